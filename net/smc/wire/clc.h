@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * CLC messages: the rendezvous that two ends hold over their TCP connection
+ * (RFC 7609 section 3 and appendix A.2; SMC version 2).
+ *
+ * The structures here are in host byte order and own all their data. Parsing
+ * validates every length, offset and count of a message; what it returns needs
+ * no further bounds check, only judgement of its values.
+ */
+#ifndef SMC_WIRE_CLC_H
+#define SMC_WIRE_CLC_H
+
+#include "platform.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SMC_CLC_HEADER_LEN	8
+#define SMC_CLC_MAX_LEN		4096	/* longest message accepted from a peer */
+#define SMC_GID_LEN		16
+#define SMC_MAC_LEN		6
+#define SMC_PEER_ID_LEN		8
+#define SMC_EID_LEN		32
+#define SMC_HOSTNAME_LEN	32
+#define SMC_CLC_MAX_EIDS	8
+#define SMC_CLC_MAX_PREFIXES6	8
+#define SMC_CLC_MAX_ISM		8	/* devices; an emulated one takes two entries */
+#define SMC_CLC_MAX_GIDS	8
+#define SMC_CLC_MAX_FURTHER	4	/* diagnoses of a version 2 DECLINE after the first */
+#define SMC_CHID_EMULATED	0xff00	/* from here on: emulated ISM devices, 128-bit GIDs */
+#define SMC_CHID_LOOPBACK	0xffff
+#define SMC_VERSION_1		1
+#define SMC_VERSION_2		2
+#define SMC_RELEASE		1	/* of version 2, the highest spoken */
+
+enum smc_clc_type {
+	SMC_CLC_PROPOSAL = 1,
+	SMC_CLC_ACCEPT	 = 2,
+	SMC_CLC_CONFIRM	 = 3,
+	SMC_CLC_DECLINE	 = 4,
+};
+
+/* Kinds of path a version offers (header fields typev1 and typev2). */
+enum smc_clc_offer {
+	SMC_OFFER_R	= 0,
+	SMC_OFFER_D	= 1,
+	SMC_OFFER_NONE	= 2,
+	SMC_OFFER_BOTH	= 3,
+};
+
+static inline bool smc_offer_has_r(enum smc_clc_offer offer)
+{
+	return offer == SMC_OFFER_R || offer == SMC_OFFER_BOTH;
+}
+
+static inline bool smc_offer_has_d(enum smc_clc_offer offer)
+{
+	return offer == SMC_OFFER_D || offer == SMC_OFFER_BOTH;
+}
+
+static inline bool smc_chid_is_emulated(u16 chid)
+{
+	return chid >= SMC_CHID_EMULATED;
+}
+
+enum smc_os_type {
+	SMC_OS_ZOS	= 1,
+	SMC_OS_LINUX	= 2,
+	SMC_OS_AIX	= 3,
+};
+
+/* Diagnosis codes of a DECLINE. */
+enum smc_clc_diagnosis {
+	SMC_DIAG_NO_MEMORY		= 0x01010000,
+	SMC_DIAG_TIMEOUT_CONFIRM_LINK	= 0x02010000,
+	SMC_DIAG_TIMEOUT_ADD_LINK	= 0x02020000,
+	SMC_DIAG_CONFIGURATION		= 0x03000000,
+	SMC_DIAG_PEER_NO_SMC		= 0x03010000,
+	SMC_DIAG_IPSEC			= 0x03020000,
+	SMC_DIAG_NO_DEVICE		= 0x03030000,
+	SMC_DIAG_NO_DEVICE_D		= 0x03030001,
+	SMC_DIAG_NO_DEVICE_R		= 0x03030002,
+	SMC_DIAG_NO_ISM_V2		= 0x03030003,
+	SMC_DIAG_NO_V2_EXTENSION	= 0x03030004,
+	SMC_DIAG_NO_DV2_EXTENSION	= 0x03030005,
+	SMC_DIAG_NO_SEID		= 0x03030006,
+	SMC_DIAG_NO_DV2_DEVICE		= 0x03030007,
+	SMC_DIAG_NO_UEID		= 0x03030008,
+	SMC_DIAG_RELEASE		= 0x03030009,
+	SMC_DIAG_MAX_CONNS		= 0x0303000a,
+	SMC_DIAG_MAX_LINKS		= 0x0303000b,
+	SMC_DIAG_MODE_MISMATCH		= 0x03040000,
+	SMC_DIAG_EYE_CATCHER		= 0x03050000,
+	SMC_DIAG_SOCKET_OPTION		= 0x03060000,
+	SMC_DIAG_PREFIX_MISMATCH	= 0x03070000,
+	SMC_DIAG_VLAN			= 0x03080000,
+	SMC_DIAG_NO_ACTIVE_LINK		= 0x030a0000,
+	SMC_DIAG_NO_SERVER_LINK		= 0x030b0000,
+	SMC_DIAG_VERSION		= 0x030c0000,
+	SMC_DIAG_NO_ROUTE		= 0x030e0000,
+	SMC_DIAG_INDIRECT_MISMATCH	= 0x030f0000,
+	SMC_DIAG_SYNC			= 0x04000000,
+	SMC_DIAG_PEER_DECLINED		= 0x05000000,
+	SMC_DIAG_INTERNAL		= 0x09990000,
+	SMC_DIAG_INTERNAL_RTOKEN	= 0x09990001,
+	SMC_DIAG_INTERNAL_LINK_READY	= 0x09990002,
+	SMC_DIAG_INTERNAL_REGISTER	= 0x09990003,
+};
+
+struct smc_clc_header {
+	enum smc_clc_type type;
+	u16 length;		/* of the whole message with its trailer */
+	u8 version;
+	u8 flags;		/* the low nibble of byte 7, as it is */
+};
+
+struct smc_prefix6 {
+	u8 addr[16];
+	u8 len;			/* bits */
+};
+
+struct smc_clc_ism {
+	u64 gid;
+	u64 gid_ext;		/* second half of an emulated device's GID */
+	u16 chid;
+};
+
+struct smc_clc_proposal {
+	u8 version;		/* highest version the client speaks */
+	enum smc_clc_offer offer_v1;
+	enum smc_clc_offer offer_v2;
+	u8 peer_id[SMC_PEER_ID_LEN];
+	u8 gid_v1[SMC_GID_LEN];
+	u8 mac[SMC_MAC_LEN];
+
+	/* IP area; present only with a version 1 offer */
+	u8 prefix4[4];
+	u8 prefix4_len;
+	u8 n_prefixes6;
+	struct smc_prefix6 prefixes6[SMC_CLC_MAX_PREFIXES6];
+
+	/* SMC-D version 1 device; present only with it or a version 2 offer */
+	u64 ism_gid;
+	u16 ism_chid;
+	u8 vendor_oui[3];	/* whose the options are */
+	u8 vendor_options[5];
+
+	/* version 2 extension; present only with a version 2 offer */
+	u8 release;
+	u8 n_eids;
+	u8 eids[SMC_CLC_MAX_EIDS][SMC_EID_LEN];
+	u8 gid_v2[SMC_GID_LEN];
+	u8 max_conns;
+	u8 max_links;
+	u16 features;
+
+	/* SMC-D version 2 extension */
+	bool has_dv2;
+	bool has_seid;
+	u8 seid[SMC_EID_LEN];
+	u8 n_ism;		/* devices, not wire entries */
+	struct smc_clc_ism ism[SMC_CLC_MAX_ISM];
+};
+
+/* What a version 2 ACCEPT or CONFIRM adds on first contact. */
+struct smc_clc_first_contact {
+	bool direct;		/* no gateway between the hosts */
+	u8 os_type;
+	u8 release;
+	u8 hostname[SMC_HOSTNAME_LEN];
+	u8 max_conns;
+	u8 max_links;
+	u16 features;
+	u8 vendor[4];
+};
+
+/* The SMC-R part of an ACCEPT or CONFIRM. */
+struct smc_clc_r {
+	u8 peer_id[SMC_PEER_ID_LEN];
+	u8 gid[SMC_GID_LEN];
+	u8 mac[SMC_MAC_LEN];
+	u32 qpn;
+	u32 psn;
+	u32 rkey;
+	u64 rmb_addr;		/* start of the RMB, not of the element */
+	u8 rmbe_index;		/* from 1 */
+	u8 rmbe_size_code;
+	u8 qp_mtu;
+	u32 alert_token;
+};
+
+/* The SMC-D part of an ACCEPT or CONFIRM. */
+struct smc_clc_d {
+	u64 gid;
+	u64 gid_ext;
+	u64 token;
+	u8 dmbe_index;		/* from 0 */
+	u8 dmbe_size_code;
+	u32 link_id;
+	u16 chid;
+};
+
+struct smc_clc_agreement {
+	enum smc_clc_type type;	/* SMC_CLC_ACCEPT or SMC_CLC_CONFIRM */
+	u8 version;
+	bool is_d;
+	bool first_contact;
+	union {
+		struct smc_clc_r r;
+		struct smc_clc_d d;
+	};
+	u8 eid[SMC_EID_LEN];	/* version 2 */
+	struct smc_clc_first_contact fc;	/* version 2, first contact */
+	u8 n_gids;		/* version 2 SMC-R first-contact CONFIRM */
+	u8 gids[SMC_CLC_MAX_GIDS][SMC_GID_LEN];
+};
+
+struct smc_clc_decline {
+	u8 version;
+	bool out_of_sync;	/* drop the link group */
+	u8 peer_id[SMC_PEER_ID_LEN];
+	u32 diagnosis;
+	u8 os_type;
+	u32 further[SMC_CLC_MAX_FURTHER];	/* version 2 */
+};
+
+/**
+ * smc_clc_parse_header() - judge the first eight bytes of a message
+ * @buf: at least SMC_CLC_HEADER_LEN bytes
+ * @hdr: filled on success
+ *
+ * Return: 0, or -EPROTO if this is not the start of a CLC message or its length
+ * is impossible for its type.
+ */
+int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr);
+
+/*
+ * Parsers of a whole message of @len bytes, header and trailer included.
+ * Return: 0, or -EPROTO; the output is undefined after an error.
+ */
+int smc_clc_parse_proposal(const u8 *buf, size_t len, struct smc_clc_proposal *p);
+int smc_clc_parse_agreement(const u8 *buf, size_t len, struct smc_clc_agreement *a);
+int smc_clc_parse_decline(const u8 *buf, size_t len, struct smc_clc_decline *d);
+
+/*
+ * Builders. @buf has room for SMC_CLC_MAX_LEN bytes.
+ * Return: the length of the message.
+ */
+size_t smc_clc_build_proposal(u8 *buf, const struct smc_clc_proposal *p);
+size_t smc_clc_build_agreement(u8 *buf, const struct smc_clc_agreement *a);
+size_t smc_clc_build_decline(u8 *buf, const struct smc_clc_decline *d);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

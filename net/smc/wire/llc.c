@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * LLC messages, bytes to structure and back.
+ *
+ * Version 2 has a 16-bit length where version 1 has an 8-bit length and a reason.
+ * It is found on the wire in both byte orders, and so are the 16-bit counts.
+ */
+#include "bytes.h"
+#include "llc.h"
+
+enum {
+	LLC_TYPE	= 0,	/* version 2: 2 in the high nibble */
+	LLC_LENGTH	= 1,
+	LLC_REASON	= 2,	/* version 1: low nibble; version 2: of the length */
+	LLC_FLAGS	= 3,
+
+	CL_MAC		= 4,
+	CL_GID		= 10,
+	CL_QPN		= 26,
+	CL_LINK		= 29,
+	CL_USER_ID	= 30,
+	CL_MAX_LINKS	= 34,
+	CL_MAX_CONNS	= 35,
+
+	AL_MAC		= 4,
+	AL_GID		= 12,
+	AL_QPN		= 28,
+	AL_LINK		= 31,
+	AL_MTU		= 32,	/* low nibble */
+	AL_PSN		= 33,
+	AL_DIRECT	= 44,	/* top bit; from here on only the large layout */
+	AL_TARGET_GID	= 46,
+	AL_COUNT	= 70,
+	AL_RKEYS	= 72,
+
+	ALC_LINK	= 4,
+	ALC_COUNT	= 5,
+	ALC_RKEYS	= 8,
+
+	DL_LINK		= 4,
+	DL_REASON	= 5,
+
+	RAL_COUNT	= 24,
+	RAL_GIDS	= 28,
+
+	CR_COUNT	= 4,	/* in the place of the first token's link number */
+	CR_TOKENS	= 4,
+	CRC_COUNT	= 4,
+	CRC_TOKENS	= 5,
+
+	TL_DATA		= 4,
+
+	DR_COUNT	= 4,
+	DR_ERRORS	= 5,
+	DR_RKEYS	= 8,
+
+	/* token of the ADD LINK family */
+	AT_RKEY		= 0,
+	AT_RKEY_NEW	= 4,
+	AT_ADDR		= 8,
+	AT_SIZE		= 16,
+
+	/* token of the CONFIRM RKEY family */
+	CT_LINK		= 0,
+	CT_RKEY		= 1,
+	CT_ADDR		= 5,
+	CT_SIZE		= 13,
+};
+
+#define LLC_V2		0x20	/* in the type byte */
+#define LLC_VERSION	0xf0
+#define AL_DIRECT_FLAG	0x80
+
+/* Does the message, of which @len bytes came, say that it has at least @need of them? */
+static bool has_length(const u8 *buf, u32 need, size_t len)
+{
+	u32 be = get_be16(buf + LLC_LENGTH);
+	u32 le = (u32)buf[LLC_LENGTH + 1] << 8 | buf[LLC_LENGTH];
+
+	return (be >= need && be <= len) || (le >= need && le <= len);
+}
+
+static void put_length(u8 *buf, u32 len)
+{
+	buf[LLC_LENGTH] = (u8)len;
+	buf[LLC_LENGTH + 1] = (u8)(len >> 8);
+}
+
+/* A 16-bit count that is never above 255, in either byte order. */
+static int get_count(const u8 *p)
+{
+	return p[0] && p[1] ? -EPROTO : p[0] | p[1];
+}
+
+static struct smc_llc_rtoken get_add_token(const u8 *p)
+{
+	return (struct smc_llc_rtoken){
+		.rkey = get_be32(p + AT_RKEY),
+		.rkey_new = get_be32(p + AT_RKEY_NEW),
+		.addr = get_be64(p + AT_ADDR),
+	};
+}
+
+static void put_add_token(u8 *p, const struct smc_llc_rtoken *rt)
+{
+	put_be32(p + AT_RKEY, rt->rkey);
+	put_be32(p + AT_RKEY_NEW, rt->rkey_new);
+	put_be64(p + AT_ADDR, rt->addr);
+}
+
+static struct smc_llc_rtoken get_confirm_token(const u8 *p)
+{
+	return (struct smc_llc_rtoken){
+		.link = p[CT_LINK],
+		.rkey = get_be32(p + CT_RKEY),
+		.addr = get_be64(p + CT_ADDR),
+	};
+}
+
+static void put_confirm_token(u8 *p, const struct smc_llc_rtoken *rt)
+{
+	p[CT_LINK] = rt->link;
+	put_be32(p + CT_RKEY, rt->rkey);
+	put_be64(p + CT_ADDR, rt->addr);
+}
+
+static int get_confirm_link(const u8 *buf, struct smc_llc_msg *msg)
+{
+	memcpy(msg->confirm_link.mac, buf + CL_MAC, SMC_MAC_LEN);
+	memcpy(msg->confirm_link.gid, buf + CL_GID, SMC_GID_LEN);
+	msg->confirm_link.qpn = get_be24(buf + CL_QPN);
+	msg->confirm_link.link = buf[CL_LINK];
+	msg->confirm_link.user_id = get_be32(buf + CL_USER_ID);
+	msg->confirm_link.max_links = buf[CL_MAX_LINKS];
+	msg->confirm_link.max_conns = buf[CL_MAX_CONNS];
+	return 0;
+}
+
+static void put_confirm_link(u8 *buf, const struct smc_llc_msg *msg)
+{
+	memcpy(buf + CL_MAC, msg->confirm_link.mac, SMC_MAC_LEN);
+	memcpy(buf + CL_GID, msg->confirm_link.gid, SMC_GID_LEN);
+	put_be24(buf + CL_QPN, msg->confirm_link.qpn);
+	buf[CL_LINK] = msg->confirm_link.link;
+	put_be32(buf + CL_USER_ID, msg->confirm_link.user_id);
+	buf[CL_MAX_LINKS] = msg->confirm_link.max_links;
+	buf[CL_MAX_CONNS] = msg->confirm_link.max_conns;
+}
+
+static int get_add_link_large(const u8 *buf, size_t len, struct smc_llc_msg *msg)
+{
+	int n = get_count(buf + AL_COUNT);
+
+	if (n < 0 || !has_length(buf, AL_RKEYS + AT_SIZE * n, len))
+		return -EPROTO;
+	msg->add_link.large = true;
+	msg->add_link.direct = buf[AL_DIRECT] & AL_DIRECT_FLAG;
+	memcpy(msg->add_link.target_gid, buf + AL_TARGET_GID, SMC_GID_LEN);
+	msg->add_link.n_rkeys = (u8)n;
+	return 0;
+}
+
+static int get_add_link(const u8 *buf, size_t len, struct smc_llc_msg *msg)
+{
+	memcpy(msg->add_link.mac, buf + AL_MAC, SMC_MAC_LEN);
+	memcpy(msg->add_link.gid, buf + AL_GID, SMC_GID_LEN);
+	msg->add_link.qpn = get_be24(buf + AL_QPN);
+	msg->add_link.link = buf[AL_LINK];
+	msg->add_link.mtu = buf[AL_MTU] & 0x0f;
+	msg->add_link.psn = get_be24(buf + AL_PSN);
+	if (!msg->v2 || !has_length(buf, AL_RKEYS, len))
+		return 0;
+	return get_add_link_large(buf, len, msg);
+}
+
+static void put_add_link(u8 *buf, const struct smc_llc_msg *msg)
+{
+	memcpy(buf + AL_MAC, msg->add_link.mac, SMC_MAC_LEN);
+	memcpy(buf + AL_GID, msg->add_link.gid, SMC_GID_LEN);
+	put_be24(buf + AL_QPN, msg->add_link.qpn);
+	buf[AL_LINK] = msg->add_link.link;
+	buf[AL_MTU] = msg->add_link.mtu & 0x0f;
+	put_be24(buf + AL_PSN, msg->add_link.psn);
+}
+
+static int get_add_link_cont(const u8 *buf, struct smc_llc_msg *msg)
+{
+	unsigned int i;
+
+	msg->add_link_cont.link = buf[ALC_LINK];
+	msg->add_link_cont.count = buf[ALC_COUNT];
+	for (i = 0; i < 2; i++)
+		msg->add_link_cont.rt[i] = get_add_token(buf + ALC_RKEYS + AT_SIZE * i);
+	return 0;
+}
+
+static void put_add_link_cont(u8 *buf, const struct smc_llc_msg *msg)
+{
+	unsigned int i;
+
+	buf[ALC_LINK] = msg->add_link_cont.link;
+	buf[ALC_COUNT] = msg->add_link_cont.count;
+	for (i = 0; i < 2; i++)
+		put_add_token(buf + ALC_RKEYS + AT_SIZE * i, &msg->add_link_cont.rt[i]);
+}
+
+static int get_delete_link(const u8 *buf, struct smc_llc_msg *msg)
+{
+	msg->delete_link.link = buf[DL_LINK];
+	msg->delete_link.reason = get_be32(buf + DL_REASON);
+	return 0;
+}
+
+static void put_delete_link(u8 *buf, const struct smc_llc_msg *msg)
+{
+	buf[DL_LINK] = msg->delete_link.link;
+	put_be32(buf + DL_REASON, msg->delete_link.reason);
+}
+
+static int get_request_add_link(const u8 *buf, size_t len, struct smc_llc_msg *msg)
+{
+	u8 n = buf[RAL_COUNT];
+
+	if (!msg->v2)
+		return -EOPNOTSUPP;
+	if (!has_length(buf, RAL_GIDS + SMC_GID_LEN * n, len))
+		return -EPROTO;
+	msg->request_add_link.n_gids = n;
+	return 0;
+}
+
+static int get_confirm_rkey(const u8 *buf, struct smc_llc_msg *msg)
+{
+	struct smc_llc_rtoken *rt = msg->confirm_rkey.rt;
+	unsigned int i;
+
+	msg->confirm_rkey.count = buf[CR_COUNT];
+	for (i = 0; i < 3; i++)
+		rt[i] = get_confirm_token(buf + CR_TOKENS + CT_SIZE * i);
+	rt[0].link = 0;
+	return 0;
+}
+
+static void put_confirm_rkey(u8 *buf, const struct smc_llc_msg *msg)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		put_confirm_token(buf + CR_TOKENS + CT_SIZE * i, &msg->confirm_rkey.rt[i]);
+	buf[CR_COUNT] = msg->confirm_rkey.count;
+}
+
+static int get_confirm_rkey_cont(const u8 *buf, struct smc_llc_msg *msg)
+{
+	unsigned int i;
+
+	msg->confirm_rkey.count = buf[CRC_COUNT];
+	for (i = 0; i < 3; i++)
+		msg->confirm_rkey.rt[i] = get_confirm_token(buf + CRC_TOKENS + CT_SIZE * i);
+	return 0;
+}
+
+static void put_confirm_rkey_cont(u8 *buf, const struct smc_llc_msg *msg)
+{
+	unsigned int i;
+
+	buf[CRC_COUNT] = msg->confirm_rkey.count;
+	for (i = 0; i < 3; i++)
+		put_confirm_token(buf + CRC_TOKENS + CT_SIZE * i, &msg->confirm_rkey.rt[i]);
+}
+
+static int get_test_link(const u8 *buf, struct smc_llc_msg *msg)
+{
+	memcpy(msg->test_link.data, buf + TL_DATA, sizeof(msg->test_link.data));
+	return 0;
+}
+
+static void put_test_link(u8 *buf, const struct smc_llc_msg *msg)
+{
+	memcpy(buf + TL_DATA, msg->test_link.data, sizeof(msg->test_link.data));
+}
+
+/* How many keys a DELETE RKEY lists. */
+static unsigned int delete_rkey_listed(const struct smc_llc_msg *msg)
+{
+	if (msg->v2 && (msg->flags & SMC_LLC_REPLY))
+		return msg->delete_rkey.errors;
+	return msg->delete_rkey.count;
+}
+
+static int get_delete_rkey(const u8 *buf, size_t len, struct smc_llc_msg *msg)
+{
+	unsigned int i, listed;
+
+	msg->delete_rkey.count = buf[DR_COUNT];
+	msg->delete_rkey.errors = buf[DR_ERRORS];
+	listed = delete_rkey_listed(msg);
+	if (msg->v2) {
+		if (!has_length(buf, DR_RKEYS + 4 * listed, len))
+			return -EPROTO;
+	} else if (listed > SMC_LLC_DELETE_RKEYS) {
+		return -EPROTO;
+	}
+
+	for (i = 0; i < listed && i < SMC_LLC_DELETE_RKEYS; i++)
+		msg->delete_rkey.rkey[i] = smc_llc_delete_rkey(buf, i);
+	return 0;
+}
+
+static void put_delete_rkey(u8 *buf, const struct smc_llc_msg *msg)
+{
+	unsigned int i, listed = delete_rkey_listed(msg);
+
+	buf[DR_COUNT] = msg->delete_rkey.count;
+	buf[DR_ERRORS] = msg->delete_rkey.errors;
+	for (i = 0; i < listed; i++)
+		put_be32(buf + DR_RKEYS + 4 * i, msg->delete_rkey.rkey[i]);
+}
+
+static void put_head(u8 *buf, const struct smc_llc_msg *msg, u32 len)
+{
+	buf[LLC_TYPE] = (u8)(msg->type | (msg->v2 ? LLC_V2 : 0));
+	put_length(buf, len);
+	if (!msg->v2)
+		buf[LLC_REASON] = msg->reason & 0x0f;
+	buf[LLC_FLAGS] = msg->flags;
+}
+
+int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg)
+{
+	u8 version;
+
+	if (len < SMC_LLC_LEN)
+		return -EPROTO;
+	if (len > SMC_LLC_V2_MAX_LEN)
+		len = SMC_LLC_V2_MAX_LEN;
+
+	version = buf[LLC_TYPE] & LLC_VERSION;
+	if (version && version != LLC_V2)
+		return -EOPNOTSUPP;
+
+	memset(msg, 0, sizeof(*msg));
+	msg->type = (enum smc_llc_type)(buf[LLC_TYPE] & ~LLC_VERSION);
+	msg->v2 = version == LLC_V2;
+	msg->flags = buf[LLC_FLAGS];
+	if (msg->v2) {
+		if (!has_length(buf, SMC_LLC_LEN, len))
+			return -EPROTO;
+	} else {
+		if (buf[LLC_LENGTH] != SMC_LLC_LEN)
+			return -EPROTO;
+		msg->reason = buf[LLC_REASON] & 0x0f;
+	}
+
+	switch (msg->type) {
+	case SMC_LLC_CONFIRM_LINK:
+		return get_confirm_link(buf, msg);
+	case SMC_LLC_ADD_LINK:
+		return get_add_link(buf, len, msg);
+	case SMC_LLC_ADD_LINK_CONT:
+		return get_add_link_cont(buf, msg);
+	case SMC_LLC_DELETE_LINK:
+		return get_delete_link(buf, msg);
+	case SMC_LLC_REQUEST_ADD_LINK:
+		return get_request_add_link(buf, len, msg);
+	case SMC_LLC_CONFIRM_RKEY:
+		return get_confirm_rkey(buf, msg);
+	case SMC_LLC_TEST_LINK:
+		return get_test_link(buf, msg);
+	case SMC_LLC_CONFIRM_RKEY_CONT:
+		return get_confirm_rkey_cont(buf, msg);
+	case SMC_LLC_DELETE_RKEY:
+		return get_delete_rkey(buf, len, msg);
+	}
+	return -EOPNOTSUPP;
+}
+
+void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg)
+{
+	memset(buf, 0, SMC_LLC_LEN);
+	put_head(buf, msg, SMC_LLC_LEN);
+
+	switch (msg->type) {
+	case SMC_LLC_CONFIRM_LINK:
+		put_confirm_link(buf, msg);
+		break;
+	case SMC_LLC_ADD_LINK:
+		put_add_link(buf, msg);
+		break;
+	case SMC_LLC_ADD_LINK_CONT:
+		put_add_link_cont(buf, msg);
+		break;
+	case SMC_LLC_DELETE_LINK:
+		put_delete_link(buf, msg);
+		break;
+	case SMC_LLC_REQUEST_ADD_LINK:
+		break;
+	case SMC_LLC_CONFIRM_RKEY:
+		put_confirm_rkey(buf, msg);
+		break;
+	case SMC_LLC_TEST_LINK:
+		put_test_link(buf, msg);
+		break;
+	case SMC_LLC_CONFIRM_RKEY_CONT:
+		put_confirm_rkey_cont(buf, msg);
+		break;
+	case SMC_LLC_DELETE_RKEY:
+		put_delete_rkey(buf, msg);
+		break;
+	}
+}
+
+size_t smc_llc_build_add_link(u8 *buf, const struct smc_llc_msg *msg,
+			      const struct smc_llc_rtoken *rt)
+{
+	unsigned int i, n = msg->add_link.n_rkeys;
+	u32 len = SMC_LLC_ADD_LINK_LEN(n);
+
+	memset(buf, 0, len);
+	put_head(buf, msg, len);
+	put_add_link(buf, msg);
+	buf[AL_DIRECT] = msg->add_link.direct ? AL_DIRECT_FLAG : 0;
+	memcpy(buf + AL_TARGET_GID, msg->add_link.target_gid, SMC_GID_LEN);
+	buf[AL_COUNT] = (u8)n;
+	for (i = 0; i < n; i++)
+		put_add_token(buf + AL_RKEYS + AT_SIZE * i, &rt[i]);
+	return len;
+}
+
+struct smc_llc_rtoken smc_llc_add_link_rkey(const u8 *buf, unsigned int i)
+{
+	return get_add_token(buf + AL_RKEYS + AT_SIZE * i);
+}
+
+u32 smc_llc_delete_rkey(const u8 *buf, unsigned int i)
+{
+	return get_be32(buf + DR_RKEYS + 4 * i);
+}
+
+void smc_llc_reply(u8 *buf, u8 flags)
+{
+	put_length(buf, SMC_LLC_LEN);
+	buf[LLC_FLAGS] |= SMC_LLC_REPLY | flags;
+	if (buf[LLC_TYPE] == SMC_LLC_ADD_LINK && (flags & SMC_LLC_ADD_LINK_REJECTED))
+		buf[LLC_REASON] = SMC_LLC_REJECT_NO_ALT_PATH;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * LLC messages: how the two ends of a link group manage its links and the keys
+ * of its RMBs (RFC 7609 section 4.4 and appendix A.3; SMC version 2).
+ */
+#ifndef SMC_WIRE_LLC_H
+#define SMC_WIRE_LLC_H
+
+#include "clc.h"
+#include "platform.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SMC_LLC_LEN		44	/* of every message but the large ones of version 2 */
+#define SMC_LLC_V2_MAX_LEN	8192
+#define SMC_LLC_DELETE_RKEYS	8	/* keys of a DELETE RKEY in struct smc_llc_msg */
+#define SMC_LLC_ADD_LINK_LEN(n_rkeys)	(72u + 16u * (n_rkeys))	/* the large layout */
+
+/* Type byte without the version in its high nibble. */
+enum smc_llc_type {
+	SMC_LLC_CONFIRM_LINK		= 0x01,
+	SMC_LLC_ADD_LINK		= 0x02,
+	SMC_LLC_ADD_LINK_CONT		= 0x03,
+	SMC_LLC_DELETE_LINK		= 0x04,
+	SMC_LLC_REQUEST_ADD_LINK	= 0x05,	/* version 2 only */
+	SMC_LLC_CONFIRM_RKEY		= 0x06,
+	SMC_LLC_TEST_LINK		= 0x07,
+	SMC_LLC_CONFIRM_RKEY_CONT	= 0x08,
+	SMC_LLC_DELETE_RKEY		= 0x09,
+};
+
+enum smc_llc_flag {
+	SMC_LLC_REPLY			= 0x80,
+	SMC_LLC_NO_RMBE_EYE_CATCHER	= 0x03,	/* CONFIRM LINK */
+	SMC_LLC_ADD_LINK_REJECTED	= 0x40,
+	SMC_LLC_DELETE_ALL		= 0x40,
+	SMC_LLC_DELETE_ORDERLY		= 0x20,
+	SMC_LLC_RKEY_NEGATIVE		= 0x20,
+	SMC_LLC_RKEY_RETRY		= 0x10,
+};
+
+#define SMC_LLC_REJECT_NO_ALT_PATH	1	/* ADD LINK reject reason */
+
+enum smc_llc_delete_reason {
+	SMC_LLC_DEL_LOST_PATH		= 0x00010000,
+	SMC_LLC_DEL_OPERATOR		= 0x00020000,
+	SMC_LLC_DEL_PROGRAM		= 0x00030000,
+	SMC_LLC_DEL_PROTOCOL		= 0x00040000,
+	SMC_LLC_DEL_ASYMMETRIC		= 0x00050000,
+	SMC_LLC_DEL_NO_SUCH_LINK	= 0x00100000,
+	SMC_LLC_DEL_NO_SUCH_GROUP	= 0x00200000,
+};
+
+struct smc_llc_rtoken {
+	u8 link;		/* link number (CONFIRM RKEY family only) */
+	u32 rkey;
+	u32 rkey_new;		/* on the new link (ADD LINK family only) */
+	u64 addr;
+};
+
+struct smc_llc_msg {
+	enum smc_llc_type type;
+	bool v2;
+	u8 flags;
+	u8 reason;		/* of a refusal; version 1 only */
+	union {
+		struct {
+			u8 mac[SMC_MAC_LEN];
+			u8 gid[SMC_GID_LEN];
+			u32 qpn;
+			u8 link;
+			u32 user_id;
+			u8 max_links;
+			u8 max_conns;
+		} confirm_link;
+		struct {
+			u8 mac[SMC_MAC_LEN];
+			u8 gid[SMC_GID_LEN];
+			u32 qpn;
+			u8 link;
+			u8 mtu;
+			u32 psn;
+			/* of the large layout of version 2 only */
+			bool large;
+			bool direct;
+			u8 target_gid[SMC_GID_LEN];
+			u8 n_rkeys;	/* read them with smc_llc_add_link_rkey() */
+		} add_link;
+		struct {
+			u8 link;
+			u8 count;	/* as sent: tokens left, may exceed those here */
+			struct smc_llc_rtoken rt[2];
+		} add_link_cont;
+		struct {
+			u8 link;
+			u32 reason;
+		} delete_link;
+		struct {
+			u8 n_gids;
+		} request_add_link;
+		struct {
+			/*
+			 * CONFIRM RKEY: rt[0] is for the link that carries the message;
+			 * count tokens for other links follow it, two here, the rest
+			 * in CONT messages. CONT: count tokens are left, three here.
+			 */
+			u8 count;
+			struct smc_llc_rtoken rt[3];
+		} confirm_rkey;
+		struct {
+			u8 data[16];
+		} test_link;
+		struct {
+			/*
+			 * Keys beyond the eighth: smc_llc_delete_rkey(). A version 2
+			 * reply repeats the count, but lists only the invalid keys.
+			 */
+			u8 count;
+			u8 errors;	/* version 1: mask; version 2: count of invalid ones */
+			u32 rkey[SMC_LLC_DELETE_RKEYS];
+		} delete_rkey;
+	};
+};
+
+/**
+ * smc_llc_parse() - decode one received LLC message
+ * @buf: the message
+ * @len: bytes received, which may be more than the message says
+ * @msg: filled on success
+ *
+ * Accepts the 16-bit length and counts of version 2 in either byte order.
+ *
+ * Return: 0; -EPROTO for a message that is malformed; -EOPNOTSUPP for one of unknown
+ * type, which a receiver ignores.
+ */
+int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg);
+
+/**
+ * smc_llc_build() - encode a message into the 44-byte form
+ * @buf: SMC_LLC_LEN bytes
+ * @msg: what to say. An ADD LINK is not @large, a REQUEST ADD LINK has no GIDs, and
+ *	a DELETE RKEY lists at most SMC_LLC_DELETE_RKEYS keys.
+ *
+ * The length of a version 2 message is little-endian: the only order that
+ * in-tree Linux on x86 understands, and both are in use.
+ */
+void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg);
+
+/**
+ * smc_llc_build_add_link() - encode an ADD LINK in the large layout of version 2
+ * @buf: SMC_LLC_ADD_LINK_LEN(msg->add_link.n_rkeys) bytes
+ * @msg: what to say; version 2 and @large
+ * @rt: msg->add_link.n_rkeys tokens
+ *
+ * Length and count are little-endian, as in smc_llc_build().
+ *
+ * Return: the length of the message.
+ */
+size_t smc_llc_build_add_link(u8 *buf, const struct smc_llc_msg *msg,
+			      const struct smc_llc_rtoken *rt);
+
+/**
+ * smc_llc_add_link_rkey() - one token of a large ADD LINK message
+ * @buf: the message, accepted by smc_llc_parse()
+ * @i: index below its add_link.n_rkeys
+ *
+ * Return: the token.
+ */
+struct smc_llc_rtoken smc_llc_add_link_rkey(const u8 *buf, unsigned int i);
+
+/**
+ * smc_llc_delete_rkey() - one key of a DELETE RKEY message
+ * @buf: the message, accepted by smc_llc_parse()
+ * @i: index below its delete_rkey.count in a request or a version 1 message, below
+ *	delete_rkey.errors in a version 2 reply
+ *
+ * Return: the key.
+ */
+u32 smc_llc_delete_rkey(const u8 *buf, unsigned int i);
+
+/**
+ * smc_llc_reply() - turn a received request into its reply, in place
+ * @buf: the received message, accepted by smc_llc_parse()
+ * @flags: flags to add to SMC_LLC_REPLY
+ *
+ * The reply is the first SMC_LLC_LEN bytes of @buf and says so, whatever the length
+ * of the request. Refusing an ADD LINK gives the reason that there is no other path.
+ */
+void smc_llc_reply(u8 *buf, u8 flags);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
