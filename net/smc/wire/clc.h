@@ -49,16 +49,19 @@ enum smc_clc_offer {
 	SMC_OFFER_BOTH	= 3,
 };
 
+/* Does an offer include SMC-R? */
 static inline bool smc_offer_has_r(enum smc_clc_offer offer)
 {
 	return offer == SMC_OFFER_R || offer == SMC_OFFER_BOTH;
 }
 
+/* Does an offer include SMC-D? */
 static inline bool smc_offer_has_d(enum smc_clc_offer offer)
 {
 	return offer == SMC_OFFER_D || offer == SMC_OFFER_BOTH;
 }
 
+/* Is this an emulated ISM device, one with a GID of 128 bits? */
 static inline bool smc_chid_is_emulated(u16 chid)
 {
 	return chid >= SMC_CHID_EMULATED;
@@ -235,20 +238,61 @@ struct smc_clc_decline {
  */
 int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr);
 
-/*
- * Parsers of a whole message of @len bytes, header and trailer included.
- * Return: 0, or -EPROTO; the output is undefined after an error.
+/**
+ * smc_clc_parse_proposal() - decode a PROPOSAL
+ * @buf: the whole message, header and trailer included
+ * @len: its bytes
+ * @p: filled on success, undefined after an error
+ *
+ * Return: 0 or -EPROTO.
  */
 int smc_clc_parse_proposal(const u8 *buf, size_t len, struct smc_clc_proposal *p);
+
+/**
+ * smc_clc_parse_agreement() - decode an ACCEPT or CONFIRM
+ * @buf: the whole message, header and trailer included
+ * @len: its bytes
+ * @a: filled on success, undefined after an error
+ *
+ * Return: 0 or -EPROTO.
+ */
 int smc_clc_parse_agreement(const u8 *buf, size_t len, struct smc_clc_agreement *a);
+
+/**
+ * smc_clc_parse_decline() - decode a DECLINE
+ * @buf: the whole message, header and trailer included
+ * @len: its bytes
+ * @d: filled on success, undefined after an error
+ *
+ * Return: 0 or -EPROTO.
+ */
 int smc_clc_parse_decline(const u8 *buf, size_t len, struct smc_clc_decline *d);
 
-/*
- * Builders. @buf has room for SMC_CLC_MAX_LEN bytes.
+/**
+ * smc_clc_build_proposal() - encode a PROPOSAL
+ * @buf: room for SMC_CLC_MAX_LEN bytes
+ * @p: what to say; its counts are within their arrays
+ *
  * Return: the length of the message.
  */
 size_t smc_clc_build_proposal(u8 *buf, const struct smc_clc_proposal *p);
+
+/**
+ * smc_clc_build_agreement() - encode an ACCEPT or CONFIRM
+ * @buf: room for SMC_CLC_MAX_LEN bytes
+ * @a: what to say; its count is within its array
+ *
+ * Return: the length of the message.
+ */
 size_t smc_clc_build_agreement(u8 *buf, const struct smc_clc_agreement *a);
+
+/**
+ * smc_clc_build_decline() - encode a DECLINE
+ * @buf: room for SMC_CLC_MAX_LEN bytes
+ * @d: what to say
+ *
+ * Return: the length of the message.
+ */
 size_t smc_clc_build_decline(u8 *buf, const struct smc_clc_decline *d);
 
 #ifdef __cplusplus

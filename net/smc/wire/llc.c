@@ -217,16 +217,12 @@ static void put_delete_link(u8 *buf, const struct smc_llc_msg *msg)
 	put_be32(buf + DL_REASON, msg->delete_link.reason);
 }
 
-static int get_request_add_link(const u8 *buf, size_t len, struct smc_llc_msg *msg)
+/* No field of it matters to an end that never adds a link: only its form is judged. */
+static int check_request_add_link(const u8 *buf, size_t len, const struct smc_llc_msg *msg)
 {
-	u8 n = buf[RAL_COUNT];
-
 	if (!msg->v2)
 		return -EOPNOTSUPP;
-	if (!has_length(buf, RAL_GIDS + SMC_GID_LEN * n, len))
-		return -EPROTO;
-	msg->request_add_link.n_gids = n;
-	return 0;
+	return has_length(buf, RAL_GIDS + SMC_GID_LEN * buf[RAL_COUNT], len) ? 0 : -EPROTO;
 }
 
 static int get_confirm_rkey(const u8 *buf, struct smc_llc_msg *msg)
@@ -362,7 +358,7 @@ int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 	case SMC_LLC_DELETE_LINK:
 		return get_delete_link(buf, msg);
 	case SMC_LLC_REQUEST_ADD_LINK:
-		return get_request_add_link(buf, len, msg);
+		return check_request_add_link(buf, len, msg);
 	case SMC_LLC_CONFIRM_RKEY:
 		return get_confirm_rkey(buf, msg);
 	case SMC_LLC_TEST_LINK:

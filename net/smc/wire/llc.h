@@ -24,7 +24,7 @@ enum smc_llc_type {
 	SMC_LLC_ADD_LINK		= 0x02,
 	SMC_LLC_ADD_LINK_CONT		= 0x03,
 	SMC_LLC_DELETE_LINK		= 0x04,
-	SMC_LLC_REQUEST_ADD_LINK	= 0x05,	/* version 2 only */
+	SMC_LLC_REQUEST_ADD_LINK	= 0x05,	/* version 2 only; checked, not decoded */
 	SMC_LLC_CONFIRM_RKEY		= 0x06,
 	SMC_LLC_TEST_LINK		= 0x07,
 	SMC_LLC_CONFIRM_RKEY_CONT	= 0x08,
@@ -98,9 +98,6 @@ struct smc_llc_msg {
 			u32 reason;
 		} delete_link;
 		struct {
-			u8 n_gids;
-		} request_add_link;
-		struct {
 			/*
 			 * CONFIRM RKEY: rt[0] is for the link that carries the message;
 			 * count tokens for other links follow it, two here, the rest
@@ -140,8 +137,8 @@ int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg);
 /**
  * smc_llc_build() - encode a message into the 44-byte form
  * @buf: SMC_LLC_LEN bytes
- * @msg: what to say. An ADD LINK is not @large, a REQUEST ADD LINK has no GIDs, and
- *	a DELETE RKEY lists at most SMC_LLC_DELETE_RKEYS keys.
+ * @msg: what to say. An ADD LINK is not large, and a DELETE RKEY lists at most
+ *	SMC_LLC_DELETE_RKEYS keys.
  *
  * The length of a version 2 message is little-endian: the only order that
  * in-tree Linux on x86 understands, and both are in use.
@@ -151,7 +148,7 @@ void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg);
 /**
  * smc_llc_build_add_link() - encode an ADD LINK in the large layout of version 2
  * @buf: SMC_LLC_ADD_LINK_LEN(msg->add_link.n_rkeys) bytes
- * @msg: what to say; version 2 and @large
+ * @msg: what to say; version 2 and large
  * @rt: msg->add_link.n_rkeys tokens
  *
  * Length and count are little-endian, as in smc_llc_build().

@@ -18,7 +18,10 @@ extern "C" {
 #define SMC_SIZE_CLASS_PEER_MAX		15	/* largest the wire can say */
 
 /**
- * smc_size_class_bytes() - bytes in an element of class @c (0 to 15)
+ * smc_size_class_bytes() - how large an element of a class is
+ * @c: class, at most SMC_SIZE_CLASS_PEER_MAX
+ *
+ * Return: its bytes.
  */
 static inline u32 smc_size_class_bytes(u8 c)
 {
@@ -26,7 +29,11 @@ static inline u32 smc_size_class_bytes(u8 c)
 }
 
 /**
- * smc_size_class_of() - smallest class with at least @bytes bytes, at most @max
+ * smc_size_class_of() - the class for a wanted number of bytes
+ * @bytes: bytes wanted in an element
+ * @max: largest class allowed
+ *
+ * Return: the smallest class with at least @bytes bytes, or @max if that is smaller.
  */
 u8 smc_size_class_of(u32 bytes, u8 max);
 
