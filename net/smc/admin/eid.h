@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Enterprise IDs: names for the set of hosts that speak SMC version 2 with each
+ * other. A host may carry up to four that its administrator chose; while there is
+ * none, it uses the default EID, so two such hosts need no configuration.
+ *
+ * The table is one for the whole host. EIDs are SMC_EID_LEN bytes of ASCII, padded
+ * with blanks, without a terminating NUL.
+ */
+#ifndef SMC_ADMIN_EID_H
+#define SMC_ADMIN_EID_H
+
+#include <linux/types.h>
+
+#include "wire/clc.h"
+
+struct net;
+struct netlink_ext_ack;
+
+#define SMC_EID_MAX	4	/* entries in the table: SMC_MAX_UEID */
+
+/**
+ * smc_eid_list() - the EIDs to offer to a peer
+ * @net: namespace of the connection
+ * @eids: room for @max of them
+ * @max: at least 1; SMC_EID_MAX is enough for all
+ *
+ * Any context. Return: how many were stored, never 0.
+ */
+unsigned int smc_eid_list(struct net *net, u8 (*eids)[SMC_EID_LEN], unsigned int max);
+
+/**
+ * smc_eid_match() - find an EID that a peer offers and this host has
+ * @net: namespace of the connection
+ * @eids: the peer's
+ * @n: how many
+ * @match: set to the first common one, SMC_EID_LEN bytes
+ *
+ * Any context. Return: whether there is one; @match is untouched if not.
+ */
+bool smc_eid_match(struct net *net, const u8 (*eids)[SMC_EID_LEN],
+		   unsigned int n, u8 *match);
+
+/*
+ * The administrator's verbs, from netlink. @name is a NUL-terminated string.
+ * Return: 0, or a negative error with an explanation in @extack.
+ */
+int smc_eid_add(const char *name, struct netlink_ext_ack *extack);
+int smc_eid_remove(const char *name, struct netlink_ext_ack *extack);
+void smc_eid_flush(void);
+
+/**
+ * smc_eid_get() - the configured EID at @index
+ * @index: from 0, in the order in which they were added
+ * @eid: SMC_EID_LEN bytes
+ *
+ * Return: false past the last one. The default EID is not configured.
+ */
+bool smc_eid_get(unsigned int index, u8 *eid);
+
+#endif

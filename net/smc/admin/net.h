@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What belongs to a network namespace.
+ */
+#ifndef SMC_ADMIN_NET_H
+#define SMC_ADMIN_NET_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "admin/sysctl.h"
+
+struct smc_fallbacks;
+struct smc_pnet_table;
+struct smc_stats;
+
+struct smc_net {
+	struct smc_sysctl sysctl;
+	struct smc_stats __percpu *stats;
+	struct smc_fallbacks *fallbacks;
+	struct smc_pnet_table *pnet;
+
+	bool limit_handshakes;	/* by netlink: see @handshakes */
+	atomic_t handshakes;	/* rendezvous under way, as client or server */
+};
+
+extern unsigned int smc_net_id;
+
+/**
+ * smc_net() - SMC's part of a namespace
+ * @net: namespace, held by the caller
+ *
+ * Any context. Valid from smc_net_init() until the namespace's own end.
+ */
+static inline struct smc_net *smc_net(const struct net *net)
+{
+	return net_generic(net, smc_net_id);
+}
+
+/**
+ * smc_net_set_exit_hook() - be told when a namespace goes
+ * @fn: called in process context before anything of the namespace's struct
+ *	smc_net is taken down, also for each namespace on smc_net_exit(); NULL
+ *	for nobody. Set it before smc_net_init(), clear it after smc_net_exit().
+ */
+void smc_net_set_exit_hook(void (*fn)(struct net *net));
+
+int smc_net_init(void);
+void smc_net_exit(void);
+
+#endif

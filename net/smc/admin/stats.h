@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counters of a network namespace. All may be called in any context; each is an
+ * increment of a per-CPU word, but for smc_stat_fallback(), which takes a lock.
+ *
+ * Shown by SMC_NETLINK_GET_STATS, SMC_NETLINK_GET_FBACK_STATS and, what these have no
+ * attribute for, in /proc/net/smc_stat.
+ */
+#ifndef SMC_ADMIN_STATS_H
+#define SMC_ADMIN_STATS_H
+
+#include <linux/bitops.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/sizes.h>
+#include <linux/types.h>
+
+#include "admin/net.h"
+#include "path_kind.h"
+
+/* What a peer did that no correct peer does, by where it was noticed. */
+enum smc_violation {
+	SMC_VIOLATION_CLC,	/* malformed message of the rendezvous */
+	SMC_VIOLATION_LLC,	/* malformed or impossible LLC message */
+	SMC_VIOLATION_CDC,	/* malformed CDC message */
+	SMC_VIOLATION_CURSOR,	/* cursor outside the window */
+	SMC_VIOLATION_TOKEN,	/* alert token of no connection */
+	SMC_N_VIOLATIONS,
+};
+
+/* Work of the RDMA path. */
+enum smc_rdma_counter {
+	SMC_RDMA_WRITES,
+	SMC_RDMA_WRITE_BYTES,
+	SMC_RDMA_SENDS,
+	SMC_RDMA_RECVS,
+	SMC_RDMA_REGISTRATIONS,		/* memory regions registered */
+	SMC_RDMA_GROUPS_CREATED,
+	SMC_RDMA_GROUPS_LOST,		/* ended by an error, not for idleness */
+	SMC_N_RDMA_COUNTERS,
+};
+
+/* Steps of the size histograms: up to 8 KiB, 16 KiB, ... 1 MiB, and above. */
+#define SMC_STAT_SIZES	9
+
+/* What happens to the buffers of one direction. */
+enum smc_stat_buffer_event {
+	SMC_STAT_SMALL_PEER,	/* the peer's is too small for a request */
+	SMC_STAT_SMALL,		/* ours is */
+	SMC_STAT_FULL_PEER,	/* the peer's is full */
+	SMC_STAT_FULL,		/* ours is */
+	SMC_STAT_REUSED,
+	SMC_STAT_ALLOCATED,
+	SMC_STAT_DOWNGRADED,	/* smaller than asked for */
+	SMC_STAT_N_BUFFER_EVENTS,
+};
+
+/* Calls that are worth counting. */
+enum smc_stat_call {
+	SMC_STAT_SENDPAGE,
+	SMC_STAT_SPLICE,
+	SMC_STAT_CORK,
+	SMC_STAT_NODELAY,
+	SMC_STAT_URGENT,
+	SMC_STAT_N_CALLS,
+};
+
+struct smc_stat_direction {
+	u64 count;
+	u64 bytes;
+	u64 payload[SMC_STAT_SIZES];
+	u64 buffer[SMC_STAT_SIZES];
+	u64 event[SMC_STAT_N_BUFFER_EVENTS];
+	u64 buffer_bytes;	/* allocated now; one CPU's share may be negative */
+};
+
+struct smc_stat_path {
+	struct smc_stat_direction tx;
+	struct smc_stat_direction rx;
+	u64 handshakes[SMC_N_ROLES][2];		/* [role][version - 1] */
+	u64 call[SMC_STAT_N_CALLS];
+};
+
+/* Only u64, so that the sum over CPUs is a sum of arrays. */
+struct smc_stats {
+	struct smc_stat_path path[SMC_N_PATHS];
+	u64 handshake_errors[SMC_N_ROLES];
+	u64 violation[SMC_N_VIOLATIONS];
+	u64 rdma[SMC_N_RDMA_COUNTERS];
+};
+
+#define smc_stat_add(net, counter, n)	this_cpu_add(smc_net(net)->stats->counter, n)
+#define smc_stat_inc(net, counter)	smc_stat_add(net, counter, 1)
+
+static inline unsigned int smc_stat_size_step(size_t len)
+{
+	if (len <= SZ_8K)
+		return 0;
+	return min(fls_long((len - 1) / SZ_8K), SMC_STAT_SIZES - 1);
+}
+
+/* @len bytes were accepted from the program by one call. */
+static inline void smc_stat_tx(struct net *net, enum smc_path_kind kind, size_t len)
+{
+	smc_stat_inc(net, path[kind].tx.count);
+	smc_stat_add(net, path[kind].tx.bytes, len);
+	smc_stat_inc(net, path[kind].tx.payload[smc_stat_size_step(len)]);
+}
+
+/* @len bytes were given to the program by one call. */
+static inline void smc_stat_rx(struct net *net, enum smc_path_kind kind, size_t len)
+{
+	smc_stat_inc(net, path[kind].rx.count);
+	smc_stat_add(net, path[kind].rx.bytes, len);
+	smc_stat_inc(net, path[kind].rx.payload[smc_stat_size_step(len)]);
+}
+
+static inline void smc_stat_tx_event(struct net *net, enum smc_path_kind kind,
+				     enum smc_stat_buffer_event event)
+{
+	smc_stat_inc(net, path[kind].tx.event[event]);
+}
+
+static inline void smc_stat_rx_event(struct net *net, enum smc_path_kind kind,
+				     enum smc_stat_buffer_event event)
+{
+	smc_stat_inc(net, path[kind].rx.event[event]);
+}
+
+/* A send had to wait: the peer's element (@peer) or our send buffer is full. */
+static inline void smc_stat_tx_full(struct net *net, enum smc_path_kind kind, bool peer)
+{
+	smc_stat_tx_event(net, kind, peer ? SMC_STAT_FULL_PEER : SMC_STAT_FULL);
+}
+
+/* A send asks for more than the peer's element (@peer) or our send buffer holds. */
+static inline void smc_stat_tx_small(struct net *net, enum smc_path_kind kind, bool peer)
+{
+	smc_stat_tx_event(net, kind, peer ? SMC_STAT_SMALL_PEER : SMC_STAT_SMALL);
+}
+
+/* Our element is full, noticed by the peer's write-blocked flag (@peer) or by us. */
+static inline void smc_stat_rx_full(struct net *net, enum smc_path_kind kind, bool peer)
+{
+	smc_stat_rx_event(net, kind, peer ? SMC_STAT_FULL_PEER : SMC_STAT_FULL);
+}
+
+/* A receive asks for more than our element holds. */
+static inline void smc_stat_rx_small(struct net *net, enum smc_path_kind kind, bool peer)
+{
+	smc_stat_rx_event(net, kind, peer ? SMC_STAT_SMALL_PEER : SMC_STAT_SMALL);
+}
+
+/* A connection got a buffer of @size bytes: @reused memory, or newly allocated. */
+static inline void smc_stat_buffer(struct net *net, enum smc_path_kind kind, bool rx, u32 size,
+				   bool reused)
+{
+	enum smc_stat_buffer_event event = reused ? SMC_STAT_REUSED : SMC_STAT_ALLOCATED;
+
+	if (rx) {
+		smc_stat_inc(net, path[kind].rx.buffer[smc_stat_size_step(size)]);
+		smc_stat_rx_event(net, kind, event);
+		return;
+	}
+	smc_stat_inc(net, path[kind].tx.buffer[smc_stat_size_step(size)]);
+	smc_stat_tx_event(net, kind, event);
+}
+
+/* A connection had to take a smaller buffer than it should have. */
+static inline void smc_stat_buffer_downgraded(struct net *net, enum smc_path_kind kind, bool rx)
+{
+	if (rx)
+		smc_stat_rx_event(net, kind, SMC_STAT_DOWNGRADED);
+	else
+		smc_stat_tx_event(net, kind, SMC_STAT_DOWNGRADED);
+}
+
+/* The memory that buffers occupy grew by @bytes, or shrank if negative. */
+static inline void smc_stat_buffer_bytes(struct net *net, enum smc_path_kind kind, bool rx,
+					 s64 bytes)
+{
+	if (rx)
+		smc_stat_add(net, path[kind].rx.buffer_bytes, bytes);
+	else
+		smc_stat_add(net, path[kind].tx.buffer_bytes, bytes);
+}
+
+/* A rendezvous ended with an SMC connection of @version 1 or 2. */
+static inline void smc_stat_handshake(struct net *net, enum smc_path_kind kind,
+				      enum smc_role role, u8 version)
+{
+	smc_stat_inc(net, path[kind].handshakes[role][version - 1]);
+}
+
+/* A rendezvous failed for an error: neither SMC nor an agreed fallback. */
+static inline void smc_stat_handshake_error(struct net *net, enum smc_role role)
+{
+	smc_stat_inc(net, handshake_errors[role]);
+}
+
+/**
+ * smc_stat_fallback() - a connection goes on as TCP
+ * @net: namespace of the connection
+ * @role: ours
+ * @reason: enum smc_clc_diagnosis, the one we sent or would have sent
+ */
+void smc_stat_fallback(struct net *net, enum smc_role role, u32 reason);
+
+static inline void smc_stat_cork(struct net *net, enum smc_path_kind kind)
+{
+	smc_stat_inc(net, path[kind].call[SMC_STAT_CORK]);
+}
+
+static inline void smc_stat_nodelay(struct net *net, enum smc_path_kind kind)
+{
+	smc_stat_inc(net, path[kind].call[SMC_STAT_NODELAY]);
+}
+
+static inline void smc_stat_urgent(struct net *net, enum smc_path_kind kind)
+{
+	smc_stat_inc(net, path[kind].call[SMC_STAT_URGENT]);
+}
+
+static inline void smc_stat_splice(struct net *net, enum smc_path_kind kind)
+{
+	smc_stat_inc(net, path[kind].call[SMC_STAT_SPLICE]);
+}
+
+static inline void smc_stat_sendpage(struct net *net, enum smc_path_kind kind)
+{
+	smc_stat_inc(net, path[kind].call[SMC_STAT_SENDPAGE]);
+}
+
+static inline void smc_stat_violation(struct net *net, enum smc_violation what)
+{
+	smc_stat_inc(net, violation[what]);
+}
+
+/* @n is 1 but for SMC_RDMA_WRITE_BYTES. */
+static inline void smc_stat_rdma(struct net *net, enum smc_rdma_counter which, u64 n)
+{
+	smc_stat_add(net, rdma[which], n);
+}
+
+/* Called by net.c for each namespace. */
+int smc_stats_init_net(struct net *net);
+void smc_stats_exit_net(struct net *net);
+
+#endif

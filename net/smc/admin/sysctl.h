@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * net.smc.*: the knobs of one network namespace.
+ *
+ * Values change under their readers. Read each once with READ_ONCE() and decide
+ * from the copy.
+ */
+#ifndef SMC_ADMIN_SYSCTL_H
+#define SMC_ADMIN_SYSCTL_H
+
+#include <linux/types.h>
+
+struct ctl_table_header;
+struct net;
+
+/* Values of smcr_buf_type. */
+enum smc_buf_type {
+	SMC_BUF_PHYSICAL,	/* physically contiguous */
+	SMC_BUF_VIRTUAL,	/* virtually contiguous */
+	SMC_BUF_MIXED,		/* physically contiguous where it can be had */
+};
+
+struct smc_sysctl {
+	unsigned int autocorking_size;	/* bytes; 0: no autocorking */
+	unsigned int smcr_buf_type;	/* enum smc_buf_type */
+	int smcr_testlink_time;		/* jiffies; 0: no TEST LINK */
+	int wmem;			/* bytes */
+	int rmem;			/* bytes */
+	int max_conns_per_lgr;		/* 16 to 255 */
+	int tcp2smc;			/* bool: TCP sockets become SMC sockets */
+
+	struct ctl_table_header *header;
+};
+
+/**
+ * smc_sysctl_set_tcp2smc_hook() - say who makes TCP sockets SMC sockets
+ * @fn: called with true when the first namespace sets tcp2smc, and with false
+ *	when the last one clears it or goes away; NULL for nobody, which makes
+ *	setting tcp2smc fail with -EOPNOTSUPP. Its error on enabling reaches the
+ *	writer of the sysctl, whose value then stays 0. May sleep; calls never
+ *	overlap.
+ *
+ * A namespace that has tcp2smc set makes @fn be called at once; so set the hook
+ * before smc_net_init() and clear it after smc_net_exit().
+ */
+void smc_sysctl_set_tcp2smc_hook(int (*fn)(bool enable));
+
+/* Called by net.c for each namespace. */
+int smc_sysctl_init_net(struct net *net);
+void smc_sysctl_exit_net(struct net *net);
+
+#endif
