@@ -14,36 +14,32 @@
 
 #include "wire/clc.h"
 
-struct net;
 struct netlink_ext_ack;
 
 #define SMC_EID_MAX	4	/* entries in the table: SMC_MAX_UEID */
 
 /**
  * smc_eid_list() - the EIDs to offer to a peer
- * @net: namespace of the connection
  * @eids: room for @max of them
  * @max: at least 1; SMC_EID_MAX is enough for all
  *
- * Any context. Return: how many were stored, never 0.
+ * Not hard interrupt. Return: how many were stored, never 0.
  */
-unsigned int smc_eid_list(struct net *net, u8 (*eids)[SMC_EID_LEN], unsigned int max);
+unsigned int smc_eid_list(u8 (*eids)[SMC_EID_LEN], unsigned int max);
 
 /**
  * smc_eid_match() - find an EID that a peer offers and this host has
- * @net: namespace of the connection
  * @eids: the peer's
  * @n: how many
  * @match: set to the first common one, SMC_EID_LEN bytes
  *
- * Any context. Return: whether there is one; @match is untouched if not.
+ * Not hard interrupt. Return: whether there is one; @match is untouched if not.
  */
-bool smc_eid_match(struct net *net, const u8 (*eids)[SMC_EID_LEN],
-		   unsigned int n, u8 *match);
+bool smc_eid_match(const u8 (*eids)[SMC_EID_LEN], unsigned int n, u8 *match);
 
 /*
- * The administrator's verbs, from netlink. @name is a NUL-terminated string.
- * Return: 0, or a negative error with an explanation in @extack.
+ * The administrator's verbs, from netlink. @name is a NUL-terminated string, with or
+ * without the padding. Return: 0, or a negative error explained in @extack.
  */
 int smc_eid_add(const char *name, struct netlink_ext_ack *extack);
 int smc_eid_remove(const char *name, struct netlink_ext_ack *extack);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/ctype.h>
+#include <linux/minmax.h>
+#include <linux/netlink.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#include "admin/eid.h"
+
+/* What a host offers that nobody configured. */
+static const char default_eid[] = "SMC-DEFAULT-EID";
+
+/* In the order in which they were added. */
+static u8 table[SMC_EID_MAX][SMC_EID_LEN];
+static unsigned int used;
+static DEFINE_SPINLOCK(table_lock);
+
+static void pad(u8 *eid, const char *name, size_t len)
+{
+	memcpy(eid, name, len);
+	memset(eid + len, ' ', SMC_EID_LEN - len);
+}
+
+unsigned int smc_eid_list(u8 (*eids)[SMC_EID_LEN], unsigned int max)
+{
+	unsigned int n;
+
+	spin_lock_bh(&table_lock);
+	n = min(used, max);
+	memcpy(eids, table, n * sizeof(table[0]));
+	spin_unlock_bh(&table_lock);
+
+	if (n)
+		return n;
+	pad(eids[0], default_eid, strlen(default_eid));
+	return 1;
+}
+
+static bool contains(const u8 (*eids)[SMC_EID_LEN], unsigned int n, const u8 *eid)
+{
+	while (n--)
+		if (!memcmp(eids[n], eid, SMC_EID_LEN))
+			return true;
+	return false;
+}
+
+bool smc_eid_match(const u8 (*eids)[SMC_EID_LEN], unsigned int n, u8 *match)
+{
+	u8 ours[SMC_EID_MAX][SMC_EID_LEN];
+	unsigned int n_ours = smc_eid_list(ours, SMC_EID_MAX);
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		if (!contains(ours, n_ours, eids[i]))
+			continue;
+		memcpy(match, eids[i], SMC_EID_LEN);
+		return true;
+	}
+	return false;
+}
+
+/* The characters that z/OS allows. */
+static bool valid(const char *name, size_t len)
+{
+	size_t i;
+
+	if (!len || len > SMC_EID_LEN || !isalnum(name[0]) || strnstr(name, "..", len))
+		return false;
+	for (i = 0; i < len; i++)
+		if (!isascii(name[i]) || islower(name[i]) ||
+		    !(isalnum(name[i]) || name[i] == '.' || name[i] == '-'))
+			return false;
+	return true;
+}
+
+static int parse(u8 *eid, const char *name, struct netlink_ext_ack *extack)
+{
+	size_t len = strlen(name);
+
+	while (len && name[len - 1] == ' ')
+		len--;
+	if (!valid(name, len)) {
+		NL_SET_ERR_MSG(extack, "An EID is 1 to 32 of A-Z 0-9 . - beginning with a letter or digit, without \"..\"");
+		return -EINVAL;
+	}
+	pad(eid, name, len);
+	return 0;
+}
+
+int smc_eid_add(const char *name, struct netlink_ext_ack *extack)
+{
+	u8 eid[SMC_EID_LEN];
+	int err = parse(eid, name, extack);
+
+	if (err)
+		return err;
+
+	spin_lock_bh(&table_lock);
+	if (contains(table, used, eid)) {
+		NL_SET_ERR_MSG(extack, "This EID is there already");
+		err = -EEXIST;
+	} else if (used == SMC_EID_MAX) {
+		NL_SET_ERR_MSG(extack, "The table of EIDs is full");
+		err = -ENOSPC;
+	} else {
+		memcpy(table[used++], eid, SMC_EID_LEN);
+	}
+	spin_unlock_bh(&table_lock);
+	return err;
+}
+
+int smc_eid_remove(const char *name, struct netlink_ext_ack *extack)
+{
+	u8 eid[SMC_EID_LEN];
+	unsigned int i = 0;
+	int err = parse(eid, name, extack);
+
+	if (err)
+		return err;
+
+	spin_lock_bh(&table_lock);
+	while (i < used && memcmp(table[i], eid, SMC_EID_LEN))
+		i++;
+	if (i < used) {
+		used--;
+		memmove(table[i], table[i + 1], (used - i) * sizeof(table[0]));
+	} else {
+		NL_SET_ERR_MSG(extack, "There is no such EID");
+		err = -ENOENT;
+	}
+	spin_unlock_bh(&table_lock);
+	return err;
+}
+
+void smc_eid_flush(void)
+{
+	spin_lock_bh(&table_lock);
+	used = 0;
+	spin_unlock_bh(&table_lock);
+}
+
+bool smc_eid_get(unsigned int index, u8 *eid)
+{
+	bool found;
+
+	spin_lock_bh(&table_lock);
+	found = index < used;
+	if (found)
+		memcpy(eid, table[index], SMC_EID_LEN);
+	spin_unlock_bh(&table_lock);
+	return found;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "admin/net.h"
+#include "admin/pnet.h"
+#include "admin/stats.h"
+
+unsigned int smc_net_id __read_mostly;
+
+static void (*exit_hook)(struct net *net);
+
+void smc_net_set_exit_hook(void (*fn)(struct net *net))
+{
+	exit_hook = fn;
+}
+
+/* The sysctls come last: they let users make sockets that need all else. */
+static int __net_init smc_net_init_net(struct net *net)
+{
+	int err;
+
+	err = smc_stats_init_net(net);
+	if (err)
+		return err;
+	err = smc_pnet_init_net(net);
+	if (err)
+		goto err_stats;
+	err = smc_sysctl_init_net(net);
+	if (err)
+		goto err_pnet;
+	return 0;
+
+err_pnet:
+	smc_pnet_exit_net(net);
+err_stats:
+	smc_stats_exit_net(net);
+	return err;
+}
+
+static void __net_exit smc_net_exit_net(struct net *net)
+{
+	if (exit_hook)
+		exit_hook(net);
+	smc_sysctl_exit_net(net);
+	smc_pnet_exit_net(net);
+	smc_stats_exit_net(net);
+}
+
+static struct pernet_operations smc_net_ops = {
+	.init	= smc_net_init_net,
+	.exit	= smc_net_exit_net,
+	.id	= &smc_net_id,
+	.size	= sizeof(struct smc_net),
+};
+
+int smc_net_init(void)
+{
+	return register_pernet_subsys(&smc_net_ops);
+}
+
+void smc_net_exit(void)
+{
+	unregister_pernet_subsys(&smc_net_ops);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/cpumask.h>
+#include <linux/slab.h>
+
+#include "admin/stats.h"
+#include "admin/stats_show.h"
+
+int smc_stats_init_net(struct net *net)
+{
+	struct smc_net *sn = smc_net(net);
+	int err = -ENOMEM;
+
+	sn->stats = alloc_percpu(struct smc_stats);
+	if (!sn->stats)
+		return err;
+	sn->fallbacks = kzalloc(sizeof(*sn->fallbacks), GFP_KERNEL);
+	if (!sn->fallbacks)
+		goto err_stats;
+	spin_lock_init(&sn->fallbacks->lock);
+
+	err = smc_stats_proc_init_net(net);
+	if (err)
+		goto err_fallbacks;
+	return 0;
+
+err_fallbacks:
+	kfree(sn->fallbacks);
+err_stats:
+	free_percpu(sn->stats);
+	return err;
+}
+
+void smc_stats_exit_net(struct net *net)
+{
+	struct smc_net *sn = smc_net(net);
+
+	smc_stats_proc_exit_net(net);
+	kfree(sn->fallbacks);
+	free_percpu(sn->stats);
+}
+
+void smc_stat_fallback(struct net *net, enum smc_role role, u32 reason)
+{
+	struct smc_fallbacks *fallbacks = smc_net(net)->fallbacks;
+	struct smc_fallback_side *side = &fallbacks->side[role];
+	unsigned int i = 0;
+
+	spin_lock_bh(&fallbacks->lock);
+	side->total++;
+	while (i < side->n && side->reason[i].code != reason)
+		i++;
+	if (i == side->n && i < SMC_FALLBACK_REASONS)
+		side->reason[side->n++].code = reason;
+	if (i < side->n)
+		side->reason[i].count++;
+	spin_unlock_bh(&fallbacks->lock);
+}
+
+void smc_stats_sum(struct net *net, struct smc_stats *sum)
+{
+	struct smc_stats __percpu *stats = smc_net(net)->stats;
+	u64 *to = (u64 *)sum;
+	size_t i;
+	int cpu;
+
+	memset(sum, 0, sizeof(*sum));
+	for_each_possible_cpu(cpu) {
+		const u64 *from = (const u64 *)per_cpu_ptr(stats, cpu);
+
+		for (i = 0; i < sizeof(*sum) / sizeof(u64); i++)
+			to[i] += READ_ONCE(from[i]);
+	}
+}

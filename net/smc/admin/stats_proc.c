@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/net/smc_stat: the counters that SMC_NETLINK_GET_STATS has no attributes for,
+ * one "name value" a line.
+ */
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include <linux/seq_file_net.h>
+#include <linux/slab.h>
+
+#include "admin/stats_show.h"
+
+static const char *const violation_names[SMC_N_VIOLATIONS] = {
+	[SMC_VIOLATION_CLC]	= "violation_clc",
+	[SMC_VIOLATION_LLC]	= "violation_llc",
+	[SMC_VIOLATION_CDC]	= "violation_cdc",
+	[SMC_VIOLATION_CURSOR]	= "violation_cursor",
+	[SMC_VIOLATION_TOKEN]	= "violation_token",
+};
+
+static const char *const rdma_names[SMC_N_RDMA_COUNTERS] = {
+	[SMC_RDMA_WRITES]		= "rdma_writes",
+	[SMC_RDMA_WRITE_BYTES]		= "rdma_write_bytes",
+	[SMC_RDMA_SENDS]		= "rdma_sends",
+	[SMC_RDMA_RECVS]		= "rdma_recvs",
+	[SMC_RDMA_REGISTRATIONS]	= "rdma_registrations",
+	[SMC_RDMA_GROUPS_CREATED]	= "rdma_groups_created",
+	[SMC_RDMA_GROUPS_LOST]		= "rdma_groups_lost",
+};
+
+static void show(struct seq_file *seq, const char *const *names, const u64 *values, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		seq_printf(seq, "%s %llu\n", names[i], values[i]);
+}
+
+static int smc_stat_show(struct seq_file *seq, void *unused)
+{
+	struct smc_stats *sum = kmalloc(sizeof(*sum), GFP_KERNEL);
+
+	if (!sum)
+		return -ENOMEM;
+	smc_stats_sum(seq_file_single_net(seq), sum);
+	show(seq, violation_names, sum->violation, SMC_N_VIOLATIONS);
+	show(seq, rdma_names, sum->rdma, SMC_N_RDMA_COUNTERS);
+	kfree(sum);
+	return 0;
+}
+
+int smc_stats_proc_init_net(struct net *net)
+{
+	if (!proc_create_net_single("smc_stat", 0444, net->proc_net, smc_stat_show, NULL))
+		return -ENOMEM;
+	return 0;
+}
+
+void smc_stats_proc_exit_net(struct net *net)
+{
+	remove_proc_entry("smc_stat", net->proc_net);
+}
