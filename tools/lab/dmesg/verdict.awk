@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Prints what in a kernel log matches an expression of the file "fatal" and none
+# of the file "noise" or of $ALLOW (newline-separated). A report between "cut
+# here" and "end trace" is judged, and printed, as one: it is excused if one of
+# its lines is, because the others (its call trace) look like anybody's.
+# Exit status 1 if anything was printed.
+
+function load(file, list,    line, n) {
+	while ((getline line <file) > 0)
+		if (line != "" && line !~ /^#/)
+			list[++n] = line
+	close(file)
+	return n
+}
+
+function matches(line, list, n,    i) {
+	for (i = 1; i <= n; i++)
+		if (line ~ list[i])
+			return 1
+	return 0
+}
+
+function judge(    i) {
+	if (guilty && !excused) {
+		for (i = 1; i <= held; i++)
+			print report[i]
+		failed = 1
+	}
+	held = guilty = excused = in_report = 0
+}
+
+BEGIN {
+	bads = load(fatal, bad)
+	oks = load(noise, ok)
+	n = split(ENVIRON["ALLOW"], extra, "\n")
+	for (i = 1; i <= n; i++)
+		if (extra[i] != "")
+			ok[++oks] = extra[i]
+}
+
+{ sub(/\r$/, "") }
+
+/-\[ cut here \]-/ {
+	judge()
+	in_report = 1
+}
+
+{
+	report[++held] = $0
+	if (matches($0, bad, bads))
+		guilty = 1
+	if (matches($0, ok, oks))
+		excused = 1
+	if (!in_report || $0 ~ /-\[ end trace /)
+		judge()
+}
+
+END {
+	judge()
+	exit failed
+}

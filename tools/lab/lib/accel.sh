@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# KVM or emulation. That /dev/kvm exists says little: on some machines a guest
+# hangs in it. So boot one, and remember the verdict for this boot of the host.
+
+LAB_KVM_PROBE_S=15
+
+# CPU models: see Documentation/lab.rst, "CPU model".
+accel_options() {
+	case $1 in
+	kvm) printf '%s\n' -accel kvm -cpu host ;;
+	tcg) printf '%s\n' -accel tcg,thread=multi -cpu "${LAB_CPU:-Haswell-noTSX,-erms}" ;;
+	*) die "LAB_ACCEL=$1: kvm or tcg" ;;
+	esac
+}
+
+# The probe guest has a kernel and no root: it is alive if it gets as far as the
+# panic about that.
+accel_kvm_boots() {
+	local home
+	[[ -r /dev/kvm && -w /dev/kvm ]] || return
+	home=$(kernel_home "$1") || exit
+	timeout -k 1 "$LAB_KVM_PROBE_S" qemu-system-x86_64 -accel kvm -cpu host \
+		-m 512 -nodefaults -no-user-config -display none -no-reboot \
+		-kernel "$(kernel_image "$home")" -append 'console=ttyS0 panic=-1' \
+		-serial stdio </dev/null 2>/dev/null | grep -q 'Kernel panic'
+}
+
+# accel_choose KERNEL: print kvm or tcg.
+accel_choose() {
+	local cache key
+	if [[ ${LAB_ACCEL:-} ]]; then
+		printf '%s\n' "$LAB_ACCEL"
+		return
+	fi
+	cache=$LAB_CACHE/accel.$(id -u)
+	key=$(cat /proc/sys/kernel/random/boot_id; qemu-system-x86_64 --version | head -n 1)
+	if [[ ! -f $cache || $(head -n -1 "$cache") != "$key" ]]; then
+		if accel_kvm_boots "$1"; then
+			printf '%s\nkvm\n' "$key"
+		else
+			printf '%s\ntcg\n' "$key"
+		fi >"$cache"
+		say "accelerator: $(tail -n 1 "$cache") (remembered until the next boot)"
+	fi
+	tail -n 1 "$cache"
+}

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Debian packages without installing them: versions, downloads, unpacking.
+
+# A machine that never ran apt-get update has no package lists.
+archive_ready() {
+	local lists=(/var/lib/apt/lists/*_Packages*)
+	[[ -e ${lists[0]} ]] && return
+	say 'no package lists, running apt-get update'
+	apt-get -qq update >&2 || die 'apt-get update failed (are you root?)'
+}
+
+# archive_version PACKAGE: the newest version that apt knows, or nothing.
+archive_version() {
+	archive_ready
+	apt-cache show --no-all-versions "$1" 2>/dev/null |
+		sed -n 's/^Version: //p'
+}
+
+# archive_depends PACKAGE: the first package that it depends on.
+archive_depends() {
+	archive_ready
+	apt-cache show --no-all-versions "$1" 2>/dev/null |
+		sed -n 's/^Depends: \([^ ,]*\).*/\1/p'
+}
+
+# archive_unpack PACKAGE VERSION DIR: download and unpack into DIR.
+archive_unpack() {
+	local package=$1 version=$2 dir=$3
+	archive_ready
+	need dpkg-deb dpkg
+	rm -rf "$dir"
+	mkdir -p "$dir/deb"
+	say "downloading $package $version"
+	(cd "$dir/deb" && apt-get -qq -o APT::Sandbox::User=root download "$package=$version") >&2 ||
+		{ say "cannot download $package $version"; return 1; }
+	dpkg-deb -x "$dir"/deb/*.deb "$dir" || return
+	rm -r "$dir/deb"
+}

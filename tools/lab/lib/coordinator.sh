@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Starts the guests and leads them through a run: a loop over events, lines
+# "GUEST VERB ARGUMENTS" written by the guests' agents (guest/agent) and, when a
+# QEMU has ended ("GUEST gone STATUS"), by the process that waited for it.
+
+LAB_GRACE_S=60     # for the others to end once a guest has failed
+LAB_DUMP_S=60      # for a hung guest to show its state
+LAB_COLLECT_S=600  # for the last look, with kmemleak's two scans
+LAB_NMI_S=15       # for the panic that an NMI provokes
+
+declare -a GUESTS=()    # process that runs each guest
+declare -a STATE=()     # of each guest: run, ended, dumped, collected, vanished, gone
+declare -a CONTROL=() CONSOLE=() MONITOR=() # descriptors of each guest's inputs
+declare -A BARRIER=()   # guests waiting at each barrier: "0 2"
+declare -a FAILURES=()
+DEADLINE=0 EVENTS=0
+
+coordinator_fail() {
+	FAILURES+=("$*")
+	say "$*"
+	((!DEADLINE || DEADLINE <= SECONDS + LAB_GRACE_S)) || DEADLINE=$((SECONDS + LAB_GRACE_S))
+}
+
+# coordinator_tell GUEST LINE
+coordinator_tell() { printf '%s\n' "$2" >&"${CONTROL[$1]}"; }
+
+coordinator_start() {
+	local guest io
+	mkfifo "$RUN/io/events"
+	exec {EVENTS}<>"$RUN/io/events"
+	for ((guest = 0; guest < LAB_NODES; guest++)); do
+		io=$RUN/io/g$guest
+		exec {CONTROL[guest]}<>"$io/ctl.in" {CONSOLE[guest]}<>"$io/console.in" \
+			{MONITOR[guest]}<>"$io/monitor.in"
+		STATE[guest]=run
+		coordinator_guest "$guest" &
+		GUESTS[guest]=$!
+	done
+}
+
+# coordinator_guest GUEST: run its QEMU and the readers of its channels. The
+# descriptors held here keep the readers from an end of file before QEMU has
+# opened the other end, or for ever if it never does. Console and monitor have
+# log files; their channels are only kept from filling up.
+coordinator_guest() {
+	local guest=$1 io=$RUN/io/g$1 status ctl out console monitor readers
+	exec {ctl}<>"$io/ctl.out" {out}<>"$io/out.out" \
+		{console}<>"$io/console.out" {monitor}<>"$io/monitor.out"
+	coordinator_readers "$guest" {ctl}>&- {out}>&- {console}>&- {monitor}>&- &
+	readers=$!
+	(guest_qemu "$guest" {ctl}>&- {out}>&- {console}>&- {monitor}>&-) \
+		2>"$io/qemu.log" <&"$LAB_STDIN"
+	status=$?
+	exec {ctl}>&- {out}>&- {console}>&- {monitor}>&-
+	wait "$readers"
+	echo "$guest gone $status" >&"$EVENTS"
+}
+
+coordinator_readers() {
+	local guest=$1 io=$RUN/io/g$1 log=$RUN/g$1/console.log
+	cat "$io/console.out" >/dev/null &
+	cat "$io/monitor.out" >/dev/null &
+	sed -u "s/^/$guest /" "$io/ctl.out" >&"$EVENTS" &
+	tee "$RUN/g$guest/output" <"$io/out.out" | sed -u "s/^/[g$guest] /" &
+	if ((OPT_verbose)); then
+		touch "$log"
+		tail -f --pid="$!" "$log" | sed -u "s/^/[g$guest console] /" &
+	fi
+	wait
+}
+
+# coordinator_await STATES SECONDS: handle events until all guests are in one of
+# these states; fails when that takes too long (0: takes what it takes).
+coordinator_await() {
+	local states=" $1 " guest verb args
+	DEADLINE=$((${2:-0} ? SECONDS + $2 : 0))
+	while :; do
+		for guest in "${!STATE[@]}"; do
+			[[ $states == *" ${STATE[guest]} "* ]] || break
+			unset guest
+		done
+		[[ ${guest:-} ]] || return 0
+		((!DEADLINE || SECONDS < DEADLINE)) || return 1
+		read -r -t 1 -u "$EVENTS" guest verb args || continue
+		coordinator_event "$guest" "$verb" "$args"
+	done
+}
+
+coordinator_event() {
+	local guest=$1 verb=$2 args=$3
+	case $verb in
+	barrier) coordinator_barrier "$guest" "$args" ;;
+	exit)
+		STATE[guest]=ended
+		((args == 0)) || coordinator_fail "g$guest: the script ended with status $args"
+		coordinator_barriers_lost "$guest" "its script has ended"
+		;;
+	vanish)
+		STATE[guest]=vanished
+		coordinator_kill "$guest"
+		coordinator_barriers_lost "$guest" "it has vanished"
+		;;
+	dumped | collected) STATE[guest]=$verb ;;
+	gone) coordinator_gone "$guest" "$args" ;;
+	esac
+}
+
+coordinator_gone() {
+	local guest=$1 was=${STATE[$1]}
+	STATE[guest]=gone
+	[[ $was != vanished ]] || return 0
+	coordinator_fail "g$guest: the guest died (QEMU's status $2)"
+	tail -n 5 "$RUN/io/g$guest/qemu.log" >&2
+	coordinator_barriers_lost "$guest" "the guest has died"
+}
+
+# A guest that has ended can not come to a barrier any more.
+coordinator_barrier() {
+	local guest=$1 name=$2 other waiting
+	for other in "${!STATE[@]}"; do
+		[[ ${STATE[other]} == run ]] && continue
+		coordinator_tell "$guest" "barrier $name lost g$other does not come, it is ${STATE[other]}"
+		return
+	done
+	BARRIER[$name]+="${BARRIER[$name]:+ }$guest"
+	read -ra waiting <<<"${BARRIER[$name]}"
+	((${#waiting[@]} == LAB_NODES)) || return 0
+	unset "BARRIER[$name]"
+	for other in "${waiting[@]}"; do
+		coordinator_tell "$other" "barrier $name ok"
+	done
+}
+
+coordinator_barriers_lost() {
+	local name guest
+	for name in "${!BARRIER[@]}"; do
+		for guest in ${BARRIER[$name]}; do
+			coordinator_tell "$guest" "barrier $name lost g$1 does not come, $2"
+		done
+		unset "BARRIER[$name]"
+	done
+}
+
+# coordinator_in STATE: the guests in this state.
+coordinator_in() {
+	local guest
+	for guest in "${!STATE[@]}"; do
+		[[ ${STATE[guest]} == "$1" ]] && echo "$guest"
+	done
+}
+
+coordinator_run() {
+	local guest
+	coordinator_await 'ended vanished gone' "$OPT_limit" ||
+		coordinator_hung run 'the script has not ended'
+	for guest in $(coordinator_in ended); do
+		coordinator_tell "$guest" finish
+	done
+	coordinator_await 'collected dumped vanished gone' "$LAB_COLLECT_S" ||
+		coordinator_hung ended 'the kernel log can not be had'
+}
+
+# coordinator_hung STATE WHAT: have the guests that are stuck in this state show
+# tasks and sockets: by their agent, or if that does not answer by SysRq over
+# the serial line, or if that does nothing either by an NMI, which panics.
+coordinator_hung() {
+	local guest key
+	for guest in $(coordinator_in "$1"); do
+		coordinator_fail "g$guest: hang: $2 after $SECONDS s"
+		coordinator_tell "$guest" dump
+	done
+	coordinator_await 'ended collected dumped vanished gone' "$LAB_DUMP_S" && return
+	for guest in $(coordinator_in run); do
+		say "g$guest: the agent does not answer, trying SysRq"
+		for key in w t l; do
+			printf '\001b%s' "$key" >&"${CONSOLE[guest]}"
+			sleep 1
+		done
+		say "g$guest: sending an NMI"
+		printf 'info registers -a\nnmi\n' >&"${MONITOR[guest]}"
+	done
+	coordinator_await 'ended collected dumped vanished gone' "$LAB_NMI_S" || :
+}
+
+coordinator_stop() {
+	local guest
+	for guest in "${!STATE[@]}"; do
+		[[ ${STATE[guest]} == gone ]] || coordinator_kill "$guest"
+	done
+	wait "${GUESTS[@]}"
+}
+
+# QEMU ends at once on SIGTERM, whatever its guest does.
+coordinator_kill() { kill -TERM "$(<"$RUN/io/g$1/pid")" 2>/dev/null; }

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Kernels by name: their release, their home (the directory with vmlinux or
+# vmlinuz, and lib/modules/RELEASE) and the directory that modules build against.
+
+# kernel_series NAME: "PACKAGE PREFIX", the meta package of a Debian series and
+# what its releases start with.
+kernel_series() {
+	case $1 in
+	6.12) echo linux-image-6.12-amd64 6.12. ;;
+	6.1) echo linux-image-amd64 6.1. ;;
+	*) return 1 ;;
+	esac
+}
+
+# The newest release of a series: that of the installed headers, so that what is
+# built here loads there; else what the archive has.
+kernel_series_release() {
+	local meta prefix package
+	read -r meta prefix < <(kernel_series "$1")
+	package=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' \
+		"linux-headers-$prefix*-amd64" 2>/dev/null |
+		sed -n 's/^ii  *linux-headers-//p' | sort -V | tail -n 1)
+	if [[ ! $package ]]; then
+		package=$(archive_depends "$meta")
+		package=${package#linux-image-}
+	fi
+	[[ $package == "$prefix"* ]] || die "no $1 kernel in the Debian archive"
+	printf '%s\n' "$package"
+}
+
+kernel_home() {
+	local release
+	case $1 in
+	*/*) realpath -e -- "$1" 2>/dev/null || die "no such kernel directory: $1" ;;
+	debug) debug_home ;;
+	6.12 | 6.1)
+		release=$(kernel_series_release "$1") || exit
+		printf '%s/kernels/%s\n' "$LAB_CACHE" "$release"
+		;;
+	*) die "unknown kernel '$1': 6.12, 6.1, debug or a directory (dir/)" ;;
+	esac
+}
+
+# kernel_release NAME: what uname -r says in a guest with this kernel.
+kernel_release() {
+	local home modules
+	if kernel_series "$1" >/dev/null; then
+		kernel_series_release "$1"
+		return
+	fi
+	home=$(kernel_home "$1") || exit
+	modules=("$home"/lib/modules/*/)
+	((${#modules[@]} == 1)) && [[ -d ${modules[0]} ]] ||
+		die "$1: not exactly one release in $home/lib/modules" \
+			"(tools/lab/lab fetch $1)"
+	basename "${modules[0]}"
+}
+
+# kernel_kdir NAME: where "make -C DIR M=..." builds modules for it.
+kernel_kdir() {
+	local home release dir
+	home=$(kernel_home "$1") || exit
+	release=$(kernel_release "$1") || exit
+	for dir in "$home/linux" "$home/lib/modules/$release/build" \
+		"/usr/src/linux-headers-$release"; do
+		[[ -e $dir/Makefile ]] || continue
+		printf '%s\n' "$dir"
+		return
+	done
+	die "no headers for $release: apt-get install linux-headers-$release"
+}
+
+# kernel_image HOME: the file to boot.
+kernel_image() {
+	local image
+	for image in "$1/vmlinux" "$1/vmlinuz"; do
+		[[ -f $image ]] || continue
+		printf '%s\n' "$image"
+		return
+	done
+	die "$1: neither vmlinux nor vmlinuz"
+}
+
+# kernel_extract VMLINUZ: the ELF image inside, by the offsets of the x86 boot
+# protocol. The last four bytes of the payload are its unpacked size.
+kernel_extract() {
+	local sectors offset length unpack
+	sectors=$(od -An -tu1 -j $((0x1f1)) -N1 "$1")
+	read -r offset length < <(od -An -tu4 -j $((0x248)) -N8 "$1")
+	offset=$(((sectors + 1) * 512 + offset))
+	case $(od -An -tx1 -j "$offset" -N4 "$1") in
+	' fd 37 7a 58') unpack='xz -dc'; need xz xz-utils ;;
+	' 28 b5 2f fd') unpack='zstd -dc'; need zstd zstd ;;
+	*) return 1 ;;
+	esac
+	tail -c +$((offset + 1)) "$1" | head -c $((length - 4)) | $unpack
+}
+
+# A guest under emulation would spend seconds on unpacking its kernel and
+# modules, so unpack them once, here.
+kernel_fetch_series() {
+	local release home new version
+	release=$(kernel_series_release "$1") || exit
+	home=$(kernel_home "$1") || exit
+	[[ ! -e $home/done ]] || return 0
+	need depmod kmod
+	version=$(dpkg-query -W -f '${Version}' "linux-headers-$release" 2>/dev/null) ||
+		version=$(archive_version "linux-image-$release")
+	[[ $version ]] || die "linux-image-$release is not in the archive"
+
+	new=$home.new
+	archive_unpack "linux-image-$release" "$version" "$new" ||
+		die "if the archive has moved on: apt-get update, and install the new headers"
+	say "unpacking $release"
+	find "$new/lib/modules" -name '*.ko.xz' -print0 | xargs -0r -P "$(nproc)" -n 64 xz -d
+	depmod -b "$new" "$release" || die "depmod failed for $release"
+	mv "$new/boot/vmlinuz-$release" "$new/vmlinuz"
+	kernel_extract "$new/vmlinuz" >"$new/vmlinux" || rm -f "$new/vmlinux"
+	rm -rf "$new/boot" "$new/usr" "$home"
+	touch "$new/done"
+	mv "$new" "$home"
+}
+
+# kernel_fetch NAME: make sure that the kernel is there.
+kernel_fetch() {
+	local home
+	case $1 in
+	6.12 | 6.1) locked "kernel-$1" kernel_fetch_series "$1" ;;
+	debug) locked debug debug_build ;;
+	*)
+		home=$(kernel_home "$1") || exit
+		kernel_image "$home" >/dev/null || exit
+		kernel_release "$1" >/dev/null || exit
+		;;
+	esac
+}

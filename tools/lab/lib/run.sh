@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# One run of the lab: namespaces of its own, guests, verdict.
+
+# run_supervised ARGS...: the outer half of "lab run". The run proper gets its own
+# namespaces for processes, mounts and network, so that however it ends nothing
+# of it stays: no process, no tap, no temporary file.
+run_supervised() {
+	local isolate=() child tty='' status
+	(($(id -u) == 0)) || isolate+=(--map-root-user)
+	run_needs
+	run_fetch
+	mkdir -p "$LAB_CACHE/run"
+	isolate+=(--mount --net --pid --fork --kill-child --mount-proc)
+	isolate=(setpriv --pdeathsig KILL unshare "${isolate[@]}")
+	if ((OPT_tty)); then
+		tty=$(stty -g 2>/dev/null)
+	else
+		# Not in the terminal's foreground group: ctrl-C is ours to handle.
+		isolate=(setsid "${isolate[@]}")
+	fi
+	exec {LAB_STDIN}<&0
+	export LAB_STDIN LAB_ACCEL
+	"${isolate[@]}" "$LAB_DIR/lab" "$@" &
+	child=$!
+	trap 'kill -KILL "$child"; run_interrupted=1' INT TERM HUP
+	run_interrupted=0
+	wait "$child"
+	status=$?
+	[[ ! $tty ]] || stty "$tty" 2>/dev/null
+	((!run_interrupted)) || { say interrupted; return 130; }
+	return "$status"
+}
+
+run_needs() {
+	need qemu-system-x86_64 qemu-system-x86
+	need busybox busybox-static
+	need cpio cpio
+	need modprobe kmod
+	need unshare util-linux
+	need ip iproute2
+	[[ -r /dev/net/tun && -w /dev/net/tun ]] ||
+		die 'no access to /dev/net/tun (modprobe tun, or ask for permission)'
+}
+
+run_fetch() {
+	local kernel
+	while read -r kernel; do
+		kernel_fetch "$kernel" || exit
+	done < <(printf '%s\n' "${LAB_KERNELS[@]}" | sort -u)
+	LAB_ACCEL=$(accel_choose "${LAB_KERNELS[0]}") || exit
+}
+
+# run_isolated: the inner half.
+run_isolated() {
+	local guest status=0
+	RUN=$LAB_CACHE/run
+	mount -t tmpfs -o mode=755 lab "$RUN" || die "cannot mount a tmpfs on $RUN"
+	mkdir "$RUN/io"
+	ip link set lo up
+	network_up
+	for ((guest = 0; guest < LAB_NODES; guest++)); do
+		guest_prepare "$guest" || exit
+	done
+
+	coordinator_start
+	coordinator_run
+	coordinator_stop
+	verdict_run || status=1
+	run_keep "$status"
+	return "$status"
+}
+
+# run_keep STATUS: what the guests leave goes where -o says; without -o, it is
+# kept only if the run failed.
+run_keep() {
+	local dir=$OPT_outdir
+	if [[ ! $dir ]]; then
+		(($1)) || return 0
+		dir=$LAB_REPO/build/lab/$(date +%Y%m%d-%H%M%S)-$SRANDOM
+	fi
+	mkdir -p "$dir" && cp -r "$RUN"/g* "$dir/" || { say "cannot write to $dir"; return; }
+	say "consoles, kernel logs and output of the guests: $dir"
+}
