@@ -439,4 +439,6 @@ void smc_llc_reply(u8 *buf, u8 flags)
 	buf[LLC_FLAGS] |= SMC_LLC_REPLY | flags;
 	if (buf[LLC_TYPE] == SMC_LLC_ADD_LINK && (flags & SMC_LLC_ADD_LINK_REJECTED))
 		buf[LLC_REASON] = SMC_LLC_REJECT_NO_ALT_PATH;
+	if ((buf[LLC_TYPE] & ~LLC_VERSION) == SMC_LLC_DELETE_RKEY)
+		buf[DR_ERRORS] = 0;
 }

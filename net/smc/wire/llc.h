@@ -184,6 +184,8 @@ u32 smc_llc_delete_rkey(const u8 *buf, unsigned int i);
  *
  * The reply is the first SMC_LLC_LEN bytes of @buf and says so, whatever the length
  * of the request. Refusing an ADD LINK gives the reason that there is no other path.
+ * Answering a DELETE RKEY says that no key was invalid; a reply that names invalid ones
+ * is made with smc_llc_build().
  */
 void smc_llc_reply(u8 *buf, u8 flags);
 
