@@ -101,7 +101,7 @@ int smc_eid_add(const char *name, struct netlink_ext_ack *extack)
 		err = -EEXIST;
 	} else if (used == SMC_EID_MAX) {
 		NL_SET_ERR_MSG(extack, "The table of EIDs is full");
-		err = -ENOSPC;
+		err = -ERANGE;
 	} else {
 		memcpy(table[used++], eid, SMC_EID_LEN);
 	}

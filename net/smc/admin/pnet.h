@@ -21,11 +21,11 @@ struct net_device;
  * @dev: held by the caller
  * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
  *
- * A device without an entry of its own is asked for what it sits on: a VLAN for its
- * real device, a bond or team for its ports, a bridge and other uppers likewise,
- * down to the physical device.
+ * For a device without an entry of its own, the devices that it sits on are asked: a
+ * VLAN's real device, a bond's or team's ports, and so on downwards. The first one with
+ * an entry counts.
  *
- * With or without RTNL; must not be called in softirq. Return: whether there is one.
+ * With or without RTNL; not in hard interrupt. Return: whether there is one.
  */
 bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid);
 
@@ -35,7 +35,7 @@ bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid);
  * @port: from 1
  * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
  *
- * Process context. Return: whether there is one.
+ * Not in hard interrupt. Return: whether there is one.
  */
 bool smc_pnet_of_ibport(const char *ibname, u8 port, char *pnetid);
 

@@ -9,10 +9,6 @@
 
 #include "admin/stats.h"
 
-struct genl_info;
-struct netlink_callback;
-struct sk_buff;
-
 /* More than there are diagnoses; a reason beyond these is only totalled. */
 #define SMC_FALLBACK_REASONS	48
 
@@ -40,9 +36,5 @@ void smc_stats_sum(struct net *net, struct smc_stats *sum);
 /* /proc/net/smc_stat */
 int smc_stats_proc_init_net(struct net *net);
 void smc_stats_proc_exit_net(struct net *net);
-
-/* SMC_NETLINK_GET_STATS and SMC_NETLINK_GET_FBACK_STATS, from netlink.c */
-int smc_stats_dump(struct sk_buff *skb, struct netlink_callback *cb);
-int smc_stats_dump_fallbacks(struct sk_buff *skb, struct netlink_callback *cb);
 
 #endif

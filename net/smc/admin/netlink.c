@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/module.h>
+#include <linux/rwsem.h>
+
+#include "admin/netlink.h"
+#include "admin/netlink_ops.h"
+
+static struct genl_family family;
+
+static const struct smc_netlink_source no_source;
+static const struct smc_netlink_source *sources[SMC_N_PATHS] = {
+	[SMC_PATH_R] = &no_source,
+	[SMC_PATH_D] = &no_source,
+};
+
+/* Held for reading by who uses a source. */
+static DECLARE_RWSEM(sources_lock);
+
+void smc_netlink_set_source(enum smc_path_kind kind, const struct smc_netlink_source *src)
+{
+	down_write(&sources_lock);
+	sources[kind] = src ?: &no_source;
+	up_write(&sources_lock);
+}
+
+bool smc_netlink_has_source(enum smc_path_kind kind)
+{
+	bool has;
+
+	down_read(&sources_lock);
+	has = sources[kind] != &no_source;
+	up_read(&sources_lock);
+	return has;
+}
+
+void *smc_netlink_begin(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &family,
+			   NLM_F_MULTI, genl_dumpit_info(cb)->op.cmd);
+}
+
+int smc_netlink_open(struct smc_netlink_msg *m, struct sk_buff *skb, struct netlink_callback *cb,
+		     int nest)
+{
+	m->skb = skb;
+	m->header = smc_netlink_begin(skb, cb);
+	if (!m->header)
+		return -EMSGSIZE;
+	m->nest = nla_nest_start(skb, nest);
+	if (!m->nest) {
+		genlmsg_cancel(skb, m->header);
+		return -EMSGSIZE;
+	}
+	return 0;
+}
+
+int smc_netlink_close(struct smc_netlink_msg *m, int err)
+{
+	if (err) {
+		genlmsg_cancel(m->skb, m->header);
+		return err;
+	}
+	nla_nest_end(m->skb, m->nest);
+	genlmsg_end(m->skb, m->header);
+	return 0;
+}
+
+int smc_netlink_put_padded(struct sk_buff *skb, int attr, const u8 *text, size_t len)
+{
+	struct nlattr *nla = nla_reserve(skb, attr, len + 1);
+	char *string;
+
+	if (!nla)
+		return -EMSGSIZE;
+	string = nla_data(nla);
+	memcpy(string, text, len);
+	string[len] = '\0';
+	return 0;
+}
+
+int smc_netlink_put_lgr_v2(struct sk_buff *skb, int attr, const struct smc_netlink_lgr_v2 *v2)
+{
+	struct nlattr *nest = nla_nest_start(skb, attr);
+
+	if (!nest ||
+	    nla_put_u8(skb, SMC_NLA_LGR_V2_VER, v2->version) ||
+	    nla_put_u8(skb, SMC_NLA_LGR_V2_REL, v2->release) ||
+	    nla_put_u8(skb, SMC_NLA_LGR_V2_OS, v2->os) ||
+	    smc_netlink_put_padded(skb, SMC_NLA_LGR_V2_NEG_EID, v2->eid, SMC_MAX_EID_LEN) ||
+	    smc_netlink_put_padded(skb, SMC_NLA_LGR_V2_PEER_HOST, v2->hostname,
+				   SMC_MAX_HOSTNAME_LEN))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+int smc_netlink_put_port(struct sk_buff *skb, int attr, const struct smc_netlink_port *port)
+{
+	struct nlattr *nest = nla_nest_start(skb, attr);
+
+	if (!nest || nla_put_u8(skb, SMC_NLA_DEV_PORT_VALID, !!port))
+		return -EMSGSIZE;
+	if (port &&
+	    (nla_put_u8(skb, SMC_NLA_DEV_PORT_PNET_USR, port->pnetid_by_user) ||
+	     nla_put_string(skb, SMC_NLA_DEV_PORT_PNETID, port->pnetid) ||
+	     nla_put_u32(skb, SMC_NLA_DEV_PORT_NETDEV, port->ifindex) ||
+	     nla_put_u8(skb, SMC_NLA_DEV_PORT_STATE, port->active) ||
+	     nla_put_u32(skb, SMC_NLA_DEV_PORT_LNK_CNT, port->links)))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+typedef int (*dump_fn)(struct sk_buff *skb, struct netlink_callback *cb);
+
+static dump_fn source_of(u8 cmd)
+{
+	lockdep_assert_held(&sources_lock);
+	switch (cmd) {
+	case SMC_NETLINK_GET_LGR_SMCR:
+		return sources[SMC_PATH_R]->dump_lgrs;
+	case SMC_NETLINK_GET_LINK_SMCR:
+		return sources[SMC_PATH_R]->dump_links;
+	case SMC_NETLINK_GET_DEV_SMCR:
+		return sources[SMC_PATH_R]->dump_devs;
+	case SMC_NETLINK_GET_LGR_SMCD:
+		return sources[SMC_PATH_D]->dump_lgrs;
+	case SMC_NETLINK_GET_DEV_SMCD:
+		return sources[SMC_PATH_D]->dump_devs;
+	default:
+		return NULL;
+	}
+}
+
+static int dump_objects(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	dump_fn fn;
+	int err = 0;
+
+	down_read(&sources_lock);
+	fn = source_of(genl_dumpit_info(cb)->op.cmd);
+	if (fn)
+		err = fn(skb, cb);
+	up_read(&sources_lock);
+
+	/* What is in goes out first; an empty message is the end. */
+	return skb->len ?: err;
+}
+
+/* Other attributes than these are the commands' own answers. */
+static const struct nla_policy policy[SMC_NLA_EID_TABLE_MAX + 1] = {
+	[SMC_NLA_EID_TABLE_ENTRY] = { .type = NLA_STRING, .len = SMC_MAX_EID_LEN },
+};
+
+#define SHOW(_cmd, _fn)		{ .cmd = _cmd, .dumpit = _fn }
+#define CHANGE(_cmd, _fn)	{ .cmd = _cmd, .doit = _fn, .flags = GENL_ADMIN_PERM }
+
+static const struct genl_small_ops ops[] = {
+	SHOW(SMC_NETLINK_GET_SYS_INFO, smc_netlink_dump_info),
+	SHOW(SMC_NETLINK_GET_LGR_SMCR, dump_objects),
+	SHOW(SMC_NETLINK_GET_LINK_SMCR, dump_objects),
+	SHOW(SMC_NETLINK_GET_LGR_SMCD, dump_objects),
+	SHOW(SMC_NETLINK_GET_DEV_SMCD, dump_objects),
+	SHOW(SMC_NETLINK_GET_DEV_SMCR, dump_objects),
+	SHOW(SMC_NETLINK_GET_STATS, smc_netlink_dump_stats),
+	SHOW(SMC_NETLINK_GET_FBACK_STATS, smc_netlink_dump_fallbacks),
+	SHOW(SMC_NETLINK_DUMP_UEID, smc_netlink_dump_ueids),
+	CHANGE(SMC_NETLINK_ADD_UEID, smc_netlink_add_ueid),
+	CHANGE(SMC_NETLINK_REMOVE_UEID, smc_netlink_remove_ueid),
+	CHANGE(SMC_NETLINK_FLUSH_UEID, smc_netlink_flush_ueids),
+	SHOW(SMC_NETLINK_DUMP_SEID, smc_netlink_dump_seid),
+	CHANGE(SMC_NETLINK_ENABLE_SEID, smc_netlink_set_seid),
+	CHANGE(SMC_NETLINK_DISABLE_SEID, smc_netlink_set_seid),
+	SHOW(SMC_NETLINK_DUMP_HS_LIMITATION, smc_netlink_dump_limit),
+	CHANGE(SMC_NETLINK_ENABLE_HS_LIMITATION, smc_netlink_set_limit),
+	CHANGE(SMC_NETLINK_DISABLE_HS_LIMITATION, smc_netlink_set_limit),
+};
+
+static struct genl_family family __ro_after_init = {
+	.name		= SMC_GENL_FAMILY_NAME,
+	.version	= SMC_GENL_FAMILY_VERSION,
+	.maxattr	= SMC_NLA_EID_TABLE_MAX,
+	.policy		= policy,
+	.netnsok	= true,
+	.small_ops	= ops,
+	.n_small_ops	= ARRAY_SIZE(ops),
+	.resv_start_op	= SMC_NETLINK_DISABLE_HS_LIMITATION + 1,
+	.module		= THIS_MODULE,
+};
+
+int smc_netlink_init(void)
+{
+	return genl_register_family(&family);
+}
+
+void smc_netlink_exit(void)
+{
+	genl_unregister_family(&family);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commands of SMC_GEN_NETLINK about the host: what it speaks, its EIDs, and the
+ * limit to rendezvous.
+ */
+#include <linux/utsname.h>
+#include <net/sock.h>
+
+#include "admin/eid.h"
+#include "admin/net.h"
+#include "admin/netlink_ops.h"
+
+/* Ends a message without top level nest: those who show one table entry each. */
+static int finish(struct sk_buff *skb, void *header, int err)
+{
+	if (err)
+		genlmsg_cancel(skb, header);
+	else
+		genlmsg_end(skb, header);
+	return err;
+}
+
+static int put_hostname(struct sk_buff *skb)
+{
+	u8 padded[SMC_MAX_HOSTNAME_LEN];
+	const char *name = init_utsname()->nodename;
+	size_t len = strnlen(name, sizeof(padded));
+
+	memset(padded, ' ', sizeof(padded));
+	memcpy(padded, name, len);
+	return smc_netlink_put_padded(skb, SMC_NLA_SYS_LOCAL_HOST, padded, sizeof(padded));
+}
+
+int smc_netlink_dump_info(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct smc_netlink_msg m;
+	int err;
+
+	if (cb->args[0]++)
+		return 0;
+	err = smc_netlink_open(&m, skb, cb, SMC_GEN_SYS_INFO);
+	if (err)
+		return err;
+	err = nla_put_u8(skb, SMC_NLA_SYS_VER, SMC_VERSION_2) ?:
+	      nla_put_u8(skb, SMC_NLA_SYS_REL, SMC_RELEASE) ?:
+	      nla_put_u8(skb, SMC_NLA_SYS_IS_ISM_V2, smc_netlink_has_source(SMC_PATH_D)) ?:
+	      nla_put_u8(skb, SMC_NLA_SYS_IS_SMCR_V2, smc_netlink_has_source(SMC_PATH_R)) ?:
+	      put_hostname(skb);
+	return smc_netlink_close(&m, err) ?: skb->len;
+}
+
+static int put_ueid(struct sk_buff *skb, struct netlink_callback *cb, const u8 *eid)
+{
+	void *header = smc_netlink_begin(skb, cb);
+
+	if (!header)
+		return -EMSGSIZE;
+	return finish(skb, header, smc_netlink_put_padded(skb, SMC_NLA_EID_TABLE_ENTRY, eid,
+							  SMC_EID_LEN));
+}
+
+int smc_netlink_dump_ueids(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	u8 eid[SMC_EID_LEN];
+
+	for (; smc_eid_get(cb->args[0], eid); cb->args[0]++)
+		if (put_ueid(skb, cb, eid))
+			break;
+	return skb->len;
+}
+
+static int change_ueid(struct genl_info *info,
+		       int (*change)(const char *name, struct netlink_ext_ack *extack))
+{
+	const struct nlattr *attr = info->attrs[SMC_NLA_EID_TABLE_ENTRY];
+	char name[SMC_MAX_EID_LEN + 1];
+
+	if (!attr) {
+		NL_SET_ERR_MSG(info->extack, "An EID is needed");
+		return -EINVAL;
+	}
+	nla_strscpy(name, attr, sizeof(name));
+	return change(name, info->extack);
+}
+
+int smc_netlink_add_ueid(struct sk_buff *skb, struct genl_info *info)
+{
+	return change_ueid(info, smc_eid_add);
+}
+
+int smc_netlink_remove_ueid(struct sk_buff *skb, struct genl_info *info)
+{
+	return change_ueid(info, smc_eid_remove);
+}
+
+int smc_netlink_flush_ueids(struct sk_buff *skb, struct genl_info *info)
+{
+	smc_eid_flush();
+	return 0;
+}
+
+/* The system EID is the name of an IBM Z machine; elsewhere there is none to show. */
+int smc_netlink_dump_seid(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	void *header;
+
+	if (cb->args[0]++)
+		return 0;
+	header = smc_netlink_begin(skb, cb);
+	if (!header)
+		return -EMSGSIZE;
+	genlmsg_end(skb, header);
+	return skb->len;
+}
+
+int smc_netlink_set_seid(struct sk_buff *skb, struct genl_info *info)
+{
+	NL_SET_ERR_MSG(info->extack, "This machine has no system EID");
+	return -EOPNOTSUPP;
+}
+
+int smc_netlink_dump_limit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	bool enabled = READ_ONCE(smc_net(sock_net(skb->sk))->limit_handshakes);
+	void *header;
+
+	if (cb->args[0]++)
+		return 0;
+	header = smc_netlink_begin(skb, cb);
+	if (!header)
+		return -EMSGSIZE;
+	return finish(skb, header, nla_put_u8(skb, SMC_NLA_HS_LIMITATION_ENABLED, enabled)) ?:
+	       skb->len;
+}
+
+int smc_netlink_set_limit(struct sk_buff *skb, struct genl_info *info)
+{
+	WRITE_ONCE(smc_net(genl_info_net(info))->limit_handshakes,
+		   info->genlhdr->cmd == SMC_NETLINK_ENABLE_HS_LIMITATION);
+	return 0;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The netlink family SMC_PNETID: the administrator's side of the PNET table.
+ */
+#include <linux/ctype.h>
+#include <linux/module.h>
+#include <net/genetlink.h>
+#include <net/sock.h>
+
+#include "../../../include/uapi/linux/smc.h"
+#include "admin/pnet_table.h"
+
+#define IBPORT_MAX	2	/* ports of an RDMA device */
+#define IBPORT_NONE	255	/* said of an entry that has none */
+#define NAME_NONE	"n/a"	/* likewise */
+
+static struct genl_family family;
+
+static int put_entry(struct sk_buff *skb, u32 portid, u32 seq, const struct smc_pnet_entry *entry)
+{
+	bool is_netdev = !entry->ibname[0];
+	void *hdr = genlmsg_put(skb, portid, seq, &family, NLM_F_MULTI, SMC_PNETID_GET);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	if (nla_put_string(skb, SMC_PNETID_NAME, entry->pnetid) ||
+	    nla_put_string(skb, SMC_PNETID_ETHNAME, is_netdev ? entry->ifname : NAME_NONE) ||
+	    nla_put_string(skb, SMC_PNETID_IBNAME, is_netdev ? NAME_NONE : entry->ibname) ||
+	    nla_put_u8(skb, SMC_PNETID_IBPORT, is_netdev ? IBPORT_NONE : entry->ibport)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
+}
+
+/* Networks are named in upper case; what is written otherwise is meant so. */
+static int get_pnetid(const struct genl_info *info, char *pnetid)
+{
+	const struct nlattr *attr = info->attrs[SMC_PNETID_NAME];
+	char *c;
+
+	if (!attr) {
+		NL_SET_ERR_MSG(info->extack, "A PNET ID is needed");
+		return -EINVAL;
+	}
+	nla_strscpy(pnetid, attr, SMC_MAX_PNETID_LEN + 1);
+	for (c = pnetid; *c; c++) {
+		if (!isascii(*c) || !isalnum(*c))
+			break;
+		*c = toupper(*c);
+	}
+	if (c != pnetid && !*c)
+		return 0;
+	NL_SET_ERR_MSG_ATTR(info->extack, attr, "A PNET ID is 1 to 16 letters and digits");
+	return -EINVAL;
+}
+
+static const char *get_name(const struct genl_info *info, int attr)
+{
+	const char *name = info->attrs[attr] ? nla_data(info->attrs[attr]) : NULL;
+
+	return name && name[0] ? name : NULL;
+}
+
+static int pnet_add(struct sk_buff *skb, struct genl_info *info)
+{
+	const char *ifname = get_name(info, SMC_PNETID_ETHNAME);
+	const char *ibname = get_name(info, SMC_PNETID_IBNAME);
+	char pnetid[SMC_MAX_PNETID_LEN + 1];
+	u8 ibport = 1;
+	int err = get_pnetid(info, pnetid);
+
+	if (err)
+		return err;
+	if (!ifname && !ibname) {
+		NL_SET_ERR_MSG(info->extack, "A network device or an RDMA device is needed");
+		return -EINVAL;
+	}
+	if (info->attrs[SMC_PNETID_IBPORT])
+		ibport = nla_get_u8(info->attrs[SMC_PNETID_IBPORT]);
+	if (!ibport || ibport > IBPORT_MAX) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[SMC_PNETID_IBPORT],
+				    "The port of an RDMA device is 1 or 2");
+		return -EINVAL;
+	}
+	return smc_pnet_add(genl_info_net(info), pnetid, ifname, ibname, ibport, info->extack);
+}
+
+static int pnet_del(struct sk_buff *skb, struct genl_info *info)
+{
+	char pnetid[SMC_MAX_PNETID_LEN + 1];
+	int err = get_pnetid(info, pnetid);
+
+	if (err)
+		return err;
+	if (smc_pnet_remove(genl_info_net(info), pnetid))
+		return 0;
+	NL_SET_ERR_MSG(info->extack, "There is no entry with this PNET ID");
+	return -ENOENT;
+}
+
+static int pnet_flush(struct sk_buff *skb, struct genl_info *info)
+{
+	smc_pnet_flush(genl_info_net(info));
+	return 0;
+}
+
+static int pnet_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct net *net = sock_net(skb->sk);
+	struct smc_pnet_entry entry;
+
+	for (; smc_pnet_get(net, NULL, cb->args[0], &entry); cb->args[0]++)
+		if (put_entry(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &entry))
+			break;
+	return skb->len;
+}
+
+/* All entries of one network, as a dump that fits one message would have them. */
+static int pnet_get(struct sk_buff *skb, struct genl_info *info)
+{
+	char pnetid[SMC_MAX_PNETID_LEN + 1];
+	struct net *net = genl_info_net(info);
+	struct smc_pnet_entry entry;
+	struct sk_buff *reply;
+	unsigned int i;
+	int err = get_pnetid(info, pnetid);
+
+	if (err)
+		return err;
+	reply = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!reply)
+		return -ENOMEM;
+	for (i = 0; smc_pnet_get(net, pnetid, i, &entry); i++) {
+		err = put_entry(reply, info->snd_portid, info->snd_seq, &entry);
+		if (err)
+			goto err_reply;
+	}
+	if (!nlmsg_put(reply, info->snd_portid, info->snd_seq, NLMSG_DONE, 0, NLM_F_MULTI)) {
+		err = -EMSGSIZE;
+		goto err_reply;
+	}
+	return genlmsg_reply(reply, info);
+
+err_reply:
+	nlmsg_free(reply);
+	return err;
+}
+
+static const struct nla_policy policy[SMC_PNETID_MAX + 1] = {
+	[SMC_PNETID_NAME]	= { .type = NLA_NUL_STRING, .len = SMC_MAX_PNETID_LEN },
+	[SMC_PNETID_ETHNAME]	= { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
+	[SMC_PNETID_IBNAME]	= { .type = NLA_NUL_STRING, .len = IB_DEVICE_NAME_MAX - 1 },
+	[SMC_PNETID_IBPORT]	= { .type = NLA_U8 },
+};
+
+static const struct genl_small_ops ops[] = {
+	{ .cmd = SMC_PNETID_GET, .doit = pnet_get, .dumpit = pnet_dump },
+	{ .cmd = SMC_PNETID_ADD, .doit = pnet_add, .flags = GENL_ADMIN_PERM },
+	{ .cmd = SMC_PNETID_DEL, .doit = pnet_del, .flags = GENL_ADMIN_PERM },
+	{ .cmd = SMC_PNETID_FLUSH, .doit = pnet_flush, .flags = GENL_ADMIN_PERM },
+};
+
+static struct genl_family family __ro_after_init = {
+	.name		= SMCR_GENL_FAMILY_NAME,
+	.version	= SMCR_GENL_FAMILY_VERSION,
+	.maxattr	= SMC_PNETID_MAX,
+	.policy		= policy,
+	.netnsok	= true,
+	.small_ops	= ops,
+	.n_small_ops	= ARRAY_SIZE(ops),
+	.resv_start_op	= SMC_PNETID_FLUSH + 1,
+	.module		= THIS_MODULE,
+};
+
+int smc_pnet_netlink_init(void)
+{
+	return genl_register_family(&family);
+}
+
+void smc_pnet_netlink_exit(void)
+{
+	genl_unregister_family(&family);
+}

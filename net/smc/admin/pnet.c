@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An entry for a network device belongs to the device rather than to its name: it
+ * follows when the device is renamed. When the device goes, the entry waits for the
+ * next device of that name.
+ */
+#include <linux/netdevice.h>
+#include <linux/netlink.h>
+#include <linux/rcupdate.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#include "admin/net.h"
+#include "admin/pnet_table.h"
+
+/*
+ * Names and ifindexes of devices change under RTNL only; the lock is for the readers,
+ * who don't have it.
+ */
+struct smc_pnet_table {
+	spinlock_t lock;
+	struct list_head entries;	/* in the order in which they were added */
+};
+
+static bool is_netdev(const struct smc_pnet_entry *entry)
+{
+	return !entry->ibname[0];
+}
+
+static struct smc_pnet_entry *find_ifindex(struct smc_pnet_table *table, int ifindex)
+{
+	struct smc_pnet_entry *entry;
+
+	list_for_each_entry(entry, &table->entries, list)
+		if (is_netdev(entry) && entry->ifindex == ifindex)
+			return entry;
+	return NULL;
+}
+
+static struct smc_pnet_entry *find_ifname(struct smc_pnet_table *table, const char *ifname)
+{
+	struct smc_pnet_entry *entry;
+
+	list_for_each_entry(entry, &table->entries, list)
+		if (is_netdev(entry) && !strcmp(entry->ifname, ifname))
+			return entry;
+	return NULL;
+}
+
+static struct smc_pnet_entry *find_ibport(struct smc_pnet_table *table, const char *ibname,
+					  u8 ibport)
+{
+	struct smc_pnet_entry *entry;
+
+	list_for_each_entry(entry, &table->entries, list)
+		if (entry->ibport == ibport && !strcmp(entry->ibname, ibname))
+			return entry;
+	return NULL;
+}
+
+static void drop(struct smc_pnet_entry *entry)
+{
+	list_del(&entry->list);
+	kfree(entry);
+}
+
+static int pnetid_of_one(struct net_device *dev, struct netdev_nested_priv *priv)
+{
+	struct smc_pnet_table *table = smc_net(dev_net(dev))->pnet;
+	struct smc_pnet_entry *entry;
+
+	spin_lock_bh(&table->lock);
+	entry = find_ifindex(table, dev->ifindex);
+	if (entry)
+		strscpy(priv->data, entry->pnetid, SMC_MAX_PNETID_LEN + 1);
+	spin_unlock_bh(&table->lock);
+	return !!entry;
+}
+
+bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid)
+{
+	struct netdev_nested_priv priv = { .data = pnetid };
+	bool found;
+
+	rcu_read_lock();
+	found = pnetid_of_one(dev, &priv) ||
+		netdev_walk_all_lower_dev_rcu(dev, pnetid_of_one, &priv);
+	rcu_read_unlock();
+	return found;
+}
+
+bool smc_pnet_of_ibport(const char *ibname, u8 port, char *pnetid)
+{
+	struct smc_pnet_table *table = smc_net(&init_net)->pnet;
+	struct smc_pnet_entry *entry;
+
+	spin_lock_bh(&table->lock);
+	entry = find_ibport(table, ibname, port);
+	if (entry)
+		strscpy(pnetid, entry->pnetid, SMC_MAX_PNETID_LEN + 1);
+	spin_unlock_bh(&table->lock);
+	return entry;
+}
+
+static struct smc_pnet_entry *new_entry(const char *pnetid)
+{
+	struct smc_pnet_entry *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+
+	if (entry)
+		strscpy(entry->pnetid, pnetid, sizeof(entry->pnetid));
+	return entry;
+}
+
+static struct smc_pnet_entry *new_netdev_entry(struct net *net, const char *pnetid,
+					       const char *ifname)
+{
+	struct smc_pnet_entry *entry = new_entry(pnetid);
+	struct net_device *dev;
+
+	if (!entry)
+		return NULL;
+
+	/* May find it by an alternative name. */
+	dev = __dev_get_by_name(net, ifname);
+	strscpy(entry->ifname, dev ? dev->name : ifname, sizeof(entry->ifname));
+	entry->ifindex = dev ? dev->ifindex : 0;
+	return entry;
+}
+
+static struct smc_pnet_entry *new_ibport_entry(const char *pnetid, const char *ibname, u8 ibport)
+{
+	struct smc_pnet_entry *entry = new_entry(pnetid);
+
+	if (!entry)
+		return NULL;
+	strscpy(entry->ibname, ibname, sizeof(entry->ibname));
+	entry->ibport = ibport;
+	return entry;
+}
+
+static int insert(struct smc_pnet_table *table, struct smc_pnet_entry *netdev,
+		  struct smc_pnet_entry *ibport, struct netlink_ext_ack *extack)
+{
+	if (netdev && find_ifname(table, netdev->ifname)) {
+		NL_SET_ERR_MSG(extack, "The network device has a PNET ID already");
+		return -EEXIST;
+	}
+	if (ibport && find_ibport(table, ibport->ibname, ibport->ibport)) {
+		NL_SET_ERR_MSG(extack, "The port of the RDMA device has a PNET ID already");
+		return -EEXIST;
+	}
+	if (netdev)
+		list_add_tail(&netdev->list, &table->entries);
+	if (ibport)
+		list_add_tail(&ibport->list, &table->entries);
+	return 0;
+}
+
+int smc_pnet_add(struct net *net, const char *pnetid, const char *ifname, const char *ibname,
+		 u8 ibport, struct netlink_ext_ack *extack)
+{
+	struct smc_pnet_table *table = smc_net(net)->pnet;
+	struct smc_pnet_entry *netdev = NULL;
+	struct smc_pnet_entry *port = NULL;
+	int err = -ENOMEM;
+
+	if (ibname && !net_eq(net, &init_net)) {
+		NL_SET_ERR_MSG(extack, "RDMA devices are listed in the initial network namespace");
+		return -EPERM;
+	}
+
+	rtnl_lock();
+	if (ifname) {
+		netdev = new_netdev_entry(net, pnetid, ifname);
+		if (!netdev)
+			goto out;
+	}
+	if (ibname) {
+		port = new_ibport_entry(pnetid, ibname, ibport);
+		if (!port)
+			goto out;
+	}
+	spin_lock_bh(&table->lock);
+	err = insert(table, netdev, port, extack);
+	spin_unlock_bh(&table->lock);
+out:
+	rtnl_unlock();
+	if (err) {
+		kfree(netdev);
+		kfree(port);
+	}
+	return err;
+}
+
+unsigned int smc_pnet_remove(struct net *net, const char *pnetid)
+{
+	struct smc_pnet_table *table = smc_net(net)->pnet;
+	struct smc_pnet_entry *entry, *next;
+	unsigned int n = 0;
+
+	spin_lock_bh(&table->lock);
+	list_for_each_entry_safe(entry, next, &table->entries, list) {
+		if (strcmp(entry->pnetid, pnetid))
+			continue;
+		drop(entry);
+		n++;
+	}
+	spin_unlock_bh(&table->lock);
+	return n;
+}
+
+void smc_pnet_flush(struct net *net)
+{
+	struct smc_pnet_table *table = smc_net(net)->pnet;
+	struct smc_pnet_entry *entry, *next;
+
+	spin_lock_bh(&table->lock);
+	list_for_each_entry_safe(entry, next, &table->entries, list)
+		drop(entry);
+	spin_unlock_bh(&table->lock);
+}
+
+bool smc_pnet_get(struct net *net, const char *pnetid, unsigned int index,
+		  struct smc_pnet_entry *entry)
+{
+	struct smc_pnet_table *table = smc_net(net)->pnet;
+	struct smc_pnet_entry *pos;
+	bool found = false;
+
+	spin_lock_bh(&table->lock);
+	list_for_each_entry(pos, &table->entries, list) {
+		if (pnetid && strcmp(pos->pnetid, pnetid))
+			continue;
+		if (index--)
+			continue;
+		*entry = *pos;
+		found = true;
+		break;
+	}
+	spin_unlock_bh(&table->lock);
+	return found;
+}
+
+static void device_named(struct smc_pnet_table *table, const struct net_device *dev)
+{
+	struct smc_pnet_entry *waiting = find_ifname(table, dev->name);
+	struct smc_pnet_entry *own = find_ifindex(table, dev->ifindex);
+
+	if (own == waiting)
+		return;
+	if (!own) {
+		waiting->ifindex = dev->ifindex;
+		return;
+	}
+	/* The device's own entry came with it; the other can't mean any device now. */
+	if (waiting)
+		drop(waiting);
+	strscpy(own->ifname, dev->name, sizeof(own->ifname));
+}
+
+static void device_gone(struct smc_pnet_table *table, const struct net_device *dev)
+{
+	struct smc_pnet_entry *own = find_ifindex(table, dev->ifindex);
+
+	if (own)
+		own->ifindex = 0;
+}
+
+static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(info);
+	struct smc_pnet_table *table = smc_net(dev_net(dev))->pnet;
+
+	spin_lock_bh(&table->lock);
+	switch (event) {
+	case NETDEV_REGISTER:
+	case NETDEV_CHANGENAME:
+		device_named(table, dev);
+		break;
+	case NETDEV_UNREGISTER:
+		device_gone(table, dev);
+		break;
+	}
+	spin_unlock_bh(&table->lock);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_notifier = { .notifier_call = netdev_event };
+
+int smc_pnet_init_net(struct net *net)
+{
+	struct smc_pnet_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
+
+	if (!table)
+		return -ENOMEM;
+	spin_lock_init(&table->lock);
+	INIT_LIST_HEAD(&table->entries);
+	smc_net(net)->pnet = table;
+	return 0;
+}
+
+void smc_pnet_exit_net(struct net *net)
+{
+	smc_pnet_flush(net);
+	kfree(smc_net(net)->pnet);
+}
+
+int smc_pnet_init(void)
+{
+	int err;
+
+	err = register_netdevice_notifier(&netdev_notifier);
+	if (err)
+		return err;
+	err = smc_pnet_netlink_init();
+	if (err)
+		goto err_notifier;
+	return 0;
+
+err_notifier:
+	unregister_netdevice_notifier(&netdev_notifier);
+	return err;
+}
+
+void smc_pnet_exit(void)
+{
+	smc_pnet_netlink_exit();
+	unregister_netdevice_notifier(&netdev_notifier);
+}
