@@ -143,7 +143,7 @@ struct smc_clc_proposal {
 	u8 n_prefixes6;
 	struct smc_prefix6 prefixes6[SMC_CLC_MAX_PREFIXES6];
 
-	/* SMC-D version 1 device; present only with it or a version 2 offer */
+	/* SMC-D version 1 device; absent from version 1 without SMC-D */
 	u64 ism_gid;
 	u16 ism_chid;
 	u8 vendor_oui[3];	/* whose the options are */

@@ -67,7 +67,7 @@ enum {
 /* Version 1 senders without SMC-D leave the block out. */
 static bool has_block(const struct smc_clc_proposal *p)
 {
-	return p->offer_v2 != SMC_OFFER_NONE || smc_offer_has_d(p->offer_v1);
+	return p->version != SMC_VERSION_1 || smc_offer_has_d(p->offer_v1);
 }
 
 static int get_ip_area(const u8 *buf, u32 at, u32 end, struct smc_clc_proposal *p)

@@ -66,6 +66,40 @@ TEST(Agreement, Version1OfSmcdIs48Bytes) {
   EXPECT_EQ(Hex(Build(a.value)), Hex(FromHex(bytes)));
 }
 
+TEST(Agreement, FirstContactOfVersion2HasItsExtension) {
+  const std::string bytes =
+      "e2d4c3d9 03 00c4 28"                // header: 196 bytes, first contact
+      "0001 525400000001"                  // peer id
+      "00000000000000000000ffff0a090001"   // GID
+      "525400000001"                       // MAC
+      "abcdef 11223344 05 55667788 23 00"  // QP, rkey, element 5, token, class 2, MTU 1024
+      "ffff8e8844480000 00 db8fda" +       // RMB address, PSN
+      PaddedHex("EID") +
+      "0000000000000000"  // EID
+      "80 31 0000" +      // direct, AIX, release 1
+      PaddedHex("node1") +
+      "11 02 0304 05060708 0000000000000000"  // limits, features, vendor
+      "02000000"
+      "00000000000000000000ffff0a090002"
+      "00000000000000000000ffff0a090003"
+      "e2d4c3d9";
+  auto a = ParseAgreement(FromHex(bytes));
+  ASSERT_EQ(a.error, 0);
+  EXPECT_EQ(Hex(a.value.eid), PaddedHex("EID"));
+  EXPECT_TRUE(a.value.fc.direct);
+  EXPECT_EQ(a.value.fc.os_type, SMC_OS_AIX);
+  EXPECT_EQ(a.value.fc.release, 1);
+  EXPECT_EQ(Hex(a.value.fc.hostname), PaddedHex("node1"));
+  EXPECT_EQ(a.value.fc.max_conns, 0x11);
+  EXPECT_EQ(a.value.fc.max_links, 2);
+  EXPECT_EQ(a.value.fc.features, 0x0304);
+  EXPECT_EQ(Hex(a.value.fc.vendor), "05060708");
+  ASSERT_EQ(a.value.n_gids, 2);
+  EXPECT_EQ(Hex(a.value.gids[0]), "00000000000000000000ffff0a090002");
+  EXPECT_EQ(Hex(a.value.gids[1]), "00000000000000000000ffff0a090003");
+  EXPECT_EQ(Hex(Build(a.value)), Hex(FromHex(bytes)));
+}
+
 TEST(Agreement, LengthsAreThoseOfTheProtocol) {
   EXPECT_EQ(Build(Sample(SMC_CLC_ACCEPT, false, false)).size(), 108u);
   EXPECT_EQ(Build(Sample(SMC_CLC_CONFIRM, false, false)).size(), 108u);

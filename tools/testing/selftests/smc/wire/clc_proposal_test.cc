@@ -87,6 +87,55 @@ TEST(Proposal, Version1WithSmcdHasABlock) {
   EXPECT_EQ(Hex(Build(p.value)), Hex(FromHex(bytes)));
 }
 
+TEST(Proposal, Version2FieldsAreWhereTheProtocolSays) {
+  const std::string bytes =
+      "e2d4c3d9 01 00f2 2f"               // header: 242 bytes, everything
+      "0001 525400000002"                 // peer id
+      "fe80000000000000505400fffe000002"  // GID
+      "525400000002 0028"                 // MAC, IP area 40 bytes on
+      "0123456789abcdef 0007 0024"        // ISM GID, CHID, extension 36 bytes on
+      "010203 0405060708 0000000000000000000000000000000000000000"  // vendor
+      "0a090000 10 0000 00"                                         // 10.9.0.0/16
+      "01 03 00 11 0000 0040"                                       // counts, release 1, SEID
+      "00000000000000000000ffff0a090002"                            // RoCE v2 GID
+      "21 02 2223 000000000000000000000000" +                       // limits, features
+      PaddedHex("EID") +
+      PaddedHex("SEID") +
+      "00000000000000000000000000000000"
+      "1111111111111111 0009"  // ISM device
+      "2222222222222222 ff01"  // emulated, in two entries
+      "3333333333333333 ff01"
+      "e2d4c3d9";
+  auto parsed = ParseProposal(FromHex(bytes));
+  ASSERT_EQ(parsed.error, 0);
+  const smc_clc_proposal& p = parsed.value;
+  EXPECT_EQ(p.offer_v1, SMC_OFFER_BOTH);
+  EXPECT_EQ(p.offer_v2, SMC_OFFER_BOTH);
+  EXPECT_EQ(Hex(p.gid_v1), "fe80000000000000505400fffe000002");
+  EXPECT_EQ(p.ism_gid, 0x0123456789abcdefu);
+  EXPECT_EQ(p.ism_chid, 7);
+  EXPECT_EQ(Hex(p.vendor_oui), "010203");
+  EXPECT_EQ(Hex(p.vendor_options), "0405060708");
+  EXPECT_EQ(Hex(p.prefix4), "0a090000");
+  EXPECT_EQ(p.release, 1);
+  EXPECT_EQ(Hex(p.gid_v2), "00000000000000000000ffff0a090002");
+  EXPECT_EQ(p.max_conns, 0x21);
+  EXPECT_EQ(p.max_links, 2);
+  EXPECT_EQ(p.features, 0x2223);
+  ASSERT_EQ(p.n_eids, 1);
+  EXPECT_EQ(Hex(p.eids[0]), PaddedHex("EID"));
+  EXPECT_TRUE(p.has_dv2);
+  EXPECT_TRUE(p.has_seid);
+  EXPECT_EQ(Hex(p.seid), PaddedHex("SEID"));
+  ASSERT_EQ(p.n_ism, 2);
+  EXPECT_EQ(p.ism[0].gid, 0x1111111111111111u);
+  EXPECT_EQ(p.ism[0].chid, 9);
+  EXPECT_EQ(p.ism[1].gid, 0x2222222222222222u);
+  EXPECT_EQ(p.ism[1].gid_ext, 0x3333333333333333u);
+  EXPECT_EQ(p.ism[1].chid, 0xff01);
+  EXPECT_EQ(Hex(Build(p)), Hex(FromHex(bytes)));
+}
+
 TEST(Proposal, LongestIsAccepted) {
   smc_clc_proposal p = V2();
   p.offer_v1 = SMC_OFFER_BOTH;
@@ -303,6 +352,17 @@ TEST(Proposal, Version1HasNoVersion2Offer) {
     ASSERT_EQ(p.error, 0);
     EXPECT_EQ(p.value.offer_v2, SMC_OFFER_NONE);
   }
+}
+
+TEST(Proposal, Version2AlwaysHasABlock) {
+  smc_clc_proposal p = V2();
+  p.offer_v2 = SMC_OFFER_NONE;
+  p.release = 0;
+  p.has_dv2 = false;
+  Bytes bytes = Build(p);
+  EXPECT_EQ(bytes.size(), kBlockEnd + kTrailerLen);
+  EXPECT_EQ(ParseProposal(bytes).error, 0);
+  EXPECT_EQ(ParseProposal(Shortened(bytes, 1)).error, -EPROTO);
 }
 
 TEST(Proposal, LaterVersionIsReadAsVersion2) {

@@ -137,4 +137,10 @@ Bytes FromHex(const std::string& hex) {
   return bytes;
 }
 
+std::string PaddedHex(const std::string& text) {
+  Bytes bytes(text.begin(), text.end());
+  bytes.resize(SMC_EID_LEN, ' ');
+  return Hex(bytes);
+}
+
 }  // namespace wire

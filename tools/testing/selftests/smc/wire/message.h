@@ -61,6 +61,9 @@ bool IsBuildable(const Llc& l);
 std::string Hex(std::span<const u8> bytes);
 Bytes FromHex(const std::string& hex);  // blanks and line ends are ignored
 
+// The digits of a text that is padded with blanks to an EID or a host name.
+std::string PaddedHex(const std::string& text);
+
 }  // namespace wire
 
 #endif  // SMC_WIRE_TESTS_MESSAGE_H_

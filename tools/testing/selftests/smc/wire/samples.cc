@@ -157,7 +157,7 @@ smc_clc_proposal SampleProposal(Random& random, u8 version, smc_clc_offer v1, sm
   random.Fill(p.gid_v1);
   random.Fill(p.mac);
   if (v1 != SMC_OFFER_NONE) FillIpArea(random, p);
-  if (v2 != SMC_OFFER_NONE || smc_offer_has_d(v1)) FillBlock(random, p);
+  if (version != SMC_VERSION_1 || smc_offer_has_d(v1)) FillBlock(random, p);
   if (v2 != SMC_OFFER_NONE) FillV2(random, p);
   return p;
 }
@@ -233,7 +233,8 @@ template <>
 std::vector<smc_clc_proposal> Samples(Random& random) {
   std::vector<smc_clc_proposal> samples;
   for (smc_clc_offer v1 : kOffers) {
-    samples.push_back(SampleProposal(random, SMC_VERSION_1, v1, SMC_OFFER_NONE));
+    if (v1 != SMC_OFFER_NONE)
+      samples.push_back(SampleProposal(random, SMC_VERSION_1, v1, SMC_OFFER_NONE));
     for (smc_clc_offer v2 : kOffers)
       samples.push_back(SampleProposal(random, SMC_VERSION_2, v1, v2));
   }
