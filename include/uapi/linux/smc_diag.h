@@ -20,7 +20,7 @@ struct smc_diag_req {
 
 /* Addresses, ports and cookie are those of the TCP connection of the rendezvous. */
 struct smc_diag_msg {
-	__u8		diag_family;	/* AF_INET or AF_INET6 */
+	__u8		diag_family;	/* AF_SMC */
 	__u8		diag_state;
 	union {
 		__u8	diag_mode;	/* SMC_DIAG_MODE_* */

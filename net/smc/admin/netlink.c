@@ -33,17 +33,20 @@ bool smc_netlink_has_source(enum smc_path_kind kind)
 	return has;
 }
 
-void *smc_netlink_begin(struct sk_buff *skb, struct netlink_callback *cb)
+void *smc_netlink_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 {
 	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &family,
-			   NLM_F_MULTI, genl_dumpit_info(cb)->op.cmd);
+			   NLM_F_MULTI, cmd);
 }
+
+static_assert((int)SMC_GEN_SYS_INFO == (int)SMC_NETLINK_GET_SYS_INFO &&
+	      (int)SMC_GEN_FBACK_STATS == (int)SMC_NETLINK_GET_FBACK_STATS);
 
 int smc_netlink_open(struct smc_netlink_msg *m, struct sk_buff *skb, struct netlink_callback *cb,
 		     int nest)
 {
 	m->skb = skb;
-	m->header = smc_netlink_begin(skb, cb);
+	m->header = smc_netlink_begin(skb, cb, nest);
 	if (!m->header)
 		return -EMSGSIZE;
 	m->nest = nla_nest_start(skb, nest);
@@ -98,14 +101,13 @@ int smc_netlink_put_port(struct sk_buff *skb, int attr, const struct smc_netlink
 {
 	struct nlattr *nest = nla_nest_start(skb, attr);
 
-	if (!nest || nla_put_u8(skb, SMC_NLA_DEV_PORT_VALID, !!port))
-		return -EMSGSIZE;
-	if (port &&
-	    (nla_put_u8(skb, SMC_NLA_DEV_PORT_PNET_USR, port->pnetid_by_user) ||
-	     nla_put_string(skb, SMC_NLA_DEV_PORT_PNETID, port->pnetid) ||
-	     nla_put_u32(skb, SMC_NLA_DEV_PORT_NETDEV, port->ifindex) ||
-	     nla_put_u8(skb, SMC_NLA_DEV_PORT_STATE, port->active) ||
-	     nla_put_u32(skb, SMC_NLA_DEV_PORT_LNK_CNT, port->links)))
+	if (!nest ||
+	    nla_put_u8(skb, SMC_NLA_DEV_PORT_PNET_USR, port->pnetid_by_user) ||
+	    nla_put_string(skb, SMC_NLA_DEV_PORT_PNETID, port->pnetid) ||
+	    nla_put_u32(skb, SMC_NLA_DEV_PORT_NETDEV, port->ifindex) ||
+	    nla_put_u8(skb, SMC_NLA_DEV_PORT_VALID, true) ||
+	    nla_put_u8(skb, SMC_NLA_DEV_PORT_STATE, port->active) ||
+	    nla_put_u32(skb, SMC_NLA_DEV_PORT_LNK_CNT, port->links))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -15,7 +15,8 @@
 /**
  * struct smc_netlink_source - who shows link groups, links and devices of a path
  * @dump_lgrs: SMC_NETLINK_GET_LGR_SMCR or _SMCD
- * @dump_links: SMC_NETLINK_GET_LINK_SMCR
+ * @dump_links: SMC_NETLINK_GET_LINK_SMCR: each link group as in @dump_lgrs, and behind
+ *	it its links
  * @dump_devs: SMC_NETLINK_GET_DEV_SMCR or _SMCD
  *
  * Each puts messages into @skb, from where cb->args[0] to cb->args[3], 0 in the
@@ -51,7 +52,8 @@ struct smc_netlink_msg {
  * @m: to be closed with smc_netlink_close() if this succeeds
  * @skb: the dump's
  * @cb: the dump's
- * @nest: top level attribute, SMC_GEN_*
+ * @nest: top level attribute, SMC_GEN_*; it has the number of the command that asks
+ *	for such messages, and the message says that it is of this command
  *
  * Return: 0 or -EMSGSIZE.
  */
@@ -110,7 +112,7 @@ struct smc_netlink_port {
  * smc_netlink_put_port() - put the nest of a device's port
  * @skb: the message's
  * @attr: SMC_NLA_DEV_PORT or SMC_NLA_DEV_PORT2
- * @port: NULL for a port that the device doesn't have
+ * @port: what to say
  *
  * Return: 0 or -EMSGSIZE.
  */

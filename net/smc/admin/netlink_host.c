@@ -51,7 +51,7 @@ int smc_netlink_dump_info(struct sk_buff *skb, struct netlink_callback *cb)
 
 static int put_ueid(struct sk_buff *skb, struct netlink_callback *cb, const u8 *eid)
 {
-	void *header = smc_netlink_begin(skb, cb);
+	void *header = smc_netlink_begin(skb, cb, SMC_NETLINK_DUMP_UEID);
 
 	if (!header)
 		return -EMSGSIZE;
@@ -106,7 +106,7 @@ int smc_netlink_dump_seid(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (cb->args[0]++)
 		return 0;
-	header = smc_netlink_begin(skb, cb);
+	header = smc_netlink_begin(skb, cb, SMC_NETLINK_DUMP_SEID);
 	if (!header)
 		return -EMSGSIZE;
 	genlmsg_end(skb, header);
@@ -126,7 +126,7 @@ int smc_netlink_dump_limit(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (cb->args[0]++)
 		return 0;
-	header = smc_netlink_begin(skb, cb);
+	header = smc_netlink_begin(skb, cb, SMC_NETLINK_DUMP_HS_LIMITATION);
 	if (!header)
 		return -EMSGSIZE;
 	return finish(skb, header, nla_put_u8(skb, SMC_NLA_HS_LIMITATION_ENABLED, enabled)) ?:

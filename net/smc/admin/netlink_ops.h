@@ -13,10 +13,11 @@ struct genl_info;
  * smc_netlink_begin() - begin one message of a dump that has no top level nest
  * @skb: the dump's
  * @cb: the dump's
+ * @cmd: command that such messages answer
  *
  * Return: header for genlmsg_end() or genlmsg_cancel(), or NULL if there is no room.
  */
-void *smc_netlink_begin(struct sk_buff *skb, struct netlink_callback *cb);
+void *smc_netlink_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
 
 /* Whether a path is there. */
 bool smc_netlink_has_source(enum smc_path_kind kind);

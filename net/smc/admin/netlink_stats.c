@@ -134,7 +134,7 @@ int smc_netlink_dump_stats(struct sk_buff *skb, struct netlink_callback *cb)
 	return err ?: skb->len;
 }
 
-/* A message has one reason of one role beside the totals of both. */
+/* The first message of a dump has the totals of both roles, each one reason of a role. */
 static int put_fallback(struct sk_buff *skb, struct netlink_callback *cb,
 			const struct smc_fallbacks *all, enum smc_role role, unsigned int i)
 {
@@ -144,15 +144,20 @@ static int put_fallback(struct sk_buff *skb, struct netlink_callback *cb,
 
 	if (err)
 		return err;
-	err = nla_put_u8(skb, SMC_NLA_FBACK_STATS_TYPE, role == SMC_CLIENT) ?:
-	      put_u64(skb, SMC_NLA_FBACK_STATS_SRV_CNT, all->side[SMC_SERVER].total) ?:
-	      put_u64(skb, SMC_NLA_FBACK_STATS_CLNT_CNT, all->side[SMC_CLIENT].total) ?:
+	err = nla_put_u8(skb, SMC_NLA_FBACK_STATS_TYPE, role);
+	if (!err && !cb->args[2])
+		err = put_u64(skb, SMC_NLA_FBACK_STATS_SRV_CNT, all->side[SMC_SERVER].total) ?:
+		      put_u64(skb, SMC_NLA_FBACK_STATS_CLNT_CNT, all->side[SMC_CLIENT].total);
+	err = err ?:
 	      nla_put_u32(skb, SMC_NLA_FBACK_STATS_RSN_CODE, all->side[role].reason[i].code) ?:
 	      nla_put_u16(skb, SMC_NLA_FBACK_STATS_RSN_CNT, count);
-	return smc_netlink_close(&m, err);
+	err = smc_netlink_close(&m, err);
+	if (!err)
+		cb->args[2] = true;
+	return err;
 }
 
-/* args[0] is the role, args[1] its next reason. */
+/* args[0] is the role, args[1] its next reason, args[2] whether the totals are out. */
 int smc_netlink_dump_fallbacks(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct smc_fallbacks *fallbacks = smc_net(sock_net(skb->sk))->fallbacks;

@@ -12,6 +12,7 @@
 
 static int buf_type_max = SMC_BUF_MIXED;
 static int mem_min = SZ_16K;
+static int mem_max = INT_MAX / 2;	/* so that rounding up to a power of two can't overflow */
 static int conns_min = 16;
 static int conns_max = 255;
 
@@ -113,8 +114,10 @@ static const struct ctl_table template[] = {
 	SMC_SYSCTL("smcr_buf_type", smcr_buf_type, proc_douintvec_minmax,
 		   .extra1 = SYSCTL_ZERO, .extra2 = &buf_type_max),
 	SMC_SYSCTL("smcr_testlink_time", smcr_testlink_time, seconds_handler),
-	SMC_SYSCTL("wmem", wmem, proc_dointvec_minmax, .extra1 = &mem_min),
-	SMC_SYSCTL("rmem", rmem, proc_dointvec_minmax, .extra1 = &mem_min),
+	SMC_SYSCTL("wmem", wmem, proc_dointvec_minmax,
+		   .extra1 = &mem_min, .extra2 = &mem_max),
+	SMC_SYSCTL("rmem", rmem, proc_dointvec_minmax,
+		   .extra1 = &mem_min, .extra2 = &mem_max),
 	SMC_SYSCTL("smcr_max_conns_per_lgr", max_conns_per_lgr, proc_dointvec_minmax,
 		   .extra1 = &conns_min, .extra2 = &conns_max),
 	SMC_SYSCTL("tcp2smc", tcp2smc, tcp2smc_handler),
