@@ -8,10 +8,10 @@
 guest_env() {
 	local guest=$1 n lan pair
 	local LAB_NODE=$guest LAB_KERNEL=${LAB_KERNELS[guest]} LAB_SMC=${LAB_SMCS[guest]}
-	local LAB_TTY=$((guest == 0 && OPT_tty)) LAB_OUT=/lab/out
+	local LAB_INTERACTIVE=$OPT_tty LAB_ON_PORT=8383 LAB_OUT=/lab/out
 	local LAB_OURS_DIR=${LAB_OURS_DIR:-$LAB_REPO/build/modules}
 	declare -p LAB_COMMAND
-	for n in LAB_NODE LAB_NODES LAB_KERNEL LAB_SMC LAB_LANS LAB_MTU LAB_TTY \
+	for n in LAB_NODE LAB_NODES LAB_KERNEL LAB_SMC LAB_LANS LAB_MTU LAB_INTERACTIVE LAB_ON_PORT \
 		LAB_OUT LAB_OURS_DIR LAB_DIR LAB_REPO LAB_ALLOW_DMESG LAB_ROWS LAB_COLUMNS; do
 		printf 'export %s=%q\n' "$n" "${!n}"
 	done
@@ -45,7 +45,7 @@ guest_prepare() {
 		mkfifo "$RUN/io/g$guest/$fifo"
 	done
 	words=(
-		console=ttyS0 loglevel=7 panic=-1 oops=panic
+		console=ttyS0 loglevel=7 printk.time=1 panic=-1 oops=panic
 		sysrq_always_enabled unknown_nmi_panic
 		# Emulation on a busy host is slow; what takes this long hangs.
 		watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60
@@ -54,6 +54,8 @@ guest_prepare() {
 		mitigations=off audit=0 apparmor=0 no_timer_check
 		"lab.init=$LAB_DIR/guest/init" "lab.modules=$home/lib/modules/$release"
 	)
+	# Its checkers make ACPI's interrupt routing methods take minutes.
+	[[ ${LAB_KERNELS[guest]} != debug ]] || words+=(pci=noacpi)
 	while read -r dir; do
 		words+=("lab.keep=$dir")
 	done < <(guest_keep)

@@ -16,6 +16,8 @@ run_supervised() {
 	isolate=(setpriv --pdeathsig KILL unshare "${isolate[@]}")
 	if ((OPT_tty)); then
 		tty=$(stty -g 2>/dev/null)
+		read -r LAB_ROWS LAB_COLUMNS < <(stty size 2>/dev/null || echo 24 80)
+		export LAB_ROWS LAB_COLUMNS
 	else
 		# Not in the terminal's foreground group: ctrl-C is ours to handle.
 		isolate=(setsid "${isolate[@]}")
