@@ -180,14 +180,14 @@ TEST(Agreement, FieldsWiderThanTheWireAreCut) {
   a.r.qpn = 0xff123456;
   a.r.psn = 0xff654321;
   a.r.qp_mtu = 0xf3;
-  a.fc.release = 0xf1;
+  a.fc.release = 0xff;
   auto parsed = ParseAgreement(Build(a));
   ASSERT_EQ(parsed.error, 0);
   EXPECT_EQ(parsed.value.r.qpn, 0x123456u);
   EXPECT_EQ(parsed.value.r.psn, 0x654321u);
   EXPECT_EQ(parsed.value.r.qp_mtu, 3);
   EXPECT_EQ(parsed.value.r.rmbe_size_code, a.r.rmbe_size_code);
-  EXPECT_EQ(parsed.value.fc.release, 1);
+  EXPECT_EQ(parsed.value.fc.release, 15);
   EXPECT_EQ(parsed.value.fc.os_type, a.fc.os_type);
 }
 

@@ -62,6 +62,26 @@ TEST(Llc, AddLinkFieldsAreWhereTheRfcSays) {
   EXPECT_FALSE(m.add_link.large);
 }
 
+TEST(Llc, LargeAddLinkFieldsAreWhereTheProtocolSays) {
+  const std::string bytes =
+      "22 68 00 00 010203040506 0000 1112131415161718191a1b1c1d1e1f20"
+      "212223 24 05 262728 0000000000000000"
+      "80 00 3132333435363738393a3b3c3d3e3f40 0000000000000000 0200"
+      "41424344 45464748 494a4b4c4d4e4f50"
+      "51525354 55565758 595a5b5c5d5e5f60";
+  auto l = Parse<Llc>(FromHex(bytes));
+  ASSERT_EQ(l.error, 0);
+  EXPECT_TRUE(l.value.msg.add_link.large);
+  EXPECT_TRUE(l.value.msg.add_link.direct);
+  EXPECT_EQ(Hex(l.value.msg.add_link.target_gid), "3132333435363738393a3b3c3d3e3f40");
+  ASSERT_EQ(l.value.tokens.size(), 2u);
+  EXPECT_EQ(l.value.tokens[0].rkey, 0x41424344u);
+  EXPECT_EQ(l.value.tokens[0].rkey_new, 0x45464748u);
+  EXPECT_EQ(l.value.tokens[0].addr, 0x494a4b4c4d4e4f50u);
+  EXPECT_EQ(l.value.tokens[1].rkey, 0x51525354u);
+  EXPECT_EQ(Hex(Build(l.value)), Hex(FromHex(bytes)));
+}
+
 TEST(Llc, AddLinkContFieldsAreWhereTheRfcSays) {
   auto l =
       Parse<Llc>(FromHex("03 2c 00 00 01 02 0000"

@@ -2,6 +2,7 @@
 #include "message.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 
@@ -15,9 +16,17 @@ std::unique_ptr<u8[]> Exact(std::span<const u8> bytes) {
   return copy;
 }
 
+// What a caller's stack may hold before.
+template <typename T>
+void Soil(T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::memset(&value, 0xa5, sizeof(value));
+}
+
 template <typename T>
 Parsed<T> ParseWith(int (*parse)(const u8*, size_t, T*), std::span<const u8> bytes) {
   Parsed<T> parsed;
+  Soil(parsed.value);
   parsed.error = parse(Exact(bytes).get(), bytes.size(), &parsed.value);
   return parsed;
 }
@@ -40,6 +49,7 @@ size_t ListedKeys(const smc_llc_msg& msg) {
 
 Parsed<smc_clc_header> ParseHeader(std::span<const u8, SMC_CLC_HEADER_LEN> bytes) {
   Parsed<smc_clc_header> parsed;
+  Soil(parsed.value);
   parsed.error = smc_clc_parse_header(Exact(bytes).get(), &parsed.value);
   return parsed;
 }
@@ -70,6 +80,7 @@ Parsed<Llc> Parse(std::span<const u8> bytes) {
   Parsed<Llc> parsed;
   auto copy = Exact(bytes);
   smc_llc_msg& msg = parsed.value.msg;
+  Soil(msg);
   parsed.error = smc_llc_parse(copy.get(), bytes.size(), &msg);
   if (parsed.error) return parsed;
 
