@@ -6,7 +6,10 @@
 #ifndef SMC_COMPAT_H
 #define SMC_COMPAT_H
 
+#include <linux/net.h>
 #include <linux/version.h>
+#include <net/inet_sock.h>
+#include <net/sock.h>
 
 /* 6.11 made the table constant that a sysctl handler is given. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
@@ -18,6 +21,66 @@
 /* Before 6.6 the end of a sysctl table was an empty entry instead of a count. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 #define register_net_sysctl_sz(net, path, table, size) register_net_sysctl(net, path, table)
+#endif
+
+/* 6.11 put the arguments of accept into a structure. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define SMC_ACCEPT_ARGS		int accept_flags, bool accept_kern
+#define SMC_ACCEPT_PASS		accept_flags, accept_kern
+#define SMC_ACCEPT_FLAGS	accept_flags
+
+static inline struct sock *smc_tcp_accept(struct sock *sk)
+{
+	int err;
+
+	return sk->sk_prot->accept(sk, O_NONBLOCK, &err, false);
+}
+#else
+#define SMC_ACCEPT_ARGS		struct proto_accept_arg *accept_arg
+#define SMC_ACCEPT_PASS		accept_arg
+#define SMC_ACCEPT_FLAGS	((accept_arg)->flags)
+
+/* The next connection of a listening TCP socket, or NULL. */
+static inline struct sock *smc_tcp_accept(struct sock *sk)
+{
+	struct proto_accept_arg arg = { .flags = O_NONBLOCK };
+
+	return sk->sk_prot->accept(sk, &arg);
+}
+#endif
+
+/* 6.7 moved the flag into a bit field of its own. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+static inline bool smc_connect_is_deferred(const struct sock *sk)
+{
+	return inet_sk(sk)->defer_connect;
+}
+#else
+static inline bool smc_connect_is_deferred(const struct sock *sk)
+{
+	return inet_test_bit(DEFER_CONNECT, sk);
+}
+#endif
+
+/* Since 6.5 sendfile() comes as sendmsg(), and files are spliced by copying. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#define copy_splice_read generic_file_splice_read
+
+static inline void smc_compat_ops(struct proto_ops *ops)
+{
+	ops->sendpage = sock_no_sendpage;
+	ops->sendpage_locked = NULL;
+}
+#else
+static inline void smc_compat_ops(struct proto_ops *ops)
+{
+}
+#endif
+
+/* 6.1 names the destination and source of an iterator by READ and WRITE from 6.2 on only. */
+#ifndef ITER_DEST
+#define ITER_DEST	READ
+#define ITER_SOURCE	WRITE
 #endif
 
 #endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The smc module: the order in which its parts begin and end. */
+
+#include <linux/module.h>
+#include <net/tcp.h>
+
+#include "admin/net.h"
+#include "admin/netlink.h"
+#include "admin/pnet.h"
+#include "rdma/rdma.h"
+#include "rendezvous/identity.h"
+#include "socket/diag.h"
+#include "socket/family.h"
+#include "socket/ops.h"
+#include "socket/tcp2smc.h"
+#include "workqueue.h"
+
+struct workqueue_struct *smc_wq;
+
+static int __init smc_init(void)
+{
+	int rc;
+
+	smc_identity_init();
+	rc = smc_ops_init();
+	if (rc)
+		return rc;
+	/* Unbound, because many works wait for a peer. */
+	smc_wq = alloc_workqueue("smc", WQ_UNBOUND | WQ_MEM_RECLAIM, WQ_UNBOUND_MAX_ACTIVE);
+	if (!smc_wq)
+		return -ENOMEM;
+	rc = smc_net_init();
+	if (rc)
+		goto err_wq;
+	rc = smc_pnet_init();
+	if (rc)
+		goto err_net;
+	rc = smc_netlink_init();
+	if (rc)
+		goto err_pnet;
+	rc = smc_rdma_init();
+	if (rc)
+		goto err_netlink;
+	rc = smc_diag_init();
+	if (rc)
+		goto err_rdma;
+	rc = smc_family_init();
+	if (rc)
+		goto err_diag;
+	smc_tcp2smc_init();
+	/* From here on TCP writes and reads the option. */
+	static_branch_inc(&tcp_have_smc);
+	return 0;
+
+err_diag:
+	smc_diag_exit();
+err_rdma:
+	smc_rdma_exit();
+err_netlink:
+	smc_netlink_exit();
+err_pnet:
+	smc_pnet_exit();
+err_net:
+	smc_net_exit();
+err_wq:
+	destroy_workqueue(smc_wq);
+	return rc;
+}
+
+/*
+ * Sockets hold the module, so there are none left, but connections may still be closing
+ * without their application: they end with the groups.
+ */
+static void __exit smc_exit(void)
+{
+	static_branch_dec(&tcp_have_smc);
+	smc_tcp2smc_exit();
+	smc_family_exit();
+	smc_diag_exit();
+	smc_rdma_exit();
+	smc_netlink_exit();
+	smc_pnet_exit();
+	smc_net_exit();
+	destroy_workqueue(smc_wq);
+	/* Callbacks of RCU that free what the works left. */
+	rcu_barrier();
+}
+
+module_init(smc_init);
+module_exit(smc_exit);
+
+MODULE_DESCRIPTION("Shared memory communications: the AF_SMC socket family");
+MODULE_AUTHOR("The smc project");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("1.0");

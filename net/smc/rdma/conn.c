@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The SMC-R path of a stream: RDMA writes, then the CDC message that tells of them. */
+
+#include <linux/slab.h>
+
+#include "admin/stats.h"
+#include "conn.h"
+#include "group.h"
+#include "link.h"
+#include "message.h"
+#include "wire/cdc.h"
+#include "wire/size_class.h"
+
+static struct smc_rdma_conn *smc_rdma_conn_of(struct smc_stream *st)
+{
+	return container_of(st, struct smc_rdma_conn, stream);
+}
+
+/* Work requests of one publish: the ring's seam splits it in two at most. */
+struct smc_writes {
+	struct ib_rdma_wr wr[SMC_WRS_PER_MESSAGE - 1];
+	struct ib_sge sge[SMC_WRS_PER_MESSAGE - 1];
+	unsigned int n;
+};
+
+static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *conn, u64 pos, u32 len)
+{
+	const struct smc_stream_tx *tx = &conn->stream.tx;
+	const struct smc_slab *slab = conn->mirror.slab;
+	u32 element = smc_size_class_bytes(slab->size_class);
+	struct ib_rdma_wr *wr = &w->wr[w->n];
+	struct ib_sge *sge = &w->sge[w->n];
+
+	*sge = (struct ib_sge) {
+		.addr	= slab->mr->iova + (u64)conn->mirror.index * element + (pos & (tx->size - 1)),
+		.length	= len,
+		.lkey	= slab->mr->lkey,
+	};
+	*wr = (struct ib_rdma_wr) {
+		.wr = {
+			.opcode	 = IB_WR_RDMA_WRITE,
+			.sg_list = sge,
+			.num_sge = 1,
+		},
+		.remote_addr = conn->peer_addr + (pos & (tx->peer_size - 1)),
+		.rkey	     = conn->peer_rkey,
+	};
+	if (w->n)
+		w->wr[w->n - 1].wr.next = &wr->wr;
+	w->n++;
+}
+
+/* Sizes are powers of two and the mirror is no larger than the element: its seams are both's. */
+static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *conn, u64 pos, u64 end)
+{
+	u32 size = conn->stream.tx.size;
+	u32 len;
+
+	for (w->n = 0; pos < end; pos += len) {
+		len = min_t(u64, end - pos, size - (pos & (size - 1)));
+		smc_writes_add(w, conn, pos, len);
+	}
+}
+
+static void smc_rdma_build_cdc(struct smc_rdma_conn *conn, u64 end, u8 *message)
+{
+	const struct smc_stream *st = &conn->stream;
+	struct smc_cdc cdc = {
+		.seq	    = conn->seq,
+		.token	    = conn->peer_token,
+		.prod	    = smc_cursor_from_position(end, st->tx.peer_size),
+		.cons	    = smc_cursor_from_position(st->rx.reported, st->rx.size),
+		.prod_flags = st->tx.prod_flags,
+		.conn_flags = st->tx.conn_flags,
+	};
+
+	smc_cdc_build(message, &cdc);
+}
+
+static int smc_rdma_publish(struct smc_stream *st, u64 end)
+{
+	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
+	struct smc_send_slot *slot;
+	struct smc_writes w;
+	int rc;
+
+	if (!conn->peer_known)
+		return -EAGAIN;
+	slot = smc_link_get_slot(conn->group->link, conn);
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+
+	smc_writes_make(&w, conn, st->tx.sent, end);
+	conn->seq++;
+	smc_rdma_build_cdc(conn, end, smc_send_message(slot));
+	rc = smc_link_post(slot, w.n ? &w.wr[0].wr : NULL, w.n ? &w.wr[w.n - 1].wr : NULL);
+	if (rc)
+		return rc;
+	smc_stat_rdma(st->net, SMC_RDMA_WRITES, w.n);
+	smc_stat_rdma(st->net, SMC_RDMA_WRITE_BYTES, end - st->tx.sent);
+	return 0;
+}
+
+static void smc_rdma_over(struct smc_stream *st)
+{
+	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
+
+	xa_erase_bh(&conn->group->conns, conn->token);
+	smc_group_unreserve(conn->group);
+	smc_stream_put(st);
+}
+
+/* The peer's last message and this end's have been exchanged: the elements can be reused. */
+static void smc_rdma_free(struct smc_stream *st)
+{
+	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
+
+	smc_element_give(&conn->mirror);
+	smc_element_give(&conn->rmb);
+	smc_group_put(conn->group);
+	kfree_rcu(conn, rcu);
+}
+
+static const struct smc_path_ops smc_rdma_path_ops = {
+	.kind	 = SMC_PATH_R,
+	.publish = smc_rdma_publish,
+	.over	 = smc_rdma_over,
+	.free	 = smc_rdma_free,
+};
+
+struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class)
+{
+	struct smc_rdma_conn *conn;
+	struct smc_stream *st;
+	int rc;
+
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	if (!conn) {
+		rc = -ENOMEM;
+		goto err_group;
+	}
+	conn->group = group;
+	INIT_LIST_HEAD(&conn->starved);
+	st = &conn->stream;
+	smc_stream_init(st, &smc_rdma_path_ops, group->net);
+
+	rc = smc_element_take(group, SMC_BUFFER_RMB, rmb_class, &conn->rmb);
+	if (rc)
+		goto err_conn;
+	st->rx.ring = smc_element_mem(&conn->rmb);
+	st->rx.size = smc_size_class_bytes(conn->rmb.slab->size_class);
+	/* Until the peer is known its element has any size: nothing was sent there. */
+	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
+
+	/* One reference for the table, until the stream is over, and one for the caller. */
+	smc_stream_get(st);
+	rc = xa_alloc_cyclic_bh(&group->conns, &conn->token, conn, xa_limit_32b,
+				&group->next_token, GFP_KERNEL);
+	if (rc >= 0)
+		return conn;
+	smc_stream_put(st);
+
+err_conn:
+	smc_group_unreserve(group);
+	smc_stream_put(st);
+	return ERR_PTR(rc);
+err_group:
+	smc_group_unreserve(group);
+	smc_group_put(group);
+	return ERR_PTR(rc);
+}
+
+int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 mirror_class)
+{
+	u64 size = smc_size_class_bytes(r->rmbe_size_code);
+	struct smc_stream *st = &conn->stream;
+	int rc;
+
+	/* The element must not wrap around the end of the address space. */
+	if (!r->rmbe_index || r->rmb_addr > U64_MAX - r->rmbe_index * size) {
+		smc_stat_violation(st->net, SMC_VIOLATION_CLC);
+		return -EPROTO;
+	}
+	rc = smc_element_take(conn->group, SMC_BUFFER_MIRROR,
+			      min(mirror_class, r->rmbe_size_code), &conn->mirror);
+	if (rc)
+		return rc;
+
+	spin_lock_bh(&st->tx.lock);
+	conn->peer_token = r->alert_token;
+	conn->peer_rkey = r->rkey;
+	conn->peer_addr = r->rmb_addr + (r->rmbe_index - 1) * size;
+	st->tx.peer_size = size;
+	st->tx.ring = smc_element_mem(&conn->mirror);
+	st->tx.size = smc_size_class_bytes(conn->mirror.slab->size_class);
+	conn->peer_known = true;
+	spin_unlock_bh(&st->tx.lock);
+	return 0;
+}
+
+void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r)
+{
+	const struct smc_slab *slab = conn->rmb.slab;
+	const struct smc_link *link = conn->group->link;
+
+	memcpy(r->gid, link->port.gid->gid.raw, SMC_GID_LEN);
+	memcpy(r->mac, link->port.mac, SMC_MAC_LEN);
+	r->qpn = link->qp->qp_num;
+	r->psn = link->psn;
+	r->rkey = slab->mr->rkey;
+	r->rmb_addr = slab->mr->iova;
+	r->rmbe_index = conn->rmb.index + 1;
+	r->rmbe_size_code = slab->size_class;
+	r->qp_mtu = link->mtu ? link->mtu : link->port.mtu;
+	r->alert_token = conn->token;
+}
+
+struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token)
+{
+	struct smc_rdma_conn *conn;
+
+	rcu_read_lock();
+	conn = xa_load(&group->conns, token);
+	if (conn && !kref_get_unless_zero(&conn->stream.ref))
+		conn = NULL;
+	rcu_read_unlock();
+	return conn;
+}
+
+void smc_rdma_conn_receive(struct smc_group *group, const struct smc_cdc *cdc)
+{
+	struct smc_rdma_conn *conn;
+
+	/* Sent after a link switch; a group of ours has no link to switch to. */
+	if (cdc->prod_flags & SMC_PROD_FAILOVER)
+		return;
+	conn = smc_rdma_conn_get(group, cdc->token);
+	if (!conn) {
+		/* Also a message that crossed this end's last one. */
+		smc_stat_violation(group->net, SMC_VIOLATION_TOKEN);
+		return;
+	}
+	smc_stream_on_update(&conn->stream, cdc);
+	smc_stream_put(&conn->stream);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A connection over SMC-R: a stream, its elements, and what the peer calls it. */
+#ifndef SMC_RDMA_CONN_H
+#define SMC_RDMA_CONN_H
+
+#include "buffer.h"
+#include "stream/stream.h"
+#include "wire/clc.h"
+
+struct smc_group;
+struct sk_buff;
+
+/**
+ * struct smc_rdma_conn - a connection
+ * @stream: its byte stream; holds the reference count
+ * @rcu: lookups by token run without a lock
+ * @group: link group, referenced
+ * @rmb: element that the peer writes into
+ * @mirror: element that this end's writes come from
+ * @token: this end's alert token
+ * @peer_known: what follows is set
+ * @peer_token: the peer's alert token
+ * @peer_rkey: key of the peer's RMB
+ * @peer_addr: address of the peer's element
+ * @seq: of the last CDC message; protected by the stream's tx.lock
+ * @starved: in the link's list, under its lock, when no send slot was free
+ */
+struct smc_rdma_conn {
+	struct smc_stream stream;
+	struct rcu_head rcu;
+	struct smc_group *group;
+	struct smc_element rmb;
+	struct smc_element mirror;
+	u32 token;
+	bool peer_known;
+	u32 peer_token;
+	u32 peer_rkey;
+	u64 peer_addr;
+	u16 seq;
+	struct list_head starved;
+};
+
+/**
+ * smc_rdma_conn_create() - a connection that the peer can be told of
+ * @group: with one reservation and one reference of the caller's, which go over to the
+ *	connection, also in the case of an error
+ * @rmb_class: size class wanted for the RMB element
+ *
+ * Context: process, may sleep.
+ * Return: the connection, with a reference to its stream, or an ERR_PTR.
+ */
+struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class);
+
+/**
+ * smc_rdma_conn_set_peer() - note what the peer's CLC message says; take the mirror
+ * @conn: connection
+ * @r: what it says, checked here
+ * @mirror_class: size class wanted for the mirror
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EPROTO if the peer's values are impossible; an error of the link.
+ */
+int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 mirror_class);
+
+/**
+ * smc_rdma_conn_describe() - fill in what this end's CLC message says
+ */
+void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r);
+
+/**
+ * smc_rdma_conn_get() - the connection with an alert token
+ *
+ * Context: any but hard interrupt.
+ * Return: the connection with a reference to its stream, or NULL.
+ */
+struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token);
+
+/**
+ * smc_rdma_conn_receive() - a CDC message arrived on the group's link
+ *
+ * Context: softirq.
+ */
+void smc_rdma_conn_receive(struct smc_group *group, const struct smc_cdc *cdc);
+
+#endif

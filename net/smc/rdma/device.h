@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* RDMA devices, and which port of which one a TCP connection's route leads to. */
+#ifndef SMC_RDMA_DEVICE_H
+#define SMC_RDMA_DEVICE_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <rdma/ib_verbs.h>
+
+#include "wire/clc.h"
+
+struct sock;
+
+/**
+ * struct smc_rdma_device - an RDMA device as long as this module may use it
+ * @list: in the list of all of them
+ * @ibdev: the device; valid while a reference is held
+ * @users: references; removal waits until they are gone
+ * @unused: completed with the last reference
+ * @events: tells of ports and GIDs that go away
+ * @links: links on the device now
+ */
+struct smc_rdma_device {
+	struct list_head list;
+	struct ib_device *ibdev;
+	struct kref users;
+	struct completion unused;
+	struct ib_event_handler events;
+	atomic_t links;
+};
+
+/**
+ * struct smc_rdma_port - one port with the local address to use on it
+ * @dev: device, referenced
+ * @gid: source GID, referenced; names the port and, for RoCE, the network device
+ * @mac: of the network device
+ * @vlan: its VLAN, or 0
+ * @mtu: that is active on the port
+ */
+struct smc_rdma_port {
+	struct smc_rdma_device *dev;
+	const struct ib_gid_attr *gid;
+	u8 mac[SMC_MAC_LEN];
+	u16 vlan;
+	enum ib_mtu mtu;
+};
+
+/**
+ * smc_rdma_port_find() - the RDMA port for a connection
+ * @sk: connected TCP socket
+ * @version: of SMC-R; it decides the kind of GID
+ * @port: filled on success; release with smc_rdma_port_put()
+ *
+ * A network device that has a PNET ID uses an RDMA port with the same ID; one
+ * without uses the RDMA port that it belongs to.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EHOSTUNREACH without a route; -ENODEV without a port.
+ */
+int smc_rdma_port_find(struct sock *sk, u8 version, struct smc_rdma_port *port);
+
+/**
+ * smc_rdma_port_copy() - take another reference to what @from refers to
+ */
+void smc_rdma_port_copy(struct smc_rdma_port *to, const struct smc_rdma_port *from);
+void smc_rdma_port_put(struct smc_rdma_port *port);
+
+/**
+ * smc_rdma_for_each_device() - call @fn for every device, until it returns an error
+ *
+ * Context: process; devices neither come nor go meanwhile.
+ */
+int smc_rdma_for_each_device(int (*fn)(struct smc_rdma_device *dev, void *arg), void *arg);
+
+int smc_rdma_device_init(void);
+void smc_rdma_device_exit(void);
+
+#endif

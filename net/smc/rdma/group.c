@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Life of link groups. */
+
+#include <linux/slab.h>
+#include <linux/sched/signal.h>
+#include <rdma/ib_cache.h>
+
+#include "admin/net.h"
+#include "admin/stats.h"
+#include "conn.h"
+#include "group.h"
+#include "link.h"
+#include "workqueue.h"
+
+/* How long a group without connections is kept, so that the next needs no first contact. */
+#define SMC_GROUP_IDLE	(600 * HZ)
+/* The client waits longer, so that normally the server ends the group. */
+#define SMC_GROUP_IDLE_CLIENT	(610 * HZ)
+
+static LIST_HEAD(smc_groups);
+static DEFINE_SPINLOCK(smc_groups_lock);
+static DECLARE_WAIT_QUEUE_HEAD(smc_groups_ended);
+static atomic_t smc_group_ids = ATOMIC_INIT(0);
+
+static void smc_group_free(struct kref *ref)
+{
+	struct smc_group *group = container_of(ref, struct smc_group, ref);
+
+	xa_destroy(&group->conns);
+	kvfree(group->link);
+	kfree(group);
+}
+
+void smc_group_get(struct smc_group *group)
+{
+	kref_get(&group->ref);
+}
+
+void smc_group_put(struct smc_group *group)
+{
+	kref_put(&group->ref, smc_group_free);
+}
+
+static void smc_group_on_idle(struct work_struct *work)
+{
+	struct smc_group *group = container_of(work, struct smc_group, idle.work);
+	bool idle;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	idle = !group->n_conns;
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	if (idle)
+		smc_group_dismiss(group);
+}
+
+static void smc_group_on_probe(struct work_struct *work)
+{
+	struct smc_group *group = container_of(work, struct smc_group, probe.work);
+	int interval = READ_ONCE(smc_net(group->net)->sysctl.smcr_testlink_time);
+	unsigned long silent = jiffies - READ_ONCE(group->link->last_rx);
+
+	if (interval && silent >= interval) {
+		if (smc_llc_test_link(group)) {
+			smc_group_kill(group, ETIMEDOUT);
+			return;
+		}
+		silent = 0;
+	}
+	/* Where probes are off, look again in a while whether they still are. */
+	queue_delayed_work(smc_wq, &group->probe, interval ? interval - silent : 30 * HZ);
+}
+
+static void smc_group_lose_conns(struct smc_group *group)
+{
+	struct smc_rdma_conn *conn;
+	unsigned long token;
+
+	xa_for_each(&group->conns, token, conn) {
+		if (smc_rdma_conn_get(group, token) != conn)
+			continue;
+		smc_stream_on_lost(&conn->stream, group->err);
+		smc_stream_put(&conn->stream);
+	}
+}
+
+/* Everything that uses the link ends here, then the link. */
+static void smc_group_on_end(struct work_struct *work)
+{
+	struct smc_group *group = container_of(work, struct smc_group, end);
+	unsigned long flags;
+
+	cancel_delayed_work_sync(&group->idle);
+	cancel_delayed_work_sync(&group->probe);
+	if (group->tell_peer)
+		smc_llc_delete_all(group);
+
+	smc_link_stop(group->link);
+	smc_llc_stop(group);
+	smc_group_lose_conns(group);
+	smc_buffers_deregister(group);
+	smc_link_release(group->link);
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_del(&group->list);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	wake_up_all(&smc_groups_ended);
+	smc_group_put(group);
+}
+
+struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 version,
+				   const struct smc_rdma_port *port, const struct smc_peer *peer)
+{
+	struct smc_group *group = kzalloc(sizeof(*group), GFP_KERNEL);
+	struct smc_link *link;
+	unsigned long flags;
+
+	if (!group)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&group->ref);
+	group->net = net;
+	group->id = atomic_inc_return(&smc_group_ids);
+	group->role = role;
+	group->version = version;
+	group->peer = *peer;
+	group->vlan = port->vlan;
+	group->max_conns = min(SMC_GROUP_MAX_CONNS, READ_ONCE(smc_net(net)->sysctl.max_conns_per_lgr));
+	group->n_conns = 1;
+	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	smc_buffers_init(&group->buffers);
+	smc_llc_init(group);
+	INIT_DELAYED_WORK(&group->idle, smc_group_on_idle);
+	INIT_DELAYED_WORK(&group->probe, smc_group_on_probe);
+	INIT_WORK(&group->end, smc_group_on_end);
+
+	link = smc_link_create(group, port);
+	if (IS_ERR(link)) {
+		kfree(group);
+		return ERR_CAST(link);
+	}
+	group->link = link;
+	smc_stat_rdma(net, SMC_RDMA_GROUPS_CREATED, 1);
+
+	smc_group_get(group);
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_add(&group->list, &smc_groups);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	return group;
+}
+
+static bool smc_group_is_with(const struct smc_group *group, struct net *net, enum smc_role role,
+			      u8 version, const struct smc_peer *peer)
+{
+	if (group->state != SMC_GROUP_ACTIVE || group->net != net || group->role != role ||
+	    group->version != version)
+		return false;
+	if (memcmp(group->peer.id, peer->id, sizeof(peer->id)) ||
+	    memcmp(group->peer.gid, peer->gid, sizeof(peer->gid)))
+		return false;
+	return version != SMC_VERSION_1 ||
+	       !memcmp(group->peer.mac, peer->mac, sizeof(peer->mac));
+}
+
+/* Under smc_groups_lock. */
+static bool smc_group_reserve(struct smc_group *group)
+{
+	lockdep_assert_held(&smc_groups_lock);
+	if (group->n_conns >= group->max_conns)
+		return false;
+	group->n_conns++;
+	smc_group_get(group);
+	return true;
+}
+
+struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
+					    const struct smc_rdma_port *port,
+					    const struct smc_peer *peer, const u8 *eid)
+{
+	struct smc_group *group;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_for_each_entry(group, &smc_groups, list) {
+		if (!smc_group_is_with(group, net, SMC_SERVER, version, peer) ||
+		    group->vlan != port->vlan || group->link->port.dev != port->dev)
+			continue;
+		if (version == SMC_VERSION_2 && memcmp(group->eid, eid, SMC_EID_LEN))
+			continue;
+		if (smc_group_reserve(group))
+			goto out;
+	}
+	group = NULL;
+out:
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	return group;
+}
+
+struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
+					    const struct smc_peer *peer, u32 qpn)
+{
+	struct smc_group *found = ERR_PTR(-ENOENT);
+	struct smc_group *group;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_for_each_entry(group, &smc_groups, list) {
+		if (!smc_group_is_with(group, net, SMC_CLIENT, version, peer) ||
+		    group->link->peer.qpn != qpn)
+			continue;
+		found = smc_group_reserve(group) ? group : ERR_PTR(-EBUSY);
+		break;
+	}
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	return found;
+}
+
+void smc_group_unreserve(struct smc_group *group)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	if (!--group->n_conns && group->state == SMC_GROUP_ACTIVE)
+		mod_delayed_work(smc_wq, &group->idle, group->role == SMC_SERVER ?
+				 SMC_GROUP_IDLE : SMC_GROUP_IDLE_CLIENT);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+int smc_group_activate(struct smc_group *group)
+{
+	int rc = -ENOLINK;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	if (group->state == SMC_GROUP_NEW) {
+		group->state = SMC_GROUP_ACTIVE;
+		queue_delayed_work(smc_wq, &group->probe,
+				   READ_ONCE(smc_net(group->net)->sysctl.smcr_testlink_time));
+		rc = 0;
+	}
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	return rc;
+}
+
+bool smc_group_is_active(const struct smc_group *group)
+{
+	return READ_ONCE(group->state) == SMC_GROUP_ACTIVE;
+}
+
+bool smc_group_is_dead(const struct smc_group *group)
+{
+	return READ_ONCE(group->state) == SMC_GROUP_DEAD;
+}
+
+/* Under smc_groups_lock. The reference of the list goes over to the work. */
+static void smc_group_doom(struct smc_group *group, int err, bool tell_peer)
+{
+	lockdep_assert_held(&smc_groups_lock);
+	if (group->state == SMC_GROUP_DEAD)
+		return;
+	group->err = err;
+	group->tell_peer = tell_peer && group->state == SMC_GROUP_ACTIVE;
+	WRITE_ONCE(group->state, SMC_GROUP_DEAD);
+	queue_work(smc_wq, &group->end);
+}
+
+void smc_group_kill(struct smc_group *group, int err)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	if (group->state == SMC_GROUP_ACTIVE)
+		smc_stat_rdma(group->net, SMC_RDMA_GROUPS_LOST, 1);
+	smc_group_doom(group, err, false);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	smc_llc_wake(group);
+}
+
+void smc_group_dismiss(struct smc_group *group)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	smc_group_doom(group, ECONNRESET, true);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+int smc_group_error_of(enum ib_wc_status status)
+{
+	switch (status) {
+	case IB_WC_RETRY_EXC_ERR:
+	case IB_WC_RNR_RETRY_EXC_ERR:
+	case IB_WC_RESP_TIMEOUT_ERR:
+		return ETIMEDOUT;
+	default:
+		return ECONNRESET;
+	}
+}
+
+void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port)
+{
+	struct smc_group *group;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_for_each_entry(group, &smc_groups, list)
+		if (group->link->port.dev == dev &&
+		    (port == SMC_ALL_PORTS || group->link->port.gid->port_num == port))
+			smc_group_doom(group, ENETDOWN, false);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+static bool smc_group_has_gid(const struct smc_group *group)
+{
+	const struct ib_gid_attr *attr = group->link->port.gid;
+	union ib_gid gid;
+
+	return !rdma_query_gid(attr->device, attr->port_num, attr->index, &gid) &&
+	       !memcmp(&gid, &attr->gid, sizeof(gid));
+}
+
+void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port)
+{
+	struct smc_group *group;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_for_each_entry(group, &smc_groups, list)
+		if (group->link->port.dev == dev && group->link->port.gid->port_num == port &&
+		    !smc_group_has_gid(group))
+			smc_group_doom(group, ENETDOWN, false);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+static bool smc_groups_none(struct net *net)
+{
+	struct smc_group *group;
+	unsigned long flags;
+	bool none = true;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_for_each_entry(group, &smc_groups, list)
+		if (!net || group->net == net)
+			none = false;
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	return none;
+}
+
+void smc_groups_end(struct net *net)
+{
+	struct smc_group *group;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_for_each_entry(group, &smc_groups, list)
+		if (!net || group->net == net)
+			smc_group_doom(group, ECONNRESET, true);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	wait_event(smc_groups_ended, smc_groups_none(net));
+}
+
+int smc_groups_for_each(int (*fn)(struct smc_group *group, void *arg), void *arg)
+{
+	struct smc_group *group;
+	unsigned long flags;
+	int rc = 0;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_for_each_entry(group, &smc_groups, list) {
+		rc = fn(group, arg);
+		if (rc)
+			break;
+	}
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	return rc;
+}

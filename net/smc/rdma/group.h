@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Link groups: what two hosts share for all their connections in one direction of
+ * setup (RFC 7609 section 2.2). Ours have one link.
+ *
+ * Lock order: smc_groups_lock (list, state, connection counts) is taken with no
+ * other lock held but the socket lock; under it nothing else is taken.
+ */
+#ifndef SMC_RDMA_GROUP_H
+#define SMC_RDMA_GROUP_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "buffer.h"
+#include "llc.h"
+#include "path_kind.h"
+#include "wire/clc.h"
+
+struct net;
+struct smc_link;
+struct smc_rdma_conn;
+struct smc_rdma_device;
+struct smc_rdma_port;
+
+#define SMC_GROUP_MAX_CONNS	255
+#define SMC_ALL_PORTS		0	/* no port has the number 0 */
+
+enum smc_group_state {
+	SMC_GROUP_NEW,		/* first contact under way; nobody else finds it */
+	SMC_GROUP_ACTIVE,
+	SMC_GROUP_DEAD,		/* no new connection; ends in its work */
+};
+
+/* Who the peer is: what a group is found by. */
+struct smc_peer {
+	u8 id[SMC_PEER_ID_LEN];
+	u8 gid[SMC_GID_LEN];
+	u8 mac[SMC_MAC_LEN];	/* compared in version 1 only */
+};
+
+/**
+ * struct smc_group - a link group
+ * @list: in the list of all groups
+ * @ref: one of the list until the group ended, one of each connection and handshake
+ * @net: network namespace; outlives the group, which ends with it
+ * @id: name for users
+ * @role: of this end at first contact
+ * @version: of SMC
+ * @release: of version 2
+ * @state: see enum; protected by smc_groups_lock
+ * @err: errno for the connections, once dead
+ * @tell_peer: end by DELETE LINK
+ * @peer: who it is with
+ * @peer_os: enum smc_os_type
+ * @peer_hostname: as the peer says, blank or zero padded
+ * @eid: agreed on, version 2
+ * @vlan: VLAN or 0
+ * @max_conns: agreed on
+ * @n_conns: connections and reservations; protected by smc_groups_lock
+ * @link: the link
+ * @conns: connections by alert token, softirqs off
+ * @next_token: hint for the next one
+ * @buffers: RMBs and mirrors
+ * @llc: link layer control
+ * @idle: ends a group without connections after a while
+ * @probe: sends TEST LINK on a silent link
+ * @end: does what kill asked for
+ */
+struct smc_group {
+	struct list_head list;
+	struct kref ref;
+	struct net *net;
+	u32 id;
+	enum smc_role role;
+	u8 version;
+	u8 release;
+	enum smc_group_state state;
+	int err;
+	bool tell_peer;
+	struct smc_peer peer;
+	u8 peer_os;
+	u8 peer_hostname[SMC_HOSTNAME_LEN];
+	u8 eid[SMC_EID_LEN];
+	u16 vlan;
+	u8 max_conns;
+	unsigned int n_conns;
+	struct smc_link *link;
+	struct xarray conns;
+	u32 next_token;
+	struct smc_buffers buffers;
+	struct smc_llc llc;
+	struct delayed_work idle;
+	struct delayed_work probe;
+	struct work_struct end;
+};
+
+/**
+ * smc_group_create() - a group for a first contact, with its link in state INIT
+ * @net: network namespace
+ * @role: of this end
+ * @version: of SMC
+ * @port: local port
+ * @peer: its identity
+ *
+ * It counts one reserved connection, the caller's.
+ *
+ * Context: process, may sleep.
+ * Return: the group with a reference for the caller, or an ERR_PTR.
+ */
+struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 version,
+				   const struct smc_rdma_port *port, const struct smc_peer *peer);
+
+/**
+ * smc_group_find_for_server() - a group with room that a new connection may join
+ *
+ * Return: the group with a reference and a reserved connection, or NULL.
+ */
+struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
+					    const struct smc_rdma_port *port,
+					    const struct smc_peer *peer, const u8 *eid);
+
+/**
+ * smc_group_find_for_client() - the group of the link that a server named
+ * @qpn: the server's queue pair
+ *
+ * Return: the group with a reference and a reserved connection; -ENOENT if there is
+ * none, -EBUSY if it is full.
+ */
+struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
+					    const struct smc_peer *peer, u32 qpn);
+
+/**
+ * smc_group_unreserve() - a connection is over: make its room free
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_group_unreserve(struct smc_group *group);
+void smc_group_get(struct smc_group *group);
+void smc_group_put(struct smc_group *group);
+
+/**
+ * smc_group_activate() - first contact is complete: others may join
+ *
+ * Return: 0, or -ENOLINK if the group died meanwhile.
+ */
+int smc_group_activate(struct smc_group *group);
+bool smc_group_is_active(const struct smc_group *group);
+bool smc_group_is_dead(const struct smc_group *group);
+
+/**
+ * smc_group_kill() - end a group and all its connections, in a work of its own
+ * @group: group
+ * @err: positive errno for the connections
+ *
+ * Context: any.
+ */
+void smc_group_kill(struct smc_group *group, int err);
+
+/**
+ * smc_group_dismiss() - end a group, telling the peer
+ */
+void smc_group_dismiss(struct smc_group *group);
+
+/**
+ * smc_group_error_of() - the errno that TCP would give where a work request failed
+ */
+int smc_group_error_of(enum ib_wc_status status);
+
+/**
+ * smc_groups_lose_port() - a port went down or a device goes away
+ * @port: number or SMC_ALL_PORTS
+ *
+ * Context: any.
+ */
+void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port);
+
+/**
+ * smc_groups_check_gids() - end the groups whose local address is gone
+ *
+ * Context: any.
+ */
+void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port);
+
+/**
+ * smc_groups_end() - end all groups of a namespace, or all, and wait for it
+ * @net: namespace or NULL
+ *
+ * Context: process, may sleep.
+ */
+void smc_groups_end(struct net *net);
+
+/**
+ * smc_groups_for_each() - call @fn for every group until it returns an error
+ *
+ * Context: process; @fn may not sleep.
+ */
+int smc_groups_for_each(int (*fn)(struct smc_group *group, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Life of a link: protection domain, completion queue, queue pair, registrations. */
+
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+
+#include "admin/stats.h"
+#include "group.h"
+#include "link.h"
+#include "message.h"
+
+/* Values in use by the peers, see Documentation/design.rst. */
+#define SMC_QP_RETRIES		7
+#define SMC_QP_RNR_RETRIES	7	/* without limit */
+#define SMC_QP_ACK_TIMEOUT	15	/* 4.096 us << 15: 134 ms */
+#define SMC_QP_RNR_TIMER	5	/* 0.08 ms */
+
+#define SMC_REGISTER_WAIT	(2 * HZ)
+
+static atomic_t smc_link_user_ids = ATOMIC_INIT(0);
+
+static void smc_link_qp_event(struct ib_event *event, void *context)
+{
+	struct smc_link *link = context;
+
+	if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_ACCESS_ERR ||
+	    event->event == IB_EVENT_QP_REQ_ERR)
+		smc_group_kill(link->group, ECONNRESET);
+}
+
+static int smc_link_create_qp(struct smc_link *link)
+{
+	struct ib_qp_init_attr attr = {
+		.event_handler	= smc_link_qp_event,
+		.qp_context	= link,
+		.send_cq	= link->cq,
+		.recv_cq	= link->cq,
+		.cap = {
+			/* two more for a registration and what it leaves in the queue */
+			.max_send_wr	 = SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + 2,
+			.max_recv_wr	 = SMC_RECV_SLOTS,
+			.max_send_sge	 = 1,
+			.max_recv_sge	 = 2,
+			.max_inline_data = SMC_MESSAGE_LEN,
+		},
+		.sq_sig_type	= IB_SIGNAL_REQ_WR,
+		.qp_type	= IB_QPT_RC,
+	};
+
+	link->qp = ib_create_qp(link->pd, &attr);
+	if (IS_ERR(link->qp)) {
+		attr.cap.max_inline_data = 0;
+		link->qp = ib_create_qp(link->pd, &attr);
+	}
+	if (IS_ERR(link->qp))
+		return PTR_ERR(link->qp);
+	link->can_inline = attr.cap.max_inline_data >= SMC_MESSAGE_LEN;
+	return 0;
+}
+
+static int smc_link_to_init(struct smc_link *link)
+{
+	struct ib_qp_attr attr = {
+		.qp_state	 = IB_QPS_INIT,
+		.pkey_index	 = 0,
+		.port_num	 = link->port.gid->port_num,
+		.qp_access_flags = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
+	};
+
+	return ib_modify_qp(link->qp, &attr,
+			    IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
+}
+
+struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_port *port)
+{
+	struct ib_device *ibdev = port->dev->ibdev;
+	struct smc_link *link;
+	int rc;
+
+	link = kvzalloc(sizeof(*link), GFP_KERNEL);
+	if (!link)
+		return ERR_PTR(-ENOMEM);
+	link->group = group;
+	link->last_rx = jiffies;
+	link->user_id = atomic_inc_return(&smc_link_user_ids);
+	link->psn = get_random_u32() & 0xffffff;
+	spin_lock_init(&link->lock);
+	INIT_LIST_HEAD(&link->starved);
+	init_waitqueue_head(&link->slot_wait);
+	smc_rdma_port_copy(&link->port, port);
+
+	link->pd = ib_alloc_pd(ibdev, 0);
+	if (IS_ERR(link->pd)) {
+		rc = PTR_ERR(link->pd);
+		goto err_port;
+	}
+	link->cq = ib_alloc_cq_any(ibdev, link, SMC_SEND_SLOTS + 2 + SMC_RECV_SLOTS,
+				   IB_POLL_SOFTIRQ);
+	if (IS_ERR(link->cq)) {
+		rc = PTR_ERR(link->cq);
+		goto err_pd;
+	}
+	rc = smc_link_create_qp(link);
+	if (rc)
+		goto err_cq;
+	rc = smc_link_alloc_messages(link);
+	if (rc)
+		goto err_qp;
+	rc = smc_link_to_init(link);
+	if (rc)
+		goto err_messages;
+	link->up = true;
+	rc = smc_link_post_recvs(link);
+	if (rc)
+		goto err_messages;
+	atomic_inc(&link->port.dev->links);
+	return link;
+
+err_messages:
+	smc_link_stop(link);
+	smc_link_free_messages(link);
+	goto err_pd;
+err_qp:
+	ib_destroy_qp(link->qp);
+err_cq:
+	ib_free_cq(link->cq);
+err_pd:
+	ib_dealloc_pd(link->pd);
+err_port:
+	smc_rdma_port_put(&link->port);
+	kvfree(link);
+	return ERR_PTR(rc);
+}
+
+void smc_link_stop(struct smc_link *link)
+{
+	spin_lock_bh(&link->lock);
+	link->up = false;
+	spin_unlock_bh(&link->lock);
+	wake_up(&link->slot_wait);
+
+	ib_destroy_qp(link->qp);
+	/* Waits for a poll that is running; no completion is delivered after it. */
+	ib_free_cq(link->cq);
+	smc_link_drop_slots(link);
+}
+
+void smc_link_release(struct smc_link *link)
+{
+	smc_link_free_messages(link);
+	ib_dealloc_pd(link->pd);
+	atomic_dec(&link->port.dev->links);
+	smc_rdma_port_put(&link->port);
+}
+
+int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
+{
+	bool v1 = link->port.gid->gid_type == IB_GID_TYPE_ROCE;
+	struct ib_qp_attr attr = {
+		.qp_state	    = IB_QPS_RTR,
+		.path_mtu	    = min(link->port.mtu, peer->mtu),
+		.dest_qp_num	    = peer->qpn,
+		.rq_psn		    = peer->psn,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer	    = SMC_QP_RNR_TIMER,
+	};
+	struct rdma_ah_attr *ah = &attr.ah_attr;
+	u32 port = link->port.gid->port_num;
+	union ib_gid dgid;
+
+	memcpy(dgid.raw, peer->gid, sizeof(dgid.raw));
+	ah->type = rdma_ah_find_type(link->qp->device, port);
+	rdma_ah_set_port_num(ah, port);
+	rdma_ah_set_grh(ah, &dgid, 0, link->port.gid->index, v1 ? 1 : 64, 0);
+	/* Overwritten by the core, which resolves the route, unless the GID is link-local. */
+	memcpy(ah->roce.dmac, peer->mac, SMC_MAC_LEN);
+
+	link->peer = *peer;
+	link->mtu = attr.path_mtu;
+	return ib_modify_qp(link->qp, &attr,
+			    IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
+			    IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
+}
+
+int smc_link_to_rts(struct smc_link *link)
+{
+	struct ib_qp_attr attr = {
+		.qp_state	= IB_QPS_RTS,
+		.timeout	= SMC_QP_ACK_TIMEOUT,
+		.retry_cnt	= SMC_QP_RETRIES,
+		.rnr_retry	= SMC_QP_RNR_RETRIES,
+		.sq_psn		= link->psn,
+		.max_rd_atomic	= 1,
+	};
+
+	return ib_modify_qp(link->qp, &attr,
+			    IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+			    IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void smc_link_on_registered(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct smc_registration *reg = container_of(wc->wr_cqe, struct smc_registration, cqe);
+
+	reg->status = wc->status;
+	complete(&reg->done);
+}
+
+int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access)
+{
+	struct smc_registration *reg = &link->registration;
+	struct ib_reg_wr wr = {
+		.wr.wr_cqe	= &reg->cqe,
+		.wr.opcode	= IB_WR_REG_MR,
+		.wr.send_flags	= IB_SEND_SIGNALED,
+		.mr		= mr,
+		.key		= mr->rkey,
+		.access		= access,
+	};
+	int rc = -ENOLINK;
+
+	init_completion(&reg->done);
+	reg->cqe.done = smc_link_on_registered;
+
+	spin_lock_bh(&link->lock);
+	if (link->up)
+		rc = ib_post_send(link->qp, &wr.wr, NULL);
+	spin_unlock_bh(&link->lock);
+	if (rc)
+		return rc;
+
+	if (!wait_for_completion_timeout(&reg->done, SMC_REGISTER_WAIT)) {
+		/* The work request still refers to the region: nothing else may use the link. */
+		smc_group_kill(link->group, ETIMEDOUT);
+		return -ETIMEDOUT;
+	}
+	return reg->status == IB_WC_SUCCESS ? 0 : -EIO;
+}

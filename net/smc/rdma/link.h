@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A link: one reliable connection to a peer, with its own protection domain (so
+ * that this peer can reach only memory registered for it), completion queue,
+ * and buffers for the messages sent and received.
+ */
+#ifndef SMC_RDMA_LINK_H
+#define SMC_RDMA_LINK_H
+
+#include <linux/wait.h>
+#include <rdma/ib_verbs.h>
+
+#include "device.h"
+#include "wire/llc.h"
+
+struct smc_group;
+struct smc_rdma_conn;
+
+#define SMC_SEND_SLOTS		64	/* messages under way */
+#define SMC_WRS_PER_MESSAGE	3	/* two writes, at the seam of a ring, and the message */
+#define SMC_RECV_SLOTS		256
+#define SMC_MESSAGE_LEN		44	/* LLC and CDC alike */
+#define SMC_MESSAGE_ROOM	64	/* for one, in the areas below */
+
+/* Memory that the device reads or writes. */
+struct smc_dma_area {
+	void *mem;
+	u64 dma;
+	size_t len;
+	enum dma_data_direction dir;
+};
+
+/* A message being sent. */
+struct smc_send_slot {
+	struct ib_cqe cqe;
+	struct smc_link *link;
+	struct smc_rdma_conn *conn;	/* referenced; NULL for LLC */
+};
+
+/* A posted receive. */
+struct smc_recv_slot {
+	struct ib_cqe cqe;
+	struct smc_link *link;
+};
+
+/* A memory registration being posted. */
+struct smc_registration {
+	struct ib_cqe cqe;
+	struct completion done;
+	enum ib_wc_status status;
+};
+
+/* What a link needs to know of the peer's end of it. */
+struct smc_link_peer {
+	u8 gid[SMC_GID_LEN];
+	u8 mac[SMC_MAC_LEN];
+	u32 qpn;
+	u32 psn;
+	enum ib_mtu mtu;
+};
+
+/**
+ * struct smc_link - see the top of this file
+ * @group: that it belongs to
+ * @port: local port and address
+ * @pd: protection domain
+ * @cq: of both directions
+ * @qp: queue pair
+ * @psn: first packet sequence number sent
+ * @mtu: path MTU in use
+ * @number: link number in the group, given by the server
+ * @user_id: this end's name of the link
+ * @peer_user_id: the peer's
+ * @peer: its addresses
+ * @can_inline: messages go inline, without DMA
+ * @registration: the memory registration under way; the group's buffer lock admits one
+ * @lock: protects what follows, and every post; taken after a stream's tx.lock
+ * @up: the queue pair exists
+ * @free_slots: one bit per free send slot
+ * @starved: connections that found no free slot
+ * @slot_wait: LLC senders that found none
+ * @send: the send slots
+ * @recv: the posted receives
+ * @sent: messages of the send slots
+ * @received: messages of the receives
+ * @overflow: tail of a received message longer than a slot; only version 2 LLC
+ *	messages are, of which one is outstanding at a time
+ * @last_rx: jiffies of the last message received
+ */
+struct smc_link {
+	struct smc_group *group;
+	struct smc_rdma_port port;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	u32 psn;
+	enum ib_mtu mtu;
+	u8 number;
+	u32 user_id;
+	u32 peer_user_id;
+	struct smc_link_peer peer;
+	bool can_inline;
+	struct smc_registration registration;
+
+	spinlock_t lock;
+	bool up;
+	DECLARE_BITMAP(free_slots, SMC_SEND_SLOTS);
+	struct list_head starved;
+	wait_queue_head_t slot_wait;
+	struct smc_send_slot send[SMC_SEND_SLOTS];
+	struct smc_recv_slot recv[SMC_RECV_SLOTS];
+	struct smc_dma_area sent;
+	struct smc_dma_area received;
+	struct smc_dma_area overflow;
+	unsigned long last_rx;
+};
+
+/**
+ * smc_link_create() - a link with its queue pair in state INIT, receives posted
+ * @group: it will belong to
+ * @port: to use; copied
+ *
+ * Context: process, may sleep.
+ * Return: the link or an ERR_PTR.
+ */
+struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_port *port);
+
+/**
+ * smc_link_stop() - destroy the queue pair: nothing is sent or received any more
+ * @link: any posts to it fail from now on
+ *
+ * Destroyed rather than drained: soft-RoCE of Linux 6.1 may never flush a queue pair in
+ * error.
+ *
+ * Context: process, may sleep.
+ */
+void smc_link_stop(struct smc_link *link);
+
+/**
+ * smc_link_release() - give the device's resources back
+ * @link: stopped, and all memory regions on it deregistered
+ *
+ * Context: process, may sleep.
+ */
+void smc_link_release(struct smc_link *link);
+
+/**
+ * smc_link_to_rtr() - ready to receive from @peer
+ * @link: in state INIT
+ * @peer: what its CLC message said
+ *
+ * Context: process, may sleep: resolves the peer's MAC address.
+ * Return: 0 or -errno.
+ */
+int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer);
+
+/**
+ * smc_link_to_rts() - ready to send
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -errno.
+ */
+int smc_link_to_rts(struct smc_link *link);
+
+/**
+ * smc_link_register() - make a mapped memory region usable on this link
+ * @link: in state RTS
+ * @mr: mapped by ib_map_mr_sg()
+ * @access: IB_ACCESS_*
+ *
+ * Context: process, may sleep. Callers on one link exclude each other.
+ * Return: 0 or -errno.
+ */
+int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access);
+
+#endif

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Link layer control: our requests and the answers to the peer's. */
+
+#include <linux/slab.h>
+
+#include "admin/stats.h"
+#include "group.h"
+#include "link.h"
+#include "llc.h"
+#include "message.h"
+#include "workqueue.h"
+
+#define SMC_LLC_REPLY_WAIT		(2 * HZ)
+#define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)	/* of a client */
+
+static void smc_llc_answer_all(struct work_struct *work);
+
+void smc_llc_init(struct smc_group *group)
+{
+	struct smc_llc *llc = &group->llc;
+
+	mutex_init(&llc->request_lock);
+	spin_lock_init(&llc->lock);
+	init_waitqueue_head(&llc->wait);
+	INIT_WORK(&llc->work, smc_llc_answer_all);
+}
+
+void smc_llc_stop(struct smc_group *group)
+{
+	smc_llc_wake(group);
+	cancel_work_sync(&group->llc.work);
+}
+
+void smc_llc_wake(struct smc_group *group)
+{
+	wake_up_all(&group->llc.wait);
+}
+
+static bool smc_llc_is_reply(const struct smc_llc_msg *msg)
+{
+	return msg->flags & SMC_LLC_REPLY;
+}
+
+/* Under llc.lock: whether @msg is what somebody waits for; if so it is kept for them. */
+static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_llc_msg *msg)
+{
+	if (llc->has_come || llc->awaited != msg->type ||
+	    llc->awaited_flags != (msg->flags & SMC_LLC_REPLY))
+		return false;
+	llc->came = *msg;
+	llc->has_come = true;
+	return true;
+}
+
+/* Under llc.lock. Return: false if the peer asks faster than it may. */
+static bool smc_llc_enqueue(struct smc_llc *llc, const u8 *message, const struct smc_llc_msg *msg)
+{
+	struct smc_llc_queued *q;
+
+	if (llc->n == SMC_LLC_QUEUE)
+		return false;
+	q = &llc->queue[(llc->head + llc->n++) % SMC_LLC_QUEUE];
+	memcpy(q->message, message, SMC_LLC_LEN);
+	q->parsed = *msg;
+	return true;
+}
+
+void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
+{
+	struct smc_llc *llc = &group->llc;
+	struct smc_llc_msg msg;
+	bool queued = true;
+	int rc;
+
+	rc = smc_llc_parse(message, len, &msg);
+	if (rc == -EOPNOTSUPP)
+		return;
+	if (rc || msg.v2 != (group->version == SMC_VERSION_2))
+		goto violation;
+
+	spin_lock_bh(&llc->lock);
+	if (smc_llc_take_awaited(llc, &msg))
+		wake_up_all(&llc->wait);
+	else if (!smc_llc_is_reply(&msg))
+		queued = smc_llc_enqueue(llc, message, &msg);
+	spin_unlock_bh(&llc->lock);
+	if (!queued)
+		goto violation;
+	/* A reply that came too late for its request is of no use to anybody. */
+	if (!smc_llc_is_reply(&msg))
+		queue_work(smc_wq, &llc->work);
+	return;
+
+violation:
+	smc_stat_violation(group->net, SMC_VIOLATION_LLC);
+	smc_group_kill(group, ECONNRESET);
+}
+
+static void smc_llc_expect(struct smc_llc *llc, enum smc_llc_type type, u8 flags)
+{
+	spin_lock_bh(&llc->lock);
+	llc->awaited = type;
+	llc->awaited_flags = flags;
+	llc->has_come = false;
+	spin_unlock_bh(&llc->lock);
+}
+
+static int smc_llc_await(struct smc_group *group, long timeo, struct smc_llc_msg *msg)
+{
+	struct smc_llc *llc = &group->llc;
+	int rc = 0;
+
+	wait_event_timeout(llc->wait, READ_ONCE(llc->has_come) || smc_group_is_dead(group), timeo);
+
+	spin_lock_bh(&llc->lock);
+	if (llc->has_come)
+		*msg = llc->came;
+	else
+		rc = smc_group_is_dead(group) ? -ENOLINK : -ETIMEDOUT;
+	llc->awaited = 0;
+	spin_unlock_bh(&llc->lock);
+	return rc;
+}
+
+static int smc_llc_send(struct smc_group *group, const struct smc_llc_msg *msg)
+{
+	u8 message[SMC_LLC_LEN];
+
+	smc_llc_build(message, msg);
+	return smc_link_send_llc(group->link, message);
+}
+
+/* Send @msg and wait for its reply, which replaces it. */
+static int smc_llc_request(struct smc_group *group, struct smc_llc_msg *msg)
+{
+	struct smc_llc *llc = &group->llc;
+	int rc;
+
+	msg->v2 = group->version == SMC_VERSION_2;
+
+	mutex_lock(&llc->request_lock);
+	smc_llc_expect(llc, msg->type, SMC_LLC_REPLY);
+	rc = smc_llc_send(group, msg);
+	if (!rc)
+		rc = smc_llc_await(group, SMC_LLC_REPLY_WAIT, msg);
+	mutex_unlock(&llc->request_lock);
+	return rc;
+}
+
+/* What CONFIRM LINK says of this end of the link. */
+static void smc_llc_describe_link(const struct smc_group *group, struct smc_llc_msg *msg)
+{
+	const struct smc_link *link = group->link;
+
+	msg->type = SMC_LLC_CONFIRM_LINK;
+	msg->v2 = group->version == SMC_VERSION_2;
+	msg->flags |= SMC_LLC_NO_RMBE_EYE_CATCHER;
+	memcpy(msg->confirm_link.mac, link->port.mac, SMC_MAC_LEN);
+	memcpy(msg->confirm_link.gid, link->port.gid->gid.raw, SMC_GID_LEN);
+	msg->confirm_link.qpn = link->qp->qp_num;
+	msg->confirm_link.link = link->number;
+	msg->confirm_link.user_id = link->user_id;
+	msg->confirm_link.max_links = 1;
+	msg->confirm_link.max_conns = group->max_conns;
+}
+
+/* The peer must confirm the queue pair that its CLC message named. */
+static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_msg *msg)
+{
+	if (msg->confirm_link.qpn != group->link->peer.qpn) {
+		smc_stat_violation(group->net, SMC_VIOLATION_LLC);
+		return -EPROTO;
+	}
+	group->link->peer_user_id = msg->confirm_link.user_id;
+	/* z/OS and AIX may take fewer connections than a token of one byte could tell. */
+	if (msg->confirm_link.max_conns)
+		group->max_conns = min(group->max_conns, msg->confirm_link.max_conns);
+	return 0;
+}
+
+int smc_llc_confirm_link_server(struct smc_group *group)
+{
+	struct smc_llc_msg msg = {};
+	int rc;
+
+	smc_llc_describe_link(group, &msg);
+	rc = smc_llc_request(group, &msg);
+	return rc ? rc : smc_llc_note_confirmed(group, &msg);
+}
+
+void smc_llc_expect_confirm_link(struct smc_group *group)
+{
+	smc_llc_expect(&group->llc, SMC_LLC_CONFIRM_LINK, 0);
+}
+
+int smc_llc_confirm_link_client(struct smc_group *group)
+{
+	struct smc_llc_msg msg;
+	int rc = smc_llc_await(group, SMC_LLC_CONFIRM_LINK_WAIT, &msg);
+
+	if (rc)
+		return rc;
+	group->link->number = msg.confirm_link.link;
+	return smc_llc_note_confirmed(group, &msg);
+}
+
+int smc_llc_confirm_link_reply(struct smc_group *group)
+{
+	struct smc_llc_msg msg = { .flags = SMC_LLC_REPLY };
+
+	smc_llc_describe_link(group, &msg);
+	return smc_llc_send(group, &msg);
+}
+
+void smc_llc_offer_no_second_link(struct smc_group *group)
+{
+	const struct smc_link *link = group->link;
+	struct smc_llc_msg msg = {
+		.type = SMC_LLC_ADD_LINK,
+		.add_link = {
+			.qpn	= link->qp->qp_num,
+			.link	= link->number + 1,
+			.mtu	= link->mtu,
+			.psn	= link->psn,
+		},
+	};
+
+	memcpy(msg.add_link.mac, link->port.mac, SMC_MAC_LEN);
+	memcpy(msg.add_link.gid, link->port.gid->gid.raw, SMC_GID_LEN);
+	smc_llc_request(group, &msg);
+}
+
+int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr)
+{
+	struct smc_llc_msg msg = {
+		.type = SMC_LLC_CONFIRM_RKEY,
+		.confirm_rkey.rt[0] = { .rkey = rkey, .addr = addr },
+	};
+	int rc = smc_llc_request(group, &msg);
+
+	if (!rc && (msg.flags & SMC_LLC_RKEY_NEGATIVE))
+		rc = -EREMOTEIO;
+	return rc;
+}
+
+int smc_llc_test_link(struct smc_group *group)
+{
+	struct smc_llc_msg msg = { .type = SMC_LLC_TEST_LINK };
+
+	return smc_llc_request(group, &msg);
+}
+
+void smc_llc_delete_all(struct smc_group *group)
+{
+	struct smc_llc_msg msg = {
+		.type = SMC_LLC_DELETE_LINK,
+		.v2 = group->version == SMC_VERSION_2,
+		.flags = SMC_LLC_DELETE_ALL | SMC_LLC_DELETE_ORDERLY,
+		.delete_link.reason = SMC_LLC_DEL_PROGRAM,
+	};
+
+	if (!smc_llc_send(group, &msg))
+		smc_link_flush(group->link);
+}
+
+/* One request of the peer. Return: 0, or an error that ends the group. */
+static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
+{
+	u8 flags = 0;
+
+	switch (q->parsed.type) {
+	case SMC_LLC_TEST_LINK:
+	case SMC_LLC_CONFIRM_RKEY:
+	case SMC_LLC_CONFIRM_RKEY_CONT:
+	case SMC_LLC_DELETE_RKEY:
+		/*
+		 * A key is used as its connection's CLC message gave it; there is
+		 * nothing to remember or forget.
+		 */
+		break;
+	case SMC_LLC_ADD_LINK:
+		/* One link is all a group of ours has. */
+		flags = SMC_LLC_ADD_LINK_REJECTED;
+		break;
+	case SMC_LLC_REQUEST_ADD_LINK:
+	case SMC_LLC_ADD_LINK_CONT:
+		return 0;
+	case SMC_LLC_DELETE_LINK:
+		smc_llc_reply(q->message, 0);
+		smc_link_send_llc(group->link, q->message);
+		smc_link_flush(group->link);
+		return -ECONNRESET;
+	default:
+		smc_stat_violation(group->net, SMC_VIOLATION_LLC);
+		return -EPROTO;
+	}
+	smc_llc_reply(q->message, flags);
+	return smc_link_send_llc(group->link, q->message);
+}
+
+static bool smc_llc_dequeue(struct smc_llc *llc, struct smc_llc_queued *q)
+{
+	bool some;
+
+	spin_lock_bh(&llc->lock);
+	some = llc->n;
+	if (some) {
+		*q = llc->queue[llc->head];
+		llc->head = (llc->head + 1) % SMC_LLC_QUEUE;
+		llc->n--;
+	}
+	spin_unlock_bh(&llc->lock);
+	return some;
+}
+
+static void smc_llc_answer_all(struct work_struct *work)
+{
+	struct smc_llc *llc = container_of(work, struct smc_llc, work);
+	struct smc_group *group = container_of(llc, struct smc_group, llc);
+	struct smc_llc_queued q;
+
+	while (smc_llc_dequeue(llc, &q)) {
+		if (smc_llc_answer(group, &q)) {
+			smc_group_kill(group, ECONNRESET);
+			return;
+		}
+	}
+}

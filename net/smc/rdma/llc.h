@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Link layer control: how the two ends of a group manage its link and the keys of
+ * its RMBs (RFC 7609 section 4.5). Requests of the peer are answered in a work; of
+ * ours one is outstanding at a time.
+ */
+#ifndef SMC_RDMA_LLC_H
+#define SMC_RDMA_LLC_H
+
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "wire/llc.h"
+
+struct smc_group;
+
+#define SMC_LLC_QUEUE	16	/* requests of a peer waiting for their answer */
+
+struct smc_llc_queued {
+	u8 message[SMC_LLC_LEN];
+	struct smc_llc_msg parsed;
+};
+
+/**
+ * struct smc_llc - link layer control of a group
+ * @request_lock: one request of ours at a time
+ * @lock: protects what follows; softirqs off
+ * @wait: for what is awaited
+ * @awaited: type that is waited for, or 0
+ * @awaited_flags: SMC_LLC_REPLY for a reply, 0 for a request
+ * @came: what was waited for
+ * @queue: requests to answer
+ * @head: position of the next one
+ * @n: how many
+ * @work: answers them
+ */
+struct smc_llc {
+	struct mutex request_lock;
+	spinlock_t lock;
+	wait_queue_head_t wait;
+	u8 awaited;
+	u8 awaited_flags;
+	bool has_come;
+	struct smc_llc_msg came;
+	struct smc_llc_queued queue[SMC_LLC_QUEUE];
+	unsigned int head;
+	unsigned int n;
+	struct work_struct work;
+};
+
+void smc_llc_init(struct smc_group *group);
+
+/**
+ * smc_llc_stop() - wait until no answer is under way; the link is stopped
+ */
+void smc_llc_stop(struct smc_group *group);
+
+/**
+ * smc_llc_wake() - let whoever waits for the peer see that the group is dead
+ *
+ * Context: any.
+ */
+void smc_llc_wake(struct smc_group *group);
+
+/**
+ * smc_llc_receive() - an LLC message arrived
+ * @group: group
+ * @message: its first SMC_LLC_LEN bytes
+ * @len: bytes received
+ *
+ * Context: softirq.
+ */
+void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len);
+
+/**
+ * smc_llc_confirm_link_server() - CONFIRM LINK as server, and its reply
+ *
+ * Context: process, may sleep up to 2 s.
+ * Return: 0, -ETIMEDOUT, -ENOLINK.
+ */
+int smc_llc_confirm_link_server(struct smc_group *group);
+
+/**
+ * smc_llc_expect_confirm_link() - be ready for the server's CONFIRM LINK
+ *
+ * To be called before the server can send it; smc_llc_confirm_link_client() follows.
+ */
+void smc_llc_expect_confirm_link(struct smc_group *group);
+
+/**
+ * smc_llc_confirm_link_client() - wait for the server's CONFIRM LINK
+ *
+ * Context: process, may sleep up to 4 s.
+ * Return: 0 with the link's number and the peer's limits noted; -ETIMEDOUT, -ENOLINK.
+ */
+int smc_llc_confirm_link_client(struct smc_group *group);
+
+/**
+ * smc_llc_confirm_link_reply() - answer it, once the link can send
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -errno.
+ */
+int smc_llc_confirm_link_reply(struct smc_group *group);
+
+/**
+ * smc_llc_offer_no_second_link() - what a version 1 client waits for after first contact
+ *
+ * The ADD LINK names the link there is already, so the client rejects it.
+ *
+ * Context: process, may sleep up to 2 s.
+ */
+void smc_llc_offer_no_second_link(struct smc_group *group);
+
+/**
+ * smc_llc_confirm_rkey() - tell the peer of a new RMB
+ *
+ * Context: process, may sleep up to 2 s.
+ * Return: 0, -EREMOTEIO if the peer refuses, -ETIMEDOUT, -ENOLINK.
+ */
+int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr);
+
+/**
+ * smc_llc_test_link() - probe a silent link
+ *
+ * Context: process, may sleep up to 2 s.
+ * Return: 0, -ETIMEDOUT, -ENOLINK.
+ */
+int smc_llc_test_link(struct smc_group *group);
+
+/**
+ * smc_llc_delete_all() - tell the peer that the group ends
+ *
+ * Context: process, may sleep up to 2 s.
+ */
+void smc_llc_delete_all(struct smc_group *group);
+
+#endif

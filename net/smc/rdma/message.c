@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Sending and receiving the messages of a link. */
+
+#include <linux/slab.h>
+
+#include "admin/stats.h"
+#include "conn.h"
+#include "group.h"
+#include "llc.h"
+#include "message.h"
+
+#define SMC_OVERFLOW_LEN	(SMC_LLC_V2_MAX_LEN - SMC_MESSAGE_LEN)
+#define SMC_SLOT_WAIT		(2 * HZ)
+
+static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
+static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc);
+
+static int smc_dma_area_alloc(struct smc_link *link, struct smc_dma_area *area, size_t len,
+			      enum dma_data_direction dir)
+{
+	struct ib_device *ibdev = link->port.dev->ibdev;
+
+	area->len = len;
+	area->dir = dir;
+	area->mem = kzalloc(len, GFP_KERNEL);
+	if (!area->mem)
+		return -ENOMEM;
+	area->dma = ib_dma_map_single(ibdev, area->mem, len, dir);
+	if (!ib_dma_mapping_error(ibdev, area->dma))
+		return 0;
+	kfree(area->mem);
+	area->mem = NULL;
+	return -ENOMEM;
+}
+
+static void smc_dma_area_free(struct smc_link *link, struct smc_dma_area *area)
+{
+	if (!area->mem)
+		return;
+	ib_dma_unmap_single(link->port.dev->ibdev, area->dma, area->len, area->dir);
+	kfree(area->mem);
+	area->mem = NULL;
+}
+
+int smc_link_alloc_messages(struct smc_link *link)
+{
+	int i;
+
+	for (i = 0; i < SMC_SEND_SLOTS; i++) {
+		link->send[i].cqe.done = smc_link_on_sent;
+		link->send[i].link = link;
+	}
+	for (i = 0; i < SMC_RECV_SLOTS; i++) {
+		link->recv[i].cqe.done = smc_link_on_received;
+		link->recv[i].link = link;
+	}
+	bitmap_fill(link->free_slots, SMC_SEND_SLOTS);
+
+	if (smc_dma_area_alloc(link, &link->sent, SMC_SEND_SLOTS * SMC_MESSAGE_ROOM,
+			       DMA_TO_DEVICE) ||
+	    smc_dma_area_alloc(link, &link->received, SMC_RECV_SLOTS * SMC_MESSAGE_ROOM,
+			       DMA_FROM_DEVICE) ||
+	    smc_dma_area_alloc(link, &link->overflow, SMC_OVERFLOW_LEN, DMA_FROM_DEVICE)) {
+		smc_link_free_messages(link);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void smc_link_free_messages(struct smc_link *link)
+{
+	smc_dma_area_free(link, &link->overflow);
+	smc_dma_area_free(link, &link->received);
+	smc_dma_area_free(link, &link->sent);
+}
+
+static u8 *smc_recv_message(const struct smc_recv_slot *slot)
+{
+	return slot->link->received.mem + (slot - slot->link->recv) * SMC_MESSAGE_ROOM;
+}
+
+u8 *smc_send_message(const struct smc_send_slot *slot)
+{
+	return slot->link->sent.mem + (slot - slot->link->send) * SMC_MESSAGE_ROOM;
+}
+
+static int smc_link_post_recv(struct smc_recv_slot *slot)
+{
+	struct smc_link *link = slot->link;
+	struct ib_sge sge[2] = {
+		{
+			.addr	= link->received.dma + (slot - link->recv) * SMC_MESSAGE_ROOM,
+			.length	= SMC_MESSAGE_LEN,
+			.lkey	= link->pd->local_dma_lkey,
+		}, {
+			.addr	= link->overflow.dma,
+			.length	= SMC_OVERFLOW_LEN,
+			.lkey	= link->pd->local_dma_lkey,
+		},
+	};
+	struct ib_recv_wr wr = {
+		.wr_cqe	 = &slot->cqe,
+		.sg_list = sge,
+		.num_sge = 2,
+	};
+	int rc = -ENOLINK;
+
+	spin_lock_bh(&link->lock);
+	if (link->up)
+		rc = ib_post_recv(link->qp, &wr, NULL);
+	spin_unlock_bh(&link->lock);
+	return rc;
+}
+
+int smc_link_post_recvs(struct smc_link *link)
+{
+	int i, rc;
+
+	for (i = 0; i < SMC_RECV_SLOTS; i++) {
+		rc = smc_link_post_recv(&link->recv[i]);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/*
+ * Softirq. Whatever the message says is read out of the slot once, before it is
+ * judged: a device may still be made to write there by a hostile peer.
+ */
+static void smc_link_take_message(struct smc_link *link, struct smc_recv_slot *slot, u32 len)
+{
+	struct ib_device *ibdev = link->port.dev->ibdev;
+	u8 message[SMC_MESSAGE_LEN];
+	struct smc_cdc cdc;
+
+	ib_dma_sync_single_for_cpu(ibdev,
+				   link->received.dma + (slot - link->recv) * SMC_MESSAGE_ROOM,
+				   SMC_MESSAGE_LEN, DMA_FROM_DEVICE);
+	memcpy(message, smc_recv_message(slot), sizeof(message));
+	smc_stat_rdma(link->group->net, SMC_RDMA_RECVS, 1);
+
+	if (message[0] != SMC_CDC_TYPE) {
+		smc_llc_receive(link->group, message, len);
+		return;
+	}
+	if (smc_cdc_parse(message, len, &cdc)) {
+		smc_stat_violation(link->group->net, SMC_VIOLATION_CDC);
+		smc_group_kill(link->group, ECONNRESET);
+		return;
+	}
+	smc_rdma_conn_receive(link->group, &cdc);
+}
+
+static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct smc_recv_slot *slot = container_of(wc->wr_cqe, struct smc_recv_slot, cqe);
+	struct smc_link *link = slot->link;
+
+	if (wc->status != IB_WC_SUCCESS) {
+		smc_group_kill(link->group, ECONNRESET);
+		return;
+	}
+	WRITE_ONCE(link->last_rx, jiffies);
+	smc_link_take_message(link, slot, wc->byte_len);
+	if (smc_link_post_recv(slot))
+		smc_group_kill(link->group, ECONNRESET);
+}
+
+struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn)
+{
+	struct smc_send_slot *slot = ERR_PTR(-ENOLINK);
+	unsigned int i;
+
+	spin_lock(&link->lock);
+	if (!link->up)
+		goto out;
+	i = find_first_bit(link->free_slots, SMC_SEND_SLOTS);
+	if (i == SMC_SEND_SLOTS) {
+		if (conn && list_empty(&conn->starved)) {
+			smc_stream_get(&conn->stream);
+			list_add_tail(&conn->starved, &link->starved);
+		}
+		slot = ERR_PTR(-EAGAIN);
+		goto out;
+	}
+	__clear_bit(i, link->free_slots);
+	slot = &link->send[i];
+	slot->conn = conn;
+	if (conn)
+		smc_stream_get(&conn->stream);
+out:
+	spin_unlock(&link->lock);
+	return slot;
+}
+
+/* Return: a starved connection that may try again, with its reference, or NULL. */
+static struct smc_rdma_conn *smc_link_free_slot(struct smc_send_slot *slot)
+{
+	struct smc_link *link = slot->link;
+	struct smc_rdma_conn *starved;
+
+	spin_lock_bh(&link->lock);
+	slot->conn = NULL;
+	__set_bit(slot - link->send, link->free_slots);
+	starved = list_first_entry_or_null(&link->starved, struct smc_rdma_conn, starved);
+	if (starved)
+		list_del_init(&starved->starved);
+	spin_unlock_bh(&link->lock);
+	return starved;
+}
+
+static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct smc_send_slot *slot = container_of(wc->wr_cqe, struct smc_send_slot, cqe);
+	struct smc_link *link = slot->link;
+	struct smc_rdma_conn *conn = slot->conn;
+	struct smc_rdma_conn *starved;
+
+	if (wc->status != IB_WC_SUCCESS)
+		smc_group_kill(link->group, smc_group_error_of(wc->status));
+
+	starved = smc_link_free_slot(slot);
+	if (conn) {
+		smc_stream_on_tx_done(&conn->stream);
+		smc_stream_put(&conn->stream);
+	}
+	if (starved) {
+		smc_stream_on_tx_room(&starved->stream);
+		smc_stream_put(&starved->stream);
+	}
+	if (wq_has_sleeper(&link->slot_wait))
+		wake_up(&link->slot_wait);
+}
+
+void smc_link_drop_slots(struct smc_link *link)
+{
+	struct smc_rdma_conn *starved;
+	struct smc_rdma_conn *conn;
+	int i;
+
+	for (i = 0; i < SMC_SEND_SLOTS; i++) {
+		if (test_bit(i, link->free_slots))
+			continue;
+		conn = link->send[i].conn;
+		starved = smc_link_free_slot(&link->send[i]);
+		if (conn)
+			smc_stream_put(&conn->stream);
+		if (starved)
+			smc_stream_put(&starved->stream);
+	}
+}
+
+int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct ib_send_wr *last)
+{
+	struct smc_link *link = slot->link;
+	u8 *message = smc_send_message(slot);
+	u64 dma = link->sent.dma + (slot - link->send) * SMC_MESSAGE_ROOM;
+	struct ib_sge sge = {
+		.addr	= link->can_inline ? (uintptr_t)message : dma,
+		.length	= SMC_MESSAGE_LEN,
+		.lkey	= link->pd->local_dma_lkey,
+	};
+	struct ib_send_wr send = {
+		.wr_cqe	    = &slot->cqe,
+		.sg_list    = &sge,
+		.num_sge    = 1,
+		.opcode	    = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED | (link->can_inline ? IB_SEND_INLINE : 0),
+	};
+	int rc = -ENOLINK;
+
+	if (last)
+		last->next = &send;
+	if (!link->can_inline)
+		ib_dma_sync_single_for_device(link->port.dev->ibdev, dma, SMC_MESSAGE_LEN,
+					      DMA_TO_DEVICE);
+	spin_lock(&link->lock);
+	if (link->up)
+		rc = ib_post_send(link->qp, writes ? writes : &send, NULL);
+	spin_unlock(&link->lock);
+	if (!rc) {
+		smc_stat_rdma(link->group->net, SMC_RDMA_SENDS, 1);
+		return 0;
+	}
+	/*
+	 * Part of the chain may have been posted, so the slot stays taken until the
+	 * group's end.
+	 */
+	smc_group_kill(link->group, ECONNRESET);
+	return -ENOLINK;
+}
+
+static bool smc_link_may_send(struct smc_link *link)
+{
+	return !READ_ONCE(link->up) || !bitmap_empty(link->free_slots, SMC_SEND_SLOTS);
+}
+
+int smc_link_send_llc(struct smc_link *link, const u8 *message)
+{
+	unsigned long deadline = jiffies + SMC_SLOT_WAIT;
+	struct smc_send_slot *slot;
+	int rc;
+
+	for (;;) {
+		local_bh_disable();
+		slot = smc_link_get_slot(link, NULL);
+		if (!IS_ERR(slot))
+			break;
+		local_bh_enable();
+		if (PTR_ERR(slot) != -EAGAIN)
+			return PTR_ERR(slot);
+		if (time_after(jiffies, deadline))
+			return -ETIMEDOUT;
+		wait_event_timeout(link->slot_wait, smc_link_may_send(link), HZ / 10);
+	}
+	memcpy(smc_send_message(slot), message, SMC_MESSAGE_LEN);
+	rc = smc_link_post(slot, NULL, NULL);
+	local_bh_enable();
+	return rc;
+}
+
+static bool smc_link_is_flushed(struct smc_link *link)
+{
+	return !READ_ONCE(link->up) || bitmap_full(link->free_slots, SMC_SEND_SLOTS);
+}
+
+void smc_link_flush(struct smc_link *link)
+{
+	wait_event_timeout(link->slot_wait, smc_link_is_flushed(link), SMC_SLOT_WAIT);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The messages of a link: 44 bytes by RDMA SEND, LLC and CDC alike. */
+#ifndef SMC_RDMA_MESSAGE_H
+#define SMC_RDMA_MESSAGE_H
+
+#include "link.h"
+
+int smc_link_alloc_messages(struct smc_link *link);
+void smc_link_free_messages(struct smc_link *link);
+
+/**
+ * smc_link_post_recvs() - post all receives of a link whose queue pair is in INIT
+ *
+ * Return: 0 or -errno.
+ */
+int smc_link_post_recvs(struct smc_link *link);
+
+/**
+ * smc_link_get_slot() - take a free send slot
+ * @link: to send on
+ * @conn: to be told, by smc_stream_on_tx_room(), when there is one again; NULL for LLC
+ *
+ * Context: softirqs off.
+ * Return: the slot, -EAGAIN, or -ENOLINK when the link is down.
+ */
+struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn);
+
+/**
+ * smc_send_message() - where to put the message of a slot
+ */
+u8 *smc_send_message(const struct smc_send_slot *slot);
+
+/**
+ * smc_link_post() - send the message in a slot, after some writes
+ * @slot: filled; its completion gives it back
+ * @writes: chain of unsignalled work requests to go before it, or NULL
+ * @last: last of them
+ *
+ * Context: softirqs off.
+ * Return: 0, or -ENOLINK when the link is or goes down; the slot is taken either way.
+ */
+int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct ib_send_wr *last);
+
+/**
+ * smc_link_send_llc() - send an LLC message, waiting for a slot
+ * @link: in state RTS
+ * @message: SMC_MESSAGE_LEN bytes
+ *
+ * Context: process, may sleep.
+ * Return: 0, -ETIMEDOUT or -ENOLINK.
+ */
+int smc_link_send_llc(struct smc_link *link, const u8 *message);
+
+/**
+ * smc_link_flush() - wait, for a bounded time, until what was posted has left
+ *
+ * Context: process, may sleep.
+ */
+void smc_link_flush(struct smc_link *link);
+
+/**
+ * smc_link_drop_slots() - forget what was under way on a stopped link
+ *
+ * Context: process; the completion queue is gone.
+ */
+void smc_link_drop_slots(struct smc_link *link);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Start and end of the SMC-R path. */
+
+#include "admin/net.h"
+#include "admin/netlink.h"
+#include "device.h"
+#include "group.h"
+#include "rdma.h"
+#include "show.h"
+#include "workqueue.h"
+
+int smc_rdma_init(void)
+{
+	int rc = smc_rdma_device_init();
+
+	if (rc)
+		return rc;
+	smc_net_set_exit_hook(smc_groups_end);
+	smc_netlink_set_source(SMC_PATH_R, &smc_rdma_netlink_source);
+	return 0;
+}
+
+void smc_rdma_exit(void)
+{
+	smc_netlink_set_source(SMC_PATH_R, NULL);
+	smc_net_set_exit_hook(NULL);
+	smc_groups_end(NULL);
+	/* The ends of groups queue what closes their last connections. */
+	flush_workqueue(smc_wq);
+	smc_rdma_device_exit();
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The steps of an SMC-R rendezvous between the CLC messages. */
+
+#include <net/sock.h>
+
+#include "admin/net.h"
+#include "admin/stats.h"
+#include "conn.h"
+#include "link.h"
+#include "setup.h"
+#include "wire/size_class.h"
+
+/* As long as a client waits for a CLC message. */
+#define SMC_CONTACT_WAIT	(6 * HZ)
+
+static LIST_HEAD(smc_contacts);
+static DEFINE_MUTEX(smc_contacts_lock);
+static DECLARE_WAIT_QUEUE_HEAD(smc_contact_ended);
+
+void smc_rdma_setup_init(struct smc_rdma_setup *s, struct sock *sk)
+{
+	const struct smc_sysctl *sysctl = &smc_net(sock_net(sk))->sysctl;
+	u32 rmem = READ_ONCE(sysctl->rmem);
+	u32 wmem = READ_ONCE(sysctl->wmem);
+
+	/* The kernel doubles what SO_RCVBUF and SO_SNDBUF ask for, see socket(7). */
+	if (sk->sk_userlocks & SOCK_RCVBUF_LOCK)
+		rmem = READ_ONCE(sk->sk_rcvbuf) / 2;
+	if (sk->sk_userlocks & SOCK_SNDBUF_LOCK)
+		wmem = READ_ONCE(sk->sk_sndbuf) / 2;
+
+	s->net = sock_net(sk);
+	s->rmb_class = smc_size_class_of(rmem, SMC_SIZE_CLASS_R_MAX);
+	s->mirror_class = smc_size_class_of(wmem, SMC_SIZE_CLASS_R_MAX);
+	INIT_LIST_HEAD(&s->contact);
+}
+
+static u32 smc_rdma_diagnosis(int rc)
+{
+	switch (rc) {
+	case 0:
+		return 0;
+	case -ENOMEM:
+		return SMC_DIAG_NO_MEMORY;
+	case -ETIMEDOUT:
+		return SMC_DIAG_TIMEOUT_CONFIRM_LINK;
+	case -EREMOTEIO:
+		return SMC_DIAG_INTERNAL_RTOKEN;
+	case -EIO:
+		return SMC_DIAG_INTERNAL_REGISTER;
+	case -ENOLINK:
+		return SMC_DIAG_NO_ACTIVE_LINK;
+	case -ENOENT:
+		return SMC_DIAG_NO_SERVER_LINK;
+	case -EPROTO:
+	case -EBUSY:
+		return SMC_DIAG_SYNC;
+	default:
+		return SMC_DIAG_INTERNAL;
+	}
+}
+
+static bool smc_contact_try(struct smc_rdma_setup *s)
+{
+	struct smc_rdma_setup *other;
+	bool mine = true;
+
+	mutex_lock(&smc_contacts_lock);
+	list_for_each_entry(other, &smc_contacts, contact)
+		if (other->net == s->net && !memcmp(&other->peer, &s->peer, sizeof(s->peer)))
+			mine = false;
+	if (mine)
+		list_add(&s->contact, &smc_contacts);
+	mutex_unlock(&smc_contacts_lock);
+	return mine;
+}
+
+static void smc_contact_end(struct smc_rdma_setup *s)
+{
+	if (list_empty(&s->contact))
+		return;
+	mutex_lock(&smc_contacts_lock);
+	list_del_init(&s->contact);
+	mutex_unlock(&smc_contacts_lock);
+	wake_up_all(&smc_contact_ended);
+}
+
+/* The group of a first contact: the setup ends it unless it completes. */
+static struct smc_group *smc_rdma_setup_group(struct smc_rdma_setup *s, enum smc_role role)
+{
+	struct smc_group *group;
+
+	s->first_contact = true;
+	group = smc_group_create(s->net, role, s->version, &s->port, &s->peer);
+	if (IS_ERR(group))
+		return group;
+	memcpy(group->eid, s->eid, SMC_EID_LEN);
+	smc_group_get(group);
+	s->group = group;
+	return group;
+}
+
+static struct smc_group *smc_rdma_server_find(struct smc_rdma_setup *s)
+{
+	return smc_group_find_for_server(s->net, s->version, &s->port, &s->peer, s->eid);
+}
+
+/* A group for the server: one there is, or, after any first contact under way, a new one. */
+static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
+{
+	struct smc_group *group;
+
+	group = smc_rdma_server_find(s);
+	if (group)
+		return group;
+	if (!wait_event_timeout(smc_contact_ended, smc_contact_try(s), SMC_CONTACT_WAIT))
+		return ERR_PTR(-ETIMEDOUT);
+	group = smc_rdma_server_find(s);
+	if (group) {
+		smc_contact_end(s);
+		return group;
+	}
+	group = smc_rdma_setup_group(s, SMC_SERVER);
+	if (!IS_ERR(group))
+		group->link->number = 1;
+	return group;
+}
+
+static u32 smc_rdma_setup_conn(struct smc_rdma_setup *s, struct smc_group *group)
+{
+	struct smc_rdma_conn *conn = smc_rdma_conn_create(group, s->rmb_class);
+
+	if (IS_ERR(conn))
+		return smc_rdma_diagnosis(PTR_ERR(conn));
+	s->conn = conn;
+	return 0;
+}
+
+u32 smc_rdma_server_reserve(struct smc_rdma_setup *s)
+{
+	struct smc_group *group = smc_rdma_server_group(s);
+
+	if (IS_ERR(group))
+		return smc_rdma_diagnosis(PTR_ERR(group));
+	return smc_rdma_setup_conn(s, group);
+}
+
+static void smc_rdma_link_peer(const struct smc_clc_r *r, struct smc_link_peer *peer)
+{
+	memcpy(peer->gid, r->gid, SMC_GID_LEN);
+	memcpy(peer->mac, r->mac, SMC_MAC_LEN);
+	peer->qpn = r->qpn;
+	peer->psn = r->psn;
+	peer->mtu = r->qp_mtu;
+}
+
+/* What a version 2 peer says of itself on first contact. */
+static void smc_rdma_note_first_contact(struct smc_group *group, const struct smc_clc_agreement *a)
+{
+	if (group->version != SMC_VERSION_2)
+		return;
+	group->release = min_t(u8, a->fc.release, SMC_RELEASE);
+	group->peer_os = a->fc.os_type;
+	memcpy(group->peer_hostname, a->fc.hostname, SMC_HOSTNAME_LEN);
+	/* Fewer than 16 is not allowed, but who asks for it gets it. */
+	if (group->release && a->fc.max_conns)
+		group->max_conns = min(group->max_conns, a->fc.max_conns);
+}
+
+static int smc_rdma_link_receive(struct smc_group *group, const struct smc_clc_agreement *a)
+{
+	struct smc_link_peer peer;
+
+	if (a->r.qp_mtu < IB_MTU_256 || a->r.qp_mtu > IB_MTU_4096)
+		return -EPROTO;
+	smc_rdma_link_peer(&a->r, &peer);
+	smc_rdma_note_first_contact(group, a);
+	return smc_link_to_rtr(group->link, &peer);
+}
+
+static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
+					 const struct smc_clc_agreement *confirm)
+{
+	struct smc_group *group = s->conn->group;
+	int rc;
+
+	rc = smc_rdma_link_receive(group, confirm);
+	if (rc)
+		return rc;
+	rc = smc_link_to_rts(group->link);
+	if (rc)
+		return rc;
+	rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class);
+	if (rc)
+		return rc;
+	rc = smc_buffers_register(group);
+	if (rc)
+		return rc;
+	rc = smc_llc_confirm_link_server(group);
+	if (rc)
+		return rc;
+	if (!group->release)
+		smc_llc_offer_no_second_link(group);
+	return smc_group_activate(group);
+}
+
+u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agreement *confirm)
+{
+	int rc;
+
+	if (confirm->first_contact != s->first_contact)
+		return SMC_DIAG_SYNC;
+	if (s->first_contact)
+		rc = smc_rdma_server_first_contact(s, confirm);
+	else
+		rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class);
+	return smc_rdma_diagnosis(rc);
+}
+
+u32 smc_rdma_client_join(struct smc_rdma_setup *s, const struct smc_clc_agreement *accept)
+{
+	struct smc_group *group;
+	u32 diagnosis;
+	int rc;
+
+	if (accept->first_contact)
+		group = smc_rdma_setup_group(s, SMC_CLIENT);
+	else
+		group = smc_group_find_for_client(s->net, s->version, &s->peer, accept->r.qpn);
+	if (IS_ERR(group))
+		return smc_rdma_diagnosis(PTR_ERR(group));
+	diagnosis = smc_rdma_setup_conn(s, group);
+	if (diagnosis)
+		return diagnosis;
+
+	if (s->first_contact) {
+		smc_llc_expect_confirm_link(group);
+		rc = smc_rdma_link_receive(group, accept);
+		if (rc)
+			return smc_rdma_diagnosis(rc);
+	}
+	return smc_rdma_diagnosis(smc_rdma_conn_set_peer(s->conn, &accept->r, s->mirror_class));
+}
+
+static int smc_rdma_client_first_contact(struct smc_group *group)
+{
+	int rc;
+
+	rc = smc_llc_confirm_link_client(group);
+	if (rc)
+		return rc;
+	rc = smc_link_to_rts(group->link);
+	if (rc)
+		return rc;
+	rc = smc_buffers_register(group);
+	if (rc)
+		return rc;
+	rc = smc_llc_confirm_link_reply(group);
+	if (rc)
+		return rc;
+	return smc_group_activate(group);
+}
+
+u32 smc_rdma_client_complete(struct smc_rdma_setup *s)
+{
+	if (!s->first_contact)
+		return 0;
+	return smc_rdma_diagnosis(smc_rdma_client_first_contact(s->conn->group));
+}
+
+void smc_rdma_setup_end(struct smc_rdma_setup *s, bool keep)
+{
+	/* A group without its first contact is of no use to anybody. */
+	if (s->group && !keep)
+		smc_group_kill(s->group, ECONNABORTED);
+	if (s->group)
+		smc_group_put(s->group);
+	if (s->conn && !keep) {
+		smc_stream_on_lost(&s->conn->stream, ECONNABORTED);
+		smc_stream_put(&s->conn->stream);
+	}
+	smc_contact_end(s);
+	if (s->has_port)
+		smc_rdma_port_put(&s->port);
+}

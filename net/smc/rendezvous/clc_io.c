@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Moving CLC messages over the TCP connection, without ever taking an application's byte. */
+
+#include <linux/net.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "admin/stats.h"
+#include "clc_io.h"
+#include "handshake.h"
+#include "identity.h"
+
+#define SMC_CLC_WAIT	(6 * HZ)
+
+static bool smc_clc_has(const struct smc_handshake *hs, int bytes)
+{
+	struct sock *sk = hs->sk;
+
+	return tcp_inq(sk) >= bytes || READ_ONCE(hs->aborted) || READ_ONCE(sk->sk_err) ||
+	       (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) || sk->sk_state == TCP_CLOSE;
+}
+
+static int smc_clc_wait(struct smc_handshake *hs, int bytes, unsigned long deadline)
+{
+	long left = deadline - jiffies;
+
+	wait_event_timeout(hs->wait, smc_clc_has(hs, bytes), max(left, 1L));
+	if (READ_ONCE(hs->aborted))
+		return -EINTR;
+	if (tcp_inq(hs->sk) >= bytes)
+		return 0;
+	return smc_clc_has(hs, bytes) ? -ENOTCONN : -ETIMEDOUT;
+}
+
+static int smc_clc_read(struct smc_handshake *hs, u8 *buf, size_t len, int flags)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
+	struct kvec vec = { .iov_base = buf, .iov_len = len };
+	int addr_len = 0;
+	int rc;
+
+	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &vec, 1, len);
+	rc = hs->sk->sk_prot->recvmsg(hs->sk, &msg, len, flags | MSG_DONTWAIT, &addr_len);
+	if (rc < 0)
+		return rc;
+	return rc == len ? 0 : -EPROTO;
+}
+
+int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr)
+{
+	unsigned long deadline = jiffies + SMC_CLC_WAIT;
+	u8 head[SMC_CLC_HEADER_LEN];
+	int rc;
+
+	rc = smc_clc_wait(hs, sizeof(head), deadline);
+	if (!rc)
+		rc = smc_clc_read(hs, head, sizeof(head), MSG_PEEK);
+	if (!rc)
+		rc = smc_clc_parse_header(head, hdr);
+	if (!rc)
+		rc = smc_clc_wait(hs, hdr->length, deadline);
+	/* Half a message is not one. */
+	if ((rc == -ETIMEDOUT || rc == -ENOTCONN) && tcp_inq(hs->sk) > 0)
+		rc = -EPROTO;
+	return rc;
+}
+
+int smc_clc_consume(struct smc_handshake *hs, const struct smc_clc_header *hdr, u8 *buf)
+{
+	return smc_clc_read(hs, buf, hdr->length, 0);
+}
+
+int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
+	int rc;
+
+	if (READ_ONCE(hs->aborted))
+		return -EINTR;
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
+	rc = hs->sk->sk_prot->sendmsg(hs->sk, &msg, len);
+	if (rc < 0)
+		return rc;
+	/* The first bytes of a connection fit its smallest send buffer. */
+	return rc == len ? 0 : -EMSGSIZE;
+}
+
+void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t len)
+{
+	struct smc_clc_decline decline;
+
+	hs->reason = SMC_DIAG_PEER_DECLINED;
+	if (smc_clc_parse_decline(buf, len, &decline)) {
+		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		return;
+	}
+	hs->peer_reason = decline.diagnosis;
+	hs->out_of_sync = decline.out_of_sync;
+}
+
+/* The DECLINE that the peer sent while this end was busy otherwise. */
+static bool smc_clc_decline_waits(struct smc_handshake *hs, u8 *buf)
+{
+	struct smc_clc_header hdr;
+
+	if (tcp_inq(hs->sk) < SMC_CLC_HEADER_LEN ||
+	    smc_clc_read(hs, buf, SMC_CLC_HEADER_LEN, MSG_PEEK) ||
+	    smc_clc_parse_header(buf, &hdr) || hdr.type != SMC_CLC_DECLINE)
+		return false;
+	if (smc_clc_peek(hs, &hdr) || smc_clc_consume(hs, &hdr, buf))
+		return false;
+	smc_clc_take_decline(hs, buf, hdr.length);
+	return true;
+}
+
+int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
+{
+	struct smc_clc_decline decline = {
+		.version     = version,
+		.out_of_sync = reason == SMC_DIAG_SYNC || reason == SMC_DIAG_NO_SERVER_LINK,
+		.diagnosis   = reason,
+		.os_type     = SMC_OS_LINUX,
+	};
+
+	hs->reason = reason;
+	if (smc_clc_decline_waits(hs, buf))
+		return 0;
+	smc_local_peer_id(decline.peer_id);
+	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The rendezvous as client. */
+
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "admin/eid.h"
+#include "admin/net.h"
+#include "admin/stats.h"
+#include "clc_io.h"
+#include "handshake.h"
+#include "identity.h"
+#include "offer.h"
+#include "rdma/conn.h"
+#include "rdma/link.h"
+#include "rdma/setup.h"
+#include "route.h"
+
+/* A client's rendezvous. */
+struct smc_client {
+	struct smc_handshake *hs;
+	struct smc_offer offer;
+	struct smc_rdma_setup setup;
+	struct smc_clc_agreement accept;
+	u8 buf[SMC_CLC_MAX_LEN];
+};
+
+/* What the server chose must be what was offered. Return: 0 or a diagnosis. */
+static u32 smc_client_check(struct smc_client *c)
+{
+	const struct smc_clc_agreement *accept = &c->accept;
+
+	if (accept->type != SMC_CLC_ACCEPT)
+		return SMC_DIAG_SYNC;
+	if (accept->is_d)
+		return SMC_DIAG_MODE_MISMATCH;
+	if (!smc_offer_has(&c->offer, accept->version))
+		return SMC_DIAG_VERSION;
+	if (accept->version == SMC_VERSION_1)
+		return 0;
+	if (!smc_eid_match((const u8 (*)[SMC_EID_LEN])accept->eid, 1, c->setup.eid))
+		return SMC_DIAG_NO_UEID;
+	if (accept->first_contact && accept->fc.release > SMC_RELEASE)
+		return SMC_DIAG_RELEASE;
+	return 0;
+}
+
+static u32 smc_client_join(struct smc_client *c)
+{
+	const struct smc_clc_agreement *accept = &c->accept;
+	struct smc_rdma_setup *s = &c->setup;
+	u32 reason;
+
+	reason = smc_client_check(c);
+	if (reason)
+		return reason;
+	s->version = accept->version;
+	smc_offer_take_port(&c->offer, s->version, &s->port);
+	s->has_port = true;
+	memcpy(s->peer.id, accept->r.peer_id, SMC_PEER_ID_LEN);
+	memcpy(s->peer.gid, accept->r.gid, SMC_GID_LEN);
+	memcpy(s->peer.mac, accept->r.mac, SMC_MAC_LEN);
+	return smc_rdma_client_join(s, accept);
+}
+
+static size_t smc_client_build_confirm(struct smc_client *c)
+{
+	const struct smc_rdma_setup *s = &c->setup;
+	struct smc_clc_agreement confirm = {
+		.type	       = SMC_CLC_CONFIRM,
+		.version       = s->version,
+		.first_contact = s->first_contact,
+	};
+
+	smc_rdma_conn_describe(s->conn, &confirm.r);
+	smc_local_peer_id(confirm.r.peer_id);
+	memcpy(confirm.eid, s->eid, SMC_EID_LEN);
+	smc_describe_host(&confirm.fc, c->hs->sk, s->conn->group->max_conns);
+	/* The address that was proposed is the only one a link may use. */
+	confirm.n_gids = 1;
+	memcpy(confirm.gids[0], confirm.r.gid, SMC_GID_LEN);
+	return smc_clc_build_agreement(c->buf, &confirm);
+}
+
+/* Return: 0, a positive diagnosis to decline with, or an error that ends the connection. */
+static s64 smc_client_take_accept(struct smc_client *c)
+{
+	struct smc_handshake *hs = c->hs;
+	struct smc_clc_header hdr;
+	int rc;
+
+	rc = smc_clc_peek(hs, &hdr);
+	if (rc == -ETIMEDOUT)
+		return SMC_DIAG_SYNC;
+	if (rc == -EPROTO) {
+		/* The application would take these bytes for its peer's. */
+		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		return -ECONNRESET;
+	}
+	if (rc)
+		return rc;
+	rc = smc_clc_consume(hs, &hdr, c->buf);
+	if (rc)
+		return rc;
+	if (hdr.type == SMC_CLC_DECLINE) {
+		smc_clc_take_decline(hs, c->buf, hdr.length);
+		return 0;
+	}
+	if (smc_clc_parse_agreement(c->buf, hdr.length, &c->accept)) {
+		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		return SMC_DIAG_SYNC;
+	}
+	return smc_client_join(c);
+}
+
+static s64 smc_client_negotiate(struct smc_client *c)
+{
+	struct smc_handshake *hs = c->hs;
+	s64 rc;
+
+	if (smc_route_is_secured(hs->sk))
+		return SMC_DIAG_IPSEC;
+	rc = smc_offer_make(&c->offer, hs->sk);
+	if (rc)
+		return rc;
+	rc = smc_clc_send(hs, c->buf, smc_offer_build(&c->offer, hs->sk, c->buf));
+	if (rc)
+		return rc;
+	rc = smc_client_take_accept(c);
+	if (rc || hs->reason)
+		return rc;
+	rc = smc_clc_send(hs, c->buf, smc_client_build_confirm(c));
+	if (rc)
+		return rc;
+	rc = smc_rdma_client_complete(&c->setup);
+	if (rc)
+		return rc;
+	hs->stream = &c->setup.conn->stream;
+	smc_stat_handshake(sock_net(hs->sk), SMC_PATH_R, SMC_CLIENT, c->setup.version);
+	return 0;
+}
+
+int smc_handshake_client(struct smc_handshake *hs)
+{
+	struct smc_client *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	s64 rc;
+
+	if (!c)
+		return -ENOMEM;
+	c->hs = hs;
+	smc_rdma_setup_init(&c->setup, hs->sk);
+	rc = smc_client_negotiate(c);
+	smc_rdma_setup_end(&c->setup, hs->stream);
+	if (rc > 0)
+		rc = smc_clc_agree_on_tcp(hs, SMC_VERSION_2, rc, c->buf);
+	if (rc)
+		smc_stat_handshake_error(sock_net(hs->sk), SMC_CLIENT);
+	smc_offer_drop(&c->offer);
+	kfree(c);
+	return rc;
+}

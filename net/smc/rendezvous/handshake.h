@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The rendezvous: both ends agree over the TCP connection, before the application
+ * sees it, whether and how its bytes go by SMC (RFC 7609 section 3).
+ */
+#ifndef SMC_HANDSHAKE_H
+#define SMC_HANDSHAKE_H
+
+#include <linux/types.h>
+#include <linux/wait.h>
+
+#include "path_kind.h"
+
+struct sock;
+struct smc_stream;
+
+/**
+ * struct smc_handshake - one rendezvous
+ * @sk: TCP socket, connected, its peer having offered SMC
+ * @wait: to be woken when @sk has something to read or changes state
+ * @aborted: the application gave up; set it before waking @wait
+ * @stream: result: the stream, with a reference; NULL means TCP
+ * @reason: why TCP, as a diagnosis code
+ * @peer_reason: what the peer said to that, or 0
+ * @out_of_sync: the peer wants the link group dropped
+ */
+struct smc_handshake {
+	struct sock *sk;
+	wait_queue_head_t wait;
+	bool aborted;
+	struct smc_stream *stream;
+	u32 reason;
+	u32 peer_reason;
+	bool out_of_sync;
+};
+
+static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk)
+{
+	*hs = (struct smc_handshake) { .sk = sk };
+	init_waitqueue_head(&hs->wait);
+}
+
+/**
+ * smc_handshake_client() - hold it as the end that connected
+ * @hs: rendezvous
+ *
+ * Context: process, without the socket lock; sleeps while it waits for the peer.
+ * Return: 0 with the result in @hs; or an error that ends the connection: -ECONNRESET
+ * if the peer broke the protocol in the middle of it, so that the TCP
+ * connection can't serve the application either.
+ */
+int smc_handshake_client(struct smc_handshake *hs);
+
+/**
+ * smc_handshake_server() - hold it as the end that was connected to
+ */
+int smc_handshake_server(struct smc_handshake *hs);
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Making and building a PROPOSAL. */
+
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "admin/eid.h"
+#include "admin/net.h"
+#include "identity.h"
+#include "offer.h"
+#include "route.h"
+
+u32 smc_offer_make(struct smc_offer *offer, struct sock *sk)
+{
+	u8 version;
+
+	for (version = SMC_VERSION_1; version <= SMC_VERSION_2; version++) {
+		if (smc_rdma_port_find(sk, version, &offer->port[version]))
+			continue;
+		offer->has[version] = true;
+		smc_identity_use_mac(offer->port[version].mac);
+	}
+	return offer->has[SMC_VERSION_1] || offer->has[SMC_VERSION_2] ? 0 : SMC_DIAG_NO_DEVICE_R;
+}
+
+static void smc_offer_fill_v1(const struct smc_rdma_port *port, struct sock *sk,
+			      struct smc_clc_proposal *p)
+{
+	/* Without a subnet to compare, version 1 can't be had. */
+	if (!smc_route_describe(sk, p))
+		return;
+	p->offer_v1 = SMC_OFFER_R;
+	smc_local_peer_id(p->peer_id);
+	memcpy(p->gid_v1, port->gid->gid.raw, SMC_GID_LEN);
+	memcpy(p->mac, port->mac, SMC_MAC_LEN);
+}
+
+static void smc_offer_fill_v2(const struct smc_rdma_port *port, struct sock *sk,
+			      struct smc_clc_proposal *p)
+{
+	struct net *net = sock_net(sk);
+
+	p->offer_v2 = SMC_OFFER_R;
+	p->release = SMC_RELEASE;
+	p->n_eids = smc_eid_list(p->eids, SMC_CLC_MAX_EIDS);
+	memcpy(p->gid_v2, port->gid->gid.raw, SMC_GID_LEN);
+	p->max_conns = READ_ONCE(smc_net(net)->sysctl.max_conns_per_lgr);
+	p->max_links = 1;
+}
+
+size_t smc_offer_build(const struct smc_offer *offer, struct sock *sk, u8 *buf)
+{
+	struct smc_clc_proposal *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	size_t len;
+
+	if (!p)
+		return 0;
+	p->version = SMC_VERSION_2;
+	p->offer_v1 = SMC_OFFER_NONE;
+	p->offer_v2 = SMC_OFFER_NONE;
+	if (offer->has[SMC_VERSION_1])
+		smc_offer_fill_v1(&offer->port[SMC_VERSION_1], sk, p);
+	if (offer->has[SMC_VERSION_2])
+		smc_offer_fill_v2(&offer->port[SMC_VERSION_2], sk, p);
+	len = smc_clc_build_proposal(buf, p);
+	kfree(p);
+	return len;
+}
+
+bool smc_offer_has(const struct smc_offer *offer, u8 version)
+{
+	return version <= SMC_VERSION_2 && offer->has[version];
+}
+
+void smc_offer_take_port(struct smc_offer *offer, u8 version, struct smc_rdma_port *port)
+{
+	*port = offer->port[version];
+	offer->has[version] = false;
+}
+
+void smc_offer_drop(struct smc_offer *offer)
+{
+	int version;
+
+	for (version = SMC_VERSION_1; version <= SMC_VERSION_2; version++)
+		if (offer->has[version])
+			smc_rdma_port_put(&offer->port[version]);
+}

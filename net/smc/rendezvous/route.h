@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the TCP connection's route says about the use of SMC. */
+#ifndef SMC_ROUTE_H
+#define SMC_ROUTE_H
+
+#include <linux/types.h>
+
+#include "wire/clc.h"
+
+struct sock;
+
+/**
+ * smc_route_is_secured() - whether IPsec protects the route, which RDMA would go past
+ */
+bool smc_route_is_secured(struct sock *sk);
+
+/**
+ * smc_route_is_direct() - whether the route has no gateway
+ */
+bool smc_route_is_direct(struct sock *sk);
+
+/**
+ * smc_route_describe() - the IP subnets of this end, for a version 1 PROPOSAL
+ * @sk: TCP socket
+ * @p: its prefixes are filled
+ *
+ * Context: process.
+ * Return: whether there are any.
+ */
+bool smc_route_describe(struct sock *sk, struct smc_clc_proposal *p);
+
+/**
+ * smc_route_matches() - whether this end is in one of the subnets a PROPOSAL names
+ */
+bool smc_route_matches(struct sock *sk, const struct smc_clc_proposal *p);
+
+#endif

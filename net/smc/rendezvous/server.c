@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The rendezvous as server. */
+
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "admin/eid.h"
+#include "admin/net.h"
+#include "admin/stats.h"
+#include "clc_io.h"
+#include "handshake.h"
+#include "identity.h"
+#include "rdma/conn.h"
+#include "rdma/setup.h"
+#include "route.h"
+
+/* A server's rendezvous. */
+struct smc_server {
+	struct smc_handshake *hs;
+	struct smc_rdma_setup setup;
+	struct smc_clc_proposal proposal;
+	struct smc_clc_agreement confirm;
+	u8 version;	/* for a DECLINE: what the client speaks */
+	u8 buf[SMC_CLC_MAX_LEN];
+};
+
+static bool smc_server_offers_r(enum smc_clc_offer offer)
+{
+	return offer == SMC_OFFER_R || offer == SMC_OFFER_BOTH;
+}
+
+static void smc_server_use(struct smc_server *srv, u8 version, const u8 *gid)
+{
+	struct smc_rdma_setup *s = &srv->setup;
+
+	s->has_port = true;
+	s->version = version;
+	memcpy(s->peer.id, srv->proposal.peer_id, SMC_PEER_ID_LEN);
+	memcpy(s->peer.mac, srv->proposal.mac, SMC_MAC_LEN);
+	memcpy(s->peer.gid, gid, SMC_GID_LEN);
+	smc_identity_use_mac(s->port.mac);
+}
+
+/* Version 2: a common EID and a device. Return: 0 or a diagnosis. */
+static u32 smc_server_try_v2(struct smc_server *srv)
+{
+	const struct smc_clc_proposal *p = &srv->proposal;
+	struct smc_rdma_setup *s = &srv->setup;
+
+	if (p->version < SMC_VERSION_2 || !smc_server_offers_r(p->offer_v2))
+		return SMC_DIAG_NO_V2_EXTENSION;
+	if (!smc_eid_match(p->eids, p->n_eids, s->eid))
+		return SMC_DIAG_NO_UEID;
+	if (smc_rdma_port_find(srv->hs->sk, SMC_VERSION_2, &s->port))
+		return SMC_DIAG_NO_DEVICE_R;
+	smc_server_use(srv, SMC_VERSION_2, p->gid_v2);
+	return 0;
+}
+
+/* Version 1: a common subnet and a device. */
+static u32 smc_server_try_v1(struct smc_server *srv)
+{
+	const struct smc_clc_proposal *p = &srv->proposal;
+
+	if (!smc_server_offers_r(p->offer_v1))
+		return SMC_DIAG_MODE_MISMATCH;
+	if (!smc_route_matches(srv->hs->sk, p))
+		return SMC_DIAG_PREFIX_MISMATCH;
+	if (smc_rdma_port_find(srv->hs->sk, SMC_VERSION_1, &srv->setup.port))
+		return SMC_DIAG_NO_DEVICE_R;
+	smc_server_use(srv, SMC_VERSION_1, p->gid_v1);
+	return 0;
+}
+
+/* The newest version that works; if none does, the diagnosis of the newest offered. */
+static u32 smc_server_choose(struct smc_server *srv)
+{
+	u32 reason_v2, reason_v1;
+
+	if (smc_route_is_secured(srv->hs->sk))
+		return SMC_DIAG_IPSEC;
+	reason_v2 = smc_server_try_v2(srv);
+	if (!reason_v2)
+		return 0;
+	reason_v1 = smc_server_try_v1(srv);
+	if (!reason_v1)
+		return 0;
+	return smc_server_offers_r(srv->proposal.offer_v2) ? reason_v2 : reason_v1;
+}
+
+static size_t smc_server_build_accept(struct smc_server *srv)
+{
+	const struct smc_rdma_setup *s = &srv->setup;
+	struct smc_clc_agreement accept = {
+		.type	       = SMC_CLC_ACCEPT,
+		.version       = s->version,
+		.first_contact = s->first_contact,
+	};
+
+	smc_rdma_conn_describe(s->conn, &accept.r);
+	smc_local_peer_id(accept.r.peer_id);
+	memcpy(accept.eid, s->eid, SMC_EID_LEN);
+	smc_describe_host(&accept.fc, srv->hs->sk, s->conn->group->max_conns);
+	accept.fc.release = min_t(u8, srv->proposal.release, SMC_RELEASE);
+	if (srv->proposal.max_conns)
+		accept.fc.max_conns = min(accept.fc.max_conns, srv->proposal.max_conns);
+	return smc_clc_build_agreement(srv->buf, &accept);
+}
+
+/* Consume the message peeked at; a DECLINE ends the rendezvous. */
+static int smc_server_consume(struct smc_server *srv, const struct smc_clc_header *hdr)
+{
+	int rc = smc_clc_consume(srv->hs, hdr, srv->buf);
+
+	if (!rc && hdr->type == SMC_CLC_DECLINE)
+		smc_clc_take_decline(srv->hs, srv->buf, hdr->length);
+	return rc;
+}
+
+/* Return: 0, a positive diagnosis to decline with, or an error that ends the connection. */
+static s64 smc_server_take_proposal(struct smc_server *srv)
+{
+	struct smc_handshake *hs = srv->hs;
+	struct smc_clc_header hdr;
+	int rc;
+
+	rc = smc_clc_peek(hs, &hdr);
+	if (rc == -EPROTO) {
+		/* Not a client of SMC, whatever its SYN said: the bytes are the application's. */
+		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		hs->reason = SMC_DIAG_PEER_NO_SMC;
+		return 0;
+	}
+	if (rc == -ETIMEDOUT)
+		return SMC_DIAG_SYNC;
+	if (!rc)
+		rc = smc_server_consume(srv, &hdr);
+	if (rc || hs->reason)
+		return rc;
+	srv->version = min_t(u8, hdr.version, SMC_VERSION_2);
+	if (hdr.type != SMC_CLC_PROPOSAL ||
+	    smc_clc_parse_proposal(srv->buf, hdr.length, &srv->proposal)) {
+		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		return SMC_DIAG_SYNC;
+	}
+	return 0;
+}
+
+static s64 smc_server_take_confirm(struct smc_server *srv)
+{
+	const struct smc_rdma_setup *s = &srv->setup;
+	struct smc_handshake *hs = srv->hs;
+	struct smc_clc_header hdr;
+	int rc;
+
+	rc = smc_clc_peek(hs, &hdr);
+	if (rc == -EPROTO) {
+		/* The application would take these bytes for its peer's. */
+		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		return -ECONNRESET;
+	}
+	if (rc == -ETIMEDOUT)
+		return SMC_DIAG_SYNC;
+	if (!rc)
+		rc = smc_server_consume(srv, &hdr);
+	if (rc || hs->reason)
+		return rc;
+	if (smc_clc_parse_agreement(srv->buf, hdr.length, &srv->confirm) ||
+	    srv->confirm.type != SMC_CLC_CONFIRM || srv->confirm.is_d ||
+	    srv->confirm.version != s->version) {
+		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		return SMC_DIAG_SYNC;
+	}
+	return 0;
+}
+
+static s64 smc_server_negotiate(struct smc_server *srv)
+{
+	struct smc_handshake *hs = srv->hs;
+	s64 rc;
+
+	rc = smc_server_take_proposal(srv);
+	if (rc || hs->reason)
+		return rc;
+	rc = smc_server_choose(srv);
+	if (rc)
+		return rc;
+	rc = smc_rdma_server_reserve(&srv->setup);
+	if (rc)
+		return rc;
+	rc = smc_clc_send(hs, srv->buf, smc_server_build_accept(srv));
+	if (rc)
+		return rc;
+	rc = smc_server_take_confirm(srv);
+	if (rc || hs->reason)
+		return rc;
+	rc = smc_rdma_server_complete(&srv->setup, &srv->confirm);
+	if (rc)
+		return rc;
+	hs->stream = &srv->setup.conn->stream;
+	smc_stat_handshake(sock_net(hs->sk), SMC_PATH_R, SMC_SERVER, srv->setup.version);
+	return 0;
+}
+
+int smc_handshake_server(struct smc_handshake *hs)
+{
+	struct smc_server *srv = kzalloc(sizeof(*srv), GFP_KERNEL);
+	s64 rc;
+
+	if (!srv)
+		return -ENOMEM;
+	srv->hs = hs;
+	srv->version = SMC_VERSION_2;
+	smc_rdma_setup_init(&srv->setup, hs->sk);
+	rc = smc_server_negotiate(srv);
+	/* The client, perhaps booted anew, does not know the group that it was offered. */
+	if (hs->out_of_sync && srv->setup.conn)
+		smc_group_kill(srv->setup.conn->group, ECONNRESET);
+	smc_rdma_setup_end(&srv->setup, hs->stream);
+	if (rc > 0)
+		rc = smc_clc_agree_on_tcp(hs, srv->version, rc, srv->buf);
+	if (rc)
+		smc_stat_handshake_error(sock_net(hs->sk), SMC_SERVER);
+	kfree(srv);
+	return rc;
+}

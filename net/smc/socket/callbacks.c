@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/* TCP tells SMC of what happens to a connection or a listener. */
+
+#include <net/tcp.h>
+
+#include "listener.h"
+#include "smc_sock.h"
+#include "stream/stream.h"
+#include "wire/clc.h"
+
+/* TCP's own. */
+static void (*smc_default_data_ready)(struct sock *sk);
+static void (*smc_default_state_change)(struct sock *sk);
+
+void smc_callbacks_init(const struct sock *tcp)
+{
+	smc_default_data_ready = tcp->sk_data_ready;
+	smc_default_state_change = tcp->sk_state_change;
+}
+
+void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
+{
+	struct sock *sk = smc->sk;
+
+	WRITE_ONCE(smc->mode, mode);
+	write_lock_bh(&sk->sk_callback_lock);
+	/* Not to be copied: a child of a listener is not the listener. */
+	__rcu_assign_sk_user_data_with_flags(sk, smc, SK_USER_DATA_NOCOPY);
+	WRITE_ONCE(sk->sk_data_ready, smc_tcp_data_ready);
+	WRITE_ONCE(sk->sk_state_change, smc_tcp_state_change);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+void smc_sock_unhook(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+
+	WRITE_ONCE(smc->mode, SMC_MODE_TCP);
+	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_state_change == smc_tcp_state_change) {
+		WRITE_ONCE(sk->sk_data_ready, smc_default_data_ready);
+		WRITE_ONCE(sk->sk_state_change, smc_default_state_change);
+		rcu_assign_sk_user_data(sk, NULL);
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+void smc_tcp_wake(struct sock *sk)
+{
+	smc_default_state_change(sk);
+	sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
+}
+
+void smc_tcp_data_ready(struct sock *sk)
+{
+	struct smc_sock *smc;
+
+	rcu_read_lock();
+	smc = smc_sk(sk);
+	if (smc && smc->mode == SMC_MODE_LISTEN)
+		smc_listener_kick(smc->listener);
+	else if (smc && smc->mode == SMC_MODE_HANDSHAKE)
+		wake_up(&smc->hs.wait);
+	else
+		smc_default_data_ready(sk);
+	rcu_read_unlock();
+}
+
+/* A client's TCP connection came about, or did not. */
+static void smc_tcp_connected(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+
+	if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
+		return;
+	if (sk->sk_state == TCP_CLOSE)
+		smc_sock_unhook(smc);
+	else if (tcp_sk(sk)->syn_smc)
+		smc_sock_start_handshake(smc);
+	else
+		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);
+}
+
+static void smc_tcp_changed_under_stream(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+
+	if (sk->sk_state == TCP_CLOSE)
+		smc_stream_abort(smc->stream, READ_ONCE(sk->sk_err) ? : ECONNRESET);
+	else if (sk->sk_state == TCP_CLOSE_WAIT)
+		smc_sock_saw_fin(smc);
+}
+
+void smc_tcp_state_change(struct sock *sk)
+{
+	struct smc_sock *smc;
+
+	rcu_read_lock();
+	smc = smc_sk(sk);
+	if (smc && smc->mode == SMC_MODE_CONNECTING)
+		smc_tcp_connected(smc);
+	else if (smc && smc->mode == SMC_MODE_HANDSHAKE)
+		wake_up(&smc->hs.wait);
+	else if (smc && smc->mode == SMC_MODE_STREAM)
+		smc_tcp_changed_under_stream(smc);
+	smc_default_state_change(sk);
+	rcu_read_unlock();
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/* TCP's handshake, then the rendezvous, then connect() returns. */
+
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "connect.h"
+#include "ops.h"
+#include "smc_sock.h"
+#include "stream/stream.h"
+
+static bool smc_is_connecting(const struct smc_sock *smc)
+{
+	enum smc_mode mode = READ_ONCE(smc->mode);
+
+	return mode == SMC_MODE_CONNECTING || mode == SMC_MODE_HANDSHAKE;
+}
+
+int smc_wait_connected(struct smc_sock *smc, long timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	struct sock *sk = smc->sk;
+	int rc = 0;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	while (smc_is_connecting(smc)) {
+		rc = -EAGAIN;
+		if (!timeo)
+			break;
+		rc = sock_intr_errno(timeo);
+		if (signal_pending(current))
+			break;
+		rc = 0;
+		timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, timeo);
+	}
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return rc;
+}
+
+/* Bytes that leave with the SYN can't go by SMC, and a connection under repair has none. */
+static bool smc_wants_only_tcp(const struct sock *sk)
+{
+	return smc_connect_is_deferred(sk) || tcp_sk(sk)->repair;
+}
+
+/* Offer SMC in the SYN to come. */
+static void smc_connect_prepare(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct smc_sock *smc = smc_sock_find(sk);
+
+	/* It listened, or tried to, and may still be asked to accept(). */
+	if (smc && smc->listener && sk->sk_state == TCP_CLOSE) {
+		smc->tcp_only = true;
+		tcp_sk(sk)->syn_smc = 0;
+		smc_sock_unhook(smc);
+	}
+	if (sock->state != SS_UNCONNECTED || sk->sk_state != TCP_CLOSE ||
+	    (smc && (smc->tcp_only || smc->mode != SMC_MODE_TCP)) || smc_wants_only_tcp(sk))
+		return;
+	if (!smc)
+		smc = smc_sock_create(sk, SMC_CLIENT);
+	if (!smc)
+		return;
+	smc_handshake_init(&smc->hs, sk);
+	smc->reason = 0;
+	tcp_sk(sk)->syn_smc = 1;
+	smc_sock_hook(smc, SMC_MODE_CONNECTING);
+}
+
+/* connect() to AF_UNSPEC dissolves the association; afterwards the socket is TCP's. */
+static void smc_disconnect(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+
+	smc_sock_stop_handshake(smc);
+	cancel_delayed_work_sync(&smc->fin);
+	lock_sock(sk);
+	smc->tcp_only = true;
+	if (smc->stream) {
+		smc_stream_abort(smc->stream, ECONNABORTED);
+		sk->sk_err = 0;
+		smc_stream_shutdown(smc->stream, SHUTDOWN_MASK);
+	}
+	smc_sock_unhook(smc);
+	release_sock(sk);
+}
+
+/* What connect() returns once the rendezvous is over. */
+static int smc_connect_result(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+	int rc = 0;
+
+	lock_sock(sk);
+	if (sk->sk_err && sk->sk_state == TCP_CLOSE)
+		rc = sock_error(sk);
+	release_sock(sk);
+	return rc;
+}
+
+int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
+{
+	struct sock *sk = sock->sk;
+	struct smc_sock *smc;
+	long timeo;
+	int rc;
+
+	if (len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC) {
+		smc = smc_sk(sk);
+		if (smc && smc->mode != SMC_MODE_LISTEN)
+			smc_disconnect(smc);
+		return smc_tcp_ops(sk)->connect(sock, addr, len, flags);
+	}
+
+	lock_sock(sk);
+	smc_connect_prepare(sock);
+	release_sock(sk);
+
+	smc = smc_sk(sk);
+	if (smc && smc->mode == SMC_MODE_HANDSHAKE && (flags & O_NONBLOCK))
+		return -EALREADY;
+	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
+	if (!smc || rc)
+		return rc;
+
+	timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
+	rc = smc_wait_connected(smc, timeo);
+	if (!rc)
+		return smc_connect_result(smc);
+	/* TCP is connected, the application's connection is not yet. */
+	lock_sock(sk);
+	if (sock->state == SS_CONNECTED)
+		sock->state = SS_CONNECTING;
+	release_sock(sk);
+	return rc == -EAGAIN ? -EINPROGRESS : rc;
+}

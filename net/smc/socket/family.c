@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Creating SMC sockets: each is a TCP socket with our operations. */
+
+#include <net/inet_common.h>
+#include <net/protocol.h>
+#include <net/tcp.h>
+#include <net/transp_v6.h>
+
+#include "compat.h"
+#include "family.h"
+#include "ops.h"
+
+/* AF_SMC's protocols, see smc(7) of other implementations. */
+enum { SMC_PROTO_IPV4 = 0, SMC_PROTO_IPV6 = 1 };
+
+/* Have the socket of a new TCP socket's owner replaced by @sock. */
+static int smc_create(struct net *net, struct socket *sock, int protocol, int kern)
+{
+	struct socket *tcp;
+	int family, rc;
+
+	if (sock->type != SOCK_STREAM)
+		return -ESOCKTNOSUPPORT;
+	if (protocol != SMC_PROTO_IPV4 && protocol != SMC_PROTO_IPV6)
+		return -EPROTONOSUPPORT;
+
+	family = protocol == SMC_PROTO_IPV6 ? AF_INET6 : AF_INET;
+	if (!smc_ops_of_family(family))
+		return -EAFNOSUPPORT;
+	rc = __sock_create(net, family, SOCK_STREAM, IPPROTO_TCP, &tcp, kern);
+	if (rc)
+		return rc;
+
+	sock->ops = smc_ops_of_family(family);
+	sock->state = SS_UNCONNECTED;
+	sock_graft(tcp->sk, sock);
+	tcp->sk = NULL;
+	sock_release(tcp);
+	return 0;
+}
+
+static const struct net_proto_family smc_family = {
+	.family	= PF_SMC,
+	.owner	= THIS_MODULE,
+	.create	= smc_create,
+};
+
+/*
+ * IPPROTO_SMC: TCP's protocols, but for the name they go by until the socket is
+ * made: on the wire, and for every other part of the kernel, it is a TCP socket.
+ */
+static struct proto smc_prot4, smc_prot6;
+
+static int smc_init_sock4(struct sock *sk)
+{
+	sk->sk_protocol = IPPROTO_TCP;
+	WRITE_ONCE(sk->sk_prot, &tcp_prot);
+	return tcp_prot.init(sk);
+}
+
+static struct inet_protosw smc_protosw4 = {
+	.type	  = SOCK_STREAM,
+	.protocol = IPPROTO_SMC,
+	.prot	  = &smc_prot4,
+	.flags	  = INET_PROTOSW_ICSK,
+};
+
+#if IS_ENABLED(CONFIG_IPV6)
+static int smc_init_sock6(struct sock *sk)
+{
+	sk->sk_protocol = IPPROTO_TCP;
+	WRITE_ONCE(sk->sk_prot, &tcpv6_prot);
+	return tcpv6_prot.init(sk);
+}
+
+static struct inet_protosw smc_protosw6 = {
+	.type	  = SOCK_STREAM,
+	.protocol = IPPROTO_SMC,
+	.prot	  = &smc_prot6,
+	.flags	  = INET_PROTOSW_ICSK,
+};
+
+static int smc_protosw6_register(void)
+{
+	if (!smc_ops_of_family(AF_INET6))
+		return 0;
+	smc_prot6 = tcpv6_prot;
+	smc_prot6.owner = THIS_MODULE;
+	smc_prot6.init = smc_init_sock6;
+	smc_protosw6.ops = smc_ops_of_family(AF_INET6);
+	return inet6_register_protosw(&smc_protosw6);
+}
+
+static void smc_protosw6_unregister(void)
+{
+	if (smc_protosw6.ops)
+		inet6_unregister_protosw(&smc_protosw6);
+}
+#else
+static int smc_protosw6_register(void)
+{
+	return 0;
+}
+
+static void smc_protosw6_unregister(void)
+{
+}
+#endif
+
+int smc_family_init(void)
+{
+	int rc;
+
+	smc_prot4 = tcp_prot;
+	smc_prot4.owner = THIS_MODULE;
+	smc_prot4.init = smc_init_sock4;
+	smc_protosw4.ops = smc_ops_of_family(AF_INET);
+	inet_register_protosw(&smc_protosw4);
+
+	rc = smc_protosw6_register();
+	if (rc)
+		goto err_protosw4;
+	rc = sock_register(&smc_family);
+	if (rc)
+		goto err_protosw6;
+	return 0;
+
+err_protosw6:
+	smc_protosw6_unregister();
+err_protosw4:
+	inet_unregister_protosw(&smc_protosw4);
+	return rc;
+}
+
+void smc_family_exit(void)
+{
+	sock_unregister(PF_SMC);
+	smc_protosw6_unregister();
+	inet_unregister_protosw(&smc_protosw4);
+}
+
+MODULE_ALIAS_NETPROTO(PF_SMC);
+MODULE_ALIAS_NET_PF_PROTO_TYPE(PF_INET, IPPROTO_SMC, SOCK_STREAM);
+MODULE_ALIAS_NET_PF_PROTO_TYPE(PF_INET6, IPPROTO_SMC, SOCK_STREAM);

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/* From TCP's accept queue through the rendezvous to accept(). */
+
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "listener.h"
+#include "ops.h"
+#include "smc_sock.h"
+#include "wire/clc.h"
+#include "workqueue.h"
+
+static void smc_listener_take(struct work_struct *work);
+
+int smc_listen_prepare(struct smc_sock *smc)
+{
+	struct smc_listener *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	struct tcp_sock *tp = tcp_sk(smc->sk);
+
+	if (!l)
+		return -ENOMEM;
+	l->smc = smc;
+	INIT_WORK(&l->take, smc_listener_take);
+	spin_lock_init(&l->lock);
+	INIT_LIST_HEAD(&l->shaking);
+	INIT_LIST_HEAD(&l->ready);
+
+	smc->listener = l;
+	smc->role = SMC_SERVER;
+	tp->syn_smc = 1;
+	tp->smc_hs_congested = smc_sock_congested;
+	smc_sock_hook(smc, SMC_MODE_LISTEN);
+	return 0;
+}
+
+void smc_listener_kick(struct smc_listener *l)
+{
+	queue_work(smc_wq, &l->take);
+}
+
+bool smc_listener_is_ready(const struct smc_listener *l)
+{
+	return !list_empty_careful(&l->ready);
+}
+
+/* As TCP does it, one more than the backlog; the others wait in TCP's queue. */
+static bool smc_listener_has_room(struct smc_listener *l)
+{
+	bool room;
+
+	spin_lock_bh(&l->lock);
+	room = !l->closed && l->n <= READ_ONCE(l->smc->sk->sk_max_ack_backlog);
+	spin_unlock_bh(&l->lock);
+	return room;
+}
+
+static void smc_listener_add(struct smc_listener *l, struct smc_sock *child, struct list_head *list)
+{
+	spin_lock_bh(&l->lock);
+	list_add_tail(&child->siblings, list);
+	l->n++;
+	spin_unlock_bh(&l->lock);
+}
+
+static void smc_listener_wake(struct smc_listener *l)
+{
+	struct socket_wq *wq;
+
+	rcu_read_lock();
+	wq = rcu_dereference(l->smc->sk->sk_wq);
+	if (skwq_has_sleeper(wq))
+		wake_up_interruptible_poll(&wq->wait, EPOLLIN | EPOLLRDNORM);
+	rcu_read_unlock();
+	sk_wake_async(l->smc->sk, SOCK_WAKE_WAITD, POLL_IN);
+}
+
+/* A connection that TCP established. Without memory it is reset. */
+static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
+{
+	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
+
+	if (!child) {
+		smc_reset_tcp(sk);
+		return;
+	}
+	child->parent = l;
+	lock_sock(sk);
+	if (tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE) {
+		smc_sock_hook(child, SMC_MODE_HANDSHAKE);
+		smc_listener_add(l, child, &l->shaking);
+		smc_sock_start_handshake(child);
+		release_sock(sk);
+		return;
+	}
+	smc_sock_fall_back(child, SMC_DIAG_PEER_NO_SMC);
+	release_sock(sk);
+	smc_listener_add(l, child, &l->ready);
+	smc_listener_wake(l);
+}
+
+static void smc_listener_take(struct work_struct *work)
+{
+	struct smc_listener *l = container_of(work, struct smc_listener, take);
+	struct sock *sk;
+
+	while (smc_listener_has_room(l)) {
+		sk = smc_tcp_accept(l->smc->sk);
+		if (!sk)
+			return;
+		smc_listener_begin(l, sk);
+	}
+}
+
+void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child)
+{
+	spin_lock_bh(&l->lock);
+	/* A listener being closed holds on to it. */
+	if (!l->closed)
+		list_move_tail(&child->siblings, &l->ready);
+	spin_unlock_bh(&l->lock);
+	smc_listener_wake(l);
+}
+
+static struct smc_sock *smc_listener_pop(struct smc_listener *l)
+{
+	struct smc_sock *child;
+
+	spin_lock_bh(&l->lock);
+	child = list_first_entry_or_null(&l->ready, struct smc_sock, siblings);
+	if (child) {
+		list_del_init(&child->siblings);
+		l->n--;
+	}
+	spin_unlock_bh(&l->lock);
+	return child;
+}
+
+/* Return: 0 to look again, or an error. */
+static int smc_listener_wait(struct smc_listener *l, long *timeo)
+{
+	struct sock *sk = l->smc->sk;
+	DEFINE_WAIT(wait);
+
+	if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
+		return -EINVAL;
+	if (!*timeo)
+		return -EAGAIN;
+	if (signal_pending(current))
+		return sock_intr_errno(*timeo);
+
+	/* One connection wakes one of those who accept. */
+	prepare_to_wait_exclusive(sk_sleep(sk), &wait, TASK_INTERRUPTIBLE);
+	if (!smc_listener_is_ready(l) && READ_ONCE(sk->sk_state) == TCP_LISTEN)
+		*timeo = schedule_timeout(*timeo);
+	finish_wait(sk_sleep(sk), &wait);
+	return 0;
+}
+
+int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flags)
+{
+	struct sock *sk = l->smc->sk;
+	long timeo = sock_rcvtimeo(sk, flags & O_NONBLOCK);
+	struct smc_sock *child;
+	int rc;
+
+	for (;;) {
+		child = smc_listener_pop(l);
+		if (child)
+			break;
+		rc = smc_listener_wait(l, &timeo);
+		if (rc)
+			return rc;
+	}
+	/* TCP may hold connections back for want of room here. */
+	smc_listener_kick(l);
+
+	/* The work that handed it over is done with it. */
+	flush_work(&child->shake);
+	lock_sock(child->sk);
+	child->parent = NULL;
+	sock_graft(child->sk, newsock);
+	newsock->state = SS_CONNECTED;
+	release_sock(child->sk);
+	return 0;
+}
+
+static void smc_listener_reset(struct list_head *list)
+{
+	struct smc_sock *child, *next;
+
+	list_for_each_entry_safe(child, next, list, siblings) {
+		list_del_init(&child->siblings);
+		smc_sock_stop_handshake(child);
+		child->parent = NULL;
+		smc_reset_tcp(child->sk);
+	}
+}
+
+void smc_listen_undo(struct smc_sock *smc)
+{
+	struct smc_listener *l = smc->listener;
+	struct sock *sk = smc->sk;
+
+	lock_sock(sk);
+	smc_sock_unhook(smc);
+	tcp_sk(sk)->syn_smc = 0;
+	tcp_sk(sk)->smc_hs_congested = NULL;
+	smc->listener = NULL;
+	release_sock(sk);
+	/* TCP's callbacks may have seen the listener just before. */
+	synchronize_rcu();
+
+	spin_lock_bh(&l->lock);
+	l->closed = true;
+	spin_unlock_bh(&l->lock);
+	cancel_work_sync(&l->take);
+	smc_listener_reset(&l->shaking);
+	smc_listener_reset(&l->ready);
+	kfree(l);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The accepting half of a listening socket: takes connections from TCP, holds
+ * their rendezvous side by side, and keeps those that are done for accept().
+ */
+#ifndef SMC_LISTENER_H
+#define SMC_LISTENER_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+struct smc_sock;
+struct sock;
+struct socket;
+
+/**
+ * struct smc_listener - see the top of this file
+ * @smc: the listening socket
+ * @take: takes connections from TCP
+ * @lock: protects what follows; softirqs off
+ * @shaking: connections in their rendezvous
+ * @ready: connections for accept()
+ * @n: of both
+ * @closed: no more are taken
+ */
+struct smc_listener {
+	struct smc_sock *smc;
+	struct work_struct take;
+	spinlock_t lock;
+	struct list_head shaking;
+	struct list_head ready;
+	unsigned int n;
+	bool closed;
+};
+
+/**
+ * smc_listen_prepare() - before TCP listens: offer SMC in its SYN-ACKs
+ * @smc: socket, locked
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int smc_listen_prepare(struct smc_sock *smc);
+
+/**
+ * smc_listen_undo() - leave the socket to TCP; reset all connections that nobody accepted
+ *
+ * Context: process, without the socket lock; may sleep.
+ */
+void smc_listen_undo(struct smc_sock *smc);
+
+/**
+ * smc_listener_kick() - TCP has a connection
+ *
+ * Context: any.
+ */
+void smc_listener_kick(struct smc_listener *l);
+
+/**
+ * smc_listener_shaken() - the rendezvous of a connection is over
+ */
+void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child);
+
+/**
+ * smc_listener_is_ready() - whether accept() would find a connection
+ */
+bool smc_listener_is_ready(const struct smc_listener *l);
+
+/**
+ * smc_listener_accept() - accept()
+ * @l: listener
+ * @newsock: to get the connection
+ * @flags: O_NONBLOCK
+ *
+ * Context: process, without the socket lock.
+ * Return: 0, -EAGAIN, -EINVAL when the socket does not listen any more, a signal's errno.
+ */
+int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flags);
+
+#endif

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The operations of an SMC socket. Each asks what the socket is now, and leaves to
+ * TCP whatever is TCP's.
+ */
+
+#include <linux/fs.h>
+#include <linux/sockios.h>
+#include <linux/splice.h>
+#include <linux/tcp.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include <asm/ioctls.h>
+
+#include "admin/stats.h"
+#include "compat.h"
+#include "connect.h"
+#include "listener.h"
+#include "ops.h"
+#include "options.h"
+#include "smc_sock.h"
+#include "stream/stream.h"
+
+/* TCP's operations over one IP version, and ours. */
+struct smc_family_ops {
+	const struct proto_ops *tcp;
+	struct proto_ops smc;
+};
+
+static struct smc_family_ops smc_ipv4_ops, smc_ipv6_ops;
+
+const struct proto_ops *smc_tcp_ops(const struct sock *sk)
+{
+	return sk->sk_family == AF_INET6 ? smc_ipv6_ops.tcp : smc_ipv4_ops.tcp;
+}
+
+const struct proto_ops *smc_ops_for(const struct proto_ops *tcp)
+{
+	if (tcp == smc_ipv4_ops.tcp)
+		return &smc_ipv4_ops.smc;
+	if (tcp && tcp == smc_ipv6_ops.tcp)
+		return &smc_ipv6_ops.smc;
+	return NULL;
+}
+
+const struct proto_ops *smc_ops_of_family(int family)
+{
+	const struct smc_family_ops *ops = family == AF_INET6 ? &smc_ipv6_ops : &smc_ipv4_ops;
+
+	return ops->tcp ? &ops->smc : NULL;
+}
+
+/*
+ * The socket's stream, for a call that transfers data: waits for a connect() that
+ * did not wait. Return: NULL if the call is TCP's.
+ */
+static struct smc_stream *smc_call_stream(struct sock *sk, long timeo, int *rc)
+{
+	struct smc_sock *smc = smc_sk(sk);
+
+	*rc = 0;
+	if (!smc)
+		return NULL;
+	*rc = smc_wait_connected(smc, timeo);
+	/* Pairs with the handshake's work, which sets the stream before the mode. */
+	return smp_load_acquire(&smc->mode) == SMC_MODE_STREAM ? smc->stream : NULL;
+}
+
+/* The stream, for a call that does not wait for one. */
+static struct smc_stream *smc_stream_of(const struct sock *sk)
+{
+	struct smc_sock *smc = smc_sk(sk);
+
+	return smc && smp_load_acquire(&smc->mode) == SMC_MODE_STREAM ? smc->stream : NULL;
+}
+
+static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
+{
+	struct sock *sk = sock->sk;
+	struct smc_stream *st;
+	int rc;
+
+	st = smc_call_stream(sk, sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT), &rc);
+	if (rc)
+		return rc;
+	if (!st)
+		return smc_tcp_ops(sk)->sendmsg(sock, msg, len);
+	if (msg->msg_flags & MSG_ZEROCOPY)
+		return -EOPNOTSUPP;
+
+	lock_sock(sk);
+	rc = smc_stream_send(st, msg, len);
+	release_sock(sk);
+	return rc;
+}
+
+static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
+{
+	struct sock *sk = sock->sk;
+	struct smc_stream *st;
+	int rc;
+
+	st = smc_call_stream(sk, sock_rcvtimeo(sk, flags & MSG_DONTWAIT), &rc);
+	if (rc)
+		return rc;
+	if (!st || (flags & MSG_ERRQUEUE))
+		return smc_tcp_ops(sk)->recvmsg(sock, msg, len, flags);
+
+	lock_sock(sk);
+	rc = smc_stream_recv(st, msg, len, flags);
+	release_sock(sk);
+	return rc;
+}
+
+static __poll_t smc_poll(struct file *file, struct socket *sock, poll_table *wait)
+{
+	struct sock *sk = sock->sk;
+	struct smc_sock *smc = smc_sk(sk);
+
+	switch (smc ? smp_load_acquire(&smc->mode) : SMC_MODE_TCP) {
+	case SMC_MODE_STREAM:
+		sock_poll_wait(file, sock, wait);
+		return smc_stream_poll(smc->stream);
+	case SMC_MODE_LISTEN:
+		if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
+			return smc_tcp_ops(sk)->poll(file, sock, wait);
+		sock_poll_wait(file, sock, wait);
+		return smc_listener_is_ready(smc->listener) ? EPOLLIN | EPOLLRDNORM : 0;
+	case SMC_MODE_HANDSHAKE:
+		sock_poll_wait(file, sock, wait);
+		/* It may have ended before the wait began. */
+		if (READ_ONCE(smc->mode) == SMC_MODE_HANDSHAKE)
+			return 0;
+		return smc_poll(file, sock, NULL);
+	default:
+		return smc_tcp_ops(sk)->poll(file, sock, wait);
+	}
+}
+
+static int smc_shutdown(struct socket *sock, int how)
+{
+	struct sock *sk = sock->sk;
+	struct smc_sock *smc = smc_sk(sk);
+	struct smc_stream *st;
+
+	if (smc && READ_ONCE(smc->mode) == SMC_MODE_HANDSHAKE)
+		smc_sock_stop_handshake(smc);
+	st = smc_stream_of(sk);
+	if (!st)
+		return smc_tcp_ops(sk)->shutdown(sock, how);
+
+	if (how < SHUT_RD || how > SHUT_RDWR)
+		return -EINVAL;
+	lock_sock(sk);
+	/* SHUT_RD, SHUT_WR and SHUT_RDWR count from 0, the bits from 1. */
+	smc_stream_shutdown(st, how + 1);
+	release_sock(sk);
+	return 0;
+}
+
+static bool smc_listens(struct socket *sock)
+{
+	struct smc_sock *smc = smc_sk(sock->sk);
+
+	return smc && READ_ONCE(smc->mode) == SMC_MODE_LISTEN;
+}
+
+static int smc_listen(struct socket *sock, int backlog)
+{
+	struct sock *sk = sock->sk;
+	struct smc_sock *smc;
+	int rc = 0;
+
+	lock_sock(sk);
+	smc = smc_sock_find(sk);
+	if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
+	    !(smc && (smc->tcp_only || smc->listener))) {
+		if (!smc)
+			smc = smc_sock_create(sk, SMC_SERVER);
+		rc = smc ? smc_listen_prepare(smc) : -ENOMEM;
+	}
+	release_sock(sk);
+	if (rc)
+		return rc;
+
+	rc = smc_tcp_ops(sk)->listen(sock, backlog);
+	/* The backlog may have grown. */
+	if (!rc && smc_listens(sock))
+		smc_listener_kick(smc->listener);
+	return rc;
+}
+
+static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)
+{
+	if (!smc_listens(sock))
+		return smc_tcp_ops(sock->sk)->accept(sock, newsock, SMC_ACCEPT_PASS);
+	return smc_listener_accept(smc_sk(sock->sk)->listener, newsock, SMC_ACCEPT_FLAGS);
+}
+
+static int smc_ioctl_stream(struct smc_stream *st, unsigned int cmd)
+{
+	switch (cmd) {
+	case SIOCINQ:
+		return min_t(u64, smc_stream_readable(st), INT_MAX);
+	case SIOCOUTQ:
+		return min_t(u64, smc_stream_unacked(st), INT_MAX);
+	case SIOCOUTQNSD:
+		return min_t(u64, smc_stream_unsent(st), INT_MAX);
+	case SIOCATMARK:
+		return smc_stream_at_mark(st);
+	default:
+		return -ENOIOCTLCMD;
+	}
+}
+
+static int smc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
+{
+	struct smc_stream *st = smc_stream_of(sock->sk);
+	int value = st ? smc_ioctl_stream(st, cmd) : -ENOIOCTLCMD;
+
+	if (value == -ENOIOCTLCMD)
+		return smc_tcp_ops(sock->sk)->ioctl(sock, cmd, arg);
+	return put_user(value, (int __user *)arg);
+}
+
+static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_inode_info *pipe,
+			       size_t len, unsigned int flags)
+{
+	struct sock *sk = sock->sk;
+	struct smc_stream *st;
+	int rc;
+
+	st = smc_call_stream(sk, sock_rcvtimeo(sk, flags & SPLICE_F_NONBLOCK), &rc);
+	if (rc)
+		return rc;
+	if (!st)
+		return smc_tcp_ops(sk)->splice_read(sock, ppos, pipe, len, flags);
+	if ((flags & SPLICE_F_NONBLOCK) && !(smc_stream_poll(st) & EPOLLIN))
+		return -EAGAIN;
+	smc_stat_splice(sock_net(sk), st->path->kind);
+	return copy_splice_read(sock->file, ppos, pipe, len, flags);
+}
+
+static int smc_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval,
+			  unsigned int optlen)
+{
+	struct sock *sk = sock->sk;
+	struct smc_stream *st;
+	int rc;
+
+	if (level == SOL_SMC)
+		return smc_setsockopt_smc(sk, optname, optval, optlen);
+	rc = smc_option_check(sk, level, optname);
+	if (rc)
+		return rc;
+	rc = smc_tcp_ops(sk)->setsockopt(sock, level, optname, optval, optlen);
+	st = smc_stream_of(sk);
+	/* Either may have ended what holds data back. */
+	if (!rc && st && level == SOL_TCP && (optname == TCP_NODELAY || optname == TCP_CORK) &&
+	    !(tcp_sk(sk)->nonagle & TCP_NAGLE_CORK))
+		smc_stream_uncork(st);
+	return rc;
+}
+
+static int smc_getsockopt(struct socket *sock, int level, int optname, char __user *optval,
+			  int __user *optlen)
+{
+	if (level == SOL_SMC)
+		return smc_getsockopt_smc(sock->sk, optname, optval, optlen);
+	if (level == SOL_TCP && optname == TCP_ZEROCOPY_RECEIVE && smc_stream_of(sock->sk))
+		return -EOPNOTSUPP;
+	return smc_tcp_ops(sock->sk)->getsockopt(sock, level, optname, optval, optlen);
+}
+
+/* The stream's close goes on while the application's socket goes: it gets another one. */
+static void smc_release_later(struct smc_sock *smc, struct socket *sock)
+{
+	struct smc_stream *st = smc->stream;
+	struct sock *sk = smc->sk;
+	struct socket *orphan;
+
+	if (sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &orphan)) {
+		smc_stream_abort(st, ECONNABORTED);
+		smc_tcp_ops(sk)->release(sock);
+		smc_stream_put(st);
+		return;
+	}
+	orphan->ops = smc_tcp_ops(sk);
+	orphan->state = SS_CONNECTED;
+	lock_sock(sk);
+	sock_graft(sk, orphan);
+	release_sock(sk);
+	sock->sk = NULL;
+	smc_stream_orphan(st, orphan);
+}
+
+static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
+{
+	struct smc_stream *st = smc->stream;
+	struct sock *sk = smc->sk;
+	bool done;
+
+	cancel_delayed_work_sync(&smc->fin);
+	lock_sock(sk);
+	smc_sock_unhook(smc);
+	done = smc_stream_close(st, sock_flag(sk, SOCK_LINGER) && !(current->flags & PF_EXITING) ?
+				sk->sk_lingertime : 0);
+	release_sock(sk);
+	if (!done) {
+		smc_release_later(smc, sock);
+		return;
+	}
+	smc_tcp_ops(sk)->release(sock);
+	smc_stream_put(st);
+}
+
+static int smc_release(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct smc_sock *smc;
+
+	if (!sk)
+		return 0;
+	smc = smc_sock_find(sk);
+	if (!smc)
+		return smc_tcp_ops(sk)->release(sock);
+
+	if (smc->listener)
+		smc_listen_undo(smc);
+	smc_sock_stop_handshake(smc);
+	if (smc->stream) {
+		smc_release_stream(smc, sock);
+	} else {
+		lock_sock(sk);
+		smc_sock_unhook(smc);
+		release_sock(sk);
+		smc_tcp_ops(sk)->release(sock);
+	}
+	smc_sock_destroy(smc);
+	return 0;
+}
+
+void smc_reset_tcp(struct sock *sk)
+{
+	struct socket *sock;
+
+	lock_sock(sk);
+	sock_set_flag(sk, SOCK_LINGER);
+	sk->sk_lingertime = 0;
+	release_sock(sk);
+
+	if (sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &sock)) {
+		sk->sk_prot->close(sk, 0);
+		return;
+	}
+	lock_sock(sk);
+	sock_graft(sk, sock);
+	release_sock(sk);
+	smc_release(sock);
+	sock_release(sock);
+}
+
+static void smc_ops_derive(struct smc_family_ops *ops, const struct proto_ops *tcp)
+{
+	ops->smc = *tcp;
+	ops->smc.owner = THIS_MODULE;
+	ops->smc.release = smc_release;
+	ops->smc.connect = smc_connect;
+	ops->smc.accept = smc_accept;
+	ops->smc.poll = smc_poll;
+	ops->smc.ioctl = smc_ioctl;
+	ops->smc.listen = smc_listen;
+	ops->smc.shutdown = smc_shutdown;
+	ops->smc.setsockopt = smc_setsockopt;
+	ops->smc.getsockopt = smc_getsockopt;
+	ops->smc.sendmsg = smc_sendmsg;
+	ops->smc.recvmsg = smc_recvmsg;
+	ops->smc.splice_read = smc_splice_read;
+	smc_compat_ops(&ops->smc);
+	ops->tcp = tcp;
+}
+
+/* TCP over IPv6 does not export its operations, but its sockets show them. */
+static int smc_ops_learn(int family, struct smc_family_ops *ops)
+{
+	struct socket *sock;
+	int rc;
+
+	rc = sock_create_kern(&init_net, family, SOCK_STREAM, IPPROTO_TCP, &sock);
+	if (rc)
+		return rc;
+	smc_ops_derive(ops, sock->ops);
+	smc_callbacks_init(sock->sk);
+	sock_release(sock);
+	return 0;
+}
+
+int smc_ops_init(void)
+{
+	int rc = smc_ops_learn(AF_INET, &smc_ipv4_ops);
+
+	if (rc)
+		return rc;
+	rc = smc_ops_learn(AF_INET6, &smc_ipv6_ops);
+	return rc == -EAFNOSUPPORT ? 0 : rc;
+}

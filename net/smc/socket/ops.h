@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The operations of an SMC socket. */
+#ifndef SMC_OPS_H
+#define SMC_OPS_H
+
+#include <linux/net.h>
+
+struct sock;
+
+/**
+ * smc_ops_init() - derive our operations from TCP's
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -errno.
+ */
+int smc_ops_init(void);
+
+/**
+ * smc_ops_for() - our counterpart of TCP's operations
+ * @tcp: a socket's operations
+ *
+ * Context: any.
+ * Return: ours, or NULL if @tcp are not TCP's.
+ */
+const struct proto_ops *smc_ops_for(const struct proto_ops *tcp);
+
+/**
+ * smc_ops_of_family() - our operations for AF_INET or AF_INET6
+ *
+ * Return: NULL if the kernel has no such TCP.
+ */
+const struct proto_ops *smc_ops_of_family(int family);
+
+/**
+ * smc_tcp_ops() - TCP's operations for a socket of ours
+ */
+const struct proto_ops *smc_tcp_ops(const struct sock *sk);
+
+/**
+ * smc_reset_tcp() - close a connection that no application has seen, by reset
+ *
+ * Context: process, without the socket lock; may sleep.
+ */
+void smc_reset_tcp(struct sock *sk);
+
+#endif

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The table of sockets that SMC knows, and their rendezvous. */
+
+#include <linux/hashtable.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "admin/net.h"
+#include "admin/stats.h"
+#include "listener.h"
+#include "smc_sock.h"
+#include "stream/stream.h"
+#include "workqueue.h"
+
+/* Rendezvous at a time and namespace; beyond, new connections use TCP. */
+#define SMC_HANDSHAKES_MAX	1024
+#define SMC_HANDSHAKES_LIMITED	64	/* with SMC_LIMIT_HS or its netlink counterpart */
+
+/* How long after a FIN of TCP the end of the stream may follow. */
+#define SMC_FIN_WAIT		(5 * HZ)
+
+static DEFINE_HASHTABLE(smc_socks, 10);
+static DEFINE_SPINLOCK(smc_socks_lock);
+
+static void smc_sock_shake(struct work_struct *work);
+static void smc_sock_check_fin(struct work_struct *work);
+
+struct smc_sock *smc_sk(const struct sock *sk)
+{
+	struct smc_sock *smc;
+
+	/* Others that put something there put their own callback here. */
+	if (READ_ONCE(sk->sk_state_change) != smc_tcp_state_change)
+		return NULL;
+	rcu_read_lock();
+	smc = rcu_dereference_sk_user_data(sk);
+	rcu_read_unlock();
+	return smc;
+}
+
+struct smc_sock *smc_sock_find(const struct sock *sk)
+{
+	struct smc_sock *smc;
+
+	rcu_read_lock();
+	hash_for_each_possible_rcu(smc_socks, smc, entry, (unsigned long)sk)
+		if (smc->sk == sk)
+			break;
+	rcu_read_unlock();
+	return smc;
+}
+
+struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
+{
+	struct smc_sock *smc = kzalloc(sizeof(*smc), GFP_KERNEL);
+
+	if (!smc)
+		return NULL;
+	smc->sk = sk;
+	smc->role = role;
+	smc_handshake_init(&smc->hs, sk);
+	INIT_WORK(&smc->shake, smc_sock_shake);
+	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
+	INIT_LIST_HEAD(&smc->siblings);
+
+	spin_lock_bh(&smc_socks_lock);
+	hash_add_rcu(smc_socks, &smc->entry, (unsigned long)sk);
+	spin_unlock_bh(&smc_socks_lock);
+	return smc;
+}
+
+void smc_sock_destroy(struct smc_sock *smc)
+{
+	spin_lock_bh(&smc_socks_lock);
+	hash_del_rcu(&smc->entry);
+	spin_unlock_bh(&smc_socks_lock);
+	kfree_rcu(smc, rcu);
+}
+
+int smc_sock_for_each(int (*fn)(struct smc_sock *smc, void *arg), void *arg)
+{
+	struct smc_sock *smc;
+	int bucket, rc = 0;
+
+	spin_lock_bh(&smc_socks_lock);
+	hash_for_each(smc_socks, bucket, smc, entry) {
+		rc = fn(smc, arg);
+		if (rc)
+			break;
+	}
+	spin_unlock_bh(&smc_socks_lock);
+	return rc;
+}
+
+void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
+{
+	smc->reason = reason;
+	smc_stat_fallback(sock_net(smc->sk), smc->role, reason);
+	smc_sock_unhook(smc);
+}
+
+void smc_sock_start_handshake(struct smc_sock *smc)
+{
+	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
+	atomic_inc(&smc_net(sock_net(smc->sk))->handshakes);
+	queue_work(smc_wq, &smc->shake);
+}
+
+void smc_sock_stop_handshake(struct smc_sock *smc)
+{
+	WRITE_ONCE(smc->hs.aborted, true);
+	wake_up(&smc->hs.wait);
+	flush_work(&smc->shake);
+}
+
+bool smc_sock_congested(const struct sock *sk)
+{
+	const struct smc_net *sn = smc_net(sock_net(sk));
+	int most = READ_ONCE(sn->limit_handshakes) ? SMC_HANDSHAKES_LIMITED : SMC_HANDSHAKES_MAX;
+	const struct smc_sock *smc = smc_sk(sk);
+
+	if (smc && READ_ONCE(smc->limit_handshakes))
+		most = SMC_HANDSHAKES_LIMITED;
+	return atomic_read(&sn->handshakes) >= most;
+}
+
+/* The rendezvous broke off in the middle: neither SMC nor TCP can go on. */
+static void smc_sock_break(struct smc_sock *smc, int err)
+{
+	struct sock *sk = smc->sk;
+
+	smc_sock_unhook(smc);
+	if (smc->hs.aborted || sk->sk_state == TCP_CLOSE)
+		return;
+	sk->sk_prot->disconnect(sk, O_NONBLOCK);
+	if (sk->sk_socket)
+		sk->sk_socket->state = SS_UNCONNECTED;
+	WRITE_ONCE(sk->sk_err, -err);
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+}
+
+static void smc_sock_enter_stream(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+
+	smc->stream = smc->hs.stream;
+	smc_stream_attach(smc->stream, sk);
+	/* Pairs with the calls, which look at the stream without the lock. */
+	smp_store_release(&smc->mode, SMC_MODE_STREAM);
+	if (sk->sk_state == TCP_CLOSE)
+		smc_stream_abort(smc->stream, ECONNRESET);
+}
+
+static void smc_sock_shake(struct work_struct *work)
+{
+	struct smc_sock *smc = container_of(work, struct smc_sock, shake);
+	struct sock *sk = smc->sk;
+	int rc;
+
+	rc = smc->role == SMC_CLIENT ? smc_handshake_client(&smc->hs) :
+				       smc_handshake_server(&smc->hs);
+	atomic_dec(&smc_net(sock_net(sk))->handshakes);
+
+	lock_sock(sk);
+	smc->peer_reason = smc->hs.peer_reason;
+	if (smc->hs.stream)
+		smc_sock_enter_stream(smc);
+	else if (rc)
+		smc_sock_break(smc, rc);
+	else
+		smc_sock_fall_back(smc, smc->hs.reason);
+	release_sock(sk);
+
+	if (smc->parent)
+		smc_listener_shaken(smc->parent, smc);
+	else
+		smc_tcp_wake(sk);
+}
+
+/*
+ * TCP's FIN and the end of the stream go different ways. But a peer that closed TCP
+ * and never ends the stream is not there any more.
+ */
+static void smc_sock_check_fin(struct work_struct *work)
+{
+	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, fin);
+	struct smc_stream *st = smc->stream;
+
+	if (!(READ_ONCE(st->rx.conn_flags)))
+		smc_stream_abort(st, ECONNRESET);
+}
+
+void smc_sock_saw_fin(struct smc_sock *smc)
+{
+	queue_delayed_work(smc_wq, &smc->fin, SMC_FIN_WAIT);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An SMC socket is a TCP socket whose operations are ours: its struct sock is TCP's.
+ * What SMC knows of it exists from connect() or listen() on, in a table by struct sock,
+ * and hangs off sk_user_data while SMC has anything to do with it. A socket of which
+ * SMC knows nothing, or that went back to TCP, has every call done by TCP.
+ *
+ * Locking: the socket lock protects the mode. The struct lives until release, so calls
+ * may use it without a reference; TCP's callbacks use it under RCU.
+ */
+#ifndef SMC_SOCK_H
+#define SMC_SOCK_H
+
+#include <linux/net.h>
+#include <linux/workqueue.h>
+#include <net/sock.h>
+
+#include "path_kind.h"
+#include "rendezvous/handshake.h"
+
+struct smc_listener;
+struct smc_stream;
+
+enum smc_mode {
+	SMC_MODE_TCP,		/* by choice or fallback */
+	SMC_MODE_CONNECTING,	/* TCP's handshake is under way */
+	SMC_MODE_HANDSHAKE,	/* the rendezvous is under way */
+	SMC_MODE_STREAM,	/* data goes by the stream */
+	SMC_MODE_LISTEN,
+};
+
+/**
+ * struct smc_sock - what SMC knows of a socket
+ * @sk: the TCP socket
+ * @mode: see enum
+ * @role: client or server
+ * @tcp_only: the application asked for what only TCP can do
+ * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many rendezvous are under way
+ * @reason: why it is TCP: diagnosis code, or 0
+ * @peer_reason: the peer's diagnosis, or 0
+ * @hs: the rendezvous
+ * @shake: holds it
+ * @stream: in SMC_MODE_STREAM
+ * @fin: looks after a FIN whether the stream ended, too
+ * @listener: in SMC_MODE_LISTEN
+ * @parent: listener that this connection came to, until accept()
+ * @siblings: in a list of the parent's
+ * @entry: in the table of all
+ * @rcu: for TCP's callbacks
+ */
+struct smc_sock {
+	struct sock *sk;
+	enum smc_mode mode;
+	enum smc_role role;
+	bool tcp_only;
+	bool limit_handshakes;
+	u32 reason;
+	u32 peer_reason;
+	struct smc_handshake hs;
+	struct work_struct shake;
+	struct smc_stream *stream;
+	struct delayed_work fin;
+	struct smc_listener *listener;
+	struct smc_listener *parent;
+	struct list_head siblings;
+	struct hlist_node entry;
+	struct rcu_head rcu;
+};
+
+/**
+ * smc_sk() - what SMC has to do with a socket now
+ *
+ * Return: NULL if nothing: it is TCP's.
+ */
+struct smc_sock *smc_sk(const struct sock *sk);
+
+/**
+ * smc_sock_find() - what SMC knows of a socket, also of one that went back to TCP
+ *
+ * Context: the caller has the socket's file open, or is its release.
+ */
+struct smc_sock *smc_sock_find(const struct sock *sk);
+
+/**
+ * smc_sock_create() - begin to know a socket, in SMC_MODE_TCP
+ *
+ * Return: NULL without memory.
+ */
+struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
+
+/**
+ * smc_sock_destroy() - forget a socket; none of its works is pending
+ */
+void smc_sock_destroy(struct smc_sock *smc);
+
+/**
+ * smc_sock_hook() - take over TCP's callbacks
+ * @smc: socket, locked
+ * @mode: to enter
+ */
+void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode);
+
+/**
+ * smc_sock_unhook() - leave the socket to TCP
+ * @smc: socket, locked or in one of TCP's callbacks
+ */
+void smc_sock_unhook(struct smc_sock *smc);
+
+/**
+ * smc_sock_fall_back() - the same, and count why
+ */
+void smc_sock_fall_back(struct smc_sock *smc, u32 reason);
+
+/**
+ * smc_sock_start_handshake() - TCP is connected and the peer offered SMC
+ * @smc: socket, locked or in one of TCP's callbacks
+ */
+void smc_sock_start_handshake(struct smc_sock *smc);
+
+/**
+ * smc_sock_stop_handshake() - end the rendezvous, if one is under way
+ *
+ * Context: process, without the socket lock; may sleep.
+ */
+void smc_sock_stop_handshake(struct smc_sock *smc);
+
+/**
+ * smc_sock_congested() - TCP asks whether to leave SMC out of a SYN-ACK
+ */
+bool smc_sock_congested(const struct sock *sk);
+
+/**
+ * smc_sock_for_each() - call @fn for every socket SMC knows, until it returns an error
+ *
+ * Context: process; @fn runs under a spinlock.
+ */
+int smc_sock_for_each(int (*fn)(struct smc_sock *smc, void *arg), void *arg);
+
+/**
+ * smc_sock_saw_fin() - the peer closed its side of the TCP connection under the stream
+ */
+void smc_sock_saw_fin(struct smc_sock *smc);
+
+/**
+ * smc_tcp_wake() - wake everybody who waits for anything on a socket
+ */
+void smc_tcp_wake(struct sock *sk);
+
+/* Callbacks of TCP. */
+void smc_tcp_data_ready(struct sock *sk);
+void smc_tcp_state_change(struct sock *sk);
+
+/**
+ * smc_callbacks_init() - learn TCP's own callbacks from a socket of its
+ */
+void smc_callbacks_init(const struct sock *tcp);
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Neither of the kernels we support has a hook for this that both share. What they
+ * share is tcp_init_sock(), which every new TCP socket passes when the socket is complete
+ * but for its use: a probe at its entry gives those that ask for it our operations. It
+ * is placed by ftrace, so cheap, and only while some namespace asks.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/ptrace.h>
+#include <net/sock.h>
+
+#include "admin/net.h"
+#include "admin/sysctl.h"
+#include "ops.h"
+#include "tcp2smc.h"
+
+/* With preemption off. Creation takes a module reference for the operations afterwards. */
+static int smc_tcp2smc_probe(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct sock *sk = (struct sock *)regs_get_kernel_argument(regs, 0);
+	struct socket *sock = sk->sk_socket;
+	const struct proto_ops *ops;
+
+	if (sk->sk_kern_sock || !sock || !READ_ONCE(smc_net(sock_net(sk))->sysctl.tcp2smc))
+		return 0;
+	ops = smc_ops_for(sock->ops);
+	if (ops)
+		sock->ops = ops;
+	return 0;
+}
+
+static struct kprobe smc_tcp2smc_kprobe = {
+	.symbol_name = "tcp_init_sock",
+	.pre_handler = smc_tcp2smc_probe,
+};
+
+static int smc_tcp2smc_enable(bool enable)
+{
+	if (enable) {
+		smc_tcp2smc_kprobe.addr = NULL;
+		smc_tcp2smc_kprobe.flags = 0;
+		return register_kprobe(&smc_tcp2smc_kprobe);
+	}
+	unregister_kprobe(&smc_tcp2smc_kprobe);
+	return 0;
+}
+
+void smc_tcp2smc_init(void)
+{
+	smc_sysctl_set_tcp2smc_hook(smc_tcp2smc_enable);
+}
+
+void smc_tcp2smc_exit(void)
+{
+	smc_sysctl_set_tcp2smc_hook(NULL);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The ways an application ends a stream (RFC 7609 section 4.8). */
+
+#include <linux/net.h>
+#include <net/sock.h>
+
+#include "internal.h"
+
+/* Publish @flags after the last byte. */
+static void smc_stream_finish(struct smc_stream *st, u8 flags)
+{
+	spin_lock_bh(&st->tx.lock);
+	WRITE_ONCE(st->tx.final_flags, st->tx.final_flags | flags);
+	smc_stream_push(st, SMC_PUSH_NOW);
+	smc_stream_settle(st);
+}
+
+void smc_stream_shutdown(struct smc_stream *st, int how)
+{
+	if (how & RCV_SHUTDOWN)
+		WRITE_ONCE(st->rcv_shutdown, true);
+	if (how & SEND_SHUTDOWN)
+		smc_stream_finish(st, SMC_CONN_DONE_WRITING);
+	smc_stream_wake(st, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLHUP);
+}
+
+static bool smc_stream_has_left(const struct smc_stream *st)
+{
+	return READ_ONCE(st->dead) || !READ_ONCE(st->tx.in_flight);
+}
+
+static void smc_stream_linger(struct smc_stream *st, long timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	struct sock *sk = st->sk;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	while (timeo && !smc_stream_has_left(st) && !signal_pending(current))
+		sk_wait_event(sk, &timeo, smc_stream_has_left(st), &wait);
+	remove_wait_queue(sk_sleep(sk), &wait);
+}
+
+bool smc_stream_close(struct smc_stream *st, long linger)
+{
+	struct sock *sk = st->sk;
+
+	if (smc_stream_readable(st) || (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime))
+		smc_stream_finish(st, SMC_CONN_ABORT);
+	else
+		smc_stream_finish(st, SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
+	if (linger)
+		smc_stream_linger(st, linger);
+	return READ_ONCE(st->is_over);
+}

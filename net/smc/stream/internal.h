@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of stream/ share among themselves. */
+#ifndef SMC_STREAM_INTERNAL_H
+#define SMC_STREAM_INTERNAL_H
+
+#include "stream.h"
+
+#define SMC_PEER_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
+
+/* Free bytes in the sending window. */
+static inline u32 smc_tx_free(const struct smc_stream *st)
+{
+	/* Pairs with the release in smc_stream_on_update(): the bytes may be overwritten. */
+	return st->tx.size - (u32)(READ_ONCE(st->tx.written) - smp_load_acquire(&st->tx.acked));
+}
+
+/* Worth waking a writer for: a third of the window, as TCP does it. */
+static inline bool smc_tx_writable(const struct smc_stream *st)
+{
+	return smc_tx_free(st) >= st->tx.size / 3;
+}
+
+/* Nothing this end writes will reach the peer's application. */
+static inline bool smc_tx_shut(const struct smc_stream *st)
+{
+	return READ_ONCE(st->err) || READ_ONCE(st->tx.final_flags) ||
+	       (READ_ONCE(st->rx.conn_flags) & SMC_PEER_GONE);
+}
+
+/* Nothing more will arrive. */
+static inline bool smc_rx_shut(const struct smc_stream *st)
+{
+	return READ_ONCE(st->err) || READ_ONCE(st->rcv_shutdown) ||
+	       (READ_ONCE(st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_PEER_GONE));
+}
+
+enum smc_push {
+	SMC_PUSH_AUTOCORK,	/* small amounts may wait for a publish in flight */
+	SMC_PUSH_NOW,
+};
+
+/**
+ * smc_stream_push() - publish what is written and what is to be said
+ * @st: stream
+ * @how: whether it may wait
+ *
+ * Context: softirqs off, @st->tx.lock held.
+ */
+void smc_stream_push(struct smc_stream *st, enum smc_push how);
+
+/**
+ * smc_stream_settle() - release @st->tx.lock, and end the stream if both ends closed
+ * @st: stream
+ */
+void smc_stream_settle(struct smc_stream *st) __releases(&st->tx.lock);
+
+/**
+ * smc_stream_wake() - wake those who wait for some of @events
+ * @st: stream
+ * @events: EPOLL* that became true
+ */
+void smc_stream_wake(struct smc_stream *st, __poll_t events);
+
+/**
+ * smc_stream_fail() - note the error that ends the stream
+ * @st: stream, its tx.lock held
+ * @err: positive errno
+ *
+ * Only the first error counts. The caller wakes the waiters.
+ */
+void smc_stream_fail(struct smc_stream *st, int err);
+
+/* Start or restart the timer that limits corking. */
+void smc_stream_arm_cork_timer(struct smc_stream *st);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/* When and what a stream publishes to its peer. */
+
+#include <net/sock.h>
+
+#include "admin/net.h"
+#include "admin/stats.h"
+#include "internal.h"
+
+/*
+ * Where the next publish ends. An urgent byte ends one of its own, because its flag
+ * means the last byte of what is published.
+ */
+static u64 smc_publish_end(const struct smc_stream *st)
+{
+	if (st->tx.final_flags & SMC_CONN_ABORT)
+		return st->tx.sent;
+	if (st->tx.urgent > st->tx.sent)
+		return st->tx.urgent;
+	/* Pairs with the release in smc_stream_send(): the bytes are in the ring. */
+	return smp_load_acquire(&st->tx.written);
+}
+
+/*
+ * Small amounts wait for the publish in flight, so that many small writes
+ * share one message; its completion pushes them.
+ */
+static bool smc_publish_may_wait(const struct smc_stream *st, u64 pending)
+{
+	return st->tx.in_flight && !st->tx.control && !st->tx.urgent &&
+	       pending < READ_ONCE(smc_net(st->net)->sysctl.autocorking_size);
+}
+
+/* One call of the path. Return: 0, or its error with nothing changed. */
+static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
+{
+	u64 reported = st->rx.reported;
+	u8 prod_flags = st->tx.prod_flags;
+	int rc;
+
+	if (st->tx.urgent) {
+		st->tx.prod_flags |= SMC_PROD_URGENT_PENDING;
+		if (end == st->tx.urgent)
+			st->tx.prod_flags |= SMC_PROD_URGENT_PRESENT;
+	}
+	st->tx.conn_flags |= final;
+	st->rx.reported = READ_ONCE(st->rx.consumed);
+
+	rc = st->path->publish(st, end);
+
+	st->tx.prod_flags = prod_flags;
+	if (rc) {
+		st->tx.conn_flags &= ~final;
+		st->rx.reported = reported;
+		return rc;
+	}
+	if (end == st->tx.urgent)
+		st->tx.urgent = 0;
+	st->tx.sent = end;
+	st->tx.control = false;
+	st->tx.in_flight++;
+	return 0;
+}
+
+void smc_stream_push(struct smc_stream *st, enum smc_push how)
+{
+	u64 end, pending;
+	u8 final;
+
+	lockdep_assert_held(&st->tx.lock);
+
+	/* After its last word this end keeps silent: the peer may have freed its element. */
+	while (!st->dead && !(st->tx.conn_flags & SMC_PEER_GONE)) {
+		end = smc_publish_end(st);
+		pending = end - st->tx.sent;
+		final = 0;
+		if (end == READ_ONCE(st->tx.written) || (st->tx.final_flags & SMC_CONN_ABORT))
+			final = st->tx.final_flags & ~st->tx.conn_flags;
+
+		if (!pending && !st->tx.control && !final)
+			return;
+		if (how == SMC_PUSH_AUTOCORK && !final && smc_publish_may_wait(st, pending))
+			return;
+		if (smc_publish_once(st, end, final))
+			return;
+	}
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/* recvmsg(): from the ring to the application, and the window back to the peer. */
+
+#include <linux/tcp.h>
+#include <net/sock.h>
+
+#include "admin/stats.h"
+#include "internal.h"
+
+/*
+ * Return the window lazily, so that one message gives back a good piece of it: when
+ * a quarter of the element was read, or all there is while the peer is blocked.
+ */
+static void smc_stream_give_credit(struct smc_stream *st)
+{
+	const u8 wanted = SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED;
+	u64 freed = st->rx.consumed - READ_ONCE(st->rx.reported);
+
+	if (!freed)
+		return;
+	if (freed < st->rx.size / 4 &&
+	    !((READ_ONCE(st->rx.prod_flags) & wanted) && !smc_stream_readable(st)))
+		return;
+
+	spin_lock_bh(&st->tx.lock);
+	st->tx.control = true;
+	smc_stream_push(st, SMC_PUSH_AUTOCORK);
+	smc_stream_settle(st);
+}
+
+/* recv(MSG_OOB): the urgent byte, ahead of what precedes it. */
+static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, size_t len, int flags)
+{
+	struct smc_stream_rx *rx = &st->rx;
+	bool unread;
+	u8 byte;
+
+	spin_lock_bh(&st->tx.lock);
+	unread = rx->urgent_unread;
+	byte = rx->urgent_byte;
+	if (!(flags & MSG_PEEK))
+		rx->urgent_unread = false;
+	spin_unlock_bh(&st->tx.lock);
+
+	if (sock_flag(st->sk, SOCK_URGINLINE) || !rx->urgent)
+		return -EINVAL;
+	if (!unread)
+		return smc_rx_shut(st) ? 0 : -EINVAL;
+
+	msg->msg_flags |= MSG_OOB;
+	if (!len) {
+		msg->msg_flags |= MSG_TRUNC;
+		return 0;
+	}
+	return memcpy_to_msg(msg, &byte, 1) ? -EFAULT : 1;
+}
+
+/*
+ * Bytes that may be copied in one piece from @pos: up to what arrived, to the end of
+ * the ring, or to the urgent byte, before which a read stops (tcp(7)). An urgent byte
+ * that was read out of line is stepped over.
+ */
+static size_t smc_stream_piece(struct smc_stream *st, u64 *pos, u32 *offset, bool first)
+{
+	u64 received = smp_load_acquire(&st->rx.received);
+	u64 urgent = READ_ONCE(st->rx.urgent);
+
+	if (urgent > *pos && urgent <= received) {
+		if (urgent - 1 > *pos)
+			received = urgent - 1;
+		else if (!first)
+			return 0;
+		else if (!sock_flag(st->sk, SOCK_URGINLINE))
+			++*pos;
+	}
+	div_u64_rem(*pos, st->rx.size, offset);
+	return min_t(u64, received - *pos, st->rx.size - *offset);
+}
+
+static bool smc_stream_urgent_stops(const struct smc_stream *st, u64 pos)
+{
+	return READ_ONCE(st->rx.urgent) == pos + 1;
+}
+
+/* Return: 0 to look again, 1 at the end of the stream, or an error. */
+static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	struct sock *sk = st->sk;
+
+	if (sk->sk_err)
+		return sock_error(sk);
+	/* What arrived before the end was announced is to be read first. */
+	if (smc_rx_shut(st))
+		return smp_load_acquire(&st->rx.received) == pos;
+	if (!*timeo)
+		return -EAGAIN;
+	if (signal_pending(current))
+		return sock_intr_errno(*timeo);
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
+	sk_wait_event(sk, timeo,
+		      smp_load_acquire(&st->rx.received) != pos || smc_rx_shut(st) || sk->sk_err,
+		      &wait);
+	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return 0;
+}
+
+/* The reader's position moved: everything behind it belongs to the peer again. */
+static void smc_stream_consume(struct smc_stream *st, u64 pos)
+{
+	if (pos == st->rx.consumed)
+		return;
+	/* The copy out of the ring is complete before the peer may overwrite it. */
+	smp_store_release(&st->rx.consumed, pos);
+	smc_stream_give_credit(st);
+}
+
+int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags)
+{
+	struct sock *sk = st->sk;
+	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	size_t target = sock_rcvlowat(sk, flags & MSG_WAITALL, len);
+	bool peek = flags & MSG_PEEK;
+	u64 pos = st->rx.consumed;
+	size_t done = 0;
+	size_t piece;
+	u32 offset;
+	int rc = 0;
+
+	if (flags & MSG_OOB)
+		return smc_stream_recv_urgent(st, msg, len, flags);
+	if (peek)
+		pos += sk_peek_offset(sk, flags);
+
+	while (done < len) {
+		piece = smp_load_acquire(&st->rx.received) > pos ?
+			min(smc_stream_piece(st, &pos, &offset, !done), len - done) : 0;
+		if (piece) {
+			/* MSG_TRUNC discards, as with TCP. */
+			if (!(flags & MSG_TRUNC) &&
+			    copy_to_iter(st->rx.ring + offset, piece, &msg->msg_iter) != piece) {
+				rc = -EFAULT;
+				break;
+			}
+			pos += piece;
+			done += piece;
+			continue;
+		}
+		if (done >= target || (done && smc_stream_urgent_stops(st, pos)))
+			break;
+		/* Before sleeping, let the peer refill what was read. */
+		if (!peek)
+			smc_stream_consume(st, pos);
+		if (done && (sk->sk_err || peek))
+			break;
+		rc = smc_stream_wait_for_data(st, pos, &timeo);
+		if (rc)
+			break;
+	}
+
+	if (!peek) {
+		smc_stream_consume(st, pos);
+		sk_peek_offset_bwd(sk, done);
+	} else {
+		sk_peek_offset_fwd(sk, done);
+	}
+	if (done) {
+		smc_stat_rx(st->net, st->path->kind, done);
+		return done;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+bool smc_stream_at_mark(const struct smc_stream *st)
+{
+	return READ_ONCE(st->rx.urgent) == READ_ONCE(st->rx.consumed) + 1;
+}

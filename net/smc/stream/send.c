@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/* sendmsg(): from the application into the ring. */
+
+#include <linux/tcp.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "admin/stats.h"
+#include "internal.h"
+
+/* Ask the peer, once, to report at once what it consumes. */
+static void smc_stream_want_window(struct smc_stream *st)
+{
+	const u8 blocked = SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED;
+
+	spin_lock_bh(&st->tx.lock);
+	WRITE_ONCE(st->tx.waiting, true);
+	/* Pairs with the barrier in smc_stream_window_opened(). */
+	smp_mb();
+	if (!smc_tx_writable(st) && !(st->tx.prod_flags & SMC_PROD_WRITE_BLOCKED)) {
+		st->tx.prod_flags |= blocked;
+		st->tx.control = true;
+		smc_stat_tx_full(st->net, st->path->kind, st->tx.size == st->tx.peer_size);
+	}
+	smc_stream_push(st, SMC_PUSH_NOW);
+	smc_stream_settle(st);
+}
+
+/* Return: 0 when the window opened or nothing can be sent any more, or an error. */
+static int smc_stream_wait_for_window(struct smc_stream *st, long *timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	struct sock *sk = st->sk;
+
+	smc_stream_want_window(st);
+	if (!*timeo)
+		return -EAGAIN;
+	if (signal_pending(current))
+		return sock_intr_errno(*timeo);
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	sk_wait_event(sk, timeo, sk->sk_err || smc_tx_shut(st) || smc_tx_writable(st), &wait);
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return 0;
+}
+
+/* Copy what fits in one piece. Return: bytes copied, or -EFAULT. */
+static ssize_t smc_stream_fill(struct smc_stream *st, struct msghdr *msg, u32 free)
+{
+	size_t room, copied;
+	u32 offset;
+
+	div_u64_rem(st->tx.written, st->tx.size, &offset);
+	room = min3((size_t)free, (size_t)(st->tx.size - offset), msg_data_left(msg));
+	copied = copy_from_iter(st->tx.ring + offset, room, &msg->msg_iter);
+	if (!copied)
+		return -EFAULT;
+	/* Pairs with the acquire in smc_publish_end(). */
+	smp_store_release(&st->tx.written, st->tx.written + copied);
+	return copied;
+}
+
+/* Small data the application wants to see joined with what it writes next. */
+static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags)
+{
+	if (!(flags & MSG_MORE) && !(tcp_sk(st->sk)->nonagle & TCP_NAGLE_CORK))
+		return false;
+	return READ_ONCE(st->tx.written) - READ_ONCE(st->tx.sent) < st->tx.size / 2;
+}
+
+static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
+{
+	if (!(flags & MSG_OOB) && smc_stream_is_corked(st, flags)) {
+		smc_stat_cork(st->net, st->path->kind);
+		smc_stream_arm_cork_timer(st);
+		return;
+	}
+	if (tcp_sk(st->sk)->nonagle & TCP_NAGLE_OFF)
+		smc_stat_nodelay(st->net, st->path->kind);
+
+	spin_lock_bh(&st->tx.lock);
+	if (flags & MSG_OOB) {
+		st->tx.urgent = st->tx.written;
+		smc_stat_urgent(st->net, st->path->kind);
+	}
+	smc_stream_push(st, SMC_PUSH_AUTOCORK);
+	smc_stream_settle(st);
+}
+
+int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
+{
+	struct sock *sk = st->sk;
+	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
+	size_t done = 0;
+	ssize_t rc = 0;
+	u32 free;
+
+	while (msg_data_left(msg)) {
+		rc = -EPIPE;
+		if (sk->sk_err || smc_tx_shut(st))
+			break;
+		free = smc_tx_free(st);
+		if (!free) {
+			rc = smc_stream_wait_for_window(st, &timeo);
+			if (rc)
+				break;
+			continue;
+		}
+		rc = smc_stream_fill(st, msg, free);
+		if (rc < 0)
+			break;
+		done += rc;
+	}
+
+	if (!done)
+		return rc < 0 ? sk_stream_error(sk, msg->msg_flags, rc) : 0;
+	/* Only a complete send has its last byte to mark urgent. */
+	smc_stream_push_sent(st, msg_data_left(msg) ? msg->msg_flags & ~MSG_OOB : msg->msg_flags);
+	smc_stat_tx(st->net, st->path->kind, done);
+	return done;
+}
+
+void smc_stream_uncork(struct smc_stream *st)
+{
+	spin_lock_bh(&st->tx.lock);
+	smc_stream_push(st, SMC_PUSH_NOW);
+	smc_stream_settle(st);
+}
+
+__poll_t smc_stream_poll(struct smc_stream *st)
+{
+	bool rx_shut = smc_rx_shut(st);
+	struct sock *sk = st->sk;
+	__poll_t mask = 0;
+	u64 readable;
+
+	if (READ_ONCE(sk->sk_err) || !skb_queue_empty_lockless(&sk->sk_error_queue))
+		mask |= EPOLLERR;
+	if (rx_shut)
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	if (READ_ONCE(st->err) || (rx_shut && READ_ONCE(st->tx.final_flags)))
+		mask |= EPOLLHUP;
+
+	readable = smc_stream_readable(st);
+	if (readable && readable >= min_t(u64, READ_ONCE(sk->sk_rcvlowat), st->rx.size))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (READ_ONCE(st->rx.urgent_unread))
+		mask |= EPOLLPRI;
+
+	if (!smc_tx_shut(st) && !smc_tx_writable(st))
+		smc_stream_want_window(st);
+	if (smc_tx_shut(st) || smc_tx_writable(st))
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	return mask;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One connection's byte stream: sending, receiving, windows, the urgent byte
+ * and close. It knows neither verbs nor shared memory: see path.h.
+ *
+ * Positions are 64-bit counts of bytes since the connection began; they never
+ * wrap. For what this end sends, acked <= sent <= written <= acked + tx.size; for
+ * what it receives, reported <= consumed <= received <= consumed + rx.size.
+ *
+ * Locking: the calls of an application are serialised by the socket lock, which
+ * protects tx.written and rx.consumed. tx.lock (taken after the socket lock, softirqs
+ * off) protects everything else: publishing, and what the peer moves. Readers that
+ * only compare positions do so without it, by acquire loads.
+ */
+#ifndef SMC_STREAM_H
+#define SMC_STREAM_H
+
+#include <linux/kref.h>
+#include <linux/poll.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "path.h"
+#include "wire/cdc.h"
+
+struct msghdr;
+struct net;
+struct sock;
+struct socket;
+
+struct smc_stream_tx {
+	spinlock_t lock;
+	u8 *ring;		/* copied into at position modulo size */
+	u32 size;		/* of the ring; divides peer_size */
+	u32 peer_size;		/* of the peer's element */
+	u64 written;		/* end of what the application wrote */
+	u64 sent;		/* end of what was published */
+	u64 acked;		/* end of what the peer consumed */
+	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
+	unsigned int in_flight;	/* publishes that the path has not completed */
+	u8 prod_flags;		/* for the next publish */
+	u8 conn_flags;		/* published so far */
+	u8 final_flags;		/* to be published with the last byte */
+	bool control;		/* flags or a cursor wait to be published */
+	bool waiting;		/* somebody waits for the window to open */
+};
+
+struct smc_stream_rx {
+	u8 *ring;
+	u32 size;
+	u64 received;		/* end of what the peer published */
+	u64 consumed;		/* end of what the application read */
+	u64 reported;		/* what the peer was last told of consumed */
+	u64 urgent;		/* end of the last urgent byte, or 0 */
+	u8 urgent_byte;
+	bool urgent_unread;
+	u8 prod_flags;		/* the peer's, as last received */
+	u8 conn_flags;
+};
+
+/**
+ * struct smc_stream - see the top of this file
+ * @path: what carries it
+ * @ref: held by the path until ->over(), and by the socket
+ * @net: namespace whose statistics count it
+ * @sk: the socket to wake; referenced; NULL until smc_stream_attach()
+ * @tx: the sending side
+ * @rx: the receiving side
+ * @err: positive errno that ended the stream, 0 while it lives
+ * @dead: no publish is possible any more: the path is lost
+ * @is_over: path->over() was called
+ * @rcv_shutdown: the application shut down its receiving side
+ * @orphan: holds @sk after the application closed its socket
+ * @orphan_work: releases @orphan once the stream is over
+ * @cork_timer: publishes what MSG_MORE or TCP_CORK held back for too long
+ */
+struct smc_stream {
+	const struct smc_path_ops *path;
+	struct kref ref;
+	struct net *net;
+	struct sock *sk;
+	struct smc_stream_tx tx;
+	struct smc_stream_rx rx;
+	int err;
+	bool dead;
+	bool is_over;
+	bool rcv_shutdown;
+	struct socket *orphan;
+	struct work_struct orphan_work;
+	struct timer_list cork_timer;
+};
+
+/* For a path: making, ending and feeding a stream. */
+
+/**
+ * smc_stream_init() - prepare the stream in a connection that a path just made
+ * @st: zeroed memory
+ * @path: the path
+ * @net: network namespace; the path keeps it alive
+ *
+ * The path then sets the rings and their sizes before anything can arrive. The
+ * reference count starts at one, the path's, which it drops after ->over().
+ */
+void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net);
+void smc_stream_get(struct smc_stream *st);
+void smc_stream_put(struct smc_stream *st);
+
+/**
+ * smc_stream_on_update() - the peer published its cursors and flags
+ * @st: stream
+ * @cdc: what it said; everything in it is checked here
+ *
+ * Context: softirq or process; one caller at a time per stream.
+ */
+void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc);
+
+/**
+ * smc_stream_on_tx_done() - a publish completed
+ * @st: stream
+ */
+void smc_stream_on_tx_done(struct smc_stream *st);
+
+/**
+ * smc_stream_on_tx_room() - a path that had answered -EAGAIN has room again
+ * @st: stream
+ */
+void smc_stream_on_tx_room(struct smc_stream *st);
+
+/**
+ * smc_stream_on_lost() - the path is gone; nothing arrives or leaves any more
+ * @st: stream
+ * @err: positive errno for the application
+ */
+void smc_stream_on_lost(struct smc_stream *st, int err);
+
+/* For the socket: what an application does. @st->sk is locked by the caller. */
+
+/**
+ * smc_stream_attach() - hand the stream to its socket
+ * @st: stream, with a reference that becomes the socket's
+ * @sk: TCP socket whose connection it replaces
+ */
+void smc_stream_attach(struct smc_stream *st, struct sock *sk);
+
+/**
+ * smc_stream_send() - sendmsg()
+ * @st: stream
+ * @msg: data, and MSG_* flags in msg_flags
+ * @len: bytes
+ *
+ * Context: process; releases and takes the socket lock again while it waits.
+ * Return: bytes taken, or -EAGAIN, -EPIPE, -ECONNRESET, -EFAULT, a signal's errno.
+ */
+int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len);
+
+/**
+ * smc_stream_recv() - recvmsg()
+ * @st: stream
+ * @msg: where to
+ * @len: bytes wanted
+ * @flags: MSG_* flags
+ *
+ * Context: process; releases and takes the socket lock again while it waits.
+ * Return: bytes copied, 0 at the end of the stream, or -errno.
+ */
+int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags);
+
+/**
+ * smc_stream_poll() - the events that hold now
+ * @st: stream
+ *
+ * Called after poll_wait(), without the socket lock.
+ */
+__poll_t smc_stream_poll(struct smc_stream *st);
+
+/**
+ * smc_stream_uncork() - publish what TCP_CORK or MSG_MORE held back
+ * @st: stream
+ */
+void smc_stream_uncork(struct smc_stream *st);
+
+/**
+ * smc_stream_shutdown() - shutdown()
+ * @st: stream
+ * @how: RCV_SHUTDOWN, SEND_SHUTDOWN or both
+ */
+void smc_stream_shutdown(struct smc_stream *st, int how);
+
+/**
+ * smc_stream_close() - the application closes: orderly, or by abort where TCP
+ * would send a reset (unread data, or SO_LINGER of zero seconds)
+ * @st: stream
+ * @linger: jiffies to wait until the last byte left
+ *
+ * Return: true if close is complete; false if it continues in the background,
+ * for which smc_stream_orphan() provides.
+ */
+bool smc_stream_close(struct smc_stream *st, long linger);
+
+/**
+ * smc_stream_abort() - end the stream at once, telling the peer
+ * @st: stream
+ * @err: positive errno for the application at this end
+ *
+ * Context: any but hard interrupt; the socket lock is not needed.
+ */
+void smc_stream_abort(struct smc_stream *st, int err);
+
+/**
+ * smc_stream_orphan() - let the stream finish its close without the application
+ * @st: stream that smc_stream_close() left unfinished
+ * @sock: kernel socket that now holds the TCP connection; released when done
+ *
+ * Takes over the caller's reference.
+ */
+void smc_stream_orphan(struct smc_stream *st, struct socket *sock);
+
+/**
+ * smc_stream_readable() - bytes that smc_stream_recv() would find
+ * @st: stream
+ */
+static inline u64 smc_stream_readable(const struct smc_stream *st)
+{
+	/* Pairs with the release in smc_stream_on_update(): the bytes are there. */
+	return smp_load_acquire(&st->rx.received) - READ_ONCE(st->rx.consumed);
+}
+
+/**
+ * smc_stream_unsent() - bytes written that are not yet published
+ * @st: stream
+ */
+static inline u64 smc_stream_unsent(const struct smc_stream *st)
+{
+	return READ_ONCE(st->tx.written) - READ_ONCE(st->tx.sent);
+}
+
+/**
+ * smc_stream_unacked() - bytes written that the peer has not consumed
+ * @st: stream
+ */
+static inline u64 smc_stream_unacked(const struct smc_stream *st)
+{
+	return READ_ONCE(st->tx.written) - smp_load_acquire(&st->tx.acked);
+}
+
+/**
+ * smc_stream_at_mark() - whether the next byte to read is the urgent one (SIOCATMARK)
+ * @st: stream
+ */
+bool smc_stream_at_mark(const struct smc_stream *st);
+
+#endif
