@@ -15,7 +15,7 @@ declare -a STATE=()     # of each guest: run, ended, dumped, collected, vanished
 declare -a CONTROL=() CONSOLE=() MONITOR=() # descriptors of each guest's inputs
 declare -A BARRIER=()   # guests waiting at each barrier: "0 2"
 declare -a FAILURES=()
-DEADLINE=0 EVENTS=0
+DEADLINE=0 EVENTS=0 CLOCK=0
 
 coordinator_fail() {
 	FAILURES+=("$*")
@@ -30,6 +30,8 @@ coordinator_start() {
 	local guest io
 	mkfifo "$RUN/io/events"
 	exec {EVENTS}<>"$RUN/io/events"
+	coordinator_clock &
+	CLOCK=$!
 	for ((guest = 0; guest < LAB_NODES; guest++)); do
 		io=$RUN/io/g$guest
 		exec {CONTROL[guest]}<>"$io/ctl.in" {CONSOLE[guest]}<>"$io/console.in" \
@@ -37,6 +39,14 @@ coordinator_start() {
 		STATE[guest]=run
 		coordinator_guest "$guest" &
 		GUESTS[guest]=$!
+	done
+}
+
+# The clock of the event loop. (A "read -t" could time out in the middle of a
+# line, and lose it.)
+coordinator_clock() {
+	while sleep 1; do
+		echo '- tick' >&"$EVENTS"
 	done
 }
 
@@ -75,16 +85,19 @@ coordinator_readers() {
 # these states; fails when that takes too long (0: takes what it takes).
 coordinator_await() {
 	local states=" $1 " guest verb args
-	DEADLINE=$((${2:-0} ? SECONDS + $2 : 0))
-	while :; do
-		for guest in "${!STATE[@]}"; do
-			[[ $states == *" ${STATE[guest]} "* ]] || break
-			unset guest
-		done
-		[[ ${guest:-} ]] || return 0
+	DEADLINE=$(($2 ? SECONDS + $2 : 0))
+	while ! coordinator_all "$states"; do
 		((!DEADLINE || SECONDS < DEADLINE)) || return 1
-		read -r -t 1 -u "$EVENTS" guest verb args || continue
+		read -r -u "$EVENTS" guest verb args
 		coordinator_event "$guest" "$verb" "$args"
+	done
+}
+
+# coordinator_all STATES: is every guest in one of them?
+coordinator_all() {
+	local state
+	for state in "${STATE[@]}"; do
+		[[ $1 == *" $state "* ]] || return 1
 	done
 }
 
@@ -95,12 +108,12 @@ coordinator_event() {
 	exit)
 		STATE[guest]=ended
 		((args == 0)) || coordinator_fail "g$guest: the script ended with status $args"
-		coordinator_barriers_lost "$guest" "its script has ended"
+		coordinator_barriers_lost "$guest"
 		;;
 	vanish)
 		STATE[guest]=vanished
 		coordinator_kill "$guest"
-		coordinator_barriers_lost "$guest" "it has vanished"
+		coordinator_barriers_lost "$guest"
 		;;
 	dumped | collected) STATE[guest]=$verb ;;
 	gone) coordinator_gone "$guest" "$args" ;;
@@ -113,7 +126,7 @@ coordinator_gone() {
 	[[ $was != vanished ]] || return 0
 	coordinator_fail "g$guest: the guest died (QEMU's status $2)"
 	tail -n 5 "$RUN/io/g$guest/qemu.log" >&2
-	coordinator_barriers_lost "$guest" "the guest has died"
+	coordinator_barriers_lost "$guest"
 }
 
 # A guest that has ended can not come to a barrier any more.
@@ -121,7 +134,7 @@ coordinator_barrier() {
 	local guest=$1 name=$2 other waiting
 	for other in "${!STATE[@]}"; do
 		[[ ${STATE[other]} == run ]] && continue
-		coordinator_tell "$guest" "barrier $name lost g$other does not come, it is ${STATE[other]}"
+		coordinator_tell "$guest" "barrier $name lost $(coordinator_absent "$other")"
 		return
 	done
 	BARRIER[$name]+="${BARRIER[$name]:+ }$guest"
@@ -133,14 +146,22 @@ coordinator_barrier() {
 	done
 }
 
+# coordinator_barriers_lost GUEST: nobody can wait for it any longer.
 coordinator_barriers_lost() {
 	local name guest
 	for name in "${!BARRIER[@]}"; do
 		for guest in ${BARRIER[$name]}; do
-			coordinator_tell "$guest" "barrier $name lost g$1 does not come, $2"
+			coordinator_tell "$guest" "barrier $name lost $(coordinator_absent "$1")"
 		done
 		unset "BARRIER[$name]"
 	done
+}
+
+coordinator_absent() {
+	local why='its script has ended'
+	[[ ${STATE[$1]} != gone ]] || why='the guest has died'
+	[[ ${STATE[$1]} != vanished ]] || why='it has vanished'
+	echo "g$1 does not come, $why"
 }
 
 # coordinator_in STATE: the guests in this state.
@@ -164,24 +185,24 @@ coordinator_run() {
 
 # coordinator_hung STATE WHAT: have the guests that are stuck in this state show
 # tasks and sockets: by their agent, or if that does not answer by SysRq over
-# the serial line, or if that does nothing either by an NMI, which panics.
+# the serial line, and then by an NMI, which panics.
 coordinator_hung() {
-	local guest key
+	local guest key others=' run ended dumped collected vanished gone '
+	others=${others/ $1 / }
 	for guest in $(coordinator_in "$1"); do
 		coordinator_fail "g$guest: hang: $2 after $SECONDS s"
 		coordinator_tell "$guest" dump
 	done
-	coordinator_await 'ended collected dumped vanished gone' "$LAB_DUMP_S" && return
-	for guest in $(coordinator_in run); do
-		say "g$guest: the agent does not answer, trying SysRq"
+	coordinator_await "$others" "$LAB_DUMP_S" && return
+	for guest in $(coordinator_in "$1"); do
+		say "g$guest: the agent does not answer: SysRq, then an NMI"
 		for key in w t l; do
 			printf '\001b%s' "$key" >&"${CONSOLE[guest]}"
 			sleep 1
 		done
-		say "g$guest: sending an NMI"
 		printf 'info registers -a\nnmi\n' >&"${MONITOR[guest]}"
 	done
-	coordinator_await 'ended collected dumped vanished gone' "$LAB_NMI_S" || :
+	coordinator_await "$others" "$LAB_NMI_S"
 }
 
 coordinator_stop() {
@@ -190,6 +211,7 @@ coordinator_stop() {
 		[[ ${STATE[guest]} == gone ]] || coordinator_kill "$guest"
 	done
 	wait "${GUESTS[@]}"
+	kill "$CLOCK"
 }
 
 # QEMU ends at once on SIGTERM, whatever its guest does.

@@ -10,6 +10,12 @@ verdict_dmesg() {
 		-f "$LAB_DIR/dmesg/verdict.awk" "$1"
 }
 
+# verdict_show GUEST WHAT SED: the beginning of WHAT.txt that a guest left, if any.
+verdict_show() {
+	local file=$RUN/g$1/$2.txt
+	[[ ! -s $file ]] || sed "$3" "$file" | sed "s/^/[g$1 $2] /" | head -n 80
+}
+
 # verdict_run: judge a run after its guests are gone, and say so.
 verdict_run() {
 	local guest file complaints
@@ -22,8 +28,8 @@ verdict_run() {
 			FAILURES+=("g$guest: the kernel complained, see above")
 			break
 		done
-		[[ ! -s $RUN/g$guest/kmemleak.txt ]] ||
-			sed "s/^/[g$guest kmemleak] /" "$RUN/g$guest/kmemleak.txt" | head -n 80
+		verdict_show "$guest" hang '/^== kernel stacks/Q'
+		verdict_show "$guest" kmemleak ''
 	done
 	if ((${#FAILURES[@]} == 0)); then
 		say "passed in $SECONDS s"
