@@ -199,3 +199,5 @@ void smc_netlink_exit(void)
 {
 	genl_unregister_family(&family);
 }
+
+MODULE_ALIAS_GENL_FAMILY(SMC_GENL_FAMILY_NAME);

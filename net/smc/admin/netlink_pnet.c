@@ -183,3 +183,5 @@ void smc_pnet_netlink_exit(void)
 {
 	genl_unregister_family(&family);
 }
+
+MODULE_ALIAS_GENL_FAMILY(SMCR_GENL_FAMILY_NAME);

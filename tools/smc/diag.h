@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * AF_SMC sockets, by sock_diag.
+ */
+#pragma once
+
+#include "schema.h"
+
+/* One object per socket of this network namespace. */
+Json dump_sockets();

@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# smc(8) against whichever smc module the guest has:
+# tools/lab/lab run [--smc tree] tools/smc/test.sh
+
+smc=${SMC:-$LAB_REPO/build/tools/smc/smc}
+failures=0
+
+fail() {
+	echo "not ok: $*"
+	failures=$((failures + 1))
+}
+
+# refused STATUS TEXT COMMAND...: it exits with STATUS and says TEXT.
+refused() {
+	local status=$1 text=$2 out
+	shift 2
+	out=$("$smc" "$@" 2>&1)
+	(($? == status)) || fail "smc $*: status is not $status: $out"
+	[[ $out == *$text* ]] || fail "smc $*: '$out' does not say '$text'"
+}
+
+# shows TEXT COMMAND...: it succeeds and prints exactly TEXT.
+shows() {
+	local text=$1 out
+	shift
+	out=$("$smc" "$@" 2>&1) || fail "smc $*: $out"
+	[[ $out == "$text" ]] || fail "smc $*: '$out' instead of '$text'"
+}
+
+# json EXPRESSION COMMAND...: true of what it prints with -j, as "it".
+json() {
+	local expression=$1 out
+	shift
+	out=$("$smc" -j "$@" 2>&1) || fail "smc -j $*: $out"
+	python3 -c "
+import json, sys
+it = json.loads(sys.argv[1])
+sys.exit(not ($expression))" "$out" || fail "smc -j $*: not $expression: $out"
+}
+
+done_by() { "$smc" "$@" || fail "smc $*"; }
+
+# The kernel would load the module by itself.
+mkdir -p /run/modprobe.d
+echo 'install smc /bin/false' >/run/modprobe.d/no-smc.conf
+refused 3 'is the smc module loaded?' eid
+refused 3 'is the smc module loaded?' pnet
+refused 3 'is the smc module loaded?' sock
+rm /run/modprobe.d/no-smc.conf
+lab-smc load || exit
+
+refused 2 'subcommand'
+refused 2 'EID is required' eid add
+refused 2 'subcommand' nonsense
+
+shows '' eid
+done_by eid add FIRST
+done_by eid add SECOND.LAN-1
+shows $'FIRST\nSECOND.LAN-1' eid
+json 'it == [{"eid": "FIRST"}, {"eid": "SECOND.LAN-1"}]' eid show
+refused 1 'File exists' eid add FIRST
+refused 1 'Invalid argument' eid add lower
+refused 1 '' eid add 123456789012345678901234567890123
+done_by eid add THIRD
+done_by eid add 12345678901234567890123456789012
+refused 1 'out of range' eid add FIFTH
+done_by eid del FIRST
+refused 1 'such' eid del FIRST
+shows $'SECOND.LAN-1\nTHIRD\n12345678901234567890123456789012' eid
+done_by eid flush
+shows '' eid
+
+shows '' pnet
+done_by pnet add NET1 dev eth0
+done_by pnet add NET2 ib rxe7 port 2
+done_by pnet add NET3 dev later0 ib rxe8
+json 'it == [
+	{"pnetid": "NET1", "dev": "eth0"}, {"pnetid": "NET2", "ib": "rxe7", "port": 2},
+	{"pnetid": "NET3", "dev": "later0"}, {"pnetid": "NET3", "ib": "rxe8", "port": 1}]' pnet
+refused 1 'File exists' pnet add NET9 dev eth0
+refused 1 'Invalid argument' pnet add NET-9 dev lo
+refused 1 'Invalid argument' pnet add NET9 ib rxe9 port 3
+refused 2 'port' pnet add NET9 ib rxe9 port x
+refused 2 'port without ib' pnet add NET9 dev lo port 1
+refused 2 'missing' pnet add NET9 dev
+refused 2 'twice' pnet add NET9 dev lo dev lo
+refused 2 'want dev' pnet add NET9 nonsense lo
+done_by pnet del NET3
+refused 1 '' pnet del NET3
+done_by pnet flush
+shows '' pnet
+
+json 'it == {"enabled": False}' limit
+done_by limit on
+json 'it == {"enabled": True}' limit
+done_by limit off
+json 'it == {"enabled": False}' limit
+refused 1 'not supported' seid on
+
+json 'it["version"] == 2 and it["release"] == 1 and it["host"] == "g0"' info
+json 'it == []' group
+json 'it == []' link
+json 'it["smcr"]["client-v2"] == 0 and "1M" in it["smcd"]["tx-sizes"]' stats
+json 'it == []' sock
+
+# A TCP server knows no SMC: the connection falls back and says so.
+coproc python3 -u -c '
+import socket, struct, sys, ctypes
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.socket(43, socket.SOCK_STREAM, 0)
+address = struct.pack("=H", 2) + struct.pack("!H4s8x", server.getsockname()[1], b"\x7f\0\0\1")
+libc = ctypes.CDLL(None, use_errno=True)
+print(libc.connect(client.fileno(), address, len(address)), server.getsockname()[1])
+sys.stdin.read()'
+read -r status port <&"${COPROC[0]}"
+((status == 0)) || fail 'no connection to a TCP server'
+json "[(s['mode'], s['peer'], s['fallback']['code']) for s in it] == [
+	('TCP', '127.0.0.1:$port', '0x03010000')]" sock
+json 'it["client-total"] == 1 and it["reasons"] == [{"role": "client",
+	"code": "0x03010000", "reason": "the peer does not offer SMC", "count": 1}]' fallbacks
+"$smc" sock
+"$smc" fallbacks
+exec {COPROC[1]}>&-
+wait
+
+# Entries follow a network device under its names.
+ip link add early0 type dummy
+done_by pnet add NET4 dev early0
+if [[ $LAB_SMC == ours ]]; then
+	ip link set early0 name late0
+	json 'it == [{"pnetid": "NET4", "dev": "late0"}]' pnet
+	ip link del late0
+	ip link add late0 type dummy
+	refused 1 'has a PNET ID already' pnet add NET5 dev late0
+fi
+
+echo "smc(8): $failures failures"
+exit $((failures != 0))

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kernel's numbers in words.
+ */
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace words {
+std::string role(uint64_t value);
+std::string group_type(uint64_t value);
+std::string link_state(uint64_t value);
+std::string buffer_type(uint64_t value);
+std::string os(uint64_t value);
+std::string socket_state(uint64_t value);
+std::string socket_mode(uint64_t value);
+
+/* Of a CLC DECLINE, as sent to a peer or kept as the reason of a fallback. */
+std::string diagnosis(uint64_t value);
+
+std::string hex(uint64_t value);
+} // namespace words
