@@ -125,14 +125,17 @@ kernel_fetch_series() {
 
 # kernel_fetch NAME: make sure that the kernel is there.
 kernel_fetch() {
-	local home
+	local home make
+	home=$(kernel_home "$1") || exit
+	[[ ! -e $home/done ]] || return 0
 	case $1 in
-	6.12 | 6.1) locked "kernel-$1" kernel_fetch_series "$1" ;;
-	debug) locked debug debug_build ;;
+	6.12 | 6.1) make=(kernel_fetch_series "$1") ;;
+	debug) make=(debug_build) ;;
 	*)
-		home=$(kernel_home "$1") || exit
 		kernel_image "$home" >/dev/null || exit
-		kernel_release "$1" >/dev/null || exit
+		kernel_release "$1" >/dev/null
+		return
 		;;
 	esac
+	locked "$(basename "$home")" "${make[@]}"
 }

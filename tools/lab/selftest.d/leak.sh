@@ -5,4 +5,4 @@
 # lab-says: \[g0 kmemleak\].*unreferenced object
 # lab-says: g0: the kernel complained
 
-modprobe lkdtm
+modprobe kmemleak-test
