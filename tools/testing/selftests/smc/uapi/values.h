@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a pair of headers says, as text by name: "SMC_MAX_UEID" is "4", and
+ * "smc_diag_msg.id" is "4+48", offset and size.
+ */
+#pragma once
+
+#include <map>
+#include <string>
+
+using Values = std::map<std::string, std::string>;
+
+Values our_values();
+Values installed_values();
