@@ -62,6 +62,11 @@ static inline bool smc_connect_is_deferred(const struct sock *sk)
 }
 #endif
 
+/* Named since 6.11. */
+#ifndef IPPROTO_SMC
+#define IPPROTO_SMC 256
+#endif
+
 /* Since 6.5 sendfile() comes as sendmsg(), and files are spliced by copying. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 #define copy_splice_read generic_file_splice_read

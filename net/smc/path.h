@@ -14,8 +14,35 @@
 
 #include "path_kind.h"
 
-struct smc_diag_conninfo;
 struct smc_stream;
+
+#define SMC_PATH_NAME_LEN	64
+
+/**
+ * struct smc_path_info - what carries a stream, for those who watch sockets
+ * @role: of this end in the link group
+ * @link: number of the link in the group
+ * @port: of the device
+ * @device: its name
+ * @gid: this end's address on the path
+ * @peer_gid: the peer's
+ * @token: what the peer calls this end
+ * @peer_token: what this end calls the peer; 0 while not known
+ * @index: of the element that the peer writes into, from 1
+ * @peer_index: of the peer's element; 0 while not known
+ */
+struct smc_path_info {
+	enum smc_role role;
+	u8 link;
+	u8 port;
+	char device[SMC_PATH_NAME_LEN];
+	u8 gid[16];
+	u8 peer_gid[16];
+	u32 token;
+	u32 peer_token;
+	u8 index;
+	u8 peer_index;
+};
 
 /**
  * struct smc_path_ops - what a path implements
@@ -26,6 +53,9 @@ struct smc_stream;
  *	smc_stream_on_tx_done() follows; -EAGAIN if there is no room now, and
  *	smc_stream_on_tx_room() follows; another error if the path is dead, and
  *	smc_stream_on_lost() follows or has been called.
+ * @describe: fill @info, which is zeroed, with what carries the stream. Called with
+ *	st->tx.lock held and softirqs disabled; must not sleep. Returns false, and what
+ *	it wrote does not count, if the path is lost.
  * @over: the peer will not write to this stream any more and nothing will be
  *	published. Called once, in any context that is not hard interrupt.
  * @free: the last reference to the stream is gone. Not hard interrupt.
@@ -33,6 +63,7 @@ struct smc_stream;
 struct smc_path_ops {
 	enum smc_path_kind kind;
 	int (*publish)(struct smc_stream *st, u64 end);
+	bool (*describe)(struct smc_stream *st, struct smc_path_info *info);
 	void (*over)(struct smc_stream *st);
 	void (*free)(struct smc_stream *st);
 };

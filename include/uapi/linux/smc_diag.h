@@ -53,6 +53,12 @@ enum {
 
 #define SMC_DIAG_MAX (__SMC_DIAG_MAX - 1)
 
+/*
+ * An extension that the kernel's own module does not have, with the last number that
+ * diag_ext can ask for: struct smc_diag_rmbe
+ */
+#define SMC_DIAG_RMBE	8
+
 /* A place in an element, and how often it has been wrapped around */
 struct smc_diag_cursor {
 	__u16	reserved;
@@ -93,6 +99,14 @@ struct smc_diag_linkinfo {
 struct smc_diag_lgrinfo {
 	struct smc_diag_linkinfo	lnk[1];
 	__u8				role;	/* 0 client, 1 server */
+};
+
+/* What the ends of an SMC-R connection told each other about their elements */
+struct smc_diag_rmbe {
+	__u32 peer_token;	/* alert token of the peer; ours is in smc_diag_conninfo */
+	__u8 index;		/* of our element in its RMB, from 1 */
+	__u8 peer_index;	/* of the peer's; 0 while not known, as peer_token */
+	__u16 reserved;
 };
 
 /* Why a connection is TCP: diagnoses of CLC DECLINE messages */

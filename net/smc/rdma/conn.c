@@ -23,16 +23,17 @@ struct smc_writes {
 	unsigned int n;
 };
 
-static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *conn, u64 pos, u32 len)
+static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *conn,
+			   u64 pos, u32 len)
 {
 	const struct smc_stream_tx *tx = &conn->stream.tx;
 	const struct smc_slab *slab = conn->mirror.slab;
-	u32 element = smc_size_class_bytes(slab->size_class);
+	u64 mirror = slab->mr->iova + conn->mirror.index * tx->size;
 	struct ib_rdma_wr *wr = &w->wr[w->n];
 	struct ib_sge *sge = &w->sge[w->n];
 
 	*sge = (struct ib_sge) {
-		.addr	= slab->mr->iova + (u64)conn->mirror.index * element + (pos & (tx->size - 1)),
+		.addr	= mirror + (pos & (tx->size - 1)),
 		.length	= len,
 		.lkey	= slab->mr->lkey,
 	};
@@ -51,7 +52,8 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 }
 
 /* Sizes are powers of two and the mirror is no larger than the element: its seams are both's. */
-static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *conn, u64 pos, u64 end)
+static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *conn,
+			    u64 pos, u64 end)
 {
 	u32 size = conn->stream.tx.size;
 	u32 len;
@@ -101,6 +103,32 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 	return 0;
 }
 
+static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
+{
+	const struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
+	struct smc_link *link = conn->group->link;
+	bool up;
+
+	info->role = conn->group->role;
+	info->link = link->number;
+	info->token = conn->token;
+	info->peer_token = conn->peer_token;
+	info->index = conn->rmb.index + 1;
+	info->peer_index = conn->peer_index;
+	memcpy(info->peer_gid, link->peer.gid, sizeof(info->peer_gid));
+
+	/* Once the link is down its port may be gone at any time. */
+	spin_lock_bh(&link->lock);
+	up = link->up;
+	if (up) {
+		info->port = link->port.gid->port_num;
+		strscpy(info->device, dev_name(&link->port.dev->ibdev->dev), sizeof(info->device));
+		memcpy(info->gid, link->port.gid->gid.raw, sizeof(info->gid));
+	}
+	spin_unlock_bh(&link->lock);
+	return up;
+}
+
 static void smc_rdma_over(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
@@ -122,10 +150,11 @@ static void smc_rdma_free(struct smc_stream *st)
 }
 
 static const struct smc_path_ops smc_rdma_path_ops = {
-	.kind	 = SMC_PATH_R,
-	.publish = smc_rdma_publish,
-	.over	 = smc_rdma_over,
-	.free	 = smc_rdma_free,
+	.kind	  = SMC_PATH_R,
+	.publish  = smc_rdma_publish,
+	.describe = smc_rdma_describe,
+	.over	  = smc_rdma_over,
+	.free	  = smc_rdma_free,
 };
 
 struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class)
@@ -190,6 +219,7 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 	conn->peer_token = r->alert_token;
 	conn->peer_rkey = r->rkey;
 	conn->peer_addr = r->rmb_addr + (r->rmbe_index - 1) * size;
+	conn->peer_index = r->rmbe_index;
 	st->tx.peer_size = size;
 	st->tx.ring = smc_element_mem(&conn->mirror);
 	st->tx.size = smc_size_class_bytes(conn->mirror.slab->size_class);

@@ -22,6 +22,7 @@ struct sk_buff;
  * @peer_token: the peer's alert token
  * @peer_rkey: key of the peer's RMB
  * @peer_addr: address of the peer's element
+ * @peer_index: its index in the peer's RMB, from 1
  * @seq: of the last CDC message; protected by the stream's tx.lock
  * @starved: in the link's list, under its lock, when no send slot was free
  */
@@ -36,6 +37,7 @@ struct smc_rdma_conn {
 	u32 peer_token;
 	u32 peer_rkey;
 	u64 peer_addr;
+	u8 peer_index;
 	u16 seq;
 	struct list_head starved;
 };

@@ -124,7 +124,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	group->version = version;
 	group->peer = *peer;
 	group->vlan = port->vlan;
-	group->max_conns = min(SMC_GROUP_MAX_CONNS, READ_ONCE(smc_net(net)->sysctl.max_conns_per_lgr));
+	group->max_conns = READ_ONCE(smc_net(net)->sysctl.max_conns_per_lgr);
 	group->n_conns = 1;
 	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	smc_buffers_init(&group->buffers);

@@ -3,7 +3,6 @@
 #ifndef SMC_RDMA_H
 #define SMC_RDMA_H
 
-
 int smc_rdma_init(void);
 void smc_rdma_exit(void);
 

@@ -10,7 +10,7 @@
 #include "family.h"
 #include "ops.h"
 
-/* AF_SMC's protocols, see smc(7) of other implementations. */
+/* Protocols of AF_SMC. */
 enum { SMC_PROTO_IPV4 = 0, SMC_PROTO_IPV6 = 1 };
 
 /* Have the socket of a new TCP socket's owner replaced by @sock. */

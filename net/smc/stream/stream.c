@@ -103,6 +103,7 @@ static bool smc_stream_finished(const struct smc_stream *st)
 }
 
 void smc_stream_settle(struct smc_stream *st)
+	__releases(&st->tx.lock)
 {
 	bool over = !st->is_over && smc_stream_finished(st);
 

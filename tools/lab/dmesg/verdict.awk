@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Prints what in a kernel log matches an expression of the file "fatal" and none
-# of the file "noise" or of $ALLOW (newline-separated). A report between "cut
-# here" and "end trace" is judged, and printed, as one: it is excused if one of
-# its lines is, because the others (its call trace) look like anybody's.
+# of the file "noise" or of $ALLOW (newline-separated), with some lines that
+# follow it. A report between "cut here" and "end trace" is judged as one: it is
+# excused if one of its lines is, because the others (its call trace) look like
+# anybody's; for the same reason an excused line covers a call trace right below.
 # Exit status 1 if anything was printed.
 
 function load(file, list,    line, n) {
@@ -22,15 +23,23 @@ function matches(line, list, n,    i) {
 }
 
 function judge(    i) {
+	if (excused)
+		covered = COVER
 	if (guilty && !excused) {
+		failed = 1
+		context = CONTEXT
+	}
+	if (context > 0)
 		for (i = 1; i <= held; i++)
 			print report[i]
-		failed = 1
-	}
+	context--
+	covered--
 	held = guilty = excused = in_report = 0
 }
 
 BEGIN {
+	COVER = 9
+	CONTEXT = 40
 	bads = load(fatal, bad)
 	oks = load(noise, ok)
 	n = split(ENVIRON["ALLOW"], extra, "\n")
@@ -51,11 +60,11 @@ BEGIN {
 
 {
 	report[++held] = $0
-	if (matches($0, bad, bads))
-		guilty = 1
 	if (matches($0, ok, oks))
 		excused = 1
-	if (!in_report || $0 ~ /-\[ end trace /)
+	else if (matches($0, bad, bads) && !(covered > 0 && /Call Trace:/))
+		guilty = 1
+	if (!in_report || /-\[ end trace /)
 		judge()
 }
 

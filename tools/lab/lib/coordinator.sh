@@ -9,6 +9,7 @@ LAB_GRACE_S=60     # for the others to end once a guest has failed
 LAB_DUMP_S=60      # for a hung guest to show its state
 LAB_COLLECT_S=600  # for the last look, with kmemleak's two scans
 LAB_NMI_S=15       # for the panic that an NMI provokes
+LAB_STOP_S=10      # for QEMU to end on SIGTERM
 
 declare -a GUESTS=()    # process that runs each guest
 declare -a STATE=()     # of each guest: run, ended, dumped, collected, vanished, gone
@@ -112,7 +113,7 @@ coordinator_event() {
 		;;
 	vanish)
 		STATE[guest]=vanished
-		coordinator_kill "$guest"
+		coordinator_kill TERM "$guest"
 		coordinator_barriers_lost "$guest"
 		;;
 	dumped | collected) STATE[guest]=$verb ;;
@@ -175,7 +176,7 @@ coordinator_in() {
 coordinator_run() {
 	local guest
 	coordinator_await 'ended vanished gone' "$OPT_limit" ||
-		coordinator_hung run 'the script has not ended'
+		coordinator_hung run "the script has not ended${FAILURES[*]:+ since the failure}"
 	for guest in $(coordinator_in ended); do
 		coordinator_tell "$guest" finish
 	done
@@ -205,14 +206,24 @@ coordinator_hung() {
 	coordinator_await "$others" "$LAB_NMI_S"
 }
 
+# QEMU ends at once on SIGTERM, whatever its guest does, unless it is broken.
 coordinator_stop() {
-	local guest
+	local guest alive=()
 	for guest in "${!STATE[@]}"; do
-		[[ ${STATE[guest]} == gone ]] || coordinator_kill "$guest"
+		[[ ${STATE[guest]} == gone ]] || alive+=("$guest")
 	done
+	for guest in "${alive[@]}"; do
+		coordinator_kill TERM "$guest"
+	done
+	{
+		sleep "$LAB_STOP_S"
+		for guest in "${alive[@]}"; do
+			coordinator_kill KILL "$guest"
+		done
+	} &
 	wait "${GUESTS[@]}"
-	kill "$CLOCK"
+	kill "$!" "$CLOCK"
 }
 
-# QEMU ends at once on SIGTERM, whatever its guest does.
-coordinator_kill() { kill -TERM "$(<"$RUN/io/g$1/pid")" 2>/dev/null; }
+# coordinator_kill SIGNAL GUEST
+coordinator_kill() { kill "-$1" "$(<"$RUN/io/g$2/pid")" 2>/dev/null; }

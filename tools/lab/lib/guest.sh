@@ -9,7 +9,7 @@ guest_env() {
 	local guest=$1 n lan pair
 	local LAB_NODE=$guest LAB_KERNEL=${LAB_KERNELS[guest]} LAB_SMC=${LAB_SMCS[guest]}
 	local LAB_INTERACTIVE=$OPT_tty LAB_ON_PORT=8383 LAB_OUT=/lab/out
-	local LAB_OURS_DIR=${LAB_OURS_DIR:-$LAB_REPO/build/modules}
+	local LAB_OURS_DIR=$OPT_ours
 	declare -p LAB_COMMAND
 	for n in LAB_NODE LAB_NODES LAB_KERNEL LAB_SMC LAB_LANS LAB_MTU LAB_INTERACTIVE LAB_ON_PORT \
 		LAB_OUT LAB_OURS_DIR LAB_DIR LAB_REPO LAB_ALLOW_DMESG LAB_ROWS LAB_COLUMNS; do
@@ -28,12 +28,12 @@ guest_env() {
 guest_keep() {
 	local dir
 	for dir in "$LAB_REPO" "$(dirname "${LAB_COMMAND[0]:-/}")" \
-		"${LAB_OURS_DIR:-$LAB_REPO}"; do
+		"$OPT_ours"; do
 		[[ $dir == /tmp || $dir == /tmp/* ]] && printf '%s\n' "$dir"
 	done | sort -u
 }
 
-# guest_prepare GUEST INITRD: everything that QEMU needs.
+# guest_prepare GUEST: everything that QEMU needs.
 guest_prepare() {
 	local guest=$1 dir=$RUN/g$1 home release fifo words
 	home=$(kernel_home "${LAB_KERNELS[guest]}") || exit
@@ -62,7 +62,7 @@ guest_prepare() {
 	printf '%s\n' "${words[*]}" >"$RUN/io/g$guest/cmdline"
 }
 
-# guest_qemu GUEST: replaces the calling shell by the guest's QEMU. Console and
+# guest_qemu GUEST: replaces the calling shell by the QEMU of a guest. Console and
 # monitor go to files, so that they are whole whatever becomes of the host side;
 # Ctrl-A b on the console's input is a serial BREAK, and so the SysRq key.
 guest_qemu() {

@@ -36,12 +36,17 @@ options_spread() {
 	done
 }
 
-# options_parse ARGS...: leaves the script and its arguments in LAB_COMMAND.
+# options_parse INTERACTIVE ARGS...: leaves the script, by its absolute path as
+# guests see it at the same place, and its arguments in LAB_COMMAND.
 options_parse() {
 	declare -gA OPT_kernels=([all]=6.12) OPT_smc=([all]=ours)
 	declare -ga LAB_KERNELS LAB_SMCS LAB_COMMAND OPT_env=()
 	LAB_NODES=1 LAB_LANS=1 LAB_MTU=1500 OPT_memory='' OPT_cpus=2
 	OPT_outdir='' OPT_limit=900 LAB_ALLOW_DMESG='' OPT_verbose=0
+	OPT_ours=$(realpath -m -- "${LAB_OURS_DIR:-$LAB_REPO/build/modules}")
+	OPT_tty=$1
+	((!OPT_tty)) || OPT_limit=0
+	shift
 	while [[ ${1:-} == -* ]]; do
 		case $1 in
 		-v | --verbose) OPT_verbose=1; shift; continue ;;
@@ -68,6 +73,7 @@ options_parse() {
 		shift 2
 	done
 	LAB_COMMAND=("$@")
+	options_script
 	options_spread -k OPT_kernels LAB_KERNELS
 	options_spread --smc OPT_smc LAB_SMCS
 	local smc
@@ -76,10 +82,13 @@ options_parse() {
 	done
 }
 
-# The script by its absolute path: guests see it at the same place.
 options_script() {
 	local script
-	script=$(realpath -e -- "${LAB_COMMAND[0]}" 2>/dev/null) && [[ -f $script && -r $script ]] ||
-		die "no such script: ${LAB_COMMAND[0]}"
+	if ((${#LAB_COMMAND[@]} == 0)); then
+		((OPT_tty)) || die 'no script (tools/lab/lab help)'
+		return 0
+	fi
+	script=$(realpath -e -- "${LAB_COMMAND[0]}" 2>/dev/null)
+	[[ -f $script && -r $script ]] || die "no such script: ${LAB_COMMAND[0]}"
 	LAB_COMMAND[0]=$script
 }

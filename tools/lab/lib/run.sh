@@ -3,7 +3,7 @@
 #
 # One run of the lab: namespaces of its own, guests, verdict.
 
-# run_supervised ARGS...: the outer half of "lab run". The run proper gets its own
+# run_supervised INTERACTIVE ARGS...: the outer half of "lab run". The run proper gets its own
 # namespaces for processes, mounts and network, so that however it ends nothing
 # of it stays: no process, no tap, no temporary file.
 run_supervised() {
@@ -24,12 +24,13 @@ run_supervised() {
 	fi
 	exec {LAB_STDIN}<&0
 	export LAB_STDIN LAB_ACCEL
-	"${isolate[@]}" "$LAB_DIR/lab" "$@" &
+	"${isolate[@]}" "$LAB_DIR/lab" isolated "$@" &
 	child=$!
 	trap 'kill -KILL "$child"; run_interrupted=1' INT TERM HUP
 	run_interrupted=0
 	wait "$child"
 	status=$?
+	((!run_interrupted)) || wait "$child"
 	[[ ! $tty ]] || stty "$tty" 2>/dev/null
 	((!run_interrupted)) || { say interrupted; return 130; }
 	return "$status"

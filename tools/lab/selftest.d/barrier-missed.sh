@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A script ends without coming to the barrier where the other waits.
 # lab-run: -n 2

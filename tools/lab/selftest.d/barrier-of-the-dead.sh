@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A guest dies while the other waits for it at a barrier.
 # lab-run: -n 2

@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A guest comes to a barrier after the other's script has ended.
 # lab-run: -n 2

@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A kernel that does not run programs any more: SysRq and an NMI show why.
 # lab-run: -t 15 -c 1

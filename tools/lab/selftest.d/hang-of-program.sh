@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A program that never ends: sockets and tasks are dumped.
 # lab-run: -t 15

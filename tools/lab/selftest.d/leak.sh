@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Kernel memory that nobody frees, found by kmemleak.
 # lab-debug-only

@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A run in which nothing is wrong, with all that scripts rely on.
 # lab-passes

@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A guest that goes like a host without power, as a test wants it to.
 # lab-passes

@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # An expected complaint does not excuse another.
 # lab-run: --allow-dmesg of_the_lab\+0x

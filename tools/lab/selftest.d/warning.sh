@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A kernel that only complains; the script itself is content.
 # lab-says: \[g0 kernel\].*WARNING:
