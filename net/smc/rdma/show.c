@@ -1,8 +1,372 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What generic netlink shows of link groups, links and devices. */
+/*
+ * What generic netlink shows of link groups, links and devices. A dump holds a reference
+ * to one group at a time, so that it may sleep; cb->args[0] counts the objects
+ * already shown.
+ */
+
+#include <linux/pci.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+#include <rdma/ib_cache.h>
 
 #include "admin/netlink.h"
+#include "admin/pnet.h"
+#include "admin/sysctl.h"
+#include "device.h"
+#include "group.h"
+#include "link.h"
 #include "show.h"
 
+/* SMC_NLA_LINK_STATE and SMC_NLA_LGR_R_TYPE, as user tools number them. */
+enum { SMC_SHOW_LINK_ACTIVATING = 2, SMC_SHOW_LINK_ACTIVE = 3 };
+enum { SMC_SHOW_GROUP_NONE, SMC_SHOW_GROUP_SINGLE };
+
+#define SMC_SHOW_GID_LEN	40
+
+/* The group number @left of a namespace, with a reference. */
+struct smc_show_search {
+	struct net *net;
+	long left;
+	struct smc_group *found;
+};
+
+static int smc_show_match(struct smc_group *group, void *arg)
+{
+	struct smc_show_search *search = arg;
+
+	if (group->net != search->net || group->state == SMC_GROUP_DEAD || search->left--)
+		return 0;
+	smc_group_get(group);
+	search->found = group;
+	return 1;
+}
+
+static struct smc_group *smc_show_nth_group(struct net *net, long n)
+{
+	struct smc_show_search search = { .net = net, .left = n };
+
+	smc_groups_for_each(smc_show_match, &search);
+	return search.found;
+}
+
+/* What a link's port is, read while the link is up: afterwards it may be gone. */
+struct smc_show_port {
+	char ibname[IB_DEVICE_NAME_MAX];
+	u8 num;
+	int ifindex;
+	char gid[SMC_SHOW_GID_LEN];
+};
+
+static int smc_show_ifindex(const struct ib_gid_attr *attr)
+{
+	struct net_device *ndev;
+	int ifindex = 0;
+
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(attr);
+	if (!IS_ERR(ndev))
+		ifindex = ndev->ifindex;
+	rcu_read_unlock();
+	return ifindex;
+}
+
+static bool smc_show_port_of(struct smc_link *link, struct smc_show_port *port)
+{
+	bool up;
+
+	spin_lock_bh(&link->lock);
+	up = link->up;
+	if (up) {
+		strscpy(port->ibname, dev_name(&link->port.dev->ibdev->dev), sizeof(port->ibname));
+		port->num = link->port.gid->port_num;
+		port->ifindex = smc_show_ifindex(link->port.gid);
+		snprintf(port->gid, sizeof(port->gid), "%pI6", link->port.gid->gid.raw);
+	}
+	spin_unlock_bh(&link->lock);
+	return up;
+}
+
+/* Bytes of all slabs of one use; whether some of them are by vmalloc(), and some not. */
+struct smc_show_slabs {
+	u64 bytes;
+	bool virtual;
+	bool physical;
+};
+
+static void smc_show_count_slabs(struct smc_group *group, enum smc_buffer_use use,
+				 struct smc_show_slabs *sum)
+{
+	const struct smc_slab *slab;
+
+	*sum = (struct smc_show_slabs) {};
+	mutex_lock(&group->buffers.lock);
+	list_for_each_entry(slab, &group->buffers.slabs[use], list) {
+		sum->bytes += (u64)slab->n * smc_size_class_bytes(slab->size_class);
+		sum->virtual |= slab->is_virtual;
+		sum->physical |= !slab->is_virtual;
+	}
+	mutex_unlock(&group->buffers.lock);
+}
+
+static int smc_show_put_buffers(struct sk_buff *skb, struct smc_group *group)
+{
+	struct smc_show_slabs rmbs, mirrors;
+	u8 type = SMC_BUF_PHYSICAL;
+
+	smc_show_count_slabs(group, SMC_BUFFER_RMB, &rmbs);
+	smc_show_count_slabs(group, SMC_BUFFER_MIRROR, &mirrors);
+	if (rmbs.virtual || mirrors.virtual)
+		type = rmbs.physical || mirrors.physical ? SMC_BUF_MIXED : SMC_BUF_VIRTUAL;
+	return nla_put_u8(skb, SMC_NLA_LGR_R_BUF_TYPE, type) ?:
+	       nla_put_u64_64bit(skb, SMC_NLA_LGR_R_RMB_ALLOC, rmbs.bytes, SMC_NLA_LGR_R_PAD) ?:
+	       nla_put_u64_64bit(skb, SMC_NLA_LGR_R_SNDBUF_ALLOC, mirrors.bytes,
+				 SMC_NLA_LGR_R_PAD);
+}
+
+static int smc_show_put_v2(struct sk_buff *skb, const struct smc_group *group)
+{
+	const struct smc_netlink_lgr_v2 v2 = {
+		.version  = group->version,
+		.release  = group->release,
+		.os	  = group->peer_os,
+		.eid	  = group->eid,
+		.hostname = group->peer_hostname,
+	};
+	struct nlattr *nest;
+
+	if (smc_netlink_put_lgr_v2(skb, SMC_NLA_LGR_R_V2_COMMON, &v2))
+		return -EMSGSIZE;
+	nest = nla_nest_start(skb, SMC_NLA_LGR_R_V2);
+	if (!nest ||
+	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_MAX_CONNS, group->max_conns) ||
+	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_MAX_LINKS, 1))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int smc_show_put_group(struct sk_buff *skb, struct smc_group *group)
+{
+	char pnetid[SMC_MAX_PNETID_LEN + 1] = "";
+	struct smc_show_port port;
+	bool up = smc_show_port_of(group->link, &port);
+
+	if (up)
+		smc_pnet_of_ibport(port.ibname, port.num, pnetid);
+	if (nla_put_u32(skb, SMC_NLA_LGR_R_ID, group->id) ||
+	    nla_put_u32(skb, SMC_NLA_LGR_R_CONNS_NUM, READ_ONCE(group->n_conns)) ||
+	    nla_put_u8(skb, SMC_NLA_LGR_R_ROLE, group->role) ||
+	    nla_put_u8(skb, SMC_NLA_LGR_R_TYPE, up ? SMC_SHOW_GROUP_SINGLE : SMC_SHOW_GROUP_NONE) ||
+	    nla_put_u8(skb, SMC_NLA_LGR_R_VLAN_ID, group->vlan) ||
+	    nla_put_u64_64bit(skb, SMC_NLA_LGR_R_NET_COOKIE, group->net->net_cookie,
+			      SMC_NLA_LGR_R_PAD) ||
+	    nla_put_string(skb, SMC_NLA_LGR_R_PNETID, pnetid) ||
+	    smc_show_put_buffers(skb, group))
+		return -EMSGSIZE;
+	return group->version == SMC_VERSION_2 ? smc_show_put_v2(skb, group) : 0;
+}
+
+static int smc_show_group(struct sk_buff *skb, struct netlink_callback *cb, struct smc_group *group)
+{
+	struct smc_netlink_msg m;
+
+	return smc_netlink_open(&m, skb, cb, SMC_GEN_LGR_SMCR) ?:
+	       smc_netlink_close(&m, smc_show_put_group(skb, group));
+}
+
+static int smc_show_put_link(struct sk_buff *skb, struct smc_group *group)
+{
+	struct smc_link *link = group->link;
+	char peer_gid[SMC_SHOW_GID_LEN];
+	struct smc_show_port port;
+
+	if (nla_put_u8(skb, SMC_NLA_LINK_ID, link->number) ||
+	    nla_put_u32(skb, SMC_NLA_LINK_UID, link->user_id) ||
+	    nla_put_u32(skb, SMC_NLA_LINK_PEER_UID, link->peer_user_id) ||
+	    nla_put_u32(skb, SMC_NLA_LINK_CONN_CNT, READ_ONCE(group->n_conns)) ||
+	    nla_put_u32(skb, SMC_NLA_LINK_STATE, smc_group_is_active(group) ?
+			SMC_SHOW_LINK_ACTIVE : SMC_SHOW_LINK_ACTIVATING))
+		return -EMSGSIZE;
+	snprintf(peer_gid, sizeof(peer_gid), "%pI6", link->peer.gid);
+	if (nla_put_string(skb, SMC_NLA_LINK_PEER_GID, peer_gid))
+		return -EMSGSIZE;
+	if (!smc_show_port_of(link, &port))
+		return 0;
+	if (nla_put_string(skb, SMC_NLA_LINK_IB_DEV, port.ibname) ||
+	    nla_put_u8(skb, SMC_NLA_LINK_IB_PORT, port.num) ||
+	    nla_put_u32(skb, SMC_NLA_LINK_NET_DEV, port.ifindex) ||
+	    nla_put_string(skb, SMC_NLA_LINK_GID, port.gid))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* A group and its one link, both or none. */
+static int smc_show_group_with_link(struct sk_buff *skb, struct netlink_callback *cb,
+				    struct smc_group *group)
+{
+	const unsigned char *before = skb_tail_pointer(skb);
+	struct smc_netlink_msg m;
+	int rc;
+
+	rc = smc_show_group(skb, cb, group);
+	if (rc)
+		return rc;
+	rc = smc_netlink_open(&m, skb, cb, SMC_GEN_LINK_SMCR) ?:
+	     smc_netlink_close(&m, smc_show_put_link(skb, group));
+	if (rc)
+		nlmsg_trim(skb, before);
+	return rc;
+}
+
+static int smc_show_groups(struct sk_buff *skb, struct netlink_callback *cb,
+			   int (*show)(struct sk_buff *skb, struct netlink_callback *cb,
+				       struct smc_group *group))
+{
+	struct smc_group *group;
+	int rc;
+
+	for (;; cb->args[0]++) {
+		group = smc_show_nth_group(sock_net(skb->sk), cb->args[0]);
+		if (!group)
+			return 0;
+		rc = show(skb, cb, group);
+		smc_group_put(group);
+		if (rc)
+			return rc;
+	}
+}
+
+static int smc_show_dump_groups(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return smc_show_groups(skb, cb, smc_show_group);
+}
+
+static int smc_show_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return smc_show_groups(skb, cb, smc_show_group_with_link);
+}
+
+/* The network device of a port is that of its first GID. */
+static int smc_show_ifindex_of_port(struct ib_device *ibdev, u32 num)
+{
+	const struct ib_gid_attr *attr = rdma_get_gid_attr(ibdev, num, 0);
+	int ifindex;
+
+	if (IS_ERR(attr))
+		return 0;
+	ifindex = smc_show_ifindex(attr);
+	rdma_put_gid_attr(attr);
+	return ifindex;
+}
+
+/* Links of living groups on one port. */
+struct smc_show_links {
+	const struct smc_rdma_device *dev;
+	u32 port;
+	u32 n;
+};
+
+static int smc_show_count_link(struct smc_group *group, void *arg)
+{
+	struct smc_show_links *links = arg;
+
+	if (group->state != SMC_GROUP_DEAD && group->link->port.dev == links->dev &&
+	    group->link->port.gid->port_num == links->port)
+		links->n++;
+	return 0;
+}
+
+static u32 smc_show_links_of_port(const struct smc_rdma_device *dev, u32 port)
+{
+	struct smc_show_links links = { .dev = dev, .port = port };
+
+	smc_groups_for_each(smc_show_count_link, &links);
+	return links.n;
+}
+
+/* The table of ports, which user tools know, has room for two. */
+static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device *dev)
+{
+	static const int attrs[] = { SMC_NLA_DEV_PORT, SMC_NLA_DEV_PORT2 };
+	struct ib_device *ibdev = dev->ibdev;
+	char pnetid[SMC_MAX_PNETID_LEN + 1];
+	struct smc_netlink_port port;
+	struct ib_port_attr props;
+	u32 num;
+
+	for (num = 1; num <= ibdev->phys_port_cnt && num <= ARRAY_SIZE(attrs); num++) {
+		port = (struct smc_netlink_port) {
+			.pnetid	 = pnetid,
+			.ifindex = smc_show_ifindex_of_port(ibdev, num),
+			.active	 = !ib_query_port(ibdev, num, &props) &&
+				   props.state == IB_PORT_ACTIVE,
+			.links	 = smc_show_links_of_port(dev, num),
+		};
+		pnetid[0] = '\0';
+		port.pnetid_by_user = smc_pnet_of_ibport(dev_name(&ibdev->dev), num, pnetid);
+		if (smc_netlink_put_port(skb, attrs[num - 1], &port))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
+static int smc_show_put_pci(struct sk_buff *skb, const struct ib_device *ibdev)
+{
+	const struct pci_dev *pci;
+
+	if (!ibdev->dev.parent || !dev_is_pci(ibdev->dev.parent))
+		return 0;
+	pci = to_pci_dev(ibdev->dev.parent);
+	return nla_put_u16(skb, SMC_NLA_DEV_PCI_VENDOR, pci->vendor) ?:
+	       nla_put_u16(skb, SMC_NLA_DEV_PCI_DEVICE, pci->device) ?:
+	       nla_put_string(skb, SMC_NLA_DEV_PCI_ID, pci_name(pci));
+}
+
+static int smc_show_put_device(struct sk_buff *skb, const struct smc_rdma_device *dev)
+{
+	int links = atomic_read(&dev->links);
+
+	/* Without a second link every link in use is critical. */
+	return nla_put_string(skb, SMC_NLA_DEV_IB_NAME, dev_name(&dev->ibdev->dev)) ?:
+	       nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, links) ?:
+	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, links > 0) ?:
+	       smc_show_put_pci(skb, dev->ibdev) ?:
+	       smc_show_put_ports(skb, dev);
+}
+
+/* One call of a dump of devices, and how many it has seen. */
+struct smc_show_devices {
+	struct sk_buff *skb;
+	struct netlink_callback *cb;
+	long i;
+};
+
+static int smc_show_device(struct smc_rdma_device *dev, void *arg)
+{
+	struct smc_show_devices *dump = arg;
+	struct smc_netlink_msg m;
+	int rc;
+
+	if (!rdma_dev_access_netns(dev->ibdev, sock_net(dump->skb->sk)) ||
+	    dump->i++ < dump->cb->args[0])
+		return 0;
+	rc = smc_netlink_open(&m, dump->skb, dump->cb, SMC_GEN_DEV_SMCR) ?:
+	     smc_netlink_close(&m, smc_show_put_device(dump->skb, dev));
+	if (!rc)
+		dump->cb->args[0]++;
+	return rc;
+}
+
+static int smc_show_dump_devices(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct smc_show_devices dump = { .skb = skb, .cb = cb };
+
+	return smc_rdma_for_each_device(smc_show_device, &dump);
+}
+
 const struct smc_netlink_source smc_rdma_netlink_source = {
+	.dump_lgrs  = smc_show_dump_groups,
+	.dump_links = smc_show_dump_links,
+	.dump_devs  = smc_show_dump_devices,
 };
