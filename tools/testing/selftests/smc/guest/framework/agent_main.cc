@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * smc_agent: plays the peer for tests that run in another guest. Each control connection
+ * gets a process of its own, which ends, whatever it is doing, when the connection does.
+ */
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <poll.h>
+#include <thread>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent_verbs.h"
+#include "rpc.h"
+#include "socket.h"
+#include "system.h"
+
+using namespace guest;
+
+static void end_with(int control)
+{
+	pollfd waiting = {control, POLLRDHUP, 0};
+
+	while (poll(&waiting, 1, -1) < 0)
+		;
+	_exit(0);
+}
+
+static Message answer(const Message &request)
+{
+	Message reply = {"ok"};
+
+	try {
+		Message results = perform(request);
+
+		reply.insert(reply.end(), results.begin(), results.end());
+	} catch (const std::exception &error) {
+		reply = {"error", error.what()};
+	}
+	return reply;
+}
+
+static void serve(int control)
+{
+	Message request;
+
+	std::thread(end_with, control).detach();
+	while (read_message(control, request) && !request.empty())
+		if (!write_message(control, answer(request)))
+			break;
+	_exit(0);
+}
+
+int main()
+{
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	try {
+		Fd listener = must_listen({Kind::tcp, AF_INET}, 64, agent_port);
+
+		for (;;) {
+			Fd control = must_accept(listener, 1000000);
+			pid_t child = fork();
+
+			if (child < 0)
+				throw_errno("fork");
+			if (child == 0) {
+				/* Twice, so that nobody must wait for it. */
+				if (fork())
+					_exit(0);
+				listener.close();
+				serve(control);
+			}
+			control.close();
+			waitpid(child, nullptr, 0);
+		}
+	} catch (const std::exception &error) {
+		fprintf(stderr, "smc_agent: %s\n", error.what());
+	}
+	return 1;
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an agent can do: one function for each verb of the control connection, all of them in
+ * the table at the end. Any verb can also be performed in a thread: "start VERB ..." .
+ */
+#include "agent_verbs.h"
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <fcntl.h>
+#include <future>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <unistd.h>
+
+#include "kernel_log.h"
+#include "socket.h"
+#include "system.h"
+#include "traffic.h"
+
+namespace guest
+{
+
+namespace
+{
+
+/* The arguments of a verb. */
+class Arguments
+{
+public:
+	explicit Arguments(const Message &request) : request(request)
+	{
+	}
+	const std::string &text(size_t i) const
+	{
+		if (i + 1 >= request.size())
+			throw std::invalid_argument(request[0] + ": too few arguments");
+		return request[i + 1];
+	}
+	long number(size_t i) const
+	{
+		return std::stol(text(i));
+	}
+	/* The first argument, mostly. */
+	int fd() const
+	{
+		return number(0);
+	}
+	Message tail() const
+	{
+		return Message(request.begin() + 1, request.end());
+	}
+
+private:
+	const Message &request;
+};
+
+Message result(long rc)
+{
+	return {std::to_string(rc < 0 ? -errno : rc)};
+}
+
+Message do_pid(const Arguments &)
+{
+	return result(getpid());
+}
+
+Message do_socket(const Arguments &args)
+{
+	return result(open_socket(flavor_of(args.text(0))));
+}
+
+Message do_listen(const Arguments &args)
+{
+	try {
+		return result(must_listen(flavor_of(args.text(0)), args.number(1), args.number(2))
+				      .release());
+	} catch (const std::system_error &error) {
+		return {std::to_string(-error.code().value())};
+	}
+}
+
+Message do_accept(const Arguments &args)
+{
+	return result(must_accept(args.fd(), 60).release());
+}
+
+Message do_connect(const Arguments &args)
+{
+	Address to = address_from(args.text(1), args.number(2));
+
+	return result(connect(args.fd(), to.get(), to.len));
+}
+
+Message do_close(const Arguments &args)
+{
+	return result(close(args.fd()));
+}
+
+Message do_shutdown(const Arguments &args)
+{
+	return result(shutdown(args.fd(), args.number(1)));
+}
+
+Message do_port(const Arguments &args)
+{
+	return result(local_address(args.fd()).port());
+}
+
+Message do_setsockopt(const Arguments &args)
+{
+	int value = args.number(3);
+
+	return result(
+		setsockopt(args.fd(), args.number(1), args.number(2), &value, sizeof(value)));
+}
+
+Message do_getsockopt(const Arguments &args)
+{
+	return {std::to_string(must_get(args.fd(), args.number(1), args.number(2)))};
+}
+
+Message do_linger(const Arguments &args)
+{
+	linger value = {int(args.number(1)), int(args.number(2))};
+
+	return result(setsockopt(args.fd(), SOL_SOCKET, SO_LINGER, &value, sizeof(value)));
+}
+
+Message do_nonblock(const Arguments &args)
+{
+	int flags = fcntl(args.fd(), F_GETFL);
+
+	return result(fcntl(args.fd(), F_SETFL,
+			    args.number(1) ? flags | O_NONBLOCK : flags & ~O_NONBLOCK));
+}
+
+Message do_send(const Arguments &args)
+{
+	return result(send(args.fd(), args.text(1).data(), args.text(1).size(),
+			   args.number(2) | MSG_NOSIGNAL));
+}
+
+/* What "recv" got is fetched by "received": a result may be an error, bytes can't. */
+std::string last_received;
+
+Message do_recv(const Arguments &args)
+{
+	std::string bytes(args.number(1), '\0');
+	ssize_t n = recv(args.fd(), bytes.data(), bytes.size(), args.number(2));
+
+	if (n >= 0)
+		last_received = bytes.substr(0, n);
+	return result(n);
+}
+
+Message do_received(const Arguments &)
+{
+	return {last_received};
+}
+
+Message do_await(const Arguments &args)
+{
+	return result(await(args.fd(), args.number(1), args.number(2)));
+}
+
+Message do_send_flow(const Arguments &args)
+{
+	send_flow(args.fd(), flow_from(args.text(1)));
+	return {};
+}
+
+Message do_recv_flow(const Arguments &args)
+{
+	recv_flow(args.fd(), flow_from(args.text(1)));
+	return {};
+}
+
+Message do_exchange_flows(const Arguments &args)
+{
+	exchange_flows(args.fd(), flow_from(args.text(1)), flow_from(args.text(2)));
+	return {};
+}
+
+Message do_expect_end(const Arguments &args)
+{
+	expect_end(args.fd());
+	return {};
+}
+
+Message do_echo(const Arguments &args)
+{
+	return result(echo(args.fd()));
+}
+
+Message do_echo_server(const Arguments &args)
+{
+	for (long i = 0; i < args.number(1); i++) {
+		Fd connection = must_accept(args.fd(), 120);
+
+		echo(connection);
+	}
+	return {};
+}
+
+Message do_run(const Arguments &args)
+{
+	Output output = run_command(args.text(0));
+
+	return {std::to_string(output.status), output.text};
+}
+
+Message do_read_file(const Arguments &args)
+{
+	return {read_file(args.text(0))};
+}
+
+Message do_sysctl(const Arguments &args)
+{
+	return {sysctl(args.text(0))};
+}
+
+Message do_set_sysctl(const Arguments &args)
+{
+	set_sysctl(args.text(0), args.text(1));
+	return {};
+}
+
+Message do_kernel_log(const Arguments &)
+{
+	static KernelLog log;
+
+	return {log.read()};
+}
+
+/* Jobs, by number. Those that never end, end with the process. */
+std::mutex jobs_lock;
+std::map<std::string, std::shared_future<Message>> jobs;
+
+std::shared_future<Message> job(const std::string &id)
+{
+	std::lock_guard<std::mutex> guard(jobs_lock);
+
+	return jobs.at(id);
+}
+
+Message do_start(const Arguments &args)
+{
+	std::lock_guard<std::mutex> guard(jobs_lock);
+	std::packaged_task<Message()> task([request = args.tail()] { return perform(request); });
+	std::string id = std::to_string(jobs.size() + 1);
+
+	jobs[id] = task.get_future().share();
+	std::thread(std::move(task)).detach();
+	return {id};
+}
+
+Message do_join(const Arguments &args)
+{
+	auto future = job(args.text(0));
+
+	if (future.wait_for(std::chrono::seconds(args.number(1))) != std::future_status::ready)
+		throw std::runtime_error("not done after " + args.text(1) + " s");
+	return future.get();
+}
+
+Message do_is_done(const Arguments &args)
+{
+	return result(job(args.text(0)).wait_for(std::chrono::seconds(0)) ==
+		      std::future_status::ready);
+}
+
+using Verb = Message (*)(const Arguments &);
+
+const std::map<std::string, Verb> verbs = {
+	{"pid", do_pid},
+	{"socket", do_socket},
+	{"listen", do_listen},
+	{"accept", do_accept},
+	{"connect", do_connect},
+	{"close", do_close},
+	{"shutdown", do_shutdown},
+	{"port", do_port},
+	{"setsockopt", do_setsockopt},
+	{"getsockopt", do_getsockopt},
+	{"linger", do_linger},
+	{"nonblock", do_nonblock},
+	{"send", do_send},
+	{"recv", do_recv},
+	{"received", do_received},
+	{"await", do_await},
+	{"send-flow", do_send_flow},
+	{"recv-flow", do_recv_flow},
+	{"exchange-flows", do_exchange_flows},
+	{"expect-end", do_expect_end},
+	{"echo", do_echo},
+	{"echo-server", do_echo_server},
+	{"run", do_run},
+	{"read-file", do_read_file},
+	{"sysctl", do_sysctl},
+	{"set-sysctl", do_set_sysctl},
+	{"kernel-log", do_kernel_log},
+	{"start", do_start},
+	{"join", do_join},
+	{"is-done", do_is_done},
+};
+
+}
+
+Message perform(const Message &request)
+{
+	auto verb = verbs.find(request.at(0));
+
+	if (verb == verbs.end())
+		throw std::invalid_argument("no such verb");
+	return verb->second(Arguments(request));
+}
+
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * main() of every test program. Runs each GoogleTest test in a process of its own, so that
+ * one that crashes or hangs fails alone, and reports KTAP. A test fails, too, when a guest's
+ * kernel complained during it.
+ *
+ *   PROGRAM [--filter=PATTERN] [--list]
+ */
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+#include <new>
+#include <poll.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "agent.h"
+#include "kernel_log.h"
+#include "limit.h"
+#include "system.h"
+
+using namespace guest;
+
+namespace
+{
+
+/* Exit statuses of a test's process. */
+enum { PASSED, FAILED, SKIPPED };
+
+/* Shared with the test's process. */
+std::atomic<int> *limit;
+
+/* In the test's process: its failures as KTAP diagnostics. */
+class Diagnostics : public testing::EmptyTestEventListener
+{
+	void OnTestPartResult(const testing::TestPartResult &part) override
+	{
+		std::string text = part.message();
+
+		if (part.file_name())
+			text = std::string(part.file_name()) + ":" +
+			       std::to_string(part.line_number()) + ": " + text;
+		for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3)
+			text.replace(at, 1, "\n# ");
+		printf("# %s\n", text.c_str());
+		fflush(stdout);
+	}
+};
+
+std::vector<std::string> test_names()
+{
+	const testing::UnitTest &all = *testing::UnitTest::GetInstance();
+	std::vector<std::string> names;
+
+	for (int i = 0; i < all.total_test_suite_count(); i++) {
+		const testing::TestSuite &suite = *all.GetTestSuite(i);
+
+		for (int j = 0; j < suite.total_test_count(); j++)
+			names.push_back(std::string(suite.name()) + "." +
+					suite.GetTestInfo(j)->name());
+	}
+	return names;
+}
+
+/* GoogleTest's patterns: '*', '?', ':' between alternatives, '-' before those left out. */
+bool glob(const char *pattern, const char *name)
+{
+	if (*pattern == '\0' || *pattern == ':')
+		return *name == '\0';
+	if (*pattern == '*')
+		return glob(pattern + 1, name) || (*name && glob(pattern, name + 1));
+	return *name && (*pattern == '?' || *pattern == *name) && glob(pattern + 1, name + 1);
+}
+
+bool matches(const std::string &patterns, const std::string &name)
+{
+	for (size_t at = 0; at <= patterns.size();) {
+		if (glob(patterns.c_str() + at, name.c_str()))
+			return true;
+		at = patterns.find(':', at);
+		if (at == std::string::npos)
+			break;
+		at++;
+	}
+	return false;
+}
+
+bool selected(const std::string &filter, const std::string &name)
+{
+	size_t minus = filter.find('-');
+	std::string wanted = filter.substr(0, minus);
+
+	if (!matches(wanted.empty() ? "*" : wanted, name))
+		return false;
+	return minus == std::string::npos || !matches(filter.substr(minus + 1), name);
+}
+
+[[noreturn]] void run_test(const std::string &name)
+{
+	auto &listeners = testing::UnitTest::GetInstance()->listeners();
+
+	/* Whatever the test starts ends with it. */
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	delete listeners.Release(listeners.default_result_printer());
+	listeners.Append(new Diagnostics);
+	testing::GTEST_FLAG(filter) = name;
+	testing::GTEST_FLAG(catch_exceptions) = true;
+
+	int failed = RUN_ALL_TESTS();
+	bool skipped = testing::UnitTest::GetInstance()->skipped_test_count() > 0;
+
+	fflush(stdout);
+	_exit(failed ? FAILED : skipped ? SKIPPED : PASSED);
+}
+
+void show_hang(pid_t child)
+{
+	std::string pid = std::to_string(child);
+
+	printf("# hangs: after %d s still running\n", limit->load());
+	printf("%s", run_command("for t in /proc/" + pid +
+				 "/task/*; do echo \"# -- $t $(<$t/comm) $(<$t/wchan)\"; "
+				 "sed 's/^/# /' $t/stack; done; ss -antp | sed 's/^/# /'")
+			     .text.c_str());
+}
+
+/* The status of wait(), after the test ended or was ended. */
+int finish(pid_t child)
+{
+	auto begin = std::chrono::steady_clock::now();
+	bool killed = false;
+	int status;
+
+	while (waitpid(child, &status, WNOHANG) == 0) {
+		auto passed = std::chrono::steady_clock::now() - begin;
+
+		if (!killed && passed > std::chrono::seconds(limit->load())) {
+			show_hang(child);
+			kill(-child, SIGKILL);
+			kill(child, SIGKILL);
+			killed = true;
+		}
+		if (passed > std::chrono::seconds(limit->load() + scaled(60))) {
+			printf("Bail out! a process can not be killed\n");
+			fflush(stdout);
+			_exit(1);
+		}
+		usleep(5000);
+	}
+	/* What it left behind. */
+	kill(-child, SIGKILL);
+	return status;
+}
+
+/* The kernel logs of both guests. */
+class Watch
+{
+public:
+	Watch()
+	{
+		peer.kernel_log();
+	}
+	std::string complaints()
+	{
+		std::string found = kernel_complaints(own.read());
+
+		found += kernel_complaints(peer.kernel_log());
+		return found;
+	}
+
+private:
+	KernelLog own;
+	Agent peer;
+};
+
+bool report(int number, const std::string &name, int status, const std::string &complaints,
+	    double seconds)
+{
+	bool good = WIFEXITED(status) &&
+		    (WEXITSTATUS(status) == PASSED || WEXITSTATUS(status) == SKIPPED) &&
+		    complaints.empty();
+
+	if (WIFSIGNALED(status))
+		printf("# ended by signal %d (%s)\n", WTERMSIG(status),
+		       strsignal(WTERMSIG(status)));
+	for (size_t at = 0, end; at < complaints.size(); at = end + 1) {
+		end = complaints.find('\n', at);
+		printf("# kernel: %s\n", complaints.substr(at, end - at).c_str());
+	}
+	printf("%sok %d %s # %s%.1f s\n", good ? "" : "not ", number, name.c_str(),
+	       good && WEXITSTATUS(status) == SKIPPED ? "SKIP " : "", seconds);
+	fflush(stdout);
+	return good;
+}
+
+}
+
+void guest::set_limit(int seconds)
+{
+	*limit = scaled(seconds);
+}
+
+int main(int argc, char **argv)
+{
+	std::string filter = "*";
+	std::vector<std::string> names;
+	int failed = 0;
+
+	testing::InitGoogleTest(&argc, argv);
+	for (int i = 1; i < argc; i++) {
+		if (!strncmp(argv[i], "--filter=", 9))
+			filter = argv[i] + 9;
+		else if (strcmp(argv[i], "--list"))
+			return fprintf(stderr, "usage: %s [--filter=PATTERN] [--list]\n", argv[0]),
+			       2;
+	}
+	for (const std::string &name : test_names())
+		if (selected(filter, name))
+			names.push_back(name);
+	if (argc > 1 && !strcmp(argv[argc - 1], "--list")) {
+		for (const std::string &name : names)
+			puts(name.c_str());
+		return 0;
+	}
+
+	void *shared = mmap(nullptr, sizeof(*limit), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	limit = new (shared) std::atomic<int>;
+	printf("KTAP version 1\n1..%zu\n", names.size());
+	fflush(stdout);
+
+	Watch watch;
+
+	for (size_t i = 0; i < names.size(); i++) {
+		auto begin = std::chrono::steady_clock::now();
+
+		set_limit(180);
+
+		pid_t child = fork();
+
+		if (child < 0)
+			throw_errno("fork");
+		if (!child)
+			run_test(names[i]);
+
+		int status = finish(child);
+		std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+
+		failed += !report(i + 1, names[i], status, watch.complaints(), passed.count());
+	}
+	return failed ? 1 : 0;
+}

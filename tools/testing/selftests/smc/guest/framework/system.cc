@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "system.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sstream>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+#include "socket.h"
+
+namespace guest
+{
+
+void throw_errno(const std::string &what)
+{
+	throw std::system_error(errno, std::generic_category(), what);
+}
+
+int scaled(int seconds)
+{
+	const char *kernel = getenv("LAB_KERNEL");
+
+	return kernel && std::string(kernel) == "debug" ? seconds * 5 : seconds;
+}
+
+void wait_until(const std::string &what, const std::function<bool()> &condition, int seconds)
+{
+	using Clock = std::chrono::steady_clock;
+	auto end = Clock::now() + std::chrono::seconds(scaled(seconds));
+
+	while (!condition()) {
+		if (Clock::now() > end)
+			throw std::runtime_error("after " + std::to_string(scaled(seconds)) +
+						 " s still not: " + what);
+		std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	}
+}
+
+Output run_command(const std::string &command)
+{
+	std::string quoted = command;
+	Output output = {};
+	char part[4096];
+	size_t n;
+
+	for (size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 4)
+		quoted.replace(at, 1, "'\\''");
+
+	FILE *pipe = popen(("exec /bin/bash -c '" + quoted + "' </dev/null 2>&1").c_str(), "re");
+
+	if (!pipe)
+		throw_errno("popen");
+	while ((n = fread(part, 1, sizeof(part), pipe)) > 0)
+		output.text.append(part, n);
+	output.status = pclose(pipe);
+	output.status = WIFEXITED(output.status) ? WEXITSTATUS(output.status)
+						 : 128 + WTERMSIG(output.status);
+	return output;
+}
+
+std::string must_run(const std::string &command)
+{
+	Output output = run_command(command);
+
+	if (output.status)
+		throw std::runtime_error(command + ": status " + std::to_string(output.status) +
+					 ": " + output.text);
+	return output.text;
+}
+
+std::string read_file(const std::string &path)
+{
+	Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+	std::string text;
+	char part[16384];
+	ssize_t n;
+
+	if (fd < 0)
+		throw_errno(path);
+	while ((n = read(fd, part, sizeof(part))) > 0)
+		text.append(part, n);
+	if (n < 0)
+		throw_errno(path);
+	return text;
+}
+
+void write_file(const std::string &path, const std::string &text)
+{
+	Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+
+	if (fd < 0 || write(fd, text.data(), text.size()) < 0)
+		throw_errno(path);
+}
+
+static std::string sysctl_path(const std::string &name)
+{
+	std::string path = name;
+
+	std::replace(path.begin(), path.end(), '.', '/');
+	return "/proc/sys/" + path;
+}
+
+std::string sysctl(const std::string &name)
+{
+	std::string value = read_file(sysctl_path(name));
+
+	while (!value.empty() && value.back() == '\n')
+		value.pop_back();
+	return value;
+}
+
+void set_sysctl(const std::string &name, const std::string &value)
+{
+	write_file(sysctl_path(name), value);
+}
+
+SysctlScope::SysctlScope(std::string name, const std::string &value)
+	: name(std::move(name)), before(sysctl(this->name))
+{
+	set_sysctl(this->name, value);
+}
+
+SysctlScope::~SysctlScope()
+{
+	int error = errno;
+
+	try {
+		set_sysctl(name, before);
+	} catch (const std::exception &failure) {
+		fprintf(stderr, "%s\n", failure.what());
+	}
+	errno = error;
+}
+
+Counters::Counters(const std::string &text)
+{
+	std::istringstream lines(text);
+	std::string name;
+	int64_t value;
+
+	while (lines >> name >> value)
+		values[name] = value;
+}
+
+Counters Counters::now()
+{
+	return Counters(read_file("/proc/net/smc_stat"));
+}
+
+int64_t Counters::operator[](const std::string &name) const
+{
+	auto found = values.find(name);
+
+	if (found == values.end())
+		throw std::out_of_range("no counter " + name);
+	return found->second;
+}
+
+Counters Counters::operator-(const Counters &before) const
+{
+	Counters difference = *this;
+
+	for (auto &[name, value] : difference.values)
+		value -= before[name];
+	return difference;
+}
+
+int64_t Counters::sum(const std::string &prefix) const
+{
+	int64_t total = 0;
+
+	for (const auto &[name, value] : values)
+		if (name.starts_with(prefix))
+			total += value;
+	return total;
+}
+
+std::string Counters::text() const
+{
+	std::string text;
+
+	for (const auto &[name, value] : values)
+		if (value)
+			text += name + "=" + std::to_string(value) + " ";
+	return text;
+}
+
+}
