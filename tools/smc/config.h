@@ -4,20 +4,20 @@
  */
 #pragma once
 
-#include "schema.h"
-
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "schema.h"
+
 /* Words that make no sense. */
 struct UsageError : std::runtime_error {
-	using runtime_error::runtime_error;
+  using runtime_error::runtime_error;
 };
 
 Json eid_show();
-void eid_add(const std::string &eid);
-void eid_del(const std::string &eid);
+void eid_add(const std::string& eid);
+void eid_del(const std::string& eid);
 void eid_flush();
 
 Json seid_show();
@@ -25,8 +25,8 @@ void seid_set(bool enabled);
 
 Json pnet_show();
 /* @words: "dev NAME", "ib NAME" and "port NUMBER" in any order */
-void pnet_add(const std::string &pnetid, const std::vector<std::string> &words);
-void pnet_del(const std::string &pnetid);
+void pnet_add(const std::string& pnetid, const std::vector<std::string>& words);
+void pnet_del(const std::string& pnetid);
 void pnet_flush();
 
 Json limit_show();

@@ -4,18 +4,18 @@
  */
 #pragma once
 
-#include "schema.h"
-
 #include <string>
 #include <vector>
 
+#include "schema.h"
+
 struct Column {
-	const char *title;
-	const char *pointer; /* into an object: JSON pointer */
+  const char* title;
+  const char* pointer; /* into an object: JSON pointer */
 };
 
 /* Objects as rows; nothing at all if there are none. */
-void print_table(const std::vector<Column> &columns, const Json &objects);
+void print_table(const std::vector<Column>& columns, const Json& objects);
 
 /* An object as lines of "name value", nests indented. */
-void print_tree(const Json &object, int indent = 0);
+void print_tree(const Json& object, int indent = 0);

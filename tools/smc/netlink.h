@@ -15,55 +15,55 @@
 
 /* The kernel, or the lack of something in it, refuses. */
 struct KernelError : std::runtime_error {
-	explicit KernelError(const std::string &what, int number = 0)
-		: runtime_error(what), number(number) {}
-	int number; /* errno of the kernel's answer */
+  explicit KernelError(const std::string& what, int number = 0)
+      : runtime_error(what), number(number) {}
+  int number; /* errno of the kernel's answer */
 };
 
 /* The kernel doesn't know the interface. */
 struct NotThere : KernelError {
-	using KernelError::KernelError;
+  using KernelError::KernelError;
 };
 
 struct MessageDeleter {
-	void operator()(nl_msg *msg) const { nlmsg_free(msg); }
+  void operator()(nl_msg* msg) const { nlmsg_free(msg); }
 };
 using Message = std::unique_ptr<nl_msg, MessageDeleter>;
 
 class NetlinkSocket {
-public:
-	using Handler = std::function<void(nlmsghdr *)>;
+ public:
+  using Handler = std::function<void(nlmsghdr*)>;
 
-	explicit NetlinkSocket(int protocol);
+  explicit NetlinkSocket(int protocol);
 
-	/* Sends @msg and calls @handler for each message of the answer. */
-	void exchange(Message msg, const Handler &handler);
+  /* Sends @msg and calls @handler for each message of the answer. */
+  void exchange(Message msg, const Handler& handler);
 
-	nl_sock *get() const { return socket.get(); }
+  nl_sock* get() const { return socket.get(); }
 
-private:
-	struct Deleter {
-		void operator()(nl_sock *sock) const { nl_socket_free(sock); }
-	};
-	std::unique_ptr<nl_sock, Deleter> socket;
+ private:
+  struct Deleter {
+    void operator()(nl_sock* sock) const { nl_socket_free(sock); }
+  };
+  std::unique_ptr<nl_sock, Deleter> socket;
 };
 
 /* A generic netlink family. */
 class Family {
-public:
-	explicit Family(const char *name);
+ public:
+  explicit Family(const char* name);
 
-	using Handler = std::function<void(int cmd, const nlattr *attrs, int len)>;
+  using Handler = std::function<void(int cmd, const nlattr* attrs, int len)>;
 
-	/* A request with the attributes that @fill puts in; the kernel acknowledges it. */
-	void request(int cmd, const std::function<void(nl_msg *)> &fill = {});
+  /* A request with the attributes that @fill puts in; the kernel acknowledges it. */
+  void request(int cmd, const std::function<void(nl_msg*)>& fill = {});
 
-	/* Calls @handler for each message of the dump. */
-	void dump(int cmd, const Handler &handler);
+  /* Calls @handler for each message of the dump. */
+  void dump(int cmd, const Handler& handler);
 
-private:
-	Message message(int cmd, int flags) const;
+ private:
+  Message message(int cmd, int flags) const;
 
-	NetlinkSocket socket;
-	int id;
+  NetlinkSocket socket;
+  int id;
 };

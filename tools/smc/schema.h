@@ -13,33 +13,33 @@
 using Json = nlohmann::ordered_json;
 
 enum class Kind {
-	number,	  /* of as many bytes as the attribute has */
-	hex,	  /* likewise, as a string */
-	boolean,
-	text,	  /* trailing blanks cut off */
-	netdev,	  /* ifindex, as the device's name */
-	role,
-	group_type,
-	link_state,
-	buffer_type,
-	os,
-	diagnosis,
-	nest,
+  number, /* of as many bytes as the attribute has */
+  hex,    /* likewise, as a string */
+  boolean,
+  text,   /* trailing blanks cut off */
+  netdev, /* ifindex, as the device's name */
+  role,
+  group_type,
+  link_state,
+  buffer_type,
+  os,
+  diagnosis,
+  nest,
 };
 
 struct Field {
-	int attr;
-	const char *name;
-	Kind kind;
-	std::span<const Field> fields = {};
+  int attr;
+  const char* name;
+  Kind kind;
+  std::span<const Field> fields = {};
 };
 using Schema = std::span<const Field>;
 
 /* The fields that are there, in the schema's order. */
-Json decode(Schema schema, const nlattr *attrs, int len);
+Json decode(Schema schema, const nlattr* attrs, int len);
 
 /* The nest @attr in the attributes of a message, decoded. */
-Json decode_nest(Schema schema, int attr, const nlattr *attrs, int len);
+Json decode_nest(Schema schema, int attr, const nlattr* attrs, int len);
 
 namespace schema {
 extern const Schema info, group_r, group_d, link, device, stats, fallback, eid, seid, limit, pnet;

@@ -20,4 +20,4 @@ std::string socket_mode(uint64_t value);
 std::string diagnosis(uint64_t value);
 
 std::string hex(uint64_t value);
-} // namespace words
+}  // namespace words
