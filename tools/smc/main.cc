@@ -69,12 +69,17 @@ class Program {
   }
 
   static void print_devices(const Json& devices) {
-    std::vector<Column> columns = {
-        {"PATH", "/path"},           {"NAME", "/name"},           {"PNETID", "/port1/pnetid"},
-        {"ACTIVE", "/port1/active"}, {"NETDEV", "/port1/netdev"}, {"LINKS", "/port1/links"},
-        {"PCI", "/pci-id"},
-    };
-    print_table(columns, devices);
+    print_table(
+        {
+            {"PATH", "/path"},
+            {"NAME", "/name"},
+            {"PNETID", "/port1/pnetid"},
+            {"ACTIVE", "/port1/active"},
+            {"NETDEV", "/port1/netdev"},
+            {"LINKS", "/port1/links"},
+            {"PCI", "/pci-id"},
+        },
+        devices);
   }
 
   static void print_groups(const Json& groups) {

@@ -181,10 +181,17 @@ static int smc_rdma_use_port(struct smc_rdma_device *dev, u32 num, struct sock *
 	return 0;
 }
 
+static bool smc_rdma_port_is_in(struct ib_device *ibdev, u32 port, const char *wanted)
+{
+	char pnetid[SMC_MAX_PNETID_LEN + 1];
+
+	return smc_pnet_of_ibport(dev_name(&ibdev->dev), port, pnetid) && !strcmp(pnetid, wanted);
+}
+
 static int smc_rdma_search(struct sock *sk, u8 version, struct net_device *ndev,
 			   struct smc_rdma_port *port)
 {
-	char wanted[SMC_MAX_PNETID_LEN + 1], pnetid[SMC_MAX_PNETID_LEN + 1];
+	char wanted[SMC_MAX_PNETID_LEN + 1];
 	bool by_pnet = smc_pnet_of_netdev(ndev, wanted);
 	struct smc_rdma_device *dev;
 	u32 num;
@@ -193,8 +200,7 @@ static int smc_rdma_search(struct sock *sk, u8 version, struct net_device *ndev,
 		if (!rdma_dev_access_netns(dev->ibdev, sock_net(sk)))
 			continue;
 		rdma_for_each_port(dev->ibdev, num) {
-			if (by_pnet && (!smc_pnet_of_ibport(dev_name(&dev->ibdev->dev), num, pnetid) ||
-					strcmp(pnetid, wanted)))
+			if (by_pnet && !smc_rdma_port_is_in(dev->ibdev, num, wanted))
 				continue;
 			if (smc_rdma_use_port(dev, num, sk, version, by_pnet ? NULL : ndev, port))
 				continue;

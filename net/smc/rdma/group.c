@@ -296,6 +296,16 @@ int smc_group_error_of(enum ib_wc_status status)
 	}
 }
 
+/* A dead group may have given its port back. */
+static bool smc_group_uses_port(const struct smc_group *group, const struct smc_rdma_device *dev,
+				u32 port)
+{
+	const struct smc_rdma_port *own = &group->link->port;
+
+	return group->state != SMC_GROUP_DEAD && own->dev == dev &&
+	       (port == SMC_ALL_PORTS || own->gid->port_num == port);
+}
+
 void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port)
 {
 	struct smc_group *group;
@@ -303,8 +313,7 @@ void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port)
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	list_for_each_entry(group, &smc_groups, list)
-		if (group->link->port.dev == dev &&
-		    (port == SMC_ALL_PORTS || group->link->port.gid->port_num == port))
+		if (smc_group_uses_port(group, dev, port))
 			smc_group_doom(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
@@ -325,8 +334,7 @@ void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port)
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	list_for_each_entry(group, &smc_groups, list)
-		if (group->link->port.dev == dev && group->link->port.gid->port_num == port &&
-		    !smc_group_has_gid(group))
+		if (smc_group_uses_port(group, dev, port) && !smc_group_has_gid(group))
 			smc_group_doom(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }

@@ -326,18 +326,22 @@ static int smc_release(struct socket *sock)
 	if (!smc)
 		return smc_tcp_ops(sk)->release(sock);
 
+	smc_sock_forget(smc);
 	if (smc->listener)
 		smc_listen_undo(smc);
 	smc_sock_stop_handshake(smc);
-	if (smc->stream) {
+	if (smc->mode == SMC_MODE_STREAM) {
 		smc_release_stream(smc, sock);
 	} else {
 		lock_sock(sk);
 		smc_sock_unhook(smc);
 		release_sock(sk);
 		smc_tcp_ops(sk)->release(sock);
+		/* One that connect() to AF_UNSPEC left. */
+		if (smc->stream)
+			smc_stream_put(smc->stream);
 	}
-	smc_sock_destroy(smc);
+	kfree_rcu(smc, rcu);
 	return 0;
 }
 

@@ -69,12 +69,11 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 	return smc;
 }
 
-void smc_sock_destroy(struct smc_sock *smc)
+void smc_sock_forget(struct smc_sock *smc)
 {
 	spin_lock_bh(&smc_socks_lock);
 	hash_del_rcu(&smc->entry);
 	spin_unlock_bh(&smc_socks_lock);
-	kfree_rcu(smc, rcu);
 }
 
 int smc_sock_for_each(int (*fn)(struct smc_sock *smc, void *arg), void *arg)

@@ -89,9 +89,11 @@ struct smc_sock *smc_sock_find(const struct sock *sk);
 struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
 
 /**
- * smc_sock_destroy() - forget a socket; none of its works is pending
+ * smc_sock_forget() - take a socket out of the table: its release begins
+ *
+ * Whatever is in the table has a live struct sock and, in SMC_MODE_STREAM, a live stream.
  */
-void smc_sock_destroy(struct smc_sock *smc);
+void smc_sock_forget(struct smc_sock *smc);
 
 /**
  * smc_sock_hook() - take over TCP's callbacks

@@ -53,6 +53,9 @@ BEGIN {
 # What follows is the lab's own doing.
 /lab: dump of a hang follows/ { exit }
 
+# SysRq shows the tasks of a guest that hangs, and their traces mean nothing.
+/sysrq: Show / { traces_asked = 1 }
+
 /-\[ cut here \]-/ {
 	judge()
 	in_report = 1
@@ -62,7 +65,7 @@ BEGIN {
 	report[++held] = $0
 	if (matches($0, ok, oks))
 		excused = 1
-	else if (matches($0, bad, bads) && !(covered > 0 && /Call Trace:/))
+	else if (matches($0, bad, bads) && !(/Call Trace:/ && (covered > 0 || traces_asked)))
 		guilty = 1
 	if (!in_report || /-\[ end trace /)
 		judge()

@@ -5,4 +5,9 @@
 # lab-says: g0: the agent does not answer
 # lab-says: \[g0 kernel\].*Kernel panic
 
-chrt -f 99 bash -c 'echo -1 >/proc/sys/kernel/sched_rt_runtime_us; while :; do :; done'
+# A real-time task on the only processor, with nothing left for others, be it
+# by throttling or by 6.12's deadline server for ordinary tasks.
+fair=/sys/kernel/debug/sched/fair_server/cpu0/runtime
+[[ ! -e $fair ]] || echo 0 >"$fair"
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+exec chrt -f 99 bash -c 'while :; do :; done'

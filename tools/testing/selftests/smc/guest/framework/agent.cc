@@ -310,19 +310,29 @@ Job RemoteSocket::start_echo_server(int connections)
 	return agent->start(on_fd("echo-server", {std::to_string(connections)}));
 }
 
-Connection make_connection(Agent &agent, const Flavor &here, const Flavor &there, Role role)
+Connection make_connection(Agent &agent, const Flavor &here, const Flavor &there, Role role,
+			   const Preparation &preparation)
 {
 	if (role == Role::server) {
 		Fd listener = must_listen(here);
-		RemoteSocket client = agent.connect(
-			there, address_of(0, here.family, local_address(listener).port()));
+		RemoteSocket client = agent.socket(there);
 
+		preparation.here(listener);
+		preparation.there(client);
+		must(client.connect(
+			     address_of(0, here.family, local_address(listener).port())),
+		     "connect");
 		return {must_accept(listener), std::move(client)};
 	}
 
 	RemoteSocket listener = agent.listen(there);
-	Fd client = must_connect(here, address_of(agent.node(), here.family, listener.port()));
+	Fd client = must_socket(here);
+	Address to = address_of(agent.node(), here.family, listener.port());
 
+	preparation.there(listener);
+	preparation.here(client);
+	if (connect(client, to.get(), to.len))
+		throw_errno("connect");
 	return {std::move(client), listener.accept()};
 }
 

@@ -7,6 +7,7 @@
 #ifndef GUEST_AGENT_H
 #define GUEST_AGENT_H
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 
@@ -152,12 +153,26 @@ struct Connection {
 
 enum class Role { client, server };
 
+constexpr Role both_roles[] = {Role::client, Role::server};
+
+inline std::string to_string(Role role)
+{
+	return role == Role::client ? "Client" : "Server";
+}
+
+/* What is to be done to the ends' sockets before they connect or, if servers, to the listener. */
+struct Preparation {
+	std::function<void(int fd)> here = [](int) {};
+	std::function<void(RemoteSocket &socket)> there = [](RemoteSocket &) {};
+};
+
 /* This end in @role; either end may be of any kind. */
 Connection make_connection(Agent &agent, const Flavor &here, const Flavor &there,
-			   Role role = Role::client);
-inline Connection make_connection(Agent &agent, const Flavor &both, Role role = Role::client)
+			   Role role = Role::client, const Preparation &preparation = {});
+inline Connection make_connection(Agent &agent, const Flavor &both, Role role = Role::client,
+				  const Preparation &preparation = {})
 {
-	return make_connection(agent, both, both, role);
+	return make_connection(agent, both, both, role, preparation);
 }
 
 /*
