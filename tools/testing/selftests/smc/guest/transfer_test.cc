@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Data arrives byte for byte, whatever its amount, the calls, and the buffers. */
+#include <cstring>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <thread>
+
+#include "agent.h"
+#include "limit.h"
+#include "pattern.h"
+
+using namespace guest;
+
+constexpr int KiB = 1024, MiB = 1024 * KiB;
+
+/* One way from here, both ways, one way from there, then the ends in both directions. */
+static void exchange(Connection &connection, const Flow &out, const Flow &in)
+{
+	Job far = connection.there.start_exchange(in, out);
+
+	exchange_flows(connection.here, out, in);
+	far.join(600);
+}
+
+static void one_way(Connection &connection, const Flow &flow, bool outward)
+{
+	Job far = outward ? connection.there.start_recv(flow) : connection.there.start_send(flow);
+
+	if (outward)
+		send_flow(connection.here, flow);
+	else
+		recv_flow(connection.here, flow);
+	far.join(600);
+}
+
+static void expect_both_ends(Connection &connection)
+{
+	ASSERT_EQ(shutdown(connection.here, SHUT_WR), 0);
+	connection.there.expect_end();
+	ASSERT_EQ(connection.there.shutdown(SHUT_WR), 0);
+	expect_end(connection.here);
+}
+
+/* Amounts around every boundary there is. */
+class Amount : public testing::TestWithParam<uint64_t>
+{
+};
+
+TEST_P(Amount, ArrivesBothWays)
+{
+	Agent agent;
+	Connection connection = make_connection(agent, Flavor());
+	uint64_t bytes = GetParam();
+	Counters before = Counters::now();
+
+	exchange(connection, {.seed = 1, .bytes = bytes}, {.seed = 2, .bytes = bytes});
+	one_way(connection, {.seed = 3, .bytes = bytes, .max_chunk = 9000}, true);
+	one_way(connection, {.seed = 4, .bytes = bytes, .max_chunk = 300000}, false);
+	expect_both_ends(connection);
+	EXPECT_EQ((Counters::now() - before)["rdma_write_bytes"], int64_t(2 * bytes));
+}
+
+INSTANTIATE_TEST_SUITE_P(, Amount,
+			 testing::Values(1, 2, 3, 7, 4095, 4096, 4097, 16383, 16384, 16385, 65535,
+					 65536, 65537, 131072, 524289, 1048576, 5000011),
+			 testing::PrintToStringParamName());
+
+class EveryKind : public testing::TestWithParam<std::tuple<Flavor, Role>>
+{
+};
+
+static std::string name_of_kind(const testing::TestParamInfo<EveryKind::ParamType> &info)
+{
+	return to_string(std::get<0>(info.param)) + to_string(std::get<1>(info.param));
+}
+
+TEST_P(EveryKind, ArrivesBothWays)
+{
+	auto [flavor, role] = GetParam();
+	Agent agent;
+	Connection connection = make_connection(agent, flavor, role);
+
+	check_data(connection, MiB, true);
+	expect_both_ends(connection);
+}
+
+INSTANTIATE_TEST_SUITE_P(, EveryKind,
+			 testing::Combine(testing::ValuesIn(smc_flavors()),
+					  testing::ValuesIn(both_roles)),
+			 name_of_kind);
+
+/* Sockets of different kinds at the two ends. */
+class Mixed : public testing::TestWithParam<std::tuple<Flavor, Flavor>>
+{
+};
+
+TEST_P(Mixed, ArrivesBothWays)
+{
+	auto [here, there] = GetParam();
+	Agent agent;
+	Connection connection = make_connection(agent, here, there);
+
+	check_data(connection, 100000, here.is_smc() && there.is_smc());
+}
+
+static std::vector<std::tuple<Flavor, Flavor>> mixtures()
+{
+	std::vector<std::tuple<Flavor, Flavor>> mixtures;
+
+	for (const Flavor &here : all_flavors())
+		for (const Flavor &there : all_flavors())
+			if (here.family == there.family && here.kind != there.kind)
+				mixtures.emplace_back(here, there);
+	return mixtures;
+}
+
+INSTANTIATE_TEST_SUITE_P(, Mixed, testing::ValuesIn(mixtures()), [](const auto &info) {
+	return to_string(std::get<0>(info.param)) + "To" + to_string(std::get<1>(info.param));
+});
+
+/* An IPv4 client of an IPv6 listener. */
+TEST(MappedAddress, ArrivesBothWays)
+{
+	Agent agent;
+	RemoteSocket listener = agent.listen({Kind::smc, AF_INET6});
+	Fd client = must_connect({Kind::smc, AF_INET}, address_of(1, AF_INET, listener.port()));
+	Connection connection = {std::move(client), listener.accept()};
+
+	check_data(connection, 200000, true);
+}
+
+TEST(MappedAddress, ClientOfV6KindToV4Address)
+{
+	Agent agent;
+	RemoteSocket listener = agent.listen({Kind::smc, AF_INET});
+	Fd client = must_connect({Kind::smc, AF_INET6},
+				 address_from("::ffff:10.83.0.2", listener.port()));
+	Connection connection = {std::move(client), listener.accept()};
+
+	check_data(connection, 200000, true);
+}
+
+/* The calls that send, with and without waiting, and those that receive. */
+class Calls : public testing::TestWithParam<std::tuple<SendBy, RecvBy>>
+{
+};
+
+TEST_P(Calls, Blocking)
+{
+	auto [send_by, recv_by] = GetParam();
+	Agent agent;
+	Connection connection = make_connection(agent, Flavor());
+	Flow out = {.seed = 5, .bytes = 2 * MiB, .send_by = send_by, .recv_by = recv_by};
+	Flow in = {.seed = 6, .bytes = 2 * MiB, .send_by = send_by, .recv_by = recv_by};
+
+	exchange(connection, out, in);
+	expect_both_ends(connection);
+}
+
+TEST_P(Calls, NonBlocking)
+{
+	auto [send_by, recv_by] = GetParam();
+
+	if (recv_by == RecvBy::waitall)
+		GTEST_SKIP() << "MSG_WAITALL does not wait on a non-blocking socket";
+
+	Agent agent;
+	Connection connection = make_connection(agent, Flavor());
+	Flow out = {.seed = 7, .bytes = MiB, .send_by = send_by, .recv_by = recv_by};
+	Flow in = {.seed = 8, .bytes = MiB, .send_by = send_by, .recv_by = recv_by};
+
+	fcntl(connection.here, F_SETFL, O_NONBLOCK);
+	agent.call({"nonblock", std::to_string(connection.there.number()), "1"});
+	exchange(connection, out, in);
+}
+
+static std::string name_of_calls(const testing::TestParamInfo<Calls::ParamType> &info)
+{
+	return to_string(std::get<0>(info.param)) + to_string(std::get<1>(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(, Calls,
+			 testing::Values(std::tuple(SendBy::write, RecvBy::read),
+					 std::tuple(SendBy::writev, RecvBy::readv),
+					 std::tuple(SendBy::sendmsg, RecvBy::recvmsg),
+					 std::tuple(SendBy::more, RecvBy::waitall),
+					 std::tuple(SendBy::sendfile, RecvBy::peek),
+					 std::tuple(SendBy::splice, RecvBy::splice),
+					 std::tuple(SendBy::uring, RecvBy::uring),
+					 std::tuple(SendBy::write, RecvBy::splice),
+					 std::tuple(SendBy::splice, RecvBy::read)),
+			 name_of_calls);
+
+/* Buffers of every size class, equal and unequal: what one end receives into, in KiB. */
+struct Buffers {
+	int here, there;
+};
+
+class SizeClass : public testing::TestWithParam<Buffers>
+{
+protected:
+	/* How much fits between a writer and a reader that does not read. */
+	static size_t fill(int fd)
+	{
+		std::string bytes(10007, 'x');
+		size_t total = 0;
+		ssize_t n;
+
+		while ((n = send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0)
+			total += n;
+		EXPECT_EQ(errno, EAGAIN);
+		return total;
+	}
+};
+
+TEST_P(SizeClass, BySocketOptions)
+{
+	auto [here, there] = GetParam();
+	Agent agent;
+	Preparation preparation = {
+		.here =
+			[here = here](int fd) {
+				must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, here * KiB);
+				must_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, here * KiB);
+			},
+		.there =
+			[there = there](RemoteSocket &socket) {
+				ASSERT_EQ(socket.set(SOL_SOCKET, SO_RCVBUFFORCE, there * KiB), 0);
+				ASSERT_EQ(socket.set(SOL_SOCKET, SO_SNDBUFFORCE, there * KiB), 0);
+			},
+	};
+
+	for (Role role : both_roles) {
+		Connection connection = make_connection(agent, Flavor(), role, preparation);
+
+		check_data(connection, 3 * MiB + 11, true);
+		EXPECT_EQ(fill(connection.here), size_t(std::min(here, there)) * KiB);
+	}
+}
+
+TEST_P(SizeClass, BySysctl)
+{
+	auto [here, there] = GetParam();
+	Agent agent;
+	auto text = [](int value) { return std::to_string(value * KiB); };
+	SysctlScope rmem("net.smc.rmem", text(here)), wmem("net.smc.wmem", text(here));
+	RemoteSysctlScope far_rmem(agent, "net.smc.rmem", text(there));
+	RemoteSysctlScope far_wmem(agent, "net.smc.wmem", text(there));
+	Connection connection = make_connection(agent, Flavor());
+
+	check_data(connection, MiB + 13, true);
+	EXPECT_EQ(fill(connection.here), size_t(std::min(here, there)) * KiB);
+}
+
+/* A small mirror writes to a large element, and a large one to a small element. */
+TEST_P(SizeClass, SmallSendBuffer)
+{
+	auto [here, there] = GetParam();
+	Agent agent;
+	Preparation preparation = {
+		.here =
+			[here = here](int fd) {
+				must_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, here * KiB);
+				must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 512 * KiB);
+			},
+		.there =
+			[there = there](RemoteSocket &socket) {
+				ASSERT_EQ(socket.set(SOL_SOCKET, SO_RCVBUFFORCE, there * KiB), 0);
+				ASSERT_EQ(socket.set(SOL_SOCKET, SO_SNDBUFFORCE, 16 * KiB), 0);
+			},
+	};
+	Connection connection = make_connection(agent, Flavor(), Role::client, preparation);
+
+	check_data(connection, 2 * MiB + 17, true);
+	EXPECT_EQ(fill(connection.here), size_t(std::min(here, there)) * KiB);
+}
+
+INSTANTIATE_TEST_SUITE_P(, SizeClass,
+			 testing::Values(Buffers{16, 16}, Buffers{32, 32}, Buffers{64, 64},
+					 Buffers{128, 128}, Buffers{256, 256}, Buffers{512, 512},
+					 Buffers{16, 512}, Buffers{512, 16}, Buffers{32, 256},
+					 Buffers{128, 64}),
+			 [](const auto &info) {
+				 return std::to_string(info.param.here) + "And" +
+					std::to_string(info.param.there);
+			 });
+
+/* Everything below is asked of TCP as well: its answer is what is right. */
+class Stream : public testing::TestWithParam<Flavor>
+{
+protected:
+	Stream() : connection(make_connection(agent, GetParam()))
+	{
+	}
+	void await_bytes(int bytes)
+	{
+		wait_until(std::to_string(bytes) + " bytes", [&] {
+			int waiting = 0;
+
+			ioctl(connection.here, FIONREAD, &waiting);
+			return waiting >= bytes;
+		});
+	}
+	std::string receive(size_t len, int flags = 0)
+	{
+		std::string bytes(len, '\0');
+		ssize_t n = recv(connection.here, bytes.data(), len, flags);
+
+		return n < 0 ? std::string("errno ") + strerror(errno) : bytes.substr(0, n);
+	}
+	bool at_mark()
+	{
+		int mark = -1;
+
+		EXPECT_EQ(ioctl(connection.here, SIOCATMARK, &mark), 0);
+		return mark;
+	}
+
+	Agent agent;
+	Connection connection;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Stream, testing::ValuesIn(main_flavors()),
+			 testing::PrintToStringParamName());
+
+TEST_P(Stream, PeekLeavesTheData)
+{
+	connection.there.send("abcdef");
+	await_bytes(6);
+	EXPECT_EQ(receive(3, MSG_PEEK), "abc");
+	EXPECT_EQ(receive(100, MSG_PEEK), "abcdef");
+	EXPECT_EQ(receive(2), "ab");
+	EXPECT_EQ(receive(100, MSG_PEEK | MSG_DONTWAIT), "cdef");
+	EXPECT_EQ(receive(100), "cdef");
+	EXPECT_EQ(receive(1, MSG_PEEK | MSG_DONTWAIT),
+		  std::string("errno ") + strerror(EAGAIN));
+}
+
+TEST_P(Stream, PeekOffset)
+{
+	must_set(connection.here, SOL_SOCKET, SO_PEEK_OFF, 0);
+	connection.there.send("abcdefgh");
+	await_bytes(8);
+	EXPECT_EQ(receive(2, MSG_PEEK), "ab");
+	EXPECT_EQ(receive(2, MSG_PEEK), "cd");
+	EXPECT_EQ(receive(3), "abc");
+	EXPECT_EQ(receive(2, MSG_PEEK), "ef");
+	EXPECT_EQ(must_get(connection.here, SOL_SOCKET, SO_PEEK_OFF), 3);
+}
+
+TEST_P(Stream, TruncDiscards)
+{
+	connection.there.send("abcdef");
+	await_bytes(6);
+	EXPECT_EQ(recv(connection.here, nullptr, 4, MSG_TRUNC), 4);
+	EXPECT_EQ(receive(100), "ef");
+}
+
+TEST_P(Stream, WaitallWaits)
+{
+	std::string got;
+	std::thread reader([&] { got = receive(10, MSG_WAITALL); });
+
+	connection.there.send("01234");
+	connection.there.send("567");
+	connection.there.send("89");
+	reader.join();
+	EXPECT_EQ(got, "0123456789");
+}
+
+TEST_P(Stream, WaitallEndsWithTheStream)
+{
+	connection.there.send("0123");
+	connection.there.shutdown(SHUT_WR);
+	EXPECT_EQ(receive(10, MSG_WAITALL), "0123");
+	EXPECT_EQ(receive(10, MSG_WAITALL), "");
+}
+
+TEST_P(Stream, LowWaterMark)
+{
+	must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, 5);
+
+	std::string got;
+	std::thread reader([&] { got = receive(10); });
+
+	connection.there.send("012");
+	connection.there.send("345");
+	reader.join();
+	EXPECT_EQ(got, "012345");
+}
+
+TEST_P(Stream, NothingToSendOrReceive)
+{
+	EXPECT_EQ(send(connection.here, "", 0, 0), 0);
+	EXPECT_EQ(recv(connection.here, nullptr, 0, MSG_DONTWAIT), 0);
+	EXPECT_EQ(write(connection.here, "", 0), 0);
+	connection.there.send("x");
+	EXPECT_EQ(receive(1), "x");
+}
+
+TEST_P(Stream, BadAddress)
+{
+	char *bad = reinterpret_cast<char *>(8);
+
+	EXPECT_EQ(send(connection.here, bad, 10, 0), -1);
+	EXPECT_EQ(errno, EFAULT);
+	connection.there.send("xyz");
+	await_bytes(3);
+	EXPECT_EQ(recv(connection.here, bad, 3, 0), -1);
+	EXPECT_EQ(errno, EFAULT);
+	/* A byte that could not be delivered is not lost. */
+	EXPECT_EQ(receive(3), "xyz");
+	ASSERT_EQ(send(connection.here, "after", 5, 0), 5);
+	EXPECT_EQ(connection.there.recv(5, MSG_WAITALL), "after");
+}
+
+TEST_P(Stream, MoreIsHeldBackButNotForEver)
+{
+	ASSERT_EQ(send(connection.here, "held", 4, MSG_MORE), 4);
+	EXPECT_EQ(connection.there.recv(4, MSG_WAITALL), "held");
+	ASSERT_EQ(send(connection.here, "to", 2, MSG_MORE), 2);
+	ASSERT_EQ(send(connection.here, "gether", 6, 0), 6);
+	EXPECT_EQ(connection.there.recv(8, MSG_WAITALL), "together");
+}
+
+TEST_P(Stream, CorkJoins)
+{
+	must_set(connection.here, IPPROTO_TCP, TCP_CORK, 1);
+	for (int i = 0; i < 10; i++)
+		ASSERT_EQ(send(connection.here, "0123456789", 10, 0), 10);
+	must_set(connection.here, IPPROTO_TCP, TCP_CORK, 0);
+	/* Uncorking sent it all. */
+	EXPECT_EQ(connection.there.recv(100, MSG_WAITALL).size(), 100U);
+	EXPECT_EQ(must_get(connection.here, IPPROTO_TCP, TCP_CORK), 0);
+}
+
+TEST_P(Stream, CorkEndsWithClose)
+{
+	must_set(connection.here, IPPROTO_TCP, TCP_CORK, 1);
+	ASSERT_EQ(send(connection.here, "last words", 10, 0), 10);
+	connection.here.close();
+	EXPECT_EQ(connection.there.recv(100, MSG_WAITALL), "last words");
+}
+
+TEST_P(Stream, NodelayIsRemembered)
+{
+	must_set(connection.here, IPPROTO_TCP, TCP_NODELAY, 1);
+	EXPECT_EQ(must_get(connection.here, IPPROTO_TCP, TCP_NODELAY), 1);
+	for (char c = 'a'; c <= 'z'; c++)
+		ASSERT_EQ(send(connection.here, &c, 1, 0), 1);
+	EXPECT_EQ(connection.there.recv(26, MSG_WAITALL), "abcdefghijklmnopqrstuvwxyz");
+}
+
+TEST_P(Stream, UrgentByteOutOfBand)
+{
+	connection.there.send("before");
+	connection.there.send("!", MSG_OOB);
+	EXPECT_NE(await(connection.here, POLLPRI) & POLLPRI, 0);
+	connection.there.send("after");
+	await_bytes(6);
+	EXPECT_FALSE(at_mark());
+	/* A read stops at the mark. */
+	EXPECT_EQ(receive(100), "before");
+	EXPECT_TRUE(at_mark());
+	EXPECT_EQ(receive(1, MSG_OOB | MSG_PEEK), "!");
+	EXPECT_EQ(receive(1, MSG_OOB), "!");
+	EXPECT_EQ(receive(1, MSG_OOB), std::string("errno ") + strerror(EINVAL));
+	EXPECT_EQ(receive(5, MSG_WAITALL), "after");
+	EXPECT_FALSE(at_mark());
+}
+
+TEST_P(Stream, UrgentByteInline)
+{
+	must_set(connection.here, SOL_SOCKET, SO_OOBINLINE, 1);
+	connection.there.send("before");
+	connection.there.send("!", MSG_OOB);
+	EXPECT_NE(await(connection.here, POLLPRI) & POLLPRI, 0);
+	connection.there.send("after");
+	await_bytes(12);
+	EXPECT_EQ(receive(1, MSG_OOB), std::string("errno ") + strerror(EINVAL));
+	EXPECT_EQ(receive(100), "before");
+	EXPECT_TRUE(at_mark());
+	EXPECT_EQ(receive(6, MSG_WAITALL), "!after");
+}
+
+TEST_P(Stream, NoUrgentByte)
+{
+	EXPECT_EQ(receive(1, MSG_OOB), std::string("errno ") + strerror(EINVAL));
+	connection.there.send("x");
+	await_bytes(1);
+	EXPECT_EQ(receive(1, MSG_OOB), std::string("errno ") + strerror(EINVAL));
+	EXPECT_FALSE(at_mark());
+}
+
+TEST_P(Stream, UrgentByteNeverReadIsSkipped)
+{
+	connection.there.send("ab");
+	connection.there.send("!", MSG_OOB);
+	connection.there.send("cd");
+	await_bytes(4);
+	EXPECT_EQ(receive(2), "ab");
+	EXPECT_EQ(receive(2, MSG_WAITALL), "cd");
+}
+
+TEST_P(Stream, ManyUrgentBytes)
+{
+	/* The last of a send is the urgent one, and a later one takes an earlier one's place. */
+	for (int i = 0; i < 50; i++) {
+		connection.there.send("data" + std::string(1, 'A' + i % 26), MSG_OOB);
+		EXPECT_NE(await(connection.here, POLLPRI) & POLLPRI, 0);
+		EXPECT_EQ(receive(1, MSG_OOB), std::string(1, 'A' + i % 26));
+		EXPECT_EQ(receive(100), "data");
+	}
+}
+
+TEST_P(Stream, QueueLengths)
+{
+	int value = -1;
+
+	EXPECT_EQ(ioctl(connection.here, FIONREAD, &value), 0);
+	EXPECT_EQ(value, 0);
+	connection.there.send("0123456789");
+	await_bytes(10);
+	EXPECT_EQ(ioctl(connection.here, FIONREAD, &value), 0);
+	EXPECT_EQ(value, 10);
+	receive(4);
+	EXPECT_EQ(ioctl(connection.here, FIONREAD, &value), 0);
+	EXPECT_EQ(value, 6);
+
+	/* What was sent is in the queue until the peer has it, and then no more. */
+	ASSERT_EQ(send(connection.here, "0123456789", 10, 0), 10);
+	EXPECT_EQ(connection.there.recv(10, MSG_WAITALL), "0123456789");
+	wait_until("an empty send queue", [&] {
+		EXPECT_EQ(ioctl(connection.here, SIOCOUTQ, &value), 0);
+		return value == 0;
+	});
+}
+
+TEST_P(Stream, ManyThreadsOnOneSocket)
+{
+	constexpr int threads = 4, records = 500, len = 64;
+	std::vector<std::thread> writers;
+	int seen[threads] = {};
+
+	/* A write of this size is not torn. */
+	for (int t = 0; t < threads; t++)
+		writers.emplace_back([&, t] {
+			for (int i = 0; i < records; i++) {
+				std::string record(len, 'a' + t);
+
+				ASSERT_EQ(send(connection.here, record.data(), len, 0), len);
+			}
+		});
+	for (int i = 0; i < threads * records / 100; i++) {
+		std::string got = connection.there.recv(len * 100, MSG_WAITALL);
+
+		ASSERT_EQ(got.size(), size_t(len) * 100);
+		for (int j = 0; j < 100; j++) {
+			std::string record = got.substr(j * len, len);
+
+			ASSERT_EQ(record, std::string(len, record[0]));
+			seen[record[0] - 'a']++;
+		}
+	}
+	for (auto &writer : writers)
+		writer.join();
+	for (int count : seen)
+		EXPECT_EQ(count, records);
+}
+
+/* A reader slower than the writer, and stalls of both. */
+TEST_P(Stream, WriterWaitsForReader)
+{
+	Flow flow = {.seed = 9, .bytes = 2 * MiB};
+	Job far = connection.there.start_send(flow);
+
+	/* The window is shut now, and opens in small steps. */
+	await_bytes(16 * KiB);
+	flow.max_chunk = 700;
+	recv_flow(connection.here, flow);
+	far.join();
+}
+
+TEST(Large, OneGiB)
+{
+	Agent agent;
+	Connection connection = make_connection(agent, Flavor());
+	Flow flow = {.seed = 10, .bytes = 1024ULL * MiB, .max_chunk = MiB};
+	Counters before = Counters::now();
+
+	set_limit(900);
+	Job far = connection.there.start_recv(flow);
+	send_flow(connection.here, flow);
+	far.join(600);
+	EXPECT_EQ((Counters::now() - before)["rdma_write_bytes"], int64_t(flow.bytes));
+	expect_both_ends(connection);
+}
