@@ -28,9 +28,9 @@ run_supervised() {
 	child=$!
 	trap 'kill -KILL "$child"; run_interrupted=1' INT TERM HUP
 	run_interrupted=0
-	wait "$child"
+	wait "$child" 2>/dev/null
 	status=$?
-	((!run_interrupted)) || wait "$child"
+	((!run_interrupted)) || wait "$child" 2>/dev/null
 	[[ ! $tty ]] || stty "$tty" 2>/dev/null
 	((!run_interrupted)) || { say interrupted; return 130; }
 	return "$status"
