@@ -24,6 +24,8 @@ static unsigned int tcp2smc_users;
 void smc_sysctl_set_tcp2smc_hook(int (*fn)(bool enable))
 {
 	mutex_lock(&tcp2smc_lock);
+	if (!fn && tcp2smc_users)
+		tcp2smc_hook(false);
 	tcp2smc_hook = fn;
 	mutex_unlock(&tcp2smc_lock);
 }
@@ -44,7 +46,7 @@ static int tcp2smc_enable(struct smc_sysctl *sysctl)
 static void tcp2smc_disable(struct smc_sysctl *sysctl)
 {
 	WRITE_ONCE(sysctl->tcp2smc, 0);
-	if (!--tcp2smc_users)
+	if (!--tcp2smc_users && tcp2smc_hook)
 		tcp2smc_hook(false);
 }
 

@@ -35,13 +35,12 @@ struct smc_sysctl {
 /**
  * smc_sysctl_set_tcp2smc_hook() - say who makes TCP sockets SMC sockets
  * @fn: called with true when the first namespace sets tcp2smc, and with false
- *	when the last one clears it or goes away; NULL for nobody, which makes
- *	setting tcp2smc fail with -EOPNOTSUPP. Its error on enabling reaches the
+ *	when the last one clears it or goes away. Its error on enabling reaches the
  *	writer of the sysctl, whose value then stays 0. May sleep; calls never
- *	overlap.
+ *	overlap. NULL for nobody: setting tcp2smc then fails with -EOPNOTSUPP.
  *
- * A namespace that has tcp2smc set makes @fn be called at once; so set the hook
- * before smc_net_init() and clear it after smc_net_exit().
+ * When the hook is taken away while some namespace has tcp2smc set, it is called with
+ * false before this returns. Process context.
  */
 void smc_sysctl_set_tcp2smc_hook(int (*fn)(bool enable));
 
