@@ -1,0 +1,1378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The socket interface behaves as TCP's. Every test runs on plain TCP sockets, too, with the
+ * same assertions: what is expected here is what TCP does.
+ */
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <set>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "agent.h"
+
+using namespace guest;
+
+/* A call that is to fail with an errno, or to succeed (0). */
+#define EXPECT_ERRNO(error, call)                                                                  \
+	do {                                                                                       \
+		errno = 0;                                                                         \
+		long result_ = (call);                                                             \
+		int errno_ = errno;                                                                \
+		EXPECT_EQ(result_ < 0 ? errno_ : 0, (error))                                       \
+			<< #call << " returned " << result_ << ", " << strerror(errno_);           \
+	} while (0)
+
+class Api : public testing::TestWithParam<Flavor>
+{
+protected:
+	Flavor flavor = GetParam();
+	Agent agent;
+
+	Fd make(int type_flags = 0)
+	{
+		return must_socket(flavor, type_flags);
+	}
+	Connection connected(Role role = Role::client)
+	{
+		return make_connection(agent, flavor, role);
+	}
+	Address of_agent(int port)
+	{
+		return address_of(agent.node(), flavor.family, port);
+	}
+	Address of_self(int port)
+	{
+		return address_of(0, flavor.family, port);
+	}
+	/* Nobody answers there, but the route exists. */
+	Address of_nobody()
+	{
+		return flavor.family == AF_INET ? address_from("10.83.0.99", 5000)
+						: address_from("fd83::99", 5000);
+	}
+	static void wait_for_bytes(int fd, int bytes)
+	{
+		wait_until("bytes to read", [&] {
+			int waiting = 0;
+
+			ioctl(fd, FIONREAD, &waiting);
+			return waiting >= bytes;
+		});
+	}
+	static void fill(int fd)
+	{
+		std::string bytes(65536, 'f');
+
+		while (send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT) > 0)
+			;
+		EXPECT_EQ(errno, EAGAIN);
+	}
+	/* Fills until the peer, who does not read, takes no more either. */
+	static void fill_for_good(int fd)
+	{
+		int before = -1, after = 0;
+
+		while (before != after) {
+			before = after;
+			fill(fd);
+			usleep(200000);
+			ioctl(fd, SIOCOUTQ, &after);
+		}
+	}
+	/* What poll() says now. */
+	static short events(int fd, short wanted = POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
+	{
+		pollfd waiting = {fd, wanted, 0};
+
+		return poll(&waiting, 1, 0) > 0 ? waiting.revents : 0;
+	}
+	static void wait_for_events(int fd, short wanted)
+	{
+		wait_until("events " + std::to_string(wanted),
+			   [&] { return (events(fd) & wanted) == wanted; });
+	}
+	static void set_timeout(int fd, int option, int ms)
+	{
+		timeval timeout = {ms / 1000, ms % 1000 * 1000};
+
+		ASSERT_EQ(setsockopt(fd, SOL_SOCKET, option, &timeout, sizeof(timeout)), 0);
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, Api, testing::ValuesIn(main_flavors()),
+			 testing::PrintToStringParamName());
+
+static std::atomic<int> signals;
+
+static void on_signal(int)
+{
+	signals++;
+}
+
+/* Signals this thread again and again, until told to stop. */
+class Interrupter
+{
+public:
+	explicit Interrupter(bool restart)
+	{
+		struct sigaction action = {};
+
+		action.sa_handler = on_signal;
+		action.sa_flags = restart ? SA_RESTART : 0;
+		sigaction(SIGUSR1, &action, nullptr);
+		thread = std::thread([this, target = pthread_self()] {
+			while (!stop) {
+				usleep(50000);
+				pthread_kill(target, SIGUSR1);
+			}
+		});
+	}
+	~Interrupter()
+	{
+		stop = true;
+		thread.join();
+	}
+
+private:
+	std::thread thread;
+	std::atomic<bool> stop = false;
+};
+
+/* -- connect -- */
+
+TEST_P(Api, ConnectNonBlocking)
+{
+	RemoteSocket listener = agent.listen(flavor);
+	Address to = of_agent(listener.port());
+	Fd fd = make(SOCK_NONBLOCK);
+
+	EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
+	await(fd, POLLOUT);
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
+	EXPECT_EQ(events(fd), POLLOUT);
+	/* The first one after the connection came about reports it, the next complains. */
+	EXPECT_ERRNO(0, connect(fd, to.get(), to.len));
+	EXPECT_ERRNO(EISCONN, connect(fd, to.get(), to.len));
+	EXPECT_EQ(peer_address(fd), to);
+
+	Connection connection = {std::move(fd), listener.accept()};
+
+	fcntl(connection.here, F_SETFL, 0);
+	check_data(connection, 100000, flavor.is_smc());
+}
+
+TEST_P(Api, ConnectTwice)
+{
+	Connection connection = connected();
+	Address to = peer_address(connection.here);
+
+	EXPECT_ERRNO(EISCONN, connect(connection.here, to.get(), to.len));
+}
+
+TEST_P(Api, ConnectWhileConnecting)
+{
+	Fd fd = make(SOCK_NONBLOCK);
+	Address to = of_nobody();
+
+	EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
+	EXPECT_ERRNO(EALREADY, connect(fd, to.get(), to.len));
+	EXPECT_EQ(events(fd), 0);
+	EXPECT_ERRNO(ENOTCONN, getpeername(fd, to.get(), &to.len));
+	EXPECT_ERRNO(EAGAIN, recv(fd, &to, 1, 0));
+	EXPECT_ERRNO(EAGAIN, send(fd, &to, 1, MSG_NOSIGNAL));
+}
+
+TEST_P(Api, ConnectRefused)
+{
+	Fd fd = make();
+	Address to = of_agent(1);
+	char byte;
+
+	EXPECT_ERRNO(ECONNREFUSED, connect(fd, to.get(), to.len));
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
+	EXPECT_ERRNO(EPIPE, send(fd, "x", 1, MSG_NOSIGNAL));
+	EXPECT_ERRNO(0, recv(fd, &byte, 1, MSG_DONTWAIT));
+
+	/* The socket can be used again. */
+	RemoteSocket listener = agent.listen(flavor);
+
+	to = of_agent(listener.port());
+	ASSERT_EQ(connect(fd, to.get(), to.len), 0) << strerror(errno);
+
+	Connection connection = {std::move(fd), listener.accept()};
+
+	check_data(connection, 10000, flavor.is_smc());
+}
+
+TEST_P(Api, ConnectRefusedNonBlocking)
+{
+	Fd fd = make(SOCK_NONBLOCK);
+	Address to = of_agent(1);
+
+	EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
+	await(fd, POLLOUT);
+	EXPECT_EQ(events(fd), POLLIN | POLLOUT | POLLERR | POLLHUP | POLLRDHUP);
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), ECONNREFUSED);
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
+}
+
+TEST_P(Api, ConnectTimesOut)
+{
+	Fd fd = make();
+	Address to = of_nobody();
+
+	set_timeout(fd, SO_SNDTIMEO, 300);
+	EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
+	EXPECT_ERRNO(EALREADY, connect(fd, to.get(), to.len));
+}
+
+TEST_P(Api, ConnectInterrupted)
+{
+	Fd fd = make();
+	Address to = of_nobody();
+	Interrupter interrupter(false);
+
+	EXPECT_ERRNO(EINTR, connect(fd, to.get(), to.len));
+}
+
+TEST_P(Api, ConnectUnreachable)
+{
+	Fd fd = make();
+	Address to = flavor.family == AF_INET ? address_from("192.0.2.1", 1)
+					      : address_from("2001:db8::1", 1);
+
+	EXPECT_ERRNO(ENETUNREACH, connect(fd, to.get(), to.len));
+}
+
+TEST_P(Api, ConnectBadAddress)
+{
+	Fd fd = make();
+	Address to = of_agent(1);
+
+	EXPECT_ERRNO(EINVAL, connect(fd, to.get(), sizeof(sa_family_t)));
+	EXPECT_ERRNO(EINVAL, connect(fd, to.get(), 1));
+	EXPECT_ERRNO(EFAULT, connect(fd, reinterpret_cast<sockaddr *>(8), to.len));
+	to.get()->sa_family = AF_UNIX;
+	EXPECT_ERRNO(EAFNOSUPPORT, connect(fd, to.get(), to.len));
+}
+
+TEST_P(Api, DisconnectByUnspec)
+{
+	Connection connection = connected();
+	sockaddr unspec = {};
+	char byte;
+
+	unspec.sa_family = AF_UNSPEC;
+	EXPECT_ERRNO(0, connect(connection.here, &unspec, sizeof(unspec)));
+	EXPECT_ERRNO(ENOTCONN, getpeername(connection.here, &unspec,
+					   std::array<socklen_t, 1>{sizeof(unspec)}.data()));
+	EXPECT_ERRNO(EPIPE, send(connection.here, "x", 1, MSG_NOSIGNAL));
+	EXPECT_ERRNO(ENOTCONN, recv(connection.here, &byte, 1, 0));
+	/* Its peer learns of it. */
+	connection.there.await(POLLHUP);
+
+	/* And it can connect again. */
+	RemoteSocket listener = agent.listen(flavor);
+	Address to = of_agent(listener.port());
+
+	ASSERT_EQ(connect(connection.here, to.get(), to.len), 0) << strerror(errno);
+
+	RemoteSocket there = listener.accept();
+
+	ASSERT_EQ(send(connection.here, "again", 5, 0), 5);
+	EXPECT_EQ(there.recv(5, MSG_WAITALL), "again");
+}
+
+TEST_P(Api, DisconnectWhileConnecting)
+{
+	Fd fd = make(SOCK_NONBLOCK);
+	Address to = of_nobody();
+	sockaddr unspec = {};
+
+	EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
+	EXPECT_ERRNO(0, connect(fd, &unspec, sizeof(unspec)));
+
+	RemoteSocket listener = agent.listen(flavor);
+
+	to = of_agent(listener.port());
+	EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
+	await(fd, POLLOUT);
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
+}
+
+TEST_P(Api, CloseWhileConnecting)
+{
+	RemoteSocket listener = agent.listen(flavor, 64);
+	Address to = of_agent(listener.port());
+
+	for (int i = 0; i < 20; i++) {
+		Fd fd = make(SOCK_NONBLOCK);
+
+		EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
+		usleep(i * 1000);
+	}
+
+	Connection connection = connected();
+
+	check_data(connection, 1000, flavor.is_smc());
+}
+
+/* -- before a connection -- */
+
+TEST_P(Api, Unconnected)
+{
+	Fd fd = make();
+	Address address;
+	char byte;
+	int value;
+
+	EXPECT_EQ(events(fd), POLLOUT | POLLHUP);
+	EXPECT_ERRNO(ENOTCONN, recv(fd, &byte, 1, 0));
+	EXPECT_ERRNO(EPIPE, send(fd, "x", 1, MSG_NOSIGNAL));
+	EXPECT_ERRNO(ENOTCONN, shutdown(fd, SHUT_RDWR));
+	EXPECT_ERRNO(ENOTCONN, getpeername(fd, address.get(), &address.len));
+	EXPECT_ERRNO(EINVAL, accept(fd, nullptr, nullptr));
+	EXPECT_ERRNO(0, ioctl(fd, FIONREAD, &value));
+	EXPECT_ERRNO(0, getsockname(fd, address.get(), &address.len));
+	EXPECT_EQ(address.port(), 0);
+}
+
+TEST_P(Api, UnconnectedSendRaisesSigpipe)
+{
+	EXPECT_EXIT(
+		{
+			signal(SIGPIPE, SIG_DFL);
+			send(make(), "x", 1, 0);
+			_exit(0);
+		},
+		testing::KilledBySignal(SIGPIPE), "");
+}
+
+TEST_P(Api, WhatItIs)
+{
+	Fd fd = make();
+
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_TYPE), SOCK_STREAM);
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_DOMAIN), flavor.family);
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ACCEPTCONN), 0);
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
+	ASSERT_EQ(listen(fd, 1), 0);
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ACCEPTCONN), 1);
+}
+
+TEST_P(Api, TypeFlags)
+{
+	Fd fd = make(SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	EXPECT_TRUE(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	EXPECT_TRUE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+}
+
+TEST_P(Api, Options)
+{
+	struct {
+		int level, option, value, wanted;
+	} options[] = {
+		{SOL_SOCKET, SO_KEEPALIVE, 1, 1},
+		{SOL_SOCKET, SO_REUSEADDR, 1, 1},
+		{SOL_SOCKET, SO_REUSEPORT, 1, 1},
+		{SOL_SOCKET, SO_OOBINLINE, 1, 1},
+		{SOL_SOCKET, SO_SNDBUF, 40000, 80000},
+		{SOL_SOCKET, SO_RCVBUF, 50000, 100000},
+		{SOL_SOCKET, SO_PRIORITY, 4, 4},
+		{SOL_SOCKET, SO_MARK, 7, 7},
+		{SOL_SOCKET, SO_RCVLOWAT, 3, 3},
+		{IPPROTO_TCP, TCP_NODELAY, 1, 1},
+		{IPPROTO_TCP, TCP_CORK, 1, 1},
+		{IPPROTO_TCP, TCP_KEEPIDLE, 60, 60},
+		{IPPROTO_TCP, TCP_KEEPINTVL, 5, 5},
+		{IPPROTO_TCP, TCP_KEEPCNT, 3, 3},
+		{IPPROTO_TCP, TCP_USER_TIMEOUT, 5000, 5000},
+		{IPPROTO_TCP, TCP_DEFER_ACCEPT, 1, 1},
+		{IPPROTO_TCP, TCP_QUICKACK, 1, 1},
+	};
+	Fd fresh = make();
+	Connection connection = connected();
+
+	for (int fd : {int(fresh), int(connection.here)})
+		for (auto &o : options) {
+			EXPECT_ERRNO(0, setsockopt(fd, o.level, o.option, &o.value, sizeof(int)));
+			EXPECT_EQ(must_get(fd, o.level, o.option), o.wanted) << o.option;
+		}
+	EXPECT_ERRNO(EINVAL, setsockopt(fresh, SOL_SOCKET, SO_KEEPALIVE, options, 1));
+	EXPECT_ERRNO(ENOPROTOOPT, setsockopt(fresh, SOL_SOCKET, 9999, options, 4));
+	EXPECT_ERRNO(ENOPROTOOPT, setsockopt(fresh, IPPROTO_TCP, 9999, options, 4));
+	EXPECT_ERRNO(ENOPROTOOPT, setsockopt(fresh, 9999, 1, options, 4));
+	must_set(connection.here, IPPROTO_TCP, TCP_CORK, 0);
+	must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, 1);
+	must_set(connection.here, SOL_SOCKET, SO_OOBINLINE, 0);
+	check_data(connection, 100000, flavor.is_smc());
+}
+
+TEST_P(Api, TcpInfo)
+{
+	Connection connection = connected();
+	tcp_info info = {};
+	socklen_t len = sizeof(info);
+
+	ASSERT_EQ(getsockopt(connection.here, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
+	EXPECT_EQ(info.tcpi_state, TCP_ESTABLISHED);
+}
+
+TEST_P(Api, WrongIoctl)
+{
+	Fd fd = make();
+	int value;
+
+	EXPECT_ERRNO(ENOTTY, ioctl(fd, 0x12345678, &value));
+	ASSERT_EQ(listen(fd, 1), 0);
+	EXPECT_ERRNO(EINVAL, ioctl(fd, FIONREAD, &value));
+	EXPECT_ERRNO(EINVAL, ioctl(fd, SIOCOUTQ, &value));
+}
+
+/* -- bind, listen, accept -- */
+
+TEST_P(Api, BindErrors)
+{
+	Fd fd = make(), other = make();
+	Address any = any_address(flavor.family);
+	Address foreign = of_agent(0);
+
+	EXPECT_ERRNO(EADDRNOTAVAIL, bind(fd, foreign.get(), foreign.len));
+	EXPECT_ERRNO(0, bind(fd, any.get(), any.len));
+	EXPECT_ERRNO(EINVAL, bind(fd, any.get(), any.len));
+	ASSERT_EQ(listen(fd, 1), 0);
+
+	Address taken = local_address(fd);
+
+	EXPECT_NE(taken.port(), 0);
+	EXPECT_ERRNO(EADDRINUSE, bind(other, taken.get(), taken.len));
+	EXPECT_ERRNO(EINVAL, bind(other, any.get(), 1));
+}
+
+/* TCP and SMC share the ports. */
+TEST_P(Api, PortsAreTcps)
+{
+	Fd fd = make();
+	Address any = any_address(flavor.family);
+
+	ASSERT_EQ(bind(fd, any.get(), any.len), 0);
+	ASSERT_EQ(listen(fd, 1), 0);
+
+	for (Kind kind : {Kind::tcp, Kind::smc, Kind::af_smc}) {
+		Fd other = must_socket({kind, flavor.family});
+		Address taken = local_address(fd);
+
+		EXPECT_ERRNO(EADDRINUSE, bind(other, taken.get(), taken.len));
+	}
+}
+
+TEST_P(Api, ReuseAddress)
+{
+	Connection connection = connected(Role::server);
+	int port = local_address(connection.here).port();
+
+	/* The listener is gone; the connection is not, and will be in TIME_WAIT. */
+	Fd again = make();
+	Address address = any_address(flavor.family, port);
+
+	EXPECT_ERRNO(EADDRINUSE, bind(again, address.get(), address.len));
+	must_set(again, SOL_SOCKET, SO_REUSEADDR, 1);
+	EXPECT_ERRNO(0, bind(again, address.get(), address.len));
+	EXPECT_ERRNO(0, listen(again, 1));
+	connection.here.close();
+	agent.connect(flavor, of_self(port));
+	must_accept(again);
+}
+
+TEST_P(Api, ReusePort)
+{
+	std::vector<Fd> listeners;
+	std::set<int> used;
+	int port = 0;
+
+	for (int i = 0; i < 4; i++) {
+		Fd fd = make();
+		must_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+		Address address = any_address(flavor.family, port);
+		ASSERT_EQ(bind(fd, address.get(), address.len), 0) << strerror(errno);
+		ASSERT_EQ(listen(fd, 16), 0) << strerror(errno);
+		port = local_address(fd).port();
+		listeners.push_back(std::move(fd));
+	}
+
+	for (int i = 0; i < 24; i++) {
+		std::vector<pollfd> waiting;
+		RemoteSocket client = agent.connect(flavor, of_self(port));
+
+		for (Fd &fd : listeners)
+			waiting.push_back({fd, POLLIN, 0});
+		ASSERT_GT(poll(waiting.data(), waiting.size(), 60000), 0);
+		for (size_t l = 0; l < waiting.size(); l++)
+			if (waiting[l].revents) {
+				must_accept(waiting[l].fd);
+				used.insert(l);
+			}
+	}
+	/* By chance all on one: 4^-23. */
+	EXPECT_GT(used.size(), 1U);
+}
+
+TEST_P(Api, AcceptNonBlocking)
+{
+	Fd listener = must_listen(flavor);
+	Address peer;
+
+	fcntl(listener, F_SETFL, O_NONBLOCK);
+	EXPECT_ERRNO(EAGAIN, accept(listener, nullptr, nullptr));
+	EXPECT_EQ(events(listener), 0);
+
+	RemoteSocket client = agent.connect(flavor, of_self(local_address(listener).port()));
+
+	await(listener, POLLIN);
+	EXPECT_EQ(events(listener), POLLIN);
+
+	Fd fd(accept4(listener, peer.get(), &peer.len, SOCK_NONBLOCK | SOCK_CLOEXEC));
+
+	ASSERT_GE(fd, 0) << strerror(errno);
+	EXPECT_TRUE(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	EXPECT_TRUE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	EXPECT_EQ(peer.text(), of_agent(0).text());
+	EXPECT_EQ(peer.port(), client.port());
+	EXPECT_EQ(peer_address(fd), peer);
+	EXPECT_EQ(local_address(fd).port(), local_address(listener).port());
+	EXPECT_EQ(local_address(fd).text(), of_self(0).text());
+	EXPECT_ERRNO(EAGAIN, accept(listener, nullptr, nullptr));
+	EXPECT_ERRNO(EINVAL, accept4(listener, nullptr, nullptr, 0x100));
+
+	/* Flags are not inherited. */
+	RemoteSocket other = agent.connect(flavor, of_self(local_address(listener).port()));
+	Fd blocking = must_accept(listener);
+
+	EXPECT_FALSE(fcntl(blocking, F_GETFL) & O_NONBLOCK);
+}
+
+TEST_P(Api, AcceptInheritsOptions)
+{
+	Fd listener = must_listen(flavor);
+
+	must_set(listener, SOL_SOCKET, SO_KEEPALIVE, 1);
+	must_set(listener, SOL_SOCKET, SO_RCVBUF, 30000);
+	must_set(listener, IPPROTO_TCP, TCP_NODELAY, 1);
+
+	RemoteSocket client = agent.connect(flavor, of_self(local_address(listener).port()));
+	Fd fd = must_accept(listener);
+
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_RCVBUF), 60000);
+	EXPECT_EQ(must_get(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+}
+
+TEST_P(Api, AcceptTimesOut)
+{
+	Fd listener = must_listen(flavor);
+
+	set_timeout(listener, SO_RCVTIMEO, 200);
+	EXPECT_ERRNO(EAGAIN, accept(listener, nullptr, nullptr));
+}
+
+TEST_P(Api, AcceptInterrupted)
+{
+	Fd listener = must_listen(flavor);
+	Interrupter interrupter(false);
+
+	EXPECT_ERRNO(EINTR, accept(listener, nullptr, nullptr));
+}
+
+TEST_P(Api, AcceptRestarted)
+{
+	Fd listener = must_listen(flavor);
+	Interrupter interrupter(true);
+	Job client = agent.socket(flavor).start_connect(
+		of_self(local_address(listener).port()));
+
+	signals = 0;
+	EXPECT_GE(Fd(accept(listener, nullptr, nullptr)), 0) << strerror(errno);
+}
+
+TEST_P(Api, AcceptByManyThreads)
+{
+	constexpr int connections = 24;
+	Fd listener = must_listen(flavor, 64);
+	Address address = of_self(local_address(listener).port());
+	std::atomic<int> accepted = 0;
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < 4; i++)
+		threads.emplace_back([&] {
+			for (;;) {
+				Fd fd(accept(listener, nullptr, nullptr));
+
+				if (fd < 0)
+					return;
+				send(fd, "hello", 5, 0);
+				accepted++;
+			}
+		});
+	for (int i = 0; i < connections; i++)
+		EXPECT_EQ(agent.connect(flavor, address).recv(5, MSG_WAITALL), "hello");
+	/* Shutting down a listener wakes those who accept. */
+	EXPECT_EQ(shutdown(listener, SHUT_RD), 0);
+	for (std::thread &thread : threads)
+		thread.join();
+	EXPECT_EQ(accepted, connections);
+}
+
+TEST_P(Api, AcceptByManyProcesses)
+{
+	constexpr int connections = 16;
+	Fd listener = must_listen(flavor, 64);
+	Address address = of_self(local_address(listener).port());
+
+	for (int i = 0; i < 4; i++)
+		if (!fork())
+			for (;;) {
+				Fd fd(accept(listener, nullptr, nullptr));
+				char byte;
+
+				while (recv(fd, &byte, 1, 0) == 1)
+					send(fd, &byte, 1, 0);
+			}
+	for (int i = 0; i < connections; i++) {
+		RemoteSocket client = agent.connect(flavor, address);
+
+		client.send("x");
+		EXPECT_EQ(client.recv(1), "x");
+	}
+}
+
+TEST_P(Api, Backlog)
+{
+	Fd listener = must_listen(flavor, 2);
+	Address address = of_self(local_address(listener).port());
+	std::vector<RemoteSocket> clients;
+
+	/* The backlog and one more connect, although nobody accepts. */
+	for (int i = 0; i < 3; i++)
+		clients.push_back(agent.connect(flavor, address));
+	for (int i = 0; i < 3; i++) {
+		Fd fd = must_accept(listener);
+
+		EXPECT_EQ(peer_address(fd).port(), clients[i].port()) << "not in order";
+	}
+
+	/* And there is room again. */
+	RemoteSocket another = agent.connect(flavor, address);
+
+	must_accept(listener);
+}
+
+TEST_P(Api, ListenerCloseResetsThoseWaiting)
+{
+	Fd listener = must_listen(flavor);
+	RemoteSocket client = agent.connect(flavor, of_self(local_address(listener).port()));
+	long rc;
+
+	await(listener, POLLIN);
+	listener.close();
+	client.await(POLLHUP);
+	client.recv(1, 0, &rc);
+	EXPECT_EQ(rc, -ECONNRESET);
+}
+
+TEST_P(Api, ListenerUses)
+{
+	Fd listener = must_listen(flavor);
+	Address to = of_agent(1);
+	char byte;
+
+	EXPECT_ERRNO(EISCONN, connect(listener, to.get(), to.len));
+	EXPECT_ERRNO(EPIPE, send(listener, "x", 1, MSG_NOSIGNAL));
+	EXPECT_ERRNO(ENOTCONN, recv(listener, &byte, 1, 0));
+	EXPECT_ERRNO(ENOTCONN, getpeername(listener, to.get(), &to.len));
+	/* Again, with another backlog. */
+	EXPECT_ERRNO(0, listen(listener, 5));
+	/* Shut down, it does not listen any more, and may again. */
+	EXPECT_ERRNO(0, shutdown(listener, SHUT_RD));
+	EXPECT_ERRNO(EINVAL, accept(listener, nullptr, nullptr));
+	EXPECT_ERRNO(0, listen(listener, 5));
+
+	RemoteSocket client = agent.connect(flavor, of_self(local_address(listener).port()));
+
+	must_accept(listener);
+}
+
+TEST_P(Api, ConnectedUses)
+{
+	Connection connection = connected();
+	Address any = any_address(flavor.family);
+
+	EXPECT_ERRNO(EINVAL, listen(connection.here, 1));
+	EXPECT_ERRNO(EINVAL, accept(connection.here, nullptr, nullptr));
+	EXPECT_ERRNO(EINVAL, bind(connection.here, any.get(), any.len));
+	EXPECT_ERRNO(EINVAL, shutdown(connection.here, 3));
+	check_data(connection, 1000, flavor.is_smc());
+}
+
+TEST_P(Api, Names)
+{
+	Connection connection = connected();
+	Address here = local_address(connection.here), there = peer_address(connection.here);
+
+	EXPECT_EQ(here.text(), of_self(0).text());
+	EXPECT_EQ(there.text(), of_agent(0).text());
+	EXPECT_EQ(there.port(), connection.there.port());
+	EXPECT_EQ(here.get()->sa_family, flavor.family);
+
+	/* A short buffer is filled as far as it goes, and the length told. */
+	sockaddr_storage storage = {};
+	socklen_t len = 4;
+
+	EXPECT_ERRNO(0, getsockname(connection.here, reinterpret_cast<sockaddr *>(&storage), &len));
+	EXPECT_EQ(len, here.len);
+	EXPECT_ERRNO(EFAULT, getsockname(connection.here, nullptr, &len));
+}
+
+/* -- waiting -- */
+
+TEST_P(Api, ReceiveTimesOut)
+{
+	Connection connection = connected();
+	char byte;
+
+	set_timeout(connection.here, SO_RCVTIMEO, 200);
+	EXPECT_ERRNO(EAGAIN, recv(connection.here, &byte, 1, 0));
+	EXPECT_ERRNO(EAGAIN, recv(connection.here, &byte, 1, MSG_PEEK));
+	EXPECT_ERRNO(EAGAIN, recv(connection.here, &byte, 1, MSG_WAITALL));
+	connection.there.send("x");
+	EXPECT_EQ(recv(connection.here, &byte, 1, 0), 1);
+	/* What there is when the time is over. */
+	connection.there.send("abc");
+
+	char bytes[10];
+
+	EXPECT_EQ(recv(connection.here, bytes, 10, MSG_WAITALL), 3);
+}
+
+TEST_P(Api, SendTimesOut)
+{
+	Connection connection = connected();
+	std::string bytes(16 << 20, 's');
+
+	set_timeout(connection.here, SO_SNDTIMEO, 200);
+
+	ssize_t n = send(connection.here, bytes.data(), bytes.size(), 0);
+
+	EXPECT_GT(n, 0);
+	EXPECT_LT(n, ssize_t(bytes.size()));
+	fill_for_good(connection.here);
+	EXPECT_ERRNO(EAGAIN, send(connection.here, bytes.data(), bytes.size(), 0));
+}
+
+TEST_P(Api, ReceiveInterrupted)
+{
+	Connection connection = connected();
+	Interrupter interrupter(false);
+	char byte;
+
+	EXPECT_ERRNO(EINTR, recv(connection.here, &byte, 1, 0));
+}
+
+TEST_P(Api, ReceiveRestarted)
+{
+	Connection connection = connected();
+	Interrupter interrupter(true);
+	char byte;
+	int before = signals;
+
+	std::thread sender([&] {
+		wait_until("some signals", [&] { return signals > before + 3; });
+		connection.there.send("x");
+	});
+	EXPECT_EQ(recv(connection.here, &byte, 1, 0), 1);
+	sender.join();
+}
+
+TEST_P(Api, SendInterrupted)
+{
+	Connection connection = connected();
+	std::string bytes(16 << 20, 's');
+
+	fill_for_good(connection.here);
+
+	Interrupter interrupter(false);
+
+	EXPECT_ERRNO(EINTR, send(connection.here, bytes.data(), bytes.size(), 0));
+}
+
+/* Sent in part, an interrupted call says how much. */
+TEST_P(Api, SendInterruptedInPart)
+{
+	Connection connection = connected();
+	std::string bytes(16 << 20, 's');
+	Interrupter interrupter(false);
+	ssize_t n = send(connection.here, bytes.data(), bytes.size(), 0);
+
+	EXPECT_GT(n, 0);
+	EXPECT_LT(n, ssize_t(bytes.size()));
+}
+
+TEST_P(Api, Poll)
+{
+	Connection connection = connected();
+	char byte;
+
+	EXPECT_EQ(events(connection.here), POLLOUT);
+	connection.there.send("x");
+	await(connection.here, POLLIN);
+	EXPECT_EQ(events(connection.here), POLLIN | POLLOUT);
+	EXPECT_EQ(events(connection.here, POLLIN), POLLIN);
+	EXPECT_EQ(recv(connection.here, &byte, 1, 0), 1);
+	EXPECT_EQ(events(connection.here), POLLOUT);
+
+	fill_for_good(connection.here);
+	EXPECT_EQ(events(connection.here), 0);
+	while (!(events(connection.here) & POLLOUT))
+		connection.there.recv(65536);
+
+	connection.there.shutdown(SHUT_WR);
+	wait_for_events(connection.here, POLLRDHUP);
+	EXPECT_EQ(events(connection.here), POLLIN | POLLOUT | POLLRDHUP);
+	shutdown(connection.here, SHUT_WR);
+	wait_for_events(connection.here, POLLHUP);
+	EXPECT_EQ(events(connection.here), POLLIN | POLLOUT | POLLRDHUP | POLLHUP);
+}
+
+TEST_P(Api, Select)
+{
+	Connection connection = connected();
+	timeval minute = {60, 0}, none = {};
+	fd_set reading, writing, urgent;
+
+	auto prepare = [&] {
+		for (fd_set *set : {&reading, &writing, &urgent}) {
+			FD_ZERO(set);
+			FD_SET(connection.here, set);
+		}
+	};
+
+	prepare();
+	EXPECT_EQ(select(connection.here + 1, &reading, &writing, &urgent, &none), 1);
+	EXPECT_TRUE(FD_ISSET(connection.here, &writing));
+	connection.there.send("x");
+	connection.there.send("!", MSG_OOB);
+	prepare();
+	EXPECT_EQ(select(connection.here + 1, nullptr, nullptr, &urgent, &minute), 1);
+	prepare();
+	EXPECT_EQ(select(connection.here + 1, &reading, nullptr, nullptr, &minute), 1);
+	prepare();
+	EXPECT_EQ(select(connection.here + 1, &reading, &writing, &urgent, &none), 3);
+}
+
+class Epoll : public Api
+{
+protected:
+	Fd epoll = Fd(epoll_create1(0));
+
+	void add(int fd, uint32_t wanted)
+	{
+		epoll_event event = {wanted, {.fd = fd}};
+
+		ASSERT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), 0);
+	}
+	void modify(int fd, uint32_t wanted)
+	{
+		epoll_event event = {wanted, {.fd = fd}};
+
+		ASSERT_EQ(epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event), 0);
+	}
+	uint32_t wait(int ms = 60000)
+	{
+		epoll_event event = {};
+
+		return epoll_wait(epoll, &event, 1, ms) > 0 ? event.events : 0;
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, Epoll, testing::ValuesIn(main_flavors()),
+			 testing::PrintToStringParamName());
+
+TEST_P(Epoll, Level)
+{
+	Connection connection = connected();
+	char byte;
+
+	add(connection.here, EPOLLIN);
+	EXPECT_EQ(wait(0), 0U);
+	connection.there.send("xy");
+	EXPECT_EQ(wait(), uint32_t(EPOLLIN));
+	EXPECT_EQ(wait(0), uint32_t(EPOLLIN));
+	wait_for_bytes(connection.here, 2);
+	recv(connection.here, &byte, 1, 0);
+	EXPECT_EQ(wait(0), uint32_t(EPOLLIN));
+	recv(connection.here, &byte, 1, 0);
+	EXPECT_EQ(wait(0), 0U);
+}
+
+TEST_P(Epoll, Edge)
+{
+	Connection connection = connected();
+	char byte;
+
+	add(connection.here, EPOLLIN | EPOLLET);
+	connection.there.send("x");
+	EXPECT_EQ(wait(), uint32_t(EPOLLIN));
+	EXPECT_EQ(wait(0), 0U);
+	/* More of it is a new edge, although the first was not read. */
+	connection.there.send("y");
+	EXPECT_EQ(wait(), uint32_t(EPOLLIN));
+	EXPECT_EQ(wait(0), 0U);
+	wait_for_bytes(connection.here, 2);
+	recv(connection.here, &byte, 1, 0);
+	EXPECT_EQ(wait(0), 0U);
+}
+
+TEST_P(Epoll, EdgeOfWriting)
+{
+	Connection connection = connected();
+
+	add(connection.here, EPOLLOUT | EPOLLET);
+	EXPECT_EQ(wait(), uint32_t(EPOLLOUT));
+	fill_for_good(connection.here);
+	/* While it filled up, room may have come in between. */
+	wait(0);
+	EXPECT_EQ(wait(0), 0U);
+	while (wait(0) != EPOLLOUT)
+		connection.there.recv(65536);
+}
+
+TEST_P(Epoll, OneShot)
+{
+	Connection connection = connected();
+
+	add(connection.here, EPOLLIN | EPOLLONESHOT);
+	connection.there.send("x");
+	EXPECT_EQ(wait(), uint32_t(EPOLLIN));
+	EXPECT_EQ(wait(0), 0U);
+	modify(connection.here, EPOLLIN | EPOLLONESHOT);
+	EXPECT_EQ(wait(), uint32_t(EPOLLIN));
+}
+
+TEST_P(Epoll, EndOfStream)
+{
+	Connection connection = connected();
+
+	add(connection.here, EPOLLIN | EPOLLRDHUP | EPOLLET);
+	connection.there.shutdown(SHUT_WR);
+	EXPECT_EQ(wait(), uint32_t(EPOLLIN | EPOLLRDHUP));
+	connection.there.close();
+}
+
+TEST_P(Epoll, Listener)
+{
+	Fd listener = must_listen(flavor);
+
+	add(listener, EPOLLIN);
+	EXPECT_EQ(wait(0), 0U);
+
+	RemoteSocket client = agent.connect(flavor, of_self(local_address(listener).port()));
+
+	EXPECT_EQ(wait(), uint32_t(EPOLLIN));
+	must_accept(listener);
+	EXPECT_EQ(wait(0), 0U);
+}
+
+/* Added before it connects: the events of the connection reach it. */
+TEST_P(Epoll, Connecting)
+{
+	RemoteSocket listener = agent.listen(flavor);
+	Address to = of_agent(listener.port());
+	Fd fd = make(SOCK_NONBLOCK);
+
+	add(fd, EPOLLIN | EPOLLOUT | EPOLLET);
+	EXPECT_EQ(wait(), uint32_t(EPOLLOUT | EPOLLHUP));
+	EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
+	EXPECT_EQ(wait(), uint32_t(EPOLLOUT));
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
+
+	RemoteSocket there = listener.accept();
+
+	there.send("x");
+	EXPECT_EQ(wait(), uint32_t(EPOLLIN | EPOLLOUT));
+}
+
+/* -- ends -- */
+
+TEST_P(Api, HalfClose)
+{
+	Connection connection = connected();
+
+	ASSERT_EQ(send(connection.here, "last", 4, 0), 4);
+	EXPECT_ERRNO(0, shutdown(connection.here, SHUT_WR));
+	EXPECT_ERRNO(EPIPE, send(connection.here, "x", 1, MSG_NOSIGNAL));
+	EXPECT_EQ(connection.there.recv(10, MSG_WAITALL), "last");
+	connection.there.expect_end();
+
+	/* The other direction goes on. */
+	Flow flow = {.seed = 11, .bytes = 1 << 20};
+	Job far = connection.there.start_send(flow);
+
+	recv_flow(connection.here, flow);
+	far.join();
+	connection.there.close();
+	expect_end(connection.here);
+	/* Again and again. */
+	expect_end(connection.here);
+}
+
+TEST_P(Api, ShutdownTwice)
+{
+	Connection connection = connected();
+
+	EXPECT_ERRNO(0, shutdown(connection.here, SHUT_WR));
+	EXPECT_ERRNO(0, shutdown(connection.here, SHUT_WR));
+	EXPECT_ERRNO(0, shutdown(connection.here, SHUT_RD));
+	EXPECT_ERRNO(0, shutdown(connection.here, SHUT_RDWR));
+	EXPECT_EQ(events(connection.here), POLLIN | POLLOUT | POLLRDHUP | POLLHUP);
+}
+
+TEST_P(Api, ShutdownOfReading)
+{
+	Connection connection = connected();
+	char bytes[10];
+
+	EXPECT_ERRNO(0, shutdown(connection.here, SHUT_RD));
+	EXPECT_EQ(recv(connection.here, bytes, 10, 0), 0);
+	EXPECT_EQ(events(connection.here), POLLIN | POLLOUT | POLLRDHUP);
+	/* It still sends, and what arrives all the same is delivered. */
+	ASSERT_EQ(send(connection.here, "x", 1, 0), 1);
+	EXPECT_EQ(connection.there.recv(1, MSG_WAITALL), "x");
+	EXPECT_EQ(connection.there.send("late"), 4);
+	wait_for_bytes(connection.here, 4);
+	EXPECT_EQ(recv(connection.here, bytes, 10, 0), 4);
+}
+
+TEST_P(Api, ShutdownWakesReader)
+{
+	Connection connection = connected();
+	std::atomic<ssize_t> got = -1;
+	char byte;
+	std::thread reader([&] { got = recv(connection.here, &byte, 1, 0); });
+
+	usleep(100000);
+	EXPECT_ERRNO(0, shutdown(connection.here, SHUT_RD));
+	reader.join();
+	EXPECT_EQ(got, 0);
+}
+
+TEST_P(Api, PeersShutdownWakesReader)
+{
+	Connection connection = connected();
+	Job reader = connection.there.start_recv({.seed = 12, .bytes = 1});
+
+	shutdown(connection.here, SHUT_WR);
+	EXPECT_THROW(reader.join(), std::runtime_error);
+}
+
+TEST_P(Api, ShutdownWakesWriter)
+{
+	Connection connection = connected();
+	int error = 0;
+
+	fill_for_good(connection.here);
+
+	std::thread writer([&] {
+		std::string bytes(16 << 20, 'w');
+
+		EXPECT_EQ(send(connection.here, bytes.data(), bytes.size(), MSG_NOSIGNAL), -1);
+		error = errno;
+	});
+
+	usleep(100000);
+	EXPECT_ERRNO(0, shutdown(connection.here, SHUT_WR));
+	writer.join();
+	EXPECT_EQ(error, EPIPE);
+}
+
+TEST_P(Api, DataThenClose)
+{
+	Connection connection = connected();
+	Flow flow = {.seed = 13, .bytes = 300000};
+	Job far = connection.there.start_recv(flow);
+
+	send_flow(connection.here, flow);
+	connection.here.close();
+	far.join();
+	connection.there.expect_end();
+}
+
+/* All that was sent before close() arrives, however late the peer reads it. */
+TEST_P(Api, CloseWithFullWindow)
+{
+	Connection connection = connected();
+	std::string bytes = "";
+	size_t total = 0;
+	ssize_t n;
+
+	bytes.assign(4096, 'c');
+	while ((n = send(connection.here, bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0)
+		total += n;
+	connection.here.close();
+
+	size_t got = 0;
+
+	for (std::string part; !(part = connection.there.recv(65536)).empty();)
+		got += part.size();
+	EXPECT_EQ(got, total);
+}
+
+TEST_P(Api, WriteToClosedPeer)
+{
+	Connection connection = connected();
+
+	connection.there.close();
+	await(connection.here, POLLIN);
+	expect_end(connection.here);
+	/* The first may go unnoticed, but then the peer's reset arrives. */
+	send(connection.here, "x", 1, MSG_NOSIGNAL);
+	wait_until("EPIPE", [&] {
+		return send(connection.here, "x", 1, MSG_NOSIGNAL) < 0 && errno == EPIPE;
+	});
+}
+
+TEST_P(Api, WriteToClosedPeerRaisesSigpipe)
+{
+	Connection connection = connected();
+
+	connection.there.close();
+	await(connection.here, POLLIN);
+	EXPECT_EXIT(
+		{
+			signal(SIGPIPE, SIG_DFL);
+			for (;;) {
+				send(connection.here, "x", 1, 0);
+				usleep(10000);
+			}
+		},
+		testing::KilledBySignal(SIGPIPE), "");
+}
+
+TEST_P(Api, CloseWithUnreadData)
+{
+	Connection connection = connected();
+	char byte;
+
+	connection.there.send("unread");
+	wait_for_bytes(connection.here, 6);
+	connection.here.close();
+
+	long rc;
+
+	connection.there.await(POLLHUP);
+	connection.there.recv(1, 0, &rc);
+	EXPECT_EQ(rc, -ECONNRESET);
+	connection.there.recv(1, 0, &rc);
+	EXPECT_EQ(rc, 0);
+	EXPECT_EQ(connection.there.send("x"), -EPIPE);
+	(void)byte;
+}
+
+TEST_P(Api, ResetByPeer)
+{
+	Connection connection = connected();
+	char byte;
+
+	EXPECT_EQ(connection.there.linger(true, 0), 0);
+	connection.there.close();
+	await(connection.here, POLLHUP);
+	EXPECT_EQ(events(connection.here), POLLIN | POLLOUT | POLLERR | POLLHUP | POLLRDHUP);
+	EXPECT_ERRNO(ECONNRESET, recv(connection.here, &byte, 1, 0));
+	/* Told once. */
+	EXPECT_ERRNO(0, recv(connection.here, &byte, 1, 0));
+	EXPECT_ERRNO(EPIPE, send(connection.here, "x", 1, MSG_NOSIGNAL));
+	EXPECT_EQ(must_get(connection.here, SOL_SOCKET, SO_ERROR), 0);
+}
+
+TEST_P(Api, ResetIsSoError)
+{
+	Connection connection = connected();
+
+	connection.there.linger(true, 0);
+	connection.there.close();
+	await(connection.here, POLLHUP);
+	EXPECT_EQ(must_get(connection.here, SOL_SOCKET, SO_ERROR), ECONNRESET);
+	EXPECT_EQ(must_get(connection.here, SOL_SOCKET, SO_ERROR), 0);
+}
+
+TEST_P(Api, ResetIsToldToWriter)
+{
+	Connection connection = connected();
+
+	connection.there.linger(true, 0);
+	connection.there.close();
+	await(connection.here, POLLHUP);
+	EXPECT_ERRNO(ECONNRESET, send(connection.here, "x", 1, MSG_NOSIGNAL));
+	EXPECT_ERRNO(EPIPE, send(connection.here, "x", 1, MSG_NOSIGNAL));
+}
+
+TEST_P(Api, ResetWakesReaderAndWriter)
+{
+	Connection connection = connected();
+	int error = 0;
+	std::thread reader([&] {
+		char byte;
+
+		EXPECT_EQ(recv(connection.here, &byte, 1, 0), -1);
+		error = errno;
+	});
+
+	usleep(100000);
+	connection.there.linger(true, 0);
+	connection.there.close();
+	reader.join();
+	EXPECT_EQ(error, ECONNRESET);
+}
+
+/* The peer's process dies without a word of its own. */
+TEST_P(Api, PeerKilled)
+{
+	Connection connection = connected();
+
+	agent.kill();
+	expect_end(connection.here);
+}
+
+TEST_P(Api, LingerWaits)
+{
+	Connection connection = connected();
+	linger value = {1, 30};
+	Flow flow = {.seed = 14, .bytes = 100000};
+
+	ASSERT_EQ(setsockopt(connection.here, SOL_SOCKET, SO_LINGER, &value, sizeof(value)), 0);
+
+	Job far = connection.there.start_recv(flow);
+
+	send_flow(connection.here, flow);
+	EXPECT_EQ(connection.here.close(), 0);
+	far.join();
+	connection.there.expect_end();
+}
+
+TEST_P(Api, SimultaneousClose)
+{
+	for (int i = 0; i < 10; i++) {
+		Connection connection = connected(i % 2 ? Role::client : Role::server);
+		Job far = agent.start({"close", std::to_string(connection.there.number())});
+
+		connection.here.close();
+		far.join();
+	}
+}
+
+/* -- sharing -- */
+
+TEST_P(Api, Dup)
+{
+	Connection connection = connected();
+	Fd copy(dup(connection.here));
+
+	connection.here.close();
+	ASSERT_EQ(send(copy, "still", 5, 0), 5);
+	EXPECT_EQ(connection.there.recv(5, MSG_WAITALL), "still");
+	copy.close();
+	connection.there.expect_end();
+}
+
+TEST_P(Api, Fork)
+{
+	Connection connection = connected();
+	pid_t child = fork();
+
+	if (!child) {
+		bool good = send(connection.here, "child", 5, 0) == 5;
+
+		_exit(!good);
+	}
+
+	int status;
+
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	EXPECT_EQ(status, 0);
+	EXPECT_EQ(connection.there.recv(5, MSG_WAITALL), "child");
+	/* The child's end did not end the connection. */
+	check_data(connection, 100000, flavor.is_smc());
+}
+
+TEST_P(Api, PassedToAnotherProcess)
+{
+	Connection connection = connected();
+	int pair[2];
+	char control[CMSG_SPACE(sizeof(int))] = {}, byte = 'x';
+	iovec piece = {&byte, 1};
+	msghdr message = {};
+
+	ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	message.msg_iov = &piece;
+	message.msg_iovlen = 1;
+	message.msg_control = control;
+	message.msg_controllen = sizeof(control);
+
+	cmsghdr *header = CMSG_FIRSTHDR(&message);
+	int fd = connection.here;
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	ASSERT_EQ(sendmsg(pair[0], &message, 0), 1);
+	connection.here.close();
+	ASSERT_EQ(recvmsg(pair[1], &message, 0), 1);
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	connection.here = Fd(fd);
+	close(pair[0]);
+	close(pair[1]);
+	check_data(connection, 100000, flavor.is_smc());
+}
+
+/* close() in one thread does not end another's call, shutdown() does. */
+TEST_P(Api, CloseUnderReader)
+{
+	Connection connection = connected();
+	std::atomic<ssize_t> got = -2;
+	char byte;
+	int fd = connection.here;
+	std::thread reader([&] { got = recv(fd, &byte, 1, 0); });
+
+	usleep(200000);
+	connection.here.close();
+	connection.there.send("x");
+	reader.join();
+	EXPECT_EQ(got, 1);
+}
+
+TEST_P(Api, SignalDrivenIo)
+{
+	Connection connection = connected();
+	struct sigaction action = {};
+
+	action.sa_handler = on_signal;
+	sigaction(SIGIO, &action, nullptr);
+	signals = 0;
+	ASSERT_EQ(fcntl(connection.here, F_SETOWN, getpid()), 0);
+	ASSERT_EQ(fcntl(connection.here, F_SETFL, O_ASYNC), 0);
+	connection.there.send("x");
+	wait_until("SIGIO", [&] { return signals > 0; });
+}
