@@ -1,24 +1,124 @@
 # SPDX-License-Identifier: GPL-2.0
 # "make help" says what there is.
 
-# The kernel to build for: a release as in /lib/modules, "6.12", "6.1" or "debug".
-KVER ?= $(shell uname -r)
-O := $(CURDIR)/build
-LAB := tools/lab/lab
+# The kernel to build for: a release as in /lib/modules, "6.12", "6.1" or "debug". Without
+# headers of the running kernel, which nobody can load a module into then, Debian's 6.12.
+KVER	?= $(shell uname -r | while read r; do \
+		if test -e /lib/modules/$$r/build; then echo $$r; else echo 6.12; fi; done)
+O	?= $(CURDIR)/build
+PREFIX	?= /usr/local
 
-RELEASE := $(or $(shell test -x $(LAB) && $(LAB) release $(KVER) 2>/dev/null),$(KVER))
-KDIR := $(or $(shell test -x $(LAB) && $(LAB) kdir $(KVER) 2>/dev/null),/lib/modules/$(KVER)/build)
-MODULE_SRC := $(O)/kbuild/$(RELEASE)
-MODULE := $(O)/modules/$(RELEASE)/smc.ko
+LAB	:= tools/lab/lab
+TESTS	:= tools/testing/selftests/smc
+TOOLS	:= tools/smc tools/smc_run
+FUZZ_RUNS ?= 20000000
 
-.PHONY: all
-all: module
+# once VARIABLE,COMMAND: the output of a command that runs when it is first needed.
+once	= $(eval $(1) := $$(shell $(2)))$($(1))
+RELEASE	= $(call once,RELEASE,$(LAB) release $(KVER) 2>/dev/null || echo $(KVER))
+KDIR	= $(call once,KDIR,$(LAB) kdir $(KVER) 2>/dev/null || echo /lib/modules/$(KVER)/build)
+SRC	= $(O)/kbuild/$(RELEASE)
+MODULE	= $(O)/modules/$(RELEASE)/smc.ko
+MODDIR	= $(DESTDIR)/lib/modules/$(RELEASE)
+MODCONF	= $(DESTDIR)/lib/modprobe.d/smc.conf
+
+# Independent things side by side, as many as there are processors, unless -j says.
+ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+.DEFAULT_GOAL := all
+.PHONY: help all module tools install uninstall deps check check-debug lint fuzz demo docs clean
+
+help:
+	@echo 'Usage: make [TARGET] [KVER=KERNEL] [O=DIR] [V=1]'
+	@echo
+	@echo 'KERNEL: a release as in /lib/modules (the running one), 6.12, 6.1 or debug'
+	@echo 'DIR: where everything is built (build)'
+	@echo
+	@echo '  all          the module and the tools (default)'
+	@echo '  module       smc.ko for KVER, into $$O/modules/RELEASE'
+	@echo '  tools        smc, smc_run and its library, into $$O/tools'
+	@echo '  install      the module, tools and man pages; DESTDIR, PREFIX=/usr/local'
+	@echo '  uninstall    take them away again'
+	@echo
+	@echo '  demo         two guests, Redis and iperf3, over TCP and over SMC'
+	@echo '  check        all tests: wire formats, headers, tools, guests with 6.12 and 6.1'
+	@echo '  check-debug  the guest tests on a kernel with KASAN, lockdep and kmemleak'
+	@echo '  lint         W=1 and sparse for 6.12 and 6.1, checkpatch, clang-format'
+	@echo '  fuzz         the fuzzers of the wire formats for longer (FUZZ_RUNS=$(FUZZ_RUNS))'
+	@echo
+	@echo '  docs         Documentation/ as HTML, into $$O/docs'
+	@echo '  deps         install the Debian packages that all this needs'
+	@echo '  clean        remove $$O (kernels for guests stay, in ~/.cache/smc-lab)'
+	@echo
+	@echo 'Every target installs what it lacks, as root or by sudo, or says what that is.'
+
+# Each kind of work has its list of packages; see tools/install/deps.
+.PHONY: deps-build deps-lab deps-test deps-docs
+deps-build deps-lab deps-test deps-docs: deps-%:
+	@tools/install/deps $*
+
+deps:
+	@tools/install/deps build lab test docs
+
+all: module tools
 
 # Kernel builds write beside their sources: each kernel gets a copy of its own.
-.PHONY: module
-module:
-	@mkdir -p $(MODULE_SRC) $(dir $(MODULE))
+module: deps-build
+	@mkdir -p $(SRC) $(dir $(MODULE))
 	@rsync -a --delete --include='*/' --include='*.[ch]' --include=Kbuild --exclude='*' \
-		--filter='P *' Kbuild net include $(MODULE_SRC)/
-	$(MAKE) -C $(KDIR) M=$(MODULE_SRC) $(KBUILD_FLAGS) modules
-	@strip -g -o $(MODULE) $(MODULE_SRC)/net/smc/smc.ko
+		--filter='P *' Kbuild net include $(SRC)/
+	$(if $(V),,@)$(MAKE) $(if $(V),,--no-print-directory) -C $(KDIR) O= M=$(SRC) $(KBUILD_FLAGS) modules
+	@strip -g -o $(MODULE) $(SRC)/net/smc/smc.ko
+	@echo "  $(MODULE)"
+
+.PHONY: $(TOOLS)
+tools: $(TOOLS)
+$(TOOLS): deps-build
+	@$(MAKE) --no-print-directory -C $@ O=$(O)
+
+# In updates/ because modprobe prefers it to the kernel's own modules.
+install: all
+	install -D -m 644 $(MODULE) $(MODDIR)/updates/smc.ko
+	install -D -m 644 tools/install/modprobe.conf $(MODCONF)
+	$(if $(DESTDIR),,depmod $(RELEASE))
+	@for tool in $(TOOLS); do \
+		$(MAKE) --no-print-directory -C $$tool O=$(O) PREFIX=$(PREFIX) install || exit; \
+	done
+	@test "$(RELEASE)" = "$$(uname -r)" || \
+		echo "Installed for $(RELEASE), which is not the running kernel."
+
+uninstall:
+	rm -f $(MODDIR)/updates/smc.ko $(MODCONF)
+	$(if $(DESTDIR),,depmod $(RELEASE))
+	cd $(DESTDIR)$(PREFIX) && rm -rf sbin/smc bin/smc_run lib/smc \
+		share/man/man8/smc.8 share/man/man8/smc_run.8
+
+# What guests run is built first, for every kernel that they have.
+.PHONY: guest-programs
+guest-programs: deps-build deps-lab deps-test tools
+	@$(MAKE) --no-print-directory -C $(TESTS)/guest O=$(O)/selftests
+
+check: deps-test guest-programs
+	@.ci/run wire uapi tools guest interop guest-6.1
+
+check-debug: guest-programs
+	@.ci/run guest-debug interop-debug
+
+lint: deps-build deps-lab deps-test
+	@.ci/lint $(O)
+
+fuzz: deps-test
+	@$(MAKE) --no-print-directory -C $(TESTS)/wire check O=$(O)/wire FUZZ_RUNS=$(FUZZ_RUNS) \
+		FUZZ_SEED=0
+
+demo: deps-build deps-lab tools
+	@tools/demo/demo
+
+docs: deps-docs
+	sphinx-build -q -W -n -b html Documentation $(O)/docs
+	@echo "  $(O)/docs/index.html"
+
+clean:
+	rm -rf $(O)
