@@ -83,6 +83,14 @@ Json group(const smc_diag_lgrinfo& info) {
   };
 }
 
+Json element(const smc_diag_rmbe& info) {
+  return {
+      {"index", info.index},
+      {"peer-index", info.peer_index},
+      {"peer-token", words::hex(info.peer_token)},
+  };
+}
+
 Json dmb(const smcd_diag_dmbinfo& info) {
   return {
       {"link", words::hex(info.linkid)},
@@ -96,10 +104,10 @@ Json dmb(const smcd_diag_dmbinfo& info) {
 }
 
 Json decode_socket(nlmsghdr* hdr) {
-  nlattr* attrs[SMC_DIAG_MAX + 1];
+  nlattr* attrs[SMC_DIAG_RMBE + 1];
   smc_diag_msg msg;
   if (nlmsg_datalen(hdr) < static_cast<int>(sizeof(msg)) ||
-      nlmsg_parse(hdr, sizeof(msg), attrs, SMC_DIAG_MAX, nullptr) < 0)
+      nlmsg_parse(hdr, sizeof(msg), attrs, SMC_DIAG_RMBE, nullptr) < 0)
     throw KernelError("the kernel's answer about a socket is malformed");
   std::memcpy(&msg, nlmsg_data(hdr), sizeof(msg));
 
@@ -128,6 +136,8 @@ Json decode_socket(nlmsghdr* hdr) {
   if (extension(attrs, SMC_DIAG_CONNINFO, info, sizeof(info))) out["connection"] = connection(info);
   smc_diag_lgrinfo lgr;
   if (extension(attrs, SMC_DIAG_LGRINFO, lgr, sizeof(lgr))) out["group"] = group(lgr);
+  smc_diag_rmbe rmbe;
+  if (extension(attrs, SMC_DIAG_RMBE, rmbe, sizeof(rmbe))) out["element"] = element(rmbe);
   smcd_diag_dmbinfo dmbs;
   if (extension(attrs, SMC_DIAG_DMBINFO, dmbs, offsetof(smcd_diag_dmbinfo, peer_gid_ext)))
     out["dmb"] = dmb(dmbs);
@@ -142,7 +152,7 @@ Json dump_sockets() {
   smc_diag_req req = {};
   req.diag_family = AF_SMC;
   req.diag_ext = ask(SMC_DIAG_CONNINFO) | ask(SMC_DIAG_LGRINFO) | ask(SMC_DIAG_DMBINFO) |
-                 ask(SMC_DIAG_FALLBACK);
+                 ask(SMC_DIAG_FALLBACK) | ask(SMC_DIAG_RMBE);
 
   Message msg(nlmsg_alloc_simple(SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP));
   if (!msg || nlmsg_append(msg.get(), &req, sizeof(req), NLMSG_ALIGNTO) < 0) throw std::bad_alloc();

@@ -125,9 +125,10 @@ class Program {
             {"DEVICE", "/group/device"},
             {"LINK", "/group/link"},
             {"TOKEN", "/connection/token"},
-            {"SNDBUF", "/connection/sndbuf"},
-            {"RMBE", "/connection/rmbe"},
-            {"PEER-RMBE", "/connection/peer-rmbe"},
+            {"RMBE", "/element/index"},
+            {"SIZE", "/connection/rmbe"},
+            {"PEER-RMBE", "/element/peer-index"},
+            {"PEER-SIZE", "/connection/peer-rmbe"},
             {"REASON", "/fallback/reason"},
         },
         sockets);
