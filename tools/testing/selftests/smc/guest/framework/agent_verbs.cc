@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -206,6 +207,44 @@ Message do_echo_server(const Arguments &args)
 	return {};
 }
 
+/* Accepts so many connections and echoes on all of them at the same time. */
+Message do_echo_many(const Arguments &args)
+{
+	rlimit files = {4096, 4096};
+	std::vector<std::thread> threads;
+
+	setrlimit(RLIMIT_NOFILE, &files);
+	for (long i = 0; i < args.number(1); i++)
+		threads.emplace_back([fd = must_accept(args.fd(), 120).release()] {
+			Fd connection(fd);
+
+			echo(connection, 4096);
+		});
+	for (std::thread &thread : threads)
+		thread.join();
+	return {};
+}
+
+/* Connects so many times in a row, and has a little data echoed each time. */
+Message do_ask_many(const Arguments &args)
+{
+	Address to = address_from(args.text(1), args.number(2));
+
+	for (long i = 0; i < args.number(3); i++) {
+		Fd connection = must_connect(flavor_of(args.text(0)), to);
+		Flow flow = {.seed = uint64_t(i), .bytes = uint64_t(1 + i % 5000)};
+
+		send_flow(connection, flow);
+		recv_flow(connection, flow);
+	}
+	return {};
+}
+
+Message do_kernel_memory(const Arguments &)
+{
+	return {std::to_string(kernel_memory())};
+}
+
 Message do_run(const Arguments &args)
 {
 	Output output = run_command(args.text(0));
@@ -298,6 +337,9 @@ const std::map<std::string, Verb> verbs = {
 	{"expect-end", do_expect_end},
 	{"echo", do_echo},
 	{"echo-server", do_echo_server},
+	{"echo-many", do_echo_many},
+	{"ask-many", do_ask_many},
+	{"kernel-memory", do_kernel_memory},
 	{"run", do_run},
 	{"read-file", do_read_file},
 	{"sysctl", do_sysctl},

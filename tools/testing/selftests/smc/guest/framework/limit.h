@@ -5,7 +5,7 @@
 namespace guest
 {
 
-/* The running test may take this long, before it is ended as hanging. 180 by default. */
+/* The running test may take this long, before it is ended as hanging. 90 by default. */
 void set_limit(int seconds);
 
 }

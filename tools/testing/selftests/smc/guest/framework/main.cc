@@ -244,7 +244,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < names.size(); i++) {
 		auto begin = std::chrono::steady_clock::now();
 
-		set_limit(180);
+		set_limit(90);
 
 		pid_t child = fork();
 

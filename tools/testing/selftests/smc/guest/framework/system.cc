@@ -140,6 +140,23 @@ SysctlScope::~SysctlScope()
 	errno = error;
 }
 
+static int64_t meminfo(const std::string &name)
+{
+	std::istringstream lines(read_file("/proc/meminfo"));
+	std::string line;
+
+	while (std::getline(lines, line))
+		if (line.starts_with(name + ":"))
+			return std::stoll(line.substr(name.size() + 1));
+	throw std::runtime_error("no " + name + " in /proc/meminfo");
+}
+
+int64_t kernel_memory()
+{
+	write_file("/proc/sys/vm/drop_caches", "3");
+	return meminfo("SUnreclaim") + meminfo("Percpu") + meminfo("VmallocUsed");
+}
+
 Counters::Counters(const std::string &text)
 {
 	std::istringstream lines(text);

@@ -49,6 +49,9 @@ private:
 	std::string name, before;
 };
 
+/* KiB of kernel memory that does not go by itself: unreclaimable slab, per-CPU, vmalloc. */
+int64_t kernel_memory();
+
 /* "name value" lines, as in /proc/net/smc_stat. */
 class Counters
 {

@@ -106,11 +106,13 @@ SendCall sendfile_caller()
 
 	if (*file < 0)
 		throw_errno("memfd_create");
-	return [file](int fd, char *bytes, size_t len, bool) {
-		off_t offset = 0;
+	/* Never the same place twice: what is under way may still be read from the file. */
+	return [file, end = off_t(0)](int fd, char *bytes, size_t len, bool) mutable {
+		off_t offset = end;
 
-		if (pwrite(*file, bytes, len, 0) != ssize_t(len))
+		if (pwrite(*file, bytes, len, offset) != ssize_t(len))
 			throw_errno("pwrite to a memfd");
+		end += len;
 		return sendfile(fd, *file, &offset, len);
 	};
 }

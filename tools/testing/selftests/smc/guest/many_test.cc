@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Many connections, at once and in a row. */
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "limit.h"
+#include "pattern.h"
+
+using namespace guest;
+
+/* 255 connections to a link group: 1,000 take four of them. */
+TEST(Many, ThousandAtOnce)
+{
+	constexpr int connections = 1000;
+	constexpr size_t len = 3000;
+	rlimit files = {4096, 4096};
+	Agent agent;
+
+	set_limit(600);
+	setrlimit(RLIMIT_NOFILE, &files);
+
+	SysctlScope rmem("net.smc.rmem", "16384"), wmem("net.smc.wmem", "16384");
+	RemoteSysctlScope far_rmem(agent, "net.smc.rmem", "16384");
+	RemoteSysctlScope far_wmem(agent, "net.smc.wmem", "16384");
+	RemoteSocket listener = agent.listen(Flavor(), 128);
+	Address to = address_of(1, AF_INET, listener.port());
+	Job echo = agent.start({"echo-many", std::to_string(listener.number()),
+				std::to_string(connections)});
+	Counters before = Counters::now();
+	std::vector<Fd> clients;
+
+	for (int i = 0; i < connections; i++)
+		clients.push_back(must_connect(Flavor(), to));
+	EXPECT_GE((Counters::now() - before)["rdma_groups_created"], 3);
+
+	/* All of them have data under way at the same time. */
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < connections; i++)
+			send_flow(clients[i], {.seed = uint64_t(i), .bytes = len, .position = round * len});
+		for (int i = 0; i < connections; i++)
+			recv_flow(clients[i], {.seed = uint64_t(i), .bytes = len, .position = round * len});
+	}
+	for (Fd &client : clients)
+		client.close();
+	echo.join();
+	EXPECT_EQ((Counters::now() - before)["rdma_write_bytes"], int64_t(2 * len * connections));
+}
+
+/* Without growth of kernel memory, of RMBs or of memory regions. */
+class InARow : public testing::TestWithParam<Role>
+{
+protected:
+	Agent agent;
+	Flavor flavor;
+
+	void connect_echo_close(int connections)
+	{
+		if (GetParam() == Role::client) {
+			RemoteSocket listener = agent.listen(flavor);
+			Address to = address_of(1, AF_INET, listener.port());
+			Job far = listener.start_echo_server(connections);
+
+			for (int i = 0; i < connections; i++) {
+				Fd client = must_connect(flavor, to);
+
+				ask(client, i);
+			}
+			far.join();
+			return;
+		}
+
+		Fd listener = must_listen(flavor);
+		Job far = agent.start({"ask-many", to_string(flavor), address_of(0, AF_INET, 0).text(),
+				       std::to_string(local_address(listener).port()),
+				       std::to_string(connections)});
+
+		for (int i = 0; i < connections; i++)
+			echo(must_accept(listener));
+		far.join();
+	}
+
+private:
+	static void ask(int client, uint64_t seed)
+	{
+		Flow flow = {.seed = seed, .bytes = 1 + seed % 5000};
+
+		send_flow(client, flow);
+		recv_flow(client, flow);
+	}
+};
+
+TEST_P(InARow, TwoThousandLeaveNothing)
+{
+	set_limit(900);
+	/* What is allocated once, and kept, is there after these. */
+	connect_echo_close(200);
+
+	Counters before = Counters::now();
+	int64_t memory = kernel_memory(), far_memory = std::stoll(agent.call({"kernel-memory"}));
+
+	connect_echo_close(2000);
+
+	Counters passed = Counters::now() - before;
+
+	EXPECT_EQ(passed["rdma_registrations"], 0);
+	EXPECT_EQ(passed["rdma_groups_created"], 0);
+	EXPECT_EQ(passed["rdma_groups_lost"], 0);
+	EXPECT_EQ(passed.sum("violation_"), 0);
+	/* Half a KiB a connection would show as 1,000 KiB. */
+	wait_until("no more kernel memory than before",
+		   [&] { return kernel_memory() - memory < 600; });
+	wait_until("no more kernel memory than before at the peer", [&] {
+		return std::stoll(agent.call({"kernel-memory"})) - far_memory < 600;
+	});
+}
+
+INSTANTIATE_TEST_SUITE_P(, InARow, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+/* Several processes connect at the same time: first contacts and others get mixed up. */
+TEST(Many, ConnectInParallel)
+{
+	constexpr int processes = 8, connections = 25;
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor(), 64);
+	Address to = address_of(1, AF_INET, listener.port());
+	Job echo = agent.start({"echo-many", std::to_string(listener.number()),
+				std::to_string(processes * connections)});
+	std::vector<pid_t> children;
+
+	for (int p = 0; p < processes; p++) {
+		pid_t child = fork();
+
+		if (child) {
+			children.push_back(child);
+			continue;
+		}
+		try {
+			for (int i = 0; i < connections; i++) {
+				Fd client = must_connect(Flavor(), to);
+				Flow flow = {.seed = uint64_t(p * connections + i), .bytes = 10000};
+
+				send_flow(client, flow);
+				recv_flow(client, flow);
+			}
+			_exit(0);
+		} catch (const std::exception &error) {
+			printf("# %s\n", error.what());
+			fflush(stdout);
+			_exit(1);
+		}
+	}
+	for (pid_t child : children) {
+		int status;
+
+		ASSERT_EQ(waitpid(child, &status, 0), child);
+		EXPECT_EQ(status, 0);
+	}
+	echo.join();
+}
