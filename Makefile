@@ -101,10 +101,10 @@ guest-programs: deps-build deps-lab deps-test tools
 	@$(MAKE) --no-print-directory -C $(TESTS)/guest O=$(O)/selftests
 
 check: deps-test guest-programs
-	@.ci/run wire uapi tools guest interop guest-6.1
+	@O=$(O) .ci/run wire uapi tools guest interop core-6.1
 
 check-debug: guest-programs
-	@.ci/run guest-debug interop-debug
+	@O=$(O) .ci/run guest-debug interop-debug
 
 lint: deps-build deps-lab deps-test
 	@.ci/lint $(O)

@@ -13,7 +13,12 @@
 /* Values in use by the peers, see Documentation/design.rst. */
 #define SMC_QP_RETRIES		7
 #define SMC_QP_RNR_RETRIES	7	/* without limit */
-#define SMC_QP_ACK_TIMEOUT	15	/* 4.096 us << 15: 134 ms */
+/*
+ * 4.096 us << 17: 0.5 s. Others use 15, but a virtual machine may well be off its processor for
+ * so long, and soft-RoCE can't repeat a message from its middle: rxe_requester() starts it
+ * with a FIRST packet again, which the responder answers by ending the queue pair.
+ */
+#define SMC_QP_ACK_TIMEOUT	17
 #define SMC_QP_RNR_TIMER	5	/* 0.08 ms */
 
 #define SMC_REGISTER_WAIT	(2 * HZ)
