@@ -32,13 +32,14 @@ kernel_series_release() {
 
 kernel_home() {
 	local release
-	case $1 in
-	*/*) realpath -e -- "$1" 2>/dev/null || die "no such kernel directory: $1" ;;
-	debug) debug_home ;;
-	6.12 | 6.1)
+	if kernel_series "$1" >/dev/null; then
 		release=$(kernel_series_release "$1") || exit
 		printf '%s/kernels/%s\n' "$LAB_CACHE" "$release"
-		;;
+		return
+	fi
+	case $1 in
+	debug) debug_home ;;
+	*/*) realpath -e -- "$1" 2>/dev/null || die "no such kernel directory: $1" ;;
 	*) die "unknown kernel '$1': 6.12, 6.1, debug or a directory (dir/)" ;;
 	esac
 }
@@ -128,14 +129,14 @@ kernel_fetch() {
 	local home make
 	home=$(kernel_home "$1") || exit
 	[[ ! -e $home/done ]] || return 0
-	case $1 in
-	6.12 | 6.1) make=(kernel_fetch_series "$1") ;;
-	debug) make=(debug_build) ;;
-	*)
+	if kernel_series "$1" >/dev/null; then
+		make=(kernel_fetch_series "$1")
+	elif [[ $1 == debug ]]; then
+		make=(debug_build)
+	else
 		kernel_image "$home" >/dev/null || exit
 		kernel_release "$1" >/dev/null
 		return
-		;;
-	esac
+	fi
 	locked "$(basename "$home")" "${make[@]}"
 }
