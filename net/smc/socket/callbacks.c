@@ -36,6 +36,8 @@ void smc_sock_unhook(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	WRITE_ONCE(smc->mode, SMC_MODE_TCP);
+	/* No SYN of it offers what nobody would follow up. */
+	tcp_sk(sk)->syn_smc = 0;
 	write_lock_bh(&sk->sk_callback_lock);
 	if (sk->sk_state_change == smc_tcp_state_change) {
 		WRITE_ONCE(sk->sk_data_ready, smc_default_data_ready);

@@ -52,11 +52,11 @@ static void smc_connect_prepare(struct socket *sock)
 	/* It listened, or tried to, and may still be asked to accept(). */
 	if (smc && smc->listener && sk->sk_state == TCP_CLOSE) {
 		smc->tcp_only = true;
-		tcp_sk(sk)->syn_smc = 0;
 		smc_sock_unhook(smc);
 	}
 	if (sock->state != SS_UNCONNECTED || sk->sk_state != TCP_CLOSE ||
-	    (smc && (smc->tcp_only || smc->mode != SMC_MODE_TCP)) || smc_wants_only_tcp(sk))
+	    (smc && (smc->tcp_only || smc->stream || smc->mode != SMC_MODE_TCP)) ||
+	    smc_wants_only_tcp(sk))
 		return;
 	if (!smc)
 		smc = smc_sock_create(sk, SMC_CLIENT);
@@ -68,7 +68,10 @@ static void smc_connect_prepare(struct socket *sock)
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);
 }
 
-/* connect() to AF_UNSPEC dissolves the association; afterwards the socket is TCP's. */
+/*
+ * connect() to AF_UNSPEC dissolves the association. A stream stays until the release,
+ * for calls may be under way in it; the socket is TCP's from then on.
+ */
 static void smc_disconnect(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
@@ -76,7 +79,6 @@ static void smc_disconnect(struct smc_sock *smc)
 	smc_sock_stop_handshake(smc);
 	cancel_delayed_work_sync(&smc->fin);
 	lock_sock(sk);
-	smc->tcp_only = true;
 	if (smc->stream) {
 		smc_stream_abort(smc->stream, ECONNABORTED);
 		sk->sk_err = 0;

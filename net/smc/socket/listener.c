@@ -204,7 +204,6 @@ void smc_listen_undo(struct smc_sock *smc)
 
 	lock_sock(sk);
 	smc_sock_unhook(smc);
-	tcp_sk(sk)->syn_smc = 0;
 	tcp_sk(sk)->smc_hs_congested = NULL;
 	smc->listener = NULL;
 	release_sock(sk);

@@ -133,7 +133,8 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	if (flags & MSG_OOB)
 		return smc_stream_recv_urgent(st, msg, len, flags);
 	if (peek)
-		pos += sk_peek_offset(sk, flags);
+		/* Negative while SO_PEEK_OFF is not in use. */
+		pos += max(sk_peek_offset(sk, flags), 0);
 
 	while (done < len) {
 		piece = smp_load_acquire(&st->rx.received) > pos ?

@@ -12,6 +12,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <poll.h>
 #include <stdexcept>
 #include <sys/resource.h>
 #include <thread>
@@ -192,6 +193,19 @@ Message do_expect_end(const Arguments &args)
 	return {};
 }
 
+/* Receives until the end or an error, and returns that. */
+Message do_drain(const Arguments &args)
+{
+	char bytes[4096];
+	ssize_t n;
+
+	do {
+		await(args.fd(), POLLIN, 60);
+		n = recv(args.fd(), bytes, sizeof(bytes), 0);
+	} while (n > 0);
+	return result(n);
+}
+
 Message do_echo(const Arguments &args)
 {
 	return result(echo(args.fd()));
@@ -335,6 +349,7 @@ const std::map<std::string, Verb> verbs = {
 	{"recv-flow", do_recv_flow},
 	{"exchange-flows", do_exchange_flows},
 	{"expect-end", do_expect_end},
+	{"drain", do_drain},
 	{"echo", do_echo},
 	{"echo-server", do_echo_server},
 	{"echo-many", do_echo_many},
