@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A peer that offers SMC and then does not keep to the rendezvous. Whatever it says at whatever
+ * step, the application at our end (in guest 1) gets a working TCP connection or an error, in
+ * bounded time, the case is counted, and the next connection is as good as ever.
+ */
+#include <functional>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <random>
+
+#include "limit.h"
+#include "rogue.h"
+
+using namespace guest;
+
+namespace
+{
+
+/* What the rogue says where a certain message is due. */
+struct Case {
+	std::string name;
+	std::string bytes;
+	bool then_close = false;
+	std::optional<uint32_t> answer = {}; /* the diagnosis of the DECLINE due for it */
+};
+
+void put16(std::string &message, size_t at, uint16_t value)
+{
+	message[at] = char(value >> 8);
+	message[at + 1] = char(value);
+}
+
+/* A message spoiled in all the ways that any CLC message can be. */
+std::vector<Case> spoiled(const std::string &good)
+{
+	std::vector<Case> cases = {
+		{"Nothing", ""},
+		{"NothingButAnEnd", "", true},
+		{"OneByte", good.substr(0, 1), true},
+		{"HalfHeader", good.substr(0, 5)},
+		{"HalfMessage", good.substr(0, good.size() / 2)},
+		{"HalfMessageAndAnEnd", good.substr(0, good.size() / 2), true},
+		{"AllButOneByte", good.substr(0, good.size() - 1), true},
+		{"Garbage", std::string(200, 'g')},
+		{"Zeros", std::string(200, '\0')},
+		{"Http", "GET / HTTP/1.0\r\n\r\n"},
+	};
+	auto with = [&](const std::string &name, auto &&change) {
+		std::string bytes = good;
+
+		change(bytes);
+		cases.push_back({name, bytes});
+	};
+
+	with("WrongEyeCatcher", [](std::string &m) { m[0] ^= 1; });
+	with("WrongTrailer", [](std::string &m) { m.back() ^= 1; });
+	with("Type0", [](std::string &m) { m[4] = 0; });
+	with("Type5", [](std::string &m) { m[4] = 5; });
+	with("Type255", [](std::string &m) { m[4] = char(255); });
+	with("Version0", [](std::string &m) { m[7] = m[7] & 0x0f; });
+	with("Length0", [](std::string &m) { put16(m, 5, 0); });
+	with("Length8", [](std::string &m) { put16(m, 5, 8); });
+	with("OneByteTooShort", [](std::string &m) { put16(m, 5, m.size() - 1); });
+	with("OneByteTooLong", [](std::string &m) { put16(m, 5, m.size() + 1); });
+	with("Length4097", [](std::string &m) { put16(m, 5, 4097); });
+	with("Length65535", [](std::string &m) { put16(m, 5, 65535); });
+
+	/* Bits flipped at random places. */
+	for (int seed = 1; seed <= 6; seed++)
+		with("Noise" + std::to_string(seed), [seed](std::string &m) {
+			std::mt19937 random(seed);
+
+			for (int i = 0; i < seed * 3; i++)
+				m[random() % m.size()] ^= char(1 << random() % 8);
+		});
+	return cases;
+}
+
+std::vector<Case> declines()
+{
+	std::vector<Case> cases;
+
+	for (uint32_t diagnosis :
+	     {0x01010000, 0x02010000, 0x02020000, 0x03000000, 0x03010000, 0x03020000, 0x03030000,
+	      0x03030001, 0x03030002, 0x03030003, 0x03030004, 0x03030005, 0x03030006, 0x03030007,
+	      0x03030008, 0x03030009, 0x0303000a, 0x0303000b, 0x03040000, 0x03050000, 0x03060000,
+	      0x03070000, 0x03080000, 0x030a0000, 0x030b0000, 0x030c0000, 0x030e0000, 0x030f0000,
+	      0x04000000, 0x05000000, 0x09990000, 0x09990001, 0x09990002, 0x09990003, 0x12345678}) {
+		char name[24];
+
+		snprintf(name, sizeof(name), "Decline%08x", diagnosis);
+		cases.push_back({name, encode_decline(diagnosis)});
+	}
+	cases.push_back({"DeclineV1", encode_decline(0x03010000, SMC_VERSION_1)});
+	return cases;
+}
+
+template <typename Message>
+void add(std::vector<Case> &cases, const std::string &name, Message message,
+	 const std::function<void(Message &)> &change, std::optional<uint32_t> answer = {})
+{
+	change(message);
+	cases.push_back({name, encode(message), false, answer});
+}
+
+std::vector<Case> proposals()
+{
+	std::vector<Case> cases = spoiled(encode(good_proposal()));
+	auto with = [&](const std::string &name, const std::function<void(smc_clc_proposal &)> &change,
+			std::optional<uint32_t> answer) {
+		add(cases, name, good_proposal(), change, answer);
+	};
+
+	for (const Case &decline : declines())
+		cases.push_back(decline);
+	with("OtherEid", [](auto &p) { p.eids[0][0] = 'X'; }, SMC_DIAG_NO_UEID);
+	with("NoEid", [](auto &p) { p.n_eids = 0; }, SMC_DIAG_NO_UEID);
+	with("OnlySmcD", [](auto &p) { p.offer_v2 = SMC_OFFER_D; }, {});
+	with("NoOffer", [](auto &p) { p.offer_v2 = SMC_OFFER_NONE; }, {});
+	with("OtherSubnetV1",
+	     [](auto &p) {
+		     p.version = SMC_VERSION_1;
+		     p.offer_v1 = SMC_OFFER_R;
+		     p.offer_v2 = SMC_OFFER_NONE;
+		     p.prefix4[0] = 192;
+		     p.prefix4_len = 24;
+	     },
+	     SMC_DIAG_PREFIX_MISMATCH);
+	cases.push_back({"Accept", encode(good_agreement(SMC_CLC_ACCEPT))});
+	cases.push_back({"Confirm", encode(good_agreement(SMC_CLC_CONFIRM))});
+	return cases;
+}
+
+std::vector<Case> agreements(smc_clc_type type)
+{
+	std::vector<Case> cases = spoiled(encode(good_agreement(type)));
+	auto with = [&](const std::string &name,
+			const std::function<void(smc_clc_agreement &)> &change,
+			std::optional<uint32_t> answer = {}) {
+		add(cases, name, good_agreement(type), change, answer);
+	};
+
+	for (const Case &decline : declines())
+		cases.push_back(decline);
+	with("Index0", [](auto &a) { a.r.rmbe_index = 0; }, SMC_DIAG_SYNC);
+	with("AddressWraps",
+	     [](auto &a) {
+		     a.r.rmb_addr = UINT64_MAX - 1000;
+		     a.r.rmbe_index = 255;
+	     },
+	     SMC_DIAG_SYNC);
+	with("Mtu0", [](auto &a) { a.r.qp_mtu = 0; }, SMC_DIAG_SYNC);
+	with("Mtu6", [](auto &a) { a.r.qp_mtu = 6; }, SMC_DIAG_SYNC);
+	with("Mtu15", [](auto &a) { a.r.qp_mtu = 15; }, SMC_DIAG_SYNC);
+	with("Size15", [](auto &a) { a.r.rmbe_size_code = 15; });
+	with("Qpn0", [](auto &a) { a.r.qpn = 0; });
+	with("Qpn1", [](auto &a) { a.r.qpn = 1; });
+	with("NoRkey", [](auto &a) { a.r.rkey = 0; });
+	with("GidZero", [](auto &a) { memset(a.r.gid, 0, sizeof(a.r.gid)); });
+	with("GidElsewhere", [](auto &a) { a.r.gid[15] = 200; });
+	with("NoFirstContact", [](auto &a) { a.first_contact = false; });
+	with("OtherEid", [](auto &a) { a.eid[0] = 'X'; });
+	with("Version1", [](auto &a) { a.version = SMC_VERSION_1; });
+	with("NoLinkBehindIt", [](auto &) {}, SMC_DIAG_TIMEOUT_CONFIRM_LINK);
+	cases.push_back({"Proposal", encode(good_proposal())});
+	cases.push_back({"TheOther", encode(good_agreement(type == SMC_CLC_ACCEPT ? SMC_CLC_CONFIRM
+									       : SMC_CLC_ACCEPT))});
+	return cases;
+}
+
+/* Everything that tells of a connection that did not become SMC. */
+int64_t failures_counted(Agent &agent)
+{
+	return std::stoll(agent.must_run(
+		       "$LAB_REPO/build/tools/smc/smc -j fallbacks | tr -d '\" ,' | "
+		       "awk -F: '/-total:/ { n += $2 } END { print n + 0 }'")) +
+	       std::stoll(agent.must_run("$LAB_REPO/build/tools/smc/smc -j stats | tr -d '\" ,' | "
+					 "awk -F: '/handshake-err/ { n += $2 } END { print n + 0 }'")) +
+	       agent.counters().sum("violation_");
+}
+
+}
+
+class Hostile : public testing::TestWithParam<Case>
+{
+protected:
+	Hostile() : before(failures_counted(agent))
+	{
+		set_limit(60);
+	}
+
+	/* What the victim says of the rogue's message. */
+	void check_answer(int rogue)
+	{
+		std::string message;
+
+		/* A DECLINE is the only thing it may say now. */
+		for (int messages = 0; messages < 2; messages++) {
+			message = receive_message_or_nothing(rogue);
+			if (message.empty())
+				break;
+			ASSERT_TRUE(diagnosis_of(message)) << "not a DECLINE";
+			EXPECT_EQ(*diagnosis_of(message),
+				  GetParam().answer.value_or(*diagnosis_of(message)));
+			answered = true;
+		}
+		EXPECT_TRUE(answered || !GetParam().answer) << "no DECLINE";
+	}
+
+	/* After the rogue's last word nothing of the victim's hangs. */
+	void check_end(Fd &rogue, RemoteSocket &victim)
+	{
+		rogue.close();
+
+		std::string rc = agent.call({"drain", std::to_string(victim.number())}, 60);
+
+		SCOPED_TRACE("the victim's last receive: " + rc);
+		EXPECT_TRUE(rc == "0" || rc == std::to_string(-ECONNRESET) ||
+			    rc == std::to_string(-EPIPE) || rc == std::to_string(-ENOTCONN))
+			<< rc;
+	}
+
+	void check_aftermath()
+	{
+		EXPECT_GT(failures_counted(agent), before) << "not counted";
+
+		for (Role role : both_roles) {
+			Connection connection = make_connection(agent, Flavor(), role);
+
+			check_data(connection, 100000, true);
+		}
+	}
+
+	Agent agent;
+	int64_t before;
+	bool answered = false;
+
+private:
+	/* A CLC message, or nothing if the connection ended or became the application's. */
+	std::string receive_message_or_nothing(int rogue)
+	{
+		wait_until("an answer, or a connection for the application",
+			   [&] { return has_input(rogue) || is_settled(); }, 30);
+		if (!has_input(rogue))
+			return "";
+		return receive_message(rogue);
+	}
+	static bool has_input(int fd)
+	{
+		pollfd waiting = {fd, POLLIN | POLLRDHUP, 0};
+
+		return poll(&waiting, 1, 0) > 0;
+	}
+
+protected:
+	/* Whether the victim's rendezvous is over. */
+	std::function<bool()> is_settled;
+};
+
+/* The victim is the server, and the rogue's first message is wrong. */
+class BadProposal : public Hostile
+{
+};
+
+TEST_P(BadProposal, IsSurvived)
+{
+	RemoteSocket listener = agent.listen(Flavor());
+	Job accept = listener.start_accept();
+	Fd rogue = offering_socket();
+	Address to = address_of(1, AF_INET, listener.port());
+
+	is_settled = [&] { return accept.is_done(); };
+	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
+	send_bytes(rogue, GetParam().bytes);
+	if (GetParam().then_close)
+		shutdown(rogue, SHUT_WR);
+
+	check_answer(rogue);
+
+	RemoteSocket victim(agent, std::stoi(accept.join()));
+
+	check_end(rogue, victim);
+	check_aftermath();
+}
+
+/* The victim is the server, and accepted a good proposal. */
+class BadConfirm : public Hostile
+{
+};
+
+TEST_P(BadConfirm, IsSurvived)
+{
+	RemoteSocket listener = agent.listen(Flavor());
+	Job accept = listener.start_accept();
+	Fd rogue = offering_socket();
+	Address to = address_of(1, AF_INET, listener.port());
+
+	is_settled = [&] { return accept.is_done(); };
+	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
+	send_bytes(rogue, encode(good_proposal()));
+	ASSERT_TRUE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact);
+	send_bytes(rogue, GetParam().bytes);
+	if (GetParam().then_close)
+		shutdown(rogue, SHUT_WR);
+
+	check_answer(rogue);
+
+	RemoteSocket victim(agent, std::stoi(accept.join()));
+
+	check_end(rogue, victim);
+	check_aftermath();
+}
+
+/* The victim is the client. */
+class BadAccept : public Hostile
+{
+};
+
+TEST_P(BadAccept, IsSurvived)
+{
+	Fd listener = offering_listener();
+	RemoteSocket victim = agent.socket(Flavor());
+	Job connecting = victim.start_connect(
+		address_of(0, AF_INET, local_address(listener).port()));
+	Fd rogue = must_accept(listener);
+
+	is_settled = [&] { return connecting.is_done(); };
+	receive_proposal(rogue);
+	send_bytes(rogue, GetParam().bytes);
+	if (GetParam().then_close)
+		shutdown(rogue, SHUT_WR);
+	if (GetParam().name == "NoLinkBehindIt" || GetParam().name == "Qpn0" ||
+	    GetParam().name == "Qpn1" || GetParam().name == "NoRkey" ||
+	    GetParam().name == "Size15" || GetParam().name.starts_with("Gid") ||
+	    GetParam().name.starts_with("Noise")) {
+		/* Nothing wrong with these until the link does not work. */
+		std::string message = receive_message(rogue);
+
+		if (!message.empty() && message[4] == SMC_CLC_CONFIRM)
+			check_answer(rogue);
+		else
+			EXPECT_TRUE(message.empty() || diagnosis_of(message));
+	} else {
+		check_answer(rogue);
+	}
+
+	std::string rc = connecting.join();
+
+	EXPECT_TRUE(rc == "0" || rc == std::to_string(-ECONNRESET)) << rc;
+	if (rc == "0")
+		check_end(rogue, victim);
+	check_aftermath();
+}
+
+static std::string name_of_case(const testing::TestParamInfo<Case> &info)
+{
+	return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, BadProposal, testing::ValuesIn(proposals()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(, BadConfirm, testing::ValuesIn(agreements(SMC_CLC_CONFIRM)),
+			 name_of_case);
+INSTANTIATE_TEST_SUITE_P(, BadAccept, testing::ValuesIn(agreements(SMC_CLC_ACCEPT)), name_of_case);

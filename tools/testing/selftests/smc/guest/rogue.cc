@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "rogue.h"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdexcept>
+#include <sys/ioctl.h>
+#include <sys/utsname.h>
+
+#define SMC_OFFER _IO('S', 1)
+
+namespace guest
+{
+
+namespace
+{
+
+constexpr uint8_t own_mac[SMC_MAC_LEN] = {0x52, 0x54, 0x83, 0x00, 0x00, 0x01};
+/* Not this guest's: its own module speaks for that. */
+constexpr uint8_t own_id[SMC_PEER_ID_LEN] = {0xab, 0xcd, 0x52, 0x54, 0x83, 0x00, 0x00, 0x01};
+
+void fill_gid(uint8_t *gid)
+{
+	in_addr address = {};
+
+	inet_pton(AF_INET, address_of(0, AF_INET, 0).text().c_str(), &address);
+	memset(gid, 0, SMC_GID_LEN);
+	gid[10] = gid[11] = 0xff;
+	memcpy(gid + 12, &address, 4);
+}
+
+void fill_eid(uint8_t *eid)
+{
+	memset(eid, ' ', SMC_EID_LEN);
+	memcpy(eid, "SMC-DEFAULT-EID", 15);
+}
+
+void load_offer()
+{
+	utsname name;
+
+	uname(&name);
+	must_run("test -e /dev/smc_offer || insmod $LAB_REPO/build/selftests/kmod/" +
+		 std::string(name.release) + "/smc_offer.ko");
+}
+
+std::string receive_some(int fd, size_t len, int seconds)
+{
+	std::string bytes;
+
+	while (bytes.size() < len) {
+		std::string part(len - bytes.size(), '\0');
+
+		await(fd, POLLIN, seconds);
+
+		ssize_t n = recv(fd, part.data(), part.size(), 0);
+
+		if (n <= 0)
+			break;
+		bytes.append(part, 0, n);
+	}
+	return bytes;
+}
+
+}
+
+Fd offering_socket()
+{
+	load_offer();
+
+	Fd device(open("/dev/smc_offer", O_RDWR | O_CLOEXEC));
+	Fd fd = must_socket({Kind::tcp, AF_INET});
+
+	if (device < 0 || ioctl(device, SMC_OFFER, int(fd)))
+		throw_errno("/dev/smc_offer");
+	return fd;
+}
+
+Fd offering_listener()
+{
+	Fd fd = offering_socket();
+
+	if (listen(fd, 8))
+		throw_errno("listen");
+	return fd;
+}
+
+smc_clc_proposal good_proposal()
+{
+	smc_clc_proposal p = {};
+
+	p.version = SMC_VERSION_2;
+	p.offer_v1 = SMC_OFFER_NONE;
+	p.offer_v2 = SMC_OFFER_R;
+	memcpy(p.peer_id, own_id, sizeof(own_id));
+	memcpy(p.mac, own_mac, sizeof(own_mac));
+	fill_gid(p.gid_v2);
+	p.release = 1;
+	p.n_eids = 1;
+	fill_eid(p.eids[0]);
+	p.max_conns = 255;
+	p.max_links = 1;
+	return p;
+}
+
+smc_clc_agreement good_agreement(smc_clc_type type)
+{
+	smc_clc_agreement a = {};
+
+	a.type = type;
+	a.version = SMC_VERSION_2;
+	a.first_contact = true;
+	memcpy(a.r.peer_id, own_id, sizeof(own_id));
+	fill_gid(a.r.gid);
+	memcpy(a.r.mac, own_mac, sizeof(own_mac));
+	a.r.qpn = 0x123456;
+	a.r.psn = 1;
+	a.r.rkey = 0x4711;
+	a.r.rmb_addr = 0x7f0000000000;
+	a.r.rmbe_index = 1;
+	a.r.rmbe_size_code = 2;
+	a.r.qp_mtu = 3;
+	a.r.alert_token = 0x815;
+	fill_eid(a.eid);
+	a.fc.direct = true;
+	a.fc.os_type = SMC_OS_LINUX;
+	a.fc.release = 1;
+	memcpy(a.fc.hostname, "rogue", 5);
+	a.fc.max_conns = 255;
+	a.fc.max_links = 1;
+	a.n_gids = 1;
+	fill_gid(a.gids[0]);
+	return a;
+}
+
+std::string encode(const smc_clc_proposal &proposal)
+{
+	uint8_t buf[SMC_CLC_MAX_LEN];
+
+	return {reinterpret_cast<char *>(buf), smc_clc_build_proposal(buf, &proposal)};
+}
+
+std::string encode(const smc_clc_agreement &agreement)
+{
+	uint8_t buf[SMC_CLC_MAX_LEN];
+
+	return {reinterpret_cast<char *>(buf), smc_clc_build_agreement(buf, &agreement)};
+}
+
+std::string encode_decline(uint32_t diagnosis, uint8_t version)
+{
+	uint8_t buf[SMC_CLC_MAX_LEN];
+	smc_clc_decline decline = {};
+
+	decline.version = version;
+	decline.diagnosis = diagnosis;
+	decline.os_type = SMC_OS_LINUX;
+	memcpy(decline.peer_id, own_id, sizeof(own_id));
+	return {reinterpret_cast<char *>(buf), smc_clc_build_decline(buf, &decline)};
+}
+
+void send_bytes(int fd, const std::string &bytes)
+{
+	/* The victim may have had enough before the last of them. */
+	if (send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE &&
+	    errno != ECONNRESET)
+		throw_errno("send");
+}
+
+std::string receive_message(int fd, int seconds)
+{
+	std::string message = receive_some(fd, SMC_CLC_HEADER_LEN, seconds);
+
+	if (message.size() < SMC_CLC_HEADER_LEN)
+		return "";
+
+	size_t len = uint8_t(message[5]) << 8 | uint8_t(message[6]);
+
+	if (len < SMC_CLC_HEADER_LEN)
+		throw std::runtime_error("a CLC message of length " + std::to_string(len));
+	message += receive_some(fd, len - SMC_CLC_HEADER_LEN, seconds);
+	if (message.size() < len)
+		throw std::runtime_error("half a CLC message");
+	return message;
+}
+
+smc_clc_proposal receive_proposal(int fd)
+{
+	std::string message = receive_message(fd);
+	smc_clc_proposal p = {};
+
+	if (smc_clc_parse_proposal(reinterpret_cast<const uint8_t *>(message.data()),
+				   message.size(), &p))
+		throw std::runtime_error("no PROPOSAL");
+	return p;
+}
+
+smc_clc_agreement receive_agreement(int fd, smc_clc_type type)
+{
+	std::string message = receive_message(fd);
+	smc_clc_agreement a = {};
+
+	if (smc_clc_parse_agreement(reinterpret_cast<const uint8_t *>(message.data()),
+				    message.size(), &a) ||
+	    a.type != type) {
+		auto diagnosis = diagnosis_of(message);
+		char text[32] = "";
+
+		if (diagnosis)
+			snprintf(text, sizeof(text), " but DECLINE %08x", *diagnosis);
+		throw std::runtime_error("neither ACCEPT nor CONFIRM" + std::string(text));
+	}
+	return a;
+}
+
+std::optional<uint32_t> diagnosis_of(const std::string &message)
+{
+	smc_clc_decline decline = {};
+
+	if (message.size() < SMC_CLC_HEADER_LEN || message[4] != SMC_CLC_DECLINE ||
+	    smc_clc_parse_decline(reinterpret_cast<const uint8_t *>(message.data()),
+				  message.size(), &decline))
+		return {};
+	return decline.diagnosis;
+}
+
+}

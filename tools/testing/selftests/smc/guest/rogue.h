@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An SMC peer played by hand in this guest: CLC messages as bytes over a plain TCP socket
+ * whose SYN or SYN-ACK offers SMC (kmod/smc_offer.c), and if need be a queue pair of its own.
+ */
+#ifndef GUEST_ROGUE_H
+#define GUEST_ROGUE_H
+
+#include <optional>
+#include <string>
+
+#include "agent.h"
+#include "wire/clc.h"
+
+namespace guest
+{
+
+/* A TCP socket of AF_INET that offers SMC. */
+Fd offering_socket();
+Fd offering_listener();
+
+/* Messages of a well-behaved peer in this guest; tests spoil them. */
+smc_clc_proposal good_proposal();
+/* Of a made-up link that nothing can be sent over. */
+smc_clc_agreement good_agreement(smc_clc_type type);
+
+std::string encode(const smc_clc_proposal &proposal);
+std::string encode(const smc_clc_agreement &agreement);
+std::string encode_decline(uint32_t diagnosis, uint8_t version = SMC_VERSION_2);
+
+void send_bytes(int fd, const std::string &bytes);
+/* The next CLC message; empty at the end of the stream or a reset. */
+std::string receive_message(int fd, int seconds = 30);
+/* Of a message that must be one of this type. */
+smc_clc_proposal receive_proposal(int fd);
+smc_clc_agreement receive_agreement(int fd, smc_clc_type type);
+/* The diagnosis, if the bytes are a DECLINE. */
+std::optional<uint32_t> diagnosis_of(const std::string &message);
+
+}
+
+#endif
