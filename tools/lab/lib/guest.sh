@@ -29,7 +29,7 @@ guest_keep() {
 	local dir
 	for dir in "$LAB_REPO" "$(dirname "${LAB_COMMAND[0]:-/}")" \
 		"$OPT_ours"; do
-		[[ $dir == /tmp || $dir == /tmp/* ]] && printf '%s\n' "$dir"
+		[[ $dir/ == /tmp/* && -d $dir ]] && printf '%s\n' "$dir"
 	done | sort -u
 }
 
