@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * This module against the one in Debian's kernel: run_guest.sh --smc 0=ours,1=tree interop
+ *
+ * The in-tree module speaks SMC-R version 2 over IPv4 only, and soft-RoCE has no GIDs for
+ * version 1; so IPv6 proper is TCP between the two.
+ */
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <optional>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "agent.h"
+#include "limit.h"
+#include "pattern.h"
+#include "peer_tree.h"
+
+using namespace guest;
+
+constexpr int KiB = 1024, MiB = 1024 * KiB;
+
+/* This module in either role; nothing may be left afterwards, and no rule be broken. */
+class Interop : public testing::TestWithParam<Role>
+{
+protected:
+	Agent tree;
+
+	void SetUp() override
+	{
+		configure_with_tree(tree);
+		begin.emplace(Counters::now());
+	}
+
+	void TearDown() override
+	{
+		EXPECT_EQ((Counters::now() - *begin).sum("violation_"), 0);
+		expect_no_connections(tree);
+	}
+
+	Connection connection(const Preparation &preparation = {})
+	{
+		return make_connection(tree, Flavor(), GetParam(), preparation);
+	}
+
+	Counters passed() const
+	{
+		return Counters::now() - *begin;
+	}
+
+private:
+	std::optional<Counters> begin;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Interop, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(Interop, SecondConnectionUsesTheGroup)
+{
+	Connection first = connection();
+	int64_t groups = Counters::now()["rdma_groups_created"];
+	Connection second = connection(), third = connection();
+
+	check_data(first, 100000, true);
+	check_data(second, 100000, true);
+	check_data(third, 100000, true);
+	EXPECT_EQ(Counters::now()["rdma_groups_created"], groups);
+}
+
+TEST_P(Interop, AmountsFromOneByte)
+{
+	for (uint64_t bytes : {1, 2, 4095, 16383, 16384, 16385, 65536, 65537, 1000003, 8 * MiB}) {
+		Connection one = connection();
+
+		check_data(one, bytes, true, bytes);
+	}
+}
+
+TEST_P(Interop, LargeAmount)
+{
+	Connection one = connection();
+
+	set_limit(600);
+	check_data(one, 128 * MiB, true);
+}
+
+TEST_P(Interop, EveryKindOfSocket)
+{
+	for (Kind kind : {Kind::smc, Kind::af_smc, Kind::tcp2smc}) {
+		Connection one = make_connection(tree, {kind, AF_INET}, {Kind::smc, AF_INET},
+						 GetParam());
+
+		check_data(one, 200000, true);
+	}
+}
+
+TEST_P(Interop, MappedAddresses)
+{
+	constexpr Flavor v6 = {Kind::smc, AF_INET6};
+
+	if (GetParam() == Role::client) {
+		RemoteSocket listener = tree.listen(v6);
+		Fd client = must_connect(v6, address_from("::ffff:10.83.0.2", listener.port()));
+		Connection one = {std::move(client), listener.accept()};
+
+		check_data(one, 200000, true);
+		return;
+	}
+
+	Fd listener = must_listen(v6);
+	RemoteSocket client = tree.connect(
+		v6, address_from("::ffff:10.83.0.1", local_address(listener).port()));
+	Connection one = {must_accept(listener), std::move(client)};
+
+	check_data(one, 200000, true);
+}
+
+TEST_P(Interop, OtherAddressesOfVersion6FallBack)
+{
+	Connection one = make_connection(tree, {Kind::smc, AF_INET6}, GetParam());
+
+	check_data(one, 200000, false);
+}
+
+/* Every size class at either end, up to the largest that the in-tree module has. */
+TEST_P(Interop, UnequalBuffers)
+{
+	constexpr std::array sizes = {16 * KiB, 64 * KiB, 128 * KiB, 512 * KiB};
+
+	for (int here : sizes) {
+		for (int there : sizes) {
+			Connection one = connection({
+				.here =
+					[&](int fd) {
+						must_set(fd, SOL_SOCKET, SO_RCVBUF, here);
+						must_set(fd, SOL_SOCKET, SO_SNDBUF, here);
+					},
+				.there =
+					[&](RemoteSocket &socket) {
+						socket.set(SOL_SOCKET, SO_RCVBUF, there);
+						socket.set(SOL_SOCKET, SO_SNDBUF, there);
+					},
+			});
+
+			SCOPED_TRACE(std::to_string(here) + " here, " + std::to_string(there) +
+				     " there");
+			check_data(one, 1000003, true);
+		}
+	}
+}
+
+/* More than one link group holds. */
+TEST_P(Interop, ManyConnections)
+{
+	constexpr int connections = 300;
+	rlimit files = {4096, 4096};
+	std::vector<Connection> all;
+
+	set_limit(600);
+	setrlimit(RLIMIT_NOFILE, &files);
+	for (int i = 0; i < connections; i++)
+		all.push_back(connection());
+	EXPECT_GE(passed()["rdma_groups_created"], 1);
+
+	for (int i = 0; i < connections; i++)
+		all[i].there.send(pattern(i, 0, 3000));
+	for (int i = 0; i < connections; i++)
+		send_flow(all[i].here, {.seed = uint64_t(i), .bytes = 5000});
+	for (int i = 0; i < connections; i++) {
+		recv_flow(all[i].here, {.seed = uint64_t(i), .bytes = 3000});
+		all[i].there.recv_flow({.seed = uint64_t(i), .bytes = 5000});
+	}
+	EXPECT_GE(passed()["rdma_write_bytes"], 5000 * connections);
+}
+
+TEST_P(Interop, ConnectEchoClose)
+{
+	constexpr int connections = 500;
+
+	set_limit(600);
+	if (GetParam() == Role::client) {
+		RemoteSocket listener = tree.listen(Flavor());
+		Address to = address_of(1, AF_INET, listener.port());
+		Job far = listener.start_echo_server(connections);
+
+		for (int i = 0; i < connections; i++) {
+			Fd client = must_connect(Flavor(), to);
+			Flow flow = {.seed = uint64_t(i), .bytes = uint64_t(1 + i * 37 % 5000)};
+
+			send_flow(client, flow);
+			recv_flow(client, flow);
+		}
+		far.join();
+	} else {
+		Fd listener = must_listen(Flavor());
+		Job far = tree.start({"ask-many", to_string(Flavor()),
+				      address_of(0, AF_INET, 0).text(),
+				      std::to_string(local_address(listener).port()),
+				      std::to_string(connections)});
+
+		for (int i = 0; i < connections; i++)
+			echo(must_accept(listener));
+		far.join();
+	}
+	EXPECT_GE(passed()["rdma_write_bytes"], connections);
+}
+
+TEST_P(Interop, CloseHereFirst)
+{
+	Connection one = connection();
+
+	send_flow(one.here, {.seed = 1, .bytes = 10000});
+	one.here.close();
+	one.there.recv_flow({.seed = 1, .bytes = 10000});
+	one.there.expect_end();
+}
+
+TEST_P(Interop, CloseThereFirst)
+{
+	Connection one = connection();
+
+	one.there.send_flow({.seed = 1, .bytes = 10000});
+	one.there.close();
+	recv_flow(one.here, {.seed = 1, .bytes = 10000});
+	expect_end(one.here);
+	/* Nobody is there to read it: the peer's answer is a reset, or was its closing. */
+	wait_until("sending fails", [&] { return send(one.here, "x", 1, MSG_NOSIGNAL) < 0; });
+	EXPECT_TRUE(errno == EPIPE || errno == ECONNRESET) << strerror(errno);
+}
+
+TEST_P(Interop, HalfClose)
+{
+	for (bool here_first : {true, false}) {
+		Connection one = connection();
+
+		if (here_first) {
+			ASSERT_EQ(shutdown(one.here, SHUT_WR), 0);
+			one.there.expect_end();
+			one.there.send_flow({.seed = 2, .bytes = 300000});
+		} else {
+			ASSERT_EQ(one.there.shutdown(SHUT_WR), 0);
+			expect_end(one.here);
+			Job far = one.there.start_recv({.seed = 2, .bytes = 300000});
+
+			send_flow(one.here, {.seed = 2, .bytes = 300000});
+			far.join();
+			continue;
+		}
+		recv_flow(one.here, {.seed = 2, .bytes = 300000});
+	}
+}
+
+TEST_P(Interop, CloseBothAtOnce)
+{
+	for (int i = 0; i < 30; i++) {
+		Connection one = connection();
+		Job far = tree.start({"close", std::to_string(one.there.number())});
+
+		one.here.close();
+		far.join();
+		one.there = RemoteSocket(tree, -1);
+	}
+}
+
+/* TCP resets a connection that is closed with data unread; so does SMC. */
+TEST_P(Interop, CloseHereWithUnreadData)
+{
+	Connection one = connection();
+
+	one.there.send_flow({.seed = 1, .bytes = 10000});
+	await(one.here, POLLIN);
+	one.here.close();
+
+	long rc;
+
+	one.there.await(POLLIN);
+	one.there.recv(1, 0, &rc);
+	EXPECT_EQ(rc, -ECONNRESET);
+}
+
+TEST_P(Interop, CloseThereWithUnreadData)
+{
+	Connection one = connection();
+	char byte;
+
+	send_flow(one.here, {.seed = 1, .bytes = 10000});
+	one.there.await(POLLIN);
+	one.there.close();
+	await(one.here, POLLIN);
+	EXPECT_EQ(recv(one.here, &byte, 1, 0), -1);
+	EXPECT_EQ(errno, ECONNRESET);
+}
+
+/* The window closes, and opens again when the reader reads. */
+TEST_P(Interop, SlowReaderThere)
+{
+	Connection one = connection();
+	constexpr Flow flow = {.seed = 1, .bytes = 3 * MiB};
+	uint64_t sent = 0;
+
+	while (sent < flow.bytes) {
+		std::string chunk = pattern(flow.seed, sent, std::min<uint64_t>(50000, flow.bytes - sent));
+		ssize_t n = send(one.here, chunk.data(), chunk.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0)
+			break;
+		sent += n;
+	}
+	ASSERT_LT(sent, flow.bytes) << "the window never closed";
+	EXPECT_EQ(errno, EAGAIN);
+
+	Job far = one.there.start_recv(flow);
+
+	send_flow(one.here, {.seed = 1, .bytes = flow.bytes - sent, .position = sent});
+	far.join();
+}
+
+TEST_P(Interop, SlowReaderHere)
+{
+	Connection one = connection();
+	constexpr Flow flow = {.seed = 1, .bytes = 3 * MiB};
+	Job far = one.there.start_send(flow);
+	char byte;
+	int64_t before = 0;
+
+	/* Blocked: what the peer sends does not become more any longer. */
+	await(one.here, POLLIN);
+	wait_until("the peer is blocked", [&] {
+		int64_t now = Counters::now()["rdma_recvs"];
+		bool still = now == before;
+
+		before = now;
+		usleep(100000);
+		return still;
+	});
+	EXPECT_FALSE(far.is_done());
+	EXPECT_EQ(recv(one.here, &byte, 1, MSG_PEEK), 1);
+	recv_flow(one.here, flow);
+	far.join();
+}
+
+/* Many short stays at a closed window, in both directions, with unequal buffers. */
+TEST_P(Interop, EchoThroughClosedWindows)
+{
+	for (int there : {16 * KiB, 40000, 100000, 300000}) {
+		Connection one = connection({.there = [&](RemoteSocket &socket) {
+			socket.set(SOL_SOCKET, SO_RCVBUF, there);
+			socket.set(SOL_SOCKET, SO_SNDBUF, there);
+		}});
+		Flow flow = {.seed = 1, .bytes = 1000003};
+		std::thread echoer([&] { echo(one.here); });
+		Job out = one.there.start_send(flow);
+		Job in = one.there.start_recv(flow);
+
+		in.join();
+		out.join();
+		one.there.shutdown(SHUT_WR);
+		echoer.join();
+	}
+}
+
+TEST_P(Interop, PeerKilled)
+{
+	Agent victim;
+	Connection idle = make_connection(victim, Flavor(), GetParam());
+	Connection busy = make_connection(victim, Flavor(), GetParam());
+	Job far = busy.there.start_send({.seed = 1, .bytes = 1000 * MiB});
+	char byte;
+
+	recv_flow(busy.here, {.seed = 1, .bytes = 100000});
+	victim.kill();
+
+	await(idle.here, POLLIN);
+	EXPECT_LE(recv(idle.here, &byte, 1, 0), 0);
+	wait_until("the stream ends", [&] {
+		char bytes[4096];
+
+		return recv(busy.here, bytes, sizeof(bytes), 0) <= 0;
+	});
+	EXPECT_LT(send(idle.here, "x", 1, MSG_NOSIGNAL), 0);
+}
+
+TEST_P(Interop, PeerKilledWhileThisEndIsBlocked)
+{
+	Agent victim;
+	Connection one = make_connection(victim, Flavor(), GetParam());
+	std::thread killer([&] {
+		wait_until("blocked", [&] {
+			pollfd p = {one.here, POLLOUT, 0};
+
+			return poll(&p, 1, 0) == 0;
+		});
+		victim.kill();
+	});
+
+	EXPECT_THROW(send_flow(one.here, {.seed = 1, .bytes = 1000 * MiB}), std::system_error);
+	killer.join();
+}
+
+TEST_P(Interop, KilledHere)
+{
+	Connection one = connection();
+	pid_t child = fork();
+
+	if (!child) {
+		try {
+			send_flow(one.here, {.seed = 1, .bytes = 1000 * MiB});
+		} catch (...) {
+		}
+		_exit(0);
+	}
+	one.here.close();
+	one.there.recv_flow({.seed = 1, .bytes = 100000});
+	kill(child, SIGKILL);
+	waitpid(child, nullptr, 0);
+
+	long rc = 1;
+
+	wait_until("the stream ends there", [&] {
+		one.there.recv(65536, 0, &rc);
+		return rc <= 0;
+	});
+	EXPECT_TRUE(rc == 0 || rc == -ECONNRESET) << rc;
+}
+
+TEST_P(Interop, WithoutCommonEidFallsBack)
+{
+	tree.must_run(smc("eid flush") + "; " + smc("eid add OTHER"));
+	{
+		Connection one = connection();
+
+		check_data(one, 100000, false);
+	}
+	tree.must_run(smc("eid flush"));
+	configure_with_tree(tree);
+
+	Connection two = connection();
+
+	check_data(two, 100000, true);
+}
+
+TEST_P(Interop, WithoutEidHereFallsBack)
+{
+	must_run(smc("eid flush"));
+	{
+		Connection one = connection();
+
+		check_data(one, 100000, false);
+	}
+	configure_with_tree(tree);
+
+	Connection two = connection();
+
+	check_data(two, 100000, true);
+}
+
+TEST_P(Interop, PeerWithoutDeviceFallsBack)
+{
+	tree.must_run(smc("pnet flush"));
+	{
+		Connection one = connection();
+
+		check_data(one, 100000, false);
+	}
+	configure_with_tree(tree);
+
+	Connection two = connection();
+
+	check_data(two, 100000, true);
+}
+
+/* Each side in turn forgets the link group; the other has to notice. */
+TEST_P(Interop, ModuleHereLoadedAgain)
+{
+	for (int i = 0; i < 3; i++) {
+		{
+			Connection one = connection();
+
+			check_data(one, 100000, true);
+		}
+		expect_no_connections(tree);
+		must_run("lab-smc unload && lab-smc load");
+		configure_with_tree(tree);
+	}
+	/* The counters began anew. */
+	SetUp();
+}
+
+TEST_P(Interop, PeersModuleLoadedAgain)
+{
+	for (int i = 0; i < 3; i++) {
+		{
+			Connection one = connection();
+
+			check_data(one, 100000, true);
+		}
+		expect_no_connections(tree);
+		tree.must_run("lab-smc unload && lab-smc load");
+		configure_with_tree(tree);
+	}
+}
+
+TEST_P(Interop, PeersTestLinkIsAnswered)
+{
+	/* It takes effect for the link groups made after it. */
+	RemoteSysctlScope often(tree, "net.smc.smcr_testlink_time", "1");
+
+	must_run("lab-smc unload && lab-smc load");
+	SetUp();
+
+	Connection one = connection();
+	check_data(one, 1000, true);
+
+	int64_t received = Counters::now()["rdma_recvs"];
+
+	wait_until("six TEST LINK came",
+		   [&] { return Counters::now()["rdma_recvs"] - received >= 6; }, 120);
+	check_data(one, 1000, true);
+}
+
+TEST_P(Interop, PeersDeviceRemoved)
+{
+	Connection one = connection();
+	char bytes[4096];
+
+	check_data(one, 1000, true);
+	tree.must_run("rdma link delete rxe0");
+	/* Whether the peer says so or not, this end learns it: from a message or from silence. */
+	wait_until("the connection ends", [&] {
+		send(one.here, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		return recv(one.here, bytes, sizeof(bytes), MSG_DONTWAIT) == 0 || errno != EAGAIN;
+	}, 120);
+	tree.must_run("lab-rxe eth0");
+
+	Connection two = connection();
+
+	check_data(two, 100000, true);
+}
