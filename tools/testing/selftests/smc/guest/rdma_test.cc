@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A peer that completed the rendezvous and then breaks the rules over RDMA. A violation ends
+ * its connection or its link group, is counted, and touches nobody else's.
+ */
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <random>
+
+#include "rogue_link.h"
+
+using namespace guest;
+
+class Rogue : public testing::Test
+{
+protected:
+	Rogue()
+		: before(agent.counters()), listener(agent.listen(Flavor())),
+		  accept(listener.start_accept()),
+		  link(address_of(1, AF_INET, listener.port())),
+		  victim(agent, std::stoi(accept.join()))
+	{
+	}
+
+	Counters passed()
+	{
+		return agent.counters() - before;
+	}
+	/* The rogue sends as it should. */
+	void send_truly(const std::string &bytes)
+	{
+		ASSERT_EQ(link.write(link.sent, bytes), IBV_WC_SUCCESS);
+		link.sent += bytes.size();
+		ASSERT_TRUE(link.say(link.true_cdc()));
+	}
+	void expect_alive()
+	{
+		send_truly("alive");
+		EXPECT_EQ(victim.recv(5, MSG_WAITALL), "alive");
+	}
+	void expect_reset()
+	{
+		long rc;
+
+		victim.await(POLLHUP);
+		victim.recv(1, 0, &rc);
+		EXPECT_EQ(rc, -ECONNRESET);
+		/* What was said about it. */
+		EXPECT_EQ(victim.send("x"), -EPIPE);
+	}
+	void expect_counted(const std::string &counter, int64_t at_least = 1)
+	{
+		wait_until(counter, [&] { return passed()[counter] >= at_least; });
+	}
+	/* Another connection, by the kernels of both guests, is none the worse. */
+	void TearDown() override
+	{
+		Connection connection = make_connection(agent, Flavor());
+
+		check_data(connection, 100000, true);
+	}
+	smc_llc_msg llc(smc_llc_type type)
+	{
+		smc_llc_msg msg = {};
+
+		msg.type = type;
+		msg.v2 = true;
+		return msg;
+	}
+
+	Agent agent;
+	Counters before;
+	RemoteSocket listener;
+	Job accept;
+	RogueLink link;
+	RemoteSocket victim;
+};
+
+/* That the rogue can do it right makes the other tests mean something. */
+TEST_F(Rogue, WellBehaved)
+{
+	send_truly("from the rogue");
+	EXPECT_EQ(victim.recv(14, MSG_WAITALL), "from the rogue");
+	ASSERT_EQ(victim.send("to the rogue"), 12);
+	EXPECT_FALSE(link.hear_type(SMC_CDC_TYPE).empty());
+	EXPECT_EQ(link.element(12), "to the rogue");
+	link.received = 12;
+	expect_alive();
+	EXPECT_EQ(passed().sum("violation_"), 0);
+}
+
+/* A cursor, or flags, that no honest peer sends. */
+struct Lie {
+	const char *name;
+	std::function<void(smc_cdc &, RogueLink &)> tell;
+};
+
+class RogueCursor : public Rogue, public testing::WithParamInterface<Lie>
+{
+};
+
+TEST_P(RogueCursor, EndsTheConnection)
+{
+	smc_cdc cdc = link.true_cdc();
+
+	GetParam().tell(cdc, link);
+	ASSERT_TRUE(link.say(cdc));
+	expect_reset();
+	expect_counted("violation_cursor");
+	/* It is told so. */
+	std::string message = link.hear_type(SMC_CDC_TYPE);
+
+	ASSERT_EQ(message.size(), size_t(SMC_CDC_LEN));
+	EXPECT_TRUE(message[25] & SMC_CONN_ABORT);
+	EXPECT_EQ(passed()["rdma_groups_lost"], 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+	, RogueCursor,
+	testing::Values(
+		Lie{"ProducerBeyondWindow",
+		    [](smc_cdc &cdc, RogueLink &) { cdc.prod = {1, 1}; }},
+		Lie{"ProducerFarBeyond", [](smc_cdc &cdc, RogueLink &) { cdc.prod = {500, 0}; }},
+		Lie{"ProducerOffsetIsSize",
+		    [](smc_cdc &cdc, RogueLink &l) { cdc.prod = {0, l.element_size()}; }},
+		Lie{"ProducerOffsetHuge",
+		    [](smc_cdc &cdc, RogueLink &) { cdc.prod = {0, 0xffffffff}; }},
+		Lie{"ProducerBackwards",
+		    [](smc_cdc &cdc, RogueLink &) { cdc.prod = {0xffff, 16000}; }},
+		Lie{"ConsumerAheadOfData", [](smc_cdc &cdc, RogueLink &) { cdc.cons = {0, 1}; }},
+		Lie{"ConsumerOffsetIsSize",
+		    [](smc_cdc &cdc, RogueLink &) { cdc.cons = {0, 65536}; }},
+		Lie{"ConsumerHuge",
+		    [](smc_cdc &cdc, RogueLink &) { cdc.cons = {0xffff, 0xffffffff}; }}),
+	[](const auto &info) { return info.param.name; });
+
+TEST_F(Rogue, UnknownToken)
+{
+	smc_cdc cdc = link.true_cdc();
+
+	cdc.token += 77;
+	for (int i = 0; i < 20; i++)
+		ASSERT_TRUE(link.say(cdc));
+	expect_counted("violation_token", 20);
+	expect_alive();
+}
+
+TEST_F(Rogue, WrongLengths)
+{
+	uint8_t buf[SMC_CDC_LEN];
+	smc_cdc cdc = link.true_cdc();
+
+	smc_cdc_build(buf, &cdc);
+	/* The link takes it; the group does not survive it. */
+	link.say(std::string(reinterpret_cast<char *>(buf), SMC_CDC_LEN - 1));
+	expect_counted("violation_cdc");
+	expect_reset();
+}
+
+TEST_F(Rogue, EmptyMessage)
+{
+	link.say(std::string());
+	wait_until("counted", [&] { return passed().sum("violation_") >= 1; });
+	expect_reset();
+}
+
+TEST_F(Rogue, OneByte)
+{
+	link.say(std::string("\xfe"));
+	expect_counted("violation_cdc");
+	expect_reset();
+}
+
+TEST_F(Rogue, LongestMessage)
+{
+	link.say(std::string(1, '\xfe') + std::string(8191, 'x'));
+	wait_until("counted", [&] { return passed().sum("violation_") >= 1; });
+	expect_reset();
+}
+
+/* Of unknown type: ignored, as the protocol wants it. */
+TEST_F(Rogue, UnknownType)
+{
+	std::string message(SMC_LLC_LEN, '\0');
+
+	message[0] = 0x2e;
+	message[1] = SMC_LLC_LEN;
+	ASSERT_TRUE(link.say(message));
+	expect_alive();
+}
+
+TEST_F(Rogue, MessageOfVersion1)
+{
+	smc_llc_msg msg = llc(SMC_LLC_TEST_LINK);
+
+	msg.v2 = false;
+	link.say(msg);
+	expect_counted("violation_llc");
+	expect_reset();
+}
+
+TEST_F(Rogue, AbortEndsTheConnectionOnly)
+{
+	smc_cdc cdc = link.true_cdc();
+
+	cdc.conn_flags = SMC_CONN_ABORT;
+	ASSERT_TRUE(link.say(cdc));
+	expect_reset();
+	EXPECT_EQ(passed().sum("violation_"), 0);
+	EXPECT_EQ(passed()["rdma_groups_lost"], 0);
+}
+
+TEST_F(Rogue, DataAfterItsClose)
+{
+	smc_cdc cdc = link.true_cdc();
+
+	cdc.conn_flags = SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED;
+	ASSERT_TRUE(link.say(cdc));
+	victim.expect_end();
+	link.write(0, "more");
+	link.sent = 4;
+	link.say(link.true_cdc());
+	victim.close();
+}
+
+TEST_F(Rogue, WriteOutsideItsElement)
+{
+	/* The rkey is that of one RMB and good for nothing beyond it. */
+	EXPECT_NE(link.write_to(link.server().r.rmb_addr + (1 << 20), link.server().r.rkey, "x"),
+		  IBV_WC_SUCCESS);
+}
+
+TEST_F(Rogue, WriteWithAnotherRkey)
+{
+	EXPECT_NE(link.write_to(link.server().r.rmb_addr, link.server().r.rkey + 0x100, "x"),
+		  IBV_WC_SUCCESS);
+}
+
+TEST_F(Rogue, TestLinkIsAnswered)
+{
+	smc_llc_msg msg = llc(SMC_LLC_TEST_LINK);
+
+	memcpy(msg.test_link.data, "sixteen bytes ..", 16);
+	ASSERT_TRUE(link.say(msg));
+
+	std::string reply = link.hear_type(0x20 | SMC_LLC_TEST_LINK);
+
+	ASSERT_EQ(reply.size(), size_t(SMC_LLC_LEN));
+	EXPECT_EQ(uint8_t(reply[3]), SMC_LLC_REPLY);
+	EXPECT_EQ(reply.substr(4, 16), "sixteen bytes ..");
+	expect_alive();
+}
+
+TEST_F(Rogue, ConfirmRkeyIsAnswered)
+{
+	smc_llc_msg msg = llc(SMC_LLC_CONFIRM_RKEY);
+
+	msg.confirm_rkey.rt[0] = {.rkey = 0x1234, .addr = 0x5678};
+	ASSERT_TRUE(link.say(msg));
+
+	std::string reply = link.hear_type(0x20 | SMC_LLC_CONFIRM_RKEY);
+
+	ASSERT_EQ(reply.size(), size_t(SMC_LLC_LEN));
+	EXPECT_EQ(uint8_t(reply[3]) & (SMC_LLC_REPLY | SMC_LLC_RKEY_NEGATIVE), SMC_LLC_REPLY);
+	expect_alive();
+}
+
+TEST_F(Rogue, DeleteRkeyIsAnswered)
+{
+	smc_llc_msg msg = llc(SMC_LLC_DELETE_RKEY);
+
+	msg.delete_rkey.count = 1;
+	msg.delete_rkey.rkey[0] = 0x4321;
+	ASSERT_TRUE(link.say(msg));
+
+	std::string reply = link.hear_type(0x20 | SMC_LLC_DELETE_RKEY);
+
+	ASSERT_EQ(reply.size(), size_t(SMC_LLC_LEN));
+	EXPECT_TRUE(uint8_t(reply[3]) & SMC_LLC_REPLY);
+	expect_alive();
+}
+
+class RogueAddLink : public Rogue, public testing::WithParamInterface<int>
+{
+};
+
+/* Small, and with room for as many keys as a large message has. */
+TEST_P(RogueAddLink, IsRejected)
+{
+	uint8_t buf[SMC_LLC_V2_MAX_LEN];
+	std::vector<smc_llc_rtoken> tokens(256);
+	smc_llc_msg msg = llc(SMC_LLC_ADD_LINK);
+	size_t len = SMC_LLC_LEN;
+
+	memcpy(msg.add_link.gid, link.server().r.gid, SMC_GID_LEN);
+	msg.add_link.qpn = 99;
+	msg.add_link.link = 2;
+	msg.add_link.mtu = 3;
+	if (GetParam() >= 0) {
+		msg.add_link.large = true;
+		msg.add_link.n_rkeys = GetParam();
+		len = smc_llc_build_add_link(buf, &msg, tokens.data());
+	} else {
+		smc_llc_build(buf, &msg);
+	}
+	ASSERT_TRUE(link.say(std::string(reinterpret_cast<char *>(buf), len)));
+
+	std::string reply = link.hear_type(0x20 | SMC_LLC_ADD_LINK);
+
+	ASSERT_GE(reply.size(), size_t(SMC_LLC_LEN));
+	EXPECT_EQ(uint8_t(reply[3]), SMC_LLC_REPLY | SMC_LLC_ADD_LINK_REJECTED);
+	expect_alive();
+}
+
+INSTANTIATE_TEST_SUITE_P(, RogueAddLink, testing::Values(-1, 0, 1, 255), [](const auto &info) {
+	return info.param < 0 ? std::string("Small") : "Rkeys" + std::to_string(info.param);
+});
+
+TEST_F(Rogue, RequestAddLink)
+{
+	std::string message(72, '\0');
+
+	message[0] = 0x20 | SMC_LLC_REQUEST_ADD_LINK;
+	message[1] = char(message.size());
+	message[24] = 1;
+	ASSERT_TRUE(link.say(message));
+	expect_alive();
+}
+
+TEST_F(Rogue, ConfirmLinkAgain)
+{
+	smc_llc_msg msg = llc(SMC_LLC_CONFIRM_LINK);
+
+	link.say(msg);
+	wait_until("the group's end", [&] { return passed()["violation_llc"] >= 1; });
+	expect_reset();
+}
+
+TEST_F(Rogue, RepliesToNoRequest)
+{
+	for (smc_llc_type type : {SMC_LLC_CONFIRM_LINK, SMC_LLC_ADD_LINK, SMC_LLC_DELETE_LINK,
+				  SMC_LLC_CONFIRM_RKEY, SMC_LLC_TEST_LINK, SMC_LLC_DELETE_RKEY}) {
+		smc_llc_msg msg = llc(type);
+
+		msg.flags = SMC_LLC_REPLY;
+		ASSERT_TRUE(link.say(msg)) << type;
+	}
+	expect_alive();
+}
+
+TEST_F(Rogue, DeleteLinkEndsTheGroup)
+{
+	smc_llc_msg msg = llc(SMC_LLC_DELETE_LINK);
+
+	msg.flags = SMC_LLC_DELETE_ALL;
+	msg.delete_link.reason = SMC_LLC_DEL_OPERATOR;
+	ASSERT_TRUE(link.say(msg));
+	EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_DELETE_LINK).empty());
+	expect_reset();
+}
+
+/* More than anybody can answer: answered as far as it goes, or the group ends; no hang. */
+TEST_F(Rogue, Flood)
+{
+	smc_llc_msg msg = llc(SMC_LLC_TEST_LINK);
+	int said = 0;
+
+	while (said < 500 && link.say(msg))
+		said++;
+	if (said == 500) {
+		while (!link.hear(1).empty())
+			;
+		expect_alive();
+	} else {
+		expect_counted("violation_llc");
+		expect_reset();
+	}
+}
+
+TEST_F(Rogue, Noise)
+{
+	std::mt19937 random(1);
+
+	/* A broken link can't be said anything over. */
+	for (int i = 0; i < 200; i++) {
+		std::string message(SMC_LLC_LEN, '\0');
+
+		for (char &c : message)
+			c = char(random());
+		/* Most types are unknown, so say known ones. */
+		message[0] = random() % 2 ? char(0x21 + random() % 9) : char(0xfe);
+		message[1] = SMC_LLC_LEN;
+		message[2] = 0;
+		if (!link.say(message))
+			break;
+	}
+	wait_until("counted", [&] { return passed().sum("violation_") >= 1; });
+}
+

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The rogue with a queue pair: completes the rendezvous by hand as client of an SMC server,
+ * and can then say and write to it whatever it likes.
+ */
+#ifndef GUEST_ROGUE_LINK_H
+#define GUEST_ROGUE_LINK_H
+
+#include <infiniband/verbs.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rogue.h"
+#include "wire/cdc.h"
+#include "wire/llc.h"
+
+namespace guest
+{
+
+class RogueLink
+{
+public:
+	/* Connects to an SMC listener of IPv4; throws unless that leads to a connection. */
+	explicit RogueLink(const Address &server);
+	RogueLink(const RogueLink &) = delete;
+	~RogueLink();
+
+	/* Sends any bytes as a message; false if the link did not take them. */
+	bool say(const std::string &bytes);
+	bool say(const smc_cdc &cdc);
+	bool say(const smc_llc_msg &msg);
+	/* Writes into the server's memory, @offset from its element's start. */
+	ibv_wc_status write(uint64_t offset, const std::string &bytes);
+	ibv_wc_status write_to(uint64_t address, uint32_t rkey, const std::string &bytes);
+
+	/* The next message, of any kind or of one type byte; empty if none comes. */
+	std::string hear(int seconds = 10);
+	std::string hear_type(uint8_t type, int seconds = 10);
+
+	/* A CDC for the connection, true to what was sent and received so far. */
+	smc_cdc true_cdc();
+	/* What the server wrote into the element here, from its start. */
+	std::string element(size_t len) const
+	{
+		return std::string(memory.data(), len);
+	}
+
+	const smc_clc_agreement &server() const
+	{
+		return accept;
+	}
+	uint32_t element_size() const
+	{
+		return 16384u << accept.r.rmbe_size_code;
+	}
+
+	/* Positions, for true_cdc(): tests move them as they send and receive. */
+	uint64_t sent = 0, received = 0;
+
+private:
+	static constexpr size_t slot = 8192, slots = 64, element_bytes = 65536;
+
+	void open_device();
+	void make_queue_pair();
+	void connect_queue_pair();
+	void post_receive(size_t i);
+	ibv_wc_status post_and_wait(ibv_send_wr &wr);
+	std::optional<ibv_wc> poll(ibv_cq *cq, int seconds);
+
+	ibv_context *context = nullptr;
+	ibv_pd *pd = nullptr;
+	ibv_cq *send_cq = nullptr, *receive_cq = nullptr;
+	ibv_qp *qp = nullptr;
+	ibv_mr *mr = nullptr;
+	int gid_index = -1;
+	std::vector<char> memory; /* the element, the receive slots, one send slot */
+	smc_clc_agreement accept = {}, confirm = {};
+	uint16_t seq = 0;
+	Fd tcp;
+};
+
+}
+
+#endif
