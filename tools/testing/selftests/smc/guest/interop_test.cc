@@ -92,8 +92,8 @@ TEST_P(Interop, LargeAmount)
 TEST_P(Interop, EveryKindOfSocket)
 {
 	for (Kind kind : {Kind::smc, Kind::af_smc, Kind::tcp2smc}) {
-		Connection one = make_connection(tree, {kind, AF_INET}, {Kind::smc, AF_INET},
-						 GetParam());
+		Connection one =
+		    make_connection(tree, {kind, AF_INET}, {Kind::smc, AF_INET}, GetParam());
 
 		check_data(one, 200000, true);
 	}
@@ -113,8 +113,8 @@ TEST_P(Interop, MappedAddresses)
 	}
 
 	Fd listener = must_listen(v6);
-	RemoteSocket client = tree.connect(
-		v6, address_from("::ffff:10.83.0.1", local_address(listener).port()));
+	RemoteSocket client =
+	    tree.connect(v6, address_from("::ffff:10.83.0.1", local_address(listener).port()));
 	Connection one = {must_accept(listener), std::move(client)};
 
 	check_data(one, 200000, true);
@@ -135,16 +135,16 @@ TEST_P(Interop, UnequalBuffers)
 	for (int here : sizes) {
 		for (int there : sizes) {
 			Connection one = connection({
-				.here =
-					[&](int fd) {
-						must_set(fd, SOL_SOCKET, SO_RCVBUF, here);
-						must_set(fd, SOL_SOCKET, SO_SNDBUF, here);
-					},
-				.there =
-					[&](RemoteSocket &socket) {
-						socket.set(SOL_SOCKET, SO_RCVBUF, there);
-						socket.set(SOL_SOCKET, SO_SNDBUF, there);
-					},
+			    .here =
+				[&](int fd) {
+					must_set(fd, SOL_SOCKET, SO_RCVBUF, here);
+					must_set(fd, SOL_SOCKET, SO_SNDBUF, here);
+				},
+			    .there =
+				[&](RemoteSocket &socket) {
+					socket.set(SOL_SOCKET, SO_RCVBUF, there);
+					socket.set(SOL_SOCKET, SO_SNDBUF, there);
+				},
 			});
 
 			SCOPED_TRACE(std::to_string(here) + " here, " + std::to_string(there) +
@@ -198,10 +198,9 @@ TEST_P(Interop, ConnectEchoClose)
 		far.join();
 	} else {
 		Fd listener = must_listen(Flavor());
-		Job far = tree.start({"ask-many", to_string(Flavor()),
-				      address_of(0, AF_INET, 0).text(),
-				      std::to_string(local_address(listener).port()),
-				      std::to_string(connections)});
+		Job far = tree.start(
+		    {"ask-many", to_string(Flavor()), address_of(0, AF_INET, 0).text(),
+		     std::to_string(local_address(listener).port()), std::to_string(connections)});
 
 		for (int i = 0; i < connections; i++)
 			echo(must_accept(listener));
@@ -304,7 +303,8 @@ TEST_P(Interop, SlowReaderThere)
 	uint64_t sent = 0;
 
 	while (sent < flow.bytes) {
-		std::string chunk = pattern(flow.seed, sent, std::min<uint64_t>(50000, flow.bytes - sent));
+		std::string chunk =
+		    pattern(flow.seed, sent, std::min<uint64_t>(50000, flow.bytes - sent));
 		ssize_t n = send(one.here, chunk.data(), chunk.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (n < 0)
@@ -518,8 +518,9 @@ TEST_P(Interop, PeersTestLinkIsAnswered)
 
 	int64_t received = Counters::now()["rdma_recvs"];
 
-	wait_until("six TEST LINK came",
-		   [&] { return Counters::now()["rdma_recvs"] - received >= 6; }, 120);
+	wait_until(
+	    "six TEST LINK came", [&] { return Counters::now()["rdma_recvs"] - received >= 6; },
+	    120);
 	check_data(one, 1000, true);
 }
 
@@ -531,10 +532,14 @@ TEST_P(Interop, PeersDeviceRemoved)
 	check_data(one, 1000, true);
 	tree.must_run("rdma link delete rxe0");
 	/* Whether the peer says so or not, this end learns it: from a message or from silence. */
-	wait_until("the connection ends", [&] {
-		send(one.here, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-		return recv(one.here, bytes, sizeof(bytes), MSG_DONTWAIT) == 0 || errno != EAGAIN;
-	}, 120);
+	wait_until(
+	    "the connection ends",
+	    [&] {
+		    send(one.here, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		    return recv(one.here, bytes, sizeof(bytes), MSG_DONTWAIT) == 0 ||
+			   errno != EAGAIN;
+	    },
+	    120);
 	tree.must_run("lab-rxe eth0");
 
 	Connection two = connection();

@@ -40,4 +40,4 @@ void expect_no_connections(Agent &peer)
 		   [&] { return !connections_of_groups(peer.must_run(smc("-j group"))); });
 }
 
-}
+} // namespace guest

@@ -204,17 +204,21 @@ struct Buffers {
 class SizeClass : public testing::TestWithParam<Buffers>
 {
 protected:
-	/* How much fits between a writer and a reader that does not read. */
-	static size_t fill(int fd)
+	/*
+	 * As much fits between a writer and a reader that does not read as the smaller buffer
+	 * holds, at the beginning, when the reader owes no window.
+	 */
+	static void check_window(Connection &connection, size_t expected)
 	{
 		std::string bytes(10007, 'x');
 		size_t total = 0;
 		ssize_t n;
 
-		while ((n = send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0)
+		while ((n = send(connection.here, bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0)
 			total += n;
 		EXPECT_EQ(errno, EAGAIN);
-		return total;
+		EXPECT_EQ(total, expected);
+		EXPECT_EQ(connection.there.recv(total, MSG_WAITALL).size(), total);
 	}
 };
 
@@ -238,8 +242,8 @@ TEST_P(SizeClass, BySocketOptions)
 	for (Role role : both_roles) {
 		Connection connection = make_connection(agent, Flavor(), role, preparation);
 
-		check_data(connection, 3 * MiB + 11, true);
-		EXPECT_EQ(fill(connection.here), size_t(std::min(here, there)) * KiB);
+		check_window(connection, size_t(std::min(here, there)) * KiB);
+		check_data(connection, MiB + 11, true);
 	}
 }
 
@@ -253,8 +257,8 @@ TEST_P(SizeClass, BySysctl)
 	RemoteSysctlScope far_wmem(agent, "net.smc.wmem", text(there));
 	Connection connection = make_connection(agent, Flavor());
 
+	check_window(connection, size_t(std::min(here, there)) * KiB);
 	check_data(connection, MiB + 13, true);
-	EXPECT_EQ(fill(connection.here), size_t(std::min(here, there)) * KiB);
 }
 
 /* A small mirror writes to a large element, and a large one to a small element. */
@@ -276,8 +280,8 @@ TEST_P(SizeClass, SmallSendBuffer)
 	};
 	Connection connection = make_connection(agent, Flavor(), Role::client, preparation);
 
-	check_data(connection, 2 * MiB + 17, true);
-	EXPECT_EQ(fill(connection.here), size_t(std::min(here, there)) * KiB);
+	check_window(connection, size_t(std::min(here, there)) * KiB);
+	check_data(connection, MiB + 17, true);
 }
 
 INSTANTIATE_TEST_SUITE_P(, SizeClass,
@@ -385,19 +389,23 @@ TEST_P(Stream, LowWaterMark)
 {
 	must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, 5);
 
-	std::string got;
-	std::thread reader([&] { got = receive(10); });
-
 	connection.there.send("012");
+	await_bytes(3);
+
+	pollfd waiting = {connection.here, POLLIN, 0};
+
+	EXPECT_EQ(poll(&waiting, 1, 0), 0);
 	connection.there.send("345");
-	reader.join();
-	EXPECT_EQ(got, "012345");
+	EXPECT_EQ(await(connection.here, POLLIN), POLLIN);
+	EXPECT_EQ(receive(10), "012345");
 }
 
 TEST_P(Stream, NothingToSendOrReceive)
 {
 	EXPECT_EQ(send(connection.here, "", 0, 0), 0);
-	EXPECT_EQ(recv(connection.here, nullptr, 0, MSG_DONTWAIT), 0);
+	/* It would wait for a byte all the same. */
+	EXPECT_EQ(recv(connection.here, nullptr, 0, MSG_DONTWAIT), -1);
+	EXPECT_EQ(errno, EAGAIN);
 	EXPECT_EQ(write(connection.here, "", 0), 0);
 	connection.there.send("x");
 	EXPECT_EQ(receive(1), "x");
@@ -464,7 +472,11 @@ TEST_P(Stream, UrgentByteOutOfBand)
 	connection.there.send("after");
 	await_bytes(6);
 	EXPECT_FALSE(at_mark());
-	/* A read stops at the mark. */
+	/* A read stops at the mark, and so does FIONREAD. */
+	int waiting = 0;
+
+	EXPECT_EQ(ioctl(connection.here, FIONREAD, &waiting), 0);
+	EXPECT_EQ(waiting, 6);
 	EXPECT_EQ(receive(100), "before");
 	EXPECT_TRUE(at_mark());
 	EXPECT_EQ(receive(1, MSG_OOB | MSG_PEEK), "!");
@@ -502,7 +514,8 @@ TEST_P(Stream, UrgentByteNeverReadIsSkipped)
 	connection.there.send("ab");
 	connection.there.send("!", MSG_OOB);
 	connection.there.send("cd");
-	await_bytes(4);
+	/* More is not to be seen before the mark. */
+	await_bytes(2);
 	EXPECT_EQ(receive(2), "ab");
 	EXPECT_EQ(receive(2, MSG_WAITALL), "cd");
 }

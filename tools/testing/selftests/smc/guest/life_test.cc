@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whatever ends before its time: processes, devices, interfaces, addresses, peers, modules.
+ * Connections get the errors TCP gives, nothing hangs, nothing is left, and new connections
+ * go by RDMA again.
+ */
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <functional>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "agent.h"
+#include "limit.h"
+#include "pattern.h"
+#include "peer_tree.h"
+
+using namespace guest;
+
+namespace
+{
+
+constexpr int KiB = 1024, MiB = 1024 * KiB;
+constexpr const char *reload = "lab-smc unload && lab-smc load";
+
+/* More than any test waits for. */
+constexpr Flow endless = {.seed = 1, .bytes = uint64_t(1) << 40};
+
+bool is_blocked(int fd)
+{
+	pollfd p = {fd, POLLOUT, 0};
+
+	return poll(&p, 1, 0) == 0;
+}
+
+/* Waits for the end of a stream, and says how it ended: 0, or an error's number. */
+int ending(int fd, int seconds = 120)
+{
+	char bytes[65536];
+	ssize_t n = 0;
+
+	wait_until(
+	    "the stream ends",
+	    [&] {
+		    while ((n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
+			    ;
+		    return n == 0 || errno != EAGAIN;
+	    },
+	    seconds);
+	return n < 0 ? errno : 0;
+}
+
+/* The same for a stream that only learns of its end by sending. */
+int ending_by_sending(int fd, int seconds = 120)
+{
+	int error = 0;
+
+	wait_until(
+	    "sending fails",
+	    [&] {
+		    error = send(fd, "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
+		    return error && error != EAGAIN;
+	    },
+	    seconds);
+	return error;
+}
+
+pid_t in_child(const std::function<void()> &what)
+{
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	try {
+		what();
+	} catch (const std::exception &) {
+		/* The parent judges what became of the connection. */
+	}
+	_exit(0);
+}
+
+void kill_child(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, nullptr, 0);
+}
+
+/* The other guest's packets and ours get lost without a sign, as if one had lost power. */
+class Silence
+{
+public:
+	explicit Silence(Agent &peer) : peer(peer)
+	{
+		must_run(poison("10.83.0.2"));
+		peer.must_run(poison("10.83.0.1"));
+	}
+	~Silence()
+	{
+		run_command(cure("10.83.0.2"));
+		peer.run_command(cure("10.83.0.1"));
+	}
+
+private:
+	static std::string poison(const std::string &address)
+	{
+		return "ip neigh replace " + address +
+		       " lladdr 02:00:00:00:00:01 dev eth0 nud permanent";
+	}
+	static std::string cure(const std::string &address)
+	{
+		return "ip neigh del " + address + " dev eth0";
+	}
+
+	Agent &peer;
+};
+
+} // namespace
+
+class Life : public testing::Test
+{
+protected:
+	Agent peer;
+
+	void expect_rdma()
+	{
+		for (Role role : both_roles) {
+			Connection one = make_connection(peer, Flavor(), role);
+
+			check_data(one, 100000, true);
+		}
+	}
+
+	/* Nothing is left, and so both modules can go. */
+	void TearDown() override
+	{
+		expect_rdma();
+		expect_no_connections(peer);
+		must_run(reload);
+		peer.must_run(reload);
+	}
+};
+
+/* Each role of this end. */
+class LifeOf : public Life, public testing::WithParamInterface<Role>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(, LifeOf, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(LifeOf, PeerKilledWhileIdle)
+{
+	Agent victim;
+	Connection one = make_connection(victim, Flavor(), GetParam());
+
+	check_data(one, 1000, true);
+	victim.kill();
+	/* Closing in order: it had nothing unread. */
+	EXPECT_EQ(ending(one.here), 0);
+	EXPECT_EQ(ending_by_sending(one.here), EPIPE);
+}
+
+TEST_P(LifeOf, PeerKilledWhileItSends)
+{
+	Agent victim;
+	Connection one = make_connection(victim, Flavor(), GetParam());
+
+	one.there.start_send(endless);
+	recv_flow(one.here, {.seed = 1, .bytes = MiB});
+	victim.kill();
+	EXPECT_EQ(ending(one.here), 0);
+}
+
+TEST_P(LifeOf, PeerKilledWhileItsSendIsBlocked)
+{
+	Agent victim;
+	Connection one = make_connection(victim, Flavor(), GetParam());
+	char byte;
+
+	Job far = one.there.start_send(endless);
+	await(one.here, POLLIN);
+	victim.kill();
+	ASSERT_EQ(recv(one.here, &byte, 1, 0), 1);
+	EXPECT_EQ(ending(one.here), 0);
+}
+
+/* It leaves data unread, which TCP answers by a reset. */
+TEST_P(LifeOf, PeerKilledWhileThisEndIsBlocked)
+{
+	Agent victim;
+	Connection one = make_connection(victim, Flavor(), GetParam());
+	std::thread killer([&] {
+		wait_until("blocked", [&] { return is_blocked(one.here); });
+		victim.kill();
+	});
+
+	try {
+		send_flow(one.here, endless);
+		ADD_FAILURE() << "sent to a peer that is gone";
+	} catch (const std::system_error &error) {
+		EXPECT_TRUE(error.code().value() == ECONNRESET || error.code().value() == EPIPE)
+		    << error.what();
+	}
+	killer.join();
+}
+
+TEST_P(LifeOf, KilledWhileSending)
+{
+	Connection one = make_connection(peer, Flavor(), GetParam());
+	pid_t child = in_child([&] { send_flow(one.here, endless); });
+
+	one.here.close();
+	one.there.recv_flow({.seed = 1, .bytes = MiB});
+	kill_child(child);
+
+	long rc = 1;
+
+	wait_until("the stream ends there", [&] {
+		one.there.recv(65536, 0, &rc);
+		return rc <= 0;
+	});
+	EXPECT_EQ(rc, 0);
+}
+
+TEST_P(LifeOf, KilledWhileReceiving)
+{
+	Connection one = make_connection(peer, Flavor(), GetParam());
+	Job far = one.there.start_send(endless);
+	pid_t child = in_child([&] { recv_flow(one.here, endless); });
+
+	await(one.here, POLLIN);
+	one.here.close();
+	wait_until("data flows", [] { return Counters::now()["rdma_recvs"] > 100; });
+	kill_child(child);
+	EXPECT_THROW(far.join(), std::runtime_error);
+}
+
+/* A close that waits for its last bytes, killed while it waits. */
+TEST_P(LifeOf, KilledWhileLingering)
+{
+	Connection one = make_connection(peer, Flavor(), GetParam());
+	linger wait = {1, 100};
+
+	ASSERT_EQ(setsockopt(one.here, SOL_SOCKET, SO_LINGER, &wait, sizeof(wait)), 0);
+
+	pid_t child = in_child([&] {
+		while (send(one.here, "0123456789", 10, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+			;
+		one.here.close();
+	});
+
+	one.here.close();
+	one.there.await(POLLIN);
+	kill_child(child);
+
+	long rc = 1;
+
+	wait_until("the stream ends there", [&] {
+		one.there.recv(65536, 0, &rc);
+		return rc <= 0;
+	});
+	EXPECT_TRUE(rc == 0 || rc == -ECONNRESET) << rc;
+}
+
+/* At whatever stage of the rendezvous it may be. */
+TEST_F(Life, KilledWhileConnecting)
+{
+	RemoteSocket listener = peer.listen(Flavor(), 64);
+	Address to = address_of(1, AF_INET, listener.port());
+
+	for (int i = 0; i < 20; i++) {
+		pid_t child = in_child([&] {
+			for (;;)
+				must_connect(Flavor(), to);
+		});
+
+		usleep(i * 7000);
+		kill_child(child);
+	}
+	listener.close();
+}
+
+/* The same of the listening process. */
+TEST_F(Life, PeerKilledWhileItAccepts)
+{
+	for (int i = 0; i < 5; i++) {
+		Agent victim;
+		RemoteSocket listener = victim.listen(Flavor(), 4);
+		Address to = address_of(1, AF_INET, listener.port());
+		pid_t child = in_child([&] {
+			for (;;)
+				must_connect(Flavor(), to);
+		});
+
+		usleep(i * 20000);
+		victim.kill();
+		kill_child(child);
+	}
+}
+
+TEST_P(LifeOf, PeerStoppedForAWhile)
+{
+	Agent stopped;
+	Connection one = make_connection(stopped, Flavor(), GetParam());
+	constexpr Flow flow = {.seed = 7, .bytes = 4 * MiB};
+	std::string pid = std::to_string(stopped.pid());
+	Job far = one.there.start_recv(flow);
+
+	peer.must_run("kill -STOP " + pid);
+	std::thread sender([&] { send_flow(one.here, flow); });
+
+	wait_until("blocked", [&] { return is_blocked(one.here); });
+	peer.must_run("kill -CONT " + pid);
+	sender.join();
+	far.join();
+}
+
+/* A module in use stays; one without connections goes, whatever was there before. */
+TEST_F(Life, ModuleInUseIsNotUnloaded)
+{
+	Connection one = make_connection(peer, Flavor());
+
+	check_data(one, 1000, true);
+	EXPECT_NE(run_command("lab-smc unload").status, 0);
+	check_data(one, 1000, true);
+	one.here.close();
+	one.there.close();
+	wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
+	must_run("lab-smc load");
+}
+
+TEST_F(Life, ListenerKeepsTheModule)
+{
+	Fd listener = must_listen(Flavor());
+
+	EXPECT_NE(run_command("lab-smc unload").status, 0);
+	listener.close();
+	must_run(reload);
+}
+
+/* With the link groups of connections that were closed. */
+TEST_F(Life, ModuleLoadedAgainAndAgain)
+{
+	for (int i = 0; i < 20; i++) {
+		{
+			Connection one =
+			    make_connection(peer, Flavor(), i % 2 ? Role::server : Role::client);
+
+			check_data(one, 1000, true);
+		}
+		wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
+		must_run("lab-smc load");
+	}
+}
+
+TEST_F(Life, PeersModuleLoadedAgain)
+{
+	for (int i = 0; i < 5; i++) {
+		expect_rdma();
+		expect_no_connections(peer);
+		peer.must_run(reload);
+	}
+}
+
+/* Connections that the peer does not close keep the module, unless the peer goes. */
+TEST_F(Life, ModuleUnloadedAfterThePeerWasSlowToClose)
+{
+	Connection one = make_connection(peer, Flavor());
+
+	one.here.close();
+	one.there.expect_end();
+	one.there.close();
+	wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
+	must_run("lab-smc load");
+}
+
+TEST_P(LifeOf, DeviceDeletedUnderLoad)
+{
+	Connection one = make_connection(peer, Flavor(), GetParam());
+	Connection idle = make_connection(peer, Flavor(), GetParam());
+	Job far = one.there.start_send(endless);
+
+	recv_flow(one.here, {.seed = 1, .bytes = 100000});
+	must_run("rdma link delete rxe0");
+	EXPECT_NE(ending(one.here), 0);
+	EXPECT_NE(ending(idle.here), 0);
+	EXPECT_THROW(far.join(), std::runtime_error);
+	{
+		Connection without = make_connection(peer, Flavor(), GetParam());
+
+		check_data(without, 10000, false);
+	}
+	must_run("lab-rxe eth0");
+}
+
+TEST_P(LifeOf, PeersDeviceDeletedUnderLoad)
+{
+	Connection one = make_connection(peer, Flavor(), GetParam());
+	std::thread deleter([&] {
+		wait_until("data flows", [] { return Counters::now()["rdma_sends"] > 20; });
+		peer.must_run("rdma link delete rxe0");
+	});
+	Job far = one.there.start_recv(endless);
+
+	EXPECT_THROW(send_flow(one.here, endless), std::system_error);
+	deleter.join();
+	EXPECT_THROW(far.join(), std::runtime_error);
+	{
+		Connection without = make_connection(peer, Flavor(), GetParam());
+
+		check_data(without, 10000, false);
+	}
+	peer.must_run("lab-rxe eth0");
+}
+
+static const std::string ipv6_again = " && ip addr replace fd83::1/64 dev eth0 nodad";
+
+TEST_P(LifeOf, InterfaceDownUnderLoad)
+{
+	Connection one = make_connection(peer, Flavor(), GetParam());
+	Job far = one.there.start_send(endless);
+
+	recv_flow(one.here, {.seed = 1, .bytes = 100000});
+	must_run("ip link set eth0 down");
+	EXPECT_NE(ending(one.here), 0);
+	EXPECT_THROW(far.join(), std::runtime_error);
+	must_run("ip link set eth0 up" + ipv6_again);
+	wait_until("the port is active", [] {
+		return read_file("/sys/class/infiniband/rxe0/ports/1/state").find("ACTIVE") !=
+		       std::string::npos;
+	});
+}
+
+TEST_P(LifeOf, AddressRemovedUnderLoad)
+{
+	Connection one = make_connection(peer, Flavor(), GetParam());
+	Job far = one.there.start_send(endless);
+
+	recv_flow(one.here, {.seed = 1, .bytes = 100000});
+	must_run("ip addr del 10.83.0.1/24 dev eth0");
+	EXPECT_NE(ending(one.here), 0);
+	EXPECT_THROW(far.join(), std::runtime_error);
+	must_run("ip addr add 10.83.0.1/24 dev eth0");
+	wait_until("the GID is there again", [] {
+		return run_command("grep -q ffff:0a53:0001 "
+				   "/sys/class/infiniband/rxe0/ports/1/gids/*")
+			   .status == 0;
+	});
+}
+
+/* A peer that vanished while there is something to send: the device gives up. */
+TEST_P(LifeOf, PeerVanishesUnderLoad)
+{
+	Connection one = make_connection(peer, Flavor(), GetParam());
+	int64_t lost = Counters::now()["rdma_groups_lost"];
+
+	check_data(one, 1000, true);
+	{
+		Silence silence(peer);
+
+		EXPECT_EQ(ending_by_sending(one.here), ETIMEDOUT);
+		wait_until("the link group is gone",
+			   [&] { return Counters::now()["rdma_groups_lost"] > lost; });
+		/* Its own end: nothing to send, so it asks by TEST LINK. */
+		one.there.close();
+	}
+}
+
+/* The same with nothing to send: TEST LINK tells. */
+TEST_P(LifeOf, PeerVanishesWhileIdle)
+{
+	SysctlScope often("net.smc.smcr_testlink_time", "1");
+	RemoteSysctlScope there(peer, "net.smc.smcr_testlink_time", "1");
+
+	must_run(reload);
+	set_sysctl("net.smc.smcr_testlink_time", "1");
+
+	Connection one = make_connection(peer, Flavor(), GetParam());
+
+	check_data(one, 1000, true);
+
+	Silence silence(peer);
+
+	EXPECT_EQ(ending(one.here), ETIMEDOUT);
+	one.there.await(POLLHUP | POLLERR, 120);
+}
+
+/* The peer comes back without a memory of the link groups that this end still has. */
+TEST_F(Life, PeerComesBackWithoutItsGroups)
+{
+	expect_rdma();
+	expect_no_connections(peer);
+	{
+		Silence silence(peer);
+
+		peer.must_run(reload);
+	}
+	for (int i = 0; i < 3; i++) {
+		for (Role role : both_roles) {
+			Connection one = make_connection(peer, Flavor(), role);
+			Flow flow = {.seed = 1, .bytes = 10000};
+			Job far = one.there.start_recv(flow);
+
+			/* The first may go by TCP: it is how the stale group is found out. */
+			send_flow(one.here, flow);
+			far.join();
+		}
+	}
+}
+
+TEST_F(Life, IdleLinkIsTested)
+{
+	must_run(reload);
+	SysctlScope often("net.smc.smcr_testlink_time", "1");
+	Connection one = make_connection(peer, Flavor());
+
+	check_data(one, 1000, true);
+
+	int64_t before = Counters::now()["rdma_recvs"];
+
+	wait_until("four answers came",
+		   [&] { return Counters::now()["rdma_recvs"] >= before + 4; });
+	check_data(one, 1000, true);
+}
+
+/* soft-RoCE serves the initial namespace only; in others SMC sockets are TCP sockets. */
+TEST_F(Life, NamespaceDeletedWithItsSockets)
+{
+	for (int i = 0; i < 5; i++) {
+		must_run("ip netns add transient && ip -n transient link set lo up");
+
+		pid_t child = in_child([] {
+			Fd netns(open("/run/netns/transient", O_RDONLY));
+
+			if (setns(netns, CLONE_NEWNET))
+				throw_errno("setns");
+			set_sysctl("net.smc.tcp2smc", "1");
+
+			Fd listener = must_listen(Flavor());
+			Fd client = must_connect(
+			    Flavor(), address_from("127.0.0.1", local_address(listener).port()));
+			Fd server = must_accept(listener);
+
+			write_file("/run/transient.ready", "");
+			pause();
+		});
+
+		wait_until("connected", [] { return access("/run/transient.ready", F_OK) == 0; });
+		must_run("rm /run/transient.ready; ip netns del transient");
+		kill_child(child);
+	}
+	/* Its last user gone, the offer to plain sockets is, too. */
+	wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
+	must_run("lab-smc load");
+}
+
+/* Every allocation may fail: a connection is by RDMA, by TCP, or refused with an error. */
+TEST_F(Life, MemoryExhausted)
+{
+	constexpr const char *faults = "/sys/kernel/debug/failslab";
+
+	if (access(faults, F_OK))
+		GTEST_SKIP() << "this kernel can not make allocations fail";
+	must_run(std::string("cd ") + faults +
+		 " && echo 5 >probability && echo -1 >times && echo 0 >verbose && "
+		 "echo Y >task-filter && echo N >ignore-gfp-wait");
+
+	RemoteSocket listener = peer.listen(Flavor(), 64);
+	Address to = address_of(1, AF_INET, listener.port());
+	Job echo = peer.start({"echo-many", std::to_string(listener.number()), "100"});
+
+	for (int i = 0; i < 100; i++) {
+		Fd client(open_socket(Flavor()));
+
+		write_file("/proc/self/make-it-fail", "1");
+		int rc = client < 0 ? -1 : connect(client, to.get(), to.len);
+		write_file("/proc/self/make-it-fail", "0");
+		if (rc) {
+			client = must_connect(Flavor(), to);
+			rc = 0;
+		}
+		send_flow(client, {.seed = 1, .bytes = 1000});
+		recv_flow(client, {.seed = 1, .bytes = 1000});
+	}
+	must_run(std::string("echo 0 >") + faults + "/probability");
+	echo.join();
+}
