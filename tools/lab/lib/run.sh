@@ -3,9 +3,9 @@
 #
 # One run of the lab: namespaces of its own, guests, verdict.
 
-# run_supervised INTERACTIVE ARGS...: the outer half of "lab run". The run proper gets its own
-# namespaces for processes, mounts and network, so that however it ends nothing
-# of it stays: no process, no tap, no temporary file.
+# run_supervised INTERACTIVE ARGS...: the outer half of "lab run" and "lab shell". The
+# run proper gets its own namespaces for processes, mounts and network, so that
+# however it ends nothing of it stays: no process, no tap, no temporary file.
 run_supervised() {
 	local isolate=() child tty='' status
 	(($(id -u) == 0)) || isolate+=(--map-root-user)
