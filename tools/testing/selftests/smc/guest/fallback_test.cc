@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Where SMC can't be had, the application gets TCP, and the counters say why. */
+#include <gtest/gtest.h>
+#include <netinet/tcp.h>
+#include <nlohmann/json.hpp>
+
+#include "agent.h"
+#include "wire/clc.h"
+
+using namespace guest;
+
+class Fallback : public testing::TestWithParam<Role>
+{
+protected:
+	/* How often this guest, in the role of the test, fell back for this reason. */
+	int64_t count(uint32_t reason)
+	{
+		auto all = nlohmann::json::parse(
+			must_run("$LAB_REPO/build/tools/smc/smc -j fallbacks"));
+		int64_t n = 0;
+
+		for (const auto &entry : all.at("reasons"))
+			if (entry.at("role") == (GetParam() == Role::client ? "client" : "server") &&
+			    std::stoul(entry.at("code").get<std::string>(), nullptr, 16) == reason)
+				n += entry.at("count").get<int64_t>();
+		return n;
+	}
+	/* A connection that is to become TCP for one of these reasons, seen here. */
+	void expect_tcp(std::initializer_list<uint32_t> reasons,
+			const Flavor &there = {Kind::smc, AF_INET})
+	{
+		auto total = [&] {
+			int64_t n = 0;
+
+			for (uint32_t reason : reasons)
+				n += count(reason);
+			return n;
+		};
+		int64_t before = total();
+		Connection connection = make_connection(agent, Flavor(), there, GetParam());
+
+		check_data(connection, 200000, false);
+		EXPECT_EQ(total(), before + 1) << must_run("$LAB_REPO/build/tools/smc/smc fallbacks");
+	}
+	void expect_smc()
+	{
+		Connection connection = make_connection(agent, Flavor(), GetParam());
+
+		check_data(connection, 200000, true);
+	}
+
+	Agent agent;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Fallback, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(Fallback, PlainSocketAtThePeer)
+{
+	expect_tcp({SMC_DIAG_PEER_NO_SMC}, {Kind::tcp, AF_INET});
+	expect_smc();
+}
+
+TEST_P(Fallback, NoModuleAtThePeer)
+{
+	agent.must_run("lab-smc unload");
+	expect_tcp({SMC_DIAG_PEER_NO_SMC}, {Kind::tcp, AF_INET});
+	agent.must_run("lab-smc load");
+	expect_smc();
+}
+
+TEST_P(Fallback, NoCommonEid)
+{
+	agent.must_run("$LAB_REPO/build/tools/smc/smc eid add ANOTHER.EID");
+	/* The client is told, the server tells. */
+	expect_tcp({GetParam() == Role::client ? SMC_DIAG_PEER_DECLINED : SMC_DIAG_NO_UEID});
+	must_run("$LAB_REPO/build/tools/smc/smc eid add ANOTHER.EID");
+	expect_smc();
+	agent.must_run("$LAB_REPO/build/tools/smc/smc eid flush");
+	must_run("$LAB_REPO/build/tools/smc/smc eid flush");
+	expect_smc();
+}
+
+TEST_P(Fallback, NoDeviceHere)
+{
+	must_run("rdma link delete rxe0");
+	if (GetParam() == Role::client)
+		expect_tcp({SMC_DIAG_NO_DEVICE_R});
+	else
+		expect_tcp({SMC_DIAG_NO_DEVICE_R, SMC_DIAG_NO_DEVICE});
+	must_run("lab-rxe eth0");
+	expect_smc();
+}
+
+TEST_P(Fallback, NoDeviceThere)
+{
+	agent.must_run("rdma link delete rxe0");
+	expect_tcp({SMC_DIAG_PEER_DECLINED});
+	agent.must_run("lab-rxe eth0");
+	expect_smc();
+}
+
+/* A SYN cookie has no room for the option. */
+TEST_P(Fallback, SynCookies)
+{
+	RemoteSysctlScope there(agent, "net.ipv4.tcp_syncookies", "2");
+	SysctlScope here("net.ipv4.tcp_syncookies", "2");
+
+	expect_tcp({SMC_DIAG_PEER_NO_SMC});
+}
+
+/* What can only be had of TCP makes a socket TCP's. */
+TEST_P(Fallback, SocketOption)
+{
+	int64_t before = count(SMC_DIAG_SOCKET_OPTION);
+	Preparation preparation = {
+		.here = [](int fd) { must_set(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1); }};
+
+	if (GetParam() == Role::server)
+		GTEST_SKIP() << "an option of clients";
+
+	Connection connection =
+		make_connection(agent, Flavor(), Flavor(), GetParam(), preparation);
+
+	check_data(connection, 100000, false);
+	EXPECT_EQ(count(SMC_DIAG_SOCKET_OPTION), before + 1);
+	expect_smc();
+}
+
+/* A connection within the host has no RDMA device on its route. */
+TEST(FallbackLoopback, IsTcp)
+{
+	for (int family : {AF_INET, AF_INET6}) {
+		Flavor flavor = {Kind::smc, family};
+		Fd listener = must_listen(flavor);
+		Fd client = must_connect(flavor,
+					 address_from(family == AF_INET ? "127.0.0.1" : "::1",
+						      local_address(listener).port()));
+		Fd server = must_accept(listener);
+		char byte;
+
+		ASSERT_EQ(send(client, "x", 1, 0), 1);
+		EXPECT_EQ(recv(server, &byte, 1, MSG_WAITALL), 1);
+		EXPECT_EQ(byte, 'x');
+	}
+}
+
+/* net.smc.tcp2smc is asked when a socket is made, and never again. */
+TEST(FallbackTcp2Smc, IsOffUnlessAskedFor)
+{
+	Agent agent;
+
+	EXPECT_EQ(sysctl("net.smc.tcp2smc"), "0");
+	Connection connection = make_connection(agent, {Kind::tcp, AF_INET}, {Kind::smc, AF_INET});
+	check_data(connection, 10000, false);
+
+	Connection smc = make_connection(agent, {Kind::tcp2smc, AF_INET}, {Kind::smc, AF_INET});
+	EXPECT_EQ(sysctl("net.smc.tcp2smc"), "0");
+	check_data(smc, 10000, true);
+	EXPECT_EQ(must_get(smc.here, SOL_SOCKET, SO_PROTOCOL), IPPROTO_TCP);
+}
