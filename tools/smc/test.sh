@@ -99,7 +99,7 @@ done_by limit off
 json 'it == {"enabled": False}' limit
 refused 1 'not supported' seid on
 
-json 'it["version"] == 2 and it["release"] == 1 and it["host"] == "g0"' info
+json "it['version'] == 2 and it['release'] == 1 and it['host'] == '$(hostname)'" info
 json 'it == []' group
 json 'it == []' link
 json 'it["smcr"]["client-v2"] == 0 and "1M" in it["smcd"]["tx-sizes"]' stats
@@ -125,6 +125,27 @@ json 'it["client-total"] == 1 and it["reasons"] == [{"role": "client",
 exec {COPROC[1]}>&-
 wait
 
+# A network namespace has a PNET table of its own, and the host's EIDs.
+done_by eid add HOST.WIDE
+ip netns add other
+ip netns exec other ip link add inner0 type dummy
+within() { ip netns exec other "$smc" -j "$@" | tr -d ' \n'; }
+within pnet add INNER dev inner0
+[[ $(within pnet) == '[{"pnetid":"INNER","dev":"inner0"}]' ]] || fail 'pnet of a namespace'
+[[ $(within eid) == '[{"eid":"HOST.WIDE"}]' ]] || fail 'eid of a namespace'
+! ip netns exec other "$smc" pnet add INNER ib rxe0 2>/dev/null ||
+	fail 'an RDMA port in a namespace'
+shows '' pnet
+ip netns del other
+done_by eid flush
+
+# Looking is for everybody, changing is not.
+user() { setpriv --reuid 65534 --clear-groups "$smc" "$@" 2>&1; }
+user eid >/dev/null || fail 'eid for users'
+[[ $(user eid add MINE) == *'not permitted' ]] || fail 'eid add by a user'
+[[ $(user pnet flush) == *'not permitted' ]] || fail 'pnet flush by a user'
+shows '' eid
+
 # Entries follow a network device under its names.
 ip link add early0 type dummy
 done_by pnet add NET4 dev early0
@@ -134,6 +155,48 @@ if [[ $LAB_SMC == ours ]]; then
 	ip link del late0
 	ip link add late0 type dummy
 	refused 1 'has a PNET ID already' pnet add NET5 dev late0
+fi
+
+# The bounds of the sysctls: each line is a name, its default, values taken and refused.
+while [[ $LAB_SMC == ours ]] && read -r name default taken refused; do
+	file=/proc/sys/net/smc/$name
+	[[ $(<"$file") == "$default" ]] || fail "$name: default is not $default"
+	for value in ${taken//,/ }; do
+		echo "$value" >"$file" && [[ $(<"$file") == "$value" ]] || fail "$name=$value"
+	done
+	for value in ${refused//,/ }; do
+		! echo "$value" 2>/dev/null >"$file" || fail "$name=$value was taken"
+	done
+	[[ $(unshare -n cat "$file") == "$default" ]] || fail "$name in a new namespace"
+	echo "$default" >"$file"
+done <<-END
+	wmem 65536 16384,1073741823 16383,1073741824,-1
+	rmem 65536 16384,1073741823 16383,1073741824,-1
+	autocorking_size 65536 0,4294967295 -1
+	smcr_buf_type 0 1,2 3,-1
+	smcr_testlink_time 30 0,3600 -1,999999999999
+	smcr_max_conns_per_lgr 255 16,255 15,256
+	tcp2smc 0 1,0,1 2,-1
+END
+
+# The probe of tcp2smc is there as long as some namespace wants it.
+probes() { grep -c tcp_init_sock /sys/kernel/debug/kprobes/list; }
+if [[ $LAB_SMC == ours ]]; then
+	tcp2smc=/proc/sys/net/smc/tcp2smc
+	mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
+	[[ $(probes) == 0 ]] || fail 'a probe that nobody wants'
+	ip netns add one
+	ip netns exec one sh -c "echo 1 >$tcp2smc; echo 1 >$tcp2smc"
+	echo 1 >"$tcp2smc"
+	[[ $(probes) == 1 ]] || fail 'no probe for two namespaces'
+	echo 0 >"$tcp2smc"
+	[[ $(probes) == 1 ]] || fail 'no probe for the other namespace'
+	ip netns del one
+	# Namespaces end after their last process, in their own time.
+	until [[ $(probes) == 0 ]]; do sleep 0.1; done
+	echo 1 >"$tcp2smc"
+	lab-smc unload || fail 'unload with tcp2smc on'
+	[[ $(probes) == 0 ]] || fail 'a probe without a module'
 fi
 
 echo "smc(8): $failures failures"
