@@ -32,7 +32,7 @@ using namespace guest;
 		long result_ = (call);                                                             \
 		int errno_ = errno;                                                                \
 		EXPECT_EQ(result_ < 0 ? errno_ : 0, (error))                                       \
-			<< #call << " returned " << result_ << ", " << strerror(errno_);           \
+		    << #call << " returned " << result_ << ", " << strerror(errno_);               \
 	} while (0)
 
 class Api : public testing::TestWithParam<Flavor>
@@ -357,12 +357,12 @@ TEST_P(Api, Unconnected)
 TEST_P(Api, UnconnectedSendRaisesSigpipe)
 {
 	EXPECT_EXIT(
-		{
-			signal(SIGPIPE, SIG_DFL);
-			send(make(), "x", 1, 0);
-			_exit(0);
-		},
-		testing::KilledBySignal(SIGPIPE), "");
+	    {
+		    signal(SIGPIPE, SIG_DFL);
+		    send(make(), "x", 1, 0);
+		    _exit(0);
+	    },
+	    testing::KilledBySignal(SIGPIPE), "");
 }
 
 TEST_P(Api, WhatItIs)
@@ -390,23 +390,23 @@ TEST_P(Api, Options)
 	struct {
 		int level, option, value, wanted;
 	} options[] = {
-		{SOL_SOCKET, SO_KEEPALIVE, 1, 1},
-		{SOL_SOCKET, SO_REUSEADDR, 1, 1},
-		{SOL_SOCKET, SO_REUSEPORT, 1, 1},
-		{SOL_SOCKET, SO_OOBINLINE, 1, 1},
-		{SOL_SOCKET, SO_SNDBUF, 40000, 80000},
-		{SOL_SOCKET, SO_RCVBUF, 50000, 100000},
-		{SOL_SOCKET, SO_PRIORITY, 4, 4},
-		{SOL_SOCKET, SO_MARK, 7, 7},
-		{SOL_SOCKET, SO_RCVLOWAT, 3, 3},
-		{IPPROTO_TCP, TCP_NODELAY, 1, 1},
-		{IPPROTO_TCP, TCP_CORK, 1, 1},
-		{IPPROTO_TCP, TCP_KEEPIDLE, 60, 60},
-		{IPPROTO_TCP, TCP_KEEPINTVL, 5, 5},
-		{IPPROTO_TCP, TCP_KEEPCNT, 3, 3},
-		{IPPROTO_TCP, TCP_USER_TIMEOUT, 5000, 5000},
-		{IPPROTO_TCP, TCP_DEFER_ACCEPT, 1, 1},
-		{IPPROTO_TCP, TCP_QUICKACK, 1, 1},
+	    {SOL_SOCKET, SO_KEEPALIVE, 1, 1},
+	    {SOL_SOCKET, SO_REUSEADDR, 1, 1},
+	    {SOL_SOCKET, SO_REUSEPORT, 1, 1},
+	    {SOL_SOCKET, SO_OOBINLINE, 1, 1},
+	    {SOL_SOCKET, SO_SNDBUF, 40000, 80000},
+	    {SOL_SOCKET, SO_RCVBUF, 50000, 100000},
+	    {SOL_SOCKET, SO_PRIORITY, 4, 4},
+	    {SOL_SOCKET, SO_MARK, 7, 7},
+	    {SOL_SOCKET, SO_RCVLOWAT, 3, 3},
+	    {IPPROTO_TCP, TCP_NODELAY, 1, 1},
+	    {IPPROTO_TCP, TCP_CORK, 1, 1},
+	    {IPPROTO_TCP, TCP_KEEPIDLE, 60, 60},
+	    {IPPROTO_TCP, TCP_KEEPINTVL, 5, 5},
+	    {IPPROTO_TCP, TCP_KEEPCNT, 3, 3},
+	    {IPPROTO_TCP, TCP_USER_TIMEOUT, 5000, 5000},
+	    {IPPROTO_TCP, TCP_DEFER_ACCEPT, 1, 1},
+	    {IPPROTO_TCP, TCP_QUICKACK, 1, 1},
 	};
 	Fd fresh = make();
 	Connection connection = connected();
@@ -605,8 +605,7 @@ TEST_P(Api, AcceptRestarted)
 {
 	Fd listener = must_listen(flavor);
 	Interrupter interrupter(true);
-	Job client = agent.socket(flavor).start_connect(
-		of_self(local_address(listener).port()));
+	Job client = agent.socket(flavor).start_connect(of_self(local_address(listener).port()));
 
 	signals = 0;
 	EXPECT_GE(Fd(accept(listener, nullptr, nullptr)), 0) << strerror(errno);
@@ -1164,14 +1163,14 @@ TEST_P(Api, WriteToClosedPeerRaisesSigpipe)
 	connection.there.close();
 	await(connection.here, POLLIN);
 	EXPECT_EXIT(
-		{
-			signal(SIGPIPE, SIG_DFL);
-			for (;;) {
-				send(connection.here, "x", 1, 0);
-				usleep(10000);
-			}
-		},
-		testing::KilledBySignal(SIGPIPE), "");
+	    {
+		    signal(SIGPIPE, SIG_DFL);
+		    for (;;) {
+			    send(connection.here, "x", 1, 0);
+			    usleep(10000);
+		    }
+	    },
+	    testing::KilledBySignal(SIGPIPE), "");
 }
 
 TEST_P(Api, CloseWithUnreadData)

@@ -14,7 +14,6 @@
 
 #include "agent.h"
 
-
 using namespace guest;
 
 namespace
@@ -57,7 +56,7 @@ public:
 		wait_until("the last packet in the capture", [&] {
 			return !must_run("tcpdump -n -r " + std::string(file) + " 'tcp src port " +
 					 std::to_string(mark_port) + "' 2>/dev/null")
-					.empty();
+				    .empty();
 		});
 		kill(child, SIGINT);
 		waitpid(child, nullptr, 0);
@@ -119,7 +118,7 @@ void expect_well_formed(const Capture &capture)
 	EXPECT_EQ(capture.show("tcp && smc && _ws.expert.severity >= 0x800000"), "");
 }
 
-}
+} // namespace
 
 class CaptureOf : public testing::TestWithParam<int>
 {
@@ -160,13 +159,13 @@ TEST_P(CaptureOf, FirstContactAndSubsequent)
 
 TEST_P(CaptureOf, Decline)
 {
-	agent.must_run("$LAB_REPO/build/tools/smc/smc eid add OTHER-THAN-DEFAULT");
+	agent.must_run("$LAB_BUILD/tools/smc/smc eid add OTHER-THAN-DEFAULT");
 
 	Capture capture;
 
 	talk(false);
 	capture.stop();
-	agent.must_run("$LAB_REPO/build/tools/smc/smc eid flush");
+	agent.must_run("$LAB_BUILD/tools/smc/smc eid flush");
 	EXPECT_EQ(clc_types(capture), "1 4");
 	expect_well_formed(capture);
 	talk();

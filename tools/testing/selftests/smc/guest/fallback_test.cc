@@ -15,12 +15,13 @@ protected:
 	/* How often this guest, in the role of the test, fell back for this reason. */
 	int64_t count(uint32_t reason)
 	{
-		auto all = nlohmann::json::parse(
-			must_run("$LAB_REPO/build/tools/smc/smc -j fallbacks"));
+		auto all =
+		    nlohmann::json::parse(must_run("$LAB_BUILD/tools/smc/smc -j fallbacks"));
 		int64_t n = 0;
 
 		for (const auto &entry : all.at("reasons"))
-			if (entry.at("role") == (GetParam() == Role::client ? "client" : "server") &&
+			if (entry.at("role") ==
+				(GetParam() == Role::client ? "client" : "server") &&
 			    std::stoul(entry.at("code").get<std::string>(), nullptr, 16) == reason)
 				n += entry.at("count").get<int64_t>();
 		return n;
@@ -40,7 +41,8 @@ protected:
 		Connection connection = make_connection(agent, Flavor(), there, GetParam());
 
 		check_data(connection, 200000, false);
-		EXPECT_EQ(total(), before + 1) << must_run("$LAB_REPO/build/tools/smc/smc fallbacks");
+		EXPECT_EQ(total(), before + 1)
+		    << must_run("$LAB_BUILD/tools/smc/smc fallbacks");
 	}
 	void expect_smc()
 	{
@@ -71,13 +73,13 @@ TEST_P(Fallback, NoModuleAtThePeer)
 
 TEST_P(Fallback, NoCommonEid)
 {
-	agent.must_run("$LAB_REPO/build/tools/smc/smc eid add ANOTHER.EID");
+	agent.must_run("$LAB_BUILD/tools/smc/smc eid add ANOTHER.EID");
 	/* The client is told, the server tells. */
 	expect_tcp({GetParam() == Role::client ? SMC_DIAG_PEER_DECLINED : SMC_DIAG_NO_UEID});
-	must_run("$LAB_REPO/build/tools/smc/smc eid add ANOTHER.EID");
+	must_run("$LAB_BUILD/tools/smc/smc eid add ANOTHER.EID");
 	expect_smc();
-	agent.must_run("$LAB_REPO/build/tools/smc/smc eid flush");
-	must_run("$LAB_REPO/build/tools/smc/smc eid flush");
+	agent.must_run("$LAB_BUILD/tools/smc/smc eid flush");
+	must_run("$LAB_BUILD/tools/smc/smc eid flush");
 	expect_smc();
 }
 
@@ -113,14 +115,14 @@ TEST_P(Fallback, SynCookies)
 TEST_P(Fallback, SocketOption)
 {
 	int64_t before = count(SMC_DIAG_SOCKET_OPTION);
-	Preparation preparation = {
-		.here = [](int fd) { must_set(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1); }};
+	Preparation preparation = {.here = [](int fd) {
+		must_set(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1);
+	}};
 
 	if (GetParam() == Role::server)
 		GTEST_SKIP() << "an option of clients";
 
-	Connection connection =
-		make_connection(agent, Flavor(), Flavor(), GetParam(), preparation);
+	Connection connection = make_connection(agent, Flavor(), Flavor(), GetParam(), preparation);
 
 	check_data(connection, 100000, false);
 	EXPECT_EQ(count(SMC_DIAG_SOCKET_OPTION), before + 1);
@@ -133,8 +135,8 @@ TEST(FallbackLoopback, IsTcp)
 	for (int family : {AF_INET, AF_INET6}) {
 		Flavor flavor = {Kind::smc, family};
 		Fd listener = must_listen(flavor);
-		Fd client = must_connect(flavor,
-					 address_from(family == AF_INET ? "127.0.0.1" : "::1",
+		Fd client =
+		    must_connect(flavor, address_from(family == AF_INET ? "127.0.0.1" : "::1",
 						      local_address(listener).port()));
 		Fd server = must_accept(listener);
 		char byte;

@@ -3,6 +3,9 @@
 #
 # What run_guest.sh runs in every guest: guest_main.sh PROGRAM...
 
+# Where the programs come from the tests find more of what was built.
+export LAB_BUILD=${1%/selftests/*}
+
 lab-smc load || exit
 lab-rxe eth0 || exit
 

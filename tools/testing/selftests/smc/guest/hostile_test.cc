@@ -35,16 +35,16 @@ void put16(std::string &message, size_t at, uint16_t value)
 std::vector<Case> spoiled(const std::string &good)
 {
 	std::vector<Case> cases = {
-		{"Nothing", ""},
-		{"NothingButAnEnd", "", true},
-		{"OneByte", good.substr(0, 1), true},
-		{"HalfHeader", good.substr(0, 5)},
-		{"HalfMessage", good.substr(0, good.size() / 2)},
-		{"HalfMessageAndAnEnd", good.substr(0, good.size() / 2), true},
-		{"AllButOneByte", good.substr(0, good.size() - 1), true},
-		{"Garbage", std::string(200, 'g')},
-		{"Zeros", std::string(200, '\0')},
-		{"Http", "GET / HTTP/1.0\r\n\r\n"},
+	    {"Nothing", ""},
+	    {"NothingButAnEnd", "", true},
+	    {"OneByte", good.substr(0, 1), true},
+	    {"HalfHeader", good.substr(0, 5)},
+	    {"HalfMessage", good.substr(0, good.size() / 2)},
+	    {"HalfMessageAndAnEnd", good.substr(0, good.size() / 2), true},
+	    {"AllButOneByte", good.substr(0, good.size() - 1), true},
+	    {"Garbage", std::string(200, 'g')},
+	    {"Zeros", std::string(200, '\0')},
+	    {"Http", "GET / HTTP/1.0\r\n\r\n"},
 	};
 	auto with = [&](const std::string &name, auto &&change) {
 		std::string bytes = good;
@@ -104,24 +104,28 @@ void add(std::vector<Case> &cases, const std::string &name, Message message,
 std::vector<Case> proposals()
 {
 	std::vector<Case> cases = spoiled(encode(good_proposal()));
-	auto with = [&](const std::string &name, const std::function<void(smc_clc_proposal &)> &change,
+	auto with = [&](const std::string &name,
+			const std::function<void(smc_clc_proposal &)> &change,
 			std::optional<uint32_t> answer) {
 		add(cases, name, good_proposal(), change, answer);
 	};
 
-	with("OtherEid", [](auto &p) { p.eids[0][0] = 'X'; }, SMC_DIAG_NO_UEID);
-	with("NoEid", [](auto &p) { p.n_eids = 0; }, SMC_DIAG_NO_UEID);
+	with(
+	    "OtherEid", [](auto &p) { p.eids[0][0] = 'X'; }, SMC_DIAG_NO_UEID);
+	with(
+	    "NoEid", [](auto &p) { p.n_eids = 0; }, SMC_DIAG_NO_UEID);
 	with("OnlySmcD", [](auto &p) { p.offer_v2 = SMC_OFFER_D; }, {});
 	with("NoOffer", [](auto &p) { p.offer_v2 = SMC_OFFER_NONE; }, {});
-	with("OtherSubnetV1",
-	     [](auto &p) {
-		     p.version = SMC_VERSION_1;
-		     p.offer_v1 = SMC_OFFER_R;
-		     p.offer_v2 = SMC_OFFER_NONE;
-		     p.prefix4[0] = 192;
-		     p.prefix4_len = 24;
-	     },
-	     SMC_DIAG_PREFIX_MISMATCH);
+	with(
+	    "OtherSubnetV1",
+	    [](auto &p) {
+		    p.version = SMC_VERSION_1;
+		    p.offer_v1 = SMC_OFFER_R;
+		    p.offer_v2 = SMC_OFFER_NONE;
+		    p.prefix4[0] = 192;
+		    p.prefix4_len = 24;
+	    },
+	    SMC_DIAG_PREFIX_MISMATCH);
 	cases.push_back({"Accept", encode(good_agreement(SMC_CLC_ACCEPT))});
 	cases.push_back({"Confirm", encode(good_agreement(SMC_CLC_CONFIRM))});
 	return cases;
@@ -136,16 +140,21 @@ std::vector<Case> agreements(smc_clc_type type)
 		add(cases, name, good_agreement(type), change, answer);
 	};
 
-	with("Index0", [](auto &a) { a.r.rmbe_index = 0; }, SMC_DIAG_SYNC);
-	with("AddressWraps",
-	     [](auto &a) {
-		     a.r.rmb_addr = UINT64_MAX - 1000;
-		     a.r.rmbe_index = 255;
-	     },
-	     SMC_DIAG_SYNC);
-	with("Mtu0", [](auto &a) { a.r.qp_mtu = 0; }, SMC_DIAG_SYNC);
-	with("Mtu6", [](auto &a) { a.r.qp_mtu = 6; }, SMC_DIAG_SYNC);
-	with("Mtu15", [](auto &a) { a.r.qp_mtu = 15; }, SMC_DIAG_SYNC);
+	with(
+	    "Index0", [](auto &a) { a.r.rmbe_index = 0; }, SMC_DIAG_SYNC);
+	with(
+	    "AddressWraps",
+	    [](auto &a) {
+		    a.r.rmb_addr = UINT64_MAX - 1000;
+		    a.r.rmbe_index = 255;
+	    },
+	    SMC_DIAG_SYNC);
+	with(
+	    "Mtu0", [](auto &a) { a.r.qp_mtu = 0; }, SMC_DIAG_SYNC);
+	with(
+	    "Mtu6", [](auto &a) { a.r.qp_mtu = 6; }, SMC_DIAG_SYNC);
+	with(
+	    "Mtu15", [](auto &a) { a.r.qp_mtu = 15; }, SMC_DIAG_SYNC);
 	with("Size15", [](auto &a) { a.r.rmbe_size_code = 15; });
 	with("Qpn0", [](auto &a) { a.r.qpn = 0; });
 	with("Qpn1", [](auto &a) { a.r.qpn = 1; });
@@ -155,17 +164,19 @@ std::vector<Case> agreements(smc_clc_type type)
 	with("NoFirstContact", [](auto &a) { a.first_contact = false; });
 	with("OtherEid", [](auto &a) { a.eid[0] = 'X'; });
 	with("Version1", [](auto &a) { a.version = SMC_VERSION_1; });
-	with("NoLinkBehindIt", [](auto &) {}, SMC_DIAG_TIMEOUT_CONFIRM_LINK);
+	with(
+	    "NoLinkBehindIt", [](auto &) {}, SMC_DIAG_TIMEOUT_CONFIRM_LINK);
 	cases.push_back({"Proposal", encode(good_proposal())});
-	cases.push_back({"TheOther", encode(good_agreement(type == SMC_CLC_ACCEPT ? SMC_CLC_CONFIRM
-									       : SMC_CLC_ACCEPT))});
+	cases.push_back(
+	    {"TheOther",
+	     encode(good_agreement(type == SMC_CLC_ACCEPT ? SMC_CLC_CONFIRM : SMC_CLC_ACCEPT))});
 	return cases;
 }
 
 /* Everything that tells of a connection that did not become SMC. */
 int64_t failures_counted(Agent &agent)
 {
-	const std::string smc = "$LAB_REPO/build/tools/smc/smc -j ";
+	const std::string smc = "$LAB_BUILD/tools/smc/smc -j ";
 
 	return std::stoll(agent.must_run("(" + smc + "fallbacks; " + smc +
 					 "stats) | tr -d '\" ' | tr '{,}' '\\n\\n\\n' | "
@@ -174,7 +185,7 @@ int64_t failures_counted(Agent &agent)
 	       agent.counters().sum("violation_");
 }
 
-}
+} // namespace
 
 class Hostile : public testing::TestWithParam<Case>
 {
@@ -212,7 +223,7 @@ protected:
 		SCOPED_TRACE("the victim's last receive: " + rc);
 		EXPECT_TRUE(rc == "0" || rc == std::to_string(-ECONNRESET) ||
 			    rc == std::to_string(-EPIPE) || rc == std::to_string(-ENOTCONN))
-			<< rc;
+		    << rc;
 	}
 
 	void check_aftermath()
@@ -232,8 +243,9 @@ private:
 	/* A CLC message, or nothing if the connection ended or became the application's. */
 	std::string receive_message_or_nothing(int rogue)
 	{
-		wait_until("an answer, or a connection for the application",
-			   [&] { return has_input(rogue) || is_settled(); }, 30);
+		wait_until(
+		    "an answer, or a connection for the application",
+		    [&] { return has_input(rogue) || is_settled(); }, 30);
 		if (!has_input(rogue))
 			return "";
 		return receive_message(rogue);
@@ -262,7 +274,9 @@ TEST_P(BadProposal, IsSurvived)
 	Fd rogue = offering_socket();
 	Address to = address_of(1, AF_INET, listener.port());
 
-	is_settled = [&] { return accept.is_done(); };
+	is_settled = [&] {
+		return accept.is_done();
+	};
 	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
 	send_bytes(rogue, GetParam().bytes);
 	if (GetParam().then_close)
@@ -288,7 +302,9 @@ TEST_P(BadConfirm, IsSurvived)
 	Fd rogue = offering_socket();
 	Address to = address_of(1, AF_INET, listener.port());
 
-	is_settled = [&] { return accept.is_done(); };
+	is_settled = [&] {
+		return accept.is_done();
+	};
 	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
 	send_bytes(rogue, encode(good_proposal()));
 	ASSERT_TRUE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact);
@@ -313,11 +329,13 @@ TEST_P(BadAccept, IsSurvived)
 {
 	Fd listener = offering_listener();
 	RemoteSocket victim = agent.socket(Flavor());
-	Job connecting = victim.start_connect(
-		address_of(0, AF_INET, local_address(listener).port()));
+	Job connecting =
+	    victim.start_connect(address_of(0, AF_INET, local_address(listener).port()));
 	Fd rogue = must_accept(listener);
 
-	is_settled = [&] { return connecting.is_done(); };
+	is_settled = [&] {
+		return connecting.is_done();
+	};
 	receive_proposal(rogue);
 	send_bytes(rogue, GetParam().bytes);
 	if (GetParam().then_close)
@@ -414,8 +432,8 @@ TEST_F(Decline, InsteadOfAccept)
 
 	for (const std::string &decline : declines()) {
 		RemoteSocket victim = agent.socket(Flavor());
-		Job connecting = victim.start_connect(
-			address_of(0, AF_INET, local_address(listener).port()));
+		Job connecting =
+		    victim.start_connect(address_of(0, AF_INET, local_address(listener).port()));
 		Fd rogue = must_accept(listener);
 
 		receive_proposal(rogue);

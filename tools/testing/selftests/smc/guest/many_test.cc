@@ -28,8 +28,8 @@ TEST(Many, ThousandAtOnce)
 	RemoteSysctlScope far_wmem(agent, "net.smc.wmem", "16384");
 	RemoteSocket listener = agent.listen(Flavor(), 128);
 	Address to = address_of(1, AF_INET, listener.port());
-	Job echo = agent.start({"echo-many", std::to_string(listener.number()),
-				std::to_string(connections)});
+	Job echo = agent.start(
+	    {"echo-many", std::to_string(listener.number()), std::to_string(connections)});
 	Counters before = Counters::now();
 	std::vector<Fd> clients;
 
@@ -40,9 +40,11 @@ TEST(Many, ThousandAtOnce)
 	/* All of them have data under way at the same time. */
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < connections; i++)
-			send_flow(clients[i], {.seed = uint64_t(i), .bytes = len, .position = round * len});
+			send_flow(clients[i],
+				  {.seed = uint64_t(i), .bytes = len, .position = round * len});
 		for (int i = 0; i < connections; i++)
-			recv_flow(clients[i], {.seed = uint64_t(i), .bytes = len, .position = round * len});
+			recv_flow(clients[i],
+				  {.seed = uint64_t(i), .bytes = len, .position = round * len});
 	}
 	for (Fd &client : clients)
 		client.close();
@@ -74,9 +76,9 @@ protected:
 		}
 
 		Fd listener = must_listen(flavor);
-		Job far = agent.start({"ask-many", to_string(flavor), address_of(0, AF_INET, 0).text(),
-				       std::to_string(local_address(listener).port()),
-				       std::to_string(connections)});
+		Job far = agent.start(
+		    {"ask-many", to_string(flavor), address_of(0, AF_INET, 0).text(),
+		     std::to_string(local_address(listener).port()), std::to_string(connections)});
 
 		for (int i = 0; i < connections; i++)
 			echo(must_accept(listener));
@@ -116,9 +118,8 @@ TEST_P(InARow, LeaveNothing)
 	/* 256 bytes a connection of 2,000 would show as 500 KiB. */
 	wait_until("no more kernel memory than before",
 		   [&] { return kernel_memory() - memory < 400; });
-	wait_until("no more kernel memory than before at the peer", [&] {
-		return std::stoll(agent.call({"kernel-memory"})) - far_memory < 400;
-	});
+	wait_until("no more kernel memory than before at the peer",
+		   [&] { return std::stoll(agent.call({"kernel-memory"})) - far_memory < 400; });
 }
 
 INSTANTIATE_TEST_SUITE_P(, InARow, testing::ValuesIn(both_roles),

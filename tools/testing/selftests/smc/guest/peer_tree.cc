@@ -10,7 +10,7 @@ namespace guest
 
 std::string smc(const std::string &arguments)
 {
-	return "${SMC:-$LAB_REPO/build/tools/smc/smc} " + arguments;
+	return "${SMC:-$LAB_BUILD/tools/smc/smc} " + arguments;
 }
 
 void configure_with_tree(Agent &tree)

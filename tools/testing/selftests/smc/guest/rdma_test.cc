@@ -17,10 +17,9 @@ class Rogue : public testing::Test
 {
 protected:
 	Rogue()
-		: before(agent.counters()), listener(agent.listen(Flavor())),
-		  accept(listener.start_accept()),
-		  link(address_of(1, AF_INET, listener.port())),
-		  victim(agent, std::stoi(accept.join()))
+	    : before(agent.counters()), listener(agent.listen(Flavor())),
+	      accept(listener.start_accept()), link(address_of(1, AF_INET, listener.port())),
+	      victim(agent, std::stoi(accept.join()))
 	{
 	}
 
@@ -117,24 +116,40 @@ TEST_P(RogueCursor, EndsTheConnection)
 	EXPECT_EQ(passed()["rdma_groups_lost"], 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-	, RogueCursor,
-	testing::Values(
-		Lie{"ProducerBeyondWindow",
-		    [](smc_cdc &cdc, RogueLink &) { cdc.prod = {1, 1}; }},
-		Lie{"ProducerFarBeyond", [](smc_cdc &cdc, RogueLink &) { cdc.prod = {500, 0}; }},
-		Lie{"ProducerOffsetIsSize",
-		    [](smc_cdc &cdc, RogueLink &l) { cdc.prod = {0, l.element_size()}; }},
-		Lie{"ProducerOffsetHuge",
-		    [](smc_cdc &cdc, RogueLink &) { cdc.prod = {0, 0xffffffff}; }},
-		Lie{"ProducerBackwards",
-		    [](smc_cdc &cdc, RogueLink &) { cdc.prod = {0xffff, 16000}; }},
-		Lie{"ConsumerAheadOfData", [](smc_cdc &cdc, RogueLink &) { cdc.cons = {0, 1}; }},
-		Lie{"ConsumerOffsetIsSize",
-		    [](smc_cdc &cdc, RogueLink &) { cdc.cons = {0, 65536}; }},
-		Lie{"ConsumerHuge",
-		    [](smc_cdc &cdc, RogueLink &) { cdc.cons = {0xffff, 0xffffffff}; }}),
-	[](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(, RogueCursor,
+			 testing::Values(Lie{"ProducerBeyondWindow",
+					     [](smc_cdc &cdc, RogueLink &) {
+						     cdc.prod = {1, 1};
+					     }},
+					 Lie{"ProducerFarBeyond",
+					     [](smc_cdc &cdc, RogueLink &) {
+						     cdc.prod = {500, 0};
+					     }},
+					 Lie{"ProducerOffsetIsSize",
+					     [](smc_cdc &cdc, RogueLink &l) {
+						     cdc.prod = {0, l.element_size()};
+					     }},
+					 Lie{"ProducerOffsetHuge",
+					     [](smc_cdc &cdc, RogueLink &) {
+						     cdc.prod = {0, 0xffffffff};
+					     }},
+					 Lie{"ProducerBackwards",
+					     [](smc_cdc &cdc, RogueLink &) {
+						     cdc.prod = {0xffff, 16000};
+					     }},
+					 Lie{"ConsumerAheadOfData",
+					     [](smc_cdc &cdc, RogueLink &) {
+						     cdc.cons = {0, 1};
+					     }},
+					 Lie{"ConsumerOffsetIsSize",
+					     [](smc_cdc &cdc, RogueLink &) {
+						     cdc.cons = {0, 65536};
+					     }},
+					 Lie{"ConsumerHuge",
+					     [](smc_cdc &cdc, RogueLink &) {
+						     cdc.cons = {0xffff, 0xffffffff};
+					     }}),
+			 [](const auto &info) { return info.param.name; });
 
 TEST_F(Rogue, UnknownToken)
 {
@@ -398,4 +413,3 @@ TEST_F(Rogue, Noise)
 	}
 	wait_until("counted", [&] { return passed().sum("violation_") >= 1; });
 }
-

@@ -43,7 +43,7 @@ void load_offer()
 	utsname name;
 
 	uname(&name);
-	must_run("test -e /dev/smc_offer || insmod $LAB_REPO/build/selftests/kmod/" +
+	must_run("test -e /dev/smc_offer || insmod $LAB_BUILD/selftests/kmod/" +
 		 std::string(name.release) + "/smc_offer.ko");
 }
 
@@ -65,7 +65,7 @@ std::string receive_some(int fd, size_t len, int seconds)
 	return bytes;
 }
 
-}
+} // namespace
 
 Fd offering_socket()
 {
@@ -221,10 +221,10 @@ std::optional<uint32_t> diagnosis_of(const std::string &message)
 	smc_clc_decline decline = {};
 
 	if (message.size() < SMC_CLC_HEADER_LEN || message[4] != SMC_CLC_DECLINE ||
-	    smc_clc_parse_decline(reinterpret_cast<const uint8_t *>(message.data()),
-				  message.size(), &decline))
+	    smc_clc_parse_decline(reinterpret_cast<const uint8_t *>(message.data()), message.size(),
+				  &decline))
 		return {};
 	return decline.diagnosis;
 }
 
-}
+} // namespace guest

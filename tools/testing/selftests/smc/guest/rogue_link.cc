@@ -15,7 +15,7 @@ static void must_be(bool good, const std::string &what)
 }
 
 RogueLink::RogueLink(const Address &server)
-	: memory(element_bytes + (slots + 1) * slot), tcp(offering_socket())
+    : memory(element_bytes + (slots + 1) * slot), tcp(offering_socket())
 {
 	open_device();
 	make_queue_pair();
@@ -79,8 +79,7 @@ void RogueLink::open_device()
 	for (int i = 0; i < port.gid_tbl_len; i++) {
 		ibv_gid gid;
 
-		if (!ibv_query_gid(context, 1, i, &gid) &&
-		    !memcmp(gid.raw, own.r.gid, SMC_GID_LEN))
+		if (!ibv_query_gid(context, 1, i, &gid) && !memcmp(gid.raw, own.r.gid, SMC_GID_LEN))
 			gid_index = i;
 	}
 	must_be(gid_index >= 0, "no GID of this guest's address");
@@ -111,9 +110,10 @@ void RogueLink::make_queue_pair()
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = 1;
 	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	must_be(!ibv_modify_qp(qp, &attr,
-			       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-		"QP to INIT");
+	must_be(
+	    !ibv_modify_qp(qp, &attr,
+			   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+	    "QP to INIT");
 	for (size_t i = 0; i < slots; i++)
 		post_receive(i);
 }
@@ -135,8 +135,8 @@ void RogueLink::connect_queue_pair()
 	memcpy(attr.ah_attr.grh.dgid.raw, accept.r.gid, SMC_GID_LEN);
 	must_be(!ibv_modify_qp(qp, &attr,
 			       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				       IBV_QP_MIN_RNR_TIMER),
+				   IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				   IBV_QP_MIN_RNR_TIMER),
 		"QP to RTR");
 
 	attr = {};
@@ -148,7 +148,7 @@ void RogueLink::connect_queue_pair()
 	attr.max_rd_atomic = 1;
 	must_be(!ibv_modify_qp(qp, &attr,
 			       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+				   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
 		"QP to RTS");
 }
 
@@ -167,7 +167,8 @@ std::optional<ibv_wc> RogueLink::poll(ibv_cq *cq, int seconds)
 
 	/* No completion channel: nothing else is to be done meanwhile. */
 	try {
-		wait_until("a completion", [&] { return ibv_poll_cq(cq, 1, &wc) > 0; }, seconds);
+		wait_until(
+		    "a completion", [&] { return ibv_poll_cq(cq, 1, &wc) > 0; }, seconds);
 	} catch (const std::runtime_error &) {
 		return {};
 	}
@@ -235,7 +236,7 @@ ibv_wc_status RogueLink::write_to(uint64_t address, uint32_t rkey, const std::st
 ibv_wc_status RogueLink::write(uint64_t offset, const std::string &bytes)
 {
 	return write_to(accept.r.rmb_addr + (accept.r.rmbe_index - 1) * uint64_t(element_size()) +
-				offset,
+			    offset,
 			accept.r.rkey, bytes);
 }
 
@@ -273,4 +274,4 @@ smc_cdc RogueLink::true_cdc()
 	return cdc;
 }
 
-}
+} // namespace guest

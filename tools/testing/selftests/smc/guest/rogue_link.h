@@ -81,6 +81,6 @@ private:
 	Fd tcp;
 };
 
-}
+} // namespace guest
 
 #endif

@@ -40,6 +40,14 @@ if ((!$#)); then
 	done
 fi
 
+# kernels: those of "6.12" or "0=6.12,1=6.1"
+kernels() { tr , '\n' <<<"$kernel" | sed 's/^[0-9]*=//' | sort -u; }
+
+for name in $(kernels); do
+	make -s -C "$here/../kmod" KVER="$name" O="$build/selftests" >"$build/kmod.log" 2>&1 ||
+		{ cat "$build/kmod.log"; exit 2; } >&2
+done
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # LAN 1 is for the control connections.

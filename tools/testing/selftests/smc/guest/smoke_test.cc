@@ -26,4 +26,5 @@ TEST_P(Smoke, Server)
 	check_data(connection, 100000, GetParam().is_smc());
 }
 
-INSTANTIATE_TEST_SUITE_P(, Smoke, testing::ValuesIn(all_flavors()), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(, Smoke, testing::ValuesIn(all_flavors()),
+			 testing::PrintToStringParamName());

@@ -138,8 +138,8 @@ TEST(MappedAddress, ClientOfV6KindToV4Address)
 {
 	Agent agent;
 	RemoteSocket listener = agent.listen({Kind::smc, AF_INET});
-	Fd client = must_connect({Kind::smc, AF_INET6},
-				 address_from("::ffff:10.83.0.2", listener.port()));
+	Fd client =
+	    must_connect({Kind::smc, AF_INET6}, address_from("::ffff:10.83.0.2", listener.port()));
 	Connection connection = {std::move(client), listener.accept()};
 
 	check_data(connection, 200000, true);
@@ -227,16 +227,16 @@ TEST_P(SizeClass, BySocketOptions)
 	auto [here, there] = GetParam();
 	Agent agent;
 	Preparation preparation = {
-		.here =
-			[here = here](int fd) {
-				must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, here * KiB);
-				must_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, here * KiB);
-			},
-		.there =
-			[there = there](RemoteSocket &socket) {
-				ASSERT_EQ(socket.set(SOL_SOCKET, SO_RCVBUFFORCE, there * KiB), 0);
-				ASSERT_EQ(socket.set(SOL_SOCKET, SO_SNDBUFFORCE, there * KiB), 0);
-			},
+	    .here =
+		[here = here](int fd) {
+			must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, here * KiB);
+			must_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, here * KiB);
+		},
+	    .there =
+		[there = there](RemoteSocket &socket) {
+			ASSERT_EQ(socket.set(SOL_SOCKET, SO_RCVBUFFORCE, there * KiB), 0);
+			ASSERT_EQ(socket.set(SOL_SOCKET, SO_SNDBUFFORCE, there * KiB), 0);
+		},
 	};
 
 	for (Role role : both_roles) {
@@ -251,7 +251,9 @@ TEST_P(SizeClass, BySysctl)
 {
 	auto [here, there] = GetParam();
 	Agent agent;
-	auto text = [](int value) { return std::to_string(value * KiB); };
+	auto text = [](int value) {
+		return std::to_string(value * KiB);
+	};
 	SysctlScope rmem("net.smc.rmem", text(here)), wmem("net.smc.wmem", text(here));
 	RemoteSysctlScope far_rmem(agent, "net.smc.rmem", text(there));
 	RemoteSysctlScope far_wmem(agent, "net.smc.wmem", text(there));
@@ -267,16 +269,16 @@ TEST_P(SizeClass, SmallSendBuffer)
 	auto [here, there] = GetParam();
 	Agent agent;
 	Preparation preparation = {
-		.here =
-			[here = here](int fd) {
-				must_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, here * KiB);
-				must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 512 * KiB);
-			},
-		.there =
-			[there = there](RemoteSocket &socket) {
-				ASSERT_EQ(socket.set(SOL_SOCKET, SO_RCVBUFFORCE, there * KiB), 0);
-				ASSERT_EQ(socket.set(SOL_SOCKET, SO_SNDBUFFORCE, 16 * KiB), 0);
-			},
+	    .here =
+		[here = here](int fd) {
+			must_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, here * KiB);
+			must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 512 * KiB);
+		},
+	    .there =
+		[there = there](RemoteSocket &socket) {
+			ASSERT_EQ(socket.set(SOL_SOCKET, SO_RCVBUFFORCE, there * KiB), 0);
+			ASSERT_EQ(socket.set(SOL_SOCKET, SO_SNDBUFFORCE, 16 * KiB), 0);
+		},
 	};
 	Connection connection = make_connection(agent, Flavor(), Role::client, preparation);
 
@@ -341,8 +343,7 @@ TEST_P(Stream, PeekLeavesTheData)
 	EXPECT_EQ(receive(2), "ab");
 	EXPECT_EQ(receive(100, MSG_PEEK | MSG_DONTWAIT), "cdef");
 	EXPECT_EQ(receive(100), "cdef");
-	EXPECT_EQ(receive(1, MSG_PEEK | MSG_DONTWAIT),
-		  std::string("errno ") + strerror(EAGAIN));
+	EXPECT_EQ(receive(1, MSG_PEEK | MSG_DONTWAIT), std::string("errno ") + strerror(EAGAIN));
 }
 
 TEST_P(Stream, PeekOffset)

@@ -9,9 +9,8 @@ namespace guest
 {
 
 Agent::Agent(int node)
-	: control(must_connect(Flavor{Kind::tcp, AF_INET},
-			       address_of(node, AF_INET, agent_port, 1))),
-	  number(node)
+    : control(must_connect(Flavor{Kind::tcp, AF_INET}, address_of(node, AF_INET, agent_port, 1))),
+      number(node)
 {
 }
 
@@ -78,8 +77,8 @@ static long must(long rc, const std::string &what)
 
 RemoteSocket Agent::socket(const Flavor &flavor)
 {
-	return RemoteSocket(*this, must(operate({"socket", to_string(flavor)}),
-					"socket " + to_string(flavor)));
+	return RemoteSocket(
+	    *this, must(operate({"socket", to_string(flavor)}), "socket " + to_string(flavor)));
 }
 
 RemoteSocket Agent::listen(const Flavor &flavor, int backlog, int port)
@@ -151,7 +150,7 @@ bool Job::is_done()
 }
 
 RemoteSysctlScope::RemoteSysctlScope(Agent &agent, std::string name, const std::string &value)
-	: agent(agent), name(std::move(name)), before(agent.sysctl(this->name))
+    : agent(agent), name(std::move(name)), before(agent.sysctl(this->name))
 {
 	agent.set_sysctl(this->name, value);
 }
@@ -217,8 +216,8 @@ long RemoteSocket::send(const std::string &bytes, int flags)
 
 long RemoteSocket::set(int level, int option, int value)
 {
-	return agent->operate(on_fd("setsockopt", {std::to_string(level), std::to_string(option),
-						   std::to_string(value)}));
+	return agent->operate(on_fd(
+	    "setsockopt", {std::to_string(level), std::to_string(option), std::to_string(value)}));
 }
 
 long RemoteSocket::linger(bool on, int seconds)
@@ -228,8 +227,7 @@ long RemoteSocket::linger(bool on, int seconds)
 
 std::string RemoteSocket::recv(size_t len, int flags, long *rc)
 {
-	long result =
-		agent->operate(on_fd("recv", {std::to_string(len), std::to_string(flags)}));
+	long result = agent->operate(on_fd("recv", {std::to_string(len), std::to_string(flags)}));
 
 	if (rc)
 		*rc = result;
@@ -250,8 +248,7 @@ int RemoteSocket::port()
 
 int RemoteSocket::get(int level, int option)
 {
-	return agent->operate(
-		on_fd("getsockopt", {std::to_string(level), std::to_string(option)}));
+	return agent->operate(on_fd("getsockopt", {std::to_string(level), std::to_string(option)}));
 }
 
 void RemoteSocket::send_flow(const Flow &flow)
@@ -319,8 +316,7 @@ Connection make_connection(Agent &agent, const Flavor &here, const Flavor &there
 
 		preparation.here(listener);
 		preparation.there(client);
-		must(client.connect(
-			     address_of(0, here.family, local_address(listener).port())),
+		must(client.connect(address_of(0, here.family, local_address(listener).port())),
 		     "connect");
 		return {must_accept(listener), std::move(client)};
 	}
@@ -355,4 +351,4 @@ void check_data(Connection &connection, uint64_t bytes, bool by_rdma, uint64_t s
 		throw std::runtime_error(std::to_string(written) + " bytes went by RDMA");
 }
 
-}
+} // namespace guest

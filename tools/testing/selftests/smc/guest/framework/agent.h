@@ -162,8 +162,10 @@ inline std::string to_string(Role role)
 
 /* What is to be done to the ends' sockets before they connect or, if servers, to the listener. */
 struct Preparation {
-	std::function<void(int fd)> here = [](int) {};
-	std::function<void(RemoteSocket &socket)> there = [](RemoteSocket &) {};
+	std::function<void(int fd)> here = [](int) {
+	};
+	std::function<void(RemoteSocket &socket)> there = [](RemoteSocket &) {
+	};
 };
 
 /* This end in @role; either end may be of any kind. */
@@ -181,6 +183,6 @@ inline Connection make_connection(Agent &agent, const Flavor &both, Role role = 
  */
 void check_data(Connection &connection, uint64_t bytes, bool by_rdma, uint64_t seed = 1);
 
-}
+} // namespace guest
 
 #endif

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <exception>
 #include <poll.h>
-#include <thread>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include "agent_verbs.h"

@@ -78,8 +78,8 @@ Message do_socket(const Arguments &args)
 Message do_listen(const Arguments &args)
 {
 	try {
-		return result(must_listen(flavor_of(args.text(0)), args.number(1), args.number(2))
-				      .release());
+		return result(
+		    must_listen(flavor_of(args.text(0)), args.number(1), args.number(2)).release());
 	} catch (const std::system_error &error) {
 		return {std::to_string(-error.code().value())};
 	}
@@ -116,8 +116,7 @@ Message do_setsockopt(const Arguments &args)
 {
 	int value = args.number(3);
 
-	return result(
-		setsockopt(args.fd(), args.number(1), args.number(2), &value, sizeof(value)));
+	return result(setsockopt(args.fd(), args.number(1), args.number(2), &value, sizeof(value)));
 }
 
 Message do_getsockopt(const Arguments &args)
@@ -136,8 +135,8 @@ Message do_nonblock(const Arguments &args)
 {
 	int flags = fcntl(args.fd(), F_GETFL);
 
-	return result(fcntl(args.fd(), F_SETFL,
-			    args.number(1) ? flags | O_NONBLOCK : flags & ~O_NONBLOCK));
+	return result(
+	    fcntl(args.fd(), F_SETFL, args.number(1) ? flags | O_NONBLOCK : flags & ~O_NONBLOCK));
 }
 
 Message do_send(const Arguments &args)
@@ -329,43 +328,43 @@ Message do_is_done(const Arguments &args)
 using Verb = Message (*)(const Arguments &);
 
 const std::map<std::string, Verb> verbs = {
-	{"pid", do_pid},
-	{"socket", do_socket},
-	{"listen", do_listen},
-	{"accept", do_accept},
-	{"connect", do_connect},
-	{"close", do_close},
-	{"shutdown", do_shutdown},
-	{"port", do_port},
-	{"setsockopt", do_setsockopt},
-	{"getsockopt", do_getsockopt},
-	{"linger", do_linger},
-	{"nonblock", do_nonblock},
-	{"send", do_send},
-	{"recv", do_recv},
-	{"received", do_received},
-	{"await", do_await},
-	{"send-flow", do_send_flow},
-	{"recv-flow", do_recv_flow},
-	{"exchange-flows", do_exchange_flows},
-	{"expect-end", do_expect_end},
-	{"drain", do_drain},
-	{"echo", do_echo},
-	{"echo-server", do_echo_server},
-	{"echo-many", do_echo_many},
-	{"ask-many", do_ask_many},
-	{"kernel-memory", do_kernel_memory},
-	{"run", do_run},
-	{"read-file", do_read_file},
-	{"sysctl", do_sysctl},
-	{"set-sysctl", do_set_sysctl},
-	{"kernel-log", do_kernel_log},
-	{"start", do_start},
-	{"join", do_join},
-	{"is-done", do_is_done},
+    {"pid", do_pid},
+    {"socket", do_socket},
+    {"listen", do_listen},
+    {"accept", do_accept},
+    {"connect", do_connect},
+    {"close", do_close},
+    {"shutdown", do_shutdown},
+    {"port", do_port},
+    {"setsockopt", do_setsockopt},
+    {"getsockopt", do_getsockopt},
+    {"linger", do_linger},
+    {"nonblock", do_nonblock},
+    {"send", do_send},
+    {"recv", do_recv},
+    {"received", do_received},
+    {"await", do_await},
+    {"send-flow", do_send_flow},
+    {"recv-flow", do_recv_flow},
+    {"exchange-flows", do_exchange_flows},
+    {"expect-end", do_expect_end},
+    {"drain", do_drain},
+    {"echo", do_echo},
+    {"echo-server", do_echo_server},
+    {"echo-many", do_echo_many},
+    {"ask-many", do_ask_many},
+    {"kernel-memory", do_kernel_memory},
+    {"run", do_run},
+    {"read-file", do_read_file},
+    {"sysctl", do_sysctl},
+    {"set-sysctl", do_set_sysctl},
+    {"kernel-log", do_kernel_log},
+    {"start", do_start},
+    {"join", do_join},
+    {"is-done", do_is_done},
 };
 
-}
+} // namespace
 
 Message perform(const Message &request)
 {
@@ -376,4 +375,4 @@ Message perform(const Message &request)
 	return verb->second(Arguments(request));
 }
 
-}
+} // namespace guest

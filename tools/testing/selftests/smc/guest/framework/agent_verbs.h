@@ -10,6 +10,6 @@ namespace guest
 /* The results for the reply; an exception is an "error" reply. */
 Message perform(const Message &request);
 
-}
+} // namespace guest
 
 #endif

@@ -51,4 +51,4 @@ std::string kernel_complaints(const std::string &log)
 	return found;
 }
 
-}
+} // namespace guest

@@ -24,6 +24,6 @@ private:
 /* The lines of a log that speak of a defect; empty if there is none. */
 std::string kernel_complaints(const std::string &log);
 
-}
+} // namespace guest
 
 #endif

@@ -8,6 +8,6 @@ namespace guest
 /* The running test may take this long, before it is ended as hanging. 90 by default. */
 void set_limit(int seconds);
 
-}
+} // namespace guest
 
 #endif

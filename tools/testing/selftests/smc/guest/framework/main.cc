@@ -130,7 +130,7 @@ void show_hang(pid_t child)
 	printf("%s", run_command("for t in /proc/" + pid +
 				 "/task/*; do echo \"# -- $t $(<$t/comm) $(<$t/wchan)\"; "
 				 "sed 's/^/# /' $t/stack; done; ss -antp | sed 's/^/# /'")
-			     .text.c_str());
+			 .text.c_str());
 }
 
 /* The status of wait(), after the test ended or was ended. */
@@ -202,7 +202,7 @@ bool report(int number, const std::string &name, int status, const std::string &
 	return good;
 }
 
-}
+} // namespace
 
 void guest::set_limit(int seconds)
 {

@@ -21,7 +21,7 @@ uint64_t word_at(uint64_t seed, uint64_t index)
 	return z ^ (z >> 31);
 }
 
-}
+} // namespace
 
 void pattern_fill(uint64_t seed, uint64_t position, void *to, size_t len)
 {
@@ -70,4 +70,4 @@ size_t RandomLength::operator()()
 	return std::clamp<size_t>(std::exp(magnitude), 1, max);
 }
 
-}
+} // namespace guest

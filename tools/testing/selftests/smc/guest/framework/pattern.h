@@ -22,7 +22,8 @@ std::string pattern(uint64_t seed, uint64_t position, size_t len);
 size_t pattern_mismatch(uint64_t seed, uint64_t position, const void *bytes, size_t len);
 
 /* Lengths from 1 to @max, each order of magnitude as likely as any other. */
-class RandomLength {
+class RandomLength
+{
 public:
 	RandomLength(uint64_t seed, size_t max) : engine(seed), max(max)
 	{
@@ -34,6 +35,6 @@ private:
 	size_t max;
 };
 
-}
+} // namespace guest
 
 #endif

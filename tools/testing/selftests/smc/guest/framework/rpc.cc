@@ -49,7 +49,7 @@ void put(std::string &bytes, uint32_t number)
 	bytes.append(reinterpret_cast<const char *>(&number), sizeof(number));
 }
 
-}
+} // namespace
 
 bool write_message(int fd, const Message &message)
 {
@@ -82,4 +82,4 @@ bool read_message(int fd, Message &message)
 	return true;
 }
 
-}
+} // namespace guest

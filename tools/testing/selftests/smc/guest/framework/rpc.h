@@ -22,6 +22,6 @@ constexpr int agent_port = 8484;
 bool write_message(int fd, const Message &message);
 bool read_message(int fd, Message &message);
 
-}
+} // namespace guest
 
 #endif

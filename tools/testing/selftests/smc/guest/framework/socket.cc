@@ -29,10 +29,10 @@ struct KindName {
 };
 
 constexpr KindName kind_names[] = {
-	{Kind::tcp, "Tcp"},
-	{Kind::smc, "Smc"},
-	{Kind::af_smc, "AfSmc"},
-	{Kind::tcp2smc, "Tcp2Smc"},
+    {Kind::tcp, "Tcp"},
+    {Kind::smc, "Smc"},
+    {Kind::af_smc, "AfSmc"},
+    {Kind::tcp2smc, "Tcp2Smc"},
 };
 
 std::vector<Flavor> flavors(const std::vector<Kind> &kinds)
@@ -45,7 +45,7 @@ std::vector<Flavor> flavors(const std::vector<Kind> &kinds)
 	return all;
 }
 
-}
+} // namespace
 
 std::string to_string(const Flavor &flavor)
 {
@@ -140,7 +140,7 @@ Address address_of(int node, int family, int port, int lan)
 		return address_from("10.83." + std::to_string(lan) + "." + std::to_string(node + 1),
 				    port);
 	return address_from((lan ? "fd83:" + std::to_string(lan) + "::" : std::string("fd83::")) +
-				    std::to_string(node + 1),
+				std::to_string(node + 1),
 			    port);
 }
 
@@ -289,4 +289,4 @@ short await(int fd, short events, int seconds)
 	return waiting.revents;
 }
 
-}
+} // namespace guest

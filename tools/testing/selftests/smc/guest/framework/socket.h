@@ -14,9 +14,9 @@ namespace guest
 
 /* The ways to come by a socket. */
 enum class Kind {
-	tcp,     /* plain */
-	smc,     /* IPPROTO_SMC */
-	af_smc,  /* AF_SMC, protocol 0 or 1 */
+	tcp,	 /* plain */
+	smc,	 /* IPPROTO_SMC */
+	af_smc,	 /* AF_SMC, protocol 0 or 1 */
 	tcp2smc, /* plain, with net.smc.tcp2smc=1 */
 };
 
@@ -106,6 +106,6 @@ Address peer_address(int fd);
 /* The events of @fd, once one of @events (or an error) holds; throws after @seconds. */
 short await(int fd, short events, int seconds = 60);
 
-}
+} // namespace guest
 
 #endif

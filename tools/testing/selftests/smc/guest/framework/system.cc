@@ -61,8 +61,8 @@ Output run_command(const std::string &command)
 	while ((n = fread(part, 1, sizeof(part), pipe)) > 0)
 		output.text.append(part, n);
 	output.status = pclose(pipe);
-	output.status = WIFEXITED(output.status) ? WEXITSTATUS(output.status)
-						 : 128 + WTERMSIG(output.status);
+	output.status =
+	    WIFEXITED(output.status) ? WEXITSTATUS(output.status) : 128 + WTERMSIG(output.status);
 	return output;
 }
 
@@ -123,7 +123,7 @@ void set_sysctl(const std::string &name, const std::string &value)
 }
 
 SysctlScope::SysctlScope(std::string name, const std::string &value)
-	: name(std::move(name)), before(sysctl(this->name))
+    : name(std::move(name)), before(sysctl(this->name))
 {
 	set_sysctl(this->name, value);
 }
@@ -210,4 +210,4 @@ std::string Counters::text() const
 	return text;
 }
 
-}
+} // namespace guest

@@ -70,6 +70,6 @@ private:
 	std::map<std::string, int64_t> values;
 };
 
-}
+} // namespace guest
 
 #endif

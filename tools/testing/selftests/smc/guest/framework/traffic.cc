@@ -36,15 +36,15 @@ struct Name {
 };
 
 constexpr Name<SendBy> send_names[] = {
-	{SendBy::write, "Write"},       {SendBy::writev, "Writev"},     {SendBy::sendmsg, "Sendmsg"},
-	{SendBy::more, "More"},         {SendBy::sendfile, "Sendfile"}, {SendBy::splice, "Splice"},
-	{SendBy::uring, "Uring"},
+    {SendBy::write, "Write"}, {SendBy::writev, "Writev"},     {SendBy::sendmsg, "Sendmsg"},
+    {SendBy::more, "More"},   {SendBy::sendfile, "Sendfile"}, {SendBy::splice, "Splice"},
+    {SendBy::uring, "Uring"},
 };
 
 constexpr Name<RecvBy> recv_names[] = {
-	{RecvBy::read, "Read"},       {RecvBy::readv, "Readv"},   {RecvBy::recvmsg, "Recvmsg"},
-	{RecvBy::waitall, "Waitall"}, {RecvBy::peek, "Peek"},     {RecvBy::splice, "Splice"},
-	{RecvBy::uring, "Uring"},
+    {RecvBy::read, "Read"},	  {RecvBy::readv, "Readv"}, {RecvBy::recvmsg, "Recvmsg"},
+    {RecvBy::waitall, "Waitall"}, {RecvBy::peek, "Peek"},   {RecvBy::splice, "Splice"},
+    {RecvBy::uring, "Uring"},
 };
 
 template <typename By, size_t n>
@@ -208,7 +208,9 @@ SendCall sender(SendBy by)
 {
 	switch (by) {
 	case SendBy::write:
-		return [](int fd, char *bytes, size_t len, bool) { return write(fd, bytes, len); };
+		return [](int fd, char *bytes, size_t len, bool) {
+			return write(fd, bytes, len);
+		};
 	case SendBy::writev:
 		return [](int fd, char *bytes, size_t len, bool) {
 			std::vector<iovec> pieces = cut(bytes, len);
@@ -242,7 +244,9 @@ RecvCall receiver(RecvBy by)
 {
 	switch (by) {
 	case RecvBy::read:
-		return [](int fd, char *bytes, size_t len) { return read(fd, bytes, len); };
+		return [](int fd, char *bytes, size_t len) {
+			return read(fd, bytes, len);
+		};
 	case RecvBy::readv:
 		return [](int fd, char *bytes, size_t len) {
 			std::vector<iovec> pieces = cut(bytes, len);
@@ -262,7 +266,9 @@ RecvCall receiver(RecvBy by)
 	case RecvBy::uring: {
 		auto ring = std::make_shared<Uring>();
 
-		return [ring](int fd, char *bytes, size_t len) { return ring->recv(fd, bytes, len); };
+		return [ring](int fd, char *bytes, size_t len) {
+			return ring->recv(fd, bytes, len);
+		};
 	}
 	}
 	throw std::invalid_argument("no such call");
@@ -291,7 +297,7 @@ std::string at(const std::string &what, uint64_t done, const Flow &flow)
 	       " bytes of flow " + std::to_string(flow.seed);
 }
 
-}
+} // namespace
 
 std::string to_string(SendBy by)
 {
@@ -410,4 +416,4 @@ uint64_t echo(int fd, size_t max_chunk)
 	return total;
 }
 
-}
+} // namespace guest

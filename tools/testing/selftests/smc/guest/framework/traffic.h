@@ -39,6 +39,6 @@ void expect_end(int fd);
 /* Send back what comes until it ends, then shut down; returns how many bytes it was. */
 uint64_t echo(int fd, size_t max_chunk = 65536);
 
-}
+} // namespace guest
 
 #endif

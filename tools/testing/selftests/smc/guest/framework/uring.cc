@@ -54,4 +54,4 @@ ssize_t Uring::recv(int fd, void *bytes, size_t len)
 	return finish();
 }
 
-}
+} // namespace guest

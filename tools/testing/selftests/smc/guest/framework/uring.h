@@ -27,6 +27,6 @@ private:
 	std::unique_ptr<io_uring> ring;
 };
 
-}
+} // namespace guest
 
 #endif
