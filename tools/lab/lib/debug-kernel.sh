@@ -69,7 +69,9 @@ debug_build() {
 	(
 		cd "$home/linux" || exit
 		export KBUILD_BUILD_USER=lab KBUILD_BUILD_HOST=lab
-		export KBUILD_BUILD_TIMESTAMP='1970-01-01' LOCALVERSION=
+		export KBUILD_BUILD_TIMESTAMP='1970-01-01'
+		# Modules built for one debug.config must not load with another.
+		export LOCALVERSION=-${home##*-}
 		make -s CC="$cc" KCONFIG_ALLCONFIG="$LAB_DIR/debug.config" allnoconfig
 		debug_check_config .config
 		make -s -j"$(nproc)" CC="$cc" vmlinux modules &&
