@@ -20,7 +20,7 @@
  * who don't have it.
  */
 struct smc_pnet_table {
-	spinlock_t lock;
+	spinlock_t lock;	/* guards all below */
 	struct list_head entries;	/* in the order in which they were added */
 };
 

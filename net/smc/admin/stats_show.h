@@ -22,7 +22,7 @@ struct smc_fallback_side {
 };
 
 struct smc_fallbacks {
-	spinlock_t lock;
+	spinlock_t lock;	/* guards all below */
 	struct smc_fallback_side side[SMC_N_ROLES];
 };
 

@@ -163,6 +163,9 @@ static int smc_slab_map(struct smc_link *link, struct smc_slab *slab)
 		goto err;
 	}
 	ib_update_fast_reg_key(slab->mr, (u8)get_random_u32());
+	slab->rkey = slab->mr->rkey;
+	slab->lkey = slab->mr->lkey;
+	slab->iova = slab->mr->iova;
 	return 0;
 
 err:
@@ -189,7 +192,7 @@ static int smc_slab_make_ready(struct smc_group *group, struct smc_slab *slab)
 	int rc = smc_slab_register(group->link, slab);
 
 	if (!rc && slab->use == SMC_BUFFER_RMB)
-		rc = smc_llc_confirm_rkey(group, slab->mr->rkey, slab->mr->iova);
+		rc = smc_llc_confirm_rkey(group, slab->rkey, slab->iova);
 	return rc;
 }
 
@@ -252,7 +255,7 @@ int smc_element_take(struct smc_group *group, enum smc_buffer_use use, u8 size_c
 	mutex_lock(&group->buffers.lock);
 	while (!smc_buffers_take(&group->buffers, use, size_class, el)) {
 		reused = false;
-		rc = smc_group_is_dead(group) ? -ENOLINK : smc_slab_add(group, use, size_class);
+		rc = group->buffers.closed ? -ENOLINK : smc_slab_add(group, use, size_class);
 		if (rc == -ENOMEM && size_class) {
 			size_class--;
 			smc_stat_buffer_downgraded(group->net, SMC_PATH_R, rx);
@@ -305,6 +308,7 @@ void smc_buffers_deregister(struct smc_group *group)
 	int use;
 
 	mutex_lock(&group->buffers.lock);
+	group->buffers.closed = true;
 	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
 		list_for_each_entry_safe(slab, next, &group->buffers.slabs[use], list) {
 			list_del(&slab->list);

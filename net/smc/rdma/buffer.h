@@ -39,6 +39,9 @@ enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_MIRROR, SMC_N_BUFFER_USES };
  * @is_virtual: by vmalloc() rather than in one piece of physical memory
  * @sgt: its pages
  * @mr: memory region while the link is up
+ * @rkey: its key for the peer; these three stay when it is gone
+ * @lkey: and for this end
+ * @iova: where it begins
  * @is_mapped: @sgt is mapped for the device
  */
 struct smc_slab {
@@ -54,12 +57,16 @@ struct smc_slab {
 	bool is_virtual;
 	struct sg_table sgt;
 	struct ib_mr *mr;
+	u32 rkey;
+	u32 lkey;
+	u64 iova;
 	bool is_mapped;
 };
 
 /* The slabs of a group; the lock also serialises their registration. */
 struct smc_buffers {
 	struct mutex lock;
+	bool closed;		/* the link ends: no more slabs */
 	struct list_head slabs[SMC_N_BUFFER_USES];
 };
 

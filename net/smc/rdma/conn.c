@@ -28,14 +28,14 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 {
 	const struct smc_stream_tx *tx = &conn->stream.tx;
 	const struct smc_slab *slab = conn->mirror.slab;
-	u64 mirror = slab->mr->iova + conn->mirror.index * tx->size;
+	u64 mirror = slab->iova + conn->mirror.index * tx->size;
 	struct ib_rdma_wr *wr = &w->wr[w->n];
 	struct ib_sge *sge = &w->sge[w->n];
 
 	*sge = (struct ib_sge) {
 		.addr	= mirror + (pos & (tx->size - 1)),
 		.length	= len,
-		.lkey	= slab->mr->lkey,
+		.lkey	= slab->lkey,
 	};
 	*wr = (struct ib_rdma_wr) {
 		.wr = {
@@ -93,6 +93,7 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 		return PTR_ERR(slot);
 
 	smc_writes_make(&w, conn, st->tx.sent, end);
+	slot->end = end;
 	conn->seq++;
 	smc_rdma_build_cdc(conn, end, smc_send_message(slot));
 	rc = smc_link_post(slot, w.n ? &w.wr[0].wr : NULL, w.n ? &w.wr[w.n - 1].wr : NULL);
@@ -233,12 +234,12 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
 	const struct smc_slab *slab = conn->rmb.slab;
 	const struct smc_link *link = conn->group->link;
 
-	memcpy(r->gid, link->port.gid->gid.raw, SMC_GID_LEN);
+	memcpy(r->gid, link->gid, SMC_GID_LEN);
 	memcpy(r->mac, link->port.mac, SMC_MAC_LEN);
-	r->qpn = link->qp->qp_num;
+	r->qpn = link->qpn;
 	r->psn = link->psn;
-	r->rkey = slab->mr->rkey;
-	r->rmb_addr = slab->mr->iova;
+	r->rkey = slab->rkey;
+	r->rmb_addr = slab->iova;
 	r->rmbe_index = conn->rmb.index + 1;
 	r->rmbe_size_code = slab->size_class;
 	r->qp_mtu = link->mtu ? link->mtu : link->port.mtu;

@@ -60,6 +60,7 @@ static int smc_link_create_qp(struct smc_link *link)
 	}
 	if (IS_ERR(link->qp))
 		return PTR_ERR(link->qp);
+	link->qpn = link->qp->qp_num;
 	link->can_inline = attr.cap.max_inline_data >= SMC_MESSAGE_LEN;
 	return 0;
 }
@@ -90,10 +91,14 @@ struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_
 	link->last_rx = jiffies;
 	link->user_id = atomic_inc_return(&smc_link_user_ids);
 	link->psn = get_random_u32() & 0xffffff;
+	mutex_init(&link->verbs_lock);
 	spin_lock_init(&link->lock);
 	INIT_LIST_HEAD(&link->starved);
 	init_waitqueue_head(&link->slot_wait);
 	smc_rdma_port_copy(&link->port, port);
+	memcpy(link->gid, port->gid->gid.raw, SMC_GID_LEN);
+	link->gid_index = port->gid->index;
+	link->port_num = port->gid->port_num;
 
 	link->pd = ib_alloc_pd(ibdev, 0);
 	if (IS_ERR(link->pd)) {
@@ -140,6 +145,7 @@ err_port:
 
 void smc_link_stop(struct smc_link *link)
 {
+	mutex_lock(&link->verbs_lock);
 	spin_lock_bh(&link->lock);
 	link->up = false;
 	spin_unlock_bh(&link->lock);
@@ -148,6 +154,7 @@ void smc_link_stop(struct smc_link *link)
 	ib_destroy_qp(link->qp);
 	/* Waits for a poll that is running; no completion is delivered after it. */
 	ib_free_cq(link->cq);
+	mutex_unlock(&link->verbs_lock);
 	smc_link_drop_slots(link);
 }
 
@@ -159,9 +166,20 @@ void smc_link_release(struct smc_link *link)
 	smc_rdma_port_put(&link->port);
 }
 
+/* A first contact may still be under way when the link ends. */
+static int smc_link_modify(struct smc_link *link, struct ib_qp_attr *attr, int mask)
+{
+	int rc = -ENOLINK;
+
+	mutex_lock(&link->verbs_lock);
+	if (link->up)
+		rc = ib_modify_qp(link->qp, attr, mask);
+	mutex_unlock(&link->verbs_lock);
+	return rc;
+}
+
 int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
 {
-	bool v1 = link->port.gid->gid_type == IB_GID_TYPE_ROCE;
 	struct ib_qp_attr attr = {
 		.qp_state	    = IB_QPS_RTR,
 		.path_mtu	    = min(link->port.mtu, peer->mtu),
@@ -171,21 +189,21 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
 		.min_rnr_timer	    = SMC_QP_RNR_TIMER,
 	};
 	struct rdma_ah_attr *ah = &attr.ah_attr;
-	u32 port = link->port.gid->port_num;
 	union ib_gid dgid;
 
 	memcpy(dgid.raw, peer->gid, sizeof(dgid.raw));
-	ah->type = rdma_ah_find_type(link->qp->device, port);
-	rdma_ah_set_port_num(ah, port);
-	rdma_ah_set_grh(ah, &dgid, 0, link->port.gid->index, v1 ? 1 : 64, 0);
+	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(ah, link->port_num);
+	/* A RoCE v1 GID is link-local, any hop limit does. */
+	rdma_ah_set_grh(ah, &dgid, 0, link->gid_index, 64, 0);
 	/* Overwritten by the core, which resolves the route, unless the GID is link-local. */
 	memcpy(ah->roce.dmac, peer->mac, SMC_MAC_LEN);
 
 	link->peer = *peer;
 	link->mtu = attr.path_mtu;
-	return ib_modify_qp(link->qp, &attr,
-			    IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
-			    IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
+	return smc_link_modify(link, &attr,
+			       IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
+			       IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 }
 
 int smc_link_to_rts(struct smc_link *link)
@@ -199,9 +217,9 @@ int smc_link_to_rts(struct smc_link *link)
 		.max_rd_atomic	= 1,
 	};
 
-	return ib_modify_qp(link->qp, &attr,
-			    IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
-			    IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+	return smc_link_modify(link, &attr,
+			       IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+			       IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
 }
 
 static void smc_link_on_registered(struct ib_cq *cq, struct ib_wc *wc)

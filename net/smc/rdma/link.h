@@ -7,6 +7,7 @@
 #ifndef SMC_RDMA_LINK_H
 #define SMC_RDMA_LINK_H
 
+#include <linux/mutex.h>
 #include <linux/wait.h>
 #include <rdma/ib_verbs.h>
 
@@ -35,6 +36,7 @@ struct smc_send_slot {
 	struct ib_cqe cqe;
 	struct smc_link *link;
 	struct smc_rdma_conn *conn;	/* referenced; NULL for LLC */
+	u64 end;			/* of the stream, with this message */
 };
 
 /* A posted receive. */
@@ -66,6 +68,10 @@ struct smc_link_peer {
  * @pd: protection domain
  * @cq: of both directions
  * @qp: queue pair
+ * @qpn: number of @qp, which a message may still name when @qp is gone
+ * @gid: of @port, likewise
+ * @gid_index: its place in the port's table
+ * @port_num: of @port
  * @psn: first packet sequence number sent
  * @mtu: path MTU in use
  * @number: link number in the group, given by the server
@@ -74,6 +80,7 @@ struct smc_link_peer {
  * @peer: its addresses
  * @can_inline: messages go inline, without DMA
  * @registration: the memory registration under way; the group's buffer lock admits one
+ * @verbs_lock: keeps the queue pair while it is modified
  * @lock: protects what follows, and every post; taken after a stream's tx.lock
  * @up: the queue pair exists
  * @free_slots: one bit per free send slot
@@ -85,6 +92,7 @@ struct smc_link_peer {
  * @received: messages of the receives
  * @overflow: tail of a received message longer than a slot; only version 2 LLC
  *	messages are, of which one is outstanding at a time
+ * @large: a long message as a whole, while it is looked at
  * @last_rx: jiffies of the last message received
  */
 struct smc_link {
@@ -93,6 +101,10 @@ struct smc_link {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct ib_qp *qp;
+	u32 qpn;
+	u8 gid[SMC_GID_LEN];
+	u32 gid_index;
+	u32 port_num;
 	u32 psn;
 	enum ib_mtu mtu;
 	u8 number;
@@ -101,6 +113,7 @@ struct smc_link {
 	struct smc_link_peer peer;
 	bool can_inline;
 	struct smc_registration registration;
+	struct mutex verbs_lock;
 
 	spinlock_t lock;
 	bool up;
@@ -112,6 +125,7 @@ struct smc_link {
 	struct smc_dma_area sent;
 	struct smc_dma_area received;
 	struct smc_dma_area overflow;
+	u8 large[SMC_LLC_V2_MAX_LEN];
 	unsigned long last_rx;
 };
 

@@ -156,8 +156,8 @@ static void smc_llc_describe_link(const struct smc_group *group, struct smc_llc_
 	msg->v2 = group->version == SMC_VERSION_2;
 	msg->flags |= SMC_LLC_NO_RMBE_EYE_CATCHER;
 	memcpy(msg->confirm_link.mac, link->port.mac, SMC_MAC_LEN);
-	memcpy(msg->confirm_link.gid, link->port.gid->gid.raw, SMC_GID_LEN);
-	msg->confirm_link.qpn = link->qp->qp_num;
+	memcpy(msg->confirm_link.gid, link->gid, SMC_GID_LEN);
+	msg->confirm_link.qpn = link->qpn;
 	msg->confirm_link.link = link->number;
 	msg->confirm_link.user_id = link->user_id;
 	msg->confirm_link.max_links = 1;
@@ -218,7 +218,7 @@ void smc_llc_offer_no_second_link(struct smc_group *group)
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_ADD_LINK,
 		.add_link = {
-			.qpn	= link->qp->qp_num,
+			.qpn	= link->qpn,
 			.link	= link->number + 1,
 			.mtu	= link->mtu,
 			.psn	= link->psn,
@@ -226,7 +226,7 @@ void smc_llc_offer_no_second_link(struct smc_group *group)
 	};
 
 	memcpy(msg.add_link.mac, link->port.mac, SMC_MAC_LEN);
-	memcpy(msg.add_link.gid, link->port.gid->gid.raw, SMC_GID_LEN);
+	memcpy(msg.add_link.gid, link->gid, SMC_GID_LEN);
 	smc_llc_request(group, &msg);
 }
 

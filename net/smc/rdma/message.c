@@ -126,18 +126,24 @@ int smc_link_post_recvs(struct smc_link *link)
 
 /*
  * Softirq. Whatever the message says is read out of the slot once, before it is
- * judged: a device may still be made to write there by a hostile peer.
+ * judged: a device may still be made to write there by a hostile peer. The completion
+ * queue is polled by one processor at a time, so one copy per link is enough.
  */
 static void smc_link_take_message(struct smc_link *link, struct smc_recv_slot *slot, u32 len)
 {
 	struct ib_device *ibdev = link->port.dev->ibdev;
-	u8 message[SMC_MESSAGE_LEN];
+	u8 *message = link->large;
 	struct smc_cdc cdc;
 
 	ib_dma_sync_single_for_cpu(ibdev,
 				   link->received.dma + (slot - link->recv) * SMC_MESSAGE_ROOM,
 				   SMC_MESSAGE_LEN, DMA_FROM_DEVICE);
-	memcpy(message, smc_recv_message(slot), sizeof(message));
+	memcpy(message, smc_recv_message(slot), SMC_MESSAGE_LEN);
+	if (len > SMC_MESSAGE_LEN) {
+		ib_dma_sync_single_for_cpu(ibdev, link->overflow.dma, SMC_OVERFLOW_LEN,
+					   DMA_FROM_DEVICE);
+		memcpy(message + SMC_MESSAGE_LEN, link->overflow.mem, len - SMC_MESSAGE_LEN);
+	}
 	smc_stat_rdma(link->group->net, SMC_RDMA_RECVS, 1);
 
 	if (message[0] != SMC_CDC_TYPE) {
@@ -194,20 +200,28 @@ out:
 	return slot;
 }
 
-/* Return: a starved connection that may try again, with its reference, or NULL. */
-static struct smc_rdma_conn *smc_link_free_slot(struct smc_send_slot *slot)
+static void smc_link_free_slot(struct smc_send_slot *slot)
 {
 	struct smc_link *link = slot->link;
-	struct smc_rdma_conn *starved;
 
 	spin_lock_bh(&link->lock);
 	slot->conn = NULL;
 	__set_bit(slot - link->send, link->free_slots);
-	starved = list_first_entry_or_null(&link->starved, struct smc_rdma_conn, starved);
-	if (starved)
-		list_del_init(&starved->starved);
 	spin_unlock_bh(&link->lock);
-	return starved;
+}
+
+/* Return: a connection that waits for a slot while there is one, with its reference, or NULL. */
+static struct smc_rdma_conn *smc_link_pop_starved(struct smc_link *link)
+{
+	struct smc_rdma_conn *conn = NULL;
+
+	spin_lock_bh(&link->lock);
+	if (!bitmap_empty(link->free_slots, SMC_SEND_SLOTS))
+		conn = list_first_entry_or_null(&link->starved, struct smc_rdma_conn, starved);
+	if (conn)
+		list_del_init(&conn->starved);
+	spin_unlock_bh(&link->lock);
+	return conn;
 }
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
@@ -216,16 +230,18 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	struct smc_link *link = slot->link;
 	struct smc_rdma_conn *conn = slot->conn;
 	struct smc_rdma_conn *starved;
+	u64 end = slot->end;
 
 	if (wc->status != IB_WC_SUCCESS)
 		smc_group_kill(link->group, smc_group_error_of(wc->status));
 
-	starved = smc_link_free_slot(slot);
+	smc_link_free_slot(slot);
 	if (conn) {
-		smc_stream_on_tx_done(&conn->stream);
+		smc_stream_on_tx_done(&conn->stream, end);
 		smc_stream_put(&conn->stream);
 	}
-	if (starved) {
+	/* One that has nothing to say any more leaves the slot to the next. */
+	while ((starved = smc_link_pop_starved(link))) {
 		smc_stream_on_tx_room(&starved->stream);
 		smc_stream_put(&starved->stream);
 	}
@@ -235,7 +251,6 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 
 void smc_link_drop_slots(struct smc_link *link)
 {
-	struct smc_rdma_conn *starved;
 	struct smc_rdma_conn *conn;
 	int i;
 
@@ -243,12 +258,12 @@ void smc_link_drop_slots(struct smc_link *link)
 		if (test_bit(i, link->free_slots))
 			continue;
 		conn = link->send[i].conn;
-		starved = smc_link_free_slot(&link->send[i]);
+		smc_link_free_slot(&link->send[i]);
 		if (conn)
 			smc_stream_put(&conn->stream);
-		if (starved)
-			smc_stream_put(&starved->stream);
 	}
+	while ((conn = smc_link_pop_starved(link)))
+		smc_stream_put(&conn->stream);
 }
 
 int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct ib_send_wr *last)

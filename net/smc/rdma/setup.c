@@ -14,7 +14,7 @@
 #define SMC_CONTACT_WAIT	(6 * HZ)
 
 static LIST_HEAD(smc_contacts);
-static DEFINE_MUTEX(smc_contacts_lock);
+static DEFINE_SPINLOCK(smc_contacts_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_contact_ended);
 
 void smc_rdma_setup_init(struct smc_rdma_setup *s, struct sock *sk)
@@ -65,13 +65,13 @@ static bool smc_contact_try(struct smc_rdma_setup *s)
 	struct smc_rdma_setup *other;
 	bool mine = true;
 
-	mutex_lock(&smc_contacts_lock);
+	spin_lock(&smc_contacts_lock);
 	list_for_each_entry(other, &smc_contacts, contact)
 		if (other->net == s->net && !memcmp(&other->peer, &s->peer, sizeof(s->peer)))
 			mine = false;
 	if (mine)
 		list_add(&s->contact, &smc_contacts);
-	mutex_unlock(&smc_contacts_lock);
+	spin_unlock(&smc_contacts_lock);
 	return mine;
 }
 
@@ -79,9 +79,9 @@ static void smc_contact_end(struct smc_rdma_setup *s)
 {
 	if (list_empty(&s->contact))
 		return;
-	mutex_lock(&smc_contacts_lock);
+	spin_lock(&smc_contacts_lock);
 	list_del_init(&s->contact);
-	mutex_unlock(&smc_contacts_lock);
+	spin_unlock(&smc_contacts_lock);
 	wake_up_all(&smc_contact_ended);
 }
 

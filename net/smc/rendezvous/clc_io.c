@@ -29,7 +29,7 @@ static int smc_clc_wait(struct smc_handshake *hs, int bytes, unsigned long deadl
 		return -EINTR;
 	if (tcp_inq(hs->sk) >= bytes)
 		return 0;
-	return smc_clc_has(hs, bytes) ? -ENOTCONN : -ETIMEDOUT;
+	return smc_clc_has(hs, bytes) ? -ECONNRESET : -ETIMEDOUT;
 }
 
 static int smc_clc_read(struct smc_handshake *hs, u8 *buf, size_t len, int flags)
@@ -60,7 +60,7 @@ int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr)
 	if (!rc)
 		rc = smc_clc_wait(hs, hdr->length, deadline);
 	/* Half a message is not one. */
-	if ((rc == -ETIMEDOUT || rc == -ENOTCONN) && tcp_inq(hs->sk) > 0)
+	if ((rc == -ETIMEDOUT || rc == -ECONNRESET) && tcp_inq(hs->sk) > 0)
 		rc = -EPROTO;
 	return rc;
 }

@@ -13,7 +13,7 @@ struct smc_handshake;
  * @hdr: filled on success; the whole message has arrived and not been consumed
  *
  * Context: process; sleeps up to the time of a CLC message.
- * Return: 0; -EPROTO if what arrived is not a CLC message; -ETIMEDOUT; -ENOTCONN when
+ * Return: 0; -EPROTO if what arrived is not a CLC message; -ETIMEDOUT; -ECONNRESET when
  * the peer closed; -EINTR when the rendezvous was aborted.
  */
 int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr);

@@ -125,7 +125,7 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 	int rc;
 
 	rc = smc_clc_peek(hs, &hdr);
-	if (rc == -EPROTO) {
+	if (rc == -EPROTO || rc == -ECONNRESET) {
 		/* Not a client of SMC, whatever its SYN said: the bytes are the application's. */
 		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
 		hs->reason = SMC_DIAG_PEER_NO_SMC;

@@ -204,7 +204,7 @@ static int smc_ioctl_stream(struct smc_stream *st, unsigned int cmd)
 	case SIOCINQ:
 		return min_t(u64, smc_stream_readable(st), INT_MAX);
 	case SIOCOUTQ:
-		return min_t(u64, smc_stream_unacked(st), INT_MAX);
+		return min_t(u64, smc_stream_undelivered(st), INT_MAX);
 	case SIOCOUTQNSD:
 		return min_t(u64, smc_stream_unsent(st), INT_MAX);
 	case SIOCATMARK:

@@ -6,6 +6,7 @@
 #include "stream.h"
 
 #define SMC_PEER_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
+#define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
 
 /* Free bytes in the sending window. */
 static inline u32 smc_tx_free(const struct smc_stream *st)

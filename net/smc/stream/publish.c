@@ -35,7 +35,7 @@ static bool smc_publish_may_wait(const struct smc_stream *st, u64 pending)
 static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 {
 	u64 reported = st->rx.reported;
-	u8 prod_flags = st->tx.prod_flags;
+	u8 prod_flags;
 	int rc;
 
 	if (st->tx.urgent) {
@@ -43,6 +43,13 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 		if (end == st->tx.urgent)
 			st->tx.prod_flags |= SMC_PROD_URGENT_PRESENT;
 	}
+	/*
+	 * What uses up the window asks for it back: a peer that has read everything when it is
+	 * asked later may have no occasion to answer.
+	 */
+	if (st->tx.size - (end - st->tx.acked) < st->tx.size / 3)
+		st->tx.prod_flags |= SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED;
+	prod_flags = st->tx.prod_flags & ~SMC_PROD_URGENT;
 	st->tx.conn_flags |= final;
 	st->rx.reported = READ_ONCE(st->rx.consumed);
 

@@ -65,6 +65,8 @@ static size_t smc_stream_piece(struct smc_stream *st, u64 *pos, u32 *offset, boo
 	u64 received = smp_load_acquire(&st->rx.received);
 	u64 urgent = READ_ONCE(st->rx.urgent);
 
+	if (READ_ONCE(st->rx.urgent_skip) == *pos + 1)
+		++*pos;
 	if (urgent > *pos && urgent <= received) {
 		if (urgent - 1 > *pos)
 			received = urgent - 1;
@@ -136,7 +138,10 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		/* Negative while SO_PEEK_OFF is not in use. */
 		pos += max(sk_peek_offset(sk, flags), 0);
 
-	while (done < len) {
+	do {
+		/* As with TCP, even a read of nothing waits for something. */
+		if (!len && smp_load_acquire(&st->rx.received) > pos)
+			break;
 		piece = smp_load_acquire(&st->rx.received) > pos ?
 			min(smc_stream_piece(st, &pos, &offset, !done), len - done) : 0;
 		if (piece) {
@@ -160,7 +165,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		rc = smc_stream_wait_for_data(st, pos, &timeo);
 		if (rc)
 			break;
-	}
+	} while (done < len || !len);
 
 	if (!peek) {
 		smc_stream_consume(st, pos);

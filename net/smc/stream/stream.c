@@ -159,6 +159,10 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 		div_u64_rem(received - 1, rx->size, &offset);
 		rx->urgent_byte = READ_ONCE(rx->ring[offset]);
 		rx->urgent_unread = true;
+		/* TCP, too, steps over the one that its reader has stopped at. */
+		if (rx->urgent == READ_ONCE(rx->consumed) + 1 &&
+		    !(st->sk && sock_flag(st->sk, SOCK_URGINLINE)))
+			WRITE_ONCE(rx->urgent_skip, rx->urgent);
 		WRITE_ONCE(rx->urgent, received);
 	}
 	/* Pairs with smc_stream_readable(). */
@@ -245,10 +249,11 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		sk_send_sigurg(st->sk);
 }
 
-void smc_stream_on_tx_done(struct smc_stream *st)
+void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 {
 	spin_lock_bh(&st->tx.lock);
 	st->tx.in_flight--;
+	WRITE_ONCE(st->tx.arrived, end);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	smc_stream_settle(st);
 	/* A closing application may wait for the last byte to leave. */

@@ -37,6 +37,7 @@ struct smc_stream_tx {
 	u32 peer_size;		/* of the peer's element */
 	u64 written;		/* end of what the application wrote */
 	u64 sent;		/* end of what was published */
+	u64 arrived;		/* end of what is known to have reached the peer's host */
 	u64 acked;		/* end of what the peer consumed */
 	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
 	unsigned int in_flight;	/* publishes that the path has not completed */
@@ -54,6 +55,7 @@ struct smc_stream_rx {
 	u64 consumed;		/* end of what the application read */
 	u64 reported;		/* what the peer was last told of consumed */
 	u64 urgent;		/* end of the last urgent byte, or 0 */
+	u64 urgent_skip;	/* end of one before it that the reader stands at, or 0 */
 	u8 urgent_byte;
 	bool urgent_unread;
 	u8 prod_flags;		/* the peer's, as last received */
@@ -119,8 +121,9 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc);
 /**
  * smc_stream_on_tx_done() - a publish completed
  * @st: stream
+ * @end: where it ended
  */
-void smc_stream_on_tx_done(struct smc_stream *st);
+void smc_stream_on_tx_done(struct smc_stream *st, u64 end);
 
 /**
  * smc_stream_on_tx_room() - a path that had answered -EAGAIN has room again
@@ -237,12 +240,12 @@ static inline u64 smc_stream_unsent(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_unacked() - bytes written that the peer has not consumed
+ * smc_stream_undelivered() - bytes written that may not have reached the peer's host
  * @st: stream
  */
-static inline u64 smc_stream_unacked(const struct smc_stream *st)
+static inline u64 smc_stream_undelivered(const struct smc_stream *st)
 {
-	return READ_ONCE(st->tx.written) - smp_load_acquire(&st->tx.acked);
+	return READ_ONCE(st->tx.written) - READ_ONCE(st->tx.arrived);
 }
 
 /**
