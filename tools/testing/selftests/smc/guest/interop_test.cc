@@ -39,6 +39,10 @@ protected:
 
 	void TearDown() override
 	{
+		if (HasFailure())
+			ADD_FAILURE() << "fallbacks here:\n"
+				      << run_command(smc("fallbacks")).text << "and there:\n"
+				      << tree.run_command(smc("fallbacks")).text;
 		EXPECT_EQ((Counters::now() - *begin).sum("violation_"), 0);
 		expect_no_connections(tree);
 	}
