@@ -43,7 +43,7 @@ help:
 	@echo '  uninstall    take them away again'
 	@echo
 	@echo '  demo         two guests, Redis and iperf3, over TCP and over SMC'
-	@echo '  check        all tests: wire formats, headers, tools, guests with 6.12 and 6.1'
+	@echo '  check        all tests: wire formats, headers, guests with 6.12, core of it on 6.1'
 	@echo '  check-debug  the guest tests on a kernel with KASAN, lockdep and kmemleak'
 	@echo '  lint         W=1 and sparse for 6.12 and 6.1, checkpatch, clang-format'
 	@echo '  fuzz         the fuzzers of the wire formats for longer (FUZZ_RUNS=$(FUZZ_RUNS))'
@@ -101,7 +101,7 @@ guest-programs: deps-build deps-lab deps-test tools
 	@$(MAKE) --no-print-directory -C $(TESTS)/guest O=$(O)/selftests
 
 check: deps-test guest-programs
-	@O=$(O) .ci/run wire uapi tools guest interop core-6.1
+	@O=$(O) .ci/run wire uapi scripts guest interop core-6.1
 
 check-debug: guest-programs
 	@O=$(O) .ci/run guest-debug interop-debug
