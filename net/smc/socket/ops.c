@@ -306,6 +306,8 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 	smc_sock_unhook(smc);
 	done = smc_stream_close(st, sock_flag(sk, SOCK_LINGER) && !(current->flags & PF_EXITING) ?
 				sk->sk_lingertime : 0);
+	/* The stream has told of a reset; TCP telling it again would be a second error. */
+	sock_reset_flag(sk, SOCK_LINGER);
 	release_sock(sk);
 	if (!done) {
 		smc_release_later(smc, sock);
