@@ -22,6 +22,6 @@ int connections_of_groups(const std::string &json);
 /* Waits until no connection is left in a link group of either guest. */
 void expect_no_connections(Agent &peer);
 
-}
+} // namespace guest
 
 #endif
