@@ -245,7 +245,7 @@ void smc_rdma_port_put(struct smc_rdma_port *port)
 	smc_rdma_device_put(port->dev);
 }
 
-int smc_rdma_for_each_device(int (*fn)(struct smc_rdma_device *dev, void *arg), void *arg)
+int smc_rdma_devices_for_each(int (*fn)(struct smc_rdma_device *dev, void *arg), void *arg)
 {
 	struct smc_rdma_device *dev;
 	int rc = 0;

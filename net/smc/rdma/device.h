@@ -66,11 +66,11 @@ void smc_rdma_port_copy(struct smc_rdma_port *to, const struct smc_rdma_port *fr
 void smc_rdma_port_put(struct smc_rdma_port *port);
 
 /**
- * smc_rdma_for_each_device() - call @fn for every device, until it returns an error
+ * smc_rdma_devices_for_each() - call @fn for every device, until it returns an error
  *
  * Context: process; devices neither come nor go meanwhile.
  */
-int smc_rdma_for_each_device(int (*fn)(struct smc_rdma_device *dev, void *arg), void *arg);
+int smc_rdma_devices_for_each(int (*fn)(struct smc_rdma_device *dev, void *arg), void *arg);
 
 int smc_rdma_device_init(void);
 void smc_rdma_device_exit(void);

@@ -362,7 +362,7 @@ static int smc_show_dump_devices(struct sk_buff *skb, struct netlink_callback *c
 {
 	struct smc_show_devices dump = { .skb = skb, .cb = cb };
 
-	return smc_rdma_for_each_device(smc_show_device, &dump);
+	return smc_rdma_devices_for_each(smc_show_device, &dump);
 }
 
 const struct smc_netlink_source smc_rdma_netlink_source = {

@@ -51,6 +51,12 @@ const struct proto_ops *smc_ops_of_family(int family)
 	return ops->tcp ? &ops->smc : NULL;
 }
 
+static enum smc_mode smc_mode(const struct smc_sock *smc)
+{
+	/* Pairs with smc_sock_enter_stream(), which sets the stream before the mode. */
+	return smp_load_acquire(&smc->mode);
+}
+
 /*
  * The socket's stream, for a call that transfers data: waits for a connect() that
  * did not wait. Return: NULL if the call is TCP's.
@@ -63,8 +69,7 @@ static struct smc_stream *smc_call_stream(struct sock *sk, long timeo, int *rc)
 	if (!smc)
 		return NULL;
 	*rc = smc_wait_connected(smc, timeo);
-	/* Pairs with the handshake's work, which sets the stream before the mode. */
-	return smp_load_acquire(&smc->mode) == SMC_MODE_STREAM ? smc->stream : NULL;
+	return smc_mode(smc) == SMC_MODE_STREAM ? smc->stream : NULL;
 }
 
 /* The stream, for a call that does not wait for one. */
@@ -72,7 +77,7 @@ static struct smc_stream *smc_stream_of(const struct sock *sk)
 {
 	struct smc_sock *smc = smc_sk(sk);
 
-	return smc && smp_load_acquire(&smc->mode) == SMC_MODE_STREAM ? smc->stream : NULL;
+	return smc && smc_mode(smc) == SMC_MODE_STREAM ? smc->stream : NULL;
 }
 
 static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
@@ -118,7 +123,7 @@ static __poll_t smc_poll(struct file *file, struct socket *sock, poll_table *wai
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc = smc_sk(sk);
 
-	switch (smc ? smp_load_acquire(&smc->mode) : SMC_MODE_TCP) {
+	switch (smc ? smc_mode(smc) : SMC_MODE_TCP) {
 	case SMC_MODE_STREAM:
 		sock_poll_wait(file, sock, wait);
 		return smc_stream_poll(smc->stream);

@@ -62,7 +62,7 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
  */
 static size_t smc_stream_piece(struct smc_stream *st, u64 *pos, u32 *offset, bool first)
 {
-	u64 received = smp_load_acquire(&st->rx.received);
+	u64 received = smc_rx_received(st);
 	u64 urgent = READ_ONCE(st->rx.urgent);
 
 	if (READ_ONCE(st->rx.urgent_skip) == *pos + 1)
@@ -94,7 +94,7 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 		return sock_error(sk);
 	/* What arrived before the end was announced is to be read first. */
 	if (smc_rx_shut(st))
-		return smp_load_acquire(&st->rx.received) == pos;
+		return smc_rx_received(st) == pos;
 	if (!*timeo)
 		return -EAGAIN;
 	if (signal_pending(current))
@@ -103,7 +103,7 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 	add_wait_queue(sk_sleep(sk), &wait);
 	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 	sk_wait_event(sk, timeo,
-		      smp_load_acquire(&st->rx.received) != pos || smc_rx_shut(st) || sk->sk_err,
+		      smc_rx_received(st) != pos || smc_rx_shut(st) || sk->sk_err,
 		      &wait);
 	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 	remove_wait_queue(sk_sleep(sk), &wait);
@@ -140,9 +140,9 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 
 	do {
 		/* As with TCP, even a read of nothing waits for something. */
-		if (!len && smp_load_acquire(&st->rx.received) > pos)
+		if (!len && smc_rx_received(st) > pos)
 			break;
-		piece = smp_load_acquire(&st->rx.received) > pos ?
+		piece = smc_rx_received(st) > pos ?
 			min(smc_stream_piece(st, &pos, &offset, !done), len - done) : 0;
 		if (piece) {
 			/* MSG_TRUNC discards, as with TCP. */

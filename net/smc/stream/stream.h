@@ -220,14 +220,20 @@ void smc_stream_abort(struct smc_stream *st, int err);
  */
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock);
 
+/* End of what the peer published. */
+static inline u64 smc_rx_received(const struct smc_stream *st)
+{
+	/* Pairs with the release in smc_stream_take_producer(): the bytes are there. */
+	return smp_load_acquire(&st->rx.received);
+}
+
 /**
  * smc_stream_readable() - bytes that smc_stream_recv() would find
  * @st: stream
  */
 static inline u64 smc_stream_readable(const struct smc_stream *st)
 {
-	/* Pairs with the release in smc_stream_on_update(): the bytes are there. */
-	return smp_load_acquire(&st->rx.received) - READ_ONCE(st->rx.consumed);
+	return smc_rx_received(st) - READ_ONCE(st->rx.consumed);
 }
 
 /**
