@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <sys/ioctl.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #define SMC_OFFER _IO('S', 1)
 
@@ -19,8 +20,17 @@ namespace
 {
 
 constexpr uint8_t own_mac[SMC_MAC_LEN] = {0x52, 0x54, 0x83, 0x00, 0x00, 0x01};
-/* Not this guest's: its own module speaks for that. */
-constexpr uint8_t own_id[SMC_PEER_ID_LEN] = {0xab, 0xcd, 0x52, 0x54, 0x83, 0x00, 0x00, 0x01};
+/*
+ * Not this guest's, for whom its own module speaks, and another one in each test: a peer that
+ * was here before may have left its link group behind.
+ */
+void fill_id(uint8_t *id)
+{
+	uint16_t instance = getpid();
+
+	memcpy(id, &instance, sizeof(instance));
+	memcpy(id + 2, own_mac, sizeof(own_mac));
+}
 
 void fill_gid(uint8_t *gid)
 {
@@ -95,7 +105,7 @@ smc_clc_proposal good_proposal()
 	p.version = SMC_VERSION_2;
 	p.offer_v1 = SMC_OFFER_NONE;
 	p.offer_v2 = SMC_OFFER_R;
-	memcpy(p.peer_id, own_id, sizeof(own_id));
+	fill_id(p.peer_id);
 	memcpy(p.mac, own_mac, sizeof(own_mac));
 	fill_gid(p.gid_v2);
 	p.release = 1;
@@ -113,7 +123,7 @@ smc_clc_agreement good_agreement(smc_clc_type type)
 	a.type = type;
 	a.version = SMC_VERSION_2;
 	a.first_contact = true;
-	memcpy(a.r.peer_id, own_id, sizeof(own_id));
+	fill_id(a.r.peer_id);
 	fill_gid(a.r.gid);
 	memcpy(a.r.mac, own_mac, sizeof(own_mac));
 	a.r.qpn = 0x123456;
@@ -158,7 +168,7 @@ std::string encode_decline(uint32_t diagnosis, uint8_t version)
 	decline.version = version;
 	decline.diagnosis = diagnosis;
 	decline.os_type = SMC_OS_LINUX;
-	memcpy(decline.peer_id, own_id, sizeof(own_id));
+	fill_id(decline.peer_id);
 	return {reinterpret_cast<char *>(buf), smc_clc_build_decline(buf, &decline)};
 }
 

@@ -22,6 +22,8 @@ RogueLink::RogueLink(const Address &server)
 	must_be(!connect(tcp, server.get(), server.len), "connect");
 	send_bytes(tcp, encode(good_proposal()));
 	accept = receive_agreement(tcp, SMC_CLC_ACCEPT);
+	if (!accept.first_contact)
+		throw std::runtime_error("the server takes the rogue for somebody else");
 
 	confirm = good_agreement(SMC_CLC_CONFIRM);
 	confirm.first_contact = accept.first_contact;
@@ -32,7 +34,7 @@ RogueLink::RogueLink(const Address &server)
 	send_bytes(tcp, encode(confirm));
 
 	if (hear_type(0x20 | SMC_LLC_CONFIRM_LINK).empty())
-		throw std::runtime_error("no CONFIRM LINK, " + why());
+		throw std::runtime_error("no CONFIRM LINK");
 
 	smc_llc_msg reply = {};
 
@@ -48,20 +50,6 @@ RogueLink::RogueLink(const Address &server)
 	reply.confirm_link.max_conns = 255;
 	if (!say(reply))
 		throw std::runtime_error("CONFIRM LINK could not be answered");
-}
-
-/* What the server says of a link that does not come about. */
-std::string RogueLink::why()
-{
-	std::string message = receive_message(tcp);
-	char text[160];
-	auto diagnosis = diagnosis_of(message);
-
-	snprintf(text, sizeof(text),
-		 "but DECLINE %08x; QP %06x to %06x, PSN %06x and %06x, GID ..%02x%02x%02x%02x",
-		 diagnosis.value_or(0), confirm.r.qpn, accept.r.qpn, confirm.r.psn, accept.r.psn,
-		 accept.r.gid[12], accept.r.gid[13], accept.r.gid[14], accept.r.gid[15]);
-	return text + run_command("rdma statistic show link rxe0/1").text;
 }
 
 RogueLink::~RogueLink()

@@ -62,7 +62,6 @@ public:
 private:
 	static constexpr size_t slot = 8192, slots = 64, element_bytes = 65536;
 
-	std::string why();
 	void open_device();
 	void make_queue_pair();
 	void connect_queue_pair();
