@@ -207,7 +207,7 @@ static int smc_ioctl_stream(struct smc_stream *st, unsigned int cmd)
 {
 	switch (cmd) {
 	case SIOCINQ:
-		return min_t(u64, smc_stream_readable(st), INT_MAX);
+		return min_t(u64, smc_stream_queued(st), INT_MAX);
 	case SIOCOUTQ:
 		return min_t(u64, smc_stream_undelivered(st), INT_MAX);
 	case SIOCOUTQNSD:

@@ -180,6 +180,17 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	return rc < 0 ? rc : 0;
 }
 
+u64 smc_stream_queued(const struct smc_stream *st)
+{
+	u64 consumed = READ_ONCE(st->rx.consumed);
+	u64 received = smc_rx_received(st);
+	u64 urgent = READ_ONCE(st->rx.urgent);
+
+	if (!sock_flag(st->sk, SOCK_URGINLINE) && urgent > consumed && urgent <= received)
+		return urgent - 1 - consumed;
+	return received - consumed;
+}
+
 bool smc_stream_at_mark(const struct smc_stream *st)
 {
 	return READ_ONCE(st->rx.urgent) == READ_ONCE(st->rx.consumed) + 1;

@@ -255,6 +255,12 @@ static inline u64 smc_stream_undelivered(const struct smc_stream *st)
 }
 
 /**
+ * smc_stream_queued() - bytes that one read would give: up to the urgent one (SIOCINQ)
+ * @st: stream
+ */
+u64 smc_stream_queued(const struct smc_stream *st);
+
+/**
  * smc_stream_at_mark() - whether the next byte to read is the urgent one (SIOCATMARK)
  * @st: stream
  */
