@@ -36,7 +36,8 @@ guest_keep() {
 # guest_prepare GUEST: everything that QEMU needs.
 guest_prepare() {
 	local guest=$1 dir=$RUN/g$1 home release fifo words
-	home=$(kernel_home "${LAB_KERNELS[guest]}") || exit
+	# Without symbolic links, as the guest can not follow them before its root is there.
+	home=$(realpath "$(kernel_home "${LAB_KERNELS[guest]}")") || exit
 	release=$(kernel_release "${LAB_KERNELS[guest]}") || exit
 	mkdir -p "$dir/out" "$RUN/io/g$guest"
 	initrd_build "${LAB_KERNELS[guest]}" || die "cannot make an initrd"
