@@ -15,8 +15,7 @@ protected:
 	/* How often this guest, in the role of the test, fell back for this reason. */
 	int64_t count(uint32_t reason)
 	{
-		auto all =
-		    nlohmann::json::parse(must_run("$LAB_BUILD/tools/smc/smc -j fallbacks"));
+		auto all = nlohmann::json::parse(must_run("$LAB_BUILD/tools/smc/smc -j fallbacks"));
 		int64_t n = 0;
 
 		for (const auto &entry : all.at("reasons"))
@@ -41,8 +40,7 @@ protected:
 		Connection connection = make_connection(agent, Flavor(), there, GetParam());
 
 		check_data(connection, 200000, false);
-		EXPECT_EQ(total(), before + 1)
-		    << must_run("$LAB_BUILD/tools/smc/smc fallbacks");
+		EXPECT_EQ(total(), before + 1) << must_run("$LAB_BUILD/tools/smc/smc fallbacks");
 	}
 	void expect_smc()
 	{

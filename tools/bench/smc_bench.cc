@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+// Measures a stream socket the way programs use one: large writes, small writes,
+// round trips, and connections that come and go. One process is the server, which
+// serves any number of measurements; the other measures and prints one JSON line.
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int kIpprotoSmc = 256;
+
+// What a client asks of the server first.
+struct Request {
+  uint32_t mode;  // Mode
+  uint32_t size;  // bytes in a message
+};
+
+enum Mode : uint32_t { kSink, kEcho };
+
+[[noreturn]] void Fail(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+class Socket {
+ public:
+  explicit Socket(int fd) : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  ~Socket() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int fd() const { return fd_; }
+
+  void Send(const void* data, size_t len) const {
+    for (auto* p = static_cast<const char*>(data); len;) {
+      ssize_t n = send(fd_, p, len, MSG_NOSIGNAL);
+      if (n < 0) Fail("send");
+      p += n;
+      len -= n;
+    }
+  }
+
+  // Returns false at the end of the stream.
+  bool Receive(void* data, size_t len) const {
+    for (auto* p = static_cast<char*>(data); len;) {
+      ssize_t n = recv(fd_, p, len, 0);
+      if (n < 0) Fail("recv");
+      if (n == 0) return false;
+      p += n;
+      len -= n;
+    }
+    return true;
+  }
+
+ private:
+  int fd_;
+};
+
+struct Endpoint {
+  std::string host;
+  std::string port;
+  std::string protocol;  // tcp, smc or unix
+
+  sockaddr_storage address{};
+  socklen_t length = 0;
+  int family = AF_INET;
+
+  void Resolve() {
+    if (protocol == "unix") {
+      auto* un = reinterpret_cast<sockaddr_un*>(&address);
+      un->sun_family = family = AF_UNIX;
+      std::strncpy(un->sun_path, host.c_str(), sizeof(un->sun_path) - 1);
+      length = sizeof(*un);
+      return;
+    }
+    addrinfo hints{};
+    addrinfo* found = nullptr;
+    hints.ai_socktype = SOCK_STREAM;
+    if (int rc = getaddrinfo(host.c_str(), port.c_str(), &hints, &found))
+      throw std::runtime_error(host + ": " + gai_strerror(rc));
+    std::memcpy(&address, found->ai_addr, found->ai_addrlen);
+    length = found->ai_addrlen;
+    family = found->ai_family;
+    freeaddrinfo(found);
+  }
+
+  Socket Create() const {
+    int fd = socket(family, SOCK_STREAM, protocol == "smc" ? kIpprotoSmc : 0);
+    if (fd < 0) Fail("socket");
+    int one = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (family != AF_UNIX) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    return Socket(fd);
+  }
+
+  Socket Connect() const {
+    Socket sock = Create();
+    if (connect(sock.fd(), reinterpret_cast<const sockaddr*>(&address), length)) Fail("connect");
+    return sock;
+  }
+};
+
+void ServeOne(Socket sock) {
+  Request request{};
+  if (!sock.Receive(&request, sizeof(request))) return;
+  std::vector<char> buffer(std::max<uint32_t>(request.size, 1 << 16));
+  if (request.mode == kEcho) {
+    while (sock.Receive(buffer.data(), request.size)) sock.Send(buffer.data(), request.size);
+    return;
+  }
+  while (recv(sock.fd(), buffer.data(), buffer.size(), 0) > 0) {
+  }
+  // Tells the client that its last byte arrived.
+  sock.Send("", 1);
+}
+
+void Serve(const Endpoint& at) {
+  if (at.protocol == "unix") unlink(at.host.c_str());
+  Socket listener = at.Create();
+  if (bind(listener.fd(), reinterpret_cast<const sockaddr*>(&at.address), at.length)) Fail("bind");
+  if (listen(listener.fd(), 128)) Fail("listen");
+  std::cout << "ready" << std::endl;
+  for (;;) {
+    int fd = accept(listener.fd(), nullptr, nullptr);
+    if (fd < 0) Fail("accept");
+    std::thread([fd] {
+      try {
+        ServeOne(Socket(fd));
+      } catch (const std::exception& e) {
+        std::cerr << "connection: " << e.what() << '\n';
+      }
+    }).detach();
+  }
+}
+
+using Clock = std::chrono::steady_clock;
+
+double Since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Bytes per second of writes of @size bytes, until the last one was read.
+double Throughput(const Endpoint& to, uint32_t size, uint64_t total) {
+  Socket sock = to.Connect();
+  std::vector<char> buffer(size, 'x');
+  Request request{kSink, size};
+  sock.Send(&request, sizeof(request));
+  auto start = Clock::now();
+  for (uint64_t sent = 0; sent < total; sent += size) sock.Send(buffer.data(), size);
+  shutdown(sock.fd(), SHUT_WR);
+  char done;
+  if (!sock.Receive(&done, 1)) throw std::runtime_error("the server did not confirm");
+  return total / Since(start);
+}
+
+// Seconds for a message there and back.
+double RoundTrip(const Endpoint& to, uint32_t size, uint64_t count) {
+  Socket sock = to.Connect();
+  std::vector<char> buffer(size, 'x');
+  Request request{kEcho, size};
+  sock.Send(&request, sizeof(request));
+  auto start = Clock::now();
+  for (uint64_t i = 0; i < count; i++) {
+    sock.Send(buffer.data(), size);
+    if (!sock.Receive(buffer.data(), size)) throw std::runtime_error("the server closed");
+  }
+  return Since(start) / count;
+}
+
+// Connections per second, each of which carries one byte there and back.
+double Connections(const Endpoint& to, uint64_t count) {
+  auto start = Clock::now();
+  for (uint64_t i = 0; i < count; i++) {
+    Socket sock = to.Connect();
+    Request request{kEcho, 1};
+    char byte = 'x';
+    sock.Send(&request, sizeof(request));
+    sock.Send(&byte, 1);
+    if (!sock.Receive(&byte, 1)) throw std::runtime_error("the server closed");
+  }
+  return count / Since(start);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Measures TCP, SMC and unix stream sockets"};
+  Endpoint endpoint;
+  std::string measure;
+  uint32_t size = 65536;
+  uint64_t amount = 0;
+
+  app.require_subcommand(1);
+  app.add_option("--protocol", endpoint.protocol, "kind of socket")
+      ->check(CLI::IsMember({"tcp", "smc", "unix"}))
+      ->default_val("smc");
+  app.add_option("--port", endpoint.port, "port")->default_val("5201");
+  auto* server = app.add_subcommand("server", "serve measurements until killed");
+  server->add_option("address", endpoint.host, "address, or path of a unix socket")->required();
+  auto* client = app.add_subcommand("client", "measure once");
+  client->add_option("address", endpoint.host, "the server's")->required();
+  client->add_option("measure", measure, "what")
+      ->check(CLI::IsMember({"throughput", "roundtrip", "connections"}))
+      ->required();
+  client->add_option("--size", size, "bytes in a message")->check(CLI::Range(1, 1 << 20));
+  client->add_option("--amount", amount, "bytes, round trips or connections")
+      ->check(CLI::PositiveNumber)
+      ->required();
+  CLI11_PARSE(app, argc, argv);
+
+  try {
+    endpoint.Resolve();
+    if (*server) Serve(endpoint);
+    double value = measure == "throughput"  ? Throughput(endpoint, size, amount)
+                   : measure == "roundtrip" ? RoundTrip(endpoint, size, amount)
+                                            : Connections(endpoint, amount);
+    std::cout << nlohmann::json{{"measure", measure},
+                                {"size", size},
+                                {"protocol", endpoint.protocol},
+                                {"value", value}}
+              << std::endl;
+  } catch (const std::exception& e) {
+    std::cerr << "smc_bench: " << e.what() << '\n';
+    return 1;
+  }
+}
