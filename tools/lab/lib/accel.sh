@@ -10,7 +10,7 @@ LAB_KVM_PROBE_S=15
 accel_options() {
 	case $1 in
 	kvm) printf '%s\n' -accel kvm -cpu host ;;
-	tcg) printf '%s\n' -accel tcg,thread=multi -cpu "${LAB_CPU:-Haswell-noTSX,-erms,-invpcid,-pcid,-x2apic,-tsc-deadline}" ;;
+	tcg) printf '%s\n' -accel tcg,thread=multi -cpu "${LAB_CPU:-Haswell-noTSX,-erms,-cx16,-invpcid,-pcid,-x2apic,-tsc-deadline}" ;;
 	*) die "LAB_ACCEL=$1: kvm or tcg" ;;
 	esac
 }
