@@ -79,7 +79,8 @@ static void smc_rdma_remove(struct ib_device *ibdev, void *client_data)
 	mutex_unlock(&smc_rdma_devices_lock);
 
 	ib_unregister_event_handler(&dev->events);
-	smc_groups_lose_port(dev, SMC_ALL_PORTS);
+	/* The device works until this returns: time to tell the peers. */
+	smc_groups_leave_device(dev);
 	/* Links and handshakes hold references; both end in bounded time. */
 	smc_rdma_device_put(dev);
 	wait_for_completion(&dev->unused);

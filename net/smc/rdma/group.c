@@ -94,6 +94,7 @@ static void smc_group_on_end(struct work_struct *work)
 	cancel_delayed_work_sync(&group->probe);
 	if (group->tell_peer)
 		smc_llc_delete_all(group);
+	smc_llc_finish(group);
 
 	smc_link_stop(group->link);
 	smc_llc_stop(group);
@@ -306,7 +307,7 @@ static bool smc_group_uses_port(const struct smc_group *group, const struct smc_
 	       (port == SMC_ALL_PORTS || own->gid->port_num == port);
 }
 
-void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port)
+static void smc_groups_doom_on(const struct smc_rdma_device *dev, u32 port, bool tell_peer)
 {
 	struct smc_group *group;
 	unsigned long flags;
@@ -314,8 +315,18 @@ void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port)
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	list_for_each_entry(group, &smc_groups, list)
 		if (smc_group_uses_port(group, dev, port))
-			smc_group_doom(group, ENETDOWN, false);
+			smc_group_doom(group, ENETDOWN, tell_peer);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port)
+{
+	smc_groups_doom_on(dev, port, false);
+}
+
+void smc_groups_leave_device(struct smc_rdma_device *dev)
+{
+	smc_groups_doom_on(dev, SMC_ALL_PORTS, true);
 }
 
 static bool smc_group_has_gid(const struct smc_group *group)

@@ -171,12 +171,19 @@ void smc_group_dismiss(struct smc_group *group);
 int smc_group_error_of(enum ib_wc_status status);
 
 /**
- * smc_groups_lose_port() - a port went down or a device goes away
+ * smc_groups_lose_port() - a port went down or a device broke
  * @port: number or SMC_ALL_PORTS
  *
  * Context: any.
  */
 void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port);
+
+/**
+ * smc_groups_leave_device() - a device that still works goes away: tell the peers
+ *
+ * Context: any; the groups end in works of their own.
+ */
+void smc_groups_leave_device(struct smc_rdma_device *dev);
 
 /**
  * smc_groups_check_gids() - end the groups whose local address is gone

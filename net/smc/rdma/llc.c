@@ -25,6 +25,11 @@ void smc_llc_init(struct smc_group *group)
 	INIT_WORK(&llc->work, smc_llc_answer_all);
 }
 
+void smc_llc_finish(struct smc_group *group)
+{
+	flush_work(&group->llc.work);
+}
+
 void smc_llc_stop(struct smc_group *group)
 {
 	smc_llc_wake(group);
@@ -288,6 +293,8 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 	case SMC_LLC_DELETE_LINK:
 		smc_llc_reply(q->message, 0);
 		smc_link_send_llc(group->link, q->message);
+		/* No new connection joins while the answer is on its way. */
+		smc_group_kill(group, ECONNRESET);
 		smc_link_flush(group->link);
 		return -ECONNRESET;
 	default:

@@ -54,6 +54,13 @@ struct smc_llc {
 void smc_llc_init(struct smc_group *group);
 
 /**
+ * smc_llc_finish() - wait for an answer under way, which may be the one that ended the group
+ *
+ * Context: may sleep, for as long as a send may take. The link is up.
+ */
+void smc_llc_finish(struct smc_group *group);
+
+/**
  * smc_llc_stop() - wait until no answer is under way; the link is stopped
  */
 void smc_llc_stop(struct smc_group *group);

@@ -144,7 +144,8 @@ void RogueLink::connect_queue_pair()
 	attr = {};
 	attr.qp_state = IBV_QPS_RTS;
 	attr.timeout = 15;
-	attr.retry_cnt = 7;
+	/* 7 is without limit to soft-RoCE, and the other end is to be found gone. */
+	attr.retry_cnt = 6;
 	attr.rnr_retry = 7;
 	attr.sq_psn = confirm.r.psn;
 	attr.max_rd_atomic = 1;
