@@ -19,7 +19,7 @@ until_true() {
 	local text=$1 end=$((SECONDS + 60))
 	shift
 	until "$@"; do
-		((SECONDS < end)) || die "waited in vain: $text"
+		((SECONDS < end)) || { echo "bench: waited in vain: $text"; return 1; }
 		sleep 0.1
 	done
 }
@@ -43,7 +43,7 @@ enter() {
 
 leave() {
 	has_module "$1" || return 0
-	until_true "unloading $1" unload_module
+	until_true "unloading $1" unload_module || die "$(</run/unload.log)"
 }
 
 unload_module() { lab-smc unload 2>/run/unload.log; }
