@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Measures a stream socket the way programs use one: large writes, small writes,
 // round trips, and connections that come and go. One process is the server, which
-// serves any number of measurements; the other measures and prints one JSON line.
+// serves any number of measurements; the other measures and prints the value.
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <cstring>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -159,27 +158,29 @@ double Since(Clock::time_point start) {
 }
 
 // Bytes per second of writes of @size bytes, until the last one was read.
-double Throughput(const Endpoint& to, uint32_t size, uint64_t total) {
+double Throughput(const Endpoint& to, uint32_t size, double seconds) {
   Socket sock = to.Connect();
   std::vector<char> buffer(size, 'x');
   Request request{kSink, size};
   sock.Send(&request, sizeof(request));
   auto start = Clock::now();
-  for (uint64_t sent = 0; sent < total; sent += size) sock.Send(buffer.data(), size);
+  uint64_t sent = 0;
+  for (; Since(start) < seconds; sent += size) sock.Send(buffer.data(), size);
   shutdown(sock.fd(), SHUT_WR);
   char done;
   if (!sock.Receive(&done, 1)) throw std::runtime_error("the server did not confirm");
-  return total / Since(start);
+  return sent / Since(start);
 }
 
 // Seconds for a message there and back.
-double RoundTrip(const Endpoint& to, uint32_t size, uint64_t count) {
+double RoundTrip(const Endpoint& to, uint32_t size, double seconds) {
   Socket sock = to.Connect();
   std::vector<char> buffer(size, 'x');
   Request request{kEcho, size};
   sock.Send(&request, sizeof(request));
   auto start = Clock::now();
-  for (uint64_t i = 0; i < count; i++) {
+  uint64_t count = 0;
+  for (; Since(start) < seconds; count++) {
     sock.Send(buffer.data(), size);
     if (!sock.Receive(buffer.data(), size)) throw std::runtime_error("the server closed");
   }
@@ -187,9 +188,10 @@ double RoundTrip(const Endpoint& to, uint32_t size, uint64_t count) {
 }
 
 // Connections per second, each of which carries one byte there and back.
-double Connections(const Endpoint& to, uint64_t count) {
+double Connections(const Endpoint& to, double seconds) {
   auto start = Clock::now();
-  for (uint64_t i = 0; i < count; i++) {
+  uint64_t count = 0;
+  for (; Since(start) < seconds; count++) {
     Socket sock = to.Connect();
     Request request{kEcho, 1};
     char byte = 'x';
@@ -207,7 +209,7 @@ int main(int argc, char** argv) {
   Endpoint endpoint;
   std::string measure;
   uint32_t size = 65536;
-  uint64_t amount = 0;
+  double seconds = 1;
 
   app.require_subcommand(1);
   app.add_option("--protocol", endpoint.protocol, "kind of socket")
@@ -222,22 +224,16 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"throughput", "roundtrip", "connections"}))
       ->required();
   client->add_option("--size", size, "bytes in a message")->check(CLI::Range(1, 1 << 20));
-  client->add_option("--amount", amount, "bytes, round trips or connections")
-      ->check(CLI::PositiveNumber)
-      ->required();
+  client->add_option("--seconds", seconds, "for how long")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
 
   try {
     endpoint.Resolve();
     if (*server) Serve(endpoint);
-    double value = measure == "throughput"  ? Throughput(endpoint, size, amount)
-                   : measure == "roundtrip" ? RoundTrip(endpoint, size, amount)
-                                            : Connections(endpoint, amount);
-    std::cout << nlohmann::json{{"measure", measure},
-                                {"size", size},
-                                {"protocol", endpoint.protocol},
-                                {"value", value}}
-              << std::endl;
+    double value = measure == "throughput"  ? Throughput(endpoint, size, seconds)
+                   : measure == "roundtrip" ? RoundTrip(endpoint, size, seconds)
+                                            : Connections(endpoint, seconds);
+    std::cout << value << std::endl;
   } catch (const std::exception& e) {
     std::cerr << "smc_bench: " << e.what() << '\n';
     return 1;

@@ -5,6 +5,7 @@
 
 #include "compat.h"
 #include "connect.h"
+#include "family.h"
 #include "ops.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
@@ -116,6 +117,7 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	}
 
 	lock_sock(sk);
+	smc_family_settle(sk);
 	smc_connect_prepare(sock);
 	release_sock(sk);
 

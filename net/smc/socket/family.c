@@ -107,6 +107,16 @@ static void smc_protosw6_unregister(void)
 }
 #endif
 
+void smc_family_settle(struct sock *sk)
+{
+	struct proto *creator = sk->sk_prot_creator;
+
+	if (creator->owner != THIS_MODULE)
+		return;
+	sk->sk_prot_creator = READ_ONCE(sk->sk_prot);
+	module_put(creator->owner);
+}
+
 int smc_family_init(void)
 {
 	int rc;

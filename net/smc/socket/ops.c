@@ -16,6 +16,7 @@
 #include "admin/stats.h"
 #include "compat.h"
 #include "connect.h"
+#include "family.h"
 #include "listener.h"
 #include "ops.h"
 #include "options.h"
@@ -178,6 +179,7 @@ static int smc_listen(struct socket *sock, int backlog)
 	int rc = 0;
 
 	lock_sock(sk);
+	smc_family_settle(sk);
 	smc = smc_sock_find(sk);
 	if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
 	    !(smc && (smc->tcp_only || smc->listener))) {
