@@ -346,8 +346,8 @@ void check_data(Connection &connection, uint64_t bytes, bool by_rdma, uint64_t s
 
 	if (by_rdma && written < int64_t(bytes))
 		throw std::runtime_error("only " + std::to_string(written) +
-					 " bytes went by RDMA, not " + std::to_string(bytes) + "\n" +
-					 must_run("$LAB_BUILD/tools/smc/smc fallbacks"));
+					 " bytes went by RDMA, not " + std::to_string(bytes) +
+					 "\n" + must_run("$LAB_BUILD/tools/smc/smc fallbacks"));
 	if (!by_rdma && written)
 		throw std::runtime_error(std::to_string(written) + " bytes went by RDMA");
 }
