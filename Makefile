@@ -28,7 +28,8 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: help all module tools install uninstall deps check check-debug lint fuzz demo docs clean
+.PHONY: help all module tools install uninstall deps check check-debug check-python lint fuzz \
+	demo bench docs clean
 
 help:
 	@echo 'Usage: make [TARGET] [KVER=KERNEL] [O=DIR] [V=1]'
@@ -43,8 +44,10 @@ help:
 	@echo '  uninstall    take them away again'
 	@echo
 	@echo '  demo         two guests, Redis and iperf3, over TCP and over SMC'
+	@echo '  bench        TCP, unix sockets, the kernel'\''s own smc, raw RDMA and this, compared'
 	@echo '  check        all tests: wire formats, headers, guests with 6.12, core of it on 6.1'
 	@echo '  check-debug  the guest tests on a kernel with KASAN, lockdep and kmemleak'
+	@echo '  check-python Python'\''s own test suites, over TCP and by tcp2smc'
 	@echo '  lint         W=1 and sparse for 6.12 and 6.1, checkpatch, clang-format'
 	@echo '  fuzz         the fuzzers of the wire formats for longer (FUZZ_RUNS=$(FUZZ_RUNS))'
 	@echo
@@ -55,12 +58,12 @@ help:
 	@echo 'Every target installs what it lacks, as root or by sudo, or says what that is.'
 
 # Each kind of work has its list of packages; see tools/install/deps.
-.PHONY: deps-build deps-lab deps-test deps-docs
-deps-build deps-lab deps-test deps-docs: deps-%:
+.PHONY: deps-build deps-lab deps-test deps-python deps-bench deps-docs
+deps-build deps-lab deps-test deps-python deps-bench deps-docs: deps-%:
 	@tools/install/deps $*
 
 deps:
-	@tools/install/deps build lab test docs
+	@tools/install/deps build lab test python bench docs
 
 all: module tools
 
@@ -106,6 +109,11 @@ check: deps-test guest-programs
 check-debug: guest-programs
 	@O=$(O) .ci/run guest-debug interop-debug
 
+check-python: deps-build deps-lab deps-python tools
+	@tools/lab/lab fetch 6.12
+	@$(MAKE) --no-print-directory module KVER=6.12
+	@$(TESTS)/python/run
+
 lint: deps-build deps-lab deps-test
 	@.ci/lint $(O)
 
@@ -115,6 +123,10 @@ fuzz: deps-test
 
 demo: deps-build deps-lab tools
 	@tools/demo/demo
+
+bench: deps-build deps-lab deps-bench tools
+	@$(MAKE) --no-print-directory -C tools/bench O=$(O)
+	@tools/bench/bench
 
 docs: deps-docs
 	sphinx-build -q -W -n -b html Documentation $(O)/docs
