@@ -82,6 +82,11 @@ static inline void smc_compat_ops(struct proto_ops *ops)
 }
 #endif
 
+/* Some kernels before 6.5 have the flag; no such message comes there, see smc_compat_ops(). */
+#ifndef MSG_SPLICE_PAGES
+#define MSG_SPLICE_PAGES	0
+#endif
+
 /* 6.1 names the destination and source of an iterator by READ and WRITE from 6.2 on only. */
 #ifndef ITER_DEST
 #define ITER_DEST	READ

@@ -139,16 +139,16 @@ static inline void smc_stat_tx_small(struct net *net, enum smc_path_kind kind, b
 	smc_stat_tx_event(net, kind, peer ? SMC_STAT_SMALL_PEER : SMC_STAT_SMALL);
 }
 
-/* Our element is full, noticed by the peer's write-blocked flag (@peer) or by us. */
-static inline void smc_stat_rx_full(struct net *net, enum smc_path_kind kind, bool peer)
+/* Our element is full. */
+static inline void smc_stat_rx_full(struct net *net, enum smc_path_kind kind)
 {
-	smc_stat_rx_event(net, kind, peer ? SMC_STAT_FULL_PEER : SMC_STAT_FULL);
+	smc_stat_rx_event(net, kind, SMC_STAT_FULL);
 }
 
 /* A receive asks for more than our element holds. */
-static inline void smc_stat_rx_small(struct net *net, enum smc_path_kind kind, bool peer)
+static inline void smc_stat_rx_small(struct net *net, enum smc_path_kind kind)
 {
-	smc_stat_rx_event(net, kind, peer ? SMC_STAT_SMALL_PEER : SMC_STAT_SMALL);
+	smc_stat_rx_event(net, kind, SMC_STAT_SMALL);
 }
 
 /* A connection got a buffer of @size bytes: @reused memory, or newly allocated. */

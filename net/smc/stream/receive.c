@@ -137,6 +137,8 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	if (peek)
 		/* Negative while SO_PEEK_OFF is not in use. */
 		pos += max(sk_peek_offset(sk, flags), 0);
+	if (len > st->rx.size)
+		smc_stat_rx_small(st->net, st->path->kind);
 
 	do {
 		/* As with TCP, even a read of nothing waits for something. */

@@ -6,6 +6,7 @@
 #include <net/tcp.h>
 
 #include "admin/stats.h"
+#include "compat.h"
 #include "internal.h"
 
 /* Ask the peer, once, to report at once what it consumes. */
@@ -95,6 +96,10 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 	ssize_t rc = 0;
 	u32 free;
 
+	if (len > st->tx.size)
+		smc_stat_tx_small(st->net, st->path->kind, st->tx.size == st->tx.peer_size);
+	if (msg->msg_flags & MSG_SPLICE_PAGES)
+		smc_stat_sendpage(st->net, st->path->kind);
 	while (msg_data_left(msg)) {
 		rc = -EPIPE;
 		if (sk->sk_err || smc_tx_shut(st))

@@ -220,6 +220,8 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc)
 
 	if (rx->received != before) {
 		events |= EPOLLIN | EPOLLRDNORM;
+		if (rx->received - READ_ONCE(rx->consumed) == rx->size)
+			smc_stat_rx_full(st->net, st->path->kind);
 		if (rx->urgent == rx->received) {
 			events |= EPOLLPRI;
 			urgent = true;

@@ -610,7 +610,8 @@ TEST_P(Api, AcceptRestarted)
 {
 	Fd listener = must_listen(flavor);
 	Interrupter interrupter(true);
-	Job client = agent.socket(flavor).start_connect(of_self(local_address(listener).port()));
+	RemoteSocket client = agent.socket(flavor);
+	Job connecting = client.start_connect(of_self(local_address(listener).port()));
 
 	EXPECT_GE(Fd(accept(listener, nullptr, nullptr)), 0) << strerror(errno);
 }
