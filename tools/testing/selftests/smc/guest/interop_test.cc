@@ -121,7 +121,8 @@ TEST_P(Interop, MappedAddresses)
 	    tree.connect(v6, address_from("::ffff:10.83.0.1", local_address(listener).port()));
 	Connection one = {must_accept(listener), std::move(client)};
 
-	check_data(one, 200000, true);
+	/* As client the kernel's own speaks version 2 over AF_INET sockets only, see its reason. */
+	check_data(one, 200000, false);
 }
 
 TEST_P(Interop, OtherAddressesOfVersion6FallBack)
@@ -244,7 +245,11 @@ TEST_P(Interop, HalfClose)
 		if (here_first) {
 			ASSERT_EQ(shutdown(one.here, SHUT_WR), 0);
 			one.there.expect_end();
-			one.there.send_flow({.seed = 2, .bytes = 300000});
+
+			Job far = one.there.start_send({.seed = 2, .bytes = 300000});
+
+			recv_flow(one.here, {.seed = 2, .bytes = 300000});
+			far.join();
 		} else {
 			ASSERT_EQ(one.there.shutdown(SHUT_WR), 0);
 			expect_end(one.here);
@@ -252,9 +257,7 @@ TEST_P(Interop, HalfClose)
 
 			send_flow(one.here, {.seed = 2, .bytes = 300000});
 			far.join();
-			continue;
 		}
-		recv_flow(one.here, {.seed = 2, .bytes = 300000});
 	}
 }
 
