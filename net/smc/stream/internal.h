@@ -15,10 +15,16 @@ static inline u32 smc_tx_free(const struct smc_stream *st)
 	return st->tx.size - (u32)(READ_ONCE(st->tx.written) - smp_load_acquire(&st->tx.acked));
 }
 
-/* Worth waking a writer for: a third of the window, as TCP does it. */
+/*
+ * Worth waking a writer for: a third of the window, as TCP does it. But unasked a peer tells
+ * only of more than a tenth of its element; where less than that is on its way, which takes
+ * a window smaller than the element, what it told may be all that it ever will.
+ */
 static inline bool smc_tx_writable(const struct smc_stream *st)
 {
-	return smc_tx_free(st) >= st->tx.size / 3;
+	u32 free = smc_tx_free(st);
+
+	return free >= st->tx.size / 3 || (free && st->tx.size - free <= st->tx.peer_size / 10);
 }
 
 /* Nothing this end writes will reach the peer's application. */
