@@ -552,7 +552,7 @@ TEST_F(Life, NamespaceDeletedWithItsSockets)
 			    Flavor(), address_from("127.0.0.1", local_address(listener).port()));
 			Fd server = must_accept(listener);
 
-			write_file("/run/transient.ready", "");
+			must_run("touch /run/transient.ready");
 			pause();
 		});
 
