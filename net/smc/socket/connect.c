@@ -78,7 +78,6 @@ static void smc_disconnect(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	smc_sock_stop_handshake(smc);
-	cancel_delayed_work_sync(&smc->fin);
 	lock_sock(sk);
 	if (smc->stream) {
 		smc_stream_abort(smc->stream, ECONNABORTED);
@@ -87,6 +86,7 @@ static void smc_disconnect(struct smc_sock *smc)
 	}
 	smc_sock_unhook(smc);
 	release_sock(sk);
+	cancel_delayed_work_sync(&smc->fin);
 }
 
 /* What connect() returns once the rendezvous is over. */

@@ -308,7 +308,6 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 	struct sock *sk = smc->sk;
 	bool done;
 
-	cancel_delayed_work_sync(&smc->fin);
 	lock_sock(sk);
 	smc_sock_unhook(smc);
 	done = smc_stream_close(st, sock_flag(sk, SOCK_LINGER) && !(current->flags & PF_EXITING) ?
@@ -316,6 +315,8 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 	/* The stream has told of a reset; TCP telling it again would be a second error. */
 	sock_reset_flag(sk, SOCK_LINGER);
 	release_sock(sk);
+	/* Only now: until it was unhooked TCP could tell of a FIN. */
+	cancel_delayed_work_sync(&smc->fin);
 	if (!done) {
 		smc_release_later(smc, sock);
 		return;
