@@ -84,6 +84,10 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
 		goto violation;
 
 	spin_lock_bh(&llc->lock);
+	if (msg.type == SMC_LLC_DELETE_LINK) {
+		WRITE_ONCE(llc->peer_left, true);
+		wake_up_all(&llc->wait);
+	}
 	if (smc_llc_take_awaited(llc, &msg))
 		wake_up_all(&llc->wait);
 	else if (!smc_llc_is_reply(&msg))
@@ -264,8 +268,14 @@ void smc_llc_delete_all(struct smc_group *group)
 		.delete_link.reason = SMC_LLC_DEL_PROGRAM,
 	};
 
-	if (!smc_llc_send(group, &msg))
-		smc_link_flush(group->link);
+	if (smc_llc_send(group, &msg))
+		return;
+	smc_link_flush(group->link);
+	/*
+	 * A server answers by a DELETE LINK of its own. Were the queue pair gone by then, the
+	 * peer would keep the group, and offer it, for as long as it retries.
+	 */
+	wait_event_timeout(group->llc.wait, READ_ONCE(group->llc.peer_left), SMC_LLC_REPLY_WAIT);
 }
 
 /* One request of the peer. Return: 0, or an error that ends the group. */

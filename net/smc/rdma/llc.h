@@ -32,6 +32,7 @@ struct smc_llc_queued {
  * @awaited: type that is waited for, or 0
  * @awaited_flags: SMC_LLC_REPLY for a reply, 0 for a request
  * @came: what was waited for
+ * @peer_left: the peer sent DELETE LINK, of its own accord or as a reply
  * @queue: requests to answer
  * @head: position of the next one
  * @n: how many
@@ -45,6 +46,7 @@ struct smc_llc {
 	u8 awaited_flags;
 	bool has_come;
 	struct smc_llc_msg came;
+	bool peer_left;
 	struct smc_llc_queued queue[SMC_LLC_QUEUE];
 	unsigned int head;
 	unsigned int n;
@@ -139,9 +141,9 @@ int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr);
 int smc_llc_test_link(struct smc_group *group);
 
 /**
- * smc_llc_delete_all() - tell the peer that the group ends
+ * smc_llc_delete_all() - tell the peer that the group ends, and let it say so, too
  *
- * Context: process, may sleep up to 2 s.
+ * Context: process, may sleep up to 4 s.
  */
 void smc_llc_delete_all(struct smc_group *group);
 

@@ -61,12 +61,25 @@ coordinator_guest() {
 		{console}<>"$io/console.out" {monitor}<>"$io/monitor.out"
 	coordinator_readers "$guest" {ctl}>&- {out}>&- {console}>&- {monitor}>&- &
 	readers=$!
-	(guest_qemu "$guest" {ctl}>&- {out}>&- {console}>&- {monitor}>&-) \
-		2>"$io/qemu.log" <&"$LAB_STDIN"
+	coordinator_qemu "$guest" {ctl}>&- {out}>&- {console}>&- {monitor}>&- <&"$LAB_STDIN"
 	status=$?
 	exec {ctl}>&- {out}>&- {console}>&- {monitor}>&-
 	wait "$readers"
 	echo "$guest gone $status" >&"$EVENTS"
+}
+
+# coordinator_qemu GUEST: QEMU's emulation on several threads crashes in rare cases while the
+# guest's kernel maps its PCI devices. Nothing has run in the guest by then, so it is booted again.
+coordinator_qemu() {
+	local guest=$1 attempt status
+	for attempt in 1 2 3; do
+		(guest_qemu "$guest") 2>"$RUN/io/g$guest/qemu.log"
+		status=$?
+		((status == 128 + 11)) || break
+		! grep -q 'Run /init' "$RUN/g$guest/console.log" || break
+		echo "lab: g$guest: QEMU crashed at boot (attempt $attempt)" >&2
+	done
+	return "$status"
 }
 
 coordinator_readers() {
