@@ -6,6 +6,7 @@
 #ifndef SMC_COMPAT_H
 #define SMC_COMPAT_H
 
+#include <linux/memcontrol.h>
 #include <linux/net.h>
 #include <linux/version.h>
 #include <net/inet_sock.h>
@@ -91,6 +92,18 @@ static inline void smc_compat_ops(struct proto_ops *ops)
 #ifndef ITER_DEST
 #define ITER_DEST	READ
 #define ITER_SOURCE	WRITE
+#endif
+
+/* Named since 6.2. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+static inline bool mem_cgroup_tryget(struct mem_cgroup *memcg)
+{
+#ifdef CONFIG_MEMCG
+	return !memcg || css_tryget(&memcg->css);
+#else
+	return true;
+#endif
+}
 #endif
 
 #endif

@@ -7,6 +7,7 @@
 #include "admin/net.h"
 #include "admin/netlink.h"
 #include "admin/pnet.h"
+#include "ism/ism.h"
 #include "rdma/rdma.h"
 #include "rendezvous/identity.h"
 #include "socket/diag.h"
@@ -41,9 +42,10 @@ static int __init smc_init(void)
 	rc = smc_rdma_init();
 	if (rc)
 		goto err_netlink;
+	smc_ism_init();
 	rc = smc_diag_init();
 	if (rc)
-		goto err_rdma;
+		goto err_ism;
 	rc = smc_family_init();
 	if (rc)
 		goto err_diag;
@@ -54,7 +56,8 @@ static int __init smc_init(void)
 
 err_diag:
 	smc_diag_exit();
-err_rdma:
+err_ism:
+	smc_ism_exit();
 	smc_rdma_exit();
 err_netlink:
 	smc_netlink_exit();
@@ -77,6 +80,7 @@ static void __exit smc_exit(void)
 	smc_tcp2smc_exit();
 	smc_family_exit();
 	smc_diag_exit();
+	smc_ism_exit();
 	smc_rdma_exit();
 	smc_netlink_exit();
 	smc_pnet_exit();

@@ -2,10 +2,13 @@
 /*
  * The seam between a connection's byte stream and what carries it.
  *
- * A path gives the stream two rings: one to copy outgoing bytes into and one that
- * the peer's bytes appear in. The stream moves its positions and asks the path to
- * publish them; the path tells the stream what the peer published through the
- * smc_stream_on_*() functions of stream/stream.h.
+ * A path gives the stream two rings: one to copy outgoing bytes into, which may be the
+ * peer's element itself, and one that the peer's bytes appear in. The stream moves its
+ * positions and asks the path to publish them; the path tells the stream what the peer
+ * published through the smc_stream_on_*() functions of stream/stream.h.
+ *
+ * Where the path reaches both ends, they share one lock, and a publish updates the
+ * other end, the mate, by smc_stream_update() before it returns.
  */
 #ifndef SMC_PATH_H
 #define SMC_PATH_H
@@ -21,7 +24,7 @@ struct smc_stream;
 /**
  * struct smc_path_info - what carries a stream, for those who watch sockets
  * @role: of this end in the link group
- * @link: number of the link in the group
+ * @link: number of the link in the group, or of the group
  * @port: of the device
  * @device: its name
  * @gid: this end's address on the path
@@ -33,15 +36,21 @@ struct smc_stream;
  */
 struct smc_path_info {
 	enum smc_role role;
-	u8 link;
+	u32 link;
 	u8 port;
 	char device[SMC_PATH_NAME_LEN];
 	u8 gid[16];
 	u8 peer_gid[16];
-	u32 token;
-	u32 peer_token;
+	u64 token;
+	u64 peer_token;
 	u8 index;
 	u8 peer_index;
+};
+
+/* What a publish returns, if not an error. */
+enum smc_publish {
+	SMC_PUBLISH_BEGUN,	/* smc_stream_on_tx_done() follows */
+	SMC_PUBLISH_DONE,	/* the peer's host has it */
 };
 
 /**
@@ -49,12 +58,11 @@ struct smc_path_info {
  * @kind: for statistics and diagnosis
  * @publish: make the bytes from st->tx.sent up to position @end, and then the
  *	stream's cursors and flags, visible to the peer, in this order. Called with
- *	st->tx.lock held and softirqs disabled; must not sleep. Returns 0, and
- *	smc_stream_on_tx_done() follows; -EAGAIN if there is no room now, and
- *	smc_stream_on_tx_room() follows; another error if the path is dead, and
- *	smc_stream_on_lost() follows or has been called.
+ *	st->lock held and softirqs disabled; must not sleep. Returns enum smc_publish;
+ *	-EAGAIN if there is no room now, and smc_stream_on_tx_room() follows; another
+ *	error if the path is dead, and smc_stream_on_lost() follows or has been called.
  * @describe: fill @info, which is zeroed, with what carries the stream. Called with
- *	st->tx.lock held and softirqs disabled; must not sleep. Returns false, and what
+ *	st->lock held and softirqs disabled; must not sleep. Returns false, and what
  *	it wrote does not count, if the path is lost.
  * @over: the peer will not write to this stream any more and nothing will be
  *	published. Called once, in any context that is not hard interrupt.

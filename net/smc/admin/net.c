@@ -5,11 +5,11 @@
 
 unsigned int smc_net_id __read_mostly;
 
-static void (*exit_hook)(struct net *net);
+static void (*exit_hooks[SMC_N_PATHS])(struct net *net);
 
-void smc_net_set_exit_hook(void (*fn)(struct net *net))
+void smc_net_set_exit_hook(enum smc_path_kind kind, void (*fn)(struct net *net))
 {
-	exit_hook = fn;
+	exit_hooks[kind] = fn;
 }
 
 /* The sysctls come last: they let users make sockets that need all else. */
@@ -37,8 +37,11 @@ err_stats:
 
 static void __net_exit smc_net_exit_net(struct net *net)
 {
-	if (exit_hook)
-		exit_hook(net);
+	int kind;
+
+	for (kind = 0; kind < SMC_N_PATHS; kind++)
+		if (exit_hooks[kind])
+			exit_hooks[kind](net);
 	smc_sysctl_exit_net(net);
 	smc_pnet_exit_net(net);
 	smc_stats_exit_net(net);

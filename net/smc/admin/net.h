@@ -11,6 +11,7 @@
 #include <net/netns/generic.h>
 
 #include "admin/sysctl.h"
+#include "path_kind.h"
 
 struct smc_fallbacks;
 struct smc_pnet_table;
@@ -41,11 +42,12 @@ static inline struct smc_net *smc_net(const struct net *net)
 
 /**
  * smc_net_set_exit_hook() - be told when a namespace goes
+ * @kind: path that is told
  * @fn: called in process context before anything of the namespace's struct
  *	smc_net is taken down, also for each namespace on smc_net_exit(); NULL
  *	for nobody. Set it before smc_net_init(), clear it after smc_net_exit().
  */
-void smc_net_set_exit_hook(void (*fn)(struct net *net));
+void smc_net_set_exit_hook(enum smc_path_kind kind, void (*fn)(struct net *net));
 
 int smc_net_init(void);
 void smc_net_exit(void);

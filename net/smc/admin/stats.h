@@ -40,6 +40,15 @@ enum smc_rdma_counter {
 	SMC_N_RDMA_COUNTERS,
 };
 
+/* Work of the path inside the host. */
+enum smc_ism_counter {
+	SMC_ISM_WRITES,			/* publishes, with bytes or without */
+	SMC_ISM_WRITE_BYTES,
+	SMC_ISM_DMBS,			/* DMBs allocated */
+	SMC_ISM_GROUPS_CREATED,
+	SMC_N_ISM_COUNTERS,
+};
+
 /* Steps of the size histograms: up to 8 KiB, 16 KiB, ... 1 MiB, and above. */
 #define SMC_STAT_SIZES	9
 
@@ -87,6 +96,7 @@ struct smc_stats {
 	u64 handshake_errors[SMC_N_ROLES];
 	u64 violation[SMC_N_VIOLATIONS];
 	u64 rdma[SMC_N_RDMA_COUNTERS];
+	u64 ism[SMC_N_ISM_COUNTERS];
 };
 
 #define smc_stat_add(net, counter, n)	this_cpu_add(smc_net(net)->stats->counter, n)
@@ -240,6 +250,12 @@ static inline void smc_stat_violation(struct net *net, enum smc_violation what)
 static inline void smc_stat_rdma(struct net *net, enum smc_rdma_counter which, u64 n)
 {
 	smc_stat_add(net, rdma[which], n);
+}
+
+/* @n is 1 but for SMC_ISM_WRITE_BYTES. */
+static inline void smc_stat_ism(struct net *net, enum smc_ism_counter which, u64 n)
+{
+	smc_stat_add(net, ism[which], n);
 }
 
 /* Called by net.c for each namespace. */

@@ -28,6 +28,13 @@ static const char *const rdma_names[SMC_N_RDMA_COUNTERS] = {
 	[SMC_RDMA_GROUPS_LOST]		= "rdma_groups_lost",
 };
 
+static const char *const ism_names[SMC_N_ISM_COUNTERS] = {
+	[SMC_ISM_WRITES]		= "ism_writes",
+	[SMC_ISM_WRITE_BYTES]		= "ism_write_bytes",
+	[SMC_ISM_DMBS]			= "ism_dmbs",
+	[SMC_ISM_GROUPS_CREATED]	= "ism_groups_created",
+};
+
 static void show(struct seq_file *seq, const char *const *names, const u64 *values, size_t n)
 {
 	size_t i;
@@ -45,6 +52,7 @@ static int smc_stat_show(struct seq_file *seq, void *unused)
 	smc_stats_sum(seq_file_single_net(seq), sum);
 	show(seq, violation_names, sum->violation, SMC_N_VIOLATIONS);
 	show(seq, rdma_names, sum->rdma, SMC_N_RDMA_COUNTERS);
+	show(seq, ism_names, sum->ism, SMC_N_ISM_COUNTERS);
 	kfree(sum);
 	return 0;
 }

@@ -122,6 +122,10 @@ static const struct ctl_table template[] = {
 		   .extra1 = &mem_min, .extra2 = &mem_max),
 	SMC_SYSCTL("smcr_max_conns_per_lgr", max_conns_per_lgr, proc_dointvec_minmax,
 		   .extra1 = &conns_min, .extra2 = &conns_max),
+	SMC_SYSCTL("smcd", smcd, proc_dointvec_minmax,
+		   .extra1 = SYSCTL_ZERO, .extra2 = SYSCTL_ONE),
+	SMC_SYSCTL("smcd_rmem", smcd_rmem, proc_dointvec_minmax,
+		   .extra1 = &mem_min, .extra2 = &mem_max),
 	SMC_SYSCTL("tcp2smc", tcp2smc, tcp2smc_handler),
 	{ }	/* where the kernel wants it: see register_net_sysctl_sz() in compat.h */
 };
@@ -140,6 +144,8 @@ int smc_sysctl_init_net(struct net *net)
 		.wmem			= SZ_64K,
 		.rmem			= SZ_64K,
 		.max_conns_per_lgr	= conns_max,
+		.smcd			= 1,
+		.smcd_rmem		= SZ_256K,
 	};
 
 	table = kmemdup(template, sizeof(template), GFP_KERNEL);

@@ -27,6 +27,8 @@ struct smc_sysctl {
 	int wmem;			/* bytes */
 	int rmem;			/* bytes */
 	int max_conns_per_lgr;		/* 16 to 255 */
+	int smcd;			/* bool: use memory inside the host */
+	int smcd_rmem;			/* bytes */
 	int tcp2smc;			/* bool: TCP sockets become SMC sockets */
 
 	struct ctl_table_header *header;

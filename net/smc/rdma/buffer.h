@@ -7,36 +7,21 @@
 #ifndef SMC_RDMA_BUFFER_H
 #define SMC_RDMA_BUFFER_H
 
-#include <linux/bitmap.h>
-#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/scatterlist.h>
-#include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
-#include "wire/size_class.h"
+#include "memory/slab.h"
 
 struct smc_group;
 struct smc_link;
 
-#define SMC_SLAB_BYTES		(1u << 20)
-#define SMC_SLAB_MAX_ELEMENTS	255	/* an RMBE index has one byte and starts at 1 */
-
 enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_MIRROR, SMC_N_BUFFER_USES };
 
 /**
- * struct smc_slab - one piece of registered memory
- * @list: in its pool
- * @ref: one of the pool, one of each element taken
- * @net: that accounts it
- * @use: what for
- * @size_class: of its elements
- * @n: number of elements
- * @taken: one bit per element; protected by @lock
- * @lock: softirqs off
- * @mem: kernel address
- * @is_virtual: by vmalloc() rather than in one piece of physical memory
+ * struct smc_mr_slab - a slab registered as one memory region
+ * @slab: its memory
  * @sgt: its pages
  * @mr: memory region while the link is up
  * @rkey: its key for the peer; these three stay when it is gone
@@ -44,17 +29,8 @@ enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_MIRROR, SMC_N_BUFFER_USES };
  * @iova: where it begins
  * @is_mapped: @sgt is mapped for the device
  */
-struct smc_slab {
-	struct list_head list;
-	struct kref ref;
-	struct net *net;
-	enum smc_buffer_use use;
-	u8 size_class;
-	unsigned int n;
-	DECLARE_BITMAP(taken, SMC_SLAB_MAX_ELEMENTS);
-	spinlock_t lock;
-	void *mem;
-	bool is_virtual;
+struct smc_mr_slab {
+	struct smc_slab slab;
 	struct sg_table sgt;
 	struct ib_mr *mr;
 	u32 rkey;
@@ -70,39 +46,27 @@ struct smc_buffers {
 	struct list_head slabs[SMC_N_BUFFER_USES];
 };
 
-/* An element of a slab, taken by a connection. */
-struct smc_element {
-	struct smc_slab *slab;
-	unsigned int index;	/* from 0 */
-};
-
 void smc_buffers_init(struct smc_buffers *buffers);
 
 /**
- * smc_element_take() - take an element, making and registering a slab if need be
+ * smc_buffers_take() - take an element, making and registering a slab if need be
  * @group: its link is in state RTS, or this is its first contact
  * @use: RMB or mirror
  * @size_class: wanted; a smaller one is taken where memory is short
- * @el: filled on success
+ * @memcg: control group to charge, or NULL
+ * @el: filled on success; to be given back by smc_element_give()
  *
  * For a new RMB of an established group the peer is told by CONFIRM RKEY.
  *
  * Context: process, may sleep.
  * Return: 0, -ENOMEM, or another error of the link.
  */
-int smc_element_take(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
-		     struct smc_element *el);
+int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
+		     struct mem_cgroup *memcg, struct smc_element *el);
 
-/**
- * smc_element_give() - give an element back
- *
- * Context: any but hard interrupt.
- */
-void smc_element_give(struct smc_element *el);
-
-static inline u8 *smc_element_mem(const struct smc_element *el)
+static inline struct smc_mr_slab *smc_mr_slab_of(const struct smc_element *el)
 {
-	return el->slab->mem + el->index * smc_size_class_bytes(el->slab->size_class);
+	return container_of(el->slab, struct smc_mr_slab, slab);
 }
 
 /**

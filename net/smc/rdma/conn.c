@@ -27,7 +27,7 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 			   u64 pos, u32 len)
 {
 	const struct smc_stream_tx *tx = &conn->stream.tx;
-	const struct smc_slab *slab = conn->mirror.slab;
+	const struct smc_mr_slab *slab = smc_mr_slab_of(&conn->mirror);
 	u64 mirror = slab->iova + conn->mirror.index * tx->size;
 	struct ib_rdma_wr *wr = &w->wr[w->n];
 	struct ib_sge *sge = &w->sge[w->n];
@@ -101,7 +101,7 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 		return rc;
 	smc_stat_rdma(st->net, SMC_RDMA_WRITES, w.n);
 	smc_stat_rdma(st->net, SMC_RDMA_WRITE_BYTES, end - st->tx.sent);
-	return 0;
+	return SMC_PUBLISH_BEGUN;
 }
 
 static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
@@ -158,7 +158,8 @@ static const struct smc_path_ops smc_rdma_path_ops = {
 	.free	  = smc_rdma_free,
 };
 
-struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class)
+struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class,
+					   struct mem_cgroup *memcg)
 {
 	struct smc_rdma_conn *conn;
 	struct smc_stream *st;
@@ -172,13 +173,14 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 	conn->group = group;
 	INIT_LIST_HEAD(&conn->starved);
 	st = &conn->stream;
-	smc_stream_init(st, &smc_rdma_path_ops, group->net);
+	spin_lock_init(&conn->lock);
+	smc_stream_init(st, &smc_rdma_path_ops, group->net, &conn->lock);
 
-	rc = smc_element_take(group, SMC_BUFFER_RMB, rmb_class, &conn->rmb);
+	rc = smc_buffers_take(group, SMC_BUFFER_RMB, rmb_class, memcg, &conn->rmb);
 	if (rc)
 		goto err_conn;
 	st->rx.ring = smc_element_mem(&conn->rmb);
-	st->rx.size = smc_size_class_bytes(conn->rmb.slab->size_class);
+	st->rx.size = smc_slab_element_bytes(conn->rmb.slab);
 	/* Until the peer is known its element has any size: nothing was sent there. */
 	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
 
@@ -200,7 +202,8 @@ err_group:
 	return ERR_PTR(rc);
 }
 
-int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 mirror_class)
+int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 mirror_class,
+			    struct mem_cgroup *memcg)
 {
 	u64 size = smc_size_class_bytes(r->rmbe_size_code);
 	struct smc_stream *st = &conn->stream;
@@ -211,27 +214,27 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 		smc_stat_violation(st->net, SMC_VIOLATION_CLC);
 		return -EPROTO;
 	}
-	rc = smc_element_take(conn->group, SMC_BUFFER_MIRROR,
-			      min(mirror_class, r->rmbe_size_code), &conn->mirror);
+	rc = smc_buffers_take(conn->group, SMC_BUFFER_MIRROR,
+			      min(mirror_class, r->rmbe_size_code), memcg, &conn->mirror);
 	if (rc)
 		return rc;
 
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	conn->peer_token = r->alert_token;
 	conn->peer_rkey = r->rkey;
 	conn->peer_addr = r->rmb_addr + (r->rmbe_index - 1) * size;
 	conn->peer_index = r->rmbe_index;
 	st->tx.peer_size = size;
 	st->tx.ring = smc_element_mem(&conn->mirror);
-	st->tx.size = smc_size_class_bytes(conn->mirror.slab->size_class);
+	st->tx.size = smc_slab_element_bytes(conn->mirror.slab);
 	conn->peer_known = true;
-	spin_unlock_bh(&st->tx.lock);
+	spin_unlock_bh(st->lock);
 	return 0;
 }
 
 void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r)
 {
-	const struct smc_slab *slab = conn->rmb.slab;
+	const struct smc_mr_slab *slab = smc_mr_slab_of(&conn->rmb);
 	const struct smc_link *link = conn->group->link;
 
 	memcpy(r->gid, link->gid, SMC_GID_LEN);
@@ -241,7 +244,7 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
 	r->rkey = slab->rkey;
 	r->rmb_addr = slab->iova;
 	r->rmbe_index = conn->rmb.index + 1;
-	r->rmbe_size_code = slab->size_class;
+	r->rmbe_size_code = slab->slab.spec.size_class;
 	r->qp_mtu = link->mtu ? link->mtu : link->port.mtu;
 	r->alert_token = conn->token;
 }

@@ -13,6 +13,7 @@ struct sk_buff;
 /**
  * struct smc_rdma_conn - a connection
  * @stream: its byte stream; holds the reference count
+ * @lock: the stream's
  * @rcu: lookups by token run without a lock
  * @group: link group, referenced
  * @rmb: element that the peer writes into
@@ -23,11 +24,12 @@ struct sk_buff;
  * @peer_rkey: key of the peer's RMB
  * @peer_addr: address of the peer's element
  * @peer_index: its index in the peer's RMB, from 1
- * @seq: of the last CDC message; protected by the stream's tx.lock
+ * @seq: of the last CDC message; protected by @lock
  * @starved: in the link's list, under its lock, when no send slot was free
  */
 struct smc_rdma_conn {
 	struct smc_stream stream;
+	spinlock_t lock;
 	struct rcu_head rcu;
 	struct smc_group *group;
 	struct smc_element rmb;
@@ -47,22 +49,26 @@ struct smc_rdma_conn {
  * @group: with one reservation and one reference of the caller's, which go over to the
  *	connection, also in the case of an error
  * @rmb_class: size class wanted for the RMB element
+ * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.
  * Return: the connection, with a reference to its stream, or an ERR_PTR.
  */
-struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class);
+struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class,
+					   struct mem_cgroup *memcg);
 
 /**
  * smc_rdma_conn_set_peer() - note what the peer's CLC message says; take the mirror
  * @conn: connection
  * @r: what it says, checked here
  * @mirror_class: size class wanted for the mirror
+ * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.
  * Return: 0; -EPROTO if the peer's values are impossible; an error of the link.
  */
-int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 mirror_class);
+int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 mirror_class,
+			    struct mem_cgroup *memcg);
 
 /**
  * smc_rdma_conn_describe() - fill in what this end's CLC message says

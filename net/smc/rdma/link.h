@@ -81,7 +81,7 @@ struct smc_link_peer {
  * @can_inline: messages go inline, without DMA
  * @registration: the memory registration under way; the group's buffer lock admits one
  * @verbs_lock: keeps the queue pair while it is modified
- * @lock: protects what follows, and every post; taken after a stream's tx.lock
+ * @lock: protects what follows, and every post; taken after a stream's lock
  * @up: the queue pair exists
  * @free_slots: one bit per free send slot
  * @starved: connections that found no free slot

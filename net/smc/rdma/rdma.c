@@ -15,7 +15,7 @@ int smc_rdma_init(void)
 
 	if (rc)
 		return rc;
-	smc_net_set_exit_hook(smc_groups_end);
+	smc_net_set_exit_hook(SMC_PATH_R, smc_groups_end);
 	smc_netlink_set_source(SMC_PATH_R, &smc_rdma_netlink_source);
 	return 0;
 }
@@ -23,7 +23,7 @@ int smc_rdma_init(void)
 void smc_rdma_exit(void)
 {
 	smc_netlink_set_source(SMC_PATH_R, NULL);
-	smc_net_set_exit_hook(NULL);
+	smc_net_set_exit_hook(SMC_PATH_R, NULL);
 	smc_groups_end(NULL);
 	/* The ends of groups queue what closes their last connections. */
 	flush_workqueue(smc_wq);

@@ -17,7 +17,7 @@ static LIST_HEAD(smc_contacts);
 static DEFINE_SPINLOCK(smc_contacts_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_contact_ended);
 
-void smc_rdma_setup_init(struct smc_rdma_setup *s, struct sock *sk)
+void smc_rdma_setup_init(struct smc_rdma_setup *s, struct sock *sk, struct mem_cgroup *memcg)
 {
 	const struct smc_sysctl *sysctl = &smc_net(sock_net(sk))->sysctl;
 	u32 rmem = READ_ONCE(sysctl->rmem);
@@ -30,6 +30,7 @@ void smc_rdma_setup_init(struct smc_rdma_setup *s, struct sock *sk)
 		wmem = READ_ONCE(sk->sk_sndbuf) / 2;
 
 	s->net = sock_net(sk);
+	s->memcg = memcg;
 	s->rmb_class = smc_size_class_of(rmem, SMC_SIZE_CLASS_R_MAX);
 	s->mirror_class = smc_size_class_of(wmem, SMC_SIZE_CLASS_R_MAX);
 	INIT_LIST_HEAD(&s->contact);
@@ -128,7 +129,7 @@ static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 
 static u32 smc_rdma_setup_conn(struct smc_rdma_setup *s, struct smc_group *group)
 {
-	struct smc_rdma_conn *conn = smc_rdma_conn_create(group, s->rmb_class);
+	struct smc_rdma_conn *conn = smc_rdma_conn_create(group, s->rmb_class, s->memcg);
 
 	if (IS_ERR(conn))
 		return smc_rdma_diagnosis(PTR_ERR(conn));
@@ -190,7 +191,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	rc = smc_link_to_rts(group->link);
 	if (rc)
 		return rc;
-	rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class);
+	rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class, s->memcg);
 	if (rc)
 		return rc;
 	rc = smc_buffers_register(group);
@@ -213,7 +214,7 @@ u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agre
 	if (s->first_contact)
 		rc = smc_rdma_server_first_contact(s, confirm);
 	else
-		rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class);
+		rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class, s->memcg);
 	return smc_rdma_diagnosis(rc);
 }
 
@@ -239,7 +240,8 @@ u32 smc_rdma_client_join(struct smc_rdma_setup *s, const struct smc_clc_agreemen
 		if (rc)
 			return smc_rdma_diagnosis(rc);
 	}
-	return smc_rdma_diagnosis(smc_rdma_conn_set_peer(s->conn, &accept->r, s->mirror_class));
+	return smc_rdma_diagnosis(smc_rdma_conn_set_peer(s->conn, &accept->r, s->mirror_class,
+							 s->memcg));
 }
 
 static int smc_rdma_client_first_contact(struct smc_group *group)

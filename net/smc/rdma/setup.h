@@ -23,6 +23,7 @@
  * @eid: agreed on, version 2
  * @rmb_class: size class wanted for what is received
  * @mirror_class: and for what is sent
+ * @memcg: control group to charge for them, or NULL
  * @first_contact: the group is made for this connection
  * @group: that one, referenced, until it is complete
  * @conn: the connection, its stream referenced
@@ -37,6 +38,7 @@ struct smc_rdma_setup {
 	u8 eid[SMC_EID_LEN];
 	u8 rmb_class;
 	u8 mirror_class;
+	struct mem_cgroup *memcg;
 	bool first_contact;
 	struct smc_group *group;
 	struct smc_rdma_conn *conn;
@@ -47,8 +49,9 @@ struct smc_rdma_setup {
  * smc_rdma_setup_init() - start with what the socket wants
  * @s: setup
  * @sk: TCP socket; its buffer sizes choose the size classes
+ * @memcg: control group to charge for buffers, or NULL; lives as long as the setup
  */
-void smc_rdma_setup_init(struct smc_rdma_setup *s, struct sock *sk);
+void smc_rdma_setup_init(struct smc_rdma_setup *s, struct sock *sk, struct mem_cgroup *memcg);
 
 /**
  * smc_rdma_server_reserve() - before ACCEPT: a group and an element

@@ -97,14 +97,14 @@ struct smc_show_slabs {
 static void smc_show_count_slabs(struct smc_group *group, enum smc_buffer_use use,
 				 struct smc_show_slabs *sum)
 {
-	const struct smc_slab *slab;
+	const struct smc_mr_slab *mrs;
 
 	*sum = (struct smc_show_slabs) {};
 	mutex_lock(&group->buffers.lock);
-	list_for_each_entry(slab, &group->buffers.slabs[use], list) {
-		sum->bytes += (u64)slab->n * smc_size_class_bytes(slab->size_class);
-		sum->virtual |= slab->is_virtual;
-		sum->physical |= !slab->is_virtual;
+	list_for_each_entry(mrs, &group->buffers.slabs[use], slab.list) {
+		sum->bytes += smc_slab_bytes(&mrs->slab);
+		sum->virtual |= mrs->slab.is_virtual;
+		sum->physical |= !mrs->slab.is_virtual;
 	}
 	mutex_unlock(&group->buffers.lock);
 }

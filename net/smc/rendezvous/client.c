@@ -10,6 +10,8 @@
 #include "clc_io.h"
 #include "handshake.h"
 #include "identity.h"
+#include "ism/conn.h"
+#include "ism/setup.h"
 #include "offer.h"
 #include "rdma/conn.h"
 #include "rdma/link.h"
@@ -21,9 +23,22 @@ struct smc_client {
 	struct smc_handshake *hs;
 	struct smc_offer offer;
 	struct smc_rdma_setup setup;
+	struct smc_ism_setup ism;
 	struct smc_clc_agreement accept;
+	u8 eid[SMC_EID_LEN];	/* agreed on, version 2 */
 	u8 buf[SMC_CLC_MAX_LEN];
 };
+
+/* A message of version 1 has the first half of a GID only. */
+static bool smc_client_offered_device(const struct smc_client *c)
+{
+	const struct smc_clc_d *d = &c->accept.d;
+
+	if (!c->offer.has_d || d->gid != smc_loopback.gid.gid)
+		return false;
+	return c->accept.version == SMC_VERSION_1 ||
+	       (d->chid == smc_loopback.chid && d->gid_ext == smc_loopback.gid.ext);
+}
 
 /* What the server chose must be what was offered. Return: 0 or a diagnosis. */
 static u32 smc_client_check(struct smc_client *c)
@@ -32,29 +47,37 @@ static u32 smc_client_check(struct smc_client *c)
 
 	if (accept->type != SMC_CLC_ACCEPT)
 		return SMC_DIAG_SYNC;
-	if (accept->is_d)
-		return SMC_DIAG_MODE_MISMATCH;
-	if (!smc_offer_has(&c->offer, accept->version))
+	if (accept->is_d && !smc_client_offered_device(c))
+		return SMC_DIAG_NO_DEVICE_D;
+	if (!accept->is_d && !smc_offer_has_version(&c->offer, accept->version))
 		return SMC_DIAG_VERSION;
 	if (accept->version == SMC_VERSION_1)
 		return 0;
-	if (!smc_eid_match((const u8 (*)[SMC_EID_LEN])accept->eid, 1, c->setup.eid))
+	if (!smc_eid_match((const u8 (*)[SMC_EID_LEN])accept->eid, 1, c->eid))
 		return SMC_DIAG_NO_UEID;
 	if (accept->first_contact && accept->fc.release > SMC_RELEASE)
 		return SMC_DIAG_RELEASE;
 	return 0;
 }
 
-static u32 smc_client_join(struct smc_client *c)
+static u32 smc_client_join_d(struct smc_client *c)
+{
+	struct smc_ism_setup *s = &c->ism;
+
+	s->peer.dev = &smc_loopback;
+	s->peer.gid = smc_loopback.gid;
+	s->peer.version = c->accept.version;
+	memcpy(s->peer.eid, c->eid, SMC_EID_LEN);
+	return smc_ism_client_join(s, &c->accept);
+}
+
+static u32 smc_client_join_r(struct smc_client *c)
 {
 	const struct smc_clc_agreement *accept = &c->accept;
 	struct smc_rdma_setup *s = &c->setup;
-	u32 reason;
 
-	reason = smc_client_check(c);
-	if (reason)
-		return reason;
 	s->version = accept->version;
+	memcpy(s->eid, c->eid, SMC_EID_LEN);
 	smc_offer_take_port(&c->offer, s->version, &s->port);
 	s->has_port = true;
 	memcpy(s->peer.id, accept->r.peer_id, SMC_PEER_ID_LEN);
@@ -63,22 +86,41 @@ static u32 smc_client_join(struct smc_client *c)
 	return smc_rdma_client_join(s, accept);
 }
 
+static u32 smc_client_join(struct smc_client *c)
+{
+	u32 reason = smc_client_check(c);
+
+	if (reason)
+		return reason;
+	return c->accept.is_d ? smc_client_join_d(c) : smc_client_join_r(c);
+}
+
+static void smc_client_fill_r(const struct smc_client *c, struct smc_clc_agreement *confirm)
+{
+	const struct smc_rdma_conn *conn = c->setup.conn;
+
+	smc_rdma_conn_describe(conn, &confirm->r);
+	smc_local_peer_id(confirm->r.peer_id);
+	smc_describe_host(&confirm->fc, c->hs->sk, conn->group->max_conns);
+	/* The address that was proposed is the only one a link may use. */
+	confirm->n_gids = 1;
+	memcpy(confirm->gids[0], confirm->r.gid, SMC_GID_LEN);
+}
+
 static size_t smc_client_build_confirm(struct smc_client *c)
 {
-	const struct smc_rdma_setup *s = &c->setup;
 	struct smc_clc_agreement confirm = {
 		.type	       = SMC_CLC_CONFIRM,
-		.version       = s->version,
-		.first_contact = s->first_contact,
+		.version       = c->accept.version,
+		.is_d	       = c->accept.is_d,
+		.first_contact = c->accept.first_contact,
 	};
 
-	smc_rdma_conn_describe(s->conn, &confirm.r);
-	smc_local_peer_id(confirm.r.peer_id);
-	memcpy(confirm.eid, s->eid, SMC_EID_LEN);
-	smc_describe_host(&confirm.fc, c->hs->sk, s->conn->group->max_conns);
-	/* The address that was proposed is the only one a link may use. */
-	confirm.n_gids = 1;
-	memcpy(confirm.gids[0], confirm.r.gid, SMC_GID_LEN);
+	memcpy(confirm.eid, c->eid, SMC_EID_LEN);
+	if (confirm.is_d)
+		smc_describe_d(c->ism.conn, c->hs->sk, &confirm);
+	else
+		smc_client_fill_r(c, &confirm);
 	return smc_clc_build_agreement(c->buf, &confirm);
 }
 
@@ -132,11 +174,16 @@ static s64 smc_client_negotiate(struct smc_client *c)
 	rc = smc_clc_send(hs, c->buf, smc_client_build_confirm(c));
 	if (rc)
 		return rc;
-	rc = smc_rdma_client_complete(&c->setup);
-	if (rc)
-		return rc;
-	hs->stream = &c->setup.conn->stream;
-	smc_stat_handshake(sock_net(hs->sk), SMC_PATH_R, SMC_CLIENT, c->setup.version);
+	if (c->accept.is_d) {
+		hs->stream = &c->ism.conn->stream;
+	} else {
+		rc = smc_rdma_client_complete(&c->setup);
+		if (rc)
+			return rc;
+		hs->stream = &c->setup.conn->stream;
+	}
+	smc_stat_handshake(sock_net(hs->sk), hs->stream->path->kind, SMC_CLIENT,
+			   c->accept.version);
 	return 0;
 }
 
@@ -148,8 +195,10 @@ int smc_handshake_client(struct smc_handshake *hs)
 	if (!c)
 		return -ENOMEM;
 	c->hs = hs;
-	smc_rdma_setup_init(&c->setup, hs->sk);
+	smc_rdma_setup_init(&c->setup, hs->sk, hs->memcg);
+	smc_ism_setup_init(&c->ism, hs->sk, hs->memcg);
 	rc = smc_client_negotiate(c);
+	smc_ism_setup_end(&c->ism, hs->stream);
 	smc_rdma_setup_end(&c->setup, hs->stream);
 	if (rc > 0)
 		rc = smc_clc_agree_on_tcp(hs, SMC_VERSION_2, rc, c->buf);

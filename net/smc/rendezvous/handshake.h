@@ -11,12 +11,14 @@
 
 #include "path_kind.h"
 
+struct mem_cgroup;
 struct sock;
 struct smc_stream;
 
 /**
  * struct smc_handshake - one rendezvous
  * @sk: TCP socket, connected, its peer having offered SMC
+ * @memcg: control group to charge for buffers, or NULL; lives as long as the rendezvous
  * @wait: to be woken when @sk has something to read or changes state
  * @aborted: the application gave up; set it before waking @wait
  * @stream: result: the stream, with a reference; NULL means TCP
@@ -26,6 +28,7 @@ struct smc_stream;
  */
 struct smc_handshake {
 	struct sock *sk;
+	struct mem_cgroup *memcg;
 	wait_queue_head_t wait;
 	bool aborted;
 	struct smc_stream *stream;
@@ -34,9 +37,10 @@ struct smc_handshake {
 	bool out_of_sync;
 };
 
-static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk)
+static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk,
+				      struct mem_cgroup *memcg)
 {
-	*hs = (struct smc_handshake) { .sk = sk };
+	*hs = (struct smc_handshake) { .sk = sk, .memcg = memcg };
 	init_waitqueue_head(&hs->wait);
 }
 

@@ -7,6 +7,8 @@
 #include <linux/utsname.h>
 
 #include "identity.h"
+#include "ism/conn.h"
+#include "ism/group.h"
 #include "route.h"
 
 static DEFINE_SPINLOCK(smc_identity_lock);
@@ -41,4 +43,11 @@ void smc_describe_host(struct smc_clc_first_contact *fc, struct sock *sk, u8 max
 	fc->max_links = 1;
 	/* Its lock is not for modules; a name torn by a change is informative only. */
 	memcpy(fc->hostname, init_utsname()->nodename, SMC_HOSTNAME_LEN);
+}
+
+void smc_describe_d(const struct smc_ism_conn *conn, struct sock *sk, struct smc_clc_agreement *a)
+{
+	smc_ism_conn_describe(conn, &a->d);
+	smc_describe_host(&a->fc, sk, SMC_ISM_GROUP_MAX_CONNS);
+	a->fc.features = SMC_FEATURE_EMULATED_ISM;
 }

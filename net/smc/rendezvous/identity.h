@@ -5,6 +5,7 @@
 
 #include "wire/clc.h"
 
+struct smc_ism_conn;
 struct sock;
 
 /**
@@ -30,5 +31,13 @@ void smc_identity_use_mac(const u8 *mac);
  * @max_conns: of the link group
  */
 void smc_describe_host(struct smc_clc_first_contact *fc, struct sock *sk, u8 max_conns);
+
+/**
+ * smc_describe_d() - what an ACCEPT or CONFIRM of SMC-D says of this end
+ * @conn: connection
+ * @sk: TCP socket
+ * @a: its SMC-D part and first contact extension are filled
+ */
+void smc_describe_d(const struct smc_ism_conn *conn, struct sock *sk, struct smc_clc_agreement *a);
 
 #endif

@@ -7,6 +7,7 @@
 #include "admin/eid.h"
 #include "admin/net.h"
 #include "identity.h"
+#include "ism/device.h"
 #include "offer.h"
 #include "route.h"
 
@@ -20,32 +21,62 @@ u32 smc_offer_make(struct smc_offer *offer, struct sock *sk)
 		offer->has[version] = true;
 		smc_identity_use_mac(offer->port[version].mac);
 	}
-	return offer->has[SMC_VERSION_1] || offer->has[SMC_VERSION_2] ? 0 : SMC_DIAG_NO_DEVICE_R;
+	offer->has_d = READ_ONCE(smc_net(sock_net(sk))->sysctl.smcd);
+	if (offer->has_d || offer->has[SMC_VERSION_1] || offer->has[SMC_VERSION_2])
+		return 0;
+	return SMC_DIAG_NO_DEVICE_R;
 }
 
-static void smc_offer_fill_v1(const struct smc_rdma_port *port, struct sock *sk,
+static enum smc_clc_offer smc_offer_kinds(const struct smc_offer *offer, u8 version)
+{
+	if (offer->has[version])
+		return offer->has_d ? SMC_OFFER_BOTH : SMC_OFFER_R;
+	return offer->has_d ? SMC_OFFER_D : SMC_OFFER_NONE;
+}
+
+static void smc_offer_fill_v1(const struct smc_offer *offer, struct sock *sk,
 			      struct smc_clc_proposal *p)
 {
+	const struct smc_rdma_port *port = &offer->port[SMC_VERSION_1];
+
 	/* Without a subnet to compare, version 1 can't be had. */
 	if (!smc_route_describe(sk, p))
 		return;
-	p->offer_v1 = SMC_OFFER_R;
+	p->offer_v1 = smc_offer_kinds(offer, SMC_VERSION_1);
+	if (!smc_offer_has_r(p->offer_v1))
+		return;
 	smc_local_peer_id(p->peer_id);
 	memcpy(p->gid_v1, port->gid->gid.raw, SMC_GID_LEN);
 	memcpy(p->mac, port->mac, SMC_MAC_LEN);
 }
 
-static void smc_offer_fill_v2(const struct smc_rdma_port *port, struct sock *sk,
+static void smc_offer_fill_v2(const struct smc_offer *offer, struct sock *sk,
 			      struct smc_clc_proposal *p)
 {
+	const struct smc_rdma_port *port = &offer->port[SMC_VERSION_2];
 	struct net *net = sock_net(sk);
 
-	p->offer_v2 = SMC_OFFER_R;
+	p->offer_v2 = smc_offer_kinds(offer, SMC_VERSION_2);
 	p->release = SMC_RELEASE;
 	p->n_eids = smc_eid_list(p->eids, SMC_CLC_MAX_EIDS);
-	memcpy(p->gid_v2, port->gid->gid.raw, SMC_GID_LEN);
 	p->max_conns = READ_ONCE(smc_net(net)->sysctl.max_conns_per_lgr);
 	p->max_links = 1;
+	if (smc_offer_has_r(p->offer_v2))
+		memcpy(p->gid_v2, port->gid->gid.raw, SMC_GID_LEN);
+}
+
+static void smc_offer_fill_d(struct smc_clc_proposal *p)
+{
+	p->ism_gid = smc_loopback.gid.gid;
+	p->ism_chid = smc_loopback.chid;
+	p->features = SMC_FEATURE_EMULATED_ISM;
+	p->has_dv2 = true;
+	p->n_ism = 1;
+	p->ism[0] = (struct smc_clc_ism) {
+		.gid	 = smc_loopback.gid.gid,
+		.gid_ext = smc_loopback.gid.ext,
+		.chid	 = smc_loopback.chid,
+	};
 }
 
 size_t smc_offer_build(const struct smc_offer *offer, struct sock *sk, u8 *buf)
@@ -58,16 +89,18 @@ size_t smc_offer_build(const struct smc_offer *offer, struct sock *sk, u8 *buf)
 	p->version = SMC_VERSION_2;
 	p->offer_v1 = SMC_OFFER_NONE;
 	p->offer_v2 = SMC_OFFER_NONE;
-	if (offer->has[SMC_VERSION_1])
-		smc_offer_fill_v1(&offer->port[SMC_VERSION_1], sk, p);
-	if (offer->has[SMC_VERSION_2])
-		smc_offer_fill_v2(&offer->port[SMC_VERSION_2], sk, p);
+	if (offer->has_d)
+		smc_offer_fill_d(p);
+	if (smc_offer_kinds(offer, SMC_VERSION_1) != SMC_OFFER_NONE)
+		smc_offer_fill_v1(offer, sk, p);
+	if (smc_offer_kinds(offer, SMC_VERSION_2) != SMC_OFFER_NONE)
+		smc_offer_fill_v2(offer, sk, p);
 	len = smc_clc_build_proposal(buf, p);
 	kfree(p);
 	return len;
 }
 
-bool smc_offer_has(const struct smc_offer *offer, u8 version)
+bool smc_offer_has_version(const struct smc_offer *offer, u8 version)
 {
 	return version <= SMC_VERSION_2 && offer->has[version];
 }

@@ -10,10 +10,12 @@ struct sock;
 
 /**
  * struct smc_offer - the ways a client could talk SMC on one connection
+ * @has_d: SMC-D is offered, in either version
  * @has: by version, whether SMC-R of that version is offered
  * @port: the RDMA port for it, referenced
  */
 struct smc_offer {
+	bool has_d;
 	bool has[SMC_VERSION_2 + 1];
 	struct smc_rdma_port port[SMC_VERSION_2 + 1];
 };
@@ -37,9 +39,9 @@ u32 smc_offer_make(struct smc_offer *offer, struct sock *sk);
 size_t smc_offer_build(const struct smc_offer *offer, struct sock *sk, u8 *buf);
 
 /**
- * smc_offer_has() - whether a version that the server chose had been offered
+ * smc_offer_has_version() - whether SMC-R of the version that the server chose was offered
  */
-bool smc_offer_has(const struct smc_offer *offer, u8 version);
+bool smc_offer_has_version(const struct smc_offer *offer, u8 version);
 
 /**
  * smc_offer_take_port() - the port of a version, with its reference

@@ -10,6 +10,8 @@
 #include "clc_io.h"
 #include "handshake.h"
 #include "identity.h"
+#include "ism/conn.h"
+#include "ism/setup.h"
 #include "rdma/conn.h"
 #include "rdma/setup.h"
 #include "route.h"
@@ -17,17 +19,14 @@
 /* A server's rendezvous. */
 struct smc_server {
 	struct smc_handshake *hs;
+	bool is_d;
 	struct smc_rdma_setup setup;
+	struct smc_ism_setup ism;
 	struct smc_clc_proposal proposal;
 	struct smc_clc_agreement confirm;
 	u8 version;	/* for a DECLINE: what the client speaks */
 	u8 buf[SMC_CLC_MAX_LEN];
 };
-
-static bool smc_server_offers_r(enum smc_clc_offer offer)
-{
-	return offer == SMC_OFFER_R || offer == SMC_OFFER_BOTH;
-}
 
 static void smc_server_use(struct smc_server *srv, u8 version, const u8 *gid)
 {
@@ -41,13 +40,48 @@ static void smc_server_use(struct smc_server *srv, u8 version, const u8 *gid)
 	smc_identity_use_mac(s->port.mac);
 }
 
+/* The client is on this host if it names this host's device. */
+static bool smc_server_has_device(const struct smc_clc_proposal *p)
+{
+	int i;
+
+	for (i = 0; i < p->n_ism; i++)
+		if (p->ism[i].chid == smc_loopback.chid &&
+		    p->ism[i].gid == smc_loopback.gid.gid &&
+		    p->ism[i].gid_ext == smc_loopback.gid.ext)
+			return true;
+	return false;
+}
+
+/* SMC-D, in the newest version that works. Return: 0 or a diagnosis. */
+static u32 smc_server_try_d(struct smc_server *srv)
+{
+	const struct smc_clc_proposal *p = &srv->proposal;
+	struct smc_ism_peer *peer = &srv->ism.peer;
+
+	if (!READ_ONCE(smc_net(sock_net(srv->hs->sk))->sysctl.smcd))
+		return SMC_DIAG_NO_DEVICE_D;
+	peer->dev = &smc_loopback;
+	peer->gid = smc_loopback.gid;
+	if (smc_offer_has_d(p->offer_v2) && smc_server_has_device(p) &&
+	    smc_eid_match(p->eids, p->n_eids, peer->eid))
+		peer->version = SMC_VERSION_2;
+	else if (smc_offer_has_d(p->offer_v1) && p->ism_gid == smc_loopback.gid.gid &&
+		 smc_route_matches(srv->hs->sk, p))
+		peer->version = SMC_VERSION_1;
+	else
+		return SMC_DIAG_NO_DEVICE_D;
+	srv->is_d = true;
+	return 0;
+}
+
 /* Version 2: a common EID and a device. Return: 0 or a diagnosis. */
 static u32 smc_server_try_v2(struct smc_server *srv)
 {
 	const struct smc_clc_proposal *p = &srv->proposal;
 	struct smc_rdma_setup *s = &srv->setup;
 
-	if (p->version < SMC_VERSION_2 || !smc_server_offers_r(p->offer_v2))
+	if (p->version < SMC_VERSION_2 || !smc_offer_has_r(p->offer_v2))
 		return SMC_DIAG_NO_V2_EXTENSION;
 	if (!smc_eid_match(p->eids, p->n_eids, s->eid))
 		return SMC_DIAG_NO_UEID;
@@ -62,7 +96,7 @@ static u32 smc_server_try_v1(struct smc_server *srv)
 {
 	const struct smc_clc_proposal *p = &srv->proposal;
 
-	if (!smc_server_offers_r(p->offer_v1))
+	if (!smc_offer_has_r(p->offer_v1))
 		return SMC_DIAG_MODE_MISMATCH;
 	if (!smc_route_matches(srv->hs->sk, p))
 		return SMC_DIAG_PREFIX_MISMATCH;
@@ -72,35 +106,63 @@ static u32 smc_server_try_v1(struct smc_server *srv)
 	return 0;
 }
 
-/* The newest version that works; if none does, the diagnosis of the newest offered. */
+/*
+ * SMC-D before SMC-R, the newest version that works before others. If none does, the
+ * diagnosis of the newest SMC-R that was offered.
+ */
 static u32 smc_server_choose(struct smc_server *srv)
 {
-	u32 reason_v2, reason_v1;
+	u32 reason_d, reason_v2, reason_v1;
 
 	if (smc_route_is_secured(srv->hs->sk))
 		return SMC_DIAG_IPSEC;
+	reason_d = smc_server_try_d(srv);
+	if (!reason_d)
+		return 0;
 	reason_v2 = smc_server_try_v2(srv);
 	if (!reason_v2)
 		return 0;
 	reason_v1 = smc_server_try_v1(srv);
 	if (!reason_v1)
 		return 0;
-	return smc_server_offers_r(srv->proposal.offer_v2) ? reason_v2 : reason_v1;
+	if (smc_offer_has_r(srv->proposal.offer_v2))
+		return reason_v2;
+	return smc_offer_has_r(srv->proposal.offer_v1) ? reason_v1 : reason_d;
+}
+
+static void smc_server_fill_r(const struct smc_server *srv, struct smc_clc_agreement *accept)
+{
+	const struct smc_rdma_setup *s = &srv->setup;
+
+	accept->version = s->version;
+	accept->first_contact = s->first_contact;
+	smc_rdma_conn_describe(s->conn, &accept->r);
+	smc_local_peer_id(accept->r.peer_id);
+	memcpy(accept->eid, s->eid, SMC_EID_LEN);
+	smc_describe_host(&accept->fc, srv->hs->sk, s->conn->group->max_conns);
+}
+
+static void smc_server_fill_d(const struct smc_server *srv, struct smc_clc_agreement *accept)
+{
+	const struct smc_ism_setup *s = &srv->ism;
+
+	accept->version = s->peer.version;
+	accept->first_contact = s->first_contact;
+	memcpy(accept->eid, s->peer.eid, SMC_EID_LEN);
+	smc_describe_d(s->conn, srv->hs->sk, accept);
 }
 
 static size_t smc_server_build_accept(struct smc_server *srv)
 {
-	const struct smc_rdma_setup *s = &srv->setup;
 	struct smc_clc_agreement accept = {
-		.type	       = SMC_CLC_ACCEPT,
-		.version       = s->version,
-		.first_contact = s->first_contact,
+		.type = SMC_CLC_ACCEPT,
+		.is_d = srv->is_d,
 	};
 
-	smc_rdma_conn_describe(s->conn, &accept.r);
-	smc_local_peer_id(accept.r.peer_id);
-	memcpy(accept.eid, s->eid, SMC_EID_LEN);
-	smc_describe_host(&accept.fc, srv->hs->sk, s->conn->group->max_conns);
+	if (srv->is_d)
+		smc_server_fill_d(srv, &accept);
+	else
+		smc_server_fill_r(srv, &accept);
 	accept.fc.release = min_t(u8, srv->proposal.release, SMC_RELEASE);
 	if (srv->proposal.max_conns)
 		accept.fc.max_conns = min(accept.fc.max_conns, srv->proposal.max_conns);
@@ -148,7 +210,7 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 
 static s64 smc_server_take_confirm(struct smc_server *srv)
 {
-	const struct smc_rdma_setup *s = &srv->setup;
+	u8 version = srv->is_d ? srv->ism.peer.version : srv->setup.version;
 	struct smc_handshake *hs = srv->hs;
 	struct smc_clc_header hdr;
 	int rc;
@@ -166,8 +228,8 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	if (rc || hs->reason)
 		return rc;
 	if (smc_clc_parse_agreement(srv->buf, hdr.length, &srv->confirm) ||
-	    srv->confirm.type != SMC_CLC_CONFIRM || srv->confirm.is_d ||
-	    srv->confirm.version != s->version) {
+	    srv->confirm.type != SMC_CLC_CONFIRM || srv->confirm.is_d != srv->is_d ||
+	    srv->confirm.version != version) {
 		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
@@ -185,7 +247,7 @@ static s64 smc_server_negotiate(struct smc_server *srv)
 	rc = smc_server_choose(srv);
 	if (rc)
 		return rc;
-	rc = smc_rdma_server_reserve(&srv->setup);
+	rc = srv->is_d ? smc_ism_server_reserve(&srv->ism) : smc_rdma_server_reserve(&srv->setup);
 	if (rc)
 		return rc;
 	rc = smc_clc_send(hs, srv->buf, smc_server_build_accept(srv));
@@ -194,11 +256,13 @@ static s64 smc_server_negotiate(struct smc_server *srv)
 	rc = smc_server_take_confirm(srv);
 	if (rc || hs->reason)
 		return rc;
-	rc = smc_rdma_server_complete(&srv->setup, &srv->confirm);
+	rc = srv->is_d ? smc_ism_server_complete(&srv->ism, &srv->confirm) :
+			 smc_rdma_server_complete(&srv->setup, &srv->confirm);
 	if (rc)
 		return rc;
-	hs->stream = &srv->setup.conn->stream;
-	smc_stat_handshake(sock_net(hs->sk), SMC_PATH_R, SMC_SERVER, srv->setup.version);
+	hs->stream = srv->is_d ? &srv->ism.conn->stream : &srv->setup.conn->stream;
+	smc_stat_handshake(sock_net(hs->sk), hs->stream->path->kind, SMC_SERVER,
+			   srv->confirm.version);
 	return 0;
 }
 
@@ -211,11 +275,13 @@ int smc_handshake_server(struct smc_handshake *hs)
 		return -ENOMEM;
 	srv->hs = hs;
 	srv->version = SMC_VERSION_2;
-	smc_rdma_setup_init(&srv->setup, hs->sk);
+	smc_rdma_setup_init(&srv->setup, hs->sk, hs->memcg);
+	smc_ism_setup_init(&srv->ism, hs->sk, hs->memcg);
 	rc = smc_server_negotiate(srv);
 	/* The client, perhaps booted anew, does not know the group that it was offered. */
 	if (hs->out_of_sync && srv->setup.conn)
 		smc_group_kill(srv->setup.conn->group, ECONNRESET);
+	smc_ism_setup_end(&srv->ism, hs->stream);
 	smc_rdma_setup_end(&srv->setup, hs->stream);
 	if (rc > 0)
 		rc = smc_clc_agree_on_tcp(hs, srv->version, rc, srv->buf);

@@ -63,7 +63,7 @@ static void smc_connect_prepare(struct socket *sock)
 		smc = smc_sock_create(sk, SMC_CLIENT);
 	if (!smc)
 		return;
-	smc_handshake_init(&smc->hs, sk);
+	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
 	smc->reason = 0;
 	tcp_sk(sk)->syn_smc = 1;
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);

@@ -210,7 +210,30 @@ static int smc_diag_put_rmbe(struct sk_buff *skb, const struct smc_path_info *pa
 	return nla_put(skb, SMC_DIAG_RMBE, sizeof(info), &info);
 }
 
-/* Under @st's tx.lock. */
+static u64 smc_diag_gid_half(const u8 *half)
+{
+	__be64 gid;
+
+	memcpy(&gid, half, sizeof(gid));
+	return be64_to_cpu(gid);
+}
+
+static int smc_diag_put_dmbinfo(struct sk_buff *skb, const struct smc_path_info *path)
+{
+	struct smcd_diag_dmbinfo info = {
+		.linkid	      = path->link,
+		.token	      = path->token,
+		.peer_token   = path->peer_token,
+		.my_gid	      = smc_diag_gid_half(path->gid),
+		.my_gid_ext   = smc_diag_gid_half(path->gid + 8),
+		.peer_gid     = smc_diag_gid_half(path->peer_gid),
+		.peer_gid_ext = smc_diag_gid_half(path->peer_gid + 8),
+	};
+
+	return nla_put(skb, SMC_DIAG_DMBINFO, sizeof(info), &info);
+}
+
+/* Under @st's lock. */
 static int smc_diag_put_stream(const struct smc_diag_dump *dump, struct smc_stream *st)
 {
 	struct smc_path_info path = {};
@@ -219,8 +242,11 @@ static int smc_diag_put_stream(const struct smc_diag_dump *dump, struct smc_stre
 
 	if (smc_diag_wants(dump, SMC_DIAG_CONNINFO))
 		rc = smc_diag_put_conninfo(dump->skb, st, path.token);
-	if (rc || lost || st->path->kind != SMC_PATH_R)
+	if (rc || lost)
 		return rc;
+	if (st->path->kind == SMC_PATH_D)
+		return smc_diag_wants(dump, SMC_DIAG_DMBINFO) ?
+		       smc_diag_put_dmbinfo(dump->skb, &path) : 0;
 	if (smc_diag_wants(dump, SMC_DIAG_LGRINFO))
 		rc = smc_diag_put_lgrinfo(dump->skb, &path);
 	if (!rc && smc_diag_wants(dump, SMC_DIAG_RMBE))
@@ -248,9 +274,9 @@ static int smc_diag_put_extensions(const struct smc_diag_dump *dump, const struc
 	     smc_diag_put_fallback(dump, smc);
 	if (rc || !st)
 		return rc;
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	rc = smc_diag_put_stream(dump, st);
-	spin_unlock_bh(&st->tx.lock);
+	spin_unlock_bh(st->lock);
 	return rc;
 }
 

@@ -85,6 +85,8 @@ static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 		return;
 	}
 	child->parent = l;
+	/* TCP would charge who accepts, and that is a worker here. */
+	child->hs.memcg = l->smc->sk->sk_memcg;
 	lock_sock(sk);
 	if (tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE) {
 		smc_sock_hook(child, SMC_MODE_HANDSHAKE);

@@ -58,7 +58,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 		return NULL;
 	smc->sk = sk;
 	smc->role = role;
-	smc_handshake_init(&smc->hs, sk);
+	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
 	INIT_WORK(&smc->shake, smc_sock_shake);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
 	INIT_LIST_HEAD(&smc->siblings);

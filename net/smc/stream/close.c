@@ -9,7 +9,7 @@
 /* Publish @flags after the last byte. */
 static void smc_stream_finish(struct smc_stream *st, u8 flags)
 {
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	WRITE_ONCE(st->tx.final_flags, st->tx.final_flags | flags);
 	smc_stream_push(st, SMC_PUSH_NOW);
 	smc_stream_settle(st);

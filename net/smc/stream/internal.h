@@ -51,15 +51,18 @@ enum smc_push {
  * @st: stream
  * @how: whether it may wait
  *
- * Context: softirqs off, @st->tx.lock held.
+ * Context: softirqs off, @st->lock held.
  */
 void smc_stream_push(struct smc_stream *st, enum smc_push how);
 
 /**
- * smc_stream_settle() - release @st->tx.lock, and end the stream if both ends closed
+ * smc_stream_settle() - release @st->lock and do what follows from what was done under it
  * @st: stream
+ *
+ * At this end and at the mate's: answer what was published, wake who waits, and end
+ * the stream if both ends closed.
  */
-void smc_stream_settle(struct smc_stream *st) __releases(&st->tx.lock);
+void smc_stream_settle(struct smc_stream *st) __releases(st->lock);
 
 /**
  * smc_stream_wake() - wake those who wait for some of @events
@@ -70,10 +73,10 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events);
 
 /**
  * smc_stream_fail() - note the error that ends the stream
- * @st: stream, its tx.lock held
+ * @st: stream, its lock held
  * @err: positive errno
  *
- * Only the first error counts. The caller wakes the waiters.
+ * Only the first error counts. smc_stream_settle() tells the application.
  */
 void smc_stream_fail(struct smc_stream *st, int err);
 

@@ -56,7 +56,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	rc = st->path->publish(st, end);
 
 	st->tx.prod_flags = prod_flags;
-	if (rc) {
+	if (rc < 0) {
 		st->tx.conn_flags &= ~final;
 		st->rx.reported = reported;
 		return rc;
@@ -65,7 +65,10 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 		st->tx.urgent = 0;
 	st->tx.sent = end;
 	st->tx.control = false;
-	st->tx.in_flight++;
+	if (rc == SMC_PUBLISH_DONE)
+		WRITE_ONCE(st->tx.arrived, end);
+	else
+		st->tx.in_flight++;
 	return 0;
 }
 
@@ -74,7 +77,7 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 	u64 end, pending;
 	u8 final;
 
-	lockdep_assert_held(&st->tx.lock);
+	lockdep_assert_held(st->lock);
 
 	/* After its last word this end keeps silent: the peer may have freed its element. */
 	while (!st->dead && !(st->tx.conn_flags & SMC_PEER_GONE)) {

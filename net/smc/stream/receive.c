@@ -22,7 +22,7 @@ static void smc_stream_give_credit(struct smc_stream *st)
 	    !((READ_ONCE(st->rx.prod_flags) & wanted) && !smc_stream_readable(st)))
 		return;
 
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	st->tx.control = true;
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	smc_stream_settle(st);
@@ -35,12 +35,12 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
 	bool unread;
 	u8 byte;
 
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	unread = rx->urgent_unread;
 	byte = rx->urgent_byte;
 	if (!(flags & MSG_PEEK))
 		rx->urgent_unread = false;
-	spin_unlock_bh(&st->tx.lock);
+	spin_unlock_bh(st->lock);
 
 	if (sock_flag(st->sk, SOCK_URGINLINE) || !rx->urgent)
 		return -EINVAL;

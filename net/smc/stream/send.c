@@ -14,7 +14,7 @@ static void smc_stream_want_window(struct smc_stream *st)
 {
 	const u8 blocked = SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED;
 
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	WRITE_ONCE(st->tx.waiting, true);
 	/* Pairs with the barrier in smc_stream_window_opened(). */
 	smp_mb();
@@ -79,7 +79,7 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 	if (tcp_sk(st->sk)->nonagle & TCP_NAGLE_OFF)
 		smc_stat_nodelay(st->net, st->path->kind);
 
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	if (flags & MSG_OOB) {
 		st->tx.urgent = st->tx.written;
 		smc_stat_urgent(st->net, st->path->kind);
@@ -127,7 +127,7 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 
 void smc_stream_uncork(struct smc_stream *st)
 {
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	smc_stream_push(st, SMC_PUSH_NOW);
 	smc_stream_settle(st);
 }

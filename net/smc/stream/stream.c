@@ -8,15 +8,19 @@
 #include "internal.h"
 #include "workqueue.h"
 
+/* What may have become true when a stream ends or fails. */
+#define SMC_NEWS_ALL	(EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLHUP)
+
 static void smc_stream_release_orphan(struct work_struct *work);
 static void smc_stream_cork_expired(struct timer_list *timer);
 
-void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net)
+void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
+		     spinlock_t *lock)
 {
 	st->path = path;
 	st->net = net;
+	st->lock = lock;
 	kref_init(&st->ref);
-	spin_lock_init(&st->tx.lock);
 	INIT_WORK(&st->orphan_work, smc_stream_release_orphan);
 	timer_setup(&st->cork_timer, smc_stream_cork_expired, 0);
 }
@@ -46,11 +50,11 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk)
 {
 	sock_hold(sk);
 
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	st->sk = sk;
 	if (st->err)
 		WRITE_ONCE(sk->sk_err, st->err);
-	spin_unlock_bh(&st->tx.lock);
+	spin_unlock_bh(st->lock);
 }
 
 void smc_stream_wake(struct smc_stream *st, __poll_t events)
@@ -76,10 +80,11 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 
 void smc_stream_fail(struct smc_stream *st, int err)
 {
-	lockdep_assert_held(&st->tx.lock);
+	lockdep_assert_held(st->lock);
 
 	if (st->err)
 		return;
+	st->failed = true;
 	WRITE_ONCE(st->err, err);
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);
@@ -91,8 +96,6 @@ static void smc_stream_report_error(struct smc_stream *st)
 
 	if (sk && !sock_flag(sk, SOCK_DEAD))
 		sk_error_report(sk);
-	smc_stream_wake(st, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM |
-			EPOLLERR | EPOLLHUP);
 }
 
 /* Both ends are through with the connection, or it can't be talked over any more. */
@@ -102,46 +105,103 @@ static bool smc_stream_finished(const struct smc_stream *st)
 	       ((st->tx.conn_flags & SMC_PEER_GONE) && (st->rx.conn_flags & SMC_PEER_GONE));
 }
 
-void smc_stream_settle(struct smc_stream *st)
-	__releases(&st->tx.lock)
+/* Say what the peer's publish gives occasion to. Return: whether there was one. */
+static bool smc_stream_answer(struct smc_stream *st)
 {
-	bool over = !st->is_over && smc_stream_finished(st);
+	if (!st || !st->updated)
+		return false;
+	st->updated = false;
+	smc_stream_push(st, SMC_PUSH_AUTOCORK);
+	return true;
+}
 
-	if (over) {
-		st->is_over = true;
-		if (st->orphan)
-			queue_work(smc_wq, &st->orphan_work);
-	}
-	spin_unlock_bh(&st->tx.lock);
+/* What is to be done for a stream, once its lock is released. */
+struct smc_outcome {
+	struct smc_stream *st;	/* referenced, or NULL if there is nothing to do */
+	__poll_t events;
+	bool failed;
+	bool over;
+};
 
-	if (!over)
+static void smc_outcome_take(struct smc_outcome *out, struct smc_stream *st)
+{
+	out->st = NULL;
+	if (!st)
 		return;
-	if (del_timer(&st->cork_timer))
-		smc_stream_put(st);
-	st->path->over(st);
+	out->over = !st->is_over && smc_stream_finished(st);
+	if (!out->over && !st->failed && !st->news)
+		return;
+
+	smc_stream_get(st);
+	out->st = st;
+	out->events = st->news | (st->failed ? EPOLLERR : 0);
+	out->failed = st->failed;
+	st->news = 0;
+	st->failed = false;
+	if (!out->over)
+		return;
+	st->is_over = true;
+	if (st->orphan)
+		queue_work(smc_wq, &st->orphan_work);
+}
+
+static void smc_outcome_perform(struct smc_outcome *out)
+{
+	struct smc_stream *st = out->st;
+
+	if (!st)
+		return;
+	if (out->failed)
+		smc_stream_report_error(st);
+	smc_stream_wake(st, out->events);
+	if ((out->events & EPOLLPRI) && st->sk)
+		sk_send_sigurg(st->sk);
+	if (out->over) {
+		if (del_timer(&st->cork_timer))
+			smc_stream_put(st);
+		st->path->over(st);
+	}
+	smc_stream_put(st);
+}
+
+void smc_stream_settle(struct smc_stream *st)
+	__releases(st->lock)
+{
+	struct smc_stream *mate = st->mate;
+	struct smc_outcome own, other;
+
+	/* An answer may be worth one itself; nobody answers twice to the same. */
+	while (smc_stream_answer(st) || smc_stream_answer(mate))
+		;
+	smc_outcome_take(&own, st);
+	smc_outcome_take(&other, mate);
+	spin_unlock_bh(st->lock);
+
+	smc_outcome_perform(&own);
+	smc_outcome_perform(&other);
 }
 
 void smc_stream_on_lost(struct smc_stream *st, int err)
 {
 	smc_stream_get(st);
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	st->dead = true;
 	/* A connection that both ends had closed already has nothing to lose. */
 	if (!smc_rx_shut(st) || !st->tx.final_flags)
 		smc_stream_fail(st, err);
+	st->news |= SMC_NEWS_ALL;
 	smc_stream_settle(st);
-	smc_stream_report_error(st);
 	smc_stream_put(st);
 }
 
 void smc_stream_abort(struct smc_stream *st, int err)
 {
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	smc_stream_fail(st, err);
 	st->tx.final_flags |= SMC_CONN_ABORT;
+	st->news |= SMC_NEWS_ALL;
 	smc_stream_push(st, SMC_PUSH_NOW);
 	smc_stream_settle(st);
-	smc_stream_report_error(st);
 }
 
 /* The peer says more bytes arrived; the urgent one is read now, before it can be overwritten. */
@@ -195,65 +255,56 @@ static bool smc_stream_window_opened(struct smc_stream *st)
 	return true;
 }
 
-void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc)
+void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 {
-	const __poll_t all = EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM;
 	struct smc_stream_rx *rx = &st->rx;
-	__poll_t events = 0;
-	bool urgent = false;
-	bool failed = false;
-	u64 before;
+	u64 before = rx->received;
 	u8 news;
 
-	spin_lock_bh(&st->tx.lock);
-	before = rx->received;
+	lockdep_assert_held(st->lock);
 	news = cdc->conn_flags & ~rx->conn_flags;
+	st->updated = true;
 
 	if (smc_stream_take_consumer(st, cdc) || smc_stream_take_producer(st, cdc)) {
 		smc_stat_violation(st->net, SMC_VIOLATION_CURSOR);
 		smc_stream_fail(st, ECONNRESET);
 		st->tx.final_flags |= SMC_CONN_ABORT;
-		failed = true;
+		st->news |= SMC_NEWS_ALL;
 	}
 	rx->prod_flags = cdc->prod_flags;
 	WRITE_ONCE(rx->conn_flags, rx->conn_flags | cdc->conn_flags);
 
 	if (rx->received != before) {
-		events |= EPOLLIN | EPOLLRDNORM;
+		st->news |= EPOLLIN | EPOLLRDNORM;
 		if (rx->received - READ_ONCE(rx->consumed) == rx->size)
 			smc_stat_rx_full(st->net, st->path->kind);
-		if (rx->urgent == rx->received) {
-			events |= EPOLLPRI;
-			urgent = true;
-		}
+		if (rx->urgent == rx->received)
+			st->news |= EPOLLPRI;
 	}
 	if (smc_stream_window_opened(st))
-		events |= EPOLLOUT | EPOLLWRNORM;
+		st->news |= EPOLLOUT | EPOLLWRNORM;
 	if ((rx->prod_flags & SMC_PROD_UPDATE_REQUESTED) && READ_ONCE(rx->consumed) != rx->reported)
 		st->tx.control = true;
 	if (news)
-		events |= all;
+		st->news |= SMC_NEWS_ALL;
 	if (news & SMC_CONN_ABORT) {
 		smc_stream_fail(st, ECONNRESET);
-		failed = true;
 		/* The peer may reuse its element once it knows that this end wrote its last. */
 		if (!(st->tx.conn_flags & SMC_PEER_GONE))
 			st->tx.final_flags |= SMC_CONN_ABORT;
 	}
-	smc_stream_push(st, SMC_PUSH_AUTOCORK);
-	smc_stream_settle(st);
+}
 
-	if (failed)
-		smc_stream_report_error(st);
-	else
-		smc_stream_wake(st, events);
-	if (urgent && st->sk)
-		sk_send_sigurg(st->sk);
+void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc)
+{
+	spin_lock_bh(st->lock);
+	smc_stream_update(st, cdc);
+	smc_stream_settle(st);
 }
 
 void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 {
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	st->tx.in_flight--;
 	WRITE_ONCE(st->tx.arrived, end);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
@@ -265,7 +316,7 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 
 void smc_stream_on_tx_room(struct smc_stream *st)
 {
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	smc_stream_settle(st);
 }
@@ -275,7 +326,7 @@ static void smc_stream_cork_expired(struct timer_list *timer)
 {
 	struct smc_stream *st = container_of(timer, struct smc_stream, cork_timer);
 
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	smc_stream_push(st, SMC_PUSH_NOW);
 	smc_stream_settle(st);
 	smc_stream_put(st);
@@ -300,9 +351,9 @@ static void smc_stream_release_orphan(struct work_struct *work)
 
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 {
-	spin_lock_bh(&st->tx.lock);
+	spin_lock_bh(st->lock);
 	st->orphan = sock;
 	if (st->is_over)
 		queue_work(smc_wq, &st->orphan_work);
-	spin_unlock_bh(&st->tx.lock);
+	spin_unlock_bh(st->lock);
 }

@@ -8,9 +8,14 @@
  * what it receives, reported <= consumed <= received <= consumed + rx.size.
  *
  * Locking: the calls of an application are serialised by the socket lock, which
- * protects tx.written and rx.consumed. tx.lock (taken after the socket lock, softirqs
- * off) protects everything else: publishing, and what the peer moves. Readers that
- * only compare positions do so without it, by acquire loads.
+ * protects tx.written and rx.consumed. The stream's lock (taken after the socket lock,
+ * softirqs off) protects everything else: publishing, and what the peer moves. Readers
+ * that only compare positions do so without it, by acquire loads.
+ *
+ * Two streams that are the ends of one connection inside a host are mates: they have
+ * one lock, so that whoever publishes also moves the positions of the other end. What
+ * follows for either, answers, wake-ups and the end of the stream, happens in
+ * smc_stream_settle(), which every holder of the lock releases it by.
  */
 #ifndef SMC_STREAM_H
 #define SMC_STREAM_H
@@ -31,7 +36,6 @@ struct sock;
 struct socket;
 
 struct smc_stream_tx {
-	spinlock_t lock;
 	u8 *ring;		/* copied into at position modulo size */
 	u32 size;		/* of the ring; divides peer_size */
 	u32 peer_size;		/* of the peer's element */
@@ -65,6 +69,8 @@ struct smc_stream_rx {
 /**
  * struct smc_stream - see the top of this file
  * @path: what carries it
+ * @lock: the path's, shared with @mate; see above
+ * @mate: other end, if the path reaches it; set by the path, which holds a reference
  * @ref: held by the path until ->over(), and by the socket
  * @net: namespace whose statistics count it
  * @sk: the socket to wake; referenced; NULL until smc_stream_attach()
@@ -74,12 +80,17 @@ struct smc_stream_rx {
  * @dead: no publish is possible any more: the path is lost
  * @is_over: path->over() was called
  * @rcv_shutdown: the application shut down its receiving side
+ * @updated: the peer published: there may be something to answer
+ * @failed: the application is to be told of @err
+ * @news: EPOLL* events that became true and nobody was woken for yet
  * @orphan: holds @sk after the application closed its socket
  * @orphan_work: releases @orphan once the stream is over
  * @cork_timer: publishes what MSG_MORE or TCP_CORK held back for too long
  */
 struct smc_stream {
 	const struct smc_path_ops *path;
+	spinlock_t *lock;
+	struct smc_stream *mate;
 	struct kref ref;
 	struct net *net;
 	struct sock *sk;
@@ -89,6 +100,9 @@ struct smc_stream {
 	bool dead;
 	bool is_over;
 	bool rcv_shutdown;
+	bool updated;
+	bool failed;
+	__poll_t news;
 	struct socket *orphan;
 	struct work_struct orphan_work;
 	struct timer_list cork_timer;
@@ -101,11 +115,13 @@ struct smc_stream {
  * @st: zeroed memory
  * @path: the path
  * @net: network namespace; the path keeps it alive
+ * @lock: initialised by the path; lives as long as the stream
  *
  * The path then sets the rings and their sizes before anything can arrive. The
  * reference count starts at one, the path's, which it drops after ->over().
  */
-void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net);
+void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
+		     spinlock_t *lock);
 void smc_stream_get(struct smc_stream *st);
 void smc_stream_put(struct smc_stream *st);
 
@@ -117,6 +133,13 @@ void smc_stream_put(struct smc_stream *st);
  * Context: softirq or process; one caller at a time per stream.
  */
 void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc);
+
+/**
+ * smc_stream_update() - the same, from the publish of the mate
+ *
+ * Context: softirqs off, @st->lock held. The mate's smc_stream_settle() does what follows.
+ */
+void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc);
 
 /**
  * smc_stream_on_tx_done() - a publish completed

@@ -33,6 +33,7 @@ extern "C" {
 #define SMC_VERSION_1		1
 #define SMC_VERSION_2		2
 #define SMC_RELEASE		1	/* of version 2, the highest spoken */
+#define SMC_FEATURE_EMULATED_ISM 0x0001	/* knows GIDs of 128 bits */
 
 enum smc_clc_type {
 	SMC_CLC_PROPOSAL = 1,

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The SMC-D path of a stream: the application's bytes are copied straight into the
+ * peer's element, and a publish is two stores and the device's signal.
+ */
+
+#include <linux/slab.h>
+
+#include "admin/stats.h"
+#include "conn.h"
+#include "device.h"
+#include "group.h"
+
+static void smc_dmbe_free(struct kref *ref)
+{
+	struct smc_dmbe *dmbe = container_of(ref, struct smc_dmbe, ref);
+
+	smc_element_give(&dmbe->el);
+	kfree(dmbe);
+}
+
+void smc_dmbe_get(struct smc_dmbe *dmbe)
+{
+	kref_get(&dmbe->ref);
+}
+
+void smc_dmbe_put(struct smc_dmbe *dmbe)
+{
+	if (dmbe)
+		kref_put(&dmbe->ref, smc_dmbe_free);
+}
+
+static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_class,
+					struct mem_cgroup *memcg)
+{
+	struct smc_dmbe *dmbe = kzalloc(sizeof(*dmbe), GFP_KERNEL);
+	int rc;
+
+	if (!dmbe)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&dmbe->ref);
+	spin_lock_init(&dmbe->lock);
+	rc = smc_ism_group_take_element(group, size_class, memcg, &dmbe->el);
+	if (rc) {
+		kfree(dmbe);
+		return ERR_PTR(rc);
+	}
+	/* A connection before this one has left its cursors there. */
+	memset(smc_dmbe_control(dmbe), 0, SMC_DMBE_CONTROL_LEN);
+	return dmbe;
+}
+
+static int smc_ism_publish(struct smc_stream *st, u64 end)
+{
+	struct smc_ism_conn *conn = smc_ism_conn_of(st);
+	struct smc_dmbe_control *control = conn->peer_control;
+	struct smc_cursor prod, cons;
+
+	if (!control)
+		return -EAGAIN;
+	prod = smc_cursor_from_position(end, st->tx.peer_size);
+	cons = smc_cursor_from_position(st->rx.reported, st->rx.size);
+
+	/* The bytes are there before the cursor says so. */
+	smp_store_release(&control->producer, smc_dmbe_pack(prod, 0, 0));
+	smp_store_release(&control->consumer,
+			  smc_dmbe_pack(cons, st->tx.prod_flags, st->tx.conn_flags));
+	smc_stat_ism(st->net, SMC_ISM_WRITES, 1);
+	smc_stat_ism(st->net, SMC_ISM_WRITE_BYTES, end - st->tx.sent);
+	conn->group->peer.dev->ops->signal(conn);
+	return SMC_PUBLISH_DONE;
+}
+
+void smc_ism_conn_receive(struct smc_ism_conn *conn)
+{
+	const struct smc_dmbe_control *control = smc_dmbe_control(conn->dmbe);
+	u64 consumer, producer;
+	struct smc_cdc cdc;
+
+	/* In the opposite order of the stores: the flags are never newer than the bytes. */
+	consumer = smp_load_acquire(&control->consumer);
+	producer = smp_load_acquire(&control->producer);
+	smc_dmbe_unpack(producer, consumer, &cdc);
+	smc_stream_update(&conn->stream, &cdc);
+}
+
+static void smc_ism_put_gid(u8 *to, struct smc_ism_gid gid)
+{
+	const __be64 halves[] = { cpu_to_be64(gid.gid), cpu_to_be64(gid.ext) };
+
+	memcpy(to, halves, sizeof(halves));
+}
+
+static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
+{
+	const struct smc_ism_conn *conn = smc_ism_conn_of(st);
+	const struct smc_ism_group *group = conn->group;
+
+	info->role = group->peer.role;
+	info->link = group->peer.link_id;
+	info->token = conn->token;
+	info->peer_token = conn->peer_token;
+	info->index = conn->index;
+	info->peer_index = conn->peer_index;
+	strscpy(info->device, group->peer.dev->name, sizeof(info->device));
+	smc_ism_put_gid(info->gid, group->peer.dev->gid);
+	smc_ism_put_gid(info->peer_gid, group->peer.gid);
+	return !st->dead;
+}
+
+static void smc_ism_over(struct smc_stream *st)
+{
+	struct smc_ism_conn *conn = smc_ism_conn_of(st);
+
+	conn->group->peer.dev->ops->close(conn);
+	smc_ism_group_leave(conn->group, conn);
+	smc_stream_put(st);
+}
+
+/* Who writes into the element has a reference of its own to it. */
+static void smc_ism_free(struct smc_stream *st)
+{
+	struct smc_ism_conn *conn = smc_ism_conn_of(st);
+
+	smc_dmbe_put(conn->peer_dmbe);
+	smc_dmbe_put(conn->lock_owner);
+	smc_dmbe_put(conn->dmbe);
+	smc_ism_group_put(conn->group);
+	kfree(conn);
+}
+
+static const struct smc_path_ops smc_ism_path_ops = {
+	.kind	  = SMC_PATH_D,
+	.publish  = smc_ism_publish,
+	.describe = smc_ism_describe,
+	.over	  = smc_ism_over,
+	.free	  = smc_ism_free,
+};
+
+struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_class,
+					 struct mem_cgroup *memcg)
+{
+	struct smc_ism_conn *conn;
+	struct smc_dmbe *dmbe;
+	struct smc_stream *st;
+	int rc = -ENOMEM;
+
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	if (!conn)
+		goto err_group;
+	dmbe = smc_dmbe_create(group, size_class, memcg);
+	if (IS_ERR(dmbe)) {
+		rc = PTR_ERR(dmbe);
+		goto err_conn;
+	}
+
+	conn->group = group;
+	conn->dmbe = dmbe;
+	conn->token = smc_dmb_token(dmbe->el.slab);
+	conn->index = dmbe->el.index;
+	conn->lock_owner = dmbe;
+	smc_dmbe_get(dmbe);
+	INIT_LIST_HEAD(&conn->siblings);
+	INIT_HLIST_NODE(&conn->entry);
+
+	st = &conn->stream;
+	smc_stream_init(st, &smc_ism_path_ops, group->peer.net, &dmbe->lock);
+	st->rx.ring = smc_dmbe_ring(dmbe);
+	st->rx.size = smc_dmbe_ring_bytes(dmbe);
+	/* Until the peer is known its element has any size: nothing was sent there. */
+	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
+	/* One reference for the path, until the stream is over, and one for the caller. */
+	smc_stream_get(st);
+	return conn;
+
+err_conn:
+	kfree(conn);
+err_group:
+	smc_ism_group_leave(group, NULL);
+	smc_ism_group_put(group);
+	return ERR_PTR(rc);
+}
+
+int smc_ism_conn_open(struct smc_ism_conn *conn)
+{
+	int rc = smc_ism_group_enter(conn->group, conn);
+
+	if (!rc)
+		conn->group->peer.dev->ops->open(conn);
+	return rc;
+}
+
+int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
+{
+	return conn->group->peer.dev->ops->attach(conn, peer);
+}
+
+void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d)
+{
+	const struct smc_ism_group *group = conn->group;
+
+	d->gid = group->peer.dev->gid.gid;
+	d->gid_ext = group->peer.dev->gid.ext;
+	d->chid = group->peer.dev->chid;
+	d->token = conn->token;
+	d->dmbe_index = conn->index;
+	d->dmbe_size_code = conn->dmbe->el.slab->spec.size_class;
+	d->link_id = group->peer.link_id;
+}

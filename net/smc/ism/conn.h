@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A connection over SMC-D: a stream, its element, and the peer's. */
+#ifndef SMC_ISM_CONN_H
+#define SMC_ISM_CONN_H
+
+#include "memory/slab.h"
+#include "stream/stream.h"
+#include "wire/clc.h"
+#include "wire/dmbe.h"
+
+struct mem_cgroup;
+struct smc_ism_group;
+
+/**
+ * struct smc_dmbe - an element of a DMB in use
+ * @ref: one of the connection that reads it, one of who writes into it
+ * @el: the element
+ * @lock: of the streams at both ends, where these share one: then the server's
+ */
+struct smc_dmbe {
+	struct kref ref;
+	struct smc_element el;
+	spinlock_t lock;
+};
+
+/**
+ * struct smc_ism_conn - a connection
+ * @stream: its byte stream; holds the reference count
+ * @group: link group, referenced
+ * @siblings: in the group's list, under smc_ism_groups_lock, until the stream is over
+ * @dmbe: element that the peer writes into, referenced
+ * @peer_dmbe: the peer's, likewise, where this end writes into it directly
+ * @lock_owner: the one of both whose lock is the stream's, referenced once more
+ * @peer_control: control area of the peer's element; NULL until it is attached
+ * @token: of the DMB that the element belongs to
+ * @index: of the element in it, from 0
+ * @peer_token: what the peer's element is called
+ * @peer_index: and its index
+ * @entry: in the device's table of elements
+ */
+struct smc_ism_conn {
+	struct smc_stream stream;
+	struct smc_ism_group *group;
+	struct list_head siblings;
+	struct smc_dmbe *dmbe;
+	struct smc_dmbe *peer_dmbe;
+	struct smc_dmbe *lock_owner;
+	struct smc_dmbe_control *peer_control;
+	u64 token;
+	u8 index;
+	u64 peer_token;
+	u8 peer_index;
+	struct hlist_node entry;
+};
+
+static inline struct smc_ism_conn *smc_ism_conn_of(struct smc_stream *st)
+{
+	return container_of(st, struct smc_ism_conn, stream);
+}
+
+void smc_dmbe_get(struct smc_dmbe *dmbe);
+void smc_dmbe_put(struct smc_dmbe *dmbe);
+
+static inline u8 *smc_dmbe_ring(const struct smc_dmbe *dmbe)
+{
+	return smc_element_mem(&dmbe->el) + SMC_DMBE_CONTROL_LEN;
+}
+
+static inline u32 smc_dmbe_ring_bytes(const struct smc_dmbe *dmbe)
+{
+	return smc_slab_element_bytes(dmbe->el.slab) - SMC_DMBE_CONTROL_LEN;
+}
+
+static inline struct smc_dmbe_control *smc_dmbe_control(const struct smc_dmbe *dmbe)
+{
+	return (struct smc_dmbe_control *)smc_element_mem(&dmbe->el);
+}
+
+/**
+ * smc_ism_conn_create() - a connection with an element, which nobody knows yet
+ * @group: with one reservation and one reference of the caller's, which go over to the
+ *	connection, also in the case of an error
+ * @size_class: wanted for the element
+ * @memcg: control group to charge, or NULL
+ *
+ * Context: process, may sleep.
+ * Return: the connection, with a reference to its stream, or an ERR_PTR.
+ */
+struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_class,
+					 struct mem_cgroup *memcg);
+
+/**
+ * smc_ism_conn_open() - let the peer find the connection's element
+ *
+ * Context: process.
+ * Return: 0, or -ENOLINK if the group has ended.
+ */
+int smc_ism_conn_open(struct smc_ism_conn *conn);
+
+/**
+ * smc_ism_conn_attach() - get hold of the element that the peer's CLC message names
+ *
+ * Context: process.
+ * Return: 0, or -ENOENT if the device does not have it for this connection.
+ */
+int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer);
+
+/**
+ * smc_ism_conn_describe() - fill in what this end's CLC message says
+ */
+void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d);
+
+/**
+ * smc_ism_conn_receive() - the peer has written the control area of this end's element
+ *
+ * Context: softirqs off, the stream's lock held.
+ */
+void smc_ism_conn_receive(struct smc_ism_conn *conn);
+
+#endif

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Life of SMC-D link groups, and their DMBs. */
+
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "admin/net.h"
+#include "admin/stats.h"
+#include "conn.h"
+#include "group.h"
+#include "workqueue.h"
+
+/* How long a group without connections is kept, so that the next needs no new memory. */
+#define SMC_ISM_GROUP_IDLE	(600 * HZ)
+/* As long as a client waits for a CLC message. */
+#define SMC_ISM_CONTACT_WAIT	(6 * HZ)
+
+static LIST_HEAD(smc_ism_groups);
+static DEFINE_SPINLOCK(smc_ism_groups_lock);
+static DECLARE_WAIT_QUEUE_HEAD(smc_ism_groups_changed);
+static atomic_t smc_ism_group_ids = ATOMIC_INIT(0);
+
+static void smc_ism_group_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct smc_ism_group, ref));
+}
+
+void smc_ism_group_get(struct smc_ism_group *group)
+{
+	kref_get(&group->ref);
+}
+
+void smc_ism_group_put(struct smc_ism_group *group)
+{
+	kref_put(&group->ref, smc_ism_group_free);
+}
+
+/* A connection that is not over, with a reference to its stream, or NULL. */
+static struct smc_ism_conn *smc_ism_group_first_conn(struct smc_ism_group *group)
+{
+	struct smc_ism_conn *conn;
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	conn = list_first_entry_or_null(&group->conns, struct smc_ism_conn, siblings);
+	if (conn) {
+		list_del_init(&conn->siblings);
+		/* What is in the list still has the reference that ->over() drops. */
+		smc_stream_get(&conn->stream);
+	}
+	spin_unlock_bh(&smc_ism_groups_lock);
+	return conn;
+}
+
+static void smc_ism_group_lose_conns(struct smc_ism_group *group)
+{
+	struct smc_ism_conn *conn;
+
+	while ((conn = smc_ism_group_first_conn(group))) {
+		smc_stream_on_lost(&conn->stream, group->err);
+		smc_stream_put(&conn->stream);
+	}
+}
+
+static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
+{
+	struct smc_slab *slab, *next;
+
+	mutex_lock(&group->lock);
+	group->closed = true;
+	list_for_each_entry_safe(slab, next, &group->dmbs, list) {
+		list_del(&slab->list);
+		smc_slab_put(slab);
+	}
+	mutex_unlock(&group->lock);
+}
+
+static void smc_ism_group_on_end(struct work_struct *work)
+{
+	struct smc_ism_group *group = container_of(work, struct smc_ism_group, end.work);
+	bool ends;
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	if (!group->n_conns)
+		group->state = SMC_ISM_GROUP_DEAD;
+	ends = group->state == SMC_ISM_GROUP_DEAD;
+	spin_unlock_bh(&smc_ism_groups_lock);
+	/* A connection came before the idle time was over. */
+	if (!ends)
+		return;
+
+	smc_ism_group_lose_conns(group);
+	smc_ism_group_drop_dmbs(group);
+	spin_lock_bh(&smc_ism_groups_lock);
+	list_del(&group->list);
+	spin_unlock_bh(&smc_ism_groups_lock);
+	wake_up_all(&smc_ism_groups_changed);
+	smc_ism_group_put(group);
+}
+
+/* One reference and one reservation for the caller; it is in no list. */
+static struct smc_ism_group *smc_ism_group_create(const struct smc_ism_peer *peer)
+{
+	struct smc_ism_group *group = kzalloc(sizeof(*group), GFP_KERNEL);
+
+	if (!group)
+		return NULL;
+	kref_init(&group->ref);
+	group->peer = *peer;
+	group->id = atomic_inc_return(&smc_ism_group_ids);
+	if (peer->role == SMC_SERVER)
+		group->peer.link_id = group->id;
+	group->n_conns = 1;
+	INIT_LIST_HEAD(&group->conns);
+	mutex_init(&group->lock);
+	INIT_LIST_HEAD(&group->dmbs);
+	INIT_DELAYED_WORK(&group->end, smc_ism_group_on_end);
+	return group;
+}
+
+static void smc_ism_group_list(struct smc_ism_group *group)
+{
+	lockdep_assert_held(&smc_ism_groups_lock);
+	smc_ism_group_get(group);
+	list_add(&group->list, &smc_ism_groups);
+	smc_stat_ism(group->peer.net, SMC_ISM_GROUPS_CREATED, 1);
+}
+
+static bool smc_ism_group_is_with(const struct smc_ism_group *group,
+				  const struct smc_ism_peer *peer)
+{
+	const struct smc_ism_peer *own = &group->peer;
+
+	if (group->state == SMC_ISM_GROUP_DEAD || own->net != peer->net ||
+	    own->dev != peer->dev || own->role != peer->role || own->version != peer->version ||
+	    !smc_ism_gid_equal(own->gid, peer->gid))
+		return false;
+	if (peer->role == SMC_CLIENT)
+		return own->link_id == peer->link_id;
+	return !memcmp(own->eid, peer->eid, SMC_EID_LEN);
+}
+
+static bool smc_ism_group_reserve(struct smc_ism_group *group)
+{
+	lockdep_assert_held(&smc_ism_groups_lock);
+	if (group->n_conns >= SMC_ISM_GROUP_MAX_CONNS)
+		return false;
+	group->n_conns++;
+	smc_ism_group_get(group);
+	return true;
+}
+
+/*
+ * A group there is; -EAGAIN while another's first contact is under way; @fresh, listed, if
+ * there is neither.
+ */
+static struct smc_ism_group *smc_ism_group_choose(const struct smc_ism_peer *peer,
+						  struct smc_ism_group *fresh)
+{
+	struct smc_ism_group *group, *found = NULL;
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	list_for_each_entry(group, &smc_ism_groups, list) {
+		if (!smc_ism_group_is_with(group, peer))
+			continue;
+		if (group->state == SMC_ISM_GROUP_NEW) {
+			found = ERR_PTR(-EAGAIN);
+		} else if (smc_ism_group_reserve(group)) {
+			found = group;
+			break;
+		}
+	}
+	if (!found) {
+		smc_ism_group_list(fresh);
+		found = fresh;
+	}
+	spin_unlock_bh(&smc_ism_groups_lock);
+	return found;
+}
+
+struct smc_ism_group *smc_ism_group_for_server(const struct smc_ism_peer *peer,
+					       bool *first_contact)
+{
+	struct smc_ism_group *fresh = smc_ism_group_create(peer);
+	struct smc_ism_group *group;
+
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	if (!wait_event_timeout(smc_ism_groups_changed,
+				(group = smc_ism_group_choose(peer, fresh)) != ERR_PTR(-EAGAIN),
+				SMC_ISM_CONTACT_WAIT))
+		group = ERR_PTR(-ETIMEDOUT);
+	*first_contact = group == fresh;
+	if (!*first_contact)
+		smc_ism_group_put(fresh);
+	return group;
+}
+
+struct smc_ism_group *smc_ism_group_for_client(const struct smc_ism_peer *peer)
+{
+	struct smc_ism_group *fresh = smc_ism_group_create(peer);
+	struct smc_ism_group *group;
+
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	/* It is the server's to let others wait for a first contact. */
+	fresh->state = SMC_ISM_GROUP_ACTIVE;
+	group = smc_ism_group_choose(peer, fresh);
+	if (group != fresh)
+		smc_ism_group_put(fresh);
+	return group;
+}
+
+int smc_ism_group_activate(struct smc_ism_group *group)
+{
+	int rc = -ENOLINK;
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	if (group->state == SMC_ISM_GROUP_NEW) {
+		group->state = SMC_ISM_GROUP_ACTIVE;
+		rc = 0;
+	}
+	spin_unlock_bh(&smc_ism_groups_lock);
+	wake_up_all(&smc_ism_groups_changed);
+	return rc;
+}
+
+static void smc_ism_group_doom(struct smc_ism_group *group, int err)
+{
+	lockdep_assert_held(&smc_ism_groups_lock);
+	if (group->state == SMC_ISM_GROUP_DEAD)
+		return;
+	group->state = SMC_ISM_GROUP_DEAD;
+	group->err = err;
+	mod_delayed_work(smc_wq, &group->end, 0);
+}
+
+void smc_ism_group_kill(struct smc_ism_group *group, int err)
+{
+	spin_lock_bh(&smc_ism_groups_lock);
+	smc_ism_group_doom(group, err);
+	spin_unlock_bh(&smc_ism_groups_lock);
+	wake_up_all(&smc_ism_groups_changed);
+}
+
+int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn)
+{
+	int rc = -ENOLINK;
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	if (group->state != SMC_ISM_GROUP_DEAD) {
+		list_add(&conn->siblings, &group->conns);
+		rc = 0;
+	}
+	spin_unlock_bh(&smc_ism_groups_lock);
+	return rc;
+}
+
+void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn)
+{
+	spin_lock_bh(&smc_ism_groups_lock);
+	if (conn)
+		list_del_init(&conn->siblings);
+	if (!--group->n_conns && group->state == SMC_ISM_GROUP_ACTIVE)
+		mod_delayed_work(smc_wq, &group->end, SMC_ISM_GROUP_IDLE);
+	spin_unlock_bh(&smc_ism_groups_lock);
+}
+
+static void smc_dmb_release(struct smc_slab *slab)
+{
+	kfree(container_of(slab, struct smc_dmb, slab));
+}
+
+static int smc_dmb_add(const struct smc_slab_spec *spec, void *arg)
+{
+	struct smc_ism_group *group = arg;
+	struct smc_dmb *dmb;
+	int rc;
+
+	if (group->closed)
+		return -ENOLINK;
+	dmb = kzalloc(sizeof(*dmb), GFP_KERNEL);
+	if (!dmb)
+		return -ENOMEM;
+	rc = smc_slab_init(&dmb->slab, spec, smc_dmb_release);
+	if (rc) {
+		kfree(dmb);
+		return rc;
+	}
+	dmb->token = get_random_u64();
+	smc_stat_ism(spec->net, SMC_ISM_DMBS, 1);
+	list_add(&dmb->slab.list, &group->dmbs);
+	WRITE_ONCE(group->dmb_bytes, group->dmb_bytes + smc_slab_bytes(&dmb->slab));
+	return 0;
+}
+
+int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
+			       struct mem_cgroup *memcg, struct smc_element *el)
+{
+	struct smc_slab_spec spec = {
+		.net	    = group->peer.net,
+		.memcg	    = memcg,
+		.kind	    = SMC_PATH_D,
+		.is_rx	    = true,
+		.size_class = size_class,
+		.type	    = SMC_BUF_MIXED,
+	};
+	int rc;
+
+	mutex_lock(&group->lock);
+	rc = smc_slabs_take_or_add(&group->dmbs, &spec, smc_dmb_add, group, el);
+	mutex_unlock(&group->lock);
+	return rc;
+}
+
+static bool smc_ism_groups_none(struct net *net)
+{
+	struct smc_ism_group *group;
+	bool none = true;
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	list_for_each_entry(group, &smc_ism_groups, list)
+		if (!net || group->peer.net == net)
+			none = false;
+	spin_unlock_bh(&smc_ism_groups_lock);
+	return none;
+}
+
+void smc_ism_groups_end(struct net *net)
+{
+	struct smc_ism_group *group;
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	list_for_each_entry(group, &smc_ism_groups, list)
+		if (!net || group->peer.net == net)
+			smc_ism_group_doom(group, ECONNRESET);
+	spin_unlock_bh(&smc_ism_groups_lock);
+	wait_event(smc_ism_groups_changed, smc_ism_groups_none(net));
+}
+
+int smc_ism_groups_for_each(int (*fn)(struct smc_ism_group *group, void *arg), void *arg)
+{
+	struct smc_ism_group *group;
+	int rc = 0;
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	list_for_each_entry(group, &smc_ism_groups, list) {
+		rc = fn(group, arg);
+		if (rc)
+			break;
+	}
+	spin_unlock_bh(&smc_ism_groups_lock);
+	return rc;
+}

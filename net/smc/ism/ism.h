@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The SMC-D path as a whole. */
+#ifndef SMC_ISM_ISM_H
+#define SMC_ISM_ISM_H
+
+void smc_ism_init(void);
+void smc_ism_exit(void);
+
+#endif

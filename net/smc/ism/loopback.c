@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ISM device inside a host: the element of the peer is this kernel's memory too.
+ * The streams of both ends become mates and have one lock, the server's, so a signal is
+ * a call.
+ *
+ * An end that writes into the peer's element may be in the middle of a copy, asleep in a
+ * page fault, when the connection ends. So it has a reference to the element, which is not
+ * given to another connection before that is dropped with the stream.
+ */
+
+#include <linux/hashtable.h>
+#include <linux/random.h>
+
+#include "conn.h"
+#include "device.h"
+#include "group.h"
+
+static DEFINE_HASHTABLE(smc_loopback_elements, 10);
+static DEFINE_SPINLOCK(smc_loopback_lock);
+
+static u64 smc_loopback_key(u64 token, u8 index)
+{
+	return token + index;
+}
+
+static void smc_loopback_open(struct smc_ism_conn *conn)
+{
+	spin_lock_bh(&smc_loopback_lock);
+	hash_add(smc_loopback_elements, &conn->entry, smc_loopback_key(conn->token, conn->index));
+	spin_unlock_bh(&smc_loopback_lock);
+}
+
+/* The connection with an element, with a reference to its stream, or NULL. */
+static struct smc_ism_conn *smc_loopback_find(u64 token, u8 index)
+{
+	struct smc_ism_conn *found = NULL;
+	struct smc_ism_conn *conn;
+
+	spin_lock_bh(&smc_loopback_lock);
+	hash_for_each_possible(smc_loopback_elements, conn, entry, smc_loopback_key(token, index)) {
+		if (conn->token != token || conn->index != index)
+			continue;
+		/* What is in the table still has the reference that ->over() drops. */
+		smc_stream_get(&conn->stream);
+		found = conn;
+		break;
+	}
+	spin_unlock_bh(&smc_loopback_lock);
+	return found;
+}
+
+/* Under the lock of @peer's stream. */
+static void smc_loopback_map(struct smc_ism_conn *conn, struct smc_ism_conn *peer)
+{
+	struct smc_stream_tx *tx = &conn->stream.tx;
+
+	smc_dmbe_get(peer->dmbe);
+	conn->peer_dmbe = peer->dmbe;
+	conn->peer_token = peer->token;
+	conn->peer_index = peer->index;
+	tx->ring = smc_dmbe_ring(peer->dmbe);
+	tx->size = smc_dmbe_ring_bytes(peer->dmbe);
+	tx->peer_size = tx->size;
+	conn->peer_control = smc_dmbe_control(peer->dmbe);
+}
+
+/* Nobody else knows the client's stream yet: its lock can be changed. */
+static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_conn *server)
+{
+	smc_dmbe_get(server->dmbe);
+	smc_dmbe_put(client->lock_owner);
+	client->lock_owner = server->dmbe;
+	client->stream.lock = server->stream.lock;
+}
+
+/* A client finds the server's connection by its element. */
+static int smc_loopback_attach_client(struct smc_ism_conn *conn, const struct smc_clc_d *d)
+{
+	struct smc_ism_conn *server = smc_loopback_find(d->token, d->dmbe_index);
+	struct smc_stream *st = &conn->stream;
+	int rc = -ENOENT;
+
+	if (!server)
+		return rc;
+	spin_lock_bh(server->stream.lock);
+	if (server->group->peer.role == SMC_SERVER && !server->stream.mate &&
+	    !server->stream.is_over) {
+		smc_loopback_share_lock(conn, server);
+		smc_loopback_map(conn, server);
+		smc_stream_get(&server->stream);
+		st->mate = &server->stream;
+		smc_stream_get(st);
+		server->stream.mate = st;
+		rc = 0;
+	}
+	spin_unlock_bh(server->stream.lock);
+	smc_stream_put(&server->stream);
+	return rc;
+}
+
+/* The server has been found: what the client says must be the element of who found it. */
+static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct smc_clc_d *d)
+{
+	struct smc_stream *st = &conn->stream;
+	struct smc_ism_conn *client;
+	int rc = -ENOENT;
+
+	spin_lock_bh(st->lock);
+	if (st->mate) {
+		client = smc_ism_conn_of(st->mate);
+		if (client->token == d->token && client->index == d->dmbe_index) {
+			smc_loopback_map(conn, client);
+			rc = 0;
+		}
+	}
+	spin_unlock_bh(st->lock);
+	return rc;
+}
+
+static int smc_loopback_attach(struct smc_ism_conn *conn, const struct smc_clc_d *d)
+{
+	if (conn->group->peer.role == SMC_CLIENT)
+		return smc_loopback_attach_client(conn, d);
+	return smc_loopback_attach_server(conn, d);
+}
+
+/* Runs once both ends have had their last word; otherwise the mate loses its path, too. */
+static void smc_loopback_close(struct smc_ism_conn *conn)
+{
+	struct smc_stream *st = &conn->stream;
+	struct smc_stream *mate;
+	bool lost;
+
+	spin_lock_bh(&smc_loopback_lock);
+	hash_del(&conn->entry);
+	spin_unlock_bh(&smc_loopback_lock);
+
+	spin_lock_bh(st->lock);
+	mate = st->mate;
+	st->mate = NULL;
+	lost = mate && !mate->is_over;
+	spin_unlock_bh(st->lock);
+
+	if (lost)
+		smc_stream_on_lost(mate, ECONNRESET);
+	if (mate)
+		smc_stream_put(mate);
+}
+
+/* A stream that can publish is not over, and has its mate. */
+static void smc_loopback_signal(struct smc_ism_conn *conn)
+{
+	smc_ism_conn_receive(smc_ism_conn_of(conn->stream.mate));
+}
+
+static const struct smc_ism_ops smc_loopback_ops = {
+	.open	= smc_loopback_open,
+	.close	= smc_loopback_close,
+	.attach = smc_loopback_attach,
+	.signal = smc_loopback_signal,
+};
+
+struct smc_ism_device smc_loopback = {
+	.name = "loopback",
+	.chid = SMC_CHID_LOOPBACK,
+	.ops  = &smc_loopback_ops,
+};
+
+void smc_loopback_init(void)
+{
+	get_random_bytes(&smc_loopback.gid, sizeof(smc_loopback.gid));
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The steps of an SMC-D rendezvous between the CLC messages. */
+
+#include <net/sock.h>
+
+#include "admin/net.h"
+#include "conn.h"
+#include "setup.h"
+
+void smc_ism_setup_init(struct smc_ism_setup *s, struct sock *sk, struct mem_cgroup *memcg)
+{
+	u32 rmem = READ_ONCE(smc_net(sock_net(sk))->sysctl.smcd_rmem);
+
+	/* The kernel doubles what SO_RCVBUF asks for, see socket(7). */
+	if (sk->sk_userlocks & SOCK_RCVBUF_LOCK)
+		rmem = READ_ONCE(sk->sk_rcvbuf) / 2;
+
+	*s = (struct smc_ism_setup) {
+		.peer	    = { .net = sock_net(sk) },
+		.memcg	    = memcg,
+		.size_class = smc_size_class_of(rmem, SMC_SIZE_CLASS_D_MAX),
+	};
+}
+
+static u32 smc_ism_diagnosis(int rc)
+{
+	switch (rc) {
+	case 0:
+		return 0;
+	case -ENOMEM:
+		return SMC_DIAG_NO_MEMORY;
+	case -ENOLINK:
+		return SMC_DIAG_NO_ACTIVE_LINK;
+	case -ENOENT:
+	case -EBUSY:
+	case -ETIMEDOUT:
+		return SMC_DIAG_SYNC;
+	default:
+		return SMC_DIAG_INTERNAL;
+	}
+}
+
+/* A group without its first contact is of no use to anybody. */
+static void smc_ism_setup_give_up(const struct smc_ism_setup *s, struct smc_ism_group *group)
+{
+	if (s->first_contact && s->peer.role == SMC_SERVER)
+		smc_ism_group_kill(group, ECONNABORTED);
+}
+
+/* Takes over the caller's reservation and reference. */
+static int smc_ism_setup_conn(struct smc_ism_setup *s, struct smc_ism_group *group)
+{
+	struct smc_ism_conn *conn = smc_ism_conn_create(group, s->size_class, s->memcg);
+
+	if (IS_ERR(conn)) {
+		smc_ism_setup_give_up(s, group);
+		return PTR_ERR(conn);
+	}
+	s->conn = conn;
+	return 0;
+}
+
+static int smc_ism_setup_in(struct smc_ism_setup *s, struct smc_ism_group *group)
+{
+	int rc;
+
+	if (IS_ERR(group))
+		return PTR_ERR(group);
+	/* Of a first contact, the group may have to be ended without a connection. */
+	smc_ism_group_get(group);
+	rc = smc_ism_setup_conn(s, group);
+	smc_ism_group_put(group);
+	return rc;
+}
+
+u32 smc_ism_server_reserve(struct smc_ism_setup *s)
+{
+	int rc;
+
+	s->peer.role = SMC_SERVER;
+	rc = smc_ism_setup_in(s, smc_ism_group_for_server(&s->peer, &s->first_contact));
+	if (!rc)
+		rc = smc_ism_conn_open(s->conn);
+	return smc_ism_diagnosis(rc);
+}
+
+static void smc_ism_note_first_contact(struct smc_ism_group *group,
+				       const struct smc_clc_agreement *a)
+{
+	if (!a->first_contact || a->version != SMC_VERSION_2)
+		return;
+	group->release = min_t(u8, a->fc.release, SMC_RELEASE);
+	group->peer_os = a->fc.os_type;
+	memcpy(group->peer_hostname, a->fc.hostname, SMC_HOSTNAME_LEN);
+}
+
+u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreement *confirm)
+{
+	int rc;
+
+	if (confirm->first_contact != s->first_contact)
+		return SMC_DIAG_SYNC;
+	smc_ism_note_first_contact(s->conn->group, confirm);
+	rc = smc_ism_conn_attach(s->conn, &confirm->d);
+	if (!rc && s->first_contact)
+		rc = smc_ism_group_activate(s->conn->group);
+	return smc_ism_diagnosis(rc);
+}
+
+u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept)
+{
+	int rc;
+
+	s->peer.role = SMC_CLIENT;
+	s->peer.link_id = accept->d.link_id;
+	s->first_contact = accept->first_contact;
+	rc = smc_ism_setup_in(s, smc_ism_group_for_client(&s->peer));
+	if (!rc)
+		rc = smc_ism_conn_attach(s->conn, &accept->d);
+	if (!rc)
+		rc = smc_ism_conn_open(s->conn);
+	if (!rc)
+		smc_ism_note_first_contact(s->conn->group, accept);
+	return smc_ism_diagnosis(rc);
+}
+
+void smc_ism_setup_end(struct smc_ism_setup *s, bool keep)
+{
+	if (!s->conn || keep)
+		return;
+	smc_ism_setup_give_up(s, s->conn->group);
+	smc_stream_on_lost(&s->conn->stream, ECONNABORTED);
+	smc_stream_put(&s->conn->stream);
+}

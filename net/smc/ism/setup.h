@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Setting up a connection over SMC-D: the steps between the CLC messages. A step returns
+ * 0 or the diagnosis code that a DECLINE is to carry.
+ */
+#ifndef SMC_ISM_SETUP_H
+#define SMC_ISM_SETUP_H
+
+#include "group.h"
+#include "wire/clc.h"
+
+struct mem_cgroup;
+struct smc_ism_conn;
+struct sock;
+
+/**
+ * struct smc_ism_setup - a connection being set up
+ * @peer: who it is with, as the rendezvous found out
+ * @memcg: control group to charge for the element, or NULL
+ * @size_class: wanted for the element
+ * @first_contact: the group is made for this connection
+ * @conn: the connection, its stream referenced
+ */
+struct smc_ism_setup {
+	struct smc_ism_peer peer;
+	struct mem_cgroup *memcg;
+	u8 size_class;
+	bool first_contact;
+	struct smc_ism_conn *conn;
+};
+
+/**
+ * smc_ism_setup_init() - start with what the socket wants
+ * @s: setup
+ * @sk: TCP socket; its buffer size chooses the size class
+ * @memcg: control group to charge for buffers, or NULL; lives as long as the setup
+ */
+void smc_ism_setup_init(struct smc_ism_setup *s, struct sock *sk, struct mem_cgroup *memcg);
+
+/**
+ * smc_ism_server_reserve() - before ACCEPT: a group and an element
+ * @s: with @peer set
+ *
+ * Context: process, may sleep.
+ */
+u32 smc_ism_server_reserve(struct smc_ism_setup *s);
+
+/**
+ * smc_ism_server_complete() - after CONFIRM: the connection is usable
+ */
+u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreement *confirm);
+
+/**
+ * smc_ism_client_join() - after ACCEPT: the connection is usable once CONFIRM is sent
+ * @s: with @peer set
+ */
+u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept);
+
+/**
+ * smc_ism_setup_end() - release what the setup holds
+ * @s: setup
+ * @keep: the connection stays, its reference the caller's
+ */
+void smc_ism_setup_end(struct smc_ism_setup *s, bool keep);
+
+#endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What generic netlink shows of SMC-D; cb->args[0] counts the objects already shown. */
+
+#include <net/net_namespace.h>
+#include <net/sock.h>
+
+#include "admin/netlink.h"
+#include "group.h"
+#include "show.h"
+
+/* One call of a dump of groups, and how many it has seen. */
+struct smc_ism_dump {
+	struct sk_buff *skb;
+	struct netlink_callback *cb;
+	long i;
+};
+
+static int smc_ism_show_put_u64(struct sk_buff *skb, int attr, u64 value)
+{
+	return nla_put_u64_64bit(skb, attr, value, SMC_NLA_LGR_D_PAD);
+}
+
+static int smc_ism_show_put_v2(struct sk_buff *skb, const struct smc_ism_group *group)
+{
+	const struct smc_netlink_lgr_v2 v2 = {
+		.version  = group->peer.version,
+		.release  = group->release,
+		.os	  = group->peer_os,
+		.eid	  = group->peer.eid,
+		.hostname = group->peer_hostname,
+	};
+
+	if (group->peer.version != SMC_VERSION_2)
+		return 0;
+	return smc_netlink_put_lgr_v2(skb, SMC_NLA_LGR_D_V2_COMMON, &v2);
+}
+
+static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_group *group)
+{
+	const struct smc_ism_device *dev = group->peer.dev;
+
+	/* There is no send buffer: bytes go into the peer's element. */
+	return nla_put_u32(skb, SMC_NLA_LGR_D_ID, group->id) ?:
+	       nla_put_u32(skb, SMC_NLA_LGR_D_CONNS_NUM, group->n_conns) ?:
+	       nla_put_u8(skb, SMC_NLA_LGR_D_VLAN_ID, 0) ?:
+	       nla_put_u16(skb, SMC_NLA_LGR_D_CHID, dev->chid) ?:
+	       nla_put_string(skb, SMC_NLA_LGR_D_PNETID, "") ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_GID, dev->gid.gid) ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_EXT_GID, dev->gid.ext) ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_GID, group->peer.gid.gid) ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_EXT_GID, group->peer.gid.ext) ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_SNDBUF_ALLOC, 0) ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_DMB_ALLOC, READ_ONCE(group->dmb_bytes)) ?:
+	       smc_ism_show_put_v2(skb, group);
+}
+
+static int smc_ism_show_group(struct smc_ism_group *group, void *arg)
+{
+	struct smc_ism_dump *dump = arg;
+	struct smc_netlink_msg m;
+	int rc;
+
+	if (group->peer.net != sock_net(dump->skb->sk) || group->state == SMC_ISM_GROUP_DEAD ||
+	    dump->i++ < dump->cb->args[0])
+		return 0;
+	rc = smc_netlink_open(&m, dump->skb, dump->cb, SMC_GEN_LGR_SMCD) ?:
+	     smc_netlink_close(&m, smc_ism_show_put_group(dump->skb, group));
+	if (!rc)
+		dump->cb->args[0]++;
+	return rc;
+}
+
+static int smc_ism_show_dump_groups(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct smc_ism_dump dump = { .skb = skb, .cb = cb };
+
+	return smc_ism_groups_for_each(smc_ism_show_group, &dump);
+}
+
+static int smc_ism_show_count(struct smc_ism_group *group, void *arg)
+{
+	u32 *n = arg;
+
+	*n += group->state != SMC_ISM_GROUP_DEAD;
+	return 0;
+}
+
+static int smc_ism_show_put_device(struct sk_buff *skb, const struct smc_ism_device *dev)
+{
+	const struct smc_netlink_port port = { .pnetid = "", .active = true };
+	u32 groups = 0;
+
+	smc_ism_groups_for_each(smc_ism_show_count, &groups);
+	/* It never goes away while it is used. */
+	return nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, groups) ?:
+	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, false) ?:
+	       nla_put_u32(skb, SMC_NLA_DEV_PCI_FID, 0) ?:
+	       nla_put_u16(skb, SMC_NLA_DEV_PCI_CHID, dev->chid) ?:
+	       nla_put_u16(skb, SMC_NLA_DEV_PCI_VENDOR, 0) ?:
+	       nla_put_u16(skb, SMC_NLA_DEV_PCI_DEVICE, 0) ?:
+	       nla_put_string(skb, SMC_NLA_DEV_PCI_ID, dev->name) ?:
+	       smc_netlink_put_port(skb, SMC_NLA_DEV_PORT, &port);
+}
+
+static int smc_ism_show_dump_devices(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct smc_netlink_msg m;
+	int rc;
+
+	if (cb->args[0])
+		return 0;
+	rc = smc_netlink_open(&m, skb, cb, SMC_GEN_DEV_SMCD) ?:
+	     smc_netlink_close(&m, smc_ism_show_put_device(skb, &smc_loopback));
+	if (!rc)
+		cb->args[0]++;
+	return rc;
+}
+
+const struct smc_netlink_source smc_ism_netlink_source = {
+	.dump_lgrs = smc_ism_show_dump_groups,
+	.dump_devs = smc_ism_show_dump_devices,
+};
