@@ -61,8 +61,9 @@ static int smc_ism_publish(struct smc_stream *st, u64 end)
 	prod = smc_cursor_from_position(end, st->tx.peer_size);
 	cons = smc_cursor_from_position(st->rx.reported, st->rx.size);
 
-	/* The bytes are there before the cursor says so. */
+	/* Pairs with smc_ism_conn_receive(): the bytes are there before the cursor says so. */
 	smp_store_release(&control->producer, smc_dmbe_pack(prod, 0, 0));
+	/* And both are before what the flags say of them. */
 	smp_store_release(&control->consumer,
 			  smc_dmbe_pack(cons, st->tx.prod_flags, st->tx.conn_flags));
 	smc_stat_ism(st->net, SMC_ISM_WRITES, 1);
@@ -79,6 +80,7 @@ void smc_ism_conn_receive(struct smc_ism_conn *conn)
 
 	/* In the opposite order of the stores: the flags are never newer than the bytes. */
 	consumer = smp_load_acquire(&control->consumer);
+	/* Pairs with smc_ism_publish(). */
 	producer = smp_load_acquire(&control->producer);
 	smc_dmbe_unpack(producer, consumer, &cdc);
 	smc_stream_update(&conn->stream, &cdc);

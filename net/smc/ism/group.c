@@ -150,31 +150,33 @@ static bool smc_ism_group_reserve(struct smc_ism_group *group)
 }
 
 /*
- * A group there is; -EAGAIN while another's first contact is under way; @fresh, listed, if
- * there is neither.
+ * A group there is, or @fresh, listed, if there is none. Return: false while another's first
+ * contact is under way.
  */
-static struct smc_ism_group *smc_ism_group_choose(const struct smc_ism_peer *peer,
-						  struct smc_ism_group *fresh)
+static bool smc_ism_group_choose(const struct smc_ism_peer *peer, struct smc_ism_group *fresh,
+				 struct smc_ism_group **chosen)
 {
-	struct smc_ism_group *group, *found = NULL;
+	struct smc_ism_group *group;
+	bool wait = false;
 
+	*chosen = NULL;
 	spin_lock_bh(&smc_ism_groups_lock);
 	list_for_each_entry(group, &smc_ism_groups, list) {
 		if (!smc_ism_group_is_with(group, peer))
 			continue;
 		if (group->state == SMC_ISM_GROUP_NEW) {
-			found = ERR_PTR(-EAGAIN);
+			wait = true;
 		} else if (smc_ism_group_reserve(group)) {
-			found = group;
+			*chosen = group;
 			break;
 		}
 	}
-	if (!found) {
+	if (!*chosen && !wait) {
 		smc_ism_group_list(fresh);
-		found = fresh;
+		*chosen = fresh;
 	}
 	spin_unlock_bh(&smc_ism_groups_lock);
-	return found;
+	return *chosen;
 }
 
 struct smc_ism_group *smc_ism_group_for_server(const struct smc_ism_peer *peer,
@@ -185,8 +187,7 @@ struct smc_ism_group *smc_ism_group_for_server(const struct smc_ism_peer *peer,
 
 	if (!fresh)
 		return ERR_PTR(-ENOMEM);
-	if (!wait_event_timeout(smc_ism_groups_changed,
-				(group = smc_ism_group_choose(peer, fresh)) != ERR_PTR(-EAGAIN),
+	if (!wait_event_timeout(smc_ism_groups_changed, smc_ism_group_choose(peer, fresh, &group),
 				SMC_ISM_CONTACT_WAIT))
 		group = ERR_PTR(-ETIMEDOUT);
 	*first_contact = group == fresh;
@@ -204,7 +205,7 @@ struct smc_ism_group *smc_ism_group_for_client(const struct smc_ism_peer *peer)
 		return ERR_PTR(-ENOMEM);
 	/* It is the server's to let others wait for a first contact. */
 	fresh->state = SMC_ISM_GROUP_ACTIVE;
-	group = smc_ism_group_choose(peer, fresh);
+	smc_ism_group_choose(peer, fresh, &group);
 	if (group != fresh)
 		smc_ism_group_put(fresh);
 	return group;
