@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent.h"
+#include "place.h"
 #include "wire/clc.h"
 
 using namespace guest;
@@ -63,6 +64,7 @@ TEST_P(Fallback, PlainSocketAtThePeer)
 
 TEST_P(Fallback, NoModuleAtThePeer)
 {
+	NEEDS_ANOTHER_HOST("a host has one module");
 	agent.must_run("lab-smc unload");
 	expect_tcp({SMC_DIAG_PEER_NO_SMC}, {Kind::tcp, AF_INET});
 	agent.must_run("lab-smc load");
@@ -71,6 +73,7 @@ TEST_P(Fallback, NoModuleAtThePeer)
 
 TEST_P(Fallback, NoCommonEid)
 {
+	NEEDS_ANOTHER_HOST("a host has one list of EIDs");
 	agent.must_run("$LAB_BUILD/tools/smc/smc eid add ANOTHER.EID");
 	/* The client is told, the server tells. */
 	expect_tcp({GetParam() == Role::client ? SMC_DIAG_PEER_DECLINED : SMC_DIAG_NO_UEID});
@@ -81,30 +84,43 @@ TEST_P(Fallback, NoCommonEid)
 	expect_smc();
 }
 
+/* A client without an RDMA device still offers SMC-D, which another host has to decline. */
 TEST_P(Fallback, NoDeviceHere)
 {
+	NEEDS_ANOTHER_HOST("no device is needed within a host");
 	must_run("rdma link delete rxe0");
-	if (GetParam() == Role::client)
-		expect_tcp({SMC_DIAG_NO_DEVICE_R});
-	else
-		expect_tcp({SMC_DIAG_NO_DEVICE_R, SMC_DIAG_NO_DEVICE});
+	expect_tcp({GetParam() == Role::client ? SMC_DIAG_PEER_DECLINED : SMC_DIAG_NO_DEVICE_R});
 	must_run("lab-rxe eth0");
 	expect_smc();
 }
 
 TEST_P(Fallback, NoDeviceThere)
 {
+	NEEDS_ANOTHER_HOST("no device is needed within a host");
 	agent.must_run("rdma link delete rxe0");
-	expect_tcp({SMC_DIAG_PEER_DECLINED});
+	expect_tcp({GetParam() == Role::client ? SMC_DIAG_PEER_DECLINED : SMC_DIAG_NO_DEVICE_D});
 	agent.must_run("lab-rxe eth0");
+	expect_smc();
+}
+
+/* Without SMC-D there is nothing to offer, and no need to ask. */
+TEST_P(Fallback, NothingToOffer)
+{
+	NEEDS_ANOTHER_HOST("see SmcdOff of smcd_test.cc");
+
+	SysctlScope off("net.smc.smcd", "0");
+
+	must_run("rdma link delete rxe0");
+	expect_tcp({SMC_DIAG_NO_DEVICE_R});
+	must_run("lab-rxe eth0");
 	expect_smc();
 }
 
 /* A SYN cookie has no room for the option. */
 TEST_P(Fallback, SynCookies)
 {
-	RemoteSysctlScope there(agent, "net.ipv4.tcp_syncookies", "2");
 	SysctlScope here("net.ipv4.tcp_syncookies", "2");
+	RemoteSysctlScope there(agent, "net.ipv4.tcp_syncookies", "2");
 
 	expect_tcp({SMC_DIAG_PEER_NO_SMC});
 }
@@ -127,11 +143,12 @@ TEST_P(Fallback, SocketOption)
 	expect_smc();
 }
 
-/* A connection within the host has no RDMA device on its route. */
-TEST(FallbackLoopback, IsTcp)
+/* Within the host no device is asked for. */
+TEST(FallbackLoopback, IsSmcD)
 {
 	for (int family : {AF_INET, AF_INET6}) {
 		Flavor flavor = {Kind::smc, family};
+		Counters before = Counters::now();
 		Fd listener = must_listen(flavor);
 		Fd client =
 		    must_connect(flavor, address_from(family == AF_INET ? "127.0.0.1" : "::1",
@@ -142,6 +159,7 @@ TEST(FallbackLoopback, IsTcp)
 		ASSERT_EQ(send(client, "x", 1, 0), 1);
 		EXPECT_EQ(recv(server, &byte, 1, MSG_WAITALL), 1);
 		EXPECT_EQ(byte, 'x');
+		EXPECT_EQ((Counters::now() - before)["ism_write_bytes"], 1);
 	}
 }
 

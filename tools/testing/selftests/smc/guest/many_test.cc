@@ -9,6 +9,7 @@
 #include "agent.h"
 #include "limit.h"
 #include "pattern.h"
+#include "place.h"
 
 using namespace guest;
 
@@ -23,8 +24,8 @@ TEST(Many, ThousandAtOnce)
 	set_limit(600);
 	setrlimit(RLIMIT_NOFILE, &files);
 
-	SysctlScope rmem("net.smc.rmem", "16384"), wmem("net.smc.wmem", "16384");
-	RemoteSysctlScope far_rmem(agent, "net.smc.rmem", "16384");
+	SysctlScope rmem(rmem_sysctl(), "16384"), wmem("net.smc.wmem", "16384");
+	RemoteSysctlScope far_rmem(agent, rmem_sysctl(), "16384");
 	RemoteSysctlScope far_wmem(agent, "net.smc.wmem", "16384");
 	RemoteSocket listener = agent.listen(Flavor(), 128);
 	Address to = address_of(1, AF_INET, listener.port());
@@ -35,7 +36,7 @@ TEST(Many, ThousandAtOnce)
 
 	for (int i = 0; i < connections; i++)
 		clients.push_back(must_connect(Flavor(), to));
-	EXPECT_GE((Counters::now() - before)["rdma_groups_created"], 3);
+	EXPECT_GE((Counters::now() - before)[by_path("groups_created")], 3);
 
 	/* All of them have data under way at the same time. */
 	for (int round = 0; round < 2; round++) {
@@ -49,7 +50,8 @@ TEST(Many, ThousandAtOnce)
 	for (Fd &client : clients)
 		client.close();
 	echo.join();
-	EXPECT_EQ((Counters::now() - before)["rdma_write_bytes"], int64_t(2 * len * connections));
+	EXPECT_EQ((Counters::now() - before)[by_path("write_bytes")],
+		  counted(2 * len * connections, 2 * len * connections));
 }
 
 /* Without growth of kernel memory, of RMBs or of memory regions. */
@@ -112,7 +114,8 @@ TEST_P(InARow, LeaveNothing)
 	Counters passed = Counters::now() - before;
 
 	EXPECT_EQ(passed["rdma_registrations"], 0);
-	EXPECT_EQ(passed["rdma_groups_created"], 0);
+	EXPECT_EQ(passed["ism_dmbs"], 0);
+	EXPECT_EQ(passed[by_path("groups_created")], 0);
 	EXPECT_EQ(passed["rdma_groups_lost"], 0);
 	EXPECT_EQ(passed.sum("violation_"), 0);
 	/* 256 bytes a connection of 2,000 would show as 500 KiB. */

@@ -5,17 +5,21 @@
 # test programs in guest 0 against smc_agent in the others, and sums up in the last line:
 # N passed, N failed, N skipped.
 #
-#   run_guest.sh [--filter PATTERN] [-k KERNEL] [--smc WHICH] [LAB OPTION VALUE...] [PROGRAM...]
+#   run_guest.sh [--filter PATTERN] [-k KERNEL] [--smc WHICH] [--within host|netns]
+#                [LAB OPTION VALUE...] [PROGRAM...]
 #
-# PROGRAM is smoke, transfer, ...: all but those whose name starts with interop if none is
-# given. PATTERN selects tests as GoogleTest's --gtest_filter does. Programs and module must
+# PROGRAM is smoke, transfer, ...: if none is given, all that are for two guests with this
+# module. PATTERN selects tests as GoogleTest's --gtest_filter does. Programs and module must
 # have been built; BUILD (default build/ of the repository) is where.
+#
+# --within puts both ends into one guest, where they talk by SMC-D: "host", in one network
+# namespace; "netns", in two. Programs about RDMA are then not among those run by default.
 
 here=$(dirname "$(realpath "$0")")
 top=$(realpath "$here/../../../../..")
 build=${BUILD:-$top/build}
 
-filter='*' kernel=6.12 smc=ours
+filter='*' kernel=6.12 smc=ours within=
 options=()
 while [[ ${1:-} == -* ]]; do
 	(($# > 1)) || { echo "run_guest.sh: $1 wants a value" >&2; exit 2; }
@@ -23,10 +27,17 @@ while [[ ${1:-} == -* ]]; do
 	--filter) filter=$2 ;;
 	-k) kernel=$2 ;;
 	--smc) smc=$2 ;;
+	--within) within=$2 ;;
 	*) options+=("$1" "$2") ;;
 	esac
 	shift 2
 done
+
+case $within in
+'') guests=2 skip='@(interop*|smcd)_test' ;;
+host | netns) guests=1 skip='!(smoke|api|transfer|many|fallback|life|smcd)_test' ;;
+*) echo "run_guest.sh: --within $within is neither host nor netns" >&2; exit 2 ;;
+esac
 
 programs=()
 for name in "$@"; do
@@ -36,7 +47,8 @@ for name in "$@"; do
 done
 if ((!$#)); then
 	for program in "$build"/selftests/*_test; do
-		[[ ${program##*/} == interop* ]] || programs+=("$program")
+		# shellcheck disable=SC2053
+		[[ ${program##*/} == $skip ]] || programs+=("$program")
 	done
 fi
 
@@ -51,8 +63,8 @@ done
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # LAN 1 is for the control connections.
-"$top/tools/lab/lab" run -n 2 --lans 2 -t "${GUEST_LIMIT:-3600}" -k "$kernel" --smc "$smc" \
-	-e "LAB_FILTER=$filter" "${options[@]}" "$here/guest_main.sh" "${programs[@]}" |
+"$top/tools/lab/lab" run -n "$guests" --lans 2 -t "${GUEST_LIMIT:-3600}" -k "$kernel" --smc "$smc" \
+	-e "LAB_FILTER=$filter" -e "LAB_WITHIN=$within" "${options[@]}" "$here/guest_main.sh" "${programs[@]}" |
 	tee "$log"
 status=${PIPESTATUS[0]}
 

@@ -9,6 +9,7 @@
 
 #include "capture.h"
 #include "fuzz/cursor_input.h"
+#include "fuzz/dmbe_input.h"
 #include "samples.h"
 
 namespace wire {
@@ -59,6 +60,21 @@ std::set<Bytes> Cursors(const std::vector<Bytes>& captured) {
   return seeds;
 }
 
+std::set<Bytes> ControlAreas(const std::vector<Bytes>& captured) {
+  std::set<Bytes> seeds;
+  for (const Bytes& bytes : captured) {
+    smc_cdc cdc = Parse<smc_cdc>(bytes).value;
+    DmbeInput input = {};
+    input.control.type = SMC_CDC_TYPE;
+    input.control.producer = smc_dmbe_pack(cdc.prod, 0, 0);
+    input.control.consumer = smc_dmbe_pack(cdc.cons, cdc.prod_flags, cdc.conn_flags);
+    input.size_class = 2;
+    auto* raw = reinterpret_cast<const u8*>(&input);
+    seeds.emplace(raw, raw + sizeof(input));
+  }
+  return seeds;
+}
+
 int WriteAll(const std::filesystem::path& top) {
   Capture capture = ReadAllCaptures();
   Write(top / "clc_header", Headers(capture.clc));
@@ -68,6 +84,7 @@ int WriteAll(const std::filesystem::path& top) {
   Write(top / "llc", Seeds<Llc>(capture.llc));
   Write(top / "cdc", Seeds<smc_cdc>(capture.cdc));
   Write(top / "cursor", Cursors(capture.cdc));
+  Write(top / "dmbe", ControlAreas(capture.cdc));
   return 0;
 }
 

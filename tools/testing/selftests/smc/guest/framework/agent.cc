@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <stdexcept>
 
+#include "place.h"
+
 namespace guest
 {
 
@@ -332,7 +334,7 @@ Connection make_connection(Agent &agent, const Flavor &here, const Flavor &there
 	return {std::move(client), listener.accept()};
 }
 
-void check_data(Connection &connection, uint64_t bytes, bool by_rdma, uint64_t seed)
+void check_data(Connection &connection, uint64_t bytes, bool by_smc, uint64_t seed)
 {
 	Flow out = {.seed = seed, .bytes = bytes};
 	Flow in = {.seed = seed + 1, .bytes = bytes};
@@ -342,14 +344,14 @@ void check_data(Connection &connection, uint64_t bytes, bool by_rdma, uint64_t s
 	exchange_flows(connection.here, out, in);
 	far.join();
 
-	int64_t written = (Counters::now() - before)["rdma_write_bytes"];
+	int64_t written = (Counters::now() - before)[by_path("write_bytes")];
 
-	if (by_rdma && written < int64_t(bytes))
+	if (by_smc && written < counted(bytes, bytes))
 		throw std::runtime_error("only " + std::to_string(written) +
-					 " bytes went by RDMA, not " + std::to_string(bytes) +
-					 "\n" + must_run("$LAB_BUILD/tools/smc/smc fallbacks"));
-	if (!by_rdma && written)
-		throw std::runtime_error(std::to_string(written) + " bytes went by RDMA");
+					 " bytes went by SMC, not " + std::to_string(bytes) + "\n" +
+					 must_run("$LAB_BUILD/tools/smc/smc fallbacks"));
+	if (!by_smc && written)
+		throw std::runtime_error(std::to_string(written) + " bytes went by SMC");
 }
 
 } // namespace guest

@@ -179,9 +179,9 @@ inline Connection make_connection(Agent &agent, const Flavor &both, Role role = 
 
 /*
  * Both directions at once, checked byte by byte at both ends, with the counters' word
- * that it went by RDMA (@by_rdma) or that it did not.
+ * that it went by SMC (@by_smc) or that it did not.
  */
-void check_data(Connection &connection, uint64_t bytes, bool by_rdma, uint64_t seed = 1);
+void check_data(Connection &connection, uint64_t bytes, bool by_smc, uint64_t seed = 1);
 
 } // namespace guest
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0
+// How the control area's fuzzer and its seeds lay out one case.
+#ifndef SMC_WIRE_TESTS_FUZZ_DMBE_INPUT_H_
+#define SMC_WIRE_TESTS_FUZZ_DMBE_INPUT_H_
+
+#include "wire/cursor.h"
+#include "wire/dmbe.h"
+#include "wire/size_class.h"
+
+namespace wire {
+
+struct DmbeInput {
+  smc_dmbe_control control;
+  u64 consumed;
+  u64 size_class;  // to be taken modulo the number of classes
+};
+
+}  // namespace wire
+
+#endif  // SMC_WIRE_TESTS_FUZZ_DMBE_INPUT_H_
