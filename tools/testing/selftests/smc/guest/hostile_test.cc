@@ -243,9 +243,12 @@ private:
 	/* A CLC message, or nothing if the connection ended or became the application's. */
 	std::string receive_message_or_nothing(int rogue)
 	{
+		bool due = GetParam().answer && !answered;
+
+		/* An answer that is due may be slower than the word of the agent. */
 		wait_until(
 		    "an answer, or a connection for the application",
-		    [&] { return has_input(rogue) || is_settled(); }, 30);
+		    [&] { return has_input(rogue) || (!due && is_settled()); }, 30);
 		if (!has_input(rogue))
 			return "";
 		return receive_message(rogue);
