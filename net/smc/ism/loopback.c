@@ -31,15 +31,23 @@ static void smc_loopback_open(struct smc_ism_conn *conn)
 	spin_unlock_bh(&smc_loopback_lock);
 }
 
-/* The connection with an element, with a reference to its stream, or NULL. */
-static struct smc_ism_conn *smc_loopback_find(u64 token, u8 index)
+/* Whether a CLC message means the element of @conn. */
+static bool smc_loopback_is(const struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
+	return conn->token == d->token && conn->index == d->dmbe_index &&
+	       conn->dmbe->el.slab->spec.size_class == d->dmbe_size_code;
+}
+
+/* The connection with an element, with a reference to its stream, or NULL. */
+static struct smc_ism_conn *smc_loopback_find(const struct smc_clc_d *d)
+{
+	const u64 key = smc_loopback_key(d->token, d->dmbe_index);
 	struct smc_ism_conn *found = NULL;
 	struct smc_ism_conn *conn;
 
 	spin_lock_bh(&smc_loopback_lock);
-	hash_for_each_possible(smc_loopback_elements, conn, entry, smc_loopback_key(token, index)) {
-		if (conn->token != token || conn->index != index)
+	hash_for_each_possible(smc_loopback_elements, conn, entry, key) {
+		if (!smc_loopback_is(conn, d))
 			continue;
 		/* What is in the table still has the reference that ->over() drops. */
 		smc_stream_get(&conn->stream);
@@ -77,7 +85,7 @@ static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_
 /* A client finds the server's connection by its element. */
 static int smc_loopback_attach_client(struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
-	struct smc_ism_conn *server = smc_loopback_find(d->token, d->dmbe_index);
+	struct smc_ism_conn *server = smc_loopback_find(d);
 	struct smc_stream *st = &conn->stream;
 	int rc = -ENOENT;
 
@@ -109,7 +117,7 @@ static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct sm
 	spin_lock_bh(st->lock);
 	if (st->mate) {
 		client = smc_ism_conn_of(st->mate);
-		if (client->token == d->token && client->index == d->dmbe_index) {
+		if (smc_loopback_is(client, d)) {
 			smc_loopback_map(conn, client);
 			rc = 0;
 		}

@@ -84,6 +84,17 @@ u32 smc_ism_server_reserve(struct smc_ism_setup *s)
 	return smc_ism_diagnosis(rc);
 }
 
+/* Whether a CLC message is from the peer. One of version 1 has half of a GID, and no channel. */
+static bool smc_ism_setup_is_with(const struct smc_ism_setup *s, const struct smc_clc_d *d)
+{
+	const struct smc_ism_peer *peer = &s->peer;
+
+	if (d->gid != peer->gid.gid)
+		return false;
+	return peer->version == SMC_VERSION_1 ||
+	       (d->chid == peer->dev->chid && d->gid_ext == peer->gid.ext);
+}
+
 static void smc_ism_note_first_contact(struct smc_ism_group *group,
 				       const struct smc_clc_agreement *a)
 {
@@ -98,6 +109,8 @@ u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreem
 {
 	int rc;
 
+	if (!smc_ism_setup_is_with(s, &confirm->d))
+		return SMC_DIAG_NO_DEVICE_D;
 	if (confirm->first_contact != s->first_contact)
 		return SMC_DIAG_SYNC;
 	smc_ism_note_first_contact(s->conn->group, confirm);
@@ -111,6 +124,8 @@ u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement 
 {
 	int rc;
 
+	if (!smc_ism_setup_is_with(s, &accept->d))
+		return SMC_DIAG_NO_DEVICE_D;
 	s->peer.role = SMC_CLIENT;
 	s->peer.link_id = accept->d.link_id;
 	s->first_contact = accept->first_contact;

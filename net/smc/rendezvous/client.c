@@ -29,17 +29,6 @@ struct smc_client {
 	u8 buf[SMC_CLC_MAX_LEN];
 };
 
-/* A message of version 1 has the first half of a GID only. */
-static bool smc_client_offered_device(const struct smc_client *c)
-{
-	const struct smc_clc_d *d = &c->accept.d;
-
-	if (!c->offer.has_d || d->gid != smc_loopback.gid.gid)
-		return false;
-	return c->accept.version == SMC_VERSION_1 ||
-	       (d->chid == smc_loopback.chid && d->gid_ext == smc_loopback.gid.ext);
-}
-
 /* What the server chose must be what was offered. Return: 0 or a diagnosis. */
 static u32 smc_client_check(struct smc_client *c)
 {
@@ -47,7 +36,7 @@ static u32 smc_client_check(struct smc_client *c)
 
 	if (accept->type != SMC_CLC_ACCEPT)
 		return SMC_DIAG_SYNC;
-	if (accept->is_d && !smc_client_offered_device(c))
+	if (accept->is_d && !c->offer.has_d)
 		return SMC_DIAG_NO_DEVICE_D;
 	if (!accept->is_d && !smc_offer_has_version(&c->offer, accept->version))
 		return SMC_DIAG_VERSION;

@@ -10,38 +10,51 @@
 export LAB_BUILD=${1%/selftests/*}
 programs=${1%/*}
 
-addresses() { echo "10.83.$1.$(($2 + 1))/24 fd83:$([[ $1 == 0 ]] || echo "$1")::$(($2 + 1))/64"; }
+# ip4 LAN NODE, ip6 LAN NODE: as the lab gives them to guests
+ip4() { echo "10.83.$1.$(($2 + 1))"; }
+ip6() { (($1)) && echo "fd83:$1::$(($2 + 1))" || echo "fd83::$(($2 + 1))"; }
+
+# join LAN NODE IP-OPTION...: an end of a veth gets its addresses
+join() {
+	local lan=$1 node=$2
+	shift 2
+	ip "$@" addr add "$(ip4 "$lan" "$node")/24" dev "eth$lan"
+	ip "$@" addr add "$(ip6 "$lan" "$node")/64" dev "eth$lan" nodad
+	ip "$@" link set "eth$lan" up
+}
 
 # Veth in place of the two LANs.
 peer_in_netns() {
-	local lan address
+	local lan
+	in_peer=(nsenter --net=/run/netns/peer)
 	ip netns add peer
 	ip -n peer link set lo up
+	"${in_peer[@]}" sysctl -q net.ipv6.conf.default.accept_dad=0
 	for lan in 0 1; do
 		ip link set "eth$lan" down
 		ip link set "eth$lan" name "lan$lan"
+		ip addr flush dev "lan$lan"
 		ip link add "eth$lan" type veth peer name "eth$lan" netns peer
-		for address in $(addresses "$lan" 0); do ip addr replace "$address" dev "eth$lan" nodad; done
-		for address in $(addresses "$lan" 1); do
-			ip -n peer addr replace "$address" dev "eth$lan" nodad
-		done
-		ip link set "eth$lan" up
-		ip -n peer link set "eth$lan" up
+		join "$lan" 0
+		join "$lan" 1 -n peer
 	done
-	in_peer=(nsenter --net=/run/netns/peer)
 }
 
-# Both addresses here. Who connects to one of them comes from the other.
+# from ADDRESS SOURCE DEV: who connects to a local address comes from another
+from() {
+	ip route del local "$1" dev "$3" table local
+	ip route add local "$1" dev "$3" table local src "$2"
+}
+
+# Both addresses here, each the peer of the other.
 peer_in_host() {
-	local lan here there address
+	local lan
 	for lan in 0 1; do
-		read -r here here6 < <(addresses "$lan" 0)
-		read -r there there6 < <(addresses "$lan" 1)
-		for address in "$there" "$there6"; do ip addr add "$address" dev "eth$lan" nodad; done
-		ip route replace local "${here%/*}" dev "eth$lan" table local src "${there%/*}"
-		ip route replace local "${there%/*}" dev "eth$lan" table local src "${here%/*}"
-		ip -6 route replace local "${here6%/*}" dev "eth$lan" table local src "${there6%/*}"
-		ip -6 route replace local "${there6%/*}" dev "eth$lan" table local src "${here6%/*}"
+		join "$lan" 1
+		from "$(ip4 "$lan" 0)" "$(ip4 "$lan" 1)" "eth$lan"
+		from "$(ip4 "$lan" 1)" "$(ip4 "$lan" 0)" "eth$lan"
+		from "$(ip6 "$lan" 0)" "$(ip6 "$lan" 1)" "eth$lan"
+		from "$(ip6 "$lan" 1)" "$(ip6 "$lan" 0)" "eth$lan"
 	done
 }
 
@@ -68,7 +81,9 @@ in_peer=()
 lab-smc load || exit
 
 if [[ $LAB_WITHIN ]]; then
+	set -e
 	"peer_in_$LAB_WITHIN"
+	set +e
 	start_agent
 	run_tests "$@"
 	failed=$?

@@ -116,13 +116,61 @@ smc_clc_proposal good_proposal()
 	return p;
 }
 
-smc_clc_agreement good_agreement(smc_clc_type type)
+smc_clc_proposal good_proposal(const smc_clc_ism &device)
+{
+	smc_clc_proposal p = good_proposal();
+
+	p.offer_v2 = SMC_OFFER_D;
+	p.ism_gid = device.gid;
+	p.ism_chid = device.chid;
+	p.features = SMC_FEATURE_EMULATED_ISM;
+	p.has_dv2 = true;
+	p.n_ism = 1;
+	p.ism[0] = device;
+	return p;
+}
+
+namespace
+{
+
+/* What both kinds have in common. */
+smc_clc_agreement agreement(smc_clc_type type)
 {
 	smc_clc_agreement a = {};
 
 	a.type = type;
 	a.version = SMC_VERSION_2;
 	a.first_contact = true;
+	fill_eid(a.eid);
+	a.fc.direct = true;
+	a.fc.os_type = SMC_OS_LINUX;
+	a.fc.release = 1;
+	memcpy(a.fc.hostname, "rogue", 5);
+	a.fc.max_conns = 255;
+	a.fc.max_links = 1;
+	return a;
+}
+
+} // namespace
+
+smc_clc_agreement good_agreement(smc_clc_type type, const smc_clc_ism &device)
+{
+	smc_clc_agreement a = agreement(type);
+
+	a.is_d = true;
+	a.d.gid = device.gid;
+	a.d.gid_ext = device.gid_ext;
+	a.d.chid = device.chid;
+	a.d.token = 0x0815081508150815;
+	a.d.dmbe_size_code = 4;
+	a.d.link_id = 1;
+	return a;
+}
+
+smc_clc_agreement good_agreement(smc_clc_type type)
+{
+	smc_clc_agreement a = agreement(type);
+
 	fill_id(a.r.peer_id);
 	fill_gid(a.r.gid);
 	memcpy(a.r.mac, own_mac, sizeof(own_mac));
@@ -134,13 +182,6 @@ smc_clc_agreement good_agreement(smc_clc_type type)
 	a.r.rmbe_size_code = 2;
 	a.r.qp_mtu = 3;
 	a.r.alert_token = 0x815;
-	fill_eid(a.eid);
-	a.fc.direct = true;
-	a.fc.os_type = SMC_OS_LINUX;
-	a.fc.release = 1;
-	memcpy(a.fc.hostname, "rogue", 5);
-	a.fc.max_conns = 255;
-	a.fc.max_links = 1;
 	a.n_gids = 1;
 	fill_gid(a.gids[0]);
 	return a;

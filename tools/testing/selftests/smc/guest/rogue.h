@@ -23,6 +23,9 @@ Fd offering_listener();
 smc_clc_proposal good_proposal();
 /* Of a made-up link that nothing can be sent over. */
 smc_clc_agreement good_agreement(smc_clc_type type);
+/* The same for SMC-D, by the ISM device of a host: an offer, and an element that is not there. */
+smc_clc_proposal good_proposal(const smc_clc_ism &device);
+smc_clc_agreement good_agreement(smc_clc_type type, const smc_clc_ism &device);
 
 std::string encode(const smc_clc_proposal &proposal);
 std::string encode(const smc_clc_agreement &agreement);

@@ -94,7 +94,7 @@ std::string read_file(const std::string &path)
 
 void write_file(const std::string &path, const std::string &text)
 {
-	Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+	Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
 
 	if (fd < 0 || write(fd, text.data(), text.size()) < 0)
 		throw_errno(path);

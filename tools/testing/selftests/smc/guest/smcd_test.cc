@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is of SMC-D only: that it can be turned off, its version 1, namespaces that go, memory that
+ * is charged to those who use it, and CLC messages that name what is not theirs to name.
+ */
+#include <cstring>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <nlohmann/json.hpp>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "limit.h"
+#include "peer_tree.h"
+#include "place.h"
+#include "rogue.h"
+#include "wire/dmbe.h"
+
+using namespace guest;
+
+namespace
+{
+
+constexpr int KiB = 1024, MiB = 1024 * KiB;
+
+/* The ISM device of this host, as its clients offer it. */
+smc_clc_ism host_device(Agent &agent)
+{
+	Fd listener = offering_listener();
+	RemoteSocket client = agent.socket(Flavor());
+	Job connecting =
+	    client.start_connect(address_of(0, AF_INET, local_address(listener).port()));
+	Fd rogue = must_accept(listener);
+	smc_clc_proposal proposal = receive_proposal(rogue);
+
+	send_bytes(rogue, encode_decline(SMC_DIAG_NO_DEVICE));
+	connecting.join();
+	if (!proposal.has_dv2 || proposal.n_ism != 1)
+		throw std::runtime_error("no ISM device is offered");
+	return proposal.ism[0];
+}
+
+/* Both ends work, by TCP. */
+void check_tcp(int rogue, RemoteSocket &victim)
+{
+	send_bytes(rogue, "by TCP");
+	EXPECT_EQ(victim.recv(6, MSG_WAITALL), "by TCP");
+	EXPECT_EQ(victim.send("so it is"), 8);
+
+	char bytes[8];
+
+	EXPECT_EQ(recv(rogue, bytes, 8, MSG_WAITALL), 8);
+	EXPECT_EQ(std::string(bytes, 8), "so it is");
+}
+
+} // namespace
+
+class Smcd : public testing::Test
+{
+protected:
+	void SetUp() override
+	{
+		ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+	}
+	void expect_path(bool smc, Role role)
+	{
+		Connection connection = make_connection(agent, Flavor(), role);
+
+		check_data(connection, 200000, smc);
+	}
+
+	Agent agent;
+};
+
+/* In one namespace, or in either of two. */
+TEST_F(Smcd, OffIsTcp)
+{
+	for (Role role : both_roles) {
+		expect_path(true, role);
+		{
+			SysctlScope off("net.smc.smcd", "0");
+
+			expect_path(false, role);
+		}
+		expect_path(true, role);
+		{
+			RemoteSysctlScope off(agent, "net.smc.smcd", "0");
+
+			expect_path(false, role);
+		}
+		expect_path(true, role);
+	}
+}
+
+/* A connection that is there goes on. */
+TEST_F(Smcd, OffWhileInUse)
+{
+	Connection connection = make_connection(agent, Flavor());
+	SysctlScope off("net.smc.smcd", "0");
+
+	check_data(connection, MiB, true);
+}
+
+/* What the tools tell of a connection is what it is. */
+TEST_F(Smcd, IsShown)
+{
+	Connection connection = make_connection(agent, Flavor());
+	int port = local_address(connection.here).port();
+	smc_clc_ism device = host_device(agent);
+	auto sockets = nlohmann::json::parse(must_run(smc("-j sock")));
+	int seen = 0;
+
+	for (const auto &socket : sockets) {
+		if (socket.at("local").get<std::string>().find(":" + std::to_string(port)) ==
+		    std::string::npos)
+			continue;
+		EXPECT_EQ(socket.at("mode"), "SMC-D") << socket;
+		seen++;
+	}
+	EXPECT_EQ(seen, 1) << sockets;
+
+	auto groups = nlohmann::json::parse(must_run(smc("-j group")));
+	int connections = 0;
+
+	for (const auto &group : groups) {
+		EXPECT_EQ(group.at("path"), "SMC-D");
+		connections += group.at("conns").get<int>();
+	}
+	EXPECT_EQ(connections, counted(1, 1)) << groups;
+	EXPECT_EQ(device.chid, SMC_CHID_LOOPBACK);
+}
+
+TEST_F(Smcd, BusyPolling)
+{
+	Preparation polling = {.here = [](int fd) {
+		must_set(fd, SOL_SOCKET, SO_BUSY_POLL, 1000);
+	}};
+
+	for (Role role : both_roles) {
+		Connection connection = make_connection(agent, Flavor(), role, polling);
+		Job far = connection.there.start_echo();
+
+		for (uint64_t i = 0; i < 300; i++) {
+			Flow flow = {.seed = i, .bytes = 1 + i};
+
+			send_flow(connection.here, flow);
+			recv_flow(connection.here, flow);
+		}
+		shutdown(connection.here, SHUT_WR);
+		far.join();
+	}
+}
+
+/* A process with a connection to another namespace, which is removed around it. */
+TEST_F(Smcd, NamespaceDeletedWithConnections)
+{
+	constexpr const char *ready = "/run/transient.ready";
+
+	for (int i = 0; i < 3; i++) {
+		Fd listener = must_listen(Flavor());
+
+		must_run("ip netns add transient && "
+			 "ip link add veth9 type veth peer name veth9 netns transient && "
+			 "ip addr add 10.99.0.1/24 dev veth9 && ip link set veth9 up && "
+			 "ip -n transient addr add 10.99.0.2/24 dev veth9 && "
+			 "ip -n transient link set veth9 up");
+
+		pid_t child = fork();
+
+		if (!child) {
+			Fd netns(open("/run/netns/transient", O_RDONLY));
+
+			if (setns(netns, CLONE_NEWNET))
+				_exit(1);
+
+			Fd client = must_connect(
+			    Flavor(), address_from("10.99.0.1", local_address(listener).port()));
+
+			send_flow(client, {.seed = 1, .bytes = 10000});
+			write_file(ready, "");
+			pause();
+		}
+
+		Fd server = must_accept(listener);
+
+		wait_until("data is sent", [&] { return access(ready, F_OK) == 0; });
+		must_run(std::string("rm ") + ready + "; ip netns del transient");
+		kill(child, SIGKILL);
+		waitpid(child, nullptr, 0);
+		/* What was sent before arrives; then its end. */
+		recv_flow(server, {.seed = 1, .bytes = 10000});
+		expect_end(server);
+	}
+	expect_no_connections(agent);
+	expect_path(true, Role::client);
+}
+
+/* The element that a process receives into is charged to its control group. */
+class Charged : public Smcd
+{
+protected:
+	const std::string group = "/sys/fs/cgroup/smcd-test";
+
+	void SetUp() override
+	{
+		Smcd::SetUp();
+		must_run("echo +memory >/sys/fs/cgroup/cgroup.subtree_control; mkdir -p " + group);
+		write_file(group + "/cgroup.procs", std::to_string(getpid()));
+	}
+	void TearDown() override
+	{
+		write_file("/sys/fs/cgroup/cgroup.procs", std::to_string(getpid()));
+		run_command("rmdir " + group);
+	}
+	int64_t charged()
+	{
+		return std::stoll(read_file(group + "/memory.current"));
+	}
+};
+
+TEST_F(Charged, ToBothRoles)
+{
+	Preparation large = {.here = [](int fd) {
+		must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, MiB);
+	}};
+
+	for (Role role : both_roles) {
+		std::vector<Connection> connections;
+		int64_t before = charged();
+
+		for (int i = 0; i < 8; i++)
+			connections.push_back(make_connection(agent, Flavor(), role, large));
+		/* What else is charged may have become a little less. */
+		EXPECT_GE(charged() - before, 7 * MiB) << to_string(role);
+		check_data(connections[0], MiB, true);
+	}
+}
+
+/* At the limit new connections have smaller elements, or are TCP; nothing breaks. */
+TEST_F(Charged, AtTheLimit)
+{
+	Preparation large = {.here = [](int fd) {
+		must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, MiB);
+	}};
+	std::vector<Connection> connections;
+
+	set_limit(300);
+	write_file(group + "/memory.high", std::to_string(charged() + 4 * MiB));
+	for (int i = 0; i < 32; i++) {
+		connections.push_back(make_connection(agent, Flavor(), Role::client, large));
+
+		Flow flow = {.seed = uint64_t(i), .bytes = 100000};
+		Job far = connections.back().there.start_recv(flow);
+
+		send_flow(connections.back().here, flow);
+		far.join();
+	}
+}
+
+/* A client or server that does not keep to the rendezvous of SMC-D. */
+struct WrongElement {
+	std::string name;
+	std::function<void(smc_clc_agreement &message, const smc_clc_agreement &of_peer)> change;
+	uint32_t answer;
+};
+
+static void PrintTo(const WrongElement &wrong, std::ostream *out)
+{
+	*out << wrong.name;
+}
+
+static std::vector<WrongElement> wrong_elements()
+{
+	return {
+	    {"Unknown", [](auto &, auto &) {}, SMC_DIAG_SYNC},
+	    {"UnknownIndex", [](auto &m, auto &) { m.d.dmbe_index = 255; }, SMC_DIAG_SYNC},
+	    {"Size0", [](auto &m, auto &) { m.d.dmbe_size_code = 0; }, SMC_DIAG_SYNC},
+	    {"Size15", [](auto &m, auto &) { m.d.dmbe_size_code = 15; }, SMC_DIAG_SYNC},
+	    {"TokenZero", [](auto &m, auto &) { m.d.token = 0; }, SMC_DIAG_SYNC},
+	    {"OtherGid", [](auto &m, auto &) { m.d.gid ^= 1; }, SMC_DIAG_NO_DEVICE_D},
+	    {"OtherGidExtension", [](auto &m, auto &) { m.d.gid_ext ^= 1; }, SMC_DIAG_NO_DEVICE_D},
+	    {"RealIsmChid", [](auto &m, auto &) { m.d.chid = 0x07c1; }, SMC_DIAG_NO_DEVICE_D},
+	    {"OtherEmulatedChid", [](auto &m, auto &) { m.d.chid = 0xff00; }, SMC_DIAG_NO_DEVICE_D},
+	    /* What belongs to the victim itself. */
+	    {"ThePeersOwn", [](auto &m, auto &of_peer) { m.d = of_peer.d; }, SMC_DIAG_SYNC},
+	};
+}
+
+class WrongElementTest : public testing::TestWithParam<WrongElement>
+{
+protected:
+	void SetUp() override
+	{
+		ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+		device = host_device(agent);
+	}
+	void TearDown() override
+	{
+		Connection connection = make_connection(agent, Flavor());
+
+		check_data(connection, 100000, true);
+	}
+	/* An ACCEPT of a server at the agent, and the rogue's connection to it. */
+	smc_clc_agreement accept_of(RemoteSocket &listener, Fd &rogue)
+	{
+		Address to = address_of(1, AF_INET, listener.port());
+
+		rogue = offering_socket();
+		if (connect(rogue, to.get(), to.len))
+			throw_errno("connect");
+		send_bytes(rogue, encode(good_proposal(device)));
+		return receive_agreement(rogue, SMC_CLC_ACCEPT);
+	}
+
+	Agent agent;
+	smc_clc_ism device;
+};
+
+class WrongConfirm : public WrongElementTest
+{
+};
+
+TEST_P(WrongConfirm, IsDeclined)
+{
+	RemoteSocket listener = agent.listen(Flavor());
+	Fd rogue;
+	smc_clc_agreement accept = accept_of(listener, rogue);
+	smc_clc_agreement confirm = good_agreement(SMC_CLC_CONFIRM, device);
+
+	EXPECT_TRUE(accept.is_d);
+	EXPECT_EQ(accept.d.gid, device.gid);
+	confirm.first_contact = accept.first_contact;
+	GetParam().change(confirm, accept);
+	send_bytes(rogue, encode(confirm));
+	EXPECT_EQ(diagnosis_of(receive_message(rogue)), GetParam().answer);
+
+	RemoteSocket victim = listener.accept();
+
+	check_tcp(rogue, victim);
+}
+
+class WrongAccept : public WrongElementTest
+{
+};
+
+TEST_P(WrongAccept, IsDeclined)
+{
+	Fd listener = offering_listener();
+	RemoteSocket victim = agent.socket(Flavor());
+	Job connecting =
+	    victim.start_connect(address_of(0, AF_INET, local_address(listener).port()));
+	Fd rogue = must_accept(listener);
+	smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT, device);
+
+	receive_proposal(rogue);
+	GetParam().change(accept, accept);
+	send_bytes(rogue, encode(accept));
+	EXPECT_EQ(diagnosis_of(receive_message(rogue)), GetParam().answer);
+	ASSERT_EQ(connecting.join(), "0");
+	check_tcp(rogue, victim);
+}
+
+static std::string name_of_element(const testing::TestParamInfo<WrongElement> &info)
+{
+	return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, WrongConfirm, testing::ValuesIn(wrong_elements()), name_of_element);
+INSTANTIATE_TEST_SUITE_P(, WrongAccept, testing::ValuesIn(wrong_elements()), name_of_element);
+
+/* Elements that are another connection's, whose names the tools tell root. */
+class Foreign : public WrongElementTest
+{
+protected:
+	/* What a CLC message would say of an end of @connection. */
+	smc_clc_agreement naming(smc_clc_type type, const std::string &sockets, int port)
+	{
+		smc_clc_agreement message = good_agreement(type, device);
+
+		for (const auto &socket : nlohmann::json::parse(sockets)) {
+			if (!socket.contains("dmb") ||
+			    !socket.at("local").get<std::string>().ends_with(":" +
+									     std::to_string(port)))
+				continue;
+			message.d.token = std::stoull(
+			    socket.at("dmb").at("token").get<std::string>(), nullptr, 16);
+			return message;
+		}
+		throw std::runtime_error("no such socket: " + sockets);
+	}
+};
+
+TEST_F(Foreign, InAConfirm)
+{
+	Connection other = make_connection(agent, Flavor());
+	RemoteSocket listener = agent.listen(Flavor());
+	Fd rogue;
+	smc_clc_agreement accept = accept_of(listener, rogue);
+	smc_clc_agreement confirm =
+	    naming(SMC_CLC_CONFIRM, must_run(smc("-j sock")), local_address(other.here).port());
+
+	confirm.first_contact = accept.first_contact;
+	send_bytes(rogue, encode(confirm));
+	EXPECT_EQ(diagnosis_of(receive_message(rogue)), uint32_t(SMC_DIAG_SYNC));
+
+	RemoteSocket victim = listener.accept();
+
+	check_tcp(rogue, victim);
+	check_data(other, 100000, true);
+}
+
+TEST_F(Foreign, InAnAccept)
+{
+	Connection other = make_connection(agent, Flavor());
+	Fd listener = offering_listener();
+	RemoteSocket victim = agent.socket(Flavor());
+	Job connecting =
+	    victim.start_connect(address_of(0, AF_INET, local_address(listener).port()));
+	Fd rogue = must_accept(listener);
+
+	receive_proposal(rogue);
+	send_bytes(rogue, encode(naming(SMC_CLC_ACCEPT, agent.must_run(smc("-j sock")),
+					peer_address(other.here).port())));
+	EXPECT_EQ(diagnosis_of(receive_message(rogue)), uint32_t(SMC_DIAG_SYNC));
+	ASSERT_EQ(connecting.join(), "0");
+	check_tcp(rogue, victim);
+	check_data(other, 100000, true);
+}
+
+/* A server that waits for its client's CONFIRM: the one who came instead is not that client. */
+TEST_F(Foreign, BetweenAcceptAndConfirm)
+{
+	RemoteSocket waiting = agent.listen(Flavor());
+	Fd first;
+	smc_clc_agreement accept = accept_of(waiting, first);
+	Fd listener = offering_listener();
+	RemoteSocket victim = agent.socket(Flavor());
+	Job connecting =
+	    victim.start_connect(address_of(0, AF_INET, local_address(listener).port()));
+	Fd second = must_accept(listener);
+
+	receive_proposal(second);
+	send_bytes(second, encode(accept));
+	receive_agreement(second, SMC_CLC_CONFIRM);
+	EXPECT_EQ(connecting.join(), "0");
+	first.close();
+	EXPECT_EQ(agent.call({"drain", std::to_string(victim.number())}),
+		  std::to_string(-ECONNRESET));
+}
