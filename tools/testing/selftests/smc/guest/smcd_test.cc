@@ -43,6 +43,18 @@ smc_clc_ism host_device(Agent &agent)
 	return proposal.ism[0];
 }
 
+/* What "smc sock" tells of the socket with the local port of @fd. */
+nlohmann::json socket_shown(int fd)
+{
+	auto sockets = nlohmann::json::parse(must_run(smc("-j sock")));
+	std::string port = ":" + std::to_string(local_address(fd).port());
+
+	for (const auto &socket : sockets)
+		if (socket.at("local").get<std::string>().ends_with(port))
+			return socket;
+	throw std::runtime_error("no such socket: " + sockets.dump());
+}
+
 /* Both ends work, by TCP. */
 void check_tcp(int rogue, RemoteSocket &victim)
 {
@@ -108,19 +120,9 @@ TEST_F(Smcd, OffWhileInUse)
 TEST_F(Smcd, IsShown)
 {
 	Connection connection = make_connection(agent, Flavor());
-	int port = local_address(connection.here).port();
-	smc_clc_ism device = host_device(agent);
-	auto sockets = nlohmann::json::parse(must_run(smc("-j sock")));
-	int seen = 0;
 
-	for (const auto &socket : sockets) {
-		if (socket.at("local").get<std::string>().find(":" + std::to_string(port)) ==
-		    std::string::npos)
-			continue;
-		EXPECT_EQ(socket.at("mode"), "SMC-D") << socket;
-		seen++;
-	}
-	EXPECT_EQ(seen, 1) << sockets;
+	EXPECT_EQ(socket_shown(connection.here).at("mode"), "SMC-D");
+	EXPECT_EQ(host_device(agent).chid, SMC_CHID_LOOPBACK);
 
 	auto groups = nlohmann::json::parse(must_run(smc("-j group")));
 	int connections = 0;
@@ -130,7 +132,6 @@ TEST_F(Smcd, IsShown)
 		connections += group.at("conns").get<int>();
 	}
 	EXPECT_EQ(connections, counted(1, 1)) << groups;
-	EXPECT_EQ(device.chid, SMC_CHID_LOOPBACK);
 }
 
 TEST_F(Smcd, BusyPolling)
@@ -215,6 +216,11 @@ protected:
 		write_file("/sys/fs/cgroup/cgroup.procs", std::to_string(getpid()));
 		run_command("rmdir " + group);
 	}
+	/* 0 if it has none: TCP. */
+	static int element_of(int fd)
+	{
+		return socket_shown(fd).value("/connection/rmbe"_json_pointer, 0);
+	}
 	int64_t charged()
 	{
 		return std::stoll(read_file(group + "/memory.current"));
@@ -239,7 +245,7 @@ TEST_F(Charged, ToBothRoles)
 	}
 }
 
-/* At the limit new connections have smaller elements, or are TCP; nothing breaks. */
+/* At the limit a new connection has a smaller element, or is TCP. */
 TEST_F(Charged, AtTheLimit)
 {
 	Preparation large = {.here = [](int fd) {
@@ -247,9 +253,9 @@ TEST_F(Charged, AtTheLimit)
 	}};
 	std::vector<Connection> connections;
 
-	set_limit(300);
-	write_file(group + "/memory.high", std::to_string(charged() + 4 * MiB));
-	for (int i = 0; i < 32; i++) {
+	/* Not up to the last page: the process must live. */
+	write_file(group + "/memory.max", std::to_string(charged() + 3 * MiB + 900 * KiB));
+	for (int i = 0; i < 4; i++) {
 		connections.push_back(make_connection(agent, Flavor(), Role::client, large));
 
 		Flow flow = {.seed = uint64_t(i), .bytes = 100000};
@@ -258,6 +264,8 @@ TEST_F(Charged, AtTheLimit)
 		send_flow(connections.back().here, flow);
 		far.join();
 	}
+	EXPECT_EQ(element_of(connections.front().here), MiB - int(SMC_DMBE_CONTROL_LEN));
+	EXPECT_LT(element_of(connections.back().here), MiB / 2);
 }
 
 /* A client or server that does not keep to the rendezvous of SMC-D. */
@@ -375,21 +383,14 @@ INSTANTIATE_TEST_SUITE_P(, WrongAccept, testing::ValuesIn(wrong_elements()), nam
 class Foreign : public WrongElementTest
 {
 protected:
-	/* What a CLC message would say of an end of @connection. */
-	smc_clc_agreement naming(smc_clc_type type, const std::string &sockets, int port)
+	/* A message that names the element of the socket @fd of this end. */
+	smc_clc_agreement naming(smc_clc_type type, int fd)
 	{
 		smc_clc_agreement message = good_agreement(type, device);
+		auto token = socket_shown(fd).at("dmb").at("token");
 
-		for (const auto &socket : nlohmann::json::parse(sockets)) {
-			if (!socket.contains("dmb") ||
-			    !socket.at("local").get<std::string>().ends_with(":" +
-									     std::to_string(port)))
-				continue;
-			message.d.token = std::stoull(
-			    socket.at("dmb").at("token").get<std::string>(), nullptr, 16);
-			return message;
-		}
-		throw std::runtime_error("no such socket: " + sockets);
+		message.d.token = std::stoull(token.get<std::string>(), nullptr, 16);
+		return message;
 	}
 };
 
@@ -399,8 +400,7 @@ TEST_F(Foreign, InAConfirm)
 	RemoteSocket listener = agent.listen(Flavor());
 	Fd rogue;
 	smc_clc_agreement accept = accept_of(listener, rogue);
-	smc_clc_agreement confirm =
-	    naming(SMC_CLC_CONFIRM, must_run(smc("-j sock")), local_address(other.here).port());
+	smc_clc_agreement confirm = naming(SMC_CLC_CONFIRM, other.here);
 
 	confirm.first_contact = accept.first_contact;
 	send_bytes(rogue, encode(confirm));
@@ -414,7 +414,7 @@ TEST_F(Foreign, InAConfirm)
 
 TEST_F(Foreign, InAnAccept)
 {
-	Connection other = make_connection(agent, Flavor());
+	Connection other = make_connection(agent, Flavor(), Role::server);
 	Fd listener = offering_listener();
 	RemoteSocket victim = agent.socket(Flavor());
 	Job connecting =
@@ -422,8 +422,7 @@ TEST_F(Foreign, InAnAccept)
 	Fd rogue = must_accept(listener);
 
 	receive_proposal(rogue);
-	send_bytes(rogue, encode(naming(SMC_CLC_ACCEPT, agent.must_run(smc("-j sock")),
-					peer_address(other.here).port())));
+	send_bytes(rogue, encode(naming(SMC_CLC_ACCEPT, other.here)));
 	EXPECT_EQ(diagnosis_of(receive_message(rogue)), uint32_t(SMC_DIAG_SYNC));
 	ASSERT_EQ(connecting.join(), "0");
 	check_tcp(rogue, victim);
