@@ -48,7 +48,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	 * asked later may have no occasion to answer.
 	 */
 	if (st->tx.size - (end - st->tx.acked) < st->tx.size / 3)
-		st->tx.prod_flags |= SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED;
+		st->tx.prod_flags |= SMC_PROD_WANT_WINDOW;
 	prod_flags = st->tx.prod_flags & ~SMC_PROD_URGENT;
 	st->tx.conn_flags |= final;
 	st->rx.reported = READ_ONCE(st->rx.consumed);

@@ -13,13 +13,12 @@
  */
 static void smc_stream_give_credit(struct smc_stream *st)
 {
-	const u8 wanted = SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED;
 	u64 freed = st->rx.consumed - READ_ONCE(st->rx.reported);
 
 	if (!freed)
 		return;
 	if (freed < st->rx.size / 4 &&
-	    !((READ_ONCE(st->rx.prod_flags) & wanted) && !smc_stream_readable(st)))
+	    !((READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW) && !smc_stream_readable(st)))
 		return;
 
 	spin_lock_bh(st->lock);

@@ -12,14 +12,12 @@
 /* Ask the peer, once, to report at once what it consumes. */
 static void smc_stream_want_window(struct smc_stream *st)
 {
-	const u8 blocked = SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED;
-
 	spin_lock_bh(st->lock);
 	WRITE_ONCE(st->tx.waiting, true);
 	/* Pairs with the barrier in smc_stream_window_opened(). */
 	smp_mb();
 	if (!smc_tx_writable(st) && !(st->tx.prod_flags & SMC_PROD_WRITE_BLOCKED)) {
-		st->tx.prod_flags |= blocked;
+		st->tx.prod_flags |= SMC_PROD_WANT_WINDOW;
 		st->tx.control = true;
 		smc_stat_tx_full(st->net, st->path->kind, st->tx.size == st->tx.peer_size);
 	}

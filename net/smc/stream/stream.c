@@ -246,7 +246,7 @@ static bool smc_stream_window_opened(struct smc_stream *st)
 {
 	if (!smc_tx_writable(st))
 		return false;
-	st->tx.prod_flags &= ~(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED);
+	st->tx.prod_flags &= ~SMC_PROD_WANT_WINDOW;
 	/* Pairs with the barrier in smc_stream_want_window(). */
 	smp_mb();
 	if (!READ_ONCE(st->tx.waiting))

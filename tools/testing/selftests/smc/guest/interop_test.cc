@@ -535,26 +535,3 @@ TEST_P(Interop, PeersTestLinkIsAnswered)
 	    120);
 	check_data(one, 1000, true);
 }
-
-TEST_P(Interop, PeersDeviceRemoved)
-{
-	Connection one = connection();
-	char bytes[4096];
-
-	check_data(one, 1000, true);
-	tree.must_run("rdma link delete rxe0");
-	/* Whether the peer says so or not, this end learns it: from a message or from silence. */
-	wait_until(
-	    "the connection ends",
-	    [&] {
-		    send(one.here, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-		    return recv(one.here, bytes, sizeof(bytes), MSG_DONTWAIT) == 0 ||
-			   errno != EAGAIN;
-	    },
-	    120);
-	tree.must_run("lab-rxe eth0");
-
-	Connection two = connection();
-
-	check_data(two, 100000, true);
-}
