@@ -481,6 +481,8 @@ TEST_P(LifeOf, PeerVanishesUnderLoad)
 
 	Connection one = make_connection(peer, Flavor(), GetParam());
 	int64_t lost = Counters::now()["rdma_groups_lost"];
+	const std::string groups_lost = "grep rdma_groups_lost /proc/net/smc_stat";
+	std::string lost_there = peer.must_run(groups_lost);
 
 	check_data(one, 1000, true);
 	{
@@ -489,8 +491,10 @@ TEST_P(LifeOf, PeerVanishesUnderLoad)
 		EXPECT_EQ(ending_by_sending(one.here), ETIMEDOUT);
 		wait_until("the link group is gone",
 			   [&] { return Counters::now()["rdma_groups_lost"] > lost; });
-		/* Its own end: nothing to send, so it asks by TEST LINK. */
+		/* Its end finds out as soon as it has something to say, too. */
 		one.there.close();
+		wait_until("the link group is gone there, too",
+			   [&] { return peer.must_run(groups_lost) != lost_there; });
 	}
 }
 
