@@ -274,7 +274,7 @@ TEST_P(Interop, CloseBothAtOnce)
 }
 
 /* TCP resets a connection that is closed with data unread; so does SMC. */
-/* The in-tree module tells its reader of an abnormal end as of an orderly one, its own peers' too. */
+/* The in-tree reader is told of an abnormal end as of an orderly one, by its own kind, too. */
 TEST_P(Interop, CloseHereWithUnreadData)
 {
 	Connection one = connection();
