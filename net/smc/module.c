@@ -17,6 +17,30 @@
 #include "workqueue.h"
 
 struct workqueue_struct *smc_wq;
+struct workqueue_struct *smc_link_wq;
+struct workqueue_struct *smc_shake_wq;
+
+static void smc_workqueues_exit(void)
+{
+	struct workqueue_struct **const all[] = { &smc_shake_wq, &smc_link_wq, &smc_wq };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		if (*all[i])
+			destroy_workqueue(*all[i]);
+}
+
+static int __init smc_workqueues_init(void)
+{
+	/* Unbound, because they sleep. */
+	smc_wq = alloc_workqueue("smc", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
+	smc_link_wq = alloc_workqueue("smc_link", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
+	smc_shake_wq = alloc_workqueue("smc_shake", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
+	if (smc_wq && smc_link_wq && smc_shake_wq)
+		return 0;
+	smc_workqueues_exit();
+	return -ENOMEM;
+}
 
 static int __init smc_init(void)
 {
@@ -26,10 +50,9 @@ static int __init smc_init(void)
 	rc = smc_ops_init();
 	if (rc)
 		return rc;
-	/* Unbound, because many works wait for a peer. */
-	smc_wq = alloc_workqueue("smc", WQ_UNBOUND | WQ_MEM_RECLAIM, WQ_UNBOUND_MAX_ACTIVE);
-	if (!smc_wq)
-		return -ENOMEM;
+	rc = smc_workqueues_init();
+	if (rc)
+		return rc;
 	rc = smc_net_init();
 	if (rc)
 		goto err_wq;
@@ -66,7 +89,7 @@ err_pnet:
 err_net:
 	smc_net_exit();
 err_wq:
-	destroy_workqueue(smc_wq);
+	smc_workqueues_exit();
 	return rc;
 }
 
@@ -85,8 +108,9 @@ static void __exit smc_exit(void)
 	smc_netlink_exit();
 	smc_pnet_exit();
 	smc_net_exit();
-	destroy_workqueue(smc_wq);
-	/* Callbacks of RCU that free what the works left. */
+	smc_workqueues_exit();
+	/* Timers that were running when they were deleted, and what the works left to RCU. */
+	synchronize_rcu();
 	rcu_barrier();
 }
 

@@ -4,7 +4,16 @@
 
 #include <linux/workqueue.h>
 
-/* Runs everything of this module that must sleep; made and flushed by module.c. */
+/*
+ * Made and flushed by module.c. Each runs a bounded number of works at a time, so none may wait
+ * for something that another of the same queue does, or a peer that many wait for stops all.
+ */
+
+/* What must sleep, but waits for no peer: answers to peers among it. */
 extern struct workqueue_struct *smc_wq;
+/* What waits for the peer of a link group: probes, and ends. */
+extern struct workqueue_struct *smc_link_wq;
+/* The rendezvous, whose peers may be anybody. */
+extern struct workqueue_struct *smc_shake_wq;
 
 #endif

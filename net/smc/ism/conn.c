@@ -4,6 +4,7 @@
  * peer's element, and a publish is two stores and the device's signal.
  */
 
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "admin/stats.h"
@@ -158,7 +159,7 @@ struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_cl
 
 	conn->group = group;
 	conn->dmbe = dmbe;
-	conn->token = smc_dmb_token(dmbe->el.slab);
+	conn->token = get_random_u64();
 	conn->index = dmbe->el.index;
 	conn->lock_owner = dmbe;
 	smc_dmbe_get(dmbe);
@@ -185,10 +186,16 @@ err_group:
 
 int smc_ism_conn_open(struct smc_ism_conn *conn)
 {
-	int rc = smc_ism_group_enter(conn->group, conn);
+	struct smc_stream *st = &conn->stream;
+	int rc = -ENOLINK;
 
+	/* One that its mate has ended already must not be found any more: nobody would remove it. */
+	spin_lock_bh(st->lock);
+	if (!st->is_over)
+		rc = smc_ism_group_enter(conn->group, conn);
 	if (!rc)
 		conn->group->peer.dev->ops->open(conn);
+	spin_unlock_bh(st->lock);
 	return rc;
 }
 

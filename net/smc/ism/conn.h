@@ -32,7 +32,7 @@ struct smc_dmbe {
  * @peer_dmbe: the peer's, likewise, where this end writes into it directly
  * @lock_owner: the one of both whose lock is the stream's, referenced once more
  * @peer_control: control area of the peer's element; NULL until it is attached
- * @token: of the DMB that the element belongs to
+ * @token: what this end's element is called; a secret of both ends
  * @index: of the element in it, from 0
  * @peer_token: what the peer's element is called
  * @peer_index: and its index

@@ -25,7 +25,7 @@ static inline bool smc_ism_gid_equal(struct smc_ism_gid a, struct smc_ism_gid b)
 
 /**
  * struct smc_ism_ops - what a device can do with a connection's element
- * @open: make the element of @conn known under its token and index. Process context.
+ * @open: make the element of @conn known under its token and index. Under the stream's lock.
  * @close: undo @open, and what @attach did. The peer does not write to the element any
  *	more. Not hard interrupt.
  * @attach: make the peer's element writable for @conn: set its stream's sending ring

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Life of SMC-D link groups, and their DMBs. */
 
-#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "admin/net.h"
@@ -12,12 +11,10 @@
 
 /* How long a group without connections is kept, so that the next needs no new memory. */
 #define SMC_ISM_GROUP_IDLE	(600 * HZ)
-/* As long as a client waits for a CLC message. */
-#define SMC_ISM_CONTACT_WAIT	(6 * HZ)
 
 static LIST_HEAD(smc_ism_groups);
 static DEFINE_SPINLOCK(smc_ism_groups_lock);
-static DECLARE_WAIT_QUEUE_HEAD(smc_ism_groups_changed);
+static DECLARE_WAIT_QUEUE_HEAD(smc_ism_groups_ended);
 static atomic_t smc_ism_group_ids = ATOMIC_INIT(0);
 
 static void smc_ism_group_free(struct kref *ref)
@@ -61,16 +58,23 @@ static void smc_ism_group_lose_conns(struct smc_ism_group *group)
 	}
 }
 
+/* Elements of it that are in use stay: the peer's end may be writing. */
+static void smc_ism_group_drop_dmb(struct smc_ism_group *group, struct smc_slab *slab)
+{
+	lockdep_assert_held(&group->lock);
+	list_del(&slab->list);
+	WRITE_ONCE(group->dmb_bytes, group->dmb_bytes - smc_slab_bytes(slab));
+	smc_slab_disown(slab);
+}
+
 static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
 {
 	struct smc_slab *slab, *next;
 
 	mutex_lock(&group->lock);
 	group->closed = true;
-	list_for_each_entry_safe(slab, next, &group->dmbs, list) {
-		list_del(&slab->list);
-		smc_slab_put(slab);
-	}
+	list_for_each_entry_safe(slab, next, &group->dmbs, list)
+		smc_ism_group_drop_dmb(group, slab);
 	mutex_unlock(&group->lock);
 }
 
@@ -81,19 +85,21 @@ static void smc_ism_group_on_end(struct work_struct *work)
 
 	spin_lock_bh(&smc_ism_groups_lock);
 	if (!group->n_conns)
-		group->state = SMC_ISM_GROUP_DEAD;
-	ends = group->state == SMC_ISM_GROUP_DEAD;
+		group->dead = true;
+	ends = group->dead;
 	spin_unlock_bh(&smc_ism_groups_lock);
 	/* A connection came before the idle time was over. */
 	if (!ends)
 		return;
+	/* It may have been queued anew while it waited for the lock. Now nobody does any more. */
+	cancel_delayed_work(&group->end);
 
 	smc_ism_group_lose_conns(group);
 	smc_ism_group_drop_dmbs(group);
 	spin_lock_bh(&smc_ism_groups_lock);
 	list_del(&group->list);
 	spin_unlock_bh(&smc_ism_groups_lock);
-	wake_up_all(&smc_ism_groups_changed);
+	wake_up_all(&smc_ism_groups_ended);
 	smc_ism_group_put(group);
 }
 
@@ -130,7 +136,7 @@ static bool smc_ism_group_is_with(const struct smc_ism_group *group,
 {
 	const struct smc_ism_peer *own = &group->peer;
 
-	if (group->state == SMC_ISM_GROUP_DEAD || own->net != peer->net ||
+	if (group->dead || own->net != peer->net ||
 	    own->dev != peer->dev || own->role != peer->role || own->version != peer->version ||
 	    !smc_ism_gid_equal(own->gid, peer->gid))
 		return false;
@@ -149,98 +155,36 @@ static bool smc_ism_group_reserve(struct smc_ism_group *group)
 	return true;
 }
 
-/*
- * A group there is, or @fresh, listed, if there is none. Return: false while another's first
- * contact is under way.
- */
-static bool smc_ism_group_choose(const struct smc_ism_peer *peer, struct smc_ism_group *fresh,
-				 struct smc_ism_group **chosen)
+struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new)
 {
+	struct smc_ism_group *fresh = smc_ism_group_create(peer);
 	struct smc_ism_group *group;
-	bool wait = false;
 
-	*chosen = NULL;
+	if (!fresh)
+		return NULL;
 	spin_lock_bh(&smc_ism_groups_lock);
-	list_for_each_entry(group, &smc_ism_groups, list) {
-		if (!smc_ism_group_is_with(group, peer))
-			continue;
-		if (group->state == SMC_ISM_GROUP_NEW) {
-			wait = true;
-		} else if (smc_ism_group_reserve(group)) {
-			*chosen = group;
+	list_for_each_entry(group, &smc_ism_groups, list)
+		if (smc_ism_group_is_with(group, peer) && smc_ism_group_reserve(group))
 			break;
-		}
-	}
-	if (!*chosen && !wait) {
+	*is_new = list_entry_is_head(group, &smc_ism_groups, list);
+	if (*is_new) {
+		group = fresh;
 		smc_ism_group_list(fresh);
-		*chosen = fresh;
 	}
 	spin_unlock_bh(&smc_ism_groups_lock);
-	return *chosen;
-}
-
-struct smc_ism_group *smc_ism_group_for_server(const struct smc_ism_peer *peer,
-					       bool *first_contact)
-{
-	struct smc_ism_group *fresh = smc_ism_group_create(peer);
-	struct smc_ism_group *group;
-
-	if (!fresh)
-		return ERR_PTR(-ENOMEM);
-	if (!wait_event_timeout(smc_ism_groups_changed, smc_ism_group_choose(peer, fresh, &group),
-				SMC_ISM_CONTACT_WAIT))
-		group = ERR_PTR(-ETIMEDOUT);
-	*first_contact = group == fresh;
-	if (!*first_contact)
+	if (!*is_new)
 		smc_ism_group_put(fresh);
 	return group;
-}
-
-struct smc_ism_group *smc_ism_group_for_client(const struct smc_ism_peer *peer)
-{
-	struct smc_ism_group *fresh = smc_ism_group_create(peer);
-	struct smc_ism_group *group;
-
-	if (!fresh)
-		return ERR_PTR(-ENOMEM);
-	/* It is the server's to let others wait for a first contact. */
-	fresh->state = SMC_ISM_GROUP_ACTIVE;
-	smc_ism_group_choose(peer, fresh, &group);
-	if (group != fresh)
-		smc_ism_group_put(fresh);
-	return group;
-}
-
-int smc_ism_group_activate(struct smc_ism_group *group)
-{
-	int rc = -ENOLINK;
-
-	spin_lock_bh(&smc_ism_groups_lock);
-	if (group->state == SMC_ISM_GROUP_NEW) {
-		group->state = SMC_ISM_GROUP_ACTIVE;
-		rc = 0;
-	}
-	spin_unlock_bh(&smc_ism_groups_lock);
-	wake_up_all(&smc_ism_groups_changed);
-	return rc;
 }
 
 static void smc_ism_group_doom(struct smc_ism_group *group, int err)
 {
 	lockdep_assert_held(&smc_ism_groups_lock);
-	if (group->state == SMC_ISM_GROUP_DEAD)
+	if (group->dead)
 		return;
-	group->state = SMC_ISM_GROUP_DEAD;
+	group->dead = true;
 	group->err = err;
-	mod_delayed_work(smc_wq, &group->end, 0);
-}
-
-void smc_ism_group_kill(struct smc_ism_group *group, int err)
-{
-	spin_lock_bh(&smc_ism_groups_lock);
-	smc_ism_group_doom(group, err);
-	spin_unlock_bh(&smc_ism_groups_lock);
-	wake_up_all(&smc_ism_groups_changed);
+	mod_delayed_work(smc_link_wq, &group->end, 0);
 }
 
 int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn)
@@ -248,8 +192,9 @@ int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn)
 	int rc = -ENOLINK;
 
 	spin_lock_bh(&smc_ism_groups_lock);
-	if (group->state != SMC_ISM_GROUP_DEAD) {
+	if (!group->dead) {
 		list_add(&conn->siblings, &group->conns);
+		group->was_used = true;
 		rc = 0;
 	}
 	spin_unlock_bh(&smc_ism_groups_lock);
@@ -261,36 +206,47 @@ void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn)
 	spin_lock_bh(&smc_ism_groups_lock);
 	if (conn)
 		list_del_init(&conn->siblings);
-	if (!--group->n_conns && group->state == SMC_ISM_GROUP_ACTIVE)
-		mod_delayed_work(smc_wq, &group->end, SMC_ISM_GROUP_IDLE);
+	/* What a false server had this end make is not kept for it. */
+	if (!--group->n_conns && !group->dead)
+		mod_delayed_work(smc_link_wq, &group->end, group->was_used ? SMC_ISM_GROUP_IDLE : 0);
 	spin_unlock_bh(&smc_ism_groups_lock);
 }
 
 static void smc_dmb_release(struct smc_slab *slab)
 {
-	kfree(container_of(slab, struct smc_dmb, slab));
+	kfree(slab);
+}
+
+/* A busy group must not collect the DMBs of control groups that have long gone. */
+static void smc_ism_group_shrink(struct smc_ism_group *group, const struct mem_cgroup *memcg)
+{
+	struct smc_slab *slab, *next;
+
+	list_for_each_entry_safe(slab, next, &group->dmbs, list)
+		if (slab->spec.memcg != memcg && smc_slab_is_idle(slab))
+			smc_ism_group_drop_dmb(group, slab);
 }
 
 static int smc_dmb_add(const struct smc_slab_spec *spec, void *arg)
 {
 	struct smc_ism_group *group = arg;
-	struct smc_dmb *dmb;
+	struct smc_slab *dmb;
 	int rc;
 
 	if (group->closed)
 		return -ENOLINK;
+	smc_ism_group_shrink(group, spec->memcg);
 	dmb = kzalloc(sizeof(*dmb), GFP_KERNEL);
 	if (!dmb)
 		return -ENOMEM;
-	rc = smc_slab_init(&dmb->slab, spec, smc_dmb_release);
+	rc = smc_slab_init(dmb, spec, smc_dmb_release);
 	if (rc) {
 		kfree(dmb);
 		return rc;
 	}
-	dmb->token = get_random_u64();
 	smc_stat_ism(spec->net, SMC_ISM_DMBS, 1);
-	list_add(&dmb->slab.list, &group->dmbs);
-	WRITE_ONCE(group->dmb_bytes, group->dmb_bytes + smc_slab_bytes(&dmb->slab));
+	list_add(&dmb->list, &group->dmbs);
+	WRITE_ONCE(group->dmb_bytes, group->dmb_bytes + smc_slab_bytes(dmb));
 	return 0;
 }
 
@@ -335,7 +291,7 @@ void smc_ism_groups_end(struct net *net)
 		if (!net || group->peer.net == net)
 			smc_ism_group_doom(group, ECONNRESET);
 	spin_unlock_bh(&smc_ism_groups_lock);
-	wait_event(smc_ism_groups_changed, smc_ism_groups_none(net));
+	wait_event(smc_ism_groups_ended, smc_ism_groups_none(net));
 }
 
 int smc_ism_groups_for_each(int (*fn)(struct smc_ism_group *group, void *arg), void *arg)

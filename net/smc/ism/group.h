@@ -22,12 +22,6 @@ struct smc_ism_conn;
 
 #define SMC_ISM_GROUP_MAX_CONNS	255
 
-enum smc_ism_group_state {
-	SMC_ISM_GROUP_NEW,	/* first contact under way; others of the same peer wait */
-	SMC_ISM_GROUP_ACTIVE,
-	SMC_ISM_GROUP_DEAD,	/* no new connection; ends in its work */
-};
-
 /* What a group is found by. */
 struct smc_ism_peer {
 	struct net *net;		/* of this end */
@@ -45,7 +39,9 @@ struct smc_ism_peer {
  * @ref: one of the list, one of each connection and of each rendezvous
  * @peer: who it is with
  * @id: name for users
- * @state: see enum; protected, as the following, by smc_ism_groups_lock
+ * @dead: takes no new connection and ends in its work; protected, as the following, by
+ *	smc_ism_groups_lock
+ * @was_used: a connection came about: the group is worth keeping for the next
  * @err: errno for the connections, once dead
  * @n_conns: connections and reservations
  * @conns: connections that are not over
@@ -63,7 +59,8 @@ struct smc_ism_group {
 	struct kref ref;
 	struct smc_ism_peer peer;
 	u32 id;
-	enum smc_ism_group_state state;
+	bool dead;
+	bool was_used;
 	int err;
 	unsigned int n_conns;
 	struct list_head conns;
@@ -77,59 +74,20 @@ struct smc_ism_group {
 	struct delayed_work end;
 };
 
-/* A DMB: a slab that the peer may write into. */
-struct smc_dmb {
-	struct smc_slab slab;
-	u64 token;	/* what the device calls it */
-};
-
-static inline u64 smc_dmb_token(const struct smc_slab *slab)
-{
-	return container_of(slab, struct smc_dmb, slab)->token;
-}
-
 /**
- * smc_ism_group_for_server() - a group for a new connection
- * @peer: who it is with; its link id is not used
- * @first_contact: set to whether the group is new
+ * smc_ism_group_join() - a group for a new connection
+ * @peer: who it is with; the link id is the server's to choose and the client's to look for
+ * @is_new: set to whether it was made
  *
- * First contacts of one peer follow one another.
+ * A client makes one that it does not know, first contact or not: the namespaces of a host
+ * have one GID, so the server may know the group from another of them.
  *
  * Context: process, may sleep.
- * Return: the group with a reference and a reserved connection; -ENOMEM; -ETIMEDOUT if
- * another first contact does not end.
+ * Return: the group with a reference and a reserved connection, or NULL without memory.
  */
-struct smc_ism_group *smc_ism_group_for_server(const struct smc_ism_peer *peer,
-					       bool *first_contact);
-
-/**
- * smc_ism_group_for_client() - the group that a server named
- * @peer: who it is with
- *
- * One that is not known is made, first contact or not: the namespaces of a host have one
- * GID, so the server may know the group from another of them.
- *
- * Context: process, may sleep.
- * Return: the group with a reference and a reserved connection, or -ENOMEM.
- */
-struct smc_ism_group *smc_ism_group_for_client(const struct smc_ism_peer *peer);
+struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new);
 void smc_ism_group_get(struct smc_ism_group *group);
 void smc_ism_group_put(struct smc_ism_group *group);
-
-/**
- * smc_ism_group_activate() - first contact is complete: others may join
- *
- * Return: 0, or -ENOLINK if the group died meanwhile.
- */
-int smc_ism_group_activate(struct smc_ism_group *group);
-
-/**
- * smc_ism_group_kill() - end a group and all its connections, in a work of its own
- * @err: positive errno for the connections
- *
- * Context: any but hard interrupt.
- */
-void smc_ism_group_kill(struct smc_ism_group *group, int err);
 
 /**
  * smc_ism_group_enter() - a connection that has a reservation is to end with the group

@@ -19,8 +19,9 @@ void smc_ism_init(void)
 void smc_ism_exit(void)
 {
 	smc_netlink_set_source(SMC_PATH_D, NULL);
-	smc_net_set_exit_hook(SMC_PATH_D, NULL);
 	smc_ism_groups_end(NULL);
 	/* The ends of groups queue what closes their last connections. */
 	flush_workqueue(smc_wq);
+	/* A namespace that goes meanwhile waits for its groups, too. */
+	smc_net_set_exit_hook(SMC_PATH_D, NULL);
 }

@@ -123,6 +123,9 @@ static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct sm
 		}
 	}
 	spin_unlock_bh(st->lock);
+	/* What there was to say before: the client may be gone already. */
+	if (!rc)
+		smc_stream_on_tx_room(st);
 	return rc;
 }
 

@@ -32,45 +32,24 @@ static u32 smc_ism_diagnosis(int rc)
 	case -ENOLINK:
 		return SMC_DIAG_NO_ACTIVE_LINK;
 	case -ENOENT:
-	case -EBUSY:
-	case -ETIMEDOUT:
 		return SMC_DIAG_SYNC;
 	default:
 		return SMC_DIAG_INTERNAL;
 	}
 }
 
-/* A group without its first contact is of no use to anybody. */
-static void smc_ism_setup_give_up(const struct smc_ism_setup *s, struct smc_ism_group *group)
+static int smc_ism_setup_conn(struct smc_ism_setup *s, bool *is_new)
 {
-	if (s->first_contact && s->peer.role == SMC_SERVER)
-		smc_ism_group_kill(group, ECONNABORTED);
-}
+	struct smc_ism_group *group = smc_ism_group_join(&s->peer, is_new);
+	struct smc_ism_conn *conn;
 
-/* Takes over the caller's reservation and reference. */
-static int smc_ism_setup_conn(struct smc_ism_setup *s, struct smc_ism_group *group)
-{
-	struct smc_ism_conn *conn = smc_ism_conn_create(group, s->size_class, s->memcg);
-
-	if (IS_ERR(conn)) {
-		smc_ism_setup_give_up(s, group);
+	if (!group)
+		return -ENOMEM;
+	conn = smc_ism_conn_create(group, s->size_class, s->memcg);
+	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	}
 	s->conn = conn;
 	return 0;
-}
-
-static int smc_ism_setup_in(struct smc_ism_setup *s, struct smc_ism_group *group)
-{
-	int rc;
-
-	if (IS_ERR(group))
-		return PTR_ERR(group);
-	/* Of a first contact, the group may have to be ended without a connection. */
-	smc_ism_group_get(group);
-	rc = smc_ism_setup_conn(s, group);
-	smc_ism_group_put(group);
-	return rc;
 }
 
 u32 smc_ism_server_reserve(struct smc_ism_setup *s)
@@ -78,7 +57,7 @@ u32 smc_ism_server_reserve(struct smc_ism_setup *s)
 	int rc;
 
 	s->peer.role = SMC_SERVER;
-	rc = smc_ism_setup_in(s, smc_ism_group_for_server(&s->peer, &s->first_contact));
+	rc = smc_ism_setup_conn(s, &s->first_contact);
 	if (!rc)
 		rc = smc_ism_conn_open(s->conn);
 	return smc_ism_diagnosis(rc);
@@ -107,21 +86,17 @@ static void smc_ism_note_first_contact(struct smc_ism_group *group,
 
 u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreement *confirm)
 {
-	int rc;
-
 	if (!smc_ism_setup_is_with(s, &confirm->d))
 		return SMC_DIAG_NO_DEVICE_D;
 	if (confirm->first_contact != s->first_contact)
 		return SMC_DIAG_SYNC;
 	smc_ism_note_first_contact(s->conn->group, confirm);
-	rc = smc_ism_conn_attach(s->conn, &confirm->d);
-	if (!rc && s->first_contact)
-		rc = smc_ism_group_activate(s->conn->group);
-	return smc_ism_diagnosis(rc);
+	return smc_ism_diagnosis(smc_ism_conn_attach(s->conn, &confirm->d));
 }
 
 u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept)
 {
+	bool is_new;
 	int rc;
 
 	if (!smc_ism_setup_is_with(s, &accept->d))
@@ -129,7 +104,7 @@ u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement 
 	s->peer.role = SMC_CLIENT;
 	s->peer.link_id = accept->d.link_id;
 	s->first_contact = accept->first_contact;
-	rc = smc_ism_setup_in(s, smc_ism_group_for_client(&s->peer));
+	rc = smc_ism_setup_conn(s, &is_new);
 	if (!rc)
 		rc = smc_ism_conn_attach(s->conn, &accept->d);
 	if (!rc)
@@ -143,7 +118,6 @@ void smc_ism_setup_end(struct smc_ism_setup *s, bool keep)
 {
 	if (!s->conn || keep)
 		return;
-	smc_ism_setup_give_up(s, s->conn->group);
 	smc_stream_on_lost(&s->conn->stream, ECONNABORTED);
 	smc_stream_put(&s->conn->stream);
 }

@@ -60,7 +60,7 @@ static int smc_ism_show_group(struct smc_ism_group *group, void *arg)
 	struct smc_netlink_msg m;
 	int rc;
 
-	if (group->peer.net != sock_net(dump->skb->sk) || group->state == SMC_ISM_GROUP_DEAD ||
+	if (group->peer.net != sock_net(dump->skb->sk) || group->dead ||
 	    dump->i++ < dump->cb->args[0])
 		return 0;
 	rc = smc_netlink_open(&m, dump->skb, dump->cb, SMC_GEN_LGR_SMCD) ?:
@@ -77,22 +77,27 @@ static int smc_ism_show_dump_groups(struct sk_buff *skb, struct netlink_callback
 	return smc_ism_groups_for_each(smc_ism_show_group, &dump);
 }
 
+struct smc_ism_count {
+	const struct net *net;
+	u32 groups;
+};
+
 static int smc_ism_show_count(struct smc_ism_group *group, void *arg)
 {
-	u32 *n = arg;
+	struct smc_ism_count *count = arg;
 
-	*n += group->state != SMC_ISM_GROUP_DEAD;
+	count->groups += group->peer.net == count->net && !group->dead;
 	return 0;
 }
 
 static int smc_ism_show_put_device(struct sk_buff *skb, const struct smc_ism_device *dev)
 {
 	const struct smc_netlink_port port = { .pnetid = "", .active = true };
-	u32 groups = 0;
+	struct smc_ism_count count = { .net = sock_net(skb->sk) };
 
-	smc_ism_groups_for_each(smc_ism_show_count, &groups);
+	smc_ism_groups_for_each(smc_ism_show_count, &count);
 	/* It never goes away while it is used. */
-	return nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, groups) ?:
+	return nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, count.groups) ?:
 	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, false) ?:
 	       nla_put_u32(skb, SMC_NLA_DEV_PCI_FID, 0) ?:
 	       nla_put_u16(skb, SMC_NLA_DEV_PCI_CHID, dev->chid) ?:

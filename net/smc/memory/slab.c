@@ -19,7 +19,8 @@ static void smc_slab_free(struct kref *ref)
 {
 	struct smc_slab *slab = container_of(ref, struct smc_slab, ref);
 
-	smc_slab_count(slab, -(s64)smc_slab_bytes(slab));
+	if (slab->spec.net)
+		smc_slab_count(slab, -(s64)smc_slab_bytes(slab));
 	if (slab->is_virtual)
 		vfree(slab->mem);
 	else
@@ -31,6 +32,18 @@ static void smc_slab_free(struct kref *ref)
 void smc_slab_put(struct smc_slab *slab)
 {
 	kref_put(&slab->ref, smc_slab_free);
+}
+
+void smc_slab_disown(struct smc_slab *slab)
+{
+	smc_slab_count(slab, -(s64)smc_slab_bytes(slab));
+	slab->spec.net = NULL;
+	smc_slab_put(slab);
+}
+
+bool smc_slab_is_idle(const struct smc_slab *slab)
+{
+	return bitmap_empty(slab->taken, slab->n);
 }
 
 /*
@@ -64,12 +77,12 @@ int smc_slab_init(struct smc_slab *slab, const struct smc_slab_spec *spec,
 	struct mem_cgroup *outer;
 	int rc;
 
+	if (!mem_cgroup_tryget(spec->memcg))
+		return -ENOMEM;
 	kref_init(&slab->ref);
 	spin_lock_init(&slab->lock);
 	slab->spec = *spec;
 	slab->release = release;
-	if (!mem_cgroup_tryget(spec->memcg))
-		slab->spec.memcg = NULL;
 
 	outer = set_active_memcg(slab->spec.memcg);
 	rc = smc_slab_alloc_memory(slab);

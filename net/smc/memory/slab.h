@@ -24,7 +24,7 @@ struct net;
 
 /**
  * struct smc_slab_spec - what a slab is for
- * @net: that accounts it
+ * @net: that accounts it; NULL once the path has let go of the slab
  * @memcg: control group that it is charged to, or NULL
  * @kind: path that it belongs to
  * @is_rx: the peer writes into it
@@ -82,6 +82,16 @@ struct smc_element {
 int smc_slab_init(struct smc_slab *slab, const struct smc_slab_spec *spec,
 		  void (*release)(struct smc_slab *slab));
 void smc_slab_put(struct smc_slab *slab);
+
+/**
+ * smc_slab_disown() - drop the path's reference, and the namespace's account of the slab
+ *
+ * Elements may be in use for longer than the namespace lives, by the peer's end.
+ */
+void smc_slab_disown(struct smc_slab *slab);
+
+/* Whether no element is taken; stays so while the list of slabs is locked. */
+bool smc_slab_is_idle(const struct smc_slab *slab);
 
 /**
  * smc_slabs_take() - take an element that is free

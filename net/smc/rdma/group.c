@@ -68,7 +68,7 @@ static void smc_group_on_probe(struct work_struct *work)
 		silent = 0;
 	}
 	/* Where probes are off, look again in a while whether they still are. */
-	queue_delayed_work(smc_wq, &group->probe, interval ? interval - silent : 30 * HZ);
+	queue_delayed_work(smc_link_wq, &group->probe, interval ? interval - silent : 30 * HZ);
 }
 
 static void smc_group_lose_conns(struct smc_group *group)
@@ -221,7 +221,7 @@ void smc_group_unreserve(struct smc_group *group)
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	if (!--group->n_conns && group->state == SMC_GROUP_ACTIVE)
-		mod_delayed_work(smc_wq, &group->idle, group->role == SMC_SERVER ?
+		mod_delayed_work(smc_link_wq, &group->idle, group->role == SMC_SERVER ?
 				 SMC_GROUP_IDLE : SMC_GROUP_IDLE_CLIENT);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
@@ -234,7 +234,7 @@ int smc_group_activate(struct smc_group *group)
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	if (group->state == SMC_GROUP_NEW) {
 		group->state = SMC_GROUP_ACTIVE;
-		queue_delayed_work(smc_wq, &group->probe,
+		queue_delayed_work(smc_link_wq, &group->probe,
 				   READ_ONCE(smc_net(group->net)->sysctl.smcr_testlink_time));
 		rc = 0;
 	}
@@ -261,7 +261,7 @@ static void smc_group_doom(struct smc_group *group, int err, bool tell_peer)
 	group->err = err;
 	group->tell_peer = tell_peer && group->state == SMC_GROUP_ACTIVE;
 	WRITE_ONCE(group->state, SMC_GROUP_DEAD);
-	queue_work(smc_wq, &group->end);
+	queue_work(smc_link_wq, &group->end);
 }
 
 void smc_group_kill(struct smc_group *group, int err)

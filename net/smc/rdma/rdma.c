@@ -23,9 +23,10 @@ int smc_rdma_init(void)
 void smc_rdma_exit(void)
 {
 	smc_netlink_set_source(SMC_PATH_R, NULL);
-	smc_net_set_exit_hook(SMC_PATH_R, NULL);
 	smc_groups_end(NULL);
 	/* The ends of groups queue what closes their last connections. */
 	flush_workqueue(smc_wq);
+	/* A namespace that goes meanwhile waits for its groups, too. */
+	smc_net_set_exit_hook(SMC_PATH_R, NULL);
 	smc_rdma_device_exit();
 }

@@ -75,7 +75,7 @@ static void smc_tcp_connected(struct smc_sock *smc)
 
 	if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
 		return;
-	if (sk->sk_state == TCP_CLOSE)
+	if (sk->sk_state == TCP_CLOSE || READ_ONCE(smc->hs.aborted))
 		smc_sock_unhook(smc);
 	else if (tcp_sk(sk)->syn_smc)
 		smc_sock_start_handshake(smc);

@@ -9,6 +9,7 @@
 #include "ops.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
+#include "wire/clc.h"
 
 static bool smc_is_connecting(const struct smc_sock *smc)
 {
@@ -63,6 +64,10 @@ static void smc_connect_prepare(struct socket *sock)
 		smc = smc_sock_create(sk, SMC_CLIENT);
 	if (!smc)
 		return;
+	if (smc_sock_congested(sk)) {
+		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
+		return;
+	}
 	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
 	smc->reason = 0;
 	tcp_sk(sk)->syn_smc = 1;

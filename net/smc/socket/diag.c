@@ -220,15 +220,17 @@ static u64 smc_diag_gid_half(const u8 *half)
 
 static int smc_diag_put_dmbinfo(struct sk_buff *skb, const struct smc_path_info *path)
 {
-	struct smcd_diag_dmbinfo info = {
-		.linkid	      = path->link,
-		.token	      = path->token,
-		.peer_token   = path->peer_token,
-		.my_gid	      = smc_diag_gid_half(path->gid),
-		.my_gid_ext   = smc_diag_gid_half(path->gid + 8),
-		.peer_gid     = smc_diag_gid_half(path->peer_gid),
-		.peer_gid_ext = smc_diag_gid_half(path->peer_gid + 8),
-	};
+	struct smcd_diag_dmbinfo info;
+
+	/* There is a hole in it, which goes to the user, too. */
+	memset(&info, 0, sizeof(info));
+	info.linkid = path->link;
+	info.token = path->token;
+	info.peer_token = path->peer_token;
+	info.my_gid = smc_diag_gid_half(path->gid);
+	info.my_gid_ext = smc_diag_gid_half(path->gid + 8);
+	info.peer_gid = smc_diag_gid_half(path->peer_gid);
+	info.peer_gid_ext = smc_diag_gid_half(path->peer_gid + 8);
 
 	return nla_put(skb, SMC_DIAG_DMBINFO, sizeof(info), &info);
 }

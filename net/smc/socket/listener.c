@@ -207,10 +207,10 @@ void smc_listen_undo(struct smc_sock *smc)
 	lock_sock(sk);
 	smc_sock_unhook(smc);
 	tcp_sk(sk)->smc_hs_congested = NULL;
-	smc->listener = NULL;
 	release_sock(sk);
 	/* TCP's callbacks may have seen the listener just before. */
 	synchronize_rcu();
+	smc->listener = NULL;
 
 	spin_lock_bh(&l->lock);
 	l->closed = true;

@@ -200,9 +200,12 @@ static int smc_listen(struct socket *sock, int backlog)
 
 static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)
 {
-	if (!smc_listens(sock))
+	/* Looked up once: another thread may make the socket TCP's. */
+	struct smc_sock *smc = smc_sk(sock->sk);
+
+	if (!smc || READ_ONCE(smc->mode) != SMC_MODE_LISTEN)
 		return smc_tcp_ops(sock->sk)->accept(sock, newsock, SMC_ACCEPT_PASS);
-	return smc_listener_accept(smc_sk(sock->sk)->listener, newsock, SMC_ACCEPT_FLAGS);
+	return smc_listener_accept(smc->listener, newsock, SMC_ACCEPT_FLAGS);
 }
 
 static int smc_ioctl_stream(struct smc_stream *st, unsigned int cmd)
@@ -294,6 +297,8 @@ static void smc_release_later(struct smc_sock *smc, struct socket *sock)
 		return;
 	}
 	orphan->ops = smc_tcp_ops(sk);
+	/* Its release puts what sock_create() would have got. */
+	__module_get(orphan->ops->owner);
 	orphan->state = SS_CONNECTED;
 	lock_sock(sk);
 	sock_graft(sk, orphan);

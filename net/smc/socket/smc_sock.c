@@ -102,12 +102,15 @@ void smc_sock_start_handshake(struct smc_sock *smc)
 {
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
 	atomic_inc(&smc_net(sock_net(smc->sk))->handshakes);
-	queue_work(smc_wq, &smc->shake);
+	queue_work(smc_shake_wq, &smc->shake);
 }
 
 void smc_sock_stop_handshake(struct smc_sock *smc)
 {
+	/* TCP's callback, which starts it under the same lock, does not do so any more. */
+	lock_sock(smc->sk);
 	WRITE_ONCE(smc->hs.aborted, true);
+	release_sock(smc->sk);
 	wake_up(&smc->hs.wait);
 	flush_work(&smc->shake);
 }
@@ -148,6 +151,8 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	smp_store_release(&smc->mode, SMC_MODE_STREAM);
 	if (sk->sk_state == TCP_CLOSE)
 		smc_stream_abort(smc->stream, ECONNRESET);
+	else if (sk->sk_state == TCP_CLOSE_WAIT)
+		smc_sock_saw_fin(smc);
 }
 
 static void smc_sock_shake(struct work_struct *work)

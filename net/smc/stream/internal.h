@@ -39,8 +39,9 @@ static inline bool smc_tx_shut(const struct smc_stream *st)
 /* Nothing more will arrive. */
 static inline bool smc_rx_shut(const struct smc_stream *st)
 {
-	return READ_ONCE(st->err) || READ_ONCE(st->rcv_shutdown) ||
-	       (READ_ONCE(st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_PEER_GONE));
+	/* Both pair with a release: what came before the end is seen by who sees the end. */
+	return smp_load_acquire(&st->err) || READ_ONCE(st->rcv_shutdown) ||
+	       (smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_PEER_GONE));
 }
 
 enum smc_push {

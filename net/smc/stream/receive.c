@@ -93,7 +93,7 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 		return sock_error(sk);
 	/* What arrived before the end was announced is to be read first. */
 	if (smc_rx_shut(st))
-		return smc_rx_received(st) == pos;
+		return smc_rx_received(st) <= pos;
 	if (!*timeo)
 		return -EAGAIN;
 	if (signal_pending(current))
@@ -102,7 +102,7 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 	add_wait_queue(sk_sleep(sk), &wait);
 	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 	sk_wait_event(sk, timeo,
-		      smc_rx_received(st) != pos || smc_rx_shut(st) || sk->sk_err,
+		      smc_rx_received(st) > pos || smc_rx_shut(st) || sk->sk_err,
 		      &wait);
 	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 	remove_wait_queue(sk_sleep(sk), &wait);
@@ -116,6 +116,8 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 		return;
 	/* The copy out of the ring is complete before the peer may overwrite it. */
 	smp_store_release(&st->rx.consumed, pos);
+	/* And the window is, before it is looked whether the peer waits for it. */
+	smp_mb();
 	smc_stream_give_credit(st);
 }
 

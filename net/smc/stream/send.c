@@ -98,9 +98,12 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 		smc_stat_tx_small(st->net, st->path->kind, st->tx.size == st->tx.peer_size);
 	if (msg->msg_flags & MSG_SPLICE_PAGES)
 		smc_stat_sendpage(st->net, st->path->kind);
-	while (msg_data_left(msg)) {
+	for (;;) {
 		rc = -EPIPE;
 		if (sk->sk_err || smc_tx_shut(st))
+			break;
+		rc = 0;
+		if (!msg_data_left(msg))
 			break;
 		free = smc_tx_free(st);
 		if (!free) {

@@ -85,7 +85,8 @@ void smc_stream_fail(struct smc_stream *st, int err)
 	if (st->err)
 		return;
 	st->failed = true;
-	WRITE_ONCE(st->err, err);
+	/* Pairs with smc_rx_shut(). */
+	smp_store_release(&st->err, err);
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);
 }
@@ -154,8 +155,12 @@ static void smc_outcome_perform(struct smc_outcome *out)
 	if (out->failed)
 		smc_stream_report_error(st);
 	smc_stream_wake(st, out->events);
-	if ((out->events & EPOLLPRI) && st->sk)
+	if ((out->events & EPOLLPRI) && st->sk) {
+		/* Whoever drops sk_socket does it under this lock, before its file goes. */
+		read_lock_bh(&st->sk->sk_callback_lock);
 		sk_send_sigurg(st->sk);
+		read_unlock_bh(&st->sk->sk_callback_lock);
+	}
 	if (out->over) {
 		if (del_timer(&st->cork_timer))
 			smc_stream_put(st);
@@ -271,8 +276,11 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		st->tx.final_flags |= SMC_CONN_ABORT;
 		st->news |= SMC_NEWS_ALL;
 	}
-	rx->prod_flags = cdc->prod_flags;
-	WRITE_ONCE(rx->conn_flags, rx->conn_flags | cdc->conn_flags);
+	WRITE_ONCE(rx->prod_flags, cdc->prod_flags);
+	/* Pairs with the barrier in smc_stream_consume(): one of both sees the other's. */
+	smp_mb();
+	/* Pairs with smc_rx_shut(): the end is not seen before the bytes. */
+	smp_store_release(&rx->conn_flags, rx->conn_flags | cdc->conn_flags);
 
 	if (rx->received != before) {
 		st->news |= EPOLLIN | EPOLLRDNORM;
@@ -334,11 +342,14 @@ static void smc_stream_cork_expired(struct timer_list *timer)
 
 void smc_stream_arm_cork_timer(struct smc_stream *st)
 {
-	smc_stream_get(st);
-	/* Nagle's limit on how long TCP_CORK may hold data back, see tcp(7). */
-	if (timer_pending(&st->cork_timer) ||
-	    mod_timer(&st->cork_timer, jiffies + msecs_to_jiffies(200)))
-		smc_stream_put(st);
+	spin_lock_bh(st->lock);
+	/* The end of the stream, under this lock, stops the timer for good. */
+	if (!st->is_over && !timer_pending(&st->cork_timer)) {
+		smc_stream_get(st);
+		/* Nagle's limit on how long TCP_CORK may hold data back, see tcp(7). */
+		mod_timer(&st->cork_timer, jiffies + msecs_to_jiffies(200));
+	}
+	spin_unlock_bh(st->lock);
 }
 
 static void smc_stream_release_orphan(struct work_struct *work)
@@ -351,9 +362,13 @@ static void smc_stream_release_orphan(struct work_struct *work)
 
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 {
+	bool over;
+
 	spin_lock_bh(st->lock);
 	st->orphan = sock;
-	if (st->is_over)
-		queue_work(smc_wq, &st->orphan_work);
+	over = st->is_over;
 	spin_unlock_bh(st->lock);
+	/* From here on the reference, and so the lock, is the work's. */
+	if (over)
+		queue_work(smc_wq, &st->orphan_work);
 }
