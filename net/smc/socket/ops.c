@@ -380,6 +380,16 @@ void smc_reset_tcp(struct sock *sk)
 	sock_release(sock);
 }
 
+/* TCP's connection below may stand for a while after the stream's. */
+static int smc_getname(struct socket *sock, struct sockaddr *addr, int peer)
+{
+	struct smc_stream *st = smc_stream_of(sock->sk);
+
+	if (peer && st && smc_stream_has_failed(st))
+		return -ENOTCONN;
+	return smc_tcp_ops(sock->sk)->getname(sock, addr, peer);
+}
+
 static void smc_ops_derive(struct smc_family_ops *ops, const struct proto_ops *tcp)
 {
 	ops->smc = *tcp;
@@ -388,6 +398,7 @@ static void smc_ops_derive(struct smc_family_ops *ops, const struct proto_ops *t
 	ops->smc.connect = smc_connect;
 	ops->smc.accept = smc_accept;
 	ops->smc.poll = smc_poll;
+	ops->smc.getname = smc_getname;
 	ops->smc.ioctl = smc_ioctl;
 	ops->smc.listen = smc_listen;
 	ops->smc.shutdown = smc_shutdown;

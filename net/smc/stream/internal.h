@@ -36,6 +36,13 @@ static inline bool smc_tx_shut(const struct smc_stream *st)
 	       (READ_ONCE(st->rx.conn_flags) & SMC_PEER_GONE);
 }
 
+/* The peer has closed in good order, which TCP would not tell from a shutdown yet. */
+static inline bool smc_tx_in_vain(const struct smc_stream *st)
+{
+	return !READ_ONCE(st->err) && !READ_ONCE(st->tx.final_flags) &&
+	       (READ_ONCE(st->rx.conn_flags) & SMC_PEER_GONE) == SMC_CONN_CLOSED;
+}
+
 /* Nothing more will arrive. */
 static inline bool smc_rx_shut(const struct smc_stream *st)
 {

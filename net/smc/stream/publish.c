@@ -17,7 +17,7 @@ static u64 smc_publish_end(const struct smc_stream *st)
 		return st->tx.sent;
 	if (st->tx.urgent > st->tx.sent)
 		return st->tx.urgent;
-	/* Pairs with the release in smc_stream_send(): the bytes are in the ring. */
+	/* Pairs with the release in smc_stream_commit(): the bytes are in the ring. */
 	return smp_load_acquire(&st->tx.written);
 }
 

@@ -43,6 +43,23 @@ static int smc_stream_wait_for_window(struct smc_stream *st, long *timeo)
 	return 0;
 }
 
+/* What was copied up to @end is there to be published. */
+static void smc_stream_commit(struct smc_stream *st, u64 end)
+{
+	/* Pairs with the acquire in smc_publish_end(). */
+	smp_store_release(&st->tx.written, end);
+}
+
+/* The same, its last byte urgent. A completion may push at any time: it sees both, or neither. */
+static void smc_stream_commit_urgent(struct smc_stream *st, u64 end)
+{
+	spin_lock_bh(st->lock);
+	st->tx.urgent = end;
+	smc_stream_commit(st, end);
+	spin_unlock_bh(st->lock);
+	smc_stat_urgent(st->net, st->path->kind);
+}
+
 /* Copy what fits in one piece. Return: bytes copied, or -EFAULT. */
 static ssize_t smc_stream_fill(struct smc_stream *st, struct msghdr *msg, u32 free)
 {
@@ -54,8 +71,11 @@ static ssize_t smc_stream_fill(struct smc_stream *st, struct msghdr *msg, u32 fr
 	copied = copy_from_iter(st->tx.ring + offset, room, &msg->msg_iter);
 	if (!copied)
 		return -EFAULT;
-	/* Pairs with the acquire in smc_publish_end(). */
-	smp_store_release(&st->tx.written, st->tx.written + copied);
+	/* Only a complete send has its last byte to mark. */
+	if ((msg->msg_flags & MSG_OOB) && !msg_data_left(msg))
+		smc_stream_commit_urgent(st, st->tx.written + copied);
+	else
+		smc_stream_commit(st, st->tx.written + copied);
 	return copied;
 }
 
@@ -65,6 +85,21 @@ static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags
 	if (!(flags & MSG_MORE) && !(tcp_sk(st->sk)->nonagle & TCP_NAGLE_CORK))
 		return false;
 	return READ_ONCE(st->tx.written) - READ_ONCE(st->tx.sent) < st->tx.size / 2;
+}
+
+/*
+ * With TCP it is only the reset in answer to data that tells of a peer that has closed. So the
+ * first send after that succeeds, in vain, and the next fails.
+ */
+static size_t smc_stream_send_in_vain(struct smc_stream *st, struct msghdr *msg)
+{
+	size_t len = msg_data_left(msg);
+
+	iov_iter_advance(&msg->msg_iter, len);
+	spin_lock_bh(st->lock);
+	smc_stream_fail(st, EPIPE);
+	smc_stream_settle(st);
+	return len;
 }
 
 static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
@@ -78,10 +113,6 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 		smc_stat_nodelay(st->net, st->path->kind);
 
 	spin_lock_bh(st->lock);
-	if (flags & MSG_OOB) {
-		st->tx.urgent = st->tx.written;
-		smc_stat_urgent(st->net, st->path->kind);
-	}
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	smc_stream_settle(st);
 }
@@ -99,6 +130,11 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 	if (msg->msg_flags & MSG_SPLICE_PAGES)
 		smc_stat_sendpage(st->net, st->path->kind);
 	for (;;) {
+		if (smc_tx_in_vain(st)) {
+			done += smc_stream_send_in_vain(st, msg);
+			rc = 0;
+			break;
+		}
 		rc = -EPIPE;
 		if (sk->sk_err || smc_tx_shut(st))
 			break;
@@ -120,7 +156,6 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 
 	if (!done)
 		return rc < 0 ? sk_stream_error(sk, msg->msg_flags, rc) : 0;
-	/* Only a complete send has its last byte to mark urgent. */
 	smc_stream_push_sent(st, msg_data_left(msg) ? msg->msg_flags & ~MSG_OOB : msg->msg_flags);
 	smc_stat_tx(st->net, st->path->kind, done);
 	return done;

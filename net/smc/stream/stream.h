@@ -243,6 +243,12 @@ void smc_stream_abort(struct smc_stream *st, int err);
  */
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock);
 
+/* Reset or lost, as opposed to closed. */
+static inline bool smc_stream_has_failed(const struct smc_stream *st)
+{
+	return READ_ONCE(st->err);
+}
+
 /* End of what the peer published. */
 static inline u64 smc_rx_received(const struct smc_stream *st)
 {

@@ -1154,11 +1154,25 @@ TEST_P(Api, WriteToClosedPeer)
 	connection.there.close();
 	await(connection.here, POLLIN);
 	expect_end(connection.here);
-	/* The first may go unnoticed, but then the peer's reset arrives. */
-	send(connection.here, "x", 1, MSG_NOSIGNAL);
+	/* The first goes unnoticed, but then the peer's reset arrives. */
+	EXPECT_EQ(send(connection.here, "x", 1, MSG_NOSIGNAL), 1);
 	wait_until("EPIPE", [&] {
 		return send(connection.here, "x", 1, MSG_NOSIGNAL) < 0 && errno == EPIPE;
 	});
+}
+
+/* An offset behind what there is: nothing to see, and no reason to keep looking. */
+TEST_P(Api, PeekOffsetBehindTheEnd)
+{
+	Connection connection = connected();
+	char byte;
+
+	connection.there.send("ab");
+	wait_for_bytes(connection.here, 2);
+	must_set(connection.here, SOL_SOCKET, SO_PEEK_OFF, 3);
+	EXPECT_ERRNO(EAGAIN, recv(connection.here, &byte, 1, MSG_PEEK | MSG_DONTWAIT));
+	shutdown(connection.here, SHUT_RD);
+	EXPECT_EQ(recv(connection.here, &byte, 1, MSG_PEEK), 0);
 }
 
 TEST_P(Api, WriteToClosedPeerRaisesSigpipe)
@@ -1207,6 +1221,11 @@ TEST_P(Api, ResetByPeer)
 	connection.there.close();
 	await(connection.here, POLLHUP);
 	EXPECT_EQ(events(connection.here), POLLIN | POLLOUT | POLLERR | POLLHUP | POLLRDHUP);
+	sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+
+	EXPECT_ERRNO(ENOTCONN,
+		     getpeername(connection.here, reinterpret_cast<sockaddr *>(&peer), &len));
 	EXPECT_ERRNO(ECONNRESET, recv(connection.here, &byte, 1, 0));
 	/* Told once. */
 	EXPECT_ERRNO(0, recv(connection.here, &byte, 1, 0));
