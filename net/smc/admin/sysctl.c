@@ -126,6 +126,8 @@ static const struct ctl_table template[] = {
 		   .extra1 = SYSCTL_ZERO, .extra2 = SYSCTL_ONE),
 	SMC_SYSCTL("smcd_rmem", smcd_rmem, proc_dointvec_minmax,
 		   .extra1 = &mem_min, .extra2 = &mem_max),
+	SMC_SYSCTL("spin_usec", spin_usec, proc_dointvec_minmax,
+		   .extra1 = SYSCTL_ZERO, .extra2 = SYSCTL_ONE_THOUSAND),
 	SMC_SYSCTL("tcp2smc", tcp2smc, tcp2smc_handler),
 	{ }	/* where the kernel wants it: see register_net_sysctl_sz() in compat.h */
 };
@@ -146,6 +148,7 @@ int smc_sysctl_init_net(struct net *net)
 		.max_conns_per_lgr	= conns_max,
 		.smcd			= 1,
 		.smcd_rmem		= SZ_256K,
+		.spin_usec		= 200,
 	};
 
 	table = kmemdup(template, sizeof(template), GFP_KERNEL);

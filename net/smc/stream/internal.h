@@ -51,6 +51,26 @@ static inline bool smc_rx_shut(const struct smc_stream *st)
 	       (smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_PEER_GONE));
 }
 
+/* A reader at @pos need not wait: for bytes, the end, or an error. */
+static inline bool smc_stream_may_read(const struct smc_stream *st, u64 pos)
+{
+	return smc_rx_received(st) > pos || smc_rx_shut(st) || READ_ONCE(st->sk->sk_err);
+}
+
+/**
+ * smc_stream_spin() - watch for something to read, if that may be worth it
+ * @st: stream
+ * @pos: what was read so far
+ * @began: local_clock() when the wait began
+ *
+ * Context: the socket lock is held, but for the time of watching.
+ * Return: whether there is something, or else the caller should sleep.
+ */
+bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
+
+/* The wait took so many nanoseconds. */
+void smc_stream_spin_adapt(struct smc_stream *st, u64 took);
+
 enum smc_push {
 	SMC_PUSH_AUTOCORK,	/* small amounts may wait for a publish in flight */
 	SMC_PUSH_NOW,

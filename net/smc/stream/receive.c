@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* recvmsg(): from the ring to the application, and the window back to the peer. */
 
+#include <linux/sched/clock.h>
 #include <linux/tcp.h>
 #include <net/sock.h>
 
@@ -88,6 +89,7 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	struct sock *sk = st->sk;
+	u64 began;
 
 	if (sk->sk_err)
 		return sock_error(sk);
@@ -99,13 +101,15 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 	if (signal_pending(current))
 		return sock_intr_errno(*timeo);
 
-	add_wait_queue(sk_sleep(sk), &wait);
-	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
-	sk_wait_event(sk, timeo,
-		      smc_rx_received(st) > pos || smc_rx_shut(st) || sk->sk_err,
-		      &wait);
-	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
-	remove_wait_queue(sk_sleep(sk), &wait);
+	began = local_clock();
+	if (!smc_stream_spin(st, pos, began)) {
+		add_wait_queue(sk_sleep(sk), &wait);
+		sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
+		sk_wait_event(sk, timeo, smc_stream_may_read(st, pos), &wait);
+		sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
+		remove_wait_queue(sk_sleep(sk), &wait);
+	}
+	smc_stream_spin_adapt(st, local_clock() - began);
 	return 0;
 }
 

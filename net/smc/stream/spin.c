@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Watching for the peer's next bytes instead of going to sleep. Many a peer answers sooner than
+ * a sleeper could be woken; how soon it did last time tells, as with KVM's halt polling,
+ * for how long to watch the next time. A processor that has something else to do does that.
+ */
+
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
+#include <net/sock.h>
+
+#include "admin/net.h"
+#include "internal.h"
+
+/* SO_BUSY_POLL: nanoseconds to watch whatever the peer did before. */
+static u64 smc_busy_poll(const struct sock *sk)
+{
+#ifdef CONFIG_NET_RX_BUSY_POLL
+	return (u64)READ_ONCE(sk->sk_ll_usec) * NSEC_PER_USEC;
+#else
+	return 0;
+#endif
+}
+
+bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
+{
+	u64 budget = max(st->rx.spin, smc_busy_poll(st->sk));
+	bool found = false;
+
+	if (!budget)
+		return false;
+	release_sock(st->sk);
+	do {
+		cpu_relax();
+		found = smc_stream_may_read(st, pos);
+	} while (!found && single_task_running() && !need_resched() &&
+		 !signal_pending(current) && local_clock() - began < budget);
+	lock_sock(st->sk);
+	return found;
+}
+
+void smc_stream_spin_adapt(struct smc_stream *st, u64 took)
+{
+	u64 most = (u64)READ_ONCE(smc_net(st->net)->sysctl.spin_usec) * NSEC_PER_USEC;
+
+	st->rx.spin = took <= most ? 2 * took : 0;
+}
