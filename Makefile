@@ -104,10 +104,10 @@ guest-programs: deps-build deps-lab deps-test tools
 	@$(MAKE) --no-print-directory -C $(TESTS)/guest O=$(O)/selftests
 
 check: deps-test guest-programs
-	@O=$(O) .ci/run wire uapi scripts guest interop core-6.1
+	@O=$(O) .ci/run wire uapi scripts guest within within-host interop core-6.1
 
 check-debug: guest-programs
-	@O=$(O) .ci/run guest-debug interop-debug
+	@O=$(O) .ci/run guest-debug within-debug interop-debug
 
 check-python: deps-build deps-lab deps-python tools
 	@tools/lab/lab fetch 6.12

@@ -458,7 +458,7 @@ TEST_P(Api, BindErrors)
 {
 	Fd fd = make(), other = make();
 	Address any = any_address(flavor.family);
-	Address foreign = of_agent(0);
+	Address foreign = address_of(98, flavor.family, 0);
 
 	EXPECT_ERRNO(EADDRNOTAVAIL, bind(fd, foreign.get(), foreign.len));
 	EXPECT_ERRNO(0, bind(fd, any.get(), any.len));
