@@ -32,10 +32,11 @@ static void smc_workqueues_exit(void)
 
 static int __init smc_workqueues_init(void)
 {
-	/* Unbound, because they sleep. */
-	smc_wq = alloc_workqueue("smc", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
+	/* Bound, because the steps of a rendezvous are short, and faster where its packets come in. */
+	smc_wq = alloc_workqueue("smc", 0, WQ_MAX_ACTIVE);
+	smc_shake_wq = alloc_workqueue("smc_shake", 0, WQ_MAX_ACTIVE);
+	/* Unbound, because they make and end much, and none of it is urgent. */
 	smc_link_wq = alloc_workqueue("smc_link", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
-	smc_shake_wq = alloc_workqueue("smc_shake", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	if (smc_wq && smc_link_wq && smc_shake_wq)
 		return 0;
 	smc_workqueues_exit();
