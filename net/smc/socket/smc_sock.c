@@ -94,6 +94,7 @@ int smc_sock_for_each(int (*fn)(struct smc_sock *smc, void *arg), void *arg)
 void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 {
 	smc->reason = reason;
+	inet_csk_exit_pingpong_mode(smc->sk);
 	smc_stat_fallback(sock_net(smc->sk), smc->role, reason);
 	smc_sock_unhook(smc);
 }
@@ -101,6 +102,8 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 void smc_sock_start_handshake(struct smc_sock *smc)
 {
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
+	/* The answers to CLC messages acknowledge them. */
+	inet_csk_enter_pingpong_mode(smc->sk);
 	atomic_inc(&smc_net(sock_net(smc->sk))->handshakes);
 	queue_work(smc_shake_wq, &smc->shake);
 }
