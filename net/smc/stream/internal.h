@@ -46,9 +46,11 @@ static inline bool smc_tx_in_vain(const struct smc_stream *st)
 /* Nothing more will arrive. */
 static inline bool smc_rx_shut(const struct smc_stream *st)
 {
-	/* Both pair with a release: what came before the end is seen by who sees the end. */
-	return smp_load_acquire(&st->err) || READ_ONCE(st->rcv_shutdown) ||
-	       (smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_PEER_GONE));
+	/* Pairs with smc_stream_fail(): what came before the end is seen by who sees the end. */
+	if (smp_load_acquire(&st->err) || READ_ONCE(st->rcv_shutdown))
+		return true;
+	/* Pairs with smc_stream_update(), likewise. */
+	return smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_PEER_GONE);
 }
 
 /* A reader at @pos need not wait: for bytes, the end, or an error. */
