@@ -96,8 +96,9 @@ lab-rxe && lab-smc load || exit
 one 2 "$LAB_IP4_1"
 [[ ${1:-} == 4 ]] || one 10 "$LAB_IP6_1"
 
-json "[(d['path'], d['name'], d['port1']['netdev'], d['port1']['pnetid'], d['port1']['active'])
-	for d in it] == [('SMC-R', 'rxe0', 'eth0', 'NET1', True)]" dev
+json "[(d['name'], d['port1']['netdev'], d['port1']['pnetid'], d['port1']['active'])
+	for d in it if d['path'] == 'SMC-R'] == [('rxe0', 'eth0', 'NET1', True)]" dev
+json "[d['pci-id'] for d in it if d['path'] == 'SMC-D'] == ['loopback']" dev
 connections=$((port - 7100))
 json "it['smcr']['$role-v2'] == $connections and it['smcr']['tx-bytes'] ==
 	it['smcr']['rx-bytes'] == $connections * 100000" stats
