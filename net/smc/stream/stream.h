@@ -62,7 +62,8 @@ struct smc_stream_rx {
 	u64 urgent_skip;	/* end of one before it that the reader stands at, or 0 */
 	u8 urgent_byte;
 	bool urgent_unread;
-	u64 spin;		/* nanoseconds to watch before a reader sleeps */
+	u64 spin;		/* nanoseconds to watch for an answer before a reader sleeps */
+	u64 spin_written;	/* tx.written when a reader last had to wait */
 	u8 prod_flags;		/* the peer's, as last received */
 	u8 conn_flags;
 };
