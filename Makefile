@@ -43,7 +43,7 @@ help:
 	@echo '  install      the module, tools and man pages; DESTDIR, PREFIX=/usr/local'
 	@echo '  uninstall    take them away again'
 	@echo
-	@echo '  demo         two guests, Redis and iperf3, over TCP and over SMC'
+	@echo '  demo         Redis and iperf3, over TCP and over SMC, between guests and in one'
 	@echo '  bench        TCP, unix sockets, the kernel'\''s own smc, raw RDMA and this, compared'
 	@echo '  check        all tests: wire formats, headers, guests with 6.12, core of it on 6.1'
 	@echo '  check-debug  the guest tests on a kernel with KASAN, lockdep and kmemleak'
