@@ -224,17 +224,19 @@ Message do_echo_server(const Arguments &args)
 Message do_echo_many(const Arguments &args)
 {
 	rlimit files = {4096, 4096};
-	std::vector<std::thread> threads;
+	std::vector<std::future<uint64_t>> echoes;
 
 	setrlimit(RLIMIT_NOFILE, &files);
 	for (long i = 0; i < args.number(1); i++)
-		threads.emplace_back([fd = must_accept(args.fd(), 120).release()] {
-			Fd connection(fd);
+		echoes.push_back(
+		    std::async(std::launch::async, [fd = must_accept(args.fd(), 120).release()] {
+			    Fd connection(fd);
 
-			echo(connection, 4096);
-		});
-	for (std::thread &thread : threads)
-		thread.join();
+			    return echo(connection, 4096);
+		    }));
+	/* A failure of any becomes one of all. */
+	for (auto &one : echoes)
+		one.get();
 	return {};
 }
 
