@@ -10,9 +10,16 @@ LAB_KVM_PROBE_S=15
 accel_options() {
 	case $1 in
 	kvm) printf '%s\n' -accel kvm -cpu host ;;
-	tcg) printf '%s\n' -accel tcg,thread=multi -cpu "${LAB_CPU:-Haswell-noTSX,-erms,-cx16,-invpcid,-pcid,-x2apic,-tsc-deadline}" ;;
-	*) die "LAB_ACCEL=$1: kvm or tcg" ;;
+	tcg) accel_emulate thread=multi ;;
+	icount) accel_emulate thread=single -icount shift=0,sleep=off ;;
+	*) die "LAB_ACCEL=$1: kvm, tcg or icount" ;;
 	esac
+}
+
+# accel_emulate THREADS OPTION...
+accel_emulate() {
+	local model=Haswell-noTSX,-erms,-cx16,-invpcid,-pcid,-x2apic,-tsc-deadline
+	printf '%s\n' -accel "tcg,$1" -cpu "${LAB_CPU:-$model}" "${@:2}"
 }
 
 # The probe guest has a kernel and no root: it is alive if it gets as far as the
