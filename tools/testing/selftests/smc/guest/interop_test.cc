@@ -476,8 +476,13 @@ TEST_P(Interop, PeerWithoutDeviceFallsBack)
 	check_data(without, 100000, false);
 	tree.must_run("lab-rxe eth0");
 
-	/* This may go by TCP, too: it is how a server finds out that its link group is stale. */
-	connection();
+	/* A server finds out by a connection, which goes by TCP, that a link group is stale. */
+	int64_t groups = Counters::now()["rdma_groups_created"];
+
+	wait_until("a new link group is made", [&] {
+		connection();
+		return Counters::now()["rdma_groups_created"] > groups;
+	});
 
 	Connection with = connection();
 
