@@ -355,6 +355,7 @@ TEST_F(Life, ListenerKeepsTheModule)
 /* With the link groups of connections that were closed. */
 TEST_F(Life, ModuleLoadedAgainAndAgain)
 {
+	set_limit(300);
 	for (int i = 0; i < 20; i++) {
 		{
 			Connection one =
