@@ -70,6 +70,36 @@ int smc_clc_consume(struct smc_handshake *hs, const struct smc_clc_header *hdr, 
 	return smc_clc_read(hs, buf, hdr->length, 0);
 }
 
+/*
+ * Where memory is short, TCP notes in the socket of a sock that it waits for some, and what nobody
+ * accepted yet has no socket. For the time of sending it gets one that belongs to nobody; with
+ * an inode, because those who look up the socket of a sock look there.
+ */
+static struct socket_alloc smc_clc_nobody;
+
+static void smc_clc_set_socket(struct sock *sk, struct socket *sock)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	sk_set_socket(sk, sock);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static int smc_clc_write(struct sock *sk, struct msghdr *msg, size_t len)
+{
+	bool is_nobodys;
+	int rc;
+
+	lock_sock(sk);
+	is_nobodys = !sk->sk_socket;
+	if (is_nobodys)
+		smc_clc_set_socket(sk, &smc_clc_nobody.socket);
+	rc = tcp_sendmsg_locked(sk, msg, len);
+	if (is_nobodys)
+		smc_clc_set_socket(sk, NULL);
+	release_sock(sk);
+	return rc;
+}
+
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
@@ -79,7 +109,7 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 	if (READ_ONCE(hs->aborted))
 		return -EINTR;
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
-	rc = hs->sk->sk_prot->sendmsg(hs->sk, &msg, len);
+	rc = smc_clc_write(hs->sk, &msg, len);
 	if (rc < 0)
 		return rc;
 	/* The first bytes of a connection fit its smallest send buffer. */
