@@ -71,15 +71,19 @@ int smc_clc_consume(struct smc_handshake *hs, const struct smc_clc_header *hdr, 
 }
 
 /*
- * Where memory is short, TCP notes in the socket of a sock that it waits for some, and what nobody
- * accepted yet has no socket. For the time of sending it gets one that belongs to nobody; with
- * an inode, because those who look up the socket of a sock look there.
+ * Where memory is short, TCP notes in the socket of a sock that it waits for some, and waits
+ * there, even if for no time. What nobody accepted yet has no socket, and gets one that
+ * belongs to nobody while it sends; with an inode, because those who look up the socket of
+ * a sock look there.
  */
-static struct socket_alloc smc_clc_nobody;
+static struct socket_alloc smc_clc_nobody = {
+	.socket.wq.wait = __WAIT_QUEUE_HEAD_INITIALIZER(smc_clc_nobody.socket.wq.wait),
+};
 
 static void smc_clc_set_socket(struct sock *sk, struct socket *sock)
 {
 	write_lock_bh(&sk->sk_callback_lock);
+	rcu_assign_pointer(sk->sk_wq, sock ? &sock->wq : NULL);
 	sk_set_socket(sk, sock);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
