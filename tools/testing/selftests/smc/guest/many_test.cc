@@ -118,6 +118,9 @@ TEST_P(InARow, LeaveNothing)
 	EXPECT_EQ(passed[by_path("groups_created")], 0);
 	EXPECT_EQ(passed["rdma_groups_lost"], 0);
 	EXPECT_EQ(passed.sum("violation_"), 0);
+	/* KASAN holds on to what was freed, megabytes now and none then; kmemleak looks there. */
+	if (on_debug_kernel())
+		return;
 	/* 256 bytes a connection of 2,000 would show as 500 KiB. */
 	wait_until("no more kernel memory than before",
 		   [&] { return kernel_memory() - memory < 400; });

@@ -24,11 +24,16 @@ void throw_errno(const std::string &what)
 	throw std::system_error(errno, std::generic_category(), what);
 }
 
-int scaled(int seconds)
+bool on_debug_kernel()
 {
 	const char *kernel = getenv("LAB_KERNEL");
 
-	return kernel && std::string(kernel) == "debug" ? seconds * 5 : seconds;
+	return kernel && std::string(kernel) == "debug";
+}
+
+int scaled(int seconds)
+{
+	return on_debug_kernel() ? seconds * 5 : seconds;
 }
 
 void wait_until(const std::string &what, const std::function<bool()> &condition, int seconds)

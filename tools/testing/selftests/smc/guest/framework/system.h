@@ -14,6 +14,9 @@ namespace guest
 /* Throws std::system_error with errno. */
 [[noreturn]] void throw_errno(const std::string &what);
 
+/* This guest has the kernel that looks for mistakes. */
+bool on_debug_kernel();
+
 /* A limit in seconds, lengthened on a kernel that is slow by its nature. */
 int scaled(int seconds);
 
