@@ -165,15 +165,17 @@ static int smc_shutdown(struct socket *sock, int how)
 	return 0;
 }
 
-static bool smc_listens(struct socket *sock)
+/* Looked up once: another thread may make the socket TCP's. Return: NULL if it is. */
+static struct smc_listener *smc_listener_of(const struct socket *sock)
 {
 	struct smc_sock *smc = smc_sk(sock->sk);
 
-	return smc && READ_ONCE(smc->mode) == SMC_MODE_LISTEN;
+	return smc && smc_mode(smc) == SMC_MODE_LISTEN ? smc->listener : NULL;
 }
 
 static int smc_listen(struct socket *sock, int backlog)
 {
+	struct smc_listener *listener;
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc;
 	int rc = 0;
@@ -192,20 +194,20 @@ static int smc_listen(struct socket *sock, int backlog)
 		return rc;
 
 	rc = smc_tcp_ops(sk)->listen(sock, backlog);
+	listener = smc_listener_of(sock);
 	/* The backlog may have grown. */
-	if (!rc && smc_listens(sock))
-		smc_listener_kick(smc->listener);
+	if (!rc && listener)
+		smc_listener_kick(listener);
 	return rc;
 }
 
 static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)
 {
-	/* Looked up once: another thread may make the socket TCP's. */
-	struct smc_sock *smc = smc_sk(sock->sk);
+	struct smc_listener *listener = smc_listener_of(sock);
 
-	if (!smc || READ_ONCE(smc->mode) != SMC_MODE_LISTEN)
+	if (!listener)
 		return smc_tcp_ops(sock->sk)->accept(sock, newsock, SMC_ACCEPT_PASS);
-	return smc_listener_accept(smc->listener, newsock, SMC_ACCEPT_FLAGS);
+	return smc_listener_accept(listener, newsock, SMC_ACCEPT_FLAGS);
 }
 
 static int smc_ioctl_stream(struct smc_stream *st, unsigned int cmd)
