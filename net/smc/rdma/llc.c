@@ -84,15 +84,12 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
 		goto violation;
 
 	spin_lock_bh(&llc->lock);
-	if (msg.type == SMC_LLC_DELETE_LINK) {
+	if (msg.type == SMC_LLC_DELETE_LINK)
 		WRITE_ONCE(llc->peer_left, true);
-		wake_up_all(&llc->wait);
-	}
-	if (smc_llc_take_awaited(llc, &msg))
-		wake_up_all(&llc->wait);
-	else if (!smc_llc_is_reply(&msg))
+	if (!smc_llc_take_awaited(llc, &msg) && !smc_llc_is_reply(&msg))
 		queued = smc_llc_enqueue(llc, message, &msg);
 	spin_unlock_bh(&llc->lock);
+	wake_up_all(&llc->wait);
 	if (!queued)
 		goto violation;
 	/* A reply that came too late for its request is of no use to anybody. */
