@@ -330,11 +330,7 @@ class BadAccept : public Hostile
 
 TEST_P(BadAccept, IsSurvived)
 {
-	Fd listener = offering_listener();
-	RemoteSocket victim = agent.socket(Flavor());
-	Job connecting =
-	    victim.start_connect(address_of(0, AF_INET, local_address(listener).port()));
-	Fd rogue = must_accept(listener);
+	auto [victim, connecting, rogue] = lure(agent);
 
 	is_settled = [&] {
 		return connecting.is_done();
@@ -431,13 +427,8 @@ TEST_F(Decline, InsteadOfConfirm)
 
 TEST_F(Decline, InsteadOfAccept)
 {
-	Fd listener = offering_listener();
-
 	for (const std::string &decline : declines()) {
-		RemoteSocket victim = agent.socket(Flavor());
-		Job connecting =
-		    victim.start_connect(address_of(0, AF_INET, local_address(listener).port()));
-		Fd rogue = must_accept(listener);
+		auto [victim, connecting, rogue] = lure(agent);
 
 		receive_proposal(rogue);
 		send_bytes(rogue, decline);

@@ -89,13 +89,18 @@ Fd offering_socket()
 	return fd;
 }
 
-Fd offering_listener()
+Lured lure(Agent &agent)
 {
-	Fd fd = offering_socket();
+	Fd listener = offering_socket();
 
-	if (listen(fd, 8))
+	if (listen(listener, 1))
 		throw_errno("listen");
-	return fd;
+
+	RemoteSocket client = agent.socket(Flavor());
+	Job connecting =
+	    client.start_connect(address_of(0, AF_INET, local_address(listener).port()));
+
+	return {std::move(client), connecting, must_accept(listener)};
 }
 
 smc_clc_proposal good_proposal()

@@ -17,7 +17,15 @@ namespace guest
 
 /* A TCP socket of AF_INET that offers SMC. */
 Fd offering_socket();
-Fd offering_listener();
+
+/* An agent's client that connects to a listener of this kind, and the socket accepted there. */
+struct Lured {
+	RemoteSocket client;
+	Job connecting;
+	Fd rogue;
+};
+
+Lured lure(Agent &agent);
 
 /* Messages of a well-behaved peer in this guest; tests spoil them. */
 smc_clc_proposal good_proposal();

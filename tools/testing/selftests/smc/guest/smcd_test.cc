@@ -29,11 +29,7 @@ constexpr int KiB = 1024, MiB = 1024 * KiB;
 /* The ISM device of this host, as its clients offer it. */
 smc_clc_ism host_device(Agent &agent)
 {
-	Fd listener = offering_listener();
-	RemoteSocket client = agent.socket(Flavor());
-	Job connecting =
-	    client.start_connect(address_of(0, AF_INET, local_address(listener).port()));
-	Fd rogue = must_accept(listener);
+	auto [client, connecting, rogue] = lure(agent);
 	smc_clc_proposal proposal = receive_proposal(rogue);
 
 	send_bytes(rogue, encode_decline(SMC_DIAG_NO_DEVICE));
@@ -363,11 +359,7 @@ class WrongAccept : public WrongElementTest
 
 TEST_P(WrongAccept, IsDeclined)
 {
-	Fd listener = offering_listener();
-	RemoteSocket victim = agent.socket(Flavor());
-	Job connecting =
-	    victim.start_connect(address_of(0, AF_INET, local_address(listener).port()));
-	Fd rogue = must_accept(listener);
+	auto [victim, connecting, rogue] = lure(agent);
 	smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT, device);
 
 	receive_proposal(rogue);
@@ -422,11 +414,7 @@ TEST_F(Foreign, InAConfirm)
 TEST_F(Foreign, InAnAccept)
 {
 	Connection other = make_connection(agent, Flavor(), Role::server);
-	Fd listener = offering_listener();
-	RemoteSocket victim = agent.socket(Flavor());
-	Job connecting =
-	    victim.start_connect(address_of(0, AF_INET, local_address(listener).port()));
-	Fd rogue = must_accept(listener);
+	auto [victim, connecting, rogue] = lure(agent);
 
 	receive_proposal(rogue);
 	send_bytes(rogue, encode(naming(SMC_CLC_ACCEPT, other.here)));
@@ -442,11 +430,7 @@ TEST_F(Foreign, BetweenAcceptAndConfirm)
 	RemoteSocket waiting = agent.listen(Flavor());
 	Fd first;
 	smc_clc_agreement accept = accept_of(waiting, first);
-	Fd listener = offering_listener();
-	RemoteSocket victim = agent.socket(Flavor());
-	Job connecting =
-	    victim.start_connect(address_of(0, AF_INET, local_address(listener).port()));
-	Fd second = must_accept(listener);
+	auto [victim, connecting, second] = lure(agent);
 
 	receive_proposal(second);
 	send_bytes(second, encode(accept));
