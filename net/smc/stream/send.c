@@ -95,6 +95,8 @@ static size_t smc_stream_send_in_vain(struct smc_stream *st, struct msghdr *msg)
 {
 	size_t len = msg_data_left(msg);
 
+	if (!len)
+		return 0;
 	iov_iter_advance(&msg->msg_iter, len);
 	spin_lock_bh(st->lock);
 	smc_stream_fail(st, EPIPE);
@@ -130,15 +132,14 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 	if (msg->msg_flags & MSG_SPLICE_PAGES)
 		smc_stat_sendpage(st->net, st->path->kind);
 	for (;;) {
-		if (smc_tx_in_vain(st)) {
-			done += smc_stream_send_in_vain(st, msg);
-			rc = 0;
+		rc = 0;
+		if (sk->sk_err || smc_tx_shut(st)) {
+			if (smc_tx_in_vain(st))
+				done += smc_stream_send_in_vain(st, msg);
+			else
+				rc = -EPIPE;
 			break;
 		}
-		rc = -EPIPE;
-		if (sk->sk_err || smc_tx_shut(st))
-			break;
-		rc = 0;
 		if (!msg_data_left(msg))
 			break;
 		free = smc_tx_free(st);
