@@ -60,6 +60,17 @@ static inline bool smc_stream_may_read(const struct smc_stream *st, u64 pos)
 }
 
 /**
+ * smc_stream_credit_is_due() - whether to tell the peer what was consumed
+ * @st: stream
+ *
+ * Lazily, so that one message gives back a good piece of the window: a quarter of the
+ * element or, while the peer is short of it, of what the peer has in it.
+ *
+ * Context: any.
+ */
+bool smc_stream_credit_is_due(const struct smc_stream *st);
+
+/**
  * smc_stream_spin() - watch for something to read, if that may be worth it
  * @st: stream
  * @pos: what was read so far

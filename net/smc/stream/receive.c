@@ -8,18 +8,23 @@
 #include "admin/stats.h"
 #include "internal.h"
 
-/*
- * Return the window lazily, so that one message gives back a good piece of it: when
- * a quarter of the element was read, or all there is while the peer is blocked.
- */
-static void smc_stream_give_credit(struct smc_stream *st)
+bool smc_stream_credit_is_due(const struct smc_stream *st)
 {
-	u64 freed = st->rx.consumed - READ_ONCE(st->rx.reported);
+	u64 reported = READ_ONCE(st->rx.reported);
+	u64 freed = READ_ONCE(st->rx.consumed) - reported;
 
 	if (!freed)
-		return;
-	if (freed < st->rx.size / 4 &&
-	    !((READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW) && !smc_stream_readable(st)))
+		return false;
+	if (freed >= st->rx.size / 4)
+		return true;
+	/* The peer's window may be smaller than the element: what it has sent tells how small. */
+	return (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW) &&
+	       freed >= (smc_rx_received(st) - reported) / 4;
+}
+
+static void smc_stream_give_credit(struct smc_stream *st)
+{
+	if (!smc_stream_credit_is_due(st))
 		return;
 
 	spin_lock_bh(st->lock);

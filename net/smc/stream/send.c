@@ -184,7 +184,8 @@ __poll_t smc_stream_poll(struct smc_stream *st)
 		mask |= EPOLLHUP;
 
 	readable = smc_stream_readable(st);
-	if (readable && readable >= min_t(u64, READ_ONCE(sk->sk_rcvlowat), st->rx.size))
+	/* More than half might never be there at once; TCP has the same limit. */
+	if (readable && readable >= min_t(u64, READ_ONCE(sk->sk_rcvlowat), st->rx.size / 2))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (READ_ONCE(st->rx.urgent_unread))
 		mask |= EPOLLPRI;

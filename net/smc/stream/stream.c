@@ -291,7 +291,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	}
 	if (smc_stream_window_opened(st))
 		st->news |= EPOLLOUT | EPOLLWRNORM;
-	if ((rx->prod_flags & SMC_PROD_UPDATE_REQUESTED) && READ_ONCE(rx->consumed) != rx->reported)
+	if (smc_stream_credit_is_due(st))
 		st->tx.control = true;
 	if (news)
 		st->news |= SMC_NEWS_ALL;

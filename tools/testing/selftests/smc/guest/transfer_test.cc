@@ -199,6 +199,16 @@ INSTANTIATE_TEST_SUITE_P(, Calls,
 					 std::tuple(SendBy::splice, RecvBy::read)),
 			 name_of_calls);
 
+static void await_readable(int fd, int bytes)
+{
+	wait_until(std::to_string(bytes) + " bytes", [&] {
+		int waiting = 0;
+
+		ioctl(fd, FIONREAD, &waiting);
+		return waiting >= bytes;
+	});
+}
+
 /* Buffers of every size class, equal and unequal: what one end receives into, in KiB. */
 struct Buffers {
 	int here, there;
@@ -300,6 +310,32 @@ TEST_P(SizeClass, SmallSendBuffer)
 	check_data(connection, MiB + 17, true);
 }
 
+/*
+ * A reader that waits for a whole record, and leaves what follows in the buffer: when the
+ * writer's window is full, more of what it sent is unread than read.
+ */
+TEST_P(SizeClass, WholeRecords)
+{
+	auto [here, there] = GetParam();
+	Agent agent;
+	Preparation preparation = {
+	    .here = [here = here](int fd) { must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, here * KiB); },
+	    .there =
+		[there = there](RemoteSocket &socket) {
+			ASSERT_EQ(socket.set(SOL_SOCKET, SO_SNDBUFFORCE, there * KiB), 0);
+		},
+	};
+	Connection connection = make_connection(agent, Flavor(), Role::client, preparation);
+	Flow record = {.bytes = std::min(here, there) * KiB * 5ull / 8};
+	Job sending = connection.there.start_send({.bytes = 20 * record.bytes});
+
+	for (; record.position < 20 * record.bytes; record.position += record.bytes) {
+		await_readable(connection.here, record.bytes);
+		recv_flow(connection.here, record);
+	}
+	sending.join();
+}
+
 INSTANTIATE_TEST_SUITE_P(, SizeClass,
 			 testing::Values(Buffers{16, 16}, Buffers{32, 32}, Buffers{64, 64},
 					 Buffers{128, 128}, Buffers{256, 256}, Buffers{512, 512},
@@ -319,12 +355,7 @@ protected:
 	}
 	void await_bytes(int bytes)
 	{
-		wait_until(std::to_string(bytes) + " bytes", [&] {
-			int waiting = 0;
-
-			ioctl(connection.here, FIONREAD, &waiting);
-			return waiting >= bytes;
-		});
+		await_readable(connection.here, bytes);
 	}
 	std::string receive(size_t len, int flags = 0)
 	{
