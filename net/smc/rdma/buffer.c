@@ -89,6 +89,12 @@ static void smc_mr_slab_unmap(struct smc_link *link, struct smc_mr_slab *mrs)
 	mrs->is_mapped = false;
 }
 
+/* Its memory needs no region: the device reads it all by its address, under the domain's key. */
+static bool smc_mr_slab_is_plain(const struct smc_mr_slab *mrs)
+{
+	return !mrs->slab.spec.is_rx && mrs->sgt.nents == 1;
+}
+
 /* Give the slab a memory region, whose keys are known from now on though not yet valid. */
 static int smc_mr_slab_map(struct smc_link *link, struct smc_mr_slab *mrs)
 {
@@ -100,6 +106,11 @@ static int smc_mr_slab_map(struct smc_link *link, struct smc_mr_slab *mrs)
 	if (rc)
 		return rc;
 	mrs->is_mapped = true;
+	if (smc_mr_slab_is_plain(mrs)) {
+		mrs->lkey = link->pd->local_dma_lkey;
+		mrs->iova = sg_dma_address(mrs->sgt.sgl);
+		return 0;
+	}
 
 	mrs->mr = ib_alloc_mr(link->pd, IB_MR_TYPE_MEM_REG, pages);
 	if (IS_ERR(mrs->mr)) {
@@ -128,6 +139,8 @@ static int smc_mr_slab_register(struct smc_link *link, struct smc_mr_slab *mrs)
 	int access = IB_ACCESS_LOCAL_WRITE;
 	int rc;
 
+	if (!mrs->mr)
+		return 0;
 	if (mrs->slab.spec.is_rx)
 		access |= IB_ACCESS_REMOTE_WRITE;
 	rc = smc_link_register(link, mrs->mr, access);

@@ -20,10 +20,10 @@ struct smc_link;
 enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_MIRROR, SMC_N_BUFFER_USES };
 
 /**
- * struct smc_mr_slab - a slab registered as one memory region
+ * struct smc_mr_slab - a slab that the device can reach
  * @slab: its memory
  * @sgt: its pages
- * @mr: memory region while the link is up
+ * @mr: memory region while the link is up; a mirror that is contiguous for the device has none
  * @rkey: its key for the peer; these three stay when it is gone
  * @lkey: and for this end
  * @iova: where it begins

@@ -11,6 +11,9 @@
 #include "wire/cdc.h"
 #include "wire/size_class.h"
 
+/* No more than this is likely a whole request or answer. */
+#define SMC_QUIET_BYTES		SZ_4K
+
 static struct smc_rdma_conn *smc_rdma_conn_of(struct smc_stream *st)
 {
 	return container_of(st, struct smc_rdma_conn, stream);
@@ -79,18 +82,34 @@ static void smc_rdma_build_cdc(struct smc_rdma_conn *conn, u64 end, u8 *message)
 	smc_cdc_build(message, &cdc);
 }
 
+/*
+ * The completion is for those who send one message after the other: small amounts wait for
+ * it. One who answers what the peer sent is spared the interrupt.
+ */
+static bool smc_rdma_may_be_quiet(const struct smc_rdma_conn *conn, u64 end)
+{
+	const struct smc_stream_tx *tx = &conn->stream.tx;
+
+	return conn->stream.rx.received != conn->answered && end - tx->sent <= SMC_QUIET_BYTES && !tx->in_flight &&
+	       !tx->conn_flags;
+}
+
 static int smc_rdma_publish(struct smc_stream *st, u64 end)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 	struct smc_send_slot *slot;
 	struct smc_writes w;
+	bool is_quiet;
 	int rc;
 
 	if (!conn->peer_known)
 		return -EAGAIN;
-	slot = smc_link_get_slot(conn->group->link, conn);
+	slot = smc_link_get_slot(conn->group->link, conn, smc_rdma_may_be_quiet(conn, end));
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
+	/* Once it is posted the slot may be another's. */
+	is_quiet = slot->is_quiet;
+	conn->answered = st->rx.received;
 
 	smc_writes_make(&w, conn, st->tx.sent, end);
 	slot->end = end;
@@ -101,7 +120,7 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 		return rc;
 	smc_stat_rdma(st->net, SMC_RDMA_WRITES, w.n);
 	smc_stat_rdma(st->net, SMC_RDMA_WRITE_BYTES, end - st->tx.sent);
-	return SMC_PUBLISH_BEGUN;
+	return is_quiet ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
 }
 
 static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)

@@ -17,7 +17,7 @@
 struct smc_group;
 struct smc_rdma_conn;
 
-#define SMC_SEND_SLOTS		64	/* messages under way */
+#define SMC_SEND_SLOTS		64	/* messages under way, one bit of an u64 each */
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, at the seam of a ring, and the message */
 #define SMC_RECV_SLOTS		256
 #define SMC_MESSAGE_LEN		44	/* LLC and CDC alike */
@@ -31,12 +31,17 @@ struct smc_dma_area {
 	enum dma_data_direction dir;
 };
 
-/* A message being sent. */
+/*
+ * A message being sent. No completion tells of a quiet one: that of the next message
+ * which is not quiet gives the slots of both back, since a queue pair completes in order.
+ */
 struct smc_send_slot {
 	struct ib_cqe cqe;
 	struct smc_link *link;
-	struct smc_rdma_conn *conn;	/* referenced; NULL for LLC */
+	struct smc_rdma_conn *conn;	/* to be told, referenced; or NULL */
 	u64 end;			/* of the stream, with this message */
+	u64 covers;			/* bits of the slots that its completion gives back */
+	bool is_quiet;
 };
 
 /* A posted receive. */
@@ -84,6 +89,7 @@ struct smc_link_peer {
  * @lock: protects what follows, and every post; taken after a stream's lock
  * @up: the queue pair exists
  * @free_slots: one bit per free send slot
+ * @quiet_slots: one per slot that the next signalled message gives back, too
  * @starved: connections that found no free slot
  * @slot_wait: LLC senders that found none
  * @send: the send slots
@@ -117,7 +123,8 @@ struct smc_link {
 
 	spinlock_t lock;
 	bool up;
-	DECLARE_BITMAP(free_slots, SMC_SEND_SLOTS);
+	u64 free_slots;
+	u64 quiet_slots;
 	struct list_head starved;
 	wait_queue_head_t slot_wait;
 	struct smc_send_slot send[SMC_SEND_SLOTS];

@@ -11,6 +11,7 @@
 
 #define SMC_OVERFLOW_LEN	(SMC_LLC_V2_MAX_LEN - SMC_MESSAGE_LEN)
 #define SMC_SLOT_WAIT		(2 * HZ)
+#define SMC_ALL_SLOTS		GENMASK_ULL(SMC_SEND_SLOTS - 1, 0)
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
 static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc);
@@ -54,7 +55,7 @@ int smc_link_alloc_messages(struct smc_link *link)
 		link->recv[i].cqe.done = smc_link_on_received;
 		link->recv[i].link = link;
 	}
-	bitmap_fill(link->free_slots, SMC_SEND_SLOTS);
+	link->free_slots = SMC_ALL_SLOTS;
 
 	if (smc_dma_area_alloc(link, &link->sent, SMC_SEND_SLOTS * SMC_MESSAGE_ROOM,
 			       DMA_TO_DEVICE) ||
@@ -173,16 +174,20 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		smc_group_kill(link->group, ECONNRESET);
 }
 
-struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn)
+static u64 smc_slot_bit(const struct smc_send_slot *slot)
+{
+	return BIT_ULL(slot - slot->link->send);
+}
+
+struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn,
+					bool may_be_quiet)
 {
 	struct smc_send_slot *slot = ERR_PTR(-ENOLINK);
-	unsigned int i;
 
 	spin_lock(&link->lock);
 	if (!link->up)
 		goto out;
-	i = find_first_bit(link->free_slots, SMC_SEND_SLOTS);
-	if (i == SMC_SEND_SLOTS) {
+	if (!link->free_slots) {
 		if (conn && list_empty(&conn->starved)) {
 			smc_stream_get(&conn->stream);
 			list_add_tail(&conn->starved, &link->starved);
@@ -190,23 +195,22 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 		slot = ERR_PTR(-EAGAIN);
 		goto out;
 	}
-	__clear_bit(i, link->free_slots);
-	slot = &link->send[i];
-	slot->conn = conn;
-	if (conn)
+	slot = &link->send[__ffs64(link->free_slots)];
+	link->free_slots &= ~smc_slot_bit(slot);
+	/* Some have to stay for messages that give them all back. */
+	slot->is_quiet = may_be_quiet && hweight64(link->free_slots) >= SMC_SEND_SLOTS / 2;
+	slot->conn = slot->is_quiet ? NULL : conn;
+	if (slot->conn)
 		smc_stream_get(&conn->stream);
 out:
 	spin_unlock(&link->lock);
 	return slot;
 }
 
-static void smc_link_free_slot(struct smc_send_slot *slot)
+static void smc_link_free_slots(struct smc_link *link, u64 slots)
 {
-	struct smc_link *link = slot->link;
-
 	spin_lock_bh(&link->lock);
-	slot->conn = NULL;
-	__set_bit(slot - link->send, link->free_slots);
+	link->free_slots |= slots;
 	spin_unlock_bh(&link->lock);
 }
 
@@ -216,7 +220,7 @@ static struct smc_rdma_conn *smc_link_pop_starved(struct smc_link *link)
 	struct smc_rdma_conn *conn = NULL;
 
 	spin_lock_bh(&link->lock);
-	if (!bitmap_empty(link->free_slots, SMC_SEND_SLOTS))
+	if (link->free_slots)
 		conn = list_first_entry_or_null(&link->starved, struct smc_rdma_conn, starved);
 	if (conn)
 		list_del_init(&conn->starved);
@@ -232,10 +236,12 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	struct smc_rdma_conn *starved;
 	u64 end = slot->end;
 
-	if (wc->status != IB_WC_SUCCESS)
+	slot->conn = NULL;
+	/* What fails may be quiet, and covered by others: the slots stay taken until the end. */
+	if (wc->status == IB_WC_SUCCESS)
+		smc_link_free_slots(link, slot->covers);
+	else
 		smc_group_kill(link->group, smc_group_error_of(wc->status));
-
-	smc_link_free_slot(slot);
 	if (conn) {
 		smc_stream_on_tx_done(&conn->stream, end);
 		smc_stream_put(&conn->stream);
@@ -255,10 +261,8 @@ void smc_link_drop_slots(struct smc_link *link)
 	int i;
 
 	for (i = 0; i < SMC_SEND_SLOTS; i++) {
-		if (test_bit(i, link->free_slots))
-			continue;
 		conn = link->send[i].conn;
-		smc_link_free_slot(&link->send[i]);
+		link->send[i].conn = NULL;
 		if (conn)
 			smc_stream_put(&conn->stream);
 	}
@@ -281,7 +285,8 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		.sg_list    = &sge,
 		.num_sge    = 1,
 		.opcode	    = IB_WR_SEND,
-		.send_flags = IB_SEND_SIGNALED | (link->can_inline ? IB_SEND_INLINE : 0),
+		.send_flags = (slot->is_quiet ? 0 : IB_SEND_SIGNALED) |
+			      (link->can_inline ? IB_SEND_INLINE : 0),
 	};
 	int rc = -ENOLINK;
 
@@ -291,6 +296,11 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		ib_dma_sync_single_for_device(link->port.dev->ibdev, dma, SMC_MESSAGE_LEN,
 					      DMA_TO_DEVICE);
 	spin_lock(&link->lock);
+	link->quiet_slots |= smc_slot_bit(slot);
+	if (!slot->is_quiet) {
+		slot->covers = link->quiet_slots;
+		link->quiet_slots = 0;
+	}
 	if (link->up)
 		rc = ib_post_send(link->qp, writes ? writes : &send, NULL);
 	spin_unlock(&link->lock);
@@ -308,7 +318,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 
 static bool smc_link_may_send(struct smc_link *link)
 {
-	return !READ_ONCE(link->up) || !bitmap_empty(link->free_slots, SMC_SEND_SLOTS);
+	return !READ_ONCE(link->up) || READ_ONCE(link->free_slots);
 }
 
 int smc_link_send_llc(struct smc_link *link, const u8 *message)
@@ -319,7 +329,7 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message)
 
 	for (;;) {
 		local_bh_disable();
-		slot = smc_link_get_slot(link, NULL);
+		slot = smc_link_get_slot(link, NULL, false);
 		if (!IS_ERR(slot))
 			break;
 		local_bh_enable();
@@ -337,7 +347,8 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message)
 
 static bool smc_link_is_flushed(struct smc_link *link)
 {
-	return !READ_ONCE(link->up) || bitmap_full(link->free_slots, SMC_SEND_SLOTS);
+	return !READ_ONCE(link->up) ||
+	       (READ_ONCE(link->free_slots) | READ_ONCE(link->quiet_slots)) == SMC_ALL_SLOTS;
 }
 
 void smc_link_flush(struct smc_link *link)

@@ -18,12 +18,15 @@ int smc_link_post_recvs(struct smc_link *link);
 /**
  * smc_link_get_slot() - take a free send slot
  * @link: to send on
- * @conn: to be told, by smc_stream_on_tx_room(), when there is one again; NULL for LLC
+ * @conn: to be told, by smc_stream_on_tx_room(), when there is one again, and by
+ *	smc_stream_on_tx_done() of the message unless that is quiet; NULL for LLC
+ * @may_be_quiet: nothing waits for the message's completion
  *
  * Context: softirqs off.
  * Return: the slot, -EAGAIN, or -ENOLINK when the link is down.
  */
-struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn);
+struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn,
+					bool may_be_quiet);
 
 /**
  * smc_send_message() - where to put the message of a slot
@@ -32,7 +35,7 @@ u8 *smc_send_message(const struct smc_send_slot *slot);
 
 /**
  * smc_link_post() - send the message in a slot, after some writes
- * @slot: filled; its completion gives it back
+ * @slot: filled; a completion gives it back
  * @writes: chain of unsignalled work requests to go before it, or NULL
  * @last: last of them
  *
