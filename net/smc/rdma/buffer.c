@@ -95,7 +95,7 @@ static bool smc_mr_slab_is_plain(const struct smc_mr_slab *mrs)
 	return !mrs->slab.spec.is_rx && mrs->sgt.nents == 1;
 }
 
-/* Give the slab a memory region, whose keys are known from now on though not yet valid. */
+/* Give the slab its keys: those of a memory region are known from now on though not yet valid. */
 static int smc_mr_slab_map(struct smc_link *link, struct smc_mr_slab *mrs)
 {
 	struct ib_device *ibdev = link->port.dev->ibdev;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Buffers of a link group: RMBs that the peer writes into, and mirrors that this
- * end's writes come from. Either is a slab of 1 MiB, registered once, cut into
+ * end's writes come from. Either is a slab of 1 MiB, made known to the device once, cut into
  * elements of one size class that connections take and give back.
  */
 #ifndef SMC_RDMA_BUFFER_H

@@ -42,6 +42,7 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 	};
 	*wr = (struct ib_rdma_wr) {
 		.wr = {
+			.wr_cqe	 = &conn->group->link->write_cqe,
 			.opcode	 = IB_WR_RDMA_WRITE,
 			.sg_list = sge,
 			.num_sge = 1,
@@ -83,15 +84,15 @@ static void smc_rdma_build_cdc(struct smc_rdma_conn *conn, u64 end, u8 *message)
 }
 
 /*
- * The completion is for those who send one message after the other: small amounts wait for
- * it. One who answers what the peer sent is spared the interrupt.
+ * Whether nobody waits for the completion. That is for those who send one message after the
+ * other: small amounts wait for it. One who answers what the peer sent is spared the interrupt.
  */
 static bool smc_rdma_may_be_quiet(const struct smc_rdma_conn *conn, u64 end)
 {
-	const struct smc_stream_tx *tx = &conn->stream.tx;
+	const struct smc_stream *st = &conn->stream;
 
-	return conn->stream.rx.received != conn->answered && end - tx->sent <= SMC_QUIET_BYTES && !tx->in_flight &&
-	       !tx->conn_flags;
+	return st->rx.received != conn->answered && end - st->tx.sent <= SMC_QUIET_BYTES &&
+	       !st->tx.in_flight && !st->tx.conn_flags;
 }
 
 static int smc_rdma_publish(struct smc_stream *st, u64 end)
@@ -99,7 +100,6 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 	struct smc_send_slot *slot;
 	struct smc_writes w;
-	bool is_quiet;
 	int rc;
 
 	if (!conn->peer_known)
@@ -107,8 +107,6 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 	slot = smc_link_get_slot(conn->group->link, conn, smc_rdma_may_be_quiet(conn, end));
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
-	/* Once it is posted the slot may be another's. */
-	is_quiet = slot->is_quiet;
 	conn->answered = st->rx.received;
 
 	smc_writes_make(&w, conn, st->tx.sent, end);
@@ -116,11 +114,11 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 	conn->seq++;
 	smc_rdma_build_cdc(conn, end, smc_send_message(slot));
 	rc = smc_link_post(slot, w.n ? &w.wr[0].wr : NULL, w.n ? &w.wr[w.n - 1].wr : NULL);
-	if (rc)
+	if (rc < 0)
 		return rc;
 	smc_stat_rdma(st->net, SMC_RDMA_WRITES, w.n);
 	smc_stat_rdma(st->net, SMC_RDMA_WRITE_BYTES, end - st->tx.sent);
-	return is_quiet ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
+	return rc;
 }
 
 static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)

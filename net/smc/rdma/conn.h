@@ -25,7 +25,7 @@ struct sk_buff;
  * @peer_addr: address of the peer's element
  * @peer_index: its index in the peer's RMB, from 1
  * @seq: of the last CDC message; protected by @lock
- * @answered: what had been received from the peer when it was sent
+ * @answered: stream.rx.received when that message was made
  * @starved: in the link's list, under its lock, when no send slot was free
  */
 struct smc_rdma_conn {

@@ -42,8 +42,7 @@ static int smc_link_create_qp(struct smc_link *link)
 		.send_cq	= link->cq,
 		.recv_cq	= link->cq,
 		.cap = {
-			/* two more for a registration and what it leaves in the queue */
-			.max_send_wr	 = SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + 2,
+			.max_send_wr	 = SMC_SEND_WRS,
 			.max_recv_wr	 = SMC_RECV_SLOTS,
 			.max_send_sge	 = 1,
 			.max_recv_sge	 = 2,
@@ -105,8 +104,8 @@ struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_
 		rc = PTR_ERR(link->pd);
 		goto err_port;
 	}
-	link->cq = ib_alloc_cq_any(ibdev, link, SMC_SEND_SLOTS + 2 + SMC_RECV_SLOTS,
-				   IB_POLL_SOFTIRQ);
+	/* A queue pair that fails completes all its work requests, signalled or not. */
+	link->cq = ib_alloc_cq_any(ibdev, link, SMC_SEND_WRS + SMC_RECV_SLOTS, IB_POLL_SOFTIRQ);
 	if (IS_ERR(link->cq)) {
 		rc = PTR_ERR(link->cq);
 		goto err_pd;

@@ -19,6 +19,8 @@ struct smc_rdma_conn;
 
 #define SMC_SEND_SLOTS		64	/* messages under way, one bit of an u64 each */
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, at the seam of a ring, and the message */
+/* Two more for a registration and what it leaves in the queue. */
+#define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + 2)
 #define SMC_RECV_SLOTS		256
 #define SMC_MESSAGE_LEN		44	/* LLC and CDC alike */
 #define SMC_MESSAGE_ROOM	64	/* for one, in the areas below */
@@ -88,11 +90,13 @@ struct smc_link_peer {
  * @verbs_lock: keeps the queue pair while it is modified
  * @lock: protects what follows, and every post; taken after a stream's lock
  * @up: the queue pair exists
+ * @broken: a work request failed: nothing more is sent, and the group is about to end
  * @free_slots: one bit per free send slot
  * @quiet_slots: one per slot that the next signalled message gives back, too
  * @starved: connections that found no free slot
  * @slot_wait: LLC senders that found none
  * @send: the send slots
+ * @write_cqe: told of a write that failed; the others are not signalled
  * @recv: the posted receives
  * @sent: messages of the send slots
  * @received: messages of the receives
@@ -123,11 +127,13 @@ struct smc_link {
 
 	spinlock_t lock;
 	bool up;
+	bool broken;
 	u64 free_slots;
 	u64 quiet_slots;
 	struct list_head starved;
 	wait_queue_head_t slot_wait;
 	struct smc_send_slot send[SMC_SEND_SLOTS];
+	struct ib_cqe write_cqe;
 	struct smc_recv_slot recv[SMC_RECV_SLOTS];
 	struct smc_dma_area sent;
 	struct smc_dma_area received;

@@ -14,6 +14,7 @@
 #define SMC_ALL_SLOTS		GENMASK_ULL(SMC_SEND_SLOTS - 1, 0)
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
+static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc);
 static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc);
 
 static int smc_dma_area_alloc(struct smc_link *link, struct smc_dma_area *area, size_t len,
@@ -51,6 +52,7 @@ int smc_link_alloc_messages(struct smc_link *link)
 		link->send[i].cqe.done = smc_link_on_sent;
 		link->send[i].link = link;
 	}
+	link->write_cqe.done = smc_link_on_write_failed;
 	for (i = 0; i < SMC_RECV_SLOTS; i++) {
 		link->recv[i].cqe.done = smc_link_on_received;
 		link->recv[i].link = link;
@@ -174,6 +176,16 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		smc_group_kill(link->group, ECONNRESET);
 }
 
+/* Nothing is sent any more; who waits to do so or for what was sent gives up. */
+static void smc_link_break(struct smc_link *link, int err)
+{
+	spin_lock_bh(&link->lock);
+	link->broken = true;
+	spin_unlock_bh(&link->lock);
+	wake_up_all(&link->slot_wait);
+	smc_group_kill(link->group, err);
+}
+
 static u64 smc_slot_bit(const struct smc_send_slot *slot)
 {
 	return BIT_ULL(slot - slot->link->send);
@@ -185,7 +197,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 	struct smc_send_slot *slot = ERR_PTR(-ENOLINK);
 
 	spin_lock(&link->lock);
-	if (!link->up)
+	if (!link->up || link->broken)
 		goto out;
 	if (!link->free_slots) {
 		if (conn && list_empty(&conn->starved)) {
@@ -237,11 +249,11 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	u64 end = slot->end;
 
 	slot->conn = NULL;
-	/* What fails may be quiet, and covered by others: the slots stay taken until the end. */
+	/* What failed may be quiet, and covered by others: the slots stay taken. */
 	if (wc->status == IB_WC_SUCCESS)
 		smc_link_free_slots(link, slot->covers);
 	else
-		smc_group_kill(link->group, smc_group_error_of(wc->status));
+		smc_link_break(link, smc_group_error_of(wc->status));
 	if (conn) {
 		smc_stream_on_tx_done(&conn->stream, end);
 		smc_stream_put(&conn->stream);
@@ -255,6 +267,13 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 		wake_up(&link->slot_wait);
 }
 
+static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct smc_link *link = container_of(wc->wr_cqe, struct smc_link, write_cqe);
+
+	smc_link_break(link, smc_group_error_of(wc->status));
+}
+
 void smc_link_drop_slots(struct smc_link *link)
 {
 	struct smc_rdma_conn *conn;
@@ -266,6 +285,7 @@ void smc_link_drop_slots(struct smc_link *link)
 		if (conn)
 			smc_stream_put(&conn->stream);
 	}
+	smc_link_free_slots(link, SMC_ALL_SLOTS);
 	while ((conn = smc_link_pop_starved(link)))
 		smc_stream_put(&conn->stream);
 }
@@ -275,6 +295,8 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 	struct smc_link *link = slot->link;
 	u8 *message = smc_send_message(slot);
 	u64 dma = link->sent.dma + (slot - link->send) * SMC_MESSAGE_ROOM;
+	/* Not to be read once it is posted: the slot may be another's by then. */
+	bool is_quiet = slot->is_quiet;
 	struct ib_sge sge = {
 		.addr	= link->can_inline ? (uintptr_t)message : dma,
 		.length	= SMC_MESSAGE_LEN,
@@ -285,7 +307,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		.sg_list    = &sge,
 		.num_sge    = 1,
 		.opcode	    = IB_WR_SEND,
-		.send_flags = (slot->is_quiet ? 0 : IB_SEND_SIGNALED) |
+		.send_flags = (is_quiet ? 0 : IB_SEND_SIGNALED) |
 			      (link->can_inline ? IB_SEND_INLINE : 0),
 	};
 	int rc = -ENOLINK;
@@ -296,29 +318,30 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		ib_dma_sync_single_for_device(link->port.dev->ibdev, dma, SMC_MESSAGE_LEN,
 					      DMA_TO_DEVICE);
 	spin_lock(&link->lock);
-	link->quiet_slots |= smc_slot_bit(slot);
-	if (!slot->is_quiet) {
-		slot->covers = link->quiet_slots;
-		link->quiet_slots = 0;
+	if (is_quiet) {
+		WRITE_ONCE(link->quiet_slots, link->quiet_slots | smc_slot_bit(slot));
+	} else {
+		slot->covers = link->quiet_slots | smc_slot_bit(slot);
+		WRITE_ONCE(link->quiet_slots, 0);
 	}
 	if (link->up)
 		rc = ib_post_send(link->qp, writes ? writes : &send, NULL);
 	spin_unlock(&link->lock);
 	if (!rc) {
 		smc_stat_rdma(link->group->net, SMC_RDMA_SENDS, 1);
-		return 0;
+		/* See smc_link_is_flushed(). */
+		if (is_quiet && wq_has_sleeper(&link->slot_wait))
+			wake_up(&link->slot_wait);
+		return is_quiet ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
 	}
-	/*
-	 * Part of the chain may have been posted, so the slot stays taken until the
-	 * group's end.
-	 */
-	smc_group_kill(link->group, ECONNRESET);
+	/* Part of the chain may have been posted, so the slot stays taken. */
+	smc_link_break(link, ECONNRESET);
 	return -ENOLINK;
 }
 
 static bool smc_link_may_send(struct smc_link *link)
 {
-	return !READ_ONCE(link->up) || READ_ONCE(link->free_slots);
+	return !READ_ONCE(link->up) || READ_ONCE(link->broken) || READ_ONCE(link->free_slots);
 }
 
 int smc_link_send_llc(struct smc_link *link, const u8 *message)
@@ -342,12 +365,12 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message)
 	memcpy(smc_send_message(slot), message, SMC_MESSAGE_LEN);
 	rc = smc_link_post(slot, NULL, NULL);
 	local_bh_enable();
-	return rc;
+	return min(rc, 0);
 }
 
 static bool smc_link_is_flushed(struct smc_link *link)
 {
-	return !READ_ONCE(link->up) ||
+	return !READ_ONCE(link->up) || READ_ONCE(link->broken) ||
 	       (READ_ONCE(link->free_slots) | READ_ONCE(link->quiet_slots)) == SMC_ALL_SLOTS;
 }
 

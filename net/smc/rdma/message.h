@@ -35,12 +35,13 @@ u8 *smc_send_message(const struct smc_send_slot *slot);
 
 /**
  * smc_link_post() - send the message in a slot, after some writes
- * @slot: filled; a completion gives it back
+ * @slot: filled; its completion gives it back, or another's if it is quiet
  * @writes: chain of unsignalled work requests to go before it, or NULL
  * @last: last of them
  *
  * Context: softirqs off.
- * Return: 0, or -ENOLINK when the link is or goes down; the slot is taken either way.
+ * Return: enum smc_publish, or -ENOLINK when the link is or goes down; the slot is taken
+ * either way.
  */
 int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct ib_send_wr *last);
 
@@ -55,7 +56,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 int smc_link_send_llc(struct smc_link *link, const u8 *message);
 
 /**
- * smc_link_flush() - wait, for a bounded time, until what was posted has left
+ * smc_link_flush() - wait, for a bounded time, for the completions asked for so far
  *
  * Context: process, may sleep.
  */

@@ -174,8 +174,9 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 		if (rc)
 			return rc;
 	}
-	/* TCP may hold connections back for want of room here. */
-	smc_listener_kick(l);
+	/* TCP holds connections back for want of room here. */
+	if (!reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue))
+		smc_listener_kick(l);
 
 	/* The work that handed it over is done with it. */
 	flush_work(&child->shake);

@@ -64,7 +64,7 @@ static inline bool smc_stream_may_read(const struct smc_stream *st, u64 pos)
  * @st: stream
  *
  * Lazily, so that one message gives back a good piece of the window: a quarter of the
- * element or, while the peer is short of it, of what the peer has in it.
+ * element or, while the peer is short of window, of all that it had not got back when it said so.
  *
  * Context: any.
  */

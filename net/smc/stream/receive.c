@@ -10,16 +10,18 @@
 
 bool smc_stream_credit_is_due(const struct smc_stream *st)
 {
-	u64 reported = READ_ONCE(st->rx.reported);
-	u64 freed = READ_ONCE(st->rx.consumed) - reported;
+	u64 freed = READ_ONCE(st->rx.consumed) - READ_ONCE(st->rx.reported);
+	u8 wants = READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW;
 
 	if (!freed)
 		return false;
 	if (freed >= st->rx.size / 4)
 		return true;
+	/* An update asked for by itself does not wait for more to be read. */
+	if (wants == SMC_PROD_UPDATE_REQUESTED)
+		return true;
 	/* The peer's window may be smaller than the element: what it has sent tells how small. */
-	return (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW) &&
-	       freed >= (smc_rx_received(st) - reported) / 4;
+	return wants && (freed >= READ_ONCE(st->rx.asked) / 4 || !smc_stream_readable(st));
 }
 
 static void smc_stream_give_credit(struct smc_stream *st)
@@ -28,8 +30,11 @@ static void smc_stream_give_credit(struct smc_stream *st)
 		return;
 
 	spin_lock_bh(st->lock);
-	st->tx.control = true;
-	smc_stream_push(st, SMC_PUSH_AUTOCORK);
+	/* A publish may have told it meanwhile. */
+	if (smc_stream_credit_is_due(st)) {
+		st->tx.control = true;
+		smc_stream_push(st, SMC_PUSH_AUTOCORK);
+	}
 	smc_stream_settle(st);
 }
 

@@ -183,9 +183,10 @@ __poll_t smc_stream_poll(struct smc_stream *st)
 	if (READ_ONCE(st->err) || (rx_shut && READ_ONCE(st->tx.final_flags)))
 		mask |= EPOLLHUP;
 
+	/* With TCP, too, there is no use in waiting for more while the peer has no window. */
 	readable = smc_stream_readable(st);
-	/* More than half might never be there at once; TCP has the same limit. */
-	if (readable && readable >= min_t(u64, READ_ONCE(sk->sk_rcvlowat), st->rx.size / 2))
+	if (readable && (readable >= READ_ONCE(sk->sk_rcvlowat) ||
+			 (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW)))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (READ_ONCE(st->rx.urgent_unread))
 		mask |= EPOLLPRI;

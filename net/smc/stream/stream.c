@@ -264,9 +264,11 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 {
 	struct smc_stream_rx *rx = &st->rx;
 	u64 before = rx->received;
+	bool wants;
 	u8 news;
 
 	lockdep_assert_held(st->lock);
+	wants = cdc->prod_flags & ~rx->prod_flags & SMC_PROD_WANT_WINDOW;
 	news = cdc->conn_flags & ~rx->conn_flags;
 	st->updated = true;
 
@@ -276,12 +278,17 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		st->tx.final_flags |= SMC_CONN_ABORT;
 		st->news |= SMC_NEWS_ALL;
 	}
+	if (cdc->prod_flags & SMC_PROD_WANT_WINDOW)
+		WRITE_ONCE(rx->asked, rx->received - rx->reported);
 	WRITE_ONCE(rx->prod_flags, cdc->prod_flags);
 	/* Pairs with the barrier in smc_stream_consume(): one of both sees the other's. */
 	smp_mb();
 	/* Pairs with smc_rx_shut(): the end is not seen before the bytes. */
 	smp_store_release(&rx->conn_flags, rx->conn_flags | cdc->conn_flags);
 
+	/* No more will come for a reader below its low-water mark. */
+	if (wants)
+		st->news |= EPOLLIN | EPOLLRDNORM;
 	if (rx->received != before) {
 		st->news |= EPOLLIN | EPOLLRDNORM;
 		if (rx->received - READ_ONCE(rx->consumed) == rx->size)

@@ -41,7 +41,7 @@ struct smc_stream_tx {
 	u32 peer_size;		/* of the peer's element */
 	u64 written;		/* end of what the application wrote */
 	u64 sent;		/* end of what was published */
-	u64 arrived;		/* end of what is known to have reached the peer's host */
+	u64 arrived;		/* end of what nothing more will be told of, see enum smc_publish */
 	u64 acked;		/* end of what the peer consumed */
 	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
 	unsigned int in_flight;	/* publishes that the path has not completed */
@@ -58,6 +58,7 @@ struct smc_stream_rx {
 	u64 received;		/* end of what the peer published */
 	u64 consumed;		/* end of what the application read */
 	u64 reported;		/* what the peer was last told of consumed */
+	u64 asked;		/* bytes not reported when the peer last wanted window */
 	u64 urgent;		/* end of the last urgent byte, or 0 */
 	u64 urgent_skip;	/* end of one before it that the reader stands at, or 0 */
 	u8 urgent_byte;
@@ -277,7 +278,7 @@ static inline u64 smc_stream_unsent(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_undelivered() - bytes written that may not have reached the peer's host
+ * smc_stream_undelivered() - bytes written that the path has not taken over yet (SIOCOUTQ)
  * @st: stream
  */
 static inline u64 smc_stream_undelivered(const struct smc_stream *st)

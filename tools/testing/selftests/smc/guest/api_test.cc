@@ -1154,6 +1154,7 @@ TEST_P(Api, WriteToClosedPeer)
 	connection.there.close();
 	await(connection.here, POLLIN);
 	expect_end(connection.here);
+	EXPECT_EQ(send(connection.here, "", 0, MSG_NOSIGNAL), 0);
 	/* The first goes unnoticed, but then the peer's reset arrives. */
 	EXPECT_EQ(send(connection.here, "x", 1, MSG_NOSIGNAL), 1);
 	wait_until("EPIPE", [&] {

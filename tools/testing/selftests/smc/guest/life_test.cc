@@ -10,11 +10,13 @@
 #include <fcntl.h>
 #include <functional>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "agent.h"
 #include "limit.h"
@@ -509,6 +511,40 @@ TEST_P(LifeOf, PeerVanishesUnderLoad)
 		wait_until("the link group is gone there, too",
 			   [&] { return peer.must_run(groups_lost) != lost_there; });
 	}
+}
+
+/* Memory that connections have, or their link groups keep for the next. */
+static int64_t buffer_bytes()
+{
+	nlohmann::json smcr = nlohmann::json::parse(must_run(smc("-j stats"))).at("smcr");
+
+	return smcr.value("rx-buffer-bytes", 0) + smcr.value("tx-buffer-bytes", 0);
+}
+
+/* More of them than messages that can be under way on a link: some wait for a place. */
+TEST_P(LifeOf, PeerVanishesUnderManyConnections)
+{
+	NEEDS_ANOTHER_HOST("a host does not vanish for itself");
+
+	SysctlScope often("net.smc.smcr_testlink_time", "1");
+
+	/* The sysctl holds for link groups made from now on. */
+	must_run(reload);
+	{
+		std::vector<Connection> connections;
+
+		for (int i = 0; i < 100; i++)
+			connections.push_back(make_connection(peer, Flavor(), GetParam()));
+		EXPECT_GT(buffer_bytes(), 0);
+
+		Silence silence(peer);
+
+		for (Connection &one : connections)
+			EXPECT_EQ(send(one.here, "x", 1, 0), 1);
+		for (Connection &one : connections)
+			EXPECT_EQ(ending(one.here), ETIMEDOUT);
+	}
+	wait_until("all memory is given back", [] { return buffer_bytes() == 0; });
 }
 
 /* The same with nothing to send: TEST LINK tells. */

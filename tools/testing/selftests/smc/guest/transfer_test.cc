@@ -310,6 +310,21 @@ TEST_P(SizeClass, SmallSendBuffer)
 	check_data(connection, MiB + 17, true);
 }
 
+/* This end receives into @here, the other sends from @there. */
+static Connection one_way(Agent &agent, Buffers buffers)
+{
+	Preparation preparation = {
+	    .here = [here = buffers.here](
+			int fd) { must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, here * KiB); },
+	    .there =
+		[there = buffers.there](RemoteSocket &socket) {
+			ASSERT_EQ(socket.set(SOL_SOCKET, SO_SNDBUFFORCE, there * KiB), 0);
+		},
+	};
+
+	return make_connection(agent, Flavor(), Role::client, preparation);
+}
+
 /*
  * A reader that waits for a whole record, and leaves what follows in the buffer: when the
  * writer's window is full, more of what it sent is unread than read.
@@ -318,20 +333,38 @@ TEST_P(SizeClass, WholeRecords)
 {
 	auto [here, there] = GetParam();
 	Agent agent;
-	Preparation preparation = {
-	    .here = [here = here](int fd) { must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, here * KiB); },
-	    .there =
-		[there = there](RemoteSocket &socket) {
-			ASSERT_EQ(socket.set(SOL_SOCKET, SO_SNDBUFFORCE, there * KiB), 0);
-		},
-	};
-	Connection connection = make_connection(agent, Flavor(), Role::client, preparation);
+	Connection connection = one_way(agent, GetParam());
 	Flow record = {.bytes = std::min(here, there) * KiB * 5ull / 8};
 	Job sending = connection.there.start_send({.bytes = 20 * record.bytes});
 
 	for (; record.position < 20 * record.bytes; record.position += record.bytes) {
 		await_readable(connection.here, record.bytes);
 		recv_flow(connection.here, record);
+	}
+	sending.join();
+}
+
+/* A reader that polls for more than the writer's window is told when that is full. */
+TEST_P(SizeClass, LowWaterMarkAboveTheWindow)
+{
+	Agent agent;
+	Connection connection = one_way(agent, GetParam());
+	Job sending = connection.there.start_send({.bytes = MiB});
+	pollfd reader = {connection.here, POLLIN, 0};
+
+	must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, GetParam().here * KiB);
+	for (Flow part; part.position < MiB; part.position += part.bytes) {
+		int waiting = 0;
+
+		wait_until("POLLIN", [&] {
+			/* The last part is less than any mark. */
+			if (sending.is_done())
+				connection.there.shutdown(SHUT_WR);
+			return poll(&reader, 1, 0) > 0;
+		});
+		ioctl(connection.here, FIONREAD, &waiting);
+		part.bytes = waiting;
+		recv_flow(connection.here, part);
 	}
 	sending.join();
 }
