@@ -261,6 +261,31 @@ private:
 	}
 
 protected:
+	/* The rogue connects, does what is right up to @preface, and then what is wrong. */
+	void attack_server(const std::function<void(int rogue)> &preface)
+	{
+		RemoteSocket listener = agent.listen(Flavor());
+		Job accept = listener.start_accept();
+		Fd rogue = offering_socket();
+		Address to = address_of(1, AF_INET, listener.port());
+
+		is_settled = [&] {
+			return accept.is_done();
+		};
+		ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
+		preface(rogue);
+		send_bytes(rogue, GetParam().bytes);
+		if (GetParam().then_close)
+			shutdown(rogue, SHUT_WR);
+
+		check_answer(rogue);
+
+		RemoteSocket victim(agent, std::stoi(accept.join()));
+
+		check_end(rogue, victim);
+		check_aftermath();
+	}
+
 	/* Whether the victim's rendezvous is over. */
 	std::function<bool()> is_settled;
 };
@@ -272,25 +297,7 @@ class BadProposal : public Hostile
 
 TEST_P(BadProposal, IsSurvived)
 {
-	RemoteSocket listener = agent.listen(Flavor());
-	Job accept = listener.start_accept();
-	Fd rogue = offering_socket();
-	Address to = address_of(1, AF_INET, listener.port());
-
-	is_settled = [&] {
-		return accept.is_done();
-	};
-	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
-	send_bytes(rogue, GetParam().bytes);
-	if (GetParam().then_close)
-		shutdown(rogue, SHUT_WR);
-
-	check_answer(rogue);
-
-	RemoteSocket victim(agent, std::stoi(accept.join()));
-
-	check_end(rogue, victim);
-	check_aftermath();
+	attack_server([](int) {});
 }
 
 /* The victim is the server, and accepted a good proposal. */
@@ -300,27 +307,10 @@ class BadConfirm : public Hostile
 
 TEST_P(BadConfirm, IsSurvived)
 {
-	RemoteSocket listener = agent.listen(Flavor());
-	Job accept = listener.start_accept();
-	Fd rogue = offering_socket();
-	Address to = address_of(1, AF_INET, listener.port());
-
-	is_settled = [&] {
-		return accept.is_done();
-	};
-	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
-	send_bytes(rogue, encode(good_proposal()));
-	ASSERT_TRUE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact);
-	send_bytes(rogue, GetParam().bytes);
-	if (GetParam().then_close)
-		shutdown(rogue, SHUT_WR);
-
-	check_answer(rogue);
-
-	RemoteSocket victim(agent, std::stoi(accept.join()));
-
-	check_end(rogue, victim);
-	check_aftermath();
+	attack_server([](int rogue) {
+		send_bytes(rogue, encode(good_proposal()));
+		EXPECT_TRUE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact);
+	});
 }
 
 /* The victim is the client. */
@@ -366,17 +356,6 @@ TEST_P(BadAccept, IsSurvived)
 class Decline : public testing::Test
 {
 protected:
-	void check_tcp(Fd &rogue, RemoteSocket &victim)
-	{
-		send_bytes(rogue, "by TCP");
-		EXPECT_EQ(victim.recv(6, MSG_WAITALL), "by TCP");
-		EXPECT_EQ(victim.send("so it is"), 8);
-
-		char bytes[8];
-
-		EXPECT_EQ(recv(rogue, bytes, 8, MSG_WAITALL), 8);
-		EXPECT_EQ(std::string(bytes, 8), "so it is");
-	}
 	void TearDown() override
 	{
 		Connection connection = make_connection(agent, Flavor());

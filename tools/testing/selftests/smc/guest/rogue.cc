@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <stdexcept>
 #include <sys/ioctl.h>
@@ -281,6 +282,18 @@ std::optional<uint32_t> diagnosis_of(const std::string &message)
 				  &decline))
 		return {};
 	return decline.diagnosis;
+}
+
+void check_tcp(int rogue, RemoteSocket &victim)
+{
+	send_bytes(rogue, "by TCP");
+	EXPECT_EQ(victim.recv(6, MSG_WAITALL), "by TCP");
+	EXPECT_EQ(victim.send("so it is"), 8);
+
+	char bytes[8];
+
+	EXPECT_EQ(recv(rogue, bytes, 8, MSG_WAITALL), 8);
+	EXPECT_EQ(std::string(bytes, 8), "so it is");
 }
 
 } // namespace guest

@@ -48,6 +48,9 @@ smc_clc_agreement receive_agreement(int fd, smc_clc_type type);
 /* The diagnosis, if the bytes are a DECLINE. */
 std::optional<uint32_t> diagnosis_of(const std::string &message);
 
+/* Both ends work, by TCP. */
+void check_tcp(int rogue, RemoteSocket &victim);
+
 } // namespace guest
 
 #endif

@@ -51,19 +51,6 @@ nlohmann::json socket_shown(int fd)
 	throw std::runtime_error("no such socket: " + sockets.dump());
 }
 
-/* Both ends work, by TCP. */
-void check_tcp(int rogue, RemoteSocket &victim)
-{
-	send_bytes(rogue, "by TCP");
-	EXPECT_EQ(victim.recv(6, MSG_WAITALL), "by TCP");
-	EXPECT_EQ(victim.send("so it is"), 8);
-
-	char bytes[8];
-
-	EXPECT_EQ(recv(rogue, bytes, 8, MSG_WAITALL), 8);
-	EXPECT_EQ(std::string(bytes, 8), "so it is");
-}
-
 } // namespace
 
 class Smcd : public testing::Test
