@@ -45,8 +45,7 @@ static inline struct smc_net *smc_net(const struct net *net)
  * @kind: path that is told
  * @fn: called in process context before anything of the namespace's struct
  *	smc_net is taken down, also for each namespace on smc_net_exit(); NULL
- *	for nobody. Clear it when nothing of the path is left
- *	in any namespace.
+ *	for nobody. Clear it when nothing of the path is left in any namespace.
  */
 void smc_net_set_exit_hook(enum smc_path_kind kind, void (*fn)(struct net *net));
 

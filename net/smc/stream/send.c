@@ -185,7 +185,7 @@ __poll_t smc_stream_poll(struct smc_stream *st)
 
 	/* With TCP, too, there is no use in waiting for more while the peer has no window. */
 	readable = smc_stream_readable(st);
-	if (readable && (readable >= READ_ONCE(sk->sk_rcvlowat) ||
+	if (readable && (readable >= min_t(u64, READ_ONCE(sk->sk_rcvlowat), st->rx.size) ||
 			 (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW)))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (READ_ONCE(st->rx.urgent_unread))
