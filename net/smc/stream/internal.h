@@ -10,11 +10,25 @@
 /* How a writer asks for its window back. Set together; a peer may set one alone. */
 #define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
 
-/* Free bytes in the sending window. */
+/* Free bytes in the ring. */
 static inline u32 smc_tx_free(const struct smc_stream *st)
 {
-	/* Pairs with the release in smc_stream_on_update(): the bytes may be overwritten. */
-	return st->tx.size - (u32)(READ_ONCE(st->tx.written) - smp_load_acquire(&st->tx.acked));
+	/* Pairs with the release in smc_tx_reuse(): the bytes may be overwritten. */
+	return st->tx.size - (u32)(READ_ONCE(st->tx.written) - smp_load_acquire(&st->tx.reusable));
+}
+
+/* Up to @end, the peer has consumed the ring's bytes, or the path holds them no more. */
+static inline void smc_tx_reuse(struct smc_stream *st, u64 end)
+{
+	if (end > st->tx.reusable)
+		/* Pairs with the acquire in smc_tx_free(). */
+		smp_store_release(&st->tx.reusable, end);
+}
+
+/* The peer's window, if everything up to @end is sent, is less than a third of its element. */
+static inline bool smc_tx_window_is_low(const struct smc_stream *st, u64 end)
+{
+	return st->tx.peer_size - (u32)(end - st->tx.acked) < st->tx.peer_size / 3;
 }
 
 /*

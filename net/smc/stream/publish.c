@@ -13,12 +13,21 @@
  */
 static u64 smc_publish_end(const struct smc_stream *st)
 {
+	u64 window = st->tx.acked + st->tx.peer_size;
+
 	if (st->tx.final_flags & SMC_CONN_ABORT)
 		return st->tx.sent;
 	if (st->tx.urgent > st->tx.sent)
-		return st->tx.urgent;
+		return min(st->tx.urgent, window);
 	/* Pairs with the release in smc_stream_commit(): the bytes are in the ring. */
-	return smp_load_acquire(&st->tx.written);
+	return min(smp_load_acquire(&st->tx.written), window);
+}
+
+/* A writer waits for what no completion will bring. */
+static bool smc_publish_lacks_window(const struct smc_stream *st)
+{
+	return READ_ONCE(st->tx.waiting) && !st->tx.in_flight && !smc_tx_writable(st) &&
+	       !(st->tx.prod_flags & SMC_PROD_WRITE_BLOCKED);
 }
 
 /*
@@ -47,7 +56,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	 * What uses up the window asks for it back: a peer that has read everything when it is
 	 * asked later may have no occasion to answer.
 	 */
-	if (st->tx.size - (end - st->tx.acked) < st->tx.size / 3)
+	if (smc_tx_window_is_low(st, end))
 		st->tx.prod_flags |= SMC_PROD_WANT_WINDOW;
 	prod_flags = st->tx.prod_flags & ~SMC_PROD_URGENT;
 	st->tx.conn_flags |= final;
@@ -87,6 +96,10 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 		if (end == READ_ONCE(st->tx.written) || (st->tx.final_flags & SMC_CONN_ABORT))
 			final = st->tx.final_flags & ~st->tx.conn_flags;
 
+		if (!pending && smc_publish_lacks_window(st)) {
+			st->tx.prod_flags |= SMC_PROD_WANT_WINDOW;
+			st->tx.control = true;
+		}
 		if (!pending && !st->tx.control && !final)
 			return;
 		if (how == SMC_PUSH_AUTOCORK && !final && smc_publish_may_wait(st, pending))

@@ -16,11 +16,8 @@ static void smc_stream_want_window(struct smc_stream *st)
 	WRITE_ONCE(st->tx.waiting, true);
 	/* Pairs with the barrier in smc_stream_window_opened(). */
 	smp_mb();
-	if (!smc_tx_writable(st) && !(st->tx.prod_flags & SMC_PROD_WRITE_BLOCKED)) {
-		st->tx.prod_flags |= SMC_PROD_WANT_WINDOW;
-		st->tx.control = true;
+	if (!smc_tx_writable(st))
 		smc_stat_tx_full(st->net, st->path->kind, st->tx.size == st->tx.peer_size);
-	}
 	smc_stream_push(st, SMC_PUSH_NOW);
 	smc_stream_settle(st);
 }

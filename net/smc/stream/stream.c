@@ -241,17 +241,16 @@ static int smc_stream_take_consumer(struct smc_stream *st, const struct smc_cdc 
 
 	if (smc_cursor_to_position(cdc->cons, st->tx.peer_size, st->tx.acked, st->tx.sent, &acked))
 		return -EPROTO;
-	/* Pairs with smc_tx_free(). */
-	smp_store_release(&st->tx.acked, acked);
+	st->tx.acked = acked;
+	smc_tx_reuse(st, acked);
 	return 0;
 }
 
-/* The window opened: stop asking for that, and find out whether a writer waits for it. */
+/* Whether a writer waited for what there is now. */
 static bool smc_stream_window_opened(struct smc_stream *st)
 {
 	if (!smc_tx_writable(st))
 		return false;
-	st->tx.prod_flags &= ~SMC_PROD_WANT_WINDOW;
 	/* Pairs with the barrier in smc_stream_want_window(). */
 	smp_mb();
 	if (!READ_ONCE(st->tx.waiting))
@@ -296,6 +295,8 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		if (rx->urgent == rx->received)
 			st->news |= EPOLLPRI;
 	}
+	if (!smc_tx_window_is_low(st, st->tx.sent))
+		st->tx.prod_flags &= ~SMC_PROD_WANT_WINDOW;
 	if (smc_stream_window_opened(st))
 		st->news |= EPOLLOUT | EPOLLWRNORM;
 	if (smc_stream_credit_is_due(st))
@@ -322,6 +323,9 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	spin_lock_bh(st->lock);
 	st->tx.in_flight--;
 	WRITE_ONCE(st->tx.arrived, end);
+	smc_tx_reuse(st, end);
+	if (smc_stream_window_opened(st))
+		st->news |= EPOLLOUT | EPOLLWRNORM;
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	smc_stream_settle(st);
 	/* A closing application may wait for the last byte to leave. */

@@ -4,8 +4,9 @@
  * and close. It knows neither verbs nor shared memory: see path.h.
  *
  * Positions are 64-bit counts of bytes since the connection began; they never
- * wrap. For what this end sends, acked <= sent <= written <= acked + tx.size; for
- * what it receives, reported <= consumed <= received <= consumed + rx.size.
+ * wrap. For what this end sends, acked <= sent <= written: the peer's element limits
+ * sent to acked + tx.peer_size, the ring limits written to reusable + tx.size. For what it
+ * receives, reported <= consumed <= received <= consumed + rx.size.
  *
  * Locking: the calls of an application are serialised by the socket lock, which
  * protects tx.written and rx.consumed. The stream's lock (taken after the socket lock,
@@ -43,6 +44,7 @@ struct smc_stream_tx {
 	u64 sent;		/* end of what was published */
 	u64 arrived;		/* end of what nothing more will be told of, see enum smc_publish */
 	u64 acked;		/* end of what the peer consumed */
+	u64 reusable;		/* end of what may be overwritten in the ring */
 	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
 	unsigned int in_flight;	/* publishes that the path has not completed */
 	u8 prod_flags;		/* for the next publish */

@@ -53,3 +53,15 @@ accel_choose() {
 	fi
 	tail -n 1 "$cache"
 }
+
+# accel_kernel_options ACCELERATOR: what the guest's kernel is to be told. Under emulation on a
+# busy host it may measure a tenth of its TSC's frequency, which is the host's, and then its clock
+# runs ten times too fast.
+accel_kernel_options() {
+	local dir khz
+	[[ $1 == tcg ]] || return 0
+	dir=$(mktemp -d) || return
+	cc -O2 -o "$dir/tsc" "$LAB_DIR/tsc.c" && khz=$("$dir/tsc") && echo "tsc_early_khz=$khz"
+	rm -r "$dir"
+	[[ $khz ]]
+}

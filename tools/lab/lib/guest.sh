@@ -55,6 +55,7 @@ guest_prepare() {
 		tsc=reliable
 		# The lab tests function; these cost time and change none.
 		mitigations=off audit=0 apparmor=0 no_timer_check
+		"$LAB_KERNEL_OPTIONS"
 		"lab.init=$LAB_DIR/guest/init" "lab.modules=$home/lib/modules/$release"
 	)
 	# Its checkers make ACPI's interrupt routing methods take minutes.

@@ -23,7 +23,7 @@ run_supervised() {
 		isolate=(setsid "${isolate[@]}")
 	fi
 	exec {LAB_STDIN}<&0
-	export LAB_STDIN LAB_ACCEL
+	export LAB_STDIN LAB_ACCEL LAB_KERNEL_OPTIONS
 	"${isolate[@]}" "$LAB_DIR/lab" isolated "$@" &
 	child=$!
 	trap 'kill -KILL "$child"; run_interrupted=1' INT TERM HUP
@@ -43,6 +43,7 @@ run_needs() {
 	need modprobe kmod
 	need unshare util-linux
 	need ip iproute2
+	need cc gcc
 	[[ -r /dev/net/tun && -w /dev/net/tun ]] ||
 		die 'no access to /dev/net/tun (modprobe tun, or ask for permission)'
 }
@@ -53,6 +54,7 @@ run_fetch() {
 		kernel_fetch "$kernel" || exit
 	done < <(printf '%s\n' "${LAB_KERNELS[@]}" | sort -u)
 	LAB_ACCEL=$(accel_choose "${LAB_KERNELS[0]}") || exit
+	LAB_KERNEL_OPTIONS=$(accel_kernel_options "$LAB_ACCEL") || die 'cannot measure the TSC'
 }
 
 # run_take_turn: wait until the machine has two processors for this run. More guests than it
