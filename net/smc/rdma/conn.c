@@ -100,6 +100,7 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 	struct smc_send_slot *slot;
 	struct smc_writes w;
+	bool is_quiet;
 	int rc;
 
 	if (!conn->peer_known)
@@ -107,6 +108,7 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 	slot = smc_link_get_slot(conn->group->link, conn, smc_rdma_may_be_quiet(conn, end));
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
+	is_quiet = slot->is_quiet;
 	conn->answered = st->rx.received;
 
 	smc_writes_make(&w, conn, st->tx.sent, end);
@@ -114,11 +116,11 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 	conn->seq++;
 	smc_rdma_build_cdc(conn, end, smc_send_message(slot));
 	rc = smc_link_post(slot, w.n ? &w.wr[0].wr : NULL, w.n ? &w.wr[w.n - 1].wr : NULL);
-	if (rc < 0)
+	if (rc)
 		return rc;
 	smc_stat_rdma(st->net, SMC_RDMA_WRITES, w.n);
 	smc_stat_rdma(st->net, SMC_RDMA_WRITE_BYTES, end - st->tx.sent);
-	return rc;
+	return is_quiet ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
 }
 
 static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)

@@ -87,6 +87,16 @@ u8 *smc_send_message(const struct smc_send_slot *slot)
 	return slot->link->sent.mem + (slot - slot->link->send) * SMC_MESSAGE_ROOM;
 }
 
+/* Nothing is sent any more; who waits to do so or for what was sent gives up. */
+static void smc_link_break(struct smc_link *link, int err)
+{
+	spin_lock_bh(&link->lock);
+	link->broken = true;
+	spin_unlock_bh(&link->lock);
+	wake_up_all(&link->slot_wait);
+	smc_group_kill(link->group, err);
+}
+
 static int smc_link_post_recv(struct smc_recv_slot *slot)
 {
 	struct smc_link *link = slot->link;
@@ -167,23 +177,13 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 	struct smc_link *link = slot->link;
 
 	if (wc->status != IB_WC_SUCCESS) {
-		smc_group_kill(link->group, ECONNRESET);
+		smc_link_break(link, ECONNRESET);
 		return;
 	}
 	WRITE_ONCE(link->last_rx, jiffies);
 	smc_link_take_message(link, slot, wc->byte_len);
 	if (smc_link_post_recv(slot))
-		smc_group_kill(link->group, ECONNRESET);
-}
-
-/* Nothing is sent any more; who waits to do so or for what was sent gives up. */
-static void smc_link_break(struct smc_link *link, int err)
-{
-	spin_lock_bh(&link->lock);
-	link->broken = true;
-	spin_unlock_bh(&link->lock);
-	wake_up_all(&link->slot_wait);
-	smc_group_kill(link->group, err);
+		smc_link_break(link, ECONNRESET);
 }
 
 static u64 smc_slot_bit(const struct smc_send_slot *slot)
@@ -332,7 +332,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		/* See smc_link_is_flushed(). */
 		if (is_quiet && wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);
-		return is_quiet ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
+		return 0;
 	}
 	/* Part of the chain may have been posted, so the slot stays taken. */
 	smc_link_break(link, ECONNRESET);
@@ -365,7 +365,7 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message)
 	memcpy(smc_send_message(slot), message, SMC_MESSAGE_LEN);
 	rc = smc_link_post(slot, NULL, NULL);
 	local_bh_enable();
-	return min(rc, 0);
+	return rc;
 }
 
 static bool smc_link_is_flushed(struct smc_link *link)

@@ -40,8 +40,8 @@ u8 *smc_send_message(const struct smc_send_slot *slot);
  * @last: last of them
  *
  * Context: softirqs off.
- * Return: enum smc_publish, or -ENOLINK when the link is or goes down; the slot is taken
- * either way.
+ * Return: 0, or -ENOLINK when the link is or goes down. The slot is taken either way, and not to
+ * be looked at any more.
  */
 int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct ib_send_wr *last);
 

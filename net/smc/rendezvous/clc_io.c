@@ -46,7 +46,8 @@ static int smc_clc_read(struct smc_handshake *hs, u8 *buf, size_t len, int flags
 	return rc == len ? 0 : -EPROTO;
 }
 
-int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr)
+/* Wait for the peer's next message and look at its header. */
+static int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr)
 {
 	unsigned long deadline = jiffies + SMC_CLC_WAIT;
 	u8 head[SMC_CLC_HEADER_LEN];
@@ -65,9 +66,35 @@ int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr)
 	return rc;
 }
 
-int smc_clc_consume(struct smc_handshake *hs, const struct smc_clc_header *hdr, u8 *buf)
+static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t len)
 {
-	return smc_clc_read(hs, buf, hdr->length, 0);
+	struct smc_clc_decline decline;
+
+	hs->reason = SMC_DIAG_PEER_DECLINED;
+	if (smc_clc_parse_decline(buf, len, &decline)) {
+		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		return;
+	}
+	hs->peer_reason = decline.diagnosis;
+	hs->out_of_sync = decline.out_of_sync;
+}
+
+s64 smc_clc_take(struct smc_handshake *hs, struct smc_clc_header *hdr, u8 *buf)
+{
+	int rc;
+
+	rc = smc_clc_peek(hs, hdr);
+	if (rc == -ETIMEDOUT)
+		return SMC_DIAG_SYNC;
+	if (rc == -EPROTO) {
+		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		return -ECONNRESET;
+	}
+	if (!rc)
+		rc = smc_clc_read(hs, buf, hdr->length, 0);
+	if (!rc && hdr->type == SMC_CLC_DECLINE)
+		smc_clc_take_decline(hs, buf, hdr->length);
+	return rc;
 }
 
 /*
@@ -120,19 +147,6 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 	return rc == len ? 0 : -EMSGSIZE;
 }
 
-void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t len)
-{
-	struct smc_clc_decline decline;
-
-	hs->reason = SMC_DIAG_PEER_DECLINED;
-	if (smc_clc_parse_decline(buf, len, &decline)) {
-		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
-		return;
-	}
-	hs->peer_reason = decline.diagnosis;
-	hs->out_of_sync = decline.out_of_sync;
-}
-
 /* The DECLINE that the peer sent while this end was busy otherwise. */
 static bool smc_clc_decline_waits(struct smc_handshake *hs, u8 *buf)
 {
@@ -142,10 +156,7 @@ static bool smc_clc_decline_waits(struct smc_handshake *hs, u8 *buf)
 	    smc_clc_read(hs, buf, SMC_CLC_HEADER_LEN, MSG_PEEK) ||
 	    smc_clc_parse_header(buf, &hdr) || hdr.type != SMC_CLC_DECLINE)
 		return false;
-	if (smc_clc_peek(hs, &hdr) || smc_clc_consume(hs, &hdr, buf))
-		return false;
-	smc_clc_take_decline(hs, buf, hdr.length);
-	return true;
+	return !smc_clc_take(hs, &hdr, buf);
 }
 
 int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)

@@ -118,25 +118,12 @@ static s64 smc_client_take_accept(struct smc_client *c)
 {
 	struct smc_handshake *hs = c->hs;
 	struct smc_clc_header hdr;
-	int rc;
+	s64 rc;
 
-	rc = smc_clc_peek(hs, &hdr);
-	if (rc == -ETIMEDOUT)
-		return SMC_DIAG_SYNC;
-	if (rc == -EPROTO) {
-		/* The application would take these bytes for its peer's. */
-		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
-		return -ECONNRESET;
-	}
-	if (rc)
+	/* Bytes that are no message are an error: the application would take them for its peer's. */
+	rc = smc_clc_take(hs, &hdr, c->buf);
+	if (rc || hs->reason)
 		return rc;
-	rc = smc_clc_consume(hs, &hdr, c->buf);
-	if (rc)
-		return rc;
-	if (hdr.type == SMC_CLC_DECLINE) {
-		smc_clc_take_decline(hs, c->buf, hdr.length);
-		return 0;
-	}
 	if (smc_clc_parse_agreement(c->buf, hdr.length, &c->accept)) {
 		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;

@@ -169,34 +169,19 @@ static size_t smc_server_build_accept(struct smc_server *srv)
 	return smc_clc_build_agreement(srv->buf, &accept);
 }
 
-/* Consume the message peeked at; a DECLINE ends the rendezvous. */
-static int smc_server_consume(struct smc_server *srv, const struct smc_clc_header *hdr)
-{
-	int rc = smc_clc_consume(srv->hs, hdr, srv->buf);
-
-	if (!rc && hdr->type == SMC_CLC_DECLINE)
-		smc_clc_take_decline(srv->hs, srv->buf, hdr->length);
-	return rc;
-}
-
 /* Return: 0, a positive diagnosis to decline with, or an error that ends the connection. */
 static s64 smc_server_take_proposal(struct smc_server *srv)
 {
 	struct smc_handshake *hs = srv->hs;
 	struct smc_clc_header hdr;
-	int rc;
+	s64 rc;
 
-	rc = smc_clc_peek(hs, &hdr);
-	if (rc == -EPROTO || rc == -ECONNRESET) {
+	rc = smc_clc_take(hs, &hdr, srv->buf);
+	if (rc == -ECONNRESET) {
 		/* Not a client of SMC, whatever its SYN said: the bytes are the application's. */
-		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
 		hs->reason = SMC_DIAG_PEER_NO_SMC;
 		return 0;
 	}
-	if (rc == -ETIMEDOUT)
-		return SMC_DIAG_SYNC;
-	if (!rc)
-		rc = smc_server_consume(srv, &hdr);
 	if (rc || hs->reason)
 		return rc;
 	srv->version = min_t(u8, hdr.version, SMC_VERSION_2);
@@ -213,18 +198,10 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	u8 version = srv->is_d ? srv->ism.peer.version : srv->setup.version;
 	struct smc_handshake *hs = srv->hs;
 	struct smc_clc_header hdr;
-	int rc;
+	s64 rc;
 
-	rc = smc_clc_peek(hs, &hdr);
-	if (rc == -EPROTO) {
-		/* The application would take these bytes for its peer's. */
-		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
-		return -ECONNRESET;
-	}
-	if (rc == -ETIMEDOUT)
-		return SMC_DIAG_SYNC;
-	if (!rc)
-		rc = smc_server_consume(srv, &hdr);
+	/* Bytes that are no message are an error: the application would take them for its peer's. */
+	rc = smc_clc_take(hs, &hdr, srv->buf);
 	if (rc || hs->reason)
 		return rc;
 	if (smc_clc_parse_agreement(srv->buf, hdr.length, &srv->confirm) ||
