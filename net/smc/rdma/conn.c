@@ -85,14 +85,15 @@ static void smc_rdma_build_cdc(struct smc_rdma_conn *conn, u64 end, u8 *message)
 
 /*
  * Whether nobody waits for the completion. That is for those who send one message after the
- * other: small amounts wait for it. One who answers what the peer sent is spared the interrupt.
+ * other: small amounts wait for it, and so may a writer. One who answers what the peer sent is
+ * spared the interrupt.
  */
 static bool smc_rdma_may_be_quiet(const struct smc_rdma_conn *conn, u64 end)
 {
 	const struct smc_stream *st = &conn->stream;
 
 	return st->rx.received != conn->answered && end - st->tx.sent <= SMC_QUIET_BYTES &&
-	       !st->tx.in_flight && !st->tx.conn_flags;
+	       !st->tx.in_flight && !st->tx.conn_flags && !st->tx.waiting;
 }
 
 static int smc_rdma_publish(struct smc_stream *st, u64 end)

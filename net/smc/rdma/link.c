@@ -144,12 +144,19 @@ err_port:
 
 void smc_link_stop(struct smc_link *link)
 {
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
 	mutex_lock(&link->verbs_lock);
 	spin_lock_bh(&link->lock);
 	link->up = false;
 	spin_unlock_bh(&link->lock);
 	wake_up(&link->slot_wait);
 
+	/*
+	 * soft-RoCE waits for all that refers to a queue pair before it ends it, and one that still
+	 * sends to a peer that has vanished may never come to that.
+	 */
+	ib_modify_qp(link->qp, &attr, IB_QP_STATE);
 	ib_destroy_qp(link->qp);
 	/* Waits for a poll that is running; no completion is delivered after it. */
 	ib_free_cq(link->cq);

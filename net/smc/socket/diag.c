@@ -179,8 +179,7 @@ static int smc_diag_put_conninfo(struct sk_buff *skb, const struct smc_stream *s
 		.tx_conn_state_flags = tx->conn_flags,
 		.tx_prep	     = smc_diag_cursor(READ_ONCE(tx->written), tx->size),
 		.tx_sent	     = smc_diag_cursor(tx->sent, tx->size),
-		/* What the peer has read is all of which this end knows that it arrived. */
-		.tx_fin		     = smc_diag_cursor(tx->acked, tx->size),
+		.tx_fin		     = smc_diag_cursor(tx->reusable, tx->size),
 	};
 
 	return nla_put(skb, SMC_DIAG_CONNINFO, sizeof(info), &info);

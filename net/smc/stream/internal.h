@@ -32,9 +32,9 @@ static inline bool smc_tx_window_is_low(const struct smc_stream *st, u64 end)
 }
 
 /*
- * Worth waking a writer for: a third of the window, as TCP does it. But unasked a peer tells
- * only of more than a tenth of its element; where less than that is on its way, which takes
- * a window smaller than the element, what it told may be all that it ever will.
+ * Worth waking a writer for: a third of the ring, as TCP does it. But unasked a peer tells
+ * only of more than a tenth of its element; where less than that is in a ring smaller than
+ * the element, what it told may be all that it ever will.
  */
 static inline bool smc_tx_writable(const struct smc_stream *st)
 {

@@ -23,11 +23,31 @@ static u64 smc_publish_end(const struct smc_stream *st)
 	return min(smp_load_acquire(&st->tx.written), window);
 }
 
-/* A writer waits for what no completion will bring. */
-static bool smc_publish_lacks_window(const struct smc_stream *st)
+/*
+ * A writer waits for room in a ring that is full of what was published without a completion, and
+ * the peer has no reason to say that it read it. The completion of one more message will do.
+ */
+static bool smc_publish_lacks_completion(const struct smc_stream *st)
 {
 	return READ_ONCE(st->tx.waiting) && !st->tx.in_flight && !smc_tx_writable(st) &&
 	       !(st->tx.prod_flags & SMC_PROD_WRITE_BLOCKED);
+}
+
+/*
+ * What the window leaves for later waits until that is worth a message. The peer was asked, by the
+ * publish that used the window up, to go on giving it back.
+ */
+static bool smc_publish_may_wait_for_window(const struct smc_stream *st, u64 end)
+{
+	return !st->tx.control && !st->tx.urgent && end < READ_ONCE(st->tx.written) &&
+	       smc_tx_window_is_low(st, st->tx.sent);
+}
+
+/* Nothing is to follow: because it is all, or nobody takes it any more. */
+static bool smc_publish_is_last(const struct smc_stream *st, u64 end)
+{
+	return end == READ_ONCE(st->tx.written) || (st->tx.final_flags & SMC_CONN_ABORT) ||
+	       (st->rx.conn_flags & SMC_PEER_GONE);
 }
 
 /*
@@ -93,16 +113,16 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 		end = smc_publish_end(st);
 		pending = end - st->tx.sent;
 		final = 0;
-		if (end == READ_ONCE(st->tx.written) || (st->tx.final_flags & SMC_CONN_ABORT))
+		if (smc_publish_is_last(st, end))
 			final = st->tx.final_flags & ~st->tx.conn_flags;
 
-		if (!pending && smc_publish_lacks_window(st)) {
-			st->tx.prod_flags |= SMC_PROD_WANT_WINDOW;
+		if (!pending && smc_publish_lacks_completion(st))
 			st->tx.control = true;
-		}
 		if (!pending && !st->tx.control && !final)
 			return;
-		if (how == SMC_PUSH_AUTOCORK && !final && smc_publish_may_wait(st, pending))
+		if (how == SMC_PUSH_AUTOCORK && !final &&
+		    (smc_publish_may_wait(st, pending) ||
+		     smc_publish_may_wait_for_window(st, end)))
 			return;
 		if (smc_publish_once(st, end, final))
 			return;

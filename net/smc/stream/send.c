@@ -9,26 +9,30 @@
 #include "compat.h"
 #include "internal.h"
 
-/* Ask the peer, once, to report at once what it consumes. */
-static void smc_stream_want_window(struct smc_stream *st)
+/* Whoever waits for room is to be woken. What was written must leave for that. */
+static void smc_stream_want_room(struct smc_stream *st)
 {
+	bool waited;
+
 	spin_lock_bh(st->lock);
+	waited = st->tx.waiting;
 	WRITE_ONCE(st->tx.waiting, true);
-	/* Pairs with the barrier in smc_stream_window_opened(). */
+	/* Pairs with the barrier in smc_stream_has_room(). */
 	smp_mb();
-	if (!smc_tx_writable(st))
-		smc_stat_tx_full(st->net, st->path->kind, st->tx.size == st->tx.peer_size);
 	smc_stream_push(st, SMC_PUSH_NOW);
+	if (!waited && !smc_tx_writable(st))
+		smc_stat_tx_full(st->net, st->path->kind,
+				 st->tx.sent == st->tx.acked + st->tx.peer_size);
 	smc_stream_settle(st);
 }
 
-/* Return: 0 when the window opened or nothing can be sent any more, or an error. */
-static int smc_stream_wait_for_window(struct smc_stream *st, long *timeo)
+/* Return: 0 when there is room or nothing can be sent any more, or an error. */
+static int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	struct sock *sk = st->sk;
 
-	smc_stream_want_window(st);
+	smc_stream_want_room(st);
 	if (!*timeo)
 		return -EAGAIN;
 	if (signal_pending(current))
@@ -52,6 +56,8 @@ static void smc_stream_commit_urgent(struct smc_stream *st, u64 end)
 {
 	spin_lock_bh(st->lock);
 	st->tx.urgent = end;
+	/* As with TCP, a peer without window is told that it comes, too. */
+	st->tx.control = true;
 	smc_stream_commit(st, end);
 	spin_unlock_bh(st->lock);
 	smc_stat_urgent(st->net, st->path->kind);
@@ -141,7 +147,7 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 			break;
 		free = smc_tx_free(st);
 		if (!free) {
-			rc = smc_stream_wait_for_window(st, &timeo);
+			rc = smc_stream_wait_for_room(st, &timeo);
 			if (rc)
 				break;
 			continue;
@@ -189,7 +195,7 @@ __poll_t smc_stream_poll(struct smc_stream *st)
 		mask |= EPOLLPRI;
 
 	if (!smc_tx_shut(st) && !smc_tx_writable(st))
-		smc_stream_want_window(st);
+		smc_stream_want_room(st);
 	if (smc_tx_shut(st) || smc_tx_writable(st))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	return mask;

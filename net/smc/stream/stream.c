@@ -247,11 +247,11 @@ static int smc_stream_take_consumer(struct smc_stream *st, const struct smc_cdc 
 }
 
 /* Whether a writer waited for what there is now. */
-static bool smc_stream_window_opened(struct smc_stream *st)
+static bool smc_stream_has_room(struct smc_stream *st)
 {
 	if (!smc_tx_writable(st))
 		return false;
-	/* Pairs with the barrier in smc_stream_want_window(). */
+	/* Pairs with the barrier in smc_stream_want_room(). */
 	smp_mb();
 	if (!READ_ONCE(st->tx.waiting))
 		return false;
@@ -297,7 +297,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	}
 	if (!smc_tx_window_is_low(st, st->tx.sent))
 		st->tx.prod_flags &= ~SMC_PROD_WANT_WINDOW;
-	if (smc_stream_window_opened(st))
+	if (smc_stream_has_room(st))
 		st->news |= EPOLLOUT | EPOLLWRNORM;
 	if (smc_stream_credit_is_due(st))
 		st->tx.control = true;
@@ -324,7 +324,7 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	st->tx.in_flight--;
 	WRITE_ONCE(st->tx.arrived, end);
 	smc_tx_reuse(st, end);
-	if (smc_stream_window_opened(st))
+	if (smc_stream_has_room(st))
 		st->news |= EPOLLOUT | EPOLLWRNORM;
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	smc_stream_settle(st);

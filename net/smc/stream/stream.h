@@ -51,7 +51,7 @@ struct smc_stream_tx {
 	u8 conn_flags;		/* published so far */
 	u8 final_flags;		/* to be published with the last byte */
 	bool control;		/* flags or a cursor wait to be published */
-	bool waiting;		/* somebody waits for the window to open */
+	bool waiting;		/* somebody waits for room in the ring */
 };
 
 struct smc_stream_rx {

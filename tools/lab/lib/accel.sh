@@ -60,7 +60,8 @@ accel_choose() {
 accel_kernel_options() {
 	local dir khz
 	[[ $1 == tcg ]] || return 0
-	dir=$(mktemp -d) || return
+	need cc gcc
+	dir=$(mktemp -d -p "$LAB_CACHE") || return
 	cc -O2 -o "$dir/tsc" "$LAB_DIR/tsc.c" && khz=$("$dir/tsc") && echo "tsc_early_khz=$khz"
 	rm -r "$dir"
 	[[ $khz ]]

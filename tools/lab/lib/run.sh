@@ -43,7 +43,6 @@ run_needs() {
 	need modprobe kmod
 	need unshare util-linux
 	need ip iproute2
-	need cc gcc
 	[[ -r /dev/net/tun && -w /dev/net/tun ]] ||
 		die 'no access to /dev/net/tun (modprobe tun, or ask for permission)'
 }

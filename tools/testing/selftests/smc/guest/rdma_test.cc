@@ -254,6 +254,23 @@ TEST_F(Rogue, DataAfterItsClose)
 	victim.close();
 }
 
+/* It will never make room for what it was to be sent: the last word does not wait for that. */
+TEST_F(Rogue, ClosesWithoutReading)
+{
+	smc_cdc cdc = link.true_cdc();
+	std::string message;
+
+	ASSERT_EQ(victim.send(std::string(100000, 'x')), 100000);
+	cdc.conn_flags = SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED;
+	ASSERT_TRUE(link.say(cdc));
+	victim.expect_end();
+	victim.close();
+	do {
+		message = link.hear_type(SMC_CDC_TYPE);
+		ASSERT_EQ(message.size(), size_t(SMC_CDC_LEN));
+	} while (!(message[25] & SMC_CONN_CLOSED));
+}
+
 TEST_F(Rogue, WriteOutsideItsElement)
 {
 	/* The rkey is that of one RMB and good for nothing beyond it. */

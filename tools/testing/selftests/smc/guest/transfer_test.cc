@@ -374,6 +374,22 @@ TEST_P(SizeClass, LowWaterMarkAboveTheWindow)
 	sending.join();
 }
 
+/* Answers, which nobody hears the completion of, are more than the mirror holds. */
+TEST(SmallMirror, AnswersNobodyReads)
+{
+	Agent agent;
+	RemoteSysctlScope far_wmem(agent, "net.smc.wmem", std::to_string(16 * KiB));
+	Connection connection = make_connection(agent, Flavor());
+	std::string message(4 * KiB, 'x');
+
+	for (int i = 0; i < 12; i++) {
+		ASSERT_EQ(send(connection.here, message.data(), message.size(), 0), 4 * KiB);
+		ASSERT_EQ(connection.there.recv(4 * KiB, MSG_WAITALL), message);
+		ASSERT_EQ(connection.there.send(message), 4 * KiB);
+	}
+	await_readable(connection.here, 48 * KiB);
+}
+
 INSTANTIATE_TEST_SUITE_P(, SizeClass,
 			 testing::Values(Buffers{16, 16}, Buffers{32, 32}, Buffers{64, 64},
 					 Buffers{128, 128}, Buffers{256, 256}, Buffers{512, 512},
