@@ -72,14 +72,24 @@ static inline bool smc_connect_is_deferred(const struct sock *sk)
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 #define copy_splice_read generic_file_splice_read
 
-static inline void smc_compat_ops(struct proto_ops *ops)
+static inline void smc_compat_ops(struct proto_ops *ops, void (*splice_eof)(struct socket *sock))
 {
 	ops->sendpage = sock_no_sendpage;
 	ops->sendpage_locked = NULL;
 }
-#else
-static inline void smc_compat_ops(struct proto_ops *ops)
+
+static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket *sock)
 {
+}
+#else
+static inline void smc_compat_ops(struct proto_ops *ops, void (*splice_eof)(struct socket *sock))
+{
+	ops->splice_eof = splice_eof;
+}
+
+static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket *sock)
+{
+	tcp->splice_eof(sock);
 }
 #endif
 

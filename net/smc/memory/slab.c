@@ -41,11 +41,6 @@ void smc_slab_disown(struct smc_slab *slab)
 	smc_slab_put(slab);
 }
 
-bool smc_slab_is_idle(const struct smc_slab *slab)
-{
-	return bitmap_empty(slab->taken, slab->n);
-}
-
 /*
  * Zeroed, because an application may be made to read what its peer only claims to have
  * written. Physically contiguous memory may be short: then take fewer elements.
@@ -113,14 +108,26 @@ static bool smc_slab_take(struct smc_slab *slab, struct smc_element *el)
 	return true;
 }
 
+/*
+ * What is charged to a control group is for that alone, until it is gone: else those of groups
+ * that come and go would collect.
+ */
+static bool smc_slab_is_for(const struct smc_slab *slab, u8 size_class,
+			    const struct mem_cgroup *memcg)
+{
+	struct mem_cgroup *owner = slab->spec.memcg;
+
+	return slab->spec.size_class == size_class &&
+	       (owner == memcg || (owner && !mem_cgroup_online(owner)));
+}
+
 bool smc_slabs_take(struct list_head *slabs, u8 size_class, const struct mem_cgroup *memcg,
 		    struct smc_element *el)
 {
 	struct smc_slab *slab;
 
 	list_for_each_entry(slab, slabs, list)
-		if (slab->spec.size_class == size_class && slab->spec.memcg == memcg &&
-		    smc_slab_take(slab, el))
+		if (smc_slab_is_for(slab, size_class, memcg) && smc_slab_take(slab, el))
 			return true;
 	return false;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* RMBs and mirrors: allocation, registration, and the elements in them. */
 
+#include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -95,6 +96,23 @@ static bool smc_mr_slab_is_plain(const struct smc_mr_slab *mrs)
 	return !mrs->slab.spec.is_rx && mrs->sgt.nents == 1;
 }
 
+/*
+ * Whether the processor and the device see each other's writes as they are made. Peers write
+ * at any time, and for bounce buffers somebody would have to copy.
+ */
+static bool smc_mr_slab_is_coherent(struct ib_device *ibdev, const struct smc_mr_slab *mrs)
+{
+	struct scatterlist *sg;
+	int i;
+
+	if (ib_uses_virt_dma(ibdev))
+		return true;
+	for_each_sgtable_dma_sg(&mrs->sgt, sg, i)
+		if (dma_need_sync(ibdev->dma_device, sg_dma_address(sg)))
+			return false;
+	return true;
+}
+
 /* Give the slab its keys: those of a memory region are known from now on though not yet valid. */
 static int smc_mr_slab_map(struct smc_link *link, struct smc_mr_slab *mrs)
 {
@@ -106,6 +124,10 @@ static int smc_mr_slab_map(struct smc_link *link, struct smc_mr_slab *mrs)
 	if (rc)
 		return rc;
 	mrs->is_mapped = true;
+	if (!smc_mr_slab_is_coherent(ibdev, mrs)) {
+		rc = -EOPNOTSUPP;
+		goto err;
+	}
 	if (smc_mr_slab_is_plain(mrs)) {
 		mrs->lkey = link->pd->local_dma_lkey;
 		mrs->iova = sg_dma_address(mrs->sgt.sgl);
@@ -124,6 +146,8 @@ static int smc_mr_slab_map(struct smc_link *link, struct smc_mr_slab *mrs)
 		goto err;
 	}
 	ib_update_fast_reg_key(mrs->mr, (u8)get_random_u32());
+	/* The peer gets to know this address, and for some devices it is the kernel's own. */
+	mrs->mr->iova = (u64)get_random_u32() << PAGE_SHIFT;
 	mrs->rkey = mrs->mr->rkey;
 	mrs->lkey = mrs->mr->lkey;
 	mrs->iova = mrs->mr->iova;
@@ -173,14 +197,15 @@ static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg)
 	rc = smc_mr_slab_map(group->link, mrs);
 	if (!rc && smc_group_is_active(group))
 		rc = smc_mr_slab_make_ready(group, mrs);
-	if (rc) {
-		smc_mr_slab_unmap(group->link, mrs);
-		smc_slab_put(&mrs->slab);
+	/* A work request may refer to it until the link of a dead group has stopped. */
+	if (!rc || smc_group_is_dead(group)) {
+		list_add(&mrs->slab.list,
+			 &group->buffers.slabs[spec->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_MIRROR]);
 		return rc;
 	}
-	list_add(&mrs->slab.list,
-		 &group->buffers.slabs[spec->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_MIRROR]);
-	return 0;
+	smc_mr_slab_unmap(group->link, mrs);
+	smc_slab_put(&mrs->slab);
+	return rc;
 }
 
 int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_class,

@@ -19,6 +19,7 @@ struct sock;
  * @unused: completed with the last reference
  * @events: tells of ports and GIDs that go away
  * @links: links on the device now
+ * @leaving: its removal has begun; protected by the lock of the link groups
  */
 struct smc_rdma_device {
 	struct list_head list;
@@ -27,6 +28,7 @@ struct smc_rdma_device {
 	struct completion unused;
 	struct ib_event_handler events;
 	atomic_t links;
+	bool leaving;
 };
 
 /**

@@ -41,17 +41,27 @@ void smc_group_put(struct smc_group *group)
 	kref_put(&group->ref, smc_group_free);
 }
 
+/* Under smc_groups_lock. The reference of the list goes over to the work. */
+static void smc_group_doom(struct smc_group *group, int err, bool tell_peer)
+{
+	lockdep_assert_held(&smc_groups_lock);
+	if (group->state == SMC_GROUP_DEAD)
+		return;
+	group->err = err;
+	group->tell_peer = tell_peer && group->state == SMC_GROUP_ACTIVE;
+	WRITE_ONCE(group->state, SMC_GROUP_DEAD);
+	queue_work(smc_link_wq, &group->end);
+}
+
 static void smc_group_on_idle(struct work_struct *work)
 {
 	struct smc_group *group = container_of(work, struct smc_group, idle.work);
-	bool idle;
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	idle = !group->n_conns;
+	if (!group->n_conns)
+		smc_group_doom(group, ECONNRESET, true);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
-	if (idle)
-		smc_group_dismiss(group);
 }
 
 static void smc_group_on_probe(struct work_struct *work)
@@ -145,6 +155,9 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	smc_group_get(group);
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	list_add(&group->list, &smc_groups);
+	/* A handshake may hold on to a device whose removal has begun. */
+	if (port->dev->leaving)
+		smc_group_doom(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 	return group;
 }
@@ -252,18 +265,6 @@ bool smc_group_is_dead(const struct smc_group *group)
 	return READ_ONCE(group->state) == SMC_GROUP_DEAD;
 }
 
-/* Under smc_groups_lock. The reference of the list goes over to the work. */
-static void smc_group_doom(struct smc_group *group, int err, bool tell_peer)
-{
-	lockdep_assert_held(&smc_groups_lock);
-	if (group->state == SMC_GROUP_DEAD)
-		return;
-	group->err = err;
-	group->tell_peer = tell_peer && group->state == SMC_GROUP_ACTIVE;
-	WRITE_ONCE(group->state, SMC_GROUP_DEAD);
-	queue_work(smc_link_wq, &group->end);
-}
-
 void smc_group_kill(struct smc_group *group, int err)
 {
 	unsigned long flags;
@@ -274,15 +275,6 @@ void smc_group_kill(struct smc_group *group, int err)
 	smc_group_doom(group, err, false);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 	smc_llc_wake(group);
-}
-
-void smc_group_dismiss(struct smc_group *group)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	smc_group_doom(group, ECONNRESET, true);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
 
 int smc_group_error_of(enum ib_wc_status status)
@@ -326,6 +318,11 @@ void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port)
 
 void smc_groups_leave_device(struct smc_rdma_device *dev)
 {
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	dev->leaving = true;
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
 	smc_groups_doom_on(dev, SMC_ALL_PORTS, true);
 }
 

@@ -161,11 +161,6 @@ bool smc_group_is_dead(const struct smc_group *group);
 void smc_group_kill(struct smc_group *group, int err);
 
 /**
- * smc_group_dismiss() - end a group, telling the peer
- */
-void smc_group_dismiss(struct smc_group *group);
-
-/**
  * smc_group_error_of() - the errno that TCP would give where a work request failed
  */
 int smc_group_error_of(enum ib_wc_status status);

@@ -10,8 +10,8 @@
 #include "setup.h"
 #include "wire/size_class.h"
 
-/* As long as a client waits for a CLC message. */
-#define SMC_CONTACT_WAIT	(6 * HZ)
+/* With what may follow, less than the six seconds that a client waits for the answer. */
+#define SMC_CONTACT_WAIT	(3 * HZ)
 
 static LIST_HEAD(smc_contacts);
 static DEFINE_SPINLOCK(smc_contacts_lock);

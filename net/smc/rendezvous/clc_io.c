@@ -11,6 +11,7 @@
 #include "identity.h"
 
 #define SMC_CLC_WAIT	(6 * HZ)
+#define SMC_CLC_LOOK	(HZ / 20)
 
 static bool smc_clc_has(const struct smc_handshake *hs, int bytes)
 {
@@ -22,9 +23,10 @@ static bool smc_clc_has(const struct smc_handshake *hs, int bytes)
 
 static int smc_clc_wait(struct smc_handshake *hs, int bytes, unsigned long deadline)
 {
-	long left = deadline - jiffies;
-
-	wait_event_timeout(hs->wait, smc_clc_has(hs, bytes), max(left, 1L));
+	/* Of fewer bytes than the application's SO_RCVLOWAT, TCP does not tell: look now and then. */
+	while (!wait_event_timeout(hs->wait, smc_clc_has(hs, bytes), SMC_CLC_LOOK) &&
+	       time_before(jiffies, deadline))
+		;
 	if (READ_ONCE(hs->aborted))
 		return -EINTR;
 	if (tcp_inq(hs->sk) >= bytes)
@@ -147,8 +149,7 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 	return rc == len ? 0 : -EMSGSIZE;
 }
 
-/* The DECLINE that the peer sent while this end was busy otherwise. */
-static bool smc_clc_decline_waits(struct smc_handshake *hs, u8 *buf)
+bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 {
 	struct smc_clc_header hdr;
 
@@ -169,7 +170,7 @@ int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *b
 	};
 
 	hs->reason = reason;
-	if (smc_clc_decline_waits(hs, buf))
+	if (smc_clc_take_early_decline(hs, buf))
 		return 0;
 	smc_local_peer_id(decline.peer_id);
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));

@@ -22,6 +22,15 @@ struct smc_handshake;
 s64 smc_clc_take(struct smc_handshake *hs, struct smc_clc_header *hdr, u8 *buf);
 
 /**
+ * smc_clc_take_early_decline() - take the DECLINE that the peer sent before it was this end's turn
+ * @hs: rendezvous, in which note is taken of it
+ * @buf: SMC_CLC_MAX_LEN bytes
+ *
+ * Return: whether there was one.
+ */
+bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
+
+/**
  * smc_clc_send() - send a message
  *
  * Return: 0 or -errno.

@@ -213,6 +213,12 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	return 0;
 }
 
+/* The CONFIRM was the client's last step, unless a link is to be confirmed: it looks for no more. */
+static bool smc_server_may_decline(const struct smc_server *srv)
+{
+	return !srv->is_d && srv->setup.first_contact;
+}
+
 static s64 smc_server_negotiate(struct smc_server *srv)
 {
 	struct smc_handshake *hs = srv->hs;
@@ -227,6 +233,9 @@ static s64 smc_server_negotiate(struct smc_server *srv)
 	rc = srv->is_d ? smc_ism_server_reserve(&srv->ism) : smc_rdma_server_reserve(&srv->setup);
 	if (rc)
 		return rc;
+	/* That may have taken longer than the client waits. */
+	if (smc_clc_take_early_decline(hs, srv->buf))
+		return 0;
 	rc = smc_clc_send(hs, srv->buf, smc_server_build_accept(srv));
 	if (rc)
 		return rc;
@@ -236,7 +245,7 @@ static s64 smc_server_negotiate(struct smc_server *srv)
 	rc = srv->is_d ? smc_ism_server_complete(&srv->ism, &srv->confirm) :
 			 smc_rdma_server_complete(&srv->setup, &srv->confirm);
 	if (rc)
-		return rc;
+		return smc_server_may_decline(srv) ? rc : -ECONNRESET;
 	hs->stream = srv->is_d ? &srv->ism.conn->stream : &srv->setup.conn->stream;
 	smc_stat_handshake(sock_net(hs->sk), hs->stream->path->kind, SMC_SERVER,
 			   srv->confirm.version);

@@ -63,6 +63,8 @@ void smc_tcp_data_ready(struct sock *sk)
 		smc_listener_kick(smc->listener);
 	else if (smc && smc->mode == SMC_MODE_HANDSHAKE)
 		wake_up(&smc->hs.wait);
+	else if (smc && smc->mode == SMC_MODE_STREAM)
+		smc_sock_check_tcp(smc);
 	else
 		smc_default_data_ready(sk);
 	rcu_read_unlock();

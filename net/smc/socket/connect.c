@@ -64,7 +64,9 @@ static void smc_connect_prepare(struct socket *sock)
 		smc = smc_sock_create(sk, SMC_CLIENT);
 	if (!smc)
 		return;
-	if (smc_sock_congested(sk)) {
+	/* An option may have made it known before, or it was a server's once. */
+	smc->role = SMC_CLIENT;
+	if (smc_sock_is_congested(smc)) {
 		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
 		return;
 	}

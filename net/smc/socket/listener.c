@@ -13,6 +13,14 @@
 
 static void smc_listener_take(struct work_struct *work);
 
+/* TCP asks whether to leave SMC out of a SYN-ACK. */
+static bool smc_listener_congested(const struct sock *sk)
+{
+	const struct smc_sock *smc = smc_sk(sk);
+
+	return smc && smc_sock_is_congested(smc);
+}
+
 int smc_listen_prepare(struct smc_sock *smc)
 {
 	struct smc_listener *l = kzalloc(sizeof(*l), GFP_KERNEL);
@@ -29,7 +37,7 @@ int smc_listen_prepare(struct smc_sock *smc)
 	smc->listener = l;
 	smc->role = SMC_SERVER;
 	tp->syn_smc = 1;
-	tp->smc_hs_congested = smc_sock_congested;
+	tp->smc_hs_congested = smc_listener_congested;
 	smc_sock_hook(smc, SMC_MODE_LISTEN);
 	return 0;
 }
@@ -44,23 +52,19 @@ bool smc_listener_is_ready(const struct smc_listener *l)
 	return !list_empty_careful(&l->ready);
 }
 
-/* As TCP does it, one more than the backlog; the others wait in TCP's queue. */
+/*
+ * As TCP does it, one more than the backlog waits for accept(); the others wait in TCP's queue.
+ * Clients that keep their rendezvous waiting must not keep others from theirs.
+ */
 static bool smc_listener_has_room(struct smc_listener *l)
 {
 	bool room;
 
 	spin_lock_bh(&l->lock);
-	room = !l->closed && l->n <= READ_ONCE(l->smc->sk->sk_max_ack_backlog);
+	room = !l->closed && l->n_ready <= READ_ONCE(l->smc->sk->sk_max_ack_backlog) &&
+	       l->n_shaking < SMC_HANDSHAKES_MAX;
 	spin_unlock_bh(&l->lock);
 	return room;
-}
-
-static void smc_listener_add(struct smc_listener *l, struct smc_sock *child, struct list_head *list)
-{
-	spin_lock_bh(&l->lock);
-	list_add_tail(&child->siblings, list);
-	l->n++;
-	spin_unlock_bh(&l->lock);
 }
 
 static void smc_listener_wake(struct smc_listener *l)
@@ -90,14 +94,20 @@ static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 	lock_sock(sk);
 	if (tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE) {
 		smc_sock_hook(child, SMC_MODE_HANDSHAKE);
-		smc_listener_add(l, child, &l->shaking);
+		spin_lock_bh(&l->lock);
+		list_add_tail(&child->siblings, &l->shaking);
+		l->n_shaking++;
+		spin_unlock_bh(&l->lock);
 		smc_sock_start_handshake(child);
 		release_sock(sk);
 		return;
 	}
 	smc_sock_fall_back(child, SMC_DIAG_PEER_NO_SMC);
 	release_sock(sk);
-	smc_listener_add(l, child, &l->ready);
+	spin_lock_bh(&l->lock);
+	list_add_tail(&child->siblings, &l->ready);
+	l->n_ready++;
+	spin_unlock_bh(&l->lock);
 	smc_listener_wake(l);
 }
 
@@ -118,8 +128,12 @@ void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child)
 {
 	spin_lock_bh(&l->lock);
 	/* A listener being closed holds on to it. */
-	if (!l->closed)
+	if (!l->closed) {
 		list_move_tail(&child->siblings, &l->ready);
+		l->n_ready++;
+		if (l->n_shaking-- == SMC_HANDSHAKES_MAX)
+			smc_listener_kick(l);
+	}
 	spin_unlock_bh(&l->lock);
 	smc_listener_wake(l);
 }
@@ -132,7 +146,7 @@ static struct smc_sock *smc_listener_pop(struct smc_listener *l)
 	child = list_first_entry_or_null(&l->ready, struct smc_sock, siblings);
 	if (child) {
 		list_del_init(&child->siblings);
-		l->n--;
+		l->n_ready--;
 	}
 	spin_unlock_bh(&l->lock);
 	return child;

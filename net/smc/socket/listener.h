@@ -21,7 +21,8 @@ struct socket;
  * @lock: protects what follows; softirqs off
  * @shaking: connections in their rendezvous
  * @ready: connections for accept()
- * @n: of both
+ * @n_shaking: how many
+ * @n_ready: how many
  * @closed: no more are taken
  */
 struct smc_listener {
@@ -30,7 +31,8 @@ struct smc_listener {
 	spinlock_t lock;
 	struct list_head shaking;
 	struct list_head ready;
-	unsigned int n;
+	unsigned int n_shaking;
+	unsigned int n_ready;
 	bool closed;
 };
 

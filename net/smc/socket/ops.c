@@ -254,6 +254,18 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 	return copy_splice_read(sock->file, ppos, pipe, len, flags);
 }
 
+/* sendfile() sent the end of the file as if more were to follow. */
+static void smc_splice_eof(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct smc_stream *st = smc_stream_of(sk);
+
+	if (!st)
+		smc_tcp_splice_eof(smc_tcp_ops(sk), sock);
+	else if (!(tcp_sk(sk)->nonagle & TCP_NAGLE_CORK))
+		smc_stream_uncork(st);
+}
+
 static int smc_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval,
 			  unsigned int optlen)
 {
@@ -364,22 +376,27 @@ static int smc_release(struct socket *sock)
 
 void smc_reset_tcp(struct sock *sk)
 {
-	struct socket *sock;
+	struct smc_sock *smc = smc_sock_find(sk);
 
+	if (smc) {
+		smc_sock_forget(smc);
+		smc_sock_stop_handshake(smc);
+	}
 	lock_sock(sk);
+	if (smc)
+		smc_sock_unhook(smc);
 	sock_set_flag(sk, SOCK_LINGER);
 	sk->sk_lingertime = 0;
 	release_sock(sk);
-
-	if (sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &sock)) {
-		sk->sk_prot->close(sk, 0);
-		return;
+	if (smc) {
+		cancel_delayed_work_sync(&smc->fin);
+		if (smc->stream) {
+			smc_stream_abort(smc->stream, ECONNABORTED);
+			smc_stream_put(smc->stream);
+		}
+		kfree_rcu(smc, rcu);
 	}
-	lock_sock(sk);
-	sock_graft(sk, sock);
-	release_sock(sk);
-	smc_release(sock);
-	sock_release(sock);
+	sk->sk_prot->close(sk, 0);
 }
 
 /* TCP's connection below may stand for a while after the stream's. */
@@ -409,7 +426,7 @@ static void smc_ops_derive(struct smc_family_ops *ops, const struct proto_ops *t
 	ops->smc.sendmsg = smc_sendmsg;
 	ops->smc.recvmsg = smc_recvmsg;
 	ops->smc.splice_read = smc_splice_read;
-	smc_compat_ops(&ops->smc);
+	smc_compat_ops(&ops->smc, smc_splice_eof);
 	ops->tcp = tcp;
 }
 

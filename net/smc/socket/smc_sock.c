@@ -12,9 +12,8 @@
 #include "stream/stream.h"
 #include "workqueue.h"
 
-/* Rendezvous at a time and namespace; beyond, new connections use TCP. */
-#define SMC_HANDSHAKES_MAX	1024
-#define SMC_HANDSHAKES_LIMITED	64	/* with SMC_LIMIT_HS or its netlink counterpart */
+/* With SMC_LIMIT_HS or its netlink counterpart. */
+#define SMC_HANDSHAKES_LIMITED	64
 
 /* How long after a FIN of TCP the end of the stream may follow. */
 #define SMC_FIN_WAIT		(5 * HZ)
@@ -118,15 +117,13 @@ void smc_sock_stop_handshake(struct smc_sock *smc)
 	flush_work(&smc->shake);
 }
 
-bool smc_sock_congested(const struct sock *sk)
+bool smc_sock_is_congested(const struct smc_sock *smc)
 {
-	const struct smc_net *sn = smc_net(sock_net(sk));
-	int most = READ_ONCE(sn->limit_handshakes) ? SMC_HANDSHAKES_LIMITED : SMC_HANDSHAKES_MAX;
-	const struct smc_sock *smc = smc_sk(sk);
+	const struct smc_net *sn = smc_net(sock_net(smc->sk));
+	bool limited = READ_ONCE(sn->limit_handshakes) || READ_ONCE(smc->limit_handshakes);
 
-	if (smc && READ_ONCE(smc->limit_handshakes))
-		most = SMC_HANDSHAKES_LIMITED;
-	return atomic_read(&sn->handshakes) >= most;
+	return atomic_read(&sn->handshakes) >=
+	       (limited ? SMC_HANDSHAKES_LIMITED : SMC_HANDSHAKES_MAX);
 }
 
 /* The rendezvous broke off in the middle: neither SMC nor TCP can go on. */
@@ -144,6 +141,15 @@ static void smc_sock_break(struct smc_sock *smc, int err)
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 }
 
+void smc_sock_check_tcp(struct smc_sock *smc)
+{
+	/* Perhaps a DECLINE that came too late; in any case the peer holds it for a TCP connection. */
+	if (tcp_inq(smc->sk) <= 0)
+		return;
+	smc_stat_violation(sock_net(smc->sk), SMC_VIOLATION_CLC);
+	smc_stream_abort(smc->stream, ECONNRESET);
+}
+
 static void smc_sock_enter_stream(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
@@ -152,6 +158,7 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	smc_stream_attach(smc->stream, sk);
 	/* Pairs with the calls, which look at the stream without the lock. */
 	smp_store_release(&smc->mode, SMC_MODE_STREAM);
+	smc_sock_check_tcp(smc);
 	if (sk->sk_state == TCP_CLOSE)
 		smc_stream_abort(smc->stream, ECONNRESET);
 	else if (sk->sk_state == TCP_CLOSE_WAIT)

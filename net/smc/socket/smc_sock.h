@@ -21,6 +21,9 @@
 struct smc_listener;
 struct smc_stream;
 
+/* Rendezvous at a time and namespace; beyond, new connections use TCP. */
+#define SMC_HANDSHAKES_MAX	1024
+
 enum smc_mode {
 	SMC_MODE_TCP,		/* by choice or fallback */
 	SMC_MODE_CONNECTING,	/* TCP's handshake is under way */
@@ -127,9 +130,9 @@ void smc_sock_start_handshake(struct smc_sock *smc);
 void smc_sock_stop_handshake(struct smc_sock *smc);
 
 /**
- * smc_sock_congested() - TCP asks whether to leave SMC out of a SYN-ACK
+ * smc_sock_is_congested() - whether more rendezvous are under way than this socket may add to
  */
-bool smc_sock_congested(const struct sock *sk);
+bool smc_sock_is_congested(const struct smc_sock *smc);
 
 /**
  * smc_sock_for_each() - call @fn for every socket SMC knows, until it returns an error
@@ -137,6 +140,11 @@ bool smc_sock_congested(const struct sock *sk);
  * Context: process; @fn runs under a spinlock.
  */
 int smc_sock_for_each(int (*fn)(struct smc_sock *smc, void *arg), void *arg);
+
+/**
+ * smc_sock_check_tcp() - end a stream under which bytes arrived by TCP
+ */
+void smc_sock_check_tcp(struct smc_sock *smc);
 
 /**
  * smc_sock_saw_fin() - the peer closed its side of the TCP connection under the stream

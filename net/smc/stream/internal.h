@@ -137,7 +137,10 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events);
  */
 void smc_stream_fail(struct smc_stream *st, int err);
 
-/* Start or restart the timer that limits corking. */
-void smc_stream_arm_cork_timer(struct smc_stream *st);
+/**
+ * smc_stream_limit_wait() - publish what is held back now after a while, whatever happens
+ * @st: stream, its lock held
+ */
+void smc_stream_limit_wait(struct smc_stream *st);
 
 #endif

@@ -35,7 +35,8 @@ static bool smc_publish_lacks_completion(const struct smc_stream *st)
 
 /*
  * What the window leaves for later waits until that is worth a message. The peer was asked, by the
- * publish that used the window up, to go on giving it back.
+ * publish that used the window up, to go on giving it back; but it may read no more before it has
+ * the rest, so there is a limit to the wait (RFC 1122 section 4.2.3.4).
  */
 static bool smc_publish_may_wait_for_window(const struct smc_stream *st, u64 end)
 {
@@ -120,10 +121,13 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 			st->tx.control = true;
 		if (!pending && !st->tx.control && !final)
 			return;
-		if (how == SMC_PUSH_AUTOCORK && !final &&
-		    (smc_publish_may_wait(st, pending) ||
-		     smc_publish_may_wait_for_window(st, end)))
+		if (how == SMC_PUSH_AUTOCORK && !final && smc_publish_may_wait(st, pending))
 			return;
+		if (how == SMC_PUSH_AUTOCORK && !final &&
+		    smc_publish_may_wait_for_window(st, end)) {
+			smc_stream_limit_wait(st);
+			return;
+		}
 		if (smc_publish_once(st, end, final))
 			return;
 	}

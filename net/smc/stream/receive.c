@@ -94,10 +94,14 @@ static bool smc_stream_urgent_stops(const struct smc_stream *st, u64 pos)
 	return READ_ONCE(st->rx.urgent) == pos + 1;
 }
 
-/* Return: 0 to look again, 1 at the end of the stream, or an error. */
-static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
+/*
+ * Wait for bytes after *@pos, which moves on if another reader takes bytes meanwhile.
+ * Return: 0 to look again, 1 at the end of the stream, or an error.
+ */
+static int smc_stream_wait_for_data(struct smc_stream *st, u64 *pos, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	u64 consumed = st->rx.consumed;
 	struct sock *sk = st->sk;
 	u64 began;
 
@@ -105,22 +109,34 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 		return sock_error(sk);
 	/* What arrived before the end was announced is to be read first. */
 	if (smc_rx_shut(st))
-		return smc_rx_received(st) <= pos;
+		return smc_rx_received(st) <= *pos;
 	if (!*timeo)
 		return -EAGAIN;
 	if (signal_pending(current))
 		return sock_intr_errno(*timeo);
 
 	began = local_clock();
-	if (!smc_stream_spin(st, pos, began)) {
+	if (!smc_stream_spin(st, *pos, began)) {
 		add_wait_queue(sk_sleep(sk), &wait);
 		sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
-		sk_wait_event(sk, timeo, smc_stream_may_read(st, pos), &wait);
+		sk_wait_event(sk, timeo, smc_stream_may_read(st, *pos), &wait);
 		sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 		remove_wait_queue(sk_sleep(sk), &wait);
 	}
 	smc_stream_spin_adapt(st, local_clock() - began);
+	*pos += st->rx.consumed - consumed;
 	return 0;
+}
+
+/* As with TCP, an urgent byte that was read past is not there any more. */
+static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
+{
+	if (!READ_ONCE(st->rx.urgent_unread))
+		return;
+	spin_lock_bh(st->lock);
+	if (pos >= st->rx.urgent)
+		WRITE_ONCE(st->rx.urgent_unread, false);
+	spin_unlock_bh(st->lock);
 }
 
 /* The reader's position moved: everything behind it belongs to the peer again. */
@@ -128,11 +144,18 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 {
 	if (pos == st->rx.consumed)
 		return;
+	smc_stream_pass_urgent(st, pos);
 	/* The copy out of the ring is complete before the peer may overwrite it. */
 	smp_store_release(&st->rx.consumed, pos);
 	/* And the window is, before it is looked whether the peer waits for it. */
 	smp_mb();
 	smc_stream_give_credit(st);
+}
+
+/* Who peeks leaves the peer no more room than there is. */
+static bool smc_stream_is_full(const struct smc_stream *st)
+{
+	return smc_stream_readable(st) == st->rx.size;
 }
 
 int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags)
@@ -177,9 +200,9 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		/* Before sleeping, let the peer refill what was read. */
 		if (!peek)
 			smc_stream_consume(st, pos);
-		if (done && (sk->sk_err || peek))
+		if (done && (sk->sk_err || (peek && smc_stream_is_full(st))))
 			break;
-		rc = smc_stream_wait_for_data(st, pos, &timeo);
+		rc = smc_stream_wait_for_data(st, &pos, &timeo);
 		if (rc)
 			break;
 	} while (done < len || !len);

@@ -14,6 +14,8 @@ static void smc_stream_want_room(struct smc_stream *st)
 {
 	bool waited;
 
+	/* Who wants signals is told only after having been told to wait. */
+	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, st->sk);
 	spin_lock_bh(st->lock);
 	waited = st->tx.waiting;
 	WRITE_ONCE(st->tx.waiting, true);
@@ -111,7 +113,9 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 {
 	if (!(flags & MSG_OOB) && smc_stream_is_corked(st, flags)) {
 		smc_stat_cork(st->net, st->path->kind);
-		smc_stream_arm_cork_timer(st);
+		spin_lock_bh(st->lock);
+		smc_stream_limit_wait(st);
+		spin_unlock_bh(st->lock);
 		return;
 	}
 	if (tcp_sk(st->sk)->nonagle & TCP_NAGLE_OFF)
@@ -172,12 +176,26 @@ void smc_stream_uncork(struct smc_stream *st)
 	smc_stream_settle(st);
 }
 
+/*
+ * Enough to read: as much as SO_RCVLOWAT says, but for an urgent byte that a read would only step
+ * over. With TCP, too, there is no use in waiting for more while the peer has no window.
+ */
+static bool smc_stream_is_readable(const struct smc_stream *st)
+{
+	u64 target = min_t(u64, READ_ONCE(st->sk->sk_rcvlowat), st->rx.size);
+	u64 readable = smc_stream_readable(st);
+
+	if (smc_stream_at_mark(st) && !sock_flag(st->sk, SOCK_URGINLINE) && readable)
+		readable--;
+	return readable && (readable >= target ||
+			    (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW));
+}
+
 __poll_t smc_stream_poll(struct smc_stream *st)
 {
 	bool rx_shut = smc_rx_shut(st);
 	struct sock *sk = st->sk;
 	__poll_t mask = 0;
-	u64 readable;
 
 	if (READ_ONCE(sk->sk_err) || !skb_queue_empty_lockless(&sk->sk_error_queue))
 		mask |= EPOLLERR;
@@ -186,10 +204,7 @@ __poll_t smc_stream_poll(struct smc_stream *st)
 	if (READ_ONCE(st->err) || (rx_shut && READ_ONCE(st->tx.final_flags)))
 		mask |= EPOLLHUP;
 
-	/* With TCP, too, there is no use in waiting for more while the peer has no window. */
-	readable = smc_stream_readable(st);
-	if (readable && (readable >= min_t(u64, READ_ONCE(sk->sk_rcvlowat), st->rx.size) ||
-			 (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW)))
+	if (smc_stream_is_readable(st))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (READ_ONCE(st->rx.urgent_unread))
 		mask |= EPOLLPRI;

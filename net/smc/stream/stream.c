@@ -351,16 +351,15 @@ static void smc_stream_cork_expired(struct timer_list *timer)
 	smc_stream_put(st);
 }
 
-void smc_stream_arm_cork_timer(struct smc_stream *st)
+void smc_stream_limit_wait(struct smc_stream *st)
 {
-	spin_lock_bh(st->lock);
+	lockdep_assert_held(st->lock);
 	/* The end of the stream, under this lock, stops the timer for good. */
-	if (!st->is_over && !timer_pending(&st->cork_timer)) {
-		smc_stream_get(st);
-		/* Nagle's limit on how long TCP_CORK may hold data back, see tcp(7). */
-		mod_timer(&st->cork_timer, jiffies + msecs_to_jiffies(200));
-	}
-	spin_unlock_bh(st->lock);
+	if (st->is_over || timer_pending(&st->cork_timer))
+		return;
+	smc_stream_get(st);
+	/* How long TCP_CORK may hold data back, see tcp(7). */
+	mod_timer(&st->cork_timer, jiffies + msecs_to_jiffies(200));
 }
 
 static void smc_stream_release_orphan(struct work_struct *work)

@@ -90,7 +90,7 @@ struct smc_stream_rx {
  * @news: EPOLL* events that became true and nobody was woken for yet
  * @orphan: holds @sk after the application closed its socket
  * @orphan_work: releases @orphan once the stream is over
- * @cork_timer: publishes what MSG_MORE or TCP_CORK held back for too long
+ * @cork_timer: publishes what MSG_MORE, TCP_CORK or a small window held back for too long
  */
 struct smc_stream {
 	const struct smc_path_ops *path;
