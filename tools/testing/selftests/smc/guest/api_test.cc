@@ -574,6 +574,20 @@ TEST_P(Api, AcceptNonBlocking)
 	EXPECT_FALSE(fcntl(blocking, F_GETFL) & O_NONBLOCK);
 }
 
+/* What the application waits for is nothing to the kernel's own messages before. */
+TEST_P(Api, LowWaterMarkFromTheBeginning)
+{
+	for (Role role : both_roles) {
+		Connection connection =
+		    make_connection(agent, flavor, role, {.here = [](int fd) {
+					    must_set(fd, SOL_SOCKET, SO_RCVLOWAT, 60000);
+				    }});
+
+		EXPECT_EQ(must_get(connection.here, SOL_SOCKET, SO_RCVLOWAT), 60000);
+		check_data(connection, 100000, flavor.is_smc());
+	}
+}
+
 TEST_P(Api, AcceptInheritsOptions)
 {
 	Fd listener = must_listen(flavor);
@@ -1403,4 +1417,22 @@ TEST_P(Api, SignalDrivenIo)
 	ASSERT_EQ(fcntl(connection.here, F_SETFL, O_ASYNC), 0);
 	connection.there.send("x");
 	wait_until("SIGIO", [&] { return signals > 0; });
+}
+
+TEST_P(Api, SignalDrivenWriting)
+{
+	Connection connection = connected();
+	struct sigaction action = {};
+
+	fill_for_good(connection.here);
+	action.sa_handler = on_signal;
+	sigaction(SIGIO, &action, nullptr);
+	signals = 0;
+	ASSERT_EQ(fcntl(connection.here, F_SETOWN, getpid()), 0);
+	ASSERT_EQ(fcntl(connection.here, F_SETFL, O_ASYNC | O_NONBLOCK), 0);
+	EXPECT_ERRNO(EAGAIN, send(connection.here, "x", 1, 0));
+	wait_until("SIGIO", [&] {
+		connection.there.recv(65536, MSG_DONTWAIT);
+		return signals > 0;
+	});
 }

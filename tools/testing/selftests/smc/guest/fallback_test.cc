@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Where SMC can't be had, the application gets TCP, and the counters say why. */
 #include <gtest/gtest.h>
+#include <linux/smc.h>
 #include <netinet/tcp.h>
 #include <nlohmann/json.hpp>
 
@@ -164,6 +165,17 @@ TEST(FallbackLoopback, IsSmcD)
 }
 
 /* net.smc.tcp2smc is asked when a socket is made, and never again. */
+/* The option is there for servers, but does not make one. */
+TEST(FallbackLimit, ClientWithTheOptionIsAClient)
+{
+	Agent agent;
+	Connection connection = make_connection(agent, Flavor(), Role::client, {.here = [](int fd) {
+							must_set(fd, SOL_SMC, SMC_LIMIT_HS, 1);
+						}});
+
+	check_data(connection, 10000, true);
+}
+
 TEST(FallbackTcp2Smc, IsOffUnlessAskedFor)
 {
 	Agent agent;

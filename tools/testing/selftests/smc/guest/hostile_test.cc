@@ -352,6 +352,26 @@ TEST_P(BadAccept, IsSurvived)
 	check_aftermath();
 }
 
+/* Who keeps its own rendezvous waiting does not keep others from accept(). */
+TEST(SilentClients, AreOvertaken)
+{
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor(), 1);
+	Address to = address_of(1, AF_INET, listener.port());
+	std::vector<Fd> silent;
+
+	for (int i = 0; i < 8; i++) {
+		silent.push_back(offering_socket());
+		ASSERT_EQ(connect(silent.back(), to.get(), to.len), 0);
+	}
+
+	Fd here = must_connect({Kind::tcp, AF_INET}, to);
+	RemoteSocket there = listener.accept();
+
+	ASSERT_EQ(send(here, "first", 5, 0), 5);
+	EXPECT_EQ(there.recv(5, MSG_WAITALL), "first");
+}
+
 /* A DECLINE is obeyed at every step, whatever its diagnosis: the connection goes on as TCP. */
 class Decline : public testing::Test
 {

@@ -165,6 +165,15 @@ INSTANTIATE_TEST_SUITE_P(, RogueCursor,
 					     }}),
 			 [](const auto &info) { return info.param.name; });
 
+/* Who sends them holds the connection for one of TCP, and would wait for ever. */
+TEST_F(Rogue, BytesByTcp)
+{
+	link.send_by_tcp("bytes");
+	expect_reset();
+	expect_counted("violation_clc");
+	expect_link();
+}
+
 TEST_F(Rogue, UnknownToken)
 {
 	smc_cdc cdc = link.true_cdc();

@@ -31,6 +31,11 @@ public:
 	bool say(const std::string &bytes);
 	bool say(const smc_cdc &cdc);
 	bool say(const smc_llc_msg &msg);
+	/* Sends bytes by the TCP connection below. */
+	void send_by_tcp(const std::string &bytes)
+	{
+		send_bytes(tcp, bytes);
+	}
 	/* Writes into the server's memory, @offset from its element's start. */
 	ibv_wc_status write(uint64_t offset, const std::string &bytes);
 	ibv_wc_status write_to(uint64_t address, uint32_t rkey, const std::string &bytes);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
+#include <mutex>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -374,6 +375,29 @@ TEST_P(SizeClass, LowWaterMarkAboveTheWindow)
 	sending.join();
 }
 
+/*
+ * A reader that gave back less than a third of its element waits for more than is there: the
+ * peer must not hold back what fits.
+ */
+TEST(SmallWindow, IsUsedInTheEnd)
+{
+	Agent agent;
+	Connection connection =
+	    make_connection(agent, Flavor(), Role::client, {.here = [](int fd) {
+				    must_set(fd, SOL_SOCKET, SO_RCVBUF, 64 * KiB);
+			    }});
+	Flow flow = {.seed = 5, .bytes = 100 * KiB};
+	Job far = connection.there.start_send(flow);
+	std::string bytes(64 * KiB, '\0');
+
+	await_readable(connection.here, 64 * KiB);
+	ASSERT_EQ(recv(connection.here, bytes.data(), 20 * KiB, 0), 20 * KiB);
+	await_readable(connection.here, 64 * KiB);
+	ASSERT_EQ(recv(connection.here, bytes.data(), 64 * KiB, 0), 64 * KiB);
+	ASSERT_EQ(recv(connection.here, bytes.data(), 16 * KiB, MSG_WAITALL), 16 * KiB);
+	far.join();
+}
+
 /* Answers, which nobody hears the completion of, are more than the mirror holds. */
 TEST(SmallMirror, AnswersNobodyReads)
 {
@@ -475,6 +499,19 @@ TEST_P(Stream, WaitallWaits)
 	connection.there.send("89");
 	reader.join();
 	EXPECT_EQ(got, "0123456789");
+}
+
+TEST_P(Stream, PeekWaitallWaits)
+{
+	std::string got;
+	std::thread reader([&] { got = receive(10, MSG_PEEK | MSG_WAITALL); });
+
+	connection.there.send("01234");
+	connection.there.send("567");
+	connection.there.send("89");
+	reader.join();
+	EXPECT_EQ(got, "0123456789");
+	EXPECT_EQ(receive(10), "0123456789");
 }
 
 TEST_P(Stream, WaitallEndsWithTheStream)
@@ -600,6 +637,34 @@ TEST_P(Stream, UrgentByteInline)
 	EXPECT_EQ(receive(6, MSG_WAITALL), "!after");
 }
 
+TEST_P(Stream, UrgentByteReadPastIsGone)
+{
+	must_set(connection.here, SOL_SOCKET, SO_OOBINLINE, 1);
+	connection.there.send("!", MSG_OOB);
+	EXPECT_NE(await(connection.here, POLLPRI) & POLLPRI, 0);
+	EXPECT_EQ(receive(1), "!");
+
+	pollfd waiting = {connection.here, POLLIN | POLLPRI, 0};
+
+	EXPECT_EQ(poll(&waiting, 1, 0), 0);
+	must_set(connection.here, SOL_SOCKET, SO_OOBINLINE, 0);
+	EXPECT_EQ(receive(1, MSG_OOB), std::string("errno ") + strerror(EINVAL));
+}
+
+/* A read would step over it and wait for more. */
+TEST_P(Stream, UrgentByteAloneIsNothingToRead)
+{
+	connection.there.send("!", MSG_OOB);
+	EXPECT_NE(await(connection.here, POLLPRI) & POLLPRI, 0);
+
+	pollfd waiting = {connection.here, POLLIN, 0};
+
+	EXPECT_EQ(poll(&waiting, 1, 0), 0);
+	connection.there.send("x");
+	EXPECT_EQ(await(connection.here, POLLIN), POLLIN);
+	EXPECT_EQ(receive(2), "x");
+}
+
 TEST_P(Stream, NoUrgentByte)
 {
 	EXPECT_EQ(receive(1, MSG_OOB), std::string("errno ") + strerror(EINVAL));
@@ -682,6 +747,40 @@ TEST_P(Stream, ManyThreadsOnOneSocket)
 		ASSERT_EQ(byte % len, seen[byte / len]++ % len);
 	for (int count : seen)
 		EXPECT_EQ(count, records * len);
+}
+
+/* Each byte goes to one of them. Counts of the bytes' values tell of any lost, or read twice. */
+TEST_P(Stream, ManyReadersOfOneSocket)
+{
+	constexpr int readers = 4, rounds = 400;
+	std::string record(251, '\0');
+	std::mutex lock;
+	std::vector<int> seen(256);
+	std::vector<std::thread> threads;
+
+	for (size_t i = 0; i < record.size(); i++)
+		record[i] = char(i);
+	for (int t = 0; t < readers; t++)
+		threads.emplace_back([&, t] {
+			std::string bytes(30 + 20 * t, '\0');
+			ssize_t n;
+
+			while ((n = recv(connection.here, bytes.data(), bytes.size(), 0)) > 0) {
+				std::lock_guard guard(lock);
+
+				for (ssize_t i = 0; i < n; i++)
+					seen[static_cast<unsigned char>(bytes[i])]++;
+			}
+			EXPECT_EQ(n, 0) << strerror(errno);
+		});
+	for (int i = 0; i < rounds; i++)
+		EXPECT_EQ(connection.there.send(record), 251);
+	connection.there.shutdown(SHUT_WR);
+	for (auto &thread : threads)
+		thread.join();
+	for (int value = 0; value < 251; value++)
+		ASSERT_EQ(seen[value], rounds) << "byte " << value;
+	EXPECT_EQ(receive(1), "");
 }
 
 /* A reader slower than the writer, and stalls of both. */
