@@ -58,18 +58,23 @@ static void smc_ism_group_lose_conns(struct smc_ism_group *group)
 	}
 }
 
-/* Elements that are in use stay: the peer's end may be writing. */
+/* Elements of it that are in use stay: the peer's end may be writing. */
+static void smc_ism_group_drop_dmb(struct smc_ism_group *group, struct smc_slab *slab)
+{
+	lockdep_assert_held(&group->lock);
+	list_del(&slab->list);
+	WRITE_ONCE(group->dmb_bytes, group->dmb_bytes - smc_slab_bytes(slab));
+	smc_slab_disown(slab);
+}
+
 static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
 {
 	struct smc_slab *slab, *next;
 
 	mutex_lock(&group->lock);
 	group->closed = true;
-	list_for_each_entry_safe(slab, next, &group->dmbs, list) {
-		list_del(&slab->list);
-		WRITE_ONCE(group->dmb_bytes, group->dmb_bytes - smc_slab_bytes(slab));
-		smc_slab_disown(slab);
-	}
+	list_for_each_entry_safe(slab, next, &group->dmbs, list)
+		smc_ism_group_drop_dmb(group, slab);
 	mutex_unlock(&group->lock);
 }
 
@@ -212,6 +217,16 @@ static void smc_dmb_release(struct smc_slab *slab)
 	kfree(slab);
 }
 
+/* A busy group must not collect the DMBs of control groups that have long gone. */
+static void smc_ism_group_shrink(struct smc_ism_group *group)
+{
+	struct smc_slab *slab, *next;
+
+	list_for_each_entry_safe(slab, next, &group->dmbs, list)
+		if (smc_slab_is_left(slab))
+			smc_ism_group_drop_dmb(group, slab);
+}
+
 static int smc_dmb_add(const struct smc_slab_spec *spec, void *arg)
 {
 	struct smc_ism_group *group = arg;
@@ -220,6 +235,7 @@ static int smc_dmb_add(const struct smc_slab_spec *spec, void *arg)
 
 	if (group->closed)
 		return -ENOLINK;
+	smc_ism_group_shrink(group);
 	dmb = kzalloc(sizeof(*dmb), GFP_KERNEL);
 	if (!dmb)
 		return -ENOMEM;

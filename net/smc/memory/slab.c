@@ -108,17 +108,10 @@ static bool smc_slab_take(struct smc_slab *slab, struct smc_element *el)
 	return true;
 }
 
-/*
- * What is charged to a control group is for that alone, until it is gone: else those of groups
- * that come and go would collect.
- */
-static bool smc_slab_is_for(const struct smc_slab *slab, u8 size_class,
-			    const struct mem_cgroup *memcg)
+bool smc_slab_is_left(const struct smc_slab *slab)
 {
-	struct mem_cgroup *owner = slab->spec.memcg;
-
-	return slab->spec.size_class == size_class &&
-	       (owner == memcg || (owner && !mem_cgroup_online(owner)));
+	return slab->spec.memcg && !mem_cgroup_online(slab->spec.memcg) &&
+	       bitmap_empty(slab->taken, slab->n);
 }
 
 bool smc_slabs_take(struct list_head *slabs, u8 size_class, const struct mem_cgroup *memcg,
@@ -127,7 +120,8 @@ bool smc_slabs_take(struct list_head *slabs, u8 size_class, const struct mem_cgr
 	struct smc_slab *slab;
 
 	list_for_each_entry(slab, slabs, list)
-		if (smc_slab_is_for(slab, size_class, memcg) && smc_slab_take(slab, el))
+		if (slab->spec.size_class == size_class && slab->spec.memcg == memcg &&
+		    smc_slab_take(slab, el))
 			return true;
 	return false;
 }

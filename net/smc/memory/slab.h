@@ -91,10 +91,17 @@ void smc_slab_put(struct smc_slab *slab);
 void smc_slab_disown(struct smc_slab *slab);
 
 /**
+ * smc_slab_is_left() - whether nobody uses it, and nobody will: its control group is gone
+ *
+ * Stays so while the list of slabs is locked.
+ */
+bool smc_slab_is_left(const struct smc_slab *slab);
+
+/**
  * smc_slabs_take() - take an element that is free
  * @slabs: list of slabs, locked by the caller
  * @size_class: of the element
- * @memcg: that it must be charged to, unless the control group that it is charged to is gone
+ * @memcg: that it must be charged to
  * @el: filled on success
  *
  * Return: whether there was one.

@@ -183,14 +183,36 @@ static int smc_mr_slab_make_ready(struct smc_group *group, struct smc_mr_slab *m
 	return rc;
 }
 
+/*
+ * A busy group must not collect the slabs of control groups that have long gone. Connections that
+ * are over have no write under way in either direction.
+ */
+static void smc_buffers_shrink(struct smc_group *group, struct list_head *slabs)
+{
+	struct smc_mr_slab *mrs, *next;
+
+	list_for_each_entry_safe(mrs, next, slabs, slab.list) {
+		if (!smc_slab_is_left(&mrs->slab))
+			continue;
+		if (mrs->slab.spec.is_rx && smc_llc_forget_rkey(group, mrs->rkey))
+			return;
+		list_del(&mrs->slab.list);
+		smc_mr_slab_unmap(group->link, mrs);
+		smc_slab_put(&mrs->slab);
+	}
+}
+
 static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg)
 {
 	struct smc_group *group = arg;
+	struct list_head *slabs =
+		&group->buffers.slabs[spec->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_MIRROR];
 	struct smc_mr_slab *mrs;
 	int rc;
 
 	if (group->buffers.closed)
 		return -ENOLINK;
+	smc_buffers_shrink(group, slabs);
 	mrs = smc_mr_slab_alloc(spec);
 	if (IS_ERR(mrs))
 		return PTR_ERR(mrs);
@@ -199,8 +221,7 @@ static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg)
 		rc = smc_mr_slab_make_ready(group, mrs);
 	/* A work request may refer to it until the link of a dead group has stopped. */
 	if (!rc || smc_group_is_dead(group)) {
-		list_add(&mrs->slab.list,
-			 &group->buffers.slabs[spec->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_MIRROR]);
+		list_add(&mrs->slab.list, slabs);
 		return rc;
 	}
 	smc_mr_slab_unmap(group->link, mrs);

@@ -213,10 +213,13 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	return 0;
 }
 
-/* The CONFIRM was the client's last step, unless a link is to be confirmed: it looks for no more. */
+/*
+ * With SMC-R the CONFIRM is a client's last step, unless a link is to be confirmed: it looks for
+ * nothing more. With SMC-D it learns from the end of its mate.
+ */
 static bool smc_server_may_decline(const struct smc_server *srv)
 {
-	return !srv->is_d && srv->setup.first_contact;
+	return srv->is_d || srv->setup.first_contact;
 }
 
 static s64 smc_server_negotiate(struct smc_server *srv)
