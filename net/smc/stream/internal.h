@@ -40,7 +40,9 @@ static inline bool smc_tx_writable(const struct smc_stream *st)
 {
 	u32 free = smc_tx_free(st);
 
-	return free >= st->tx.size / 3 || (free && st->tx.size - free <= st->tx.peer_size / 10);
+	return free >= st->tx.size / 3 ||
+	       (free && (st->tx.size - free <= st->tx.peer_size / 10 ||
+			 READ_ONCE(st->tx.any_room)));
 }
 
 /* Nothing this end writes will reach the peer's application. */
@@ -98,6 +100,18 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 /* The wait took so many nanoseconds. */
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took);
 
+/* What the application has read and the peer was not told of. */
+static inline u64 smc_rx_freed(const struct smc_stream *st)
+{
+	return READ_ONCE(st->rx.consumed) - READ_ONCE(st->rx.reported);
+}
+
+/* The peer is short of window, and there is some for it. */
+static inline bool smc_rx_window_is_wanted(const struct smc_stream *st)
+{
+	return smc_rx_freed(st) && (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW);
+}
+
 enum smc_push {
 	SMC_PUSH_AUTOCORK,	/* small amounts may wait for a publish in flight */
 	SMC_PUSH_NOW,
@@ -138,8 +152,11 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events);
 void smc_stream_fail(struct smc_stream *st, int err);
 
 /**
- * smc_stream_limit_wait() - publish what is held back now after a while, whatever happens
+ * smc_stream_limit_wait() - what is held back now is not for longer than a while
  * @st: stream, its lock held
+ *
+ * Small amounts, a small window, and a wake-up for a little room wait for more of their kind;
+ * but the other end may wait for just them before it goes on.
  */
 void smc_stream_limit_wait(struct smc_stream *st);
 

@@ -10,7 +10,7 @@
 
 bool smc_stream_credit_is_due(const struct smc_stream *st)
 {
-	u64 freed = READ_ONCE(st->rx.consumed) - READ_ONCE(st->rx.reported);
+	u64 freed = smc_rx_freed(st);
 	u8 wants = READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW;
 
 	if (!freed)
@@ -26,7 +26,8 @@ bool smc_stream_credit_is_due(const struct smc_stream *st)
 
 static void smc_stream_give_credit(struct smc_stream *st)
 {
-	if (!smc_stream_credit_is_due(st))
+	if (!smc_stream_credit_is_due(st) &&
+	    (!smc_rx_window_is_wanted(st) || timer_pending(&st->hold_timer)))
 		return;
 
 	spin_lock_bh(st->lock);
@@ -34,6 +35,8 @@ static void smc_stream_give_credit(struct smc_stream *st)
 	if (smc_stream_credit_is_due(st)) {
 		st->tx.control = true;
 		smc_stream_push(st, SMC_PUSH_AUTOCORK);
+	} else if (smc_rx_window_is_wanted(st)) {
+		smc_stream_limit_wait(st);
 	}
 	smc_stream_settle(st);
 }

@@ -18,6 +18,7 @@ static void smc_stream_want_room(struct smc_stream *st)
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, st->sk);
 	spin_lock_bh(st->lock);
 	waited = st->tx.waiting;
+	WRITE_ONCE(st->tx.any_room, false);
 	WRITE_ONCE(st->tx.waiting, true);
 	/* Pairs with the barrier in smc_stream_has_room(). */
 	smp_mb();

@@ -12,7 +12,7 @@
 #define SMC_NEWS_ALL	(EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLHUP)
 
 static void smc_stream_release_orphan(struct work_struct *work);
-static void smc_stream_cork_expired(struct timer_list *timer);
+static void smc_stream_hold_expired(struct timer_list *timer);
 
 void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
 		     spinlock_t *lock)
@@ -22,7 +22,7 @@ void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, str
 	st->lock = lock;
 	kref_init(&st->ref);
 	INIT_WORK(&st->orphan_work, smc_stream_release_orphan);
-	timer_setup(&st->cork_timer, smc_stream_cork_expired, 0);
+	timer_setup(&st->hold_timer, smc_stream_hold_expired, 0);
 }
 
 static void smc_stream_free(struct kref *ref)
@@ -162,7 +162,7 @@ static void smc_outcome_perform(struct smc_outcome *out)
 		read_unlock_bh(&st->sk->sk_callback_lock);
 	}
 	if (out->over) {
-		if (del_timer(&st->cork_timer))
+		if (del_timer(&st->hold_timer))
 			smc_stream_put(st);
 		st->path->over(st);
 	}
@@ -249,12 +249,16 @@ static int smc_stream_take_consumer(struct smc_stream *st, const struct smc_cdc 
 /* Whether a writer waited for what there is now. */
 static bool smc_stream_has_room(struct smc_stream *st)
 {
-	if (!smc_tx_writable(st))
+	if (!smc_tx_free(st))
 		return false;
 	/* Pairs with the barrier in smc_stream_want_room(). */
 	smp_mb();
 	if (!READ_ONCE(st->tx.waiting))
 		return false;
+	if (!smc_tx_writable(st)) {
+		smc_stream_limit_wait(st);
+		return false;
+	}
 	WRITE_ONCE(st->tx.waiting, false);
 	return true;
 }
@@ -341,11 +345,18 @@ void smc_stream_on_tx_room(struct smc_stream *st)
 }
 
 /* The timer owns a reference while it is pending. */
-static void smc_stream_cork_expired(struct timer_list *timer)
+static void smc_stream_hold_expired(struct timer_list *timer)
 {
-	struct smc_stream *st = container_of(timer, struct smc_stream, cork_timer);
+	struct smc_stream *st = container_of(timer, struct smc_stream, hold_timer);
 
 	spin_lock_bh(st->lock);
+	if (smc_rx_window_is_wanted(st))
+		st->tx.control = true;
+	if (st->tx.waiting && smc_tx_free(st)) {
+		WRITE_ONCE(st->tx.any_room, true);
+		WRITE_ONCE(st->tx.waiting, false);
+		st->news |= EPOLLOUT | EPOLLWRNORM;
+	}
 	smc_stream_push(st, SMC_PUSH_NOW);
 	smc_stream_settle(st);
 	smc_stream_put(st);
@@ -355,11 +366,11 @@ void smc_stream_limit_wait(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
 	/* The end of the stream, under this lock, stops the timer for good. */
-	if (st->is_over || timer_pending(&st->cork_timer))
+	if (st->is_over || timer_pending(&st->hold_timer))
 		return;
 	smc_stream_get(st);
 	/* How long TCP_CORK may hold data back, see tcp(7). */
-	mod_timer(&st->cork_timer, jiffies + msecs_to_jiffies(200));
+	mod_timer(&st->hold_timer, jiffies + msecs_to_jiffies(200));
 }
 
 static void smc_stream_release_orphan(struct work_struct *work)

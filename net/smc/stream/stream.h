@@ -52,6 +52,7 @@ struct smc_stream_tx {
 	u8 final_flags;		/* to be published with the last byte */
 	bool control;		/* flags or a cursor wait to be published */
 	bool waiting;		/* somebody waits for room in the ring */
+	bool any_room;		/* and has waited for long enough to be told of a little */
 };
 
 struct smc_stream_rx {
@@ -90,7 +91,7 @@ struct smc_stream_rx {
  * @news: EPOLL* events that became true and nobody was woken for yet
  * @orphan: holds @sk after the application closed its socket
  * @orphan_work: releases @orphan once the stream is over
- * @cork_timer: publishes what MSG_MORE, TCP_CORK or a small window held back for too long
+ * @hold_timer: ends the wait for more of what is held back, see smc_stream_limit_wait()
  */
 struct smc_stream {
 	const struct smc_path_ops *path;
@@ -110,7 +111,7 @@ struct smc_stream {
 	__poll_t news;
 	struct socket *orphan;
 	struct work_struct orphan_work;
-	struct timer_list cork_timer;
+	struct timer_list hold_timer;
 };
 
 /* For a path: making, ending and feeding a stream. */
