@@ -6,6 +6,7 @@
 #ifndef SMC_COMPAT_H
 #define SMC_COMPAT_H
 
+#include <linux/dma-map-ops.h>
 #include <linux/memcontrol.h>
 #include <linux/net.h>
 #include <linux/version.h>
@@ -62,6 +63,32 @@ static inline bool smc_connect_is_deferred(const struct sock *sk)
 	return inet_test_bit(DEFER_CONNECT, sk);
 }
 #endif
+
+/* Since 6.12 the kernel has a field of its own for that. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+static inline bool smc_dma_by_iommu(struct device *dev)
+{
+	return get_dma_ops(dev);
+}
+#else
+#include <linux/iommu-dma.h>
+
+static inline bool smc_dma_by_iommu(struct device *dev)
+{
+	return get_dma_ops(dev) || use_dma_iommu(dev);
+}
+#endif
+
+/*
+ * Whether what the device writes to an address must be synchronised. The kernel itself says yes
+ * of everything behind an IOMMU at times, but that copies for devices that are not trusted only.
+ */
+static inline bool smc_dma_needs_sync(struct device *dev, dma_addr_t addr)
+{
+	if (smc_dma_by_iommu(dev))
+		return !dev_is_dma_coherent(dev);
+	return dma_need_sync(dev, addr);
+}
 
 /* Named since 6.11. */
 #ifndef IPPROTO_SMC

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* RMBs and mirrors: allocation, registration, and the elements in them. */
 
-#include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "admin/net.h"
 #include "admin/stats.h"
+#include "compat.h"
 #include "group.h"
 #include "link.h"
 #include "llc.h"
@@ -108,7 +108,7 @@ static bool smc_mr_slab_is_coherent(struct ib_device *ibdev, const struct smc_mr
 	if (ib_uses_virt_dma(ibdev))
 		return true;
 	for_each_sgtable_dma_sg(&mrs->sgt, sg, i)
-		if (dma_need_sync(ibdev->dma_device, sg_dma_address(sg)))
+		if (smc_dma_needs_sync(ibdev->dma_device, sg_dma_address(sg)))
 			return false;
 	return true;
 }
@@ -194,8 +194,9 @@ static void smc_buffers_shrink(struct smc_group *group, struct list_head *slabs)
 	list_for_each_entry_safe(mrs, next, slabs, slab.list) {
 		if (!smc_slab_is_left(&mrs->slab))
 			continue;
-		if (mrs->slab.spec.is_rx && smc_llc_forget_rkey(group, mrs->rkey))
-			return;
+		/* Not waiting again for a peer that does not answer. */
+		if (mrs->slab.spec.is_rx)
+			smc_llc_forget_rkey(group, mrs->rkey);
 		list_del(&mrs->slab.list);
 		smc_mr_slab_unmap(group->link, mrs);
 		smc_slab_put(&mrs->slab);

@@ -209,10 +209,12 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 	rc = xa_alloc_cyclic_bh(&group->conns, &conn->token, conn, xa_limit_32b,
 				&group->next_token, GFP_KERNEL);
 	if (rc >= 0) {
-		/* Whoever ends the group may have looked for its connections before. */
-		if (smc_group_is_dead(group))
-			smc_stream_on_lost(st, ENOLINK);
-		return conn;
+		if (!smc_group_is_dead(group))
+			return conn;
+		/* Whoever ended it may have looked for its connections before. */
+		smc_stream_on_lost(st, ENOLINK);
+		smc_stream_put(st);
+		return ERR_PTR(-ENOLINK);
 	}
 	smc_stream_put(st);
 

@@ -10,7 +10,7 @@
 #include "setup.h"
 #include "wire/size_class.h"
 
-/* With what may follow, less than the six seconds that a client waits for the answer. */
+/* A client waits six seconds for the answer, and what follows takes time as well. */
 #define SMC_CONTACT_WAIT	(3 * HZ)
 
 static LIST_HEAD(smc_contacts);

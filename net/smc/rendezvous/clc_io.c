@@ -86,8 +86,10 @@ s64 smc_clc_take(struct smc_handshake *hs, struct smc_clc_header *hdr, u8 *buf)
 	int rc;
 
 	rc = smc_clc_peek(hs, hdr);
-	if (rc == -ETIMEDOUT)
+	if (rc == -ETIMEDOUT) {
+		hs->timed_out = true;
 		return SMC_DIAG_SYNC;
+	}
 	if (rc == -EPROTO) {
 		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
 		return -ECONNRESET;
@@ -164,7 +166,9 @@ int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *b
 {
 	struct smc_clc_decline decline = {
 		.version     = version,
-		.out_of_sync = reason == SMC_DIAG_SYNC || reason == SMC_DIAG_NO_SERVER_LINK,
+		/* Being late says nothing of the link group. */
+		.out_of_sync = (reason == SMC_DIAG_SYNC && !hs->timed_out) ||
+			       reason == SMC_DIAG_NO_SERVER_LINK,
 		.diagnosis   = reason,
 		.os_type     = SMC_OS_LINUX,
 	};

@@ -25,6 +25,7 @@ struct smc_stream;
  * @reason: why TCP, as a diagnosis code
  * @peer_reason: what the peer said to that, or 0
  * @out_of_sync: the peer wants the link group dropped
+ * @timed_out: a message of the peer's was waited for in vain
  */
 struct smc_handshake {
 	struct sock *sk;
@@ -35,6 +36,7 @@ struct smc_handshake {
 	u32 reason;
 	u32 peer_reason;
 	bool out_of_sync;
+	bool timed_out;
 };
 
 static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk,

@@ -236,9 +236,11 @@ static s64 smc_server_negotiate(struct smc_server *srv)
 	rc = srv->is_d ? smc_ism_server_reserve(&srv->ism) : smc_rdma_server_reserve(&srv->setup);
 	if (rc)
 		return rc;
-	/* That may have taken longer than the client waits. */
-	if (smc_clc_take_early_decline(hs, srv->buf))
+	/* That may have taken longer than the client waits. It knows of no group that it could mean. */
+	if (smc_clc_take_early_decline(hs, srv->buf)) {
+		hs->out_of_sync = false;
 		return 0;
+	}
 	rc = smc_clc_send(hs, srv->buf, smc_server_build_accept(srv));
 	if (rc)
 		return rc;

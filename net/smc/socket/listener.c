@@ -53,8 +53,9 @@ bool smc_listener_is_ready(const struct smc_listener *l)
 }
 
 /*
- * As TCP does it, one more than the backlog waits for accept(); the others wait in TCP's queue.
- * Clients that keep their rendezvous waiting must not keep others from theirs.
+ * When one more than the backlog waits for accept(), as TCP does it, the others wait in TCP's
+ * queue. Those in their rendezvous do not count: clients that delay theirs must not keep others
+ * from accept(). So there may be more of them than the backlog when they are through.
  */
 static bool smc_listener_has_room(struct smc_listener *l)
 {

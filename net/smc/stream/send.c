@@ -23,6 +23,8 @@ static void smc_stream_want_room(struct smc_stream *st)
 	/* Pairs with the barrier in smc_stream_has_room(). */
 	smp_mb();
 	smc_stream_push(st, SMC_PUSH_NOW);
+	if (smc_tx_free(st) && !smc_tx_writable(st))
+		smc_stream_limit_wait(st);
 	if (!waited && !smc_tx_writable(st))
 		smc_stat_tx_full(st->net, st->path->kind,
 				 st->tx.sent == st->tx.acked + st->tx.peer_size);

@@ -401,6 +401,43 @@ TEST(SmallWindow, IsUsedInTheEnd)
 	}
 }
 
+/* The peer asks for more window only after what it would have been told of. */
+TEST(SmallWindow, IsGivenBackForPeeking)
+{
+	Agent agent;
+	Connection connection =
+	    make_connection(agent, Flavor(), Role::client, {.here = [](int fd) {
+				    must_set(fd, SOL_SOCKET, SO_RCVBUF, 64 * KiB);
+			    }});
+	std::string bytes(64 * KiB, '\0');
+
+	connection.there.send_flow({.seed = 6, .bytes = 20 * KiB});
+	await_readable(connection.here, 20 * KiB);
+	recv_flow(connection.here, {.seed = 6, .bytes = 4});
+
+	Job far = connection.there.start_send({.seed = 6, .bytes = 64 * KiB, .position = 20 * KiB});
+
+	EXPECT_GE(recv(connection.here, bytes.data(), bytes.size(), MSG_PEEK | MSG_WAITALL),
+		  63 * KiB);
+	recv_flow(connection.here, {.seed = 6, .bytes = 84 * KiB - 4, .position = 4});
+	far.join();
+}
+
+/* Less room than is worth waking a writer for, but nobody will read before it is used. */
+TEST(SmallWindow, IsShownToPoll)
+{
+	Agent agent;
+	Connection connection =
+	    make_connection(agent, Flavor(), Role::client, {.there = [](RemoteSocket &socket) {
+				    socket.set(SOL_SOCKET, SO_RCVBUF, 64 * KiB);
+			    }});
+
+	send_flow(connection.here, {.seed = 7, .bytes = 50 * KiB});
+	EXPECT_NE(await(connection.here, POLLOUT) & POLLOUT, 0);
+	send_flow(connection.here, {.seed = 7, .bytes = 10 * KiB, .position = 50 * KiB});
+	connection.there.recv_flow({.seed = 7, .bytes = 60 * KiB});
+}
+
 /* Answers, which nobody hears the completion of, are more than the mirror holds. */
 TEST(SmallMirror, AnswersNobodyReads)
 {
