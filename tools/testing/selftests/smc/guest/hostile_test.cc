@@ -352,24 +352,39 @@ TEST_P(BadAccept, IsSurvived)
 	check_aftermath();
 }
 
-/* Who keeps its own rendezvous waiting does not keep others from accept(). */
+/*
+ * Who keeps its own rendezvous waiting does not keep others from accept(). The wait has its limit,
+ * which a slow guest may reach before the other has connected: then again.
+ */
 TEST(SilentClients, AreOvertaken)
 {
 	Agent agent;
 	RemoteSocket listener = agent.listen(Flavor(), 1);
 	Address to = address_of(1, AF_INET, listener.port());
-	std::vector<Fd> silent;
 
-	for (int i = 0; i < 8; i++) {
-		silent.push_back(offering_socket());
-		ASSERT_EQ(connect(silent.back(), to.get(), to.len), 0);
-	}
+	wait_until("one that overtakes", [&] {
+		Fd silent[3];
 
-	Fd here = must_connect({Kind::tcp, AF_INET}, to);
-	RemoteSocket there = listener.accept();
+		for (Fd &fd : silent) {
+			fd = offering_socket();
+			if (connect(fd, to.get(), to.len))
+				throw std::runtime_error("a silent client does not connect");
+		}
 
-	ASSERT_EQ(send(here, "first", 5, 0), 5);
-	EXPECT_EQ(there.recv(5, MSG_WAITALL), "first");
+		Fd here = must_connect({Kind::tcp, AF_INET}, to);
+		RemoteSocket first = listener.accept();
+
+		for (Fd &fd : silent)
+			fd.close();
+		if (send(here, "first", 5, 0) != 5)
+			throw std::runtime_error("send");
+		if (first.recv(5, MSG_WAITALL) == "first")
+			return true;
+		/* Those that did not overtake are waiting, too. */
+		for (int i = 0; i < 3; i++)
+			listener.accept();
+		return false;
+	});
 }
 
 /* A DECLINE is obeyed at every step, whatever its diagnosis: the connection goes on as TCP. */
