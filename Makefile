@@ -93,9 +93,14 @@ install: all
 		echo "Installed for $(RELEASE), which is not the running kernel."
 
 uninstall:
-	rm -f $(MODDIR)/updates/smc.ko $(MODCONF)
-	$(if $(DESTDIR),,depmod $(RELEASE))
-	cd $(DESTDIR)$(PREFIX) && rm -rf sbin/smc bin/smc_run lib/smc \
+	@for module in $(DESTDIR)/lib/modules/*/updates/smc.ko; do \
+		[ -e "$$module" ] || continue; \
+		release=$${module%/updates/smc.ko}; \
+		echo "rm $$module"; \
+		rm "$$module" && $(if $(DESTDIR),true,depmod "$${release##*/}") || exit; \
+	done
+	rm -f $(MODCONF)
+	cd $(DESTDIR)$(PREFIX) && rm -rf bin/smc bin/smc_run lib/smc \
 		share/man/man8/smc.8 share/man/man8/smc_run.8
 
 # What guests run is built first, for every kernel that they have.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters of a network namespace. All may be called in any context; each is an
- * increment of a per-CPU word, but for smc_stat_fallback(), which takes a lock.
+ * Counters of a network namespace. Each is an increment of a per-CPU word, in any context, but for
+ * smc_stat_fallback(), which takes a lock: not in hard interrupts.
  *
  * Shown by SMC_NETLINK_GET_STATS, SMC_NETLINK_GET_FBACK_STATS and, what these have no
  * attribute for, in /proc/net/smc_stat.

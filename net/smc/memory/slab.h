@@ -19,7 +19,7 @@
 struct mem_cgroup;
 struct net;
 
-#define SMC_SLAB_BYTES		(1u << 20)	/* unless one element is larger */
+#define SMC_SLAB_BYTES		(1u << 20)	/* and an element is no larger */
 #define SMC_SLAB_MAX_ELEMENTS	255		/* an index has one byte, and some start at 1 */
 
 /**

@@ -2,9 +2,6 @@
 /*
  * Link groups: what two hosts share for all their connections in one direction of
  * setup (RFC 7609 section 2.2). Ours have one link.
- *
- * Lock order: smc_groups_lock (list, state, connection counts) is taken with no
- * other lock held but the socket lock; under it nothing else is taken.
  */
 #ifndef SMC_RDMA_GROUP_H
 #define SMC_RDMA_GROUP_H

@@ -42,6 +42,16 @@ int smc_listen_prepare(struct smc_sock *smc)
 	return 0;
 }
 
+void smc_listener_stop_offering(struct smc_listener *l)
+{
+	tcp_sk(l->smc->sk)->syn_smc = 0;
+}
+
+static bool smc_listener_offers(const struct smc_listener *l)
+{
+	return tcp_sk(l->smc->sk)->syn_smc;
+}
+
 void smc_listener_kick(struct smc_listener *l)
 {
 	queue_work(smc_wq, &l->take);
@@ -103,7 +113,8 @@ static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 		release_sock(sk);
 		return;
 	}
-	smc_sock_fall_back(child, SMC_DIAG_PEER_NO_SMC);
+	smc_sock_fall_back(child, smc_listener_offers(l) ? SMC_DIAG_PEER_NO_SMC :
+							   SMC_DIAG_SOCKET_OPTION);
 	release_sock(sk);
 	spin_lock_bh(&l->lock);
 	list_add_tail(&child->siblings, &l->ready);

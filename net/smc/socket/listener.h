@@ -45,6 +45,12 @@ struct smc_listener {
 int smc_listen_prepare(struct smc_sock *smc);
 
 /**
+ * smc_listener_stop_offering() - connections to come are TCP
+ * @l: listener, its socket locked
+ */
+void smc_listener_stop_offering(struct smc_listener *l);
+
+/**
  * smc_listen_undo() - leave the socket to TCP; reset all connections that nobody accepted
  *
  * Context: process, without the socket lock; may sleep.

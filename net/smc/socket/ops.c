@@ -92,7 +92,8 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		return rc;
 	if (!st)
 		return smc_tcp_ops(sk)->sendmsg(sock, msg, len);
-	if (msg->msg_flags & MSG_ZEROCOPY)
+	/* TCP ignores the flag, too, unless the option is set. */
+	if ((msg->msg_flags & MSG_ZEROCOPY) && sock_flag(sk, SOCK_ZEROCOPY))
 		return -EOPNOTSUPP;
 
 	lock_sock(sk);

@@ -50,6 +50,10 @@ int smc_option_check(struct sock *sk, int level, int optname)
 		rc = -ENOMEM;
 		goto out;
 	}
+	if (smc->mode == SMC_MODE_LISTEN) {
+		smc_listener_stop_offering(smc->listener);
+		goto out;
+	}
 	if (smc->mode != SMC_MODE_TCP) {
 		rc = -EOPNOTSUPP;
 		goto out;

@@ -144,6 +144,22 @@ TEST_P(Fallback, SocketOption)
 	expect_smc();
 }
 
+/* The same of a listener that there is already, for new connections. */
+TEST(FallbackListener, OptionOfTheListener)
+{
+	Agent agent;
+	Fd listener = must_listen(Flavor());
+	int port = local_address(listener).port();
+
+	for (bool by_smc : {true, false}) {
+		RemoteSocket there = agent.connect(Flavor(), address_of(0, AF_INET, port));
+		Connection connection = {must_accept(listener), std::move(there)};
+
+		check_data(connection, 10000, by_smc);
+		must_set(listener, IPPROTO_TCP, TCP_FASTOPEN, 5);
+	}
+}
+
 /* Within the host no device is asked for. */
 TEST(FallbackLoopback, IsSmcD)
 {
