@@ -29,6 +29,9 @@ bool is_ipv6(const smc_diag_msg& msg) {
 }
 
 std::string address(bool ipv6, const __be32* addr, __be16 port) {
+  /* "Any" looks the same in both families. */
+  if (std::all_of(addr, addr + 4, [](__be32 word) { return word == 0; }))
+    return "*:" + std::to_string(ntohs(port));
   char text[INET6_ADDRSTRLEN];
   inet_ntop(ipv6 ? AF_INET6 : AF_INET, addr, text, sizeof(text));
   std::string host = ipv6 ? "[" + std::string(text) + "]" : text;

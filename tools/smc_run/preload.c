@@ -39,15 +39,20 @@ static int is_tcp(int domain, int type, int protocol)
 /* Whatever keeps the kernel from making an SMC socket, TCP is what was asked for. */
 __attribute__((visibility("default"))) int socket(int domain, int type, int protocol)
 {
+	/* Where the family is not there, the kernel would run modprobe each time. */
+	static volatile int is_missing;
 	int before = errno;
 	int fd;
 
-	if (!is_tcp(domain, type, protocol))
+	if (is_missing || !is_tcp(domain, type, protocol))
 		return next_socket(domain, type, protocol);
 
 	fd = next_socket(AF_SMC, type, domain == AF_INET6 ? SMC_IPV6 : SMC_IPV4);
 	if (fd >= 0)
 		return fd;
+	/* Of IPv6 it may be IPv6 that is. */
+	if (errno == EAFNOSUPPORT && domain == AF_INET)
+		is_missing = 1;
 	errno = before;
 	return next_socket(domain, type, protocol);
 }

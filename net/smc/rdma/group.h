@@ -23,7 +23,6 @@ struct smc_rdma_conn;
 struct smc_rdma_device;
 struct smc_rdma_port;
 
-#define SMC_GROUP_MAX_CONNS	255
 #define SMC_ALL_PORTS		0	/* no port has the number 0 */
 
 enum smc_group_state {
