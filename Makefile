@@ -5,7 +5,9 @@
 # headers of the running kernel, which nobody can load a module into then, Debian's 6.12.
 KVER	?= $(shell uname -r | while read r; do \
 		if test -e /lib/modules/$$r/build; then echo $$r; else echo 6.12; fi; done)
-O	?= $(CURDIR)/build
+O	?= build
+# The kernel's makefiles, and those of the tools, run elsewhere.
+override O := $(abspath $(O))
 PREFIX	?= /usr/local
 
 LAB	:= tools/lab/lab
