@@ -151,7 +151,8 @@ static int dump_objects(struct sk_buff *skb, struct netlink_callback *cb)
 
 /* Other attributes than these are the commands' own answers. */
 static const struct nla_policy policy[SMC_NLA_EID_TABLE_MAX + 1] = {
-	[SMC_NLA_EID_TABLE_ENTRY] = { .type = NLA_STRING, .len = SMC_MAX_EID_LEN },
+	/* One that is too long gets an explanation. */
+	[SMC_NLA_EID_TABLE_ENTRY] = { .type = NLA_STRING },
 };
 
 #define SHOW(_cmd, _fn)		{ .cmd = _cmd, .dumpit = _fn }

@@ -79,7 +79,10 @@ static int change_ueid(struct genl_info *info,
 		NL_SET_ERR_MSG(info->extack, "An EID is needed");
 		return -EINVAL;
 	}
-	nla_strscpy(name, attr, sizeof(name));
+	if (nla_strscpy(name, attr, sizeof(name)) < 0) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr, "An EID has at most 32 characters");
+		return -EINVAL;
+	}
 	return change(name, info->extack);
 }
 

@@ -44,7 +44,8 @@ static int get_pnetid(const struct genl_info *info, char *pnetid)
 		NL_SET_ERR_MSG(info->extack, "A PNET ID is needed");
 		return -EINVAL;
 	}
-	nla_strscpy(pnetid, attr, SMC_MAX_PNETID_LEN + 1);
+	if (nla_strscpy(pnetid, attr, SMC_MAX_PNETID_LEN + 1) < 0)
+		goto invalid;
 	for (c = pnetid; *c; c++) {
 		if (!isascii(*c) || !isalnum(*c))
 			break;
@@ -52,6 +53,7 @@ static int get_pnetid(const struct genl_info *info, char *pnetid)
 	}
 	if (c != pnetid && !*c)
 		return 0;
+invalid:
 	NL_SET_ERR_MSG_ATTR(info->extack, attr, "A PNET ID is 1 to 16 letters and digits");
 	return -EINVAL;
 }
@@ -149,7 +151,8 @@ err_reply:
 }
 
 static const struct nla_policy policy[SMC_PNETID_MAX + 1] = {
-	[SMC_PNETID_NAME]	= { .type = NLA_NUL_STRING, .len = SMC_MAX_PNETID_LEN },
+	/* One that is too long gets an explanation. */
+	[SMC_PNETID_NAME]	= { .type = NLA_NUL_STRING },
 	[SMC_PNETID_ETHNAME]	= { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
 	[SMC_PNETID_IBNAME]	= { .type = NLA_NUL_STRING, .len = IB_DEVICE_NAME_MAX - 1 },
 	[SMC_PNETID_IBPORT]	= { .type = NLA_U8 },
