@@ -90,6 +90,13 @@ static void smc_mr_slab_unmap(struct smc_link *link, struct smc_mr_slab *mrs)
 	mrs->is_mapped = false;
 }
 
+static void smc_mr_slab_drop(struct smc_link *link, struct smc_mr_slab *mrs)
+{
+	list_del(&mrs->slab.list);
+	smc_mr_slab_unmap(link, mrs);
+	smc_slab_put(&mrs->slab);
+}
+
 /* Its memory needs no region: the device reads it all by its address, under the domain's key. */
 static bool smc_mr_slab_is_plain(const struct smc_mr_slab *mrs)
 {
@@ -197,9 +204,7 @@ static void smc_buffers_shrink(struct smc_group *group, struct list_head *slabs)
 		/* Not waiting again for a peer that does not answer. */
 		if (mrs->slab.spec.is_rx)
 			smc_llc_forget_rkey(group, mrs->rkey);
-		list_del(&mrs->slab.list);
-		smc_mr_slab_unmap(group->link, mrs);
-		smc_slab_put(&mrs->slab);
+		smc_mr_slab_drop(group->link, mrs);
 	}
 }
 
@@ -275,11 +280,8 @@ void smc_buffers_deregister(struct smc_group *group)
 	mutex_lock(&group->buffers.lock);
 	group->buffers.closed = true;
 	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
-		list_for_each_entry_safe(mrs, next, &group->buffers.slabs[use], slab.list) {
-			list_del(&mrs->slab.list);
-			smc_mr_slab_unmap(group->link, mrs);
-			smc_slab_put(&mrs->slab);
-		}
+		list_for_each_entry_safe(mrs, next, &group->buffers.slabs[use], slab.list)
+			smc_mr_slab_drop(group->link, mrs);
 	}
 	mutex_unlock(&group->buffers.lock);
 }

@@ -19,7 +19,7 @@ struct sock;
  * @unused: completed with the last reference
  * @events: tells of ports and GIDs that go away
  * @links: links on the device now
- * @leaving: its removal has begun; protected by the lock of the link groups
+ * @leaving: its removal has begun: no more link groups
  */
 struct smc_rdma_device {
 	struct list_head list;

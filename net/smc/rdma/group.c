@@ -156,7 +156,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	list_add(&group->list, &smc_groups);
 	/* A handshake may hold on to a device whose removal has begun. */
-	if (port->dev->leaving)
+	if (READ_ONCE(port->dev->leaving))
 		smc_group_doom(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 	return group;
@@ -318,11 +318,8 @@ void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port)
 
 void smc_groups_leave_device(struct smc_rdma_device *dev)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	dev->leaving = true;
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	/* Who makes a group after the lock was held for this sees it. */
+	WRITE_ONCE(dev->leaving, true);
 	smc_groups_doom_on(dev, SMC_ALL_PORTS, true);
 }
 

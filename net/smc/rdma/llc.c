@@ -249,14 +249,14 @@ int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr)
 	return rc;
 }
 
-int smc_llc_forget_rkey(struct smc_group *group, u32 rkey)
+void smc_llc_forget_rkey(struct smc_group *group, u32 rkey)
 {
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_DELETE_RKEY,
 		.delete_rkey = { .count = 1, .rkey = { rkey } },
 	};
 
-	return smc_llc_request(group, &msg);
+	smc_llc_request(group, &msg);
 }
 
 int smc_llc_test_link(struct smc_group *group)

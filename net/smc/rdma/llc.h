@@ -133,12 +133,11 @@ void smc_llc_offer_no_second_link(struct smc_group *group);
 int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr);
 
 /**
- * smc_llc_forget_rkey() - tell the peer of an RMB that goes
+ * smc_llc_forget_rkey() - tell the peer of an RMB that goes, and let it answer
  *
  * Context: process, may sleep up to 2 s.
- * Return: 0, -ETIMEDOUT, -ENOLINK.
  */
-int smc_llc_forget_rkey(struct smc_group *group, u32 rkey);
+void smc_llc_forget_rkey(struct smc_group *group, u32 rkey);
 
 /**
  * smc_llc_test_link() - probe a silent link

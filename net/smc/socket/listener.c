@@ -78,6 +78,15 @@ static bool smc_listener_has_room(struct smc_listener *l)
 	return room;
 }
 
+static void smc_listener_add(struct smc_listener *l, struct smc_sock *child, struct list_head *list,
+			     unsigned int *n)
+{
+	spin_lock_bh(&l->lock);
+	list_add_tail(&child->siblings, list);
+	++*n;
+	spin_unlock_bh(&l->lock);
+}
+
 static void smc_listener_wake(struct smc_listener *l)
 {
 	struct socket_wq *wq;
@@ -105,10 +114,7 @@ static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 	lock_sock(sk);
 	if (tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE) {
 		smc_sock_hook(child, SMC_MODE_HANDSHAKE);
-		spin_lock_bh(&l->lock);
-		list_add_tail(&child->siblings, &l->shaking);
-		l->n_shaking++;
-		spin_unlock_bh(&l->lock);
+		smc_listener_add(l, child, &l->shaking, &l->n_shaking);
 		smc_sock_start_handshake(child);
 		release_sock(sk);
 		return;
@@ -116,10 +122,7 @@ static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 	smc_sock_fall_back(child, smc_listener_offers(l) ? SMC_DIAG_PEER_NO_SMC :
 							   SMC_DIAG_SOCKET_OPTION);
 	release_sock(sk);
-	spin_lock_bh(&l->lock);
-	list_add_tail(&child->siblings, &l->ready);
-	l->n_ready++;
-	spin_unlock_bh(&l->lock);
+	smc_listener_add(l, child, &l->ready, &l->n_ready);
 	smc_listener_wake(l);
 }
 

@@ -375,28 +375,34 @@ static int smc_release(struct socket *sock)
 	return 0;
 }
 
+/* SMC's part of a close by reset. */
+static void smc_abandon(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+
+	smc_sock_forget(smc);
+	smc_sock_stop_handshake(smc);
+	lock_sock(sk);
+	smc_sock_unhook(smc);
+	release_sock(sk);
+	cancel_delayed_work_sync(&smc->fin);
+	if (smc->stream) {
+		smc_stream_abort(smc->stream, ECONNABORTED);
+		smc_stream_put(smc->stream);
+	}
+	kfree_rcu(smc, rcu);
+}
+
 void smc_reset_tcp(struct sock *sk)
 {
 	struct smc_sock *smc = smc_sock_find(sk);
 
-	if (smc) {
-		smc_sock_forget(smc);
-		smc_sock_stop_handshake(smc);
-	}
-	lock_sock(sk);
 	if (smc)
-		smc_sock_unhook(smc);
+		smc_abandon(smc);
+	lock_sock(sk);
 	sock_set_flag(sk, SOCK_LINGER);
 	sk->sk_lingertime = 0;
 	release_sock(sk);
-	if (smc) {
-		cancel_delayed_work_sync(&smc->fin);
-		if (smc->stream) {
-			smc_stream_abort(smc->stream, ECONNABORTED);
-			smc_stream_put(smc->stream);
-		}
-		kfree_rcu(smc, rcu);
-	}
 	sk->sk_prot->close(sk, 0);
 }
 

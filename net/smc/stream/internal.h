@@ -40,9 +40,8 @@ static inline bool smc_tx_writable(const struct smc_stream *st)
 {
 	u32 free = smc_tx_free(st);
 
-	return free >= st->tx.size / 3 ||
-	       (free && (st->tx.size - free <= st->tx.peer_size / 10 ||
-			 READ_ONCE(st->tx.any_room)));
+	return free && (free >= st->tx.size / 3 || READ_ONCE(st->tx.any_room) ||
+			st->tx.size - free <= st->tx.peer_size / 10);
 }
 
 /* Nothing this end writes will reach the peer's application. */
@@ -76,15 +75,16 @@ static inline bool smc_stream_may_read(const struct smc_stream *st, u64 pos)
 }
 
 /**
- * smc_stream_credit_is_due() - whether to tell the peer what was consumed
- * @st: stream
+ * smc_stream_note_credit() - see to it that the peer is told what was consumed
+ * @st: stream, its lock held
  *
  * Lazily, so that one message gives back a good piece of the window: a quarter of the
- * element or, while the peer is short of window, of all that it had not got back when it said so.
+ * element or, while the peer is short of window, of all that it had not got back when it said so;
+ * less than that only after a while.
  *
- * Context: any.
+ * Return: whether the next push tells it.
  */
-bool smc_stream_credit_is_due(const struct smc_stream *st);
+bool smc_stream_note_credit(struct smc_stream *st);
 
 /**
  * smc_stream_spin() - watch for something to read, if that may be worth it

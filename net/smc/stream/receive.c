@@ -8,7 +8,7 @@
 #include "admin/stats.h"
 #include "internal.h"
 
-bool smc_stream_credit_is_due(const struct smc_stream *st)
+static bool smc_stream_credit_is_due(const struct smc_stream *st)
 {
 	u64 freed = smc_rx_freed(st);
 	u8 wants = READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW;
@@ -24,6 +24,17 @@ bool smc_stream_credit_is_due(const struct smc_stream *st)
 	return wants && (freed >= READ_ONCE(st->rx.asked) / 4 || !smc_stream_readable(st));
 }
 
+bool smc_stream_note_credit(struct smc_stream *st)
+{
+	if (smc_stream_credit_is_due(st)) {
+		st->tx.control = true;
+		return true;
+	}
+	if (smc_rx_window_is_wanted(st))
+		smc_stream_limit_wait(st);
+	return false;
+}
+
 static void smc_stream_give_credit(struct smc_stream *st)
 {
 	if (!smc_stream_credit_is_due(st) &&
@@ -32,12 +43,8 @@ static void smc_stream_give_credit(struct smc_stream *st)
 
 	spin_lock_bh(st->lock);
 	/* A publish may have told it meanwhile. */
-	if (smc_stream_credit_is_due(st)) {
-		st->tx.control = true;
+	if (smc_stream_note_credit(st))
 		smc_stream_push(st, SMC_PUSH_AUTOCORK);
-	} else if (smc_rx_window_is_wanted(st)) {
-		smc_stream_limit_wait(st);
-	}
 	smc_stream_settle(st);
 }
 
@@ -155,7 +162,7 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 	smc_stream_give_credit(st);
 }
 
-/* Who peeks leaves the peer no more room than there is. */
+/* Nothing more can arrive before something is read, and who peeks reads nothing. */
 static bool smc_stream_is_full(const struct smc_stream *st)
 {
 	return smc_stream_readable(st) == st->rx.size;

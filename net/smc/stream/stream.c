@@ -303,10 +303,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		st->tx.prod_flags &= ~SMC_PROD_WANT_WINDOW;
 	if (smc_stream_has_room(st))
 		st->news |= EPOLLOUT | EPOLLWRNORM;
-	if (smc_stream_credit_is_due(st))
-		st->tx.control = true;
-	else if (smc_rx_window_is_wanted(st))
-		smc_stream_limit_wait(st);
+	smc_stream_note_credit(st);
 	if (news)
 		st->news |= SMC_NEWS_ALL;
 	if (news & SMC_CONN_ABORT) {
