@@ -58,7 +58,18 @@ static inline struct smc_ism_conn *smc_ism_conn_of(struct smc_stream *st)
 	return container_of(st, struct smc_ism_conn, stream);
 }
 
+/**
+ * smc_dmbe_get() - one more holds on to an element
+ *
+ * Context: any.
+ */
 void smc_dmbe_get(struct smc_dmbe *dmbe);
+
+/**
+ * smc_dmbe_put() - one less; @dmbe may be NULL
+ *
+ * Context: any but hard interrupt.
+ */
 void smc_dmbe_put(struct smc_dmbe *dmbe);
 
 static inline u8 *smc_dmbe_ring(const struct smc_dmbe *dmbe)

@@ -22,7 +22,7 @@ static void smc_ism_group_free(struct kref *ref)
 	kfree(container_of(ref, struct smc_ism_group, ref));
 }
 
-void smc_ism_group_get(struct smc_ism_group *group)
+static void smc_ism_group_get(struct smc_ism_group *group)
 {
 	kref_get(&group->ref);
 }

@@ -86,7 +86,6 @@ struct smc_ism_group {
  * Return: the group with a reference and a reserved connection, or NULL without memory.
  */
 struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new);
-void smc_ism_group_get(struct smc_ism_group *group);
 void smc_ism_group_put(struct smc_ism_group *group);
 
 /**

@@ -114,8 +114,8 @@ bool smc_slab_is_left(const struct smc_slab *slab)
 	       bitmap_empty(slab->taken, slab->n);
 }
 
-bool smc_slabs_take(struct list_head *slabs, u8 size_class, const struct mem_cgroup *memcg,
-		    struct smc_element *el)
+static bool smc_slabs_take(struct list_head *slabs, u8 size_class, const struct mem_cgroup *memcg,
+			   struct smc_element *el)
 {
 	struct smc_slab *slab;
 

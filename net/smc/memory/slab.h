@@ -98,18 +98,6 @@ void smc_slab_disown(struct smc_slab *slab);
 bool smc_slab_is_left(const struct smc_slab *slab);
 
 /**
- * smc_slabs_take() - take an element that is free
- * @slabs: list of slabs, locked by the caller
- * @size_class: of the element
- * @memcg: that it must be charged to
- * @el: filled on success
- *
- * Return: whether there was one.
- */
-bool smc_slabs_take(struct list_head *slabs, u8 size_class, const struct mem_cgroup *memcg,
-		    struct smc_element *el);
-
-/**
  * smc_slabs_take_or_add() - take an element, adding a slab where none is free
  * @slabs: list of slabs, locked by the caller
  * @spec: of the slab to add; a smaller size class is taken where memory is short

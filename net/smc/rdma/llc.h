@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Link layer control: how the two ends of a group manage its link and the keys of
- * its RMBs (RFC 7609 section 4.5). Requests of the peer are answered in a work; of
+ * its RMBs (RFC 7609 section 3.3). Requests of the peer are answered in a work; of
  * ours one is outstanding at a time.
  */
 #ifndef SMC_RDMA_LLC_H
@@ -31,6 +31,7 @@ struct smc_llc_queued {
  * @wait: for what is awaited
  * @awaited: type that is waited for, or 0
  * @awaited_flags: SMC_LLC_REPLY for a reply, 0 for a request
+ * @has_come: whether it came
  * @came: what was waited for
  * @peer_left: the peer sent DELETE LINK, of its own accord or as a reply
  * @queue: requests to answer

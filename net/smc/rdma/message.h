@@ -5,7 +5,19 @@
 
 #include "link.h"
 
+/**
+ * smc_link_alloc_messages() - memory for the messages of a link, mapped for its device
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM; nothing is left to free then.
+ */
 int smc_link_alloc_messages(struct smc_link *link);
+
+/**
+ * smc_link_free_messages() - undo it; the queue pair is gone, or was never made
+ *
+ * Context: process.
+ */
 void smc_link_free_messages(struct smc_link *link);
 
 /**

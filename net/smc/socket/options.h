@@ -21,7 +21,20 @@ struct sock;
  */
 int smc_option_check(struct sock *sk, int level, int optname);
 
+/**
+ * smc_setsockopt_smc() - set an option of level SOL_SMC
+ *
+ * Context: process, without the socket lock.
+ * Return: 0, -ENOPROTOOPT, -EINVAL, -EFAULT or -ENOMEM.
+ */
 int smc_setsockopt_smc(struct sock *sk, int optname, sockptr_t optval, unsigned int optlen);
+
+/**
+ * smc_getsockopt_smc() - get one
+ *
+ * Context: process, without the socket lock.
+ * Return: 0, -ENOPROTOOPT, -EINVAL or -EFAULT.
+ */
 int smc_getsockopt_smc(struct sock *sk, int optname, char __user *optval, int __user *optlen);
 
 #endif

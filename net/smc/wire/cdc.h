@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * CDC messages: they move the cursors of one connection (RFC 7609 section 4.5
+ * CDC messages: they move the cursors of one connection (RFC 7609 section 3.4
  * and appendix A.4).
  */
 #ifndef SMC_WIRE_CDC_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * LLC messages: how the two ends of a link group manage its links and the keys
- * of its RMBs (RFC 7609 section 4.4 and appendix A.3; SMC version 2).
+ * of its RMBs (RFC 7609 section 3.3 and appendix A.3; SMC version 2).
  */
 #ifndef SMC_WIRE_LLC_H
 #define SMC_WIRE_LLC_H
