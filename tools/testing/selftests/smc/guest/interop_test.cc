@@ -90,7 +90,7 @@ TEST_P(Interop, LargeAmount)
 	Connection one = connection();
 
 	set_limit(600);
-	check_data(one, 128 * MiB, true);
+	check_data(one, scaled_down(128 * MiB), true);
 }
 
 TEST_P(Interop, EveryKindOfSocket)

@@ -836,13 +836,11 @@ TEST_P(Stream, WriterWaitsForReader)
 	far.join();
 }
 
-/* A GiB; the debug kernel would take hours for it. */
-TEST(Large, Arrives)
+TEST(Large, OneGiB)
 {
 	Agent agent;
 	Connection connection = make_connection(agent, Flavor());
-	uint64_t bytes = (on_debug_kernel() ? 32ULL : 1024ULL) * MiB;
-	Flow flow = {.seed = 10, .bytes = bytes, .max_chunk = MiB};
+	Flow flow = {.seed = 10, .bytes = scaled_down(1024ULL * MiB), .max_chunk = MiB};
 	Counters before = Counters::now();
 
 	set_limit(900);

@@ -36,6 +36,11 @@ int scaled(int seconds)
 	return on_debug_kernel() ? seconds * 5 : seconds;
 }
 
+uint64_t scaled_down(uint64_t bytes)
+{
+	return on_debug_kernel() ? bytes / 32 : bytes;
+}
+
 void wait_until(const std::string &what, const std::function<bool()> &condition, int seconds)
 {
 	using Clock = std::chrono::steady_clock;

@@ -20,6 +20,9 @@ bool on_debug_kernel();
 /* A limit in seconds, lengthened on a kernel that is slow by its nature. */
 int scaled(int seconds);
 
+/* A large amount of data, a small part of it on such a kernel: it would take hours. */
+uint64_t scaled_down(uint64_t bytes);
+
 /* Waits until @condition holds; throws, saying @what, if it does not within @seconds. */
 void wait_until(const std::string &what, const std::function<bool()> &condition, int seconds = 60);
 
