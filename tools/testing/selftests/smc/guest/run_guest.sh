@@ -19,7 +19,7 @@ here=$(dirname "$(realpath "$0")")
 top=$(realpath "$here/../../../../..")
 build=${BUILD:-$top/build}
 
-filter='*' kernel=6.12 smc=ours within= limit=3600
+filter='*' kernel=6.12 smc=ours within='' limit=3600
 options=()
 while [[ ${1:-} == -* ]]; do
 	(($# > 1)) || { echo "run_guest.sh: $1 wants a value" >&2; exit 2; }
