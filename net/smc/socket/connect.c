@@ -11,7 +11,7 @@
 #include "stream/stream.h"
 #include "wire/clc.h"
 
-static bool smc_is_connecting(const struct smc_sock *smc)
+bool smc_is_connecting(const struct smc_sock *smc)
 {
 	enum smc_mode mode = READ_ONCE(smc->mode);
 
@@ -96,6 +96,17 @@ static void smc_disconnect(struct smc_sock *smc)
 	cancel_delayed_work_sync(&smc->fin);
 }
 
+/* TCP refused to begin: no callback tells of that. */
+static void smc_connect_undo(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+
+	lock_sock(sk);
+	if (smc->mode == SMC_MODE_CONNECTING && sk->sk_state == TCP_CLOSE)
+		smc_sock_unhook(smc);
+	release_sock(sk);
+}
+
 /* What connect() returns once the rendezvous is over. */
 static int smc_connect_result(struct smc_sock *smc)
 {
@@ -132,8 +143,12 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	if (smc && smc->mode == SMC_MODE_HANDSHAKE && (flags & O_NONBLOCK))
 		return -EALREADY;
 	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
-	if (!smc || rc)
+	if (!smc)
 		return rc;
+	if (rc) {
+		smc_connect_undo(smc);
+		return rc;
+	}
 
 	timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
 	rc = smc_wait_connected(smc, timeo);

@@ -3,6 +3,8 @@
 #ifndef SMC_CONNECT_H
 #define SMC_CONNECT_H
 
+#include <linux/types.h>
+
 struct smc_sock;
 struct sockaddr;
 struct socket;
@@ -11,6 +13,14 @@ struct socket;
  * smc_connect() - connect() of proto_ops
  */
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
+
+/**
+ * smc_is_connecting() - TCP's handshake or the rendezvous is under way
+ * @smc: socket
+ *
+ * Context: any.
+ */
+bool smc_is_connecting(const struct smc_sock *smc);
 
 /**
  * smc_wait_connected() - wait for TCP's handshake and the rendezvous to end

@@ -134,12 +134,12 @@ static __poll_t smc_poll(struct file *file, struct socket *sock, poll_table *wai
 			return smc_tcp_ops(sk)->poll(file, sock, wait);
 		sock_poll_wait(file, sock, wait);
 		return smc_listener_is_ready(smc->listener) ? EPOLLIN | EPOLLRDNORM : 0;
+	case SMC_MODE_CONNECTING:
 	case SMC_MODE_HANDSHAKE:
+		/* TCP's connection may be there at any time, and is not the application's yet. */
 		sock_poll_wait(file, sock, wait);
-		/* It may have ended before the wait began. */
-		if (READ_ONCE(smc->mode) == SMC_MODE_HANDSHAKE)
-			return 0;
-		return smc_poll(file, sock, NULL);
+		/* It may have come about before the wait began. */
+		return smc_is_connecting(smc) ? 0 : smc_poll(file, sock, NULL);
 	default:
 		return smc_tcp_ops(sk)->poll(file, sock, wait);
 	}
@@ -151,14 +151,14 @@ static int smc_shutdown(struct socket *sock, int how)
 	struct smc_sock *smc = smc_sk(sk);
 	struct smc_stream *st;
 
-	if (smc && READ_ONCE(smc->mode) == SMC_MODE_HANDSHAKE)
+	if (how < SHUT_RD || how > SHUT_RDWR)
+		return -EINVAL;
+	if (smc && smc_is_connecting(smc))
 		smc_sock_stop_handshake(smc);
 	st = smc_stream_of(sk);
 	if (!st)
 		return smc_tcp_ops(sk)->shutdown(sock, how);
 
-	if (how < SHUT_RD || how > SHUT_RDWR)
-		return -EINVAL;
 	lock_sock(sk);
 	/* SHUT_RD, SHUT_WR and SHUT_RDWR count from 0, the bits from 1. */
 	smc_stream_shutdown(st, how + 1);

@@ -107,6 +107,22 @@ protected:
 		wait_until("events " + std::to_string(wanted),
 			   [&] { return (events(fd) & wanted) == wanted; });
 	}
+	/* A connect() of it failed: it is not connected, and can be. */
+	void expect_usable_again(Fd fd)
+	{
+		RemoteSocket listener = agent.listen(flavor);
+		Address to = of_agent(listener.port());
+		char byte;
+
+		EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
+		EXPECT_ERRNO(EPIPE, send(fd, "x", 1, MSG_NOSIGNAL));
+		EXPECT_ERRNO(ENOTCONN, recv(fd, &byte, 1, MSG_DONTWAIT));
+		ASSERT_EQ(connect(fd, to.get(), to.len), 0) << strerror(errno);
+
+		Connection connection = {std::move(fd), listener.accept()};
+
+		check_data(connection, 10000, flavor.is_smc());
+	}
 	static void set_timeout(int fd, int option, int ms)
 	{
 		timeval timeout = {ms / 1000, ms % 1000 * 1000};
@@ -182,6 +198,24 @@ TEST_P(Api, ConnectNonBlocking)
 	check_data(connection, 100000, flavor.is_smc());
 }
 
+/* However close to the end of TCP's handshake it is asked for. */
+TEST_P(Api, ConnectedOnceWritable)
+{
+	RemoteSocket listener = agent.listen(flavor);
+	Address to = of_agent(listener.port());
+
+	for (int i = 0; i < 20; i++) {
+		Fd fd = make(SOCK_NONBLOCK);
+
+		EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
+		while (!events(fd))
+			;
+		ASSERT_EQ(events(fd), POLLOUT);
+		EXPECT_ERRNO(0, connect(fd, to.get(), to.len));
+		listener.accept();
+	}
+}
+
 TEST_P(Api, ConnectTwice)
 {
 	Connection connection = connected();
@@ -207,22 +241,9 @@ TEST_P(Api, ConnectRefused)
 {
 	Fd fd = make();
 	Address to = of_agent(1);
-	char byte;
 
 	EXPECT_ERRNO(ECONNREFUSED, connect(fd, to.get(), to.len));
-	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
-	EXPECT_ERRNO(EPIPE, send(fd, "x", 1, MSG_NOSIGNAL));
-	EXPECT_ERRNO(ENOTCONN, recv(fd, &byte, 1, MSG_DONTWAIT));
-
-	/* The socket can be used again. */
-	RemoteSocket listener = agent.listen(flavor);
-
-	to = of_agent(listener.port());
-	ASSERT_EQ(connect(fd, to.get(), to.len), 0) << strerror(errno);
-
-	Connection connection = {std::move(fd), listener.accept()};
-
-	check_data(connection, 10000, flavor.is_smc());
+	expect_usable_again(std::move(fd));
 }
 
 TEST_P(Api, ConnectRefusedNonBlocking)
@@ -235,6 +256,20 @@ TEST_P(Api, ConnectRefusedNonBlocking)
 	EXPECT_EQ(events(fd), POLLIN | POLLOUT | POLLERR | POLLHUP | POLLRDHUP);
 	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), ECONNREFUSED);
 	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
+}
+
+TEST_P(Api, ShutdownWhileConnecting)
+{
+	Fd fd = make(SOCK_NONBLOCK);
+	Address to = of_nobody();
+
+	EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
+	EXPECT_ERRNO(EINVAL, shutdown(fd, 3));
+	EXPECT_ERRNO(EALREADY, connect(fd, to.get(), to.len));
+	EXPECT_ERRNO(0, shutdown(fd, SHUT_RDWR));
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), ECONNRESET);
+	fcntl(fd, F_SETFL, 0);
+	expect_usable_again(std::move(fd));
 }
 
 TEST_P(Api, ConnectTimesOut)
@@ -263,6 +298,8 @@ TEST_P(Api, ConnectUnreachable)
 					      : address_from("2001:db8::1", 1);
 
 	EXPECT_ERRNO(ENETUNREACH, connect(fd, to.get(), to.len));
+	EXPECT_EQ(events(fd), POLLOUT | POLLHUP);
+	expect_usable_again(std::move(fd));
 }
 
 TEST_P(Api, ConnectBadAddress)
@@ -275,6 +312,7 @@ TEST_P(Api, ConnectBadAddress)
 	EXPECT_ERRNO(EFAULT, connect(fd, reinterpret_cast<sockaddr *>(8), to.len));
 	to.get()->sa_family = AF_UNIX;
 	EXPECT_ERRNO(EAFNOSUPPORT, connect(fd, to.get(), to.len));
+	expect_usable_again(std::move(fd));
 }
 
 TEST_P(Api, DisconnectByUnspec)
