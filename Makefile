@@ -71,6 +71,8 @@ all: module tools
 
 # Kernel builds write beside their sources: each kernel gets a copy of its own.
 module: deps-build
+	@test -e $(KDIR)/Makefile || \
+		{ echo 'No headers of kernel $(RELEASE): install linux-headers-$(RELEASE).' >&2; exit 1; }
 	@mkdir -p $(SRC) $(dir $(MODULE))
 	@rsync -a --delete --include='*/' --include='*.[ch]' --include=Kbuild --exclude='*' \
 		--filter='P *' Kbuild net include $(SRC)/

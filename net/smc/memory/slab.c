@@ -156,7 +156,8 @@ void smc_element_give(struct smc_element *el)
 	if (!slab)
 		return;
 	spin_lock_bh(&slab->lock);
-	__clear_bit(el->index, slab->taken);
+	if (!el->is_spent)
+		__clear_bit(el->index, slab->taken);
 	spin_unlock_bh(&slab->lock);
 	el->slab = NULL;
 	smc_slab_put(slab);

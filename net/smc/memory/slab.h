@@ -68,6 +68,7 @@ struct smc_slab {
 struct smc_element {
 	struct smc_slab *slab;
 	unsigned int index;	/* from 0 */
+	bool is_spent;		/* the peer may go on to write there: nobody else gets it */
 };
 
 /**

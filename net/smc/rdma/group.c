@@ -17,6 +17,9 @@
 /* The client waits longer, so that normally the server ends the group. */
 #define SMC_GROUP_IDLE_CLIENT	(610 * HZ)
 
+/* Peers may make groups, each with memory of its own, faster than they time out. */
+#define SMC_GROUPS_IDLE_MAX	128
+
 static LIST_HEAD(smc_groups);
 static DEFINE_SPINLOCK(smc_groups_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_groups_ended);
@@ -137,6 +140,8 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	group->vlan = port->vlan;
 	group->max_conns = READ_ONCE(smc_net(net)->sysctl.max_conns_per_lgr);
 	group->n_conns = 1;
+	/* Nobody else can end it until it is in the list. */
+	group->state = SMC_GROUP_DEAD;
 	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	smc_buffers_init(&group->buffers);
 	smc_llc_init(group);
@@ -155,8 +160,9 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	smc_group_get(group);
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	list_add(&group->list, &smc_groups);
+	group->state = SMC_GROUP_NEW;
 	/* A handshake may hold on to a device whose removal has begun. */
-	if (READ_ONCE(port->dev->leaving))
+	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
 		smc_group_doom(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 	return group;
@@ -195,7 +201,7 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	list_for_each_entry(group, &smc_groups, list) {
-		if (!smc_group_is_with(group, net, SMC_SERVER, version, peer) ||
+		if (!smc_group_is_with(group, net, SMC_SERVER, version, peer) || group->retired ||
 		    group->vlan != port->vlan || group->link->port.dev != port->dev)
 			continue;
 		if (version == SMC_VERSION_2 && memcmp(group->eid, eid, SMC_EID_LEN))
@@ -228,15 +234,58 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 	return found;
 }
 
+static void smc_groups_limit_idle(const struct net *net)
+{
+	struct smc_group *group, *oldest = NULL;
+	unsigned int n = 0;
+
+	lockdep_assert_held(&smc_groups_lock);
+	list_for_each_entry(group, &smc_groups, list) {
+		if (group->net != net || group->n_conns || group->state != SMC_GROUP_ACTIVE)
+			continue;
+		n++;
+		if (!oldest || time_before(group->idle_since, oldest->idle_since))
+			oldest = group;
+	}
+	if (n > SMC_GROUPS_IDLE_MAX)
+		smc_group_doom(oldest, ECONNRESET, true);
+}
+
+/* Under smc_groups_lock: the last connection is over. */
+static void smc_group_rest(struct smc_group *group)
+{
+	unsigned long wait = group->role == SMC_SERVER ? SMC_GROUP_IDLE : SMC_GROUP_IDLE_CLIENT;
+
+	lockdep_assert_held(&smc_groups_lock);
+	group->idle_since = jiffies;
+	mod_delayed_work(smc_link_wq, &group->idle, group->retired ? 0 : wait);
+	smc_groups_limit_idle(group->net);
+}
+
 void smc_group_unreserve(struct smc_group *group)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	if (!--group->n_conns && group->state == SMC_GROUP_ACTIVE)
-		mod_delayed_work(smc_link_wq, &group->idle, group->role == SMC_SERVER ?
-				 SMC_GROUP_IDLE : SMC_GROUP_IDLE_CLIENT);
+		smc_group_rest(group);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+void smc_group_retire(struct smc_group *group)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	WRITE_ONCE(group->retired, true);
+	if (!group->n_conns && group->state == SMC_GROUP_ACTIVE)
+		smc_group_rest(group);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+bool smc_group_is_retired(const struct smc_group *group)
+{
+	return READ_ONCE(group->retired);
 }
 
 int smc_group_activate(struct smc_group *group)

@@ -50,6 +50,8 @@ struct smc_peer {
  * @state: see enum; protected by smc_groups_lock
  * @err: errno for the connections, once dead
  * @tell_peer: end by DELETE LINK
+ * @retired: no connection joins any more, and the last one ends it; under smc_groups_lock
+ * @idle_since: jiffies when the last connection was over
  * @peer: who it is with
  * @peer_os: enum smc_os_type
  * @peer_hostname: as the peer says, blank or zero padded
@@ -77,6 +79,8 @@ struct smc_group {
 	enum smc_group_state state;
 	int err;
 	bool tell_peer;
+	bool retired;
+	unsigned long idle_since;
 	struct smc_peer peer;
 	u8 peer_os;
 	u8 peer_hostname[SMC_HOSTNAME_LEN];
@@ -135,6 +139,14 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
  * Context: any but hard interrupt.
  */
 void smc_group_unreserve(struct smc_group *group);
+
+/**
+ * smc_group_retire() - no new connection is to use the group; those that it has go on
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_group_retire(struct smc_group *group);
+bool smc_group_is_retired(const struct smc_group *group);
 void smc_group_get(struct smc_group *group);
 void smc_group_put(struct smc_group *group);
 

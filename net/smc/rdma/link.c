@@ -151,6 +151,8 @@ void smc_link_stop(struct smc_link *link)
 	link->up = false;
 	spin_unlock_bh(&link->lock);
 	wake_up(&link->slot_wait);
+	/* Who took a send slot before fills it with softirqs off, and in memory that goes soon. */
+	synchronize_rcu();
 
 	/*
 	 * soft-RoCE waits for all that refers to a queue pair before it ends it, and one that still
@@ -202,7 +204,7 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
 	rdma_ah_set_port_num(ah, link->port_num);
 	/* A RoCE v1 GID is link-local, any hop limit does. */
 	rdma_ah_set_grh(ah, &dgid, 0, link->gid_index, 64, 0);
-	/* Overwritten by the core, which resolves the route, unless the GID is link-local. */
+	/* For users in the kernel the core resolves none. */
 	memcpy(ah->roce.dmac, peer->mac, SMC_MAC_LEN);
 
 	link->peer = *peer;

@@ -176,7 +176,7 @@ void smc_link_release(struct smc_link *link);
  * @link: in state INIT
  * @peer: what its CLC message said
  *
- * Context: process, may sleep: resolves the peer's MAC address.
+ * Context: process, may sleep.
  * Return: 0 or -errno.
  */
 int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer);

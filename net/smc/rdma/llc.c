@@ -244,6 +244,9 @@ int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr)
 	};
 	int rc = smc_llc_request(group, &msg);
 
+	/* The next one would wait as long, and all the others for it. */
+	if (rc == -ETIMEDOUT)
+		smc_group_retire(group);
 	if (!rc && (msg.flags & SMC_LLC_RKEY_NEGATIVE))
 		rc = -EREMOTEIO;
 	return rc;
@@ -256,7 +259,8 @@ void smc_llc_forget_rkey(struct smc_group *group, u32 rkey)
 		.delete_rkey = { .count = 1, .rkey = { rkey } },
 	};
 
-	smc_llc_request(group, &msg);
+	if (smc_llc_request(group, &msg) == -ETIMEDOUT)
+		smc_group_retire(group);
 }
 
 int smc_llc_test_link(struct smc_group *group)
@@ -342,8 +346,12 @@ static void smc_llc_answer_all(struct work_struct *work)
 	struct smc_llc *llc = container_of(work, struct smc_llc, work);
 	struct smc_group *group = container_of(llc, struct smc_group, llc);
 	struct smc_llc_queued q;
+	int n;
 
-	while (smc_llc_dequeue(llc, &q)) {
+	/* A dead group answers what was there, not what the peer goes on to send. */
+	for (n = 0; n < SMC_LLC_QUEUE || !smc_group_is_dead(group); n++) {
+		if (!smc_llc_dequeue(llc, &q))
+			return;
 		if (smc_llc_answer(group, &q)) {
 			smc_group_kill(group, ECONNRESET);
 			return;

@@ -11,6 +11,8 @@
 
 #define SMC_OVERFLOW_LEN	(SMC_LLC_V2_MAX_LEN - SMC_MESSAGE_LEN)
 #define SMC_SLOT_WAIT		(2 * HZ)
+/* Whatever connections have to say, LLC finds a slot: its answers are awaited. */
+#define SMC_LLC_SLOTS		4
 #define SMC_ALL_SLOTS		GENMASK_ULL(SMC_SEND_SLOTS - 1, 0)
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
@@ -181,6 +183,12 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	WRITE_ONCE(link->last_rx, jiffies);
+	/* A write with immediate data takes a receive as well, and has the length of what it wrote. */
+	if (wc->opcode != IB_WC_RECV || wc->byte_len > SMC_LLC_V2_MAX_LEN) {
+		smc_stat_violation(link->group->net, SMC_VIOLATION_LLC);
+		smc_group_kill(link->group, ECONNRESET);
+		return;
+	}
 	smc_link_take_message(link, slot, wc->byte_len);
 	if (smc_link_post_recv(slot))
 		smc_link_break(link, ECONNRESET);
@@ -191,6 +199,12 @@ static u64 smc_slot_bit(const struct smc_send_slot *slot)
 	return BIT_ULL(slot - slot->link->send);
 }
 
+/* Under link->lock: for a connection. */
+static bool smc_link_has_room(const struct smc_link *link)
+{
+	return hweight64(link->free_slots) > SMC_LLC_SLOTS;
+}
+
 struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn,
 					bool may_be_quiet)
 {
@@ -199,7 +213,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 	spin_lock(&link->lock);
 	if (!link->up || link->broken)
 		goto out;
-	if (!link->free_slots) {
+	if (conn ? !smc_link_has_room(link) : !link->free_slots) {
 		if (conn && list_empty(&conn->starved)) {
 			smc_stream_get(&conn->stream);
 			list_add_tail(&conn->starved, &link->starved);
@@ -232,7 +246,7 @@ static struct smc_rdma_conn *smc_link_pop_starved(struct smc_link *link)
 	struct smc_rdma_conn *conn = NULL;
 
 	spin_lock_bh(&link->lock);
-	if (link->free_slots)
+	if (smc_link_has_room(link))
 		conn = list_first_entry_or_null(&link->starved, struct smc_rdma_conn, starved);
 	if (conn)
 		list_del_init(&conn->starved);
@@ -254,14 +268,17 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 		smc_link_free_slots(link, slot->covers);
 	else
 		smc_link_break(link, smc_group_error_of(wc->status));
-	if (conn) {
-		smc_stream_on_tx_done(&conn->stream, end);
-		smc_stream_put(&conn->stream);
-	}
-	/* One that has nothing to say any more leaves the slot to the next. */
+	/*
+	 * Those who waited come before the one that just had a slot. One that has nothing to say any
+	 * more leaves it to the next.
+	 */
 	while ((starved = smc_link_pop_starved(link))) {
 		smc_stream_on_tx_room(&starved->stream);
 		smc_stream_put(&starved->stream);
+	}
+	if (conn) {
+		smc_stream_on_tx_done(&conn->stream, end);
+		smc_stream_put(&conn->stream);
 	}
 	if (wq_has_sleeper(&link->slot_wait))
 		wake_up(&link->slot_wait);

@@ -53,8 +53,9 @@ static u32 smc_rdma_diagnosis(int rc)
 		return SMC_DIAG_NO_ACTIVE_LINK;
 	case -ENOENT:
 		return SMC_DIAG_NO_SERVER_LINK;
-	case -EPROTO:
 	case -EBUSY:
+		return SMC_DIAG_MAX_CONNS;
+	case -EPROTO:
 		return SMC_DIAG_SYNC;
 	default:
 		return SMC_DIAG_INTERNAL;
@@ -168,13 +169,16 @@ static void smc_rdma_note_first_contact(struct smc_group *group, const struct sm
 		group->max_conns = min(group->max_conns, a->fc.max_conns);
 }
 
-static int smc_rdma_link_receive(struct smc_group *group, const struct smc_clc_agreement *a)
+static int smc_rdma_link_receive(const struct smc_rdma_setup *s, const struct smc_clc_agreement *a)
 {
+	struct smc_group *group = s->conn->group;
 	struct smc_link_peer peer;
 
 	if (a->r.qp_mtu < IB_MTU_256 || a->r.qp_mtu > IB_MTU_4096)
 		return -EPROTO;
 	smc_rdma_link_peer(&a->r, &peer);
+	if (s->is_routed)
+		memcpy(peer.mac, s->gateway, SMC_MAC_LEN);
 	smc_rdma_note_first_contact(group, a);
 	return smc_link_to_rtr(group->link, &peer);
 }
@@ -185,7 +189,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	struct smc_group *group = s->conn->group;
 	int rc;
 
-	rc = smc_rdma_link_receive(group, confirm);
+	rc = smc_rdma_link_receive(s, confirm);
 	if (rc)
 		return rc;
 	rc = smc_link_to_rts(group->link);
@@ -205,12 +209,29 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	return smc_group_activate(group);
 }
 
+/* Others of the peer that the PROPOSAL named are to be offered what the CONFIRM names. */
+static bool smc_rdma_is_from_proposer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
+{
+	const struct smc_link *link = s->conn->group->link;
+
+	/* A PROPOSAL of version 2 only has no peer id. */
+	if (memchr_inv(s->peer.id, 0, SMC_PEER_ID_LEN) &&
+	    memcmp(r->peer_id, s->peer.id, SMC_PEER_ID_LEN))
+		return false;
+	if (memcmp(r->gid, s->peer.gid, SMC_GID_LEN))
+		return false;
+	return s->first_contact || r->qpn == link->peer.qpn;
+}
+
 u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agreement *confirm)
 {
 	int rc;
 
-	if (confirm->first_contact != s->first_contact)
+	if (confirm->first_contact != s->first_contact ||
+	    !smc_rdma_is_from_proposer(s, &confirm->r)) {
+		smc_stat_violation(s->net, SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
+	}
 	if (s->first_contact)
 		rc = smc_rdma_server_first_contact(s, confirm);
 	else
@@ -236,7 +257,7 @@ u32 smc_rdma_client_join(struct smc_rdma_setup *s, const struct smc_clc_agreemen
 
 	if (s->first_contact) {
 		smc_llc_expect_confirm_link(group);
-		rc = smc_rdma_link_receive(group, accept);
+		rc = smc_rdma_link_receive(s, accept);
 		if (rc)
 			return smc_rdma_diagnosis(rc);
 	}
@@ -257,10 +278,11 @@ static int smc_rdma_client_first_contact(struct smc_group *group)
 	rc = smc_buffers_register(group);
 	if (rc)
 		return rc;
-	rc = smc_llc_confirm_link_reply(group);
+	/* The server may offer the group as soon as it has the reply. */
+	rc = smc_group_activate(group);
 	if (rc)
 		return rc;
-	return smc_group_activate(group);
+	return smc_llc_confirm_link_reply(group);
 }
 
 u32 smc_rdma_client_complete(struct smc_rdma_setup *s)
@@ -278,6 +300,11 @@ void smc_rdma_setup_end(struct smc_rdma_setup *s, bool keep)
 	if (s->group)
 		smc_group_put(s->group);
 	if (s->conn && !keep) {
+		/* A CONFIRM may be on its way, and its sender write. That ends with the link. */
+		if (s->exposed && !s->first_contact) {
+			s->conn->rmb.is_spent = true;
+			smc_group_retire(s->conn->group);
+		}
 		smc_stream_on_lost(&s->conn->stream, ECONNABORTED);
 		smc_stream_put(&s->conn->stream);
 	}

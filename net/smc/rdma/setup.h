@@ -20,10 +20,13 @@
  * @port: local port, referenced while @has_port
  * @has_port: @port is valid
  * @peer: identity of the peer
+ * @gateway: MAC address of the router to the peer, while @is_routed
+ * @is_routed: the peer is not on this link; version 2
  * @eid: agreed on, version 2
  * @rmb_class: size class wanted for what is received
  * @mirror_class: and for what is sent
  * @memcg: control group to charge for them, or NULL
+ * @exposed: the peer was told of the element here, and may believe that it is connected
  * @first_contact: the group is made for this connection
  * @group: that one, referenced, until it is complete
  * @conn: the connection, its stream referenced
@@ -35,10 +38,13 @@ struct smc_rdma_setup {
 	struct smc_rdma_port port;
 	bool has_port;
 	struct smc_peer peer;
+	u8 gateway[SMC_MAC_LEN];
+	bool is_routed;
 	u8 eid[SMC_EID_LEN];
 	u8 rmb_class;
 	u8 mirror_class;
 	struct mem_cgroup *memcg;
+	bool exposed;
 	bool first_contact;
 	struct smc_group *group;
 	struct smc_rdma_conn *conn;

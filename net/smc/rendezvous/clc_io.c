@@ -38,11 +38,16 @@ static int smc_clc_read(struct smc_handshake *hs, u8 *buf, size_t len, int flags
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
 	struct kvec vec = { .iov_base = buf, .iov_len = len };
+	struct sock *sk = hs->sk;
+	int peek_off = READ_ONCE(sk->sk_peek_off);
 	int addr_len = 0;
 	int rc;
 
 	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &vec, 1, len);
-	rc = hs->sk->sk_prot->recvmsg(hs->sk, &msg, len, flags | MSG_DONTWAIT, &addr_len);
+	/* SO_PEEK_OFF is about the application's bytes. */
+	WRITE_ONCE(sk->sk_peek_off, -1);
+	rc = sk->sk_prot->recvmsg(sk, &msg, len, flags | MSG_DONTWAIT, &addr_len);
+	WRITE_ONCE(sk->sk_peek_off, peek_off);
 	if (rc < 0)
 		return rc;
 	return rc == len ? 0 : -EPROTO;
@@ -121,14 +126,20 @@ static void smc_clc_set_socket(struct sock *sk, struct socket *sock)
 
 static int smc_clc_write(struct sock *sk, struct msghdr *msg, size_t len)
 {
+	struct tcp_sock *tp = tcp_sk(sk);
 	bool is_nobodys;
+	u8 nonagle;
 	int rc;
 
 	lock_sock(sk);
 	is_nobodys = !sk->sk_socket;
 	if (is_nobodys)
 		smc_clc_set_socket(sk, &smc_clc_nobody.socket);
+	/* TCP_CORK is about the application's bytes, too. */
+	nonagle = tp->nonagle;
+	tp->nonagle = TCP_NAGLE_OFF;
 	rc = tcp_sendmsg_locked(sk, msg, len);
+	tp->nonagle = nonagle;
 	if (is_nobodys)
 		smc_clc_set_socket(sk, NULL);
 	release_sock(sk);

@@ -69,6 +69,7 @@ static u32 smc_client_join_r(struct smc_client *c)
 	memcpy(s->eid, c->eid, SMC_EID_LEN);
 	smc_offer_take_port(&c->offer, s->version, &s->port);
 	s->has_port = true;
+	s->is_routed = s->version == SMC_VERSION_2 && smc_route_gateway(c->hs->sk, s->gateway);
 	memcpy(s->peer.id, accept->r.peer_id, SMC_PEER_ID_LEN);
 	memcpy(s->peer.gid, accept->r.gid, SMC_GID_LEN);
 	memcpy(s->peer.mac, accept->r.mac, SMC_MAC_LEN);
@@ -124,6 +125,11 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	rc = smc_clc_take(hs, &hdr, c->buf);
 	if (rc || hs->reason)
 		return rc;
+	if (hdr.type == SMC_CLC_PROPOSAL) {
+		/* Both ends connected to each other, or this one to itself: both find it here. */
+		hs->reason = SMC_DIAG_SYNC;
+		return 0;
+	}
 	if (smc_clc_parse_agreement(c->buf, hdr.length, &c->accept)) {
 		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;

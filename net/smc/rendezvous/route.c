@@ -7,6 +7,7 @@
 #include <net/if_inet6.h>
 #include <net/ip6_fib.h>
 #include <net/ipv6.h>
+#include <net/neighbour.h>
 #include <net/route.h>
 #include <net/sock.h>
 
@@ -34,6 +35,27 @@ bool smc_route_is_direct(struct sock *sk)
 		direct = !(container_of(dst, struct rt6_info, dst)->rt6i_flags & RTF_GATEWAY);
 	dst_release(dst);
 	return direct;
+}
+
+bool smc_route_gateway(struct sock *sk, u8 *mac)
+{
+	struct dst_entry *dst = sk_dst_get(sk);
+	struct neighbour *neigh = NULL;
+	bool known;
+
+	if (!dst)
+		return false;
+	if (!smc_route_is_direct(sk))
+		neigh = dst_neigh_lookup(dst, dst->ops->family == AF_INET ?
+					 (const void *)&inet_sk(sk)->inet_daddr : &sk->sk_v6_daddr);
+	/* TCP has just used it. */
+	known = neigh && (READ_ONCE(neigh->nud_state) & NUD_VALID);
+	if (known)
+		neigh_ha_snapshot(mac, neigh, neigh->dev);
+	if (neigh)
+		neigh_release(neigh);
+	dst_release(dst);
+	return known;
 }
 
 static bool smc_route_describe4(struct sock *sk, struct in_device *in_dev,

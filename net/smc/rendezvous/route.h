@@ -20,6 +20,16 @@ bool smc_route_is_secured(struct sock *sk);
 bool smc_route_is_direct(struct sock *sk);
 
 /**
+ * smc_route_gateway() - the router that the route goes by
+ * @sk: TCP socket, connected
+ * @mac: filled with the router's address
+ *
+ * Context: process.
+ * Return: whether there is one.
+ */
+bool smc_route_gateway(struct sock *sk, u8 *mac);
+
+/**
  * smc_route_describe() - the IP subnets of this end, for a version 1 PROPOSAL
  * @sk: TCP socket
  * @p: its prefixes are filled

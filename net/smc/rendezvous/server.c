@@ -34,6 +34,7 @@ static void smc_server_use(struct smc_server *srv, u8 version, const u8 *gid)
 
 	s->has_port = true;
 	s->version = version;
+	s->is_routed = version == SMC_VERSION_2 && smc_route_gateway(srv->hs->sk, s->gateway);
 	memcpy(s->peer.id, srv->proposal.peer_id, SMC_PEER_ID_LEN);
 	memcpy(s->peer.mac, srv->proposal.mac, SMC_MAC_LEN);
 	memcpy(s->peer.gid, gid, SMC_GID_LEN);
@@ -245,6 +246,8 @@ static s64 smc_server_negotiate(struct smc_server *srv)
 	if (rc)
 		return rc;
 	rc = smc_server_take_confirm(srv);
+	/* Who declines does not write. */
+	srv->setup.exposed = !hs->reason;
 	if (rc || hs->reason)
 		return rc;
 	rc = srv->is_d ? smc_ism_server_complete(&srv->ism, &srv->confirm) :

@@ -59,7 +59,7 @@ void smc_tcp_data_ready(struct sock *sk)
 
 	rcu_read_lock();
 	smc = smc_sk(sk);
-	if (smc && smc->mode == SMC_MODE_LISTEN)
+	if (smc && smc->mode == SMC_MODE_LISTEN && sk->sk_state == TCP_LISTEN)
 		smc_listener_kick(smc->listener);
 	else if (smc && smc->mode == SMC_MODE_HANDSHAKE)
 		wake_up(&smc->hs.wait);
@@ -79,7 +79,7 @@ static void smc_tcp_connected(struct smc_sock *smc)
 		return;
 	if (sk->sk_state == TCP_CLOSE || READ_ONCE(smc->hs.aborted))
 		smc_sock_unhook(smc);
-	else if (tcp_sk(sk)->syn_smc)
+	else if (tcp_sk(sk)->syn_smc && tcp_sk(sk)->rx_opt.smc_ok)
 		smc_sock_start_handshake(smc);
 	else
 		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);

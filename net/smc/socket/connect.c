@@ -6,6 +6,7 @@
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
+#include "listener.h"
 #include "ops.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
@@ -96,28 +97,49 @@ static void smc_disconnect(struct smc_sock *smc)
 	cancel_delayed_work_sync(&smc->fin);
 }
 
-/* TCP refused to begin: no callback tells of that. */
-static void smc_connect_undo(struct smc_sock *smc)
+/*
+ * TCP refused to begin, which no callback tells of, or took the error of a connection
+ * that failed: the next connect() starts anew.
+ */
+static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 {
 	struct sock *sk = smc->sk;
+	bool over;
 
 	lock_sock(sk);
-	if (smc->mode == SMC_MODE_CONNECTING && sk->sk_state == TCP_CLOSE)
+	over = sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
+	       (smc->mode == SMC_MODE_CONNECTING || smc->mode == SMC_MODE_STREAM);
+	if (over)
 		smc_sock_unhook(smc);
 	release_sock(sk);
+	if (!over)
+		return;
+	cancel_delayed_work_sync(&smc->fin);
+	/* Others may have begun to wait for the connection. */
+	smc_tcp_wake(sk);
 }
 
-/* What connect() returns once the rendezvous is over. */
-static int smc_connect_result(struct smc_sock *smc)
+/* Whether the connection failed while TCP took it for established. */
+static bool smc_connect_has_failed(struct socket *sock)
 {
-	struct sock *sk = smc->sk;
-	int rc = 0;
+	struct sock *sk = sock->sk;
+	bool failed;
 
 	lock_sock(sk);
-	if (sk->sk_err && sk->sk_state == TCP_CLOSE)
-		rc = sock_error(sk);
+	failed = sk->sk_state == TCP_CLOSE;
+	if (failed)
+		sock->state = SS_CONNECTING;
 	release_sock(sk);
-	return rc;
+	return failed;
+}
+
+/* TCP is connected, the application's connection is not yet. */
+static void smc_connect_suspend(struct socket *sock)
+{
+	lock_sock(sock->sk);
+	if (sock->state == SS_CONNECTED)
+		sock->state = SS_CONNECTING;
+	release_sock(sock->sk);
 }
 
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
@@ -131,7 +153,10 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 		smc = smc_sk(sk);
 		if (smc && smc->mode != SMC_MODE_LISTEN)
 			smc_disconnect(smc);
-		return smc_tcp_ops(sk)->connect(sock, addr, len, flags);
+		rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
+		if (smc && smc->mode == SMC_MODE_LISTEN && !rc)
+			smc_listener_empty(smc->listener);
+		return rc;
 	}
 
 	lock_sock(sk);
@@ -145,19 +170,20 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
 	if (!smc)
 		return rc;
-	if (rc) {
-		smc_connect_undo(smc);
-		return rc;
-	}
+	if (rc)
+		goto out;
 
 	timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
 	rc = smc_wait_connected(smc, timeo);
-	if (!rc)
-		return smc_connect_result(smc);
-	/* TCP is connected, the application's connection is not yet. */
-	lock_sock(sk);
-	if (sock->state == SS_CONNECTED)
-		sock->state = SS_CONNECTING;
-	release_sock(sk);
-	return rc == -EAGAIN ? -EINPROGRESS : rc;
+	if (rc) {
+		smc_connect_suspend(sock);
+		return rc == -EAGAIN ? -EINPROGRESS : rc;
+	}
+	if (!smc_connect_has_failed(sock))
+		return 0;
+	/* That gives the error, and makes the socket fit for another connect(). */
+	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
+out:
+	smc_connect_undo(smc, sock);
+	return rc;
 }

@@ -18,7 +18,7 @@ static bool smc_listener_congested(const struct sock *sk)
 {
 	const struct smc_sock *smc = smc_sk(sk);
 
-	return smc && smc_sock_is_congested(smc);
+	return smc && (READ_ONCE(smc->listener->tcp_only) || smc_sock_is_congested(smc));
 }
 
 int smc_listen_prepare(struct smc_sock *smc)
@@ -44,12 +44,8 @@ int smc_listen_prepare(struct smc_sock *smc)
 
 void smc_listener_stop_offering(struct smc_listener *l)
 {
-	tcp_sk(l->smc->sk)->syn_smc = 0;
-}
-
-static bool smc_listener_offers(const struct smc_listener *l)
-{
-	return tcp_sk(l->smc->sk)->syn_smc;
+	/* TCP's own mark of the listener stays: it is also that of handshakes under way. */
+	WRITE_ONCE(l->tcp_only, true);
 }
 
 void smc_listener_kick(struct smc_listener *l)
@@ -119,8 +115,8 @@ static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 		release_sock(sk);
 		return;
 	}
-	smc_sock_fall_back(child, smc_listener_offers(l) ? SMC_DIAG_PEER_NO_SMC :
-							   SMC_DIAG_SOCKET_OPTION);
+	smc_sock_fall_back(child, READ_ONCE(l->tcp_only) ? SMC_DIAG_SOCKET_OPTION :
+							   SMC_DIAG_PEER_NO_SMC);
 	release_sock(sk);
 	smc_listener_add(l, child, &l->ready, &l->n_ready);
 	smc_listener_wake(l);
@@ -153,18 +149,25 @@ void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child)
 	smc_listener_wake(l);
 }
 
-static struct smc_sock *smc_listener_pop(struct smc_listener *l)
+static struct smc_sock *smc_listener_pop(struct smc_listener *l, struct list_head *list,
+					 unsigned int *n)
 {
 	struct smc_sock *child;
 
 	spin_lock_bh(&l->lock);
-	child = list_first_entry_or_null(&l->ready, struct smc_sock, siblings);
+	child = list_first_entry_or_null(list, struct smc_sock, siblings);
 	if (child) {
 		list_del_init(&child->siblings);
-		l->n_ready--;
+		--*n;
 	}
 	spin_unlock_bh(&l->lock);
 	return child;
+}
+
+static struct smc_sock *smc_listener_pop_ready(struct smc_listener *l)
+{
+	return READ_ONCE(l->smc->sk->sk_state) == TCP_LISTEN ?
+		smc_listener_pop(l, &l->ready, &l->n_ready) : NULL;
 }
 
 /* Return: 0 to look again, or an error. */
@@ -196,7 +199,7 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 	int rc;
 
 	for (;;) {
-		child = smc_listener_pop(l);
+		child = smc_listener_pop_ready(l);
 		if (child)
 			break;
 		rc = smc_listener_wait(l, &timeo);
@@ -217,16 +220,32 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 	return 0;
 }
 
-static void smc_listener_reset(struct list_head *list)
+static void smc_listener_reset(struct smc_listener *l, struct list_head *list, unsigned int *n)
 {
-	struct smc_sock *child, *next;
+	struct smc_sock *child;
 
-	list_for_each_entry_safe(child, next, list, siblings) {
-		list_del_init(&child->siblings);
+	while ((child = smc_listener_pop(l, list, n))) {
 		smc_sock_stop_handshake(child);
 		child->parent = NULL;
 		smc_reset_tcp(child->sk);
 	}
+}
+
+static void smc_listener_set_closed(struct smc_listener *l, bool closed)
+{
+	spin_lock_bh(&l->lock);
+	l->closed = closed;
+	spin_unlock_bh(&l->lock);
+}
+
+void smc_listener_empty(struct smc_listener *l)
+{
+	/* Nothing is taken, and nothing moves from one list to the other. */
+	smc_listener_set_closed(l, true);
+	cancel_work_sync(&l->take);
+	smc_listener_reset(l, &l->shaking, &l->n_shaking);
+	smc_listener_reset(l, &l->ready, &l->n_ready);
+	smc_listener_set_closed(l, false);
 }
 
 void smc_listen_undo(struct smc_sock *smc)
@@ -241,12 +260,6 @@ void smc_listen_undo(struct smc_sock *smc)
 	/* TCP's callbacks may have seen the listener just before. */
 	synchronize_rcu();
 	smc->listener = NULL;
-
-	spin_lock_bh(&l->lock);
-	l->closed = true;
-	spin_unlock_bh(&l->lock);
-	cancel_work_sync(&l->take);
-	smc_listener_reset(&l->shaking);
-	smc_listener_reset(&l->ready);
+	smc_listener_empty(l);
 	kfree(l);
 }

@@ -24,6 +24,7 @@ struct socket;
  * @n_shaking: how many
  * @n_ready: how many
  * @closed: no more are taken
+ * @tcp_only: connections to come are TCP
  */
 struct smc_listener {
 	struct smc_sock *smc;
@@ -34,6 +35,7 @@ struct smc_listener {
 	unsigned int n_shaking;
 	unsigned int n_ready;
 	bool closed;
+	bool tcp_only;
 };
 
 /**
@@ -56,6 +58,14 @@ void smc_listener_stop_offering(struct smc_listener *l);
  * Context: process, without the socket lock; may sleep.
  */
 void smc_listen_undo(struct smc_sock *smc);
+
+/**
+ * smc_listener_empty() - the socket does not listen any more: reset all connections that nobody
+ * accepted
+ *
+ * Context: process, without the socket lock; may sleep.
+ */
+void smc_listener_empty(struct smc_listener *l);
 
 /**
  * smc_listener_kick() - TCP has a connection

@@ -81,6 +81,13 @@ static struct smc_stream *smc_stream_of(const struct sock *sk)
 	return smc && smc_mode(smc) == SMC_MODE_STREAM ? smc->stream : NULL;
 }
 
+static bool smc_sk_is_connecting(const struct sock *sk)
+{
+	const struct smc_sock *smc = smc_sk(sk);
+
+	return smc && smc_is_connecting(smc);
+}
+
 static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = sock->sk;
@@ -108,10 +115,12 @@ static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int 
 	struct smc_stream *st;
 	int rc;
 
+	if (flags & MSG_ERRQUEUE)
+		return smc_tcp_ops(sk)->recvmsg(sock, msg, len, flags);
 	st = smc_call_stream(sk, sock_rcvtimeo(sk, flags & MSG_DONTWAIT), &rc);
 	if (rc)
 		return rc;
-	if (!st || (flags & MSG_ERRQUEUE))
+	if (!st)
 		return smc_tcp_ops(sk)->recvmsg(sock, msg, len, flags);
 
 	lock_sock(sk);
@@ -124,6 +133,7 @@ static __poll_t smc_poll(struct file *file, struct socket *sock, poll_table *wai
 {
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc = smc_sk(sk);
+	__poll_t mask;
 
 	switch (smc ? smc_mode(smc) : SMC_MODE_TCP) {
 	case SMC_MODE_STREAM:
@@ -141,8 +151,53 @@ static __poll_t smc_poll(struct file *file, struct socket *sock, poll_table *wai
 		/* It may have come about before the wait began. */
 		return smc_is_connecting(smc) ? 0 : smc_poll(file, sock, NULL);
 	default:
-		return smc_tcp_ops(sk)->poll(file, sock, wait);
+		mask = smc_tcp_ops(sk)->poll(file, sock, wait);
+		/* Another thread's connect() may have begun meanwhile. */
+		return smc_sk_is_connecting(sk) ? 0 : mask;
 	}
+}
+
+/* As TCP does before its handshake is through, whatever half is to be shut. */
+static int smc_shutdown_connecting(struct smc_sock *smc, struct socket *sock)
+{
+	struct sock *sk = smc->sk;
+	int rc = -EISCONN;
+
+	lock_sock(sk);
+	if (smc->mode == SMC_MODE_HANDSHAKE) {
+		release_sock(sk);
+		smc_sock_stop_handshake(smc);
+		lock_sock(sk);
+	}
+	/* It may have been through before it could be stopped. */
+	if (smc->mode == SMC_MODE_CONNECTING || sk->sk_state == TCP_CLOSE) {
+		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+		WRITE_ONCE(sk->sk_err, ECONNRESET);
+		sock->state = SS_UNCONNECTED;
+		smc_sock_unhook(smc);
+		smc_tcp_wake(sk);
+		rc = 0;
+	}
+	release_sock(sk);
+	return rc;
+}
+
+/* Looked up once: another thread may make the socket TCP's. Return: NULL if it is. */
+static struct smc_listener *smc_listener_of(const struct socket *sock)
+{
+	struct smc_sock *smc = smc_sk(sock->sk);
+
+	return smc && smc_mode(smc) == SMC_MODE_LISTEN ? smc->listener : NULL;
+}
+
+static int smc_shutdown_tcp(struct socket *sock, int how)
+{
+	struct smc_listener *listener = smc_listener_of(sock);
+	int rc = smc_tcp_ops(sock->sk)->shutdown(sock, how);
+
+	if (listener && READ_ONCE(sock->sk->sk_state) != TCP_LISTEN)
+		smc_listener_empty(listener);
+	return rc;
 }
 
 static int smc_shutdown(struct socket *sock, int how)
@@ -153,25 +208,19 @@ static int smc_shutdown(struct socket *sock, int how)
 
 	if (how < SHUT_RD || how > SHUT_RDWR)
 		return -EINVAL;
-	if (smc && smc_is_connecting(smc))
-		smc_sock_stop_handshake(smc);
+	if (smc && smc_is_connecting(smc) && !smc_shutdown_connecting(smc, sock))
+		return 0;
 	st = smc_stream_of(sk);
 	if (!st)
-		return smc_tcp_ops(sk)->shutdown(sock, how);
+		return smc_shutdown_tcp(sock, how);
+	if (smc_stream_has_failed(st))
+		return -ENOTCONN;
 
 	lock_sock(sk);
 	/* SHUT_RD, SHUT_WR and SHUT_RDWR count from 0, the bits from 1. */
 	smc_stream_shutdown(st, how + 1);
 	release_sock(sk);
 	return 0;
-}
-
-/* Looked up once: another thread may make the socket TCP's. Return: NULL if it is. */
-static struct smc_listener *smc_listener_of(const struct socket *sock)
-{
-	struct smc_sock *smc = smc_sk(sock->sk);
-
-	return smc && smc_mode(smc) == SMC_MODE_LISTEN ? smc->listener : NULL;
 }
 
 static int smc_listen(struct socket *sock, int backlog)
@@ -227,11 +276,20 @@ static int smc_ioctl_stream(struct smc_stream *st, unsigned int cmd)
 	}
 }
 
+static bool smc_ioctl_counts(unsigned int cmd)
+{
+	return cmd == SIOCINQ || cmd == SIOCOUTQ || cmd == SIOCOUTQNSD;
+}
+
 static int smc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 {
 	struct smc_stream *st = smc_stream_of(sock->sk);
-	int value = st ? smc_ioctl_stream(st, cmd) : -ENOIOCTLCMD;
+	int value = -ENOIOCTLCMD;
 
+	if (st)
+		value = smc_ioctl_stream(st, cmd);
+	else if (smc_ioctl_counts(cmd) && smc_sk_is_connecting(sock->sk))
+		value = 0;
 	if (value == -ENOIOCTLCMD)
 		return smc_tcp_ops(sock->sk)->ioctl(sock, cmd, arg);
 	return put_user(value, (int __user *)arg);
@@ -293,7 +351,8 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 {
 	if (level == SOL_SMC)
 		return smc_getsockopt_smc(sock->sk, optname, optval, optlen);
-	if (level == SOL_TCP && optname == TCP_ZEROCOPY_RECEIVE && smc_stream_of(sock->sk))
+	if (level == SOL_TCP && optname == TCP_ZEROCOPY_RECEIVE &&
+	    (smc_stream_of(sock->sk) || smc_sk_is_connecting(sock->sk)))
 		return -EOPNOTSUPP;
 	return smc_tcp_ops(sock->sk)->getsockopt(sock, level, optname, optval, optlen);
 }
@@ -375,6 +434,17 @@ static int smc_release(struct socket *sock)
 	return 0;
 }
 
+static int smc_set_rcvlowat(struct sock *sk, int value)
+{
+	int rc = smc_tcp_ops(sk)->set_rcvlowat(sk, value);
+	struct smc_stream *st = smc_stream_of(sk);
+
+	/* What is there may be enough now, and TCP looks at its own queue only. */
+	if (!rc && st)
+		smc_stream_look(st);
+	return rc;
+}
+
 /* SMC's part of a close by reset. */
 static void smc_abandon(struct smc_sock *smc)
 {
@@ -411,7 +481,8 @@ static int smc_getname(struct socket *sock, struct sockaddr *addr, int peer)
 {
 	struct smc_stream *st = smc_stream_of(sock->sk);
 
-	if (peer && st && smc_stream_has_failed(st))
+	/* 2 is accept(), which gets an address of whatever it is. */
+	if (peer == 1 && (st ? smc_stream_has_failed(st) : smc_sk_is_connecting(sock->sk)))
 		return -ENOTCONN;
 	return smc_tcp_ops(sock->sk)->getname(sock, addr, peer);
 }
@@ -432,6 +503,7 @@ static void smc_ops_derive(struct smc_family_ops *ops, const struct proto_ops *t
 	ops->smc.getsockopt = smc_getsockopt;
 	ops->smc.sendmsg = smc_sendmsg;
 	ops->smc.recvmsg = smc_recvmsg;
+	ops->smc.set_rcvlowat = smc_set_rcvlowat;
 	ops->smc.splice_read = smc_splice_read;
 	smc_compat_ops(&ops->smc, smc_splice_eof);
 	ops->tcp = tcp;

@@ -112,8 +112,9 @@ void smc_sock_stop_handshake(struct smc_sock *smc)
 	/* TCP's callback, which starts it under the same lock, does not do so any more. */
 	lock_sock(smc->sk);
 	WRITE_ONCE(smc->hs.aborted, true);
-	release_sock(smc->sk);
+	/* Under the lock: the next connect() initializes it. */
 	wake_up(&smc->hs.wait);
+	release_sock(smc->sk);
 	flush_work(&smc->shake);
 }
 
@@ -131,14 +132,14 @@ static void smc_sock_break(struct smc_sock *smc, int err)
 {
 	struct sock *sk = smc->sk;
 
+	if (sk->sk_state != TCP_CLOSE) {
+		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+		/* As TCP leaves a connection that was reset; the next connect() takes the error. */
+		WRITE_ONCE(sk->sk_err, smc->hs.aborted ? ECONNRESET : -err);
+		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	}
+	/* Last: until then nobody sees a TCP connection to use. */
 	smc_sock_unhook(smc);
-	if (smc->hs.aborted || sk->sk_state == TCP_CLOSE)
-		return;
-	sk->sk_prot->disconnect(sk, O_NONBLOCK);
-	if (sk->sk_socket)
-		sk->sk_socket->state = SS_UNCONNECTED;
-	WRITE_ONCE(sk->sk_err, -err);
-	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 }
 
 void smc_sock_check_tcp(struct smc_sock *smc)

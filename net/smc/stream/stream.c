@@ -11,7 +11,10 @@
 /* What may have become true when a stream ends or fails. */
 #define SMC_NEWS_ALL	(EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLHUP)
 
-static void smc_stream_release_orphan(struct work_struct *work);
+/* How often an orphan looks for its peer: as long as TCP waits for a peer's FIN, see tcp(7). */
+#define SMC_ORPHAN_LOOK	(60 * HZ)
+
+static void smc_stream_check_orphan(struct work_struct *work);
 static void smc_stream_hold_expired(struct timer_list *timer);
 
 void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
@@ -21,7 +24,7 @@ void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, str
 	st->net = net;
 	st->lock = lock;
 	kref_init(&st->ref);
-	INIT_WORK(&st->orphan_work, smc_stream_release_orphan);
+	INIT_DELAYED_WORK(&st->orphan_work, smc_stream_check_orphan);
 	timer_setup(&st->hold_timer, smc_stream_hold_expired, 0);
 }
 
@@ -68,14 +71,24 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 	rcu_read_lock();
 	wq = rcu_dereference(sk->sk_wq);
 	/* Orders what became true before the check for sleepers. */
-	if (skwq_has_sleeper(wq))
-		wake_up_interruptible_sync_poll(&wq->wait, events);
+	if (skwq_has_sleeper(wq)) {
+		/* The end is news for everybody, also for those of whom one is woken at a time. */
+		if (events & (EPOLLHUP | EPOLLRDHUP))
+			__wake_up(&wq->wait, TASK_INTERRUPTIBLE, 0, poll_to_key(events));
+		else
+			wake_up_interruptible_sync_poll(&wq->wait, events);
+	}
 	rcu_read_unlock();
 
 	if (events & EPOLLIN)
 		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
 	if (events & EPOLLOUT)
 		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
+}
+
+void smc_stream_look(struct smc_stream *st)
+{
+	smc_stream_wake(st, EPOLLIN | EPOLLRDNORM);
 }
 
 void smc_stream_fail(struct smc_stream *st, int err)
@@ -143,7 +156,7 @@ static void smc_outcome_take(struct smc_outcome *out, struct smc_stream *st)
 		return;
 	st->is_over = true;
 	if (st->orphan)
-		queue_work(smc_wq, &st->orphan_work);
+		mod_delayed_work(smc_wq, &st->orphan_work, 0);
 }
 
 static void smc_outcome_perform(struct smc_outcome *out)
@@ -372,23 +385,35 @@ void smc_stream_limit_wait(struct smc_stream *st)
 	mod_timer(&st->hold_timer, jiffies + msecs_to_jiffies(200));
 }
 
-static void smc_stream_release_orphan(struct work_struct *work)
+/* A peer that left TCP ends the stream before, or soon after; one that does not is gone. */
+static void smc_stream_check_orphan(struct work_struct *work)
 {
-	struct smc_stream *st = container_of(work, struct smc_stream, orphan_work);
+	struct smc_stream *st = container_of(to_delayed_work(work), struct smc_stream, orphan_work);
+	bool had_left = st->peer_left_tcp;
+	bool over;
 
+	spin_lock_bh(st->lock);
+	over = st->is_over;
+	spin_unlock_bh(st->lock);
+	if (!over) {
+		st->peer_left_tcp = READ_ONCE(st->sk->sk_state) != TCP_ESTABLISHED;
+		/* The end of the stream queues this at once. */
+		queue_delayed_work(smc_wq, &st->orphan_work, SMC_ORPHAN_LOOK);
+		if (had_left)
+			smc_stream_on_lost(st, ETIMEDOUT);
+		return;
+	}
+	/* It may have been queued anew while it waited for the lock. Now nobody does any more. */
+	cancel_delayed_work(&st->orphan_work);
 	sock_release(st->orphan);
 	smc_stream_put(st);
 }
 
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 {
-	bool over;
-
 	spin_lock_bh(st->lock);
 	st->orphan = sock;
-	over = st->is_over;
+	/* From here on the reference is the work's. */
+	mod_delayed_work(smc_wq, &st->orphan_work, st->is_over ? 0 : SMC_ORPHAN_LOOK);
 	spin_unlock_bh(st->lock);
-	/* From here on the reference, and so the lock, is the work's. */
-	if (over)
-		queue_work(smc_wq, &st->orphan_work);
 }

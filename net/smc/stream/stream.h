@@ -90,7 +90,8 @@ struct smc_stream_rx {
  * @failed: the application is to be told of @err
  * @news: EPOLL* events that became true and nobody was woken for yet
  * @orphan: holds @sk after the application closed its socket
- * @orphan_work: releases @orphan once the stream is over
+ * @orphan_work: releases @orphan once the stream is over, and sees to it that it will be
+ * @peer_left_tcp: TCP's connection had ended when @orphan_work last looked
  * @hold_timer: ends the wait for more of what is held back, see smc_stream_limit_wait()
  */
 struct smc_stream {
@@ -110,7 +111,8 @@ struct smc_stream {
 	bool failed;
 	__poll_t news;
 	struct socket *orphan;
-	struct work_struct orphan_work;
+	struct delayed_work orphan_work;
+	bool peer_left_tcp;
 	struct timer_list hold_timer;
 };
 
@@ -212,6 +214,11 @@ __poll_t smc_stream_poll(struct smc_stream *st);
  * @st: stream
  */
 void smc_stream_uncork(struct smc_stream *st);
+
+/**
+ * smc_stream_look() - have readers look again whether there is enough for them
+ */
+void smc_stream_look(struct smc_stream *st);
 
 /**
  * smc_stream_shutdown() - shutdown()
