@@ -2,7 +2,7 @@
 /* Life of a stream, and what the path tells it. */
 
 #include <linux/slab.h>
-#include <net/sock.h>
+#include <net/tcp.h>
 
 #include "admin/stats.h"
 #include "internal.h"
@@ -10,9 +10,6 @@
 
 /* What may have become true when a stream ends or fails. */
 #define SMC_NEWS_ALL	(EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLHUP)
-
-/* How often an orphan looks for its peer: as long as TCP waits for a peer's FIN, see tcp(7). */
-#define SMC_ORPHAN_LOOK	(60 * HZ)
 
 static void smc_stream_check_orphan(struct work_struct *work);
 static void smc_stream_hold_expired(struct timer_list *timer);
@@ -398,7 +395,7 @@ static void smc_stream_check_orphan(struct work_struct *work)
 	if (!over) {
 		st->peer_left_tcp = READ_ONCE(st->sk->sk_state) != TCP_ESTABLISHED;
 		/* The end of the stream queues this at once. */
-		queue_delayed_work(smc_wq, &st->orphan_work, SMC_ORPHAN_LOOK);
+		queue_delayed_work(smc_wq, &st->orphan_work, tcp_fin_time(st->sk));
 		if (had_left)
 			smc_stream_on_lost(st, ETIMEDOUT);
 		return;
@@ -413,7 +410,7 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 {
 	spin_lock_bh(st->lock);
 	st->orphan = sock;
-	/* From here on the reference is the work's. */
-	mod_delayed_work(smc_wq, &st->orphan_work, st->is_over ? 0 : SMC_ORPHAN_LOOK);
+	/* From here on the reference is the work's. It waits as TCP does for a peer's FIN. */
+	mod_delayed_work(smc_wq, &st->orphan_work, st->is_over ? 0 : tcp_fin_time(st->sk));
 	spin_unlock_bh(st->lock);
 }

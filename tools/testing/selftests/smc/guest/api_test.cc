@@ -755,6 +755,104 @@ TEST_P(Api, ListenerCloseResetsThoseWaiting)
 	EXPECT_EQ(rc, -ECONNRESET);
 }
 
+TEST_P(Api, ListenerShutdownResetsThoseWaiting)
+{
+	Fd listener = must_listen(flavor);
+	RemoteSocket client = agent.connect(flavor, of_self(local_address(listener).port()));
+	long rc;
+
+	await(listener, POLLIN);
+	EXPECT_ERRNO(0, shutdown(listener, SHUT_RD));
+	EXPECT_ERRNO(EINVAL, accept(listener, nullptr, nullptr));
+	client.await(POLLHUP);
+	client.recv(1, 0, &rc);
+	EXPECT_EQ(rc, -ECONNRESET);
+
+	EXPECT_ERRNO(0, listen(listener, 5));
+	EXPECT_EQ(events(listener), 0);
+
+	RemoteSocket another = agent.connect(flavor, of_self(local_address(listener).port()));
+	Connection connection = {must_accept(listener), std::move(another)};
+
+	check_data(connection, 10000, flavor.is_smc());
+}
+
+/* There is a connection to accept, though nothing else to do with it. */
+TEST_P(Api, AcceptOfReset)
+{
+	Fd listener = must_listen(flavor);
+	RemoteSocket client = agent.connect(flavor, of_self(local_address(listener).port()));
+	Address from;
+
+	await(listener, POLLIN);
+	client.linger(true, 0);
+	client.close();
+	/* Until the reset is here, nothing of it can be seen. */
+	usleep(200000);
+
+	Fd fd(accept(listener, from.get(), &from.len));
+
+	ASSERT_GE(fd, 0) << strerror(errno);
+	await(fd, POLLHUP);
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), ECONNRESET);
+}
+
+/* It can't be SMC, and nothing of the attempt is left in the stream. */
+TEST_P(Api, ConnectToItself)
+{
+	Fd fd = make();
+	Address any = any_address(flavor.family), self;
+	char buf[16];
+
+	ASSERT_EQ(bind(fd, any.get(), any.len), 0) << strerror(errno);
+	self = of_self(local_address(fd).port());
+	ASSERT_EQ(connect(fd, self.get(), self.len), 0) << strerror(errno);
+	ASSERT_EQ(send(fd, "hello", 5, 0), 5);
+	EXPECT_EQ(recv(fd, buf, sizeof(buf), 0), 5);
+	EXPECT_EQ(std::string(buf, 5), "hello");
+}
+
+/* Options for the application's bytes are not for what comes before them. */
+TEST_P(Api, OptionsBeforeConnect)
+{
+	RemoteSocket listener = agent.listen(flavor);
+	Address to = of_agent(listener.port());
+	Fd fd = make();
+	char buf[16];
+
+	must_set(fd, SOL_SOCKET, SO_PEEK_OFF, 3);
+	must_set(fd, SOL_SOCKET, SO_RCVLOWAT, 4);
+	must_set(fd, SOL_TCP, TCP_CORK, 1);
+	ASSERT_EQ(connect(fd, to.get(), to.len), 0) << strerror(errno);
+
+	Connection connection = {std::move(fd), listener.accept()};
+
+	ASSERT_EQ(connection.there.send("0123456789"), 10);
+	wait_for_bytes(connection.here, 10);
+	EXPECT_EQ(recv(connection.here, buf, 4, MSG_PEEK), 4);
+	EXPECT_EQ(std::string(buf, 4), "3456");
+	EXPECT_EQ(recv(connection.here, buf, 10, 0), 10);
+	must_set(connection.here, SOL_TCP, TCP_CORK, 0);
+	check_data(connection, 10000, flavor.is_smc());
+}
+
+TEST_P(Api, LowerLowWaterMarkWakes)
+{
+	Connection connection = connected();
+	std::thread lowering;
+
+	must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, 1000);
+	ASSERT_EQ(connection.there.send(std::string(100, 'l')), 100);
+	wait_for_bytes(connection.here, 100);
+	EXPECT_EQ(events(connection.here), POLLOUT);
+	lowering = std::thread([&] {
+		usleep(200000);
+		must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, 50);
+	});
+	await(connection.here, POLLIN);
+	lowering.join();
+}
+
 TEST_P(Api, ListenerUses)
 {
 	Fd listener = must_listen(flavor);

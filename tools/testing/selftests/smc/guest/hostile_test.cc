@@ -161,6 +161,12 @@ std::vector<Case> agreements(smc_clc_type type)
 	with("NoRkey", [](auto &a) { a.r.rkey = 0; });
 	with("GidZero", [](auto &a) { memset(a.r.gid, 0, sizeof(a.r.gid)); });
 	with("GidElsewhere", [](auto &a) { a.r.gid[15] = 200; });
+	if (type == SMC_CLC_CONFIRM) {
+		with(
+		    "OtherPeerId", [](auto &a) { a.r.peer_id[7] ^= 1; }, SMC_DIAG_SYNC);
+		with(
+		    "OtherGid", [](auto &a) { a.r.gid[15]++; }, SMC_DIAG_SYNC);
+	}
 	with("NoFirstContact", [](auto &a) { a.first_contact = false; });
 	with("OtherEid", [](auto &a) { a.eid[0] = 'X'; });
 	with("Version1", [](auto &a) { a.version = SMC_VERSION_1; });
@@ -274,7 +280,7 @@ protected:
 		};
 		ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
 		preface(rogue);
-		send_bytes(rogue, GetParam().bytes);
+		send_bytes(rogue, as_this_peer(GetParam().bytes));
 		if (GetParam().then_close)
 			shutdown(rogue, SHUT_WR);
 
@@ -326,7 +332,7 @@ TEST_P(BadAccept, IsSurvived)
 		return connecting.is_done();
 	};
 	receive_proposal(rogue);
-	send_bytes(rogue, GetParam().bytes);
+	send_bytes(rogue, as_this_peer(GetParam().bytes));
 	if (GetParam().then_close)
 		shutdown(rogue, SHUT_WR);
 	if (GetParam().name == "NoLinkBehindIt" || GetParam().name == "Qpn0" ||
@@ -350,6 +356,54 @@ TEST_P(BadAccept, IsSurvived)
 	if (rc == "0")
 		check_end(rogue, victim);
 	check_aftermath();
+}
+
+/* A rendezvous that comes to nothing leaves the client a socket that can connect again. */
+class Broken : public testing::Test
+{
+protected:
+	Broken() : lured(lure(agent))
+	{
+		receive_proposal(lured.rogue);
+	}
+	void expect_reset_and_usable()
+	{
+		EXPECT_EQ(lured.connecting.join(), std::to_string(-ECONNRESET));
+
+		Fd listener = must_listen(Flavor());
+		Address to = address_of(0, AF_INET, local_address(listener).port());
+
+		ASSERT_EQ(lured.client.connect(to), 0);
+
+		Connection connection = {must_accept(listener), std::move(lured.client)};
+
+		check_data(connection, 100000, true);
+	}
+
+	Agent agent;
+	Lured lured;
+};
+
+TEST_F(Broken, ByGarbage)
+{
+	send_bytes(lured.rogue, std::string(100, 'g'));
+	expect_reset_and_usable();
+}
+
+TEST_F(Broken, ByReset)
+{
+	linger at_once = {1, 0};
+
+	setsockopt(lured.rogue, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	lured.rogue.close();
+	expect_reset_and_usable();
+}
+
+/* In the middle there is nothing to be half closed. */
+TEST_F(Broken, ByShutdown)
+{
+	EXPECT_EQ(lured.client.shutdown(SHUT_WR), 0);
+	expect_reset_and_usable();
 }
 
 /*

@@ -6,9 +6,11 @@
 #include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <random>
 
+#include "peer_tree.h"
 #include "rogue_link.h"
 
 using namespace guest;
@@ -62,6 +64,15 @@ protected:
 		ASSERT_EQ(reply.size(), size_t(SMC_LLC_LEN));
 		EXPECT_EQ(uint8_t(reply[3]), SMC_LLC_REPLY);
 		EXPECT_EQ(reply.substr(4, 16), "sixteen bytes ..");
+	}
+	void answer_probe()
+	{
+		std::string probe = link.hear(1);
+
+		if (probe.empty() || uint8_t(probe[0]) != (0x20 | SMC_LLC_TEST_LINK))
+			return;
+		probe[3] |= SMC_LLC_REPLY;
+		ASSERT_TRUE(link.say(probe));
 	}
 	void expect_counted(const std::string &counter, int64_t at_least = 1)
 	{
@@ -218,6 +229,20 @@ TEST_F(Rogue, LongestMessage)
 	expect_reset();
 }
 
+/* Takes a receive as a message does, and has the length of what was written elsewhere. */
+class RogueImmediate : public Rogue, public testing::WithParamInterface<uint32_t>
+{
+};
+
+TEST_P(RogueImmediate, EndsTheGroup)
+{
+	link.write_with_immediate(GetParam());
+	expect_counted("violation_llc");
+	expect_reset();
+}
+
+INSTANTIATE_TEST_SUITE_P(, RogueImmediate, testing::Values(0, 1, 44, 8192, 8193, 65536));
+
 /* Of unknown type: ignored, as the protocol wants it. */
 TEST_F(Rogue, UnknownType)
 {
@@ -278,6 +303,24 @@ TEST_F(Rogue, ClosesWithoutReading)
 		message = link.hear_type(SMC_CDC_TYPE);
 		ASSERT_EQ(message.size(), size_t(SMC_CDC_LEN));
 	} while (!(message[25] & SMC_CONN_CLOSED));
+}
+
+/* It leaves TCP, keeps the link, and never says a last word: what the victim closed still goes. */
+TEST_F(Rogue, NeverClosesTheStream)
+{
+	auto connections = [&] {
+		return connections_of_groups(agent.must_run(smc("-j group")));
+	};
+
+	ASSERT_EQ(victim.set(SOL_TCP, TCP_LINGER2, 1), 0);
+	victim.close();
+	EXPECT_GE(connections(), 1);
+	link.reset_tcp();
+	wait_until("no connection is left", [&] {
+		answer_probe();
+		return !connections();
+	});
+	expect_link();
 }
 
 TEST_F(Rogue, WriteOutsideItsElement)

@@ -236,6 +236,27 @@ ibv_wc_status RogueLink::write_to(uint64_t address, uint32_t rkey, const std::st
 	return post_and_wait(wr);
 }
 
+ibv_wc_status RogueLink::write_with_immediate(uint32_t bytes)
+{
+	ibv_sge sge = {reinterpret_cast<uint64_t>(memory.data()), bytes, mr->lkey};
+	ibv_send_wr wr = {};
+
+	wr.sg_list = &sge;
+	wr.num_sge = bytes ? 1 : 0;
+	wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+	wr.wr.rdma.remote_addr = accept.r.rmb_addr;
+	wr.wr.rdma.rkey = accept.r.rkey;
+	return post_and_wait(wr);
+}
+
+void RogueLink::reset_tcp()
+{
+	linger at_once = {1, 0};
+
+	must_be(!setsockopt(tcp, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), "SO_LINGER");
+	tcp.close();
+}
+
 ibv_wc_status RogueLink::write(uint64_t offset, const std::string &bytes)
 {
 	return write_to(accept.r.rmb_addr + (accept.r.rmbe_index - 1) * uint64_t(element_size()) +

@@ -36,8 +36,12 @@ public:
 	{
 		send_bytes(tcp, bytes);
 	}
+	/* Ends the TCP connection by a reset; the link stays. */
+	void reset_tcp();
 	/* Writes into the server's memory, @offset from its element's start. */
 	ibv_wc_status write(uint64_t offset, const std::string &bytes);
+	/* Writes zeros from the start of the server's memory, with immediate data. */
+	ibv_wc_status write_with_immediate(uint32_t bytes);
 	ibv_wc_status write_to(uint64_t address, uint32_t rkey, const std::string &bytes);
 
 	/* The next message, of any kind or of one type byte; empty if none comes. */
