@@ -201,9 +201,6 @@ static void smc_buffers_shrink(struct smc_group *group, struct list_head *slabs)
 	list_for_each_entry_safe(mrs, next, slabs, slab.list) {
 		if (!smc_slab_is_left(&mrs->slab))
 			continue;
-		/* The peer does not answer any more: not waiting again. */
-		if (smc_group_is_retired(group))
-			return;
 		if (mrs->slab.spec.is_rx)
 			smc_llc_forget_rkey(group, mrs->rkey);
 		smc_mr_slab_drop(group->link, mrs);
@@ -221,8 +218,6 @@ static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg)
 	if (group->buffers.closed)
 		return -ENOLINK;
 	smc_buffers_shrink(group, slabs);
-	if (smc_group_is_retired(group))
-		return -ETIMEDOUT;
 	mrs = smc_mr_slab_alloc(spec);
 	if (IS_ERR(mrs))
 		return PTR_ERR(mrs);

@@ -277,16 +277,12 @@ void smc_group_retire(struct smc_group *group)
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	WRITE_ONCE(group->retired, true);
+	group->retired = true;
 	if (!group->n_conns && group->state == SMC_GROUP_ACTIVE)
 		smc_group_rest(group);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
 
-bool smc_group_is_retired(const struct smc_group *group)
-{
-	return READ_ONCE(group->retired);
-}
 
 int smc_group_activate(struct smc_group *group)
 {

@@ -146,7 +146,6 @@ void smc_group_unreserve(struct smc_group *group);
  * Context: any but hard interrupt.
  */
 void smc_group_retire(struct smc_group *group);
-bool smc_group_is_retired(const struct smc_group *group);
 void smc_group_get(struct smc_group *group);
 void smc_group_put(struct smc_group *group);
 

@@ -11,6 +11,7 @@
 #include "workqueue.h"
 
 #define SMC_LLC_REPLY_WAIT		(2 * HZ)
+#define SMC_LLC_MUTE_WAIT		(10 * HZ)
 #define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)	/* of a client */
 
 static void smc_llc_answer_all(struct work_struct *work);
@@ -236,17 +237,29 @@ void smc_llc_offer_no_second_link(struct smc_group *group)
 	smc_llc_request(group, &msg);
 }
 
+/* All rendezvous that want memory in the group wait here: not again and again in vain. */
+static int smc_llc_request_rkey(struct smc_group *group, struct smc_llc_msg *msg)
+{
+	struct smc_llc *llc = &group->llc;
+	int rc;
+
+	lockdep_assert_held(&group->buffers.lock);
+	if (llc->is_mute && time_before(jiffies, llc->mute_until))
+		return -ETIMEDOUT;
+	rc = smc_llc_request(group, msg);
+	llc->is_mute = rc == -ETIMEDOUT;
+	llc->mute_until = jiffies + SMC_LLC_MUTE_WAIT;
+	return rc;
+}
+
 int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr)
 {
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_CONFIRM_RKEY,
 		.confirm_rkey.rt[0] = { .rkey = rkey, .addr = addr },
 	};
-	int rc = smc_llc_request(group, &msg);
+	int rc = smc_llc_request_rkey(group, &msg);
 
-	/* The next one would wait as long, and all the others for it. */
-	if (rc == -ETIMEDOUT)
-		smc_group_retire(group);
 	if (!rc && (msg.flags & SMC_LLC_RKEY_NEGATIVE))
 		rc = -EREMOTEIO;
 	return rc;
@@ -259,8 +272,7 @@ void smc_llc_forget_rkey(struct smc_group *group, u32 rkey)
 		.delete_rkey = { .count = 1, .rkey = { rkey } },
 	};
 
-	if (smc_llc_request(group, &msg) == -ETIMEDOUT)
-		smc_group_retire(group);
+	smc_llc_request_rkey(group, &msg);
 }
 
 int smc_llc_test_link(struct smc_group *group)

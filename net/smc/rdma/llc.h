@@ -34,6 +34,8 @@ struct smc_llc_queued {
  * @has_come: whether it came
  * @came: what was waited for
  * @peer_left: the peer sent DELETE LINK, of its own accord or as a reply
+ * @mute_until: jiffies until when the peer is not asked again about a key, while @is_mute
+ * @is_mute: it left the last such request unanswered; both protected by the group's buffer lock
  * @queue: requests to answer
  * @head: position of the next one
  * @n: how many
@@ -48,6 +50,8 @@ struct smc_llc {
 	bool has_come;
 	struct smc_llc_msg came;
 	bool peer_left;
+	unsigned long mute_until;
+	bool is_mute;
 	struct smc_llc_queued queue[SMC_LLC_QUEUE];
 	unsigned int head;
 	unsigned int n;
@@ -129,7 +133,8 @@ void smc_llc_offer_no_second_link(struct smc_group *group);
  * smc_llc_confirm_rkey() - tell the peer of a new RMB
  *
  * Context: process, may sleep up to 2 s.
- * Return: 0, -EREMOTEIO if the peer refuses, -ETIMEDOUT, -ENOLINK.
+ * Return: 0, -EREMOTEIO if the peer refuses, -ETIMEDOUT, also without waiting where it has just
+ * not answered, -ENOLINK.
  */
 int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr);
 

@@ -189,6 +189,9 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	struct smc_group *group = s->conn->group;
 	int rc;
 
+	/* Nobody else is to be offered the link of one that posed as them in its PROPOSAL. */
+	memcpy(group->peer.gid, confirm->r.gid, SMC_GID_LEN);
+	memcpy(group->peer.mac, confirm->r.mac, SMC_MAC_LEN);
 	rc = smc_rdma_link_receive(s, confirm);
 	if (rc)
 		return rc;
@@ -209,18 +212,10 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	return smc_group_activate(group);
 }
 
-/* Others of the peer that the PROPOSAL named are to be offered what the CONFIRM names. */
-static bool smc_rdma_is_from_proposer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
+/* Who names another's group in its PROPOSAL does not know the other end of its link. */
+static bool smc_rdma_is_at_link(const struct smc_clc_r *r, const struct smc_link *link)
 {
-	const struct smc_link *link = s->conn->group->link;
-
-	/* A PROPOSAL of version 2 only has no peer id. */
-	if (memchr_inv(s->peer.id, 0, SMC_PEER_ID_LEN) &&
-	    memcmp(r->peer_id, s->peer.id, SMC_PEER_ID_LEN))
-		return false;
-	if (memcmp(r->gid, s->peer.gid, SMC_GID_LEN))
-		return false;
-	return s->first_contact || r->qpn == link->peer.qpn;
+	return r->qpn == link->peer.qpn && !memcmp(r->gid, link->peer.gid, SMC_GID_LEN);
 }
 
 u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agreement *confirm)
@@ -228,7 +223,7 @@ u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agre
 	int rc;
 
 	if (confirm->first_contact != s->first_contact ||
-	    !smc_rdma_is_from_proposer(s, &confirm->r)) {
+	    !(s->first_contact || smc_rdma_is_at_link(&confirm->r, s->conn->group->link))) {
 		smc_stat_violation(s->net, SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}

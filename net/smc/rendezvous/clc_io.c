@@ -47,7 +47,8 @@ static int smc_clc_read(struct smc_handshake *hs, u8 *buf, size_t len, int flags
 	/* SO_PEEK_OFF is about the application's bytes. */
 	WRITE_ONCE(sk->sk_peek_off, -1);
 	rc = sk->sk_prot->recvmsg(sk, &msg, len, flags | MSG_DONTWAIT, &addr_len);
-	WRITE_ONCE(sk->sk_peek_off, peek_off);
+	/* Unless the application has set it meanwhile. */
+	cmpxchg(&sk->sk_peek_off, -1, peek_off);
 	if (rc < 0)
 		return rc;
 	return rc == len ? 0 : -EPROTO;

@@ -69,7 +69,8 @@ static u32 smc_client_join_r(struct smc_client *c)
 	memcpy(s->eid, c->eid, SMC_EID_LEN);
 	smc_offer_take_port(&c->offer, s->version, &s->port);
 	s->has_port = true;
-	s->is_routed = s->version == SMC_VERSION_2 && smc_route_gateway(c->hs->sk, s->gateway);
+	s->is_routed = s->version == SMC_VERSION_2 &&
+		       smc_route_gateway(c->hs->sk, s->port.mac, s->gateway);
 	memcpy(s->peer.id, accept->r.peer_id, SMC_PEER_ID_LEN);
 	memcpy(s->peer.gid, accept->r.gid, SMC_GID_LEN);
 	memcpy(s->peer.mac, accept->r.mac, SMC_MAC_LEN);

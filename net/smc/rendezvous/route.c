@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Looking at the route of a TCP connection. */
 
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
 #include <linux/inetdevice.h>
 #include <net/dst.h>
 #include <net/addrconf.h>
@@ -37,7 +39,7 @@ bool smc_route_is_direct(struct sock *sk)
 	return direct;
 }
 
-bool smc_route_gateway(struct sock *sk, u8 *mac)
+bool smc_route_gateway(struct sock *sk, const u8 *own, u8 *mac)
 {
 	struct dst_entry *dst = sk_dst_get(sk);
 	struct neighbour *neigh = NULL;
@@ -49,7 +51,8 @@ bool smc_route_gateway(struct sock *sk, u8 *mac)
 		neigh = dst_neigh_lookup(dst, dst->ops->family == AF_INET ?
 					 (const void *)&inet_sk(sk)->inet_daddr : &sk->sk_v6_daddr);
 	/* TCP has just used it. */
-	known = neigh && (READ_ONCE(neigh->nud_state) & NUD_VALID);
+	known = neigh && (READ_ONCE(neigh->nud_state) & NUD_VALID) &&
+		neigh->dev->type == ARPHRD_ETHER && ether_addr_equal(neigh->dev->dev_addr, own);
 	if (known)
 		neigh_ha_snapshot(mac, neigh, neigh->dev);
 	if (neigh)

@@ -22,12 +22,13 @@ bool smc_route_is_direct(struct sock *sk);
 /**
  * smc_route_gateway() - the router that the route goes by
  * @sk: TCP socket, connected
+ * @own: MAC address of the port that RDMA is to use
  * @mac: filled with the router's address
  *
  * Context: process.
- * Return: whether there is one.
+ * Return: whether there is one, on the port's network.
  */
-bool smc_route_gateway(struct sock *sk, u8 *mac);
+bool smc_route_gateway(struct sock *sk, const u8 *own, u8 *mac);
 
 /**
  * smc_route_describe() - the IP subnets of this end, for a version 1 PROPOSAL

@@ -34,7 +34,8 @@ static void smc_server_use(struct smc_server *srv, u8 version, const u8 *gid)
 
 	s->has_port = true;
 	s->version = version;
-	s->is_routed = version == SMC_VERSION_2 && smc_route_gateway(srv->hs->sk, s->gateway);
+	s->is_routed = version == SMC_VERSION_2 &&
+		       smc_route_gateway(srv->hs->sk, s->port.mac, s->gateway);
 	memcpy(s->peer.id, srv->proposal.peer_id, SMC_PEER_ID_LEN);
 	memcpy(s->peer.mac, srv->proposal.mac, SMC_MAC_LEN);
 	memcpy(s->peer.gid, gid, SMC_GID_LEN);

@@ -94,7 +94,6 @@ static void smc_disconnect(struct smc_sock *smc)
 	}
 	smc_sock_unhook(smc);
 	release_sock(sk);
-	cancel_delayed_work_sync(&smc->fin);
 }
 
 /*
@@ -104,33 +103,31 @@ static void smc_disconnect(struct smc_sock *smc)
 static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 {
 	struct sock *sk = smc->sk;
-	bool over;
 
 	lock_sock(sk);
-	over = sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
-	       (smc->mode == SMC_MODE_CONNECTING || smc->mode == SMC_MODE_STREAM);
-	if (over)
+	if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
+	    (smc->mode == SMC_MODE_CONNECTING || smc->mode == SMC_MODE_STREAM)) {
 		smc_sock_unhook(smc);
+		/* Others may have begun to wait for the connection. */
+		smc_tcp_wake(sk);
+	}
 	release_sock(sk);
-	if (!over)
-		return;
-	cancel_delayed_work_sync(&smc->fin);
-	/* Others may have begun to wait for the connection. */
-	smc_tcp_wake(sk);
 }
 
-/* Whether the connection failed while TCP took it for established. */
-static bool smc_connect_has_failed(struct socket *sock)
+/* What connect() returns once the rendezvous is over; a failure is as TCP leaves it. */
+static int smc_connect_result(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
-	bool failed;
+	int rc = 0;
 
 	lock_sock(sk);
-	failed = sk->sk_state == TCP_CLOSE;
-	if (failed)
-		sock->state = SS_CONNECTING;
+	if (sk->sk_state == TCP_CLOSE) {
+		rc = sock_error(sk) ? : -ECONNABORTED;
+		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+		sock->state = SS_UNCONNECTED;
+	}
 	release_sock(sk);
-	return failed;
+	return rc;
 }
 
 /* TCP is connected, the application's connection is not yet. */
@@ -179,11 +176,9 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 		smc_connect_suspend(sock);
 		return rc == -EAGAIN ? -EINPROGRESS : rc;
 	}
-	if (!smc_connect_has_failed(sock))
-		return 0;
-	/* That gives the error, and makes the socket fit for another connect(). */
-	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
+	rc = smc_connect_result(sock);
 out:
-	smc_connect_undo(smc, sock);
+	if (rc)
+		smc_connect_undo(smc, sock);
 	return rc;
 }

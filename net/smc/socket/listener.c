@@ -30,6 +30,7 @@ int smc_listen_prepare(struct smc_sock *smc)
 		return -ENOMEM;
 	l->smc = smc;
 	INIT_WORK(&l->take, smc_listener_take);
+	mutex_init(&l->emptying);
 	spin_lock_init(&l->lock);
 	INIT_LIST_HEAD(&l->shaking);
 	INIT_LIST_HEAD(&l->ready);
@@ -238,14 +239,24 @@ static void smc_listener_set_closed(struct smc_listener *l, bool closed)
 	spin_unlock_bh(&l->lock);
 }
 
-void smc_listener_empty(struct smc_listener *l)
+static void smc_listener_drop_all(struct smc_listener *l)
 {
+	mutex_lock(&l->emptying);
 	/* Nothing is taken, and nothing moves from one list to the other. */
 	smc_listener_set_closed(l, true);
 	cancel_work_sync(&l->take);
 	smc_listener_reset(l, &l->shaking, &l->n_shaking);
 	smc_listener_reset(l, &l->ready, &l->n_ready);
 	smc_listener_set_closed(l, false);
+	mutex_unlock(&l->emptying);
+}
+
+void smc_listener_empty(struct smc_listener *l)
+{
+	smc_listener_drop_all(l);
+	/* Another thread may have made it listen again, and TCP's word been missed. */
+	if (READ_ONCE(l->smc->sk->sk_state) == TCP_LISTEN)
+		smc_listener_kick(l);
 }
 
 void smc_listen_undo(struct smc_sock *smc)
@@ -260,6 +271,6 @@ void smc_listen_undo(struct smc_sock *smc)
 	/* TCP's callbacks may have seen the listener just before. */
 	synchronize_rcu();
 	smc->listener = NULL;
-	smc_listener_empty(l);
+	smc_listener_drop_all(l);
 	kfree(l);
 }

@@ -7,6 +7,7 @@
 #define SMC_LISTENER_H
 
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
@@ -18,6 +19,7 @@ struct socket;
  * struct smc_listener - see the top of this file
  * @smc: the listening socket
  * @take: takes connections from TCP
+ * @emptying: one empties it at a time
  * @lock: protects what follows; softirqs off
  * @shaking: connections in their rendezvous
  * @ready: connections for accept()
@@ -29,6 +31,7 @@ struct socket;
 struct smc_listener {
 	struct smc_sock *smc;
 	struct work_struct take;
+	struct mutex emptying;
 	spinlock_t lock;
 	struct list_head shaking;
 	struct list_head ready;

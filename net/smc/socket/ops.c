@@ -425,8 +425,9 @@ static int smc_release(struct socket *sock)
 		lock_sock(sk);
 		smc_sock_unhook(smc);
 		release_sock(sk);
+		cancel_delayed_work_sync(&smc->fin);
 		smc_tcp_ops(sk)->release(sock);
-		/* One that connect() to AF_UNSPEC left. */
+		/* One that was given up before. */
 		if (smc->stream)
 			smc_stream_put(smc->stream);
 	}

@@ -382,22 +382,32 @@ void smc_stream_limit_wait(struct smc_stream *st)
 	mod_timer(&st->hold_timer, jiffies + msecs_to_jiffies(200));
 }
 
-/* A peer that left TCP ends the stream before, or soon after; one that does not is gone. */
+/* Whether the peer's TCP connection has ended, and it has said nothing of the stream's end. */
+static bool smc_stream_is_deserted(const struct smc_stream *st)
+{
+	int state = READ_ONCE(st->sk->sk_state);
+
+	return state == TCP_CLOSE || (state == TCP_CLOSE_WAIT && !READ_ONCE(st->rx.conn_flags));
+}
+
+/* A peer that left is told that this is the end, and not heard for ever. */
 static void smc_stream_check_orphan(struct work_struct *work)
 {
 	struct smc_stream *st = container_of(to_delayed_work(work), struct smc_stream, orphan_work);
-	bool had_left = st->peer_left_tcp;
 	bool over;
 
 	spin_lock_bh(st->lock);
 	over = st->is_over;
 	spin_unlock_bh(st->lock);
 	if (!over) {
-		st->peer_left_tcp = READ_ONCE(st->sk->sk_state) != TCP_ESTABLISHED;
 		/* The end of the stream queues this at once. */
 		queue_delayed_work(smc_wq, &st->orphan_work, tcp_fin_time(st->sk));
-		if (had_left)
+		if (st->was_deserted) {
 			smc_stream_on_lost(st, ETIMEDOUT);
+		} else if (smc_stream_is_deserted(st)) {
+			st->was_deserted = true;
+			smc_stream_abort(st, ETIMEDOUT);
+		}
 		return;
 	}
 	/* It may have been queued anew while it waited for the lock. Now nobody does any more. */

@@ -91,7 +91,7 @@ struct smc_stream_rx {
  * @news: EPOLL* events that became true and nobody was woken for yet
  * @orphan: holds @sk after the application closed its socket
  * @orphan_work: releases @orphan once the stream is over, and sees to it that it will be
- * @peer_left_tcp: TCP's connection had ended when @orphan_work last looked
+ * @was_deserted: the peer had left when @orphan_work last looked
  * @hold_timer: ends the wait for more of what is held back, see smc_stream_limit_wait()
  */
 struct smc_stream {
@@ -112,7 +112,7 @@ struct smc_stream {
 	__poll_t news;
 	struct socket *orphan;
 	struct delayed_work orphan_work;
-	bool peer_left_tcp;
+	bool was_deserted;
 	struct timer_list hold_timer;
 };
 

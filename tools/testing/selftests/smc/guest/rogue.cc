@@ -25,8 +25,9 @@ constexpr uint8_t own_mac[SMC_MAC_LEN] = {0x52, 0x54, 0x83, 0x00, 0x00, 0x01};
  * Not this guest's, for whom its own module speaks, and another one in each test: a peer that
  * was here before may have left its link group behind.
  */
-void fill_id(uint8_t *id, uint16_t instance = getpid())
+void fill_id(uint8_t *id)
 {
+	uint16_t instance = getpid();
 
 	memcpy(id, &instance, sizeof(instance));
 	memcpy(id + 2, own_mac, sizeof(own_mac));
@@ -190,19 +191,6 @@ smc_clc_agreement good_agreement(smc_clc_type type)
 	a.n_gids = 1;
 	fill_gid(a.gids[0]);
 	return a;
-}
-
-std::string as_this_peer(std::string message)
-{
-	constexpr size_t at = 8;
-	uint8_t maker[SMC_PEER_ID_LEN], own[SMC_PEER_ID_LEN];
-
-	fill_id(maker, getppid());
-	fill_id(own);
-	if (message.size() >= at + sizeof(maker) &&
-	    !memcmp(message.data() + at, maker, sizeof(maker)))
-		memcpy(message.data() + at, own, sizeof(own));
-	return message;
 }
 
 std::string encode(const smc_clc_proposal &proposal)

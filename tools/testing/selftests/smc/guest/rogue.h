@@ -39,9 +39,6 @@ std::string encode(const smc_clc_proposal &proposal);
 std::string encode(const smc_clc_agreement &agreement);
 std::string encode_decline(uint32_t diagnosis, uint8_t version = SMC_VERSION_2);
 
-/* A message that was made before the test began, in the name of the peer that this test is. */
-std::string as_this_peer(std::string message);
-
 void send_bytes(int fd, const std::string &bytes);
 /* The next CLC message; empty at the end of the stream or a reset. */
 std::string receive_message(int fd, int seconds = 30);
