@@ -283,7 +283,6 @@ void smc_group_retire(struct smc_group *group)
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
 
-
 int smc_group_activate(struct smc_group *group)
 {
 	int rc = -ENOLINK;

@@ -11,7 +11,7 @@
 #include "workqueue.h"
 
 #define SMC_LLC_REPLY_WAIT		(2 * HZ)
-#define SMC_LLC_MUTE_WAIT		(10 * HZ)
+#define SMC_LLC_ASK_AGAIN		(10 * HZ)	/* after no answer */
 #define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)	/* of a client */
 
 static void smc_llc_answer_all(struct work_struct *work);
@@ -23,6 +23,7 @@ void smc_llc_init(struct smc_group *group)
 	mutex_init(&llc->request_lock);
 	spin_lock_init(&llc->lock);
 	init_waitqueue_head(&llc->wait);
+	llc->ask_again = jiffies;
 	INIT_WORK(&llc->work, smc_llc_answer_all);
 }
 
@@ -244,11 +245,11 @@ static int smc_llc_request_rkey(struct smc_group *group, struct smc_llc_msg *msg
 	int rc;
 
 	lockdep_assert_held(&group->buffers.lock);
-	if (llc->is_mute && time_before(jiffies, llc->mute_until))
+	if (time_before(jiffies, llc->ask_again))
 		return -ETIMEDOUT;
 	rc = smc_llc_request(group, msg);
-	llc->is_mute = rc == -ETIMEDOUT;
-	llc->mute_until = jiffies + SMC_LLC_MUTE_WAIT;
+	if (rc == -ETIMEDOUT)
+		llc->ask_again = jiffies + SMC_LLC_ASK_AGAIN;
 	return rc;
 }
 

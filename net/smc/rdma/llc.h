@@ -34,8 +34,7 @@ struct smc_llc_queued {
  * @has_come: whether it came
  * @came: what was waited for
  * @peer_left: the peer sent DELETE LINK, of its own accord or as a reply
- * @mute_until: jiffies until when the peer is not asked again about a key, while @is_mute
- * @is_mute: it left the last such request unanswered; both protected by the group's buffer lock
+ * @ask_again: jiffies when the peer may be asked about a key again; under the group's buffer lock
  * @queue: requests to answer
  * @head: position of the next one
  * @n: how many
@@ -50,8 +49,7 @@ struct smc_llc {
 	bool has_come;
 	struct smc_llc_msg came;
 	bool peer_left;
-	unsigned long mute_until;
-	bool is_mute;
+	unsigned long ask_again;
 	struct smc_llc_queued queue[SMC_LLC_QUEUE];
 	unsigned int head;
 	unsigned int n;

@@ -24,17 +24,18 @@ bool smc_route_is_secured(struct sock *sk)
 	return secured;
 }
 
+static bool smc_dst_has_gateway(const struct dst_entry *dst)
+{
+	if (dst->ops->family == AF_INET)
+		return container_of(dst, struct rtable, dst)->rt_uses_gateway;
+	return container_of(dst, struct rt6_info, dst)->rt6i_flags & RTF_GATEWAY;
+}
+
 bool smc_route_is_direct(struct sock *sk)
 {
 	struct dst_entry *dst = sk_dst_get(sk);
-	bool direct = false;
+	bool direct = dst && !smc_dst_has_gateway(dst);
 
-	if (!dst)
-		return false;
-	if (dst->ops->family == AF_INET)
-		direct = !container_of(dst, struct rtable, dst)->rt_uses_gateway;
-	else
-		direct = !(container_of(dst, struct rt6_info, dst)->rt6i_flags & RTF_GATEWAY);
 	dst_release(dst);
 	return direct;
 }
@@ -45,9 +46,7 @@ bool smc_route_gateway(struct sock *sk, const u8 *own, u8 *mac)
 	struct neighbour *neigh = NULL;
 	bool known;
 
-	if (!dst)
-		return false;
-	if (!smc_route_is_direct(sk))
+	if (dst && smc_dst_has_gateway(dst))
 		neigh = dst_neigh_lookup(dst, dst->ops->family == AF_INET ?
 					 (const void *)&inet_sk(sk)->inet_daddr : &sk->sk_v6_daddr);
 	/* TCP has just used it. */

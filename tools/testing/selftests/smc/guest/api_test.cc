@@ -1438,10 +1438,9 @@ TEST_P(Api, PeerKilled)
 TEST_P(Api, LingerWaits)
 {
 	Connection connection = connected();
-	linger value = {1, 30};
 	Flow flow = {.seed = 14, .bytes = 100000};
 
-	ASSERT_EQ(setsockopt(connection.here, SOL_SOCKET, SO_LINGER, &value, sizeof(value)), 0);
+	must_linger(connection.here, 30);
 
 	Job far = connection.there.start_recv(flow);
 

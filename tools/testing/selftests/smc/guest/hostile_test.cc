@@ -386,9 +386,7 @@ TEST_F(Broken, ByGarbage)
 
 TEST_F(Broken, ByReset)
 {
-	linger at_once = {1, 0};
-
-	setsockopt(lured.rogue, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	must_linger(lured.rogue, 0);
 	lured.rogue.close();
 	expect_reset_and_usable();
 }

@@ -255,9 +255,8 @@ TEST_P(LifeOf, KilledWhileReceiving)
 TEST_P(LifeOf, KilledWhileLingering)
 {
 	Connection one = make_connection(peer, Flavor(), GetParam());
-	linger wait = {1, 100};
 
-	ASSERT_EQ(setsockopt(one.here, SOL_SOCKET, SO_LINGER, &wait, sizeof(wait)), 0);
+	must_linger(one.here, 100);
 
 	pid_t child = in_child([&] {
 		while (send(one.here, "0123456789", 10, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)

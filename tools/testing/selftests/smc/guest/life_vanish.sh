@@ -6,31 +6,10 @@
 #
 #   tools/lab/lab run -n 2 [--smc 1=tree] tools/testing/selftests/smc/guest/life_vanish.sh
 
-smc=${SMC:-$LAB_REPO/build/tools/smc/smc}
-smc_run=${SMC_RUN:-$LAB_REPO/build/tools/smc_run/smc_run}
-failed=0
+# shellcheck source=script.sh
+source "$LAB_REPO/tools/testing/selftests/smc/guest/script.sh"
 
-report() {
-	local status=$? number=$1
-	shift
-	((status == 0)) && echo "ok $number $*" && return
-	echo "not ok $number $*"
-	failed=1
-}
-
-# await SECONDS COMMAND...: until the command succeeds.
-await() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		((SECONDS < end)) || return 1
-		sleep 0.2
-	done
-}
-
-written() { sed -n 's/^rdma_write_bytes //p' /proc/net/smc_stat; }
 flows() { (($(written) > 5000000)); }
-listens() { [[ $(ss -Hltn 'sport = :5201') || $("$smc" sock) == *:5201* ]]; }
 ended() { ! kill -0 "$client" 2>/dev/null; }
 no_groups() { [[ $("$smc" -j group) == '[]' ]]; }
 unloaded() { lab-smc unload 2>/dev/null; }

@@ -221,39 +221,37 @@ bool RogueLink::say(const smc_llc_msg &msg)
 	return say(std::string(reinterpret_cast<char *>(buf), sizeof(buf)));
 }
 
-ibv_wc_status RogueLink::write_to(uint64_t address, uint32_t rkey, const std::string &bytes)
+ibv_wc_status RogueLink::post_write(ibv_wr_opcode opcode, uint64_t address, uint32_t rkey,
+				    const char *from, size_t len)
 {
-	char *at = memory.data() + element_bytes + slots * slot;
-	ibv_sge sge = {reinterpret_cast<uint64_t>(at), uint32_t(bytes.size()), mr->lkey};
+	ibv_sge sge = {reinterpret_cast<uint64_t>(from), uint32_t(len), mr->lkey};
 	ibv_send_wr wr = {};
 
-	memcpy(at, bytes.data(), bytes.size());
 	wr.sg_list = &sge;
-	wr.num_sge = 1;
-	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr.num_sge = len ? 1 : 0;
+	wr.opcode = opcode;
 	wr.wr.rdma.remote_addr = address;
 	wr.wr.rdma.rkey = rkey;
 	return post_and_wait(wr);
 }
 
+ibv_wc_status RogueLink::write_to(uint64_t address, uint32_t rkey, const std::string &bytes)
+{
+	char *at = memory.data() + element_bytes + slots * slot;
+
+	memcpy(at, bytes.data(), bytes.size());
+	return post_write(IBV_WR_RDMA_WRITE, address, rkey, at, bytes.size());
+}
+
 ibv_wc_status RogueLink::write_with_immediate(uint32_t bytes)
 {
-	ibv_sge sge = {reinterpret_cast<uint64_t>(memory.data()), bytes, mr->lkey};
-	ibv_send_wr wr = {};
-
-	wr.sg_list = &sge;
-	wr.num_sge = bytes ? 1 : 0;
-	wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-	wr.wr.rdma.remote_addr = accept.r.rmb_addr;
-	wr.wr.rdma.rkey = accept.r.rkey;
-	return post_and_wait(wr);
+	return post_write(IBV_WR_RDMA_WRITE_WITH_IMM, accept.r.rmb_addr, accept.r.rkey,
+			  memory.data(), bytes);
 }
 
 void RogueLink::reset_tcp()
 {
-	linger at_once = {1, 0};
-
-	must_be(!setsockopt(tcp, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), "SO_LINGER");
+	must_linger(tcp, 0);
 	tcp.close();
 }
 

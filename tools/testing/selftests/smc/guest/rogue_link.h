@@ -76,6 +76,8 @@ private:
 	void connect_queue_pair();
 	void post_receive(size_t i);
 	ibv_wc_status post_and_wait(ibv_send_wr &wr);
+	ibv_wc_status post_write(ibv_wr_opcode opcode, uint64_t address, uint32_t rkey,
+				 const char *from, size_t len);
 	std::optional<ibv_wc> poll(ibv_cq *cq, int seconds);
 
 	ibv_context *context = nullptr;

@@ -6,20 +6,10 @@
 #
 #   tools/lab/lab run -n 3 --lans 2 tools/testing/selftests/smc/guest/routed.sh
 
-smc_run=${SMC_RUN:-$LAB_REPO/build/tools/smc_run/smc_run}
+# shellcheck source=script.sh
+source "$LAB_REPO/tools/testing/selftests/smc/guest/script.sh"
+
 trace=/sys/kernel/tracing
-failed=0
-
-report() {
-	local status=$? number=$1
-	shift
-	((status == 0)) && echo "ok $number $*" && return
-	echo "not ok $number $*"
-	failed=1
-}
-
-written() { sed -n 's/^rdma_write_bytes //p' /proc/net/smc_stat; }
-listens() { [[ $(ss -Hltn 'sport = :5201') ]]; }
 
 # The MAC address that queue pairs get for their peer.
 trace_mac() {
@@ -54,7 +44,7 @@ before=$(written)
 
 if ((LAB_NODE == 2)); then
 	"$smc_run" iperf3 -s -1 >"$LAB_OUT/iperf3" 2>&1 &
-	until listens; do sleep 0.1; done
+	await 60 listens || exit
 	lab-barrier listens || exit
 	wait %1
 else

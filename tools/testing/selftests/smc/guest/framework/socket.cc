@@ -244,6 +244,14 @@ void must_set(int fd, int level, int option, int value)
 		throw_errno("setsockopt " + std::to_string(level) + "/" + std::to_string(option));
 }
 
+void must_linger(int fd, int seconds)
+{
+	linger value = {1, seconds};
+
+	if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &value, sizeof(value)))
+		throw_errno("SO_LINGER");
+}
+
 int must_get(int fd, int level, int option)
 {
 	int value = 0;

@@ -99,6 +99,8 @@ Fd must_listen(const Flavor &flavor, int backlog = 16, int port = 0);
 Fd must_accept(int listener, int seconds = 60);
 Fd must_connect(const Flavor &flavor, const Address &to);
 void must_set(int fd, int level, int option, int value);
+/* SO_LINGER; with 0 seconds, close() is a reset. */
+void must_linger(int fd, int seconds);
 int must_get(int fd, int level, int option);
 Address local_address(int fd);
 Address peer_address(int fd);
