@@ -125,7 +125,7 @@ static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket
 #define MSG_SPLICE_PAGES	0
 #endif
 
-/* 6.1 names the destination and source of an iterator by READ and WRITE from 6.2 on only. */
+/* Up to 6.1 the direction of an iterator goes by the names READ and WRITE. */
 #ifndef ITER_DEST
 #define ITER_DEST	READ
 #define ITER_SOURCE	WRITE

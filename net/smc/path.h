@@ -31,8 +31,8 @@ struct smc_stream;
  * @peer_gid: the peer's
  * @token: what the peer calls this end
  * @peer_token: what this end calls the peer; 0 while not known
- * @index: of the element that the peer writes into, from 1
- * @peer_index: of the peer's element; 0 while not known
+ * @index: of the element that the peer writes into, as the peer knows it
+ * @peer_index: of the peer's element, once that is known
  */
 struct smc_path_info {
 	enum smc_role role;

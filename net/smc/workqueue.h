@@ -5,7 +5,7 @@
 #include <linux/workqueue.h>
 
 /*
- * Made and flushed by module.c. Each runs a bounded number of works at a time, so none may wait
+ * Made by module.c. Each runs a bounded number of works at a time, so none may wait
  * for something that another of the same queue does, or a peer that many wait for stops all.
  */
 

@@ -49,6 +49,11 @@ bool extension(nlattr* const* attrs, int type, T& out, size_t least) {
 
 Json cursor(const smc_diag_cursor& c) { return {{"wrap", c.wrap}, {"count", c.count}}; }
 
+/* Bytes from one cursor to a later one in a ring. */
+uint64_t distance(const smc_diag_cursor& from, const smc_diag_cursor& to, uint64_t size) {
+  return static_cast<uint16_t>(to.wrap - from.wrap) * size + to.count - from.count;
+}
+
 Json flags(uint8_t prod, uint8_t state) {
   return {{"producer", words::hex(prod)}, {"state", words::hex(state)}};
 }
@@ -59,6 +64,8 @@ Json connection(const smc_diag_conninfo& info) {
       {"sndbuf", info.sndbuf_size},
       {"rmbe", info.rmbe_size},
       {"peer-rmbe", info.peer_rmbe_size},
+      {"recv-queue", distance(info.rx_cons, info.rx_prod, info.rmbe_size)},
+      {"send-queue", distance(info.tx_fin, info.tx_prep, info.sndbuf_size)},
       {"rx-prod", cursor(info.rx_prod)},
       {"rx-cons", cursor(info.rx_cons)},
       {"tx-prod", cursor(info.tx_prod)},

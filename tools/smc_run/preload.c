@@ -50,7 +50,7 @@ __attribute__((visibility("default"))) int socket(int domain, int type, int prot
 	fd = next_socket(AF_SMC, type, domain == AF_INET6 ? SMC_IPV6 : SMC_IPV4);
 	if (fd >= 0)
 		return fd;
-	/* Of IPv6 it may be IPv6 that is. */
+	/* For IPv6 it may be IPv6 that is missing. */
 	if (errno == EAFNOSUPPORT && domain == AF_INET)
 		is_missing = 1;
 	errno = before;

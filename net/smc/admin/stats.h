@@ -36,7 +36,7 @@ enum smc_rdma_counter {
 	SMC_RDMA_RECVS,
 	SMC_RDMA_REGISTRATIONS,		/* memory regions registered */
 	SMC_RDMA_GROUPS_CREATED,
-	SMC_RDMA_GROUPS_LOST,		/* ended by an error, not for idleness */
+	SMC_RDMA_GROUPS_LOST,		/* ended under their connections */
 	SMC_N_RDMA_COUNTERS,
 };
 

@@ -48,6 +48,7 @@ static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_cla
 	}
 	/* A connection before this one has left its cursors there. */
 	memset(smc_dmbe_control(dmbe), 0, SMC_DMBE_CONTROL_LEN);
+	smc_dmbe_control(dmbe)->type = SMC_CDC_TYPE;
 	return dmbe;
 }
 

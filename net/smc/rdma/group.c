@@ -50,6 +50,8 @@ static void smc_group_doom(struct smc_group *group, int err, bool tell_peer)
 	lockdep_assert_held(&smc_groups_lock);
 	if (group->state == SMC_GROUP_DEAD)
 		return;
+	if (group->state == SMC_GROUP_ACTIVE && group->n_conns)
+		smc_stat_rdma(group->net, SMC_RDMA_GROUPS_LOST, 1);
 	group->err = err;
 	group->tell_peer = tell_peer && group->state == SMC_GROUP_ACTIVE;
 	WRITE_ONCE(group->state, SMC_GROUP_DEAD);
@@ -314,8 +316,6 @@ void smc_group_kill(struct smc_group *group, int err)
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	if (group->state == SMC_GROUP_ACTIVE)
-		smc_stat_rdma(group->net, SMC_RDMA_GROUPS_LOST, 1);
 	smc_group_doom(group, err, false);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 	smc_llc_wake(group);

@@ -19,7 +19,7 @@
  * with a FIRST packet again, which the responder answers by ending the queue pair.
  */
 #define SMC_QP_ACK_TIMEOUT	17
-#define SMC_QP_RNR_TIMER	5	/* 0.08 ms */
+#define SMC_QP_RNR_TIMER	5	/* 0.06 ms */
 
 #define SMC_REGISTER_WAIT	(2 * HZ)
 

@@ -180,7 +180,7 @@ static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_
 		return -EPROTO;
 	}
 	group->link->peer_user_id = msg->confirm_link.user_id;
-	/* z/OS and AIX may take fewer connections than a token of one byte could tell. */
+	/* z/OS and AIX may take fewer connections than 255. */
 	if (msg->confirm_link.max_conns)
 		group->max_conns = min(group->max_conns, msg->confirm_link.max_conns);
 	return 0;

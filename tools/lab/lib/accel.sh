@@ -6,7 +6,7 @@
 
 LAB_KVM_PROBE_S=15
 
-# CPU models: see Documentation/lab.rst, "CPU model".
+# CPU models: see Documentation/lab.rst, "CPU model and machine".
 accel_options() {
 	case $1 in
 	kvm) printf '%s\n' -accel kvm -cpu host ;;

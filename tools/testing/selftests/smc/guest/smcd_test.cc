@@ -14,9 +14,9 @@
 
 #include "agent.h"
 #include "limit.h"
-#include "peer_tree.h"
 #include "place.h"
 #include "rogue.h"
+#include "smc_tool.h"
 #include "wire/dmbe.h"
 
 using namespace guest;
@@ -37,18 +37,6 @@ smc_clc_ism host_device(Agent &agent)
 	if (!proposal.has_dv2 || proposal.n_ism != 1)
 		throw std::runtime_error("no ISM device is offered");
 	return proposal.ism[0];
-}
-
-/* What "smc sock" tells of the socket with the local port of @fd. */
-nlohmann::json socket_shown(int fd)
-{
-	auto sockets = nlohmann::json::parse(must_run(smc("-j sock")));
-	std::string port = ":" + std::to_string(local_address(fd).port());
-
-	for (const auto &socket : sockets)
-		if (socket.at("local").get<std::string>().ends_with(port))
-			return socket;
-	throw std::runtime_error("no such socket: " + sockets.dump());
 }
 
 } // namespace

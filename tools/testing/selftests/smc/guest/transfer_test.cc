@@ -15,6 +15,7 @@
 #include "limit.h"
 #include "pattern.h"
 #include "place.h"
+#include "smc_tool.h"
 #include "wire/dmbe.h"
 
 using namespace guest;
@@ -496,6 +497,34 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(, Stream, testing::ValuesIn(main_flavors()),
 			 testing::PrintToStringParamName());
+
+/* smc(8) tells of bytes that nobody has read. */
+TEST(Shown, Queues)
+{
+	Agent agent;
+	Connection connection = make_connection(agent, Flavor());
+	auto shown = [&](const char *queue) {
+		return socket_shown(connection.here).at("connection").at(queue).get<uint64_t>();
+	};
+	const std::string chunk(65536, 'x');
+	size_t sent = 0;
+	char bytes[5];
+	ssize_t n;
+
+	ASSERT_EQ(connection.there.send("12345"), 5);
+	wait_until("5 bytes came in", [&] { return shown("recv-queue") == 5; });
+	EXPECT_EQ(shown("send-queue"), 0u);
+	EXPECT_EQ(recv(connection.here, bytes, sizeof(bytes), 0), 5);
+	EXPECT_EQ(shown("recv-queue"), 0u);
+
+	while ((n = send(connection.here, chunk.data(), chunk.size(), MSG_DONTWAIT)) > 0)
+		sent += n;
+	/* Its window is full, and the rings of both ends have wrapped. */
+	EXPECT_EQ(connection.there.recv(sent, MSG_WAITALL).size(), sent);
+	wait_until("all has left", [&] { return shown("send-queue") == 0; });
+	ASSERT_EQ(connection.there.send("12345"), 5);
+	wait_until("5 bytes more came in", [&] { return shown("recv-queue") == 5; });
+}
 
 TEST_P(Stream, PeekLeavesTheData)
 {

@@ -268,6 +268,17 @@ void RemoteSocket::expect_end()
 	agent->call(on_fd("expect-end"));
 }
 
+long RemoteSocket::ending()
+{
+	long rc = 1;
+
+	wait_until("the stream ends there", [&] {
+		recv(65536, 0, &rc);
+		return rc <= 0;
+	});
+	return rc;
+}
+
 short RemoteSocket::await(short events, int seconds)
 {
 	return agent->operate(on_fd("await", {std::to_string(events), std::to_string(seconds)}),

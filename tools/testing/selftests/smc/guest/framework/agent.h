@@ -126,6 +126,8 @@ public:
 	void send_flow(const Flow &flow);
 	void recv_flow(const Flow &flow);
 	void expect_end();
+	/* Reads until the stream ends: 0 or -errno. */
+	long ending();
 	short await(short events, int seconds = 60);
 
 	Job start_accept();

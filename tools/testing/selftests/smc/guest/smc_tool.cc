@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "smc_tool.h"
+
+#include <stdexcept>
+
+#include "socket.h"
+#include "system.h"
+
+namespace guest
+{
+
+std::string smc(const std::string &arguments)
+{
+	return "${SMC:-$LAB_BUILD/tools/smc/smc} " + arguments;
+}
+
+nlohmann::json socket_shown(int fd)
+{
+	auto sockets = nlohmann::json::parse(must_run(smc("-j sock")));
+	std::string port = ":" + std::to_string(local_address(fd).port());
+
+	for (const auto &socket : sockets)
+		if (socket.at("local").get<std::string>().ends_with(port))
+			return socket;
+	throw std::runtime_error("no such socket: " + sockets.dump());
+}
+
+int connections_of_groups(const std::string &json)
+{
+	int connections = 0;
+
+	for (const auto &group : nlohmann::json::parse(json))
+		connections += group.at("conns").get<int>();
+	return connections;
+}
+
+void expect_no_connections(Agent &peer)
+{
+	wait_until("no connection is left here",
+		   [] { return !connections_of_groups(must_run(smc("-j group"))); });
+	wait_until("no connection is left at the peer",
+		   [&] { return !connections_of_groups(peer.must_run(smc("-j group"))); });
+}
+
+} // namespace guest

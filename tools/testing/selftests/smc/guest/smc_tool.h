@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What smc(8) tells of sockets and link groups. */
+#ifndef GUEST_SMC_TOOL_H
+#define GUEST_SMC_TOOL_H
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "agent.h"
+
+namespace guest
+{
+
+/* A command line of smc(8), for run_command() in any guest. */
+std::string smc(const std::string &arguments);
+
+/* What "smc -j sock" tells of the socket with the local port of @fd. */
+nlohmann::json socket_shown(int fd);
+
+/* Connections of all link groups, from what "smc -j group" printed. */
+int connections_of_groups(const std::string &json);
+
+/* Waits until no connection is left in a link group of either guest. */
+void expect_no_connections(Agent &peer);
+
+} // namespace guest
+
+#endif
