@@ -18,11 +18,10 @@
 
 struct workqueue_struct *smc_wq;
 struct workqueue_struct *smc_link_wq;
-struct workqueue_struct *smc_shake_wq;
 
 static void smc_workqueues_exit(void)
 {
-	struct workqueue_struct **const all[] = { &smc_shake_wq, &smc_link_wq, &smc_wq };
+	struct workqueue_struct **const all[] = { &smc_link_wq, &smc_wq };
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(all); i++)
@@ -32,12 +31,10 @@ static void smc_workqueues_exit(void)
 
 static int __init smc_workqueues_init(void)
 {
-	/* Bound, because the steps of a rendezvous are short, and faster where its packets come in. */
 	smc_wq = alloc_workqueue("smc", 0, WQ_MAX_ACTIVE);
-	smc_shake_wq = alloc_workqueue("smc_shake", 0, WQ_MAX_ACTIVE);
 	/* Unbound, because they make and end much, and none of it is urgent. */
 	smc_link_wq = alloc_workqueue("smc_link", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
-	if (smc_wq && smc_link_wq && smc_shake_wq)
+	if (smc_wq && smc_link_wq)
 		return 0;
 	smc_workqueues_exit();
 	return -ENOMEM;

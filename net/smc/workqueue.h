@@ -5,7 +5,7 @@
 #include <linux/workqueue.h>
 
 /*
- * Made by module.c. Each runs a bounded number of works at a time, so none may wait
+ * Made by module.c; for rendezvous each namespace has its own (admin/net.h). Each runs a bounded number of works at a time, so none may wait
  * for something that another of the same queue does, or a peer that many wait for stops all.
  */
 
@@ -13,7 +13,4 @@
 extern struct workqueue_struct *smc_wq;
 /* What waits for the peer of a link group: probes, and ends. */
 extern struct workqueue_struct *smc_link_wq;
-/* The rendezvous, whose peers may be anybody. */
-extern struct workqueue_struct *smc_shake_wq;
-
 #endif

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # In a guest: what "make install" does makes modprobe and the kernel choose this module, and
-# keeps the kernel's smc_diag from complaining about it: tools/lab/lab run tools/install/test.sh
+# keeps the kernel's smc_diag from complaining about it, but leaves it to the kernel's own smc:
+# tools/lab/lab run tools/install/test.sh
 
 release=$(uname -r)
 updates=/lib/modules/$release/updates
@@ -40,6 +41,12 @@ loaded_by 'a dump of link groups' "$smc" group
 loaded_by 'a socket of family AF_SMC' python3 -c 'import socket; socket.socket(43, socket.SOCK_STREAM, 0)'
 loaded_by 'a socket of protocol IPPROTO_SMC' \
 	python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, 256)'
+# As on a kernel that the module was not installed for.
+rm "$updates/smc.ko" && depmod || fail depmod
+modprobe smc_diag || fail "the kernel's smc_diag does not load"
+[[ -d /sys/module/smc_diag && ! -e /sys/module/smc/version ]] || fail "not the kernel's modules"
+rmmod smc_diag smc || fail "cannot unload the kernel's modules"
+
 lab-check-dmesg || fail 'the kernel complained'
 ! dmesg | grep -i 'unknown symbol' || fail 'a module did not fit'
 echo 'ok: installed'

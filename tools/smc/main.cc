@@ -3,8 +3,10 @@
  * smc: configure and watch AF_SMC sockets. See smc(8).
  */
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <functional>
 #include <iostream>
+#include <system_error>
 
 #include "config.h"
 #include "diag.h"
@@ -42,8 +44,9 @@ class Program {
     try {
       app.parse(argc, argv);
       action();
-      std::cout.flush();
-      return std::cout ? OK : REFUSED;
+      if (!std::cout.flush())
+        throw std::system_error(errno, std::generic_category(), "cannot write");
+      return OK;
     } catch (const CLI::ParseError& e) {
       return app.exit(e) ? USAGE : OK;
     } catch (const UsageError& e) {

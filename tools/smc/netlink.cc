@@ -2,10 +2,10 @@
 #include "netlink.h"
 
 #include <linux/genetlink.h>
-#include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 #include <new>
 
@@ -92,11 +92,19 @@ void NetlinkSocket::exchange(Message msg, const Handler& handler) {
   throw KernelError(what, state.error);
 }
 
-Family::Family(const char* name) : socket(NETLINK_GENERIC) {
-  id = genl_ctrl_resolve(socket.get(), name);
-  if (id < 0)
+/* Of genl_ctrl_resolve() one does not learn why it fails. */
+Family::Family(const char* name) : socket(NETLINK_GENERIC), id(GENL_ID_CTRL) {
+  Message msg = message(CTRL_CMD_GETFAMILY, NLM_F_ACK);
+  nla_put_string(msg.get(), CTRL_ATTR_FAMILY_NAME, name);
+  try {
+    socket.exchange(std::move(msg), [this](nlmsghdr* hdr) {
+      id = nla_get_u16(nlmsg_find_attr(hdr, GENL_HDRLEN, CTRL_ATTR_FAMILY_ID));
+    });
+  } catch (const KernelError& e) {
+    if (e.number != ENOENT) throw;
     throw NotThere(std::string("the kernel has no netlink family ") + name +
                    ": is the smc module loaded?");
+  }
 }
 
 Message Family::message(int cmd, int flags) const {

@@ -4,6 +4,7 @@
 #include <linux/smc.h>
 #include <net/if.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -34,10 +35,14 @@ uint64_t number(const nlattr* attr) {
   }
 }
 
+/* Some of it is what a peer said: only what is harmless on a terminal and valid in JSON. */
 std::string text(const nlattr* attr) {
   const char* data = static_cast<const char*>(nla_data(attr));
   std::string s(data, strnlen(data, nla_len(attr)));
-  return s.erase(s.find_last_not_of(' ') + 1);
+  s.erase(s.find_last_not_of(' ') + 1);
+  std::ranges::replace_if(
+      s, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return s;
 }
 
 std::string netdev(uint64_t ifindex) {

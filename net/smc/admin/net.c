@@ -2,6 +2,7 @@
 #include "admin/net.h"
 #include "admin/pnet.h"
 #include "admin/stats.h"
+#include "workqueue.h"
 
 unsigned int smc_net_id __read_mostly;
 
@@ -15,11 +16,16 @@ void smc_net_set_exit_hook(enum smc_path_kind kind, void (*fn)(struct net *net))
 /* The sysctls come last: they let users make sockets that need all else. */
 static int __net_init smc_net_init_net(struct net *net)
 {
+	struct smc_net *sn = smc_net(net);
 	int err;
 
+	/* Bound, because the steps of a rendezvous are short, and faster where its packets come in. */
+	sn->shake_wq = alloc_workqueue("smc_shake", 0, SMC_HANDSHAKES_MAX);
+	if (!sn->shake_wq)
+		return -ENOMEM;
 	err = smc_stats_init_net(net);
 	if (err)
-		return err;
+		goto err_wq;
 	err = smc_pnet_init_net(net);
 	if (err)
 		goto err_stats;
@@ -32,6 +38,8 @@ err_pnet:
 	smc_pnet_exit_net(net);
 err_stats:
 	smc_stats_exit_net(net);
+err_wq:
+	destroy_workqueue(sn->shake_wq);
 	return err;
 }
 
@@ -42,9 +50,12 @@ static void __net_exit smc_net_exit_net(struct net *net)
 	for (kind = 0; kind < SMC_N_PATHS; kind++)
 		if (exit_hooks[kind])
 			exit_hooks[kind](net);
+	/* Closed sockets of the kernel's own, which hold no namespace, are released in works. */
+	flush_workqueue(smc_wq);
 	smc_sysctl_exit_net(net);
 	smc_pnet_exit_net(net);
 	smc_stats_exit_net(net);
+	destroy_workqueue(smc_net(net)->shake_wq);
 }
 
 static struct pernet_operations smc_net_ops = {

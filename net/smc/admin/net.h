@@ -7,6 +7,7 @@
 
 #include <linux/atomic.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -17,6 +18,12 @@ struct smc_fallbacks;
 struct smc_pnet_table;
 struct smc_stats;
 
+/*
+ * Rendezvous at a time and namespace; beyond, new connections use TCP. All of them run, so that
+ * none waits for another's peer.
+ */
+#define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
+
 struct smc_net {
 	struct smc_sysctl sysctl;
 	struct smc_stats __percpu *stats;
@@ -25,6 +32,7 @@ struct smc_net {
 
 	bool limit_handshakes;	/* by netlink: see @handshakes */
 	atomic_t handshakes;	/* rendezvous under way, as client or server */
+	struct workqueue_struct *shake_wq;	/* where they run */
 };
 
 extern unsigned int smc_net_id;

@@ -64,9 +64,12 @@ static int put_nest(struct sk_buff *skb, int attr, const int *attrs, const u64 *
 	return 0;
 }
 
-static int put_usage(struct sk_buff *skb, int attr, u64 bytes)
+/* Of eight bytes only when it needs them. The sum over the CPUs may be negative for a moment. */
+static int put_usage(struct sk_buff *skb, int attr, s64 bytes)
 {
-	return nla_put_u32(skb, attr, min_t(u64, bytes, U32_MAX));
+	if (bytes > U32_MAX)
+		return put_u64(skb, attr, bytes);
+	return nla_put_u32(skb, attr, max_t(s64, bytes, 0));
 }
 
 static int put_path(struct sk_buff *skb, int attr, const struct smc_stat_path *path)

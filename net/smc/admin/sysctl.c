@@ -16,38 +16,15 @@ static int mem_max = INT_MAX / 2;	/* so that rounding up to a power of two can't
 static int conns_min = 16;
 static int conns_max = 255;
 
-/* Guards all below and every namespace's tcp2smc. */
+/* Guards the hook and every namespace's tcp2smc. */
 static DEFINE_MUTEX(tcp2smc_lock);
-static int (*tcp2smc_hook)(bool enable);
-static unsigned int tcp2smc_users;
+static int (*tcp2smc_hook)(void);
 
-void smc_sysctl_set_tcp2smc_hook(int (*fn)(bool enable))
+void smc_sysctl_set_tcp2smc_hook(int (*fn)(void))
 {
 	mutex_lock(&tcp2smc_lock);
-	if (!fn && tcp2smc_users)
-		tcp2smc_hook(false);
 	tcp2smc_hook = fn;
 	mutex_unlock(&tcp2smc_lock);
-}
-
-static int tcp2smc_enable(struct smc_sysctl *sysctl)
-{
-	int err = 0;
-
-	if (!tcp2smc_users)
-		err = tcp2smc_hook ? tcp2smc_hook(true) : -EOPNOTSUPP;
-	if (err)
-		return err;
-	tcp2smc_users++;
-	WRITE_ONCE(sysctl->tcp2smc, 1);
-	return 0;
-}
-
-static void tcp2smc_disable(struct smc_sysctl *sysctl)
-{
-	WRITE_ONCE(sysctl->tcp2smc, 0);
-	if (!--tcp2smc_users && tcp2smc_hook)
-		tcp2smc_hook(false);
 }
 
 static int tcp2smc_set(struct smc_sysctl *sysctl, bool enable)
@@ -55,10 +32,10 @@ static int tcp2smc_set(struct smc_sysctl *sysctl, bool enable)
 	int err = 0;
 
 	mutex_lock(&tcp2smc_lock);
-	if (enable && !sysctl->tcp2smc)
-		err = tcp2smc_enable(sysctl);
-	else if (!enable && sysctl->tcp2smc)
-		tcp2smc_disable(sysctl);
+	if (enable)
+		err = tcp2smc_hook ? tcp2smc_hook() : -EOPNOTSUPP;
+	if (!err)
+		WRITE_ONCE(sysctl->tcp2smc, enable);
 	mutex_unlock(&tcp2smc_lock);
 	return err;
 }
@@ -171,6 +148,5 @@ void smc_sysctl_exit_net(struct net *net)
 	const struct ctl_table *table = sysctl->header->ctl_table_arg;
 
 	unregister_net_sysctl_table(sysctl->header);
-	tcp2smc_set(sysctl, false);
 	kfree(table);
 }

@@ -37,15 +37,11 @@ struct smc_sysctl {
 
 /**
  * smc_sysctl_set_tcp2smc_hook() - say who makes TCP sockets SMC sockets
- * @fn: called with true when the first namespace sets tcp2smc, and with false
- *	when the last one clears it or goes away. Its error on enabling reaches the
- *	writer of the sysctl, whose value then stays 0. May sleep; calls never
- *	overlap. NULL for nobody: setting tcp2smc then fails with -EOPNOTSUPP.
- *
- * When the hook is taken away while some namespace has tcp2smc set, it is called with
- * false before this returns. Process context.
+ * @fn: called when a namespace sets tcp2smc. Its error reaches the writer of the sysctl,
+ *	whose value then stays 0. May sleep; calls never overlap. NULL for nobody: setting
+ *	tcp2smc then fails with -EOPNOTSUPP.
  */
-void smc_sysctl_set_tcp2smc_hook(int (*fn)(bool enable));
+void smc_sysctl_set_tcp2smc_hook(int (*fn)(void));
 
 /* Called by net.c for each namespace. */
 int smc_sysctl_init_net(struct net *net);

@@ -15,7 +15,7 @@
 static LIST_HEAD(smc_ism_groups);
 static DEFINE_SPINLOCK(smc_ism_groups_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_ism_groups_ended);
-static atomic_t smc_ism_group_ids = ATOMIC_INIT(0);
+static u32 smc_ism_group_last_id;	/* under smc_ism_groups_lock */
 
 static void smc_ism_group_free(struct kref *ref)
 {
@@ -112,9 +112,6 @@ static struct smc_ism_group *smc_ism_group_create(const struct smc_ism_peer *pee
 		return NULL;
 	kref_init(&group->ref);
 	group->peer = *peer;
-	group->id = atomic_inc_return(&smc_ism_group_ids);
-	if (peer->role == SMC_SERVER)
-		group->peer.link_id = group->id;
 	group->n_conns = 1;
 	INIT_LIST_HEAD(&group->conns);
 	mutex_init(&group->lock);
@@ -127,6 +124,10 @@ static void smc_ism_group_list(struct smc_ism_group *group)
 {
 	lockdep_assert_held(&smc_ism_groups_lock);
 	smc_ism_group_get(group);
+	/* The newest first: dumps count on ids that descend. */
+	group->id = ++smc_ism_group_last_id;
+	if (group->peer.role == SMC_SERVER)
+		group->peer.link_id = group->id;
 	list_add(&group->list, &smc_ism_groups);
 	smc_stat_ism(group->peer.net, SMC_ISM_GROUPS_CREATED, 1);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What generic netlink shows of SMC-D; cb->args[0] counts the objects already shown. */
+/*
+ * What generic netlink shows of SMC-D. cb->args[0] is the id of the group shown last, for groups
+ * go by descending ids, and of devices how many were shown.
+ */
 
 #include <net/net_namespace.h>
 #include <net/sock.h>
@@ -8,11 +11,10 @@
 #include "group.h"
 #include "show.h"
 
-/* One call of a dump of groups, and how many it has seen. */
+/* One call of a dump of groups. */
 struct smc_ism_dump {
 	struct sk_buff *skb;
 	struct netlink_callback *cb;
-	long i;
 };
 
 static int smc_ism_show_put_u64(struct sk_buff *skb, int attr, u64 value)
@@ -57,16 +59,17 @@ static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_grou
 static int smc_ism_show_group(struct smc_ism_group *group, void *arg)
 {
 	struct smc_ism_dump *dump = arg;
+	u32 last = dump->cb->args[0];
 	struct smc_netlink_msg m;
 	int rc;
 
 	if (group->peer.net != sock_net(dump->skb->sk) || group->dead ||
-	    dump->i++ < dump->cb->args[0])
+	    (last && group->id >= last))
 		return 0;
 	rc = smc_netlink_open(&m, dump->skb, dump->cb, SMC_GEN_LGR_SMCD) ?:
 	     smc_netlink_close(&m, smc_ism_show_put_group(dump->skb, group));
 	if (!rc)
-		dump->cb->args[0]++;
+		dump->cb->args[0] = group->id;
 	return rc;
 }
 

@@ -90,10 +90,27 @@ static void smc_mr_slab_unmap(struct smc_link *link, struct smc_mr_slab *mrs)
 	mrs->is_mapped = false;
 }
 
-static void smc_mr_slab_drop(struct smc_link *link, struct smc_mr_slab *mrs)
+static enum smc_buffer_use smc_buffer_use_of(const struct smc_slab_spec *spec)
+{
+	return spec->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_MIRROR;
+}
+
+static void smc_buffers_count(struct smc_buffers *buffers, const struct smc_slab *slab, s64 bytes)
+{
+	struct smc_buffer_bytes *sum = &buffers->bytes[smc_buffer_use_of(&slab->spec)];
+
+	lockdep_assert_held(&buffers->lock);
+	if (slab->is_virtual)
+		WRITE_ONCE(sum->virtual, sum->virtual + bytes);
+	else
+		WRITE_ONCE(sum->physical, sum->physical + bytes);
+}
+
+static void smc_mr_slab_drop(struct smc_group *group, struct smc_mr_slab *mrs)
 {
 	list_del(&mrs->slab.list);
-	smc_mr_slab_unmap(link, mrs);
+	smc_buffers_count(&group->buffers, &mrs->slab, -(s64)smc_slab_bytes(&mrs->slab));
+	smc_mr_slab_unmap(group->link, mrs);
 	smc_slab_put(&mrs->slab);
 }
 
@@ -203,15 +220,14 @@ static void smc_buffers_shrink(struct smc_group *group, struct list_head *slabs)
 			continue;
 		if (mrs->slab.spec.is_rx)
 			smc_llc_forget_rkey(group, mrs->rkey);
-		smc_mr_slab_drop(group->link, mrs);
+		smc_mr_slab_drop(group, mrs);
 	}
 }
 
 static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg)
 {
 	struct smc_group *group = arg;
-	struct list_head *slabs =
-		&group->buffers.slabs[spec->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_MIRROR];
+	struct list_head *slabs = &group->buffers.slabs[smc_buffer_use_of(spec)];
 	struct smc_mr_slab *mrs;
 	int rc;
 
@@ -227,6 +243,7 @@ static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg)
 	/* A work request may refer to it until the link of a dead group has stopped. */
 	if (!rc || smc_group_is_dead(group)) {
 		list_add(&mrs->slab.list, slabs);
+		smc_buffers_count(&group->buffers, &mrs->slab, smc_slab_bytes(&mrs->slab));
 		return rc;
 	}
 	smc_mr_slab_unmap(group->link, mrs);
@@ -280,7 +297,7 @@ void smc_buffers_deregister(struct smc_group *group)
 	group->buffers.closed = true;
 	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
 		list_for_each_entry_safe(mrs, next, &group->buffers.slabs[use], slab.list)
-			smc_mr_slab_drop(group->link, mrs);
+			smc_mr_slab_drop(group, mrs);
 	}
 	mutex_unlock(&group->buffers.lock);
 }

@@ -39,11 +39,24 @@ struct smc_mr_slab {
 	bool is_mapped;
 };
 
-/* The slabs of a group; the lock also serialises their registration. */
+/* How large the slabs of one use are together, by kind of memory. */
+struct smc_buffer_bytes {
+	u64 physical;
+	u64 virtual;
+};
+
+/**
+ * struct smc_buffers - the slabs of a group
+ * @lock: protects them, and serialises their registration: held while the peer is asked
+ * @closed: the link ends: no more slabs
+ * @slabs: the slabs by use
+ * @bytes: of @slabs; changed under @lock and read without
+ */
 struct smc_buffers {
 	struct mutex lock;
-	bool closed;		/* the link ends: no more slabs */
+	bool closed;
 	struct list_head slabs[SMC_N_BUFFER_USES];
+	struct smc_buffer_bytes bytes[SMC_N_BUFFER_USES];
 };
 
 void smc_buffers_init(struct smc_buffers *buffers);

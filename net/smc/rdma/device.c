@@ -189,11 +189,10 @@ static bool smc_rdma_port_is_in(struct ib_device *ibdev, u32 port, const char *w
 	return smc_pnet_of_ibport(dev_name(&ibdev->dev), port, pnetid) && !strcmp(pnetid, wanted);
 }
 
-static int smc_rdma_search(struct sock *sk, u8 version, struct net_device *ndev,
-			   struct smc_rdma_port *port)
+/* A port of the network @wanted unless that is NULL, with a GID of @ndev unless that is. */
+static int smc_rdma_search(struct sock *sk, u8 version, const char *wanted,
+			   struct net_device *ndev, struct smc_rdma_port *port)
 {
-	char wanted[SMC_MAX_PNETID_LEN + 1];
-	bool by_pnet = smc_pnet_of_netdev(ndev, wanted);
 	struct smc_rdma_device *dev;
 	u32 num;
 
@@ -201,9 +200,9 @@ static int smc_rdma_search(struct sock *sk, u8 version, struct net_device *ndev,
 		if (!rdma_dev_access_netns(dev->ibdev, sock_net(sk)))
 			continue;
 		rdma_for_each_port(dev->ibdev, num) {
-			if (by_pnet && !smc_rdma_port_is_in(dev->ibdev, num, wanted))
+			if (wanted && !smc_rdma_port_is_in(dev->ibdev, num, wanted))
 				continue;
-			if (smc_rdma_use_port(dev, num, sk, version, by_pnet ? NULL : ndev, port))
+			if (smc_rdma_use_port(dev, num, sk, version, ndev, port))
 				continue;
 			kref_get(&dev->users);
 			port->dev = dev;
@@ -216,17 +215,26 @@ static int smc_rdma_search(struct sock *sk, u8 version, struct net_device *ndev,
 int smc_rdma_port_find(struct sock *sk, u8 version, struct smc_rdma_port *port)
 {
 	struct dst_entry *dst = sk_dst_get(sk);
+	char wanted[SMC_MAX_PNETID_LEN + 1];
 	struct net_device *ndev;
+	bool by_pnet;
 	int rc;
 
 	if (!dst)
 		return -EHOSTUNREACH;
-	ndev = dst->dev;
+	/* The route may lose the device, which is not gone before the readers are. */
+	rcu_read_lock();
+	ndev = READ_ONCE(dst->dev);
 	dev_hold(ndev);
+	rcu_read_unlock();
 	dst_release(dst);
 
 	mutex_lock(&smc_rdma_devices_lock);
-	rc = smc_rdma_search(sk, version, ndev, port);
+	by_pnet = smc_pnet_of_netdev(ndev, wanted);
+	rc = smc_rdma_search(sk, version, by_pnet ? wanted : NULL, ndev, port);
+	/* Another device than the route's has no GID of that, and so none of its VLAN. */
+	if (rc && by_pnet)
+		rc = smc_rdma_search(sk, version, wanted, NULL, port);
 	mutex_unlock(&smc_rdma_devices_lock);
 
 	dev_put(ndev);

@@ -23,7 +23,7 @@
 static LIST_HEAD(smc_groups);
 static DEFINE_SPINLOCK(smc_groups_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_groups_ended);
-static atomic_t smc_group_ids = ATOMIC_INIT(0);
+static u32 smc_group_last_id;	/* under smc_groups_lock */
 
 static void smc_group_free(struct kref *ref)
 {
@@ -135,7 +135,6 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 		return ERR_PTR(-ENOMEM);
 	kref_init(&group->ref);
 	group->net = net;
-	group->id = atomic_inc_return(&smc_group_ids);
 	group->role = role;
 	group->version = version;
 	group->peer = *peer;
@@ -161,6 +160,8 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 
 	smc_group_get(group);
 	spin_lock_irqsave(&smc_groups_lock, flags);
+	/* The newest first: dumps count on ids that descend. */
+	group->id = ++smc_group_last_id;
 	list_add(&group->list, &smc_groups);
 	group->state = SMC_GROUP_NEW;
 	/* A handshake may hold on to a device whose removal has begun. */

@@ -169,7 +169,7 @@ static void smc_rdma_note_first_contact(struct smc_group *group, const struct sm
 		group->max_conns = min(group->max_conns, a->fc.max_conns);
 }
 
-static int smc_rdma_link_receive(const struct smc_rdma_setup *s, const struct smc_clc_agreement *a)
+static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct smc_clc_agreement *a)
 {
 	struct smc_group *group = s->conn->group;
 	struct smc_link_peer peer;
@@ -192,7 +192,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	/* Nobody else is to be offered the link of one that posed as them in its PROPOSAL. */
 	memcpy(group->peer.gid, confirm->r.gid, SMC_GID_LEN);
 	memcpy(group->peer.mac, confirm->r.mac, SMC_MAC_LEN);
-	rc = smc_rdma_link_receive(s, confirm);
+	rc = smc_rdma_link_to_peer(s, confirm);
 	if (rc)
 		return rc;
 	rc = smc_link_to_rts(group->link);
@@ -210,6 +210,17 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	if (!group->release)
 		smc_llc_offer_no_second_link(group);
 	return smc_group_activate(group);
+}
+
+static int smc_rdma_server_later_contact(struct smc_rdma_setup *s,
+					 const struct smc_clc_agreement *confirm)
+{
+	int rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class, s->memcg);
+
+	/* The client's first message may have been faster than its CONFIRM, and want an answer. */
+	if (!rc)
+		smc_stream_on_tx_room(&s->conn->stream);
+	return rc;
 }
 
 /* Who names another's group in its PROPOSAL does not know the other end of its link. */
@@ -230,7 +241,7 @@ u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agre
 	if (s->first_contact)
 		rc = smc_rdma_server_first_contact(s, confirm);
 	else
-		rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class, s->memcg);
+		rc = smc_rdma_server_later_contact(s, confirm);
 	return smc_rdma_diagnosis(rc);
 }
 
@@ -252,7 +263,7 @@ u32 smc_rdma_client_join(struct smc_rdma_setup *s, const struct smc_clc_agreemen
 
 	if (s->first_contact) {
 		smc_llc_expect_confirm_link(group);
-		rc = smc_rdma_link_receive(s, accept);
+		rc = smc_rdma_link_to_peer(s, accept);
 		if (rc)
 			return smc_rdma_diagnosis(rc);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What generic netlink shows of link groups, links and devices. A dump holds a reference
- * to one group at a time, so that it may sleep; cb->args[0] counts the objects
- * already shown.
+ * to one group at a time, so that it may sleep. cb->args[0] is the id of the group
+ * shown last, for groups go by descending ids, and of devices how many were shown.
  */
 
 #include <linux/pci.h>
@@ -24,10 +24,10 @@ enum { SMC_SHOW_GROUP_NONE, SMC_SHOW_GROUP_SINGLE };
 
 #define SMC_SHOW_GID_LEN	40
 
-/* The group number @left of a namespace, with a reference. */
+/* The group of a namespace that follows @last, or the first, with a reference. */
 struct smc_show_search {
 	struct net *net;
-	long left;
+	u32 last;
 	struct smc_group *found;
 };
 
@@ -35,16 +35,17 @@ static int smc_show_match(struct smc_group *group, void *arg)
 {
 	struct smc_show_search *search = arg;
 
-	if (group->net != search->net || group->state == SMC_GROUP_DEAD || search->left--)
+	if (group->net != search->net || group->state == SMC_GROUP_DEAD ||
+	    (search->last && group->id >= search->last))
 		return 0;
 	smc_group_get(group);
 	search->found = group;
 	return 1;
 }
 
-static struct smc_group *smc_show_nth_group(struct net *net, long n)
+static struct smc_group *smc_show_next_group(struct net *net, u32 last)
 {
-	struct smc_show_search search = { .net = net, .left = n };
+	struct smc_show_search search = { .net = net, .last = last };
 
 	smc_groups_for_each(smc_show_match, &search);
 	return search.found;
@@ -58,21 +59,23 @@ struct smc_show_port {
 	char gid[SMC_SHOW_GID_LEN];
 };
 
-static int smc_show_ifindex(const struct ib_gid_attr *attr)
+/* A device may be in all namespaces, but not its network device, whose index is @net's only. */
+static int smc_show_ifindex(const struct ib_gid_attr *attr, const struct net *net)
 {
 	struct net_device *ndev;
 	int ifindex = 0;
 
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(attr);
-	if (!IS_ERR(ndev))
+	if (!IS_ERR(ndev) && net_eq(dev_net(ndev), net))
 		ifindex = ndev->ifindex;
 	rcu_read_unlock();
 	return ifindex;
 }
 
-static bool smc_show_port_of(struct smc_link *link, struct smc_show_port *port)
+static bool smc_show_port_of(const struct smc_group *group, struct smc_show_port *port)
 {
+	struct smc_link *link = group->link;
 	bool up;
 
 	spin_lock_bh(&link->lock);
@@ -80,48 +83,38 @@ static bool smc_show_port_of(struct smc_link *link, struct smc_show_port *port)
 	if (up) {
 		strscpy(port->ibname, dev_name(&link->port.dev->ibdev->dev), sizeof(port->ibname));
 		port->num = link->port.gid->port_num;
-		port->ifindex = smc_show_ifindex(link->port.gid);
+		port->ifindex = smc_show_ifindex(link->port.gid, group->net);
 		snprintf(port->gid, sizeof(port->gid), "%pI6", link->port.gid->gid.raw);
 	}
 	spin_unlock_bh(&link->lock);
 	return up;
 }
 
-/* Bytes of all slabs of one use; whether some of them are by vmalloc(), and some not. */
-struct smc_show_slabs {
-	u64 bytes;
-	bool virtual;
-	bool physical;
-};
-
-static void smc_show_count_slabs(struct smc_group *group, enum smc_buffer_use use,
-				 struct smc_show_slabs *sum)
+/* Without the lock, which is held for as long as a peer takes to answer. */
+static struct smc_buffer_bytes smc_show_bytes(const struct smc_group *group,
+					      enum smc_buffer_use use)
 {
-	const struct smc_mr_slab *mrs;
+	const struct smc_buffer_bytes *bytes = &group->buffers.bytes[use];
 
-	*sum = (struct smc_show_slabs) {};
-	mutex_lock(&group->buffers.lock);
-	list_for_each_entry(mrs, &group->buffers.slabs[use], slab.list) {
-		sum->bytes += smc_slab_bytes(&mrs->slab);
-		sum->virtual |= mrs->slab.is_virtual;
-		sum->physical |= !mrs->slab.is_virtual;
-	}
-	mutex_unlock(&group->buffers.lock);
+	return (struct smc_buffer_bytes) {
+		.physical = READ_ONCE(bytes->physical),
+		.virtual  = READ_ONCE(bytes->virtual),
+	};
 }
 
-static int smc_show_put_buffers(struct sk_buff *skb, struct smc_group *group)
+static int smc_show_put_buffers(struct sk_buff *skb, const struct smc_group *group)
 {
-	struct smc_show_slabs rmbs, mirrors;
+	struct smc_buffer_bytes rmbs = smc_show_bytes(group, SMC_BUFFER_RMB);
+	struct smc_buffer_bytes mirrors = smc_show_bytes(group, SMC_BUFFER_MIRROR);
 	u8 type = SMC_BUF_PHYSICAL;
 
-	smc_show_count_slabs(group, SMC_BUFFER_RMB, &rmbs);
-	smc_show_count_slabs(group, SMC_BUFFER_MIRROR, &mirrors);
 	if (rmbs.virtual || mirrors.virtual)
 		type = rmbs.physical || mirrors.physical ? SMC_BUF_MIXED : SMC_BUF_VIRTUAL;
 	return nla_put_u8(skb, SMC_NLA_LGR_R_BUF_TYPE, type) ?:
-	       nla_put_u64_64bit(skb, SMC_NLA_LGR_R_RMB_ALLOC, rmbs.bytes, SMC_NLA_LGR_R_PAD) ?:
-	       nla_put_u64_64bit(skb, SMC_NLA_LGR_R_SNDBUF_ALLOC, mirrors.bytes,
-				 SMC_NLA_LGR_R_PAD);
+	       nla_put_u64_64bit(skb, SMC_NLA_LGR_R_RMB_ALLOC, rmbs.physical + rmbs.virtual,
+				 SMC_NLA_LGR_R_PAD) ?:
+	       nla_put_u64_64bit(skb, SMC_NLA_LGR_R_SNDBUF_ALLOC,
+				 mirrors.physical + mirrors.virtual, SMC_NLA_LGR_R_PAD);
 }
 
 static int smc_show_put_v2(struct sk_buff *skb, const struct smc_group *group)
@@ -150,7 +143,7 @@ static int smc_show_put_group(struct sk_buff *skb, struct smc_group *group)
 {
 	char pnetid[SMC_MAX_PNETID_LEN + 1] = "";
 	struct smc_show_port port;
-	bool up = smc_show_port_of(group->link, &port);
+	bool up = smc_show_port_of(group, &port);
 
 	if (up)
 		smc_pnet_of_ibport(port.ibname, port.num, pnetid);
@@ -191,7 +184,7 @@ static int smc_show_put_link(struct sk_buff *skb, struct smc_group *group)
 	snprintf(peer_gid, sizeof(peer_gid), "%pI6", link->peer.gid);
 	if (nla_put_string(skb, SMC_NLA_LINK_PEER_GID, peer_gid))
 		return -EMSGSIZE;
-	if (!smc_show_port_of(link, &port))
+	if (!smc_show_port_of(group, &port))
 		return 0;
 	if (nla_put_string(skb, SMC_NLA_LINK_IB_DEV, port.ibname) ||
 	    nla_put_u8(skb, SMC_NLA_LINK_IB_PORT, port.num) ||
@@ -226,15 +219,15 @@ static int smc_show_groups(struct sk_buff *skb, struct netlink_callback *cb,
 	struct smc_group *group;
 	int rc;
 
-	for (;; cb->args[0]++) {
-		group = smc_show_nth_group(sock_net(skb->sk), cb->args[0]);
-		if (!group)
-			return 0;
+	while ((group = smc_show_next_group(sock_net(skb->sk), cb->args[0]))) {
 		rc = show(skb, cb, group);
+		if (!rc)
+			cb->args[0] = group->id;
 		smc_group_put(group);
 		if (rc)
 			return rc;
 	}
+	return 0;
 }
 
 static int smc_show_dump_groups(struct sk_buff *skb, struct netlink_callback *cb)
@@ -248,14 +241,14 @@ static int smc_show_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 }
 
 /* The network device of a port is that of its first GID. */
-static int smc_show_ifindex_of_port(struct ib_device *ibdev, u32 num)
+static int smc_show_ifindex_of_port(struct ib_device *ibdev, u32 num, const struct net *net)
 {
 	const struct ib_gid_attr *attr = rdma_get_gid_attr(ibdev, num, 0);
 	int ifindex;
 
 	if (IS_ERR(attr))
 		return 0;
-	ifindex = smc_show_ifindex(attr);
+	ifindex = smc_show_ifindex(attr, net);
 	rdma_put_gid_attr(attr);
 	return ifindex;
 }
@@ -298,7 +291,7 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 	for (num = 1; num <= ibdev->phys_port_cnt && num <= ARRAY_SIZE(attrs); num++) {
 		port = (struct smc_netlink_port) {
 			.pnetid	 = pnetid,
-			.ifindex = smc_show_ifindex_of_port(ibdev, num),
+			.ifindex = smc_show_ifindex_of_port(ibdev, num, sock_net(skb->sk)),
 			.active	 = !ib_query_port(ibdev, num, &props) &&
 				   props.state == IB_PORT_ACTIVE,
 			.links	 = smc_show_links_of_port(dev, num),

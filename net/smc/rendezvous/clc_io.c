@@ -79,6 +79,7 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 	struct smc_clc_decline decline;
 
 	hs->reason = SMC_DIAG_PEER_DECLINED;
+	hs->owed = false;
 	if (smc_clc_parse_decline(buf, len, &decline)) {
 		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
 		return;
@@ -94,6 +95,7 @@ s64 smc_clc_take(struct smc_handshake *hs, struct smc_clc_header *hdr, u8 *buf)
 	rc = smc_clc_peek(hs, hdr);
 	if (rc == -ETIMEDOUT) {
 		hs->timed_out = true;
+		hs->owed = true;
 		return SMC_DIAG_SYNC;
 	}
 	if (rc == -EPROTO) {
@@ -190,4 +192,35 @@ int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *b
 		return 0;
 	smc_local_peer_id(decline.peer_id);
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
+}
+
+/* Return: how much is not the application's. */
+static int smc_clc_eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
+		       size_t len)
+{
+	struct smc_handshake *hs = desc->arg.data;
+	u8 head[SMC_CLC_HEADER_LEN];
+	struct smc_clc_header hdr;
+	size_t eaten;
+
+	if (!hs->late) {
+		if (len < sizeof(head) || skb_copy_bits(skb, offset, head, sizeof(head)) ||
+		    smc_clc_parse_header(head, &hdr)) {
+			hs->owed = false;
+			return 0;
+		}
+		hs->late = hdr.length;
+	}
+	eaten = min(len, hs->late);
+	hs->late -= eaten;
+	return eaten;
+}
+
+bool smc_handshake_drop_late(struct smc_handshake *hs)
+{
+	read_descriptor_t desc = { .arg.data = hs, .count = 1 };
+
+	if (hs->owed)
+		tcp_read_sock(hs->sk, &desc, smc_clc_eat);
+	return hs->owed;
 }

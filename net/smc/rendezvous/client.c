@@ -151,6 +151,7 @@ static s64 smc_client_negotiate(struct smc_client *c)
 	rc = smc_clc_send(hs, c->buf, smc_offer_build(&c->offer, hs->sk, c->buf));
 	if (rc)
 		return rc;
+	hs->owed = true;
 	rc = smc_client_take_accept(c);
 	if (rc || hs->reason)
 		return rc;

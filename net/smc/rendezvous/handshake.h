@@ -26,6 +26,8 @@ struct smc_stream;
  * @peer_reason: what the peer said to that, or 0
  * @out_of_sync: the peer wants the link group dropped
  * @timed_out: a message of the peer's was waited for in vain
+ * @owed: result: a message of the peer's may still come, for smc_handshake_drop_late()
+ * @late: bytes of that which are still to come
  */
 struct smc_handshake {
 	struct sock *sk;
@@ -37,6 +39,8 @@ struct smc_handshake {
 	u32 peer_reason;
 	bool out_of_sync;
 	bool timed_out;
+	bool owed;
+	size_t late;
 };
 
 static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk,
@@ -61,5 +65,14 @@ int smc_handshake_client(struct smc_handshake *hs);
  * smc_handshake_server() - hold it as the end that was connected to
  */
 int smc_handshake_server(struct smc_handshake *hs);
+
+/**
+ * smc_handshake_drop_late() - take messages that come too late from what the application reads
+ * @hs: rendezvous that is over and had TCP as its result
+ *
+ * Context: the socket is locked, or TCP calls its data_ready.
+ * Return: true as long as nothing else came.
+ */
+bool smc_handshake_drop_late(struct smc_handshake *hs);
 
 #endif

@@ -246,6 +246,7 @@ static s64 smc_server_negotiate(struct smc_server *srv)
 	rc = smc_clc_send(hs, srv->buf, smc_server_build_accept(srv));
 	if (rc)
 		return rc;
+	hs->owed = true;
 	rc = smc_server_take_confirm(srv);
 	/* Who declines does not write. */
 	srv->setup.exposed = !hs->reason;
@@ -273,9 +274,12 @@ int smc_handshake_server(struct smc_handshake *hs)
 	smc_rdma_setup_init(&srv->setup, hs->sk, hs->memcg);
 	smc_ism_setup_init(&srv->ism, hs->sk, hs->memcg);
 	rc = smc_server_negotiate(srv);
-	/* The client, perhaps booted anew, does not know the group that it was offered. */
+	/*
+	 * The client, perhaps booted anew, does not know the group that it was offered. Or is not
+	 * who it says, so this alone ends no connections: those of a lost group find out.
+	 */
 	if (hs->out_of_sync && srv->setup.conn)
-		smc_group_kill(srv->setup.conn->group, ECONNRESET);
+		smc_group_retire(srv->setup.conn->group);
 	smc_ism_setup_end(&srv->ism, hs->stream);
 	smc_rdma_setup_end(&srv->setup, hs->stream);
 	if (rc > 0)

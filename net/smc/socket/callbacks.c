@@ -18,6 +18,17 @@ void smc_callbacks_init(const struct sock *tcp)
 	smc_default_state_change = tcp->sk_state_change;
 }
 
+bool smc_sock_is_taken(const struct socket *sock)
+{
+	const struct sock *sk = sock->sk;
+
+	if (!sock->file && !sk->sk_kern_sock)
+		return true;
+	return !smc_sk(sk) && (READ_ONCE(sk->sk_data_ready) != smc_default_data_ready ||
+			       READ_ONCE(sk->sk_state_change) != smc_default_state_change ||
+			       rcu_access_pointer(__sk_user_data(sk)));
+}
+
 void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 {
 	struct sock *sk = smc->sk;
@@ -39,7 +50,8 @@ void smc_sock_unhook(struct smc_sock *smc)
 	/* No SYN of it offers what nobody would follow up. */
 	tcp_sk(sk)->syn_smc = 0;
 	write_lock_bh(&sk->sk_callback_lock);
-	if (sk->sk_state_change == smc_tcp_state_change) {
+	if (sk->sk_state_change == smc_tcp_state_change &&
+	    sk->sk_data_ready == smc_tcp_data_ready) {
 		WRITE_ONCE(sk->sk_data_ready, smc_default_data_ready);
 		WRITE_ONCE(sk->sk_state_change, smc_default_state_change);
 		rcu_assign_sk_user_data(sk, NULL);
@@ -65,7 +77,7 @@ void smc_tcp_data_ready(struct sock *sk)
 		wake_up(&smc->hs.wait);
 	else if (smc && smc->mode == SMC_MODE_STREAM)
 		smc_sock_check_tcp(smc);
-	else
+	else if (!smc || smc->mode != SMC_MODE_TCP || !smc_sock_drop_late(smc))
 		smc_default_data_ready(sk);
 	rcu_read_unlock();
 }

@@ -59,7 +59,7 @@ static void smc_connect_prepare(struct socket *sock)
 	}
 	if (sock->state != SS_UNCONNECTED || sk->sk_state != TCP_CLOSE ||
 	    (smc && (smc->tcp_only || smc->stream || smc->mode != SMC_MODE_TCP)) ||
-	    smc_wants_only_tcp(sk))
+	    smc_wants_only_tcp(sk) || smc_sock_is_taken(sock))
 		return;
 	if (!smc)
 		smc = smc_sock_create(sk, SMC_CLIENT);
@@ -67,11 +67,11 @@ static void smc_connect_prepare(struct socket *sock)
 		return;
 	/* An option may have made it known before, or it was a server's once. */
 	smc->role = SMC_CLIENT;
+	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
 	if (smc_sock_is_congested(smc)) {
 		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
 		return;
 	}
-	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
 	smc->reason = 0;
 	tcp_sk(sk)->syn_smc = 1;
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);

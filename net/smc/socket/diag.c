@@ -35,13 +35,11 @@ enum {
 /**
  * struct smc_diag_dump - one call of a dump
  * @skb: to fill
- * @cb: the dump; its first argument counts the sockets that former calls put
- * @i: sockets of this namespace seen by this call
+ * @cb: the dump; its first two arguments are the place in the table where it goes on
  */
 struct smc_diag_dump {
 	struct sk_buff *skb;
 	struct netlink_callback *cb;
-	long i;
 };
 
 static bool smc_diag_wants(const struct smc_diag_dump *dump, int extension)
@@ -307,20 +305,16 @@ static int smc_diag_put(const struct smc_diag_dump *dump, struct smc_sock *smc)
 static int smc_diag_one(struct smc_sock *smc, void *arg)
 {
 	struct smc_diag_dump *dump = arg;
-	int rc;
 
-	if (!net_eq(sock_net(smc->sk), sock_net(dump->skb->sk)) || dump->i++ < dump->cb->args[0])
+	if (!net_eq(sock_net(smc->sk), sock_net(dump->skb->sk)))
 		return 0;
-	rc = smc_diag_put(dump, smc);
-	if (!rc)
-		dump->cb->args[0]++;
-	return rc;
+	return smc_diag_put(dump, smc);
 }
 
 static int smc_diag_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct smc_diag_dump dump = { .skb = skb, .cb = cb };
-	int rc = smc_sock_for_each(smc_diag_one, &dump);
+	int rc = smc_sock_for_each(&cb->args[0], &cb->args[1], smc_diag_one, &dump);
 
 	/* What is in goes out first; an empty message is the end. */
 	return skb->len ?: rc;

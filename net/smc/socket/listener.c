@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "admin/net.h"
 #include "compat.h"
 #include "listener.h"
 #include "ops.h"

@@ -234,7 +234,7 @@ static int smc_listen(struct socket *sock, int backlog)
 	smc_family_settle(sk);
 	smc = smc_sock_find(sk);
 	if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
-	    !(smc && (smc->tcp_only || smc->listener))) {
+	    !(smc && (smc->tcp_only || smc->listener)) && !smc_sock_is_taken(sock)) {
 		if (!smc)
 			smc = smc_sock_create(sk, SMC_SERVER);
 		rc = smc ? smc_listen_prepare(smc) : -ENOMEM;

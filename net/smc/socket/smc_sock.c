@@ -29,7 +29,8 @@ struct smc_sock *smc_sk(const struct sock *sk)
 	struct smc_sock *smc;
 
 	/* Others that put something there put their own callback here. */
-	if (READ_ONCE(sk->sk_state_change) != smc_tcp_state_change)
+	if (READ_ONCE(sk->sk_state_change) != smc_tcp_state_change ||
+	    READ_ONCE(sk->sk_data_ready) != smc_tcp_data_ready)
 		return NULL;
 	rcu_read_lock();
 	smc = rcu_dereference_sk_user_data(sk);
@@ -75,19 +76,38 @@ void smc_sock_forget(struct smc_sock *smc)
 	spin_unlock_bh(&smc_socks_lock);
 }
 
-int smc_sock_for_each(int (*fn)(struct smc_sock *smc, void *arg), void *arg)
+/* The sockets of a bucket from @index on. */
+static int smc_socks_walk(struct hlist_head *bucket, long *index,
+			  int (*fn)(struct smc_sock *smc, void *arg), void *arg)
 {
 	struct smc_sock *smc;
-	int bucket, rc = 0;
+	long i = 0;
+	int rc = 0;
 
 	spin_lock_bh(&smc_socks_lock);
-	hash_for_each(smc_socks, bucket, smc, entry) {
+	hlist_for_each_entry(smc, bucket, entry) {
+		if (i++ < *index)
+			continue;
 		rc = fn(smc, arg);
 		if (rc)
 			break;
+		++*index;
 	}
 	spin_unlock_bh(&smc_socks_lock);
 	return rc;
+}
+
+int smc_sock_for_each(long *bucket, long *index, int (*fn)(struct smc_sock *smc, void *arg),
+		      void *arg)
+{
+	int rc;
+
+	for (; *bucket < HASH_SIZE(smc_socks); ++*bucket, *index = 0) {
+		rc = smc_socks_walk(&smc_socks[*bucket], index, fn, arg);
+		if (rc)
+			return rc;
+	}
+	return 0;
 }
 
 void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
@@ -95,16 +115,29 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 	smc->reason = reason;
 	inet_csk_exit_pingpong_mode(smc->sk);
 	smc_stat_fallback(sock_net(smc->sk), smc->role, reason);
+	if (smc_handshake_drop_late(&smc->hs))
+		smc_sock_hook(smc, SMC_MODE_TCP);
+	else
+		smc_sock_unhook(smc);
+}
+
+bool smc_sock_drop_late(struct smc_sock *smc)
+{
+	if (smc_handshake_drop_late(&smc->hs))
+		return true;
 	smc_sock_unhook(smc);
+	return false;
 }
 
 void smc_sock_start_handshake(struct smc_sock *smc)
 {
+	struct smc_net *sn = smc_net(sock_net(smc->sk));
+
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
 	/* The answers to CLC messages acknowledge them. */
 	inet_csk_enter_pingpong_mode(smc->sk);
-	atomic_inc(&smc_net(sock_net(smc->sk))->handshakes);
-	queue_work(smc_shake_wq, &smc->shake);
+	atomic_inc(&sn->handshakes);
+	queue_work(sn->shake_wq, &smc->shake);
 }
 
 void smc_sock_stop_handshake(struct smc_sock *smc)

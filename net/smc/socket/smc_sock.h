@@ -21,11 +21,8 @@
 struct smc_listener;
 struct smc_stream;
 
-/* Rendezvous at a time and namespace; beyond, new connections use TCP. */
-#define SMC_HANDSHAKES_MAX	1024
-
 enum smc_mode {
-	SMC_MODE_TCP,		/* by choice or fallback */
+	SMC_MODE_TCP,		/* by choice or fallback; hooked only for what comes too late */
 	SMC_MODE_CONNECTING,	/* TCP's handshake is under way */
 	SMC_MODE_HANDSHAKE,	/* the rendezvous is under way */
 	SMC_MODE_STREAM,	/* data goes by the stream */
@@ -99,6 +96,17 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
 void smc_sock_forget(struct smc_sock *smc);
 
 /**
+ * smc_sock_is_taken() - whether another part of the kernel has its hooks in a socket, or will
+ * @sock: that is to connect or listen
+ *
+ * Those who make themselves a socket of TCP by sock_create() get one of SMC under tcp2smc: nothing
+ * but the file, which they do without, tells it from an application's.
+ *
+ * Context: the socket is locked.
+ */
+bool smc_sock_is_taken(const struct socket *sock);
+
+/**
  * smc_sock_hook() - take over TCP's callbacks
  * @smc: socket, locked
  * @mode: to enter
@@ -113,8 +121,18 @@ void smc_sock_unhook(struct smc_sock *smc);
 
 /**
  * smc_sock_fall_back() - the same, and count why
+ *
+ * The socket stays hooked where a message of the peer's rendezvous may still come.
  */
 void smc_sock_fall_back(struct smc_sock *smc, u32 reason);
+
+/**
+ * smc_sock_drop_late() - something came for a hooked socket that fell back
+ * @smc: socket, in TCP's data_ready callback
+ *
+ * Return: whether it was nothing for the application.
+ */
+bool smc_sock_drop_late(struct smc_sock *smc);
 
 /**
  * smc_sock_start_handshake() - TCP is connected and the peer offered SMC
@@ -136,10 +154,16 @@ bool smc_sock_is_congested(const struct smc_sock *smc);
 
 /**
  * smc_sock_for_each() - call @fn for every socket SMC knows, until it returns an error
+ * @bucket: of the table, where to begin, 0 for all; on an error, where that was
+ * @index: likewise, in the bucket
+ * @fn: called
+ * @arg: for @fn
  *
  * Context: process; @fn runs under a spinlock.
+ * Return: 0 or the error of @fn.
  */
-int smc_sock_for_each(int (*fn)(struct smc_sock *smc, void *arg), void *arg);
+int smc_sock_for_each(long *bucket, long *index, int (*fn)(struct smc_sock *smc, void *arg),
+		      void *arg);
 
 /**
  * smc_sock_check_tcp() - end a stream under which bytes arrived by TCP

@@ -3,7 +3,8 @@
  * Neither of the kernels we support has a hook for this that both share. What they
  * share is tcp_init_sock(), which every new TCP socket passes when the socket is complete
  * but for its use: a probe at its entry gives those that ask for it our operations. It
- * is placed by ftrace, so cheap, and only while some namespace asks.
+ * is placed by ftrace, so cheap, when a namespace first asks, and stays until the module
+ * goes: users may be the masters of namespaces, and are not to change the kernel's text at will.
  */
 
 #include <linux/kprobes.h>
@@ -22,7 +23,9 @@ static int smc_tcp2smc_probe(struct kprobe *probe, struct pt_regs *regs)
 	struct socket *sock = sk->sk_socket;
 	const struct proto_ops *ops;
 
-	if (sk->sk_kern_sock || !sock || !READ_ONCE(smc_net(sock_net(sk))->sysctl.tcp2smc))
+	/* Operations of a module that is going could not be had: no socket rather than TCP's. */
+	if (sk->sk_kern_sock || !sock || !module_is_live(THIS_MODULE) ||
+	    !READ_ONCE(smc_net(sock_net(sk))->sysctl.tcp2smc))
 		return 0;
 	ops = smc_ops_for(sock->ops);
 	if (ops)
@@ -35,23 +38,29 @@ static struct kprobe smc_tcp2smc_kprobe = {
 	.pre_handler = smc_tcp2smc_probe,
 };
 
-static int smc_tcp2smc_enable(bool enable)
+static bool smc_tcp2smc_is_placed;
+
+static int smc_tcp2smc_place(void)
 {
-	if (enable) {
-		smc_tcp2smc_kprobe.addr = NULL;
-		smc_tcp2smc_kprobe.flags = 0;
-		return register_kprobe(&smc_tcp2smc_kprobe);
-	}
-	unregister_kprobe(&smc_tcp2smc_kprobe);
-	return 0;
+	int rc;
+
+	if (smc_tcp2smc_is_placed)
+		return 0;
+	/* An attempt that failed may have left it there. */
+	smc_tcp2smc_kprobe.addr = NULL;
+	rc = register_kprobe(&smc_tcp2smc_kprobe);
+	smc_tcp2smc_is_placed = !rc;
+	return rc;
 }
 
 void smc_tcp2smc_init(void)
 {
-	smc_sysctl_set_tcp2smc_hook(smc_tcp2smc_enable);
+	smc_sysctl_set_tcp2smc_hook(smc_tcp2smc_place);
 }
 
 void smc_tcp2smc_exit(void)
 {
 	smc_sysctl_set_tcp2smc_hook(NULL);
+	if (smc_tcp2smc_is_placed)
+		unregister_kprobe(&smc_tcp2smc_kprobe);
 }

@@ -47,8 +47,9 @@ static inline bool smc_tx_writable(const struct smc_stream *st)
 /* Nothing this end writes will reach the peer's application. */
 static inline bool smc_tx_shut(const struct smc_stream *st)
 {
-	return READ_ONCE(st->err) || READ_ONCE(st->tx.final_flags) ||
-	       (READ_ONCE(st->rx.conn_flags) & SMC_PEER_GONE);
+	/* Pairs with smc_stream_fail() and smc_stream_update(): who sees the end sees its error. */
+	return smp_load_acquire(&st->err) || READ_ONCE(st->tx.final_flags) ||
+	       (smp_load_acquire(&st->rx.conn_flags) & SMC_PEER_GONE);
 }
 
 /* The peer has closed in good order, which TCP would not tell from a shutdown yet. */
@@ -134,6 +135,14 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how);
  * the stream if both ends closed.
  */
 void smc_stream_settle(struct smc_stream *st) __releases(st->lock);
+
+/**
+ * smc_stream_want_room() - whoever waits for room is to be woken
+ * @st: stream, its lock not held
+ *
+ * What was written leaves for that. Room that there is when this returns wakes nobody: look.
+ */
+void smc_stream_want_room(struct smc_stream *st);
 
 /**
  * smc_stream_wake() - wake those who wait for some of @events

@@ -93,7 +93,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	}
 	if (end == st->tx.urgent)
 		st->tx.urgent = 0;
-	st->tx.sent = end;
+	WRITE_ONCE(st->tx.sent, end);
 	st->tx.control = false;
 	if (rc == SMC_PUBLISH_DONE)
 		WRITE_ONCE(st->tx.arrived, end);

@@ -55,6 +55,9 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
 	bool unread;
 	u8 byte;
 
+	if (sock_flag(st->sk, SOCK_URGINLINE) || !READ_ONCE(rx->urgent))
+		return -EINVAL;
+
 	spin_lock_bh(st->lock);
 	unread = rx->urgent_unread;
 	byte = rx->urgent_byte;
@@ -62,8 +65,6 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
 		rx->urgent_unread = false;
 	spin_unlock_bh(st->lock);
 
-	if (sock_flag(st->sk, SOCK_URGINLINE) || !rx->urgent)
-		return -EINVAL;
 	if (!unread)
 		return smc_rx_shut(st) ? 0 : -EINVAL;
 
@@ -106,7 +107,8 @@ static bool smc_stream_urgent_stops(const struct smc_stream *st, u64 pos)
 
 /*
  * Wait for bytes after *@pos, which moves on if another reader takes bytes meanwhile.
- * Return: 0 to look again, 1 at the end of the stream, or an error.
+ * Return: 0 to look again, 1 at the end of the stream, in good order or by the socket's error; or
+ * an error.
  */
 static int smc_stream_wait_for_data(struct smc_stream *st, u64 *pos, long *timeo)
 {
@@ -115,10 +117,8 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 *pos, long *timeo
 	struct sock *sk = st->sk;
 	u64 began;
 
-	if (sk->sk_err)
-		return sock_error(sk);
 	/* What arrived before the end was announced is to be read first. */
-	if (smc_rx_shut(st))
+	if (smc_rx_shut(st) || READ_ONCE(sk->sk_err))
 		return smc_rx_received(st) <= *pos;
 	if (!*timeo)
 		return -EAGAIN;
@@ -144,7 +144,8 @@ static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 	if (!READ_ONCE(st->rx.urgent_unread))
 		return;
 	spin_lock_bh(st->lock);
-	if (pos >= st->rx.urgent)
+	/* Who only stepped over it may be about to hear of it by a signal. */
+	if (pos > st->rx.urgent || (pos == st->rx.urgent && sock_flag(st->sk, SOCK_URGINLINE)))
 		WRITE_ONCE(st->rx.urgent_unread, false);
 	spin_unlock_bh(st->lock);
 }
@@ -192,6 +193,11 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		/* As with TCP, even a read of nothing waits for something. */
 		if (!len && smc_rx_received(st) > pos)
 			break;
+		/* As with TCP, a signal's handler has the urgent byte before a read passes it. */
+		if (!done && smc_stream_urgent_stops(st, pos) && signal_pending(current)) {
+			rc = timeo ? sock_intr_errno(timeo) : -EAGAIN;
+			break;
+		}
 		piece = smc_rx_received(st) > pos ?
 			min(smc_stream_piece(st, &pos, &offset, !done), len - done) : 0;
 		if (piece) {
@@ -210,7 +216,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		/* Before sleeping, let the peer refill what was read. */
 		if (!peek)
 			smc_stream_consume(st, pos);
-		if (done && (sk->sk_err || (peek && smc_stream_is_full(st))))
+		if (done && peek && smc_stream_is_full(st))
 			break;
 		rc = smc_stream_wait_for_data(st, &pos, &timeo);
 		if (rc)
@@ -227,12 +233,14 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		smc_stat_rx(st->net, st->path->kind, done);
 		return done;
 	}
-	return rc < 0 ? rc : 0;
+	/* Only who gets nothing else gets the error. */
+	return rc > 0 ? sock_error(sk) : rc;
 }
 
 u64 smc_stream_queued(const struct smc_stream *st)
 {
-	u64 consumed = READ_ONCE(st->rx.consumed);
+	/* First, with or without the socket lock: it is never ahead of what was received before. */
+	u64 consumed = smp_load_acquire(&st->rx.consumed);
 	u64 received = smc_rx_received(st);
 	u64 urgent = READ_ONCE(st->rx.urgent);
 

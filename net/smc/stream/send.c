@@ -9,8 +9,7 @@
 #include "compat.h"
 #include "internal.h"
 
-/* Whoever waits for room is to be woken. What was written must leave for that. */
-static void smc_stream_want_room(struct smc_stream *st)
+void smc_stream_want_room(struct smc_stream *st)
 {
 	bool waited;
 
@@ -31,22 +30,33 @@ static void smc_stream_want_room(struct smc_stream *st)
 	smc_stream_settle(st);
 }
 
+static bool smc_stream_may_write(const struct smc_stream *st)
+{
+	return READ_ONCE(st->sk->sk_err) || smc_tx_shut(st) || smc_tx_writable(st);
+}
+
 /* Return: 0 when there is room or nothing can be sent any more, or an error. */
 static int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	struct sock *sk = st->sk;
+	int rc = 0;
 
-	smc_stream_want_room(st);
-	if (!*timeo)
-		return -EAGAIN;
-	if (signal_pending(current))
-		return sock_intr_errno(*timeo);
-
+	/* First: another sender may use up the room that this one is woken for before it sleeps. */
 	add_wait_queue(sk_sleep(sk), &wait);
-	sk_wait_event(sk, timeo, sk->sk_err || smc_tx_shut(st) || smc_tx_writable(st), &wait);
+	smc_stream_want_room(st);
+	/* Room that came before anybody wanted it was no news, and will be none. */
+	if (smc_stream_may_write(st))
+		goto out;
+	if (!*timeo)
+		rc = -EAGAIN;
+	else if (signal_pending(current))
+		rc = sock_intr_errno(*timeo);
+	else
+		sk_wait_event(sk, timeo, smc_stream_may_write(st), &wait);
+out:
 	remove_wait_queue(sk_sleep(sk), &wait);
-	return 0;
+	return rc;
 }
 
 /* What was copied up to @end is there to be published. */
@@ -177,44 +187,4 @@ void smc_stream_uncork(struct smc_stream *st)
 	spin_lock_bh(st->lock);
 	smc_stream_push(st, SMC_PUSH_NOW);
 	smc_stream_settle(st);
-}
-
-/*
- * Enough to read: as much as SO_RCVLOWAT says, but for an urgent byte that a read would only step
- * over. With TCP, too, there is no use in waiting for more while the peer has no window.
- */
-static bool smc_stream_is_readable(const struct smc_stream *st)
-{
-	u64 target = min_t(u64, READ_ONCE(st->sk->sk_rcvlowat), st->rx.size);
-	u64 readable = smc_stream_readable(st);
-
-	if (smc_stream_at_mark(st) && !sock_flag(st->sk, SOCK_URGINLINE) && readable)
-		readable--;
-	return readable && (readable >= target ||
-			    (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW));
-}
-
-__poll_t smc_stream_poll(struct smc_stream *st)
-{
-	bool rx_shut = smc_rx_shut(st);
-	struct sock *sk = st->sk;
-	__poll_t mask = 0;
-
-	if (READ_ONCE(sk->sk_err) || !skb_queue_empty_lockless(&sk->sk_error_queue))
-		mask |= EPOLLERR;
-	if (rx_shut)
-		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
-	if (READ_ONCE(st->err) || (rx_shut && READ_ONCE(st->tx.final_flags)))
-		mask |= EPOLLHUP;
-
-	if (smc_stream_is_readable(st))
-		mask |= EPOLLIN | EPOLLRDNORM;
-	if (READ_ONCE(st->rx.urgent_unread))
-		mask |= EPOLLPRI;
-
-	if (!smc_tx_shut(st) && !smc_tx_writable(st))
-		smc_stream_want_room(st);
-	if (smc_tx_shut(st) || smc_tx_writable(st))
-		mask |= EPOLLOUT | EPOLLWRNORM;
-	return mask;
 }

@@ -95,10 +95,10 @@ void smc_stream_fail(struct smc_stream *st, int err)
 	if (st->err)
 		return;
 	st->failed = true;
-	/* Pairs with smc_rx_shut(). */
-	smp_store_release(&st->err, err);
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);
+	/* Pairs with smc_rx_shut() and smc_tx_shut(): who sees the end sees its error. */
+	smp_store_release(&st->err, err);
 }
 
 static void smc_stream_report_error(struct smc_stream *st)
@@ -164,13 +164,14 @@ static void smc_outcome_perform(struct smc_outcome *out)
 		return;
 	if (out->failed)
 		smc_stream_report_error(st);
-	smc_stream_wake(st, out->events);
+	/* First: who is woken and reads on is to find the signal. */
 	if ((out->events & EPOLLPRI) && st->sk) {
 		/* Whoever drops sk_socket does it under this lock, before its file goes. */
 		read_lock_bh(&st->sk->sk_callback_lock);
 		sk_send_sigurg(st->sk);
 		read_unlock_bh(&st->sk->sk_callback_lock);
 	}
+	smc_stream_wake(st, out->events);
 	if (out->over) {
 		if (del_timer(&st->hold_timer))
 			smc_stream_put(st);
@@ -296,7 +297,13 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	WRITE_ONCE(rx->prod_flags, cdc->prod_flags);
 	/* Pairs with the barrier in smc_stream_consume(): one of both sees the other's. */
 	smp_mb();
-	/* Pairs with smc_rx_shut(): the end is not seen before the bytes. */
+	if (news & SMC_CONN_ABORT) {
+		smc_stream_fail(st, ECONNRESET);
+		/* The peer may reuse its element once it knows that this end wrote its last. */
+		if (!(st->tx.conn_flags & SMC_PEER_GONE))
+			st->tx.final_flags |= SMC_CONN_ABORT;
+	}
+	/* Pairs with smc_rx_shut() and smc_tx_shut(): the end is not seen before bytes and error. */
 	smp_store_release(&rx->conn_flags, rx->conn_flags | cdc->conn_flags);
 
 	/* No more will come for a reader below its low-water mark. */
@@ -316,12 +323,6 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	smc_stream_note_credit(st);
 	if (news)
 		st->news |= SMC_NEWS_ALL;
-	if (news & SMC_CONN_ABORT) {
-		smc_stream_fail(st, ECONNRESET);
-		/* The peer may reuse its element once it knows that this end wrote its last. */
-		if (!(st->tx.conn_flags & SMC_PEER_GONE))
-			st->tx.final_flags |= SMC_CONN_ABORT;
-	}
 }
 
 void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc)

@@ -275,7 +275,10 @@ static inline u64 smc_rx_received(const struct smc_stream *st)
  */
 static inline u64 smc_stream_readable(const struct smc_stream *st)
 {
-	return smc_rx_received(st) - READ_ONCE(st->rx.consumed);
+	/* Loaded first, it is not ahead of the other. */
+	u64 consumed = smp_load_acquire(&st->rx.consumed);
+
+	return smc_rx_received(st) - consumed;
 }
 
 /**
@@ -284,7 +287,10 @@ static inline u64 smc_stream_readable(const struct smc_stream *st)
  */
 static inline u64 smc_stream_unsent(const struct smc_stream *st)
 {
-	return READ_ONCE(st->tx.written) - READ_ONCE(st->tx.sent);
+	/* Loaded first, it is not ahead of the other. */
+	u64 sent = smp_load_acquire(&st->tx.sent);
+
+	return READ_ONCE(st->tx.written) - sent;
 }
 
 /**
@@ -293,7 +299,10 @@ static inline u64 smc_stream_unsent(const struct smc_stream *st)
  */
 static inline u64 smc_stream_undelivered(const struct smc_stream *st)
 {
-	return READ_ONCE(st->tx.written) - READ_ONCE(st->tx.arrived);
+	/* Loaded first, it is not ahead of the other. */
+	u64 arrived = smp_load_acquire(&st->tx.arrived);
+
+	return READ_ONCE(st->tx.written) - arrived;
 }
 
 /**

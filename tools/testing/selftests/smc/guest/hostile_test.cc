@@ -433,6 +433,80 @@ TEST(SilentClients, AreOvertaken)
 	});
 }
 
+/* What comes after a rendezvous was given up is not the application's, as long as it is of that. */
+class Late : public testing::Test
+{
+protected:
+	void expect_only_data(int rogue, RemoteSocket &victim)
+	{
+		EXPECT_TRUE(diagnosis_of(receive_message(rogue))) << "not a DECLINE";
+		send_bytes(rogue, "from the rogue");
+		EXPECT_EQ(victim.recv(14, MSG_WAITALL), "from the rogue");
+		check_tcp(rogue, victim);
+	}
+	/* Sends @message in two parts. */
+	void send_slowly(int rogue, const std::string &message)
+	{
+		send_bytes(rogue, message.substr(0, 12));
+		send_bytes(rogue, message.substr(12));
+	}
+
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+	Fd rogue = offering_socket();
+};
+
+TEST_F(Late, ProposalAndDecline)
+{
+	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
+
+	RemoteSocket victim = listener.accept();
+
+	send_slowly(rogue, encode(good_proposal()));
+	send_bytes(rogue, encode_decline(SMC_DIAG_SYNC));
+	expect_only_data(rogue, victim);
+}
+
+TEST_F(Late, Confirm)
+{
+	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
+	send_bytes(rogue, encode(good_proposal()));
+	receive_agreement(rogue, SMC_CLC_ACCEPT);
+
+	RemoteSocket victim = listener.accept();
+
+	send_slowly(rogue, encode(good_agreement(SMC_CLC_CONFIRM)));
+	expect_only_data(rogue, victim);
+}
+
+TEST_F(Late, Accept)
+{
+	auto [victim, connecting, server] = lure(agent);
+
+	receive_proposal(server);
+	ASSERT_EQ(connecting.join(), "0");
+	send_slowly(server, encode(good_agreement(SMC_CLC_ACCEPT)));
+	expect_only_data(server, victim);
+}
+
+/* Bytes that are the application's, whatever they begin with. */
+TEST_F(Late, Nothing)
+{
+	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
+
+	RemoteSocket victim = listener.accept();
+
+	EXPECT_TRUE(diagnosis_of(receive_message(rogue))) << "not a DECLINE";
+	send_bytes(rogue, "x");
+	EXPECT_EQ(victim.recv(1), "x");
+	/* Who has begun to speak as an application does not go back to the rendezvous. */
+	send_bytes(rogue, encode(good_proposal()));
+	EXPECT_EQ(victim.recv(encode(good_proposal()).size(), MSG_WAITALL),
+		  encode(good_proposal()));
+	check_tcp(rogue, victim);
+}
+
 /* A DECLINE is obeyed at every step, whatever its diagnosis: the connection goes on as TCP. */
 class Decline : public testing::Test
 {
@@ -483,6 +557,34 @@ TEST_F(Decline, InsteadOfConfirm)
 
 		check_tcp(rogue, victim);
 	}
+}
+
+/*
+ * One who speaks for this guest is offered its link group. That it wants it dropped ends no
+ * connection of this guest's.
+ */
+TEST(Impostor, EndsNoOthersConnection)
+{
+	Agent agent;
+	Connection connection = make_connection(agent, Flavor());
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+	Fd rogue = offering_socket();
+	smc_clc_proposal proposal = good_proposal();
+
+	/* As the proposals of a kernel that offers version 2 only. */
+	memset(proposal.peer_id, 0, sizeof(proposal.peer_id));
+	check_data(connection, 1000, true);
+	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
+	send_bytes(rogue, encode(proposal));
+	EXPECT_FALSE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact)
+	    << "no group of this guest";
+	send_bytes(rogue, encode_decline(SMC_DIAG_SYNC, SMC_VERSION_2, true));
+
+	RemoteSocket victim = listener.accept();
+
+	check_tcp(rogue, victim);
+	check_data(connection, 100000, true);
 }
 
 TEST_F(Decline, InsteadOfAccept)

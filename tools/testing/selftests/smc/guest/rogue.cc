@@ -207,13 +207,14 @@ std::string encode(const smc_clc_agreement &agreement)
 	return {reinterpret_cast<char *>(buf), smc_clc_build_agreement(buf, &agreement)};
 }
 
-std::string encode_decline(uint32_t diagnosis, uint8_t version)
+std::string encode_decline(uint32_t diagnosis, uint8_t version, bool out_of_sync)
 {
 	uint8_t buf[SMC_CLC_MAX_LEN];
 	smc_clc_decline decline = {};
 
 	decline.version = version;
 	decline.diagnosis = diagnosis;
+	decline.out_of_sync = out_of_sync;
 	decline.os_type = SMC_OS_LINUX;
 	fill_id(decline.peer_id);
 	return {reinterpret_cast<char *>(buf), smc_clc_build_decline(buf, &decline)};

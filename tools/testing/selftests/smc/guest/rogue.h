@@ -37,7 +37,8 @@ smc_clc_agreement good_agreement(smc_clc_type type, const smc_clc_ism &device);
 
 std::string encode(const smc_clc_proposal &proposal);
 std::string encode(const smc_clc_agreement &agreement);
-std::string encode_decline(uint32_t diagnosis, uint8_t version = SMC_VERSION_2);
+std::string encode_decline(uint32_t diagnosis, uint8_t version = SMC_VERSION_2,
+			   bool out_of_sync = false);
 
 void send_bytes(int fd, const std::string &bytes);
 /* The next CLC message; empty at the end of the stream or a reset. */

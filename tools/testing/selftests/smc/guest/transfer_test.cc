@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Data arrives byte for byte, whatever its amount, the calls, and the buffers. */
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include <mutex>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <thread>
@@ -762,6 +764,78 @@ TEST_P(Stream, ManyUrgentBytes)
 		EXPECT_NE(await(connection.here, POLLPRI) & POLLPRI, 0);
 		EXPECT_EQ(receive(1, MSG_OOB), std::string(1, 'A' + i % 26));
 		EXPECT_EQ(receive(100), "data");
+	}
+}
+
+static int urgent_fd;
+static volatile sig_atomic_t urgent_byte;
+
+/* A reader asleep when it comes: the handler has it before the read goes on. */
+TEST_P(Stream, UrgentByteInTheHandlerOfItsSignal)
+{
+	struct sigaction action = {}, before;
+
+	action.sa_handler = [](int) {
+		char byte;
+
+		if (recv(urgent_fd, &byte, 1, MSG_OOB) == 1)
+			urgent_byte = byte;
+	};
+	action.sa_flags = SA_RESTART;
+	urgent_fd = connection.here;
+	ASSERT_EQ(sigaction(SIGURG, &action, &before), 0);
+	ASSERT_EQ(fcntl(connection.here, F_SETOWN, getpid()), 0);
+	for (int i = 0; i < 20; i++) {
+		std::jthread sender([&] {
+			connection.there.send("!", MSG_OOB);
+			wait_until("the handler has it", [] { return urgent_byte == '!'; });
+			connection.there.send("x");
+		});
+
+		EXPECT_EQ(receive(1), "x");
+		sender.join();
+		urgent_byte = 0;
+	}
+	sigaction(SIGURG, &before, nullptr);
+}
+
+/* No edge gets lost, whenever room comes while a writer finds that there is none. */
+TEST_P(Stream, EdgeTriggeredWriter)
+{
+	const uint64_t bytes = scaled_down(4 * MiB);
+	const std::string data = pattern(11, 0, bytes);
+	size_t sent = 0;
+	ssize_t n;
+	Fd epoll(epoll_create1(0));
+	epoll_event event = {.events = EPOLLOUT | EPOLLET, .data = {}};
+	Job far = connection.there.start_recv({.seed = 11, .bytes = bytes});
+
+	ASSERT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, connection.here, &event), 0);
+	while (sent < bytes) {
+		ASSERT_EQ(epoll_wait(epoll, &event, 1, 60000), 1) << sent << " bytes sent";
+		while (sent < bytes &&
+		       (n = send(connection.here, data.data() + sent,
+				 std::min<size_t>(16 * KiB, bytes - sent), MSG_DONTWAIT)) > 0)
+			sent += n;
+	}
+	far.join();
+}
+
+/* A reset is never taken for an orderly end, also by who watches for just that moment. */
+TEST_P(Stream, ResetIsNoEnd)
+{
+	for (int i = 0; i < 30; i++) {
+		Connection one = make_connection(agent, GetParam());
+		std::jthread server([&] {
+			one.there.await(POLLIN);
+			one.there.close();
+		});
+		char byte;
+
+		/* Its answer is waited for, and instead it closes with the request unread. */
+		ASSERT_EQ(send(one.here, "request", 7, 0), 7);
+		ASSERT_EQ(recv(one.here, &byte, 1, 0), -1) << i;
+		EXPECT_EQ(errno, ECONNRESET);
 	}
 }
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+/* poll(): what may be done without waiting. */
+
+#include <linux/tcp.h>
+#include <net/sock.h>
+
+#include "internal.h"
+
+/*
+ * Enough to read: as much as SO_RCVLOWAT says, but for an urgent byte that a read would only step
+ * over. With TCP, too, there is no use in waiting for more while the peer has no window.
+ */
+static bool smc_stream_is_readable(const struct smc_stream *st)
+{
+	u64 target = min_t(u64, READ_ONCE(st->sk->sk_rcvlowat), st->rx.size);
+	u64 readable = smc_stream_readable(st);
+
+	if (smc_stream_at_mark(st) && !sock_flag(st->sk, SOCK_URGINLINE) && readable)
+		readable--;
+	return readable && (readable >= target ||
+			    (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW));
+}
+
+__poll_t smc_stream_poll(struct smc_stream *st)
+{
+	bool rx_shut = smc_rx_shut(st);
+	struct sock *sk = st->sk;
+	__poll_t mask = 0;
+
+	if (READ_ONCE(sk->sk_err) || !skb_queue_empty_lockless(&sk->sk_error_queue))
+		mask |= EPOLLERR;
+	if (rx_shut)
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	if (READ_ONCE(st->err) || (rx_shut && READ_ONCE(st->tx.final_flags)))
+		mask |= EPOLLHUP;
+
+	if (smc_stream_is_readable(st))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (READ_ONCE(st->rx.urgent_unread))
+		mask |= EPOLLPRI;
+
+	if (!smc_tx_shut(st) && !smc_tx_writable(st))
+		smc_stream_want_room(st);
+	if (smc_tx_shut(st) || smc_tx_writable(st))
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	return mask;
+}
