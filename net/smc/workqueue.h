@@ -5,8 +5,9 @@
 #include <linux/workqueue.h>
 
 /*
- * Made by module.c; for rendezvous each namespace has its own (admin/net.h). Each runs a bounded number of works at a time, so none may wait
- * for something that another of the same queue does, or a peer that many wait for stops all.
+ * Made by module.c; for rendezvous each namespace has its own (admin/net.h). Each runs a bounded
+ * number of works at a time, so none may wait for something that another of the same queue
+ * does, or a peer that many wait for stops all.
  */
 
 /* What must sleep, but waits for no peer: answers to peers among it. */

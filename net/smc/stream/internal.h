@@ -47,9 +47,11 @@ static inline bool smc_tx_writable(const struct smc_stream *st)
 /* Nothing this end writes will reach the peer's application. */
 static inline bool smc_tx_shut(const struct smc_stream *st)
 {
-	/* Pairs with smc_stream_fail() and smc_stream_update(): who sees the end sees its error. */
-	return smp_load_acquire(&st->err) || READ_ONCE(st->tx.final_flags) ||
-	       (smp_load_acquire(&st->rx.conn_flags) & SMC_PEER_GONE);
+	/* Pairs with smc_stream_fail(): who sees the end sees its error. */
+	if (smp_load_acquire(&st->err) || READ_ONCE(st->tx.final_flags))
+		return true;
+	/* Pairs with smc_stream_update(), likewise. */
+	return smp_load_acquire(&st->rx.conn_flags) & SMC_PEER_GONE;
 }
 
 /* The peer has closed in good order, which TCP would not tell from a shutdown yet. */
