@@ -220,6 +220,9 @@ bool smc_handshake_drop_late(struct smc_handshake *hs)
 {
 	read_descriptor_t desc = { .arg.data = hs, .count = 1 };
 
+	/* No message has any, and before an urgent byte TCP gives nothing away. */
+	if (tcp_sk(hs->sk)->urg_data)
+		hs->owed = false;
 	if (hs->owed)
 		tcp_read_sock(hs->sk, &desc, smc_clc_eat);
 	return hs->owed;

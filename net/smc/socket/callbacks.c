@@ -18,15 +18,24 @@ void smc_callbacks_init(const struct sock *tcp)
 	smc_default_state_change = tcp->sk_state_change;
 }
 
-bool smc_sock_is_taken(const struct socket *sock)
+/* Children of a listener have the callbacks of that. */
+static bool smc_has_foreign_hooks(const struct sock *sk)
 {
-	const struct sock *sk = sock->sk;
+	void (*change)(struct sock *sk) = READ_ONCE(sk->sk_state_change);
+	void (*ready)(struct sock *sk) = READ_ONCE(sk->sk_data_ready);
 
-	if (!sock->file && !sk->sk_kern_sock)
-		return true;
-	return !smc_sk(sk) && (READ_ONCE(sk->sk_data_ready) != smc_default_data_ready ||
-			       READ_ONCE(sk->sk_state_change) != smc_default_state_change ||
-			       rcu_access_pointer(__sk_user_data(sk)));
+	return (ready != smc_default_data_ready && ready != smc_tcp_data_ready) ||
+	       (change != smc_default_state_change && change != smc_tcp_state_change) ||
+	       (rcu_access_pointer(__sk_user_data(sk)) && !smc_sk(sk));
+}
+
+bool smc_sock_is_taken(const struct sock *sk)
+{
+	const struct socket *sock = sk->sk_socket;
+
+	/* What is set here is for who sends where it must not sleep, and no application's to set. */
+	return smc_has_foreign_hooks(sk) || sk->sk_allocation != GFP_KERNEL ||
+	       (sock && !sock->file && !sk->sk_kern_sock);
 }
 
 void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
@@ -50,12 +59,12 @@ void smc_sock_unhook(struct smc_sock *smc)
 	/* No SYN of it offers what nobody would follow up. */
 	tcp_sk(sk)->syn_smc = 0;
 	write_lock_bh(&sk->sk_callback_lock);
-	if (sk->sk_state_change == smc_tcp_state_change &&
-	    sk->sk_data_ready == smc_tcp_data_ready) {
-		WRITE_ONCE(sk->sk_data_ready, smc_default_data_ready);
-		WRITE_ONCE(sk->sk_state_change, smc_default_state_change);
+	if (smc_sk(sk) == smc)
 		rcu_assign_sk_user_data(sk, NULL);
-	}
+	if (sk->sk_data_ready == smc_tcp_data_ready)
+		WRITE_ONCE(sk->sk_data_ready, smc_default_data_ready);
+	if (sk->sk_state_change == smc_tcp_state_change)
+		WRITE_ONCE(sk->sk_state_change, smc_default_state_change);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 

@@ -59,7 +59,7 @@ static void smc_connect_prepare(struct socket *sock)
 	}
 	if (sock->state != SS_UNCONNECTED || sk->sk_state != TCP_CLOSE ||
 	    (smc && (smc->tcp_only || smc->stream || smc->mode != SMC_MODE_TCP)) ||
-	    smc_wants_only_tcp(sk) || smc_sock_is_taken(sock))
+	    smc_wants_only_tcp(sk) || smc_sock_is_taken(sk))
 		return;
 	if (!smc)
 		smc = smc_sock_create(sk, SMC_CLIENT);

@@ -101,6 +101,7 @@ static void smc_listener_wake(struct smc_listener *l)
 static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 {
 	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
+	bool is_taken;
 
 	if (!child) {
 		smc_reset_tcp(sk);
@@ -110,15 +111,16 @@ static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 	/* TCP would charge who accepts, and that is a worker here. */
 	child->hs.memcg = l->smc->sk->sk_memcg;
 	lock_sock(sk);
-	if (tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE) {
+	is_taken = smc_sock_is_taken(sk);
+	if (tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE && !is_taken) {
 		smc_sock_hook(child, SMC_MODE_HANDSHAKE);
 		smc_listener_add(l, child, &l->shaking, &l->n_shaking);
 		smc_sock_start_handshake(child);
 		release_sock(sk);
 		return;
 	}
-	smc_sock_fall_back(child, READ_ONCE(l->tcp_only) ? SMC_DIAG_SOCKET_OPTION :
-							   SMC_DIAG_PEER_NO_SMC);
+	smc_sock_fall_back(child, READ_ONCE(l->tcp_only) || is_taken ? SMC_DIAG_SOCKET_OPTION :
+								       SMC_DIAG_PEER_NO_SMC);
 	release_sock(sk);
 	smc_listener_add(l, child, &l->ready, &l->n_ready);
 	smc_listener_wake(l);

@@ -73,6 +73,22 @@ static struct smc_stream *smc_call_stream(struct sock *sk, long timeo, int *rc)
 	return smc_mode(smc) == SMC_MODE_STREAM ? smc->stream : NULL;
 }
 
+/* The same for a call that reads. */
+static struct smc_stream *smc_read_stream(struct sock *sk, long timeo, int *rc)
+{
+	struct smc_stream *st = smc_call_stream(sk, timeo, rc);
+	struct smc_sock *smc = st ? NULL : smc_sk(sk);
+
+	/* Of fewer bytes than SO_RCVLOWAT TCP has not told. */
+	if (smc && smc_mode(smc) == SMC_MODE_TCP) {
+		lock_sock(sk);
+		if (smc->mode == SMC_MODE_TCP)
+			smc_sock_drop_late(smc);
+		release_sock(sk);
+	}
+	return st;
+}
+
 /* The stream, for a call that does not wait for one. */
 static struct smc_stream *smc_stream_of(const struct sock *sk)
 {
@@ -117,7 +133,7 @@ static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int 
 
 	if (flags & MSG_ERRQUEUE)
 		return smc_tcp_ops(sk)->recvmsg(sock, msg, len, flags);
-	st = smc_call_stream(sk, sock_rcvtimeo(sk, flags & MSG_DONTWAIT), &rc);
+	st = smc_read_stream(sk, sock_rcvtimeo(sk, flags & MSG_DONTWAIT), &rc);
 	if (rc)
 		return rc;
 	if (!st)
@@ -234,7 +250,7 @@ static int smc_listen(struct socket *sock, int backlog)
 	smc_family_settle(sk);
 	smc = smc_sock_find(sk);
 	if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
-	    !(smc && (smc->tcp_only || smc->listener)) && !smc_sock_is_taken(sock)) {
+	    !(smc && (smc->tcp_only || smc->listener)) && !smc_sock_is_taken(sk)) {
 		if (!smc)
 			smc = smc_sock_create(sk, SMC_SERVER);
 		rc = smc ? smc_listen_prepare(smc) : -ENOMEM;
@@ -302,7 +318,7 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 	struct smc_stream *st;
 	int rc;
 
-	st = smc_call_stream(sk, sock_rcvtimeo(sk, flags & SPLICE_F_NONBLOCK), &rc);
+	st = smc_read_stream(sk, sock_rcvtimeo(sk, flags & SPLICE_F_NONBLOCK), &rc);
 	if (rc)
 		return rc;
 	if (!st)

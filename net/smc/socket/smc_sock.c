@@ -12,30 +12,36 @@
 #include "stream/stream.h"
 #include "workqueue.h"
 
-/* With SMC_LIMIT_HS or its netlink counterpart. */
+/* With SMC_LIMIT_HS or its netlink counterpart, or when there are many in other namespaces. */
 #define SMC_HANDSHAKES_LIMITED	64
+/* Of the host: each takes a thread, and users may have namespaces without number. */
+#define SMC_HANDSHAKES_MANY	SMC_HANDSHAKES_MAX
+#define SMC_HANDSHAKES_HOST_MAX	(4 * SMC_HANDSHAKES_MAX)
 
 /* How long after a FIN of TCP the end of the stream may follow. */
 #define SMC_FIN_WAIT		(5 * HZ)
 
 static DEFINE_HASHTABLE(smc_socks, 10);
 static DEFINE_SPINLOCK(smc_socks_lock);
+static atomic_t smc_handshakes;	/* under way, in all namespaces */
 
 static void smc_sock_shake(struct work_struct *work);
 static void smc_sock_check_fin(struct work_struct *work);
 
 struct smc_sock *smc_sk(const struct sock *sk)
 {
-	struct smc_sock *smc;
+	uintptr_t tagged;
 
-	/* Others that put something there put their own callback here. */
+	/* Others that put something there put their own callbacks here, or tag it as theirs. */
 	if (READ_ONCE(sk->sk_state_change) != smc_tcp_state_change ||
 	    READ_ONCE(sk->sk_data_ready) != smc_tcp_data_ready)
 		return NULL;
 	rcu_read_lock();
-	smc = rcu_dereference_sk_user_data(sk);
+	tagged = (uintptr_t)rcu_dereference(__sk_user_data(sk));
 	rcu_read_unlock();
-	return smc;
+	if ((tagged & ~SK_USER_DATA_PTRMASK) != SK_USER_DATA_NOCOPY)
+		return NULL;
+	return (struct smc_sock *)(tagged & SK_USER_DATA_PTRMASK);
 }
 
 struct smc_sock *smc_sock_find(const struct sock *sk)
@@ -115,8 +121,8 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 	smc->reason = reason;
 	inet_csk_exit_pingpong_mode(smc->sk);
 	smc_stat_fallback(sock_net(smc->sk), smc->role, reason);
-	if (smc_handshake_drop_late(&smc->hs))
-		smc_sock_hook(smc, SMC_MODE_TCP);
+	if (smc_sk(smc->sk) == smc && smc_handshake_drop_late(&smc->hs))
+		WRITE_ONCE(smc->mode, SMC_MODE_TCP);
 	else
 		smc_sock_unhook(smc);
 }
@@ -137,6 +143,7 @@ void smc_sock_start_handshake(struct smc_sock *smc)
 	/* The answers to CLC messages acknowledge them. */
 	inet_csk_enter_pingpong_mode(smc->sk);
 	atomic_inc(&sn->handshakes);
+	atomic_inc(&smc_handshakes);
 	queue_work(sn->shake_wq, &smc->shake);
 }
 
@@ -154,9 +161,12 @@ void smc_sock_stop_handshake(struct smc_sock *smc)
 bool smc_sock_is_congested(const struct smc_sock *smc)
 {
 	const struct smc_net *sn = smc_net(sock_net(smc->sk));
-	bool limited = READ_ONCE(sn->limit_handshakes) || READ_ONCE(smc->limit_handshakes);
+	int everywhere = atomic_read(&smc_handshakes);
+	bool limited = READ_ONCE(sn->limit_handshakes) || READ_ONCE(smc->limit_handshakes) ||
+		       everywhere >= SMC_HANDSHAKES_MANY;
 
-	return atomic_read(&sn->handshakes) >=
+	return everywhere >= SMC_HANDSHAKES_HOST_MAX ||
+	       atomic_read(&sn->handshakes) >=
 	       (limited ? SMC_HANDSHAKES_LIMITED : SMC_HANDSHAKES_MAX);
 }
 
@@ -208,6 +218,7 @@ static void smc_sock_shake(struct work_struct *work)
 	rc = smc->role == SMC_CLIENT ? smc_handshake_client(&smc->hs) :
 				       smc_handshake_server(&smc->hs);
 	atomic_dec(&smc_net(sock_net(sk))->handshakes);
+	atomic_dec(&smc_handshakes);
 
 	lock_sock(sk);
 	smc->peer_reason = smc->hs.peer_reason;

@@ -97,14 +97,14 @@ void smc_sock_forget(struct smc_sock *smc);
 
 /**
  * smc_sock_is_taken() - whether another part of the kernel has its hooks in a socket, or will
- * @sock: that is to connect or listen
+ * @sk: that is to connect or listen, or was accepted
  *
- * Those who make themselves a socket of TCP by sock_create() get one of SMC under tcp2smc: nothing
- * but the file, which they do without, tells it from an application's.
+ * Those who make themselves a socket of TCP by sock_create() get one of SMC under tcp2smc: only that
+ * most have no file, or allocate without sleeping, tells it from an application's.
  *
  * Context: the socket is locked.
  */
-bool smc_sock_is_taken(const struct socket *sock);
+bool smc_sock_is_taken(const struct sock *sk);
 
 /**
  * smc_sock_hook() - take over TCP's callbacks
@@ -128,7 +128,7 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason);
 
 /**
  * smc_sock_drop_late() - something came for a hooked socket that fell back
- * @smc: socket, in TCP's data_ready callback
+ * @smc: socket, locked or in TCP's data_ready callback
  *
  * Return: whether it was nothing for the application.
  */

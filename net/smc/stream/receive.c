@@ -105,6 +105,13 @@ static bool smc_stream_urgent_stops(const struct smc_stream *st, u64 pos)
 	return READ_ONCE(st->rx.urgent) == pos + 1;
 }
 
+static bool smc_rx_ended(const struct smc_stream *st)
+{
+	u8 flags = READ_ONCE(st->rx.conn_flags);
+
+	return (flags & (SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED)) && !(flags & SMC_CONN_ABORT);
+}
+
 /*
  * Wait for bytes after *@pos, which moves on if another reader takes bytes meanwhile.
  * Return: 0 to look again, 1 at the end of the stream, in good order or by the socket's error; or
@@ -233,8 +240,8 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		smc_stat_rx(st->net, st->path->kind, done);
 		return done;
 	}
-	/* Only who gets nothing else gets the error. */
-	return rc > 0 ? sock_error(sk) : rc;
+	/* Only who gets nothing else gets the error, and nobody after an orderly end. */
+	return rc > 0 && !smc_rx_ended(st) ? sock_error(sk) : min(rc, 0);
 }
 
 u64 smc_stream_queued(const struct smc_stream *st)
