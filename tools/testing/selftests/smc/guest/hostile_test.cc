@@ -6,8 +6,10 @@
  */
 #include <functional>
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <random>
+#include <sys/ioctl.h>
 
 #include "limit.h"
 #include "rogue.h"
@@ -488,6 +490,38 @@ TEST_F(Late, Accept)
 	ASSERT_EQ(connecting.join(), "0");
 	send_slowly(server, encode(good_agreement(SMC_CLC_ACCEPT)));
 	expect_only_data(server, victim);
+}
+
+/* No message of a rendezvous begins with an urgent byte, before which TCP stops. */
+TEST_F(Late, UrgentByte)
+{
+	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
+
+	RemoteSocket victim = listener.accept();
+
+	ASSERT_EQ(send(rogue, "!", 1, MSG_OOB), 1);
+	EXPECT_NE(victim.await(POLLPRI) & POLLPRI, 0);
+	expect_only_data(rogue, victim);
+}
+
+/* TCP tells nobody of fewer bytes than these. */
+TEST_F(Late, BelowTheLowWaterMark)
+{
+	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
+
+	RemoteSocket victim = listener.accept();
+
+	ASSERT_EQ(victim.set(SOL_SOCKET, SO_RCVLOWAT, 10000), 0);
+	send_bytes(rogue, encode(good_proposal()));
+	send_bytes(rogue, "from the rogue");
+	wait_until("all is there", [&] {
+		int left = 0;
+
+		return !ioctl(rogue, SIOCOUTQ, &left) && !left;
+	});
+	EXPECT_EQ(victim.recv(100, MSG_DONTWAIT), "from the rogue");
+	ASSERT_EQ(victim.set(SOL_SOCKET, SO_RCVLOWAT, 1), 0);
+	expect_only_data(rogue, victim);
 }
 
 /* Bytes that are the application's, whatever they begin with. */

@@ -821,6 +821,22 @@ TEST_P(Stream, EdgeTriggeredWriter)
 	far.join();
 }
 
+/* What the first send after the peer's close fails with is not what a reader gets. */
+TEST_P(Stream, EndAfterSendInVain)
+{
+	ASSERT_EQ(connection.there.send("answer"), 6);
+	connection.there.close();
+	EXPECT_NE(await(connection.here, POLLRDHUP) & POLLRDHUP, 0);
+	EXPECT_EQ(send(connection.here, "in vain", 7, MSG_NOSIGNAL), 7);
+	wait_until("it is known to be in vain", [&] {
+		pollfd waiting = {connection.here, 0, 0};
+
+		return poll(&waiting, 1, 0) && (waiting.revents & POLLERR);
+	});
+	EXPECT_EQ(receive(6, MSG_WAITALL), "answer");
+	EXPECT_EQ(receive(1), "");
+}
+
 /* A reset is never taken for an orderly end, also by who watches for just that moment. */
 TEST_P(Stream, ResetIsNoEnd)
 {
