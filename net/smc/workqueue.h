@@ -14,4 +14,7 @@
 extern struct workqueue_struct *smc_wq;
 /* What waits for the peer of a link group: probes, and ends. */
 extern struct workqueue_struct *smc_link_wq;
+/* Rendezvous beyond what the host is to have at a time. */
+extern struct workqueue_struct *smc_crowd_wq;
+
 #endif

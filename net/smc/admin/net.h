@@ -19,8 +19,8 @@ struct smc_pnet_table;
 struct smc_stats;
 
 /*
- * Rendezvous at a time and namespace; beyond, new connections use TCP. All of them run, so that
- * none waits for another's peer.
+ * Rendezvous under way in a namespace, from which on SYNs and SYN-ACKs leave out the option. So many
+ * run on each processor, so that none waits for another's peer.
  */
 #define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
 

@@ -160,7 +160,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 
 	smc_group_get(group);
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	/* The newest first: dumps count on ids that descend. */
+	/* In the order of the list, newest first: a dump goes on below the id it showed last. */
 	group->id = ++smc_group_last_id;
 	list_add(&group->list, &smc_groups);
 	group->state = SMC_GROUP_NEW;

@@ -59,7 +59,7 @@ struct smc_show_port {
 	char gid[SMC_SHOW_GID_LEN];
 };
 
-/* A device may be in all namespaces, but not its network device, whose index is @net's only. */
+/* Namespaces may share an RDMA device; its network device is in one, and has its index there. */
 static int smc_show_ifindex(const struct ib_gid_attr *attr, const struct net *net)
 {
 	struct net_device *ndev;

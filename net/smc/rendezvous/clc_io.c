@@ -194,7 +194,7 @@ int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *b
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
 }
 
-/* Return: how much is not the application's. */
+/* For tcp_read_sock(). Return: bytes to drop; 0 for the application's, which end the search. */
 static int smc_clc_eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
 		       size_t len)
 {
@@ -203,16 +203,16 @@ static int smc_clc_eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned in
 	struct smc_clc_header hdr;
 	size_t eaten;
 
-	if (!hs->late) {
+	if (!hs->late_left) {
 		if (len < sizeof(head) || skb_copy_bits(skb, offset, head, sizeof(head)) ||
 		    smc_clc_parse_header(head, &hdr)) {
 			hs->owed = false;
 			return 0;
 		}
-		hs->late = hdr.length;
+		hs->late_left = hdr.length;
 	}
-	eaten = min(len, hs->late);
-	hs->late -= eaten;
+	eaten = min(len, hs->late_left);
+	hs->late_left -= eaten;
 	return eaten;
 }
 
@@ -220,7 +220,7 @@ bool smc_handshake_drop_late(struct smc_handshake *hs)
 {
 	read_descriptor_t desc = { .arg.data = hs, .count = 1 };
 
-	/* No message has any, and before an urgent byte TCP gives nothing away. */
+	/* No message has an urgent byte, and tcp_read_sock() does not pass one. */
 	if (tcp_sk(hs->sk)->urg_data)
 		hs->owed = false;
 	if (hs->owed)

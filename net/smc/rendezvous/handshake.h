@@ -26,8 +26,8 @@ struct smc_stream;
  * @peer_reason: what the peer said to that, or 0
  * @out_of_sync: the peer wants the link group dropped
  * @timed_out: a message of the peer's was waited for in vain
- * @owed: result: a message of the peer's may still come, for smc_handshake_drop_late()
- * @late: bytes of that which are still to come
+ * @owed: result: messages of the peer's may still come, and are not the application's
+ * @late_left: bytes still to be dropped of one whose header has come
  */
 struct smc_handshake {
 	struct sock *sk;
@@ -40,7 +40,7 @@ struct smc_handshake {
 	bool out_of_sync;
 	bool timed_out;
 	bool owed;
-	size_t late;
+	size_t late_left;
 };
 
 static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk,

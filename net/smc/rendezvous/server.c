@@ -275,8 +275,8 @@ int smc_handshake_server(struct smc_handshake *hs)
 	smc_ism_setup_init(&srv->ism, hs->sk, hs->memcg);
 	rc = smc_server_negotiate(srv);
 	/*
-	 * The client, perhaps booted anew, does not know the group that it was offered. Or is not
-	 * who it says, so this alone ends no connections: those of a lost group find out.
+	 * The client says that it does not know the group: it has booted anew, or is not who it says.
+	 * So only new connections keep away; if the group is lost, TEST LINK ends the others.
 	 */
 	if (hs->out_of_sync && srv->setup.conn)
 		smc_group_retire(srv->setup.conn->group);

@@ -18,7 +18,7 @@ void smc_callbacks_init(const struct sock *tcp)
 	smc_default_state_change = tcp->sk_state_change;
 }
 
-/* Children of a listener have the callbacks of that. */
+/* Hooks that are neither TCP's nor ours. A listener's children inherit ours. */
 static bool smc_has_foreign_hooks(const struct sock *sk)
 {
 	void (*change)(struct sock *sk) = READ_ONCE(sk->sk_state_change);
@@ -33,7 +33,7 @@ bool smc_sock_is_taken(const struct sock *sk)
 {
 	const struct socket *sock = sk->sk_socket;
 
-	/* What is set here is for who sends where it must not sleep, and no application's to set. */
+	/* Only the kernel changes sk_allocation: for a user that may not sleep. */
 	return smc_has_foreign_hooks(sk) || sk->sk_allocation != GFP_KERNEL ||
 	       (sock && !sock->file && !sk->sk_kern_sock);
 }

@@ -73,20 +73,21 @@ static struct smc_stream *smc_call_stream(struct sock *sk, long timeo, int *rc)
 	return smc_mode(smc) == SMC_MODE_STREAM ? smc->stream : NULL;
 }
 
-/* The same for a call that reads. */
+/* The same for a call that reads: what comes too late for the rendezvous is not to be read. */
 static struct smc_stream *smc_read_stream(struct sock *sk, long timeo, int *rc)
 {
 	struct smc_stream *st = smc_call_stream(sk, timeo, rc);
-	struct smc_sock *smc = st ? NULL : smc_sk(sk);
+	struct smc_sock *smc;
 
-	/* Of fewer bytes than SO_RCVLOWAT TCP has not told. */
-	if (smc && smc_mode(smc) == SMC_MODE_TCP) {
-		lock_sock(sk);
-		if (smc->mode == SMC_MODE_TCP)
-			smc_sock_drop_late(smc);
-		release_sock(sk);
-	}
-	return st;
+	if (st || *rc || !smc_sk(sk))
+		return st;
+	/* TCP's callback is not told of fewer bytes than SO_RCVLOWAT. */
+	lock_sock(sk);
+	smc = smc_sk(sk);
+	if (smc && smc->mode == SMC_MODE_TCP)
+		smc_sock_drop_late(smc);
+	release_sock(sk);
+	return NULL;
 }
 
 /* The stream, for a call that does not wait for one. */

@@ -12,11 +12,11 @@
 #include "stream/stream.h"
 #include "workqueue.h"
 
-/* With SMC_LIMIT_HS or its netlink counterpart, or when there are many in other namespaces. */
-#define SMC_HANDSHAKES_LIMITED	64
-/* Of the host: each takes a thread, and users may have namespaces without number. */
-#define SMC_HANDSHAKES_MANY	SMC_HANDSHAKES_MAX
-#define SMC_HANDSHAKES_HOST_MAX	(4 * SMC_HANDSHAKES_MAX)
+/* So many in a namespace with SMC_LIMIT_HS, its netlink counterpart, or on a busy host. */
+#define SMC_HANDSHAKES_LIMITED		64
+/* In all namespaces, of which users may have any number: what makes a host busy, and the most. */
+#define SMC_HANDSHAKES_HOST_BUSY	SMC_HANDSHAKES_MAX
+#define SMC_HANDSHAKES_HOST_MAX		(4 * SMC_HANDSHAKES_MAX)
 
 /* How long after a FIN of TCP the end of the stream may follow. */
 #define SMC_FIN_WAIT		(5 * HZ)
@@ -32,7 +32,7 @@ struct smc_sock *smc_sk(const struct sock *sk)
 {
 	uintptr_t tagged;
 
-	/* Others that put something there put their own callbacks here, or tag it as theirs. */
+	/* Who else uses sk_user_data replaces a callback, or tags the pointer in another way. */
 	if (READ_ONCE(sk->sk_state_change) != smc_tcp_state_change ||
 	    READ_ONCE(sk->sk_data_ready) != smc_tcp_data_ready)
 		return NULL;
@@ -138,13 +138,16 @@ bool smc_sock_drop_late(struct smc_sock *smc)
 void smc_sock_start_handshake(struct smc_sock *smc)
 {
 	struct smc_net *sn = smc_net(sock_net(smc->sk));
+	struct workqueue_struct *wq = sn->shake_wq;
 
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
 	/* The answers to CLC messages acknowledge them. */
 	inet_csk_enter_pingpong_mode(smc->sk);
 	atomic_inc(&sn->handshakes);
-	atomic_inc(&smc_handshakes);
-	queue_work(sn->shake_wq, &smc->shake);
+	/* More may begin than there were when their SYNs left. Each takes a thread: these share some. */
+	if (atomic_inc_return(&smc_handshakes) > SMC_HANDSHAKES_HOST_MAX)
+		wq = smc_crowd_wq;
+	queue_work(wq, &smc->shake);
 }
 
 void smc_sock_stop_handshake(struct smc_sock *smc)
@@ -163,7 +166,7 @@ bool smc_sock_is_congested(const struct smc_sock *smc)
 	const struct smc_net *sn = smc_net(sock_net(smc->sk));
 	int everywhere = atomic_read(&smc_handshakes);
 	bool limited = READ_ONCE(sn->limit_handshakes) || READ_ONCE(smc->limit_handshakes) ||
-		       everywhere >= SMC_HANDSHAKES_MANY;
+		       everywhere >= SMC_HANDSHAKES_HOST_BUSY;
 
 	return everywhere >= SMC_HANDSHAKES_HOST_MAX ||
 	       atomic_read(&sn->handshakes) >=

@@ -96,11 +96,11 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
 void smc_sock_forget(struct smc_sock *smc);
 
 /**
- * smc_sock_is_taken() - whether another part of the kernel has its hooks in a socket, or will
- * @sk: that is to connect or listen, or was accepted
+ * smc_sock_is_taken() - whether a socket is, or looks like, one of another part of the kernel
+ * @sk: about to connect or listen, or just taken from TCP
  *
- * Those who make themselves a socket of TCP by sock_create() get one of SMC under tcp2smc: only that
- * most have no file, or allocate without sleeping, tells it from an application's.
+ * Under tcp2smc, parts of the kernel that call sock_create() get a socket of SMC. What tells it from
+ * an application's: callbacks or user data of others, no file, or allocations that may not sleep.
  *
  * Context: the socket is locked.
  */
@@ -120,17 +120,19 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode);
 void smc_sock_unhook(struct smc_sock *smc);
 
 /**
- * smc_sock_fall_back() - the same, and count why
+ * smc_sock_fall_back() - the connection is TCP's; count why
+ * @smc: socket, locked or in one of TCP's callbacks
+ * @reason: diagnosis
  *
- * The socket stays hooked where a message of the peer's rendezvous may still come.
+ * Unhooks it, unless a message of the rendezvous may still come: then smc_sock_drop_late() does.
  */
 void smc_sock_fall_back(struct smc_sock *smc, u32 reason);
 
 /**
- * smc_sock_drop_late() - something came for a hooked socket that fell back
- * @smc: socket, locked or in TCP's data_ready callback
+ * smc_sock_drop_late() - drop what is left of the rendezvous; unhook once other bytes came
+ * @smc: hooked, in SMC_MODE_TCP; locked or in TCP's data_ready callback
  *
- * Return: whether it was nothing for the application.
+ * Return: true while there is nothing for the application.
  */
 bool smc_sock_drop_late(struct smc_sock *smc);
 

@@ -23,7 +23,7 @@ static int smc_tcp2smc_probe(struct kprobe *probe, struct pt_regs *regs)
 	struct socket *sock = sk->sk_socket;
 	const struct proto_ops *ops;
 
-	/* Operations of a module that is going could not be had: no socket rather than TCP's. */
+	/* While the module goes no reference to it is to be had, and socket() would fail. */
 	if (sk->sk_kern_sock || !sock || !module_is_live(THIS_MODULE) ||
 	    !READ_ONCE(smc_net(sock_net(sk))->sysctl.tcp2smc))
 		return 0;
@@ -46,7 +46,7 @@ static int smc_tcp2smc_place(void)
 
 	if (smc_tcp2smc_is_placed)
 		return 0;
-	/* An attempt that failed may have left it there. */
+	/* Refused beside a symbol; an attempt that failed leaves it there. */
 	smc_tcp2smc_kprobe.addr = NULL;
 	rc = register_kprobe(&smc_tcp2smc_kprobe);
 	smc_tcp2smc_is_placed = !rc;

@@ -139,10 +139,11 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how);
 void smc_stream_settle(struct smc_stream *st) __releases(st->lock);
 
 /**
- * smc_stream_want_room() - whoever waits for room is to be woken
+ * smc_stream_want_room() - have a writer woken when there is room
  * @st: stream, its lock not held
  *
- * What was written leaves for that. Room that there is when this returns wakes nobody: look.
+ * Publishes what was written, for only that makes room. Room that was there before wakes nobody, so
+ * look again after it.
  */
 void smc_stream_want_room(struct smc_stream *st);
 

@@ -23,6 +23,7 @@ static bool smc_stream_is_readable(const struct smc_stream *st)
 
 __poll_t smc_stream_poll(struct smc_stream *st)
 {
+	/* Before the error is looked at: who sees the end sees what it was by. */
 	bool rx_shut = smc_rx_shut(st);
 	struct sock *sk = st->sk;
 	__poll_t mask = 0;

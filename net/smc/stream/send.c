@@ -42,7 +42,7 @@ static int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
 	struct sock *sk = st->sk;
 	int rc = 0;
 
-	/* First: another sender may use up the room that this one is woken for before it sleeps. */
+	/* First: another sender may use up what this one is woken for before it sleeps. */
 	add_wait_queue(sk_sleep(sk), &wait);
 	smc_stream_want_room(st);
 	/* Room that came before anybody wanted it was no news, and will be none. */

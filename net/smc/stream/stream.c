@@ -278,12 +278,12 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 {
 	struct smc_stream_rx *rx = &st->rx;
 	u64 before = rx->received;
+	u8 conn_flags = cdc->conn_flags;
 	bool wants;
 	u8 news;
 
 	lockdep_assert_held(st->lock);
 	wants = cdc->prod_flags & ~rx->prod_flags & SMC_PROD_WANT_WINDOW;
-	news = cdc->conn_flags & ~rx->conn_flags;
 	st->updated = true;
 
 	if (smc_stream_take_consumer(st, cdc) || smc_stream_take_producer(st, cdc)) {
@@ -291,7 +291,10 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		smc_stream_fail(st, ECONNRESET);
 		st->tx.final_flags |= SMC_CONN_ABORT;
 		st->news |= SMC_NEWS_ALL;
+		/* It may be gone, but not in good order: nobody knows what is missing. */
+		conn_flags = conn_flags & SMC_PEER_GONE ? SMC_CONN_ABORT : 0;
 	}
+	news = conn_flags & ~rx->conn_flags;
 	if (cdc->prod_flags & SMC_PROD_WANT_WINDOW)
 		WRITE_ONCE(rx->asked, rx->received - rx->reported);
 	WRITE_ONCE(rx->prod_flags, cdc->prod_flags);
@@ -304,7 +307,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 			st->tx.final_flags |= SMC_CONN_ABORT;
 	}
 	/* Pairs with smc_rx_shut() and smc_tx_shut(): the end is not seen before bytes and error. */
-	smp_store_release(&rx->conn_flags, rx->conn_flags | cdc->conn_flags);
+	smp_store_release(&rx->conn_flags, rx->conn_flags | conn_flags);
 
 	/* No more will come for a reader below its low-water mark. */
 	if (wants)

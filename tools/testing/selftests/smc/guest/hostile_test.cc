@@ -435,7 +435,7 @@ TEST(SilentClients, AreOvertaken)
 	});
 }
 
-/* What comes after a rendezvous was given up is not the application's, as long as it is of that. */
+/* Messages that come after the rendezvous was given up are dropped; what follows them is data. */
 class Late : public testing::Test
 {
 protected:
@@ -525,7 +525,7 @@ TEST_F(Late, BelowTheLowWaterMark)
 }
 
 /* Bytes that are the application's, whatever they begin with. */
-TEST_F(Late, Nothing)
+TEST_F(Late, DataOnly)
 {
 	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
 

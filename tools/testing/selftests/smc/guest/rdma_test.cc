@@ -154,6 +154,13 @@ INSTANTIATE_TEST_SUITE_P(, RogueCursor,
 					     [](smc_cdc &cdc, RogueLink &) {
 						     cdc.prod = {500, 0};
 					     }},
+					 /* Not an end of the stream, for something is missing. */
+					 Lie{"ProducerFarBeyondAtItsEnd",
+					     [](smc_cdc &cdc, RogueLink &) {
+						     cdc.prod = {500, 0};
+						     cdc.conn_flags = SMC_CONN_DONE_WRITING |
+								      SMC_CONN_CLOSED;
+					     }},
 					 Lie{"ProducerOffsetIsSize",
 					     [](smc_cdc &cdc, RogueLink &l) {
 						     cdc.prod = {0, l.element_size()};
