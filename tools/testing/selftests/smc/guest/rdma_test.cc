@@ -158,8 +158,8 @@ INSTANTIATE_TEST_SUITE_P(, RogueCursor,
 					 Lie{"ProducerFarBeyondAtItsEnd",
 					     [](smc_cdc &cdc, RogueLink &) {
 						     cdc.prod = {500, 0};
-						     cdc.conn_flags = SMC_CONN_DONE_WRITING |
-								      SMC_CONN_CLOSED;
+						     cdc.conn_flags =
+							 SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED;
 					     }},
 					 Lie{"ProducerOffsetIsSize",
 					     [](smc_cdc &cdc, RogueLink &l) {
