@@ -2,7 +2,6 @@
 #include "admin/net.h"
 #include "admin/pnet.h"
 #include "admin/stats.h"
-#include "workqueue.h"
 
 unsigned int smc_net_id __read_mostly;
 
@@ -50,8 +49,6 @@ static void __net_exit smc_net_exit_net(struct net *net)
 	for (kind = 0; kind < SMC_N_PATHS; kind++)
 		if (exit_hooks[kind])
 			exit_hooks[kind](net);
-	/* Closed sockets of the kernel's own, which hold no namespace, are released in works. */
-	flush_workqueue(smc_wq);
 	smc_sysctl_exit_net(net);
 	smc_pnet_exit_net(net);
 	smc_stats_exit_net(net);

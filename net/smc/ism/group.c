@@ -124,7 +124,7 @@ static void smc_ism_group_list(struct smc_ism_group *group)
 {
 	lockdep_assert_held(&smc_ism_groups_lock);
 	smc_ism_group_get(group);
-	/* The newest first: dumps count on ids that descend. */
+	/* In the order of the list, newest first: a dump goes on below the id it showed last. */
 	group->id = ++smc_ism_group_last_id;
 	if (group->peer.role == SMC_SERVER)
 		group->peer.link_id = group->id;
@@ -293,6 +293,8 @@ void smc_ism_groups_end(struct net *net)
 			smc_ism_group_doom(group, ECONNRESET);
 	spin_unlock_bh(&smc_ism_groups_lock);
 	wait_event(smc_ism_groups_ended, smc_ism_groups_none(net));
+	/* What closes their last connections. A socket of the kernel's own holds no namespace. */
+	flush_workqueue(smc_wq);
 }
 
 int smc_ism_groups_for_each(int (*fn)(struct smc_ism_group *group, void *arg), void *arg)

@@ -116,7 +116,7 @@ int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 			       struct mem_cgroup *memcg, struct smc_element *el);
 
 /**
- * smc_ism_groups_end() - end all groups of a namespace, or all, and wait for it
+ * smc_ism_groups_end() - end all groups of a namespace, or all, and wait for them and their sockets
  * @net: namespace or NULL
  *
  * Context: process, may sleep.

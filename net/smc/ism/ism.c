@@ -7,7 +7,6 @@
 #include "group.h"
 #include "ism.h"
 #include "show.h"
-#include "workqueue.h"
 
 void smc_ism_init(void)
 {
@@ -20,8 +19,6 @@ void smc_ism_exit(void)
 {
 	smc_netlink_set_source(SMC_PATH_D, NULL);
 	smc_ism_groups_end(NULL);
-	/* The ends of groups queue what closes their last connections. */
-	flush_workqueue(smc_wq);
 	/* A namespace that goes meanwhile waits for its groups, too. */
 	smc_net_set_exit_hook(SMC_PATH_D, NULL);
 }

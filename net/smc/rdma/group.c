@@ -414,6 +414,8 @@ void smc_groups_end(struct net *net)
 			smc_group_doom(group, ECONNRESET, true);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 	wait_event(smc_groups_ended, smc_groups_none(net));
+	/* What closes their last connections. A socket of the kernel's own holds no namespace. */
+	flush_workqueue(smc_wq);
 }
 
 int smc_groups_for_each(int (*fn)(struct smc_group *group, void *arg), void *arg)

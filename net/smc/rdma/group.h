@@ -195,7 +195,7 @@ void smc_groups_leave_device(struct smc_rdma_device *dev);
 void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port);
 
 /**
- * smc_groups_end() - end all groups of a namespace, or all, and wait for it
+ * smc_groups_end() - end all groups of a namespace, or all, and wait for them and their sockets
  * @net: namespace or NULL
  *
  * Context: process, may sleep.

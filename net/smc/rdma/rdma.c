@@ -7,7 +7,6 @@
 #include "group.h"
 #include "rdma.h"
 #include "show.h"
-#include "workqueue.h"
 
 int smc_rdma_init(void)
 {
@@ -24,8 +23,6 @@ void smc_rdma_exit(void)
 {
 	smc_netlink_set_source(SMC_PATH_R, NULL);
 	smc_groups_end(NULL);
-	/* The ends of groups queue what closes their last connections. */
-	flush_workqueue(smc_wq);
 	/* A namespace that goes meanwhile waits for its groups, too. */
 	smc_net_set_exit_hook(SMC_PATH_R, NULL);
 	smc_rdma_device_exit();

@@ -60,6 +60,7 @@ int smc_option_check(struct sock *sk, int level, int optname)
 	}
 	if (!smc->tcp_only && !smc->reason)
 		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);
+	/* One that fell back before may wait for a late message, and others set hooks now. */
 	smc_sock_unhook(smc);
 	smc->tcp_only = true;
 out:

@@ -54,6 +54,12 @@ static inline bool smc_tx_shut(const struct smc_stream *st)
 	return smp_load_acquire(&st->rx.conn_flags) & SMC_PEER_GONE;
 }
 
+/* There is room, or no use in waiting for it. */
+static inline bool smc_tx_ready(const struct smc_stream *st)
+{
+	return smc_tx_shut(st) || smc_tx_writable(st);
+}
+
 /* The peer has closed in good order, which TCP would not tell from a shutdown yet. */
 static inline bool smc_tx_in_vain(const struct smc_stream *st)
 {

@@ -42,9 +42,9 @@ __poll_t smc_stream_poll(struct smc_stream *st)
 	    READ_ONCE(st->rx.urgent) > READ_ONCE(st->rx.consumed))
 		mask |= EPOLLPRI;
 
-	if (!smc_tx_shut(st) && !smc_tx_writable(st))
+	if (!smc_tx_ready(st))
 		smc_stream_want_room(st);
-	if (smc_tx_shut(st) || smc_tx_writable(st))
+	if (smc_tx_ready(st))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	return mask;
 }

@@ -32,7 +32,7 @@ void smc_stream_want_room(struct smc_stream *st)
 
 static bool smc_stream_may_write(const struct smc_stream *st)
 {
-	return READ_ONCE(st->sk->sk_err) || smc_tx_shut(st) || smc_tx_writable(st);
+	return READ_ONCE(st->sk->sk_err) || smc_tx_ready(st);
 }
 
 /* Return: 0 when there is room or nothing can be sent any more, or an error. */
@@ -102,7 +102,7 @@ static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags
 {
 	if (!(flags & MSG_MORE) && !(tcp_sk(st->sk)->nonagle & TCP_NAGLE_CORK))
 		return false;
-	return READ_ONCE(st->tx.written) - READ_ONCE(st->tx.sent) < st->tx.size / 2;
+	return smc_stream_unsent(st) < st->tx.size / 2;
 }
 
 /*

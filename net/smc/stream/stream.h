@@ -269,16 +269,23 @@ static inline u64 smc_rx_received(const struct smc_stream *st)
 	return smp_load_acquire(&st->rx.received);
 }
 
+/* From one position to a later one, without a lock. */
+static inline u64 smc_stream_distance(const u64 *from, const u64 *to)
+{
+	/* Loaded first, it is not ahead of the other. */
+	u64 begin = smp_load_acquire(from);
+
+	/* Pairs with what releases the bytes up to there. */
+	return smp_load_acquire(to) - begin;
+}
+
 /**
  * smc_stream_readable() - bytes that smc_stream_recv() would find
  * @st: stream
  */
 static inline u64 smc_stream_readable(const struct smc_stream *st)
 {
-	/* Loaded first, it is not ahead of the other. */
-	u64 consumed = smp_load_acquire(&st->rx.consumed);
-
-	return smc_rx_received(st) - consumed;
+	return smc_stream_distance(&st->rx.consumed, &st->rx.received);
 }
 
 /**
@@ -287,10 +294,7 @@ static inline u64 smc_stream_readable(const struct smc_stream *st)
  */
 static inline u64 smc_stream_unsent(const struct smc_stream *st)
 {
-	/* Loaded first, it is not ahead of the other. */
-	u64 sent = smp_load_acquire(&st->tx.sent);
-
-	return READ_ONCE(st->tx.written) - sent;
+	return smc_stream_distance(&st->tx.sent, &st->tx.written);
 }
 
 /**
@@ -299,10 +303,7 @@ static inline u64 smc_stream_unsent(const struct smc_stream *st)
  */
 static inline u64 smc_stream_undelivered(const struct smc_stream *st)
 {
-	/* Loaded first, it is not ahead of the other. */
-	u64 arrived = smp_load_acquire(&st->tx.arrived);
-
-	return READ_ONCE(st->tx.written) - arrived;
+	return smc_stream_distance(&st->tx.arrived, &st->tx.written);
 }
 
 /**
