@@ -12,6 +12,14 @@ void smc_net_set_exit_hook(enum smc_path_kind kind, void (*fn)(struct net *net))
 	exit_hooks[kind] = fn;
 }
 
+static void smc_net_destroy_queues(const struct smc_net *sn)
+{
+	if (sn->take_wq)
+		destroy_workqueue(sn->take_wq);
+	if (sn->shake_wq)
+		destroy_workqueue(sn->shake_wq);
+}
+
 /* The sysctls come last: they let users make sockets that need all else. */
 static int __net_init smc_net_init_net(struct net *net)
 {
@@ -20,8 +28,10 @@ static int __net_init smc_net_init_net(struct net *net)
 
 	/* Bound, because the steps of a rendezvous are short, and faster where its packets come in. */
 	sn->shake_wq = alloc_workqueue("smc_shake", 0, SMC_HANDSHAKES_MAX);
-	if (!sn->shake_wq)
-		return -ENOMEM;
+	sn->take_wq = alloc_workqueue("smc_take", 0, WQ_MAX_ACTIVE);
+	err = -ENOMEM;
+	if (!sn->shake_wq || !sn->take_wq)
+		goto err_wq;
 	err = smc_stats_init_net(net);
 	if (err)
 		goto err_wq;
@@ -38,7 +48,7 @@ err_pnet:
 err_stats:
 	smc_stats_exit_net(net);
 err_wq:
-	destroy_workqueue(sn->shake_wq);
+	smc_net_destroy_queues(sn);
 	return err;
 }
 
@@ -52,7 +62,7 @@ static void __net_exit smc_net_exit_net(struct net *net)
 	smc_sysctl_exit_net(net);
 	smc_pnet_exit_net(net);
 	smc_stats_exit_net(net);
-	destroy_workqueue(smc_net(net)->shake_wq);
+	smc_net_destroy_queues(smc_net(net));
 }
 
 static struct pernet_operations smc_net_ops = {

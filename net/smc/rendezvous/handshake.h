@@ -67,6 +67,16 @@ int smc_handshake_client(struct smc_handshake *hs);
 int smc_handshake_server(struct smc_handshake *hs);
 
 /**
+ * smc_handshake_refuse() - decline one that did not begin, as the end that was connected to
+ * @hs: rendezvous
+ * @reason: diagnosis
+ *
+ * Context: process, without the socket lock; waits for nobody.
+ * Return: 0 with TCP as the result, or an error that ends the connection.
+ */
+int smc_handshake_refuse(struct smc_handshake *hs, u32 reason);
+
+/**
  * smc_handshake_drop_late() - take messages that come too late from what the application reads
  * @hs: rendezvous that is over and had TCP as its result
  *

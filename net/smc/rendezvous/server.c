@@ -289,3 +289,17 @@ int smc_handshake_server(struct smc_handshake *hs)
 	kfree(srv);
 	return rc;
 }
+
+int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
+{
+	u8 *buf = kmalloc(SMC_CLC_MAX_LEN, GFP_KERNEL);
+	int rc;
+
+	if (!buf)
+		return -ENOMEM;
+	/* The PROPOSAL. */
+	hs->owed = true;
+	rc = smc_clc_agree_on_tcp(hs, SMC_VERSION_2, reason, buf);
+	kfree(buf);
+	return rc;
+}

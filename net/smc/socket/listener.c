@@ -10,7 +10,6 @@
 #include "ops.h"
 #include "smc_sock.h"
 #include "wire/clc.h"
-#include "workqueue.h"
 
 static void smc_listener_take(struct work_struct *work);
 
@@ -52,7 +51,10 @@ void smc_listener_stop_offering(struct smc_listener *l)
 
 void smc_listener_kick(struct smc_listener *l)
 {
-	queue_work(smc_wq, &l->take);
+	spin_lock_bh(&l->lock);
+	if (!l->closed)
+		queue_work(smc_net(sock_net(l->smc->sk))->take_wq, &l->take);
+	spin_unlock_bh(&l->lock);
 }
 
 bool smc_listener_is_ready(const struct smc_listener *l)
@@ -70,8 +72,7 @@ static bool smc_listener_has_room(struct smc_listener *l)
 	bool room;
 
 	spin_lock_bh(&l->lock);
-	room = !l->closed && l->n_ready <= READ_ONCE(l->smc->sk->sk_max_ack_backlog) &&
-	       l->n_shaking < SMC_HANDSHAKES_MAX;
+	room = !l->closed && l->n_ready <= READ_ONCE(l->smc->sk->sk_max_ack_backlog);
 	spin_unlock_bh(&l->lock);
 	return room;
 }
@@ -97,11 +98,29 @@ static void smc_listener_wake(struct smc_listener *l)
 	sk_wake_async(l->smc->sk, SOCK_WAKE_WAITD, POLL_IN);
 }
 
+/*
+ * The peer offered SMC, and was told that this end does. What a crowd gathered before the offers
+ * stopped is too much: clients that say nothing must not keep others from accept().
+ * Return: false if it is TCP's after all.
+ */
+static bool smc_listener_shake(struct smc_listener *l, struct smc_sock *child)
+{
+	smc_sock_hook(child, SMC_MODE_HANDSHAKE);
+	if (READ_ONCE(l->n_shaking) >= 2 * SMC_HANDSHAKES_MAX) {
+		smc_sock_refuse_handshake(child, SMC_DIAG_NO_MEMORY);
+		return false;
+	}
+	smc_listener_add(l, child, &l->shaking, &l->n_shaking);
+	smc_sock_start_handshake(child);
+	return true;
+}
+
 /* A connection that TCP established. Without memory it is reset. */
 static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 {
 	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
-	bool is_taken;
+	bool is_taken, is_offered;
+	bool is_shaking = false;
 
 	if (!child) {
 		smc_reset_tcp(sk);
@@ -112,16 +131,21 @@ static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 	child->hs.memcg = l->smc->sk->sk_memcg;
 	lock_sock(sk);
 	is_taken = smc_sock_is_taken(sk);
-	if (tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE && !is_taken) {
-		smc_sock_hook(child, SMC_MODE_HANDSHAKE);
-		smc_listener_add(l, child, &l->shaking, &l->n_shaking);
-		smc_sock_start_handshake(child);
-		release_sock(sk);
+	is_offered = tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE;
+	if (is_offered && !is_taken)
+		is_shaking = smc_listener_shake(l, child);
+	else
+		smc_sock_fall_back(child, READ_ONCE(l->tcp_only) || is_taken ?
+					  SMC_DIAG_SOCKET_OPTION : SMC_DIAG_PEER_NO_SMC);
+	release_sock(sk);
+	if (is_shaking)
+		return;
+	if (is_offered && is_taken) {
+		/* A BPF program made it its own, and would read the client's PROPOSAL. */
+		smc_listener_stop_offering(l);
+		smc_reset_tcp(sk);
 		return;
 	}
-	smc_sock_fall_back(child, READ_ONCE(l->tcp_only) || is_taken ? SMC_DIAG_SOCKET_OPTION :
-								       SMC_DIAG_PEER_NO_SMC);
-	release_sock(sk);
 	smc_listener_add(l, child, &l->ready, &l->n_ready);
 	smc_listener_wake(l);
 }
@@ -146,8 +170,7 @@ void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child)
 	if (!l->closed) {
 		list_move_tail(&child->siblings, &l->ready);
 		l->n_ready++;
-		if (l->n_shaking-- == SMC_HANDSHAKES_MAX)
-			smc_listener_kick(l);
+		l->n_shaking--;
 	}
 	spin_unlock_bh(&l->lock);
 	smc_listener_wake(l);
@@ -202,6 +225,9 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 	struct smc_sock *child;
 	int rc;
 
+	/* Who does not wait finds what TCP has established. */
+	if (!timeo && !smc_listener_is_ready(l))
+		flush_work(&l->take);
 	for (;;) {
 		child = smc_listener_pop_ready(l);
 		if (child)
@@ -242,21 +268,21 @@ static void smc_listener_set_closed(struct smc_listener *l, bool closed)
 	spin_unlock_bh(&l->lock);
 }
 
-static void smc_listener_drop_all(struct smc_listener *l)
+static void smc_listener_close(struct smc_listener *l)
 {
-	mutex_lock(&l->emptying);
 	/* Nothing is taken, and nothing moves from one list to the other. */
 	smc_listener_set_closed(l, true);
 	cancel_work_sync(&l->take);
 	smc_listener_reset(l, &l->shaking, &l->n_shaking);
 	smc_listener_reset(l, &l->ready, &l->n_ready);
-	smc_listener_set_closed(l, false);
-	mutex_unlock(&l->emptying);
 }
 
 void smc_listener_empty(struct smc_listener *l)
 {
-	smc_listener_drop_all(l);
+	mutex_lock(&l->emptying);
+	smc_listener_close(l);
+	smc_listener_set_closed(l, false);
+	mutex_unlock(&l->emptying);
 	/* Another thread may have made it listen again, and TCP's word been missed. */
 	if (READ_ONCE(l->smc->sk->sk_state) == TCP_LISTEN)
 		smc_listener_kick(l);
@@ -271,9 +297,7 @@ void smc_listen_undo(struct smc_sock *smc)
 	smc_sock_unhook(smc);
 	tcp_sk(sk)->smc_hs_congested = NULL;
 	release_sock(sk);
-	/* TCP's callbacks may have seen the listener just before. */
-	synchronize_rcu();
-	smc->listener = NULL;
-	smc_listener_drop_all(l);
-	kfree(l);
+	smc_listener_close(l);
+	/* TCP's callbacks may have seen it just before; they find it closed. */
+	kfree_rcu(l, rcu);
 }

@@ -27,6 +27,7 @@ struct socket;
  * @n_ready: how many
  * @closed: no more are taken
  * @tcp_only: connections to come are TCP
+ * @rcu: for TCP's callbacks
  */
 struct smc_listener {
 	struct smc_sock *smc;
@@ -39,6 +40,7 @@ struct smc_listener {
 	unsigned int n_ready;
 	bool closed;
 	bool tcp_only;
+	struct rcu_head rcu;
 };
 
 /**
@@ -51,12 +53,13 @@ int smc_listen_prepare(struct smc_sock *smc);
 
 /**
  * smc_listener_stop_offering() - connections to come are TCP
- * @l: listener, its socket locked
+ * @l: listener
  */
 void smc_listener_stop_offering(struct smc_listener *l);
 
 /**
  * smc_listen_undo() - leave the socket to TCP; reset all connections that nobody accepted
+ * @smc: socket that is released
  *
  * Context: process, without the socket lock; may sleep.
  */

@@ -317,9 +317,12 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 {
 	struct sock *sk = sock->sk;
 	struct smc_stream *st;
+	bool nonblock;
 	int rc;
 
-	st = smc_read_stream(sk, sock_rcvtimeo(sk, flags & SPLICE_F_NONBLOCK), &rc);
+	/* As with TCP, while it connects. */
+	nonblock = (flags & SPLICE_F_NONBLOCK) || (sock->file->f_flags & O_NONBLOCK);
+	st = smc_read_stream(sk, sock_rcvtimeo(sk, nonblock), &rc);
 	if (rc)
 		return rc;
 	if (!st)
@@ -384,7 +387,7 @@ static void smc_release_later(struct smc_sock *smc, struct socket *sock)
 	if (sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &orphan)) {
 		smc_stream_abort(st, ECONNABORTED);
 		smc_tcp_ops(sk)->release(sock);
-		smc_stream_put(st);
+		smc_stream_orphan(st, NULL);
 		return;
 	}
 	orphan->ops = smc_tcp_ops(sk);
@@ -446,7 +449,7 @@ static int smc_release(struct socket *sock)
 		smc_tcp_ops(sk)->release(sock);
 		/* One that was given up before. */
 		if (smc->stream)
-			smc_stream_put(smc->stream);
+			smc_stream_orphan(smc->stream, NULL);
 	}
 	kfree_rcu(smc, rcu);
 	return 0;
@@ -476,7 +479,7 @@ static void smc_abandon(struct smc_sock *smc)
 	cancel_delayed_work_sync(&smc->fin);
 	if (smc->stream) {
 		smc_stream_abort(smc->stream, ECONNABORTED);
-		smc_stream_put(smc->stream);
+		smc_stream_orphan(smc->stream, NULL);
 	}
 	kfree_rcu(smc, rcu);
 }

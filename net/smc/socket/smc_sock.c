@@ -177,13 +177,17 @@ bool smc_sock_is_congested(const struct smc_sock *smc)
 static void smc_sock_break(struct smc_sock *smc, int err)
 {
 	struct sock *sk = smc->sk;
+	__be16 port = inet_sk(sk)->inet_dport;
 
 	if (sk->sk_state != TCP_CLOSE) {
 		sk->sk_prot->disconnect(sk, O_NONBLOCK);
-		/* As TCP leaves a connection that was reset; the next connect() takes the error. */
-		WRITE_ONCE(sk->sk_err, smc->hs.aborted ? ECONNRESET : -err);
+		/* As TCP leaves a connection that was reset: accept() can still name its peer. */
+		inet_sk(sk)->inet_dport = port;
 		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	}
+	/* The next connect() or read takes it. Sending a message may have taken TCP's own. */
+	if (!sk->sk_err)
+		WRITE_ONCE(sk->sk_err, smc->hs.aborted ? ECONNRESET : -err);
 	/* Last: until then nobody sees a TCP connection to use. */
 	smc_sock_unhook(smc);
 }
@@ -220,8 +224,6 @@ static void smc_sock_shake(struct work_struct *work)
 
 	rc = smc->role == SMC_CLIENT ? smc_handshake_client(&smc->hs) :
 				       smc_handshake_server(&smc->hs);
-	atomic_dec(&smc_net(sock_net(sk))->handshakes);
-	atomic_dec(&smc_handshakes);
 
 	lock_sock(sk);
 	smc->peer_reason = smc->hs.peer_reason;
@@ -233,10 +235,26 @@ static void smc_sock_shake(struct work_struct *work)
 		smc_sock_fall_back(smc, smc->hs.reason);
 	release_sock(sk);
 
+	/* Only now: the application can keep the worker waiting for that lock. */
+	atomic_dec(&smc_net(sock_net(sk))->handshakes);
+	atomic_dec(&smc_handshakes);
 	if (smc->parent)
 		smc_listener_shaken(smc->parent, smc);
 	else
 		smc_tcp_wake(sk);
+}
+
+void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason)
+{
+	int rc;
+
+	release_sock(smc->sk);
+	rc = smc_handshake_refuse(&smc->hs, reason);
+	lock_sock(smc->sk);
+	if (rc)
+		smc_sock_break(smc, rc);
+	else
+		smc_sock_fall_back(smc, smc->hs.reason);
 }
 
 /*

@@ -143,6 +143,13 @@ bool smc_sock_drop_late(struct smc_sock *smc);
 void smc_sock_start_handshake(struct smc_sock *smc);
 
 /**
+ * smc_sock_refuse_handshake() - instead: tell the peer that the connection stays TCP
+ * @smc: socket, locked; for a moment it is not
+ * @reason: diagnosis
+ */
+void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason);
+
+/**
  * smc_sock_stop_handshake() - end the rendezvous, if one is under way
  *
  * Context: process, without the socket lock; may sleep.

@@ -152,7 +152,7 @@ static void smc_outcome_take(struct smc_outcome *out, struct smc_stream *st)
 	if (!out->over)
 		return;
 	st->is_over = true;
-	if (st->orphan)
+	if (st->is_orphan)
 		mod_delayed_work(smc_wq, &st->orphan_work, 0);
 }
 
@@ -416,13 +416,15 @@ static void smc_stream_check_orphan(struct work_struct *work)
 	}
 	/* It may have been queued anew while it waited for the lock. Now nobody does any more. */
 	cancel_delayed_work(&st->orphan_work);
-	sock_release(st->orphan);
+	if (st->orphan)
+		sock_release(st->orphan);
 	smc_stream_put(st);
 }
 
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 {
 	spin_lock_bh(st->lock);
+	st->is_orphan = true;
 	st->orphan = sock;
 	/* From here on the reference is the work's. It waits as TCP does for a peer's FIN. */
 	mod_delayed_work(smc_wq, &st->orphan_work, st->is_over ? 0 : tcp_fin_time(st->sk));

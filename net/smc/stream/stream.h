@@ -89,7 +89,8 @@ struct smc_stream_rx {
  * @updated: the peer published: there may be something to answer
  * @failed: the application is to be told of @err
  * @news: EPOLL* events that became true and nobody was woken for yet
- * @orphan: holds @sk after the application closed its socket
+ * @is_orphan: the application is through with it
+ * @orphan: holds @sk after that, or NULL
  * @orphan_work: releases @orphan once the stream is over, and sees to it that it will be
  * @was_deserted: the peer had left when @orphan_work last looked
  * @hold_timer: ends the wait for more of what is held back, see smc_stream_limit_wait()
@@ -110,6 +111,7 @@ struct smc_stream {
 	bool updated;
 	bool failed;
 	__poll_t news;
+	bool is_orphan;
 	struct socket *orphan;
 	struct delayed_work orphan_work;
 	bool was_deserted;
@@ -249,8 +251,9 @@ void smc_stream_abort(struct smc_stream *st, int err);
 
 /**
  * smc_stream_orphan() - let the stream finish its close without the application
- * @st: stream that smc_stream_close() left unfinished
- * @sock: kernel socket that now holds the TCP connection; released when done
+ * @st: stream that smc_stream_close() left unfinished, or that was aborted
+ * @sock: kernel socket that now holds the TCP connection, released when done; NULL if TCP's
+ *	is closed
  *
  * Takes over the caller's reference.
  */

@@ -282,6 +282,21 @@ TEST_P(Api, ConnectTimesOut)
 	EXPECT_ERRNO(EALREADY, connect(fd, to.get(), to.len));
 }
 
+TEST_P(Api, SpliceWhileConnecting)
+{
+	Fd fd = make();
+	Address to = of_nobody();
+	int ends[2];
+
+	ASSERT_EQ(pipe(ends), 0);
+
+	Fd out(ends[0]), in(ends[1]);
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
+	EXPECT_ERRNO(EAGAIN, splice(fd, nullptr, in, nullptr, 1, 0));
+}
+
 TEST_P(Api, ConnectInterrupted)
 {
 	Fd fd = make();

@@ -334,6 +334,25 @@ TEST_F(Rogue, NeverClosesTheStream)
 	expect_link();
 }
 
+/* Nobody accepted it, and the rogue does not care that it was reset: nothing of it stays. */
+TEST(RogueUnaccepted, IsForgotten)
+{
+	Agent agent;
+	RemoteSysctlScope fin_timeout(agent, "net.ipv4.tcp_fin_timeout", "1");
+	RemoteSocket listener = agent.listen(Flavor());
+	RogueLink link(address_of(1, AF_INET, listener.port()));
+	auto connections = [&] {
+		return connections_of_groups(agent.must_run(smc("-j group")));
+	};
+
+	wait_until("there is a connection", [&] { return connections(); });
+	listener.close();
+	wait_until("no connection is left", [&] {
+		link.hear(1);
+		return !connections();
+	});
+}
+
 TEST_F(Rogue, WriteOutsideItsElement)
 {
 	/* The rkey is that of one RMB and good for nothing beyond it. */

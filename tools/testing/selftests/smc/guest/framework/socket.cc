@@ -222,7 +222,9 @@ Fd must_accept(int listener, int seconds)
 {
 	await(listener, POLLIN, seconds);
 
-	int fd = accept(listener, nullptr, nullptr);
+	/* As most programs do, which a peer's failure must not make fail. */
+	Address peer;
+	int fd = accept(listener, peer.get(), &peer.len);
 
 	if (fd < 0)
 		throw_errno("accept");
