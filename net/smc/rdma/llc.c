@@ -361,8 +361,7 @@ static void smc_llc_answer_all(struct work_struct *work)
 	struct smc_llc_queued q;
 	int n;
 
-	/* A dead group answers what was there, not what the peer goes on to send. */
-	for (n = 0; n < SMC_LLC_QUEUE || !smc_group_is_dead(group); n++) {
+	for (n = 0; n < SMC_LLC_QUEUE; n++) {
 		if (!smc_llc_dequeue(llc, &q))
 			return;
 		if (smc_llc_answer(group, &q)) {
@@ -370,4 +369,7 @@ static void smc_llc_answer_all(struct work_struct *work)
 			return;
 		}
 	}
+	/* A dead group answers what was there, not what the peer goes on to send. */
+	if (!smc_group_is_dead(group))
+		queue_work(smc_wq, work);
 }
