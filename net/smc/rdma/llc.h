@@ -33,7 +33,7 @@ struct smc_llc_queued {
  * @awaited_flags: SMC_LLC_REPLY for a reply, 0 for a request
  * @has_come: whether it came
  * @came: what was waited for
- * @peer_left: the peer sent DELETE LINK, of its own accord or as a reply
+ * @peer_left: the peer sent DELETE LINK of the link, of its own accord or as a reply
  * @ask_again: jiffies when the peer may be asked about a key again; under the group's buffer lock
  * @queue: requests to answer
  * @head: position of the next one
