@@ -53,8 +53,6 @@ static u32 smc_rdma_diagnosis(int rc)
 		return SMC_DIAG_NO_ACTIVE_LINK;
 	case -ENOENT:
 		return SMC_DIAG_NO_SERVER_LINK;
-	case -EBUSY:
-		return SMC_DIAG_MAX_CONNS;
 	case -EPROTO:
 		return SMC_DIAG_SYNC;
 	default:
