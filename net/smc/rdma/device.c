@@ -46,12 +46,18 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 	}
 }
 
+/* RMBs are registered by work request, each as a whole. */
+static bool smc_rdma_can_register(const struct ib_device_attr *attrs)
+{
+	return (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
+	       attrs->max_fast_reg_page_list_len >= SMC_SLAB_BYTES >> PAGE_SHIFT;
+}
+
 static int smc_rdma_add(struct ib_device *ibdev)
 {
 	struct smc_rdma_device *dev;
 
-	/* RMBs are registered by work request. */
-	if (!(ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
+	if (!smc_rdma_can_register(&ibdev->attrs))
 		return -EOPNOTSUPP;
 
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
