@@ -251,14 +251,19 @@ void smc_llc_offer_no_second_link(struct smc_group *group)
 	smc_llc_request(group, &msg);
 }
 
+bool smc_llc_may_ask(const struct smc_group *group)
+{
+	lockdep_assert_held(&group->buffers.lock);
+	return !time_before(jiffies, group->llc.ask_again);
+}
+
 /* All rendezvous that want memory in the group wait here: not again and again in vain. */
 static int smc_llc_request_rkey(struct smc_group *group, struct smc_llc_msg *msg)
 {
 	struct smc_llc *llc = &group->llc;
 	int rc;
 
-	lockdep_assert_held(&group->buffers.lock);
-	if (time_before(jiffies, llc->ask_again))
+	if (!smc_llc_may_ask(group))
 		return -ETIMEDOUT;
 	rc = smc_llc_request(group, msg);
 	if (rc == -ETIMEDOUT)

@@ -128,6 +128,13 @@ int smc_llc_confirm_link_reply(struct smc_group *group);
 void smc_llc_offer_no_second_link(struct smc_group *group);
 
 /**
+ * smc_llc_may_ask() - whether the peer has not just left a request about a key unanswered
+ *
+ * Context: the group's buffer lock is held.
+ */
+bool smc_llc_may_ask(const struct smc_group *group);
+
+/**
  * smc_llc_confirm_rkey() - tell the peer of a new RMB
  *
  * Context: process, may sleep up to 2 s.
