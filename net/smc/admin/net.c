@@ -9,7 +9,7 @@ static void (*exit_hooks[SMC_N_PATHS])(struct net *net);
 
 void smc_net_set_exit_hook(enum smc_path_kind kind, void (*fn)(struct net *net))
 {
-	exit_hooks[kind] = fn;
+	WRITE_ONCE(exit_hooks[kind], fn);
 }
 
 static void smc_net_destroy_queues(const struct smc_net *sn)
@@ -54,11 +54,15 @@ err_wq:
 
 static void __net_exit smc_net_exit_net(struct net *net)
 {
+	void (*hook)(struct net *net);
 	int kind;
 
-	for (kind = 0; kind < SMC_N_PATHS; kind++)
-		if (exit_hooks[kind])
-			exit_hooks[kind](net);
+	for (kind = 0; kind < SMC_N_PATHS; kind++) {
+		/* The module may be going, too, and clear it. */
+		hook = READ_ONCE(exit_hooks[kind]);
+		if (hook)
+			hook(net);
+	}
 	smc_sysctl_exit_net(net);
 	smc_pnet_exit_net(net);
 	smc_stats_exit_net(net);

@@ -106,12 +106,25 @@ static void smc_buffers_count(struct smc_buffers *buffers, const struct smc_slab
 		WRITE_ONCE(sum->physical, sum->physical + bytes);
 }
 
+/* One that is in no list. */
+static void smc_mr_slab_discard(struct smc_link *link, struct smc_mr_slab *mrs)
+{
+	smc_mr_slab_unmap(link, mrs);
+	smc_slab_put(&mrs->slab);
+}
+
 static void smc_mr_slab_drop(struct smc_group *group, struct smc_mr_slab *mrs)
 {
 	list_del(&mrs->slab.list);
 	smc_buffers_count(&group->buffers, &mrs->slab, -(s64)smc_slab_bytes(&mrs->slab));
-	smc_mr_slab_unmap(group->link, mrs);
-	smc_slab_put(&mrs->slab);
+	smc_mr_slab_discard(group->link, mrs);
+}
+
+static void smc_buffers_discard_late(struct smc_group *group)
+{
+	if (group->buffers.late)
+		smc_mr_slab_discard(group->link, group->buffers.late);
+	group->buffers.late = NULL;
 }
 
 /* Its memory needs no region: the device reads it all by its address, under the domain's key. */
@@ -224,6 +237,15 @@ static void smc_buffers_shrink(struct smc_group *group, struct list_head *slabs)
 	}
 }
 
+/* Before memory is allocated: whether the link and, for an RMB, the peer are likely to answer. */
+static bool smc_buffers_may_add(struct smc_group *group, const struct smc_slab_spec *spec)
+{
+	if (smc_link_is_registering(group->link))
+		return false;
+	smc_buffers_discard_late(group);
+	return !spec->is_rx || smc_llc_may_ask(group);
+}
+
 static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg)
 {
 	struct smc_group *group = arg;
@@ -234,20 +256,24 @@ static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg)
 	if (group->buffers.closed)
 		return -ENOLINK;
 	smc_buffers_shrink(group, slabs);
+	if (!smc_buffers_may_add(group, spec))
+		return -ETIMEDOUT;
 	mrs = smc_mr_slab_alloc(spec);
 	if (IS_ERR(mrs))
 		return PTR_ERR(mrs);
 	rc = smc_mr_slab_map(group->link, mrs);
 	if (!rc && smc_group_is_active(group))
 		rc = smc_mr_slab_make_ready(group, mrs);
-	/* A work request may refer to it until the link of a dead group has stopped. */
-	if (!rc || smc_group_is_dead(group)) {
+	if (!rc) {
 		list_add(&mrs->slab.list, slabs);
 		smc_buffers_count(&group->buffers, &mrs->slab, smc_slab_bytes(&mrs->slab));
-		return rc;
+		return 0;
 	}
-	smc_mr_slab_unmap(group->link, mrs);
-	smc_slab_put(&mrs->slab);
+	/* A work request refers to it, until it is done or the link has stopped. */
+	if (smc_link_is_registering(group->link))
+		group->buffers.late = mrs;
+	else
+		smc_mr_slab_discard(group->link, mrs);
 	return rc;
 }
 
@@ -295,6 +321,7 @@ void smc_buffers_deregister(struct smc_group *group)
 
 	mutex_lock(&group->buffers.lock);
 	group->buffers.closed = true;
+	smc_buffers_discard_late(group);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
 		list_for_each_entry_safe(mrs, next, &group->buffers.slabs[use], slab.list)
 			smc_mr_slab_drop(group, mrs);

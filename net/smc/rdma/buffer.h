@@ -49,12 +49,14 @@ struct smc_buffer_bytes {
  * struct smc_buffers - the slabs of a group
  * @lock: protects them, and serialises their registration: held while the peer is asked
  * @closed: the link ends: no more slabs
+ * @late: no element of it is taken: its registration took too long, and may be under way; or NULL
  * @slabs: the slabs by use
  * @bytes: of @slabs; changed under @lock and read without
  */
 struct smc_buffers {
 	struct mutex lock;
 	bool closed;
+	struct smc_mr_slab *late;
 	struct list_head slabs[SMC_N_BUFFER_USES];
 	struct smc_buffer_bytes bytes[SMC_N_BUFFER_USES];
 };
@@ -72,7 +74,7 @@ void smc_buffers_init(struct smc_buffers *buffers);
  * For a new RMB of an established group the peer is told by CONFIRM RKEY.
  *
  * Context: process, may sleep.
- * Return: 0, -ENOMEM, or another error of the link.
+ * Return: 0; -ENOMEM; -ETIMEDOUT where the link or the peer stalls; or another error of the link.
  */
 int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
 		     struct mem_cgroup *memcg, struct smc_element *el);

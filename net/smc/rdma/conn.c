@@ -150,10 +150,20 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 	return up;
 }
 
+void smc_rdma_conn_spend(struct smc_rdma_conn *conn)
+{
+	conn->rmb.is_spent = true;
+	conn->mirror.is_spent = true;
+	smc_group_retire(conn->group);
+}
+
 static void smc_rdma_over(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 
+	/* An application's, given up though the link may be up: the peer has not ended it. */
+	if (st->sk && !(st->rx.conn_flags & (SMC_CONN_CLOSED | SMC_CONN_ABORT)))
+		smc_rdma_conn_spend(conn);
 	xa_erase_bh(&conn->group->conns, conn->token);
 	smc_group_unreserve(conn->group);
 	smc_stream_put(st);

@@ -78,6 +78,17 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r);
 
 /**
+ * smc_rdma_conn_spend() - give the elements to nobody else: they are written and read until the link
+ * ends
+ * @conn: not over yet
+ *
+ * Its group ends with the connections that it has.
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_rdma_conn_spend(struct smc_rdma_conn *conn);
+
+/**
  * smc_rdma_conn_get() - the connection with an alert token
  *
  * Context: any but hard interrupt.

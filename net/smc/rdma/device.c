@@ -46,12 +46,18 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 	}
 }
 
+/* RMBs are registered by work request, each as a whole. */
+static bool smc_rdma_can_register(const struct ib_device_attr *attrs)
+{
+	return (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
+	       attrs->max_fast_reg_page_list_len >= SMC_SLAB_BYTES >> PAGE_SHIFT;
+}
+
 static int smc_rdma_add(struct ib_device *ibdev)
 {
 	struct smc_rdma_device *dev;
 
-	/* RMBs are registered by work request. */
-	if (!(ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
+	if (!smc_rdma_can_register(&ibdev->attrs))
 		return -EOPNOTSUPP;
 
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
@@ -112,6 +118,25 @@ static void smc_rdma_local_address(const struct sock *sk, union ib_gid *gid)
 	ipv6_addr_set_v4mapped(sk->sk_rcv_saddr, (struct in6_addr *)gid->raw);
 }
 
+/* What a connection needs of a port. */
+struct smc_rdma_need {
+	struct sock *sk;
+	u8 version;
+	const u8 *peer_gid;	/* or NULL while not known */
+};
+
+static bool smc_rdma_gid_is_ipv4(const u8 *gid)
+{
+	return ipv6_addr_v4mapped((const struct in6_addr *)gid);
+}
+
+/* Routable GIDs are addresses of IPv4 or IPv6, and a packet has one of these headers. */
+static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
+{
+	return need->version == SMC_VERSION_1 || !need->peer_gid ||
+	       smc_rdma_gid_is_ipv4(attr->gid.raw) == smc_rdma_gid_is_ipv4(need->peer_gid);
+}
+
 static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct net_device *ndev)
 {
 	bool belongs;
@@ -129,21 +154,23 @@ static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct ne
  * Version 1 uses RoCE v1 GIDs (RFC 7609 section 3.2), version 2 routable ones.
  */
 static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u32 port,
-						     struct sock *sk, u8 version,
+						     const struct smc_rdma_need *need,
 						     struct net_device *ndev)
 {
-	enum ib_gid_type type = version == SMC_VERSION_1 ? IB_GID_TYPE_ROCE :
-							   IB_GID_TYPE_ROCE_UDP_ENCAP;
+	enum ib_gid_type type = need->version == SMC_VERSION_1 ? IB_GID_TYPE_ROCE :
+								 IB_GID_TYPE_ROCE_UDP_ENCAP;
 	const struct ib_gid_attr *attr;
 	struct ib_port_attr props;
 	union ib_gid local;
 	int i;
 
-	if (version != SMC_VERSION_1) {
-		smc_rdma_local_address(sk, &local);
+	if (need->version != SMC_VERSION_1) {
+		smc_rdma_local_address(need->sk, &local);
 		attr = rdma_find_gid_by_port(ibdev, &local, type, port, ndev);
-		if (!IS_ERR(attr))
+		if (!IS_ERR(attr) && smc_rdma_gid_reaches(attr, need))
 			return attr;
+		if (!IS_ERR(attr))
+			rdma_put_gid_attr(attr);
 	}
 	if (ib_query_port(ibdev, port, &props))
 		return NULL;
@@ -151,7 +178,8 @@ static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u3
 		attr = rdma_get_gid_attr(ibdev, port, i);
 		if (IS_ERR(attr))
 			continue;
-		if (attr->gid_type == type && smc_rdma_gid_belongs(attr, ndev))
+		if (attr->gid_type == type && smc_rdma_gid_belongs(attr, ndev) &&
+		    smc_rdma_gid_reaches(attr, need))
 			return attr;
 		rdma_put_gid_attr(attr);
 	}
@@ -159,14 +187,15 @@ static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u3
 }
 
 /* Return: 0 with @port's GID, MTU, MAC and VLAN filled, or -ENODEV. */
-static int smc_rdma_use_port(struct smc_rdma_device *dev, u32 num, struct sock *sk, u8 version,
-			     struct net_device *ndev, struct smc_rdma_port *port)
+static int smc_rdma_use_port(struct smc_rdma_device *dev, u32 num,
+			     const struct smc_rdma_need *need, struct net_device *ndev,
+			     struct smc_rdma_port *port)
 {
 	struct ib_port_attr props;
 
 	if (!rdma_protocol_roce(dev->ibdev, num) || !smc_rdma_port_is_active(dev->ibdev, num))
 		return -ENODEV;
-	port->gid = smc_rdma_choose_gid(dev->ibdev, num, sk, version, ndev);
+	port->gid = smc_rdma_choose_gid(dev->ibdev, num, need, ndev);
 	if (!port->gid)
 		return -ENODEV;
 	port->vlan = 0;
@@ -190,19 +219,19 @@ static bool smc_rdma_port_is_in(struct ib_device *ibdev, u32 port, const char *w
 }
 
 /* A port of the network @wanted unless that is NULL, with a GID of @ndev unless that is. */
-static int smc_rdma_search(struct sock *sk, u8 version, const char *wanted,
+static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 			   struct net_device *ndev, struct smc_rdma_port *port)
 {
 	struct smc_rdma_device *dev;
 	u32 num;
 
 	list_for_each_entry(dev, &smc_rdma_devices, list) {
-		if (!rdma_dev_access_netns(dev->ibdev, sock_net(sk)))
+		if (!rdma_dev_access_netns(dev->ibdev, sock_net(need->sk)))
 			continue;
 		rdma_for_each_port(dev->ibdev, num) {
 			if (wanted && !smc_rdma_port_is_in(dev->ibdev, num, wanted))
 				continue;
-			if (smc_rdma_use_port(dev, num, sk, version, ndev, port))
+			if (smc_rdma_use_port(dev, num, need, ndev, port))
 				continue;
 			kref_get(&dev->users);
 			port->dev = dev;
@@ -212,8 +241,10 @@ static int smc_rdma_search(struct sock *sk, u8 version, const char *wanted,
 	return -ENODEV;
 }
 
-int smc_rdma_port_find(struct sock *sk, u8 version, struct smc_rdma_port *port)
+int smc_rdma_port_find_for(struct sock *sk, u8 version, const u8 *peer_gid,
+			   struct smc_rdma_port *port)
 {
+	const struct smc_rdma_need need = { .sk = sk, .version = version, .peer_gid = peer_gid };
 	struct dst_entry *dst = sk_dst_get(sk);
 	char wanted[SMC_MAX_PNETID_LEN + 1];
 	struct net_device *ndev;
@@ -231,10 +262,10 @@ int smc_rdma_port_find(struct sock *sk, u8 version, struct smc_rdma_port *port)
 
 	mutex_lock(&smc_rdma_devices_lock);
 	by_pnet = smc_pnet_of_netdev(ndev, wanted);
-	rc = smc_rdma_search(sk, version, by_pnet ? wanted : NULL, ndev, port);
+	rc = smc_rdma_search(&need, by_pnet ? wanted : NULL, ndev, port);
 	/* Another device than the route's has no GID of that, and so none of its VLAN. */
 	if (rc && by_pnet)
-		rc = smc_rdma_search(sk, version, wanted, NULL, port);
+		rc = smc_rdma_search(&need, wanted, NULL, port);
 	mutex_unlock(&smc_rdma_devices_lock);
 
 	dev_put(ndev);

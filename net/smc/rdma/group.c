@@ -185,14 +185,11 @@ static bool smc_group_is_with(const struct smc_group *group, struct net *net, en
 }
 
 /* Under smc_groups_lock. */
-static bool smc_group_reserve(struct smc_group *group)
+static void smc_group_reserve(struct smc_group *group)
 {
 	lockdep_assert_held(&smc_groups_lock);
-	if (group->n_conns >= group->max_conns)
-		return false;
 	group->n_conns++;
 	smc_group_get(group);
-	return true;
 }
 
 struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
@@ -209,8 +206,10 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
 			continue;
 		if (version == SMC_VERSION_2 && memcmp(group->eid, eid, SMC_EID_LEN))
 			continue;
-		if (smc_group_reserve(group))
-			goto out;
+		if (group->n_conns >= group->max_conns)
+			continue;
+		smc_group_reserve(group);
+		goto out;
 	}
 	group = NULL;
 out:
@@ -230,7 +229,9 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 		if (!smc_group_is_with(group, net, SMC_CLIENT, version, peer) ||
 		    group->link->peer.qpn != qpn)
 			continue;
-		found = smc_group_reserve(group) ? group : ERR_PTR(-EBUSY);
+		/* The server counts: a connection may be over there and not here yet. */
+		smc_group_reserve(group);
+		found = group;
 		break;
 	}
 	spin_unlock_irqrestore(&smc_groups_lock, flags);

@@ -57,7 +57,7 @@ struct smc_peer {
  * @peer_hostname: as the peer says, blank or zero padded
  * @eid: agreed on, version 2
  * @vlan: VLAN or 0
- * @max_conns: agreed on
+ * @max_conns: agreed on; the server sees to it
  * @n_conns: connections and reservations; protected by smc_groups_lock
  * @link: the link
  * @conns: connections by alert token, softirqs off
@@ -127,8 +127,7 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
  * smc_group_find_for_client() - the group of the link that a server named
  * @qpn: the server's queue pair
  *
- * Return: the group with a reference and a reserved connection; -ENOENT if there is
- * none, -EBUSY if it is full.
+ * Return: the group with a reference and a reserved connection, or -ENOENT.
  */
 struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 					    const struct smc_peer *peer, u32 qpn);

@@ -77,6 +77,14 @@ static int smc_link_to_init(struct smc_link *link)
 			    IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 }
 
+static void smc_link_on_registered(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct smc_registration *reg = container_of(wc->wr_cqe, struct smc_registration, cqe);
+
+	reg->status = wc->status;
+	complete_all(&reg->done);
+}
+
 struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_port *port)
 {
 	struct ib_device *ibdev = port->dev->ibdev;
@@ -94,6 +102,9 @@ struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_
 	spin_lock_init(&link->lock);
 	INIT_LIST_HEAD(&link->starved);
 	init_waitqueue_head(&link->slot_wait);
+	link->registration.cqe.done = smc_link_on_registered;
+	init_completion(&link->registration.done);
+	complete_all(&link->registration.done);
 	smc_rdma_port_copy(&link->port, port);
 	memcpy(link->gid, port->gid->gid.raw, SMC_GID_LEN);
 	link->gid_index = port->gid->index;
@@ -230,12 +241,9 @@ int smc_link_to_rts(struct smc_link *link)
 			       IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
 }
 
-static void smc_link_on_registered(struct ib_cq *cq, struct ib_wc *wc)
+bool smc_link_is_registering(struct smc_link *link)
 {
-	struct smc_registration *reg = container_of(wc->wr_cqe, struct smc_registration, cqe);
-
-	reg->status = wc->status;
-	complete(&reg->done);
+	return !completion_done(&link->registration.done);
 }
 
 int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access)
@@ -251,20 +259,17 @@ int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access)
 	};
 	int rc = -ENOLINK;
 
-	init_completion(&reg->done);
-	reg->cqe.done = smc_link_on_registered;
-
+	reinit_completion(&reg->done);
 	spin_lock_bh(&link->lock);
 	if (link->up)
 		rc = ib_post_send(link->qp, &wr.wr, NULL);
 	spin_unlock_bh(&link->lock);
-	if (rc)
+	if (rc) {
+		complete_all(&reg->done);
 		return rc;
-
-	if (!wait_for_completion_timeout(&reg->done, SMC_REGISTER_WAIT)) {
-		/* The work request still refers to the region: nothing else may use the link. */
-		smc_group_kill(link->group, ETIMEDOUT);
-		return -ETIMEDOUT;
 	}
+	/* It waits for what was sent before, and a peer that stalls may come back. */
+	if (!wait_for_completion_timeout(&reg->done, SMC_REGISTER_WAIT))
+		return -ETIMEDOUT;
 	return reg->status == IB_WC_SUCCESS ? 0 : -EIO;
 }

@@ -52,7 +52,7 @@ struct smc_recv_slot {
 	struct smc_link *link;
 };
 
-/* A memory registration being posted. */
+/* A memory registration; @done when none is under way. */
 struct smc_registration {
 	struct ib_cqe cqe;
 	struct completion done;
@@ -86,7 +86,7 @@ struct smc_link_peer {
  * @peer_user_id: the peer's
  * @peer: its addresses
  * @can_inline: messages go inline, without DMA
- * @registration: the memory registration under way; the group's buffer lock admits one
+ * @registration: the last memory registration; under the group's buffer lock
  * @verbs_lock: keeps the queue pair while it is modified
  * @lock: protects what follows, and every post; taken after a stream's lock
  * @up: the queue pair exists
@@ -195,9 +195,18 @@ int smc_link_to_rts(struct smc_link *link);
  * @mr: mapped by ib_map_mr_sg()
  * @access: IB_ACCESS_*
  *
- * Context: process, may sleep. Callers on one link exclude each other.
- * Return: 0 or -errno.
+ * Context: process, may sleep up to 2 s. Callers on one link exclude each other, and see that none is
+ * under way.
+ * Return: 0 or -errno. After -ETIMEDOUT the region stays as it is while smc_link_is_registering().
  */
 int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access);
+
+/**
+ * smc_link_is_registering() - whether a work request may still refer to a region
+ * @link: any; for one that has stopped it does not count
+ *
+ * Context: any, but not while another calls smc_link_register().
+ */
+bool smc_link_is_registering(struct smc_link *link);
 
 #endif

@@ -48,6 +48,19 @@ static bool smc_llc_is_reply(const struct smc_llc_msg *msg)
 	return msg->flags & SMC_LLC_REPLY;
 }
 
+/* Whether a DELETE LINK is about the link there is. */
+static bool smc_llc_ends_link(const struct smc_group *group, const struct smc_llc_msg *msg)
+{
+	return (msg->flags & SMC_LLC_DELETE_ALL) || msg->delete_link.link == group->link->number;
+}
+
+/* Whether the peer leaves, of its own accord or by its answer. */
+static bool smc_llc_is_leave(const struct smc_group *group, const struct smc_llc_msg *msg)
+{
+	return msg->type == SMC_LLC_DELETE_LINK &&
+	       (smc_llc_is_reply(msg) || smc_llc_ends_link(group, msg));
+}
+
 /* Under llc.lock: whether @msg is what somebody waits for; if so it is kept for them. */
 static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_llc_msg *msg)
 {
@@ -86,7 +99,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
 		goto violation;
 
 	spin_lock_bh(&llc->lock);
-	if (msg.type == SMC_LLC_DELETE_LINK)
+	if (smc_llc_is_leave(group, &msg))
 		WRITE_ONCE(llc->peer_left, true);
 	if (!smc_llc_take_awaited(llc, &msg) && !smc_llc_is_reply(&msg))
 		queued = smc_llc_enqueue(llc, message, &msg);
@@ -238,14 +251,19 @@ void smc_llc_offer_no_second_link(struct smc_group *group)
 	smc_llc_request(group, &msg);
 }
 
+bool smc_llc_may_ask(const struct smc_group *group)
+{
+	lockdep_assert_held(&group->buffers.lock);
+	return !time_before(jiffies, group->llc.ask_again);
+}
+
 /* All rendezvous that want memory in the group wait here: not again and again in vain. */
 static int smc_llc_request_rkey(struct smc_group *group, struct smc_llc_msg *msg)
 {
 	struct smc_llc *llc = &group->llc;
 	int rc;
 
-	lockdep_assert_held(&group->buffers.lock);
-	if (time_before(jiffies, llc->ask_again))
+	if (!smc_llc_may_ask(group))
 		return -ETIMEDOUT;
 	rc = smc_llc_request(group, msg);
 	if (rc == -ETIMEDOUT)
@@ -302,6 +320,16 @@ void smc_llc_delete_all(struct smc_group *group)
 	wait_event_timeout(group->llc.wait, READ_ONCE(group->llc.peer_left), SMC_LLC_REPLY_WAIT);
 }
 
+/* The peer may give up a link that it offered and that was refused. */
+static int smc_llc_answer_no_link(struct smc_group *group, const struct smc_llc_msg *request)
+{
+	struct smc_llc_msg msg = *request;
+
+	msg.flags |= SMC_LLC_REPLY;
+	msg.delete_link.reason = SMC_LLC_DEL_NO_SUCH_LINK;
+	return smc_llc_send(group, &msg);
+}
+
 /* One request of the peer. Return: 0, or an error that ends the group. */
 static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 {
@@ -325,6 +353,8 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 	case SMC_LLC_ADD_LINK_CONT:
 		return 0;
 	case SMC_LLC_DELETE_LINK:
+		if (!smc_llc_ends_link(group, &q->parsed))
+			return smc_llc_answer_no_link(group, &q->parsed);
 		smc_llc_reply(q->message, 0);
 		smc_link_send_llc(group->link, q->message);
 		/* No new connection joins while the answer is on its way. */
@@ -361,8 +391,7 @@ static void smc_llc_answer_all(struct work_struct *work)
 	struct smc_llc_queued q;
 	int n;
 
-	/* A dead group answers what was there, not what the peer goes on to send. */
-	for (n = 0; n < SMC_LLC_QUEUE || !smc_group_is_dead(group); n++) {
+	for (n = 0; n < SMC_LLC_QUEUE; n++) {
 		if (!smc_llc_dequeue(llc, &q))
 			return;
 		if (smc_llc_answer(group, &q)) {
@@ -370,4 +399,7 @@ static void smc_llc_answer_all(struct work_struct *work)
 			return;
 		}
 	}
+	/* A dead group answers what was there, not what the peer goes on to send. */
+	if (!smc_group_is_dead(group))
+		queue_work(smc_wq, work);
 }

@@ -33,7 +33,7 @@ struct smc_llc_queued {
  * @awaited_flags: SMC_LLC_REPLY for a reply, 0 for a request
  * @has_come: whether it came
  * @came: what was waited for
- * @peer_left: the peer sent DELETE LINK, of its own accord or as a reply
+ * @peer_left: the peer sent DELETE LINK of the link, of its own accord or as a reply
  * @ask_again: jiffies when the peer may be asked about a key again; under the group's buffer lock
  * @queue: requests to answer
  * @head: position of the next one
@@ -126,6 +126,13 @@ int smc_llc_confirm_link_reply(struct smc_group *group);
  * Context: process, may sleep up to 2 s.
  */
 void smc_llc_offer_no_second_link(struct smc_group *group);
+
+/**
+ * smc_llc_may_ask() - whether the peer has not just left a request about a key unanswered
+ *
+ * Context: the group's buffer lock is held.
+ */
+bool smc_llc_may_ask(const struct smc_group *group);
 
 /**
  * smc_llc_confirm_rkey() - tell the peer of a new RMB

@@ -53,8 +53,6 @@ static u32 smc_rdma_diagnosis(int rc)
 		return SMC_DIAG_NO_ACTIVE_LINK;
 	case -ENOENT:
 		return SMC_DIAG_NO_SERVER_LINK;
-	case -EBUSY:
-		return SMC_DIAG_MAX_CONNS;
 	case -EPROTO:
 		return SMC_DIAG_SYNC;
 	default:
@@ -307,10 +305,8 @@ void smc_rdma_setup_end(struct smc_rdma_setup *s, bool keep)
 		smc_group_put(s->group);
 	if (s->conn && !keep) {
 		/* A CONFIRM may be on its way, and its sender write. That ends with the link. */
-		if (s->exposed && !s->first_contact) {
-			s->conn->rmb.is_spent = true;
-			smc_group_retire(s->conn->group);
-		}
+		if (s->exposed && !s->first_contact)
+			smc_rdma_conn_spend(s->conn);
 		smc_stream_on_lost(&s->conn->stream, ECONNABORTED);
 		smc_stream_put(&s->conn->stream);
 	}

@@ -112,6 +112,8 @@ static size_t smc_client_build_confirm(struct smc_client *c)
 		smc_describe_d(c->ism.conn, c->hs->sk, &confirm);
 	else
 		smc_client_fill_r(c, &confirm);
+	/* No newer than this end's: see smc_client_check(). */
+	confirm.fc.release = c->accept.fc.release;
 	return smc_clc_build_agreement(c->buf, &confirm);
 }
 

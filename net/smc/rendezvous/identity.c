@@ -38,7 +38,6 @@ void smc_describe_host(struct smc_clc_first_contact *fc, struct sock *sk, u8 max
 {
 	fc->direct = smc_route_is_direct(sk);
 	fc->os_type = SMC_OS_LINUX;
-	fc->release = SMC_RELEASE;
 	fc->max_conns = max_conns;
 	fc->max_links = 1;
 	/* Its lock is not for modules; a name torn by a change is informative only. */

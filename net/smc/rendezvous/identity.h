@@ -25,7 +25,7 @@ void smc_local_peer_id(u8 *id);
 void smc_identity_use_mac(const u8 *mac);
 
 /**
- * smc_describe_host() - what a version 2 message says on first contact
+ * smc_describe_host() - what a version 2 message says on first contact, but for its release
  * @fc: filled
  * @sk: TCP socket
  * @max_conns: of the link group

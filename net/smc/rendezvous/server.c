@@ -87,7 +87,7 @@ static u32 smc_server_try_v2(struct smc_server *srv)
 		return SMC_DIAG_NO_V2_EXTENSION;
 	if (!smc_eid_match(p->eids, p->n_eids, s->eid))
 		return SMC_DIAG_NO_UEID;
-	if (smc_rdma_port_find(srv->hs->sk, SMC_VERSION_2, &s->port))
+	if (smc_rdma_port_find_for(srv->hs->sk, SMC_VERSION_2, p->gid_v2, &s->port))
 		return SMC_DIAG_NO_DEVICE_R;
 	smc_server_use(srv, SMC_VERSION_2, p->gid_v2);
 	return 0;

@@ -480,6 +480,36 @@ TEST_F(Rogue, DeleteLinkEndsTheGroup)
 	expect_reset();
 }
 
+TEST_F(Rogue, DeleteLinkOfTheLinkEndsTheGroup)
+{
+	smc_llc_msg msg = llc(SMC_LLC_DELETE_LINK);
+
+	msg.delete_link.link = 1;
+	msg.delete_link.reason = SMC_LLC_DEL_LOST_PATH;
+	ASSERT_TRUE(link.say(msg));
+	EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_DELETE_LINK).empty());
+	expect_reset();
+}
+
+TEST_F(Rogue, DeleteLinkOfAnotherLink)
+{
+	smc_llc_msg msg = llc(SMC_LLC_DELETE_LINK), reply;
+
+	msg.delete_link.link = 2;
+	msg.delete_link.reason = SMC_LLC_DEL_LOST_PATH;
+	ASSERT_TRUE(link.say(msg));
+
+	std::string bytes = link.hear_type(0x20 | SMC_LLC_DELETE_LINK);
+
+	ASSERT_EQ(
+	    smc_llc_parse(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size(), &reply),
+	    0);
+	EXPECT_EQ(reply.flags, SMC_LLC_REPLY);
+	EXPECT_EQ(reply.delete_link.link, 2);
+	EXPECT_EQ(reply.delete_link.reason, SMC_LLC_DEL_NO_SUCH_LINK);
+	expect_alive();
+}
+
 /* More than anybody can answer: answered as far as it goes, or the group ends; no hang. */
 TEST_F(Rogue, Flood)
 {
