@@ -4,6 +4,7 @@
  * step, the application at our end (in guest 1) gets a working TCP connection or an error, in
  * bounded time, the case is counted, and the next connection is as good as ever.
  */
+#include <arpa/inet.h>
 #include <functional>
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
@@ -352,6 +353,40 @@ TEST_P(BadAccept, IsSurvived)
 	if (rc == "0")
 		check_end(rogue, victim);
 	check_aftermath();
+}
+
+/* A server that speaks an older release is answered in it. */
+TEST(OlderServer, GetsItsOwnRelease)
+{
+	Agent agent;
+	auto [victim, connecting, rogue] = lure(agent);
+	smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT);
+
+	receive_proposal(rogue);
+	accept.fc.release = 0;
+	send_bytes(rogue, encode(accept));
+	EXPECT_EQ(receive_agreement(rogue, SMC_CLC_CONFIRM).fc.release, 0);
+	rogue.close();
+	connecting.join();
+}
+
+/* A packet has addresses of one family. */
+TEST(ClientWithIpv6Gid, GetsOneForAnAnswer)
+{
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+	Fd rogue = offering_socket();
+	smc_clc_proposal proposal = good_proposal();
+	in6_addr gid;
+
+	ASSERT_EQ(inet_pton(AF_INET6, "fe80::815", &proposal.gid_v2), 1);
+	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
+	send_bytes(rogue, encode(proposal));
+	memcpy(&gid, receive_agreement(rogue, SMC_CLC_ACCEPT).r.gid, sizeof(gid));
+	EXPECT_FALSE(IN6_IS_ADDR_V4MAPPED(&gid));
+	send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY));
+	listener.accept();
 }
 
 /* A rendezvous that comes to nothing leaves the client a socket that can connect again. */
