@@ -202,6 +202,9 @@ static int smc_mr_slab_register(struct smc_link *link, struct smc_mr_slab *mrs)
 
 	if (!mrs->mr)
 		return 0;
+	/* A late one. */
+	if (smc_link_is_registering(link))
+		return -ETIMEDOUT;
 	if (mrs->slab.spec.is_rx)
 		access |= IB_ACCESS_REMOTE_WRITE;
 	rc = smc_link_register(link, mrs->mr, access);
@@ -237,13 +240,14 @@ static void smc_buffers_shrink(struct smc_group *group, struct list_head *slabs)
 	}
 }
 
-/* Before memory is allocated: whether the link and, for an RMB, the peer are likely to answer. */
+/* Before memory is allocated for an RMB: whether the link and the peer are likely to answer. */
 static bool smc_buffers_may_add(struct smc_group *group, const struct smc_slab_spec *spec)
 {
-	if (smc_link_is_registering(group->link))
-		return false;
-	smc_buffers_discard_late(group);
-	return !spec->is_rx || smc_llc_may_ask(group);
+	bool is_registering = smc_link_is_registering(group->link);
+
+	if (!is_registering)
+		smc_buffers_discard_late(group);
+	return !spec->is_rx || (!is_registering && smc_llc_may_ask(group));
 }
 
 static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg)
@@ -269,8 +273,8 @@ static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg)
 		smc_buffers_count(&group->buffers, &mrs->slab, smc_slab_bytes(&mrs->slab));
 		return 0;
 	}
-	/* A work request refers to it, until it is done or the link has stopped. */
-	if (smc_link_is_registering(group->link))
+	/* A work request refers to it, until it is done or the link has stopped: there is one. */
+	if (!group->buffers.late && smc_link_is_registering(group->link))
 		group->buffers.late = mrs;
 	else
 		smc_mr_slab_discard(group->link, mrs);

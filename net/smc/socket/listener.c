@@ -150,9 +150,8 @@ static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 	smc_listener_wake(l);
 }
 
-static void smc_listener_take(struct work_struct *work)
+static void smc_listener_take_all(struct smc_listener *l)
 {
-	struct smc_listener *l = container_of(work, struct smc_listener, take);
 	struct sock *sk;
 
 	while (smc_listener_has_room(l)) {
@@ -161,6 +160,19 @@ static void smc_listener_take(struct work_struct *work)
 			return;
 		smc_listener_begin(l, sk);
 	}
+}
+
+static void smc_listener_take(struct work_struct *work)
+{
+	smc_listener_take_all(container_of(work, struct smc_listener, take));
+}
+
+/* The same for who does not wait, neither for a connection nor for the work. */
+static void smc_listener_take_now(struct smc_listener *l)
+{
+	mutex_lock(&l->emptying);
+	smc_listener_take_all(l);
+	mutex_unlock(&l->emptying);
 }
 
 void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child)
@@ -225,9 +237,8 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 	struct smc_sock *child;
 	int rc;
 
-	/* Who does not wait finds what TCP has established. */
 	if (!timeo && !smc_listener_is_ready(l))
-		flush_work(&l->take);
+		smc_listener_take_now(l);
 	for (;;) {
 		child = smc_listener_pop_ready(l);
 		if (child)

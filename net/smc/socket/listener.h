@@ -19,7 +19,7 @@ struct socket;
  * struct smc_listener - see the top of this file
  * @smc: the listening socket
  * @take: takes connections from TCP
- * @emptying: one empties it at a time
+ * @emptying: one empties it at a time, and nobody takes from TCP for accept() meanwhile
  * @lock: protects what follows; softirqs off
  * @shaking: connections in their rendezvous
  * @ready: connections for accept()

@@ -178,6 +178,8 @@ static void smc_sock_break(struct smc_sock *smc, int err)
 {
 	struct sock *sk = smc->sk;
 	__be16 port = inet_sk(sk)->inet_dport;
+	/* Unless sending a message took it. */
+	int reset = sk->sk_err;
 
 	if (sk->sk_state != TCP_CLOSE) {
 		sk->sk_prot->disconnect(sk, O_NONBLOCK);
@@ -185,9 +187,8 @@ static void smc_sock_break(struct smc_sock *smc, int err)
 		inet_sk(sk)->inet_dport = port;
 		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	}
-	/* The next connect() or read takes it. Sending a message may have taken TCP's own. */
-	if (!sk->sk_err)
-		WRITE_ONCE(sk->sk_err, smc->hs.aborted ? ECONNRESET : -err);
+	/* The next connect() or read takes it. */
+	WRITE_ONCE(sk->sk_err, reset ? : smc->hs.aborted ? ECONNRESET : -err);
 	/* Last: until then nobody sees a TCP connection to use. */
 	smc_sock_unhook(smc);
 }
