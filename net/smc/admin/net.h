@@ -33,7 +33,7 @@ struct smc_net {
 	bool limit_handshakes;	/* by netlink: see @handshakes */
 	atomic_t handshakes;	/* rendezvous under way, as client or server */
 	struct workqueue_struct *shake_wq;	/* where they run */
-	/* Listeners take from TCP: users can hold that up, by the socket lock, so only their own. */
+	/* Listeners take from TCP: users can hold that up by the socket lock, in their namespace. */
 	struct workqueue_struct *take_wq;
 };
 

@@ -122,7 +122,7 @@ static void smc_rdma_local_address(const struct sock *sk, union ib_gid *gid)
 struct smc_rdma_need {
 	struct sock *sk;
 	u8 version;
-	const u8 *peer_gid;	/* or NULL while not known */
+	const u8 *peer_gid;	/* a routable one, or NULL */
 };
 
 static bool smc_rdma_gid_is_ipv4(const u8 *gid)
@@ -133,7 +133,7 @@ static bool smc_rdma_gid_is_ipv4(const u8 *gid)
 /* Routable GIDs are addresses of IPv4 or IPv6, and a packet has one of these headers. */
 static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
 {
-	return need->version == SMC_VERSION_1 || !need->peer_gid ||
+	return !need->peer_gid ||
 	       smc_rdma_gid_is_ipv4(attr->gid.raw) == smc_rdma_gid_is_ipv4(need->peer_gid);
 }
 
@@ -241,8 +241,8 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 	return -ENODEV;
 }
 
-int smc_rdma_port_find_for(struct sock *sk, u8 version, const u8 *peer_gid,
-			   struct smc_rdma_port *port)
+int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
+		       struct smc_rdma_port *port)
 {
 	const struct smc_rdma_need need = { .sk = sk, .version = version, .peer_gid = peer_gid };
 	struct dst_entry *dst = sk_dst_get(sk);

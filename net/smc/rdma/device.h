@@ -48,10 +48,10 @@ struct smc_rdma_port {
 };
 
 /**
- * smc_rdma_port_find_for() - the RDMA port for a connection
+ * smc_rdma_port_find() - the RDMA port for a connection
  * @sk: connected TCP socket
  * @version: of SMC-R; it decides the kind of GID
- * @peer_gid: that the port's is to reach, or NULL while not known
+ * @peer_gid: that the port's is to reach, in version 2; NULL while not known
  * @port: filled on success; release with smc_rdma_port_put()
  *
  * A network device that has a PNET ID uses an RDMA port with the same ID; one
@@ -60,13 +60,8 @@ struct smc_rdma_port {
  * Context: process, may sleep.
  * Return: 0; -EHOSTUNREACH without a route; -ENODEV without a port.
  */
-int smc_rdma_port_find_for(struct sock *sk, u8 version, const u8 *peer_gid,
-			   struct smc_rdma_port *port);
-
-static inline int smc_rdma_port_find(struct sock *sk, u8 version, struct smc_rdma_port *port)
-{
-	return smc_rdma_port_find_for(sk, version, NULL, port);
-}
+int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
+		       struct smc_rdma_port *port);
 
 /**
  * smc_rdma_port_copy() - take another reference to what @from refers to

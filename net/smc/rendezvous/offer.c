@@ -16,7 +16,7 @@ u32 smc_offer_make(struct smc_offer *offer, struct sock *sk)
 	u8 version;
 
 	for (version = SMC_VERSION_1; version <= SMC_VERSION_2; version++) {
-		if (smc_rdma_port_find(sk, version, &offer->port[version]))
+		if (smc_rdma_port_find(sk, version, NULL, &offer->port[version]))
 			continue;
 		offer->has[version] = true;
 		smc_identity_use_mac(offer->port[version].mac);

@@ -87,7 +87,7 @@ static u32 smc_server_try_v2(struct smc_server *srv)
 		return SMC_DIAG_NO_V2_EXTENSION;
 	if (!smc_eid_match(p->eids, p->n_eids, s->eid))
 		return SMC_DIAG_NO_UEID;
-	if (smc_rdma_port_find_for(srv->hs->sk, SMC_VERSION_2, p->gid_v2, &s->port))
+	if (smc_rdma_port_find(srv->hs->sk, SMC_VERSION_2, p->gid_v2, &s->port))
 		return SMC_DIAG_NO_DEVICE_R;
 	smc_server_use(srv, SMC_VERSION_2, p->gid_v2);
 	return 0;
@@ -102,7 +102,7 @@ static u32 smc_server_try_v1(struct smc_server *srv)
 		return SMC_DIAG_MODE_MISMATCH;
 	if (!smc_route_matches(srv->hs->sk, p))
 		return SMC_DIAG_PREFIX_MISMATCH;
-	if (smc_rdma_port_find(srv->hs->sk, SMC_VERSION_1, &srv->setup.port))
+	if (smc_rdma_port_find(srv->hs->sk, SMC_VERSION_1, NULL, &srv->setup.port))
 		return SMC_DIAG_NO_DEVICE_R;
 	smc_server_use(srv, SMC_VERSION_1, p->gid_v1);
 	return 0;

@@ -119,8 +119,7 @@ static bool smc_listener_shake(struct smc_listener *l, struct smc_sock *child)
 static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 {
 	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
-	bool is_taken, is_offered;
-	bool is_shaking = false;
+	bool is_taken, is_offered, is_shaking;
 
 	if (!child) {
 		smc_reset_tcp(sk);
@@ -132,9 +131,8 @@ static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 	lock_sock(sk);
 	is_taken = smc_sock_is_taken(sk);
 	is_offered = tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE;
-	if (is_offered && !is_taken)
-		is_shaking = smc_listener_shake(l, child);
-	else
+	is_shaking = is_offered && !is_taken && smc_listener_shake(l, child);
+	if (!is_offered || is_taken)
 		smc_sock_fall_back(child, READ_ONCE(l->tcp_only) || is_taken ?
 					  SMC_DIAG_SOCKET_OPTION : SMC_DIAG_PEER_NO_SMC);
 	release_sock(sk);

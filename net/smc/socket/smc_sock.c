@@ -217,6 +217,18 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 		smc_sock_saw_fin(smc);
 }
 
+/* The rendezvous is over, with what @rc and its results say. */
+static void smc_sock_conclude(struct smc_sock *smc, int rc)
+{
+	smc->peer_reason = smc->hs.peer_reason;
+	if (smc->hs.stream)
+		smc_sock_enter_stream(smc);
+	else if (rc)
+		smc_sock_break(smc, rc);
+	else
+		smc_sock_fall_back(smc, smc->hs.reason);
+}
+
 static void smc_sock_shake(struct work_struct *work)
 {
 	struct smc_sock *smc = container_of(work, struct smc_sock, shake);
@@ -227,13 +239,7 @@ static void smc_sock_shake(struct work_struct *work)
 				       smc_handshake_server(&smc->hs);
 
 	lock_sock(sk);
-	smc->peer_reason = smc->hs.peer_reason;
-	if (smc->hs.stream)
-		smc_sock_enter_stream(smc);
-	else if (rc)
-		smc_sock_break(smc, rc);
-	else
-		smc_sock_fall_back(smc, smc->hs.reason);
+	smc_sock_conclude(smc, rc);
 	release_sock(sk);
 
 	/* Only now: the application can keep the worker waiting for that lock. */
@@ -252,10 +258,7 @@ void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason)
 	release_sock(smc->sk);
 	rc = smc_handshake_refuse(&smc->hs, reason);
 	lock_sock(smc->sk);
-	if (rc)
-		smc_sock_break(smc, rc);
-	else
-		smc_sock_fall_back(smc, smc->hs.reason);
+	smc_sock_conclude(smc, rc);
 }
 
 /*

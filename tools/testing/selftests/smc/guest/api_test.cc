@@ -286,15 +286,11 @@ TEST_P(Api, SpliceWhileConnecting)
 {
 	Fd fd = make();
 	Address to = of_nobody();
-	int ends[2];
-
-	ASSERT_EQ(pipe(ends), 0);
-
-	Fd out(ends[0]), in(ends[1]);
+	Pipe pipe;
 
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
-	EXPECT_ERRNO(EAGAIN, splice(fd, nullptr, in, nullptr, 1, 0));
+	EXPECT_ERRNO(EAGAIN, splice(fd, nullptr, pipe.in, nullptr, 1, 0));
 }
 
 TEST_P(Api, ConnectInterrupted)

@@ -25,19 +25,17 @@ class Capture
 public:
 	Capture()
 	{
-		int ends[2];
+		Pipe pipe;
 
-		if (pipe(ends))
-			throw_errno("pipe");
 		child = fork();
 		if (!child) {
-			dup2(ends[1], STDERR_FILENO);
+			dup2(pipe.in, STDERR_FILENO);
 			execlp("tcpdump", "tcpdump", "-U", "-i", "eth0", "-s", "0", "-Z", "root",
 			       "-B", "16384", "-w", file, "tcp or udp port 4791", nullptr);
 			_exit(127);
 		}
-		close(ends[1]);
-		words = Fd(ends[0]);
+		pipe.in.close();
+		words = std::move(pipe.out);
 		await_word("listening on");
 	}
 	~Capture()

@@ -319,15 +319,11 @@ TEST_F(Rogue, ClosesWithoutReading)
 /* It leaves TCP, keeps the link, and never says a last word: what the victim closed still goes. */
 TEST_F(Rogue, NeverClosesTheStream)
 {
-	auto connections = [&] {
-		return connections_of_groups(agent.must_run(smc("-j group")));
-	};
-
 	bool unlinked = false;
 
 	ASSERT_EQ(victim.set(SOL_TCP, TCP_LINGER2, 1), 0);
 	victim.close();
-	EXPECT_GE(connections(), 1);
+	EXPECT_GE(connections_at(agent), 1);
 	link.reset_tcp();
 	/* The rogue may still write into its element: nobody gets that, and the link ends. */
 	wait_until("neither connection nor link is left", [&] {
@@ -335,7 +331,7 @@ TEST_F(Rogue, NeverClosesTheStream)
 
 		answer_probe(message);
 		unlinked |= !message.empty() && uint8_t(message[0]) == (0x20 | SMC_LLC_DELETE_LINK);
-		return unlinked && !connections();
+		return unlinked && !connections_at(agent);
 	});
 }
 
@@ -346,15 +342,12 @@ TEST(RogueUnaccepted, IsForgotten)
 	RemoteSysctlScope fin_timeout(agent, "net.ipv4.tcp_fin_timeout", "1");
 	RemoteSocket listener = agent.listen(Flavor());
 	RogueLink link(address_of(1, AF_INET, listener.port()));
-	auto connections = [&] {
-		return connections_of_groups(agent.must_run(smc("-j group")));
-	};
 
-	wait_until("there is a connection", [&] { return connections(); });
+	wait_until("there is a connection", [&] { return connections_at(agent); });
 	listener.close();
 	wait_until("no connection is left", [&] {
 		link.hear(1);
-		return !connections();
+		return !connections_at(agent);
 	});
 }
 

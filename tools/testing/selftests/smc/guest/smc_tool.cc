@@ -25,7 +25,8 @@ nlohmann::json socket_shown(int fd)
 	throw std::runtime_error("no such socket: " + sockets.dump());
 }
 
-int connections_of_groups(const std::string &json)
+/* Of what "smc -j group" printed. */
+static int connections_of_groups(const std::string &json)
 {
 	int connections = 0;
 
@@ -34,12 +35,16 @@ int connections_of_groups(const std::string &json)
 	return connections;
 }
 
+int connections_at(Agent &peer)
+{
+	return connections_of_groups(peer.must_run(smc("-j group")));
+}
+
 void expect_no_connections(Agent &peer)
 {
 	wait_until("no connection is left here",
 		   [] { return !connections_of_groups(must_run(smc("-j group"))); });
-	wait_until("no connection is left at the peer",
-		   [&] { return !connections_of_groups(peer.must_run(smc("-j group"))); });
+	wait_until("no connection is left at the peer", [&] { return !connections_at(peer); });
 }
 
 } // namespace guest

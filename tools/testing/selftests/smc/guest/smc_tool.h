@@ -17,8 +17,8 @@ std::string smc(const std::string &arguments);
 /* What "smc -j sock" tells of the socket with the local port of @fd. */
 nlohmann::json socket_shown(int fd);
 
-/* Connections of all link groups, from what "smc -j group" printed. */
-int connections_of_groups(const std::string &json);
+/* Connections of all link groups of a peer. */
+int connections_at(Agent &peer);
 
 /* Waits until no connection is left in a link group of either guest. */
 void expect_no_connections(Agent &peer);

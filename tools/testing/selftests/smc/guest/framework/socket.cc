@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdexcept>
 #include <unistd.h>
@@ -194,6 +195,16 @@ int open_socket(const Flavor &flavor, int type_flags)
 	}
 	errno = EINVAL;
 	return -1;
+}
+
+Pipe::Pipe()
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		throw_errno("pipe");
+	out = Fd(ends[0]);
+	in = Fd(ends[1]);
 }
 
 Fd must_socket(const Flavor &flavor, int type_flags)

@@ -90,6 +90,12 @@ private:
 	int fd;
 };
 
+/* A pipe: what is written to @in is read from @out. */
+struct Pipe {
+	Pipe();
+	Fd in, out;
+};
+
 /* The socket, or -1 with errno. */
 int open_socket(const Flavor &flavor, int type_flags = 0);
 

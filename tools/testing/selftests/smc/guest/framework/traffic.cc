@@ -117,19 +117,6 @@ SendCall sendfile_caller()
 	};
 }
 
-struct Pipe {
-	Pipe()
-	{
-		int ends[2];
-
-		if (pipe2(ends, O_CLOEXEC))
-			throw_errno("pipe");
-		out = Fd(ends[0]);
-		in = Fd(ends[1]);
-	}
-	Fd in, out;
-};
-
 constexpr size_t pipe_size = 65536;
 
 SendCall splice_sender()
