@@ -171,8 +171,8 @@ while [[ $LAB_SMC == ours ]] && read -r name default taken refused; do
 	[[ $(unshare -n cat "$file") == "$default" ]] || fail "$name in a new namespace"
 	echo "$default" >"$file"
 done <<-END
-	wmem 65536 16384,1073741823 16383,1073741824,-1
-	rmem 65536 16384,1073741823 16383,1073741824,-1
+	wmem 131072 16384,1073741823 16383,1073741824,-1
+	rmem 131072 16384,1073741823 16383,1073741824,-1
 	autocorking_size 65536 0,4294967295 -1
 	smcr_buf_type 0 1,2 3,-1
 	smcr_testlink_time 30 0,3600 -1,999999999999
