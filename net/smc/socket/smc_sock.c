@@ -276,5 +276,7 @@ static void smc_sock_check_fin(struct work_struct *work)
 
 void smc_sock_saw_fin(struct smc_sock *smc)
 {
+	if (READ_ONCE(smc->stream->rx.conn_flags))
+		return;
 	queue_delayed_work(smc_wq, &smc->fin, SMC_FIN_WAIT);
 }

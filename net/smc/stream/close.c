@@ -41,9 +41,17 @@ static void smc_stream_linger(struct smc_stream *st, long timeo)
 	remove_wait_queue(sk_sleep(sk), &wait);
 }
 
+/* All that a mate reads is in its element already, and its own end will be that of both. */
+static bool smc_stream_is_up_to_mate(const struct smc_stream *st)
+{
+	lockdep_assert_held(st->lock);
+	return st->mate && (st->tx.conn_flags & SMC_PEER_GONE);
+}
+
 bool smc_stream_close(struct smc_stream *st, long linger)
 {
 	struct sock *sk = st->sk;
+	bool done;
 
 	if (smc_stream_readable(st) || (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime))
 		smc_stream_finish(st, SMC_CONN_ABORT);
@@ -51,5 +59,8 @@ bool smc_stream_close(struct smc_stream *st, long linger)
 		smc_stream_finish(st, SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
 	if (linger)
 		smc_stream_linger(st, linger);
-	return READ_ONCE(st->is_over);
+	spin_lock_bh(st->lock);
+	done = st->is_over || smc_stream_is_up_to_mate(st);
+	spin_unlock_bh(st->lock);
+	return done;
 }

@@ -235,7 +235,7 @@ void smc_stream_shutdown(struct smc_stream *st, int how);
  * @st: stream
  * @linger: jiffies to wait until the last byte left
  *
- * Return: true if close is complete; false if it continues in the background,
+ * Return: true if nothing is left to do here; false if close continues in the background,
  * for which smc_stream_orphan() provides.
  */
 bool smc_stream_close(struct smc_stream *st, long linger);
