@@ -25,6 +25,9 @@ int smc_wait_connected(struct smc_sock *smc, long timeo)
 	struct sock *sk = smc->sk;
 	int rc = 0;
 
+	/* Each call that moves data asks. */
+	if (!smc_is_connecting(smc))
+		return 0;
 	add_wait_queue(sk_sleep(sk), &wait);
 	while (smc_is_connecting(smc)) {
 		rc = -EAGAIN;
