@@ -21,12 +21,24 @@ static bool smc_clc_has(const struct smc_handshake *hs, int bytes)
 	       (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) || sk->sk_state == TCP_CLOSE;
 }
 
-static int smc_clc_wait(struct smc_handshake *hs, int bytes, unsigned long deadline)
+static long smc_clc_sleep(struct smc_handshake *hs, int bytes)
 {
 	/* Of fewer bytes than the application's SO_RCVLOWAT, TCP does not tell: look now and then. */
-	while (!wait_event_timeout(hs->wait, smc_clc_has(hs, bytes), SMC_CLC_LOOK) &&
-	       time_before(jiffies, deadline))
-		;
+	if (hs->interruptible)
+		return wait_event_interruptible_timeout(hs->wait, smc_clc_has(hs, bytes),
+							SMC_CLC_LOOK);
+	return wait_event_timeout(hs->wait, smc_clc_has(hs, bytes), SMC_CLC_LOOK);
+}
+
+static int smc_clc_wait(struct smc_handshake *hs, int bytes)
+{
+	long left;
+
+	do {
+		left = smc_clc_sleep(hs, bytes);
+	} while (!left && time_before(jiffies, hs->due));
+	if (left < 0)
+		return left;
 	if (READ_ONCE(hs->aborted))
 		return -EINTR;
 	if (tcp_inq(hs->sk) >= bytes)
@@ -54,24 +66,22 @@ static int smc_clc_read(struct smc_handshake *hs, u8 *buf, size_t len, int flags
 	return rc == len ? 0 : -EPROTO;
 }
 
-/* Wait for the peer's next message and look at its header. */
-static int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr)
+void smc_clc_expect(struct smc_handshake *hs)
 {
-	unsigned long deadline = jiffies + SMC_CLC_WAIT;
+	hs->due = jiffies + SMC_CLC_WAIT;
+}
+
+int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr)
+{
 	u8 head[SMC_CLC_HEADER_LEN];
 	int rc;
 
-	rc = smc_clc_wait(hs, sizeof(head), deadline);
+	rc = smc_clc_wait(hs, sizeof(head));
 	if (!rc)
 		rc = smc_clc_read(hs, head, sizeof(head), MSG_PEEK);
 	if (!rc)
 		rc = smc_clc_parse_header(head, hdr);
-	if (!rc)
-		rc = smc_clc_wait(hs, hdr->length, deadline);
-	/* Half a message is not one. */
-	if ((rc == -ETIMEDOUT || rc == -ECONNRESET) && tcp_inq(hs->sk) > 0)
-		rc = -EPROTO;
-	return rc;
+	return rc ? : smc_clc_wait(hs, hdr->length);
 }
 
 static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t len)
@@ -93,6 +103,9 @@ s64 smc_clc_take(struct smc_handshake *hs, struct smc_clc_header *hdr, u8 *buf)
 	int rc;
 
 	rc = smc_clc_peek(hs, hdr);
+	/* Half a message is not one. */
+	if ((rc == -ETIMEDOUT || rc == -ECONNRESET) && tcp_inq(hs->sk) > 0)
+		rc = -EPROTO;
 	if (rc == -ETIMEDOUT) {
 		hs->timed_out = true;
 		hs->owed = true;

@@ -8,6 +8,23 @@
 struct smc_handshake;
 
 /**
+ * smc_clc_expect() - the peer's next message has the time of one from now on
+ */
+void smc_clc_expect(struct smc_handshake *hs);
+
+/**
+ * smc_clc_peek() - wait for the peer's next message, which stays where it is
+ * @hs: rendezvous
+ * @hdr: its header
+ *
+ * Context: process; sleeps up to the time of a CLC message.
+ * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed; -EPROTO when it sent something else;
+ * -EINTR when the rendezvous was aborted; -ERESTARTSYS on a signal, if those are heard; or another
+ * error.
+ */
+int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr);
+
+/**
  * smc_clc_take() - wait for the peer's next message and take it off the connection
  * @hs: rendezvous
  * @hdr: its header

@@ -21,6 +21,7 @@
 /* A client's rendezvous. */
 struct smc_client {
 	struct smc_handshake *hs;
+	s64 rc;			/* of the PROPOSAL */
 	struct smc_offer offer;
 	struct smc_rdma_setup setup;
 	struct smc_ism_setup ism;
@@ -140,7 +141,7 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	return smc_client_join(c);
 }
 
-static s64 smc_client_negotiate(struct smc_client *c)
+static s64 smc_client_offer(struct smc_client *c)
 {
 	struct smc_handshake *hs = c->hs;
 	s64 rc;
@@ -154,6 +155,15 @@ static s64 smc_client_negotiate(struct smc_client *c)
 	if (rc)
 		return rc;
 	hs->owed = true;
+	smc_clc_expect(hs);
+	return 0;
+}
+
+static s64 smc_client_negotiate(struct smc_client *c)
+{
+	struct smc_handshake *hs = c->hs;
+	s64 rc;
+
 	rc = smc_client_take_accept(c);
 	if (rc || hs->reason)
 		return rc;
@@ -173,17 +183,54 @@ static s64 smc_client_negotiate(struct smc_client *c)
 	return 0;
 }
 
-int smc_handshake_client(struct smc_handshake *hs)
+/* Return: NULL without memory. */
+static struct smc_client *smc_client_begin(struct smc_handshake *hs)
 {
 	struct smc_client *c = kzalloc(sizeof(*c), GFP_KERNEL);
+
+	if (!c)
+		return NULL;
+	c->hs = hs;
+	smc_rdma_setup_init(&c->setup, hs->sk, hs->memcg);
+	smc_ism_setup_init(&c->ism, hs->sk, hs->memcg);
+	c->rc = smc_client_offer(c);
+	return c;
+}
+
+/* A first contact by RDMA makes and confirms a link; all else that follows is quick. */
+static bool smc_client_is_answered(struct smc_client *c, long timeo)
+{
+	struct smc_handshake *hs = c->hs;
+	unsigned long due = hs->due;
+	struct smc_clc_header hdr;
+	int rc;
+
+	hs->interruptible = true;
+	if (time_after(hs->due, jiffies + timeo))
+		hs->due = jiffies + timeo;
+	rc = smc_clc_peek(hs, &hdr);
+	hs->due = due;
+	hs->interruptible = false;
+	if (rc == -ERESTARTSYS || (rc == -ETIMEDOUT && time_before(jiffies, due)))
+		return false;
+	return rc || !smc_clc_makes_link(&hdr);
+}
+
+bool smc_handshake_propose(struct smc_handshake *hs, long timeo)
+{
+	hs->client = smc_client_begin(hs);
+	return !hs->client || hs->client->rc || smc_client_is_answered(hs->client, timeo);
+}
+
+int smc_handshake_client(struct smc_handshake *hs)
+{
+	struct smc_client *c = hs->client ? : smc_client_begin(hs);
 	s64 rc;
 
 	if (!c)
 		return -ENOMEM;
-	c->hs = hs;
-	smc_rdma_setup_init(&c->setup, hs->sk, hs->memcg);
-	smc_ism_setup_init(&c->ism, hs->sk, hs->memcg);
-	rc = smc_client_negotiate(c);
+	hs->client = NULL;
+	rc = c->rc ? : smc_client_negotiate(c);
 	smc_ism_setup_end(&c->ism, hs->stream);
 	smc_rdma_setup_end(&c->setup, hs->stream);
 	if (rc > 0)

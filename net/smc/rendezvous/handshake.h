@@ -6,6 +6,7 @@
 #ifndef SMC_HANDSHAKE_H
 #define SMC_HANDSHAKE_H
 
+#include <linux/string.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 
@@ -13,14 +14,18 @@
 
 struct mem_cgroup;
 struct sock;
+struct smc_client;
 struct smc_stream;
 
 /**
  * struct smc_handshake - one rendezvous
+ * @wait: to be woken when @sk has something to read or changes state, and when it is over
  * @sk: TCP socket, connected, its peer having offered SMC
  * @memcg: control group to charge for buffers, or NULL; lives as long as the rendezvous
- * @wait: to be woken when @sk has something to read or changes state
  * @aborted: the application gave up; set it before waking @wait
+ * @interruptible: a signal ends the waits for the peer
+ * @client: what smc_handshake_propose() began
+ * @due: when the peer's next message is late, in jiffies
  * @stream: result: the stream, with a reference; NULL means TCP
  * @reason: why TCP, as a diagnosis code
  * @peer_reason: what the peer said to that, or 0
@@ -30,10 +35,13 @@ struct smc_stream;
  * @late_left: bytes still to be dropped of one whose header has come
  */
 struct smc_handshake {
+	wait_queue_head_t wait;
 	struct sock *sk;
 	struct mem_cgroup *memcg;
-	wait_queue_head_t wait;
 	bool aborted;
+	bool interruptible;
+	struct smc_client *client;
+	unsigned long due;
 	struct smc_stream *stream;
 	u32 reason;
 	u32 peer_reason;
@@ -43,12 +51,31 @@ struct smc_handshake {
 	size_t late_left;
 };
 
+/**
+ * smc_handshake_init() - prepare for the next one of a socket
+ * @hs: none is under way; @wait is initialised, and who waits there for the last one may still do so
+ * @sk: TCP socket
+ * @memcg: as above
+ */
 static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk,
 				      struct mem_cgroup *memcg)
 {
-	*hs = (struct smc_handshake) { .sk = sk, .memcg = memcg };
-	init_waitqueue_head(&hs->wait);
+	memset_after(hs, 0, wait);
+	hs->sk = sk;
+	hs->memcg = memcg;
 }
+
+/**
+ * smc_handshake_propose() - begin it as the end that connected, and wait for the answer
+ * @hs: rendezvous
+ * @timeo: how long, in jiffies
+ *
+ * smc_handshake_client() holds the rest, in this thread or another one.
+ *
+ * Context: process, without the socket lock; a signal ends the wait.
+ * Return: whether nothing is left to wait for, or hardly.
+ */
+bool smc_handshake_propose(struct smc_handshake *hs, long timeo);
 
 /**
  * smc_handshake_client() - hold it as the end that connected

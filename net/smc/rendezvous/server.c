@@ -229,6 +229,7 @@ static s64 smc_server_negotiate(struct smc_server *srv)
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
+	smc_clc_expect(hs);
 	rc = smc_server_take_proposal(srv);
 	if (rc || hs->reason)
 		return rc;
@@ -247,6 +248,7 @@ static s64 smc_server_negotiate(struct smc_server *srv)
 	if (rc)
 		return rc;
 	hs->owed = true;
+	smc_clc_expect(hs);
 	rc = smc_server_take_confirm(srv);
 	/* Who declines does not write. */
 	srv->setup.exposed = !hs->reason;

@@ -50,7 +50,7 @@ static bool smc_wants_only_tcp(const struct sock *sk)
 }
 
 /* Offer SMC in the SYN to come. */
-static void smc_connect_prepare(struct socket *sock)
+static void smc_connect_prepare(struct socket *sock, int flags)
 {
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc = smc_sock_find(sk);
@@ -76,6 +76,7 @@ static void smc_connect_prepare(struct socket *sock)
 		return;
 	}
 	smc->reason = 0;
+	smc->caller_shakes = !(flags & O_NONBLOCK);
 	tcp_sk(sk)->syn_smc = 1;
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);
 }
@@ -142,10 +143,18 @@ static void smc_connect_suspend(struct socket *sock)
 	release_sock(sock->sk);
 }
 
+/* What is left of a time that began earlier. */
+static long smc_time_left(long timeo, unsigned long began)
+{
+	return timeo == MAX_SCHEDULE_TIMEOUT ? timeo : max(timeo - (long)(jiffies - began), 0L);
+}
+
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 {
 	struct sock *sk = sock->sk;
+	unsigned long began = jiffies;
 	struct smc_sock *smc;
+	bool already;
 	long timeo;
 	int rc;
 
@@ -161,23 +170,27 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 
 	lock_sock(sk);
 	smc_family_settle(sk);
-	smc_connect_prepare(sock);
+	smc_connect_prepare(sock, flags);
 	release_sock(sk);
 
 	smc = smc_sk(sk);
-	if (smc && smc->mode == SMC_MODE_HANDSHAKE && (flags & O_NONBLOCK))
+	already = smc && smc->mode == SMC_MODE_HANDSHAKE;
+	if (already && (flags & O_NONBLOCK))
 		return -EALREADY;
 	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
 	if (!smc)
 		return rc;
+	timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
+	smc_sock_hold_handshake(smc, rc ? 0 : smc_time_left(timeo, began));
 	if (rc)
 		goto out;
 
-	timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
-	rc = smc_wait_connected(smc, timeo);
+	rc = smc_wait_connected(smc, smc_time_left(timeo, began));
 	if (rc) {
 		smc_connect_suspend(sock);
-		return rc == -EAGAIN ? -EINPROGRESS : rc;
+		if (rc != -EAGAIN)
+			return rc;
+		return already ? -EALREADY : -EINPROGRESS;
 	}
 	rc = smc_connect_result(sock);
 out:

@@ -64,6 +64,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 		return NULL;
 	smc->sk = sk;
 	smc->role = role;
+	init_waitqueue_head(&smc->hs.wait);
 	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
 	INIT_WORK(&smc->shake, smc_sock_shake);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
@@ -135,19 +136,39 @@ bool smc_sock_drop_late(struct smc_sock *smc)
 	return false;
 }
 
+/* More may begin than there were when their SYNs left. Each takes a thread: these share some. */
+static void smc_sock_queue_shake(struct smc_sock *smc)
+{
+	bool crowd = atomic_read(&smc_handshakes) > SMC_HANDSHAKES_HOST_MAX;
+
+	queue_work(crowd ? smc_crowd_wq : smc_net(sock_net(smc->sk))->shake_wq, &smc->shake);
+}
+
 void smc_sock_start_handshake(struct smc_sock *smc)
 {
-	struct smc_net *sn = smc_net(sock_net(smc->sk));
-	struct workqueue_struct *wq = sn->shake_wq;
-
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
 	/* The answers to CLC messages acknowledge them. */
 	inet_csk_enter_pingpong_mode(smc->sk);
-	atomic_inc(&sn->handshakes);
-	/* More may begin than there were when their SYNs left. Each takes a thread: these share some. */
-	if (atomic_inc_return(&smc_handshakes) > SMC_HANDSHAKES_HOST_MAX)
-		wq = smc_crowd_wq;
-	queue_work(wq, &smc->shake);
+	atomic_inc(&smc_net(sock_net(smc->sk))->handshakes);
+	atomic_inc(&smc_handshakes);
+	if (!smc->caller_shakes)
+		smc_sock_queue_shake(smc);
+}
+
+void smc_sock_hold_handshake(struct smc_sock *smc, long timeo)
+{
+	bool is_left;
+
+	lock_sock(smc->sk);
+	is_left = smc->caller_shakes && smc->mode == SMC_MODE_HANDSHAKE;
+	smc->caller_shakes = false;
+	release_sock(smc->sk);
+	if (!is_left)
+		return;
+	if (timeo && smc_handshake_propose(&smc->hs, timeo))
+		smc_sock_shake(&smc->shake);
+	else
+		smc_sock_queue_shake(smc);
 }
 
 void smc_sock_stop_handshake(struct smc_sock *smc)
@@ -155,9 +176,10 @@ void smc_sock_stop_handshake(struct smc_sock *smc)
 	/* TCP's callback, which starts it under the same lock, does not do so any more. */
 	lock_sock(smc->sk);
 	WRITE_ONCE(smc->hs.aborted, true);
-	/* Under the lock: the next connect() initializes it. */
 	wake_up(&smc->hs.wait);
 	release_sock(smc->sk);
+	/* Another thread's connect() may hold it. */
+	wait_event(smc->hs.wait, READ_ONCE(smc->mode) != SMC_MODE_HANDSHAKE);
 	flush_work(&smc->shake);
 }
 
@@ -241,6 +263,7 @@ static void smc_sock_shake(struct work_struct *work)
 	lock_sock(sk);
 	smc_sock_conclude(smc, rc);
 	release_sock(sk);
+	wake_up(&smc->hs.wait);
 
 	/* Only now: the application can keep the worker waiting for that lock. */
 	atomic_dec(&smc_net(sock_net(sk))->handshakes);

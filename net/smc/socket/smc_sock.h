@@ -36,10 +36,11 @@ enum smc_mode {
  * @role: client or server
  * @tcp_only: the application asked for what only TCP can do
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many rendezvous are under way
+ * @caller_shakes: a blocking connect() is under way, and will hold the rendezvous
  * @reason: why it is TCP: diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @hs: the rendezvous
- * @shake: holds it
+ * @shake: holds it, if no connect() does
  * @stream: in SMC_MODE_STREAM
  * @fin: looks after a FIN whether the stream ended, too
  * @listener: in SMC_MODE_LISTEN
@@ -54,6 +55,7 @@ struct smc_sock {
 	enum smc_role role;
 	bool tcp_only;
 	bool limit_handshakes;
+	bool caller_shakes;
 	u32 reason;
 	u32 peer_reason;
 	struct smc_handshake hs;
@@ -141,6 +143,15 @@ bool smc_sock_drop_late(struct smc_sock *smc);
  * @smc: socket, locked or in one of TCP's callbacks
  */
 void smc_sock_start_handshake(struct smc_sock *smc);
+
+/**
+ * smc_sock_hold_handshake() - hold the rendezvous that was left to a blocking connect(), if any
+ * @smc: socket
+ * @timeo: jiffies; goes on without the caller after that or on a signal; 0: at once
+ *
+ * Context: process, without the socket lock; sleeps while it waits for the peer.
+ */
+void smc_sock_hold_handshake(struct smc_sock *smc, long timeo);
 
 /**
  * smc_sock_refuse_handshake() - instead: tell the peer that the connection stays TCP

@@ -240,6 +240,11 @@ struct smc_clc_decline {
 int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr);
 
 /**
+ * smc_clc_makes_link() - whether a link of SMC-R is to be made and confirmed after this ACCEPT
+ */
+bool smc_clc_makes_link(const struct smc_clc_header *hdr);
+
+/**
  * smc_clc_parse_proposal() - decode a PROPOSAL
  * @buf: the whole message, header and trailer included
  * @len: its bytes

@@ -81,6 +81,12 @@ int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr)
 	return 0;
 }
 
+bool smc_clc_makes_link(const struct smc_clc_header *hdr)
+{
+	return is_agreement(hdr) && !is_agreement_d(hdr) &&
+	       (hdr->flags & SMC_CLC_FLAG_FIRST_CONTACT);
+}
+
 int smc_clc_open(const u8 *buf, size_t len, struct smc_clc_header *hdr, u32 *end)
 {
 	if (len < SMC_CLC_HEADER_LEN || smc_clc_parse_header(buf, hdr) || hdr->length != len)

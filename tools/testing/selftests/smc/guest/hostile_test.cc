@@ -5,12 +5,17 @@
  * bounded time, the case is counted, and the next connection is as good as ever.
  */
 #include <arpa/inet.h>
+#include <atomic>
+#include <csignal>
+#include <fcntl.h>
 #include <functional>
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
 #include <poll.h>
 #include <random>
 #include <sys/ioctl.h>
+#include <sys/time.h>
+#include <thread>
 
 #include "limit.h"
 #include "rogue.h"
@@ -433,6 +438,109 @@ TEST_F(Broken, ByShutdown)
 {
 	EXPECT_EQ(lured.client.shutdown(SHUT_WR), 0);
 	expect_reset_and_usable();
+}
+
+/*
+ * A blocking connect() that ends before its rendezvous does. That goes on, unless it was given
+ * up, and its end is the socket's.
+ */
+class Undecided : public testing::Test
+{
+protected:
+	Undecided()
+	{
+		if (listen(listener, 1))
+			throw std::runtime_error("listen");
+		to = local_address(listener);
+	}
+	/* connect(), in a thread of its own; returns once the rogue has the proposal. */
+	void begin()
+	{
+		connecting = std::thread([this] {
+			errnos = connect(fd, to.get(), to.len) ? errno : 0;
+			over = true;
+		});
+		rogue = must_accept(listener);
+		receive_proposal(rogue);
+	}
+	void expect_end(int error)
+	{
+		connecting.join();
+		EXPECT_EQ(errnos, error) << strerror(errnos);
+	}
+	/* The rogue wants TCP: the socket is connected by it. */
+	void decide()
+	{
+		char bytes[3];
+
+		EXPECT_EQ(connect(fd, to.get(), to.len), -1);
+		EXPECT_EQ(errno, EALREADY);
+		send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY));
+		EXPECT_EQ(await(fd, POLLOUT), POLLOUT);
+		EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
+		send_bytes(rogue, "tcp");
+		await(fd, POLLIN);
+		EXPECT_EQ(recv(fd, bytes, sizeof(bytes), MSG_WAITALL), 3);
+	}
+
+	Fd listener = offering_socket();
+	Fd fd = must_socket(Flavor());
+	Fd rogue;
+	Address to;
+	std::thread connecting;
+	std::atomic<bool> over = false;
+	int errnos = -1;
+};
+
+TEST_F(Undecided, Interrupted)
+{
+	struct sigaction action = {};
+
+	action.sa_handler = [](int) {};
+	sigaction(SIGUSR1, &action, nullptr);
+	begin();
+	wait_until("the end of connect()", [this] {
+		pthread_kill(connecting.native_handle(), SIGUSR1);
+		return over.load();
+	});
+	expect_end(EINTR);
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	decide();
+}
+
+TEST_F(Undecided, TimedOut)
+{
+	timeval timeout = {.tv_sec = 0, .tv_usec = 300000};
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	begin();
+	/* Half an answer is none. */
+	send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY).substr(0, 10));
+	expect_end(EINPROGRESS);
+	EXPECT_EQ(connect(fd, to.get(), to.len), -1);
+	EXPECT_EQ(errno, EALREADY);
+	send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY).substr(10));
+	EXPECT_EQ(await(fd, POLLOUT), POLLOUT);
+	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
+}
+
+TEST_F(Undecided, Disconnected)
+{
+	sockaddr unspec = {};
+
+	unspec.sa_family = AF_UNSPEC;
+	begin();
+	EXPECT_EQ(connect(fd, &unspec, sizeof(unspec)), 0) << strerror(errno);
+	connecting.join();
+	EXPECT_NE(errnos, 0);
+	rogue.close();
+
+	/* And it can connect again. */
+	connecting = std::thread([this] { errnos = connect(fd, to.get(), to.len) ? errno : 0; });
+	rogue = must_accept(listener);
+	receive_proposal(rogue);
+	send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY));
+	expect_end(0);
 }
 
 /*
