@@ -496,7 +496,8 @@ TEST_F(Undecided, Interrupted)
 {
 	struct sigaction action = {};
 
-	action.sa_handler = [](int) {};
+	action.sa_handler = [](int) {
+	};
 	sigaction(SIGUSR1, &action, nullptr);
 	begin();
 	wait_until("the end of connect()", [this] {
