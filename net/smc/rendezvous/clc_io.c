@@ -24,10 +24,11 @@ static bool smc_clc_has(const struct smc_handshake *hs, int bytes)
 static long smc_clc_sleep(struct smc_handshake *hs, int bytes)
 {
 	/* Of fewer bytes than the application's SO_RCVLOWAT, TCP does not tell: look now and then. */
+	long look = clamp((long)(hs->due - jiffies), 1L, (long)SMC_CLC_LOOK);
+
 	if (hs->interruptible)
-		return wait_event_interruptible_timeout(hs->wait, smc_clc_has(hs, bytes),
-							SMC_CLC_LOOK);
-	return wait_event_timeout(hs->wait, smc_clc_has(hs, bytes), SMC_CLC_LOOK);
+		return wait_event_interruptible_timeout(hs->wait, smc_clc_has(hs, bytes), look);
+	return wait_event_timeout(hs->wait, smc_clc_has(hs, bytes), look);
 }
 
 static int smc_clc_wait(struct smc_handshake *hs, int bytes)
@@ -184,7 +185,8 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 
 	if (tcp_inq(hs->sk) < SMC_CLC_HEADER_LEN ||
 	    smc_clc_read(hs, buf, SMC_CLC_HEADER_LEN, MSG_PEEK) ||
-	    smc_clc_parse_header(buf, &hdr) || hdr.type != SMC_CLC_DECLINE)
+	    smc_clc_parse_header(buf, &hdr) || hdr.type != SMC_CLC_DECLINE ||
+	    tcp_inq(hs->sk) < hdr.length)
 		return false;
 	return !smc_clc_take(hs, &hdr, buf);
 }

@@ -197,8 +197,11 @@ static struct smc_client *smc_client_begin(struct smc_handshake *hs)
 	return c;
 }
 
-/* A first contact by RDMA makes and confirms a link; all else that follows is quick. */
-static bool smc_client_is_answered(struct smc_client *c, long timeo)
+/*
+ * Await the answer. Return: whether the rest waits for nobody. With SMC-R the peer may have to
+ * confirm a link or memory first, and to no signal's end.
+ */
+static bool smc_client_await(struct smc_client *c, long timeo)
 {
 	struct smc_handshake *hs = c->hs;
 	unsigned long due = hs->due;
@@ -206,20 +209,22 @@ static bool smc_client_is_answered(struct smc_client *c, long timeo)
 	int rc;
 
 	hs->interruptible = true;
-	if (time_after(hs->due, jiffies + timeo))
+	if (timeo < (long)(hs->due - jiffies))
 		hs->due = jiffies + timeo;
 	rc = smc_clc_peek(hs, &hdr);
 	hs->due = due;
 	hs->interruptible = false;
 	if (rc == -ERESTARTSYS || (rc == -ETIMEDOUT && time_before(jiffies, due)))
 		return false;
-	return rc || !smc_clc_makes_link(&hdr);
+	return rc || !smc_clc_is_agreement_r(&hdr);
 }
 
 bool smc_handshake_propose(struct smc_handshake *hs, long timeo)
 {
-	hs->client = smc_client_begin(hs);
-	return !hs->client || hs->client->rc || smc_client_is_answered(hs->client, timeo);
+	struct smc_client *c = smc_client_begin(hs);
+
+	hs->client = c;
+	return !c || c->rc || smc_client_await(c, timeo);
 }
 
 int smc_handshake_client(struct smc_handshake *hs)

@@ -70,10 +70,8 @@ static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk,
  * @hs: rendezvous
  * @timeo: how long, in jiffies
  *
- * smc_handshake_client() holds the rest, in this thread or another one.
- *
  * Context: process, without the socket lock; a signal ends the wait.
- * Return: whether nothing is left to wait for, or hardly.
+ * Return: true if the caller can hold the rest, by smc_handshake_client(); false if a worker is to.
  */
 bool smc_handshake_propose(struct smc_handshake *hs, long timeo);
 

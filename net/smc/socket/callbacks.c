@@ -106,6 +106,7 @@ static void smc_tcp_connected(struct smc_sock *smc)
 		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);
 }
 
+/* Who waits for the stream is told by the stream. */
 static void smc_tcp_changed_under_stream(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
@@ -122,12 +123,14 @@ void smc_tcp_state_change(struct sock *sk)
 
 	rcu_read_lock();
 	smc = smc_sk(sk);
-	if (smc && smc->mode == SMC_MODE_CONNECTING)
-		smc_tcp_connected(smc);
-	else if (smc && smc->mode == SMC_MODE_HANDSHAKE)
-		wake_up(&smc->hs.wait);
-	else if (smc && smc->mode == SMC_MODE_STREAM)
+	if (smc && smc->mode == SMC_MODE_STREAM) {
 		smc_tcp_changed_under_stream(smc);
-	smc_default_state_change(sk);
+	} else {
+		if (smc && smc->mode == SMC_MODE_CONNECTING)
+			smc_tcp_connected(smc);
+		else if (smc && smc->mode == SMC_MODE_HANDSHAKE)
+			wake_up(&smc->hs.wait);
+		smc_default_state_change(sk);
+	}
 	rcu_read_unlock();
 }

@@ -90,7 +90,6 @@ static void smc_disconnect(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	smc_sock_stop_handshake(smc);
-	lock_sock(sk);
 	if (smc->stream) {
 		smc_stream_abort(smc->stream, ECONNABORTED);
 		sk->sk_err = 0;
@@ -152,10 +151,10 @@ static long smc_time_left(long timeo, unsigned long began)
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 {
 	struct sock *sk = sock->sk;
+	long timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
 	unsigned long began = jiffies;
 	struct smc_sock *smc;
 	bool already;
-	long timeo;
 	int rc;
 
 	if (len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC) {
@@ -170,17 +169,20 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 
 	lock_sock(sk);
 	smc_family_settle(sk);
+	already = sock->state == SS_CONNECTING;
 	smc_connect_prepare(sock, flags);
 	release_sock(sk);
 
 	smc = smc_sk(sk);
-	already = smc && smc->mode == SMC_MODE_HANDSHAKE;
-	if (already && (flags & O_NONBLOCK))
-		return -EALREADY;
+	if (smc && smc->mode == SMC_MODE_HANDSHAKE) {
+		/* TCP would say that it is connected. */
+		rc = smc_wait_connected(smc, timeo);
+		if (rc)
+			return rc == -EAGAIN ? -EALREADY : rc;
+	}
 	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
 	if (!smc)
 		return rc;
-	timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
 	smc_sock_hold_handshake(smc, rc ? 0 : smc_time_left(timeo, began));
 	if (rc)
 		goto out;

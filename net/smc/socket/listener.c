@@ -264,7 +264,7 @@ static void smc_listener_reset(struct smc_listener *l, struct list_head *list, u
 	struct smc_sock *child;
 
 	while ((child = smc_listener_pop(l, list, n))) {
-		smc_sock_stop_handshake(child);
+		smc_sock_end_handshake(child);
 		child->parent = NULL;
 		smc_reset_tcp(child->sk);
 	}

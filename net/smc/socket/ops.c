@@ -180,12 +180,7 @@ static int smc_shutdown_connecting(struct smc_sock *smc, struct socket *sock)
 	struct sock *sk = smc->sk;
 	int rc = -EISCONN;
 
-	lock_sock(sk);
-	if (smc->mode == SMC_MODE_HANDSHAKE) {
-		release_sock(sk);
-		smc_sock_stop_handshake(smc);
-		lock_sock(sk);
-	}
+	smc_sock_stop_handshake(smc);
 	/* It may have been through before it could be stopped. */
 	if (smc->mode == SMC_MODE_CONNECTING || sk->sk_state == TCP_CLOSE) {
 		sk->sk_prot->disconnect(sk, O_NONBLOCK);
@@ -240,22 +235,31 @@ static int smc_shutdown(struct socket *sock, int how)
 	return 0;
 }
 
+/* With the socket locked. Return: 0, also if the listener will be TCP's; or -errno. */
+static int smc_listen_begin(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct smc_sock *smc = smc_sock_find(sk);
+
+	if (smc && smc_is_connecting(smc))
+		return -EINVAL;
+	if (sk->sk_state != TCP_CLOSE || sock->state != SS_UNCONNECTED ||
+	    (smc && (smc->tcp_only || smc->listener)) || smc_sock_is_taken(sk))
+		return 0;
+	if (!smc)
+		smc = smc_sock_create(sk, SMC_SERVER);
+	return smc ? smc_listen_prepare(smc) : -ENOMEM;
+}
+
 static int smc_listen(struct socket *sock, int backlog)
 {
 	struct smc_listener *listener;
 	struct sock *sk = sock->sk;
-	struct smc_sock *smc;
-	int rc = 0;
+	int rc;
 
 	lock_sock(sk);
 	smc_family_settle(sk);
-	smc = smc_sock_find(sk);
-	if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
-	    !(smc && (smc->tcp_only || smc->listener)) && !smc_sock_is_taken(sk)) {
-		if (!smc)
-			smc = smc_sock_create(sk, SMC_SERVER);
-		rc = smc ? smc_listen_prepare(smc) : -ENOMEM;
-	}
+	rc = smc_listen_begin(sock);
 	release_sock(sk);
 	if (rc)
 		return rc;
@@ -438,7 +442,7 @@ static int smc_release(struct socket *sock)
 	smc_sock_forget(smc);
 	if (smc->listener)
 		smc_listen_undo(smc);
-	smc_sock_stop_handshake(smc);
+	smc_sock_end_handshake(smc);
 	if (smc->mode == SMC_MODE_STREAM) {
 		smc_release_stream(smc, sock);
 	} else {
@@ -472,7 +476,7 @@ static void smc_abandon(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	smc_sock_forget(smc);
-	smc_sock_stop_handshake(smc);
+	smc_sock_end_handshake(smc);
 	lock_sock(sk);
 	smc_sock_unhook(smc);
 	release_sock(sk);

@@ -173,13 +173,24 @@ void smc_sock_hold_handshake(struct smc_sock *smc, long timeo)
 
 void smc_sock_stop_handshake(struct smc_sock *smc)
 {
-	/* TCP's callback, which starts it under the same lock, does not do so any more. */
 	lock_sock(smc->sk);
-	WRITE_ONCE(smc->hs.aborted, true);
-	wake_up(&smc->hs.wait);
+	for (;;) {
+		/* TCP's callback, which starts it under the same lock, does not do so any more. */
+		WRITE_ONCE(smc->hs.aborted, true);
+		if (smc->mode != SMC_MODE_HANDSHAKE)
+			return;
+		wake_up(&smc->hs.wait);
+		release_sock(smc->sk);
+		wait_event(smc->hs.wait, READ_ONCE(smc->mode) != SMC_MODE_HANDSHAKE);
+		/* Another thread may begin the next one before this one has the lock. */
+		lock_sock(smc->sk);
+	}
+}
+
+void smc_sock_end_handshake(struct smc_sock *smc)
+{
+	smc_sock_stop_handshake(smc);
 	release_sock(smc->sk);
-	/* Another thread's connect() may hold it. */
-	wait_event(smc->hs.wait, READ_ONCE(smc->mode) != SMC_MODE_HANDSHAKE);
 	flush_work(&smc->shake);
 }
 

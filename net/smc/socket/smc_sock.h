@@ -161,11 +161,18 @@ void smc_sock_hold_handshake(struct smc_sock *smc, long timeo);
 void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason);
 
 /**
- * smc_sock_stop_handshake() - end the rendezvous, if one is under way
+ * smc_sock_stop_handshake() - end the rendezvous, if one is under way, and have none begin
+ *
+ * Context: process; may sleep. Takes the socket lock, and returns with it.
+ */
+void smc_sock_stop_handshake(struct smc_sock *smc);
+
+/**
+ * smc_sock_end_handshake() - the same of a socket that nobody else calls, until no work has it
  *
  * Context: process, without the socket lock; may sleep.
  */
-void smc_sock_stop_handshake(struct smc_sock *smc);
+void smc_sock_end_handshake(struct smc_sock *smc);
 
 /**
  * smc_sock_is_congested() - whether more rendezvous are under way than this socket may add to

@@ -79,7 +79,8 @@ struct smc_stream_rx {
  * @mate: other end, if the path reaches it; set by the path, which holds a reference
  * @ref: held by the path until ->over(), and by the socket
  * @net: namespace whose statistics count it
- * @sk: the socket to wake; referenced; NULL until smc_stream_attach()
+ * @sk: the socket to wake; referenced, so it and its namespace stay until the mate ends, too; NULL
+ *	until smc_stream_attach()
  * @tx: the sending side
  * @rx: the receiving side
  * @err: positive errno that ended the stream, 0 while it lives

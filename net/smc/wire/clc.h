@@ -240,9 +240,9 @@ struct smc_clc_decline {
 int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr);
 
 /**
- * smc_clc_makes_link() - whether a link of SMC-R is to be made and confirmed after this ACCEPT
+ * smc_clc_is_agreement_r() - an ACCEPT or CONFIRM of SMC-R
  */
-bool smc_clc_makes_link(const struct smc_clc_header *hdr);
+bool smc_clc_is_agreement_r(const struct smc_clc_header *hdr);
 
 /**
  * smc_clc_parse_proposal() - decode a PROPOSAL

@@ -81,10 +81,9 @@ int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr)
 	return 0;
 }
 
-bool smc_clc_makes_link(const struct smc_clc_header *hdr)
+bool smc_clc_is_agreement_r(const struct smc_clc_header *hdr)
 {
-	return is_agreement(hdr) && !is_agreement_d(hdr) &&
-	       (hdr->flags & SMC_CLC_FLAG_FIRST_CONTACT);
+	return is_agreement(hdr) && !is_agreement_d(hdr);
 }
 
 int smc_clc_open(const u8 *buf, size_t len, struct smc_clc_header *hdr, u32 *end)

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/smc.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -369,6 +370,41 @@ TEST_P(Api, DisconnectWhileConnecting)
 	EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
 	await(fd, POLLOUT);
 	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
+}
+
+/* By other threads, at any point of a connect() that waits. Nothing of it is left over. */
+TEST_P(Api, DisconnectAgainAndAgain)
+{
+	std::vector<std::thread> threads;
+	std::atomic<bool> stop = false;
+	Fd fd = make();
+
+	for (int i = 0; i < 2; i++)
+		threads.emplace_back([&] {
+			sockaddr unspec = {};
+
+			unspec.sa_family = AF_UNSPEC;
+			while (!stop)
+				connect(fd, &unspec, sizeof(unspec));
+		});
+	/* Nobody accepts them: each time, as many as the backlog takes. */
+	for (int i = 0; i < 6; i++) {
+		RemoteSocket listener = agent.listen(flavor, 64);
+		Address to = of_agent(listener.port());
+
+		for (int j = 0; j < 50; j++)
+			connect(fd, to.get(), to.len);
+	}
+	stop = true;
+	for (std::thread &thread : threads)
+		thread.join();
+
+	/* Such a socket is TCP's while many rendezvous are under way. */
+	Fd modest = make();
+
+	if (flavor.is_smc())
+		must_set(modest, SOL_SMC, SMC_LIMIT_HS, 1);
+	expect_usable_again(std::move(modest));
 }
 
 TEST_P(Api, CloseWhileConnecting)
