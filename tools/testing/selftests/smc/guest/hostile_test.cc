@@ -537,9 +537,7 @@ TEST_F(Undecided, Disconnected)
 	rogue.close();
 
 	/* And it can connect again. */
-	connecting = std::thread([this] { errnos = connect(fd, to.get(), to.len) ? errno : 0; });
-	rogue = must_accept(listener);
-	receive_proposal(rogue);
+	begin();
 	send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY));
 	expect_end(0);
 }
