@@ -156,23 +156,38 @@ static bool smc_ism_group_reserve(struct smc_ism_group *group)
 	return true;
 }
 
-struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new)
+/* Return: NULL if there is none, and @fresh is NULL. */
+static struct smc_ism_group *smc_ism_group_find_or_list(const struct smc_ism_peer *peer,
+							struct smc_ism_group *fresh)
 {
-	struct smc_ism_group *fresh = smc_ism_group_create(peer);
 	struct smc_ism_group *group;
 
-	if (!fresh)
-		return NULL;
 	spin_lock_bh(&smc_ism_groups_lock);
 	list_for_each_entry(group, &smc_ism_groups, list)
 		if (smc_ism_group_is_with(group, peer) && smc_ism_group_reserve(group))
 			break;
-	*is_new = list_entry_is_head(group, &smc_ism_groups, list);
-	if (*is_new) {
+	if (list_entry_is_head(group, &smc_ism_groups, list)) {
 		group = fresh;
-		smc_ism_group_list(fresh);
+		if (fresh)
+			smc_ism_group_list(fresh);
 	}
 	spin_unlock_bh(&smc_ism_groups_lock);
+	return group;
+}
+
+struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new)
+{
+	struct smc_ism_group *group = smc_ism_group_find_or_list(peer, NULL);
+	struct smc_ism_group *fresh;
+
+	*is_new = false;
+	if (group)
+		return group;
+	fresh = smc_ism_group_create(peer);
+	if (!fresh)
+		return NULL;
+	group = smc_ism_group_find_or_list(peer, fresh);
+	*is_new = group == fresh;
 	if (!*is_new)
 		smc_ism_group_put(fresh);
 	return group;

@@ -9,6 +9,7 @@
 #include "clc_io.h"
 #include "handshake.h"
 #include "identity.h"
+#include "visit.h"
 
 #define SMC_CLC_WAIT	(6 * HZ)
 #define SMC_CLC_LOOK	(HZ / 20)
@@ -72,17 +73,34 @@ void smc_clc_expect(struct smc_handshake *hs)
 	hs->due = jiffies + SMC_CLC_WAIT;
 }
 
-int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr)
+static int smc_clc_peek_head(struct smc_handshake *hs)
 {
 	u8 head[SMC_CLC_HEADER_LEN];
 	int rc;
 
-	rc = smc_clc_wait(hs, sizeof(head));
+	if (hs->has_head)
+		return 0;
+	rc = smc_clc_read(hs, head, sizeof(head), MSG_PEEK);
 	if (!rc)
-		rc = smc_clc_read(hs, head, sizeof(head), MSG_PEEK);
+		rc = smc_clc_parse_header(head, &hs->head);
+	hs->has_head = !rc;
+	return rc;
+}
+
+bool smc_clc_is_there(struct smc_handshake *hs)
+{
+	return tcp_inq(hs->sk) >= SMC_CLC_HEADER_LEN && !smc_clc_peek_head(hs) &&
+	       tcp_inq(hs->sk) >= hs->head.length;
+}
+
+int smc_clc_peek(struct smc_handshake *hs)
+{
+	int rc;
+
+	rc = smc_clc_wait(hs, SMC_CLC_HEADER_LEN);
 	if (!rc)
-		rc = smc_clc_parse_header(head, hdr);
-	return rc ? : smc_clc_wait(hs, hdr->length);
+		rc = smc_clc_peek_head(hs);
+	return rc ? : smc_clc_wait(hs, hs->head.length);
 }
 
 static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t len)
@@ -99,11 +117,11 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 	hs->out_of_sync = decline.out_of_sync;
 }
 
-s64 smc_clc_take(struct smc_handshake *hs, struct smc_clc_header *hdr, u8 *buf)
+s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 {
 	int rc;
 
-	rc = smc_clc_peek(hs, hdr);
+	rc = smc_clc_peek(hs);
 	/* Half a message is not one. */
 	if ((rc == -ETIMEDOUT || rc == -ECONNRESET) && tcp_inq(hs->sk) > 0)
 		rc = -EPROTO;
@@ -116,10 +134,12 @@ s64 smc_clc_take(struct smc_handshake *hs, struct smc_clc_header *hdr, u8 *buf)
 		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
 		return -ECONNRESET;
 	}
-	if (!rc)
-		rc = smc_clc_read(hs, buf, hdr->length, 0);
-	if (!rc && hdr->type == SMC_CLC_DECLINE)
-		smc_clc_take_decline(hs, buf, hdr->length);
+	if (rc)
+		return rc;
+	hs->has_head = false;
+	rc = smc_clc_read(hs, buf, hs->head.length, 0);
+	if (!rc && hs->head.type == SMC_CLC_DECLINE)
+		smc_clc_take_decline(hs, buf, hs->head.length);
 	return rc;
 }
 
@@ -141,8 +161,9 @@ static void smc_clc_set_socket(struct sock *sk, struct socket *sock)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static int smc_clc_write(struct sock *sk, struct msghdr *msg, size_t len)
+static int smc_clc_write(struct smc_handshake *hs, struct msghdr *msg, size_t len)
 {
+	struct sock *sk = hs->sk;
 	struct tcp_sock *tp = tcp_sk(sk);
 	bool is_nobodys;
 	u8 nonagle;
@@ -155,7 +176,11 @@ static int smc_clc_write(struct sock *sk, struct msghdr *msg, size_t len)
 	/* TCP_CORK is about the application's bytes, too. */
 	nonagle = tp->nonagle;
 	tp->nonagle = TCP_NAGLE_OFF;
+	if (hs->visit)
+		smc_visit_begin(hs->visit);
 	rc = tcp_sendmsg_locked(sk, msg, len);
+	if (hs->visit)
+		smc_visit_end(hs->visit);
 	tp->nonagle = nonagle;
 	if (is_nobodys)
 		smc_clc_set_socket(sk, NULL);
@@ -172,7 +197,7 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 	if (READ_ONCE(hs->aborted))
 		return -EINTR;
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
-	rc = smc_clc_write(hs->sk, &msg, len);
+	rc = smc_clc_write(hs, &msg, len);
 	if (rc < 0)
 		return rc;
 	/* The first bytes of a connection fit its smallest send buffer. */
@@ -181,14 +206,8 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 
 bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 {
-	struct smc_clc_header hdr;
-
-	if (tcp_inq(hs->sk) < SMC_CLC_HEADER_LEN ||
-	    smc_clc_read(hs, buf, SMC_CLC_HEADER_LEN, MSG_PEEK) ||
-	    smc_clc_parse_header(buf, &hdr) || hdr.type != SMC_CLC_DECLINE ||
-	    tcp_inq(hs->sk) < hdr.length)
-		return false;
-	return !smc_clc_take(hs, &hdr, buf);
+	return smc_clc_is_there(hs) && hs->head.type == SMC_CLC_DECLINE &&
+	       !smc_clc_take(hs, buf);
 }
 
 int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
@@ -229,6 +248,11 @@ static int smc_clc_eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned in
 	eaten = min(len, hs->late_left);
 	hs->late_left -= eaten;
 	return eaten;
+}
+
+bool smc_handshake_has_message(struct smc_handshake *hs)
+{
+	return smc_clc_is_there(hs);
 }
 
 bool smc_handshake_drop_late(struct smc_handshake *hs)

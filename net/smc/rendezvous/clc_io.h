@@ -13,21 +13,25 @@ struct smc_handshake;
 void smc_clc_expect(struct smc_handshake *hs);
 
 /**
+ * smc_clc_is_there() - whether the peer's next message has come whole
+ * @hs: rendezvous, in which its header is noted
+ */
+bool smc_clc_is_there(struct smc_handshake *hs);
+
+/**
  * smc_clc_peek() - wait for the peer's next message, which stays where it is
- * @hs: rendezvous
- * @hdr: its header
+ * @hs: rendezvous, in which its header is noted
  *
  * Context: process; sleeps up to the time of a CLC message.
  * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed; -EPROTO when it sent something else;
  * -EINTR when the rendezvous was aborted; -ERESTARTSYS on a signal, if those are heard; or another
  * error.
  */
-int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr);
+int smc_clc_peek(struct smc_handshake *hs);
 
 /**
  * smc_clc_take() - wait for the peer's next message and take it off the connection
- * @hs: rendezvous
- * @hdr: its header
+ * @hs: rendezvous, in which its header is noted
  * @buf: SMC_CLC_MAX_LEN bytes, for the message
  *
  * Of a DECLINE note is taken in @hs, too. What is not a CLC message is left there, and counted.
@@ -36,7 +40,7 @@ int smc_clc_peek(struct smc_handshake *hs, struct smc_clc_header *hdr);
  * Return: 0; SMC_DIAG_SYNC when none came in time; -ECONNRESET when the peer closed, or sent
  * something else; -EINTR when the rendezvous was aborted; or another error.
  */
-s64 smc_clc_take(struct smc_handshake *hs, struct smc_clc_header *hdr, u8 *buf);
+s64 smc_clc_take(struct smc_handshake *hs, u8 *buf);
 
 /**
  * smc_clc_take_early_decline() - take the DECLINE that the peer sent before it was this end's turn

@@ -122,19 +122,18 @@ static size_t smc_client_build_confirm(struct smc_client *c)
 static s64 smc_client_take_accept(struct smc_client *c)
 {
 	struct smc_handshake *hs = c->hs;
-	struct smc_clc_header hdr;
 	s64 rc;
 
 	/* Bytes that are no message are an error: the application would take them for its peer's. */
-	rc = smc_clc_take(hs, &hdr, c->buf);
+	rc = smc_clc_take(hs, c->buf);
 	if (rc || hs->reason)
 		return rc;
-	if (hdr.type == SMC_CLC_PROPOSAL) {
+	if (hs->head.type == SMC_CLC_PROPOSAL) {
 		/* Both ends connected to each other, or this one to itself: both find it here. */
 		hs->reason = SMC_DIAG_SYNC;
 		return 0;
 	}
-	if (smc_clc_parse_agreement(c->buf, hdr.length, &c->accept)) {
+	if (smc_clc_parse_agreement(c->buf, hs->head.length, &c->accept)) {
 		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
@@ -197,34 +196,32 @@ static struct smc_client *smc_client_begin(struct smc_handshake *hs)
 	return c;
 }
 
-/*
- * Await the answer. Return: whether the rest waits for nobody. With SMC-R the peer may have to
- * confirm a link or memory first, and to no signal's end.
- */
-static bool smc_client_await(struct smc_client *c, long timeo)
+void smc_handshake_propose(struct smc_handshake *hs, struct smc_visit *visit)
 {
-	struct smc_handshake *hs = c->hs;
+	hs->visit = visit;
+	hs->client = smc_client_begin(hs);
+	hs->visit = NULL;
+}
+
+bool smc_handshake_await(struct smc_handshake *hs, long timeo)
+{
 	unsigned long due = hs->due;
-	struct smc_clc_header hdr;
 	int rc;
 
+	if (!hs->client || hs->client->rc)
+		return true;
+	if (!timeo && !smc_clc_is_there(hs))
+		return false;
 	hs->interruptible = true;
 	if (timeo < (long)(hs->due - jiffies))
 		hs->due = jiffies + timeo;
-	rc = smc_clc_peek(hs, &hdr);
+	rc = smc_clc_peek(hs);
 	hs->due = due;
 	hs->interruptible = false;
 	if (rc == -ERESTARTSYS || (rc == -ETIMEDOUT && time_before(jiffies, due)))
 		return false;
-	return rc || !smc_clc_is_agreement_r(&hdr);
-}
-
-bool smc_handshake_propose(struct smc_handshake *hs, long timeo)
-{
-	struct smc_client *c = smc_client_begin(hs);
-
-	hs->client = c;
-	return !c || c->rc || smc_client_await(c, timeo);
+	/* With SMC-R the peer may have to confirm a link or memory, and no signal ends that wait. */
+	return rc || !smc_clc_is_agreement_r(&hs->head);
 }
 
 int smc_handshake_client(struct smc_handshake *hs)

@@ -11,11 +11,14 @@
 #include <linux/wait.h>
 
 #include "path_kind.h"
+#include "wire/clc.h"
 
 struct mem_cgroup;
 struct sock;
 struct smc_client;
+struct smc_server;
 struct smc_stream;
+struct smc_visit;
 
 /**
  * struct smc_handshake - one rendezvous
@@ -24,7 +27,11 @@ struct smc_stream;
  * @memcg: control group to charge for buffers, or NULL; lives as long as the rendezvous
  * @aborted: the application gave up; set it before waking @wait
  * @interruptible: a signal ends the waits for the peer
+ * @visit: who is met by what is sent, if that matters
  * @client: what smc_handshake_propose() began
+ * @server: what smc_handshake_answer() began
+ * @head: of the peer's message that was taken last, or is next
+ * @has_head: it is next
  * @due: when the peer's next message is late, in jiffies
  * @stream: result: the stream, with a reference; NULL means TCP
  * @reason: why TCP, as a diagnosis code
@@ -40,7 +47,11 @@ struct smc_handshake {
 	struct mem_cgroup *memcg;
 	bool aborted;
 	bool interruptible;
+	struct smc_visit *visit;
 	struct smc_client *client;
+	struct smc_server *server;
+	struct smc_clc_header head;
+	bool has_head;
 	unsigned long due;
 	struct smc_stream *stream;
 	u32 reason;
@@ -66,14 +77,38 @@ static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk,
 }
 
 /**
- * smc_handshake_propose() - begin it as the end that connected, and wait for the answer
+ * smc_handshake_propose() - begin it as the end that connected
  * @hs: rendezvous
- * @timeo: how long, in jiffies
+ * @visit: for the listener that the PROPOSAL meets
+ *
+ * Context: process, without the socket lock; waits for nobody.
+ */
+void smc_handshake_propose(struct smc_handshake *hs, struct smc_visit *visit);
+
+/**
+ * smc_handshake_await() - wait for the answer
+ * @hs: rendezvous that smc_handshake_propose() began
+ * @timeo: how long, in jiffies; 0: do not wait
  *
  * Context: process, without the socket lock; a signal ends the wait.
- * Return: true if the caller can hold the rest, by smc_handshake_client(); false if a worker is to.
+ * Return: true if the rest, smc_handshake_client(), waits for nobody.
  */
-bool smc_handshake_propose(struct smc_handshake *hs, long timeo);
+bool smc_handshake_await(struct smc_handshake *hs, long timeo);
+
+/**
+ * smc_handshake_answer() - begin it as the end that was connected to, if the PROPOSAL has come
+ * @hs: rendezvous
+ *
+ * Context: process, without the socket lock; waits for nobody.
+ * Return: true if the rest, smc_handshake_server(), waits for no more than the next message.
+ */
+bool smc_handshake_answer(struct smc_handshake *hs);
+
+/**
+ * smc_handshake_has_message() - whether the peer's next message has come
+ * @hs: rendezvous
+ */
+bool smc_handshake_has_message(struct smc_handshake *hs);
 
 /**
  * smc_handshake_client() - hold it as the end that connected

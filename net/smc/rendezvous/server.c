@@ -19,6 +19,8 @@
 /* A server's rendezvous. */
 struct smc_server {
 	struct smc_handshake *hs;
+	s64 rc;		/* of what was done */
+	bool has_answered;
 	bool is_d;
 	struct smc_rdma_setup setup;
 	struct smc_ism_setup ism;
@@ -175,10 +177,9 @@ static size_t smc_server_build_accept(struct smc_server *srv)
 static s64 smc_server_take_proposal(struct smc_server *srv)
 {
 	struct smc_handshake *hs = srv->hs;
-	struct smc_clc_header hdr;
 	s64 rc;
 
-	rc = smc_clc_take(hs, &hdr, srv->buf);
+	rc = smc_clc_take(hs, srv->buf);
 	if (rc == -ECONNRESET) {
 		/* Not a client of SMC, whatever its SYN said: the bytes are the application's. */
 		hs->reason = SMC_DIAG_PEER_NO_SMC;
@@ -186,9 +187,9 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 	}
 	if (rc || hs->reason)
 		return rc;
-	srv->version = min_t(u8, hdr.version, SMC_VERSION_2);
-	if (hdr.type != SMC_CLC_PROPOSAL ||
-	    smc_clc_parse_proposal(srv->buf, hdr.length, &srv->proposal)) {
+	srv->version = min_t(u8, hs->head.version, SMC_VERSION_2);
+	if (hs->head.type != SMC_CLC_PROPOSAL ||
+	    smc_clc_parse_proposal(srv->buf, hs->head.length, &srv->proposal)) {
 		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
@@ -199,14 +200,13 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 {
 	u8 version = srv->is_d ? srv->ism.peer.version : srv->setup.version;
 	struct smc_handshake *hs = srv->hs;
-	struct smc_clc_header hdr;
 	s64 rc;
 
 	/* Bytes that are no message are an error: the application would take them for its peer's. */
-	rc = smc_clc_take(hs, &hdr, srv->buf);
+	rc = smc_clc_take(hs, srv->buf);
 	if (rc || hs->reason)
 		return rc;
-	if (smc_clc_parse_agreement(srv->buf, hdr.length, &srv->confirm) ||
+	if (smc_clc_parse_agreement(srv->buf, hs->head.length, &srv->confirm) ||
 	    srv->confirm.type != SMC_CLC_CONFIRM || srv->confirm.is_d != srv->is_d ||
 	    srv->confirm.version != version) {
 		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
@@ -224,18 +224,21 @@ static bool smc_server_may_decline(const struct smc_server *srv)
 	return srv->is_d || srv->setup.first_contact;
 }
 
-static s64 smc_server_negotiate(struct smc_server *srv)
+static s64 smc_server_consider(struct smc_server *srv)
+{
+	s64 rc;
+
+	smc_clc_expect(srv->hs);
+	rc = smc_server_take_proposal(srv);
+	return rc || srv->hs->reason ? rc : smc_server_choose(srv);
+}
+
+static s64 smc_server_answer(struct smc_server *srv)
 {
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
-	smc_clc_expect(hs);
-	rc = smc_server_take_proposal(srv);
-	if (rc || hs->reason)
-		return rc;
-	rc = smc_server_choose(srv);
-	if (rc)
-		return rc;
+	srv->has_answered = true;
 	rc = srv->is_d ? smc_ism_server_reserve(&srv->ism) : smc_rdma_server_reserve(&srv->setup);
 	if (rc)
 		return rc;
@@ -249,6 +252,14 @@ static s64 smc_server_negotiate(struct smc_server *srv)
 		return rc;
 	hs->owed = true;
 	smc_clc_expect(hs);
+	return 0;
+}
+
+static s64 smc_server_complete(struct smc_server *srv)
+{
+	struct smc_handshake *hs = srv->hs;
+	s64 rc;
+
 	rc = smc_server_take_confirm(srv);
 	/* Who declines does not write. */
 	srv->setup.exposed = !hs->reason;
@@ -264,18 +275,50 @@ static s64 smc_server_negotiate(struct smc_server *srv)
 	return 0;
 }
 
-int smc_handshake_server(struct smc_handshake *hs)
+/* Return: NULL without memory. */
+static struct smc_server *smc_server_begin(struct smc_handshake *hs)
 {
 	struct smc_server *srv = kzalloc(sizeof(*srv), GFP_KERNEL);
-	s64 rc;
 
 	if (!srv)
-		return -ENOMEM;
+		return NULL;
 	srv->hs = hs;
 	srv->version = SMC_VERSION_2;
 	smc_rdma_setup_init(&srv->setup, hs->sk, hs->memcg);
 	smc_ism_setup_init(&srv->ism, hs->sk, hs->memcg);
-	rc = smc_server_negotiate(srv);
+	srv->rc = smc_server_consider(srv);
+	return srv;
+}
+
+bool smc_handshake_answer(struct smc_handshake *hs)
+{
+	struct smc_server *srv;
+
+	if (!smc_clc_is_there(hs))
+		return false;
+	srv = smc_server_begin(hs);
+	hs->server = srv;
+	if (!srv)
+		return false;
+	/* With SMC-R that may wait for another connection's peer. */
+	if (!srv->rc && !hs->reason && srv->is_d)
+		srv->rc = smc_server_answer(srv);
+	return srv->rc || hs->reason || srv->has_answered;
+}
+
+int smc_handshake_server(struct smc_handshake *hs)
+{
+	struct smc_server *srv = hs->server ? : smc_server_begin(hs);
+	s64 rc;
+
+	if (!srv)
+		return -ENOMEM;
+	hs->server = NULL;
+	rc = srv->rc;
+	if (!rc && !hs->reason && !srv->has_answered)
+		rc = smc_server_answer(srv);
+	if (!rc && !hs->reason)
+		rc = smc_server_complete(srv);
 	/*
 	 * The client says that it does not know the group: it has booted anew, or is not who it says.
 	 * So only new connections keep away; if the group is lost, TEST LINK ends the others.

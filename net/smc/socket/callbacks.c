@@ -3,6 +3,7 @@
 
 #include <net/tcp.h>
 
+#include "guest.h"
 #include "listener.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
@@ -74,6 +75,12 @@ void smc_tcp_wake(struct sock *sk)
 	sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
 }
 
+static void smc_tcp_has_connection(struct smc_listener *l)
+{
+	if (!smc_guest_arrives(l))
+		smc_listener_kick(l);
+}
+
 void smc_tcp_data_ready(struct sock *sk)
 {
 	struct smc_sock *smc;
@@ -81,7 +88,7 @@ void smc_tcp_data_ready(struct sock *sk)
 	rcu_read_lock();
 	smc = smc_sk(sk);
 	if (smc && smc->mode == SMC_MODE_LISTEN && sk->sk_state == TCP_LISTEN)
-		smc_listener_kick(smc->listener);
+		smc_tcp_has_connection(smc->listener);
 	else if (smc && smc->mode == SMC_MODE_HANDSHAKE)
 		wake_up(&smc->hs.wait);
 	else if (smc && smc->mode == SMC_MODE_STREAM)
@@ -104,6 +111,8 @@ static void smc_tcp_connected(struct smc_sock *smc)
 		smc_sock_start_handshake(smc);
 	else
 		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);
+	if (smc->mode == SMC_MODE_HANDSHAKE && !smc->caller_shakes)
+		smc_sock_leave_handshake(smc);
 }
 
 /* Who waits for the stream is told by the stream. */
@@ -126,6 +135,9 @@ void smc_tcp_state_change(struct sock *sk)
 	if (smc && smc->mode == SMC_MODE_STREAM) {
 		smc_tcp_changed_under_stream(smc);
 	} else {
+		/* A connection of a listener's: its answer acknowledges the peer's PROPOSAL. */
+		if (!smc && sk->sk_state == TCP_ESTABLISHED && tcp_sk(sk)->syn_smc)
+			inet_csk_enter_pingpong_mode(sk);
 		if (smc && smc->mode == SMC_MODE_CONNECTING)
 			smc_tcp_connected(smc);
 		else if (smc && smc->mode == SMC_MODE_HANDSHAKE)

@@ -6,8 +6,10 @@
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
+#include "guest.h"
 #include "listener.h"
 #include "ops.h"
+#include "rendezvous/visit.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "wire/clc.h"
@@ -50,7 +52,7 @@ static bool smc_wants_only_tcp(const struct sock *sk)
 }
 
 /* Offer SMC in the SYN to come. */
-static void smc_connect_prepare(struct socket *sock, int flags)
+static void smc_connect_prepare(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc = smc_sock_find(sk);
@@ -76,7 +78,7 @@ static void smc_connect_prepare(struct socket *sock, int flags)
 		return;
 	}
 	smc->reason = 0;
-	smc->caller_shakes = !(flags & O_NONBLOCK);
+	smc->caller_shakes = true;
 	tcp_sk(sk)->syn_smc = 1;
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);
 }
@@ -142,6 +144,30 @@ static void smc_connect_suspend(struct socket *sock)
 	release_sock(sock->sk);
 }
 
+/*
+ * Hold the rendezvous, if TCP is connected. On a signal, after @timeo, or with a peer that needs
+ * time, it goes on without the caller.
+ */
+static void smc_connect_shake(struct smc_sock *smc, long timeo)
+{
+	struct smc_visit visit = { };
+	bool is_left;
+
+	lock_sock(smc->sk);
+	is_left = smc->caller_shakes && smc->mode == SMC_MODE_HANDSHAKE;
+	smc->caller_shakes = false;
+	release_sock(smc->sk);
+	if (!is_left)
+		return;
+	smc_handshake_propose(&smc->hs, &visit);
+	smc_guest_answer(&visit, &smc->hs);
+	if (smc_handshake_await(&smc->hs, timeo))
+		smc_sock_hold_handshake(smc);
+	else
+		smc_sock_leave_handshake(smc);
+	smc_guest_complete(&visit);
+}
+
 /* What is left of a time that began earlier. */
 static long smc_time_left(long timeo, unsigned long began)
 {
@@ -170,7 +196,7 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	lock_sock(sk);
 	smc_family_settle(sk);
 	already = sock->state == SS_CONNECTING;
-	smc_connect_prepare(sock, flags);
+	smc_connect_prepare(sock);
 	release_sock(sk);
 
 	smc = smc_sk(sk);
@@ -183,7 +209,7 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
 	if (!smc)
 		return rc;
-	smc_sock_hold_handshake(smc, rc ? 0 : smc_time_left(timeo, began));
+	smc_connect_shake(smc, rc ? 0 : smc_time_left(timeo, began));
 	if (rc)
 		goto out;
 

@@ -57,6 +57,26 @@ void smc_listener_kick(struct smc_listener *l)
 	spin_unlock_bh(&l->lock);
 }
 
+bool smc_listener_enter(struct smc_listener *l)
+{
+	bool may;
+
+	spin_lock_bh(&l->lock);
+	may = !l->closed;
+	if (may)
+		l->visitors++;
+	spin_unlock_bh(&l->lock);
+	return may;
+}
+
+void smc_listener_leave(struct smc_listener *l)
+{
+	spin_lock_bh(&l->lock);
+	if (!--l->visitors)
+		wake_up_var(&l->visitors);
+	spin_unlock_bh(&l->lock);
+}
+
 bool smc_listener_is_ready(const struct smc_listener *l)
 {
 	return !list_empty_careful(&l->ready);
@@ -115,15 +135,18 @@ static bool smc_listener_shake(struct smc_listener *l, struct smc_sock *child)
 	return true;
 }
 
-/* A connection that TCP established. Without memory it is reset. */
-static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
+/*
+ * A connection that TCP established. Without memory it is reset.
+ * Return: it, if there is a rendezvous for the caller to see to; or NULL.
+ */
+static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct sock *sk)
 {
 	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
 	bool is_taken, is_offered, is_shaking;
 
 	if (!child) {
 		smc_reset_tcp(sk);
-		return;
+		return NULL;
 	}
 	child->parent = l;
 	/* TCP would charge who accepts, and that is a worker here. */
@@ -137,27 +160,64 @@ static void smc_listener_begin(struct smc_listener *l, struct sock *sk)
 					  SMC_DIAG_SOCKET_OPTION : SMC_DIAG_PEER_NO_SMC);
 	release_sock(sk);
 	if (is_shaking)
-		return;
+		return child;
 	if (is_offered && is_taken) {
 		/* A BPF program made it its own, and would read the client's PROPOSAL. */
 		smc_listener_stop_offering(l);
 		smc_reset_tcp(sk);
-		return;
+		return NULL;
 	}
 	smc_listener_add(l, child, &l->ready, &l->n_ready);
 	smc_listener_wake(l);
+	return NULL;
 }
 
 static void smc_listener_take_all(struct smc_listener *l)
 {
+	struct smc_sock *child;
 	struct sock *sk;
 
 	while (smc_listener_has_room(l)) {
 		sk = smc_tcp_accept(l->smc->sk);
 		if (!sk)
 			return;
-		smc_listener_begin(l, sk);
+		child = smc_listener_begin(l, sk);
+		if (child)
+			smc_sock_leave_handshake(child);
 	}
+}
+
+/*
+ * As accept() of TCP does. But that charges the connection to the memory cgroup of who calls it,
+ * and waits for the lock. With data in its SYN there is more to be done.
+ */
+static struct sock *smc_listener_take_from_tcp(struct smc_listener *l)
+{
+	struct sock *sk = l->smc->sk;
+	struct request_sock_queue *queue = &inet_csk(sk)->icsk_accept_queue;
+	struct request_sock *req = NULL;
+	struct sock *child;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	if (!sock_owned_by_user(sk) && sk->sk_state == TCP_LISTEN &&
+	    !reqsk_queue_empty(queue) &&
+	    !tcp_rsk(READ_ONCE(queue->rskq_accept_head))->tfo_listener)
+		req = reqsk_queue_remove(queue, sk);
+	spin_unlock_bh(&sk->sk_lock.slock);
+	if (!req)
+		return NULL;
+	child = req->sk;
+	reqsk_put(req);
+	return child;
+}
+
+struct smc_sock *smc_listener_take_first(struct smc_listener *l)
+{
+	struct sock *sk = smc_listener_has_room(l) ? smc_listener_take_from_tcp(l) : NULL;
+
+	if (!reqsk_queue_empty(&inet_csk(l->smc->sk)->icsk_accept_queue))
+		smc_listener_kick(l);
+	return sk ? smc_listener_begin(l, sk) : NULL;
 }
 
 static void smc_listener_take(struct work_struct *work)
@@ -250,7 +310,7 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 		smc_listener_kick(l);
 
 	/* The work that handed it over is done with it. */
-	flush_work(&child->shake);
+	flush_delayed_work(&child->shake);
 	lock_sock(child->sk);
 	child->parent = NULL;
 	sock_graft(child->sk, newsock);
@@ -282,6 +342,7 @@ static void smc_listener_close(struct smc_listener *l)
 	/* Nothing is taken, and nothing moves from one list to the other. */
 	smc_listener_set_closed(l, true);
 	cancel_work_sync(&l->take);
+	wait_var_event(&l->visitors, !READ_ONCE(l->visitors));
 	smc_listener_reset(l, &l->shaking, &l->n_shaking);
 	smc_listener_reset(l, &l->ready, &l->n_ready);
 }

@@ -25,7 +25,8 @@ struct socket;
  * @ready: connections for accept()
  * @n_shaking: how many
  * @n_ready: how many
- * @closed: no more are taken
+ * @visitors: threads that do its work
+ * @closed: no more are taken, and no visitors come
  * @tcp_only: connections to come are TCP
  * @rcu: for TCP's callbacks
  */
@@ -38,6 +39,7 @@ struct smc_listener {
 	struct list_head ready;
 	unsigned int n_shaking;
 	unsigned int n_ready;
+	unsigned int visitors;
 	bool closed;
 	bool tcp_only;
 	struct rcu_head rcu;
@@ -79,6 +81,30 @@ void smc_listener_empty(struct smc_listener *l);
  * Context: any.
  */
 void smc_listener_kick(struct smc_listener *l);
+
+/**
+ * smc_listener_enter() - do its work in this thread; until smc_listener_leave() it is not emptied
+ *
+ * Context: any, under RCU if the listener may go away.
+ * Return: false if it is being emptied.
+ */
+bool smc_listener_enter(struct smc_listener *l);
+
+/**
+ * smc_listener_leave() - done with it
+ *
+ * Context: any.
+ */
+void smc_listener_leave(struct smc_listener *l);
+
+/**
+ * smc_listener_take_first() - take one connection from TCP, as the work does all
+ * @l: listener that this thread has entered
+ *
+ * Context: process, without the socket lock.
+ * Return: it, if its rendezvous has begun: that is the caller's; or NULL.
+ */
+struct smc_sock *smc_listener_take_first(struct smc_listener *l);
 
 /**
  * smc_listener_shaken() - the rendezvous of a connection is over

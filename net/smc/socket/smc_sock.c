@@ -66,7 +66,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 	smc->role = role;
 	init_waitqueue_head(&smc->hs.wait);
 	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
-	INIT_WORK(&smc->shake, smc_sock_shake);
+	INIT_DELAYED_WORK(&smc->shake, smc_sock_shake);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
 	INIT_LIST_HEAD(&smc->siblings);
 
@@ -137,11 +137,12 @@ bool smc_sock_drop_late(struct smc_sock *smc)
 }
 
 /* More may begin than there were when their SYNs left. Each takes a thread: these share some. */
-static void smc_sock_queue_shake(struct smc_sock *smc)
+static void smc_sock_queue_shake(struct smc_sock *smc, unsigned long delay)
 {
 	bool crowd = atomic_read(&smc_handshakes) > SMC_HANDSHAKES_HOST_MAX;
 
-	queue_work(crowd ? smc_crowd_wq : smc_net(sock_net(smc->sk))->shake_wq, &smc->shake);
+	queue_delayed_work(crowd ? smc_crowd_wq : smc_net(sock_net(smc->sk))->shake_wq,
+			   &smc->shake, delay);
 }
 
 void smc_sock_start_handshake(struct smc_sock *smc)
@@ -151,24 +152,21 @@ void smc_sock_start_handshake(struct smc_sock *smc)
 	inet_csk_enter_pingpong_mode(smc->sk);
 	atomic_inc(&smc_net(sock_net(smc->sk))->handshakes);
 	atomic_inc(&smc_handshakes);
-	if (!smc->caller_shakes)
-		smc_sock_queue_shake(smc);
 }
 
-void smc_sock_hold_handshake(struct smc_sock *smc, long timeo)
+void smc_sock_leave_handshake(struct smc_sock *smc)
 {
-	bool is_left;
+	smc_sock_queue_shake(smc, 0);
+}
 
-	lock_sock(smc->sk);
-	is_left = smc->caller_shakes && smc->mode == SMC_MODE_HANDSHAKE;
-	smc->caller_shakes = false;
-	release_sock(smc->sk);
-	if (!is_left)
-		return;
-	if (timeo && smc_handshake_propose(&smc->hs, timeo))
-		smc_sock_shake(&smc->shake);
-	else
-		smc_sock_queue_shake(smc);
+void smc_sock_park_handshake(struct smc_sock *smc)
+{
+	smc_sock_queue_shake(smc, max((long)(smc->hs.due - jiffies), 1L));
+}
+
+bool smc_sock_unpark_handshake(struct smc_sock *smc)
+{
+	return cancel_delayed_work(&smc->shake);
 }
 
 void smc_sock_stop_handshake(struct smc_sock *smc)
@@ -181,6 +179,8 @@ void smc_sock_stop_handshake(struct smc_sock *smc)
 			return;
 		wake_up(&smc->hs.wait);
 		release_sock(smc->sk);
+		/* Also one that is parked. */
+		flush_delayed_work(&smc->shake);
 		wait_event(smc->hs.wait, READ_ONCE(smc->mode) != SMC_MODE_HANDSHAKE);
 		/* Another thread may begin the next one before this one has the lock. */
 		lock_sock(smc->sk);
@@ -191,7 +191,7 @@ void smc_sock_end_handshake(struct smc_sock *smc)
 {
 	smc_sock_stop_handshake(smc);
 	release_sock(smc->sk);
-	flush_work(&smc->shake);
+	flush_delayed_work(&smc->shake);
 }
 
 bool smc_sock_is_congested(const struct smc_sock *smc)
@@ -262,9 +262,8 @@ static void smc_sock_conclude(struct smc_sock *smc, int rc)
 		smc_sock_fall_back(smc, smc->hs.reason);
 }
 
-static void smc_sock_shake(struct work_struct *work)
+void smc_sock_hold_handshake(struct smc_sock *smc)
 {
-	struct smc_sock *smc = container_of(work, struct smc_sock, shake);
 	struct sock *sk = smc->sk;
 	int rc;
 
@@ -283,6 +282,11 @@ static void smc_sock_shake(struct work_struct *work)
 		smc_listener_shaken(smc->parent, smc);
 	else
 		smc_tcp_wake(sk);
+}
+
+static void smc_sock_shake(struct work_struct *work)
+{
+	smc_sock_hold_handshake(container_of(to_delayed_work(work), struct smc_sock, shake));
 }
 
 void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason)

@@ -36,11 +36,11 @@ enum smc_mode {
  * @role: client or server
  * @tcp_only: the application asked for what only TCP can do
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many rendezvous are under way
- * @caller_shakes: a blocking connect() is under way, and will hold the rendezvous
+ * @caller_shakes: a connect() is under way, and will see to the rendezvous
  * @reason: why it is TCP: diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @hs: the rendezvous
- * @shake: holds it, if no connect() does
+ * @shake: holds it, or what a connect() leaves of it
  * @stream: in SMC_MODE_STREAM
  * @fin: looks after a FIN whether the stream ended, too
  * @listener: in SMC_MODE_LISTEN
@@ -59,7 +59,7 @@ struct smc_sock {
 	u32 reason;
 	u32 peer_reason;
 	struct smc_handshake hs;
-	struct work_struct shake;
+	struct delayed_work shake;
 	struct smc_stream *stream;
 	struct delayed_work fin;
 	struct smc_listener *listener;
@@ -145,13 +145,33 @@ bool smc_sock_drop_late(struct smc_sock *smc);
 void smc_sock_start_handshake(struct smc_sock *smc);
 
 /**
- * smc_sock_hold_handshake() - hold the rendezvous that was left to a blocking connect(), if any
- * @smc: socket
- * @timeo: jiffies; goes on without the caller after that or on a signal; 0: at once
+ * smc_sock_hold_handshake() - hold the rendezvous, or what is left of it
+ * @smc: socket, whose rendezvous is the caller's
  *
  * Context: process, without the socket lock; sleeps while it waits for the peer.
  */
-void smc_sock_hold_handshake(struct smc_sock *smc, long timeo);
+void smc_sock_hold_handshake(struct smc_sock *smc);
+
+/**
+ * smc_sock_leave_handshake() - leave that to a worker
+ * @smc: socket, whose rendezvous is the caller's no more
+ *
+ * Context: any.
+ */
+void smc_sock_leave_handshake(struct smc_sock *smc);
+
+/**
+ * smc_sock_park_handshake() - leave it to a worker if the peer's next message is late
+ */
+void smc_sock_park_handshake(struct smc_sock *smc);
+
+/**
+ * smc_sock_unpark_handshake() - take it back
+ *
+ * Context: any.
+ * Return: false if a worker has it.
+ */
+bool smc_sock_unpark_handshake(struct smc_sock *smc);
 
 /**
  * smc_sock_refuse_handshake() - instead: tell the peer that the connection stays TCP

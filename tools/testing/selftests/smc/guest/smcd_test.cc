@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What is of SMC-D only: that it can be turned off, its version 1, namespaces that go, memory that
- * is charged to those who use it, and CLC messages that name what is not theirs to name.
+ * is charged to those who use it, clients that do a listener's work, and CLC messages that name
+ * what is not theirs to name.
  */
+#include <atomic>
 #include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <sched.h>
+#include <sstream>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "agent.h"
 #include "limit.h"
@@ -244,6 +250,131 @@ TEST_F(Charged, AtTheLimit)
 	write_file(group + "/memory.max", "max");
 	EXPECT_EQ(element_of(connections.front().here), MiB - int(SMC_DMBE_CONTROL_LEN));
 	EXPECT_LT(element_of(connections.back().here), MiB / 2);
+}
+
+/* A thread that connects to a listener of its host does the listener's part of the rendezvous. */
+class Visit : public Smcd
+{
+protected:
+	static long switches()
+	{
+		std::istringstream status(read_file("/proc/thread-self/status"));
+		std::string line, name = "voluntary_ctxt_switches:";
+
+		while (std::getline(status, line))
+			if (line.starts_with(name))
+				return std::stol(line.substr(name.size()));
+		throw std::runtime_error("no count of switches");
+	}
+	static Address here(int listener)
+	{
+		return address_from("127.0.0.1", local_address(listener).port());
+	}
+};
+
+/* Without a worker to wait for, unless another processor took the packets. */
+TEST_F(Visit, DoesNotSleep)
+{
+	constexpr int connections = 50;
+	Fd listener = must_listen(Flavor(), connections);
+	int slept = 0;
+
+	for (int i = 0; i < connections; i++) {
+		Fd client = must_socket(Flavor());
+		Address to = here(listener);
+		long before = switches();
+
+		ASSERT_EQ(connect(client, to.get(), to.len), 0);
+		slept += switches() > before;
+
+		Fd server = must_accept(listener);
+
+		send_flow(client, {.seed = uint64_t(i), .bytes = 1000});
+		recv_flow(server, {.seed = uint64_t(i), .bytes = 1000});
+	}
+	EXPECT_LT(slept, connections);
+}
+
+/* The listener goes away at any point of it: each client is told, and nobody waits for ever. */
+TEST_F(Visit, ListenerComesAndGoes)
+{
+	std::vector<std::thread> clients;
+	std::atomic<bool> stop = false;
+	std::atomic<int> connected = 0;
+	Fd first = must_listen(Flavor());
+	int port = local_address(first).port();
+
+	first.close();
+	for (int i = 0; i < 4; i++)
+		clients.emplace_back([&, i] {
+			Address to = address_from("127.0.0.1", port);
+			char byte;
+
+			while (!stop) {
+				Fd fd = must_socket(Flavor(), i % 2 ? SOCK_NONBLOCK : 0);
+
+				if (connect(fd, to.get(), to.len) && errno == EINPROGRESS)
+					await(fd, POLLOUT);
+				if (recv(fd, &byte, 1, MSG_DONTWAIT) >= 0 || errno == EAGAIN)
+					connected++;
+			}
+		});
+	for (int i = 0; i < 200; i++) {
+		Fd listener = must_listen(Flavor(), 16, port);
+		int seen = connected;
+
+		if (i % 2)
+			wait_until("a connection", [&] { return connected > seen; });
+		if (i % 4 > 1)
+			shutdown(listener, SHUT_RDWR);
+	}
+	stop = true;
+	for (std::thread &client : clients)
+		client.join();
+	expect_path(true, Role::client);
+}
+
+/*
+ * Its memory cgroup is not charged for what is the server's: it can go while that is there. The
+ * server declines, for by SMC-D it would hold on to the client's element.
+ */
+TEST_F(Visit, ServerIsNotCharged)
+{
+	const std::string group = "/sys/fs/cgroup/visit-test";
+	auto dying = [] {
+		return std::stoi(must_run("awk '/^nr_dying_descendants/ { print $2 }' "
+					  "/sys/fs/cgroup/cgroup.stat"));
+	};
+	RemoteSysctlScope off(agent, "net.smc.smcd", "0");
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+	std::vector<RemoteSocket> servers;
+
+	must_run("echo +memory >/sys/fs/cgroup/cgroup.subtree_control");
+
+	int before = dying();
+
+	for (int i = 0; i < 10; i++) {
+		must_run("mkdir " + group);
+
+		pid_t child = fork();
+
+		if (!child) {
+			write_file(group + "/cgroup.procs", std::to_string(getpid()));
+
+			Fd client = must_socket(Flavor());
+
+			_exit(connect(client, to.get(), to.len) != 0);
+		}
+
+		int status;
+
+		servers.push_back(listener.accept());
+		waitpid(child, &status, 0);
+		EXPECT_EQ(status, 0);
+		must_run("rmdir " + group);
+	}
+	wait_until("most of the control groups are gone", [&] { return dying() < before + 5; });
 }
 
 /* A client or server that does not keep to the rendezvous of SMC-D. */

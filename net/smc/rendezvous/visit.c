@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which threads are on a visit. */
+
+#include <linux/hashtable.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+
+#include "visit.h"
+
+static DEFINE_HASHTABLE(smc_visits, 6);
+static DEFINE_SPINLOCK(smc_visits_lock);
+
+void smc_visit_begin(struct smc_visit *visit)
+{
+	visit->task = current;
+	spin_lock_bh(&smc_visits_lock);
+	hash_add(smc_visits, &visit->entry, (unsigned long)current);
+	spin_unlock_bh(&smc_visits_lock);
+}
+
+void smc_visit_end(struct smc_visit *visit)
+{
+	spin_lock_bh(&smc_visits_lock);
+	hash_del(&visit->entry);
+	spin_unlock_bh(&smc_visits_lock);
+}
+
+struct smc_visit *smc_visit_of_current(void)
+{
+	const unsigned long key = (unsigned long)current;
+	struct smc_visit *visit;
+
+	/* Most connections come from elsewhere. Its own is there, for the thread put it there. */
+	if (hlist_empty(&smc_visits[hash_min(key, HASH_BITS(smc_visits))]))
+		return NULL;
+	spin_lock_bh(&smc_visits_lock);
+	hash_for_each_possible(smc_visits, visit, entry, key)
+		if (visit->task == current)
+			break;
+	spin_unlock_bh(&smc_visits_lock);
+	/* It stays: its thread ends it. */
+	return visit;
+}
