@@ -87,7 +87,7 @@ static int smc_clc_peek_head(struct smc_handshake *hs)
 	return rc;
 }
 
-bool smc_clc_is_there(struct smc_handshake *hs)
+bool smc_handshake_has_message(struct smc_handshake *hs)
 {
 	return tcp_inq(hs->sk) >= SMC_CLC_HEADER_LEN && !smc_clc_peek_head(hs) &&
 	       tcp_inq(hs->sk) >= hs->head.length;
@@ -206,7 +206,7 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 
 bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 {
-	return smc_clc_is_there(hs) && hs->head.type == SMC_CLC_DECLINE &&
+	return smc_handshake_has_message(hs) && hs->head.type == SMC_CLC_DECLINE &&
 	       !smc_clc_take(hs, buf);
 }
 
@@ -248,11 +248,6 @@ static int smc_clc_eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned in
 	eaten = min(len, hs->late_left);
 	hs->late_left -= eaten;
 	return eaten;
-}
-
-bool smc_handshake_has_message(struct smc_handshake *hs)
-{
-	return smc_clc_is_there(hs);
 }
 
 bool smc_handshake_drop_late(struct smc_handshake *hs)

@@ -13,12 +13,6 @@ struct smc_handshake;
 void smc_clc_expect(struct smc_handshake *hs);
 
 /**
- * smc_clc_is_there() - whether the peer's next message has come whole
- * @hs: rendezvous, in which its header is noted
- */
-bool smc_clc_is_there(struct smc_handshake *hs);
-
-/**
  * smc_clc_peek() - wait for the peer's next message, which stays where it is
  * @hs: rendezvous, in which its header is noted
  *

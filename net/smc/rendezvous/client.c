@@ -210,7 +210,7 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 
 	if (!hs->client || hs->client->rc)
 		return true;
-	if (!timeo && !smc_clc_is_there(hs))
+	if (!timeo && !smc_handshake_has_message(hs))
 		return false;
 	hs->interruptible = true;
 	if (timeo < (long)(hs->due - jiffies))

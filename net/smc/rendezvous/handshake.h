@@ -99,14 +99,19 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo);
  * smc_handshake_answer() - begin it as the end that was connected to, if the PROPOSAL has come
  * @hs: rendezvous
  *
+ * With SMC-R that may have to wait for another connection's peer: it is left to
+ * smc_handshake_server() then.
+ *
  * Context: process, without the socket lock; waits for nobody.
- * Return: true if the rest, smc_handshake_server(), waits for no more than the next message.
+ * Return: whether it was answered: then smc_handshake_server() waits for the CONFIRM alone.
  */
 bool smc_handshake_answer(struct smc_handshake *hs);
 
 /**
- * smc_handshake_has_message() - whether the peer's next message has come
- * @hs: rendezvous
+ * smc_handshake_has_message() - whether the peer's next message has come whole
+ * @hs: rendezvous, in which its header is noted
+ *
+ * Context: process, without the socket lock, for which it may have to wait.
  */
 bool smc_handshake_has_message(struct smc_handshake *hs);
 

@@ -22,6 +22,7 @@ struct smc_server {
 	s64 rc;		/* of what was done */
 	bool has_answered;
 	bool is_d;
+	u32 reason_d;	/* why not */
 	struct smc_rdma_setup setup;
 	struct smc_ism_setup ism;
 	struct smc_clc_proposal proposal;
@@ -111,18 +112,13 @@ static u32 smc_server_try_v1(struct smc_server *srv)
 }
 
 /*
- * SMC-D before SMC-R, the newest version that works before others. If none does, the
- * diagnosis of the newest SMC-R that was offered.
+ * The newest version that works. If none does, the diagnosis of the newest that was offered,
+ * or that of SMC-D.
  */
-static u32 smc_server_choose(struct smc_server *srv)
+static u32 smc_server_try_r(struct smc_server *srv)
 {
-	u32 reason_d, reason_v2, reason_v1;
+	u32 reason_v2, reason_v1;
 
-	if (smc_route_is_secured(srv->hs->sk))
-		return SMC_DIAG_IPSEC;
-	reason_d = smc_server_try_d(srv);
-	if (!reason_d)
-		return 0;
 	reason_v2 = smc_server_try_v2(srv);
 	if (!reason_v2)
 		return 0;
@@ -131,7 +127,7 @@ static u32 smc_server_choose(struct smc_server *srv)
 		return 0;
 	if (smc_offer_has_r(srv->proposal.offer_v2))
 		return reason_v2;
-	return smc_offer_has_r(srv->proposal.offer_v1) ? reason_v1 : reason_d;
+	return smc_offer_has_r(srv->proposal.offer_v1) ? reason_v1 : srv->reason_d;
 }
 
 static void smc_server_fill_r(const struct smc_server *srv, struct smc_clc_agreement *accept)
@@ -230,7 +226,12 @@ static s64 smc_server_consider(struct smc_server *srv)
 
 	smc_clc_expect(srv->hs);
 	rc = smc_server_take_proposal(srv);
-	return rc || srv->hs->reason ? rc : smc_server_choose(srv);
+	if (rc || srv->hs->reason)
+		return rc;
+	if (smc_route_is_secured(srv->hs->sk))
+		return SMC_DIAG_IPSEC;
+	srv->reason_d = smc_server_try_d(srv);
+	return 0;
 }
 
 static s64 smc_server_answer(struct smc_server *srv)
@@ -239,6 +240,9 @@ static s64 smc_server_answer(struct smc_server *srv)
 	s64 rc;
 
 	srv->has_answered = true;
+	rc = srv->is_d ? 0 : smc_server_try_r(srv);
+	if (rc)
+		return rc;
 	rc = srv->is_d ? smc_ism_server_reserve(&srv->ism) : smc_rdma_server_reserve(&srv->setup);
 	if (rc)
 		return rc;
@@ -294,16 +298,16 @@ bool smc_handshake_answer(struct smc_handshake *hs)
 {
 	struct smc_server *srv;
 
-	if (!smc_clc_is_there(hs))
+	if (!smc_handshake_has_message(hs))
 		return false;
 	srv = smc_server_begin(hs);
 	hs->server = srv;
 	if (!srv)
 		return false;
-	/* With SMC-R that may wait for another connection's peer. */
-	if (!srv->rc && !hs->reason && srv->is_d)
-		srv->rc = smc_server_answer(srv);
-	return srv->rc || hs->reason || srv->has_answered;
+	if (srv->rc || hs->reason || !srv->is_d)
+		return false;
+	srv->rc = smc_server_answer(srv);
+	return !srv->rc && !hs->reason;
 }
 
 int smc_handshake_server(struct smc_handshake *hs)

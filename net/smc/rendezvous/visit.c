@@ -4,6 +4,8 @@
 #include <linux/hashtable.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
+#include <net/inet_sock.h>
+#include <net/ipv6.h>
 
 #include "visit.h"
 
@@ -40,4 +42,27 @@ struct smc_visit *smc_visit_of_current(void)
 	spin_unlock_bh(&smc_visits_lock);
 	/* It stays: its thread ends it. */
 	return visit;
+}
+
+static bool smc_visit_is_to6(const struct sock *sk, const struct sock *child)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	return ipv6_addr_equal(&child->sk_v6_daddr, &sk->sk_v6_rcv_saddr) &&
+	       ipv6_addr_equal(&child->sk_v6_rcv_saddr, &sk->sk_v6_daddr);
+#else
+	return false;
+#endif
+}
+
+bool smc_visit_is_to(const struct smc_visit *visit, const struct sock *child)
+{
+	const struct inet_sock *here = inet_sk(visit->sk);
+	const struct inet_sock *there = inet_sk(child);
+
+	if (here->inet_sport != there->inet_dport || here->inet_dport != there->inet_sport)
+		return false;
+	/* Of IPv4 in one of IPv6 there is both. */
+	if (visit->sk->sk_family == AF_INET6 && child->sk_family == AF_INET6)
+		return smc_visit_is_to6(visit->sk, child);
+	return here->inet_rcv_saddr == there->inet_daddr && here->inet_daddr == there->inet_rcv_saddr;
 }

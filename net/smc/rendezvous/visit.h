@@ -17,21 +17,23 @@ struct task_struct;
  * struct smc_visit - what a client has to do with a listener
  * @entry: in the table of those that may meet one
  * @task: the client's thread, from smc_visit_begin() to smc_visit_end()
- * @host: the listener it met, which does not go away meanwhile, or NULL
- * @guest: the connection there that waits for this client's CONFIRM, with a reference, or NULL
+ * @sk: the client
+ * @host: the listener that it keeps from being emptied, or NULL
+ * @guest: its other end, which waits for the CONFIRM, or NULL; without a reference: to be looked up
  */
 struct smc_visit {
 	struct hlist_node entry;
 	const struct task_struct *task;
+	const struct sock *sk;
 	struct smc_listener *host;
-	struct sock *guest;
+	const struct sock *guest;
 };
 
 /**
  * smc_visit_begin() - this thread sends, and may meet a listener
  * @visit: who it meets is noted here
  *
- * Context: process. Until smc_visit_end() it waits for nobody: the listener does, for it.
+ * Context: process. Until smc_visit_end() it waits for memory at most: a listener waits for it.
  */
 void smc_visit_begin(struct smc_visit *visit);
 
@@ -47,5 +49,16 @@ void smc_visit_end(struct smc_visit *visit);
  * Return: NULL if it is on none.
  */
 struct smc_visit *smc_visit_of_current(void);
+
+/**
+ * smc_visit_is_to() - whether a connection is the client's other end
+ * @visit: the client's
+ * @child: connection of a listener of this host
+ *
+ * Addresses that are translated between the ends hide it.
+ *
+ * Context: any; both are connected, and neither lock is needed.
+ */
+bool smc_visit_is_to(const struct smc_visit *visit, const struct sock *child);
 
 #endif

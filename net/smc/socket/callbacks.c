@@ -126,6 +126,13 @@ static void smc_tcp_changed_under_stream(struct smc_sock *smc)
 		smc_sock_saw_fin(smc);
 }
 
+/* A connection of a listener's that nobody has taken yet: its answer acknowledges the PROPOSAL. */
+static void smc_tcp_accepted(struct sock *sk)
+{
+	if (sk->sk_state == TCP_ESTABLISHED && tcp_sk(sk)->syn_smc && !sk->sk_socket)
+		inet_csk_enter_pingpong_mode(sk);
+}
+
 void smc_tcp_state_change(struct sock *sk)
 {
 	struct smc_sock *smc;
@@ -135,9 +142,8 @@ void smc_tcp_state_change(struct sock *sk)
 	if (smc && smc->mode == SMC_MODE_STREAM) {
 		smc_tcp_changed_under_stream(smc);
 	} else {
-		/* A connection of a listener's: its answer acknowledges the peer's PROPOSAL. */
-		if (!smc && sk->sk_state == TCP_ESTABLISHED && tcp_sk(sk)->syn_smc)
-			inet_csk_enter_pingpong_mode(sk);
+		if (!smc)
+			smc_tcp_accepted(sk);
 		if (smc && smc->mode == SMC_MODE_CONNECTING)
 			smc_tcp_connected(smc);
 		else if (smc && smc->mode == SMC_MODE_HANDSHAKE)

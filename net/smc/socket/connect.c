@@ -150,7 +150,7 @@ static void smc_connect_suspend(struct socket *sock)
  */
 static void smc_connect_shake(struct smc_sock *smc, long timeo)
 {
-	struct smc_visit visit = { };
+	struct smc_visit visit = { .sk = smc->sk };
 	bool is_left;
 
 	lock_sock(smc->sk);
@@ -160,7 +160,7 @@ static void smc_connect_shake(struct smc_sock *smc, long timeo)
 	if (!is_left)
 		return;
 	smc_handshake_propose(&smc->hs, &visit);
-	smc_guest_answer(&visit, &smc->hs);
+	smc_guest_answer(&visit);
 	if (smc_handshake_await(&smc->hs, timeo))
 		smc_sock_hold_handshake(smc);
 	else

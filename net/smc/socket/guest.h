@@ -5,7 +5,6 @@
 
 #include <linux/types.h>
 
-struct smc_handshake;
 struct smc_listener;
 struct smc_visit;
 
@@ -21,17 +20,20 @@ bool smc_guest_arrives(struct smc_listener *l);
 /**
  * smc_guest_answer() - begin the rendezvous of the connection, up to the answer
  * @visit: on which the PROPOSAL was sent
- * @hs: the client's rendezvous
  *
- * Context: process, without any socket lock; waits for nobody.
+ * The listener waits for its end, so it must not wait for anything of the client's, its lock
+ * included. Then the listener is left: the client's next steps may. If they take too long, a
+ * worker goes on.
+ *
+ * Context: process, without any socket lock.
  */
-void smc_guest_answer(struct smc_visit *visit, struct smc_handshake *hs);
+void smc_guest_answer(struct smc_visit *visit);
 
 /**
  * smc_guest_complete() - hold the rest of it, after the CONFIRM
  * @visit: on which it was answered
  *
- * Context: process, without any socket lock; waits for nobody.
+ * Context: process, without any socket lock. Waits for nothing of the client's either.
  */
 void smc_guest_complete(struct smc_visit *visit);
 

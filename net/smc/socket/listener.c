@@ -8,8 +8,11 @@
 #include "compat.h"
 #include "listener.h"
 #include "ops.h"
+#include "rendezvous/visit.h"
 #include "smc_sock.h"
 #include "wire/clc.h"
+
+static DECLARE_WAIT_QUEUE_HEAD(smc_listener_left);
 
 static void smc_listener_take(struct work_struct *work);
 
@@ -63,8 +66,21 @@ bool smc_listener_enter(struct smc_listener *l)
 
 	spin_lock_bh(&l->lock);
 	may = !l->closed;
-	if (may)
-		l->visitors++;
+	l->visitors += may;
+	spin_unlock_bh(&l->lock);
+	return may;
+}
+
+bool smc_listener_enter_for(struct smc_listener *l, struct smc_sock *child,
+			    const struct smc_visit *visit)
+{
+	bool may;
+
+	spin_lock_bh(&l->lock);
+	/* One that is not closed may have been, and have let the connection go. */
+	may = !l->closed && child->parent == l && smc_visit_is_to(visit, child->sk) &&
+	      smc_sock_unpark_handshake(child);
+	l->visitors += may;
 	spin_unlock_bh(&l->lock);
 	return may;
 }
@@ -72,9 +88,20 @@ bool smc_listener_enter(struct smc_listener *l)
 void smc_listener_leave(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
+	/* Under the lock: who waits frees the listener. */
 	if (!--l->visitors)
-		wake_up_var(&l->visitors);
+		wake_up_all(&smc_listener_left);
 	spin_unlock_bh(&l->lock);
+}
+
+static bool smc_listener_is_left(struct smc_listener *l)
+{
+	bool is_left;
+
+	spin_lock_bh(&l->lock);
+	is_left = !l->visitors;
+	spin_unlock_bh(&l->lock);
+	return is_left;
 }
 
 bool smc_listener_is_ready(const struct smc_listener *l)
@@ -187,11 +214,24 @@ static void smc_listener_take_all(struct smc_listener *l)
 	}
 }
 
+bool smc_listener_has_last(struct smc_listener *l, const struct smc_visit *visit)
+{
+	struct request_sock_queue *queue = &inet_csk(l->smc->sk)->icsk_accept_queue;
+	bool is_last;
+
+	spin_lock_bh(&queue->rskq_lock);
+	is_last = queue->rskq_accept_head &&
+		  smc_visit_is_to(visit, queue->rskq_accept_tail->sk);
+	spin_unlock_bh(&queue->rskq_lock);
+	return is_last;
+}
+
 /*
- * As accept() of TCP does. But that charges the connection to the memory cgroup of who calls it,
- * and waits for the lock. With data in its SYN there is more to be done.
+ * Like accept() of TCP. But that charges the connection to the memory cgroup of who calls it, waits
+ * for the lock, and takes whatever is first. With data in its SYN there is more to be done.
  */
-static struct sock *smc_listener_take_from_tcp(struct smc_listener *l)
+static struct sock *smc_listener_take_from_tcp(struct smc_listener *l,
+					       const struct smc_visit *visit)
 {
 	struct sock *sk = l->smc->sk;
 	struct request_sock_queue *queue = &inet_csk(sk)->icsk_accept_queue;
@@ -199,22 +239,28 @@ static struct sock *smc_listener_take_from_tcp(struct smc_listener *l)
 	struct sock *child;
 
 	spin_lock_bh(&sk->sk_lock.slock);
-	if (!sock_owned_by_user(sk) && sk->sk_state == TCP_LISTEN &&
-	    !reqsk_queue_empty(queue) &&
-	    !tcp_rsk(READ_ONCE(queue->rskq_accept_head))->tfo_listener)
-		req = reqsk_queue_remove(queue, sk);
+	/* With this lock nobody else takes the first. */
+	if (!sock_owned_by_user(sk) && sk->sk_state == TCP_LISTEN)
+		req = READ_ONCE(queue->rskq_accept_head);
+	if (req && !tcp_rsk(req)->tfo_listener && smc_visit_is_to(visit, req->sk))
+		reqsk_queue_remove(queue, sk);
+	else
+		req = NULL;
 	spin_unlock_bh(&sk->sk_lock.slock);
 	if (!req)
 		return NULL;
 	child = req->sk;
+	inet_init_csk_locks(child);
 	reqsk_put(req);
 	return child;
 }
 
-struct smc_sock *smc_listener_take_first(struct smc_listener *l)
+struct smc_sock *smc_listener_take_first(struct smc_listener *l, const struct smc_visit *visit)
 {
-	struct sock *sk = smc_listener_has_room(l) ? smc_listener_take_from_tcp(l) : NULL;
+	struct sock *sk = NULL;
 
+	if (smc_listener_has_room(l))
+		sk = smc_listener_take_from_tcp(l, visit);
 	if (!reqsk_queue_empty(&inet_csk(l->smc->sk)->icsk_accept_queue))
 		smc_listener_kick(l);
 	return sk ? smc_listener_begin(l, sk) : NULL;
@@ -311,8 +357,10 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 
 	/* The work that handed it over is done with it. */
 	flush_delayed_work(&child->shake);
+	spin_lock_bh(&l->lock);
+	WRITE_ONCE(child->parent, NULL);
+	spin_unlock_bh(&l->lock);
 	lock_sock(child->sk);
-	child->parent = NULL;
 	sock_graft(child->sk, newsock);
 	newsock->state = SS_CONNECTED;
 	release_sock(child->sk);
@@ -325,7 +373,7 @@ static void smc_listener_reset(struct smc_listener *l, struct list_head *list, u
 
 	while ((child = smc_listener_pop(l, list, n))) {
 		smc_sock_end_handshake(child);
-		child->parent = NULL;
+		WRITE_ONCE(child->parent, NULL);
 		smc_reset_tcp(child->sk);
 	}
 }
@@ -342,7 +390,7 @@ static void smc_listener_close(struct smc_listener *l)
 	/* Nothing is taken, and nothing moves from one list to the other. */
 	smc_listener_set_closed(l, true);
 	cancel_work_sync(&l->take);
-	wait_var_event(&l->visitors, !READ_ONCE(l->visitors));
+	wait_event(smc_listener_left, smc_listener_is_left(l));
 	smc_listener_reset(l, &l->shaking, &l->n_shaking);
 	smc_listener_reset(l, &l->ready, &l->n_ready);
 }

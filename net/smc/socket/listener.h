@@ -12,6 +12,7 @@
 #include <linux/workqueue.h>
 
 struct smc_sock;
+struct smc_visit;
 struct sock;
 struct socket;
 
@@ -91,20 +92,42 @@ void smc_listener_kick(struct smc_listener *l);
 bool smc_listener_enter(struct smc_listener *l);
 
 /**
+ * smc_listener_enter_for() - the same, to take back a connection that was parked there
+ * @l: what was its listener
+ * @child: the connection, if it is there
+ * @visit: of the client whose other end that is
+ *
+ * Context: under RCU.
+ * Return: whether it is the caller's now.
+ */
+bool smc_listener_enter_for(struct smc_listener *l, struct smc_sock *child,
+			    const struct smc_visit *visit);
+
+/**
  * smc_listener_leave() - done with it
  *
- * Context: any.
+ * Context: process.
  */
 void smc_listener_leave(struct smc_listener *l);
 
 /**
- * smc_listener_take_first() - take one connection from TCP, as the work does all
+ * smc_listener_has_last() - whether what TCP queued last is a client's other end
+ *
+ * Context: any, under RCU.
+ */
+bool smc_listener_has_last(struct smc_listener *l, const struct smc_visit *visit);
+
+/**
+ * smc_listener_take_first() - take a client's other end from TCP, as the work does all
  * @l: listener that this thread has entered
+ * @visit: the client's
+ *
+ * If another is first, or the listener's lock is taken, the work takes them.
  *
  * Context: process, without the socket lock.
  * Return: it, if its rendezvous has begun: that is the caller's; or NULL.
  */
-struct smc_sock *smc_listener_take_first(struct smc_listener *l);
+struct smc_sock *smc_listener_take_first(struct smc_listener *l, const struct smc_visit *visit);
 
 /**
  * smc_listener_shaken() - the rendezvous of a connection is over

@@ -141,6 +141,8 @@ bool smc_sock_drop_late(struct smc_sock *smc);
 /**
  * smc_sock_start_handshake() - TCP is connected and the peer offered SMC
  * @smc: socket, locked or in one of TCP's callbacks
+ *
+ * The rendezvous is the caller's: to be held, left or parked. Until then nobody can end it.
  */
 void smc_sock_start_handshake(struct smc_sock *smc);
 
