@@ -302,9 +302,7 @@ bool smc_handshake_answer(struct smc_handshake *hs)
 		return false;
 	srv = smc_server_begin(hs);
 	hs->server = srv;
-	if (!srv)
-		return false;
-	if (srv->rc || hs->reason || !srv->is_d)
+	if (!srv || srv->rc || hs->reason || !srv->is_d)
 		return false;
 	srv->rc = smc_server_answer(srv);
 	return !srv->rc && !hs->reason;

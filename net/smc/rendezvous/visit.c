@@ -64,5 +64,6 @@ bool smc_visit_is_to(const struct smc_visit *visit, const struct sock *child)
 	/* Of IPv4 in one of IPv6 there is both. */
 	if (visit->sk->sk_family == AF_INET6 && child->sk_family == AF_INET6)
 		return smc_visit_is_to6(visit->sk, child);
-	return here->inet_rcv_saddr == there->inet_daddr && here->inet_daddr == there->inet_rcv_saddr;
+	return here->inet_rcv_saddr == there->inet_daddr &&
+	       here->inet_daddr == there->inet_rcv_saddr;
 }

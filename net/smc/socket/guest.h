@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The listener's part of a rendezvous, done by a client of the same host: see rendezvous/visit.h. */
+/* The listener's part of a rendezvous, done by its client: see rendezvous/visit.h. */
 #ifndef SMC_GUEST_H
 #define SMC_GUEST_H
 

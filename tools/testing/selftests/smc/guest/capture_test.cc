@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "place.h"
 
 using namespace guest;
 
 namespace
 {
 
-/* tcpdump on eth0, from the constructor to stop(). */
+/* tcpdump on the way to the peer, from the constructor to stop(). */
 class Capture
 {
 public:
@@ -30,7 +31,7 @@ public:
 		child = fork();
 		if (!child) {
 			dup2(pipe.in, STDERR_FILENO);
-			execlp("tcpdump", "tcpdump", "-U", "-i", "eth0", "-s", "0", "-Z", "root",
+			execlp("tcpdump", "tcpdump", "-U", "-i", device(), "-s", "0", "-Z", "root",
 			       "-B", "16384", "-w", file, "tcp or udp port 4791", nullptr);
 			_exit(127);
 		}
@@ -77,6 +78,10 @@ private:
 	static constexpr const char *file = "/tmp/capture.pcap";
 	static constexpr int mark_port = 9;
 
+	static const char *device()
+	{
+		return peer_place() == Place::host ? "lo" : "eth0";
+	}
 	void await_word(const std::string &word)
 	{
 		std::string text;
@@ -127,14 +132,17 @@ protected:
 	/* So that the next connection is a first contact: end the link groups there are. */
 	void forget_groups()
 	{
-		agent.must_run("lab-smc unload && lab-smc load");
-		must_run("lab-smc unload && lab-smc load");
+		const std::string anew = "lab-smc unload && lab-smc load";
+
+		if (!peer_within())
+			agent.must_run(anew);
+		must_run(anew);
 	}
-	void talk(bool by_rdma = true, Role role = Role::client)
+	void talk(bool by_smc = true, Role role = Role::client)
 	{
 		Connection connection = make_connection(agent, flavor, role);
 
-		check_data(connection, 5000, by_rdma);
+		check_data(connection, 5000, by_smc);
 		connection.here.close();
 		connection.there.expect_end();
 	}
@@ -151,12 +159,14 @@ TEST_P(CaptureOf, FirstContactAndSubsequent)
 	talk(true, Role::server);
 	capture.stop();
 	EXPECT_EQ(clc_types(capture), "1 2 3 1 2 3 1 2 3");
-	EXPECT_GT(capture.count("smc.llc_msg == 0xfe"), 5) << "no CDC messages decoded";
+	EXPECT_TRUE(peer_within() || capture.count("smc.llc_msg == 0xfe") > 5)
+	    << "no CDC messages decoded";
 	expect_well_formed(capture);
 }
 
 TEST_P(CaptureOf, Decline)
 {
+	NEEDS_ANOTHER_HOST("EIDs are the host's");
 	agent.must_run("$LAB_BUILD/tools/smc/smc eid add OTHER-THAN-DEFAULT");
 
 	Capture capture;
@@ -164,6 +174,25 @@ TEST_P(CaptureOf, Decline)
 	talk(false);
 	capture.stop();
 	agent.must_run("$LAB_BUILD/tools/smc/smc eid flush");
+	EXPECT_EQ(clc_types(capture), "1 4");
+	expect_well_formed(capture);
+	talk();
+}
+
+/* A namespace that is off takes no part, whatever the other one offers. */
+TEST_P(CaptureOf, DeclineByANamespace)
+{
+	if (peer_place() != Place::netns)
+		GTEST_SKIP() << "needs a namespace for each end";
+
+	Capture capture;
+
+	{
+		RemoteSysctlScope off(agent, "net.smc.smcd", "0");
+
+		talk(false);
+	}
+	capture.stop();
 	EXPECT_EQ(clc_types(capture), "1 4");
 	expect_well_formed(capture);
 	talk();

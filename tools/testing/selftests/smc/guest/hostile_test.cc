@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "limit.h"
+#include "place.h"
 #include "rogue.h"
 
 using namespace guest;
@@ -203,6 +204,9 @@ protected:
 		set_limit(60);
 	}
 
+	/* Within a host no link was offered, and what is wrong with one does not matter. */
+	const uint32_t not_offered = peer_within() ? SMC_DIAG_VERSION : 0;
+
 	/* What the victim says of the rogue's message. */
 	void check_answer(int rogue)
 	{
@@ -214,8 +218,11 @@ protected:
 			if (message.empty())
 				break;
 			ASSERT_TRUE(diagnosis_of(message)) << "not a DECLINE";
-			EXPECT_EQ(*diagnosis_of(message),
-				  GetParam().answer.value_or(*diagnosis_of(message)));
+
+			uint32_t said = *diagnosis_of(message);
+
+			EXPECT_TRUE(said == GetParam().answer.value_or(said) || said == not_offered)
+			    << said;
 			answered = true;
 		}
 		EXPECT_TRUE(answered || !GetParam().answer) << "no DECLINE";
@@ -315,6 +322,7 @@ class BadConfirm : public Hostile
 
 TEST_P(BadConfirm, IsSurvived)
 {
+	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
 	attack_server([](int rogue) {
 		send_bytes(rogue, encode(good_proposal()));
 		EXPECT_TRUE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact);
@@ -363,6 +371,7 @@ TEST_P(BadAccept, IsSurvived)
 /* A server that speaks an older release is answered in it. */
 TEST(OlderServer, GetsItsOwnRelease)
 {
+	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
 	Agent agent;
 	auto [victim, connecting, rogue] = lure(agent);
 	smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT);
@@ -378,6 +387,7 @@ TEST(OlderServer, GetsItsOwnRelease)
 /* A packet has addresses of one family. */
 TEST(ClientWithIpv6Gid, GetsOneForAnAnswer)
 {
+	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
 	Agent agent;
 	RemoteSocket listener = agent.listen(Flavor());
 	Address to = address_of(1, AF_INET, listener.port());
@@ -614,6 +624,7 @@ TEST_F(Late, ProposalAndDecline)
 
 TEST_F(Late, Confirm)
 {
+	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
 	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
 	send_bytes(rogue, encode(good_proposal()));
 	receive_agreement(rogue, SMC_CLC_ACCEPT);
@@ -718,6 +729,7 @@ TEST_F(Decline, InsteadOfProposal)
 
 TEST_F(Decline, InsteadOfConfirm)
 {
+	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
 	RemoteSocket listener = agent.listen(Flavor());
 
 	for (const std::string &decline : declines()) {
@@ -741,6 +753,7 @@ TEST_F(Decline, InsteadOfConfirm)
  */
 TEST(Impostor, EndsNoOthersConnection)
 {
+	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
 	Agent agent;
 	Connection connection = make_connection(agent, Flavor());
 	RemoteSocket listener = agent.listen(Flavor());
