@@ -700,6 +700,9 @@ class Decline : public testing::Test
 protected:
 	void TearDown() override
 	{
+		if (IsSkipped())
+			return;
+
 		Connection connection = make_connection(agent, Flavor());
 
 		check_data(connection, 100000, true);
