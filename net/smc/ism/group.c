@@ -285,6 +285,39 @@ int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 	return rc;
 }
 
+/* Return: the group, with a reference, or NULL. */
+static struct smc_ism_group *smc_ism_group_find(const struct smc_ism_peer *peer)
+{
+	struct smc_ism_group *group, *found = NULL;
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	list_for_each_entry(group, &smc_ism_groups, list) {
+		if (!smc_ism_group_is_with(group, peer))
+			continue;
+		smc_ism_group_get(group);
+		found = group;
+		break;
+	}
+	spin_unlock_bh(&smc_ism_groups_lock);
+	return found;
+}
+
+bool smc_ism_group_has_element(const struct smc_ism_peer *peer, u8 size_class,
+			       const struct mem_cgroup *memcg)
+{
+	struct smc_ism_group *group = smc_ism_group_find(peer);
+	bool has = false;
+
+	if (!group)
+		return false;
+	if (mutex_trylock(&group->lock)) {
+		has = smc_slabs_have(&group->dmbs, size_class, memcg);
+		mutex_unlock(&group->lock);
+	}
+	smc_ism_group_put(group);
+	return has;
+}
+
 static bool smc_ism_groups_none(struct net *net)
 {
 	struct smc_ism_group *group;

@@ -104,6 +104,17 @@ int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn);
 void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn);
 
 /**
+ * smc_ism_group_has_element() - whether a group with @peer has a free one, at this moment
+ * @peer: which group
+ * @size_class: wanted
+ * @memcg: control group to charge, or NULL
+ *
+ * Context: process; waits for nobody.
+ */
+bool smc_ism_group_has_element(const struct smc_ism_peer *peer, u8 size_class,
+			       const struct mem_cgroup *memcg);
+
+/**
  * smc_ism_group_take_element() - take an element, making a DMB if need be
  * @size_class: wanted; a smaller one is taken where memory is short
  * @memcg: control group to charge, or NULL

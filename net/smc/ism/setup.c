@@ -52,6 +52,12 @@ static int smc_ism_setup_conn(struct smc_ism_setup *s, bool *is_new)
 	return 0;
 }
 
+bool smc_ism_server_is_quick(struct smc_ism_setup *s)
+{
+	s->peer.role = SMC_SERVER;
+	return smc_ism_group_has_element(&s->peer, s->size_class, s->memcg);
+}
+
 u32 smc_ism_server_reserve(struct smc_ism_setup *s)
 {
 	int rc;

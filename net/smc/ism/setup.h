@@ -38,6 +38,14 @@ struct smc_ism_setup {
 void smc_ism_setup_init(struct smc_ism_setup *s, struct sock *sk, struct mem_cgroup *memcg);
 
 /**
+ * smc_ism_server_is_quick() - whether smc_ism_server_reserve() will hardly have to wait for memory
+ * @s: with @peer set
+ *
+ * Context: process; waits for nobody.
+ */
+bool smc_ism_server_is_quick(struct smc_ism_setup *s);
+
+/**
  * smc_ism_server_reserve() - before ACCEPT: a group and an element
  * @s: with @peer set
  *

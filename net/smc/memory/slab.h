@@ -99,6 +99,12 @@ void smc_slab_disown(struct smc_slab *slab);
 bool smc_slab_is_left(const struct smc_slab *slab);
 
 /**
+ * smc_slabs_have() - whether an element is free, at this moment
+ * @slabs: list of slabs, locked by the caller
+ */
+bool smc_slabs_have(struct list_head *slabs, u8 size_class, const struct mem_cgroup *memcg);
+
+/**
  * smc_slabs_take_or_add() - take an element, adding a slab where none is free
  * @slabs: list of slabs, locked by the caller
  * @spec: of the slab to add; a smaller size class is taken where memory is short

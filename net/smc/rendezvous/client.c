@@ -208,7 +208,10 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	unsigned long due = hs->due;
 	int rc;
 
-	if (!hs->client || hs->client->rc)
+	/* There was no memory, and it begins anew. */
+	if (!hs->client)
+		return false;
+	if (hs->client->rc)
 		return true;
 	if (!timeo && !smc_handshake_has_message(hs))
 		return false;

@@ -99,8 +99,8 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo);
  * smc_handshake_answer() - begin it as the end that was connected to, if the PROPOSAL has come
  * @hs: rendezvous
  *
- * With SMC-R that may have to wait for another connection's peer: it is left to
- * smc_handshake_server() then.
+ * With SMC-R that may have to wait for another connection's peer, and with SMC-D for memory if there
+ * is no free element: it is left to smc_handshake_server() then.
  *
  * Context: process, without the socket lock; waits for nobody.
  * Return: whether it was answered: then smc_handshake_server() waits for the CONFIRM alone.

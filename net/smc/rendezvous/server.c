@@ -302,7 +302,8 @@ bool smc_handshake_answer(struct smc_handshake *hs)
 		return false;
 	srv = smc_server_begin(hs);
 	hs->server = srv;
-	if (!srv || srv->rc || hs->reason || !srv->is_d)
+	/* Memory that it takes is the listener's, and so is the time to find it. */
+	if (!srv || srv->rc || hs->reason || !srv->is_d || !smc_ism_server_is_quick(&srv->ism))
 		return false;
 	srv->rc = smc_server_answer(srv);
 	return !srv->rc && !hs->reason;

@@ -19,14 +19,14 @@ struct task_struct;
  * @task: the client's thread, from smc_visit_begin() to smc_visit_end()
  * @sk: the client
  * @host: the listener that it keeps from being emptied, or NULL
- * @guest: its other end, which waits for the CONFIRM, or NULL; without a reference: to be looked up
+ * @other: its other end, which waits for the CONFIRM, or NULL; without a reference: to be looked up
  */
 struct smc_visit {
 	struct hlist_node entry;
 	const struct task_struct *task;
 	const struct sock *sk;
 	struct smc_listener *host;
-	const struct sock *guest;
+	const struct sock *other;
 };
 
 /**
@@ -55,7 +55,9 @@ struct smc_visit *smc_visit_of_current(void);
  * @visit: the client's
  * @child: connection of a listener of this host
  *
- * Addresses that are translated between the ends hide it.
+ * Addresses that are translated between the ends hide it. Another connection with the same ones, in
+ * a namespace or on a link of its own, may be taken for it: then that waits for this client, or
+ * for a worker that finds its CONFIRM late.
  *
  * Context: any; both are connected, and neither lock is needed.
  */

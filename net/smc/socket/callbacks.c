@@ -98,6 +98,13 @@ void smc_tcp_data_ready(struct sock *sk)
 	rcu_read_unlock();
 }
 
+static void smc_tcp_begin(struct smc_sock *smc)
+{
+	smc_sock_start_handshake(smc);
+	if (!smc->caller_shakes)
+		smc_sock_leave_handshake(smc);
+}
+
 /* A client's TCP connection came about, or did not. */
 static void smc_tcp_connected(struct smc_sock *smc)
 {
@@ -107,12 +114,10 @@ static void smc_tcp_connected(struct smc_sock *smc)
 		return;
 	if (sk->sk_state == TCP_CLOSE || READ_ONCE(smc->hs.aborted))
 		smc_sock_unhook(smc);
-	else if (tcp_sk(sk)->syn_smc && tcp_sk(sk)->rx_opt.smc_ok)
-		smc_sock_start_handshake(smc);
-	else
+	else if (!tcp_sk(sk)->syn_smc || !tcp_sk(sk)->rx_opt.smc_ok)
 		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);
-	if (smc->mode == SMC_MODE_HANDSHAKE && !smc->caller_shakes)
-		smc_sock_leave_handshake(smc);
+	else
+		smc_tcp_begin(smc);
 }
 
 /* Who waits for the stream is told by the stream. */

@@ -25,7 +25,7 @@ void smc_guest_answer(struct smc_visit *visit)
 		return;
 	child = smc_listener_take_first(visit->host, visit);
 	if (child && smc_handshake_answer(&child->hs)) {
-		visit->guest = child->sk;
+		visit->other = child->sk;
 		smc_sock_park_handshake(child);
 	} else if (child) {
 		smc_sock_leave_handshake(child);
@@ -42,9 +42,9 @@ static struct smc_sock *smc_guest_return(struct smc_visit *visit)
 	struct smc_sock *child;
 
 	rcu_read_lock();
-	child = smc_sock_find(visit->guest);
+	child = smc_sock_find(visit->other);
 	visit->host = child ? READ_ONCE(child->parent) : NULL;
-	if (!visit->host || !smc_listener_enter_for(visit->host, child, visit))
+	if (!visit->host || !smc_listener_take_back(visit->host, child, visit))
 		child = NULL;
 	rcu_read_unlock();
 	return child;
@@ -52,7 +52,7 @@ static struct smc_sock *smc_guest_return(struct smc_visit *visit)
 
 void smc_guest_complete(struct smc_visit *visit)
 {
-	struct smc_sock *child = visit->guest ? smc_guest_return(visit) : NULL;
+	struct smc_sock *child = visit->other ? smc_guest_return(visit) : NULL;
 
 	if (!child)
 		return;

@@ -71,13 +71,13 @@ bool smc_listener_enter(struct smc_listener *l)
 	return may;
 }
 
-bool smc_listener_enter_for(struct smc_listener *l, struct smc_sock *child,
+bool smc_listener_take_back(struct smc_listener *l, struct smc_sock *child,
 			    const struct smc_visit *visit)
 {
 	bool may;
 
 	spin_lock_bh(&l->lock);
-	/* One that is not closed may have been, and have let the connection go. */
+	/* It may have been emptied since, and listen again. */
 	may = !l->closed && child->parent == l && smc_visit_is_to(visit, child->sk) &&
 	      smc_sock_unpark_handshake(child);
 	l->visitors += may;
@@ -88,20 +88,9 @@ bool smc_listener_enter_for(struct smc_listener *l, struct smc_sock *child,
 void smc_listener_leave(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
-	/* Under the lock: who waits frees the listener. */
-	if (!--l->visitors)
+	if (!--l->visitors && l->closed)
 		wake_up_all(&smc_listener_left);
 	spin_unlock_bh(&l->lock);
-}
-
-static bool smc_listener_is_left(struct smc_listener *l)
-{
-	bool is_left;
-
-	spin_lock_bh(&l->lock);
-	is_left = !l->visitors;
-	spin_unlock_bh(&l->lock);
-	return is_left;
 }
 
 bool smc_listener_is_ready(const struct smc_listener *l)
@@ -357,6 +346,7 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 
 	/* The work that handed it over is done with it. */
 	flush_delayed_work(&child->shake);
+	/* Pairs with smc_listener_take_back(). */
 	spin_lock_bh(&l->lock);
 	WRITE_ONCE(child->parent, NULL);
 	spin_unlock_bh(&l->lock);
@@ -390,7 +380,7 @@ static void smc_listener_close(struct smc_listener *l)
 	/* Nothing is taken, and nothing moves from one list to the other. */
 	smc_listener_set_closed(l, true);
 	cancel_work_sync(&l->take);
-	wait_event(smc_listener_left, smc_listener_is_left(l));
+	wait_event(smc_listener_left, !READ_ONCE(l->visitors));
 	smc_listener_reset(l, &l->shaking, &l->n_shaking);
 	smc_listener_reset(l, &l->ready, &l->n_ready);
 }

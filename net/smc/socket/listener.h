@@ -92,7 +92,7 @@ void smc_listener_kick(struct smc_listener *l);
 bool smc_listener_enter(struct smc_listener *l);
 
 /**
- * smc_listener_enter_for() - the same, to take back a connection that was parked there
+ * smc_listener_take_back() - enter it again, for a connection that was parked there
  * @l: what was its listener
  * @child: the connection, if it is there
  * @visit: of the client whose other end that is
@@ -100,7 +100,7 @@ bool smc_listener_enter(struct smc_listener *l);
  * Context: under RCU.
  * Return: whether it is the caller's now.
  */
-bool smc_listener_enter_for(struct smc_listener *l, struct smc_sock *child,
+bool smc_listener_take_back(struct smc_listener *l, struct smc_sock *child,
 			    const struct smc_visit *visit);
 
 /**

@@ -171,7 +171,7 @@ void smc_sock_park_handshake(struct smc_sock *smc);
  * smc_sock_unpark_handshake() - take it back
  *
  * Context: any.
- * Return: false if a worker has it.
+ * Return: false if a worker has begun, or it was not parked.
  */
 bool smc_sock_unpark_handshake(struct smc_sock *smc);
 
