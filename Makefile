@@ -113,7 +113,7 @@ guest-programs: deps-build deps-lab deps-test tools
 	@$(MAKE) --no-print-directory -C $(TESTS)/guest O=$(O)/selftests
 
 check: deps-test guest-programs
-	@O=$(O) .ci/run wire uapi lint scripts guest within-basic interop \
+	@O=$(O) .ci/run wire uapi lint scripts guest within-basic within-host-basic interop \
 		core-6.1 within-core-6.1 core-debug within-core-debug
 
 check-debug: guest-programs

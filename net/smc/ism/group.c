@@ -78,17 +78,29 @@ static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
 	mutex_unlock(&group->lock);
 }
 
+static void smc_ism_group_expire(struct smc_ism_group *group)
+{
+	const unsigned long due = group->idle_since +
+				  (group->was_used ? SMC_ISM_GROUP_IDLE : 0);
+
+	lockdep_assert_held(&smc_ism_groups_lock);
+	if (time_before(jiffies, due))
+		queue_delayed_work(smc_link_wq, &group->end, due - jiffies);
+	else
+		group->dead = true;
+}
+
 static void smc_ism_group_on_end(struct work_struct *work)
 {
 	struct smc_ism_group *group = container_of(work, struct smc_ism_group, end.work);
 	bool ends;
 
 	spin_lock_bh(&smc_ism_groups_lock);
-	if (!group->n_conns)
-		group->dead = true;
+	/* Connections may have come and gone since it was queued: that does not queue it anew. */
+	if (!group->dead && !group->n_conns)
+		smc_ism_group_expire(group);
 	ends = group->dead;
 	spin_unlock_bh(&smc_ism_groups_lock);
-	/* A connection came before the idle time was over. */
 	if (!ends)
 		return;
 	/* It may have been queued anew while it waited for the lock. Now nobody does any more. */
@@ -222,9 +234,12 @@ void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn)
 	spin_lock_bh(&smc_ism_groups_lock);
 	if (conn)
 		list_del_init(&conn->siblings);
-	/* What a false server had this end make is not kept for it. */
-	if (!--group->n_conns && !group->dead)
-		mod_delayed_work(smc_link_wq, &group->end, group->was_used ? SMC_ISM_GROUP_IDLE : 0);
+	if (!--group->n_conns && !group->dead) {
+		group->idle_since = jiffies;
+		/* What a false server had this end make is not kept for it. */
+		queue_delayed_work(smc_link_wq, &group->end,
+				   group->was_used ? SMC_ISM_GROUP_IDLE : 0);
+	}
 	spin_unlock_bh(&smc_ism_groups_lock);
 }
 

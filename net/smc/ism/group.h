@@ -44,6 +44,7 @@ struct smc_ism_peer {
  * @was_used: a connection came about: the group is worth keeping for the next
  * @err: errno for the connections, once dead
  * @n_conns: connections and reservations
+ * @idle_since: when that became none, in jiffies
  * @conns: connections that are not over
  * @release: of version 2, the peer's
  * @peer_os: enum smc_os_type
@@ -63,6 +64,7 @@ struct smc_ism_group {
 	bool was_used;
 	int err;
 	unsigned int n_conns;
+	unsigned long idle_since;
 	struct list_head conns;
 	u8 release;
 	u8 peer_os;

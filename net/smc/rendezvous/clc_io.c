@@ -9,7 +9,6 @@
 #include "clc_io.h"
 #include "handshake.h"
 #include "identity.h"
-#include "visit.h"
 
 #define SMC_CLC_WAIT	(6 * HZ)
 #define SMC_CLC_LOOK	(HZ / 20)
@@ -87,16 +86,19 @@ static int smc_clc_peek_head(struct smc_handshake *hs)
 	return rc;
 }
 
-bool smc_handshake_has_message(struct smc_handshake *hs)
+bool smc_clc_has_message(struct smc_handshake *hs)
 {
-	return tcp_inq(hs->sk) >= SMC_CLC_HEADER_LEN && !smc_clc_peek_head(hs) &&
-	       tcp_inq(hs->sk) >= hs->head.length;
+	return hs->inbox ||
+	       (tcp_inq(hs->sk) >= SMC_CLC_HEADER_LEN && !smc_clc_peek_head(hs) &&
+		tcp_inq(hs->sk) >= hs->head.length);
 }
 
 int smc_clc_peek(struct smc_handshake *hs)
 {
 	int rc;
 
+	if (hs->inbox)
+		return 0;
 	rc = smc_clc_wait(hs, SMC_CLC_HEADER_LEN);
 	if (!rc)
 		rc = smc_clc_peek_head(hs);
@@ -115,6 +117,17 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 	}
 	hs->peer_reason = decline.diagnosis;
 	hs->out_of_sync = decline.out_of_sync;
+}
+
+/* The message whose header is known. */
+static int smc_clc_take_whole(struct smc_handshake *hs, u8 *buf)
+{
+	hs->has_head = false;
+	if (!hs->inbox)
+		return smc_clc_read(hs, buf, hs->head.length, 0);
+	memcpy(buf, hs->inbox, hs->head.length);
+	hs->inbox = NULL;
+	return 0;
 }
 
 s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
@@ -136,8 +149,7 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 	}
 	if (rc)
 		return rc;
-	hs->has_head = false;
-	rc = smc_clc_read(hs, buf, hs->head.length, 0);
+	rc = smc_clc_take_whole(hs, buf);
 	if (!rc && hs->head.type == SMC_CLC_DECLINE)
 		smc_clc_take_decline(hs, buf, hs->head.length);
 	return rc;
@@ -176,16 +188,24 @@ static int smc_clc_write(struct smc_handshake *hs, struct msghdr *msg, size_t le
 	/* TCP_CORK is about the application's bytes, too. */
 	nonagle = tp->nonagle;
 	tp->nonagle = TCP_NAGLE_OFF;
-	if (hs->visit)
-		smc_visit_begin(hs->visit);
 	rc = tcp_sendmsg_locked(sk, msg, len);
-	if (hs->visit)
-		smc_visit_end(hs->visit);
 	tp->nonagle = nonagle;
 	if (is_nobodys)
 		smc_clc_set_socket(sk, NULL);
 	release_sock(sk);
 	return rc;
+}
+
+/* The mate takes it before this end goes on. */
+static int smc_clc_hand_over(struct smc_handshake *mate, const u8 *buf, size_t len)
+{
+	struct smc_clc_header head;
+
+	if (len < SMC_CLC_HEADER_LEN || smc_clc_parse_header(buf, &head) || head.length != len)
+		return -EPROTO;
+	mate->head = head;
+	mate->inbox = buf;
+	return 0;
 }
 
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
@@ -196,6 +216,8 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 
 	if (READ_ONCE(hs->aborted))
 		return -EINTR;
+	if (hs->mate)
+		return smc_clc_hand_over(hs->mate, buf, len);
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	rc = smc_clc_write(hs, &msg, len);
 	if (rc < 0)
@@ -206,7 +228,7 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 
 bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 {
-	return smc_handshake_has_message(hs) && hs->head.type == SMC_CLC_DECLINE &&
+	return smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE &&
 	       !smc_clc_take(hs, buf);
 }
 

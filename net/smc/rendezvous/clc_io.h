@@ -13,6 +13,14 @@ struct smc_handshake;
 void smc_clc_expect(struct smc_handshake *hs);
 
 /**
+ * smc_clc_has_message() - whether the peer's next message has come whole
+ * @hs: rendezvous, in which its header is noted
+ *
+ * Context: process, without the socket lock, for which it may have to wait.
+ */
+bool smc_clc_has_message(struct smc_handshake *hs);
+
+/**
  * smc_clc_peek() - wait for the peer's next message, which stays where it is
  * @hs: rendezvous, in which its header is noted
  *
@@ -47,6 +55,9 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
 
 /**
  * smc_clc_send() - send a message
+ * @hs: rendezvous
+ * @buf: the message; to a mate it is handed over as it is, and stays until that has taken it
+ * @len: its length
  *
  * Return: 0 or -errno.
  */

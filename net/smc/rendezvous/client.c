@@ -21,7 +21,9 @@
 /* A client's rendezvous. */
 struct smc_client {
 	struct smc_handshake *hs;
-	s64 rc;			/* of the PROPOSAL */
+	s64 rc;			/* of what was done */
+	bool has_proposed;
+	bool is_done;		/* with the ACCEPT, too */
 	struct smc_offer offer;
 	struct smc_rdma_setup setup;
 	struct smc_ism_setup ism;
@@ -140,22 +142,35 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	return smc_client_join(c);
 }
 
-static s64 smc_client_offer(struct smc_client *c)
+static s64 smc_client_offer(struct smc_client *c, bool is_near)
+{
+	struct sock *sk = c->hs->sk;
+
+	return smc_route_is_secured(sk) ? SMC_DIAG_IPSEC : smc_offer_make(&c->offer, sk, is_near);
+}
+
+static s64 smc_client_send_proposal(struct smc_client *c)
 {
 	struct smc_handshake *hs = c->hs;
+	size_t len = smc_offer_build(&c->offer, hs->sk, c->buf);
 	s64 rc;
 
-	if (smc_route_is_secured(hs->sk))
-		return SMC_DIAG_IPSEC;
-	rc = smc_offer_make(&c->offer, hs->sk);
-	if (rc)
-		return rc;
-	rc = smc_clc_send(hs, c->buf, smc_offer_build(&c->offer, hs->sk, c->buf));
+	if (!len)
+		return SMC_DIAG_NO_MEMORY;
+	rc = smc_clc_send(hs, c->buf, len);
 	if (rc)
 		return rc;
 	hs->owed = true;
 	smc_clc_expect(hs);
 	return 0;
+}
+
+static void smc_client_propose(struct smc_client *c)
+{
+	if (c->rc || c->has_proposed)
+		return;
+	c->has_proposed = true;
+	c->rc = smc_client_send_proposal(c);
 }
 
 static s64 smc_client_negotiate(struct smc_client *c)
@@ -183,24 +198,40 @@ static s64 smc_client_negotiate(struct smc_client *c)
 }
 
 /* Return: NULL without memory. */
-static struct smc_client *smc_client_begin(struct smc_handshake *hs)
+static struct smc_client *smc_client_create(struct smc_handshake *hs, bool is_near)
 {
-	struct smc_client *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	struct smc_client *c = kmalloc(sizeof(*c), GFP_KERNEL);
 
 	if (!c)
 		return NULL;
+	memset(c, 0, offsetof(struct smc_client, buf));
 	c->hs = hs;
 	smc_rdma_setup_init(&c->setup, hs->sk, hs->memcg);
 	smc_ism_setup_init(&c->ism, hs->sk, hs->memcg);
-	c->rc = smc_client_offer(c);
+	c->rc = smc_client_offer(c, is_near);
 	return c;
 }
 
-void smc_handshake_propose(struct smc_handshake *hs, struct smc_visit *visit)
+void smc_handshake_offer(struct smc_handshake *hs, bool is_near)
 {
-	hs->visit = visit;
-	hs->client = smc_client_begin(hs);
-	hs->visit = NULL;
+	if (!hs->client)
+		hs->client = smc_client_create(hs, is_near);
+}
+
+void smc_handshake_propose(struct smc_handshake *hs)
+{
+	smc_handshake_offer(hs, false);
+	if (hs->client)
+		smc_client_propose(hs->client);
+}
+
+bool smc_handshake_confirm(struct smc_handshake *hs)
+{
+	struct smc_client *c = hs->client;
+
+	c->rc = smc_client_negotiate(c);
+	c->is_done = true;
+	return !c->rc && !hs->reason;
 }
 
 bool smc_handshake_await(struct smc_handshake *hs, long timeo)
@@ -211,9 +242,9 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	/* There was no memory, and it begins anew. */
 	if (!hs->client)
 		return false;
-	if (hs->client->rc)
+	if (hs->client->rc || hs->client->is_done)
 		return true;
-	if (!timeo && !smc_handshake_has_message(hs))
+	if (!timeo && !smc_clc_has_message(hs))
 		return false;
 	hs->interruptible = true;
 	if (timeo < (long)(hs->due - jiffies))
@@ -229,13 +260,16 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 
 int smc_handshake_client(struct smc_handshake *hs)
 {
-	struct smc_client *c = hs->client ? : smc_client_begin(hs);
+	struct smc_client *c = hs->client ? : smc_client_create(hs, false);
 	s64 rc;
 
 	if (!c)
 		return -ENOMEM;
 	hs->client = NULL;
-	rc = c->rc ? : smc_client_negotiate(c);
+	smc_client_propose(c);
+	rc = c->rc;
+	if (!rc && !c->is_done)
+		rc = smc_client_negotiate(c);
 	smc_ism_setup_end(&c->ism, hs->stream);
 	smc_rdma_setup_end(&c->setup, hs->stream);
 	if (rc > 0)

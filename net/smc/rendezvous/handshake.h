@@ -18,7 +18,6 @@ struct sock;
 struct smc_client;
 struct smc_server;
 struct smc_stream;
-struct smc_visit;
 
 /**
  * struct smc_handshake - one rendezvous
@@ -27,9 +26,10 @@ struct smc_visit;
  * @memcg: control group to charge for buffers, or NULL; lives as long as the rendezvous
  * @aborted: the application gave up; set it before waking @wait
  * @interruptible: a signal ends the waits for the peer
- * @visit: who is met by what is sent, if that matters
- * @client: what smc_handshake_propose() began
- * @server: what smc_handshake_answer() began
+ * @mate: the peer's, while both are held by one thread: messages are handed over; or NULL
+ * @inbox: message that the mate handed over, in its memory, or NULL
+ * @client: what smc_handshake_offer() began
+ * @server: what smc_handshake_expect() began
  * @head: of the peer's message that was taken last, or is next
  * @has_head: it is next
  * @due: when the peer's next message is late, in jiffies
@@ -47,7 +47,8 @@ struct smc_handshake {
 	struct mem_cgroup *memcg;
 	bool aborted;
 	bool interruptible;
-	struct smc_visit *visit;
+	struct smc_handshake *mate;
+	const u8 *inbox;
 	struct smc_client *client;
 	struct smc_server *server;
 	struct smc_clc_header head;
@@ -77,13 +78,21 @@ static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk,
 }
 
 /**
- * smc_handshake_propose() - begin it as the end that connected
+ * smc_handshake_offer() - find out what there is to offer, as the end that connected
  * @hs: rendezvous
- * @visit: for the listener that the PROPOSAL meets
+ * @is_near: to a peer of the same namespace
+ *
+ * Context: process, without the socket lock; may wait for devices.
+ */
+void smc_handshake_offer(struct smc_handshake *hs, bool is_near);
+
+/**
+ * smc_handshake_propose() - begin it as the end that connected, unless it did
+ * @hs: rendezvous
  *
  * Context: process, without the socket lock; waits for nobody.
  */
-void smc_handshake_propose(struct smc_handshake *hs, struct smc_visit *visit);
+void smc_handshake_propose(struct smc_handshake *hs);
 
 /**
  * smc_handshake_await() - wait for the answer
@@ -96,24 +105,34 @@ void smc_handshake_propose(struct smc_handshake *hs, struct smc_visit *visit);
 bool smc_handshake_await(struct smc_handshake *hs, long timeo);
 
 /**
- * smc_handshake_answer() - begin it as the end that was connected to, if the PROPOSAL has come
- * @hs: rendezvous
+ * smc_handshake_expect() - make ready for a PROPOSAL that will be handed over
+ * @hs: rendezvous, as the end that was connected to
+ *
+ * Context: process, may sleep.
+ * Return: false without memory.
+ */
+bool smc_handshake_expect(struct smc_handshake *hs);
+
+/**
+ * smc_handshake_answer() - answer the PROPOSAL if it was handed over
+ * @hs: rendezvous that expects it
  *
  * With SMC-R that may have to wait for another connection's peer, and with SMC-D for memory if there
  * is no free element: it is left to smc_handshake_server() then.
  *
  * Context: process, without the socket lock; waits for nobody.
- * Return: whether it was answered: then smc_handshake_server() waits for the CONFIRM alone.
+ * Return: whether it was answered.
  */
 bool smc_handshake_answer(struct smc_handshake *hs);
 
 /**
- * smc_handshake_has_message() - whether the peer's next message has come whole
- * @hs: rendezvous, in which its header is noted
+ * smc_handshake_confirm() - confirm the answer that was handed over
+ * @hs: rendezvous that smc_handshake_propose() began
  *
- * Context: process, without the socket lock, for which it may have to wait.
+ * Context: process, without the socket lock; may sleep for memory.
+ * Return: whether it was confirmed: then smc_handshake_server() of the other end waits for nobody.
  */
-bool smc_handshake_has_message(struct smc_handshake *hs);
+bool smc_handshake_confirm(struct smc_handshake *hs);
 
 /**
  * smc_handshake_client() - hold it as the end that connected

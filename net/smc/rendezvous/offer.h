@@ -24,17 +24,18 @@ struct smc_offer {
  * smc_offer_make() - find out what can be offered
  * @offer: zeroed; release with smc_offer_drop()
  * @sk: connected TCP socket
+ * @is_near: to a peer of the same namespace
  *
  * Context: process, may sleep.
  * Return: 0, or the diagnosis why nothing can.
  */
-u32 smc_offer_make(struct smc_offer *offer, struct sock *sk);
+u32 smc_offer_make(struct smc_offer *offer, struct sock *sk, bool is_near);
 
 /**
  * smc_offer_build() - the PROPOSAL
  * @buf: SMC_CLC_MAX_LEN bytes
  *
- * Return: its length.
+ * Return: its length, or 0 without memory.
  */
 size_t smc_offer_build(const struct smc_offer *offer, struct sock *sk, u8 *buf);
 

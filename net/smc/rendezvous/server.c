@@ -19,15 +19,15 @@
 /* A server's rendezvous. */
 struct smc_server {
 	struct smc_handshake *hs;
-	s64 rc;		/* of what was done */
-	bool has_answered;
+	unsigned int step;	/* the next */
+	s64 rc;			/* of the last */
 	bool is_d;
-	u32 reason_d;	/* why not */
+	u32 reason_d;		/* why not */
 	struct smc_rdma_setup setup;
 	struct smc_ism_setup ism;
 	struct smc_clc_proposal proposal;
 	struct smc_clc_agreement confirm;
-	u8 version;	/* for a DECLINE: what the client speaks */
+	u8 version;		/* for a DECLINE: what the client speaks */
 	u8 buf[SMC_CLC_MAX_LEN];
 };
 
@@ -239,7 +239,6 @@ static s64 smc_server_answer(struct smc_server *srv)
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
-	srv->has_answered = true;
 	rc = srv->is_d ? 0 : smc_server_try_r(srv);
 	if (rc)
 		return rc;
@@ -279,49 +278,60 @@ static s64 smc_server_complete(struct smc_server *srv)
 	return 0;
 }
 
-/* Return: NULL without memory. */
-static struct smc_server *smc_server_begin(struct smc_handshake *hs)
+static s64 (*const smc_server_steps[])(struct smc_server *srv) = {
+	smc_server_consider,
+	smc_server_answer,
+	smc_server_complete,
+};
+
+/* Go through the steps before @end, as long as they lead to a stream. Return: whether they do. */
+static bool smc_server_go(struct smc_server *srv, unsigned int end)
 {
-	struct smc_server *srv = kzalloc(sizeof(*srv), GFP_KERNEL);
+	while (srv->step < end && !srv->rc && !srv->hs->reason)
+		srv->rc = smc_server_steps[srv->step++](srv);
+	return !srv->rc && !srv->hs->reason;
+}
+
+/* Return: NULL without memory. */
+static struct smc_server *smc_server_create(struct smc_handshake *hs)
+{
+	struct smc_server *srv = kmalloc(sizeof(*srv), GFP_KERNEL);
 
 	if (!srv)
 		return NULL;
+	memset(srv, 0, offsetof(struct smc_server, buf));
 	srv->hs = hs;
 	srv->version = SMC_VERSION_2;
 	smc_rdma_setup_init(&srv->setup, hs->sk, hs->memcg);
 	smc_ism_setup_init(&srv->ism, hs->sk, hs->memcg);
-	srv->rc = smc_server_consider(srv);
 	return srv;
+}
+
+bool smc_handshake_expect(struct smc_handshake *hs)
+{
+	hs->server = smc_server_create(hs);
+	return hs->server;
 }
 
 bool smc_handshake_answer(struct smc_handshake *hs)
 {
-	struct smc_server *srv;
+	struct smc_server *srv = hs->server;
 
-	if (!smc_handshake_has_message(hs))
-		return false;
-	srv = smc_server_begin(hs);
-	hs->server = srv;
 	/* Memory that it takes is the listener's, and so is the time to find it. */
-	if (!srv || srv->rc || hs->reason || !srv->is_d || !smc_ism_server_is_quick(&srv->ism))
-		return false;
-	srv->rc = smc_server_answer(srv);
-	return !srv->rc && !hs->reason;
+	return hs->inbox && smc_server_go(srv, 1) && srv->is_d &&
+	       smc_ism_server_is_quick(&srv->ism) && smc_server_go(srv, 2);
 }
 
 int smc_handshake_server(struct smc_handshake *hs)
 {
-	struct smc_server *srv = hs->server ? : smc_server_begin(hs);
+	struct smc_server *srv = hs->server ? : smc_server_create(hs);
 	s64 rc;
 
 	if (!srv)
 		return -ENOMEM;
 	hs->server = NULL;
+	smc_server_go(srv, ARRAY_SIZE(smc_server_steps));
 	rc = srv->rc;
-	if (!rc && !hs->reason && !srv->has_answered)
-		rc = smc_server_answer(srv);
-	if (!rc && !hs->reason)
-		rc = smc_server_complete(srv);
 	/*
 	 * The client says that it does not know the group: it has booted anew, or is not who it says.
 	 * So only new connections keep away; if the group is lost, TEST LINK ends the others.

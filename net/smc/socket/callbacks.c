@@ -5,6 +5,7 @@
 
 #include "guest.h"
 #include "listener.h"
+#include "nearby.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "wire/clc.h"
@@ -101,6 +102,9 @@ void smc_tcp_data_ready(struct sock *sk)
 static void smc_tcp_begin(struct smc_sock *smc)
 {
 	smc_sock_start_handshake(smc);
+	/* To meet its other end, it must be there: with this acknowledgement. */
+	if (smc->caller_shakes && smc_nearby(smc->sk))
+		inet_csk_exit_pingpong_mode(smc->sk);
 	if (!smc->caller_shakes)
 		smc_sock_leave_handshake(smc);
 }

@@ -9,7 +9,6 @@
 #include "guest.h"
 #include "listener.h"
 #include "ops.h"
-#include "rendezvous/visit.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "wire/clc.h"
@@ -144,28 +143,38 @@ static void smc_connect_suspend(struct socket *sock)
 	release_sock(sock->sk);
 }
 
+/* Call TCP. What that notes of a listener that it met is for smc_connect_shake(). */
+static int smc_connect_tcp(struct smc_sock *smc, struct socket *sock, struct sockaddr *addr,
+			   int len, int flags)
+{
+	int rc;
+
+	WRITE_ONCE(smc->connector, current);
+	rc = smc_tcp_ops(smc->sk)->connect(sock, addr, len, flags);
+	WRITE_ONCE(smc->connector, NULL);
+	return rc;
+}
+
 /*
  * Hold the rendezvous, if TCP is connected. On a signal, after @timeo, or with a peer that needs
  * time, it goes on without the caller.
  */
 static void smc_connect_shake(struct smc_sock *smc, long timeo)
 {
-	struct smc_visit visit = { .sk = smc->sk };
 	bool is_left;
 
 	lock_sock(smc->sk);
 	is_left = smc->caller_shakes && smc->mode == SMC_MODE_HANDSHAKE;
 	smc->caller_shakes = false;
 	release_sock(smc->sk);
+	smc_guest_meet(smc, is_left);
 	if (!is_left)
 		return;
-	smc_handshake_propose(&smc->hs, &visit);
-	smc_guest_answer(&visit);
+	smc_handshake_propose(&smc->hs);
 	if (smc_handshake_await(&smc->hs, timeo))
 		smc_sock_hold_handshake(smc);
 	else
 		smc_sock_leave_handshake(smc);
-	smc_guest_complete(&visit);
 }
 
 /* What is left of a time that began earlier. */
@@ -206,9 +215,9 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 		if (rc)
 			return rc == -EAGAIN ? -EALREADY : rc;
 	}
-	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
 	if (!smc)
-		return rc;
+		return smc_tcp_ops(sk)->connect(sock, addr, len, flags);
+	rc = smc_connect_tcp(smc, sock, addr, len, flags);
 	smc_connect_shake(smc, rc ? 0 : smc_time_left(timeo, began));
 	if (rc)
 		goto out;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The listener's part of a rendezvous, done by its client: see rendezvous/visit.h. */
+/*
+ * A thread that connects to a listener of its own network namespace carries its packets there
+ * itself: TCP calls the listener in that thread. So it can meet its other end before anybody else
+ * does: it does the listener's work there, and both agree without a message on the way.
+ */
 #ifndef SMC_GUEST_H
 #define SMC_GUEST_H
 
 #include <linux/types.h>
 
 struct smc_listener;
-struct smc_visit;
+struct smc_sock;
 
 /**
  * smc_guest_arrives() - TCP has a connection for a listener
@@ -18,23 +22,17 @@ struct smc_visit;
 bool smc_guest_arrives(struct smc_listener *l);
 
 /**
- * smc_guest_answer() - begin the rendezvous of the connection, up to the answer
- * @visit: on which the PROPOSAL was sent
+ * smc_guest_meet() - take care of the connection that arrived, if one did
+ * @smc: the client, for which TCP's connect() has been called
+ * @agree: its rendezvous is the caller's, and may be held
  *
- * The listener waits for its end, so it must not wait for anything of the client's, its lock
- * included. Then the listener is left: the client's next steps may. If they take too long, a
- * worker goes on.
+ * If both ends can agree at once on SMC-D, the other one's part of it is over then, and
+ * smc_handshake_client() waits for nobody. Else they do it by way of TCP, a worker for the listener.
+ * While the thread is there, the listener waits for it; so it waits for nothing of the client's but
+ * memory for its own element, and not for its lock, which another thread may have.
  *
  * Context: process, without any socket lock.
  */
-void smc_guest_answer(struct smc_visit *visit);
-
-/**
- * smc_guest_complete() - hold the rest of it, after the CONFIRM
- * @visit: on which it was answered
- *
- * Context: process, without any socket lock. Waits for nothing of the client's either.
- */
-void smc_guest_complete(struct smc_visit *visit);
+void smc_guest_meet(struct smc_sock *smc, bool agree);
 
 #endif

@@ -7,8 +7,8 @@
 #include "admin/net.h"
 #include "compat.h"
 #include "listener.h"
+#include "nearby.h"
 #include "ops.h"
-#include "rendezvous/visit.h"
 #include "smc_sock.h"
 #include "wire/clc.h"
 
@@ -66,21 +66,7 @@ bool smc_listener_enter(struct smc_listener *l)
 
 	spin_lock_bh(&l->lock);
 	may = !l->closed;
-	l->visitors += may;
-	spin_unlock_bh(&l->lock);
-	return may;
-}
-
-bool smc_listener_take_back(struct smc_listener *l, struct smc_sock *child,
-			    const struct smc_visit *visit)
-{
-	bool may;
-
-	spin_lock_bh(&l->lock);
-	/* It may have been emptied since, and listen again. */
-	may = !l->closed && child->parent == l && smc_visit_is_to(visit, child->sk) &&
-	      smc_sock_unpark_handshake(child);
-	l->visitors += may;
+	l->guests += may;
 	spin_unlock_bh(&l->lock);
 	return may;
 }
@@ -88,7 +74,7 @@ bool smc_listener_take_back(struct smc_listener *l, struct smc_sock *child,
 void smc_listener_leave(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
-	if (!--l->visitors && l->closed)
+	if (!--l->guests && l->closed)
 		wake_up_all(&smc_listener_left);
 	spin_unlock_bh(&l->lock);
 }
@@ -203,24 +189,25 @@ static void smc_listener_take_all(struct smc_listener *l)
 	}
 }
 
-bool smc_listener_has_last(struct smc_listener *l, const struct smc_visit *visit)
+struct sock *smc_listener_last(struct smc_listener *l)
 {
 	struct request_sock_queue *queue = &inet_csk(l->smc->sk)->icsk_accept_queue;
-	bool is_last;
+	struct sock *child = NULL;
 
 	spin_lock_bh(&queue->rskq_lock);
-	is_last = queue->rskq_accept_head &&
-		  smc_visit_is_to(visit, queue->rskq_accept_tail->sk);
+	if (queue->rskq_accept_head) {
+		child = queue->rskq_accept_tail->sk;
+		sock_hold(child);
+	}
 	spin_unlock_bh(&queue->rskq_lock);
-	return is_last;
+	return child;
 }
 
 /*
  * Like accept() of TCP. But that charges the connection to the memory cgroup of who calls it, waits
  * for the lock, and takes whatever is first. With data in its SYN there is more to be done.
  */
-static struct sock *smc_listener_take_from_tcp(struct smc_listener *l,
-					       const struct smc_visit *visit)
+static struct sock *smc_listener_take_from_tcp(struct smc_listener *l, const struct sock *client)
 {
 	struct sock *sk = l->smc->sk;
 	struct request_sock_queue *queue = &inet_csk(sk)->icsk_accept_queue;
@@ -231,7 +218,7 @@ static struct sock *smc_listener_take_from_tcp(struct smc_listener *l,
 	/* With this lock nobody else takes the first. */
 	if (!sock_owned_by_user(sk) && sk->sk_state == TCP_LISTEN)
 		req = READ_ONCE(queue->rskq_accept_head);
-	if (req && !tcp_rsk(req)->tfo_listener && smc_visit_is_to(visit, req->sk))
+	if (req && !tcp_rsk(req)->tfo_listener && smc_nearby_is_peer(client, req->sk))
 		reqsk_queue_remove(queue, sk);
 	else
 		req = NULL;
@@ -244,12 +231,12 @@ static struct sock *smc_listener_take_from_tcp(struct smc_listener *l,
 	return child;
 }
 
-struct smc_sock *smc_listener_take_first(struct smc_listener *l, const struct smc_visit *visit)
+struct smc_sock *smc_listener_take_first(struct smc_listener *l, const struct sock *client)
 {
 	struct sock *sk = NULL;
 
 	if (smc_listener_has_room(l))
-		sk = smc_listener_take_from_tcp(l, visit);
+		sk = smc_listener_take_from_tcp(l, client);
 	if (!reqsk_queue_empty(&inet_csk(l->smc->sk)->icsk_accept_queue))
 		smc_listener_kick(l);
 	return sk ? smc_listener_begin(l, sk) : NULL;
@@ -345,11 +332,8 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 		smc_listener_kick(l);
 
 	/* The work that handed it over is done with it. */
-	flush_delayed_work(&child->shake);
-	/* Pairs with smc_listener_take_back(). */
-	spin_lock_bh(&l->lock);
-	WRITE_ONCE(child->parent, NULL);
-	spin_unlock_bh(&l->lock);
+	flush_work(&child->shake);
+	child->parent = NULL;
 	lock_sock(child->sk);
 	sock_graft(child->sk, newsock);
 	newsock->state = SS_CONNECTED;
@@ -363,7 +347,7 @@ static void smc_listener_reset(struct smc_listener *l, struct list_head *list, u
 
 	while ((child = smc_listener_pop(l, list, n))) {
 		smc_sock_end_handshake(child);
-		WRITE_ONCE(child->parent, NULL);
+		child->parent = NULL;
 		smc_reset_tcp(child->sk);
 	}
 }
@@ -380,7 +364,7 @@ static void smc_listener_close(struct smc_listener *l)
 	/* Nothing is taken, and nothing moves from one list to the other. */
 	smc_listener_set_closed(l, true);
 	cancel_work_sync(&l->take);
-	wait_event(smc_listener_left, !READ_ONCE(l->visitors));
+	wait_event(smc_listener_left, !READ_ONCE(l->guests));
 	smc_listener_reset(l, &l->shaking, &l->n_shaking);
 	smc_listener_reset(l, &l->ready, &l->n_ready);
 }

@@ -12,7 +12,6 @@
 #include <linux/workqueue.h>
 
 struct smc_sock;
-struct smc_visit;
 struct sock;
 struct socket;
 
@@ -26,8 +25,8 @@ struct socket;
  * @ready: connections for accept()
  * @n_shaking: how many
  * @n_ready: how many
- * @visitors: threads that do its work
- * @closed: no more are taken, and no visitors come
+ * @guests: threads that do its work
+ * @closed: no more are taken, and no guests come
  * @tcp_only: connections to come are TCP
  * @rcu: for TCP's callbacks
  */
@@ -40,7 +39,7 @@ struct smc_listener {
 	struct list_head ready;
 	unsigned int n_shaking;
 	unsigned int n_ready;
-	unsigned int visitors;
+	unsigned int guests;
 	bool closed;
 	bool tcp_only;
 	struct rcu_head rcu;
@@ -92,18 +91,6 @@ void smc_listener_kick(struct smc_listener *l);
 bool smc_listener_enter(struct smc_listener *l);
 
 /**
- * smc_listener_take_back() - enter it again, for a connection that was parked there
- * @l: what was its listener
- * @child: the connection, if it is there
- * @visit: of the client whose other end that is
- *
- * Context: under RCU.
- * Return: whether it is the caller's now.
- */
-bool smc_listener_take_back(struct smc_listener *l, struct smc_sock *child,
-			    const struct smc_visit *visit);
-
-/**
  * smc_listener_leave() - done with it
  *
  * Context: process.
@@ -111,23 +98,24 @@ bool smc_listener_take_back(struct smc_listener *l, struct smc_sock *child,
 void smc_listener_leave(struct smc_listener *l);
 
 /**
- * smc_listener_has_last() - whether what TCP queued last is a client's other end
+ * smc_listener_last() - what TCP queued last
  *
  * Context: any, under RCU.
+ * Return: the connection, with a reference; or NULL if the queue is empty.
  */
-bool smc_listener_has_last(struct smc_listener *l, const struct smc_visit *visit);
+struct sock *smc_listener_last(struct smc_listener *l);
 
 /**
  * smc_listener_take_first() - take a client's other end from TCP, as the work does all
  * @l: listener that this thread has entered
- * @visit: the client's
+ * @client: connected, has sent nothing
  *
  * If another is first, or the listener's lock is taken, the work takes them.
  *
  * Context: process, without the socket lock.
  * Return: it, if its rendezvous has begun: that is the caller's; or NULL.
  */
-struct smc_sock *smc_listener_take_first(struct smc_listener *l, const struct smc_visit *visit);
+struct smc_sock *smc_listener_take_first(struct smc_listener *l, const struct sock *client);
 
 /**
  * smc_listener_shaken() - the rendezvous of a connection is over

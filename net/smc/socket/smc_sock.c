@@ -66,7 +66,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 	smc->role = role;
 	init_waitqueue_head(&smc->hs.wait);
 	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
-	INIT_DELAYED_WORK(&smc->shake, smc_sock_shake);
+	INIT_WORK(&smc->shake, smc_sock_shake);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
 	INIT_LIST_HEAD(&smc->siblings);
 
@@ -136,15 +136,6 @@ bool smc_sock_drop_late(struct smc_sock *smc)
 	return false;
 }
 
-/* More may begin than there were when their SYNs left. Each takes a thread: these share some. */
-static void smc_sock_queue_shake(struct smc_sock *smc, unsigned long delay)
-{
-	bool crowd = atomic_read(&smc_handshakes) > SMC_HANDSHAKES_HOST_MAX;
-
-	queue_delayed_work(crowd ? smc_crowd_wq : smc_net(sock_net(smc->sk))->shake_wq,
-			   &smc->shake, delay);
-}
-
 void smc_sock_start_handshake(struct smc_sock *smc)
 {
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
@@ -154,19 +145,12 @@ void smc_sock_start_handshake(struct smc_sock *smc)
 	atomic_inc(&smc_handshakes);
 }
 
+/* More may begin than there were when their SYNs left. Each takes a thread: these share some. */
 void smc_sock_leave_handshake(struct smc_sock *smc)
 {
-	smc_sock_queue_shake(smc, 0);
-}
+	bool crowd = atomic_read(&smc_handshakes) > SMC_HANDSHAKES_HOST_MAX;
 
-void smc_sock_park_handshake(struct smc_sock *smc)
-{
-	smc_sock_queue_shake(smc, max((long)(smc->hs.due - jiffies), 1L));
-}
-
-bool smc_sock_unpark_handshake(struct smc_sock *smc)
-{
-	return cancel_delayed_work(&smc->shake);
+	queue_work(crowd ? smc_crowd_wq : smc_net(sock_net(smc->sk))->shake_wq, &smc->shake);
 }
 
 void smc_sock_stop_handshake(struct smc_sock *smc)
@@ -179,8 +163,7 @@ void smc_sock_stop_handshake(struct smc_sock *smc)
 			return;
 		wake_up(&smc->hs.wait);
 		release_sock(smc->sk);
-		/* Also one that is parked. */
-		flush_delayed_work(&smc->shake);
+		flush_work(&smc->shake);
 		wait_event(smc->hs.wait, READ_ONCE(smc->mode) != SMC_MODE_HANDSHAKE);
 		/* Another thread may begin the next one before this one has the lock. */
 		lock_sock(smc->sk);
@@ -191,7 +174,7 @@ void smc_sock_end_handshake(struct smc_sock *smc)
 {
 	smc_sock_stop_handshake(smc);
 	release_sock(smc->sk);
-	flush_delayed_work(&smc->shake);
+	flush_work(&smc->shake);
 }
 
 bool smc_sock_is_congested(const struct smc_sock *smc)
@@ -206,6 +189,12 @@ bool smc_sock_is_congested(const struct smc_sock *smc)
 	       (limited ? SMC_HANDSHAKES_LIMITED : SMC_HANDSHAKES_MAX);
 }
 
+/* Whether connect() has returned the error already: TCP's connection broke before the rendezvous did. */
+static bool smc_sock_has_told(const struct sock *sk)
+{
+	return sk->sk_state == TCP_CLOSE && sk->sk_socket && sk->sk_socket->state == SS_UNCONNECTED;
+}
+
 /* The rendezvous broke off in the middle: neither SMC nor TCP can go on. */
 static void smc_sock_break(struct smc_sock *smc, int err)
 {
@@ -213,6 +202,7 @@ static void smc_sock_break(struct smc_sock *smc, int err)
 	__be16 port = inet_sk(sk)->inet_dport;
 	/* Unless sending a message took it. */
 	int reset = sk->sk_err;
+	bool has_told = smc_sock_has_told(sk);
 
 	if (sk->sk_state != TCP_CLOSE) {
 		sk->sk_prot->disconnect(sk, O_NONBLOCK);
@@ -221,7 +211,8 @@ static void smc_sock_break(struct smc_sock *smc, int err)
 		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	}
 	/* The next connect() or read takes it. */
-	WRITE_ONCE(sk->sk_err, reset ? : smc->hs.aborted ? ECONNRESET : -err);
+	if (!has_told)
+		WRITE_ONCE(sk->sk_err, reset ? : smc->hs.aborted ? ECONNRESET : -err);
 	/* Last: until then nobody sees a TCP connection to use. */
 	smc_sock_unhook(smc);
 }
@@ -243,6 +234,8 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	smc_stream_attach(smc->stream, sk);
 	/* Pairs with the calls, which look at the stream without the lock. */
 	smp_store_release(&smc->mode, SMC_MODE_STREAM);
+	/* The peer may have been quicker. Who waits is woken when the rendezvous is over. */
+	smc_stream_tell_urgent(smc->stream);
 	smc_sock_check_tcp(smc);
 	if (sk->sk_state == TCP_CLOSE)
 		smc_stream_abort(smc->stream, ECONNRESET);
@@ -286,7 +279,7 @@ void smc_sock_hold_handshake(struct smc_sock *smc)
 
 static void smc_sock_shake(struct work_struct *work)
 {
-	smc_sock_hold_handshake(container_of(to_delayed_work(work), struct smc_sock, shake));
+	smc_sock_hold_handshake(container_of(work, struct smc_sock, shake));
 }
 
 void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason)
@@ -316,5 +309,12 @@ void smc_sock_saw_fin(struct smc_sock *smc)
 {
 	if (READ_ONCE(smc->stream->rx.conn_flags))
 		return;
+	smc->saw_fin = true;
 	queue_delayed_work(smc_wq, &smc->fin, SMC_FIN_WAIT);
+}
+
+void smc_sock_forget_fin(struct smc_sock *smc)
+{
+	if (smc->saw_fin)
+		cancel_delayed_work_sync(&smc->fin);
 }

@@ -37,12 +37,15 @@ enum smc_mode {
  * @tcp_only: the application asked for what only TCP can do
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many rendezvous are under way
  * @caller_shakes: a connect() is under way, and will see to the rendezvous
+ * @connector: thread that has TCP connect
+ * @host: listener that this thread met then, referenced; or NULL
  * @reason: why it is TCP: diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @hs: the rendezvous
  * @shake: holds it, or what a connect() leaves of it
  * @stream: in SMC_MODE_STREAM
- * @fin: looks after a FIN whether the stream ended, too
+ * @saw_fin: one of TCP came before the end of the stream
+ * @fin: looks after that whether the stream ended, too
  * @listener: in SMC_MODE_LISTEN
  * @parent: listener that this connection came to, until accept()
  * @siblings: in a list of the parent's
@@ -56,11 +59,14 @@ struct smc_sock {
 	bool tcp_only;
 	bool limit_handshakes;
 	bool caller_shakes;
+	const struct task_struct *connector;
+	struct sock *host;
 	u32 reason;
 	u32 peer_reason;
 	struct smc_handshake hs;
-	struct delayed_work shake;
+	struct work_struct shake;
 	struct smc_stream *stream;
+	bool saw_fin;
 	struct delayed_work fin;
 	struct smc_listener *listener;
 	struct smc_listener *parent;
@@ -142,7 +148,7 @@ bool smc_sock_drop_late(struct smc_sock *smc);
  * smc_sock_start_handshake() - TCP is connected and the peer offered SMC
  * @smc: socket, locked or in one of TCP's callbacks
  *
- * The rendezvous is the caller's: to be held, left or parked. Until then nobody can end it.
+ * The rendezvous is the caller's: to be held or left. Until then nobody can end it.
  */
 void smc_sock_start_handshake(struct smc_sock *smc);
 
@@ -161,19 +167,6 @@ void smc_sock_hold_handshake(struct smc_sock *smc);
  * Context: any.
  */
 void smc_sock_leave_handshake(struct smc_sock *smc);
-
-/**
- * smc_sock_park_handshake() - leave it to a worker if the peer's next message is late
- */
-void smc_sock_park_handshake(struct smc_sock *smc);
-
-/**
- * smc_sock_unpark_handshake() - take it back
- *
- * Context: any.
- * Return: false if a worker has begun, or it was not parked.
- */
-bool smc_sock_unpark_handshake(struct smc_sock *smc);
 
 /**
  * smc_sock_refuse_handshake() - instead: tell the peer that the connection stays TCP
@@ -223,6 +216,14 @@ void smc_sock_check_tcp(struct smc_sock *smc);
  * smc_sock_saw_fin() - the peer closed its side of the TCP connection under the stream
  */
 void smc_sock_saw_fin(struct smc_sock *smc);
+
+/**
+ * smc_sock_forget_fin() - nobody looks after that any more
+ * @smc: unhooked since, so that TCP does not tell of one
+ *
+ * Context: process, without the socket lock; may sleep.
+ */
+void smc_sock_forget_fin(struct smc_sock *smc);
 
 /**
  * smc_tcp_wake() - wake everybody who waits for anything on a socket

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Watching for the peer's answer instead of going to sleep. Many a peer answers sooner than
- * a sleeper could be woken; how soon it did last time tells, as with KVM's halt polling,
- * for how long to watch the next time. A processor that has something else to do does that.
+ * Watching for what the peer sends instead of going to sleep. Many a peer answers, or writes on,
+ * sooner than a sleeper could be woken; how soon it did last time tells, as with KVM's halt
+ * polling, for how long to watch the next time. A processor that has something else to do does that.
  */
 
 #include <linux/sched.h>
@@ -26,13 +26,9 @@ static u64 smc_busy_poll(const struct sock *sk)
 
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 {
-	u64 budget = smc_busy_poll(st->sk);
+	u64 budget = max(smc_busy_poll(st->sk), st->rx.spin);
 	bool found = false;
 
-	/* One who wrote nothing waits for no answer, and reads more at a time if it comes late. */
-	if (st->tx.written != st->rx.spin_written)
-		budget = max(budget, st->rx.spin);
-	st->rx.spin_written = st->tx.written;
 	if (!budget)
 		return false;
 	release_sock(st->sk);

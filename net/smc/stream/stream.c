@@ -57,6 +57,14 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk)
 	spin_unlock_bh(st->lock);
 }
 
+void smc_stream_tell_urgent(struct smc_stream *st)
+{
+	spin_lock_bh(st->lock);
+	if (st->rx.urgent_unread)
+		st->news |= EPOLLPRI;
+	smc_stream_settle(st);
+}
+
 void smc_stream_wake(struct smc_stream *st, __poll_t events)
 {
 	struct sock *sk = READ_ONCE(st->sk);

@@ -66,8 +66,7 @@ struct smc_stream_rx {
 	u64 urgent_skip;	/* end of one before it that the reader stands at, or 0 */
 	u8 urgent_byte;
 	bool urgent_unread;
-	u64 spin;		/* nanoseconds to watch for an answer before a reader sleeps */
-	u64 spin_written;	/* tx.written when a reader last had to wait */
+	u64 spin;		/* nanoseconds to watch for more before a reader sleeps */
 	u8 prod_flags;		/* the peer's, as last received */
 	u8 conn_flags;
 };
@@ -180,6 +179,14 @@ void smc_stream_on_lost(struct smc_stream *st, int err);
  * @sk: TCP socket whose connection it replaces
  */
 void smc_stream_attach(struct smc_stream *st, struct sock *sk);
+
+/**
+ * smc_stream_tell_urgent() - signal an urgent byte that came before the stream was the socket's
+ * @st: stream
+ *
+ * Context: any; the socket may be locked.
+ */
+void smc_stream_tell_urgent(struct smc_stream *st);
 
 /**
  * smc_stream_send() - sendmsg()
