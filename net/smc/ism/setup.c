@@ -100,6 +100,19 @@ u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreem
 	return smc_ism_diagnosis(smc_ism_conn_attach(s->conn, &confirm->d));
 }
 
+static void smc_ism_client_name_group(struct smc_ism_setup *s,
+				      const struct smc_clc_agreement *accept)
+{
+	s->peer.role = SMC_CLIENT;
+	s->peer.link_id = accept->d.link_id;
+}
+
+bool smc_ism_client_is_quick(struct smc_ism_setup *s, const struct smc_clc_agreement *accept)
+{
+	smc_ism_client_name_group(s, accept);
+	return smc_ism_group_has_element(&s->peer, s->size_class, s->memcg);
+}
+
 u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept)
 {
 	bool is_new;
@@ -107,8 +120,7 @@ u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement 
 
 	if (!smc_ism_setup_is_with(s, &accept->d))
 		return SMC_DIAG_NO_DEVICE_D;
-	s->peer.role = SMC_CLIENT;
-	s->peer.link_id = accept->d.link_id;
+	smc_ism_client_name_group(s, accept);
 	s->first_contact = accept->first_contact;
 	rc = smc_ism_setup_conn(s, &is_new);
 	if (!rc)

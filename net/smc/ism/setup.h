@@ -59,6 +59,15 @@ u32 smc_ism_server_reserve(struct smc_ism_setup *s);
 u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreement *confirm);
 
 /**
+ * smc_ism_client_is_quick() - whether smc_ism_client_join() will hardly have to wait for memory
+ * @s: with @peer set
+ * @accept: to join by
+ *
+ * Context: process; waits for nobody.
+ */
+bool smc_ism_client_is_quick(struct smc_ism_setup *s, const struct smc_clc_agreement *accept);
+
+/**
  * smc_ism_client_join() - after ACCEPT: the connection is usable once CONFIRM is sent
  * @s: with @peer set
  */

@@ -21,9 +21,8 @@
 /* A client's rendezvous. */
 struct smc_client {
 	struct smc_handshake *hs;
-	s64 rc;			/* of what was done */
-	bool has_proposed;
-	bool is_done;		/* with the ACCEPT, too */
+	unsigned int step;	/* the next */
+	s64 rc;			/* of the offer, or the last step */
 	struct smc_offer offer;
 	struct smc_rdma_setup setup;
 	struct smc_ism_setup ism;
@@ -52,7 +51,7 @@ static u32 smc_client_check(struct smc_client *c)
 	return 0;
 }
 
-static u32 smc_client_join_d(struct smc_client *c)
+static void smc_client_name_d(struct smc_client *c)
 {
 	struct smc_ism_setup *s = &c->ism;
 
@@ -60,7 +59,6 @@ static u32 smc_client_join_d(struct smc_client *c)
 	s->peer.gid = smc_loopback.gid;
 	s->peer.version = c->accept.version;
 	memcpy(s->peer.eid, c->eid, SMC_EID_LEN);
-	return smc_ism_client_join(s, &c->accept);
 }
 
 static u32 smc_client_join_r(struct smc_client *c)
@@ -82,11 +80,10 @@ static u32 smc_client_join_r(struct smc_client *c)
 
 static u32 smc_client_join(struct smc_client *c)
 {
-	u32 reason = smc_client_check(c);
-
-	if (reason)
-		return reason;
-	return c->accept.is_d ? smc_client_join_d(c) : smc_client_join_r(c);
+	if (!c->accept.is_d)
+		return smc_client_join_r(c);
+	smc_client_name_d(c);
+	return smc_ism_client_join(&c->ism, &c->accept);
 }
 
 static void smc_client_fill_r(const struct smc_client *c, struct smc_clc_agreement *confirm)
@@ -139,7 +136,7 @@ static s64 smc_client_take_accept(struct smc_client *c)
 		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
-	return smc_client_join(c);
+	return smc_client_check(c);
 }
 
 static s64 smc_client_offer(struct smc_client *c, bool is_near)
@@ -149,7 +146,7 @@ static s64 smc_client_offer(struct smc_client *c, bool is_near)
 	return smc_route_is_secured(sk) ? SMC_DIAG_IPSEC : smc_offer_make(&c->offer, sk, is_near);
 }
 
-static s64 smc_client_send_proposal(struct smc_client *c)
+static s64 smc_client_propose(struct smc_client *c)
 {
 	struct smc_handshake *hs = c->hs;
 	size_t len = smc_offer_build(&c->offer, hs->sk, c->buf);
@@ -165,21 +162,13 @@ static s64 smc_client_send_proposal(struct smc_client *c)
 	return 0;
 }
 
-static void smc_client_propose(struct smc_client *c)
-{
-	if (c->rc || c->has_proposed)
-		return;
-	c->has_proposed = true;
-	c->rc = smc_client_send_proposal(c);
-}
-
-static s64 smc_client_negotiate(struct smc_client *c)
+static s64 smc_client_agree(struct smc_client *c)
 {
 	struct smc_handshake *hs = c->hs;
 	s64 rc;
 
-	rc = smc_client_take_accept(c);
-	if (rc || hs->reason)
+	rc = smc_client_join(c);
+	if (rc)
 		return rc;
 	rc = smc_clc_send(hs, c->buf, smc_client_build_confirm(c));
 	if (rc)
@@ -195,6 +184,20 @@ static s64 smc_client_negotiate(struct smc_client *c)
 	smc_stat_handshake(sock_net(hs->sk), hs->stream->path->kind, SMC_CLIENT,
 			   c->accept.version);
 	return 0;
+}
+
+static s64 (*const smc_client_steps[])(struct smc_client *c) = {
+	smc_client_propose,
+	smc_client_take_accept,
+	smc_client_agree,
+};
+
+/* Go through the steps before @end, as long as they lead to a stream. Return: whether they do. */
+static bool smc_client_go(struct smc_client *c, unsigned int end)
+{
+	while (c->step < end && !c->rc && !c->hs->reason)
+		c->rc = smc_client_steps[c->step++](c);
+	return !c->rc && !c->hs->reason;
 }
 
 /* Return: NULL without memory. */
@@ -222,16 +225,18 @@ void smc_handshake_propose(struct smc_handshake *hs)
 {
 	smc_handshake_offer(hs, false);
 	if (hs->client)
-		smc_client_propose(hs->client);
+		smc_client_go(hs->client, 1);
 }
 
 bool smc_handshake_confirm(struct smc_handshake *hs)
 {
 	struct smc_client *c = hs->client;
 
-	c->rc = smc_client_negotiate(c);
-	c->is_done = true;
-	return !c->rc && !hs->reason;
+	if (!smc_client_go(c, 2) || !c->accept.is_d)
+		return false;
+	/* Who hands it over must not keep the other end waiting for memory. */
+	smc_client_name_d(c);
+	return smc_ism_client_is_quick(&c->ism, &c->accept) && smc_client_go(c, 3);
 }
 
 bool smc_handshake_await(struct smc_handshake *hs, long timeo)
@@ -242,7 +247,7 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	/* There was no memory, and it begins anew. */
 	if (!hs->client)
 		return false;
-	if (hs->client->rc || hs->client->is_done)
+	if (hs->client->rc || hs->client->step > 1)
 		return true;
 	if (!timeo && !smc_clc_has_message(hs))
 		return false;
@@ -266,10 +271,8 @@ int smc_handshake_client(struct smc_handshake *hs)
 	if (!c)
 		return -ENOMEM;
 	hs->client = NULL;
-	smc_client_propose(c);
+	smc_client_go(c, ARRAY_SIZE(smc_client_steps));
 	rc = c->rc;
-	if (!rc && !c->is_done)
-		rc = smc_client_negotiate(c);
 	smc_ism_setup_end(&c->ism, hs->stream);
 	smc_rdma_setup_end(&c->setup, hs->stream);
 	if (rc > 0)

@@ -129,7 +129,9 @@ bool smc_handshake_answer(struct smc_handshake *hs);
  * smc_handshake_confirm() - confirm the answer that was handed over
  * @hs: rendezvous that smc_handshake_propose() began
  *
- * Context: process, without the socket lock; may sleep for memory.
+ * Without a free element that takes time, and is left to smc_handshake_client().
+ *
+ * Context: process, without the socket lock; waits for nobody.
  * Return: whether it was confirmed: then smc_handshake_server() of the other end waits for nobody.
  */
 bool smc_handshake_confirm(struct smc_handshake *hs);

@@ -28,8 +28,8 @@ bool smc_guest_arrives(struct smc_listener *l);
  *
  * If both ends can agree at once on SMC-D, the other one's part of it is over then, and
  * smc_handshake_client() waits for nobody. Else they do it by way of TCP, a worker for the listener.
- * While the thread is there, the listener waits for it; so it waits for nothing of the client's but
- * memory for its own element, and not for its lock, which another thread may have.
+ * While the thread is there, the listener waits for it; so it waits neither for the client's lock,
+ * which another thread may have, nor for memory to be found for the element of either end.
  *
  * Context: process, without any socket lock.
  */
