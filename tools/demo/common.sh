@@ -55,6 +55,17 @@ ask_redis() {
 		>>"$LAB_OUT/results"
 }
 
+# with_clients COMMAND OPTION...: run it beside clients of Redis. What is looked at is not measured.
+with_clients() {
+	local command=$1 clients_pid
+	shift
+	redis-benchmark "$@" -t get -c "$clients" -l >/run/clients.log 2>&1 &
+	clients_pid=$!
+	"$command"
+	kill "$clients_pid"
+	wait "$clients_pid"
+}
+
 # What the counters, told by the function counters, grew by since /run/before.
 growth() {
 	counters | awk -v pass="$1" 'NR == FNR { before[$1] = $2; next }
