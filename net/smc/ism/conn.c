@@ -32,7 +32,7 @@ void smc_dmbe_put(struct smc_dmbe *dmbe)
 }
 
 static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_class,
-					struct mem_cgroup *memcg)
+					struct mem_cgroup *memcg, bool in_hurry)
 {
 	struct smc_dmbe *dmbe = kzalloc(sizeof(*dmbe), GFP_KERNEL);
 	int rc;
@@ -41,7 +41,7 @@ static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_cla
 		return ERR_PTR(-ENOMEM);
 	kref_init(&dmbe->ref);
 	spin_lock_init(&dmbe->lock);
-	rc = smc_ism_group_take_element(group, size_class, memcg, &dmbe->el);
+	rc = smc_ism_group_take_element(group, size_class, memcg, in_hurry, &dmbe->el);
 	if (rc) {
 		kfree(dmbe);
 		return ERR_PTR(rc);
@@ -142,7 +142,7 @@ static const struct smc_path_ops smc_ism_path_ops = {
 };
 
 struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_class,
-					 struct mem_cgroup *memcg)
+					 struct mem_cgroup *memcg, bool in_hurry)
 {
 	struct smc_ism_conn *conn;
 	struct smc_dmbe *dmbe;
@@ -152,7 +152,7 @@ struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_cl
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 	if (!conn)
 		goto err_group;
-	dmbe = smc_dmbe_create(group, size_class, memcg);
+	dmbe = smc_dmbe_create(group, size_class, memcg, in_hurry);
 	if (IS_ERR(dmbe)) {
 		rc = PTR_ERR(dmbe);
 		goto err_conn;

@@ -93,12 +93,13 @@ static inline struct smc_dmbe_control *smc_dmbe_control(const struct smc_dmbe *d
  *	connection, also in the case of an error
  * @size_class: wanted for the element
  * @memcg: control group to charge, or NULL
+ * @in_hurry: take an element only if one is free
  *
  * Context: process, may sleep.
  * Return: the connection, with a reference to its stream, or an ERR_PTR.
  */
 struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_class,
-					 struct mem_cgroup *memcg);
+					 struct mem_cgroup *memcg, bool in_hurry);
 
 /**
  * smc_ism_conn_open() - let the peer find the connection's element

@@ -78,10 +78,15 @@ static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
 	mutex_unlock(&group->lock);
 }
 
+/* What a false server had this end make is not kept for it. */
+static unsigned long smc_ism_group_keep(const struct smc_ism_group *group)
+{
+	return group->was_used ? SMC_ISM_GROUP_IDLE : 0;
+}
+
 static void smc_ism_group_expire(struct smc_ism_group *group)
 {
-	const unsigned long due = group->idle_since +
-				  (group->was_used ? SMC_ISM_GROUP_IDLE : 0);
+	const unsigned long due = group->idle_since + smc_ism_group_keep(group);
 
 	lockdep_assert_held(&smc_ism_groups_lock);
 	if (time_before(jiffies, due))
@@ -192,8 +197,7 @@ struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *
 	struct smc_ism_group *group = smc_ism_group_find_or_list(peer, NULL);
 	struct smc_ism_group *fresh;
 
-	*is_new = false;
-	if (group)
+	if (group || !is_new)
 		return group;
 	fresh = smc_ism_group_create(peer);
 	if (!fresh)
@@ -236,9 +240,7 @@ void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn)
 		list_del_init(&conn->siblings);
 	if (!--group->n_conns && !group->dead) {
 		group->idle_since = jiffies;
-		/* What a false server had this end make is not kept for it. */
-		queue_delayed_work(smc_link_wq, &group->end,
-				   group->was_used ? SMC_ISM_GROUP_IDLE : 0);
+		queue_delayed_work(smc_link_wq, &group->end, smc_ism_group_keep(group));
 	}
 	spin_unlock_bh(&smc_ism_groups_lock);
 }
@@ -282,7 +284,7 @@ static int smc_dmb_add(const struct smc_slab_spec *spec, void *arg)
 }
 
 int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
-			       struct mem_cgroup *memcg, struct smc_element *el)
+			       struct mem_cgroup *memcg, bool in_hurry, struct smc_element *el)
 {
 	struct smc_slab_spec spec = {
 		.net	    = group->peer.net,
@@ -294,43 +296,13 @@ int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 	};
 	int rc;
 
-	mutex_lock(&group->lock);
-	rc = smc_slabs_take_or_add(&group->dmbs, &spec, smc_dmb_add, group, el);
+	if (!in_hurry)
+		mutex_lock(&group->lock);
+	else if (!mutex_trylock(&group->lock))
+		return -EAGAIN;
+	rc = smc_slabs_take_or_add(&group->dmbs, &spec, in_hurry ? NULL : smc_dmb_add, group, el);
 	mutex_unlock(&group->lock);
 	return rc;
-}
-
-/* Return: the group, with a reference, or NULL. */
-static struct smc_ism_group *smc_ism_group_find(const struct smc_ism_peer *peer)
-{
-	struct smc_ism_group *group, *found = NULL;
-
-	spin_lock_bh(&smc_ism_groups_lock);
-	list_for_each_entry(group, &smc_ism_groups, list) {
-		if (!smc_ism_group_is_with(group, peer))
-			continue;
-		smc_ism_group_get(group);
-		found = group;
-		break;
-	}
-	spin_unlock_bh(&smc_ism_groups_lock);
-	return found;
-}
-
-bool smc_ism_group_has_element(const struct smc_ism_peer *peer, u8 size_class,
-			       const struct mem_cgroup *memcg)
-{
-	struct smc_ism_group *group = smc_ism_group_find(peer);
-	bool has = false;
-
-	if (!group)
-		return false;
-	if (mutex_trylock(&group->lock)) {
-		has = smc_slabs_have(&group->dmbs, size_class, memcg);
-		mutex_unlock(&group->lock);
-	}
-	smc_ism_group_put(group);
-	return has;
 }
 
 static bool smc_ism_groups_none(struct net *net)

@@ -79,13 +79,13 @@ struct smc_ism_group {
 /**
  * smc_ism_group_join() - a group for a new connection
  * @peer: who it is with; the link id is the server's to choose and the client's to look for
- * @is_new: set to whether it was made
+ * @is_new: set to whether it was made; NULL: none is to be made
  *
  * A client makes one that it does not know, first contact or not: the namespaces of a host
  * have one GID, so the server may know the group from another of them.
  *
  * Context: process, may sleep.
- * Return: the group with a reference and a reserved connection, or NULL without memory.
+ * Return: the group with a reference and a reserved connection, or NULL: there is none, or no memory.
  */
 struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new);
 void smc_ism_group_put(struct smc_ism_group *group);
@@ -106,27 +106,17 @@ int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn);
 void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn);
 
 /**
- * smc_ism_group_has_element() - whether a group with @peer has a free one, at this moment
- * @peer: which group
- * @size_class: wanted
- * @memcg: control group to charge, or NULL
- *
- * Context: process; waits for nobody.
- */
-bool smc_ism_group_has_element(const struct smc_ism_peer *peer, u8 size_class,
-			       const struct mem_cgroup *memcg);
-
-/**
  * smc_ism_group_take_element() - take an element, making a DMB if need be
  * @size_class: wanted; a smaller one is taken where memory is short
  * @memcg: control group to charge, or NULL
+ * @in_hurry: neither make one nor wait for whom makes one
  * @el: filled on success
  *
  * Context: process, may sleep.
- * Return: 0, -ENOMEM, or -ENOLINK if the group is dead.
+ * Return: 0, -ENOMEM, -EAGAIN if it would have to hurry, or -ENOLINK if the group is dead.
  */
 int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
-			       struct mem_cgroup *memcg, struct smc_element *el);
+			       struct mem_cgroup *memcg, bool in_hurry, struct smc_element *el);
 
 /**
  * smc_ism_groups_end() - end all groups of a namespace, or all, and wait for them and their sockets

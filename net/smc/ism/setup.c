@@ -38,35 +38,41 @@ static u32 smc_ism_diagnosis(int rc)
 	}
 }
 
+void smc_ism_setup_name(struct smc_ism_setup *s, enum smc_role role, u8 version, const u8 *eid)
+{
+	struct smc_ism_peer *peer = &s->peer;
+
+	peer->dev = &smc_loopback;
+	peer->gid = smc_loopback.gid;
+	peer->role = role;
+	peer->version = version;
+	memcpy(peer->eid, eid, SMC_EID_LEN);
+}
+
 static int smc_ism_setup_conn(struct smc_ism_setup *s, bool *is_new)
 {
-	struct smc_ism_group *group = smc_ism_group_join(&s->peer, is_new);
+	struct smc_ism_group *group;
 	struct smc_ism_conn *conn;
 
+	*is_new = false;
+	group = smc_ism_group_join(&s->peer, s->in_hurry ? NULL : is_new);
 	if (!group)
 		return -ENOMEM;
-	conn = smc_ism_conn_create(group, s->size_class, s->memcg);
+	conn = smc_ism_conn_create(group, s->size_class, s->memcg, s->in_hurry);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
 	s->conn = conn;
 	return 0;
 }
 
-bool smc_ism_server_is_quick(struct smc_ism_setup *s)
+static int smc_ism_setup_open(struct smc_ism_setup *s)
 {
-	s->peer.role = SMC_SERVER;
-	return smc_ism_group_has_element(&s->peer, s->size_class, s->memcg);
+	return smc_ism_setup_conn(s, &s->first_contact) ? : smc_ism_conn_open(s->conn);
 }
 
 u32 smc_ism_server_reserve(struct smc_ism_setup *s)
 {
-	int rc;
-
-	s->peer.role = SMC_SERVER;
-	rc = smc_ism_setup_conn(s, &s->first_contact);
-	if (!rc)
-		rc = smc_ism_conn_open(s->conn);
-	return smc_ism_diagnosis(rc);
+	return smc_ism_diagnosis(smc_ism_setup_open(s));
 }
 
 /* Whether a CLC message is from the peer. One of version 1 has half of a GID, and no channel. */
@@ -100,36 +106,47 @@ u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreem
 	return smc_ism_diagnosis(smc_ism_conn_attach(s->conn, &confirm->d));
 }
 
-static void smc_ism_client_name_group(struct smc_ism_setup *s,
-				      const struct smc_clc_agreement *accept)
-{
-	s->peer.role = SMC_CLIENT;
-	s->peer.link_id = accept->d.link_id;
-}
-
-bool smc_ism_client_is_quick(struct smc_ism_setup *s, const struct smc_clc_agreement *accept)
-{
-	smc_ism_client_name_group(s, accept);
-	return smc_ism_group_has_element(&s->peer, s->size_class, s->memcg);
-}
-
-u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept)
+static int smc_ism_setup_join(struct smc_ism_setup *s, const struct smc_clc_d *d)
 {
 	bool is_new;
 	int rc;
 
-	if (!smc_ism_setup_is_with(s, &accept->d))
-		return SMC_DIAG_NO_DEVICE_D;
-	smc_ism_client_name_group(s, accept);
-	s->first_contact = accept->first_contact;
+	s->peer.link_id = d->link_id;
 	rc = smc_ism_setup_conn(s, &is_new);
 	if (!rc)
-		rc = smc_ism_conn_attach(s->conn, &accept->d);
+		rc = smc_ism_conn_attach(s->conn, d);
 	if (!rc)
 		rc = smc_ism_conn_open(s->conn);
+	return rc;
+}
+
+u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept)
+{
+	int rc;
+
+	if (!smc_ism_setup_is_with(s, &accept->d))
+		return SMC_DIAG_NO_DEVICE_D;
+	s->first_contact = accept->first_contact;
+	rc = smc_ism_setup_join(s, &accept->d);
 	if (!rc)
 		smc_ism_note_first_contact(s->conn->group, accept);
 	return smc_ism_diagnosis(rc);
+}
+
+int smc_ism_setup_pair(struct smc_ism_setup *client, struct smc_ism_setup *server)
+{
+	struct smc_clc_d d;
+	int rc;
+
+	rc = smc_ism_setup_open(server);
+	if (rc)
+		return rc;
+	smc_ism_conn_describe(server->conn, &d);
+	rc = smc_ism_setup_join(client, &d);
+	if (rc)
+		return rc;
+	smc_ism_conn_describe(client->conn, &d);
+	return smc_ism_conn_attach(server->conn, &d);
 }
 
 void smc_ism_setup_end(struct smc_ism_setup *s, bool keep)

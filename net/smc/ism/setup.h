@@ -19,6 +19,7 @@ struct sock;
  * @memcg: control group to charge for the element, or NULL
  * @size_class: wanted for the element
  * @first_contact: the group is made for this connection
+ * @in_hurry: rather fail than wait for memory, or make a group
  * @conn: the connection, its stream referenced
  */
 struct smc_ism_setup {
@@ -26,6 +27,7 @@ struct smc_ism_setup {
 	struct mem_cgroup *memcg;
 	u8 size_class;
 	bool first_contact;
+	bool in_hurry;
 	struct smc_ism_conn *conn;
 };
 
@@ -38,12 +40,13 @@ struct smc_ism_setup {
 void smc_ism_setup_init(struct smc_ism_setup *s, struct sock *sk, struct mem_cgroup *memcg);
 
 /**
- * smc_ism_server_is_quick() - whether smc_ism_server_reserve() will hardly have to wait for memory
- * @s: with @peer set
- *
- * Context: process; waits for nobody.
+ * smc_ism_setup_name() - name the peer: it is on this host
+ * @s: setup
+ * @role: of this end
+ * @version: agreed on
+ * @eid: agreed on, SMC_EID_LEN bytes; in version 1 not used
  */
-bool smc_ism_server_is_quick(struct smc_ism_setup *s);
+void smc_ism_setup_name(struct smc_ism_setup *s, enum smc_role role, u8 version, const u8 *eid);
 
 /**
  * smc_ism_server_reserve() - before ACCEPT: a group and an element
@@ -59,19 +62,20 @@ u32 smc_ism_server_reserve(struct smc_ism_setup *s);
 u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreement *confirm);
 
 /**
- * smc_ism_client_is_quick() - whether smc_ism_client_join() will hardly have to wait for memory
- * @s: with @peer set
- * @accept: to join by
- *
- * Context: process; waits for nobody.
- */
-bool smc_ism_client_is_quick(struct smc_ism_setup *s, const struct smc_clc_agreement *accept);
-
-/**
  * smc_ism_client_join() - after ACCEPT: the connection is usable once CONFIRM is sent
  * @s: with @peer set
  */
 u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept);
+
+/**
+ * smc_ism_setup_pair() - all steps of both ends
+ * @client: with @peer set
+ * @server: with @peer set
+ *
+ * Context: process, may sleep.
+ * Return: 0, or an error if they do not come together: then both are to be ended.
+ */
+int smc_ism_setup_pair(struct smc_ism_setup *client, struct smc_ism_setup *server);
 
 /**
  * smc_ism_setup_end() - release what the setup holds

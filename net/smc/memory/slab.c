@@ -128,18 +128,6 @@ static bool smc_slabs_take(struct list_head *slabs, u8 size_class, const struct 
 	return false;
 }
 
-bool smc_slabs_have(struct list_head *slabs, u8 size_class, const struct mem_cgroup *memcg)
-{
-	struct smc_slab *slab;
-
-	/* Read without the slab's lock: it may have changed at the return anyway. */
-	list_for_each_entry(slab, slabs, list)
-		if (slab->spec.size_class == size_class && slab->spec.memcg == memcg &&
-		    !bitmap_full(slab->taken, slab->n))
-			return true;
-	return false;
-}
-
 int smc_slabs_take_or_add(struct list_head *slabs, struct smc_slab_spec *spec,
 			  int (*add)(const struct smc_slab_spec *spec, void *arg), void *arg,
 			  struct smc_element *el)
@@ -148,6 +136,8 @@ int smc_slabs_take_or_add(struct list_head *slabs, struct smc_slab_spec *spec,
 	int rc;
 
 	while (!smc_slabs_take(slabs, spec->size_class, spec->memcg, el)) {
+		if (!add)
+			return -EAGAIN;
 		reused = false;
 		rc = add(spec, arg);
 		if (rc == -ENOMEM && spec->size_class) {

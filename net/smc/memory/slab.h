@@ -99,21 +99,16 @@ void smc_slab_disown(struct smc_slab *slab);
 bool smc_slab_is_left(const struct smc_slab *slab);
 
 /**
- * smc_slabs_have() - whether an element is free, at this moment
- * @slabs: list of slabs, locked by the caller
- */
-bool smc_slabs_have(struct list_head *slabs, u8 size_class, const struct mem_cgroup *memcg);
-
-/**
  * smc_slabs_take_or_add() - take an element, adding a slab where none is free
  * @slabs: list of slabs, locked by the caller
  * @spec: of the slab to add; a smaller size class is taken where memory is short
- * @add: adds a slab of @spec to the list; -ENOMEM where memory is short, or another error
+ * @add: adds a slab of @spec to the list; -ENOMEM where memory is short, or another error.
+ *	NULL if that would take too long
  * @arg: for @add
  * @el: filled on success
  *
  * Context: process, may sleep.
- * Return: 0 or the error of @add.
+ * Return: 0, the error of @add, or -EAGAIN where none is free and none is added.
  */
 int smc_slabs_take_or_add(struct list_head *slabs, struct smc_slab_spec *spec,
 			  int (*add)(const struct smc_slab_spec *spec, void *arg), void *arg,

@@ -88,17 +88,14 @@ static int smc_clc_peek_head(struct smc_handshake *hs)
 
 bool smc_clc_has_message(struct smc_handshake *hs)
 {
-	return hs->inbox ||
-	       (tcp_inq(hs->sk) >= SMC_CLC_HEADER_LEN && !smc_clc_peek_head(hs) &&
-		tcp_inq(hs->sk) >= hs->head.length);
+	return tcp_inq(hs->sk) >= SMC_CLC_HEADER_LEN && !smc_clc_peek_head(hs) &&
+	       tcp_inq(hs->sk) >= hs->head.length;
 }
 
 int smc_clc_peek(struct smc_handshake *hs)
 {
 	int rc;
 
-	if (hs->inbox)
-		return 0;
 	rc = smc_clc_wait(hs, SMC_CLC_HEADER_LEN);
 	if (!rc)
 		rc = smc_clc_peek_head(hs);
@@ -117,17 +114,6 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 	}
 	hs->peer_reason = decline.diagnosis;
 	hs->out_of_sync = decline.out_of_sync;
-}
-
-/* The message whose header is known. */
-static int smc_clc_take_whole(struct smc_handshake *hs, u8 *buf)
-{
-	hs->has_head = false;
-	if (!hs->inbox)
-		return smc_clc_read(hs, buf, hs->head.length, 0);
-	memcpy(buf, hs->inbox, hs->head.length);
-	hs->inbox = NULL;
-	return 0;
 }
 
 s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
@@ -149,7 +135,8 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 	}
 	if (rc)
 		return rc;
-	rc = smc_clc_take_whole(hs, buf);
+	hs->has_head = false;
+	rc = smc_clc_read(hs, buf, hs->head.length, 0);
 	if (!rc && hs->head.type == SMC_CLC_DECLINE)
 		smc_clc_take_decline(hs, buf, hs->head.length);
 	return rc;
@@ -196,18 +183,6 @@ static int smc_clc_write(struct smc_handshake *hs, struct msghdr *msg, size_t le
 	return rc;
 }
 
-/* The mate takes it before this end goes on. */
-static int smc_clc_hand_over(struct smc_handshake *mate, const u8 *buf, size_t len)
-{
-	struct smc_clc_header head;
-
-	if (len < SMC_CLC_HEADER_LEN || smc_clc_parse_header(buf, &head) || head.length != len)
-		return -EPROTO;
-	mate->head = head;
-	mate->inbox = buf;
-	return 0;
-}
-
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
@@ -216,8 +191,6 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 
 	if (READ_ONCE(hs->aborted))
 		return -EINTR;
-	if (hs->mate)
-		return smc_clc_hand_over(hs->mate, buf, len);
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	rc = smc_clc_write(hs, &msg, len);
 	if (rc < 0)

@@ -56,7 +56,7 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
 /**
  * smc_clc_send() - send a message
  * @hs: rendezvous
- * @buf: the message; to a mate it is handed over as it is, and stays until that has taken it
+ * @buf: the message
  * @len: its length
  *
  * Return: 0 or -errno.

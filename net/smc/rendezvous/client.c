@@ -21,8 +21,7 @@
 /* A client's rendezvous. */
 struct smc_client {
 	struct smc_handshake *hs;
-	unsigned int step;	/* the next */
-	s64 rc;			/* of the offer, or the last step */
+	s64 rc;			/* of the PROPOSAL */
 	struct smc_offer offer;
 	struct smc_rdma_setup setup;
 	struct smc_ism_setup ism;
@@ -51,16 +50,6 @@ static u32 smc_client_check(struct smc_client *c)
 	return 0;
 }
 
-static void smc_client_name_d(struct smc_client *c)
-{
-	struct smc_ism_setup *s = &c->ism;
-
-	s->peer.dev = &smc_loopback;
-	s->peer.gid = smc_loopback.gid;
-	s->peer.version = c->accept.version;
-	memcpy(s->peer.eid, c->eid, SMC_EID_LEN);
-}
-
 static u32 smc_client_join_r(struct smc_client *c)
 {
 	const struct smc_clc_agreement *accept = &c->accept;
@@ -82,7 +71,7 @@ static u32 smc_client_join(struct smc_client *c)
 {
 	if (!c->accept.is_d)
 		return smc_client_join_r(c);
-	smc_client_name_d(c);
+	smc_ism_setup_name(&c->ism, SMC_CLIENT, c->accept.version, c->eid);
 	return smc_ism_client_join(&c->ism, &c->accept);
 }
 
@@ -139,19 +128,18 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	return smc_client_check(c);
 }
 
-static s64 smc_client_offer(struct smc_client *c, bool is_near)
-{
-	struct sock *sk = c->hs->sk;
-
-	return smc_route_is_secured(sk) ? SMC_DIAG_IPSEC : smc_offer_make(&c->offer, sk, is_near);
-}
-
 static s64 smc_client_propose(struct smc_client *c)
 {
 	struct smc_handshake *hs = c->hs;
-	size_t len = smc_offer_build(&c->offer, hs->sk, c->buf);
+	size_t len;
 	s64 rc;
 
+	if (smc_route_is_secured(hs->sk))
+		return SMC_DIAG_IPSEC;
+	rc = smc_offer_make(&c->offer, hs->sk);
+	if (rc)
+		return rc;
+	len = smc_offer_build(&c->offer, hs->sk, c->buf);
 	if (!len)
 		return SMC_DIAG_NO_MEMORY;
 	rc = smc_clc_send(hs, c->buf, len);
@@ -167,6 +155,9 @@ static s64 smc_client_agree(struct smc_client *c)
 	struct smc_handshake *hs = c->hs;
 	s64 rc;
 
+	rc = smc_client_take_accept(c);
+	if (rc || hs->reason)
+		return rc;
 	rc = smc_client_join(c);
 	if (rc)
 		return rc;
@@ -186,57 +177,21 @@ static s64 smc_client_agree(struct smc_client *c)
 	return 0;
 }
 
-static s64 (*const smc_client_steps[])(struct smc_client *c) = {
-	smc_client_propose,
-	smc_client_take_accept,
-	smc_client_agree,
-};
-
-/* Go through the steps before @end, as long as they lead to a stream. Return: whether they do. */
-static bool smc_client_go(struct smc_client *c, unsigned int end)
+void smc_handshake_propose(struct smc_handshake *hs)
 {
-	while (c->step < end && !c->rc && !c->hs->reason)
-		c->rc = smc_client_steps[c->step++](c);
-	return !c->rc && !c->hs->reason;
-}
+	struct smc_client *c;
 
-/* Return: NULL without memory. */
-static struct smc_client *smc_client_create(struct smc_handshake *hs, bool is_near)
-{
-	struct smc_client *c = kmalloc(sizeof(*c), GFP_KERNEL);
-
+	if (hs->client)
+		return;
+	c = kmalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
-		return NULL;
+		return;
 	memset(c, 0, offsetof(struct smc_client, buf));
 	c->hs = hs;
 	smc_rdma_setup_init(&c->setup, hs->sk, hs->memcg);
 	smc_ism_setup_init(&c->ism, hs->sk, hs->memcg);
-	c->rc = smc_client_offer(c, is_near);
-	return c;
-}
-
-void smc_handshake_offer(struct smc_handshake *hs, bool is_near)
-{
-	if (!hs->client)
-		hs->client = smc_client_create(hs, is_near);
-}
-
-void smc_handshake_propose(struct smc_handshake *hs)
-{
-	smc_handshake_offer(hs, false);
-	if (hs->client)
-		smc_client_go(hs->client, 1);
-}
-
-bool smc_handshake_confirm(struct smc_handshake *hs)
-{
-	struct smc_client *c = hs->client;
-
-	if (!smc_client_go(c, 2) || !c->accept.is_d)
-		return false;
-	/* Who hands it over must not keep the other end waiting for memory. */
-	smc_client_name_d(c);
-	return smc_ism_client_is_quick(&c->ism, &c->accept) && smc_client_go(c, 3);
+	hs->client = c;
+	c->rc = smc_client_propose(c);
 }
 
 bool smc_handshake_await(struct smc_handshake *hs, long timeo)
@@ -247,7 +202,7 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	/* There was no memory, and it begins anew. */
 	if (!hs->client)
 		return false;
-	if (hs->client->rc || hs->client->step > 1)
+	if (hs->client->rc)
 		return true;
 	if (!timeo && !smc_clc_has_message(hs))
 		return false;
@@ -265,14 +220,14 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 
 int smc_handshake_client(struct smc_handshake *hs)
 {
-	struct smc_client *c = hs->client ? : smc_client_create(hs, false);
+	struct smc_client *c;
 	s64 rc;
 
+	smc_handshake_propose(hs);
+	c = hs->client;
 	if (!c)
 		return -ENOMEM;
-	hs->client = NULL;
-	smc_client_go(c, ARRAY_SIZE(smc_client_steps));
-	rc = c->rc;
+	rc = c->rc ? : smc_client_agree(c);
 	smc_ism_setup_end(&c->ism, hs->stream);
 	smc_rdma_setup_end(&c->setup, hs->stream);
 	if (rc > 0)
@@ -280,6 +235,7 @@ int smc_handshake_client(struct smc_handshake *hs)
 	if (rc)
 		smc_stat_handshake_error(sock_net(hs->sk), SMC_CLIENT);
 	smc_offer_drop(&c->offer);
+	hs->client = NULL;
 	kfree(c);
 	return rc;
 }

@@ -16,7 +16,6 @@
 struct mem_cgroup;
 struct sock;
 struct smc_client;
-struct smc_server;
 struct smc_stream;
 
 /**
@@ -26,10 +25,7 @@ struct smc_stream;
  * @memcg: control group to charge for buffers, or NULL; lives as long as the rendezvous
  * @aborted: the application gave up; set it before waking @wait
  * @interruptible: a signal ends the waits for the peer
- * @mate: the peer's, while both are held by one thread: messages are handed over; or NULL
- * @inbox: message that the mate handed over, in its memory, or NULL
- * @client: what smc_handshake_offer() began
- * @server: what smc_handshake_expect() began
+ * @client: what smc_handshake_propose() began
  * @head: of the peer's message that was taken last, or is next
  * @has_head: it is next
  * @due: when the peer's next message is late, in jiffies
@@ -47,10 +43,7 @@ struct smc_handshake {
 	struct mem_cgroup *memcg;
 	bool aborted;
 	bool interruptible;
-	struct smc_handshake *mate;
-	const u8 *inbox;
 	struct smc_client *client;
-	struct smc_server *server;
 	struct smc_clc_header head;
 	bool has_head;
 	unsigned long due;
@@ -78,15 +71,6 @@ static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk,
 }
 
 /**
- * smc_handshake_offer() - find out what there is to offer, as the end that connected
- * @hs: rendezvous
- * @is_near: to a peer of the same namespace
- *
- * Context: process, without the socket lock; may wait for devices.
- */
-void smc_handshake_offer(struct smc_handshake *hs, bool is_near);
-
-/**
  * smc_handshake_propose() - begin it as the end that connected, unless it did
  * @hs: rendezvous
  *
@@ -105,36 +89,17 @@ void smc_handshake_propose(struct smc_handshake *hs);
 bool smc_handshake_await(struct smc_handshake *hs, long timeo);
 
 /**
- * smc_handshake_expect() - make ready for a PROPOSAL that will be handed over
- * @hs: rendezvous, as the end that was connected to
+ * smc_handshake_pair() - hold both ends' at once, without a message, and agree on SMC-D
+ * @client: rendezvous of the end that connected
+ * @server: of the other one, in the same namespace
  *
- * Context: process, may sleep.
- * Return: false without memory.
+ * Memory that it takes is the other end's, and so is the time to find it. Where that takes time, or the
+ * ends know nothing of each other yet, it is left to them.
+ *
+ * Context: process, without any socket lock; waits for nobody.
+ * Return: whether both have their stream. If not, both can be held as if this had not been called.
  */
-bool smc_handshake_expect(struct smc_handshake *hs);
-
-/**
- * smc_handshake_answer() - answer the PROPOSAL if it was handed over
- * @hs: rendezvous that expects it
- *
- * With SMC-R that may have to wait for another connection's peer, and with SMC-D for memory if there
- * is no free element: it is left to smc_handshake_server() then.
- *
- * Context: process, without the socket lock; waits for nobody.
- * Return: whether it was answered.
- */
-bool smc_handshake_answer(struct smc_handshake *hs);
-
-/**
- * smc_handshake_confirm() - confirm the answer that was handed over
- * @hs: rendezvous that smc_handshake_propose() began
- *
- * Without a free element that takes time, and is left to smc_handshake_client().
- *
- * Context: process, without the socket lock; waits for nobody.
- * Return: whether it was confirmed: then smc_handshake_server() of the other end waits for nobody.
- */
-bool smc_handshake_confirm(struct smc_handshake *hs);
+bool smc_handshake_pair(struct smc_handshake *client, struct smc_handshake *server);
 
 /**
  * smc_handshake_client() - hold it as the end that connected

@@ -23,12 +23,10 @@ static void smc_offer_find_ports(struct smc_offer *offer, struct sock *sk)
 	}
 }
 
-u32 smc_offer_make(struct smc_offer *offer, struct sock *sk, bool is_near)
+u32 smc_offer_make(struct smc_offer *offer, struct sock *sk)
 {
 	offer->has_d = READ_ONCE(smc_net(sock_net(sk))->sysctl.smcd);
-	/* Devices may take their time to tell of themselves, and here nobody would choose them. */
-	if (!is_near || !offer->has_d)
-		smc_offer_find_ports(offer, sk);
+	smc_offer_find_ports(offer, sk);
 	if (offer->has_d || offer->has[SMC_VERSION_1] || offer->has[SMC_VERSION_2])
 		return 0;
 	return SMC_DIAG_NO_DEVICE_R;

@@ -29,7 +29,7 @@ struct smc_offer {
  * Context: process, may sleep.
  * Return: 0, or the diagnosis why nothing can.
  */
-u32 smc_offer_make(struct smc_offer *offer, struct sock *sk, bool is_near);
+u32 smc_offer_make(struct smc_offer *offer, struct sock *sk);
 
 /**
  * smc_offer_build() - the PROPOSAL

@@ -19,8 +19,6 @@
 /* A server's rendezvous. */
 struct smc_server {
 	struct smc_handshake *hs;
-	unsigned int step;	/* the next */
-	s64 rc;			/* of the last */
 	bool is_d;
 	u32 reason_d;		/* why not */
 	struct smc_rdma_setup setup;
@@ -62,20 +60,20 @@ static bool smc_server_has_device(const struct smc_clc_proposal *p)
 static u32 smc_server_try_d(struct smc_server *srv)
 {
 	const struct smc_clc_proposal *p = &srv->proposal;
-	struct smc_ism_peer *peer = &srv->ism.peer;
+	u8 eid[SMC_EID_LEN] = {};
+	u8 version;
 
 	if (!READ_ONCE(smc_net(sock_net(srv->hs->sk))->sysctl.smcd))
 		return SMC_DIAG_NO_DEVICE_D;
-	peer->dev = &smc_loopback;
-	peer->gid = smc_loopback.gid;
 	if (smc_offer_has_d(p->offer_v2) && smc_server_has_device(p) &&
-	    smc_eid_match(p->eids, p->n_eids, peer->eid))
-		peer->version = SMC_VERSION_2;
+	    smc_eid_match(p->eids, p->n_eids, eid))
+		version = SMC_VERSION_2;
 	else if (smc_offer_has_d(p->offer_v1) && p->ism_gid == smc_loopback.gid.gid &&
 		 smc_route_matches(srv->hs->sk, p))
-		peer->version = SMC_VERSION_1;
+		version = SMC_VERSION_1;
 	else
 		return SMC_DIAG_NO_DEVICE_D;
+	smc_ism_setup_name(&srv->ism, SMC_SERVER, version, eid);
 	srv->is_d = true;
 	return 0;
 }
@@ -222,13 +220,14 @@ static bool smc_server_may_decline(const struct smc_server *srv)
 
 static s64 smc_server_consider(struct smc_server *srv)
 {
+	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
-	smc_clc_expect(srv->hs);
+	smc_clc_expect(hs);
 	rc = smc_server_take_proposal(srv);
-	if (rc || srv->hs->reason)
+	if (rc || hs->reason)
 		return rc;
-	if (smc_route_is_secured(srv->hs->sk))
+	if (smc_route_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;
 	srv->reason_d = smc_server_try_d(srv);
 	return 0;
@@ -278,60 +277,31 @@ static s64 smc_server_complete(struct smc_server *srv)
 	return 0;
 }
 
-static s64 (*const smc_server_steps[])(struct smc_server *srv) = {
-	smc_server_consider,
-	smc_server_answer,
-	smc_server_complete,
-};
-
-/* Go through the steps before @end, as long as they lead to a stream. Return: whether they do. */
-static bool smc_server_go(struct smc_server *srv, unsigned int end)
+static s64 smc_server_shake(struct smc_server *srv)
 {
-	while (srv->step < end && !srv->rc && !srv->hs->reason)
-		srv->rc = smc_server_steps[srv->step++](srv);
-	return !srv->rc && !srv->hs->reason;
+	s64 rc;
+
+	rc = smc_server_consider(srv);
+	if (!rc && !srv->hs->reason)
+		rc = smc_server_answer(srv);
+	if (!rc && !srv->hs->reason)
+		rc = smc_server_complete(srv);
+	return rc;
 }
 
-/* Return: NULL without memory. */
-static struct smc_server *smc_server_create(struct smc_handshake *hs)
+int smc_handshake_server(struct smc_handshake *hs)
 {
 	struct smc_server *srv = kmalloc(sizeof(*srv), GFP_KERNEL);
+	s64 rc;
 
 	if (!srv)
-		return NULL;
+		return -ENOMEM;
 	memset(srv, 0, offsetof(struct smc_server, buf));
 	srv->hs = hs;
 	srv->version = SMC_VERSION_2;
 	smc_rdma_setup_init(&srv->setup, hs->sk, hs->memcg);
 	smc_ism_setup_init(&srv->ism, hs->sk, hs->memcg);
-	return srv;
-}
-
-bool smc_handshake_expect(struct smc_handshake *hs)
-{
-	hs->server = smc_server_create(hs);
-	return hs->server;
-}
-
-bool smc_handshake_answer(struct smc_handshake *hs)
-{
-	struct smc_server *srv = hs->server;
-
-	/* Memory that it takes is the listener's, and so is the time to find it. */
-	return hs->inbox && smc_server_go(srv, 1) && srv->is_d &&
-	       smc_ism_server_is_quick(&srv->ism) && smc_server_go(srv, 2);
-}
-
-int smc_handshake_server(struct smc_handshake *hs)
-{
-	struct smc_server *srv = hs->server ? : smc_server_create(hs);
-	s64 rc;
-
-	if (!srv)
-		return -ENOMEM;
-	hs->server = NULL;
-	smc_server_go(srv, ARRAY_SIZE(smc_server_steps));
-	rc = srv->rc;
+	rc = smc_server_shake(srv);
 	/*
 	 * The client says that it does not know the group: it has booted anew, or is not who it says.
 	 * So only new connections keep away; if the group is lost, TEST LINK ends the others.

@@ -102,11 +102,11 @@ void smc_tcp_data_ready(struct sock *sk)
 static void smc_tcp_begin(struct smc_sock *smc)
 {
 	smc_sock_start_handshake(smc);
-	/* To meet its other end, it must be there: with this acknowledgement. */
-	if (smc->caller_shakes && smc_nearby(smc->sk))
-		inet_csk_exit_pingpong_mode(smc->sk);
 	if (!smc->caller_shakes)
 		smc_sock_leave_handshake(smc);
+	else if (smc_nearby(smc->sk))
+		/* To meet its other end, it must be there: with this acknowledgement. */
+		inet_csk_exit_pingpong_mode(smc->sk);
 }
 
 /* A client's TCP connection came about, or did not. */
@@ -150,14 +150,15 @@ void smc_tcp_state_change(struct sock *sk)
 	smc = smc_sk(sk);
 	if (smc && smc->mode == SMC_MODE_STREAM) {
 		smc_tcp_changed_under_stream(smc);
-	} else {
-		if (!smc)
-			smc_tcp_accepted(sk);
-		if (smc && smc->mode == SMC_MODE_CONNECTING)
-			smc_tcp_connected(smc);
-		else if (smc && smc->mode == SMC_MODE_HANDSHAKE)
-			wake_up(&smc->hs.wait);
-		smc_default_state_change(sk);
+		goto out;
 	}
+	if (!smc)
+		smc_tcp_accepted(sk);
+	else if (smc->mode == SMC_MODE_CONNECTING)
+		smc_tcp_connected(smc);
+	else if (smc->mode == SMC_MODE_HANDSHAKE)
+		wake_up(&smc->hs.wait);
+	smc_default_state_change(sk);
+out:
 	rcu_read_unlock();
 }

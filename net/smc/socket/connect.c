@@ -167,7 +167,10 @@ static void smc_connect_shake(struct smc_sock *smc, long timeo)
 	is_left = smc->caller_shakes && smc->mode == SMC_MODE_HANDSHAKE;
 	smc->caller_shakes = false;
 	release_sock(smc->sk);
-	smc_guest_meet(smc, is_left);
+	if (smc_guest_meet(smc, is_left)) {
+		smc_sock_hold_handshake(smc);
+		return;
+	}
 	if (!is_left)
 		return;
 	smc_handshake_propose(&smc->hs);

@@ -6,18 +6,21 @@
 #include "nearby.h"
 #include "smc_sock.h"
 
-/* Have @client's thread come to the listener @sk, if this is that one, and it has none yet. */
-static bool smc_guest_invite(const struct sock *client, struct sock *sk)
+/*
+ * Have @client's thread see to @child, which came to the listener @sk, if this is that thread and it
+ * has none yet. Nobody else has to do with what it notes, until its connect() is through.
+ */
+static bool smc_guest_invite(const struct sock *client, struct sock *sk, struct sock *child)
 {
 	struct smc_sock *guest = smc_sk(client);
 
-	if (!guest || READ_ONCE(guest->connector) != current ||
+	if (!guest || READ_ONCE(guest->connector) != current || guest->host ||
 	    !refcount_inc_not_zero(&sk->sk_refcnt))
 		return false;
-	if (!cmpxchg(&guest->host, NULL, sk))
-		return true;
-	sock_put(sk);
-	return false;
+	guest->host = sk;
+	sock_hold(child);
+	guest->arrived = child;
+	return true;
 }
 
 bool smc_guest_arrives(struct smc_listener *l)
@@ -29,7 +32,7 @@ bool smc_guest_arrives(struct smc_listener *l)
 	if (child && smc_nearby(child))
 		client = smc_nearby_peer(child);
 	if (client) {
-		arrives = smc_guest_invite(client, l->smc->sk);
+		arrives = smc_guest_invite(client, l->smc->sk, child);
 		sock_put(client);
 	}
 	if (child)
@@ -51,51 +54,38 @@ static struct smc_listener *smc_guest_enter(const struct sock *host)
 	return l;
 }
 
-/* Return: whether the rest waits for nobody, at both ends. */
-static bool smc_guest_agree(struct smc_handshake *here, struct smc_handshake *there)
+/* Return: whether both ends agree. */
+static bool smc_guest_see(struct smc_listener *l, struct smc_sock *smc, bool agree)
 {
-	bool is_agreed;
-
-	if (!smc_handshake_expect(there))
-		return false;
-	here->mate = there;
-	there->mate = here;
-	smc_handshake_propose(here);
-	is_agreed = smc_handshake_answer(there) && smc_handshake_confirm(here);
-	here->mate = NULL;
-	there->mate = NULL;
-	return is_agreed;
-}
-
-static void smc_guest_see(struct smc_listener *l, struct smc_sock *smc, bool agree)
-{
-	struct smc_sock *child = smc_listener_take_first(l, smc->sk);
+	struct smc_sock *child = smc_listener_take_first(l, smc->arrived);
 
 	if (!child)
-		return;
-	if (agree && smc_guest_agree(&smc->hs, &child->hs))
+		return false;
+	/* Who captures wants to see it all. */
+	agree = agree && !smc_nearby_is_watched(smc->sk) &&
+		smc_handshake_pair(&smc->hs, &child->hs);
+	if (agree)
 		smc_sock_hold_handshake(child);
 	else
 		smc_sock_leave_handshake(child);
+	return agree;
 }
 
-void smc_guest_meet(struct smc_sock *smc, bool agree)
+bool smc_guest_meet(struct smc_sock *smc, bool agree)
 {
-	struct sock *host = xchg(&smc->host, NULL);
 	struct smc_listener *l;
+	bool agreed = false;
 
-	if (!host)
-		return;
-	/* Who captures wants to see it all. */
-	agree = agree && !smc_nearby_is_watched(smc->sk);
-	/* That may wait for devices. */
-	if (agree)
-		smc_handshake_offer(&smc->hs, true);
-	agree = agree && smc->hs.client;
-	l = smc_guest_enter(host);
+	if (!smc->host)
+		return false;
+	l = smc_guest_enter(smc->host);
 	if (l) {
-		smc_guest_see(l, smc, agree);
+		agreed = smc_guest_see(l, smc, agree);
 		smc_listener_leave(l);
 	}
-	sock_put(host);
+	sock_put(smc->arrived);
+	sock_put(smc->host);
+	smc->arrived = NULL;
+	smc->host = NULL;
+	return agreed;
 }

@@ -26,13 +26,14 @@ bool smc_guest_arrives(struct smc_listener *l);
  * @smc: the client, for which TCP's connect() has been called
  * @agree: its rendezvous is the caller's, and may be held
  *
- * If both ends can agree at once on SMC-D, the other one's part of it is over then, and
- * smc_handshake_client() waits for nobody. Else they do it by way of TCP, a worker for the listener.
- * While the thread is there, the listener waits for it; so it waits neither for the client's lock,
- * which another thread may have, nor for memory to be found for the element of either end.
+ * If both ends can agree at once on SMC-D, the other one's part of it is over then. Else they do it by
+ * way of TCP, a worker for the listener. While the thread is there, the listener waits for it; so it
+ * waits neither for the client's lock, which another thread may have, nor for memory to be found for
+ * the element of either end.
  *
  * Context: process, without any socket lock.
+ * Return: whether they agree: then smc_sock_hold_handshake() of @smc waits for nobody.
  */
-void smc_guest_meet(struct smc_sock *smc, bool agree);
+bool smc_guest_meet(struct smc_sock *smc, bool agree);
 
 #endif

@@ -7,7 +7,6 @@
 #include "admin/net.h"
 #include "compat.h"
 #include "listener.h"
-#include "nearby.h"
 #include "ops.h"
 #include "smc_sock.h"
 #include "wire/clc.h"
@@ -207,39 +206,35 @@ struct sock *smc_listener_last(struct smc_listener *l)
  * Like accept() of TCP. But that charges the connection to the memory cgroup of who calls it, waits
  * for the lock, and takes whatever is first. With data in its SYN there is more to be done.
  */
-static struct sock *smc_listener_take_from_tcp(struct smc_listener *l, const struct sock *client)
+static bool smc_listener_take_from_tcp(struct smc_listener *l, const struct sock *child)
 {
 	struct sock *sk = l->smc->sk;
 	struct request_sock_queue *queue = &inet_csk(sk)->icsk_accept_queue;
 	struct request_sock *req = NULL;
-	struct sock *child;
 
 	spin_lock_bh(&sk->sk_lock.slock);
 	/* With this lock nobody else takes the first. */
 	if (!sock_owned_by_user(sk) && sk->sk_state == TCP_LISTEN)
 		req = READ_ONCE(queue->rskq_accept_head);
-	if (req && !tcp_rsk(req)->tfo_listener && smc_nearby_is_peer(client, req->sk))
+	if (req && !tcp_rsk(req)->tfo_listener && req->sk == child)
 		reqsk_queue_remove(queue, sk);
 	else
 		req = NULL;
 	spin_unlock_bh(&sk->sk_lock.slock);
 	if (!req)
-		return NULL;
-	child = req->sk;
-	inet_init_csk_locks(child);
+		return false;
+	inet_init_csk_locks(req->sk);
 	reqsk_put(req);
-	return child;
+	return true;
 }
 
-struct smc_sock *smc_listener_take_first(struct smc_listener *l, const struct sock *client)
+struct smc_sock *smc_listener_take_first(struct smc_listener *l, struct sock *child)
 {
-	struct sock *sk = NULL;
+	bool is_taken = smc_listener_has_room(l) && smc_listener_take_from_tcp(l, child);
 
-	if (smc_listener_has_room(l))
-		sk = smc_listener_take_from_tcp(l, client);
 	if (!reqsk_queue_empty(&inet_csk(l->smc->sk)->icsk_accept_queue))
 		smc_listener_kick(l);
-	return sk ? smc_listener_begin(l, sk) : NULL;
+	return is_taken ? smc_listener_begin(l, child) : NULL;
 }
 
 static void smc_listener_take(struct work_struct *work)

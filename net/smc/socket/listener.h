@@ -106,16 +106,16 @@ void smc_listener_leave(struct smc_listener *l);
 struct sock *smc_listener_last(struct smc_listener *l);
 
 /**
- * smc_listener_take_first() - take a client's other end from TCP, as the work does all
+ * smc_listener_take_first() - take a connection from TCP, as the work does all
  * @l: listener that this thread has entered
- * @client: connected, has sent nothing
+ * @child: the connection, with a reference of the caller's
  *
  * If another is first, or the listener's lock is taken, the work takes them.
  *
  * Context: process, without the socket lock.
  * Return: it, if its rendezvous has begun: that is the caller's; or NULL.
  */
-struct smc_sock *smc_listener_take_first(struct smc_listener *l, const struct sock *client);
+struct smc_sock *smc_listener_take_first(struct smc_listener *l, struct sock *child);
 
 /**
  * smc_listener_shaken() - the rendezvous of a connection is over

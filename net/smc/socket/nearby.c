@@ -2,7 +2,6 @@
 /* Asking TCP's tables and routes who is at the other end. */
 
 #include <linux/netdevice.h>
-#include <linux/tcp.h>
 #include <net/dst.h>
 #include <net/inet6_hashtables.h>
 #include <net/inet_hashtables.h>
@@ -69,22 +68,4 @@ struct sock *smc_nearby_peer(const struct sock *sk)
 	/* What is left of one before, or the beginning of the next. */
 	sock_gen_put(peer);
 	return NULL;
-}
-
-/* A child that was reset may stay in its listener's queue while the next has its addresses. */
-static bool smc_nearby_is_in_step(const struct sock *client, const struct sock *child)
-{
-	const struct tcp_sock *here = tcp_sk(client), *there = tcp_sk(child);
-
-	return READ_ONCE(here->write_seq) == READ_ONCE(there->rcv_nxt) &&
-	       READ_ONCE(there->write_seq) == READ_ONCE(here->rcv_nxt);
-}
-
-bool smc_nearby_is_peer(const struct sock *client, const struct sock *child)
-{
-	struct sock *peer = smc_nearby_peer(child);
-
-	if (peer)
-		sock_put(peer);
-	return peer == client && smc_nearby_is_in_step(client, child);
 }

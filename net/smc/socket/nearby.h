@@ -27,13 +27,6 @@ bool smc_nearby(const struct sock *sk);
 struct sock *smc_nearby_peer(const struct sock *sk);
 
 /**
- * smc_nearby_is_peer() - whether both ends are of one connection, on which nothing was sent
- *
- * Context: any.
- */
-bool smc_nearby_is_peer(const struct sock *client, const struct sock *child);
-
-/**
  * smc_nearby_is_watched() - whether somebody captures packets where they go, those of all protocols
  * @sk: connected TCP socket, for which smc_nearby() holds
  *

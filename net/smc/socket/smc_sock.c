@@ -255,13 +255,21 @@ static void smc_sock_conclude(struct smc_sock *smc, int rc)
 		smc_sock_fall_back(smc, smc->hs.reason);
 }
 
+static int smc_sock_agree(struct smc_sock *smc)
+{
+	/* It is, by smc_handshake_pair(). */
+	if (smc->hs.stream)
+		return 0;
+	return smc->role == SMC_CLIENT ? smc_handshake_client(&smc->hs) :
+					 smc_handshake_server(&smc->hs);
+}
+
 void smc_sock_hold_handshake(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 	int rc;
 
-	rc = smc->role == SMC_CLIENT ? smc_handshake_client(&smc->hs) :
-				       smc_handshake_server(&smc->hs);
+	rc = smc_sock_agree(smc);
 
 	lock_sock(sk);
 	smc_sock_conclude(smc, rc);

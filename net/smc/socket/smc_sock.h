@@ -39,6 +39,7 @@ enum smc_mode {
  * @caller_shakes: a connect() is under way, and will see to the rendezvous
  * @connector: thread that has TCP connect
  * @host: listener that this thread met then, referenced; or NULL
+ * @arrived: the connection's other end in it, referenced
  * @reason: why it is TCP: diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @hs: the rendezvous
@@ -61,6 +62,7 @@ struct smc_sock {
 	bool caller_shakes;
 	const struct task_struct *connector;
 	struct sock *host;
+	struct sock *arrived;
 	u32 reason;
 	u32 peer_reason;
 	struct smc_handshake hs;
