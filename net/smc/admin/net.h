@@ -35,6 +35,9 @@ struct smc_net {
 	struct workqueue_struct *shake_wq;	/* where they run */
 	/* Listeners take from TCP: users can hold that up by the socket lock, in their namespace. */
 	struct workqueue_struct *take_wq;
+
+	/* For how long new streams watch, see stream/spin.c. Whoever writes last is right. */
+	u64 first_spin[SMC_N_PATHS][SMC_N_ROLES];
 };
 
 extern unsigned int smc_net_id;

@@ -125,7 +125,7 @@ int smc_sysctl_init_net(struct net *net)
 		.max_conns_per_lgr	= conns_max,
 		.smcd			= 1,
 		.smcd_rmem		= SZ_256K,
-		.spin_usec		= 200,
+		.spin_usec		= 400,
 	};
 
 	table = kmemdup(template, sizeof(template), GFP_KERNEL);

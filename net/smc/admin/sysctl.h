@@ -29,7 +29,7 @@ struct smc_sysctl {
 	int max_conns_per_lgr;		/* 16 to 255 */
 	int smcd;			/* bool: use memory inside the host */
 	int smcd_rmem;			/* bytes */
-	int spin_usec;			/* of a wait that is worth watching for its end */
+	int spin_usec;			/* a reader watches for at most */
 	int tcp2smc;			/* bool: TCP sockets become SMC sockets */
 
 	struct ctl_table_header *header;

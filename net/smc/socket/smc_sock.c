@@ -231,7 +231,7 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	smc->stream = smc->hs.stream;
-	smc_stream_attach(smc->stream, sk);
+	smc_stream_attach(smc->stream, sk, smc->role);
 	/* Pairs with the calls, which look at the stream without the lock. */
 	smp_store_release(&smc->mode, SMC_MODE_STREAM);
 	/* The peer may have been quicker. Who waits is woken when the rendezvous is over. */

@@ -106,6 +106,9 @@ bool smc_stream_note_credit(struct smc_stream *st);
  */
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 
+/* Begin with what another stream learnt by its first wait. */
+void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
+
 /* The wait took so many nanoseconds. */
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took);
 

@@ -3,6 +3,7 @@
  * Watching for what the peer sends instead of going to sleep. Many a peer answers, or writes on,
  * sooner than a sleeper could be woken; how soon it did last time tells, as with KVM's halt
  * polling, for how long to watch the next time. A processor that has something else to do does that.
+ * The first wait of a stream is like that of another one of its namespace, path and role.
  */
 
 #include <linux/sched.h>
@@ -41,9 +42,19 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 	return found;
 }
 
+void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role)
+{
+	st->rx.first_spin = &smc_net(st->net)->first_spin[st->path->kind][role];
+	st->rx.spin = READ_ONCE(*st->rx.first_spin);
+}
+
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took)
 {
 	u64 most = (u64)READ_ONCE(smc_net(st->net)->sysctl.spin_usec) * NSEC_PER_USEC;
 
-	st->rx.spin = took <= most ? 2 * took : 0;
+	st->rx.spin = took <= most ? min(2 * took, most) : 0;
+	if (!st->rx.first_spin)
+		return;
+	WRITE_ONCE(*st->rx.first_spin, st->rx.spin);
+	st->rx.first_spin = NULL;
 }

@@ -46,9 +46,10 @@ void smc_stream_put(struct smc_stream *st)
 	kref_put(&st->ref, smc_stream_free);
 }
 
-void smc_stream_attach(struct smc_stream *st, struct sock *sk)
+void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role)
 {
 	sock_hold(sk);
+	smc_stream_spin_begin(st, role);
 
 	spin_lock_bh(st->lock);
 	st->sk = sk;

@@ -67,6 +67,7 @@ struct smc_stream_rx {
 	u8 urgent_byte;
 	bool urgent_unread;
 	u64 spin;		/* nanoseconds to watch for more before a reader sleeps */
+	u64 *first_spin;	/* for those of the next stream, until this one has waited */
 	u8 prod_flags;		/* the peer's, as last received */
 	u8 conn_flags;
 };
@@ -177,8 +178,9 @@ void smc_stream_on_lost(struct smc_stream *st, int err);
  * smc_stream_attach() - hand the stream to its socket
  * @st: stream, with a reference that becomes the socket's
  * @sk: TCP socket whose connection it replaces
+ * @role: of this end in the rendezvous
  */
-void smc_stream_attach(struct smc_stream *st, struct sock *sk);
+void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role);
 
 /**
  * smc_stream_tell_urgent() - signal an urgent byte that came before the stream was the socket's
