@@ -39,9 +39,9 @@ void smc_stats_exit_net(struct net *net)
 	free_percpu(sn->stats);
 }
 
-void smc_stat_fallback(struct net *net, enum smc_role role, u32 reason)
+void smc_stat_fallback(const struct smc_net *sn, enum smc_role role, u32 reason)
 {
-	struct smc_fallbacks *fallbacks = smc_net(net)->fallbacks;
+	struct smc_fallbacks *fallbacks = sn->fallbacks;
 	struct smc_fallback_side *side = &fallbacks->side[role];
 	unsigned int i = 0;
 

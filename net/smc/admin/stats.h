@@ -99,8 +99,8 @@ struct smc_stats {
 	u64 ism[SMC_N_ISM_COUNTERS];
 };
 
-#define smc_stat_add(net, counter, n)	this_cpu_add(smc_net(net)->stats->counter, n)
-#define smc_stat_inc(net, counter)	smc_stat_add(net, counter, 1)
+#define smc_stat_add(sn, counter, n)	this_cpu_add((sn)->stats->counter, n)
+#define smc_stat_inc(sn, counter)	smc_stat_add(sn, counter, 1)
 
 static inline unsigned int smc_stat_size_step(size_t len)
 {
@@ -110,152 +110,153 @@ static inline unsigned int smc_stat_size_step(size_t len)
 }
 
 /* @len bytes were accepted from the program by one call. */
-static inline void smc_stat_tx(struct net *net, enum smc_path_kind kind, size_t len)
+static inline void smc_stat_tx(const struct smc_net *sn, enum smc_path_kind kind, size_t len)
 {
-	smc_stat_inc(net, path[kind].tx.count);
-	smc_stat_add(net, path[kind].tx.bytes, len);
-	smc_stat_inc(net, path[kind].tx.payload[smc_stat_size_step(len)]);
+	smc_stat_inc(sn, path[kind].tx.count);
+	smc_stat_add(sn, path[kind].tx.bytes, len);
+	smc_stat_inc(sn, path[kind].tx.payload[smc_stat_size_step(len)]);
 }
 
 /* @len bytes were given to the program by one call. */
-static inline void smc_stat_rx(struct net *net, enum smc_path_kind kind, size_t len)
+static inline void smc_stat_rx(const struct smc_net *sn, enum smc_path_kind kind, size_t len)
 {
-	smc_stat_inc(net, path[kind].rx.count);
-	smc_stat_add(net, path[kind].rx.bytes, len);
-	smc_stat_inc(net, path[kind].rx.payload[smc_stat_size_step(len)]);
+	smc_stat_inc(sn, path[kind].rx.count);
+	smc_stat_add(sn, path[kind].rx.bytes, len);
+	smc_stat_inc(sn, path[kind].rx.payload[smc_stat_size_step(len)]);
 }
 
-static inline void smc_stat_tx_event(struct net *net, enum smc_path_kind kind,
+static inline void smc_stat_tx_event(const struct smc_net *sn, enum smc_path_kind kind,
 				     enum smc_stat_buffer_event event)
 {
-	smc_stat_inc(net, path[kind].tx.event[event]);
+	smc_stat_inc(sn, path[kind].tx.event[event]);
 }
 
-static inline void smc_stat_rx_event(struct net *net, enum smc_path_kind kind,
+static inline void smc_stat_rx_event(const struct smc_net *sn, enum smc_path_kind kind,
 				     enum smc_stat_buffer_event event)
 {
-	smc_stat_inc(net, path[kind].rx.event[event]);
+	smc_stat_inc(sn, path[kind].rx.event[event]);
 }
 
 /* A send had to wait: the peer's element (@peer) or our send buffer is full. */
-static inline void smc_stat_tx_full(struct net *net, enum smc_path_kind kind, bool peer)
+static inline void smc_stat_tx_full(const struct smc_net *sn, enum smc_path_kind kind, bool peer)
 {
-	smc_stat_tx_event(net, kind, peer ? SMC_STAT_FULL_PEER : SMC_STAT_FULL);
+	smc_stat_tx_event(sn, kind, peer ? SMC_STAT_FULL_PEER : SMC_STAT_FULL);
 }
 
 /* A send asks for more than the peer's element (@peer) or our send buffer holds. */
-static inline void smc_stat_tx_small(struct net *net, enum smc_path_kind kind, bool peer)
+static inline void smc_stat_tx_small(const struct smc_net *sn, enum smc_path_kind kind, bool peer)
 {
-	smc_stat_tx_event(net, kind, peer ? SMC_STAT_SMALL_PEER : SMC_STAT_SMALL);
+	smc_stat_tx_event(sn, kind, peer ? SMC_STAT_SMALL_PEER : SMC_STAT_SMALL);
 }
 
 /* Our element is full. */
-static inline void smc_stat_rx_full(struct net *net, enum smc_path_kind kind)
+static inline void smc_stat_rx_full(const struct smc_net *sn, enum smc_path_kind kind)
 {
-	smc_stat_rx_event(net, kind, SMC_STAT_FULL);
+	smc_stat_rx_event(sn, kind, SMC_STAT_FULL);
 }
 
 /* A receive asks for more than our element holds. */
-static inline void smc_stat_rx_small(struct net *net, enum smc_path_kind kind)
+static inline void smc_stat_rx_small(const struct smc_net *sn, enum smc_path_kind kind)
 {
-	smc_stat_rx_event(net, kind, SMC_STAT_SMALL);
+	smc_stat_rx_event(sn, kind, SMC_STAT_SMALL);
 }
 
 /* A connection got a buffer of @size bytes: @reused memory, or newly allocated. */
-static inline void smc_stat_buffer(struct net *net, enum smc_path_kind kind, bool rx, u32 size,
-				   bool reused)
+static inline void smc_stat_buffer(const struct smc_net *sn, enum smc_path_kind kind, bool rx,
+				   u32 size, bool reused)
 {
 	enum smc_stat_buffer_event event = reused ? SMC_STAT_REUSED : SMC_STAT_ALLOCATED;
 
 	if (rx) {
-		smc_stat_inc(net, path[kind].rx.buffer[smc_stat_size_step(size)]);
-		smc_stat_rx_event(net, kind, event);
+		smc_stat_inc(sn, path[kind].rx.buffer[smc_stat_size_step(size)]);
+		smc_stat_rx_event(sn, kind, event);
 		return;
 	}
-	smc_stat_inc(net, path[kind].tx.buffer[smc_stat_size_step(size)]);
-	smc_stat_tx_event(net, kind, event);
+	smc_stat_inc(sn, path[kind].tx.buffer[smc_stat_size_step(size)]);
+	smc_stat_tx_event(sn, kind, event);
 }
 
 /* A connection had to take a smaller buffer than it should have. */
-static inline void smc_stat_buffer_downgraded(struct net *net, enum smc_path_kind kind, bool rx)
+static inline void smc_stat_buffer_downgraded(const struct smc_net *sn, enum smc_path_kind kind,
+					      bool rx)
 {
 	if (rx)
-		smc_stat_rx_event(net, kind, SMC_STAT_DOWNGRADED);
+		smc_stat_rx_event(sn, kind, SMC_STAT_DOWNGRADED);
 	else
-		smc_stat_tx_event(net, kind, SMC_STAT_DOWNGRADED);
+		smc_stat_tx_event(sn, kind, SMC_STAT_DOWNGRADED);
 }
 
 /* The memory that buffers occupy grew by @bytes, or shrank if negative. */
-static inline void smc_stat_buffer_bytes(struct net *net, enum smc_path_kind kind, bool rx,
+static inline void smc_stat_buffer_bytes(const struct smc_net *sn, enum smc_path_kind kind, bool rx,
 					 s64 bytes)
 {
 	if (rx)
-		smc_stat_add(net, path[kind].rx.buffer_bytes, bytes);
+		smc_stat_add(sn, path[kind].rx.buffer_bytes, bytes);
 	else
-		smc_stat_add(net, path[kind].tx.buffer_bytes, bytes);
+		smc_stat_add(sn, path[kind].tx.buffer_bytes, bytes);
 }
 
 /* A rendezvous ended with an SMC connection of @version 1 or 2. */
-static inline void smc_stat_handshake(struct net *net, enum smc_path_kind kind,
+static inline void smc_stat_handshake(const struct smc_net *sn, enum smc_path_kind kind,
 				      enum smc_role role, u8 version)
 {
-	smc_stat_inc(net, path[kind].handshakes[role][version - 1]);
+	smc_stat_inc(sn, path[kind].handshakes[role][version - 1]);
 }
 
 /* A rendezvous failed for an error: neither SMC nor an agreed fallback. */
-static inline void smc_stat_handshake_error(struct net *net, enum smc_role role)
+static inline void smc_stat_handshake_error(const struct smc_net *sn, enum smc_role role)
 {
-	smc_stat_inc(net, handshake_errors[role]);
+	smc_stat_inc(sn, handshake_errors[role]);
 }
 
 /**
  * smc_stat_fallback() - a connection goes on as TCP
- * @net: namespace of the connection
+ * @sn: namespace of the connection
  * @role: ours
  * @reason: enum smc_clc_diagnosis, the one we sent or would have sent
  */
-void smc_stat_fallback(struct net *net, enum smc_role role, u32 reason);
+void smc_stat_fallback(const struct smc_net *sn, enum smc_role role, u32 reason);
 
-static inline void smc_stat_cork(struct net *net, enum smc_path_kind kind)
+static inline void smc_stat_cork(const struct smc_net *sn, enum smc_path_kind kind)
 {
-	smc_stat_inc(net, path[kind].call[SMC_STAT_CORK]);
+	smc_stat_inc(sn, path[kind].call[SMC_STAT_CORK]);
 }
 
-static inline void smc_stat_nodelay(struct net *net, enum smc_path_kind kind)
+static inline void smc_stat_nodelay(const struct smc_net *sn, enum smc_path_kind kind)
 {
-	smc_stat_inc(net, path[kind].call[SMC_STAT_NODELAY]);
+	smc_stat_inc(sn, path[kind].call[SMC_STAT_NODELAY]);
 }
 
-static inline void smc_stat_urgent(struct net *net, enum smc_path_kind kind)
+static inline void smc_stat_urgent(const struct smc_net *sn, enum smc_path_kind kind)
 {
-	smc_stat_inc(net, path[kind].call[SMC_STAT_URGENT]);
+	smc_stat_inc(sn, path[kind].call[SMC_STAT_URGENT]);
 }
 
-static inline void smc_stat_splice(struct net *net, enum smc_path_kind kind)
+static inline void smc_stat_splice(const struct smc_net *sn, enum smc_path_kind kind)
 {
-	smc_stat_inc(net, path[kind].call[SMC_STAT_SPLICE]);
+	smc_stat_inc(sn, path[kind].call[SMC_STAT_SPLICE]);
 }
 
-static inline void smc_stat_sendpage(struct net *net, enum smc_path_kind kind)
+static inline void smc_stat_sendpage(const struct smc_net *sn, enum smc_path_kind kind)
 {
-	smc_stat_inc(net, path[kind].call[SMC_STAT_SENDPAGE]);
+	smc_stat_inc(sn, path[kind].call[SMC_STAT_SENDPAGE]);
 }
 
-static inline void smc_stat_violation(struct net *net, enum smc_violation what)
+static inline void smc_stat_violation(const struct smc_net *sn, enum smc_violation what)
 {
-	smc_stat_inc(net, violation[what]);
+	smc_stat_inc(sn, violation[what]);
 }
 
 /* @n is 1 but for SMC_RDMA_WRITE_BYTES. */
-static inline void smc_stat_rdma(struct net *net, enum smc_rdma_counter which, u64 n)
+static inline void smc_stat_rdma(const struct smc_net *sn, enum smc_rdma_counter which, u64 n)
 {
-	smc_stat_add(net, rdma[which], n);
+	smc_stat_add(sn, rdma[which], n);
 }
 
 /* @n is 1 but for SMC_ISM_WRITE_BYTES. */
-static inline void smc_stat_ism(struct net *net, enum smc_ism_counter which, u64 n)
+static inline void smc_stat_ism(const struct smc_net *sn, enum smc_ism_counter which, u64 n)
 {
-	smc_stat_add(net, ism[which], n);
+	smc_stat_add(sn, ism[which], n);
 }
 
 /* Called by net.c for each namespace. */

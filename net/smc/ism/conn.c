@@ -68,8 +68,8 @@ static int smc_ism_publish(struct smc_stream *st, u64 end)
 	/* And both are before what the flags say of them. */
 	smp_store_release(&control->consumer,
 			  smc_dmbe_pack(cons, st->tx.prod_flags, st->tx.conn_flags));
-	smc_stat_ism(st->net, SMC_ISM_WRITES, 1);
-	smc_stat_ism(st->net, SMC_ISM_WRITE_BYTES, end - st->tx.sent);
+	smc_stat_ism(st->sn, SMC_ISM_WRITES, 1);
+	smc_stat_ism(st->sn, SMC_ISM_WRITE_BYTES, end - st->tx.sent);
 	conn->group->peer.dev->ops->signal(conn);
 	return SMC_PUBLISH_DONE;
 }

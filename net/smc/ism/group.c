@@ -146,7 +146,7 @@ static void smc_ism_group_list(struct smc_ism_group *group)
 	if (group->peer.role == SMC_SERVER)
 		group->peer.link_id = group->id;
 	list_add(&group->list, &smc_ism_groups);
-	smc_stat_ism(group->peer.net, SMC_ISM_GROUPS_CREATED, 1);
+	smc_stat_ism(smc_net(group->peer.net), SMC_ISM_GROUPS_CREATED, 1);
 }
 
 static bool smc_ism_group_is_with(const struct smc_ism_group *group,
@@ -277,7 +277,7 @@ static int smc_dmb_add(const struct smc_slab_spec *spec, void *arg)
 		kfree(dmb);
 		return rc;
 	}
-	smc_stat_ism(spec->net, SMC_ISM_DMBS, 1);
+	smc_stat_ism(smc_net(spec->net), SMC_ISM_DMBS, 1);
 	list_add(&dmb->list, &group->dmbs);
 	WRITE_ONCE(group->dmb_bytes, group->dmb_bytes + smc_slab_bytes(dmb));
 	return 0;

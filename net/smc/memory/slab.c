@@ -12,7 +12,7 @@
 
 static void smc_slab_count(const struct smc_slab *slab, s64 bytes)
 {
-	smc_stat_buffer_bytes(slab->spec.net, slab->spec.kind, slab->spec.is_rx, bytes);
+	smc_stat_buffer_bytes(smc_net(slab->spec.net), slab->spec.kind, slab->spec.is_rx, bytes);
 }
 
 static void smc_slab_free(struct kref *ref)
@@ -142,13 +142,13 @@ int smc_slabs_take_or_add(struct list_head *slabs, struct smc_slab_spec *spec,
 		rc = add(spec, arg);
 		if (rc == -ENOMEM && spec->size_class) {
 			spec->size_class--;
-			smc_stat_buffer_downgraded(spec->net, spec->kind, spec->is_rx);
+			smc_stat_buffer_downgraded(smc_net(spec->net), spec->kind, spec->is_rx);
 			continue;
 		}
 		if (rc)
 			return rc;
 	}
-	smc_stat_buffer(spec->net, spec->kind, spec->is_rx,
+	smc_stat_buffer(smc_net(spec->net), spec->kind, spec->is_rx,
 			smc_size_class_bytes(spec->size_class), reused);
 	return 0;
 }

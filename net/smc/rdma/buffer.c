@@ -209,7 +209,7 @@ static int smc_mr_slab_register(struct smc_link *link, struct smc_mr_slab *mrs)
 		access |= IB_ACCESS_REMOTE_WRITE;
 	rc = smc_link_register(link, mrs->mr, access);
 	if (!rc)
-		smc_stat_rdma(mrs->slab.spec.net, SMC_RDMA_REGISTRATIONS, 1);
+		smc_stat_rdma(smc_net(mrs->slab.spec.net), SMC_RDMA_REGISTRATIONS, 1);
 	return rc;
 }
 

@@ -119,8 +119,8 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 	rc = smc_link_post(slot, w.n ? &w.wr[0].wr : NULL, w.n ? &w.wr[w.n - 1].wr : NULL);
 	if (rc)
 		return rc;
-	smc_stat_rdma(st->net, SMC_RDMA_WRITES, w.n);
-	smc_stat_rdma(st->net, SMC_RDMA_WRITE_BYTES, end - st->tx.sent);
+	smc_stat_rdma(st->sn, SMC_RDMA_WRITES, w.n);
+	smc_stat_rdma(st->sn, SMC_RDMA_WRITE_BYTES, end - st->tx.sent);
 	return is_quiet ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
 }
 
@@ -247,7 +247,7 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 
 	/* The element must not wrap around the end of the address space. */
 	if (!r->rmbe_index || r->rmb_addr > U64_MAX - r->rmbe_index * size) {
-		smc_stat_violation(st->net, SMC_VIOLATION_CLC);
+		smc_stat_violation(st->sn, SMC_VIOLATION_CLC);
 		return -EPROTO;
 	}
 	rc = smc_buffers_take(conn->group, SMC_BUFFER_MIRROR,
@@ -307,7 +307,7 @@ void smc_rdma_conn_receive(struct smc_group *group, const struct smc_cdc *cdc)
 	conn = smc_rdma_conn_get(group, cdc->token);
 	if (!conn) {
 		/* Also a message that crossed this end's last one. */
-		smc_stat_violation(group->net, SMC_VIOLATION_TOKEN);
+		smc_stat_violation(smc_net(group->net), SMC_VIOLATION_TOKEN);
 		return;
 	}
 	smc_stream_on_update(&conn->stream, cdc);

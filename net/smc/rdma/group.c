@@ -51,7 +51,7 @@ static void smc_group_doom(struct smc_group *group, int err, bool tell_peer)
 	if (group->state == SMC_GROUP_DEAD)
 		return;
 	if (group->state == SMC_GROUP_ACTIVE && group->n_conns)
-		smc_stat_rdma(group->net, SMC_RDMA_GROUPS_LOST, 1);
+		smc_stat_rdma(smc_net(group->net), SMC_RDMA_GROUPS_LOST, 1);
 	group->err = err;
 	group->tell_peer = tell_peer && group->state == SMC_GROUP_ACTIVE;
 	WRITE_ONCE(group->state, SMC_GROUP_DEAD);
@@ -156,7 +156,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 		return ERR_CAST(link);
 	}
 	group->link = link;
-	smc_stat_rdma(net, SMC_RDMA_GROUPS_CREATED, 1);
+	smc_stat_rdma(smc_net(net), SMC_RDMA_GROUPS_CREATED, 1);
 
 	smc_group_get(group);
 	spin_lock_irqsave(&smc_groups_lock, flags);

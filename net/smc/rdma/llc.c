@@ -113,7 +113,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
 	return;
 
 violation:
-	smc_stat_violation(group->net, SMC_VIOLATION_LLC);
+	smc_stat_violation(smc_net(group->net), SMC_VIOLATION_LLC);
 	smc_group_kill(group, ECONNRESET);
 }
 
@@ -189,7 +189,7 @@ static void smc_llc_describe_link(const struct smc_group *group, struct smc_llc_
 static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_msg *msg)
 {
 	if (msg->confirm_link.qpn != group->link->peer.qpn) {
-		smc_stat_violation(group->net, SMC_VIOLATION_LLC);
+		smc_stat_violation(smc_net(group->net), SMC_VIOLATION_LLC);
 		return -EPROTO;
 	}
 	group->link->peer_user_id = msg->confirm_link.user_id;
@@ -362,7 +362,7 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 		smc_link_flush(group->link);
 		return -ECONNRESET;
 	default:
-		smc_stat_violation(group->net, SMC_VIOLATION_LLC);
+		smc_stat_violation(smc_net(group->net), SMC_VIOLATION_LLC);
 		return -EPROTO;
 	}
 	smc_llc_reply(q->message, flags);

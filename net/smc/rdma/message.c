@@ -159,14 +159,14 @@ static void smc_link_take_message(struct smc_link *link, struct smc_recv_slot *s
 					   DMA_FROM_DEVICE);
 		memcpy(message + SMC_MESSAGE_LEN, link->overflow.mem, len - SMC_MESSAGE_LEN);
 	}
-	smc_stat_rdma(link->group->net, SMC_RDMA_RECVS, 1);
+	smc_stat_rdma(smc_net(link->group->net), SMC_RDMA_RECVS, 1);
 
 	if (message[0] != SMC_CDC_TYPE) {
 		smc_llc_receive(link->group, message, len);
 		return;
 	}
 	if (smc_cdc_parse(message, len, &cdc)) {
-		smc_stat_violation(link->group->net, SMC_VIOLATION_CDC);
+		smc_stat_violation(smc_net(link->group->net), SMC_VIOLATION_CDC);
 		smc_group_kill(link->group, ECONNRESET);
 		return;
 	}
@@ -185,7 +185,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 	WRITE_ONCE(link->last_rx, jiffies);
 	/* A write with immediate data takes a receive as well, and has the length of what it wrote. */
 	if (wc->opcode != IB_WC_RECV || wc->byte_len > SMC_LLC_V2_MAX_LEN) {
-		smc_stat_violation(link->group->net, SMC_VIOLATION_LLC);
+		smc_stat_violation(smc_net(link->group->net), SMC_VIOLATION_LLC);
 		smc_group_kill(link->group, ECONNRESET);
 		return;
 	}
@@ -345,7 +345,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		rc = ib_post_send(link->qp, writes ? writes : &send, NULL);
 	spin_unlock(&link->lock);
 	if (!rc) {
-		smc_stat_rdma(link->group->net, SMC_RDMA_SENDS, 1);
+		smc_stat_rdma(smc_net(link->group->net), SMC_RDMA_SENDS, 1);
 		/* See smc_link_is_flushed(). */
 		if (is_quiet && wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);

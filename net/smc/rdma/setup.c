@@ -233,7 +233,7 @@ u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agre
 
 	if (confirm->first_contact != s->first_contact ||
 	    !(s->first_contact || smc_rdma_is_at_link(&confirm->r, s->conn->group->link))) {
-		smc_stat_violation(s->net, SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_net(s->net), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
 	if (s->first_contact)

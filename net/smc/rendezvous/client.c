@@ -122,7 +122,7 @@ static s64 smc_client_take_accept(struct smc_client *c)
 		return 0;
 	}
 	if (smc_clc_parse_agreement(c->buf, hs->head.length, &c->accept)) {
-		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
 	return smc_client_check(c);
@@ -172,7 +172,7 @@ static s64 smc_client_agree(struct smc_client *c)
 			return rc;
 		hs->stream = &c->setup.conn->stream;
 	}
-	smc_stat_handshake(sock_net(hs->sk), hs->stream->path->kind, SMC_CLIENT,
+	smc_stat_handshake(smc_net(sock_net(hs->sk)), hs->stream->path->kind, SMC_CLIENT,
 			   c->accept.version);
 	return 0;
 }
@@ -233,7 +233,7 @@ int smc_handshake_client(struct smc_handshake *hs)
 	if (rc > 0)
 		rc = smc_clc_agree_on_tcp(hs, SMC_VERSION_2, rc, c->buf);
 	if (rc)
-		smc_stat_handshake_error(sock_net(hs->sk), SMC_CLIENT);
+		smc_stat_handshake_error(smc_net(sock_net(hs->sk)), SMC_CLIENT);
 	smc_offer_drop(&c->offer);
 	hs->client = NULL;
 	kfree(c);

@@ -37,7 +37,7 @@ static void smc_pair_finish(struct smc_ism_setup *s, struct smc_handshake *hs, b
 {
 	if (agreed) {
 		hs->stream = &s->conn->stream;
-		smc_stat_handshake(sock_net(hs->sk), SMC_PATH_D, s->peer.role, s->peer.version);
+		smc_stat_handshake(smc_net(sock_net(hs->sk)), SMC_PATH_D, s->peer.role, s->peer.version);
 	}
 	smc_ism_setup_end(s, agreed);
 }

@@ -184,7 +184,7 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 	srv->version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	if (hs->head.type != SMC_CLC_PROPOSAL ||
 	    smc_clc_parse_proposal(srv->buf, hs->head.length, &srv->proposal)) {
-		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
 	return 0;
@@ -203,7 +203,7 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	if (smc_clc_parse_agreement(srv->buf, hs->head.length, &srv->confirm) ||
 	    srv->confirm.type != SMC_CLC_CONFIRM || srv->confirm.is_d != srv->is_d ||
 	    srv->confirm.version != version) {
-		smc_stat_violation(sock_net(hs->sk), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
 	return 0;
@@ -272,7 +272,7 @@ static s64 smc_server_complete(struct smc_server *srv)
 	if (rc)
 		return smc_server_may_decline(srv) ? rc : -ECONNRESET;
 	hs->stream = srv->is_d ? &srv->ism.conn->stream : &srv->setup.conn->stream;
-	smc_stat_handshake(sock_net(hs->sk), hs->stream->path->kind, SMC_SERVER,
+	smc_stat_handshake(smc_net(sock_net(hs->sk)), hs->stream->path->kind, SMC_SERVER,
 			   srv->confirm.version);
 	return 0;
 }
@@ -313,7 +313,7 @@ int smc_handshake_server(struct smc_handshake *hs)
 	if (rc > 0)
 		rc = smc_clc_agree_on_tcp(hs, srv->version, rc, srv->buf);
 	if (rc)
-		smc_stat_handshake_error(sock_net(hs->sk), SMC_SERVER);
+		smc_stat_handshake_error(smc_net(sock_net(hs->sk)), SMC_SERVER);
 	kfree(srv);
 	return rc;
 }

@@ -13,22 +13,12 @@
 #include "stream/stream.h"
 #include "wire/clc.h"
 
-bool smc_is_connecting(const struct smc_sock *smc)
-{
-	enum smc_mode mode = READ_ONCE(smc->mode);
-
-	return mode == SMC_MODE_CONNECTING || mode == SMC_MODE_HANDSHAKE;
-}
-
-int smc_wait_connected(struct smc_sock *smc, long timeo)
+int smc_wait_for_connection(struct smc_sock *smc, long timeo)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	struct sock *sk = smc->sk;
 	int rc = 0;
 
-	/* Each call that moves data asks. */
-	if (!smc_is_connecting(smc))
-		return 0;
 	add_wait_queue(sk_sleep(sk), &wait);
 	while (smc_is_connecting(smc)) {
 		rc = -EAGAIN;

@@ -5,7 +5,8 @@
 
 #include <linux/types.h>
 
-struct smc_sock;
+#include "smc_sock.h"
+
 struct sockaddr;
 struct socket;
 
@@ -14,13 +15,8 @@ struct socket;
  */
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
 
-/**
- * smc_is_connecting() - TCP's handshake or the rendezvous is under way
- * @smc: socket
- *
- * Context: any.
- */
-bool smc_is_connecting(const struct smc_sock *smc);
+/* smc_wait_connected(), while they are under way. */
+int smc_wait_for_connection(struct smc_sock *smc, long timeo);
 
 /**
  * smc_wait_connected() - wait for TCP's handshake and the rendezvous to end
@@ -30,6 +26,10 @@ bool smc_is_connecting(const struct smc_sock *smc);
  * Context: process, without the socket lock.
  * Return: 0; -EAGAIN; a signal's errno.
  */
-int smc_wait_connected(struct smc_sock *smc, long timeo);
+static inline int smc_wait_connected(struct smc_sock *smc, long timeo)
+{
+	/* Each call that moves data asks. */
+	return smc_is_connecting(smc) ? smc_wait_for_connection(smc, timeo) : 0;
+}
 
 #endif

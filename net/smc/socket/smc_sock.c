@@ -36,9 +36,8 @@ struct smc_sock *smc_sk(const struct sock *sk)
 	if (READ_ONCE(sk->sk_state_change) != smc_tcp_state_change ||
 	    READ_ONCE(sk->sk_data_ready) != smc_tcp_data_ready)
 		return NULL;
-	rcu_read_lock();
-	tagged = (uintptr_t)rcu_dereference(__sk_user_data(sk));
-	rcu_read_unlock();
+	/* It lives for as long as the caller has the socket, or is under RCU: see smc_sock.h. */
+	tagged = (uintptr_t)rcu_dereference_raw(__sk_user_data(sk));
 	if ((tagged & ~SK_USER_DATA_PTRMASK) != SK_USER_DATA_NOCOPY)
 		return NULL;
 	return (struct smc_sock *)(tagged & SK_USER_DATA_PTRMASK);
@@ -121,7 +120,7 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 {
 	smc->reason = reason;
 	inet_csk_exit_pingpong_mode(smc->sk);
-	smc_stat_fallback(sock_net(smc->sk), smc->role, reason);
+	smc_stat_fallback(smc_net(sock_net(smc->sk)), smc->role, reason);
 	if (smc_sk(smc->sk) == smc && smc_handshake_drop_late(&smc->hs))
 		WRITE_ONCE(smc->mode, SMC_MODE_TCP);
 	else
@@ -222,7 +221,7 @@ void smc_sock_check_tcp(struct smc_sock *smc)
 	/* Perhaps a DECLINE that came too late; in any case the peer holds it for a TCP connection. */
 	if (tcp_inq(smc->sk) <= 0)
 		return;
-	smc_stat_violation(sock_net(smc->sk), SMC_VIOLATION_CLC);
+	smc_stat_violation(smc_net(sock_net(smc->sk)), SMC_VIOLATION_CLC);
 	smc_stream_abort(smc->stream, ECONNRESET);
 }
 

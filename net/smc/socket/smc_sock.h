@@ -78,6 +78,19 @@ struct smc_sock {
 };
 
 /**
+ * smc_is_connecting() - TCP's handshake or the rendezvous is under way
+ * @smc: socket
+ *
+ * Context: any.
+ */
+static inline bool smc_is_connecting(const struct smc_sock *smc)
+{
+	enum smc_mode mode = READ_ONCE(smc->mode);
+
+	return mode == SMC_MODE_CONNECTING || mode == SMC_MODE_HANDSHAKE;
+}
+
+/**
  * smc_sk() - what SMC has to do with a socket now
  *
  * Return: NULL if nothing: it is TCP's.

@@ -58,7 +58,7 @@ static bool smc_publish_is_last(const struct smc_stream *st, u64 end)
 static bool smc_publish_may_wait(const struct smc_stream *st, u64 pending)
 {
 	return st->tx.in_flight && !st->tx.control && !st->tx.urgent &&
-	       pending < READ_ONCE(smc_net(st->net)->sysctl.autocorking_size);
+	       pending < READ_ONCE(st->sn->sysctl.autocorking_size);
 }
 
 /* One call of the path. Return: 0, or its error with nothing changed. */
@@ -128,7 +128,7 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 			smc_stream_limit_wait(st);
 			return;
 		}
-		if (smc_publish_once(st, end, final))
+		if (smc_publish_once(st, end, final) || end == READ_ONCE(st->tx.written))
 			return;
 	}
 }

@@ -194,7 +194,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		/* Negative while SO_PEEK_OFF is not in use. */
 		pos += max(sk_peek_offset(sk, flags), 0);
 	if (len > st->rx.size)
-		smc_stat_rx_small(st->net, st->path->kind);
+		smc_stat_rx_small(st->sn, st->path->kind);
 
 	do {
 		/* As with TCP, even a read of nothing waits for something. */
@@ -237,7 +237,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		sk_peek_offset_fwd(sk, done);
 	}
 	if (done) {
-		smc_stat_rx(st->net, st->path->kind, done);
+		smc_stat_rx(st->sn, st->path->kind, done);
 		return done;
 	}
 	/* Only who gets nothing else gets the error, and nobody after an orderly end. */

@@ -25,7 +25,7 @@ void smc_stream_want_room(struct smc_stream *st)
 	if (smc_tx_free(st) && !smc_tx_writable(st))
 		smc_stream_limit_wait(st);
 	if (!waited && !smc_tx_writable(st))
-		smc_stat_tx_full(st->net, st->path->kind,
+		smc_stat_tx_full(st->sn, st->path->kind,
 				 st->tx.sent == st->tx.acked + st->tx.peer_size);
 	smc_stream_settle(st);
 }
@@ -75,7 +75,7 @@ static void smc_stream_commit_urgent(struct smc_stream *st, u64 end)
 	st->tx.control = true;
 	smc_stream_commit(st, end);
 	spin_unlock_bh(st->lock);
-	smc_stat_urgent(st->net, st->path->kind);
+	smc_stat_urgent(st->sn, st->path->kind);
 }
 
 /* Copy what fits in one piece. Return: bytes copied, or -EFAULT. */
@@ -125,14 +125,14 @@ static size_t smc_stream_send_in_vain(struct smc_stream *st, struct msghdr *msg)
 static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 {
 	if (!(flags & MSG_OOB) && smc_stream_is_corked(st, flags)) {
-		smc_stat_cork(st->net, st->path->kind);
+		smc_stat_cork(st->sn, st->path->kind);
 		spin_lock_bh(st->lock);
 		smc_stream_limit_wait(st);
 		spin_unlock_bh(st->lock);
 		return;
 	}
 	if (tcp_sk(st->sk)->nonagle & TCP_NAGLE_OFF)
-		smc_stat_nodelay(st->net, st->path->kind);
+		smc_stat_nodelay(st->sn, st->path->kind);
 
 	spin_lock_bh(st->lock);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
@@ -148,9 +148,9 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 	u32 free;
 
 	if (len > st->tx.size)
-		smc_stat_tx_small(st->net, st->path->kind, st->tx.size == st->tx.peer_size);
+		smc_stat_tx_small(st->sn, st->path->kind, st->tx.size == st->tx.peer_size);
 	if (msg->msg_flags & MSG_SPLICE_PAGES)
-		smc_stat_sendpage(st->net, st->path->kind);
+		smc_stat_sendpage(st->sn, st->path->kind);
 	for (;;) {
 		rc = 0;
 		if (sk->sk_err || smc_tx_shut(st)) {
@@ -178,7 +178,7 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 	if (!done)
 		return rc < 0 ? sk_stream_error(sk, msg->msg_flags, rc) : 0;
 	smc_stream_push_sent(st, msg_data_left(msg) ? msg->msg_flags & ~MSG_OOB : msg->msg_flags);
-	smc_stat_tx(st->net, st->path->kind, done);
+	smc_stat_tx(st->sn, st->path->kind, done);
 	return done;
 }
 

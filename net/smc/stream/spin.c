@@ -44,13 +44,13 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 
 void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role)
 {
-	st->rx.first_spin = &smc_net(st->net)->first_spin[st->path->kind][role];
+	st->rx.first_spin = &st->sn->first_spin[st->path->kind][role];
 	st->rx.spin = READ_ONCE(*st->rx.first_spin);
 }
 
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took)
 {
-	u64 most = (u64)READ_ONCE(smc_net(st->net)->sysctl.spin_usec) * NSEC_PER_USEC;
+	u64 most = (u64)READ_ONCE(st->sn->sysctl.spin_usec) * NSEC_PER_USEC;
 
 	st->rx.spin = took <= most ? min(2 * took, most) : 0;
 	if (!st->rx.first_spin)

@@ -18,7 +18,7 @@ void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, str
 		     spinlock_t *lock)
 {
 	st->path = path;
-	st->net = net;
+	st->sn = smc_net(net);
 	st->lock = lock;
 	kref_init(&st->ref);
 	INIT_DELAYED_WORK(&st->orphan_work, smc_stream_check_orphan);
@@ -296,7 +296,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	st->updated = true;
 
 	if (smc_stream_take_consumer(st, cdc) || smc_stream_take_producer(st, cdc)) {
-		smc_stat_violation(st->net, SMC_VIOLATION_CURSOR);
+		smc_stat_violation(st->sn, SMC_VIOLATION_CURSOR);
 		smc_stream_fail(st, ECONNRESET);
 		st->tx.final_flags |= SMC_CONN_ABORT;
 		st->news |= SMC_NEWS_ALL;
@@ -324,7 +324,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	if (rx->received != before) {
 		st->news |= EPOLLIN | EPOLLRDNORM;
 		if (rx->received - READ_ONCE(rx->consumed) == rx->size)
-			smc_stat_rx_full(st->net, st->path->kind);
+			smc_stat_rx_full(st->sn, st->path->kind);
 		if (rx->urgent == rx->received)
 			st->news |= EPOLLPRI;
 	}

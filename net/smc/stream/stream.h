@@ -33,6 +33,7 @@
 
 struct msghdr;
 struct net;
+struct smc_net;
 struct sock;
 struct socket;
 
@@ -78,7 +79,7 @@ struct smc_stream_rx {
  * @lock: the path's, shared with @mate; see above
  * @mate: other end, if the path reaches it; set by the path, which holds a reference
  * @ref: held by the path until ->over(), and by the socket
- * @net: namespace whose statistics count it
+ * @sn: its namespace, whose statistics count it
  * @sk: the socket to wake; referenced, so it and its namespace stay until the mate ends, too; NULL
  *	until smc_stream_attach()
  * @tx: the sending side
@@ -101,7 +102,7 @@ struct smc_stream {
 	spinlock_t *lock;
 	struct smc_stream *mate;
 	struct kref ref;
-	struct net *net;
+	struct smc_net *sn;
 	struct sock *sk;
 	struct smc_stream_tx tx;
 	struct smc_stream_rx rx;
