@@ -12,10 +12,13 @@
  */
 static bool smc_stream_is_readable(const struct smc_stream *st)
 {
-	u64 target = min_t(u64, READ_ONCE(st->sk->sk_rcvlowat), st->rx.size);
 	u64 readable = smc_stream_readable(st);
+	u64 target;
 
-	if (smc_stream_at_mark(st) && !sock_flag(st->sk, SOCK_URGINLINE) && readable)
+	if (!readable)
+		return false;
+	target = min_t(u64, READ_ONCE(st->sk->sk_rcvlowat), st->rx.size);
+	if (smc_stream_at_mark(st) && !sock_flag(st->sk, SOCK_URGINLINE))
 		readable--;
 	return readable && (readable >= target ||
 			    (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW));
@@ -42,9 +45,8 @@ __poll_t smc_stream_poll(struct smc_stream *st)
 	    READ_ONCE(st->rx.urgent) > READ_ONCE(st->rx.consumed))
 		mask |= EPOLLPRI;
 
-	if (!smc_tx_ready(st))
-		smc_stream_want_room(st);
 	if (smc_tx_ready(st))
-		mask |= EPOLLOUT | EPOLLWRNORM;
-	return mask;
+		return mask | EPOLLOUT | EPOLLWRNORM;
+	smc_stream_want_room(st);
+	return smc_tx_ready(st) ? mask | EPOLLOUT | EPOLLWRNORM : mask;
 }
