@@ -82,7 +82,8 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 		if (events & (EPOLLHUP | EPOLLRDHUP))
 			__wake_up(&wq->wait, TASK_INTERRUPTIBLE, 0, poll_to_key(events));
 		else
-			wake_up_interruptible_sync_poll(&wq->wait, events);
+			/* Without the hint that this thread is about to sleep: it may go on, or watch. */
+			wake_up_interruptible_poll(&wq->wait, events);
 	}
 	rcu_read_unlock();
 
