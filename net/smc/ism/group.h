@@ -109,11 +109,12 @@ void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn)
  * smc_ism_group_take_element() - take an element, making a DMB if need be
  * @size_class: wanted; a smaller one is taken where memory is short
  * @memcg: control group to charge, or NULL
- * @in_hurry: neither make one nor wait for whom makes one
+ * @in_hurry: neither make one nor wait for who makes one
  * @el: filled on success
  *
  * Context: process, may sleep.
- * Return: 0, -ENOMEM, -EAGAIN if it would have to hurry, or -ENOLINK if the group is dead.
+ * Return: 0; -ENOMEM; -EAGAIN if @in_hurry, and none is free or another takes one; or -ENOLINK if the
+ * group is dead.
  */
 int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 			       struct mem_cgroup *memcg, bool in_hurry, struct smc_element *el);

@@ -133,20 +133,19 @@ u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement 
 	return smc_ism_diagnosis(rc);
 }
 
-int smc_ism_setup_pair(struct smc_ism_setup *client, struct smc_ism_setup *server)
+bool smc_ism_setup_pair(struct smc_ism_setup *client, struct smc_ism_setup *server)
 {
 	struct smc_clc_d d;
-	int rc;
 
-	rc = smc_ism_setup_open(server);
-	if (rc)
-		return rc;
+	client->in_hurry = true;
+	server->in_hurry = true;
+	if (smc_ism_setup_open(server))
+		return false;
 	smc_ism_conn_describe(server->conn, &d);
-	rc = smc_ism_setup_join(client, &d);
-	if (rc)
-		return rc;
+	if (smc_ism_setup_join(client, &d))
+		return false;
 	smc_ism_conn_describe(client->conn, &d);
-	return smc_ism_conn_attach(server->conn, &d);
+	return !smc_ism_conn_attach(server->conn, &d);
 }
 
 void smc_ism_setup_end(struct smc_ism_setup *s, bool keep)

@@ -68,14 +68,14 @@ u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreem
 u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept);
 
 /**
- * smc_ism_setup_pair() - all steps of both ends
+ * smc_ism_setup_pair() - all steps of both ends, if that takes no new memory, and no first contact
  * @client: with @peer set
  * @server: with @peer set
  *
  * Context: process, may sleep.
- * Return: 0, or an error if they do not come together: then both are to be ended.
+ * Return: whether they came together. If not, both are to be ended.
  */
-int smc_ism_setup_pair(struct smc_ism_setup *client, struct smc_ism_setup *server);
+bool smc_ism_setup_pair(struct smc_ism_setup *client, struct smc_ism_setup *server);
 
 /**
  * smc_ism_setup_end() - release what the setup holds

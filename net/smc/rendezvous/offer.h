@@ -24,7 +24,6 @@ struct smc_offer {
  * smc_offer_make() - find out what can be offered
  * @offer: zeroed; release with smc_offer_drop()
  * @sk: connected TCP socket
- * @is_near: to a peer of the same namespace
  *
  * Context: process, may sleep.
  * Return: 0, or the diagnosis why nothing can.

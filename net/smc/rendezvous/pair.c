@@ -30,7 +30,6 @@ static void smc_pair_prepare(struct smc_ism_setup *s, const struct smc_handshake
 	/* That of a PROPOSAL's list which is found in a list like it. */
 	smc_eid_list(eid, 1);
 	smc_ism_setup_name(s, role, SMC_VERSION_2, eid[0]);
-	s->in_hurry = true;
 }
 
 static void smc_pair_finish(struct smc_ism_setup *s, struct smc_handshake *hs, bool agreed)
@@ -51,7 +50,7 @@ bool smc_handshake_pair(struct smc_handshake *client, struct smc_handshake *serv
 		return false;
 	smc_pair_prepare(&c, client, SMC_CLIENT);
 	smc_pair_prepare(&s, server, SMC_SERVER);
-	agreed = !smc_ism_setup_pair(&c, &s);
+	agreed = smc_ism_setup_pair(&c, &s);
 	smc_pair_finish(&c, client, agreed);
 	smc_pair_finish(&s, server, agreed);
 	return agreed;

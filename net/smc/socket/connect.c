@@ -133,15 +133,15 @@ static void smc_connect_suspend(struct socket *sock)
 	release_sock(sock->sk);
 }
 
-/* Call TCP. What that notes of a listener that it met is for smc_connect_shake(). */
+/* Call TCP. What the thread meets on the way is for smc_connect_shake(). */
 static int smc_connect_tcp(struct smc_sock *smc, struct socket *sock, struct sockaddr *addr,
-			   int len, int flags)
+			   int len, int flags, struct smc_visit *visit)
 {
-	int rc;
+	bool sets_out = smc_guest_set_out(smc);
+	int rc = smc_tcp_ops(smc->sk)->connect(sock, addr, len, flags);
 
-	WRITE_ONCE(smc->connector, current);
-	rc = smc_tcp_ops(smc->sk)->connect(sock, addr, len, flags);
-	WRITE_ONCE(smc->connector, NULL);
+	if (sets_out)
+		smc_guest_return(smc, visit);
 	return rc;
 }
 
@@ -149,7 +149,7 @@ static int smc_connect_tcp(struct smc_sock *smc, struct socket *sock, struct soc
  * Hold the rendezvous, if TCP is connected. On a signal, after @timeo, or with a peer that needs
  * time, it goes on without the caller.
  */
-static void smc_connect_shake(struct smc_sock *smc, long timeo)
+static void smc_connect_shake(struct smc_sock *smc, const struct smc_visit *visit, long timeo)
 {
 	bool is_left;
 
@@ -157,7 +157,7 @@ static void smc_connect_shake(struct smc_sock *smc, long timeo)
 	is_left = smc->caller_shakes && smc->mode == SMC_MODE_HANDSHAKE;
 	smc->caller_shakes = false;
 	release_sock(smc->sk);
-	if (smc_guest_meet(smc, is_left)) {
+	if (smc_guest_meet(smc, visit, is_left)) {
 		smc_sock_hold_handshake(smc);
 		return;
 	}
@@ -181,6 +181,7 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	struct sock *sk = sock->sk;
 	long timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
 	unsigned long began = jiffies;
+	struct smc_visit visit = {};
 	struct smc_sock *smc;
 	bool already;
 	int rc;
@@ -210,8 +211,8 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	}
 	if (!smc)
 		return smc_tcp_ops(sk)->connect(sock, addr, len, flags);
-	rc = smc_connect_tcp(smc, sock, addr, len, flags);
-	smc_connect_shake(smc, rc ? 0 : smc_time_left(timeo, began));
+	rc = smc_connect_tcp(smc, sock, addr, len, flags, &visit);
+	smc_connect_shake(smc, &visit, rc ? 0 : smc_time_left(timeo, began));
 	if (rc)
 		goto out;
 

@@ -6,25 +6,42 @@
 #include "nearby.h"
 #include "smc_sock.h"
 
+bool smc_guest_set_out(struct smc_sock *smc)
+{
+	return !cmpxchg(&smc->connector, NULL, current);
+}
+
+void smc_guest_return(struct smc_sock *smc, struct smc_visit *visit)
+{
+	/* Packets that come meanwhile would call the listener on top of this thread. */
+	local_bh_disable();
+	*visit = smc->visit;
+	smc->visit = (struct smc_visit){};
+	/* The next connector finds it empty. */
+	smp_store_release(&smc->connector, NULL);
+	local_bh_enable();
+}
+
 /*
- * Have @client's thread see to @child, which came to the listener @sk, if this is that thread and it
- * has none yet. Nobody else has to do with what it notes, until its connect() is through.
+ * Have @client's connector see to @child, which came to the listener @sk, if that is this thread and it
+ * sees to none yet.
  */
 static bool smc_guest_invite(const struct sock *client, struct sock *sk, struct sock *child)
 {
 	struct smc_sock *guest = smc_sk(client);
 
-	if (!guest || READ_ONCE(guest->connector) != current || guest->host ||
+	if (!guest || READ_ONCE(guest->connector) != current || guest->visit.host ||
 	    !refcount_inc_not_zero(&sk->sk_refcnt))
 		return false;
-	guest->host = sk;
+	guest->visit.host = sk;
 	sock_hold(child);
-	guest->arrived = child;
+	guest->visit.child = child;
 	return true;
 }
 
 bool smc_guest_arrives(struct smc_listener *l)
 {
+	/* What came on top of this thread, unless another came after it: then that is not this thread's. */
 	struct sock *child = smc_listener_last(l);
 	struct sock *client = NULL;
 	bool arrives = false;
@@ -55,9 +72,9 @@ static struct smc_listener *smc_guest_enter(const struct sock *host)
 }
 
 /* Return: whether both ends agree. */
-static bool smc_guest_see(struct smc_listener *l, struct smc_sock *smc, bool agree)
+static bool smc_guest_see(struct smc_listener *l, struct smc_sock *smc, struct sock *sk, bool agree)
 {
-	struct smc_sock *child = smc_listener_take_first(l, smc->arrived);
+	struct smc_sock *child = smc_listener_take_first(l, sk);
 
 	if (!child)
 		return false;
@@ -71,21 +88,19 @@ static bool smc_guest_see(struct smc_listener *l, struct smc_sock *smc, bool agr
 	return agree;
 }
 
-bool smc_guest_meet(struct smc_sock *smc, bool agree)
+bool smc_guest_meet(struct smc_sock *smc, const struct smc_visit *visit, bool agree)
 {
 	struct smc_listener *l;
 	bool agreed = false;
 
-	if (!smc->host)
+	if (!visit->host)
 		return false;
-	l = smc_guest_enter(smc->host);
+	l = smc_guest_enter(visit->host);
 	if (l) {
-		agreed = smc_guest_see(l, smc, agree);
+		agreed = smc_guest_see(l, smc, visit->child, agree);
 		smc_listener_leave(l);
 	}
-	sock_put(smc->arrived);
-	sock_put(smc->host);
-	smc->arrived = NULL;
-	smc->host = NULL;
+	sock_put(visit->child);
+	sock_put(visit->host);
 	return agreed;
 }

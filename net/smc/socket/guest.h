@@ -11,6 +11,7 @@
 
 struct smc_listener;
 struct smc_sock;
+struct smc_visit;
 
 /**
  * smc_guest_arrives() - TCP has a connection for a listener
@@ -22,8 +23,27 @@ struct smc_sock;
 bool smc_guest_arrives(struct smc_listener *l);
 
 /**
+ * smc_guest_set_out() - the thread is about to have TCP connect
+ * @smc: the client
+ *
+ * Context: process.
+ * Return: false if another thread does; else smc_guest_return() is to follow.
+ */
+bool smc_guest_set_out(struct smc_sock *smc);
+
+/**
+ * smc_guest_return() - TCP's connect() is through
+ * @smc: the client
+ * @visit: set to what it met, for smc_guest_meet()
+ *
+ * Context: process.
+ */
+void smc_guest_return(struct smc_sock *smc, struct smc_visit *visit);
+
+/**
  * smc_guest_meet() - take care of the connection that arrived, if one did
  * @smc: the client, for which TCP's connect() has been called
+ * @visit: what it met, or nothing; its references go
  * @agree: its rendezvous is the caller's, and may be held
  *
  * If both ends can agree at once on SMC-D, the other one's part of it is over then. Else they do it by
@@ -34,6 +54,6 @@ bool smc_guest_arrives(struct smc_listener *l);
  * Context: process, without any socket lock.
  * Return: whether they agree: then smc_sock_hold_handshake() of @smc waits for nobody.
  */
-bool smc_guest_meet(struct smc_sock *smc, bool agree);
+bool smc_guest_meet(struct smc_sock *smc, const struct smc_visit *visit, bool agree);
 
 #endif

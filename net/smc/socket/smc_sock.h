@@ -30,6 +30,16 @@ enum smc_mode {
 };
 
 /**
+ * struct smc_visit - what a thread that connects meets on the way of its packets
+ * @host: listener, referenced; or NULL
+ * @child: the connection's other end in it, referenced
+ */
+struct smc_visit {
+	struct sock *host;
+	struct sock *child;
+};
+
+/**
  * struct smc_sock - what SMC knows of a socket
  * @sk: the TCP socket
  * @mode: see enum
@@ -37,9 +47,8 @@ enum smc_mode {
  * @tcp_only: the application asked for what only TCP can do
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many rendezvous are under way
  * @caller_shakes: a connect() is under way, and will see to the rendezvous
- * @connector: thread that has TCP connect
- * @host: listener that this thread met then, referenced; or NULL
- * @arrived: the connection's other end in it, referenced
+ * @connector: thread that has TCP connect; if more than one does, that which was first
+ * @visit: what it met then; the connector's
  * @reason: why it is TCP: diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @hs: the rendezvous
@@ -61,8 +70,7 @@ struct smc_sock {
 	bool limit_handshakes;
 	bool caller_shakes;
 	const struct task_struct *connector;
-	struct sock *host;
-	struct sock *arrived;
+	struct smc_visit visit;
 	u32 reason;
 	u32 peer_reason;
 	struct smc_handshake hs;

@@ -25,9 +25,15 @@ static u64 smc_busy_poll(const struct sock *sk)
 #endif
 }
 
+/* Nanoseconds to watch for at most, by what was learnt. */
+static u64 smc_spin_most(const struct smc_stream *st)
+{
+	return (u64)READ_ONCE(st->sn->sysctl.spin_usec) * NSEC_PER_USEC;
+}
+
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 {
-	u64 budget = max(smc_busy_poll(st->sk), st->rx.spin);
+	u64 budget = max(smc_busy_poll(st->sk), min(st->rx.spin, smc_spin_most(st)));
 	bool found = false;
 
 	if (!budget)
@@ -50,9 +56,7 @@ void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role)
 
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took)
 {
-	u64 most = (u64)READ_ONCE(st->sn->sysctl.spin_usec) * NSEC_PER_USEC;
-
-	st->rx.spin = took <= most ? min(2 * took, most) : 0;
+	st->rx.spin = took <= smc_spin_most(st) ? 2 * took : 0;
 	if (!st->rx.first_spin)
 		return;
 	WRITE_ONCE(*st->rx.first_spin, st->rx.spin);

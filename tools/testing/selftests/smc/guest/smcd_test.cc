@@ -5,6 +5,7 @@
  * what is not theirs to name.
  */
 #include <atomic>
+#include <barrier>
 #include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -428,6 +429,38 @@ TEST_F(Visit, ListenerComesAndGoes)
 	clients.clear();
 	EXPECT_EQ(odd, 0) << strerror(odd);
 	expect_path(true, Role::client);
+}
+
+/* More than one thread connects a socket: at most one of them meets the other end, and once. */
+TEST_F(Visit, ThreadsConnectTogether)
+{
+	Fd listener = must_listen(Flavor());
+	Address to = here(listener);
+
+	for (int i = 0; i < 300; i++) {
+		Fd client(open_socket(Flavor(), i % 2 ? SOCK_NONBLOCK : 0));
+		pollfd writable = {.fd = client, .events = POLLOUT, .revents = 0};
+		std::barrier together(3);
+		std::atomic<int> odd = 0;
+		std::vector<std::jthread> threads;
+
+		for (int n = 0; n < 3; n++)
+			threads.emplace_back([&] {
+				together.arrive_and_wait();
+				if (connect(client, to.get(), to.len) && errno != EISCONN &&
+				    errno != EALREADY && errno != EINPROGRESS)
+					odd = errno;
+			});
+		threads.clear();
+		ASSERT_EQ(odd, 0) << strerror(odd);
+		ASSERT_EQ(poll(&writable, 1, -1), 1);
+
+		Fd server = must_accept(listener);
+
+		send_flow(server, {.seed = uint64_t(i), .bytes = 1000});
+		fcntl(client, F_SETFL, 0);
+		recv_flow(client, {.seed = uint64_t(i), .bytes = 1000});
+	}
 }
 
 /* What a client took from TCP is as what accept() takes: the debug kernel looks at its locks. */
