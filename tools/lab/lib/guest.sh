@@ -54,6 +54,7 @@ guest_prepare() {
 		# A vCPU that has to wait for the host looks like a TSC gone wrong.
 		tsc=reliable
 		# The lab tests function; these cost time and change none.
+		# Not apparmor=0: the kernel takes SELinux instead, which costs every packet more.
 		mitigations=off audit=0 no_timer_check
 		"$LAB_KERNEL_OPTIONS"
 		"lab.init=$LAB_DIR/guest/init" "lab.modules=$home/lib/modules/$release"
