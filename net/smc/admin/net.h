@@ -36,7 +36,7 @@ struct smc_net {
 	/* Listeners take from TCP: users can hold that up by the socket lock, in their namespace. */
 	struct workqueue_struct *take_wq;
 
-	/* For how long new streams watch, see stream/spin.c. Whoever writes last is right. */
+	/* Nanoseconds that new streams watch, see stream/spin.c. Whoever writes last is right. */
 	u64 first_spin[SMC_N_PATHS][SMC_N_ROLES];
 };
 

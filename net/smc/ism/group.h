@@ -79,7 +79,7 @@ struct smc_ism_group {
 /**
  * smc_ism_group_join() - a group for a new connection
  * @peer: who it is with; the link id is the server's to choose and the client's to look for
- * @is_new: set to whether it was made; NULL: none is to be made
+ * @is_new: set to true if it was made, else left as it is; NULL: none is to be made
  *
  * A client makes one that it does not know, first contact or not: the namespaces of a host
  * have one GID, so the server may know the group from another of them.

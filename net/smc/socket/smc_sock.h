@@ -47,7 +47,8 @@ struct smc_visit {
  * @tcp_only: the application asked for what only TCP can do
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many rendezvous are under way
  * @caller_shakes: a connect() is under way, and will see to the rendezvous
- * @connector: thread that has TCP connect; if more than one does, that which was first
+ * @connector: thread that has TCP connect; if more than one does, that which was first, and if
+ *	another then carries the packets, nobody is the listener's guest
  * @visit: what it met then; the connector's
  * @reason: why it is TCP: diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
@@ -101,6 +102,8 @@ static inline bool smc_is_connecting(const struct smc_sock *smc)
 /**
  * smc_sk() - what SMC has to do with a socket now
  *
+ * Context: the caller has the socket's file open, is its release, or is under RCU; no checker sees who
+ * is not. To compare what is returned, any.
  * Return: NULL if nothing: it is TCP's.
  */
 struct smc_sock *smc_sk(const struct sock *sk);

@@ -67,7 +67,7 @@ struct smc_stream_rx {
 	u64 urgent_skip;	/* end of one before it that the reader stands at, or 0 */
 	u8 urgent_byte;
 	bool urgent_unread;
-	u64 spin;		/* nanoseconds to watch for more before a reader sleeps */
+	u64 spin;		/* nanoseconds to watch before a reader sleeps, within spin_usec */
 	u64 *first_spin;	/* for those of the next stream, until this one has waited */
 	u8 prod_flags;		/* the peer's, as last received */
 	u8 conn_flags;
@@ -126,7 +126,7 @@ struct smc_stream {
  * smc_stream_init() - prepare the stream in a connection that a path just made
  * @st: zeroed memory
  * @path: the path
- * @net: network namespace; the path keeps it alive
+ * @net: network namespace; the path ends its streams before it goes, and @sk, once there is one, holds it
  * @lock: initialised by the path; lives as long as the stream
  *
  * The path then sets the rings and their sizes before anything can arrive. The
