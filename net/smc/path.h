@@ -17,6 +17,7 @@
 
 #include "path_kind.h"
 
+struct smc_cdc;
 struct smc_stream;
 
 #define SMC_PATH_NAME_LEN	64
@@ -57,10 +58,11 @@ enum smc_publish {
  * struct smc_path_ops - what a path implements
  * @kind: for statistics and diagnosis
  * @publish: make the bytes from st->tx.sent up to position @end, and then the
- *	stream's cursors and flags, visible to the peer, in this order. Called with
- *	st->lock held and softirqs disabled; must not sleep. Returns enum smc_publish;
- *	-EAGAIN if there is no room now, and smc_stream_on_tx_room() follows; another
- *	error if the path is dead, and smc_stream_on_lost() follows or has been called.
+ *	cursors and flags in @cdc, visible to the peer, in this order. The other fields of
+ *	@cdc are for the path to fill. Called with st->lock held and softirqs disabled; must
+ *	not sleep. Returns enum smc_publish; -EAGAIN if there is no room now, and
+ *	smc_stream_on_tx_room() follows; another error if the path is dead, and
+ *	smc_stream_on_lost() follows or has been called.
  * @describe: fill @info, which is zeroed, with what carries the stream. Called with
  *	st->lock held and softirqs disabled; must not sleep. Returns false, and what
  *	it wrote does not count, if the path is lost.
@@ -70,7 +72,7 @@ enum smc_publish {
  */
 struct smc_path_ops {
 	enum smc_path_kind kind;
-	int (*publish)(struct smc_stream *st, u64 end);
+	int (*publish)(struct smc_stream *st, u64 end, struct smc_cdc *cdc);
 	bool (*describe)(struct smc_stream *st, struct smc_path_info *info);
 	void (*over)(struct smc_stream *st);
 	void (*free)(struct smc_stream *st);

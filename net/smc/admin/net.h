@@ -36,8 +36,8 @@ struct smc_net {
 	/* Listeners take from TCP: users can hold that up by the socket lock, in their namespace. */
 	struct workqueue_struct *take_wq;
 
-	/* Nanoseconds that new streams watch, see stream/spin.c. Whoever writes last is right. */
-	u64 first_spin[SMC_N_PATHS][SMC_N_ROLES];
+	/* Nanoseconds of the first wait of a stream, see stream/spin.c. Whoever writes last is right. */
+	u64 first_wait[SMC_N_PATHS][SMC_N_ROLES];
 };
 
 extern unsigned int smc_net_id;

@@ -52,22 +52,18 @@ static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_cla
 	return dmbe;
 }
 
-static int smc_ism_publish(struct smc_stream *st, u64 end)
+static int smc_ism_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 {
 	struct smc_ism_conn *conn = smc_ism_conn_of(st);
 	struct smc_dmbe_control *control = conn->peer_control;
-	struct smc_cursor prod, cons;
 
 	if (!control)
 		return -EAGAIN;
-	prod = smc_cursor_from_position(end, st->tx.peer_size);
-	cons = smc_cursor_from_position(st->rx.reported, st->rx.size);
-
 	/* Pairs with smc_ism_conn_receive(): the bytes are there before the cursor says so. */
-	smp_store_release(&control->producer, smc_dmbe_pack(prod, 0, 0));
+	smp_store_release(&control->producer, smc_dmbe_pack(cdc->prod, 0, 0));
 	/* And both are before what the flags say of them. */
 	smp_store_release(&control->consumer,
-			  smc_dmbe_pack(cons, st->tx.prod_flags, st->tx.conn_flags));
+			  smc_dmbe_pack(cdc->cons, cdc->prod_flags, cdc->conn_flags));
 	smc_stat_ism(st->sn, SMC_ISM_WRITES, 1);
 	smc_stat_ism(st->sn, SMC_ISM_WRITE_BYTES, end - st->tx.sent);
 	conn->group->peer.dev->ops->signal(conn);

@@ -68,35 +68,20 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
 	}
 }
 
-static void smc_rdma_build_cdc(struct smc_rdma_conn *conn, u64 end, u8 *message)
-{
-	const struct smc_stream *st = &conn->stream;
-	struct smc_cdc cdc = {
-		.seq	    = conn->seq,
-		.token	    = conn->peer_token,
-		.prod	    = smc_cursor_from_position(end, st->tx.peer_size),
-		.cons	    = smc_cursor_from_position(st->rx.reported, st->rx.size),
-		.prod_flags = st->tx.prod_flags,
-		.conn_flags = st->tx.conn_flags,
-	};
-
-	smc_cdc_build(message, &cdc);
-}
-
 /*
  * Whether nobody waits for the completion. That is for those who send one message after the
  * other: small amounts wait for it, and so may a writer. One who answers what the peer sent is
  * spared the interrupt.
  */
-static bool smc_rdma_may_be_quiet(const struct smc_rdma_conn *conn, u64 end)
+static bool smc_rdma_may_be_quiet(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
 {
 	const struct smc_stream *st = &conn->stream;
 
 	return st->rx.received != conn->answered && end - st->tx.sent <= SMC_QUIET_BYTES &&
-	       !st->tx.in_flight && !st->tx.conn_flags && !st->tx.waiting;
+	       !st->tx.in_flight && !conn_flags && !st->tx.waiting;
 }
 
-static int smc_rdma_publish(struct smc_stream *st, u64 end)
+static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 	struct smc_send_slot *slot;
@@ -106,7 +91,8 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 
 	if (!conn->peer_known)
 		return -EAGAIN;
-	slot = smc_link_get_slot(conn->group->link, conn, smc_rdma_may_be_quiet(conn, end));
+	slot = smc_link_get_slot(conn->group->link, conn,
+				 smc_rdma_may_be_quiet(conn, end, cdc->conn_flags));
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
 	is_quiet = slot->is_quiet;
@@ -114,8 +100,9 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end)
 
 	smc_writes_make(&w, conn, st->tx.sent, end);
 	slot->end = end;
-	conn->seq++;
-	smc_rdma_build_cdc(conn, end, smc_send_message(slot));
+	cdc->seq = ++conn->seq;
+	cdc->token = conn->peer_token;
+	smc_cdc_build(smc_send_message(slot), cdc);
 	rc = smc_link_post(slot, w.n ? &w.wr[0].wr : NULL, w.n ? &w.wr[w.n - 1].wr : NULL);
 	if (rc)
 		return rc;

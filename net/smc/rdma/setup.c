@@ -181,6 +181,17 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 	return smc_link_to_rtr(group->link, &peer);
 }
 
+static int smc_rdma_server_set_peer(struct smc_rdma_setup *s,
+				    const struct smc_clc_agreement *confirm)
+{
+	int rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class, s->memcg);
+
+	/* The client's first message may have been faster than its CONFIRM, and want an answer. */
+	if (!rc)
+		smc_stream_on_tx_room(&s->conn->stream);
+	return rc;
+}
+
 static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 					 const struct smc_clc_agreement *confirm)
 {
@@ -196,7 +207,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	rc = smc_link_to_rts(group->link);
 	if (rc)
 		return rc;
-	rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class, s->memcg);
+	rc = smc_rdma_server_set_peer(s, confirm);
 	if (rc)
 		return rc;
 	rc = smc_buffers_register(group);
@@ -208,17 +219,6 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	if (!group->release)
 		smc_llc_offer_no_second_link(group);
 	return smc_group_activate(group);
-}
-
-static int smc_rdma_server_later_contact(struct smc_rdma_setup *s,
-					 const struct smc_clc_agreement *confirm)
-{
-	int rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class, s->memcg);
-
-	/* The client's first message may have been faster than its CONFIRM, and want an answer. */
-	if (!rc)
-		smc_stream_on_tx_room(&s->conn->stream);
-	return rc;
 }
 
 /* Who names another's group in its PROPOSAL does not know the other end of its link. */
@@ -239,7 +239,7 @@ u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agre
 	if (s->first_contact)
 		rc = smc_rdma_server_first_contact(s, confirm);
 	else
-		rc = smc_rdma_server_later_contact(s, confirm);
+		rc = smc_rdma_server_set_peer(s, confirm);
 	return smc_rdma_diagnosis(rc);
 }
 

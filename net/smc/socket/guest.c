@@ -71,6 +71,16 @@ static struct smc_listener *smc_guest_enter(const struct sock *host)
 	return l;
 }
 
+/* Threads that connect one socket may meet each other's children. */
+static bool smc_guest_is_peer(const struct smc_sock *smc, const struct sock *child)
+{
+	struct sock *peer = smc_nearby_peer(child);
+
+	if (peer)
+		sock_put(peer);
+	return peer == smc->sk;
+}
+
 /* Return: whether both ends agree. */
 static bool smc_guest_see(struct smc_listener *l, struct smc_sock *smc, struct sock *sk, bool agree)
 {
@@ -79,7 +89,7 @@ static bool smc_guest_see(struct smc_listener *l, struct smc_sock *smc, struct s
 	if (!child)
 		return false;
 	/* Who captures wants to see it all. */
-	agree = agree && !smc_nearby_is_watched(smc->sk) &&
+	agree = agree && smc_guest_is_peer(smc, sk) && !smc_nearby_is_watched(smc->sk) &&
 		smc_handshake_pair(&smc->hs, &child->hs);
 	if (agree)
 		smc_sock_hold_handshake(child);

@@ -58,28 +58,33 @@ static enum smc_mode smc_mode(const struct smc_sock *smc)
 	return smp_load_acquire(&smc->mode);
 }
 
-/*
- * The socket's stream, for a call that transfers data: waits for a connect() that
- * did not wait. Return: NULL if the call is TCP's.
- */
-static struct smc_stream *smc_call_stream(struct sock *sk, long timeo, int *rc)
+/* The socket's stream now. Return: NULL if it has none. */
+static struct smc_stream *smc_stream_of(const struct sock *sk)
 {
 	struct smc_sock *smc = smc_sk(sk);
 
-	*rc = 0;
-	if (!smc)
-		return NULL;
-	*rc = smc_wait_connected(smc, timeo);
-	return smc_mode(smc) == SMC_MODE_STREAM ? smc->stream : NULL;
+	return smc && smc_mode(smc) == SMC_MODE_STREAM ? smc->stream : NULL;
+}
+
+/*
+ * The stream for a call that transfers data, if there is none yet: waits for a connect() that did
+ * not wait. Return: the stream, NULL if the call is TCP's, or an error pointer.
+ */
+static struct smc_stream *smc_await_stream(struct sock *sk, long timeo)
+{
+	struct smc_sock *smc = smc_sk(sk);
+	int rc = smc ? smc_wait_connected(smc, timeo) : 0;
+
+	return rc ? ERR_PTR(rc) : smc_stream_of(sk);
 }
 
 /* The same for a call that reads: what comes too late for the rendezvous is not to be read. */
-static struct smc_stream *smc_read_stream(struct sock *sk, long timeo, int *rc)
+static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 {
-	struct smc_stream *st = smc_call_stream(sk, timeo, rc);
+	struct smc_stream *st = smc_await_stream(sk, timeo);
 	struct smc_sock *smc;
 
-	if (st || *rc || !smc_sk(sk))
+	if (st || !smc_sk(sk))
 		return st;
 	/* TCP's callback is not told of fewer bytes than SO_RCVLOWAT. */
 	lock_sock(sk);
@@ -88,14 +93,6 @@ static struct smc_stream *smc_read_stream(struct sock *sk, long timeo, int *rc)
 		smc_sock_drop_late(smc);
 	release_sock(sk);
 	return NULL;
-}
-
-/* The stream, for a call that does not wait for one. */
-static struct smc_stream *smc_stream_of(const struct sock *sk)
-{
-	struct smc_sock *smc = smc_sk(sk);
-
-	return smc && smc_mode(smc) == SMC_MODE_STREAM ? smc->stream : NULL;
 }
 
 static bool smc_sk_is_connecting(const struct sock *sk)
@@ -111,9 +108,10 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	struct smc_stream *st;
 	int rc;
 
-	st = smc_call_stream(sk, sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT), &rc);
-	if (rc)
-		return rc;
+	st = smc_stream_of(sk) ?:
+	     smc_await_stream(sk, sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT));
+	if (IS_ERR(st))
+		return PTR_ERR(st);
 	if (!st)
 		return smc_tcp_ops(sk)->sendmsg(sock, msg, len);
 	/* TCP ignores the flag, too, unless the option is set. */
@@ -134,9 +132,10 @@ static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int 
 
 	if (flags & MSG_ERRQUEUE)
 		return smc_tcp_ops(sk)->recvmsg(sock, msg, len, flags);
-	st = smc_read_stream(sk, sock_rcvtimeo(sk, flags & MSG_DONTWAIT), &rc);
-	if (rc)
-		return rc;
+	st = smc_stream_of(sk) ?:
+	     smc_await_read_stream(sk, sock_rcvtimeo(sk, flags & MSG_DONTWAIT));
+	if (IS_ERR(st))
+		return PTR_ERR(st);
 	if (!st)
 		return smc_tcp_ops(sk)->recvmsg(sock, msg, len, flags);
 
@@ -322,13 +321,12 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 	struct sock *sk = sock->sk;
 	struct smc_stream *st;
 	bool nonblock;
-	int rc;
 
 	/* As with TCP, while it connects. */
 	nonblock = (flags & SPLICE_F_NONBLOCK) || (sock->file->f_flags & O_NONBLOCK);
-	st = smc_read_stream(sk, sock_rcvtimeo(sk, nonblock), &rc);
-	if (rc)
-		return rc;
+	st = smc_stream_of(sk) ?: smc_await_read_stream(sk, sock_rcvtimeo(sk, nonblock));
+	if (IS_ERR(st))
+		return PTR_ERR(st);
 	if (!st)
 		return smc_tcp_ops(sk)->splice_read(sock, ppos, pipe, len, flags);
 	if ((flags & SPLICE_F_NONBLOCK) && !(smc_stream_poll(st) & EPOLLIN))

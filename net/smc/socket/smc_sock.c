@@ -28,21 +28,6 @@ static atomic_t smc_handshakes;	/* under way, in all namespaces */
 static void smc_sock_shake(struct work_struct *work);
 static void smc_sock_check_fin(struct work_struct *work);
 
-struct smc_sock *smc_sk(const struct sock *sk)
-{
-	uintptr_t tagged;
-
-	/* Who else uses sk_user_data replaces a callback, or tags the pointer in another way. */
-	if (READ_ONCE(sk->sk_state_change) != smc_tcp_state_change ||
-	    READ_ONCE(sk->sk_data_ready) != smc_tcp_data_ready)
-		return NULL;
-	/* It lives for as long as the caller has the socket, or is under RCU: see smc_sock.h. */
-	tagged = (uintptr_t)rcu_dereference_raw(__sk_user_data(sk));
-	if ((tagged & ~SK_USER_DATA_PTRMASK) != SK_USER_DATA_NOCOPY)
-		return NULL;
-	return (struct smc_sock *)(tagged & SK_USER_DATA_PTRMASK);
-}
-
 struct smc_sock *smc_sock_find(const struct sock *sk)
 {
 	struct smc_sock *smc;

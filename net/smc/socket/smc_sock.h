@@ -99,6 +99,10 @@ static inline bool smc_is_connecting(const struct smc_sock *smc)
 	return mode == SMC_MODE_CONNECTING || mode == SMC_MODE_HANDSHAKE;
 }
 
+/* Callbacks of TCP. */
+void smc_tcp_data_ready(struct sock *sk);
+void smc_tcp_state_change(struct sock *sk);
+
 /**
  * smc_sk() - what SMC has to do with a socket now
  *
@@ -106,7 +110,19 @@ static inline bool smc_is_connecting(const struct smc_sock *smc)
  * is not. To compare what is returned, any.
  * Return: NULL if nothing: it is TCP's.
  */
-struct smc_sock *smc_sk(const struct sock *sk);
+static inline struct smc_sock *smc_sk(const struct sock *sk)
+{
+	uintptr_t tagged;
+
+	/* Who else uses sk_user_data replaces a callback, or tags the pointer in another way. */
+	if (READ_ONCE(sk->sk_state_change) != smc_tcp_state_change ||
+	    READ_ONCE(sk->sk_data_ready) != smc_tcp_data_ready)
+		return NULL;
+	tagged = (uintptr_t)rcu_dereference_raw(__sk_user_data(sk));
+	if ((tagged & ~SK_USER_DATA_PTRMASK) != SK_USER_DATA_NOCOPY)
+		return NULL;
+	return (struct smc_sock *)(tagged & SK_USER_DATA_PTRMASK);
+}
 
 /**
  * smc_sock_find() - what SMC knows of a socket, also of one that went back to TCP
@@ -255,10 +271,6 @@ void smc_sock_forget_fin(struct smc_sock *smc);
  * smc_tcp_wake() - wake everybody who waits for anything on a socket
  */
 void smc_tcp_wake(struct sock *sk);
-
-/* Callbacks of TCP. */
-void smc_tcp_data_ready(struct sock *sk);
-void smc_tcp_state_change(struct sock *sk);
 
 /**
  * smc_callbacks_init() - learn TCP's own callbacks from a socket of its

@@ -26,8 +26,11 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
 
 static bool smc_stream_has_left(const struct smc_stream *st)
 {
-	return READ_ONCE(st->dead) || READ_ONCE(st->err) ||
-	       ((READ_ONCE(st->tx.conn_flags) & SMC_PEER_GONE) && !READ_ONCE(st->tx.in_flight));
+	if (READ_ONCE(st->dead) || READ_ONCE(st->err))
+		return true;
+	/* Pairs with smc_publish_once(). */
+	return (smp_load_acquire(&st->tx.conn_flags) & SMC_PEER_GONE) &&
+	       !READ_ONCE(st->tx.in_flight);
 }
 
 static void smc_stream_linger(struct smc_stream *st, long timeo)

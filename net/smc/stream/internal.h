@@ -3,12 +3,28 @@
 #ifndef SMC_STREAM_INTERNAL_H
 #define SMC_STREAM_INTERNAL_H
 
+#include <linux/uio.h>
+
 #include "stream.h"
 
 #define SMC_PEER_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
 #define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
 /* How a writer asks for its window back. Set together; a peer may set one alone. */
 #define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
+
+/*
+ * A ring lies in whole pages, as that of a pipe does. So it is copied to and from as a pipe is,
+ * without copy_from_iter()'s and copy_to_iter()'s look at what object of the kernel it may be.
+ */
+static inline size_t smc_ring_fill(u8 *to, size_t len, struct iov_iter *from)
+{
+	return _copy_from_iter(to, len, from);
+}
+
+static inline size_t smc_ring_drain(const u8 *from, size_t len, struct iov_iter *to)
+{
+	return _copy_to_iter(from, len, to);
+}
 
 /* Free bytes in the ring. */
 static inline u32 smc_tx_free(const struct smc_stream *st)
@@ -106,7 +122,7 @@ bool smc_stream_note_credit(struct smc_stream *st);
  */
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 
-/* Begin with what another stream learnt by its first wait. */
+/* Begin with how long another stream's first wait took. */
 void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
 
 /* The wait took so many nanoseconds. */

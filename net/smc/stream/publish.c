@@ -4,7 +4,6 @@
 #include <net/sock.h>
 
 #include "admin/net.h"
-#include "admin/stats.h"
 #include "internal.h"
 
 /*
@@ -64,41 +63,46 @@ static bool smc_publish_may_wait(const struct smc_stream *st, u64 pending)
 /* One call of the path. Return: 0, or its error with nothing changed. */
 static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 {
-	u64 reported = st->rx.reported;
-	u8 prod_flags;
+	u64 consumed = READ_ONCE(st->rx.consumed);
+	struct smc_cdc cdc = {
+		.prod = smc_cursor_advanced(st->tx.sent_cursor, st->tx.peer_size,
+					    end - st->tx.sent),
+		.cons = smc_cursor_advanced(st->rx.reported_cursor, st->rx.size,
+					    consumed - st->rx.reported),
+		.prod_flags = st->tx.prod_flags,
+		.conn_flags = st->tx.conn_flags | final,
+	};
 	int rc;
 
-	if (st->tx.urgent) {
-		st->tx.prod_flags |= SMC_PROD_URGENT_PENDING;
-		if (end == st->tx.urgent)
-			st->tx.prod_flags |= SMC_PROD_URGENT_PRESENT;
-	}
 	/*
 	 * What uses up the window asks for it back: a peer that has read everything when it is
 	 * asked later may have no occasion to answer.
 	 */
 	if (smc_tx_window_is_low(st, end))
-		st->tx.prod_flags |= SMC_PROD_WANT_WINDOW;
-	prod_flags = st->tx.prod_flags & ~SMC_PROD_URGENT;
-	st->tx.conn_flags |= final;
-	st->rx.reported = READ_ONCE(st->rx.consumed);
-
-	rc = st->path->publish(st, end);
-
-	st->tx.prod_flags = prod_flags;
-	if (rc < 0) {
-		st->tx.conn_flags &= ~final;
-		st->rx.reported = reported;
-		return rc;
+		cdc.prod_flags |= SMC_PROD_WANT_WINDOW;
+	if (st->tx.urgent) {
+		cdc.prod_flags |= SMC_PROD_URGENT_PENDING;
+		if (end == st->tx.urgent)
+			cdc.prod_flags |= SMC_PROD_URGENT_PRESENT;
 	}
+
+	rc = st->path->publish(st, end, &cdc);
+	if (rc < 0)
+		return rc;
 	if (end == st->tx.urgent)
 		st->tx.urgent = 0;
 	WRITE_ONCE(st->tx.sent, end);
+	st->tx.sent_cursor = cdc.prod;
+	WRITE_ONCE(st->rx.reported, consumed);
+	st->rx.reported_cursor = cdc.cons;
+	st->tx.prod_flags = cdc.prod_flags & ~SMC_PROD_URGENT;
 	st->tx.control = false;
 	if (rc == SMC_PUBLISH_DONE)
 		WRITE_ONCE(st->tx.arrived, end);
 	else
-		st->tx.in_flight++;
+		WRITE_ONCE(st->tx.in_flight, st->tx.in_flight + 1);
+	/* Pairs with smc_stream_has_left(): who sees the last word sees it in flight. */
+	smp_store_release(&st->tx.conn_flags, cdc.conn_flags);
 	return 0;
 }
 

@@ -96,7 +96,7 @@ static size_t smc_stream_piece(struct smc_stream *st, u64 *pos, u32 *offset, boo
 		else if (!sock_flag(st->sk, SOCK_URGINLINE))
 			++*pos;
 	}
-	div_u64_rem(*pos, st->rx.size, offset);
+	*offset = smc_offset_advanced(st->rx.offset, st->rx.size, *pos - st->rx.consumed);
 	return min_t(u64, received - *pos, st->rx.size - *offset);
 }
 
@@ -163,6 +163,7 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 	if (pos == st->rx.consumed)
 		return;
 	smc_stream_pass_urgent(st, pos);
+	st->rx.offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - st->rx.consumed);
 	/* The copy out of the ring is complete before the peer may overwrite it. */
 	smp_store_release(&st->rx.consumed, pos);
 	/* And the window is, before it is looked whether the peer waits for it. */
@@ -210,7 +211,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		if (piece) {
 			/* MSG_TRUNC discards, as with TCP. */
 			if (!(flags & MSG_TRUNC) &&
-			    copy_to_iter(st->rx.ring + offset, piece, &msg->msg_iter) != piece) {
+			    smc_ring_drain(st->rx.ring + offset, piece, &msg->msg_iter) != piece) {
 				rc = -EFAULT;
 				break;
 			}
@@ -254,9 +255,4 @@ u64 smc_stream_queued(const struct smc_stream *st)
 	if (!sock_flag(st->sk, SOCK_URGINLINE) && urgent > consumed && urgent <= received)
 		return urgent - 1 - consumed;
 	return received - consumed;
-}
-
-bool smc_stream_at_mark(const struct smc_stream *st)
-{
-	return READ_ONCE(st->rx.urgent) == READ_ONCE(st->rx.consumed) + 1;
 }

@@ -59,21 +59,22 @@ out:
 	return rc;
 }
 
-/* What was copied up to @end is there to be published. */
-static void smc_stream_commit(struct smc_stream *st, u64 end)
+/* So much was copied into the ring, and is there to be published. */
+static void smc_stream_commit(struct smc_stream *st, u32 copied)
 {
+	st->tx.offset = smc_offset_advanced(st->tx.offset, st->tx.size, copied);
 	/* Pairs with the acquire in smc_publish_end(). */
-	smp_store_release(&st->tx.written, end);
+	smp_store_release(&st->tx.written, st->tx.written + copied);
 }
 
 /* The same, its last byte urgent. A completion may push at any time: it sees both, or neither. */
-static void smc_stream_commit_urgent(struct smc_stream *st, u64 end)
+static void smc_stream_commit_urgent(struct smc_stream *st, u32 copied)
 {
 	spin_lock_bh(st->lock);
-	st->tx.urgent = end;
+	st->tx.urgent = st->tx.written + copied;
 	/* As with TCP, a peer without window is told that it comes, too. */
 	st->tx.control = true;
-	smc_stream_commit(st, end);
+	smc_stream_commit(st, copied);
 	spin_unlock_bh(st->lock);
 	smc_stat_urgent(st->sn, st->path->kind);
 }
@@ -81,19 +82,16 @@ static void smc_stream_commit_urgent(struct smc_stream *st, u64 end)
 /* Copy what fits in one piece. Return: bytes copied, or -EFAULT. */
 static ssize_t smc_stream_fill(struct smc_stream *st, struct msghdr *msg, u32 free)
 {
-	size_t room, copied;
-	u32 offset;
+	size_t room = min3((size_t)free, (size_t)(st->tx.size - st->tx.offset), msg_data_left(msg));
+	size_t copied = smc_ring_fill(st->tx.ring + st->tx.offset, room, &msg->msg_iter);
 
-	div_u64_rem(st->tx.written, st->tx.size, &offset);
-	room = min3((size_t)free, (size_t)(st->tx.size - offset), msg_data_left(msg));
-	copied = copy_from_iter(st->tx.ring + offset, room, &msg->msg_iter);
 	if (!copied)
 		return -EFAULT;
 	/* Only a complete send has its last byte to mark. */
 	if ((msg->msg_flags & MSG_OOB) && !msg_data_left(msg))
-		smc_stream_commit_urgent(st, st->tx.written + copied);
+		smc_stream_commit_urgent(st, copied);
 	else
-		smc_stream_commit(st, st->tx.written + copied);
+		smc_stream_commit(st, copied);
 	return copied;
 }
 

@@ -25,15 +25,17 @@ static u64 smc_busy_poll(const struct sock *sk)
 #endif
 }
 
-/* Nanoseconds to watch for at most, by what was learnt. */
-static u64 smc_spin_most(const struct smc_stream *st)
+/* Nanoseconds to watch, by how long the last wait took. */
+static u64 smc_spin_learnt(const struct smc_stream *st)
 {
-	return (u64)READ_ONCE(st->sn->sysctl.spin_usec) * NSEC_PER_USEC;
+	u64 most = (u64)READ_ONCE(st->sn->sysctl.spin_usec) * NSEC_PER_USEC;
+
+	return st->rx.waited <= most ? min(2 * st->rx.waited, most) : 0;
 }
 
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 {
-	u64 budget = max(smc_busy_poll(st->sk), min(st->rx.spin, smc_spin_most(st)));
+	u64 budget = max(smc_busy_poll(st->sk), smc_spin_learnt(st));
 	bool found = false;
 
 	if (!budget)
@@ -50,15 +52,15 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 
 void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role)
 {
-	st->rx.first_spin = &st->sn->first_spin[st->path->kind][role];
-	st->rx.spin = READ_ONCE(*st->rx.first_spin);
+	st->rx.first_wait = &st->sn->first_wait[st->path->kind][role];
+	st->rx.waited = READ_ONCE(*st->rx.first_wait);
 }
 
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took)
 {
-	st->rx.spin = took <= smc_spin_most(st) ? 2 * took : 0;
-	if (!st->rx.first_spin)
+	st->rx.waited = took;
+	if (!st->rx.first_wait)
 		return;
-	WRITE_ONCE(*st->rx.first_spin, st->rx.spin);
-	st->rx.first_spin = NULL;
+	WRITE_ONCE(*st->rx.first_wait, took);
+	st->rx.first_wait = NULL;
 }

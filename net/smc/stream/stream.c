@@ -11,6 +11,9 @@
 /* What may have become true when a stream ends or fails. */
 #define SMC_NEWS_ALL	(EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLHUP)
 
+/* Among the events: the stream ended, which ->over() is to be told. */
+#define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
+
 static void smc_stream_check_orphan(struct work_struct *work);
 static void smc_stream_hold_expired(struct timer_list *timer);
 
@@ -104,7 +107,7 @@ void smc_stream_fail(struct smc_stream *st, int err)
 
 	if (st->err)
 		return;
-	st->failed = true;
+	st->news |= EPOLLERR;
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);
 	/* Pairs with smc_rx_shut() and smc_tx_shut(): who sees the end sees its error. */
@@ -136,53 +139,41 @@ static bool smc_stream_answer(struct smc_stream *st)
 	return true;
 }
 
-/* What is to be done for a stream, once its lock is released. */
-struct smc_outcome {
-	struct smc_stream *st;	/* referenced, or NULL if there is nothing to do */
-	__poll_t events;
-	bool failed;
-	bool over;
-};
-
-static void smc_outcome_take(struct smc_outcome *out, struct smc_stream *st)
+/*
+ * What is to be told of a stream once its lock is released. If that is anything, the stream is
+ * referenced until smc_stream_tell().
+ */
+static __poll_t smc_stream_take_news(struct smc_stream *st)
 {
-	out->st = NULL;
-	if (!st)
-		return;
-	out->over = !st->is_over && smc_stream_finished(st);
-	if (!out->over && !st->failed && !st->news)
-		return;
+	__poll_t news;
 
-	smc_stream_get(st);
-	out->st = st;
-	out->events = st->news | (st->failed ? EPOLLERR : 0);
-	out->failed = st->failed;
+	if (!st->is_over && smc_stream_finished(st)) {
+		st->is_over = true;
+		st->news |= SMC_NEWS_OVER;
+		if (st->is_orphan)
+			mod_delayed_work(smc_wq, &st->orphan_work, 0);
+	}
+	news = st->news;
+	if (!news)
+		return 0;
 	st->news = 0;
-	st->failed = false;
-	if (!out->over)
-		return;
-	st->is_over = true;
-	if (st->is_orphan)
-		mod_delayed_work(smc_wq, &st->orphan_work, 0);
+	smc_stream_get(st);
+	return news;
 }
 
-static void smc_outcome_perform(struct smc_outcome *out)
+static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 {
-	struct smc_stream *st = out->st;
-
-	if (!st)
-		return;
-	if (out->failed)
+	if (news & EPOLLERR)
 		smc_stream_report_error(st);
 	/* First: who is woken and reads on is to find the signal. */
-	if ((out->events & EPOLLPRI) && st->sk) {
+	if ((news & EPOLLPRI) && st->sk) {
 		/* Whoever drops sk_socket does it under this lock, before its file goes. */
 		read_lock_bh(&st->sk->sk_callback_lock);
 		sk_send_sigurg(st->sk);
 		read_unlock_bh(&st->sk->sk_callback_lock);
 	}
-	smc_stream_wake(st, out->events);
-	if (out->over) {
+	smc_stream_wake(st, news & ~SMC_NEWS_OVER);
+	if (news & SMC_NEWS_OVER) {
 		if (del_timer(&st->hold_timer))
 			smc_stream_put(st);
 		st->path->over(st);
@@ -194,17 +185,20 @@ void smc_stream_settle(struct smc_stream *st)
 	__releases(st->lock)
 {
 	struct smc_stream *mate = st->mate;
-	struct smc_outcome own, other;
+	__poll_t own, mates = 0;
 
 	/* An answer may be worth one itself; nobody answers twice to the same. */
 	while (smc_stream_answer(st) || smc_stream_answer(mate))
 		;
-	smc_outcome_take(&own, st);
-	smc_outcome_take(&other, mate);
+	own = smc_stream_take_news(st);
+	if (mate)
+		mates = smc_stream_take_news(mate);
 	spin_unlock_bh(st->lock);
 
-	smc_outcome_perform(&own);
-	smc_outcome_perform(&other);
+	if (own)
+		smc_stream_tell(st, own);
+	if (mates)
+		smc_stream_tell(mate, mates);
 }
 
 void smc_stream_on_lost(struct smc_stream *st, int err)
@@ -234,36 +228,39 @@ void smc_stream_abort(struct smc_stream *st, int err)
 static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc *cdc)
 {
 	struct smc_stream_rx *rx = &st->rx;
-	u64 received;
-	u32 offset;
+	u32 last, arrived;
 
-	if (smc_cursor_to_position(cdc->prod, rx->size, rx->received,
-				   READ_ONCE(rx->consumed) + rx->size, &received))
+	if (smc_cursor_distance(cdc->prod, rx->received_cursor, rx->size,
+				rx->size - (u32)(rx->received - rx->reported), &arrived))
 		return -EPROTO;
 
-	if ((cdc->prod_flags & SMC_PROD_URGENT_PRESENT) && received > rx->received) {
-		div_u64_rem(received - 1, rx->size, &offset);
-		rx->urgent_byte = READ_ONCE(rx->ring[offset]);
+	if ((cdc->prod_flags & SMC_PROD_URGENT_PRESENT) && arrived) {
+		last = (cdc->prod.offset ?: rx->size) - 1;
+		rx->urgent_byte = READ_ONCE(rx->ring[last]);
 		rx->urgent_unread = true;
 		/* TCP, too, steps over the one that its reader has stopped at. */
 		if (rx->urgent == READ_ONCE(rx->consumed) + 1 &&
 		    !(st->sk && sock_flag(st->sk, SOCK_URGINLINE)))
 			WRITE_ONCE(rx->urgent_skip, rx->urgent);
-		WRITE_ONCE(rx->urgent, received);
+		WRITE_ONCE(rx->urgent, rx->received + arrived);
 	}
+	rx->received_cursor = cdc->prod;
 	/* Pairs with smc_stream_readable(). */
-	smp_store_release(&rx->received, received);
+	smp_store_release(&rx->received, rx->received + arrived);
 	return 0;
 }
 
 static int smc_stream_take_consumer(struct smc_stream *st, const struct smc_cdc *cdc)
 {
-	u64 acked;
+	struct smc_stream_tx *tx = &st->tx;
+	u32 freed;
 
-	if (smc_cursor_to_position(cdc->cons, st->tx.peer_size, st->tx.acked, st->tx.sent, &acked))
+	if (smc_cursor_distance(cdc->cons, tx->acked_cursor, tx->peer_size,
+				(u32)(tx->sent - tx->acked), &freed))
 		return -EPROTO;
-	st->tx.acked = acked;
-	smc_tx_reuse(st, acked);
+	tx->acked_cursor = cdc->cons;
+	tx->acked += freed;
+	smc_tx_reuse(st, tx->acked);
 	return 0;
 }
 
@@ -287,20 +284,21 @@ static bool smc_stream_has_room(struct smc_stream *st)
 void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 {
 	struct smc_stream_rx *rx = &st->rx;
-	u64 before = rx->received;
+	u64 received = rx->received;
+	u64 acked = st->tx.acked;
 	u8 conn_flags = cdc->conn_flags;
 	bool wants;
 	u8 news;
 
 	lockdep_assert_held(st->lock);
 	wants = cdc->prod_flags & ~rx->prod_flags & SMC_PROD_WANT_WINDOW;
-	st->updated = true;
 
 	if (smc_stream_take_consumer(st, cdc) || smc_stream_take_producer(st, cdc)) {
 		smc_stat_violation(st->sn, SMC_VIOLATION_CURSOR);
 		smc_stream_fail(st, ECONNRESET);
 		st->tx.final_flags |= SMC_CONN_ABORT;
 		st->news |= SMC_NEWS_ALL;
+		st->updated = true;
 		/* It may be gone, but not in good order: nobody knows what is missing. */
 		conn_flags = conn_flags & SMC_PEER_GONE ? SMC_CONN_ABORT : 0;
 	}
@@ -322,20 +320,28 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	/* No more will come for a reader below its low-water mark. */
 	if (wants)
 		st->news |= EPOLLIN | EPOLLRDNORM;
-	if (rx->received != before) {
+	if (rx->received != received) {
 		st->news |= EPOLLIN | EPOLLRDNORM;
 		if (rx->received - READ_ONCE(rx->consumed) == rx->size)
 			smc_stat_rx_full(st->sn, st->path->kind);
 		if (rx->urgent == rx->received)
 			st->news |= EPOLLPRI;
 	}
-	if (!smc_tx_window_is_low(st, st->tx.sent))
-		st->tx.prod_flags &= ~SMC_PROD_WANT_WINDOW;
-	if (smc_stream_has_room(st))
-		st->news |= EPOLLOUT | EPOLLWRNORM;
-	smc_stream_note_credit(st);
-	if (news)
+	if (st->tx.acked != acked) {
+		if (!smc_tx_window_is_low(st, st->tx.sent))
+			st->tx.prod_flags &= ~SMC_PROD_WANT_WINDOW;
+		if (smc_stream_has_room(st))
+			st->news |= EPOLLOUT | EPOLLWRNORM;
+		/* What is left may go now, or need a completion. */
+		if (smc_stream_unsent(st) || READ_ONCE(st->tx.waiting))
+			st->updated = true;
+	}
+	if (smc_stream_note_credit(st))
+		st->updated = true;
+	if (news) {
 		st->news |= SMC_NEWS_ALL;
+		st->updated = true;
+	}
 }
 
 void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc)

@@ -6,12 +6,13 @@
  * Positions are 64-bit counts of bytes since the connection began; they never
  * wrap. For what this end sends, acked <= sent <= written: the peer's element limits
  * sent to acked + tx.peer_size, the ring limits written to reusable + tx.size. For what it
- * receives, reported <= consumed <= received <= consumed + rx.size.
+ * receives, reported <= consumed <= received <= reported + rx.size. An offset or a cursor that is
+ * kept beside a position moves on with it, so that no copy or message needs a division.
  *
  * Locking: the calls of an application are serialised by the socket lock, which
- * protects tx.written and rx.consumed. The stream's lock (taken after the socket lock,
- * softirqs off) protects everything else: publishing, and what the peer moves. Readers
- * that only compare positions do so without it, by acquire loads.
+ * protects tx.written and rx.consumed, with their offsets. The stream's lock (taken after
+ * the socket lock, softirqs off) protects everything else: publishing, and what the peer
+ * moves. Readers that only compare positions do so without it, by acquire loads.
  *
  * Two streams that are the ends of one connection inside a host are mates: they have
  * one lock, so that whoever publishes also moves the positions of the other end. What
@@ -38,7 +39,7 @@ struct sock;
 struct socket;
 
 struct smc_stream_tx {
-	u8 *ring;		/* copied into at position modulo size */
+	u8 *ring;		/* copied into at offset */
 	u32 size;		/* of the ring; divides peer_size */
 	u32 peer_size;		/* of the peer's element */
 	u64 written;		/* end of what the application wrote */
@@ -47,6 +48,9 @@ struct smc_stream_tx {
 	u64 acked;		/* end of what the peer consumed */
 	u64 reusable;		/* end of what may be overwritten in the ring */
 	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
+	u32 offset;		/* of written, in the ring */
+	struct smc_cursor sent_cursor;	/* of sent, in the peer's element */
+	struct smc_cursor acked_cursor;	/* of acked, likewise */
 	unsigned int in_flight;	/* publishes that the path has not completed */
 	u8 prod_flags;		/* for the next publish */
 	u8 conn_flags;		/* published so far */
@@ -62,13 +66,16 @@ struct smc_stream_rx {
 	u64 received;		/* end of what the peer published */
 	u64 consumed;		/* end of what the application read */
 	u64 reported;		/* what the peer was last told of consumed */
+	u32 offset;		/* of consumed, in the ring */
+	struct smc_cursor received_cursor;	/* of received */
+	struct smc_cursor reported_cursor;	/* of reported */
 	u64 asked;		/* bytes not reported when the peer last wanted window */
 	u64 urgent;		/* end of the last urgent byte, or 0 */
 	u64 urgent_skip;	/* end of one before it that the reader stands at, or 0 */
 	u8 urgent_byte;
 	bool urgent_unread;
-	u64 spin;		/* nanoseconds to watch before a reader sleeps, within spin_usec */
-	u64 *first_spin;	/* for those of the next stream, until this one has waited */
+	u64 waited;		/* nanoseconds that the last wait took */
+	u64 *first_wait;	/* what the next stream begins with; NULL once this one has waited */
 	u8 prod_flags;		/* the peer's, as last received */
 	u8 conn_flags;
 };
@@ -88,9 +95,8 @@ struct smc_stream_rx {
  * @dead: no publish is possible any more: the path is lost
  * @is_over: path->over() was called
  * @rcv_shutdown: the application shut down its receiving side
- * @updated: the peer published: there may be something to answer
- * @failed: the application is to be told of @err
- * @news: EPOLL* events that became true and nobody was woken for yet
+ * @updated: the peer published what there may be something to answer to
+ * @news: EPOLL* events that became true and nobody was woken for yet; EPOLLERR: @err
  * @is_orphan: the application is through with it
  * @orphan: holds @sk after that, or NULL
  * @orphan_work: releases @orphan once the stream is over, and sees to it that it will be
@@ -111,7 +117,6 @@ struct smc_stream {
 	bool is_over;
 	bool rcv_shutdown;
 	bool updated;
-	bool failed;
 	__poll_t news;
 	bool is_orphan;
 	struct socket *orphan;
@@ -330,6 +335,9 @@ u64 smc_stream_queued(const struct smc_stream *st);
  * smc_stream_at_mark() - whether the next byte to read is the urgent one (SIOCATMARK)
  * @st: stream
  */
-bool smc_stream_at_mark(const struct smc_stream *st);
+static inline bool smc_stream_at_mark(const struct smc_stream *st)
+{
+	return READ_ONCE(st->rx.urgent) == READ_ONCE(st->rx.consumed) + 1;
+}
 
 #endif

@@ -4,7 +4,8 @@
  *
  * Inside, a position is a 64-bit count of bytes since the connection began and
  * never wraps. The wire knows only the offset in the element and a 16-bit count
- * of how often it returned to zero.
+ * of how often it returned to zero. Who keeps the cursor beside the position moves both on
+ * without a division.
  */
 #ifndef SMC_WIRE_CURSOR_H
 #define SMC_WIRE_CURSOR_H
@@ -30,17 +31,63 @@ struct smc_cursor {
 struct smc_cursor smc_cursor_from_position(u64 pos, u32 size);
 
 /**
- * smc_cursor_to_position() - the position a peer's cursor stands for
- * @cur: cursor as received
- * @size: bytes in the element
- * @from: lowest position it may stand for: the last one known
- * @to: highest position it may stand for; at most @from + @size
- * @pos: the position, on success
+ * smc_offset_advanced() - an offset in a ring that moved on
+ * @offset: offset
+ * @size: bytes in the ring
+ * @by: bytes, no more than @size
  *
- * Return: 0, or -EPROTO if the cursor is malformed or stands for no position
- * in the range: the peer is broken or hostile.
+ * Return: where it is then.
  */
-int smc_cursor_to_position(struct smc_cursor cur, u32 size, u64 from, u64 to, u64 *pos);
+static inline u32 smc_offset_advanced(u32 offset, u32 size, u32 by)
+{
+	u32 ahead = size - offset;
+
+	return by < ahead ? offset + by : by - ahead;
+}
+
+/**
+ * smc_cursor_advanced() - the same of a cursor
+ * @cur: cursor
+ * @size: bytes in the element
+ * @by: bytes, no more than @size
+ *
+ * Return: where it is then.
+ */
+static inline struct smc_cursor smc_cursor_advanced(struct smc_cursor cur, u32 size, u32 by)
+{
+	if (by >= size - cur.offset)
+		cur.wrap++;
+	cur.offset = smc_offset_advanced(cur.offset, size, by);
+	return cur;
+}
+
+/**
+ * smc_cursor_distance() - how far a peer's cursor has moved on
+ * @cur: cursor as received
+ * @last: where it was
+ * @size: bytes in the element
+ * @most: how far it may have moved: no more than @size
+ * @distance: bytes, on success
+ *
+ * Return: 0, or -EPROTO if the cursor is malformed or can't be there: the peer is broken or
+ * hostile.
+ */
+static inline int smc_cursor_distance(struct smc_cursor cur, struct smc_cursor last, u32 size,
+				      u32 most, u32 *distance)
+{
+	/* So small a step holds at most one return to zero. */
+	u16 wraps = cur.wrap - last.wrap;
+	u64 ahead = cur.offset;
+
+	if (wraps)
+		ahead += size;
+	ahead -= last.offset;
+	/* A step back is a number larger than any. */
+	if (cur.offset >= size || wraps > 1 || ahead > most)
+		return -EPROTO;
+	*distance = (u32)ahead;
+	return 0;
+}
 
 #ifdef __cplusplus
 }

@@ -25,6 +25,17 @@ struct smc_dmbe_control {
 	u64 reserved2;
 };
 
+/* One word: its fields lie in memory in this order, as bit-fields do in either byte order. */
+union smc_dmbe_word {
+	u64 word;
+	struct {
+		u64 wrap : 16;
+		u64 offset : 32;
+		u64 prod_flags : 8;
+		u64 conn_flags : 8;
+	} part;
+};
+
 /**
  * smc_dmbe_pack() - a cursor as one word of the control area
  * @cur: cursor
@@ -33,7 +44,16 @@ struct smc_dmbe_control {
  *
  * Return: the word, in the byte order of the host's memory.
  */
-u64 smc_dmbe_pack(struct smc_cursor cur, u8 prod_flags, u8 conn_flags);
+static inline u64 smc_dmbe_pack(struct smc_cursor cur, u8 prod_flags, u8 conn_flags)
+{
+	union smc_dmbe_word w;
+
+	w.part.wrap = cur.wrap;
+	w.part.offset = cur.offset;
+	w.part.prod_flags = prod_flags;
+	w.part.conn_flags = conn_flags;
+	return w.word;
+}
 
 /**
  * smc_dmbe_unpack() - what the two words of a control area say
@@ -41,7 +61,19 @@ u64 smc_dmbe_pack(struct smc_cursor cur, u8 prod_flags, u8 conn_flags);
  * @consumer: the consumer cursor's word, as read once
  * @cdc: its cursors and flags are filled; not yet checked against the connection
  */
-void smc_dmbe_unpack(u64 producer, u64 consumer, struct smc_cdc *cdc);
+static inline void smc_dmbe_unpack(u64 producer, u64 consumer, struct smc_cdc *cdc)
+{
+	union smc_dmbe_word prod, cons;
+
+	prod.word = producer;
+	cons.word = consumer;
+	cdc->prod.wrap = prod.part.wrap;
+	cdc->prod.offset = prod.part.offset;
+	cdc->cons.wrap = cons.part.wrap;
+	cdc->cons.offset = cons.part.offset;
+	cdc->prod_flags = cons.part.prod_flags;
+	cdc->conn_flags = cons.part.conn_flags;
+}
 
 #ifdef __cplusplus
 }

@@ -36,6 +36,17 @@ protected:
 		link.sent += bytes.size();
 		ASSERT_TRUE(link.say(link.true_cdc()));
 	}
+	/* The victim reads 4 bytes; the rogue is not told, and claims all up to @prod. */
+	void write_on_after_read(smc_cursor prod)
+	{
+		smc_cdc cdc;
+
+		send_truly("read");
+		EXPECT_EQ(victim.recv(4, MSG_WAITALL), "read");
+		cdc = link.true_cdc();
+		cdc.prod = prod;
+		ASSERT_TRUE(link.say(cdc));
+	}
 	void expect_alive()
 	{
 		send_truly("alive");
@@ -273,6 +284,23 @@ TEST_F(Rogue, MessageOfVersion1)
 	link.say(msg);
 	expect_counted("violation_llc");
 	expect_reset();
+}
+
+TEST_F(Rogue, FillsTheElement)
+{
+	write_on_after_read({1, 0});
+	EXPECT_EQ(victim.recv(link.element_size() - 4, MSG_WAITALL).size(),
+		  link.element_size() - 4);
+	EXPECT_EQ(passed().sum("violation_"), 0);
+}
+
+/* It was not told of the room that reading made. */
+TEST_F(Rogue, FillsMoreThanItKnowsOf)
+{
+	write_on_after_read({1, 1});
+	expect_reset();
+	expect_counted("violation_cursor");
+	expect_link();
 }
 
 TEST_F(Rogue, AbortEndsTheConnectionOnly)

@@ -188,11 +188,11 @@ TEST(Captures, AddLinkRefusalIsTheInTreeOne) {
 }
 
 TEST(Captures, CdcCursorsAreWithinTheElement) {
-  u64 position;
+  u32 distance;
   for (const Bytes& bytes : ReadAllCaptures().cdc) {
     auto c = Parse<smc_cdc>(bytes).value;
-    EXPECT_EQ(smc_cursor_to_position(c.prod, 65536, 0, 65536, &position), 0);
-    EXPECT_EQ(smc_cursor_to_position(c.cons, 65536, 0, 65536, &position), 0);
+    EXPECT_EQ(smc_cursor_distance(c.prod, {0, 0}, 65536, 65536, &distance), 0);
+    EXPECT_EQ(smc_cursor_distance(c.cons, {0, 0}, 65536, 65536, &distance), 0);
   }
 }
 

@@ -20,9 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const u8* data, size_t size) {
   Require(smc_dmbe_pack(cdc.cons, cdc.prod_flags, cdc.conn_flags) == in.control.consumer,
           "the consumer word is the same");
 
-  u64 received;
-  if (smc_cursor_to_position(cdc.prod, ring, consumed, consumed + ring, &received)) return 0;
-  Require(received - consumed <= ring, "no more than the ring holds");
-  Require(received % ring == cdc.prod.offset, "the offset is the same");
+  u32 arrived;
+  smc_cursor last = smc_cursor_from_position(consumed, ring);
+  if (smc_cursor_distance(cdc.prod, last, ring, ring, &arrived)) return 0;
+  Require(arrived <= ring, "no more than the ring holds");
+  Require((consumed + arrived) % ring == cdc.prod.offset, "the offset is the same");
   return 0;
 }
