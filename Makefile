@@ -50,7 +50,7 @@ help:
 	@echo '  check        all tests: wire formats, headers, guests with 6.12, core of it on 6.1'
 	@echo '  check-debug  the guest tests on a kernel with KASAN, lockdep and kmemleak'
 	@echo '  check-python Python'\''s own test suites, over TCP and by tcp2smc'
-	@echo '  lint         W=1 and sparse for 6.12 and 6.1, checkpatch, clang-format'
+	@echo '  lint         W=1 and sparse for 6.12 and 6.1, checkpatch, kernel-doc, clang-format'
 	@echo '  fuzz         the fuzzers of the wire formats for longer (FUZZ_RUNS=$(FUZZ_RUNS))'
 	@echo
 	@echo '  docs         Documentation/ as HTML, into $$O/docs'

@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
+#include <net/sock.h>
 
 #include "admin/sysctl.h"
 #include "path_kind.h"
@@ -19,8 +20,8 @@ struct smc_pnet_table;
 struct smc_stats;
 
 /*
- * Rendezvous under way in a namespace, from which on SYNs and SYN-ACKs leave out the option. So many
- * run on each processor, so that none waits for another's peer.
+ * Rendezvous under way in a namespace, from which on SYNs and SYN-ACKs leave out the option. So
+ * many run on each processor, so that none waits for another's peer.
  */
 #define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
 
@@ -33,10 +34,10 @@ struct smc_net {
 	bool limit_handshakes;	/* by netlink: see @handshakes */
 	atomic_t handshakes;	/* rendezvous under way, as client or server */
 	struct workqueue_struct *shake_wq;	/* where they run */
-	/* Listeners take from TCP: users can hold that up by the socket lock, in their namespace. */
+	/* Listeners take from TCP; the socket lock lets users hold that up, in their namespace. */
 	struct workqueue_struct *take_wq;
 
-	/* Nanoseconds of the first wait of a stream, see stream/spin.c. Whoever writes last is right. */
+	/* Nanoseconds of a stream's first wait, see stream/spin.c. The last writer is right. */
 	u64 first_wait[SMC_N_PATHS][SMC_N_ROLES];
 };
 
@@ -46,11 +47,22 @@ extern unsigned int smc_net_id;
  * smc_net() - SMC's part of a namespace
  * @net: namespace, held by the caller
  *
- * Any context. Valid from smc_net_init() until the namespace's own end.
+ * Context: any. Valid from smc_net_init() until the namespace's own end.
  */
 static inline struct smc_net *smc_net(const struct net *net)
 {
 	return net_generic(net, smc_net_id);
+}
+
+/**
+ * smc_sk_net() - SMC's part of a socket's namespace
+ * @sk: socket
+ *
+ * Context: any.
+ */
+static inline struct smc_net *smc_sk_net(const struct sock *sk)
+{
+	return smc_net(sock_net(sk));
 }
 
 /**

@@ -186,7 +186,7 @@ int smc_ism_conn_open(struct smc_ism_conn *conn)
 	struct smc_stream *st = &conn->stream;
 	int rc = -ENOLINK;
 
-	/* One that its mate has ended already must not be found any more: nobody would remove it. */
+	/* One that its mate has ended must not be found any more: nobody would remove it. */
 	spin_lock_bh(st->lock);
 	if (!st->is_over)
 		rc = smc_ism_group_enter(conn->group, conn);

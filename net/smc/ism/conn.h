@@ -60,6 +60,7 @@ static inline struct smc_ism_conn *smc_ism_conn_of(struct smc_stream *st)
 
 /**
  * smc_dmbe_get() - one more holds on to an element
+ * @dmbe: element
  *
  * Context: any.
  */
@@ -67,6 +68,7 @@ void smc_dmbe_get(struct smc_dmbe *dmbe);
 
 /**
  * smc_dmbe_put() - one less; @dmbe may be NULL
+ * @dmbe: element
  *
  * Context: any but hard interrupt.
  */
@@ -103,6 +105,7 @@ struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_cl
 
 /**
  * smc_ism_conn_open() - let the peer find the connection's element
+ * @conn: connection
  *
  * Context: process.
  * Return: 0, or -ENOLINK if the group has ended.
@@ -111,6 +114,8 @@ int smc_ism_conn_open(struct smc_ism_conn *conn);
 
 /**
  * smc_ism_conn_attach() - get hold of the element that the peer's CLC message names
+ * @conn: connection
+ * @peer: what the message says
  *
  * Context: process.
  * Return: 0, or -ENOENT if the device does not have it for this connection.
@@ -119,11 +124,14 @@ int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
 
 /**
  * smc_ism_conn_describe() - fill in what this end's CLC message says
+ * @conn: connection
+ * @d: filled
  */
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d);
 
 /**
  * smc_ism_conn_receive() - the peer has written the control area of this end's element
+ * @conn: connection
  *
  * Context: softirqs off, the stream's lock held.
  */

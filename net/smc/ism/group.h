@@ -29,7 +29,7 @@ struct smc_ism_peer {
 	enum smc_role role;		/* of this end at first contact */
 	u8 version;
 	struct smc_ism_gid gid;		/* of the peer */
-	u32 link_id;			/* the server's name of the group; only clients compare it */
+	u32 link_id;			/* the server's name of it; only clients compare it */
 	u8 eid[SMC_EID_LEN];		/* agreed on, version 2; only servers compare it */
 };
 
@@ -85,13 +85,16 @@ struct smc_ism_group {
  * have one GID, so the server may know the group from another of them.
  *
  * Context: process, may sleep.
- * Return: the group with a reference and a reserved connection, or NULL: there is none, or no memory.
+ * Return: the group with a reference and a reserved connection, or NULL: there is none, or no
+ * memory.
  */
 struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new);
 void smc_ism_group_put(struct smc_ism_group *group);
 
 /**
  * smc_ism_group_enter() - a connection that has a reservation is to end with the group
+ * @group: group
+ * @conn: connection
  *
  * Return: 0, or -ENOLINK if the group is dead.
  */
@@ -99,6 +102,7 @@ int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn);
 
 /**
  * smc_ism_group_leave() - a connection is over: its reservation is free again
+ * @group: group
  * @conn: it, if it ever was made
  *
  * Context: any but hard interrupt.
@@ -107,14 +111,15 @@ void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn)
 
 /**
  * smc_ism_group_take_element() - take an element, making a DMB if need be
+ * @group: group
  * @size_class: wanted; a smaller one is taken where memory is short
  * @memcg: control group to charge, or NULL
  * @in_hurry: neither make one nor wait for who makes one
  * @el: filled on success
  *
  * Context: process, may sleep.
- * Return: 0; -ENOMEM; -EAGAIN if @in_hurry, and none is free or another takes one; or -ENOLINK if the
- * group is dead.
+ * Return: 0; -ENOMEM; -EAGAIN if @in_hurry, and none is free or another takes one; or -ENOLINK if
+ * the group is dead.
  */
 int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 			       struct mem_cgroup *memcg, bool in_hurry, struct smc_element *el);
@@ -129,6 +134,8 @@ void smc_ism_groups_end(struct net *net);
 
 /**
  * smc_ism_groups_for_each() - call @fn for every group until it returns an error
+ * @fn: function
+ * @arg: passed on to @fn
  *
  * Context: process; @fn may not sleep.
  */

@@ -9,7 +9,7 @@
 
 void smc_ism_setup_init(struct smc_ism_setup *s, struct sock *sk, struct mem_cgroup *memcg)
 {
-	u32 rmem = READ_ONCE(smc_net(sock_net(sk))->sysctl.smcd_rmem);
+	u32 rmem = READ_ONCE(smc_sk_net(sk)->sysctl.smcd_rmem);
 
 	/* The kernel doubles what SO_RCVBUF asks for, see socket(7). */
 	if (sk->sk_userlocks & SOCK_RCVBUF_LOCK)

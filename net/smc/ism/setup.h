@@ -58,12 +58,15 @@ u32 smc_ism_server_reserve(struct smc_ism_setup *s);
 
 /**
  * smc_ism_server_complete() - after CONFIRM: the connection is usable
+ * @s: setup
+ * @confirm: the client's CONFIRM
  */
 u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreement *confirm);
 
 /**
  * smc_ism_client_join() - after ACCEPT: the connection is usable once CONFIRM is sent
  * @s: with @peer set
+ * @accept: the server's ACCEPT
  */
 u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept);
 

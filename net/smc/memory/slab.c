@@ -47,7 +47,7 @@ void smc_slab_disown(struct smc_slab *slab)
  */
 static int smc_slab_alloc_memory(struct smc_slab *slab)
 {
-	/* Without a control group it is nobody's, and not that of who happens to be the first to need it. */
+	/* Without a control group it is nobody's, also not that of who needs it first. */
 	const gfp_t account = slab->spec.memcg ? __GFP_ACCOUNT : 0;
 	const gfp_t gfp = GFP_KERNEL | account | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY;
 	unsigned int most = clamp(SMC_SLAB_BYTES / smc_slab_element_bytes(slab), 1U,

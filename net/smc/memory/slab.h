@@ -86,6 +86,7 @@ void smc_slab_put(struct smc_slab *slab);
 
 /**
  * smc_slab_disown() - drop the path's reference, and the namespace's account of the slab
+ * @slab: slab
  *
  * Elements may be in use for longer than the namespace lives, by the peer's end.
  */
@@ -93,6 +94,7 @@ void smc_slab_disown(struct smc_slab *slab);
 
 /**
  * smc_slab_is_left() - whether nobody uses it, and nobody will: its control group is gone
+ * @slab: slab
  *
  * Stays so while the list of slabs is locked.
  */
@@ -116,6 +118,7 @@ int smc_slabs_take_or_add(struct list_head *slabs, struct smc_slab_spec *spec,
 
 /**
  * smc_element_give() - give an element back, if it was taken
+ * @el: element
  *
  * Context: any but hard interrupt.
  */

@@ -74,12 +74,13 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 
 /**
  * smc_rdma_conn_describe() - fill in what this end's CLC message says
+ * @conn: connection
+ * @r: filled
  */
 void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r);
 
 /**
- * smc_rdma_conn_spend() - give the elements to nobody else: they are written and read until the link
- * ends
+ * smc_rdma_conn_spend() - give the elements to nobody else: they are in use until the link ends
  * @conn: not over yet
  *
  * Its group ends with the connections that it has.
@@ -90,6 +91,8 @@ void smc_rdma_conn_spend(struct smc_rdma_conn *conn);
 
 /**
  * smc_rdma_conn_get() - the connection with an alert token
+ * @group: the link's group
+ * @token: alert token of this end
  *
  * Context: any but hard interrupt.
  * Return: the connection with a reference to its stream, or NULL.
@@ -98,6 +101,8 @@ struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token);
 
 /**
  * smc_rdma_conn_receive() - a CDC message arrived on the group's link
+ * @group: group
+ * @cdc: message, not yet checked
  *
  * Context: softirq.
  */

@@ -65,12 +65,16 @@ int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
 
 /**
  * smc_rdma_port_copy() - take another reference to what @from refers to
+ * @to: filled
+ * @from: port
  */
 void smc_rdma_port_copy(struct smc_rdma_port *to, const struct smc_rdma_port *from);
 void smc_rdma_port_put(struct smc_rdma_port *port);
 
 /**
  * smc_rdma_devices_for_each() - call @fn for every device, until it returns an error
+ * @fn: function
+ * @arg: passed on to @fn
  *
  * Context: process; devices neither come nor go meanwhile.
  */

@@ -226,7 +226,7 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	list_for_each_entry(group, &smc_groups, list) {
-		/* If it is retired, the DECLINE says that it is not there: the server's retires, too. */
+		/* If it is retired, the DECLINE says it is not there: the server's retires, too. */
 		if (!smc_group_is_with(group, net, SMC_CLIENT, version, peer) || group->retired ||
 		    group->link->peer.qpn != qpn)
 			continue;

@@ -116,6 +116,11 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 
 /**
  * smc_group_find_for_server() - a group with room that a new connection may join
+ * @net: namespace
+ * @version: of SMC
+ * @port: of this end
+ * @peer: who proposes
+ * @eid: enterprise id agreed on, in version 2
  *
  * Return: the group with a reference and a reserved connection, or NULL.
  */
@@ -125,6 +130,9 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
 
 /**
  * smc_group_find_for_client() - the group of the link that a server named
+ * @net: namespace
+ * @version: of SMC
+ * @peer: who accepts
  * @qpn: the server's queue pair
  *
  * Return: the group with a reference and a reserved connection, or -ENOENT.
@@ -134,6 +142,7 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 
 /**
  * smc_group_unreserve() - a connection is over: make its room free
+ * @group: group
  *
  * Context: any but hard interrupt.
  */
@@ -141,6 +150,7 @@ void smc_group_unreserve(struct smc_group *group);
 
 /**
  * smc_group_retire() - no new connection is to use the group; those that it has go on
+ * @group: group
  *
  * Context: any but hard interrupt.
  */
@@ -150,6 +160,7 @@ void smc_group_put(struct smc_group *group);
 
 /**
  * smc_group_activate() - first contact is complete: others may join
+ * @group: group
  *
  * Return: 0, or -ENOLINK if the group died meanwhile.
  */
@@ -168,11 +179,13 @@ void smc_group_kill(struct smc_group *group, int err);
 
 /**
  * smc_group_error_of() - the errno that TCP would give where a work request failed
+ * @status: the work request's
  */
 int smc_group_error_of(enum ib_wc_status status);
 
 /**
  * smc_groups_lose_port() - a port went down or a device broke
+ * @dev: device
  * @port: number or SMC_ALL_PORTS
  *
  * Context: any.
@@ -181,6 +194,7 @@ void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port);
 
 /**
  * smc_groups_leave_device() - a device that still works goes away: tell the peers
+ * @dev: device
  *
  * Context: any; the groups end in works of their own.
  */
@@ -188,6 +202,8 @@ void smc_groups_leave_device(struct smc_rdma_device *dev);
 
 /**
  * smc_groups_check_gids() - end the groups whose local address is gone
+ * @dev: device
+ * @port: number
  *
  * Context: any.
  */
@@ -203,6 +219,8 @@ void smc_groups_end(struct net *net);
 
 /**
  * smc_groups_for_each() - call @fn for every group until it returns an error
+ * @fn: function
+ * @arg: passed on to @fn
  *
  * Context: process; @fn may not sleep.
  */

@@ -183,6 +183,7 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer);
 
 /**
  * smc_link_to_rts() - ready to send
+ * @link: link
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.
@@ -195,8 +196,8 @@ int smc_link_to_rts(struct smc_link *link);
  * @mr: mapped by ib_map_mr_sg()
  * @access: IB_ACCESS_*
  *
- * Context: process, may sleep up to 2 s. Callers on one link exclude each other, and see that none is
- * under way.
+ * Context: process, may sleep up to 2 s. Callers on one link exclude each other, and see that
+ * none is under way.
  * Return: 0 or -errno. After -ETIMEDOUT the region stays as it is while smc_link_is_registering().
  */
 int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access);

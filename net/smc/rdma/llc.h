@@ -60,6 +60,7 @@ void smc_llc_init(struct smc_group *group);
 
 /**
  * smc_llc_finish() - wait for an answer under way, which may be the one that ended the group
+ * @group: group
  *
  * Context: may sleep, for as long as a send may take. The link is up.
  */
@@ -67,11 +68,13 @@ void smc_llc_finish(struct smc_group *group);
 
 /**
  * smc_llc_stop() - wait until no answer is under way; the link is stopped
+ * @group: group
  */
 void smc_llc_stop(struct smc_group *group);
 
 /**
  * smc_llc_wake() - let whoever waits for the peer see that the group is dead
+ * @group: group
  *
  * Context: any.
  */
@@ -89,6 +92,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len);
 
 /**
  * smc_llc_confirm_link_server() - CONFIRM LINK as server, and its reply
+ * @group: group
  *
  * Context: process, may sleep up to 2 s.
  * Return: 0, -ETIMEDOUT, -ENOLINK.
@@ -97,6 +101,7 @@ int smc_llc_confirm_link_server(struct smc_group *group);
 
 /**
  * smc_llc_expect_confirm_link() - be ready for the server's CONFIRM LINK
+ * @group: group
  *
  * To be called before the server can send it; smc_llc_confirm_link_client() follows.
  */
@@ -104,6 +109,7 @@ void smc_llc_expect_confirm_link(struct smc_group *group);
 
 /**
  * smc_llc_confirm_link_client() - wait for the server's CONFIRM LINK
+ * @group: group
  *
  * Context: process, may sleep up to 4 s.
  * Return: 0 with the link's number and the peer's limits noted; -ETIMEDOUT, -ENOLINK.
@@ -112,6 +118,7 @@ int smc_llc_confirm_link_client(struct smc_group *group);
 
 /**
  * smc_llc_confirm_link_reply() - answer it, once the link can send
+ * @group: group
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.
@@ -120,6 +127,7 @@ int smc_llc_confirm_link_reply(struct smc_group *group);
 
 /**
  * smc_llc_offer_no_second_link() - what a version 1 client waits for after first contact
+ * @group: group
  *
  * The ADD LINK names the link there is already, so the client rejects it.
  *
@@ -129,6 +137,7 @@ void smc_llc_offer_no_second_link(struct smc_group *group);
 
 /**
  * smc_llc_may_ask() - whether the peer has not just left a request about a key unanswered
+ * @group: group
  *
  * Context: the group's buffer lock is held.
  */
@@ -136,6 +145,9 @@ bool smc_llc_may_ask(const struct smc_group *group);
 
 /**
  * smc_llc_confirm_rkey() - tell the peer of a new RMB
+ * @group: group
+ * @rkey: key of the RMB
+ * @addr: where it begins, as the peer is to write to it
  *
  * Context: process, may sleep up to 2 s.
  * Return: 0, -EREMOTEIO if the peer refuses, -ETIMEDOUT, also without waiting where it has just
@@ -145,6 +157,8 @@ int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr);
 
 /**
  * smc_llc_forget_rkey() - tell the peer of an RMB that goes, and let it answer
+ * @group: group
+ * @rkey: key of the RMB
  *
  * Context: process, may sleep up to 2 s.
  */
@@ -152,6 +166,7 @@ void smc_llc_forget_rkey(struct smc_group *group, u32 rkey);
 
 /**
  * smc_llc_test_link() - probe a silent link
+ * @group: group
  *
  * Context: process, may sleep up to 2 s.
  * Return: 0, -ETIMEDOUT, -ENOLINK.
@@ -160,6 +175,7 @@ int smc_llc_test_link(struct smc_group *group);
 
 /**
  * smc_llc_delete_all() - tell the peer that the group ends, and let it say so, too
+ * @group: group
  *
  * Context: process, may sleep up to 4 s.
  */

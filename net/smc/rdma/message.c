@@ -183,7 +183,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	WRITE_ONCE(link->last_rx, jiffies);
-	/* A write with immediate data takes a receive as well, and has the length of what it wrote. */
+	/* A write with immediate data takes a receive, too, and has the length of what it wrote. */
 	if (wc->opcode != IB_WC_RECV || wc->byte_len > SMC_LLC_V2_MAX_LEN) {
 		smc_stat_violation(smc_net(link->group->net), SMC_VIOLATION_LLC);
 		smc_group_kill(link->group, ECONNRESET);
@@ -269,8 +269,8 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	else
 		smc_link_break(link, smc_group_error_of(wc->status));
 	/*
-	 * Those who waited come before the one that just had a slot. One that has nothing to say any
-	 * more leaves it to the next.
+	 * Those who waited come before the one that just had a slot. One that has nothing to say
+	 * any more leaves it to the next.
 	 */
 	while ((starved = smc_link_pop_starved(link))) {
 		smc_stream_on_tx_room(&starved->stream);

@@ -7,6 +7,7 @@
 
 /**
  * smc_link_alloc_messages() - memory for the messages of a link, mapped for its device
+ * @link: link
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM; nothing is left to free then.
@@ -15,6 +16,7 @@ int smc_link_alloc_messages(struct smc_link *link);
 
 /**
  * smc_link_free_messages() - undo it; the queue pair is gone, or was never made
+ * @link: link
  *
  * Context: process.
  */
@@ -22,6 +24,7 @@ void smc_link_free_messages(struct smc_link *link);
 
 /**
  * smc_link_post_recvs() - post all receives of a link whose queue pair is in INIT
+ * @link: link
  *
  * Return: 0 or -errno.
  */
@@ -42,6 +45,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 
 /**
  * smc_send_message() - where to put the message of a slot
+ * @slot: slot
  */
 u8 *smc_send_message(const struct smc_send_slot *slot);
 
@@ -69,6 +73,7 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message);
 
 /**
  * smc_link_flush() - wait, for a bounded time, for the completions asked for so far
+ * @link: link
  *
  * Context: process, may sleep.
  */
@@ -76,6 +81,7 @@ void smc_link_flush(struct smc_link *link);
 
 /**
  * smc_link_drop_slots() - forget what was under way on a stopped link
+ * @link: link
  *
  * Context: process; the completion queue is gone.
  */

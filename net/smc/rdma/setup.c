@@ -19,7 +19,7 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_contact_ended);
 
 void smc_rdma_setup_init(struct smc_rdma_setup *s, struct sock *sk, struct mem_cgroup *memcg)
 {
-	const struct smc_sysctl *sysctl = &smc_net(sock_net(sk))->sysctl;
+	const struct smc_sysctl *sysctl = &smc_sk_net(sk)->sysctl;
 	u32 rmem = READ_ONCE(sysctl->rmem);
 	u32 wmem = READ_ONCE(sysctl->wmem);
 

@@ -71,16 +71,21 @@ u32 smc_rdma_server_reserve(struct smc_rdma_setup *s);
 
 /**
  * smc_rdma_server_complete() - after CONFIRM: the connection is usable
+ * @s: setup
+ * @confirm: the client's CONFIRM
  */
 u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agreement *confirm);
 
 /**
  * smc_rdma_client_join() - after ACCEPT, before CONFIRM
+ * @s: setup
+ * @accept: the server's ACCEPT
  */
 u32 smc_rdma_client_join(struct smc_rdma_setup *s, const struct smc_clc_agreement *accept);
 
 /**
  * smc_rdma_client_complete() - after CONFIRM: the connection is usable
+ * @s: setup
  */
 u32 smc_rdma_client_complete(struct smc_rdma_setup *s);
 

@@ -23,7 +23,7 @@ static bool smc_clc_has(const struct smc_handshake *hs, int bytes)
 
 static long smc_clc_sleep(struct smc_handshake *hs, int bytes)
 {
-	/* Of fewer bytes than the application's SO_RCVLOWAT, TCP does not tell: look now and then. */
+	/* Of fewer bytes than the application's SO_RCVLOWAT, TCP does not tell: look at times. */
 	long look = clamp((long)(hs->due - jiffies), 1L, (long)SMC_CLC_LOOK);
 
 	if (hs->interruptible)
@@ -109,7 +109,7 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 	hs->reason = SMC_DIAG_PEER_DECLINED;
 	hs->owed = false;
 	if (smc_clc_parse_decline(buf, len, &decline)) {
-		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
 		return;
 	}
 	hs->peer_reason = decline.diagnosis;
@@ -130,7 +130,7 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 		return SMC_DIAG_SYNC;
 	}
 	if (rc == -EPROTO) {
-		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
 		return -ECONNRESET;
 	}
 	if (rc)

@@ -9,6 +9,7 @@ struct smc_handshake;
 
 /**
  * smc_clc_expect() - the peer's next message has the time of one from now on
+ * @hs: rendezvous
  */
 void smc_clc_expect(struct smc_handshake *hs);
 

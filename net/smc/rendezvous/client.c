@@ -112,7 +112,7 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	struct smc_handshake *hs = c->hs;
 	s64 rc;
 
-	/* Bytes that are no message are an error: the application would take them for its peer's. */
+	/* Bytes that are no message are an error: an application would take them for data. */
 	rc = smc_clc_take(hs, c->buf);
 	if (rc || hs->reason)
 		return rc;
@@ -122,7 +122,7 @@ static s64 smc_client_take_accept(struct smc_client *c)
 		return 0;
 	}
 	if (smc_clc_parse_agreement(c->buf, hs->head.length, &c->accept)) {
-		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
 	return smc_client_check(c);
@@ -172,7 +172,7 @@ static s64 smc_client_agree(struct smc_client *c)
 			return rc;
 		hs->stream = &c->setup.conn->stream;
 	}
-	smc_stat_handshake(smc_net(sock_net(hs->sk)), hs->stream->path->kind, SMC_CLIENT,
+	smc_stat_handshake(smc_sk_net(hs->sk), hs->stream->path->kind, SMC_CLIENT,
 			   c->accept.version);
 	return 0;
 }
@@ -214,7 +214,7 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	hs->interruptible = false;
 	if (rc == -ERESTARTSYS || (rc == -ETIMEDOUT && time_before(jiffies, due)))
 		return false;
-	/* With SMC-R the peer may have to confirm a link or memory, and no signal ends that wait. */
+	/* With SMC-R the peer may have a link or memory to confirm; no signal ends that wait. */
 	return rc || !smc_clc_is_agreement_r(&hs->head);
 }
 
@@ -233,7 +233,7 @@ int smc_handshake_client(struct smc_handshake *hs)
 	if (rc > 0)
 		rc = smc_clc_agree_on_tcp(hs, SMC_VERSION_2, rc, c->buf);
 	if (rc)
-		smc_stat_handshake_error(smc_net(sock_net(hs->sk)), SMC_CLIENT);
+		smc_stat_handshake_error(smc_sk_net(hs->sk), SMC_CLIENT);
 	smc_offer_drop(&c->offer);
 	hs->client = NULL;
 	kfree(c);

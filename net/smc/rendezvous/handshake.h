@@ -58,7 +58,8 @@ struct smc_handshake {
 
 /**
  * smc_handshake_init() - prepare for the next one of a socket
- * @hs: none is under way; @wait is initialised, and who waits there for the last one may still do so
+ * @hs: none is under way; @wait is initialised, and who waits there for the last one may
+ *	still do so
  * @sk: TCP socket
  * @memcg: as above
  */
@@ -93,8 +94,8 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo);
  * @client: rendezvous of the end that connected
  * @server: of the other one, in the same namespace
  *
- * Memory that it takes is the other end's, and so is the time to find it. Where that takes time, or the
- * ends know nothing of each other yet, it is left to them.
+ * Memory that it takes is the other end's, and so is the time to find it. Where that takes time,
+ * or the ends know nothing of each other yet, it is left to them.
  *
  * Context: process, without any socket lock; waits for nobody.
  * Return: whether both have their stream. If not, both can be held as if this had not been called.
@@ -114,6 +115,7 @@ int smc_handshake_client(struct smc_handshake *hs);
 
 /**
  * smc_handshake_server() - hold it as the end that was connected to
+ * @hs: rendezvous
  */
 int smc_handshake_server(struct smc_handshake *hs);
 

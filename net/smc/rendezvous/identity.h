@@ -21,6 +21,7 @@ void smc_local_peer_id(u8 *id);
 
 /**
  * smc_identity_use_mac() - a MAC address of the host completes the peer id; the first counts
+ * @mac: 6 bytes
  */
 void smc_identity_use_mac(const u8 *mac);
 

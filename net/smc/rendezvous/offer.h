@@ -32,6 +32,8 @@ u32 smc_offer_make(struct smc_offer *offer, struct sock *sk);
 
 /**
  * smc_offer_build() - the PROPOSAL
+ * @offer: what this end offers
+ * @sk: TCP connection that it goes over
  * @buf: SMC_CLC_MAX_LEN bytes
  *
  * Return: its length, or 0 without memory.
@@ -40,11 +42,16 @@ size_t smc_offer_build(const struct smc_offer *offer, struct sock *sk, u8 *buf);
 
 /**
  * smc_offer_has_version() - whether SMC-R of the version that the server chose was offered
+ * @offer: what this end offers
+ * @version: of SMC
  */
 bool smc_offer_has_version(const struct smc_offer *offer, u8 version);
 
 /**
  * smc_offer_take_port() - the port of a version, with its reference
+ * @offer: what this end offers
+ * @version: of SMC
+ * @port: filled
  */
 void smc_offer_take_port(struct smc_offer *offer, u8 version, struct smc_rdma_port *port);
 void smc_offer_drop(struct smc_offer *offer);

@@ -17,7 +17,7 @@
 /* The reasons for which an end would not have SMC-D of version 2. */
 static bool smc_pair_may(const struct smc_handshake *hs)
 {
-	return READ_ONCE(smc_net(sock_net(hs->sk))->sysctl.smcd) && !READ_ONCE(hs->aborted) &&
+	return READ_ONCE(smc_sk_net(hs->sk)->sysctl.smcd) && !READ_ONCE(hs->aborted) &&
 	       !smc_route_is_secured(hs->sk);
 }
 
@@ -36,7 +36,7 @@ static void smc_pair_finish(struct smc_ism_setup *s, struct smc_handshake *hs, b
 {
 	if (agreed) {
 		hs->stream = &s->conn->stream;
-		smc_stat_handshake(smc_net(sock_net(hs->sk)), SMC_PATH_D, s->peer.role, s->peer.version);
+		smc_stat_handshake(smc_sk_net(hs->sk), SMC_PATH_D, s->peer.role, s->peer.version);
 	}
 	smc_ism_setup_end(s, agreed);
 }

@@ -11,11 +11,13 @@ struct sock;
 
 /**
  * smc_route_is_secured() - whether IPsec protects the route, which RDMA would go past
+ * @sk: connected TCP socket
  */
 bool smc_route_is_secured(struct sock *sk);
 
 /**
  * smc_route_is_direct() - whether the route has no gateway
+ * @sk: connected TCP socket
  */
 bool smc_route_is_direct(struct sock *sk);
 
@@ -42,6 +44,8 @@ bool smc_route_describe(struct sock *sk, struct smc_clc_proposal *p);
 
 /**
  * smc_route_matches() - whether this end is in one of the subnets a PROPOSAL names
+ * @sk: connected TCP socket
+ * @p: the client's PROPOSAL
  */
 bool smc_route_matches(struct sock *sk, const struct smc_clc_proposal *p);
 

@@ -63,7 +63,7 @@ static u32 smc_server_try_d(struct smc_server *srv)
 	u8 eid[SMC_EID_LEN] = {};
 	u8 version;
 
-	if (!READ_ONCE(smc_net(sock_net(srv->hs->sk))->sysctl.smcd))
+	if (!READ_ONCE(smc_sk_net(srv->hs->sk)->sysctl.smcd))
 		return SMC_DIAG_NO_DEVICE_D;
 	if (smc_offer_has_d(p->offer_v2) && smc_server_has_device(p) &&
 	    smc_eid_match(p->eids, p->n_eids, eid))
@@ -184,7 +184,7 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 	srv->version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	if (hs->head.type != SMC_CLC_PROPOSAL ||
 	    smc_clc_parse_proposal(srv->buf, hs->head.length, &srv->proposal)) {
-		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
 	return 0;
@@ -196,14 +196,14 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
-	/* Bytes that are no message are an error: the application would take them for its peer's. */
+	/* Bytes that are no message are an error: an application would take them for data. */
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc || hs->reason)
 		return rc;
 	if (smc_clc_parse_agreement(srv->buf, hs->head.length, &srv->confirm) ||
 	    srv->confirm.type != SMC_CLC_CONFIRM || srv->confirm.is_d != srv->is_d ||
 	    srv->confirm.version != version) {
-		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
 	return 0;
@@ -244,7 +244,7 @@ static s64 smc_server_answer(struct smc_server *srv)
 	rc = srv->is_d ? smc_ism_server_reserve(&srv->ism) : smc_rdma_server_reserve(&srv->setup);
 	if (rc)
 		return rc;
-	/* That may have taken longer than the client waits. It knows of no group that it could mean. */
+	/* That may take longer than the client waits. It knows no group that this could mean. */
 	if (smc_clc_take_early_decline(hs, srv->buf)) {
 		hs->out_of_sync = false;
 		return 0;
@@ -272,7 +272,7 @@ static s64 smc_server_complete(struct smc_server *srv)
 	if (rc)
 		return smc_server_may_decline(srv) ? rc : -ECONNRESET;
 	hs->stream = srv->is_d ? &srv->ism.conn->stream : &srv->setup.conn->stream;
-	smc_stat_handshake(smc_net(sock_net(hs->sk)), hs->stream->path->kind, SMC_SERVER,
+	smc_stat_handshake(smc_sk_net(hs->sk), hs->stream->path->kind, SMC_SERVER,
 			   srv->confirm.version);
 	return 0;
 }
@@ -303,8 +303,9 @@ int smc_handshake_server(struct smc_handshake *hs)
 	smc_ism_setup_init(&srv->ism, hs->sk, hs->memcg);
 	rc = smc_server_shake(srv);
 	/*
-	 * The client says that it does not know the group: it has booted anew, or is not who it says.
-	 * So only new connections keep away; if the group is lost, TEST LINK ends the others.
+	 * The client says that it does not know the group: it has booted anew, or is not who it
+	 * says. So only new connections keep away; if the group is lost, TEST LINK ends the
+	 * others.
 	 */
 	if (hs->out_of_sync && srv->setup.conn)
 		smc_group_retire(srv->setup.conn->group);
@@ -313,7 +314,7 @@ int smc_handshake_server(struct smc_handshake *hs)
 	if (rc > 0)
 		rc = smc_clc_agree_on_tcp(hs, srv->version, rc, srv->buf);
 	if (rc)
-		smc_stat_handshake_error(smc_net(sock_net(hs->sk)), SMC_SERVER);
+		smc_stat_handshake_error(smc_sk_net(hs->sk), SMC_SERVER);
 	kfree(srv);
 	return rc;
 }

@@ -12,6 +12,10 @@ struct socket;
 
 /**
  * smc_connect() - connect() of proto_ops
+ * @sock: socket
+ * @addr: address of the server
+ * @len: bytes in @addr
+ * @flags: O_NONBLOCK, of the socket's file
  */
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
 

@@ -23,8 +23,8 @@ void smc_guest_return(struct smc_sock *smc, struct smc_visit *visit)
 }
 
 /*
- * Have @client's connector see to @child, which came to the listener @sk, if that is this thread and it
- * sees to none yet.
+ * Have @client's connector see to @child, which came to the listener @sk, if that is this thread
+ * and it sees to none yet.
  */
 static bool smc_guest_invite(const struct sock *client, struct sock *sk, struct sock *child)
 {
@@ -41,7 +41,7 @@ static bool smc_guest_invite(const struct sock *client, struct sock *sk, struct 
 
 bool smc_guest_arrives(struct smc_listener *l)
 {
-	/* What came on top of this thread, unless another came after it: then that is not this thread's. */
+	/* What came in this thread, unless another came after it: that is not this thread's. */
 	struct sock *child = smc_listener_last(l);
 	struct sock *client = NULL;
 	bool arrives = false;

@@ -55,7 +55,7 @@ void smc_listener_kick(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
 	if (!l->closed)
-		queue_work(smc_net(sock_net(l->smc->sk))->take_wq, &l->take);
+		queue_work(smc_sk_net(l->smc->sk)->take_wq, &l->take);
 	spin_unlock_bh(&l->lock);
 }
 

@@ -70,6 +70,7 @@ void smc_listen_undo(struct smc_sock *smc);
 /**
  * smc_listener_empty() - the socket does not listen any more: reset all connections that nobody
  * accepted
+ * @l: listener
  *
  * Context: process, without the socket lock; may sleep.
  */
@@ -77,6 +78,7 @@ void smc_listener_empty(struct smc_listener *l);
 
 /**
  * smc_listener_kick() - TCP has a connection
+ * @l: listener
  *
  * Context: any.
  */
@@ -84,6 +86,7 @@ void smc_listener_kick(struct smc_listener *l);
 
 /**
  * smc_listener_enter() - do its work in this thread; until smc_listener_leave() it is not emptied
+ * @l: listener
  *
  * Context: any, under RCU if the listener may go away.
  * Return: false if it is being emptied.
@@ -92,6 +95,7 @@ bool smc_listener_enter(struct smc_listener *l);
 
 /**
  * smc_listener_leave() - done with it
+ * @l: listener
  *
  * Context: process.
  */
@@ -99,6 +103,7 @@ void smc_listener_leave(struct smc_listener *l);
 
 /**
  * smc_listener_last() - what TCP queued last
+ * @l: listener
  *
  * Context: any, under RCU.
  * Return: the connection, with a reference; or NULL if the queue is empty.
@@ -119,11 +124,14 @@ struct smc_sock *smc_listener_take_first(struct smc_listener *l, struct sock *ch
 
 /**
  * smc_listener_shaken() - the rendezvous of a connection is over
+ * @l: listener
+ * @child: connection
  */
 void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child);
 
 /**
  * smc_listener_is_ready() - whether accept() would find a connection
+ * @l: listener
  */
 bool smc_listener_is_ready(const struct smc_listener *l);
 

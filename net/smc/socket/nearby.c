@@ -10,7 +10,7 @@
 
 #include "nearby.h"
 
-/* Under RCU: a route may lose its device at any time, and that goes. Return: NULL without a route. */
+/* Under RCU: a route may lose its device at any time. Return: NULL without a route. */
 static struct net_device *smc_nearby_device(const struct sock *sk)
 {
 	const struct dst_entry *dst = rcu_dereference(sk->sk_dst_cache);

@@ -331,7 +331,7 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 		return smc_tcp_ops(sk)->splice_read(sock, ppos, pipe, len, flags);
 	if ((flags & SPLICE_F_NONBLOCK) && !(smc_stream_poll(st) & EPOLLIN))
 		return -EAGAIN;
-	smc_stat_splice(smc_net(sock_net(sk)), st->path->kind);
+	smc_stat_splice(smc_sk_net(sk), st->path->kind);
 	return copy_splice_read(sock->file, ppos, pipe, len, flags);
 }
 

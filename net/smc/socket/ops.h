@@ -26,6 +26,7 @@ const struct proto_ops *smc_ops_for(const struct proto_ops *tcp);
 
 /**
  * smc_ops_of_family() - our operations for AF_INET or AF_INET6
+ * @family: address family
  *
  * Return: NULL if the kernel has no such TCP.
  */
@@ -33,11 +34,13 @@ const struct proto_ops *smc_ops_of_family(int family);
 
 /**
  * smc_tcp_ops() - TCP's operations for a socket of ours
+ * @sk: socket
  */
 const struct proto_ops *smc_tcp_ops(const struct sock *sk);
 
 /**
  * smc_reset_tcp() - close a connection that no application has seen, by reset
+ * @sk: socket
  *
  * Context: process, without the socket lock; may sleep.
  */

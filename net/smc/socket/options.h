@@ -23,6 +23,10 @@ int smc_option_check(struct sock *sk, int level, int optname);
 
 /**
  * smc_setsockopt_smc() - set an option of level SOL_SMC
+ * @sk: socket
+ * @optname: SMC_*
+ * @optval: value
+ * @optlen: bytes in @optval
  *
  * Context: process, without the socket lock.
  * Return: 0, -ENOPROTOOPT, -EINVAL, -EFAULT or -ENOMEM.
@@ -31,6 +35,10 @@ int smc_setsockopt_smc(struct sock *sk, int optname, sockptr_t optval, unsigned 
 
 /**
  * smc_getsockopt_smc() - get one
+ * @sk: socket
+ * @optname: SMC_*
+ * @optval: filled
+ * @optlen: bytes in @optval; bytes filled, on return
  *
  * Context: process, without the socket lock.
  * Return: 0, -ENOPROTOOPT, -EINVAL or -EFAULT.

@@ -105,7 +105,7 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 {
 	smc->reason = reason;
 	inet_csk_exit_pingpong_mode(smc->sk);
-	smc_stat_fallback(smc_net(sock_net(smc->sk)), smc->role, reason);
+	smc_stat_fallback(smc_sk_net(smc->sk), smc->role, reason);
 	if (smc_sk(smc->sk) == smc && smc_handshake_drop_late(&smc->hs))
 		WRITE_ONCE(smc->mode, SMC_MODE_TCP);
 	else
@@ -125,7 +125,7 @@ void smc_sock_start_handshake(struct smc_sock *smc)
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
 	/* The answers to CLC messages acknowledge them. */
 	inet_csk_enter_pingpong_mode(smc->sk);
-	atomic_inc(&smc_net(sock_net(smc->sk))->handshakes);
+	atomic_inc(&smc_sk_net(smc->sk)->handshakes);
 	atomic_inc(&smc_handshakes);
 }
 
@@ -134,7 +134,7 @@ void smc_sock_leave_handshake(struct smc_sock *smc)
 {
 	bool crowd = atomic_read(&smc_handshakes) > SMC_HANDSHAKES_HOST_MAX;
 
-	queue_work(crowd ? smc_crowd_wq : smc_net(sock_net(smc->sk))->shake_wq, &smc->shake);
+	queue_work(crowd ? smc_crowd_wq : smc_sk_net(smc->sk)->shake_wq, &smc->shake);
 }
 
 void smc_sock_stop_handshake(struct smc_sock *smc)
@@ -163,7 +163,7 @@ void smc_sock_end_handshake(struct smc_sock *smc)
 
 bool smc_sock_is_congested(const struct smc_sock *smc)
 {
-	const struct smc_net *sn = smc_net(sock_net(smc->sk));
+	const struct smc_net *sn = smc_sk_net(smc->sk);
 	int everywhere = atomic_read(&smc_handshakes);
 	bool limited = READ_ONCE(sn->limit_handshakes) || READ_ONCE(smc->limit_handshakes) ||
 		       everywhere >= SMC_HANDSHAKES_HOST_BUSY;
@@ -173,7 +173,7 @@ bool smc_sock_is_congested(const struct smc_sock *smc)
 	       (limited ? SMC_HANDSHAKES_LIMITED : SMC_HANDSHAKES_MAX);
 }
 
-/* Whether connect() has returned the error already: TCP's connection broke before the rendezvous did. */
+/* Whether connect() has returned the error: TCP's connection broke before the rendezvous did. */
 static bool smc_sock_has_told(const struct sock *sk)
 {
 	return sk->sk_state == TCP_CLOSE && sk->sk_socket && sk->sk_socket->state == SS_UNCONNECTED;
@@ -203,10 +203,10 @@ static void smc_sock_break(struct smc_sock *smc, int err)
 
 void smc_sock_check_tcp(struct smc_sock *smc)
 {
-	/* Perhaps a DECLINE that came too late; in any case the peer holds it for a TCP connection. */
+	/* Perhaps a DECLINE that came too late; in any case the peer takes it for TCP. */
 	if (tcp_inq(smc->sk) <= 0)
 		return;
-	smc_stat_violation(smc_net(sock_net(smc->sk)), SMC_VIOLATION_CLC);
+	smc_stat_violation(smc_sk_net(smc->sk), SMC_VIOLATION_CLC);
 	smc_stream_abort(smc->stream, ECONNRESET);
 }
 
@@ -261,7 +261,7 @@ void smc_sock_hold_handshake(struct smc_sock *smc)
 	wake_up(&smc->hs.wait);
 
 	/* Only now: the application can keep the worker waiting for that lock. */
-	atomic_dec(&smc_net(sock_net(sk))->handshakes);
+	atomic_dec(&smc_sk_net(sk)->handshakes);
 	atomic_dec(&smc_handshakes);
 	if (smc->parent)
 		smc_listener_shaken(smc->parent, smc);

@@ -105,9 +105,10 @@ void smc_tcp_state_change(struct sock *sk);
 
 /**
  * smc_sk() - what SMC has to do with a socket now
+ * @sk: socket
  *
- * Context: the caller has the socket's file open, is its release, or is under RCU; no checker sees who
- * is not. To compare what is returned, any.
+ * Context: the caller has the socket's file open, is its release, or is under RCU; no checker
+ * sees who is not. To compare what is returned, any.
  * Return: NULL if nothing: it is TCP's.
  */
 static inline struct smc_sock *smc_sk(const struct sock *sk)
@@ -126,6 +127,7 @@ static inline struct smc_sock *smc_sk(const struct sock *sk)
 
 /**
  * smc_sock_find() - what SMC knows of a socket, also of one that went back to TCP
+ * @sk: socket
  *
  * Context: the caller has the socket's file open, or is its release.
  */
@@ -133,6 +135,8 @@ struct smc_sock *smc_sock_find(const struct sock *sk);
 
 /**
  * smc_sock_create() - begin to know a socket, in SMC_MODE_TCP
+ * @sk: socket
+ * @role: of this end in the rendezvous
  *
  * Return: NULL without memory.
  */
@@ -140,6 +144,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
 
 /**
  * smc_sock_forget() - take a socket out of the table: its release begins
+ * @smc: socket
  *
  * Whatever is in the table has a live struct sock and, in SMC_MODE_STREAM, a live stream.
  */
@@ -149,8 +154,9 @@ void smc_sock_forget(struct smc_sock *smc);
  * smc_sock_is_taken() - whether a socket is, or looks like, one of another part of the kernel
  * @sk: about to connect or listen, or just taken from TCP
  *
- * Under tcp2smc, parts of the kernel that call sock_create() get a socket of SMC. What tells it from
- * an application's: callbacks or user data of others, no file, or allocations that may not sleep.
+ * Under tcp2smc, parts of the kernel that call sock_create() get a socket of SMC. What tells it
+ * from an application's: callbacks or user data of others, no file, or allocations that may not
+ * sleep.
  *
  * Context: the socket is locked.
  */
@@ -219,6 +225,7 @@ void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason);
 
 /**
  * smc_sock_stop_handshake() - end the rendezvous, if one is under way, and have none begin
+ * @smc: socket
  *
  * Context: process; may sleep. Takes the socket lock, and returns with it.
  */
@@ -226,6 +233,7 @@ void smc_sock_stop_handshake(struct smc_sock *smc);
 
 /**
  * smc_sock_end_handshake() - the same of a socket that nobody else calls, until no work has it
+ * @smc: socket
  *
  * Context: process, without the socket lock; may sleep.
  */
@@ -233,6 +241,7 @@ void smc_sock_end_handshake(struct smc_sock *smc);
 
 /**
  * smc_sock_is_congested() - whether more rendezvous are under way than this socket may add to
+ * @smc: socket
  */
 bool smc_sock_is_congested(const struct smc_sock *smc);
 
@@ -251,11 +260,13 @@ int smc_sock_for_each(long *bucket, long *index, int (*fn)(struct smc_sock *smc,
 
 /**
  * smc_sock_check_tcp() - end a stream under which bytes arrived by TCP
+ * @smc: socket
  */
 void smc_sock_check_tcp(struct smc_sock *smc);
 
 /**
  * smc_sock_saw_fin() - the peer closed its side of the TCP connection under the stream
+ * @smc: socket
  */
 void smc_sock_saw_fin(struct smc_sock *smc);
 
@@ -269,11 +280,13 @@ void smc_sock_forget_fin(struct smc_sock *smc);
 
 /**
  * smc_tcp_wake() - wake everybody who waits for anything on a socket
+ * @sk: socket
  */
 void smc_tcp_wake(struct sock *sk);
 
 /**
  * smc_callbacks_init() - learn TCP's own callbacks from a socket of its
+ * @tcp: socket that only TCP has used
  */
 void smc_callbacks_init(const struct sock *tcp);
 

@@ -25,7 +25,7 @@ static int smc_tcp2smc_probe(struct kprobe *probe, struct pt_regs *regs)
 
 	/* While the module goes no reference to it is to be had, and socket() would fail. */
 	if (sk->sk_kern_sock || !sock || !module_is_live(THIS_MODULE) ||
-	    !READ_ONCE(smc_net(sock_net(sk))->sysctl.tcp2smc))
+	    !READ_ONCE(smc_sk_net(sk)->sysctl.tcp2smc))
 		return 0;
 	ops = smc_ops_for(sock->ops);
 	if (ops)

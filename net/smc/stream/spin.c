@@ -2,8 +2,8 @@
 /*
  * Watching for what the peer sends instead of going to sleep. Many a peer answers, or writes on,
  * sooner than a sleeper could be woken; how soon it did last time tells, as with KVM's halt
- * polling, for how long to watch the next time. A processor that has something else to do does that.
- * The first wait of a stream is like that of another one of its namespace, path and role.
+ * polling, for how long to watch the next time. A processor that has something else to do does
+ * that. The first wait of a stream is like that of another one of its namespace, path and role.
  */
 
 #include <linux/sched.h>

@@ -85,7 +85,7 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 		if (events & (EPOLLHUP | EPOLLRDHUP))
 			__wake_up(&wq->wait, TASK_INTERRUPTIBLE, 0, poll_to_key(events));
 		else
-			/* Without the hint that this thread is about to sleep: it may go on, or watch. */
+			/* Without the hint that this thread is to sleep: it may go on, or watch. */
 			wake_up_interruptible_poll(&wq->wait, events);
 	}
 	rcu_read_unlock();
@@ -314,7 +314,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		if (!(st->tx.conn_flags & SMC_PEER_GONE))
 			st->tx.final_flags |= SMC_CONN_ABORT;
 	}
-	/* Pairs with smc_rx_shut() and smc_tx_shut(): the end is not seen before bytes and error. */
+	/* Pairs with smc_rx_shut(), smc_tx_shut(): the end is not seen before bytes and error. */
 	smp_store_release(&rx->conn_flags, rx->conn_flags | conn_flags);
 
 	/* No more will come for a reader below its low-water mark. */

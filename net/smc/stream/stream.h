@@ -75,7 +75,7 @@ struct smc_stream_rx {
 	u8 urgent_byte;
 	bool urgent_unread;
 	u64 waited;		/* nanoseconds that the last wait took */
-	u64 *first_wait;	/* what the next stream begins with; NULL once this one has waited */
+	u64 *first_wait;	/* the next stream's begin; NULL once this one has waited */
 	u8 prod_flags;		/* the peer's, as last received */
 	u8 conn_flags;
 };
@@ -131,7 +131,8 @@ struct smc_stream {
  * smc_stream_init() - prepare the stream in a connection that a path just made
  * @st: zeroed memory
  * @path: the path
- * @net: network namespace; the path ends its streams before it goes, and @sk, once there is one, holds it
+ * @net: network namespace; the path ends its streams before it goes, and @sk, once there is
+ *	one, holds it
  * @lock: initialised by the path; lives as long as the stream
  *
  * The path then sets the rings and their sizes before anything can arrive. The
@@ -153,6 +154,8 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc);
 
 /**
  * smc_stream_update() - the same, from the publish of the mate
+ * @st: stream
+ * @cdc: message of the mate
  *
  * Context: softirqs off, @st->lock held. The mate's smc_stream_settle() does what follows.
  */
@@ -235,6 +238,7 @@ void smc_stream_uncork(struct smc_stream *st);
 
 /**
  * smc_stream_look() - have readers look again whether there is enough for them
+ * @st: stream
  */
 void smc_stream_look(struct smc_stream *st);
 

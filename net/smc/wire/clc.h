@@ -241,6 +241,7 @@ int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr);
 
 /**
  * smc_clc_is_agreement_r() - an ACCEPT or CONFIRM of SMC-R
+ * @hdr: header of a CLC message
  */
 bool smc_clc_is_agreement_r(const struct smc_clc_header *hdr);
 
