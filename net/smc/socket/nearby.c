@@ -61,8 +61,11 @@ static struct sock *smc_nearby_lookup(const struct sock *sk)
 
 struct sock *smc_nearby_peer(const struct sock *sk)
 {
-	struct sock *peer = smc_nearby_lookup(sk);
+	struct sock *peer;
 
+	rcu_read_lock();
+	peer = smc_nearby_lookup(sk);
+	rcu_read_unlock();
 	if (!peer || sk_fullsock(peer))
 		return peer;
 	/* What is left of one before, or the beginning of the next. */
