@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The SMC-D path of a stream: the application's bytes are copied straight into the
- * peer's element, and a publish is two stores and the device's signal.
+ * The SMC-D path of a stream. Where the device maps the peer's memory, the application's bytes are
+ * copied straight into the peer's element, and a publish is two stores and a signal.
  */
 
 #include <linux/random.h>
@@ -55,19 +55,16 @@ static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_cla
 static int smc_ism_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 {
 	struct smc_ism_conn *conn = smc_ism_conn_of(st);
-	struct smc_dmbe_control *control = conn->peer_control;
+	u64 producer = smc_dmbe_pack(cdc->prod, 0, 0);
+	u64 consumer = smc_dmbe_pack(cdc->cons, cdc->prod_flags, cdc->conn_flags);
+	int rc;
 
-	if (!control)
-		return -EAGAIN;
-	/* Pairs with smc_ism_conn_receive(): the bytes are there before the cursor says so. */
-	smp_store_release(&control->producer, smc_dmbe_pack(cdc->prod, 0, 0));
-	/* And both are before what the flags say of them. */
-	smp_store_release(&control->consumer,
-			  smc_dmbe_pack(cdc->cons, cdc->prod_flags, cdc->conn_flags));
+	rc = conn->group->peer.dev->ops->publish(conn, end, producer, consumer);
+	if (rc < 0)
+		return rc;
 	smc_stat_ism(st->sn, SMC_ISM_WRITES, 1);
 	smc_stat_ism(st->sn, SMC_ISM_WRITE_BYTES, end - st->tx.sent);
-	conn->group->peer.dev->ops->signal(conn);
-	return SMC_PUBLISH_DONE;
+	return rc;
 }
 
 void smc_ism_conn_receive(struct smc_ism_conn *conn)
@@ -78,15 +75,15 @@ void smc_ism_conn_receive(struct smc_ism_conn *conn)
 
 	/* In the opposite order of the stores: the flags are never newer than the bytes. */
 	consumer = smp_load_acquire(&control->consumer);
-	/* Pairs with smc_ism_publish(). */
+	/* Pairs with smc_loopback_publish(). */
 	producer = smp_load_acquire(&control->producer);
 	smc_dmbe_unpack(producer, consumer, &cdc);
 	smc_stream_update(&conn->stream, &cdc);
 }
 
-static void smc_ism_put_gid(u8 *to, struct smc_ism_gid gid)
+static void smc_ism_put_gid(u8 *to, const struct smc_clc_ism *address)
 {
-	const __be64 halves[] = { cpu_to_be64(gid.gid), cpu_to_be64(gid.ext) };
+	const __be64 halves[] = { cpu_to_be64(address->gid), cpu_to_be64(address->gid_ext) };
 
 	memcpy(to, halves, sizeof(halves));
 }
@@ -103,8 +100,8 @@ static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
 	info->index = conn->index;
 	info->peer_index = conn->peer_index;
 	strscpy(info->device, group->peer.dev->name, sizeof(info->device));
-	smc_ism_put_gid(info->gid, group->peer.dev->gid);
-	smc_ism_put_gid(info->peer_gid, group->peer.gid);
+	smc_ism_put_gid(info->gid, &group->peer.dev->address);
+	smc_ism_put_gid(info->peer_gid, &group->peer.address);
 	return !st->dead;
 }
 
@@ -204,10 +201,11 @@ int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d)
 {
 	const struct smc_ism_group *group = conn->group;
+	const struct smc_clc_ism *address = &group->peer.dev->address;
 
-	d->gid = group->peer.dev->gid.gid;
-	d->gid_ext = group->peer.dev->gid.ext;
-	d->chid = group->peer.dev->chid;
+	d->gid = address->gid;
+	d->gid_ext = address->gid_ext;
+	d->chid = address->chid;
 	d->token = conn->token;
 	d->dmbe_index = conn->index;
 	d->dmbe_size_code = conn->dmbe->el.slab->spec.size_class;

@@ -29,9 +29,9 @@ struct smc_dmbe {
  * @group: link group, referenced
  * @siblings: in the group's list, under smc_ism_groups_lock, until the stream is over
  * @dmbe: element that the peer writes into, referenced
- * @peer_dmbe: the peer's, likewise, where this end writes into it directly
+ * @peer_dmbe: the peer's, likewise, where this end writes into it directly; NULL until it is
+ *	attached
  * @lock_owner: the one of both whose lock is the stream's, referenced once more
- * @peer_control: control area of the peer's element; NULL until it is attached
  * @token: what this end's element is called; a secret of both ends
  * @index: of the element in it, from 0
  * @peer_token: what the peer's element is called
@@ -45,7 +45,6 @@ struct smc_ism_conn {
 	struct smc_dmbe *dmbe;
 	struct smc_dmbe *peer_dmbe;
 	struct smc_dmbe *lock_owner;
-	struct smc_dmbe_control *peer_control;
 	u64 token;
 	u8 index;
 	u64 peer_token;

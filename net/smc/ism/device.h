@@ -11,49 +11,74 @@
 #include "wire/clc.h"
 
 struct smc_ism_conn;
+struct smc_ism_device;
 
-/* Address of a device: unique in the world of its kind. */
-struct smc_ism_gid {
-	u64 gid;
-	u64 ext;	/* second half, of an emulated device */
-};
-
-static inline bool smc_ism_gid_equal(struct smc_ism_gid a, struct smc_ism_gid b)
+/**
+ * smc_ism_is_address() - whether two addresses are the same
+ * @a: address
+ * @b: the other
+ * @version: of SMC; in version 1 they have half of a GID, and no channel
+ */
+static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct smc_clc_ism *b,
+				      u8 version)
 {
-	return a.gid == b.gid && a.ext == b.ext;
+	return a->gid == b->gid &&
+	       (version == SMC_VERSION_1 || (a->gid_ext == b->gid_ext && a->chid == b->chid));
 }
 
 /**
- * struct smc_ism_ops - what a device can do with a connection's element
+ * struct smc_ism_ops - what a device can do
+ * @reaches: whether the device @peer, as named in messages of a version, can write into memory of
+ *	@dev, and the other way round.
  * @open: make the element of @conn known under its token and index. Under the stream's lock.
  * @close: undo @open, and what @attach did. The peer does not write to the element any
  *	more. Not hard interrupt.
- * @attach: make the peer's element writable for @conn: set its stream's sending ring
- *	and conn->peer_control, under the stream's lock. Returns 0, or -ENOENT if there is no
- *	such element, or it is not for this connection. Process context.
- * @signal: @conn has written the control area of the peer's element: have
- *	smc_ism_conn_receive() called at the other end. Under the stream's lock.
+ * @attach: make the peer's element writable for @conn: set its stream's sending ring, under
+ *	the stream's lock. Returns 0, or -ENOENT if there is no such element, or it is not for
+ *	this connection. Process context.
+ * @publish: the sending ring is filled up to position @end. See to it that these bytes are in the
+ *	peer's element, then that @producer and @consumer are in its control area, and that
+ *	smc_ism_conn_receive() is called there. Under the stream's lock, softirqs off. Returns as
+ *	the publish of a path does.
  */
 struct smc_ism_ops {
+	bool (*reaches)(const struct smc_ism_device *dev, const struct smc_clc_ism *peer,
+			u8 version);
 	void (*open)(struct smc_ism_conn *conn);
 	void (*close)(struct smc_ism_conn *conn);
 	int (*attach)(struct smc_ism_conn *conn, const struct smc_clc_d *peer);
-	void (*signal)(struct smc_ism_conn *conn);
+	int (*publish)(struct smc_ism_conn *conn, u64 end, u64 producer, u64 consumer);
 };
 
 /**
  * struct smc_ism_device - a device
  * @name: for users
- * @chid: its channel; SMC_CHID_EMULATED and above have GIDs of 128 bits
- * @gid: its address
+ * @address: its GID, unique in the world of its kind, and channel; from SMC_CHID_EMULATED on, a
+ *	GID has 128 bits
  * @ops: what it can do
  */
 struct smc_ism_device {
 	const char *name;
-	u16 chid;
-	struct smc_ism_gid gid;
+	struct smc_clc_ism address;
 	const struct smc_ism_ops *ops;
 };
+
+/**
+ * smc_ism_device_at() - the devices of this host
+ * @i: from 0
+ *
+ * Return: NULL past the last.
+ */
+struct smc_ism_device *smc_ism_device_at(unsigned int i);
+
+/**
+ * smc_ism_device_to() - the device that shares memory with a peer's
+ * @peer: the peer's, as its messages name it
+ * @version: of SMC
+ *
+ * Return: NULL if there is none.
+ */
+struct smc_ism_device *smc_ism_device_to(const struct smc_clc_ism *peer, u8 version);
 
 /* The device inside the host; its address is new with each load of the module. */
 extern struct smc_ism_device smc_loopback;

@@ -156,7 +156,7 @@ static bool smc_ism_group_is_with(const struct smc_ism_group *group,
 
 	if (group->dead || own->net != peer->net ||
 	    own->dev != peer->dev || own->role != peer->role || own->version != peer->version ||
-	    !smc_ism_gid_equal(own->gid, peer->gid))
+	    !smc_ism_is_address(&own->address, &peer->address, peer->version))
 		return false;
 	if (peer->role == SMC_CLIENT)
 		return own->link_id == peer->link_id;

@@ -19,6 +19,13 @@
 static DEFINE_HASHTABLE(smc_loopback_elements, 10);
 static DEFINE_SPINLOCK(smc_loopback_lock);
 
+/* Whoever has the same address has the same memory. */
+static bool smc_loopback_reaches(const struct smc_ism_device *dev, const struct smc_clc_ism *peer,
+				 u8 version)
+{
+	return smc_ism_is_address(&dev->address, peer, version);
+}
+
 static u64 smc_loopback_key(u64 token, u8 index)
 {
 	return token + index;
@@ -70,7 +77,6 @@ static void smc_loopback_map(struct smc_ism_conn *conn, struct smc_ism_conn *pee
 	tx->ring = smc_dmbe_ring(peer->dmbe);
 	tx->size = smc_dmbe_ring_bytes(peer->dmbe);
 	tx->peer_size = tx->size;
-	conn->peer_control = smc_dmbe_control(peer->dmbe);
 }
 
 /* Nobody else knows the client's stream yet: its lock can be changed. */
@@ -159,26 +165,41 @@ static void smc_loopback_close(struct smc_ism_conn *conn)
 		smc_stream_put(mate);
 }
 
-/* A stream that can publish is not over, and has its mate. */
-static void smc_loopback_signal(struct smc_ism_conn *conn)
+/*
+ * The bytes are there: the ring is the peer's element. A stream that can publish is not over, and
+ * has its mate.
+ */
+static int smc_loopback_publish(struct smc_ism_conn *conn, u64 end, u64 producer, u64 consumer)
 {
+	struct smc_dmbe_control *control;
+
+	if (!conn->peer_dmbe)
+		return -EAGAIN;
+	control = smc_dmbe_control(conn->peer_dmbe);
+	/* Pairs with smc_ism_conn_receive(): the bytes are there before the cursor says so. */
+	smp_store_release(&control->producer, producer);
+	/* And both are before what the flags say of them. */
+	smp_store_release(&control->consumer, consumer);
 	smc_ism_conn_receive(smc_ism_conn_of(conn->stream.mate));
+	return SMC_PUBLISH_DONE;
 }
 
 static const struct smc_ism_ops smc_loopback_ops = {
-	.open	= smc_loopback_open,
-	.close	= smc_loopback_close,
-	.attach = smc_loopback_attach,
-	.signal = smc_loopback_signal,
+	.reaches = smc_loopback_reaches,
+	.open	 = smc_loopback_open,
+	.close	 = smc_loopback_close,
+	.attach	 = smc_loopback_attach,
+	.publish = smc_loopback_publish,
 };
 
 struct smc_ism_device smc_loopback = {
-	.name = "loopback",
-	.chid = SMC_CHID_LOOPBACK,
-	.ops  = &smc_loopback_ops,
+	.name	 = "loopback",
+	.address = { .chid = SMC_CHID_LOOPBACK },
+	.ops	 = &smc_loopback_ops,
 };
 
 void smc_loopback_init(void)
 {
-	get_random_bytes(&smc_loopback.gid, sizeof(smc_loopback.gid));
+	smc_loopback.address.gid = get_random_u64();
+	smc_loopback.address.gid_ext = get_random_u64();
 }

@@ -38,15 +38,19 @@ static u32 smc_ism_diagnosis(int rc)
 	}
 }
 
-void smc_ism_setup_name(struct smc_ism_setup *s, enum smc_role role, u8 version, const u8 *eid)
+bool smc_ism_setup_reach(struct smc_ism_setup *s, enum smc_role role, u8 version,
+			 const struct smc_clc_ism *address)
 {
+	struct smc_ism_device *dev = smc_ism_device_to(address, version);
 	struct smc_ism_peer *peer = &s->peer;
 
-	peer->dev = &smc_loopback;
-	peer->gid = smc_loopback.gid;
+	if (!dev)
+		return false;
+	peer->dev = dev;
+	peer->address = *address;
 	peer->role = role;
 	peer->version = version;
-	memcpy(peer->eid, eid, SMC_EID_LEN);
+	return true;
 }
 
 static int smc_ism_setup_conn(struct smc_ism_setup *s, bool *is_new)
@@ -75,15 +79,9 @@ u32 smc_ism_server_reserve(struct smc_ism_setup *s)
 	return smc_ism_diagnosis(smc_ism_setup_open(s));
 }
 
-/* Whether a CLC message is from the peer. One of version 1 has half of a GID, and no channel. */
-static bool smc_ism_setup_is_with(const struct smc_ism_setup *s, const struct smc_clc_d *d)
+static struct smc_clc_ism smc_ism_setup_sender(const struct smc_clc_d *d)
 {
-	const struct smc_ism_peer *peer = &s->peer;
-
-	if (d->gid != peer->gid.gid)
-		return false;
-	return peer->version == SMC_VERSION_1 ||
-	       (d->chid == peer->dev->chid && d->gid_ext == peer->gid.ext);
+	return (struct smc_clc_ism) { .gid = d->gid, .gid_ext = d->gid_ext, .chid = d->chid };
 }
 
 static void smc_ism_note_first_contact(struct smc_ism_group *group,
@@ -98,7 +96,9 @@ static void smc_ism_note_first_contact(struct smc_ism_group *group,
 
 u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreement *confirm)
 {
-	if (!smc_ism_setup_is_with(s, &confirm->d))
+	const struct smc_clc_ism sender = smc_ism_setup_sender(&confirm->d);
+
+	if (!smc_ism_is_address(&sender, &s->peer.address, s->peer.version))
 		return SMC_DIAG_NO_DEVICE_D;
 	if (confirm->first_contact != s->first_contact)
 		return SMC_DIAG_SYNC;
@@ -122,9 +122,10 @@ static int smc_ism_setup_join(struct smc_ism_setup *s, const struct smc_clc_d *d
 
 u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept)
 {
+	const struct smc_clc_ism sender = smc_ism_setup_sender(&accept->d);
 	int rc;
 
-	if (!smc_ism_setup_is_with(s, &accept->d))
+	if (!smc_ism_setup_reach(s, SMC_CLIENT, accept->version, &sender))
 		return SMC_DIAG_NO_DEVICE_D;
 	s->first_contact = accept->first_contact;
 	rc = smc_ism_setup_join(s, &accept->d);

@@ -40,13 +40,16 @@ struct smc_ism_setup {
 void smc_ism_setup_init(struct smc_ism_setup *s, struct sock *sk, struct mem_cgroup *memcg);
 
 /**
- * smc_ism_setup_name() - name the peer: it is on this host
- * @s: setup
+ * smc_ism_setup_reach() - find the device that shares memory with the peer's
+ * @s: setup; what the peer is known by is noted there, but for the EID
  * @role: of this end
- * @version: agreed on
- * @eid: agreed on, SMC_EID_LEN bytes; in version 1 not used
+ * @version: that both would speak
+ * @address: the peer's device, as it names it
+ *
+ * Return: false if there is none.
  */
-void smc_ism_setup_name(struct smc_ism_setup *s, enum smc_role role, u8 version, const u8 *eid);
+bool smc_ism_setup_reach(struct smc_ism_setup *s, enum smc_role role, u8 version,
+			 const struct smc_clc_ism *address);
 
 /**
  * smc_ism_server_reserve() - before ACCEPT: a group and an element
@@ -65,7 +68,7 @@ u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreem
 
 /**
  * smc_ism_client_join() - after ACCEPT: the connection is usable once CONFIRM is sent
- * @s: with @peer set
+ * @s: with the EID of @peer set
  * @accept: the server's ACCEPT
  */
 u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept);

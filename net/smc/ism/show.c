@@ -45,12 +45,12 @@ static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_grou
 	return nla_put_u32(skb, SMC_NLA_LGR_D_ID, group->id) ?:
 	       nla_put_u32(skb, SMC_NLA_LGR_D_CONNS_NUM, group->n_conns) ?:
 	       nla_put_u8(skb, SMC_NLA_LGR_D_VLAN_ID, 0) ?:
-	       nla_put_u16(skb, SMC_NLA_LGR_D_CHID, dev->chid) ?:
+	       nla_put_u16(skb, SMC_NLA_LGR_D_CHID, dev->address.chid) ?:
 	       nla_put_string(skb, SMC_NLA_LGR_D_PNETID, "") ?:
-	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_GID, dev->gid.gid) ?:
-	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_EXT_GID, dev->gid.ext) ?:
-	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_GID, group->peer.gid.gid) ?:
-	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_EXT_GID, group->peer.gid.ext) ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_GID, dev->address.gid) ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_EXT_GID, dev->address.gid_ext) ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_GID, group->peer.address.gid) ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_EXT_GID, group->peer.address.gid_ext) ?:
 	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_SNDBUF_ALLOC, 0) ?:
 	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_DMB_ALLOC, READ_ONCE(group->dmb_bytes)) ?:
 	       smc_ism_show_put_v2(skb, group);
@@ -103,7 +103,7 @@ static int smc_ism_show_put_device(struct sk_buff *skb, const struct smc_ism_dev
 	return nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, count.groups) ?:
 	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, false) ?:
 	       nla_put_u32(skb, SMC_NLA_DEV_PCI_FID, 0) ?:
-	       nla_put_u16(skb, SMC_NLA_DEV_PCI_CHID, dev->chid) ?:
+	       nla_put_u16(skb, SMC_NLA_DEV_PCI_CHID, dev->address.chid) ?:
 	       nla_put_u16(skb, SMC_NLA_DEV_PCI_VENDOR, 0) ?:
 	       nla_put_u16(skb, SMC_NLA_DEV_PCI_DEVICE, 0) ?:
 	       nla_put_string(skb, SMC_NLA_DEV_PCI_ID, dev->name) ?:
@@ -112,16 +112,17 @@ static int smc_ism_show_put_device(struct sk_buff *skb, const struct smc_ism_dev
 
 static int smc_ism_show_dump_devices(struct sk_buff *skb, struct netlink_callback *cb)
 {
+	const struct smc_ism_device *dev;
 	struct smc_netlink_msg m;
 	int rc;
 
-	if (cb->args[0])
-		return 0;
-	rc = smc_netlink_open(&m, skb, cb, SMC_GEN_DEV_SMCD) ?:
-	     smc_netlink_close(&m, smc_ism_show_put_device(skb, &smc_loopback));
-	if (!rc)
-		cb->args[0]++;
-	return rc;
+	for (; (dev = smc_ism_device_at(cb->args[0])); cb->args[0]++) {
+		rc = smc_netlink_open(&m, skb, cb, SMC_GEN_DEV_SMCD) ?:
+		     smc_netlink_close(&m, smc_ism_show_put_device(skb, dev));
+		if (rc)
+			return rc;
+	}
+	return 0;
 }
 
 const struct smc_netlink_source smc_ism_netlink_source = {

@@ -71,7 +71,7 @@ static u32 smc_client_join(struct smc_client *c)
 {
 	if (!c->accept.is_d)
 		return smc_client_join_r(c);
-	smc_ism_setup_name(&c->ism, SMC_CLIENT, c->accept.version, c->eid);
+	memcpy(c->ism.peer.eid, c->eid, SMC_EID_LEN);
 	return smc_ism_client_join(&c->ism, &c->accept);
 }
 

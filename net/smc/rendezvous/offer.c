@@ -72,16 +72,14 @@ static void smc_offer_fill_v2(const struct smc_offer *offer, struct sock *sk,
 
 static void smc_offer_fill_d(struct smc_clc_proposal *p)
 {
-	p->ism_gid = smc_loopback.gid.gid;
-	p->ism_chid = smc_loopback.chid;
+	const struct smc_ism_device *dev;
+
+	for (; (dev = smc_ism_device_at(p->n_ism)); p->n_ism++)
+		p->ism[p->n_ism] = dev->address;
+	p->ism_gid = p->ism[0].gid;
+	p->ism_chid = p->ism[0].chid;
 	p->features = SMC_FEATURE_EMULATED_ISM;
 	p->has_dv2 = true;
-	p->n_ism = 1;
-	p->ism[0] = (struct smc_clc_ism) {
-		.gid	 = smc_loopback.gid.gid,
-		.gid_ext = smc_loopback.gid.ext,
-		.chid	 = smc_loopback.chid,
-	};
 }
 
 size_t smc_offer_build(const struct smc_offer *offer, struct sock *sk, u8 *buf)

@@ -24,12 +24,11 @@ static bool smc_pair_may(const struct smc_handshake *hs)
 static void smc_pair_prepare(struct smc_ism_setup *s, const struct smc_handshake *hs,
 			     enum smc_role role)
 {
-	u8 eid[1][SMC_EID_LEN];
-
 	smc_ism_setup_init(s, hs->sk, hs->memcg);
 	/* That of a PROPOSAL's list which is found in a list like it. */
-	smc_eid_list(eid, 1);
-	smc_ism_setup_name(s, role, SMC_VERSION_2, eid[0]);
+	smc_eid_list(&s->peer.eid, 1);
+	/* Both ends have this kernel's memory. */
+	smc_ism_setup_reach(s, role, SMC_VERSION_2, &smc_loopback.address);
 }
 
 static void smc_pair_finish(struct smc_ism_setup *s, struct smc_handshake *hs, bool agreed)

@@ -43,39 +43,35 @@ static void smc_server_use(struct smc_server *srv, u8 version, const u8 *gid)
 	smc_identity_use_mac(s->port.mac);
 }
 
-/* The client is on this host if it names this host's device. */
-static bool smc_server_has_device(const struct smc_clc_proposal *p)
+/* The client shares memory with this host if it names a device that does. */
+static bool smc_server_try_d_v2(struct smc_server *srv)
 {
+	const struct smc_clc_proposal *p = &srv->proposal;
 	int i;
 
+	if (!smc_offer_has_d(p->offer_v2))
+		return false;
 	for (i = 0; i < p->n_ism; i++)
-		if (p->ism[i].chid == smc_loopback.chid &&
-		    p->ism[i].gid == smc_loopback.gid.gid &&
-		    p->ism[i].gid_ext == smc_loopback.gid.ext)
-			return true;
+		if (smc_ism_setup_reach(&srv->ism, SMC_SERVER, SMC_VERSION_2, &p->ism[i]))
+			return smc_eid_match(p->eids, p->n_eids, srv->ism.peer.eid);
 	return false;
+}
+
+static bool smc_server_try_d_v1(struct smc_server *srv)
+{
+	const struct smc_clc_proposal *p = &srv->proposal;
+	const struct smc_clc_ism client = { .gid = p->ism_gid, .chid = p->ism_chid };
+
+	return smc_offer_has_d(p->offer_v1) && smc_route_matches(srv->hs->sk, p) &&
+	       smc_ism_setup_reach(&srv->ism, SMC_SERVER, SMC_VERSION_1, &client);
 }
 
 /* SMC-D, in the newest version that works. Return: 0 or a diagnosis. */
 static u32 smc_server_try_d(struct smc_server *srv)
 {
-	const struct smc_clc_proposal *p = &srv->proposal;
-	u8 eid[SMC_EID_LEN] = {};
-	u8 version;
-
-	if (!READ_ONCE(smc_sk_net(srv->hs->sk)->sysctl.smcd))
-		return SMC_DIAG_NO_DEVICE_D;
-	if (smc_offer_has_d(p->offer_v2) && smc_server_has_device(p) &&
-	    smc_eid_match(p->eids, p->n_eids, eid))
-		version = SMC_VERSION_2;
-	else if (smc_offer_has_d(p->offer_v1) && p->ism_gid == smc_loopback.gid.gid &&
-		 smc_route_matches(srv->hs->sk, p))
-		version = SMC_VERSION_1;
-	else
-		return SMC_DIAG_NO_DEVICE_D;
-	smc_ism_setup_name(&srv->ism, SMC_SERVER, version, eid);
-	srv->is_d = true;
-	return 0;
+	srv->is_d = READ_ONCE(smc_sk_net(srv->hs->sk)->sysctl.smcd) &&
+		    (smc_server_try_d_v2(srv) || smc_server_try_d_v1(srv));
+	return srv->is_d ? 0 : SMC_DIAG_NO_DEVICE_D;
 }
 
 /* Version 2: a common EID and a device. Return: 0 or a diagnosis. */

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The ISM devices of this host. */
+
+#include <linux/kernel.h>
+
+#include "device.h"
+
+static struct smc_ism_device *const smc_ism_devices[] = { &smc_loopback };
+
+struct smc_ism_device *smc_ism_device_at(unsigned int i)
+{
+	return i < ARRAY_SIZE(smc_ism_devices) ? smc_ism_devices[i] : NULL;
+}
+
+struct smc_ism_device *smc_ism_device_to(const struct smc_clc_ism *peer, u8 version)
+{
+	struct smc_ism_device *dev;
+	unsigned int i;
+
+	for (i = 0; (dev = smc_ism_device_at(i)); i++)
+		if (dev->ops->reaches(dev, peer, version))
+			return dev;
+	return NULL;
+}
