@@ -12,6 +12,9 @@
 /* How long a group without connections is kept, so that the next needs no new memory. */
 #define SMC_ISM_GROUP_IDLE	(600 * HZ)
 
+/* So many are kept in a namespace: a client may visit any number of others. */
+#define SMC_ISM_GROUPS_IDLE_MAX	128
+
 static LIST_HEAD(smc_ism_groups);
 static DEFINE_SPINLOCK(smc_ism_groups_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_ism_groups_ended);
@@ -233,15 +236,39 @@ int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn)
 	return rc;
 }
 
+static void smc_ism_groups_limit_idle(const struct net *net)
+{
+	struct smc_ism_group *group, *oldest = NULL;
+	unsigned int n = 0;
+
+	list_for_each_entry(group, &smc_ism_groups, list) {
+		if (group->peer.net != net || group->n_conns || group->dead)
+			continue;
+		n++;
+		if (!oldest || time_before(group->idle_since, oldest->idle_since))
+			oldest = group;
+	}
+	if (n > SMC_ISM_GROUPS_IDLE_MAX)
+		smc_ism_group_doom(oldest, ECONNRESET);
+}
+
+/* The last connection is over. */
+static void smc_ism_group_rest(struct smc_ism_group *group)
+{
+	lockdep_assert_held(&smc_ism_groups_lock);
+	group->idle_since = jiffies;
+	/* Where it is pending still, smc_ism_group_expire() looks at what is due. */
+	queue_delayed_work(smc_link_wq, &group->end, smc_ism_group_keep(group));
+	smc_ism_groups_limit_idle(group->peer.net);
+}
+
 void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn)
 {
 	spin_lock_bh(&smc_ism_groups_lock);
 	if (conn)
 		list_del_init(&conn->siblings);
-	if (!--group->n_conns && !group->dead) {
-		group->idle_since = jiffies;
-		queue_delayed_work(smc_link_wq, &group->end, smc_ism_group_keep(group));
-	}
+	if (!--group->n_conns && !group->dead)
+		smc_ism_group_rest(group);
 	spin_unlock_bh(&smc_ism_groups_lock);
 }
 
