@@ -66,6 +66,8 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
  * @mirror_class: size class wanted for the mirror
  * @memcg: control group to charge, or NULL
  *
+ * A peer that may have sent something before is answered only after smc_stream_on_tx_room().
+ *
  * Context: process, may sleep.
  * Return: 0; -EPROTO if the peer's values are impossible; an error of the link.
  */

@@ -29,8 +29,11 @@ static inline size_t smc_ring_drain(const u8 *from, size_t len, struct iov_iter 
 /* Free bytes in the ring. */
 static inline u32 smc_tx_free(const struct smc_stream *st)
 {
+	/* Loaded first: without a lock, written ahead of reusable would be more than the ring. */
+	u64 written = smp_load_acquire(&st->tx.written);
+
 	/* Pairs with the release in smc_tx_reuse(): the bytes may be overwritten. */
-	return st->tx.size - (u32)(READ_ONCE(st->tx.written) - smp_load_acquire(&st->tx.reusable));
+	return st->tx.size - (u32)(written - smp_load_acquire(&st->tx.reusable));
 }
 
 /* Up to @end, the peer has consumed the ring's bytes, or the path holds them no more. */
@@ -68,6 +71,12 @@ static inline bool smc_tx_shut(const struct smc_stream *st)
 		return true;
 	/* Pairs with smc_stream_update(), likewise. */
 	return smp_load_acquire(&st->rx.conn_flags) & SMC_PEER_GONE;
+}
+
+/* Say @flags behind the last byte. Under the stream's lock; who looks at them may have none. */
+static inline void smc_tx_end(struct smc_stream *st, u8 flags)
+{
+	WRITE_ONCE(st->tx.final_flags, st->tx.final_flags | flags);
 }
 
 /* There is room, or no use in waiting for it. */
@@ -124,6 +133,14 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 
 /* Begin with how long another stream's first wait took. */
 void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
+
+/**
+ * smc_stream_is_readable() - whether there is enough to read for a poller
+ * @st: stream of a socket
+ *
+ * Context: any.
+ */
+bool smc_stream_is_readable(const struct smc_stream *st);
 
 /* The wait took so many nanoseconds. */
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took);

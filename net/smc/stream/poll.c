@@ -10,7 +10,7 @@
  * Enough to read: as much as SO_RCVLOWAT says, but for an urgent byte that a read would only step
  * over. With TCP, too, there is no use in waiting for more while the peer has no window.
  */
-static bool smc_stream_is_readable(const struct smc_stream *st)
+bool smc_stream_is_readable(const struct smc_stream *st)
 {
 	u64 readable = smc_stream_readable(st);
 	u64 target;

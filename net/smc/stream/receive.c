@@ -84,7 +84,8 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
 static size_t smc_stream_piece(struct smc_stream *st, u64 *pos, u32 *offset, bool first)
 {
 	u64 received = smc_rx_received(st);
-	u64 urgent = READ_ONCE(st->rx.urgent);
+	/* Pairs with smc_stream_take_producer(). */
+	u64 urgent = smp_load_acquire(&st->rx.urgent);
 
 	if (READ_ONCE(st->rx.urgent_skip) == *pos + 1)
 		++*pos;

@@ -14,6 +14,9 @@
 /* Among the events: the stream ended, which ->over() is to be told. */
 #define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
 
+/* Likewise: bytes arrived, too few for a poller. Who sleeps in recv() looks at any event. */
+#define SMC_NEWS_FEW	((__force __poll_t)BIT(17))
+
 static void smc_stream_check_orphan(struct work_struct *work);
 static void smc_stream_hold_expired(struct timer_list *timer);
 
@@ -218,7 +221,7 @@ void smc_stream_abort(struct smc_stream *st, int err)
 {
 	spin_lock_bh(st->lock);
 	smc_stream_fail(st, err);
-	st->tx.final_flags |= SMC_CONN_ABORT;
+	smc_tx_end(st, SMC_CONN_ABORT);
 	st->news |= SMC_NEWS_ALL;
 	smc_stream_push(st, SMC_PUSH_NOW);
 	smc_stream_settle(st);
@@ -242,7 +245,8 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 		if (rx->urgent == READ_ONCE(rx->consumed) + 1 &&
 		    !(st->sk && sock_flag(st->sk, SOCK_URGINLINE)))
 			WRITE_ONCE(rx->urgent_skip, rx->urgent);
-		WRITE_ONCE(rx->urgent, rx->received + arrived);
+		/* Pairs with smc_stream_piece(): who sees it sees what is to be skipped before. */
+		smp_store_release(&rx->urgent, rx->received + arrived);
 	}
 	rx->received_cursor = cdc->prod;
 	/* Pairs with smc_stream_readable(). */
@@ -281,6 +285,12 @@ static bool smc_stream_has_room(struct smc_stream *st)
 	return true;
 }
 
+/* What bytes that arrived are to those who wait. */
+static __poll_t smc_stream_arrival(const struct smc_stream *st)
+{
+	return st->sk && !smc_stream_is_readable(st) ? SMC_NEWS_FEW : EPOLLIN | EPOLLRDNORM;
+}
+
 void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 {
 	struct smc_stream_rx *rx = &st->rx;
@@ -296,7 +306,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	if (smc_stream_take_consumer(st, cdc) || smc_stream_take_producer(st, cdc)) {
 		smc_stat_violation(st->sn, SMC_VIOLATION_CURSOR);
 		smc_stream_fail(st, ECONNRESET);
-		st->tx.final_flags |= SMC_CONN_ABORT;
+		smc_tx_end(st, SMC_CONN_ABORT);
 		st->news |= SMC_NEWS_ALL;
 		st->updated = true;
 		/* It may be gone, but not in good order: nobody knows what is missing. */
@@ -312,7 +322,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		smc_stream_fail(st, ECONNRESET);
 		/* The peer may reuse its element once it knows that this end wrote its last. */
 		if (!(st->tx.conn_flags & SMC_PEER_GONE))
-			st->tx.final_flags |= SMC_CONN_ABORT;
+			smc_tx_end(st, SMC_CONN_ABORT);
 	}
 	/* Pairs with smc_rx_shut(), smc_tx_shut(): the end is not seen before bytes and error. */
 	smp_store_release(&rx->conn_flags, rx->conn_flags | conn_flags);
@@ -321,7 +331,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	if (wants)
 		st->news |= EPOLLIN | EPOLLRDNORM;
 	if (rx->received != received) {
-		st->news |= EPOLLIN | EPOLLRDNORM;
+		st->news |= smc_stream_arrival(st);
 		if (rx->received - READ_ONCE(rx->consumed) == rx->size)
 			smc_stat_rx_full(st->sn, st->path->kind);
 		if (rx->urgent == rx->received)
@@ -354,7 +364,7 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc)
 void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 {
 	spin_lock_bh(st->lock);
-	st->tx.in_flight--;
+	WRITE_ONCE(st->tx.in_flight, st->tx.in_flight - 1);
 	WRITE_ONCE(st->tx.arrived, end);
 	smc_tx_reuse(st, end);
 	if (smc_stream_has_room(st))
@@ -362,7 +372,7 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	smc_stream_settle(st);
 	/* A closing application may wait for the last byte to leave. */
-	if (READ_ONCE(st->tx.final_flags) && !st->tx.in_flight)
+	if (READ_ONCE(st->tx.final_flags) && !READ_ONCE(st->tx.in_flight))
 		smc_stream_wake(st, EPOLLHUP);
 }
 
