@@ -71,6 +71,13 @@ class Program {
       if (object.contains(name)) std::cout << object[name].get<std::string>() << '\n';
   }
 
+  /* What the kernel calls a device of SMC-D is where the others have their PCI address. */
+  static Json with_names(Json devices) {
+    for (Json& device : devices)
+      if (device["path"] == "SMC-D") device["name"] = device.value("pci-id", "");
+    return devices;
+  }
+
   static void print_devices(const Json& devices) {
     print_table(
         {
@@ -82,7 +89,7 @@ class Program {
             {"LINKS", "/port1/links"},
             {"PCI", "/pci-id"},
         },
-        devices);
+        with_names(devices));
   }
 
   static void print_groups(const Json& groups) {

@@ -103,6 +103,7 @@ refused 1 'not supported' seid on
 json "it['version'] == 2 and it['release'] == 1 and it['host'] == '$(hostname)'" info
 json 'it == []' group
 json 'it == []' link
+[[ $LAB_SMC != ours || $("$smc" dev) == *$'\nSMC-D  loopback '* ]] || fail 'name of the SMC-D device'
 json 'it["smcr"]["client-v2"] == 0 and "1M" in it["smcd"]["tx-sizes"]' stats
 json 'it == []' sock
 
