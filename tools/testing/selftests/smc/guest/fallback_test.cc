@@ -107,7 +107,7 @@ TEST_P(Fallback, NoDeviceThere)
 /* Without SMC-D there is nothing to offer, and no need to ask. */
 TEST_P(Fallback, NothingToOffer)
 {
-	NEEDS_ANOTHER_HOST("see SmcdOff of smcd_test.cc");
+	NEEDS_ANOTHER_HOST("see Smcd.OffIsTcp");
 
 	SysctlScope off("net.smc.smcd", "0");
 
@@ -180,7 +180,6 @@ TEST(FallbackLoopback, IsSmcD)
 	}
 }
 
-/* net.smc.tcp2smc is asked when a socket is made, and never again. */
 /* The option is there for servers, but does not make one. */
 TEST(FallbackLimit, ClientWithTheOptionIsAClient)
 {
@@ -192,6 +191,7 @@ TEST(FallbackLimit, ClientWithTheOptionIsAClient)
 	check_data(connection, 10000, true);
 }
 
+/* net.smc.tcp2smc is asked when a socket is made, and never again. */
 TEST(FallbackTcp2Smc, IsOffUnlessAskedFor)
 {
 	Agent agent;
