@@ -30,8 +30,8 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: help all module tools install uninstall deps check check-debug check-python lint fuzz \
-	demo bench docs clean
+.PHONY: help all module tools install uninstall deps check check-long check-debug check-python \
+	lint fuzz demo bench docs clean
 
 help:
 	@echo 'Usage: make [TARGET] [KVER=KERNEL] [O=DIR] [V=1]'
@@ -47,7 +47,9 @@ help:
 	@echo
 	@echo '  demo         Redis and iperf3, over TCP and over SMC, between guests and in one'
 	@echo '  bench        TCP, unix sockets, the kernel'\''s own smc, raw RDMA and this, compared'
-	@echo '  check        all tests: wire formats, headers, guests with 6.12, core of it on 6.1'
+	@echo '  check        what every change has to pass: wire formats, headers, lint, guests with'
+	@echo '               6.12, the core of that on 6.1 and on the debug kernel'
+	@echo '  check-long   the guest tests that check leaves out: all within one guest, all on 6.1'
 	@echo '  check-debug  the guest tests on a kernel with KASAN, lockdep and kmemleak'
 	@echo '  check-python Python'\''s own test suites, over TCP and by tcp2smc'
 	@echo '  lint         W=1 and sparse for 6.12 and 6.1, checkpatch, kernel-doc, clang-format'
@@ -116,8 +118,11 @@ check: deps-test guest-programs
 	@O=$(O) .ci/run wire uapi lint scripts guest within-basic within-host-basic interop \
 		core-6.1 within-core-6.1 core-debug within-core-debug
 
+check-long: guest-programs
+	@O=$(O) .ci/run within within-host guest-6.1
+
 check-debug: guest-programs
-	@O=$(O) .ci/run guest-debug within-debug interop-debug
+	@O=$(O) .ci/run guest-debug within-debug within-host-debug interop-debug
 
 check-python: deps-build deps-lab deps-python tools
 	@tools/lab/lab fetch 6.12
