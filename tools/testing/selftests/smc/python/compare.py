@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""compare.py TCP SMC KNOWN: what Python's tests did over TCP and over SMC sockets.
+"""compare.py TCP SMC KNOWN SUITE...: what Python's tests did over TCP and over SMC sockets.
 
-A test counts as failed when it passed over TCP and not over SMC, unless KNOWN names it. The
-last line is the tally.
+A test counts as failed when it passed over TCP and not over SMC, unless KNOWN names it, and a
+suite when no test of it passed in a run: it died alike in both. The last line is the tally.
 """
 
 import json
@@ -31,6 +31,11 @@ def known_tests(path):
     return dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
 
 
+def passed_none(suite, found):
+    """Whether no test of the suite passed; what dies early may have no record at all."""
+    return not any(o == "passed" for t, o in found.items() if t.startswith(f"test.{suite}."))
+
+
 def main():
     tcp, _ = outcomes(sys.argv[1])
     smc, why = outcomes(sys.argv[2])
@@ -54,6 +59,11 @@ def main():
     for test in sorted(known.keys() & smc.keys()):
         if smc[test] == "passed":
             print(f"known no more: {test} passed")
+    for suite in sys.argv[4:]:
+        for way, found in ("TCP", tcp), ("SMC", smc):
+            if passed_none(suite, found):
+                failed += 1
+                print(f"not ok: {suite}: no test passed over {way}")
     failed += not passed
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     sys.exit(failed > 0)
