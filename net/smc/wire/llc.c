@@ -80,10 +80,11 @@ static bool has_length(const u8 *buf, u32 need, size_t len)
 	return (be >= need && be <= len) || (le >= need && le <= len);
 }
 
-static void put_length(u8 *buf, u32 len)
+/* Whatever is sent is of this length. */
+static void put_length(u8 *buf)
 {
-	buf[LLC_LENGTH] = (u8)len;
-	buf[LLC_LENGTH + 1] = (u8)(len >> 8);
+	buf[LLC_LENGTH] = SMC_LLC_LEN;
+	buf[LLC_LENGTH + 1] = 0;
 }
 
 /* A 16-bit count that is never above 255, in either byte order. */
@@ -299,7 +300,7 @@ static int get_delete_rkey(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 	}
 
 	for (i = 0; i < listed && i < SMC_LLC_DELETE_RKEYS; i++)
-		msg->delete_rkey.rkey[i] = smc_llc_delete_rkey(buf, i);
+		msg->delete_rkey.rkey[i] = get_be32(buf + DR_RKEYS + 4 * i);
 	return 0;
 }
 
@@ -313,10 +314,10 @@ static void put_delete_rkey(u8 *buf, const struct smc_llc_msg *msg)
 		put_be32(buf + DR_RKEYS + 4 * i, msg->delete_rkey.rkey[i]);
 }
 
-static void put_head(u8 *buf, const struct smc_llc_msg *msg, u32 len)
+static void put_head(u8 *buf, const struct smc_llc_msg *msg)
 {
 	buf[LLC_TYPE] = (u8)(msg->type | (msg->v2 ? LLC_V2 : 0));
-	put_length(buf, len);
+	put_length(buf);
 	if (!msg->v2)
 		buf[LLC_REASON] = msg->reason & 0x0f;
 	buf[LLC_FLAGS] = msg->flags;
@@ -374,7 +375,7 @@ int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg)
 {
 	memset(buf, 0, SMC_LLC_LEN);
-	put_head(buf, msg, SMC_LLC_LEN);
+	put_head(buf, msg);
 
 	switch (msg->type) {
 	case SMC_LLC_CONFIRM_LINK:
@@ -406,36 +407,9 @@ void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg)
 	}
 }
 
-size_t smc_llc_build_add_link(u8 *buf, const struct smc_llc_msg *msg,
-			      const struct smc_llc_rtoken *rt)
-{
-	unsigned int i, n = msg->add_link.n_rkeys;
-	u32 len = SMC_LLC_ADD_LINK_LEN(n);
-
-	memset(buf, 0, len);
-	put_head(buf, msg, len);
-	put_add_link(buf, msg);
-	buf[AL_DIRECT] = msg->add_link.direct ? AL_DIRECT_FLAG : 0;
-	memcpy(buf + AL_TARGET_GID, msg->add_link.target_gid, SMC_GID_LEN);
-	buf[AL_COUNT] = (u8)n;
-	for (i = 0; i < n; i++)
-		put_add_token(buf + AL_RKEYS + AT_SIZE * i, &rt[i]);
-	return len;
-}
-
-struct smc_llc_rtoken smc_llc_add_link_rkey(const u8 *buf, unsigned int i)
-{
-	return get_add_token(buf + AL_RKEYS + AT_SIZE * i);
-}
-
-u32 smc_llc_delete_rkey(const u8 *buf, unsigned int i)
-{
-	return get_be32(buf + DR_RKEYS + 4 * i);
-}
-
 void smc_llc_reply(u8 *buf, u8 flags)
 {
-	put_length(buf, SMC_LLC_LEN);
+	put_length(buf);
 	buf[LLC_FLAGS] |= SMC_LLC_REPLY | flags;
 	if (buf[LLC_TYPE] == SMC_LLC_ADD_LINK && (flags & SMC_LLC_ADD_LINK_REJECTED))
 		buf[LLC_REASON] = SMC_LLC_REJECT_NO_ALT_PATH;

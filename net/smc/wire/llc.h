@@ -16,7 +16,6 @@ extern "C" {
 #define SMC_LLC_LEN		44	/* of every message but the large ones of version 2 */
 #define SMC_LLC_V2_MAX_LEN	8192
 #define SMC_LLC_DELETE_RKEYS	8	/* keys of a DELETE RKEY in struct smc_llc_msg */
-#define SMC_LLC_ADD_LINK_LEN(n_rkeys)	(72u + 16u * (n_rkeys))	/* the large layout */
 
 /* Type byte without the version in its high nibble. */
 enum smc_llc_type {
@@ -86,7 +85,7 @@ struct smc_llc_msg {
 			bool large;
 			bool direct;
 			u8 target_gid[SMC_GID_LEN];
-			u8 n_rkeys;	/* read them with smc_llc_add_link_rkey() */
+			u8 n_rkeys;	/* seen to be there, not decoded */
 		} add_link;
 		struct {
 			u8 link;
@@ -111,8 +110,8 @@ struct smc_llc_msg {
 		} test_link;
 		struct {
 			/*
-			 * Keys beyond the eighth: smc_llc_delete_rkey(). A version 2
-			 * reply repeats the count, but lists only the invalid keys.
+			 * Keys beyond the eighth are seen to be there, not decoded. A version
+			 * 2 reply repeats the count, but lists only the invalid keys.
 			 */
 			u8 count;
 			u8 errors;	/* version 1: mask; version 2: count of invalid ones */
@@ -137,45 +136,13 @@ int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg);
 /**
  * smc_llc_build() - encode a message into the 44-byte form
  * @buf: SMC_LLC_LEN bytes
- * @msg: what to say. An ADD LINK is not large, and a DELETE RKEY lists at most
- *	SMC_LLC_DELETE_RKEYS keys.
+ * @msg: what to say. Of a large ADD LINK it is what a small one has, and a DELETE RKEY lists
+ *	at most SMC_LLC_DELETE_RKEYS keys.
  *
  * The length of a version 2 message is little-endian: the only order that
  * in-tree Linux on x86 understands, and both are in use.
  */
 void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg);
-
-/**
- * smc_llc_build_add_link() - encode an ADD LINK in the large layout of version 2
- * @buf: SMC_LLC_ADD_LINK_LEN(msg->add_link.n_rkeys) bytes
- * @msg: what to say; version 2 and large
- * @rt: msg->add_link.n_rkeys tokens
- *
- * Length and count are little-endian, as in smc_llc_build().
- *
- * Return: the length of the message.
- */
-size_t smc_llc_build_add_link(u8 *buf, const struct smc_llc_msg *msg,
-			      const struct smc_llc_rtoken *rt);
-
-/**
- * smc_llc_add_link_rkey() - one token of a large ADD LINK message
- * @buf: the message, accepted by smc_llc_parse()
- * @i: index below its add_link.n_rkeys
- *
- * Return: the token.
- */
-struct smc_llc_rtoken smc_llc_add_link_rkey(const u8 *buf, unsigned int i);
-
-/**
- * smc_llc_delete_rkey() - one key of a DELETE RKEY message
- * @buf: the message, accepted by smc_llc_parse()
- * @i: index below its delete_rkey.count in a request or a version 1 message, below
- *	delete_rkey.errors in a version 2 reply
- *
- * Return: the key.
- */
-u32 smc_llc_delete_rkey(const u8 *buf, unsigned int i);
 
 /**
  * smc_llc_reply() - turn a received request into its reply, in place

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <random>
 
+#include "../wire/large_add_link.h"
 #include "rogue_link.h"
 #include "smc_tool.h"
 
@@ -434,23 +435,20 @@ class RogueAddLink : public Rogue, public testing::WithParamInterface<int>
 /* Small, and with room for as many keys as a large message has. */
 TEST_P(RogueAddLink, IsRejected)
 {
-	uint8_t buf[SMC_LLC_V2_MAX_LEN];
-	std::vector<smc_llc_rtoken> tokens(256);
 	smc_llc_msg msg = llc(SMC_LLC_ADD_LINK);
-	size_t len = SMC_LLC_LEN;
 
 	memcpy(msg.add_link.gid, link.server().r.gid, SMC_GID_LEN);
 	msg.add_link.qpn = 99;
 	msg.add_link.link = 2;
 	msg.add_link.mtu = 3;
-	if (GetParam() >= 0) {
-		msg.add_link.large = true;
-		msg.add_link.n_rkeys = GetParam();
-		len = smc_llc_build_add_link(buf, &msg, tokens.data());
+	if (GetParam() < 0) {
+		ASSERT_TRUE(link.say(msg));
 	} else {
-		smc_llc_build(buf, &msg);
+		std::vector<smc_llc_rtoken> tokens(GetParam());
+		std::vector<u8> bytes = wire::BuildLargeAddLink(msg, tokens);
+
+		ASSERT_TRUE(link.say(std::string(bytes.begin(), bytes.end())));
 	}
-	ASSERT_TRUE(link.say(std::string(reinterpret_cast<char *>(buf), len)));
 
 	std::string reply = link.hear_type(0x20 | SMC_LLC_ADD_LINK);
 

@@ -6,6 +6,7 @@
 
 #include "capture.h"
 #include "describe.h"
+#include "large_add_link.h"
 
 namespace wire {
 namespace {
@@ -157,7 +158,7 @@ TEST(Captures, LargeAddLinkSaysWhatTheBytesSay) {
   for (const Bytes& bytes : ReadAllCaptures().llc) {
     auto l = Parse<Llc>(bytes).value;
     if (l.msg.type != SMC_LLC_ADD_LINK || (l.msg.flags & SMC_LLC_REPLY)) continue;
-    EXPECT_EQ(bytes.size(), SMC_LLC_ADD_LINK_LEN(1));
+    EXPECT_EQ(bytes.size(), LargeAddLinkLen(1));
     EXPECT_TRUE(l.msg.add_link.large);
     EXPECT_TRUE(l.msg.add_link.direct);
     EXPECT_EQ(Hex(l.msg.add_link.mac), "525400000001");
