@@ -37,12 +37,29 @@ unsigned int smc_eid_list(u8 (*eids)[SMC_EID_LEN], unsigned int max);
  */
 bool smc_eid_match(const u8 (*eids)[SMC_EID_LEN], unsigned int n, u8 *match);
 
-/*
- * The administrator's verbs, from netlink. @name is a NUL-terminated string, with or
- * without the padding. Return: 0, or a negative error explained in @extack.
+/**
+ * smc_eid_add() - configure an EID
+ * @name: NUL-terminated, with or without the padding
+ * @extack: explains the error
+ *
+ * Not hard interrupt. Return: 0; -EINVAL, -EEXIST, or -ERANGE where there is no room.
  */
 int smc_eid_add(const char *name, struct netlink_ext_ack *extack);
+
+/**
+ * smc_eid_remove() - have an EID no more
+ * @name: as in smc_eid_add()
+ * @extack: explains the error
+ *
+ * Not hard interrupt. Return: 0; -EINVAL, or -ENOENT where it is not configured.
+ */
 int smc_eid_remove(const char *name, struct netlink_ext_ack *extack);
+
+/**
+ * smc_eid_flush() - have none of those that were configured
+ *
+ * Not hard interrupt.
+ */
 void smc_eid_flush(void);
 
 /**

@@ -82,6 +82,13 @@ struct smc_element {
  */
 int smc_slab_init(struct smc_slab *slab, const struct smc_slab_spec *spec,
 		  void (*release)(struct smc_slab *slab));
+
+/**
+ * smc_slab_put() - drop a reference; with the last one the memory goes
+ * @slab: slab
+ *
+ * Context: any but hard interrupt.
+ */
 void smc_slab_put(struct smc_slab *slab);
 
 /**

@@ -61,6 +61,10 @@ struct smc_buffers {
 	struct smc_buffer_bytes bytes[SMC_N_BUFFER_USES];
 };
 
+/**
+ * smc_buffers_init() - a group without slabs
+ * @buffers: zeroed
+ */
 void smc_buffers_init(struct smc_buffers *buffers);
 
 /**

@@ -69,6 +69,13 @@ int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
  * @from: port
  */
 void smc_rdma_port_copy(struct smc_rdma_port *to, const struct smc_rdma_port *from);
+
+/**
+ * smc_rdma_port_put() - drop the references to what it refers to
+ * @port: port
+ *
+ * Context: process.
+ */
 void smc_rdma_port_put(struct smc_rdma_port *port);
 
 /**

@@ -155,7 +155,21 @@ void smc_group_unreserve(struct smc_group *group);
  * Context: any but hard interrupt.
  */
 void smc_group_retire(struct smc_group *group);
+
+/**
+ * smc_group_get() - take a reference
+ * @group: referenced, or in the list of all groups and that locked
+ *
+ * Context: any.
+ */
 void smc_group_get(struct smc_group *group);
+
+/**
+ * smc_group_put() - drop a reference
+ * @group: group, which has ended if this is the last one
+ *
+ * Context: any but hard interrupt.
+ */
 void smc_group_put(struct smc_group *group);
 
 /**
@@ -165,7 +179,21 @@ void smc_group_put(struct smc_group *group);
  * Return: 0, or -ENOLINK if the group died meanwhile.
  */
 int smc_group_activate(struct smc_group *group);
+
+/**
+ * smc_group_is_active() - whether first contact is over and the group has not ended since
+ * @group: group
+ *
+ * Context: any. It may end at any time.
+ */
 bool smc_group_is_active(const struct smc_group *group);
+
+/**
+ * smc_group_is_dead() - whether the group ends or has ended, which it does for good
+ * @group: group
+ *
+ * Context: any.
+ */
 bool smc_group_is_dead(const struct smc_group *group);
 
 /**

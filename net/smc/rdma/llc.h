@@ -56,6 +56,10 @@ struct smc_llc {
 	struct work_struct work;
 };
 
+/**
+ * smc_llc_init() - nothing is awaited and nothing to be answered
+ * @group: zeroed in this part
+ */
 void smc_llc_init(struct smc_group *group);
 
 /**

@@ -54,6 +54,13 @@ bool smc_offer_has_version(const struct smc_offer *offer, u8 version);
  * @port: filled
  */
 void smc_offer_take_port(struct smc_offer *offer, u8 version, struct smc_rdma_port *port);
+
+/**
+ * smc_offer_drop() - drop the references to the ports that were not taken
+ * @offer: what this end offers; zeroed will do
+ *
+ * Context: process.
+ */
 void smc_offer_drop(struct smc_offer *offer);
 
 #endif

@@ -19,7 +19,14 @@ struct socket;
  */
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
 
-/* smc_wait_connected(), while they are under way. */
+/**
+ * smc_wait_for_connection() - smc_wait_connected(), while they are under way
+ * @smc: socket
+ * @timeo: jiffies; 0: do not wait
+ *
+ * Context: process, without the socket lock.
+ * Return: 0; -EAGAIN; a signal's errno.
+ */
 int smc_wait_for_connection(struct smc_sock *smc, long timeo);
 
 /**

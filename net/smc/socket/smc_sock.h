@@ -99,8 +99,20 @@ static inline bool smc_is_connecting(const struct smc_sock *smc)
 	return mode == SMC_MODE_CONNECTING || mode == SMC_MODE_HANDSHAKE;
 }
 
-/* Callbacks of TCP. */
+/**
+ * smc_tcp_data_ready() - TCP's sk_data_ready, as long as a socket is hooked
+ * @sk: socket
+ *
+ * Context: TCP's: any but hard interrupt; the socket is locked, unless it listens.
+ */
 void smc_tcp_data_ready(struct sock *sk);
+
+/**
+ * smc_tcp_state_change() - TCP's sk_state_change, likewise
+ * @sk: socket
+ *
+ * Context: TCP's: any but hard interrupt; the socket is locked.
+ */
 void smc_tcp_state_change(struct sock *sk);
 
 /**
