@@ -89,6 +89,13 @@ struct smc_ism_group {
  * memory.
  */
 struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new);
+
+/**
+ * smc_ism_group_put() - drop a reference
+ * @group: group
+ *
+ * Context: any but hard interrupt.
+ */
 void smc_ism_group_put(struct smc_ism_group *group);
 
 /**

@@ -131,7 +131,11 @@ bool smc_stream_note_credit(struct smc_stream *st);
  */
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 
-/* Begin with how long another stream's first wait took. */
+/**
+ * smc_stream_spin_begin() - begin with how long another stream's first wait took
+ * @st: stream
+ * @role: of this end
+ */
 void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
 
 /**
@@ -142,7 +146,11 @@ void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
  */
 bool smc_stream_is_readable(const struct smc_stream *st);
 
-/* The wait took so many nanoseconds. */
+/**
+ * smc_stream_spin_adapt() - note how long a wait took, watching or asleep
+ * @st: stream, its socket locked
+ * @took: nanoseconds
+ */
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took);
 
 /* What the application has read and the peer was not told of. */

@@ -140,7 +140,21 @@ struct smc_stream {
  */
 void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
 		     spinlock_t *lock);
+
+/**
+ * smc_stream_get() - take a reference
+ * @st: stream that the caller has one of, or that a lock of the path's holds in a table
+ *
+ * Context: any.
+ */
 void smc_stream_get(struct smc_stream *st);
+
+/**
+ * smc_stream_put() - drop a reference; with the last one the path frees the stream
+ * @st: stream
+ *
+ * Context: any but hard interrupt, without the stream's lock.
+ */
 void smc_stream_put(struct smc_stream *st);
 
 /**
