@@ -90,7 +90,7 @@ Fd offering_socket()
 	return fd;
 }
 
-Lured lure(Agent &agent)
+Lured lure(Agent &agent, const std::string &at)
 {
 	Fd listener = offering_socket();
 
@@ -98,10 +98,21 @@ Lured lure(Agent &agent)
 		throw_errno("listen");
 
 	RemoteSocket client = agent.socket(Flavor());
-	Job connecting =
-	    client.start_connect(address_of(0, AF_INET, local_address(listener).port()));
+	Job connecting = client.start_connect(address_from(at, local_address(listener).port()));
 
 	return {std::move(client), connecting, must_accept(listener)};
+}
+
+smc_clc_ism host_device(Agent &agent)
+{
+	auto [client, connecting, rogue] = lure(agent);
+	smc_clc_proposal proposal = receive_proposal(rogue);
+
+	send_bytes(rogue, encode_decline(SMC_DIAG_NO_DEVICE));
+	connecting.join();
+	if (!proposal.has_dv2 || proposal.n_ism != 1)
+		throw std::runtime_error("no ISM device is offered");
+	return proposal.ism[0];
 }
 
 smc_clc_proposal good_proposal()
@@ -220,6 +231,16 @@ std::string encode_decline(uint32_t diagnosis, uint8_t version, bool out_of_sync
 	return {reinterpret_cast<char *>(buf), smc_clc_build_decline(buf, &decline)};
 }
 
+Fd propose(const Address &to, const smc_clc_proposal &proposal)
+{
+	Fd fd = offering_socket();
+
+	if (connect(fd, to.get(), to.len))
+		throw_errno("connect");
+	send_bytes(fd, encode(proposal));
+	return fd;
+}
+
 void send_bytes(int fd, const std::string &bytes)
 {
 	/* The victim may have had enough before the last of them. */
@@ -245,9 +266,8 @@ std::string receive_message(int fd, int seconds)
 	return message;
 }
 
-smc_clc_proposal receive_proposal(int fd)
+smc_clc_proposal parse_proposal(const std::string &message)
 {
-	std::string message = receive_message(fd);
 	smc_clc_proposal p = {};
 
 	if (smc_clc_parse_proposal(reinterpret_cast<const uint8_t *>(message.data()),
@@ -256,9 +276,8 @@ smc_clc_proposal receive_proposal(int fd)
 	return p;
 }
 
-smc_clc_agreement receive_agreement(int fd, smc_clc_type type)
+smc_clc_agreement parse_agreement(const std::string &message, smc_clc_type type)
 {
-	std::string message = receive_message(fd);
 	smc_clc_agreement a = {};
 
 	if (smc_clc_parse_agreement(reinterpret_cast<const uint8_t *>(message.data()),
@@ -272,6 +291,16 @@ smc_clc_agreement receive_agreement(int fd, smc_clc_type type)
 		throw std::runtime_error("neither ACCEPT nor CONFIRM" + std::string(text));
 	}
 	return a;
+}
+
+smc_clc_proposal receive_proposal(int fd)
+{
+	return parse_proposal(receive_message(fd));
+}
+
+smc_clc_agreement receive_agreement(int fd, smc_clc_type type)
+{
+	return parse_agreement(receive_message(fd), type);
 }
 
 std::optional<uint32_t> diagnosis_of(const std::string &message)

@@ -25,7 +25,11 @@ struct Lured {
 	Fd rogue;
 };
 
-Lured lure(Agent &agent);
+/* @at: an address of this guest. */
+Lured lure(Agent &agent, const std::string &at = address_of(0, AF_INET, 0).text());
+
+/* The ISM device of an agent's host, as its clients offer it. */
+smc_clc_ism host_device(Agent &agent);
 
 /* Messages of a well-behaved peer in this guest; tests spoil them. */
 smc_clc_proposal good_proposal();
@@ -40,10 +44,15 @@ std::string encode(const smc_clc_agreement &agreement);
 std::string encode_decline(uint32_t diagnosis, uint8_t version = SMC_VERSION_2,
 			   bool out_of_sync = false);
 
+/* A connection to a server that was sent this. */
+Fd propose(const Address &to, const smc_clc_proposal &proposal);
+
 void send_bytes(int fd, const std::string &bytes);
 /* The next CLC message; empty at the end of the stream or a reset. */
 std::string receive_message(int fd, int seconds = 30);
 /* Of a message that must be one of this type. */
+smc_clc_proposal parse_proposal(const std::string &message);
+smc_clc_agreement parse_agreement(const std::string &message, smc_clc_type type);
 smc_clc_proposal receive_proposal(int fd);
 smc_clc_agreement receive_agreement(int fd, smc_clc_type type);
 /* The diagnosis, if the bytes are a DECLINE. */

@@ -37,19 +37,6 @@ namespace
 
 constexpr int KiB = 1024, MiB = 1024 * KiB;
 
-/* The ISM device of this host, as its clients offer it. */
-smc_clc_ism host_device(Agent &agent)
-{
-	auto [client, connecting, rogue] = lure(agent);
-	smc_clc_proposal proposal = receive_proposal(rogue);
-
-	send_bytes(rogue, encode_decline(SMC_DIAG_NO_DEVICE));
-	connecting.join();
-	if (!proposal.has_dv2 || proposal.n_ism != 1)
-		throw std::runtime_error("no ISM device is offered");
-	return proposal.ism[0];
-}
-
 } // namespace
 
 class Smcd : public testing::Test
