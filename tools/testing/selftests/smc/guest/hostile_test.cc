@@ -26,10 +26,10 @@ using namespace guest;
 namespace
 {
 
-/* What the rogue says where a certain message is due. */
+/* What the rogue says where a certain message is due, made of the right one. */
 struct Case {
 	std::string name;
-	std::string bytes;
+	std::function<void(std::string &message)> spoil;
 	bool then_close = false;
 	std::optional<uint32_t> answer = {}; /* the diagnosis of the DECLINE due for it */
 };
@@ -40,44 +40,55 @@ void put16(std::string &message, size_t at, uint16_t value)
 	message[at + 1] = char(value);
 }
 
+/* Another message in its place. */
+Case instead(const std::string &name, const std::string &bytes, bool then_close = false)
+{
+	auto replace = [bytes](std::string &m) {
+		m = bytes;
+	};
+
+	return {name, replace, then_close};
+}
+
 /* A message spoiled in all the ways that any CLC message can be. */
-std::vector<Case> spoiled(const std::string &good)
+std::vector<Case> spoiled()
 {
 	std::vector<Case> cases = {
-	    {"Nothing", ""},
-	    {"NothingButAnEnd", "", true},
-	    {"OneByte", good.substr(0, 1), true},
-	    {"HalfHeader", good.substr(0, 5)},
-	    {"HalfMessage", good.substr(0, good.size() / 2)},
-	    {"HalfMessageAndAnEnd", good.substr(0, good.size() / 2), true},
-	    {"AllButOneByte", good.substr(0, good.size() - 1), true},
-	    {"Garbage", std::string(200, 'g')},
-	    {"Zeros", std::string(200, '\0')},
-	    {"Http", "GET / HTTP/1.0\r\n\r\n"},
+	    instead("Nothing", ""),
+	    instead("NothingButAnEnd", "", true),
+	    instead("Garbage", std::string(200, 'g')),
+	    instead("Zeros", std::string(200, '\0')),
+	    instead("Http", "GET / HTTP/1.0\r\n\r\n"),
 	};
-	auto with = [&](const std::string &name, auto &&change) {
-		std::string bytes = good;
-
-		change(bytes);
-		cases.push_back({name, bytes});
+	auto with = [&](const std::string &name, const std::function<void(std::string &)> &change,
+			bool then_close = false) {
+		cases.push_back({name, change, then_close});
 	};
 
-	with("WrongEyeCatcher", [](std::string &m) { m[0] ^= 1; });
-	with("WrongTrailer", [](std::string &m) { m.back() ^= 1; });
-	with("Type0", [](std::string &m) { m[4] = 0; });
-	with("Type5", [](std::string &m) { m[4] = 5; });
-	with("Type255", [](std::string &m) { m[4] = char(255); });
-	with("Version0", [](std::string &m) { m[7] = m[7] & 0x0f; });
-	with("Length0", [](std::string &m) { put16(m, 5, 0); });
-	with("Length8", [](std::string &m) { put16(m, 5, 8); });
-	with("OneByteTooShort", [](std::string &m) { put16(m, 5, m.size() - 1); });
-	with("OneByteTooLong", [](std::string &m) { put16(m, 5, m.size() + 1); });
-	with("Length4097", [](std::string &m) { put16(m, 5, 4097); });
-	with("Length65535", [](std::string &m) { put16(m, 5, 65535); });
+	with(
+	    "OneByte", [](auto &m) { m.resize(1); }, true);
+	with("HalfHeader", [](auto &m) { m.resize(5); });
+	with("HalfMessage", [](auto &m) { m.resize(m.size() / 2); });
+	with(
+	    "HalfMessageAndAnEnd", [](auto &m) { m.resize(m.size() / 2); }, true);
+	with(
+	    "AllButOneByte", [](auto &m) { m.pop_back(); }, true);
+	with("WrongEyeCatcher", [](auto &m) { m[0] ^= 1; });
+	with("WrongTrailer", [](auto &m) { m.back() ^= 1; });
+	with("Type0", [](auto &m) { m[4] = 0; });
+	with("Type5", [](auto &m) { m[4] = 5; });
+	with("Type255", [](auto &m) { m[4] = char(255); });
+	with("Version0", [](auto &m) { m[7] = m[7] & 0x0f; });
+	with("Length0", [](auto &m) { put16(m, 5, 0); });
+	with("Length8", [](auto &m) { put16(m, 5, 8); });
+	with("OneByteTooShort", [](auto &m) { put16(m, 5, m.size() - 1); });
+	with("OneByteTooLong", [](auto &m) { put16(m, 5, m.size() + 1); });
+	with("Length4097", [](auto &m) { put16(m, 5, 4097); });
+	with("Length65535", [](auto &m) { put16(m, 5, 65535); });
 
 	/* Bits flipped at random places. */
 	for (int seed = 1; seed <= 6; seed++)
-		with("Noise" + std::to_string(seed), [seed](std::string &m) {
+		with("Noise" + std::to_string(seed), [seed](auto &m) {
 			std::mt19937 random(seed);
 
 			for (int i = 0; i < seed * 3; i++)
@@ -102,21 +113,20 @@ std::vector<std::string> declines()
 	return all;
 }
 
-template <typename Message>
-void add(std::vector<Case> &cases, const std::string &name, Message message,
-	 const std::function<void(Message &)> &change, std::optional<uint32_t> answer = {})
-{
-	change(message);
-	cases.push_back({name, encode(message), false, answer});
-}
-
 std::vector<Case> proposals()
 {
-	std::vector<Case> cases = spoiled(encode(good_proposal()));
+	std::vector<Case> cases = spoiled();
 	auto with = [&](const std::string &name,
 			const std::function<void(smc_clc_proposal &)> &change,
 			std::optional<uint32_t> answer) {
-		add(cases, name, good_proposal(), change, answer);
+		auto spoil = [change](std::string &m) {
+			smc_clc_proposal proposal = parse_proposal(m);
+
+			change(proposal);
+			m = encode(proposal);
+		};
+
+		cases.push_back({name, spoil, false, answer});
 	};
 
 	with(
@@ -135,20 +145,42 @@ std::vector<Case> proposals()
 		    p.prefix4_len = 24;
 	    },
 	    SMC_DIAG_PREFIX_MISMATCH);
-	cases.push_back({"Accept", encode(good_agreement(SMC_CLC_ACCEPT))});
-	cases.push_back({"Confirm", encode(good_agreement(SMC_CLC_CONFIRM))});
+	cases.push_back(instead("Accept", encode(good_agreement(SMC_CLC_ACCEPT))));
+	cases.push_back(instead("Confirm", encode(good_agreement(SMC_CLC_CONFIRM))));
 	return cases;
 }
 
 std::vector<Case> agreements(smc_clc_type type)
 {
-	std::vector<Case> cases = spoiled(encode(good_agreement(type)));
+	std::vector<Case> cases = spoiled();
 	auto with = [&](const std::string &name,
 			const std::function<void(smc_clc_agreement &)> &change,
 			std::optional<uint32_t> answer = {}) {
-		add(cases, name, good_agreement(type), change, answer);
+		auto spoil = [type, change](std::string &m) {
+			smc_clc_agreement agreement = parse_agreement(m, type);
+
+			change(agreement);
+			m = encode(agreement);
+		};
+
+		cases.push_back({name, spoil, false, answer});
 	};
 
+	with("OtherFirstContact", [](auto &a) { a.first_contact = !a.first_contact; });
+	with("OtherEid", [](auto &a) { a.eid[0] = 'X'; });
+	with("Version1", [](auto &a) { a.version = SMC_VERSION_1; });
+	with("TheOther", [type](auto &a) {
+		a.type = type == SMC_CLC_ACCEPT ? SMC_CLC_CONFIRM : SMC_CLC_ACCEPT;
+	});
+	cases.push_back(instead("Proposal", encode(good_proposal())));
+	if (type == SMC_CLC_CONFIRM && peer_within()) {
+		/* For more of what is wrong with an element see WrongConfirm of smcd_test.cc. */
+		with(
+		    "NoElementBehindIt", [](auto &) {}, SMC_DIAG_SYNC);
+		with(
+		    "OfSmcR", [](auto &a) { a = good_agreement(SMC_CLC_CONFIRM); }, SMC_DIAG_SYNC);
+		return cases;
+	}
 	with(
 	    "Index0", [](auto &a) { a.r.rmbe_index = 0; }, SMC_DIAG_SYNC);
 	with(
@@ -170,15 +202,8 @@ std::vector<Case> agreements(smc_clc_type type)
 	with("NoRkey", [](auto &a) { a.r.rkey = 0; });
 	with("GidZero", [](auto &a) { memset(a.r.gid, 0, sizeof(a.r.gid)); });
 	with("GidElsewhere", [](auto &a) { a.r.gid[15] = 200; });
-	with("NoFirstContact", [](auto &a) { a.first_contact = false; });
-	with("OtherEid", [](auto &a) { a.eid[0] = 'X'; });
-	with("Version1", [](auto &a) { a.version = SMC_VERSION_1; });
 	with(
 	    "NoLinkBehindIt", [](auto &) {}, SMC_DIAG_TIMEOUT_CONFIRM_LINK);
-	cases.push_back({"Proposal", encode(good_proposal())});
-	cases.push_back(
-	    {"TheOther",
-	     encode(good_agreement(type == SMC_CLC_ACCEPT ? SMC_CLC_CONFIRM : SMC_CLC_ACCEPT))});
 	return cases;
 }
 
@@ -192,6 +217,24 @@ int64_t failures_counted(Agent &agent)
 					 "awk -F: '/^(client|server)-(total|errors):/ { n += $2 } "
 					 "END { print n + 0 }'")) +
 	       agent.counters().sum("violation_");
+}
+
+/* What is right in a rendezvous with a server of the agent's: SMC-R, or within a host SMC-D. */
+smc_clc_proposal right_proposal(Agent &agent)
+{
+	return peer_within() ? good_proposal(host_device(agent)) : good_proposal();
+}
+
+smc_clc_agreement right_confirm(const smc_clc_agreement &accept)
+{
+	if (!accept.is_d)
+		return good_agreement(SMC_CLC_CONFIRM);
+
+	smc_clc_agreement confirm =
+	    good_agreement(SMC_CLC_CONFIRM, {accept.d.gid, accept.d.gid_ext, accept.d.chid});
+
+	confirm.first_contact = accept.first_contact;
+	return confirm;
 }
 
 } // namespace
@@ -270,8 +313,13 @@ private:
 	}
 
 protected:
-	/* The rogue connects, does what is right up to @preface, and then what is wrong. */
-	void attack_server(const std::function<void(int rogue)> &preface)
+	static std::string wrong(std::string right)
+	{
+		GetParam().spoil(right);
+		return right;
+	}
+	/* The rogue connects; @preface does what is right up to a message, which it returns. */
+	void attack_server(const std::function<std::string(int rogue)> &preface)
 	{
 		RemoteSocket listener = agent.listen(Flavor());
 		Job accept = listener.start_accept();
@@ -282,8 +330,7 @@ protected:
 			return accept.is_done();
 		};
 		ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
-		preface(rogue);
-		send_bytes(rogue, GetParam().bytes);
+		send_bytes(rogue, wrong(preface(rogue)));
 		if (GetParam().then_close)
 			shutdown(rogue, SHUT_WR);
 
@@ -308,20 +355,31 @@ class BadProposal : public Hostile
 
 TEST_P(BadProposal, IsSurvived)
 {
-	attack_server([](int) {});
+	attack_server([](int) { return encode(good_proposal()); });
 }
 
 /* The victim is the server, and accepted a good proposal. */
 class BadConfirm : public Hostile
 {
+protected:
+	BadConfirm() : proposal(right_proposal(agent))
+	{
+		before = failures_counted(agent);
+	}
+
+	smc_clc_proposal proposal;
 };
 
 TEST_P(BadConfirm, IsSurvived)
 {
-	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
-	attack_server([](int rogue) {
-		send_bytes(rogue, encode(good_proposal()));
-		EXPECT_TRUE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact);
+	attack_server([this](int rogue) {
+		send_bytes(rogue, encode(proposal));
+
+		smc_clc_agreement accept = receive_agreement(rogue, SMC_CLC_ACCEPT);
+
+		EXPECT_EQ(accept.is_d, peer_within());
+		EXPECT_TRUE(accept.is_d || accept.first_contact);
+		return encode(right_confirm(accept));
 	});
 }
 
@@ -342,7 +400,7 @@ TEST_P(BadAccept, IsSurvived)
 		return connecting.is_done();
 	};
 	receive_proposal(rogue);
-	send_bytes(rogue, GetParam().bytes);
+	send_bytes(rogue, wrong(encode(good_agreement(SMC_CLC_ACCEPT))));
 	if (GetParam().then_close)
 		shutdown(rogue, SHUT_WR);
 	if (GetParam().name == "NoLinkBehindIt" || GetParam().name == "Qpn0" ||
@@ -624,14 +682,12 @@ TEST_F(Late, ProposalAndDecline)
 
 TEST_F(Late, Confirm)
 {
-	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
-	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
-	send_bytes(rogue, encode(good_proposal()));
-	receive_agreement(rogue, SMC_CLC_ACCEPT);
+	rogue = propose(to, right_proposal(agent));
 
+	smc_clc_agreement accept = receive_agreement(rogue, SMC_CLC_ACCEPT);
 	RemoteSocket victim = listener.accept();
 
-	send_slowly(rogue, encode(good_agreement(SMC_CLC_CONFIRM)));
+	send_slowly(rogue, encode(right_confirm(accept)));
 	expect_only_data(rogue, victim);
 }
 
@@ -732,15 +788,14 @@ TEST_F(Decline, InsteadOfProposal)
 
 TEST_F(Decline, InsteadOfConfirm)
 {
-	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
 	RemoteSocket listener = agent.listen(Flavor());
+	smc_clc_proposal proposal = right_proposal(agent);
 
+	/* Not what that took. */
+	before = failures_counted(agent);
 	for (const std::string &decline : declines()) {
-		Fd rogue = offering_socket();
-		Address to = address_of(1, AF_INET, listener.port());
+		Fd rogue = propose(address_of(1, AF_INET, listener.port()), proposal);
 
-		ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
-		send_bytes(rogue, encode(good_proposal()));
 		receive_agreement(rogue, SMC_CLC_ACCEPT);
 		send_bytes(rogue, decline);
 
