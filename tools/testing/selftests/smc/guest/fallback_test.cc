@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <linux/smc.h>
 #include <netinet/tcp.h>
-#include <nlohmann/json.hpp>
 
 #include "agent.h"
 #include "place.h"
+#include "smc_tool.h"
 #include "wire/clc.h"
 
 using namespace guest;
@@ -17,15 +17,7 @@ protected:
 	/* How often this guest, in the role of the test, fell back for this reason. */
 	int64_t count(uint32_t reason)
 	{
-		auto all = nlohmann::json::parse(must_run("$LAB_BUILD/tools/smc/smc -j fallbacks"));
-		int64_t n = 0;
-
-		for (const auto &entry : all.at("reasons"))
-			if (entry.at("role") ==
-				(GetParam() == Role::client ? "client" : "server") &&
-			    std::stoul(entry.at("code").get<std::string>(), nullptr, 16) == reason)
-				n += entry.at("count").get<int64_t>();
-		return n;
+		return fallbacks(GetParam(), reason);
 	}
 	/* A connection that is to become TCP for one of these reasons, seen here. */
 	void expect_tcp(std::initializer_list<uint32_t> reasons,

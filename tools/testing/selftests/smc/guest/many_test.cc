@@ -131,39 +131,6 @@ TEST_P(InARow, LeaveNothing)
 INSTANTIATE_TEST_SUITE_P(, InARow, testing::ValuesIn(both_roles),
 			 [](const auto &info) { return to_string(info.param); });
 
-/* A link group that is never idle does not collect the memory of those who have gone. */
-TEST(ControlGroups, LeaveNothing)
-{
-	NEEDS_ANOTHER_HOST("memory regions are RDMA's");
-
-	const std::string group = "/sys/fs/cgroup/many-test";
-	Agent agent;
-	Connection lasting = make_connection(agent, Flavor());
-	auto regions = [] {
-		return std::stoi(must_run("rdma resource show mr | wc -l"));
-	};
-	auto come_and_go = [&] {
-		must_run("mkdir " + group);
-		write_file(group + "/cgroup.procs", std::to_string(getpid()));
-		make_connection(agent, Flavor());
-		write_file("/sys/fs/cgroup/cgroup.procs", std::to_string(getpid()));
-		must_run("rmdir " + group);
-	};
-	int before = regions();
-
-	must_run("echo +memory >/sys/fs/cgroup/cgroup.subtree_control");
-	come_and_go();
-	EXPECT_GT(regions(), before) << "an RMB of its own";
-	for (int i = 0; i < 4; i++)
-		come_and_go();
-	/* The kernel lets go of a control group some time after its end. */
-	wait_until("no more than the last ones' RMBs", [&] {
-		come_and_go();
-		return regions() <= before + 2;
-	});
-	check_data(lasting, 100000, true);
-}
-
 /* Several processes connect at the same time: first contacts and others get mixed up. */
 TEST(Many, ConnectInParallel)
 {

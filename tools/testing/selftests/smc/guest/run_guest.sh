@@ -41,7 +41,10 @@ fi
 
 case $within in
 '') guests=2 skip='@(interop*|smcd)_test' ;;
-host | netns) guests=1 skip='!(smoke|api|transfer|many|fallback|life|hostile|choice|capture|smcd)_test' ;;
+host | netns)
+	guests=1
+	skip='!(smoke|api|transfer|many|cgroup|fallback|life|hostile|choice|capture|smcd)_test'
+	;;
 *) echo "run_guest.sh: --within $within is neither host nor netns" >&2; exit 2 ;;
 esac
 

@@ -2,6 +2,7 @@
 #include "smc_tool.h"
 
 #include <stdexcept>
+#include <sys/stat.h>
 
 #include "socket.h"
 #include "system.h"
@@ -17,12 +18,26 @@ std::string smc(const std::string &arguments)
 nlohmann::json socket_shown(int fd)
 {
 	auto sockets = nlohmann::json::parse(must_run(smc("-j sock")));
-	std::string port = ":" + std::to_string(local_address(fd).port());
+	struct stat status;
 
+	if (fstat(fd, &status))
+		throw_errno("fstat");
 	for (const auto &socket : sockets)
-		if (socket.at("local").get<std::string>().ends_with(port))
+		if (socket.at("inode") == status.st_ino)
 			return socket;
 	throw std::runtime_error("no such socket: " + sockets.dump());
+}
+
+int64_t fallbacks(Role role, uint32_t reason)
+{
+	auto all = nlohmann::json::parse(must_run(smc("-j fallbacks")));
+	int64_t n = 0;
+
+	for (const auto &entry : all.at("reasons"))
+		if (entry.at("role") == (role == Role::client ? "client" : "server") &&
+		    std::stoul(entry.at("code").get<std::string>(), nullptr, 16) == reason)
+			n += entry.at("count").get<int64_t>();
+	return n;
 }
 
 /* Of what "smc -j group" printed. */

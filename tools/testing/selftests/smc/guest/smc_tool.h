@@ -3,6 +3,7 @@
 #ifndef GUEST_SMC_TOOL_H
 #define GUEST_SMC_TOOL_H
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -14,8 +15,11 @@ namespace guest
 /* A command line of smc(8), for run_command() in any guest. */
 std::string smc(const std::string &arguments);
 
-/* What "smc -j sock" tells of the socket with the local port of @fd. */
+/* What "smc -j sock" tells of a socket. */
 nlohmann::json socket_shown(int fd);
+
+/* How often this guest, in @role, fell back to TCP for a reason: a code of DECLINE. */
+int64_t fallbacks(Role role, uint32_t reason);
 
 /* Connections of all link groups of a peer. */
 int connections_at(Agent &peer);

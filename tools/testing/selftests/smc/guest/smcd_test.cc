@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is of SMC-D only: that it can be turned off, its version 1, namespaces that go, memory that
- * is charged to those who use it, clients that do a listener's work, and CLC messages that name
- * what is not theirs to name.
+ * What is of SMC-D only: that it can be turned off, its version 1, namespaces that go,
+ * clients that do a listener's work, and CLC messages that name what is not theirs to name.
  */
 #include <atomic>
 #include <barrier>
@@ -35,7 +34,7 @@ using namespace guest;
 namespace
 {
 
-constexpr int KiB = 1024, MiB = 1024 * KiB;
+constexpr int MiB = 1024 * 1024;
 
 } // namespace
 
@@ -166,82 +165,6 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 	}
 	expect_no_connections(agent);
 	expect_path(true, Role::client);
-}
-
-/* The element that a process receives into is charged to its control group. */
-class Charged : public Smcd
-{
-protected:
-	const std::string group = "/sys/fs/cgroup/smcd-test";
-
-	void SetUp() override
-	{
-		Smcd::SetUp();
-		must_run("echo +memory >/sys/fs/cgroup/cgroup.subtree_control; mkdir -p " + group);
-		write_file(group + "/cgroup.procs", std::to_string(getpid()));
-	}
-	void TearDown() override
-	{
-		write_file("/sys/fs/cgroup/cgroup.procs", std::to_string(getpid()));
-		run_command("rmdir " + group);
-	}
-	/* 0 if it has none: TCP. */
-	static int element_of(int fd)
-	{
-		return socket_shown(fd).value("/connection/rmbe"_json_pointer, 0);
-	}
-	int64_t charged()
-	{
-		return std::stoll(read_file(group + "/memory.current"));
-	}
-};
-
-TEST_F(Charged, ToBothRoles)
-{
-	Preparation large = {.here = [](int fd) {
-		must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, MiB);
-	}};
-
-	for (Role role : both_roles) {
-		std::vector<Connection> connections;
-		int64_t before = charged();
-
-		for (int i = 0; i < 8; i++)
-			connections.push_back(make_connection(agent, Flavor(), role, large));
-		/* What else is charged may have become a little less. */
-		EXPECT_GE(charged() - before, 7 * MiB) << to_string(role);
-		check_data(connections[0], MiB, true);
-	}
-}
-
-/* At the limit a new connection has a smaller element, or is TCP. */
-TEST_F(Charged, AtTheLimit)
-{
-	Preparation large = {.here = [](int fd) {
-		must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, MiB);
-	}};
-	std::vector<Connection> connections;
-
-	/* What can be had back does not count, and the request asks for more than that. */
-	run_command("echo 64M >" + group + "/memory.reclaim");
-	/*
-	 * Not up to the last page: the process must live. But what is charged includes a stock of
-	 * 256 KiB for each processor, which is there to be used.
-	 */
-	write_file(group + "/memory.max", std::to_string(charged() + 3 * MiB + 400 * KiB));
-	for (int i = 0; i < 4; i++) {
-		connections.push_back(make_connection(agent, Flavor(), Role::client, large));
-
-		Flow flow = {.seed = uint64_t(i), .bytes = 100000};
-		Job far = connections.back().there.start_recv(flow);
-
-		send_flow(connections.back().here, flow);
-		far.join();
-	}
-	/* The commands that tell need memory themselves. */
-	write_file(group + "/memory.max", "max");
-	EXPECT_EQ(element_of(connections.front().here), MiB - int(SMC_DMBE_CONTROL_LEN));
-	EXPECT_LT(element_of(connections.back().here), MiB / 2);
 }
 
 /* A thread that connects to a listener of its host does the listener's part of the rendezvous. */

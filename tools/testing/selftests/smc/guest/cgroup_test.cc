@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The memory of connections is charged to the control groups of those who use it. */
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+#include <vector>
+
+#include "agent.h"
+#include "place.h"
+#include "smc_tool.h"
+#include "wire/clc.h"
+#include "wire/dmbe.h"
+
+using namespace guest;
+
+namespace
+{
+
+constexpr int KiB = 1024, MiB = 1024 * KiB;
+
+/* A memory cgroup, which this process is in at times. */
+class ControlGroup
+{
+public:
+	ControlGroup()
+	{
+		must_run("echo +memory >/sys/fs/cgroup/cgroup.subtree_control; mkdir " + directory);
+	}
+	ControlGroup(const ControlGroup &) = delete;
+	~ControlGroup()
+	{
+		leave();
+		run_command("rmdir " + directory);
+	}
+	void enter() const
+	{
+		write("cgroup.procs", std::to_string(getpid()));
+	}
+	static void leave()
+	{
+		write_file("/sys/fs/cgroup/cgroup.procs", std::to_string(getpid()));
+	}
+	int64_t charged() const
+	{
+		return std::stoll(read_file(directory + "/memory.current"));
+	}
+	/*
+	 * What is charged includes a stock of 256 KiB for each processor, there to be used: that
+	 * is given back first, though on other processors it may take a moment.
+	 */
+	void leave_room_for(int64_t bytes) const
+	{
+		write("memory.high", "0");
+		write("memory.high", "max");
+		write("memory.max", std::to_string(charged() + bytes));
+	}
+	/* How often the kernel looked for somebody to kill. */
+	int64_t ooms() const
+	{
+		return Counters(read_file(directory + "/memory.events"))["oom"];
+	}
+
+private:
+	void write(const std::string &file, const std::string &text) const
+	{
+		write_file(directory + "/" + file, text);
+	}
+
+	const std::string directory = "/sys/fs/cgroup/smc-test";
+};
+
+void ask_for_large_buffers(int fd)
+{
+	must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, MiB);
+	must_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, MiB);
+}
+
+/* For its send buffer: that is not larger than the peer's element. */
+void grant_large_buffers(RemoteSocket &socket)
+{
+	EXPECT_EQ(socket.set(SOL_SOCKET, SO_RCVBUFFORCE, MiB), 0);
+}
+
+/* What a connection then has at least. */
+constexpr int64_t large_buffers = MiB - SMC_DMBE_CONTROL_LEN;
+
+/* Bytes of memory; 0 if it is TCP. */
+int64_t buffers_of(int fd)
+{
+	auto socket = socket_shown(fd);
+	int64_t rx = socket.value("/connection/rmbe"_json_pointer, 0);
+	int64_t tx = socket.value("/connection/sndbuf"_json_pointer, 0);
+
+	/* SMC-D has no send buffer but the peer's element. */
+	return peer_within() ? rx : rx + tx;
+}
+
+} // namespace
+
+class Charged : public testing::TestWithParam<Role>
+{
+protected:
+	Agent agent;
+	ControlGroup group;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Charged, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(Charged, ForItsBuffers)
+{
+	Preparation large = {.here = ask_for_large_buffers, .there = grant_large_buffers};
+	std::vector<Connection> connections;
+	int64_t buffers = 0;
+
+	group.enter();
+
+	int64_t before = group.charged();
+
+	for (int i = 0; i < 8; i++)
+		connections.push_back(make_connection(agent, Flavor(), GetParam(), large));
+
+	int64_t charged = group.charged() - before;
+
+	for (Connection &one : connections)
+		buffers += buffers_of(one.here);
+	EXPECT_GE(buffers, 8 * large_buffers);
+	/* What else is charged may have become a little less. */
+	EXPECT_GE(charged, buffers - MiB);
+	check_data(connections[0], MiB, true);
+}
+
+/*
+ * Connections of sockets that are the control group's, while this process is not: what it needs
+ * for itself, and data that goes by TCP, are not to be short at the limit.
+ */
+class Limited : public Charged
+{
+protected:
+	static constexpr size_t most = 30;
+
+	void SetUp() override
+	{
+		group.enter();
+		if (GetParam() == Role::server)
+			own.push_back(must_listen(Flavor(), most));
+		while (GetParam() == Role::client && own.size() < most)
+			own.push_back(must_socket(Flavor()));
+		group.leave();
+		for (Fd &fd : own)
+			ask_for_large_buffers(fd);
+	}
+	Connection connect_another()
+	{
+		return GetParam() == Role::client ? connect_from_here() : connect_from_there();
+	}
+	int64_t count()
+	{
+		return fallbacks(GetParam(), SMC_DIAG_NO_MEMORY);
+	}
+
+private:
+	Connection connect_from_here()
+	{
+		RemoteSocket listener = agent.listen(Flavor());
+		Address to = address_of(1, AF_INET, listener.port());
+		Fd client = std::move(own.at(n_used++));
+
+		grant_large_buffers(listener);
+		if (connect(client, to.get(), to.len))
+			throw_errno("connect");
+		return {std::move(client), listener.accept()};
+	}
+	Connection connect_from_there()
+	{
+		RemoteSocket client = agent.socket(Flavor());
+
+		grant_large_buffers(client);
+		EXPECT_EQ(client.connect(address_of(0, AF_INET, local_address(own[0]).port())), 0);
+		return {must_accept(own[0]), std::move(client)};
+	}
+
+	/* The clients to be, or the listener. */
+	std::vector<Fd> own;
+	int n_used = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Limited, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(Limited, TakesLess)
+{
+	std::vector<Connection> connections;
+	int64_t buffers;
+
+	connections.push_back(connect_another());
+	group.leave_room_for(2 * MiB + 480 * KiB);
+	do {
+		connections.push_back(connect_another());
+		buffers = buffers_of(connections.back().here);
+	} while (buffers >= large_buffers && connections.size() < most);
+	EXPECT_LT(buffers, large_buffers);
+	EXPECT_GT(buffers, 0);
+	EXPECT_EQ(group.ooms(), 0);
+	for (Connection &one : connections)
+		check_data(one, 100000, true);
+}
+
+TEST_P(Limited, IsTcpWithoutRoom)
+{
+	std::vector<Connection> connections;
+	int64_t before = count();
+
+	/* Three pages are enough for TCP, but not for the smallest element. */
+	do {
+		group.leave_room_for(12 * KiB);
+		connections.push_back(connect_another());
+	} while (buffers_of(connections.back().here) && connections.size() < most - 1);
+	EXPECT_EQ(count(), before + 1);
+	EXPECT_EQ(group.ooms(), 0);
+
+	group.leave_room_for(10 * MiB);
+	check_data(connections.back(), 100000, false);
+	connections.push_back(connect_another());
+	EXPECT_GE(buffers_of(connections.back().here), large_buffers);
+	check_data(connections.back(), 100000, true);
+}
+
+/* What the RDMA core knows of RMBs, or bytes of DMBs. */
+static int64_t memory_of_groups()
+{
+	if (!peer_within())
+		return std::stoi(must_run("rdma resource show mr | wc -l"));
+
+	int64_t bytes = 0;
+
+	for (const auto &group : nlohmann::json::parse(must_run(smc("-j group"))))
+		bytes += group.at("dmb-bytes").get<int64_t>();
+	return bytes;
+}
+
+/* A link group that is never idle does not collect the memory of those who have gone. */
+TEST(ControlGroups, LeaveNothing)
+{
+	Agent agent;
+	Connection lasting = make_connection(agent, Flavor());
+	auto come_and_go = [&] {
+		ControlGroup group;
+
+		group.enter();
+		make_connection(agent, Flavor());
+	};
+	int64_t before = memory_of_groups();
+
+	come_and_go();
+
+	int64_t of_one = memory_of_groups() - before;
+
+	EXPECT_GT(of_one, 0) << "an RMB or DMB of its own";
+	for (int i = 0; i < 4; i++)
+		come_and_go();
+	/* The kernel lets go of a control group some time after its end. */
+	wait_until("no more than the last ones' RMBs or DMBs", [&] {
+		come_and_go();
+		return memory_of_groups() <= before + 2 * of_one;
+	});
+	check_data(lasting, 100000, true);
+}
