@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the commands of SMC_GEN_NETLINK do, for the table in netlink.c. All are called in process
- * context. One that dumps returns the bytes that it put, 0 at the end, or an error; one that changes
- * 0, or an error that info->extack explains.
+ * What the commands of SMC_GEN_NETLINK do, for the table in netlink.c. All are called in
+ * process context. One that dumps returns the bytes that it put, 0 at the end, or an error;
+ * one that changes returns 0, or an error that info->extack explains.
  */
 #ifndef SMC_ADMIN_NETLINK_OPS_H
 #define SMC_ADMIN_NETLINK_OPS_H

@@ -312,14 +312,14 @@ TEST_F(Visit, ListenerComesAndGoes)
 					error = pending_error(fd);
 				}
 				EXPECT_TRUE(!error || error == ECONNREFUSED || error == ECONNRESET)
-					<< (told ? "connect: " : "SO_ERROR: ") << strerror(error);
+				    << (told ? "connect: " : "SO_ERROR: ") << strerror(error);
 				errno = 0;
 				recv(fd, &byte, 1, MSG_DONTWAIT);
 				/* What connect() itself has told is not told again. */
 				EXPECT_TRUE(!errno || errno == (error ? ENOTCONN : EAGAIN) ||
 					    (errno == ECONNRESET && !(error && told)))
-					<< "recv: " << strerror(errno) << " after " << told << ' '
-					<< strerror(error);
+				    << "recv: " << strerror(errno) << " after " << told << ' '
+				    << strerror(error);
 				connected += !error;
 			}
 		});
