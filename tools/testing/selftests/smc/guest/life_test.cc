@@ -628,26 +628,27 @@ TEST_F(Life, NamespaceDeletedWithItsSockets)
 	must_run("lab-smc load");
 }
 
-/* Allocations that fail, as if memory were short, in this thread and in all workers. */
+/* Allocations of a kind that fail, as if memory were short, in this thread and in all workers. */
 class Faults
 {
 public:
-	Faults()
+	Faults(const std::string &kind, int percent) : directory(root + kind)
 	{
-		must_run("cd " + std::string(directory) +
-			 " && echo 5 >probability && echo -1 >times && echo 0 >verbose && "
-			 "echo Y >task-filter && echo N >ignore-gfp-wait");
+		must_run("cd " + directory +
+			 " && echo -1 >times && echo 0 >verbose && echo Y >task-filter && "
+			 "echo N >ignore-gfp-wait && echo " +
+			 std::to_string(percent) + " >probability");
 		set_workers(true);
 	}
 	~Faults()
 	{
 		set_here(false);
-		run_command("echo 0 >" + std::string(directory) + "/probability");
+		run_command("echo 0 >" + directory + "/probability");
 		set_workers(false);
 	}
 	static bool can_be_made()
 	{
-		return access(directory, F_OK) == 0;
+		return access((root + "failslab").c_str(), F_OK) == 0;
 	}
 	/* What turns them off may fail by them, too. */
 	static void set_here(bool on)
@@ -662,6 +663,8 @@ public:
 		});
 	}
 
+	static inline const std::string root = "/sys/kernel/debug/";
+
 private:
 	/* Most of a rendezvous runs there. */
 	static void set_workers(bool on)
@@ -671,29 +674,35 @@ private:
 			    std::to_string(on) + " >${comm%comm}make-it-fail; done");
 	}
 
-	static constexpr const char *directory = "/sys/kernel/debug/failslab";
+	const std::string directory;
 };
 
 /* Every allocation may fail: a connection is by SMC, by TCP, or ends with an error. */
-TEST_F(Life, MemoryExhausted)
+class MemoryExhausted : public Life
 {
-	if (!Faults::can_be_made())
-		GTEST_SKIP() << "this kernel can not make allocations fail";
-
-	/* It ends with its process: how many connections it will see is not known. */
-	Agent echoing;
-	RemoteSocket listener = echoing.listen(Flavor(), 64);
-	Address to = address_of(1, AF_INET, listener.port());
-	int good = 0;
-
-	set_limit(180);
-	echoing.start({"echo-many", std::to_string(listener.number()), "1000"});
+protected:
+	void SetUp() override
 	{
-		Faults faults;
+		if (!Faults::can_be_made())
+			GTEST_SKIP() << "this kernel can not make allocations fail";
+		set_limit(180);
+		echoing.start({"echo-many", std::to_string(listener.number()), "1000"});
+	}
+	void TearDown() override
+	{
+		clients.clear();
+		echoing.kill();
+		Life::TearDown();
+	}
+	/* Those that end well are kept. */
+	void connect_many(const std::function<void(int fd)> &prepare)
+	{
+		Address to = address_of(1, AF_INET, listener.port());
 
 		for (int i = 0; i < 100; i++) {
 			Fd client = must_socket(Flavor());
 
+			prepare(client);
 			Faults::set_here(true);
 			int rc = connect(client, to.get(), to.len);
 			Faults::set_here(false);
@@ -702,13 +711,55 @@ TEST_F(Life, MemoryExhausted)
 			try {
 				send_flow(client, {.seed = 1, .bytes = 1000});
 				recv_flow(client, {.seed = 1, .bytes = 1000});
-				good++;
+				clients.push_back(std::move(client));
 			} catch (const std::system_error &error) {
 				/* The other end could not even be made a socket of. */
 				EXPECT_EQ(error.code().value(), ECONNRESET);
 			}
 		}
 	}
-	EXPECT_GT(good, 10);
-	echoing.kill();
+
+	/* It ends with its process: how many connections it will see is not known. */
+	Agent echoing;
+	RemoteSocket listener = echoing.listen(Flavor(), 64);
+	std::vector<Fd> clients;
+};
+
+TEST_F(MemoryExhausted, OfSlabs)
+{
+	{
+		Faults faults("failslab", 5);
+
+		connect_many([](int) {});
+	}
+	EXPECT_GT(clients.size(), 10u);
+}
+
+/* What elements are made of. */
+TEST_F(MemoryExhausted, OfPages)
+{
+	SysctlScope mixed("net.smc.smcr_buf_type", "2");
+	/* With a link group there already, few other pages are needed. */
+	Connection lasting = make_connection(peer, Flavor());
+	auto downgraded = [] {
+		auto stats = nlohmann::json::parse(must_run(smc("-j stats")));
+
+		return stats.at(peer_within() ? "smcd" : "smcr")
+		    .at("rx-buffers")
+		    .at("downgraded")
+		    .get<int>();
+	};
+	int before = downgraded();
+
+	{
+		Faults faults("fail_page_alloc", 50);
+
+		/* Single pages as well, of which vmalloc() makes its memory. */
+		must_run("cd " + Faults::root +
+			 "fail_page_alloc && echo N >ignore-gfp-highmem && echo 0 >min-order");
+		connect_many([](int fd) { must_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, MiB); });
+	}
+	EXPECT_GT(clients.size(), 10u);
+	EXPECT_GT(downgraded(), before);
+	check_data(lasting, 100000, true);
 }
