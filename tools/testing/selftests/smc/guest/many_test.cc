@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Many connections, at once and in a row. */
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include "limit.h"
 #include "pattern.h"
 #include "place.h"
+#include "smc_tool.h"
 
 using namespace guest;
 
@@ -130,6 +132,32 @@ TEST_P(InARow, LeaveNothing)
 
 INSTANTIATE_TEST_SUITE_P(, InARow, testing::ValuesIn(both_roles),
 			 [](const auto &info) { return to_string(info.param); });
+
+/* Each EID has link groups of its own. They are kept for the next connections, but not all. */
+TEST(Many, IdleGroups)
+{
+	constexpr size_t most = 128;
+	Agent agent;
+	auto groups = [] {
+		return nlohmann::json::parse(must_run(smc("-j group"))).size();
+	};
+
+	if (!peer_within())
+		GTEST_SKIP() << "both ends have this host's EIDs";
+	set_limit(300);
+	for (size_t i = 0; i < most + 10; i++) {
+		std::string eid = "EID." + std::to_string(i);
+
+		must_run(smc("eid add " + eid));
+		make_connection(agent, Flavor());
+		must_run(smc("eid del " + eid));
+	}
+	wait_until("only so many are kept", [&] { return groups() == most; });
+
+	Connection connection = make_connection(agent, Flavor());
+
+	check_data(connection, 100000, true);
+}
 
 /* Several processes connect at the same time: first contacts and others get mixed up. */
 TEST(Many, ConnectInParallel)
