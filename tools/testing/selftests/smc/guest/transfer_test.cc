@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Data arrives byte for byte, whatever its amount, the calls, and the buffers. */
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -457,15 +458,20 @@ TEST(SmallMirror, AnswersNobodyReads)
 	await_readable(connection.here, 48 * KiB);
 }
 
-INSTANTIATE_TEST_SUITE_P(, SizeClass,
-			 testing::Values(Buffers{16, 16}, Buffers{32, 32}, Buffers{64, 64},
-					 Buffers{128, 128}, Buffers{256, 256}, Buffers{512, 512},
-					 Buffers{16, 512}, Buffers{512, 16}, Buffers{32, 256},
-					 Buffers{128, 64}),
-			 [](const auto &info) {
-				 return std::to_string(info.param.here) + "And" +
-					std::to_string(info.param.there);
-			 });
+static std::vector<Buffers> all_buffers()
+{
+	std::vector<Buffers> buffers = {{16, 16},   {32, 32},  {64, 64},  {128, 128}, {256, 256},
+					{512, 512}, {16, 512}, {512, 16}, {32, 256},  {128, 64}};
+
+	/* The class that only SMC-D has. */
+	if (peer_within())
+		buffers.insert(buffers.end(), {{1024, 1024}, {16, 1024}, {1024, 16}});
+	return buffers;
+}
+
+INSTANTIATE_TEST_SUITE_P(, SizeClass, testing::ValuesIn(all_buffers()), [](const auto &info) {
+	return std::to_string(info.param.here) + "And" + std::to_string(info.param.there);
+});
 
 /* Everything below is asked of TCP as well: its answer is what is right. */
 class Stream : public testing::TestWithParam<Flavor>
@@ -526,6 +532,35 @@ TEST(Shown, Queues)
 	wait_until("all has left", [&] { return shown("send-queue") == 0; });
 	ASSERT_EQ(connection.there.send("12345"), 5);
 	wait_until("5 bytes more came in", [&] { return shown("recv-queue") == 5; });
+}
+
+/*
+ * Who reads less than polls are to tell of, and sleeps, is given that. With TCP it sleeps on until
+ * there is as much.
+ */
+TEST(LowWaterMark, AboveWhatIsRead)
+{
+	SysctlScope at_once("net.smc.spin_usec", "0");
+	Agent agent;
+	Connection connection = make_connection(agent, Flavor());
+
+	must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, 1000);
+	for (int i = 0; i < 20; i++) {
+		std::atomic<pid_t> reader = 0;
+		std::jthread reading([&] {
+			char bytes[3];
+
+			reader = gettid();
+			EXPECT_EQ(recv(connection.here, bytes, sizeof(bytes), 0), 3);
+		});
+
+		wait_until("the reader sleeps", [&] {
+			std::string task = "/proc/self/task/" + std::to_string(reader);
+
+			return reader && read_file(task + "/wchan") == "wait_woken";
+		});
+		connection.there.send("012");
+	}
 }
 
 TEST_P(Stream, PeekLeavesTheData)
@@ -606,6 +641,31 @@ TEST_P(Stream, LowWaterMark)
 	connection.there.send("345");
 	EXPECT_EQ(await(connection.here, POLLIN), POLLIN);
 	EXPECT_EQ(receive(10), "012345");
+}
+
+/* Who polls sleeps on until there is enough, however small the pieces are that it comes in. */
+TEST_P(Stream, LowWaterMarkLetsAPollerSleep)
+{
+	constexpr int pieces = 100;
+	long woken = 0;
+
+	must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, 2 * pieces);
+
+	std::jthread poller([&] {
+		long before = voluntary_switches();
+
+		EXPECT_EQ(await(connection.here, POLLIN), POLLIN);
+		woken = voluntary_switches() - before;
+	});
+
+	for (int i = 1; i <= pieces; i++) {
+		connection.there.send("x");
+		await_bytes(i);
+	}
+	connection.there.send(std::string(pieces, 'x'));
+	poller.join();
+	EXPECT_LT(woken, pieces / 4);
+	EXPECT_EQ(receive(1000).size(), 2U * pieces);
 }
 
 TEST_P(Stream, NothingToSendOrReceive)

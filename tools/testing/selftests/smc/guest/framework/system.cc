@@ -150,15 +150,26 @@ SysctlScope::~SysctlScope()
 	errno = error;
 }
 
-static int64_t meminfo(const std::string &name)
+/* The number in the line "NAME: NUMBER ..." of a file. */
+static int64_t number_in(const std::string &path, const std::string &name)
 {
-	std::istringstream lines(read_file("/proc/meminfo"));
+	std::istringstream lines(read_file(path));
 	std::string line;
 
 	while (std::getline(lines, line))
 		if (line.starts_with(name + ":"))
 			return std::stoll(line.substr(name.size() + 1));
-	throw std::runtime_error("no " + name + " in /proc/meminfo");
+	throw std::runtime_error("no " + name + " in " + path);
+}
+
+static int64_t meminfo(const std::string &name)
+{
+	return number_in("/proc/meminfo", name);
+}
+
+long voluntary_switches()
+{
+	return number_in("/proc/thread-self/status", "voluntary_ctxt_switches");
 }
 
 int64_t kernel_memory()

@@ -55,6 +55,9 @@ private:
 	std::string name, before;
 };
 
+/* How often the calling thread has slept since it began. */
+long voluntary_switches();
+
 /* KiB of kernel memory that does not go by itself: unreclaimable slab, per-CPU, vmalloc. */
 int64_t kernel_memory();
 
