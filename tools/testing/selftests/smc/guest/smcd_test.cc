@@ -5,8 +5,10 @@
  */
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
+#include <future>
 #include <gtest/gtest.h>
 #include <linux/if_packet.h>
 #include <linux/tcp.h>
@@ -16,7 +18,6 @@
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sched.h>
-#include <sstream>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -102,66 +103,226 @@ TEST_F(Smcd, IsShown)
 	EXPECT_EQ(connections, counted(1, 1)) << groups;
 }
 
-TEST_F(Smcd, BusyPolling)
+/* In a network namespace, handshakes in both roles and bytes in both directions. */
+TEST_F(Smcd, IsCounted)
 {
-	Preparation polling = {.here = [](int fd) {
-		must_set(fd, SOL_SOCKET, SO_BUSY_POLL, 1000);
-	}};
+	constexpr uint64_t bytes = 123456;
+
+	auto shown = [] {
+		return nlohmann::json::parse(must_run(smc("-j stats"))).at("smcd");
+	};
 
 	for (Role role : both_roles) {
-		Connection connection = make_connection(agent, Flavor(), role, polling);
-		Job far = connection.there.start_echo();
+		auto before = shown();
+		Connection connection = make_connection(agent, Flavor(), role);
 
-		for (uint64_t i = 0; i < 300; i++) {
-			Flow flow = {.seed = i, .bytes = 1 + i};
+		check_data(connection, bytes, true);
 
-			send_flow(connection.here, flow);
-			recv_flow(connection.here, flow);
-		}
-		shutdown(connection.here, SHUT_WR);
-		far.join();
+		auto after = shown();
+		auto grown = [&](const char *counter) {
+			return after.at(counter).get<int64_t>() - before.at(counter).get<int64_t>();
+		};
+		bool client = role == Role::client;
+
+		EXPECT_EQ(grown("client-v2"), counted(client, !client));
+		EXPECT_EQ(grown("server-v2"), counted(!client, client));
+		EXPECT_EQ(grown("tx-bytes"), counted(bytes, bytes));
+		EXPECT_EQ(grown("rx-bytes"), counted(bytes, bytes));
+		EXPECT_GT(after.at("rx-buffer-bytes"), 0);
 	}
 }
 
-/* A process with a connection to another namespace, which is removed around it. */
+/* Who knew this host's memory by it knows nothing of what is there after. */
+TEST_F(Smcd, GidIsNewWithTheModule)
+{
+	smc_clc_ism before = host_device(agent);
+
+	wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
+	must_run("lab-smc load");
+
+	smc_clc_ism after = host_device(agent);
+
+	EXPECT_NE(after.gid, before.gid);
+	EXPECT_NE(after.gid_ext, before.gid_ext);
+}
+
+/*
+ * A reader that asks for a byte, and who answers, with a processor each: nothing but its wait makes
+ * the reader sleep, and it could.
+ */
+class Watching : public testing::TestWithParam<Role>
+{
+protected:
+	static constexpr int waits = 100, long_enough = 1000000;
+
+	Watching()
+	{
+		Fd listener = must_listen(Flavor());
+		Fd client = must_connect(Flavor(),
+					 address_from("127.0.0.1", local_address(listener).port()));
+		Fd server = must_accept(listener);
+
+		reader = std::move(GetParam() == Role::client ? client : server);
+		writer = std::move(GetParam() == Role::client ? server : client);
+	}
+	void SetUp() override
+	{
+		ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+		if (std::thread::hardware_concurrency() < 2)
+			GTEST_SKIP() << "a reader does not watch where the writer is to run";
+		run_on(0);
+		answering = std::jthread([this](std::stop_token end) { answer(end); });
+	}
+	/* Whether the reader sleeps, with so much of SO_BUSY_POLL, until the answer is there. */
+	bool sleeps(int busy_poll)
+	{
+		char byte;
+
+		must_set(reader, SOL_SOCKET, SO_BUSY_POLL, busy_poll);
+
+		long before = voluntary_switches();
+
+		asked++;
+		EXPECT_EQ(recv(reader, &byte, 1, 0), 1);
+		return voluntary_switches() > before;
+	}
+	/* In how many of its waits it does, when it knows that an answer comes soon. */
+	int sleeps()
+	{
+		int slept = 0;
+
+		for (int i = 0; i < waits; i++) {
+			sleeps(long_enough);
+			slept += sleeps(0);
+		}
+		return slept;
+	}
+
+	/*
+	 * Fewer than all. Not none, for now and then something else wants the processor, and the
+	 * guest the host's.
+	 */
+	static void expect_fewer(const std::function<int()> &slept)
+	{
+		wait_until("a reader stays awake", [&] { return slept() < waits * 3 / 4; });
+	}
+
+	SysctlScope off{"net.smc.spin_usec", "0"};
+
+private:
+	static void run_on(int cpu)
+	{
+		cpu_set_t cpus;
+
+		CPU_ZERO(&cpus);
+		CPU_SET(cpu, &cpus);
+		if (sched_setaffinity(0, sizeof(cpus), &cpus))
+			throw_errno("sched_setaffinity");
+	}
+	void answer(const std::stop_token &end)
+	{
+		using Clock = std::chrono::steady_clock;
+
+		run_on(1);
+		for (int answered = 0; !end.stop_requested();) {
+			if (answered == asked)
+				continue;
+
+			/* Nobody answers before the reader could be asleep. */
+			auto asleep = Clock::now() + std::chrono::microseconds(100);
+
+			while (Clock::now() < asleep)
+				;
+			EXPECT_EQ(send(writer, "x", 1, 0), 1);
+			answered++;
+		}
+	}
+
+	Fd reader, writer;
+	std::atomic<int> asked = 0;
+	std::jthread answering;
+};
+
+TEST_P(Watching, ByBusyPolling)
+{
+	EXPECT_GT(sleeps(), waits * 7 / 8);
+	expect_fewer([&] {
+		int slept = 0;
+
+		for (int i = 0; i < waits; i++)
+			slept += sleeps(long_enough);
+		return slept;
+	});
+}
+
+TEST_P(Watching, BySysctl)
+{
+	if (on_debug_kernel())
+		GTEST_SKIP() << "all waits are longer than any reader watches";
+
+	EXPECT_GT(sleeps(), waits * 7 / 8);
+
+	SysctlScope on("net.smc.spin_usec", "1000");
+
+	expect_fewer([&] { return sleeps(); });
+}
+
+INSTANTIATE_TEST_SUITE_P(, Watching, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+/* What @what makes in that network namespace. */
+static Fd in_netns(const std::string &name, const std::function<Fd()> &what)
+{
+	return std::async(std::launch::async,
+			  [&] {
+				  Fd netns(open(("/run/netns/" + name).c_str(), O_RDONLY));
+
+				  if (setns(netns, CLONE_NEWNET))
+					  throw_errno("setns");
+				  return what();
+			  })
+	    .get();
+}
+
+/* A namespace is removed, and with it, in either role, one end of a connection. */
 TEST_F(Smcd, NamespaceDeletedWithConnections)
 {
-	constexpr const char *ready = "/run/transient.ready";
-
-	for (int i = 0; i < 3; i++) {
-		Fd listener = must_listen(Flavor());
-
+	for (int i = 0; i < 6; i++) {
 		must_run("ip netns add transient && "
 			 "ip link add veth9 type veth peer name veth9 netns transient && "
 			 "ip addr add 10.99.0.1/24 dev veth9 && ip link set veth9 up && "
 			 "ip -n transient addr add 10.99.0.2/24 dev veth9 && "
 			 "ip -n transient link set veth9 up");
 
-		pid_t child = fork();
-
-		if (!child) {
-			Fd netns(open("/run/netns/transient", O_RDONLY));
-
-			if (setns(netns, CLONE_NEWNET))
-				_exit(1);
-
-			Fd client = must_connect(
-			    Flavor(), address_from("10.99.0.1", local_address(listener).port()));
-
-			send_flow(client, {.seed = 1, .bytes = 10000});
-			write_file(ready, "");
-			pause();
-		}
-
+		bool serves = i % 2;
+		auto listening = [] {
+			return must_listen(Flavor());
+		};
+		Fd listener = serves ? listening() : in_netns("transient", listening);
+		Address to = address_from(serves ? "10.99.0.1" : "10.99.0.2",
+					  local_address(listener).port());
+		auto connecting = [&] {
+			return must_connect(Flavor(), to);
+		};
+		Fd client = serves ? in_netns("transient", connecting) : connecting();
 		Fd server = must_accept(listener);
+		Fd &here = serves ? server : client, &there = serves ? client : server;
+		Flow in = {.seed = 1, .bytes = 10000}, out = {.seed = 2, .bytes = 20000};
+		Counters before = Counters::now();
 
-		wait_until("data is sent", [&] { return access(ready, F_OK) == 0; });
-		must_run(std::string("rm ") + ready + "; ip netns del transient");
-		kill(child, SIGKILL);
-		waitpid(child, nullptr, 0);
+		send_flow(here, out);
+		recv_flow(there, out);
+		EXPECT_EQ((Counters::now() - before)["ism_write_bytes"], int64_t(out.bytes));
+		send_flow(there, in);
+		must_run("ip netns del transient");
+		there.close();
+		listener.close();
 		/* What was sent before arrives; then its end. */
-		recv_flow(server, {.seed = 1, .bytes = 10000});
-		expect_end(server);
+		recv_flow(here, in);
+		expect_end(here);
+		EXPECT_EQ(send(here, "in vain", 7, MSG_NOSIGNAL), 7);
+		here.close();
+		wait_until("the namespace is gone", [] { return !if_nametoindex("veth9"); });
 	}
 	expect_no_connections(agent);
 	expect_path(true, Role::client);
@@ -171,16 +332,6 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 class Visit : public Smcd
 {
 protected:
-	static long switches()
-	{
-		std::istringstream status(read_file("/proc/thread-self/status"));
-		std::string line, name = "voluntary_ctxt_switches:";
-
-		while (std::getline(status, line))
-			if (line.starts_with(name))
-				return std::stol(line.substr(name.size()));
-		throw std::runtime_error("no count of switches");
-	}
 	static Address here(int listener, int family = AF_INET)
 	{
 		return address_from(family == AF_INET ? "127.0.0.1" : "::1",
@@ -195,10 +346,10 @@ protected:
 		for (int i = 0; i < connections; i++) {
 			Fd client = must_socket({Kind::smc, connecting});
 			Address to = here(listener, connecting);
-			long before = switches();
+			long before = voluntary_switches();
 
 			EXPECT_EQ(connect(client, to.get(), to.len), 0);
-			slept += switches() > before;
+			slept += voluntary_switches() > before;
 
 			Fd server = must_accept(listener);
 
