@@ -174,6 +174,9 @@ while [[ $LAB_SMC == ours ]] && read -r name default taken refused; do
 done <<-END
 	wmem 131072 16384,1073741823 16383,1073741824,-1
 	rmem 131072 16384,1073741823 16383,1073741824,-1
+	smcd 1 0,1 2,-1
+	smcd_rmem 262144 16384,1073741823 16383,1073741824,-1
+	spin_usec 400 0,1000 1001,-1
 	autocorking_size 65536 0,4294967295 -1
 	smcr_buf_type 0 1,2 3,-1
 	smcr_testlink_time 30 0,3600 -1,999999999999
