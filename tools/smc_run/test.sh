@@ -6,11 +6,15 @@
 #
 # With the argument 4 for IPv4 only, for the mainline module, which knows SMC-R version 2
 # over IPv4 only: tools/lab/lab run -n 2 --smc 1=tree tools/smc_run/test.sh 4
+#
+# In one guest, the other end is in a network namespace there, and SMC-D leads to it; also
+# with the sysctl tcp2smc instead of smc_run(8): tools/lab/lab run tools/smc_run/test.sh
 
 smc=$LAB_REPO/build/tools/smc/smc
 smc_run=$LAB_REPO/build/tools/smc_run/smc_run
 port=7100
 failures=0
+by=("$smc_run")
 
 # json EXPRESSION COMMAND...: true of what smc prints with -j, as "it".
 json() {
@@ -24,7 +28,7 @@ sys.exit(not ($expression))" "$out" && return
 	failures=$((failures + 1))
 }
 
-# To be in step with the other guest without any timing, each holds its end open at
+# To be in step with the other end without any timing, each holds its end open at
 # a barrier: the program reads a byte from stdin.
 server='
 import socket, sys
@@ -44,8 +48,17 @@ c.sendall(data)
 print("same" if c.recv(100000, socket.MSG_WAITALL) == data else "different", flush=True)
 sys.stdin.read(1)'
 
-# run PROGRAM ADDRESS FAMILY: as a coprocess under smc_run.
-run() { coproc PROGRAM { exec "$smc_run" python3 -c "$1" "$2" "$port" "$3"; }; }
+# barrier NAME
+barrier() {
+	local fifo=/run/$1.$port
+	((LAB_NODES == 1)) || { lab-barrier "$1"; return; }
+	mkfifo "$fifo" 2>/dev/null
+	# Who opens one end waits for who opens the other.
+	if ((LAB_NODE == 1)); then : <"$fifo"; else : >"$fifo"; fi
+}
+
+# run PROGRAM ADDRESS FAMILY: as a coprocess with SMC.
+run() { coproc PROGRAM { exec "${by[@]}" python3 -c "$1" "$2" "$port" "$3"; }; }
 
 # expect LINE: the program's next line.
 expect() {
@@ -62,34 +75,87 @@ end() {
 	wait "$pid" || failures=$((failures + 1))
 }
 
-# one FAMILY ADDRESS-OF-GUEST-1
+# one FAMILY ADDRESS-OF-NODE-1
 one() {
 	if ((LAB_NODE == 1)); then
 		run "$server" "$2" "$1"
 		expect ready
-		lab-barrier listening
+		barrier listening
 		expect 'served 100000'
 	else
-		lab-barrier listening
+		barrier listening
 		run "$client" "$2" "$1"
 		expect same
 	fi
-	json "[s['group']['role'] for s in it if s['mode'] == 'SMC-R' and s['state'] == 'established'
+	json "[s.get('group', {}).get('role') for s in it if s['mode'] == '$path' and s['state'] == 'established'
 		and ('[$2]:$port' if $1 == 10 else '$2:$port') in (s['local'], s['peer'])
 		and s['connection']['rmbe'] >= 16384 and s['connection']['peer-rmbe'] >= 16384] ==
-		['$role']" sock
-	json "[(g['path'], g['role'], g['conns'], g['v2']['peer-host'], g['v2']['eid'])
+		[$shown_role]" sock
+	json "[(g['path'], g.get('role'), g['conns'], g['v2']['peer-host'], g['v2']['eid'])
 		for g in it if g['conns']] ==
-		[('SMC-R', '$role', 1, 'g$((1 - LAB_NODE))', 'SMC-RUN.TEST')]" group
-	json "[(l['device'], l['port'], l['netdev'], l['state']) for l in it if l['conns']] ==
-		[('rxe0', 1, 'eth0', 'active')]" link
+		[('$path', $shown_role, 1, '$peer', 'SMC-RUN.TEST')]" group
+	[[ $path == SMC-D ]] ||
+		json "[(l['device'], l['port'], l['netdev'], l['state']) for l in it if l['conns']] ==
+			[('rxe0', 1, 'eth0', 'active')]" link
 	for object in sock group link; do "$smc" $object; done
-	lab-barrier shown
+	barrier shown
 	end
 	port=$((port + 1))
 }
 
+# stats KEY: of connections that each moved 100000 bytes either way.
+stats() {
+	local connections=$((port - 7100))
+	json "it['$1']['$role-v2'] == $connections and it['$1']['tx-bytes'] ==
+		it['$1']['rx-bytes'] == $connections * 100000" stats
+}
+
+# The node of the other end, in a network namespace.
+other_end() {
+	ip netns add other &&
+		ip link add veth0 type veth peer name veth0 netns other &&
+		ip addr add 10.84.0.1/24 dev veth0 &&
+		ip addr add fd84::1/64 dev veth0 nodad &&
+		ip link set veth0 up &&
+		ip -n other addr add 10.84.0.2/24 dev veth0 &&
+		ip -n other addr add fd84::2/64 dev veth0 nodad &&
+		ip -n other link set veth0 up || return
+	LAB_NODE=1 ip netns exec other /bin/bash "$0" &
+	other=$!
+}
+
+# within: all of this node, with SMC-D.
+within() {
+	local node
+	one 2 10.84.0.2
+	one 10 fd84::2
+	for node in 0 1; do
+		if ((LAB_NODE == node)); then
+			echo 1 >/proc/sys/net/smc/tcp2smc
+			by=()
+		fi
+		one 2 10.84.0.2
+	done
+	one 10 fd84::2
+	stats smcd
+}
+
 ((LAB_NODE)) && role=server || role=client
+if ((LAB_NODES == 1)); then
+	# Nothing tells the roles of SMC-D's ends.
+	path=SMC-D peer=$(hostname) shown_role=None
+	if ((LAB_NODE == 0)); then
+		lab-smc load && "$smc" eid add SMC-RUN.TEST && other_end || exit
+	fi
+	within
+	if ((LAB_NODE == 0)); then
+		wait "$other" || failures=$((failures + 1))
+	fi
+	echo "smc_run(8) as $role: $failures failures"
+	exit $((failures != 0))
+fi
+
+path=SMC-R peer=g$((1 - LAB_NODE)) shown_role="'$role'"
 lab-rxe && lab-smc load || exit
 "$smc" eid add SMC-RUN.TEST && "$smc" pnet add NET1 dev eth0 ib rxe0 || exit
 
@@ -99,9 +165,7 @@ one 2 "$LAB_IP4_1"
 json "[(d['name'], d['port1']['netdev'], d['port1']['pnetid'], d['port1']['active'])
 	for d in it if d['path'] == 'SMC-R'] == [('rxe0', 'eth0', 'NET1', True)]" dev
 json "[d['pci-id'] for d in it if d['path'] == 'SMC-D'] == ['loopback']" dev
-connections=$((port - 7100))
-json "it['smcr']['$role-v2'] == $connections and it['smcr']['tx-bytes'] ==
-	it['smcr']['rx-bytes'] == $connections * 100000" stats
+stats smcr
 "$smc" dev
 
 # Where there are no AF_SMC sockets, the program has TCP's.
