@@ -292,7 +292,8 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 			 "ip link add veth9 type veth peer name veth9 netns transient && "
 			 "ip addr add 10.99.0.1/24 dev veth9 && ip link set veth9 up && "
 			 "ip -n transient addr add 10.99.0.2/24 dev veth9 && "
-			 "ip -n transient link set veth9 up");
+			 "ip -n transient link set veth9 up && "
+			 "ip netns exec transient sysctl -qw net.ipv4.tcp_fin_timeout=1");
 
 		bool serves = i % 2;
 		auto listening = [] {
@@ -317,12 +318,12 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 		must_run("ip netns del transient");
 		there.close();
 		listener.close();
+		/* Though this end is open, and has not even read. */
+		wait_until("the namespace is gone", [] { return !if_nametoindex("veth9"); });
 		/* What was sent before arrives; then its end. */
 		recv_flow(here, in);
 		expect_end(here);
 		EXPECT_EQ(send(here, "in vain", 7, MSG_NOSIGNAL), 7);
-		here.close();
-		wait_until("the namespace is gone", [] { return !if_nametoindex("veth9"); });
 	}
 	expect_no_connections(agent);
 	expect_path(true, Role::client);

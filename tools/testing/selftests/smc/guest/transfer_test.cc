@@ -555,9 +555,10 @@ TEST(LowWaterMark, AboveWhatIsRead)
 		});
 
 		wait_until("the reader sleeps", [&] {
-			std::string task = "/proc/self/task/" + std::to_string(reader);
+			pid_t task = reader;
 
-			return reader && read_file(task + "/wchan") == "wait_woken";
+			return task && read_file("/proc/self/task/" + std::to_string(task) +
+						 "/wchan") == "wait_woken";
 		});
 		connection.there.send("012");
 	}
