@@ -64,6 +64,8 @@ bool smc_stream_close(struct smc_stream *st, long linger)
 		smc_stream_linger(st, linger);
 	spin_lock_bh(st->lock);
 	done = st->is_over || smc_stream_is_up_to_mate(st);
+	if (done)
+		smc_stream_leave(st);
 	spin_unlock_bh(st->lock);
 	return done;
 }

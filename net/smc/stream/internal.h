@@ -222,4 +222,13 @@ void smc_stream_fail(struct smc_stream *st, int err);
  */
 void smc_stream_limit_wait(struct smc_stream *st);
 
+/**
+ * smc_stream_leave() - await the mate's end for as long as TCP waits for a peer's FIN
+ * @st: stream, its lock held, which has nothing else to do
+ *
+ * The socket's memory and namespace must not depend on whether the application at the other end
+ * ever closes. It may still read all that was written to it.
+ */
+void smc_stream_leave(struct smc_stream *st);
+
 #endif

@@ -209,8 +209,11 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 	smc_stream_get(st);
 	spin_lock_bh(st->lock);
 	st->dead = true;
-	/* A connection that both ends had closed already has nothing to lose. */
-	if (!smc_rx_shut(st) || !st->tx.final_flags)
+	/*
+	 * A connection that both ends had closed already has nothing to lose. Nor has one whose
+	 * peer had: all that it wrote is here, and it reads no more.
+	 */
+	if (!smc_tx_in_vain(st) && (!smc_rx_shut(st) || !st->tx.final_flags))
 		smc_stream_fail(st, err);
 	st->news |= SMC_NEWS_ALL;
 	smc_stream_settle(st);
@@ -389,6 +392,9 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 	struct smc_stream *st = container_of(timer, struct smc_stream, hold_timer);
 
 	spin_lock_bh(st->lock);
+	/* Unless this is of an earlier wait, which ended when smc_stream_leave() began another. */
+	if (st->is_left && !timer_pending(timer))
+		st->dead = true;
 	if (smc_rx_window_is_wanted(st))
 		st->tx.control = true;
 	if (st->tx.waiting && smc_tx_free(st)) {
@@ -410,6 +416,16 @@ void smc_stream_limit_wait(struct smc_stream *st)
 	smc_stream_get(st);
 	/* How long TCP_CORK may hold data back, see tcp(7). */
 	mod_timer(&st->hold_timer, jiffies + msecs_to_jiffies(200));
+}
+
+void smc_stream_leave(struct smc_stream *st)
+{
+	lockdep_assert_held(st->lock);
+	if (st->is_over)
+		return;
+	st->is_left = true;
+	if (!mod_timer(&st->hold_timer, jiffies + tcp_fin_time(st->sk)))
+		smc_stream_get(st);
 }
 
 /* Whether the peer's TCP connection has ended, and it has said nothing of the stream's end. */

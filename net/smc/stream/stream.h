@@ -101,7 +101,10 @@ struct smc_stream_rx {
  * @orphan: holds @sk after that, or NULL
  * @orphan_work: releases @orphan once the stream is over, and sees to it that it will be
  * @was_deserted: the peer had left when @orphan_work last looked
- * @hold_timer: ends the wait for more of what is held back, see smc_stream_limit_wait()
+ * @is_left: the application is through with it, and nothing is left to do but to await the mate's
+ *	end
+ * @hold_timer: ends the wait for more of what is held back, see smc_stream_limit_wait(), or that
+ *	for the mate's end
  */
 struct smc_stream {
 	const struct smc_path_ops *path;
@@ -122,6 +125,7 @@ struct smc_stream {
 	struct socket *orphan;
 	struct delayed_work orphan_work;
 	bool was_deserted;
+	bool is_left;
 	struct timer_list hold_timer;
 };
 
