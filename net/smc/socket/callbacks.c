@@ -3,10 +3,10 @@
 
 #include <net/tcp.h>
 
-#include "guest.h"
 #include "listener.h"
 #include "nearby.h"
 #include "smc_sock.h"
+#include "visitor.h"
 #include "stream/stream.h"
 #include "wire/clc.h"
 
@@ -78,7 +78,7 @@ void smc_tcp_wake(struct sock *sk)
 
 static void smc_tcp_has_connection(struct smc_listener *l)
 {
-	if (!smc_guest_arrives(l))
+	if (!smc_visitor_arrives(l))
 		smc_listener_kick(l);
 }
 

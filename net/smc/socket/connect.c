@@ -6,10 +6,10 @@
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
-#include "guest.h"
 #include "listener.h"
 #include "ops.h"
 #include "smc_sock.h"
+#include "visitor.h"
 #include "stream/stream.h"
 #include "wire/clc.h"
 
@@ -137,11 +137,11 @@ static void smc_connect_suspend(struct socket *sock)
 static int smc_connect_tcp(struct smc_sock *smc, struct socket *sock, struct sockaddr *addr,
 			   int len, int flags, struct smc_visit *visit)
 {
-	bool sets_out = smc_guest_set_out(smc);
+	bool sets_out = smc_visitor_set_out(smc);
 	int rc = smc_tcp_ops(smc->sk)->connect(sock, addr, len, flags);
 
 	if (sets_out)
-		smc_guest_return(smc, visit);
+		smc_visitor_return(smc, visit);
 	return rc;
 }
 
@@ -157,7 +157,7 @@ static void smc_connect_shake(struct smc_sock *smc, const struct smc_visit *visi
 	is_left = smc->caller_shakes && smc->mode == SMC_MODE_HANDSHAKE;
 	smc->caller_shakes = false;
 	release_sock(smc->sk);
-	if (smc_guest_meet(smc, visit, is_left)) {
+	if (smc_visitor_meet(smc, visit, is_left)) {
 		smc_sock_hold_handshake(smc);
 		return;
 	}

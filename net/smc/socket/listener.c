@@ -65,7 +65,7 @@ bool smc_listener_enter(struct smc_listener *l)
 
 	spin_lock_bh(&l->lock);
 	may = !l->closed;
-	l->guests += may;
+	l->visitors += may;
 	spin_unlock_bh(&l->lock);
 	return may;
 }
@@ -73,7 +73,7 @@ bool smc_listener_enter(struct smc_listener *l)
 void smc_listener_leave(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
-	if (!--l->guests && l->closed)
+	if (!--l->visitors && l->closed)
 		wake_up_all(&smc_listener_left);
 	spin_unlock_bh(&l->lock);
 }
@@ -359,7 +359,7 @@ static void smc_listener_close(struct smc_listener *l)
 	/* Nothing is taken, and nothing moves from one list to the other. */
 	smc_listener_set_closed(l, true);
 	cancel_work_sync(&l->take);
-	wait_event(smc_listener_left, !READ_ONCE(l->guests));
+	wait_event(smc_listener_left, !READ_ONCE(l->visitors));
 	smc_listener_reset(l, &l->shaking, &l->n_shaking);
 	smc_listener_reset(l, &l->ready, &l->n_ready);
 }

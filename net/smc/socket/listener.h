@@ -25,8 +25,8 @@ struct socket;
  * @ready: connections for accept()
  * @n_shaking: how many
  * @n_ready: how many
- * @guests: threads that do its work
- * @closed: no more are taken, and no guests come
+ * @visitors: threads that do its work
+ * @closed: no more are taken, and no visitors come
  * @tcp_only: connections to come are TCP
  * @rcu: for TCP's callbacks
  */
@@ -39,7 +39,7 @@ struct smc_listener {
 	struct list_head ready;
 	unsigned int n_shaking;
 	unsigned int n_ready;
-	unsigned int guests;
+	unsigned int visitors;
 	bool closed;
 	bool tcp_only;
 	struct rcu_head rcu;

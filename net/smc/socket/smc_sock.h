@@ -48,7 +48,7 @@ struct smc_visit {
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many rendezvous are under way
  * @caller_shakes: a connect() is under way, and will see to the rendezvous
  * @connector: thread that has TCP connect; if more than one does, that which was first, and if
- *	another then carries the packets, nobody is the listener's guest
+ *	another then carries the packets, nobody is the listener's visitor
  * @visit: what it met then; the connector's
  * @reason: why it is TCP: diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0

@@ -4,8 +4,8 @@
  * itself: TCP calls the listener in that thread. So it can meet its other end before anybody else
  * does: it does the listener's work there, and both agree without a message on the way.
  */
-#ifndef SMC_GUEST_H
-#define SMC_GUEST_H
+#ifndef SMC_VISITOR_H
+#define SMC_VISITOR_H
 
 #include <linux/types.h>
 
@@ -14,34 +14,34 @@ struct smc_sock;
 struct smc_visit;
 
 /**
- * smc_guest_arrives() - TCP has a connection for a listener
+ * smc_visitor_arrives() - TCP has a connection for a listener
  * @l: listener
  *
  * Context: TCP's data_ready, under RCU.
  * Return: true if the thread that brought it takes care of it.
  */
-bool smc_guest_arrives(struct smc_listener *l);
+bool smc_visitor_arrives(struct smc_listener *l);
 
 /**
- * smc_guest_set_out() - the thread is about to have TCP connect
+ * smc_visitor_set_out() - the thread is about to have TCP connect
  * @smc: the client
  *
  * Context: process.
- * Return: false if another thread does; else smc_guest_return() is to follow.
+ * Return: false if another thread does; else smc_visitor_return() is to follow.
  */
-bool smc_guest_set_out(struct smc_sock *smc);
+bool smc_visitor_set_out(struct smc_sock *smc);
 
 /**
- * smc_guest_return() - TCP's connect() is through
+ * smc_visitor_return() - TCP's connect() is through
  * @smc: the client
- * @visit: set to what it met, for smc_guest_meet()
+ * @visit: set to what it met, for smc_visitor_meet()
  *
  * Context: process.
  */
-void smc_guest_return(struct smc_sock *smc, struct smc_visit *visit);
+void smc_visitor_return(struct smc_sock *smc, struct smc_visit *visit);
 
 /**
- * smc_guest_meet() - take care of the connection that arrived, if one did
+ * smc_visitor_meet() - take care of the connection that arrived, if one did
  * @smc: the client, for which TCP's connect() has been called
  * @visit: what it met, or nothing; its references go
  * @agree: its rendezvous is the caller's, and may be held
@@ -54,6 +54,6 @@ void smc_guest_return(struct smc_sock *smc, struct smc_visit *visit);
  * Context: process, without any socket lock.
  * Return: whether they agree: then smc_sock_hold_handshake() of @smc waits for nobody.
  */
-bool smc_guest_meet(struct smc_sock *smc, const struct smc_visit *visit, bool agree);
+bool smc_visitor_meet(struct smc_sock *smc, const struct smc_visit *visit, bool agree);
 
 #endif

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A client does the work of a listener of its own namespace. */
 
-#include "guest.h"
 #include "listener.h"
 #include "nearby.h"
 #include "smc_sock.h"
+#include "visitor.h"
 
-bool smc_guest_set_out(struct smc_sock *smc)
+bool smc_visitor_set_out(struct smc_sock *smc)
 {
 	return !cmpxchg(&smc->connector, NULL, current);
 }
 
-void smc_guest_return(struct smc_sock *smc, struct smc_visit *visit)
+void smc_visitor_return(struct smc_sock *smc, struct smc_visit *visit)
 {
 	/* Packets that come meanwhile would call the listener on top of this thread. */
 	local_bh_disable();
@@ -26,20 +26,20 @@ void smc_guest_return(struct smc_sock *smc, struct smc_visit *visit)
  * Have @client's connector see to @child, which came to the listener @sk, if that is this thread
  * and it sees to none yet.
  */
-static bool smc_guest_invite(const struct sock *client, struct sock *sk, struct sock *child)
+static bool smc_visitor_invite(const struct sock *client, struct sock *sk, struct sock *child)
 {
-	struct smc_sock *guest = smc_sk(client);
+	struct smc_sock *visitor = smc_sk(client);
 
-	if (!guest || READ_ONCE(guest->connector) != current || guest->visit.host ||
+	if (!visitor || READ_ONCE(visitor->connector) != current || visitor->visit.host ||
 	    !refcount_inc_not_zero(&sk->sk_refcnt))
 		return false;
-	guest->visit.host = sk;
+	visitor->visit.host = sk;
 	sock_hold(child);
-	guest->visit.child = child;
+	visitor->visit.child = child;
 	return true;
 }
 
-bool smc_guest_arrives(struct smc_listener *l)
+bool smc_visitor_arrives(struct smc_listener *l)
 {
 	/* What came in this thread, unless another came after it: that is not this thread's. */
 	struct sock *child = smc_listener_last(l);
@@ -49,7 +49,7 @@ bool smc_guest_arrives(struct smc_listener *l)
 	if (child && smc_nearby(child))
 		client = smc_nearby_peer(child);
 	if (client) {
-		arrives = smc_guest_invite(client, l->smc->sk, child);
+		arrives = smc_visitor_invite(client, l->smc->sk, child);
 		sock_put(client);
 	}
 	if (child)
@@ -58,7 +58,7 @@ bool smc_guest_arrives(struct smc_listener *l)
 }
 
 /* Return: the listener, which is not emptied until it is left; or NULL if it is, or gone. */
-static struct smc_listener *smc_guest_enter(const struct sock *host)
+static struct smc_listener *smc_visitor_enter(const struct sock *host)
 {
 	struct smc_listener *l = NULL;
 	struct smc_sock *smc;
@@ -72,7 +72,7 @@ static struct smc_listener *smc_guest_enter(const struct sock *host)
 }
 
 /* Threads that connect one socket may meet each other's children. */
-static bool smc_guest_is_peer(const struct smc_sock *smc, const struct sock *child)
+static bool smc_visitor_is_peer(const struct smc_sock *smc, const struct sock *child)
 {
 	struct sock *peer = smc_nearby_peer(child);
 
@@ -82,14 +82,15 @@ static bool smc_guest_is_peer(const struct smc_sock *smc, const struct sock *chi
 }
 
 /* Return: whether both ends agree. */
-static bool smc_guest_see(struct smc_listener *l, struct smc_sock *smc, struct sock *sk, bool agree)
+static bool smc_visitor_see(struct smc_listener *l, struct smc_sock *smc, struct sock *sk,
+			    bool agree)
 {
 	struct smc_sock *child = smc_listener_take_first(l, sk);
 
 	if (!child)
 		return false;
 	/* Who captures wants to see it all. */
-	agree = agree && smc_guest_is_peer(smc, sk) && !smc_nearby_is_watched(smc->sk) &&
+	agree = agree && smc_visitor_is_peer(smc, sk) && !smc_nearby_is_watched(smc->sk) &&
 		smc_handshake_pair(&smc->hs, &child->hs);
 	if (agree)
 		smc_sock_hold_handshake(child);
@@ -98,16 +99,16 @@ static bool smc_guest_see(struct smc_listener *l, struct smc_sock *smc, struct s
 	return agree;
 }
 
-bool smc_guest_meet(struct smc_sock *smc, const struct smc_visit *visit, bool agree)
+bool smc_visitor_meet(struct smc_sock *smc, const struct smc_visit *visit, bool agree)
 {
 	struct smc_listener *l;
 	bool agreed = false;
 
 	if (!visit->host)
 		return false;
-	l = smc_guest_enter(visit->host);
+	l = smc_visitor_enter(visit->host);
 	if (l) {
-		agreed = smc_guest_see(l, smc, visit->child, agree);
+		agreed = smc_visitor_see(l, smc, visit->child, agree);
 		smc_listener_leave(l);
 	}
 	sock_put(visit->child);
