@@ -199,6 +199,17 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 	return rc == len ? 0 : -EMSGSIZE;
 }
 
+int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len)
+{
+	int rc = smc_clc_send(hs, buf, len);
+
+	if (rc)
+		return rc;
+	hs->owed = true;
+	smc_clc_expect(hs);
+	return 0;
+}
+
 bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 {
 	return smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE &&

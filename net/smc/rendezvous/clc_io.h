@@ -65,6 +65,16 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len);
 
 /**
+ * smc_clc_ask() - send a message that the peer is to answer
+ * @hs: rendezvous
+ * @buf: the message
+ * @len: its length
+ *
+ * Return: 0 or -errno.
+ */
+int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len);
+
+/**
  * smc_clc_agree_on_tcp() - both ends go on with TCP
  * @hs: rendezvous
  * @version: of the DECLINE

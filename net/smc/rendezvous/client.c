@@ -142,12 +142,7 @@ static s64 smc_client_propose(struct smc_client *c)
 	len = smc_offer_build(&c->offer, hs->sk, c->buf);
 	if (!len)
 		return SMC_DIAG_NO_MEMORY;
-	rc = smc_clc_send(hs, c->buf, len);
-	if (rc)
-		return rc;
-	hs->owed = true;
-	smc_clc_expect(hs);
-	return 0;
+	return smc_clc_ask(hs, c->buf, len);
 }
 
 static s64 smc_client_agree(struct smc_client *c)

@@ -245,12 +245,7 @@ static s64 smc_server_answer(struct smc_server *srv)
 		hs->out_of_sync = false;
 		return 0;
 	}
-	rc = smc_clc_send(hs, srv->buf, smc_server_build_accept(srv));
-	if (rc)
-		return rc;
-	hs->owed = true;
-	smc_clc_expect(hs);
-	return 0;
+	return smc_clc_ask(hs, srv->buf, smc_server_build_accept(srv));
 }
 
 static s64 smc_server_complete(struct smc_server *srv)
