@@ -6,6 +6,7 @@
 #define SMC_ADMIN_NET_H
 
 #include <linux/atomic.h>
+#include <linux/list.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
@@ -36,6 +37,9 @@ struct smc_net {
 	struct workqueue_struct *shake_wq;	/* where they run */
 	/* Listeners take from TCP; the socket lock lets users hold that up, in their namespace. */
 	struct workqueue_struct *take_wq;
+
+	/* Its link groups of SMC-D, which have their own lock (ism/group.c). */
+	struct list_head ism_groups;
 
 	/* Nanoseconds of a stream's first wait, see stream/spin.c. The last writer is right. */
 	u64 first_wait[SMC_N_PATHS][SMC_N_ROLES];

@@ -6,18 +6,17 @@
 
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <net/sock.h>
 
 #include "admin/stats.h"
 #include "conn.h"
 #include "device.h"
 #include "group.h"
+#include "workqueue.h"
 
 static void smc_dmbe_free(struct kref *ref)
 {
-	struct smc_dmbe *dmbe = container_of(ref, struct smc_dmbe, ref);
-
-	smc_element_give(&dmbe->el);
-	kfree(dmbe);
+	kfree(container_of(ref, struct smc_dmbe, ref));
 }
 
 void smc_dmbe_get(struct smc_dmbe *dmbe)
@@ -27,8 +26,20 @@ void smc_dmbe_get(struct smc_dmbe *dmbe)
 
 void smc_dmbe_put(struct smc_dmbe *dmbe)
 {
-	if (dmbe)
-		kref_put(&dmbe->ref, smc_dmbe_free);
+	kref_put(&dmbe->ref, smc_dmbe_free);
+}
+
+void smc_dmbe_use(struct smc_dmbe *dmbe)
+{
+	refcount_inc(&dmbe->users);
+}
+
+void smc_dmbe_leave(struct smc_dmbe *dmbe)
+{
+	if (!dmbe || !refcount_dec_and_test(&dmbe->users))
+		return;
+	smc_element_give(&dmbe->el);
+	smc_dmbe_put(dmbe);
 }
 
 static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_class,
@@ -40,6 +51,7 @@ static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_cla
 	if (!dmbe)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&dmbe->ref);
+	refcount_set(&dmbe->users, 1);
 	spin_lock_init(&dmbe->lock);
 	rc = smc_ism_group_take_element(group, size_class, memcg, in_hurry, &dmbe->el);
 	if (rc) {
@@ -114,14 +126,44 @@ static void smc_ism_over(struct smc_stream *st)
 	smc_stream_put(st);
 }
 
-/* Who writes into the element has a reference of its own to it. */
+/*
+ * The application that has not closed yet keeps the stream for as long as it likes. The peer's
+ * memory need not stay for that: once the stream is over nobody begins to write into it any more.
+ * Who is in the middle of it has the socket, and keeps the memory to the stream's end.
+ */
+static void smc_ism_conn_let_go(struct work_struct *work)
+{
+	struct smc_ism_conn *conn = container_of(work, struct smc_ism_conn, let_go);
+	struct sock *sk = conn->stream.sk;
+	struct smc_dmbe *dmbe = NULL;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	if (!sock_owned_by_user(sk))
+		swap(dmbe, conn->peer_dmbe);
+	spin_unlock_bh(&sk->sk_lock.slock);
+	smc_dmbe_leave(dmbe);
+	smc_stream_put(&conn->stream);
+}
+
+void smc_ism_conn_abandon(struct smc_ism_conn *conn)
+{
+	struct smc_stream *st = &conn->stream;
+
+	lockdep_assert_held(st->lock);
+	if (!st->sk || !conn->peer_dmbe || (st->tx.final_flags & SMC_CONN_CLOSED))
+		return;
+	smc_stream_get(st);
+	queue_work(smc_wq, &conn->let_go);
+}
+
+/* Who writes into the element is one of its users. */
 static void smc_ism_free(struct smc_stream *st)
 {
 	struct smc_ism_conn *conn = smc_ism_conn_of(st);
 
-	smc_dmbe_put(conn->peer_dmbe);
+	smc_dmbe_leave(conn->peer_dmbe);
 	smc_dmbe_put(conn->lock_owner);
-	smc_dmbe_put(conn->dmbe);
+	smc_dmbe_leave(conn->dmbe);
 	smc_ism_group_put(conn->group);
 	kfree(conn);
 }
@@ -159,6 +201,7 @@ struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_cl
 	smc_dmbe_get(dmbe);
 	INIT_LIST_HEAD(&conn->siblings);
 	INIT_HLIST_NODE(&conn->entry);
+	INIT_WORK(&conn->let_go, smc_ism_conn_let_go);
 
 	st = &conn->stream;
 	smc_stream_init(st, &smc_ism_path_ops, group->peer.net, &dmbe->lock);

@@ -13,13 +13,15 @@ struct smc_ism_group;
 
 /**
  * struct smc_dmbe - an element of a DMB in use
- * @ref: one of the connection that reads it, one of who writes into it
+ * @users: of the element: the connection that reads it, and who writes into it
  * @el: the element
+ * @ref: of @lock: one of @users together, one of each stream whose lock it is
  * @lock: of the streams at both ends, where these share one: then the server's
  */
 struct smc_dmbe {
-	struct kref ref;
+	refcount_t users;
 	struct smc_element el;
+	struct kref ref;
 	spinlock_t lock;
 };
 
@@ -28,11 +30,12 @@ struct smc_dmbe {
  * @stream: its byte stream; holds the reference count
  * @group: link group, referenced
  * @siblings: in the group's list, under smc_ism_groups_lock, until the stream is over
- * @dmbe: element that the peer writes into, referenced
+ * @dmbe: element that the peer writes into, used
  * @peer_dmbe: the peer's, likewise, where this end writes into it directly; NULL until it is
- *	attached
- * @lock_owner: the one of both whose lock is the stream's, referenced once more
- * @token: what this end's element is called; a secret of both ends
+ *	attached, and after @let_go
+ * @lock_owner: the one of both whose lock is the stream's, referenced
+ * @let_go: leaves @peer_dmbe before the application closes
+ * @token: what this end's element is called
  * @index: of the element in it, from 0
  * @peer_token: what the peer's element is called
  * @peer_index: and its index
@@ -45,6 +48,7 @@ struct smc_ism_conn {
 	struct smc_dmbe *dmbe;
 	struct smc_dmbe *peer_dmbe;
 	struct smc_dmbe *lock_owner;
+	struct work_struct let_go;
 	u64 token;
 	u8 index;
 	u64 peer_token;
@@ -58,7 +62,7 @@ static inline struct smc_ism_conn *smc_ism_conn_of(struct smc_stream *st)
 }
 
 /**
- * smc_dmbe_get() - one more holds on to an element
+ * smc_dmbe_get() - one more has the lock of an element
  * @dmbe: element
  *
  * Context: any.
@@ -66,12 +70,28 @@ static inline struct smc_ism_conn *smc_ism_conn_of(struct smc_stream *st)
 void smc_dmbe_get(struct smc_dmbe *dmbe);
 
 /**
- * smc_dmbe_put() - one less; @dmbe may be NULL
+ * smc_dmbe_put() - one less has its lock
+ * @dmbe: element
+ *
+ * Context: any.
+ */
+void smc_dmbe_put(struct smc_dmbe *dmbe);
+
+/**
+ * smc_dmbe_use() - one more reads or writes an element
+ * @dmbe: element
+ *
+ * Context: any.
+ */
+void smc_dmbe_use(struct smc_dmbe *dmbe);
+
+/**
+ * smc_dmbe_leave() - one less does; @dmbe may be NULL
  * @dmbe: element
  *
  * Context: any but hard interrupt.
  */
-void smc_dmbe_put(struct smc_dmbe *dmbe);
+void smc_dmbe_leave(struct smc_dmbe *dmbe);
 
 static inline u8 *smc_dmbe_ring(const struct smc_dmbe *dmbe)
 {
@@ -127,6 +147,16 @@ int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
  * @d: filled
  */
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d);
+
+/**
+ * smc_ism_conn_abandon() - the stream is over, and nobody reads what is written any more
+ * @conn: connection
+ *
+ * If its application goes on with the socket, the peer's element is not held for it.
+ *
+ * Context: softirqs off, the stream's lock held.
+ */
+void smc_ism_conn_abandon(struct smc_ism_conn *conn);
 
 /**
  * smc_ism_conn_receive() - the peer has written the control area of this end's element

@@ -15,10 +15,16 @@
 /* So many are kept in a namespace: a client may visit any number of others. */
 #define SMC_ISM_GROUPS_IDLE_MAX	128
 
+/* Each is in the list of its namespace, too, so that other namespaces' cost nobody a search. */
 static LIST_HEAD(smc_ism_groups);
 static DEFINE_SPINLOCK(smc_ism_groups_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_ism_groups_ended);
 static u32 smc_ism_group_last_id;	/* under smc_ism_groups_lock */
+
+static struct list_head *smc_ism_groups_of(const struct net *net)
+{
+	return &smc_net(net)->ism_groups;
+}
 
 static void smc_ism_group_free(struct kref *ref)
 {
@@ -84,7 +90,7 @@ static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
 /* What a false server had this end make is not kept for it. */
 static unsigned long smc_ism_group_keep(const struct smc_ism_group *group)
 {
-	return group->was_used ? SMC_ISM_GROUP_IDLE : 0;
+	return READ_ONCE(group->was_used) ? SMC_ISM_GROUP_IDLE : 0;
 }
 
 static void smc_ism_group_expire(struct smc_ism_group *group)
@@ -118,6 +124,7 @@ static void smc_ism_group_on_end(struct work_struct *work)
 	smc_ism_group_drop_dmbs(group);
 	spin_lock_bh(&smc_ism_groups_lock);
 	list_del(&group->list);
+	list_del(&group->siblings);
 	spin_unlock_bh(&smc_ism_groups_lock);
 	wake_up_all(&smc_ism_groups_ended);
 	smc_ism_group_put(group);
@@ -149,6 +156,7 @@ static void smc_ism_group_list(struct smc_ism_group *group)
 	if (group->peer.role == SMC_SERVER)
 		group->peer.link_id = group->id;
 	list_add(&group->list, &smc_ism_groups);
+	list_add(&group->siblings, smc_ism_groups_of(group->peer.net));
 	smc_stat_ism(smc_net(group->peer.net), SMC_ISM_GROUPS_CREATED, 1);
 }
 
@@ -157,8 +165,8 @@ static bool smc_ism_group_is_with(const struct smc_ism_group *group,
 {
 	const struct smc_ism_peer *own = &group->peer;
 
-	if (group->dead || own->net != peer->net ||
-	    own->dev != peer->dev || own->role != peer->role || own->version != peer->version ||
+	if (group->dead || own->dev != peer->dev || own->role != peer->role ||
+	    own->version != peer->version ||
 	    !smc_ism_is_address(&own->address, &peer->address, peer->version))
 		return false;
 	if (peer->role == SMC_CLIENT)
@@ -180,13 +188,14 @@ static bool smc_ism_group_reserve(struct smc_ism_group *group)
 static struct smc_ism_group *smc_ism_group_find_or_list(const struct smc_ism_peer *peer,
 							struct smc_ism_group *fresh)
 {
+	struct list_head *groups = smc_ism_groups_of(peer->net);
 	struct smc_ism_group *group;
 
 	spin_lock_bh(&smc_ism_groups_lock);
-	list_for_each_entry(group, &smc_ism_groups, list)
+	list_for_each_entry(group, groups, siblings)
 		if (smc_ism_group_is_with(group, peer) && smc_ism_group_reserve(group))
 			break;
-	if (list_entry_is_head(group, &smc_ism_groups, list)) {
+	if (list_entry_is_head(group, groups, siblings)) {
 		group = fresh;
 		if (fresh)
 			smc_ism_group_list(fresh);
@@ -229,7 +238,6 @@ int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn)
 	spin_lock_bh(&smc_ism_groups_lock);
 	if (!group->dead) {
 		list_add(&conn->siblings, &group->conns);
-		group->was_used = true;
 		rc = 0;
 	}
 	spin_unlock_bh(&smc_ism_groups_lock);
@@ -241,8 +249,8 @@ static void smc_ism_groups_limit_idle(const struct net *net)
 	struct smc_ism_group *group, *oldest = NULL;
 	unsigned int n = 0;
 
-	list_for_each_entry(group, &smc_ism_groups, list) {
-		if (group->peer.net != net || group->n_conns || group->dead)
+	list_for_each_entry(group, smc_ism_groups_of(net), siblings) {
+		if (group->n_conns || group->dead || !READ_ONCE(group->was_used))
 			continue;
 		n++;
 		if (!oldest || time_before(group->idle_since, oldest->idle_since))
@@ -332,15 +340,12 @@ int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 	return rc;
 }
 
-static bool smc_ism_groups_none(struct net *net)
+static bool smc_ism_groups_none(const struct net *net)
 {
-	struct smc_ism_group *group;
-	bool none = true;
+	bool none;
 
 	spin_lock_bh(&smc_ism_groups_lock);
-	list_for_each_entry(group, &smc_ism_groups, list)
-		if (!net || group->peer.net == net)
-			none = false;
+	none = list_empty(net ? smc_ism_groups_of(net) : &smc_ism_groups);
 	spin_unlock_bh(&smc_ism_groups_lock);
 	return none;
 }
@@ -359,13 +364,14 @@ void smc_ism_groups_end(struct net *net)
 	flush_workqueue(smc_wq);
 }
 
-int smc_ism_groups_for_each(int (*fn)(struct smc_ism_group *group, void *arg), void *arg)
+int smc_ism_groups_for_each(const struct net *net,
+			    int (*fn)(struct smc_ism_group *group, void *arg), void *arg)
 {
 	struct smc_ism_group *group;
 	int rc = 0;
 
 	spin_lock_bh(&smc_ism_groups_lock);
-	list_for_each_entry(group, &smc_ism_groups, list) {
+	list_for_each_entry(group, smc_ism_groups_of(net), siblings) {
 		rc = fn(group, arg);
 		if (rc)
 			break;

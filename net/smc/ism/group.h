@@ -36,12 +36,13 @@ struct smc_ism_peer {
 /**
  * struct smc_ism_group - a link group
  * @list: in the list of all groups
+ * @siblings: in that of its namespace
  * @ref: one of the list, one of each connection and of each rendezvous
  * @peer: who it is with
  * @id: name for users
+ * @was_used: a connection came about: the group is worth keeping for the next
  * @dead: takes no new connection and ends in its work; protected, as the following, by
  *	smc_ism_groups_lock
- * @was_used: a connection came about: the group is worth keeping for the next
  * @err: errno for the connections, once dead
  * @n_conns: connections and reservations
  * @idle_since: when that became none, in jiffies
@@ -57,11 +58,12 @@ struct smc_ism_peer {
  */
 struct smc_ism_group {
 	struct list_head list;
+	struct list_head siblings;
 	struct kref ref;
 	struct smc_ism_peer peer;
 	u32 id;
-	bool dead;
 	bool was_used;
+	bool dead;
 	int err;
 	unsigned int n_conns;
 	unsigned long idle_since;
@@ -140,12 +142,14 @@ int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 void smc_ism_groups_end(struct net *net);
 
 /**
- * smc_ism_groups_for_each() - call @fn for every group until it returns an error
+ * smc_ism_groups_for_each() - call @fn for every group of a namespace until it returns an error
+ * @net: namespace
  * @fn: function
  * @arg: passed on to @fn
  *
  * Context: process; @fn may not sleep.
  */
-int smc_ism_groups_for_each(int (*fn)(struct smc_ism_group *group, void *arg), void *arg);
+int smc_ism_groups_for_each(const struct net *net,
+			    int (*fn)(struct smc_ism_group *group, void *arg), void *arg);
 
 #endif

@@ -5,8 +5,8 @@
  * a call.
  *
  * An end that writes into the peer's element may be in the middle of a copy, asleep in a
- * page fault, when the connection ends. So it has a reference to the element, which is not
- * given to another connection before that is dropped with the stream.
+ * page fault, when the connection ends. So it is a user of the element, which is not given to
+ * another connection before it has left that.
  */
 
 #include <linux/hashtable.h>
@@ -70,7 +70,7 @@ static void smc_loopback_map(struct smc_ism_conn *conn, struct smc_ism_conn *pee
 {
 	struct smc_stream_tx *tx = &conn->stream.tx;
 
-	smc_dmbe_get(peer->dmbe);
+	smc_dmbe_use(peer->dmbe);
 	conn->peer_dmbe = peer->dmbe;
 	conn->peer_token = peer->token;
 	conn->peer_index = peer->index;
@@ -157,6 +157,7 @@ static void smc_loopback_close(struct smc_ism_conn *conn)
 	mate = st->mate;
 	st->mate = NULL;
 	lost = mate && !mate->is_over;
+	smc_ism_conn_abandon(conn);
 	spin_unlock_bh(st->lock);
 
 	if (lost)

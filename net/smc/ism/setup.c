@@ -53,6 +53,11 @@ bool smc_ism_setup_reach(struct smc_ism_setup *s, enum smc_role role, u8 version
 	return true;
 }
 
+void smc_ism_setup_reach_host(struct smc_ism_setup *s, enum smc_role role)
+{
+	smc_ism_setup_reach(s, role, SMC_VERSION_2, &smc_loopback.address);
+}
+
 static int smc_ism_setup_conn(struct smc_ism_setup *s, bool *is_new)
 {
 	struct smc_ism_group *group;
@@ -151,8 +156,12 @@ bool smc_ism_setup_pair(struct smc_ism_setup *client, struct smc_ism_setup *serv
 
 void smc_ism_setup_end(struct smc_ism_setup *s, bool keep)
 {
-	if (!s->conn || keep)
+	if (!s->conn)
 		return;
+	if (keep) {
+		WRITE_ONCE(s->conn->group->was_used, true);
+		return;
+	}
 	smc_stream_on_lost(&s->conn->stream, ECONNABORTED);
 	smc_stream_put(&s->conn->stream);
 }

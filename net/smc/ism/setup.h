@@ -52,6 +52,13 @@ bool smc_ism_setup_reach(struct smc_ism_setup *s, enum smc_role role, u8 version
 			 const struct smc_clc_ism *address);
 
 /**
+ * smc_ism_setup_reach_host() - the same for a peer that is known to have this kernel's memory
+ * @s: setup
+ * @role: of this end; both speak version 2
+ */
+void smc_ism_setup_reach_host(struct smc_ism_setup *s, enum smc_role role);
+
+/**
  * smc_ism_server_reserve() - before ACCEPT: a group and an element
  * @s: with @peer set
  *

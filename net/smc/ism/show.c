@@ -63,8 +63,7 @@ static int smc_ism_show_group(struct smc_ism_group *group, void *arg)
 	struct smc_netlink_msg m;
 	int rc;
 
-	if (group->peer.net != sock_net(dump->skb->sk) || group->dead ||
-	    (last && group->id >= last))
+	if (group->dead || (last && group->id >= last))
 		return 0;
 	rc = smc_netlink_open(&m, dump->skb, dump->cb, SMC_GEN_LGR_SMCD) ?:
 	     smc_netlink_close(&m, smc_ism_show_put_group(dump->skb, group));
@@ -77,30 +76,25 @@ static int smc_ism_show_dump_groups(struct sk_buff *skb, struct netlink_callback
 {
 	struct smc_ism_dump dump = { .skb = skb, .cb = cb };
 
-	return smc_ism_groups_for_each(smc_ism_show_group, &dump);
+	return smc_ism_groups_for_each(sock_net(skb->sk), smc_ism_show_group, &dump);
 }
-
-struct smc_ism_count {
-	const struct net *net;
-	u32 groups;
-};
 
 static int smc_ism_show_count(struct smc_ism_group *group, void *arg)
 {
-	struct smc_ism_count *count = arg;
+	u32 *groups = arg;
 
-	count->groups += group->peer.net == count->net && !group->dead;
+	*groups += !group->dead;
 	return 0;
 }
 
 static int smc_ism_show_put_device(struct sk_buff *skb, const struct smc_ism_device *dev)
 {
 	const struct smc_netlink_port port = { .pnetid = "", .active = true };
-	struct smc_ism_count count = { .net = sock_net(skb->sk) };
+	u32 groups = 0;
 
-	smc_ism_groups_for_each(smc_ism_show_count, &count);
+	smc_ism_groups_for_each(sock_net(skb->sk), smc_ism_show_count, &groups);
 	/* It never goes away while it is used. */
-	return nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, count.groups) ?:
+	return nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, groups) ?:
 	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, false) ?:
 	       nla_put_u32(skb, SMC_NLA_DEV_PCI_FID, 0) ?:
 	       nla_put_u16(skb, SMC_NLA_DEV_PCI_CHID, dev->address.chid) ?:

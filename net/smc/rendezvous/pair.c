@@ -27,8 +27,7 @@ static void smc_pair_prepare(struct smc_ism_setup *s, const struct smc_handshake
 	smc_ism_setup_init(s, hs->sk, hs->memcg);
 	/* That of a PROPOSAL's list which is found in a list like it. */
 	smc_eid_list(&s->peer.eid, 1);
-	/* Both ends have this kernel's memory. */
-	smc_ism_setup_reach(s, role, SMC_VERSION_2, &smc_loopback.address);
+	smc_ism_setup_reach_host(s, role);
 }
 
 static void smc_pair_finish(struct smc_ism_setup *s, struct smc_handshake *hs, bool agreed)
