@@ -4,6 +4,7 @@
 #define SMC_STREAM_INTERNAL_H
 
 #include <linux/uio.h>
+#include <linux/wait.h>
 
 #include "stream.h"
 
@@ -11,6 +12,18 @@
 #define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
 /* How a writer asks for its window back. Set together; a peer may set one alone. */
 #define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
+
+/* Beside EPOLL*: bytes arrived, too few for a poller. Who sleeps in recv() takes any. */
+#define SMC_NEWS_FEW	((__force __poll_t)BIT(17))
+
+/* A wake function's work, for a thread that sleeps for @events. Without a key it may be any. */
+static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, unsigned int mode,
+			       int sync, void *key)
+{
+	if (key && !(key_to_poll(key) & events))
+		return 0;
+	return woken_wake_function(wait, mode, sync, key);
+}
 
 /*
  * A ring lies in whole pages, as that of a pipe does. So it is copied to and from as a pipe is,

@@ -83,12 +83,12 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
  */
 static size_t smc_stream_piece(struct smc_stream *st, u64 *pos, u32 *offset, bool first)
 {
-	u64 received = smc_rx_received(st);
-	/* Pairs with smc_stream_take_producer(). */
+	/* First: what is to be skipped before it is seen, too, and has been received. */
 	u64 urgent = smp_load_acquire(&st->rx.urgent);
+	u64 received;
 
-	if (READ_ONCE(st->rx.urgent_skip) == *pos + 1)
-		++*pos;
+	*pos = max(*pos, smc_rx_position(st));
+	received = smc_rx_received(st);
 	if (urgent > *pos && urgent <= received) {
 		if (urgent - 1 > *pos)
 			received = urgent - 1;
@@ -113,6 +113,14 @@ static bool smc_rx_ended(const struct smc_stream *st)
 	return (flags & (SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED)) && !(flags & SMC_CONN_ABORT);
 }
 
+/* What else happens to the socket, room for a writer above all, is not what a reader sleeps for. */
+static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mode, int sync,
+				  void *key)
+{
+	return smc_wake_for(EPOLLIN | SMC_NEWS_FEW | EPOLLRDHUP | EPOLLHUP | EPOLLERR, wait, mode,
+			    sync, key);
+}
+
 /*
  * Wait for bytes after *@pos, which moves on if another reader takes bytes meanwhile.
  * Return: 0 to look again, 1 at the end of the stream, in good order or by the socket's error; or
@@ -120,7 +128,7 @@ static bool smc_rx_ended(const struct smc_stream *st)
  */
 static int smc_stream_wait_for_data(struct smc_stream *st, u64 *pos, long *timeo)
 {
-	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	DEFINE_WAIT_FUNC(wait, smc_stream_wake_reader);
 	u64 consumed = st->rx.consumed;
 	struct sock *sk = st->sk;
 	u64 began;
@@ -175,7 +183,7 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 /* Nothing more can arrive before something is read, and who peeks reads nothing. */
 static bool smc_stream_is_full(const struct smc_stream *st)
 {
-	return smc_stream_readable(st) == st->rx.size;
+	return smc_rx_received(st) - st->rx.consumed == st->rx.size;
 }
 
 int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags)
@@ -184,7 +192,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	size_t target = sock_rcvlowat(sk, flags & MSG_WAITALL, len);
 	bool peek = flags & MSG_PEEK;
-	u64 pos = st->rx.consumed;
+	u64 pos = smc_rx_position(st);
 	size_t done = 0;
 	size_t piece;
 	u32 offset;
@@ -249,11 +257,11 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 u64 smc_stream_queued(const struct smc_stream *st)
 {
 	/* First, with or without the socket lock: it is never ahead of what was received before. */
-	u64 consumed = smp_load_acquire(&st->rx.consumed);
+	u64 position = smc_rx_position(st);
 	u64 received = smc_rx_received(st);
 	u64 urgent = READ_ONCE(st->rx.urgent);
 
-	if (!sock_flag(st->sk, SOCK_URGINLINE) && urgent > consumed && urgent <= received)
-		return urgent - 1 - consumed;
-	return received - consumed;
+	if (!sock_flag(st->sk, SOCK_URGINLINE) && urgent > position && urgent <= received)
+		return urgent - 1 - position;
+	return received - position;
 }

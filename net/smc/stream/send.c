@@ -30,6 +30,13 @@ void smc_stream_want_room(struct smc_stream *st)
 	smc_stream_settle(st);
 }
 
+/* Bytes that arrive meanwhile are for others who wait at the socket. */
+static int smc_stream_wake_writer(struct wait_queue_entry *wait, unsigned int mode, int sync,
+				  void *key)
+{
+	return smc_wake_for(EPOLLOUT | EPOLLHUP | EPOLLERR, wait, mode, sync, key);
+}
+
 static bool smc_stream_may_write(const struct smc_stream *st)
 {
 	return READ_ONCE(st->sk->sk_err) || smc_tx_ready(st);
@@ -38,7 +45,7 @@ static bool smc_stream_may_write(const struct smc_stream *st)
 /* Return: 0 when there is room or nothing can be sent any more, or an error. */
 static int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
 {
-	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	DEFINE_WAIT_FUNC(wait, smc_stream_wake_writer);
 	struct sock *sk = st->sk;
 	int rc = 0;
 

@@ -14,9 +14,6 @@
 /* Among the events: the stream ended, which ->over() is to be told. */
 #define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
 
-/* Likewise: bytes arrived, too few for a poller. Who sleeps in recv() looks at any event. */
-#define SMC_NEWS_FEW	((__force __poll_t)BIT(17))
-
 static void smc_stream_check_orphan(struct work_struct *work);
 static void smc_stream_hold_expired(struct timer_list *timer);
 
@@ -245,9 +242,9 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 		rx->urgent_byte = READ_ONCE(rx->ring[last]);
 		rx->urgent_unread = true;
 		/* TCP, too, steps over the one that its reader has stopped at. */
-		if (rx->urgent == READ_ONCE(rx->consumed) + 1 &&
-		    !(st->sk && sock_flag(st->sk, SOCK_URGINLINE)))
-			WRITE_ONCE(rx->urgent_skip, rx->urgent);
+		if (smc_stream_at_mark(st) && !(st->sk && sock_flag(st->sk, SOCK_URGINLINE)))
+			/* Pairs with smc_rx_position(): it is not ahead of what is received. */
+			smp_store_release(&rx->urgent_skip, rx->urgent);
 		/* Pairs with smc_stream_piece(): who sees it sees what is to be skipped before. */
 		smp_store_release(&rx->urgent, rx->received + arrived);
 	}
@@ -393,8 +390,13 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 
 	spin_lock_bh(st->lock);
 	/* Unless this is of an earlier wait, which ended when smc_stream_leave() began another. */
-	if (st->is_left && !timer_pending(timer))
-		st->dead = true;
+	if (st->is_left && !timer_pending(timer)) {
+		/* A mate whose rendezvous is under way has not seen yet what it was sent. */
+		if (st->mate && !st->mate->tx.ring)
+			smc_stream_leave(st);
+		else
+			st->dead = true;
+	}
 	if (smc_rx_window_is_wanted(st))
 		st->tx.control = true;
 	if (st->tx.waiting && smc_tx_free(st)) {

@@ -71,7 +71,7 @@ struct smc_stream_rx {
 	struct smc_cursor reported_cursor;	/* of reported */
 	u64 asked;		/* bytes not reported when the peer last wanted window */
 	u64 urgent;		/* end of the last urgent byte, or 0 */
-	u64 urgent_skip;	/* end of one before it that the reader stands at, or 0 */
+	u64 urgent_skip;	/* end of those before it that the reader stands at, or 0 */
 	u8 urgent_byte;
 	bool urgent_unread;
 	u64 waited;		/* nanoseconds that the last wait took */
@@ -87,8 +87,8 @@ struct smc_stream_rx {
  * @mate: other end, if the path reaches it; set by the path, which holds a reference
  * @ref: held by the path until ->over(), and by the socket
  * @sn: its namespace, whose statistics count it
- * @sk: the socket to wake; referenced, so it and its namespace stay until the mate ends, too; NULL
- *	until smc_stream_attach()
+ * @sk: the socket to wake, referenced, so that it and its namespace stay for as long as the stream;
+ *	NULL until smc_stream_attach()
  * @tx: the sending side
  * @rx: the receiving side
  * @err: positive errno that ended the stream, 0 while it lives
@@ -310,6 +310,20 @@ static inline u64 smc_rx_received(const struct smc_stream *st)
 	return smp_load_acquire(&st->rx.received);
 }
 
+/**
+ * smc_rx_position() - where the reader stands
+ * @st: stream
+ *
+ * That is behind what was consumed where urgent bytes follow which a later one took the place of.
+ */
+static inline u64 smc_rx_position(const struct smc_stream *st)
+{
+	u64 consumed = smp_load_acquire(&st->rx.consumed);
+
+	/* Pairs with smc_stream_take_producer(). Without a lock, what is received is loaded later. */
+	return max(consumed, smp_load_acquire(&st->rx.urgent_skip));
+}
+
 /* From one position to a later one, without a lock. */
 static inline u64 smc_stream_distance(const u64 *from, const u64 *to)
 {
@@ -326,7 +340,9 @@ static inline u64 smc_stream_distance(const u64 *from, const u64 *to)
  */
 static inline u64 smc_stream_readable(const struct smc_stream *st)
 {
-	return smc_stream_distance(&st->rx.consumed, &st->rx.received);
+	u64 position = smc_rx_position(st);
+
+	return smc_rx_received(st) - position;
 }
 
 /**
@@ -359,7 +375,10 @@ u64 smc_stream_queued(const struct smc_stream *st);
  */
 static inline bool smc_stream_at_mark(const struct smc_stream *st)
 {
-	return READ_ONCE(st->rx.urgent) == READ_ONCE(st->rx.consumed) + 1;
+	/* Loaded first. Pairs with smc_stream_take_producer(): what is to be skipped before is seen. */
+	u64 urgent = smp_load_acquire(&st->rx.urgent);
+
+	return urgent == smc_rx_position(st) + 1;
 }
 
 #endif

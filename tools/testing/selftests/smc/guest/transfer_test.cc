@@ -506,6 +506,62 @@ protected:
 INSTANTIATE_TEST_SUITE_P(, Stream, testing::ValuesIn(main_flavors()),
 			 testing::PrintToStringParamName());
 
+/* A thread that waits for one thing sleeps through the other, which is somebody else's to do. */
+TEST(Sleeper, WriterWhileBytesArrive)
+{
+	constexpr int pieces = 200;
+	const Flow flow = {.seed = 1, .bytes = 512 * KiB};
+	Agent agent;
+	Connection connection = make_connection(agent, Flavor());
+	long woken = 0;
+
+	std::jthread writer([&] {
+		long before = voluntary_switches();
+
+		send_flow(connection.here, flow);
+		woken = voluntary_switches() - before;
+	});
+
+	for (int i = 1; i <= pieces; i++) {
+		connection.there.send("x");
+		await_readable(connection.here, i);
+	}
+	connection.there.recv_flow(flow);
+	writer.join();
+	EXPECT_LT(woken, pieces / 4);
+}
+
+TEST(Sleeper, ReaderWhileRoomComes)
+{
+	constexpr int rounds = 20;
+	const std::string chunk(65536, 'x');
+	Agent agent;
+	Connection connection = make_connection(agent, Flavor());
+	long woken = 0;
+
+	std::jthread reader([&] {
+		long before = voluntary_switches();
+		char byte;
+
+		EXPECT_EQ(recv(connection.here, &byte, 1, 0), 1);
+		woken = voluntary_switches() - before;
+	});
+
+	for (int i = 0; i < rounds; i++) {
+		size_t sent = 0;
+		ssize_t n;
+
+		while ((n = send(connection.here, chunk.data(), chunk.size(), MSG_DONTWAIT)) > 0)
+			sent += n;
+		EXPECT_EQ(errno, EAGAIN);
+		EXPECT_EQ(connection.there.recv(sent, MSG_WAITALL).size(), sent);
+		EXPECT_EQ(await(connection.here, POLLOUT), POLLOUT);
+	}
+	connection.there.send("x");
+	reader.join();
+	EXPECT_LT(woken, rounds / 2);
+}
+
 /* smc(8) tells of bytes that nobody has read. */
 TEST(Shown, Queues)
 {
@@ -815,6 +871,30 @@ TEST_P(Stream, UrgentByteNeverReadIsSkipped)
 	await_bytes(2);
 	EXPECT_EQ(receive(2), "ab");
 	EXPECT_EQ(receive(2, MSG_WAITALL), "cd");
+}
+
+/* Of several in a row the reader stands at the last, and those before are nobody's any more. */
+TEST_P(Stream, UrgentBytesInARow)
+{
+	for (std::string byte : {"A", "B", "C", "D"}) {
+		connection.there.send(byte, MSG_OOB);
+		wait_until("the urgent byte",
+			   [&] { return receive(1, MSG_OOB | MSG_PEEK) == byte; });
+		EXPECT_TRUE(at_mark());
+
+		int waiting = -1;
+		pollfd readable = {connection.here, POLLIN, 0};
+
+		EXPECT_EQ(ioctl(connection.here, FIONREAD, &waiting), 0);
+		EXPECT_EQ(waiting, 0);
+		EXPECT_EQ(poll(&readable, 1, 0), 0);
+		EXPECT_EQ(receive(1, MSG_DONTWAIT | MSG_PEEK),
+			  std::string("errno ") + strerror(EAGAIN));
+	}
+	connection.there.send("x");
+	EXPECT_EQ(await(connection.here, POLLIN), POLLIN);
+	EXPECT_EQ(receive(10), "x");
+	EXPECT_FALSE(at_mark());
 }
 
 TEST_P(Stream, ManyUrgentBytes)
