@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
-#include <future>
 #include <gtest/gtest.h>
 #include <linux/if_packet.h>
 #include <linux/tcp.h>
@@ -25,6 +24,7 @@
 
 #include "agent.h"
 #include "limit.h"
+#include "netns.h"
 #include "place.h"
 #include "rogue.h"
 #include "smc_tool.h"
@@ -270,44 +270,12 @@ TEST_P(Watching, BySysctl)
 INSTANTIATE_TEST_SUITE_P(, Watching, testing::ValuesIn(both_roles),
 			 [](const auto &info) { return to_string(info.param); });
 
-/* What @what makes in that network namespace. */
-static Fd in_netns(const std::string &name, const std::function<Fd()> &what)
-{
-	return std::async(std::launch::async,
-			  [&] {
-				  Fd netns(open(("/run/netns/" + name).c_str(), O_RDONLY));
-
-				  if (setns(netns, CLONE_NEWNET))
-					  throw_errno("setns");
-				  return what();
-			  })
-	    .get();
-}
-
 /* A namespace is removed, and with it, in either role, one end of a connection. */
 TEST_F(Smcd, NamespaceDeletedWithConnections)
 {
 	for (int i = 0; i < 6; i++) {
-		must_run("ip netns add transient && "
-			 "ip link add veth9 type veth peer name veth9 netns transient && "
-			 "ip addr add 10.99.0.1/24 dev veth9 && ip link set veth9 up && "
-			 "ip -n transient addr add 10.99.0.2/24 dev veth9 && "
-			 "ip -n transient link set veth9 up && "
-			 "ip netns exec transient sysctl -qw net.ipv4.tcp_fin_timeout=1");
-
-		bool serves = i % 2;
-		auto listening = [] {
-			return must_listen(Flavor());
-		};
-		Fd listener = serves ? listening() : in_netns("transient", listening);
-		Address to = address_from(serves ? "10.99.0.1" : "10.99.0.2",
-					  local_address(listener).port());
-		auto connecting = [&] {
-			return must_connect(Flavor(), to);
-		};
-		Fd client = serves ? in_netns("transient", connecting) : connecting();
-		Fd server = must_accept(listener);
-		Fd &here = serves ? server : client, &there = serves ? client : server;
+		Netns netns;
+		auto [here, there] = netns.connect(both_roles[i % 2]);
 		Flow in = {.seed = 1, .bytes = 10000}, out = {.seed = 2, .bytes = 20000};
 		Counters before = Counters::now();
 
@@ -315,11 +283,10 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 		recv_flow(there, out);
 		EXPECT_EQ((Counters::now() - before)["ism_write_bytes"], int64_t(out.bytes));
 		send_flow(there, in);
-		must_run("ip netns del transient");
+		netns.remove();
 		there.close();
-		listener.close();
 		/* Though this end is open, and has not even read. */
-		wait_until("the namespace is gone", [] { return !if_nametoindex("veth9"); });
+		netns.await_end();
 		/* What was sent before arrives; then its end. */
 		recv_flow(here, in);
 		expect_end(here);
