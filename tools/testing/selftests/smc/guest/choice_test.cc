@@ -123,14 +123,9 @@ TEST_F(SmcdVersion1, CarriesData)
 {
 	Flow out = {.seed = 1, .bytes = 3000000}, in = {.seed = 2, .bytes = 2000000};
 	int64_t clients = agreed("client"), servers = agreed("server");
-	auto [client, connecting, to_client] = lure(agent, address(0));
-	Fd to_server = propose_to_listener(without_version_2(receive_proposal(to_client)));
-
-	send_bytes(to_client, encode(receive_agreement(to_server, SMC_CLC_ACCEPT)));
-	send_bytes(to_server, encode(receive_agreement(to_client, SMC_CLC_CONFIRM)));
-	ASSERT_EQ(connecting.join(), "0");
-
-	RemoteSocket server = listener.accept();
+	auto [client, server, to_client, to_server] =
+	    relay(agent, listener, address(0), address(1),
+		  [](smc_clc_proposal &p) { p = without_version_2(p); });
 	Counters before = agent.counters();
 	Job far = server.start_exchange(in, out);
 

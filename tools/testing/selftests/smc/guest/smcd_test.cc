@@ -296,6 +296,81 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 	expect_path(true, Role::client);
 }
 
+/* TCP misbehaves below a connection that has its bytes by SMC-D. */
+class UnderTcp : public testing::TestWithParam<Role>
+{
+protected:
+	void SetUp() override
+	{
+		ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+		check_exchange();
+	}
+	void TearDown() override
+	{
+		Connection connection = make_connection(agent, Flavor());
+
+		check_data(connection, 100000, true);
+	}
+	void expect_both_reset()
+	{
+		expect_reset(victim);
+		expect_reset(other);
+	}
+	int64_t violations()
+	{
+		return (agent.counters() - before)["violation_clc"];
+	}
+
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor());
+	Relayed relayed = relay(agent, listener, address_of(0, AF_INET, 0).text(),
+				address_of(1, AF_INET, 0).text());
+	bool of_client = GetParam() == Role::client;
+	RemoteSocket &victim = of_client ? relayed.client : relayed.server;
+	RemoteSocket &other = of_client ? relayed.server : relayed.client;
+	/* TCP, as the victim has it. */
+	Fd &tcp = of_client ? relayed.to_client : relayed.to_server;
+	Counters before = agent.counters();
+
+private:
+	void check_exchange()
+	{
+		Flow out = {.seed = 1, .bytes = 100000}, in = {.seed = 2, .bytes = 200000};
+		Job far = other.start_exchange(in, out);
+
+		victim.start_exchange(out, in).join();
+		far.join();
+		ASSERT_EQ((agent.counters() - before)["ism_write_bytes"],
+			  int64_t(out.bytes + in.bytes));
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, UnderTcp, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(UnderTcp, Bytes)
+{
+	send_bytes(tcp, "bytes");
+	expect_both_reset();
+	EXPECT_EQ(violations(), 1);
+}
+
+TEST_P(UnderTcp, Reset)
+{
+	must_linger(tcp, 0);
+	tcp.close();
+	expect_both_reset();
+	EXPECT_EQ(violations(), 0);
+}
+
+/* After a while: the end of the stream may be about to come. */
+TEST_P(UnderTcp, End)
+{
+	shutdown(tcp, SHUT_WR);
+	expect_both_reset();
+	EXPECT_EQ(violations(), 0);
+}
+
 /* A thread that connects to a listener of its host does the listener's part of the rendezvous. */
 class Visit : public Smcd
 {
