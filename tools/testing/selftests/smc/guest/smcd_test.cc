@@ -296,6 +296,48 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 	expect_path(true, Role::client);
 }
 
+/*
+ * A client that never confirms, whatever it does instead, leaves no link group behind: nobody ever
+ * came to use it. The server is in a namespace of its own, in which there are no others.
+ */
+class Unconfirmed : public Smcd
+{
+protected:
+	static size_t groups_in(const Netns &netns)
+	{
+		return nlohmann::json::parse(netns.must_run(smc("-j group"))).size();
+	}
+	void expect_no_group(const std::function<void(Fd &rogue)> &instead)
+	{
+		Netns netns;
+		Fd listener = netns.make([] { return must_listen(Flavor()); });
+		Fd rogue = propose(netns.address_there(local_address(listener).port()),
+				   good_proposal(host_device(agent)));
+		smc_clc_agreement accept = receive_agreement(rogue, SMC_CLC_ACCEPT);
+
+		EXPECT_TRUE(accept.is_d);
+		EXPECT_TRUE(accept.first_contact);
+		EXPECT_EQ(groups_in(netns), 1u);
+		instead(rogue);
+		wait_until("no link group is left", [&] { return !groups_in(netns); });
+	}
+};
+
+TEST_F(Unconfirmed, ByItsEnd)
+{
+	expect_no_group([](Fd &rogue) { rogue.close(); });
+}
+
+TEST_F(Unconfirmed, BySilence)
+{
+	expect_no_group([](Fd &) {});
+}
+
+TEST_F(Unconfirmed, ByADecline)
+{
+	expect_no_group([](Fd &rogue) { send_bytes(rogue, encode_decline(SMC_DIAG_SYNC)); });
+}
+
 /* TCP misbehaves below a connection that has its bytes by SMC-D. */
 class UnderTcp : public testing::TestWithParam<Role>
 {
@@ -719,15 +761,20 @@ class WrongAccept : public WrongElementTest
 
 TEST_P(WrongAccept, IsDeclined)
 {
+	size_t groups = groups_at(agent);
 	auto [victim, connecting, rogue] = lure(agent);
 	smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT, device);
 
 	receive_proposal(rogue);
+	/* No group of an honest server's. */
+	accept.d.link_id = 0x08150815;
 	GetParam().change(accept, accept);
 	send_bytes(rogue, encode(accept));
 	EXPECT_EQ(diagnosis_of(receive_message(rogue)), GetParam().answer);
 	ASSERT_EQ(connecting.join(), "0");
 	check_tcp(rogue, victim);
+	wait_until("the client has no link group of it",
+		   [&] { return groups_at(agent) <= groups; });
 }
 
 static std::string name_of_element(const testing::TestParamInfo<WrongElement> &info)
