@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent.h"
+#include "netns.h"
 #include "place.h"
 #include "smc_tool.h"
 #include "wire/clc.h"
@@ -225,6 +226,73 @@ TEST_P(Limited, IsTcpWithoutRoom)
 	connections.push_back(connect_another());
 	EXPECT_GE(buffers_of(connections.back().here), large_buffers);
 	check_data(connections.back(), 100000, true);
+}
+
+/* How an end of a connection goes whose peer never does. */
+enum class Departure { close, reset };
+
+/*
+ * The memory of ends that are gone, and whose namespace is, is given back although their peers are
+ * there and have not even read.
+ */
+class Abandoned : public testing::TestWithParam<std::tuple<Role, Departure>>
+{
+protected:
+	void SetUp() override
+	{
+		if (!peer_within())
+			GTEST_SKIP() << "with SMC-R an end's memory is its own";
+	}
+	/* With an end there that is the control group's, and has large buffers. */
+	Ends connect_another()
+	{
+		bool client = std::get<Role>(GetParam()) == Role::client;
+
+		group.enter();
+
+		Fd there = netns.make(
+		    [client] { return client ? must_socket(Flavor()) : must_listen(Flavor()); });
+
+		group.leave();
+		ask_for_large_buffers(there);
+		return netns.connect(client ? Role::server : Role::client, std::move(there));
+	}
+
+	ControlGroup group;
+	Netns netns;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Abandoned,
+			 testing::Combine(testing::ValuesIn(both_roles),
+					  testing::Values(Departure::close, Departure::reset)),
+			 [](const auto &info) {
+				 return to_string(std::get<Role>(info.param)) +
+					(std::get<Departure>(info.param) == Departure::close
+					     ? "Closes"
+					     : "Resets");
+			 });
+
+TEST_P(Abandoned, ByOpenPeers)
+{
+	std::vector<Ends> connections;
+	int64_t before = group.charged();
+
+	for (int i = 0; i < 8; i++) {
+		connections.push_back(connect_another());
+		send_flow(connections.back().there, {.seed = 1, .bytes = 10000});
+	}
+	EXPECT_GE(group.charged() - before, 8 * large_buffers - MiB);
+	netns.remove();
+	for (Ends &one : connections) {
+		if (std::get<Departure>(GetParam()) == Departure::reset)
+			must_linger(one.there, 0);
+		one.there.close();
+	}
+	netns.await_end();
+	/* But for what is charged in stock. */
+	wait_until("the memory is given back", [&] { return group.charged() - before < MiB; });
+	for (Ends &one : connections)
+		recv_flow(one.here, {.seed = 1, .bytes = 10000});
 }
 
 /* What the RDMA core knows of RMBs, or bytes of DMBs. */

@@ -45,6 +45,28 @@ protected:
 	RemoteSocket listener = agent.listen(Flavor());
 };
 
+/* Devices that only the client has do not keep it from the one that both have. */
+TEST_F(Choice, AmongIsmDevices)
+{
+	smc_clc_ism device = host_device(agent);
+	smc_clc_proposal proposal = good_proposal(device);
+
+	proposal.n_ism = 3;
+	proposal.ism[0] = {.gid = 0x0815, .chid = 0x07c1};
+	proposal.ism[1] = {.gid = device.gid ^ 1, .gid_ext = device.gid_ext, .chid = device.chid};
+	proposal.ism[2] = device;
+
+	Fd rogue = propose_to_listener(proposal);
+	smc_clc_agreement accept = receive_agreement(rogue, SMC_CLC_ACCEPT);
+
+	ASSERT_TRUE(accept.is_d);
+	EXPECT_EQ(accept.version, SMC_VERSION_2);
+	EXPECT_EQ(accept.d.gid, device.gid);
+	EXPECT_EQ(accept.d.gid_ext, device.gid_ext);
+	EXPECT_EQ(accept.d.chid, device.chid);
+	decline(rogue);
+}
+
 /* A client that knows nothing newer than SMC-D of version 1. */
 class SmcdVersion1 : public Choice
 {
@@ -53,7 +75,8 @@ protected:
 	{
 		auto [client, connecting, rogue] = lure(agent, address(0));
 
-		proposal = without_version_2(receive_proposal(rogue));
+		offered = receive_proposal(rogue);
+		proposal = without_version_2(offered);
 		send_bytes(rogue, encode_decline(SMC_DIAG_NO_DEVICE));
 		connecting.join();
 	}
@@ -64,6 +87,22 @@ protected:
 		p.offer_v1 = SMC_OFFER_D;
 		p.offer_v2 = SMC_OFFER_NONE;
 		return p;
+	}
+	void expect_accepted(const smc_clc_proposal &from)
+	{
+		Fd rogue = propose_to_listener(from);
+		std::string message = receive_message(rogue);
+		smc_clc_agreement accept = parse_agreement(message, SMC_CLC_ACCEPT);
+
+		EXPECT_EQ(message.size(), 48u);
+		EXPECT_EQ(message, encode(accept)) << "more than version 1 has";
+		EXPECT_EQ(accept.version, SMC_VERSION_1);
+		ASSERT_TRUE(accept.is_d);
+		EXPECT_EQ(accept.d.gid, from.ism_gid);
+		EXPECT_NE(accept.d.token, 0u);
+		EXPECT_LE(accept.d.dmbe_size_code, SMC_SIZE_CLASS_D_MAX);
+		EXPECT_NE(accept.d.link_id, 0u);
+		decline(rogue);
 	}
 	void expect_declined()
 	{
@@ -80,24 +119,25 @@ protected:
 		return stats.at("smcd").at(role + "-v1").get<int64_t>();
 	}
 
-	smc_clc_proposal proposal; /* as from the agent's host */
+	smc_clc_proposal offered; /* by the agent's host */
+	smc_clc_proposal proposal;
 };
 
 TEST_F(SmcdVersion1, IsAccepted)
 {
-	Fd rogue = propose_to_listener(proposal);
-	std::string message = receive_message(rogue);
-	smc_clc_agreement accept = parse_agreement(message, SMC_CLC_ACCEPT);
+	expect_accepted(proposal);
+}
 
-	EXPECT_EQ(message.size(), 48u);
-	EXPECT_EQ(message, encode(accept)) << "more than version 1 has";
-	EXPECT_EQ(accept.version, SMC_VERSION_1);
-	ASSERT_TRUE(accept.is_d);
-	EXPECT_EQ(accept.d.gid, proposal.ism_gid);
-	EXPECT_NE(accept.d.token, 0u);
-	EXPECT_LE(accept.d.dmbe_size_code, SMC_SIZE_CLASS_D_MAX);
-	EXPECT_NE(accept.d.link_id, 0u);
-	decline(rogue);
+/* Its version 2, the better one, has no EID in common with the server's. */
+TEST_F(SmcdVersion1, InPlaceOfVersion2)
+{
+	offered.offer_v1 = offered.offer_v2 = SMC_OFFER_D;
+	offered.has_seid = false;
+	for (int i = 0; i < offered.n_eids; i++)
+		offered.eids[i][0] = 'X';
+	expect_accepted(offered);
+	offered.n_eids = 0;
+	expect_accepted(offered);
 }
 
 TEST_F(SmcdVersion1, OtherSubnet)
@@ -123,14 +163,9 @@ TEST_F(SmcdVersion1, CarriesData)
 {
 	Flow out = {.seed = 1, .bytes = 3000000}, in = {.seed = 2, .bytes = 2000000};
 	int64_t clients = agreed("client"), servers = agreed("server");
-	auto [client, connecting, to_client] = lure(agent, address(0));
-	Fd to_server = propose_to_listener(without_version_2(receive_proposal(to_client)));
-
-	send_bytes(to_client, encode(receive_agreement(to_server, SMC_CLC_ACCEPT)));
-	send_bytes(to_server, encode(receive_agreement(to_client, SMC_CLC_CONFIRM)));
-	ASSERT_EQ(connecting.join(), "0");
-
-	RemoteSocket server = listener.accept();
+	auto [client, server, to_client, to_server] =
+	    relay(agent, listener, address(0), address(1),
+		  [](smc_clc_proposal &p) { p = without_version_2(p); });
 	Counters before = agent.counters();
 	Job far = server.start_exchange(in, out);
 

@@ -103,6 +103,22 @@ Lured lure(Agent &agent, const std::string &at)
 	return {std::move(client), connecting, must_accept(listener)};
 }
 
+Relayed relay(Agent &agent, RemoteSocket &listener, const std::string &at,
+	      const std::string &server_at, const std::function<void(smc_clc_proposal &)> &change)
+{
+	auto [client, connecting, to_client] = lure(agent, at);
+	smc_clc_proposal proposal = receive_proposal(to_client);
+
+	change(proposal);
+
+	Fd to_server = propose(address_from(server_at, listener.port()), proposal);
+
+	send_bytes(to_client, encode(receive_agreement(to_server, SMC_CLC_ACCEPT)));
+	send_bytes(to_server, encode(receive_agreement(to_client, SMC_CLC_CONFIRM)));
+	EXPECT_EQ(connecting.join(), "0");
+	return {std::move(client), listener.accept(), std::move(to_client), std::move(to_server)};
+}
+
 smc_clc_ism host_device(Agent &agent)
 {
 	auto [client, connecting, rogue] = lure(agent);
@@ -324,6 +340,17 @@ void check_tcp(int rogue, RemoteSocket &victim)
 
 	EXPECT_EQ(recv(rogue, bytes, 8, MSG_WAITALL), 8);
 	EXPECT_EQ(std::string(bytes, 8), "so it is");
+}
+
+void expect_reset(RemoteSocket &victim)
+{
+	long rc;
+
+	victim.await(POLLHUP);
+	victim.recv(1, 0, &rc);
+	EXPECT_EQ(rc, -ECONNRESET);
+	/* What was said about it. */
+	EXPECT_EQ(victim.send("x"), -EPIPE);
 }
 
 } // namespace guest

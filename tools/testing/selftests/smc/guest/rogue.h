@@ -6,6 +6,7 @@
 #ifndef GUEST_ROGUE_H
 #define GUEST_ROGUE_H
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,20 @@ struct Lured {
 
 /* @at: an address of this guest. */
 Lured lure(Agent &agent, const std::string &at = address_of(0, AF_INET, 0).text());
+
+/*
+ * A client and a server of an agent's that talk by SMC-D, and the rogue between them, which has
+ * the TCP connection of either.
+ */
+struct Relayed {
+	RemoteSocket client, server;
+	Fd to_client, to_server;
+};
+
+/* @at, @server_at: an address of this guest, and one of the listener's. */
+Relayed relay(
+    Agent &agent, RemoteSocket &listener, const std::string &at, const std::string &server_at,
+    const std::function<void(smc_clc_proposal &)> &change = [](smc_clc_proposal &) {});
 
 /* The ISM device of an agent's host, as its clients offer it. */
 smc_clc_ism host_device(Agent &agent);
@@ -60,6 +75,9 @@ std::optional<uint32_t> diagnosis_of(const std::string &message);
 
 /* Both ends work, by TCP. */
 void check_tcp(int rogue, RemoteSocket &victim);
+
+/* SMC has ended the victim's connection by an error. */
+void expect_reset(RemoteSocket &victim);
 
 } // namespace guest
 

@@ -40,10 +40,10 @@ if [[ $kernel == debug ]]; then
 fi
 
 case $within in
-'') guests=2 skip='@(interop*|smcd)_test' ;;
+'') guests=2 skip='@(interop*|smcd|fault)_test' ;;
 host | netns)
 	guests=1
-	skip='!(smoke|api|transfer|many|cgroup|fallback|life|hostile|choice|capture|smcd)_test'
+	skip='!(smoke|api|transfer|many|cgroup|fallback|life|hostile|choice|capture|smcd|fault)_test'
 	;;
 *) echo "run_guest.sh: --within $within is neither host nor netns" >&2; exit 2 ;;
 esac

@@ -50,6 +50,11 @@ static int connections_of_groups(const std::string &json)
 	return connections;
 }
 
+size_t groups_at(Agent &peer)
+{
+	return nlohmann::json::parse(peer.must_run(smc("-j group"))).size();
+}
+
 int connections_at(Agent &peer)
 {
 	return connections_of_groups(peer.must_run(smc("-j group")));

@@ -21,7 +21,8 @@ nlohmann::json socket_shown(int fd);
 /* How often this guest, in @role, fell back to TCP for a reason: a code of DECLINE. */
 int64_t fallbacks(Role role, uint32_t reason);
 
-/* Connections of all link groups of a peer. */
+/* Link groups of a peer, and the connections of all of them. */
+size_t groups_at(Agent &peer);
 int connections_at(Agent &peer);
 
 /* Waits until no connection is left in a link group of either guest. */

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
-#include <future>
 #include <gtest/gtest.h>
 #include <linux/if_packet.h>
 #include <linux/tcp.h>
@@ -25,6 +24,7 @@
 
 #include "agent.h"
 #include "limit.h"
+#include "netns.h"
 #include "place.h"
 #include "rogue.h"
 #include "smc_tool.h"
@@ -270,44 +270,12 @@ TEST_P(Watching, BySysctl)
 INSTANTIATE_TEST_SUITE_P(, Watching, testing::ValuesIn(both_roles),
 			 [](const auto &info) { return to_string(info.param); });
 
-/* What @what makes in that network namespace. */
-static Fd in_netns(const std::string &name, const std::function<Fd()> &what)
-{
-	return std::async(std::launch::async,
-			  [&] {
-				  Fd netns(open(("/run/netns/" + name).c_str(), O_RDONLY));
-
-				  if (setns(netns, CLONE_NEWNET))
-					  throw_errno("setns");
-				  return what();
-			  })
-	    .get();
-}
-
 /* A namespace is removed, and with it, in either role, one end of a connection. */
 TEST_F(Smcd, NamespaceDeletedWithConnections)
 {
 	for (int i = 0; i < 6; i++) {
-		must_run("ip netns add transient && "
-			 "ip link add veth9 type veth peer name veth9 netns transient && "
-			 "ip addr add 10.99.0.1/24 dev veth9 && ip link set veth9 up && "
-			 "ip -n transient addr add 10.99.0.2/24 dev veth9 && "
-			 "ip -n transient link set veth9 up && "
-			 "ip netns exec transient sysctl -qw net.ipv4.tcp_fin_timeout=1");
-
-		bool serves = i % 2;
-		auto listening = [] {
-			return must_listen(Flavor());
-		};
-		Fd listener = serves ? listening() : in_netns("transient", listening);
-		Address to = address_from(serves ? "10.99.0.1" : "10.99.0.2",
-					  local_address(listener).port());
-		auto connecting = [&] {
-			return must_connect(Flavor(), to);
-		};
-		Fd client = serves ? in_netns("transient", connecting) : connecting();
-		Fd server = must_accept(listener);
-		Fd &here = serves ? server : client, &there = serves ? client : server;
+		Netns netns;
+		auto [here, there] = netns.connect(both_roles[i % 2]);
 		Flow in = {.seed = 1, .bytes = 10000}, out = {.seed = 2, .bytes = 20000};
 		Counters before = Counters::now();
 
@@ -315,11 +283,10 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 		recv_flow(there, out);
 		EXPECT_EQ((Counters::now() - before)["ism_write_bytes"], int64_t(out.bytes));
 		send_flow(there, in);
-		must_run("ip netns del transient");
+		netns.remove();
 		there.close();
-		listener.close();
 		/* Though this end is open, and has not even read. */
-		wait_until("the namespace is gone", [] { return !if_nametoindex("veth9"); });
+		netns.await_end();
 		/* What was sent before arrives; then its end. */
 		recv_flow(here, in);
 		expect_end(here);
@@ -327,6 +294,123 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 	}
 	expect_no_connections(agent);
 	expect_path(true, Role::client);
+}
+
+/*
+ * A client that never confirms, whatever it does instead, leaves no link group behind: nobody ever
+ * came to use it. The server is in a namespace of its own, in which there are no others.
+ */
+class Unconfirmed : public Smcd
+{
+protected:
+	static size_t groups_in(const Netns &netns)
+	{
+		return nlohmann::json::parse(netns.must_run(smc("-j group"))).size();
+	}
+	void expect_no_group(const std::function<void(Fd &rogue)> &instead)
+	{
+		Netns netns;
+		Fd listener = netns.make([] { return must_listen(Flavor()); });
+		Fd rogue = propose(netns.address_there(local_address(listener).port()),
+				   good_proposal(host_device(agent)));
+		smc_clc_agreement accept = receive_agreement(rogue, SMC_CLC_ACCEPT);
+
+		EXPECT_TRUE(accept.is_d);
+		EXPECT_TRUE(accept.first_contact);
+		EXPECT_EQ(groups_in(netns), 1u);
+		instead(rogue);
+		wait_until("no link group is left", [&] { return !groups_in(netns); });
+	}
+};
+
+TEST_F(Unconfirmed, ByItsEnd)
+{
+	expect_no_group([](Fd &rogue) { rogue.close(); });
+}
+
+TEST_F(Unconfirmed, BySilence)
+{
+	expect_no_group([](Fd &) {});
+}
+
+TEST_F(Unconfirmed, ByADecline)
+{
+	expect_no_group([](Fd &rogue) { send_bytes(rogue, encode_decline(SMC_DIAG_SYNC)); });
+}
+
+/* TCP misbehaves below a connection that has its bytes by SMC-D. */
+class UnderTcp : public testing::TestWithParam<Role>
+{
+protected:
+	void SetUp() override
+	{
+		ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+		check_exchange();
+	}
+	void TearDown() override
+	{
+		Connection connection = make_connection(agent, Flavor());
+
+		check_data(connection, 100000, true);
+	}
+	void expect_both_reset()
+	{
+		expect_reset(victim);
+		expect_reset(other);
+	}
+	int64_t violations()
+	{
+		return (agent.counters() - before)["violation_clc"];
+	}
+
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor());
+	Relayed relayed = relay(agent, listener, address_of(0, AF_INET, 0).text(),
+				address_of(1, AF_INET, 0).text());
+	bool of_client = GetParam() == Role::client;
+	RemoteSocket &victim = of_client ? relayed.client : relayed.server;
+	RemoteSocket &other = of_client ? relayed.server : relayed.client;
+	/* TCP, as the victim has it. */
+	Fd &tcp = of_client ? relayed.to_client : relayed.to_server;
+	Counters before = agent.counters();
+
+private:
+	void check_exchange()
+	{
+		Flow out = {.seed = 1, .bytes = 100000}, in = {.seed = 2, .bytes = 200000};
+		Job far = other.start_exchange(in, out);
+
+		victim.start_exchange(out, in).join();
+		far.join();
+		ASSERT_EQ((agent.counters() - before)["ism_write_bytes"],
+			  int64_t(out.bytes + in.bytes));
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, UnderTcp, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(UnderTcp, Bytes)
+{
+	send_bytes(tcp, "bytes");
+	expect_both_reset();
+	EXPECT_EQ(violations(), 1);
+}
+
+TEST_P(UnderTcp, Reset)
+{
+	must_linger(tcp, 0);
+	tcp.close();
+	expect_both_reset();
+	EXPECT_EQ(violations(), 0);
+}
+
+/* After a while: the end of the stream may be about to come. */
+TEST_P(UnderTcp, End)
+{
+	shutdown(tcp, SHUT_WR);
+	expect_both_reset();
+	EXPECT_EQ(violations(), 0);
 }
 
 /* A thread that connects to a listener of its host does the listener's part of the rendezvous. */
@@ -677,15 +761,20 @@ class WrongAccept : public WrongElementTest
 
 TEST_P(WrongAccept, IsDeclined)
 {
+	size_t groups = groups_at(agent);
 	auto [victim, connecting, rogue] = lure(agent);
 	smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT, device);
 
 	receive_proposal(rogue);
+	/* No group of an honest server's. */
+	accept.d.link_id = 0x08150815;
 	GetParam().change(accept, accept);
 	send_bytes(rogue, encode(accept));
 	EXPECT_EQ(diagnosis_of(receive_message(rogue)), GetParam().answer);
 	ASSERT_EQ(connecting.join(), "0");
 	check_tcp(rogue, victim);
+	wait_until("the client has no link group of it",
+		   [&] { return groups_at(agent) <= groups; });
 }
 
 static std::string name_of_element(const testing::TestParamInfo<WrongElement> &info)

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "netns.h"
+
+#include <fcntl.h>
+#include <future>
+#include <net/if.h>
+#include <sched.h>
+
+namespace guest
+{
+
+Netns::Netns()
+{
+	guest::must_run("ip netns add transient && "
+			"ip link add veth9 type veth peer name veth9 netns transient && "
+			"ip addr add 10.99.0.1/24 dev veth9 && ip link set veth9 up && "
+			"ip -n transient addr add 10.99.0.2/24 dev veth9 && "
+			"ip -n transient link set veth9 up && "
+			"ip netns exec transient sysctl -qw net.ipv4.tcp_fin_timeout=1");
+}
+
+Netns::~Netns()
+{
+	if (has_name)
+		run_command("ip netns del transient");
+}
+
+Fd Netns::make(const std::function<Fd()> &what) const
+{
+	return std::async(std::launch::async,
+			  [&] {
+				  Fd netns(open("/run/netns/transient", O_RDONLY));
+
+				  if (setns(netns, CLONE_NEWNET))
+					  throw_errno("setns");
+				  return what();
+			  })
+	    .get();
+}
+
+std::string Netns::must_run(const std::string &command) const
+{
+	return guest::must_run("ip netns exec transient " + command);
+}
+
+Ends Netns::connect(Role role) const
+{
+	return connect(role, make([role] {
+			       return role == Role::client ? must_listen(Flavor())
+							   : must_socket(Flavor());
+		       }));
+}
+
+Ends Netns::connect(Role role, Fd there) const
+{
+	if (role == Role::client) {
+		Fd client = must_connect(Flavor(), address_there(local_address(there).port()));
+
+		return {std::move(client), must_accept(there)};
+	}
+
+	Fd listener = must_listen(Flavor());
+	Address to = address_from("10.99.0.1", local_address(listener).port());
+
+	if (::connect(there, to.get(), to.len))
+		throw_errno("connect");
+	return {must_accept(listener), std::move(there)};
+}
+
+void Netns::remove()
+{
+	guest::must_run("ip netns del transient");
+	has_name = false;
+}
+
+void Netns::await_end() const
+{
+	wait_until("the namespace is gone", [] { return !if_nametoindex("veth9"); });
+}
+
+} // namespace guest

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A network namespace in this guest that goes within a test, with ends of connections in it. */
+#ifndef GUEST_NETNS_H
+#define GUEST_NETNS_H
+
+#include <functional>
+#include <string>
+
+#include "agent.h"
+
+namespace guest
+{
+
+/* Of a connection: both are this process's. */
+struct Ends {
+	Fd here, there;
+};
+
+/* Joined to that of this process by veth: 10.99.0.1 is here, 10.99.0.2 there. */
+class Netns
+{
+public:
+	Netns();
+	Netns(const Netns &) = delete;
+	~Netns();
+
+	/* What @what makes in there. */
+	Fd make(const std::function<Fd()> &what) const;
+	std::string must_run(const std::string &command) const;
+	/* The end here is in @role; @there, if given, is the other's socket or listener. */
+	Ends connect(Role role) const;
+	Ends connect(Role role, Fd there) const;
+	/* It has no name any more, and goes with its last socket. */
+	void remove();
+	void await_end() const;
+
+	static Address address_there(int port)
+	{
+		return address_from("10.99.0.2", port);
+	}
+
+private:
+	bool has_name = true;
+};
+
+} // namespace guest
+
+#endif
