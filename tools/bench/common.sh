@@ -5,6 +5,8 @@
 # which way its bytes went. A contestant is tcp, unix, verbs, tree or ours. Results go to
 # $LAB_OUT/results, a line of JSON for each measurement.
 
+. "$LAB_DIR/guest/wait.sh"
+
 smc=$LAB_REPO/build/tools/smc/smc
 bench=$LAB_REPO/build/tools/bench/smc_bench
 eid=BENCH.LAN
@@ -12,16 +14,6 @@ eid=BENCH.LAN
 die() {
 	echo "bench: $*"
 	exit 1
-}
-
-# until_true TEXT COMMAND...: wait for a condition, for a minute at most.
-until_true() {
-	local text=$1 end=$((SECONDS + 60))
-	shift
-	until "$@"; do
-		((SECONDS < end)) || { echo "bench: waited in vain: $text"; return 1; }
-		sleep 0.1
-	done
 }
 
 # The kind of sockets that a contestant uses.

@@ -157,12 +157,17 @@ double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// A connection whose server knows what is wanted.
+Socket Ask(const Endpoint& to, const Request& request) {
+  Socket sock = to.Connect();
+  sock.Send(&request, sizeof(request));
+  return sock;
+}
+
 // Bytes per second of writes of @size bytes, until the last one was read.
 double Throughput(const Endpoint& to, uint32_t size, double seconds) {
-  Socket sock = to.Connect();
+  Socket sock = Ask(to, {kSink, size});
   std::vector<char> buffer(size, 'x');
-  Request request{kSink, size};
-  sock.Send(&request, sizeof(request));
   auto start = Clock::now();
   uint64_t sent = 0;
   for (; Since(start) < seconds; sent += size) sock.Send(buffer.data(), size);
@@ -174,10 +179,8 @@ double Throughput(const Endpoint& to, uint32_t size, double seconds) {
 
 // Seconds for a message there and back.
 double RoundTrip(const Endpoint& to, uint32_t size, double seconds) {
-  Socket sock = to.Connect();
+  Socket sock = Ask(to, {kEcho, size});
   std::vector<char> buffer(size, 'x');
-  Request request{kEcho, size};
-  sock.Send(&request, sizeof(request));
   auto start = Clock::now();
   uint64_t count = 0;
   for (; Since(start) < seconds; count++) {
@@ -187,15 +190,14 @@ double RoundTrip(const Endpoint& to, uint32_t size, double seconds) {
   return Since(start) / count;
 }
 
-// Connections per second, each of which carries one byte there and back.
+// Connections per second, each of which carries a request and, in a write of its own, one byte,
+// which comes back.
 double Connections(const Endpoint& to, double seconds) {
   auto start = Clock::now();
   uint64_t count = 0;
   for (; Since(start) < seconds; count++) {
-    Socket sock = to.Connect();
-    Request request{kEcho, 1};
+    Socket sock = Ask(to, {kEcho, 1});
     char byte = 'x';
-    sock.Send(&request, sizeof(request));
     sock.Send(&byte, 1);
     if (!sock.Receive(&byte, 1)) throw std::runtime_error("the server closed");
   }

@@ -4,6 +4,8 @@
 # What the demo's scripts share in the guests. Lines that begin with "demo|" and "show|" reach the
 # user; results go to $LAB_OUT/results.
 
+. "$LAB_DIR/guest/wait.sh"
+
 clients=20
 
 say() { echo "demo|$*"; }
@@ -13,18 +15,6 @@ die() {
 	say "guest $LAB_NODE: $*"
 	exit 1
 }
-
-# until_true TEXT COMMAND...: wait for a condition, for a minute at most.
-until_true() {
-	local text=$1 end=$((SECONDS + 60))
-	shift
-	until "$@"; do
-		((SECONDS < end)) || die "waited in vain: $text"
-		sleep 0.2
-	done
-}
-
-listens() { [[ $(ss -Hltn "sport = :$1") ]]; }
 
 # are_connected PATH NUMBER: so many connections go by it. /run/socks tells of them.
 are_connected() {
@@ -42,7 +32,8 @@ start_redis() {
 	redis-server --port 6379 --save '' --appendonly no --protected-mode no --dir /run "$@" \
 		>/run/redis.log 2>&1 &
 	redis=$!
-	until_true 'Redis listens' listens 6379
+	until_true 'Redis listens' listens 6379 ||
+		die "Redis does not listen: $(</run/redis.log)"
 }
 
 # ask_redis PASS REQUESTS OPTION...: requests per second of SET and GET.

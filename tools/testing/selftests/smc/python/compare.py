@@ -1,9 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""compare.py TCP SMC KNOWN SUITE...: what Python's tests did over TCP and over SMC sockets.
+"""compare.py GUEST TCP SMC KNOWN SUITE...: what Python's tests did over TCP and over SMC sockets.
 
-A test counts as failed when it passed over TCP and not over SMC, unless KNOWN names it, and a
-suite when no test of it passed in a run: it died alike in both. The last line is the tally.
+GUEST is the exit status of the guest. A test counts as failed when it ended over SMC in another
+way than over TCP, unless it passed or KNOWN names it; one that did not pass over either is shown
+and counts as skipped. A suite counts as failed, unless KNOWN names it, when its process did not
+come to its end in a run or no test of it passed: it died alike in both. The last line is the
+tally.
 """
 
 import json
@@ -11,62 +14,86 @@ import pathlib
 import sys
 
 
-def outcomes(path):
-    """What became of each test; one that began and never ended hung or crashed."""
-    found, why = {}, {}
-    for line in pathlib.Path(path).read_text().splitlines():
-        record = json.loads(line)
-        test, outcome = record["test"], record["outcome"]
-        # A subtest's failure is the test's.
-        if found.get(test) == "failed":
-            continue
-        found[test] = outcome
-        why[test] = record["why"]
-    return {t: "never ended" if o == "began" else o for t, o in found.items()}, why
+class Run:
+    """What became of each test, and how the process of each suite ended."""
+
+    def __init__(self, path):
+        self.tests, self.why, self.ends = {}, {}, {}
+        for line in pathlib.Path(path).read_text().splitlines():
+            record = json.loads(line)
+            if "suite" in record:
+                self.ends[record["suite"]] = record["end"]
+            # A subtest's failure is the test's.
+            elif self.tests.get(record["test"]) != "failed":
+                self.tests[record["test"]] = record["outcome"]
+                self.why[record["test"]] = record["why"]
+        # One that began and has no end hung or crashed.
+        self.tests = {t: "never ended" if o == "began" else o for t, o in self.tests.items()}
+
+    def fault(self, suite):
+        """What is wrong with a suite as a whole, if anything."""
+        end = self.ends.get(suite, "not run")
+        if end != "done":
+            return end
+        if not any(o == "passed" for t, o in self.tests.items() if t.startswith(f"test.{suite}.")):
+            return "no test passed"
+        return None
 
 
-def known_tests(path):
-    """Lines of KNOWN: a test, blank, the reason."""
+def known_names(path):
+    """Lines of KNOWN: a test or a suite, blank, the reason."""
     lines = pathlib.Path(path).read_text().splitlines()
     return dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
 
 
-def passed_none(suite, found):
-    """Whether no test of the suite passed; what dies early may have no record at all."""
-    return not any(o == "passed" for t, o in found.items() if t.startswith(f"test.{suite}."))
+def compare_tests(tcp, smc, known, tally):
+    for test, before in sorted(tcp.tests.items()):
+        after = smc.tests.get(test, "not run")
+        if after == "passed":
+            tally["passed"] += 1
+            if before != after:
+                print(f"better over SMC: {test}: {before} over TCP")
+            if test in known:
+                print(f"known no more: {test} passed")
+        elif before == after:
+            tally["skipped"] += 1
+            if before != "skipped":
+                print(f"alike: {test}: {before} over both")
+        elif test in known:
+            tally["skipped"] += 1
+            print(f"known: {test}: {after}: {known[test]}")
+        else:
+            tally["failed"] += 1
+            print(f"not ok: {test}: {before} over TCP, {after} over SMC")
+            print("".join(f"    {line}\n" for line in smc.why.get(test, "").splitlines()), end="")
+
+
+def compare_suites(tcp, smc, suites, known, tally):
+    for suite in suites:
+        faults = [f"{fault} over {way}" for way, run in (("TCP", tcp), ("SMC", smc))
+                  if (fault := run.fault(suite))]
+        if not faults:
+            if suite in known:
+                print(f"known no more: {suite} came to its end")
+        elif suite in known:
+            tally["skipped"] += 1
+            print(f"known: {suite}: {', '.join(faults)}: {known[suite]}")
+        else:
+            tally["failed"] += 1
+            print(f"not ok: {suite}: {', '.join(faults)}")
 
 
 def main():
-    tcp, _ = outcomes(sys.argv[1])
-    smc, why = outcomes(sys.argv[2])
-    known = known_tests(sys.argv[3])
-    passed = failed = skipped = 0
-    for test, before in sorted(tcp.items()):
-        after = smc.get(test, "not run")
-        if before == "skipped" and after == "skipped":
-            skipped += 1
-        elif before == after or after == "passed":
-            passed += 1
-            if before != after:
-                print(f"better over SMC: {test}: {before} over TCP")
-        elif test in known:
-            skipped += 1
-            print(f"known: {test}: {after}: {known[test]}")
-        else:
-            failed += 1
-            print(f"not ok: {test}: {before} over TCP, {after} over SMC")
-            print("".join(f"    {line}\n" for line in why.get(test, "").splitlines()), end="")
-    for test in sorted(known.keys() & smc.keys()):
-        if smc[test] == "passed":
-            print(f"known no more: {test} passed")
-    for suite in sys.argv[4:]:
-        for way, found in ("TCP", tcp), ("SMC", smc):
-            if passed_none(suite, found):
-                failed += 1
-                print(f"not ok: {suite}: no test passed over {way}")
-    failed += not passed
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    sys.exit(failed > 0)
+    guest, suites, known = sys.argv[1], sys.argv[5:], known_names(sys.argv[4])
+    tcp, smc = Run(sys.argv[2]), Run(sys.argv[3])
+    tally = {"passed": 0, "failed": 0, "skipped": 0}
+    compare_tests(tcp, smc, known, tally)
+    compare_suites(tcp, smc, suites, known, tally)
+    if guest != "0":
+        tally["failed"] += 1
+        print("not ok: the guest, see above")
+    print(", ".join(f"{count} {what}" for what, count in tally.items()))
+    sys.exit(tally["failed"] > 0)
 
 
 main()

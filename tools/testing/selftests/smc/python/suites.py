@@ -3,7 +3,8 @@
 """suites.py OUT SECONDS SUITE...: run some of Python's own test suites.
 
 Each suite is a process of its own that may take SECONDS. OUT gets a line of JSON for every
-test as it begins and as it ends, so that what hangs or crashes is seen to have done so.
+test as it begins and as it ends, and one for the end of the suite, so that what hangs or crashes
+is seen to have done so.
 """
 
 import json
@@ -53,10 +54,24 @@ class Recorder(unittest.TestResult):
 def run_suite(name, out):
     from test import support
 
-    # Nothing that needs the Internet or much of the machine.
-    support.use_resources = []
+    # Nothing that needs the Internet or much of the machine. What test_socketserver calls the
+    # network is loopback.
+    support.use_resources = ["network"] if name == "test_socketserver" else []
     suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{name}")
     suite.run(Recorder(out))
+
+
+def end_of(name, path, seconds):
+    """Run a suite in a process. "done", or how else that ended."""
+    try:
+        status = subprocess.run([sys.executable, __file__, "--one", path, name], timeout=seconds,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, check=False).returncode
+    except subprocess.TimeoutExpired:
+        return f"not done after {seconds} s"
+    if status < 0:
+        return f"killed by signal {-status}"
+    return f"exit status {status}" if status else "done"
 
 
 def main():
@@ -67,12 +82,10 @@ def main():
     path, seconds = sys.argv[1], int(sys.argv[2])
     for name in sys.argv[3:]:
         print(f"# {name}", flush=True)
-        try:
-            subprocess.run([sys.executable, __file__, "--one", path, name], timeout=seconds,
-                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, check=False)
-        except subprocess.TimeoutExpired:
-            print(f"# {name}: not done after {seconds} s", flush=True)
+        end = end_of(name, path, seconds)
+        print(f"# {name}: {end}", flush=True)
+        with open(path, "a", encoding="utf-8") as out:
+            print(json.dumps({"suite": name, "end": end}), file=out)
 
 
 main()
