@@ -16,7 +16,9 @@ Netns::Netns()
 			"ip addr add 10.99.0.1/24 dev veth9 && ip link set veth9 up && "
 			"ip -n transient addr add 10.99.0.2/24 dev veth9 && "
 			"ip -n transient link set veth9 up && "
-			"ip netns exec transient sysctl -qw net.ipv4.tcp_fin_timeout=1");
+			"ip netns exec transient sysctl -qw net.ipv4.tcp_fin_timeout=1 "
+			/* A peer that sleeps does not acknowledge a FIN. */
+			"net.ipv4.tcp_orphan_retries=1");
 }
 
 Netns::~Netns()
