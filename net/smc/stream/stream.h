@@ -318,9 +318,10 @@ static inline u64 smc_rx_received(const struct smc_stream *st)
  */
 static inline u64 smc_rx_position(const struct smc_stream *st)
 {
+	/* Both before the caller loads what is received, so that they are not ahead of that. */
 	u64 consumed = smp_load_acquire(&st->rx.consumed);
 
-	/* Pairs with smc_stream_take_producer(). Without a lock, what is received is loaded later. */
+	/* Pairs with smc_stream_take_producer(). */
 	return max(consumed, smp_load_acquire(&st->rx.urgent_skip));
 }
 
@@ -375,7 +376,7 @@ u64 smc_stream_queued(const struct smc_stream *st);
  */
 static inline bool smc_stream_at_mark(const struct smc_stream *st)
 {
-	/* Loaded first. Pairs with smc_stream_take_producer(): what is to be skipped before is seen. */
+	/* Loaded first: what is to be skipped before it is seen, too. */
 	u64 urgent = smp_load_acquire(&st->rx.urgent);
 
 	return urgent == smc_rx_position(st) + 1;
