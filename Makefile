@@ -119,7 +119,7 @@ check: deps-test guest-programs
 		core-6.1 within-core-6.1 core-debug within-core-debug
 
 check-long: guest-programs
-	@O=$(O) .ci/run within within-host guest-6.1
+	@O=$(O) .ci/run within within-host guest-6.1 within-6.1
 
 check-debug: guest-programs
 	@O=$(O) .ci/run guest-debug within-debug within-host-debug interop-debug
