@@ -48,7 +48,7 @@ struct smc_ism_conn {
 	struct smc_dmbe *dmbe;
 	struct smc_dmbe *peer_dmbe;
 	struct smc_dmbe *lock_owner;
-	struct work_struct let_go;
+	struct delayed_work let_go;
 	u64 token;
 	u8 index;
 	u64 peer_token;
@@ -157,6 +157,13 @@ void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d)
  * Context: softirqs off, the stream's lock held.
  */
 void smc_ism_conn_abandon(struct smc_ism_conn *conn);
+
+/**
+ * smc_ism_conns_exit() - wait for what smc_ism_conn_abandon() began
+ *
+ * Context: process, when there are no sockets any more.
+ */
+void smc_ism_conns_exit(void);
 
 /**
  * smc_ism_conn_receive() - the peer has written the control area of this end's element

@@ -3,6 +3,7 @@
 
 #include "admin/net.h"
 #include "admin/netlink.h"
+#include "conn.h"
 #include "device.h"
 #include "group.h"
 #include "ism.h"
@@ -19,6 +20,7 @@ void smc_ism_exit(void)
 {
 	smc_netlink_set_source(SMC_PATH_D, NULL);
 	smc_ism_groups_end(NULL);
+	smc_ism_conns_exit();
 	/* A namespace that goes meanwhile waits for its groups, too. */
 	smc_net_set_exit_hook(SMC_PATH_D, NULL);
 }

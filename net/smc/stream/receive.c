@@ -83,12 +83,14 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
  */
 static size_t smc_stream_piece(struct smc_stream *st, u64 *pos, u32 *offset, bool first)
 {
-	/* First: what is to be skipped before it is seen, too, and has been received. */
+	u64 received = smc_rx_received(st);
+	/* After the bytes, so that their mark is seen; before what is to be skipped ahead of it. */
 	u64 urgent = smp_load_acquire(&st->rx.urgent);
-	u64 received;
 
 	*pos = max(*pos, smc_rx_position(st));
-	received = smc_rx_received(st);
+	/* What is to be skipped came in this moment. */
+	if (*pos > received)
+		return 0;
 	if (urgent > *pos && urgent <= received) {
 		if (urgent - 1 > *pos)
 			received = urgent - 1;
@@ -129,7 +131,7 @@ static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mo
 static int smc_stream_wait_for_data(struct smc_stream *st, u64 *pos, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, smc_stream_wake_reader);
-	u64 consumed = st->rx.consumed;
+	u64 position = smc_rx_position(st);
 	struct sock *sk = st->sk;
 	u64 began;
 
@@ -150,7 +152,7 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 *pos, long *timeo
 		remove_wait_queue(sk_sleep(sk), &wait);
 	}
 	smc_stream_spin_adapt(st, local_clock() - began);
-	*pos += st->rx.consumed - consumed;
+	*pos += smc_rx_position(st) - position;
 	return 0;
 }
 
@@ -198,8 +200,12 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	u32 offset;
 	int rc = 0;
 
-	if (flags & MSG_OOB)
+	if (flags & MSG_OOB) {
+		/* Who reads nothing else gives back what it steps over, too. */
+		if (!peek)
+			smc_stream_consume(st, pos);
 		return smc_stream_recv_urgent(st, msg, len, flags);
+	}
 	if (peek)
 		/* Negative while SO_PEEK_OFF is not in use. */
 		pos += max(sk_peek_offset(sk, flags), 0);

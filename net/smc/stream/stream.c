@@ -227,6 +227,18 @@ void smc_stream_abort(struct smc_stream *st, int err)
 	smc_stream_settle(st);
 }
 
+/*
+ * TCP, too, steps over the urgent byte that its reader has stopped at when the next one comes. The
+ * window that it takes is the reader's to give back: who never looks gets to see one at last.
+ */
+static bool smc_stream_skips_urgent(const struct smc_stream *st)
+{
+	const struct smc_stream_rx *rx = &st->rx;
+
+	return smc_stream_at_mark(st) && st->sk && !sock_flag(st->sk, SOCK_URGINLINE) &&
+	       rx->urgent - READ_ONCE(rx->consumed) < rx->size / 2;
+}
+
 /* The peer says more bytes arrived; the urgent one is read now, before it can be overwritten. */
 static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc *cdc)
 {
@@ -241,8 +253,7 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 		last = (cdc->prod.offset ?: rx->size) - 1;
 		rx->urgent_byte = READ_ONCE(rx->ring[last]);
 		rx->urgent_unread = true;
-		/* TCP, too, steps over the one that its reader has stopped at. */
-		if (smc_stream_at_mark(st) && !(st->sk && sock_flag(st->sk, SOCK_URGINLINE)))
+		if (smc_stream_skips_urgent(st))
 			/* Pairs with smc_rx_position(): it is not ahead of what is received. */
 			smp_store_release(&rx->urgent_skip, rx->urgent);
 		/* Pairs with smc_stream_piece(): who sees it sees what is to be skipped before. */

@@ -132,6 +132,37 @@ TEST_F(Smcd, IsCounted)
 	}
 }
 
+/* Many more than the element has room for do not use up the window, read as such or not at all. */
+TEST_F(Smcd, NothingButUrgentBytes)
+{
+	for (bool reads : {true, false}) {
+		Fd listener = must_listen(Flavor());
+
+		must_set(listener, SOL_SOCKET, SO_RCVBUF, 16 * 1024);
+
+		Fd client = must_connect(Flavor(),
+					 address_from("127.0.0.1", local_address(listener).port()));
+		Fd server = must_accept(listener);
+		char bytes[100];
+
+		for (int i = 0; i < 40000; i++) {
+			ssize_t n = send(client, "!", 1, MSG_OOB | MSG_DONTWAIT);
+
+			/* Then there is something to read, or nobody would ever make room. */
+			if (n < 0 && !reads) {
+				ASSERT_EQ(errno, EAGAIN);
+				ASSERT_EQ(await(server, POLLIN) & POLLIN, POLLIN);
+				ASSERT_GT(recv(server, bytes, sizeof(bytes), MSG_DONTWAIT), 0);
+				n = send(client, "!", 1, MSG_OOB);
+			}
+			ASSERT_EQ(n, 1);
+			if (reads) {
+				ASSERT_EQ(recv(server, bytes, 1, MSG_OOB), 1);
+			}
+		}
+	}
+}
+
 /* Who knew this host's memory by it knows nothing of what is there after. */
 TEST_F(Smcd, GidIsNewWithTheModule)
 {
