@@ -314,7 +314,7 @@ static inline u64 smc_rx_received(const struct smc_stream *st)
  * smc_rx_position() - where the reader stands
  * @st: stream
  *
- * That is behind what was consumed where urgent bytes follow which a later one took the place of.
+ * Further on than what was consumed, if urgent bytes follow there that a later one replaced.
  */
 static inline u64 smc_rx_position(const struct smc_stream *st)
 {
