@@ -46,7 +46,7 @@ help:
 	@echo '  uninstall    take them away again'
 	@echo
 	@echo '  demo         Redis and iperf3, over TCP and over SMC, between guests and in one'
-	@echo '  bench        TCP, unix sockets, the kernel'\''s own smc, raw RDMA and this, compared'
+	@echo '  bench        TCP, unix sockets, the in-tree module, raw RDMA and this, compared'
 	@echo '  check        what every change has to pass: wire formats, headers, lint, guests with'
 	@echo '               6.12, the core of that on 6.1 and on the debug kernel'
 	@echo '  check-long   the guest tests that check leaves out: all within one guest, all on 6.1'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # In a guest: what "make install" does makes modprobe and the kernel choose this module, and
-# keeps the kernel's smc_diag from complaining about it, but leaves it to the kernel's own smc:
+# keeps the kernel's smc_diag from complaining about it, but leaves it to the in-tree module:
 # tools/lab/lab run tools/install/test.sh
 
 release=$(uname -r)

@@ -54,7 +54,7 @@ enum {
 #define SMC_DIAG_MAX (__SMC_DIAG_MAX - 1)
 
 /*
- * An extension that the kernel's own module does not have, with the last number that
+ * An extension that the in-tree module does not have, with the last number that
  * diag_ext can ask for: struct smc_diag_rmbe
  */
 #define SMC_DIAG_RMBE	8

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel's own smc module as a peer. */
+/* The in-tree module as a peer. */
 #ifndef GUEST_PEER_TREE_H
 #define GUEST_PEER_TREE_H
 

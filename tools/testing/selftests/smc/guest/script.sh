@@ -30,5 +30,5 @@ await() {
 # Bytes that left by RDMA.
 written() { sed -n 's/^rdma_write_bytes //p' /proc/net/smc_stat; }
 
-# Whether iperf3 listens; the kernel's own module does not show its sockets to ss.
+# Whether iperf3 listens; the in-tree module does not show its sockets to ss.
 listens() { [[ $(ss -Hltn 'sport = :5201') || $("$smc" sock) == *:5201* ]]; }
