@@ -122,7 +122,7 @@ TEST_P(Interop, MappedAddresses)
 	    tree.connect(v6, address_from("::ffff:10.83.0.1", local_address(listener).port()));
 	Connection one = {must_accept(listener), std::move(client)};
 
-	/* As client the in-tree module speaks version 2 over AF_INET sockets only, see its reason. */
+	/* As client the in-tree module speaks version 2 over AF_INET only, see its reason. */
 	check_data(one, 200000, false);
 }
 
