@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <linux/smc_diag.h>
 #include <linux/sock_diag.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -113,6 +114,13 @@ Json dmb(const smcd_diag_dmbinfo& info) {
   };
 }
 
+/* Of sockets that are not SMC yet, and may never be, the kernel says SMC-R, too. */
+bool has_mode(const smc_diag_msg& msg) {
+  if (msg.diag_mode != SMC_DIAG_MODE_SMCR) return true;
+  return msg.diag_state != TCP_LISTEN && msg.diag_state != TCP_SYN_SENT &&
+         msg.diag_state != TCP_CLOSE;
+}
+
 Json decode_socket(nlmsghdr* hdr) {
   nlattr* attrs[SMC_DIAG_RMBE + 1];
   smc_diag_msg msg;
@@ -125,13 +133,13 @@ Json decode_socket(nlmsghdr* hdr) {
   Json out = {
       {"state", words::socket_state(msg.diag_state)},
       {"state-number", msg.diag_state},
-      {"mode", words::socket_mode(msg.diag_mode)},
       {"local", address(ipv6, msg.id.idiag_src, msg.id.idiag_sport)},
       {"peer", address(ipv6, msg.id.idiag_dst, msg.id.idiag_dport)},
       {"shutdown", msg.diag_shutdown},
       {"uid", msg.diag_uid},
       {"inode", msg.diag_inode},
   };
+  if (has_mode(msg)) out["mode"] = words::socket_mode(msg.diag_mode);
 
   smc_diag_fallback fallback;
   if (extension(attrs, SMC_DIAG_FALLBACK, fallback, sizeof(fallback)) &&

@@ -101,10 +101,14 @@ struct smc_diag_lgrinfo {
 	__u8				role;	/* 0 client, 1 server */
 };
 
-/* What the ends of an SMC-R connection told each other about their elements */
+/* What the ends of a connection told each other about their elements */
 struct smc_diag_rmbe {
-	__u32 peer_token;	/* alert token of the peer; ours is in smc_diag_conninfo */
-	__u8 index;		/* of our element in its RMB, from 1 */
+	/*
+	 * alert token of the peer; ours is in smc_diag_conninfo. Of SMC-D's tokens these are
+	 * the lower half: both are in smcd_diag_dmbinfo
+	 */
+	__u32 peer_token;
+	__u8 index;		/* of our element in its RMB, from 1, or in its DMB, from 0 */
 	__u8 peer_index;	/* of the peer's; 0 while not known, as peer_token */
 	__u16 reserved;
 };

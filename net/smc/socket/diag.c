@@ -143,7 +143,7 @@ static void smc_diag_fill(const struct smc_diag_dump *dump, const struct smc_soc
 		smc_diag_fill_stream(st, msg);
 		return;
 	}
-	/* While it is not decided what a connection will be, it is the module's. */
+	/* There is no number for what is not decided yet: all but TCP is counted with SMC-R. */
 	msg->diag_mode = READ_ONCE(smc->mode) == SMC_MODE_TCP ? SMC_DIAG_MODE_FALLBACK_TCP :
 								SMC_DIAG_MODE_SMCR;
 	msg->diag_state = READ_ONCE(smc->mode) == SMC_MODE_HANDSHAKE ? SMC_STATE_INIT :
@@ -243,10 +243,9 @@ static int smc_diag_put_stream(const struct smc_diag_dump *dump, struct smc_stre
 		rc = smc_diag_put_conninfo(dump->skb, st, path.token);
 	if (rc || lost)
 		return rc;
-	if (st->path->kind == SMC_PATH_D)
-		return smc_diag_wants(dump, SMC_DIAG_DMBINFO) ?
-		       smc_diag_put_dmbinfo(dump->skb, &path) : 0;
-	if (smc_diag_wants(dump, SMC_DIAG_LGRINFO))
+	if (st->path->kind == SMC_PATH_D && smc_diag_wants(dump, SMC_DIAG_DMBINFO))
+		rc = smc_diag_put_dmbinfo(dump->skb, &path);
+	if (st->path->kind == SMC_PATH_R && smc_diag_wants(dump, SMC_DIAG_LGRINFO))
 		rc = smc_diag_put_lgrinfo(dump->skb, &path);
 	if (!rc && smc_diag_wants(dump, SMC_DIAG_RMBE))
 		rc = smc_diag_put_rmbe(dump->skb, &path);
