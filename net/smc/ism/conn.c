@@ -157,7 +157,9 @@ static void smc_ism_conn_let_go(struct work_struct *work)
 	struct smc_ism_conn *conn = container_of(work, struct smc_ism_conn, let_go.work);
 
 	if (!smc_ism_conn_try_let_go(conn)) {
-		queue_delayed_work(smc_wq, &conn->let_go, HZ);
+		/* Most are on the way out; who sleeps in a page fault may do so for long. */
+		conn->let_go_pause = clamp(2 * conn->let_go_pause, 1UL, (unsigned long)HZ);
+		queue_delayed_work(smc_wq, &conn->let_go, conn->let_go_pause);
 		return;
 	}
 	smc_stream_put(&conn->stream);

@@ -35,6 +35,7 @@ struct smc_dmbe {
  *	attached, and after @let_go
  * @lock_owner: the one of both whose lock is the stream's, referenced
  * @let_go: leaves @peer_dmbe before the application closes
+ * @let_go_pause: jiffies until it tries again
  * @token: what this end's element is called
  * @index: of the element in it, from 0
  * @peer_token: what the peer's element is called
@@ -49,6 +50,7 @@ struct smc_ism_conn {
 	struct smc_dmbe *peer_dmbe;
 	struct smc_dmbe *lock_owner;
 	struct delayed_work let_go;
+	unsigned long let_go_pause;
 	u64 token;
 	u8 index;
 	u64 peer_token;

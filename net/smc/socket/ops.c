@@ -280,7 +280,8 @@ static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_AR
 	return smc_listener_accept(listener, newsock, SMC_ACCEPT_FLAGS);
 }
 
-static int smc_ioctl_stream(struct smc_stream *st, unsigned int cmd)
+/* Under @st's lock: an urgent byte that comes in changes more than one of these. */
+static int smc_ioctl_amount(struct smc_stream *st, unsigned int cmd)
 {
 	switch (cmd) {
 	case SIOCINQ:
@@ -294,6 +295,16 @@ static int smc_ioctl_stream(struct smc_stream *st, unsigned int cmd)
 	default:
 		return -ENOIOCTLCMD;
 	}
+}
+
+static int smc_ioctl_stream(struct smc_stream *st, unsigned int cmd)
+{
+	int amount;
+
+	spin_lock_bh(st->lock);
+	amount = smc_ioctl_amount(st, cmd);
+	spin_unlock_bh(st->lock);
+	return amount;
 }
 
 static bool smc_ioctl_counts(unsigned int cmd)

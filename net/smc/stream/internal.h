@@ -15,6 +15,8 @@
 
 /* Beside EPOLL*: bytes arrived, too few for a poller. Who sleeps in recv() takes any. */
 #define SMC_NEWS_FEW	((__force __poll_t)BIT(17))
+/* An end of either direction, news also for all those of whom one is woken at a time. */
+#define SMC_NEWS_END	((__force __poll_t)BIT(18))
 
 /* A wake function's work, for a thread that sleeps for @events. Without a key it may be any. */
 static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, unsigned int mode,

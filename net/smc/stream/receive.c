@@ -66,13 +66,16 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
 	spin_unlock_bh(st->lock);
 
 	if (!unread)
-		return smc_rx_shut(st) ? 0 : -EINVAL;
+		return -EINVAL;
 
 	msg->msg_flags |= MSG_OOB;
 	if (!len) {
 		msg->msg_flags |= MSG_TRUNC;
 		return 0;
 	}
+	/* MSG_TRUNC discards, as with TCP. */
+	if (flags & MSG_TRUNC)
+		return 1;
 	return memcpy_to_msg(msg, &byte, 1) ? -EFAULT : 1;
 }
 
@@ -152,7 +155,8 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 *pos, long *timeo
 		remove_wait_queue(sk_sleep(sk), &wait);
 	}
 	smc_stream_spin_adapt(st, local_clock() - began);
-	*pos += smc_rx_position(st) - position;
+	/* What is to be skipped now, who peeks may have stepped over: smc_stream_piece() knows. */
+	*pos += max(st->rx.consumed, position) - position;
 	return 0;
 }
 
@@ -262,7 +266,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 
 u64 smc_stream_queued(const struct smc_stream *st)
 {
-	/* First, with or without the socket lock: it is never ahead of what was received before. */
+	/* First: without the socket lock it is never ahead of what was received before. */
 	u64 position = smc_rx_position(st);
 	u64 received = smc_rx_received(st);
 	u64 urgent = READ_ONCE(st->rx.urgent);

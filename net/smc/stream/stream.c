@@ -9,7 +9,8 @@
 #include "workqueue.h"
 
 /* What may have become true when a stream ends or fails. */
-#define SMC_NEWS_ALL	(EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLHUP)
+#define SMC_NEWS_ALL \
+	(SMC_NEWS_END | EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLHUP)
 
 /* Among the events: the stream ended, which ->over() is to be told. */
 #define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
@@ -58,6 +59,9 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	st->sk = sk;
 	if (st->err)
 		WRITE_ONCE(sk->sk_err, st->err);
+	/* Nothing was read before, so nothing was skipped. */
+	if (sock_flag(sk, SOCK_URGINLINE))
+		WRITE_ONCE(st->rx.urgent_skip, 0);
 	spin_unlock_bh(st->lock);
 }
 
@@ -81,8 +85,7 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 	wq = rcu_dereference(sk->sk_wq);
 	/* Orders what became true before the check for sleepers. */
 	if (skwq_has_sleeper(wq)) {
-		/* The end is news for everybody, also for those of whom one is woken at a time. */
-		if (events & (EPOLLHUP | EPOLLRDHUP))
+		if (events & SMC_NEWS_END)
 			__wake_up(&wq->wait, TASK_INTERRUPTIBLE, 0, poll_to_key(events));
 		else
 			/* Without the hint that this thread is to sleep: it may go on, or watch. */
@@ -235,7 +238,8 @@ static bool smc_stream_skips_urgent(const struct smc_stream *st)
 {
 	const struct smc_stream_rx *rx = &st->rx;
 
-	return smc_stream_at_mark(st) && st->sk && !sock_flag(st->sk, SOCK_URGINLINE) &&
+	/* What a socket not there yet wants is found out when it is. */
+	return smc_stream_at_mark(st) && !(st->sk && sock_flag(st->sk, SOCK_URGINLINE)) &&
 	       rx->urgent - READ_ONCE(rx->consumed) < rx->size / 2;
 }
 
@@ -302,6 +306,14 @@ static __poll_t smc_stream_arrival(const struct smc_stream *st)
 	return st->sk && !smc_stream_is_readable(st) ? SMC_NEWS_FEW : EPOLLIN | EPOLLRDNORM;
 }
 
+/* What the peer's new @flags are to those who wait. A half-close is nothing to writers. */
+static __poll_t smc_stream_end_news(const struct smc_stream *st, u8 flags)
+{
+	if ((flags & SMC_PEER_GONE) || READ_ONCE(st->tx.final_flags))
+		return SMC_NEWS_ALL;
+	return SMC_NEWS_END | EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+}
+
 void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 {
 	struct smc_stream_rx *rx = &st->rx;
@@ -360,7 +372,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	if (smc_stream_note_credit(st))
 		st->updated = true;
 	if (news) {
-		st->news |= SMC_NEWS_ALL;
+		st->news |= smc_stream_end_news(st, news);
 		st->updated = true;
 	}
 }

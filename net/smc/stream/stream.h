@@ -366,7 +366,7 @@ static inline u64 smc_stream_undelivered(const struct smc_stream *st)
 
 /**
  * smc_stream_queued() - bytes that one read would give: up to the urgent one (SIOCINQ)
- * @st: stream
+ * @st: stream, its lock held
  */
 u64 smc_stream_queued(const struct smc_stream *st);
 

@@ -5,6 +5,7 @@
  */
 #include <atomic>
 #include <barrier>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
@@ -145,6 +146,7 @@ TEST_F(Smcd, NothingButUrgentBytes)
 		Fd server = must_accept(listener);
 		char bytes[100];
 
+		ASSERT_EQ(socket_shown(client).at("mode"), "SMC-D");
 		for (int i = 0; i < 20000; i++) {
 			ssize_t n = send(client, "!", 1, MSG_OOB | MSG_DONTWAIT);
 
@@ -448,6 +450,11 @@ TEST_P(UnderTcp, End)
 class Visit : public Smcd
 {
 protected:
+	/* All that has been sent since then went by SMC-D. */
+	static void expect_sent(const Counters &then, int64_t bytes)
+	{
+		EXPECT_EQ((Counters::now() - then)["ism_write_bytes"], bytes);
+	}
 	static Address here(int listener, int family = AF_INET)
 	{
 		return address_from(family == AF_INET ? "127.0.0.1" : "::1",
@@ -457,21 +464,23 @@ protected:
 	static int slept(int connections, int listening, int connecting)
 	{
 		Fd listener = must_listen({Kind::smc, listening}, connections);
+		Counters before = Counters::now();
 		int slept = 0;
 
 		for (int i = 0; i < connections; i++) {
 			Fd client = must_socket({Kind::smc, connecting});
 			Address to = here(listener, connecting);
-			long before = voluntary_switches();
+			long switches = voluntary_switches();
 
 			EXPECT_EQ(connect(client, to.get(), to.len), 0);
-			slept += voluntary_switches() > before;
+			slept += voluntary_switches() > switches;
 
 			Fd server = must_accept(listener);
 
 			send_flow(client, {.seed = uint64_t(i), .bytes = 1000});
 			recv_flow(server, {.seed = uint64_t(i), .bytes = 1000});
 		}
+		expect_sent(before, connections * 1000);
 		return slept;
 	}
 	/* How many of @connections, all by SMC, sent no byte by TCP, neither end. */
@@ -613,6 +622,7 @@ TEST_F(Visit, ThreadsConnectTogether)
 {
 	Fd listener = must_listen(Flavor());
 	Address to = here(listener);
+	Counters before = Counters::now();
 
 	for (int i = 0; i < 300; i++) {
 		Fd client(open_socket(Flavor(), i % 2 ? SOCK_NONBLOCK : 0));
@@ -638,6 +648,7 @@ TEST_F(Visit, ThreadsConnectTogether)
 		fcntl(client, F_SETFL, 0);
 		recv_flow(client, {.seed = uint64_t(i), .bytes = 1000});
 	}
+	expect_sent(before, 300 * 1000);
 }
 
 /* What a client took from TCP is as what accept() takes: the debug kernel looks at its locks. */
@@ -657,8 +668,11 @@ TEST_F(Visit, AcceptedListensAnew)
 
 	Fd again = must_accept(server);
 
+	Counters before = Counters::now();
+
 	send_flow(client, {.seed = 1, .bytes = 1000});
 	recv_flow(again, {.seed = 1, .bytes = 1000});
+	expect_sent(before, 1000);
 }
 
 /*
@@ -720,9 +734,6 @@ static std::vector<WrongElement> wrong_elements()
 {
 	return {
 	    {"Unknown", [](auto &, auto &) {}, SMC_DIAG_SYNC},
-	    {"UnknownIndex", [](auto &m, auto &) { m.d.dmbe_index = 255; }, SMC_DIAG_SYNC},
-	    {"Size0", [](auto &m, auto &) { m.d.dmbe_size_code = 0; }, SMC_DIAG_SYNC},
-	    {"Size15", [](auto &m, auto &) { m.d.dmbe_size_code = 15; }, SMC_DIAG_SYNC},
 	    {"TokenZero", [](auto &m, auto &) { m.d.token = 0; }, SMC_DIAG_SYNC},
 	    {"OtherGid", [](auto &m, auto &) { m.d.gid ^= 1; }, SMC_DIAG_NO_DEVICE_D},
 	    {"OtherGidExtension", [](auto &m, auto &) { m.d.gid_ext ^= 1; }, SMC_DIAG_NO_DEVICE_D},
@@ -816,17 +827,161 @@ static std::string name_of_element(const testing::TestParamInfo<WrongElement> &i
 INSTANTIATE_TEST_SUITE_P(, WrongConfirm, testing::ValuesIn(wrong_elements()), name_of_element);
 INSTANTIATE_TEST_SUITE_P(, WrongAccept, testing::ValuesIn(wrong_elements()), name_of_element);
 
+/* An honest client and server, and one between them, who has got the ACCEPT. */
+class Between : public testing::Test
+{
+protected:
+	void SetUp() override
+	{
+		ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+		to_server =
+		    propose(address_of(1, AF_INET, listener.port()), receive_proposal(lured.rogue));
+		accept = receive_agreement(to_server, SMC_CLC_ACCEPT);
+	}
+
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor());
+	Lured lured = lure(agent);
+	Fd to_server;
+	smc_clc_agreement accept;
+};
+
+class UrgentBytes : public Between
+{
+protected:
+	/* Two that arrive before the server has its socket, and a byte after them. */
+	RemoteSocket server_after_them()
+	{
+		send_bytes(lured.rogue, encode(accept));
+
+		smc_clc_agreement confirm = receive_agreement(lured.rogue, SMC_CLC_CONFIRM);
+
+		EXPECT_EQ(lured.connecting.join(), "0");
+		for (std::string byte : {"A", "B"})
+			EXPECT_EQ(lured.client.send(byte, MSG_OOB), 1);
+		EXPECT_EQ(lured.client.send("x"), 1);
+		send_bytes(to_server, encode(confirm));
+		return listener.accept();
+	}
+};
+
+TEST_F(UrgentBytes, BeforeTheSocket)
+{
+	RemoteSocket server = server_after_them();
+
+	EXPECT_EQ(server.recv(1, MSG_OOB), "B");
+	EXPECT_EQ(server.recv(10), "x");
+}
+
+/* Which wants them among the others: it is the listener that says so. */
+class InlineUrgentBytes : public UrgentBytes
+{
+protected:
+	void SetUp() override
+	{
+		ASSERT_EQ(listener.set(SOL_SOCKET, SO_OOBINLINE, 1), 0);
+		UrgentBytes::SetUp();
+	}
+};
+
+TEST_F(InlineUrgentBytes, BeforeTheSocket)
+{
+	RemoteSocket server = server_after_them();
+
+	EXPECT_EQ(server.recv(10), "A");
+	EXPECT_EQ(server.recv(10), "Bx");
+}
+
+/* They change what the ends call their elements. */
+struct Altered {
+	std::string name;
+	std::function<void(smc_clc_d &element)> change;
+};
+
+static void PrintTo(const Altered &altered, std::ostream *out)
+{
+	*out << altered.name;
+}
+
+class AlteredElement : public Between, public testing::WithParamInterface<Altered>
+{
+protected:
+	static std::string altered(smc_clc_agreement message)
+	{
+		GetParam().change(message.d);
+		return encode(message);
+	}
+};
+
+TEST_P(AlteredElement, InTheAccept)
+{
+	send_bytes(lured.rogue, altered(accept));
+
+	std::string decline = receive_message(lured.rogue);
+
+	EXPECT_EQ(diagnosis_of(decline), uint32_t(SMC_DIAG_SYNC));
+	ASSERT_EQ(lured.connecting.join(), "0");
+	check_tcp(lured.rogue, lured.client);
+
+	send_bytes(to_server, decline);
+
+	RemoteSocket server = listener.accept();
+
+	check_tcp(to_server, server);
+}
+
+/* The client's connection is SMC by then, and has lost its peer. */
+TEST_P(AlteredElement, InTheConfirm)
+{
+	send_bytes(lured.rogue, encode(accept));
+	send_bytes(to_server, altered(receive_agreement(lured.rogue, SMC_CLC_CONFIRM)));
+	EXPECT_EQ(diagnosis_of(receive_message(to_server)), uint32_t(SMC_DIAG_SYNC));
+	EXPECT_EQ(lured.connecting.join(), "0");
+	expect_reset(lured.client);
+
+	RemoteSocket server = listener.accept();
+
+	check_tcp(to_server, server);
+}
+
+INSTANTIATE_TEST_SUITE_P(, AlteredElement,
+			 testing::Values(Altered{"Token",
+						 [](auto &d) {
+							 d.token ^= 1;
+						 }},
+					 Altered{"Index",
+						 [](auto &d) {
+							 d.dmbe_index ^= 1;
+						 }},
+					 Altered{"LargerSize",
+						 [](auto &d) {
+							 d.dmbe_size_code++;
+						 }},
+					 Altered{"SmallerSize",
+						 [](auto &d) {
+							 d.dmbe_size_code--;
+						 }}),
+			 [](const auto &info) { return info.param.name; });
+
 /* Elements that are another connection's, whose names the tools tell root. */
 class Foreign : public WrongElementTest
 {
 protected:
-	/* A message that names the element of the socket @fd of this end. */
+	/* Of an element whose ring, with the control area before it, has so many bytes. */
+	static uint8_t size_code(uint32_t ring)
+	{
+		return std::countr_zero(std::bit_ceil(ring)) - 14;
+	}
+	/* A message that names the element of the socket @fd of this end, in all respects. */
 	smc_clc_agreement naming(smc_clc_type type, int fd)
 	{
 		smc_clc_agreement message = good_agreement(type, device);
-		auto token = socket_shown(fd).at("dmb").at("token");
+		nlohmann::json shown = socket_shown(fd);
+		auto token = shown.at("dmb").at("token").get<std::string>();
 
-		message.d.token = std::stoull(token.get<std::string>(), nullptr, 16);
+		message.d.token = std::stoull(token, nullptr, 16);
+		message.d.dmbe_index = shown.at("element").at("index");
+		message.d.dmbe_size_code = size_code(shown.at("connection").at("rmbe"));
 		return message;
 	}
 };

@@ -562,6 +562,42 @@ TEST(Sleeper, ReaderWhileRoomComes)
 	EXPECT_LT(woken, rounds / 2);
 }
 
+/* The end of the other direction is nothing to it, either. */
+TEST(Sleeper, WriterWhileThePeerShutsDown)
+{
+	const std::string chunk(65536, 'x');
+	Agent agent;
+
+	for (int i = 0; i < 5; i++) {
+		Connection connection = make_connection(agent, Flavor());
+		std::atomic<pid_t> writer = 0;
+		size_t sent = 0;
+		ssize_t n;
+
+		while ((n = send(connection.here, chunk.data(), chunk.size(), MSG_DONTWAIT)) > 0)
+			sent += n;
+
+		std::jthread writing([&] {
+			writer = gettid();
+			EXPECT_EQ(send(connection.here, "x", 1, 0), 1);
+		});
+		auto sleeps = [&] {
+			return sleeps_in_socket_call(writer);
+		};
+
+		wait_until("the writer sleeps", sleeps);
+
+		long before = voluntary_switches(writer);
+
+		ASSERT_EQ(connection.there.shutdown(SHUT_WR), 0);
+		EXPECT_EQ(await(connection.here, POLLRDHUP), POLLRDHUP);
+		ASSERT_EQ(shutdown(connection.here, SHUT_RD), 0);
+		wait_until("the writer sleeps still", sleeps);
+		EXPECT_EQ(voluntary_switches(writer), before);
+		EXPECT_EQ(connection.there.recv(sent + 1, MSG_WAITALL).size(), sent + 1);
+	}
+}
+
 /* smc(8) tells of bytes that nobody has read. */
 TEST(Shown, Queues)
 {
@@ -610,12 +646,7 @@ TEST(LowWaterMark, AboveWhatIsRead)
 			EXPECT_EQ(recv(connection.here, bytes, sizeof(bytes), 0), 3);
 		});
 
-		wait_until("the reader sleeps", [&] {
-			pid_t task = reader;
-
-			return task && read_file("/proc/self/task/" + std::to_string(task) +
-						 "/wchan") == "wait_woken";
-		});
+		wait_until("the reader sleeps", [&] { return sleeps_in_socket_call(reader); });
 		connection.there.send("012");
 	}
 }
@@ -895,6 +926,42 @@ TEST_P(Stream, UrgentBytesInARow)
 	EXPECT_EQ(await(connection.here, POLLIN), POLLIN);
 	EXPECT_EQ(receive(10), "x");
 	EXPECT_FALSE(at_mark());
+}
+
+/* Who peeks and sleeps behind an urgent byte is given what comes next, as who reads is. */
+TEST_P(Stream, PeekBetweenUrgentBytes)
+{
+	std::atomic<pid_t> peeker = 0;
+	std::string peeked;
+
+	connection.there.send("A", MSG_OOB);
+	EXPECT_NE(await(connection.here, POLLPRI) & POLLPRI, 0);
+
+	std::jthread peeking([&] {
+		peeker = gettid();
+		peeked = receive(10, MSG_PEEK);
+	});
+
+	wait_until("it sleeps", [&] { return sleeps_in_socket_call(peeker); });
+	connection.there.send("xyB", MSG_OOB);
+	peeking.join();
+	EXPECT_EQ(peeked, "xy");
+	EXPECT_EQ(receive(10), "xy");
+}
+
+/* There is one, or there was. */
+TEST_P(Stream, UrgentByteIsReadOnce)
+{
+	const std::string none = std::string("errno ") + strerror(EINVAL);
+
+	connection.there.send("!", MSG_OOB);
+	EXPECT_NE(await(connection.here, POLLPRI) & POLLPRI, 0);
+	EXPECT_EQ(recv(connection.here, nullptr, 1, MSG_OOB | MSG_PEEK | MSG_TRUNC), 1);
+	EXPECT_EQ(receive(1, MSG_OOB), "!");
+	EXPECT_EQ(receive(1, MSG_OOB), none);
+	connection.there.shutdown(SHUT_WR);
+	EXPECT_EQ(await(connection.here, POLLRDHUP), POLLRDHUP);
+	EXPECT_EQ(receive(1, MSG_OOB), none);
 }
 
 TEST_P(Stream, ManyUrgentBytes)

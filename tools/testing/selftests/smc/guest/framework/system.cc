@@ -167,9 +167,19 @@ static int64_t meminfo(const std::string &name)
 	return number_in("/proc/meminfo", name);
 }
 
-long voluntary_switches()
+static std::string of_task(pid_t task, const std::string &file)
 {
-	return number_in("/proc/thread-self/status", "voluntary_ctxt_switches");
+	return "/proc/self/task/" + std::to_string(task) + "/" + file;
+}
+
+long voluntary_switches(pid_t task)
+{
+	return number_in(of_task(task, "status"), "voluntary_ctxt_switches");
+}
+
+bool sleeps_in_socket_call(pid_t task)
+{
+	return task && read_file(of_task(task, "wchan")) == "wait_woken";
 }
 
 int64_t kernel_memory()

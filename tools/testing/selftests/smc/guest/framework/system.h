@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <unistd.h>
 
 namespace guest
 {
@@ -55,8 +56,11 @@ private:
 	std::string name, before;
 };
 
-/* How often the calling thread has slept since it began. */
-long voluntary_switches();
+/* How often a thread of this process, the calling one, has slept since it began. */
+long voluntary_switches(pid_t task = gettid());
+
+/* Whether it sleeps for data or for room. None yet, 0, does not. */
+bool sleeps_in_socket_call(pid_t task);
 
 /* KiB of kernel memory that does not go by itself: unreclaimable slab, per-CPU, vmalloc. */
 int64_t kernel_memory();
