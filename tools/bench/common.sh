@@ -40,19 +40,41 @@ leave() {
 
 unload_module() { lab-smc unload 2>/run/unload.log; }
 
-# counters: bytes sent and received by SMC-R and SMC-D in this guest.
+# counters: bytes sent and received by SMC-R and SMC-D in this guest, and connections that
+# went by TCP.
 counters() {
-	[[ -d /sys/module/smc ]] || { echo 0 0; return; }
-	"$smc" stats | awk '$1 ~ /^smc[rd]$/ && NF == 1 { path = $1 }
+	[[ -d /sys/module/smc ]] || { echo 0 0 0; return; }
+	{ "$smc" stats; "$smc" fallbacks; } | awk '
+		$1 ~ /^smc[rd]$/ && NF == 1 { path = $1 }
 		$1 ~ /^[tr]x-bytes$/ { sum[path] += $2 }
-		END { printf "%.0f %.0f\n", sum["smcr"], sum["smcd"] }'
+		$1 == "total:" { fallbacks = $3 + $5 }
+		END { printf "%.0f %.0f %.0f\n", sum["smcr"], sum["smcd"], fallbacks }'
 }
 
-# record CONTESTANT MEASURE SIZE VALUE SMCR-BYTES SMCD-BYTES
+# record CONTESTANT MEASURE SIZE VALUE SMCR-BYTES SMCD-BYTES FALLBACKS
 record() {
-	printf '{"round":%d,"contestant":"%s","measure":"%s","size":%d,"value":%s,"smcr":%s,"smcd":%s}\n' \
-		"$round" "$@" >>"$LAB_OUT/results"
+	local format='{"round":%d,"contestant":"%s","measure":"%s","size":%d,"value":%s,'
+	format+='"smcr":%s,"smcd":%s,"fallbacks":%s}\n'
+	# shellcheck disable=SC2059
+	printf "$format" "$round" "$@" >>"$LAB_OUT/results"
 	echo "round $round: $1 $2 $3: $4"
+}
+
+# profiled NAME COMMAND...: with PROFILE, what all processors spend their time on meanwhile, in
+# $LAB_OUT/NAME.profile.
+profiled() {
+	local name=$1 perf status
+	shift
+	[[ ${PROFILE:-} ]] || { "$@"; return; }
+	perf record -q -a -e cpu-clock -F 2000 -o /run/perf.data >/dev/null 2>&1 &
+	perf=$!
+	"$@"
+	status=$?
+	kill -INT "$perf"
+	wait "$perf"
+	perf report -i /run/perf.data --stdio --sort dso,symbol --percent-limit 0.3 2>/dev/null |
+		grep -v -e '^#' -e '^$' >"$LAB_OUT/$name.profile"
+	return "$status"
 }
 
 # measured CONTESTANT MEASURE SIZE COMMAND...: record the value that a command prints.
@@ -60,10 +82,10 @@ measured() {
 	local contestant=$1 measure=$2 size=$3 before after value
 	shift 3
 	read -ra before < <(counters)
-	value=$("$@") || die "$contestant $measure $size failed"
+	value=$(profiled "$contestant.$measure.$size" "$@") || die "$contestant $measure $size failed"
 	read -ra after < <(counters)
 	record "$contestant" "$measure" "$size" "$value" \
-		$((after[0] - before[0])) $((after[1] - before[1]))
+		$((after[0] - before[0])) $((after[1] - before[1])) $((after[2] - before[2]))
 }
 
 # order N CONTESTANT...: the contestants, another one first in each round.
