@@ -49,7 +49,7 @@ help:
 	@echo '  bench        TCP, unix sockets, the in-tree module, raw RDMA and this, compared'
 	@echo '  check        what every change has to pass: wire formats, headers, lint, guests with'
 	@echo '               6.12, the core of that on 6.1 and on the debug kernel'
-	@echo '  check-long   the guest tests that check leaves out: all within one guest, all on 6.1'
+	@echo '  check-long   what check leaves out: all guest tests within one guest, and on 6.1'
 	@echo '  check-debug  the guest tests on a kernel with KASAN, lockdep and kmemleak'
 	@echo '  check-python Python'\''s own test suites, over TCP and by tcp2smc'
 	@echo '  lint         W=1 and sparse for 6.12 and 6.1, checkpatch, kernel-doc, clang-format'
@@ -119,7 +119,7 @@ check: deps-test guest-programs
 		core-6.1 within-core-6.1 core-debug within-core-debug
 
 check-long: guest-programs
-	@O=$(O) .ci/run within within-host guest-6.1 within-6.1
+	@O=$(O) .ci/run scripts-tree within within-host guest-6.1 within-6.1
 
 check-debug: guest-programs
 	@O=$(O) .ci/run guest-debug within-debug within-host-debug interop-debug

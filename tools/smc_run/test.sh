@@ -4,7 +4,7 @@
 # smc_run(8) with a program that knows TCP only, and what smc(8) shows of its
 # connection: tools/lab/lab run -n 2 tools/smc_run/test.sh
 #
-# With the argument 4 for IPv4 only, for the mainline module, which knows SMC-R version 2
+# With the argument 4 for IPv4 only, for the in-tree module, which knows SMC-R version 2
 # over IPv4 only: tools/lab/lab run -n 2 --smc 1=tree tools/smc_run/test.sh 4
 #
 # In one guest, the other end is in a network namespace there, and SMC-D leads to it; also

@@ -12,7 +12,10 @@ namespace wire {
 struct DmbeInput {
   smc_dmbe_control control;
   u64 consumed;
-  u64 size_class;  // to be taken modulo the number of classes
+  u64 size_class;   // to be taken modulo the number of classes
+  u64 unread;       // bytes behind consumed, modulo what the ring holds
+  u64 acked;        // of this end's own bytes, what the peer had consumed
+  u64 outstanding;  // bytes behind that, likewise
 };
 
 }  // namespace wire
