@@ -144,9 +144,15 @@ protected:
 	{
 		expect_smc();
 		expect_no_connections(peer);
+		if (peer_within()) {
+			must_run(reload);
+			return;
+		}
+
+		Job there = peer.start({"run", reload});
+
 		must_run(reload);
-		if (!peer_within())
-			peer.must_run(reload);
+		EXPECT_EQ(there.join(), "0") << "unloading or loading the peer's";
 	}
 };
 
