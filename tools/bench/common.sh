@@ -61,7 +61,7 @@ record() {
 }
 
 # profiled NAME COMMAND...: with PROFILE, what all processors spend their time on meanwhile, in
-# $LAB_OUT/NAME.profile.
+# $LAB_OUT/NAME.ROUND.profile.
 profiled() {
 	local name=$1 perf status
 	shift
@@ -70,10 +70,11 @@ profiled() {
 	perf=$!
 	"$@"
 	status=$?
-	kill -INT "$perf"
+	# Not by SIGINT, which the shell has what it runs in the background ignore.
+	kill "$perf"
 	wait "$perf"
 	perf report -i /run/perf.data --stdio --sort dso,symbol --percent-limit 0.3 2>/dev/null |
-		grep -v -e '^#' -e '^$' >"$LAB_OUT/$name.profile"
+		grep -v -e '^#' -e '^$' >"$LAB_OUT/$name.$round.profile"
 	return "$status"
 }
 

@@ -127,6 +127,20 @@ static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mo
 }
 
 /*
+ * How far others moved the reader's place from @position. Who peeks is further on, at @pos, and may
+ * have stepped over the byte that ends at @urgent before they did: that is counted once.
+ */
+static u64 smc_stream_moved(const struct smc_stream *st, u64 position, u64 pos, u64 urgent)
+{
+	u64 moved = max(st->rx.consumed, position) - position;
+
+	if (urgent > position && urgent <= min(pos, st->rx.consumed) &&
+	    !sock_flag(st->sk, SOCK_URGINLINE))
+		moved--;
+	return moved;
+}
+
+/*
  * Wait for bytes after *@pos, which moves on if another reader takes bytes meanwhile.
  * Return: 0 to look again, 1 at the end of the stream, in good order or by the socket's error; or
  * an error.
@@ -135,6 +149,7 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 *pos, long *timeo
 {
 	DEFINE_WAIT_FUNC(wait, smc_stream_wake_reader);
 	u64 position = smc_rx_position(st);
+	u64 urgent = READ_ONCE(st->rx.urgent);
 	struct sock *sk = st->sk;
 	u64 began;
 
@@ -155,8 +170,8 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 *pos, long *timeo
 		remove_wait_queue(sk_sleep(sk), &wait);
 	}
 	smc_stream_spin_adapt(st, local_clock() - began);
-	/* What is to be skipped now, who peeks may have stepped over: smc_stream_piece() knows. */
-	*pos += max(st->rx.consumed, position) - position;
+	/* Not by what is to be skipped now, which who peeks may have stepped over, too. */
+	*pos += smc_stream_moved(st, position, *pos, urgent);
 	return 0;
 }
 

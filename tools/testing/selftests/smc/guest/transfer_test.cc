@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <functional>
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
 #include <mutex>
@@ -570,12 +571,21 @@ TEST(Sleeper, WriterWhileThePeerShutsDown)
 
 	for (int i = 0; i < 5; i++) {
 		Connection connection = make_connection(agent, Flavor());
+		nlohmann::json shown = socket_shown(connection.here);
+		const nlohmann::json &sizes = shown.at("connection");
+		size_t room = sizes.at("peer-rmbe"), sent = 0;
 		std::atomic<pid_t> writer = 0;
-		size_t sent = 0;
-		ssize_t n;
 
-		while ((n = send(connection.here, chunk.data(), chunk.size(), MSG_DONTWAIT)) > 0)
-			sent += n;
+		/* Over SMC-D there is no other buffer. */
+		if (shown.at("mode") == "SMC-R")
+			room += sizes.at("sndbuf").get<size_t>();
+		wait_until("all buffers are full", [&] {
+			ssize_t n = send(connection.here, chunk.data(),
+					 std::min(chunk.size(), room - sent), MSG_DONTWAIT);
+
+			sent += std::max<ssize_t>(n, 0);
+			return sent == room;
+		});
 
 		std::jthread writing([&] {
 			writer = gettid();
@@ -589,9 +599,9 @@ TEST(Sleeper, WriterWhileThePeerShutsDown)
 
 		long before = voluntary_switches(writer);
 
-		ASSERT_EQ(connection.there.shutdown(SHUT_WR), 0);
+		EXPECT_EQ(connection.there.shutdown(SHUT_WR), 0);
 		EXPECT_EQ(await(connection.here, POLLRDHUP), POLLRDHUP);
-		ASSERT_EQ(shutdown(connection.here, SHUT_RD), 0);
+		EXPECT_EQ(shutdown(connection.here, SHUT_RD), 0);
 		wait_until("the writer sleeps still", sleeps);
 		EXPECT_EQ(voluntary_switches(writer), before);
 		EXPECT_EQ(connection.there.recv(sent + 1, MSG_WAITALL).size(), sent + 1);
@@ -929,23 +939,48 @@ TEST_P(Stream, UrgentBytesInARow)
 }
 
 /* Who peeks and sleeps behind an urgent byte is given what comes next, as who reads is. */
-TEST_P(Stream, PeekBetweenUrgentBytes)
+class Peeker : public Stream
 {
-	std::atomic<pid_t> peeker = 0;
-	std::string peeked;
+protected:
+	/* What a thread peeks that sleeps behind the urgent byte while something happens. */
+	std::string peek_meanwhile(const std::function<void()> &something)
+	{
+		std::atomic<pid_t> peeker = 0;
+		std::string peeked;
 
-	connection.there.send("A", MSG_OOB);
-	EXPECT_NE(await(connection.here, POLLPRI) & POLLPRI, 0);
+		connection.there.send("A", MSG_OOB);
+		EXPECT_NE(await(connection.here, POLLPRI) & POLLPRI, 0);
 
-	std::jthread peeking([&] {
-		peeker = gettid();
-		peeked = receive(10, MSG_PEEK);
-	});
+		std::jthread peeking([&] {
+			peeker = gettid();
+			peeked = receive(10, MSG_PEEK);
+		});
 
-	wait_until("it sleeps", [&] { return sleeps_in_socket_call(peeker); });
-	connection.there.send("xyB", MSG_OOB);
-	peeking.join();
-	EXPECT_EQ(peeked, "xy");
+		wait_until("it sleeps", [&] { return sleeps_in_socket_call(peeker); });
+		something();
+		peeking.join();
+		return peeked;
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, Peeker, testing::ValuesIn(main_flavors()),
+			 testing::PrintToStringParamName());
+
+TEST_P(Peeker, BetweenUrgentBytes)
+{
+	EXPECT_EQ(peek_meanwhile([&] { connection.there.send("xyB", MSG_OOB); }), "xy");
+	EXPECT_EQ(receive(10), "xy");
+}
+
+/* The other reader steps over it for good. */
+TEST_P(Peeker, BesideAReader)
+{
+	EXPECT_EQ(peek_meanwhile([&] {
+			  EXPECT_EQ(receive(1, MSG_DONTWAIT),
+				    std::string("errno ") + strerror(EAGAIN));
+			  connection.there.send("xy");
+		  }),
+		  "xy");
 	EXPECT_EQ(receive(10), "xy");
 }
 
