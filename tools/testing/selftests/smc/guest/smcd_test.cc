@@ -5,7 +5,6 @@
  */
 #include <atomic>
 #include <barrier>
-#include <bit>
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
@@ -30,6 +29,7 @@
 #include "rogue.h"
 #include "smc_tool.h"
 #include "wire/dmbe.h"
+#include "wire/size_class.h"
 
 using namespace guest;
 
@@ -967,11 +967,6 @@ INSTANTIATE_TEST_SUITE_P(, AlteredElement,
 class Foreign : public WrongElementTest
 {
 protected:
-	/* Of an element whose ring, with the control area before it, has so many bytes. */
-	static uint8_t size_code(uint32_t ring)
-	{
-		return std::countr_zero(std::bit_ceil(ring)) - 14;
-	}
 	/* A message that names the element of the socket @fd of this end, in all respects. */
 	smc_clc_agreement naming(smc_clc_type type, int fd)
 	{
@@ -981,7 +976,9 @@ protected:
 
 		message.d.token = std::stoull(token, nullptr, 16);
 		message.d.dmbe_index = shown.at("element").at("index");
-		message.d.dmbe_size_code = size_code(shown.at("connection").at("rmbe"));
+		message.d.dmbe_size_code = smc_size_class_of(
+		    shown.at("connection").at("rmbe").get<uint32_t>() + SMC_DMBE_CONTROL_LEN,
+		    SMC_SIZE_CLASS_D_MAX);
 		return message;
 	}
 };
