@@ -127,7 +127,7 @@ check-debug: guest-programs
 check-python: deps-build deps-lab deps-python tools
 	@tools/lab/lab fetch 6.12
 	@$(MAKE) --no-print-directory module KVER=6.12
-	@$(TESTS)/python/run
+	@O=$(O) $(TESTS)/python/run
 
 lint: deps-build deps-lab deps-test
 	@.ci/lint $(O)
@@ -137,11 +137,11 @@ fuzz: deps-test
 		FUZZ_SEED=0
 
 demo: deps-build deps-lab tools
-	@tools/demo/demo
+	@O=$(O) tools/demo/demo
 
 bench: deps-build deps-lab deps-bench tools
 	@$(MAKE) --no-print-directory -C tools/bench O=$(O)
-	@tools/bench/bench
+	@O=$(O) tools/bench/bench
 
 docs: deps-docs
 	sphinx-build -q -W -n -b html Documentation $(O)/docs

@@ -7,8 +7,8 @@
 
 . "$LAB_DIR/guest/wait.sh"
 
-smc=$LAB_REPO/build/tools/smc/smc
-bench=$LAB_REPO/build/tools/bench/smc_bench
+smc=$LAB_BUILD/tools/smc/smc
+bench=$LAB_BUILD/tools/bench/smc_bench
 eid=BENCH.LAN
 
 die() {

@@ -18,7 +18,7 @@ die() {
 
 # are_connected PATH NUMBER: so many connections go by it. /run/socks tells of them.
 are_connected() {
-	"$DEMO_SMC" sock >/run/socks
+	"$LAB_BUILD/tools/smc/smc" sock >/run/socks
 	(($(grep -c "established *$1" /run/socks) >= $2))
 }
 

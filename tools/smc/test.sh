@@ -4,7 +4,7 @@
 # smc(8) against whichever smc module the guest has:
 # tools/lab/lab run [--smc tree] tools/smc/test.sh
 
-smc=${SMC:-$LAB_REPO/build/tools/smc/smc}
+smc=${SMC:-$LAB_BUILD/tools/smc/smc}
 failures=0
 
 fail() {

@@ -10,8 +10,8 @@
 # In one guest, the other end is in a network namespace there, and SMC-D leads to it; also
 # with the sysctl tcp2smc instead of smc_run(8): tools/lab/lab run tools/smc_run/test.sh
 
-smc=$LAB_REPO/build/tools/smc/smc
-smc_run=$LAB_REPO/build/tools/smc_run/smc_run
+smc=$LAB_BUILD/tools/smc/smc
+smc_run=$LAB_BUILD/tools/smc_run/smc_run
 port=7100
 failures=0
 by=("$smc_run")

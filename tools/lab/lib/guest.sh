@@ -9,10 +9,10 @@ guest_env() {
 	local guest=$1 n lan pair
 	local LAB_NODE=$guest LAB_KERNEL=${LAB_KERNELS[guest]} LAB_SMC=${LAB_SMCS[guest]}
 	local LAB_INTERACTIVE=$OPT_tty LAB_ON_PORT=8383 LAB_OUT=/lab/out
-	local LAB_OURS_DIR=$OPT_ours
+	local LAB_OURS_DIR=$LAB_BUILD/modules
 	declare -p LAB_COMMAND
 	for n in LAB_NODE LAB_NODES LAB_KERNEL LAB_SMC LAB_LANS LAB_MTU LAB_INTERACTIVE LAB_ON_PORT \
-		LAB_OUT LAB_OURS_DIR LAB_DIR LAB_REPO LAB_ALLOW_DMESG LAB_ROWS LAB_COLUMNS; do
+		LAB_OUT LAB_BUILD LAB_OURS_DIR LAB_DIR LAB_REPO LAB_ALLOW_DMESG LAB_ROWS LAB_COLUMNS; do
 		printf 'export %s=%q\n' "$n" "${!n}"
 	done
 	for ((n = 0; n < LAB_NODES; n++)); do
@@ -27,8 +27,7 @@ guest_env() {
 # guest_keep: directories under /tmp that a guest must still see.
 guest_keep() {
 	local dir
-	for dir in "$LAB_REPO" "$(dirname "${LAB_COMMAND[0]:-/}")" \
-		"$OPT_ours"; do
+	for dir in "$LAB_REPO" "$(dirname "${LAB_COMMAND[0]:-/}")" "$LAB_BUILD"; do
 		[[ $dir/ == /tmp/* && -d $dir ]] && printf '%s\n' "$dir"
 	done | sort -u
 }

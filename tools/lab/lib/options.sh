@@ -43,7 +43,7 @@ options_parse() {
 	declare -ga LAB_KERNELS LAB_SMCS LAB_COMMAND OPT_env=()
 	LAB_NODES=1 LAB_LANS=1 LAB_MTU=1500 OPT_memory='' OPT_cpus=2
 	OPT_outdir='' OPT_limit=900 LAB_ALLOW_DMESG='' OPT_verbose=0
-	OPT_ours=$(realpath -m -- "${LAB_OURS_DIR:-$LAB_REPO/build/modules}")
+	LAB_BUILD=$(realpath -m -- "${O:-$LAB_REPO/build}")
 	OPT_tty=$1
 	((!OPT_tty)) || OPT_limit=0
 	shift

@@ -97,7 +97,7 @@ run_keep() {
 	local dir=$OPT_outdir
 	if [[ ! $dir ]]; then
 		(($1)) || return 0
-		dir=$LAB_REPO/build/lab/$(date +%Y%m%d-%H%M%S)-$SRANDOM
+		dir=$LAB_BUILD/lab/$(date +%Y%m%d-%H%M%S)-$SRANDOM
 	fi
 	mkdir -p "$dir" && cp -r "$RUN"/g* "$dir/" || { say "cannot write to $dir"; return; }
 	say "consoles, kernel logs and output of the guests: $dir"

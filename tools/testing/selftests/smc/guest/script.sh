@@ -4,8 +4,8 @@
 # For scripts that the lab runs as tests: the tools, reports in KTAP, and what is asked of a
 # transfer. They source it, and end with "exit $failed".
 
-smc=${SMC:-$LAB_REPO/build/tools/smc/smc}
-smc_run=${SMC_RUN:-$LAB_REPO/build/tools/smc_run/smc_run}
+smc=${SMC:-$LAB_BUILD/tools/smc/smc}
+smc_run=${SMC_RUN:-$LAB_BUILD/tools/smc_run/smc_run}
 failed=0
 
 # report NUMBER NAME...: of the test whose last command has just ended.
