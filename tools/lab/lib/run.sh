@@ -56,18 +56,58 @@ run_fetch() {
 	LAB_KERNEL_OPTIONS=$(accel_kernel_options "$LAB_ACCEL") || die 'cannot measure the TSC'
 }
 
-# run_take_turn: wait until the machine has two processors for this run. More guests than it
-# can emulate make every run slower than one after the other, and time limits a matter of luck.
+# run_take_turn: wait until the machine has processors for this run: two for guests that talk to
+# each other, one for a guest alone. More guests than it can emulate make every run slower than one
+# after the other, and time limits a matter of luck.
 run_take_turn() {
-	local slots=$(($(nproc) / 2)) slot fd
-	for ((slot = 0; slot < slots; slot++)); do
-		exec {fd}>"$LAB_CACHE/.lock.turn$slot"
-		flock -n "$fd" && return
-		exec {fd}>&-
+	local processors
+	processors=$(nproc)
+	((processors > 1)) || processors=2
+	if ((LAB_NODES == 1)); then
+		run_take_processor "$processors" && return
+		say 'waiting for another run of the lab to end'
+		until run_take_processor "$processors"; do
+			sleep 1
+		done
+	else
+		run_take_pair "$processors"
+	fi
+}
+
+# run_lock_processor NUMBER FLOCK-OPTION...: held as long as this run lives.
+run_lock_processor() {
+	local fd
+	exec {fd}>"$LAB_CACHE/.lock.turn$1"
+	flock "${@:2}" "$fd" && return
+	exec {fd}>&-
+	return 1
+}
+
+# run_take_processor PROCESSORS: any that is free.
+run_take_processor() {
+	local number
+	for ((number = 0; number < $1; number++)); do
+		run_lock_processor "$number" -n && return
+	done
+	return 1
+}
+
+# run_take_pair PROCESSORS: a pair that is free, or one that this run waits for: it keeps the first
+# while it waits for the second, so that guests alone do not overtake it for ever. All take the
+# even one first, so none of them waits for another that waits for it.
+run_take_pair() {
+	local pairs=$(($1 / 2)) pair
+	for ((pair = 0; pair < pairs; pair++)); do
+		run_lock_processor $((2 * pair)) -n || continue
+		run_lock_processor $((2 * pair + 1)) -n && return
+		break
 	done
 	say 'waiting for another run of the lab to end'
-	exec {fd}>"$LAB_CACHE/.lock.turn$((slots > 1 ? RANDOM % slots : 0))"
-	flock "$fd"
+	((pair < pairs)) || {
+		pair=$((RANDOM % pairs))
+		run_lock_processor $((2 * pair))
+	}
+	run_lock_processor $((2 * pair + 1))
 }
 
 # run_isolated: the inner half.
