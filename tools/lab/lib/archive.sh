@@ -25,7 +25,8 @@ archive_depends() {
 		sed -n 's/^Depends: \([^ ,]*\).*/\1/p'
 }
 
-# archive_unpack PACKAGE VERSION DIR: download and unpack into DIR.
+# archive_unpack PACKAGE VERSION DIR: download and unpack into DIR. Newer releases of Debian have
+# in usr/lib what older ones have in lib: what a kernel's package brings is in lib afterwards.
 archive_unpack() {
 	local package=$1 version=$2 dir=$3
 	archive_ready
@@ -37,4 +38,5 @@ archive_unpack() {
 		{ say "cannot download $package $version"; return 1; }
 	dpkg-deb -x "$dir"/deb/*.deb "$dir" || return
 	rm -r "$dir/deb"
+	[[ ! -d $dir/usr/lib/modules ]] || { mkdir -p "$dir/lib" && mv "$dir/usr/lib/modules" "$dir/lib/"; }
 }

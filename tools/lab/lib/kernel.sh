@@ -4,31 +4,36 @@
 # Kernels by name: their release, their home (the directory with vmlinux or
 # vmlinuz, and lib/modules/RELEASE) and the directory that modules build against.
 
-# kernel_series NAME: "PACKAGE PREFIX", the meta package of a Debian series and
-# what its releases start with.
+# kernel_series NAME: what the releases of a Debian series start with.
 kernel_series() {
 	case $1 in
-	6.12) echo linux-image-6.12-amd64 6.12. ;;
-	6.1) echo linux-image-amd64 6.1. ;;
+	6.12 | 6.1) echo "$1." ;;
 	*) return 1 ;;
 	esac
 }
 
-# The newest release of a series: that of the installed headers, so that what is
-# built here loads there; else what the archive has.
-kernel_series_release() {
-	local meta prefix package
-	read -r meta prefix < <(kernel_series "$1")
+# kernel_series_newest NAME: its newest release: that of the installed headers, so that what is
+# built here loads there; else what the archive has. Debian's own series has the package without
+# a number.
+kernel_series_newest() {
+	local prefix package meta
+	prefix=$(kernel_series "$1") || return
 	package=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' \
 		"linux-headers-$prefix*-amd64" 2>/dev/null |
 		sed -n 's/^ii  *linux-headers-//p' | sort -V | tail -n 1)
-	if [[ ! $package ]]; then
+	for meta in "linux-image-$1-amd64" linux-image-amd64; do
+		[[ ! $package ]] || break
 		package=$(archive_depends "$meta")
 		package=${package#linux-image-}
-	fi
-	[[ $package == "$prefix"* ]] || die "no $1 kernel in the Debian archive"
-	printf '%s\n' "$package"
+		[[ $package == "$prefix"* ]] || package=''
+	done
+	[[ $package ]] && printf '%s\n' "$package"
 }
+
+kernel_series_release() { kernel_series_newest "$1" || die "no $1 kernel in this Debian"; }
+
+# kernel_is_offered NAME: whether this Debian has it at all. Debian 13 has no 6.1.
+kernel_is_offered() { ! kernel_series "$1" >/dev/null || kernel_series_newest "$1" >/dev/null; }
 
 kernel_home() {
 	local release
