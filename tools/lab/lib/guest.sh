@@ -58,8 +58,6 @@ guest_prepare() {
 		"$LAB_KERNEL_OPTIONS"
 		"lab.init=$LAB_DIR/guest/init" "lab.modules=$home/lib/modules/$release"
 	)
-	# Its checkers make ACPI's interrupt routing methods take minutes.
-	[[ ${LAB_KERNELS[guest]} != debug ]] || words+=(pci=noacpi)
 	while read -r dir; do
 		words+=("lab.keep=$dir")
 	done < <(guest_keep)
@@ -77,9 +75,10 @@ guest_qemu() {
 		[[ $kernel != debug ]] || memory=2560
 	fi
 	mapfile -t args < <(accel_options "$LAB_ACCEL")
+	# Of the processors in a socket, a kernel without ACPI finds one.
 	args+=(
 		-name "g$guest" -nodefaults -no-user-config -display none -no-reboot
-		-pidfile "$io/pid" -smp "$OPT_cpus" -m "$memory"
+		-pidfile "$io/pid" -smp "$OPT_cpus,sockets=$OPT_cpus" -m "$memory"
 		-kernel "$(kernel_image "$(kernel_home "$kernel")")"
 		-initrd "$(initrd_file "$kernel")"
 		-append "$(<"$io/cmdline")"

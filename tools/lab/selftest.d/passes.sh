@@ -13,7 +13,7 @@ set -e
 for dir in /tmp /dev/shm /run "$LAB_OUT"; do
 	echo content >"$dir/file"
 done
-[[ -e /sys/kernel/tracing/kprobe_events && -e /sys/kernel/debug/tracing && -e /proc/self/fd ]]
+[[ -e /sys/kernel/tracing/events && -e /sys/kernel/debug/tracing && -e /proc/self/fd ]]
 lab-log starting
 for round in 1 2 3; do
 	lab-barrier again
