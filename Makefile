@@ -23,6 +23,9 @@ SRC	= $(O)/kbuild/$(RELEASE)
 MODULE	= $(O)/modules/$(RELEASE)/smc.ko
 MODDIR	= $(DESTDIR)/lib/modules/$(RELEASE)
 MODCONF	= $(DESTDIR)/lib/modprobe.d/smc.conf
+# Who builds or installs is told what is missing. Who asks for a demo or for checks gets it.
+INSTALLING := $(if $(NODEPS),,$(filter deps deps-% demo bench docs lint fuzz check%,$(MAKECMDGOALS)))
+DEPS	= O=$(O) tools/install/deps $(if $(INSTALLING),,--check)
 
 # Independent things side by side, as many as there are processors, unless -j says.
 ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
@@ -59,22 +62,27 @@ help:
 	@echo '  deps         install the Debian packages that all this needs'
 	@echo '  clean        remove $$O (kernels for guests stay, in ~/.cache/smc-lab)'
 	@echo
-	@echo 'Every target installs what it lacks, as root or by sudo, or says what that is.'
+	@echo 'all, module, tools and install never install packages: they say what is missing.'
+	@echo 'demo, bench, check*, lint, fuzz, docs and deps install it, as root or by sudo;'
+	@echo 'with NODEPS=1 they, too, only say it.'
 
 # Each kind of work has its list of packages; see tools/install/deps.
-.PHONY: deps-build deps-lab deps-test deps-python deps-bench deps-docs
-deps-build deps-lab deps-test deps-python deps-bench deps-docs: deps-%:
-	@tools/install/deps $*
+.PHONY: deps-build
+deps-build: deps-module deps-tools
+deps_kinds := $(addprefix deps-,module tools lab test python bench docs debian)
+.PHONY: $(deps_kinds)
+$(deps_kinds): deps-%:
+	@$(DEPS) $*
 
 deps:
-	@tools/install/deps build lab test python bench docs
+	@$(DEPS) module headers tools lab test python bench docs debian
 
 all: module tools
 
 # Kernel builds write beside their sources: each kernel gets a copy of its own.
-module: deps-build
-	@test -e $(KDIR)/Makefile || \
-		{ echo 'No headers of kernel $(RELEASE): install linux-headers-$(RELEASE).' >&2; exit 1; }
+module: deps-module
+	@test -e $(KDIR)/Makefile || { echo 'No headers of kernel $(RELEASE). On Debian:' \
+		'apt-get install linux-headers-$(RELEASE)' >&2; exit 1; }
 	@mkdir -p $(SRC) $(dir $(MODULE))
 	@rsync -a --delete --include='*/' --include='*.[ch]' --include=Kbuild --exclude='*' \
 		--filter='P *' Kbuild net include $(SRC)/
@@ -84,7 +92,7 @@ module: deps-build
 
 .PHONY: $(TOOLS)
 tools: $(TOOLS)
-$(TOOLS): deps-build
+$(TOOLS): deps-tools
 	@$(MAKE) --no-print-directory -C $@ O=$(O)
 
 # In updates/ because modprobe prefers it to the kernel's own modules.
