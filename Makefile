@@ -8,7 +8,20 @@ KVER	?= $(shell uname -r | while read r; do \
 O	?= build
 # The kernel's makefiles, and those of the tools, run elsewhere.
 override O := $(abspath $(O))
-PREFIX	?= /usr/local
+
+# Where "make install" puts things, each below DESTDIR: programs, the library of smc_run, man
+# pages, what modprobe has to know, and the folder that has one of each kernel's modules.
+PREFIX		?= /usr/local
+BINDIR		?= $(PREFIX)/bin
+LIBDIR		?= $(PREFIX)/lib
+MANDIR		?= $(PREFIX)/share/man
+MODPROBEDIR	?= /lib/modprobe.d
+KMODDIR		?= /lib/modules
+# Takes debug information out of what is installed; empty: it stays.
+STRIP		?= strip
+ifneq ($(DESTDIR),)
+override DESTDIR := $(abspath $(DESTDIR))
+endif
 
 LAB	:= tools/lab/lab
 TESTS	:= tools/testing/selftests/smc
@@ -21,8 +34,10 @@ RELEASE	= $(call once,RELEASE,$(LAB) release $(KVER) 2>/dev/null || echo $(KVER)
 KDIR	= $(call once,KDIR,$(LAB) kdir $(KVER) 2>/dev/null || echo /lib/modules/$(KVER)/build)
 SRC	= $(O)/kbuild/$(RELEASE)
 MODULE	= $(O)/modules/$(RELEASE)/smc.ko
-MODDIR	= $(DESTDIR)/lib/modules/$(RELEASE)
-MODCONF	= $(DESTDIR)/lib/modprobe.d/smc.conf
+MODCONF	= $(DESTDIR)$(MODPROBEDIR)/smc.conf
+INSTALL_TO = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' MANDIR='$(MANDIR)' \
+	STRIP='$(STRIP)'
+
 # Who builds or installs is told what is missing. Who asks for a demo or for checks gets it.
 INSTALLING := $(if $(NODEPS),,$(filter deps deps-% demo bench docs lint fuzz check%,$(MAKECMDGOALS)))
 DEPS	= O=$(O) tools/install/deps $(if $(INSTALLING),,--check)
@@ -62,6 +77,11 @@ help:
 	@echo '  deps         install the Debian packages that all this needs'
 	@echo '  clean        remove $$O (kernels for guests stay, in ~/.cache/smc-lab)'
 	@echo
+	@echo 'Where install puts things, each below DESTDIR (none):'
+	@echo '  PREFIX=$(PREFIX)  BINDIR=$(BINDIR)  LIBDIR=$(LIBDIR)'
+	@echo '  MANDIR=$(MANDIR)  MODPROBEDIR=$(MODPROBEDIR)  KMODDIR=$(KMODDIR)'
+	@echo '  STRIP=$(STRIP)  (empty: leave debug information in the programs)'
+	@echo
 	@echo 'all, module, tools and install never install packages: they say what is missing.'
 	@echo 'demo, bench, check*, lint, fuzz, docs and deps install it, as root or by sudo;'
 	@echo 'with NODEPS=1 they, too, only say it.'
@@ -97,25 +117,30 @@ $(TOOLS): deps-tools
 
 # In updates/ because modprobe prefers it to the kernel's own modules.
 install: all
-	install -D -m 644 $(MODULE) $(MODDIR)/updates/smc.ko
-	install -D -m 644 tools/install/modprobe.conf $(MODCONF)
+	install -D -m 644 $(MODULE) '$(DESTDIR)$(KMODDIR)/$(RELEASE)/updates/smc.ko'
+	install -D -m 644 tools/install/modprobe.conf '$(MODCONF)'
 	$(if $(DESTDIR),,depmod $(RELEASE))
 	@for tool in $(TOOLS); do \
-		$(MAKE) --no-print-directory -C $$tool O=$(O) PREFIX=$(PREFIX) install || exit; \
+		$(MAKE) --no-print-directory -C $$tool O=$(O) $(INSTALL_TO) install || exit; \
 	done
 	@test "$(RELEASE)" = "$$(uname -r)" || \
 		echo "Installed for $(RELEASE), which is not the running kernel."
 
+# Of every kernel, and as often as one likes.
 uninstall:
-	@for module in $(DESTDIR)/lib/modules/*/updates/smc.ko; do \
+	@for module in '$(DESTDIR)$(KMODDIR)'/*/updates/smc.ko; do \
 		[ -e "$$module" ] || continue; \
-		release=$${module%/updates/smc.ko}; \
+		updates=$${module%/smc.ko} release=$${module%/updates/smc.ko}; \
 		echo "rm $$module"; \
-		rm "$$module" && $(if $(DESTDIR),true,depmod "$${release##*/}") || exit; \
+		rm "$$module" && rmdir --ignore-fail-on-non-empty "$$updates" && \
+			$(if $(DESTDIR),true,depmod "$${release##*/}") || exit; \
 	done
-	rm -f $(MODCONF)
-	cd $(DESTDIR)$(PREFIX) && rm -rf bin/smc bin/smc_run lib/smc \
-		share/man/man8/smc.8 share/man/man8/smc_run.8
+	rm -f '$(MODCONF)'
+	@for tool in $(TOOLS); do \
+		$(MAKE) --no-print-directory -C $$tool O=$(O) $(INSTALL_TO) uninstall || exit; \
+	done
+	@test "$(DESTDIR)" || test ! -e /sys/module/smc/version || \
+		echo 'The module is still loaded: "modprobe -r smc", once no socket uses it.'
 
 # What guests run is built first, for every kernel that they have.
 .PHONY: guest-programs
