@@ -99,6 +99,10 @@ deps:
 
 all: module tools
 
+# The same module wherever and whenever it is built: without the path in what smc.mod.c compiles to,
+# which the build ID counts, and without threads in pahole, which Kbuild takes from the time stamp.
+REPRODUCIBLE = KCFLAGS='$(KCFLAGS) -ffile-prefix-map=$(SRC)/=' KBUILD_BUILD_TIMESTAMP=1970-01-01
+
 # Kernel builds write beside their sources: each kernel gets a copy of its own.
 module: deps-module
 	@test -e $(KDIR)/Makefile || { echo 'No headers of kernel $(RELEASE). On Debian:' \
@@ -106,8 +110,9 @@ module: deps-module
 	@mkdir -p $(SRC) $(dir $(MODULE))
 	@rsync -a --delete --include='*/' --include='*.[ch]' --include=Kbuild --exclude='*' \
 		--filter='P *' Kbuild net include $(SRC)/
-	$(if $(V),,@)$(MAKE) $(if $(V),,--no-print-directory) -C $(KDIR) O= M=$(SRC) $(KBUILD_FLAGS) modules
-	@strip -g -o $(MODULE) $(SRC)/net/smc/smc.ko
+	$(if $(V),,@)$(MAKE) $(if $(V),,--no-print-directory) -C $(KDIR) O= M=$(SRC) \
+		$(REPRODUCIBLE) $(KBUILD_FLAGS) modules
+	@test $(MODULE) -nt $(SRC)/net/smc/smc.ko || strip -g -o $(MODULE) $(SRC)/net/smc/smc.ko
 	@echo "  $(MODULE)"
 
 .PHONY: $(TOOLS)
