@@ -4,9 +4,11 @@
  */
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstring>
 #include <functional>
 #include <iostream>
-#include <system_error>
+#include <string>
+#include <vector>
 
 #include "config.h"
 #include "diag.h"
@@ -26,6 +28,7 @@ class Program {
     app.require_subcommand(1);
     app.fallthrough();
     app.add_flag("-j,--json", json, "Print JSON");
+    app.set_version_flag("-V,--version", "smc " SMC_VERSION);
 
     add_eid();
     add_seid();
@@ -44,11 +47,12 @@ class Program {
     try {
       app.parse(argc, argv);
       action();
-      if (!std::cout.flush())
-        throw std::system_error(errno, std::generic_category(), "cannot write");
-      return OK;
+      return flush();
+    } catch (const CLI::Success& e) {
+      app.exit(e);
+      return flush();
     } catch (const CLI::ParseError& e) {
-      return app.exit(e) ? USAGE : OK;
+      return refuse(e);
     } catch (const UsageError& e) {
       return fail(e, USAGE);
     } catch (const NotThere& e) {
@@ -59,6 +63,22 @@ class Program {
   }
 
  private:
+  static int flush() {
+    if (std::cout.flush()) return OK;
+    std::cerr << "smc: cannot write: " << std::strerror(errno) << '\n';
+    return REFUSED;
+  }
+
+  /* When a word is no command, CLI11 says only that a command is missing. */
+  int refuse(const CLI::ParseError& e) {
+    std::vector<std::string> extra = app.remaining();
+    std::string what = e.what();
+    if (app.get_subcommands().empty() && !extra.empty())
+      what = (extra[0][0] == '-' ? "unknown option '" : "there is no command '") + extra[0] + "'";
+    std::cerr << "smc: " << what << "\nRun with --help for more information.\n";
+    return USAGE;
+  }
+
   static int fail(const std::exception& e, Exit status) {
     std::cerr << "smc: " << e.what() << '\n';
     return status;

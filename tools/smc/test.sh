@@ -57,7 +57,15 @@ long_eid='at most 32' long_pnetid='1 to 16 letters'
 
 refused 2 'subcommand'
 refused 2 'EID is required' eid add
-refused 2 'subcommand' nonsense
+refused 2 "smc: there is no command 'nonsense'" nonsense
+refused 2 "smc: unknown option '--nonsense'" --nonsense
+refused 2 'nonsense' eid nonsense
+for option in --help --version; do
+	"$smc" "$option" >/dev/null || fail "smc $option: status $?"
+	! "$smc" "$option" >/dev/full 2>&1 || fail "smc $option: success on a full device"
+done
+[[ $LAB_SMC != ours || $("$smc" --version) == "smc $(</sys/module/smc/version)" ]] ||
+	fail "smc --version is not the module's"
 
 shows '' eid
 done_by eid add FIRST
