@@ -6,7 +6,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #ifndef AF_SMC
 #define AF_SMC 43
@@ -19,15 +21,17 @@ enum { SMC_IPV4, SMC_IPV6 };
 
 typedef int socket_fn(int domain, int type, int protocol);
 
-static int next_socket(int domain, int type, int protocol)
-{
-	socket_fn *fn = (socket_fn *)dlsym(RTLD_NEXT, "socket");
+static socket_fn *next_socket;
+/* The kernel has no AF_SMC. It would run modprobe each time that it is asked. */
+static volatile sig_atomic_t is_missing;
 
-	if (!fn) {
-		errno = ENOSYS;
-		return -1;
-	}
-	return fn(domain, type, protocol);
+/*
+ * dlsym() is not async-signal-safe, as socket() has to be, and it forgets the error that the
+ * program's next dlerror() is to tell. At the start of the program neither matters.
+ */
+__attribute__((constructor)) static void find_next_socket(void)
+{
+	next_socket = (socket_fn *)dlsym(RTLD_NEXT, "socket");
 }
 
 static int is_tcp(int domain, int type, int protocol)
@@ -36,23 +40,46 @@ static int is_tcp(int domain, int type, int protocol)
 	       (!protocol || protocol == IPPROTO_TCP);
 }
 
+/* -1 with errno EAFNOSUPPORT may mean that there is no AF_SMC, or that there is no IPv6. */
+static int smc_socket(int domain, int type)
+{
+	int fd = next_socket(AF_SMC, type, domain == AF_INET6 ? SMC_IPV6 : SMC_IPV4);
+	int probe;
+
+	if (fd >= 0 || errno != EAFNOSUPPORT)
+		return fd;
+	if (domain == AF_INET6) {
+		probe = next_socket(AF_SMC, SOCK_STREAM | SOCK_CLOEXEC, SMC_IPV4);
+		if (probe >= 0) {
+			close(probe);
+			return -1;
+		}
+		if (errno != EAFNOSUPPORT)
+			return -1;
+	}
+	is_missing = 1;
+	return -1;
+}
+
 /* Whatever keeps the kernel from making an SMC socket, TCP is what was asked for. */
 __attribute__((visibility("default"))) int socket(int domain, int type, int protocol)
 {
-	/* Where the family is not there, the kernel would run modprobe each time. */
-	static volatile int is_missing;
 	int before = errno;
 	int fd;
 
+	/* Constructors of other libraries may run first. */
+	if (!next_socket)
+		find_next_socket();
+	if (!next_socket) {
+		errno = ENOSYS;
+		return -1;
+	}
 	if (is_missing || !is_tcp(domain, type, protocol))
 		return next_socket(domain, type, protocol);
 
-	fd = next_socket(AF_SMC, type, domain == AF_INET6 ? SMC_IPV6 : SMC_IPV4);
+	fd = smc_socket(domain, type);
 	if (fd >= 0)
 		return fd;
-	/* For IPv6 it may be IPv6 that is missing. */
-	if (errno == EAFNOSUPPORT && domain == AF_INET)
-		is_missing = 1;
 	errno = before;
 	return next_socket(domain, type, protocol);
 }

@@ -179,6 +179,22 @@ s = socket.create_server(("127.0.0.1", 0))
 c = socket.create_connection(s.getsockname())
 c.sendall(b"x")
 assert s.accept()[0].recv(1) == b"x"' || failures=$((failures + 1))
+# The kernel is asked for the family once, or twice where IPv6 might be what it lacks.
+strace -f -e trace=socket -o /run/sockets "$smc_run" python3 -c '
+import socket
+for _ in range(9):
+    socket.socket(socket.AF_INET6)' || failures=$((failures + 1))
+asked=$(grep -c 'AF_SMC' /run/sockets)
+((asked == 2)) || { echo "not ok: asked for AF_SMC $asked times"; failures=$((failures + 1)); }
+# Making a socket does not eat what the program has not asked dlerror() for.
+"$smc_run" python3 -c '
+import ctypes, socket
+libc = ctypes.CDLL(None)
+dlopen, dlerror = libc.dlopen, libc.dlerror
+dlerror.restype = ctypes.c_char_p
+assert not dlopen(b"/no/such/library", 2)
+socket.socket()
+assert b"/no/such/library" in (dlerror() or b"")' || failures=$((failures + 1))
 "$smc_run" 2>/dev/null
 (($? == 2)) || failures=$((failures + 1))
 "$smc_run" sh -c 'exit 5' 2>/dev/null
