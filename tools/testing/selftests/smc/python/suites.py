@@ -1,4 +1,4 @@
-#!/usr/bin/python3.11
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """suites.py OUT SECONDS SUITE...: run some of Python's own test suites.
 
