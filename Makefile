@@ -83,6 +83,7 @@ help:
 	@echo '  STRIP=$(STRIP)  (empty: leave debug information in the programs)'
 	@echo
 	@echo 'all, module, tools and install never install packages: they say what is missing.'
+	@echo 'WERROR= lets the tests be built although a newer compiler has more warnings.'
 	@echo 'demo, bench, check*, lint, fuzz, docs and deps install it, as root or by sudo;'
 	@echo 'with NODEPS=1 they, too, only say it.'
 

@@ -25,8 +25,8 @@ inline Bytes With8(Bytes bytes, size_t at, u8 value) {
 }
 
 inline Bytes With16(Bytes bytes, size_t at, u16 value) {
-  bytes.at(at + 1);
-  put_be16(&bytes[at], value);
+  bytes.at(at) = static_cast<u8>(value >> 8);
+  bytes.at(at + 1) = static_cast<u8>(value);
   return bytes;
 }
 

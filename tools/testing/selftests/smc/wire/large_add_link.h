@@ -36,7 +36,7 @@ inline std::vector<u8> BuildLargeAddLink(const smc_llc_msg& msg,
 
 inline smc_llc_rtoken LargeAddLinkToken(const u8* message, size_t i) {
   const u8* at = message + LargeAddLinkLen(i);
-  return {.rkey = get_be32(at), .rkey_new = get_be32(at + 4), .addr = get_be64(at + 8)};
+  return {.link = 0, .rkey = get_be32(at), .rkey_new = get_be32(at + 4), .addr = get_be64(at + 8)};
 }
 
 }  // namespace wire
