@@ -156,7 +156,7 @@ if ((LAB_NODES == 1)); then
 fi
 
 path=SMC-R peer=g$((1 - LAB_NODE)) shown_role="'$role'"
-lab-rxe && lab-smc load || exit
+lab-rxe eth0 && lab-smc load || exit
 "$smc" eid add SMC-RUN.TEST && "$smc" pnet add NET1 dev eth0 ib rxe0 || exit
 
 one 2 "$LAB_IP4_1"

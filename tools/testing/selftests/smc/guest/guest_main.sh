@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What run_guest.sh runs in every guest: guest_main.sh PROGRAM...
+# What run_guest.sh runs in every guest: guest_main.sh ACT... Each ACT is words that end with "+":
 #
-# The tests find their peer at the addresses of guest 1. LAB_WITHIN says that it is to be in this
-# guest instead: "netns", in a network namespace of its own, or "host", in the same one.
+#   peer PROGRAM...            test programs, which find their peer at the addresses of guest 1
+#   host|netns PROGRAM...      the peer is in this guest, in the same network namespace or another
+#   script FILE [ARGUMENT...]  a script of the lab, in all guests
 
-# Where the programs come from the tests find more of what was built.
-export LAB_BUILD=${1%/selftests/*}
-programs=${1%/*}
+programs=$LAB_BUILD/selftests
 
 # ip4 LAN NODE, ip6 LAN NODE: as the lab gives them to guests
 ip4() { echo "10.83.$1.$(($2 + 1))"; }
@@ -26,10 +25,9 @@ join() {
 # Veth in place of the two LANs.
 peer_in_netns() {
 	local lan
-	in_peer=(nsenter --net=/run/netns/peer)
 	ip netns add peer
 	ip -n peer link set lo up
-	"${in_peer[@]}" sysctl -q net.ipv6.conf.default.accept_dad=0
+	ip netns exec peer sysctl -q net.ipv6.conf.default.accept_dad=0
 	for lan in 0 1; do
 		ip link set "eth$lan" down
 		ip link set "eth$lan" name "lan$lan"
@@ -38,6 +36,17 @@ peer_in_netns() {
 		join "$lan" 0
 		join "$lan" 1 -n peer
 	done
+}
+
+# The LANs again.
+leave_netns() {
+	local lan
+	for lan in 0 1; do
+		ip link del "eth$lan"
+		ip link set "lan$lan" name "eth$lan"
+		join "$lan" 0
+	done
+	ip netns del peer
 }
 
 # from ADDRESS SOURCE DEV: who connects to a local address comes from another
@@ -68,6 +77,13 @@ start_agent() {
 	done
 }
 
+# It ends by SIGTERM, and has not ended before.
+end_agent() {
+	kill "$agent"
+	wait "$agent" 2>/dev/null
+	(($? == 128 + 15))
+}
+
 run_tests() {
 	local program failed=0
 	for program; do
@@ -77,30 +93,80 @@ run_tests() {
 	return "$failed"
 }
 
-in_peer=()
-lab-smc load || exit
-
-if [[ $LAB_WITHIN ]]; then
-	set -e
-	"peer_in_$LAB_WITHIN"
-	set +e
-	start_agent
+act_peer() {
+	local failed
+	unset LAB_WITHIN
+	lab-smc load && lab-rxe eth0 || exit
+	if ((LAB_NODE > 0)); then
+		start_agent
+		lab-barrier begin && lab-barrier end || exit
+		end_agent
+		return
+	fi
+	lab-barrier begin || exit
 	run_tests "$@"
 	failed=$?
-	kill "$agent"
-	exit "$failed"
-fi
+	lab-barrier end || exit
+	return "$failed"
+}
 
-lab-rxe eth0 || exit
-if ((LAB_NODE > 0)); then
+# act_within PLACE PROGRAM...
+act_within() {
+	local failed
+	((LAB_NODE == 0)) || return 0
+	export LAB_WITHIN=$1
+	lab-smc load || exit
+	set -e
+	"peer_in_$1"
+	set +e
+	[[ $1 == host ]] || in_peer=(nsenter --net=/run/netns/peer)
 	start_agent
-	lab-barrier begin && lab-barrier end
-	kill "$agent"
-	exit 0
-fi
+	run_tests "${@:2}"
+	failed=$?
+	end_agent || failed=1
+	[[ $1 == host ]] || leave_netns || exit
+	in_peer=()
+	return "$failed"
+}
 
-lab-barrier begin || exit
-run_tests "$@"
-failed=$?
-lab-barrier end || exit
+# A script has a shell of its own, and counts as one test.
+act_script() {
+	local begin=$SECONDS verdict=ok
+	((LAB_NODE)) || printf '# %s\n1..1\n' "$1"
+	/bin/bash "$@" </dev/null || verdict='not ok'
+	((LAB_NODE)) || echo "$verdict 1 ${1#"$LAB_REPO"/} # $((SECONDS - begin)).0 s"
+	[[ $verdict == ok ]]
+}
+
+# What the act before this one left ends first: its connections and, with them, the module.
+clean_up() {
+	local end=$((SECONDS + 120)) rxe
+	until lab-smc unload 2>/run/unload; do
+		((SECONDS < end)) || { cat /run/unload; exit 1; }
+		sleep 0.2
+	done
+	for rxe in /sys/class/infiniband/rxe*; do
+		[[ ! -e $rxe ]] || rdma link delete "${rxe##*/}" || exit
+	done
+	lab-barrier act || exit
+}
+
+# act WORD...
+act() {
+	case $1 in
+	peer) act_peer "${@:2}" ;;
+	host | netns) act_within "$@" ;;
+	script) act_script "${@:2}" ;;
+	esac
+}
+
+in_peer=() words=() failed=0 acts=0
+for word; do
+	[[ $word == + ]] || { words+=("$word"); continue; }
+	((acts++ == 0)) || clean_up
+	# Not as a condition, where "set -e" means nothing.
+	act "${words[@]}"
+	failed=$((failed | $?))
+	words=()
+done
 exit "$failed"
