@@ -117,9 +117,9 @@ done
 # kernels: those of "6.12" or "0=6.12,1=6.1"
 kernels() { tr , '\n' <<<"$kernel" | sed 's/^[0-9]*=//' | sort -u; }
 
-log=$(mktemp)
+log=$(mktemp) verdicts=$(mktemp)
 [[ $out ]] || out=$(mktemp -d "$build/guests.XXXXXX") temporary=$out
-trap 'rm -rf "$log" "$temporary"' EXIT
+trap 'rm -rf "$log" "$verdicts" "$temporary"' EXIT
 # Runs side by side share this module.
 mkdir -p "$build/selftests"
 for name in $(kernels); do
@@ -142,6 +142,14 @@ failed=$(count 'not ok [0-9]')
 planned=$(sed -nE 's/^\[g0\] +1\.\.([0-9]+)$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 missing=$((planned - passed - failed - skipped))
 failed=$((failed + (missing > 0 ? missing : 0)))
+# What tests have captured is judged when no guest needs the processors any more.
+captures=$out/g0/out/captures
+[[ ! -d $captures ]] || "$here/check_captures" "$captures" | tee "$verdicts"
+taken=$(count 'ok [0-9]+ CaptureOf[^#]* # [0-9]')
+good=$(grep -c '^ok capture' "$verdicts")
+bad=$(grep -c '^not ok capture' "$verdicts")
+missing=$((taken - good - bad))
+passed=$((passed + good)) failed=$((failed + bad + (missing > 0 ? missing : 0)))
 # The kernel complained outside of any test, or the lab failed.
 ((status == 0 || failed > 0)) || failed=1
 ((passed + failed > 0)) || failed=1
