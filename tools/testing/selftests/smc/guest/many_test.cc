@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Many connections, at once and in a row. */
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -9,9 +8,9 @@
 
 #include "agent.h"
 #include "limit.h"
+#include "link_groups.h"
 #include "pattern.h"
 #include "place.h"
-#include "smc_tool.h"
 
 using namespace guest;
 
@@ -141,9 +140,6 @@ TEST(Many, IdleGroups)
 {
 	constexpr int64_t most = 128;
 	Agent agent;
-	auto groups = [] {
-		return int64_t(nlohmann::json::parse(must_run(smc("-j group"))).size());
-	};
 
 	if (!peer_within())
 		GTEST_SKIP() << "both ends have this host's EIDs";
@@ -155,12 +151,12 @@ TEST(Many, IdleGroups)
 	for (int i = 0; (Counters::now() - before)["ism_groups_created"] < most + 10; i++) {
 		std::string eid = "EID." + std::to_string(i);
 
-		must_run(smc("eid add " + eid));
+		add_eid(eid);
 		for (Role role : both_roles)
 			make_connection(agent, Flavor(), role);
-		must_run(smc("eid del " + eid));
+		remove_eid(eid);
 	}
-	wait_until("only so many are kept", [&] { return groups() == most; });
+	wait_until("only so many are kept", [&] { return link_groups().groups == most; });
 
 	Connection connection = make_connection(agent, Flavor());
 

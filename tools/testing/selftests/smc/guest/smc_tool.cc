@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <sys/stat.h>
 
+#include "link_groups.h"
 #include "socket.h"
 #include "system.h"
 
@@ -40,30 +41,19 @@ int64_t fallbacks(Role role, uint32_t reason)
 	return n;
 }
 
-/* Of what "smc -j group" printed. */
-static int connections_of_groups(const std::string &json)
+int groups_at(Agent &peer)
 {
-	int connections = 0;
-
-	for (const auto &group : nlohmann::json::parse(json))
-		connections += group.at("conns").get<int>();
-	return connections;
-}
-
-size_t groups_at(Agent &peer)
-{
-	return nlohmann::json::parse(peer.must_run(smc("-j group"))).size();
+	return peer.link_groups().groups;
 }
 
 int connections_at(Agent &peer)
 {
-	return connections_of_groups(peer.must_run(smc("-j group")));
+	return peer.link_groups().connections;
 }
 
 void expect_no_connections(Agent &peer)
 {
-	wait_until("no connection is left here",
-		   [] { return !connections_of_groups(must_run(smc("-j group"))); });
+	wait_until("no connection is left here", [] { return !link_groups().connections; });
 	wait_until("no connection is left at the peer", [&] { return !connections_at(peer); });
 }
 

@@ -22,7 +22,7 @@ nlohmann::json socket_shown(int fd);
 int64_t fallbacks(Role role, uint32_t reason);
 
 /* Link groups of a peer, and the connections of all of them. */
-size_t groups_at(Agent &peer);
+int groups_at(Agent &peer);
 int connections_at(Agent &peer);
 
 /* Waits until no connection is left in a link group of either guest. */

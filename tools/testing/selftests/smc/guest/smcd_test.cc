@@ -803,7 +803,7 @@ class WrongAccept : public WrongElementTest
 
 TEST_P(WrongAccept, IsDeclined)
 {
-	size_t groups = groups_at(agent);
+	int groups = groups_at(agent);
 	auto [victim, connecting, rogue] = lure(agent);
 	smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT, device);
 

@@ -136,6 +136,13 @@ Counters Agent::counters()
 	return Counters(read_file("/proc/net/smc_stat"));
 }
 
+LinkGroups Agent::link_groups()
+{
+	Message reply = exchange({"link-groups"}, 60);
+
+	return {std::stoi(reply.at(1)), std::stoi(reply.at(2))};
+}
+
 std::string Agent::kernel_log()
 {
 	return call({"kernel-log"});

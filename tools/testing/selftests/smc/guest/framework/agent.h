@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "link_groups.h"
 #include "rpc.h"
 #include "socket.h"
 #include "system.h"
@@ -69,6 +70,7 @@ public:
 	std::string sysctl(const std::string &name);
 	void set_sysctl(const std::string &name, const std::string &value);
 	Counters counters();
+	LinkGroups link_groups();
 	/* Kernel log since the last call, or since the Agent was made. */
 	std::string kernel_log();
 

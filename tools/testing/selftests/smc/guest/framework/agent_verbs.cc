@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "kernel_log.h"
+#include "link_groups.h"
 #include "socket.h"
 #include "system.h"
 #include "traffic.h"
@@ -255,6 +256,13 @@ Message do_ask_many(const Arguments &args)
 	return {};
 }
 
+Message do_link_groups(const Arguments &)
+{
+	LinkGroups now = link_groups();
+
+	return {std::to_string(now.groups), std::to_string(now.connections)};
+}
+
 Message do_kernel_memory(const Arguments &)
 {
 	return {std::to_string(kernel_memory())};
@@ -355,6 +363,7 @@ const std::map<std::string, Verb> verbs = {
     {"echo-server", do_echo_server},
     {"echo-many", do_echo_many},
     {"ask-many", do_ask_many},
+    {"link-groups", do_link_groups},
     {"kernel-memory", do_kernel_memory},
     {"run", do_run},
     {"read-file", do_read_file},
