@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/net/smc_stat: the counters that SMC_NETLINK_GET_STATS has no attributes for,
- * one "name value" a line.
+ * /proc/net/smc_stat: the counters that SMC_NETLINK_GET_STATS has no attributes for, and sums of
+ * those that tell of a connection that did not become SMC; one "name value" a line.
  */
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
@@ -43,13 +43,29 @@ static void show(struct seq_file *seq, const char *const *names, const u64 *valu
 		seq_printf(seq, "%s %llu\n", names[i], values[i]);
 }
 
+/* SMC_NETLINK_GET_STATS and SMC_NETLINK_GET_FBACK_STATS have these by role and by reason. */
+static void show_failures(struct seq_file *seq, struct smc_fallbacks *fallbacks,
+			  const struct smc_stats *sum)
+{
+	u64 n;
+
+	spin_lock_bh(&fallbacks->lock);
+	n = fallbacks->side[SMC_CLIENT].total + fallbacks->side[SMC_SERVER].total;
+	spin_unlock_bh(&fallbacks->lock);
+	seq_printf(seq, "fallbacks %llu\n", n);
+	n = sum->handshake_errors[SMC_CLIENT] + sum->handshake_errors[SMC_SERVER];
+	seq_printf(seq, "handshake_errors %llu\n", n);
+}
+
 static int smc_stat_show(struct seq_file *seq, void *unused)
 {
 	struct smc_stats *sum = kmalloc(sizeof(*sum), GFP_KERNEL);
+	struct net *net = seq_file_single_net(seq);
 
 	if (!sum)
 		return -ENOMEM;
-	smc_stats_sum(seq_file_single_net(seq), sum);
+	smc_stats_sum(net, sum);
+	show_failures(seq, smc_net(net)->fallbacks, sum);
 	show(seq, violation_names, sum->violation, SMC_N_VIOLATIONS);
 	show(seq, rdma_names, sum->rdma, SMC_N_RDMA_COUNTERS);
 	show(seq, ism_names, sum->ism, SMC_N_ISM_COUNTERS);
