@@ -25,6 +25,7 @@ enum smc_violation {
 	SMC_VIOLATION_CDC,	/* malformed CDC message */
 	SMC_VIOLATION_CURSOR,	/* cursor outside the window */
 	SMC_VIOLATION_TOKEN,	/* alert token of no connection */
+	SMC_VIOLATION_POSITION,	/* reader outside of what the peer published: a mistake of ours */
 	SMC_N_VIOLATIONS,
 };
 

@@ -16,6 +16,7 @@ static const char *const violation_names[SMC_N_VIOLATIONS] = {
 	[SMC_VIOLATION_CDC]	= "violation_cdc",
 	[SMC_VIOLATION_CURSOR]	= "violation_cursor",
 	[SMC_VIOLATION_TOKEN]	= "violation_token",
+	[SMC_VIOLATION_POSITION] = "violation_position",
 };
 
 static const char *const rdma_names[SMC_N_RDMA_COUNTERS] = {

@@ -61,10 +61,11 @@ static bool smc_stream_is_up_to_mate(const struct smc_stream *st)
 
 bool smc_stream_close(struct smc_stream *st, long linger)
 {
+	struct smc_place at = smc_stream_place(st);
 	struct sock *sk = st->sk;
 	bool done;
 
-	if (smc_stream_readable(st) || (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime))
+	if (smc_place_readable(&at) || (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime))
 		smc_stream_finish(st, SMC_CONN_ABORT);
 	else
 		smc_stream_finish(st, SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);

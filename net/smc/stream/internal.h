@@ -5,6 +5,7 @@
 
 #include <linux/uio.h>
 #include <linux/wait.h>
+#include <net/sock.h>
 
 #include "stream.h"
 
@@ -36,35 +37,6 @@ static inline size_t smc_ring_fill(u8 *to, size_t len, struct iov_iter *from)
 	return _copy_from_iter(to, len, from);
 }
 
-static inline size_t smc_ring_drain(const u8 *from, size_t len, struct iov_iter *to)
-{
-	return _copy_to_iter(from, len, to);
-}
-
-/* Free bytes in the ring. */
-static inline u32 smc_tx_free(const struct smc_stream *st)
-{
-	/* Loaded first: without a lock, written ahead of reusable would be more than the ring. */
-	u64 written = smp_load_acquire(&st->tx.written);
-
-	/* Pairs with the release in smc_tx_reuse(): the bytes may be overwritten. */
-	return st->tx.size - (u32)(written - smp_load_acquire(&st->tx.reusable));
-}
-
-/* Up to @end, the peer has consumed the ring's bytes, or the path holds them no more. */
-static inline void smc_tx_reuse(struct smc_stream *st, u64 end)
-{
-	if (end > st->tx.reusable)
-		/* Pairs with the acquire in smc_tx_free(). */
-		smp_store_release(&st->tx.reusable, end);
-}
-
-/* The peer's window, if everything up to @end is sent, is less than a third of its element. */
-static inline bool smc_tx_window_is_low(const struct smc_stream *st, u64 end)
-{
-	return st->tx.peer_size - (u32)(end - st->tx.acked) < st->tx.peer_size / 3;
-}
-
 /*
  * Worth waking a writer for: a third of the ring, as TCP does it. But unasked a peer tells
  * only of more than a tenth of its element; where less than that is in a ring smaller than
@@ -72,7 +44,7 @@ static inline bool smc_tx_window_is_low(const struct smc_stream *st, u64 end)
  */
 static inline bool smc_tx_writable(const struct smc_stream *st)
 {
-	u32 free = smc_tx_free(st);
+	u32 free = smc_tx_free(&st->tx);
 
 	return free && (free >= st->tx.size / 3 || READ_ONCE(st->tx.any_room) ||
 			st->tx.size - free <= st->tx.peer_size / 10);
@@ -117,10 +89,29 @@ static inline bool smc_rx_shut(const struct smc_stream *st)
 	return smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_PEER_GONE);
 }
 
+/* Urgent bytes are read in line. Whether a socket not there yet wants that is found out later. */
+static inline bool smc_stream_is_inline(const struct smc_stream *st)
+{
+	return st->sk && sock_flag(st->sk, SOCK_URGINLINE);
+}
+
+/* Take a snapshot for a reader. */
+static inline struct smc_place smc_stream_place(const struct smc_stream *st)
+{
+	return smc_rx_look(&st->rx, smc_stream_is_inline(st));
+}
+
+/* Something arrived behind @pos. */
+static inline bool smc_rx_is_beyond(const struct smc_stream *st, u64 pos)
+{
+	/* Pairs with smc_rx_arrive(): the bytes are there. */
+	return smp_load_acquire(&st->rx.received) > pos;
+}
+
 /* A reader at @pos need not wait: for bytes, the end, or an error. */
 static inline bool smc_stream_may_read(const struct smc_stream *st, u64 pos)
 {
-	return smc_rx_received(st) > pos || smc_rx_shut(st) || READ_ONCE(st->sk->sk_err);
+	return smc_rx_is_beyond(st, pos) || smc_rx_shut(st) || READ_ONCE(st->sk->sk_err);
 }
 
 /**
@@ -168,7 +159,7 @@ bool smc_stream_is_readable(const struct smc_stream *st);
  */
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took);
 
-/* What the application has read and the peer was not told of. */
+/* What the application has read and the peer was not told of. Under either lock. */
 static inline u64 smc_rx_freed(const struct smc_stream *st)
 {
 	return READ_ONCE(st->rx.consumed) - READ_ONCE(st->rx.reported);

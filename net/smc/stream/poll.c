@@ -12,13 +12,14 @@
  */
 bool smc_stream_is_readable(const struct smc_stream *st)
 {
-	u64 readable = smc_stream_readable(st);
+	struct smc_place at = smc_stream_place(st);
+	u64 readable = smc_place_readable(&at);
 	u64 target;
 
 	if (!readable)
 		return false;
 	target = min_t(u64, READ_ONCE(st->sk->sk_rcvlowat), st->rx.size);
-	if (smc_stream_at_mark(st) && !sock_flag(st->sk, SOCK_URGINLINE))
+	if (smc_place_at_mark(&at) && !at.is_inline)
 		readable--;
 	return readable && (readable >= target ||
 			    (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW));

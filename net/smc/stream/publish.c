@@ -40,7 +40,7 @@ static bool smc_publish_lacks_completion(const struct smc_stream *st)
 static bool smc_publish_may_wait_for_window(const struct smc_stream *st, u64 end)
 {
 	return !st->tx.control && !st->tx.urgent && end < READ_ONCE(st->tx.written) &&
-	       smc_tx_window_is_low(st, st->tx.sent);
+	       smc_tx_window_is_low(&st->tx, st->tx.sent);
 }
 
 /* Nothing is to follow: because it is all, or nobody takes it any more. */
@@ -78,7 +78,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	 * What uses up the window asks for it back: a peer that has read everything when it is
 	 * asked later may have no occasion to answer.
 	 */
-	if (smc_tx_window_is_low(st, end))
+	if (smc_tx_window_is_low(&st->tx, end))
 		cdc.prod_flags |= SMC_PROD_WANT_WINDOW;
 	if (st->tx.urgent) {
 		cdc.prod_flags |= SMC_PROD_URGENT_PENDING;

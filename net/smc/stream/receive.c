@@ -10,8 +10,9 @@
 
 static bool smc_stream_credit_is_due(const struct smc_stream *st)
 {
-	u64 freed = smc_rx_freed(st);
 	u8 wants = READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW;
+	u64 freed = smc_rx_freed(st);
+	struct smc_place at;
 
 	if (!freed)
 		return false;
@@ -21,7 +22,12 @@ static bool smc_stream_credit_is_due(const struct smc_stream *st)
 	if (wants == SMC_PROD_UPDATE_REQUESTED)
 		return true;
 	/* The peer's window may be smaller than the element: what it has sent tells how small. */
-	return wants && (freed >= READ_ONCE(st->rx.asked) / 4 || !smc_stream_readable(st));
+	if (!wants)
+		return false;
+	if (freed >= READ_ONCE(st->rx.asked) / 4)
+		return true;
+	at = smc_stream_place(st);
+	return !smc_place_readable(&at);
 }
 
 bool smc_stream_note_credit(struct smc_stream *st)
@@ -79,38 +85,6 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
 	return memcpy_to_msg(msg, &byte, 1) ? -EFAULT : 1;
 }
 
-/*
- * Bytes that may be copied in one piece from @pos: up to what arrived, to the end of
- * the ring, or to the urgent byte, before which a read stops (tcp(7)). An urgent byte
- * that was read out of line is stepped over.
- */
-static size_t smc_stream_piece(struct smc_stream *st, u64 *pos, u32 *offset, bool first)
-{
-	u64 received = smc_rx_received(st);
-	/* After the bytes, so that their mark is seen; before what is to be skipped ahead of it. */
-	u64 urgent = smp_load_acquire(&st->rx.urgent);
-
-	*pos = max(*pos, smc_rx_position(st));
-	/* What is to be skipped came in this moment. */
-	if (*pos > received)
-		return 0;
-	if (urgent > *pos && urgent <= received) {
-		if (urgent - 1 > *pos)
-			received = urgent - 1;
-		else if (!first)
-			return 0;
-		else if (!sock_flag(st->sk, SOCK_URGINLINE))
-			++*pos;
-	}
-	*offset = smc_offset_advanced(st->rx.offset, st->rx.size, *pos - st->rx.consumed);
-	return min_t(u64, received - *pos, st->rx.size - *offset);
-}
-
-static bool smc_stream_urgent_stops(const struct smc_stream *st, u64 pos)
-{
-	return READ_ONCE(st->rx.urgent) == pos + 1;
-}
-
 static bool smc_rx_ended(const struct smc_stream *st)
 {
 	u8 flags = READ_ONCE(st->rx.conn_flags);
@@ -127,51 +101,33 @@ static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mo
 }
 
 /*
- * How far others moved the reader's place from @position. Who peeks is further on, at @pos, and may
- * have stepped over the byte that ends at @urgent before they did: that is counted once.
- */
-static u64 smc_stream_moved(const struct smc_stream *st, u64 position, u64 pos, u64 urgent)
-{
-	u64 moved = max(st->rx.consumed, position) - position;
-
-	if (urgent > position && urgent <= min(pos, st->rx.consumed) &&
-	    !sock_flag(st->sk, SOCK_URGINLINE))
-		moved--;
-	return moved;
-}
-
-/*
- * Wait for bytes after *@pos, which moves on if another reader takes bytes meanwhile.
+ * Wait for bytes after @pos. The socket lock is released meanwhile: another reader may take them.
  * Return: 0 to look again, 1 at the end of the stream, in good order or by the socket's error; or
  * an error.
  */
-static int smc_stream_wait_for_data(struct smc_stream *st, u64 *pos, long *timeo)
+static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, smc_stream_wake_reader);
-	u64 position = smc_rx_position(st);
-	u64 urgent = READ_ONCE(st->rx.urgent);
 	struct sock *sk = st->sk;
 	u64 began;
 
 	/* What arrived before the end was announced is to be read first. */
 	if (smc_rx_shut(st) || READ_ONCE(sk->sk_err))
-		return smc_rx_received(st) <= *pos;
+		return !smc_rx_is_beyond(st, pos);
 	if (!*timeo)
 		return -EAGAIN;
 	if (signal_pending(current))
 		return sock_intr_errno(*timeo);
 
 	began = local_clock();
-	if (!smc_stream_spin(st, *pos, began)) {
+	if (!smc_stream_spin(st, pos, began)) {
 		add_wait_queue(sk_sleep(sk), &wait);
 		sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
-		sk_wait_event(sk, timeo, smc_stream_may_read(st, *pos), &wait);
+		sk_wait_event(sk, timeo, smc_stream_may_read(st, pos), &wait);
 		sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 		remove_wait_queue(sk_sleep(sk), &wait);
 	}
 	smc_stream_spin_adapt(st, local_clock() - began);
-	/* Not by what is to be skipped now, which who peeks may have stepped over, too. */
-	*pos += smc_stream_moved(st, position, *pos, urgent);
 	return 0;
 }
 
@@ -187,13 +143,35 @@ static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 	spin_unlock_bh(st->lock);
 }
 
+/*
+ * Where @len bytes at @pos are in the ring. Memory beyond it is somebody else's: a reader whose
+ * position is not among what the peer published gets nothing any more, and neither does the peer.
+ */
+static int smc_stream_offset(struct smc_stream *st, const struct smc_place *at, u64 pos, u64 len,
+			     u32 *offset)
+{
+	if (unlikely(!smc_place_holds(at, pos, len))) {
+		smc_stat_violation(st->sn, SMC_VIOLATION_POSITION);
+		smc_stream_abort(st, ECONNRESET);
+		return -ECONNRESET;
+	}
+	*offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - at->consumed);
+	return 0;
+}
+
 /* The reader's position moved: everything behind it belongs to the peer again. */
 static void smc_stream_consume(struct smc_stream *st, u64 pos)
 {
+	struct smc_place at;
+	u32 offset;
+
 	if (pos == st->rx.consumed)
 		return;
+	at = smc_stream_place(st);
+	if (smc_stream_offset(st, &at, pos, 0, &offset))
+		return;
 	smc_stream_pass_urgent(st, pos);
-	st->rx.offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - st->rx.consumed);
+	st->rx.offset = offset;
 	/* The copy out of the ring is complete before the peer may overwrite it. */
 	smp_store_release(&st->rx.consumed, pos);
 	/* And the window is, before it is looked whether the peer waits for it. */
@@ -201,23 +179,88 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 	smc_stream_give_credit(st);
 }
 
-/* Nothing more can arrive before something is read, and who peeks reads nothing. */
-static bool smc_stream_is_full(const struct smc_stream *st)
+/*
+ * Copy some of the @len bytes at @pos, or discard them. A copy may sleep in a page fault with the
+ * socket locked: the memory that it keeps, the ring, is this end's own.
+ * Return: how many, or an error.
+ */
+static ssize_t smc_stream_take(struct smc_stream *st, const struct smc_place *at, u64 pos,
+			       size_t len, struct msghdr *msg, int flags)
 {
-	return smc_rx_received(st) - st->rx.consumed == st->rx.size;
+	u32 offset;
+	int rc;
+
+	rc = smc_stream_offset(st, at, pos, len, &offset);
+	if (rc)
+		return rc;
+	len = min_t(size_t, len, st->rx.size - offset);
+	/* MSG_TRUNC discards, as with TCP. */
+	if (!(flags & MSG_TRUNC) &&
+	    _copy_to_iter(st->rx.ring + offset, len, &msg->msg_iter) != len)
+		return -EFAULT;
+	return len;
+}
+
+/*
+ * Read up to @len bytes at *@pos, which moves on with them and over what is to be stepped over.
+ * Return: bytes, 0 at the end of the stream, or -errno.
+ */
+static ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg, size_t len, int flags,
+			       u64 *pos)
+{
+	long timeo = sock_rcvtimeo(st->sk, flags & MSG_DONTWAIT);
+	size_t target = sock_rcvlowat(st->sk, flags & MSG_WAITALL, len);
+	bool peek = flags & MSG_PEEK;
+	struct smc_place at;
+	size_t done = 0;
+	ssize_t rc = 0;
+	size_t piece;
+
+	do {
+		at = smc_stream_place(st);
+		/* Another reader may have moved on while this one slept. */
+		*pos = max(*pos, at.start);
+		/* As with TCP, even a read of nothing waits for something. */
+		if (!len && at.received > *pos)
+			break;
+		/* As with TCP, a signal's handler has the urgent byte before a read passes it. */
+		if (!done && smc_place_is_mark(&at, *pos) && signal_pending(current)) {
+			rc = timeo ? sock_intr_errno(timeo) : -EAGAIN;
+			break;
+		}
+		piece = min_t(u64, smc_place_step(&at, pos, !done), len - done);
+		if (piece) {
+			rc = smc_stream_take(st, &at, *pos, piece, msg, flags);
+			if (rc < 0)
+				break;
+			*pos += rc;
+			done += rc;
+			continue;
+		}
+		if (done >= target || (done && smc_place_is_mark(&at, *pos)))
+			break;
+		/* Before sleeping, let the peer refill what was read. */
+		if (!peek)
+			smc_stream_consume(st, *pos);
+		/* A peek reads nothing that more could take the place of. */
+		if (done && peek && smc_place_is_full(&at))
+			break;
+		rc = smc_stream_wait_for_data(st, *pos, &timeo);
+		if (rc)
+			break;
+	} while (done < len || !len);
+	if (done)
+		return done;
+	/* A read that has bytes leaves the error to the next, and an orderly end has none. */
+	return rc > 0 && !smc_rx_ended(st) ? sock_error(st->sk) : min_t(ssize_t, rc, 0);
 }
 
 int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags)
 {
-	struct sock *sk = st->sk;
-	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
-	size_t target = sock_rcvlowat(sk, flags & MSG_WAITALL, len);
+	u64 pos = smc_stream_place(st).start;
 	bool peek = flags & MSG_PEEK;
-	u64 pos = smc_rx_position(st);
-	size_t done = 0;
-	size_t piece;
-	u32 offset;
-	int rc = 0;
+	struct sock *sk = st->sk;
+	ssize_t rc;
 
 	if (flags & MSG_OOB) {
 		/* Who reads nothing else gives back what it steps over, too. */
@@ -231,62 +274,28 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	if (len > st->rx.size)
 		smc_stat_rx_small(st->sn, st->path->kind);
 
-	do {
-		/* As with TCP, even a read of nothing waits for something. */
-		if (!len && smc_rx_received(st) > pos)
-			break;
-		/* As with TCP, a signal's handler has the urgent byte before a read passes it. */
-		if (!done && smc_stream_urgent_stops(st, pos) && signal_pending(current)) {
-			rc = timeo ? sock_intr_errno(timeo) : -EAGAIN;
-			break;
-		}
-		piece = smc_rx_received(st) > pos ?
-			min(smc_stream_piece(st, &pos, &offset, !done), len - done) : 0;
-		if (piece) {
-			/* MSG_TRUNC discards, as with TCP. */
-			if (!(flags & MSG_TRUNC) &&
-			    smc_ring_drain(st->rx.ring + offset, piece, &msg->msg_iter) != piece) {
-				rc = -EFAULT;
-				break;
-			}
-			pos += piece;
-			done += piece;
-			continue;
-		}
-		if (done >= target || (done && smc_stream_urgent_stops(st, pos)))
-			break;
-		/* Before sleeping, let the peer refill what was read. */
-		if (!peek)
-			smc_stream_consume(st, pos);
-		if (done && peek && smc_stream_is_full(st))
-			break;
-		rc = smc_stream_wait_for_data(st, &pos, &timeo);
-		if (rc)
-			break;
-	} while (done < len || !len);
-
-	if (!peek) {
-		smc_stream_consume(st, pos);
-		sk_peek_offset_bwd(sk, done);
+	rc = smc_stream_read(st, msg, len, flags, &pos);
+	if (peek) {
+		sk_peek_offset_fwd(sk, max_t(ssize_t, rc, 0));
 	} else {
-		sk_peek_offset_fwd(sk, done);
+		smc_stream_consume(st, pos);
+		sk_peek_offset_bwd(sk, max_t(ssize_t, rc, 0));
 	}
-	if (done) {
-		smc_stat_rx(st->sn, st->path->kind, done);
-		return done;
-	}
-	/* Only who gets nothing else gets the error, and nobody after an orderly end. */
-	return rc > 0 && !smc_rx_ended(st) ? sock_error(sk) : min(rc, 0);
+	if (rc > 0)
+		smc_stat_rx(st->sn, st->path->kind, rc);
+	return rc;
 }
 
 u64 smc_stream_queued(const struct smc_stream *st)
 {
-	/* First: without the socket lock it is never ahead of what was received before. */
-	u64 position = smc_rx_position(st);
-	u64 received = smc_rx_received(st);
-	u64 urgent = READ_ONCE(st->rx.urgent);
+	struct smc_place at = smc_stream_place(st);
 
-	if (!sock_flag(st->sk, SOCK_URGINLINE) && urgent > position && urgent <= received)
-		return urgent - 1 - position;
-	return received - position;
+	return smc_place_queued(&at);
+}
+
+bool smc_stream_at_mark(const struct smc_stream *st)
+{
+	struct smc_place at = smc_stream_place(st);
+
+	return smc_place_at_mark(&at);
 }

@@ -22,7 +22,7 @@ void smc_stream_want_room(struct smc_stream *st)
 	/* Pairs with the barrier in smc_stream_has_room(). */
 	smp_mb();
 	smc_stream_push(st, SMC_PUSH_NOW);
-	if (smc_tx_free(st) && !smc_tx_writable(st))
+	if (smc_tx_free(&st->tx) && !smc_tx_writable(st))
 		smc_stream_limit_wait(st);
 	if (!waited && !smc_tx_writable(st))
 		smc_stat_tx_full(st->sn, st->path->kind,
@@ -167,7 +167,7 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 		}
 		if (!msg_data_left(msg))
 			break;
-		free = smc_tx_free(st);
+		free = smc_tx_free(&st->tx);
 		if (!free) {
 			rc = smc_stream_wait_for_room(st, &timeo);
 			if (rc)

@@ -230,42 +230,17 @@ void smc_stream_abort(struct smc_stream *st, int err)
 	smc_stream_settle(st);
 }
 
-/*
- * TCP, too, steps over the urgent byte that its reader has stopped at when the next one comes. The
- * window that it takes is the reader's to give back: who never looks gets to see one at last.
- */
-static bool smc_stream_skips_urgent(const struct smc_stream *st)
-{
-	const struct smc_stream_rx *rx = &st->rx;
-
-	/* What a socket not there yet wants is found out when it is. */
-	return smc_stream_at_mark(st) && !(st->sk && sock_flag(st->sk, SOCK_URGINLINE)) &&
-	       rx->urgent - READ_ONCE(rx->consumed) < rx->size / 2;
-}
-
-/* The peer says more bytes arrived; the urgent one is read now, before it can be overwritten. */
+/* The peer says more bytes arrived. */
 static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc *cdc)
 {
 	struct smc_stream_rx *rx = &st->rx;
-	u32 last, arrived;
+	u32 arrived;
 
 	if (smc_cursor_distance(cdc->prod, rx->received_cursor, rx->size,
 				rx->size - (u32)(rx->received - rx->reported), &arrived))
 		return -EPROTO;
-
-	if ((cdc->prod_flags & SMC_PROD_URGENT_PRESENT) && arrived) {
-		last = (cdc->prod.offset ?: rx->size) - 1;
-		rx->urgent_byte = READ_ONCE(rx->ring[last]);
-		rx->urgent_unread = true;
-		if (smc_stream_skips_urgent(st))
-			/* Pairs with smc_rx_position(): it is not ahead of what is received. */
-			smp_store_release(&rx->urgent_skip, rx->urgent);
-		/* Pairs with smc_stream_piece(): who sees it sees what is to be skipped before. */
-		smp_store_release(&rx->urgent, rx->received + arrived);
-	}
-	rx->received_cursor = cdc->prod;
-	/* Pairs with smc_stream_readable(). */
-	smp_store_release(&rx->received, rx->received + arrived);
+	smc_rx_arrive(rx, cdc->prod, arrived, cdc->prod_flags & SMC_PROD_URGENT_PRESENT,
+		      smc_stream_is_inline(st));
 	return 0;
 }
 
@@ -279,14 +254,14 @@ static int smc_stream_take_consumer(struct smc_stream *st, const struct smc_cdc 
 		return -EPROTO;
 	tx->acked_cursor = cdc->cons;
 	tx->acked += freed;
-	smc_tx_reuse(st, tx->acked);
+	smc_tx_reuse(&st->tx, tx->acked);
 	return 0;
 }
 
 /* Whether a writer waited for what there is now. */
 static bool smc_stream_has_room(struct smc_stream *st)
 {
-	if (!smc_tx_free(st))
+	if (!smc_tx_free(&st->tx))
 		return false;
 	/* Pairs with the barrier in smc_stream_want_room(). */
 	smp_mb();
@@ -361,7 +336,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 			st->news |= EPOLLPRI;
 	}
 	if (st->tx.acked != acked) {
-		if (!smc_tx_window_is_low(st, st->tx.sent))
+		if (!smc_tx_window_is_low(&st->tx, st->tx.sent))
 			st->tx.prod_flags &= ~SMC_PROD_WANT_WINDOW;
 		if (smc_stream_has_room(st))
 			st->news |= EPOLLOUT | EPOLLWRNORM;
@@ -389,7 +364,7 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	spin_lock_bh(st->lock);
 	WRITE_ONCE(st->tx.in_flight, st->tx.in_flight - 1);
 	WRITE_ONCE(st->tx.arrived, end);
-	smc_tx_reuse(st, end);
+	smc_tx_reuse(&st->tx, end);
 	if (smc_stream_has_room(st))
 		st->news |= EPOLLOUT | EPOLLWRNORM;
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
@@ -422,7 +397,7 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 	}
 	if (smc_rx_window_is_wanted(st))
 		st->tx.control = true;
-	if (st->tx.waiting && smc_tx_free(st)) {
+	if (st->tx.waiting && smc_tx_free(&st->tx)) {
 		WRITE_ONCE(st->tx.any_room, true);
 		WRITE_ONCE(st->tx.waiting, false);
 		st->news |= EPOLLOUT | EPOLLWRNORM;

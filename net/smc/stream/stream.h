@@ -4,15 +4,13 @@
  * and close. It knows neither verbs nor shared memory: see path.h.
  *
  * Positions are 64-bit counts of bytes since the connection began; they never
- * wrap. For what this end sends, acked <= sent <= written: the peer's element limits
- * sent to acked + tx.peer_size, the ring limits written to reusable + tx.size. For what it
- * receives, reported <= consumed <= received <= reported + rx.size. An offset or a cursor that is
+ * wrap. What holds between them is at the top of rx.h and tx.h. An offset or a cursor that is
  * kept beside a position moves on with it, so that no copy or message needs a division.
  *
  * Locking: the calls of an application are serialised by the socket lock, which
  * protects tx.written and rx.consumed, with their offsets. The stream's lock (taken after
  * the socket lock, softirqs off) protects everything else: publishing, and what the peer
- * moves. Readers that only compare positions do so without it, by acquire loads.
+ * moves. Those that only look at positions do so without it, by the functions of rx.h and tx.h.
  *
  * Two streams that are the ends of one connection inside a host are mates: they have
  * one lock, so that whoever publishes also moves the positions of the other end. What
@@ -30,6 +28,8 @@
 #include <linux/workqueue.h>
 
 #include "path.h"
+#include "rx.h"
+#include "tx.h"
 #include "wire/cdc.h"
 
 struct msghdr;
@@ -37,48 +37,6 @@ struct net;
 struct smc_net;
 struct sock;
 struct socket;
-
-struct smc_stream_tx {
-	u8 *ring;		/* copied into at offset */
-	u32 size;		/* of the ring; divides peer_size */
-	u32 peer_size;		/* of the peer's element */
-	u64 written;		/* end of what the application wrote */
-	u64 sent;		/* end of what was published */
-	u64 arrived;		/* end of what nothing more will be told of, see enum smc_publish */
-	u64 acked;		/* end of what the peer consumed */
-	u64 reusable;		/* end of what may be overwritten in the ring */
-	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
-	u32 offset;		/* of written, in the ring */
-	struct smc_cursor sent_cursor;	/* of sent, in the peer's element */
-	struct smc_cursor acked_cursor;	/* of acked, likewise */
-	unsigned int in_flight;	/* publishes that the path has not completed */
-	u8 prod_flags;		/* for the next publish */
-	u8 conn_flags;		/* published so far */
-	u8 final_flags;		/* to be published with the last byte */
-	bool control;		/* flags or a cursor wait to be published */
-	bool waiting;		/* somebody waits for room in the ring */
-	bool any_room;		/* and has waited for long enough to be told of a little */
-};
-
-struct smc_stream_rx {
-	u8 *ring;
-	u32 size;
-	u64 received;		/* end of what the peer published */
-	u64 consumed;		/* end of what the application read */
-	u64 reported;		/* what the peer was last told of consumed */
-	u32 offset;		/* of consumed, in the ring */
-	struct smc_cursor received_cursor;	/* of received */
-	struct smc_cursor reported_cursor;	/* of reported */
-	u64 asked;		/* bytes not reported when the peer last wanted window */
-	u64 urgent;		/* end of the last urgent byte, or 0 */
-	u64 urgent_skip;	/* end of those before it that the reader stands at, or 0 */
-	u8 urgent_byte;
-	bool urgent_unread;
-	u64 waited;		/* nanoseconds that the last wait took */
-	u64 *first_wait;	/* the next stream's begin; NULL once this one has waited */
-	u8 prod_flags;		/* the peer's, as last received */
-	u8 conn_flags;
-};
 
 /**
  * struct smc_stream - see the top of this file
@@ -303,56 +261,13 @@ static inline bool smc_stream_has_failed(const struct smc_stream *st)
 	return READ_ONCE(st->err);
 }
 
-/* End of what the peer published. */
-static inline u64 smc_rx_received(const struct smc_stream *st)
-{
-	/* Pairs with the release in smc_stream_take_producer(): the bytes are there. */
-	return smp_load_acquire(&st->rx.received);
-}
-
-/**
- * smc_rx_position() - where the reader stands
- * @st: stream
- *
- * Further on than what was consumed, if urgent bytes follow there that a later one replaced.
- */
-static inline u64 smc_rx_position(const struct smc_stream *st)
-{
-	/* Both before the caller loads what is received, so that they are not ahead of that. */
-	u64 consumed = smp_load_acquire(&st->rx.consumed);
-
-	/* Pairs with smc_stream_take_producer(). */
-	return max(consumed, smp_load_acquire(&st->rx.urgent_skip));
-}
-
-/* From one position to a later one, without a lock. */
-static inline u64 smc_stream_distance(const u64 *from, const u64 *to)
-{
-	/* Loaded first, it is not ahead of the other. */
-	u64 begin = smp_load_acquire(from);
-
-	/* Pairs with what releases the bytes up to there. */
-	return smp_load_acquire(to) - begin;
-}
-
-/**
- * smc_stream_readable() - bytes that smc_stream_recv() would find
- * @st: stream
- */
-static inline u64 smc_stream_readable(const struct smc_stream *st)
-{
-	u64 position = smc_rx_position(st);
-
-	return smc_rx_received(st) - position;
-}
-
 /**
  * smc_stream_unsent() - bytes written that are not yet published
  * @st: stream
  */
 static inline u64 smc_stream_unsent(const struct smc_stream *st)
 {
-	return smc_stream_distance(&st->tx.sent, &st->tx.written);
+	return smc_tx_unsent(&st->tx);
 }
 
 /**
@@ -361,12 +276,12 @@ static inline u64 smc_stream_unsent(const struct smc_stream *st)
  */
 static inline u64 smc_stream_undelivered(const struct smc_stream *st)
 {
-	return smc_stream_distance(&st->tx.arrived, &st->tx.written);
+	return smc_tx_undelivered(&st->tx);
 }
 
 /**
  * smc_stream_queued() - bytes that one read would give: up to the urgent one (SIOCINQ)
- * @st: stream, its lock held
+ * @st: stream
  */
 u64 smc_stream_queued(const struct smc_stream *st);
 
@@ -374,12 +289,6 @@ u64 smc_stream_queued(const struct smc_stream *st);
  * smc_stream_at_mark() - whether the next byte to read is the urgent one (SIOCATMARK)
  * @st: stream
  */
-static inline bool smc_stream_at_mark(const struct smc_stream *st)
-{
-	/* Loaded first: what is to be skipped before it is seen, too. */
-	u64 urgent = smp_load_acquire(&st->rx.urgent);
-
-	return urgent == smc_rx_position(st) + 1;
-}
+bool smc_stream_at_mark(const struct smc_stream *st);
 
 #endif

@@ -3,6 +3,7 @@
  * What is of SMC-D only: that it can be turned off, its version 1, namespaces that go,
  * clients that do a listener's work, and CLC messages that name what is not theirs to name.
  */
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -163,6 +164,97 @@ TEST_F(Smcd, NothingButUrgentBytes)
 			}
 		}
 	}
+}
+
+/*
+ * A program has both ends. Some of its threads wait in reads of nothing or peek, while another
+ * sends urgent bytes, each of which replaces the one before, and reads: that no thread gets what
+ * was not sent, or an error. SMC_ROUNDS says how long that goes on; a mistake may need minutes of
+ * it.
+ */
+class BothEnds : public Smcd
+{
+protected:
+	BothEnds()
+	{
+		Fd listener = must_listen(Flavor());
+
+		sender = must_connect(Flavor(),
+				      address_from("127.0.0.1", local_address(listener).port()));
+		reader = must_accept(listener);
+	}
+	/* Until the end of the stream. */
+	void keep_reading(size_t len, int flags)
+	{
+		char bytes[16];
+		ssize_t n;
+
+		do {
+			n = recv(reader, bytes, len, flags);
+			check(bytes, n);
+			/* After the end a read of nothing does not wait, and has nothing to say. */
+		} while (!ended && !testing::Test::HasFailure());
+	}
+	void check(const char *bytes, ssize_t n)
+	{
+		EXPECT_TRUE(n >= 0 || errno == EAGAIN) << strerror(errno);
+		for (ssize_t i = 0; i < n; i++)
+			EXPECT_TRUE(strchr("ABx", bytes[i]) && bytes[i]) << int(bytes[i]);
+	}
+	void send_byte(char byte, int flags)
+	{
+		ASSERT_EQ(send(sender, &byte, 1, flags), 1) << strerror(errno);
+	}
+	/* Counts bytes that never were urgent. Return: what recv() did. */
+	ssize_t read_some(int flags)
+	{
+		char bytes[16];
+		ssize_t n = recv(reader, bytes, sizeof(bytes), flags);
+
+		check(bytes, n);
+		came += n < 0 ? 0 : std::count(bytes, bytes + n, 'x');
+		return n;
+	}
+	static int rounds()
+	{
+		const char *wanted = getenv("SMC_ROUNDS");
+
+		return wanted ? atoi(wanted) : int(scaled_down(20000));
+	}
+
+	Fd sender, reader;
+	std::atomic<bool> ended = false;
+	int came = 0;
+};
+
+TEST_F(BothEnds, ReplaceUrgentBytesUnderReaders)
+{
+	int64_t violations = Counters::now().sum("violation_position");
+	int sent = 0;
+
+	ASSERT_EQ(socket_shown(reader).at("mode"), "SMC-D");
+	set_limit(90 + rounds() / 100);
+	{
+		std::jthread nothing([this] { keep_reading(0, 0); });
+		std::jthread peeking([this] { keep_reading(8, MSG_PEEK); });
+
+		for (int i = 0; i < rounds() && !HasFailure(); i++) {
+			send_byte('A', MSG_OOB);
+			send_byte('B', MSG_OOB);
+			read_some(MSG_DONTWAIT);
+			if (i % 16)
+				continue;
+			send_byte('x', 0);
+			sent++;
+			read_some(MSG_DONTWAIT);
+		}
+		ended = true;
+		EXPECT_EQ(shutdown(sender, SHUT_WR), 0);
+	}
+	while (read_some(0) > 0)
+		;
+	EXPECT_EQ(came, sent);
+	EXPECT_EQ(Counters::now().sum("violation_position"), violations);
 }
 
 /* Who knew this host's memory by it knows nothing of what is there after. */

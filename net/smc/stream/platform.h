@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What rx.h and tx.h need beside wire/platform.h: access to positions that others move meanwhile.
+ * Both compile natively, too, into unit tests, which may bring accesses of their own.
+ */
+#ifndef SMC_STREAM_PLATFORM_H
+#define SMC_STREAM_PLATFORM_H
+
+#include "wire/platform.h"
+
+#ifdef __KERNEL__
+
+#include <asm/barrier.h>
+#include <linux/compiler.h>
+
+#elif !defined(smp_load_acquire)
+
+#define READ_ONCE(x)			__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, value)		__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
+/* As the kernel has them. */
+#define smp_load_acquire(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
+/* Likewise. */
+#define smp_store_release(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
+
+#endif
+#endif
