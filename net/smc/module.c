@@ -109,7 +109,7 @@ static void __exit smc_exit(void)
 	smc_pnet_exit();
 	smc_net_exit();
 	smc_workqueues_exit();
-	/* Timers that were running when they were deleted, and what the works left to RCU. */
+	/* Timers that were running when they were deleted, and what was left to RCU. */
 	synchronize_rcu();
 	rcu_barrier();
 }

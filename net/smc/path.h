@@ -67,7 +67,9 @@ enum smc_publish {
  *	st->lock held and softirqs disabled; must not sleep. Returns false, and what
  *	it wrote does not count, if the path is lost.
  * @over: the peer will not write to this stream any more and nothing will be
- *	published. Called once, in any context that is not hard interrupt.
+ *	published. No copy into its tx.ring begins any more; one may be under way, in a read-side
+ *	section of RCU, unless the application has closed. Called once, in any context that is not
+ *	hard interrupt.
  * @free: the last reference to the stream is gone. Not hard interrupt.
  */
 struct smc_path_ops {

@@ -126,65 +126,25 @@ static void smc_ism_over(struct smc_stream *st)
 	smc_stream_put(st);
 }
 
-/* Works that are to leave an element; the module's end waits for them. */
-static atomic_t smc_ism_n_letting_go;
-static DECLARE_WAIT_QUEUE_HEAD(smc_ism_all_let_go);
-
-/* Once the stream is over nobody begins to write any more: who does has the socket. */
-static bool smc_ism_conn_try_let_go(struct smc_ism_conn *conn)
+static void smc_dmbe_leave_late(struct rcu_head *rcu)
 {
-	struct sock *sk = READ_ONCE(conn->stream.sk);
-	bool owned;
-
-	if (sk) {
-		spin_lock_bh(&sk->sk_lock.slock);
-		owned = sock_owned_by_user(sk);
-		spin_unlock_bh(&sk->sk_lock.slock);
-		if (owned)
-			return false;
-	}
-	smc_dmbe_leave(conn->peer_dmbe);
-	conn->peer_dmbe = NULL;
-	return true;
-}
-
-/*
- * The application that has not closed yet keeps the stream for as long as it likes. The peer's
- * memory need not stay for that.
- */
-static void smc_ism_conn_let_go(struct work_struct *work)
-{
-	struct smc_ism_conn *conn = container_of(work, struct smc_ism_conn, let_go.work);
-
-	if (!smc_ism_conn_try_let_go(conn)) {
-		/* Most are on the way out; who sleeps in a page fault may do so for long. */
-		conn->let_go_pause = clamp(2 * conn->let_go_pause, 1UL, (unsigned long)HZ);
-		queue_delayed_work(smc_wq, &conn->let_go, conn->let_go_pause);
-		return;
-	}
-	smc_stream_put(&conn->stream);
-	if (atomic_dec_and_test(&smc_ism_n_letting_go))
-		wake_up_all(&smc_ism_all_let_go);
+	smc_dmbe_leave(container_of(rcu, struct smc_dmbe, rcu));
 }
 
 void smc_ism_conn_abandon(struct smc_ism_conn *conn)
 {
 	struct smc_stream *st = &conn->stream;
+	struct smc_dmbe *dmbe = conn->peer_dmbe;
 
 	lockdep_assert_held(st->lock);
-	if (!conn->peer_dmbe || (st->tx.final_flags & SMC_CONN_CLOSED))
+	/* Nobody sends for an application that has closed, and then the stream itself goes soon. */
+	if (!dmbe || (st->tx.final_flags & SMC_CONN_CLOSED))
 		return;
-	smc_stream_get(st);
-	atomic_inc(&smc_ism_n_letting_go);
-	queue_delayed_work(smc_wq, &conn->let_go, 0);
+	conn->peer_dmbe = NULL;
+	/* A copy may be under way, but not of a thread that sleeps, see smc_ring_fill(). */
+	call_rcu(&dmbe->rcu, smc_dmbe_leave_late);
 }
 
-void smc_ism_conns_exit(void)
-{
-	wait_event(smc_ism_all_let_go, !atomic_read(&smc_ism_n_letting_go));
-}
-
-/* Who writes into the element is one of its users. */
 static void smc_ism_free(struct smc_stream *st)
 {
 	struct smc_ism_conn *conn = smc_ism_conn_of(st);
@@ -229,7 +189,6 @@ struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_cl
 	smc_dmbe_get(dmbe);
 	INIT_LIST_HEAD(&conn->siblings);
 	INIT_HLIST_NODE(&conn->entry);
-	INIT_DELAYED_WORK(&conn->let_go, smc_ism_conn_let_go);
 
 	st = &conn->stream;
 	smc_stream_init(st, &smc_ism_path_ops, group->peer.net, &dmbe->lock);

@@ -13,14 +13,16 @@ struct smc_ism_group;
 
 /**
  * struct smc_dmbe - an element of a DMB in use
- * @users: of the element: the connection that reads it, and who writes into it
+ * @users: of the element: the connection that reads it, and the one that writes into it
  * @el: the element
+ * @rcu: the one that writes leaves it when no copy is under way any more
  * @ref: of @lock: one of @users together, one of each stream whose lock it is
  * @lock: of the streams at both ends, where these share one: then the server's
  */
 struct smc_dmbe {
 	refcount_t users;
 	struct smc_element el;
+	struct rcu_head rcu;
 	struct kref ref;
 	spinlock_t lock;
 };
@@ -32,10 +34,8 @@ struct smc_dmbe {
  * @siblings: in the group's list, under smc_ism_groups_lock, until the stream is over
  * @dmbe: element that the peer writes into, used
  * @peer_dmbe: the peer's, likewise, where this end writes into it directly; NULL until it is
- *	attached, and after @let_go
+ *	attached, and after smc_ism_conn_abandon()
  * @lock_owner: the one of both whose lock is the stream's, referenced
- * @let_go: leaves @peer_dmbe before the application closes
- * @let_go_pause: jiffies until it tries again
  * @token: what this end's element is called
  * @index: of the element in it, from 0
  * @peer_token: what the peer's element is called
@@ -49,8 +49,6 @@ struct smc_ism_conn {
 	struct smc_dmbe *dmbe;
 	struct smc_dmbe *peer_dmbe;
 	struct smc_dmbe *lock_owner;
-	struct delayed_work let_go;
-	unsigned long let_go_pause;
 	u64 token;
 	u8 index;
 	u64 peer_token;
@@ -151,21 +149,15 @@ int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d);
 
 /**
- * smc_ism_conn_abandon() - the stream is over, and nobody reads what is written any more
+ * smc_ism_conn_abandon() - the stream is over: leave the peer's element after a grace period
  * @conn: connection
  *
- * If its application goes on with the socket, the peer's element is not held for it.
+ * Nobody reads what is written any more, and the application may keep the socket for as long as it
+ * likes.
  *
  * Context: softirqs off, the stream's lock held.
  */
 void smc_ism_conn_abandon(struct smc_ism_conn *conn);
-
-/**
- * smc_ism_conns_exit() - wait for what smc_ism_conn_abandon() began
- *
- * Context: process, when there are no sockets any more.
- */
-void smc_ism_conns_exit(void);
 
 /**
  * smc_ism_conn_receive() - the peer has written the control area of this end's element

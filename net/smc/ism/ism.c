@@ -20,7 +20,6 @@ void smc_ism_exit(void)
 {
 	smc_netlink_set_source(SMC_PATH_D, NULL);
 	smc_ism_groups_end(NULL);
-	smc_ism_conns_exit();
 	/* A namespace that goes meanwhile waits for its groups, too. */
 	smc_net_set_exit_hook(SMC_PATH_D, NULL);
 }

@@ -4,9 +4,9 @@
  * The streams of both ends become mates and have one lock, the server's, so a signal is
  * a call.
  *
- * An end that writes into the peer's element may be in the middle of a copy, asleep in a
- * page fault, when the connection ends. So it is a user of the element, which is not given to
- * another connection before it has left that.
+ * An end that writes into the peer's element may be in the middle of a copy when the
+ * connection ends. So it is a user of the element, which is not given to another connection before
+ * it has left that.
  */
 
 #include <linux/hashtable.h>

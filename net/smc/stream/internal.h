@@ -29,15 +29,6 @@ static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, u
 }
 
 /*
- * A ring lies in whole pages, as that of a pipe does. So it is copied to and from as a pipe is,
- * without copy_from_iter()'s and copy_to_iter()'s look at what object of the kernel it may be.
- */
-static inline size_t smc_ring_fill(u8 *to, size_t len, struct iov_iter *from)
-{
-	return _copy_from_iter(to, len, from);
-}
-
-/*
  * Worth waking a writer for: a third of the ring, as TCP does it. But unasked a peer tells
  * only of more than a tenth of its element; where less than that is in a ring smaller than
  * the element, what it told may be all that it ever will.

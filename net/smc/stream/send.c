@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /* sendmsg(): from the application into the ring. */
 
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/tcp.h>
+#include <linux/uaccess.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
 #include "admin/stats.h"
 #include "compat.h"
 #include "internal.h"
+
+/* As much as is copied in one go, which the end of a stream may have to wait for. */
+#define SMC_FILL_BYTES	((size_t)SZ_64K)
 
 void smc_stream_want_room(struct smc_stream *st)
 {
@@ -86,14 +93,79 @@ static void smc_stream_commit_urgent(struct smc_stream *st, u32 copied)
 	smc_stat_urgent(st->sn, st->path->kind);
 }
 
-/* Copy what fits in one piece. Return: bytes copied, or -EFAULT. */
-static ssize_t smc_stream_fill(struct smc_stream *st, struct msghdr *msg, u32 free)
+/*
+ * Copy into the ring without sleeping: what is not in memory ends the copy. The ring may be the
+ * peer's element, which is left to others a grace period after the stream is over.
+ */
+static size_t smc_ring_fill(struct smc_stream *st, u32 offset, size_t len, struct iov_iter *from)
 {
-	size_t room = min3((size_t)free, (size_t)(st->tx.size - st->tx.offset), msg_data_left(msg));
-	size_t copied = smc_ring_fill(st->tx.ring + st->tx.offset, room, &msg->msg_iter);
+	size_t copied = 0;
 
-	if (!copied)
+	rcu_read_lock();
+	/* Pairs with smc_stream_take_news(), which is before the grace period. */
+	if (!smp_load_acquire(&st->is_over)) {
+		pagefault_disable();
+		copied = _copy_from_iter(st->tx.ring + offset, len, from);
+		pagefault_enable();
+	}
+	rcu_read_unlock();
+	return copied;
+}
+
+/* Copy @len bytes, for which there is room, behind those written. Return: bytes copied. */
+static size_t smc_stream_fill(struct smc_stream *st, size_t len, struct iov_iter *from)
+{
+	u32 offset = st->tx.offset;
+	size_t copied, piece;
+	size_t done = 0;
+
+	do {
+		piece = min3(len - done, (size_t)(st->tx.size - offset), SMC_FILL_BYTES);
+		copied = smc_ring_fill(st, offset, piece, from);
+		offset = smc_offset_advanced(offset, st->tx.size, copied);
+		done += copied;
+	} while (copied == piece && done < len);
+	return done;
+}
+
+/*
+ * Have the next @len bytes in memory. That may take as long as a program likes that serves the
+ * page fault, and nobody else is to wait for it: not the peer for its element, nor others for the
+ * socket lock. *@readable becomes the number of those before the first that is not to be had,
+ * or SIZE_MAX if there is none.
+ */
+static int smc_stream_fault_in(struct smc_stream *st, struct msghdr *msg, size_t len,
+			       size_t *readable)
+{
+	size_t missing;
+
+	release_sock(st->sk);
+	missing = fault_in_iov_iter_readable(&msg->msg_iter, len);
+	lock_sock(st->sk);
+	if (missing == len)
 		return -EFAULT;
+	*readable = missing ? len - missing : SIZE_MAX;
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
+/*
+ * Take as many bytes as there is room for. Another thread's do not come between them, as with TCP,
+ * which keeps its lock: while some are not in memory, none is taken, and they are faulted in. Only
+ * if some are not to be had at all, those before them are taken, *@readable. It is SIZE_MAX first.
+ * Return: bytes taken, 0 to try again, or an error.
+ */
+static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 free,
+				 size_t *readable)
+{
+	size_t len = min_t(size_t, free, msg_data_left(msg));
+	size_t copied = smc_stream_fill(st, len, &msg->msg_iter);
+
+	if (copied < min(len, *readable)) {
+		iov_iter_revert(&msg->msg_iter, copied);
+		/* The caller finds out why it is over. */
+		return READ_ONCE(st->is_over) ? 0 : smc_stream_fault_in(st, msg, len, readable);
+	}
+	*readable = SIZE_MAX;
 	/* Only a complete send has its last byte to mark. */
 	if ((msg->msg_flags & MSG_OOB) && !msg_data_left(msg))
 		smc_stream_commit_urgent(st, copied);
@@ -148,6 +220,7 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = st->sk;
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
+	size_t readable = SIZE_MAX;
 	size_t done = 0;
 	ssize_t rc = 0;
 	u32 free;
@@ -174,7 +247,7 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 				break;
 			continue;
 		}
-		rc = smc_stream_fill(st, msg, free);
+		rc = smc_stream_accept(st, msg, free, &readable);
 		if (rc < 0)
 			break;
 		done += rc;

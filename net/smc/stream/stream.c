@@ -151,7 +151,8 @@ static __poll_t smc_stream_take_news(struct smc_stream *st)
 	__poll_t news;
 
 	if (!st->is_over && smc_stream_finished(st)) {
-		st->is_over = true;
+		/* Pairs with smc_ring_fill(): a sender that finds it over finds out why. */
+		smp_store_release(&st->is_over, true);
 		st->news |= SMC_NEWS_OVER;
 		if (st->is_orphan)
 			mod_delayed_work(smc_wq, &st->orphan_work, 0);

@@ -51,7 +51,7 @@ struct socket;
  * @rx: the receiving side
  * @err: positive errno that ended the stream, 0 while it lives
  * @dead: no publish is possible any more: the path is lost
- * @is_over: path->over() was called
+ * @is_over: path->over() was called; no copy into tx.ring begins any more, see there
  * @rcv_shutdown: the application shut down its receiving side
  * @updated: the peer published what there may be something to answer to
  * @news: EPOLL* events that became true and nobody was woken for yet; EPOLLERR: @err

@@ -3,11 +3,14 @@
  * A copy between an application and the memory of its connection sleeps in a page fault, and
  * meanwhile the peer goes: with SMC-D the element is the peer's, and others may want it.
  */
+#include <algorithm>
 #include <fcntl.h>
 #include <functional>
 #include <future>
 #include <gtest/gtest.h>
+#include <linux/tcp.h>
 #include <linux/userfaultfd.h>
+#include <netinet/in.h>
 #include <optional>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -27,7 +30,8 @@ using namespace guest;
 namespace
 {
 
-/* Memory that is not there: who touches it sleeps until it is filled. */
+/* Memory that is not there: who touches it sleeps until it is filled. As much before it is there.
+ */
 class LatePage
 {
 public:
@@ -35,13 +39,14 @@ public:
 
 	LatePage()
 	    : faults(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK)),
-	      page(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+	      pages(mmap(nullptr, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0))
 	{
 		uffdio_api api = {.api = UFFD_API};
-		uffdio_register late = {.range = {uintptr_t(page), size},
+		uffdio_register late = {.range = {uintptr_t(bytes()), size},
 					.mode = UFFDIO_REGISTER_MODE_MISSING};
 
-		if (faults < 0 || page == MAP_FAILED || ioctl(faults, UFFDIO_API, &api) ||
+		if (faults < 0 || pages == MAP_FAILED || ioctl(faults, UFFDIO_API, &api) ||
 		    ioctl(faults, UFFDIO_REGISTER, &late))
 			throw_errno("userfaultfd");
 	}
@@ -50,11 +55,11 @@ public:
 	{
 		/* Wakes who still sleeps. */
 		faults.close();
-		munmap(page, size);
+		munmap(pages, 2 * size);
 	}
 	char *bytes() const
 	{
-		return static_cast<char *>(page);
+		return static_cast<char *>(pages) + size;
 	}
 	void await_touch() const
 	{
@@ -69,7 +74,7 @@ public:
 	{
 		std::string content(size, byte);
 		uffdio_copy copy = {
-		    .dst = uintptr_t(page), .src = uintptr_t(content.data()), .len = size};
+		    .dst = uintptr_t(bytes()), .src = uintptr_t(content.data()), .len = size};
 
 		if (ioctl(faults, UFFDIO_COPY, &copy))
 			throw_errno("UFFDIO_COPY");
@@ -77,7 +82,7 @@ public:
 
 private:
 	Fd faults;
-	void *page;
+	void *pages;
 };
 
 /* How the peer goes. */
@@ -250,4 +255,149 @@ TEST_P(Asleep, InRecv)
 	EXPECT_EQ(rc, ssize_t(page.size));
 	EXPECT_EQ(pattern_mismatch(flow.seed, 0, page.bytes(), page.size), page.size);
 	check_others();
+}
+
+/*
+ * A thread sleeps in send(), in memory that takes its time, and the server that it sends to goes:
+ * what the server had for it is given back to others, though the thread goes on sleeping.
+ */
+class GivenBack : public testing::TestWithParam<Departure>
+{
+protected:
+	static constexpr int MiB = 1024 * 1024;
+
+	void SetUp() override
+	{
+		ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+		/* Each element is all of a DMB. */
+		must_set(listener, SOL_SOCKET, SO_RCVBUFFORCE, MiB);
+	}
+	Ends connect()
+	{
+		Fd client =
+		    must_connect(Flavor(), Netns::address_there(local_address(listener).port()));
+
+		return {std::move(client), must_accept(listener)};
+	}
+	/* How many the server has. */
+	int64_t dmbs() const
+	{
+		return Counters(netns.must_run("cat /proc/net/smc_stat"))["ism_dmbs"];
+	}
+	void leave(Fd &server)
+	{
+		if (GetParam() == Departure::reset)
+			must_linger(server, 0);
+		else
+			/* Then the stream is over although the client does not close. */
+			must_set(server, IPPROTO_TCP, TCP_LINGER2, 1);
+		server.close();
+	}
+	bool is_asleep()
+	{
+		return result.wait_for(std::chrono::seconds(0)) == std::future_status::timeout;
+	}
+	/* Others that connect need no memory but that. */
+	void expect_given_back()
+	{
+		std::vector<Ends> others;
+
+		wait_until("the element is given back", [&] {
+			int64_t before = dmbs();
+
+			others.push_back(connect());
+			return dmbs() == before;
+		});
+		EXPECT_TRUE(is_asleep());
+		for (Ends &one : others) {
+			send_flow(one.here, {.seed = 5, .bytes = 100000});
+			recv_flow(one.there, {.seed = 5, .bytes = 100000});
+		}
+	}
+
+	Netns netns;
+	Fd listener = netns.make([] { return must_listen(Flavor()); });
+	Ends ends;
+	/* Waits for its thread, which the end of the page wakes. */
+	std::future<ssize_t> result;
+	LatePage page;
+};
+
+INSTANTIATE_TEST_SUITE_P(, GivenBack, testing::Values(Departure::close, Departure::reset),
+			 [](const auto &info) { return name_of(info.param); });
+
+TEST_P(GivenBack, WhileTheWriterSleeps)
+{
+	ends = connect();
+	ASSERT_EQ(socket_shown(ends.here).at("mode"), "SMC-D");
+	ASSERT_EQ(dmbs(), 1);
+	result = std::async(std::launch::async, [this] {
+		ssize_t rc = send(ends.here, page.bytes(), page.size, MSG_NOSIGNAL);
+
+		return rc < 0 ? -errno : rc;
+	});
+	page.await_touch();
+	leave(ends.there);
+	expect_given_back();
+	page.fill('!');
+	/* With TCP, too, the first send after an orderly close is in vain. */
+	EXPECT_EQ(result.get(), GetParam() == Departure::reset ? -ECONNRESET : ssize_t(page.size));
+}
+
+/*
+ * As with TCP, what one thread sends is not torn by what another sends, though part of it may not
+ * be in memory. But nobody waits for that memory who does not need it.
+ */
+TEST(PartlyLate, IsSentWhole)
+{
+	ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+
+	Fd listener = must_listen(Flavor());
+	Fd client =
+	    must_connect(Flavor(), address_from("127.0.0.1", local_address(listener).port()));
+	Fd server = must_accept(listener);
+	constexpr size_t there = 100, late = 50;
+	std::string other(20, 'b'), got(other.size() + there + late, '?');
+	LatePage page;
+
+	ASSERT_EQ(socket_shown(client).at("mode"), "SMC-D");
+	std::fill_n(page.bytes() - there, there, 'a');
+
+	std::future<ssize_t> partly = std::async(std::launch::async, [&] {
+		return send(client, page.bytes() - there, there + late, 0);
+	});
+
+	page.await_touch();
+	/* Which has to come back before the page is there. */
+	std::future<ssize_t> whole = std::async(
+	    std::launch::async, [&] { return send(client, other.data(), other.size(), 0); });
+
+	EXPECT_EQ(whole.wait_for(std::chrono::seconds(scaled(30))), std::future_status::ready);
+	page.fill('a');
+	EXPECT_EQ(whole.get(), ssize_t(other.size()));
+	EXPECT_EQ(partly.get(), ssize_t(there + late));
+	EXPECT_EQ(recv(server, got.data(), got.size(), MSG_WAITALL), ssize_t(got.size()));
+	EXPECT_EQ(got, other + std::string(there + late, 'a'));
+}
+
+/* Of memory that ends, what is there is sent; and where nothing is, nothing. */
+TEST(PartlyThere, IsSentInPart)
+{
+	ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+
+	Fd listener = must_listen(Flavor());
+	Fd client =
+	    must_connect(Flavor(), address_from("127.0.0.1", local_address(listener).port()));
+	Fd server = must_accept(listener);
+	constexpr size_t there = 100;
+	std::string got(there, '?');
+	LatePage page;
+
+	ASSERT_EQ(mprotect(page.bytes(), page.size, PROT_NONE), 0);
+	std::fill_n(page.bytes() - there, there, 'a');
+	EXPECT_EQ(send(client, page.bytes() - there, 2 * there, 0), ssize_t(there));
+	EXPECT_EQ(send(client, page.bytes(), there, 0), -1);
+	EXPECT_EQ(errno, EFAULT);
+	EXPECT_EQ(recv(server, got.data(), got.size(), MSG_WAITALL), ssize_t(got.size()));
+	EXPECT_EQ(got, std::string(there, 'a'));
 }
