@@ -38,6 +38,7 @@ enum smc_rdma_counter {
 	SMC_RDMA_REGISTRATIONS,		/* memory regions registered */
 	SMC_RDMA_GROUPS_CREATED,
 	SMC_RDMA_GROUPS_LOST,		/* ended under their connections */
+	SMC_RDMA_LINKS_STALLED,		/* whose peer took no message for too long */
 	SMC_N_RDMA_COUNTERS,
 };
 

@@ -27,6 +27,7 @@ static const char *const rdma_names[SMC_N_RDMA_COUNTERS] = {
 	[SMC_RDMA_REGISTRATIONS]	= "rdma_registrations",
 	[SMC_RDMA_GROUPS_CREATED]	= "rdma_groups_created",
 	[SMC_RDMA_GROUPS_LOST]		= "rdma_groups_lost",
+	[SMC_RDMA_LINKS_STALLED]	= "rdma_links_stalled",
 };
 
 static const char *const ism_names[SMC_N_ISM_COUNTERS] = {

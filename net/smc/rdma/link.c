@@ -162,6 +162,7 @@ void smc_link_stop(struct smc_link *link)
 	link->up = false;
 	spin_unlock_bh(&link->lock);
 	wake_up(&link->slot_wait);
+	cancel_delayed_work_sync(&link->stall);
 	/* Who took a send slot before fills it with softirqs off, and in memory that goes soon. */
 	synchronize_rcu();
 

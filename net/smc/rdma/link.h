@@ -9,6 +9,7 @@
 
 #include <linux/mutex.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "device.h"
@@ -93,6 +94,9 @@ struct smc_link_peer {
  * @broken: a work request failed: nothing more is sent, and the group is about to end
  * @free_slots: one bit per free send slot
  * @quiet_slots: one per slot that the next signalled message gives back, too
+ * @n_signalled: signalled messages that have not completed
+ * @last_sent: jiffies when one of them completed, or the first of them was posted
+ * @stall: finds out that none completes; queued while there are any
  * @starved: connections that found no free slot
  * @slot_wait: LLC senders that found none
  * @send: the send slots
@@ -130,6 +134,9 @@ struct smc_link {
 	bool broken;
 	u64 free_slots;
 	u64 quiet_slots;
+	unsigned int n_signalled;
+	unsigned long last_sent;
+	struct delayed_work stall;
 	struct list_head starved;
 	wait_queue_head_t slot_wait;
 	struct smc_send_slot send[SMC_SEND_SLOTS];

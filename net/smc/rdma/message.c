@@ -8,12 +8,15 @@
 #include "group.h"
 #include "llc.h"
 #include "message.h"
+#include "workqueue.h"
 
 #define SMC_OVERFLOW_LEN	(SMC_LLC_V2_MAX_LEN - SMC_MESSAGE_LEN)
 #define SMC_SLOT_WAIT		(2 * HZ)
 /* Whatever connections have to say, LLC finds a slot: its answers are awaited. */
 #define SMC_LLC_SLOTS		4
 #define SMC_ALL_SLOTS		GENMASK_ULL(SMC_SEND_SLOTS - 1, 0)
+/* The peer takes no message for so long: it posts no receives, or acknowledges nothing. */
+#define SMC_LINK_STALL		(30 * HZ)
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
 static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc);
@@ -46,10 +49,13 @@ static void smc_dma_area_free(struct smc_link *link, struct smc_dma_area *area)
 	area->mem = NULL;
 }
 
+static void smc_link_check_stall(struct work_struct *work);
+
 int smc_link_alloc_messages(struct smc_link *link)
 {
 	int i;
 
+	INIT_DELAYED_WORK(&link->stall, smc_link_check_stall);
 	for (i = 0; i < SMC_SEND_SLOTS; i++) {
 		link->send[i].cqe.done = smc_link_on_sent;
 		link->send[i].link = link;
@@ -97,6 +103,41 @@ static void smc_link_break(struct smc_link *link, int err)
 	spin_unlock_bh(&link->lock);
 	wake_up_all(&link->slot_wait);
 	smc_group_kill(link->group, err);
+}
+
+/*
+ * The queue pair repeats a message for ever that the peer has no receive for, because an honest
+ * peer may be short of them at any time. So the link has a limit of its own for the time in which
+ * not one message completes. Quiet ones don't count: nobody waits for them.
+ */
+static void smc_link_check_stall(struct work_struct *work)
+{
+	struct smc_link *link = container_of(to_delayed_work(work), struct smc_link, stall);
+	unsigned long waited;
+	bool stalled = false;
+
+	spin_lock_bh(&link->lock);
+	if (link->up && !link->broken && link->n_signalled) {
+		waited = jiffies - link->last_sent;
+		stalled = waited >= SMC_LINK_STALL;
+		if (!stalled)
+			queue_delayed_work(smc_wq, &link->stall, SMC_LINK_STALL - waited);
+	}
+	spin_unlock_bh(&link->lock);
+	if (!stalled)
+		return;
+	smc_stat_rdma(smc_net(link->group->net), SMC_RDMA_LINKS_STALLED, 1);
+	smc_link_break(link, ETIMEDOUT);
+}
+
+/* A signalled message was posted. */
+static void smc_link_note_signalled(struct smc_link *link)
+{
+	lockdep_assert_held(&link->lock);
+	if (!link->n_signalled++)
+		link->last_sent = jiffies;
+	if (!delayed_work_pending(&link->stall))
+		queue_delayed_work(smc_wq, &link->stall, SMC_LINK_STALL);
 }
 
 static int smc_link_post_recv(struct smc_recv_slot *slot)
@@ -233,10 +274,13 @@ out:
 	return slot;
 }
 
+/* A signalled message completed. */
 static void smc_link_free_slots(struct smc_link *link, u64 slots)
 {
 	spin_lock_bh(&link->lock);
 	link->free_slots |= slots;
+	link->n_signalled--;
+	link->last_sent = jiffies;
 	spin_unlock_bh(&link->lock);
 }
 
@@ -302,7 +346,9 @@ void smc_link_drop_slots(struct smc_link *link)
 		if (conn)
 			smc_stream_put(&conn->stream);
 	}
-	smc_link_free_slots(link, SMC_ALL_SLOTS);
+	spin_lock_bh(&link->lock);
+	link->free_slots = SMC_ALL_SLOTS;
+	spin_unlock_bh(&link->lock);
 	while ((conn = smc_link_pop_starved(link)))
 		smc_stream_put(&conn->stream);
 }
@@ -343,6 +389,8 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 	}
 	if (link->up)
 		rc = ib_post_send(link->qp, writes ? writes : &send, NULL);
+	if (!rc && !is_quiet)
+		smc_link_note_signalled(link);
 	spin_unlock(&link->lock);
 	if (!rc) {
 		smc_stat_rdma(smc_net(link->group->net), SMC_RDMA_SENDS, 1);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
+#include <optional>
 #include <poll.h>
 #include <random>
 
@@ -352,6 +353,67 @@ TEST_F(Rogue, NeverClosesTheStream)
 		unlinked |= !message.empty() && uint8_t(message[0]) == (0x20 | SMC_LLC_DELETE_LINK);
 		return unlinked && !connections_at(agent);
 	});
+}
+
+/* It takes messages no longer, but goes on talking, so nobody would test the link if it were on. */
+class RogueDeaf : public Rogue
+{
+protected:
+	RogueDeaf() : no_tests(agent, "net.smc.smcr_testlink_time", "0")
+	{
+	}
+	/* More messages than the rogue has receives for, each of them one of its own. */
+	void send_too_many()
+	{
+		ASSERT_EQ(victim.set(SOL_TCP, TCP_NODELAY, 1), 0);
+		autocorking.emplace(agent, "net.smc.autocorking_size", "0");
+		for (int i = 0; i < 100; i++)
+			ASSERT_EQ(victim.send("x"), 1);
+	}
+	void expect_stalled()
+	{
+		wait_until(
+		    "the link is given up", [&] { return passed()["rdma_links_stalled"] == 1; },
+		    180);
+		EXPECT_EQ(victim.ending(), -ETIMEDOUT);
+		EXPECT_EQ(passed()["rdma_groups_lost"], 1);
+		wait_until("no connection is left", [&] { return !connections_at(agent); });
+	}
+
+	RemoteSysctlScope no_tests;
+	std::optional<RemoteSysctlScope> autocorking;
+};
+
+TEST_F(RogueDeaf, PostsNoReceives)
+{
+	link.stop_posting();
+	send_too_many();
+	expect_stalled();
+}
+
+TEST_F(RogueDeaf, AcknowledgesNothing)
+{
+	link.destroy_queue_pair();
+	ASSERT_EQ(victim.send("x"), 1);
+	expect_stalled();
+}
+
+/* An honest peer may be short of receives at any time. Nothing gets lost. */
+TEST_F(RogueDeaf, PostsFewReceives)
+{
+	const std::string all(100, 'x');
+
+	link.stop_posting();
+	send_too_many();
+	while (link.element(all.size()) != all) {
+		ASSERT_FALSE(link.hear_type(SMC_CDC_TYPE).empty());
+		link.post_one();
+	}
+	while (link.post_one())
+		;
+	link.received = all.size();
+	expect_alive();
+	EXPECT_EQ(passed()["rdma_links_stalled"], 0);
 }
 
 /* Nobody accepted it, and the rogue does not care that it was reset: nothing of it stays. */

@@ -255,6 +255,21 @@ void RogueLink::reset_tcp()
 	tcp.close();
 }
 
+bool RogueLink::post_one()
+{
+	if (missing.empty())
+		return false;
+	post_receive(missing.front());
+	missing.pop_front();
+	return true;
+}
+
+void RogueLink::destroy_queue_pair()
+{
+	must_be(!ibv_destroy_qp(qp), "destroy QP");
+	qp = nullptr;
+}
+
 ibv_wc_status RogueLink::write(uint64_t offset, const std::string &bytes)
 {
 	return write_to(accept.r.rmb_addr + (accept.r.rmbe_index - 1) * uint64_t(element_size()) +
@@ -271,7 +286,9 @@ std::string RogueLink::hear(int seconds)
 
 	std::string message(memory.data() + element_bytes + wc->wr_id * slot, wc->byte_len);
 
-	post_receive(wc->wr_id);
+	missing.push_back(wc->wr_id);
+	if (may_post)
+		post_one();
 	return message;
 }
 

@@ -6,6 +6,7 @@
 #ifndef GUEST_ROGUE_LINK_H
 #define GUEST_ROGUE_LINK_H
 
+#include <deque>
 #include <infiniband/verbs.h>
 #include <memory>
 #include <optional>
@@ -43,6 +44,16 @@ public:
 	/* Writes zeros from the start of the server's memory, with immediate data. */
 	ibv_wc_status write_with_immediate(uint32_t bytes);
 	ibv_wc_status write_to(uint64_t address, uint32_t rkey, const std::string &bytes);
+
+	/* No receive is posted any more in place of one that was used: soon the peer finds none. */
+	void stop_posting()
+	{
+		may_post = false;
+	}
+	/* The oldest of those that are missing. Return: false if none is. */
+	bool post_one();
+	/* Nothing is acknowledged any more. */
+	void destroy_queue_pair();
 
 	/* The next message, of any kind or of one type byte; empty if none comes. */
 	std::string hear(int seconds = 10);
@@ -88,6 +99,8 @@ private:
 	int gid_index = -1;
 	std::vector<char> memory; /* the element, the receive slots, one send slot */
 	smc_clc_agreement accept = {}, confirm = {};
+	std::deque<size_t> missing; /* receives that are not posted */
+	bool may_post = true;
 	uint16_t seq = 0;
 	Fd tcp;
 };
