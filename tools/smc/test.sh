@@ -195,6 +195,17 @@ done <<-END
 	smcr_max_conns_per_lgr 255 16,255 15,256
 	tcp2smc 0 1,0,1 2,-1
 END
+# One for the host, and so in no other namespace.
+if [[ $LAB_SMC == ours ]]; then
+	file=/proc/sys/net/smc/max_orphans
+	[[ $(<"$file") -gt 0 ]] || fail 'max_orphans: no default'
+	for value in 0 4294967295 "$(<"$file")"; do
+		echo "$value" >"$file" && [[ $(<"$file") == "$value" ]] || fail "max_orphans=$value"
+	done
+	! echo -1 2>/dev/null >"$file" || fail 'max_orphans=-1 was taken'
+	[[ $(unshare -n sh -c "test -e $file || echo none") == none ]] ||
+		fail 'max_orphans in a new namespace'
+fi
 
 # The probe of tcp2smc comes when a namespace first wants it, and goes with the module.
 probes() { grep -c tcp_init_sock /sys/kernel/debug/kprobes/list; }

@@ -79,10 +79,18 @@ static struct pernet_operations smc_net_ops = {
 
 int smc_net_init(void)
 {
-	return register_pernet_subsys(&smc_net_ops);
+	int err = register_pernet_subsys(&smc_net_ops);
+
+	if (err)
+		return err;
+	err = smc_sysctl_init_host();
+	if (err)
+		unregister_pernet_subsys(&smc_net_ops);
+	return err;
 }
 
 void smc_net_exit(void)
 {
+	smc_sysctl_exit_host();
 	unregister_pernet_subsys(&smc_net_ops);
 }

@@ -51,6 +51,14 @@ enum smc_ism_counter {
 	SMC_N_ISM_COUNTERS,
 };
 
+/* Connections that were closed here and whose peer has not closed yet. */
+enum smc_orphan_counter {
+	SMC_ORPHANS,			/* now; one CPU's share may be negative */
+	SMC_ORPHANS_TIMED_OUT,		/* the peer took too long */
+	SMC_ORPHANS_REFUSED,		/* reset at once: there were too many */
+	SMC_N_ORPHAN_COUNTERS,
+};
+
 /* Steps of the size histograms: up to 8 KiB, 16 KiB, ... 1 MiB, and above. */
 #define SMC_STAT_SIZES	9
 
@@ -99,6 +107,7 @@ struct smc_stats {
 	u64 violation[SMC_N_VIOLATIONS];
 	u64 rdma[SMC_N_RDMA_COUNTERS];
 	u64 ism[SMC_N_ISM_COUNTERS];
+	u64 orphan[SMC_N_ORPHAN_COUNTERS];
 };
 
 #define smc_stat_add(sn, counter, n)	this_cpu_add((sn)->stats->counter, n)
@@ -259,6 +268,12 @@ static inline void smc_stat_rdma(const struct smc_net *sn, enum smc_rdma_counter
 static inline void smc_stat_ism(const struct smc_net *sn, enum smc_ism_counter which, u64 n)
 {
 	smc_stat_add(sn, ism[which], n);
+}
+
+/* @n is 1, or -1 for one of SMC_ORPHANS that is no more. */
+static inline void smc_stat_orphan(const struct smc_net *sn, enum smc_orphan_counter which, s64 n)
+{
+	smc_stat_add(sn, orphan[which], n);
 }
 
 /* Called by net.c for each namespace. */

@@ -37,6 +37,12 @@ static const char *const ism_names[SMC_N_ISM_COUNTERS] = {
 	[SMC_ISM_GROUPS_CREATED]	= "ism_groups_created",
 };
 
+static const char *const orphan_names[SMC_N_ORPHAN_COUNTERS] = {
+	[SMC_ORPHANS]		= "orphans",
+	[SMC_ORPHANS_TIMED_OUT]	= "orphans_timed_out",
+	[SMC_ORPHANS_REFUSED]	= "orphans_refused",
+};
+
 static void show(struct seq_file *seq, const char *const *names, const u64 *values, size_t n)
 {
 	size_t i;
@@ -71,6 +77,9 @@ static int smc_stat_show(struct seq_file *seq, void *unused)
 	show(seq, violation_names, sum->violation, SMC_N_VIOLATIONS);
 	show(seq, rdma_names, sum->rdma, SMC_N_RDMA_COUNTERS);
 	show(seq, ism_names, sum->ism, SMC_N_ISM_COUNTERS);
+	/* The sum over the CPUs may be negative for a moment. */
+	sum->orphan[SMC_ORPHANS] = max_t(s64, sum->orphan[SMC_ORPHANS], 0);
+	show(seq, orphan_names, sum->orphan, SMC_N_ORPHAN_COUNTERS);
 	kfree(sum);
 	return 0;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/jiffies.h>
 #include <linux/limits.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
+#include <net/inet_hashtables.h>
 
 #include "admin/net.h"
 #include "admin/sysctl.h"
@@ -108,6 +110,36 @@ static const struct ctl_table template[] = {
 	SMC_SYSCTL("tcp2smc", tcp2smc, tcp2smc_handler),
 	{ }	/* where the kernel wants it: see register_net_sysctl_sz() in compat.h */
 };
+
+unsigned int smc_sysctl_max_orphans;
+
+/* Of the host, so in no namespace but the first. */
+static struct ctl_table host_table[] = {
+	{
+		.procname	= "max_orphans",
+		.data		= &smc_sysctl_max_orphans,
+		.maxlen		= sizeof(smc_sysctl_max_orphans),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec,
+	},
+	{ }
+};
+
+static struct ctl_table_header *host_header;
+
+int smc_sysctl_init_host(void)
+{
+	/* As TCP begins, whose own tcp_max_orphans is not to be had by modules. */
+	smc_sysctl_max_orphans = (init_net.ipv4.tcp_death_row.hashinfo->ehash_mask + 1) / 2;
+	host_header = register_net_sysctl_sz(&init_net, "net/smc", host_table,
+					     ARRAY_SIZE(host_table) - 1);
+	return host_header ? 0 : -ENOMEM;
+}
+
+void smc_sysctl_exit_host(void)
+{
+	unregister_net_sysctl_table(host_header);
+}
 
 int smc_sysctl_init_net(struct net *net)
 {

@@ -43,6 +43,13 @@ struct smc_sysctl {
  */
 void smc_sysctl_set_tcp2smc_hook(int (*fn)(void));
 
+/* Orphans (stream/orphan.c) that the host bears; for READ_ONCE(). */
+extern unsigned int smc_sysctl_max_orphans;
+
+/* Called by net.c, once. */
+int smc_sysctl_init_host(void);
+void smc_sysctl_exit_host(void);
+
 /* Called by net.c for each namespace. */
 int smc_sysctl_init_net(struct net *net);
 void smc_sysctl_exit_net(struct net *net);

@@ -397,7 +397,8 @@ static void smc_release_later(struct smc_sock *smc, struct socket *sock)
 	struct sock *sk = smc->sk;
 	struct socket *orphan;
 
-	if (sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &orphan)) {
+	if (!smc_stream_may_be_orphan(st) ||
+	    sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &orphan)) {
 		smc_stream_abort(st, ECONNABORTED);
 		smc_tcp_ops(sk)->release(sock);
 		smc_stream_orphan(st, NULL);

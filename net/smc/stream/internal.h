@@ -66,8 +66,9 @@ static inline bool smc_tx_ready(const struct smc_stream *st)
 /* The peer has closed in good order, which TCP would not tell from a shutdown yet. */
 static inline bool smc_tx_in_vain(const struct smc_stream *st)
 {
-	return !READ_ONCE(st->err) && !READ_ONCE(st->tx.final_flags) &&
-	       (READ_ONCE(st->rx.conn_flags) & SMC_PEER_GONE) == SMC_CONN_CLOSED;
+	/* SMC_CONN_ABORT alone is no end by the application: it answers a peer that gave up. */
+	return !READ_ONCE(st->err) && !(READ_ONCE(st->tx.final_flags) & ~SMC_CONN_ABORT) &&
+	       (READ_ONCE(st->rx.conn_flags) & SMC_CONN_CLOSED);
 }
 
 /* Nothing more will arrive. */
@@ -209,6 +210,38 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events);
  * Only the first error counts. smc_stream_settle() tells the application.
  */
 void smc_stream_fail(struct smc_stream *st, int err);
+
+/**
+ * smc_stream_break() - end the stream at once, telling the peer
+ * @st: stream, its lock held; smc_stream_settle() follows
+ * @err: positive errno for the application at this end
+ */
+void smc_stream_break(struct smc_stream *st, int err);
+
+/**
+ * smc_stream_fin_time() - how long to wait for the peer's end after this one's
+ * @st: stream of a socket
+ *
+ * As TCP does for a FIN, but for no more than TCP_FIN_TIMEOUT_MAX: the memory is the host's, and
+ * the sysctl is in the hands of whoever owns the namespace.
+ *
+ * Return: jiffies.
+ */
+unsigned long smc_stream_fin_time(const struct smc_stream *st);
+
+/**
+ * smc_stream_check_orphan() - the work of an orphan
+ * @work: in its stream
+ *
+ * It runs when the peer's time is over, and when the stream is. It holds a reference to the stream.
+ */
+void smc_stream_check_orphan(struct work_struct *work);
+
+/**
+ * smc_stream_follow_orphan() - after anything that happened to a stream: is it an orphan's progress
+ * @st: stream, its lock held
+ */
+void smc_stream_follow_orphan(struct smc_stream *st);
 
 /**
  * smc_stream_limit_wait() - what is held back now is not for longer than a while

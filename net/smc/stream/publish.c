@@ -80,6 +80,11 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	 */
 	if (smc_tx_window_is_low(&st->tx, end))
 		cdc.prod_flags |= SMC_PROD_WANT_WINDOW;
+	/* How long an orphan waits depends on what is read, and it can't ask for that later. */
+	if ((final & SMC_CONN_CLOSED) && end != st->tx.acked && !st->mate) {
+		cdc.prod_flags &= ~SMC_PROD_WRITE_BLOCKED;
+		cdc.prod_flags |= SMC_PROD_UPDATE_REQUESTED;
+	}
 	if (st->tx.urgent) {
 		cdc.prod_flags |= SMC_PROD_URGENT_PENDING;
 		if (end == st->tx.urgent)
@@ -106,6 +111,22 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	return 0;
 }
 
+/*
+ * After its last word this end keeps silent, for the peer may have freed its element. One that has
+ * not ended the stream itself has not, and may still be told that this end ceases to wait.
+ */
+static bool smc_publish_is_allowed(const struct smc_stream *st)
+{
+	u8 said = st->tx.conn_flags & SMC_PEER_GONE;
+
+	if (st->dead)
+		return false;
+	if (!said)
+		return true;
+	return said == SMC_CONN_CLOSED && (st->tx.final_flags & SMC_CONN_ABORT) &&
+	       !(st->rx.conn_flags & SMC_PEER_GONE);
+}
+
 void smc_stream_push(struct smc_stream *st, enum smc_push how)
 {
 	u64 end, pending;
@@ -113,8 +134,7 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 
 	lockdep_assert_held(st->lock);
 
-	/* After its last word this end keeps silent: the peer may have freed its element. */
-	while (!st->dead && !(st->tx.conn_flags & SMC_PEER_GONE)) {
+	while (smc_publish_is_allowed(st)) {
 		end = smc_publish_end(st);
 		pending = end - st->tx.sent;
 		final = 0;

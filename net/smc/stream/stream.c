@@ -2,11 +2,10 @@
 /* Life of a stream, and what the path tells it. */
 
 #include <linux/slab.h>
-#include <net/tcp.h>
+#include <net/sock.h>
 
 #include "admin/stats.h"
 #include "internal.h"
-#include "workqueue.h"
 
 /* What may have become true when a stream ends or fails. */
 #define SMC_NEWS_ALL \
@@ -15,7 +14,6 @@
 /* Among the events: the stream ended, which ->over() is to be told. */
 #define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
 
-static void smc_stream_check_orphan(struct work_struct *work);
 static void smc_stream_hold_expired(struct timer_list *timer);
 
 void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
@@ -154,9 +152,8 @@ static __poll_t smc_stream_take_news(struct smc_stream *st)
 		/* Pairs with smc_ring_fill(): a sender that finds it over finds out why. */
 		smp_store_release(&st->is_over, true);
 		st->news |= SMC_NEWS_OVER;
-		if (st->is_orphan)
-			mod_delayed_work(smc_wq, &st->orphan_work, 0);
 	}
+	smc_stream_follow_orphan(st);
 	news = st->news;
 	if (!news)
 		return 0;
@@ -221,13 +218,19 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 	smc_stream_put(st);
 }
 
-void smc_stream_abort(struct smc_stream *st, int err)
+void smc_stream_break(struct smc_stream *st, int err)
 {
-	spin_lock_bh(st->lock);
+	lockdep_assert_held(st->lock);
 	smc_stream_fail(st, err);
 	smc_tx_end(st, SMC_CONN_ABORT);
 	st->news |= SMC_NEWS_ALL;
 	smc_stream_push(st, SMC_PUSH_NOW);
+}
+
+void smc_stream_abort(struct smc_stream *st, int err)
+{
+	spin_lock_bh(st->lock);
+	smc_stream_break(st, err);
 	smc_stream_settle(st);
 }
 
@@ -318,7 +321,9 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	/* Pairs with the barrier in smc_stream_consume(): one of both sees the other's. */
 	smp_mb();
 	if (news & SMC_CONN_ABORT) {
-		smc_stream_fail(st, ECONNRESET);
+		/* All that a peer wrote which has closed is here: it only ceases to wait. */
+		if (!(rx->conn_flags & SMC_CONN_CLOSED))
+			smc_stream_fail(st, ECONNRESET);
 		/* The peer may reuse its element once it knows that this end wrote its last. */
 		if (!(st->tx.conn_flags & SMC_PEER_GONE))
 			smc_tx_end(st, SMC_CONN_ABORT);
@@ -425,51 +430,6 @@ void smc_stream_leave(struct smc_stream *st)
 	if (st->is_over)
 		return;
 	st->is_left = true;
-	if (!mod_timer(&st->hold_timer, jiffies + tcp_fin_time(st->sk)))
+	if (!mod_timer(&st->hold_timer, jiffies + smc_stream_fin_time(st)))
 		smc_stream_get(st);
-}
-
-/* Whether the peer's TCP connection has ended, and it has said nothing of the stream's end. */
-static bool smc_stream_is_deserted(const struct smc_stream *st)
-{
-	int state = READ_ONCE(st->sk->sk_state);
-
-	return state == TCP_CLOSE || (state == TCP_CLOSE_WAIT && !READ_ONCE(st->rx.conn_flags));
-}
-
-/* A peer that left is told that this is the end, and not heard for ever. */
-static void smc_stream_check_orphan(struct work_struct *work)
-{
-	struct smc_stream *st = container_of(to_delayed_work(work), struct smc_stream, orphan_work);
-	bool over;
-
-	spin_lock_bh(st->lock);
-	over = st->is_over;
-	spin_unlock_bh(st->lock);
-	if (!over) {
-		/* The end of the stream queues this at once. */
-		queue_delayed_work(smc_wq, &st->orphan_work, tcp_fin_time(st->sk));
-		if (st->was_deserted) {
-			smc_stream_on_lost(st, ETIMEDOUT);
-		} else if (smc_stream_is_deserted(st)) {
-			st->was_deserted = true;
-			smc_stream_abort(st, ETIMEDOUT);
-		}
-		return;
-	}
-	/* It may have been queued anew while it waited for the lock. Now nobody does any more. */
-	cancel_delayed_work(&st->orphan_work);
-	if (st->orphan)
-		sock_release(st->orphan);
-	smc_stream_put(st);
-}
-
-void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
-{
-	spin_lock_bh(st->lock);
-	st->is_orphan = true;
-	st->orphan = sock;
-	/* From here on the reference is the work's. It waits as TCP does for a peer's FIN. */
-	mod_delayed_work(smc_wq, &st->orphan_work, st->is_over ? 0 : tcp_fin_time(st->sk));
-	spin_unlock_bh(st->lock);
 }

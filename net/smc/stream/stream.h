@@ -55,10 +55,10 @@ struct socket;
  * @rcv_shutdown: the application shut down its receiving side
  * @updated: the peer published what there may be something to answer to
  * @news: EPOLL* events that became true and nobody was woken for yet; EPOLLERR: @err
- * @is_orphan: the application is through with it
+ * @is_orphan: the application is through with it, see orphan.c
  * @orphan: holds @sk after that, or NULL
  * @orphan_work: releases @orphan once the stream is over, and sees to it that it will be
- * @was_deserted: the peer had left when @orphan_work last looked
+ * @orphan_progress: what the peer had done when its present time began
  * @is_left: the application is through with it, and nothing is left to do but to await the mate's
  *	end
  * @hold_timer: ends the wait for more of what is held back, see smc_stream_limit_wait(), or that
@@ -82,7 +82,7 @@ struct smc_stream {
 	bool is_orphan;
 	struct socket *orphan;
 	struct delayed_work orphan_work;
-	bool was_deserted;
+	u64 orphan_progress;
 	bool is_left;
 	struct timer_list hold_timer;
 };
@@ -244,6 +244,14 @@ bool smc_stream_close(struct smc_stream *st, long linger);
  * Context: any but hard interrupt; the socket lock is not needed.
  */
 void smc_stream_abort(struct smc_stream *st, int err);
+
+/**
+ * smc_stream_may_be_orphan() - whether the host bears one more
+ * @st: stream that smc_stream_close() left unfinished
+ *
+ * Return: false, counted, if smc_stream_abort() is to end it at once.
+ */
+bool smc_stream_may_be_orphan(const struct smc_stream *st);
 
 /**
  * smc_stream_orphan() - let the stream finish its close without the application

@@ -355,6 +355,19 @@ TEST_F(Rogue, NeverClosesTheStream)
 	});
 }
 
+/* The same, and it holds TCP's connection, too. */
+TEST_F(Rogue, NeverClosesAnything)
+{
+	ASSERT_EQ(victim.set(SOL_TCP, TCP_LINGER2, 1), 0);
+	victim.close();
+	wait_until("no connection is left", [&] {
+		answer_probe(link.hear(1));
+		return !connections_at(agent);
+	});
+	EXPECT_EQ(passed()["orphans_timed_out"], 1);
+	wait_until("no orphan is left", [&] { return !agent.counters()["orphans"]; });
+}
+
 /* It takes messages no longer, but goes on talking, so nobody would test the link if it were on. */
 class RogueDeaf : public Rogue
 {

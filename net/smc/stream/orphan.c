@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Orphans: streams that their application has closed, and whose peer has not.
+ *
+ * A peer that lives, but never reads or never closes, does not keep an orphan for longer than it
+ * would keep one of TCP's. While the peer has not said that it has read everything, it has to say
+ * that of some of it within the time for which TCP probes a closed window of an orphan's peer:
+ * other implementations drop what is unread when they are told of the end below. When everything
+ * is read, the peer has to end the stream within the time for which TCP waits for a FIN. After
+ * either, this end says that it has gone (SMC_CONN_ABORT), which the peer's kernel answers without
+ * its application. One that leaves even this unanswered, for as long as TCP waits for a FIN, is
+ * given up: it may still write, so its element is not used again (path->over() sees to that).
+ *
+ * What the orphans of the host hold is bounded as that of TCP's is: in number by
+ * net.smc.max_orphans, and in memory by an eighth of all.
+ */
+
+#include <linux/mm.h>
+#include <linux/net.h>
+#include <net/tcp.h>
+
+#include "admin/stats.h"
+#include "admin/sysctl.h"
+#include "internal.h"
+#include "workqueue.h"
+
+/*
+ * TCP probes after 0.2 s and ten times after twice as long, and then gives a peer up whose window
+ * has stayed closed. net.ipv4.tcp_orphan_retries makes that no earlier while the peer answers.
+ */
+#define SMC_ORPHAN_PROBE_TIME	((BIT(10) - 1) * TCP_RTO_MIN + TCP_RTO_MAX)
+
+/* Where there are too many already, a peer's kernel has so long to confirm a reset. */
+#define SMC_ORPHAN_HURRY	(2UL * HZ)
+
+static atomic_t smc_n_orphans = ATOMIC_INIT(0);
+static atomic_long_t smc_orphan_pages = ATOMIC_LONG_INIT(0);
+
+/* Both rings, in pages. Their sizes are those of the path's elements, and never change. */
+static long smc_orphan_size(const struct smc_stream *st)
+{
+	return (st->rx.size + st->tx.size) / PAGE_SIZE;
+}
+
+unsigned long smc_stream_fin_time(const struct smc_stream *st)
+{
+	/* TCP_LINGER2 has this limit already, tcp_fin_timeout of a namespace has none. */
+	return min(tcp_fin_time(st->sk), TCP_FIN_TIMEOUT_MAX);
+}
+
+/* Whether the host bears orphans of so many pages more. */
+static bool smc_orphans_have_room(long pages)
+{
+	return atomic_read(&smc_n_orphans) < READ_ONCE(smc_sysctl_max_orphans) &&
+	       atomic_long_read(&smc_orphan_pages) + pages <= totalram_pages() / 8;
+}
+
+/* How long the peer may take for what @st waits for now, in jiffies. */
+static unsigned long smc_orphan_time(const struct smc_stream *st)
+{
+	unsigned long fin_time = smc_stream_fin_time(st);
+	unsigned int user_timeout;
+
+	if (st->tx.final_flags & SMC_CONN_ABORT)
+		return smc_orphans_have_room(0) ? fin_time : min(fin_time, SMC_ORPHAN_HURRY);
+	if ((st->tx.conn_flags & SMC_PEER_GONE) && st->tx.acked == st->tx.sent)
+		return fin_time;
+	user_timeout = READ_ONCE(inet_csk(st->sk)->icsk_user_timeout);
+	return min_not_zero(msecs_to_jiffies(user_timeout), SMC_ORPHAN_PROBE_TIME);
+}
+
+/* A value that changes when the peer's time begins anew. */
+static u64 smc_orphan_progress(const struct smc_stream *st)
+{
+	if (st->is_over)
+		return U64_MAX;
+	if (st->tx.final_flags & SMC_CONN_ABORT)
+		return U64_MAX - 1;
+	/* The last byte's is another value before the end is said than after. */
+	return 2 * st->tx.acked + !!(st->tx.conn_flags & SMC_PEER_GONE);
+}
+
+static void smc_orphan_restart(struct smc_stream *st)
+{
+	st->orphan_progress = smc_orphan_progress(st);
+	mod_delayed_work(smc_wq, &st->orphan_work, st->is_over ? 0 : smc_orphan_time(st));
+}
+
+void smc_stream_follow_orphan(struct smc_stream *st)
+{
+	lockdep_assert_held(st->lock);
+	if (st->is_orphan && st->orphan_progress != smc_orphan_progress(st))
+		smc_orphan_restart(st);
+}
+
+/* The peer's time is over. The work runs again after the next, or at once if this is the end. */
+static void smc_orphan_expire(struct smc_stream *st)
+{
+	lockdep_assert_held(st->lock);
+	if (st->tx.final_flags & SMC_CONN_ABORT) {
+		st->dead = true;
+	} else {
+		smc_stat_orphan(st->sn, SMC_ORPHANS_TIMED_OUT, 1);
+		smc_stream_break(st, ETIMEDOUT);
+	}
+	smc_orphan_restart(st);
+}
+
+static void smc_orphan_end(struct smc_stream *st)
+{
+	smc_stat_orphan(st->sn, SMC_ORPHANS, -1);
+	atomic_dec(&smc_n_orphans);
+	atomic_long_sub(smc_orphan_size(st), &smc_orphan_pages);
+	if (st->orphan) {
+		this_cpu_dec(tcp_orphan_count);
+		sock_release(st->orphan);
+	}
+	smc_stream_put(st);
+}
+
+void smc_stream_check_orphan(struct work_struct *work)
+{
+	struct smc_stream *st = container_of(to_delayed_work(work), struct smc_stream, orphan_work);
+	bool over, stale;
+
+	spin_lock_bh(st->lock);
+	over = st->is_over;
+	/* The peer's time began anew, or the stream ended, while this waited for the lock. */
+	stale = delayed_work_pending(&st->orphan_work);
+	if (!over && !stale)
+		smc_orphan_expire(st);
+	smc_stream_settle(st);
+	/* Nobody queues the work again after the end of the stream did. */
+	if (over && !stale)
+		smc_orphan_end(st);
+}
+
+bool smc_stream_may_be_orphan(const struct smc_stream *st)
+{
+	if (smc_orphans_have_room(smc_orphan_size(st)))
+		return true;
+	smc_stat_orphan(st->sn, SMC_ORPHANS_REFUSED, 1);
+	return false;
+}
+
+void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
+{
+	atomic_inc(&smc_n_orphans);
+	atomic_long_add(smc_orphan_size(st), &smc_orphan_pages);
+	smc_stat_orphan(st->sn, SMC_ORPHANS, 1);
+	/* TCP does not count a connection that has a socket; this one has no file. */
+	if (sock)
+		this_cpu_inc(tcp_orphan_count);
+
+	spin_lock_bh(st->lock);
+	st->is_orphan = true;
+	st->orphan = sock;
+	/* From here on the reference is the work's. */
+	smc_orphan_restart(st);
+	spin_unlock_bh(st->lock);
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections that this end has closed, and whose peer lives on and does not: orphans. They end by
+ * the limits that TCP has, lose no byte before that, and are counted.
+ */
+#include <algorithm>
+#include <array>
+#include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <span>
+#include <sstream>
+#include <sys/ioctl.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+#include <vector>
+
+#include "agent.h"
+#include "pattern.h"
+#include "place.h"
+#include "smc_tool.h"
+
+using namespace guest;
+
+namespace
+{
+
+constexpr int KiB = 1024;
+
+/* "TCP: inuse 5 orphan 0 tw 0 ..." */
+int orphans_of_tcp()
+{
+	std::istringstream text(read_file("/proc/net/sockstat"));
+	std::string word;
+
+	while (text >> word)
+		if (word == "orphan") {
+			text >> word;
+			return std::stoi(word);
+		}
+	throw std::runtime_error("no orphans in sockstat");
+}
+
+/* A peer that does not read is given up after this instead of 325 s, once this end is closed. */
+void hurry(int fd, int milliseconds = 1000)
+{
+	must_set(fd, SOL_TCP, TCP_USER_TIMEOUT, milliseconds);
+}
+
+/* Sends the pattern @seed until @unsent bytes of it find no window. Return: all bytes. */
+uint64_t fill(int fd, uint64_t seed, int unsent = 1)
+{
+	uint64_t sent = 0;
+
+	wait_until("the window is closed", [&] {
+		std::string chunk = pattern(seed, sent, 16 * KiB);
+		ssize_t n;
+		int left;
+
+		while ((n = send(fd, chunk.data(), chunk.size(), MSG_DONTWAIT)) > 0) {
+			sent += n;
+			chunk = pattern(seed, sent, 16 * KiB);
+		}
+		if (ioctl(fd, SIOCOUTQNSD, &left))
+			throw_errno("SIOCOUTQNSD");
+		return left >= unsent;
+	});
+	return sent;
+}
+
+} // namespace
+
+class Orphan : public testing::TestWithParam<Role>
+{
+protected:
+	Agent peer;
+	Counters before = Counters::now();
+
+	Counters passed() const
+	{
+		return Counters::now() - before;
+	}
+	Connection connection()
+	{
+		return make_connection(peer, Flavor(), GetParam());
+	}
+	/* Elements, sockets and connections of this end. The peer's are still there. */
+	static void expect_gone()
+	{
+		wait_until("no connection is left", [] {
+			for (const auto &group : nlohmann::json::parse(must_run(smc("-j group"))))
+				if (group.at("conns") != 0)
+					return false;
+			return true;
+		});
+		wait_until("no orphan is left", [] { return !Counters::now()["orphans"]; });
+		wait_until("TCP has none either", [] { return !orphans_of_tcp(); });
+	}
+	/* TCP's application would find so what came before this end gave up, and that it did. */
+	static void expect_as_with_tcp(RemoteSocket &there)
+	{
+		there.expect_end();
+		EXPECT_EQ(there.send("in vain"), 7);
+		wait_until("sending fails", [&] { return there.send("x") < 0; });
+	}
+	void TearDown() override
+	{
+		Connection one = connection();
+
+		check_data(one, 100000, true);
+		one.here.close();
+		one.there.close();
+		expect_no_connections(peer);
+		EXPECT_EQ(passed().sum("violation_"), 0);
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, Orphan, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(Orphan, PeerNeverCloses)
+{
+	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
+	Connection one = connection();
+	int64_t groups = Counters::now()[by_path("groups_created")];
+
+	check_data(one, 100000, true);
+	one.here.close();
+	expect_gone();
+	expect_as_with_tcp(one.there);
+	EXPECT_EQ(passed()["orphans_timed_out"], peer_within() ? 0 : 1);
+
+	/* The peer's kernel has told that it is over, so the link group serves others. */
+	Connection two = connection();
+
+	check_data(two, 1000, true);
+	EXPECT_EQ(Counters::now()[by_path("groups_created")], groups);
+}
+
+/* It reads less than it would tell of unasked, so it is asked. */
+TEST_P(Orphan, PeerReadsLittleAndNeverCloses)
+{
+	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
+	Connection one = connection();
+	constexpr Flow flow = {.seed = 1, .bytes = 1000};
+
+	send_flow(one.here, flow);
+	one.here.close();
+	one.there.recv_flow(flow);
+	expect_gone();
+	expect_as_with_tcp(one.there);
+}
+
+/* What it was sent it may read when this end has long gone. */
+TEST_P(Orphan, PeerReadsWhenItIsOver)
+{
+	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
+	Connection one = connection();
+	constexpr Flow flow = {.seed = 1, .bytes = 30000};
+
+	hurry(one.here);
+	send_flow(one.here, flow);
+	one.here.close();
+	expect_gone();
+	one.there.recv_flow(flow);
+	expect_as_with_tcp(one.there);
+}
+
+/* Its application shut its own direction down, and holds the socket. */
+TEST_P(Orphan, PeerShutsDownOnly)
+{
+	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
+	Connection one = connection();
+	constexpr Flow flow = {.seed = 1, .bytes = 30000};
+
+	hurry(one.here);
+	ASSERT_EQ(one.there.shutdown(SHUT_WR), 0);
+	expect_end(one.here);
+	send_flow(one.here, flow);
+	one.here.close();
+	expect_gone();
+	one.there.recv_flow(flow);
+	one.there.expect_end();
+}
+
+TEST_P(Orphan, PeerNeverReads)
+{
+	NEEDS_ANOTHER_HOST("a mate has all that is written in its element");
+
+	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
+	Connection one = connection();
+
+	hurry(one.here);
+	fill(one.here, 1);
+	one.here.close();
+	expect_gone();
+	EXPECT_EQ(passed()["orphans_timed_out"], 1);
+	/* It is told that there was more. */
+	EXPECT_EQ(one.there.ending(), -ECONNRESET);
+}
+
+/* The socket's own limit counts, where the namespace's are far off. */
+TEST_P(Orphan, UserTimeout)
+{
+	NEEDS_ANOTHER_HOST("a mate has all that is written in its element");
+
+	Connection one = connection();
+
+	must_set(one.here, SOL_TCP, TCP_USER_TIMEOUT, 500);
+	must_set(one.here, SOL_TCP, TCP_LINGER2, 1);
+	fill(one.here, 1);
+	one.here.close();
+	expect_gone();
+	EXPECT_EQ(passed()["orphans_timed_out"], 1);
+}
+
+/*
+ * A reader that takes a little now and then has all the time that it needs. One that takes nothing,
+ * and was left later, tells when it would have been too late otherwise.
+ */
+TEST_P(Orphan, SlowReaderLosesNothing)
+{
+	NEEDS_ANOTHER_HOST("a mate has all that is written in its element");
+
+	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
+	Preparation large = {
+	    .here = [](int fd) { must_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, 512 * KiB); },
+	    .there =
+		[](RemoteSocket &socket) { socket.set(SOL_SOCKET, SO_RCVBUFFORCE, 512 * KiB); },
+	};
+	Connection slow = make_connection(peer, Flavor(), GetParam(), large);
+	Connection idle = connection();
+	uint64_t sent = fill(slow.here, 1, 400 * KiB), read = 0;
+
+	fill(idle.here, 2);
+	for (Connection *one : {&slow, &idle})
+		hurry(one->here, 6000);
+	slow.here.close();
+	idle.here.close();
+	while (!passed()["orphans_timed_out"]) {
+		/* All of it is not to be on its way before that. */
+		ASSERT_LT(read, 350u * KiB);
+		ASSERT_EQ(slow.there.recv(2 * KiB, MSG_WAITALL), pattern(1, read, 2 * KiB));
+		read += 2 * KiB;
+		usleep(100000);
+	}
+	EXPECT_EQ(idle.there.ending(), -ECONNRESET);
+	slow.there.recv_flow({.seed = 1, .bytes = sent - read, .position = read});
+	slow.there.expect_end();
+	EXPECT_EQ(passed()["orphans_timed_out"], 1);
+}
+
+/* As many as TCP would have: those beyond are reset at once, and not because time passed. */
+TEST_P(Orphan, TooMany)
+{
+	NEEDS_ANOTHER_HOST("a mate's socket is gone when it is closed");
+
+	std::array<Connection, 4> all = {connection(), connection(), connection(), connection()};
+
+	{
+		SysctlScope max("net.smc.max_orphans", "2");
+
+		fill(all[2].here, 1);
+		for (Connection &one : all)
+			one.here.close();
+		/* Something is missing there, but not to the last. */
+		EXPECT_EQ(all[2].there.ending(), -ECONNRESET);
+		expect_as_with_tcp(all[3].there);
+		EXPECT_EQ(passed()["orphans_refused"], 2);
+		wait_until("two are left", [] { return Counters::now()["orphans"] == 2; });
+		EXPECT_GE(orphans_of_tcp(), 2);
+	}
+	for (int i : {0, 1}) {
+		all[i].there.expect_end();
+		all[i].there.close();
+	}
+	wait_until("none is left", [] { return !Counters::now()["orphans"]; });
+	EXPECT_EQ(passed()["orphans_timed_out"], 0);
+}
+
+/* Few, but they would hold more than an eighth of the memory. */
+TEST_P(Orphan, TooLarge)
+{
+	NEEDS_ANOTHER_HOST("a mate's socket is gone when it is closed");
+
+	SysctlScope wmem("net.smc.wmem", "524288"), rmem("net.smc.rmem", "524288");
+	/* A ring for sending is no larger than the peer's for receiving. */
+	RemoteSysctlScope far_rmem(peer, "net.smc.rmem", "524288");
+	/* Where memory in one piece is short, elements would be smaller. */
+	SysctlScope type("net.smc.smcr_buf_type", "1");
+	RemoteSysctlScope far_type(peer, "net.smc.smcr_buf_type", "1");
+	constexpr uint64_t bytes_each = 2 * 512 * KiB;
+	struct sysinfo info;
+	std::vector<Connection> all;
+
+	ASSERT_EQ(sysinfo(&info), 0);
+	const uint64_t fit = info.totalram * info.mem_unit / 8 / bytes_each;
+
+	for (uint64_t i = 0; i <= fit; i++)
+		all.push_back(connection());
+	for (Connection &one : all)
+		one.here.close();
+	EXPECT_EQ(all[fit].there.ending(), -ECONNRESET);
+	EXPECT_EQ(passed()["orphans_refused"], 1);
+	for (Connection &one : std::span(all).first(fit)) {
+		one.there.expect_end();
+		one.there.close();
+	}
+	wait_until("none is left", [] { return !Counters::now()["orphans"]; });
+	EXPECT_EQ(passed()["orphans_timed_out"], 0);
+}
+
+/* The module goes, whatever the peer holds. */
+TEST_P(Orphan, ModuleIsUnloaded)
+{
+	NEEDS_ANOTHER_HOST("a host has one module");
+
+	Connection one = connection(), full = connection();
+
+	fill(full.here, 1);
+	one.here.close();
+	full.here.close();
+	wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
+	must_run("lab-smc load");
+	before = Counters::now();
+}
+
+/* Timers of the kernel that were started, as its tracer saw them. */
+class TimerTrace
+{
+public:
+	TimerTrace()
+	{
+		must_run("mountpoint -q " + root + " || mount -t tracefs nodev " + root);
+		must_run("cd " + root + " && echo >trace && echo 1 >" + event +
+			 " && echo 1 >tracing_on");
+	}
+	~TimerTrace()
+	{
+		run_command("cd " + root + " && echo 0 >" + event + " && echo >trace");
+	}
+	/* Seconds of those of a function. */
+	std::vector<long> seconds(const std::string &function) const
+	{
+		std::istringstream lines(
+		    must_run("grep -F 'function=" + function + "' " + root + "/trace || true"));
+		const std::string key = "timeout=";
+		std::vector<long> all;
+		std::string line;
+
+		while (std::getline(lines, line)) {
+			size_t at = line.find(key);
+
+			if (at != std::string::npos)
+				all.push_back(std::stol(line.substr(at + key.size())) / HZ);
+		}
+		return all;
+	}
+
+private:
+	/* Of all kernels of the lab. */
+	static constexpr long HZ = 250;
+	const std::string root = "/sys/kernel/tracing", event = "events/timer/timer_start/enable";
+};
+
+/* Whoever owns the namespace may write weeks. */
+TEST_P(Orphan, FinTimeoutHasALimit)
+{
+	constexpr long weeks = 3 * 7 * 86400, limit = 120;
+	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", std::to_string(weeks));
+	const std::string function =
+	    peer_within() ? "smc_stream_hold_expired" : "delayed_work_timer_fn";
+	std::vector<long> seconds;
+	TimerTrace trace;
+	Connection one = connection();
+
+	check_data(one, 1000, true);
+	one.here.close();
+	wait_until("a timer was started for the end of the peer", [&] {
+		seconds = trace.seconds(function);
+		return std::ranges::find(seconds, limit) != seconds.end() ||
+		       std::ranges::find(seconds, weeks) != seconds.end();
+	});
+	EXPECT_EQ(std::ranges::find(seconds, weeks), seconds.end());
+	one.there.expect_end();
+	one.there.close();
+	expect_gone();
+}
