@@ -51,6 +51,20 @@ static inline struct sock *smc_tcp_accept(struct sock *sk)
 }
 #endif
 
+/* Stable releases of 6.1 and 6.12 added the last argument: Kbuild looks for it. */
+#define SMC_SYN_RECV_BASE_ARGS							\
+	const struct sock *sk, struct sk_buff *skb, struct request_sock *req,	\
+	struct dst_entry *dst, struct request_sock *req_unhash, bool *own_req
+#define SMC_SYN_RECV_BASE_PASS	sk, skb, req, dst, req_unhash, own_req
+#ifdef SMC_HAS_OPT_CHILD_INIT
+#define SMC_SYN_RECV_ARGS							\
+	SMC_SYN_RECV_BASE_ARGS, void (*init)(struct sock *child, const struct sock *sk)
+#define SMC_SYN_RECV_PASS	SMC_SYN_RECV_BASE_PASS, init
+#else
+#define SMC_SYN_RECV_ARGS	SMC_SYN_RECV_BASE_ARGS
+#define SMC_SYN_RECV_PASS	SMC_SYN_RECV_BASE_PASS
+#endif
+
 /* 6.7 moved the flag into a bit field of its own. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 static inline bool smc_connect_is_deferred(const struct sock *sk)

@@ -3,7 +3,9 @@
 
 #include <net/tcp.h>
 
+#include "children.h"
 #include "listener.h"
+#include "migrate.h"
 #include "nearby.h"
 #include "smc_sock.h"
 #include "visitor.h"
@@ -20,15 +22,12 @@ void smc_callbacks_init(const struct sock *tcp)
 	smc_default_state_change = tcp->sk_state_change;
 }
 
-/* Hooks that are neither TCP's nor ours. A listener's children inherit ours. */
+/* Hooks that are neither TCP's nor ours. */
 static bool smc_has_foreign_hooks(const struct sock *sk)
 {
-	void (*change)(struct sock *sk) = READ_ONCE(sk->sk_state_change);
-	void (*ready)(struct sock *sk) = READ_ONCE(sk->sk_data_ready);
-
-	return (ready != smc_default_data_ready && ready != smc_tcp_data_ready) ||
-	       (change != smc_default_state_change && change != smc_tcp_state_change) ||
-	       (rcu_access_pointer(__sk_user_data(sk)) && !smc_sk(sk));
+	return !smc_sk(sk) && (READ_ONCE(sk->sk_data_ready) != smc_default_data_ready ||
+			       READ_ONCE(sk->sk_state_change) != smc_default_state_change ||
+			       rcu_access_pointer(__sk_user_data(sk)));
 }
 
 bool smc_sock_is_taken(const struct sock *sk)
@@ -53,6 +52,14 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+void smc_callbacks_restore(struct sock *sk)
+{
+	if (sk->sk_data_ready == smc_tcp_data_ready)
+		WRITE_ONCE(sk->sk_data_ready, smc_default_data_ready);
+	if (sk->sk_state_change == smc_tcp_state_change)
+		WRITE_ONCE(sk->sk_state_change, smc_default_state_change);
+}
+
 void smc_sock_unhook(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
@@ -63,11 +70,9 @@ void smc_sock_unhook(struct smc_sock *smc)
 	write_lock_bh(&sk->sk_callback_lock);
 	if (smc_sk(sk) == smc)
 		rcu_assign_sk_user_data(sk, NULL);
-	if (sk->sk_data_ready == smc_tcp_data_ready)
-		WRITE_ONCE(sk->sk_data_ready, smc_default_data_ready);
-	if (sk->sk_state_change == smc_tcp_state_change)
-		WRITE_ONCE(sk->sk_state_change, smc_default_state_change);
+	smc_callbacks_restore(sk);
 	write_unlock_bh(&sk->sk_callback_lock);
+	smc_children_unhook(sk);
 }
 
 void smc_tcp_wake(struct sock *sk)
@@ -78,7 +83,10 @@ void smc_tcp_wake(struct sock *sk)
 
 static void smc_tcp_has_connection(struct smc_listener *l)
 {
-	if (!smc_visitor_arrives(l))
+	/* Connections that may migrate wait in TCP's queue. */
+	if (smc_migrates(l->smc->sk))
+		smc_default_data_ready(l->smc->sk);
+	else if (!smc_visitor_arrives(l))
 		smc_listener_kick(l);
 }
 
@@ -135,13 +143,6 @@ static void smc_tcp_changed_under_stream(struct smc_sock *smc)
 		smc_sock_saw_fin(smc);
 }
 
-/* A connection of a listener's that nobody has taken yet: its answer acknowledges the PROPOSAL. */
-static void smc_tcp_accepted(struct sock *sk)
-{
-	if (sk->sk_state == TCP_ESTABLISHED && tcp_sk(sk)->syn_smc && !sk->sk_socket)
-		inet_csk_enter_pingpong_mode(sk);
-}
-
 void smc_tcp_state_change(struct sock *sk)
 {
 	struct smc_sock *smc;
@@ -152,11 +153,9 @@ void smc_tcp_state_change(struct sock *sk)
 		smc_tcp_changed_under_stream(smc);
 		goto out;
 	}
-	if (!smc)
-		smc_tcp_accepted(sk);
-	else if (smc->mode == SMC_MODE_CONNECTING)
+	if (smc && smc->mode == SMC_MODE_CONNECTING)
 		smc_tcp_connected(smc);
-	else if (smc->mode == SMC_MODE_HANDSHAKE)
+	else if (smc && smc->mode == SMC_MODE_HANDSHAKE)
 		wake_up(&smc->hs.wait);
 	smc_default_state_change(sk);
 out:

@@ -47,9 +47,9 @@ static void smc_connect_prepare(struct socket *sock)
 	struct smc_sock *smc = smc_sock_find(sk);
 
 	/* It listened, or tried to, and may still be asked to accept(). */
-	if (smc && smc->listener && sk->sk_state == TCP_CLOSE) {
+	if (smc && smc->mode == SMC_MODE_LISTEN && sk->sk_state == TCP_CLOSE) {
 		smc->tcp_only = true;
-		smc_sock_unhook(smc);
+		smc_listener_unhook(smc->listener);
 	}
 	if (sock->state != SS_UNCONNECTED || sk->sk_state != TCP_CLOSE ||
 	    (smc && (smc->tcp_only || smc->stream || smc->mode != SMC_MODE_TCP)) ||
@@ -73,8 +73,8 @@ static void smc_connect_prepare(struct socket *sock)
 }
 
 /*
- * connect() to AF_UNSPEC dissolves the association. A stream stays until the release,
- * for calls may be under way in it; the socket is TCP's from then on.
+ * A stream stays until the release, for calls may be under way in it; the socket is TCP's from
+ * then on.
  */
 static void smc_disconnect(struct smc_sock *smc)
 {
@@ -88,6 +88,25 @@ static void smc_disconnect(struct smc_sock *smc)
 	}
 	smc_sock_unhook(smc);
 	release_sock(sk);
+}
+
+/* connect() to AF_UNSPEC dissolves the association, or ends to listen. */
+static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int len, int flags)
+{
+	struct smc_sock *smc = smc_sk(sock->sk);
+	struct smc_listener *listener = NULL;
+	int rc;
+
+	if (smc && smc->mode == SMC_MODE_LISTEN)
+		listener = smc->listener;
+	else if (smc)
+		smc_disconnect(smc);
+	if (listener)
+		smc_listener_stop_begin(listener);
+	rc = smc_tcp_ops(sock->sk)->connect(sock, addr, len, flags);
+	if (listener)
+		smc_listener_stop_end(listener);
+	return rc;
 }
 
 /*
@@ -186,15 +205,8 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	bool already;
 	int rc;
 
-	if (len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC) {
-		smc = smc_sk(sk);
-		if (smc && smc->mode != SMC_MODE_LISTEN)
-			smc_disconnect(smc);
-		rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
-		if (smc && smc->mode == SMC_MODE_LISTEN && !rc)
-			smc_listener_empty(smc->listener);
-		return rc;
-	}
+	if (len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
+		return smc_connect_nobody(sock, addr, len, flags);
 
 	lock_sock(sk);
 	smc_family_settle(sk);

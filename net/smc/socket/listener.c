@@ -5,8 +5,10 @@
 #include <net/tcp.h>
 
 #include "admin/net.h"
+#include "children.h"
 #include "compat.h"
 #include "listener.h"
+#include "migrate.h"
 #include "ops.h"
 #include "smc_sock.h"
 #include "wire/clc.h"
@@ -15,39 +17,57 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_listener_left);
 
 static void smc_listener_take(struct work_struct *work);
 
-/* TCP asks whether to leave SMC out of a SYN-ACK. */
+/*
+ * TCP asks, for a SYN with the option, whether to leave it out of the SYN-ACK. What may end at
+ * another listener is not offered SMC. The mark in the sock says whether anything ever was: it is
+ * also that of handshakes under way, so it stays.
+ */
 static bool smc_listener_congested(const struct sock *sk)
 {
 	const struct smc_sock *smc = smc_sk(sk);
+	const struct smc_listener *l;
 
-	return smc && (READ_ONCE(smc->listener->tcp_only) || smc_sock_is_congested(smc));
+	if (!smc)
+		return true;
+	l = smc->listener;
+	if (READ_ONCE(l->tcp_only) || READ_ONCE(l->withdrawn) || smc_migrates(sk) ||
+	    smc_sock_is_congested(smc))
+		return true;
+	if (!READ_ONCE(tcp_sk(sk)->syn_smc))
+		WRITE_ONCE(tcp_sk(smc->sk)->syn_smc, true);
+	return false;
+}
+
+bool smc_listener_has_withdrawn(const struct sock *sk)
+{
+	const struct smc_sock *smc = smc_sk(sk);
+
+	return smc && READ_ONCE(smc->listener->withdrawn);
 }
 
 int smc_listen_prepare(struct smc_sock *smc)
 {
 	struct smc_listener *l = kzalloc(sizeof(*l), GFP_KERNEL);
-	struct tcp_sock *tp = tcp_sk(smc->sk);
 
 	if (!l)
 		return -ENOMEM;
 	l->smc = smc;
 	INIT_WORK(&l->take, smc_listener_take);
-	mutex_init(&l->emptying);
+	mutex_init(&l->stopping);
 	spin_lock_init(&l->lock);
 	INIT_LIST_HEAD(&l->shaking);
 	INIT_LIST_HEAD(&l->ready);
 
 	smc->listener = l;
 	smc->role = SMC_SERVER;
-	tp->syn_smc = 1;
-	tp->smc_hs_congested = smc_listener_congested;
+	tcp_sk(smc->sk)->smc_hs_congested = smc_listener_congested;
+	smc_children_hook(smc->sk);
 	smc_sock_hook(smc, SMC_MODE_LISTEN);
 	return 0;
 }
 
 void smc_listener_stop_offering(struct smc_listener *l)
 {
-	/* TCP's own mark of the listener stays: it is also that of handshakes under way. */
 	WRITE_ONCE(l->tcp_only, true);
 }
 
@@ -78,9 +98,22 @@ void smc_listener_leave(struct smc_listener *l)
 	spin_unlock_bh(&l->lock);
 }
 
-bool smc_listener_is_ready(const struct smc_listener *l)
+static bool smc_listener_tcp_has_any(const struct smc_listener *l)
 {
-	return !list_empty_careful(&l->ready);
+	return !reqsk_queue_empty(&inet_csk(l->smc->sk)->icsk_accept_queue);
+}
+
+bool smc_listener_is_ready(struct smc_listener *l)
+{
+	if (!list_empty_careful(&l->ready))
+		return true;
+	if (!smc_listener_tcp_has_any(l))
+		return false;
+	if (smc_migrates(l->smc->sk))
+		return true;
+	/* It may be that they do not migrate any more, and nobody was told to take them. */
+	smc_listener_kick(l);
+	return false;
 }
 
 /*
@@ -136,6 +169,14 @@ static bool smc_listener_shake(struct smc_listener *l, struct smc_sock *child)
 	return true;
 }
 
+/* Why a connection whose other end was not offered SMC, or offers none, is TCP. */
+static u32 smc_listener_reason(const struct smc_listener *l, bool is_taken)
+{
+	if (is_taken || READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
+		return SMC_DIAG_SOCKET_OPTION;
+	return SMC_DIAG_PEER_NO_SMC;
+}
+
 /*
  * A connection that TCP established. Without memory it is reset.
  * Return: it, if there is a rendezvous for the caller to see to; or NULL.
@@ -157,8 +198,7 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct sock *
 	is_offered = tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE;
 	is_shaking = is_offered && !is_taken && smc_listener_shake(l, child);
 	if (!is_offered || is_taken)
-		smc_sock_fall_back(child, READ_ONCE(l->tcp_only) || is_taken ?
-					  SMC_DIAG_SOCKET_OPTION : SMC_DIAG_PEER_NO_SMC);
+		smc_sock_fall_back(child, smc_listener_reason(l, is_taken));
 	release_sock(sk);
 	if (is_shaking)
 		return child;
@@ -173,19 +213,47 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct sock *
 	return NULL;
 }
 
+/* Return: false if TCP has none. */
+static bool smc_listener_take_one(struct smc_listener *l)
+{
+	struct sock *sk = smc_tcp_accept(l->smc->sk);
+	struct smc_sock *child;
+
+	if (!sk)
+		return false;
+	child = smc_listener_begin(l, sk);
+	if (child)
+		smc_sock_leave_handshake(child);
+	return true;
+}
+
+/*
+ * TCP can't give away what it has no more: what may migrate is left to it until accept(). Who waits
+ * there was not told, if migration was switched on after it came.
+ */
 static void smc_listener_take_all(struct smc_listener *l)
 {
-	struct smc_sock *child;
-	struct sock *sk;
-
-	while (smc_listener_has_room(l)) {
-		sk = smc_tcp_accept(l->smc->sk);
-		if (!sk)
+	while (smc_listener_tcp_has_any(l) && smc_listener_has_room(l)) {
+		if (smc_migrates(l->smc->sk)) {
+			smc_listener_wake(l);
 			return;
-		child = smc_listener_begin(l, sk);
-		if (child)
-			smc_sock_leave_handshake(child);
+		}
+		if (!smc_listener_take_one(l))
+			return;
 	}
+}
+
+/* Take one of those, for accept(). Return: false if there was none. */
+static bool smc_listener_take_left(struct smc_listener *l)
+{
+	bool taken;
+
+	if (!smc_migrates(l->smc->sk) || !smc_listener_tcp_has_any(l))
+		return false;
+	mutex_lock(&l->stopping);
+	taken = smc_listener_take_one(l);
+	mutex_unlock(&l->stopping);
+	return taken;
 }
 
 struct sock *smc_listener_last(struct smc_listener *l)
@@ -232,7 +300,7 @@ struct smc_sock *smc_listener_take_first(struct smc_listener *l, struct sock *ch
 {
 	bool is_taken = smc_listener_has_room(l) && smc_listener_take_from_tcp(l, child);
 
-	if (!reqsk_queue_empty(&inet_csk(l->smc->sk)->icsk_accept_queue))
+	if (smc_listener_tcp_has_any(l))
 		smc_listener_kick(l);
 	return is_taken ? smc_listener_begin(l, child) : NULL;
 }
@@ -245,9 +313,9 @@ static void smc_listener_take(struct work_struct *work)
 /* The same for who does not wait, neither for a connection nor for the work. */
 static void smc_listener_take_now(struct smc_listener *l)
 {
-	mutex_lock(&l->emptying);
+	mutex_lock(&l->stopping);
 	smc_listener_take_all(l);
-	mutex_unlock(&l->emptying);
+	mutex_unlock(&l->stopping);
 }
 
 void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child)
@@ -292,6 +360,9 @@ static int smc_listener_wait(struct smc_listener *l, long *timeo)
 
 	if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
 		return -EINVAL;
+	/* Before whatever ends the wait: this thread may be the only one that was woken. */
+	if (smc_listener_is_ready(l))
+		return 0;
 	if (!*timeo)
 		return -EAGAIN;
 	if (signal_pending(current))
@@ -318,12 +389,14 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 		child = smc_listener_pop_ready(l);
 		if (child)
 			break;
+		if (smc_listener_take_left(l))
+			continue;
 		rc = smc_listener_wait(l, &timeo);
 		if (rc)
 			return rc;
 	}
 	/* TCP holds connections back for want of room here. */
-	if (!reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue))
+	if (smc_listener_tcp_has_any(l))
 		smc_listener_kick(l);
 
 	/* The work that handed it over is done with it. */
@@ -354,35 +427,75 @@ static void smc_listener_set_closed(struct smc_listener *l, bool closed)
 	spin_unlock_bh(&l->lock);
 }
 
-static void smc_listener_close(struct smc_listener *l)
+/* From then on nothing is taken, and nothing moves from one list to the other. */
+static void smc_listener_halt(struct smc_listener *l)
 {
-	/* Nothing is taken, and nothing moves from one list to the other. */
 	smc_listener_set_closed(l, true);
 	cancel_work_sync(&l->take);
 	wait_event(smc_listener_left, !READ_ONCE(l->visitors));
+}
+
+static void smc_listener_close(struct smc_listener *l)
+{
+	smc_listener_halt(l);
 	smc_listener_reset(l, &l->shaking, &l->n_shaking);
 	smc_listener_reset(l, &l->ready, &l->n_ready);
 }
 
-void smc_listener_empty(struct smc_listener *l)
+/* Nobody accepts meanwhile. */
+static void smc_listener_withdraw(struct smc_listener *l)
 {
-	mutex_lock(&l->emptying);
-	smc_listener_close(l);
+	struct sock *sk = l->smc->sk;
+
+	if (READ_ONCE(sk->sk_state) != TCP_LISTEN || !READ_ONCE(tcp_sk(sk)->syn_smc) ||
+	    !smc_migrates(sk))
+		return;
+	WRITE_ONCE(l->withdrawn, true);
+	/* What TCP was handling has been offered SMC, and is where it is looked for. */
+	synchronize_net();
+	smc_listener_halt(l);
+	smc_migrate_drop_offered(sk);
+}
+
+void smc_listener_stop_begin(struct smc_listener *l)
+{
+	mutex_lock(&l->stopping);
+	smc_listener_withdraw(l);
+}
+
+void smc_listener_stop_end(struct smc_listener *l)
+{
+	if (l->withdrawn || READ_ONCE(l->smc->sk->sk_state) != TCP_LISTEN)
+		smc_listener_close(l);
 	smc_listener_set_closed(l, false);
-	mutex_unlock(&l->emptying);
+	WRITE_ONCE(l->withdrawn, false);
+	mutex_unlock(&l->stopping);
 	/* Another thread may have made it listen again, and TCP's word been missed. */
 	if (READ_ONCE(l->smc->sk->sk_state) == TCP_LISTEN)
 		smc_listener_kick(l);
 }
 
-void smc_listen_undo(struct smc_sock *smc)
+void smc_listener_unhook(struct smc_listener *l)
+{
+	struct sock *sk = l->smc->sk;
+
+	/* TCP may be about to ask about a SYN that came just before. */
+	synchronize_net();
+	tcp_sk(sk)->smc_hs_congested = NULL;
+	smc_sock_unhook(l->smc);
+}
+
+void smc_listen_undo(struct smc_sock *smc, struct socket *sock)
 {
 	struct smc_listener *l = smc->listener;
 	struct sock *sk = smc->sk;
 
+	smc_listener_withdraw(l);
+	/* As long as it listens, its children are copies of it, to be settled by the hook. */
+	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
+		smc_tcp_ops(sk)->shutdown(sock, SHUT_RDWR);
 	lock_sock(sk);
 	smc_sock_unhook(smc);
-	tcp_sk(sk)->smc_hs_congested = NULL;
 	release_sock(sk);
 	smc_listener_close(l);
 	/* TCP's callbacks may have seen it just before; they find it closed. */

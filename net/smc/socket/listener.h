@@ -19,7 +19,7 @@ struct socket;
  * struct smc_listener - see the top of this file
  * @smc: the listening socket
  * @take: takes connections from TCP
- * @emptying: one empties it at a time, and nobody takes from TCP for accept() meanwhile
+ * @stopping: one has it stop at a time, and nobody takes from TCP for accept() meanwhile
  * @lock: protects what follows; softirqs off
  * @shaking: connections in their rendezvous
  * @ready: connections for accept()
@@ -28,12 +28,14 @@ struct socket;
  * @visitors: threads that do its work
  * @closed: no more are taken, and no visitors come
  * @tcp_only: connections to come are TCP
+ * @withdrawn: likewise, and requests that were offered SMC do not become connections: it is about
+ *	to stop listening, with @stopping
  * @rcu: for TCP's callbacks
  */
 struct smc_listener {
 	struct smc_sock *smc;
 	struct work_struct take;
-	struct mutex emptying;
+	struct mutex stopping;
 	spinlock_t lock;
 	struct list_head shaking;
 	struct list_head ready;
@@ -42,6 +44,7 @@ struct smc_listener {
 	unsigned int visitors;
 	bool closed;
 	bool tcp_only;
+	bool withdrawn;
 	struct rcu_head rcu;
 };
 
@@ -60,21 +63,52 @@ int smc_listen_prepare(struct smc_sock *smc);
 void smc_listener_stop_offering(struct smc_listener *l);
 
 /**
- * smc_listen_undo() - leave the socket to TCP; reset all connections that nobody accepted
- * @smc: socket that is released
- *
- * Context: process, without the socket lock; may sleep.
- */
-void smc_listen_undo(struct smc_sock *smc);
-
-/**
- * smc_listener_empty() - the socket does not listen any more: reset all connections that nobody
- * accepted
+ * smc_listener_stop_begin() - before TCP is asked to stop listening
  * @l: listener
  *
+ * If TCP would give connections to another listener, those that it has and that were offered SMC
+ * are reset, and nothing is taken any more. Others who want the listener to stop wait until
+ * smc_listener_stop_end().
+ *
  * Context: process, without the socket lock; may sleep.
  */
-void smc_listener_empty(struct smc_listener *l);
+void smc_listener_stop_begin(struct smc_listener *l);
+
+/**
+ * smc_listener_stop_end() - after that, whether TCP did stop or refused
+ * @l: listener
+ *
+ * Unless TCP goes on as if nothing had been asked, all connections that nobody accepted are reset.
+ *
+ * Context: process, without the socket lock; may sleep.
+ */
+void smc_listener_stop_end(struct smc_listener *l);
+
+/**
+ * smc_listener_has_withdrawn() - whether requests that were offered SMC do not become connections
+ * @sk: socket
+ *
+ * Context: any, under RCU.
+ */
+bool smc_listener_has_withdrawn(const struct sock *sk);
+
+/**
+ * smc_listener_unhook() - leave the socket to TCP
+ * @l: listener, its socket locked; does not listen
+ *
+ * Context: process; may sleep.
+ */
+void smc_listener_unhook(struct smc_listener *l);
+
+/**
+ * smc_listen_undo() - stop listening, leave the socket to TCP, and reset all connections that
+ * nobody accepted
+ * @smc: socket that is released
+ * @sock: its socket
+ *
+ * Context: process, without the socket lock; may sleep.
+ */
+void smc_listen_undo(struct smc_sock *smc, struct socket *sock);
 
 /**
  * smc_listener_kick() - TCP has a connection
@@ -132,8 +166,12 @@ void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child);
 /**
  * smc_listener_is_ready() - whether accept() would find a connection
  * @l: listener
+ *
+ * If not, who waits is woken when there is one.
+ *
+ * Context: any.
  */
-bool smc_listener_is_ready(const struct smc_listener *l);
+bool smc_listener_is_ready(struct smc_listener *l);
 
 /**
  * smc_listener_accept() - accept()

@@ -14,6 +14,7 @@
 #include <asm/ioctls.h>
 
 #include "admin/stats.h"
+#include "children.h"
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
@@ -203,11 +204,14 @@ static struct smc_listener *smc_listener_of(const struct socket *sock)
 
 static int smc_shutdown_tcp(struct socket *sock, int how)
 {
-	struct smc_listener *listener = smc_listener_of(sock);
-	int rc = smc_tcp_ops(sock->sk)->shutdown(sock, how);
+	struct smc_listener *listener = how == SHUT_WR ? NULL : smc_listener_of(sock);
+	int rc;
 
-	if (listener && READ_ONCE(sock->sk->sk_state) != TCP_LISTEN)
-		smc_listener_empty(listener);
+	if (listener)
+		smc_listener_stop_begin(listener);
+	rc = smc_tcp_ops(sock->sk)->shutdown(sock, how);
+	if (listener)
+		smc_listener_stop_end(listener);
 	return rc;
 }
 
@@ -243,7 +247,8 @@ static int smc_listen_begin(struct socket *sock)
 	if (smc && smc_is_connecting(smc))
 		return -EINVAL;
 	if (sk->sk_state != TCP_CLOSE || sock->state != SS_UNCONNECTED ||
-	    (smc && (smc->tcp_only || smc->listener)) || smc_sock_is_taken(sk))
+	    (smc && (smc->tcp_only || smc->listener)) || smc_sock_is_taken(sk) ||
+	    !smc_children_are_tcps(sk))
 		return 0;
 	if (!smc)
 		smc = smc_sock_create(sk, SMC_SERVER);
@@ -450,7 +455,7 @@ static int smc_release(struct socket *sock)
 
 	smc_sock_forget(smc);
 	if (smc->listener)
-		smc_listen_undo(smc);
+		smc_listen_undo(smc, sock);
 	smc_sock_end_handshake(smc);
 	if (smc->mode == SMC_MODE_STREAM) {
 		smc_release_stream(smc, sock);
@@ -554,6 +559,7 @@ static int smc_ops_learn(int family, struct smc_family_ops *ops)
 		return rc;
 	smc_ops_derive(ops, sock->ops);
 	smc_callbacks_init(sock->sk);
+	smc_children_init(sock->sk);
 	sock_release(sock);
 	return 0;
 }

@@ -188,6 +188,12 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode);
 void smc_sock_unhook(struct smc_sock *smc);
 
 /**
+ * smc_callbacks_restore() - give a socket TCP's callbacks where it has ours
+ * @sk: socket, with its sk_callback_lock; or a new one that nobody else has
+ */
+void smc_callbacks_restore(struct sock *sk);
+
+/**
  * smc_sock_fall_back() - the connection is TCP's; count why
  * @smc: socket, locked or in one of TCP's callbacks
  * @reason: diagnosis

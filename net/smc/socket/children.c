@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TCP creates a child by an operation of the listener, which is ours while the listener is hooked.
+ * The child is locked until it is in an accept queue, so nobody sees it as the copy that it was.
+ */
+
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+
+#include "children.h"
+#include "compat.h"
+#include "listener.h"
+#include "smc_sock.h"
+
+/* TCP's operations over one IP version, and ours. */
+struct smc_family_af_ops {
+	const struct inet_connection_sock_af_ops *tcp;
+	struct inet_connection_sock_af_ops smc;
+};
+
+static struct smc_family_af_ops smc_ipv4_af_ops, smc_ipv6_af_ops;
+
+/* A listener keeps its family: only a connection may change it, and never one of ours. */
+static struct smc_family_af_ops *smc_af_ops_of(const struct sock *sk)
+{
+	return sk->sk_family == AF_INET6 ? &smc_ipv6_af_ops : &smc_ipv4_af_ops;
+}
+
+/*
+ * TCP takes a child for one that was offered SMC if the client asked for it and the listener ever
+ * offered it. But the SYN-ACK may be that of another listener, which is closed now.
+ */
+static bool smc_child_may_be_offered(const struct request_sock *req)
+{
+	const struct sock *listener = req->rsk_listener;
+
+	return listener && READ_ONCE(tcp_sk(listener)->syn_smc);
+}
+
+static void smc_child_settle(struct sock *child, const struct request_sock *req)
+{
+	struct tcp_sock *tp = tcp_sk(child);
+
+	smc_callbacks_restore(child);
+	smc_children_unhook(child);
+	tp->smc_hs_congested = NULL;
+	if (!smc_child_may_be_offered(req))
+		tp->syn_smc = 0;
+	/* The answer to the PROPOSAL acknowledges it. */
+	if (tp->syn_smc)
+		inet_csk_enter_pingpong_mode(child);
+}
+
+static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS)
+{
+	struct sock *child;
+
+	/* The listener drops these requests. */
+	if (inet_rsk(req)->smc_ok && smc_listener_has_withdrawn(sk)) {
+		dst_release(dst);
+		return NULL;
+	}
+	child = smc_af_ops_of(sk)->tcp->syn_recv_sock(SMC_SYN_RECV_PASS);
+	if (child)
+		smc_child_settle(child, req);
+	return child;
+}
+
+void smc_children_init(const struct sock *tcp)
+{
+	struct smc_family_af_ops *ops = smc_af_ops_of(tcp);
+
+	ops->tcp = inet_csk(tcp)->icsk_af_ops;
+	ops->smc = *ops->tcp;
+	ops->smc.syn_recv_sock = smc_syn_recv_sock;
+}
+
+bool smc_children_are_tcps(const struct sock *sk)
+{
+	/* One that connected to a mapped address once has other operations, which agree in this. */
+	return inet_csk(sk)->icsk_af_ops->syn_recv_sock == smc_af_ops_of(sk)->tcp->syn_recv_sock;
+}
+
+void smc_children_hook(struct sock *sk)
+{
+	WRITE_ONCE(inet_csk(sk)->icsk_af_ops, &smc_af_ops_of(sk)->smc);
+}
+
+void smc_children_unhook(struct sock *sk)
+{
+	const struct smc_family_af_ops *ops = smc_af_ops_of(sk);
+	struct inet_connection_sock *icsk = inet_csk(sk);
+
+	/* Not those of a child that TCP made one over IPv4. */
+	if (icsk->icsk_af_ops == &ops->smc)
+		WRITE_ONCE(icsk->icsk_af_ops, ops->tcp);
+}

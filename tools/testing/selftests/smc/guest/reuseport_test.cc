@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections that TCP gives to another listener of an SO_REUSEPORT group, when theirs closes:
+ * whatever either listener is, an application reads what the client wrote, and no connection
+ * leads back to a module that is gone.
+ *
+ * REUSEPORT_ROUNDS: how many rounds Reuseport.ManyRounds takes; REUSEPORT_SECONDS: for how long.
+ */
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <future>
+#include <gtest/gtest.h>
+#include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/smc.h>
+#include <memory>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <random>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <vector>
+
+#include "agent.h"
+#include "limit.h"
+#include "place.h"
+#include "rogue.h"
+#include "smc_tool.h"
+#include "wire/clc.h"
+
+using namespace guest;
+
+namespace
+{
+
+constexpr Flavor plain = {Kind::tcp, AF_INET}, smc4 = {Kind::smc, AF_INET};
+const std::string greeting = "the server greets", request = "the client wants";
+
+Address local(int family, int port)
+{
+	return address_from(family == AF_INET ? "127.0.0.1" : "::1", port);
+}
+
+/* One of the group at @port, or the first of a new one. */
+Fd join_group(const Flavor &flavor, int backlog = 16, int port = 0)
+{
+	Fd fd = must_socket(flavor);
+	Address address = any_address(flavor.family, port);
+
+	must_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	if (bind(fd, address.get(), address.len) || listen(fd, backlog))
+		throw_errno("listen");
+	return fd;
+}
+
+/* Packets without a SYN do not reach the listener: its clients' handshakes do not complete. */
+void hold_acknowledgements(int listener)
+{
+	sock_filter code[] = {
+	    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+	    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, TH_SYN, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+	    BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	sock_fprog program = {std::size(code), code};
+
+	if (setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)))
+		throw_errno("SO_ATTACH_FILTER");
+}
+
+/* A program that selects nobody, so TCP does; but it is for migration, too. */
+void attach_migrating_program(int listener)
+{
+	bpf_insn code[] = {
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = SK_PASS},
+	    {.code = BPF_JMP | BPF_EXIT},
+	};
+	bpf_attr attr = {};
+
+	attr.prog_type = BPF_PROG_TYPE_SK_REUSEPORT;
+	attr.expected_attach_type = BPF_SK_REUSEPORT_SELECT_OR_MIGRATE;
+	attr.insns = reinterpret_cast<uintptr_t>(code);
+	attr.insn_cnt = std::size(code);
+	attr.license = reinterpret_cast<uintptr_t>("GPL");
+
+	Fd program(syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr)));
+
+	if (program < 0)
+		throw_errno("BPF_PROG_LOAD");
+	must_set(listener, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF, program);
+}
+
+/* Sockets of a port in one of the states of ss(8), with their columns. */
+std::string shown(const std::string &state, int port)
+{
+	return must_run("ss -Htn state " + state + " 'sport = :" + std::to_string(port) + "'");
+}
+
+/* Handshakes whose last acknowledgement is missing. */
+void await_requests(int port, int count)
+{
+	wait_until("requests wait for an acknowledgement", [&] {
+		std::string all = shown("syn-recv", port);
+
+		return std::count(all.begin(), all.end(), '\n') >= count;
+	});
+}
+
+/* Connections in TCP's accept queue. */
+void await_children(int port, int count)
+{
+	wait_until("connections wait in TCP's queue",
+		   [&] { return atoi(shown("listening", port).c_str()) >= count; });
+}
+
+int64_t migrated()
+{
+	return std::stoll(must_run("nstat -asz TcpExtTCPMigrateReqSuccess | "
+				   "awk '/Success/ { print $2 }'"));
+}
+
+/* What comes until the end of the stream, or an error. */
+std::string receive_all(int fd)
+{
+	std::string all;
+	char bytes[4096];
+	ssize_t n;
+
+	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+		all.append(bytes, n);
+	return n < 0 ? "error " + std::to_string(errno) : all;
+}
+
+enum class First { client, server };
+
+/*
+ * A program that connects, in a thread of its own: it writes @request, its end, and reads
+ * @greeting, or reads that before. Its outcome is "", or what went wrong.
+ */
+class Client
+{
+public:
+	Client(const Flavor &flavor, int port, First first)
+	    : Client(must_socket(flavor), local(flavor.family, port), first)
+	{
+	}
+	Client(Fd socket, const Address &to, First first)
+	    : fd(std::move(socket)),
+	      result(std::async(std::launch::async, [this, to, first] { return run(to, first); }))
+	{
+	}
+	/* A test that fails before it serves the client does not wait for it. */
+	~Client()
+	{
+		shutdown(fd, SHUT_RDWR);
+	}
+	std::string outcome()
+	{
+		return result.get();
+	}
+
+private:
+	std::string run(const Address &to, First first)
+	{
+		std::string got(greeting.size(), '\0');
+
+		/* A listener that is closed drops its handshakes without a word, as TCP has it. */
+		must_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+		must_set(fd, SOL_TCP, TCP_KEEPIDLE, 1);
+		must_set(fd, SOL_TCP, TCP_KEEPINTVL, 1);
+		if (connect(fd, to.get(), to.len))
+			return std::string("connect: ") + strerror(errno);
+		if (first == First::client)
+			speak();
+		if (recv(fd, got.data(), got.size(), MSG_WAITALL) != ssize_t(got.size()))
+			return std::string("recv: ") + strerror(errno);
+		if (first == First::server)
+			speak();
+		got += receive_all(fd);
+		return got == greeting ? "" : "read '" + got + "'";
+	}
+	void speak()
+	{
+		send(fd, request.data(), request.size(), MSG_NOSIGNAL);
+		shutdown(fd, SHUT_WR);
+	}
+
+	Fd fd;
+	std::future<std::string> result;
+};
+
+/* The other end of that. Whatever the client was told, what it is read from is what it wrote. */
+void serve(int listener)
+{
+	/* Clients that are slow to try again do it after as long as they have waited. */
+	Fd fd = must_accept(listener, 150);
+
+	EXPECT_EQ(send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL),
+		  ssize_t(greeting.size()));
+	EXPECT_EQ(receive_all(fd), request);
+}
+
+enum class By { sysctl, bpf };
+enum class Wait { child, request };
+
+struct Case {
+	Kind from, to;
+	Wait wait;
+	By by;
+	int family;
+};
+
+std::string name_of(const Case &c)
+{
+	return to_string(Flavor{c.from, c.family}) + "To" + to_string(Flavor{c.to, c.family}) +
+	       (c.wait == Wait::child ? "Child" : "Request") +
+	       (c.by == By::sysctl ? "BySysctl" : "ByBpf");
+}
+
+std::vector<Case> all_cases()
+{
+	constexpr std::pair<Kind, Kind> ways[] = {
+	    {Kind::smc, Kind::tcp}, {Kind::tcp, Kind::smc}, {Kind::smc, Kind::smc}};
+	std::vector<Case> all;
+
+	for (auto [from, to] : ways)
+		for (Wait wait : {Wait::child, Wait::request})
+			for (By by : {By::sysctl, By::bpf})
+				for (int family : {AF_INET, AF_INET6})
+					all.push_back({from, to, wait, by, family});
+	return all;
+}
+
+} // namespace
+
+class Migration : public testing::TestWithParam<Case>
+{
+protected:
+	Migration()
+	{
+		set_limit(300);
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, Migration, testing::ValuesIn(all_cases()),
+			 [](const auto &info) { return name_of(info.param); });
+
+/* Clients are in TCP's queue, or in their handshake, when the listener closes. */
+TEST_P(Migration, BytesAreTheClients)
+{
+	const Case &c = GetParam();
+	SysctlScope on("net.ipv4.tcp_migrate_req", c.by == By::sysctl ? "1" : "0");
+	Fd closing = join_group({c.from, c.family});
+	int port = local_address(closing).port();
+	/* SMC's listener is told of a TCP client by the client's bytes, if not in another way. */
+	First first = c.from == Kind::tcp ? First::server : First::client;
+	int64_t before = migrated(), tcp = fallbacks(Role::server, SMC_DIAG_SOCKET_OPTION);
+
+	if (c.by == By::bpf)
+		attach_migrating_program(closing);
+	if (c.wait == Wait::request)
+		hold_acknowledgements(closing);
+
+	Client one({Kind::smc, c.family}, port, first), two({Kind::smc, c.family}, port, first);
+
+	if (c.wait == Wait::request)
+		await_requests(port, 2);
+	else
+		await_children(port, 2);
+
+	Fd staying = join_group({c.to, c.family}, 16, port);
+
+	closing.close();
+	for (int i = 0; i < 2; i++)
+		serve(staying);
+	EXPECT_EQ(one.outcome(), "");
+	EXPECT_EQ(two.outcome(), "");
+	EXPECT_GE(migrated(), before + 2);
+	EXPECT_EQ(fallbacks(Role::server, SMC_DIAG_SOCKET_OPTION),
+		  c.to == Kind::smc ? tcp + 2 : tcp);
+}
+
+/* The same of a listener that stops to listen, and may do so again. */
+class Stopping : public testing::TestWithParam<bool>
+{
+protected:
+	Stopping()
+	{
+		set_limit(300);
+	}
+	void stop(int listener) const
+	{
+		sockaddr nobody = {.sa_family = AF_UNSPEC, .sa_data = {}};
+
+		if (GetParam() ? shutdown(listener, SHUT_RD)
+			       : connect(listener, &nobody, sizeof(nobody)))
+			throw_errno("stop");
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, Stopping, testing::Bool(), [](const auto &info) {
+	return info.param ? "ByShutdown" : "ByDisconnect";
+});
+
+TEST_P(Stopping, ListensAgain)
+{
+	Fd stopping = join_group(smc4);
+	int port = local_address(stopping).port();
+
+	for (int i = 0; i < 2; i++) {
+		{
+			SysctlScope on("net.ipv4.tcp_migrate_req", "1");
+			Client client(smc4, port, First::client);
+
+			await_children(port, 1);
+
+			Fd staying = join_group(plain, 16, port);
+
+			stop(stopping);
+			serve(staying);
+			EXPECT_EQ(client.outcome(), "");
+		}
+		if (listen(stopping, 16))
+			throw_errno("listen");
+		/* TCP has given the one back that nobody asked for by its number. */
+		port = local_address(stopping).port();
+
+		/* Nothing migrates now. */
+		int64_t bytes = Counters::now()["ism_write_bytes"];
+		Client client(smc4, port, First::client);
+
+		serve(stopping);
+		EXPECT_EQ(client.outcome(), "");
+		EXPECT_EQ(Counters::now()["ism_write_bytes"],
+			  bytes + int64_t(request.size() + greeting.size()));
+	}
+}
+
+/* What was offered SMC before is reset, or has not got so far; new clients are served. */
+TEST_P(Stopping, SwitchedOnLate)
+{
+	Fd stopping = join_group(smc4, 0);
+	int port = local_address(stopping).port();
+	std::vector<std::unique_ptr<Client>> early;
+
+	for (int i = 0; i < 3; i++) {
+		early.push_back(std::make_unique<Client>(smc4, port, First::client));
+		/* One is taken, one is in TCP's queue, and the queue is full. */
+		await(stopping, POLLIN);
+		await_children(port, i > 0);
+	}
+
+	SysctlScope on("net.ipv4.tcp_migrate_req", "1");
+	Fd staying = join_group(plain, 16, port);
+
+	stop(stopping);
+
+	Client late(smc4, port, First::client);
+
+	/* The late one, and that of the three whose SYN was not answered before. */
+	serve(staying);
+	serve(staying);
+	EXPECT_EQ(late.outcome(), "");
+
+	int served = 0;
+
+	for (auto &client : early)
+		served += client->outcome().empty();
+	EXPECT_EQ(served, 1);
+}
+
+TEST_P(Stopping, SwitchedOnLateInHandshake)
+{
+	Fd stopping = join_group(smc4);
+	int port = local_address(stopping).port();
+
+	hold_acknowledgements(stopping);
+
+	Client early(smc4, port, First::client);
+
+	await_requests(port, 1);
+
+	SysctlScope on("net.ipv4.tcp_migrate_req", "1");
+	Fd staying = join_group(plain, 16, port);
+
+	stop(stopping);
+	/* It was reset, and nothing is left of it. */
+	EXPECT_NE(early.outcome(), "");
+
+	Client late(smc4, port, First::client);
+
+	serve(staying);
+	EXPECT_EQ(late.outcome(), "");
+}
+
+/* Those who wait for a connection are told of one that stays in TCP's queue; and of the change. */
+TEST(Reuseport, IsSwitchedOnAndOff)
+{
+	Fd listener = join_group(smc4);
+	int port = local_address(listener).port();
+
+	for (const char *state : {"1", "0", "1", "0"}) {
+		SysctlScope scope("net.ipv4.tcp_migrate_req", state);
+		int64_t bytes = Counters::now()["ism_write_bytes"];
+		std::future<void> server = std::async(std::launch::async, [&] {
+			/* accept() itself waits. */
+			Fd fd(accept(listener, nullptr, nullptr));
+
+			ASSERT_GE(fd, 0);
+			EXPECT_EQ(send(fd, greeting.data(), greeting.size(), 0),
+				  ssize_t(greeting.size()));
+			EXPECT_EQ(receive_all(fd), request);
+		});
+		Client client(smc4, port, First::client);
+
+		EXPECT_EQ(client.outcome(), "");
+		server.get();
+		EXPECT_EQ(Counters::now()["ism_write_bytes"] == bytes, *state == '1');
+	}
+
+	/* One that came while it was on. */
+	Client client(smc4, port, First::client);
+	{
+		SysctlScope on("net.ipv4.tcp_migrate_req", "1");
+		Client another(smc4, port, First::client);
+
+		await(listener, POLLIN);
+		serve(listener);
+		await(listener, POLLIN);
+		set_sysctl("net.ipv4.tcp_migrate_req", "0");
+		serve(listener);
+		EXPECT_EQ(another.outcome(), "");
+	}
+	EXPECT_EQ(client.outcome(), "");
+}
+
+/* Without migration a group is like any other listener. */
+TEST(Reuseport, IsSmcWithoutMigration)
+{
+	Fd one = join_group(smc4);
+	int port = local_address(one).port();
+	int64_t bytes = Counters::now()["ism_write_bytes"];
+	Client client(smc4, port, First::client);
+
+	serve(one);
+	EXPECT_EQ(client.outcome(), "");
+	EXPECT_EQ(Counters::now()["ism_write_bytes"],
+		  bytes + int64_t(request.size() + greeting.size()));
+}
+
+/* Listeners of either family, with clients of IPv4. */
+class Leftover : public testing::TestWithParam<int>
+{
+protected:
+	Leftover()
+	{
+		set_limit(300);
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, Leftover, testing::Values(AF_INET, AF_INET6), [](const auto &info) {
+	return info.param == AF_INET ? "Ipv4" : "Mapped";
+});
+
+/* What TCP got from an SMC listener knows nothing of the module that is gone. */
+TEST_P(Leftover, OutlivesTheModule)
+{
+	SysctlScope on("net.ipv4.tcp_migrate_req", "1");
+	Fd closing = join_group({Kind::smc, GetParam()}, 0);
+	int port = local_address(closing).port();
+	/* They offer SMC, and have nothing to do with the module either. */
+	Client one(offering_socket(), local(AF_INET, port), First::client);
+
+	await(closing, POLLIN);
+
+	Client two(offering_socket(), local(AF_INET, port), First::client);
+
+	await_children(port, 1);
+
+	int64_t before = migrated();
+	Fd staying = join_group({Kind::tcp, GetParam()}, 16, port);
+
+	closing.close();
+	EXPECT_GT(migrated(), before);
+	wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
+
+	/* The clients' FINs change states. */
+	Fd server = must_accept(staying);
+
+	EXPECT_EQ(send(server, greeting.data(), greeting.size(), 0), ssize_t(greeting.size()));
+	EXPECT_EQ(receive_all(server), request);
+	ASSERT_EQ(shutdown(server, SHUT_WR), 0);
+	EXPECT_EQ(one.outcome(), "");
+	serve(staying);
+
+	/* What it carries is used when it listens, and somebody offers SMC. */
+	for (const char *command : {"true", "lab-smc load"}) {
+		sockaddr nobody = {.sa_family = AF_UNSPEC, .sa_data = {}};
+
+		must_run(command);
+		if (connect(server, &nobody, sizeof(nobody)) || listen(server, 16))
+			throw_errno("listen");
+
+		Client client(offering_socket(), local(AF_INET, local_address(server).port()),
+			      First::client);
+
+		serve(server);
+		EXPECT_EQ(client.outcome(), "");
+	}
+	EXPECT_EQ(two.outcome(), "");
+}
+
+/* A number from the environment. */
+static int wanted(const char *name, int otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? atoi(text) : otherwise;
+}
+
+/* One listener is replaced by another one while clients connect. */
+class Round
+{
+public:
+	explicit Round(std::mt19937 &random) : random(random)
+	{
+	}
+	void run()
+	{
+		SysctlScope state("net.ipv4.tcp_migrate_req", draw(4) ? "1" : "0");
+
+		family = draw(2) ? AF_INET : AF_INET6;
+
+		Fd first = join_group({draw(3) ? Kind::smc : Kind::tcp, family}, draw(4));
+		int port = local_address(first).port();
+
+		for (int n = 1 + draw(6); n; n--)
+			clients.push_back(std::make_unique<Client>(
+			    Flavor{draw(4) ? Kind::smc : Kind::tcp, family}, port,
+			    draw(2) ? First::client : First::server));
+		for (int n = draw(2000); n; n--)
+			sched_yield();
+		if (!draw(4))
+			set_sysctl("net.ipv4.tcp_migrate_req", draw(2) ? "1" : "0");
+
+		Fd second = join_group({draw(2) ? Kind::smc : Kind::tcp, family}, 16, port);
+
+		fcntl(second, F_SETFL, O_NONBLOCK);
+
+		std::future<void> server =
+		    std::async(std::launch::async, [&] { serve_all(second); });
+
+		first.close();
+		/* Reset, or served; never something else than the greeting. */
+		std::string outcomes;
+
+		for (auto &client : clients) {
+			std::string outcome = client->outcome();
+
+			outcomes += outcome + "\n";
+			EXPECT_EQ(outcome.find("read"), std::string::npos) << outcome;
+		}
+		done = true;
+		server.get();
+		if (testing::Test::HasFailure())
+			ADD_FAILURE() << "the clients':\n" << outcomes;
+	}
+
+private:
+	int draw(int n)
+	{
+		return int(random() % n);
+	}
+	void serve_all(int listener)
+	{
+		pollfd waiting = {listener, POLLIN, 0};
+
+		while (!done) {
+			if (poll(&waiting, 1, 20) <= 0)
+				continue;
+
+			Fd fd(accept(listener, nullptr, nullptr));
+
+			if (fd < 0)
+				continue;
+			/* A client whose end does not come is reported, and not waited for. */
+			timeval limit = {.tv_sec = 60, .tv_usec = 0};
+
+			if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+				throw_errno("SO_RCVTIMEO");
+			send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL);
+
+			std::string got = receive_all(fd);
+
+			EXPECT_NE(got, "error " + std::to_string(EAGAIN))
+			    << must_run("ss -tnoie state all 'sport = :" +
+					std::to_string(local_address(fd).port()) + " or dport = :" +
+					std::to_string(local_address(fd).port()) + "'");
+			/* A client that was reset has written nothing, or is seen to be. */
+			EXPECT_TRUE(request.starts_with(got) || got.starts_with("error")) << got;
+		}
+	}
+
+	std::mt19937 &random;
+	int family;
+	std::vector<std::unique_ptr<Client>> clients;
+	std::atomic<bool> done = false;
+};
+
+/* With clients at any stage, and migration on and off; at times the module goes. */
+TEST(Reuseport, ManyRounds)
+{
+	int seconds = wanted("REUSEPORT_SECONDS", 0), rounds = wanted("REUSEPORT_ROUNDS", 20);
+	auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+	std::mt19937 random(20261125);
+
+	set_limit(300 + seconds);
+	for (int i = 1; i <= rounds || std::chrono::steady_clock::now() < end; i++) {
+		Round(random).run();
+		if (i % 10 == 0)
+			wait_until("reloaded", [] {
+				return run_command("lab-smc unload && lab-smc load").status == 0;
+			});
+	}
+}
