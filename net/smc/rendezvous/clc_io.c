@@ -160,43 +160,44 @@ static void smc_clc_set_socket(struct sock *sk, struct socket *sock)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static int smc_clc_write(struct smc_handshake *hs, struct msghdr *msg, size_t len)
+/* With the socket locked. Return: 0 or -errno. */
+static int smc_clc_write(struct smc_handshake *hs, const u8 *buf, size_t len)
 {
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
 	struct sock *sk = hs->sk;
 	struct tcp_sock *tp = tcp_sk(sk);
 	bool is_nobodys;
 	u8 nonagle;
 	int rc;
 
-	lock_sock(sk);
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	is_nobodys = !sk->sk_socket;
 	if (is_nobodys)
 		smc_clc_set_socket(sk, &smc_clc_nobody.socket);
 	/* TCP_CORK is about the application's bytes, too. */
 	nonagle = tp->nonagle;
 	tp->nonagle = TCP_NAGLE_OFF;
-	rc = tcp_sendmsg_locked(sk, msg, len);
+	rc = tcp_sendmsg_locked(sk, &msg, len);
 	tp->nonagle = nonagle;
 	if (is_nobodys)
 		smc_clc_set_socket(sk, NULL);
-	release_sock(sk);
-	return rc;
-}
-
-int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
-{
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
-	int rc;
-
-	if (READ_ONCE(hs->aborted))
-		return -EINTR;
-	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
-	rc = smc_clc_write(hs, &msg, len);
 	if (rc < 0)
 		return rc;
 	/* The first bytes of a connection fit its smallest send buffer. */
 	return rc == len ? 0 : -EMSGSIZE;
+}
+
+int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
+{
+	int rc;
+
+	if (READ_ONCE(hs->aborted))
+		return -EINTR;
+	lock_sock(hs->sk);
+	rc = smc_clc_write(hs, buf, len);
+	release_sock(hs->sk);
+	return rc;
 }
 
 int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len)
@@ -214,6 +215,37 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 {
 	return smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE &&
 	       !smc_clc_take(hs, buf);
+}
+
+void smc_clc_put_off_decline(struct smc_handshake *hs, u32 reason)
+{
+	hs->reason = reason;
+	hs->owed = true;
+	hs->may_decline = true;
+	/* Nobody else can send yet. */
+	hs->written = tcp_sk(hs->sk)->write_seq;
+}
+
+void smc_handshake_decline_late(struct smc_handshake *hs)
+{
+	struct smc_clc_decline decline = {
+		.version   = hs->late_version,
+		.diagnosis = SMC_DIAG_SYNC,
+		.os_type   = SMC_OS_LINUX,
+	};
+	u8 buf[SMC_CLC_DECLINE_MAX_LEN];
+	struct sock *sk = hs->sk;
+
+	if (!hs->declines)
+		return;
+	hs->declines = false;
+	/* A FIN counts, too. */
+	if (tcp_sk(sk)->write_seq != hs->written ||
+	    !((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)))
+		return;
+	smc_local_peer_id(decline.peer_id);
+	/* What fails here fails the application's next call. */
+	smc_clc_write(hs, buf, smc_clc_build_decline(buf, &decline));
 }
 
 int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
@@ -234,6 +266,17 @@ int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *b
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
 }
 
+/* One that came too late: its sender does speak SMC. */
+static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_header *hdr)
+{
+	hs->late_left = hdr->length;
+	if (!hs->may_decline || hdr->type != SMC_CLC_PROPOSAL)
+		return;
+	hs->may_decline = false;
+	hs->declines = true;
+	hs->late_version = min_t(u8, hdr->version, SMC_VERSION_2);
+}
+
 /* For tcp_read_sock(). Return: bytes to drop; 0 for the application's, which end the search. */
 static int smc_clc_eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
 		       size_t len)
@@ -249,7 +292,7 @@ static int smc_clc_eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned in
 			hs->owed = false;
 			return 0;
 		}
-		hs->late_left = hdr.length;
+		smc_clc_note_late(hs, &hdr);
 	}
 	eaten = min(len, hs->late_left);
 	hs->late_left -= eaten;

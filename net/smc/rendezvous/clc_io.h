@@ -75,6 +75,15 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len);
 int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len);
 
 /**
+ * smc_clc_put_off_decline() - go on with TCP, and decline the PROPOSAL only once it comes
+ * @hs: rendezvous, as server, before any message
+ * @reason: diagnosis
+ *
+ * The client may never have seen the option, and its application would read a DECLINE as data.
+ */
+void smc_clc_put_off_decline(struct smc_handshake *hs, u32 reason);
+
+/**
  * smc_clc_agree_on_tcp() - both ends go on with TCP
  * @hs: rendezvous
  * @version: of the DECLINE

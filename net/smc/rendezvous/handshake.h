@@ -36,6 +36,10 @@ struct smc_stream;
  * @timed_out: a message of the peer's was waited for in vain
  * @owed: result: messages of the peer's may still come, and are not the application's
  * @late_left: bytes still to be dropped of one whose header has come
+ * @may_decline: the peer was told nothing: a PROPOSAL that comes late is to be declined
+ * @written: TCP's place in what is sent when @may_decline was set
+ * @declines: such a PROPOSAL has come, of @late_version
+ * @late_version: of SMC
  */
 struct smc_handshake {
 	wait_queue_head_t wait;
@@ -54,6 +58,10 @@ struct smc_handshake {
 	bool timed_out;
 	bool owed;
 	size_t late_left;
+	bool may_decline;
+	u32 written;
+	bool declines;
+	u8 late_version;
 };
 
 /**
@@ -128,6 +136,18 @@ int smc_handshake_server(struct smc_handshake *hs);
  * Return: 0 with TCP as the result, or an error that ends the connection.
  */
 int smc_handshake_refuse(struct smc_handshake *hs, u32 reason);
+
+/**
+ * smc_handshake_decline_late() - answer the PROPOSAL that smc_handshake_drop_late() found
+ * @hs: rendezvous that is over and had TCP as its result
+ *
+ * Not if the application has sent anything: the client, which may still wait for the answer, would
+ * read a DECLINE in the middle of that. It finds bytes that are no CLC message, and ends the
+ * connection.
+ *
+ * Context: process, the socket is locked; waits for nobody.
+ */
+void smc_handshake_decline_late(struct smc_handshake *hs);
 
 /**
  * smc_handshake_drop_late() - take messages that come too late from what the application reads

@@ -3,6 +3,7 @@
 
 #include <linux/slab.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 
 #include "admin/eid.h"
 #include "admin/net.h"
@@ -175,6 +176,10 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 		hs->reason = SMC_DIAG_PEER_NO_SMC;
 		return 0;
 	}
+	if (hs->timed_out) {
+		smc_clc_put_off_decline(hs, SMC_DIAG_SYNC);
+		return 0;
+	}
 	if (rc || hs->reason)
 		return rc;
 	srv->version = min_t(u8, hs->head.version, SMC_VERSION_2);
@@ -317,7 +322,10 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 
 	if (!buf)
 		return -ENOMEM;
-	/* The PROPOSAL. */
+	/*
+	 * The PROPOSAL, which may not have come yet. In a crowd nobody waits for it: its sender
+	 * reads the DECLINE before what the application may say at once.
+	 */
 	hs->owed = true;
 	rc = smc_clc_agree_on_tcp(hs, SMC_VERSION_2, reason, buf);
 	kfree(buf);

@@ -433,7 +433,7 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 	/* The stream has told of a reset; TCP telling it again would be a second error. */
 	sock_reset_flag(sk, SOCK_LINGER);
 	release_sock(sk);
-	smc_sock_forget_fin(smc);
+	smc_sock_cancel(smc);
 	if (!done) {
 		smc_release_later(smc, sock);
 		return;
@@ -463,7 +463,7 @@ static int smc_release(struct socket *sock)
 		lock_sock(sk);
 		smc_sock_unhook(smc);
 		release_sock(sk);
-		smc_sock_forget_fin(smc);
+		smc_sock_cancel(smc);
 		smc_tcp_ops(sk)->release(sock);
 		/* One that was given up before. */
 		if (smc->stream)
@@ -494,7 +494,7 @@ static void smc_abandon(struct smc_sock *smc)
 	lock_sock(sk);
 	smc_sock_unhook(smc);
 	release_sock(sk);
-	smc_sock_forget_fin(smc);
+	smc_sock_cancel(smc);
 	if (smc->stream) {
 		smc_stream_abort(smc->stream, ECONNABORTED);
 		smc_stream_orphan(smc->stream, NULL);

@@ -21,12 +21,16 @@
 /* How long after a FIN of TCP the end of the stream may follow. */
 #define SMC_FIN_WAIT		(5 * HZ)
 
+/* When a work that found its socket locked tries again. */
+#define SMC_LATE_RETRY		(HZ / 20)
+
 static DEFINE_HASHTABLE(smc_socks, 10);
 static DEFINE_SPINLOCK(smc_socks_lock);
 static atomic_t smc_handshakes;	/* under way, in all namespaces */
 
 static void smc_sock_shake(struct work_struct *work);
 static void smc_sock_check_fin(struct work_struct *work);
+static void smc_sock_decline_late(struct work_struct *work);
 
 struct smc_sock *smc_sock_find(const struct sock *sk)
 {
@@ -52,6 +56,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
 	INIT_WORK(&smc->shake, smc_sock_shake);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
+	INIT_DELAYED_WORK(&smc->late, smc_sock_decline_late);
 	INIT_LIST_HEAD(&smc->siblings);
 
 	spin_lock_bh(&smc_socks_lock);
@@ -101,12 +106,51 @@ int smc_sock_for_each(long *bucket, long *index, int (*fn)(struct smc_sock *smc,
 	return 0;
 }
 
+/* TCP's callback can't send: a work declines a PROPOSAL. */
+static bool smc_sock_drop(struct smc_sock *smc)
+{
+	bool owed = smc_handshake_drop_late(&smc->hs);
+
+	if (smc->hs.declines && !smc->hs.late_left)
+		queue_delayed_work(smc_wq, &smc->late, 0);
+	return owed;
+}
+
+/* As lock_sock(), but without waiting. Return: whether the socket is locked now. */
+static bool smc_sock_trylock(struct sock *sk)
+{
+	bool is_free;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	is_free = !sock_owned_by_user(sk);
+	if (is_free) {
+		sk->sk_lock.owned = 1;
+		mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+	}
+	spin_unlock_bh(&sk->sk_lock.slock);
+	return is_free;
+}
+
+/* The socket's user may keep it locked for long: the work comes back, and holds up no other. */
+static void smc_sock_decline_late(struct work_struct *work)
+{
+	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, late);
+
+	if (!smc_sock_trylock(smc->sk)) {
+		queue_delayed_work(smc_wq, &smc->late, SMC_LATE_RETRY);
+		return;
+	}
+	if (smc->mode == SMC_MODE_TCP)
+		smc_handshake_decline_late(&smc->hs);
+	release_sock(smc->sk);
+}
+
 void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 {
 	smc->reason = reason;
 	inet_csk_exit_pingpong_mode(smc->sk);
 	smc_stat_fallback(smc_sk_net(smc->sk), smc->role, reason);
-	if (smc_sk(smc->sk) == smc && smc_handshake_drop_late(&smc->hs))
+	if (smc_sk(smc->sk) == smc && smc_sock_drop(smc))
 		WRITE_ONCE(smc->mode, SMC_MODE_TCP);
 	else
 		smc_sock_unhook(smc);
@@ -114,7 +158,7 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 
 bool smc_sock_drop_late(struct smc_sock *smc)
 {
-	if (smc_handshake_drop_late(&smc->hs))
+	if (smc_sock_drop(smc))
 		return true;
 	smc_sock_unhook(smc);
 	return false;
@@ -305,8 +349,9 @@ void smc_sock_saw_fin(struct smc_sock *smc)
 	queue_delayed_work(smc_wq, &smc->fin, SMC_FIN_WAIT);
 }
 
-void smc_sock_forget_fin(struct smc_sock *smc)
+void smc_sock_cancel(struct smc_sock *smc)
 {
+	cancel_delayed_work_sync(&smc->late);
 	if (smc->saw_fin)
 		cancel_delayed_work_sync(&smc->fin);
 }

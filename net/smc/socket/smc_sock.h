@@ -55,6 +55,7 @@ struct smc_visit {
  * @hs: the rendezvous
  * @shake: holds it, or what a connect() leaves of it
  * @stream: in SMC_MODE_STREAM
+ * @late: declines a PROPOSAL that comes too late
  * @saw_fin: one of TCP came before the end of the stream
  * @fin: looks after that whether the stream ended, too
  * @listener: in SMC_MODE_LISTEN
@@ -77,6 +78,7 @@ struct smc_sock {
 	struct smc_handshake hs;
 	struct work_struct shake;
 	struct smc_stream *stream;
+	struct delayed_work late;
 	bool saw_fin;
 	struct delayed_work fin;
 	struct smc_listener *listener;
@@ -289,12 +291,12 @@ void smc_sock_check_tcp(struct smc_sock *smc);
 void smc_sock_saw_fin(struct smc_sock *smc);
 
 /**
- * smc_sock_forget_fin() - nobody looks after that any more
- * @smc: unhooked since, so that TCP does not tell of one
+ * smc_sock_cancel() - nothing happens to a socket later
+ * @smc: unhooked since, so that TCP does not tell of anything
  *
  * Context: process, without the socket lock; may sleep.
  */
-void smc_sock_forget_fin(struct smc_sock *smc);
+void smc_sock_cancel(struct smc_sock *smc);
 
 /**
  * smc_tcp_wake() - wake everybody who waits for anything on a socket

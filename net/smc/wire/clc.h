@@ -18,6 +18,7 @@ extern "C" {
 
 #define SMC_CLC_HEADER_LEN	8
 #define SMC_CLC_MAX_LEN		4096	/* longest message accepted from a peer */
+#define SMC_CLC_DECLINE_MAX_LEN	44	/* of one that is built */
 #define SMC_GID_LEN		16
 #define SMC_MAC_LEN		6
 #define SMC_PEER_ID_LEN		8
