@@ -111,3 +111,14 @@ void limit_set(bool enabled) {
   Family(SMC_GENL_FAMILY_NAME)
       .request(enabled ? SMC_NETLINK_ENABLE_HS_LIMITATION : SMC_NETLINK_DISABLE_HS_LIMITATION);
 }
+
+Json blackhole_show() {
+  Json out = Json::array();
+  Family(SMC_GENL_FAMILY_NAME)
+      .dump(SMC_NETLINK_GET_BLACKHOLES, [&](int, const nlattr* attrs, int len) {
+        out.push_back(decode_nest(schema::blackhole, SMC_GEN_BLACKHOLE, attrs, len));
+      });
+  return out;
+}
+
+void blackhole_flush() { Family(SMC_GENL_FAMILY_NAME).request(SMC_NETLINK_FLUSH_BLACKHOLES); }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the administrator sets: EIDs, the PNET table, the limit to rendezvous.
+ * What the administrator sets: EIDs, the PNET table, the limit to rendezvous; and whom SMC is kept
+ * from, which he clears.
  */
 #pragma once
 
@@ -31,3 +32,6 @@ void pnet_flush();
 
 Json limit_show();
 void limit_set(bool enabled);
+
+Json blackhole_show();
+void blackhole_flush();

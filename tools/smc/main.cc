@@ -34,6 +34,7 @@ class Program {
     add_seid();
     add_pnet();
     add_limit();
+    add_blackhole();
     show("info", "What this host speaks", info, print_object);
     show("dev", "Devices", devices, print_devices);
     show("group", "Link groups", groups, print_groups);
@@ -244,6 +245,26 @@ class Program {
         object("limit", "TCP instead of waiting for rendezvous", limit_show, print_object);
     verb(limit, "on", "Limit rendezvous", [] { limit_set(true); });
     verb(limit, "off", "Do not", [] { limit_set(false); });
+  }
+
+  static void print_blackholes(const Json& all) {
+    print_table(
+        {
+            {"WHAT", "/what"},
+            {"ADDRESS", "/address"},
+            {"PORT", "/port"},
+            {"UID", "/uid"},
+            {"GID", "/gid"},
+            {"AGE", "/age"},
+            {"LEFT", "/left"},
+        },
+        all);
+  }
+
+  void add_blackhole() {
+    CLI::App* blackhole =
+        object("blackhole", "Peers that SMC is kept from", blackhole_show, print_blackholes);
+    verb(blackhole, "flush", "Forget all", blackhole_flush);
   }
 
   CLI::App app{"Configure and watch AF_SMC sockets", "smc"};

@@ -75,6 +75,8 @@ Json value(const Field& field, const nlattr* attr) {
       return words::os(number(attr));
     case Kind::diagnosis:
       return words::diagnosis(number(attr));
+    case Kind::blackhole:
+      return words::blackhole(number(attr));
     case Kind::nest:
       return decode(field.fields, static_cast<const nlattr*>(nla_data(attr)), nla_len(attr));
   }
@@ -267,6 +269,13 @@ const Field pnet_fields[] = {
     {SMC_PNETID_IBPORT, "port", K::number},
 };
 
+const Field blackhole_fields[] = {
+    {SMC_NLA_BLACKHOLE_EVENT, "what", K::blackhole}, {SMC_NLA_BLACKHOLE_ADDR, "address", K::text},
+    {SMC_NLA_BLACKHOLE_PORT, "port", K::number},     {SMC_NLA_BLACKHOLE_GID, "gid", K::text},
+    {SMC_NLA_BLACKHOLE_AGE, "age", K::number},       {SMC_NLA_BLACKHOLE_LEFT, "left", K::number},
+    {SMC_NLA_BLACKHOLE_UID, "uid", K::number},
+};
+
 }  // namespace
 
 namespace schema {
@@ -281,4 +290,5 @@ const Schema eid = eid_fields;
 const Schema seid = seid_fields;
 const Schema limit = limit_fields;
 const Schema pnet = pnet_fields;
+const Schema blackhole = blackhole_fields;
 }  // namespace schema

@@ -24,6 +24,7 @@ enum class Kind {
   buffer_type,
   os,
   diagnosis,
+  blackhole,
   nest,
 };
 
@@ -42,5 +43,6 @@ Json decode(Schema schema, const nlattr* attrs, int len);
 Json decode_nest(Schema schema, int attr, const nlattr* attrs, int len);
 
 namespace schema {
-extern const Schema info, group_r, group_d, link, device, stats, fallback, eid, seid, limit, pnet;
+extern const Schema info, group_r, group_d, link, device, stats, fallback, eid, seid, limit, pnet,
+    blackhole;
 }

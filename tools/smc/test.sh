@@ -118,6 +118,7 @@ json 'it == []' link
 [[ $LAB_SMC != ours || $("$smc" dev) == *$'\nSMC-D  loopback '* ]] || fail 'name of the SMC-D device'
 json 'it["smcr"]["client-v2"] == 0 and "1M" in it["smcd"]["tx-sizes"]' stats
 json 'it == []' sock
+[[ $LAB_SMC != ours ]] || { shows '' blackhole; json 'it == []' blackhole show; done_by blackhole flush; }
 
 # A TCP server knows no SMC: the connection falls back and says so.
 coproc python3 -u -c '
@@ -193,6 +194,7 @@ done <<-END
 	smcr_buf_type 0 1,2 3,-1
 	smcr_testlink_time 30 0,3600 -1,999999999999
 	smcr_max_conns_per_lgr 255 16,255 15,256
+	blackhole_timeout 3600 0,1,86400 -1,999999999999
 	tcp2smc 0 1,0,1 2,-1
 END
 # One for the host, and so in no other namespace.

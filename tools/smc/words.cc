@@ -79,6 +79,14 @@ const Word diagnoses[] = {
     {0x09990001, "internal error: too many memory keys"},
     {0x09990002, "internal error: link not ready"},
     {0x09990003, "internal error: memory not registered"},
+    {0x0f010000, "the option is kept from the peer: see smc blackhole"},
+};
+
+const Word blackholes[] = {
+    {1, "syn-lost"},
+    {2, "no-answer"},
+    {3, "no-proposal"},
+    {4, "no-link"},
 };
 
 }  // namespace
@@ -93,6 +101,7 @@ std::string os(uint64_t value) { return find(oses, value); }
 std::string socket_state(uint64_t value) { return find(states, value); }
 std::string socket_mode(uint64_t value) { return find(modes, value); }
 std::string diagnosis(uint64_t value) { return find(diagnoses, value); }
+std::string blackhole(uint64_t value) { return find(blackholes, value); }
 
 std::string hex(uint64_t value) {
   char text[20];

@@ -19,5 +19,8 @@ std::string socket_mode(uint64_t value);
 /* Of a CLC DECLINE, as sent to a peer or kept as the reason of a fallback. */
 std::string diagnosis(uint64_t value);
 
+/* What happened to a peer that SMC is kept from. */
+std::string blackhole(uint64_t value);
+
 std::string hex(uint64_t value);
 }  // namespace words

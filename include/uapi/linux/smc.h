@@ -60,6 +60,12 @@ enum {
 	SMC_NETLINK_DISABLE_HS_LIMITATION,
 };
 
+/* Commands that only this module has, from the half of the numbers that others leave free */
+enum {
+	SMC_NETLINK_GET_BLACKHOLES = 128,
+	SMC_NETLINK_FLUSH_BLACKHOLES,
+};
+
 /*
  * Top level attributes of the family's dumps; the tables of EIDs and the handshake
  * limitation have their attributes at the top level instead.
@@ -76,6 +82,11 @@ enum {
 	SMC_GEN_FBACK_STATS,			/* nest */
 	__SMC_GEN_MAX,
 	SMC_GEN_MAX = __SMC_GEN_MAX - 1,
+};
+
+/* Likewise, of commands that only this module has */
+enum {
+	SMC_GEN_BLACKHOLE = 128,		/* nest */
 };
 
 /* In SMC_GEN_SYS_INFO */
@@ -306,6 +317,28 @@ enum {
 	SMC_NLA_HS_LIMITATION_ENABLED,		/* u8 */
 	__SMC_NLA_HS_LIMITATION_MAX,
 	SMC_NLA_HS_LIMITATION_MAX = __SMC_NLA_HS_LIMITATION_MAX - 1,
+};
+
+/* In SMC_GEN_BLACKHOLE: whom SMC has done harm to, and is kept from for a while */
+enum {
+	SMC_NLA_BLACKHOLE_UNSPEC,
+	SMC_NLA_BLACKHOLE_EVENT,		/* u8: SMC_BLACKHOLE_SYN_LOST... */
+	SMC_NLA_BLACKHOLE_ADDR,			/* string: of the peer */
+	SMC_NLA_BLACKHOLE_PORT,			/* u16: a server's, or a client's here */
+	SMC_NLA_BLACKHOLE_GID,			/* string: of an RDMA port, without PORT */
+	SMC_NLA_BLACKHOLE_AGE,			/* u32: seconds since that happened */
+	SMC_NLA_BLACKHOLE_LEFT,			/* u32: seconds until the entry goes */
+	SMC_NLA_BLACKHOLE_UID,			/* u32: of a server: whose connections are spared */
+	__SMC_NLA_BLACKHOLE_MAX,
+	SMC_NLA_BLACKHOLE_MAX = __SMC_NLA_BLACKHOLE_MAX - 1,
+};
+
+/* SMC_NLA_BLACKHOLE_EVENT */
+enum {
+	SMC_BLACKHOLE_SYN_LOST = 1,		/* a server answered only without option */
+	SMC_BLACKHOLE_NO_ANSWER,		/* a server did not answer a PROPOSAL */
+	SMC_BLACKHOLE_NO_PROPOSAL,		/* a client offered SMC, and sent none */
+	SMC_BLACKHOLE_NO_LINK,			/* no link to an RDMA port could be confirmed */
 };
 
 /* Option at level SOL_SMC, int: whether rendezvous are limited under load */

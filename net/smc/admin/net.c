@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "admin/blackhole.h"
 #include "admin/net.h"
 #include "admin/pnet.h"
 #include "admin/stats.h"
@@ -39,11 +40,16 @@ static int __net_init smc_net_init_net(struct net *net)
 	err = smc_pnet_init_net(net);
 	if (err)
 		goto err_stats;
-	err = smc_sysctl_init_net(net);
+	err = smc_blackhole_init_net(net);
 	if (err)
 		goto err_pnet;
+	err = smc_sysctl_init_net(net);
+	if (err)
+		goto err_blackhole;
 	return 0;
 
+err_blackhole:
+	smc_blackhole_exit_net(net);
 err_pnet:
 	smc_pnet_exit_net(net);
 err_stats:
@@ -65,6 +71,7 @@ static void __net_exit smc_net_exit_net(struct net *net)
 			hook(net);
 	}
 	smc_sysctl_exit_net(net);
+	smc_blackhole_exit_net(net);
 	smc_pnet_exit_net(net);
 	smc_stats_exit_net(net);
 	smc_net_destroy_queues(smc_net(net));

@@ -16,6 +16,7 @@
 #include "admin/sysctl.h"
 #include "path_kind.h"
 
+struct smc_blackholes;
 struct smc_fallbacks;
 struct smc_pnet_table;
 struct smc_stats;
@@ -31,6 +32,7 @@ struct smc_net {
 	struct smc_stats __percpu *stats;
 	struct smc_fallbacks *fallbacks;
 	struct smc_pnet_table *pnet;
+	struct smc_blackholes *blackholes;
 
 	bool limit_handshakes;	/* by netlink: see @handshakes */
 	atomic_t handshakes;	/* rendezvous under way, as client or server */

@@ -40,6 +40,7 @@ void *smc_netlink_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd
 }
 
 static_assert((int)SMC_GEN_SYS_INFO == (int)SMC_NETLINK_GET_SYS_INFO &&
+	      (int)SMC_GEN_BLACKHOLE == (int)SMC_NETLINK_GET_BLACKHOLES &&
 	      (int)SMC_GEN_FBACK_STATS == (int)SMC_NETLINK_GET_FBACK_STATS);
 
 int smc_netlink_open(struct smc_netlink_msg *m, struct sk_buff *skb, struct netlink_callback *cb,
@@ -177,6 +178,8 @@ static const struct genl_small_ops ops[] = {
 	SHOW(SMC_NETLINK_DUMP_HS_LIMITATION, smc_netlink_dump_limit),
 	CHANGE(SMC_NETLINK_ENABLE_HS_LIMITATION, smc_netlink_set_limit),
 	CHANGE(SMC_NETLINK_DISABLE_HS_LIMITATION, smc_netlink_set_limit),
+	SHOW(SMC_NETLINK_GET_BLACKHOLES, smc_netlink_dump_blackholes),
+	CHANGE(SMC_NETLINK_FLUSH_BLACKHOLES, smc_netlink_flush_blackholes),
 };
 
 static struct genl_family family __ro_after_init = {

@@ -94,6 +94,22 @@ int smc_netlink_dump_limit(struct sk_buff *skb, struct netlink_callback *cb);
  */
 int smc_netlink_set_limit(struct sk_buff *skb, struct genl_info *info);
 
+/* netlink_blackhole.c */
+
+/**
+ * smc_netlink_dump_blackholes() - SMC_NETLINK_GET_BLACKHOLES
+ * @skb: to fill
+ * @cb: the dump
+ */
+int smc_netlink_dump_blackholes(struct sk_buff *skb, struct netlink_callback *cb);
+
+/**
+ * smc_netlink_flush_blackholes() - SMC_NETLINK_FLUSH_BLACKHOLES
+ * @skb: the request
+ * @info: what is in it
+ */
+int smc_netlink_flush_blackholes(struct sk_buff *skb, struct genl_info *info);
+
 /* netlink_stats.c */
 
 /**

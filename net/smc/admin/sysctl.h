@@ -30,6 +30,7 @@ struct smc_sysctl {
 	int smcd;			/* bool: use memory inside the host */
 	int smcd_rmem;			/* bytes */
 	int spin_usec;			/* a reader watches for at most */
+	int blackhole_timeout;		/* jiffies; 0: no destination is spared SMC */
 	int tcp2smc;			/* bool: TCP sockets become SMC sockets */
 
 	struct ctl_table_header *header;

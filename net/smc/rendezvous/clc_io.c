@@ -5,6 +5,8 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "admin/blackhole.h"
+#include "admin/net.h"
 #include "admin/stats.h"
 #include "clc_io.h"
 #include "handshake.h"
@@ -270,6 +272,7 @@ int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *b
 static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_header *hdr)
 {
 	hs->late_left = hdr->length;
+	smc_blackhole_forget(smc_sk_net(hs->sk), &hs->place);
 	if (!hs->may_decline || hdr->type != SMC_CLC_PROPOSAL)
 		return;
 	hs->may_decline = false;

@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include <net/sock.h>
 
+#include "admin/blackhole.h"
 #include "admin/eid.h"
 #include "admin/net.h"
 #include "admin/stats.h"
@@ -114,8 +115,15 @@ static s64 smc_client_take_accept(struct smc_client *c)
 
 	/* Bytes that are no message are an error: an application would take them for data. */
 	rc = smc_clc_take(hs, c->buf);
-	if (rc || hs->reason)
+	/* The server, or what is on the way to it, returns an option that it does not know. */
+	if (rc == -ECONNRESET || hs->timed_out)
+		smc_blackhole_note(smc_sk_net(hs->sk), &hs->place, SMC_BLACKHOLE_NO_ANSWER);
+	if (rc)
 		return rc;
+	/* What happened before is over: should it happen again, that counts as the first time. */
+	smc_blackhole_forget(smc_sk_net(hs->sk), &hs->place);
+	if (hs->reason)
+		return 0;
 	if (hs->head.type == SMC_CLC_PROPOSAL) {
 		/* Both ends connected to each other, or this one to itself: both find it here. */
 		hs->reason = SMC_DIAG_SYNC;

@@ -10,6 +10,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
+#include "admin/blackhole.h"
 #include "path_kind.h"
 #include "wire/clc.h"
 
@@ -36,6 +37,7 @@ struct smc_stream;
  * @timed_out: a message of the peer's was waited for in vain
  * @owed: result: messages of the peer's may still come, and are not the application's
  * @late_left: bytes still to be dropped of one whose header has come
+ * @place: whom to spare SMC for a while, if this harms them
  * @may_decline: the peer was told nothing: a PROPOSAL that comes late is to be declined
  * @written: TCP's place in what is sent when @may_decline was set
  * @declines: such a PROPOSAL has come, of @late_version
@@ -58,6 +60,7 @@ struct smc_handshake {
 	bool timed_out;
 	bool owed;
 	size_t late_left;
+	struct smc_blackhole_key place;
 	bool may_decline;
 	u32 written;
 	bool declines;

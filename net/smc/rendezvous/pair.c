@@ -6,6 +6,7 @@
 
 #include <net/sock.h>
 
+#include "admin/blackhole.h"
 #include "admin/eid.h"
 #include "admin/net.h"
 #include "admin/stats.h"
@@ -34,6 +35,7 @@ static void smc_pair_finish(struct smc_ism_setup *s, struct smc_handshake *hs, b
 {
 	if (agreed) {
 		hs->stream = &s->conn->stream;
+		smc_blackhole_forget(smc_sk_net(hs->sk), &hs->place);
 		smc_stat_handshake(smc_sk_net(hs->sk), SMC_PATH_D, s->peer.role, s->peer.version);
 	}
 	smc_ism_setup_end(s, agreed);

@@ -5,6 +5,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "admin/blackhole.h"
 #include "admin/eid.h"
 #include "admin/net.h"
 #include "admin/stats.h"
@@ -177,11 +178,15 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 		return 0;
 	}
 	if (hs->timed_out) {
-		smc_clc_put_off_decline(hs, SMC_DIAG_SYNC);
+		smc_blackhole_note_client(smc_sk_net(hs->sk), &hs->place,
+					  SMC_BLACKHOLE_NO_PROPOSAL);
+		smc_clc_put_off_decline(hs, smc_blackhole_is_on(smc_sk_net(hs->sk)) ?
+					    SMC_DIAG_BLACKHOLE : SMC_DIAG_SYNC);
 		return 0;
 	}
 	if (rc || hs->reason)
 		return rc;
+	smc_blackhole_forget(smc_sk_net(hs->sk), &hs->place);
 	srv->version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	if (hs->head.type != SMC_CLC_PROPOSAL ||
 	    smc_clc_parse_proposal(srv->buf, hs->head.length, &srv->proposal)) {

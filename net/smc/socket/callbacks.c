@@ -3,6 +3,8 @@
 
 #include <net/tcp.h>
 
+#include "admin/blackhole.h"
+#include "admin/net.h"
 #include "children.h"
 #include "listener.h"
 #include "migrate.h"
@@ -117,6 +119,35 @@ static void smc_tcp_begin(struct smc_sock *smc)
 		inet_csk_exit_pingpong_mode(smc->sk);
 }
 
+/*
+ * Whether the SYN-ACK has the option: the server then had it in a SYN, and awaits a PROPOSAL, even
+ * if the last SYN left it out. But where SYNs crossed, what came is a SYN of the peer's, which may
+ * have had only SYNs without it. Before a SYN-ACK that answers a SYN nothing came.
+ */
+static bool smc_tcp_is_offered(const struct smc_sock *smc)
+{
+	const struct tcp_sock *tp = tcp_sk(smc->sk);
+
+	return tp->rx_opt.smc_ok && (tp->syn_smc || (smc->left_out && tp->segs_in == 1));
+}
+
+/* The option is left out some time before the next SYN leaves. */
+static bool smc_tcp_sent_without(const struct smc_sock *smc)
+{
+	return smc->left_out && tcp_sk(smc->sk)->total_retrans != smc->retrans_with;
+}
+
+/* If the SYN with the option had no answer, and that without it had one, the server is noted. */
+static void smc_tcp_came_without(struct smc_sock *smc)
+{
+	if (!smc_tcp_sent_without(smc)) {
+		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);
+		return;
+	}
+	smc_blackhole_note(smc_sk_net(smc->sk), &smc->hs.place, SMC_BLACKHOLE_SYN_LOST);
+	smc_sock_fall_back(smc, SMC_DIAG_BLACKHOLE);
+}
+
 /* A client's TCP connection came about, or did not. */
 static void smc_tcp_connected(struct smc_sock *smc)
 {
@@ -124,12 +155,13 @@ static void smc_tcp_connected(struct smc_sock *smc)
 
 	if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
 		return;
+	timer_delete(&smc->syn);
 	if (sk->sk_state == TCP_CLOSE || READ_ONCE(smc->hs.aborted))
 		smc_sock_unhook(smc);
-	else if (!tcp_sk(sk)->syn_smc || !tcp_sk(sk)->rx_opt.smc_ok)
-		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);
-	else
+	else if (smc_tcp_is_offered(smc))
 		smc_tcp_begin(smc);
+	else
+		smc_tcp_came_without(smc);
 }
 
 /* Who waits for the stream is told by the stream. */

@@ -3,6 +3,8 @@
 
 #include <net/tcp.h>
 
+#include "admin/blackhole.h"
+#include "admin/net.h"
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
@@ -12,6 +14,10 @@
 #include "visitor.h"
 #include "stream/stream.h"
 #include "wire/clc.h"
+
+/* The first look is before the first retransmission, which comes after TCP_TIMEOUT_INIT. */
+#define SMC_SYN_FIRST_LOOK	(3 * TCP_TIMEOUT_INIT / 4)
+#define SMC_SYN_LOOK		(TCP_TIMEOUT_INIT / 2)
 
 int smc_wait_for_connection(struct smc_sock *smc, long timeo)
 {
@@ -40,8 +46,52 @@ static bool smc_wants_only_tcp(const struct sock *sk)
 	return smc_connect_is_deferred(sk) || tcp_sk(sk)->repair;
 }
 
+/*
+ * Whether to try without the option: two SYNs were lost, or the next one is the last. It may be
+ * that something on the way drops them for the option, and tells nobody.
+ */
+static bool smc_syn_is_lost(const struct sock *sk)
+{
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+	int retries = READ_ONCE(icsk->icsk_syn_retries) ? :
+		      READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_syn_retries);
+
+	return icsk->icsk_retransmits >= 1 || retries <= 1;
+}
+
+/* With the lock of softirqs. Return: whether to look again, and when. */
+static unsigned long smc_connect_look_now(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+
+	/* TCP_CLOSE is before TCP begins; what follows the SYN_SENT tells of itself. */
+	if (smc->mode != SMC_MODE_CONNECTING ||
+	    !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_SYN_SENT)))
+		return 0;
+	if (sock_owned_by_user(sk))
+		return HZ / 20;
+	if (sk->sk_state == TCP_CLOSE || !smc_syn_is_lost(sk))
+		return SMC_SYN_LOOK;
+	smc->left_out = true;
+	smc->retrans_with = tcp_sk(sk)->total_retrans;
+	tcp_sk(sk)->syn_smc = 0;
+	return 0;
+}
+
+void smc_connect_look(struct timer_list *timer)
+{
+	struct smc_sock *smc = container_of(timer, struct smc_sock, syn);
+	unsigned long again;
+
+	bh_lock_sock(smc->sk);
+	again = smc_connect_look_now(smc);
+	if (again)
+		mod_timer(timer, jiffies + again);
+	bh_unlock_sock(smc->sk);
+}
+
 /* Offer SMC in the SYN to come. */
-static void smc_connect_prepare(struct socket *sock)
+static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr, int len)
 {
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc = smc_sock_find(sk);
@@ -62,14 +112,22 @@ static void smc_connect_prepare(struct socket *sock)
 	/* An option may have made it known before, or it was a server's once. */
 	smc->role = SMC_CLIENT;
 	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
+	smc_blackhole_key_server(&smc->hs.place, sk, addr, len);
 	if (smc_sock_is_congested(smc)) {
 		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
 		return;
 	}
+	if (smc_blackhole_has(smc_sk_net(sk), &smc->hs.place)) {
+		smc_sock_fall_back(smc, SMC_DIAG_BLACKHOLE);
+		return;
+	}
 	smc->reason = 0;
+	smc->left_out = false;
 	smc->caller_shakes = true;
 	tcp_sk(sk)->syn_smc = 1;
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);
+	if (smc_blackhole_is_on(smc_sk_net(sk)))
+		mod_timer(&smc->syn, jiffies + SMC_SYN_FIRST_LOOK);
 }
 
 /*
@@ -211,7 +269,7 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	lock_sock(sk);
 	smc_family_settle(sk);
 	already = sock->state == SS_CONNECTING;
-	smc_connect_prepare(sock);
+	smc_connect_prepare(sock, addr, len);
 	release_sock(sk);
 
 	smc = smc_sk(sk);

@@ -9,6 +9,7 @@
 
 struct sockaddr;
 struct socket;
+struct timer_list;
 
 /**
  * smc_connect() - connect() of proto_ops
@@ -18,6 +19,14 @@ struct socket;
  * @flags: O_NONBLOCK, of the socket's file
  */
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
+
+/**
+ * smc_connect_look() - leave the option out of the SYNs to come, where two had no answer
+ * @timer: of the socket, in SMC_MODE_CONNECTING
+ *
+ * Context: softirq.
+ */
+void smc_connect_look(struct timer_list *timer);
 
 /**
  * smc_wait_for_connection() - smc_wait_connected(), while they are under way

@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "admin/blackhole.h"
 #include "admin/net.h"
 #include "children.h"
 #include "compat.h"
@@ -170,11 +171,13 @@ static bool smc_listener_shake(struct smc_listener *l, struct smc_sock *child)
 }
 
 /* Why a connection whose other end was not offered SMC, or offers none, is TCP. */
-static u32 smc_listener_reason(const struct smc_listener *l, bool is_taken)
+static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_sock *child,
+			       bool is_taken)
 {
 	if (is_taken || READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
 		return SMC_DIAG_SOCKET_OPTION;
-	return SMC_DIAG_PEER_NO_SMC;
+	return smc_blackhole_has(smc_sk_net(child->sk), &child->hs.place) ? SMC_DIAG_BLACKHOLE :
+									    SMC_DIAG_PEER_NO_SMC;
 }
 
 /*
@@ -193,12 +196,13 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct sock *
 	child->parent = l;
 	/* TCP would charge who accepts, and that is a worker here. */
 	child->hs.memcg = l->smc->sk->sk_memcg;
+	smc_blackhole_key_client(&child->hs.place, sk);
 	lock_sock(sk);
 	is_taken = smc_sock_is_taken(sk);
 	is_offered = tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE;
 	is_shaking = is_offered && !is_taken && smc_listener_shake(l, child);
 	if (!is_offered || is_taken)
-		smc_sock_fall_back(child, smc_listener_reason(l, is_taken));
+		smc_sock_fall_back(child, smc_listener_reason(l, child, is_taken));
 	release_sock(sk);
 	if (is_shaking)
 		return child;

@@ -7,6 +7,7 @@
 
 #include "admin/net.h"
 #include "admin/stats.h"
+#include "connect.h"
 #include "listener.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
@@ -57,6 +58,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 	INIT_WORK(&smc->shake, smc_sock_shake);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
 	INIT_DELAYED_WORK(&smc->late, smc_sock_decline_late);
+	timer_setup(&smc->syn, smc_connect_look, 0);
 	INIT_LIST_HEAD(&smc->siblings);
 
 	spin_lock_bh(&smc_socks_lock);
@@ -351,6 +353,7 @@ void smc_sock_saw_fin(struct smc_sock *smc)
 
 void smc_sock_cancel(struct smc_sock *smc)
 {
+	timer_delete_sync(&smc->syn);
 	cancel_delayed_work_sync(&smc->late);
 	if (smc->saw_fin)
 		cancel_delayed_work_sync(&smc->fin);

@@ -12,6 +12,7 @@
 #define SMC_SOCK_H
 
 #include <linux/net.h>
+#include <linux/timer.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
 
@@ -56,6 +57,9 @@ struct smc_visit {
  * @shake: holds it, or what a connect() leaves of it
  * @stream: in SMC_MODE_STREAM
  * @late: declines a PROPOSAL that comes too late
+ * @syn: looks after SYNs that get no answer, in SMC_MODE_CONNECTING
+ * @left_out: the option, of the SYNs since
+ * @retrans_with: TCP's count of retransmissions then
  * @saw_fin: one of TCP came before the end of the stream
  * @fin: looks after that whether the stream ended, too
  * @listener: in SMC_MODE_LISTEN
@@ -79,6 +83,9 @@ struct smc_sock {
 	struct work_struct shake;
 	struct smc_stream *stream;
 	struct delayed_work late;
+	struct timer_list syn;
+	bool left_out;
+	u32 retrans_with;
 	bool saw_fin;
 	struct delayed_work fin;
 	struct smc_listener *listener;

@@ -111,6 +111,8 @@ enum smc_clc_diagnosis {
 	SMC_DIAG_INTERNAL_RTOKEN	= 0x09990001,
 	SMC_DIAG_INTERNAL_LINK_READY	= 0x09990002,
 	SMC_DIAG_INTERNAL_REGISTER	= 0x09990003,
+	/* Of this end's counters only, never sent: the option is left out, as it does harm. */
+	SMC_DIAG_BLACKHOLE		= 0x0f010000,
 };
 
 struct smc_clc_header {

@@ -27,6 +27,9 @@ using namespace guest;
 namespace
 {
 
+[[maybe_unused]] testing::Environment *const takes_no_note =
+    testing::AddGlobalTestEnvironment(new TakesNoNote);
+
 /* What the rogue says where a certain message is due, made of the right one. */
 struct Case {
 	std::string name;

@@ -17,6 +17,14 @@
 
 using namespace guest;
 
+namespace
+{
+
+[[maybe_unused]] testing::Environment *const takes_no_note =
+    testing::AddGlobalTestEnvironment(new TakesNoNote);
+
+} // namespace
+
 class Rogue : public testing::Test
 {
 protected:

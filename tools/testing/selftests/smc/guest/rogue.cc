@@ -354,4 +354,18 @@ void expect_reset(RemoteSocket &victim)
 	EXPECT_EQ(victim.send("x"), -EPIPE);
 }
 
+void TakesNoNote::SetUp()
+{
+	agent.emplace();
+	here.emplace(timeout, "0");
+	there.emplace(*agent, timeout, "0");
+}
+
+void TakesNoNote::TearDown()
+{
+	there.reset();
+	here.reset();
+	agent.reset();
+}
+
 } // namespace guest

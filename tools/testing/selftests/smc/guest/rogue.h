@@ -7,10 +7,12 @@
 #define GUEST_ROGUE_H
 
 #include <functional>
+#include <gtest/gtest.h>
 #include <optional>
 #include <string>
 
 #include "agent.h"
+#include "system.h"
 #include "wire/clc.h"
 
 namespace guest
@@ -75,6 +77,22 @@ std::optional<uint32_t> diagnosis_of(const std::string &message);
 
 /* Both ends work, by TCP. */
 void check_tcp(int rogue, RemoteSocket &victim);
+
+/*
+ * For programs whose rogues make links that lead nowhere, while the next test is to have one from
+ * the same address: neither end takes note of them.
+ */
+class TakesNoNote : public testing::Environment
+{
+	void SetUp() override;
+	void TearDown() override;
+
+	static constexpr char timeout[] = "net.smc.blackhole_timeout";
+
+	std::optional<Agent> agent;
+	std::optional<SysctlScope> here;
+	std::optional<RemoteSysctlScope> there;
+};
 
 /* SMC has ended the victim's connection by an error. */
 void expect_reset(RemoteSocket &victim);

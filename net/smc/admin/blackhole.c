@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The table of those whom SMC has done harm to. */
+#include <linux/jhash.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <net/ipv6.h>
+#include <net/netns/hash.h>
+
+#include "admin/blackhole.h"
+#include "admin/net.h"
+
+#define SMC_BLACKHOLE_BUCKETS	64
+/* Of each kind: no kind pushes out another. */
+#define SMC_BLACKHOLES_MAX	256
+/* Owners are told apart by as many hashes. */
+#define SMC_BLACKHOLE_OWNERS	256
+/*
+ * The peer, or what is on the way to it, may just have been out of order. So the first entry is for
+ * so long, and each that follows for twice as long as the last.
+ */
+#define SMC_BLACKHOLE_FIRST_TIME	(60UL * HZ)
+#define SMC_BLACKHOLE_DOUBLINGS		10
+
+/**
+ * struct smc_blackhole - an entry
+ * @key: whom it is about
+ * @event: what happened
+ * @again: how often it happened again after the time of the entry was over
+ * @since: when, in jiffies
+ * @serial: place in @age
+ * @entry: in its bucket
+ * @age: in the list of all, the oldest first
+ * @rcu: for look-ups
+ */
+struct smc_blackhole {
+	struct smc_blackhole_key key;
+	u8 event;
+	u8 again;
+	unsigned long since;
+	unsigned long serial;
+	struct hlist_node entry;
+	struct list_head age;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct smc_blackholes - those of a namespace
+ * @lock: protects what follows up to @owned; softirqs off. Look-ups need RCU only
+ * @bucket: by key
+ * @by_age: all
+ * @serial: of the newest
+ * @n: entries by kind
+ * @owned: likewise, and by the hash of their owner
+ * @net: the namespace
+ * @filter_lock: begins to look at SYNs
+ * @is_filtering: they are looked at
+ */
+struct smc_blackholes {
+	spinlock_t lock;
+	struct hlist_head bucket[SMC_BLACKHOLE_BUCKETS];
+	struct list_head by_age;
+	unsigned long serial;
+	unsigned int n[SMC_N_BLACKHOLE_KINDS];
+	u16 owned[SMC_N_BLACKHOLE_KINDS][SMC_BLACKHOLE_OWNERS];
+	struct net *net;
+	struct mutex filter_lock;
+	bool is_filtering;
+};
+
+static_assert(sizeof(struct smc_blackhole_key) == 40);
+
+static void smc_blackhole_set_peer(struct smc_blackhole_key *key, const struct sock *sk)
+{
+	if (sk->sk_family == AF_INET6)
+		key->addr = sk->sk_v6_daddr;
+	else
+		ipv6_addr_set_v4mapped(sk->sk_daddr, &key->addr);
+}
+
+void smc_blackhole_key_server(struct smc_blackhole_key *key, const struct sock *sk,
+			      const struct sockaddr *addr, int len)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+
+	memset(key, 0, sizeof(*key));
+	if (len >= (int)sizeof(*in) && addr->sa_family == AF_INET) {
+		ipv6_addr_set_v4mapped(in->sin_addr.s_addr, &key->addr);
+		key->port = in->sin_port;
+	} else if (len >= SIN6_LEN_RFC2133 && addr->sa_family == AF_INET6) {
+		key->addr = in6->sin6_addr;
+		key->port = in6->sin6_port;
+	} else {
+		return;
+	}
+	key->uid = sk->sk_uid;
+	key->kind = SMC_BLACKHOLE_SERVER;
+}
+
+void smc_blackhole_key_client(struct smc_blackhole_key *key, const struct sock *sk)
+{
+	memset(key, 0, sizeof(*key));
+	smc_blackhole_set_peer(key, sk);
+	key->port = htons(sk->sk_num);
+	key->kind = SMC_BLACKHOLE_CLIENT;
+}
+
+void smc_blackhole_key_gid(struct smc_blackhole_key *key, const struct sock *sk, const u8 *gid)
+{
+	memset(key, 0, sizeof(*key));
+	smc_blackhole_set_peer(key, sk);
+	memcpy(key->gid, gid, sizeof(key->gid));
+	key->kind = SMC_BLACKHOLE_GID;
+}
+
+/*
+ * In jiffies. The sysctl counts for entries that are there, too. A link is made anew much sooner
+ * than a middlebox learns an option: the time of an RDMA port never doubles.
+ */
+static unsigned long smc_blackhole_time(const struct smc_net *sn, const struct smc_blackhole *b)
+{
+	unsigned long time = READ_ONCE(sn->sysctl.blackhole_timeout);
+	u8 doublings = b->key.kind == SMC_BLACKHOLE_GID ? 0 : READ_ONCE(b->again);
+
+	return min(time, SMC_BLACKHOLE_FIRST_TIME << doublings);
+}
+
+bool smc_blackhole_is_on(const struct smc_net *sn)
+{
+	return READ_ONCE(sn->sysctl.blackhole_timeout);
+}
+
+/* How much of its time an entry has left, in jiffies. */
+static unsigned long smc_blackhole_left(const struct smc_net *sn, const struct smc_blackhole *b)
+{
+	unsigned long time = smc_blackhole_time(sn, b);
+	unsigned long age = jiffies - READ_ONCE(b->since);
+
+	return time > age ? time - age : 0;
+}
+
+static bool smc_blackhole_is_over(const struct smc_net *sn, const struct smc_blackhole *b)
+{
+	return !smc_blackhole_left(sn, b);
+}
+
+static struct hlist_head *smc_blackhole_bucket(struct smc_blackholes *all,
+					       const struct smc_blackhole_key *key)
+{
+	u32 hash = jhash2((const u32 *)key, sizeof(*key) / sizeof(u32), 0);
+
+	return &all->bucket[hash % SMC_BLACKHOLE_BUCKETS];
+}
+
+/* Under RCU or the lock. */
+static struct smc_blackhole *smc_blackhole_find(struct smc_blackholes *all,
+						const struct smc_blackhole_key *key)
+{
+	struct smc_blackhole *b;
+
+	hlist_for_each_entry_rcu(b, smc_blackhole_bucket(all, key), entry,
+				 lockdep_is_held(&all->lock))
+		if (!memcmp(&b->key, key, sizeof(*key)))
+			return b;
+	return NULL;
+}
+
+/*
+ * How many entries of the kind are due to whom this one is due to. Of a server that is the user who
+ * connected, else the peer, who may have all addresses of an IPv6 network.
+ */
+static u16 *smc_blackhole_owned(struct smc_blackholes *all, const struct smc_blackhole_key *key)
+{
+	const u32 *addr = (const u32 *)&key->addr;
+	u32 hash;
+
+	if (key->kind == SMC_BLACKHOLE_SERVER)
+		hash = jhash_1word(__kuid_val(key->uid), net_hash_mix(all->net));
+	else if (ipv6_addr_v4mapped(&key->addr))
+		hash = jhash_1word(addr[3], net_hash_mix(all->net));
+	else
+		hash = jhash_2words(addr[0], addr[1], net_hash_mix(all->net));
+	return &all->owned[key->kind][hash % SMC_BLACKHOLE_OWNERS];
+}
+
+static void smc_blackhole_drop(struct smc_blackholes *all, struct smc_blackhole *b)
+{
+	lockdep_assert_held(&all->lock);
+	hlist_del_rcu(&b->entry);
+	list_del(&b->age);
+	WRITE_ONCE(all->n[b->key.kind], all->n[b->key.kind] - 1);
+	--*smc_blackhole_owned(all, &b->key);
+	kfree_rcu(b, rcu);
+}
+
+/*
+ * Which entry gives way: one whose time is over, or else the oldest of the owner who has most, so
+ * that nobody pushes out others by having many.
+ */
+static struct smc_blackhole *smc_blackhole_least_missed(struct smc_blackholes *all, u16 kind)
+{
+	const struct smc_net *sn = smc_net(all->net);
+	struct smc_blackhole *b, *least = NULL;
+	u16 owned, most = 0;
+
+	list_for_each_entry(b, &all->by_age, age) {
+		if (b->key.kind != kind)
+			continue;
+		if (smc_blackhole_is_over(sn, b))
+			return b;
+		owned = *smc_blackhole_owned(all, &b->key);
+		if (owned <= most)
+			continue;
+		most = owned;
+		least = b;
+	}
+	return least;
+}
+
+static struct smc_blackhole *smc_blackhole_add(struct smc_blackholes *all,
+					       const struct smc_blackhole_key *key)
+{
+	struct smc_blackhole *b = kmalloc(sizeof(*b), GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!b)
+		return NULL;
+	if (all->n[key->kind] >= SMC_BLACKHOLES_MAX)
+		smc_blackhole_drop(all, smc_blackhole_least_missed(all, key->kind));
+	b->key = *key;
+	b->again = 0;
+	b->since = jiffies;
+	INIT_LIST_HEAD(&b->age);
+	hlist_add_head_rcu(&b->entry, smc_blackhole_bucket(all, key));
+	WRITE_ONCE(all->n[key->kind], all->n[key->kind] + 1);
+	++*smc_blackhole_owned(all, key);
+	return b;
+}
+
+void smc_blackhole_note(struct smc_net *sn, const struct smc_blackhole_key *key, u8 event)
+{
+	struct smc_blackholes *all = sn->blackholes;
+	struct smc_blackhole *b;
+
+	if (key->kind == SMC_BLACKHOLE_NOBODY || !smc_blackhole_is_on(sn))
+		return;
+	spin_lock_bh(&all->lock);
+	b = smc_blackhole_find(all, key) ?: smc_blackhole_add(all, key);
+	if (b) {
+		if (b->again < SMC_BLACKHOLE_DOUBLINGS && smc_blackhole_is_over(sn, b))
+			WRITE_ONCE(b->again, b->again + 1);
+		b->event = event;
+		WRITE_ONCE(b->since, jiffies);
+		b->serial = ++all->serial;
+		list_move_tail(&b->age, &all->by_age);
+	}
+	spin_unlock_bh(&all->lock);
+}
+
+bool smc_blackhole_has(const struct smc_net *sn, const struct smc_blackhole_key *key)
+{
+	struct smc_blackholes *all = sn->blackholes;
+	const struct smc_blackhole *b;
+	bool has;
+
+	/* As a rule. */
+	if (!READ_ONCE(all->n[key->kind]))
+		return false;
+	rcu_read_lock();
+	b = smc_blackhole_find(all, key);
+	has = b && !smc_blackhole_is_over(sn, b);
+	rcu_read_unlock();
+	return has;
+}
+
+void smc_blackhole_forget(struct smc_net *sn, const struct smc_blackhole_key *key)
+{
+	struct smc_blackholes *all = sn->blackholes;
+	struct smc_blackhole *b;
+
+	if (!READ_ONCE(all->n[key->kind]))
+		return;
+	spin_lock_bh(&all->lock);
+	b = smc_blackhole_find(all, key);
+	if (b)
+		smc_blackhole_drop(all, b);
+	spin_unlock_bh(&all->lock);
+}
+
+/*
+ * From the first client on SYNs are looked at until the namespace ends: to end it sooner would drop
+ * all packets that wait for a program, by NFQUEUE, and without clients it costs little.
+ */
+static void smc_blackhole_filter(struct smc_blackholes *all)
+{
+	mutex_lock(&all->filter_lock);
+	if (!all->is_filtering)
+		all->is_filtering = !smc_blackhole_filter_begin(all->net);
+	mutex_unlock(&all->filter_lock);
+}
+
+void smc_blackhole_note_client(struct smc_net *sn, const struct smc_blackhole_key *key, u8 event)
+{
+	struct smc_blackholes *all = sn->blackholes;
+
+	smc_blackhole_note(sn, key, event);
+	if (READ_ONCE(all->n[SMC_BLACKHOLE_CLIENT]))
+		smc_blackhole_filter(all);
+}
+
+void smc_blackhole_flush(struct smc_net *sn)
+{
+	struct smc_blackholes *all = sn->blackholes;
+	struct smc_blackhole *b, *next;
+
+	spin_lock_bh(&all->lock);
+	list_for_each_entry_safe(b, next, &all->by_age, age)
+		smc_blackhole_drop(all, b);
+	spin_unlock_bh(&all->lock);
+}
+
+bool smc_blackhole_next(const struct smc_net *sn, struct smc_blackhole_info *info)
+{
+	struct smc_blackholes *all = sn->blackholes;
+	const struct smc_blackhole *b;
+	unsigned long left;
+	bool found = false;
+
+	spin_lock_bh(&all->lock);
+	list_for_each_entry(b, &all->by_age, age) {
+		left = smc_blackhole_left(sn, b);
+		if (b->serial <= info->serial || !left)
+			continue;
+		info->serial = b->serial;
+		info->key = b->key;
+		info->event = b->event;
+		info->age = (jiffies - b->since) / HZ;
+		info->left = DIV_ROUND_UP(left, HZ);
+		found = true;
+		break;
+	}
+	spin_unlock_bh(&all->lock);
+	return found;
+}
+
+int smc_blackhole_init_net(struct net *net)
+{
+	struct smc_blackholes *all = kzalloc(sizeof(*all), GFP_KERNEL_ACCOUNT);
+
+	if (!all)
+		return -ENOMEM;
+	spin_lock_init(&all->lock);
+	INIT_LIST_HEAD(&all->by_age);
+	all->net = net;
+	mutex_init(&all->filter_lock);
+	smc_net(net)->blackholes = all;
+	return 0;
+}
+
+/* Nobody is left in the namespace to make entries. */
+void smc_blackhole_exit_net(struct net *net)
+{
+	struct smc_blackholes *all = smc_net(net)->blackholes;
+
+	if (all->is_filtering)
+		smc_blackhole_filter_end(net);
+	smc_blackhole_flush(smc_net(net));
+	kfree(all);
+}

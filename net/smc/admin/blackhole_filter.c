@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A SYN of a client in the table loses its option before TCP sees it, so that the SYN-ACK has none.
+ * TCP itself asks whether to leave the option out, but does not say whose SYN it is.
+ */
+#include <linux/ip.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
+#include <net/ipv6.h>
+#include <net/tcp.h>
+
+#include "admin/blackhole.h"
+#include "admin/net.h"
+
+#define SMC_SYN_OPTION_LEN	6	/* kind, length, ExID */
+
+/* Return: where the ExID is, or NULL. */
+static u8 *smc_syn_find_exid(u8 *options, int len)
+{
+	int at = 0, opt_len;
+
+	while (at < len && options[at] != TCPOPT_EOL) {
+		opt_len = 1;
+		if (options[at] != TCPOPT_NOP) {
+			if (at + 1 >= len)
+				return NULL;
+			opt_len = options[at + 1];
+		}
+		if (opt_len < 1 || at + opt_len > len ||
+		    (opt_len < 2 && options[at] != TCPOPT_NOP))
+			return NULL;
+		if (options[at] == TCPOPT_EXP && opt_len >= SMC_SYN_OPTION_LEN &&
+		    get_unaligned_be32(options + at + 2) == TCPOPT_SMC_MAGIC)
+			return options + at + 2;
+		at += opt_len;
+	}
+	return NULL;
+}
+
+/*
+ * With its halves exchanged the ExID is one that nobody has: TCP passes over the option. The
+ * checksum is a sum of 16-bit words, which that does not change.
+ */
+static void smc_syn_hide_option(struct sk_buff *skb, int offset)
+{
+	int len = __tcp_hdrlen((struct tcphdr *)(skb->data + offset));
+	u8 *exid;
+
+	if (len < sizeof(struct tcphdr) || skb_ensure_writable(skb, offset + len))
+		return;
+	exid = smc_syn_find_exid(skb->data + offset + sizeof(struct tcphdr),
+				 len - sizeof(struct tcphdr));
+	if (exid)
+		put_unaligned_be32(rol32(TCPOPT_SMC_MAGIC, 16), exid);
+}
+
+/* @key has the client's address. */
+static void smc_syn_look(struct sk_buff *skb, int offset, const struct net *net,
+			 struct smc_blackhole_key *key)
+{
+	const struct tcphdr *th;
+
+	if (!pskb_may_pull(skb, offset + sizeof(*th)))
+		return;
+	th = (struct tcphdr *)(skb->data + offset);
+	if (!th->syn || th->ack)
+		return;
+	key->port = th->dest;
+	key->kind = SMC_BLACKHOLE_CLIENT;
+	if (smc_blackhole_has(smc_net(net), key))
+		smc_syn_hide_option(skb, offset);
+}
+
+static unsigned int smc_syn_hook_v4(void *priv, struct sk_buff *skb,
+				    const struct nf_hook_state *state)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	struct smc_blackhole_key key = {};
+
+	if (ip->protocol != IPPROTO_TCP || ip_is_fragment(ip))
+		return NF_ACCEPT;
+	ipv6_addr_set_v4mapped(ip->saddr, &key.addr);
+	smc_syn_look(skb, ip_hdrlen(skb), state->net, &key);
+	return NF_ACCEPT;
+}
+
+static unsigned int smc_syn_hook_v6(void *priv, struct sk_buff *skb,
+				    const struct nf_hook_state *state)
+{
+	struct smc_blackhole_key key = { .addr = ipv6_hdr(skb)->saddr };
+	u8 nexthdr = ipv6_hdr(skb)->nexthdr;
+	__be16 frag_off = 0;
+	int offset;
+
+	offset = ipv6_skip_exthdr(skb, sizeof(struct ipv6hdr), &nexthdr, &frag_off);
+	if (offset >= 0 && !frag_off && nexthdr == IPPROTO_TCP)
+		smc_syn_look(skb, offset, state->net, &key);
+	return NF_ACCEPT;
+}
+
+/* The last, so that nobody's rule depends on it. */
+static const struct nf_hook_ops smc_syn_hooks[] = {
+	{
+		.hook		= smc_syn_hook_v4,
+		.pf		= NFPROTO_IPV4,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP_PRI_LAST,
+	},
+	{
+		.hook		= smc_syn_hook_v6,
+		.pf		= NFPROTO_IPV6,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP6_PRI_LAST,
+	},
+};
+
+int smc_blackhole_filter_begin(struct net *net)
+{
+	return nf_register_net_hooks(net, smc_syn_hooks, ARRAY_SIZE(smc_syn_hooks));
+}
+
+void smc_blackhole_filter_end(struct net *net)
+{
+	nf_unregister_net_hooks(net, smc_syn_hooks, ARRAY_SIZE(smc_syn_hooks));
+	/* A SYN may be on its way through them and look into the table, which may be freed next. */
+	synchronize_net();
+}

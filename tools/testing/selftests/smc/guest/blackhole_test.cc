@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Boxes on the way that do not bear SMC: they drop packets with the option of TCP, or take it out
+ * of them, or keep RDMA from its peer. The first connection may be late, or fail if nothing else is
+ * possible; the next ones are TCP at once.
+ */
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/smc.h>
+#include <netinet/tcp.h>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/fsuid.h>
+#include <thread>
+
+#include "limit.h"
+#include "place.h"
+#include "rogue.h"
+#include "smc_tool.h"
+
+using namespace guest;
+
+namespace
+{
+
+constexpr uint32_t BLACKHOLE = SMC_DIAG_BLACKHOLE;
+
+std::string option = " tcp option 254 exists ";
+std::string syn = " tcp flags & (syn|ack) == syn ";
+std::string syn_ack = " tcp flags & (syn|ack) == syn|ack ";
+
+/* One end's guest or namespace, by the commands that run in it. */
+using Shell = std::function<std::string(const std::string &)>;
+
+/* A rule for what comes in at an end, for as long as it lives. */
+class Box
+{
+public:
+	Box(Shell run, const std::string &match, const std::string &verdict) : run(std::move(run))
+	{
+		this->run("nft 'add table inet box; "
+			  "add chain inet box in { type filter hook input priority -150; }; "
+			  "add rule inet box in " +
+			  match + " counter " + verdict + "'");
+	}
+	Box(const Box &) = delete;
+	~Box()
+	{
+		open();
+	}
+	void open()
+	{
+		if (is_there)
+			run("nft delete table inet box");
+		is_there = false;
+	}
+	/* Packets that met the rule. */
+	int64_t met()
+	{
+		auto listing = nlohmann::json::parse(run("nft -j list chain inet box in"));
+
+		for (const auto &object : listing.at("nftables"))
+			if (object.contains("rule"))
+				for (const auto &part : object.at("rule").at("expr"))
+					if (part.contains("counter"))
+						return part.at("counter").at("packets");
+		throw std::runtime_error("no rule: " + listing.dump());
+	}
+
+private:
+	Shell run;
+	bool is_there = true;
+};
+
+/* A socket that another user makes. */
+Fd socket_of(uid_t user)
+{
+	/* Of this thread. */
+	setfsuid(user);
+
+	Fd fd = must_socket(Flavor());
+
+	setfsuid(0);
+	return fd;
+}
+
+/* It connects, and the server answers its PROPOSAL with something else. */
+void meet_banner(const Fd &client, const Fd &listener, const Address &at)
+{
+	std::thread answering([&] {
+		Fd server = must_accept(listener);
+
+		receive_proposal(server);
+		send_bytes(server, "220 ready\r\n");
+	});
+
+	EXPECT_EQ(connect(client, at.get(), at.len), -1);
+	answering.join();
+}
+
+nlohmann::json shown(const Shell &run)
+{
+	return nlohmann::json::parse(run(smc("-j blackhole")));
+}
+
+} // namespace
+
+class Blackhole : public testing::Test
+{
+protected:
+	Blackhole()
+	{
+		set_limit(scaled(120));
+	}
+	/* But for links, it does not matter where the other end is: there it is quicker. */
+	void SetUp() override
+	{
+		if (!peer_within())
+			GTEST_SKIP() << "as well within a host";
+		flush();
+	}
+	void TearDown() override
+	{
+		if (!IsSkipped())
+			flush();
+	}
+	void flush()
+	{
+		here(smc("blackhole flush"));
+		there(smc("blackhole flush"));
+	}
+	/* The one entry of an end. */
+	void expect_entry(const Shell &run, const std::string &what, int family, int node, int port)
+	{
+		auto entries = shown(run);
+
+		ASSERT_EQ(entries.size(), 1u) << entries;
+		EXPECT_EQ(entries[0].at("what"), what);
+		EXPECT_EQ(entries[0].at("port"), port);
+		EXPECT_EQ(address_from(entries[0].at("address"), 0), address_of(node, family, 0));
+	}
+	/* Both ends work, and by the path that is to be had. */
+	void expect_smc()
+	{
+		Connection connection = make_connection(agent, Flavor());
+
+		check_data(connection, 10000, true);
+	}
+
+	Agent agent;
+	Shell here = [](const std::string &command) {
+		return must_run(command);
+	};
+	Shell there = [this](const std::string &command) {
+		return agent.must_run(command);
+	};
+};
+
+class Family : public Blackhole, public testing::WithParamInterface<int>
+{
+protected:
+	Flavor flavor = {Kind::smc, GetParam()};
+	RemoteSocket listener = agent.listen(flavor);
+	int port = listener.port();
+	Address to = address_of(1, GetParam(), port);
+	std::string to_port = " tcp dport " + std::to_string(port);
+	std::string from_port = " tcp sport " + std::to_string(port);
+
+	/* The server speaks first; the client reads its bytes, and no others. */
+	void expect_greeting(Connection &connection)
+	{
+		char bytes[100];
+
+		ASSERT_EQ(connection.there.send("220 ready"), 9);
+		await(connection.here, POLLIN);
+
+		ssize_t n = recv(connection.here, bytes, sizeof(bytes), 0);
+
+		EXPECT_EQ(std::string(bytes, std::max<ssize_t>(n, 0)), "220 ready");
+		check_data(connection, 10000, false);
+	}
+	Connection connect_here()
+	{
+		Fd client = must_connect(flavor, to);
+
+		return {std::move(client), listener.accept()};
+	}
+	/* By a connect() that does not wait, after @prepare. */
+	Connection connect_nonblocking(const std::function<void(int fd)> &prepare)
+	{
+		Fd client = must_socket(flavor, SOCK_NONBLOCK);
+
+		prepare(client);
+		EXPECT_EQ(connect(client, to.get(), to.len), -1);
+		EXPECT_EQ(errno, EINPROGRESS);
+		EXPECT_EQ(await(client, POLLOUT) & POLLERR, 0);
+		EXPECT_EQ(must_get(client, SOL_SOCKET, SO_ERROR), 0);
+		fcntl(client, F_SETFL, 0);
+		return {std::move(client), listener.accept()};
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, Family, testing::Values(AF_INET, AF_INET6),
+			 [](const auto &info) { return info.param == AF_INET ? "4" : "6"; });
+
+TEST_P(Family, SynWithTheOptionIsLost)
+{
+	Box box(there, syn + to_port + option, "drop");
+	int64_t before = fallbacks(Role::client, BLACKHOLE);
+
+	{
+		Connection first = connect_here();
+
+		check_data(first, 10000, false);
+	}
+	EXPECT_GE(box.met(), 1);
+	EXPECT_EQ(fallbacks(Role::client, BLACKHOLE), before + 1);
+	expect_entry(here, "syn-lost", GetParam(), 1, port);
+
+	/* The next one does not try. */
+	int64_t met = box.met();
+
+	{
+		Connection second = connect_here();
+
+		check_data(second, 10000, false);
+	}
+	EXPECT_EQ(box.met(), met);
+	EXPECT_EQ(fallbacks(Role::client, BLACKHOLE), before + 2);
+
+	/* Nor is anybody else kept from SMC, nor this one after it was cleared. */
+	expect_smc();
+	here(smc("blackhole flush"));
+	EXPECT_TRUE(shown(here).empty());
+	box.open();
+
+	Connection third = connect_here();
+
+	check_data(third, 10000, true);
+}
+
+/* A connect() that does not wait, and one that has but two SYNs to send. */
+TEST_P(Family, SynIsLostToOneWhoDoesNotWait)
+{
+	Box box(there, syn + to_port + option, "drop");
+
+	for (int retries : {6, 1}) {
+		here(smc("blackhole flush"));
+
+		Connection connection = connect_nonblocking(
+		    [retries](int fd) { must_set(fd, IPPROTO_TCP, TCP_SYNCNT, retries); });
+
+		check_data(connection, 10000, false);
+		expect_entry(here, "syn-lost", GetParam(), 1, port);
+	}
+}
+
+/*
+ * Entries have their time, which also those get that are there. It is short at first, and longer
+ * where the same happens again.
+ */
+TEST_P(Family, EntriesEnd)
+{
+	Box box(there, syn + to_port + option, "drop");
+
+	connect_here();
+	ASSERT_EQ(shown(here).size(), 1u);
+	EXPECT_GT(shown(here)[0].at("left"), 30);
+	EXPECT_LE(shown(here)[0].at("left"), 60);
+	{
+		SysctlScope soon("net.smc.blackhole_timeout", "1");
+
+		wait_until("the end of an entry", [&] { return shown(here).empty(); });
+
+		int64_t met = box.met();
+
+		connect_here();
+		EXPECT_GT(box.met(), met);
+	}
+	ASSERT_EQ(shown(here).size(), 1u);
+	EXPECT_GT(shown(here)[0].at("left"), 60);
+	EXPECT_LE(shown(here)[0].at("left"), 120);
+
+	/* It can be switched off: nothing is noted, and what there is does not count. */
+	box.open();
+	{
+		SysctlScope off("net.smc.blackhole_timeout", "0");
+
+		EXPECT_TRUE(shown(here).empty());
+
+		Connection connection = connect_here();
+
+		check_data(connection, 10000, true);
+	}
+	/* Once SMC has worked, nothing is left of what happened before. */
+	EXPECT_TRUE(shown(here).empty());
+}
+
+/* That nobody answers says nothing about the option. */
+TEST_P(Family, HostThatIsDownIsNotNoted)
+{
+	Box box(there, syn + to_port, "drop");
+	Fd client = must_socket(flavor);
+
+	must_set(client, IPPROTO_TCP, TCP_SYNCNT, 1);
+	EXPECT_EQ(connect(client, to.get(), to.len), -1);
+	EXPECT_EQ(errno, ETIMEDOUT);
+	EXPECT_TRUE(shown(here).empty());
+	box.open();
+
+	/* The same socket, and SMC. */
+	ASSERT_EQ(connect(client, to.get(), to.len), 0);
+
+	Connection connection = {std::move(client), listener.accept()};
+
+	check_data(connection, 10000, true);
+}
+
+/* A server that answers late, when the client tries without the option: it had it in a SYN. */
+TEST_P(Family, SlowServerIsNotNoted)
+{
+	Box box(here, syn_ack + from_port, "drop");
+	Fd client = must_socket(flavor, SOCK_NONBLOCK);
+
+	EXPECT_EQ(connect(client, to.get(), to.len), -1);
+	EXPECT_EQ(errno, EINPROGRESS);
+	/* To the third SYN, too, which had none. */
+	wait_until("three answers", [&] { return box.met() >= 4; });
+	box.open();
+	EXPECT_EQ(await(client, POLLOUT) & POLLERR, 0);
+	fcntl(client, F_SETFL, 0);
+
+	Connection connection = {std::move(client), listener.accept()};
+
+	check_data(connection, 10000, true);
+	EXPECT_TRUE(shown(here).empty());
+	EXPECT_TRUE(shown(there).empty());
+}
+
+/* The socket goes while SYNs are being lost. */
+TEST_P(Family, ClosedMeanwhile)
+{
+	Box box(there, syn + to_port, "drop");
+
+	for (int i = 0; i < 12; i++) {
+		Fd client = must_socket(flavor, SOCK_NONBLOCK);
+		int64_t lost = box.met() + i % 3;
+
+		EXPECT_EQ(connect(client, to.get(), to.len), -1);
+		wait_until("so many are lost", [&] { return box.met() >= lost; });
+	}
+	EXPECT_TRUE(shown(here).empty());
+}
+
+/* The client sees no option, and is TCP. The server believes that SMC is spoken. */
+TEST_P(Family, SynAckLosesTheOption)
+{
+	Box box(here, syn_ack + from_port + option, "reset tcp option 254");
+	int64_t met;
+
+	{
+		Connection first = connect_here();
+
+		expect_greeting(first);
+	}
+	met = box.met();
+	EXPECT_GE(met, 1);
+	expect_entry(there, "no-proposal", GetParam(), 0, port);
+
+	/* The next SYN-ACK has none, and so accept() has nothing to wait for. */
+	for (int i = 0; i < 3; i++) {
+		Connection next = connect_here();
+
+		expect_greeting(next);
+	}
+	EXPECT_EQ(box.met(), met);
+
+	/* Another port is another server, and the entry can be cleared. */
+	expect_smc();
+	there(smc("blackhole flush"));
+	box.open();
+
+	Connection last = connect_here();
+
+	check_data(last, 10000, true);
+}
+
+/* Then nobody speaks SMC, and nobody is harmed. */
+TEST_P(Family, SynLosesTheOption)
+{
+	Box box(there, syn + to_port + option, "reset tcp option 254");
+
+	for (int i = 0; i < 2; i++) {
+		Connection connection = connect_here();
+
+		expect_greeting(connection);
+	}
+	EXPECT_EQ(box.met(), 2);
+	EXPECT_TRUE(shown(here).empty());
+	EXPECT_TRUE(shown(there).empty());
+}
+
+/* A server that returns an option that it does not know, and what it says to a PROPOSAL. */
+struct Echo {
+	std::string name;
+	std::function<void(Fd &server)> answer;
+};
+
+class Echoes : public Blackhole, public testing::WithParamInterface<Echo>
+{
+};
+
+TEST_P(Echoes, AreNoted)
+{
+	Fd listener = offering_socket();
+
+	ASSERT_EQ(listen(listener, 4), 0);
+
+	Address at = address_of(0, AF_INET, local_address(listener).port());
+	RemoteSocket first = agent.socket(Flavor());
+	Job connecting = first.start_connect(at);
+	Fd server = must_accept(listener);
+
+	receive_proposal(server);
+	GetParam().answer(server);
+	/* Whatever becomes of this one. */
+	connecting.join();
+	expect_entry(there, "no-answer", AF_INET, 0, at.port());
+
+	RemoteSocket second = agent.socket(Flavor());
+
+	ASSERT_EQ(second.connect(at), 0);
+
+	Fd fine = must_accept(listener);
+
+	check_tcp(fine, second);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Echoes,
+			 testing::Values(Echo{"Banner",
+					      [](Fd &fd) {
+						      send_bytes(fd, "220 ready\r\n");
+					      }},
+					 Echo{"OneByteAndAnEnd",
+					      [](Fd &fd) {
+						      send_bytes(fd, "?");
+						      shutdown(fd, SHUT_WR);
+					      }},
+					 Echo{"End",
+					      [](Fd &fd) {
+						      shutdown(fd, SHUT_WR);
+					      }},
+					 Echo{"Reset",
+					      [](Fd &fd) {
+						      must_linger(fd, 0);
+						      fd.close();
+					      }},
+					 Echo{"Silence",
+					      [](Fd &) {
+					      }}),
+			 [](const auto &info) { return info.param.name; });
+
+/* One that does speak SMC, only too late, takes the note back. */
+TEST_F(Blackhole, LateAnswerIsOne)
+{
+	auto [victim, connecting, server] = lure(agent);
+
+	receive_proposal(server);
+	ASSERT_EQ(connecting.join(), "0");
+	EXPECT_TRUE(diagnosis_of(receive_message(server)));
+	EXPECT_EQ(shown(there).size(), 1u);
+	send_bytes(server, encode_decline(SMC_DIAG_NO_MEMORY));
+	wait_until("no entry", [&] { return shown(there).empty(); });
+	check_tcp(server, victim);
+}
+
+/* The same of a client: it is answered, unless the application was faster. */
+TEST_F(Blackhole, LateProposalIsOne)
+{
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+	Fd client = offering_socket();
+
+	ASSERT_EQ(connect(client, to.get(), to.len), 0);
+
+	RemoteSocket victim = listener.accept();
+
+	EXPECT_EQ(shown(there).size(), 1u);
+	send_bytes(client, encode(good_proposal()));
+	EXPECT_TRUE(diagnosis_of(receive_message(client)));
+	EXPECT_TRUE(shown(there).empty());
+	check_tcp(client, victim);
+}
+
+/* A user can drop what comes to his sockets: what happens there says nothing to the others. */
+TEST_F(Blackhole, UsersHaveTheirOwn)
+{
+	Fd listener = offering_socket();
+
+	ASSERT_EQ(listen(listener, 4), 0);
+
+	Address at = address_from("127.0.0.1", local_address(listener).port());
+
+	meet_banner(socket_of(65534), listener, at);
+	ASSERT_EQ(shown(here).size(), 1u);
+	EXPECT_EQ(shown(here)[0].at("uid"), 65534);
+
+	int64_t before = fallbacks(Role::client, BLACKHOLE);
+	Fd spared = socket_of(65534);
+
+	EXPECT_EQ(connect(spared, at.get(), at.len), 0);
+	must_accept(listener);
+	EXPECT_EQ(fallbacks(Role::client, BLACKHOLE), before + 1);
+	meet_banner(socket_of(65533), listener, at);
+	EXPECT_EQ(shown(here).size(), 2u);
+}
+
+/* Whatever is done to a namespace, its table is bounded; and no user empties it of the others'. */
+TEST_F(Blackhole, TableIsBounded)
+{
+	Fd listener = offering_socket();
+
+	if (peer_place() != Place::host)
+		GTEST_SKIP() << "by connections of one namespace";
+	set_limit(scaled(300));
+	ASSERT_EQ(listen(listener, 4), 0);
+
+	/* A server at each address of 127.0.0.0/8. */
+	int port = local_address(listener).port();
+
+	meet_banner(socket_of(65534), listener, address_from("127.1.0.1", port));
+	for (int i = 1; i <= 300; i++) {
+		std::string at = "127.0." + std::to_string(i / 256) + "." + std::to_string(i % 256);
+
+		meet_banner(must_socket(Flavor()), listener, address_from(at, port));
+	}
+
+	auto entries = shown(here);
+
+	ASSERT_EQ(entries.size(), 256u);
+	/* The oldest of who has most are those that gave way. */
+	EXPECT_EQ(entries.front().at("address"), "127.1.0.1");
+	EXPECT_EQ(entries.at(1).at("address"), "127.0.0.46");
+	EXPECT_EQ(entries.back().at("address"), "127.0.1.44");
+}
+
+/* Nor does a peer. */
+TEST_F(Blackhole, PeersHaveTheirOwn)
+{
+	if (peer_place() != Place::host)
+		GTEST_SKIP() << "by connections of one namespace";
+
+	int64_t before = fallbacks(Role::server, BLACKHOLE);
+	std::vector<Fd> sockets;
+
+	/* They send no PROPOSAL, and so each takes the whole time. */
+	for (int i = 0; i < 270; i++) {
+		Fd listener = must_socket(Flavor()), client = offering_socket();
+		Address from = address_from(i ? "127.0.0.3" : "127.0.0.2", 0);
+
+		ASSERT_EQ(listen(listener, 4), 0);
+
+		Address to = address_from("127.0.0.1", local_address(listener).port());
+
+		ASSERT_EQ(bind(client, from.get(), from.len), 0);
+		ASSERT_EQ(connect(client, to.get(), to.len), 0);
+		sockets.push_back(std::move(listener));
+		sockets.push_back(std::move(client));
+		/* The first is the oldest. */
+		if (!i)
+			wait_until("it is noted", [&] {
+				return fallbacks(Role::server, BLACKHOLE) == before + 1;
+			});
+	}
+	wait_until("all are noted",
+		   [&] { return fallbacks(Role::server, BLACKHOLE) >= before + 270; });
+
+	auto entries = shown(here);
+
+	ASSERT_EQ(entries.size(), 256u);
+	EXPECT_EQ(entries.front().at("address"), "127.0.0.2");
+}
+
+/* Looking is for everybody, clearing is not. */
+TEST_F(Blackhole, OnlyAdministratorsClear)
+{
+	Output refused =
+	    run_command("setpriv --reuid 65534 --clear-groups " + smc("blackhole flush"));
+
+	EXPECT_EQ(refused.status, 1) << refused.text;
+	EXPECT_NE(refused.text.find("not permitted"), std::string::npos) << refused.text;
+	must_run("setpriv --reuid 65534 --clear-groups " + smc("blackhole"));
+}
