@@ -126,18 +126,50 @@ static void smc_llc_expect(struct smc_llc *llc, enum smc_llc_type type, u8 flags
 	spin_unlock_bh(&llc->lock);
 }
 
-static int smc_llc_await(struct smc_group *group, long timeo, struct smc_llc_msg *msg)
+static bool smc_llc_has_ended(const struct smc_group *group)
+{
+	return READ_ONCE(group->llc.has_come) || smc_group_is_dead(group);
+}
+
+/* Two things may wake this task. Return: whether it was called off. */
+static bool smc_llc_sleep(struct smc_group *group, long timeo, const struct smc_call_off *off)
+{
+	DEFINE_WAIT(by_link);
+	DEFINE_WAIT(by_other);
+	bool is_off;
+
+	for (;;) {
+		prepare_to_wait(&group->llc.wait, &by_link, TASK_UNINTERRUPTIBLE);
+		prepare_to_wait(off->wait, &by_other, TASK_UNINTERRUPTIBLE);
+		is_off = off->is_over(off->arg);
+		if (is_off || smc_llc_has_ended(group) || !timeo)
+			break;
+		timeo = schedule_timeout(timeo);
+	}
+	finish_wait(off->wait, &by_other);
+	finish_wait(&group->llc.wait, &by_link);
+	return is_off;
+}
+
+/* @off: what else ends the wait, or NULL */
+static int smc_llc_await(struct smc_group *group, long timeo, const struct smc_call_off *off,
+			 struct smc_llc_msg *msg)
 {
 	struct smc_llc *llc = &group->llc;
-	int rc = 0;
+	int rc = -ETIMEDOUT;
 
-	wait_event_timeout(llc->wait, READ_ONCE(llc->has_come) || smc_group_is_dead(group), timeo);
+	if (!off)
+		wait_event_timeout(llc->wait, smc_llc_has_ended(group), timeo);
+	else if (smc_llc_sleep(group, timeo, off))
+		rc = -ECANCELED;
 
 	spin_lock_bh(&llc->lock);
-	if (llc->has_come)
+	if (llc->has_come) {
 		*msg = llc->came;
-	else
-		rc = smc_group_is_dead(group) ? -ENOLINK : -ETIMEDOUT;
+		rc = 0;
+	} else if (smc_group_is_dead(group)) {
+		rc = -ENOLINK;
+	}
 	llc->awaited = 0;
 	spin_unlock_bh(&llc->lock);
 	return rc;
@@ -151,8 +183,9 @@ static int smc_llc_send(struct smc_group *group, const struct smc_llc_msg *msg)
 	return smc_link_send_llc(group->link, message);
 }
 
-/* Send @msg and wait for its reply, which replaces it. */
-static int smc_llc_request(struct smc_group *group, struct smc_llc_msg *msg)
+/* Send @msg and wait for its reply, which replaces it; or until @off, if that is given. */
+static int smc_llc_request_until(struct smc_group *group, const struct smc_call_off *off,
+				 struct smc_llc_msg *msg)
 {
 	struct smc_llc *llc = &group->llc;
 	int rc;
@@ -163,9 +196,14 @@ static int smc_llc_request(struct smc_group *group, struct smc_llc_msg *msg)
 	smc_llc_expect(llc, msg->type, SMC_LLC_REPLY);
 	rc = smc_llc_send(group, msg);
 	if (!rc)
-		rc = smc_llc_await(group, SMC_LLC_REPLY_WAIT, msg);
+		rc = smc_llc_await(group, SMC_LLC_REPLY_WAIT, off, msg);
 	mutex_unlock(&llc->request_lock);
 	return rc;
+}
+
+static int smc_llc_request(struct smc_group *group, struct smc_llc_msg *msg)
+{
+	return smc_llc_request_until(group, NULL, msg);
 }
 
 /* What CONFIRM LINK says of this end of the link. */
@@ -199,13 +237,13 @@ static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_
 	return 0;
 }
 
-int smc_llc_confirm_link_server(struct smc_group *group)
+int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_call_off *off)
 {
 	struct smc_llc_msg msg = {};
 	int rc;
 
 	smc_llc_describe_link(group, &msg);
-	rc = smc_llc_request(group, &msg);
+	rc = smc_llc_request_until(group, off, &msg);
 	return rc ? rc : smc_llc_note_confirmed(group, &msg);
 }
 
@@ -214,10 +252,10 @@ void smc_llc_expect_confirm_link(struct smc_group *group)
 	smc_llc_expect(&group->llc, SMC_LLC_CONFIRM_LINK, 0);
 }
 
-int smc_llc_confirm_link_client(struct smc_group *group)
+int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_call_off *off)
 {
 	struct smc_llc_msg msg;
-	int rc = smc_llc_await(group, SMC_LLC_CONFIRM_LINK_WAIT, &msg);
+	int rc = smc_llc_await(group, SMC_LLC_CONFIRM_LINK_WAIT, off, &msg);
 
 	if (rc)
 		return rc;

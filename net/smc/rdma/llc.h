@@ -17,6 +17,18 @@
 
 struct smc_group;
 
+/**
+ * struct smc_call_off - what else than the link ends a wait for it to be confirmed
+ * @wait: is woken when that may be so
+ * @is_over: whether it is; called between setting the task's state and sleeping
+ * @arg: for @is_over
+ */
+struct smc_call_off {
+	wait_queue_head_t *wait;
+	bool (*is_over)(const void *arg);
+	void *arg;
+};
+
 #define SMC_LLC_QUEUE	16	/* requests of a peer waiting for their answer */
 
 struct smc_llc_queued {
@@ -97,11 +109,12 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len);
 /**
  * smc_llc_confirm_link_server() - CONFIRM LINK as server, and its reply
  * @group: group
+ * @off: ends the wait for that
  *
  * Context: process, may sleep up to 2 s.
- * Return: 0, -ETIMEDOUT, -ENOLINK.
+ * Return: 0, -ETIMEDOUT, -ENOLINK, -ECANCELED.
  */
-int smc_llc_confirm_link_server(struct smc_group *group);
+int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_call_off *off);
 
 /**
  * smc_llc_expect_confirm_link() - be ready for the server's CONFIRM LINK
@@ -114,11 +127,12 @@ void smc_llc_expect_confirm_link(struct smc_group *group);
 /**
  * smc_llc_confirm_link_client() - wait for the server's CONFIRM LINK
  * @group: group
+ * @off: ends the wait
  *
  * Context: process, may sleep up to 4 s.
- * Return: 0 with the link's number and the peer's limits noted; -ETIMEDOUT, -ENOLINK.
+ * Return: 0 with the link's number and the peer's limits noted; -ETIMEDOUT, -ENOLINK, -ECANCELED.
  */
-int smc_llc_confirm_link_client(struct smc_group *group);
+int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_call_off *off);
 
 /**
  * smc_llc_confirm_link_reply() - answer it, once the link can send

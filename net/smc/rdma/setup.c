@@ -3,6 +3,7 @@
 
 #include <net/sock.h>
 
+#include "admin/blackhole.h"
 #include "admin/net.h"
 #include "admin/stats.h"
 #include "conn.h"
@@ -30,6 +31,7 @@ void smc_rdma_setup_init(struct smc_rdma_setup *s, struct sock *sk, struct mem_c
 		wmem = READ_ONCE(sk->sk_sndbuf) / 2;
 
 	s->net = sock_net(sk);
+	s->sk = sk;
 	s->memcg = memcg;
 	s->rmb_class = smc_size_class_of(rmem, SMC_SIZE_CLASS_R_MAX);
 	s->mirror_class = smc_size_class_of(wmem, SMC_SIZE_CLASS_R_MAX);
@@ -53,6 +55,9 @@ static u32 smc_rdma_diagnosis(int rc)
 		return SMC_DIAG_NO_ACTIVE_LINK;
 	case -ENOENT:
 		return SMC_DIAG_NO_SERVER_LINK;
+	case -EHOSTUNREACH:
+		return SMC_DIAG_NO_ROUTE;
+	case -ECANCELED:
 	case -EPROTO:
 		return SMC_DIAG_SYNC;
 	default:
@@ -100,6 +105,50 @@ static struct smc_group *smc_rdma_setup_group(struct smc_rdma_setup *s, enum smc
 	return group;
 }
 
+static struct smc_blackhole_key smc_rdma_key(const struct smc_rdma_setup *s)
+{
+	struct smc_blackhole_key key;
+
+	smc_blackhole_key_gid(&key, s->sk, s->peer.gid);
+	return key;
+}
+
+/* Whether a link to the peer was tried in vain not long ago: each new attempt takes seconds. */
+static bool smc_rdma_is_out_of_reach(const struct smc_rdma_setup *s)
+{
+	struct smc_blackhole_key key = smc_rdma_key(s);
+
+	return smc_blackhole_has(smc_net(s->net), &key);
+}
+
+static void smc_rdma_note_out_of_reach(const struct smc_rdma_setup *s)
+{
+	struct smc_blackhole_key key = smc_rdma_key(s);
+
+	smc_blackhole_note(smc_net(s->net), &key, SMC_BLACKHOLE_NO_LINK);
+}
+
+/* The link was confirmed, or was not: @rc. A peer that takes its leave was reached. */
+static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
+{
+	struct smc_blackhole_key key = smc_rdma_key(s);
+
+	s->called_off = rc == -ECANCELED;
+	if (!rc)
+		smc_blackhole_forget(smc_net(s->net), &key);
+	else if ((rc == -ETIMEDOUT || rc == -ENOLINK) &&
+		 !READ_ONCE(s->conn->group->llc.peer_left))
+		smc_rdma_note_out_of_reach(s);
+	return rc;
+}
+
+void smc_rdma_setup_learn(const struct smc_rdma_setup *s, u32 peer_reason)
+{
+	if (s->called_off && (peer_reason == SMC_DIAG_TIMEOUT_CONFIRM_LINK ||
+			      peer_reason == SMC_DIAG_NO_ACTIVE_LINK))
+		smc_rdma_note_out_of_reach(s);
+}
+
 static struct smc_group *smc_rdma_server_find(struct smc_rdma_setup *s)
 {
 	return smc_group_find_for_server(s->net, s->version, &s->port, &s->peer, s->eid);
@@ -116,6 +165,8 @@ static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 	if (!wait_event_timeout(smc_contact_ended, smc_contact_try(s), SMC_CONTACT_WAIT))
 		return ERR_PTR(-ETIMEDOUT);
 	group = smc_rdma_server_find(s);
+	if (!group && smc_rdma_is_out_of_reach(s))
+		group = ERR_PTR(-EHOSTUNREACH);
 	if (group) {
 		smc_contact_end(s);
 		return group;
@@ -213,7 +264,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	rc = smc_buffers_register(group);
 	if (rc)
 		return rc;
-	rc = smc_llc_confirm_link_server(group);
+	rc = smc_rdma_note_confirmed(s, smc_llc_confirm_link_server(group, &s->call_off));
 	if (rc)
 		return rc;
 	if (!group->release)
@@ -249,6 +300,8 @@ u32 smc_rdma_client_join(struct smc_rdma_setup *s, const struct smc_clc_agreemen
 	u32 diagnosis;
 	int rc;
 
+	if (accept->first_contact && smc_rdma_is_out_of_reach(s))
+		return SMC_DIAG_NO_ROUTE;
 	if (accept->first_contact)
 		group = smc_rdma_setup_group(s, SMC_CLIENT);
 	else
@@ -269,11 +322,12 @@ u32 smc_rdma_client_join(struct smc_rdma_setup *s, const struct smc_clc_agreemen
 							 s->memcg));
 }
 
-static int smc_rdma_client_first_contact(struct smc_group *group)
+static int smc_rdma_client_first_contact(struct smc_rdma_setup *s)
 {
+	struct smc_group *group = s->conn->group;
 	int rc;
 
-	rc = smc_llc_confirm_link_client(group);
+	rc = smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(group, &s->call_off));
 	if (rc)
 		return rc;
 	rc = smc_link_to_rts(group->link);
@@ -293,7 +347,7 @@ u32 smc_rdma_client_complete(struct smc_rdma_setup *s)
 {
 	if (!s->first_contact)
 		return 0;
-	return smc_rdma_diagnosis(smc_rdma_client_first_contact(s->conn->group));
+	return smc_rdma_diagnosis(smc_rdma_client_first_contact(s));
 }
 
 void smc_rdma_setup_end(struct smc_rdma_setup *s, bool keep)

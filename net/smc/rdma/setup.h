@@ -11,6 +11,7 @@
 
 #include "device.h"
 #include "group.h"
+#include "llc.h"
 #include "wire/clc.h"
 
 /**
@@ -26,6 +27,9 @@
  * @rmb_class: size class wanted for what is received
  * @mirror_class: and for what is sent
  * @memcg: control group to charge for them, or NULL
+ * @sk: TCP socket
+ * @call_off: ends the wait for a link to be confirmed; to be set
+ * @called_off: it did
  * @exposed: the peer was told of the element here, and may believe that it is connected
  * @first_contact: the group is made for this connection
  * @group: that one, referenced, until it is complete
@@ -44,6 +48,9 @@ struct smc_rdma_setup {
 	u8 rmb_class;
 	u8 mirror_class;
 	struct mem_cgroup *memcg;
+	const struct sock *sk;
+	struct smc_call_off call_off;
+	bool called_off;
 	bool exposed;
 	bool first_contact;
 	struct smc_group *group;
@@ -88,6 +95,15 @@ u32 smc_rdma_client_join(struct smc_rdma_setup *s, const struct smc_clc_agreemen
  * @s: setup
  */
 u32 smc_rdma_client_complete(struct smc_rdma_setup *s);
+
+/**
+ * smc_rdma_setup_learn() - take note of what the peer says of a first contact that failed
+ * @s: setup, also after smc_rdma_setup_end()
+ * @peer_reason: diagnosis of its DECLINE, or 0
+ *
+ * Only one end of a link that leads nowhere may have waited long enough to find that out.
+ */
+void smc_rdma_setup_learn(const struct smc_rdma_setup *s, u32 peer_reason);
 
 /**
  * smc_rdma_setup_end() - release what the setup holds

@@ -219,6 +219,23 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 	       !smc_clc_take(hs, buf);
 }
 
+/* May be called between setting a task's state and sleeping: takes no lock. */
+static bool smc_clc_is_called_off(const void *arg)
+{
+	const struct smc_handshake *hs = arg;
+
+	return tcp_inq(hs->sk) > 0 || READ_ONCE(hs->aborted);
+}
+
+struct smc_call_off smc_clc_call_off(struct smc_handshake *hs)
+{
+	return (struct smc_call_off) {
+		.wait	 = &hs->wait,
+		.is_over = smc_clc_is_called_off,
+		.arg	 = hs,
+	};
+}
+
 void smc_clc_put_off_decline(struct smc_handshake *hs, u32 reason)
 {
 	hs->reason = reason;

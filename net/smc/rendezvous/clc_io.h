@@ -3,6 +3,7 @@
 #ifndef SMC_CLC_IO_H
 #define SMC_CLC_IO_H
 
+#include "rdma/llc.h"
 #include "wire/clc.h"
 
 struct smc_handshake;
@@ -82,6 +83,14 @@ int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len);
  * The client may never have seen the option, and its application would read a DECLINE as data.
  */
 void smc_clc_put_off_decline(struct smc_handshake *hs, u32 reason);
+
+/**
+ * smc_clc_call_off() - what ends the wait for a link to be confirmed, when no CLC message is due
+ * @hs: rendezvous, which outlives the wait
+ *
+ * The peer says something, which can only be a DECLINE, or the application has gone.
+ */
+struct smc_call_off smc_clc_call_off(struct smc_handshake *hs);
 
 /**
  * smc_clc_agree_on_tcp() - both ends go on with TCP

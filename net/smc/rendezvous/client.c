@@ -192,6 +192,7 @@ void smc_handshake_propose(struct smc_handshake *hs)
 	memset(c, 0, offsetof(struct smc_client, buf));
 	c->hs = hs;
 	smc_rdma_setup_init(&c->setup, hs->sk, hs->memcg);
+	c->setup.call_off = smc_clc_call_off(hs);
 	smc_ism_setup_init(&c->ism, hs->sk, hs->memcg);
 	hs->client = c;
 	c->rc = smc_client_propose(c);
@@ -235,6 +236,7 @@ int smc_handshake_client(struct smc_handshake *hs)
 	smc_rdma_setup_end(&c->setup, hs->stream);
 	if (rc > 0)
 		rc = smc_clc_agree_on_tcp(hs, SMC_VERSION_2, rc, c->buf);
+	smc_rdma_setup_learn(&c->setup, hs->peer_reason);
 	if (rc)
 		smc_stat_handshake_error(smc_sk_net(hs->sk), SMC_CLIENT);
 	smc_offer_drop(&c->offer);

@@ -301,6 +301,7 @@ int smc_handshake_server(struct smc_handshake *hs)
 	srv->hs = hs;
 	srv->version = SMC_VERSION_2;
 	smc_rdma_setup_init(&srv->setup, hs->sk, hs->memcg);
+	srv->setup.call_off = smc_clc_call_off(hs);
 	smc_ism_setup_init(&srv->ism, hs->sk, hs->memcg);
 	rc = smc_server_shake(srv);
 	/*
@@ -314,6 +315,7 @@ int smc_handshake_server(struct smc_handshake *hs)
 	smc_rdma_setup_end(&srv->setup, hs->stream);
 	if (rc > 0)
 		rc = smc_clc_agree_on_tcp(hs, srv->version, rc, srv->buf);
+	smc_rdma_setup_learn(&srv->setup, hs->peer_reason);
 	if (rc)
 		smc_stat_handshake_error(smc_sk_net(hs->sk), SMC_SERVER);
 	kfree(srv);

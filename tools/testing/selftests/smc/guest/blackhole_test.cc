@@ -591,3 +591,84 @@ TEST_F(Blackhole, OnlyAdministratorsClear)
 	EXPECT_NE(refused.text.find("not permitted"), std::string::npos) << refused.text;
 	must_run("setpriv --reuid 65534 --clear-groups " + smc("blackhole"));
 }
+
+/* RDMA does not get through. */
+class Unreached : public Blackhole
+{
+protected:
+	void SetUp() override
+	{
+		if (peer_within())
+			GTEST_SKIP() << "there is no link within a host";
+		flush();
+	}
+	void TearDown() override
+	{
+		if (!IsSkipped())
+			let_through();
+		Blackhole::TearDown();
+	}
+	/* Nothing that goes by RDMA reaches the agent's guest, and with @role client nothing leaves
+	 * it. */
+	void cut_off(Role role)
+	{
+		agent.must_run("nft 'add table inet roce; "
+			       "add chain inet roce in { type filter hook input priority 0; }; "
+			       "add rule inet roce in udp dport 4791 drop'");
+		if (role == Role::client)
+			agent.must_run(
+			    "nft 'add chain inet roce out { type filter hook output priority 0; }; "
+			    "add rule inet roce out udp dport 4791 drop'");
+	}
+	void let_through()
+	{
+		agent.must_run("nft 'add table inet roce; delete table inet roce'");
+	}
+	/* A connection that is TCP; @role is ours. */
+	void expect_tcp(Role role)
+	{
+		Connection connection = make_connection(agent, Flavor(), role);
+
+		check_data(connection, 10000, false);
+	}
+};
+
+TEST_F(Unreached, GidIsNoted)
+{
+	for (Role role : both_roles) {
+		SCOPED_TRACE(to_string(role));
+		/* Groups that are there are not affected. */
+		must_run("rdma link delete rxe0 && lab-rxe eth0");
+		cut_off(role);
+		expect_tcp(role);
+		ASSERT_EQ(shown(here).size(), 1u);
+		EXPECT_EQ(shown(here)[0].at("what"), "no-link");
+		EXPECT_LE(shown(here)[0].at("left"), 60);
+		ASSERT_EQ(shown(there).size(), 1u);
+
+		/* The server makes no link to it. */
+		int64_t before = fallbacks(role, role == Role::client ? SMC_DIAG_PEER_DECLINED
+								      : SMC_DIAG_NO_ROUTE);
+		int64_t groups = Counters::now()["rdma_groups_created"];
+
+		expect_tcp(role);
+		EXPECT_EQ(fallbacks(role, role == Role::client ? SMC_DIAG_PEER_DECLINED
+							       : SMC_DIAG_NO_ROUTE),
+			  before + 1);
+
+		/* If only the client knows, it declines what the server would make. */
+		(role == Role::client ? there : here)(smc("blackhole flush"));
+		expect_tcp(role);
+		if (role == Role::server)
+			EXPECT_EQ(Counters::now()["rdma_groups_created"], groups + 1);
+		else
+			EXPECT_EQ(Counters::now()["rdma_groups_created"], groups);
+
+		let_through();
+		flush();
+
+		Connection connection = make_connection(agent, Flavor(), role);
+
+		check_data(connection, 10000, true);
+	}
+}
