@@ -224,7 +224,7 @@ static bool smc_clc_is_called_off(const void *arg)
 {
 	const struct smc_handshake *hs = arg;
 
-	return tcp_inq(hs->sk) > 0 || READ_ONCE(hs->aborted);
+	return smc_clc_has(hs, 1);
 }
 
 struct smc_call_off smc_clc_call_off(struct smc_handshake *hs)

@@ -672,3 +672,24 @@ TEST_F(Unreached, GidIsNoted)
 		check_data(connection, 10000, true);
 	}
 }
+
+/* Who goes before its link is confirmed says nothing of the way to it. */
+TEST_F(Unreached, NotWhoGoes)
+{
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+
+	{
+		Fd rogue = propose(to, good_proposal());
+
+		ASSERT_TRUE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact);
+		send_bytes(rogue, encode(good_agreement(SMC_CLC_CONFIRM)));
+		shutdown(rogue, SHUT_WR);
+		listener.accept().close();
+	}
+	EXPECT_TRUE(shown(there).empty());
+
+	Connection connection = make_connection(agent, Flavor());
+
+	check_data(connection, 10000, true);
+}
