@@ -40,7 +40,10 @@ std::ostream &operator<<(std::ostream &out, const Flavor &flavor);
 std::vector<Flavor> all_flavors();
 /* Every kind but plain TCP. */
 std::vector<Flavor> smc_flavors();
-/* TCP and IPPROTO_SMC: what a difference between the two shows in. */
+/*
+ * IPPROTO_SMC and, with both ends in one namespace, TCP: what a difference between the two shows
+ * in.
+ */
 std::vector<Flavor> main_flavors();
 
 struct Address {
