@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <functional>
 #include <gtest/gtest.h>
 #include <linux/smc.h>
 #include <linux/sockios.h>
@@ -17,12 +18,17 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 #include "agent.h"
+#include "full.h"
+#include "place.h"
+#include "smc_tool.h"
+#include "tcp_table.h"
 
 using namespace guest;
 
@@ -76,26 +82,6 @@ protected:
 			return waiting >= bytes;
 		});
 	}
-	static size_t fill(int fd)
-	{
-		std::string bytes(65536, 'f');
-		size_t total = 0;
-		ssize_t n;
-
-		while ((n = send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0)
-			total += n;
-		EXPECT_EQ(errno, EAGAIN);
-		return total;
-	}
-	/* Fills until the peer, who does not read, takes no more either. */
-	static void fill_for_good(int fd)
-	{
-		for (int quiet = 0; quiet < 10; quiet++) {
-			if (fill(fd))
-				quiet = 0;
-			usleep(50000);
-		}
-	}
 	/* What poll() says now. */
 	static short events(int fd, short wanted = POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
 	{
@@ -142,7 +128,7 @@ static void on_signal(int)
 	signals++;
 }
 
-/* Signals this thread again and again, until told to stop. */
+/* Signals this thread again and again when it sleeps in a call, until told to stop. */
 class Interrupter
 {
 public:
@@ -153,15 +139,11 @@ public:
 		action.sa_handler = on_signal;
 		action.sa_flags = restart ? SA_RESTART : 0;
 		sigaction(SIGUSR1, &action, nullptr);
-		thread = std::thread([this, target = pthread_self()] {
+		thread = std::thread([this, target = pthread_self(), task = gettid()] {
 			while (!stop) {
-				int before = signals;
-
-				usleep(50000);
+				wait_until("it sleeps",
+					   [&] { return stop || sleeps_in_any_call(task); });
 				pthread_kill(target, SIGUSR1);
-				/* However slow the machine, the call gets on between two. */
-				while (signals == before && !stop)
-					usleep(1000);
 			}
 		});
 	}
@@ -174,6 +156,24 @@ public:
 private:
 	std::thread thread;
 	std::atomic<bool> stop = false;
+};
+
+/* A thread that is made, and then sleeps in a call that waits for data or for room. */
+class Sleeper
+{
+public:
+	explicit Sleeper(const std::function<void()> &call)
+	    : thread([this, call] {
+		      task = gettid();
+		      call();
+	      })
+	{
+		wait_until("it sleeps", [this] { return sleeps_in_socket_call(task); });
+	}
+
+private:
+	std::atomic<pid_t> task = 0;
+	std::jthread thread;
 };
 
 /* -- connect -- */
@@ -416,7 +416,9 @@ TEST_P(Api, CloseWhileConnecting)
 		Fd fd = make(SOCK_NONBLOCK);
 
 		EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
-		usleep(i * 1000);
+		/* A little later each time. */
+		for (int calls = 0; calls < 50 * i; calls++)
+			events(fd);
 	}
 
 	Connection connection = connected();
@@ -711,8 +713,11 @@ TEST_P(Api, AcceptRestarted)
 {
 	Fd listener = must_listen(flavor);
 	Interrupter interrupter(true);
-	RemoteSocket client = agent.socket(flavor);
-	Job connecting = client.start_connect(of_self(local_address(listener).port()));
+	int before = signals;
+	std::jthread client([&] {
+		wait_until("some signals", [&] { return signals > before + 3; });
+		agent.connect(flavor, of_self(local_address(listener).port()));
+	});
 
 	EXPECT_GE(Fd(accept(listener, nullptr, nullptr)), 0) << strerror(errno);
 }
@@ -829,13 +834,21 @@ TEST_P(Api, AcceptOfReset)
 {
 	Fd listener = must_listen(flavor);
 	RemoteSocket client = agent.connect(flavor, of_self(local_address(listener).port()));
+	int to = local_address(listener).port(), port = client.port();
 	Address from;
 
 	await(listener, POLLIN);
+
+	int64_t received = Counters::now()["rdma_recvs"];
+
 	client.linger(true, 0);
 	client.close();
-	/* Until the reset is here, nothing of it can be seen. */
-	usleep(200000);
+	wait_until("the reset is here", [&] {
+		if (!flavor.is_smc())
+			return !tcp_state(read_file(tcp_table(flavor.family)), to, port);
+		/* Within a host close() itself has told the other end. */
+		return peer_within() || Counters::now()["rdma_recvs"] > received;
+	});
 
 	Fd fd(accept(listener, from.get(), &from.len));
 
@@ -888,18 +901,19 @@ TEST_P(Api, OptionsBeforeConnect)
 TEST_P(Api, LowerLowWaterMarkWakes)
 {
 	Connection connection = connected();
-	std::thread lowering;
+	pid_t poller = gettid();
 
 	must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, 1000);
 	ASSERT_EQ(connection.there.send(std::string(100, 'l')), 100);
 	wait_for_bytes(connection.here, 100);
 	EXPECT_EQ(events(connection.here), POLLOUT);
-	lowering = std::thread([&] {
-		usleep(200000);
+
+	std::jthread lowering([&] {
+		wait_until("it polls", [&] { return sleeps_in_call(poller, SYS_poll); });
 		must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, 50);
 	});
+
 	await(connection.here, POLLIN);
-	lowering.join();
 }
 
 TEST_P(Api, ListenerUses)
@@ -987,7 +1001,7 @@ TEST_P(Api, SendTimesOut)
 
 	EXPECT_GT(n, 0);
 	EXPECT_LT(n, ssize_t(bytes.size()));
-	fill_for_good(connection.here);
+	fill_for_good(connection.here, n);
 	EXPECT_ERRNO(EAGAIN, send(connection.here, bytes.data(), bytes.size(), 0));
 }
 
@@ -1277,43 +1291,41 @@ TEST_P(Api, ShutdownOfReading)
 TEST_P(Api, ShutdownWakesReader)
 {
 	Connection connection = connected();
-	std::atomic<ssize_t> got = -1;
-	char byte;
-	std::thread reader([&] { got = recv(connection.here, &byte, 1, 0); });
+	Sleeper reader([&] {
+		char byte;
 
-	usleep(100000);
+		EXPECT_EQ(recv(connection.here, &byte, 1, 0), 0);
+	});
+
 	EXPECT_ERRNO(0, shutdown(connection.here, SHUT_RD));
-	reader.join();
-	EXPECT_EQ(got, 0);
 }
 
 TEST_P(Api, PeersShutdownWakesReader)
 {
 	Connection connection = connected();
-	Job reader = connection.there.start_recv({.seed = 12, .bytes = 1});
+	Sleeper reader([&] {
+		char byte;
 
-	shutdown(connection.here, SHUT_WR);
-	EXPECT_THROW(reader.join(), std::runtime_error);
+		EXPECT_EQ(recv(connection.here, &byte, 1, 0), 0);
+	});
+
+	EXPECT_EQ(connection.there.shutdown(SHUT_WR), 0);
 }
 
 TEST_P(Api, ShutdownWakesWriter)
 {
 	Connection connection = connected();
-	int error = 0;
 
 	fill_for_good(connection.here);
 
-	std::thread writer([&] {
+	Sleeper writer([&] {
 		std::string bytes(16 << 20, 'w');
 
-		EXPECT_EQ(send(connection.here, bytes.data(), bytes.size(), MSG_NOSIGNAL), -1);
-		error = errno;
+		EXPECT_ERRNO(EPIPE,
+			     send(connection.here, bytes.data(), bytes.size(), MSG_NOSIGNAL));
 	});
 
-	usleep(100000);
 	EXPECT_ERRNO(0, shutdown(connection.here, SHUT_WR));
-	writer.join();
-	EXPECT_EQ(error, EPIPE);
 }
 
 TEST_P(Api, DataThenClose)
@@ -1388,7 +1400,7 @@ TEST_P(Api, WriteToClosedPeerRaisesSigpipe)
 		    signal(SIGPIPE, SIG_DFL);
 		    for (;;) {
 			    send(connection.here, "x", 1, 0);
-			    usleep(10000);
+			    await(connection.here, POLLHUP);
 		    }
 	    },
 	    testing::KilledBySignal(SIGPIPE), "");
@@ -1457,22 +1469,29 @@ TEST_P(Api, ResetIsToldToWriter)
 	EXPECT_ERRNO(EPIPE, send(connection.here, "x", 1, MSG_NOSIGNAL));
 }
 
+/* One of them is told the error. After that the other finds a connection that has ended. */
 TEST_P(Api, ResetWakesReaderAndWriter)
 {
 	Connection connection = connected();
-	int error = 0;
-	std::thread reader([&] {
-		char byte;
+	int read_error = -1, write_error = -1;
 
-		EXPECT_EQ(recv(connection.here, &byte, 1, 0), -1);
-		error = errno;
-	});
+	fill_for_good(connection.here);
+	{
+		Sleeper reader([&] {
+			char byte;
 
-	usleep(100000);
-	connection.there.linger(true, 0);
-	connection.there.close();
-	reader.join();
-	EXPECT_EQ(error, ECONNRESET);
+			read_error = recv(connection.here, &byte, 1, 0) ? errno : 0;
+		});
+		Sleeper writer([&] {
+			write_error = send(connection.here, "x", 1, MSG_NOSIGNAL) < 0 ? errno : 0;
+		});
+
+		connection.there.linger(true, 0);
+		connection.there.close();
+	}
+	EXPECT_TRUE((read_error == ECONNRESET && write_error == EPIPE) ||
+		    (read_error == 0 && write_error == ECONNRESET))
+	    << "reader: " << strerror(read_error) << ", writer: " << strerror(write_error);
 }
 
 /* The peer's process dies without a word of its own. */
@@ -1499,15 +1518,31 @@ TEST_P(Api, LingerWaits)
 	connection.there.expect_end();
 }
 
+/* Neither end has an error, and but for what TCP keeps for a while nothing is left. */
 TEST_P(Api, SimultaneousClose)
 {
+	auto is_gone = [&](const std::string &table, int local, int remote) {
+		int state = tcp_state(table, local, remote);
+
+		return !state || state == TCP_TIME_WAIT;
+	};
+
 	for (int i = 0; i < 10; i++) {
 		Connection connection = connected(i % 2 ? Role::client : Role::server);
 		Job far = agent.start({"close", std::to_string(connection.there.number())});
+		std::string file = tcp_table(flavor.family);
+		int here = local_address(connection.here).port();
+		int there = peer_address(connection.here).port();
 
-		connection.here.close();
-		far.join();
+		EXPECT_EQ(connection.here.close(), 0);
+		EXPECT_EQ(far.join(), "0");
+		wait_until("this end is gone",
+			   [&] { return is_gone(read_file(file), here, there); });
+		wait_until("the other end is gone",
+			   [&] { return is_gone(agent.read_file(file), there, here); });
 	}
+	if (flavor.is_smc())
+		expect_no_connections(agent);
 }
 
 /* -- sharing -- */
@@ -1579,16 +1614,15 @@ TEST_P(Api, PassedToAnotherProcess)
 TEST_P(Api, CloseUnderReader)
 {
 	Connection connection = connected();
-	std::atomic<ssize_t> got = -2;
-	char byte;
 	int fd = connection.here;
-	std::thread reader([&] { got = recv(fd, &byte, 1, 0); });
+	Sleeper reader([fd] {
+		char byte;
 
-	usleep(200000);
+		EXPECT_EQ(recv(fd, &byte, 1, 0), 1);
+	});
+
 	connection.here.close();
 	connection.there.send("x");
-	reader.join();
-	EXPECT_EQ(got, 1);
 }
 
 TEST_P(Api, SignalDrivenIo)

@@ -16,7 +16,7 @@ std::string smc(const std::string &arguments)
 	return "${SMC:-$LAB_BUILD/tools/smc/smc} " + arguments;
 }
 
-nlohmann::json socket_shown(int fd)
+nlohmann::json find_socket(int fd)
 {
 	auto sockets = nlohmann::json::parse(must_run(smc("-j sock")));
 	struct stat status;
@@ -26,7 +26,16 @@ nlohmann::json socket_shown(int fd)
 	for (const auto &socket : sockets)
 		if (socket.at("inode") == status.st_ino)
 			return socket;
-	throw std::runtime_error("no such socket: " + sockets.dump());
+	return nullptr;
+}
+
+nlohmann::json socket_shown(int fd)
+{
+	nlohmann::json socket = find_socket(fd);
+
+	if (socket.is_null())
+		throw std::runtime_error("no such socket");
+	return socket;
 }
 
 int64_t fallbacks(Role role, uint32_t reason)

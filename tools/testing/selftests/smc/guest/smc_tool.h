@@ -15,7 +15,8 @@ namespace guest
 /* A command line of smc(8), for run_command() in any guest. */
 std::string smc(const std::string &arguments);
 
-/* What "smc -j sock" tells of a socket. */
+/* What "smc -j sock" tells of a socket: null if nothing, or it must tell something. */
+nlohmann::json find_socket(int fd);
 nlohmann::json socket_shown(int fd);
 
 /* How often this guest, in @role, fell back to TCP for a reason: a code of DECLINE. */

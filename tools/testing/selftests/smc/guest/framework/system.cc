@@ -182,6 +182,26 @@ bool sleeps_in_socket_call(pid_t task)
 	return task && read_file(of_task(task, "wchan")) == "wait_woken";
 }
 
+/* The system call that a task sleeps in, or -1. */
+static long call_slept_in(pid_t task)
+{
+	std::istringstream text(read_file(of_task(task, "syscall")));
+	long number;
+
+	/* Else it says "running". */
+	return text >> number ? number : -1;
+}
+
+bool sleeps_in_call(pid_t task, long number)
+{
+	return task && call_slept_in(task) == number;
+}
+
+bool sleeps_in_any_call(pid_t task)
+{
+	return call_slept_in(task) >= 0;
+}
+
 int64_t kernel_memory()
 {
 	write_file("/proc/sys/vm/drop_caches", "3");

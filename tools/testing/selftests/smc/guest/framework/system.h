@@ -62,6 +62,10 @@ long voluntary_switches(pid_t task = gettid());
 /* Whether it sleeps for data or for room. None yet, 0, does not. */
 bool sleeps_in_socket_call(pid_t task);
 
+/* Whether it sleeps in the system call of this number, or in any. */
+bool sleeps_in_call(pid_t task, long number);
+bool sleeps_in_any_call(pid_t task);
+
 /* KiB of kernel memory that does not go by itself: unreclaimable slab, per-CPU, vmalloc. */
 int64_t kernel_memory();
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "full.h"
+
+#include <cerrno>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <string>
+
+#include "place.h"
+#include "smc_tool.h"
+#include "socket.h"
+#include "system.h"
+
+namespace guest
+{
+
+namespace
+{
+
+tcp_info info_of(int fd)
+{
+	tcp_info info = {};
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		throw_errno("TCP_INFO");
+	return info;
+}
+
+/* Bytes between the ends of a connection of SMC; 0 if it is one of TCP. */
+size_t room_of(int fd)
+{
+	nlohmann::json shown = find_socket(fd);
+
+	if (shown.is_null() || shown.at("mode") == "TCP")
+		return 0;
+
+	const nlohmann::json &sizes = shown.at("connection");
+	size_t room = sizes.at("peer-rmbe");
+
+	/* Over SMC-D there is no other buffer. */
+	if (shown.at("mode") == "SMC-R")
+		room += sizes.at("sndbuf").get<size_t>();
+	return room;
+}
+
+} // namespace
+
+size_t fill(int fd)
+{
+	const std::string bytes(65536, 'f');
+	size_t total = 0;
+	ssize_t n;
+
+	while ((n = send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL)) > 0)
+		total += n;
+	if (errno != EAGAIN)
+		throw_errno("send");
+	return total;
+}
+
+size_t fill_for_good(int fd, size_t sent)
+{
+	size_t room = room_of(fd);
+
+	wait_until("all buffers are full", [&] {
+		size_t more = fill(fd);
+
+		sent += more;
+		if (room)
+			return sent == room;
+
+		tcp_info info = info_of(fd);
+
+		/* The peer has all that its window was open for, and has closed it. */
+		return !more && !info.tcpi_unacked && !info.tcpi_snd_wnd;
+	});
+	return sent;
+}
+
+int64_t times_sent(int fd, bool by_smc)
+{
+	return by_smc ? Counters::now()[by_path("writes")] : info_of(fd).tcpi_data_segs_out;
+}
+
+} // namespace guest
