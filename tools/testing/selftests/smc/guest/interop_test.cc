@@ -96,7 +96,7 @@ TEST_P(Interop, LargeAmount)
 	Connection one = connection();
 
 	set_limit(600);
-	check_data(one, scaled_down(128 * MiB), true);
+	check_data(one, scaled_down(16 * MiB), true);
 }
 
 TEST_P(Interop, EveryKindOfSocket)
@@ -138,10 +138,10 @@ TEST_P(Interop, OtherAddressesOfVersion6FallBack)
 	check_data(one, 200000, false);
 }
 
-/* Every size class at either end, up to the largest that the in-tree module has. */
+/* Small, middle and large size classes at either end: the in-tree module has none larger. */
 TEST_P(Interop, UnequalBuffers)
 {
-	constexpr std::array sizes = {16 * KiB, 64 * KiB, 128 * KiB, 512 * KiB};
+	constexpr std::array sizes = {16 * KiB, 128 * KiB, 512 * KiB};
 
 	for (int here : sizes) {
 		for (int there : sizes) {
@@ -191,7 +191,7 @@ TEST_P(Interop, ManyConnections)
 
 TEST_P(Interop, ConnectEchoClose)
 {
-	constexpr int connections = 500;
+	constexpr int connections = 200;
 
 	set_limit(600);
 	if (GetParam() == Role::client) {
@@ -534,7 +534,7 @@ TEST_P(Interop, PeerWithoutDeviceFallsBack)
 /* Each side in turn forgets the link group; the other has to notice. */
 TEST_P(Interop, ModuleHereLoadedAgain)
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 2; i++) {
 		{
 			Connection one = connection();
 
@@ -550,7 +550,7 @@ TEST_P(Interop, ModuleHereLoadedAgain)
 
 TEST_P(Interop, PeersModuleLoadedAgain)
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 2; i++) {
 		{
 			Connection one = connection();
 
