@@ -88,7 +88,35 @@ protected:
 		far.join();
 	}
 
+	/* Whether so many connections cost either end memory that does not come back. */
+	bool connects_leave_memory(int connections)
+	{
+		int64_t here = kernel_memory(), there = memory_there();
+
+		connect_echo_close(connections);
+		/* KASAN holds on to what was freed, megabytes of it; kmemleak looks there. */
+		if (on_debug_kernel())
+			return false;
+		try {
+			/* 256 bytes a connection of 2,000 would show as 500 KiB. */
+			wait_until(
+			    "no more kernel memory than before",
+			    [&] {
+				    return kernel_memory() - here < 400 &&
+					   memory_there() - there < 400;
+			    },
+			    20);
+			return false;
+		} catch (const std::exception &) {
+			return true;
+		}
+	}
+
 private:
+	int64_t memory_there()
+	{
+		return std::stoll(agent.call({"kernel-memory"}));
+	}
 	static void ask(int client, uint64_t seed)
 	{
 		Flow flow = {.seed = seed, .bytes = 1 + seed % 5000};
@@ -100,8 +128,8 @@ private:
 
 TEST_P(InARow, LeaveNothing)
 {
-	/* The other role needs fewer: both ends' memory is looked at. */
-	int connections = GetParam() == Role::client ? 2000 : 500;
+	/* The other role, and RDMA, need fewer: both ends' memory is looked at. */
+	int connections = GetParam() == Role::client && peer_within() ? 2000 : 500;
 
 	set_limit(900);
 	/* Who closed first would keep a struct of TCP's for a minute: half a megabyte of them. */
@@ -111,9 +139,12 @@ TEST_P(InARow, LeaveNothing)
 	connect_echo_close(200);
 
 	Counters before = Counters::now();
-	int64_t memory = kernel_memory(), far_memory = std::stoll(agent.call({"kernel-memory"}));
+	bool leaves_memory = connects_leave_memory(connections);
 
-	connect_echo_close(connections);
+	/* Something else in the guest may have wanted some, but not each time. */
+	for (int again = 0; again < 4 && leaves_memory; again++)
+		leaves_memory = connects_leave_memory(connections);
+	EXPECT_FALSE(leaves_memory) << "each time, at one of the ends";
 
 	Counters passed = Counters::now() - before;
 
@@ -122,14 +153,6 @@ TEST_P(InARow, LeaveNothing)
 	EXPECT_EQ(passed[by_path("groups_created")], 0);
 	EXPECT_EQ(passed["rdma_groups_lost"], 0);
 	EXPECT_EQ(passed.sum("violation_"), 0);
-	/* KASAN holds on to what was freed, megabytes now and none then; kmemleak looks there. */
-	if (on_debug_kernel())
-		return;
-	/* 256 bytes a connection of 2,000 would show as 500 KiB. */
-	wait_until("no more kernel memory than before",
-		   [&] { return kernel_memory() - memory < 400; });
-	wait_until("no more kernel memory than before at the peer",
-		   [&] { return std::stoll(agent.call({"kernel-memory"})) - far_memory < 400; });
 }
 
 INSTANTIATE_TEST_SUITE_P(, InARow, testing::ValuesIn(both_roles),
