@@ -48,8 +48,8 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: help all module tools install uninstall deps check check-long check-debug check-python \
-	lint fuzz demo bench docs clean
+.PHONY: help all module tools install uninstall deps check check-fast check-long check-debug \
+	check-python lint fuzz demo bench docs clean
 
 help:
 	@echo 'Usage: make [TARGET] [KVER=KERNEL] [O=DIR] [V=1]'
@@ -67,9 +67,14 @@ help:
 	@echo '  bench        TCP, unix sockets, the in-tree module, raw RDMA and this, compared'
 	@echo '  check        what every change has to pass: wire formats, headers, lint, guests with'
 	@echo '               6.12, the core of that on 6.1 and on the debug kernel'
-	@echo '  check-long   what check leaves out: all guest tests within one guest, and on 6.1'
+	@echo '  check-fast   while a change is made: 6.12, lint, wire formats, a few tests in guests'
+	@echo '  check-long   what check leaves out: all guest tests within one guest, and on 6.1,'
+	@echo '               the lab'\''s own test, the demo'
 	@echo '  check-debug  the guest tests on a kernel with KASAN, lockdep and kmemleak'
 	@echo '  check-python Python'\''s own test suites, over TCP and by tcp2smc'
+	@echo '  check-debian13, check-debian12'
+	@echo '               the demo and the core of check on a fresh Debian of that release'
+	@echo '  check-reproducible  two builds in two folders are the same'
 	@echo '  lint         W=1 and sparse for 6.12 and 6.1, checkpatch, kernel-doc, clang-format'
 	@echo '  fuzz         the fuzzers of the wire formats for longer (FUZZ_RUNS=$(FUZZ_RUNS))'
 	@echo
@@ -148,20 +153,28 @@ uninstall:
 	@test "$(DESTDIR)" || test ! -e /sys/module/smc/version || \
 		echo 'The module is still loaded: "modprobe -r smc", once no socket uses it.'
 
-# What guests run is built first, for every kernel that they have.
-.PHONY: guest-programs
-guest-programs: deps-build deps-lab deps-test tools
-	@$(MAKE) --no-print-directory -C $(TESTS)/guest O=$(O)/selftests
+# Parts of the tests: see .ci/parts.
+CHECK	:= lint docs install wire uapi selftest scripts guest interop within-basic within-host-basic \
+	routed core-6.1 core-debug
+CHECK_FAST := lint wire smoke
+CHECK_LONG := sparse-6.1 scripts-tree selftest-all demo within within-host guest-smp interop-smp \
+	guest-6.1 within-6.1 reproducible debian13
+CHECK_DEBUG := guest-debug within-debug within-host-debug interop-debug
 
-check: deps-test guest-programs
-	@O=$(O) .ci/run wire uapi lint scripts guest within-basic within-host-basic interop \
-		core-6.1 within-core-6.1 core-debug within-core-debug
+check: deps-docs
+check-long: deps-debian
+check check-fast check-long check-debug: deps-build deps-lab deps-test
+check:
+	@O=$(O) .ci/run $(CHECK)
 
-check-long: guest-programs
-	@O=$(O) .ci/run scripts-tree within within-host guest-6.1 within-6.1
+check-fast:
+	@O=$(O) .ci/run $(CHECK_FAST)
 
-check-debug: guest-programs
-	@O=$(O) .ci/run guest-debug within-debug within-host-debug interop-debug
+check-long:
+	@O=$(O) .ci/run $(CHECK_LONG)
+
+check-debug:
+	@O=$(O) .ci/run $(CHECK_DEBUG)
 
 check-python: deps-build deps-lab deps-python tools
 	@tools/lab/lab fetch 6.12
@@ -169,11 +182,17 @@ check-python: deps-build deps-lab deps-python tools
 	@O=$(O) $(TESTS)/python/run
 
 lint: deps-build deps-lab deps-test
-	@.ci/lint $(O)
+	@O=$(O) .ci/run module-6.12 module-6.1 sparse-6.1 lint
 
 fuzz: deps-test
 	@$(MAKE) --no-print-directory -C $(TESTS)/wire check O=$(O)/wire FUZZ_RUNS=$(FUZZ_RUNS) \
 		FUZZ_SEED=0
+
+check-reproducible: deps-build deps-lab
+check-debian12 check-debian13: deps-debian
+.PHONY: check-debian12 check-debian13 check-reproducible
+check-debian12 check-debian13 check-reproducible: check-%:
+	@O=$(O) .ci/run $*
 
 demo: deps-build deps-lab tools
 	@O=$(O) tools/demo/demo
