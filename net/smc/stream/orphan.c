@@ -63,8 +63,9 @@ static unsigned long smc_orphan_time(const struct smc_stream *st)
 
 	if (st->tx.final_flags & SMC_CONN_ABORT)
 		return smc_orphans_have_room(0) ? fin_time : min(fin_time, SMC_ORPHAN_HURRY);
-	if ((st->tx.conn_flags & SMC_PEER_GONE) && st->tx.acked == st->tx.sent)
-		return fin_time;
+	/* All of it is in the peer's element: TCP's peer would have acknowledged it. */
+	if (st->tx.conn_flags & SMC_PEER_GONE)
+		return st->tx.acked == st->tx.sent ? fin_time : SMC_ORPHAN_PROBE_TIME;
 	user_timeout = READ_ONCE(inet_csk(st->sk)->icsk_user_timeout);
 	return min_not_zero(msecs_to_jiffies(user_timeout), SMC_ORPHAN_PROBE_TIME);
 }

@@ -151,14 +151,14 @@ TEST_P(Orphan, PeerReadsLittleAndNeverCloses)
 	expect_as_with_tcp(one.there);
 }
 
-/* What it was sent it may read when this end has long gone. */
+/* What it was sent it may read when this end has long gone. With max_orphans=0 that is at once. */
 TEST_P(Orphan, PeerReadsWhenItIsOver)
 {
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
+	SysctlScope max("net.smc.max_orphans", "0");
 	Connection one = connection();
 	constexpr Flow flow = {.seed = 1, .bytes = 30000};
 
-	hurry(one.here);
 	send_flow(one.here, flow);
 	one.here.close();
 	expect_gone();
@@ -170,10 +170,10 @@ TEST_P(Orphan, PeerReadsWhenItIsOver)
 TEST_P(Orphan, PeerShutsDownOnly)
 {
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
+	SysctlScope max("net.smc.max_orphans", "0");
 	Connection one = connection();
 	constexpr Flow flow = {.seed = 1, .bytes = 30000};
 
-	hurry(one.here);
 	ASSERT_EQ(one.there.shutdown(SHUT_WR), 0);
 	expect_end(one.here);
 	send_flow(one.here, flow);
@@ -210,6 +210,33 @@ TEST_P(Orphan, UserTimeout)
 	must_set(one.here, SOL_TCP, TCP_LINGER2, 1);
 	fill(one.here, 1);
 	one.here.close();
+	expect_gone();
+	EXPECT_EQ(passed()["orphans_timed_out"], 1);
+}
+
+/*
+ * It is for bytes that find no window. Those that are at the peer TCP would have acknowledged, so
+ * an orphan that waits for its application to read them is there when others have ended by it.
+ */
+TEST_P(Orphan, UserTimeoutIsNotForTheReader)
+{
+	NEEDS_ANOTHER_HOST("a mate has all that is written in its element");
+
+	Connection unread = connection(), full = connection();
+	constexpr Flow flow = {.seed = 1, .bytes = 30000};
+
+	for (Connection *one : {&unread, &full})
+		hurry(one->here, 500);
+	must_set(full.here, SOL_TCP, TCP_LINGER2, 1);
+	send_flow(unread.here, flow);
+	fill(full.here, 1);
+	unread.here.close();
+	full.here.close();
+	wait_until("one has ended", [] { return Counters::now()["orphans"] == 1; });
+	EXPECT_EQ(passed()["orphans_timed_out"], 1);
+	unread.there.recv_flow(flow);
+	unread.there.expect_end();
+	unread.there.close();
 	expect_gone();
 	EXPECT_EQ(passed()["orphans_timed_out"], 1);
 }
