@@ -141,7 +141,7 @@ void smc_rdma_conn_spend(struct smc_rdma_conn *conn)
 {
 	conn->rmb.is_spent = true;
 	conn->mirror.is_spent = true;
-	smc_group_retire(conn->group);
+	smc_group_spend(conn->group, smc_stream_pages(&conn->stream));
 }
 
 static void smc_rdma_over(struct smc_stream *st)

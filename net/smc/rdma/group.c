@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Life of link groups. */
 
+#include <linux/jhash.h>
 #include <linux/slab.h>
 #include <linux/sched/signal.h>
+#include <net/netns/hash.h>
 #include <rdma/ib_cache.h>
 
 #include "admin/net.h"
@@ -19,6 +21,9 @@
 
 /* Peers may make groups, each with memory of its own, faster than they time out. */
 #define SMC_GROUPS_IDLE_MAX	128
+
+/* Peers are told apart by as many hashes of their GIDs. */
+#define SMC_SPENT_BUCKETS	32
 
 static LIST_HEAD(smc_groups);
 static DEFINE_SPINLOCK(smc_groups_lock);
@@ -55,6 +60,7 @@ static void smc_group_doom(struct smc_group *group, int err, bool tell_peer)
 	group->err = err;
 	group->tell_peer = tell_peer && group->state == SMC_GROUP_ACTIVE;
 	WRITE_ONCE(group->state, SMC_GROUP_DEAD);
+	smc_stream_give_up(-group->n_spent, -group->spent_pages);
 	queue_work(smc_link_wq, &group->end);
 }
 
@@ -277,14 +283,67 @@ void smc_group_unreserve(struct smc_group *group)
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
 
+static void smc_group_retire_locked(struct smc_group *group)
+{
+	lockdep_assert_held(&smc_groups_lock);
+	group->retired = true;
+	if (!group->n_conns && group->state == SMC_GROUP_ACTIVE)
+		smc_group_rest(group);
+}
+
 void smc_group_retire(struct smc_group *group)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	group->retired = true;
-	if (!group->n_conns && group->state == SMC_GROUP_ACTIVE)
-		smc_group_rest(group);
+	smc_group_retire_locked(group);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+static u32 smc_group_peer_hash(const struct smc_group *group)
+{
+	return jhash(group->peer.gid, sizeof(group->peer.gid), net_hash_mix(&init_net)) %
+	       SMC_SPENT_BUCKETS;
+}
+
+/* The largest group of the peer with the most in all its groups: a peer may have one for each. */
+static void smc_groups_end_most_spent(void)
+{
+	struct smc_group *group, *most = NULL;
+	long by_peer[SMC_SPENT_BUCKETS] = {}, more;
+
+	lockdep_assert_held(&smc_groups_lock);
+	list_for_each_entry(group, &smc_groups, list)
+		if (group->state != SMC_GROUP_DEAD)
+			by_peer[smc_group_peer_hash(group)] += group->spent_pages;
+	list_for_each_entry(group, &smc_groups, list) {
+		if (group->state == SMC_GROUP_DEAD || !group->n_spent)
+			continue;
+		more = 1;
+		if (most)
+			more = by_peer[smc_group_peer_hash(group)] -
+			       by_peer[smc_group_peer_hash(most)];
+		if (more > 0 || (!more && group->spent_pages > most->spent_pages))
+			most = group;
+	}
+	/* Told by DELETE LINK, the in-tree module may hang in close() of what it kept open. */
+	if (most)
+		smc_group_doom(most, ECONNRESET, false);
+}
+
+void smc_group_spend(struct smc_group *group, long pages)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	/* A group that ends, as it does with this as its last connection, frees its memory soon. */
+	if (group->state != SMC_GROUP_DEAD && group->n_conns > 1) {
+		group->n_spent++;
+		group->spent_pages += pages;
+		if (!smc_stream_give_up(1, pages))
+			smc_groups_end_most_spent();
+	}
+	smc_group_retire_locked(group);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
 

@@ -59,6 +59,8 @@ struct smc_peer {
  * @vlan: VLAN or 0
  * @max_conns: agreed on; the server sees to it
  * @n_conns: connections and reservations; protected by smc_groups_lock
+ * @n_spent: connections that are over and whose elements are not reused; likewise
+ * @spent_pages: those elements
  * @link: the link
  * @conns: connections by alert token, softirqs off
  * @next_token: hint for the next one
@@ -88,6 +90,8 @@ struct smc_group {
 	u16 vlan;
 	u8 max_conns;
 	unsigned int n_conns;
+	int n_spent;
+	long spent_pages;
 	struct smc_link *link;
 	struct xarray conns;
 	u32 next_token;
@@ -155,6 +159,18 @@ void smc_group_unreserve(struct smc_group *group);
  * Context: any but hard interrupt.
  */
 void smc_group_retire(struct smc_group *group);
+
+/**
+ * smc_group_spend() - a connection is over whose elements the peer may write to until the link ends
+ * @group: group, which is retired
+ * @pages: the elements
+ *
+ * If that is more than the host bears, a group ends: the largest of the peer that has most of it.
+ * The connection still counts among the group's.
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_group_spend(struct smc_group *group, long pages);
 
 /**
  * smc_group_get() - take a reference

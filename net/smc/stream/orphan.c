@@ -12,7 +12,9 @@
  * given up: it may still write, so its element is not used again (path->over() sees to that).
  *
  * What the orphans of the host hold is bounded as that of TCP's is: in number by
- * net.smc.max_orphans, and in memory by an eighth of all.
+ * net.smc.max_orphans, and in memory by an eighth of all. Those that were given up count for as
+ * long as their elements are there. Of either bound they may take half: beyond that the path ends a
+ * link group, and with it the group's other connections.
  */
 
 #include <linux/mm.h>
@@ -35,11 +37,20 @@
 
 static atomic_t smc_n_orphans = ATOMIC_INIT(0);
 static atomic_long_t smc_orphan_pages = ATOMIC_LONG_INIT(0);
+static atomic_t smc_n_given_up = ATOMIC_INIT(0);
+static atomic_long_t smc_given_up_pages = ATOMIC_LONG_INIT(0);
 
-/* Both rings, in pages. Their sizes are those of the path's elements, and never change. */
-static long smc_orphan_size(const struct smc_stream *st)
+static void smc_orphans_add(int n, long pages)
 {
-	return (st->rx.size + st->tx.size) / PAGE_SIZE;
+	atomic_add(n, &smc_n_orphans);
+	atomic_long_add(pages, &smc_orphan_pages);
+}
+
+bool smc_stream_give_up(int n, long pages)
+{
+	n = atomic_add_return(n, &smc_n_given_up);
+	pages = atomic_long_add_return(pages, &smc_given_up_pages);
+	return n <= READ_ONCE(smc_sysctl_max_orphans) / 2 && pages <= totalram_pages() / 16;
 }
 
 unsigned long smc_stream_fin_time(const struct smc_stream *st)
@@ -51,8 +62,10 @@ unsigned long smc_stream_fin_time(const struct smc_stream *st)
 /* Whether the host bears orphans of so many pages more. */
 static bool smc_orphans_have_room(long pages)
 {
-	return atomic_read(&smc_n_orphans) < READ_ONCE(smc_sysctl_max_orphans) &&
-	       atomic_long_read(&smc_orphan_pages) + pages <= totalram_pages() / 8;
+	int n = atomic_read(&smc_n_orphans) + atomic_read(&smc_n_given_up);
+
+	pages += atomic_long_read(&smc_orphan_pages) + atomic_long_read(&smc_given_up_pages);
+	return n < READ_ONCE(smc_sysctl_max_orphans) && pages <= totalram_pages() / 8;
 }
 
 /* How long the peer may take for what @st waits for now, in jiffies. */
@@ -110,8 +123,7 @@ static void smc_orphan_expire(struct smc_stream *st)
 static void smc_orphan_end(struct smc_stream *st)
 {
 	smc_stat_orphan(st->sn, SMC_ORPHANS, -1);
-	atomic_dec(&smc_n_orphans);
-	atomic_long_sub(smc_orphan_size(st), &smc_orphan_pages);
+	smc_orphans_add(-1, -smc_stream_pages(st));
 	if (st->orphan) {
 		this_cpu_dec(tcp_orphan_count);
 		sock_release(st->orphan);
@@ -138,7 +150,7 @@ void smc_stream_check_orphan(struct work_struct *work)
 
 bool smc_stream_may_be_orphan(const struct smc_stream *st)
 {
-	if (smc_orphans_have_room(smc_orphan_size(st)))
+	if (smc_orphans_have_room(smc_stream_pages(st)))
 		return true;
 	smc_stat_orphan(st->sn, SMC_ORPHANS_REFUSED, 1);
 	return false;
@@ -146,8 +158,7 @@ bool smc_stream_may_be_orphan(const struct smc_stream *st)
 
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 {
-	atomic_inc(&smc_n_orphans);
-	atomic_long_add(smc_orphan_size(st), &smc_orphan_pages);
+	smc_orphans_add(1, smc_stream_pages(st));
 	smc_stat_orphan(st->sn, SMC_ORPHANS, 1);
 	/* TCP does not count a connection that has a socket; this one has no file. */
 	if (sock)

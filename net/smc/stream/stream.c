@@ -175,7 +175,7 @@ static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 	}
 	smc_stream_wake(st, news & ~SMC_NEWS_OVER);
 	if (news & SMC_NEWS_OVER) {
-		if (del_timer(&st->hold_timer))
+		if (timer_delete(&st->hold_timer))
 			smc_stream_put(st);
 		st->path->over(st);
 	}

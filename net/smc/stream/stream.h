@@ -263,6 +263,25 @@ bool smc_stream_may_be_orphan(const struct smc_stream *st);
  */
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock);
 
+/**
+ * smc_stream_pages() - what both rings take, in pages
+ * @st: stream; the sizes are those of the path's elements, and never change
+ */
+static inline long smc_stream_pages(const struct smc_stream *st)
+{
+	return (st->rx.size + st->tx.size) / PAGE_SIZE;
+}
+
+/**
+ * smc_stream_give_up() - count streams that are over, and whose memory a peer may still write to
+ * @n: so many more, or less once their memory can be used again
+ * @pages: smc_stream_pages() of all, likewise
+ *
+ * Context: any.
+ * Return: false if the host has more of them than it bears.
+ */
+bool smc_stream_give_up(int n, long pages);
+
 /* Reset or lost, as opposed to closed. */
 static inline bool smc_stream_has_failed(const struct smc_stream *st)
 {
