@@ -128,7 +128,10 @@ static void smc_rdma_note_out_of_reach(const struct smc_rdma_setup *s)
 	smc_blackhole_note(smc_net(s->net), &key, SMC_BLACKHOLE_NO_LINK);
 }
 
-/* The link was confirmed, or was not: @rc. A peer that takes its leave was reached. */
+/*
+ * The link was confirmed, or was not: @rc. A peer that takes its leave was reached. A port of this
+ * end that went down is not the peer's fault.
+ */
 static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 {
 	struct smc_blackhole_key key = smc_rdma_key(s);
@@ -137,7 +140,8 @@ static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 	if (!rc)
 		smc_blackhole_forget(smc_net(s->net), &key);
 	else if ((rc == -ETIMEDOUT || rc == -ENOLINK) &&
-		 !READ_ONCE(s->conn->group->llc.peer_left))
+		 !READ_ONCE(s->conn->group->llc.peer_left) &&
+		 READ_ONCE(s->conn->group->err) != ENETDOWN)
 		smc_rdma_note_out_of_reach(s);
 	return rc;
 }
