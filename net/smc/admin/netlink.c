@@ -179,7 +179,9 @@ static const struct genl_small_ops ops[] = {
 	CHANGE(SMC_NETLINK_ENABLE_HS_LIMITATION, smc_netlink_set_limit),
 	CHANGE(SMC_NETLINK_DISABLE_HS_LIMITATION, smc_netlink_set_limit),
 	SHOW(SMC_NETLINK_GET_BLACKHOLES, smc_netlink_dump_blackholes),
-	CHANGE(SMC_NETLINK_FLUSH_BLACKHOLES, smc_netlink_flush_blackholes),
+	/* The namespace's own table: its owner may. */
+	{ .cmd = SMC_NETLINK_FLUSH_BLACKHOLES, .doit = smc_netlink_flush_blackholes,
+	  .flags = GENL_UNS_ADMIN_PERM },
 };
 
 static struct genl_family family __ro_after_init = {

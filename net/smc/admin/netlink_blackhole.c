@@ -58,13 +58,25 @@ static int put_blackhole(struct sk_buff *skb, struct netlink_callback *cb,
 	return smc_netlink_close(&m, err);
 }
 
-/* args[0] is the serial number of the last entry that is out: none comes twice, or is left out. */
+/* The user who connected to a server is the business of that user, and of the namespace's owner. */
+static bool may_see(const struct netlink_callback *cb, const struct smc_blackhole_key *key)
+{
+	const struct net *net = sock_net(NETLINK_CB(cb->skb).sk);
+
+	return key->kind != SMC_BLACKHOLE_SERVER || uid_eq(key->uid, NETLINK_CREDS(cb->skb)->uid) ||
+	       netlink_ns_capable(cb->skb, net->user_ns, CAP_NET_ADMIN);
+}
+
+/*
+ * args[0] is the serial number of the last entry that is out: none is left out, and one that is
+ * noted anew meanwhile comes again.
+ */
 int smc_netlink_dump_blackholes(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct smc_blackhole_info info = { .serial = cb->args[0] };
 
 	while (smc_blackhole_next(smc_sk_net(skb->sk), &info)) {
-		if (put_blackhole(skb, cb, &info))
+		if (may_see(cb, &info.key) && put_blackhole(skb, cb, &info))
 			break;
 		cb->args[0] = info.serial;
 	}

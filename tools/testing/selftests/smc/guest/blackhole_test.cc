@@ -32,6 +32,8 @@ std::string syn_ack = " tcp flags & (syn|ack) == syn|ack ";
 /* One end's guest or namespace, by the commands that run in it. */
 using Shell = std::function<std::string(const std::string &)>;
 
+const std::string as_user = "setpriv --reuid 65534 --clear-groups ";
+
 /* A rule for what comes in at an end, for as long as it lives. */
 class Box
 {
@@ -513,6 +515,20 @@ TEST_F(Blackhole, UsersHaveTheirOwn)
 	EXPECT_EQ(fallbacks(Role::client, BLACKHOLE), before + 1);
 	meet_banner(socket_of(65533), listener, at);
 	EXPECT_EQ(shown(here).size(), 2u);
+
+	/*
+	 * Who owns a namespace may clear its table, which is another. The owner may not look into
+	 * the folder that this was built in.
+	 */
+	must_run("cp $LAB_BUILD/tools/smc/smc /tmp/smc && SMC=/tmp/smc && " + as_user +
+		 "unshare --user --map-root-user --net " + smc("blackhole flush"));
+	EXPECT_EQ(shown(here).size(), 2u);
+
+	/* Users do not see to whom others connected. */
+	auto seen = nlohmann::json::parse(must_run(as_user + smc("-j blackhole")));
+
+	ASSERT_EQ(seen.size(), 1u) << seen;
+	EXPECT_EQ(seen[0].at("uid"), 65534);
 }
 
 /* Whatever is done to a namespace, its table is bounded; and no user empties it of the others'. */
@@ -584,12 +600,11 @@ TEST_F(Blackhole, PeersHaveTheirOwn)
 /* Looking is for everybody, clearing is not. */
 TEST_F(Blackhole, OnlyAdministratorsClear)
 {
-	Output refused =
-	    run_command("setpriv --reuid 65534 --clear-groups " + smc("blackhole flush"));
+	Output refused = run_command(as_user + smc("blackhole flush"));
 
 	EXPECT_EQ(refused.status, 1) << refused.text;
 	EXPECT_NE(refused.text.find("not permitted"), std::string::npos) << refused.text;
-	must_run("setpriv --reuid 65534 --clear-groups " + smc("blackhole"));
+	must_run(as_user + smc("blackhole"));
 }
 
 /* RDMA does not get through. */
