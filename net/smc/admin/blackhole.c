@@ -56,7 +56,7 @@ struct smc_blackhole {
  * @owned: likewise, and by the hash of their owner
  * @net: the namespace
  * @filter_lock: begins to look at SYNs
- * @is_filtering: they are looked at
+ * @is_filtering: they are looked at, or were until the namespace began to end
  */
 struct smc_blackholes {
 	spinlock_t lock;
@@ -150,7 +150,8 @@ static bool smc_blackhole_is_over(const struct smc_net *sn, const struct smc_bla
 static struct hlist_head *smc_blackhole_bucket(struct smc_blackholes *all,
 					       const struct smc_blackhole_key *key)
 {
-	u32 hash = jhash2((const u32 *)key, sizeof(*key) / sizeof(u32), 0);
+	u32 hash = jhash2((const u32 *)key, sizeof(*key) / sizeof(u32),
+			  net_hash_mix(all->net));
 
 	return &all->bucket[hash % SMC_BLACKHOLE_BUCKETS];
 }
@@ -359,13 +360,21 @@ int smc_blackhole_init_net(struct net *net)
 	return 0;
 }
 
-/* Nobody is left in the namespace to make entries. */
-void smc_blackhole_exit_net(struct net *net)
+/* A client may still be noted, but it does not make the filter begin again. */
+void smc_blackhole_pre_exit_net(struct net *net)
 {
 	struct smc_blackholes *all = smc_net(net)->blackholes;
 
+	mutex_lock(&all->filter_lock);
 	if (all->is_filtering)
 		smc_blackhole_filter_end(net);
+	all->is_filtering = true;
+	mutex_unlock(&all->filter_lock);
+}
+
+/* Nobody is left in the namespace to make entries. */
+void smc_blackhole_exit_net(struct net *net)
+{
 	smc_blackhole_flush(smc_net(net));
-	kfree(all);
+	kfree(smc_net(net)->blackholes);
 }

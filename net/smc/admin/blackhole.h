@@ -163,15 +163,16 @@ bool smc_blackhole_next(const struct smc_net *sn, struct smc_blackhole_info *inf
 int smc_blackhole_filter_begin(struct net *net);
 
 /**
- * smc_blackhole_filter_end() - end it; on return no SYN is looked at any more
+ * smc_blackhole_filter_end() - end it; a SYN may be on its way through it for an RCU grace period
  * @net: namespace
  *
  * Context: process, may sleep.
  */
 void smc_blackhole_filter_end(struct net *net);
 
-/* Called by net.c for each namespace. */
+/* Called by net.c for each namespace, and with an RCU grace period between the two that end it. */
 int smc_blackhole_init_net(struct net *net);
+void smc_blackhole_pre_exit_net(struct net *net);
 void smc_blackhole_exit_net(struct net *net);
 
 #endif

@@ -13,28 +13,35 @@
 #include "admin/net.h"
 
 #define SMC_SYN_OPTION_LEN	6	/* kind, length, ExID */
+#define SMC_TCPOPT_AO		29	/* TCPOPT_AO since 6.7 */
 
-/* Return: where the ExID is, or NULL. */
+/*
+ * Return: where the ExID is, or NULL. TCP-AO (RFC 5925) signs the options: to change one would have
+ * the SYN dropped.
+ */
 static u8 *smc_syn_find_exid(u8 *options, int len)
 {
 	int at = 0, opt_len;
+	u8 *exid = NULL;
 
 	while (at < len && options[at] != TCPOPT_EOL) {
 		opt_len = 1;
 		if (options[at] != TCPOPT_NOP) {
 			if (at + 1 >= len)
-				return NULL;
+				break;
 			opt_len = options[at + 1];
 		}
 		if (opt_len < 1 || at + opt_len > len ||
 		    (opt_len < 2 && options[at] != TCPOPT_NOP))
+			break;
+		if (options[at] == SMC_TCPOPT_AO)
 			return NULL;
 		if (options[at] == TCPOPT_EXP && opt_len >= SMC_SYN_OPTION_LEN &&
 		    get_unaligned_be32(options + at + 2) == TCPOPT_SMC_MAGIC)
-			return options + at + 2;
+			exid = options + at + 2;
 		at += opt_len;
 	}
-	return NULL;
+	return exid;
 }
 
 /*
@@ -122,6 +129,4 @@ int smc_blackhole_filter_begin(struct net *net)
 void smc_blackhole_filter_end(struct net *net)
 {
 	nf_unregister_net_hooks(net, smc_syn_hooks, ARRAY_SIZE(smc_syn_hooks));
-	/* A SYN may be on its way through them and look into the table, which may be freed next. */
-	synchronize_net();
 }

@@ -59,6 +59,11 @@ err_wq:
 	return err;
 }
 
+static void __net_exit smc_net_pre_exit_net(struct net *net)
+{
+	smc_blackhole_pre_exit_net(net);
+}
+
 static void __net_exit smc_net_exit_net(struct net *net)
 {
 	void (*hook)(struct net *net);
@@ -78,10 +83,11 @@ static void __net_exit smc_net_exit_net(struct net *net)
 }
 
 static struct pernet_operations smc_net_ops = {
-	.init	= smc_net_init_net,
-	.exit	= smc_net_exit_net,
-	.id	= &smc_net_id,
-	.size	= sizeof(struct smc_net),
+	.init		= smc_net_init_net,
+	.pre_exit	= smc_net_pre_exit_net,
+	.exit		= smc_net_exit_net,
+	.id		= &smc_net_id,
+	.size		= sizeof(struct smc_net),
 };
 
 int smc_net_init(void)
