@@ -12,22 +12,17 @@ kernel_series() {
 	esac
 }
 
-# kernel_series_newest NAME: its newest release: that of the installed headers, so that what is
-# built here loads there; else what the archive has. Debian's own series has the package without
-# a number.
+# kernel_series_newest NAME: its newest release in the archive. Debian's own series has the package
+# without a number.
 kernel_series_newest() {
 	local prefix package meta
 	prefix=$(kernel_series "$1") || return
-	package=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' \
-		"linux-headers-$prefix*-amd64" 2>/dev/null |
-		sed -n 's/^ii  *linux-headers-//p' | sort -V | tail -n 1)
 	for meta in "linux-image-$1-amd64" linux-image-amd64; do
-		[[ ! $package ]] || break
 		package=$(archive_depends "$meta")
 		package=${package#linux-image-}
-		[[ $package == "$prefix"* ]] || package=''
+		[[ $package != "$prefix"* ]] || { printf '%s\n' "$package"; return; }
 	done
-	[[ $package ]] && printf '%s\n' "$package"
+	return 1
 }
 
 kernel_series_release() { kernel_series_newest "$1" || die "no $1 kernel in this Debian"; }
@@ -39,7 +34,7 @@ kernel_home() {
 	local release
 	if kernel_series "$1" >/dev/null; then
 		release=$(kernel_series_release "$1") || exit
-		printf '%s/kernels/%s\n' "$LAB_CACHE" "$release"
+		printf '%s/series/%s\n' "$LAB_CACHE" "$release"
 		return
 	fi
 	case $1 in
@@ -69,13 +64,13 @@ kernel_kdir() {
 	local home release dir
 	home=$(kernel_home "$1") || exit
 	release=$(kernel_release "$1") || exit
-	for dir in "$home/linux" "$home/lib/modules/$release/build" \
-		"/usr/src/linux-headers-$release"; do
+	for dir in "$home/linux" "$home/usr/src/linux-headers-$release" \
+		"$home/lib/modules/$release/build" "/usr/src/linux-headers-$release"; do
 		[[ -e $dir/Makefile ]] || continue
 		printf '%s\n' "$dir"
 		return
 	done
-	die "no headers for $release: apt-get install linux-headers-$release"
+	die "no headers for $release (tools/lab/lab fetch $1)"
 }
 
 # kernel_image HOME: the file to boot.
@@ -104,6 +99,21 @@ kernel_extract() {
 	tail -c +$((offset + 1)) "$1" | head -c $((length - 4)) | $unpack
 }
 
+# kernel_headers RELEASE VERSION HOME NEW: what modules are built with, into NEW, which becomes HOME.
+# Installing Debian's package would install the kernel, too, and the host would boot it.
+kernel_headers() {
+	local release=$1 version=$2 home=$3 new=$4 headers=linux-headers-$1 package kbuild
+	kbuild=$(apt-cache show "$headers=$version" | grep -om1 'linux-kbuild-[^ ,]*')
+	[[ $kbuild ]] || die "$headers depends on no linux-kbuild"
+	for package in "$headers" "${headers%-amd64}-common" "$kbuild"; do
+		archive_unpack "$package" "$version" "$new/$package" &&
+			mkdir -p "$new/usr" && cp -a "$new/$package/usr/." "$new/usr/" &&
+			rm -r "$new/$package" || return
+	done
+	rm -r "$new/usr/share"
+	sed -i "s|/usr/src/|$home/usr/src/|" "$new/usr/src/$headers/Makefile"
+}
+
 # A guest under emulation would spend seconds on unpacking its kernel and
 # modules, so unpack them once, here.
 kernel_fetch_series() {
@@ -112,19 +122,19 @@ kernel_fetch_series() {
 	home=$(kernel_home "$1") || exit
 	[[ ! -e $home/done ]] || return 0
 	need depmod kmod
-	version=$(dpkg-query -W -f '${Version}' "linux-headers-$release" 2>/dev/null) ||
-		version=$(archive_version "linux-image-$release")
+	version=$(archive_version "linux-image-$release")
 	[[ $version ]] || die "linux-image-$release is not in the archive"
 
 	new=$home.new
-	archive_unpack "linux-image-$release" "$version" "$new" ||
-		die "if the archive has moved on: apt-get update, and install the new headers"
+	archive_unpack "linux-image-$release" "$version" "$new" &&
+		rm -rf "$new/usr" && kernel_headers "$release" "$version" "$home" "$new" ||
+		die 'if the archive has moved on: apt-get update'
 	say "unpacking $release"
 	find "$new/lib/modules" -name '*.ko.xz' -print0 | xargs -0r -P "$(nproc)" -n 64 xz -d
 	depmod -b "$new" "$release" || die "depmod failed for $release"
 	mv "$new/boot/vmlinuz-$release" "$new/vmlinuz"
 	kernel_extract "$new/vmlinuz" >"$new/vmlinux" || rm -f "$new/vmlinux"
-	rm -rf "$new/boot" "$new/usr" "$home"
+	rm -rf "$new/boot" "$home"
 	touch "$new/done"
 	mv "$new" "$home"
 }
