@@ -112,7 +112,8 @@ REPRODUCIBLE = KCFLAGS='$(KCFLAGS) -ffile-prefix-map=$(SRC)/=' KBUILD_BUILD_TIME
 # Kernel builds write beside their sources: each kernel gets a copy of its own.
 module: deps-module
 	@test -e $(KDIR)/Makefile || { echo 'No headers of kernel $(RELEASE). On Debian:' \
-		'apt-get install linux-headers-$(RELEASE)' >&2; exit 1; }
+		'$(if $(filter 6.12 6.1 debug,$(KVER)),$(LAB) fetch $(KVER),apt-get install \
+		linux-headers-$(RELEASE))' >&2; exit 1; }
 	@mkdir -p $(SRC) $(dir $(MODULE))
 	@rsync -a --delete --include='*/' --include='*.[ch]' --include=Kbuild --exclude='*' \
 		--filter='P *' Kbuild net include $(SRC)/
@@ -161,9 +162,13 @@ CHECK_LONG := sparse-6.1 scripts-tree selftest-all demo within within-host guest
 	guest-6.1 within-6.1 reproducible debian13
 CHECK_DEBUG := guest-debug within-debug within-host-debug interop-debug
 
-check: deps-docs
+# By one apt-get: what comes after each takes as long as the packages.
+.PHONY: deps-check
+deps-check:
+	@$(DEPS) module tools lab test $(DEPS_MORE)
+check: DEPS_MORE = docs
+check check-fast check-long check-debug lint: deps-check
 check-long: deps-debian
-check check-fast check-long check-debug: deps-build deps-lab deps-test
 check:
 	@O=$(O) .ci/run $(CHECK)
 
@@ -181,7 +186,7 @@ check-python: deps-build deps-lab deps-python tools
 	@$(MAKE) --no-print-directory module KVER=6.12
 	@O=$(O) $(TESTS)/python/run
 
-lint: deps-build deps-lab deps-test
+lint:
 	@O=$(O) .ci/run module-6.12 module-6.1 sparse-6.1 lint
 
 fuzz: deps-test
