@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # The debug kernel: Debian's linux-source with debug.config, built once per
-# source version and fragment.
+# source version, fragment and choice of what is instrumented.
 
 LAB_DEBUG_SOURCE=linux-source-6.12
 
@@ -18,7 +18,7 @@ debug_source_version() {
 debug_home() {
 	local version hash
 	version=$(debug_source_version) || exit
-	hash=$(sha256sum <"$LAB_DIR/debug.config" | cut -c1-12)
+	hash=$({ cat "$LAB_DIR/debug.config"; declare -f debug_instrument; } | sha256sum | cut -c1-12)
 	printf '%s/debug/%s-%s\n' "$LAB_CACHE" "$version" "$hash"
 }
 
