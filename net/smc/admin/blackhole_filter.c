@@ -21,25 +21,23 @@
  */
 static u8 *smc_syn_find_exid(u8 *options, int len)
 {
-	int at = 0, opt_len;
+	int at, opt_len;
 	u8 *exid = NULL;
 
-	while (at < len && options[at] != TCPOPT_EOL) {
+	for (at = 0; at < len && options[at] != TCPOPT_EOL; at += opt_len) {
 		opt_len = 1;
-		if (options[at] != TCPOPT_NOP) {
-			if (at + 1 >= len)
-				break;
-			opt_len = options[at + 1];
-		}
-		if (opt_len < 1 || at + opt_len > len ||
-		    (opt_len < 2 && options[at] != TCPOPT_NOP))
+		if (options[at] == TCPOPT_NOP)
+			continue;
+		if (at + 1 >= len)
+			break;
+		opt_len = options[at + 1];
+		if (opt_len < 2 || at + opt_len > len)
 			break;
 		if (options[at] == SMC_TCPOPT_AO)
 			return NULL;
 		if (options[at] == TCPOPT_EXP && opt_len >= SMC_SYN_OPTION_LEN &&
 		    get_unaligned_be32(options + at + 2) == TCPOPT_SMC_MAGIC)
 			exid = options + at + 2;
-		at += opt_len;
 	}
 	return exid;
 }
