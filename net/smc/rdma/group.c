@@ -310,7 +310,7 @@ static u32 smc_group_peer_hash(const struct smc_group *group)
 static void smc_groups_end_most_spent(void)
 {
 	struct smc_group *group, *most = NULL;
-	long by_peer[SMC_SPENT_BUCKETS] = {}, more;
+	long by_peer[SMC_SPENT_BUCKETS] = {}, peers, peers_most = 0;
 
 	lockdep_assert_held(&smc_groups_lock);
 	list_for_each_entry(group, &smc_groups, list)
@@ -319,12 +319,12 @@ static void smc_groups_end_most_spent(void)
 	list_for_each_entry(group, &smc_groups, list) {
 		if (group->state == SMC_GROUP_DEAD || !group->n_spent)
 			continue;
-		more = 1;
-		if (most)
-			more = by_peer[smc_group_peer_hash(group)] -
-			       by_peer[smc_group_peer_hash(most)];
-		if (more > 0 || (!more && group->spent_pages > most->spent_pages))
-			most = group;
+		peers = by_peer[smc_group_peer_hash(group)];
+		if (most && (peers < peers_most ||
+			     (peers == peers_most && group->spent_pages <= most->spent_pages)))
+			continue;
+		most = group;
+		peers_most = peers;
 	}
 	/* Told by DELETE LINK, the in-tree module may hang in close() of what it kept open. */
 	if (most)
