@@ -344,6 +344,16 @@ TEST_P(GivenBack, WhileTheWriterSleeps)
 	EXPECT_EQ(result.get(), GetParam() == Departure::reset ? -ECONNRESET : ssize_t(page.size));
 }
 
+/* A client, and its server in the same namespace. */
+static Ends within_host()
+{
+	Fd listener = must_listen(Flavor());
+	Fd client =
+	    must_connect(Flavor(), address_from("127.0.0.1", local_address(listener).port()));
+
+	return {std::move(client), must_accept(listener)};
+}
+
 /*
  * As with TCP, what one thread sends is not torn by what another sends, though part of it may not
  * be in memory. But nobody waits for that memory who does not need it.
@@ -352,10 +362,8 @@ TEST(PartlyLate, IsSentWhole)
 {
 	ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
 
-	Fd listener = must_listen(Flavor());
-	Fd client =
-	    must_connect(Flavor(), address_from("127.0.0.1", local_address(listener).port()));
-	Fd server = must_accept(listener);
+	Ends ends = within_host();
+	Fd &client = ends.here, &server = ends.there;
 	constexpr size_t there = 100, late = 50;
 	std::string other(20, 'b'), got(other.size() + there + late, '?');
 	LatePage page;
@@ -385,10 +393,8 @@ TEST(PartlyThere, IsSentInPart)
 {
 	ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
 
-	Fd listener = must_listen(Flavor());
-	Fd client =
-	    must_connect(Flavor(), address_from("127.0.0.1", local_address(listener).port()));
-	Fd server = must_accept(listener);
+	Ends ends = within_host();
+	Fd &client = ends.here, &server = ends.there;
 	constexpr size_t there = 100;
 	std::string got(there, '?');
 	LatePage page;

@@ -96,6 +96,20 @@ protected:
 		wait_until("no orphan is left", [] { return !Counters::now()["orphans"]; });
 		wait_until("TCP has none either", [] { return !orphans_of_tcp(); });
 	}
+	/*
+	 * This end sends, closes and, with max_orphans=0, has gone at once. What was sent is read
+	 * then.
+	 */
+	void expect_read_when_it_is_over(Connection &one)
+	{
+		SysctlScope max("net.smc.max_orphans", "0");
+		constexpr Flow flow = {.seed = 1, .bytes = 30000};
+
+		send_flow(one.here, flow);
+		one.here.close();
+		expect_gone();
+		one.there.recv_flow(flow);
+	}
 	/* TCP's application would find so what came before this end gave up, and that it did. */
 	static void expect_as_with_tcp(RemoteSocket &there)
 	{
@@ -151,18 +165,13 @@ TEST_P(Orphan, PeerReadsLittleAndNeverCloses)
 	expect_as_with_tcp(one.there);
 }
 
-/* What it was sent it may read when this end has long gone. With max_orphans=0 that is at once. */
+/* What it was sent it may read when this end has long gone. */
 TEST_P(Orphan, PeerReadsWhenItIsOver)
 {
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
-	SysctlScope max("net.smc.max_orphans", "0");
 	Connection one = connection();
-	constexpr Flow flow = {.seed = 1, .bytes = 30000};
 
-	send_flow(one.here, flow);
-	one.here.close();
-	expect_gone();
-	one.there.recv_flow(flow);
+	expect_read_when_it_is_over(one);
 	expect_as_with_tcp(one.there);
 }
 
@@ -170,16 +179,11 @@ TEST_P(Orphan, PeerReadsWhenItIsOver)
 TEST_P(Orphan, PeerShutsDownOnly)
 {
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
-	SysctlScope max("net.smc.max_orphans", "0");
 	Connection one = connection();
-	constexpr Flow flow = {.seed = 1, .bytes = 30000};
 
 	ASSERT_EQ(one.there.shutdown(SHUT_WR), 0);
 	expect_end(one.here);
-	send_flow(one.here, flow);
-	one.here.close();
-	expect_gone();
-	one.there.recv_flow(flow);
+	expect_read_when_it_is_over(one);
 	one.there.expect_end();
 }
 

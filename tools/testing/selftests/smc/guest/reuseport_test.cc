@@ -203,6 +203,18 @@ void serve(int listener)
 	EXPECT_EQ(receive_all(fd), request);
 }
 
+/* A client of the listener is served, and all bytes go by SMC-D. */
+void expect_served_by_smc(int listener, int port)
+{
+	int64_t bytes = Counters::now()["ism_write_bytes"];
+	Client client(smc4, port, First::client);
+
+	serve(listener);
+	EXPECT_EQ(client.outcome(), "");
+	EXPECT_EQ(Counters::now()["ism_write_bytes"],
+		  bytes + int64_t(request.size() + greeting.size()));
+}
+
 enum class By { sysctl, bpf };
 enum class Wait { child, request };
 
@@ -329,13 +341,7 @@ TEST_P(Stopping, ListensAgain)
 		port = local_address(stopping).port();
 
 		/* Nothing migrates now. */
-		int64_t bytes = Counters::now()["ism_write_bytes"];
-		Client client(smc4, port, First::client);
-
-		serve(stopping);
-		EXPECT_EQ(client.outcome(), "");
-		EXPECT_EQ(Counters::now()["ism_write_bytes"],
-			  bytes + int64_t(request.size() + greeting.size()));
+		expect_served_by_smc(stopping, port);
 	}
 }
 
@@ -441,14 +447,8 @@ TEST(Reuseport, IsSwitchedOnAndOff)
 TEST(Reuseport, IsSmcWithoutMigration)
 {
 	Fd one = join_group(smc4);
-	int port = local_address(one).port();
-	int64_t bytes = Counters::now()["ism_write_bytes"];
-	Client client(smc4, port, First::client);
 
-	serve(one);
-	EXPECT_EQ(client.outcome(), "");
-	EXPECT_EQ(Counters::now()["ism_write_bytes"],
-		  bytes + int64_t(request.size() + greeting.size()));
+	expect_served_by_smc(one, local_address(one).port());
 }
 
 /* Listeners of either family, with clients of IPv4. */
