@@ -11,19 +11,24 @@ archive_ready() {
 	apt-get -qq update >&2 || die 'apt-get update failed (are you root?)'
 }
 
-# archive_version PACKAGE: the newest version that apt knows, or nothing.
-archive_version() {
+# archive_show PACKAGE: what apt knows of its newest version, or nothing. The answer is kept until
+# there are other lists: where apt keeps no index of them, each question costs it a second.
+archive_show() {
+	local kept=$LAB_CACHE/archive/$1 new=$LAB_CACHE/archive/$1.$BASHPID
 	archive_ready
-	apt-cache show --no-all-versions "$1" 2>/dev/null |
-		sed -n 's/^Version: //p'
+	if [[ ! $kept -nt /var/lib/apt/lists ]]; then
+		mkdir -p "${kept%/*}"
+		apt-cache show --no-all-versions "$1" >"$new" 2>/dev/null
+		mv "$new" "$kept"
+	fi
+	cat "$kept"
 }
 
+# archive_version PACKAGE: the newest version that apt knows, or nothing.
+archive_version() { archive_show "$1" | sed -n 's/^Version: //p'; }
+
 # archive_depends PACKAGE: the first package that it depends on.
-archive_depends() {
-	archive_ready
-	apt-cache show --no-all-versions "$1" 2>/dev/null |
-		sed -n 's/^Depends: \([^ ,]*\).*/\1/p'
-}
+archive_depends() { archive_show "$1" | sed -n 's/^Depends: \([^ ,]*\).*/\1/p'; }
 
 # archive_unpack PACKAGE VERSION DIR: download and unpack into DIR. Newer releases of Debian have
 # in usr/lib what older ones have in lib: what a kernel's package brings is in lib afterwards.

@@ -96,7 +96,8 @@ kernel_extract() {
 	' 28 b5 2f fd') unpack='zstd -dc'; need zstd zstd ;;
 	*) return 1 ;;
 	esac
-	tail -c +$((offset + 1)) "$1" | head -c $((length - 4)) | $unpack
+	# Not tail before head: ended by SIGPIPE, it would have failed.
+	head -c $((offset + length - 4)) "$1" | tail -c +$((offset + 1)) | $unpack
 }
 
 # kernel_headers RELEASE VERSION HOME NEW: what modules are built with, into NEW, which becomes HOME.
@@ -133,7 +134,7 @@ kernel_fetch_series() {
 	find "$new/lib/modules" -name '*.ko.xz' -print0 | xargs -0r -P "$(nproc)" -n 64 xz -d
 	depmod -b "$new" "$release" || die "depmod failed for $release"
 	mv "$new/boot/vmlinuz-$release" "$new/vmlinuz"
-	kernel_extract "$new/vmlinuz" >"$new/vmlinux" || rm -f "$new/vmlinux"
+	kernel_extract "$new/vmlinuz" >"$new/vmlinux" || die "no kernel in the image of $release"
 	rm -rf "$new/boot" "$home"
 	touch "$new/done"
 	mv "$new" "$home"
