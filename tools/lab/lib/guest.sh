@@ -103,5 +103,6 @@ guest_qemu() {
 				"$lan" "$lan" $((guest + 1)) "$LAB_MTU")"
 		)
 	done
-	exec qemu-system-x86_64 "${args[@]}"
+	[[ ! $LAB_QEMU ]] || args+=(-L "$LAB_QEMU/usr/share/qemu" -L "$LAB_QEMU/usr/share/seabios")
+	exec "${LAB_QEMU:+$LAB_QEMU/usr/bin/}qemu-system-x86_64" "${args[@]}"
 }

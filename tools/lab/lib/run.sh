@@ -23,7 +23,7 @@ run_supervised() {
 		isolate=(setsid "${isolate[@]}")
 	fi
 	exec {LAB_STDIN}<&0
-	export LAB_STDIN LAB_ACCEL LAB_KERNEL_OPTIONS
+	export LAB_STDIN LAB_ACCEL LAB_QEMU LAB_KERNEL_OPTIONS
 	"${isolate[@]}" "$LAB_DIR/lab" isolated "$@" &
 	child=$!
 	trap 'kill -KILL "$child"; run_interrupted=1' INT TERM HUP
@@ -53,6 +53,7 @@ run_fetch() {
 		kernel_fetch "$kernel" || exit
 	done < <(printf '%s\n' "${LAB_KERNELS[@]}" | sort -u)
 	LAB_ACCEL=$(accel_choose "${LAB_KERNELS[0]}") || exit
+	LAB_QEMU=$(emulator_choose "$LAB_ACCEL")
 	LAB_KERNEL_OPTIONS=$(accel_kernel_options "$LAB_ACCEL") || die 'cannot measure the TSC'
 }
 
