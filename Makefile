@@ -105,6 +105,9 @@ deps:
 
 all: module tools
 
+# binutils load what plugins there are for each file, and LLVM's has a hundred megabytes.
+NM	= nm --plugin=none
+
 # The same module wherever and whenever it is built: without the path in what smc.mod.c compiles to,
 # which the build ID counts, and without threads in pahole, which Kbuild takes from the time stamp.
 REPRODUCIBLE = KCFLAGS='$(KCFLAGS) -ffile-prefix-map=$(SRC)/=' KBUILD_BUILD_TIMESTAMP=1970-01-01
@@ -118,7 +121,7 @@ module: deps-module
 	@rsync -a --delete --include='*/' --include='*.[ch]' --include=Kbuild --exclude='*' \
 		--filter='P *' Kbuild net include $(SRC)/
 	$(if $(V),,@)$(MAKE) $(if $(V),,--no-print-directory) -C $(KDIR) O= M=$(SRC) \
-		$(REPRODUCIBLE) $(KBUILD_FLAGS) modules
+		NM='$(NM)' $(REPRODUCIBLE) $(KBUILD_FLAGS) modules
 	@test $(MODULE) -nt $(SRC)/net/smc/smc.ko || strip -g -o $(MODULE) $(SRC)/net/smc/smc.ko
 	@echo "  $(MODULE)"
 

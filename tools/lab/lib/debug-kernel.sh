@@ -85,7 +85,8 @@ debug_build() {
 		make -s KCONFIG_ALLCONFIG="$LAB_DIR/debug.config" allnoconfig
 		debug_check_config .config
 		debug_instrument || exit
-		make -s -j"$(nproc)" vmlinux modules &&
+		# LLVM's plugin for binutils, where it is installed, is slow to load for each file.
+		make -s -j"$(nproc)" NM='nm --plugin=none' vmlinux modules &&
 			make -s INSTALL_MOD_PATH="$home" modules_install
 	) >"$home/build.log" 2>&1 || {
 		tail -n 20 "$home/build.log" >&2
