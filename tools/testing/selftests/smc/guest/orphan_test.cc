@@ -117,6 +117,17 @@ protected:
 		EXPECT_EQ(there.send("in vain"), 7);
 		wait_until("sending fails", [&] { return there.send("x") < 0; });
 	}
+	/*
+	 * Nothing is missing there, so a reader may see the end before the reset, as with TCP,
+	 * which sends both. A writer sees the reset at last.
+	 */
+	static void expect_reset(RemoteSocket &there)
+	{
+		long ending = there.ending();
+
+		EXPECT_TRUE(ending == 0 || ending == -ECONNRESET) << ending;
+		wait_until("sending fails", [&] { return there.send("x") < 0; });
+	}
 	void TearDown() override
 	{
 		Connection one = connection();
@@ -331,7 +342,7 @@ TEST_P(Orphan, TooLarge)
 		all.push_back(connection());
 	for (Connection &one : all)
 		one.here.close();
-	EXPECT_EQ(all[fit].there.ending(), -ECONNRESET);
+	expect_reset(all[fit].there);
 	EXPECT_EQ(passed()["orphans_refused"], 1);
 	for (Connection &one : std::span(all).first(fit)) {
 		one.there.expect_end();

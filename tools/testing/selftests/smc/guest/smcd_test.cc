@@ -402,9 +402,9 @@ INSTANTIATE_TEST_SUITE_P(, Watching, testing::ValuesIn(both_roles),
 /* A namespace is removed, and with it, in either role, one end of a connection. */
 TEST_F(Smcd, NamespaceDeletedWithConnections)
 {
-	for (int i = 0; i < 6; i++) {
+	for (Role role : both_roles) {
 		Netns netns;
-		auto [here, there] = netns.connect(both_roles[i % 2]);
+		auto [here, there] = netns.connect(role);
 		Flow in = {.seed = 1, .bytes = 10000}, out = {.seed = 2, .bytes = 20000};
 		Counters before = Counters::now();
 
