@@ -58,13 +58,14 @@ run_fetch() {
 }
 
 # run_take_turn: wait until the machine has processors for this run: two for guests that talk to
-# each other, one for a guest alone. More guests than it can emulate make every run slower than one
-# after the other, and time limits a matter of luck.
+# each other, one for a guest alone, and for two guests of one processor each, since one mostly
+# waits for the other. More guests than it can emulate make every run slower than one after the
+# other, and time limits a matter of luck.
 run_take_turn() {
 	local processors
 	processors=$(nproc)
 	((processors > 1)) || processors=2
-	if ((LAB_NODES == 1)); then
+	if ((LAB_NODES == 1 || (LAB_NODES == 2 && OPT_cpus == 1))); then
 		run_take_processor "$processors" && return
 		say 'waiting for another run of the lab to end'
 		until run_take_processor "$processors"; do
