@@ -51,6 +51,21 @@ static bool smc_publish_is_last(const struct smc_stream *st, u64 end)
 }
 
 /*
+ * What is said for the first time with a publish that is the last. An end in good order says that
+ * all bytes are there, so a reset that leaves some out is said without.
+ */
+static u8 smc_publish_final(const struct smc_stream *st, u64 end)
+{
+	u8 final = st->tx.final_flags & ~st->tx.conn_flags;
+
+	if (!smc_publish_is_last(st, end))
+		return 0;
+	if ((final & SMC_CONN_ABORT) && end != READ_ONCE(st->tx.written))
+		return SMC_CONN_ABORT;
+	return final;
+}
+
+/*
  * Small amounts wait for the publish in flight, so that many small writes
  * share one message; its completion pushes them.
  */
@@ -137,9 +152,7 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 	while (smc_publish_is_allowed(st)) {
 		end = smc_publish_end(st);
 		pending = end - st->tx.sent;
-		final = 0;
-		if (smc_publish_is_last(st, end))
-			final = st->tx.final_flags & ~st->tx.conn_flags;
+		final = smc_publish_final(st, end);
 
 		if (!pending && smc_publish_lacks_completion(st))
 			st->tx.control = true;

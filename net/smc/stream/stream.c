@@ -321,8 +321,11 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	/* Pairs with the barrier in smc_stream_consume(): one of both sees the other's. */
 	smp_mb();
 	if (news & SMC_CONN_ABORT) {
-		/* All that a peer wrote which has closed is here: it only ceases to wait. */
-		if (!(rx->conn_flags & SMC_CONN_CLOSED))
+		/*
+		 * All that a peer wrote which has closed is here: it only ceases to wait. It may
+		 * say both at once if the close found no slot to be sent by.
+		 */
+		if (!((rx->conn_flags | conn_flags) & SMC_CONN_CLOSED))
 			smc_stream_fail(st, ECONNRESET);
 		/* The peer may reuse its element once it knows that this end wrote its last. */
 		if (!(st->tx.conn_flags & SMC_PEER_GONE))
