@@ -181,6 +181,7 @@ check-fast:
 check-long:
 	@O=$(O) .ci/run $(CHECK_LONG)
 
+check-debug: export LAB_DEBUG_MORE = 1
 check-debug:
 	@O=$(O) .ci/run $(CHECK_DEBUG)
 
