@@ -44,13 +44,18 @@ uint64_t scaled_down(uint64_t bytes)
 void wait_until(const std::string &what, const std::function<bool()> &condition, int seconds)
 {
 	using Clock = std::chrono::steady_clock;
-	auto end = Clock::now() + std::chrono::seconds(scaled(seconds));
+	using std::chrono::milliseconds;
+	auto begin = Clock::now(), end = begin + std::chrono::seconds(scaled(seconds));
 
 	while (!condition()) {
-		if (Clock::now() > end)
+		auto now = Clock::now();
+
+		if (now > end)
 			throw std::runtime_error("after " + std::to_string(scaled(seconds)) +
 						 " s still not: " + what);
-		std::this_thread::sleep_for(std::chrono::milliseconds(20));
+		/* Looking costs what is waited for processor time: the longer, the more rarely. */
+		std::this_thread::sleep_for(std::clamp<Clock::duration>(
+		    (now - begin) / 8, milliseconds(10), milliseconds(250)));
 	}
 }
 
