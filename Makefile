@@ -108,9 +108,12 @@ all: module tools
 # binutils load what plugins there are for each file, and LLVM's has a hundred megabytes.
 NM	= nm --plugin=none
 
+# Types for BPF come from debugging information; the kernel's own have to be there, too.
+NO_BTF	= $(if $(wildcard $(KDIR)/vmlinux),,-g0)
+
 # The same module wherever and whenever it is built: without the path in what smc.mod.c compiles to,
 # which the build ID counts, and without threads in pahole, which Kbuild takes from the time stamp.
-REPRODUCIBLE = KCFLAGS='$(KCFLAGS) -ffile-prefix-map=$(SRC)/=' KBUILD_BUILD_TIMESTAMP=1970-01-01
+REPRODUCIBLE = KCFLAGS='$(KCFLAGS) $(NO_BTF) -ffile-prefix-map=$(SRC)/=' KBUILD_BUILD_TIMESTAMP=1970-01-01
 
 # Kernel builds write beside their sources: each kernel gets a copy of its own.
 module: deps-module
