@@ -85,11 +85,13 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
 	return memcpy_to_msg(msg, &byte, 1) ? -EFAULT : 1;
 }
 
+/* All that the peer wrote was here. After a close that holds even if the peer then gave up. */
 static bool smc_rx_ended(const struct smc_stream *st)
 {
 	u8 flags = READ_ONCE(st->rx.conn_flags);
 
-	return (flags & (SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED)) && !(flags & SMC_CONN_ABORT);
+	return (flags & SMC_CONN_CLOSED) ||
+	       ((flags & SMC_CONN_DONE_WRITING) && !(flags & SMC_CONN_ABORT));
 }
 
 /* What else happens to the socket, room for a writer above all, is not what a reader sleeps for. */

@@ -25,6 +25,8 @@ Netns::~Netns()
 {
 	if (has_name)
 		run_command("ip netns del transient");
+	/* TCP would ask for minutes after what was closed at this end only, as orphans of the host. */
+	run_command("ss -K -t dst 10.99.0.2");
 }
 
 Fd Netns::make(const std::function<Fd()> &what) const
