@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "agent.h"
+#include "fuse_page.h"
 #include "netns.h"
 #include "pattern.h"
 #include "place.h"
@@ -315,12 +316,31 @@ protected:
 		}
 	}
 
+	template <typename Page>
+	void expect_given_back_while_it_sleeps(Page &page)
+	{
+		ends = connect();
+		ASSERT_EQ(socket_shown(ends.here).at("mode"), "SMC-D");
+		ASSERT_EQ(dmbs(), 1);
+		result = std::async(std::launch::async, [this, &page] {
+			ssize_t rc = send(ends.here, page.bytes(), page.size, MSG_NOSIGNAL);
+
+			return rc < 0 ? -errno : rc;
+		});
+		page.await_touch();
+		leave(ends.there);
+		expect_given_back();
+		page.fill('!');
+		/* With TCP, too, the first send after an orderly close is in vain. */
+		EXPECT_EQ(result.get(),
+			  GetParam() == Departure::reset ? -ECONNRESET : ssize_t(page.size));
+	}
+
 	Netns netns;
 	Fd listener = netns.make([] { return must_listen(Flavor()); });
 	Ends ends;
 	/* Waits for its thread, which the end of the page wakes. */
 	std::future<ssize_t> result;
-	LatePage page;
 };
 
 INSTANTIATE_TEST_SUITE_P(, GivenBack, testing::Values(Departure::close, Departure::reset),
@@ -328,20 +348,19 @@ INSTANTIATE_TEST_SUITE_P(, GivenBack, testing::Values(Departure::close, Departur
 
 TEST_P(GivenBack, WhileTheWriterSleeps)
 {
-	ends = connect();
-	ASSERT_EQ(socket_shown(ends.here).at("mode"), "SMC-D");
-	ASSERT_EQ(dmbs(), 1);
-	result = std::async(std::launch::async, [this] {
-		ssize_t rc = send(ends.here, page.bytes(), page.size, MSG_NOSIGNAL);
+	LatePage page;
 
-		return rc < 0 ? -errno : rc;
-	});
-	page.await_touch();
-	leave(ends.there);
-	expect_given_back();
-	page.fill('!');
-	/* With TCP, too, the first send after an orderly close is in vain. */
-	EXPECT_EQ(result.get(), GetParam() == Departure::reset ? -ECONNRESET : ssize_t(page.size));
+	expect_given_back_while_it_sleeps(page);
+}
+
+TEST_P(GivenBack, WhileAFileSystemSleeps)
+{
+	if (!FusePage::is_there())
+		GTEST_SKIP() << "this kernel has no FUSE";
+
+	FusePage page;
+
+	expect_given_back_while_it_sleeps(page);
 }
 
 /* A client, and its server in the same namespace. */
