@@ -8,15 +8,17 @@
 LAB_QEMU_MAJOR=10
 
 # emulator_choose ACCELERATOR: print the root folder of a QEMU that is not the installed one, or
-# nothing.
+# nothing. Where it can't be had, it is not asked for again before there are other package lists.
 emulator_choose() {
-	local home=$LAB_CACHE/qemu major
+	local home=$LAB_CACHE/qemu absent=$LAB_CACHE/qemu.absent major
 	major=$(qemu-system-x86_64 --version | sed -nE '1s/.*version ([0-9]+).*/\1/p')
 	[[ $1 != kvm ]] && ((major < LAB_QEMU_MAJOR)) || return 0
+	[[ -e $home/done || ! $absent -nt /var/lib/apt/lists ]] || return 0
 	if locked qemu emulator_fetch "$home"; then
 		printf '%s\n' "$home"
 	else
 		say "no newer QEMU in backports: emulating with $major, which takes longer"
+		touch "$absent"
 	fi
 }
 
