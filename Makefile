@@ -108,12 +108,13 @@ all: module tools
 # binutils load what plugins there are for each file, and LLVM's has a hundred megabytes.
 NM	= nm --plugin=none
 
-# Types for BPF come from debugging information; the kernel's own have to be there, too.
-NO_BTF	= $(if $(wildcard $(KDIR)/vmlinux),,-g0)
+# Nothing but types for BPF is made of debugging information. They need the kernel's own, and tests
+# do without: KBUILD_FLAGS=CONFIG_DEBUG_INFO_BTF_MODULES=
+BTF	= $(and $(wildcard $(KDIR)/vmlinux),$(if $(filter %_BTF_MODULES=,$(KBUILD_FLAGS)),,y))
 
 # The same module wherever and whenever it is built: without the path in what smc.mod.c compiles to,
 # which the build ID counts, and without threads in pahole, which Kbuild takes from the time stamp.
-REPRODUCIBLE = KCFLAGS='$(KCFLAGS) $(NO_BTF) -ffile-prefix-map=$(SRC)/=' KBUILD_BUILD_TIMESTAMP=1970-01-01
+REPRODUCIBLE = KCFLAGS='$(KCFLAGS) $(if $(BTF),,-g0) -ffile-prefix-map=$(SRC)/=' KBUILD_BUILD_TIMESTAMP=1970-01-01
 
 # Kernel builds write beside their sources: each kernel gets a copy of its own.
 module: deps-module
@@ -184,7 +185,6 @@ check-fast:
 check-long:
 	@O=$(O) .ci/run $(CHECK_LONG)
 
-check-debug: export LAB_DEBUG_MORE = 1
 check-debug:
 	@O=$(O) .ci/run $(CHECK_DEBUG)
 

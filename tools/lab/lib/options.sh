@@ -76,9 +76,12 @@ options_parse() {
 	options_script
 	options_spread -k OPT_kernels LAB_KERNELS
 	options_spread --smc OPT_smc LAB_SMCS
-	local smc
-	for smc in "${LAB_SMCS[@]}"; do
+	local n smc
+	for n in "${!LAB_SMCS[@]}"; do
+		smc=${LAB_SMCS[n]}
 		[[ $smc =~ ^(ours|tree|none)$ ]] || die "--smc '$smc': ours, tree or none"
+		[[ $smc != tree || ${LAB_KERNELS[n]} != debug ]] ||
+			die '--smc tree: the debug kernel has no smc of its own'
 	done
 }
 
