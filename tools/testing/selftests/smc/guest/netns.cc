@@ -25,7 +25,7 @@ Netns::~Netns()
 {
 	if (has_name)
 		run_command("ip netns del transient");
-	/* TCP would ask for minutes after what was closed at this end only, as orphans of the host. */
+	/* TCP would ask for minutes after what was closed at this end only. */
 	run_command("ss -K -t dst 10.99.0.2");
 }
 
