@@ -114,7 +114,8 @@ BTF	= $(and $(wildcard $(KDIR)/vmlinux),$(if $(filter %_BTF_MODULES=,$(KBUILD_FL
 
 # The same module wherever and whenever it is built: without the path in what smc.mod.c compiles to,
 # which the build ID counts, and without threads in pahole, which Kbuild takes from the time stamp.
-REPRODUCIBLE = KCFLAGS='$(KCFLAGS) $(if $(BTF),,-g0) -ffile-prefix-map=$(SRC)/=' KBUILD_BUILD_TIMESTAMP=1970-01-01
+REPRODUCIBLE = KCFLAGS='$(KCFLAGS) $(if $(BTF),,-g0) -ffile-prefix-map=$(SRC)/=' \
+	KBUILD_BUILD_TIMESTAMP=1970-01-01
 
 # Kernel builds write beside their sources: each kernel gets a copy of its own.
 module: deps-module
