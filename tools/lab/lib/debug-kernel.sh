@@ -24,7 +24,7 @@ debug_config() {
 debug_home() {
 	local version hash
 	version=$(debug_source_version) || exit
-	hash=$({ debug_config; declare -f debug_unpack debug_instrument debug_make; } | sha256sum |
+	hash=$({ debug_config; declare -f debug_unpack debug_prepare debug_make; } | sha256sum |
 		cut -c1-12)
 	printf '%s/debug/%s-%s\n' "$LAB_CACHE" "$version" "$hash"
 }
@@ -72,23 +72,25 @@ debug_check_config() {
 	((${#lost[@]} == 0)) || die "no effect: ${lost[*]}"
 }
 
-# debug_instrument: of all code in the current directory, have KASAN and UBSAN look only at what
-# connections run through, and at what is called with pointers to them. Other code is built faster
-# without, and runs faster; bad calls of it are found by the checks of the allocators and of lists.
-debug_instrument() {
+# debug_prepare: the source in the current directory will check what connections run through.
+# - KASAN and UBSAN look only there, and at what is called with pointers to it. Other code is built
+#   faster without, and runs faster; bad calls of it are found by the checks of the allocators and of
+#   lists.
+# - Code that runs before the kernel has its page tables relies on what only -O2 does.
+debug_prepare() {
 	local near='^(drivers/(infiniband|net)|fs/fuse|kernel/(dma|futex|locking|rcu|time))/|^(fs|kernel)/Makefile$'
 	find arch/x86/{entry,events,kernel,lib,mm,pci} block certs crypto drivers fs init ipc kernel security \
 		-name Makefile | grep -vE "$near" |
-		xargs sed -i '$a KASAN_SANITIZE := n\nUBSAN_SANITIZE := n'
+		xargs sed -i '$a KASAN_SANITIZE := n\nUBSAN_SANITIZE := n' &&
+		echo 'subdir-ccflags-y += -O2' >>arch/x86/Kbuild
 }
 
-# debug_make TARGET...: with fewer passes of the compiler, which take most of its time. What runs
-# before the kernel's page tables are there relies on those of -O2.
+# debug_make TARGET...: make TARGETs with fewer passes of the compiler, which take most of its time.
+# - objtool takes a tenth of a second of each file. Without it, static calls go by way of their
+#   trampolines, and nobody looks whether calls are legal where the kernel is entered.
+# - LLVM's plugin for binutils, where it is installed, is slow to load for each file.
 debug_make() {
-	local x86='subdir-ccflags-y += -O2'
-	grep -qxF "$x86" arch/x86/Kbuild || echo "$x86" >>arch/x86/Kbuild
-	# LLVM's plugin for binutils, where it is installed, is slow to load for each file.
-	make -s -j"$(nproc)" KCFLAGS=-O1 NM='nm --plugin=none' "$@"
+	make -s -j"$(nproc)" KCFLAGS=-O1 objtool-enabled= NM='nm --plugin=none' "$@"
 }
 
 # The tree stays for building modules against it.
@@ -114,8 +116,8 @@ debug_build() {
 		export KBUILD_BUILD_TIMESTAMP='1970-01-01'
 		# Modules built for one configuration must not load with another.
 		export LOCALVERSION=-${home##*-}
-		make -s KCONFIG_ALLCONFIG="$home/config" allnoconfig &&
-			debug_check_config "$home/config" .config && debug_instrument &&
+		debug_prepare && make -s KCONFIG_ALLCONFIG="$home/config" allnoconfig &&
+			debug_check_config "$home/config" .config &&
 			debug_make vmlinux modules && make -s INSTALL_MOD_PATH="$home" modules_install
 	) >"$home/build.log" 2>&1 || {
 		tail -n 20 "$home/build.log" >&2
