@@ -138,7 +138,7 @@ act_script() {
 	[[ $verdict == ok ]]
 }
 
-# What the act before this one left ends first: its connections and, with them, the module.
+# clean_up: wait for the end of what an act left, its connections and with them the module.
 clean_up() {
 	local end=$((SECONDS + 120)) rxe
 	until lab-smc unload 2>/run/unload; do
@@ -148,7 +148,6 @@ clean_up() {
 	for rxe in /sys/class/infiniband/rxe*; do
 		[[ ! -e $rxe ]] || rdma link delete "${rxe##*/}" || exit
 	done
-	lab-barrier act || exit
 }
 
 # act WORD...
@@ -163,10 +162,11 @@ act() {
 in_peer=() words=() failed=0 acts=0
 for word; do
 	[[ $word == + ]] || { words+=("$word"); continue; }
-	((acts++ == 0)) || clean_up
+	((acts++ == 0)) || lab-barrier act || exit
 	# Not as a condition, where "set -e" means nothing.
 	act "${words[@]}"
 	failed=$((failed | $?))
+	clean_up
 	words=()
 done
 exit "$failed"
