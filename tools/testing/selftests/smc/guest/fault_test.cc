@@ -283,7 +283,7 @@ protected:
 	/* How many the server has. */
 	int64_t dmbs() const
 	{
-		return Counters(netns.must_run("cat /proc/net/smc_stat"))["ism_dmbs"];
+		return netns.counters()["ism_dmbs"];
 	}
 	void leave(Fd &server)
 	{

@@ -11,14 +11,16 @@ namespace guest
 
 Netns::Netns()
 {
-	guest::must_run("ip netns add transient && "
-			"ip link add veth9 type veth peer name veth9 netns transient && "
-			"ip addr add 10.99.0.1/24 dev veth9 && ip link set veth9 up && "
-			"ip -n transient addr add 10.99.0.2/24 dev veth9 && "
-			"ip -n transient link set veth9 up && "
-			"ip netns exec transient sysctl -qw net.ipv4.tcp_fin_timeout=1 "
-			/* A peer that sleeps does not acknowledge a FIN. */
-			"net.ipv4.tcp_orphan_retries=1");
+	must_run("ip netns add transient && "
+		 "ip -batch - <<<'link add veth9 type veth peer name veth9 netns transient\n"
+		 "addr add 10.99.0.1/24 dev veth9\nlink set veth9 up' && "
+		 "ip -n transient -batch - <<<'addr add 10.99.0.2/24 dev veth9\n"
+		 "link set veth9 up'");
+	enter([] {
+		set_sysctl("net.ipv4.tcp_fin_timeout", "1");
+		/* A peer that sleeps does not acknowledge a FIN. */
+		set_sysctl("net.ipv4.tcp_orphan_retries", "1");
+	});
 }
 
 Netns::~Netns()
@@ -29,22 +31,31 @@ Netns::~Netns()
 	run_command("ss -K -t dst 10.99.0.2");
 }
 
-Fd Netns::make(const std::function<Fd()> &what) const
+void Netns::enter(const std::function<void()> &what) const
 {
-	return std::async(std::launch::async,
-			  [&] {
-				  Fd netns(open("/run/netns/transient", O_RDONLY));
+	std::async(std::launch::async, [&] {
+		Fd netns(open("/run/netns/transient", O_RDONLY | O_CLOEXEC));
 
-				  if (setns(netns, CLONE_NEWNET))
-					  throw_errno("setns");
-				  return what();
-			  })
-	    .get();
+		if (netns < 0 || setns(netns, CLONE_NEWNET))
+			throw_errno("setns");
+		what();
+	}).get();
 }
 
-std::string Netns::must_run(const std::string &command) const
+Fd Netns::make(const std::function<Fd()> &what) const
 {
-	return guest::must_run("ip netns exec transient " + command);
+	Fd made;
+
+	enter([&] { made = what(); });
+	return made;
+}
+
+Counters Netns::counters() const
+{
+	std::string text;
+
+	enter([&] { text = read_file("/proc/thread-self/net/smc_stat"); });
+	return Counters(text);
 }
 
 Ends Netns::connect(Role role) const
@@ -73,7 +84,7 @@ Ends Netns::connect(Role role, Fd there) const
 
 void Netns::remove()
 {
-	guest::must_run("ip netns del transient");
+	must_run("ip netns del transient");
 	has_name = false;
 }
 

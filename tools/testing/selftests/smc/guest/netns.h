@@ -24,9 +24,11 @@ public:
 	Netns(const Netns &) = delete;
 	~Netns();
 
-	/* What @what makes in there. */
+	/* A thread in there calls @what. */
+	void enter(const std::function<void()> &what) const;
+	/* The same, and returns what @what made. */
 	Fd make(const std::function<Fd()> &what) const;
-	std::string must_run(const std::string &command) const;
+	Counters counters() const;
 	/* The end here is in @role; @there, if given, is the other's socket or listener. */
 	Ends connect(Role role) const;
 	Ends connect(Role role, Fd there) const;

@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 
 #include "agent.h"
 #include "limit.h"
+#include "link_groups.h"
 #include "netns.h"
 #include "place.h"
 #include "rogue.h"
@@ -432,9 +434,12 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 class Unconfirmed : public Smcd
 {
 protected:
-	static size_t groups_in(const Netns &netns)
+	static int groups_in(const Netns &netns)
 	{
-		return nlohmann::json::parse(netns.must_run(smc("-j group"))).size();
+		int groups = 0;
+
+		netns.enter([&] { groups = link_groups().groups; });
+		return groups;
 	}
 	void expect_no_group(const std::function<void(Fd &rogue)> &instead)
 	{
@@ -446,7 +451,7 @@ protected:
 
 		EXPECT_TRUE(accept.is_d);
 		EXPECT_TRUE(accept.first_contact);
-		EXPECT_EQ(groups_in(netns), 1u);
+		EXPECT_EQ(groups_in(netns), 1);
 		instead(rogue);
 		wait_until("no link group is left", [&] { return !groups_in(netns); });
 	}
@@ -788,20 +793,19 @@ TEST_F(Visit, ServerIsNotCharged)
 {
 	const std::string group = "/sys/fs/cgroup/visit-test";
 	auto dying = [] {
-		return std::stoi(must_run("awk '/^nr_dying_descendants/ { print $2 }' "
-					  "/sys/fs/cgroup/cgroup.stat"));
+		return Counters(read_file("/sys/fs/cgroup/cgroup.stat"))["nr_dying_descendants"];
 	};
 	SysctlScope off("net.smc.smcd", "0");
 	Fd listener = must_listen(Flavor());
 	Address to = here(listener);
 	std::vector<Fd> servers;
 
-	must_run("echo +memory >/sys/fs/cgroup/cgroup.subtree_control");
+	write_file("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
 
-	int before = dying();
+	int64_t before = dying();
 
 	for (int i = 0; i < 10; i++) {
-		must_run("mkdir " + group);
+		ASSERT_EQ(mkdir(group.c_str(), 0755), 0);
 
 		pid_t child = fork();
 
@@ -818,7 +822,7 @@ TEST_F(Visit, ServerIsNotCharged)
 		servers.push_back(must_accept(listener));
 		waitpid(child, &status, 0);
 		EXPECT_EQ(status, 0);
-		must_run("rmdir " + group);
+		ASSERT_EQ(rmdir(group.c_str()), 0);
 	}
 	wait_until("most of the control groups are gone", [&] { return dying() < before + 5; });
 }

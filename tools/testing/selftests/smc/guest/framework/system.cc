@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <spawn.h>
 #include <sstream>
 #include <stdexcept>
 #include <sys/wait.h>
@@ -61,21 +62,30 @@ void wait_until(const std::string &what, const std::function<bool()> &condition,
 
 Output run_command(const std::string &command)
 {
-	std::string quoted = command;
+	const char *argv[] = {"bash", "-c", command.c_str(), nullptr};
+	posix_spawn_file_actions_t actions;
 	Output output = {};
+	Pipe pipe;
 	char part[4096];
-	size_t n;
+	pid_t child;
+	ssize_t n;
+	int error;
 
-	for (size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 4)
-		quoted.replace(at, 1, "'\\''");
-
-	FILE *pipe = popen(("exec /bin/bash -c '" + quoted + "' </dev/null 2>&1").c_str(), "re");
-
-	if (!pipe)
-		throw_errno("popen");
-	while ((n = fread(part, 1, sizeof(part), pipe)) > 0)
+	/* popen() would start a second shell. */
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, pipe.in, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, pipe.in, STDERR_FILENO);
+	error =
+	    posix_spawn(&child, "/bin/bash", &actions, nullptr, const_cast<char **>(argv), environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (error)
+		throw std::system_error(error, std::generic_category(), "bash");
+	pipe.in.close();
+	while ((n = TEMP_FAILURE_RETRY(read(pipe.out, part, sizeof(part)))) > 0)
 		output.text.append(part, n);
-	output.status = pclose(pipe);
+	if (n < 0 || TEMP_FAILURE_RETRY(waitpid(child, &output.status, 0)) != child)
+		throw_errno(command);
 	output.status =
 	    WIFEXITED(output.status) ? WEXITSTATUS(output.status) : 128 + WTERMSIG(output.status);
 	return output;
