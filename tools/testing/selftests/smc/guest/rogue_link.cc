@@ -129,8 +129,8 @@ void RogueLink::connect_queue_pair()
 	attr.dest_qp_num = accept.r.qpn;
 	attr.rq_psn = accept.r.psn;
 	attr.max_dest_rd_atomic = 1;
-	/* 5 ms, for one of microseconds keeps both busy. */
-	attr.min_rnr_timer = 18;
+	/* 20 ms: a short time keeps both ends busy. */
+	attr.min_rnr_timer = 22;
 	attr.ah_attr.is_global = 1;
 	attr.ah_attr.port_num = 1;
 	attr.ah_attr.grh.sgid_index = gid_index;
