@@ -11,7 +11,9 @@
 #include <linux/net.h>
 #include <linux/version.h>
 #include <net/inet_sock.h>
+#include <net/netlink.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 
 /* 6.11 made the table constant that a sysctl handler is given. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
@@ -64,6 +66,43 @@ static inline struct sock *smc_tcp_accept(struct sock *sk)
 #define SMC_SYN_RECV_ARGS	SMC_SYN_RECV_BASE_ARGS
 #define SMC_SYN_RECV_PASS	SMC_SYN_RECV_BASE_PASS
 #endif
+
+/* 6.7 brought attributes of four bytes, or of eight if the value needs them. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+static inline int nla_put_uint(struct sk_buff *skb, int attrtype, u64 value)
+{
+	u32 small = value;
+
+	return small == value ? nla_put(skb, attrtype, sizeof(small), &small) :
+				nla_put(skb, attrtype, sizeof(value), &value);
+}
+#endif
+
+/* 6.7 brought the authentication option. */
+#ifndef TCP_AO_ADD_KEY
+#define TCP_AO_ADD_KEY	38
+#define TCP_AO_DEL_KEY	39
+#define TCP_AO_INFO	40
+#define TCP_AO_REPAIR	42
+#endif
+
+/* Whether TCP's segments are signed; with the socket lock. */
+static inline bool smc_tcp_has_keys(const struct sock *sk)
+{
+#ifdef CONFIG_TCP_MD5SIG
+	const struct tcp_md5sig_info *md5;
+
+	md5 = rcu_dereference_protected(tcp_sk(sk)->md5sig_info, lockdep_sock_is_held(sk));
+	/* It stays when the last key goes. */
+	if (md5 && !hlist_empty(&md5->head))
+		return true;
+#endif
+#ifdef CONFIG_TCP_AO
+	return rcu_access_pointer(tcp_sk(sk)->ao_info);
+#else
+	return false;
+#endif
+}
 
 /* 6.7 moved the flag into a bit field of its own. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)

@@ -37,14 +37,22 @@ static bool smc_child_may_be_offered(const struct request_sock *req)
 	return listener && READ_ONCE(tcp_sk(listener)->syn_smc);
 }
 
-static void smc_child_settle(struct sock *child, const struct request_sock *req)
+/* Bytes that come with a SYN are the application's, and no PROPOSAL. */
+static bool smc_child_is_fast_open(struct sk_buff *skb)
+{
+	return TCP_SKB_CB(skb)->tcp_flags & TCPHDR_SYN;
+}
+
+static void smc_child_settle(struct sock *child, const struct request_sock *req,
+			     struct sk_buff *skb)
 {
 	struct tcp_sock *tp = tcp_sk(child);
 
 	smc_callbacks_restore(child);
 	smc_children_unhook(child);
 	tp->smc_hs_congested = NULL;
-	if (!smc_child_may_be_offered(req))
+	/* The SYN-ACK of Fast Open is still to come, and will then not offer it. */
+	if (!smc_child_may_be_offered(req) || smc_child_is_fast_open(skb))
 		tp->syn_smc = 0;
 	/* The answer to the PROPOSAL acknowledges it. */
 	if (tp->syn_smc)
@@ -62,7 +70,7 @@ static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS)
 	}
 	child = smc_af_ops_of(sk)->tcp->syn_recv_sock(SMC_SYN_RECV_PASS);
 	if (child)
-		smc_child_settle(child, req);
+		smc_child_settle(child, req, skb);
 	return child;
 }
 

@@ -10,6 +10,7 @@
 #include "family.h"
 #include "listener.h"
 #include "ops.h"
+#include "options.h"
 #include "smc_sock.h"
 #include "visitor.h"
 #include "stream/stream.h"
@@ -38,12 +39,6 @@ int smc_wait_for_connection(struct smc_sock *smc, long timeo)
 	}
 	remove_wait_queue(sk_sleep(sk), &wait);
 	return rc;
-}
-
-/* Bytes that leave with the SYN can't go by SMC, and a connection under repair has none. */
-static bool smc_wants_only_tcp(const struct sock *sk)
-{
-	return smc_connect_is_deferred(sk) || tcp_sk(sk)->repair;
 }
 
 /*
@@ -102,8 +97,9 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		smc_listener_unhook(smc->listener);
 	}
 	if (sock->state != SS_UNCONNECTED || sk->sk_state != TCP_CLOSE ||
-	    (smc && (smc->tcp_only || smc->stream || smc->mode != SMC_MODE_TCP)) ||
-	    smc_wants_only_tcp(sk) || smc_sock_is_taken(sk))
+	    (smc && (smc->tcp_only || smc->tcp_holds || smc->stream ||
+		     smc->mode != SMC_MODE_TCP)) ||
+	    smc_sock_is_taken(sk))
 		return;
 	if (!smc)
 		smc = smc_sock_create(sk, SMC_CLIENT);
@@ -113,6 +109,10 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 	smc->role = SMC_CLIENT;
 	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
 	smc_blackhole_key_server(&smc->hs.place, sk, addr, len);
+	if (smc_wants_only_tcp(sk)) {
+		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);
+		return;
+	}
 	if (smc_sock_is_congested(smc)) {
 		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
 		return;

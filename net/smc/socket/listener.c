@@ -32,7 +32,7 @@ static bool smc_listener_congested(const struct sock *sk)
 		return true;
 	l = smc->listener;
 	if (READ_ONCE(l->tcp_only) || READ_ONCE(l->withdrawn) || smc_migrates(sk) ||
-	    smc_sock_is_congested(smc))
+	    READ_ONCE(smc->tcp_holds) || smc_sock_is_congested(smc))
 		return true;
 	if (!READ_ONCE(tcp_sk(sk)->syn_smc))
 		WRITE_ONCE(tcp_sk(smc->sk)->syn_smc, true);

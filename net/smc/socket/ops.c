@@ -247,7 +247,8 @@ static int smc_listen_begin(struct socket *sock)
 	if (smc && smc_is_connecting(smc))
 		return -EINVAL;
 	if (sk->sk_state != TCP_CLOSE || sock->state != SS_UNCONNECTED ||
-	    (smc && (smc->tcp_only || smc->listener)) || smc_sock_is_taken(sk) ||
+	    (smc && (smc->tcp_only || smc->tcp_holds || smc->listener)) ||
+	    smc_serves_only_tcp(sk) || smc_sock_is_taken(sk) ||
 	    !smc_children_are_tcps(sk))
 		return 0;
 	if (!smc)
@@ -372,10 +373,14 @@ static int smc_setsockopt(struct socket *sock, int level, int optname, sockptr_t
 
 	if (level == SOL_SMC)
 		return smc_setsockopt_smc(sk, optname, optval, optlen);
-	rc = smc_option_check(sk, level, optname);
+	rc = smc_option_begin(sk, level, optname);
 	if (rc)
 		return rc;
-	rc = smc_tcp_ops(sk)->setsockopt(sock, level, optname, optval, optlen);
+	if (level == SOL_TCP && optname == TCP_ULP)
+		rc = smc_option_set_ulp(sock, optval, optlen);
+	else
+		rc = smc_tcp_ops(sk)->setsockopt(sock, level, optname, optval, optlen);
+	smc_option_end(sk, level, optname);
 	st = smc_stream_of(sk);
 	/* Either may have ended what holds data back. */
 	if (!rc && st && level == SOL_TCP && (optname == TCP_NODELAY || optname == TCP_CORK) &&

@@ -4,68 +4,112 @@
 #include <linux/tcp.h>
 #include <net/sock.h>
 
+#include "compat.h"
 #include "listener.h"
+#include "ops.h"
 #include "options.h"
 #include "smc_sock.h"
 #include "wire/clc.h"
 
 #include "../../../include/uapi/linux/smc.h"
 
-/* What takes TCP's bytes or packets somewhere else. */
-static bool smc_option_needs_tcp(int level, int optname)
+/* Options that change the bytes of TCP's connection, or when its SYN leaves. */
+static bool smc_option_is_of_tcp(int level, int optname)
 {
 	if (level != SOL_TCP)
 		return false;
 	switch (optname) {
 	case TCP_ULP:
-	case TCP_FASTOPEN:
 	case TCP_FASTOPEN_CONNECT:
-	case TCP_FASTOPEN_KEY:
-	case TCP_FASTOPEN_NO_COOKIE:
 	case TCP_REPAIR:
 	case TCP_MD5SIG:
 	case TCP_MD5SIG_EXT:
+	case TCP_AO_ADD_KEY:
+	case TCP_AO_DEL_KEY:
+	case TCP_AO_INFO:
+	case TCP_AO_REPAIR:
 		return true;
 	default:
 		return false;
 	}
 }
 
-int smc_option_check(struct sock *sk, int level, int optname)
+bool smc_serves_only_tcp(const struct sock *sk)
+{
+	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk) || inet_csk(sk)->icsk_ulp_ops;
+}
+
+bool smc_wants_only_tcp(const struct sock *sk)
+{
+	/* Bytes that leave with the SYN can't go by SMC. */
+	return smc_serves_only_tcp(sk) || smc_connect_is_deferred(sk) ||
+	       tcp_sk(sk)->fastopen_connect;
+}
+
+static int smc_option_hold(struct smc_sock *smc, int optname)
+{
+	switch (smc->mode) {
+	case SMC_MODE_TCP:
+		/* One that fell back may wait for a late message, and a ULP sets hooks now. */
+		if (optname == TCP_ULP)
+			smc_sock_unhook(smc);
+		break;
+	case SMC_MODE_LISTEN:
+		break;
+	default:
+		/* TCP has this one only before it connects. */
+		return optname == TCP_FASTOPEN_CONNECT ? -EINVAL : -EOPNOTSUPP;
+	}
+	WRITE_ONCE(smc->tcp_holds, smc->tcp_holds + 1);
+	return 0;
+}
+
+int smc_option_begin(struct sock *sk, int level, int optname)
 {
 	struct smc_sock *smc;
-	int rc = 0;
+	int rc;
 
 	/* It would exchange the socket's operations under this module. */
 	if (level == SOL_IPV6 && optname == IPV6_ADDRFORM)
 		return -EOPNOTSUPP;
-	if (!smc_option_needs_tcp(level, optname))
+	if (!smc_option_is_of_tcp(level, optname))
 		return 0;
 
 	lock_sock(sk);
-	smc = smc_sock_find(sk);
-	if (!smc)
-		smc = smc_sock_create(sk, SMC_CLIENT);
-	if (!smc) {
-		rc = -ENOMEM;
-		goto out;
-	}
-	if (smc->mode == SMC_MODE_LISTEN) {
-		smc_listener_stop_offering(smc->listener);
-		goto out;
-	}
-	if (smc->mode != SMC_MODE_TCP) {
-		rc = -EOPNOTSUPP;
-		goto out;
-	}
-	if (!smc->tcp_only && !smc->reason)
-		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);
-	/* One that fell back before may wait for a late message, and others set hooks now. */
-	smc_sock_unhook(smc);
-	smc->tcp_only = true;
-out:
+	smc = smc_sock_find(sk) ?: smc_sock_create(sk, SMC_CLIENT);
+	rc = smc ? smc_option_hold(smc, optname) : -ENOMEM;
 	release_sock(sk);
 	return rc;
+}
+
+void smc_option_end(struct sock *sk, int level, int optname)
+{
+	struct smc_sock *smc;
+
+	if (!smc_option_is_of_tcp(level, optname))
+		return;
+	lock_sock(sk);
+	smc = smc_sock_find(sk);
+	if (smc->mode == SMC_MODE_LISTEN && smc_serves_only_tcp(sk))
+		smc_listener_stop_offering(smc->listener);
+	WRITE_ONCE(smc->tcp_holds, smc->tcp_holds - 1);
+	release_sock(sk);
+}
+
+int smc_option_set_ulp(struct socket *sock, sockptr_t optval, unsigned int optlen)
+{
+	char name[TCP_ULP_NAME_MAX] = {};
+
+	if (!optlen)
+		return -EINVAL;
+	optlen = min_t(unsigned int, optlen, sizeof(name) - 1);
+	if (copy_from_sockptr(name, optval, optlen))
+		return -EFAULT;
+	/* This one exchanges the socket's operations, even before it connects. */
+	if (!strcmp(name, "espintcp"))
+		return -EOPNOTSUPP;
+	return smc_tcp_ops(sock->sk)->setsockopt(sock, SOL_TCP, TCP_ULP, KERNEL_SOCKPTR(name),
+						 optlen);
 }
 
 int smc_setsockopt_smc(struct sock *sk, int optname, sockptr_t optval, unsigned int optlen)

@@ -45,7 +45,8 @@ struct smc_visit {
  * @sk: the TCP socket
  * @mode: see enum
  * @role: client or server
- * @tcp_only: the application asked for what only TCP can do
+ * @tcp_only: it listened once, and is TCP's
+ * @tcp_holds: options being set, during which no connection may begin to be of SMC
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many rendezvous are under way
  * @caller_shakes: a connect() is under way, and will see to the rendezvous
  * @connector: thread that has TCP connect; if more than one does, that which was first, and if
@@ -73,6 +74,7 @@ struct smc_sock {
 	enum smc_mode mode;
 	enum smc_role role;
 	bool tcp_only;
+	unsigned int tcp_holds;
 	bool limit_handshakes;
 	bool caller_shakes;
 	const struct task_struct *connector;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Where SMC can't be had, the application gets TCP, and the counters say why. */
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <linux/smc.h>
 #include <netinet/tcp.h>
 
 #include "agent.h"
 #include "place.h"
+#include "rogue.h"
 #include "smc_tool.h"
 #include "wire/clc.h"
 
@@ -136,9 +138,61 @@ TEST_P(Fallback, SocketOption)
 	expect_smc();
 }
 
+/* An option that TCP refuses, or that asks for nothing, does not. */
+TEST_P(Fallback, OptionWithoutEffect)
+{
+	int64_t before = count(SMC_DIAG_SOCKET_OPTION);
+	Preparation preparation = {.here = [](int fd) {
+		if (GetParam() == Role::client)
+			must_set(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 0);
+		must_set(fd, IPPROTO_TCP, TCP_FASTOPEN, 5);
+		for (int option : {TCP_ULP, TCP_MD5SIG, TCP_REPAIR})
+			EXPECT_NE(setsockopt(fd, IPPROTO_TCP, option, "?", 1), 0) << option;
+	}};
+	Connection connection = make_connection(agent, Flavor(), Flavor(), GetParam(), preparation);
+
+	check_data(connection, 100000, true);
+	EXPECT_EQ(count(SMC_DIAG_SOCKET_OPTION), before);
+}
+
+/* A client that sends bytes with its SYN is served by TCP, even if it offers SMC; others by SMC. */
+TEST(FallbackListener, FastOpen)
+{
+	constexpr char bytes[] = "with the SYN";
+	Agent agent;
+	/* Both ends do without a cookie. */
+	SysctlScope here("net.ipv4.tcp_fastopen", "519");
+	RemoteSysctlScope there(agent, "net.ipv4.tcp_fastopen", "519");
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+	Fd clients[] = {must_socket({Kind::tcp, AF_INET}), offering_socket()};
+
+	ASSERT_EQ(listener.set(IPPROTO_TCP, TCP_FASTOPEN, 5), 0);
+	for (Fd &client : clients) {
+		ASSERT_EQ(sendto(client, bytes, sizeof(bytes), MSG_FASTOPEN, to.get(), to.len),
+			  ssize_t(sizeof(bytes)));
+
+		Connection by_tcp = {std::move(client), listener.accept()};
+		tcp_info info;
+		socklen_t len = sizeof(info);
+
+		ASSERT_EQ(getsockopt(by_tcp.here, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
+		EXPECT_TRUE(info.tcpi_options & TCPI_OPT_SYN_DATA);
+		EXPECT_EQ(by_tcp.there.recv(sizeof(bytes), MSG_WAITALL),
+			  std::string(bytes, sizeof(bytes)));
+		check_data(by_tcp, 10000, false);
+	}
+
+	Connection by_smc = {must_connect(Flavor(), to), listener.accept()};
+
+	check_data(by_smc, 10000, true);
+}
+
 /* The same of a listener that there is already, for new connections. */
 TEST(FallbackListener, OptionOfTheListener)
 {
+	tcp_md5sig key = {.tcpm_keylen = 3, .tcpm_key = "key"};
+	auto *another = reinterpret_cast<sockaddr_in *>(&key.tcpm_addr);
 	Agent agent;
 	Fd listener = must_listen(Flavor());
 	int port = local_address(listener).port();
@@ -148,7 +202,10 @@ TEST(FallbackListener, OptionOfTheListener)
 		Connection connection = {must_accept(listener), std::move(there)};
 
 		check_data(connection, 10000, by_smc);
-		must_set(listener, IPPROTO_TCP, TCP_FASTOPEN, 5);
+		another->sin_family = AF_INET;
+		ASSERT_EQ(inet_pton(AF_INET, "192.0.2.1", &another->sin_addr), 1);
+		if (setsockopt(listener, IPPROTO_TCP, TCP_MD5SIG, &key, sizeof(key)))
+			GTEST_SKIP() << "this kernel has no signed segments";
 	}
 }
 
