@@ -170,7 +170,7 @@ Json dump_sockets() {
   smc_diag_req req = {};
   req.diag_family = AF_SMC;
   req.diag_ext = ask(SMC_DIAG_CONNINFO) | ask(SMC_DIAG_LGRINFO) | ask(SMC_DIAG_DMBINFO) |
-                 ask(SMC_DIAG_FALLBACK) | ask(SMC_DIAG_RMBE);
+                 ask(SMC_DIAG_FALLBACK);
 
   Message msg(nlmsg_alloc_simple(SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP));
   if (!msg || nlmsg_append(msg.get(), &req, sizeof(req), NLMSG_ALIGNTO) < 0) throw std::bad_alloc();

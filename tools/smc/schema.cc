@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "schema.h"
 
+#include <arpa/inet.h>
 #include <linux/smc.h>
 #include <net/if.h>
 
@@ -57,6 +58,8 @@ Json value(const Field& field, const nlattr* attr) {
       return number(attr);
     case Kind::hex:
       return words::hex(number(attr));
+    case Kind::wire_id:
+      return words::hex(ntohl(number(attr)));
     case Kind::boolean:
       return number(attr) != 0;
     case Kind::text:
@@ -158,11 +161,16 @@ const Field group_d_fields[] = {
 };
 
 const Field link_fields[] = {
-    {SMC_NLA_LINK_ID, "id", K::number},          {SMC_NLA_LINK_UID, "uid", K::hex},
-    {SMC_NLA_LINK_PEER_UID, "peer-uid", K::hex}, {SMC_NLA_LINK_STATE, "state", K::link_state},
-    {SMC_NLA_LINK_CONN_CNT, "conns", K::number}, {SMC_NLA_LINK_IB_DEV, "device", K::text},
-    {SMC_NLA_LINK_IB_PORT, "port", K::number},   {SMC_NLA_LINK_NET_DEV, "netdev", K::netdev},
-    {SMC_NLA_LINK_GID, "gid", K::text},          {SMC_NLA_LINK_PEER_GID, "peer-gid", K::text},
+    {SMC_NLA_LINK_ID, "id", K::number},
+    {SMC_NLA_LINK_UID, "uid", K::wire_id},
+    {SMC_NLA_LINK_PEER_UID, "peer-uid", K::wire_id},
+    {SMC_NLA_LINK_STATE, "state", K::link_state},
+    {SMC_NLA_LINK_CONN_CNT, "conns", K::number},
+    {SMC_NLA_LINK_IB_DEV, "device", K::text},
+    {SMC_NLA_LINK_IB_PORT, "port", K::number},
+    {SMC_NLA_LINK_NET_DEV, "netdev", K::netdev},
+    {SMC_NLA_LINK_GID, "gid", K::text},
+    {SMC_NLA_LINK_PEER_GID, "peer-gid", K::text},
 };
 
 const Field port_fields[] = {

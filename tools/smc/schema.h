@@ -13,8 +13,9 @@
 using Json = nlohmann::ordered_json;
 
 enum class Kind {
-  number, /* of as many bytes as the attribute has */
-  hex,    /* likewise, as a string */
+  number,  /* of as many bytes as the attribute has */
+  hex,     /* likewise, as a string */
+  wire_id, /* the same of a number as it is on the wire */
   boolean,
   text,   /* trailing blanks cut off */
   netdev, /* ifindex, as the device's name */

@@ -194,6 +194,8 @@ done <<-END
 	smcr_buf_type 0 1,2 3,-1
 	smcr_testlink_time 30 0,3600 -1,999999999999
 	smcr_max_conns_per_lgr 255 16,255 15,256
+	smcr_max_links_per_lgr 1 1 0,2
+	limit_smc_hs 0 1,0 2,-1
 	blackhole_timeout 3600 0,1,86400 -1,999999999999
 	tcp2smc 0 1,0,1 2,-1
 END

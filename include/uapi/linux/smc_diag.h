@@ -54,10 +54,10 @@ enum {
 #define SMC_DIAG_MAX (__SMC_DIAG_MAX - 1)
 
 /*
- * An extension that the in-tree module does not have, with the last number that
- * diag_ext can ask for: struct smc_diag_rmbe
+ * An attribute that the in-tree module does not have: struct smc_diag_rmbe. It comes with
+ * SMC_DIAG_CONNINFO, for diag_ext has no bit for its type.
  */
-#define SMC_DIAG_RMBE	8
+#define SMC_DIAG_RMBE	128
 
 /* A place in an element, and how often it has been wrapped around */
 struct smc_diag_cursor {

@@ -34,7 +34,6 @@ struct smc_net {
 	struct smc_pnet_table *pnet;
 	struct smc_blackholes *blackholes;
 
-	bool limit_handshakes;	/* by netlink: see @handshakes */
 	atomic_t handshakes;	/* rendezvous under way, as client or server */
 	struct workqueue_struct *shake_wq;	/* where they run */
 	/* Listeners take from TCP; the socket lock lets users hold that up, in their namespace. */

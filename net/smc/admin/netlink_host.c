@@ -124,7 +124,7 @@ int smc_netlink_set_seid(struct sk_buff *skb, struct genl_info *info)
 
 int smc_netlink_dump_limit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	bool enabled = READ_ONCE(smc_sk_net(skb->sk)->limit_handshakes);
+	bool enabled = READ_ONCE(smc_sk_net(skb->sk)->sysctl.limit_smc_hs);
 	void *header;
 
 	if (cb->args[0]++)
@@ -138,7 +138,7 @@ int smc_netlink_dump_limit(struct sk_buff *skb, struct netlink_callback *cb)
 
 int smc_netlink_set_limit(struct sk_buff *skb, struct genl_info *info)
 {
-	WRITE_ONCE(smc_net(genl_info_net(info))->limit_handshakes,
+	WRITE_ONCE(smc_net(genl_info_net(info))->sysctl.limit_smc_hs,
 		   info->genlhdr->cmd == SMC_NETLINK_ENABLE_HS_LIMITATION);
 	return 0;
 }

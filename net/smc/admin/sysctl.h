@@ -27,6 +27,8 @@ struct smc_sysctl {
 	int wmem;			/* bytes */
 	int rmem;			/* bytes */
 	int max_conns_per_lgr;		/* 16 to 255 */
+	int max_links_per_lgr;		/* always 1 */
+	int limit_smc_hs;		/* bool: prefer TCP under load, as netlink can say, too */
 	int smcd;			/* bool: use memory inside the host */
 	int smcd_rmem;			/* bytes */
 	int spin_usec;			/* a reader watches for at most */

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <net/sock.h>
 
+#include "admin/lgr_id.h"
 #include "admin/stats.h"
 #include "conn.h"
 #include "device.h"
@@ -106,7 +107,7 @@ static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
 	const struct smc_ism_group *group = conn->group;
 
 	info->role = group->peer.role;
-	info->link = group->peer.link_id;
+	info->link = smc_lgr_id(group->serial);
 	info->token = conn->token;
 	info->peer_token = conn->peer_token;
 	info->index = conn->index;

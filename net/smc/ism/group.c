@@ -3,6 +3,7 @@
 
 #include <linux/slab.h>
 
+#include "admin/lgr_id.h"
 #include "admin/net.h"
 #include "admin/stats.h"
 #include "conn.h"
@@ -19,7 +20,6 @@
 static LIST_HEAD(smc_ism_groups);
 static DEFINE_SPINLOCK(smc_ism_groups_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_ism_groups_ended);
-static u32 smc_ism_group_last_id;	/* under smc_ism_groups_lock */
 
 static struct list_head *smc_ism_groups_of(const struct net *net)
 {
@@ -151,10 +151,10 @@ static void smc_ism_group_list(struct smc_ism_group *group)
 {
 	lockdep_assert_held(&smc_ism_groups_lock);
 	smc_ism_group_get(group);
-	/* In the order of the list, newest first: a dump goes on below the id it showed last. */
-	group->id = ++smc_ism_group_last_id;
+	/* In the order of the list, newest first: a dump goes on below what it showed last. */
+	group->serial = smc_lgr_next_serial();
 	if (group->peer.role == SMC_SERVER)
-		group->peer.link_id = group->id;
+		group->peer.link_id = group->serial;
 	list_add(&group->list, &smc_ism_groups);
 	list_add(&group->siblings, smc_ism_groups_of(group->peer.net));
 	smc_stat_ism(smc_net(group->peer.net), SMC_ISM_GROUPS_CREATED, 1);

@@ -39,7 +39,7 @@ struct smc_ism_peer {
  * @siblings: in that of its namespace
  * @ref: one of the list, one of each connection and of each rendezvous
  * @peer: who it is with
- * @id: name for users
+ * @serial: its number, see admin/lgr_id.h
  * @was_used: a connection came about: the group is worth keeping for the next
  * @dead: takes no new connection and ends in its work; protected, as the following, by
  *	smc_ism_groups_lock
@@ -61,7 +61,7 @@ struct smc_ism_group {
 	struct list_head siblings;
 	struct kref ref;
 	struct smc_ism_peer peer;
-	u32 id;
+	unsigned long serial;
 	bool was_used;
 	bool dead;
 	int err;

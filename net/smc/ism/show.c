@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What generic netlink shows of SMC-D. cb->args[0] is the id of the group shown last, for groups
- * go by descending ids, and of devices how many were shown.
+ * What generic netlink shows of SMC-D. cb->args[0] is the serial of the group shown last, for
+ * groups go by descending serials, and of devices how many were shown.
  */
 
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
+#include "admin/lgr_id.h"
 #include "admin/netlink.h"
+#include "compat.h"
 #include "group.h"
 #include "show.h"
 
@@ -42,7 +44,7 @@ static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_grou
 	const struct smc_ism_device *dev = group->peer.dev;
 
 	/* There is no send buffer: bytes go into the peer's element. */
-	return nla_put_u32(skb, SMC_NLA_LGR_D_ID, group->id) ?:
+	return nla_put_u32(skb, SMC_NLA_LGR_D_ID, smc_lgr_id(group->serial)) ?:
 	       nla_put_u32(skb, SMC_NLA_LGR_D_CONNS_NUM, group->n_conns) ?:
 	       nla_put_u8(skb, SMC_NLA_LGR_D_VLAN_ID, 0) ?:
 	       nla_put_u16(skb, SMC_NLA_LGR_D_CHID, dev->address.chid) ?:
@@ -51,24 +53,24 @@ static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_grou
 	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_EXT_GID, dev->address.gid_ext) ?:
 	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_GID, group->peer.address.gid) ?:
 	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_EXT_GID, group->peer.address.gid_ext) ?:
-	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_SNDBUF_ALLOC, 0) ?:
-	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_DMB_ALLOC, READ_ONCE(group->dmb_bytes)) ?:
+	       nla_put_uint(skb, SMC_NLA_LGR_D_SNDBUF_ALLOC, 0) ?:
+	       nla_put_uint(skb, SMC_NLA_LGR_D_DMB_ALLOC, READ_ONCE(group->dmb_bytes)) ?:
 	       smc_ism_show_put_v2(skb, group);
 }
 
 static int smc_ism_show_group(struct smc_ism_group *group, void *arg)
 {
 	struct smc_ism_dump *dump = arg;
-	u32 last = dump->cb->args[0];
+	unsigned long last = dump->cb->args[0];
 	struct smc_netlink_msg m;
 	int rc;
 
-	if (group->dead || (last && group->id >= last))
+	if (group->dead || (last && group->serial >= last))
 		return 0;
 	rc = smc_netlink_open(&m, dump->skb, dump->cb, SMC_GEN_LGR_SMCD) ?:
 	     smc_netlink_close(&m, smc_ism_show_put_group(dump->skb, group));
 	if (!rc)
-		dump->cb->args[0] = group->id;
+		dump->cb->args[0] = group->serial;
 	return rc;
 }
 
@@ -93,9 +95,9 @@ static int smc_ism_show_put_device(struct sk_buff *skb, const struct smc_ism_dev
 	u32 groups = 0;
 
 	smc_ism_groups_for_each(sock_net(skb->sk), smc_ism_show_count, &groups);
-	/* It never goes away while it is used. */
+	/* There is no other device to take the place of one in use. */
 	return nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, groups) ?:
-	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, false) ?:
+	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, groups > 0) ?:
 	       nla_put_u32(skb, SMC_NLA_DEV_PCI_FID, 0) ?:
 	       nla_put_u16(skb, SMC_NLA_DEV_PCI_CHID, dev->address.chid) ?:
 	       nla_put_u16(skb, SMC_NLA_DEV_PCI_VENDOR, 0) ?:

@@ -7,6 +7,7 @@
 #include <net/netns/hash.h>
 #include <rdma/ib_cache.h>
 
+#include "admin/lgr_id.h"
 #include "admin/net.h"
 #include "admin/stats.h"
 #include "conn.h"
@@ -28,7 +29,6 @@
 static LIST_HEAD(smc_groups);
 static DEFINE_SPINLOCK(smc_groups_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_groups_ended);
-static u32 smc_group_last_id;	/* under smc_groups_lock */
 
 static void smc_group_free(struct kref *ref)
 {
@@ -166,8 +166,8 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 
 	smc_group_get(group);
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	/* In the order of the list, newest first: a dump goes on below the id it showed last. */
-	group->id = ++smc_group_last_id;
+	/* In the order of the list, newest first: a dump goes on below what it showed last. */
+	group->serial = smc_lgr_next_serial();
 	list_add(&group->list, &smc_groups);
 	group->state = SMC_GROUP_NEW;
 	/* A handshake may hold on to a device whose removal has begun. */

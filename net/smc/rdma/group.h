@@ -43,7 +43,7 @@ struct smc_peer {
  * @list: in the list of all groups
  * @ref: one of the list until the group ended, one of each connection and handshake
  * @net: network namespace; outlives the group, which ends with it
- * @id: name for users
+ * @serial: its number, see admin/lgr_id.h
  * @role: of this end at first contact
  * @version: of SMC
  * @release: of version 2
@@ -56,6 +56,7 @@ struct smc_peer {
  * @peer_os: enum smc_os_type
  * @peer_hostname: as the peer says, blank or zero padded
  * @eid: agreed on, version 2
+ * @is_routed: a router is between the ends of the link; version 2
  * @vlan: VLAN or 0
  * @max_conns: agreed on; the server sees to it
  * @n_conns: connections and reservations; protected by smc_groups_lock
@@ -74,7 +75,7 @@ struct smc_group {
 	struct list_head list;
 	struct kref ref;
 	struct net *net;
-	u32 id;
+	unsigned long serial;
 	enum smc_role role;
 	u8 version;
 	u8 release;
@@ -87,6 +88,7 @@ struct smc_group {
 	u8 peer_os;
 	u8 peer_hostname[SMC_HOSTNAME_LEN];
 	u8 eid[SMC_EID_LEN];
+	bool is_routed;
 	u16 vlan;
 	u8 max_conns;
 	unsigned int n_conns;

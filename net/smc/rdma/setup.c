@@ -230,6 +230,7 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 	if (a->r.qp_mtu < IB_MTU_256 || a->r.qp_mtu > IB_MTU_4096)
 		return -EPROTO;
 	smc_rdma_link_peer(&a->r, &peer);
+	group->is_routed = s->is_routed;
 	if (s->is_routed)
 		memcpy(peer.mac, s->gateway, SMC_MAC_LEN);
 	smc_rdma_note_first_contact(group, a);

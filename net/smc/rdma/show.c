@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What generic netlink shows of link groups, links and devices. A dump holds a reference
- * to one group at a time, so that it may sleep. cb->args[0] is the id of the group
- * shown last, for groups go by descending ids, and of devices how many were shown.
+ * to one group at a time, so that it may sleep. cb->args[0] is the serial of the group
+ * shown last, for groups go by descending serials, and of devices how many were shown.
  */
 
 #include <linux/pci.h>
@@ -10,9 +10,11 @@
 #include <net/sock.h>
 #include <rdma/ib_cache.h>
 
+#include "admin/lgr_id.h"
 #include "admin/netlink.h"
 #include "admin/pnet.h"
 #include "admin/sysctl.h"
+#include "compat.h"
 #include "device.h"
 #include "group.h"
 #include "link.h"
@@ -27,7 +29,7 @@ enum { SMC_SHOW_GROUP_NONE, SMC_SHOW_GROUP_SINGLE };
 /* The group of a namespace that follows @last, or the first, with a reference. */
 struct smc_show_search {
 	struct net *net;
-	u32 last;
+	unsigned long last;
 	struct smc_group *found;
 };
 
@@ -36,14 +38,14 @@ static int smc_show_match(struct smc_group *group, void *arg)
 	struct smc_show_search *search = arg;
 
 	if (group->net != search->net || group->state == SMC_GROUP_DEAD ||
-	    (search->last && group->id >= search->last))
+	    (search->last && group->serial >= search->last))
 		return 0;
 	smc_group_get(group);
 	search->found = group;
 	return 1;
 }
 
-static struct smc_group *smc_show_next_group(struct net *net, u32 last)
+static struct smc_group *smc_show_next_group(struct net *net, unsigned long last)
 {
 	struct smc_show_search search = { .net = net, .last = last };
 
@@ -111,10 +113,8 @@ static int smc_show_put_buffers(struct sk_buff *skb, const struct smc_group *gro
 	if (rmbs.virtual || mirrors.virtual)
 		type = rmbs.physical || mirrors.physical ? SMC_BUF_MIXED : SMC_BUF_VIRTUAL;
 	return nla_put_u8(skb, SMC_NLA_LGR_R_BUF_TYPE, type) ?:
-	       nla_put_u64_64bit(skb, SMC_NLA_LGR_R_RMB_ALLOC, rmbs.physical + rmbs.virtual,
-				 SMC_NLA_LGR_R_PAD) ?:
-	       nla_put_u64_64bit(skb, SMC_NLA_LGR_R_SNDBUF_ALLOC,
-				 mirrors.physical + mirrors.virtual, SMC_NLA_LGR_R_PAD);
+	       nla_put_uint(skb, SMC_NLA_LGR_R_RMB_ALLOC, rmbs.physical + rmbs.virtual) ?:
+	       nla_put_uint(skb, SMC_NLA_LGR_R_SNDBUF_ALLOC, mirrors.physical + mirrors.virtual);
 }
 
 static int smc_show_put_v2(struct sk_buff *skb, const struct smc_group *group)
@@ -132,6 +132,7 @@ static int smc_show_put_v2(struct sk_buff *skb, const struct smc_group *group)
 		return -EMSGSIZE;
 	nest = nla_nest_start(skb, SMC_NLA_LGR_R_V2);
 	if (!nest ||
+	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_DIRECT, !group->is_routed) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_MAX_CONNS, group->max_conns) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_MAX_LINKS, 1))
 		return -EMSGSIZE;
@@ -147,7 +148,7 @@ static int smc_show_put_group(struct sk_buff *skb, struct smc_group *group)
 
 	if (up)
 		smc_pnet_of_ibport(port.ibname, port.num, pnetid);
-	if (nla_put_u32(skb, SMC_NLA_LGR_R_ID, group->id) ||
+	if (nla_put_u32(skb, SMC_NLA_LGR_R_ID, smc_lgr_id(group->serial)) ||
 	    nla_put_u32(skb, SMC_NLA_LGR_R_CONNS_NUM, READ_ONCE(group->n_conns)) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_ROLE, group->role) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_TYPE, up ? SMC_SHOW_GROUP_SINGLE : SMC_SHOW_GROUP_NONE) ||
@@ -175,8 +176,8 @@ static int smc_show_put_link(struct sk_buff *skb, struct smc_group *group)
 	struct smc_show_port port;
 
 	if (nla_put_u8(skb, SMC_NLA_LINK_ID, link->number) ||
-	    nla_put_u32(skb, SMC_NLA_LINK_UID, link->user_id) ||
-	    nla_put_u32(skb, SMC_NLA_LINK_PEER_UID, link->peer_user_id) ||
+	    nla_put_be32(skb, SMC_NLA_LINK_UID, cpu_to_be32(link->user_id)) ||
+	    nla_put_be32(skb, SMC_NLA_LINK_PEER_UID, cpu_to_be32(link->peer_user_id)) ||
 	    nla_put_u32(skb, SMC_NLA_LINK_CONN_CNT, READ_ONCE(group->n_conns)) ||
 	    nla_put_u32(skb, SMC_NLA_LINK_STATE, smc_group_is_active(group) ?
 			SMC_SHOW_LINK_ACTIVE : SMC_SHOW_LINK_ACTIVATING))
@@ -222,7 +223,7 @@ static int smc_show_groups(struct sk_buff *skb, struct netlink_callback *cb,
 	while ((group = smc_show_next_group(sock_net(skb->sk), cb->args[0]))) {
 		rc = show(skb, cb, group);
 		if (!rc)
-			cb->args[0] = group->id;
+			cb->args[0] = group->serial;
 		smc_group_put(group);
 		if (rc)
 			return rc;
@@ -304,16 +305,17 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 	return 0;
 }
 
+/* Existing tools want all of these of each device. FID and CHID are ids of IBM Z. */
 static int smc_show_put_pci(struct sk_buff *skb, const struct ib_device *ibdev)
 {
-	const struct pci_dev *pci;
+	const struct device *parent = ibdev->dev.parent;
+	const struct pci_dev *pci = parent && dev_is_pci(parent) ? to_pci_dev(parent) : NULL;
 
-	if (!ibdev->dev.parent || !dev_is_pci(ibdev->dev.parent))
-		return 0;
-	pci = to_pci_dev(ibdev->dev.parent);
-	return nla_put_u16(skb, SMC_NLA_DEV_PCI_VENDOR, pci->vendor) ?:
-	       nla_put_u16(skb, SMC_NLA_DEV_PCI_DEVICE, pci->device) ?:
-	       nla_put_string(skb, SMC_NLA_DEV_PCI_ID, pci_name(pci));
+	return nla_put_u32(skb, SMC_NLA_DEV_PCI_FID, 0) ?:
+	       nla_put_u16(skb, SMC_NLA_DEV_PCI_CHID, 0) ?:
+	       nla_put_u16(skb, SMC_NLA_DEV_PCI_VENDOR, pci ? pci->vendor : 0) ?:
+	       nla_put_u16(skb, SMC_NLA_DEV_PCI_DEVICE, pci ? pci->device : 0) ?:
+	       nla_put_string(skb, SMC_NLA_DEV_PCI_ID, pci ? pci_name(pci) : "");
 }
 
 static int smc_show_put_device(struct sk_buff *skb, const struct smc_rdma_device *dev)

@@ -243,12 +243,14 @@ static int smc_diag_put_stream(const struct smc_diag_dump *dump, struct smc_stre
 		rc = smc_diag_put_conninfo(dump->skb, st, path.token);
 	if (rc || lost)
 		return rc;
+	if (smc_diag_wants(dump, SMC_DIAG_CONNINFO))
+		rc = smc_diag_put_rmbe(dump->skb, &path);
+	if (rc)
+		return rc;
 	if (st->path->kind == SMC_PATH_D && smc_diag_wants(dump, SMC_DIAG_DMBINFO))
 		rc = smc_diag_put_dmbinfo(dump->skb, &path);
 	if (st->path->kind == SMC_PATH_R && smc_diag_wants(dump, SMC_DIAG_LGRINFO))
 		rc = smc_diag_put_lgrinfo(dump->skb, &path);
-	if (!rc && smc_diag_wants(dump, SMC_DIAG_RMBE))
-		rc = smc_diag_put_rmbe(dump->skb, &path);
 	return rc;
 }
 

@@ -211,7 +211,7 @@ bool smc_sock_is_congested(const struct smc_sock *smc)
 {
 	const struct smc_net *sn = smc_sk_net(smc->sk);
 	int everywhere = atomic_read(&smc_handshakes);
-	bool limited = READ_ONCE(sn->limit_handshakes) || READ_ONCE(smc->limit_handshakes) ||
+	bool limited = READ_ONCE(sn->sysctl.limit_smc_hs) || READ_ONCE(smc->limit_handshakes) ||
 		       everywhere >= SMC_HANDSHAKES_HOST_BUSY;
 
 	return everywhere >= SMC_HANDSHAKES_HOST_MAX ||

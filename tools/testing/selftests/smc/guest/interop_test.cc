@@ -9,9 +9,11 @@
 #include <csignal>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <linux/smc.h>
 #include <netinet/tcp.h>
 #include <optional>
 #include <poll.h>
+#include <set>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -20,6 +22,7 @@
 
 #include "agent.h"
 #include "limit.h"
+#include "netlink_dump.h"
 #include "pattern.h"
 #include "peer_tree.h"
 #include "smc_tool.h"
@@ -610,4 +613,121 @@ TEST_P(Interop, PeersTestLinkIsAnswered)
 	    "six TEST LINK came", [&] { return Counters::now()["rdma_recvs"] - received >= 6; },
 	    120);
 	check_data(one, 1000, true);
+}
+
+/* An object as tools for the in-tree module read it, by the path of its attributes. */
+struct Object {
+	const char *name;
+	int command;
+	/* Those whose length is as their text's is. */
+	std::set<std::string> texts;
+	/* Those of this module only. */
+	std::set<std::string> more = {};
+};
+
+static const Object objects[] = {
+    {"the host", SMC_NETLINK_GET_SYS_INFO, {"1/4", "1/5"}},
+    {"link groups", SMC_NETLINK_GET_LGR_SMCR, {"2/4", "2/7/3", "2/7/4"}},
+    {"links", SMC_NETLINK_GET_LINK_SMCR, {"2/4", "2/7/3", "2/7/4", "3/2", "3/4", "3/5"}},
+    /* The in-tree module says nothing of the use of a device that is in no slot. */
+    {"RDMA devices",
+     SMC_NETLINK_GET_DEV_SMCR,
+     {"6/7", "6/8/2", "6/9/2", "6/10"},
+     {"6/1", "6/3", "6/4", "6/5", "6/6", "6/7"}},
+    {"statistics", SMC_NETLINK_GET_STATS, {}},
+    {"the handshake limitation", SMC_NETLINK_DUMP_HS_LIMITATION, {}},
+    {"EIDs", SMC_NETLINK_DUMP_UEID, {"1"}},
+};
+
+/* Each attribute of the first message with its length, where that is fixed. */
+static std::string shape(const std::vector<Shown> &shown, const std::set<std::string> &texts)
+{
+	std::string shape;
+
+	for (const auto &[path, bytes] : shown.empty() ? Shown() : shown[0])
+		shape +=
+		    path +
+		    (texts.count(path) ? " text" : " " + std::to_string(bytes.size() / 2 - 1)) +
+		    "\n";
+	return shape;
+}
+
+/* Two dumps, of which none is empty. */
+static void expect_alike(const std::string &here, const std::string &there, const char *what)
+{
+	EXPECT_NE(here, "") << what;
+	EXPECT_EQ(here, there) << what;
+}
+
+TEST_P(Interop, ObjectsAreShownAlike)
+{
+	Connection one = connection();
+
+	check_data(one, 1000, true);
+	for (const Object &object : objects) {
+		std::string command = std::to_string(object.command),
+			    there = tree.call({"dump-generic", command});
+		std::vector<Shown> here = shown_in(dump_generic(object.command));
+
+		ASSERT_FALSE(here.empty()) << object.name;
+		for (const std::string &path : object.more)
+			EXPECT_EQ(here[0].erase(path), 1u) << path;
+		expect_alike(shape(here, object.texts), shape(shown_in(there), object.texts),
+			     object.name);
+	}
+}
+
+TEST_P(Interop, NumbersAreShownAlike)
+{
+	const std::string link_uid = "3/8", peer_uid = "3/9", group_id = "2/1";
+	Connection one = connection();
+
+	check_data(one, 1000, true);
+
+	std::string command = std::to_string(SMC_NETLINK_GET_LINK_SMCR);
+	std::vector<Shown> here = shown_in(dump_generic(SMC_NETLINK_GET_LINK_SMCR)),
+			   there = shown_in(tree.call({"dump-generic", command}));
+	/* A group and its link come in two messages. */
+	auto of = [](const std::vector<Shown> &all, const std::string &path) {
+		std::set<std::string> values;
+
+		for (const Shown &one : all)
+			if (auto at = one.find(path); at != one.end())
+				values.insert(at->second);
+		return values;
+	};
+
+	ASSERT_FALSE(of(here, link_uid).empty());
+	EXPECT_EQ(of(here, link_uid), of(there, peer_uid));
+	EXPECT_EQ(of(here, peer_uid), of(there, link_uid));
+	for (const std::vector<Shown> &all : {here, there})
+		for (const std::string &id : of(all, group_id))
+			EXPECT_EQ(id.substr(0, 4), "0x00") << id;
+}
+
+TEST_P(Interop, SocketsAreShownAlike)
+{
+	/* SMC_DIAG_RMBE, which this module adds. */
+	const std::string more = "128";
+	Connection one = connection();
+	Fd listener = must_listen(Flavor());
+	RemoteSocket listener_there = tree.listen(Flavor());
+
+	check_data(one, 1000, true);
+	for (bool listening : {false, true}) {
+		auto first = [&](const std::string &text) {
+			std::vector<Shown> found;
+
+			for (Shown &one : shown_in(text))
+				if ((one.at("msg").substr(4, 2) == "0a") == listening &&
+				    one.at("msg").substr(6, 2) == "00")
+					found.push_back(one);
+			if (!found.empty())
+				found[0].erase(more);
+			return shape(found, {});
+		};
+
+		expect_alike(first(dump_sockets()), first(tree.call({"dump-sockets"})),
+			     listening ? "listeners" : "connections");
+	}
 }

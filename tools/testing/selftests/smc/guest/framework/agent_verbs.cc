@@ -20,6 +20,7 @@
 
 #include "kernel_log.h"
 #include "link_groups.h"
+#include "netlink_dump.h"
 #include "socket.h"
 #include "system.h"
 #include "traffic.h"
@@ -263,6 +264,16 @@ Message do_link_groups(const Arguments &)
 	return {std::to_string(now.groups), std::to_string(now.connections)};
 }
 
+Message do_dump_generic(const Arguments &args)
+{
+	return {dump_generic(args.number(0))};
+}
+
+Message do_dump_sockets(const Arguments &)
+{
+	return {dump_sockets()};
+}
+
 Message do_kernel_memory(const Arguments &)
 {
 	return {std::to_string(kernel_memory())};
@@ -364,6 +375,8 @@ const std::map<std::string, Verb> verbs = {
     {"echo-many", do_echo_many},
     {"ask-many", do_ask_many},
     {"link-groups", do_link_groups},
+    {"dump-generic", do_dump_generic},
+    {"dump-sockets", do_dump_sockets},
     {"kernel-memory", do_kernel_memory},
     {"run", do_run},
     {"read-file", do_read_file},

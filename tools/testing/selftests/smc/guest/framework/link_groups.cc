@@ -2,47 +2,14 @@
 #include "link_groups.h"
 
 #include <linux/smc.h>
-#include <memory>
-#include <netlink/genl/ctrl.h>
-#include <netlink/genl/genl.h>
-#include <stdexcept>
+
+#include "netlink.h"
 
 namespace guest
 {
 
 namespace
 {
-
-int check(int rc)
-{
-	if (rc < 0)
-		throw std::runtime_error(std::string("netlink: ") + nl_geterror(rc));
-	return rc;
-}
-
-using Socket = std::unique_ptr<nl_sock, decltype(&nl_socket_free)>;
-using Request = std::unique_ptr<nl_msg, decltype(&nlmsg_free)>;
-
-Socket connected()
-{
-	Socket socket(nl_socket_alloc(), nl_socket_free);
-
-	if (!socket)
-		throw std::bad_alloc();
-	check(genl_connect(socket.get()));
-	return socket;
-}
-
-Request request(const Socket &socket, int command, int flags)
-{
-	int family = check(genl_ctrl_resolve(socket.get(), SMC_GENL_FAMILY_NAME));
-	Request message(nlmsg_alloc(), nlmsg_free);
-
-	if (!message || !genlmsg_put(message.get(), NL_AUTO_PORT, NL_AUTO_SEQ, family, 0,
-				     NLM_F_REQUEST | flags, command, 1))
-		throw std::bad_alloc();
-	return message;
-}
 
 /* Where a group's number of connections is in a message of a dump. */
 struct Dump {
@@ -69,13 +36,13 @@ int on_group(nl_msg *message, void *argument)
 
 void change_eid(int command, std::string eid)
 {
-	Socket socket = connected();
-	Request message = request(socket, command, 0);
+	NetlinkSocket socket = connected_netlink();
+	NetlinkRequest message = netlink_request(socket, command, 0);
 
 	/* It has on the wire what it is padded with here. */
 	eid.resize(SMC_MAX_EID_LEN, ' ');
-	check(nla_put_string(message.get(), SMC_NLA_EID_TABLE_ENTRY, eid.c_str()));
-	check(nl_send_sync(socket.get(), message.release()));
+	check_netlink(nla_put_string(message.get(), SMC_NLA_EID_TABLE_ENTRY, eid.c_str()));
+	check_netlink(nl_send_sync(socket.get(), message.release()));
 }
 
 } // namespace
@@ -87,12 +54,12 @@ LinkGroups link_groups()
 	for (Dump dump :
 	     {Dump{SMC_NETLINK_GET_LGR_SMCR, SMC_GEN_LGR_SMCR, SMC_NLA_LGR_R_CONNS_NUM, sum},
 	      Dump{SMC_NETLINK_GET_LGR_SMCD, SMC_GEN_LGR_SMCD, SMC_NLA_LGR_D_CONNS_NUM, sum}}) {
-		Socket socket = connected();
-		Request message = request(socket, dump.command, NLM_F_DUMP);
+		NetlinkSocket socket = connected_netlink();
+		NetlinkRequest message = netlink_request(socket, dump.command, NLM_F_DUMP);
 
 		nl_socket_modify_cb(socket.get(), NL_CB_VALID, NL_CB_CUSTOM, on_group, &dump);
-		check(nl_send_auto(socket.get(), message.get()));
-		check(nl_recvmsgs_default(socket.get()));
+		check_netlink(nl_send_auto(socket.get(), message.get()));
+		check_netlink(nl_recvmsgs_default(socket.get()));
 	}
 	return sum;
 }

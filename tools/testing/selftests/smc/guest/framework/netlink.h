@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Requests to the module's generic netlink family, by libnl. */
+#ifndef GUEST_NETLINK_H
+#define GUEST_NETLINK_H
+
+#include <memory>
+#include <netlink/genl/genl.h>
+
+namespace guest
+{
+
+using NetlinkSocket = std::unique_ptr<nl_sock, decltype(&nl_socket_free)>;
+using NetlinkRequest = std::unique_ptr<nl_msg, decltype(&nlmsg_free)>;
+
+/* Throws if @rc is an error of libnl. Return: @rc. */
+int check_netlink(int rc);
+
+NetlinkSocket connected_netlink();
+
+/* Without attributes. @flags are NLM_F_*. */
+NetlinkRequest netlink_request(const NetlinkSocket &socket, int command, int flags);
+
+} // namespace guest
+
+#endif
