@@ -160,7 +160,7 @@ static int smc_llc_await(struct smc_group *group, long timeo, const struct smc_c
 
 	if (!off)
 		wait_event_timeout(llc->wait, smc_llc_has_ended(group), timeo);
-	else if (smc_llc_sleep(group, timeo, off))
+	else if (smc_llc_sleep(group, timeo, off) || off->has_left(off->arg))
 		rc = -ECANCELED;
 
 	spin_lock_bh(&llc->lock);

@@ -21,11 +21,14 @@ struct smc_group;
  * struct smc_call_off - what else than the link ends a wait for it to be confirmed
  * @wait: is woken when that may be so
  * @is_over: whether it is; called between setting the task's state and sleeping
- * @arg: for @is_over
+ * @has_left: whether the peer has taken its leave, though perhaps after it answered: that is why a
+ *	wait was in vain
+ * @arg: for both
  */
 struct smc_call_off {
 	wait_queue_head_t *wait;
 	bool (*is_over)(const void *arg);
+	bool (*has_left)(const void *arg);
 	void *arg;
 };
 

@@ -15,12 +15,23 @@
 #define SMC_CLC_WAIT	(6 * HZ)
 #define SMC_CLC_LOOK	(HZ / 20)
 
-static bool smc_clc_has(const struct smc_handshake *hs, int bytes)
+/* Bytes, or no hope of any. */
+static bool smc_clc_has_or_broke(const struct smc_handshake *hs, int bytes)
 {
 	struct sock *sk = hs->sk;
 
 	return tcp_inq(sk) >= bytes || READ_ONCE(hs->aborted) || READ_ONCE(sk->sk_err) ||
-	       (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) || sk->sk_state == TCP_CLOSE;
+	       sk->sk_state == TCP_CLOSE;
+}
+
+static bool smc_clc_saw_fin(const struct smc_handshake *hs)
+{
+	return READ_ONCE(hs->sk->sk_shutdown) & RCV_SHUTDOWN;
+}
+
+static bool smc_clc_has(const struct smc_handshake *hs, int bytes)
+{
+	return smc_clc_has_or_broke(hs, bytes) || smc_clc_saw_fin(hs);
 }
 
 static long smc_clc_sleep(struct smc_handshake *hs, int bytes)
@@ -224,15 +235,24 @@ static bool smc_clc_is_called_off(const void *arg)
 {
 	const struct smc_handshake *hs = arg;
 
-	return smc_clc_has(hs, 1);
+	return smc_clc_has_or_broke(hs, 1);
+}
+
+/* A client that has confirmed the link may have said all that it wanted, and closed. */
+static bool smc_clc_has_left(const void *arg)
+{
+	const struct smc_handshake *hs = arg;
+
+	return smc_clc_saw_fin(hs);
 }
 
 struct smc_call_off smc_clc_call_off(struct smc_handshake *hs)
 {
 	return (struct smc_call_off) {
-		.wait	 = &hs->wait,
-		.is_over = smc_clc_is_called_off,
-		.arg	 = hs,
+		.wait	  = &hs->wait,
+		.is_over  = smc_clc_is_called_off,
+		.has_left = smc_clc_has_left,
+		.arg	  = hs,
 	};
 }
 

@@ -88,8 +88,8 @@ void smc_clc_put_off_decline(struct smc_handshake *hs, u32 reason);
  * smc_clc_call_off() - what ends the wait for a link to be confirmed, when no CLC message is due
  * @hs: rendezvous, which outlives the wait
  *
- * The peer says something, which can only be a DECLINE, or ends its TCP connection, or the
- * application has gone.
+ * The peer says something, which can only be a DECLINE, or resets its TCP connection, or the
+ * application has gone. Its FIN ends nothing: the link may be about to say that it was confirmed.
  */
 struct smc_call_off smc_clc_call_off(struct smc_handshake *hs);
 

@@ -164,25 +164,15 @@ static void smc_tcp_connected(struct smc_sock *smc)
 		smc_tcp_came_without(smc);
 }
 
-/* Who waits for the stream is told by the stream. */
-static void smc_tcp_changed_under_stream(struct smc_sock *smc)
-{
-	struct sock *sk = smc->sk;
-
-	if (sk->sk_state == TCP_CLOSE)
-		smc_stream_abort(smc->stream, READ_ONCE(sk->sk_err) ? : ECONNRESET);
-	else if (sk->sk_state == TCP_CLOSE_WAIT)
-		smc_sock_saw_fin(smc);
-}
-
 void smc_tcp_state_change(struct sock *sk)
 {
 	struct smc_sock *smc;
 
 	rcu_read_lock();
 	smc = smc_sk(sk);
+	/* Who waits for the stream is told by the stream. */
 	if (smc && smc->mode == SMC_MODE_STREAM) {
-		smc_tcp_changed_under_stream(smc);
+		smc_sock_tcp_changed(smc);
 		goto out;
 	}
 	if (smc && smc->mode == SMC_MODE_CONNECTING)

@@ -189,10 +189,13 @@ static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 static int smc_connect_result(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
+	struct smc_sock *smc;
 	int rc = 0;
 
 	lock_sock(sk);
-	if (sk->sk_state == TCP_CLOSE) {
+	smc = smc_sk(sk);
+	/* A stream tells of its end itself, whatever TCP has heard of it. */
+	if (sk->sk_state == TCP_CLOSE && !(smc && smc->mode == SMC_MODE_STREAM)) {
 		rc = sock_error(sk) ? : -ECONNABORTED;
 		sk->sk_prot->disconnect(sk, O_NONBLOCK);
 		sock->state = SS_UNCONNECTED;

@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
+#include "follow.h"
 #include "listener.h"
 #include "ops.h"
 #include "options.h"
@@ -228,12 +229,13 @@ static int smc_shutdown(struct socket *sock, int how)
 	st = smc_stream_of(sk);
 	if (!st)
 		return smc_shutdown_tcp(sock, how);
-	if (smc_stream_has_failed(st))
+	if (smc_stream_has_failed(st) || READ_ONCE(sk->sk_state) == TCP_CLOSE)
 		return -ENOTCONN;
 
 	lock_sock(sk);
 	/* SHUT_RD, SHUT_WR and SHUT_RDWR count from 0, the bits from 1. */
 	smc_stream_shutdown(st, how + 1);
+	smc_follow(sk);
 	release_sock(sk);
 	return 0;
 }
@@ -392,28 +394,32 @@ static int smc_setsockopt(struct socket *sock, int level, int optname, sockptr_t
 static int smc_getsockopt(struct socket *sock, int level, int optname, char __user *optval,
 			  int __user *optlen)
 {
+	struct smc_stream *st;
+	int rc;
+
 	if (level == SOL_SMC)
 		return smc_getsockopt_smc(sock->sk, optname, optval, optlen);
 	if (level == SOL_TCP && optname == TCP_ZEROCOPY_RECEIVE &&
 	    (smc_stream_of(sock->sk) || smc_sk_is_connecting(sock->sk)))
 		return -EOPNOTSUPP;
-	return smc_tcp_ops(sock->sk)->getsockopt(sock, level, optname, optval, optlen);
+	rc = smc_tcp_ops(sock->sk)->getsockopt(sock, level, optname, optval, optlen);
+	st = smc_stream_of(sock->sk);
+	if (!rc && st && level == SOL_TCP && optname == TCP_INFO)
+		rc = smc_follow_info(st, optval, optlen);
+	return rc;
 }
 
-/* The stream's close goes on while the application's socket goes: it gets another one. */
-static void smc_release_later(struct smc_sock *smc, struct socket *sock)
+/*
+ * The stream's close goes on while the application's socket goes: TCP's gets another one. Return:
+ * false without memory.
+ */
+static bool smc_release_later(struct smc_stream *st, struct socket *sock)
 {
-	struct smc_stream *st = smc->stream;
-	struct sock *sk = smc->sk;
+	struct sock *sk = sock->sk;
 	struct socket *orphan;
 
-	if (!smc_stream_may_be_orphan(st) ||
-	    sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &orphan)) {
-		smc_stream_abort(st, ECONNABORTED);
-		smc_tcp_ops(sk)->release(sock);
-		smc_stream_orphan(st, NULL);
-		return;
-	}
+	if (sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &orphan))
+		return false;
 	orphan->ops = smc_tcp_ops(sk);
 	/* Its release puts what sock_create() would have got. */
 	__module_get(orphan->ops->owner);
@@ -423,6 +429,27 @@ static void smc_release_later(struct smc_sock *smc, struct socket *sock)
 	release_sock(sk);
 	sock->sk = NULL;
 	smc_stream_orphan(st, orphan);
+	return true;
+}
+
+static void smc_release_abort(struct smc_stream *st, struct sock *sk)
+{
+	smc_stream_abort(st, ECONNABORTED);
+	sock_no_linger(sk);
+}
+
+static void smc_release_orphan(struct smc_stream *st, struct socket *sock)
+{
+	if (!smc_stream_may_be_orphan(st))
+		smc_release_abort(st, sock->sk);
+	/* TCP's connection ends when the peer's host knows of the end of the stream. */
+	if (!smc_stream_has_ended(st) && !smc_stream_is_reset(st)) {
+		if (smc_release_later(st, sock))
+			return;
+		smc_release_abort(st, sock->sk);
+	}
+	smc_tcp_ops(sock->sk)->release(sock);
+	smc_stream_orphan(st, NULL);
 }
 
 static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
@@ -433,14 +460,12 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 
 	lock_sock(sk);
 	smc_sock_unhook(smc);
-	done = smc_stream_close(st, sock_flag(sk, SOCK_LINGER) && !(current->flags & PF_EXITING) ?
-				sk->sk_lingertime : 0);
-	/* The stream has told of a reset; TCP telling it again would be a second error. */
-	sock_reset_flag(sk, SOCK_LINGER);
+	done = smc_follow_close(st, sk, sock_flag(sk, SOCK_LINGER) &&
+				!(current->flags & PF_EXITING) ? sk->sk_lingertime : 0);
 	release_sock(sk);
 	smc_sock_cancel(smc);
 	if (!done) {
-		smc_release_later(smc, sock);
+		smc_release_orphan(st, sock);
 		return;
 	}
 	smc_tcp_ops(sk)->release(sock);
@@ -513,10 +538,7 @@ void smc_reset_tcp(struct sock *sk)
 
 	if (smc)
 		smc_abandon(smc);
-	lock_sock(sk);
-	sock_set_flag(sk, SOCK_LINGER);
-	sk->sk_lingertime = 0;
-	release_sock(sk);
+	sock_no_linger(sk);
 	sk->sk_prot->close(sk, 0);
 }
 

@@ -8,6 +8,7 @@
 #include "admin/net.h"
 #include "admin/stats.h"
 #include "connect.h"
+#include "follow.h"
 #include "listener.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
@@ -21,9 +22,6 @@
 
 /* How long after a FIN of TCP the end of the stream may follow. */
 #define SMC_FIN_WAIT		(5 * HZ)
-
-/* When a work that found its socket locked tries again. */
-#define SMC_LATE_RETRY		(HZ / 20)
 
 static DEFINE_HASHTABLE(smc_socks, 10);
 static DEFINE_SPINLOCK(smc_socks_lock);
@@ -57,6 +55,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
 	INIT_WORK(&smc->shake, smc_sock_shake);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
+	INIT_DELAYED_WORK(&smc->follow, smc_follow_work);
 	INIT_DELAYED_WORK(&smc->late, smc_sock_decline_late);
 	timer_setup(&smc->syn, smc_connect_look, 0);
 	INIT_LIST_HEAD(&smc->siblings);
@@ -118,8 +117,7 @@ static bool smc_sock_drop(struct smc_sock *smc)
 	return owed;
 }
 
-/* As lock_sock(), but without waiting. Return: whether the socket is locked now. */
-static bool smc_sock_trylock(struct sock *sk)
+bool smc_sock_trylock(struct sock *sk)
 {
 	bool is_free;
 
@@ -139,7 +137,7 @@ static void smc_sock_decline_late(struct work_struct *work)
 	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, late);
 
 	if (!smc_sock_trylock(smc->sk)) {
-		queue_delayed_work(smc_wq, &smc->late, SMC_LATE_RETRY);
+		queue_delayed_work(smc_wq, &smc->late, SMC_SOCK_RETRY);
 		return;
 	}
 	if (smc->mode == SMC_MODE_TCP)
@@ -261,16 +259,13 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	smc->stream = smc->hs.stream;
-	smc_stream_attach(smc->stream, sk, smc->role);
+	smc_stream_attach(smc->stream, sk, smc->role, smc_follow_later);
 	/* Pairs with the calls, which look at the stream without the lock. */
 	smp_store_release(&smc->mode, SMC_MODE_STREAM);
 	/* The peer may have been quicker. Who waits is woken when the rendezvous is over. */
 	smc_stream_tell_urgent(smc->stream);
 	smc_sock_check_tcp(smc);
-	if (sk->sk_state == TCP_CLOSE)
-		smc_stream_abort(smc->stream, ECONNRESET);
-	else if (sk->sk_state == TCP_CLOSE_WAIT)
-		smc_sock_saw_fin(smc);
+	smc_sock_tcp_changed(smc);
 }
 
 /* The rendezvous is over, with what @rc and its results say. */
@@ -331,7 +326,7 @@ void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason)
 }
 
 /*
- * TCP's FIN and the end of the stream go different ways. But a peer that closed TCP
+ * TCP's FIN or reset and the end of the stream go different ways. But a peer that closed TCP
  * and never ends the stream is not there any more.
  */
 static void smc_sock_check_fin(struct work_struct *work)
@@ -343,7 +338,7 @@ static void smc_sock_check_fin(struct work_struct *work)
 		smc_stream_abort(st, ECONNRESET);
 }
 
-void smc_sock_saw_fin(struct smc_sock *smc)
+static void smc_sock_saw_fin(struct smc_sock *smc)
 {
 	if (READ_ONCE(smc->stream->rx.conn_flags))
 		return;
@@ -351,10 +346,43 @@ void smc_sock_saw_fin(struct smc_sock *smc)
 	queue_delayed_work(smc_wq, &smc->fin, SMC_FIN_WAIT);
 }
 
+/*
+ * TCP's connection broke. If the peer reset it, the stream's word of that, and bytes before it, may
+ * be on their way. It is no second error of a stream that had failed by then; whether SO_ERROR has
+ * taken the first one can't be told.
+ */
+static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
+{
+	struct smc_stream *st = smc->stream;
+	struct sock *sk = smc->sk;
+
+	if (smc_stream_has_failed(st)) {
+		WRITE_ONCE(sk->sk_err, READ_ONCE(st->is_err_told) ? 0 : st->err);
+	} else if (!READ_ONCE(st->rx.conn_flags) && (err == ECONNRESET || err == EPIPE)) {
+		WRITE_ONCE(sk->sk_err, 0);
+		smc_sock_saw_fin(smc);
+	} else {
+		smc_stream_abort(st, err);
+	}
+}
+
+void smc_sock_tcp_changed(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+	int err = READ_ONCE(sk->sk_err);
+
+	/* When both ends have closed, TCP ends without an error, and has seen a FIN. */
+	if (sk->sk_state == TCP_CLOSE && (err || !sock_flag(sk, SOCK_DONE)))
+		smc_sock_tcp_failed(smc, err ? : ECONNRESET);
+	else if (sk->sk_shutdown & RCV_SHUTDOWN)
+		smc_sock_saw_fin(smc);
+}
+
 void smc_sock_cancel(struct smc_sock *smc)
 {
 	timer_delete_sync(&smc->syn);
 	cancel_delayed_work_sync(&smc->late);
+	cancel_delayed_work_sync(&smc->follow);
 	if (smc->saw_fin)
 		cancel_delayed_work_sync(&smc->fin);
 }

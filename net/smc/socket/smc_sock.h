@@ -61,8 +61,9 @@ struct smc_visit {
  * @syn: looks after SYNs that get no answer, in SMC_MODE_CONNECTING
  * @left_out: the option, of the SYNs since
  * @retrans_with: TCP's count of retransmissions then
- * @saw_fin: one of TCP came before the end of the stream
+ * @saw_fin: one of TCP, or a reset, came before the end of the stream
  * @fin: looks after that whether the stream ended, too
+ * @follow: has TCP's connection follow the stream
  * @listener: in SMC_MODE_LISTEN
  * @parent: listener that this connection came to, until accept()
  * @siblings: in a list of the parent's
@@ -90,6 +91,7 @@ struct smc_sock {
 	u32 retrans_with;
 	bool saw_fin;
 	struct delayed_work fin;
+	struct delayed_work follow;
 	struct smc_listener *listener;
 	struct smc_listener *parent;
 	struct list_head siblings;
@@ -172,6 +174,18 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
  * Whatever is in the table has a live struct sock and, in SMC_MODE_STREAM, a live stream.
  */
 void smc_sock_forget(struct smc_sock *smc);
+
+/* When a work that found its socket locked tries again. */
+#define SMC_SOCK_RETRY		(HZ / 20)
+
+/**
+ * smc_sock_trylock() - as lock_sock(), but without waiting
+ * @sk: socket, which its user may keep locked for long
+ *
+ * Context: process.
+ * Return: whether the socket is locked now.
+ */
+bool smc_sock_trylock(struct sock *sk);
 
 /**
  * smc_sock_is_taken() - whether a socket is, or looks like, one of another part of the kernel
@@ -294,10 +308,10 @@ int smc_sock_for_each(long *bucket, long *index, int (*fn)(struct smc_sock *smc,
 void smc_sock_check_tcp(struct smc_sock *smc);
 
 /**
- * smc_sock_saw_fin() - the peer closed its side of the TCP connection under the stream
- * @smc: socket
+ * smc_sock_tcp_changed() - look what TCP's state says of the stream
+ * @smc: socket in SMC_MODE_STREAM, locked or in one of TCP's callbacks
  */
-void smc_sock_saw_fin(struct smc_sock *smc);
+void smc_sock_tcp_changed(struct smc_sock *smc);
 
 /**
  * smc_sock_cancel() - nothing happens to a socket later

@@ -34,11 +34,7 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
 
 static bool smc_stream_has_left(const struct smc_stream *st)
 {
-	if (READ_ONCE(st->dead) || READ_ONCE(st->err))
-		return true;
-	/* Pairs with smc_publish_once(). */
-	return (smp_load_acquire(&st->tx.conn_flags) & SMC_PEER_GONE) &&
-	       !READ_ONCE(st->tx.in_flight);
+	return READ_ONCE(st->dead) || READ_ONCE(st->err) || smc_stream_has_ended(st);
 }
 
 static void smc_stream_linger(struct smc_stream *st, long timeo)
@@ -59,13 +55,19 @@ static bool smc_stream_is_up_to_mate(const struct smc_stream *st)
 	return st->mate && (st->tx.conn_flags & SMC_PEER_GONE);
 }
 
-bool smc_stream_close(struct smc_stream *st, long linger)
+bool smc_stream_closes_by_reset(const struct smc_stream *st)
 {
 	struct smc_place at = smc_stream_place(st);
-	struct sock *sk = st->sk;
+
+	return smc_place_readable(&at) ||
+	       (sock_flag(st->sk, SOCK_LINGER) && !st->sk->sk_lingertime);
+}
+
+bool smc_stream_close(struct smc_stream *st, bool by_reset, long linger)
+{
 	bool done;
 
-	if (smc_place_readable(&at) || (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime))
+	if (by_reset)
 		smc_stream_finish(st, SMC_CONN_ABORT);
 	else
 		smc_stream_finish(st, SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);

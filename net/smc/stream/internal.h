@@ -18,6 +18,8 @@
 #define SMC_NEWS_FEW	((__force __poll_t)BIT(17))
 /* An end of either direction, news also for all those of whom one is woken at a time. */
 #define SMC_NEWS_END	((__force __poll_t)BIT(18))
+/* The peer's host was told of the end of what this end writes. */
+#define SMC_NEWS_ENDED	((__force __poll_t)BIT(19))
 
 /* A wake function's work, for a thread that sleeps for @events. Without a key it may be any. */
 static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, unsigned int mode,
@@ -104,6 +106,16 @@ static inline bool smc_rx_is_beyond(const struct smc_stream *st, u64 pos)
 static inline bool smc_stream_may_read(const struct smc_stream *st, u64 pos)
 {
 	return smc_rx_is_beyond(st, pos) || smc_rx_shut(st) || READ_ONCE(st->sk->sk_err);
+}
+
+/* The socket's error, for a call that transfers data: TCP's reset to come is not another one. */
+static inline int smc_stream_take_error(struct smc_stream *st)
+{
+	int rc = sock_error(st->sk);
+
+	if (rc)
+		WRITE_ONCE(st->is_err_told, true);
+	return rc;
 }
 
 /**

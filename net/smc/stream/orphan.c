@@ -94,16 +94,25 @@ static u64 smc_orphan_progress(const struct smc_stream *st)
 	return 2 * st->tx.acked + !!(st->tx.conn_flags & SMC_PEER_GONE);
 }
 
+/* The peer knows of the end, or never will: it is time for TCP's. */
+static bool smc_orphan_leaves_tcp(const struct smc_stream *st)
+{
+	return st->orphan && (st->is_over || smc_stream_has_ended(st));
+}
+
 static void smc_orphan_restart(struct smc_stream *st)
 {
+	bool at_once = st->is_over || smc_orphan_leaves_tcp(st);
+
 	st->orphan_progress = smc_orphan_progress(st);
-	mod_delayed_work(smc_wq, &st->orphan_work, st->is_over ? 0 : smc_orphan_time(st));
+	mod_delayed_work(smc_wq, &st->orphan_work, at_once ? 0 : smc_orphan_time(st));
 }
 
 void smc_stream_follow_orphan(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	if (st->is_orphan && st->orphan_progress != smc_orphan_progress(st))
+	if (st->is_orphan &&
+	    (st->orphan_progress != smc_orphan_progress(st) || smc_orphan_leaves_tcp(st)))
 		smc_orphan_restart(st);
 }
 
@@ -124,25 +133,46 @@ static void smc_orphan_end(struct smc_stream *st)
 {
 	smc_stat_orphan(st->sn, SMC_ORPHANS, -1);
 	smc_orphans_add(-1, -smc_stream_pages(st));
-	if (st->orphan) {
-		this_cpu_dec(tcp_orphan_count);
-		sock_release(st->orphan);
-	}
 	smc_stream_put(st);
+}
+
+/* Return: TCP's socket, if it is time for it to be closed; or NULL. */
+static struct socket *smc_orphan_take_tcp(struct smc_stream *st)
+{
+	struct socket *sock = smc_orphan_leaves_tcp(st) ? st->orphan : NULL;
+
+	lockdep_assert_held(st->lock);
+	if (sock)
+		st->orphan = NULL;
+	return sock;
+}
+
+static void smc_orphan_close_tcp(const struct smc_stream *st, struct socket *sock)
+{
+	if (smc_stream_is_reset(st))
+		sock_no_linger(sock->sk);
+	this_cpu_dec(tcp_orphan_count);
+	sock_release(sock);
 }
 
 void smc_stream_check_orphan(struct work_struct *work)
 {
 	struct smc_stream *st = container_of(to_delayed_work(work), struct smc_stream, orphan_work);
+	struct socket *sock;
 	bool over, stale;
 
 	spin_lock_bh(st->lock);
 	over = st->is_over;
 	/* The peer's time began anew, or the stream ended, while this waited for the lock. */
 	stale = delayed_work_pending(&st->orphan_work);
-	if (!over && !stale)
+	sock = smc_orphan_take_tcp(st);
+	if (sock && !over)
+		smc_orphan_restart(st);
+	else if (!over && !stale)
 		smc_orphan_expire(st);
 	smc_stream_settle(st);
+	if (sock)
+		smc_orphan_close_tcp(st, sock);
 	/* Nobody queues the work again after the end of the stream did. */
 	if (over && !stale)
 		smc_orphan_end(st);

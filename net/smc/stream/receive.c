@@ -85,13 +85,10 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
 	return memcpy_to_msg(msg, &byte, 1) ? -EFAULT : 1;
 }
 
-/* All that the peer wrote was here. After a close that holds even if the peer then gave up. */
+/* All that the peer wrote was here. That holds, as with TCP, even if the peer then gave up. */
 static bool smc_rx_ended(const struct smc_stream *st)
 {
-	u8 flags = READ_ONCE(st->rx.conn_flags);
-
-	return (flags & SMC_CONN_CLOSED) ||
-	       ((flags & SMC_CONN_DONE_WRITING) && !(flags & SMC_CONN_ABORT));
+	return READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING);
 }
 
 /* What else happens to the socket, room for a writer above all, is not what a reader sleeps for. */
@@ -254,7 +251,7 @@ static ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg, size_t
 	if (done)
 		return done;
 	/* A read that has bytes leaves the error to the next, and an orderly end has none. */
-	return rc > 0 && !smc_rx_ended(st) ? sock_error(st->sk) : min_t(ssize_t, rc, 0);
+	return rc > 0 && !smc_rx_ended(st) ? smc_stream_take_error(st) : min_t(ssize_t, rc, 0);
 }
 
 int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags)

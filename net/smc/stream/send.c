@@ -253,8 +253,11 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 		done += rc;
 	}
 
-	if (!done)
+	if (!done) {
+		if (rc == -EPIPE)
+			rc = smc_stream_take_error(st) ? : rc;
 		return rc < 0 ? sk_stream_error(sk, msg->msg_flags, rc) : 0;
+	}
 	smc_stream_push_sent(st, msg_data_left(msg) ? msg->msg_flags & ~MSG_OOB : msg->msg_flags);
 	smc_stat_tx(st->sn, st->path->kind, done);
 	return done;

@@ -48,13 +48,16 @@ void smc_stream_put(struct smc_stream *st)
 	kref_put(&st->ref, smc_stream_free);
 }
 
-void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role)
+void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role,
+		       void (*follow)(struct sock *sk))
 {
 	sock_hold(sk);
 	smc_stream_spin_begin(st, role);
 
 	spin_lock_bh(st->lock);
-	st->sk = sk;
+	st->follow = follow;
+	/* Pairs with smc_stream_tell(). */
+	smp_store_release(&st->sk, sk);
 	if (st->err)
 		WRITE_ONCE(sk->sk_err, st->err);
 	/* Nothing was read before, so nothing was skipped. */
@@ -109,6 +112,8 @@ void smc_stream_fail(struct smc_stream *st, int err)
 	if (st->err)
 		return;
 	st->news |= EPOLLERR;
+	/* An error that was told before was another: of TCP's, which IP_RECVERR lets through. */
+	WRITE_ONCE(st->is_err_told, false);
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);
 	/* Pairs with smc_rx_shut() and smc_tx_shut(): who sees the end sees its error. */
@@ -164,16 +169,21 @@ static __poll_t smc_stream_take_news(struct smc_stream *st)
 
 static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 {
+	/* Pairs with smc_stream_attach(): who is to follow is there, too. */
+	struct sock *sk = smp_load_acquire(&st->sk);
+
 	if (news & EPOLLERR)
 		smc_stream_report_error(st);
 	/* First: who is woken and reads on is to find the signal. */
-	if ((news & EPOLLPRI) && st->sk) {
+	if ((news & EPOLLPRI) && sk) {
 		/* Whoever drops sk_socket does it under this lock, before its file goes. */
-		read_lock_bh(&st->sk->sk_callback_lock);
-		sk_send_sigurg(st->sk);
-		read_unlock_bh(&st->sk->sk_callback_lock);
+		read_lock_bh(&sk->sk_callback_lock);
+		sk_send_sigurg(sk);
+		read_unlock_bh(&sk->sk_callback_lock);
 	}
-	smc_stream_wake(st, news & ~SMC_NEWS_OVER);
+	smc_stream_wake(st, news & ~(SMC_NEWS_OVER | SMC_NEWS_ENDED));
+	if ((news & SMC_NEWS_ENDED) && sk)
+		st->follow(sk);
 	if (news & SMC_NEWS_OVER) {
 		if (timer_delete(&st->hold_timer))
 			smc_stream_put(st);
@@ -232,6 +242,13 @@ void smc_stream_abort(struct smc_stream *st, int err)
 	spin_lock_bh(st->lock);
 	smc_stream_break(st, err);
 	smc_stream_settle(st);
+}
+
+/* What TCP makes of a reset: another error if it follows a FIN. */
+static int smc_stream_reset_error(const struct smc_stream *st)
+{
+	return (st->rx.conn_flags & SMC_CONN_DONE_WRITING) && !st->tx.final_flags ? EPIPE :
+										    ECONNRESET;
 }
 
 /* The peer says more bytes arrived. */
@@ -326,7 +343,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		 * say both at once if the close found no slot to be sent by.
 		 */
 		if (!((rx->conn_flags | conn_flags) & SMC_CONN_CLOSED))
-			smc_stream_fail(st, ECONNRESET);
+			smc_stream_fail(st, smc_stream_reset_error(st));
 		/* The peer may reuse its element once it knows that this end wrote its last. */
 		if (!(st->tx.conn_flags & SMC_PEER_GONE))
 			smc_tx_end(st, SMC_CONN_ABORT);
@@ -377,6 +394,8 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	if (smc_stream_has_room(st))
 		st->news |= EPOLLOUT | EPOLLWRNORM;
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
+	if (smc_stream_has_ended(st))
+		st->news |= SMC_NEWS_ENDED;
 	smc_stream_settle(st);
 	/* A closing application may wait for the last byte to leave. */
 	if (READ_ONCE(st->tx.final_flags) && !READ_ONCE(st->tx.in_flight))

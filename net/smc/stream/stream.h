@@ -49,7 +49,10 @@ struct socket;
  *	NULL until smc_stream_attach()
  * @tx: the sending side
  * @rx: the receiving side
+ * @follow: called when smc_stream_has_ended(), so that TCP's connection follows; in any context but
+ *	hard interrupt, with @sk referenced, which may be locked
  * @err: positive errno that ended the stream, 0 while it lives
+ * @is_err_told: the application has been given it by a call that transfers data
  * @dead: no publish is possible any more: the path is lost
  * @is_over: path->over() was called; no copy into tx.ring begins any more, see there
  * @rcv_shutdown: the application shut down its receiving side
@@ -73,7 +76,9 @@ struct smc_stream {
 	struct sock *sk;
 	struct smc_stream_tx tx;
 	struct smc_stream_rx rx;
+	void (*follow)(struct sock *sk);
 	int err;
+	bool is_err_told;
 	bool dead;
 	bool is_over;
 	bool rcv_shutdown;
@@ -164,8 +169,10 @@ void smc_stream_on_lost(struct smc_stream *st, int err);
  * @st: stream, with a reference that becomes the socket's
  * @sk: TCP socket whose connection it replaces
  * @role: of this end in the rendezvous
+ * @follow: see struct smc_stream
  */
-void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role);
+void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role,
+		       void (*follow)(struct sock *sk));
 
 /**
  * smc_stream_tell_urgent() - signal an urgent byte that came before the stream was the socket's
@@ -226,15 +233,22 @@ void smc_stream_look(struct smc_stream *st);
 void smc_stream_shutdown(struct smc_stream *st, int how);
 
 /**
- * smc_stream_close() - the application closes: orderly, or by abort where TCP
- * would send a reset (unread data, or SO_LINGER of zero seconds)
+ * smc_stream_closes_by_reset() - whether TCP's close would be a reset: for unread data, or because
+ * of SO_LINGER with zero seconds
  * @st: stream
+ */
+bool smc_stream_closes_by_reset(const struct smc_stream *st);
+
+/**
+ * smc_stream_close() - the application closes
+ * @st: stream
+ * @by_reset: not in good order
  * @linger: jiffies to wait until the last byte left
  *
  * Return: true if nothing is left to do here; false if close continues in the background,
  * for which smc_stream_orphan() provides.
  */
-bool smc_stream_close(struct smc_stream *st, long linger);
+bool smc_stream_close(struct smc_stream *st, bool by_reset, long linger);
 
 /**
  * smc_stream_abort() - end the stream at once, telling the peer
@@ -256,8 +270,8 @@ bool smc_stream_may_be_orphan(const struct smc_stream *st);
 /**
  * smc_stream_orphan() - let the stream finish its close without the application
  * @st: stream that smc_stream_close() left unfinished, or that was aborted
- * @sock: kernel socket that now holds the TCP connection, released when done; NULL if TCP's
- *	is closed
+ * @sock: kernel socket that now holds the TCP connection, released once the end is published, or
+ *	will never be; NULL if TCP's is closed
  *
  * Takes over the caller's reference.
  */
@@ -286,6 +300,31 @@ bool smc_stream_give_up(int n, long pages);
 static inline bool smc_stream_has_failed(const struct smc_stream *st)
 {
 	return READ_ONCE(st->err);
+}
+
+/**
+ * smc_stream_has_ended() - whether the peer's host has been told all that is to be said of the end
+ * of what this end writes
+ * @st: stream
+ *
+ * Context: any.
+ */
+static inline bool smc_stream_has_ended(const struct smc_stream *st)
+{
+	/* Pairs with smc_publish_once(): who sees the last word sees it in flight. */
+	u8 said = smp_load_acquire(&st->tx.conn_flags);
+
+	return said && !READ_ONCE(st->tx.in_flight) &&
+	       ((said & SMC_CONN_ABORT) || !(READ_ONCE(st->tx.final_flags) & ~said));
+}
+
+/**
+ * smc_stream_is_reset() - whether TCP would have reset the connection, instead of closing it
+ * @st: stream
+ */
+static inline bool smc_stream_is_reset(const struct smc_stream *st)
+{
+	return smc_stream_has_failed(st) || (READ_ONCE(st->tx.final_flags) & SMC_CONN_ABORT);
 }
 
 /**

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/* TCP's connection follows the stream above it. */
+
+#include <linux/tcp.h>
+#include <linux/uaccess.h>
+#include <net/tcp.h>
+
+#include "follow.h"
+#include "smc_sock.h"
+#include "stream/stream.h"
+#include "workqueue.h"
+
+static void smc_follow_stream(struct sock *sk, const struct smc_stream *st)
+{
+	if ((!smc_stream_has_ended(st) && !READ_ONCE(st->is_over)) || smc_stream_is_reset(st) ||
+	    !READ_ONCE(st->tx.final_flags) || (sk->sk_shutdown & SEND_SHUTDOWN))
+		return;
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+}
+
+void smc_follow(struct sock *sk)
+{
+	const struct smc_sock *smc = smc_sk(sk);
+
+	if (smc && smc->mode == SMC_MODE_STREAM)
+		smc_follow_stream(sk, smc->stream);
+}
+
+void smc_follow_later(struct sock *sk)
+{
+	struct smc_sock *smc;
+
+	/* With the lock, the release of the socket, which unhooks it first, cancels the work. */
+	read_lock_bh(&sk->sk_callback_lock);
+	smc = smc_sk(sk);
+	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM)
+		queue_delayed_work(smc_wq, &smc->follow, 0);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+void smc_follow_work(struct work_struct *work)
+{
+	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, follow);
+
+	if (!smc_sock_trylock(smc->sk)) {
+		queue_delayed_work(smc_wq, &smc->follow, SMC_SOCK_RETRY);
+		return;
+	}
+	smc_follow(smc->sk);
+	release_sock(smc->sk);
+}
+
+bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger)
+{
+	bool by_reset = smc_stream_closes_by_reset(st);
+	bool done;
+
+	/* First: what TCP says of a reset after the stream would be told as another error. */
+	if (by_reset || smc_stream_has_failed(st))
+		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+	done = smc_stream_close(st, by_reset, linger);
+	smc_follow_stream(sk, st);
+	/* It has lingered. */
+	sock_reset_flag(sk, SOCK_LINGER);
+	return done;
+}
+
+/* The state that a connection of TCP would have, if TCP's own is @state. */
+static u8 smc_follow_state(const struct smc_stream *st, u8 state)
+{
+	/* A kernel's answer to one that waits no longer is no end by the application. */
+	bool is_sent = READ_ONCE(st->tx.final_flags) & ~SMC_CONN_ABORT;
+	bool is_received = READ_ONCE(st->rx.conn_flags);
+
+	if (smc_stream_has_failed(st))
+		return TCP_CLOSE;
+	switch (state) {
+	case TCP_ESTABLISHED:
+		if (is_received)
+			return is_sent ? TCP_CLOSING : TCP_CLOSE_WAIT;
+		return is_sent ? TCP_FIN_WAIT1 : TCP_ESTABLISHED;
+	case TCP_CLOSE_WAIT:
+		return is_sent ? TCP_LAST_ACK : TCP_CLOSE_WAIT;
+	case TCP_FIN_WAIT1:
+		return is_received ? TCP_CLOSING : TCP_FIN_WAIT1;
+	case TCP_FIN_WAIT2:
+		/* The socket of a connection in TIME_WAIT is closed. */
+		return is_received ? TCP_CLOSE : TCP_FIN_WAIT2;
+	default:
+		return state;
+	}
+}
+
+int smc_follow_info(const struct smc_stream *st, char __user *optval, const int __user *optlen)
+{
+	u8 __user *at = (u8 __user *)optval + offsetof(struct tcp_info, tcpi_state);
+	int len;
+	u8 state;
+
+	if (get_user(len, optlen))
+		return -EFAULT;
+	if (len <= 0)
+		return 0;
+	return get_user(state, at) || put_user(smc_follow_state(st, state), at) ? -EFAULT : 0;
+}

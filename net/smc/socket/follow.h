@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * TCP's connection under a stream ends as one would that carries the same bytes: its states, its
+ * TIME_WAIT and what ss shows are then TCP's own.
+ *
+ * A FIN leaves when the peer's host has the message by which the stream says the same, for a peer
+ * may take TCP's word for the end of all. The last bytes may wait for the peer's window, and so does
+ * the FIN. A reset leaves bytes out, and waits for nothing.
+ */
+#ifndef SMC_FOLLOW_H
+#define SMC_FOLLOW_H
+
+#include <linux/types.h>
+
+struct smc_stream;
+struct sock;
+struct work_struct;
+
+/**
+ * smc_follow() - close TCP's side of the connection, if the stream's is
+ * @sk: socket, locked; one without a stream is left alone
+ *
+ * Context: process.
+ */
+void smc_follow(struct sock *sk);
+
+/**
+ * smc_follow_later() - the same of a socket that may be locked
+ * @sk: socket, perhaps released already
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_follow_later(struct sock *sk);
+
+/**
+ * smc_follow_work() - what smc_follow_later() has a worker do
+ * @work: of a struct smc_sock
+ */
+void smc_follow_work(struct work_struct *work);
+
+/**
+ * smc_follow_close() - close the stream, and TCP's side with it
+ * @st: stream
+ * @sk: its socket, locked and unhooked
+ * @linger: see smc_stream_close()
+ *
+ * Return: as smc_stream_close().
+ */
+bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger);
+
+/**
+ * smc_follow_info() - have TCP_INFO say what the stream knows
+ * @st: stream
+ * @optval: TCP's answer, which the state in it is put right in: TCP may not have heard yet of an
+ *	end that the program has just read
+ * @optlen: its length
+ *
+ * Context: process.
+ * Return: 0 or -EFAULT.
+ */
+int smc_follow_info(const struct smc_stream *st, char __user *optval, const int __user *optlen);
+
+#endif

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TCP's connection under a stream ends as one that carries the bytes itself: both kinds of sockets
+ * are looked at in the same way, in TCP's table and by TCP_INFO.
+ */
+#include <cerrno>
+#include <gtest/gtest.h>
+#include <linux/smc.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "full.h"
+#include "place.h"
+#include "tcp_table.h"
+
+using namespace guest;
+
+/* The end that is looked at is closed by either end of TCP's handshake. */
+class TcpState : public testing::TestWithParam<std::tuple<Flavor, Role>>
+{
+protected:
+	Flavor flavor = std::get<0>(GetParam());
+	Role role = std::get<1>(GetParam());
+	Agent agent;
+	std::string table = tcp_table(flavor.family);
+
+	/* A connection, and the ports that both ends are found by. */
+	struct Watched : Connection {
+		explicit Watched(Connection connection)
+		    : Connection(std::move(connection)), port(local_address(here).port()),
+		      peer_port(peer_address(here).port())
+		{
+		}
+		int port, peer_port;
+	};
+
+	Watched connected()
+	{
+		return Watched(make_connection(agent, flavor, role));
+	}
+	/* That has more bytes to read than there is room for. */
+	Watched filled()
+	{
+		Preparation small = {
+		    .here = [](int fd) { must_set(fd, SOL_SOCKET, SO_SNDBUF, 16384); },
+		    .there =
+			[](RemoteSocket &socket) {
+				EXPECT_EQ(socket.set(SOL_SOCKET, SO_RCVBUF, 16384), 0);
+			},
+		};
+		Watched one(make_connection(agent, flavor, role, small));
+
+		fill_for_good(one.here);
+		return one;
+	}
+	/* With SMC-D all bytes are there, for they were written into the peer's memory. */
+	void expect_no_end_there(const Watched &one)
+	{
+		if (!flavor.is_smc() || !peer_within()) {
+			EXPECT_EQ(state_there(one), TCP_ESTABLISHED);
+		}
+	}
+	int state_here(const Watched &one)
+	{
+		return tcp_state(read_file(table), one.port, one.peer_port);
+	}
+	int state_there(const Watched &one)
+	{
+		return tcp_state(agent.read_file(table), one.peer_port, one.port);
+	}
+	void expect_here(const Watched &one, int state)
+	{
+		wait_until("this end is in state " + std::to_string(state),
+			   [&] { return state_here(one) == state; });
+	}
+	void expect_there(const Watched &one, int state)
+	{
+		wait_until("the other end is in state " + std::to_string(state),
+			   [&] { return state_there(one) == state; });
+	}
+	/* As lighttpd asks. */
+	static int info(int fd)
+	{
+		return must_get(fd, SOL_TCP, TCP_INFO) & 0xff;
+	}
+	static int info(RemoteSocket &socket)
+	{
+		return socket.get(SOL_TCP, TCP_INFO) & 0xff;
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    , TcpState, testing::Combine(testing::ValuesIn(main_flavors()), testing::ValuesIn(both_roles)),
+    [](const auto &given) {
+	    return to_string(std::get<0>(given.param)) + to_string(std::get<1>(given.param));
+    });
+
+TEST_P(TcpState, HalfClose)
+{
+	Watched one = connected();
+
+	EXPECT_EQ(info(one.here), TCP_ESTABLISHED);
+	EXPECT_EQ(one.there.send("before"), 6);
+	ASSERT_EQ(shutdown(one.here, SHUT_WR), 0);
+	one.there.expect_end();
+	/* At once, for it is asked by those who have just read the end. */
+	EXPECT_EQ(info(one.there), TCP_CLOSE_WAIT);
+	expect_there(one, TCP_CLOSE_WAIT);
+	expect_here(one, TCP_FIN_WAIT2);
+	EXPECT_EQ(info(one.here), TCP_FIN_WAIT2);
+
+	/* The other direction goes on. */
+	Flow flow = {.seed = 21, .bytes = 200000};
+	Job far = one.there.start_send(flow);
+	std::string early(6, '\0');
+
+	ASSERT_EQ(recv(one.here, early.data(), early.size(), MSG_WAITALL), 6);
+	EXPECT_EQ(early, "before");
+	recv_flow(one.here, flow);
+	far.join();
+	one.there.close();
+	expect_end(one.here);
+	EXPECT_EQ(info(one.here), TCP_CLOSE);
+	expect_here(one, TCP_TIME_WAIT);
+	expect_there(one, 0);
+}
+
+/* TIME_WAIT is where the connection was closed first, and nothing else is left of it. */
+TEST_P(TcpState, ClosedHereFirst)
+{
+	Watched one = connected();
+
+	one.here.close();
+	one.there.expect_end();
+	EXPECT_EQ(info(one.there), TCP_CLOSE_WAIT);
+	expect_here(one, TCP_FIN_WAIT2);
+	one.there.close();
+	expect_here(one, TCP_TIME_WAIT);
+	expect_there(one, 0);
+}
+
+TEST_P(TcpState, ClosedThereFirst)
+{
+	Watched one = connected();
+
+	one.there.close();
+	expect_end(one.here);
+	EXPECT_EQ(info(one.here), TCP_CLOSE_WAIT);
+	expect_there(one, TCP_FIN_WAIT2);
+	one.here.close();
+	expect_there(one, TCP_TIME_WAIT);
+	expect_here(one, 0);
+}
+
+TEST_P(TcpState, ResetLeavesNothing)
+{
+	Watched one = connected();
+
+	must_linger(one.here, 0);
+	one.here.close();
+	one.there.await(POLLHUP);
+	expect_here(one, 0);
+	expect_there(one, 0);
+	EXPECT_EQ(info(one.there), TCP_CLOSE);
+	EXPECT_EQ(one.there.ending(), -ECONNRESET);
+}
+
+TEST_P(TcpState, UnreadBytesLeaveNothing)
+{
+	Watched one = connected();
+
+	ASSERT_EQ(one.there.send("unread"), 6);
+	await(one.here, POLLIN);
+	one.here.close();
+	one.there.await(POLLHUP);
+	expect_here(one, 0);
+	expect_there(one, 0);
+	EXPECT_EQ(one.there.ending(), -ECONNRESET);
+}
+
+/* A writer is told by a reset that its peer has closed, and both ends have gone with it. */
+TEST_P(TcpState, WrittenToInVain)
+{
+	Watched one = connected();
+
+	one.here.close();
+	one.there.expect_end();
+	wait_until("EPIPE", [&] { return one.there.send("in vain") == -EPIPE; });
+	one.there.close();
+	expect_here(one, 0);
+	expect_there(one, 0);
+}
+
+/* Until all bytes are there, so is their end neither: not by shutdown(), */
+TEST_P(TcpState, EndWaitsForBytes)
+{
+	Watched one = filled();
+
+	ASSERT_EQ(shutdown(one.here, SHUT_WR), 0);
+	expect_no_end_there(one);
+	EXPECT_EQ(one.there.ending(), 0);
+	EXPECT_EQ(info(one.there), TCP_CLOSE_WAIT);
+	expect_there(one, TCP_CLOSE_WAIT);
+	expect_here(one, TCP_FIN_WAIT2);
+}
+
+/* nor by close(). */
+TEST_P(TcpState, CloseWaitsForBytes)
+{
+	Watched one = filled();
+
+	one.here.close();
+	expect_no_end_there(one);
+	EXPECT_EQ(one.there.ending(), 0);
+	expect_there(one, TCP_CLOSE_WAIT);
+	expect_here(one, TCP_FIN_WAIT2);
+	one.there.close();
+	expect_here(one, TCP_TIME_WAIT);
+	expect_there(one, 0);
+}
+
+/* What was read to its end has no error; writing has one. */
+TEST_P(TcpState, ResetAfterTheEnd)
+{
+	Watched one = connected();
+	char byte;
+
+	ASSERT_EQ(one.there.send("last"), 4);
+	ASSERT_EQ(one.there.shutdown(SHUT_WR), 0);
+	await(one.here, POLLRDHUP);
+	one.there.linger(true, 0);
+	one.there.close();
+	await(one.here, POLLHUP);
+	expect_here(one, 0);
+	EXPECT_EQ(recv(one.here, &byte, 1, 0), 1);
+	EXPECT_EQ(recv(one.here, &byte, 1, 0), 1);
+	EXPECT_EQ(recv(one.here, &byte, 1, 0), 1);
+	EXPECT_EQ(recv(one.here, &byte, 1, 0), 1);
+	EXPECT_EQ(recv(one.here, &byte, 1, 0), 0);
+	EXPECT_EQ(must_get(one.here, SOL_SOCKET, SO_ERROR), EPIPE);
+	EXPECT_EQ(send(one.here, "x", 1, MSG_NOSIGNAL), -1);
+	EXPECT_EQ(errno, EPIPE);
+}
+
+/* The stream's word and TCP's are one error, whichever comes first. */
+TEST_P(TcpState, ResetIsToldOnce)
+{
+	for (int i = 0; i < 20; i++) {
+		Watched one = connected();
+		char byte;
+
+		one.there.linger(true, 0);
+		one.there.close();
+		EXPECT_EQ(recv(one.here, &byte, 1, 0), -1);
+		EXPECT_EQ(errno, ECONNRESET);
+		expect_here(one, 0);
+		EXPECT_EQ(recv(one.here, &byte, 1, 0), 0) << errno;
+		EXPECT_EQ(must_get(one.here, SOL_SOCKET, SO_ERROR), 0);
+	}
+}
+
+/* Many that close at once at either end, and lose nothing of what they said before. */
+TEST_P(TcpState, SaidAndClosed)
+{
+	for (int i = 0; i < 30; i++) {
+		Watched one = connected();
+		std::string word = "the last word " + std::to_string(i);
+
+		ASSERT_EQ(send(one.here, word.data(), word.size(), 0), ssize_t(word.size()));
+		one.here.close();
+		EXPECT_EQ(one.there.recv(100, MSG_WAITALL), word);
+		EXPECT_EQ(one.there.ending(), 0);
+	}
+}
