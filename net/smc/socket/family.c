@@ -33,6 +33,9 @@ static int smc_create(struct net *net, struct socket *sock, int protocol, int ke
 
 	sock->ops = smc_ops_of_family(family);
 	sock->state = SS_UNCONNECTED;
+	/* What TCP's own socket can do for io_uring. */
+	if (test_bit(SOCK_SUPPORT_ZC, &tcp->flags))
+		set_bit(SOCK_SUPPORT_ZC, &sock->flags);
 	sock_graft(tcp->sk, sock);
 	tcp->sk = NULL;
 	sock_release(tcp);

@@ -407,6 +407,9 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 	flush_work(&child->shake);
 	child->parent = NULL;
 	lock_sock(child->sk);
+	/* What TCP says of the listener, its accept() says of the child. */
+	if (test_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags))
+		set_bit(SOCK_SUPPORT_ZC, &newsock->flags);
 	sock_graft(child->sk, newsock);
 	newsock->state = SS_CONNECTED;
 	release_sock(child->sk);

@@ -34,6 +34,7 @@ ssize_t Uring::finish()
 		rc = io_uring_wait_cqe(ring.get(), &cqe);
 	if (rc >= 0) {
 		rc = cqe->res;
+		last_flags = cqe->flags;
 		io_uring_cqe_seen(ring.get(), cqe);
 	}
 	if (rc >= 0)
@@ -52,6 +53,19 @@ ssize_t Uring::recv(int fd, void *bytes, size_t len)
 {
 	io_uring_prep_recv(io_uring_get_sqe(ring.get()), fd, bytes, len, 0);
 	return finish();
+}
+
+ssize_t Uring::send_zc(int fd, const void *bytes, size_t len)
+{
+	io_uring_prep_send_zc(io_uring_get_sqe(ring.get()), fd, bytes, len, MSG_NOSIGNAL, 0);
+
+	ssize_t sent = finish();
+	int error = errno;
+
+	while (last_flags & IORING_CQE_F_MORE)
+		finish();
+	errno = error;
+	return sent;
 }
 
 } // namespace guest

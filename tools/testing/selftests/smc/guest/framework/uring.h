@@ -20,11 +20,20 @@ public:
 	/* As the system calls: -1 with errno. */
 	ssize_t send(int fd, const void *bytes, size_t len);
 	ssize_t recv(int fd, void *bytes, size_t len);
+	/* IORING_OP_SEND_ZC; returns when the kernel is through with @bytes, too. */
+	ssize_t send_zc(int fd, const void *bytes, size_t len);
+
+	/* Of the last call: IORING_CQE_F_*. */
+	unsigned int flags() const
+	{
+		return last_flags;
+	}
 
 private:
 	ssize_t finish();
 
 	std::unique_ptr<io_uring> ring;
+	unsigned int last_flags = 0;
 };
 
 } // namespace guest
