@@ -116,9 +116,6 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		return PTR_ERR(st);
 	if (!st)
 		return smc_tcp_ops(sk)->sendmsg(sock, msg, len);
-	/* TCP ignores the flag, too, unless the option is set. */
-	if ((msg->msg_flags & MSG_ZEROCOPY) && sock_flag(sk, SOCK_ZEROCOPY))
-		return -EOPNOTSUPP;
 
 	lock_sock(sk);
 	rc = smc_stream_send(st, msg, len);

@@ -3,6 +3,7 @@
 #ifndef SMC_STREAM_INTERNAL_H
 #define SMC_STREAM_INTERNAL_H
 
+#include <linux/skbuff.h>
 #include <linux/uio.h>
 #include <linux/wait.h>
 #include <net/sock.h>
@@ -162,6 +163,27 @@ bool smc_stream_is_readable(const struct smc_stream *st);
  * @took: nanoseconds
  */
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took);
+
+/**
+ * smc_zerocopy_begin() - before a send: take a number for the notification, if one is asked for
+ * @sk: socket, locked
+ * @msg: message
+ * @len: its bytes
+ * @notice: becomes the notification, for smc_zerocopy_end(), or NULL
+ *
+ * Return: 0, or -ENOBUFS if too many are not read yet, or too much memory is locked.
+ */
+int smc_zerocopy_begin(struct sock *sk, const struct msghdr *msg, size_t len,
+		       struct ubuf_info **notice);
+
+/**
+ * smc_zerocopy_end() - after it: tell that the bytes were copied
+ * @notice: notification, or NULL
+ * @is_sent: some were; otherwise its number is given back
+ *
+ * Context: process, the socket locked.
+ */
+void smc_zerocopy_end(struct ubuf_info *notice, bool is_sent);
 
 /* What the application has read and the peer was not told of. Under either lock. */
 static inline u64 smc_rx_freed(const struct smc_stream *st)

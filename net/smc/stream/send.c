@@ -216,7 +216,7 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 	smc_stream_settle(st);
 }
 
-int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
+static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = st->sk;
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
@@ -261,6 +261,19 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 	smc_stream_push_sent(st, msg_data_left(msg) ? msg->msg_flags & ~MSG_OOB : msg->msg_flags);
 	smc_stat_tx(st->sn, st->path->kind, done);
 	return done;
+}
+
+int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
+{
+	struct ubuf_info *notice;
+	int rc;
+
+	rc = smc_zerocopy_begin(st->sk, msg, len, &notice);
+	if (rc)
+		return rc;
+	rc = smc_stream_write(st, msg, len);
+	smc_zerocopy_end(notice, rc > 0);
+	return rc;
 }
 
 void smc_stream_uncork(struct smc_stream *st)

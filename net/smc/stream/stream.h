@@ -189,7 +189,8 @@ void smc_stream_tell_urgent(struct smc_stream *st);
  * @len: bytes
  *
  * Context: process; releases and takes the socket lock again while it waits.
- * Return: bytes taken, or -EAGAIN, -EPIPE, -ECONNRESET, -EFAULT, a signal's errno.
+ * Return: bytes taken, or -EAGAIN, -EPIPE, -ECONNRESET, -EFAULT, a signal's errno; as with TCP,
+ * -ENOBUFS where MSG_ZEROCOPY would keep too much.
  */
 int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len);
 
