@@ -178,6 +178,11 @@ static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket
 #define MSG_SPLICE_PAGES	0
 #endif
 
+/* What SO_TIMESTAMPING got with 6.12: no program can have set it before. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define SOF_TIMESTAMPING_OPT_RX_FILTER	0
+#endif
+
 /* Up to 6.1 the direction of an iterator goes by the names READ and WRITE. */
 #ifndef ITER_DEST
 #define ITER_DEST	READ

@@ -127,6 +127,7 @@ static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int 
 {
 	struct sock *sk = sock->sk;
 	struct smc_stream *st;
+	u64 arrival;
 	int rc;
 
 	if (flags & MSG_ERRQUEUE)
@@ -139,8 +140,10 @@ static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int 
 		return smc_tcp_ops(sk)->recvmsg(sock, msg, len, flags);
 
 	lock_sock(sk);
-	rc = smc_stream_recv(st, msg, len, flags);
+	rc = smc_stream_recv(st, msg, len, flags, &arrival);
 	release_sock(sk);
+	if (rc >= 0)
+		smc_stream_put_cmsg(st, msg, arrival);
 	return rc;
 }
 

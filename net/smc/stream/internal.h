@@ -165,6 +165,23 @@ bool smc_stream_is_readable(const struct smc_stream *st);
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took);
 
 /**
+ * smc_stream_note_arrival() - note the time, if the socket asks for it
+ * @st: stream, its lock held since the bytes were to be seen
+ * @begin: position of the first byte that arrived
+ */
+void smc_stream_note_arrival(struct smc_stream *st, u64 begin);
+
+/**
+ * smc_stream_arrived_at() - when a byte arrived
+ * @st: stream
+ * @pos: of the byte, which was not consumed before
+ *
+ * Context: any, without @st->lock.
+ * Return: nanoseconds since 1970; 0 if it is not there, or nobody asked for its time.
+ */
+u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos);
+
+/**
  * smc_zerocopy_begin() - before a send: take a number for the notification, if one is asked for
  * @sk: socket, locked
  * @msg: message

@@ -254,13 +254,15 @@ static ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg, size_t
 	return rc > 0 && !smc_rx_ended(st) ? smc_stream_take_error(st) : min_t(ssize_t, rc, 0);
 }
 
-int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags)
+int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags,
+		    u64 *arrival)
 {
 	u64 pos = smc_stream_place(st).start;
 	bool peek = flags & MSG_PEEK;
 	struct sock *sk = st->sk;
 	ssize_t rc;
 
+	*arrival = 0;
 	if (flags & MSG_OOB) {
 		/* Who reads nothing else gives back what it steps over, too. */
 		if (!peek)
@@ -274,6 +276,9 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		smc_stat_rx_small(st->sn, st->path->kind);
 
 	rc = smc_stream_read(st, msg, len, flags, &pos);
+	/* As with TCP, a read of nothing tells of the byte that is next. */
+	if (rc > 0 || (!rc && !len))
+		*arrival = smc_stream_arrived_at(st, len ? pos - 1 : pos);
 	if (peek) {
 		sk_peek_offset_fwd(sk, max_t(ssize_t, rc, 0));
 	} else {

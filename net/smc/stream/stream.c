@@ -32,6 +32,7 @@ static void smc_stream_free(struct kref *ref)
 	struct smc_stream *st = container_of(ref, struct smc_stream, ref);
 	struct sock *sk = st->sk;
 
+	kfree(st->arrivals);
 	/* The socket keeps the namespace alive, which the path still counts in. */
 	st->path->free(st);
 	if (sk)
@@ -63,6 +64,9 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	/* Nothing was read before, so nothing was skipped. */
 	if (sock_flag(sk, SOCK_URGINLINE))
 		WRITE_ONCE(st->rx.urgent_skip, 0);
+	/* What came so far was not to be seen before. */
+	if (st->rx.received)
+		smc_stream_note_arrival(st, 0);
 	spin_unlock_bh(st->lock);
 }
 
@@ -355,6 +359,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	if (wants)
 		st->news |= EPOLLIN | EPOLLRDNORM;
 	if (rx->received != received) {
+		smc_stream_note_arrival(st, received);
 		st->news |= smc_stream_arrival(st);
 		if (rx->received - READ_ONCE(rx->consumed) == rx->size)
 			smc_stat_rx_full(st->sn, st->path->kind);

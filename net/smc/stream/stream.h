@@ -34,6 +34,7 @@
 
 struct msghdr;
 struct net;
+struct smc_arrivals;
 struct smc_net;
 struct sock;
 struct socket;
@@ -58,6 +59,7 @@ struct socket;
  * @rcv_shutdown: the application shut down its receiving side
  * @updated: the peer published what there may be something to answer to
  * @news: EPOLL* events that became true and nobody was woken for yet; EPOLLERR: @err
+ * @arrivals: when bytes arrived, under @lock; NULL until the socket asks
  * @is_orphan: the application is through with it, see orphan.c
  * @orphan: holds @sk after that, or NULL
  * @orphan_work: releases @orphan once the stream is over, and sees to it that it will be
@@ -84,6 +86,7 @@ struct smc_stream {
 	bool rcv_shutdown;
 	bool updated;
 	__poll_t news;
+	struct smc_arrivals *arrivals;
 	bool is_orphan;
 	struct socket *orphan;
 	struct delayed_work orphan_work;
@@ -200,11 +203,24 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len);
  * @msg: where to
  * @len: bytes wanted
  * @flags: MSG_* flags
+ * @arrival: when the last byte of them arrived, in nanoseconds since 1970, if the socket asks for
+ *	that; 0 otherwise
  *
  * Context: process; releases and takes the socket lock again while it waits.
  * Return: bytes copied, 0 at the end of the stream, or -errno.
  */
-int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags);
+int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags,
+		    u64 *arrival);
+
+/**
+ * smc_stream_put_cmsg() - add to what recvmsg() returns the control messages that TCP would
+ * @st: stream
+ * @msg: where to; what does not fit is left out, with MSG_CTRUNC
+ * @arrival: of smc_stream_recv(), which has not failed
+ *
+ * Context: process, without the socket lock; may sleep.
+ */
+void smc_stream_put_cmsg(const struct smc_stream *st, struct msghdr *msg, u64 arrival);
 
 /**
  * smc_stream_poll() - the events that hold now

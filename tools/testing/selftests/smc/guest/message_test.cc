@@ -3,13 +3,21 @@
  * What comes beside the bytes: control messages of recvmsg() and sendmsg(), and the error queue's
  * word on what was sent. Plain TCP sockets answer the same, where that is asked (--within host).
  */
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
 #include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <optional>
 #include <poll.h>
+#include <set>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <vector>
 
 #include "agent.h"
@@ -24,12 +32,41 @@ using namespace guest;
 struct Control {
 	int level, type;
 	std::string data;
+
+	template <typename T>
+	T as() const
+	{
+		T value;
+
+		if (data.size() != sizeof(value))
+			throw std::runtime_error("a control message has " +
+						 std::to_string(data.size()) + " bytes, not " +
+						 std::to_string(sizeof(value)));
+		memcpy(&value, data.data(), sizeof(value));
+		return value;
+	}
 };
 
 struct Received {
 	ssize_t rc;
 	int error;
 	std::vector<Control> controls;
+
+	/* The one of this kind, or nullptr. */
+	const Control *find(int level, int type) const
+	{
+		for (const Control &control : controls)
+			if (control.level == level && control.type == type)
+				return &control;
+		return nullptr;
+	}
+	/* TCP_CM_INQ, or -1 if there is none. */
+	int inq() const
+	{
+		const Control *control = find(SOL_TCP, TCP_CM_INQ);
+
+		return control ? control->as<int>() : -1;
+	}
 };
 
 static Received receive(int fd, size_t len, int flags = 0)
@@ -58,13 +95,373 @@ static Received receive(int fd, size_t len, int flags = 0)
 	return received;
 }
 
+static int64_t now()
+{
+	timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+static void await_bytes(int fd, int bytes)
+{
+	wait_until("bytes to read", [&] {
+		int waiting = 0;
+
+		ioctl(fd, FIONREAD, &waiting);
+		return waiting >= bytes;
+	});
+}
+
 class Connected : public testing::TestWithParam<Flavor>
 {
 protected:
 	Flavor flavor = GetParam();
 	Agent agent;
 	Connection connection = make_connection(agent, flavor);
+
+	void send_here(const std::string &bytes)
+	{
+		ASSERT_EQ(connection.there.send(bytes), static_cast<long>(bytes.size()));
+	}
 };
+
+/* -- TCP_INQ -- */
+
+class Inq : public Connected
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(, Inq, testing::ValuesIn(main_flavors()),
+			 testing::PrintToStringParamName());
+
+TEST_P(Inq, SaysWhatIsLeft)
+{
+	must_set(connection.here, SOL_TCP, TCP_INQ, 1);
+	send_here(std::string(100, 'x'));
+	await_bytes(connection.here, 100);
+	EXPECT_EQ(receive(connection.here, 10).inq(), 90);
+	EXPECT_EQ(receive(connection.here, 10, MSG_PEEK).inq(), 90);
+	EXPECT_EQ(receive(connection.here, 10, MSG_TRUNC).inq(), 80);
+	EXPECT_EQ(receive(connection.here, 0).inq(), 80);
+	EXPECT_EQ(receive(connection.here, 1000).inq(), 0);
+	/* A read that fails says nothing. */
+	EXPECT_EQ(receive(connection.here, 1, MSG_DONTWAIT).error, EAGAIN);
+	must_set(connection.here, SOL_TCP, TCP_INQ, 0);
+	send_here("x");
+	EXPECT_EQ(receive(connection.here, 1).inq(), -1);
+}
+
+/* There is something to read then: the end. */
+TEST_P(Inq, CountsTheEnd)
+{
+	must_set(connection.here, SOL_TCP, TCP_INQ, 1);
+	send_here("hello");
+	ASSERT_EQ(connection.there.shutdown(SHUT_WR), 0);
+	await(connection.here, POLLRDHUP);
+	EXPECT_EQ(receive(connection.here, 2).inq(), 4);
+	EXPECT_EQ(receive(connection.here, 3).inq(), 1);
+	EXPECT_EQ(receive(connection.here, 3).inq(), 1);
+	EXPECT_EQ(receive(connection.here, 3).inq(), 1);
+}
+
+TEST_P(Inq, CountsTheUrgentByte)
+{
+	must_set(connection.here, SOL_TCP, TCP_INQ, 1);
+	send_here("ab");
+	ASSERT_EQ(connection.there.send("!", MSG_OOB), 1);
+	await(connection.here, POLLPRI);
+	EXPECT_EQ(receive(connection.here, 1).inq(), 2);
+	EXPECT_EQ(receive(connection.here, 1, MSG_OOB).inq(), 2);
+	EXPECT_EQ(receive(connection.here, 1).inq(), 1);
+}
+
+TEST_P(Inq, TellsUringThatThereIsMore)
+{
+	Uring ring;
+	char bytes[10];
+
+	send_here(std::string(10, 'x'));
+	await_bytes(connection.here, 10);
+	EXPECT_EQ(ring.recv(connection.here, bytes, 4), 4);
+	EXPECT_NE(ring.flags() & IORING_CQE_F_SOCK_NONEMPTY, 0u);
+	EXPECT_EQ(ring.recv(connection.here, bytes, 10), 6);
+	EXPECT_EQ(ring.flags() & IORING_CQE_F_SOCK_NONEMPTY, 0u);
+}
+
+/* -- SO_TIMESTAMP -- */
+
+/* An option that asks when bytes arrived, and what answers it. */
+struct Stamping {
+	const char *name;
+	int option, value;
+	int64_t (*time)(const Control &control);
+	uint32_t size32; /* of the answer to a 32-bit program */
+};
+
+static int64_t of_timeval(const Control &control)
+{
+	auto time = control.as<timeval>();
+
+	return time.tv_sec * 1000000000LL + time.tv_usec * 1000;
+}
+
+static int64_t of_timespec(const Control &control)
+{
+	auto time = control.as<timespec>();
+
+	return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+/* The first of three; the others are of devices, and none of these saw the bytes. */
+static int64_t of_timestamping(const Control &control)
+{
+	auto times = control.as<scm_timestamping>();
+
+	EXPECT_EQ(times.ts[2].tv_sec, 0);
+	EXPECT_EQ(times.ts[2].tv_nsec, 0);
+	return times.ts[0].tv_sec * 1000000000LL + times.ts[0].tv_nsec;
+}
+
+constexpr int software = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE;
+
+static const Stamping stampings[] = {
+    {"Timestamp", SO_TIMESTAMP_OLD, 1, of_timeval, 8},
+    {"TimestampNew", SO_TIMESTAMP_NEW, 1, of_timeval, 16},
+    {"Timestampns", SO_TIMESTAMPNS_OLD, 1, of_timespec, 8},
+    {"TimestampnsNew", SO_TIMESTAMPNS_NEW, 1, of_timespec, 16},
+    {"Timestamping", SO_TIMESTAMPING_OLD, software, of_timestamping, 24},
+    {"TimestampingNew", SO_TIMESTAMPING_NEW, software, of_timestamping, 48},
+};
+
+class Arrival : public testing::TestWithParam<Flavor>
+{
+protected:
+	Flavor flavor = GetParam();
+	Stamping stamping = stampings[3];
+	Agent agent;
+	std::optional<Connection> first;
+
+	/* TCP has times some time after the first socket of the host asked, SMC from then on. */
+	void SetUp() override
+	{
+		if (flavor.is_smc())
+			return;
+		first.emplace(make_connection(agent, flavor));
+		ask(first->here);
+		wait_until("a time", [this] {
+			first->there.send("x");
+			return time(receive(first->here, 1));
+		});
+	}
+	void ask(int fd)
+	{
+		must_set(fd, SOL_SOCKET, stamping.option, stamping.value);
+	}
+	/* Of the bytes that were received; 0 if nothing says it. */
+	int64_t time(const Received &received)
+	{
+		EXPECT_GE(received.rc, 0) << strerror(received.error);
+		if (received.controls.empty())
+			return 0;
+		EXPECT_EQ(received.controls.size(), 1u);
+
+		const Control *control = received.find(SOL_SOCKET, stamping.option);
+
+		return control ? stamping.time(*control) : 0;
+	}
+	/* Which may be cut to microseconds. */
+	static void expect_between(int64_t time, int64_t before, int64_t after)
+	{
+		EXPECT_GE(time, before - 1000);
+		EXPECT_LE(time, after);
+	}
+	void expect_since(int64_t begin, const Received &received)
+	{
+		expect_between(time(received), begin, now());
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, Arrival, testing::ValuesIn(main_flavors()),
+			 testing::PrintToStringParamName());
+
+TEST_P(Arrival, AsEachOptionHasIt)
+{
+	Connection connection = make_connection(agent, flavor);
+
+	for (const Stamping &each : stampings) {
+		SCOPED_TRACE(each.name);
+		stamping = each;
+		ask(connection.here);
+
+		int64_t begin = now();
+
+		connection.there.send("hello");
+		expect_since(begin, receive(connection.here, 5, MSG_WAITALL));
+		must_set(connection.here, SOL_SOCKET, stamping.option, 0);
+		connection.there.send("hello");
+		EXPECT_EQ(time(receive(connection.here, 5, MSG_WAITALL)), 0);
+	}
+}
+
+TEST_P(Arrival, IsThatOfTheLastByte)
+{
+	Connection connection = make_connection(agent, flavor);
+
+	ask(connection.here);
+
+	int64_t begin = now();
+
+	connection.there.send("first");
+	await_bytes(connection.here, 5);
+
+	int64_t middle = now();
+
+	/* Not when it is read, but when it came. */
+	expect_between(time(receive(connection.here, 5, MSG_PEEK)), begin, middle);
+	expect_between(time(receive(connection.here, 0)), begin, middle);
+	connection.there.send("second");
+	await_bytes(connection.here, 11);
+
+	int64_t end = now();
+
+	/* TCP may have joined both, which is then the time of the later one. */
+	expect_between(time(receive(connection.here, 3)), begin, flavor.is_smc() ? middle : end);
+	expect_between(time(receive(connection.here, 3)), middle, end);
+	expect_between(time(receive(connection.here, 100)), middle, end);
+}
+
+/* A listener's connections have its option, and bytes may come before accept(). */
+TEST_P(Arrival, OfWhatAcceptReturns)
+{
+	Fd listener = must_listen(flavor);
+
+	ask(listener);
+
+	int64_t begin = now();
+	RemoteSocket there =
+	    agent.connect(flavor, address_of(0, flavor.family, local_address(listener).port()));
+
+	there.send("hello");
+
+	Fd here = must_accept(listener);
+
+	await_bytes(here, 5);
+	expect_since(begin, receive(here, 5));
+}
+
+/* However many there are, none is said to have come before it did, and their order stays. */
+TEST_P(Arrival, OfMany)
+{
+	Connection connection = make_connection(agent, flavor);
+	std::vector<int64_t> sent;
+	int64_t last = 0;
+
+	ask(connection.here);
+	for (int i = 0; i < 40; i++) {
+		sent.push_back(now());
+		connection.there.send("x");
+		await_bytes(connection.here, i + 1);
+	}
+
+	int64_t end = now();
+
+	for (int64_t at : sent) {
+		int64_t arrived = time(receive(connection.here, 1));
+
+		expect_between(arrived, std::max(at, last), end);
+		last = arrived;
+	}
+	/* There is room again. */
+	int64_t begin = now();
+
+	connection.there.send("x");
+	expect_since(begin, receive(connection.here, 1));
+}
+
+/* The control messages of a 32-bit program have fields of its own sizes. */
+struct Compat {
+	uint32_t name, namelen, iov, iovlen, control, controllen, flags;
+	uint32_t piece, len;
+	struct {
+		uint32_t len;
+		int level, type;
+		int32_t data[12];
+	} message;
+	char bytes[16];
+};
+
+static long recvmsg32(int fd, Compat *compat)
+{
+	auto address = [](void *at) {
+		return static_cast<uint32_t>(reinterpret_cast<long>(at));
+	};
+	long rc;
+
+	*compat = {.iov = address(&compat->piece),
+		   .iovlen = 1,
+		   .control = address(&compat->message),
+		   .controllen = sizeof(compat->message),
+		   .piece = address(compat->bytes),
+		   .len = sizeof(compat->bytes)};
+	/* 372 is recvmsg there. */
+	asm volatile("int $0x80"
+		     : "=a"(rc)
+		     : "a"(372), "b"(fd), "c"(address(compat)), "d"(0)
+		     : "memory", "r8", "r9", "r10", "r11");
+	return static_cast<int>(rc);
+}
+
+TEST_P(Arrival, Of32BitProgram)
+{
+	if (on_debug_kernel())
+		GTEST_SKIP() << "that kernel is for 64-bit programs only";
+
+	Connection connection = make_connection(agent, flavor);
+	auto *compat = static_cast<Compat *>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE,
+						  MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
+
+	ASSERT_NE(compat, MAP_FAILED);
+	for (const Stamping &each : stampings) {
+		SCOPED_TRACE(each.name);
+		stamping = each;
+		ask(connection.here);
+
+		int64_t before = now() / 1000000000;
+
+		connection.there.send("hello");
+		await_bytes(connection.here, 5);
+		ASSERT_EQ(recvmsg32(connection.here, compat), 5);
+		EXPECT_EQ(compat->message.level, SOL_SOCKET);
+		EXPECT_EQ(compat->message.type, stamping.option);
+		EXPECT_EQ(compat->message.len, 12u + stamping.size32);
+		/* The first field, or its lower half. */
+		EXPECT_GE(compat->message.data[0], before);
+		EXPECT_LE(compat->message.data[0], now() / 1000000000);
+		must_set(connection.here, SOL_SOCKET, stamping.option, 0);
+	}
+}
+
+/* So others do not pay for it. TCP has a time if another socket of the host asked for one. */
+TEST_P(Arrival, NotOfWhatCameBefore)
+{
+	Connection connection = make_connection(agent, flavor);
+	int64_t begin = now();
+
+	connection.there.send("x");
+	await_bytes(connection.here, 1);
+
+	int64_t end = now();
+
+	ask(connection.here);
+
+	int64_t arrived = time(receive(connection.here, 1));
+
+	if (arrived && !flavor.is_smc())
+		expect_between(arrived, begin, end);
+	else
+		EXPECT_EQ(arrived, 0);
+}
 
 /* -- MSG_ZEROCOPY -- */
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+/* When bytes arrived, for sockets that ask (SO_TIMESTAMP, SO_TIMESTAMPNS, SO_TIMESTAMPING). */
+
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <net/sock.h>
+
+#include "arrivals.h"
+#include "internal.h"
+
+void smc_stream_note_arrival(struct smc_stream *st, u64 begin)
+{
+	bool asks = st->sk && (READ_ONCE(st->sk->sk_flags) & SK_FLAGS_TIMESTAMP);
+
+	lockdep_assert_held(st->lock);
+	/* Nobody is told when a socket begins to ask. */
+	if (asks && !st->arrivals)
+		WRITE_ONCE(st->arrivals, kzalloc(sizeof(*st->arrivals), GFP_ATOMIC));
+	if (st->arrivals)
+		smc_arrivals_note(st->arrivals, begin, asks ? ktime_get_real_ns() : 0,
+				  READ_ONCE(st->rx.consumed));
+}
+
+u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos)
+{
+	u64 time = 0;
+
+	if (!READ_ONCE(st->arrivals))
+		return 0;
+	spin_lock_bh(st->lock);
+	if (pos < st->rx.received)
+		time = smc_arrivals_find(st->arrivals, pos);
+	spin_unlock_bh(st->lock);
+	return time;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/* TCP's control messages: what recvmsg() tells beside the bytes. */
+
+#include <linux/net_tstamp.h>
+#include <linux/tcp.h>
+#include <net/sock.h>
+
+#include "compat.h"
+#include "internal.h"
+
+static void smc_cmsg_put_timespec(struct msghdr *msg, bool is_new, const struct timespec64 *ts)
+{
+	struct __kernel_timespec kts = { .tv_sec = ts->tv_sec, .tv_nsec = ts->tv_nsec };
+	struct __kernel_old_timespec old = { .tv_sec = ts->tv_sec, .tv_nsec = ts->tv_nsec };
+
+	if (is_new)
+		put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMPNS_NEW, sizeof(kts), &kts);
+	else
+		put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMPNS_OLD, sizeof(old), &old);
+}
+
+static void smc_cmsg_put_timeval(struct msghdr *msg, bool is_new, const struct timespec64 *ts)
+{
+	long usec = ts->tv_nsec / NSEC_PER_USEC;
+	struct __kernel_sock_timeval stv = { .tv_sec = ts->tv_sec, .tv_usec = usec };
+	struct __kernel_old_timeval old = { .tv_sec = ts->tv_sec, .tv_usec = usec };
+
+	if (is_new)
+		put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMP_NEW, sizeof(stv), &stv);
+	else
+		put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMP_OLD, sizeof(old), &old);
+}
+
+/* Whether SO_TIMESTAMPING asks to be told when bytes arrived. */
+static bool smc_cmsg_reports_arrivals(u32 tsflags)
+{
+	return (tsflags & SOF_TIMESTAMPING_SOFTWARE) &&
+	       ((tsflags & SOF_TIMESTAMPING_RX_SOFTWARE) ||
+		!(tsflags & SOF_TIMESTAMPING_OPT_RX_FILTER));
+}
+
+/* As TCP's tcp_recv_timestamp(), which is not exported. No device stamps what goes by SMC. */
+static void smc_cmsg_put_arrival(struct msghdr *msg, const struct sock *sk, u64 arrival)
+{
+	struct scm_timestamping_internal all = { .ts[0] = ns_to_timespec64(arrival) };
+	bool is_new = sock_flag(sk, SOCK_TSTAMP_NEW);
+
+	if (sock_flag(sk, SOCK_RCVTSTAMP) && sock_flag(sk, SOCK_RCVTSTAMPNS))
+		smc_cmsg_put_timespec(msg, is_new, &all.ts[0]);
+	else if (sock_flag(sk, SOCK_RCVTSTAMP))
+		smc_cmsg_put_timeval(msg, is_new, &all.ts[0]);
+
+	if (!smc_cmsg_reports_arrivals(READ_ONCE(sk->sk_tsflags)))
+		return;
+	if (is_new)
+		put_cmsg_scm_timestamping64(msg, &all);
+	else
+		put_cmsg_scm_timestamping(msg, &all);
+}
+
+/* Bytes to read. The end of the stream counts as one, before it is read and after, as TCP's FIN. */
+static int smc_stream_inq(const struct smc_stream *st)
+{
+	/* Before the bytes are looked at: who sees the end sees all of them. */
+	u8 flags = smp_load_acquire(&st->rx.conn_flags);
+	struct smc_place at = smc_stream_place(st);
+
+	return smc_place_readable(&at) + !!(flags & (SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED));
+}
+
+void smc_stream_put_cmsg(const struct smc_stream *st, struct msghdr *msg, u64 arrival)
+{
+	bool is_asked = tcp_sk(st->sk)->recvmsg_inq;
+
+	if (arrival)
+		smc_cmsg_put_arrival(msg, st->sk, arrival);
+	if (!is_asked && !msg->msg_get_inq)
+		return;
+	msg->msg_inq = smc_stream_inq(st);
+	if (is_asked)
+		put_cmsg(msg, SOL_TCP, TCP_CM_INQ, sizeof(msg->msg_inq), &msg->msg_inq);
+}
