@@ -180,6 +180,7 @@ static int smc_clc_write(struct smc_handshake *hs, const u8 *buf, size_t len)
 	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
 	struct sock *sk = hs->sk;
 	struct tcp_sock *tp = tcp_sk(sk);
+	u32 tsflags = sk->sk_tsflags;
 	bool is_nobodys;
 	u8 nonagle;
 	int rc;
@@ -188,10 +189,12 @@ static int smc_clc_write(struct smc_handshake *hs, const u8 *buf, size_t len)
 	is_nobodys = !sk->sk_socket;
 	if (is_nobodys)
 		smc_clc_set_socket(sk, &smc_clc_nobody.socket);
-	/* TCP_CORK is about the application's bytes, too. */
+	/* TCP_CORK and SO_TIMESTAMPING are about the application's bytes, too. */
 	nonagle = tp->nonagle;
 	tp->nonagle = TCP_NAGLE_OFF;
+	WRITE_ONCE(sk->sk_tsflags, tsflags & ~SOF_TIMESTAMPING_TX_RECORD_MASK);
 	rc = tcp_sendmsg_locked(sk, &msg, len);
+	WRITE_ONCE(sk->sk_tsflags, tsflags);
 	tp->nonagle = nonagle;
 	if (is_nobodys)
 		smc_clc_set_socket(sk, NULL);

@@ -268,6 +268,13 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	smc_sock_tcp_changed(smc);
 }
 
+/* By TCP. What was sent so far is not among the bytes that SO_TIMESTAMPING counts. */
+static void smc_sock_go_on(struct smc_sock *smc)
+{
+	atomic_set(&smc->sk->sk_tskey, tcp_sk(smc->sk)->write_seq);
+	smc_sock_fall_back(smc, smc->hs.reason);
+}
+
 /* The rendezvous is over, with what @rc and its results say. */
 static void smc_sock_conclude(struct smc_sock *smc, int rc)
 {
@@ -277,7 +284,7 @@ static void smc_sock_conclude(struct smc_sock *smc, int rc)
 	else if (rc)
 		smc_sock_break(smc, rc);
 	else
-		smc_sock_fall_back(smc, smc->hs.reason);
+		smc_sock_go_on(smc);
 }
 
 static int smc_sock_agree(struct smc_sock *smc)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* TCP's control messages: what recvmsg() tells beside the bytes. */
+/* TCP's control messages: what recvmsg() tells beside the bytes, and what sendmsg() is told. */
 
 #include <linux/net_tstamp.h>
 #include <linux/tcp.h>
@@ -79,4 +79,16 @@ void smc_stream_put_cmsg(const struct smc_stream *st, struct msghdr *msg, u64 ar
 	msg->msg_inq = smc_stream_inq(st);
 	if (is_asked)
 		put_cmsg(msg, SOL_TCP, TCP_CM_INQ, sizeof(msg->msg_inq), &msg->msg_inq);
+}
+
+int smc_stream_take_cmsg(const struct smc_stream *st, struct msghdr *msg, u32 *tsflags)
+{
+	struct sockcm_cookie sockc;
+
+	sockcm_init(&sockc, st->sk);
+	/* TCP says so of whatever is wrong. */
+	if (msg->msg_controllen && sock_cmsg_send(st->sk, msg, &sockc))
+		return -EINVAL;
+	*tsflags = sockc.tsflags;
+	return 0;
 }

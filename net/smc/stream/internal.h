@@ -182,6 +182,16 @@ void smc_stream_note_arrival(struct smc_stream *st, u64 begin);
 u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos);
 
 /**
+ * smc_stream_take_cmsg() - look at the control messages of a sendmsg()
+ * @st: stream of a socket
+ * @msg: message
+ * @tsflags: becomes what is to be stamped, SOF_TIMESTAMPING_TX_*, among other flags
+ *
+ * Return: 0 or -EINVAL.
+ */
+int smc_stream_take_cmsg(const struct smc_stream *st, struct msghdr *msg, u32 *tsflags);
+
+/**
  * smc_zerocopy_begin() - before a send: take a number for the notification, if one is asked for
  * @sk: socket, locked
  * @msg: message
@@ -201,6 +211,36 @@ int smc_zerocopy_begin(struct sock *sk, const struct msghdr *msg, size_t len,
  * Context: process, the socket locked.
  */
 void smc_zerocopy_end(struct ubuf_info *notice, bool is_sent);
+
+/**
+ * smc_stamps_number() - before a send: number its bytes, if the socket has begun to want that
+ * @st: stream, its socket locked
+ * @tsflags: of the socket
+ */
+void smc_stamps_number(struct smc_stream *st, u32 tsflags);
+
+/**
+ * smc_stamps_ask() - have the last byte written stamped, as asked for
+ * @st: stream, its socket locked
+ * @tsflags: SOF_TIMESTAMPING_TX_*, among other flags
+ *
+ * The next smc_stream_settle() looks whether it is time. Without memory there is no stamp.
+ */
+void smc_stamps_ask(struct smc_stream *st, u32 tsflags);
+
+/**
+ * smc_stamps_are_due() - whether there is something for smc_stamps_report()
+ * @st: stream with stamps, its lock held
+ */
+bool smc_stamps_are_due(const struct smc_stream *st);
+
+/**
+ * smc_stamps_report() - put into the error queue what is due
+ * @st: stream
+ *
+ * Context: any but hard interrupt, without @st->lock.
+ */
+void smc_stamps_report(struct smc_stream *st);
 
 /* What the application has read and the peer was not told of. Under either lock. */
 static inline u64 smc_rx_freed(const struct smc_stream *st)

@@ -216,7 +216,8 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 	smc_stream_settle(st);
 }
 
-static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t len)
+/* Copy the bytes and publish them; @tsflags say what of the last one is to be stamped. */
+static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t len, u32 tsflags)
 {
 	struct sock *sk = st->sk;
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
@@ -258,6 +259,7 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 			rc = smc_stream_take_error(st) ? : rc;
 		return rc < 0 ? sk_stream_error(sk, msg->msg_flags, rc) : 0;
 	}
+	smc_stamps_ask(st, tsflags);
 	smc_stream_push_sent(st, msg_data_left(msg) ? msg->msg_flags & ~MSG_OOB : msg->msg_flags);
 	smc_stat_tx(st->sn, st->path->kind, done);
 	return done;
@@ -266,12 +268,17 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 {
 	struct ubuf_info *notice;
+	u32 tsflags;
 	int rc;
 
 	rc = smc_zerocopy_begin(st->sk, msg, len, &notice);
 	if (rc)
 		return rc;
-	rc = smc_stream_write(st, msg, len);
+	rc = smc_stream_take_cmsg(st, msg, &tsflags);
+	if (!rc) {
+		smc_stamps_number(st, tsflags);
+		rc = smc_stream_write(st, msg, len, tsflags);
+	}
 	smc_zerocopy_end(notice, rc > 0);
 	return rc;
 }

@@ -13,6 +13,8 @@
 
 /* Among the events: the stream ended, which ->over() is to be told. */
 #define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
+/* Likewise: something was sent that is to be stamped. */
+#define SMC_NEWS_STAMPS	((__force __poll_t)BIT(20))
 
 static void smc_stream_hold_expired(struct timer_list *timer);
 
@@ -32,6 +34,7 @@ static void smc_stream_free(struct kref *ref)
 	struct smc_stream *st = container_of(ref, struct smc_stream, ref);
 	struct sock *sk = st->sk;
 
+	kfree(st->stamps);
 	kfree(st->arrivals);
 	/* The socket keeps the namespace alive, which the path still counts in. */
 	st->path->free(st);
@@ -68,6 +71,8 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	if (st->rx.received)
 		smc_stream_note_arrival(st, 0);
 	spin_unlock_bh(st->lock);
+	/* Of SO_TIMESTAMPING: TCP's sequence numbers don't count the stream's bytes. */
+	atomic_set(&sk->sk_tskey, 0);
 }
 
 void smc_stream_tell_urgent(struct smc_stream *st)
@@ -163,6 +168,8 @@ static __poll_t smc_stream_take_news(struct smc_stream *st)
 		st->news |= SMC_NEWS_OVER;
 	}
 	smc_stream_follow_orphan(st);
+	if (st->stamps && smc_stamps_are_due(st))
+		st->news |= SMC_NEWS_STAMPS;
 	news = st->news;
 	if (!news)
 		return 0;
@@ -178,6 +185,8 @@ static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 
 	if (news & EPOLLERR)
 		smc_stream_report_error(st);
+	if (news & SMC_NEWS_STAMPS)
+		smc_stamps_report(st);
 	/* First: who is woken and reads on is to find the signal. */
 	if ((news & EPOLLPRI) && sk) {
 		/* Whoever drops sk_socket does it under this lock, before its file goes. */
@@ -185,7 +194,7 @@ static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 		sk_send_sigurg(sk);
 		read_unlock_bh(&sk->sk_callback_lock);
 	}
-	smc_stream_wake(st, news & ~(SMC_NEWS_OVER | SMC_NEWS_ENDED));
+	smc_stream_wake(st, news & ~(SMC_NEWS_OVER | SMC_NEWS_ENDED | SMC_NEWS_STAMPS));
 	if ((news & SMC_NEWS_ENDED) && sk)
 		st->follow(sk);
 	if (news & SMC_NEWS_OVER) {

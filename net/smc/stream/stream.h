@@ -36,6 +36,7 @@ struct msghdr;
 struct net;
 struct smc_arrivals;
 struct smc_net;
+struct smc_stamps;
 struct sock;
 struct socket;
 
@@ -59,6 +60,8 @@ struct socket;
  * @rcv_shutdown: the application shut down its receiving side
  * @updated: the peer published what there may be something to answer to
  * @news: EPOLL* events that became true and nobody was woken for yet; EPOLLERR: @err
+ * @stamps: what is to be stamped once it is sent, under @lock; NULL until something is
+ * @first_stamp: where the numbers of stamps begin (SOF_TIMESTAMPING_OPT_ID); under the socket lock
  * @arrivals: when bytes arrived, under @lock; NULL until the socket asks
  * @is_orphan: the application is through with it, see orphan.c
  * @orphan: holds @sk after that, or NULL
@@ -86,6 +89,8 @@ struct smc_stream {
 	bool rcv_shutdown;
 	bool updated;
 	__poll_t news;
+	struct smc_stamps *stamps;
+	int first_stamp;
 	struct smc_arrivals *arrivals;
 	bool is_orphan;
 	struct socket *orphan;
@@ -193,7 +198,7 @@ void smc_stream_tell_urgent(struct smc_stream *st);
  *
  * Context: process; releases and takes the socket lock again while it waits.
  * Return: bytes taken, or -EAGAIN, -EPIPE, -ECONNRESET, -EFAULT, a signal's errno; as with TCP,
- * -ENOBUFS where MSG_ZEROCOPY would keep too much.
+ * -EINVAL for a control message that is wrong, -ENOBUFS where MSG_ZEROCOPY would keep too much.
  */
 int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len);
 

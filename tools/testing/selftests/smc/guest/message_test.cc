@@ -23,6 +23,7 @@
 #include "agent.h"
 #include "full.h"
 #include "place.h"
+#include "rogue.h"
 #include "uring.h"
 
 #include <liburing.h>
@@ -93,6 +94,27 @@ static Received receive(int fd, size_t len, int flags = 0)
 					     std::string(data, header->cmsg_len - CMSG_LEN(0))});
 	}
 	return received;
+}
+
+/* send() with a control message of SOL_SOCKET. */
+static ssize_t send_with(int fd, const std::string &bytes, int type, uint32_t value)
+{
+	alignas(cmsghdr) char control[CMSG_SPACE(sizeof(value))] = {};
+	iovec piece = {const_cast<char *>(bytes.data()), bytes.size()};
+	msghdr message = {};
+
+	message.msg_iov = &piece;
+	message.msg_iovlen = 1;
+	message.msg_control = control;
+	message.msg_controllen = sizeof(control);
+
+	cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = type;
+	header->cmsg_len = CMSG_LEN(sizeof(value));
+	memcpy(CMSG_DATA(header), &value, sizeof(value));
+	return sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 
 static int64_t now()
@@ -646,4 +668,290 @@ TEST_P(SendZc, IsCompleted)
 TEST_P(SendZc, AfterFallback)
 {
 	check(make_connection(agent, flavor, {Kind::tcp, flavor.family}, role));
+}
+
+/* -- control messages of sendmsg() -- */
+
+class SentControl : public Connected
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(, SentControl, testing::ValuesIn(main_flavors()),
+			 testing::PrintToStringParamName());
+
+TEST_P(SentControl, BadOne)
+{
+	EXPECT_EQ(send_with(connection.here, "x", 0x7777, 0), -1);
+	EXPECT_EQ(errno, EINVAL);
+	/* Only what is to be stamped may be said with a message. */
+	EXPECT_EQ(send_with(connection.here, "x", SO_TIMESTAMPING_OLD, SOF_TIMESTAMPING_SOFTWARE),
+		  -1);
+	EXPECT_EQ(errno, EINVAL);
+	EXPECT_EQ(send_with(connection.here, "y", SO_MARK, 1), 1);
+	EXPECT_EQ(connection.there.recv(10), "y");
+}
+
+/* A message that is refused takes no number either. */
+TEST_P(SentControl, BadOneOfZeroCopy)
+{
+	alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+	msghdr message = {};
+	char byte = 'x';
+	iovec piece = {&byte, 1};
+
+	must_set(connection.here, SOL_SOCKET, SO_ZEROCOPY, 1);
+	message.msg_iov = &piece;
+	message.msg_iovlen = 1;
+	message.msg_control = control;
+	message.msg_controllen = sizeof(control);
+	CMSG_FIRSTHDR(&message)->cmsg_level = SOL_SOCKET;
+	CMSG_FIRSTHDR(&message)->cmsg_type = 0x7777;
+	CMSG_FIRSTHDR(&message)->cmsg_len = sizeof(control);
+	EXPECT_EQ(sendmsg(connection.here, &message, MSG_ZEROCOPY), -1);
+	EXPECT_EQ(errno, EINVAL);
+	EXPECT_EQ(send(connection.here, "x", 1, MSG_ZEROCOPY), 1);
+	EXPECT_EQ(zerocopy_notices(connection.here, 1), std::vector<uint32_t>{0});
+}
+
+/* -- SO_TIMESTAMPING of what is sent -- */
+
+/* A stamp in the error queue: of what, in the life of which byte, when. */
+struct Stamp {
+	uint32_t kind, id;
+	int64_t time;
+};
+
+/* One that is there, or kind -1. */
+static Stamp take_stamp(int fd)
+{
+	Received received = receive(fd, 0, MSG_ERRQUEUE);
+	Stamp stamp = {UINT32_MAX, 0, 0};
+
+	for (const Control &control : received.controls) {
+		if (control.level == SOL_SOCKET && control.type == SO_TIMESTAMPING_OLD) {
+			stamp.time = of_timestamping(control);
+			continue;
+		}
+		sock_extended_err error;
+
+		memcpy(&error, control.data.data(), sizeof(error));
+		EXPECT_EQ(error.ee_origin, SO_EE_ORIGIN_TIMESTAMPING);
+		EXPECT_EQ(error.ee_errno, static_cast<uint32_t>(ENOMSG));
+		stamp.kind = error.ee_info;
+		stamp.id = error.ee_data;
+	}
+	return stamp;
+}
+
+class Stamps : public Connected
+{
+protected:
+	static constexpr int report =
+	    SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
+	static constexpr int all =
+	    SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_TX_ACK;
+
+	/* TCP counts from what the peer has not acknowledged. */
+	void ask(int flags)
+	{
+		wait_until("nothing is on the way", [&] {
+			int waiting = 1;
+
+			ioctl(connection.here, SIOCOUTQ, &waiting);
+			return !waiting;
+		});
+		must_set(connection.here, SOL_SOCKET, SO_TIMESTAMPING_OLD, flags);
+	}
+	void send_out(size_t bytes)
+	{
+		std::string some(bytes, 'x');
+
+		ASSERT_EQ(send(connection.here, some.data(), bytes, MSG_NOSIGNAL),
+			  static_cast<ssize_t>(bytes));
+	}
+	Stamp take()
+	{
+		return take_stamp(connection.here);
+	}
+	Stamp next()
+	{
+		await(connection.here, POLLERR);
+		return take();
+	}
+	/* All three of a byte, in the order of their times, which are from @begin on. */
+	void expect_all(uint32_t id, int64_t begin)
+	{
+		std::vector<uint32_t> kinds;
+
+		for (int i = 0; i < 3; i++) {
+			Stamp stamp = next();
+
+			EXPECT_EQ(stamp.id, id);
+			EXPECT_GE(stamp.time, begin);
+			begin = stamp.time;
+			kinds.push_back(stamp.kind);
+		}
+		EXPECT_EQ(kinds, (std::vector<uint32_t>{SCM_TSTAMP_SCHED, SCM_TSTAMP_SND,
+							SCM_TSTAMP_ACK}));
+		EXPECT_GE(now(), begin);
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, Stamps, testing::ValuesIn(main_flavors()),
+			 testing::PrintToStringParamName());
+
+TEST_P(Stamps, OfTheLastByte)
+{
+	ask(report | all);
+	for (uint32_t id : {99, 149}) {
+		int64_t begin = now();
+
+		send_out(id == 99 ? 100 : 50);
+		expect_all(id, begin);
+	}
+	EXPECT_EQ(take().kind, UINT32_MAX);
+}
+
+/* Bytes are counted from when the option is set, also when it is set again. */
+TEST_P(Stamps, AreNumberedFromTheOptionOn)
+{
+	int64_t begin = now();
+
+	send_out(1000);
+	ask(report | all);
+	send_out(10);
+	expect_all(9, begin);
+	send_out(10);
+	expect_all(19, begin);
+	ask(0);
+	send_out(100);
+	ask(report | all);
+	send_out(5);
+	expect_all(4, begin);
+}
+
+TEST_P(Stamps, OfOneMessage)
+{
+	ask(report);
+	send_out(100);
+	ASSERT_EQ(send_with(connection.here, "hello", SO_TIMESTAMPING_OLD, SOF_TIMESTAMPING_TX_ACK),
+		  5);
+
+	Stamp stamp = next();
+
+	EXPECT_EQ(stamp.kind, static_cast<uint32_t>(SCM_TSTAMP_ACK));
+	EXPECT_EQ(stamp.id, 104u);
+	send_out(100);
+	connection.there.recv(205, MSG_WAITALL);
+	EXPECT_EQ(take().kind, UINT32_MAX);
+}
+
+/* What the peer has no room for has not left. */
+TEST_P(Stamps, WaitForTheWindow)
+{
+	ask(report | all);
+
+	size_t bytes = fill_for_good(connection.here);
+	bool has_left = false;
+
+	for (Stamp stamp = take(); stamp.kind != UINT32_MAX; stamp = take())
+		has_left |= stamp.id == bytes - 1;
+	/* By SMC-D it is written into the peer's memory, or not at all. */
+	EXPECT_EQ(has_left, flavor.is_smc() && peer_within());
+
+	long rc;
+
+	for (size_t left = bytes; left; left -= rc) {
+		connection.there.recv(std::min<size_t>(left, 65536), 0, &rc);
+		ASSERT_GT(rc, 0);
+	}
+	if (has_left)
+		return;
+
+	Stamp stamp = next();
+
+	while (stamp.kind != SCM_TSTAMP_ACK || stamp.id != bytes - 1)
+		stamp = next();
+}
+
+/* More of them than there are places: the last one of each kind comes. */
+TEST_P(Stamps, OfMany)
+{
+	int64_t begin = now();
+
+	ask(report | all);
+	must_set(connection.here, SOL_TCP, TCP_CORK, 1);
+	for (int i = 0; i < 100; i++)
+		send_out(1);
+	must_set(connection.here, SOL_TCP, TCP_CORK, 0);
+
+	std::set<uint32_t> kinds;
+
+	while (kinds.size() < 3) {
+		Stamp stamp = next();
+
+		EXPECT_LE(stamp.id, 99u);
+		EXPECT_GE(stamp.time, begin);
+		if (stamp.id == 99)
+			kinds.insert(stamp.kind);
+	}
+}
+
+/* With the bytes of a segment, which there are none of here; TCP has some. */
+TEST_P(Stamps, WithoutTimestampsOnly)
+{
+	ask(SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_TX_ACK);
+	send_out(10);
+
+	Stamp stamp = next();
+
+	EXPECT_EQ(stamp.kind, static_cast<uint32_t>(SCM_TSTAMP_ACK));
+	EXPECT_EQ(stamp.id, 9u);
+}
+
+/* A stream that ends has none of what never left. */
+TEST_P(Stamps, OfWhatNeverLeft)
+{
+	ask(report | all);
+	fill_for_good(connection.here);
+	connection.there.linger(true, 0);
+	connection.there.close();
+	await(connection.here, POLLHUP);
+	connection.here.close();
+}
+
+/* What the rendezvous sends is not the application's: it is neither stamped nor counted. */
+TEST(StampsOfTcp, NotOfTheRendezvous)
+{
+	constexpr int some =
+	    SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_TSONLY | SOF_TIMESTAMPING_TX_SOFTWARE;
+	Fd listener = offering_socket();
+	Fd client = must_socket(Flavor(), SOCK_NONBLOCK);
+
+	ASSERT_EQ(listen(listener, 1), 0);
+	must_set(client, SOL_SOCKET, SO_TIMESTAMPING_OLD, some);
+
+	Address to = local_address(listener);
+
+	ASSERT_EQ(connect(client, to.get(), to.len), -1);
+	ASSERT_EQ(errno, EINPROGRESS);
+
+	Fd rogue = must_accept(listener);
+
+	must_set(client, SOL_SOCKET, SO_TIMESTAMPING_OLD,
+		 some | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_TX_ACK);
+	receive_proposal(rogue);
+	send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY));
+	await(client, POLLOUT);
+	EXPECT_EQ(receive(client, 0, MSG_ERRQUEUE).error, EAGAIN);
+	send_bytes(client, "hello");
+
+	for (uint32_t kind : {SCM_TSTAMP_SND, SCM_TSTAMP_ACK}) {
+		await(client, POLLERR);
+
+		Stamp stamp = take_stamp(client);
+
+		EXPECT_EQ(stamp.kind, kind);
+		EXPECT_EQ(stamp.id, 4u);
+	}
 }

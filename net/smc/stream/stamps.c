@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SO_TIMESTAMPING of what is sent. As with TCP, a send() that asks for it has its last byte
+ * stamped in the socket's error queue: when it is published, which is both to enter the packet
+ * scheduler and to leave by the device, and when the peer's host has it. If more of them wait than
+ * there are places, the last place is for the latest: TCP does the same with what it sends in one
+ * segment.
+ */
+
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "compat.h"
+#include "internal.h"
+
+#define SMC_STAMPS_MAX		16
+
+/* SOF_TIMESTAMPING_TX_HARDWARE is for a network device, and none sees the bytes. */
+#define SMC_STAMPS_PUBLISHED	(SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_TX_SOFTWARE)
+#define SMC_STAMPS_ARRIVED	SOF_TIMESTAMPING_TX_ACK
+
+/* Asked for, and not given yet. */
+struct smc_stamp {
+	u64 end;		/* position behind the byte */
+	u32 wanted;		/* SOF_TIMESTAMPING_TX_* */
+};
+
+struct smc_stamps {
+	unsigned int n;
+	struct smc_stamp waiting[SMC_STAMPS_MAX];
+};
+
+void smc_stamps_number(struct smc_stream *st, u32 tsflags)
+{
+	atomic_t *first = &st->sk->sk_tskey;
+
+	if (!(tsflags & SOF_TIMESTAMPING_OPT_ID) || atomic_read(first) == st->first_stamp)
+		return;
+	/* The option was set since: TCP has put a sequence number of its own there. */
+	st->first_stamp = st->tx.written;
+	atomic_set(first, st->first_stamp);
+}
+
+void smc_stamps_ask(struct smc_stream *st, u32 tsflags)
+{
+	u32 wanted = tsflags & (SMC_STAMPS_PUBLISHED | SMC_STAMPS_ARRIVED);
+	struct smc_stamps *stamps = st->stamps;
+	struct smc_stamp *last;
+
+	if (!wanted)
+		return;
+	if (!stamps)
+		stamps = kzalloc(sizeof(*stamps), GFP_KERNEL);
+	if (!stamps)
+		return;
+	spin_lock_bh(st->lock);
+	st->stamps = stamps;
+	if (stamps->n < SMC_STAMPS_MAX)
+		stamps->waiting[stamps->n++].wanted = 0;
+	last = &stamps->waiting[stamps->n - 1];
+	last->end = st->tx.written;
+	last->wanted |= wanted;
+	spin_unlock_bh(st->lock);
+}
+
+/* Of a stamp's kinds, those whose time has come. */
+static u32 smc_stamp_due(const struct smc_stream *st, const struct smc_stamp *stamp)
+{
+	u32 due = 0;
+
+	if (stamp->end <= st->tx.sent)
+		due |= SMC_STAMPS_PUBLISHED;
+	if (stamp->end <= st->tx.arrived)
+		due |= SMC_STAMPS_ARRIVED;
+	return stamp->wanted & due;
+}
+
+bool smc_stamps_are_due(const struct smc_stream *st)
+{
+	const struct smc_stamps *stamps = st->stamps;
+	unsigned int i;
+
+	for (i = 0; i < stamps->n; i++)
+		if (smc_stamp_due(st, &stamps->waiting[i]))
+			return true;
+	return false;
+}
+
+/* Take the first that is due. Return: its kinds, or 0. */
+static u32 smc_stamps_take(struct smc_stream *st, u64 *end)
+{
+	struct smc_stamps *stamps = st->stamps;
+	struct smc_stamp *stamp;
+	unsigned int i;
+	u32 due;
+
+	for (i = 0; i < stamps->n; i++) {
+		stamp = &stamps->waiting[i];
+		due = smc_stamp_due(st, stamp);
+		if (!due)
+			continue;
+		*end = stamp->end;
+		stamp->wanted &= ~due;
+		if (!stamp->wanted)
+			memmove(stamp, stamp + 1, (--stamps->n - i) * sizeof(*stamp));
+		return due;
+	}
+	return 0;
+}
+
+/* A segment of TCP's would be queued; here one without bytes stands for it. */
+static void smc_stamp_report(struct sock *sk, u32 due, u64 end)
+{
+	struct sk_buff *skb = alloc_skb(0, GFP_ATOMIC);
+
+	if (!skb)
+		return;
+	skb_shinfo(skb)->tskey = end - 1;
+	if (due & SOF_TIMESTAMPING_TX_SCHED)
+		__skb_tstamp_tx(skb, NULL, NULL, sk, SCM_TSTAMP_SCHED);
+	if (due & SOF_TIMESTAMPING_TX_SOFTWARE)
+		__skb_tstamp_tx(skb, NULL, NULL, sk, SCM_TSTAMP_SND);
+	if (due & SOF_TIMESTAMPING_TX_ACK)
+		__skb_tstamp_tx(skb, NULL, NULL, sk, SCM_TSTAMP_ACK);
+	consume_skb(skb);
+}
+
+void smc_stamps_report(struct smc_stream *st)
+{
+	u64 end;
+	u32 due;
+
+	do {
+		spin_lock_bh(st->lock);
+		due = smc_stamps_take(st, &end);
+		spin_unlock_bh(st->lock);
+		if (due)
+			smc_stamp_report(st->sk, due, end);
+	} while (due);
+}
