@@ -7,6 +7,14 @@
 #include "internal.h"
 
 /*
+ * With TCP_NODELAY so many publishes are in flight before small amounts wait: who sends a few
+ * requests one after the other has them all on their way, and who goes on has them joined. Each
+ * takes one of the slots of the link, which its connections share (rdma/link.h); fifteen of them
+ * can have so many.
+ */
+#define SMC_NODELAY_PUBLISHES	4
+
+/*
  * Where the next publish ends. An urgent byte ends one of its own, because its flag
  * means the last byte of what is published.
  */
@@ -66,12 +74,14 @@ static u8 smc_publish_final(const struct smc_stream *st, u64 end)
 }
 
 /*
- * Small amounts wait for the publish in flight, so that many small writes
+ * Small amounts wait for a publish in flight, so that many small writes
  * share one message; its completion pushes them.
  */
 static bool smc_publish_may_wait(const struct smc_stream *st, u64 pending)
 {
-	return st->tx.in_flight && !st->tx.control && !st->tx.urgent &&
+	unsigned int most = st->tx.nodelay ? SMC_NODELAY_PUBLISHES : 1;
+
+	return st->tx.in_flight >= most && !st->tx.control && !st->tx.urgent &&
 	       pending < READ_ONCE(st->sn->sysctl.autocorking_size);
 }
 

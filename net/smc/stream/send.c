@@ -201,6 +201,8 @@ static size_t smc_stream_send_in_vain(struct smc_stream *st, struct msghdr *msg)
 
 static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 {
+	bool nodelay = tcp_sk(st->sk)->nonagle & TCP_NAGLE_OFF;
+
 	if (!(flags & MSG_OOB) && smc_stream_is_corked(st, flags)) {
 		smc_stat_cork(st->sn, st->path->kind);
 		spin_lock_bh(st->lock);
@@ -208,10 +210,11 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 		spin_unlock_bh(st->lock);
 		return;
 	}
-	if (tcp_sk(st->sk)->nonagle & TCP_NAGLE_OFF)
+	if (nodelay)
 		smc_stat_nodelay(st->sn, st->path->kind);
 
 	spin_lock_bh(st->lock);
+	st->tx.nodelay = nodelay;
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	smc_stream_settle(st);
 }

@@ -401,7 +401,8 @@ TEST_F(Rogue, NeverClosesAnything)
 class RogueDeaf : public Rogue
 {
 protected:
-	RogueDeaf() : no_tests(agent, "net.smc.smcr_testlink_time", "0")
+	RogueDeaf()
+	    : no_tests(agent, "net.smc.smcr_testlink_time", "0"), established(agent.counters())
 	{
 	}
 	/* More messages than the rogue has receives for, each of them one of its own. */
@@ -411,6 +412,13 @@ protected:
 		autocorking.emplace(agent, "net.smc.autocorking_size", "0");
 		for (int i = 0; i < 100; i++)
 			ASSERT_EQ(victim.send("x"), 1);
+	}
+	/* So many are on their way in all, however many small writes there are: the rest waits. */
+	void expect_messages(int64_t n)
+	{
+		for (int i = 0; i < 10; i++)
+			ASSERT_EQ(victim.send("x"), 1);
+		EXPECT_EQ((agent.counters() - established)["rdma_sends"], n);
 	}
 	void expect_stalled()
 	{
@@ -423,6 +431,7 @@ protected:
 	}
 
 	RemoteSysctlScope no_tests;
+	Counters established;
 	std::optional<RemoteSysctlScope> autocorking;
 };
 
@@ -436,7 +445,10 @@ TEST_F(RogueDeaf, PostsNoReceives)
 TEST_F(RogueDeaf, AcknowledgesNothing)
 {
 	link.destroy_queue_pair();
-	ASSERT_EQ(victim.send("x"), 1);
+	expect_messages(1);
+	/* It pushes what waits, too. */
+	ASSERT_EQ(victim.set(SOL_TCP, TCP_NODELAY, 1), 0);
+	expect_messages(4);
 	expect_stalled();
 }
 
