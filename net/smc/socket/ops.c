@@ -366,6 +366,22 @@ static void smc_splice_eof(struct socket *sock)
 		smc_stream_uncork(st);
 }
 
+/* TCP has set an option of a socket with a stream. */
+static void smc_stream_heed_option(struct smc_stream *st, int optname)
+{
+	switch (optname) {
+	case TCP_NODELAY:
+	case TCP_CORK:
+		/* Either may have ended what holds data back. */
+		if (!(tcp_sk(st->sk)->nonagle & TCP_NAGLE_CORK))
+			smc_stream_uncork(st);
+		break;
+	case TCP_USER_TIMEOUT:
+		smc_stream_set_user_timeout(st);
+		break;
+	}
+}
+
 static int smc_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval,
 			  unsigned int optlen)
 {
@@ -384,10 +400,8 @@ static int smc_setsockopt(struct socket *sock, int level, int optname, sockptr_t
 		rc = smc_tcp_ops(sk)->setsockopt(sock, level, optname, optval, optlen);
 	smc_option_end(sk, level, optname);
 	st = smc_stream_of(sk);
-	/* Either may have ended what holds data back. */
-	if (!rc && st && level == SOL_TCP && (optname == TCP_NODELAY || optname == TCP_CORK) &&
-	    !(tcp_sk(sk)->nonagle & TCP_NAGLE_CORK))
-		smc_stream_uncork(st);
+	if (!rc && st && level == SOL_TCP)
+		smc_stream_heed_option(st, optname);
 	return rc;
 }
 

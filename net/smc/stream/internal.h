@@ -335,6 +335,18 @@ void smc_stream_check_orphan(struct work_struct *work);
 void smc_stream_follow_orphan(struct smc_stream *st);
 
 /**
+ * smc_stream_follow_user_timeout() - after anything that happened to a stream: what the peer owes
+ * @st: stream, its lock held
+ */
+void smc_stream_follow_user_timeout(struct smc_stream *st);
+
+/**
+ * smc_stream_check_user_timeout() - the timer of TCP_USER_TIMEOUT
+ * @timer: in its stream, of which it holds a reference
+ */
+void smc_stream_check_user_timeout(struct timer_list *timer);
+
+/**
  * smc_stream_limit_wait() - what is held back now is not for longer than a while
  * @st: stream, its lock held
  *

@@ -5,7 +5,8 @@
  * A peer that lives, but never reads or never closes, does not keep an orphan for longer than it
  * would keep one of TCP's. While the peer has not said that it has read everything, it has to say
  * that of some of it within the time for which TCP probes a closed window of an orphan's peer:
- * other implementations drop what is unread when they are told of the end below. When everything
+ * other implementations drop what is unread when they are told of the end below. Until the last
+ * byte has found a window, TCP_USER_TIMEOUT may cut that short (user_timeout.c). When everything
  * is read, the peer has to end the stream within the time for which TCP waits for a FIN. After
  * either, this end says that it has gone (SMC_CONN_ABORT), which the peer's kernel answers without
  * its application. One that leaves even this unanswered, for as long as TCP waits for a FIN, is
@@ -72,15 +73,12 @@ static bool smc_orphans_have_room(long pages)
 static unsigned long smc_orphan_time(const struct smc_stream *st)
 {
 	unsigned long fin_time = smc_stream_fin_time(st);
-	unsigned int user_timeout;
 
 	if (st->tx.final_flags & SMC_CONN_ABORT)
 		return smc_orphans_have_room(0) ? fin_time : min(fin_time, SMC_ORPHAN_HURRY);
-	/* All of it is in the peer's element: TCP's peer would have acknowledged it. */
-	if (st->tx.conn_flags & SMC_PEER_GONE)
-		return st->tx.acked == st->tx.sent ? fin_time : SMC_ORPHAN_PROBE_TIME;
-	user_timeout = READ_ONCE(inet_csk(st->sk)->icsk_user_timeout);
-	return min_not_zero(msecs_to_jiffies(user_timeout), SMC_ORPHAN_PROBE_TIME);
+	if ((st->tx.conn_flags & SMC_PEER_GONE) && st->tx.acked == st->tx.sent)
+		return fin_time;
+	return SMC_ORPHAN_PROBE_TIME;
 }
 
 /* A value that changes when the peer's time begins anew. */

@@ -27,6 +27,7 @@ void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, str
 	kref_init(&st->ref);
 	INIT_DELAYED_WORK(&st->orphan_work, smc_stream_check_orphan);
 	timer_setup(&st->hold_timer, smc_stream_hold_expired, 0);
+	timer_setup(&st->user_timer, smc_stream_check_user_timeout, 0);
 }
 
 static void smc_stream_free(struct kref *ref)
@@ -170,12 +171,20 @@ static __poll_t smc_stream_take_news(struct smc_stream *st)
 	smc_stream_follow_orphan(st);
 	if (st->stamps && smc_stamps_are_due(st))
 		st->news |= SMC_NEWS_STAMPS;
+	smc_stream_follow_user_timeout(st);
 	news = st->news;
 	if (!news)
 		return 0;
 	st->news = 0;
 	smc_stream_get(st);
 	return news;
+}
+
+/* Each owns a reference while it is pending. */
+static void smc_stream_stop_timer(struct smc_stream *st, struct timer_list *timer)
+{
+	if (timer_delete(timer))
+		smc_stream_put(st);
 }
 
 static void smc_stream_tell(struct smc_stream *st, __poll_t news)
@@ -198,8 +207,8 @@ static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 	if ((news & SMC_NEWS_ENDED) && sk)
 		st->follow(sk);
 	if (news & SMC_NEWS_OVER) {
-		if (timer_delete(&st->hold_timer))
-			smc_stream_put(st);
+		smc_stream_stop_timer(st, &st->hold_timer);
+		smc_stream_stop_timer(st, &st->user_timer);
 		st->path->over(st);
 	}
 	smc_stream_put(st);

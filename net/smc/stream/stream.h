@@ -71,6 +71,10 @@ struct socket;
  *	end
  * @hold_timer: ends the wait for more of what is held back, see smc_stream_limit_wait(), or that
  *	for the mate's end
+ * @user_progress: what the peer had taken when its present time of TCP_USER_TIMEOUT began, see
+ *	user_timeout.c
+ * @user_since: jiffies then
+ * @user_timer: looks whether that time is over
  */
 struct smc_stream {
 	const struct smc_path_ops *path;
@@ -98,6 +102,9 @@ struct smc_stream {
 	u64 orphan_progress;
 	bool is_left;
 	struct timer_list hold_timer;
+	u64 user_progress;
+	unsigned long user_since;
+	struct timer_list user_timer;
 };
 
 /* For a path: making, ending and feeding a stream. */
@@ -240,6 +247,14 @@ __poll_t smc_stream_poll(struct smc_stream *st);
  * @st: stream
  */
 void smc_stream_uncork(struct smc_stream *st);
+
+/**
+ * smc_stream_set_user_timeout() - heed what the socket's TCP_USER_TIMEOUT is now
+ * @st: stream
+ *
+ * Context: the socket lock is not needed.
+ */
+void smc_stream_set_user_timeout(struct smc_stream *st);
 
 /**
  * smc_stream_look() - have readers look again whether there is enough for them

@@ -332,9 +332,9 @@ TEST_P(Interop, ClosedHereAndNeverReadThere)
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
 	Connection one = connection();
 
-	must_set(one.here, SOL_TCP, TCP_USER_TIMEOUT, 1000);
 	while (send(one.here, "0123456789", 10, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
 		;
+	must_set(one.here, SOL_TCP, TCP_USER_TIMEOUT, 3000);
 	one.here.close();
 	wait_until("it is given up", [] { return !Counters::now()["orphans"]; });
 	EXPECT_EQ(passed()["orphans_timed_out"], 1);

@@ -41,8 +41,11 @@ int orphans_of_tcp()
 	throw std::runtime_error("no orphans in sockstat");
 }
 
-/* A peer that does not read is given up after this instead of 325 s, once this end is closed. */
-void hurry(int fd, int milliseconds = 1000)
+/*
+ * A peer that does not read is given up after this instead of 325 s. It is long enough for the test
+ * to close its end meanwhile.
+ */
+void hurry(int fd, int milliseconds = 3000)
 {
 	must_set(fd, SOL_TCP, TCP_USER_TIMEOUT, milliseconds);
 }
@@ -223,7 +226,7 @@ TEST_P(Orphan, UserTimeout)
 
 	Connection one = connection();
 
-	must_set(one.here, SOL_TCP, TCP_USER_TIMEOUT, 500);
+	hurry(one.here);
 	must_set(one.here, SOL_TCP, TCP_LINGER2, 1);
 	fill(one.here, 1);
 	one.here.close();
@@ -243,7 +246,7 @@ TEST_P(Orphan, UserTimeoutIsNotForTheReader)
 	constexpr Flow flow = {.seed = 1, .bytes = 30000};
 
 	for (Connection *one : {&unread, &full})
-		hurry(one->here, 500);
+		hurry(one->here);
 	must_set(full.here, SOL_TCP, TCP_LINGER2, 1);
 	send_flow(unread.here, flow);
 	fill(full.here, 1);
