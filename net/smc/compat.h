@@ -143,6 +143,16 @@ static inline bool smc_dma_needs_sync(struct device *dev, dma_addr_t addr)
 	return dma_need_sync(dev, addr);
 }
 
+/* Stable releases of 6.12 added the last argument: Kbuild looks for it. */
+static inline void smc_tcp_send_ack(struct sock *sk)
+{
+#ifdef SMC_HAS_ACK_FLAGS
+	__tcp_send_ack(sk, tcp_sk(sk)->rcv_nxt, 0);
+#else
+	__tcp_send_ack(sk, tcp_sk(sk)->rcv_nxt);
+#endif
+}
+
 /* Named since 6.11. */
 #ifndef IPPROTO_SMC
 #define IPPROTO_SMC 256

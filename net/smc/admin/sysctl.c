@@ -111,6 +111,7 @@ static const struct ctl_table template[] = {
 		   .extra1 = &mem_min, .extra2 = &mem_max),
 	SMC_SYSCTL("spin_usec", spin_usec, proc_dointvec_minmax,
 		   .extra1 = SYSCTL_ZERO, .extra2 = SYSCTL_ONE_THOUSAND),
+	SMC_SYSCTL("tcp_keepalive_time", tcp_keepalive_time, seconds_handler),
 	SMC_SYSCTL("blackhole_timeout", blackhole_timeout, seconds_handler),
 	SMC_SYSCTL("tcp2smc", tcp2smc, tcp2smc_handler),
 	{ }	/* where the kernel wants it: see register_net_sysctl_sz() in compat.h */
@@ -164,6 +165,7 @@ int smc_sysctl_init_net(struct net *net)
 		.smcd			= 1,
 		.smcd_rmem		= SZ_256K,
 		.spin_usec		= 400,
+		.tcp_keepalive_time	= 30 * HZ,
 		.blackhole_timeout	= 3600 * HZ,
 	};
 

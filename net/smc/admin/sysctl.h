@@ -32,6 +32,7 @@ struct smc_sysctl {
 	int smcd;			/* bool: use memory inside the host */
 	int smcd_rmem;			/* bytes */
 	int spin_usec;			/* a reader watches for at most */
+	int tcp_keepalive_time;		/* jiffies; 0: TCP below streams is not probed */
 	int blackhole_timeout;		/* jiffies; 0: no destination is spared SMC */
 	int tcp2smc;			/* bool: TCP sockets become SMC sockets */
 

@@ -9,6 +9,7 @@
 #include "admin/stats.h"
 #include "connect.h"
 #include "follow.h"
+#include "keepalive.h"
 #include "listener.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
@@ -58,6 +59,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 	INIT_DELAYED_WORK(&smc->follow, smc_follow_work);
 	INIT_DELAYED_WORK(&smc->late, smc_sock_decline_late);
 	timer_setup(&smc->syn, smc_connect_look, 0);
+	timer_setup(&smc->keepalive, smc_keepalive_look, 0);
 	INIT_LIST_HEAD(&smc->siblings);
 
 	spin_lock_bh(&smc_socks_lock);
@@ -262,6 +264,7 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	smc_stream_attach(smc->stream, sk, smc->role, smc_follow_later);
 	/* Pairs with the calls, which look at the stream without the lock. */
 	smp_store_release(&smc->mode, SMC_MODE_STREAM);
+	smc_keepalive_begin(smc);
 	/* The peer may have been quicker. Who waits is woken when the rendezvous is over. */
 	smc_stream_tell_urgent(smc->stream);
 	smc_sock_check_tcp(smc);
@@ -388,6 +391,7 @@ void smc_sock_tcp_changed(struct smc_sock *smc)
 void smc_sock_cancel(struct smc_sock *smc)
 {
 	timer_delete_sync(&smc->syn);
+	timer_delete_sync(&smc->keepalive);
 	cancel_delayed_work_sync(&smc->late);
 	cancel_delayed_work_sync(&smc->follow);
 	if (smc->saw_fin)

@@ -64,6 +64,8 @@ struct smc_visit {
  * @saw_fin: one of TCP, or a reset, came before the end of the stream
  * @fin: looks after that whether the stream ended, too
  * @follow: has TCP's connection follow the stream
+ * @keepalive: finds out whether TCP's connection below the stream still stands
+ * @keepalive_probes: sent since the peer last answered
  * @listener: in SMC_MODE_LISTEN
  * @parent: listener that this connection came to, until accept()
  * @siblings: in a list of the parent's
@@ -92,6 +94,8 @@ struct smc_sock {
 	bool saw_fin;
 	struct delayed_work fin;
 	struct delayed_work follow;
+	struct timer_list keepalive;
+	unsigned int keepalive_probes;
 	struct smc_listener *listener;
 	struct smc_listener *parent;
 	struct list_head siblings;

@@ -10,7 +10,6 @@
 
 #include "stream.h"
 
-#define SMC_PEER_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
 #define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
 /* How a writer asks for its window back. Set together; a peer may set one alone. */
 #define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)

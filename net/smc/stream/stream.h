@@ -32,6 +32,9 @@
 #include "tx.h"
 #include "wire/cdc.h"
 
+/* Either is an end's last word. */
+#define SMC_PEER_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
+
 struct msghdr;
 struct net;
 struct smc_arrivals;
@@ -337,6 +340,12 @@ bool smc_stream_give_up(int n, long pages);
 static inline bool smc_stream_has_failed(const struct smc_stream *st)
 {
 	return READ_ONCE(st->err);
+}
+
+/* Nothing depends on the peer any more: the stream failed, or the peer has said its last word. */
+static inline bool smc_stream_is_left_alone(const struct smc_stream *st)
+{
+	return smc_stream_has_failed(st) || (READ_ONCE(st->rx.conn_flags) & SMC_PEER_GONE);
 }
 
 /**

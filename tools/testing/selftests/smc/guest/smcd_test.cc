@@ -427,6 +427,25 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 	expect_path(true, Role::client);
 }
 
+/* What no device joins any more has no connection either, though its memory is there. */
+TEST_F(Smcd, DeviceBelowIsDeleted)
+{
+	SysctlScope soon("net.smc.tcp_keepalive_time", "1");
+
+	for (Role role : both_roles) {
+		Netns netns;
+		auto [here, there] = netns.connect(role);
+		Flow flow = {.bytes = 10000};
+
+		must_run("ip link del veth9");
+		send_flow(here, flow);
+		recv_flow(there, flow);
+		EXPECT_NE(await(here, POLLHUP) & POLLERR, 0);
+		EXPECT_NE(await(there, POLLHUP) & POLLERR, 0);
+		EXPECT_EQ(must_get(here, SOL_SOCKET, SO_ERROR), ETIMEDOUT);
+	}
+}
+
 /*
  * A client that never confirms, whatever it does instead, leaves no link group behind: nobody ever
  * came to use it. The server is in a namespace of its own, in which there are no others.

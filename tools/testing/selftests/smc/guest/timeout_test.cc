@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections that end because the other end takes no bytes for as long as TCP_USER_TIMEOUT says.
- * Nothing says how long that takes: where one connection is not to end, another that is shows that
- * it would have.
+ * Connections that end because the other end does nothing: it takes no bytes for as long as
+ * TCP_USER_TIMEOUT says, or its TCP answers no probe. Nothing says how long that takes: where one
+ * connection is not to end, another that is shows that it would have.
  */
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <thread>
 #include <unistd.h>
 
 #include "agent.h"
+#include "place.h"
 
 using namespace guest;
 
@@ -148,4 +150,165 @@ TEST_P(UserTimeout, SlowReader)
 	}
 	/* As TCP has it when bytes come that nobody reads any more. */
 	EXPECT_TRUE(error == ECONNRESET || error == EPIPE) << strerror(error);
+}
+
+/* TCP's packets below a connection, as nftables sees them in this guest. */
+class Packets
+{
+public:
+	/* All of @connection get @verdict. */
+	Packets(const Connection &connection, const std::string &verdict)
+	    : table("ip" + std::to_string(local_address(connection.here).port()))
+	{
+		std::string here = std::to_string(local_address(connection.here).port());
+		std::string there = std::to_string(peer_address(connection.here).port());
+		std::string ports = "{ " + here + ", " + there + " }";
+		std::string rule =
+		    " tcp sport " + ports + " tcp dport " + ports + " counter " + verdict + "; ";
+
+		must_run("nft 'add table inet " + table + "; " + chain("input") + chain("output") +
+			 "add rule inet " + table + " input" + rule + "add rule inet " + table +
+			 " output" + rule + "'");
+	}
+	Packets(const Packets &) = delete;
+	~Packets()
+	{
+		run_command("nft delete table inet " + table);
+	}
+	int64_t received() const
+	{
+		auto listing =
+		    nlohmann::json::parse(must_run("nft -j list chain inet " + table + " input"));
+
+		for (const auto &object : listing.at("nftables"))
+			if (object.contains("rule"))
+				for (const auto &part : object.at("rule").at("expr"))
+					if (part.contains("counter"))
+						return part.at("counter").at("packets");
+		throw std::runtime_error("no rule: " + listing.dump());
+	}
+
+private:
+	std::string chain(const std::string &hook) const
+	{
+		return "add chain inet " + table + " " + hook + " { type filter hook " + hook +
+		       " priority 0; }; ";
+	}
+
+	std::string table;
+};
+
+/* By SMC, which would not notice that TCP's packets do not arrive. */
+class Keepalive : public testing::TestWithParam<int>
+{
+protected:
+	static constexpr char time[] = "net.smc.tcp_keepalive_time";
+
+	Connection connection()
+	{
+		Connection made = make_connection(agent, {.family = GetParam()});
+
+		check_data(made, 1000, true);
+		return made;
+	}
+	/* One whose packets are lost has ended, by when others might have, too. */
+	void await_the_end_of_another()
+	{
+		Connection other = connection();
+		Packets lost(other, "drop");
+
+		EXPECT_NE(await(other.here, POLLHUP) & POLLERR, 0);
+	}
+
+	Agent agent;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Keepalive, testing::Values(AF_INET, AF_INET6), [](const auto &info) {
+	return std::string(info.param == AF_INET ? "IPv4" : "IPv6");
+});
+
+/* The end that finds out tells the other by the stream. In one namespace it may be either. */
+TEST_P(Keepalive, PacketsAreLost)
+{
+	SysctlScope soon(time, "1");
+	Connection one = connection();
+	Packets lost(one, "drop");
+
+	EXPECT_NE(await(one.here, POLLHUP) & POLLERR, 0);
+
+	long here = must_get(one.here, SOL_SOCKET, SO_ERROR), there = -one.there.ending();
+
+	if (peer_place() == Place::host && here == ECONNRESET)
+		std::swap(here, there);
+	EXPECT_EQ(here, ETIMEDOUT);
+	EXPECT_EQ(there, ECONNRESET);
+}
+
+/* Who keeps state of connections sees them, and their application sees nothing of it. */
+TEST_P(Keepalive, SilentConnectionStays)
+{
+	SysctlScope soon(time, "1");
+	Connection one = connection();
+	Packets seen(one, "accept");
+
+	wait_until("several probes are answered", [&] { return seen.received() >= 6; });
+	EXPECT_FALSE(has_ended(one.here));
+	EXPECT_EQ(must_get(one.here, SOL_SOCKET, SO_KEEPALIVE), 0);
+	EXPECT_EQ(std::to_string(must_get(one.here, SOL_TCP, TCP_KEEPIDLE)),
+		  sysctl("net.ipv4.tcp_keepalive_time"));
+	check_data(one, 10000, true);
+}
+
+TEST_P(Keepalive, Off)
+{
+	SysctlScope off(time, "0");
+	RemoteSysctlScope off_there(agent, time, "0");
+	Connection one = connection();
+	Packets lost(one, "drop");
+	SysctlScope soon(time, "1");
+
+	await_the_end_of_another();
+	check_data(one, 10000, true);
+}
+
+/* Its socket is gone when TCP has waited long enough for a FIN, and would answer by a reset. */
+TEST_P(Keepalive, NotWhenThePeerHasClosed)
+{
+	SysctlScope soon(time, "1");
+	RemoteSysctlScope fin_timeout(agent, "net.ipv4.tcp_fin_timeout", "1");
+	Connection one = connection();
+	char bytes[16];
+
+	ASSERT_EQ(one.there.send("unread"), 6);
+	one.there.close();
+	EXPECT_NE(await(one.here, POLLRDHUP) & POLLRDHUP, 0);
+	await_the_end_of_another();
+	EXPECT_EQ(must_get(one.here, SOL_SOCKET, SO_ERROR), 0);
+	EXPECT_EQ(recv(one.here, bytes, sizeof(bytes), 0), 6);
+	expect_end(one.here);
+}
+
+/* The application's own is TCP's, and may be sooner. */
+class OwnKeepalive : public testing::TestWithParam<Flavor>
+{
+protected:
+	Agent agent;
+};
+
+INSTANTIATE_TEST_SUITE_P(, OwnKeepalive, testing::ValuesIn(main_flavors()),
+			 testing::PrintToStringParamName());
+
+TEST_P(OwnKeepalive, PacketsAreLost)
+{
+	Connection one = make_connection(agent, GetParam());
+
+	for (int option : {TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT}) {
+		must_set(one.here, SOL_TCP, option, 1);
+		EXPECT_EQ(must_get(one.here, SOL_TCP, option), 1);
+	}
+	must_set(one.here, SOL_SOCKET, SO_KEEPALIVE, 1);
+
+	Packets lost(one, "drop");
+
+	expect_timed_out(one.here);
 }

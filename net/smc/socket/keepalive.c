@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TCP is silent below a stream. So nothing would tell that its packets do not arrive any more: that
+ * a rule drops them, that its device or route is gone; and who keeps state of connections, as
+ * conntrack, NAT and load balancers do, would forget it. A probe now and then, as TCP's keepalive
+ * has it, tells both.
+ *
+ * TCP's own keepalive is the application's: getsockopt(SO_KEEPALIVE) reads the sock's flag, past
+ * the socket's operations. It is left alone, and may end the connection sooner.
+ */
+
+#include <net/tcp.h>
+
+#include "admin/net.h"
+#include "compat.h"
+#include "keepalive.h"
+#include "smc_sock.h"
+#include "stream/stream.h"
+
+/*
+ * So many probes without an answer end the connection, a third of the silence after one another: a
+ * minute passes in all with the default.
+ */
+#define SMC_KEEPALIVE_PROBES	3
+
+/* Jiffies of silence before a probe, or 0 for none. */
+static unsigned long smc_keepalive_time(const struct smc_sock *smc)
+{
+	return READ_ONCE(smc_sk_net(smc->sk)->sysctl.tcp_keepalive_time);
+}
+
+/*
+ * A segment that the peer acknowledges, since it has no new sequence number. TCP's function for it
+ * is not exported, but that for any acknowledgement is, which takes the number from here.
+ */
+static void smc_keepalive_probe(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 snd_nxt = tp->snd_nxt;
+
+	WRITE_ONCE(tp->snd_nxt, tp->snd_una - 1);
+	smc_tcp_send_ack(sk);
+	WRITE_ONCE(tp->snd_nxt, snd_nxt);
+}
+
+/* As TCP does it. Its callback then ends the stream, which tells the peer. */
+static void smc_keepalive_give_up(struct sock *sk)
+{
+	WRITE_ONCE(sk->sk_err, READ_ONCE(sk->sk_err_soft) ? : ETIMEDOUT);
+	tcp_done(sk);
+}
+
+/* With the lock of softirqs. Return: whether to look again, and in how many jiffies. */
+static unsigned long smc_keepalive_look_now(struct smc_sock *smc)
+{
+	unsigned long time = smc_keepalive_time(smc);
+	struct sock *sk = smc->sk;
+	unsigned long silent;
+
+	/* A peer that has left the stream may have closed TCP's connection, too. */
+	if (!time || smc->mode != SMC_MODE_STREAM || sk->sk_state == TCP_CLOSE ||
+	    smc_stream_is_left_alone(smc->stream))
+		return 0;
+	if (sock_owned_by_user(sk))
+		return HZ / 20;
+	silent = keepalive_time_elapsed(tcp_sk(sk));
+	if (silent < time) {
+		smc->keepalive_probes = 0;
+		return time - silent;
+	}
+	if (smc->keepalive_probes == SMC_KEEPALIVE_PROBES) {
+		smc_keepalive_give_up(sk);
+		return 0;
+	}
+	smc_keepalive_probe(sk);
+	smc->keepalive_probes++;
+	return time / SMC_KEEPALIVE_PROBES;
+}
+
+void smc_keepalive_look(struct timer_list *timer)
+{
+	struct smc_sock *smc = container_of(timer, struct smc_sock, keepalive);
+	unsigned long again;
+
+	bh_lock_sock(smc->sk);
+	again = smc_keepalive_look_now(smc);
+	if (again)
+		mod_timer(timer, jiffies + again);
+	bh_unlock_sock(smc->sk);
+}
+
+void smc_keepalive_begin(struct smc_sock *smc)
+{
+	unsigned long time = smc_keepalive_time(smc);
+
+	if (time)
+		mod_timer(&smc->keepalive, jiffies + time);
+}
