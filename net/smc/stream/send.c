@@ -183,20 +183,28 @@ static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags
 }
 
 /*
- * With TCP it is only the reset in answer to data that tells of a peer that has closed. So the
- * first send after that succeeds, in vain, and the next fails.
+ * With TCP it is only the reset in answer to data that tells of a peer that has closed. Until that
+ * comes the send buffer takes what it has room for, and the next send fails. Here the ring's room
+ * says how much that is, though the bytes go nowhere: the ring may be another connection's by now.
+ * Return: bytes taken, -EPIPE if there is no room for any, or an error of the memory to send from.
  */
-static size_t smc_stream_send_in_vain(struct smc_stream *st, struct msghdr *msg)
+static ssize_t smc_stream_send_in_vain(struct smc_stream *st, struct msghdr *msg)
 {
-	size_t len = msg_data_left(msg);
+	size_t len = min_t(size_t, smc_tx_free(&st->tx), msg_data_left(msg));
+	size_t readable = SIZE_MAX;
+	int rc;
 
-	if (!len)
+	if (!msg_data_left(msg))
 		return 0;
+	rc = len ? smc_stream_fault_in(st, msg, len, &readable) : 0;
+	if (rc)
+		return rc;
+	len = min(len, readable);
 	iov_iter_advance(&msg->msg_iter, len);
 	spin_lock_bh(st->lock);
 	smc_stream_fail(st, EPIPE);
 	smc_stream_settle(st);
-	return len;
+	return len ? len : -EPIPE;
 }
 
 static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
@@ -236,10 +244,8 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 	for (;;) {
 		rc = 0;
 		if (sk->sk_err || smc_tx_shut(st)) {
-			if (smc_tx_in_vain(st))
-				done += smc_stream_send_in_vain(st, msg);
-			else
-				rc = -EPIPE;
+			rc = smc_tx_in_vain(st) ? smc_stream_send_in_vain(st, msg) : -EPIPE;
+			done += max_t(ssize_t, rc, 0);
 			break;
 		}
 		if (!msg_data_left(msg))

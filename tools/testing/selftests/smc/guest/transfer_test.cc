@@ -12,6 +12,8 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <thread>
@@ -1115,6 +1117,70 @@ TEST_P(Stream, EndAfterSendInVain)
 	});
 	EXPECT_EQ(receive(6, MSG_WAITALL), "answer");
 	EXPECT_EQ(receive(1), "");
+}
+
+/*
+ * A send() of more than any buffer holds, to a peer that has closed, takes as much as there is room
+ * for, however it is sent, and the next one fails.
+ */
+TEST_P(Stream, SendInVainHasLimits)
+{
+	const std::string much(16 * MiB, 'm');
+	Fd file(memfd_create("much", MFD_CLOEXEC));
+	const std::pair<const char *, std::function<ssize_t(int)>> ways[] = {
+	    {"blocking",
+	     [&](int fd) {
+		     return send(fd, much.data(), much.size(), MSG_NOSIGNAL);
+	     }},
+	    {"without waiting",
+	     [&](int fd) {
+		     return send(fd, much.data(), much.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+	     }},
+	    {"urgent",
+	     [&](int fd) {
+		     return send(fd, much.data(), much.size(), MSG_NOSIGNAL | MSG_OOB);
+	     }},
+	    {"sendfile",
+	     [&](int fd) {
+		     off_t from = 0;
+
+		     return sendfile(fd, file, &from, much.size());
+	     }},
+	};
+
+	ASSERT_EQ(ftruncate(file, off_t(much.size())), 0);
+	/* There is no MSG_NOSIGNAL for sendfile(). */
+	signal(SIGPIPE, SIG_IGN);
+	for (const auto &[name, way] : ways) {
+		SCOPED_TRACE(name);
+
+		Connection one = make_connection(agent, GetParam());
+
+		one.there.close();
+		EXPECT_NE(await(one.here, POLLRDHUP) & POLLRDHUP, 0);
+
+		ssize_t taken = way(one.here);
+
+		EXPECT_GT(taken, 0) << strerror(errno);
+		EXPECT_LT(taken, ssize_t(much.size()));
+		EXPECT_LT(send(one.here, "x", 1, MSG_NOSIGNAL), 0);
+		EXPECT_EQ(errno, EPIPE);
+	}
+}
+
+/* Memory that is not there is not sent, in vain or not. */
+TEST_P(Stream, SendOfNothingReadableIsNotInVain)
+{
+	void *page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(page, MAP_FAILED);
+	connection.there.close();
+	EXPECT_NE(await(connection.here, POLLRDHUP) & POLLRDHUP, 0);
+	EXPECT_EQ(send(connection.here, page, 4096, MSG_NOSIGNAL), -1);
+	EXPECT_EQ(errno, EFAULT);
+	EXPECT_EQ(send(connection.here, page, 0, MSG_NOSIGNAL), 0);
+	EXPECT_EQ(send(connection.here, "in vain", 7, MSG_NOSIGNAL), 7);
+	munmap(page, 4096);
 }
 
 /* A reset is never taken for an orderly end, also by who watches for just that moment. */
