@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* TCP's handshake, then the rendezvous, then connect() returns. */
 
+#include <net/inet_common.h>
 #include <net/tcp.h>
 
 #include "admin/blackhole.h"
@@ -130,38 +131,71 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		mod_timer(&smc->syn, jiffies + SMC_SYN_FIRST_LOOK);
 }
 
-/*
- * A stream stays until the release, for calls may be under way in it; the socket is TCP's from
- * then on.
- */
-static void smc_disconnect(struct smc_sock *smc)
+/* Lock the socket, with no rendezvous under way. */
+static void smc_connect_lock(struct sock *sk)
 {
-	struct sock *sk = smc->sk;
+	struct smc_sock *smc;
 
-	smc_sock_stop_handshake(smc);
-	if (smc->stream) {
-		smc_stream_abort(smc->stream, ECONNABORTED);
-		sk->sk_err = 0;
-		smc_stream_shutdown(smc->stream, SHUTDOWN_MASK);
-	}
-	smc_sock_unhook(smc);
+	lock_sock(sk);
+	smc = smc_sk(sk);
+	if (!smc)
+		return;
 	release_sock(sk);
+	smc_sock_stop_handshake(smc);
+}
+
+/*
+ * With the socket locked, from SMC's part to the end of TCP's: no connect() of another thread comes
+ * between them. A stream stays until the release, for calls may be under way in it; the socket is
+ * TCP's from then on.
+ */
+static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, int flags)
+{
+	struct sock *sk = sock->sk;
+	struct smc_sock *smc = smc_sk(sk);
+
+	if (smc && smc->mode != SMC_MODE_LISTEN) {
+		if (smc->stream) {
+			smc_stream_abort(smc->stream, ECONNABORTED);
+			sk->sk_err = 0;
+			smc_stream_shutdown(smc->stream, SHUTDOWN_MASK);
+		}
+		smc_sock_unhook(smc);
+	}
+	/* TCP's connect() does this with the lock. */
+	return __inet_stream_connect(sock, addr, len, flags, 0);
+}
+
+static struct smc_listener *smc_connect_listener(const struct sock *sk)
+{
+	struct smc_sock *smc = smc_sk(sk);
+
+	return smc && READ_ONCE(smc->mode) == SMC_MODE_LISTEN ? smc->listener : NULL;
 }
 
 /* connect() to AF_UNSPEC dissolves the association, or ends to listen. */
 static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int len, int flags)
 {
-	struct smc_sock *smc = smc_sk(sock->sk);
-	struct smc_listener *listener = NULL;
+	struct sock *sk = sock->sk;
+	struct smc_listener *listener = smc_connect_listener(sk);
+	struct smc_listener *before;
 	int rc;
 
-	if (smc && smc->mode == SMC_MODE_LISTEN)
-		listener = smc->listener;
-	else if (smc)
-		smc_disconnect(smc);
-	if (listener)
-		smc_listener_stop_begin(listener);
-	rc = smc_tcp_ops(sock->sk)->connect(sock, addr, len, flags);
+	for (;;) {
+		if (listener)
+			smc_listener_stop_begin(listener);
+		smc_connect_lock(sk);
+		before = listener;
+		listener = smc_connect_listener(sk);
+		if (listener == before)
+			break;
+		/* Another thread had it listen, or connect. */
+		release_sock(sk);
+		if (before)
+			smc_listener_stop_end(before);
+	}
+	rc = smc_disconnect(sock, addr, len, flags);
+	release_sock(sk);
 	if (listener)
 		smc_listener_stop_end(listener);
 	return rc;

@@ -4,6 +4,7 @@
  * same assertions: what is expected here is what TCP does.
  */
 #include <atomic>
+#include <barrier>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -405,6 +406,30 @@ TEST_P(Api, DisconnectAgainAndAgain)
 	if (flavor.is_smc())
 		must_set(modest, SOL_SMC, SMC_LIMIT_HS, 1);
 	expect_usable_again(std::move(modest));
+}
+
+/* By another thread, beside a connect() that does not wait: whichever comes last, poll() knows. */
+TEST_P(Api, DisconnectAtAnyMoment)
+{
+	constexpr int rounds = 100;
+	RemoteSocket listener = agent.listen(flavor, rounds);
+	Address to = of_agent(listener.port());
+	sockaddr unspec = {};
+
+	unspec.sa_family = AF_UNSPEC;
+	for (int i = 0; i < rounds; i++) {
+		Fd fd = make(SOCK_NONBLOCK);
+		std::barrier together(2);
+		std::jthread ending([&] {
+			together.arrive_and_wait();
+			EXPECT_ERRNO(0, connect(fd, &unspec, sizeof(unspec)));
+		});
+
+		together.arrive_and_wait();
+		connect(fd, to.get(), to.len);
+		ending.join();
+		await(fd, POLLOUT);
+	}
 }
 
 TEST_P(Api, CloseWhileConnecting)
