@@ -110,14 +110,26 @@ static void smc_protosw6_unregister(void)
 }
 #endif
 
+bool smc_family_adopt(struct sock *sk)
+{
+	struct module *owner = sk->sk_prot_creator->owner;
+
+	if (!try_module_get(THIS_MODULE))
+		return false;
+	sk->sk_prot_creator = sk->sk_family == AF_INET6 ? &smc_prot6 : &smc_prot4;
+	module_put(owner);
+	return true;
+}
+
 void smc_family_settle(struct sock *sk)
 {
-	struct proto *creator = sk->sk_prot_creator;
+	struct proto *tcp = READ_ONCE(sk->sk_prot);
 
-	if (creator->owner != THIS_MODULE)
+	if (sk->sk_prot_creator->owner != THIS_MODULE)
 		return;
-	sk->sk_prot_creator = READ_ONCE(sk->sk_prot);
-	module_put(creator->owner);
+	__module_get(tcp->owner);
+	sk->sk_prot_creator = tcp;
+	module_put(THIS_MODULE);
 }
 
 int smc_family_init(void)

@@ -104,6 +104,19 @@ static bool smc_sk_is_connecting(const struct sock *sk)
 	return smc && smc_is_connecting(smc);
 }
 
+static int smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len)
+{
+	struct sock *sk = sock->sk;
+
+	/* The call connects. */
+	if (msg->msg_flags & MSG_FASTOPEN) {
+		lock_sock(sk);
+		smc_family_settle(sk);
+		release_sock(sk);
+	}
+	return smc_tcp_ops(sk)->sendmsg(sock, msg, len);
+}
+
 static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = sock->sk;
@@ -115,7 +128,7 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	if (IS_ERR(st))
 		return PTR_ERR(st);
 	if (!st)
-		return smc_tcp_ops(sk)->sendmsg(sock, msg, len);
+		return smc_sendmsg_tcp(sock, msg, len);
 
 	lock_sock(sk);
 	rc = smc_stream_send(st, msg, len);

@@ -13,23 +13,29 @@
 
 #include "admin/net.h"
 #include "admin/sysctl.h"
+#include "family.h"
 #include "ops.h"
 #include "tcp2smc.h"
 
-/* With preemption off. Creation takes a module reference for the operations afterwards. */
+static bool smc_tcp2smc_is_wanted(const struct sock *sk)
+{
+	return !sk->sk_kern_sock && sk->sk_socket && READ_ONCE(smc_sk_net(sk)->sysctl.tcp2smc);
+}
+
+/*
+ * With preemption off. Once the operations are set, creation may be preempted before it takes a
+ * reference for them, so the sock has one. While the module goes there is none, and it stays TCP.
+ */
 static int smc_tcp2smc_probe(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct sock *sk = (struct sock *)regs_get_kernel_argument(regs, 0);
-	struct socket *sock = sk->sk_socket;
 	const struct proto_ops *ops;
 
-	/* While the module goes no reference to it is to be had, and socket() would fail. */
-	if (sk->sk_kern_sock || !sock || !module_is_live(THIS_MODULE) ||
-	    !READ_ONCE(smc_sk_net(sk)->sysctl.tcp2smc))
+	if (!smc_tcp2smc_is_wanted(sk))
 		return 0;
-	ops = smc_ops_for(sock->ops);
-	if (ops)
-		sock->ops = ops;
+	ops = smc_ops_for(sk->sk_socket->ops);
+	if (ops && smc_family_adopt(sk))
+		sk->sk_socket->ops = ops;
 	return 0;
 }
 

@@ -254,3 +254,28 @@ TEST(FallbackTcp2Smc, IsOffUnlessAskedFor)
 	check_data(smc, 10000, true);
 	EXPECT_EQ(must_get(smc.here, SOL_SOCKET, SO_PROTOCOL), IPPROTO_TCP);
 }
+
+/*
+ * The module can't go between the moment when a new socket gets its operations and that when
+ * socket() has a reference for them: the struct sock has one, as that of IPPROTO_SMC. What others
+ * hold may go meanwhile; then again.
+ */
+TEST(FallbackTcp2Smc, HoldsTheModuleFromTheFirst)
+{
+	auto references = [] {
+		return std::stol(read_file("/sys/module/smc/refcnt"));
+	};
+
+	for (int family : {AF_INET, AF_INET6})
+		wait_until("as many as of IPPROTO_SMC", [&] {
+			long before = references();
+			Fd smc = must_socket({Kind::smc, family});
+			long of_smc = references() - before;
+			Fd tcp = must_socket({Kind::tcp2smc, family});
+			long of_tcp = references() - before - of_smc;
+
+			smc.close();
+			tcp.close();
+			return of_smc == 2 && of_tcp == of_smc && references() == before;
+		});
+}
