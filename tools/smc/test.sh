@@ -224,6 +224,15 @@ if [[ $LAB_SMC == ours ]]; then
 	echo 1 >"$tcp2smc"
 	echo 0 >"$tcp2smc"
 	[[ $(probes) == 1 ]] || fail 'a probe that users move'
+	# It is not said to be on while probes do nothing.
+	for switch in /proc/sys/kernel/ftrace_enabled /sys/kernel/debug/kprobes/enabled; do
+		echo 0 >"$switch"
+		! echo 1 2>/dev/null >"$tcp2smc" || fail "tcp2smc though $switch is 0"
+		[[ $(<"$tcp2smc") == 0 ]] || fail "tcp2smc is 1 though $switch is 0"
+		echo 1 >"$switch"
+		echo 1 >"$tcp2smc" || fail "no tcp2smc though $switch is 1"
+		echo 0 >"$tcp2smc"
+	done
 	echo 1 >"$tcp2smc"
 	lab-smc unload || fail 'unload with tcp2smc on'
 	[[ $(probes) == 0 ]] || fail 'a probe without a module'

@@ -17,6 +17,10 @@
 #include "ops.h"
 #include "tcp2smc.h"
 
+/* A thread that tries whether the probe is met, and whether it was. */
+static struct task_struct *smc_tcp2smc_trier;
+static bool smc_tcp2smc_was_met;
+
 static bool smc_tcp2smc_is_wanted(const struct sock *sk)
 {
 	return !sk->sk_kern_sock && sk->sk_socket && READ_ONCE(smc_sk_net(sk)->sysctl.tcp2smc);
@@ -31,6 +35,8 @@ static int smc_tcp2smc_probe(struct kprobe *probe, struct pt_regs *regs)
 	struct sock *sk = (struct sock *)regs_get_kernel_argument(regs, 0);
 	const struct proto_ops *ops;
 
+	if (READ_ONCE(smc_tcp2smc_trier) == current)
+		WRITE_ONCE(smc_tcp2smc_was_met, true);
 	if (!smc_tcp2smc_is_wanted(sk))
 		return 0;
 	ops = smc_ops_for(sk->sk_socket->ops);
@@ -46,6 +52,22 @@ static struct kprobe smc_tcp2smc_kprobe = {
 
 static bool smc_tcp2smc_is_placed;
 
+/* Probes may be switched off, as by kernel.ftrace_enabled, and who places one is not told. */
+static int smc_tcp2smc_try(void)
+{
+	struct socket *sock;
+	int rc;
+
+	WRITE_ONCE(smc_tcp2smc_was_met, false);
+	WRITE_ONCE(smc_tcp2smc_trier, current);
+	rc = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &sock);
+	WRITE_ONCE(smc_tcp2smc_trier, NULL);
+	if (rc)
+		return rc;
+	sock_release(sock);
+	return READ_ONCE(smc_tcp2smc_was_met) ? 0 : -EOPNOTSUPP;
+}
+
 static int smc_tcp2smc_place(void)
 {
 	int rc;
@@ -59,9 +81,17 @@ static int smc_tcp2smc_place(void)
 	return rc;
 }
 
+/* One caller at a time. */
+static int smc_tcp2smc_enable(void)
+{
+	int rc = smc_tcp2smc_place();
+
+	return rc ? rc : smc_tcp2smc_try();
+}
+
 void smc_tcp2smc_init(void)
 {
-	smc_sysctl_set_tcp2smc_hook(smc_tcp2smc_place);
+	smc_sysctl_set_tcp2smc_hook(smc_tcp2smc_enable);
 }
 
 void smc_tcp2smc_exit(void)
