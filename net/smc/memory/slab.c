@@ -15,6 +15,17 @@ static void smc_slab_count(const struct smc_slab *slab, s64 bytes)
 	smc_stat_buffer_bytes(smc_net(slab->spec.net), slab->spec.kind, slab->spec.is_rx, bytes);
 }
 
+/*
+ * vfree() leaves the work to another thread where it must not sleep, but of such places it knows
+ * only those with softirqs off.
+ */
+static void smc_slab_vfree(const struct smc_slab *slab)
+{
+	local_bh_disable();
+	vfree(slab->mem);
+	local_bh_enable();
+}
+
 static void smc_slab_free(struct kref *ref)
 {
 	struct smc_slab *slab = container_of(ref, struct smc_slab, ref);
@@ -22,7 +33,7 @@ static void smc_slab_free(struct kref *ref)
 	if (slab->spec.net)
 		smc_slab_count(slab, -(s64)smc_slab_bytes(slab));
 	if (slab->is_virtual)
-		vfree(slab->mem);
+		smc_slab_vfree(slab);
 	else
 		free_pages_exact(slab->mem, smc_slab_bytes(slab));
 	mem_cgroup_put(slab->spec.memcg);
