@@ -118,6 +118,8 @@ static bool smc_slab_take(struct smc_slab *slab, struct smc_element *el)
 	kref_get(&slab->ref);
 	el->slab = slab;
 	el->index = i;
+	/* Nobody else has it. */
+	el->used = slab->used[i];
 	return true;
 }
 
@@ -164,6 +166,12 @@ int smc_slabs_take_or_add(struct list_head *slabs, struct smc_slab_spec *spec,
 	return 0;
 }
 
+void smc_element_clean(struct smc_element *el)
+{
+	memset(smc_element_mem(el), 0, el->used);
+	el->used = 0;
+}
+
 void smc_element_give(struct smc_element *el)
 {
 	struct smc_slab *slab = el->slab;
@@ -171,6 +179,7 @@ void smc_element_give(struct smc_element *el)
 	if (!slab)
 		return;
 	spin_lock_bh(&slab->lock);
+	slab->used[el->index] = el->used;
 	if (!el->is_spent)
 		__clear_bit(el->index, slab->taken);
 	spin_unlock_bh(&slab->lock);

@@ -47,6 +47,7 @@ struct smc_slab_spec {
  * @spec: what it is for; its control group is referenced
  * @n: number of elements
  * @taken: one bit per element; protected by @lock
+ * @used: of each that is not taken, what its last connection left in it, see struct smc_element
  * @lock: softirqs off
  * @mem: kernel address
  * @is_virtual: by vmalloc() rather than in one piece of physical memory
@@ -58,6 +59,7 @@ struct smc_slab {
 	struct smc_slab_spec spec;
 	unsigned int n;
 	DECLARE_BITMAP(taken, SMC_SLAB_MAX_ELEMENTS);
+	u32 used[SMC_SLAB_MAX_ELEMENTS];
 	spinlock_t lock;
 	void *mem;
 	bool is_virtual;
@@ -69,6 +71,7 @@ struct smc_element {
 	struct smc_slab *slab;
 	unsigned int index;	/* from 0 */
 	bool is_spent;		/* the peer may go on to write there: nobody else gets it */
+	u32 used;		/* bytes from its start; all behind them is zero */
 };
 
 /**
@@ -122,6 +125,14 @@ bool smc_slab_is_left(const struct smc_slab *slab);
 int smc_slabs_take_or_add(struct list_head *slabs, struct smc_slab_spec *spec,
 			  int (*add)(const struct smc_slab_spec *spec, void *arg), void *arg,
 			  struct smc_element *el);
+
+/**
+ * smc_element_clean() - zero what the connection before left
+ * @el: element just taken
+ *
+ * Only for a path that says, before it gives the element back, how much was used.
+ */
+void smc_element_clean(struct smc_element *el);
 
 /**
  * smc_element_give() - give an element back, if it was taken

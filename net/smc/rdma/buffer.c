@@ -297,6 +297,8 @@ int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_c
 	mutex_lock(&group->buffers.lock);
 	rc = smc_slabs_take_or_add(&group->buffers.slabs[use], &spec, smc_mr_slab_add, group, el);
 	mutex_unlock(&group->buffers.lock);
+	if (!rc)
+		smc_element_clean(el);
 	return rc;
 }
 

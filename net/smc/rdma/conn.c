@@ -156,11 +156,20 @@ static void smc_rdma_over(struct smc_stream *st)
 	smc_stream_put(st);
 }
 
+/* As far as the peer wrote. One that broke a rule may have written more than it said. */
+static u32 smc_rdma_conn_used(const struct smc_rdma_conn *conn)
+{
+	const struct smc_stream *st = &conn->stream;
+
+	return smc_stream_has_failed(st) ? st->rx.size : min_t(u64, st->rx.received, st->rx.size);
+}
+
 /* The peer's last message and this end's have been exchanged: the elements can be reused. */
 static void smc_rdma_free(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 
+	conn->rmb.used = smc_rdma_conn_used(conn);
 	smc_element_give(&conn->mirror);
 	smc_element_give(&conn->rmb);
 	smc_group_put(conn->group);

@@ -310,6 +310,45 @@ TEST_F(Rogue, FillsTheElement)
 	EXPECT_EQ(passed().sum("violation_"), 0);
 }
 
+/*
+ * It claims to have written into an element that a connection before this one used: the victim does
+ * not read what was written then.
+ */
+TEST_F(Rogue, ElementUsedAgainIsEmpty)
+{
+	const smc_clc_r first = link.server().r;
+	auto is_first = [&] {
+		const smc_clc_r &r = link.server().r;
+
+		return r.rkey == first.rkey && r.rmbe_index == first.rmbe_index;
+	};
+	smc_cdc cdc;
+
+	for (int i = 0; i < 4; i++)
+		send_truly(std::string(5000, 's'));
+	EXPECT_EQ(victim.recv(20000, MSG_WAITALL), std::string(20000, 's'));
+	/* It may have been given back a little after the next one was taken. */
+	wait_until("it is used again", [&] {
+		cdc = link.true_cdc();
+		cdc.conn_flags = SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED;
+		EXPECT_TRUE(link.say(cdc));
+		EXPECT_EQ(victim.close(), 0);
+		wait_until("the connection is over", [&] { return !connections_at(agent); });
+
+		Job again = listener.start_accept();
+
+		link.connect_again(address_of(1, AF_INET, listener.port()));
+		victim = RemoteSocket(agent, std::stoi(again.join()));
+		return is_first();
+	});
+	cdc = link.true_cdc();
+	cdc.prod = {1, 0};
+	ASSERT_TRUE(link.say(cdc));
+	EXPECT_EQ(victim.recv(link.element_size(), MSG_WAITALL),
+		  std::string(link.element_size(), '\0'));
+	EXPECT_EQ(passed().sum("violation_"), 0);
+}
+
 /* It was not told of the room that reading made. */
 TEST_F(Rogue, FillsMoreThanItKnowsOf)
 {

@@ -52,6 +52,20 @@ RogueLink::RogueLink(const Address &server)
 		throw std::runtime_error("CONFIRM LINK could not be answered");
 }
 
+void RogueLink::connect_again(const Address &server)
+{
+	tcp = offering_socket();
+	must_be(!connect(tcp, server.get(), server.len), "connect");
+	send_bytes(tcp, encode(good_proposal()));
+	accept = receive_agreement(tcp, SMC_CLC_ACCEPT);
+	if (accept.first_contact)
+		throw std::runtime_error("the server does not know the link any more");
+	confirm.first_contact = false;
+	send_bytes(tcp, encode(confirm));
+	sent = received = 0;
+	seq = 0;
+}
+
 RogueLink::~RogueLink()
 {
 	if (qp)

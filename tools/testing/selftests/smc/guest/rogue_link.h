@@ -28,6 +28,10 @@ public:
 	RogueLink(const RogueLink &) = delete;
 	~RogueLink();
 
+	/* The connection is over: another one by the same link, which the server must know again.
+	 */
+	void connect_again(const Address &server);
+
 	/* Sends any bytes as a message; false if the link did not take them. */
 	bool say(const std::string &bytes);
 	bool say(const smc_cdc &cdc);
