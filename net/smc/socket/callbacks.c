@@ -24,6 +24,13 @@ void smc_callbacks_init(const struct sock *tcp)
 	smc_default_state_change = tcp->sk_state_change;
 }
 
+struct smc_sock *smc_sk_listening(const struct sock *sk)
+{
+	const struct smc_listener *l = smc_children_listener(sk);
+
+	return l ? l->smc : NULL;
+}
+
 /* Hooks that are neither TCP's nor ours. */
 static bool smc_has_foreign_hooks(const struct sock *sk)
 {
@@ -47,8 +54,9 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 
 	WRITE_ONCE(smc->mode, mode);
 	write_lock_bh(&sk->sk_callback_lock);
-	/* Not to be copied: a child of a listener is not the listener. */
-	__rcu_assign_sk_user_data_with_flags(sk, smc, SK_USER_DATA_NOCOPY);
+	/* A listener's is BPF's, if it is in a map: it may be found by BPF programs. */
+	if (mode != SMC_MODE_LISTEN)
+		__rcu_assign_sk_user_data_with_flags(sk, smc, SK_USER_DATA_NOCOPY);
 	WRITE_ONCE(sk->sk_data_ready, smc_tcp_data_ready);
 	WRITE_ONCE(sk->sk_state_change, smc_tcp_state_change);
 	write_unlock_bh(&sk->sk_callback_lock);
@@ -70,7 +78,7 @@ void smc_sock_unhook(struct smc_sock *smc)
 	/* No SYN of it offers what nobody would follow up. */
 	tcp_sk(sk)->syn_smc = 0;
 	write_lock_bh(&sk->sk_callback_lock);
-	if (smc_sk(sk) == smc)
+	if (smc_sk(sk) == smc && !smc_sk_listening(sk))
 		rcu_assign_sk_user_data(sk, NULL);
 	smc_callbacks_restore(sk);
 	write_unlock_bh(&sk->sk_callback_lock);

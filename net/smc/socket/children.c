@@ -12,18 +12,13 @@
 #include "listener.h"
 #include "smc_sock.h"
 
-/* TCP's operations over one IP version, and ours. */
-struct smc_family_af_ops {
-	const struct inet_connection_sock_af_ops *tcp;
-	struct inet_connection_sock_af_ops smc;
-};
-
-static struct smc_family_af_ops smc_ipv4_af_ops, smc_ipv6_af_ops;
+/* TCP's operations over one IP version. */
+static const struct inet_connection_sock_af_ops *smc_ipv4_af_ops, *smc_ipv6_af_ops;
 
 /* A listener keeps its family: only a connection may change it, and never one of ours. */
-static struct smc_family_af_ops *smc_af_ops_of(const struct sock *sk)
+static const struct inet_connection_sock_af_ops *smc_af_ops_of(const struct sock *sk)
 {
-	return sk->sk_family == AF_INET6 ? &smc_ipv6_af_ops : &smc_ipv4_af_ops;
+	return sk->sk_family == AF_INET6 ? smc_ipv6_af_ops : smc_ipv4_af_ops;
 }
 
 /*
@@ -68,38 +63,60 @@ static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS)
 		dst_release(dst);
 		return NULL;
 	}
-	child = smc_af_ops_of(sk)->tcp->syn_recv_sock(SMC_SYN_RECV_PASS);
+	child = smc_af_ops_of(sk)->syn_recv_sock(SMC_SYN_RECV_PASS);
 	if (child)
 		smc_child_settle(child, req, skb);
 	return child;
 }
 
+/* Under RCU, or with the socket's file open: operations of ours are those of a listener. */
+static bool smc_children_are_ours(const struct inet_connection_sock_af_ops *ops)
+{
+	return ops->syn_recv_sock == smc_syn_recv_sock;
+}
+
 void smc_children_init(const struct sock *tcp)
 {
-	struct smc_family_af_ops *ops = smc_af_ops_of(tcp);
+	const struct inet_connection_sock_af_ops *ops = inet_csk(tcp)->icsk_af_ops;
 
-	ops->tcp = inet_csk(tcp)->icsk_af_ops;
-	ops->smc = *ops->tcp;
-	ops->smc.syn_recv_sock = smc_syn_recv_sock;
+	if (tcp->sk_family == AF_INET6)
+		smc_ipv6_af_ops = ops;
+	else
+		smc_ipv4_af_ops = ops;
 }
 
 bool smc_children_are_tcps(const struct sock *sk)
 {
 	/* One that connected to a mapped address once has other operations, which agree in this. */
-	return inet_csk(sk)->icsk_af_ops->syn_recv_sock == smc_af_ops_of(sk)->tcp->syn_recv_sock;
+	return inet_csk(sk)->icsk_af_ops->syn_recv_sock == smc_af_ops_of(sk)->syn_recv_sock;
 }
 
-void smc_children_hook(struct sock *sk)
+void smc_children_hook(struct smc_listener *l)
 {
-	WRITE_ONCE(inet_csk(sk)->icsk_af_ops, &smc_af_ops_of(sk)->smc);
+	struct sock *sk = l->smc->sk;
+
+	l->af_ops = *smc_af_ops_of(sk);
+	l->af_ops.syn_recv_sock = smc_syn_recv_sock;
+	/* Pairs with smc_children_listener(). */
+	smp_store_release(&inet_csk(sk)->icsk_af_ops, &l->af_ops);
+}
+
+struct smc_listener *smc_children_listener(const struct sock *sk)
+{
+	const struct inet_connection_sock_af_ops *ops;
+
+	/* Pairs with smc_children_hook(). */
+	ops = smp_load_acquire(&inet_csk(sk)->icsk_af_ops);
+	if (!smc_children_are_ours(ops))
+		return NULL;
+	return container_of((struct inet_connection_sock_af_ops *)ops, struct smc_listener, af_ops);
 }
 
 void smc_children_unhook(struct sock *sk)
 {
-	const struct smc_family_af_ops *ops = smc_af_ops_of(sk);
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
 	/* Not those of a child that TCP made one over IPv4. */
-	if (icsk->icsk_af_ops == &ops->smc)
-		WRITE_ONCE(icsk->icsk_af_ops, ops->tcp);
+	if (smc_children_are_ours(icsk->icsk_af_ops))
+		WRITE_ONCE(icsk->icsk_af_ops, smc_af_ops_of(sk));
 }

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+struct smc_listener;
 struct sock;
 
 /**
@@ -26,9 +27,18 @@ bool smc_children_are_tcps(const struct sock *sk);
 
 /**
  * smc_children_hook() - have children given TCP's callbacks and operations when they are created
- * @sk: socket, locked; does not listen yet
+ * @l: listener, its socket locked; does not listen yet
  */
-void smc_children_hook(struct sock *sk);
+void smc_children_hook(struct smc_listener *l);
+
+/**
+ * smc_children_listener() - whose children are so created
+ * @sk: socket
+ *
+ * Context: under RCU, or the caller has the socket's file open.
+ * Return: the listener that the socket is, or NULL.
+ */
+struct smc_listener *smc_children_listener(const struct sock *sk);
 
 /**
  * smc_children_unhook() - leave that to TCP again, if it was hooked

@@ -62,7 +62,7 @@ int smc_listen_prepare(struct smc_sock *smc)
 	smc->listener = l;
 	smc->role = SMC_SERVER;
 	tcp_sk(smc->sk)->smc_hs_congested = smc_listener_congested;
-	smc_children_hook(smc->sk);
+	smc_children_hook(l);
 	smc_sock_hook(smc, SMC_MODE_LISTEN);
 	return 0;
 }

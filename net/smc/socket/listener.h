@@ -10,6 +10,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <net/inet_connection_sock.h>
 
 struct smc_sock;
 struct sock;
@@ -18,6 +19,7 @@ struct socket;
 /**
  * struct smc_listener - see the top of this file
  * @smc: the listening socket
+ * @af_ops: TCP's for it, but for the creation of children (children.c)
  * @take: takes connections from TCP
  * @stopping: one has it stop at a time, and nobody takes from TCP for accept() meanwhile
  * @lock: protects what follows; softirqs off
@@ -34,6 +36,7 @@ struct socket;
  */
 struct smc_listener {
 	struct smc_sock *smc;
+	struct inet_connection_sock_af_ops af_ops;
 	struct work_struct take;
 	struct mutex stopping;
 	spinlock_t lock;

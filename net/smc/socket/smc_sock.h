@@ -2,7 +2,8 @@
 /*
  * An SMC socket is a TCP socket whose operations are ours: its struct sock is TCP's.
  * What SMC knows of it exists from connect() or listen() on, in a table by struct sock,
- * and hangs off sk_user_data while SMC has anything to do with it. A socket of which
+ * and hangs off sk_user_data while SMC has anything to do with it. That of a listener is left to
+ * BPF's maps of sockets, and children.c knows the listener. A socket of which
  * SMC knows nothing, or that went back to TCP, has every call done by TCP.
  *
  * Locking: the socket lock protects the mode. The struct lives until release, so calls
@@ -133,6 +134,14 @@ void smc_tcp_data_ready(struct sock *sk);
 void smc_tcp_state_change(struct sock *sk);
 
 /**
+ * smc_sk_listening() - smc_sk() of a socket whose sk_user_data is not SMC's
+ * @sk: socket with our callbacks
+ *
+ * Context: as of smc_sk().
+ */
+struct smc_sock *smc_sk_listening(const struct sock *sk);
+
+/**
  * smc_sk() - what SMC has to do with a socket now
  * @sk: socket
  *
@@ -150,7 +159,7 @@ static inline struct smc_sock *smc_sk(const struct sock *sk)
 		return NULL;
 	tagged = (uintptr_t)rcu_dereference_raw(__sk_user_data(sk));
 	if ((tagged & ~SK_USER_DATA_PTRMASK) != SK_USER_DATA_NOCOPY)
-		return NULL;
+		return smc_sk_listening(sk);
 	return (struct smc_sock *)(tagged & SK_USER_DATA_PTRMASK);
 }
 

@@ -71,27 +71,105 @@ void hold_acknowledgements(int listener)
 		throw_errno("SO_ATTACH_FILTER");
 }
 
-/* A program that selects nobody, so TCP does; but it is for migration, too. */
-void attach_migrating_program(int listener)
+Fd bpf(bpf_cmd command, bpf_attr &attr)
 {
-	bpf_insn code[] = {
-	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = SK_PASS},
-	    {.code = BPF_JMP | BPF_EXIT},
-	};
+	Fd result(syscall(SYS_bpf, command, &attr, sizeof(attr)));
+
+	if (result < 0)
+		throw_errno("bpf(" + std::to_string(command) + ")");
+	return result;
+}
+
+void attach_program(int listener, std::vector<bpf_insn> code, bpf_attach_type type)
+{
 	bpf_attr attr = {};
 
 	attr.prog_type = BPF_PROG_TYPE_SK_REUSEPORT;
-	attr.expected_attach_type = BPF_SK_REUSEPORT_SELECT_OR_MIGRATE;
-	attr.insns = reinterpret_cast<uintptr_t>(code);
-	attr.insn_cnt = std::size(code);
+	attr.expected_attach_type = type;
+	attr.insns = reinterpret_cast<uintptr_t>(code.data());
+	attr.insn_cnt = code.size();
 	attr.license = reinterpret_cast<uintptr_t>("GPL");
 
-	Fd program(syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr)));
-
-	if (program < 0)
-		throw_errno("BPF_PROG_LOAD");
-	must_set(listener, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF, program);
+	must_set(listener, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF, bpf(BPF_PROG_LOAD, attr));
 }
+
+/* A program that selects nobody, so TCP does; but it is for migration, too. */
+void attach_migrating_program(int listener)
+{
+	attach_program(
+	    listener,
+	    {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = SK_PASS},
+		{.code = BPF_JMP | BPF_EXIT},
+	    },
+	    BPF_SK_REUSEPORT_SELECT_OR_MIGRATE);
+}
+
+/* A program that selects what is in the map, if anything. */
+void attach_selecting_program(int listener, int map)
+{
+	constexpr uint8_t map_fd = BPF_PSEUDO_MAP_FD;
+
+	attach_program(
+	    listener,
+	    {
+		{.code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = BPF_REG_10, .off = -4, .imm = 0},
+		{.code = BPF_LD | BPF_IMM | BPF_DW,
+		 .dst_reg = BPF_REG_2,
+		 .src_reg = map_fd,
+		 .imm = map},
+		{},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_3, .src_reg = BPF_REG_10},
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_3, .imm = -4},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_4, .imm = 0},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_sk_select_reuseport},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = SK_PASS},
+		{.code = BPF_JMP | BPF_EXIT},
+	    },
+	    BPF_SK_REUSEPORT_SELECT);
+}
+
+/* A map of BPF's with room for one socket. */
+class SocketMap
+{
+public:
+	explicit SocketMap(bpf_map_type type)
+	{
+		bpf_attr attr = {};
+
+		attr.map_type = type;
+		attr.key_size = sizeof(key);
+		attr.value_size = sizeof(uint64_t);
+		attr.max_entries = 1;
+		map = bpf(BPF_MAP_CREATE, attr);
+	}
+	void put(int fd)
+	{
+		uint64_t value = fd;
+		bpf_attr attr = {};
+
+		attr.map_fd = map;
+		attr.key = reinterpret_cast<uintptr_t>(&key);
+		attr.value = reinterpret_cast<uintptr_t>(&value);
+		bpf(BPF_MAP_UPDATE_ELEM, attr).release();
+	}
+	void remove()
+	{
+		bpf_attr attr = {};
+
+		attr.map_fd = map;
+		attr.key = reinterpret_cast<uintptr_t>(&key);
+		bpf(BPF_MAP_DELETE_ELEM, attr).release();
+	}
+	operator int() const
+	{
+		return map;
+	}
+
+private:
+	uint32_t key = 0;
+	Fd map;
+};
 
 /* Sockets of a port in one of the states of ss(8), with their columns. */
 std::string shown(const std::string &state, int port)
@@ -203,16 +281,22 @@ void serve(int listener)
 	EXPECT_EQ(receive_all(fd), request);
 }
 
-/* A client of the listener is served, and all bytes go by SMC-D. */
-void expect_served_by_smc(int listener, int port)
+/* A client of the listener is served, and all bytes go by SMC-D, or none if they are TCP's. */
+void expect_served(int listener, int port, const Flavor &flavor)
 {
 	int64_t bytes = Counters::now()["ism_write_bytes"];
-	Client client(smc4, port, First::client);
+	Client client(flavor, port, First::client);
 
 	serve(listener);
 	EXPECT_EQ(client.outcome(), "");
-	EXPECT_EQ(Counters::now()["ism_write_bytes"],
-		  bytes + int64_t(request.size() + greeting.size()));
+	if (flavor.is_smc())
+		bytes += int64_t(request.size() + greeting.size());
+	EXPECT_EQ(Counters::now()["ism_write_bytes"], bytes);
+}
+
+void expect_served_by_smc(int listener, int port)
+{
+	expect_served(listener, port, smc4);
 }
 
 enum class By { sysctl, bpf };
@@ -293,6 +377,59 @@ TEST_P(Migration, BytesAreTheClients)
 	EXPECT_GE(migrated(), before + 2);
 	EXPECT_EQ(fallbacks(Role::server, SMC_DIAG_SOCKET_OPTION),
 		  c.to == Kind::smc ? tcp + 2 : tcp);
+}
+
+/* Maps in which BPF programs find a listener take its sk_user_data, as they do of TCP's. */
+class BpfMap : public testing::TestWithParam<Flavor>
+{
+protected:
+	Flavor flavor = GetParam();
+};
+
+INSTANTIATE_TEST_SUITE_P(, BpfMap,
+			 testing::Values(plain, Flavor{Kind::tcp, AF_INET6}, smc4,
+					 Flavor{Kind::smc, AF_INET6}),
+			 testing::PrintToStringParamName());
+
+TEST_P(BpfMap, SelectsAListener)
+{
+	Fd first = join_group(flavor);
+	int port = local_address(first).port();
+	Fd selected = join_group(flavor, 16, port);
+	SocketMap map(BPF_MAP_TYPE_REUSEPORT_SOCKARRAY);
+
+	map.put(selected);
+	attach_selecting_program(first, map);
+	for (int i = 0; i < 4; i++)
+		expect_served(selected, port, flavor);
+	/* As one that closes is taken out of it, the program selects nobody. */
+	selected.close();
+	expect_served(first, port, flavor);
+	map.put(first);
+	expect_served(first, port, flavor);
+	map.remove();
+	expect_served(first, port, flavor);
+}
+
+TEST_P(BpfMap, HoldsAListener)
+{
+	Fd listener = join_group(flavor);
+	int port = local_address(listener).port();
+	sockaddr nobody = {.sa_family = AF_UNSPEC, .sa_data = {}};
+	SocketMap map(BPF_MAP_TYPE_SOCKMAP);
+
+	expect_served(listener, port, flavor);
+	map.put(listener);
+	expect_served(listener, port, flavor);
+	map.remove();
+	expect_served(listener, port, flavor);
+	map.put(listener);
+	/* It stays in the map when it ceases to listen, and can be put there again. */
+	ASSERT_EQ(connect(listener, &nobody, sizeof(nobody)), 0);
+	ASSERT_EQ(listen(listener, 16), 0);
+	map.put(listener);
+	expect_served(listener, local_address(listener).port(), flavor);
+	map.remove();
 }
 
 /* The same of a listener that stops to listen, and may do so again. */
