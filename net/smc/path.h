@@ -50,7 +50,7 @@ struct smc_path_info {
 
 /* What a publish returns, if not an error. */
 enum smc_publish {
-	SMC_PUBLISH_BEGUN,	/* smc_stream_on_tx_done() follows */
+	SMC_PUBLISH_BEGUN,	/* smc_stream_on_tx_done() follows, unless the path dies */
 	SMC_PUBLISH_DONE,	/* no call: the peer's host has it, or will unless the path dies */
 };
 

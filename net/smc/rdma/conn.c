@@ -70,15 +70,16 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
 
 /*
  * Whether nobody waits for the completion. That is for those who send one message after the
- * other: small amounts wait for it, and so may a writer. One who answers what the peer sent is
- * spared the interrupt.
+ * other: small amounts wait for it, and so may a writer; and for sockets that ask when bytes have
+ * arrived, or how long they take. One who answers what the peer sent is spared the interrupt.
  */
 static bool smc_rdma_may_be_quiet(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
 {
 	const struct smc_stream *st = &conn->stream;
 
 	return st->rx.received != conn->answered && end - st->tx.sent <= SMC_QUIET_BYTES &&
-	       !st->tx.in_flight && !conn_flags && !st->tx.waiting;
+	       !st->tx.in_flight && !conn_flags && !st->tx.waiting &&
+	       !smc_stream_watches_arrival(st);
 }
 
 static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)

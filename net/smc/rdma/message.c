@@ -321,7 +321,9 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 		smc_stream_put(&starved->stream);
 	}
 	if (conn) {
-		smc_stream_on_tx_done(&conn->stream, end);
+		/* What failed may not have arrived; its connection ends with the link. */
+		if (wc->status == IB_WC_SUCCESS)
+			smc_stream_on_tx_done(&conn->stream, end);
 		smc_stream_put(&conn->stream);
 	}
 	if (wq_has_sleeper(&link->slot_wait))

@@ -277,6 +277,7 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	};
 	u8 buf[SMC_CLC_DECLINE_MAX_LEN];
 	struct sock *sk = hs->sk;
+	size_t len;
 
 	if (!hs->declines)
 		return;
@@ -286,8 +287,10 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	    !((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)))
 		return;
 	smc_local_peer_id(decline.peer_id);
-	/* What fails here fails the application's next call. */
-	smc_clc_write(hs, buf, smc_clc_build_decline(buf, &decline));
+	len = smc_clc_build_decline(buf, &decline);
+	/* What fails here fails the application's next call. These bytes are not among its own. */
+	if (!smc_clc_write(hs, buf, len))
+		atomic_add(len, &sk->sk_tskey);
 }
 
 int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)

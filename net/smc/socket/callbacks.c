@@ -28,7 +28,8 @@ struct smc_sock *smc_sk_listening(const struct sock *sk)
 {
 	const struct smc_listener *l = smc_children_listener(sk);
 
-	return l ? l->smc : NULL;
+	/* A child that is being created is a copy, and not the listener. */
+	return l && l->smc->sk == sk ? l->smc : NULL;
 }
 
 /* Hooks that are neither TCP's nor ours. */

@@ -86,10 +86,8 @@ void smc_connect_look(struct timer_list *timer)
 	bh_unlock_sock(smc->sk);
 }
 
-/* Offer SMC in the SYN to come. */
-static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr, int len)
+void smc_connect_forget_listener(struct sock *sk)
 {
-	struct sock *sk = sock->sk;
 	struct smc_sock *smc = smc_sock_find(sk);
 
 	/* It listened, or tried to, and may still be asked to accept(). */
@@ -97,6 +95,15 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		smc->tcp_only = true;
 		smc_listener_unhook(smc->listener);
 	}
+}
+
+/* Offer SMC in the SYN to come. */
+static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr, int len)
+{
+	struct sock *sk = sock->sk;
+	struct smc_sock *smc = smc_sock_find(sk);
+
+	smc_connect_forget_listener(sk);
 	if (sock->state != SS_UNCONNECTED || sk->sk_state != TCP_CLOSE ||
 	    (smc && (smc->tcp_only || smc->tcp_holds || smc->stream ||
 		     smc->mode != SMC_MODE_TCP)) ||
@@ -211,7 +218,8 @@ static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 
 	lock_sock(sk);
 	if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
-	    (smc->mode == SMC_MODE_CONNECTING || smc->mode == SMC_MODE_STREAM)) {
+	    (smc->mode == SMC_MODE_CONNECTING || smc->mode == SMC_MODE_STREAM ||
+	     smc->mode == SMC_MODE_TCP)) {
 		smc_sock_unhook(smc);
 		/* Others may have begun to wait for the connection. */
 		smc_tcp_wake(sk);

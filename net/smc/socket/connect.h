@@ -7,6 +7,7 @@
 
 #include "smc_sock.h"
 
+struct sock;
 struct sockaddr;
 struct socket;
 struct timer_list;
@@ -19,6 +20,14 @@ struct timer_list;
  * @flags: O_NONBLOCK, of the socket's file
  */
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
+
+/**
+ * smc_connect_forget_listener() - before TCP connects: leave to TCP what listened once
+ * @sk: socket, locked
+ *
+ * Context: process; may sleep.
+ */
+void smc_connect_forget_listener(struct sock *sk);
 
 /**
  * smc_connect_look() - leave the option out of the SYNs to come, where two had no answer

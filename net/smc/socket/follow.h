@@ -3,9 +3,9 @@
  * TCP's connection under a stream ends as one would that carries the same bytes: its states, its
  * TIME_WAIT and what ss shows are then TCP's own.
  *
- * A FIN leaves when the peer's host has the message by which the stream says the same, for a peer
- * may take TCP's word for the end of all. The last bytes may wait for the peer's window, and so does
- * the FIN. A reset leaves bytes out, and waits for nothing.
+ * A FIN leaves when the peer's host has the message by which the stream says the same, for a
+ * peer may take TCP's word for the end of all. The last bytes may wait for the peer's window, and
+ * so does the FIN. A reset leaves bytes out, and waits for nothing.
  */
 #ifndef SMC_FOLLOW_H
 #define SMC_FOLLOW_H

@@ -18,10 +18,14 @@
 #include "stream/stream.h"
 
 /*
- * So many probes without an answer end the connection, a third of the silence after one another: a
- * minute passes in all with the default.
+ * So many probes without an answer end the connection, a tenth of the silence after one another: a
+ * minute passes in all with the default. They are as many as TCP's, for some get lost.
  */
-#define SMC_KEEPALIVE_PROBES	3
+#define SMC_KEEPALIVE_PROBES	9
+#define SMC_KEEPALIVE_INTERVALS	10
+
+/* Longer waits expire together on the timer wheel, which counts in seconds then. */
+#define SMC_KEEPALIVE_LEAP	(15 * HZ)
 
 /* Jiffies of silence before a probe, or 0 for none. */
 static unsigned long smc_keepalive_time(const struct smc_sock *smc)
@@ -30,20 +34,40 @@ static unsigned long smc_keepalive_time(const struct smc_sock *smc)
 }
 
 /*
+ * How long to wait for what is due in @left jiffies. Connections that were made together must not
+ * be probed together, for a queue of a device would drop most of the probes.
+ */
+static unsigned long smc_keepalive_wait(unsigned long left)
+{
+	if (left > SMC_KEEPALIVE_LEAP)
+		left /= 2;
+	return left - reciprocal_scale(get_random_u32(), left / 4 + 1);
+}
+
+/* Nor by others; a peer answers one each half of a second. */
+static unsigned long smc_keepalive_interval(unsigned long time)
+{
+	return max(time / SMC_KEEPALIVE_INTERVALS, (unsigned long)HZ);
+}
+
+/*
  * A segment that the peer acknowledges, since it has no new sequence number. TCP's function for it
  * is not exported, but that for any acknowledgement is, which takes the number from here.
+ * Return: whether it left.
  */
-static void smc_keepalive_probe(struct sock *sk)
+static bool smc_keepalive_probe(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 snd_nxt = tp->snd_nxt;
+	u32 sent = tp->segs_out;
 
 	WRITE_ONCE(tp->snd_nxt, tp->snd_una - 1);
 	smc_tcp_send_ack(sk);
 	WRITE_ONCE(tp->snd_nxt, snd_nxt);
+	return tp->segs_out != sent;
 }
 
-/* As TCP does it. Its callback then ends the stream, which tells the peer. */
+/* TCP's callback then ends the stream, which tells the peer. Nothing is left to be sent. */
 static void smc_keepalive_give_up(struct sock *sk)
 {
 	WRITE_ONCE(sk->sk_err, READ_ONCE(sk->sk_err_soft) ? : ETIMEDOUT);
@@ -64,17 +88,20 @@ static unsigned long smc_keepalive_look_now(struct smc_sock *smc)
 	if (sock_owned_by_user(sk))
 		return HZ / 20;
 	silent = keepalive_time_elapsed(tcp_sk(sk));
-	if (silent < time) {
+	if (silent < time / 2)
 		smc->keepalive_probes = 0;
-		return time - silent;
-	}
+	if (silent < 3 * time / 4 && !smc->keepalive_probes)
+		return smc_keepalive_wait(time - silent);
+	/* TCP repeats its FIN by itself. */
+	if (tcp_sk(sk)->packets_out)
+		return smc_keepalive_interval(time);
 	if (smc->keepalive_probes == SMC_KEEPALIVE_PROBES) {
 		smc_keepalive_give_up(sk);
 		return 0;
 	}
-	smc_keepalive_probe(sk);
-	smc->keepalive_probes++;
-	return time / SMC_KEEPALIVE_PROBES;
+	if (smc_keepalive_probe(sk))
+		smc->keepalive_probes++;
+	return smc_keepalive_wait(smc_keepalive_interval(time));
 }
 
 void smc_keepalive_look(struct timer_list *timer)
@@ -94,5 +121,5 @@ void smc_keepalive_begin(struct smc_sock *smc)
 	unsigned long time = smc_keepalive_time(smc);
 
 	if (time)
-		mod_timer(&smc->keepalive, jiffies + time);
+		mod_timer(&smc->keepalive, jiffies + smc_keepalive_wait(time));
 }

@@ -112,6 +112,7 @@ static int smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len)
 	if (msg->msg_flags & MSG_FASTOPEN) {
 		lock_sock(sk);
 		smc_family_settle(sk);
+		smc_connect_forget_listener(sk);
 		release_sock(sk);
 	}
 	return smc_tcp_ops(sk)->sendmsg(sock, msg, len);

@@ -25,10 +25,11 @@ u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos)
 {
 	u64 time = 0;
 
-	if (!READ_ONCE(st->arrivals))
+	/* The first arrival is noted after its bytes can be read, but with the lock. */
+	if (!READ_ONCE(st->arrivals) && !(READ_ONCE(st->sk->sk_flags) & SK_FLAGS_TIMESTAMP))
 		return 0;
 	spin_lock_bh(st->lock);
-	if (pos < st->rx.received)
+	if (st->arrivals && pos < st->rx.received)
 		time = smc_arrivals_find(st->arrivals, pos);
 	spin_unlock_bh(st->lock);
 	return time;

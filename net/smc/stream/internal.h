@@ -279,11 +279,12 @@ void smc_stream_settle(struct smc_stream *st) __releases(st->lock);
 /**
  * smc_stream_want_room() - have a writer woken when there is room
  * @st: stream, its lock not held
+ * @has_bytes: it is a send() that has bytes left
  *
  * Publishes what was written, for only that makes room. Room that was there before wakes nobody, so
  * look again after it.
  */
-void smc_stream_want_room(struct smc_stream *st);
+void smc_stream_want_room(struct smc_stream *st, bool has_bytes);
 
 /**
  * smc_stream_wake() - wake those who wait for some of @events

@@ -49,6 +49,6 @@ __poll_t smc_stream_poll(struct smc_stream *st)
 
 	if (smc_tx_ready(st))
 		return mask | EPOLLOUT | EPOLLWRNORM;
-	smc_stream_want_room(st);
+	smc_stream_want_room(st, false);
 	return smc_tx_ready(st) ? mask | EPOLLOUT | EPOLLWRNORM : mask;
 }

@@ -16,7 +16,7 @@
 /* As much as is copied in one go, which the end of a stream may have to wait for. */
 #define SMC_FILL_BYTES	((size_t)SZ_64K)
 
-void smc_stream_want_room(struct smc_stream *st)
+void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 {
 	bool waited;
 
@@ -26,6 +26,7 @@ void smc_stream_want_room(struct smc_stream *st)
 	waited = st->tx.waiting;
 	WRITE_ONCE(st->tx.any_room, false);
 	WRITE_ONCE(st->tx.waiting, true);
+	st->tx.blocked |= has_bytes;
 	/* Pairs with the barrier in smc_stream_has_room(). */
 	smp_mb();
 	smc_stream_push(st, SMC_PUSH_NOW);
@@ -58,7 +59,7 @@ static int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
 
 	/* First: another sender may use up what this one is woken for before it sleeps. */
 	add_wait_queue(sk_sleep(sk), &wait);
-	smc_stream_want_room(st);
+	smc_stream_want_room(st, true);
 	/* Room that came before anybody wanted it was no news, and will be none. */
 	if (smc_stream_may_write(st))
 		goto out;
@@ -199,6 +200,9 @@ static ssize_t smc_stream_send_in_vain(struct smc_stream *st, struct msghdr *msg
 	rc = len ? smc_stream_fault_in(st, msg, len, &readable) : 0;
 	if (rc)
 		return rc;
+	/* Another thread's was the first. */
+	if (!smc_tx_in_vain(st))
+		return -EPIPE;
 	len = min(len, readable);
 	iov_iter_advance(&msg->msg_iter, len);
 	spin_lock_bh(st->lock);
@@ -215,7 +219,8 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 		smc_stat_cork(st->sn, st->path->kind);
 		spin_lock_bh(st->lock);
 		smc_stream_limit_wait(st);
-		spin_unlock_bh(st->lock);
+		/* The mate may have had it published already. */
+		smc_stream_settle(st);
 		return;
 	}
 	if (nodelay)
@@ -246,6 +251,8 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 		if (sk->sk_err || smc_tx_shut(st)) {
 			rc = smc_tx_in_vain(st) ? smc_stream_send_in_vain(st, msg) : -EPIPE;
 			done += max_t(ssize_t, rc, 0);
+			/* They go nowhere. */
+			tsflags = 0;
 			break;
 		}
 		if (!msg_data_left(msg))

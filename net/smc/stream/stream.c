@@ -315,6 +315,7 @@ static bool smc_stream_has_room(struct smc_stream *st)
 		return false;
 	}
 	WRITE_ONCE(st->tx.waiting, false);
+	st->tx.blocked = false;
 	return true;
 }
 
@@ -451,6 +452,7 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 	if (st->tx.waiting && smc_tx_free(&st->tx)) {
 		WRITE_ONCE(st->tx.any_room, true);
 		WRITE_ONCE(st->tx.waiting, false);
+		st->tx.blocked = false;
 		st->news |= EPOLLOUT | EPOLLWRNORM;
 	}
 	smc_stream_push(st, SMC_PUSH_NOW);

@@ -161,7 +161,14 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc);
 void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc);
 
 /**
- * smc_stream_on_tx_done() - a publish completed
+ * smc_stream_watches_arrival() - whether it is of use to know when the peer's host has what was
+ * published: for SO_TIMESTAMPING or TCP_USER_TIMEOUT
+ * @st: stream, its lock held
+ */
+bool smc_stream_watches_arrival(const struct smc_stream *st);
+
+/**
+ * smc_stream_on_tx_done() - a publish completed: the peer's host has it
  * @st: stream
  * @end: where it ended
  */

@@ -39,6 +39,7 @@ struct smc_stream_tx {
 	u8 final_flags;		/* to be published with the last byte */
 	bool control;		/* flags or a cursor wait to be published */
 	bool waiting;		/* somebody waits for room in the ring */
+	bool blocked;		/* of those, a send() that has bytes left */
 	bool any_room;		/* and has waited for long enough to be told of a little */
 };
 

@@ -25,7 +25,7 @@
 static bool smc_user_bytes_wait(const struct smc_stream *st)
 {
 	return smc_stream_undelivered(st) ||
-	       (st->tx.waiting && !st->tx.final_flags && !smc_tx_free(&st->tx));
+	       (st->tx.blocked && !st->tx.final_flags && !smc_tx_free(&st->tx));
 }
 
 /* A value that changes when the peer's time begins anew. */
@@ -78,6 +78,11 @@ static bool smc_user_time_is_over(const struct smc_stream *st)
 
 	return st->user_progress != SMC_NOT_DUE && time &&
 	       time_after_eq(jiffies, st->user_since + time);
+}
+
+bool smc_stream_watches_arrival(const struct smc_stream *st)
+{
+	return st->stamps || smc_user_time(st);
 }
 
 void smc_stream_check_user_timeout(struct timer_list *timer)
