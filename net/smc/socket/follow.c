@@ -60,6 +60,9 @@ bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger)
 	if (by_reset || smc_stream_has_failed(st))
 		sk->sk_prot->disconnect(sk, O_NONBLOCK);
 	done = smc_stream_close(st, by_reset, linger);
+	/* Or it has failed while it lingered. */
+	if (smc_stream_has_failed(st) && sk->sk_state != TCP_CLOSE)
+		sk->sk_prot->disconnect(sk, O_NONBLOCK);
 	smc_follow_stream(sk, st);
 	/* It has lingered. */
 	sock_reset_flag(sk, SOCK_LINGER);

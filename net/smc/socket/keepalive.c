@@ -88,7 +88,8 @@ static unsigned long smc_keepalive_look_now(struct smc_sock *smc)
 	if (sock_owned_by_user(sk))
 		return HZ / 20;
 	silent = keepalive_time_elapsed(tcp_sk(sk));
-	if (silent < time / 2)
+	/* Whatever came since the last probe answers all of them. */
+	if (smc->keepalive_probes && silent <= tcp_jiffies32 - smc->keepalive_sent)
 		smc->keepalive_probes = 0;
 	if (silent < 3 * time / 4 && !smc->keepalive_probes)
 		return smc_keepalive_wait(time - silent);
@@ -99,8 +100,10 @@ static unsigned long smc_keepalive_look_now(struct smc_sock *smc)
 		smc_keepalive_give_up(sk);
 		return 0;
 	}
-	if (smc_keepalive_probe(sk))
+	if (smc_keepalive_probe(sk)) {
 		smc->keepalive_probes++;
+		smc->keepalive_sent = tcp_jiffies32;
+	}
 	return smc_keepalive_wait(smc_keepalive_interval(time));
 }
 

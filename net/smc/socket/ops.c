@@ -462,8 +462,11 @@ static bool smc_release_later(struct smc_stream *st, struct socket *sock)
 
 static void smc_release_abort(struct smc_stream *st, struct sock *sk)
 {
+	/* First, see smc_follow_close(). */
+	lock_sock(sk);
+	sk->sk_prot->disconnect(sk, O_NONBLOCK);
+	release_sock(sk);
 	smc_stream_abort(st, ECONNABORTED);
-	sock_no_linger(sk);
 }
 
 static void smc_release_orphan(struct smc_stream *st, struct socket *sock)

@@ -376,13 +376,26 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 	}
 }
 
+/*
+ * When both ends have closed, TCP ends without an error, and has seen a FIN. An error that the
+ * application has left unread may be older, of an ICMP message that IP_RECVERR lets through.
+ */
+static bool smc_sock_tcp_is_through(const struct smc_sock *smc, int err)
+{
+	const struct smc_stream *st = smc->stream;
+
+	if (!sock_flag(smc->sk, SOCK_DONE) || err == ECONNRESET || err == EPIPE ||
+	    err == ETIMEDOUT)
+		return false;
+	return !err || (smc_stream_has_ended(st) && READ_ONCE(st->rx.conn_flags));
+}
+
 void smc_sock_tcp_changed(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 	int err = READ_ONCE(sk->sk_err);
 
-	/* When both ends have closed, TCP ends without an error, and has seen a FIN. */
-	if (sk->sk_state == TCP_CLOSE && (err || !sock_flag(sk, SOCK_DONE)))
+	if (sk->sk_state == TCP_CLOSE && !smc_sock_tcp_is_through(smc, err))
 		smc_sock_tcp_failed(smc, err ? : ECONNRESET);
 	else if (sk->sk_shutdown & RCV_SHUTDOWN)
 		smc_sock_saw_fin(smc);

@@ -67,6 +67,7 @@ struct smc_visit {
  * @follow: has TCP's connection follow the stream
  * @keepalive: finds out whether TCP's connection below the stream still stands
  * @keepalive_probes: sent since the peer last answered
+ * @keepalive_sent: when the last of them was, in tcp_jiffies32
  * @listener: in SMC_MODE_LISTEN
  * @parent: listener that this connection came to, until accept()
  * @siblings: in a list of the parent's
@@ -97,6 +98,7 @@ struct smc_sock {
 	struct delayed_work follow;
 	struct timer_list keepalive;
 	unsigned int keepalive_probes;
+	u32 keepalive_sent;
 	struct smc_listener *listener;
 	struct smc_listener *parent;
 	struct list_head siblings;

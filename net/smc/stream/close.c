@@ -34,7 +34,8 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
 
 static bool smc_stream_has_left(const struct smc_stream *st)
 {
-	return READ_ONCE(st->dead) || READ_ONCE(st->err) || smc_stream_has_ended(st);
+	return READ_ONCE(st->is_over) || READ_ONCE(st->dead) || READ_ONCE(st->err) ||
+	       smc_stream_has_ended(st);
 }
 
 static void smc_stream_linger(struct smc_stream *st, long timeo)

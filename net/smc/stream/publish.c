@@ -131,6 +131,8 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 		WRITE_ONCE(st->tx.arrived, end);
 	else
 		WRITE_ONCE(st->tx.in_flight, st->tx.in_flight + 1);
+	if (final)
+		WRITE_ONCE(st->tx.ends_in, st->tx.in_flight);
 	/* Pairs with smc_stream_has_ended(): who sees the last word sees it in flight. */
 	smp_store_release(&st->tx.conn_flags, cdc.conn_flags);
 	if (final && smc_stream_has_ended(st))

@@ -32,6 +32,9 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	smc_stream_push(st, SMC_PUSH_NOW);
 	if (smc_tx_free(&st->tx) && !smc_tx_writable(st))
 		smc_stream_limit_wait(st);
+	/* Nobody sleeps then. */
+	if (smc_tx_writable(st))
+		st->tx.blocked = false;
 	if (!waited && !smc_tx_writable(st))
 		smc_stat_tx_full(st->sn, st->path->kind,
 				 st->tx.sent == st->tx.acked + st->tx.peer_size);

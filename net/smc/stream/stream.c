@@ -166,7 +166,8 @@ static __poll_t smc_stream_take_news(struct smc_stream *st)
 	if (!st->is_over && smc_stream_finished(st)) {
 		/* Pairs with smc_ring_fill(): a sender that finds it over finds out why. */
 		smp_store_release(&st->is_over, true);
-		st->news |= SMC_NEWS_OVER;
+		/* TCP follows that, too. */
+		st->news |= SMC_NEWS_OVER | SMC_NEWS_ENDED;
 	}
 	smc_stream_follow_orphan(st);
 	if (st->stamps && smc_stamps_are_due(st))
@@ -240,10 +241,10 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 	spin_lock_bh(st->lock);
 	st->dead = true;
 	/*
-	 * A connection that both ends had closed already has nothing to lose. Nor has one whose
-	 * peer had: all that it wrote is here, and it reads no more.
+	 * A connection that both ends had closed already has nothing to lose, if the peer's host
+	 * was told so. Nor has one whose peer had: all that it wrote is here, and it reads no more.
 	 */
-	if (!smc_tx_in_vain(st) && (!smc_rx_shut(st) || !st->tx.final_flags))
+	if (!smc_tx_in_vain(st) && (!smc_rx_shut(st) || !smc_stream_has_ended(st)))
 		smc_stream_fail(st, err);
 	st->news |= SMC_NEWS_ALL;
 	smc_stream_settle(st);
@@ -409,8 +410,19 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	smc_stream_settle(st);
 }
 
+/* A publish up to the last word is complete. Return: whether all of them are. */
+static bool smc_stream_count_end(struct smc_stream *st)
+{
+	if (!st->tx.ends_in)
+		return false;
+	WRITE_ONCE(st->tx.ends_in, st->tx.ends_in - 1);
+	return smc_stream_has_ended(st);
+}
+
 void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 {
+	bool has_ended;
+
 	spin_lock_bh(st->lock);
 	WRITE_ONCE(st->tx.in_flight, st->tx.in_flight - 1);
 	WRITE_ONCE(st->tx.arrived, end);
@@ -418,11 +430,12 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	if (smc_stream_has_room(st))
 		st->news |= EPOLLOUT | EPOLLWRNORM;
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
-	if (smc_stream_has_ended(st))
+	has_ended = smc_stream_count_end(st);
+	if (has_ended)
 		st->news |= SMC_NEWS_ENDED;
 	smc_stream_settle(st);
 	/* A closing application may wait for the last byte to leave. */
-	if (READ_ONCE(st->tx.final_flags) && !READ_ONCE(st->tx.in_flight))
+	if (has_ended)
 		smc_stream_wake(st, EPOLLHUP);
 }
 

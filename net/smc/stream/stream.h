@@ -367,7 +367,7 @@ static inline bool smc_stream_has_ended(const struct smc_stream *st)
 	/* Pairs with smc_publish_once(): who sees the last word sees it in flight. */
 	u8 said = smp_load_acquire(&st->tx.conn_flags);
 
-	return said && !READ_ONCE(st->tx.in_flight) &&
+	return said && !READ_ONCE(st->tx.ends_in) &&
 	       ((said & SMC_CONN_ABORT) || !(READ_ONCE(st->tx.final_flags) & ~said));
 }
 

@@ -33,6 +33,7 @@ struct smc_stream_tx {
 	struct smc_cursor sent_cursor;	/* of sent, in the peer's element */
 	struct smc_cursor acked_cursor;	/* of acked, likewise */
 	unsigned int in_flight;	/* publishes that the path has not completed */
+	unsigned int ends_in;	/* of those, up to the last one that said something of the end */
 	bool nodelay;		/* TCP_NODELAY, as the last write found it */
 	u8 prod_flags;		/* for the next publish */
 	u8 conn_flags;		/* published so far */
