@@ -62,6 +62,7 @@ size_t fill(int fd)
 size_t fill_for_good(int fd, size_t sent)
 {
 	size_t room = room_of(fd);
+	uint32_t asked_from = 0;
 
 	wait_until("all buffers are full", [&] {
 		size_t more = fill(fd);
@@ -72,8 +73,16 @@ size_t fill_for_good(int fd, size_t sent)
 
 		tcp_info info = info_of(fd);
 
-		/* The peer has all that its window was open for, and has closed it. */
-		return !more && !info.tcpi_unacked && !info.tcpi_snd_wnd;
+		/*
+		 * The peer has all that its window was open for, and has closed it. But it may
+		 * find more room, and say so when it is asked next: two probes leave before this
+		 * is for good.
+		 */
+		if (more || info.tcpi_unacked || info.tcpi_snd_wnd)
+			asked_from = 0;
+		else if (!asked_from)
+			asked_from = info.tcpi_segs_out;
+		return asked_from && info.tcpi_segs_out >= asked_from + 2;
 	});
 	return sent;
 }
