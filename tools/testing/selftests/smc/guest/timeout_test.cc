@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "full.h"
 #include "place.h"
 
 using namespace guest;
@@ -20,20 +21,6 @@ namespace
 {
 
 constexpr int KiB = 1024;
-
-/* Until it would have to wait for its peer. */
-void fill(int fd)
-{
-	const std::string chunk(64 * KiB, 'x');
-
-	/* TCP takes more once the peer's kernel has some of it. */
-	wait_until("the window is closed", [&] {
-		while (send(fd, chunk.data(), chunk.size(), MSG_DONTWAIT) > 0)
-			;
-		usleep(50000);
-		return send(fd, chunk.data(), chunk.size(), MSG_DONTWAIT) < 0;
-	});
-}
 
 /* Sends until that fails. Return: errno. */
 int keep_sending(int fd)
@@ -112,7 +99,7 @@ TEST_P(UserTimeout, WhileBytesWait)
 	Connection late = connection(), sooner = connection(3600000);
 
 	for (Connection *one : {&late, &sooner}) {
-		fill(one->here);
+		fill_for_good(one->here);
 		set_user_timeout(one->here, 500);
 		expect_timed_out(one->here);
 	}
@@ -122,7 +109,7 @@ TEST_P(UserTimeout, Revoked)
 {
 	Connection revoked = connection(5000);
 
-	fill(revoked.here);
+	fill_for_good(revoked.here);
 	set_user_timeout(revoked.here, 0);
 
 	Connection later = connection(5000);
@@ -140,7 +127,7 @@ TEST_P(UserTimeout, SlowReader)
 	{
 		std::jthread sender([&] { error = keep_sending(slow.here); });
 
-		fill(idle.here);
+		fill_for_good(idle.here);
 		while (!has_ended(idle.here)) {
 			EXPECT_EQ(slow.there.recv(64 * KiB, MSG_WAITALL).size(), 64u * KiB);
 			usleep(100000);
