@@ -29,6 +29,7 @@ struct smc_stamp {
 };
 
 struct smc_stamps {
+	bool is_reporting;	/* by a thread that looks again before it ends */
 	unsigned int n;
 	struct smc_stamp waiting[SMC_STAMPS_MAX];
 };
@@ -130,14 +131,21 @@ static void smc_stamp_report(struct sock *sk, u32 due, u64 end)
 
 void smc_stamps_report(struct smc_stream *st)
 {
+	struct smc_stamps *stamps = st->stamps;
 	u64 end;
 	u32 due;
 
-	do {
-		spin_lock_bh(st->lock);
-		due = smc_stamps_take(st, &end);
+	spin_lock_bh(st->lock);
+	/* One at a time: arrival is not told before publishing is. */
+	if (stamps->is_reporting)
+		goto out;
+	stamps->is_reporting = true;
+	while ((due = smc_stamps_take(st, &end))) {
 		spin_unlock_bh(st->lock);
-		if (due)
-			smc_stamp_report(st->sk, due, end);
-	} while (due);
+		smc_stamp_report(st->sk, due, end);
+		spin_lock_bh(st->lock);
+	}
+	stamps->is_reporting = false;
+out:
+	spin_unlock_bh(st->lock);
 }
