@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "limit.h"
+#include "nft.h"
 #include "place.h"
 #include "rogue.h"
 #include "smc_tool.h"
@@ -59,14 +60,7 @@ public:
 	/* Packets that met the rule. */
 	int64_t met()
 	{
-		auto listing = nlohmann::json::parse(run("nft -j list chain inet box in"));
-
-		for (const auto &object : listing.at("nftables"))
-			if (object.contains("rule"))
-				for (const auto &part : object.at("rule").at("expr"))
-					if (part.contains("counter"))
-						return part.at("counter").at("packets");
-		throw std::runtime_error("no rule: " + listing.dump());
+		return counted_by_rule(run("nft -j list chain inet box in"));
 	}
 
 private:

@@ -6,13 +6,13 @@
  */
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <thread>
 #include <unistd.h>
 
 #include "agent.h"
 #include "full.h"
+#include "nft.h"
 #include "place.h"
 
 using namespace guest;
@@ -164,15 +164,7 @@ public:
 	}
 	int64_t received() const
 	{
-		auto listing =
-		    nlohmann::json::parse(must_run("nft -j list chain inet " + table + " input"));
-
-		for (const auto &object : listing.at("nftables"))
-			if (object.contains("rule"))
-				for (const auto &part : object.at("rule").at("expr"))
-					if (part.contains("counter"))
-						return part.at("counter").at("packets");
-		throw std::runtime_error("no rule: " + listing.dump());
+		return counted_by_rule(must_run("nft -j list chain inet " + table + " input"));
 	}
 
 private:
