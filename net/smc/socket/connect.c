@@ -76,14 +76,7 @@ static unsigned long smc_connect_look_now(struct smc_sock *smc)
 
 void smc_connect_look(struct timer_list *timer)
 {
-	struct smc_sock *smc = container_of(timer, struct smc_sock, syn);
-	unsigned long again;
-
-	bh_lock_sock(smc->sk);
-	again = smc_connect_look_now(smc);
-	if (again)
-		mod_timer(timer, jiffies + again);
-	bh_unlock_sock(smc->sk);
+	smc_sock_look(container_of(timer, struct smc_sock, syn), timer, smc_connect_look_now);
 }
 
 void smc_connect_forget_listener(struct sock *sk)

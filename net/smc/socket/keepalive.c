@@ -109,14 +109,8 @@ static unsigned long smc_keepalive_look_now(struct smc_sock *smc)
 
 void smc_keepalive_look(struct timer_list *timer)
 {
-	struct smc_sock *smc = container_of(timer, struct smc_sock, keepalive);
-	unsigned long again;
-
-	bh_lock_sock(smc->sk);
-	again = smc_keepalive_look_now(smc);
-	if (again)
-		mod_timer(timer, jiffies + again);
-	bh_unlock_sock(smc->sk);
+	smc_sock_look(container_of(timer, struct smc_sock, keepalive), timer,
+		      smc_keepalive_look_now);
 }
 
 void smc_keepalive_begin(struct smc_sock *smc)

@@ -119,6 +119,18 @@ static bool smc_sock_drop(struct smc_sock *smc)
 	return owed;
 }
 
+void smc_sock_look(struct smc_sock *smc, struct timer_list *timer,
+		   unsigned long (*look)(struct smc_sock *smc))
+{
+	unsigned long again;
+
+	bh_lock_sock(smc->sk);
+	again = look(smc);
+	if (again)
+		mod_timer(timer, jiffies + again);
+	bh_unlock_sock(smc->sk);
+}
+
 bool smc_sock_trylock(struct sock *sk)
 {
 	bool is_free;

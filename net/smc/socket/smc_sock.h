@@ -190,6 +190,15 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
  */
 void smc_sock_forget(struct smc_sock *smc);
 
+/**
+ * smc_sock_look() - what a timer of a socket does
+ * @smc: socket
+ * @timer: one of its timers, which has expired
+ * @look: called with bh_lock_sock(), in softirqs; in how many jiffies it is to be called again, or 0
+ */
+void smc_sock_look(struct smc_sock *smc, struct timer_list *timer,
+		   unsigned long (*look)(struct smc_sock *smc));
+
 /* When a work that found its socket locked tries again. */
 #define SMC_SOCK_RETRY		(HZ / 20)
 

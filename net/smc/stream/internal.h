@@ -14,12 +14,16 @@
 /* How a writer asks for its window back. Set together; a peer may set one alone. */
 #define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
 
-/* Beside EPOLL*: bytes arrived, too few for a poller. Who sleeps in recv() takes any. */
+/* Beside EPOLL*: the stream ended, which ->over() is to be told. */
+#define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
+/* Bytes arrived, too few for a poller. Who sleeps in recv() takes any. */
 #define SMC_NEWS_FEW	((__force __poll_t)BIT(17))
 /* An end of either direction, news also for all those of whom one is woken at a time. */
 #define SMC_NEWS_END	((__force __poll_t)BIT(18))
 /* The peer's host was told of the end of what this end writes. */
 #define SMC_NEWS_ENDED	((__force __poll_t)BIT(19))
+/* Something was sent that is to be stamped. */
+#define SMC_NEWS_STAMPS	((__force __poll_t)BIT(20))
 
 /* A wake function's work, for a thread that sleeps for @events. Without a key it may be any. */
 static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, unsigned int mode,

@@ -11,11 +11,6 @@
 #define SMC_NEWS_ALL \
 	(SMC_NEWS_END | EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLHUP)
 
-/* Among the events: the stream ended, which ->over() is to be told. */
-#define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
-/* Likewise: something was sent that is to be stamped. */
-#define SMC_NEWS_STAMPS	((__force __poll_t)BIT(20))
-
 static void smc_stream_hold_expired(struct timer_list *timer);
 
 void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
