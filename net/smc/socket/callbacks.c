@@ -3,11 +3,11 @@
 
 #include <net/tcp.h>
 
+#include "accept_queue.h"
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "children.h"
 #include "listener.h"
-#include "migrate.h"
 #include "nearby.h"
 #include "smc_sock.h"
 #include "visitor.h"
@@ -92,13 +92,17 @@ void smc_tcp_wake(struct sock *sk)
 	sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
 }
 
+/* Without SMC it waits for accept(). What came last need not be what TCP speaks of. */
 static void smc_tcp_has_connection(struct smc_listener *l)
 {
-	/* Connections that may migrate wait in TCP's queue. */
-	if (smc_migrates(l->smc->sk))
-		smc_default_data_ready(l->smc->sk);
-	else if (!smc_visitor_arrives(l))
+	struct sock *sk = l->smc->sk, *child = smc_accept_queue_last(sk);
+
+	if (child && !tcp_sk(child)->syn_smc)
+		smc_default_data_ready(sk);
+	if (!child || !smc_visitor_arrives(l, child))
 		smc_listener_kick(l);
+	if (child)
+		sock_put(child);
 }
 
 void smc_tcp_data_ready(struct sock *sk)
@@ -188,6 +192,8 @@ void smc_tcp_state_change(struct sock *sk)
 		smc_tcp_connected(smc);
 	else if (smc && smc->mode == SMC_MODE_HANDSHAKE)
 		wake_up(&smc->hs.wait);
+	else if (smc && smc->mode == SMC_MODE_LISTEN)
+		smc_listener_kick(smc->listener);
 	smc_default_state_change(sk);
 out:
 	rcu_read_unlock();

@@ -34,7 +34,8 @@ void smc_follow_later(struct sock *sk)
 	/* With the lock, the release of the socket, which unhooks it first, cancels the work. */
 	read_lock_bh(&sk->sk_callback_lock);
 	smc = smc_sk(sk);
-	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM)
+	/* Nobody locks a connection that waits for accept(), see smc_sock_drop(). */
+	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM && !READ_ONCE(smc->parent))
 		queue_delayed_work(smc_wq, &smc->follow, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
 }

@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "accept_queue.h"
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "children.h"
@@ -13,6 +14,9 @@
 #include "ops.h"
 #include "smc_sock.h"
 #include "wire/clc.h"
+
+/* When a work that found the listener locked tries again. */
+#define SMC_TAKE_RETRY	(HZ / 20)
 
 static DECLARE_WAIT_QUEUE_HEAD(smc_listener_left);
 
@@ -53,7 +57,7 @@ int smc_listen_prepare(struct smc_sock *smc)
 	if (!l)
 		return -ENOMEM;
 	l->smc = smc;
-	INIT_WORK(&l->take, smc_listener_take);
+	INIT_DELAYED_WORK(&l->take, smc_listener_take);
 	mutex_init(&l->stopping);
 	spin_lock_init(&l->lock);
 	INIT_LIST_HEAD(&l->shaking);
@@ -76,7 +80,7 @@ void smc_listener_kick(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
 	if (!l->closed)
-		queue_work(smc_sk_net(l->smc->sk)->take_wq, &l->take);
+		mod_delayed_work(smc_sk_net(l->smc->sk)->take_wq, &l->take, 0);
 	spin_unlock_bh(&l->lock);
 }
 
@@ -104,23 +108,47 @@ static bool smc_listener_tcp_has_any(const struct smc_listener *l)
 	return !reqsk_queue_empty(&inet_csk(l->smc->sk)->icsk_accept_queue);
 }
 
+/*
+ * It was offered SMC, and its rendezvous has not begun. All others are ready for accept() as they
+ * lie: what the listener put back is hooked as long as its TCP connection is marked, unless BPF
+ * has replaced the hooks.
+ */
+static bool smc_request_is_new(const struct request_sock *req, const void *arg)
+{
+	struct sock *sk = req->sk;
+
+	return tcp_sk(sk)->syn_smc && !smc_sk(sk) && !smc_sock_find(sk);
+}
+
+static bool smc_request_is_ready(const struct request_sock *req, const void *arg)
+{
+	return !smc_request_is_new(req, arg);
+}
+
+static bool smc_request_is_new_of(const struct request_sock *req, const void *child)
+{
+	return req->sk == child && smc_request_is_new(req, NULL);
+}
+
+static bool smc_request_is_of(const struct request_sock *req, const void *child)
+{
+	return req->sk == child;
+}
+
 bool smc_listener_is_ready(struct smc_listener *l)
 {
-	if (!list_empty_careful(&l->ready))
+	if (smc_accept_queue_has(l->smc->sk, smc_request_is_ready, NULL))
 		return true;
-	if (!smc_listener_tcp_has_any(l))
-		return false;
-	if (smc_migrates(l->smc->sk))
-		return true;
-	/* It may be that they do not migrate any more, and nobody was told to take them. */
-	smc_listener_kick(l);
+	/* They may have been held back. */
+	if (smc_listener_tcp_has_any(l))
+		smc_listener_kick(l);
 	return false;
 }
 
 /*
- * When one more than the backlog waits for accept(), as TCP does it, the others wait in TCP's
- * queue. Those in their rendezvous do not count: clients that delay theirs must not keep others
- * from accept(). So there may be more of them than the backlog when they are through.
+ * When one more than the backlog is ready for accept(), as TCP does it, no rendezvous begins. Those
+ * in theirs do not count: clients that delay it must not keep others from accept(). So there may be
+ * more of them than the backlog when they are through.
  */
 static bool smc_listener_has_room(struct smc_listener *l)
 {
@@ -130,15 +158,6 @@ static bool smc_listener_has_room(struct smc_listener *l)
 	room = !l->closed && l->n_ready <= READ_ONCE(l->smc->sk->sk_max_ack_backlog);
 	spin_unlock_bh(&l->lock);
 	return room;
-}
-
-static void smc_listener_add(struct smc_listener *l, struct smc_sock *child, struct list_head *list,
-			     unsigned int *n)
-{
-	spin_lock_bh(&l->lock);
-	list_add_tail(&child->siblings, list);
-	++*n;
-	spin_unlock_bh(&l->lock);
 }
 
 static void smc_listener_wake(struct smc_listener *l)
@@ -161,180 +180,148 @@ static void smc_listener_wake(struct smc_listener *l)
 static bool smc_listener_shake(struct smc_listener *l, struct smc_sock *child)
 {
 	smc_sock_hook(child, SMC_MODE_HANDSHAKE);
-	if (READ_ONCE(l->n_shaking) >= 2 * SMC_HANDSHAKES_MAX) {
+	if (READ_ONCE(l->n_shaking) > 2 * SMC_HANDSHAKES_MAX) {
 		smc_sock_refuse_handshake(child, SMC_DIAG_NO_MEMORY);
 		return false;
 	}
-	smc_listener_add(l, child, &l->shaking, &l->n_shaking);
 	smc_sock_start_handshake(child);
 	return true;
 }
 
 /* Why a connection whose other end was not offered SMC, or offers none, is TCP. */
-static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_sock *child,
-			       bool is_taken)
+static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_sock *child)
 {
-	if (is_taken || READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
+	if (READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
 		return SMC_DIAG_SOCKET_OPTION;
 	return smc_blackhole_has(smc_sk_net(child->sk), &child->hs.place) ? SMC_DIAG_BLACKHOLE :
 									    SMC_DIAG_PEER_NO_SMC;
 }
 
-/*
- * A connection that TCP established. Without memory it is reset.
- * Return: it, if there is a rendezvous for the caller to see to; or NULL.
- */
-static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct sock *sk)
+/* A connection that nobody accepted. */
+static void smc_listener_reset_one(struct smc_sock *child)
 {
-	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
-	bool is_taken, is_offered, is_shaking;
+	struct request_sock *req = child->req;
+	struct sock *sk = child->sk;
 
-	if (!child) {
-		smc_reset_tcp(sk);
-		return NULL;
-	}
-	child->parent = l;
-	/* TCP would charge who accepts, and that is a worker here. */
-	child->hs.memcg = l->smc->sk->sk_memcg;
-	smc_blackhole_key_client(&child->hs.place, sk);
-	lock_sock(sk);
-	is_taken = smc_sock_is_taken(sk);
-	is_offered = tcp_sk(sk)->syn_smc && sk->sk_state != TCP_CLOSE;
-	is_shaking = is_offered && !is_taken && smc_listener_shake(l, child);
-	if (!is_offered || is_taken)
-		smc_sock_fall_back(child, smc_listener_reason(l, child, is_taken));
-	release_sock(sk);
-	if (is_shaking)
-		return child;
-	if (is_offered && is_taken) {
-		/* A BPF program made it its own, and would read the client's PROPOSAL. */
-		smc_listener_stop_offering(l);
-		smc_reset_tcp(sk);
-		return NULL;
-	}
-	smc_listener_add(l, child, &l->ready, &l->n_ready);
-	smc_listener_wake(l);
-	return NULL;
-}
-
-/* Return: false if TCP has none. */
-static bool smc_listener_take_one(struct smc_listener *l)
-{
-	struct sock *sk = smc_tcp_accept(l->smc->sk);
-	struct smc_sock *child;
-
-	if (!sk)
-		return false;
-	child = smc_listener_begin(l, sk);
-	if (child)
-		smc_sock_leave_handshake(child);
-	return true;
-}
-
-/*
- * TCP can't give away what it has no more: what may migrate is left to it until accept(). Who waits
- * there was not told, if migration was switched on after it came.
- */
-static void smc_listener_take_all(struct smc_listener *l)
-{
-	while (smc_listener_tcp_has_any(l) && smc_listener_has_room(l)) {
-		if (smc_migrates(l->smc->sk)) {
-			smc_listener_wake(l);
-			return;
-		}
-		if (!smc_listener_take_one(l))
-			return;
-	}
-}
-
-/* Take one of those, for accept(). Return: false if there was none. */
-static bool smc_listener_take_left(struct smc_listener *l)
-{
-	bool taken;
-
-	if (!smc_migrates(l->smc->sk) || !smc_listener_tcp_has_any(l))
-		return false;
-	mutex_lock(&l->stopping);
-	taken = smc_listener_take_one(l);
-	mutex_unlock(&l->stopping);
-	return taken;
-}
-
-struct sock *smc_listener_last(struct smc_listener *l)
-{
-	struct request_sock_queue *queue = &inet_csk(l->smc->sk)->icsk_accept_queue;
-	struct sock *child = NULL;
-
-	spin_lock_bh(&queue->rskq_lock);
-	if (queue->rskq_accept_head) {
-		child = queue->rskq_accept_tail->sk;
-		sock_hold(child);
-	}
-	spin_unlock_bh(&queue->rskq_lock);
-	return child;
-}
-
-/*
- * Like accept() of TCP. But that charges the connection to the memory cgroup of who calls it, waits
- * for the lock, and takes whatever is first. With data in its SYN there is more to be done.
- */
-static bool smc_listener_take_from_tcp(struct smc_listener *l, const struct sock *child)
-{
-	struct sock *sk = l->smc->sk;
-	struct request_sock_queue *queue = &inet_csk(sk)->icsk_accept_queue;
-	struct request_sock *req = NULL;
-
-	spin_lock_bh(&sk->sk_lock.slock);
-	/* With this lock nobody else takes the first. */
-	if (!sock_owned_by_user(sk) && sk->sk_state == TCP_LISTEN)
-		req = READ_ONCE(queue->rskq_accept_head);
-	if (req && !tcp_rsk(req)->tfo_listener && req->sk == child)
-		reqsk_queue_remove(queue, sk);
-	else
-		req = NULL;
-	spin_unlock_bh(&sk->sk_lock.slock);
-	if (!req)
-		return false;
-	inet_init_csk_locks(req->sk);
+	smc_reset_tcp(sk);
 	reqsk_put(req);
-	return true;
+	sock_put(sk);
 }
 
-struct smc_sock *smc_listener_take_first(struct smc_listener *l, struct sock *child)
+/*
+ * It waits for accept() from now on, instead of among the @n others. A listener being closed holds
+ * on to it.
+ */
+static void smc_listener_put(struct smc_listener *l, struct smc_sock *child, unsigned int *n)
 {
-	bool is_taken = smc_listener_has_room(l) && smc_listener_take_from_tcp(l, child);
+	lockdep_assert_held(&l->lock);
+	if (l->closed)
+		return;
+	list_move_tail(&child->siblings, &l->ready);
+	l->n_ready++;
+	--*n;
+	smc_accept_queue_put(l->smc->sk, child->req);
+}
 
-	if (smc_listener_tcp_has_any(l))
+static void smc_listener_tell(struct smc_listener *l)
+{
+	smc_listener_wake(l);
+	/* TCP has no use for it, and the work drops it. */
+	if (READ_ONCE(l->smc->sk->sk_state) != TCP_LISTEN)
 		smc_listener_kick(l);
-	return is_taken ? smc_listener_begin(l, child) : NULL;
-}
-
-static void smc_listener_take(struct work_struct *work)
-{
-	smc_listener_take_all(container_of(work, struct smc_listener, take));
-}
-
-/* The same for who does not wait, neither for a connection nor for the work. */
-static void smc_listener_take_now(struct smc_listener *l)
-{
-	mutex_lock(&l->stopping);
-	smc_listener_take_all(l);
-	mutex_unlock(&l->stopping);
 }
 
 void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child)
 {
-	spin_lock_bh(&l->lock);
-	/* A listener being closed holds on to it. */
-	if (!l->closed) {
-		list_move_tail(&child->siblings, &l->ready);
-		l->n_ready++;
-		l->n_shaking--;
-	}
-	spin_unlock_bh(&l->lock);
-	smc_listener_wake(l);
+	struct sock *sk = child->sk;
+
+	local_bh_disable();
+	bh_lock_sock(sk);
+	spin_lock(&l->lock);
+	smc_listener_put(l, child, &l->n_shaking);
+	spin_unlock(&l->lock);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+	smc_listener_tell(l);
 }
 
+static struct smc_sock *smc_listener_add(struct smc_listener *l, struct request_sock *req)
+{
+	struct smc_sock *child = smc_sock_create(req->sk, SMC_SERVER);
+
+	if (!child)
+		return NULL;
+	child->parent = l;
+	child->req = req;
+	/* TCP may destroy it, see smc_listener_drop(). */
+	sock_hold(child->sk);
+	/* TCP would charge who accepts, and that is a worker here. */
+	child->hs.memcg = l->smc->sk->sk_memcg;
+	smc_blackhole_key_client(&child->hs.place, child->sk);
+	spin_lock_bh(&l->lock);
+	list_add_tail(&child->siblings, &l->shaking);
+	l->n_shaking++;
+	spin_unlock_bh(&l->lock);
+	return child;
+}
+
+/* It was taken by a BPF program, which would read the client's PROPOSAL. */
+static void smc_listener_refuse(struct smc_listener *l, struct smc_sock *child)
+{
+	smc_listener_stop_offering(l);
+	spin_lock_bh(&l->lock);
+	list_del_init(&child->siblings);
+	l->n_shaking--;
+	spin_unlock_bh(&l->lock);
+	smc_listener_reset_one(child);
+}
+
+/*
+ * A connection that was offered SMC. Without memory it is reset.
+ * Return: it, if there is a rendezvous for the caller to see to; or NULL.
+ */
+static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct request_sock *req)
+{
+	struct smc_sock *child = smc_listener_add(l, req);
+	struct sock *sk = req->sk;
+	bool is_taken, is_shaking = false;
+
+	if (!child) {
+		smc_reset_tcp(sk);
+		reqsk_put(req);
+		return NULL;
+	}
+	lock_sock(sk);
+	is_taken = smc_sock_is_taken(sk);
+	if (sk->sk_state == TCP_CLOSE)
+		smc_sock_fall_back(child, smc_listener_reason(l, child));
+	else if (!is_taken)
+		is_shaking = smc_listener_shake(l, child);
+	release_sock(sk);
+	if (is_shaking)
+		return child;
+	if (is_taken)
+		smc_listener_refuse(l, child);
+	else
+		smc_listener_shaken(l, child);
+	return NULL;
+}
+
+/* With the listener locked. Return: one that is to be taken, or NULL. */
+static struct request_sock *smc_listener_next(struct smc_listener *l)
+{
+	return smc_accept_queue_take(l->smc->sk, smc_request_is_new, NULL);
+}
+
+static void smc_listener_start(struct smc_listener *l, struct request_sock *req)
+{
+	struct smc_sock *child = smc_listener_begin(l, req);
+
+	if (child)
+		smc_sock_leave_handshake(child);
+}
+
+/* Whoever finds it in no list leaves it alone. */
 static struct smc_sock *smc_listener_pop(struct smc_listener *l, struct list_head *list,
 					 unsigned int *n)
 {
@@ -350,10 +337,153 @@ static struct smc_sock *smc_listener_pop(struct smc_listener *l, struct list_hea
 	return child;
 }
 
-static struct smc_sock *smc_listener_pop_ready(struct smc_listener *l)
+/*
+ * A connection that waited for accept(), and does not any more. If TCP has stopped listening it has
+ * disconnected and destroyed it already, or it has given it to another listener.
+ */
+static void smc_listener_drop(struct smc_listener *l, struct smc_sock *child)
 {
-	return READ_ONCE(l->smc->sk->sk_state) == TCP_LISTEN ?
-		smc_listener_pop(l, &l->ready, &l->n_ready) : NULL;
+	struct sock *sk = child->sk;
+	struct request_sock *req;
+
+	lock_sock(l->smc->sk);
+	req = smc_accept_queue_take(l->smc->sk, smc_request_is_of, sk);
+	release_sock(l->smc->sk);
+	if (req) {
+		child->req = req;
+		smc_listener_reset_one(child);
+		return;
+	}
+	/* First, so that another listener does not take it for one of its own. */
+	tcp_abort(sk, ECONNABORTED);
+	smc_abandon(child);
+	sock_put(sk);
+}
+
+/* Those whose rendezvous is over. */
+static void smc_listener_drop_all(struct smc_listener *l)
+{
+	struct smc_sock *child;
+
+	while ((child = smc_listener_pop(l, &l->ready, &l->n_ready)))
+		smc_listener_drop(l, child);
+}
+
+/*
+ * The listener's user may keep it locked for long: the work comes back, and holds up no other. If the
+ * listener was ended from outside, TCP has reset those that wait, and their peers are to know soon.
+ */
+static void smc_listener_take(struct work_struct *work)
+{
+	struct smc_listener *l = container_of(to_delayed_work(work), struct smc_listener, take);
+	struct sock *sk = l->smc->sk;
+	struct request_sock *req;
+
+	if (READ_ONCE(sk->sk_state) != TCP_LISTEN) {
+		smc_listener_drop_all(l);
+		return;
+	}
+	while (smc_listener_tcp_has_any(l) && smc_listener_has_room(l)) {
+		if (!smc_sock_trylock(sk)) {
+			queue_delayed_work(smc_sk_net(sk)->take_wq, &l->take, SMC_TAKE_RETRY);
+			return;
+		}
+		req = smc_listener_next(l);
+		release_sock(sk);
+		if (!req)
+			return;
+		smc_listener_start(l, req);
+	}
+}
+
+struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child)
+{
+	struct request_sock *req = NULL;
+	struct sock *sk = l->smc->sk;
+
+	if (smc_listener_has_room(l) && smc_sock_trylock(sk)) {
+		req = smc_accept_queue_take(sk, smc_request_is_new_of, child);
+		release_sock(sk);
+	}
+	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
+		smc_listener_kick(l);
+	return req ? smc_listener_begin(l, req) : NULL;
+}
+
+/* A connection of TCP. Without memory it is reset. */
+static struct smc_sock *smc_listener_know_plain(struct smc_listener *l, struct sock *sk)
+{
+	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
+
+	if (!child) {
+		smc_reset_tcp(sk);
+		return NULL;
+	}
+	smc_blackhole_key_client(&child->hs.place, sk);
+	lock_sock(sk);
+	smc_sock_fall_back(child, smc_listener_reason(l, child));
+	release_sock(sk);
+	return child;
+}
+
+/* Return: false if it is another listener's, or if this one has been ended and drops it. */
+static bool smc_listener_claim(struct smc_listener *l, struct smc_sock *child)
+{
+	bool is_own;
+
+	spin_lock_bh(&l->lock);
+	is_own = child->parent == l && !list_empty(&child->siblings);
+	if (is_own) {
+		list_del_init(&child->siblings);
+		l->n_ready--;
+		WRITE_ONCE(child->parent, NULL);
+		child->req = NULL;
+	}
+	spin_unlock_bh(&l->lock);
+	return is_own;
+}
+
+/* What TCP's accept() gives. Return: it, or NULL if it was reset. */
+static struct smc_sock *smc_listener_know(struct smc_listener *l, struct sock *sk)
+{
+	struct smc_sock *child;
+	bool is_own;
+
+	rcu_read_lock();
+	child = smc_sock_find(sk);
+	is_own = child && smc_listener_claim(l, child);
+	rcu_read_unlock();
+	if (!child)
+		return smc_listener_know_plain(l, sk);
+	if (!is_own) {
+		smc_reset_foreign(sk);
+		return NULL;
+	}
+	/* The queue's reference is the application's now. */
+	sock_put(sk);
+	return child;
+}
+
+/* Return: a connection for the application, or NULL. */
+static struct smc_sock *smc_listener_accept_one(struct smc_listener *l)
+{
+	struct sock *sk = l->smc->sk, *child = NULL;
+	struct smc_sock *known = NULL;
+	bool is_ready;
+
+	if (!smc_listener_tcp_has_any(l))
+		return NULL;
+	mutex_lock(&l->stopping);
+	lock_sock(sk);
+	is_ready = smc_accept_queue_raise(sk, smc_request_is_ready, NULL);
+	release_sock(sk);
+	/* Others take only what is new: the first is still that. */
+	if (is_ready)
+		child = smc_tcp_accept(sk);
+	if (child)
+		known = smc_listener_know(l, child);
+	mutex_unlock(&l->stopping);
+	return known;
 }
 
 /* Return: 0 to look again, or an error. */
@@ -387,44 +517,39 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 	struct smc_sock *child;
 	int rc;
 
-	if (!timeo && !smc_listener_is_ready(l))
-		smc_listener_take_now(l);
-	for (;;) {
-		child = smc_listener_pop_ready(l);
-		if (child)
-			break;
-		if (smc_listener_take_left(l))
-			continue;
+	while (!(child = smc_listener_accept_one(l))) {
 		rc = smc_listener_wait(l, &timeo);
 		if (rc)
 			return rc;
 	}
-	/* TCP holds connections back for want of room here. */
-	if (smc_listener_tcp_has_any(l))
+	/* Connections were held back for want of room, or because this thread had the lock. */
+	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
 		smc_listener_kick(l);
 
 	/* The work that handed it over is done with it. */
 	flush_work(&child->shake);
-	child->parent = NULL;
 	lock_sock(child->sk);
 	/* What TCP says of the listener, its accept() says of the child. */
 	if (test_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags))
 		set_bit(SOCK_SUPPORT_ZC, &newsock->flags);
+	/* While it waited, nobody declined what came too late. */
+	if (smc_sk(child->sk) == child && child->mode == SMC_MODE_TCP)
+		smc_sock_drop_late(child);
 	sock_graft(child->sk, newsock);
 	newsock->state = SS_CONNECTED;
 	release_sock(child->sk);
 	return 0;
 }
 
-static void smc_listener_reset(struct smc_listener *l, struct list_head *list, unsigned int *n)
+static void smc_listener_reset(struct smc_listener *l)
 {
 	struct smc_sock *child;
 
-	while ((child = smc_listener_pop(l, list, n))) {
+	while ((child = smc_listener_pop(l, &l->shaking, &l->n_shaking))) {
 		smc_sock_end_handshake(child);
-		child->parent = NULL;
-		smc_reset_tcp(child->sk);
+		smc_listener_reset_one(child);
 	}
+	smc_listener_drop_all(l);
 }
 
 static void smc_listener_set_closed(struct smc_listener *l, bool closed)
@@ -438,15 +563,14 @@ static void smc_listener_set_closed(struct smc_listener *l, bool closed)
 static void smc_listener_halt(struct smc_listener *l)
 {
 	smc_listener_set_closed(l, true);
-	cancel_work_sync(&l->take);
+	cancel_delayed_work_sync(&l->take);
 	wait_event(smc_listener_left, !READ_ONCE(l->visitors));
 }
 
 static void smc_listener_close(struct smc_listener *l)
 {
 	smc_listener_halt(l);
-	smc_listener_reset(l, &l->shaking, &l->n_shaking);
-	smc_listener_reset(l, &l->ready, &l->n_ready);
+	smc_listener_reset(l);
 }
 
 /* Nobody accepts meanwhile. */
@@ -460,7 +584,7 @@ static void smc_listener_withdraw(struct smc_listener *l)
 	WRITE_ONCE(l->withdrawn, true);
 	/* What TCP was handling has been offered SMC, and is where it is looked for. */
 	synchronize_net();
-	smc_listener_halt(l);
+	smc_listener_close(l);
 	smc_migrate_drop_offered(sk);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The accepting half of a listening socket: takes connections from TCP, holds
- * their rendezvous side by side, and keeps those that are done for accept().
+ * The accepting half of a listening socket: takes connections from TCP's queue, holds their
+ * rendezvous side by side, and puts those that are done back there for accept().
  */
 #ifndef SMC_LISTENER_H
 #define SMC_LISTENER_H
@@ -20,13 +20,13 @@ struct socket;
  * struct smc_listener - see the top of this file
  * @smc: the listening socket
  * @af_ops: TCP's for it, but for the creation of children (children.c)
- * @take: takes connections from TCP
- * @stopping: one has it stop at a time, and nobody takes from TCP for accept() meanwhile
+ * @take: takes connections from TCP, and drops those that wait when TCP has ended the listener
+ * @stopping: one has it stop, or takes from TCP for accept(), at a time
  * @lock: protects what follows; softirqs off
  * @shaking: connections in their rendezvous
- * @ready: connections for accept()
- * @n_shaking: how many
- * @n_ready: how many
+ * @ready: connections for accept(), which are in TCP's queue
+ * @n_shaking: how many are in their rendezvous
+ * @n_ready: how many are for accept()
  * @visitors: threads that do its work
  * @closed: no more are taken, and no visitors come
  * @tcp_only: connections to come are TCP
@@ -37,7 +37,7 @@ struct socket;
 struct smc_listener {
 	struct smc_sock *smc;
 	struct inet_connection_sock_af_ops af_ops;
-	struct work_struct take;
+	struct delayed_work take;
 	struct mutex stopping;
 	spinlock_t lock;
 	struct list_head shaking;
@@ -114,7 +114,7 @@ void smc_listener_unhook(struct smc_listener *l);
 void smc_listen_undo(struct smc_sock *smc, struct socket *sock);
 
 /**
- * smc_listener_kick() - TCP has a connection
+ * smc_listener_kick() - TCP has a connection, or has ended the listener
  * @l: listener
  *
  * Context: any.
@@ -139,30 +139,24 @@ bool smc_listener_enter(struct smc_listener *l);
 void smc_listener_leave(struct smc_listener *l);
 
 /**
- * smc_listener_last() - what TCP queued last
- * @l: listener
- *
- * Context: any, under RCU.
- * Return: the connection, with a reference; or NULL if the queue is empty.
- */
-struct sock *smc_listener_last(struct smc_listener *l);
-
-/**
- * smc_listener_take_first() - take a connection from TCP, as the work does all
+ * smc_listener_take_this() - take a connection from TCP, as the work does all
  * @l: listener that this thread has entered
  * @child: the connection, with a reference of the caller's
  *
- * If another is first, or the listener's lock is taken, the work takes them.
+ * If the listener is locked, the work takes it.
  *
  * Context: process, without the socket lock.
  * Return: it, if its rendezvous has begun: that is the caller's; or NULL.
  */
-struct smc_sock *smc_listener_take_first(struct smc_listener *l, struct sock *child);
+struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child);
 
 /**
- * smc_listener_shaken() - the rendezvous of a connection is over
+ * smc_listener_shaken() - the rendezvous of a connection is over, or there is none: it waits for
+ * accept()
  * @l: listener
- * @child: connection
+ * @child: connection, the listener's from then on
+ *
+ * Context: process, without the connection's lock.
  */
 void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child);
 

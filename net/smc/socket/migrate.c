@@ -8,6 +8,7 @@
 #include <net/sock_reuseport.h>
 #include <net/tcp.h>
 
+#include "accept_queue.h"
 #include "compat.h"
 #include "migrate.h"
 #include "ops.h"
@@ -85,43 +86,25 @@ static void smc_drop_offered_requests(struct sock *sk)
 	}
 }
 
-/* With the listener locked, so that nobody takes the first. Return: false if there is none. */
-static bool smc_put_offered_first(struct sock *sk)
+static bool smc_request_is_offered(const struct request_sock *req, const void *arg)
 {
-	struct request_sock_queue *queue = &inet_csk(sk)->icsk_accept_queue;
-	struct request_sock *before = NULL, *req;
-
-	spin_lock_bh(&queue->rskq_lock);
-	for (req = queue->rskq_accept_head; req; req = req->dl_next) {
-		if (tcp_sk(req->sk)->syn_smc)
-			break;
-		before = req;
-	}
-	if (req && before) {
-		before->dl_next = req->dl_next;
-		if (queue->rskq_accept_tail == req)
-			queue->rskq_accept_tail = before;
-		req->dl_next = queue->rskq_accept_head;
-		WRITE_ONCE(queue->rskq_accept_head, req);
-	}
-	spin_unlock_bh(&queue->rskq_lock);
-	return req;
+	return tcp_sk(req->sk)->syn_smc;
 }
 
+/* What SMC knows of them is another listener's, which TCP has taken them from, and which drops it. */
 static void smc_reset_offered_children(struct sock *sk)
 {
-	struct sock *child;
-	bool found;
+	struct request_sock *req;
 
 	do {
 		lock_sock(sk);
-		found = smc_put_offered_first(sk);
+		req = smc_accept_queue_take(sk, smc_request_is_offered, NULL);
 		release_sock(sk);
-		/* Nobody else takes from the queue. */
-		child = found ? smc_tcp_accept(sk) : NULL;
-		if (child)
-			smc_reset_tcp(child);
-	} while (child);
+		if (req) {
+			smc_reset_foreign(req->sk);
+			reqsk_put(req);
+		}
+	} while (req);
 }
 
 void smc_migrate_drop_offered(struct sock *sk)

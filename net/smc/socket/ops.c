@@ -274,10 +274,15 @@ static int smc_listen_begin(struct socket *sock)
 
 static int smc_listen(struct socket *sock, int backlog)
 {
-	struct smc_listener *listener;
+	struct smc_listener *listener = smc_listener_of(sock);
 	struct sock *sk = sock->sk;
 	int rc;
 
+	/* It was ended from outside, and what waited there is to go first. */
+	if (listener && READ_ONCE(sk->sk_state) != TCP_LISTEN) {
+		smc_listener_stop_begin(listener);
+		smc_listener_stop_end(listener);
+	}
 	lock_sock(sk);
 	smc_family_settle(sk);
 	rc = smc_listen_begin(sock);
@@ -545,8 +550,7 @@ static int smc_set_rcvlowat(struct sock *sk, int value)
 	return rc;
 }
 
-/* SMC's part of a close by reset. */
-static void smc_abandon(struct smc_sock *smc)
+void smc_abandon(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 
@@ -563,14 +567,19 @@ static void smc_abandon(struct smc_sock *smc)
 	kfree_rcu(smc, rcu);
 }
 
+void smc_reset_foreign(struct sock *sk)
+{
+	sock_no_linger(sk);
+	sk->sk_prot->close(sk, 0);
+}
+
 void smc_reset_tcp(struct sock *sk)
 {
 	struct smc_sock *smc = smc_sock_find(sk);
 
 	if (smc)
 		smc_abandon(smc);
-	sock_no_linger(sk);
-	sk->sk_prot->close(sk, 0);
+	smc_reset_foreign(sk);
 }
 
 /* TCP's connection below may stand for a while after the stream's. */

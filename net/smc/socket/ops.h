@@ -5,6 +5,7 @@
 
 #include <linux/net.h>
 
+struct smc_sock;
 struct sock;
 
 /**
@@ -37,6 +38,22 @@ const struct proto_ops *smc_ops_of_family(int family);
  * @sk: socket
  */
 const struct proto_ops *smc_tcp_ops(const struct sock *sk);
+
+/**
+ * smc_abandon() - SMC's part of a close by reset
+ * @smc: socket that no application has seen; it is freed
+ *
+ * Context: process, without the socket lock; may sleep.
+ */
+void smc_abandon(struct smc_sock *smc);
+
+/**
+ * smc_reset_foreign() - close a connection of TCP by reset
+ * @sk: socket that no application has seen; what SMC knows of it, if anything, is another's to free
+ *
+ * Context: process, without the socket lock; may sleep.
+ */
+void smc_reset_foreign(struct sock *sk);
 
 /**
  * smc_reset_tcp() - close a connection that no application has seen, by reset

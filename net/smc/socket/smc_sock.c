@@ -109,12 +109,15 @@ int smc_sock_for_each(long *bucket, long *index, int (*fn)(struct smc_sock *smc,
 	return 0;
 }
 
-/* TCP's callback can't send: a work declines a PROPOSAL. */
+/*
+ * TCP's callback can't send: a work declines a PROPOSAL. Nobody locks a connection that waits for
+ * accept(), for TCP expects that when it stops listening.
+ */
 static bool smc_sock_drop(struct smc_sock *smc)
 {
 	bool owed = smc_handshake_drop_late(&smc->hs);
 
-	if (smc->hs.declines && !smc->hs.late_left)
+	if (smc->hs.declines && !smc->hs.late_left && !smc->parent)
 		queue_delayed_work(smc_wq, &smc->late, 0);
 	return owed;
 }

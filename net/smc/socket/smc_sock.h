@@ -70,6 +70,7 @@ struct smc_visit {
  * @keepalive_sent: when the last of them was, in tcp_jiffies32
  * @listener: in SMC_MODE_LISTEN
  * @parent: listener that this connection came to, until accept()
+ * @req: TCP's request that it came by, whose reference is TCP's queue's while it waits there
  * @siblings: in a list of the parent's
  * @entry: in the table of all
  * @rcu: for TCP's callbacks
@@ -101,6 +102,7 @@ struct smc_sock {
 	u32 keepalive_sent;
 	struct smc_listener *listener;
 	struct smc_listener *parent;
+	struct request_sock *req;
 	struct list_head siblings;
 	struct hlist_node entry;
 	struct rcu_head rcu;

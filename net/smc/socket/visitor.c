@@ -39,21 +39,16 @@ static bool smc_visitor_invite(const struct sock *client, struct sock *sk, struc
 	return true;
 }
 
-bool smc_visitor_arrives(struct smc_listener *l)
+bool smc_visitor_arrives(struct smc_listener *l, struct sock *child)
 {
-	/* What came in this thread, unless another came after it: that is not this thread's. */
-	struct sock *child = smc_listener_last(l);
-	struct sock *client = NULL;
-	bool arrives = false;
+	/* It came in this thread, unless another came after that: whose is not this thread's. */
+	struct sock *client = smc_nearby(child) ? smc_nearby_peer(child) : NULL;
+	bool arrives;
 
-	if (child && smc_nearby(child))
-		client = smc_nearby_peer(child);
-	if (client) {
-		arrives = smc_visitor_invite(client, l->smc->sk, child);
-		sock_put(client);
-	}
-	if (child)
-		sock_put(child);
+	if (!client)
+		return false;
+	arrives = smc_visitor_invite(client, l->smc->sk, child);
+	sock_put(client);
 	return arrives;
 }
 
@@ -85,7 +80,7 @@ static bool smc_visitor_is_peer(const struct smc_sock *smc, const struct sock *c
 static bool smc_visitor_see(struct smc_listener *l, struct smc_sock *smc, struct sock *sk,
 			    bool agree)
 {
-	struct smc_sock *child = smc_listener_take_first(l, sk);
+	struct smc_sock *child = smc_listener_take_this(l, sk);
 
 	if (!child)
 		return false;

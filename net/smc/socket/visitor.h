@@ -12,15 +12,17 @@
 struct smc_listener;
 struct smc_sock;
 struct smc_visit;
+struct sock;
 
 /**
  * smc_visitor_arrives() - TCP has a connection for a listener
  * @l: listener
+ * @child: what came last
  *
  * Context: TCP's data_ready, under RCU.
  * Return: true if the thread that brought it takes care of it.
  */
-bool smc_visitor_arrives(struct smc_listener *l);
+bool smc_visitor_arrives(struct smc_listener *l, struct sock *child);
 
 /**
  * smc_visitor_set_out() - the thread is about to have TCP connect

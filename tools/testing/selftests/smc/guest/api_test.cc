@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <functional>
+#include <future>
 #include <gtest/gtest.h>
 #include <linux/smc.h>
 #include <linux/sockios.h>
@@ -817,6 +818,89 @@ TEST_P(Api, Backlog)
 	RemoteSocket another = agent.connect(flavor, address);
 
 	must_accept(listener);
+}
+
+/* As servers measure their load: by TCP_INFO of the listener, or by ss. */
+TEST_P(Api, ThoseWaitingAreCounted)
+{
+	Fd listener = must_listen(flavor, 10);
+	Address address = of_self(local_address(listener).port());
+	std::vector<RemoteSocket> clients;
+	auto expect_waiting = [&](unsigned int waiting) {
+		std::string port = std::to_string(address.port());
+
+		wait_until(std::to_string(waiting) + " wait", [&] {
+			tcp_info info = {};
+			socklen_t len = sizeof(info);
+
+			getsockopt(listener, SOL_TCP, TCP_INFO, &info, &len);
+			EXPECT_EQ(info.tcpi_sacked, 10u);
+			return info.tcpi_unacked == waiting;
+		});
+		EXPECT_EQ(must_run("ss -Hltn 'sport = :" + port + "' | awk '{print $2}'"),
+			  std::to_string(waiting) + "\n");
+	};
+
+	expect_waiting(0);
+	for (int i = 0; i < 5; i++)
+		clients.push_back(agent.connect(flavor, address));
+	expect_waiting(5);
+
+	Fd first = must_accept(listener);
+
+	expect_waiting(4);
+	clients.clear();
+	/* They have closed, and are still to be accepted. */
+	expect_waiting(4);
+	for (int i = 0; i < 4; i++)
+		must_accept(listener);
+	expect_waiting(0);
+}
+
+/* TCP, or whoever has it end a listener, does not ask the program. */
+TEST_P(Api, ListenerEndedFromOutside)
+{
+	Fd listener = must_listen(flavor);
+	Address address = of_self(local_address(listener).port());
+	RemoteSocket client = agent.connect(flavor, address);
+	long rc;
+
+	await(listener, POLLIN);
+	must_run("ss -K -ltn 'sport = :" + std::to_string(address.port()) + "'");
+	client.await(POLLHUP);
+	client.recv(1, 0, &rc);
+	EXPECT_EQ(rc, -ECONNRESET);
+	EXPECT_ERRNO(EINVAL, accept(listener, nullptr, nullptr));
+
+	/* It has lost its port, if it did not bind one. */
+	ASSERT_EQ(listen(listener, 5), 0) << strerror(errno);
+	EXPECT_EQ(events(listener), 0);
+}
+
+/* The client of Fast Open is there before its handshake is through, and wakes who accepts. */
+TEST_P(Api, AcceptWokenByFastOpen)
+{
+	Fd listener = must_listen(flavor);
+	Address address = of_self(local_address(listener).port());
+	RemoteSocket client = agent.socket({Kind::tcp, flavor.family});
+	/* Both ends do without a cookie. */
+	SysctlScope here("net.ipv4.tcp_fastopen", "519");
+	RemoteSysctlScope there(agent, "net.ipv4.tcp_fastopen", "519");
+
+	must_set(listener, SOL_TCP, TCP_FASTOPEN, 5);
+
+	std::future<Fd> accepted =
+	    std::async(std::launch::async, [&] { return must_accept(listener); });
+
+	EXPECT_EQ(client.set(SOL_TCP, TCP_FASTOPEN_CONNECT, 1), 0);
+	EXPECT_EQ(client.connect(address), 0);
+	EXPECT_EQ(client.send("x"), 1);
+
+	Fd server = accepted.get();
+	char byte = 0;
+
+	EXPECT_EQ(recv(server, &byte, 1, 0), 1);
+	EXPECT_EQ(byte, 'x');
 }
 
 TEST_P(Api, ListenerCloseResetsThoseWaiting)

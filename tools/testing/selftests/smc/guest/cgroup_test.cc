@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <unistd.h>
 #include <vector>
 
@@ -45,6 +46,11 @@ public:
 	int64_t charged() const
 	{
 		return std::stoll(read_file(directory + "/memory.current"));
+	}
+	/* The buffers of TCP's. */
+	int64_t sockets() const
+	{
+		return Counters(read_file(directory + "/memory.stat"))["sock"];
 	}
 	/*
 	 * What is charged includes a stock of 256 KiB for each processor, there to be used: that
@@ -226,6 +232,38 @@ TEST_P(Limited, IsTcpWithoutRoom)
 	connections.push_back(connect_another());
 	EXPECT_GE(buffers_of(connections.back().here), large_buffers);
 	check_data(connections.back(), 100000, true);
+}
+
+/* Of a client without SMC: what waits in TCP is charged to whom accepted it, as over TCP. */
+class Accepted : public testing::TestWithParam<Flavor>
+{
+protected:
+	Agent agent;
+	ControlGroup group;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Accepted, testing::Values(Flavor{Kind::tcp, AF_INET}, Flavor()),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(Accepted, IsChargedToWhoAccepts)
+{
+	constexpr Flavor plain = {Kind::tcp, AF_INET};
+	Fd listener = must_listen(GetParam());
+	RemoteSocket client =
+	    agent.connect(plain, address_of(0, AF_INET, local_address(listener).port()));
+
+	await(listener, POLLIN);
+	group.enter();
+
+	Fd accepted = must_accept(listener);
+
+	group.leave();
+
+	Job sending = client.start_send({.seed = 1, .bytes = MiB});
+
+	wait_until("it is charged", [&] { return group.sockets() >= 64 * KiB; });
+	recv_flow(accepted, {.seed = 1, .bytes = MiB});
+	sending.join();
 }
 
 /* How an end of a connection goes whose peer never does. */

@@ -8,22 +8,27 @@
 #include <functional>
 #include <future>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <linux/tcp.h>
 #include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <optional>
 #include <poll.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
 
 #include "agent.h"
 #include "fuse_page.h"
+#include "limit.h"
 #include "netns.h"
 #include "pattern.h"
 #include "place.h"
+#include "rogue.h"
 #include "smc_tool.h"
 
 using namespace guest;
@@ -425,4 +430,58 @@ TEST(PartlyThere, IsSentInPart)
 	EXPECT_EQ(errno, EFAULT);
 	EXPECT_EQ(recv(server, got.data(), got.size(), MSG_WAITALL), ssize_t(got.size()));
 	EXPECT_EQ(got, std::string(there, 'a'));
+}
+
+/*
+ * Listeners that their user keeps locked, each with a client: more than the workers of a processor
+ * that may sleep at a time. The client of another is served all the same.
+ */
+TEST(HeldListeners, DoNotHoldUpOthers)
+{
+	constexpr int most = 520;
+	const rlimit files = {.rlim_cur = 4 * most, .rlim_max = 4 * most};
+	LatePage page;
+	const sock_fprog program = {.len = 1,
+				    .filter = reinterpret_cast<sock_filter *>(page.bytes())};
+	std::vector<Fd> listeners, clients;
+	std::vector<int> ports;
+	std::vector<std::future<int>> holders;
+	cpu_set_t before, one;
+
+	set_limit(300);
+	ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+	for (int i = 0; i < most; i++) {
+		int listener = listeners.emplace_back(must_listen(Flavor()));
+
+		ports.push_back(local_address(listener).port());
+		holders.push_back(std::async(std::launch::async, [listener, &program] {
+			return setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+					  sizeof(program));
+		}));
+	}
+	wait_until("all listeners are held", [] {
+		return std::stoi(must_run("cat /proc/$PPID/task/*/syscall | grep -c '^" +
+					  std::to_string(SYS_setsockopt) + " '")) == most;
+	});
+
+	/* What comes there is queued where it comes. */
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+	ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	for (int port : ports) {
+		Address to = address_of(0, AF_INET, port);
+
+		/* Of TCP, with the option: as many rendezvous would be too many. */
+		clients.push_back(offering_socket());
+		EXPECT_EQ(connect(clients.back(), to.get(), to.len), 0);
+	}
+
+	Ends served = within_host();
+
+	EXPECT_EQ(socket_shown(served.here).at("mode"), "SMC-D");
+	EXPECT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+	page.fill('\0');
+	for (std::future<int> &holder : holders)
+		holder.wait();
 }
