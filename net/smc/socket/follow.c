@@ -37,6 +37,8 @@ void smc_follow_later(struct sock *sk)
 	/* Nobody locks a connection that waits for accept(), see smc_sock_drop(). */
 	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM && !READ_ONCE(smc->parent))
 		queue_delayed_work(smc_wq, &smc->follow, 0);
+	else if (smc && READ_ONCE(smc->is_deferred))
+		mod_delayed_work(smc_wq, &smc->defer, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 

@@ -13,7 +13,9 @@
 #include "migrate.h"
 #include "ops.h"
 #include "smc_sock.h"
+#include "stream/stream.h"
 #include "wire/clc.h"
+#include "workqueue.h"
 
 /* When a work that found the listener locked tries again. */
 #define SMC_TAKE_RETRY	(HZ / 20)
@@ -62,6 +64,7 @@ int smc_listen_prepare(struct smc_sock *smc)
 	spin_lock_init(&l->lock);
 	INIT_LIST_HEAD(&l->shaking);
 	INIT_LIST_HEAD(&l->ready);
+	INIT_LIST_HEAD(&l->deferred);
 
 	smc->listener = l;
 	smc->role = SMC_SERVER;
@@ -160,6 +163,21 @@ static bool smc_listener_has_room(struct smc_listener *l)
 	return room;
 }
 
+/*
+ * For how long TCP would have an application wait that wants to hear from the peer first: until it
+ * had sent the SYN-ACK @retrans times again.
+ */
+static unsigned long smc_listener_deferral(u8 retrans)
+{
+	unsigned long timeout = TCP_TIMEOUT_INIT, sum = timeout;
+
+	while (--retrans) {
+		timeout = min_t(unsigned long, 2 * timeout, TCP_RTO_MAX);
+		sum += timeout;
+	}
+	return sum;
+}
+
 static void smc_listener_wake(struct smc_listener *l)
 {
 	struct socket_wq *wq;
@@ -209,6 +227,31 @@ static void smc_listener_reset_one(struct smc_sock *child)
 }
 
 /*
+ * With l->lock. TCP_DEFER_ACCEPT: TCP had the client's PROPOSAL for its first word, and what the
+ * application awaits is that of the stream. TCP counts retransmissions of the SYN-ACK, which would
+ * leave as long as nothing comes. As with TCP, no more than the backlog are kept from accept().
+ * Return: whether it waits; the work of a child that does ends that, and needs l->lock.
+ */
+static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
+{
+	const struct sock *sk = l->smc->sk;
+	u8 retrans = READ_ONCE(inet_csk(sk)->icsk_accept_queue.rskq_defer_accept);
+
+	if (!retrans || l->closed || child->mode != SMC_MODE_STREAM ||
+	    l->n_deferred >= READ_ONCE(sk->sk_max_ack_backlog))
+		return false;
+	list_move_tail(&child->siblings, &l->deferred);
+	l->n_deferred++;
+	l->n_shaking--;
+	WRITE_ONCE(child->is_deferred, true);
+	queue_delayed_work(smc_wq, &child->defer, smc_listener_deferral(retrans));
+	/* Last: what comes from now on finds it deferred. */
+	if (!smc_stream_await(child->stream))
+		mod_delayed_work(smc_wq, &child->defer, 0);
+	return true;
+}
+
+/*
  * It waits for accept() from now on, instead of among the @n others. A listener being closed holds
  * on to it.
  */
@@ -234,15 +277,50 @@ static void smc_listener_tell(struct smc_listener *l)
 void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child)
 {
 	struct sock *sk = child->sk;
+	bool defers;
 
 	local_bh_disable();
 	bh_lock_sock(sk);
 	spin_lock(&l->lock);
-	smc_listener_put(l, child, &l->n_shaking);
+	defers = smc_listener_defers(l, child);
+	if (!defers)
+		smc_listener_put(l, child, &l->n_shaking);
 	spin_unlock(&l->lock);
 	bh_unlock_sock(sk);
 	local_bh_enable();
-	smc_listener_tell(l);
+	if (!defers)
+		smc_listener_tell(l);
+}
+
+/* Return: false if it does not wait any more. */
+static bool smc_listener_undefer(struct smc_listener *l, struct smc_sock *child)
+{
+	bool ends;
+
+	local_bh_disable();
+	bh_lock_sock(child->sk);
+	spin_lock(&l->lock);
+	ends = child->is_deferred && !list_empty(&child->siblings);
+	WRITE_ONCE(child->is_deferred, false);
+	if (ends)
+		smc_listener_put(l, child, &l->n_deferred);
+	spin_unlock(&l->lock);
+	bh_unlock_sock(child->sk);
+	local_bh_enable();
+	return ends;
+}
+
+void smc_listener_end_deferral(struct work_struct *work)
+{
+	struct smc_sock *child = container_of(to_delayed_work(work), struct smc_sock, defer);
+	struct smc_listener *l;
+
+	/* From TCP's queue it may be accepted, and the listener closed. */
+	rcu_read_lock();
+	l = READ_ONCE(child->parent);
+	if (l && smc_listener_undefer(l, child))
+		smc_listener_tell(l);
+	rcu_read_unlock();
 }
 
 static struct smc_sock *smc_listener_add(struct smc_listener *l, struct request_sock *req)
@@ -365,6 +443,8 @@ static void smc_listener_drop_all(struct smc_listener *l)
 {
 	struct smc_sock *child;
 
+	while ((child = smc_listener_pop(l, &l->deferred, &l->n_deferred)))
+		smc_listener_reset_one(child);
 	while ((child = smc_listener_pop(l, &l->ready, &l->n_ready)))
 		smc_listener_drop(l, child);
 }

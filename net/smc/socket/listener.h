@@ -25,8 +25,10 @@ struct socket;
  * @lock: protects what follows; softirqs off
  * @shaking: connections in their rendezvous
  * @ready: connections for accept(), which are in TCP's queue
+ * @deferred: connections that wait for the first word of their peers (TCP_DEFER_ACCEPT)
  * @n_shaking: how many are in their rendezvous
  * @n_ready: how many are for accept()
+ * @n_deferred: how many wait for their peers
  * @visitors: threads that do its work
  * @closed: no more are taken, and no visitors come
  * @tcp_only: connections to come are TCP
@@ -42,8 +44,10 @@ struct smc_listener {
 	spinlock_t lock;
 	struct list_head shaking;
 	struct list_head ready;
+	struct list_head deferred;
 	unsigned int n_shaking;
 	unsigned int n_ready;
+	unsigned int n_deferred;
 	unsigned int visitors;
 	bool closed;
 	bool tcp_only;
@@ -152,13 +156,19 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 
 /**
  * smc_listener_shaken() - the rendezvous of a connection is over, or there is none: it waits for
- * accept()
+ * accept(), but with TCP_DEFER_ACCEPT for its peer first
  * @l: listener
  * @child: connection, the listener's from then on
  *
  * Context: process, without the connection's lock.
  */
 void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child);
+
+/**
+ * smc_listener_end_deferral() - have a connection wait for accept() from now on
+ * @work: of a struct smc_sock, queued while it was deferred
+ */
+void smc_listener_end_deferral(struct work_struct *work);
 
 /**
  * smc_listener_is_ready() - whether accept() would find a connection

@@ -57,6 +57,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 	INIT_WORK(&smc->shake, smc_sock_shake);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
 	INIT_DELAYED_WORK(&smc->follow, smc_follow_work);
+	INIT_DELAYED_WORK(&smc->defer, smc_listener_end_deferral);
 	INIT_DELAYED_WORK(&smc->late, smc_sock_decline_late);
 	timer_setup(&smc->syn, smc_connect_look, 0);
 	timer_setup(&smc->keepalive, smc_keepalive_look, 0);
@@ -422,6 +423,7 @@ void smc_sock_cancel(struct smc_sock *smc)
 	timer_delete_sync(&smc->keepalive);
 	cancel_delayed_work_sync(&smc->late);
 	cancel_delayed_work_sync(&smc->follow);
+	cancel_delayed_work_sync(&smc->defer);
 	if (smc->saw_fin)
 		cancel_delayed_work_sync(&smc->fin);
 }

@@ -71,6 +71,8 @@ struct smc_visit {
  * @listener: in SMC_MODE_LISTEN
  * @parent: listener that this connection came to, until accept()
  * @req: TCP's request that it came by, whose reference is TCP's queue's while it waits there
+ * @is_deferred: it is not for accept() before the peer has said something; under the parent's lock
+ * @defer: ends that
  * @siblings: in a list of the parent's
  * @entry: in the table of all
  * @rcu: for TCP's callbacks
@@ -103,6 +105,8 @@ struct smc_sock {
 	struct smc_listener *listener;
 	struct smc_listener *parent;
 	struct request_sock *req;
+	bool is_deferred;
+	struct delayed_work defer;
 	struct list_head siblings;
 	struct hlist_node entry;
 	struct rcu_head rcu;

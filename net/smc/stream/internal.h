@@ -24,6 +24,8 @@
 #define SMC_NEWS_ENDED	((__force __poll_t)BIT(19))
 /* Something was sent that is to be stamped. */
 #define SMC_NEWS_STAMPS	((__force __poll_t)BIT(20))
+/* What smc_stream_await() awaits is there. */
+#define SMC_NEWS_AWAITED	((__force __poll_t)BIT(21))
 
 /* A wake function's work, for a thread that sleeps for @events. Without a key it may be any. */
 static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, unsigned int mode,

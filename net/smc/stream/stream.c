@@ -71,6 +71,17 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	atomic_set(&sk->sk_tskey, 0);
 }
 
+bool smc_stream_await(struct smc_stream *st)
+{
+	bool is_awaited;
+
+	spin_lock(st->lock);
+	is_awaited = !st->rx.received && !st->rx.conn_flags && !st->err && !st->dead;
+	st->is_awaited = is_awaited;
+	spin_unlock(st->lock);
+	return is_awaited;
+}
+
 void smc_stream_tell_urgent(struct smc_stream *st)
 {
 	spin_lock_bh(st->lock);
@@ -164,6 +175,10 @@ static __poll_t smc_stream_take_news(struct smc_stream *st)
 		/* TCP follows that, too. */
 		st->news |= SMC_NEWS_OVER | SMC_NEWS_ENDED;
 	}
+	if (st->is_awaited && (st->news & (EPOLLIN | SMC_NEWS_FEW))) {
+		st->is_awaited = false;
+		st->news |= SMC_NEWS_AWAITED;
+	}
 	smc_stream_follow_orphan(st);
 	if (st->stamps && smc_stamps_are_due(st))
 		st->news |= SMC_NEWS_STAMPS;
@@ -199,8 +214,9 @@ static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 		sk_send_sigurg(sk);
 		read_unlock_bh(&sk->sk_callback_lock);
 	}
-	smc_stream_wake(st, news & ~(SMC_NEWS_OVER | SMC_NEWS_ENDED | SMC_NEWS_STAMPS));
-	if ((news & SMC_NEWS_ENDED) && sk)
+	smc_stream_wake(st, news & ~(SMC_NEWS_OVER | SMC_NEWS_ENDED | SMC_NEWS_STAMPS |
+				     SMC_NEWS_AWAITED));
+	if ((news & (SMC_NEWS_ENDED | SMC_NEWS_AWAITED)) && sk)
 		st->follow(sk);
 	if (news & SMC_NEWS_OVER) {
 		smc_stream_stop_timer(st, &st->hold_timer);

@@ -54,8 +54,11 @@ struct socket;
  *	NULL until smc_stream_attach()
  * @tx: the sending side
  * @rx: the receiving side
- * @follow: called when smc_stream_has_ended(), so that TCP's connection follows; in any context but
- *	hard interrupt, with @sk referenced, which may be locked
+ * @follow: called when smc_stream_has_ended(), so that TCP's connection follows, and likewise when
+ *	what is awaited arrives; in any context but hard interrupt, with @sk referenced, which may be
+ *	locked
+ * @is_awaited: @follow is to be called when the peer says something, see smc_stream_await(); under
+ *	@lock
  * @err: positive errno that ended the stream, 0 while it lives
  * @is_err_told: the application has been given it by a call that transfers data
  * @dead: no publish is possible any more: the path is lost
@@ -89,6 +92,7 @@ struct smc_stream {
 	struct smc_stream_tx tx;
 	struct smc_stream_rx rx;
 	void (*follow)(struct sock *sk);
+	bool is_awaited;
 	int err;
 	bool is_err_told;
 	bool dead;
@@ -198,6 +202,15 @@ void smc_stream_on_lost(struct smc_stream *st, int err);
  */
 void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role,
 		       void (*follow)(struct sock *sk));
+
+/**
+ * smc_stream_await() - have @st->follow called when the peer sends its first bytes, or ends
+ * @st: stream that is attached
+ *
+ * Context: any, softirqs off.
+ * Return: false if it has done so already.
+ */
+bool smc_stream_await(struct smc_stream *st);
 
 /**
  * smc_stream_tell_urgent() - signal an urgent byte that came before the stream was the socket's

@@ -877,6 +877,72 @@ TEST_P(Api, ListenerEndedFromOutside)
 	EXPECT_EQ(events(listener), 0);
 }
 
+/* A client that says nothing comes after one that connected later and does. */
+TEST_P(Api, DeferAccept)
+{
+	auto expect_byte = [](int fd, char byte) {
+		char c = 0;
+
+		EXPECT_EQ(recv(fd, &c, 1, 0), 1);
+		EXPECT_EQ(c, byte);
+	};
+	Fd listener = must_listen(flavor);
+	Address address = of_self(local_address(listener).port());
+
+	must_set(listener, SOL_TCP, TCP_DEFER_ACCEPT, 60);
+
+	RemoteSocket silent = agent.connect(flavor, address);
+	RemoteSocket closes = agent.connect(flavor, address);
+	RemoteSocket speaks = agent.connect(flavor, address);
+
+	EXPECT_EQ(speaks.send("x"), 1);
+
+	Fd spoke = must_accept(listener);
+
+	expect_byte(spoke, 'x');
+	closes.close();
+
+	Fd closed = must_accept(listener);
+
+	expect_end(closed);
+	EXPECT_EQ(silent.send("y"), 1);
+
+	Fd late = must_accept(listener);
+
+	expect_byte(late, 'y');
+	EXPECT_EQ(events(listener), 0);
+
+	Connection connection = {std::move(late), std::move(silent)};
+
+	check_data(connection, 10000, flavor.is_smc());
+}
+
+TEST_P(Api, DeferAcceptEnds)
+{
+	Fd listener = must_listen(flavor);
+
+	must_set(listener, SOL_TCP, TCP_DEFER_ACCEPT, 1);
+
+	RemoteSocket silent = agent.connect(flavor, of_self(local_address(listener).port()));
+	Fd accepted = must_accept(listener);
+
+	EXPECT_EQ(events(accepted) & POLLIN, 0);
+}
+
+TEST_P(Api, DeferAcceptOfAClosedListener)
+{
+	Fd listener = must_listen(flavor);
+
+	must_set(listener, SOL_TCP, TCP_DEFER_ACCEPT, 60);
+
+	RemoteSocket silent = agent.connect(flavor, of_self(local_address(listener).port()));
+
+	listener.close();
+	/* TCP tells a client that speaks. */
+	silent.send("x");
+	silent.await(POLLHUP);
+}
+
 /* The client of Fast Open is there before its handshake is through, and wakes who accepts. */
 TEST_P(Api, AcceptWokenByFastOpen)
 {
