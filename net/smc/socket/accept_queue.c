@@ -5,6 +5,24 @@
 #include <net/tcp.h>
 
 #include "accept_queue.h"
+#include "smc_sock.h"
+
+/*
+ * It was offered SMC, and its rendezvous has not begun. All others are ready for accept() as they
+ * lie: what the listener put back is hooked as long as its TCP connection is marked, unless BPF
+ * has replaced the hooks.
+ */
+bool smc_request_is_new(const struct request_sock *req, const void *arg)
+{
+	struct sock *sk = req->sk;
+
+	return tcp_sk(sk)->syn_smc && !smc_sk(sk) && !smc_sock_find(sk);
+}
+
+bool smc_request_is_ready(const struct request_sock *req, const void *arg)
+{
+	return !smc_request_is_new(req, arg);
+}
 
 /* A request in the queue, or NULL, and the one before it. */
 struct smc_queued {

@@ -9,13 +9,42 @@
 #ifndef SMC_ACCEPT_QUEUE_H
 #define SMC_ACCEPT_QUEUE_H
 
-#include <linux/types.h>
+#include <net/inet_connection_sock.h>
 
 struct request_sock;
 struct sock;
 
 /* Whether a connection, req->sk, is meant. Called with the queue's lock. */
 typedef bool (*smc_accept_queue_fits)(const struct request_sock *req, const void *arg);
+
+/**
+ * smc_request_is_new() - whether a connection is to have a rendezvous, which has not begun
+ * @req: request of the connection
+ * @arg: nothing
+ *
+ * Context: any, under RCU or with the queue's lock.
+ */
+bool smc_request_is_new(const struct request_sock *req, const void *arg);
+
+/**
+ * smc_request_is_ready() - whether a connection is for accept()
+ * @req: request of the connection
+ * @arg: nothing
+ *
+ * Context: as of smc_request_is_new().
+ */
+bool smc_request_is_ready(const struct request_sock *req, const void *arg);
+
+/**
+ * smc_accept_queue_is_empty() - whether nothing waits
+ * @listener: TCP socket
+ *
+ * Context: any.
+ */
+static inline bool smc_accept_queue_is_empty(const struct sock *listener)
+{
+	return reqsk_queue_empty(&inet_csk(listener)->icsk_accept_queue);
+}
 
 /**
  * smc_accept_queue_has() - whether a connection waits

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* From TCP's accept queue through the rendezvous to accept(). */
+/* From TCP's accept queue through the rendezvous, and back. */
 
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -8,7 +8,6 @@
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "children.h"
-#include "compat.h"
 #include "listener.h"
 #include "migrate.h"
 #include "ops.h"
@@ -106,28 +105,6 @@ void smc_listener_leave(struct smc_listener *l)
 	spin_unlock_bh(&l->lock);
 }
 
-static bool smc_listener_tcp_has_any(const struct smc_listener *l)
-{
-	return !reqsk_queue_empty(&inet_csk(l->smc->sk)->icsk_accept_queue);
-}
-
-/*
- * It was offered SMC, and its rendezvous has not begun. All others are ready for accept() as they
- * lie: what the listener put back is hooked as long as its TCP connection is marked, unless BPF
- * has replaced the hooks.
- */
-static bool smc_request_is_new(const struct request_sock *req, const void *arg)
-{
-	struct sock *sk = req->sk;
-
-	return tcp_sk(sk)->syn_smc && !smc_sk(sk) && !smc_sock_find(sk);
-}
-
-static bool smc_request_is_ready(const struct request_sock *req, const void *arg)
-{
-	return !smc_request_is_new(req, arg);
-}
-
 static bool smc_request_is_new_of(const struct request_sock *req, const void *child)
 {
 	return req->sk == child && smc_request_is_new(req, NULL);
@@ -136,16 +113,6 @@ static bool smc_request_is_new_of(const struct request_sock *req, const void *ch
 static bool smc_request_is_of(const struct request_sock *req, const void *child)
 {
 	return req->sk == child;
-}
-
-bool smc_listener_is_ready(struct smc_listener *l)
-{
-	if (smc_accept_queue_has(l->smc->sk, smc_request_is_ready, NULL))
-		return true;
-	/* They may have been held back. */
-	if (smc_listener_tcp_has_any(l))
-		smc_listener_kick(l);
-	return false;
 }
 
 /*
@@ -204,15 +171,6 @@ static bool smc_listener_shake(struct smc_listener *l, struct smc_sock *child)
 	}
 	smc_sock_start_handshake(child);
 	return true;
-}
-
-/* Why a connection whose other end was not offered SMC, or offers none, is TCP. */
-static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_sock *child)
-{
-	if (READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
-		return SMC_DIAG_SOCKET_OPTION;
-	return smc_blackhole_has(smc_sk_net(child->sk), &child->hs.place) ? SMC_DIAG_BLACKHOLE :
-									    SMC_DIAG_PEER_NO_SMC;
 }
 
 /* A connection that nobody accepted. */
@@ -372,7 +330,7 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 	lock_sock(sk);
 	is_taken = smc_sock_is_taken(sk);
 	if (sk->sk_state == TCP_CLOSE)
-		smc_sock_fall_back(child, smc_listener_reason(l, child));
+		smc_sock_fall_back(child, SMC_DIAG_PEER_NO_SMC);
 	else if (!is_taken)
 		is_shaking = smc_listener_shake(l, child);
 	release_sock(sk);
@@ -463,7 +421,7 @@ static void smc_listener_take(struct work_struct *work)
 		smc_listener_drop_all(l);
 		return;
 	}
-	while (smc_listener_tcp_has_any(l) && smc_listener_has_room(l)) {
+	while (!smc_accept_queue_is_empty(sk) && smc_listener_has_room(l)) {
 		if (!smc_sock_trylock(sk)) {
 			queue_delayed_work(smc_sk_net(sk)->take_wq, &l->take, SMC_TAKE_RETRY);
 			return;
@@ -488,137 +446,6 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
 		smc_listener_kick(l);
 	return req ? smc_listener_begin(l, req) : NULL;
-}
-
-/* A connection of TCP. Without memory it is reset. */
-static struct smc_sock *smc_listener_know_plain(struct smc_listener *l, struct sock *sk)
-{
-	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
-
-	if (!child) {
-		smc_reset_tcp(sk);
-		return NULL;
-	}
-	smc_blackhole_key_client(&child->hs.place, sk);
-	lock_sock(sk);
-	smc_sock_fall_back(child, smc_listener_reason(l, child));
-	release_sock(sk);
-	return child;
-}
-
-/* Return: false if it is another listener's, or if this one has been ended and drops it. */
-static bool smc_listener_claim(struct smc_listener *l, struct smc_sock *child)
-{
-	bool is_own;
-
-	spin_lock_bh(&l->lock);
-	is_own = child->parent == l && !list_empty(&child->siblings);
-	if (is_own) {
-		list_del_init(&child->siblings);
-		l->n_ready--;
-		WRITE_ONCE(child->parent, NULL);
-		child->req = NULL;
-	}
-	spin_unlock_bh(&l->lock);
-	return is_own;
-}
-
-/* What TCP's accept() gives. Return: it, or NULL if it was reset. */
-static struct smc_sock *smc_listener_know(struct smc_listener *l, struct sock *sk)
-{
-	struct smc_sock *child;
-	bool is_own;
-
-	rcu_read_lock();
-	child = smc_sock_find(sk);
-	is_own = child && smc_listener_claim(l, child);
-	rcu_read_unlock();
-	if (!child)
-		return smc_listener_know_plain(l, sk);
-	if (!is_own) {
-		smc_reset_foreign(sk);
-		return NULL;
-	}
-	/* The queue's reference is the application's now. */
-	sock_put(sk);
-	return child;
-}
-
-/* Return: a connection for the application, or NULL. */
-static struct smc_sock *smc_listener_accept_one(struct smc_listener *l)
-{
-	struct sock *sk = l->smc->sk, *child = NULL;
-	struct smc_sock *known = NULL;
-	bool is_ready;
-
-	if (!smc_listener_tcp_has_any(l))
-		return NULL;
-	mutex_lock(&l->stopping);
-	lock_sock(sk);
-	is_ready = smc_accept_queue_raise(sk, smc_request_is_ready, NULL);
-	release_sock(sk);
-	/* Others take only what is new: the first is still that. */
-	if (is_ready)
-		child = smc_tcp_accept(sk);
-	if (child)
-		known = smc_listener_know(l, child);
-	mutex_unlock(&l->stopping);
-	return known;
-}
-
-/* Return: 0 to look again, or an error. */
-static int smc_listener_wait(struct smc_listener *l, long *timeo)
-{
-	struct sock *sk = l->smc->sk;
-	DEFINE_WAIT(wait);
-
-	if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
-		return -EINVAL;
-	/* Before whatever ends the wait: this thread may be the only one that was woken. */
-	if (smc_listener_is_ready(l))
-		return 0;
-	if (!*timeo)
-		return -EAGAIN;
-	if (signal_pending(current))
-		return sock_intr_errno(*timeo);
-
-	/* One connection wakes one of those who accept. */
-	prepare_to_wait_exclusive(sk_sleep(sk), &wait, TASK_INTERRUPTIBLE);
-	if (!smc_listener_is_ready(l) && READ_ONCE(sk->sk_state) == TCP_LISTEN)
-		*timeo = schedule_timeout(*timeo);
-	finish_wait(sk_sleep(sk), &wait);
-	return 0;
-}
-
-int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flags)
-{
-	struct sock *sk = l->smc->sk;
-	long timeo = sock_rcvtimeo(sk, flags & O_NONBLOCK);
-	struct smc_sock *child;
-	int rc;
-
-	while (!(child = smc_listener_accept_one(l))) {
-		rc = smc_listener_wait(l, &timeo);
-		if (rc)
-			return rc;
-	}
-	/* Connections were held back for want of room, or because this thread had the lock. */
-	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
-		smc_listener_kick(l);
-
-	/* The work that handed it over is done with it. */
-	flush_work(&child->shake);
-	lock_sock(child->sk);
-	/* What TCP says of the listener, its accept() says of the child. */
-	if (test_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags))
-		set_bit(SOCK_SUPPORT_ZC, &newsock->flags);
-	/* While it waited, nobody declined what came too late. */
-	if (smc_sk(child->sk) == child && child->mode == SMC_MODE_TCP)
-		smc_sock_drop_late(child);
-	sock_graft(child->sk, newsock);
-	newsock->state = SS_CONNECTED;
-	release_sock(child->sk);
-	return 0;
 }
 
 static void smc_listener_reset(struct smc_listener *l)

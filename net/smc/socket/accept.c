@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/* accept(): of what waits in TCP's queue, the application gets what is ready. */
+
+#include <net/tcp.h>
+
+#include "accept_queue.h"
+#include "admin/blackhole.h"
+#include "admin/net.h"
+#include "compat.h"
+#include "listener.h"
+#include "migrate.h"
+#include "ops.h"
+#include "smc_sock.h"
+#include "wire/clc.h"
+
+bool smc_listener_is_ready(struct smc_listener *l)
+{
+	if (smc_accept_queue_has(l->smc->sk, smc_request_is_ready, NULL))
+		return true;
+	/* They may have been held back. */
+	if (!smc_accept_queue_is_empty(l->smc->sk))
+		smc_listener_kick(l);
+	return false;
+}
+
+/* Why a connection whose other end was not offered SMC, or offers none, is TCP. */
+static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_sock *child)
+{
+	if (READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
+		return SMC_DIAG_SOCKET_OPTION;
+	return smc_blackhole_has(smc_sk_net(child->sk), &child->hs.place) ? SMC_DIAG_BLACKHOLE :
+									    SMC_DIAG_PEER_NO_SMC;
+}
+
+/* A connection of TCP. Without memory it is reset. */
+static struct smc_sock *smc_listener_know_plain(struct smc_listener *l, struct sock *sk)
+{
+	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
+
+	if (!child) {
+		smc_reset_tcp(sk);
+		return NULL;
+	}
+	smc_blackhole_key_client(&child->hs.place, sk);
+	lock_sock(sk);
+	smc_sock_fall_back(child, smc_listener_reason(l, child));
+	release_sock(sk);
+	return child;
+}
+
+/* Return: false if it is another listener's, or if this one has been ended and drops it. */
+static bool smc_listener_claim(struct smc_listener *l, struct smc_sock *child)
+{
+	bool is_own;
+
+	spin_lock_bh(&l->lock);
+	is_own = child->parent == l && !list_empty(&child->siblings);
+	if (is_own) {
+		list_del_init(&child->siblings);
+		l->n_ready--;
+		WRITE_ONCE(child->parent, NULL);
+		child->req = NULL;
+	}
+	spin_unlock_bh(&l->lock);
+	return is_own;
+}
+
+/* What TCP's accept() gives. Return: it, or NULL if it was reset. */
+static struct smc_sock *smc_listener_know(struct smc_listener *l, struct sock *sk)
+{
+	struct smc_sock *child;
+	bool is_own;
+
+	rcu_read_lock();
+	child = smc_sock_find(sk);
+	is_own = child && smc_listener_claim(l, child);
+	rcu_read_unlock();
+	if (!child)
+		return smc_listener_know_plain(l, sk);
+	if (!is_own) {
+		smc_reset_foreign(sk);
+		return NULL;
+	}
+	/* The queue's reference is the application's now. */
+	sock_put(sk);
+	return child;
+}
+
+/* Return: a connection for the application, or NULL. */
+static struct smc_sock *smc_listener_accept_one(struct smc_listener *l)
+{
+	struct sock *sk = l->smc->sk, *child = NULL;
+	struct smc_sock *known = NULL;
+	bool is_ready;
+
+	if (smc_accept_queue_is_empty(sk))
+		return NULL;
+	mutex_lock(&l->stopping);
+	lock_sock(sk);
+	is_ready = smc_accept_queue_raise(sk, smc_request_is_ready, NULL);
+	release_sock(sk);
+	/* Others take only what is new: the first is still that. */
+	if (is_ready)
+		child = smc_tcp_accept(sk);
+	if (child)
+		known = smc_listener_know(l, child);
+	mutex_unlock(&l->stopping);
+	return known;
+}
+
+/* Return: 0 to look again, or an error. */
+static int smc_listener_wait(struct smc_listener *l, long *timeo)
+{
+	struct sock *sk = l->smc->sk;
+	DEFINE_WAIT(wait);
+
+	if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
+		return -EINVAL;
+	/* Before whatever ends the wait: this thread may be the only one that was woken. */
+	if (smc_listener_is_ready(l))
+		return 0;
+	if (!*timeo)
+		return -EAGAIN;
+	if (signal_pending(current))
+		return sock_intr_errno(*timeo);
+
+	/* One connection wakes one of those who accept. */
+	prepare_to_wait_exclusive(sk_sleep(sk), &wait, TASK_INTERRUPTIBLE);
+	if (!smc_listener_is_ready(l) && READ_ONCE(sk->sk_state) == TCP_LISTEN)
+		*timeo = schedule_timeout(*timeo);
+	finish_wait(sk_sleep(sk), &wait);
+	return 0;
+}
+
+int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flags)
+{
+	struct sock *sk = l->smc->sk;
+	long timeo = sock_rcvtimeo(sk, flags & O_NONBLOCK);
+	struct smc_sock *child;
+	int rc;
+
+	while (!(child = smc_listener_accept_one(l))) {
+		rc = smc_listener_wait(l, &timeo);
+		if (rc)
+			return rc;
+	}
+	/* Connections were held back for want of room, or because this thread had the lock. */
+	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
+		smc_listener_kick(l);
+
+	/* The work that handed it over is done with it. */
+	flush_work(&child->shake);
+	lock_sock(child->sk);
+	/* What TCP says of the listener, its accept() says of the child. */
+	if (test_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags))
+		set_bit(SOCK_SUPPORT_ZC, &newsock->flags);
+	/* While it waited, nobody declined what came too late. */
+	if (smc_sk(child->sk) == child && child->mode == SMC_MODE_TCP)
+		smc_sock_drop_late(child);
+	sock_graft(child->sk, newsock);
+	newsock->state = SS_CONNECTED;
+	release_sock(child->sk);
+	return 0;
+}
