@@ -395,6 +395,9 @@ static void smc_stream_heed_option(struct smc_stream *st, int optname)
 		if (!(tcp_sk(st->sk)->nonagle & TCP_NAGLE_CORK))
 			smc_stream_uncork(st);
 		break;
+	case TCP_NOTSENT_LOWAT:
+		smc_stream_look_for_room(st);
+		break;
 	case TCP_USER_TIMEOUT:
 		smc_stream_set_user_timeout(st);
 		break;

@@ -7,6 +7,7 @@
 #include <linux/uio.h>
 #include <linux/wait.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 
 #include "stream.h"
 
@@ -36,6 +37,13 @@ static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, u
 	return woken_wake_function(wait, mode, sync, key);
 }
 
+/* TCP_NOTSENT_LOWAT: too much that is written is not published. The stream is a socket's. */
+static inline bool smc_tx_is_held(const struct smc_stream *st)
+{
+	/* As with TCP, whoever waits is told when that is less than half of the limit. */
+	return 2 * smc_tx_unsent(&st->tx) >= tcp_notsent_lowat(tcp_sk(st->sk));
+}
+
 /*
  * Worth waking a writer for: a third of the ring, as TCP does it. But unasked a peer tells
  * only of more than a tenth of its element; where less than that is in a ring smaller than
@@ -45,8 +53,10 @@ static inline bool smc_tx_writable(const struct smc_stream *st)
 {
 	u32 free = smc_tx_free(&st->tx);
 
-	return free && (free >= st->tx.size / 3 || READ_ONCE(st->tx.any_room) ||
-			st->tx.size - free <= st->tx.peer_size / 10);
+	if (!free || smc_tx_is_held(st))
+		return false;
+	return free >= st->tx.size / 3 || READ_ONCE(st->tx.any_room) ||
+	       st->tx.size - free <= st->tx.peer_size / 10;
 }
 
 /* Nothing this end writes will reach the peer's application. */
@@ -291,6 +301,12 @@ void smc_stream_settle(struct smc_stream *st) __releases(st->lock);
  * look again after it.
  */
 void smc_stream_want_room(struct smc_stream *st, bool has_bytes);
+
+/**
+ * smc_stream_note_room() - what a writer waited for may be there
+ * @st: stream, its lock held; smc_stream_settle() wakes the writer
+ */
+void smc_stream_note_room(struct smc_stream *st);
 
 /**
  * smc_stream_wake() - wake those who wait for some of @events

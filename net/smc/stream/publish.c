@@ -97,6 +97,8 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 		.prod_flags = st->tx.prod_flags,
 		.conn_flags = st->tx.conn_flags | final,
 	};
+	/* TCP_NOTSENT_LOWAT may hold back a writer that waits. */
+	bool held = READ_ONCE(st->tx.waiting) && smc_tx_is_held(st);
 	int rc;
 
 	/*
@@ -122,6 +124,8 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	if (end == st->tx.urgent)
 		st->tx.urgent = 0;
 	WRITE_ONCE(st->tx.sent, end);
+	if (held)
+		smc_stream_note_room(st);
 	st->tx.sent_cursor = cdc.prod;
 	WRITE_ONCE(st->rx.reported, consumed);
 	st->rx.reported_cursor = cdc.cons;

@@ -27,7 +27,7 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	WRITE_ONCE(st->tx.any_room, false);
 	WRITE_ONCE(st->tx.waiting, true);
 	st->tx.blocked |= has_bytes;
-	/* Pairs with the barrier in smc_stream_has_room(). */
+	/* Pairs with the barrier in smc_stream_note_room(). */
 	smp_mb();
 	smc_stream_push(st, SMC_PUSH_NOW);
 	if (smc_tx_free(&st->tx) && !smc_tx_writable(st))
@@ -130,6 +130,20 @@ static size_t smc_stream_fill(struct smc_stream *st, size_t len, struct iov_iter
 		done += copied;
 	} while (copied == piece && done < len);
 	return done;
+}
+
+/*
+ * How much to take now. As with TCP, what is not published is limited by TCP_NOTSENT_LOWAT before
+ * each piece, which is as long as a segment can be.
+ */
+static u32 smc_stream_room(const struct smc_stream *st)
+{
+	u32 lowat = tcp_notsent_lowat(tcp_sk(st->sk));
+	u64 unsent = smc_stream_unsent(st);
+
+	if (unsent >= lowat)
+		return 0;
+	return min_t(u64, smc_tx_free(&st->tx), max_t(u64, lowat - unsent, SMC_FILL_BYTES));
 }
 
 /*
@@ -260,7 +274,7 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 		}
 		if (!msg_data_left(msg))
 			break;
-		free = smc_tx_free(&st->tx);
+		free = smc_stream_room(st);
 		if (!free) {
 			rc = smc_stream_wait_for_room(st, &timeo);
 			if (rc)

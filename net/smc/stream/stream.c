@@ -121,6 +121,13 @@ void smc_stream_look(struct smc_stream *st)
 	smc_stream_wake(st, EPOLLIN | EPOLLRDNORM);
 }
 
+void smc_stream_look_for_room(struct smc_stream *st)
+{
+	spin_lock_bh(st->lock);
+	smc_stream_note_room(st);
+	smc_stream_settle(st);
+}
+
 void smc_stream_fail(struct smc_stream *st, int err)
 {
 	lockdep_assert_held(st->lock);
@@ -313,22 +320,22 @@ static int smc_stream_take_consumer(struct smc_stream *st, const struct smc_cdc 
 	return 0;
 }
 
-/* Whether a writer waited for what there is now. */
-static bool smc_stream_has_room(struct smc_stream *st)
+void smc_stream_note_room(struct smc_stream *st)
 {
+	lockdep_assert_held(st->lock);
 	if (!smc_tx_free(&st->tx))
-		return false;
+		return;
 	/* Pairs with the barrier in smc_stream_want_room(). */
 	smp_mb();
 	if (!READ_ONCE(st->tx.waiting))
-		return false;
+		return;
 	if (!smc_tx_writable(st)) {
 		smc_stream_limit_wait(st);
-		return false;
+		return;
 	}
 	WRITE_ONCE(st->tx.waiting, false);
 	st->tx.blocked = false;
-	return true;
+	st->news |= EPOLLOUT | EPOLLWRNORM;
 }
 
 /* What bytes that arrived are to those who wait. */
@@ -400,8 +407,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	if (st->tx.acked != acked) {
 		if (!smc_tx_window_is_low(&st->tx, st->tx.sent))
 			st->tx.prod_flags &= ~SMC_PROD_WANT_WINDOW;
-		if (smc_stream_has_room(st))
-			st->news |= EPOLLOUT | EPOLLWRNORM;
+		smc_stream_note_room(st);
 		/* What is left may go now, or need a completion. */
 		if (smc_stream_unsent(st) || READ_ONCE(st->tx.waiting))
 			st->updated = true;
@@ -438,8 +444,7 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	WRITE_ONCE(st->tx.in_flight, st->tx.in_flight - 1);
 	WRITE_ONCE(st->tx.arrived, end);
 	smc_tx_reuse(&st->tx, end);
-	if (smc_stream_has_room(st))
-		st->news |= EPOLLOUT | EPOLLWRNORM;
+	smc_stream_note_room(st);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	has_ended = smc_stream_count_end(st);
 	if (has_ended)
@@ -473,7 +478,7 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 	}
 	if (smc_rx_window_is_wanted(st))
 		st->tx.control = true;
-	if (st->tx.waiting && smc_tx_free(&st->tx)) {
+	if (st->tx.waiting && smc_tx_free(&st->tx) && !smc_tx_is_held(st)) {
 		WRITE_ONCE(st->tx.any_room, true);
 		WRITE_ONCE(st->tx.waiting, false);
 		st->tx.blocked = false;

@@ -286,6 +286,12 @@ void smc_stream_set_user_timeout(struct smc_stream *st);
 void smc_stream_look(struct smc_stream *st);
 
 /**
+ * smc_stream_look_for_room() - have writers look again whether there is room for them
+ * @st: stream
+ */
+void smc_stream_look_for_room(struct smc_stream *st);
+
+/**
  * smc_stream_shutdown() - shutdown()
  * @st: stream
  * @how: RCV_SHUTDOWN, SEND_SHUTDOWN or both
