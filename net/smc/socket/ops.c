@@ -118,11 +118,34 @@ static int smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len)
 	return smc_tcp_ops(sk)->sendmsg(sock, msg, len);
 }
 
+static bool smc_is_unspec(const struct msghdr *msg)
+{
+	const struct sockaddr *addr = msg->msg_name;
+
+	return addr && msg->msg_namelen >= sizeof(addr->sa_family) &&
+	       addr->sa_family == AF_UNSPEC;
+}
+
+/*
+ * MSG_FASTOPEN is a connect(), so TCP refuses it when there is a connection. The first one after a
+ * connect() that did not wait finds out that there is, and goes on, as a second connect() would.
+ */
+static int smc_stream_fast_open(struct socket *sock, const struct msghdr *msg)
+{
+	if (!(READ_ONCE(sock_net(sock->sk)->ipv4.sysctl_tcp_fastopen) & TFO_CLIENT_ENABLE) ||
+	    smc_is_unspec(msg))
+		return -EOPNOTSUPP;
+	if (sock->state == SS_CONNECTED)
+		return -EISCONN;
+	sock->state = SS_CONNECTED;
+	return 0;
+}
+
 static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = sock->sk;
 	struct smc_stream *st;
-	int rc;
+	int rc = 0;
 
 	st = smc_stream_of(sk) ?:
 	     smc_await_stream(sk, sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT));
@@ -132,7 +155,10 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		return smc_sendmsg_tcp(sock, msg, len);
 
 	lock_sock(sk);
-	rc = smc_stream_send(st, msg, len);
+	if (msg->msg_flags & MSG_FASTOPEN)
+		rc = smc_stream_fast_open(sock, msg);
+	if (!rc)
+		rc = smc_stream_send(st, msg, len);
 	release_sock(sk);
 	return rc;
 }
