@@ -13,11 +13,9 @@
 
 #include "../../../include/uapi/linux/smc.h"
 
-/* Options that change the bytes of TCP's connection, or when its SYN leaves. */
-static bool smc_option_is_of_tcp(int level, int optname)
+/* Options of SOL_TCP that change the bytes of TCP's connection, or when its SYN leaves. */
+static bool smc_tcp_option_is_of_tcp(int optname)
 {
-	if (level != SOL_TCP)
-		return false;
 	switch (optname) {
 	case TCP_ULP:
 	case TCP_FASTOPEN_CONNECT:
@@ -29,6 +27,21 @@ static bool smc_option_is_of_tcp(int level, int optname)
 	case TCP_AO_INFO:
 	case TCP_AO_REPAIR:
 		return true;
+	default:
+		return false;
+	}
+}
+
+/* Options of any level that do. A policy of IPsec changes the packets with the bytes. */
+static bool smc_option_is_of_tcp(int level, int optname)
+{
+	switch (level) {
+	case SOL_TCP:
+		return smc_tcp_option_is_of_tcp(optname);
+	case SOL_IP:
+		return optname == IP_IPSEC_POLICY || optname == IP_XFRM_POLICY;
+	case SOL_IPV6:
+		return optname == IPV6_IPSEC_POLICY || optname == IPV6_XFRM_POLICY;
 	default:
 		return false;
 	}
@@ -46,19 +59,19 @@ bool smc_wants_only_tcp(const struct sock *sk)
 	       tcp_sk(sk)->fastopen_connect;
 }
 
-static int smc_option_hold(struct smc_sock *smc, int optname)
+static int smc_option_hold(struct smc_sock *smc, int level, int optname)
 {
 	switch (smc->mode) {
 	case SMC_MODE_TCP:
 		/* One that fell back may wait for a late message, and a ULP sets hooks now. */
-		if (optname == TCP_ULP)
+		if (level == SOL_TCP && optname == TCP_ULP)
 			smc_sock_unhook(smc);
 		break;
 	case SMC_MODE_LISTEN:
 		break;
 	default:
 		/* TCP has this one only before it connects. */
-		return optname == TCP_FASTOPEN_CONNECT ? -EINVAL : -EOPNOTSUPP;
+		return level == SOL_TCP && optname == TCP_FASTOPEN_CONNECT ? -EINVAL : -EOPNOTSUPP;
 	}
 	WRITE_ONCE(smc->tcp_holds, smc->tcp_holds + 1);
 	return 0;
@@ -77,7 +90,7 @@ int smc_option_begin(struct sock *sk, int level, int optname)
 
 	lock_sock(sk);
 	smc = smc_sock_find(sk) ?: smc_sock_create(sk, SMC_CLIENT);
-	rc = smc ? smc_option_hold(smc, optname) : -ENOMEM;
+	rc = smc ? smc_option_hold(smc, level, optname) : -ENOMEM;
 	release_sock(sk);
 	return rc;
 }
