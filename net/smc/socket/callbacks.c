@@ -177,6 +177,16 @@ static void smc_tcp_connected(struct smc_sock *smc)
 		smc_tcp_came_without(smc);
 }
 
+/*
+ * The rendezvous is under way, and no connect() waits for TCP's handshake to be through, so as to
+ * hold it. Others wait for its end, and a wake-up before is none to io_uring: it calls connect()
+ * again, and is told EALREADY.
+ */
+static bool smc_is_shaking_alone(const struct smc_sock *smc)
+{
+	return smc->mode == SMC_MODE_HANDSHAKE && !smc->caller_shakes;
+}
+
 void smc_tcp_state_change(struct sock *sk)
 {
 	struct smc_sock *smc;
@@ -194,7 +204,8 @@ void smc_tcp_state_change(struct sock *sk)
 		wake_up(&smc->hs.wait);
 	else if (smc && smc->mode == SMC_MODE_LISTEN)
 		smc_listener_kick(smc->listener);
-	smc_default_state_change(sk);
+	if (!smc || !smc_is_shaking_alone(smc))
+		smc_default_state_change(sk);
 out:
 	rcu_read_unlock();
 }
