@@ -449,18 +449,25 @@ std::string look_at_lowat(Connection &connection, const Option &option)
 	return text;
 }
 
-/* A listener with the option gives the connection out though its client has sent nothing. */
+/* Who speaks comes before who was there first and says nothing. */
 void check_defer_accept(Bench &bench)
 {
 	Fd listener = must_listen(bench.flavor(Kind::smc));
+	Address address = address_of(0, bench.family, local_address(listener).port());
 
 	must_set(listener, SOL_TCP, TCP_DEFER_ACCEPT, 60);
 	EXPECT_GE(must_get(listener, SOL_TCP, TCP_DEFER_ACCEPT), 60);
 
-	RemoteSocket there = bench.agent.connect(
-	    bench.flavor(Kind::smc), address_of(0, bench.family, local_address(listener).port()));
-	Connection connection = {must_accept(listener), std::move(there)};
+	RemoteSocket silent = bench.agent.connect(bench.flavor(Kind::smc), address);
+	RemoteSocket speaks = bench.agent.connect(bench.flavor(Kind::smc), address);
 
+	EXPECT_EQ(speaks.send("x"), 1);
+
+	Connection connection = {must_accept(listener), std::move(speaks)};
+	char byte = 0;
+
+	EXPECT_EQ(recv(connection.here, &byte, 1, 0), 1);
+	EXPECT_EQ(byte, 'x');
 	check_alive(connection, true);
 }
 
