@@ -89,7 +89,7 @@ add_act() {
 }
 
 declare -A skip=(
-	[peer]='@(interop*|smcd|fault|reuseport)_test'
+	[peer]='@(interop*|smcd|fault|reuseport|differ)_test'
 	[netns]='@(interop*|rdma)_test'
 )
 skip[host]=${skip[netns]}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "world.h"
+
+#include <chrono>
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <thread>
+
+#include "names.h"
+#include "system.h"
+#include "tcp_diag.h"
+
+namespace differ
+{
+
+using namespace guest;
+
+namespace
+{
+
+/* Seconds. Effects come within microseconds; a kernel that has lost one needs a limit. */
+constexpr int patience = 5;
+
+/* Look again and again, hardly ever more than once. Return: whether it holds. */
+template <class Condition>
+bool comes_true(Condition condition)
+{
+	auto end = std::chrono::steady_clock::now() + std::chrono::seconds(scaled(patience));
+
+	while (!condition()) {
+		if (std::chrono::steady_clock::now() > end)
+			return false;
+		std::this_thread::sleep_for(std::chrono::microseconds(200));
+	}
+	return true;
+}
+
+std::string amount(int fd, unsigned long what)
+{
+	int value = 0;
+
+	return result_name(ioctl(fd, what, &value) ? -1 : value);
+}
+
+int unacknowledged(int fd)
+{
+	int value = 0;
+
+	return ioctl(fd, SIOCOUTQ, &value) ? 0 : value;
+}
+
+/* TCP's receiver may hold an acknowledgement back; this has it sent. */
+void acknowledge(int fd)
+{
+	int on = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+}
+
+bool is_passing(int state)
+{
+	return state == TCP_FIN_WAIT1 || state == TCP_CLOSING || state == TCP_LAST_ACK;
+}
+
+} // namespace
+
+short events_of(int fd)
+{
+	pollfd one = {fd, 0x7fff & ~(POLLERR | POLLHUP | POLLNVAL), 0};
+
+	return poll(&one, 1, 0) > 0 ? one.revents : 0;
+}
+
+int state_of(int fd)
+{
+	unsigned char state = 0;
+	socklen_t len = sizeof(state);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, &len) ? 0 : state;
+}
+
+World::~World()
+{
+	/* Nothing of it is to be left, neither at the other end nor in TIME_WAIT's place. */
+	for (Slot &slot : all)
+		if (slot.file)
+			close(&slot - all.data());
+	for (const FilePtr &file : files)
+		file->peer = nullptr;
+}
+
+FilePtr World::adopt(int slot, int side, int fd)
+{
+	FilePtr file = std::make_shared<File>(side);
+
+	files.push_back(file);
+	all[slot] = {Fd(fd), file};
+	return file;
+}
+
+int World::fd_of(const File &file) const
+{
+	for (const Slot &slot : all)
+		if (slot.file.get() == &file)
+			return slot.fd;
+	return -1;
+}
+
+void World::join(const FilePtr &client, const FilePtr &server)
+{
+	server->peer = client;
+	server->was_connected = true;
+	server->peer_gone = !client->slots || client->peer_gone;
+	if (client->slots && !client->peer_gone)
+		client->peer = server;
+}
+
+void World::leave(File &file)
+{
+	/* They are reset. */
+	for (const FilePtr &client : file.waiting)
+		client->peer_gone = true;
+	file.waiting.clear();
+	file.backlog = -1;
+	if (file.peer)
+		file.peer->peer_gone = true;
+}
+
+int World::close(int slot)
+{
+	Slot gone = std::move(all[slot]);
+
+	if (!--gone.file->slots)
+		leave(*gone.file);
+	return gone.fd.close();
+}
+
+FilePtr World::listener_at(int side, int wanted)
+{
+	for (const Slot &slot : all)
+		if (slot.file && slot.file->is_listening() && slot.file->side == side &&
+		    slot.file->port == wanted)
+			return slot.file;
+	return nullptr;
+}
+
+bool World::is_settled(File &file)
+{
+	int fd = fd_of(file);
+
+	if (fd < 0 || file.is_full())
+		return true;
+	if (file.connecting) {
+		if (!(events_of(fd) & (POLLOUT | POLLERR | POLLHUP)))
+			return false;
+		file.connecting = false;
+	}
+	if (file.is_listening())
+		return file.waiting.empty() || (events_of(fd) & POLLIN);
+
+	int state = state_of(fd);
+
+	if (is_passing(state) ||
+	    (file.peer_gone && (state == TCP_ESTABLISHED || state == TCP_FIN_WAIT2)))
+		return false;
+	if (state == TCP_CLOSE || !unacknowledged(fd))
+		return true;
+	if (file.peer && fd_of(*file.peer) >= 0)
+		acknowledge(fd_of(*file.peer));
+	return false;
+}
+
+std::string World::settle()
+{
+	std::string late;
+
+	for (const FilePtr &file : files)
+		if (!comes_true([&] { return is_settled(*file); })) {
+			int fd = fd_of(*file);
+
+			late += " UNSETTLED " + state_name(state_of(fd)) +
+				" out=" + std::to_string(unacknowledged(fd));
+		}
+	return late;
+}
+
+std::string World::observe()
+{
+	std::string seen;
+
+	for (int i = 0; i < slots; i++) {
+		int fd = all[i].fd;
+
+		/* Of a connection that is full, timing decides what is where. */
+		if (fd < 0 || all[i].file->is_full() || fd_of(*all[i].file) != fd)
+			continue;
+
+		int state = state_of(fd);
+
+		seen += "\n\t" + std::to_string(i) + ": " + poll_events_name(events_of(fd)) + " " +
+			state_name(state) + " in=" + amount(fd, SIOCINQ) +
+			" mark=" + amount(fd, SIOCATMARK);
+		/* In a socket that is closed TCP leaves whatever its sequence numbers were. */
+		if (state != TCP_CLOSE)
+			seen += " out=" + amount(fd, SIOCOUTQ);
+	}
+	return seen;
+}
+
+std::string World::remains()
+{
+	std::string seen;
+
+	for (const FilePtr &file : files) {
+		int state = 0;
+
+		if (!file->was_connected || file->slots)
+			continue;
+		if (!comes_true([&] {
+			    state = diag_state(file->side, file->local, file->remote);
+			    return state == 0 || state == TCP_TIME_WAIT || state == TCP_FIN_WAIT2 ||
+				   file->is_full();
+		    }))
+			seen += " UNSETTLED";
+		if (!file->is_full())
+			seen += " " + state_name(state);
+	}
+	return seen;
+}
+
+} // namespace differ

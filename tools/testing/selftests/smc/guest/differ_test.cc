@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A differential tester: random sequences of calls on sockets, over TCP and over SMC, whose results
+ * have to be the same. Both ends of all connections are in this process.
+ *
+ *   generate()   makes a sequence of steps from a seed (step.h says what a step is)
+ *   perform()    performs it on sockets of one kind, and reports in a text for each step what the
+ *                program saw: the result of the call, errno, bytes, signals; then of every socket
+ *                poll()'s events, TCP_INFO's state, SIOCINQ, SIOCOUTQ and SIOCATMARK; at the end
+ *                all sockets are closed, and sock_diag tells what TCP keeps of each connection
+ *   compare      performs it over TCP and over SMC, and compares the two reports
+ *   shrink()     leaves out steps, and makes numbers smaller, while a difference stays
+ *   to_string()  prints it as C++, for a table below
+ *
+ * Nothing in a report may depend on timing, or TCP would differ from TCP: Seeds/Tcp tests that.
+ *
+ * - A step is performed when the one before has had its effect at the other end (World::settle):
+ *   all bytes are acknowledged, no state is one that passes, an end that has gone is seen by the
+ *   other, what connects has connected or failed. What TCP holds back (MSG_MORE) is awaited.
+ * - No call waits for ever: sockets have SO_RCVTIMEO and SO_SNDTIMEO of a few milliseconds, and as
+ *   nothing is under way, what a call waits for either is there or will not come.
+ * - A step that timing would decide, or that has no socket to act on, is not performed, by the same
+ *   rule over both. So any part of a sequence is a legal one, and can be left out.
+ * - Sizes of buffers decide how much fits. No more is sent than fits for sure; but for fill and
+ *   drain, of which all that was taken has to arrive, however much it is.
+ * - Ports are named in the order in which they are first seen.
+ *
+ * A difference that is found is put into the table of known ones (differ/known.cc), which the
+ * comparison steps over, and whose test fails once it is mended: its sequence then belongs into the
+ * table below, for good.
+ *
+ *   DIFFER_FIRST   the first seed, 1 by default
+ *   DIFFER_SEEDS   how many; 0: without end
+ *   DIFFER_WORST   so many differences are enough
+ */
+#include <climits>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+
+#include "differ/compare.h"
+#include "differ/generate.h"
+#include "differ/print.h"
+#include "differ/shrink.h"
+#include "limit.h"
+#include "place.h"
+#include "system.h"
+
+using namespace differ;
+using guest::Counters;
+using guest::Kind;
+
+namespace
+{
+
+long from_environment(const char *name, long otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? atol(value) : otherwise;
+}
+
+std::string shown(const Steps &steps, const Difference &difference)
+{
+	std::string at =
+	    difference.step < steps.size() ? to_string(steps[difference.step]) : "the end";
+
+	return differ::to_string(steps) + "at " + at + "\n  TCP:   " + difference.tcp +
+	       "\n  other: " + difference.other + "\n";
+}
+
+/* Return: the short form of a sequence that differs. */
+std::string analyse(const Steps &steps, const Kinds &kinds)
+{
+	Steps fewer = shrink(
+	    steps, [&](const Steps &some) { return first_unknown(some, kinds).has_value(); });
+	auto difference = first_unknown(fewer, kinds);
+
+	if (difference)
+		return shown(fewer, *difference);
+	return "not again:\n" + differ::to_string(steps);
+}
+
+struct Variant {
+	const char *name;
+	Kind even, odd;
+	long seeds;
+};
+
+void PrintTo(const Variant &variant, std::ostream *out)
+{
+	*out << variant.name;
+}
+
+class Differ : public testing::TestWithParam<Variant>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(, Differ,
+			 testing::Values(Variant{"Tcp", Kind::tcp, Kind::tcp, 200},
+					 Variant{"Smc", Kind::smc, Kind::smc, 1600},
+					 Variant{"Tcp2Smc", Kind::tcp2smc, Kind::tcp2smc, 100},
+					 Variant{"SmcToTcp", Kind::smc, Kind::tcp, 100},
+					 Variant{"TcpToSmc", Kind::tcp, Kind::smc, 100}),
+			 testing::PrintToStringParamName());
+
+TEST_P(Differ, Seeds)
+{
+	const Variant &variant = GetParam();
+	bool is_smc = variant.even != Kind::tcp && variant.odd != Kind::tcp;
+	long first = from_environment("DIFFER_FIRST", 1);
+	long count = from_environment("DIFFER_SEEDS", variant.seeds);
+	long worst = from_environment("DIFFER_WORST", 5);
+	Counters before = Counters::now();
+	long found = 0;
+
+	guest::set_limit(count == variant.seeds ? 600 : INT_MAX / 10);
+	for (long seed = first; (!count || seed < first + count) && found < worst; seed++) {
+		Kinds kinds = {variant.even, variant.odd, seed % 2 ? AF_INET6 : AF_INET};
+		Steps steps = generate(seed);
+		auto difference = first_unknown(steps, kinds);
+
+		if (!difference)
+			continue;
+		found++;
+		ADD_FAILURE() << "seed " << seed << "\n"
+			      << shown(steps, *difference) << "in short\n"
+			      << analyse(steps, kinds);
+	}
+
+	Counters counted = Counters::now() - before;
+
+	if (!is_smc) {
+		EXPECT_EQ(counted["ism_write_bytes"], 0);
+		return;
+	}
+	/* The sockets that were compared with TCP's were not TCP's. */
+	EXPECT_GT(counted["ism_write_bytes"], 10 * count);
+	EXPECT_LE(counted["fallbacks"], count / 10);
+}
+
+struct Sequence {
+	const char *name;
+	Steps steps;
+};
+
+void PrintTo(const Sequence &sequence, std::ostream *out)
+{
+	*out << sequence.name;
+}
+
+/* Differences that were found, and what once was decided wrongly or may be. */
+const Sequence sequences[] = {
+    {"HalfClosed",
+     {{Op::pair, 0, 1},
+      {Op::send, 0, 5, 0, by_call},
+      {Op::shutdown, 0, SHUT_WR},
+      {Op::send, 0, 1, 0, by_call},
+      {Op::recv, 1, 9, MSG_WAITALL, by_call},
+      {Op::recv, 1, 9, 0, by_call},
+      {Op::send, 1, 3000, 0, by_vector},
+      {Op::close, 1},
+      {Op::recv, 0, 3000, 0, by_msg},
+      {Op::recv, 0, 1, 0, by_rw}}},
+    {"ResetIsToldOnce",
+     {{Op::pair, 0, 1},
+      {Op::linger, 0, 1, 0},
+      {Op::close, 0},
+      {Op::recv, 1, 1, 0, by_call},
+      {Op::recv, 1, 1, 0, by_call},
+      {Op::get, 1, SOL_SOCKET, SO_ERROR, 4},
+      {Op::send, 1, 1, 0, by_call}}},
+    {"UrgentByteAmongOthers",
+     {{Op::pair, 0, 1},
+      {Op::async, 1, 1},
+      {Op::send, 0, 4, 0, by_call},
+      {Op::send, 0, 3, MSG_OOB, by_call},
+      {Op::send, 0, 4, 0, by_call},
+      {Op::recv, 1, 20, MSG_PEEK, by_call},
+      {Op::recv, 1, 20, 0, by_call},
+      {Op::recv, 1, 1, MSG_OOB, by_call},
+      {Op::recv, 1, 1, MSG_OOB, by_call},
+      {Op::recv, 1, 20, 0, by_call}}},
+    {"UrgentByteInline",
+     {{Op::pair, 0, 1},
+      {Op::set, 1, SOL_SOCKET, SO_OOBINLINE, 1},
+      {Op::send, 0, 3, MSG_OOB, by_call},
+      {Op::send, 0, 3, MSG_OOB, by_call},
+      {Op::recv, 1, 20, 0, by_call},
+      {Op::recv, 1, 20, MSG_PEEK, by_call},
+      {Op::recv, 1, 1, MSG_OOB, by_call},
+      {Op::recv, 1, 20, 0, by_call}}},
+    {"EdgesOfEpoll",
+     {{Op::pair, 0, 1},
+      {Op::epoll_add, 1, int(EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)},
+      {Op::epoll_wait},
+      {Op::send, 0, 2, 0, by_call},
+      {Op::epoll_wait},
+      {Op::epoll_wait},
+      {Op::recv, 1, 1, 0, by_call},
+      {Op::epoll_wait},
+      {Op::shutdown, 0, SHUT_WR},
+      {Op::epoll_wait},
+      {Op::shutdown, 1, SHUT_WR},
+      {Op::epoll_wait}}},
+    {"PeekOffset",
+     {{Op::pair, 0, 1},
+      {Op::set, 1, SOL_SOCKET, SO_PEEK_OFF, 3},
+      {Op::send, 0, 10, 0, by_call},
+      {Op::recv, 1, 4, MSG_PEEK, by_call},
+      {Op::recv, 1, 2, 0, by_call},
+      {Op::recv, 1, 4, MSG_PEEK, by_call},
+      {Op::recv, 1, 4, MSG_PEEK | MSG_DONTWAIT, by_call},
+      {Op::get, 1, SOL_SOCKET, SO_PEEK_OFF, 4}}},
+    {"FullThenClosed",
+     {{Op::pair, 0, 1},
+      {Op::fill, 0},
+      {Op::close, 0},
+      {Op::drain, 1},
+      {Op::recv, 1, 1, 0, by_call}}},
+    {"ReaderIsWoken",
+     {{Op::pair, 0, 1},
+      {Op::send, 1, 3, 0, by_call},
+      {Op::wake, 0, 1, 8, by_bytes},
+      {Op::wake, 1, 0, 2000, by_bytes}}},
+    {"AcceptedAfterTheEnd",
+     {{Op::socket, 0, 0},
+      {Op::socket, 1, 0},
+      {Op::bind, 0, 0},
+      {Op::listen, 0, 2},
+      {Op::connect, 1, 0},
+      {Op::send, 1, 5, 0, by_call},
+      {Op::close, 1},
+      {Op::accept, 0, 2, SOCK_NONBLOCK},
+      {Op::names, 2},
+      {Op::recv, 2, 9, 0, by_call},
+      {Op::recv, 2, 9, 0, by_call}}},
+    {"ConnectedToItself",
+     {{Op::socket, 0, 0},
+      {Op::bind, 0, 0},
+      {Op::connect, 0, 0},
+      {Op::names, 0},
+      {Op::send, 0, 5, 0, by_call},
+      {Op::recv, 0, 5, 0, by_call},
+      {Op::shutdown, 0, SHUT_WR},
+      {Op::recv, 0, 5, 0, by_call}}},
+    {"NoticesOfZerocopy",
+     {{Op::pair, 0, 1},
+      {Op::set, 0, SOL_SOCKET, SO_ZEROCOPY, 1},
+      {Op::send, 0, 5, MSG_ZEROCOPY, by_call},
+      {Op::send, 0, 5, MSG_ZEROCOPY, by_msg},
+      {Op::recv, 1, 10, 0, by_call},
+      {Op::errqueue, 0},
+      {Op::errqueue, 0}}},
+};
+
+class Sequences : public testing::TestWithParam<Sequence>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(, Sequences, testing::ValuesIn(sequences),
+			 testing::PrintToStringParamName());
+
+TEST_P(Sequences, AreAsOverTcp)
+{
+	const Steps &steps = GetParam().steps;
+
+	for (int family : {AF_INET, AF_INET6}) {
+		auto difference = first_unknown(steps, {Kind::smc, Kind::smc, family});
+
+		if (difference)
+			ADD_FAILURE() << shown(steps, *difference);
+	}
+}
+
+class KnownDifference : public testing::TestWithParam<Known>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(, KnownDifference, testing::ValuesIn(all_known()),
+			 [](const auto &info) { return std::string(info.param.name); });
+
+/* One that is mended is to leave the list, and its sequence to go into the table above. */
+TEST_P(KnownDifference, IsStillThere)
+{
+	const Known &known = GetParam();
+	auto difference = first_difference(known.steps, {Kind::smc, Kind::smc, AF_INET});
+
+	ASSERT_TRUE(difference) << "it is mended";
+	ASSERT_TRUE(difference->known) << shown(known.steps, *difference);
+	EXPECT_STREQ(difference->known->name, known.name);
+	EXPECT_FALSE(first_unknown(known.steps, {Kind::smc, Kind::smc, AF_INET}));
+}
+
+/* It finds the one step that makes the difference, and no difference where there is none. */
+TEST(Shrink, LeavesOutWhatIsNotNeeded)
+{
+	Steps steps = generate(1);
+	Step wanted = {Op::send, 3, 77, MSG_OOB | MSG_MORE, by_msg};
+	auto has_it = [&](const Steps &some) {
+		return std::any_of(some.begin(), some.end(), [](const Step &step) {
+			return step.op == Op::send && step.slot == 3 && (step.b & MSG_OOB);
+		});
+	};
+
+	steps.insert(steps.begin() + 3, wanted);
+	EXPECT_EQ(shrink(steps, has_it), (Steps{{Op::send, 3, 1, MSG_OOB, by_call}}));
+}
+
+TEST(Print, IsCpp)
+{
+	EXPECT_EQ(to_string(Step{Op::send, 3, 7, MSG_OOB | MSG_MORE, by_msg}),
+		  "{Op::send, 3, 7, MSG_OOB | MSG_MORE, by_msg},");
+	EXPECT_EQ(to_string(Step{Op::set, 1, SOL_SOCKET, SO_RCVLOWAT, 2}),
+		  "{Op::set, 1, SOL_SOCKET, SO_RCVLOWAT, 2},");
+}
+
+TEST(Generate, IsTheSameForASeed)
+{
+	EXPECT_EQ(generate(5), generate(5));
+	EXPECT_NE(generate(5), generate(6));
+}
+
+} // namespace
