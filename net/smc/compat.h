@@ -158,10 +158,8 @@ static inline void smc_tcp_send_ack(struct sock *sk)
 #define IPPROTO_SMC 256
 #endif
 
-/* Since 6.5 sendfile() comes as sendmsg(), and files are spliced by copying. */
+/* Since 6.5 sendfile() comes as sendmsg(). */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-#define copy_splice_read generic_file_splice_read
-
 static inline void smc_compat_ops(struct proto_ops *ops, void (*splice_eof)(struct socket *sock))
 {
 	ops->sendpage = sock_no_sendpage;

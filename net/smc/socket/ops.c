@@ -6,7 +6,6 @@
 
 #include <linux/fs.h>
 #include <linux/sockios.h>
-#include <linux/splice.h>
 #include <linux/tcp.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -383,20 +382,21 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 			       size_t len, unsigned int flags)
 {
 	struct sock *sk = sock->sk;
+	/* As with TCP, SPLICE_F_NONBLOCK is about the pipe only. */
+	long timeo = sock_rcvtimeo(sk, sock->file->f_flags & O_NONBLOCK);
 	struct smc_stream *st;
-	bool nonblock;
+	ssize_t rc;
 
-	/* As with TCP, while it connects. */
-	nonblock = (flags & SPLICE_F_NONBLOCK) || (sock->file->f_flags & O_NONBLOCK);
-	st = smc_stream_of(sk) ?: smc_await_read_stream(sk, sock_rcvtimeo(sk, nonblock));
+	st = smc_stream_of(sk) ?: smc_await_read_stream(sk, timeo);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
 	if (!st)
 		return smc_tcp_ops(sk)->splice_read(sock, ppos, pipe, len, flags);
-	if ((flags & SPLICE_F_NONBLOCK) && !(smc_stream_poll(st) & EPOLLIN))
-		return -EAGAIN;
 	smc_stat_splice(smc_sk_net(sk), st->path->kind);
-	return copy_splice_read(sock->file, ppos, pipe, len, flags);
+	lock_sock(sk);
+	rc = smc_stream_splice(st, pipe, len, timeo);
+	release_sock(sk);
+	return rc;
 }
 
 /* sendfile() sent the end of the file as if more were to follow. */

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* recvmsg(): from the ring to the application, and the window back to the peer. */
+/* recvmsg() and splice(): from the ring to the application, and the window back to the peer. */
 
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/pipe_fs_i.h>
 #include <linux/sched/clock.h>
+#include <linux/splice.h>
 #include <linux/tcp.h>
 #include <net/sock.h>
 
@@ -200,6 +204,12 @@ static ssize_t smc_stream_take(struct smc_stream *st, const struct smc_place *at
 	return len;
 }
 
+/* What a read without bytes returns, if its wait said @rc: an orderly end has no error. */
+static int smc_stream_end_of_read(struct smc_stream *st, int rc)
+{
+	return rc > 0 && !smc_rx_ended(st) ? smc_stream_take_error(st) : min(rc, 0);
+}
+
 /*
  * Read up to @len bytes at *@pos, which moves on with them and over what is to be stepped over.
  * Return: bytes, 0 at the end of the stream, or -errno.
@@ -248,10 +258,8 @@ static ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg, size_t
 		if (rc)
 			break;
 	} while (done < len || !len);
-	if (done)
-		return done;
-	/* A read that has bytes leaves the error to the next, and an orderly end has none. */
-	return rc > 0 && !smc_rx_ended(st) ? smc_stream_take_error(st) : min_t(ssize_t, rc, 0);
+	/* A read that has bytes leaves the error to the next. */
+	return done ? : smc_stream_end_of_read(st, rc);
 }
 
 int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags,
@@ -288,6 +296,90 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	if (rc > 0)
 		smc_stat_rx(st->sn, st->path->kind, rc);
 	return rc;
+}
+
+static void smc_splice_release(struct splice_pipe_desc *spd, unsigned int i)
+{
+	put_page(spd->pages[i]);
+}
+
+/* Copy some of the @len bytes at @pos into a page of @pipe. Return: how many, or an error. */
+static ssize_t smc_splice_page(struct smc_stream *st, const struct smc_place *at, u64 pos,
+			       size_t len, struct pipe_inode_info *pipe)
+{
+	struct page *page = alloc_page(GFP_USER);
+	struct partial_page part = {};
+	struct splice_pipe_desc spd = {
+		.pages = &page,
+		.partial = &part,
+		.nr_pages = 1,
+		.nr_pages_max = 1,
+		.ops = &nosteal_pipe_buf_ops,
+		.spd_release = smc_splice_release,
+	};
+	struct msghdr msg = {};
+	struct kvec to;
+	ssize_t rc;
+
+	if (!page)
+		return -ENOMEM;
+	to = (struct kvec){ page_address(page), min_t(size_t, len, PAGE_SIZE) };
+	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &to, 1, to.iov_len);
+	rc = smc_stream_take(st, at, pos, to.iov_len, &msg, 0);
+	if (rc < 0) {
+		put_page(page);
+		return rc;
+	}
+	part.len = rc;
+	return splice_to_pipe(pipe, &spd);
+}
+
+/*
+ * Wait for bytes to splice, and for no more than there are, whatever SO_RCVLOWAT says. As with
+ * TCP, an urgent byte is neither among them nor stepped over: there is nothing to wait for then.
+ * Return: 0 if @at has some, 1 at the end of the stream, in good order or by the socket's error; or
+ * an error.
+ */
+static int smc_splice_wait(struct smc_stream *st, struct smc_place *at, long timeo)
+{
+	int rc;
+
+	do {
+		*at = smc_stream_place(st);
+		if (smc_place_spliceable(at))
+			return 0;
+		if (smc_place_at_mark(at)) {
+			if (smc_rx_shut(st) || READ_ONCE(st->sk->sk_err))
+				return 1;
+			return timeo ? 0 : -EAGAIN;
+		}
+		rc = smc_stream_wait_for_data(st, at->start, &timeo);
+	} while (!rc);
+	return rc;
+}
+
+ssize_t smc_stream_splice(struct smc_stream *st, struct pipe_inode_info *pipe, size_t len,
+			  long timeo)
+{
+	struct smc_place at;
+	size_t done = 0;
+	ssize_t rc;
+
+	rc = smc_splice_wait(st, &at, timeo);
+	if (rc)
+		return smc_stream_end_of_read(st, rc);
+	len = min_t(u64, len, smc_place_spliceable(&at));
+	while (done < len) {
+		rc = smc_splice_page(st, &at, at.start + done, len - done, pipe);
+		if (rc < 0)
+			break;
+		done += rc;
+	}
+	if (!done)
+		return rc;
+	smc_stream_consume(st, at.start + done);
+	smc_stat_rx(st->sn, st->path->kind, done);
+	return done;
 }
 
 u64 smc_stream_queued(const struct smc_stream *st)

@@ -135,15 +135,21 @@ static inline bool smc_place_at_mark(const struct smc_place *at)
 	return smc_place_is_mark(at, at->start);
 }
 
+/* Bytes that splice() would find: up to the urgent one, in line or not. */
+static inline u64 smc_place_spliceable(const struct smc_place *at)
+{
+	if (at->urgent > at->start && at->urgent <= at->received)
+		return at->urgent - 1 - at->start;
+	return smc_place_readable(at);
+}
+
 /**
  * smc_place_queued() - bytes that one read would give: up to the urgent one
  * @at: snapshot
  */
 static inline u64 smc_place_queued(const struct smc_place *at)
 {
-	if (!at->is_inline && at->urgent > at->start && at->urgent <= at->received)
-		return at->urgent - 1 - at->start;
-	return smc_place_readable(at);
+	return at->is_inline ? smc_place_readable(at) : smc_place_spliceable(at);
 }
 
 /**

@@ -37,6 +37,7 @@
 
 struct msghdr;
 struct net;
+struct pipe_inode_info;
 struct smc_arrivals;
 struct smc_net;
 struct smc_stamps;
@@ -246,6 +247,22 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len);
  */
 int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags,
 		    u64 *arrival);
+
+/**
+ * smc_stream_splice() - splice() from the stream
+ * @st: stream
+ * @pipe: where to, locked by the caller
+ * @len: bytes wanted, at least one
+ * @timeo: how long to wait for some, in jiffies
+ *
+ * As with TCP, it gives what is there before an urgent byte, and moves neither that of SO_PEEK_OFF
+ * nor past an urgent byte.
+ *
+ * Context: process; releases and takes the socket lock again while it waits.
+ * Return: bytes moved; 0 at the end of the stream or in front of an urgent byte; or -errno.
+ */
+ssize_t smc_stream_splice(struct smc_stream *st, struct pipe_inode_info *pipe, size_t len,
+			  long timeo);
 
 /**
  * smc_stream_put_cmsg() - add to what recvmsg() returns the control messages that TCP would

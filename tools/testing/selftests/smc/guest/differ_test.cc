@@ -35,6 +35,7 @@
  */
 #include <climits>
 #include <cstdlib>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -253,6 +254,38 @@ const Sequence sequences[] = {
       {Op::recv, 1, 10, 0, by_call},
       {Op::errqueue, 0},
       {Op::errqueue, 0}}},
+    {"SpliceAtMark",
+     {{Op::pair, 0, 1},
+      {Op::send, 1, 2, MSG_OOB, by_call},
+      {Op::splice_out, 0, 9, 0},
+      {Op::splice_out, 0, 9, 0},
+      {Op::send, 1, 1, 0, by_call},
+      {Op::splice_out, 0, 9, SPLICE_F_NONBLOCK},
+      {Op::nonblock, 0, 1},
+      {Op::splice_out, 0, 9, 0},
+      {Op::set, 0, SOL_SOCKET, SO_OOBINLINE, 1},
+      {Op::splice_out, 0, 9, 0},
+      {Op::recv, 0, 1, 0, by_call},
+      {Op::splice_out, 0, 9, 0},
+      {Op::send, 1, 1, MSG_OOB, by_call},
+      {Op::shutdown, 1, SHUT_WR},
+      {Op::splice_out, 0, 9, 0}}},
+    {"SpliceBelowMark",
+     {{Op::pair, 0, 1},
+      {Op::set, 0, SOL_SOCKET, SO_RCVLOWAT, 2},
+      {Op::send, 1, 1, 0, by_call},
+      {Op::splice_out, 0, 1, SPLICE_F_NONBLOCK},
+      {Op::splice_out, 0, 1, SPLICE_F_NONBLOCK},
+      {Op::send, 1, 1, 0, by_call},
+      {Op::splice_out, 0, 9, 0}}},
+    {"PeekAfterSplice",
+     {{Op::pair, 0, 1},
+      {Op::set, 0, SOL_SOCKET, SO_PEEK_OFF, 0},
+      {Op::send, 1, 9, 0, by_call},
+      {Op::recv, 0, 1, MSG_PEEK, by_call},
+      {Op::splice_out, 0, 1, 0},
+      {Op::recv, 0, 1, MSG_PEEK, by_call},
+      {Op::get, 0, SOL_SOCKET, SO_PEEK_OFF, 4}}},
 };
 
 class Sequences : public testing::TestWithParam<Sequence>
