@@ -229,7 +229,7 @@ static ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg, size_t
 		at = smc_stream_place(st);
 		/* Another reader may have moved on while this one slept. */
 		*pos = max(*pos, at.start);
-		/* As with TCP, even a read of nothing waits for something. */
+		/* As with TCP, even a read of nothing waits for something, once. */
 		if (!len && at.received > *pos)
 			break;
 		/* As with TCP, a signal's handler has the urgent byte before a read passes it. */
@@ -257,7 +257,7 @@ static ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg, size_t
 		rc = smc_stream_wait_for_data(st, *pos, &timeo);
 		if (rc)
 			break;
-	} while (done < len || !len);
+	} while (done < len);
 	/* A read that has bytes leaves the error to the next. */
 	return done ? : smc_stream_end_of_read(st, rc);
 }

@@ -286,6 +286,16 @@ const Sequence sequences[] = {
       {Op::splice_out, 0, 1, 0},
       {Op::recv, 0, 1, MSG_PEEK, by_call},
       {Op::get, 0, SOL_SOCKET, SO_PEEK_OFF, 4}}},
+    {"ReadOfNothing",
+     {{Op::pair, 0, 1},
+      {Op::recv, 0, 0, 0, by_call},
+      {Op::recv, 0, 0, MSG_DONTWAIT, by_call},
+      {Op::recv, 0, 0, MSG_PEEK, by_msg},
+      {Op::send, 1, 1, MSG_OOB, by_call},
+      {Op::recv, 0, 0, 0, by_call},
+      {Op::recv, 0, 1, MSG_DONTWAIT, by_call},
+      {Op::shutdown, 1, SHUT_WR},
+      {Op::recv, 0, 0, 0, by_call}}},
 };
 
 class Sequences : public testing::TestWithParam<Sequence>
