@@ -140,8 +140,10 @@ static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 	if (!READ_ONCE(st->rx.urgent_unread))
 		return;
 	spin_lock_bh(st->lock);
-	/* Who only stepped over it may be about to hear of it by a signal. */
-	if (pos > st->rx.urgent || (pos == st->rx.urgent && sock_flag(st->sk, SOCK_URGINLINE)))
+	/* A reader that only stepped over it may be about to hear of it by a signal. */
+	if (pos > st->rx.urgent ||
+	    (pos == st->rx.urgent &&
+	     (smc_stream_is_inline(st) || pos <= READ_ONCE(st->rx.urgent_told))))
 		WRITE_ONCE(st->rx.urgent_unread, false);
 	spin_unlock_bh(st->lock);
 }

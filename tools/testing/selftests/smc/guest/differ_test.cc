@@ -296,6 +296,13 @@ const Sequence sequences[] = {
       {Op::recv, 0, 1, MSG_DONTWAIT, by_call},
       {Op::shutdown, 1, SHUT_WR},
       {Op::recv, 0, 0, 0, by_call}}},
+    {"UrgentByteSteppedOver",
+     {{Op::pair, 0, 1},
+      {Op::send, 1, 1, MSG_OOB, by_call},
+      {Op::recv, 0, 1, MSG_PEEK, by_call},
+      {Op::recv, 0, 1, MSG_OOB | MSG_PEEK, by_call},
+      {Op::recv, 0, 1, 0, by_call},
+      {Op::recv, 0, 1, MSG_OOB, by_call}}},
 };
 
 class Sequences : public testing::TestWithParam<Sequence>

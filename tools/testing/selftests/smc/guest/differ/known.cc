@@ -140,17 +140,6 @@ bool is_error_after_disconnect(const Moment &moment)
 		without(moment.tcp, "POLLERR \\| ") == without(moment.other, "POLLERR \\| "));
 }
 
-/* An urgent byte that a read has stepped over can still be read. */
-bool is_urgent_byte_stepped_over(const Moment &moment)
-{
-	Step step = moment.step();
-
-	return step.op == Op::recv && (step.b & MSG_OOB) && moment.tcp.starts_with("-EINVAL") &&
-	       !moment.other.starts_with("-") &&
-	       moment.tcp.substr(moment.tcp.find('\n')) ==
-		   moment.other.substr(moment.other.find('\n'));
-}
-
 /* Bytes for an end that has shut down both directions reset TCP's connection. */
 bool is_write_to_shut_end(const Moment &moment)
 {
@@ -263,12 +252,6 @@ const std::vector<Known> &all_known()
 	     {{Op::pair, 0, 1}, {Op::unspec, 0}, {Op::unspec, 1}},
 	     is_error_after_disconnect,
 	     true},
-	    {"UrgentByteSteppedOver",
-	     {{Op::pair, 0, 1},
-	      {Op::send, 1, 1, MSG_OOB, by_call},
-	      {Op::recv, 0, 1, 0, by_call},
-	      {Op::recv, 0, 1, MSG_OOB, by_call}},
-	     is_urgent_byte_stepped_over},
 	    {"WriteToShutEnd",
 	     {{Op::pair, 0, 1}, {Op::shutdown, 0, SHUT_RDWR}, {Op::send, 1, 1, 0, by_call}},
 	     is_write_to_shut_end,
