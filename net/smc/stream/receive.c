@@ -58,11 +58,17 @@ static void smc_stream_give_credit(struct smc_stream *st)
 	smc_stream_settle(st);
 }
 
+/* All that the peer wrote was here. That holds, as with TCP, even if the peer then gave up. */
+static bool smc_rx_ended(const struct smc_stream *st)
+{
+	return READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING);
+}
+
 /* recv(MSG_OOB): the urgent byte, ahead of what precedes it. */
 static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, size_t len, int flags)
 {
 	struct smc_stream_rx *rx = &st->rx;
-	bool unread;
+	bool unread, is_lost;
 	u8 byte;
 
 	if (sock_flag(st->sk, SOCK_URGINLINE) || !READ_ONCE(rx->urgent))
@@ -71,12 +77,16 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
 	spin_lock_bh(st->lock);
 	unread = rx->urgent_unread;
 	byte = rx->urgent_byte;
-	if (!(flags & MSG_PEEK))
+	/* As with TCP, only an end in good order leaves it to be read. */
+	is_lost = smc_stream_has_failed(st) && !smc_rx_ended(st);
+	if (!(flags & MSG_PEEK) && !is_lost)
 		rx->urgent_unread = false;
 	spin_unlock_bh(st->lock);
 
 	if (!unread)
 		return -EINVAL;
+	if (is_lost)
+		return -ENOTCONN;
 
 	msg->msg_flags |= MSG_OOB;
 	if (!len) {
@@ -87,12 +97,6 @@ static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, siz
 	if (flags & MSG_TRUNC)
 		return 1;
 	return memcpy_to_msg(msg, &byte, 1) ? -EFAULT : 1;
-}
-
-/* All that the peer wrote was here. That holds, as with TCP, even if the peer then gave up. */
-static bool smc_rx_ended(const struct smc_stream *st)
-{
-	return READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING);
 }
 
 /* What else happens to the socket, room for a writer above all, is not what a reader sleeps for. */

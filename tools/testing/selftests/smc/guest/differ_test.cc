@@ -303,6 +303,21 @@ const Sequence sequences[] = {
       {Op::recv, 0, 1, MSG_OOB | MSG_PEEK, by_call},
       {Op::recv, 0, 1, 0, by_call},
       {Op::recv, 0, 1, MSG_OOB, by_call}}},
+    {"UrgentByteAfterReset",
+     {{Op::pair, 0, 1},
+      {Op::send, 0, 1, MSG_OOB, by_call},
+      {Op::linger, 0, 1, 0},
+      {Op::close, 0},
+      {Op::recv, 1, 1, MSG_OOB, by_call},
+      {Op::recv, 1, 1, MSG_OOB, by_call}}},
+    {"UrgentByteAfterResetAfterEnd",
+     {{Op::pair, 0, 1},
+      {Op::send, 0, 1, MSG_OOB, by_call},
+      {Op::shutdown, 0, SHUT_WR},
+      {Op::linger, 0, 1, 0},
+      {Op::close, 0},
+      {Op::recv, 1, 1, MSG_OOB, by_call},
+      {Op::recv, 1, 1, MSG_OOB, by_call}}},
 };
 
 class Sequences : public testing::TestWithParam<Sequence>
