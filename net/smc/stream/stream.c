@@ -11,6 +11,9 @@
 #define SMC_NEWS_ALL \
 	(SMC_NEWS_END | EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLHUP)
 
+/* As TCP's sk_data_ready: those who wait for either kind of bytes hear of the other, too. */
+#define SMC_NEWS_BYTES	(EPOLLIN | EPOLLRDNORM | EPOLLPRI | EPOLLRDBAND)
+
 static void smc_stream_hold_expired(struct timer_list *timer);
 
 void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
@@ -97,6 +100,8 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 
 	if (!sk || !events)
 		return;
+	if (events & SMC_NEWS_BYTES)
+		events |= SMC_NEWS_BYTES;
 
 	rcu_read_lock();
 	wq = rcu_dereference(sk->sk_wq);
