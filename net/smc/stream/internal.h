@@ -99,6 +99,12 @@ static inline bool smc_rx_shut(const struct smc_stream *st)
 	return smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_PEER_GONE);
 }
 
+/* All that the peer wrote was here. That holds, as with TCP, even if the peer then gave up. */
+static inline bool smc_rx_ended(const struct smc_stream *st)
+{
+	return READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING);
+}
+
 /* Urgent bytes are read in line. Whether a socket not there yet wants that is found out later. */
 static inline bool smc_stream_is_inline(const struct smc_stream *st)
 {
@@ -165,12 +171,12 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
 
 /**
- * smc_stream_is_readable() - whether there is enough to read for a poller
+ * smc_stream_has_enough() - whether there is enough to tell a reader of, urgent bytes counted
  * @st: stream of a socket
  *
  * Context: any.
  */
-bool smc_stream_is_readable(const struct smc_stream *st);
+bool smc_stream_has_enough(const struct smc_stream *st);
 
 /**
  * smc_stream_spin_adapt() - note how long a wait took, watching or asleep

@@ -7,22 +7,32 @@
 #include "internal.h"
 
 /*
- * Enough to read: as much as SO_RCVLOWAT says, but for an urgent byte that a read would only step
- * over. With TCP, too, there is no use in waiting for more while the peer has no window.
+ * Whether so many bytes are enough to tell a reader of: as many as SO_RCVLOWAT says. With TCP, too,
+ * there is no use in waiting for more while the peer has no window.
  */
-bool smc_stream_is_readable(const struct smc_stream *st)
+static bool smc_stream_is_enough(const struct smc_stream *st, u64 bytes)
+{
+	u64 target = min_t(u64, READ_ONCE(st->sk->sk_rcvlowat), st->rx.size);
+
+	return bytes && (bytes >= target || (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW));
+}
+
+bool smc_stream_has_enough(const struct smc_stream *st)
+{
+	struct smc_place at = smc_stream_place(st);
+
+	return smc_stream_is_enough(st, smc_place_readable(&at));
+}
+
+/* An urgent byte that a read would only step over is none to read. */
+static bool smc_stream_is_readable(const struct smc_stream *st)
 {
 	struct smc_place at = smc_stream_place(st);
 	u64 readable = smc_place_readable(&at);
-	u64 target;
 
-	if (!readable)
-		return false;
-	target = min_t(u64, READ_ONCE(st->sk->sk_rcvlowat), st->rx.size);
-	if (smc_place_at_mark(&at) && !at.is_inline)
+	if (readable && smc_place_at_mark(&at) && !at.is_inline)
 		readable--;
-	return readable && (readable >= target ||
-			    (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW));
+	return smc_stream_is_enough(st, readable);
 }
 
 __poll_t smc_stream_poll(struct smc_stream *st)

@@ -58,12 +58,6 @@ static void smc_stream_give_credit(struct smc_stream *st)
 	smc_stream_settle(st);
 }
 
-/* All that the peer wrote was here. That holds, as with TCP, even if the peer then gave up. */
-static bool smc_rx_ended(const struct smc_stream *st)
-{
-	return READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING);
-}
-
 /* recv(MSG_OOB): the urgent byte, ahead of what precedes it. */
 static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, size_t len, int flags)
 {

@@ -123,7 +123,9 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 
 void smc_stream_look(struct smc_stream *st)
 {
-	smc_stream_wake(st, EPOLLIN | EPOLLRDNORM);
+	/* TCP tells of a FIN again, too. */
+	if (smc_stream_has_enough(st) || smc_rx_ended(st))
+		smc_stream_wake(st, EPOLLIN | EPOLLRDNORM);
 }
 
 void smc_stream_look_for_room(struct smc_stream *st)
@@ -355,7 +357,7 @@ void smc_stream_note_room(struct smc_stream *st)
 /* What bytes that arrived are to those who wait. */
 static __poll_t smc_stream_arrival(const struct smc_stream *st)
 {
-	return st->sk && !smc_stream_is_readable(st) ? SMC_NEWS_FEW : EPOLLIN | EPOLLRDNORM;
+	return st->sk && !smc_stream_has_enough(st) ? SMC_NEWS_FEW : EPOLLIN | EPOLLRDNORM;
 }
 
 /* What the peer's new @flags are to those who wait. A half-close is nothing to writers. */

@@ -297,7 +297,7 @@ void smc_stream_uncork(struct smc_stream *st);
 void smc_stream_set_user_timeout(struct smc_stream *st);
 
 /**
- * smc_stream_look() - have readers look again whether there is enough for them
+ * smc_stream_look() - tell readers of what is there, if that is enough for them now
  * @st: stream
  */
 void smc_stream_look(struct smc_stream *st);
