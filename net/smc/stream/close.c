@@ -17,19 +17,11 @@ static void smc_stream_finish(struct smc_stream *st, u8 flags)
 
 void smc_stream_shutdown(struct smc_stream *st, int how)
 {
-	__poll_t events = SMC_NEWS_END;
-
-	if (how & RCV_SHUTDOWN) {
+	if (how & RCV_SHUTDOWN)
 		WRITE_ONCE(st->rcv_shutdown, true);
-		events |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
-	}
-	if (how & SEND_SHUTDOWN) {
+	if (how & SEND_SHUTDOWN)
 		smc_stream_finish(st, SMC_CONN_DONE_WRITING);
-		events |= EPOLLOUT | EPOLLWRNORM;
-	}
-	if (smc_rx_shut(st) && READ_ONCE(st->tx.final_flags))
-		events |= EPOLLHUP;
-	smc_stream_wake(st, events);
+	smc_stream_wake(st, SMC_NEWS_ALL);
 }
 
 static bool smc_stream_has_left(const struct smc_stream *st)

@@ -21,6 +21,11 @@
 #define SMC_NEWS_FEW	((__force __poll_t)BIT(17))
 /* An end of either direction, news also for all those of whom one is woken at a time. */
 #define SMC_NEWS_END	((__force __poll_t)BIT(18))
+/*
+ * What may have become true when a stream ends or fails. All that sleep or poll wait for EPOLLHUP,
+ * but for a select() that would write. It is no news of bytes, of which SIGIO tells.
+ */
+#define SMC_NEWS_ALL	(SMC_NEWS_END | EPOLLHUP | EPOLLOUT | EPOLLWRNORM)
 /* The peer's host was told of the end of what this end writes. */
 #define SMC_NEWS_ENDED	((__force __poll_t)BIT(19))
 /* Something was sent that is to be stamped. */

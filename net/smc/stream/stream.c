@@ -7,10 +7,6 @@
 #include "admin/stats.h"
 #include "internal.h"
 
-/* What may have become true when a stream ends or fails. */
-#define SMC_NEWS_ALL \
-	(SMC_NEWS_END | EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLHUP)
-
 /* As TCP's sk_data_ready: those who wait for either kind of bytes hear of the other, too. */
 #define SMC_NEWS_BYTES	(EPOLLIN | EPOLLRDNORM | EPOLLPRI | EPOLLRDBAND)
 
@@ -114,10 +110,17 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 			wake_up_interruptible_poll(&wq->wait, events);
 	}
 	rcu_read_unlock();
+}
 
-	if (events & EPOLLIN)
+/* The same, and SIGIO: of what an application has not done itself. */
+static void smc_stream_announce(struct smc_stream *st, __poll_t events)
+{
+	struct sock *sk = READ_ONCE(st->sk);
+
+	smc_stream_wake(st, events);
+	if (sk && (events & SMC_NEWS_BYTES))
 		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
-	if (events & EPOLLOUT)
+	if (sk && (events & EPOLLOUT))
 		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
 }
 
@@ -125,7 +128,7 @@ void smc_stream_look(struct smc_stream *st)
 {
 	/* TCP tells of a FIN again, too. */
 	if (smc_stream_has_enough(st) || smc_rx_ended(st))
-		smc_stream_wake(st, EPOLLIN | EPOLLRDNORM);
+		smc_stream_announce(st, EPOLLIN | EPOLLRDNORM);
 }
 
 void smc_stream_look_for_room(struct smc_stream *st)
@@ -189,7 +192,7 @@ static __poll_t smc_stream_take_news(struct smc_stream *st)
 		/* TCP follows that, too. */
 		st->news |= SMC_NEWS_OVER | SMC_NEWS_ENDED;
 	}
-	if (st->is_awaited && (st->news & (EPOLLIN | SMC_NEWS_FEW))) {
+	if (st->is_awaited && (st->news & (EPOLLIN | SMC_NEWS_FEW | SMC_NEWS_END))) {
 		st->is_awaited = false;
 		st->news |= SMC_NEWS_AWAITED;
 	}
@@ -237,8 +240,8 @@ static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 	/* First: who is woken and reads on is to find the signal. */
 	if ((news & EPOLLPRI) && sk)
 		smc_stream_signal_urgent(st, sk);
-	smc_stream_wake(st, news & ~(SMC_NEWS_OVER | SMC_NEWS_ENDED | SMC_NEWS_STAMPS |
-				     SMC_NEWS_AWAITED));
+	smc_stream_announce(st, news & ~(SMC_NEWS_OVER | SMC_NEWS_ENDED | SMC_NEWS_STAMPS |
+					 SMC_NEWS_AWAITED));
 	if ((news & (SMC_NEWS_ENDED | SMC_NEWS_AWAITED)) && sk)
 		st->follow(sk);
 	if (news & SMC_NEWS_OVER) {
@@ -360,12 +363,19 @@ static __poll_t smc_stream_arrival(const struct smc_stream *st)
 	return st->sk && !smc_stream_has_enough(st) ? SMC_NEWS_FEW : EPOLLIN | EPOLLRDNORM;
 }
 
-/* What the peer's new @flags are to those who wait. A half-close is nothing to writers. */
-static __poll_t smc_stream_end_news(const struct smc_stream *st, u8 flags)
+/*
+ * What the peer's new @flags are to those who wait, if it had not @ended what it writes before. A
+ * half-close is nothing to writers, and what follows an end is nothing to signal.
+ */
+static __poll_t smc_stream_end_news(const struct smc_stream *st, u8 flags, bool ended)
 {
+	__poll_t news = SMC_NEWS_END;
+
+	if (!ended && smc_rx_ended(st))
+		news |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
 	if ((flags & SMC_PEER_GONE) || READ_ONCE(st->tx.final_flags))
-		return SMC_NEWS_ALL;
-	return SMC_NEWS_END | EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+		news |= SMC_NEWS_ALL;
+	return news;
 }
 
 void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
@@ -374,6 +384,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	u64 received = rx->received;
 	u64 acked = st->tx.acked;
 	u8 conn_flags = cdc->conn_flags;
+	bool ended = smc_rx_ended(st);
 	bool wants;
 	u8 news;
 
@@ -431,7 +442,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	if (smc_stream_note_credit(st))
 		st->updated = true;
 	if (news) {
-		st->news |= smc_stream_end_news(st, news);
+		st->news |= smc_stream_end_news(st, news, ended);
 		st->updated = true;
 	}
 }
