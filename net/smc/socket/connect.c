@@ -9,6 +9,7 @@
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
+#include "follow.h"
 #include "listener.h"
 #include "ops.h"
 #include "options.h"
@@ -144,6 +145,18 @@ static void smc_connect_lock(struct sock *sk)
 	smc_sock_stop_handshake(smc);
 }
 
+static void smc_disconnect_stream(struct sock *sk, struct smc_stream *st)
+{
+	if (smc_stream_is_closed(st)) {
+		smc_follow(sk);
+		smc_stream_close(st, false, 0);
+	} else {
+		smc_stream_abort(st, ECONNABORTED);
+		sk->sk_err = 0;
+	}
+	smc_stream_shutdown(st, SHUTDOWN_MASK);
+}
+
 /*
  * With the socket locked, from SMC's part to the end of TCP's: no connect() of another thread comes
  * between them. A stream stays until the release, for calls may be under way in it; the socket is
@@ -155,11 +168,8 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 	struct smc_sock *smc = smc_sk(sk);
 
 	if (smc && smc->mode != SMC_MODE_LISTEN) {
-		if (smc->stream) {
-			smc_stream_abort(smc->stream, ECONNABORTED);
-			sk->sk_err = 0;
-			smc_stream_shutdown(smc->stream, SHUTDOWN_MASK);
-		}
+		if (smc->stream)
+			smc_disconnect_stream(sk, smc->stream);
 		smc_sock_unhook(smc);
 	}
 	/* TCP's connect() does this with the lock. */

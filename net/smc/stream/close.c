@@ -52,6 +52,8 @@ bool smc_stream_closes_by_reset(const struct smc_stream *st)
 {
 	struct smc_place at = smc_stream_place(st);
 
+	if (smc_stream_is_closed(st))
+		return false;
 	return smc_place_readable(&at) ||
 	       (sock_flag(st->sk, SOCK_LINGER) && !st->sk->sk_lingertime);
 }

@@ -317,7 +317,7 @@ void smc_stream_shutdown(struct smc_stream *st, int how);
 
 /**
  * smc_stream_closes_by_reset() - whether TCP's close would be a reset: for unread data, or because
- * of SO_LINGER with zero seconds
+ * of SO_LINGER with zero seconds, unless both ends have shut down
  * @st: stream
  */
 bool smc_stream_closes_by_reset(const struct smc_stream *st);
@@ -405,6 +405,18 @@ static inline bool smc_stream_has_ended(const struct smc_stream *st)
 
 	return said && !READ_ONCE(st->tx.ends_in) &&
 	       ((said & SMC_CONN_ABORT) || !(READ_ONCE(st->tx.final_flags) & ~said));
+}
+
+/**
+ * smc_stream_is_closed() - whether both ends have said that they write no more
+ * @st: stream
+ *
+ * A connection of TCP has nothing to reset then, whatever is unread.
+ */
+static inline bool smc_stream_is_closed(const struct smc_stream *st)
+{
+	return smc_stream_has_ended(st) &&
+	       (READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING));
 }
 
 /**
