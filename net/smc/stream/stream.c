@@ -311,7 +311,7 @@ static int smc_stream_reset_error(const struct smc_stream *st)
 										    ECONNRESET;
 }
 
-/* The peer says more bytes arrived. */
+/* The peer says more bytes arrived. Return: 0, -EPROTO, or -ECONNRESET if they come too late. */
 static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc *cdc)
 {
 	struct smc_stream_rx *rx = &st->rx;
@@ -320,6 +320,9 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 	if (smc_cursor_distance(cdc->prod, rx->received_cursor, rx->size,
 				rx->size - (u32)(rx->received - rx->reported), &arrived))
 		return -EPROTO;
+	/* As TCP: nobody is going to read it, and there will be no answer. */
+	if (arrived && READ_ONCE(st->rcv_shutdown) && READ_ONCE(st->tx.final_flags))
+		return -ECONNRESET;
 	smc_rx_arrive(rx, cdc->prod, arrived, cdc->prod_flags & SMC_PROD_URGENT_PRESENT,
 		      smc_stream_is_inline(st));
 	return 0;
@@ -387,12 +390,15 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	bool ended = smc_rx_ended(st);
 	bool wants;
 	u8 news;
+	int rc;
 
 	lockdep_assert_held(st->lock);
 	wants = cdc->prod_flags & ~rx->prod_flags & SMC_PROD_WANT_WINDOW;
 
-	if (smc_stream_take_consumer(st, cdc) || smc_stream_take_producer(st, cdc)) {
+	rc = smc_stream_take_consumer(st, cdc) ? : smc_stream_take_producer(st, cdc);
+	if (rc == -EPROTO)
 		smc_stat_violation(st->sn, SMC_VIOLATION_CURSOR);
+	if (rc) {
 		smc_stream_fail(st, ECONNRESET);
 		smc_tx_end(st, SMC_CONN_ABORT);
 		st->news |= SMC_NEWS_ALL;

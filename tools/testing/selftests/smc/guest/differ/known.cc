@@ -140,12 +140,6 @@ bool is_error_after_disconnect(const Moment &moment)
 		without(moment.tcp, "POLLERR \\| ") == without(moment.other, "POLLERR \\| "));
 }
 
-/* Bytes for an end that has shut down both directions reset TCP's connection. */
-bool is_write_to_shut_end(const Moment &moment)
-{
-	return has(moment.tcp, "POLLERR.* CLOSE ") && has(moment.other, "POLLRDHUP FIN_WAIT2 ");
-}
-
 /* The reset that a send in vain is answered by leaves the socket without its port. */
 bool is_bind_after_reset(const Moment &moment)
 {
@@ -251,10 +245,6 @@ const std::vector<Known> &all_known()
 	    {"ErrorAfterDisconnect",
 	     {{Op::pair, 0, 1}, {Op::unspec, 0}, {Op::unspec, 1}},
 	     is_error_after_disconnect,
-	     true},
-	    {"WriteToShutEnd",
-	     {{Op::pair, 0, 1}, {Op::shutdown, 0, SHUT_RDWR}, {Op::send, 1, 1, 0, by_call}},
-	     is_write_to_shut_end,
 	     true},
 	    {"BindAfterReset",
 	     {{Op::pair, 0, 1}, {Op::close, 1}, {Op::send, 0, 1, 0, by_call}, {Op::bind, 0, 0}},
