@@ -145,9 +145,16 @@ static void smc_connect_lock(struct sock *sk)
 	smc_sock_stop_handshake(smc);
 }
 
-static void smc_disconnect_stream(struct sock *sk, struct smc_stream *st)
+/*
+ * Return: whether a connection of TCP would be in TCP_CLOSE. Then an error that is not read yet
+ * stays, and there is no other, as there is for one that is reset by this.
+ */
+static bool smc_disconnect_stream(struct sock *sk, struct smc_stream *st)
 {
-	if (smc_stream_is_closed(st)) {
+	bool is_closed = smc_stream_is_closed(st);
+	bool is_down = is_closed || smc_stream_has_failed(st);
+
+	if (is_closed) {
 		smc_follow(sk);
 		smc_stream_close(st, false, 0);
 	} else {
@@ -155,6 +162,7 @@ static void smc_disconnect_stream(struct sock *sk, struct smc_stream *st)
 		sk->sk_err = 0;
 	}
 	smc_stream_shutdown(st, SHUTDOWN_MASK);
+	return is_down;
 }
 
 /*
@@ -166,14 +174,20 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 {
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc = smc_sk(sk);
+	int err = READ_ONCE(sk->sk_err);
+	bool is_down = false;
+	int rc;
 
 	if (smc && smc->mode != SMC_MODE_LISTEN) {
 		if (smc->stream)
-			smc_disconnect_stream(sk, smc->stream);
+			is_down = smc_disconnect_stream(sk, smc->stream);
 		smc_sock_unhook(smc);
 	}
 	/* TCP's connect() does this with the lock. */
-	return __inet_stream_connect(sock, addr, len, flags, 0);
+	rc = __inet_stream_connect(sock, addr, len, flags, 0);
+	if (is_down)
+		WRITE_ONCE(sk->sk_err, err);
+	return rc;
 }
 
 static struct smc_listener *smc_connect_listener(const struct sock *sk)
