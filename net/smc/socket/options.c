@@ -49,7 +49,9 @@ static bool smc_option_is_of_tcp(int level, int optname)
 
 bool smc_serves_only_tcp(const struct sock *sk)
 {
-	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk) || inet_csk(sk)->icsk_ulp_ops;
+	/* A shutdown() before there is a connection ends TCP's as soon as that begins. */
+	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk) || inet_csk(sk)->icsk_ulp_ops ||
+	       READ_ONCE(sk->sk_shutdown);
 }
 
 bool smc_wants_only_tcp(const struct sock *sk)

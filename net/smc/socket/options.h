@@ -9,7 +9,7 @@ struct sock;
 struct socket;
 
 /**
- * smc_serves_only_tcp() - whether a listener has an option that only TCP can keep
+ * smc_serves_only_tcp() - whether a listener has an option, or a past, that only TCP can keep
  * @sk: socket, locked
  *
  * Context: process.
@@ -17,7 +17,7 @@ struct socket;
 bool smc_serves_only_tcp(const struct sock *sk);
 
 /**
- * smc_wants_only_tcp() - whether a client has such an option
+ * smc_wants_only_tcp() - whether a client has
  * @sk: socket, locked
  *
  * Context: process.

@@ -174,24 +174,6 @@ bool is_urgent_byte_after_reset(const Moment &moment)
 	       !moment.other.starts_with("-") && has(moment.tcp, "POLLHUP.* CLOSE ");
 }
 
-/* shutdown() fails before there is a connection, and holds for the next one all the same. */
-bool is_shutdown_before_connection(const Moment &moment)
-{
-	for (size_t i = 0; i < moment.at; i++) {
-		const Step &shut = moment.steps[i];
-
-		if (shut.op == Op::shutdown && moment.before[i].starts_with("-ENOTCONN") &&
-		    std::any_of(moment.steps.begin() + i,
-				moment.steps.begin() + std::min(moment.at + 1, moment.steps.size()),
-				[&](const Step &step) {
-					return step.slot == shut.slot &&
-					       (step.op == Op::connect || step.op == Op::listen);
-				}))
-			return true;
-	}
-	return false;
-}
-
 } // namespace
 
 const std::vector<Known> &all_known()
@@ -269,15 +251,6 @@ const std::vector<Known> &all_known()
 	      {Op::unspec, 0},
 	      {Op::recv, 1, 1, MSG_OOB, by_call}},
 	     is_urgent_byte_after_reset,
-	     true},
-	    {"ShutdownBeforeConnection",
-	     {{Op::socket, 0, 0},
-	      {Op::socket, 1, 0},
-	      {Op::bind, 0, 0},
-	      {Op::shutdown, 0, SHUT_WR},
-	      {Op::listen, 0, 2},
-	      {Op::connect, 1, 0}},
-	     is_shutdown_before_connection,
 	     true},
 	};
 
