@@ -220,8 +220,9 @@ std::string World::remains()
 			continue;
 		if (!comes_true([&] {
 			    state = diag_state(file->side, file->local, file->remote);
-			    return state == 0 || state == TCP_TIME_WAIT || state == TCP_FIN_WAIT2 ||
-				   file->is_full();
+			    /* The FIN of an end that was closed is still to come. */
+			    return state == 0 || state == TCP_TIME_WAIT ||
+				   (state == TCP_FIN_WAIT2 && !file->peer) || file->is_full();
 		    }))
 			seen += " UNSETTLED";
 		if (!file->is_full())
