@@ -17,11 +17,19 @@ static void smc_stream_finish(struct smc_stream *st, u8 flags)
 
 void smc_stream_shutdown(struct smc_stream *st, int how)
 {
-	if (how & RCV_SHUTDOWN)
+	__poll_t events = SMC_NEWS_END;
+
+	if (how & RCV_SHUTDOWN) {
 		WRITE_ONCE(st->rcv_shutdown, true);
-	if (how & SEND_SHUTDOWN)
+		events |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	}
+	if (how & SEND_SHUTDOWN) {
 		smc_stream_finish(st, SMC_CONN_DONE_WRITING);
-	smc_stream_wake(st, SMC_NEWS_ALL);
+		events |= EPOLLOUT | EPOLLWRNORM;
+	}
+	if (smc_rx_shut(st) && READ_ONCE(st->tx.final_flags))
+		events |= EPOLLHUP;
+	smc_stream_wake(st, events);
 }
 
 static bool smc_stream_has_left(const struct smc_stream *st)

@@ -139,9 +139,7 @@ static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 		return;
 	spin_lock_bh(st->lock);
 	/* A reader that only stepped over it may be about to hear of it by a signal. */
-	if (pos > st->rx.urgent ||
-	    (pos == st->rx.urgent &&
-	     (smc_stream_is_inline(st) || pos <= READ_ONCE(st->rx.urgent_told))))
+	if (pos > st->rx.urgent || (pos == st->rx.urgent && smc_stream_is_inline(st)))
 		WRITE_ONCE(st->rx.urgent_unread, false);
 	spin_unlock_bh(st->lock);
 }

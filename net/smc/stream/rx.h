@@ -39,7 +39,6 @@ struct smc_stream_rx {
 	struct smc_cursor reported_cursor;	/* of reported */
 	u64 asked;		/* bytes not reported when the peer last wanted window */
 	u64 urgent;		/* end of the last urgent byte, or 0 */
-	u64 urgent_told;	/* end of the last one that a signal has told of, or 0 */
 	u64 urgent_skip;	/* end of those before it that the reader is to step over, or 0 */
 	u8 urgent_byte;
 	bool urgent_unread;

@@ -215,17 +215,12 @@ static void smc_stream_stop_timer(struct smc_stream *st, struct timer_list *time
 		smc_stream_put(st);
 }
 
-/* Send SIGURG. */
-static void smc_stream_signal_urgent(struct smc_stream *st, struct sock *sk)
+static void smc_stream_signal_urgent(struct sock *sk)
 {
-	/* Before the signal: it tells of all that are there now. */
-	u64 urgent = READ_ONCE(st->rx.urgent);
-
 	/* Whoever drops sk_socket does it under this lock, before its file goes. */
 	read_lock_bh(&sk->sk_callback_lock);
 	sk_send_sigurg(sk);
 	read_unlock_bh(&sk->sk_callback_lock);
-	WRITE_ONCE(st->rx.urgent_told, urgent);
 }
 
 static void smc_stream_tell(struct smc_stream *st, __poll_t news)
@@ -239,7 +234,7 @@ static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 		smc_stamps_report(st);
 	/* First: who is woken and reads on is to find the signal. */
 	if ((news & EPOLLPRI) && sk)
-		smc_stream_signal_urgent(st, sk);
+		smc_stream_signal_urgent(sk);
 	smc_stream_announce(st, news & ~(SMC_NEWS_OVER | SMC_NEWS_ENDED | SMC_NEWS_STAMPS |
 					 SMC_NEWS_AWAITED));
 	if ((news & (SMC_NEWS_ENDED | SMC_NEWS_AWAITED)) && sk)

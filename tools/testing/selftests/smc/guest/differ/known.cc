@@ -48,11 +48,28 @@ bool is_control_of_ended(const Moment &moment)
 	       (moment.tcp.starts_with("-EPIPE") || moment.tcp.starts_with("-ECONNRESET"));
 }
 
+/* An urgent byte that a read has stepped over can still be read. */
+bool is_urgent_byte_stepped_over(const Moment &moment)
+{
+	Step step = moment.step();
+
+	return step.op == Op::recv && (step.b & MSG_OOB) && moment.tcp.starts_with("-EINVAL") &&
+	       !moment.other.starts_with("-") &&
+	       moment.tcp.substr(moment.tcp.find('\n')) ==
+		   moment.other.substr(moment.other.find('\n'));
+}
+
 } // namespace
 
 const std::vector<Known> &all_known()
 {
 	static const std::vector<Known> known = {
+	    {"UrgentByteSteppedOver",
+	     {{Op::pair, 0, 1},
+	      {Op::send, 1, 1, MSG_OOB, by_call},
+	      {Op::recv, 0, 1, 0, by_call},
+	      {Op::recv, 0, 1, MSG_OOB, by_call}},
+	     is_urgent_byte_stepped_over},
 	    {"BindAfterReset",
 	     {{Op::pair, 0, 1}, {Op::close, 1}, {Op::send, 0, 1, 0, by_call}, {Op::bind, 0, 0}},
 	     is_bind_after_reset,
