@@ -11,6 +11,12 @@ namespace differ
 namespace
 {
 
+/* @text with @with for what @pattern matches. */
+std::string replaced(const std::string &text, const char *pattern, const char *with)
+{
+	return std::regex_replace(text, std::regex(pattern), with);
+}
+
 bool has(const std::string &text, const char *pattern)
 {
 	return std::regex_search(text, std::regex(pattern));
@@ -59,6 +65,17 @@ bool is_urgent_byte_stepped_over(const Moment &moment)
 		   moment.other.substr(moment.other.find('\n'));
 }
 
+/* TCP notes an urgent byte before it resets the connection, because nobody is to read it. */
+bool is_urgent_byte_for_shut_end(const Moment &moment)
+{
+	Step step = moment.step();
+	std::string unnoted = replaced(moment.tcp, "POLLPRI \\| ", "");
+
+	return step.op == Op::send && (step.b & MSG_OOB) &&
+	       has(moment.tcp, "POLLPRI .*POLLERR .*CLOSE ") &&
+	       replaced(unnoted, "mark=1", "mark=0") == replaced(moment.other, "mark=1", "mark=0");
+}
+
 } // namespace
 
 const std::vector<Known> &all_known()
@@ -70,6 +87,10 @@ const std::vector<Known> &all_known()
 	      {Op::recv, 0, 1, 0, by_call},
 	      {Op::recv, 0, 1, MSG_OOB, by_call}},
 	     is_urgent_byte_stepped_over},
+	    {"UrgentByteForShutEnd",
+	     {{Op::pair, 0, 1}, {Op::shutdown, 0, SHUT_RDWR}, {Op::send, 1, 1, MSG_OOB, by_call}},
+	     is_urgent_byte_for_shut_end,
+	     true},
 	    {"BindAfterReset",
 	     {{Op::pair, 0, 1}, {Op::close, 1}, {Op::send, 0, 1, 0, by_call}, {Op::bind, 0, 0}},
 	     is_bind_after_reset,
