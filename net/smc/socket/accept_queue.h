@@ -3,8 +3,8 @@
  * The queue in which TCP keeps the connections of a listener until accept(). It counts against the
  * backlog, and ss shows it, so those of SMC wait there, too.
  *
- * TCP's accept() looks at the queue twice, with the listener locked: nobody takes anything out of it
- * without that lock. It takes what is first.
+ * TCP's accept() looks at the queue twice, with the listener locked: nobody takes anything out of
+ * it without that lock. It takes what is first.
  */
 #ifndef SMC_ACCEPT_QUEUE_H
 #define SMC_ACCEPT_QUEUE_H

@@ -408,8 +408,8 @@ static void smc_listener_drop_all(struct smc_listener *l)
 }
 
 /*
- * The listener's user may keep it locked for long: the work comes back, and holds up no other. If the
- * listener was ended from outside, TCP has reset those that wait, and their peers are to know soon.
+ * The listener's user may keep it locked for long: the work comes back, and holds up no other. If
+ * it was ended from outside, TCP has reset those that wait, and their peers are to know soon.
  */
 static void smc_listener_take(struct work_struct *work)
 {

@@ -91,7 +91,7 @@ static bool smc_request_is_offered(const struct request_sock *req, const void *a
 	return tcp_sk(req->sk)->syn_smc;
 }
 
-/* What SMC knows of them is another listener's, which TCP has taken them from, and which drops it. */
+/* What SMC knows of them is another listener's, which TCP took them from, and which drops it. */
 static void smc_reset_offered_children(struct sock *sk)
 {
 	struct request_sock *req;

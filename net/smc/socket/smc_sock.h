@@ -200,7 +200,7 @@ void smc_sock_forget(struct smc_sock *smc);
  * smc_sock_look() - what a timer of a socket does
  * @smc: socket
  * @timer: one of its timers, which has expired
- * @look: called with bh_lock_sock(), in softirqs; in how many jiffies it is to be called again, or 0
+ * @look: called with bh_lock_sock(), in softirqs; says in how many jiffies to call it again, or 0
  */
 void smc_sock_look(struct smc_sock *smc, struct timer_list *timer,
 		   unsigned long (*look)(struct smc_sock *smc));

@@ -56,10 +56,10 @@ struct socket;
  * @tx: the sending side
  * @rx: the receiving side
  * @follow: called when smc_stream_has_ended(), so that TCP's connection follows, and likewise when
- *	what is awaited arrives; in any context but hard interrupt, with @sk referenced, which may be
- *	locked
- * @is_awaited: @follow is to be called when the peer says something, see smc_stream_await(); under
- *	@lock
+ *	what is awaited arrives; in any context but hard interrupt, with @sk referenced, which may
+ *	be locked
+ * @is_awaited: @follow is to be called when the peer says something, see smc_stream_await();
+ *	under @lock
  * @err: positive errno that ended the stream, 0 while it lives
  * @is_err_told: the application has been given it by a call that transfers data
  * @dead: no publish is possible any more: the path is lost
