@@ -75,7 +75,7 @@ static struct smc_sock *smc_listener_know(struct smc_listener *l, struct sock *s
 	child = smc_sock_find(sk);
 	is_own = child && smc_listener_claim(l, child);
 	rcu_read_unlock();
-	if (!child)
+	if (!child && !smc_sk(sk))
 		return smc_listener_know_plain(l, sk);
 	if (!is_own) {
 		smc_reset_foreign(sk);

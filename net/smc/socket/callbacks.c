@@ -92,12 +92,12 @@ void smc_tcp_wake(struct sock *sk)
 	sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
 }
 
-/* Without SMC it waits for accept(). What came last need not be what TCP speaks of. */
+/* What came without SMC waits for accept(). What came last need not be what TCP speaks of. */
 static void smc_tcp_has_connection(struct smc_listener *l)
 {
 	struct sock *sk = l->smc->sk, *child = smc_accept_queue_last(sk);
 
-	if (child && !tcp_sk(child)->syn_smc)
+	if (smc_accept_queue_has(sk, smc_request_is_ready, NULL))
 		smc_default_data_ready(sk);
 	if (!child || !smc_visitor_arrives(l, child))
 		smc_listener_kick(l);

@@ -9,7 +9,6 @@
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
-#include "follow.h"
 #include "listener.h"
 #include "ops.h"
 #include "options.h"
@@ -146,26 +145,6 @@ static void smc_connect_lock(struct sock *sk)
 }
 
 /*
- * Return: whether a connection of TCP would be in TCP_CLOSE. Then an error that is not read yet
- * stays, and there is no other, as there is for one that is reset by this.
- */
-static bool smc_disconnect_stream(struct sock *sk, struct smc_stream *st)
-{
-	bool is_closed = smc_stream_is_closed(st);
-	bool is_down = is_closed || smc_stream_has_failed(st);
-
-	if (is_closed) {
-		smc_follow(sk);
-		smc_stream_close(st, false, 0);
-	} else {
-		smc_stream_abort(st, ECONNABORTED);
-		sk->sk_err = 0;
-	}
-	smc_stream_shutdown(st, SHUTDOWN_MASK);
-	return is_down;
-}
-
-/*
  * With the socket locked, from SMC's part to the end of TCP's: no connect() of another thread comes
  * between them. A stream stays until the release, for calls may be under way in it; the socket is
  * TCP's from then on.
@@ -174,20 +153,17 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 {
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc = smc_sk(sk);
-	int err = READ_ONCE(sk->sk_err);
-	bool is_down = false;
-	int rc;
 
 	if (smc && smc->mode != SMC_MODE_LISTEN) {
-		if (smc->stream)
-			is_down = smc_disconnect_stream(sk, smc->stream);
+		if (smc->stream) {
+			smc_stream_abort(smc->stream, ECONNABORTED);
+			sk->sk_err = 0;
+			smc_stream_shutdown(smc->stream, SHUTDOWN_MASK);
+		}
 		smc_sock_unhook(smc);
 	}
 	/* TCP's connect() does this with the lock. */
-	rc = __inet_stream_connect(sock, addr, len, flags, 0);
-	if (is_down)
-		WRITE_ONCE(sk->sk_err, err);
-	return rc;
+	return __inet_stream_connect(sock, addr, len, flags, 0);
 }
 
 static struct smc_listener *smc_connect_listener(const struct sock *sk)

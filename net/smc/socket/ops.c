@@ -136,7 +136,9 @@ static int smc_stream_fast_open(struct socket *sock, const struct msghdr *msg)
 		return -EOPNOTSUPP;
 	if (sock->state == SS_CONNECTED)
 		return -EISCONN;
-	sock->state = SS_CONNECTED;
+	/* Unless another thread has just disconnected it. */
+	if (sock->state == SS_CONNECTING)
+		sock->state = SS_CONNECTED;
 	return 0;
 }
 

@@ -256,6 +256,9 @@ static ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg, size_t
 		if (rc)
 			break;
 	} while (done < len);
+	/* A read of nothing has just waited, and another reader may have moved on. */
+	if (!len)
+		*pos = max(*pos, smc_stream_place(st).start);
 	/* A read that has bytes leaves the error to the next. */
 	return done ? : smc_stream_end_of_read(st, rc);
 }

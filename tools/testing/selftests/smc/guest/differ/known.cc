@@ -17,6 +17,12 @@ std::string replaced(const std::string &text, const char *pattern, const char *w
 	return std::regex_replace(text, std::regex(pattern), with);
 }
 
+/* @text without what @pattern matches. */
+std::string without(const std::string &text, const char *pattern)
+{
+	return std::regex_replace(text, std::regex(pattern), "");
+}
+
 bool has(const std::string &text, const char *pattern)
 {
 	return std::regex_search(text, std::regex(pattern));
@@ -76,6 +82,20 @@ bool is_urgent_byte_for_shut_end(const Moment &moment)
 	       replaced(unnoted, "mark=1", "mark=0") == replaced(moment.other, "mark=1", "mark=0");
 }
 
+/* TCP's error outlives connect() to AF_UNSPEC. */
+bool is_error_after_disconnect(const Moment &moment)
+{
+	bool disconnected = moment.step().op == Op::unspec;
+
+	for (size_t i = 0; i < moment.at && !disconnected; i++)
+		disconnected = moment.steps[i].op == Op::unspec;
+	return disconnected &&
+	       (begin(moment, "-EPIPE", "-ECONNRESET") ||
+		begin(moment, "-EPIPE SIGPIPE", "-ECONNRESET") ||
+		begin(moment, "0 20000000", "0 68000000") ||
+		without(moment.tcp, "POLLERR \\| ") == without(moment.other, "POLLERR \\| "));
+}
+
 } // namespace
 
 const std::vector<Known> &all_known()
@@ -90,6 +110,10 @@ const std::vector<Known> &all_known()
 	    {"UrgentByteForShutEnd",
 	     {{Op::pair, 0, 1}, {Op::shutdown, 0, SHUT_RDWR}, {Op::send, 1, 1, MSG_OOB, by_call}},
 	     is_urgent_byte_for_shut_end,
+	     true},
+	    {"ErrorAfterDisconnect",
+	     {{Op::pair, 0, 1}, {Op::unspec, 0}, {Op::unspec, 1}},
+	     is_error_after_disconnect,
 	     true},
 	    {"BindAfterReset",
 	     {{Op::pair, 0, 1}, {Op::close, 1}, {Op::send, 0, 1, 0, by_call}, {Op::bind, 0, 0}},
