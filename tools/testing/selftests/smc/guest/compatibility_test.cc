@@ -38,6 +38,7 @@
 #include "agent.h"
 #include "compatibility_table.h"
 #include "compatibility_trial.h"
+#include "control.h"
 #include "full.h"
 #include "place.h"
 #include "smc_tool.h"
@@ -156,45 +157,18 @@ void check_size(Bench &bench, int option, int read_by, const char *which)
 	check_alive(smc, true);
 }
 
-/* The types of the control messages that come with bytes, and what they have. */
-struct Received {
-	long rc;
-	std::map<std::pair<int, int>, std::string> controls;
-
-	std::string text() const
-	{
-		std::string all = std::to_string(rc);
-
-		for (const auto &[type, data] : controls)
-			all += " " + std::to_string(type.first) + "/" +
-			       std::to_string(type.second) + ": " + std::to_string(data.size());
-		return all;
-	}
-};
-
-Received receive(int fd, size_t len, int flags = 0)
+/* What was returned, and the types and sizes of the control messages. */
+std::string text(const Received &received)
 {
-	alignas(cmsghdr) char control[1024];
-	std::string bytes(len, '\0');
-	iovec piece = {bytes.data(), len};
-	msghdr message = {};
-	Received received;
+	std::map<std::pair<int, int>, size_t> sizes;
+	std::string all = std::to_string(received.rc);
 
-	message.msg_iov = &piece;
-	message.msg_iovlen = 1;
-	message.msg_control = control;
-	message.msg_controllen = sizeof(control);
-	received.rc = recvmsg(fd, &message, flags);
-	if (received.rc < 0)
-		return received;
-	for (cmsghdr *header = CMSG_FIRSTHDR(&message); header;
-	     header = CMSG_NXTHDR(&message, header)) {
-		auto *data = reinterpret_cast<const char *>(CMSG_DATA(header));
-
-		received.controls[{header->cmsg_level, header->cmsg_type}] =
-		    std::string(data, header->cmsg_len - CMSG_LEN(0));
-	}
-	return received;
+	for (const Control &control : received.controls)
+		sizes[{control.level, control.type}] = control.data.size();
+	for (const auto &[type, size] : sizes)
+		all += " " + std::to_string(type.first) + "/" + std::to_string(type.second) + ": " +
+		       std::to_string(size);
+	return all;
 }
 
 /* Bytes that have a control message of this type. TCP's have one some time after it was asked for.
@@ -206,7 +180,7 @@ Received receive_with(Connection &connection, int level, int type)
 	wait_until("a control message", [&] {
 		connection.there.send("x");
 		received = receive(connection.here, 1);
-		return received.controls.contains({level, type});
+		return received.find(level, type);
 	});
 	return received;
 }
@@ -222,9 +196,8 @@ void check_timestamping(Bench &bench, int option)
 		     SOF_TIMESTAMPING_TX_HARDWARE);
 
 	Received received = receive_with(smc, SOL_SOCKET, option);
-	scm_timestamping times;
+	auto times = received.find(SOL_SOCKET, option)->as<scm_timestamping>();
 
-	memcpy(&times, received.controls[{SOL_SOCKET, option}].data(), sizeof(times));
 	EXPECT_NE(times.ts[0].tv_sec, 0);
 	EXPECT_EQ(times.ts[2].tv_sec, 0);
 
@@ -820,7 +793,7 @@ void check_zerocopy(Bench &bench)
 	Received notice = receive(smc.here, 0, MSG_ERRQUEUE);
 	sock_extended_err error = {};
 
-	memcpy(&error, notice.controls[{SOL_IP, IP_RECVERR}].data(), sizeof(error));
+	memcpy(&error, notice.find(SOL_IP, IP_RECVERR)->data.data(), sizeof(error));
 	EXPECT_EQ(error.ee_origin, SO_EE_ORIGIN_ZEROCOPY);
 	EXPECT_EQ(error.ee_code, SO_EE_CODE_ZEROCOPY_COPIED);
 	check_alive(smc, true);
@@ -992,14 +965,14 @@ std::string error_queue(Connection &connection)
 	if (send(connection.here, "x", 1, MSG_ZEROCOPY) != 1)
 		throw_errno("MSG_ZEROCOPY");
 	await(connection.here, POLLERR);
-	return receive(connection.here, 0, MSG_ERRQUEUE).text();
+	return text(receive(connection.here, 0, MSG_ERRQUEUE));
 }
 
 Trial receiving_with(int type)
 {
 	return {.act = [=](Connection &connection) {
 		must_set(connection.here, SOL_SOCKET, type, 1);
-		return receive_with(connection, SOL_SOCKET, type).text();
+		return text(receive_with(connection, SOL_SOCKET, type));
 	}};
 }
 
@@ -1013,8 +986,8 @@ void check_stats(Bench &bench)
 		     SOF_TIMESTAMPING_OPT_STATS);
 	ASSERT_EQ(send(smc.here, "x", 1, 0), 1);
 	await(smc.here, POLLERR);
-	EXPECT_TRUE(receive(smc.here, 0, MSG_ERRQUEUE)
-			.controls.contains({SOL_SOCKET, SCM_TIMESTAMPING_OPT_STATS}));
+	EXPECT_TRUE(
+	    receive(smc.here, 0, MSG_ERRQUEUE).find(SOL_SOCKET, SCM_TIMESTAMPING_OPT_STATS));
 }
 
 std::string receive_inq(Connection &connection)
@@ -1025,7 +998,7 @@ std::string receive_inq(Connection &connection)
 
 	Received received = receive(connection.here, 4);
 
-	return received.text() + " " + hex(received.controls[{SOL_TCP, TCP_CM_INQ}]);
+	return text(received) + " " + hex(received.find(SOL_TCP, TCP_CM_INQ)->data);
 }
 
 TEST(Compatibility, ReceivedControlMessages)

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "agent.h"
+#include "control.h"
 #include "full.h"
 #include "place.h"
 #include "rogue.h"
@@ -29,72 +30,6 @@
 #include <liburing.h>
 
 using namespace guest;
-
-struct Control {
-	int level, type;
-	std::string data;
-
-	template <typename T>
-	T as() const
-	{
-		T value;
-
-		if (data.size() != sizeof(value))
-			throw std::runtime_error("a control message has " +
-						 std::to_string(data.size()) + " bytes, not " +
-						 std::to_string(sizeof(value)));
-		memcpy(&value, data.data(), sizeof(value));
-		return value;
-	}
-};
-
-struct Received {
-	ssize_t rc;
-	int error;
-	std::vector<Control> controls;
-
-	/* The one of this kind, or nullptr. */
-	const Control *find(int level, int type) const
-	{
-		for (const Control &control : controls)
-			if (control.level == level && control.type == type)
-				return &control;
-		return nullptr;
-	}
-	/* TCP_CM_INQ, or -1 if there is none. */
-	int inq() const
-	{
-		const Control *control = find(SOL_TCP, TCP_CM_INQ);
-
-		return control ? control->as<int>() : -1;
-	}
-};
-
-static Received receive(int fd, size_t len, int flags = 0)
-{
-	alignas(cmsghdr) char control[512];
-	std::string bytes(len, '\0');
-	iovec piece = {bytes.data(), len};
-	msghdr message = {};
-	Received received;
-
-	message.msg_iov = &piece;
-	message.msg_iovlen = 1;
-	message.msg_control = control;
-	message.msg_controllen = sizeof(control);
-	received.rc = recvmsg(fd, &message, flags);
-	received.error = received.rc < 0 ? errno : 0;
-	if (received.rc < 0)
-		return received;
-	for (cmsghdr *header = CMSG_FIRSTHDR(&message); header;
-	     header = CMSG_NXTHDR(&message, header)) {
-		auto *data = reinterpret_cast<const char *>(CMSG_DATA(header));
-
-		received.controls.push_back({header->cmsg_level, header->cmsg_type,
-					     std::string(data, header->cmsg_len - CMSG_LEN(0))});
-	}
-	return received;
-}
 
 /* send() with a control message of SOL_SOCKET. */
 static ssize_t send_with(int fd, const std::string &bytes, int type, uint32_t value)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "control.h"
+
+#include <cerrno>
+
+namespace guest
+{
+
+Received receive(int fd, size_t len, int flags)
+{
+	alignas(cmsghdr) char control[1024];
+	std::string bytes(len, '\0');
+	iovec piece = {bytes.data(), len};
+	msghdr message = {};
+	Received received;
+
+	message.msg_iov = &piece;
+	message.msg_iovlen = 1;
+	message.msg_control = control;
+	message.msg_controllen = sizeof(control);
+	received.rc = recvmsg(fd, &message, flags);
+	received.error = received.rc < 0 ? errno : 0;
+	if (received.rc < 0)
+		return received;
+	for (cmsghdr *header = CMSG_FIRSTHDR(&message); header;
+	     header = CMSG_NXTHDR(&message, header)) {
+		auto *data = reinterpret_cast<const char *>(CMSG_DATA(header));
+
+		received.controls.push_back({header->cmsg_level, header->cmsg_type,
+					     std::string(data, header->cmsg_len - CMSG_LEN(0))});
+	}
+	return received;
+}
+
+} // namespace guest
