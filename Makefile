@@ -163,9 +163,9 @@ uninstall:
 		echo 'The module is still loaded: "modprobe -r smc", once no socket uses it.'
 
 # Parts of the tests: see .ci/parts.
-CHECK	:= lint docs install wire uapi selftest scripts guest interop within-basic within-host-basic \
+CHECK	:= lint sparse docs install wire uapi selftest scripts guest interop within-basic within-host-basic \
 	routed core-6.1 core-debug
-CHECK_FAST := lint wire smoke
+CHECK_FAST := lint sparse wire smoke
 CHECK_LONG := sparse-6.1 scripts-tree selftest-all demo within within-host guest-smp interop-smp \
 	guest-6.1 within-6.1 reproducible debian13
 CHECK_DEBUG := guest-debug within-debug within-host-debug interop-debug
@@ -195,7 +195,7 @@ check-python: deps-build deps-lab deps-python tools
 	@O=$(O) $(TESTS)/python/run
 
 lint:
-	@O=$(O) .ci/run module-6.12 module-6.1 sparse-6.1 lint
+	@O=$(O) .ci/run module-6.12 module-6.1 sparse sparse-6.1 lint
 
 fuzz: deps-test
 	@$(MAKE) --no-print-directory -C $(TESTS)/wire check O=$(O)/wire FUZZ_RUNS=$(FUZZ_RUNS) \

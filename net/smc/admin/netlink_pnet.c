@@ -14,12 +14,12 @@
 #define IBPORT_NONE	255	/* said of an entry that has none */
 #define NAME_NONE	"n/a"	/* likewise */
 
-static struct genl_family family;
+static struct genl_family pnet_family;
 
 static int put_entry(struct sk_buff *skb, u32 portid, u32 seq, const struct smc_pnet_entry *entry)
 {
 	bool is_netdev = !entry->ibname[0];
-	void *hdr = genlmsg_put(skb, portid, seq, &family, NLM_F_MULTI, SMC_PNETID_GET);
+	void *hdr = genlmsg_put(skb, portid, seq, &pnet_family, NLM_F_MULTI, SMC_PNETID_GET);
 
 	if (!hdr)
 		return -EMSGSIZE;
@@ -150,7 +150,7 @@ err_reply:
 	return err;
 }
 
-static const struct nla_policy policy[SMC_PNETID_MAX + 1] = {
+static const struct nla_policy pnet_policy[SMC_PNETID_MAX + 1] = {
 	/* One that is too long gets an explanation. */
 	[SMC_PNETID_NAME]	= { .type = NLA_NUL_STRING },
 	[SMC_PNETID_ETHNAME]	= { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
@@ -158,33 +158,33 @@ static const struct nla_policy policy[SMC_PNETID_MAX + 1] = {
 	[SMC_PNETID_IBPORT]	= { .type = NLA_U8 },
 };
 
-static const struct genl_small_ops ops[] = {
+static const struct genl_small_ops pnet_ops[] = {
 	{ .cmd = SMC_PNETID_GET, .doit = pnet_get, .dumpit = pnet_dump },
 	{ .cmd = SMC_PNETID_ADD, .doit = pnet_add, .flags = GENL_ADMIN_PERM },
 	{ .cmd = SMC_PNETID_DEL, .doit = pnet_del, .flags = GENL_ADMIN_PERM },
 	{ .cmd = SMC_PNETID_FLUSH, .doit = pnet_flush, .flags = GENL_ADMIN_PERM },
 };
 
-static struct genl_family family __ro_after_init = {
+static struct genl_family pnet_family __ro_after_init = {
 	.name		= SMCR_GENL_FAMILY_NAME,
 	.version	= SMCR_GENL_FAMILY_VERSION,
 	.maxattr	= SMC_PNETID_MAX,
-	.policy		= policy,
+	.policy		= pnet_policy,
 	.netnsok	= true,
-	.small_ops	= ops,
-	.n_small_ops	= ARRAY_SIZE(ops),
+	.small_ops	= pnet_ops,
+	.n_small_ops	= ARRAY_SIZE(pnet_ops),
 	.resv_start_op	= SMC_PNETID_FLUSH + 1,
 	.module		= THIS_MODULE,
 };
 
 int smc_pnet_netlink_init(void)
 {
-	return genl_register_family(&family);
+	return genl_register_family(&pnet_family);
 }
 
 void smc_pnet_netlink_exit(void)
 {
-	genl_unregister_family(&family);
+	genl_unregister_family(&pnet_family);
 }
 
 MODULE_ALIAS_GENL_FAMILY(SMCR_GENL_FAMILY_NAME);
