@@ -669,7 +669,7 @@ TEST_F(Visit, DoesNotSleep)
 /* Both ends agree without a byte on the way, unless somebody captures there. */
 TEST_F(Visit, HandsOver)
 {
-	constexpr int connections = 50;
+	constexpr int connections = 20;
 	auto expect_silent = [] {
 		for (int family : {AF_INET, AF_INET6})
 			wait_until("most are silent",
