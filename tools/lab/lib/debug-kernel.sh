@@ -77,12 +77,25 @@ debug_check_config() {
 #   faster without, and runs faster; bad calls of it are found by the checks of the allocators and of
 #   lists.
 # - Code that runs before the kernel has its page tables relies on what only -O2 does.
+# - Lockdep selects the tracing of events, which is code in every subsystem and traces nothing here.
+# - The script that writes the names of processor features starts thousands of programs. Without
+#   names, /proc/cpuinfo has no flags.
 debug_prepare() {
 	local near='^(drivers/(infiniband|net)|fs/fuse|kernel/(dma|futex|locking|rcu|time))/|^(fs|kernel)/Makefile$'
 	find arch/x86/{entry,events,kernel,lib,mm,pci} block certs crypto drivers fs init ipc kernel security \
 		-name Makefile | grep -vE "$near" |
 		xargs sed -i '$a KASAN_SANITIZE := n\nUBSAN_SANITIZE := n' &&
-		echo 'subdir-ccflags-y += -O2' >>arch/x86/Kbuild
+		echo 'subdir-ccflags-y += -O2' >>arch/x86/Kbuild &&
+		sed -i '/^config PREEMPTIRQ_TRACEPOINTS/,/^$/{/select TRACING$/d}' kernel/trace/Kconfig &&
+		cat >arch/x86/kernel/cpu/mkcapflags.sh <<-'EOF'
+			cat >"$1" <<-'FLAGS'
+				#include <asm/cpufeatures.h>
+				#include <asm/vmxfeatures.h>
+				const char *const x86_cap_flags[NCAPINTS * 32];
+				const char *const x86_bug_flags[NBUGINTS * 32];
+				const char *const x86_vmx_flags[NVMXINTS * 32];
+			FLAGS
+		EOF
 }
 
 # debug_make TARGET...: make TARGETs with fewer passes of the compiler, which take most of its time.
