@@ -164,7 +164,7 @@ uninstall:
 
 # Parts of the tests: see .ci/parts.
 CHECK	:= lint sparse docs install wire uapi selftest scripts guest interop within-basic within-host-basic \
-	routed core-6.1 core-debug
+	core-6.1 core-debug
 CHECK_FAST := lint sparse wire smoke
 CHECK_LONG := sparse-6.1 scripts-tree selftest-all demo within within-host guest-smp interop-smp \
 	guest-6.1 within-6.1 reproducible debian13
