@@ -111,7 +111,7 @@ debug_build() {
 	local home work tarball
 	home=$(debug_home) || exit
 	[[ ! -e $home/done ]] || return 0
-	need bc bc; need bison bison; need flex flex; need gcc gcc; need make make
+	need bc bc; need bison bison; need flex flex; need g++ g++; need make make
 
 	rm -rf "$home"
 	mkdir -p "$home"
@@ -129,13 +129,17 @@ debug_build() {
 		export KBUILD_BUILD_TIMESTAMP='1970-01-01'
 		# Modules built for one configuration must not load with another.
 		export LOCALVERSION=-${home##*-}
-		debug_prepare && make -s KCONFIG_ALLCONFIG="$home/config" allnoconfig &&
+		export PCH_DIR=$home/pch
+		mkdir "$PCH_DIR" && g++ -std=c++20 -O1 -o "$PCH_DIR/gcc" "$LAB_DIR/pch-gcc.cc" &&
+			debug_prepare && make -s KCONFIG_ALLCONFIG="$home/config" allnoconfig &&
 			debug_check_config "$home/config" .config &&
-			debug_make vmlinux modules && make -s INSTALL_MOD_PATH="$home" modules_install
+			debug_make CC="$PCH_DIR/gcc" vmlinux modules &&
+			make -s INSTALL_MOD_PATH="$home" modules_install
 	) >"$home/build.log" 2>&1 || {
 		tail -n 20 "$home/build.log" >&2
 		die "building the debug kernel failed, see $home/build.log"
 	}
+	rm -r "$home/pch"
 	ln "$home/linux/vmlinux" "$home/vmlinux"
 	touch "$home/done"
 }
