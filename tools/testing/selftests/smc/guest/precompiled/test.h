@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What most tests include, for the Makefile to compile once: see there. */
+#ifndef PRECOMPILED_TEST_H
+#define PRECOMPILED_TEST_H
+
+#include <gtest/gtest.h>
+
+#include "precompiled/standard.h"
+
+#endif
