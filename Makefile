@@ -123,8 +123,8 @@ module: deps-module
 		'$(if $(filter 6.12 6.1 debug,$(KVER)),$(LAB) fetch $(KVER),apt-get install \
 		linux-headers-$(RELEASE))' >&2; exit 1; }
 	@mkdir -p $(SRC) $(dir $(MODULE))
-	@rsync -a --delete --include='*/' --include='*.[ch]' --include=Kbuild --exclude='*' \
-		--filter='P *' Kbuild net include $(SRC)/
+	@rsync -a --delete --filter='P unity-*.c' --include='*/' --include='*.[ch]' --include=Kbuild \
+		--exclude='*' --filter='P *' Kbuild net include $(SRC)/
 	$(if $(V),,@)$(MAKE) $(if $(V),,--no-print-directory) -C $(KDIR) O= M=$(SRC) \
 		NM='$(NM)' $(REPRODUCIBLE) $(KBUILD_FLAGS) modules
 	@test $(MODULE) -nt $(SRC)/net/smc/smc.ko || strip -g -o $(MODULE) $(SRC)/net/smc/smc.ko

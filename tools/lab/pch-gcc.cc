@@ -40,7 +40,7 @@ constexpr std::string_view common_headers = R"(
 #include <net/tcp.h>
 )";
 
-// What the header is compiled with. The names of a source are defined behind it.
+// The header is compiled with these names. Those of a source are defined behind it.
 const Words header_names = {"-DKBUILD_BASENAME=\"pch\"", "-DKBUILD_MODFILE=\"pch\"",
                             "-DKBUILD_MODNAME=\"pch\"", "-D__KBUILD_MODNAME=kmod_pch"};
 

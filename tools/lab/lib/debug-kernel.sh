@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 #
 # The debug kernel: Debian's linux-source with debug.config and, if LAB_DEBUG_MORE=1,
-# debug-more.config. It is built once per source version, fragments, and functions below that say
-# of what and how.
+# debug-more.config. It is built once per source version, fragments, pch-gcc.cc, and functions below
+# that say of what and how.
 
 LAB_DEBUG_SOURCE=linux-source-6.12
 
@@ -24,8 +24,11 @@ debug_config() {
 debug_home() {
 	local version hash
 	version=$(debug_source_version) || exit
-	hash=$({ debug_config; declare -f debug_unpack debug_prepare debug_make; } | sha256sum |
-		cut -c1-12)
+	hash=$({
+		debug_config
+		cat "$LAB_DIR/pch-gcc.cc"
+		declare -f debug_unpack debug_prepare debug_make
+	} | sha256sum | cut -c1-12)
 	printf '%s/debug/%s-%s\n' "$LAB_CACHE" "$version" "$hash"
 }
 
@@ -102,8 +105,9 @@ debug_prepare() {
 # - objtool takes a tenth of a second of each file. Without it, static calls go by way of their
 #   trampolines, and nobody looks whether calls are legal where the kernel is entered.
 # - LLVM's plugin for binutils, where it is installed, is slow to load for each file.
+# - pch-gcc.cc reads headers from a precompiled one.
 debug_make() {
-	make -s -j"$(nproc)" KCFLAGS=-O1 objtool-enabled= NM='nm --plugin=none' "$@"
+	make -s -j"$(nproc)" CC="$PCH_DIR/gcc" KCFLAGS=-O1 objtool-enabled= NM='nm --plugin=none' "$@"
 }
 
 # The tree stays for building modules against it.
@@ -115,7 +119,7 @@ debug_build() {
 
 	rm -rf "$home"
 	mkdir -p "$home"
-	say "building the debug kernel in $home (some seven minutes, log in build.log)"
+	say "building the debug kernel in $home (some five minutes, log in build.log)"
 	work=$home/unpack
 	tarball=$(debug_tarball "$work") || die "no $LAB_DEBUG_SOURCE"
 	mkdir "$home/linux"
@@ -133,7 +137,7 @@ debug_build() {
 		mkdir "$PCH_DIR" && g++ -std=c++20 -O1 -o "$PCH_DIR/gcc" "$LAB_DIR/pch-gcc.cc" &&
 			debug_prepare && make -s KCONFIG_ALLCONFIG="$home/config" allnoconfig &&
 			debug_check_config "$home/config" .config &&
-			debug_make CC="$PCH_DIR/gcc" vmlinux modules &&
+			debug_make vmlinux modules &&
 			make -s INSTALL_MOD_PATH="$home" modules_install
 	) >"$home/build.log" 2>&1 || {
 		tail -n 20 "$home/build.log" >&2

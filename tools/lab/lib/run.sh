@@ -59,12 +59,12 @@ run_fetch() {
 
 # run_take_turn: wait until the machine has processors for this run: two for guests that talk to
 # each other, one for a guest alone, and for two guests of one processor each, since one mostly
-# waits for the other. There are two more to have than the machine has, as all of them wait now and
+# waits for the other. There is one more to have than the machine has, as all of them wait now and
 # then. More guests than it can emulate make every run slower than one after the other, and time
 # limits a matter of luck.
 run_take_turn() {
-	local processors=$(($(nproc) + 2))
-	((processors > 3)) || processors=4
+	local processors=$(($(nproc) + 1))
+	((processors > 2)) || processors=3
 	if ((LAB_NODES == 1 || (LAB_NODES == 2 && OPT_cpus == 1))); then
 		run_take_processor "$processors" && return
 		say 'waiting for another run of the lab to end'

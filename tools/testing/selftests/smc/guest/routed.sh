@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Version 2 over a router: guest 0 is in LAN 1, and guest 1 in LAN 2, a veth. The router between them
-# is a network namespace of guest 1, which has that guest's end of LAN 1, so that no other way leads
-# there. Each end sends to the router's MAC address, which soft-RoCE does not need and adapters do.
+# Version 2 over a router: guest 0 is in LAN 1, and guest 1 in LAN 2, a veth. The router between
+# them is a network namespace of guest 1, which has that guest's end of LAN 1, so that no other way
+# leads there. Each end sends to the router's MAC address, which soft-RoCE does not need and adapters do.
 #
 #   run_guest.sh -n 2 + script tools/testing/selftests/smc/guest/routed.sh
 #
@@ -75,12 +75,12 @@ tear_down() {
 	ip link del eth2
 	ip -n router link set eth1 netns 1
 	lan_up 1 1
-	# It has one as soon as it has a carrier.
+	# eth1 has a link-local address as soon as it has a carrier.
 	await 60 has_link_local
 	ip netns del router
 }
 
-# Fewer are the server's bytes: iperf3 tells its peer how much came.
+# The server writes few bytes: only iperf3's account of how much came.
 least=$((LAB_NODE ? 1 : 1048576))
 
 ((LAB_NODE)) || printf '%s\n' 'KTAP version 1' 1..3

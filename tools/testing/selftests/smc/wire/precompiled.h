@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What most tests include, for the Makefile to compile once: see there. */
+/* The headers that most tests include, for the Makefile to compile once: see there. */
 #ifndef PRECOMPILED_H
 #define PRECOMPILED_H
 

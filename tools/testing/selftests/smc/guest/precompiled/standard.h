@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What most sources include, for the Makefile to compile once: see there. */
+/* The headers that most sources include, for the Makefile to compile once: see there. */
 #ifndef PRECOMPILED_STANDARD_H
 #define PRECOMPILED_STANDARD_H
 
