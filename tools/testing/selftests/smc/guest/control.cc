@@ -6,6 +6,16 @@
 namespace guest
 {
 
+void put_control(const msghdr &message, int type, const void *data, size_t len)
+{
+	cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = type;
+	header->cmsg_len = CMSG_LEN(len);
+	memcpy(CMSG_DATA(header), data, len);
+}
+
 Received receive(int fd, size_t len, int flags)
 {
 	alignas(cmsghdr) char control[1024];

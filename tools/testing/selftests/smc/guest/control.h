@@ -55,6 +55,9 @@ struct Received {
 	}
 };
 
+/* Fill the control buffer of @message with one control message of SOL_SOCKET, of @len bytes. */
+void put_control(const msghdr &message, int type, const void *data, size_t len);
+
 /* At most @len bytes, which are dropped, and the control messages that come with them. */
 Received receive(int fd, size_t len, int flags = 0);
 

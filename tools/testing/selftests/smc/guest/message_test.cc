@@ -42,13 +42,7 @@ static ssize_t send_with(int fd, const std::string &bytes, int type, uint32_t va
 	message.msg_iovlen = 1;
 	message.msg_control = control;
 	message.msg_controllen = sizeof(control);
-
-	cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = type;
-	header->cmsg_len = CMSG_LEN(sizeof(value));
-	memcpy(CMSG_DATA(header), &value, sizeof(value));
+	put_control(message, type, &value, sizeof(value));
 	return sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 

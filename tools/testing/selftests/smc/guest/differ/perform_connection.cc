@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "names.h"
 #include "system.h"
 
@@ -201,7 +202,8 @@ std::string Performer::do_dup(const Step &step)
 
 std::string Performer::do_pass(const Step &)
 {
-	char control[CMSG_SPACE(sizeof(int))] = {}, byte = 'x';
+	alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+	char byte = 'x';
 	iovec piece = {&byte, 1};
 	msghdr message = {};
 	int pair[2], passed = fd();
@@ -215,13 +217,7 @@ std::string Performer::do_pass(const Step &)
 	message.msg_iovlen = 1;
 	message.msg_control = control;
 	message.msg_controllen = sizeof(control);
-
-	cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(header), &passed, sizeof(passed));
+	put_control(message, SCM_RIGHTS, &passed, sizeof(passed));
 	if (sendmsg(from, &message, 0) != 1)
 		return result_name(-1);
 	slot->fd.close();
