@@ -61,55 +61,43 @@ run_fetch() {
 # each other, one for a guest alone, and for two guests of one processor each, since one mostly
 # waits for the other. There is one more to have than the machine has, as all of them wait now and
 # then. More guests than it can emulate make every run slower than one after the other, and time
-# limits a matter of luck.
+# limits a matter of luck. A run that waits for its second processor lets no other pass.
 run_take_turn() {
-	local processors=$(($(nproc) + 1))
+	local processors=${LAB_PROCESSORS:-$(($(nproc) + 1))} wanted=2 turn
 	((processors > 2)) || processors=3
-	if ((LAB_NODES == 1 || (LAB_NODES == 2 && OPT_cpus == 1))); then
-		run_take_processor "$processors" && return
-		say 'waiting for another run of the lab to end'
-		until run_take_processor "$processors"; do
-			sleep 1
-		done
-	else
-		run_take_pair "$processors"
-	fi
-}
-
-# run_lock_processor NUMBER FLOCK-OPTION...: held as long as this run lives.
-run_lock_processor() {
-	local fd
-	exec {fd}>"$LAB_CACHE/.lock.turn$1"
-	flock "${@:2}" "$fd" && return
-	exec {fd}>&-
-	return 1
-}
-
-# run_take_processor PROCESSORS: any that is free, rather one that is in no pair.
-run_take_processor() {
-	local number
-	for ((number = $1 - 1; number >= 0; number--)); do
-		run_lock_processor "$number" -n && return
-	done
-	return 1
-}
-
-# run_take_pair PROCESSORS: a pair that is free, or one that this run waits for: it keeps the first
-# while it waits for the second, so that guests alone do not overtake it for ever. All take the
-# even one first, so none of them waits for another that waits for it.
-run_take_pair() {
-	local pairs=$(($1 / 2)) pair
-	for ((pair = 0; pair < pairs; pair++)); do
-		run_lock_processor $((2 * pair)) -n || continue
-		run_lock_processor $((2 * pair + 1)) -n && return
-		break
-	done
-	say 'waiting for another run of the lab to end'
-	((pair < pairs)) || {
-		pair=$((RANDOM % pairs))
-		run_lock_processor $((2 * pair))
+	((LAB_NODES > 2 || (LAB_NODES == 2 && OPT_cpus > 1))) || wanted=1
+	mkdir -p "$LAB_CACHE/turns"
+	exec {turn}>"$LAB_CACHE/turns/next" || die "cannot take turns in $LAB_CACHE/turns"
+	flock -n "$turn" || {
+		say 'waiting for another run of the lab to begin'
+		flock "$turn"
 	}
-	run_lock_processor $((2 * pair + 1))
+	run_take_processors "$wanted" "$processors"
+	exec {turn}>&-
+}
+
+# run_take_processors WANTED OF
+run_take_processors() {
+	local wanted=$1 waits=0
+	while ((wanted)); do
+		if run_take_processor "$2"; then
+			wanted=$((wanted - 1))
+			continue
+		fi
+		((waits++)) || say 'waiting for another run of the lab to end'
+		sleep 1
+	done
+}
+
+# run_take_processor OF: held as long as this run lives. Fails if none is free.
+run_take_processor() {
+	local number fd
+	for ((number = 0; number < $1; number++)); do
+		exec {fd}>"$LAB_CACHE/turns/processor$number" || die "no turns in $LAB_CACHE/turns"
+		flock -n "$fd" && return
+		exec {fd}>&-
+	done
+	return 1
 }
 
 # run_isolated: the inner half.
