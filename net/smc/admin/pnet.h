@@ -31,7 +31,7 @@ bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid);
 
 /**
  * smc_pnet_of_ibport() - the physical network behind a port of an RDMA device
- * @ibname: name of the RDMA device
+ * @ibname: name that the table may have it by
  * @port: from 1
  * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
  *

@@ -211,11 +211,19 @@ static int smc_rdma_use_port(struct smc_rdma_device *dev, u32 num,
 	return 0;
 }
 
-static bool smc_rdma_port_is_in(struct ib_device *ibdev, u32 port, const char *wanted)
+bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid)
+{
+	const struct device *parent = ibdev->dev.parent;
+
+	return smc_pnet_of_ibport(dev_name(&ibdev->dev), num, pnetid) ||
+	       (parent && smc_pnet_of_ibport(dev_name(parent), num, pnetid));
+}
+
+static bool smc_rdma_port_is_in(const struct ib_device *ibdev, u32 num, const char *wanted)
 {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 
-	return smc_pnet_of_ibport(dev_name(&ibdev->dev), port, pnetid) && !strcmp(pnetid, wanted);
+	return smc_rdma_pnet_of_port(ibdev, num, pnetid) && !strcmp(pnetid, wanted);
 }
 
 /* A port of the network @wanted unless that is NULL, with a GID of @ndev unless that is. */

@@ -64,6 +64,19 @@ int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
 		       struct smc_rdma_port *port);
 
 /**
+ * smc_rdma_pnet_of_port() - the physical network behind a port, by the PNET table
+ * @ibdev: device, in use
+ * @num: of the port
+ * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
+ *
+ * The table may have a device by its own name, which counts first, or by that of its PCI function.
+ *
+ * Context: not hard interrupt.
+ * Return: whether there is one.
+ */
+bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid);
+
+/**
  * smc_rdma_port_copy() - take another reference to what @from refers to
  * @to: filled
  * @from: port

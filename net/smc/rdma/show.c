@@ -59,6 +59,7 @@ struct smc_show_port {
 	u8 num;
 	int ifindex;
 	char gid[SMC_SHOW_GID_LEN];
+	char pnetid[SMC_MAX_PNETID_LEN + 1];
 };
 
 /* Namespaces may share an RDMA device; its network device is in one, and has its index there. */
@@ -78,13 +79,17 @@ static int smc_show_ifindex(const struct ib_gid_attr *attr, const struct net *ne
 static bool smc_show_port_of(const struct smc_group *group, struct smc_show_port *port)
 {
 	struct smc_link *link = group->link;
+	const struct ib_device *ibdev;
 	bool up;
 
+	port->pnetid[0] = '\0';
 	spin_lock_bh(&link->lock);
 	up = link->up;
 	if (up) {
-		strscpy(port->ibname, dev_name(&link->port.dev->ibdev->dev), sizeof(port->ibname));
+		ibdev = link->port.dev->ibdev;
+		strscpy(port->ibname, dev_name(&ibdev->dev), sizeof(port->ibname));
 		port->num = link->port.gid->port_num;
+		smc_rdma_pnet_of_port(ibdev, port->num, port->pnetid);
 		port->ifindex = smc_show_ifindex(link->port.gid, group->net);
 		snprintf(port->gid, sizeof(port->gid), "%pI6", link->port.gid->gid.raw);
 	}
@@ -142,12 +147,9 @@ static int smc_show_put_v2(struct sk_buff *skb, const struct smc_group *group)
 
 static int smc_show_put_group(struct sk_buff *skb, struct smc_group *group)
 {
-	char pnetid[SMC_MAX_PNETID_LEN + 1] = "";
 	struct smc_show_port port;
 	bool up = smc_show_port_of(group, &port);
 
-	if (up)
-		smc_pnet_of_ibport(port.ibname, port.num, pnetid);
 	if (nla_put_u32(skb, SMC_NLA_LGR_R_ID, smc_lgr_id(group->serial)) ||
 	    nla_put_u32(skb, SMC_NLA_LGR_R_CONNS_NUM, READ_ONCE(group->n_conns)) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_ROLE, group->role) ||
@@ -155,7 +157,7 @@ static int smc_show_put_group(struct sk_buff *skb, struct smc_group *group)
 	    nla_put_u8(skb, SMC_NLA_LGR_R_VLAN_ID, group->vlan) ||
 	    nla_put_u64_64bit(skb, SMC_NLA_LGR_R_NET_COOKIE, group->net->net_cookie,
 			      SMC_NLA_LGR_R_PAD) ||
-	    nla_put_string(skb, SMC_NLA_LGR_R_PNETID, pnetid) ||
+	    nla_put_string(skb, SMC_NLA_LGR_R_PNETID, port.pnetid) ||
 	    smc_show_put_buffers(skb, group))
 		return -EMSGSIZE;
 	return group->version == SMC_VERSION_2 ? smc_show_put_v2(skb, group) : 0;
@@ -298,7 +300,7 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 			.links	 = smc_show_links_of_port(dev, num),
 		};
 		pnetid[0] = '\0';
-		port.pnetid_by_user = smc_pnet_of_ibport(dev_name(&ibdev->dev), num, pnetid);
+		port.pnetid_by_user = smc_rdma_pnet_of_port(ibdev, num, pnetid);
 		if (smc_netlink_put_port(skb, attrs[num - 1], &port))
 			return -EMSGSIZE;
 	}
