@@ -257,11 +257,32 @@ static int smc_shutdown_tcp(struct socket *sock, int how)
 	return rc;
 }
 
+/* With the socket locked. */
+static int smc_shutdown_stream(struct socket *sock, struct smc_stream *st, int how)
+{
+	struct sock *sk = sock->sk;
+	bool is_down = smc_stream_has_failed(st) || sk->sk_state == TCP_CLOSE;
+
+	/* Another thread has disconnected it. */
+	if (smc_stream_of(sk) != st)
+		return -ENOTCONN;
+	/* As with TCP, a connect() that did not wait has been told of by this. */
+	if (sock->state == SS_CONNECTING)
+		sock->state = is_down ? SS_DISCONNECTING : SS_CONNECTED;
+	if (is_down)
+		return -ENOTCONN;
+	/* SHUT_RD, SHUT_WR and SHUT_RDWR count from 0, the bits from 1. */
+	smc_stream_shutdown(st, how + 1);
+	smc_follow(sk);
+	return 0;
+}
+
 static int smc_shutdown(struct socket *sock, int how)
 {
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc = smc_sk(sk);
 	struct smc_stream *st;
+	int rc;
 
 	if (how < SHUT_RD || how > SHUT_RDWR)
 		return -EINVAL;
@@ -270,15 +291,10 @@ static int smc_shutdown(struct socket *sock, int how)
 	st = smc_stream_of(sk);
 	if (!st)
 		return smc_shutdown_tcp(sock, how);
-	if (smc_stream_has_failed(st) || READ_ONCE(sk->sk_state) == TCP_CLOSE)
-		return -ENOTCONN;
-
 	lock_sock(sk);
-	/* SHUT_RD, SHUT_WR and SHUT_RDWR count from 0, the bits from 1. */
-	smc_stream_shutdown(st, how + 1);
-	smc_follow(sk);
+	rc = smc_shutdown_stream(sock, st, how);
 	release_sock(sk);
-	return 0;
+	return rc;
 }
 
 /* With the socket locked. Return: 0, also if the listener will be TCP's; or -errno. */

@@ -298,16 +298,24 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 	return done;
 }
 
+/* Nothing can be sent any more, and no send has yet to find that out by its failure. */
+static bool smc_stream_is_shut(const struct smc_stream *st)
+{
+	return smc_tx_shut(st) && !smc_tx_in_vain(st);
+}
+
 int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 {
 	struct ubuf_info *notice;
-	u32 tsflags;
+	u32 tsflags = 0;
 	int rc;
 
 	rc = smc_zerocopy_begin(st->sk, msg, len, &notice);
 	if (rc)
 		return rc;
-	rc = smc_stream_take_cmsg(st, msg, &tsflags);
+	/* As with TCP, the end is told before a wrong control message is. */
+	if (!smc_stream_is_shut(st))
+		rc = smc_stream_take_cmsg(st, msg, &tsflags);
 	if (!rc) {
 		smc_stamps_number(st, tsflags);
 		rc = smc_stream_write(st, msg, len, tsflags);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "known.h"
 
-#include <algorithm>
 #include <regex>
 #include <sys/socket.h>
 
@@ -40,24 +39,6 @@ bool is_bind_after_reset(const Moment &moment)
 {
 	return moment.step().op == Op::bind && !moment.tcp.starts_with("-EINVAL") &&
 	       moment.other.starts_with("-EINVAL") && has(moment.tcp, "POLLHUP.* CLOSE ");
-}
-
-/* A connect() that did not wait has been told of as done once the socket has been shut down. */
-bool is_connect_after_shutdown(const Moment &moment)
-{
-	Step step = moment.step();
-
-	return step.op == Op::connect && begin(moment, "-EISCONN", "0") &&
-	       std::any_of(moment.steps.begin(), moment.steps.begin() + moment.at,
-			   [&](const Step &before) { return before.op == Op::shutdown; });
-}
-
-/* A control message that is unknown is refused before the end of the connection is told. */
-bool is_control_of_ended(const Moment &moment)
-{
-	return moment.step().op == Op::send && moment.step().c == by_control &&
-	       moment.other.starts_with("-EINVAL") &&
-	       (moment.tcp.starts_with("-EPIPE") || moment.tcp.starts_with("-ECONNRESET"));
 }
 
 /* An urgent byte that a read has stepped over can still be read. */
@@ -118,19 +99,6 @@ const std::vector<Known> &all_known()
 	    {"BindAfterReset",
 	     {{Op::pair, 0, 1}, {Op::close, 1}, {Op::send, 0, 1, 0, by_call}, {Op::bind, 0, 0}},
 	     is_bind_after_reset,
-	     true},
-	    {"ConnectAfterShutdown",
-	     {{Op::socket, 0, 0},
-	      {Op::socket, 1, SOCK_NONBLOCK},
-	      {Op::bind, 0, 0},
-	      {Op::listen, 0, 3},
-	      {Op::connect, 1, 0},
-	      {Op::shutdown, 1, SHUT_WR},
-	      {Op::connect, 1, 1}},
-	     is_connect_after_shutdown},
-	    {"ControlOfEnded",
-	     {{Op::pair, 0, 1}, {Op::shutdown, 1, SHUT_WR}, {Op::send, 1, 1, 0, by_control}},
-	     is_control_of_ended,
 	     true},
 	};
 
