@@ -137,9 +137,10 @@ TEST(Cursor, EveryCursorOfASmallRingIsJudgedAsByTheModel) {
         for (u32 wrap = 0; wrap < 65536; wrap++)
           for (u32 offset = 0; offset <= size; offset++) {
             smc_cursor cursor = {static_cast<u16>(wrap), offset};
-            ASSERT_EQ(Actual(cursor, size, from, to), Model(cursor, size, from, to))
-                << "size " << size << " from " << from << " to " << to << " wrap " << wrap
-                << " offset " << offset;
+            // Not ASSERT_EQ(), which takes longer than all the rest.
+            if (Actual(cursor, size, from, to) != Model(cursor, size, from, to))
+              FAIL() << "size " << size << " from " << from << " to " << to << " wrap " << wrap
+                     << " offset " << offset;
           }
 }
 
