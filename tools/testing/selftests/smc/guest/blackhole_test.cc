@@ -96,7 +96,7 @@ void meet_banner(const Fd &client, const Fd &listener, const Address &at)
 
 nlohmann::json shown(const Shell &run)
 {
-	return nlohmann::json::parse(run(smc("-j blackhole")));
+	return parse_json(run(smc("-j blackhole")));
 }
 
 } // namespace
@@ -519,7 +519,7 @@ TEST_F(Blackhole, UsersHaveTheirOwn)
 	EXPECT_EQ(shown(here).size(), 2u);
 
 	/* Users do not see to whom others connected. */
-	auto seen = nlohmann::json::parse(must_run(as_user + smc("-j blackhole")));
+	auto seen = parse_json(must_run(as_user + smc("-j blackhole")));
 
 	ASSERT_EQ(seen.size(), 1u) << seen;
 	EXPECT_EQ(seen[0].at("uid"), 65534);

@@ -341,7 +341,7 @@ static int64_t memory_of_groups()
 
 	int64_t bytes = 0;
 
-	for (const auto &group : nlohmann::json::parse(must_run(smc("-j group"))))
+	for (const auto &group : parse_json(must_run(smc("-j group"))))
 		bytes += group.at("dmb-bytes").get<int64_t>();
 	return bytes;
 }

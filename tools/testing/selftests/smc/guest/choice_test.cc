@@ -114,7 +114,7 @@ protected:
 	/* Rendezvous of the agent's guest that agreed on it. */
 	int64_t agreed(const std::string &role)
 	{
-		auto stats = nlohmann::json::parse(agent.must_run(smc("-j stats")));
+		auto stats = parse_json(agent.must_run(smc("-j stats")));
 
 		return stats.at("smcd").at(role + "-v1").get<int64_t>();
 	}

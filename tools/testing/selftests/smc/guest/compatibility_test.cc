@@ -21,6 +21,7 @@
 #include <map>
 #include <net/if.h>
 #include <netinet/tcp.h>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <poll.h>
 #include <set>

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sys/ioctl.h>
 

@@ -178,7 +178,7 @@ protected:
 	void SetUp() override
 	{
 		ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
-		ASSERT_EQ(socket_shown(peer.here()).at("mode"), "SMC-D");
+		ASSERT_EQ(mode_shown(peer.here()), "SMC-D");
 	}
 	void TearDown() override
 	{
@@ -325,7 +325,7 @@ protected:
 	void expect_given_back_while_it_sleeps(Page &page)
 	{
 		ends = connect();
-		ASSERT_EQ(socket_shown(ends.here).at("mode"), "SMC-D");
+		ASSERT_EQ(mode_shown(ends.here), "SMC-D");
 		ASSERT_EQ(dmbs(), 1);
 		result = std::async(std::launch::async, [this, &page] {
 			ssize_t rc = send(ends.here, page.bytes(), page.size, MSG_NOSIGNAL);
@@ -392,7 +392,7 @@ TEST(PartlyLate, IsSentWhole)
 	std::string other(20, 'b'), got(other.size() + there + late, '?');
 	LatePage page;
 
-	ASSERT_EQ(socket_shown(client).at("mode"), "SMC-D");
+	ASSERT_EQ(mode_shown(client), "SMC-D");
 	std::fill_n(page.bytes() - there, there, 'a');
 
 	std::future<ssize_t> partly = std::async(std::launch::async, [&] {
@@ -479,7 +479,7 @@ TEST(HeldListeners, DoNotHoldUpOthers)
 
 	Ends served = within_host();
 
-	EXPECT_EQ(socket_shown(served.here).at("mode"), "SMC-D");
+	EXPECT_EQ(mode_shown(served.here), "SMC-D");
 	EXPECT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
 	page.fill('\0');
 	for (std::future<int> &holder : holders)

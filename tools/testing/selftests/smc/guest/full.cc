@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "place.h"

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <linux/smc.h>
 #include <netinet/tcp.h>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <poll.h>
 #include <set>

@@ -509,7 +509,7 @@ TEST_P(CutOff, AddressRemovedUnderLoad)
 /* Memory that connections have, or their link groups keep for the next. */
 static int64_t buffer_bytes()
 {
-	nlohmann::json smcr = nlohmann::json::parse(must_run(smc("-j stats"))).at("smcr");
+	nlohmann::json smcr = parse_json(must_run(smc("-j stats"))).at("smcr");
 
 	return smcr.value("rx-buffer-bytes", 0) + smcr.value("tx-buffer-bytes", 0);
 }
@@ -770,7 +770,7 @@ TEST_F(MemoryExhausted, OfPages)
 	/* With a link group there already, few other pages are needed. */
 	Connection lasting = make_connection(peer, Flavor());
 	auto downgraded = [] {
-		auto stats = nlohmann::json::parse(must_run(smc("-j stats")));
+		auto stats = parse_json(must_run(smc("-j stats")));
 
 		return stats.at(peer_within() ? "smcd" : "smcr")
 		    .at("rx-buffers")

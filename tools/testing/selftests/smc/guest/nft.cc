@@ -4,12 +4,14 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "smc_tool.h"
+
 namespace guest
 {
 
 int64_t counted_by_rule(const std::string &listing)
 {
-	auto parsed = nlohmann::json::parse(listing);
+	auto parsed = parse_json(listing);
 
 	for (const auto &object : parsed.at("nftables"))
 		if (object.contains("rule"))

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <sstream>
 #include <sys/ioctl.h>
@@ -91,7 +92,7 @@ protected:
 	static void expect_gone()
 	{
 		wait_until("no connection is left", [] {
-			for (const auto &group : nlohmann::json::parse(must_run(smc("-j group"))))
+			for (const auto &group : parse_json(must_run(smc("-j group"))))
 				if (group.at("conns") != 0)
 					return false;
 			return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "smc_tool.h"
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <sys/stat.h>
 
@@ -16,9 +17,14 @@ std::string smc(const std::string &arguments)
 	return "${SMC:-$LAB_BUILD/tools/smc/smc} " + arguments;
 }
 
+nlohmann::json parse_json(const std::string &text)
+{
+	return nlohmann::json::parse(text);
+}
+
 nlohmann::json find_socket(int fd)
 {
-	auto sockets = nlohmann::json::parse(must_run(smc("-j sock")));
+	auto sockets = parse_json(must_run(smc("-j sock")));
 	struct stat status;
 
 	if (fstat(fd, &status))
@@ -38,9 +44,14 @@ nlohmann::json socket_shown(int fd)
 	return socket;
 }
 
+std::string mode_shown(int fd)
+{
+	return socket_shown(fd).at("mode");
+}
+
 int64_t fallbacks(Role role, uint32_t reason)
 {
-	auto all = nlohmann::json::parse(must_run(smc("-j fallbacks")));
+	auto all = parse_json(must_run(smc("-j fallbacks")));
 	int64_t n = 0;
 
 	for (const auto &entry : all.at("reasons"))

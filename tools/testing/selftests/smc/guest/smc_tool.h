@@ -4,7 +4,7 @@
 #define GUEST_SMC_TOOL_H
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "agent.h"
@@ -15,9 +15,15 @@ namespace guest
 /* A command line of smc(8), for run_command() in any guest. */
 std::string smc(const std::string &arguments);
 
+/* What smc(8) or nft(8) has printed with -j. Compiling the parser takes seconds, so it is here. */
+nlohmann::json parse_json(const std::string &text);
+
 /* What "smc -j sock" tells of a socket: null if nothing, or it must tell something. */
 nlohmann::json find_socket(int fd);
 nlohmann::json socket_shown(int fd);
+
+/* And of how its bytes go: "SMC-R", "SMC-D" or "TCP". */
+std::string mode_shown(int fd);
 
 /* How often this guest, in @role, fell back to TCP for a reason: a code of DECLINE. */
 int64_t fallbacks(Role role, uint32_t reason);

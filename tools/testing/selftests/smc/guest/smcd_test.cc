@@ -99,10 +99,10 @@ TEST_F(Smcd, IsShown)
 
 	remove_eid("SHOWN");
 
-	EXPECT_EQ(socket_shown(connection.here).at("mode"), "SMC-D");
+	EXPECT_EQ(mode_shown(connection.here), "SMC-D");
 	EXPECT_EQ(host_device(agent).chid, SMC_CHID_LOOPBACK);
 
-	auto groups = nlohmann::json::parse(must_run(smc("-j group")));
+	auto groups = parse_json(must_run(smc("-j group")));
 	int connections = 0;
 
 	for (const auto &group : groups) {
@@ -122,7 +122,7 @@ TEST_F(Smcd, IsCounted)
 	constexpr uint64_t bytes = 123456;
 
 	auto shown = [] {
-		return nlohmann::json::parse(must_run(smc("-j stats"))).at("smcd");
+		return parse_json(must_run(smc("-j stats"))).at("smcd");
 	};
 
 	for (Role role : both_roles) {
@@ -158,7 +158,7 @@ TEST_F(Smcd, NothingButUrgentBytes)
 		Fd server = must_accept(listener);
 		char bytes[100];
 
-		ASSERT_EQ(socket_shown(client).at("mode"), "SMC-D");
+		ASSERT_EQ(mode_shown(client), "SMC-D");
 		for (int i = 0; i < 20000; i++) {
 			ssize_t n = send(client, "!", 1, MSG_OOB | MSG_DONTWAIT);
 
@@ -243,7 +243,7 @@ TEST_F(BothEnds, ReplaceUrgentBytesUnderReaders)
 	int64_t violations = Counters::now().sum("violation_position");
 	int sent = 0;
 
-	ASSERT_EQ(socket_shown(reader).at("mode"), "SMC-D");
+	ASSERT_EQ(mode_shown(reader), "SMC-D");
 	set_limit(90 + rounds() / 100);
 	{
 		std::jthread nothing([this] { keep_reading(0, 0); });
@@ -440,18 +440,19 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 TEST_F(Smcd, DeviceBelowIsDeleted)
 {
 	SysctlScope soon("net.smc.tcp_keepalive_time", "1");
+	Netns netns;
+	auto client = netns.connect(Role::client), server = netns.connect(Role::server);
+	Flow flow = {.bytes = 10000};
 
-	for (Role role : both_roles) {
-		Netns netns;
-		auto [here, there] = netns.connect(role);
-		Flow flow = {.bytes = 10000};
-
-		must_run("ip link del veth9");
-		send_flow(here, flow);
-		recv_flow(there, flow);
-		EXPECT_NE(await(here, POLLHUP) & POLLERR, 0);
-		EXPECT_NE(await(there, POLLHUP) & POLLERR, 0);
-		EXPECT_EQ(must_get(here, SOL_SOCKET, SO_ERROR), ETIMEDOUT);
+	must_run("ip link del veth9");
+	for (auto *ends : {&client, &server}) {
+		send_flow(ends->here, flow);
+		recv_flow(ends->there, flow);
+	}
+	for (auto *ends : {&client, &server}) {
+		EXPECT_NE(await(ends->here, POLLHUP) & POLLERR, 0);
+		EXPECT_NE(await(ends->there, POLLHUP) & POLLERR, 0);
+		EXPECT_EQ(must_get(ends->here, SOL_SOCKET, SO_ERROR), ETIMEDOUT);
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <linux/sockios.h>
 #include <mutex>
 #include <netinet/tcp.h>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
