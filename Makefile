@@ -39,7 +39,7 @@ INSTALL_TO = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' MANDIR='
 	STRIP='$(STRIP)'
 
 # Who builds or installs is told what is missing. Who asks for a demo or for checks gets it.
-INSTALLING := $(if $(NODEPS),,$(filter deps deps-% demo bench docs lint fuzz check%,$(MAKECMDGOALS)))
+INSTALLING := $(if $(NODEPS),,$(filter deps deps-% demo bench docs lint fuzz soak check%,$(MAKECMDGOALS)))
 DEPS	= O=$(O) tools/install/deps $(if $(INSTALLING),,--check)
 
 # Independent things side by side, as many as there are processors, unless -j says.
@@ -49,7 +49,7 @@ endif
 
 .DEFAULT_GOAL := all
 .PHONY: help all module tools install uninstall deps check check-fast check-long check-debug \
-	check-python lint fuzz demo bench docs clean
+	check-python lint fuzz soak demo bench docs clean
 
 help:
 	@echo 'Usage: make [TARGET] [KVER=KERNEL] [O=DIR] [V=1]'
@@ -76,6 +76,8 @@ help:
 	@echo '               the demo and the core of check on a fresh Debian of that release'
 	@echo '  check-reproducible  two builds in two folders are the same'
 	@echo '  lint         W=1 and sparse for 6.12 and 6.1, checkpatch, kernel-doc, clang-format'
+	@echo '  soak         compares random calls with what TCP answers, until it is interrupted or'
+	@echo '               for SOAK_SECONDS'
 	@echo '  fuzz         the fuzzers of the wire formats for longer (FUZZ_RUNS=$(FUZZ_RUNS))'
 	@echo
 	@echo '  docs         Documentation/ as HTML, into $$O/docs'
@@ -89,7 +91,7 @@ help:
 	@echo
 	@echo 'all, module, tools and install never install packages: they say what is missing.'
 	@echo 'WERROR= lets the tests be built although a newer compiler has more warnings.'
-	@echo 'demo, bench, check*, lint, fuzz, docs and deps install it, as root or by sudo;'
+	@echo 'demo, bench, check*, lint, fuzz, soak, docs and deps install it, as root or by sudo;'
 	@echo 'with NODEPS=1 they, too, only say it.'
 
 # Each kind of work has its list of packages; see tools/install/deps.
@@ -175,7 +177,7 @@ CHECK_DEBUG := guest-debug within-debug within-host-debug interop-debug
 deps-check:
 	@$(DEPS) module tools lab test $(DEPS_MORE)
 check: DEPS_MORE = docs
-check check-fast check-long check-debug lint: deps-check
+check check-fast check-long check-debug lint soak: deps-check
 check-long: deps-debian
 check:
 	@O=$(O) .ci/run $(CHECK)
@@ -188,6 +190,9 @@ check-long:
 
 check-debug:
 	@O=$(O) .ci/run $(CHECK_DEBUG)
+
+soak:
+	@O=$(O) .ci/run soak-host soak-netns
 
 check-python: deps-build deps-lab deps-python tools
 	@tools/lab/lab fetch 6.12
