@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # "make help" says what there is.
 
-# The kernel to build for: a release as in /lib/modules, "6.12", "6.1" or "debug". Without
-# headers of the running kernel, which nobody can load a module into then, Debian's 6.12.
-KVER	?= $(shell uname -r | while read r; do \
-		if test -e /lib/modules/$$r/build; then echo $$r; else echo 6.12; fi; done)
+# The kernel to build for: a release as in /lib/modules, "6.12", "6.1" or "debug".
+KVER	?= $(shell uname -r)
 O	?= build
 # The kernel's makefiles, and those of the tools, run elsewhere.
 override O := $(abspath $(O))
