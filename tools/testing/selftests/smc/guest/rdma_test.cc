@@ -675,7 +675,6 @@ TEST_F(Rogue, DeleteLinkOfAnotherLink)
 	expect_alive();
 }
 
-/* More than anybody can answer: answered as far as it goes, or the group ends; no hang. */
 /* Nobody listens to the answers, so they can't be sent, and the requests are more and more. */
 TEST_F(Rogue, Flood)
 {
