@@ -391,7 +391,8 @@ void fill_up(int fd)
 
 /*
  * With the limit little more than that is taken, and a poller waits until it has left. Over SMC-D
- * nothing is taken that has not.
+ * nothing is taken that has not. TCP fills its last segment, and splits it where the window ends:
+ * while its driver holds too much of what was acknowledged, the first part waits, too.
  */
 std::string look_at_lowat(Connection &connection, const Option &option)
 {
@@ -403,7 +404,7 @@ std::string look_at_lowat(Connection &connection, const Option &option)
 	if (peer_within())
 		return text + ", room: " + std::to_string(poll(&writing, 1, 0));
 	fill_up(connection.here);
-	EXPECT_LE(ioctl_value(connection.here, SIOCOUTQNSD), 65536);
+	EXPECT_LE(ioctl_value(connection.here, SIOCOUTQNSD), 2 * 65536);
 	text += ", full: " + std::to_string(poll(&writing, 1, 0));
 	must_set(connection.here, SOL_TCP, TCP_NOTSENT_LOWAT, 1 << 30);
 	text += ", without: " + std::to_string(poll(&writing, 1, 60000));
