@@ -16,9 +16,12 @@ debug_source_version() {
 	printf '%s\n' "$version"
 }
 
+# debug_config: both fragments, with the last line of each option alone.
 debug_config() {
-	cat "$LAB_DIR/debug.config"
-	[[ ${LAB_DEBUG_MORE:-0} != 1 ]] || cat "$LAB_DIR/debug-more.config"
+	{
+		cat "$LAB_DIR/debug.config"
+		[[ ${LAB_DEBUG_MORE:-0} != 1 ]] || cat "$LAB_DIR/debug-more.config"
+	} | tac | awk -F = '!/^CONFIG_/ || !seen[$1]++' | tac
 }
 
 debug_home() {

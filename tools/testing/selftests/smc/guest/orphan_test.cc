@@ -382,7 +382,7 @@ class TimerTrace
 public:
 	static bool possible()
 	{
-		return access("/sys/kernel/tracing/events", F_OK) == 0;
+		return access("/sys/kernel/tracing", F_OK) == 0;
 	}
 	TimerTrace()
 	{
