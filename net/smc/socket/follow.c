@@ -34,24 +34,11 @@ void smc_follow_later(struct sock *sk)
 	/* With the lock, the release of the socket, which unhooks it first, cancels the work. */
 	read_lock_bh(&sk->sk_callback_lock);
 	smc = smc_sk(sk);
-	/* Nobody locks a connection that waits for accept(), see smc_sock_drop(). */
-	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM && !READ_ONCE(smc->parent))
-		queue_delayed_work(smc_wq, &smc->follow, 0);
-	else if (smc && READ_ONCE(smc->is_deferred))
-		mod_delayed_work(smc_wq, &smc->defer, 0);
+	/* One that waits for accept() has nothing to do before, but to be there for it. */
+	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM &&
+	    (!READ_ONCE(smc->parent) || READ_ONCE(smc->is_deferred)))
+		mod_delayed_work(smc_wq, &smc->later, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
-}
-
-void smc_follow_work(struct work_struct *work)
-{
-	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, follow);
-
-	if (!smc_sock_trylock(smc->sk)) {
-		queue_delayed_work(smc_wq, &smc->follow, SMC_SOCK_RETRY);
-		return;
-	}
-	smc_follow(smc->sk);
-	release_sock(smc->sk);
 }
 
 bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger)

@@ -14,7 +14,6 @@
 
 struct smc_stream;
 struct sock;
-struct work_struct;
 
 /**
  * smc_follow() - close TCP's side of the connection, if the stream's is
@@ -31,12 +30,6 @@ void smc_follow(struct sock *sk);
  * Context: any but hard interrupt.
  */
 void smc_follow_later(struct sock *sk);
-
-/**
- * smc_follow_work() - what smc_follow_later() has a worker do
- * @work: of a struct smc_sock
- */
-void smc_follow_work(struct work_struct *work);
 
 /**
  * smc_follow_close() - close the stream, and TCP's side with it

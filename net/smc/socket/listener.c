@@ -202,10 +202,10 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 	l->n_deferred++;
 	l->n_shaking--;
 	WRITE_ONCE(child->is_deferred, true);
-	queue_delayed_work(smc_wq, &child->defer, smc_listener_deferral(retrans));
+	queue_delayed_work(smc_wq, &child->later, smc_listener_deferral(retrans));
 	/* Last: what comes from now on finds it deferred. */
 	if (!smc_stream_await(child->stream))
-		mod_delayed_work(smc_wq, &child->defer, 0);
+		mod_delayed_work(smc_wq, &child->later, 0);
 	return true;
 }
 
@@ -268,9 +268,8 @@ static bool smc_listener_undefer(struct smc_listener *l, struct smc_sock *child)
 	return ends;
 }
 
-void smc_listener_end_deferral(struct work_struct *work)
+void smc_listener_end_deferral(struct smc_sock *child)
 {
-	struct smc_sock *child = container_of(to_delayed_work(work), struct smc_sock, defer);
 	struct smc_listener *l;
 
 	/* From TCP's queue it may be accepted, and the listener closed. */

@@ -166,9 +166,11 @@ void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child);
 
 /**
  * smc_listener_end_deferral() - have a connection wait for accept() from now on
- * @work: of a struct smc_sock, queued while it was deferred
+ * @child: connection; one that is not deferred, or not the listener's any more, is left alone
+ *
+ * Context: process, without the connection's lock.
  */
-void smc_listener_end_deferral(struct work_struct *work);
+void smc_listener_end_deferral(struct smc_sock *child);
 
 /**
  * smc_listener_is_ready() - whether accept() would find a connection

@@ -164,6 +164,12 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	return rc;
 }
 
+/* There is something to tell beside the bytes, which most do not ask for. */
+static bool smc_wants_cmsg(const struct sock *sk, const struct msghdr *msg, u64 arrival)
+{
+	return arrival || tcp_sk(sk)->recvmsg_inq || msg->msg_get_inq;
+}
+
 static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 {
 	struct sock *sk = sock->sk;
@@ -183,7 +189,7 @@ static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int 
 	lock_sock(sk);
 	rc = smc_stream_recv(st, msg, len, flags, &arrival);
 	release_sock(sk);
-	if (rc >= 0)
+	if (rc >= 0 && smc_wants_cmsg(sk, msg, arrival))
 		smc_stream_put_cmsg(st, msg, arrival);
 	return rc;
 }

@@ -30,7 +30,7 @@ static atomic_t smc_handshakes;	/* under way, in all namespaces */
 
 static void smc_sock_shake(struct work_struct *work);
 static void smc_sock_check_fin(struct work_struct *work);
-static void smc_sock_decline_late(struct work_struct *work);
+static void smc_sock_do_later(struct work_struct *work);
 
 struct smc_sock *smc_sock_find(const struct sock *sk)
 {
@@ -56,9 +56,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
 	INIT_WORK(&smc->shake, smc_sock_shake);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
-	INIT_DELAYED_WORK(&smc->follow, smc_follow_work);
-	INIT_DELAYED_WORK(&smc->defer, smc_listener_end_deferral);
-	INIT_DELAYED_WORK(&smc->late, smc_sock_decline_late);
+	INIT_DELAYED_WORK(&smc->later, smc_sock_do_later);
 	timer_setup(&smc->syn, smc_connect_look, 0);
 	timer_setup(&smc->keepalive, smc_keepalive_look, 0);
 	INIT_LIST_HEAD(&smc->siblings);
@@ -119,7 +117,7 @@ static bool smc_sock_drop(struct smc_sock *smc)
 	bool owed = smc_handshake_drop_late(&smc->hs);
 
 	if (smc->hs.declines && !smc->hs.late_left && !smc->parent)
-		queue_delayed_work(smc_wq, &smc->late, 0);
+		mod_delayed_work(smc_wq, &smc->later, 0);
 	return owed;
 }
 
@@ -149,17 +147,28 @@ bool smc_sock_trylock(struct sock *sk)
 	return is_free;
 }
 
-/* The socket's user may keep it locked for long: the work comes back, and holds up no other. */
-static void smc_sock_decline_late(struct work_struct *work)
+/*
+ * Whatever of it is due: a connection that waits need not wait longer for its peer to speak; TCP's
+ * connection follows its stream; a PROPOSAL that came too late is declined. The socket's user may
+ * keep it locked for long: the work comes back, and holds up no other.
+ */
+static void smc_sock_do_later(struct work_struct *work)
 {
-	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, late);
+	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, later);
 
+	/* Nobody locks a connection that waits for accept(), see smc_sock_drop(). */
+	if (READ_ONCE(smc->parent)) {
+		smc_listener_end_deferral(smc);
+		return;
+	}
 	if (!smc_sock_trylock(smc->sk)) {
-		queue_delayed_work(smc_wq, &smc->late, SMC_SOCK_RETRY);
+		queue_delayed_work(smc_wq, &smc->later, SMC_SOCK_RETRY);
 		return;
 	}
 	if (smc->mode == SMC_MODE_TCP)
 		smc_handshake_decline_late(&smc->hs);
+	else
+		smc_follow(smc->sk);
 	release_sock(smc->sk);
 }
 
@@ -421,9 +430,7 @@ void smc_sock_cancel(struct smc_sock *smc)
 {
 	timer_delete_sync(&smc->syn);
 	timer_delete_sync(&smc->keepalive);
-	cancel_delayed_work_sync(&smc->late);
-	cancel_delayed_work_sync(&smc->follow);
-	cancel_delayed_work_sync(&smc->defer);
+	cancel_delayed_work_sync(&smc->later);
 	if (smc->saw_fin)
 		cancel_delayed_work_sync(&smc->fin);
 }

@@ -58,13 +58,12 @@ struct smc_visit {
  * @hs: the rendezvous
  * @shake: holds it, or what a connect() leaves of it
  * @stream: in SMC_MODE_STREAM
- * @late: declines a PROPOSAL that comes too late
+ * @later: what callbacks of TCP and of the stream leave to a worker, see smc_sock_do_later()
  * @syn: looks after SYNs that get no answer, in SMC_MODE_CONNECTING
  * @left_out: the option, of the SYNs since
  * @retrans_with: TCP's count of retransmissions then
  * @saw_fin: one of TCP, or a reset, came before the end of the stream
  * @fin: looks after that whether the stream ended, too
- * @follow: has TCP's connection follow the stream
  * @keepalive: finds out whether TCP's connection below the stream still stands
  * @keepalive_probes: sent since the peer last answered
  * @keepalive_sent: when the last of them was, in tcp_jiffies32
@@ -72,7 +71,6 @@ struct smc_visit {
  * @parent: listener that this connection came to, until accept()
  * @req: TCP's request that it came by, whose reference is TCP's queue's while it waits there
  * @is_deferred: it is not for accept() before the peer has said something; under the parent's lock
- * @defer: ends that
  * @siblings: in a list of the parent's
  * @entry: in the table of all
  * @rcu: for TCP's callbacks
@@ -92,13 +90,12 @@ struct smc_sock {
 	struct smc_handshake hs;
 	struct work_struct shake;
 	struct smc_stream *stream;
-	struct delayed_work late;
+	struct delayed_work later;
 	struct timer_list syn;
 	bool left_out;
 	u32 retrans_with;
 	bool saw_fin;
 	struct delayed_work fin;
-	struct delayed_work follow;
 	struct timer_list keepalive;
 	unsigned int keepalive_probes;
 	u32 keepalive_sent;
@@ -106,7 +103,6 @@ struct smc_sock {
 	struct smc_listener *parent;
 	struct request_sock *req;
 	bool is_deferred;
-	struct delayed_work defer;
 	struct list_head siblings;
 	struct hlist_node entry;
 	struct rcu_head rcu;

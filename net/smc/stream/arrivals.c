@@ -10,7 +10,7 @@
 
 void smc_stream_note_arrival(struct smc_stream *st, u64 begin)
 {
-	bool asks = st->sk && (READ_ONCE(st->sk->sk_flags) & SK_FLAGS_TIMESTAMP);
+	bool asks = smc_stream_asks_for_arrivals(st);
 
 	lockdep_assert_held(st->lock);
 	/* Nobody is told when a socket begins to ask. */
@@ -25,9 +25,6 @@ u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos)
 {
 	u64 time = 0;
 
-	/* The first arrival is noted after its bytes can be read, but with the lock. */
-	if (!READ_ONCE(st->arrivals) && !(READ_ONCE(st->sk->sk_flags) & SK_FLAGS_TIMESTAMP))
-		return 0;
 	spin_lock_bh(st->lock);
 	if (st->arrivals && pos < st->rx.received)
 		time = smc_arrivals_find(st->arrivals, pos);

@@ -190,6 +190,18 @@ bool smc_stream_has_enough(const struct smc_stream *st);
  */
 void smc_stream_spin_adapt(struct smc_stream *st, u64 took);
 
+/* The socket asks when bytes arrive. */
+static inline bool smc_stream_asks_for_arrivals(const struct smc_stream *st)
+{
+	return st->sk && (READ_ONCE(st->sk->sk_flags) & SK_FLAGS_TIMESTAMP);
+}
+
+/* Or has asked. The first arrival is noted after its bytes can be read, but with the lock. */
+static inline bool smc_stream_times_arrivals(const struct smc_stream *st)
+{
+	return READ_ONCE(st->arrivals) || smc_stream_asks_for_arrivals(st);
+}
+
 /**
  * smc_stream_note_arrival() - note the time, if the socket asks for it
  * @st: stream, its lock held since the bytes were to be seen
@@ -362,10 +374,16 @@ unsigned long smc_stream_fin_time(const struct smc_stream *st);
 void smc_stream_check_orphan(struct work_struct *work);
 
 /**
- * smc_stream_follow_orphan() - after anything that happened to a stream: is it an orphan's progress
+ * smc_stream_follow_orphan() - after anything that happened to an orphan: is it progress
  * @st: stream, its lock held
  */
 void smc_stream_follow_orphan(struct smc_stream *st);
+
+/* Without bytes that wait now or did before, there is nothing that the peer owes. */
+static inline bool smc_stream_may_be_owed(const struct smc_stream *st)
+{
+	return st->user_progress || smc_stream_undelivered(st) || st->tx.blocked;
+}
 
 /**
  * smc_stream_follow_user_timeout() - after anything that happened to a stream: what the peer owes

@@ -109,8 +109,7 @@ static void smc_orphan_restart(struct smc_stream *st)
 void smc_stream_follow_orphan(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	if (st->is_orphan &&
-	    (st->orphan_progress != smc_orphan_progress(st) || smc_orphan_leaves_tcp(st)))
+	if (st->orphan_progress != smc_orphan_progress(st) || smc_orphan_leaves_tcp(st))
 		smc_orphan_restart(st);
 }
 

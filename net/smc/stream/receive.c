@@ -209,7 +209,8 @@ static int smc_stream_end_of_read(struct smc_stream *st, int rc)
 }
 
 /*
- * Read up to @len bytes at *@pos, which moves on with them and over what is to be stepped over.
+ * Read up to @len bytes at *@pos, which moves on with them and over what is to be stepped over: it
+ * begins where the reader stands, unless it is ahead of that.
  * Return: bytes, 0 at the end of the stream, or -errno.
  */
 static ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg, size_t len, int flags,
@@ -266,27 +267,28 @@ static ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg, size_t
 int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags,
 		    u64 *arrival)
 {
-	u64 pos = smc_stream_place(st).start;
 	bool peek = flags & MSG_PEEK;
 	struct sock *sk = st->sk;
+	int peek_offset = sk_peek_offset(sk, flags);
+	u64 pos = 0;
 	ssize_t rc;
 
 	*arrival = 0;
 	if (flags & MSG_OOB) {
 		/* Who reads nothing else gives back what it steps over, too. */
 		if (!peek)
-			smc_stream_consume(st, pos);
+			smc_stream_consume(st, smc_stream_place(st).start);
 		return smc_stream_recv_urgent(st, msg, len, flags);
 	}
-	if (peek)
-		/* Negative while SO_PEEK_OFF is not in use. */
-		pos += max(sk_peek_offset(sk, flags), 0);
+	/* Negative while SO_PEEK_OFF is not in use. */
+	if (peek_offset > 0)
+		pos = smc_stream_place(st).start + peek_offset;
 	if (len > st->rx.size)
 		smc_stat_rx_small(st->sn, st->path->kind);
 
 	rc = smc_stream_read(st, msg, len, flags, &pos);
 	/* As with TCP, a read of nothing tells of the byte that is next. */
-	if (rc > 0 || (!rc && !len))
+	if (smc_stream_times_arrivals(st) && (rc > 0 || (!rc && !len)))
 		*arrival = smc_stream_arrived_at(st, len ? pos - 1 : pos);
 	if (peek) {
 		sk_peek_offset_fwd(sk, max_t(ssize_t, rc, 0));

@@ -256,14 +256,14 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
 	size_t readable = SIZE_MAX;
 	size_t done = 0;
-	ssize_t rc = 0;
+	ssize_t rc;
 	u32 free;
 
 	if (len > st->tx.size)
 		smc_stat_tx_small(st->sn, st->path->kind, st->tx.size == st->tx.peer_size);
 	if (msg->msg_flags & MSG_SPLICE_PAGES)
 		smc_stat_sendpage(st->sn, st->path->kind);
-	for (;;) {
+	do {
 		rc = 0;
 		if (sk->sk_err || smc_tx_shut(st)) {
 			rc = smc_tx_in_vain(st) ? smc_stream_send_in_vain(st, msg) : -EPIPE;
@@ -272,7 +272,8 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 			tsflags = 0;
 			break;
 		}
-		if (!msg_data_left(msg))
+		/* A send of nothing asks only that. */
+		if (!len)
 			break;
 		free = smc_stream_room(st);
 		if (!free) {
@@ -285,14 +286,15 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 		if (rc < 0)
 			break;
 		done += rc;
-	}
+	} while (msg_data_left(msg));
 
 	if (!done) {
 		if (rc == -EPIPE)
 			rc = smc_stream_take_error(st) ? : rc;
 		return rc < 0 ? sk_stream_error(sk, msg->msg_flags, rc) : 0;
 	}
-	smc_stamps_ask(st, tsflags);
+	if (tsflags)
+		smc_stamps_ask(st, tsflags);
 	smc_stream_push_sent(st, msg_data_left(msg) ? msg->msg_flags & ~MSG_OOB : msg->msg_flags);
 	smc_stat_tx(st->sn, st->path->kind, done);
 	return done;
@@ -304,12 +306,21 @@ static bool smc_stream_is_shut(const struct smc_stream *st)
 	return smc_tx_shut(st) && !smc_tx_in_vain(st);
 }
 
+/* It asks for nothing but that its bytes are sent, as most do. */
+static bool smc_send_is_plain(const struct smc_stream *st, const struct msghdr *msg)
+{
+	return !(msg->msg_flags & MSG_ZEROCOPY) && !msg->msg_controllen &&
+	       !READ_ONCE(st->sk->sk_tsflags);
+}
+
 int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 {
 	struct ubuf_info *notice;
 	u32 tsflags = 0;
 	int rc;
 
+	if (smc_send_is_plain(st, msg))
+		return smc_stream_write(st, msg, len, 0);
 	rc = smc_zerocopy_begin(st->sk, msg, len, &notice);
 	if (rc)
 		return rc;

@@ -38,7 +38,8 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 	u64 budget = max(smc_busy_poll(st->sk), smc_spin_learnt(st));
 	bool found = false;
 
-	if (!budget)
+	/* A processor with others to run does not watch: the lock need not be released for it. */
+	if (!budget || !single_task_running())
 		return false;
 	release_sock(st->sk);
 	do {

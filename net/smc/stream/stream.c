@@ -196,10 +196,12 @@ static __poll_t smc_stream_take_news(struct smc_stream *st)
 		st->is_awaited = false;
 		st->news |= SMC_NEWS_AWAITED;
 	}
-	smc_stream_follow_orphan(st);
+	if (st->is_orphan)
+		smc_stream_follow_orphan(st);
 	if (st->stamps && smc_stamps_are_due(st))
 		st->news |= SMC_NEWS_STAMPS;
-	smc_stream_follow_user_timeout(st);
+	if (smc_stream_may_be_owed(st))
+		smc_stream_follow_user_timeout(st);
 	news = st->news;
 	if (!news)
 		return 0;
@@ -355,10 +357,12 @@ void smc_stream_note_room(struct smc_stream *st)
 	st->news |= EPOLLOUT | EPOLLWRNORM;
 }
 
-/* What bytes that arrived are to those who wait. */
+/* What bytes that arrived are to those who wait. For most, one is enough. */
 static __poll_t smc_stream_arrival(const struct smc_stream *st)
 {
-	return st->sk && !smc_stream_has_enough(st) ? SMC_NEWS_FEW : EPOLLIN | EPOLLRDNORM;
+	bool is_few = st->sk && READ_ONCE(st->sk->sk_rcvlowat) > 1 && !smc_stream_has_enough(st);
+
+	return is_few ? SMC_NEWS_FEW : EPOLLIN | EPOLLRDNORM;
 }
 
 /*
@@ -425,7 +429,8 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	if (wants)
 		st->news |= EPOLLIN | EPOLLRDNORM;
 	if (rx->received != received) {
-		smc_stream_note_arrival(st, received);
+		if (smc_stream_times_arrivals(st))
+			smc_stream_note_arrival(st, received);
 		st->news |= smc_stream_arrival(st);
 		if (rx->received - READ_ONCE(rx->consumed) == rx->size)
 			smc_stat_rx_full(st->sn, st->path->kind);
