@@ -407,12 +407,17 @@ public:
 			size_t at = line.find(key);
 
 			if (at != std::string::npos)
-				all.push_back(std::stol(line.substr(at + key.size())) / HZ);
+				all.push_back(rounded(std::stol(line.substr(at + key.size()))));
 		}
 		return all;
 	}
 
 private:
+	/* A tick may have passed before the timer was traced. */
+	static long rounded(long ticks)
+	{
+		return (ticks + HZ / 2) / HZ;
+	}
 	/* Of all kernels of the lab. */
 	static constexpr long HZ = 250;
 	const std::string root = "/sys/kernel/tracing", event = "events/timer/timer_start/enable";
