@@ -161,6 +161,7 @@ static void smc_sock_do_later(struct work_struct *work)
 		smc_listener_end_deferral(smc);
 		return;
 	}
+	/* Without a parent a deferral is over: what is pending by now is due at once. */
 	if (!smc_sock_trylock(smc->sk)) {
 		queue_delayed_work(smc_wq, &smc->later, SMC_SOCK_RETRY);
 		return;
