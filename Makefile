@@ -8,11 +8,13 @@ O	?= build
 override O := $(abspath $(O))
 
 # Where "make install" puts things, each below DESTDIR: programs, the library of smc_run, man
-# pages, what modprobe has to know, and the folder that has one of each kernel's modules.
+# pages, bash's completion, what modprobe has to know, and the folder that has one of each kernel's
+# modules.
 PREFIX		?= /usr/local
 BINDIR		?= $(PREFIX)/bin
 LIBDIR		?= $(PREFIX)/lib
 MANDIR		?= $(PREFIX)/share/man
+COMPLETIONDIR	?= $(PREFIX)/share/bash-completion/completions
 MODPROBEDIR	?= /lib/modprobe.d
 KMODDIR		?= /lib/modules
 # Takes debug information out of what is installed; empty: it stays.
@@ -34,7 +36,7 @@ SRC	= $(O)/kbuild/$(RELEASE)
 MODULE	= $(O)/modules/$(RELEASE)/smc.ko
 MODCONF	= $(DESTDIR)$(MODPROBEDIR)/smc.conf
 INSTALL_TO = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' MANDIR='$(MANDIR)' \
-	STRIP='$(STRIP)'
+	COMPLETIONDIR='$(COMPLETIONDIR)' STRIP='$(STRIP)'
 
 # Who builds or installs is told what is missing. Who asks for a demo or for checks gets it.
 INSTALLING := $(if $(NODEPS),,$(filter deps deps-% demo bench docs lint fuzz soak check%,$(MAKECMDGOALS)))
@@ -84,6 +86,7 @@ help:
 	@echo
 	@echo 'Where install puts things, each below DESTDIR (none):'
 	@echo '  PREFIX=$(PREFIX)  BINDIR=$(BINDIR)  LIBDIR=$(LIBDIR)'
+	@echo '  COMPLETIONDIR=$(COMPLETIONDIR)'
 	@echo '  MANDIR=$(MANDIR)  MODPROBEDIR=$(MODPROBEDIR)  KMODDIR=$(KMODDIR)'
 	@echo '  STRIP=$(STRIP)  (empty: leave debug information in the programs)'
 	@echo

@@ -35,6 +35,8 @@ expect_files "$root/plain" <<-END
 	./lib/modprobe.d/smc.conf
 	./lib/modules/$release/updates/smc.ko
 	./lib/smc/libsmc-preload.so
+	./share/bash-completion/completions/smc
+	./share/man/man7/smc.7
 	./share/man/man8/smc.8
 	./share/man/man8/smc_run.8
 END
@@ -45,13 +47,15 @@ make_ uninstall DESTDIR="$root/plain" PREFIX=
 expect_files "$root/plain" </dev/null
 make_ uninstall DESTDIR="$root/plain" PREFIX=
 
-folders=(DESTDIR="$root/named" BINDIR=/b LIBDIR=/l/x MANDIR=/m MODPROBEDIR=/p KMODDIR=/k STRIP=)
+folders=(DESTDIR="$root/named" BINDIR=/b LIBDIR=/l/x MANDIR=/m COMPLETIONDIR=/c MODPROBEDIR=/p KMODDIR=/k STRIP=)
 make_ install "${folders[@]}"
 expect_files "$root/named" <<-END
 	./b/smc
 	./b/smc_run
+	./c/smc
 	./k/$release/updates/smc.ko
 	./l/x/smc/libsmc-preload.so
+	./m/man7/smc.7
 	./m/man8/smc.8
 	./m/man8/smc_run.8
 	./p/smc.conf
@@ -61,9 +65,25 @@ make_ uninstall "${folders[@]}"
 expect_files "$root/named" </dev/null
 
 # smc_run finds its library where LIBDIR says.
-folders=(DESTDIR=/ BINDIR="$root/b" LIBDIR="$root/l/x" MANDIR="$root/m" MODPROBEDIR="$root/p"
-	KMODDIR="$root/k")
+folders=(DESTDIR=/ BINDIR="$root/b" LIBDIR="$root/l/x" MANDIR="$root/m" COMPLETIONDIR="$root/c"
+	MODPROBEDIR="$root/p" KMODDIR="$root/k")
 make_ install "${folders[@]}"
 "$root/b/smc_run" true || fail 'smc_run does not find its library'
 mv "$root/l" "$root/elsewhere"
 ! "$root/b/smc_run" true 2>/dev/null || fail 'smc_run does not need its library'
+
+# completes WORDS WORD...: bash would complete the last word to these.
+completes() {
+	COMP_WORDS=("$root/b/smc" "${@:2}") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+	_smc
+	[[ ${COMPREPLY[*]} == "$1" ]] || fail "'smc ${*:2}' is completed to '${COMPREPLY[*]}'"
+}
+
+# shellcheck source=tools/smc/completion.bash
+source "$root/c/smc"
+completes 'sock' so
+completes 'show add del flush' pnet ''
+completes '--json' --j
+completes 'add' -j eid a
+completes 'lo' pnet add NET1 dev lo
+completes '' eid add ''
