@@ -773,15 +773,14 @@ TEST_F(MemoryExhausted, OfPages)
 	SysctlScope mixed("net.smc.smcr_buf_type", "2");
 	Connection lasting = make_connection(peer, Flavor());
 	auto keep_group = [&] {
-		pollfd failed = {lasting.here, 0, 0};
-
 		wait_until("there is a group", [&] {
+			pollfd failed = {lasting.here, 0, 0};
+
 			must_run(smc("blackhole flush"));
 			peer.must_run(smc("blackhole flush"));
 			if (!poll(&failed, 1, 0) && !parse_json(must_run(smc("-j group"))).empty())
 				return true;
 			lasting = make_connection(peer, Flavor());
-			failed.fd = lasting.here;
 			return false;
 		});
 	};
