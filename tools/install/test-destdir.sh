@@ -47,7 +47,8 @@ make_ uninstall DESTDIR="$root/plain" PREFIX=
 expect_files "$root/plain" </dev/null
 make_ uninstall DESTDIR="$root/plain" PREFIX=
 
-folders=(DESTDIR="$root/named" BINDIR=/b LIBDIR=/l/x MANDIR=/m COMPLETIONDIR=/c MODPROBEDIR=/p KMODDIR=/k STRIP=)
+folders=(DESTDIR="$root/named" BINDIR=/b LIBDIR=/l/x MANDIR=/m COMPLETIONDIR=/c
+	MODPROBEDIR=/p KMODDIR=/k STRIP=)
 make_ install "${folders[@]}"
 expect_files "$root/named" <<-END
 	./b/smc
@@ -87,3 +88,4 @@ completes '--json' --j
 completes 'add' -j eid a
 completes 'lo' pnet add NET1 dev lo
 completes '' eid add ''
+completes 'show' dev ''

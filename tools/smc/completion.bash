@@ -8,9 +8,9 @@ _smc() {
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		[[ $word == -* ]] || words+=("$word")
 	done
-	case $previous in
-	dev) words=(/sys/class/net/*) words=("${words[@]##*/}") ;;
-	ib) words=(/sys/class/infiniband/*) words=("${words[@]##*/}") ;;
+	case ${words[0]:-}.$previous in
+	pnet.dev) words=(/sys/class/net/*) words=("${words[@]##*/}") ;;
+	pnet.ib) words=(/sys/class/infiniband/*) words=("${words[@]##*/}") ;;
 	*)
 		# shellcheck disable=SC2207
 		words=($("${COMP_WORDS[0]}" "${words[@]}" --help 2>/dev/null |
