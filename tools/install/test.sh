@@ -56,13 +56,15 @@ mkdir /run/modules && mount -t tmpfs modules /run/modules &&
 	mount --bind /run/modules "${updates%/*}" || fail 'no modules'
 depmod || fail depmod
 # Folders that install makes stay.
-mkdir -p ~/bin ~/lib/smc /usr/local/share/man/man8 /usr/local/{bin,lib} && touch ~/bin/smc ~/bin/smc_run ~/lib/smc/precious || fail 'no home'
+mkdir -p ~/bin ~/lib/smc /usr/local/{bin,lib} /usr/local/share/man/man{7,8} \
+	/usr/local/share/bash-completion/completions || fail 'no folders'
+touch ~/bin/smc ~/bin/smc_run ~/lib/smc/precious || fail 'no home'
 tree | sort >/run/before
 
 make_ install
 ! grep -q '^ *CC ' /run/make.log || fail 'what was built has been compiled again'
-for file in bin/smc bin/smc_run lib/smc/libsmc-preload.so share/man/man8/smc.8 \
-	share/man/man8/smc_run.8; do
+for file in bin/smc bin/smc_run lib/smc/libsmc-preload.so share/man/man{7/smc.7,8/smc.8,8/smc_run.8} \
+	share/bash-completion/completions/smc; do
 	[[ -s /usr/local/$file ]] || fail "no $file"
 done
 is_stripped /usr/local/bin/smc && is_stripped /usr/local/lib/smc/libsmc-preload.so ||
