@@ -85,15 +85,37 @@ static u8 smc_follow_state(const struct smc_stream *st, u8 state)
 	}
 }
 
-int smc_follow_info(const struct smc_stream *st, char __user *optval, const int __user *optlen)
+/* As TCP, which counts its SYN among what is acknowledged, and a FIN in either direction. */
+static void smc_follow_count(const struct smc_sock *smc, struct tcp_info *info)
 {
-	u8 __user *at = (u8 __user *)optval + offsetof(struct tcp_info, tcpi_state);
+	const struct smc_stream *st = smc->stream;
+
+	/* In this order the first is no more than the second. */
+	info->tcpi_bytes_acked = smp_load_acquire(&st->tx.arrived);
+	info->tcpi_bytes_sent = READ_ONCE(st->tx.sent);
+	info->tcpi_notsent_bytes = smc_stream_unsent(st);
+	info->tcpi_bytes_received = READ_ONCE(st->rx.received);
+
+	info->tcpi_bytes_acked += smc->role == SMC_CLIENT;
+	info->tcpi_bytes_acked += info->tcpi_state == TCP_FIN_WAIT2;
+	info->tcpi_bytes_received += info->tcpi_state == TCP_CLOSE_WAIT ||
+				     info->tcpi_state == TCP_LAST_ACK ||
+				     info->tcpi_state == TCP_CLOSING;
+}
+
+int smc_follow_info(const struct smc_sock *smc, char __user *optval, const int __user *optlen)
+{
+	struct tcp_info info = {};
 	int len;
-	u8 state;
 
 	if (get_user(len, optlen))
 		return -EFAULT;
+	len = min_t(int, len, sizeof(info));
 	if (len <= 0)
 		return 0;
-	return get_user(state, at) || put_user(smc_follow_state(st, state), at) ? -EFAULT : 0;
+	if (copy_from_user(&info, optval, len))
+		return -EFAULT;
+	info.tcpi_state = smc_follow_state(smc->stream, info.tcpi_state);
+	smc_follow_count(smc, &info);
+	return copy_to_user(optval, &info, len) ? -EFAULT : 0;
 }

@@ -12,6 +12,7 @@
 
 #include <linux/types.h>
 
+struct smc_sock;
 struct smc_stream;
 struct sock;
 
@@ -43,14 +44,14 @@ bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger);
 
 /**
  * smc_follow_info() - have TCP_INFO say what the stream knows
- * @st: stream
- * @optval: TCP's answer, which the state in it is put right in: TCP may not have heard yet of an
- *	end that the program has just read
+ * @smc: socket of a stream
+ * @optval: TCP's answer, in which the state and the bytes are put right: TCP may not have heard yet
+ *	of an end that the program has just read, and its bytes are those of the rendezvous
  * @optlen: its length
  *
  * Context: process.
  * Return: 0 or -EFAULT.
  */
-int smc_follow_info(const struct smc_stream *st, char __user *optval, const int __user *optlen);
+int smc_follow_info(const struct smc_sock *smc, char __user *optval, const int __user *optlen);
 
 #endif

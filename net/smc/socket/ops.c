@@ -480,7 +480,6 @@ static int smc_setsockopt(struct socket *sock, int level, int optname, sockptr_t
 static int smc_getsockopt(struct socket *sock, int level, int optname, char __user *optval,
 			  int __user *optlen)
 {
-	struct smc_stream *st;
 	int rc;
 
 	if (level == SOL_SMC)
@@ -489,9 +488,8 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 	    (smc_stream_of(sock->sk) || smc_sk_is_connecting(sock->sk)))
 		return -EOPNOTSUPP;
 	rc = smc_tcp_ops(sock->sk)->getsockopt(sock, level, optname, optval, optlen);
-	st = smc_stream_of(sock->sk);
-	if (!rc && st && level == SOL_TCP && optname == TCP_INFO)
-		rc = smc_follow_info(st, optval, optlen);
+	if (!rc && level == SOL_TCP && optname == TCP_INFO && smc_stream_of(sock->sk))
+		rc = smc_follow_info(smc_sk(sock->sk), optval, optlen);
 	return rc;
 }
 

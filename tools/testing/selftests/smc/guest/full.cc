@@ -47,6 +47,14 @@ size_t room_of(int fd)
 
 } // namespace
 
+TcpInfo tcp_info_of(int fd)
+{
+	tcp_info info = info_of(fd);
+
+	return {info.tcpi_state, info.tcpi_bytes_sent, info.tcpi_bytes_acked,
+		info.tcpi_bytes_received, info.tcpi_notsent_bytes};
+}
+
 size_t fill(int fd)
 {
 	const std::string bytes(65536, 'f');

@@ -25,6 +25,15 @@ size_t fill_for_good(int fd, size_t sent = 0);
  */
 int64_t times_sent(int fd, bool by_smc);
 
+/* Of what TCP_INFO says, all that is the stream's. The SYN counts as acknowledged, a FIN, too. */
+struct TcpInfo {
+	uint64_t state, sent, acked, received, unsent;
+
+	bool operator==(const TcpInfo &) const = default;
+};
+
+TcpInfo tcp_info_of(int fd);
+
 } // namespace guest
 
 #endif
