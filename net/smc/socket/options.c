@@ -22,11 +22,13 @@ static bool smc_tcp_option_is_of_tcp(int optname)
 	case TCP_REPAIR:
 	case TCP_MD5SIG:
 	case TCP_MD5SIG_EXT:
+		return true;
 	case TCP_AO_ADD_KEY:
 	case TCP_AO_DEL_KEY:
 	case TCP_AO_INFO:
 	case TCP_AO_REPAIR:
-		return true;
+		/* Without it TCP knows no such options. */
+		return IS_ENABLED(CONFIG_TCP_AO);
 	default:
 		return false;
 	}
@@ -45,6 +47,12 @@ static bool smc_option_is_of_tcp(int level, int optname)
 	default:
 		return false;
 	}
+}
+
+/* Of those, the ones that TCP lets only administrators of the namespace set. */
+static bool smc_option_is_administrators(int level, int optname)
+{
+	return level != SOL_TCP || optname == TCP_REPAIR || optname == TCP_AO_REPAIR;
 }
 
 bool smc_serves_only_tcp(const struct sock *sk)
@@ -89,6 +97,10 @@ int smc_option_begin(struct sock *sk, int level, int optname)
 		return -EOPNOTSUPP;
 	if (!smc_option_is_of_tcp(level, optname))
 		return 0;
+	/* TCP asks for that first, too. */
+	if (smc_option_is_administrators(level, optname) &&
+	    !sockopt_ns_capable(sock_net(sk)->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
 
 	lock_sock(sk);
 	smc = smc_sock_find(sk) ?: smc_sock_create(sk, SMC_CLIENT);

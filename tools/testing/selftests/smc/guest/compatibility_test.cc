@@ -753,6 +753,25 @@ TEST(Compatibility, Ipv6Options)
 	try_section("SOL_IPV6", ipv6_trials(), AF_INET6);
 }
 
+/* As with TCP, they hear that they may not before they hear that SMC can't. */
+TEST(Compatibility, OptionsOfAdministrators)
+{
+	Bench bench(AF_INET);
+	Connection smc = bench.connect(Kind::smc), tcp = bench.connect(Kind::tcp);
+
+	ASSERT_EQ(seteuid(65534), 0);
+	for (auto [level, option] :
+	     {std::pair(SOL_TCP, TCP_REPAIR), {SOL_IP, IP_IPSEC_POLICY}, {SOL_IP, IP_XFRM_POLICY}})
+		for (Connection *each : {&smc, &tcp}) {
+			int value = 1;
+
+			EXPECT_EQ(
+			    said(setsockopt(each->here, level, option, &value, sizeof(value))),
+			    "EPERM");
+		}
+	ASSERT_EQ(seteuid(0), 0);
+}
+
 /* -- flags -- */
 
 Trial sending(int flag)
