@@ -49,7 +49,7 @@ endif
 
 .DEFAULT_GOAL := all
 .PHONY: help all module tools install uninstall deps check check-fast check-long check-debug \
-	check-python lint fuzz soak demo bench docs clean
+	check-programs lint fuzz soak demo bench docs clean
 
 help:
 	@echo 'Usage: make [TARGET] [KVER=KERNEL] [O=DIR] [V=1]'
@@ -71,7 +71,7 @@ help:
 	@echo '  check-long   what check leaves out: all guest tests within one guest, and on 6.1,'
 	@echo '               the lab'\''s own test, the demo'
 	@echo '  check-debug  the guest tests on a kernel with KASAN, lockdep and kmemleak'
-	@echo '  check-python Python'\''s own test suites, over TCP and by tcp2smc'
+	@echo '  check-programs  other people'\''s tests and servers, over TCP and by tcp2smc'
 	@echo '  check-debian13, check-debian12'
 	@echo '               the demo and the core of check on a fresh Debian of that release'
 	@echo '  check-reproducible  two builds in two folders are the same'
@@ -195,10 +195,10 @@ check-debug:
 soak:
 	@O=$(O) .ci/run soak-host soak-netns
 
-check-python: deps-build deps-lab deps-python tools
+check-programs: deps-build deps-lab deps-test deps-python tools
 	@tools/lab/lab fetch 6.12
 	@$(MAKE) --no-print-directory module KVER=6.12
-	@O=$(O) $(TESTS)/python/run
+	@O=$(O) $(TESTS)/programs/run
 
 lint:
 	@O=$(O) .ci/run module-6.12 module-6.1 sparse sparse-6.1 lint

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""compare.py GUEST TCP SMC KNOWN SUITE...: what Python's tests did over TCP and over SMC sockets.
+"""compare.py GUEST TCP SMC KNOWN SUITE...: what the tests did over TCP and over SMC sockets.
 
 GUEST is the exit status of the guest. A test counts as failed when it ended over SMC in another
 way than over TCP, unless it passed or KNOWN names it; one that did not pass over either is shown
@@ -35,7 +35,7 @@ class Run:
         end = self.ends.get(suite, "not run")
         if end != "done":
             return end
-        if not any(o == "passed" for t, o in self.tests.items() if t.startswith(f"test.{suite}.")):
+        if not any(o == "passed" for t, o in self.tests.items() if t.startswith(f"{suite}.")):
             return "no test passed"
         return None
 

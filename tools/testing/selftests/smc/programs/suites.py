@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""suites.py OUT SECONDS SUITE...: run some of Python's own test suites.
+"""suites.py OUT SECONDS SUITE...: run suites of tests.
 
-Each suite is a process of its own that may take SECONDS. OUT gets a line of JSON for every
-test as it begins and as it ends, and one for the end of the suite, so that what hangs or crashes
-is seen to have done so.
+A suite is one of Python's own, or a program beside this one that says in lines what becomes of its
+tests: "began TEST", then "passed TEST", "skipped TEST" or "failed TEST", blank, why. Each is a
+process of its own that may take SECONDS. OUT gets a line of JSON for every test as it begins and as
+it ends, and one for the end of the suite, so that what hangs or crashes is seen to have done so.
 """
 
 import json
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -21,7 +23,8 @@ class Recorder(unittest.TestResult):
         self.out = out
 
     def tell(self, test, outcome, why=""):
-        print(json.dumps({"test": test.id(), "outcome": outcome, "why": why}),
+        name = test.id().removeprefix("test.")
+        print(json.dumps({"test": name, "outcome": outcome, "why": why}),
               file=self.out, flush=True)
 
     def startTest(self, test):
@@ -51,6 +54,16 @@ class Recorder(unittest.TestResult):
             self.tell(test, "failed", self._exc_info_to_string(err, test))
 
 
+def run_program(program, name, out):
+    """Run what is no suite of Python's. Return: its exit status."""
+    with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as suite:
+        for line in suite.stdout:
+            outcome, test, *why = line.rstrip().split(maxsplit=2)
+            print(json.dumps({"test": f"{name}.{test}", "outcome": outcome, "why": "".join(why)}),
+                  file=out, flush=True)
+    return suite.returncode
+
+
 def run_suite(name, out):
     from test import support
 
@@ -59,6 +72,7 @@ def run_suite(name, out):
     support.use_resources = ["network"] if name == "test_socketserver" else []
     suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{name}")
     suite.run(Recorder(out))
+    return 0
 
 
 def end_of(name, path, seconds):
@@ -76,9 +90,10 @@ def end_of(name, path, seconds):
 
 def main():
     if sys.argv[1] == "--one":
+        name = sys.argv[3]
+        program = pathlib.Path(__file__).resolve().with_name(name)
         with open(sys.argv[2], "a", encoding="utf-8") as out:
-            run_suite(sys.argv[3], out)
-        return
+            sys.exit(run_program(program, name, out) if program.exists() else run_suite(name, out))
     path, seconds = sys.argv[1], int(sys.argv[2])
     for name in sys.argv[3:]:
         print(f"# {name}", flush=True)
