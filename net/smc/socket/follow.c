@@ -85,22 +85,21 @@ static u8 smc_follow_state(const struct smc_stream *st, u8 state)
 	}
 }
 
-/* As TCP, which counts its SYN among what is acknowledged, and a FIN in either direction. */
+/* The counts are TCP's, which include its SYN if that is acknowledged, and a FIN in either direction. */
 static void smc_follow_count(const struct smc_sock *smc, struct tcp_info *info)
 {
 	const struct smc_stream *st = smc->stream;
 
-	/* In this order the first is no more than the second. */
-	info->tcpi_bytes_acked = smp_load_acquire(&st->tx.arrived);
+	info->tcpi_bytes_acked = READ_ONCE(st->tx.arrived);
 	info->tcpi_bytes_sent = READ_ONCE(st->tx.sent);
 	info->tcpi_notsent_bytes = smc_stream_unsent(st);
 	info->tcpi_bytes_received = READ_ONCE(st->rx.received);
 
 	info->tcpi_bytes_acked += smc->role == SMC_CLIENT;
-	info->tcpi_bytes_acked += info->tcpi_state == TCP_FIN_WAIT2;
-	info->tcpi_bytes_received += info->tcpi_state == TCP_CLOSE_WAIT ||
-				     info->tcpi_state == TCP_LAST_ACK ||
-				     info->tcpi_state == TCP_CLOSING;
+	if ((READ_ONCE(st->tx.final_flags) & ~SMC_CONN_ABORT) && smc_stream_has_ended(st))
+		info->tcpi_bytes_acked++;
+	if (READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING))
+		info->tcpi_bytes_received++;
 }
 
 int smc_follow_info(const struct smc_sock *smc, char __user *optval, const int __user *optlen)

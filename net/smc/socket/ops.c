@@ -480,6 +480,7 @@ static int smc_setsockopt(struct socket *sock, int level, int optname, sockptr_t
 static int smc_getsockopt(struct socket *sock, int level, int optname, char __user *optval,
 			  int __user *optlen)
 {
+	const struct smc_sock *smc;
 	int rc;
 
 	if (level == SOL_SMC)
@@ -488,8 +489,11 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 	    (smc_stream_of(sock->sk) || smc_sk_is_connecting(sock->sk)))
 		return -EOPNOTSUPP;
 	rc = smc_tcp_ops(sock->sk)->getsockopt(sock, level, optname, optval, optlen);
-	if (!rc && level == SOL_TCP && optname == TCP_INFO && smc_stream_of(sock->sk))
-		rc = smc_follow_info(smc_sk(sock->sk), optval, optlen);
+	/* Looked up once: another thread may make the socket TCP's. */
+	smc = smc_sk(sock->sk);
+	if (!rc && level == SOL_TCP && optname == TCP_INFO && smc &&
+	    smc_mode(smc) == SMC_MODE_STREAM)
+		rc = smc_follow_info(smc, optval, optlen);
 	return rc;
 }
 

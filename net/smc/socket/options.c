@@ -23,11 +23,11 @@ static bool smc_tcp_option_is_of_tcp(int optname)
 	case TCP_MD5SIG:
 	case TCP_MD5SIG_EXT:
 		return true;
+	/* Without TCP-AO it knows no such options. */
 	case TCP_AO_ADD_KEY:
 	case TCP_AO_DEL_KEY:
 	case TCP_AO_INFO:
 	case TCP_AO_REPAIR:
-		/* Without it TCP knows no such options. */
 		return IS_ENABLED(CONFIG_TCP_AO);
 	default:
 		return false;
@@ -55,6 +55,18 @@ static bool smc_option_is_administrators(int level, int optname)
 	return level != SOL_TCP || optname == TCP_REPAIR || optname == TCP_AO_REPAIR;
 }
 
+/* Why a connection by SMC can't have an option. TCP's own reasons come first. */
+static int smc_option_refusal(const struct sock *sk, int level, int optname)
+{
+	/* TCP has this one only before it connects. */
+	if (level == SOL_TCP && optname == TCP_FASTOPEN_CONNECT)
+		return -EINVAL;
+	if (smc_option_is_administrators(level, optname) &&
+	    !sockopt_ns_capable(sock_net(sk)->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
+	return -EOPNOTSUPP;
+}
+
 bool smc_serves_only_tcp(const struct sock *sk)
 {
 	/* A shutdown() before there is a connection ends TCP's as soon as that begins. */
@@ -80,8 +92,7 @@ static int smc_option_hold(struct smc_sock *smc, int level, int optname)
 	case SMC_MODE_LISTEN:
 		break;
 	default:
-		/* TCP has this one only before it connects. */
-		return level == SOL_TCP && optname == TCP_FASTOPEN_CONNECT ? -EINVAL : -EOPNOTSUPP;
+		return smc_option_refusal(smc->sk, level, optname);
 	}
 	WRITE_ONCE(smc->tcp_holds, smc->tcp_holds + 1);
 	return 0;
@@ -97,10 +108,6 @@ int smc_option_begin(struct sock *sk, int level, int optname)
 		return -EOPNOTSUPP;
 	if (!smc_option_is_of_tcp(level, optname))
 		return 0;
-	/* TCP asks for that first, too. */
-	if (smc_option_is_administrators(level, optname) &&
-	    !sockopt_ns_capable(sock_net(sk)->user_ns, CAP_NET_ADMIN))
-		return -EPERM;
 
 	lock_sock(sk);
 	smc = smc_sock_find(sk) ?: smc_sock_create(sk, SMC_CLIENT);

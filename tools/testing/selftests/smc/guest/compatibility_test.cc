@@ -510,32 +510,41 @@ void check_repair_is_tcp(Bench &bench)
 /* The state and the bytes are the stream's, and the packets are TCP's. */
 void check_tcp_info(Bench &bench)
 {
-	/* Before and after the peer's end, once all has been acknowledged. */
-	auto story = [&](Kind kind) {
+	auto story = [&](Kind kind, bool peer_first) {
 		Connection connection = bench.connect(kind);
 		std::vector<TcpInfo> told;
-		auto tell = [&] {
-			wait_until("acknowledged", [&] {
-				told.push_back(tcp_info_of(connection.here));
-				if (told.back().acked > told.back().sent)
-					return true;
-				told.pop_back();
-				return false;
+		/* With all acknowledged, the SYN and perhaps this end's FIN too. */
+		auto tell = [&](unsigned state, unsigned marks) {
+			wait_until("the state, and what is acknowledged", [&] {
+				TcpInfo info = tcp_info_of(connection.here);
+
+				if (info.state != state || info.acked != info.sent + marks)
+					return false;
+				told.push_back(info);
+				return true;
 			});
 		};
 		int64_t segments = times_sent(connection.here, false);
 
 		check_alive(connection, kind == Kind::smc);
 		EXPECT_EQ(times_sent(connection.here, false) == segments, kind == Kind::smc);
-		tell();
+		tell(TCP_ESTABLISHED, 1);
 		EXPECT_GT(told.back().received, 0u);
-		connection.there.shutdown(SHUT_WR);
-		await(connection.here, POLLRDHUP);
-		tell();
+		if (peer_first) {
+			connection.there.shutdown(SHUT_WR);
+			tell(TCP_CLOSE_WAIT, 1);
+		}
+		shutdown(connection.here, SHUT_WR);
+		tell(peer_first ? TCP_CLOSE : TCP_FIN_WAIT2, 2);
+		if (!peer_first) {
+			connection.there.shutdown(SHUT_WR);
+			tell(TCP_CLOSE, 2);
+		}
 		return told;
 	};
 
-	EXPECT_EQ(story(Kind::smc), story(Kind::tcp));
+	for (bool peer_first : {false, true})
+		EXPECT_EQ(story(Kind::smc, peer_first), story(Kind::tcp, peer_first));
 }
 
 /* The peer's bytes come, as many as there is room for in the buffer. */

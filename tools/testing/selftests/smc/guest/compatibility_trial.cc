@@ -93,7 +93,7 @@ void expect_refused(Bench &bench, const Trial &trial, const std::string &error)
 	std::string said = trial.act(smc);
 
 	if (said == "ENOPROTOOPT") {
-		/* Not each kernel has it. */
+		/* Not every kernel has it. */
 		Connection tcp = bench.connect(Kind::tcp);
 
 		EXPECT_EQ(said, trial.act(tcp));
@@ -136,7 +136,7 @@ void expect_makes_tcp(Bench &bench, const Trial &trial)
 		trial.makes_tcp(bench);
 		return;
 	}
-	/* Not each kernel has it. */
+	/* Not every kernel has it. */
 	if (trial.before(must_socket(bench.flavor(Kind::tcp))) == "ENOPROTOOPT") {
 		EXPECT_EQ(trial.before(must_socket(bench.flavor(Kind::smc))), "ENOPROTOOPT");
 		return;

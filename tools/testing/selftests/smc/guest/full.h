@@ -25,7 +25,7 @@ size_t fill_for_good(int fd, size_t sent = 0);
  */
 int64_t times_sent(int fd, bool by_smc);
 
-/* Of what TCP_INFO says, all that is the stream's. The SYN counts as acknowledged, a FIN, too. */
+/* The fields of TCP_INFO that are the stream's. The counts include the SYN, and a FIN. */
 struct TcpInfo {
 	uint64_t state, sent, acked, received, unsent;
 

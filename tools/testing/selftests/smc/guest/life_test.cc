@@ -671,7 +671,7 @@ public:
 	~Faults()
 	{
 		set_here(false);
-		set_percent(0);
+		run_command("echo 0 >" + directory + "/probability");
 		set_workers(false);
 	}
 	void set_percent(int percent)
@@ -722,6 +722,8 @@ protected:
 	}
 	void TearDown() override
 	{
+		if (IsSkipped())
+			return;
 		clients.clear();
 		echoing.kill();
 		wait_until("connections go by SMC again", [this] {
