@@ -14,13 +14,14 @@ import sys
 
 CLIENTS = 8
 MOST = 300_000
+TIMEOUT = 60
 
 
 def values(seed):
     """Values of sizes from 1 byte on, by their keys."""
     chance = random.Random(seed)
-    return {f"{seed}.{n}": chance.randbytes(chance.choice((1, 100, 5000, chance.randrange(1, MOST))))
-            for n in range(40)}
+    sizes = (chance.choice((1, 100, 5000, chance.randrange(1, MOST))) for _ in range(40))
+    return {f"{seed}.{n}": chance.randbytes(size) for n, size in enumerate(sizes)}
 
 
 def line_of(stream, *parts):
@@ -39,9 +40,9 @@ def nginx(seed, address, path):
     """Some requests on one connection, some on connections of their own; whole, and in parts."""
     data = pathlib.Path(path).read_bytes()[:4_000_000]
     chance = random.Random(seed)
-    kept = http.client.HTTPConnection(address, 8080)
+    kept = http.client.HTTPConnection(address, 8080, timeout=TIMEOUT)
     for n in range(10):
-        connection = kept if n % 2 else http.client.HTTPConnection(address, 8080)
+        connection = kept if n % 2 else http.client.HTTPConnection(address, 8080, timeout=TIMEOUT)
         begin = chance.randrange(len(data)) if n % 3 else 0
         connection.request("GET", "/file", headers={"Range": f"bytes={begin}-"})
         expect(connection.getresponse().read(), data[begin:])
@@ -50,7 +51,7 @@ def nginx(seed, address, path):
 
 
 def memcached(seed, address):
-    with socket.create_connection((address, 11211)) as s, s.makefile("rwb") as stream:
+    with socket.create_connection((address, 11211), TIMEOUT) as s, s.makefile("rwb") as stream:
         kept = values(seed)
         for key, value in kept.items():
             expect(line_of(stream, f"set {key} 0 0 {len(value)}\r\n".encode(), value, b"\r\n"),
@@ -67,7 +68,7 @@ def redis(seed, address):
         for word in words:
             stream.write(f"${len(word)}\r\n".encode() + word + b"\r\n")
 
-    with socket.create_connection((address, 6379)) as s, s.makefile("rwb") as stream:
+    with socket.create_connection((address, 6379), TIMEOUT) as s, s.makefile("rwb") as stream:
         kept = values(seed)
         for key, value in kept.items():
             command(b"SET", key.encode(), value)
