@@ -85,7 +85,7 @@ static u8 smc_follow_state(const struct smc_stream *st, u8 state)
 	}
 }
 
-/* The counts are TCP's, which include its SYN if that is acknowledged, and a FIN in either direction. */
+/* The counts are as TCP's, which include an acknowledged SYN, and a FIN in either direction. */
 static void smc_follow_count(const struct smc_sock *smc, struct tcp_info *info)
 {
 	const struct smc_stream *st = smc->stream;
