@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/if_packet.h>
-#include <linux/tcp.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -25,6 +24,7 @@
 #include <vector>
 
 #include "agent.h"
+#include "full.h"
 #include "limit.h"
 #include "link_groups.h"
 #include "netns.h"
@@ -627,7 +627,7 @@ protected:
 
 			send_flow(client, {.seed = uint64_t(i), .bytes = bytes});
 			recv_flow(server, {.seed = uint64_t(i), .bytes = bytes});
-			silent += !segments_by_tcp(client) && !segments_by_tcp(server);
+			silent += !times_sent(client, false) && !times_sent(server, false);
 		}
 		expect_sent(before, connections * bytes);
 		return silent;
@@ -652,16 +652,6 @@ protected:
 
 		EXPECT_EQ(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len), 0);
 		return error;
-	}
-
-private:
-	static uint32_t segments_by_tcp(int fd)
-	{
-		tcp_info info = {};
-		socklen_t len = sizeof(info);
-
-		EXPECT_EQ(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
-		return info.tcpi_data_segs_out;
 	}
 };
 
