@@ -72,6 +72,15 @@ static int put_usage(struct sk_buff *skb, int attr, s64 bytes)
 	return nla_put_u32(skb, attr, max_t(s64, bytes, 0));
 }
 
+static u64 calls(const struct smc_stat_direction *direction)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(direction->payload); i++)
+		sum += direction->payload[i];
+	return sum;
+}
+
 static int put_path(struct sk_buff *skb, int attr, const struct smc_stat_path *path)
 {
 	const struct smc_stat_direction *tx = &path->tx;
@@ -99,8 +108,8 @@ static int put_path(struct sk_buff *skb, int attr, const struct smc_stat_path *p
 	    put_u64(skb, SMC_NLA_STATS_T_TX_BYTES, tx->bytes) ||
 	    put_usage(skb, SMC_NLA_STATS_T_RX_RMB_USAGE, rx->buffer_bytes) ||
 	    put_usage(skb, SMC_NLA_STATS_T_TX_RMB_USAGE, tx->buffer_bytes) ||
-	    put_u64(skb, SMC_NLA_STATS_T_RX_CNT, rx->count) ||
-	    put_u64(skb, SMC_NLA_STATS_T_TX_CNT, tx->count) ||
+	    put_u64(skb, SMC_NLA_STATS_T_RX_CNT, calls(rx)) ||
+	    put_u64(skb, SMC_NLA_STATS_T_TX_CNT, calls(tx)) ||
 	    put_u64s(skb, call_attrs, path->call, ARRAY_SIZE(call_attrs)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);

@@ -85,9 +85,8 @@ enum smc_stat_call {
 };
 
 struct smc_stat_direction {
-	u64 count;
 	u64 bytes;
-	u64 payload[SMC_STAT_SIZES];
+	u64 payload[SMC_STAT_SIZES];	/* calls, by how many bytes they transferred */
 	u64 buffer[SMC_STAT_SIZES];
 	u64 event[SMC_STAT_N_BUFFER_EVENTS];
 	u64 buffer_bytes;	/* allocated now; one CPU's share may be negative */
@@ -120,56 +119,53 @@ static inline unsigned int smc_stat_size_step(size_t len)
 	return min(fls_long((len - 1) / SZ_8K), SMC_STAT_SIZES - 1);
 }
 
-/* @len bytes were accepted from the program by one call. */
-static inline void smc_stat_tx(const struct smc_net *sn, enum smc_path_kind kind, size_t len)
+static inline struct smc_stat_path __percpu *smc_stat_path(const struct smc_net *sn,
+							   enum smc_path_kind kind)
 {
-	smc_stat_inc(sn, path[kind].tx.count);
-	smc_stat_add(sn, path[kind].tx.bytes, len);
-	smc_stat_inc(sn, path[kind].tx.payload[smc_stat_size_step(len)]);
+	return &sn->stats->path[kind];
+}
+
+/* @len bytes were accepted from the program by one call. */
+static inline void smc_stat_tx(struct smc_stat_path __percpu *stats, size_t len)
+{
+	this_cpu_add(stats->tx.bytes, len);
+	this_cpu_inc(stats->tx.payload[smc_stat_size_step(len)]);
 }
 
 /* @len bytes were given to the program by one call. */
-static inline void smc_stat_rx(const struct smc_net *sn, enum smc_path_kind kind, size_t len)
+static inline void smc_stat_rx(struct smc_stat_path __percpu *stats, size_t len)
 {
-	smc_stat_inc(sn, path[kind].rx.count);
-	smc_stat_add(sn, path[kind].rx.bytes, len);
-	smc_stat_inc(sn, path[kind].rx.payload[smc_stat_size_step(len)]);
-}
-
-static inline void smc_stat_tx_event(const struct smc_net *sn, enum smc_path_kind kind,
-				     enum smc_stat_buffer_event event)
-{
-	smc_stat_inc(sn, path[kind].tx.event[event]);
-}
-
-static inline void smc_stat_rx_event(const struct smc_net *sn, enum smc_path_kind kind,
-				     enum smc_stat_buffer_event event)
-{
-	smc_stat_inc(sn, path[kind].rx.event[event]);
+	this_cpu_add(stats->rx.bytes, len);
+	this_cpu_inc(stats->rx.payload[smc_stat_size_step(len)]);
 }
 
 /* A send had to wait: the peer's element (@peer) or our send buffer is full. */
-static inline void smc_stat_tx_full(const struct smc_net *sn, enum smc_path_kind kind, bool peer)
+static inline void smc_stat_tx_full(struct smc_stat_path __percpu *stats, bool peer)
 {
-	smc_stat_tx_event(sn, kind, peer ? SMC_STAT_FULL_PEER : SMC_STAT_FULL);
+	this_cpu_inc(stats->tx.event[peer ? SMC_STAT_FULL_PEER : SMC_STAT_FULL]);
 }
 
 /* A send asks for more than the peer's element (@peer) or our send buffer holds. */
-static inline void smc_stat_tx_small(const struct smc_net *sn, enum smc_path_kind kind, bool peer)
+static inline void smc_stat_tx_small(struct smc_stat_path __percpu *stats, bool peer)
 {
-	smc_stat_tx_event(sn, kind, peer ? SMC_STAT_SMALL_PEER : SMC_STAT_SMALL);
+	this_cpu_inc(stats->tx.event[peer ? SMC_STAT_SMALL_PEER : SMC_STAT_SMALL]);
 }
 
 /* Our element is full. */
-static inline void smc_stat_rx_full(const struct smc_net *sn, enum smc_path_kind kind)
+static inline void smc_stat_rx_full(struct smc_stat_path __percpu *stats)
 {
-	smc_stat_rx_event(sn, kind, SMC_STAT_FULL);
+	this_cpu_inc(stats->rx.event[SMC_STAT_FULL]);
 }
 
 /* A receive asks for more than our element holds. */
-static inline void smc_stat_rx_small(const struct smc_net *sn, enum smc_path_kind kind)
+static inline void smc_stat_rx_small(struct smc_stat_path __percpu *stats)
 {
-	smc_stat_rx_event(sn, kind, SMC_STAT_SMALL);
+	this_cpu_inc(stats->rx.event[SMC_STAT_SMALL]);
+}
+
+static inline void smc_stat_call(struct smc_stat_path __percpu *stats, enum smc_stat_call which)
+{
+	this_cpu_inc(stats->call[which]);
 }
 
 /* A connection got a buffer of @size bytes: @reused memory, or newly allocated. */
@@ -180,11 +176,11 @@ static inline void smc_stat_buffer(const struct smc_net *sn, enum smc_path_kind 
 
 	if (rx) {
 		smc_stat_inc(sn, path[kind].rx.buffer[smc_stat_size_step(size)]);
-		smc_stat_rx_event(sn, kind, event);
+		smc_stat_inc(sn, path[kind].rx.event[event]);
 		return;
 	}
 	smc_stat_inc(sn, path[kind].tx.buffer[smc_stat_size_step(size)]);
-	smc_stat_tx_event(sn, kind, event);
+	smc_stat_inc(sn, path[kind].tx.event[event]);
 }
 
 /* A connection had to take a smaller buffer than it should have. */
@@ -192,9 +188,9 @@ static inline void smc_stat_buffer_downgraded(const struct smc_net *sn, enum smc
 					      bool rx)
 {
 	if (rx)
-		smc_stat_rx_event(sn, kind, SMC_STAT_DOWNGRADED);
+		smc_stat_inc(sn, path[kind].rx.event[SMC_STAT_DOWNGRADED]);
 	else
-		smc_stat_tx_event(sn, kind, SMC_STAT_DOWNGRADED);
+		smc_stat_inc(sn, path[kind].tx.event[SMC_STAT_DOWNGRADED]);
 }
 
 /* The memory that buffers occupy grew by @bytes, or shrank if negative. */
@@ -227,31 +223,6 @@ static inline void smc_stat_handshake_error(const struct smc_net *sn, enum smc_r
  * @reason: enum smc_clc_diagnosis, the one we sent or would have sent
  */
 void smc_stat_fallback(const struct smc_net *sn, enum smc_role role, u32 reason);
-
-static inline void smc_stat_cork(const struct smc_net *sn, enum smc_path_kind kind)
-{
-	smc_stat_inc(sn, path[kind].call[SMC_STAT_CORK]);
-}
-
-static inline void smc_stat_nodelay(const struct smc_net *sn, enum smc_path_kind kind)
-{
-	smc_stat_inc(sn, path[kind].call[SMC_STAT_NODELAY]);
-}
-
-static inline void smc_stat_urgent(const struct smc_net *sn, enum smc_path_kind kind)
-{
-	smc_stat_inc(sn, path[kind].call[SMC_STAT_URGENT]);
-}
-
-static inline void smc_stat_splice(const struct smc_net *sn, enum smc_path_kind kind)
-{
-	smc_stat_inc(sn, path[kind].call[SMC_STAT_SPLICE]);
-}
-
-static inline void smc_stat_sendpage(const struct smc_net *sn, enum smc_path_kind kind)
-{
-	smc_stat_inc(sn, path[kind].call[SMC_STAT_SENDPAGE]);
-}
 
 static inline void smc_stat_violation(const struct smc_net *sn, enum smc_violation what)
 {

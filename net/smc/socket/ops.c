@@ -60,7 +60,7 @@ static enum smc_mode smc_mode(const struct smc_sock *smc)
 }
 
 /* The socket's stream now. Return: NULL if it has none. */
-static struct smc_stream *smc_stream_of(const struct sock *sk)
+static __always_inline struct smc_stream *smc_stream_of(const struct sock *sk)
 {
 	struct smc_sock *smc = smc_sk(sk);
 
@@ -416,7 +416,7 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 		return PTR_ERR(st);
 	if (!st)
 		return smc_tcp_ops(sk)->splice_read(sock, ppos, pipe, len, flags);
-	smc_stat_splice(smc_sk_net(sk), st->path->kind);
+	smc_stat_call(st->stats, SMC_STAT_SPLICE);
 	lock_sock(sk);
 	rc = smc_stream_splice(st, pipe, len, timeo);
 	release_sock(sk);

@@ -59,7 +59,8 @@ static void smc_stream_give_credit(struct smc_stream *st)
 }
 
 /* recv(MSG_OOB): the urgent byte, ahead of what precedes it. */
-static int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, size_t len, int flags)
+static noinline int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, size_t len,
+					   int flags)
 {
 	struct smc_stream_rx *rx = &st->rx;
 	bool unread, is_lost;
@@ -145,34 +146,27 @@ static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 }
 
 /*
- * Where @len bytes at @pos are in the ring. Memory beyond it is somebody else's: a reader whose
- * position is not among what the peer published gets nothing any more, and neither does the peer.
+ * Memory beyond the ring is somebody else's: a reader whose position is not among what the peer
+ * published gets nothing any more, and neither does the peer.
  */
-static int smc_stream_offset(struct smc_stream *st, const struct smc_place *at, u64 pos, u64 len,
-			     u32 *offset)
+static noinline int smc_stream_is_astray(struct smc_stream *st)
 {
-	if (unlikely(!smc_place_holds(at, pos, len))) {
-		smc_stat_violation(st->sn, SMC_VIOLATION_POSITION);
-		smc_stream_abort(st, ECONNRESET);
-		return -ECONNRESET;
-	}
-	*offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - at->consumed);
-	return 0;
+	smc_stat_violation(st->sn, SMC_VIOLATION_POSITION);
+	smc_stream_abort(st, ECONNRESET);
+	return -ECONNRESET;
 }
 
 /* The reader's position moved: everything behind it belongs to the peer again. */
 static void smc_stream_consume(struct smc_stream *st, u64 pos)
 {
-	struct smc_place at;
-	u32 offset;
-
 	if (pos == st->rx.consumed)
 		return;
-	at = smc_stream_place(st);
-	if (smc_stream_offset(st, &at, pos, 0, &offset))
+	if (unlikely(!smc_rx_may_consume(&st->rx, pos))) {
+		smc_stream_is_astray(st);
 		return;
+	}
 	smc_stream_pass_urgent(st, pos);
-	st->rx.offset = offset;
+	st->rx.offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - st->rx.consumed);
 	/* The copy out of the ring is complete before the peer may overwrite it. */
 	smp_store_release(&st->rx.consumed, pos);
 	/* And the window is, before it is looked whether the peer waits for it. */
@@ -185,15 +179,14 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
  * socket locked: the memory that it keeps, the ring, is this end's own.
  * Return: how many, or an error.
  */
-static ssize_t smc_stream_take(struct smc_stream *st, const struct smc_place *at, u64 pos,
-			       size_t len, struct msghdr *msg, int flags)
+static __always_inline ssize_t smc_stream_take(struct smc_stream *st, const struct smc_place *at,
+					       u64 pos, size_t len, struct msghdr *msg, int flags)
 {
 	u32 offset;
-	int rc;
 
-	rc = smc_stream_offset(st, at, pos, len, &offset);
-	if (rc)
-		return rc;
+	if (unlikely(!smc_place_holds(at, pos, len)))
+		return smc_stream_is_astray(st);
+	offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - at->consumed);
 	len = min_t(size_t, len, st->rx.size - offset);
 	/* MSG_TRUNC discards, as with TCP. */
 	if (!(flags & MSG_TRUNC) &&
@@ -213,8 +206,8 @@ static int smc_stream_end_of_read(struct smc_stream *st, int rc)
  * begins where the reader stands, unless it is ahead of that.
  * Return: bytes, 0 at the end of the stream, or -errno.
  */
-static ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg, size_t len, int flags,
-			       u64 *pos)
+static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg,
+					       size_t len, int flags, u64 *pos)
 {
 	long timeo = sock_rcvtimeo(st->sk, flags & MSG_DONTWAIT);
 	size_t target = sock_rcvlowat(st->sk, flags & MSG_WAITALL, len);
@@ -284,7 +277,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	if (peek_offset > 0)
 		pos = smc_stream_place(st).start + peek_offset;
 	if (len > st->rx.size)
-		smc_stat_rx_small(st->sn, st->path->kind);
+		smc_stat_rx_small(st->stats);
 
 	rc = smc_stream_read(st, msg, len, flags, &pos);
 	/* As with TCP, a read of nothing tells of the byte that is next. */
@@ -297,7 +290,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		sk_peek_offset_bwd(sk, max_t(ssize_t, rc, 0));
 	}
 	if (rc > 0)
-		smc_stat_rx(st->sn, st->path->kind, rc);
+		smc_stat_rx(st->stats, rc);
 	return rc;
 }
 
@@ -381,7 +374,7 @@ ssize_t smc_stream_splice(struct smc_stream *st, struct pipe_inode_info *pipe, s
 	if (!done)
 		return rc;
 	smc_stream_consume(st, at.start + done);
-	smc_stat_rx(st->sn, st->path->kind, done);
+	smc_stat_rx(st->stats, done);
 	return done;
 }
 

@@ -111,6 +111,21 @@ static inline bool smc_place_holds(const struct smc_place *at, u64 pos, u64 len)
 	       len <= at->received - pos && at->received - at->reported <= at->size;
 }
 
+/**
+ * smc_rx_may_consume() - whether a reader may have read up to @pos
+ * @rx: of the stream
+ * @pos: position of the reader
+ *
+ * Context: under the socket lock, as only a reader moves consumed.
+ */
+static inline bool smc_rx_may_consume(const struct smc_stream_rx *rx, u64 pos)
+{
+	u64 passed = pos - rx->consumed;
+
+	/* Pairs with smc_rx_arrive(): the bytes are there. */
+	return passed <= smp_load_acquire(&rx->received) - rx->consumed && passed <= rx->size;
+}
+
 /* Bytes that a reader would find. */
 static inline u64 smc_place_readable(const struct smc_place *at)
 {
@@ -195,6 +210,22 @@ static inline bool smc_place_skips(const struct smc_place *at)
 	       at->urgent - at->consumed < at->size / 2;
 }
 
+/* Keep the last of @arrived bytes, which end at @prod, as urgent before it can be overwritten. */
+static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod, u32 arrived,
+			       bool is_inline)
+{
+	struct smc_place at;
+
+	rx->urgent_byte = READ_ONCE(rx->ring[(prod.offset ? prod.offset : rx->size) - 1]);
+	WRITE_ONCE(rx->urgent_unread, true);
+	at = smc_rx_look(rx, is_inline);
+	if (smc_place_skips(&at))
+		/* Pairs with smc_rx_look(): no further than what is received. */
+		smp_store_release(&rx->urgent_skip, at.urgent);
+	/* Pairs with smc_rx_look(), which sees with it what is to be skipped for it. */
+	smp_store_release(&rx->urgent, rx->received + arrived);
+}
+
 /**
  * smc_rx_arrive() - the peer published bytes, which are in the ring
  * @rx: of the stream, whose lock is held: nothing else arrives meanwhile
@@ -202,24 +233,12 @@ static inline bool smc_place_skips(const struct smc_place *at)
  * @arrived: bytes that it moved on by, as smc_cursor_distance() says
  * @is_urgent: the last of them is urgent
  * @is_inline: urgent bytes are read in line
- *
- * The urgent byte is read now, before it can be overwritten.
  */
 static inline void smc_rx_arrive(struct smc_stream_rx *rx, struct smc_cursor prod, u32 arrived,
 				 bool is_urgent, bool is_inline)
 {
-	struct smc_place at;
-
-	if (is_urgent && arrived) {
-		rx->urgent_byte = READ_ONCE(rx->ring[(prod.offset ? prod.offset : rx->size) - 1]);
-		WRITE_ONCE(rx->urgent_unread, true);
-		at = smc_rx_look(rx, is_inline);
-		if (smc_place_skips(&at))
-			/* Pairs with smc_rx_look(): no further than what is received. */
-			smp_store_release(&rx->urgent_skip, at.urgent);
-		/* Pairs with smc_rx_look(), which sees with it what is to be skipped for it. */
-		smp_store_release(&rx->urgent, rx->received + arrived);
-	}
+	if (is_urgent && arrived)
+		smc_rx_mark(rx, prod, arrived, is_inline);
 	rx->received_cursor = prod;
 	/* Pairs with smc_rx_look(), which sees the bytes and their mark with it. */
 	smp_store_release(&rx->received, rx->received + arrived);

@@ -36,8 +36,7 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	if (smc_tx_writable(st))
 		st->tx.blocked = false;
 	if (!waited && !smc_tx_writable(st))
-		smc_stat_tx_full(st->sn, st->path->kind,
-				 st->tx.sent == st->tx.acked + st->tx.peer_size);
+		smc_stat_tx_full(st->stats, st->tx.sent == st->tx.acked + st->tx.peer_size);
 	smc_stream_settle(st);
 }
 
@@ -54,7 +53,7 @@ static bool smc_stream_may_write(const struct smc_stream *st)
 }
 
 /* Return: 0 when there is room or nothing can be sent any more, or an error. */
-static int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
+static noinline int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, smc_stream_wake_writer);
 	struct sock *sk = st->sk;
@@ -86,7 +85,7 @@ static void smc_stream_commit(struct smc_stream *st, u32 copied)
 }
 
 /* The same, its last byte urgent. A completion may push at any time: it sees both, or neither. */
-static void smc_stream_commit_urgent(struct smc_stream *st, u32 copied)
+static noinline void smc_stream_commit_urgent(struct smc_stream *st, u32 copied)
 {
 	spin_lock_bh(st->lock);
 	st->tx.urgent = st->tx.written + copied;
@@ -94,7 +93,7 @@ static void smc_stream_commit_urgent(struct smc_stream *st, u32 copied)
 	st->tx.control = true;
 	smc_stream_commit(st, copied);
 	spin_unlock_bh(st->lock);
-	smc_stat_urgent(st->sn, st->path->kind);
+	smc_stat_call(st->stats, SMC_STAT_URGENT);
 }
 
 /*
@@ -123,13 +122,14 @@ static size_t smc_stream_fill(struct smc_stream *st, size_t len, struct iov_iter
 	size_t copied, piece;
 	size_t done = 0;
 
-	do {
+	for (;;) {
 		piece = min3(len - done, (size_t)(st->tx.size - offset), SMC_FILL_BYTES);
 		copied = smc_ring_fill(st, offset, piece, from);
-		offset = smc_offset_advanced(offset, st->tx.size, copied);
 		done += copied;
-	} while (copied == piece && done < len);
-	return done;
+		if (copied < piece || done == len)
+			return done;
+		offset = smc_offset_advanced(offset, st->tx.size, copied);
+	}
 }
 
 /*
@@ -149,11 +149,9 @@ static u32 smc_stream_room(const struct smc_stream *st)
 /*
  * Have the next @len bytes in memory. That may take as long as a program likes that serves the
  * page fault, and nobody else is to wait for it: not the peer for its element, nor others for the
- * socket lock. *@readable becomes the number of those before the first that is not to be had,
- * or SIZE_MAX if there is none.
+ * socket lock. If some are not to be had at all, @msg ends before them, and is not complete.
  */
-static int smc_stream_fault_in(struct smc_stream *st, struct msghdr *msg, size_t len,
-			       size_t *readable)
+static noinline int smc_stream_fault_in(struct smc_stream *st, struct msghdr *msg, size_t len)
 {
 	size_t missing;
 
@@ -162,28 +160,28 @@ static int smc_stream_fault_in(struct smc_stream *st, struct msghdr *msg, size_t
 	lock_sock(st->sk);
 	if (missing == len)
 		return -EFAULT;
-	*readable = missing ? len - missing : SIZE_MAX;
+	if (missing) {
+		iov_iter_truncate(&msg->msg_iter, len - missing);
+		msg->msg_flags &= ~MSG_OOB;
+	}
 	return fatal_signal_pending(current) ? -EINTR : 0;
 }
 
 /*
  * Take as many bytes as there is room for. Another thread's do not come between them, as with TCP,
- * which keeps its lock: while some are not in memory, none is taken, and they are faulted in. Only
- * if some are not to be had at all, those before them are taken, *@readable. It is SIZE_MAX first.
+ * which keeps its lock: while some are not in memory, none is taken, and they are faulted in.
  * Return: bytes taken, 0 to try again, or an error.
  */
-static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 free,
-				 size_t *readable)
+static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 free)
 {
 	size_t len = min_t(size_t, free, msg_data_left(msg));
 	size_t copied = smc_stream_fill(st, len, &msg->msg_iter);
 
-	if (copied < min(len, *readable)) {
+	if (copied < len) {
 		iov_iter_revert(&msg->msg_iter, copied);
 		/* The caller finds out why it is over. */
-		return READ_ONCE(st->is_over) ? 0 : smc_stream_fault_in(st, msg, len, readable);
+		return READ_ONCE(st->is_over) ? 0 : smc_stream_fault_in(st, msg, len);
 	}
-	*readable = SIZE_MAX;
 	/* Only a complete send has its last byte to mark. */
 	if ((msg->msg_flags & MSG_OOB) && !msg_data_left(msg))
 		smc_stream_commit_urgent(st, copied);
@@ -206,21 +204,20 @@ static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags
  * says how much that is, though the bytes go nowhere: the ring may be another connection's by now.
  * Return: bytes taken, -EPIPE if there is no room for any, or an error of the memory to send from.
  */
-static ssize_t smc_stream_send_in_vain(struct smc_stream *st, struct msghdr *msg)
+static noinline ssize_t smc_stream_send_in_vain(struct smc_stream *st, struct msghdr *msg)
 {
 	size_t len = min_t(size_t, smc_tx_free(&st->tx), msg_data_left(msg));
-	size_t readable = SIZE_MAX;
 	int rc;
 
 	if (!msg_data_left(msg))
 		return 0;
-	rc = len ? smc_stream_fault_in(st, msg, len, &readable) : 0;
+	rc = len ? smc_stream_fault_in(st, msg, len) : 0;
 	if (rc)
 		return rc;
 	/* Another thread's was the first. */
 	if (!smc_tx_in_vain(st))
 		return -EPIPE;
-	len = min(len, readable);
+	len = min(len, msg_data_left(msg));
 	iov_iter_advance(&msg->msg_iter, len);
 	spin_lock_bh(st->lock);
 	smc_stream_fail(st, EPIPE);
@@ -233,7 +230,7 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 	bool nodelay = tcp_sk(st->sk)->nonagle & TCP_NAGLE_OFF;
 
 	if (!(flags & MSG_OOB) && smc_stream_is_corked(st, flags)) {
-		smc_stat_cork(st->sn, st->path->kind);
+		smc_stat_call(st->stats, SMC_STAT_CORK);
 		spin_lock_bh(st->lock);
 		smc_stream_limit_wait(st);
 		/* The mate may have had it published already. */
@@ -241,7 +238,7 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 		return;
 	}
 	if (nodelay)
-		smc_stat_nodelay(st->sn, st->path->kind);
+		smc_stat_call(st->stats, SMC_STAT_NODELAY);
 
 	spin_lock_bh(st->lock);
 	st->tx.nodelay = nodelay;
@@ -254,15 +251,14 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 {
 	struct sock *sk = st->sk;
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
-	size_t readable = SIZE_MAX;
 	size_t done = 0;
 	ssize_t rc;
 	u32 free;
 
 	if (len > st->tx.size)
-		smc_stat_tx_small(st->sn, st->path->kind, st->tx.size == st->tx.peer_size);
+		smc_stat_tx_small(st->stats, st->tx.size == st->tx.peer_size);
 	if (msg->msg_flags & MSG_SPLICE_PAGES)
-		smc_stat_sendpage(st->sn, st->path->kind);
+		smc_stat_call(st->stats, SMC_STAT_SENDPAGE);
 	do {
 		rc = 0;
 		if (sk->sk_err || smc_tx_shut(st)) {
@@ -282,7 +278,7 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 				break;
 			continue;
 		}
-		rc = smc_stream_accept(st, msg, free, &readable);
+		rc = smc_stream_accept(st, msg, free);
 		if (rc < 0)
 			break;
 		done += rc;
@@ -296,7 +292,7 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 	if (tsflags)
 		smc_stamps_ask(st, tsflags);
 	smc_stream_push_sent(st, msg_data_left(msg) ? msg->msg_flags & ~MSG_OOB : msg->msg_flags);
-	smc_stat_tx(st->sn, st->path->kind, done);
+	smc_stat_tx(st->stats, done);
 	return done;
 }
 
@@ -313,14 +309,13 @@ static bool smc_send_is_plain(const struct smc_stream *st, const struct msghdr *
 	       !READ_ONCE(st->sk->sk_tsflags);
 }
 
-int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
+/* One that asks for a notification, or says how it is to be sent. */
+static noinline int smc_stream_send_special(struct smc_stream *st, struct msghdr *msg, size_t len)
 {
 	struct ubuf_info *notice;
 	u32 tsflags = 0;
 	int rc;
 
-	if (smc_send_is_plain(st, msg))
-		return smc_stream_write(st, msg, len, 0);
 	rc = smc_zerocopy_begin(st->sk, msg, len, &notice);
 	if (rc)
 		return rc;
@@ -333,6 +328,13 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
 	}
 	smc_zerocopy_end(notice, rc > 0);
 	return rc;
+}
+
+int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len)
+{
+	if (smc_send_is_plain(st, msg))
+		return smc_stream_write(st, msg, len, 0);
+	return smc_stream_send_special(st, msg, len);
 }
 
 void smc_stream_uncork(struct smc_stream *st)

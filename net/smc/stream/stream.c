@@ -17,6 +17,7 @@ void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, str
 {
 	st->path = path;
 	st->sn = smc_net(net);
+	st->stats = smc_stat_path(st->sn, path->kind);
 	st->lock = lock;
 	kref_init(&st->ref);
 	INIT_DELAYED_WORK(&st->orphan_work, smc_stream_check_orphan);
@@ -182,7 +183,7 @@ static bool smc_stream_answer(struct smc_stream *st)
  * What is to be told of a stream once its lock is released. If that is anything, the stream is
  * referenced until smc_stream_tell().
  */
-static __poll_t smc_stream_take_news(struct smc_stream *st)
+static __always_inline __poll_t smc_stream_take_news(struct smc_stream *st)
 {
 	__poll_t news;
 
@@ -311,6 +312,7 @@ static int smc_stream_reset_error(const struct smc_stream *st)
 /* The peer says more bytes arrived. Return: 0, -EPROTO, or -ECONNRESET if they come too late. */
 static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc *cdc)
 {
+	bool is_urgent = cdc->prod_flags & SMC_PROD_URGENT_PRESENT;
 	struct smc_stream_rx *rx = &st->rx;
 	u32 arrived;
 
@@ -320,8 +322,7 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 	/* As TCP: nobody is going to read it, and there will be no answer. */
 	if (arrived && READ_ONCE(st->rcv_shutdown) && READ_ONCE(st->tx.final_flags))
 		return -ECONNRESET;
-	smc_rx_arrive(rx, cdc->prod, arrived, cdc->prod_flags & SMC_PROD_URGENT_PRESENT,
-		      smc_stream_is_inline(st));
+	smc_rx_arrive(rx, cdc->prod, arrived, is_urgent, is_urgent && smc_stream_is_inline(st));
 	return 0;
 }
 
@@ -433,7 +434,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 			smc_stream_note_arrival(st, received);
 		st->news |= smc_stream_arrival(st);
 		if (rx->received - READ_ONCE(rx->consumed) == rx->size)
-			smc_stat_rx_full(st->sn, st->path->kind);
+			smc_stat_rx_full(st->stats);
 		if (rx->urgent == rx->received)
 			st->news |= EPOLLPRI;
 	}

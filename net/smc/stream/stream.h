@@ -51,6 +51,7 @@ struct socket;
  * @mate: other end, if the path reaches it; set by the path, which holds a reference
  * @ref: held by the path until ->over(), and by the socket
  * @sn: its namespace, whose statistics count it
+ * @stats: of these, those of the kind of @path
  * @sk: the socket to wake, referenced, so that it and its namespace stay for as long as the stream;
  *	NULL until smc_stream_attach()
  * @tx: the sending side
@@ -89,6 +90,7 @@ struct smc_stream {
 	struct smc_stream *mate;
 	struct kref ref;
 	struct smc_net *sn;
+	struct smc_stat_path __percpu *stats;
 	struct sock *sk;
 	struct smc_stream_tx tx;
 	struct smc_stream_rx rx;
