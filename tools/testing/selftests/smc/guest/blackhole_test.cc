@@ -9,6 +9,7 @@
 #include <linux/smc.h>
 #include <netinet/tcp.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <poll.h>
 #include <sys/fsuid.h>
 #include <thread>
@@ -16,7 +17,7 @@
 #include "limit.h"
 #include "nft.h"
 #include "place.h"
-#include "rogue.h"
+#include "rogue_link.h"
 #include "smc_tool.h"
 
 using namespace guest;
@@ -701,4 +702,137 @@ TEST_F(Unreached, NotWhoGoes)
 	Connection connection = make_connection(agent, Flavor());
 
 	check_data(connection, 10000, true);
+}
+
+/* A peer declines while its victim, the agent's end, waits for the link to be confirmed. */
+class LinkDeclined : public Unreached, public testing::WithParamInterface<Role>
+{
+protected:
+	struct Victim {
+		RemoteSocket socket; /* or the listener */
+		Job rendezvous;
+		Fd rogue;
+	};
+
+	/* Bytes for the application come right behind the DECLINE. */
+	static void decline(const Victim &victim)
+	{
+		send_bytes(victim.rogue, encode_decline(SMC_DIAG_NO_MEMORY) + "at once");
+	}
+	Connection end(Victim victim)
+	{
+		std::string result = victim.rendezvous.join();
+
+		if (GetParam() == Role::server)
+			return {std::move(victim.rogue), RemoteSocket(agent, std::stoi(result))};
+		EXPECT_EQ(result, "0");
+		return {std::move(victim.rogue), std::move(victim.socket)};
+	}
+	/* It waits, and the rogue has what was said before. */
+	Victim waiting()
+	{
+		return GetParam() == Role::client ? client(good_agreement(SMC_CLC_ACCEPT))
+						  : server();
+	}
+	/* The same, by a link to nobody: what is noted of that concerns nobody else. */
+	Victim waiting_for_nobody()
+	{
+		return GetParam() == Role::client ? client_of_nobody() : server_of_nobody();
+	}
+
+private:
+	static void make_nobody(uint8_t *gid)
+	{
+		gid[SMC_GID_LEN - 1] = 200;
+	}
+	Victim client(const smc_clc_agreement &accept)
+	{
+		auto [client, connecting, rogue] = lure(agent);
+
+		receive_proposal(rogue);
+		send_bytes(rogue, encode(accept));
+		receive_agreement(rogue, SMC_CLC_CONFIRM);
+		/* None of its threads has anything left to do. */
+		wait_until("the client waits", [this] {
+			return agent
+				   .run_command("grep -q running /proc/" +
+						std::to_string(agent.pid()) + "/task/*/syscall")
+				   .status == 1;
+		});
+		return {std::move(client), connecting, std::move(rogue)};
+	}
+	Victim client_of_nobody()
+	{
+		smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT);
+
+		make_nobody(accept.r.gid);
+		return client(accept);
+	}
+	/* The rogue has its CONFIRM LINK. */
+	Victim server()
+	{
+		RemoteSocket listener = agent.listen(Flavor());
+		Job accepting = listener.start_accept();
+		Address to = address_of(1, AF_INET, listener.port());
+		RogueLink link(to, RogueLink::Confirm::unanswered);
+
+		return {std::move(listener), accepting, link.take_tcp()};
+	}
+	Victim server_of_nobody()
+	{
+		RemoteSocket listener = agent.listen(Flavor());
+		Job accepting = listener.start_accept();
+		smc_clc_proposal proposal = good_proposal();
+		smc_clc_agreement confirm = good_agreement(SMC_CLC_CONFIRM);
+
+		for (uint8_t *gid : {proposal.gid_v2, confirm.r.gid, confirm.gids[0]})
+			make_nobody(gid);
+
+		Fd rogue = propose(address_of(1, AF_INET, listener.port()), proposal);
+
+		receive_agreement(rogue, SMC_CLC_ACCEPT);
+		send_bytes(rogue, encode(confirm));
+		return {std::move(listener), accepting, std::move(rogue)};
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, LinkDeclined, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+/*
+ * The DECLINE ends the wait, and not its time: another wait, which began before, goes on. A slow
+ * guest may be through with that one: then again. At the end of its time the peer would be noted.
+ */
+TEST_P(LinkDeclined, EndsTheWait)
+{
+	std::optional<Connection> declined;
+	int64_t before;
+
+	wait_until("the second ends first", [&] {
+		flush();
+		before = fallbacks(agent, GetParam(), SMC_DIAG_PEER_DECLINED);
+
+		Victim first = waiting_for_nobody(), second = waiting();
+
+		decline(second);
+		declined.emplace(end(std::move(second)));
+
+		bool was_first_done = first.rendezvous.is_done();
+
+		decline(first);
+		end(std::move(first));
+		return !was_first_done;
+	});
+	EXPECT_TRUE(shown(there).empty());
+	EXPECT_EQ(fallbacks(agent, GetParam(), SMC_DIAG_PEER_DECLINED), before + 2);
+
+	nlohmann::json socket = socket_shown(agent, declined->there);
+
+	EXPECT_EQ(socket.at("mode"), "TCP");
+	EXPECT_EQ(socket.at("fallback").at("reason"), "declined by the peer");
+	EXPECT_EQ(socket.at("fallback").at("peer-reason"), "no memory");
+	EXPECT_EQ(declined->there.recv(7, MSG_WAITALL), "at once");
+	check_tcp(declined->here, declined->there);
+	check_data(*declined, 100000, false);
+	expect_smc();
 }

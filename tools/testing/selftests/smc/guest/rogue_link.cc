@@ -14,7 +14,7 @@ static void must_be(bool good, const std::string &what)
 		throw_errno(what);
 }
 
-RogueLink::RogueLink(const Address &server)
+RogueLink::RogueLink(const Address &server, Confirm answer)
     : memory(element_bytes + (slots + 1) * slot), tcp(offering_socket())
 {
 	open_device();
@@ -35,7 +35,12 @@ RogueLink::RogueLink(const Address &server)
 
 	if (hear_type(0x20 | SMC_LLC_CONFIRM_LINK).empty())
 		throw std::runtime_error("no CONFIRM LINK");
+	if (answer == Confirm::answered)
+		confirm_link();
+}
 
+void RogueLink::confirm_link()
+{
 	smc_llc_msg reply = {};
 
 	reply.type = SMC_LLC_CONFIRM_LINK;

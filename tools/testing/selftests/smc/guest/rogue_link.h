@@ -23,8 +23,14 @@ namespace guest
 class RogueLink
 {
 public:
-	/* Connects to an SMC listener of IPv4; throws unless that leads to a connection. */
-	explicit RogueLink(const Address &server);
+	/* The rogue answers the CONFIRM LINK of its server, or does not. */
+	enum class Confirm { answered, unanswered };
+
+	/*
+	 * Connects to an SMC listener of IPv4; throws unless that leads to a connection or, with
+	 * @answer unanswered, to a server that waits for the answer.
+	 */
+	explicit RogueLink(const Address &server, Confirm answer = Confirm::answered);
 	RogueLink(const RogueLink &) = delete;
 	~RogueLink();
 
@@ -40,6 +46,11 @@ public:
 	void send_by_tcp(const std::string &bytes)
 	{
 		send_bytes(tcp, bytes);
+	}
+	/* The TCP connection, without which the link is good for nothing. */
+	Fd take_tcp()
+	{
+		return std::move(tcp);
 	}
 	/* Ends the TCP connection by a reset; the link stays. */
 	void reset_tcp();
@@ -89,6 +100,7 @@ private:
 	void open_device();
 	void make_queue_pair();
 	void connect_queue_pair();
+	void confirm_link();
 	void post_receive(size_t i);
 	ibv_wc_status post_and_wait(ibv_send_wr &wr);
 	ibv_wc_status post_write(ibv_wr_opcode opcode, uint64_t address, uint32_t rkey,

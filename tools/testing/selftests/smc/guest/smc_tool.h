@@ -21,12 +21,16 @@ nlohmann::json parse_json(const std::string &text);
 /* What "smc -j sock" tells of a socket: null if nothing, or it must tell something. */
 nlohmann::json find_socket(int fd);
 nlohmann::json socket_shown(int fd);
+/* The same of an agent's socket. */
+nlohmann::json socket_shown(Agent &agent, const RemoteSocket &socket);
 
 /* And of how its bytes go: "SMC-R", "SMC-D" or "TCP". */
 std::string mode_shown(int fd);
 
 /* How often this guest, in @role, fell back to TCP for a reason: a code of DECLINE. */
 int64_t fallbacks(Role role, uint32_t reason);
+/* The same of an agent's guest. */
+int64_t fallbacks(Agent &agent, Role role, uint32_t reason);
 
 /* Link groups of a peer, and the connections of all of them. */
 int groups_at(Agent &peer);

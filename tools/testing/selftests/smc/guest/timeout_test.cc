@@ -8,7 +8,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <thread>
-#include <unistd.h>
 
 #include "agent.h"
 #include "full.h"
@@ -128,10 +127,10 @@ TEST_P(UserTimeout, SlowReader)
 		std::jthread sender([&] { error = keep_sending(slow.here); });
 
 		fill_for_good(idle.here);
-		while (!has_ended(idle.here)) {
+		wait_until("the idle one has ended", [&] {
 			EXPECT_EQ(slow.there.recv(64 * KiB, MSG_WAITALL).size(), 64u * KiB);
-			usleep(100000);
-		}
+			return has_ended(idle.here);
+		});
 		EXPECT_FALSE(error);
 		slow.there.close();
 	}
