@@ -10,7 +10,7 @@
 static void smc_stream_finish(struct smc_stream *st, u8 flags)
 {
 	spin_lock_bh(st->lock);
-	smc_tx_end(st, flags);
+	smc_tx_end(&st->tx, flags);
 	smc_stream_push(st, SMC_PUSH_NOW);
 	smc_stream_settle(st);
 }

@@ -9,11 +9,8 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "publish.h"
 #include "stream.h"
-
-#define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
-/* How a writer asks for its window back. Set together; a peer may set one alone. */
-#define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
 
 /* Beside EPOLL*: the stream ended, which ->over() is to be told. */
 #define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
@@ -55,19 +52,10 @@ static inline bool smc_tx_is_held(const struct smc_stream *st)
 	return 2 * smc_tx_unsent(&st->tx) >= tcp_notsent_lowat(tcp_sk(st->sk));
 }
 
-/*
- * Worth waking a writer for: a third of the ring, as TCP does it. But unasked a peer tells
- * only of more than a tenth of its element; where less than that is in a ring smaller than
- * the element, what it told may be all that it ever will.
- */
+/* Worth waking a writer for. */
 static inline bool smc_tx_writable(const struct smc_stream *st)
 {
-	u32 free = smc_tx_free(&st->tx);
-
-	if (!free || smc_tx_is_held(st))
-		return false;
-	return free >= st->tx.size / 3 || READ_ONCE(st->tx.any_room) ||
-	       st->tx.size - free <= st->tx.peer_size / 10;
+	return smc_tx_has_room(&st->tx) && !smc_tx_is_held(st);
 }
 
 /* Nothing this end writes will reach the peer's application. */
@@ -78,12 +66,6 @@ static inline bool smc_tx_shut(const struct smc_stream *st)
 		return true;
 	/* Pairs with smc_stream_update(), likewise. */
 	return smp_load_acquire(&st->rx.conn_flags) & SMC_PEER_GONE;
-}
-
-/* Say @flags behind the last byte. Under the stream's lock; who looks at them may have none. */
-static inline void smc_tx_end(struct smc_stream *st, u8 flags)
-{
-	WRITE_ONCE(st->tx.final_flags, st->tx.final_flags | flags);
 }
 
 /* There is room, or no use in waiting for it. */
@@ -297,11 +279,6 @@ static inline bool smc_rx_window_is_wanted(const struct smc_stream *st)
 {
 	return smc_rx_freed(st) && (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW);
 }
-
-enum smc_push {
-	SMC_PUSH_AUTOCORK,	/* small amounts may wait for a publish in flight */
-	SMC_PUSH_NOW,
-};
 
 /**
  * smc_stream_push() - publish what is written and what is to be said

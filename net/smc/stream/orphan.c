@@ -25,6 +25,7 @@
 #include "admin/stats.h"
 #include "admin/sysctl.h"
 #include "internal.h"
+#include "orphan.h"
 #include "workqueue.h"
 
 /*
@@ -74,22 +75,15 @@ static unsigned long smc_orphan_time(const struct smc_stream *st)
 {
 	unsigned long fin_time = smc_stream_fin_time(st);
 
-	if (st->tx.final_flags & SMC_CONN_ABORT)
+	switch (smc_orphan_waits_for(&st->tx)) {
+	case SMC_ORPHAN_ANSWER:
 		return smc_orphans_have_room(0) ? fin_time : min(fin_time, SMC_ORPHAN_HURRY);
-	if ((st->tx.conn_flags & SMC_PEER_GONE) && st->tx.acked == st->tx.sent)
+	case SMC_ORPHAN_END:
 		return fin_time;
+	case SMC_ORPHAN_READING:
+		break;
+	}
 	return SMC_ORPHAN_PROBE_TIME;
-}
-
-/* A value that changes when the peer's time begins anew. */
-static u64 smc_orphan_progress(const struct smc_stream *st)
-{
-	if (st->is_over)
-		return U64_MAX;
-	if (st->tx.final_flags & SMC_CONN_ABORT)
-		return U64_MAX - 1;
-	/* The last byte's is another value before the end is said than after. */
-	return 2 * st->tx.acked + !!(st->tx.conn_flags & SMC_PEER_GONE);
 }
 
 /* The peer knows of the end, or never will: it is time for TCP's. */
@@ -102,14 +96,15 @@ static void smc_orphan_restart(struct smc_stream *st)
 {
 	bool at_once = st->is_over || smc_orphan_leaves_tcp(st);
 
-	st->orphan_progress = smc_orphan_progress(st);
+	st->orphan_progress = smc_orphan_progress(&st->tx, st->is_over);
 	mod_delayed_work(smc_wq, &st->orphan_work, at_once ? 0 : smc_orphan_time(st));
 }
 
 void smc_stream_follow_orphan(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	if (st->orphan_progress != smc_orphan_progress(st) || smc_orphan_leaves_tcp(st))
+	if (st->orphan_progress != smc_orphan_progress(&st->tx, st->is_over) ||
+	    smc_orphan_leaves_tcp(st))
 		smc_orphan_restart(st);
 }
 

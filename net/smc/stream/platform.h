@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What rx.h and tx.h need beside wire/platform.h: access to positions that others move meanwhile.
- * Both compile natively, too, into unit tests, which may bring accesses of their own.
+ * rx.h, tx.h and the decisions that go by them need this beside wire/platform.h: access to
+ * positions that others move meanwhile. They compile natively, too, into unit tests, which may
+ * bring accesses of their own.
  */
 #ifndef SMC_STREAM_PLATFORM_H
 #define SMC_STREAM_PLATFORM_H

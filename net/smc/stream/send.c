@@ -76,22 +76,11 @@ out:
 	return rc;
 }
 
-/* So much was copied into the ring, and is there to be published. */
-static void smc_stream_commit(struct smc_stream *st, u32 copied)
-{
-	st->tx.offset = smc_offset_advanced(st->tx.offset, st->tx.size, copied);
-	/* Pairs with the acquire in smc_publish_end(). */
-	smp_store_release(&st->tx.written, st->tx.written + copied);
-}
-
-/* The same, its last byte urgent. A completion may push at any time: it sees both, or neither. */
+/* The last of the bytes copied into the ring is urgent. */
 static noinline void smc_stream_commit_urgent(struct smc_stream *st, u32 copied)
 {
 	spin_lock_bh(st->lock);
-	st->tx.urgent = st->tx.written + copied;
-	/* As with TCP, a peer without window is told that it comes, too. */
-	st->tx.control = true;
-	smc_stream_commit(st, copied);
+	smc_tx_write_urgent(&st->tx, copied);
 	spin_unlock_bh(st->lock);
 	smc_stat_call(st->stats, SMC_STAT_URGENT);
 }
@@ -186,7 +175,7 @@ static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 
 	if ((msg->msg_flags & MSG_OOB) && !msg_data_left(msg))
 		smc_stream_commit_urgent(st, copied);
 	else
-		smc_stream_commit(st, copied);
+		smc_tx_write(&st->tx, copied);
 	return copied;
 }
 

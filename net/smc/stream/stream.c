@@ -290,7 +290,7 @@ void smc_stream_break(struct smc_stream *st, int err)
 {
 	lockdep_assert_held(st->lock);
 	smc_stream_fail(st, err);
-	smc_tx_end(st, SMC_CONN_ABORT);
+	smc_tx_end(&st->tx, SMC_CONN_ABORT);
 	st->news |= SMC_NEWS_ALL;
 	smc_stream_push(st, SMC_PUSH_NOW);
 }
@@ -323,20 +323,6 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 	if (arrived && READ_ONCE(st->rcv_shutdown) && READ_ONCE(st->tx.final_flags))
 		return -ECONNRESET;
 	smc_rx_arrive(rx, cdc->prod, arrived, is_urgent, is_urgent && smc_stream_is_inline(st));
-	return 0;
-}
-
-static int smc_stream_take_consumer(struct smc_stream *st, const struct smc_cdc *cdc)
-{
-	struct smc_stream_tx *tx = &st->tx;
-	u32 freed;
-
-	if (smc_cursor_distance(cdc->cons, tx->acked_cursor, tx->peer_size,
-				(u32)(tx->sent - tx->acked), &freed))
-		return -EPROTO;
-	tx->acked_cursor = cdc->cons;
-	tx->acked += freed;
-	smc_tx_reuse(&st->tx, tx->acked);
 	return 0;
 }
 
@@ -395,12 +381,12 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	lockdep_assert_held(st->lock);
 	wants = cdc->prod_flags & ~rx->prod_flags & SMC_PROD_WANT_WINDOW;
 
-	rc = smc_stream_take_consumer(st, cdc) ? : smc_stream_take_producer(st, cdc);
+	rc = smc_tx_acknowledge(&st->tx, cdc->cons) ? : smc_stream_take_producer(st, cdc);
 	if (rc == -EPROTO)
 		smc_stat_violation(st->sn, SMC_VIOLATION_CURSOR);
 	if (rc) {
 		smc_stream_fail(st, ECONNRESET);
-		smc_tx_end(st, SMC_CONN_ABORT);
+		smc_tx_end(&st->tx, SMC_CONN_ABORT);
 		st->news |= SMC_NEWS_ALL;
 		st->updated = true;
 		/* It may be gone, but not in good order: nobody knows what is missing. */
@@ -421,7 +407,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 			smc_stream_fail(st, smc_stream_reset_error(st));
 		/* The peer may reuse its element once it knows that this end wrote its last. */
 		if (!(st->tx.conn_flags & SMC_PEER_GONE))
-			smc_tx_end(st, SMC_CONN_ABORT);
+			smc_tx_end(&st->tx, SMC_CONN_ABORT);
 	}
 	/* Pairs with smc_rx_shut(), smc_tx_shut(): the end is not seen before bytes and error. */
 	smp_store_release(&rx->conn_flags, rx->conn_flags | conn_flags);
@@ -439,8 +425,6 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 			st->news |= EPOLLPRI;
 	}
 	if (st->tx.acked != acked) {
-		if (!smc_tx_window_is_low(&st->tx, st->tx.sent))
-			st->tx.prod_flags &= ~SMC_PROD_WANT_WINDOW;
 		smc_stream_note_room(st);
 		/* What is left may go now, or need a completion. */
 		if (smc_stream_unsent(st) || READ_ONCE(st->tx.waiting))
@@ -461,26 +445,15 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	smc_stream_settle(st);
 }
 
-/* A publish up to the last word is complete. Return: whether all of them are. */
-static bool smc_stream_count_end(struct smc_stream *st)
-{
-	if (!st->tx.ends_in)
-		return false;
-	WRITE_ONCE(st->tx.ends_in, st->tx.ends_in - 1);
-	return smc_stream_has_ended(st);
-}
-
 void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 {
 	bool has_ended;
 
 	spin_lock_bh(st->lock);
-	WRITE_ONCE(st->tx.in_flight, st->tx.in_flight - 1);
-	WRITE_ONCE(st->tx.arrived, end);
-	smc_tx_reuse(&st->tx, end);
+	smc_tx_complete(&st->tx, end);
 	smc_stream_note_room(st);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
-	has_ended = smc_stream_count_end(st);
+	has_ended = smc_tx_count_end(&st->tx);
 	if (has_ended)
 		st->news |= SMC_NEWS_ENDED;
 	smc_stream_settle(st);

@@ -32,9 +32,6 @@
 #include "tx.h"
 #include "wire/cdc.h"
 
-/* Either is an end's last word. */
-#define SMC_PEER_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
-
 struct msghdr;
 struct net;
 struct pipe_inode_info;
@@ -402,11 +399,7 @@ static inline bool smc_stream_is_left_alone(const struct smc_stream *st)
  */
 static inline bool smc_stream_has_ended(const struct smc_stream *st)
 {
-	/* Pairs with smc_publish_once(): who sees the last word sees it in flight. */
-	u8 said = smp_load_acquire(&st->tx.conn_flags);
-
-	return said && !READ_ONCE(st->tx.ends_in) &&
-	       ((said & SMC_CONN_ABORT) || !(READ_ONCE(st->tx.final_flags) & ~said));
+	return smc_tx_has_ended(&st->tx);
 }
 
 /**

@@ -13,11 +13,19 @@
 #define SMC_STREAM_TX_H
 
 #include "platform.h"
+#include "wire/cdc.h"
 #include "wire/cursor.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Either is an end's last word. */
+#define SMC_PEER_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
+
+#define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
+/* How a writer asks for its window back. Set together; a peer may set one alone. */
+#define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
 
 struct smc_stream_tx {
 	u8 *ring;		/* copied into at offset */
@@ -69,6 +77,46 @@ static inline void smc_tx_reuse(struct smc_stream_tx *tx, u64 end)
 		smp_store_release(&tx->reusable, end);
 }
 
+/**
+ * smc_tx_has_room() - whether there is room that is worth waking a writer for
+ * @tx: of the stream
+ *
+ * A third of the ring is, as with TCP. But unasked a peer tells only of more than a tenth of its
+ * element; where less than that is in a ring smaller than the element, what it told may be all that
+ * it ever will.
+ */
+static inline bool smc_tx_has_room(const struct smc_stream_tx *tx)
+{
+	u32 free = smc_tx_free(tx);
+
+	return free && (free >= tx->size / 3 || READ_ONCE(tx->any_room) ||
+			tx->size - free <= tx->peer_size / 10);
+}
+
+/**
+ * smc_tx_write() - so much was copied into the ring, and is there to be published
+ * @tx: of the stream, whose socket is locked
+ * @copied: bytes, no more than smc_tx_free()
+ */
+static inline void smc_tx_write(struct smc_stream_tx *tx, u32 copied)
+{
+	tx->offset = smc_offset_advanced(tx->offset, tx->size, copied);
+	/* Pairs with the acquire in smc_publish_end(). */
+	smp_store_release(&tx->written, tx->written + copied);
+}
+
+/*
+ * The same, its last byte urgent. Under the stream's lock, too: a completion may push at any time,
+ * and sees both, or neither.
+ */
+static inline void smc_tx_write_urgent(struct smc_stream_tx *tx, u32 copied)
+{
+	tx->urgent = tx->written + copied;
+	/* As with TCP, a peer without window is told that it comes, too. */
+	tx->control = true;
+	smc_tx_write(tx, copied);
+}
+
 /* The peer's window, if everything up to @end is sent, is less than a third of its element. */
 static inline bool smc_tx_window_is_low(const struct smc_stream_tx *tx, u64 end)
 {
@@ -95,6 +143,101 @@ static inline u64 smc_tx_unsent(const struct smc_stream_tx *tx)
 static inline u64 smc_tx_undelivered(const struct smc_stream_tx *tx)
 {
 	return smc_tx_distance(&tx->arrived, &tx->written);
+}
+
+/**
+ * smc_tx_acknowledge() - the peer says how far it consumed
+ * @tx: of the stream, whose lock is held
+ * @cons: the peer's cursor
+ *
+ * Return: 0, or -EPROTO if it can't be there.
+ */
+static inline int smc_tx_acknowledge(struct smc_stream_tx *tx, struct smc_cursor cons)
+{
+	u32 freed;
+
+	if (smc_cursor_distance(cons, tx->acked_cursor, tx->peer_size, (u32)(tx->sent - tx->acked),
+				&freed))
+		return -EPROTO;
+	if (!freed)
+		return 0;
+	tx->acked_cursor = cons;
+	tx->acked += freed;
+	smc_tx_reuse(tx, tx->acked);
+	/* The next publish asks for no more. */
+	if (!smc_tx_window_is_low(tx, tx->sent))
+		tx->prod_flags &= ~SMC_PROD_WANT_WINDOW;
+	return 0;
+}
+
+/* Say @flags behind the last byte. Under the stream's lock; who looks at them may have none. */
+static inline void smc_tx_end(struct smc_stream_tx *tx, u8 flags)
+{
+	WRITE_ONCE(tx->final_flags, tx->final_flags | flags);
+}
+
+/**
+ * smc_tx_has_ended() - whether the peer's host has been told all that is to be said of the end of
+ * what this end writes
+ * @tx: of the stream
+ *
+ * Context: any.
+ */
+static inline bool smc_tx_has_ended(const struct smc_stream_tx *tx)
+{
+	/* Pairs with smc_tx_publish(): who sees the last word sees it in flight. */
+	u8 said = smp_load_acquire(&tx->conn_flags);
+
+	return said && !READ_ONCE(tx->ends_in) &&
+	       ((said & SMC_CONN_ABORT) || !(READ_ONCE(tx->final_flags) & ~said));
+}
+
+/**
+ * smc_tx_publish() - the path has taken over a publish
+ * @tx: of the stream, whose lock is held
+ * @end: where it ends
+ * @cdc: what the peer is told
+ * @final: of the flags in it, those that are said of the end for the first time
+ * @is_in_flight: smc_tx_complete() follows
+ */
+static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struct smc_cdc *cdc,
+				  u8 final, bool is_in_flight)
+{
+	if (end == tx->urgent)
+		tx->urgent = 0;
+	WRITE_ONCE(tx->sent, end);
+	tx->sent_cursor = cdc->prod;
+	tx->prod_flags = cdc->prod_flags & ~SMC_PROD_URGENT;
+	tx->control = false;
+	if (is_in_flight)
+		WRITE_ONCE(tx->in_flight, tx->in_flight + 1);
+	else
+		WRITE_ONCE(tx->arrived, end);
+	if (final)
+		WRITE_ONCE(tx->ends_in, tx->in_flight);
+	/* Pairs with smc_tx_has_ended(): who sees the last word sees it in flight. */
+	smp_store_release(&tx->conn_flags, cdc->conn_flags);
+}
+
+/**
+ * smc_tx_complete() - a publish completed: the peer's host has it
+ * @tx: of the stream, whose lock is held
+ * @end: where it ended
+ */
+static inline void smc_tx_complete(struct smc_stream_tx *tx, u64 end)
+{
+	WRITE_ONCE(tx->in_flight, tx->in_flight - 1);
+	WRITE_ONCE(tx->arrived, end);
+	smc_tx_reuse(tx, end);
+}
+
+/* A publish up to the last word is complete. Return: whether all of them are. */
+static inline bool smc_tx_count_end(struct smc_stream_tx *tx)
+{
+	if (!tx->ends_in)
+		return false;
+	WRITE_ONCE(tx->ends_in, tx->ends_in - 1);
+	return smc_tx_has_ended(tx);
 }
 
 #ifdef __cplusplus
