@@ -450,10 +450,9 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	bool has_ended;
 
 	spin_lock_bh(st->lock);
-	smc_tx_complete(&st->tx, end);
+	has_ended = smc_tx_complete(&st->tx, end);
 	smc_stream_note_room(st);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
-	has_ended = smc_tx_count_end(&st->tx);
 	if (has_ended)
 		st->news |= SMC_NEWS_ENDED;
 	smc_stream_settle(st);

@@ -223,17 +223,16 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
  * smc_tx_complete() - a publish completed: the peer's host has it
  * @tx: of the stream, whose lock is held
  * @end: where it ended
+ *
+ * It counts before anything else is published, which may be the last word.
+ *
+ * Return: whether the end of what this end writes is complete with it.
  */
-static inline void smc_tx_complete(struct smc_stream_tx *tx, u64 end)
+static inline bool smc_tx_complete(struct smc_stream_tx *tx, u64 end)
 {
 	WRITE_ONCE(tx->in_flight, tx->in_flight - 1);
 	WRITE_ONCE(tx->arrived, end);
 	smc_tx_reuse(tx, end);
-}
-
-/* A publish up to the last word is complete. Return: whether all of them are. */
-static inline bool smc_tx_count_end(struct smc_stream_tx *tx)
-{
 	if (!tx->ends_in)
 		return false;
 	WRITE_ONCE(tx->ends_in, tx->ends_in - 1);
