@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Every access of stream/rx.h and tx.h to what others move is seen by a test, which may let these
-// others move it. To be included before them.
+// Every access of stream/rx.h, tx.h and publish.h to what others move is seen by a test, which may
+// let these others move it. To be included before them.
 #ifndef SMC_STREAM_TESTS_MEANWHILE_H_
 #define SMC_STREAM_TESTS_MEANWHILE_H_
 
