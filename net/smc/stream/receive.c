@@ -229,7 +229,7 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 			rc = timeo ? sock_intr_errno(timeo) : -EAGAIN;
 			break;
 		}
-		piece = min_t(u64, smc_place_step(&at, pos, !done), len - done);
+		piece = smc_place_piece(&at, pos, done, len);
 		if (piece) {
 			rc = smc_stream_take(st, &at, *pos, piece, msg, flags);
 			if (rc < 0)
@@ -238,14 +238,11 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 			done += rc;
 			continue;
 		}
-		if (done >= target || (done && smc_place_is_mark(&at, *pos)))
+		if (smc_place_ends_read(&at, *pos, done, target, peek))
 			break;
 		/* Before sleeping, let the peer refill what was read. */
 		if (!peek)
 			smc_stream_consume(st, *pos);
-		/* A peek reads nothing that more could take the place of. */
-		if (done && peek && smc_place_is_full(&at))
-			break;
 		rc = smc_stream_wait_for_data(st, *pos, &timeo);
 		if (rc)
 			break;

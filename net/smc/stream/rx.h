@@ -74,7 +74,8 @@ struct smc_place {
  * @rx: what the peer may be moving
  * @is_inline: whether urgent bytes are read in line
  *
- * Context: any. Without the socket lock, another reader may move consumed on meanwhile.
+ * Context: any. Without the socket lock, another reader may move consumed on meanwhile, so that
+ * more than the ring holds is behind it.
  * Return: the snapshot, in which @consumed <= @start <= @received.
  */
 static inline struct smc_place smc_rx_look(const struct smc_stream_rx *rx, bool is_inline)
@@ -194,6 +195,38 @@ static inline u64 smc_place_step(const struct smc_place *at, u64 *pos, bool is_f
 			++*pos;
 	}
 	return end - *pos;
+}
+
+/**
+ * smc_place_piece() - the bytes that a read copies next
+ * @at: snapshot
+ * @pos: where the reader wants to go on; see smc_place_step()
+ * @done: bytes that the read has
+ * @len: bytes that it wants
+ *
+ * Return: bytes at *@pos; 0 if the read has to wait, or smc_place_ends_read().
+ */
+static inline u64 smc_place_piece(const struct smc_place *at, u64 *pos, u64 done, u64 len)
+{
+	u64 piece = smc_place_step(at, pos, !done);
+
+	return piece < len - done ? piece : len - done;
+}
+
+/**
+ * smc_place_ends_read() - whether a read that finds no more does not wait for more
+ * @at: snapshot
+ * @pos: where the reader stands
+ * @done: bytes that the read has
+ * @target: bytes that it waits for, at least one
+ * @is_peek: the bytes stay where they are, so that nothing can take their place
+ */
+static inline bool smc_place_ends_read(const struct smc_place *at, u64 pos, u64 done, u64 target,
+				       bool is_peek)
+{
+	if (done >= target)
+		return true;
+	return done && (smc_place_is_mark(at, pos) || (is_peek && smc_place_is_full(at)));
 }
 
 /**
