@@ -227,6 +227,19 @@ int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len)
 	return 0;
 }
 
+/* The peer has begun to say what can only be a DECLINE. The rest may still be on its way. */
+static int smc_clc_await_decline(struct smc_handshake *hs, u8 *buf)
+{
+	s64 rc;
+
+	smc_clc_expect(hs);
+	rc = smc_clc_take(hs, buf);
+	if (rc < 0 || (!rc && hs->head.type == SMC_CLC_DECLINE))
+		return rc;
+	smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
+	return -ECONNRESET;
+}
+
 bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 {
 	return smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE &&
@@ -305,6 +318,8 @@ int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *b
 	};
 
 	hs->reason = reason;
+	if (hs->agreed && tcp_inq(hs->sk) > 0)
+		return smc_clc_await_decline(hs, buf);
 	if (smc_clc_take_early_decline(hs, buf))
 		return 0;
 	smc_local_peer_id(decline.peer_id);

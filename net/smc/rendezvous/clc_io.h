@@ -100,8 +100,10 @@ struct smc_call_off smc_clc_call_off(struct smc_handshake *hs);
  * @reason: diagnosis
  * @buf: SMC_CLC_MAX_LEN bytes
  *
- * Takes the DECLINE that the peer has already sent, if it has, and sends one otherwise.
+ * Takes the DECLINE that the peer has already sent, if it has, and sends one otherwise. Once both
+ * have agreed on SMC, any byte of the peer's is the begin of a DECLINE, whose end is waited for.
  *
+ * Context: process; sleeps up to the time of a CLC message.
  * Return: 0, or an error that ends the connection.
  */
 int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf);

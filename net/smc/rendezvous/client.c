@@ -167,6 +167,7 @@ static s64 smc_client_agree(struct smc_client *c)
 	rc = smc_clc_send(hs, c->buf, smc_client_build_confirm(c));
 	if (rc)
 		return rc;
+	hs->agreed = true;
 	if (c->accept.is_d) {
 		hs->stream = &c->ism.conn->stream;
 	} else {

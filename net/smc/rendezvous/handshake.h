@@ -30,6 +30,7 @@ struct smc_stream;
  * @head: of the peer's message that was taken last, or is next
  * @has_head: it is next
  * @due: when the peer's next message is late, in jiffies
+ * @agreed: a CONFIRM was exchanged: a DECLINE is all that the peer may still say
  * @stream: result: the stream, with a reference; NULL means TCP
  * @reason: why TCP, as a diagnosis code
  * @peer_reason: what the peer said to that, or 0
@@ -53,6 +54,7 @@ struct smc_handshake {
 	struct smc_clc_header head;
 	bool has_head;
 	unsigned long due;
+	bool agreed;
 	struct smc_stream *stream;
 	u32 reason;
 	u32 peer_reason;

@@ -268,6 +268,7 @@ static s64 smc_server_complete(struct smc_server *srv)
 	srv->setup.exposed = !hs->reason;
 	if (rc || hs->reason)
 		return rc;
+	hs->agreed = true;
 	rc = srv->is_d ? smc_ism_server_complete(&srv->ism, &srv->confirm) :
 			 smc_rdma_server_complete(&srv->setup, &srv->confirm);
 	if (rc)

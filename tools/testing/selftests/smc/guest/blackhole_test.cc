@@ -7,11 +7,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/smc.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <poll.h>
 #include <sys/fsuid.h>
+#include <sys/ioctl.h>
 #include <thread>
 
 #include "limit.h"
@@ -695,7 +697,19 @@ TEST_F(Unreached, NotWhoGoes)
 		ASSERT_TRUE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact);
 		send_bytes(rogue, encode(good_agreement(SMC_CLC_CONFIRM)));
 		shutdown(rogue, SHUT_WR);
-		listener.accept().close();
+
+		RemoteSocket accepted = listener.accept();
+
+		EXPECT_EQ(socket_shown(agent, accepted).at("mode"), "TCP");
+		accepted.expect_end();
+		accepted.send("back");
+
+		/* The DECLINE comes first. */
+		char back[5] = {};
+
+		EXPECT_FALSE(receive_message(rogue).empty());
+		EXPECT_EQ(recv(rogue, back, 4, MSG_WAITALL), 4);
+		EXPECT_STREQ(back, "back");
 	}
 	EXPECT_TRUE(shown(there).empty());
 
@@ -714,10 +728,37 @@ protected:
 		Fd rogue;
 	};
 
-	/* Bytes for the application come right behind the DECLINE. */
+	/* A DECLINE, and bytes for the application right behind it. */
+	static std::string declining()
+	{
+		return encode_decline(SMC_DIAG_NO_MEMORY) + "at once";
+	}
 	static void decline(const Victim &victim)
 	{
-		send_bytes(victim.rogue, encode_decline(SMC_DIAG_NO_MEMORY) + "at once");
+		send_bytes(victim.rogue, declining());
+	}
+	/* None of the agent's threads has anything left to do. */
+	void await_sleep()
+	{
+		wait_until("the agent sleeps", [this] {
+			return agent
+				   .run_command("grep -q running /proc/" +
+						std::to_string(agent.pid()) + "/task/*/syscall")
+				   .status == 1;
+		});
+	}
+	/* Its victim was declined. */
+	void check_declined(Connection &declined)
+	{
+		nlohmann::json socket = socket_shown(agent, declined.there);
+
+		EXPECT_EQ(socket.at("mode"), "TCP");
+		EXPECT_EQ(socket.at("fallback").at("reason"), "declined by the peer");
+		EXPECT_EQ(socket.at("fallback").at("peer-reason"), "no memory");
+		EXPECT_EQ(declined.there.recv(7, MSG_WAITALL), "at once");
+		check_tcp(declined.here, declined.there);
+		check_data(declined, 100000, false);
+		expect_smc();
 	}
 	Connection end(Victim victim)
 	{
@@ -752,13 +793,7 @@ private:
 		receive_proposal(rogue);
 		send_bytes(rogue, encode(accept));
 		receive_agreement(rogue, SMC_CLC_CONFIRM);
-		/* None of its threads has anything left to do. */
-		wait_until("the client waits", [this] {
-			return agent
-				   .run_command("grep -q running /proc/" +
-						std::to_string(agent.pid()) + "/task/*/syscall")
-				   .status == 1;
-		});
+		await_sleep();
 		return {std::move(client), connecting, std::move(rogue)};
 	}
 	Victim client_of_nobody()
@@ -821,18 +856,35 @@ TEST_P(LinkDeclined, EndsTheWait)
 
 		decline(first);
 		end(std::move(first));
-		return !was_first_done;
+		/* It may have ended by itself before its DECLINE came. */
+		return !was_first_done &&
+		       fallbacks(agent, GetParam(), SMC_DIAG_PEER_DECLINED) == before + 2;
 	});
 	EXPECT_TRUE(shown(there).empty());
-	EXPECT_EQ(fallbacks(agent, GetParam(), SMC_DIAG_PEER_DECLINED), before + 2);
+	check_declined(*declined);
+}
 
-	nlohmann::json socket = socket_shown(agent, declined->there);
+/*
+ * Its first bytes come alone: fewer than a header is, and fewer than the message. They may come
+ * when the victim's worker, which nobody can see, has not looked yet: then they say nothing of it.
+ */
+TEST_P(LinkDeclined, InPieces)
+{
+	for (size_t first : {5, 12}) {
+		Victim victim = waiting();
 
-	EXPECT_EQ(socket.at("mode"), "TCP");
-	EXPECT_EQ(socket.at("fallback").at("reason"), "declined by the peer");
-	EXPECT_EQ(socket.at("fallback").at("peer-reason"), "no memory");
-	EXPECT_EQ(declined->there.recv(7, MSG_WAITALL), "at once");
-	check_tcp(declined->here, declined->there);
-	check_data(*declined, 100000, false);
-	expect_smc();
+		send_bytes(victim.rogue, declining().substr(0, first));
+		wait_until("the agent's host has them", [&] {
+			int unacked = -1;
+
+			return !ioctl(victim.rogue, SIOCOUTQ, &unacked) && !unacked;
+		});
+		await_sleep();
+		send_bytes(victim.rogue, declining().substr(first));
+
+		Connection declined = end(std::move(victim));
+
+		check_declined(declined);
+	}
+	EXPECT_TRUE(shown(there).empty());
 }
