@@ -37,8 +37,8 @@ static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, u
 	if (key && !(key_to_poll(key) & events))
 		return 0;
 	/*
-	 * It was woken, and has not run since: before it sleeps again it takes the mark off and
-	 * looks. What is new was stored before the mark is read, see smc_stream_wake().
+	 * It is marked already: before it sleeps again, it takes the mark off and looks. The waker
+	 * has stored its news before it looked for sleepers, see skwq_has_sleeper().
 	 */
 	if (READ_ONCE(wait->flags) & WQ_FLAG_WOKEN)
 		return 0;

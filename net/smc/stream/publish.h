@@ -104,7 +104,7 @@ static inline u8 smc_publish_final(const struct smc_stream_tx *tx, u64 end, u8 p
 
 /**
  * smc_publish_lacks_completion() - whether one more message is to be completed for a writer
- * @tx: of the stream, in whose ring there is no room for writers
+ * @tx: of the stream; the caller sees to it that there is no room for writers in its ring
  *
  * A writer waits for room in a ring that is full of what was published without a completion, and
  * the peer has no reason to say that it read it. The completion of one more message will do.

@@ -149,7 +149,7 @@ static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
  * Memory beyond the ring is somebody else's: a reader whose position is not among what the peer
  * published gets nothing any more, and neither does the peer.
  */
-static noinline int smc_stream_is_astray(struct smc_stream *st)
+static noinline int smc_stream_end_astray(struct smc_stream *st)
 {
 	smc_stat_violation(st->sn, SMC_VIOLATION_POSITION);
 	smc_stream_abort(st, ECONNRESET);
@@ -162,7 +162,7 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 	if (pos == st->rx.consumed)
 		return;
 	if (unlikely(!smc_rx_may_consume(&st->rx, pos))) {
-		smc_stream_is_astray(st);
+		smc_stream_end_astray(st);
 		return;
 	}
 	smc_stream_pass_urgent(st, pos);
@@ -185,7 +185,7 @@ static __always_inline ssize_t smc_stream_take(struct smc_stream *st, const stru
 	u32 offset;
 
 	if (unlikely(!smc_place_holds(at, pos, len)))
-		return smc_stream_is_astray(st);
+		return smc_stream_end_astray(st);
 	offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - at->consumed);
 	len = min_t(size_t, len, st->rx.size - offset);
 	/* MSG_TRUNC discards, as with TCP. */

@@ -7,8 +7,8 @@
  *	reported <= consumed <= received <= reported + size
  *
  * and a reader's own position, which is ahead of consumed while it copies or peeks, is no further
- * than received when it copies: smc_place_holds() says so of a snapshot. Nothing is copied, and
- * consumed does not move, without it.
+ * than received. Nothing is copied unless smc_place_holds() says so of a snapshot, and consumed
+ * does not move unless smc_rx_may_consume() does.
  *
  * Only the reader moves consumed, under the socket lock. The peer moves received. An urgent byte
  * that the reader stands at and that a later one replaces is to be stepped over: all that the
@@ -101,10 +101,10 @@ static inline struct smc_place smc_rx_look(const struct smc_stream_rx *rx, bool 
 }
 
 /**
- * smc_place_holds() - whether @len bytes at @pos are the reader's to copy or to step over
+ * smc_place_holds() - whether @len bytes at @pos are the reader's to copy
  * @at: snapshot taken under the socket lock
  * @pos: position of the reader
- * @len: bytes, may be 0
+ * @len: bytes
  */
 static inline bool smc_place_holds(const struct smc_place *at, u64 pos, u64 len)
 {

@@ -36,6 +36,7 @@ class Stream {
     if (is_urgent && bytes) is_urgent_.back() = true;
   }
   void Consume(u64 pos) {
+    EXPECT_TRUE(smc_rx_may_consume(&rx, pos));
     rx.offset = smc_offset_advanced(rx.offset, rx.size, static_cast<u32>(pos - rx.consumed));
     smp_store_release(&rx.consumed, pos);
   }
@@ -394,6 +395,27 @@ TEST(Place, HoldsOnlyInOrder) {
   EXPECT_FALSE(smc_place_holds(&too_much, 12, 1));
   reported_too_much.reported = 13;
   EXPECT_FALSE(smc_place_holds(&reported_too_much, 12, 1));
+}
+
+// So is the check before consumed moves, which nothing that wraps gets by either.
+TEST(Place, IsConsumedOnlyInOrder) {
+  smc_stream_rx good = {.size = 10, .received = 20, .consumed = 12};
+
+  EXPECT_TRUE(smc_rx_may_consume(&good, 12));
+  EXPECT_TRUE(smc_rx_may_consume(&good, 20));
+  EXPECT_FALSE(smc_rx_may_consume(&good, 11));
+  EXPECT_FALSE(smc_rx_may_consume(&good, 21));
+  EXPECT_FALSE(smc_rx_may_consume(&good, 0));
+  EXPECT_FALSE(smc_rx_may_consume(&good, UINT64_MAX));
+
+  smc_stream_rx too_much = good, ahead = good;
+
+  too_much.received = 30;
+  EXPECT_TRUE(smc_rx_may_consume(&too_much, 22));
+  EXPECT_FALSE(smc_rx_may_consume(&too_much, 23));
+  ahead.consumed = 21;
+  EXPECT_TRUE(smc_rx_may_consume(&ahead, 21));
+  EXPECT_FALSE(smc_rx_may_consume(&ahead, 20));
 }
 
 // Room in the ring is never more than the ring, whatever moves while it is looked at.
