@@ -59,7 +59,7 @@ static enum smc_mode smc_mode(const struct smc_sock *smc)
 	return smp_load_acquire(&smc->mode);
 }
 
-/* The socket's stream now. Return: NULL if it has none. */
+/* The socket's stream now, in line for the calls that transfer data. Return: NULL without one. */
 static __always_inline struct smc_stream *smc_stream_of(const struct sock *sk)
 {
 	struct smc_sock *smc = smc_sk(sk);
@@ -489,12 +489,13 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 	    (smc_stream_of(sock->sk) || smc_sk_is_connecting(sock->sk)))
 		return -EOPNOTSUPP;
 	rc = smc_tcp_ops(sock->sk)->getsockopt(sock, level, optname, optval, optlen);
+	if (rc || level != SOL_TCP || optname != TCP_INFO)
+		return rc;
 	/* Looked up once: another thread may make the socket TCP's. */
 	smc = smc_sk(sock->sk);
-	if (!rc && level == SOL_TCP && optname == TCP_INFO && smc &&
-	    smc_mode(smc) == SMC_MODE_STREAM)
-		rc = smc_follow_info(smc, optval, optlen);
-	return rc;
+	if (!smc || smc_mode(smc) != SMC_MODE_STREAM)
+		return 0;
+	return smc_follow_info(smc, optval, optlen);
 }
 
 /*
