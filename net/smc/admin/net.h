@@ -42,7 +42,7 @@ struct smc_net {
 	/* Its link groups of SMC-D, which have their own lock (ism/group.c). */
 	struct list_head ism_groups;
 
-	/* Nanoseconds of a stream's first wait, see stream/spin.c. The last writer is right. */
+	/* What streams learn by their first wait, see stream/spin.c. The last writer is right. */
 	u64 first_wait[SMC_N_PATHS][SMC_N_ROLES];
 };
 

@@ -152,12 +152,13 @@ bool smc_stream_note_credit(struct smc_stream *st);
  * @began: local_clock() when the wait began
  *
  * Context: the socket lock is held, but for the time of watching.
- * Return: whether there is something, or else the caller should sleep.
+ * Return: true if there is something; the wait is noted then. False if the caller should sleep,
+ * and note it.
  */
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 
 /**
- * smc_stream_spin_begin() - begin with how long another stream's first wait took
+ * smc_stream_spin_begin() - begin with what another stream has learnt by its first wait
  * @st: stream
  * @role: of this end
  */
@@ -172,7 +173,7 @@ void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
 bool smc_stream_has_enough(const struct smc_stream *st);
 
 /**
- * smc_stream_spin_adapt() - note how long a wait took, watching or asleep
+ * smc_stream_spin_adapt() - note how long a wait took
  * @st: stream, its socket locked
  * @took: nanoseconds
  */

@@ -102,6 +102,19 @@ static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mo
 			    sync, key);
 }
 
+/* Out of line, because a reader that finds something by watching needs no wait queue entry. */
+static noinline void smc_stream_sleep_for_data(struct smc_stream *st, u64 pos, long *timeo)
+{
+	DEFINE_WAIT_FUNC(wait, smc_stream_wake_reader);
+	struct sock *sk = st->sk;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
+	sk_wait_event(sk, timeo, smc_stream_may_read(st, pos), &wait);
+	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
+	remove_wait_queue(sk_sleep(sk), &wait);
+}
+
 /*
  * Wait for bytes after @pos. The socket lock is released meanwhile: another reader may take them.
  * Return: 0 to look again, 1 at the end of the stream, in good order or by the socket's error; or
@@ -109,12 +122,10 @@ static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mo
  */
 static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 {
-	DEFINE_WAIT_FUNC(wait, smc_stream_wake_reader);
-	struct sock *sk = st->sk;
 	u64 began;
 
 	/* What arrived before the end was announced is to be read first. */
-	if (smc_rx_shut(st) || READ_ONCE(sk->sk_err))
+	if (smc_rx_shut(st) || READ_ONCE(st->sk->sk_err))
 		return !smc_rx_is_beyond(st, pos);
 	if (!*timeo)
 		return -EAGAIN;
@@ -122,13 +133,9 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 		return sock_intr_errno(*timeo);
 
 	began = local_clock();
-	if (!smc_stream_spin(st, pos, began)) {
-		add_wait_queue(sk_sleep(sk), &wait);
-		sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
-		sk_wait_event(sk, timeo, smc_stream_may_read(st, pos), &wait);
-		sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
-		remove_wait_queue(sk_sleep(sk), &wait);
-	}
+	if (smc_stream_spin(st, pos, began))
+		return 0;
+	smc_stream_sleep_for_data(st, pos, timeo);
 	smc_stream_spin_adapt(st, local_clock() - began);
 	return 0;
 }
@@ -136,7 +143,7 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 /* As with TCP, an urgent byte that was read past is not there any more. */
 static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 {
-	if (!READ_ONCE(st->rx.urgent_unread))
+	if (likely(!READ_ONCE(st->rx.urgent_unread)))
 		return;
 	spin_lock_bh(st->lock);
 	/* A reader that only stepped over it may be about to hear of it by a signal. */

@@ -42,8 +42,6 @@ struct smc_stream_rx {
 	u64 urgent_skip;	/* end of those before it that the reader is to step over, or 0 */
 	u8 urgent_byte;
 	bool urgent_unread;
-	u64 waited;		/* nanoseconds that the last wait took */
-	u64 *first_wait;	/* the next stream's begin; NULL once this one has waited */
 	u8 prod_flags;		/* the peer's, as last received */
 	u8 conn_flags;
 };

@@ -29,6 +29,7 @@
 
 #include "path.h"
 #include "rx.h"
+#include "spin.h"
 #include "tx.h"
 #include "wire/cdc.h"
 
@@ -53,6 +54,9 @@ struct socket;
  *	NULL until smc_stream_attach()
  * @tx: the sending side
  * @rx: the receiving side
+ * @spin: what the reader's waits took, under the socket lock
+ * @first_wait: where @sn keeps what the next stream begins with, see spin.c; NULL once this one has
+ *	waited
  * @follow: called when smc_stream_has_ended(), so that TCP's connection follows, and likewise when
  *	what is awaited arrives; in any context but hard interrupt, with @sk referenced, which may
  *	be locked
@@ -91,6 +95,8 @@ struct smc_stream {
 	struct sock *sk;
 	struct smc_stream_tx tx;
 	struct smc_stream_rx rx;
+	struct smc_spin spin;
+	u64 *first_wait;
 	void (*follow)(struct sock *sk);
 	bool is_awaited;
 	int err;

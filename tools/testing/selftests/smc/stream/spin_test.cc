@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+// How long a reader watches for what its peer sends.
+#include "stream/spin.h"
+
+#include <gtest/gtest.h>
+
+namespace stream {
+namespace {
+
+constexpr u64 kMost = 400'000;
+
+class Spin : public testing::Test {
+ protected:
+  // A wait of @took begins and ends. Returns for how long it is watched.
+  u64 Wait(u64 took, u64 most = kMost) {
+    u64 budget = smc_spin_budget(&spin_, most);
+
+    spin_.last = took;
+    return budget;
+  }
+  // What a reader would do next.
+  u64 Budget(u64 most = kMost) const {
+    smc_spin copy = spin_;
+
+    return smc_spin_budget(&copy, most);
+  }
+  // The waits that a watching reader sleeps in, of some that take so long.
+  int Sleeps(u64 took, int waits) {
+    int slept = 0;
+
+    for (int i = 0; i < waits; i++) slept += Wait(took) < took;
+    return slept;
+  }
+  smc_spin spin_ = {};
+};
+
+TEST_F(Spin, KnowsNothingAtFirst) { EXPECT_EQ(Budget(), 0U); }
+
+TEST_F(Spin, IsForTwiceAsLongAsTheLastWait) {
+  Wait(10'000);
+  EXPECT_EQ(Budget(), 20'000U);
+  Wait(30'000);
+  EXPECT_EQ(Budget(), 60'000U);
+}
+
+TEST_F(Spin, IsLimited) {
+  Wait(kMost / 2 + 1);
+  EXPECT_EQ(Budget(), kMost);
+  Wait(kMost);
+  EXPECT_EQ(Budget(), kMost);
+  EXPECT_EQ(Budget(100), 0U);
+  EXPECT_EQ(Budget(0), 0U);
+}
+
+TEST_F(Spin, OneEarlyAnswerCostsNoSleep) {
+  Wait(20'000);
+  Wait(0);
+  EXPECT_EQ(Sleeps(20'000, 1), 0);
+}
+
+TEST_F(Spin, ForgetsALongWait) {
+  Wait(kMost);
+  for (int i = 0; i < 200; i++) Wait(100);
+  EXPECT_LE(Budget(), 1'000U);
+}
+
+TEST_F(Spin, DoesNotWatchAfterAWaitThatWasTooLong) {
+  Wait(20'000);
+  Wait(kMost + 1);
+  EXPECT_EQ(Budget(), 0U);
+}
+
+// Like a server between two bursts of requests: the first sleeps, and no other.
+TEST_F(Spin, APauseCostsOneSleep) {
+  Wait(40'000);
+  Wait(1'000'000'000);
+  EXPECT_EQ(Sleeps(100, 1), 1);
+  EXPECT_EQ(Sleeps(40'000, 10), 0);
+}
+
+TEST_F(Spin, AnotherStreamBeginsWithWhatItLearnt) {
+  smc_spin next = {};
+
+  Wait(40'000);
+  Wait(1'000);
+  next.last = smc_spin_learnt(&spin_, kMost);
+  EXPECT_EQ(next.last, 40'000U - 40'000 / 16);
+  EXPECT_EQ(smc_spin_budget(&next, kMost), 2 * next.last);
+
+  Wait(kMost + 1);
+  next = {};
+  next.last = smc_spin_learnt(&spin_, kMost);
+  EXPECT_EQ(smc_spin_budget(&next, kMost), 0U);
+  // The first wait of its own counts, not one that nobody could watch for.
+  next.last = 5'000;
+  EXPECT_EQ(smc_spin_budget(&next, kMost), 10'000U);
+}
+
+// One long answer does not have a client that pauses between its requests watch for long.
+TEST_F(Spin, PausesForgetALongWait) {
+  Wait(kMost / 2);
+  for (int i = 0; i < 100; i++) {
+    Wait(1'000);
+    Wait(1'000'000'000);
+  }
+  Wait(1'000);
+  EXPECT_LE(Budget(), 10'000U);
+}
+
+}  // namespace
+}  // namespace stream
