@@ -30,6 +30,9 @@
 /* What smc_stream_await() awaits is there. */
 #define SMC_NEWS_AWAITED	((__force __poll_t)BIT(21))
 
+/* Those of these that nobody waits for at the socket. */
+#define SMC_NEWS_MORE	(SMC_NEWS_OVER | SMC_NEWS_ENDED | SMC_NEWS_STAMPS | SMC_NEWS_AWAITED)
+
 /* A wake function's work, for a thread that sleeps for @events. Without a key it may be any. */
 static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, unsigned int mode,
 			       int sync, void *key)

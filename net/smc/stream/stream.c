@@ -90,13 +90,10 @@ void smc_stream_tell_urgent(struct smc_stream *st)
 	smc_stream_settle(st);
 }
 
-void smc_stream_wake(struct smc_stream *st, __poll_t events)
+static void smc_wake(struct sock *sk, __poll_t events)
 {
-	struct sock *sk = READ_ONCE(st->sk);
 	struct socket_wq *wq;
 
-	if (!sk || !events)
-		return;
 	if (events & SMC_NEWS_BYTES)
 		events |= SMC_NEWS_BYTES;
 
@@ -113,15 +110,23 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 	rcu_read_unlock();
 }
 
-/* The same, and SIGIO: of what an application has not done itself. */
-static void smc_stream_announce(struct smc_stream *st, __poll_t events)
+void smc_stream_wake(struct smc_stream *st, __poll_t events)
 {
 	struct sock *sk = READ_ONCE(st->sk);
 
-	smc_stream_wake(st, events);
-	if (sk && (events & SMC_NEWS_BYTES))
+	if (sk && events)
+		smc_wake(sk, events);
+}
+
+/* The same, and SIGIO: of what an application has not done itself. */
+static void smc_announce(struct sock *sk, __poll_t events)
+{
+	if (!sk || !events)
+		return;
+	smc_wake(sk, events);
+	if (events & SMC_NEWS_BYTES)
 		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
-	if (sk && (events & EPOLLOUT))
+	if (events & EPOLLOUT)
 		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
 }
 
@@ -129,7 +134,7 @@ void smc_stream_look(struct smc_stream *st)
 {
 	/* TCP tells of a FIN again, too. */
 	if (smc_stream_has_enough(st) || smc_rx_ended(st))
-		smc_stream_announce(st, EPOLLIN | EPOLLRDNORM);
+		smc_announce(READ_ONCE(st->sk), EPOLLIN | EPOLLRDNORM);
 }
 
 void smc_stream_look_for_room(struct smc_stream *st)
@@ -166,7 +171,7 @@ static void smc_stream_report_error(struct smc_stream *st)
 static bool smc_stream_finished(const struct smc_stream *st)
 {
 	return st->dead ||
-	       ((st->tx.conn_flags & SMC_PEER_GONE) && (st->rx.conn_flags & SMC_PEER_GONE));
+	       ((st->rx.conn_flags & SMC_PEER_GONE) && (st->tx.conn_flags & SMC_PEER_GONE));
 }
 
 /* Say what the peer's publish gives occasion to. Return: whether there was one. */
@@ -181,7 +186,7 @@ static bool smc_stream_answer(struct smc_stream *st)
 
 /*
  * What is to be told of a stream once its lock is released. If that is anything, the stream is
- * referenced until smc_stream_tell().
+ * referenced until smc_stream_tell(). Each publish asks both ends in line, mostly for nothing.
  */
 static __always_inline __poll_t smc_stream_take_news(struct smc_stream *st)
 {
@@ -226,11 +231,9 @@ static void smc_stream_signal_urgent(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void smc_stream_tell(struct smc_stream *st, __poll_t news)
+/* News of which some are more than events that somebody may wait for. */
+static noinline void smc_stream_tell_more(struct smc_stream *st, struct sock *sk, __poll_t news)
 {
-	/* Pairs with smc_stream_attach(): who is to follow is there, too. */
-	struct sock *sk = smp_load_acquire(&st->sk);
-
 	if (news & EPOLLERR)
 		smc_stream_report_error(st);
 	if (news & SMC_NEWS_STAMPS)
@@ -238,8 +241,7 @@ static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 	/* First: who is woken and reads on is to find the signal. */
 	if ((news & EPOLLPRI) && sk)
 		smc_stream_signal_urgent(sk);
-	smc_stream_announce(st, news & ~(SMC_NEWS_OVER | SMC_NEWS_ENDED | SMC_NEWS_STAMPS |
-					 SMC_NEWS_AWAITED));
+	smc_announce(sk, news & ~SMC_NEWS_MORE);
 	if ((news & (SMC_NEWS_ENDED | SMC_NEWS_AWAITED)) && sk)
 		st->follow(sk);
 	if (news & SMC_NEWS_OVER) {
@@ -247,6 +249,17 @@ static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 		smc_stream_stop_timer(st, &st->user_timer);
 		st->path->over(st);
 	}
+}
+
+static void smc_stream_tell(struct smc_stream *st, __poll_t news)
+{
+	/* Pairs with smc_stream_attach(): who is to follow is there, too. */
+	struct sock *sk = smp_load_acquire(&st->sk);
+
+	if (news & (SMC_NEWS_MORE | EPOLLERR | EPOLLPRI))
+		smc_stream_tell_more(st, sk, news);
+	else
+		smc_announce(sk, news);
 	smc_stream_put(st);
 }
 
