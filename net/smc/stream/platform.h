@@ -14,7 +14,12 @@
 #include <asm/barrier.h>
 #include <linux/compiler.h>
 
-#elif !defined(smp_load_acquire)
+#else
+
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+
+#ifndef smp_load_acquire
 
 #define READ_ONCE(x)			__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value)		__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
@@ -23,5 +28,6 @@
 /* Likewise. */
 #define smp_store_release(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
 
+#endif
 #endif
 #endif

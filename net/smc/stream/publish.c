@@ -28,9 +28,9 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	smc_tx_publish(&st->tx, end, &cdc, final, rc == SMC_PUBLISH_BEGUN);
 	WRITE_ONCE(st->rx.reported, consumed);
 	st->rx.reported_cursor = cdc.cons;
-	if (held)
+	if (unlikely(held))
 		smc_stream_note_room(st);
-	if (final && smc_stream_has_ended(st))
+	if (unlikely(final) && smc_stream_has_ended(st))
 		st->news |= SMC_NEWS_ENDED;
 	return 0;
 }

@@ -63,9 +63,9 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 	u64 window = tx->acked + tx->peer_size;
 	u64 end;
 
-	if (tx->final_flags & SMC_CONN_ABORT)
+	if (unlikely(tx->final_flags & SMC_CONN_ABORT))
 		return tx->sent;
-	if (tx->urgent > tx->sent)
+	if (unlikely(tx->urgent > tx->sent))
 		end = tx->urgent;
 	else
 		/* Pairs with the release in smc_tx_write(): the bytes are in the ring. */
@@ -185,7 +185,7 @@ static inline u8 smc_publish_prod_flags(const struct smc_stream_tx *tx, u64 end,
 		flags &= ~SMC_PROD_WRITE_BLOCKED;
 		flags |= SMC_PROD_UPDATE_REQUESTED;
 	}
-	if (tx->urgent) {
+	if (unlikely(tx->urgent)) {
 		flags |= SMC_PROD_URGENT_PENDING;
 		if (end == tx->urgent)
 			flags |= SMC_PROD_URGENT_PRESENT;

@@ -58,7 +58,10 @@ static void smc_stream_give_credit(struct smc_stream *st)
 	smc_stream_settle(st);
 }
 
-/* recv(MSG_OOB): the urgent byte, ahead of what precedes it. */
+/*
+ * recv(MSG_OOB): the urgent byte, ahead of what precedes it. Functions that few reads call, like
+ * this one, are out of line, so that the rest of the reads save no registers for them.
+ */
 static noinline int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, size_t len,
 					   int flags)
 {
@@ -183,7 +186,8 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 
 /*
  * Copy some of the @len bytes at @pos, or discard them. A copy may sleep in a page fault with the
- * socket locked: the memory that it keeps, the ring, is this end's own.
+ * socket locked: the memory that it keeps, the ring, is this end's own. This function and
+ * smc_stream_read() are in line, so that the snapshot stays in registers.
  * Return: how many, or an error.
  */
 static __always_inline ssize_t smc_stream_take(struct smc_stream *st, const struct smc_place *at,
@@ -196,7 +200,7 @@ static __always_inline ssize_t smc_stream_take(struct smc_stream *st, const stru
 	offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - at->consumed);
 	len = min_t(size_t, len, st->rx.size - offset);
 	/* MSG_TRUNC discards, as with TCP. */
-	if (!(flags & MSG_TRUNC) &&
+	if (likely(!(flags & MSG_TRUNC)) &&
 	    _copy_to_iter(st->rx.ring + offset, len, &msg->msg_iter) != len)
 		return -EFAULT;
 	return len;
@@ -229,17 +233,17 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 		/* Another reader may have moved on while this one slept. */
 		*pos = max(*pos, at.start);
 		/* As with TCP, even a read of nothing waits for something, once. */
-		if (!len && at.received > *pos)
+		if (unlikely(!len) && at.received > *pos)
 			break;
 		/* As with TCP, a signal's handler has the urgent byte before a read passes it. */
-		if (!done && smc_place_is_mark(&at, *pos) && signal_pending(current)) {
+		if (unlikely(smc_place_is_mark(&at, *pos)) && !done && signal_pending(current)) {
 			rc = timeo ? sock_intr_errno(timeo) : -EAGAIN;
 			break;
 		}
 		piece = smc_place_piece(&at, pos, done, len);
 		if (piece) {
 			rc = smc_stream_take(st, &at, *pos, piece, msg, flags);
-			if (rc < 0)
+			if (unlikely(rc < 0))
 				break;
 			*pos += rc;
 			done += rc;
@@ -255,7 +259,7 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 			break;
 	} while (done < len);
 	/* A read of nothing has just waited, and another reader may have moved on. */
-	if (!len)
+	if (unlikely(!len))
 		*pos = max(*pos, smc_stream_place(st).start);
 	/* A read that has bytes leaves the error to the next. */
 	return done ? : smc_stream_end_of_read(st, rc);
@@ -271,23 +275,23 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	ssize_t rc;
 
 	*arrival = 0;
-	if (flags & MSG_OOB) {
+	if (unlikely(flags & MSG_OOB)) {
 		/* Who reads nothing else gives back what it steps over, too. */
 		if (!peek)
 			smc_stream_consume(st, smc_stream_place(st).start);
 		return smc_stream_recv_urgent(st, msg, len, flags);
 	}
 	/* Negative while SO_PEEK_OFF is not in use. */
-	if (peek_offset > 0)
+	if (unlikely(peek_offset > 0))
 		pos = smc_stream_place(st).start + peek_offset;
-	if (len > st->rx.size)
+	if (unlikely(len > st->rx.size))
 		smc_stat_rx_small(st->stats);
 
 	rc = smc_stream_read(st, msg, len, flags, &pos);
 	/* As with TCP, a read of nothing tells of the byte that is next. */
-	if (smc_stream_times_arrivals(st) && (rc > 0 || (!rc && !len)))
+	if (unlikely(smc_stream_times_arrivals(st)) && (rc > 0 || (!rc && !len)))
 		*arrival = smc_stream_arrived_at(st, len ? pos - 1 : pos);
-	if (peek) {
+	if (unlikely(peek)) {
 		sk_peek_offset_fwd(sk, max_t(ssize_t, rc, 0));
 	} else {
 		smc_stream_consume(st, pos);

@@ -184,7 +184,7 @@ static inline u64 smc_place_step(const struct smc_place *at, u64 *pos, bool is_f
 	/* A peek may want to begin behind all that is there. */
 	if (*pos >= end)
 		return 0;
-	if (at->urgent > *pos && at->urgent <= end) {
+	if (unlikely(at->urgent > *pos && at->urgent <= end)) {
 		if (at->urgent - 1 > *pos)
 			end = at->urgent - 1;
 		else if (!is_first)
@@ -268,7 +268,7 @@ static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod,
 static inline void smc_rx_arrive(struct smc_stream_rx *rx, struct smc_cursor prod, u32 arrived,
 				 bool is_urgent, bool is_inline)
 {
-	if (is_urgent && arrived)
+	if (unlikely(is_urgent && arrived))
 		smc_rx_mark(rx, prod, arrived, is_inline);
 	rx->received_cursor = prod;
 	/* Pairs with smc_rx_look(), which sees the bytes and their mark with it. */

@@ -52,7 +52,12 @@ static bool smc_stream_may_write(const struct smc_stream *st)
 	return READ_ONCE(st->sk->sk_err) || smc_tx_ready(st);
 }
 
-/* Return: 0 when there is room or nothing can be sent any more, or an error. */
+/*
+ * Return: 0 when there is room or nothing can be sent any more, or an error.
+ *
+ * Functions that few sends call, like this one, are out of line, so that the rest of the sends save
+ * no registers for them.
+ */
 static noinline int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, smc_stream_wake_writer);

@@ -333,7 +333,7 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 				rx->size - (u32)(rx->received - rx->reported), &arrived))
 		return -EPROTO;
 	/* As TCP: nobody is going to read it, and there will be no answer. */
-	if (arrived && READ_ONCE(st->rcv_shutdown) && READ_ONCE(st->tx.final_flags))
+	if (unlikely(READ_ONCE(st->rcv_shutdown)) && arrived && READ_ONCE(st->tx.final_flags))
 		return -ECONNRESET;
 	smc_rx_arrive(rx, cdc->prod, arrived, is_urgent, is_urgent && smc_stream_is_inline(st));
 	return 0;
@@ -397,7 +397,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	rc = smc_tx_acknowledge(&st->tx, cdc->cons) ? : smc_stream_take_producer(st, cdc);
 	if (rc == -EPROTO)
 		smc_stat_violation(st->sn, SMC_VIOLATION_CURSOR);
-	if (rc) {
+	if (unlikely(rc)) {
 		smc_stream_fail(st, ECONNRESET);
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
 		st->news |= SMC_NEWS_ALL;
@@ -411,7 +411,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	WRITE_ONCE(rx->prod_flags, cdc->prod_flags);
 	/* Pairs with the barrier in smc_stream_consume(): one of both sees the other's. */
 	smp_mb();
-	if (news & SMC_CONN_ABORT) {
+	if (unlikely(news & SMC_CONN_ABORT)) {
 		/*
 		 * All that a peer wrote which has closed is here: it only ceases to wait. It may
 		 * say both at once if the close found no slot to be sent by.
@@ -429,12 +429,12 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	if (wants)
 		st->news |= EPOLLIN | EPOLLRDNORM;
 	if (rx->received != received) {
-		if (smc_stream_times_arrivals(st))
+		if (unlikely(smc_stream_times_arrivals(st)))
 			smc_stream_note_arrival(st, received);
 		st->news |= smc_stream_arrival(st);
 		if (rx->received - READ_ONCE(rx->consumed) == rx->size)
 			smc_stat_rx_full(st->stats);
-		if (rx->urgent == rx->received)
+		if (unlikely(rx->urgent == rx->received))
 			st->news |= EPOLLPRI;
 	}
 	if (st->tx.acked != acked) {
@@ -445,7 +445,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	}
 	if (smc_stream_note_credit(st))
 		st->updated = true;
-	if (news) {
+	if (unlikely(news)) {
 		st->news |= smc_stream_end_news(st, news, ended);
 		st->updated = true;
 	}
