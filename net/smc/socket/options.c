@@ -35,7 +35,7 @@ static bool smc_tcp_option_is_of_tcp(int optname)
 }
 
 /* Options of any level that do. A policy of IPsec changes the packets with the bytes. */
-static bool smc_option_is_of_tcp(int level, int optname)
+static bool smc_option_is_of_tcp(const struct sock *sk, int level, int optname)
 {
 	switch (level) {
 	case SOL_TCP:
@@ -43,7 +43,8 @@ static bool smc_option_is_of_tcp(int level, int optname)
 	case SOL_IP:
 		return optname == IP_IPSEC_POLICY || optname == IP_XFRM_POLICY;
 	case SOL_IPV6:
-		return optname == IPV6_IPSEC_POLICY || optname == IPV6_XFRM_POLICY;
+		return sk->sk_family == AF_INET6 &&
+		       (optname == IPV6_IPSEC_POLICY || optname == IPV6_XFRM_POLICY);
 	default:
 		return false;
 	}
@@ -104,9 +105,9 @@ int smc_option_begin(struct sock *sk, int level, int optname)
 	int rc;
 
 	/* It would exchange the socket's operations under this module. */
-	if (level == SOL_IPV6 && optname == IPV6_ADDRFORM)
+	if (sk->sk_family == AF_INET6 && level == SOL_IPV6 && optname == IPV6_ADDRFORM)
 		return -EOPNOTSUPP;
-	if (!smc_option_is_of_tcp(level, optname))
+	if (!smc_option_is_of_tcp(sk, level, optname))
 		return 0;
 
 	lock_sock(sk);
@@ -120,7 +121,7 @@ void smc_option_end(struct sock *sk, int level, int optname)
 {
 	struct smc_sock *smc;
 
-	if (!smc_option_is_of_tcp(level, optname))
+	if (!smc_option_is_of_tcp(sk, level, optname))
 		return;
 	lock_sock(sk);
 	smc = smc_sock_find(sk);
