@@ -52,9 +52,7 @@ __poll_t smc_stream_poll(struct smc_stream *st)
 
 	if (smc_stream_is_readable(st))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	/* Not of one that a read has stepped over, though recv(MSG_OOB) still has it. */
-	if (READ_ONCE(st->rx.urgent_unread) &&
-	    READ_ONCE(st->rx.urgent) > READ_ONCE(st->rx.consumed))
+	if (READ_ONCE(st->rx.urgent_unread))
 		mask |= EPOLLPRI;
 
 	if (smc_tx_ready(st))

@@ -143,14 +143,22 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 	return 0;
 }
 
-/* As with TCP, an urgent byte that was read past is not there any more. */
+/* Whether a signal is pending that an urgent byte at hand may have brought. */
+static noinline bool smc_stream_urgent_signals(struct smc_stream *st)
+{
+	/* Pairs with smc_stream_signal_urgent(): the byte may be here, and the signal not yet. */
+	spin_lock_bh(st->lock);
+	spin_unlock_bh(st->lock);
+	return signal_pending(current);
+}
+
+/* As with TCP, an urgent byte that was read past, or stepped over, is not there any more. */
 static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 {
 	if (likely(!READ_ONCE(st->rx.urgent_unread)))
 		return;
 	spin_lock_bh(st->lock);
-	/* A reader that only stepped over it may be about to hear of it by a signal. */
-	if (pos > st->rx.urgent || (pos == st->rx.urgent && smc_stream_is_inline(st)))
+	if (pos >= st->rx.urgent)
 		WRITE_ONCE(st->rx.urgent_unread, false);
 	spin_unlock_bh(st->lock);
 }
@@ -236,7 +244,8 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 		if (unlikely(!len) && at.received > *pos)
 			break;
 		/* As with TCP, a signal's handler has the urgent byte before a read passes it. */
-		if (unlikely(smc_place_is_mark(&at, *pos)) && !done && signal_pending(current)) {
+		if (unlikely(smc_place_is_mark(&at, *pos)) && !done &&
+		    smc_stream_urgent_signals(st)) {
 			rc = timeo ? sock_intr_errno(timeo) : -EAGAIN;
 			break;
 		}
@@ -397,5 +406,6 @@ bool smc_stream_at_mark(const struct smc_stream *st)
 {
 	struct smc_place at = smc_stream_place(st);
 
-	return smc_place_at_mark(&at);
+	/* As with TCP, even if a reset came instead of the byte. */
+	return at.urgent == at.start + 1;
 }

@@ -184,6 +184,19 @@ static bool smc_stream_answer(struct smc_stream *st)
 	return true;
 }
 
+/* With the lock: a reader that finds the urgent byte and takes the lock finds the signal, too. */
+static noinline void smc_stream_signal_urgent(const struct smc_stream *st)
+{
+	struct sock *sk = st->sk;
+
+	if (!sk)
+		return;
+	/* Whoever drops sk_socket does it under this lock, before its file goes. */
+	read_lock_bh(&sk->sk_callback_lock);
+	sk_send_sigurg(sk);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
 /*
  * What is to be told of a stream once its lock is released. If that is anything, the stream is
  * referenced until smc_stream_tell(). Each publish asks both ends in line, mostly for nothing.
@@ -211,6 +224,8 @@ static __always_inline __poll_t smc_stream_take_news(struct smc_stream *st)
 	news = st->news;
 	if (!news)
 		return 0;
+	if (unlikely(news & EPOLLPRI))
+		smc_stream_signal_urgent(st);
 	st->news = 0;
 	smc_stream_get(st);
 	return news;
@@ -223,14 +238,6 @@ static void smc_stream_stop_timer(struct smc_stream *st, struct timer_list *time
 		smc_stream_put(st);
 }
 
-static void smc_stream_signal_urgent(struct sock *sk)
-{
-	/* Whoever drops sk_socket does it under this lock, before its file goes. */
-	read_lock_bh(&sk->sk_callback_lock);
-	sk_send_sigurg(sk);
-	read_unlock_bh(&sk->sk_callback_lock);
-}
-
 /* News of which some are more than events that somebody may wait for. */
 static noinline void smc_stream_tell_more(struct smc_stream *st, struct sock *sk, __poll_t news)
 {
@@ -238,9 +245,6 @@ static noinline void smc_stream_tell_more(struct smc_stream *st, struct sock *sk
 		smc_stream_report_error(st);
 	if (news & SMC_NEWS_STAMPS)
 		smc_stamps_report(st);
-	/* First: who is woken and reads on is to find the signal. */
-	if ((news & EPOLLPRI) && sk)
-		smc_stream_signal_urgent(sk);
 	smc_announce(sk, news & ~SMC_NEWS_MORE);
 	if ((news & (SMC_NEWS_ENDED | SMC_NEWS_AWAITED)) && sk)
 		st->follow(sk);
@@ -256,7 +260,7 @@ static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 	/* Pairs with smc_stream_attach(): who is to follow is there, too. */
 	struct sock *sk = smp_load_acquire(&st->sk);
 
-	if (news & (SMC_NEWS_MORE | EPOLLERR | EPOLLPRI))
+	if (news & (SMC_NEWS_MORE | EPOLLERR))
 		smc_stream_tell_more(st, sk, news);
 	else
 		smc_announce(sk, news);
@@ -333,8 +337,14 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 				rx->size - (u32)(rx->received - rx->reported), &arrived))
 		return -EPROTO;
 	/* As TCP: nobody is going to read it, and there will be no answer. */
-	if (unlikely(READ_ONCE(st->rcv_shutdown)) && arrived && READ_ONCE(st->tx.final_flags))
+	if (unlikely(READ_ONCE(st->rcv_shutdown)) && arrived && READ_ONCE(st->tx.final_flags)) {
+		/* TCP looks for an urgent byte before it looks who reads. */
+		if (is_urgent && !st->err) {
+			smc_rx_mark(rx, cdc->prod, arrived, smc_stream_is_inline(st));
+			st->news |= EPOLLPRI;
+		}
 		return -ECONNRESET;
+	}
 	smc_rx_arrive(rx, cdc->prod, arrived, is_urgent, is_urgent && smc_stream_is_inline(st));
 	return 0;
 }
