@@ -112,9 +112,7 @@ static noinline void smc_stream_sleep_for_data(struct smc_stream *st, u64 pos, l
 	struct sock *sk = st->sk;
 
 	add_wait_queue(sk_sleep(sk), &wait);
-	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 	sk_wait_event(sk, timeo, smc_stream_may_read(st, pos), &wait);
-	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 	remove_wait_queue(sk_sleep(sk), &wait);
 }
 
@@ -136,10 +134,12 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 		return sock_intr_errno(*timeo);
 
 	began = local_clock();
-	if (smc_stream_spin(st, pos, began))
-		return 0;
-	smc_stream_sleep_for_data(st, pos, timeo);
-	smc_stream_spin_adapt(st, local_clock() - began);
+	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, st->sk);
+	if (!smc_stream_spin(st, pos, began)) {
+		smc_stream_sleep_for_data(st, pos, timeo);
+		smc_stream_spin_adapt(st, local_clock() - began);
+	}
+	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, st->sk);
 	return 0;
 }
 

@@ -123,11 +123,12 @@ static void smc_announce(struct sock *sk, __poll_t events)
 {
 	if (!sk || !events)
 		return;
-	smc_wake(sk, events);
+	/* First: there is no signal for what a reader waits for, and it says so until it wakes. */
 	if (events & SMC_NEWS_BYTES)
 		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
 	if (events & EPOLLOUT)
 		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
+	smc_wake(sk, events);
 }
 
 void smc_stream_look(struct smc_stream *st)
