@@ -142,6 +142,12 @@ static int smc_stream_fast_open(struct socket *sock, const struct msghdr *msg)
 	return 0;
 }
 
+/* The end of stream/internal.h says why these have sections. */
+static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
+	__section(".text.smc_sendmsg") __aligned(SZ_1K);
+static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
+	__section(".text.smc_recvmsg") __aligned(SZ_1K);
+
 static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = sock->sk;

@@ -177,11 +177,11 @@ void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
 bool smc_stream_has_enough(const struct smc_stream *st);
 
 /**
- * smc_stream_spin_adapt() - note how long a wait took
+ * smc_stream_note_wait() - note how long a wait took
  * @st: stream, its socket locked
  * @took: nanoseconds
  */
-void smc_stream_spin_adapt(struct smc_stream *st, u64 took);
+void smc_stream_note_wait(struct smc_stream *st, u64 took);
 
 /* The socket asks when bytes arrive. */
 static inline bool smc_stream_asks_for_arrivals(const struct smc_stream *st)
@@ -405,13 +405,13 @@ void smc_stream_leave(struct smc_stream *st);
 
 /*
  * The functions that each transfer runs through do not cross from one page into another, wherever
- * the linker puts them, for each is of less than 2 KiB. Under an emulator that links jumps only
- * within pages, as QEMU does, a round trip takes a twentieth more if they cross. Each has a section
- * of its own, for in one that they share the assembler fills the gaps by jumps, which objtool warns
- * of.
+ * the linker puts them, for each is smaller than what it is aligned to. Under an emulator that
+ * links jumps only within pages, as QEMU does, a round trip takes a twentieth more if they cross.
+ * Each has a section of its own, for in one that they share the assembler fills the gaps by jumps,
+ * which objtool warns of.
  */
 __typeof__(smc_stream_recv) smc_stream_recv
-	__section(".text.smc_stream_recv") __aligned(SZ_2K);
+	__section(".text.smc_stream_recv") __aligned(SZ_4K);
 __typeof__(smc_stream_push) smc_stream_push
 	__section(".text.smc_stream_push") __aligned(SZ_2K);
 __typeof__(smc_stream_update) smc_stream_update

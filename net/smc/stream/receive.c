@@ -137,7 +137,7 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, st->sk);
 	if (!smc_stream_spin(st, pos, began)) {
 		smc_stream_sleep_for_data(st, pos, timeo);
-		smc_stream_spin_adapt(st, local_clock() - began);
+		smc_stream_note_wait(st, local_clock() - began);
 	}
 	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, st->sk);
 	return 0;

@@ -68,7 +68,7 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 	}
 	lock_sock(st->sk);
 	if (found)
-		smc_stream_spin_adapt(st, now - began);
+		smc_stream_note_wait(st, now - began);
 	return found;
 }
 
@@ -78,7 +78,7 @@ void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role)
 	st->spin.last = READ_ONCE(*st->first_wait);
 }
 
-void smc_stream_spin_adapt(struct smc_stream *st, u64 took)
+void smc_stream_note_wait(struct smc_stream *st, u64 took)
 {
 	st->spin.last = took;
 	if (likely(!st->first_wait))
