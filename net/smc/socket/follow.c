@@ -8,7 +8,6 @@
 #include "follow.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
-#include "workqueue.h"
 
 static void smc_follow_stream(struct sock *sk, const struct smc_stream *st)
 {
@@ -37,7 +36,7 @@ void smc_follow_later(struct sock *sk)
 	/* One that waits for accept() has nothing to do before, but to be there for it. */
 	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM &&
 	    (!READ_ONCE(smc->parent) || READ_ONCE(smc->is_deferred)))
-		mod_delayed_work(smc_wq, &smc->later, 0);
+		smc_sock_do_soon(smc, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 

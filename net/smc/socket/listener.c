@@ -14,7 +14,6 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "wire/clc.h"
-#include "workqueue.h"
 
 /* When a work that found the listener locked tries again. */
 #define SMC_TAKE_RETRY	(HZ / 20)
@@ -201,11 +200,12 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 	list_move_tail(&child->siblings, &l->deferred);
 	l->n_deferred++;
 	l->n_shaking--;
+	/* First: what comes once it is deferred has the work run at once. */
+	smc_sock_do_soon(child, smc_listener_deferral(retrans));
 	WRITE_ONCE(child->is_deferred, true);
-	queue_delayed_work(smc_wq, &child->later, smc_listener_deferral(retrans));
 	/* Last: what comes from now on finds it deferred. */
 	if (!smc_stream_await(child->stream))
-		mod_delayed_work(smc_wq, &child->later, 0);
+		smc_sock_do_soon(child, 0);
 	return true;
 }
 

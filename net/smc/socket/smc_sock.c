@@ -108,6 +108,13 @@ int smc_sock_for_each(long *bucket, long *index, int (*fn)(struct smc_sock *smc,
 	return 0;
 }
 
+void smc_sock_do_soon(struct smc_sock *smc, unsigned long delay)
+{
+	/* Few need it, and to cancel what was never queued costs all of them. */
+	WRITE_ONCE(smc->has_later, true);
+	mod_delayed_work(smc_wq, &smc->later, delay);
+}
+
 /*
  * TCP's callback can't send: a work declines a PROPOSAL. Nobody locks a connection that waits for
  * accept(), for TCP expects that when it stops listening.
@@ -117,7 +124,7 @@ static bool smc_sock_drop(struct smc_sock *smc)
 	bool owed = smc_handshake_drop_late(&smc->hs);
 
 	if (smc->hs.declines && !smc->hs.late_left && !smc->parent)
-		mod_delayed_work(smc_wq, &smc->later, 0);
+		smc_sock_do_soon(smc, 0);
 	return owed;
 }
 
@@ -431,7 +438,8 @@ void smc_sock_cancel(struct smc_sock *smc)
 {
 	timer_delete_sync(&smc->syn);
 	timer_delete_sync(&smc->keepalive);
-	cancel_delayed_work_sync(&smc->later);
+	if (smc->has_later)
+		cancel_delayed_work_sync(&smc->later);
 	if (smc->saw_fin)
 		cancel_delayed_work_sync(&smc->fin);
 }

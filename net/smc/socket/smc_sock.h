@@ -59,6 +59,7 @@ struct smc_visit {
  * @shake: holds it, or what a connect() leaves of it
  * @stream: in SMC_MODE_STREAM
  * @later: what callbacks of TCP and of the stream leave to a worker, see smc_sock_do_later()
+ * @has_later: it was queued, once at least; see smc_sock_do_soon()
  * @syn: looks after SYNs that get no answer, in SMC_MODE_CONNECTING
  * @left_out: the option, of the SYNs since
  * @retrans_with: TCP's count of retransmissions then
@@ -91,6 +92,7 @@ struct smc_sock {
 	struct work_struct shake;
 	struct smc_stream *stream;
 	struct delayed_work later;
+	bool has_later;
 	struct timer_list syn;
 	bool left_out;
 	u32 retrans_with;
@@ -338,6 +340,15 @@ void smc_sock_check_tcp(struct smc_sock *smc);
  * @smc: socket in SMC_MODE_STREAM, locked or in one of TCP's callbacks
  */
 void smc_sock_tcp_changed(struct smc_sock *smc);
+
+/**
+ * smc_sock_do_soon() - have a worker do what is due of a socket, see smc_sock_do_later()
+ * @smc: socket; the caller has a lock by which smc_sock_cancel() comes later
+ * @delay: in jiffies, instead of that of an earlier call
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_sock_do_soon(struct smc_sock *smc, unsigned long delay);
 
 /**
  * smc_sock_cancel() - nothing happens to a socket later

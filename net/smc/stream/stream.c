@@ -235,7 +235,8 @@ static __always_inline __poll_t smc_stream_take_news(struct smc_stream *st)
 /* Each owns a reference while it is pending. */
 static void smc_stream_stop_timer(struct smc_stream *st, struct timer_list *timer)
 {
-	if (timer_delete(timer))
+	/* Nobody begins a timer of a stream that is over, so a look tells, and is cheaper. */
+	if (timer_pending(timer) && timer_delete(timer))
 		smc_stream_put(st);
 }
 
