@@ -9,6 +9,45 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 
+void smc_follow_reset(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct saved_syn *saved_syn = tp->saved_syn;
+	struct dst_entry *dst = sk_dst_get(sk);
+	__be16 port = inet_sk(sk)->inet_dport;
+	u16 user_mss = tp->rx_opt.user_mss;
+	u32 window_clamp = tp->window_clamp;
+	int peek_off = sk->sk_peek_off;
+	int locks = sk->sk_userlocks;
+
+	/* disconnect() would forget the addresses, the route, and what the program has set. */
+	sk->sk_userlocks |= SOCK_BINDADDR_LOCK;
+	tp->saved_syn = NULL;
+	sk->sk_prot->disconnect(sk, O_NONBLOCK);
+	tp->saved_syn = saved_syn;
+	tp->rx_opt.user_mss = user_mss;
+	WRITE_ONCE(tp->window_clamp, window_clamp);
+	sk->sk_userlocks = locks;
+	inet_sk(sk)->inet_dport = port;
+	sk_dst_set(sk, dst);
+	WRITE_ONCE(sk->sk_peek_off, peek_off);
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+}
+
+void smc_follow_failure(struct sock *sk)
+{
+	int err;
+
+	if (sk->sk_state == TCP_CLOSE)
+		return;
+	/* Pairs with smc_stream_fail(), which sets the socket's error first. */
+	smp_acquire__after_ctrl_dep();
+	err = xchg(&sk->sk_err, 0);
+	smc_follow_reset(sk);
+	/* The error to tell is the stream's, and none if it was told. */
+	cmpxchg(&sk->sk_err, ECONNRESET, err);
+}
+
 static void smc_follow_stream(struct sock *sk, const struct smc_stream *st)
 {
 	if ((!smc_stream_has_ended(st) && !READ_ONCE(st->is_over)) || smc_stream_is_reset(st) ||

@@ -33,6 +33,26 @@ void smc_follow(struct sock *sk);
 void smc_follow_later(struct sock *sk);
 
 /**
+ * smc_follow_reset() - leave TCP's connection as a reset does: closed, with its addresses
+ * @sk: socket, locked, whose connection is not closed; its error becomes ECONNRESET
+ *
+ * Context: process.
+ */
+void smc_follow_reset(struct sock *sk);
+
+/**
+ * smc_follow_failure() - reset TCP's connection, if that has not happened, as the stream has failed
+ * @sk: socket, locked, whose stream the caller has seen to have failed
+ *
+ * For the end of a call that may have found out, so that the next one, of whatever kind, is as with
+ * TCP. Not for before: who is only told by poll() may be taking the socket's error meanwhile, for
+ * which nobody needs the lock.
+ *
+ * Context: process.
+ */
+void smc_follow_failure(struct sock *sk);
+
+/**
  * smc_follow_close() - close the stream, and TCP's side with it
  * @st: stream
  * @sk: its socket, locked and unhooked

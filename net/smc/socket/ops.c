@@ -142,6 +142,15 @@ static int smc_stream_fast_open(struct socket *sock, const struct msghdr *msg)
 	return 0;
 }
 
+/* A call that finds out that the stream has failed leaves TCP's connection reset. */
+static void smc_release_transfer(struct sock *sk, const struct smc_stream *st)
+{
+	/* Another thread may have disconnected the socket meanwhile. */
+	if (unlikely(smc_stream_has_failed(st)) && smc_stream_of(sk) == st)
+		smc_follow_failure(sk);
+	release_sock(sk);
+}
+
 /* The end of stream/internal.h says why these have sections. */
 static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	__section(".text.smc_sendmsg") __aligned(SZ_1K);
@@ -166,7 +175,7 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		rc = smc_stream_fast_open(sock, msg);
 	if (!rc)
 		rc = smc_stream_send(st, msg, len);
-	release_sock(sk);
+	smc_release_transfer(sk, st);
 	return rc;
 }
 
@@ -194,7 +203,7 @@ static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int 
 
 	lock_sock(sk);
 	rc = smc_stream_recv(st, msg, len, flags, &arrival);
-	release_sock(sk);
+	smc_release_transfer(sk, st);
 	if (rc >= 0 && smc_wants_cmsg(sk, msg, arrival))
 		smc_stream_put_cmsg(st, msg, arrival);
 	return rc;
@@ -425,7 +434,7 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 	smc_stat_call(st->stats, SMC_STAT_SPLICE);
 	lock_sock(sk);
 	rc = smc_stream_splice(st, pipe, len, timeo);
-	release_sock(sk);
+	smc_release_transfer(sk, st);
 	return rc;
 }
 

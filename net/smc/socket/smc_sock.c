@@ -262,17 +262,13 @@ static bool smc_sock_has_told(const struct sock *sk)
 static void smc_sock_break(struct smc_sock *smc, int err)
 {
 	struct sock *sk = smc->sk;
-	__be16 port = inet_sk(sk)->inet_dport;
 	/* Unless sending a message took it. */
 	int reset = sk->sk_err;
 	bool has_told = smc_sock_has_told(sk);
 
-	if (sk->sk_state != TCP_CLOSE) {
-		sk->sk_prot->disconnect(sk, O_NONBLOCK);
-		/* As TCP leaves a connection that was reset: accept() can still name its peer. */
-		inet_sk(sk)->inet_dport = port;
-		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
-	}
+	/* accept() can still name the peer then. */
+	if (sk->sk_state != TCP_CLOSE)
+		smc_follow_reset(sk);
 	/* The next connect() or read takes it. */
 	if (!has_told)
 		WRITE_ONCE(sk->sk_err, reset ? : smc->hs.aborted ? ECONNRESET : -err);

@@ -188,7 +188,21 @@ TEST_P(TcpState, WrittenToInVain)
 	one.here.close();
 	one.there.expect_end();
 	wait_until("EPIPE", [&] { return one.there.send("in vain") == -EPIPE; });
-	one.there.close();
+	expect_here(one, 0);
+	expect_there(one, 0);
+}
+
+/* As ss -K does. */
+TEST_P(TcpState, EndedFromOutside)
+{
+	Watched one = connected();
+	char byte;
+
+	must_run("ss -K -tn 'sport = :" + std::to_string(one.port) +
+		 " and dport = :" + std::to_string(one.peer_port) + "'");
+	EXPECT_EQ(recv(one.here, &byte, 1, 0), -1);
+	EXPECT_EQ(errno, ECONNABORTED);
+	EXPECT_EQ(one.there.ending(), -ECONNRESET);
 	expect_here(one, 0);
 	expect_there(one, 0);
 }

@@ -38,6 +38,19 @@ void expect_timed_out(int fd)
 	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), ETIMEDOUT);
 }
 
+/* As by TCP, a call that says so leaves a socket that is connected with nobody, and free. */
+void expect_no_peer(int fd)
+{
+	sockaddr_storage address;
+	socklen_t len = sizeof(address);
+	auto *any = reinterpret_cast<sockaddr *>(&address);
+
+	EXPECT_EQ(getpeername(fd, any, &len), -1);
+	EXPECT_EQ(errno, ENOTCONN);
+	address = {.ss_family = static_cast<sa_family_t>(must_get(fd, SOL_SOCKET, SO_DOMAIN))};
+	EXPECT_EQ(bind(fd, any, sizeof(address)), 0) << strerror(errno);
+}
+
 bool has_ended(int fd)
 {
 	struct pollfd poll = {.fd = fd};
@@ -75,6 +88,7 @@ TEST_P(UserTimeout, PeerReadsNothing)
 
 		EXPECT_EQ(must_get(one.here, SOL_TCP, TCP_USER_TIMEOUT), 500);
 		EXPECT_EQ(keep_sending(one.here), ETIMEDOUT);
+		expect_no_peer(one.here);
 		EXPECT_EQ(keep_sending(one.here), EPIPE);
 		EXPECT_NE(await(one.here, POLLHUP) & POLLHUP, 0);
 	}
