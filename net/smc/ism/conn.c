@@ -138,8 +138,11 @@ void smc_ism_conn_abandon(struct smc_ism_conn *conn)
 	struct smc_dmbe *dmbe = conn->peer_dmbe;
 
 	lockdep_assert_held(st->lock);
-	/* Nobody sends for an application that has closed, and then the stream itself goes soon. */
-	if (!dmbe || (st->tx.final_flags & SMC_CONN_CLOSED))
+	/*
+	 * Nobody sends for an application that has closed, and then the stream itself goes soon,
+	 * unless its socket is there yet, see smc_stream_disconnect().
+	 */
+	if (!dmbe || ((st->tx.final_flags & SMC_CONN_CLOSED) && !st->err))
 		return;
 	conn->peer_dmbe = NULL;
 	/* A copy may be under way, but not of a thread that sleeps, see smc_ring_fill(). */

@@ -9,6 +9,7 @@
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
+#include "follow.h"
 #include "listener.h"
 #include "ops.h"
 #include "options.h"
@@ -153,17 +154,26 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 {
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc = smc_sk(sk);
+	bool by_reset = true;
+	int err = 0;
+	int rc;
 
 	if (smc && smc->mode != SMC_MODE_LISTEN) {
 		if (smc->stream) {
-			smc_stream_abort(smc->stream, ECONNABORTED);
+			err = xchg(&sk->sk_err, 0);
+			/* A FIN that is due leaves before TCP forgets of it. */
+			smc_follow(sk);
+			by_reset = smc_stream_disconnect(smc->stream);
 			sk->sk_err = 0;
-			smc_stream_shutdown(smc->stream, SHUTDOWN_MASK);
 		}
 		smc_sock_unhook(smc);
 	}
 	/* TCP's connect() does this with the lock. */
-	return __inet_stream_connect(sock, addr, len, flags, 0);
+	rc = __inet_stream_connect(sock, addr, len, flags, 0);
+	/* As with TCP, an error that was not told outlives this, if nothing was to be reset. */
+	if (!by_reset && !rc)
+		WRITE_ONCE(sk->sk_err, err);
+	return rc;
 }
 
 static struct smc_listener *smc_connect_listener(const struct sock *sk)

@@ -579,6 +579,20 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 	smc_stream_put(st);
 }
 
+/* The socket is TCP's again, and what it has left of a stream ends with it. */
+static void smc_release_left(struct smc_stream *st)
+{
+	bool is_closed = READ_ONCE(st->tx.final_flags) & SMC_CONN_CLOSED;
+
+	if (smc_stream_close(st, !is_closed, 0)) {
+		smc_stream_put(st);
+		return;
+	}
+	if (!smc_stream_may_be_orphan(st))
+		smc_stream_abort(st, ECONNABORTED);
+	smc_stream_orphan(st, NULL);
+}
+
 static int smc_release(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
@@ -602,9 +616,8 @@ static int smc_release(struct socket *sock)
 		release_sock(sk);
 		smc_sock_cancel(smc);
 		smc_tcp_ops(sk)->release(sock);
-		/* One that was given up before. */
 		if (smc->stream)
-			smc_stream_orphan(smc->stream, NULL);
+			smc_release_left(smc->stream);
 	}
 	kfree_rcu(smc, rcu);
 	return 0;

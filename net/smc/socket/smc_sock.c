@@ -397,6 +397,9 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 
 	if (smc_stream_has_failed(st)) {
 		WRITE_ONCE(sk->sk_err, READ_ONCE(st->is_err_told) ? 0 : st->err);
+	} else if (smc_stream_is_closed(st)) {
+		/* What befalls one of TCP that is closed is nobody's error. */
+		WRITE_ONCE(sk->sk_err, 0);
 	} else if (!READ_ONCE(st->rx.conn_flags) && (err == ECONNRESET || err == EPIPE)) {
 		WRITE_ONCE(sk->sk_err, 0);
 		smc_sock_saw_fin(smc);

@@ -32,6 +32,23 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
 	smc_stream_wake(st, events);
 }
 
+bool smc_stream_disconnect(struct smc_stream *st)
+{
+	bool by_reset, is_closed;
+
+	spin_lock_bh(st->lock);
+	is_closed = smc_stream_is_closed(st);
+	by_reset = !is_closed && !st->err;
+	smc_tx_end(&st->tx, is_closed ? SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED : SMC_CONN_ABORT);
+	/* Whatever the peer says from now on is no error of the socket's next connection. */
+	smc_stream_fail(st, ECONNABORTED);
+	st->news |= SMC_NEWS_ALL;
+	smc_stream_push(st, SMC_PUSH_NOW);
+	smc_stream_settle(st);
+	smc_stream_shutdown(st, SHUTDOWN_MASK);
+	return by_reset;
+}
+
 static bool smc_stream_has_left(const struct smc_stream *st)
 {
 	return READ_ONCE(st->is_over) || READ_ONCE(st->dead) || READ_ONCE(st->err) ||

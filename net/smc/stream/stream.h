@@ -339,6 +339,15 @@ bool smc_stream_closes_by_reset(const struct smc_stream *st);
 bool smc_stream_close(struct smc_stream *st, bool by_reset, long linger);
 
 /**
+ * smc_stream_disconnect() - end the stream as TCP's disconnect() does, for who goes on with TCP
+ * @st: stream; smc_stream_close() is still to be called
+ *
+ * Context: process.
+ * Return: whether by a reset; false: both ends had closed, or it had failed.
+ */
+bool smc_stream_disconnect(struct smc_stream *st);
+
+/**
  * smc_stream_abort() - end the stream at once, telling the peer
  * @st: stream
  * @err: positive errno for the application at this end
@@ -409,14 +418,15 @@ static inline bool smc_stream_has_ended(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_is_closed() - whether both ends have said that they write no more
+ * smc_stream_is_closed() - whether both ends have said, in good order, that they write no more
  * @st: stream
  *
  * A connection of TCP has nothing to reset then, whatever is unread.
  */
 static inline bool smc_stream_is_closed(const struct smc_stream *st)
 {
-	return smc_stream_has_ended(st) &&
+	return !smc_stream_has_failed(st) && smc_stream_has_ended(st) &&
+	       (READ_ONCE(st->tx.final_flags) & ~SMC_CONN_ABORT) &&
 	       (READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING));
 }
 
