@@ -80,17 +80,22 @@ Fd bpf(bpf_cmd command, bpf_attr &attr)
 	return result;
 }
 
-void attach_program(int listener, std::vector<bpf_insn> code, bpf_attach_type type)
+Fd load_program(const std::vector<bpf_insn> &code, bpf_prog_type type, bpf_attach_type to)
 {
 	bpf_attr attr = {};
 
-	attr.prog_type = BPF_PROG_TYPE_SK_REUSEPORT;
-	attr.expected_attach_type = type;
+	attr.prog_type = type;
+	attr.expected_attach_type = to;
 	attr.insns = reinterpret_cast<uintptr_t>(code.data());
 	attr.insn_cnt = code.size();
 	attr.license = reinterpret_cast<uintptr_t>("GPL");
+	return bpf(BPF_PROG_LOAD, attr);
+}
 
-	must_set(listener, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF, bpf(BPF_PROG_LOAD, attr));
+void attach_program(int listener, const std::vector<bpf_insn> &code, bpf_attach_type type)
+{
+	must_set(listener, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF,
+		 load_program(code, BPF_PROG_TYPE_SK_REUSEPORT, type));
 }
 
 /* A program that selects nobody, so TCP does; but it is for migration, too. */
@@ -127,6 +132,48 @@ void attach_selecting_program(int listener, int map)
 		{.code = BPF_JMP | BPF_EXIT},
 	    },
 	    BPF_SK_REUSEPORT_SELECT);
+}
+
+/* Until it is closed, a program leads connections to @port to the listener in the map. */
+Fd lead_to_listener(int port, int map)
+{
+	constexpr uint8_t map_fd = BPF_PSEUDO_MAP_FD;
+	Fd program = load_program(
+	    {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_6, .src_reg = BPF_REG_1},
+		{.code = BPF_LDX | BPF_MEM | BPF_W,
+		 .dst_reg = BPF_REG_2,
+		 .src_reg = BPF_REG_1,
+		 .off = offsetof(bpf_sk_lookup, local_port)},
+		{.code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = BPF_REG_2, .off = 14, .imm = port},
+		{.code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = BPF_REG_10, .off = -4, .imm = 0},
+		{.code = BPF_LD | BPF_IMM | BPF_DW,
+		 .dst_reg = BPF_REG_1,
+		 .src_reg = map_fd,
+		 .imm = map},
+		{},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_2, .src_reg = BPF_REG_10},
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -4},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem},
+		{.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 7, .imm = 0},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_7, .src_reg = BPF_REG_0},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_6},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_2, .src_reg = BPF_REG_0},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3, .imm = 0},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_sk_assign},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_7},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_sk_release},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = SK_PASS},
+		{.code = BPF_JMP | BPF_EXIT},
+	    },
+	    BPF_PROG_TYPE_SK_LOOKUP, BPF_SK_LOOKUP);
+	Fd net(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+	bpf_attr attr = {};
+
+	attr.link_create.prog_fd = program;
+	attr.link_create.target_fd = net;
+	attr.link_create.attach_type = BPF_SK_LOOKUP;
+	return bpf(BPF_LINK_CREATE, attr);
 }
 
 /* A map of BPF's with room for one socket. */
@@ -430,6 +477,25 @@ TEST_P(BpfMap, HoldsAListener)
 	map.put(listener);
 	expect_served(listener, local_address(listener).port(), flavor);
 	map.remove();
+}
+
+TEST_P(BpfMap, LeadsToAListener)
+{
+	Fd listener = join_group(flavor), other = join_group(flavor);
+	int port = local_address(other).port();
+	SocketMap map(BPF_MAP_TYPE_SOCKMAP);
+
+	other.close();
+	map.put(listener);
+	{
+		Fd link = lead_to_listener(port, map);
+
+		for (int i = 0; i < 4; i++)
+			expect_served(listener, port, flavor);
+		expect_served(listener, local_address(listener).port(), flavor);
+	}
+	EXPECT_EQ(Client(flavor, port, First::client).outcome(),
+		  std::string("connect: ") + strerror(ECONNREFUSED));
 }
 
 /* The same of a listener that stops to listen, and may do so again. */
