@@ -146,6 +146,15 @@ FilePtr World::listener_at(int side, int wanted)
 	return nullptr;
 }
 
+/* A stream's end can be seen by TCP_INFO before TCP's FIN has come, and next this end may close. */
+bool World::has_seen_end(const File &file)
+{
+	for (int state : {state_of(fd_of(file)), diag_state(file.side, file.local, file.remote)})
+		if (state == TCP_ESTABLISHED || state == TCP_FIN_WAIT2)
+			return false;
+	return true;
+}
+
 bool World::is_settled(File &file)
 {
 	int fd = fd_of(file);
@@ -162,8 +171,7 @@ bool World::is_settled(File &file)
 
 	int state = state_of(fd);
 
-	if (is_passing(state) ||
-	    (file.peer_gone && (state == TCP_ESTABLISHED || state == TCP_FIN_WAIT2)))
+	if (is_passing(state) || (file.peer_gone && !has_seen_end(file)))
 		return false;
 	if (state == TCP_CLOSE || !unacknowledged(fd))
 		return true;

@@ -99,6 +99,7 @@ public:
 	std::array<int, ports> port = {};
 
 private:
+	bool has_seen_end(const File &file);
 	bool is_settled(File &file);
 
 	std::array<Slot, slots> all;
