@@ -139,8 +139,8 @@ void smc_ism_conn_abandon(struct smc_ism_conn *conn)
 
 	lockdep_assert_held(st->lock);
 	/*
-	 * Nobody sends for an application that has closed, and then the stream itself goes soon,
-	 * unless its socket is there yet, see smc_stream_disconnect().
+	 * Nobody sends for an application that has closed, and then the stream itself goes soon.
+	 * But smc_stream_disconnect() leaves it to a socket that may stay.
 	 */
 	if (!dmbe || ((st->tx.final_flags & SMC_CONN_CLOSED) && !st->err))
 		return;

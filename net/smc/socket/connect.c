@@ -158,16 +158,13 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 	int err = 0;
 	int rc;
 
-	if (smc && smc->mode != SMC_MODE_LISTEN) {
-		if (smc->stream) {
-			err = xchg(&sk->sk_err, 0);
-			/* A FIN that is due leaves before TCP forgets of it. */
-			smc_follow(sk);
-			by_reset = smc_stream_disconnect(smc->stream);
-			sk->sk_err = 0;
-		}
-		smc_sock_unhook(smc);
+	if (smc && smc->mode == SMC_MODE_STREAM) {
+		/* A FIN that is due leaves before TCP forgets of it. */
+		smc_follow(sk);
+		by_reset = smc_stream_disconnect(smc->stream, &err);
 	}
+	if (smc && smc->mode != SMC_MODE_LISTEN)
+		smc_sock_unhook(smc);
 	/* TCP's connect() does this with the lock. */
 	rc = __inet_stream_connect(sock, addr, len, flags, 0);
 	/* As with TCP, an error that was not told outlives this, if nothing was to be reset. */
@@ -223,7 +220,7 @@ static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 	if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
 	    (smc->mode == SMC_MODE_CONNECTING || smc->mode == SMC_MODE_STREAM ||
 	     smc->mode == SMC_MODE_TCP)) {
-		smc_sock_unhook(smc);
+		smc_sock_give_up(smc);
 		/* Others may have begun to wait for the connection. */
 		smc_tcp_wake(sk);
 	}

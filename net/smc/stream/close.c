@@ -32,20 +32,37 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
 	smc_stream_wake(st, events);
 }
 
-bool smc_stream_disconnect(struct smc_stream *st)
+/*
+ * As for TCP, which resets nothing once both FINs have left: whether the peer's host has this end's
+ * is not asked. What is said from here on follows it.
+ */
+static bool smc_stream_has_said_all(const struct smc_stream *st)
 {
-	bool by_reset, is_closed;
+	return smc_rx_ended(st) && (st->tx.conn_flags & SMC_CONN_DONE_WRITING);
+}
+
+bool smc_stream_disconnect(struct smc_stream *st, int *err)
+{
+	bool by_reset = false;
 
 	spin_lock_bh(st->lock);
-	is_closed = smc_stream_is_closed(st);
-	by_reset = !is_closed && !st->err;
-	smc_tx_end(&st->tx, is_closed ? SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED : SMC_CONN_ABORT);
+	*err = xchg(&st->sk->sk_err, 0);
+	if (st->err) {
+		smc_tx_end(&st->tx, SMC_CONN_ABORT);
+	} else if (smc_stream_has_said_all(st)) {
+		smc_tx_end(&st->tx, SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
+	} else {
+		smc_tx_end(&st->tx, SMC_CONN_ABORT);
+		by_reset = true;
+	}
 	/* Whatever the peer says from now on is no error of the socket's next connection. */
 	smc_stream_fail(st, ECONNABORTED);
+	WRITE_ONCE(st->sk->sk_err, 0);
+	WRITE_ONCE(st->rcv_shutdown, true);
 	st->news |= SMC_NEWS_ALL;
 	smc_stream_push(st, SMC_PUSH_NOW);
 	smc_stream_settle(st);
-	smc_stream_shutdown(st, SHUTDOWN_MASK);
+	smc_stream_wake(st, SMC_NEWS_END | EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLHUP);
 	return by_reset;
 }
 

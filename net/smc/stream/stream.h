@@ -339,13 +339,14 @@ bool smc_stream_closes_by_reset(const struct smc_stream *st);
 bool smc_stream_close(struct smc_stream *st, bool by_reset, long linger);
 
 /**
- * smc_stream_disconnect() - end the stream as TCP's disconnect() does, for who goes on with TCP
- * @st: stream; smc_stream_close() is still to be called
+ * smc_stream_disconnect() - end the stream as TCP's disconnect() does: its socket becomes TCP's
+ * @st: stream of a socket that is locked; smc_stream_close() is still to be called
+ * @err: the socket's error until then, which is taken from it
  *
  * Context: process.
  * Return: whether by a reset; false: both ends had closed, or it had failed.
  */
-bool smc_stream_disconnect(struct smc_stream *st);
+bool smc_stream_disconnect(struct smc_stream *st, int *err);
 
 /**
  * smc_stream_abort() - end the stream at once, telling the peer
