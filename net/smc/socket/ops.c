@@ -246,10 +246,10 @@ static int smc_shutdown_connecting(struct smc_sock *smc, struct socket *sock)
 	smc_sock_stop_handshake(smc);
 	/* It may have been through before it could be stopped. */
 	if (smc->mode == SMC_MODE_CONNECTING || sk->sk_state == TCP_CLOSE) {
+		smc_sock_give_up(smc);
 		sk->sk_prot->disconnect(sk, O_NONBLOCK);
 		WRITE_ONCE(sk->sk_err, ECONNRESET);
 		sock->state = SS_UNCONNECTED;
-		smc_sock_unhook(smc);
 		smc_tcp_wake(sk);
 		rc = 0;
 	}

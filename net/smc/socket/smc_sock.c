@@ -300,6 +300,17 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	smc_sock_tcp_changed(smc);
 }
 
+void smc_sock_give_up(struct smc_sock *smc)
+{
+	int err;
+
+	if (smc->mode == SMC_MODE_STREAM) {
+		smc_stream_disconnect(smc->stream, &err);
+		WRITE_ONCE(smc->sk->sk_err, err);
+	}
+	smc_sock_unhook(smc);
+}
+
 /* By TCP. What was sent so far is not among the bytes that SO_TIMESTAMPING counts. */
 static void smc_sock_go_on(struct smc_sock *smc)
 {

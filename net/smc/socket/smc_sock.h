@@ -228,6 +228,16 @@ bool smc_sock_trylock(struct sock *sk);
 bool smc_sock_is_taken(const struct sock *sk);
 
 /**
+ * smc_sock_give_up() - leave the socket to TCP, and end a stream that it has
+ * @smc: socket, locked, whose TCP connection is closed or about to be
+ *
+ * Calls may be under way in the stream, which stays until the release of the socket.
+ *
+ * Context: process.
+ */
+void smc_sock_give_up(struct smc_sock *smc);
+
+/**
  * smc_sock_hook() - take over TCP's callbacks
  * @smc: socket, locked
  * @mode: to enter
