@@ -44,8 +44,8 @@ void smc_follow_failure(struct sock *sk)
 	smp_acquire__after_ctrl_dep();
 	err = xchg(&sk->sk_err, 0);
 	smc_follow_reset(sk);
-	/* The error to tell is the stream's, and none if it was told. */
-	cmpxchg(&sk->sk_err, ECONNRESET, err);
+	/* The socket tells the stream's error, if it has not done so. */
+	WRITE_ONCE(sk->sk_err, err);
 }
 
 static void smc_follow_stream(struct sock *sk, const struct smc_stream *st)

@@ -34,7 +34,7 @@ void smc_follow_later(struct sock *sk);
 
 /**
  * smc_follow_reset() - leave TCP's connection as a reset does: closed, with its addresses
- * @sk: socket, locked, whose connection is not closed; its error becomes ECONNRESET
+ * @sk: socket, locked, whose connection is not closed; its error is what TCP makes of that
  *
  * Context: process.
  */
@@ -44,9 +44,9 @@ void smc_follow_reset(struct sock *sk);
  * smc_follow_failure() - reset TCP's connection, if that has not happened, as the stream has failed
  * @sk: socket, locked, whose stream the caller has seen to have failed
  *
- * For the end of a call that may have found out, so that the next one, of whatever kind, is as with
- * TCP. Not for before: who is only told by poll() may be taking the socket's error meanwhile, for
- * which nobody needs the lock.
+ * A call that has found out does this last, so that the next one, of whatever kind, is as with TCP.
+ * A worker does not do it earlier: a thread that poll() has told may be taking the socket's error
+ * meanwhile, which needs no lock.
  *
  * Context: process.
  */

@@ -200,7 +200,7 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 	list_move_tail(&child->siblings, &l->deferred);
 	l->n_deferred++;
 	l->n_shaking--;
-	/* First: what comes once it is deferred has the work run at once. */
+	/* First: once the child is deferred, its peer's first word has the work run at once. */
 	smc_sock_do_soon(child, smc_listener_deferral(retrans));
 	WRITE_ONCE(child->is_deferred, true);
 	/* Last: what comes from now on finds it deferred. */

@@ -110,7 +110,7 @@ int smc_sock_for_each(long *bucket, long *index, int (*fn)(struct smc_sock *smc,
 
 void smc_sock_do_soon(struct smc_sock *smc, unsigned long delay)
 {
-	/* Few need it, and to cancel what was never queued costs all of them. */
+	/* Few sockets need the work, and to cancel it costs instructions even if it never ran. */
 	WRITE_ONCE(smc->has_later, true);
 	mod_delayed_work(smc_wq, &smc->later, delay);
 }
@@ -409,7 +409,7 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 	if (smc_stream_has_failed(st)) {
 		WRITE_ONCE(sk->sk_err, READ_ONCE(st->is_err_told) ? 0 : st->err);
 	} else if (smc_stream_is_closed(st)) {
-		/* What befalls one of TCP that is closed is nobody's error. */
+		/* A connection of TCP that both ends have closed has no errors any more. */
 		WRITE_ONCE(sk->sk_err, 0);
 	} else if (!READ_ONCE(st->rx.conn_flags) && (err == ECONNRESET || err == EPIPE)) {
 		WRITE_ONCE(sk->sk_err, 0);

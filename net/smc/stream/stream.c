@@ -123,7 +123,7 @@ static void smc_announce(struct sock *sk, __poll_t events)
 {
 	if (!sk || !events)
 		return;
-	/* First: there is no signal for what a reader waits for, and it says so until it wakes. */
+	/* First: a reader that waits gets no signal, and says that it waits until it wakes. */
 	if (events & SMC_NEWS_BYTES)
 		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
 	if (events & EPOLLOUT)
