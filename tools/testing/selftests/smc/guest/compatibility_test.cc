@@ -1401,10 +1401,51 @@ std::string splice_both_ways(Connection &connection)
 	return text + ", " + said(recv(connection.here, bytes, 10, 0)) + ", " + bytes;
 }
 
+/* The same of a socket that is connected, and of one that is not yet. */
+Trial looking(const Look &look)
+{
+	return {.act = [=](Connection &connection) { return look(connection.here); },
+		.fresh = look};
+}
+
+/* Once, and then to another port. */
+std::string bind_it(int fd)
+{
+	Address address = address_of(0, AF_INET, 0);
+	std::string text = said(bind(fd, address.get(), address.len));
+
+	return text + ", " + said(bind(fd, address.get(), address.len));
+}
+
+/* Again with another backlog. */
+std::string listen_on_it(int fd)
+{
+	std::string text = said(listen(fd, 1));
+
+	return text + ", " + said(listen(fd, 2));
+}
+
+/* In order; and with bytes that nobody has read, which resets the other end. */
+std::string close_it(Connection &connection)
+{
+	Agent agent;
+	Flavor flavor = {find_socket(connection.here).is_null() ? Kind::tcp : Kind::smc, AF_INET};
+	Connection another = make_connection(agent, flavor);
+
+	another.there.send("0123456789");
+	await_bytes(another.here, 10);
+	another.here.close();
+	connection.here.close();
+	return std::to_string(connection.there.ending()) + ", " +
+	       std::to_string(another.there.ending());
+}
+
 TEST(Compatibility, Calls)
 {
 	Trials trials = {
 	    {"accept4()", {.act = accept_one}},
+	    {"bind()", looking(bind_it)},
+	    {"close()", {.act = close_it}},
 	    {"connect()", {.act = connect_again}},
 	    {"dup()", {.act = go_on_by_copy}},
 	    {"epoll_wait()", {.act = wait_by_epoll}},
@@ -1412,6 +1453,7 @@ TEST(Compatibility, Calls)
 	    {"fcntl(F_SETSIG)", {.act = drive_by_another_signal}},
 	    {"fcntl(O_ASYNC)", {.act = drive_by_signal}},
 	    {"fcntl(O_NONBLOCK)", {.act = read_without_waiting}},
+	    {"listen()", looking(listen_on_it)},
 	    {"mmap()", {.act = map_it}},
 	    {"poll()", {.act = poll_it}},
 	    {"readv()", {.act = read_pieces}},
@@ -1883,6 +1925,63 @@ TEST(Compatibility, BpfMaps)
 				});
 }
 
+/* -- ss -- */
+
+/* A column of ss(8), in the line of a socket. */
+std::string column_of(const Fd &fd, int number)
+{
+	std::string port = std::to_string(local_address(fd).port());
+
+	return must_run("ss -Htan 'sport = :" + port + "' | awk '{print $" +
+			std::to_string(number) + "}'");
+}
+
+/* Once all of the queue is where it stays. */
+void check_queue(Bench &bench, int column)
+{
+	Connection smc = bench.connect(Kind::smc), tcp = bench.connect(Kind::tcp);
+
+	for (Connection *one : {&smc, &tcp}) {
+		one->there.send("0123456789");
+		await_bytes(one->here, 10);
+		fill_for_good(one->here);
+	}
+	EXPECT_EQ(column_of(smc.here, column), "0\n");
+	EXPECT_NE(column_of(tcp.here, column), "0\n");
+}
+
+TEST(Compatibility, Ss)
+{
+	Trials trials;
+
+	trials["State"].act = [](Connection &connection) {
+		std::string text = column_of(connection.here, 1);
+
+		connection.there.shutdown(SHUT_WR);
+		wait_until("the peer's end", [&] { return column_of(connection.here, 1) != text; });
+		return text + column_of(connection.here, 1);
+	};
+	trials["Recv-Q"].differs = [](Bench &bench) {
+		check_queue(bench, 2);
+	};
+	trials["Send-Q"].differs = [](Bench &bench) {
+		check_queue(bench, 3);
+	};
+	trials["Local Address:Port"].act = [](Connection &connection) {
+		return std::to_string(column_of(connection.here, 4) ==
+				      local_address(connection.here).text() + ":" +
+					  std::to_string(local_address(connection.here).port()) +
+					  "\n");
+	};
+	trials["Peer Address:Port"].act = [](Connection &connection) {
+		Address peer = peer_address(connection.here);
+
+		return std::to_string(column_of(connection.here, 5) ==
+				      peer.text() + ":" + std::to_string(peer.port()) + "\n");
+	};
+	try_section("Columns of ss", trials);
+}
+
 /* None of the tables is left out here. */
 TEST(Compatibility, AllSections)
 {
@@ -1891,7 +1990,7 @@ TEST(Compatibility, AllSections)
 					    "Flags of send()", "Flags of recv()",
 					    "Control messages of sendmsg()",
 					    "Control messages of recvmsg()", "ioctl()", "Calls",
-					    "io_uring", "BPF maps"}));
+					    "io_uring", "BPF maps", "Columns of ss"}));
 }
 
 } // namespace
