@@ -181,6 +181,30 @@ static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket
 }
 #endif
 
+/* Since 6.7 io_uring asks a protocol itself. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+static inline void smc_compat_prot(struct proto *prot, int (*ioctl)(struct sock *, int, int *))
+{
+}
+
+static inline int smc_compat_prot_ioctl(const struct proto *prot, struct sock *sk, int cmd,
+					int *value)
+{
+	return -ENOIOCTLCMD;
+}
+#else
+static inline void smc_compat_prot(struct proto *prot, int (*ioctl)(struct sock *, int, int *))
+{
+	prot->ioctl = ioctl;
+}
+
+static inline int smc_compat_prot_ioctl(const struct proto *prot, struct sock *sk, int cmd,
+					int *value)
+{
+	return prot->ioctl(sk, cmd, value);
+}
+#endif
+
 /* Some kernels before 6.5 have the flag; no such message comes there, see smc_compat_ops(). */
 #ifndef MSG_SPLICE_PAGES
 #define MSG_SPLICE_PAGES	0

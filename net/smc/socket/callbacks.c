@@ -7,6 +7,7 @@
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "children.h"
+#include "ioctl.h"
 #include "listener.h"
 #include "nearby.h"
 #include "smc_sock.h"
@@ -54,6 +55,8 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 	struct sock *sk = smc->sk;
 
 	WRITE_ONCE(smc->mode, mode);
+	if (mode != SMC_MODE_LISTEN)
+		smc_ioctl_hook(sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	/* A listener's is BPF's, if it is in a map: it may be found by BPF programs. */
 	if (mode != SMC_MODE_LISTEN)
@@ -76,6 +79,7 @@ void smc_sock_unhook(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	WRITE_ONCE(smc->mode, SMC_MODE_TCP);
+	smc_ioctl_unhook(sk);
 	/* No SYN of it offers what nobody would follow up. */
 	tcp_sk(sk)->syn_smc = 0;
 	write_lock_bh(&sk->sk_callback_lock);

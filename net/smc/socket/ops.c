@@ -5,12 +5,9 @@
  */
 
 #include <linux/fs.h>
-#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <net/sock.h>
 #include <net/tcp.h>
-
-#include <asm/ioctls.h>
 
 #include "admin/stats.h"
 #include "children.h"
@@ -18,6 +15,7 @@
 #include "connect.h"
 #include "family.h"
 #include "follow.h"
+#include "ioctl.h"
 #include "listener.h"
 #include "ops.h"
 #include "options.h"
@@ -53,20 +51,6 @@ const struct proto_ops *smc_ops_of_family(int family)
 	return ops->tcp ? &ops->smc : NULL;
 }
 
-static enum smc_mode smc_mode(const struct smc_sock *smc)
-{
-	/* Pairs with smc_sock_enter_stream(), which sets the stream before the mode. */
-	return smp_load_acquire(&smc->mode);
-}
-
-/* The socket's stream now, in line for the calls that transfer data. Return: NULL without one. */
-static __always_inline struct smc_stream *smc_stream_of(const struct sock *sk)
-{
-	struct smc_sock *smc = smc_sk(sk);
-
-	return smc && smc_mode(smc) == SMC_MODE_STREAM ? smc->stream : NULL;
-}
-
 /*
  * The stream for a call that transfers data, if there is none yet: waits for a connect() that did
  * not wait. Return: the stream, NULL if the call is TCP's, or an error pointer.
@@ -94,13 +78,6 @@ static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 		smc_sock_drop_late(smc);
 	release_sock(sk);
 	return NULL;
-}
-
-static bool smc_sk_is_connecting(const struct sock *sk)
-{
-	const struct smc_sock *smc = smc_sk(sk);
-
-	return smc && smc_is_connecting(smc);
 }
 
 static int smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len)
@@ -369,52 +346,6 @@ static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_AR
 	if (!listener)
 		return smc_tcp_ops(sock->sk)->accept(sock, newsock, SMC_ACCEPT_PASS);
 	return smc_listener_accept(listener, newsock, SMC_ACCEPT_FLAGS);
-}
-
-/* Under @st's lock: an urgent byte that comes in changes more than one of these. */
-static int smc_ioctl_amount(struct smc_stream *st, unsigned int cmd)
-{
-	switch (cmd) {
-	case SIOCINQ:
-		return min_t(u64, smc_stream_queued(st), INT_MAX);
-	case SIOCOUTQ:
-		return min_t(u64, smc_stream_undelivered(st), INT_MAX);
-	case SIOCOUTQNSD:
-		return min_t(u64, smc_stream_unsent(st), INT_MAX);
-	case SIOCATMARK:
-		return smc_stream_at_mark(st);
-	default:
-		return -ENOIOCTLCMD;
-	}
-}
-
-static int smc_ioctl_stream(struct smc_stream *st, unsigned int cmd)
-{
-	int amount;
-
-	spin_lock_bh(st->lock);
-	amount = smc_ioctl_amount(st, cmd);
-	spin_unlock_bh(st->lock);
-	return amount;
-}
-
-static bool smc_ioctl_counts(unsigned int cmd)
-{
-	return cmd == SIOCINQ || cmd == SIOCOUTQ || cmd == SIOCOUTQNSD;
-}
-
-static int smc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
-{
-	struct smc_stream *st = smc_stream_of(sock->sk);
-	int value = -ENOIOCTLCMD;
-
-	if (st)
-		value = smc_ioctl_stream(st, cmd);
-	else if (smc_ioctl_counts(cmd) && smc_sk_is_connecting(sock->sk))
-		value = 0;
-	if (value == -ENOIOCTLCMD)
-		return smc_tcp_ops(sock->sk)->ioctl(sock, cmd, arg);
-	return put_user(value, (int __user *)arg);
 }
 
 static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_inode_info *pipe,
@@ -710,6 +641,7 @@ static int smc_ops_learn(int family, struct smc_family_ops *ops)
 		return rc;
 	smc_ops_derive(ops, sock->ops);
 	smc_callbacks_init(sock->sk);
+	smc_ioctl_init(sock->sk);
 	smc_children_init(sock->sk);
 	sock_release(sock);
 	return 0;

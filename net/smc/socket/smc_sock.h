@@ -170,6 +170,45 @@ static inline struct smc_sock *smc_sk(const struct sock *sk)
 }
 
 /**
+ * smc_sk_is_connecting() - smc_is_connecting() of a socket that SMC may know nothing of
+ * @sk: socket
+ *
+ * Context: any.
+ */
+static inline bool smc_sk_is_connecting(const struct sock *sk)
+{
+	const struct smc_sock *smc = smc_sk(sk);
+
+	return smc && smc_is_connecting(smc);
+}
+
+/**
+ * smc_mode() - what a socket is now, for a call without its lock
+ * @smc: socket
+ *
+ * Context: any.
+ */
+static inline enum smc_mode smc_mode(const struct smc_sock *smc)
+{
+	/* Pairs with smc_sock_enter_stream(), which sets the stream before the mode. */
+	return smp_load_acquire(&smc->mode);
+}
+
+/**
+ * smc_stream_of() - the socket's stream now, in line for the calls that transfer data
+ * @sk: socket whose release has not begun
+ *
+ * Context: any.
+ * Return: NULL without one.
+ */
+static __always_inline struct smc_stream *smc_stream_of(const struct sock *sk)
+{
+	struct smc_sock *smc = smc_sk(sk);
+
+	return smc && smc_mode(smc) == SMC_MODE_STREAM ? smc->stream : NULL;
+}
+
+/**
  * smc_sock_find() - what SMC knows of a socket, also of one that went back to TCP
  * @sk: socket
  *
