@@ -39,17 +39,21 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
+#include <optional>
 #include <sys/epoll.h>
 
+#include "by_rdma.h"
 #include "differ/compare.h"
 #include "differ/generate.h"
 #include "differ/print.h"
 #include "differ/shrink.h"
+#include "differ/side.h"
 #include "limit.h"
 #include "place.h"
 #include "system.h"
 
 using namespace differ;
+using guest::ByRdma;
 using guest::Counters;
 using guest::Kind;
 
@@ -88,6 +92,12 @@ struct Variant {
 	const char *name;
 	Kind even, odd;
 	long seeds;
+	bool by_rdma = false;
+
+	const char *bytes_counter() const
+	{
+		return by_rdma ? "rdma_write_bytes" : "ism_write_bytes";
+	}
 };
 
 void PrintTo(const Variant &variant, std::ostream *out)
@@ -101,15 +111,25 @@ class Differ : public testing::TestWithParam<Variant>
 
 INSTANTIATE_TEST_SUITE_P(, Differ,
 			 testing::Values(Variant{"Tcp", Kind::tcp, Kind::tcp, 200},
-					 Variant{"Smc", Kind::smc, Kind::smc, 1600},
+					 Variant{"Smc", Kind::smc, Kind::smc, 1400},
 					 Variant{"Tcp2Smc", Kind::tcp2smc, Kind::tcp2smc, 100},
 					 Variant{"SmcToTcp", Kind::smc, Kind::tcp, 100},
-					 Variant{"TcpToSmc", Kind::tcp, Kind::smc, 100}),
+					 Variant{"TcpToSmc", Kind::tcp, Kind::smc, 100},
+					 Variant{"SmcR", Kind::smc, Kind::smc, 400, true}),
 			 testing::PrintToStringParamName());
 
 TEST_P(Differ, Seeds)
 {
 	const Variant &variant = GetParam();
+
+	if (variant.by_rdma && are_apart())
+		GTEST_SKIP() << "two namespaces have no device of RDMA in common";
+
+	std::optional<ByRdma> by_rdma;
+
+	if (variant.by_rdma)
+		by_rdma.emplace();
+
 	bool is_smc = variant.even != Kind::tcp && variant.odd != Kind::tcp;
 	long first = from_environment("DIFFER_FIRST", 1);
 	long count = from_environment("DIFFER_SEEDS", variant.seeds);
@@ -140,11 +160,11 @@ TEST_P(Differ, Seeds)
 	Counters counted = Counters::now() - before;
 
 	if (!is_smc) {
-		EXPECT_EQ(counted["ism_write_bytes"], 0);
+		EXPECT_EQ(counted[variant.bytes_counter()], 0);
 		return;
 	}
 	/* The sockets that were compared with TCP's were not TCP's. */
-	EXPECT_GT(counted["ism_write_bytes"], 10 * tried);
+	EXPECT_GT(counted[variant.bytes_counter()], 10 * tried);
 	EXPECT_LE(counted["fallbacks"], tried / 10);
 }
 
@@ -456,6 +476,18 @@ const Sequence sequences[] = {
       {Op::shutdown, 0, SHUT_WR},
       {Op::unspec, 0},
       {Op::unspec, 1}}},
+    {"DisconnectTwice",
+     {{Op::socket, 0, 0},
+      {Op::socket, 1, 0},
+      {Op::bind, 0, 0},
+      {Op::listen, 0, 3},
+      {Op::connect, 1, 0},
+      {Op::accept, 0, 2, 0},
+      {Op::unspec, 1},
+      {Op::connect, 1, 0},
+      {Op::accept, 0, 3, 0},
+      {Op::unspec, 1},
+      {Op::recv, 1, 5, 0, by_call}}},
     {"BindAfterReset",
      {{Op::pair, 0, 1}, {Op::close, 1}, {Op::send, 0, 1, 0, by_call}, {Op::bind, 0, 0}}},
 };

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <thread>
 
+#include "full.h"
 #include "names.h"
 #include "system.h"
 #include "tcp_diag.h"
@@ -155,6 +156,20 @@ bool World::has_seen_end(const File &file)
 	return true;
 }
 
+/* An acknowledgement by RDMA says that the bytes are in the peer's memory: it learns of them next.
+ */
+bool World::has_arrived(const File &file)
+{
+	int peer = file.peer && file.peer->peer.get() == &file ? fd_of(*file.peer) : -1;
+
+	if (peer < 0)
+		return true;
+
+	TcpInfo info = tcp_info_of(peer);
+
+	return info.state != TCP_CLOSE && info.received >= file.sent;
+}
+
 bool World::is_settled(File &file)
 {
 	int fd = fd_of(file);
@@ -173,8 +188,11 @@ bool World::is_settled(File &file)
 
 	if (is_passing(state) || (file.peer_gone && !has_seen_end(file)))
 		return false;
-	if (state == TCP_CLOSE || !unacknowledged(fd))
-		return true;
+	/* TCP's reset can be seen by TCP_INFO before the stream's has come. */
+	if (state == TCP_CLOSE)
+		return events_of(fd) & POLLHUP;
+	if (!unacknowledged(fd))
+		return has_arrived(file);
 	if (file.peer && fd_of(*file.peer) >= 0)
 		acknowledge(fd_of(*file.peer));
 	return false;

@@ -100,6 +100,7 @@ public:
 
 private:
 	bool has_seen_end(const File &file);
+	bool has_arrived(const File &file);
 	bool is_settled(File &file);
 
 	std::array<Slot, slots> all;
