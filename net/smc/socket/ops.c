@@ -295,6 +295,23 @@ static int smc_shutdown(struct socket *sock, int how)
 	return rc;
 }
 
+/* A call that asks TCP for the state of its connection may come before the peer's reset of that. */
+static void smc_reset_failed(struct sock *sk)
+{
+	const struct smc_stream *st = smc_stream_of(sk);
+
+	if (!st || !smc_stream_has_failed(st))
+		return;
+	lock_sock(sk);
+	smc_release_transfer(sk, st);
+}
+
+static int smc_bind(struct socket *sock, struct sockaddr *addr, int len)
+{
+	smc_reset_failed(sock->sk);
+	return smc_tcp_ops(sock->sk)->bind(sock, addr, len);
+}
+
 /* With the socket locked. Return: 0, also if the listener will be TCP's; or -errno. */
 static int smc_listen_begin(struct socket *sock)
 {
@@ -324,6 +341,7 @@ static int smc_listen(struct socket *sock, int backlog)
 		smc_listener_stop_begin(listener);
 		smc_listener_stop_end(listener);
 	}
+	smc_reset_failed(sk);
 	lock_sock(sk);
 	smc_family_settle(sk);
 	rc = smc_listen_begin(sock);
@@ -613,6 +631,7 @@ static void smc_ops_derive(struct smc_family_ops *ops, const struct proto_ops *t
 	ops->smc = *tcp;
 	ops->smc.owner = THIS_MODULE;
 	ops->smc.release = smc_release;
+	ops->smc.bind = smc_bind;
 	ops->smc.connect = smc_connect;
 	ops->smc.accept = smc_accept;
 	ops->smc.poll = smc_poll;

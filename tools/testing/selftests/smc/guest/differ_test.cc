@@ -88,6 +88,8 @@ std::string analyse(const Steps &steps, const Kinds &kinds)
 	return "not again:\n" + differ::to_string(steps);
 }
 
+constexpr const char *no_common_device = "two namespaces have no device of RDMA in common";
+
 struct Variant {
 	const char *name;
 	Kind even, odd;
@@ -123,7 +125,7 @@ TEST_P(Differ, Seeds)
 	const Variant &variant = GetParam();
 
 	if (variant.by_rdma && are_apart())
-		GTEST_SKIP() << "two namespaces have no device of RDMA in common";
+		GTEST_SKIP() << no_common_device;
 
 	std::optional<ByRdma> by_rdma;
 
@@ -490,6 +492,16 @@ const Sequence sequences[] = {
       {Op::recv, 1, 5, 0, by_call}}},
     {"BindAfterReset",
      {{Op::pair, 0, 1}, {Op::close, 1}, {Op::send, 0, 1, 0, by_call}, {Op::bind, 0, 0}}},
+    {"BindOfTheResetEnd",
+     {{Op::pair, 0, 1},
+      {Op::shutdown, 1, SHUT_RDWR},
+      {Op::send, 0, 1, 0, by_call},
+      {Op::bind, 0, 2}}},
+    {"ListenOfTheResetEnd",
+     {{Op::pair, 0, 1},
+      {Op::shutdown, 1, SHUT_RDWR},
+      {Op::send, 0, 1, 0, by_call},
+      {Op::listen, 0, 2}}},
 };
 
 class Sequences : public testing::TestWithParam<Sequence>
@@ -499,16 +511,35 @@ class Sequences : public testing::TestWithParam<Sequence>
 INSTANTIATE_TEST_SUITE_P(, Sequences, testing::ValuesIn(sequences),
 			 testing::PrintToStringParamName());
 
-TEST_P(Sequences, AreAsOverTcp)
+void expect_as_over_tcp(const Steps &steps)
 {
-	const Steps &steps = GetParam().steps;
-
 	for (int family : {AF_INET, AF_INET6}) {
 		auto difference = first_unknown(steps, {Kind::smc, Kind::smc, family});
 
 		if (difference)
 			ADD_FAILURE() << shown(steps, *difference);
 	}
+}
+
+TEST_P(Sequences, AreAsOverTcp)
+{
+	expect_as_over_tcp(GetParam().steps);
+}
+
+/* All of them in one test, as making the device takes a while. */
+TEST(SequencesByRdma, AreAsOverTcp)
+{
+	if (are_apart())
+		GTEST_SKIP() << no_common_device;
+
+	ByRdma by_rdma;
+	Counters before = Counters::now();
+
+	for (const Sequence &sequence : sequences) {
+		SCOPED_TRACE(sequence.name);
+		expect_as_over_tcp(sequence.steps);
+	}
+	EXPECT_GT((Counters::now() - before)["rdma_write_bytes"], 0);
 }
 
 class KnownDifference : public testing::TestWithParam<Known>
