@@ -118,6 +118,11 @@ static u8 smc_follow_state(const struct smc_stream *st, u8 state)
 	case TCP_FIN_WAIT2:
 		/* The socket of a connection in TIME_WAIT is closed. */
 		return is_received ? TCP_CLOSE : TCP_FIN_WAIT2;
+	case TCP_CLOSE:
+		/* TCP's reset has overtaken the stream's, which no call tells of yet. */
+		if (is_received)
+			return is_sent ? TCP_CLOSE : TCP_CLOSE_WAIT;
+		return is_sent ? TCP_FIN_WAIT2 : TCP_ESTABLISHED;
 	default:
 		return state;
 	}
