@@ -103,6 +103,7 @@ private:
 	Step make_splice_in();
 	Step make_splice_out();
 	Step make_fork_send();
+	Step make_fork_recv();
 	Step make_wake();
 	Step make_epoll_add();
 	Step make_epoll_mod();
@@ -140,6 +141,8 @@ const Generator::Entry Generator::entries[] = {
     {Op::splice_in, 4, &Generator::make_splice_in},
     {Op::splice_out, 6, &Generator::make_splice_out},
     {Op::fork_send, 1, &Generator::make_fork_send},
+    {Op::fork_recv, 1, &Generator::make_fork_recv},
+    {Op::fork_close, 1, nullptr},
     {Op::fill, 1, nullptr},
     {Op::drain, 1, nullptr},
     {Op::wake, 5, &Generator::make_wake},
@@ -290,6 +293,12 @@ Step Generator::make_splice_out()
 Step Generator::make_fork_send()
 {
 	return {Op::fork_send, used_slot(), length(), flags_of({MSG_OOB}, 4)};
+}
+
+Step Generator::make_fork_recv()
+{
+	return {Op::fork_recv, used_slot(), length(),
+		MSG_DONTWAIT | flags_of({MSG_PEEK, MSG_OOB}, 5)};
 }
 
 Step Generator::make_wake()

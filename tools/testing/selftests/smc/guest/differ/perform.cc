@@ -129,6 +129,8 @@ const Performer::Entry Performer::entries[] = {
     {Op::splice_in, &Performer::do_splice_in, false},
     {Op::splice_out, &Performer::do_splice_out, false},
     {Op::fork_send, &Performer::do_fork_send, false},
+    {Op::fork_recv, &Performer::do_fork_recv, false},
+    {Op::fork_close, &Performer::do_fork_close, true},
     {Op::fill, &Performer::do_fill, false},
     {Op::drain, &Performer::do_drain, true},
     {Op::wake, &Performer::do_wake, false},

@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bytes.h"
+#include "child.h"
 #include "names.h"
 #include "option.h"
 #include "system.h"
@@ -297,34 +297,28 @@ std::string Performer::do_splice_out(const Step &step)
 
 std::string Performer::do_fork_send(const Step &step)
 {
-	std::string bytes = bytes_at(file().sent, step.a);
-	Pipe pipe;
-	struct {
-		long rc;
-		int error;
-	} result = {};
-
 	if (!has_room(step.a))
 		return skipped;
 
-	pid_t child = fork();
+	std::string bytes = bytes_at(file().sent, step.a);
+	long rc =
+	    in_child([&] { return send(fd(), bytes.data(), bytes.size(), step.b | MSG_NOSIGNAL); });
+	std::string said = result_name(rc);
 
-	if (child < 0)
-		throw_errno("fork");
-	if (!child) {
-		result.rc = send(fd(), bytes.data(), bytes.size(), step.b | MSG_NOSIGNAL);
-		result.error = errno;
-		_exit(write(pipe.in, &result, sizeof(result)) != sizeof(result));
-	}
-	if (TEMP_FAILURE_RETRY(waitpid(child, nullptr, 0)) != child ||
-	    read(pipe.out, &result, sizeof(result)) != sizeof(result))
-		throw_errno("child");
-	errno = result.error;
-
-	std::string said = result_name(result.rc);
-
-	note_sent(result.rc, step.b);
+	note_sent(rc, step.b);
 	return said;
+}
+
+std::string Performer::do_fork_recv(const Step &step)
+{
+	SharedBytes bytes(step.a);
+	long rc = in_child([&] { return recv(fd(), bytes.data, step.a, step.b); });
+
+	if (rc < 0)
+		return result_name(rc);
+	if (!(step.b & (MSG_PEEK | MSG_OOB)))
+		file().read += rc;
+	return result_name(rc) + " " + shown(std::string(bytes.data, step.a));
 }
 
 /* How many bytes it is depends on sizes of buffers; that they all arrive does not. */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "control.h"
 #include "names.h"
 #include "system.h"
@@ -183,6 +184,15 @@ std::string Performer::do_shutdown(const Step &step)
 std::string Performer::do_close(const Step &step)
 {
 	return result_name(world.close(step.slot));
+}
+
+/* Of a process that ends nothing lingers. */
+std::string Performer::do_fork_close(const Step &step)
+{
+	std::string said;
+
+	after_fork([&] { said = result_name(world.close(step.slot)); });
+	return said;
 }
 
 std::string Performer::do_dup(const Step &step)

@@ -109,6 +109,8 @@ private:
 	std::string do_splice_in(const Step &step);
 	std::string do_splice_out(const Step &step);
 	std::string do_fork_send(const Step &step);
+	std::string do_fork_recv(const Step &step);
+	std::string do_fork_close(const Step &step);
 	std::string do_fill(const Step &step);
 	std::string do_drain(const Step &step);
 	std::string do_wake(const Step &step);

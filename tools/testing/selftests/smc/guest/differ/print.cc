@@ -12,12 +12,12 @@ namespace
 std::string op_name(Op op)
 {
 	static const char *const names[] = {
-	    "pair",	 "socket",     "bind",	   "listen",	"connect",    "accept",
-	    "unspec",	 "shutdown",   "close",	   "dup",	"pass",	      "nonblock",
-	    "async",	 "linger",     "set",	   "get",	"names",      "send",
-	    "recv",	 "errqueue",   "sendfile", "splice_in", "splice_out", "fork_send",
-	    "fill",	 "drain",      "wake",	   "select",	"epoll_add",  "epoll_mod",
-	    "epoll_del", "epoll_wait",
+	    "pair",	 "socket",     "bind",	    "listen",	  "connect",	"accept",
+	    "unspec",	 "shutdown",   "close",	    "dup",	  "pass",	"nonblock",
+	    "async",	 "linger",     "set",	    "get",	  "names",	"send",
+	    "recv",	 "errqueue",   "sendfile",  "splice_in",  "splice_out", "fork_send",
+	    "fork_recv", "fork_close", "fill",	    "drain",	  "wake",	"select",
+	    "epoll_add", "epoll_mod",  "epoll_del", "epoll_wait",
 	};
 	static_assert(std::size(names) == size_t(Op::count));
 
@@ -32,6 +32,7 @@ std::string arguments(const Step &step)
 	switch (step.op) {
 	case Op::unspec:
 	case Op::close:
+	case Op::fork_close:
 	case Op::pass:
 	case Op::names:
 	case Op::errqueue:
@@ -58,6 +59,8 @@ std::string arguments(const Step &step)
 		return ", " + a + ", " + send_flags_name(step.b) + ", " + way_name(step.c);
 	case Op::recv:
 		return ", " + a + ", " + recv_flags_name(step.b) + ", " + way_name(step.c);
+	case Op::fork_recv:
+		return ", " + a + ", " + recv_flags_name(step.b);
 	case Op::fork_send:
 		return ", " + a + ", " + send_flags_name(step.b);
 	case Op::splice_in:

@@ -45,6 +45,7 @@ bool has_flags(const Step &step)
 	case Op::send:
 	case Op::recv:
 	case Op::fork_send:
+	case Op::fork_recv:
 	case Op::splice_in:
 	case Op::splice_out:
 	case Op::accept:
@@ -61,6 +62,7 @@ bool has_length(const Step &step)
 	case Op::recv:
 	case Op::sendfile:
 	case Op::fork_send:
+	case Op::fork_recv:
 	case Op::splice_in:
 	case Op::splice_out:
 		return true;

@@ -44,6 +44,8 @@ enum class Op {
 	splice_in,  /* a: length, b: SPLICE_F_*; from a pipe into the socket */
 	splice_out, /* a: length, b: SPLICE_F_*; from the socket into a pipe */
 	fork_send,  /* a: length, b: flags; by a child, which then ends */
+	fork_recv,  /* likewise */
+	fork_close, /* by the end of a child that has it, too */
 	fill,	    /* send until there is no room */
 	drain,	    /* read all that a fill has sent */
 	wake,	    /* a: slot, b: length, c: Waker; recv() or, of nothing, poll() sleeps */
