@@ -9,6 +9,9 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 
+/* For so long the program may take its error. */
+#define SMC_FOLLOW_FAILURE	(HZ / 10)
+
 void smc_follow_reset(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -42,9 +45,12 @@ void smc_follow_failure(struct sock *sk)
 		return;
 	/* Pairs with smc_stream_fail(), which sets the socket's error first. */
 	smp_acquire__after_ctrl_dep();
-	err = xchg(&sk->sk_err, 0);
+	err = READ_ONCE(sk->sk_err);
 	smc_follow_reset(sk);
-	/* The socket tells the stream's error, if it has not done so. */
+	/*
+	 * The socket tells the stream's error, if it has not done so. SO_ERROR takes it without the
+	 * lock: if it does so just now, it is told once more.
+	 */
 	WRITE_ONCE(sk->sk_err, err);
 }
 
@@ -65,6 +71,22 @@ void smc_follow(struct sock *sk)
 		smc_follow_stream(sk, smc->stream);
 }
 
+void smc_follow_by_work(struct smc_sock *smc)
+{
+	if (smc->mode != SMC_MODE_STREAM)
+		return;
+	if (smc_stream_has_failed(smc->stream))
+		smc_follow_failure(smc->sk);
+	else
+		smc_follow_stream(smc->sk, smc->stream);
+}
+
+/* A call of the program that is told of a failure resets TCP's connection, or this does. */
+static unsigned long smc_follow_delay(const struct smc_stream *st)
+{
+	return smc_stream_has_failed(st) ? SMC_FOLLOW_FAILURE : 0;
+}
+
 void smc_follow_later(struct sock *sk)
 {
 	struct smc_sock *smc;
@@ -75,7 +97,7 @@ void smc_follow_later(struct sock *sk)
 	/* One that waits for accept() has nothing to do before, but to be there for it. */
 	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM &&
 	    (!READ_ONCE(smc->parent) || READ_ONCE(smc->is_deferred)))
-		smc_sock_do_soon(smc, 0);
+		smc_sock_do_soon(smc, smc_follow_delay(smc->stream));
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 

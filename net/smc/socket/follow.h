@@ -41,12 +41,18 @@ void smc_follow_later(struct sock *sk);
 void smc_follow_reset(struct sock *sk);
 
 /**
+ * smc_follow_by_work() - what smc_follow_later() has begun
+ * @smc: socket, locked
+ *
+ * Context: process.
+ */
+void smc_follow_by_work(struct smc_sock *smc);
+
+/**
  * smc_follow_failure() - reset TCP's connection, if that has not happened, as the stream has failed
  * @sk: socket, locked, whose stream the caller has seen to have failed
  *
  * A call that has found out does this last, so that the next one, of whatever kind, is as with TCP.
- * A worker does not do it earlier: a thread that poll() has told may be taking the socket's error
- * meanwhile, which needs no lock.
  *
  * Context: process.
  */

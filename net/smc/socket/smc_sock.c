@@ -176,7 +176,7 @@ static void smc_sock_do_later(struct work_struct *work)
 	if (smc->mode == SMC_MODE_TCP)
 		smc_handshake_decline_late(&smc->hs);
 	else
-		smc_follow(smc->sk);
+		smc_follow_by_work(smc);
 	release_sock(smc->sk);
 }
 
