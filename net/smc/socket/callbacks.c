@@ -18,9 +18,13 @@
 /* TCP's own. */
 static void (*smc_default_data_ready)(struct sock *sk);
 static void (*smc_default_state_change)(struct sock *sk);
+static void (*smc_default_error_report)(struct sock *sk);
+
+static void smc_tcp_error_report(struct sock *sk);
 
 void smc_callbacks_init(const struct sock *tcp)
 {
+	smc_default_error_report = tcp->sk_error_report;
 	smc_default_data_ready = tcp->sk_data_ready;
 	smc_default_state_change = tcp->sk_state_change;
 }
@@ -38,6 +42,7 @@ static bool smc_has_foreign_hooks(const struct sock *sk)
 {
 	return !smc_sk(sk) && (READ_ONCE(sk->sk_data_ready) != smc_default_data_ready ||
 			       READ_ONCE(sk->sk_state_change) != smc_default_state_change ||
+			       READ_ONCE(sk->sk_error_report) != smc_default_error_report ||
 			       rcu_access_pointer(__sk_user_data(sk)));
 }
 
@@ -59,8 +64,10 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 		smc_ioctl_hook(sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	/* A listener's is BPF's, if it is in a map: it may be found by BPF programs. */
-	if (mode != SMC_MODE_LISTEN)
+	if (mode != SMC_MODE_LISTEN) {
 		__rcu_assign_sk_user_data_with_flags(sk, smc, SK_USER_DATA_NOCOPY);
+		WRITE_ONCE(sk->sk_error_report, smc_tcp_error_report);
+	}
 	WRITE_ONCE(sk->sk_data_ready, smc_tcp_data_ready);
 	WRITE_ONCE(sk->sk_state_change, smc_tcp_state_change);
 	write_unlock_bh(&sk->sk_callback_lock);
@@ -72,12 +79,30 @@ void smc_callbacks_restore(struct sock *sk)
 		WRITE_ONCE(sk->sk_data_ready, smc_default_data_ready);
 	if (sk->sk_state_change == smc_tcp_state_change)
 		WRITE_ONCE(sk->sk_state_change, smc_default_state_change);
+	if (sk->sk_error_report == smc_tcp_error_report)
+		WRITE_ONCE(sk->sk_error_report, smc_default_error_report);
+}
+
+/* The stream sends the signals of what comes in: those for what TCP receives are none. */
+static void smc_sock_mute(struct sock *sk, bool is_muted)
+{
+	struct socket_wq *wq;
+
+	rcu_read_lock();
+	wq = rcu_dereference(sk->sk_wq);
+	if (wq && is_muted)
+		set_bit(SOCKWQ_ASYNC_WAITDATA, &wq->flags);
+	else if (wq)
+		clear_bit(SOCKWQ_ASYNC_WAITDATA, &wq->flags);
+	rcu_read_unlock();
 }
 
 void smc_sock_unhook(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 
+	if (smc->mode == SMC_MODE_STREAM)
+		smc_sock_mute(sk, false);
 	WRITE_ONCE(smc->mode, SMC_MODE_TCP);
 	smc_ioctl_unhook(sk);
 	/* No SYN of it offers what nobody would follow up. */
@@ -199,6 +224,8 @@ void smc_tcp_state_change(struct sock *sk)
 	smc = smc_sk(sk);
 	/* Who waits for the stream is told by the stream. */
 	if (smc && smc->mode == SMC_MODE_STREAM) {
+		/* For a FIN of TCP, whose signal comes next. */
+		smc_sock_mute(sk, true);
 		smc_sock_tcp_changed(smc);
 		goto out;
 	}
@@ -211,5 +238,28 @@ void smc_tcp_state_change(struct sock *sk)
 	if (!smc || !smc_is_shaking_alone(smc))
 		smc_default_state_change(sk);
 out:
+	rcu_read_unlock();
+}
+
+/*
+ * TCP tells of its reset, or of one that this end made, right when its connection is closed. The
+ * stream has told of that, or will. But what is in the error queue is told of here.
+ */
+static bool smc_is_reset_report(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+
+	return smc->mode == SMC_MODE_STREAM && sk->sk_state == TCP_CLOSE &&
+	       skb_queue_empty_lockless(&sk->sk_error_queue) && !xchg(&smc->saw_reset, true);
+}
+
+static void smc_tcp_error_report(struct sock *sk)
+{
+	struct smc_sock *smc;
+
+	rcu_read_lock();
+	smc = smc_sk(sk);
+	if (!smc || !smc_is_reset_report(smc))
+		smc_default_error_report(sk);
 	rcu_read_unlock();
 }

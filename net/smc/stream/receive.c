@@ -134,12 +134,12 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 		return sock_intr_errno(*timeo);
 
 	began = local_clock();
-	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, st->sk);
+	WRITE_ONCE(st->is_read, true);
 	if (!smc_stream_spin(st, pos, began)) {
 		smc_stream_sleep_for_data(st, pos, timeo);
 		smc_stream_note_wait(st, local_clock() - began);
 	}
-	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, st->sk);
+	WRITE_ONCE(st->is_read, false);
 	return 0;
 }
 

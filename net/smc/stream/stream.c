@@ -119,13 +119,16 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 }
 
 /* The same, and SIGIO: of what an application has not done itself. */
-static void smc_announce(struct sock *sk, __poll_t events)
+static void smc_announce(const struct smc_stream *st, struct sock *sk, __poll_t events)
 {
 	if (!sk || !events)
 		return;
-	/* First: a reader that waits gets no signal, and says that it waits until it wakes. */
-	if (events & SMC_NEWS_BYTES)
-		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
+	/*
+	 * First: a reader that waits gets no signal, and says that it waits until it wakes. It does
+	 * so here: the socket's flag for that mutes TCP, see smc_sock_mute().
+	 */
+	if ((events & SMC_NEWS_BYTES) && !READ_ONCE(st->is_read))
+		sk_wake_async(sk, SOCK_WAKE_IO, POLL_IN);
 	if (events & EPOLLOUT)
 		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
 	smc_wake(sk, events);
@@ -135,7 +138,7 @@ void smc_stream_look(struct smc_stream *st)
 {
 	/* TCP tells of a FIN again, too. */
 	if (smc_stream_has_enough(st) || smc_rx_ended(st))
-		smc_announce(READ_ONCE(st->sk), EPOLLIN | EPOLLRDNORM);
+		smc_announce(st, READ_ONCE(st->sk), EPOLLIN | EPOLLRDNORM);
 }
 
 void smc_stream_look_for_room(struct smc_stream *st)
@@ -247,7 +250,7 @@ static noinline void smc_stream_tell_more(struct smc_stream *st, struct sock *sk
 		smc_stream_report_error(st);
 	if (news & SMC_NEWS_STAMPS)
 		smc_stamps_report(st);
-	smc_announce(sk, news & ~SMC_NEWS_MORE);
+	smc_announce(st, sk, news & ~SMC_NEWS_MORE);
 	if ((news & (SMC_NEWS_ENDED | SMC_NEWS_AWAITED)) && sk)
 		st->follow(sk);
 	if (news & SMC_NEWS_OVER) {
@@ -265,7 +268,7 @@ static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 	if (news & (SMC_NEWS_MORE | EPOLLERR))
 		smc_stream_tell_more(st, sk, news);
 	else
-		smc_announce(sk, news);
+		smc_announce(st, sk, news);
 	smc_stream_put(st);
 }
 

@@ -67,6 +67,7 @@ struct socket;
  * @dead: no publish is possible any more: the path is lost
  * @is_over: path->over() was called; no copy into tx.ring begins any more, see there
  * @rcv_shutdown: the application shut down its receiving side
+ * @is_read: a reader waits, whom no signal is to tell of bytes
  * @updated: the peer published what there may be something to answer to
  * @news: EPOLL* events that became true and nobody was woken for yet; EPOLLERR: @err
  * @stamps: what is to be stamped once it is sent, under @lock; NULL until something is
@@ -104,6 +105,7 @@ struct smc_stream {
 	bool dead;
 	bool is_over;
 	bool rcv_shutdown;
+	bool is_read;
 	bool updated;
 	__poll_t news;
 	struct smc_stamps *stamps;
