@@ -79,6 +79,7 @@ void Performer::note_sent(long rc, int flags)
 	if (rc <= 0)
 		return;
 	file().sent += rc;
+	file().is_refused |= file().peer_gone;
 	file().sent_urgent |= flags & MSG_OOB;
 }
 

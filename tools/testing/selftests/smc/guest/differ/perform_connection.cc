@@ -106,7 +106,7 @@ std::string Performer::do_connect(const Step &step)
 
 	if (fresh && (listener || is_own)) {
 		file().sent = file().read = 0;
-		file().peer_gone = false;
+		file().peer_gone = file().is_refused = false;
 		file().connecting = rc;
 		if (listener)
 			listener->waiting.push_back(slot->file);

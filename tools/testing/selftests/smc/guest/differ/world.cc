@@ -147,6 +147,35 @@ FilePtr World::listener_at(int side, int wanted)
 	return nullptr;
 }
 
+/* TCP's reset, which is another signal, comes after the stream's. */
+static bool has_seen_reset(const File &file)
+{
+	if (!file.was_connected)
+		return true;
+
+	switch (diag_state(file.side, file.local, file.remote)) {
+	case TCP_ESTABLISHED:
+	case TCP_FIN_WAIT2:
+	case TCP_CLOSE_WAIT:
+		return false;
+	default:
+		/* Among them LISTEN, of a listener with that port. */
+		return true;
+	}
+}
+
+/* The other end of a connection that still is one; or -1. */
+int World::peer_fd_of(const File &file) const
+{
+	return file.peer && file.peer->peer.get() == &file ? fd_of(*file.peer) : -1;
+}
+
+/* The peer was closed, or has shut its direction, which is acknowledged. */
+bool World::is_to_see_end(const File &file) const
+{
+	return file.peer_gone || state_of(peer_fd_of(file)) == TCP_FIN_WAIT2;
+}
+
 /* A stream's end can be seen by TCP_INFO before TCP's FIN has come, and next this end may close. */
 bool World::has_seen_end(const File &file)
 {
@@ -160,7 +189,7 @@ bool World::has_seen_end(const File &file)
  */
 bool World::has_arrived(const File &file)
 {
-	int peer = file.peer && file.peer->peer.get() == &file ? fd_of(*file.peer) : -1;
+	int peer = peer_fd_of(file);
 
 	if (peer < 0)
 		return true;
@@ -186,13 +215,13 @@ bool World::is_settled(File &file)
 
 	int state = state_of(fd);
 
-	if (is_passing(state) || (file.peer_gone && !has_seen_end(file)))
+	if (is_passing(state) || (is_to_see_end(file) && !has_seen_end(file)))
 		return false;
 	/* TCP's reset can be seen by TCP_INFO before the stream's has come. */
 	if (state == TCP_CLOSE)
-		return events_of(fd) & POLLHUP;
+		return (events_of(fd) & POLLHUP) && has_seen_reset(file);
 	if (!unacknowledged(fd))
-		return has_arrived(file);
+		return !file.is_refused && has_arrived(file);
 	if (file.peer && fd_of(*file.peer) >= 0)
 		acknowledge(fd_of(*file.peer));
 	return false;

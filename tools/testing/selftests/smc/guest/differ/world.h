@@ -30,9 +30,10 @@ struct File {
 	int slots = 1; /* that name it; none: it was closed */
 	bool connecting = false;
 	bool was_connected = false;
-	bool is_tuned = false;	/* by TCP, as it has ever been connected */
-	bool peer_gone = false; /* closed, or disconnected: that can be seen here */
-	bool full = false;	/* what it has sent does not all fit into the peer */
+	bool is_tuned = false;	 /* by TCP, as it has ever been connected */
+	bool peer_gone = false;	 /* closed, or disconnected: that can be seen here */
+	bool is_refused = false; /* bytes left for a peer that is gone, which resets this end */
+	bool full = false;	 /* what it has sent does not all fit into the peer */
 	bool sent_urgent = false;
 	bool sndbuf_set = false, rcvbuf_set = false;
 	uint64_t sent = 0, read = 0; /* bytes of this connection */
@@ -99,6 +100,8 @@ public:
 	std::array<int, ports> port = {};
 
 private:
+	int peer_fd_of(const File &file) const;
+	bool is_to_see_end(const File &file) const;
 	bool has_seen_end(const File &file);
 	bool has_arrived(const File &file);
 	bool is_settled(File &file);
