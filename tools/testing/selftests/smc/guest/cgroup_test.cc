@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
 #include "agent.h"
 #include "netns.h"
 #include "place.h"
+#include "rogue.h"
 #include "smc_tool.h"
 #include "wire/clc.h"
 #include "wire/dmbe.h"
@@ -234,12 +236,33 @@ TEST_P(Limited, IsTcpWithoutRoom)
 	check_data(connections.back(), 100000, true);
 }
 
-/* Of a client without SMC: what waits in TCP is charged to whom accepted it, as over TCP. */
-class Accepted : public testing::TestWithParam<Flavor>
+/* What waits in TCP is charged to whom accepted it, as over TCP. */
+class AcceptedMemory : public testing::Test
+{
+protected:
+	Fd accept_in_group(const Fd &listener)
+	{
+		await(listener, POLLIN);
+		group.enter();
+
+		Fd accepted = must_accept(listener);
+
+		group.leave();
+		return accepted;
+	}
+	void expect_charged()
+	{
+		wait_until("it is charged", [&] { return group.sockets() >= 64 * KiB; });
+	}
+
+	ControlGroup group;
+};
+
+/* Of a client without SMC. */
+class Accepted : public AcceptedMemory, public testing::WithParamInterface<Flavor>
 {
 protected:
 	Agent agent;
-	ControlGroup group;
 };
 
 INSTANTIATE_TEST_SUITE_P(, Accepted, testing::Values(Flavor{Kind::tcp, AF_INET}, Flavor()),
@@ -251,19 +274,29 @@ TEST_P(Accepted, IsChargedToWhoAccepts)
 	Fd listener = must_listen(GetParam());
 	RemoteSocket client =
 	    agent.connect(plain, address_of(0, AF_INET, local_address(listener).port()));
-
-	await(listener, POLLIN);
-	group.enter();
-
-	Fd accepted = must_accept(listener);
-
-	group.leave();
-
+	Fd accepted = accept_in_group(listener);
 	Job sending = client.start_send({.seed = 1, .bytes = MiB});
 
-	wait_until("it is charged", [&] { return group.sockets() >= 64 * KiB; });
+	expect_charged();
 	recv_flow(accepted, {.seed = 1, .bytes = MiB});
 	sending.join();
+}
+
+/* A worker has had it meanwhile. */
+TEST_F(AcceptedMemory, OfADeclinedClient)
+{
+	Fd listener = must_listen(Flavor());
+	Fd client = offering_socket();
+	Address to = address_of(0, AF_INET, local_address(listener).port());
+
+	ASSERT_EQ(connect(client, to.get(), to.len), 0);
+	send_bytes(client, encode_decline(SMC_DIAG_NO_DEVICE));
+
+	Fd accepted = accept_in_group(listener);
+	std::jthread sending([&] { send_flow(client, {.seed = 1, .bytes = MiB}); });
+
+	expect_charged();
+	recv_flow(accepted, {.seed = 1, .bytes = MiB});
 }
 
 /* How an end of a connection goes whose peer never does. */
