@@ -55,11 +55,18 @@ protected:
 		fill_for_good(one.here);
 		return one;
 	}
-	/* With SMC-D all bytes are there, for they were written into the peer's memory. */
-	void expect_no_end_there(const Watched &one)
+	/*
+	 * The end that bytes wait before is at neither end. With SMC-D none wait, for they were
+	 * written into the peer's memory. With SMC-R TCP's connection here has not begun to end.
+	 */
+	void expect_end_waits(const Watched &one)
 	{
-		if (!flavor.is_smc() || !peer_within()) {
-			EXPECT_EQ(state_there(one), TCP_ESTABLISHED);
+		if (flavor.is_smc() && peer_within())
+			return;
+		EXPECT_EQ(state_there(one), TCP_ESTABLISHED);
+		EXPECT_EQ(state_here(one), flavor.is_smc() ? TCP_ESTABLISHED : TCP_FIN_WAIT1);
+		if (one.here >= 0) {
+			EXPECT_EQ(info(one.here), TCP_FIN_WAIT1);
 		}
 	}
 	int state_here(const Watched &one)
@@ -213,7 +220,7 @@ TEST_P(TcpState, EndWaitsForBytes)
 	Watched one = filled();
 
 	ASSERT_EQ(shutdown(one.here, SHUT_WR), 0);
-	expect_no_end_there(one);
+	expect_end_waits(one);
 	EXPECT_EQ(one.there.ending(), 0);
 	EXPECT_EQ(info(one.there), TCP_CLOSE_WAIT);
 	expect_there(one, TCP_CLOSE_WAIT);
@@ -226,7 +233,7 @@ TEST_P(TcpState, CloseWaitsForBytes)
 	Watched one = filled();
 
 	one.here.close();
-	expect_no_end_there(one);
+	expect_end_waits(one);
 	EXPECT_EQ(one.there.ending(), 0);
 	expect_there(one, TCP_CLOSE_WAIT);
 	expect_here(one, TCP_FIN_WAIT2);
