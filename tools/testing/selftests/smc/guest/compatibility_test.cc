@@ -345,6 +345,33 @@ std::string md5_key()
 	return bytes_of(key);
 }
 
+/* struct tcp_ao_add, which headers have since 6.7. */
+struct alignas(8) AoKey {
+	sockaddr_storage address;
+	char algorithm[64];
+	int32_t ifindex;
+	uint32_t flags;
+	uint16_t reserved;
+	uint8_t prefix, sndid, rcvid, maclen, keyflags, keylen;
+	uint8_t key[80];
+};
+
+/* Likewise for nobody in particular. */
+std::string ao_key()
+{
+	AoKey key = {};
+	auto *another = reinterpret_cast<sockaddr_in *>(&key.address);
+
+	another->sin_family = AF_INET;
+	inet_pton(AF_INET, "192.0.2.1", &another->sin_addr);
+	strcpy(key.algorithm, "hmac(sha1)");
+	key.prefix = 32;
+	key.sndid = key.rcvid = 1;
+	key.keylen = 3;
+	memcpy(key.key, "key", 3);
+	return bytes_of(key);
+}
+
 int ioctl_value(int fd, unsigned long request)
 {
 	int value = -1;
@@ -625,7 +652,7 @@ Trials tcp_trials()
 	    {AT(SOL_TCP, TCP_TX_DELAY), bytes_of(1000)},
 	}));
 
-	trials["TCP_AO_ADD_KEY"] = made_tcp({AT(SOL_TCP, TCP_AO_ADD_KEY)}, true);
+	trials["TCP_AO_ADD_KEY"] = made_tcp({AT(SOL_TCP, TCP_AO_ADD_KEY), ao_key()}, true);
 	trials["TCP_AO_DEL_KEY"] = refused({AT(SOL_TCP, TCP_AO_DEL_KEY)});
 	trials["TCP_AO_INFO"] = refused({AT(SOL_TCP, TCP_AO_INFO)});
 	trials["TCP_AO_REPAIR"] = refused({AT(SOL_TCP, TCP_AO_REPAIR)});
