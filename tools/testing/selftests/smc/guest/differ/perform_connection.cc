@@ -173,9 +173,14 @@ std::string Performer::do_unspec(const Step &)
 
 std::string Performer::do_shutdown(const Step &step)
 {
+	/* Whether the end that waits for room has come decides what the next does. */
+	if (file().is_full_and_ends())
+		return skipped;
+
 	int rc = shutdown(fd(), step.a);
 	std::string said = result_name(rc);
 
+	file().ends_full |= !rc && file().is_full();
 	if (!rc && file().is_listening() && step.a != SHUT_WR)
 		world.leave(file());
 	return said;

@@ -34,6 +34,7 @@ struct File {
 	bool peer_gone = false;	 /* closed, or disconnected: that can be seen here */
 	bool is_refused = false; /* bytes left for a peer that is gone, which resets this end */
 	bool full = false;	 /* what it has sent does not all fit into the peer */
+	bool ends_full = false;	 /* likewise, and it has shut a direction */
 	bool sent_urgent = false;
 	bool sndbuf_set = false, rcvbuf_set = false;
 	uint64_t sent = 0, read = 0; /* bytes of this connection */
@@ -46,6 +47,10 @@ struct File {
 	bool is_listening() const
 	{
 		return backlog >= 0;
+	}
+	bool is_full_and_ends() const
+	{
+		return ends_full || (peer && peer->ends_full);
 	}
 	bool is_full() const
 	{
