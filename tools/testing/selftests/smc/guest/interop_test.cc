@@ -624,6 +624,7 @@ struct Object {
 	std::set<std::string> texts;
 	/* Those of this module only. */
 	std::set<std::string> more = {};
+	const char *family = SMC_GENL_FAMILY_NAME;
 };
 
 static const Object objects[] = {
@@ -638,20 +639,9 @@ static const Object objects[] = {
     {"statistics", SMC_NETLINK_GET_STATS, {}},
     {"the handshake limitation", SMC_NETLINK_DUMP_HS_LIMITATION, {}},
     {"EIDs", SMC_NETLINK_DUMP_UEID, {"1"}},
+    {"fallbacks", SMC_NETLINK_GET_FBACK_STATS, {}},
+    {"the table of PNET IDs", SMC_PNETID_GET, {"1", "2", "3"}, {}, SMCR_GENL_FAMILY_NAME},
 };
-
-/* Each attribute of the first message with its length, where that is fixed. */
-static std::string shape(const std::vector<Shown> &shown, const std::set<std::string> &texts)
-{
-	std::string shape;
-
-	for (const auto &[path, bytes] : shown.empty() ? Shown() : shown[0])
-		shape +=
-		    path +
-		    (texts.count(path) ? " text" : " " + std::to_string(bytes.size() / 2 - 1)) +
-		    "\n";
-	return shape;
-}
 
 /* Two dumps, of which none is empty. */
 static void expect_alike(const std::string &here, const std::string &there, const char *what)
@@ -663,19 +653,34 @@ static void expect_alike(const std::string &here, const std::string &there, cons
 TEST_P(Interop, ObjectsAreShownAlike)
 {
 	Connection one = connection();
+	/* Each end has fallen back once, for the other has no SMC. */
+	Connection from_here = make_connection(tree, Flavor(), {Kind::tcp, AF_INET}),
+		   from_there = make_connection(tree, {Kind::tcp, AF_INET}, Flavor(), Role::server);
 
 	check_data(one, 1000, true);
+	/* As the tree's. */
+	must_run(smc("pnet add NET1 dev eth0"));
 	for (const Object &object : objects) {
-		std::string command = std::to_string(object.command),
-			    there = tree.call({"dump-generic", command});
-		std::vector<Shown> here = shown_in(dump_generic(object.command));
+		std::string there =
+		    tree.call({"dump-generic", std::to_string(object.command), object.family});
+		std::vector<Shown> here = shown_in(dump_generic(object.command, object.family));
 
 		ASSERT_FALSE(here.empty()) << object.name;
 		for (const std::string &path : object.more)
 			EXPECT_EQ(here[0].erase(path), 1u) << path;
-		expect_alike(shape(here, object.texts), shape(shown_in(there), object.texts),
+		expect_alike(shape_of(here, object.texts), shape_of(shown_in(there), object.texts),
 			     object.name);
 	}
+	must_run(smc("pnet del NET1"));
+}
+
+/* Neither host is one that has a system EID. */
+TEST_P(Interop, SystemEidIsShownAlike)
+{
+	const std::string command = std::to_string(SMC_NETLINK_DUMP_SEID);
+
+	EXPECT_EQ(shape_of(shown_in(dump_generic(SMC_NETLINK_DUMP_SEID))),
+		  shape_of(shown_in(tree.call({"dump-generic", command, SMC_GENL_FAMILY_NAME}))));
 }
 
 TEST_P(Interop, NumbersAreShownAlike)
@@ -687,7 +692,8 @@ TEST_P(Interop, NumbersAreShownAlike)
 
 	std::string command = std::to_string(SMC_NETLINK_GET_LINK_SMCR);
 	std::vector<Shown> here = shown_in(dump_generic(SMC_NETLINK_GET_LINK_SMCR)),
-			   there = shown_in(tree.call({"dump-generic", command}));
+			   there =
+			       shown_in(tree.call({"dump-generic", command, SMC_GENL_FAMILY_NAME}));
 	/* A group and its link come in two messages. */
 	auto of = [](const std::vector<Shown> &all, const std::string &path) {
 		std::set<std::string> values;
@@ -725,7 +731,7 @@ TEST_P(Interop, SocketsAreShownAlike)
 					found.push_back(one);
 			if (!found.empty())
 				found[0].erase(more);
-			return shape(found, {});
+			return shape_of(found);
 		};
 
 		expect_alike(first(dump_sockets()), first(tree.call({"dump-sockets"})),

@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/if_packet.h>
+#include <linux/smc.h>
+#include <linux/smc_diag.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -27,6 +29,7 @@
 #include "full.h"
 #include "limit.h"
 #include "link_groups.h"
+#include "netlink_dump.h"
 #include "netns.h"
 #include "place.h"
 #include "rogue.h"
@@ -59,6 +62,58 @@ protected:
 
 	Agent agent;
 };
+
+/* A number of a dump, which has the bytes of this host's order. */
+static uint64_t number_in(const std::string &bytes)
+{
+	uint64_t number = 0;
+
+	for (size_t at = bytes.size(); at > 2; at -= 2)
+		number = number << 8 | std::stoul(bytes.substr(at - 2, 2), nullptr, 16);
+	return number;
+}
+
+/*
+ * As tools for the in-tree module read it. Debian's has no device to compare this with: what is
+ * expected here is what linux/smc.h and linux/smc_diag.h say.
+ */
+TEST_F(Smcd, IsShownToOtherTools)
+{
+	auto device = [] {
+		return shown_in(dump_generic(SMC_NETLINK_GET_DEV_SMCD));
+	};
+
+	expect_no_connections(agent);
+	wait_until("no group", [&] { return number_in(device().at(0).at("5/2")) == 0; });
+	EXPECT_EQ(shape_of(device(), {"5/7", "5/8/2"}),
+		  "5/1 4\n5/2 1\n5/3 4\n5/4 2\n5/5 2\n5/6 2\n5/7 text\n"
+		  "5/8/1 1\n5/8/2 text\n5/8/3 4\n5/8/4 1\n5/8/5 1\n5/8/6 4\n");
+
+	Connection one = make_connection(agent, Flavor());
+	std::vector<Shown> groups = shown_in(dump_generic(SMC_NETLINK_GET_LGR_SMCD));
+
+	/* It is in use, and so it is critical. */
+	EXPECT_EQ(number_in(device().at(0).at("5/2")), 1u);
+	EXPECT_EQ(
+	    shape_of(groups, {"4/6", "4/9/3", "4/9/4"}),
+	    "4/1 4\n4/10 8\n4/11 8\n4/12 4\n4/13 4\n4/2 8\n4/3 8\n4/4 1\n4/5 4\n4/6 text\n4/7 2\n"
+	    "4/9/0 1\n4/9/1 1\n4/9/2 1\n4/9/3 text\n4/9/4 text\n");
+
+	Shown socket;
+
+	for (const Shown &shown : shown_in(dump_sockets()))
+		if (shown.contains(std::to_string(SMC_DIAG_DMBINFO)))
+			socket = shown;
+
+	std::string info = socket.at(std::to_string(SMC_DIAG_DMBINFO));
+
+	/* Since 6.10, when the second halves of GIDs came. */
+	ASSERT_EQ(info.size(), 2 + 2 * 56u);
+	/* The id of a group, and no serial number of a link. */
+	EXPECT_TRUE(std::any_of(groups.begin(), groups.end(), [&](const Shown &group) {
+		return group.at("4/1") == info.substr(0, 2 + 2 * sizeof(uint32_t));
+	})) << info;
+}
 
 /* In one namespace, or in either of two. */
 TEST_F(Smcd, OffIsTcp)

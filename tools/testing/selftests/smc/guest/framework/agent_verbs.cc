@@ -266,7 +266,7 @@ Message do_link_groups(const Arguments &)
 
 Message do_dump_generic(const Arguments &args)
 {
-	return {dump_generic(args.number(0))};
+	return {dump_generic(args.number(0), args.text(1).c_str())};
 }
 
 Message do_dump_sockets(const Arguments &)

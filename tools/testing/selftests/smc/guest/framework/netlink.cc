@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "netlink.h"
 
-#include <linux/smc.h>
 #include <netlink/genl/ctrl.h>
 #include <stdexcept>
 #include <string>
@@ -26,12 +25,13 @@ NetlinkSocket connected_netlink()
 	return socket;
 }
 
-NetlinkRequest netlink_request(const NetlinkSocket &socket, int command, int flags)
+NetlinkRequest netlink_request(const NetlinkSocket &socket, int command, int flags,
+			       const char *family)
 {
-	int family = check_netlink(genl_ctrl_resolve(socket.get(), SMC_GENL_FAMILY_NAME));
+	int id = check_netlink(genl_ctrl_resolve(socket.get(), family));
 	NetlinkRequest message(nlmsg_alloc(), nlmsg_free);
 
-	if (!message || !genlmsg_put(message.get(), NL_AUTO_PORT, NL_AUTO_SEQ, family, 0,
+	if (!message || !genlmsg_put(message.get(), NL_AUTO_PORT, NL_AUTO_SEQ, id, 0,
 				     NLM_F_REQUEST | flags, command, 1))
 		throw std::bad_alloc();
 	return message;

@@ -3,6 +3,7 @@
 #ifndef GUEST_NETLINK_H
 #define GUEST_NETLINK_H
 
+#include <linux/smc.h>
 #include <memory>
 #include <netlink/genl/genl.h>
 
@@ -18,7 +19,8 @@ int check_netlink(int rc);
 NetlinkSocket connected_netlink();
 
 /* Without attributes. @flags are NLM_F_*. */
-NetlinkRequest netlink_request(const NetlinkSocket &socket, int command, int flags);
+NetlinkRequest netlink_request(const NetlinkSocket &socket, int command, int flags,
+			       const char *family = SMC_GENL_FAMILY_NAME);
 
 } // namespace guest
 

@@ -79,10 +79,10 @@ std::string answers(nl_sock *socket, nl_msg *request, nl_recvmsg_msg_cb_t on_mes
 
 } // namespace
 
-std::string dump_generic(int command)
+std::string dump_generic(int command, const char *family)
 {
 	NetlinkSocket socket = connected_netlink();
-	NetlinkRequest request = netlink_request(socket, command, NLM_F_DUMP);
+	NetlinkRequest request = netlink_request(socket, command, NLM_F_DUMP, family);
 
 	return answers(socket.get(), request.get(), on_generic);
 }
@@ -117,6 +117,16 @@ std::vector<Shown> shown_in(const std::string &text)
 		one.clear();
 	}
 	return all;
+}
+
+std::string shape_of(const std::vector<Shown> &shown, const std::set<std::string> &texts)
+{
+	std::string shape;
+
+	for (const auto &[path, bytes] : shown.empty() ? Shown() : shown[0])
+		shape += path + " " +
+			 (texts.count(path) ? "text" : std::to_string(bytes.size() / 2 - 1)) + "\n";
+	return shape;
 }
 
 } // namespace guest
