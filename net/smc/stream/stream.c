@@ -331,6 +331,14 @@ static int smc_stream_reset_error(const struct smc_stream *st)
 										    ECONNRESET;
 }
 
+/* The application has closed the stream, or has shut both directions. */
+static bool smc_stream_reads_no_more(const struct smc_stream *st)
+{
+	u8 final = READ_ONCE(st->tx.final_flags);
+
+	return final && ((final & SMC_CONN_CLOSED) || READ_ONCE(st->rcv_shutdown));
+}
+
 /* The peer says more bytes arrived. Return: 0, -EPROTO, or -ECONNRESET if they come too late. */
 static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc *cdc)
 {
@@ -342,7 +350,7 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 				rx->size - (u32)(rx->received - rx->reported), &arrived))
 		return -EPROTO;
 	/* As TCP: nobody is going to read it, and there will be no answer. */
-	if (unlikely(READ_ONCE(st->rcv_shutdown)) && arrived && READ_ONCE(st->tx.final_flags)) {
+	if (unlikely(smc_stream_reads_no_more(st)) && arrived) {
 		/* TCP looks for an urgent byte before it looks who reads. */
 		if (is_urgent && !st->err) {
 			smc_rx_mark(rx, cdc->prod, arrived, smc_stream_is_inline(st));
