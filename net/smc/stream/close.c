@@ -55,9 +55,9 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
 		by_reset = true;
 	}
-	/* Whatever the peer says from now on is no error of the socket's next connection. */
-	smc_stream_fail(st, ECONNABORTED);
-	WRITE_ONCE(st->sk->sk_err, 0);
+	/* Whatever the peer says from now on is no error of the socket's next connection; nor is this. */
+	if (!st->err)
+		smp_store_release(&st->err, ECONNABORTED);
 	WRITE_ONCE(st->rcv_shutdown, true);
 	st->news |= SMC_NEWS_ALL;
 	smc_stream_push(st, SMC_PUSH_NOW);
