@@ -181,27 +181,21 @@ static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket
 }
 #endif
 
-/* Since 6.7 io_uring asks a protocol itself. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
-static inline void smc_compat_prot(struct proto *prot, int (*ioctl)(struct sock *, int, int *))
-{
-}
+typedef int (*smc_prot_ioctl_t)(struct sock *sk, int cmd, int *value);
 
-static inline int smc_compat_prot_ioctl(const struct proto *prot, struct sock *sk, int cmd,
-					int *value)
+/* Since 6.7 io_uring asks a protocol itself. Return: what @prot had; NULL: nobody asks it. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_prot_ioctl_t ioctl)
 {
-	return -ENOIOCTLCMD;
+	return NULL;
 }
 #else
-static inline void smc_compat_prot(struct proto *prot, int (*ioctl)(struct sock *, int, int *))
+static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_prot_ioctl_t ioctl)
 {
-	prot->ioctl = ioctl;
-}
+	smc_prot_ioctl_t before = prot->ioctl;
 
-static inline int smc_compat_prot_ioctl(const struct proto *prot, struct sock *sk, int cmd,
-					int *value)
-{
-	return prot->ioctl(sk, cmd, value);
+	prot->ioctl = ioctl;
+	return before;
 }
 #endif
 

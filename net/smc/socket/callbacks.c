@@ -60,12 +60,11 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 	struct sock *sk = smc->sk;
 
 	WRITE_ONCE(smc->mode, mode);
-	if (mode != SMC_MODE_LISTEN)
-		smc_ioctl_hook(sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	/* A listener's is BPF's, if it is in a map: it may be found by BPF programs. */
 	if (mode != SMC_MODE_LISTEN) {
 		__rcu_assign_sk_user_data_with_flags(sk, smc, SK_USER_DATA_NOCOPY);
+		smc_ioctl_hook(sk);
 		WRITE_ONCE(sk->sk_error_report, smc_tcp_error_report);
 	}
 	WRITE_ONCE(sk->sk_data_ready, smc_tcp_data_ready);
@@ -104,10 +103,10 @@ void smc_sock_unhook(struct smc_sock *smc)
 	if (smc->mode == SMC_MODE_STREAM)
 		smc_sock_mute(sk, false);
 	WRITE_ONCE(smc->mode, SMC_MODE_TCP);
-	smc_ioctl_unhook(sk);
 	/* No SYN of it offers what nobody would follow up. */
 	tcp_sk(sk)->syn_smc = 0;
 	write_lock_bh(&sk->sk_callback_lock);
+	smc_ioctl_unhook(sk);
 	if (smc_sk(sk) == smc && !smc_sk_listening(sk))
 		rcu_assign_sk_user_data(sk, NULL);
 	smc_callbacks_restore(sk);

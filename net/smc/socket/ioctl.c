@@ -12,9 +12,10 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 
-/* TCP's protocol over one IP version, and the copy of it that asks the stream. */
+/* TCP's protocol over one IP version, if that is asked, and the copy of it that asks the stream. */
 struct smc_ioctl_prot {
 	struct proto *tcp;
+	smc_prot_ioctl_t tcp_ioctl;
 	struct proto smc;
 };
 
@@ -81,7 +82,7 @@ static int smc_prot_ioctl(struct sock *sk, int cmd, int *value)
 	int amount = smc_ioctl_sk(sk, cmd);
 
 	if (amount == -ENOIOCTLCMD)
-		return smc_compat_prot_ioctl(smc_ioctl_prot_of(sk)->tcp, sk, cmd, value);
+		return smc_ioctl_prot_of(sk)->tcp_ioctl(sk, cmd, value);
 	*value = amount;
 	return 0;
 }
@@ -90,9 +91,10 @@ void smc_ioctl_init(const struct sock *tcp)
 {
 	struct smc_ioctl_prot *prot = smc_ioctl_prot_of(tcp);
 
-	prot->tcp = tcp->sk_prot;
 	prot->smc = *tcp->sk_prot;
-	smc_compat_prot(&prot->smc, smc_prot_ioctl);
+	prot->tcp_ioctl = smc_compat_prot_ioctl(&prot->smc, smc_prot_ioctl);
+	if (prot->tcp_ioctl)
+		prot->tcp = tcp->sk_prot;
 }
 
 void smc_ioctl_hook(struct sock *sk)

@@ -25,7 +25,8 @@ int smc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
 
 /**
  * smc_ioctl_hook() - have io_uring's commands ask the stream
- * @sk: socket, locked, that does not listen: children would inherit it
+ * @sk: socket, locked, with its sk_callback_lock. It does not listen, or its children would
+ *	inherit this: smc_listen_begin() sees to it.
  *
  * They go to the protocol, past the socket's operations.
  */
@@ -33,7 +34,7 @@ void smc_ioctl_hook(struct sock *sk);
 
 /**
  * smc_ioctl_unhook() - leave io_uring's commands to TCP
- * @sk: socket, locked
+ * @sk: socket, locked, with its sk_callback_lock
  */
 void smc_ioctl_unhook(struct sock *sk);
 

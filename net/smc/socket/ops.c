@@ -320,8 +320,12 @@ static int smc_listen_begin(struct socket *sock)
 
 	if (smc && smc_is_connecting(smc))
 		return -EINVAL;
-	if (sk->sk_state != TCP_CLOSE || sock->state != SS_UNCONNECTED ||
-	    (smc && (smc->tcp_only || smc->tcp_holds || smc->listener)) ||
+	if (sk->sk_state != TCP_CLOSE || sock->state != SS_UNCONNECTED)
+		return 0;
+	/* The children of a listener would inherit what a connection has left of itself. */
+	if (smc && smc->mode != SMC_MODE_LISTEN)
+		smc_sock_give_up(smc);
+	if ((smc && (smc->tcp_only || smc->tcp_holds || smc->listener)) ||
 	    smc_serves_only_tcp(sk) || smc_sock_is_taken(sk) ||
 	    !smc_children_are_tcps(sk))
 		return 0;
