@@ -82,7 +82,10 @@ void smc_callbacks_restore(struct sock *sk)
 		WRITE_ONCE(sk->sk_error_report, smc_default_error_report);
 }
 
-/* The stream sends the signals of what comes in: those for what TCP receives are none. */
+/*
+ * The stream signals what arrives. TCP is kept from signalling its own FIN by the flag that says
+ * that a reader waits.
+ */
 static void smc_sock_mute(struct sock *sk, bool is_muted)
 {
 	struct socket_wq *wq;
@@ -241,15 +244,15 @@ out:
 }
 
 /*
- * TCP tells of its reset, or of one that this end made, right when its connection is closed. The
- * stream has told of that, or will. But what is in the error queue is told of here.
+ * TCP tells of its reset, or of one that this end made, once its connection is closed. The stream
+ * has told of that, or will. But what is in the error queue is told of here.
  */
-static bool smc_is_reset_report(struct smc_sock *smc)
+static bool smc_is_reset_report(const struct smc_sock *smc)
 {
-	struct sock *sk = smc->sk;
+	const struct sock *sk = smc->sk;
 
-	return smc->mode == SMC_MODE_STREAM && sk->sk_state == TCP_CLOSE &&
-	       skb_queue_empty_lockless(&sk->sk_error_queue) && !xchg(&smc->saw_reset, true);
+	return READ_ONCE(smc->mode) == SMC_MODE_STREAM && READ_ONCE(sk->sk_state) == TCP_CLOSE &&
+	       skb_queue_empty_lockless(&sk->sk_error_queue);
 }
 
 static void smc_tcp_error_report(struct sock *sk)

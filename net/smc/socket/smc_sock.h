@@ -64,7 +64,6 @@ struct smc_visit {
  * @left_out: the option, of the SYNs since
  * @retrans_with: TCP's count of retransmissions then
  * @saw_fin: one of TCP, or a reset, came before the end of the stream
- * @saw_reset: TCP has reported the end of its connection, see smc_tcp_error_report()
  * @fin: looks after that whether the stream ended, too
  * @keepalive: finds out whether TCP's connection below the stream still stands
  * @keepalive_probes: sent since the peer last answered
@@ -98,7 +97,6 @@ struct smc_sock {
 	bool left_out;
 	u32 retrans_with;
 	bool saw_fin;
-	bool saw_reset;
 	struct delayed_work fin;
 	struct timer_list keepalive;
 	unsigned int keepalive_probes;

@@ -118,17 +118,23 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 		smc_wake(sk, events);
 }
 
+/* What SIGIO says of incoming bytes, or of the end, as TCP's FIN does. */
+static int smc_news_band(const struct smc_stream *st, __poll_t events)
+{
+	return (events & EPOLLRDHUP) && READ_ONCE(st->tx.final_flags) ? POLL_HUP : POLL_IN;
+}
+
 /* The same, and SIGIO: of what an application has not done itself. */
 static void smc_announce(const struct smc_stream *st, struct sock *sk, __poll_t events)
 {
 	if (!sk || !events)
 		return;
 	/*
-	 * First: a reader that waits gets no signal, and says that it waits until it wakes. It does
-	 * so here: the socket's flag for that mutes TCP, see smc_sock_mute().
+	 * First: a reader that waits gets no signal, and says that it waits until it wakes. It says
+	 * so in @st->is_read, because the socket's own flag keeps TCP silent, see smc_sock_mute().
 	 */
 	if ((events & SMC_NEWS_BYTES) && !READ_ONCE(st->is_read))
-		sk_wake_async(sk, SOCK_WAKE_IO, POLL_IN);
+		sk_wake_async(sk, SOCK_WAKE_IO, smc_news_band(st, events));
 	if (events & EPOLLOUT)
 		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
 	smc_wake(sk, events);
@@ -167,8 +173,9 @@ static void smc_stream_report_error(struct smc_stream *st)
 {
 	struct sock *sk = READ_ONCE(st->sk);
 
+	/* Sleepers are woken as for every other event, and sk_error_report() is for what TCP says. */
 	if (sk && !sock_flag(sk, SOCK_DEAD))
-		sk_error_report(sk);
+		sk_wake_async(sk, SOCK_WAKE_IO, POLL_ERR);
 }
 
 /* Both ends are through with the connection, or it can't be talked over any more. */

@@ -356,16 +356,16 @@ struct alignas(8) AoKey {
 	uint8_t key[80];
 };
 
-/* Likewise for nobody in particular. */
-std::string ao_key()
+/* A key for connections with a network. */
+std::string ao_key(const char *network, int prefix)
 {
 	AoKey key = {};
 	auto *another = reinterpret_cast<sockaddr_in *>(&key.address);
 
 	another->sin_family = AF_INET;
-	inet_pton(AF_INET, "192.0.2.1", &another->sin_addr);
+	inet_pton(AF_INET, network, &another->sin_addr);
 	strcpy(key.algorithm, "hmac(sha1)");
-	key.prefix = 32;
+	key.prefix = prefix;
 	key.sndid = key.rcvid = 1;
 	key.keylen = 3;
 	memcpy(key.key, "key", 3);
@@ -529,6 +529,23 @@ void check_repair_is_tcp(Bench &bench)
 	});
 }
 
+/* Both ends need a key then. */
+void check_ao_is_tcp(Bench &bench)
+{
+	const Option add = {AT(SOL_TCP, TCP_AO_ADD_KEY)};
+
+	expect_made_tcp([&] {
+		Fd listener = must_listen(bench.flavor(Kind::tcp));
+		Fd fd = must_socket(bench.flavor(Kind::smc));
+		Address to = address_of(0, bench.family, local_address(listener).port());
+
+		for (int end : {int(listener), int(fd)})
+			EXPECT_EQ(said_by_set(end, add, ao_key("0.0.0.0", 0)), "0");
+		EXPECT_EQ(::connect(fd, to.get(), to.len), 0) << strerror(errno);
+		return fd;
+	});
+}
+
 /* The state and the bytes are the stream's, and the packets are TCP's. */
 void check_tcp_info(Bench &bench)
 {
@@ -652,7 +669,9 @@ Trials tcp_trials()
 	    {AT(SOL_TCP, TCP_TX_DELAY), bytes_of(1000)},
 	}));
 
-	trials["TCP_AO_ADD_KEY"] = made_tcp({AT(SOL_TCP, TCP_AO_ADD_KEY), ao_key()}, true);
+	trials["TCP_AO_ADD_KEY"] =
+	    made_tcp({AT(SOL_TCP, TCP_AO_ADD_KEY), ao_key("192.0.2.1", 32)}, true);
+	trials["TCP_AO_ADD_KEY"].makes_tcp = check_ao_is_tcp;
 	trials["TCP_AO_DEL_KEY"] = refused({AT(SOL_TCP, TCP_AO_DEL_KEY)});
 	trials["TCP_AO_INFO"] = refused({AT(SOL_TCP, TCP_AO_INFO)});
 	trials["TCP_AO_REPAIR"] = refused({AT(SOL_TCP, TCP_AO_REPAIR)});
@@ -1228,14 +1247,34 @@ std::string drive_by_signal(Connection &connection)
 	return text + ", " + signal_of_byte(connection, SIGIO);
 }
 
+volatile sig_atomic_t code_seen;
+
+void on_detailed_signal(int, siginfo_t *info, void *)
+{
+	code_seen = info->si_code;
+}
+
+/* Which says what has happened: a byte has come, and the end after the end of this direction. */
 std::string drive_by_another_signal(Connection &connection)
 {
 	std::string text = said(fcntl(connection.here, F_SETSIG, SIGUSR2));
+	struct sigaction action = {};
+	auto code_of = [](const std::function<void()> &act) {
+		code_seen = 0;
+		act();
+		wait_until("a signal", [] { return code_seen != 0; });
+		return ", " + std::to_string(code_seen);
+	};
 
-	signal(SIGUSR2, on_signal);
+	action.sa_sigaction = on_detailed_signal;
+	action.sa_flags = SA_SIGINFO;
+	sigaction(SIGUSR2, &action, nullptr);
 	text += said(fcntl(connection.here, F_SETOWN, getpid()));
 	text += said(fcntl(connection.here, F_SETFL, O_ASYNC));
-	return text + ", " + signal_of_byte(connection, SIGUSR2);
+	text += code_of([&] { connection.there.send("x"); });
+	shutdown(connection.here, SHUT_WR);
+	connection.there.expect_end();
+	return text + code_of([&] { connection.there.shutdown(SHUT_WR); });
 }
 
 std::string read_without_waiting(Connection &connection)
@@ -2028,10 +2067,9 @@ TEST(Compatibility, BpfMaps)
 /* A column of ss(8), in the line of a socket. */
 std::string column_of(const Fd &fd, int number)
 {
-	std::string port = std::to_string(local_address(fd).port());
-
-	return must_run("ss -Htan 'sport = :" + port + "' | awk '{print $" +
-			std::to_string(number) + "}'");
+	return must_run("ss -Htan 'sport = :" + std::to_string(local_address(fd).port()) +
+			" and dport = :" + std::to_string(peer_address(fd).port()) +
+			"' | awk '{print $" + std::to_string(number) + "}'");
 }
 
 /* Once all of the queue is where it stays. */

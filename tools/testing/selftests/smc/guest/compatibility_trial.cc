@@ -132,16 +132,15 @@ void expect_made_tcp_of_listener(Bench &bench, const Trial &trial)
 
 void expect_makes_tcp(Bench &bench, const Trial &trial)
 {
-	if (trial.makes_tcp) {
-		trial.makes_tcp(bench);
-		return;
-	}
 	/* Not every kernel has it. */
-	if (trial.before(must_socket(bench.flavor(Kind::tcp))) == "ENOPROTOOPT") {
+	if (trial.before && trial.before(must_socket(bench.flavor(Kind::tcp))) == "ENOPROTOOPT") {
 		EXPECT_EQ(trial.before(must_socket(bench.flavor(Kind::smc))), "ENOPROTOOPT");
 		return;
 	}
-	expect_made_tcp_before(bench, trial);
+	if (trial.makes_tcp)
+		trial.makes_tcp(bench);
+	else
+		expect_made_tcp_before(bench, trial);
 	if (trial.listens)
 		expect_made_tcp_of_listener(bench, trial);
 }

@@ -64,7 +64,7 @@ struct Trial {
 	Look before = {};
 	/* Of a listener, too. */
 	bool listens = false;
-	/* All that makes a socket TCP, if it is not done before. */
+	/* What makes a socket TCP, if it takes more than @before. */
 	Check makes_tcp = {};
 };
 
