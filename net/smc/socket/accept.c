@@ -7,6 +7,7 @@
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "compat.h"
+#include "follow.h"
 #include "listener.h"
 #include "migrate.h"
 #include "ops.h"
@@ -159,6 +160,7 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 		smc_sock_drop_late(child);
 	sock_graft(child->sk, newsock);
 	newsock->state = SS_CONNECTED;
+	smc_follow_begin(child);
 	release_sock(child->sk);
 	return 0;
 }

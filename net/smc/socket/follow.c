@@ -9,7 +9,7 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 
-/* For so long the program may take its error. */
+/* How long after a failure TCP's connection is reset, so that SO_ERROR has been read by then. */
 #define SMC_FOLLOW_FAILURE	(HZ / 10)
 
 void smc_follow_reset(struct sock *sk)
@@ -49,7 +49,7 @@ void smc_follow_failure(struct sock *sk)
 	smc_follow_reset(sk);
 	/*
 	 * The socket tells the stream's error, if it has not done so. SO_ERROR takes it without the
-	 * lock: if it does so just now, it is told once more.
+	 * lock: if it does so in between, it may find TCP's, and is told the stream's once more.
 	 */
 	WRITE_ONCE(sk->sk_err, err);
 }
@@ -81,10 +81,14 @@ void smc_follow_by_work(struct smc_sock *smc)
 		smc_follow_stream(smc->sk, smc->stream);
 }
 
-/* A call of the program that is told of a failure resets TCP's connection, or this does. */
-static unsigned long smc_follow_delay(const struct smc_stream *st)
+/*
+ * A call of the program that is told of a failure resets TCP's connection; if there is none soon,
+ * the work does. One that waits for accept() to have something to tell is not to wait for that.
+ */
+static unsigned long smc_follow_delay(const struct smc_sock *smc)
 {
-	return smc_stream_has_failed(st) ? SMC_FOLLOW_FAILURE : 0;
+	return !READ_ONCE(smc->parent) && smc_stream_has_failed(smc->stream) ? SMC_FOLLOW_FAILURE :
+									       0;
 }
 
 void smc_follow_later(struct sock *sk)
@@ -97,8 +101,14 @@ void smc_follow_later(struct sock *sk)
 	/* One that waits for accept() has nothing to do before, but to be there for it. */
 	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM &&
 	    (!READ_ONCE(smc->parent) || READ_ONCE(smc->is_deferred)))
-		smc_sock_do_soon(smc, smc_follow_delay(smc->stream));
+		smc_sock_do_soon(smc, smc_follow_delay(smc));
 	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+void smc_follow_begin(struct smc_sock *smc)
+{
+	if (smc->mode == SMC_MODE_STREAM && smc_stream_has_failed(smc->stream))
+		smc_follow_later(smc->sk);
 }
 
 bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger)

@@ -34,11 +34,19 @@ void smc_follow_later(struct sock *sk);
 
 /**
  * smc_follow_reset() - leave TCP's connection as a reset does: closed, with its addresses
- * @sk: socket, locked, whose connection is not closed; its error is what TCP makes of that
+ * @sk: socket, locked, whose connection is not closed; sk_err may be ECONNRESET then
  *
  * Context: process.
  */
 void smc_follow_reset(struct sock *sk);
+
+/**
+ * smc_follow_begin() - catch up with a stream that has failed before it could be followed
+ * @smc: socket, locked, which has just got its stream, or left its listener
+ *
+ * Context: process.
+ */
+void smc_follow_begin(struct smc_sock *smc);
 
 /**
  * smc_follow_by_work() - what smc_follow_later() has begun

@@ -298,6 +298,7 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	smc_stream_tell_urgent(smc->stream);
 	smc_sock_check_tcp(smc);
 	smc_sock_tcp_changed(smc);
+	smc_follow_begin(smc);
 }
 
 void smc_sock_give_up(struct smc_sock *smc)
