@@ -259,7 +259,9 @@ static int smc_shutdown_tcp(struct socket *sock, int how)
 static int smc_shutdown_stream(struct socket *sock, struct smc_stream *st, int how)
 {
 	struct sock *sk = sock->sk;
-	bool is_down = smc_stream_has_failed(st) || sk->sk_state == TCP_CLOSE;
+	/* While TCP's reset waits for the stream's, the connection still stands. */
+	bool is_down = smc_stream_has_failed(st) ||
+		       (sk->sk_state == TCP_CLOSE && smc_stream_is_closed(st));
 
 	/* Another thread has disconnected it. */
 	if (smc_stream_of(sk) != st)
@@ -295,21 +297,17 @@ static int smc_shutdown(struct socket *sock, int how)
 	return rc;
 }
 
-/* A call that asks TCP for the state of its connection may come before the peer's reset of that. */
-static void smc_reset_failed(struct sock *sk)
-{
-	const struct smc_stream *st = smc_stream_of(sk);
-
-	if (!st || !smc_stream_has_failed(st))
-		return;
-	lock_sock(sk);
-	smc_release_transfer(sk, st);
-}
-
+/* A stream may fail before the reset of TCP's connection comes, which would still be bound then. */
 static int smc_bind(struct socket *sock, struct sockaddr *addr, int len)
 {
-	smc_reset_failed(sock->sk);
-	return smc_tcp_ops(sock->sk)->bind(sock, addr, len);
+	struct sock *sk = sock->sk;
+	const struct smc_stream *st = smc_stream_of(sk);
+
+	if (st && smc_stream_has_failed(st)) {
+		lock_sock(sk);
+		smc_release_transfer(sk, st);
+	}
+	return smc_tcp_ops(sk)->bind(sock, addr, len);
 }
 
 /* With the socket locked. Return: 0, also if the listener will be TCP's; or -errno. */
@@ -345,7 +343,6 @@ static int smc_listen(struct socket *sock, int backlog)
 		smc_listener_stop_begin(listener);
 		smc_listener_stop_end(listener);
 	}
-	smc_reset_failed(sk);
 	lock_sock(sk);
 	smc_family_settle(sk);
 	rc = smc_listen_begin(sock);
@@ -619,14 +616,16 @@ void smc_reset_tcp(struct sock *sk)
 	smc_reset_foreign(sk);
 }
 
-/* TCP's connection below may stand for a while after the stream's. */
+/* TCP's connection below and the stream may each stand for a while after the other. */
 static int smc_getname(struct socket *sock, struct sockaddr *addr, int peer)
 {
 	struct smc_stream *st = smc_stream_of(sock->sk);
 
-	/* 2 is accept(), which gets an address of whatever it is. */
 	if (peer == 1 && (st ? smc_stream_has_failed(st) : smc_sk_is_connecting(sock->sk)))
 		return -ENOTCONN;
+	/* 2 is accept(), which gets an address of whatever it is. */
+	if (peer == 1 && st && !smc_stream_is_closed(st))
+		peer = 2;
 	return smc_tcp_ops(sock->sk)->getname(sock, addr, peer);
 }
 
