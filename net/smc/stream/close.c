@@ -55,9 +55,11 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
 		by_reset = true;
 	}
-	/* Whatever the peer says from now on is no error of the socket's next connection; nor is this. */
-	if (!st->err)
+	/* Neither this nor what the peer says later is an error of the socket's next connection. */
+	if (!st->err) {
+		/* Pairs with smc_rx_shut() and smc_tx_shut(). */
 		smp_store_release(&st->err, ECONNABORTED);
+	}
 	WRITE_ONCE(st->rcv_shutdown, true);
 	st->news |= SMC_NEWS_ALL;
 	smc_stream_push(st, SMC_PUSH_NOW);

@@ -173,7 +173,7 @@ static void smc_stream_report_error(struct smc_stream *st)
 {
 	struct sock *sk = READ_ONCE(st->sk);
 
-	/* Sleepers are woken as for every other event, and sk_error_report() is for what TCP says. */
+	/* Sleepers are woken as by all news, and sk_error_report() is for what TCP says. */
 	if (sk && !sock_flag(sk, SOCK_DEAD))
 		sk_wake_async(sk, SOCK_WAKE_IO, POLL_ERR);
 }
