@@ -372,7 +372,8 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		.sg_list    = &sge,
 		.num_sge    = 1,
 		.opcode	    = IB_WR_SEND,
-		.send_flags = (is_quiet ? 0 : IB_SEND_SIGNALED) |
+		/* A peer may have armed its completion queue for solicited events only. */
+		.send_flags = IB_SEND_SOLICITED | (is_quiet ? 0 : IB_SEND_SIGNALED) |
 			      (link->can_inline ? IB_SEND_INLINE : 0),
 	};
 	int rc = -ENOLINK;

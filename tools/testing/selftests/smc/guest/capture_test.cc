@@ -166,8 +166,12 @@ TEST_P(CaptureOf, FirstContactAndSubsequent)
 	talk(true, Role::server);
 	capture.stop();
 	capture.expect_clc("1 2 3 1 2 3 1 2 3");
-	if (!peer_within())
+	if (!peer_within()) {
 		capture.expect_packets(">5", "smc.llc_msg == 0xfe");
+		/* Each SEND wakes a peer that has armed its queue for such only. */
+		capture.expect_packets(">10", "infiniband.bth.opcode == 4");
+		capture.expect_packets("0", "infiniband.bth.opcode == 4 && infiniband.bth.se == 0");
+	}
 	capture.expect_well_formed();
 }
 
