@@ -105,7 +105,7 @@ u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreem
 
 	if (!smc_ism_is_address(&sender, &s->peer.address, s->peer.version))
 		return SMC_DIAG_NO_DEVICE_D;
-	if (confirm->first_contact != s->first_contact)
+	if (!smc_clc_confirms_contact(confirm, s->first_contact))
 		return SMC_DIAG_SYNC;
 	smc_ism_note_first_contact(s->conn->group, confirm);
 	return smc_ism_diagnosis(smc_ism_conn_attach(s->conn, &confirm->d));

@@ -287,7 +287,7 @@ u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agre
 {
 	int rc;
 
-	if (confirm->first_contact != s->first_contact ||
+	if (!smc_clc_confirms_contact(confirm, s->first_contact) ||
 	    !(s->first_contact || smc_rdma_is_at_link(&confirm->r, s->conn->group->link))) {
 		smc_stat_violation(smc_net(s->net), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;

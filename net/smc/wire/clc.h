@@ -305,6 +305,19 @@ size_t smc_clc_build_agreement(u8 *buf, const struct smc_clc_agreement *a);
  */
 size_t smc_clc_build_decline(u8 *buf, const struct smc_clc_decline *d);
 
+/**
+ * smc_clc_confirms_contact() - whether a CONFIRM agrees with the ACCEPT about first contact
+ * @confirm: the CONFIRM
+ * @first_contact: what the ACCEPT said
+ *
+ * A CONFIRM of version 1 does not say: Linux before 5.10 leaves the bit clear there.
+ */
+static inline bool smc_clc_confirms_contact(const struct smc_clc_agreement *confirm,
+					    bool first_contact)
+{
+	return confirm->version == SMC_VERSION_1 || confirm->first_contact == first_contact;
+}
+
 #ifdef __cplusplus
 }
 #endif

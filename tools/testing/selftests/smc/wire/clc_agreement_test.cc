@@ -191,5 +191,18 @@ TEST(Agreement, FieldsWiderThanTheWireAreCut) {
   EXPECT_EQ(parsed.value.fc.os_type, a.fc.os_type);
 }
 
+// A CONFIRM of version 1 does not say whether it is first contact.
+TEST(ClcAgreement, FirstContactIsConfirmedByVersion2Only) {
+  for (bool said : {false, true})
+    for (bool first : {false, true}) {
+      smc_clc_agreement confirm = {};
+      confirm.first_contact = said;
+      confirm.version = SMC_VERSION_1;
+      EXPECT_TRUE(smc_clc_confirms_contact(&confirm, first));
+      confirm.version = SMC_VERSION_2;
+      EXPECT_EQ(smc_clc_confirms_contact(&confirm, first), said == first);
+    }
+}
+
 }  // namespace
 }  // namespace wire
