@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The steps of an SMC-R rendezvous between the CLC messages. */
 
+#include <linux/etherdevice.h>
+#include <net/ipv6.h>
 #include <net/sock.h>
 
 #include "admin/blackhole.h"
@@ -222,12 +224,21 @@ static void smc_rdma_note_first_contact(struct smc_group *group, const struct sm
 		group->max_conns = min(group->max_conns, a->fc.max_conns);
 }
 
+/* What is sent to a link goes to one host, and not to all that listen. */
+static bool smc_rdma_is_unicast(const struct smc_clc_r *r)
+{
+	const struct in6_addr *gid = (const struct in6_addr *)r->gid;
+
+	return !ipv6_addr_any(gid) && !ipv6_addr_is_multicast(gid) &&
+	       !is_multicast_ether_addr(r->mac);
+}
+
 static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct smc_clc_agreement *a)
 {
 	struct smc_group *group = s->conn->group;
 	struct smc_link_peer peer;
 
-	if (a->r.qp_mtu < IB_MTU_256 || a->r.qp_mtu > IB_MTU_4096)
+	if (a->r.qp_mtu < IB_MTU_256 || a->r.qp_mtu > IB_MTU_4096 || !smc_rdma_is_unicast(&a->r))
 		return -EPROTO;
 	smc_rdma_link_peer(&a->r, &peer);
 	group->is_routed = s->is_routed;

@@ -200,7 +200,9 @@ const std::vector<WrongLink> wrong_links = {
     {"Qpn0", [](auto &a) { a.r.qpn = 0; }, false},
     {"Qpn1", [](auto &a) { a.r.qpn = 1; }, false},
     {"NoRkey", [](auto &a) { a.r.rkey = 0; }, false},
-    {"GidZero", [](auto &a) { memset(a.r.gid, 0, sizeof(a.r.gid)); }, false},
+    {"GidZero", [](auto &a) { memset(a.r.gid, 0, sizeof(a.r.gid)); }, true},
+    {"GidMulticast", [](auto &a) { a.r.gid[0] = 0xff; }, true},
+    {"MacMulticast", [](auto &a) { a.r.mac[0] |= 1; }, true},
     {"GidElsewhere", [](auto &a) { a.r.gid[15] = 200; }, false},
     {"NoLinkBehindIt", [](auto &) {}, false},
 };
