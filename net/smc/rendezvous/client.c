@@ -235,8 +235,9 @@ int smc_handshake_client(struct smc_handshake *hs)
 	rc = c->rc ? : smc_client_agree(c);
 	smc_ism_setup_end(&c->ism, hs->stream);
 	smc_rdma_setup_end(&c->setup, hs->stream);
+	/* In the version of the ACCEPT, if there was one. */
 	if (rc > 0)
-		rc = smc_clc_agree_on_tcp(hs, SMC_VERSION_2, rc, c->buf);
+		rc = smc_clc_agree_on_tcp(hs, c->accept.version ? : SMC_VERSION_2, rc, c->buf);
 	smc_rdma_setup_learn(&c->setup, hs->peer_reason);
 	if (rc)
 		smc_stat_handshake_error(smc_sk_net(hs->sk), SMC_CLIENT);
