@@ -80,11 +80,13 @@ static bool has_length(const u8 *buf, u32 need, size_t len)
 	return (be >= need && be <= len) || (le >= need && le <= len);
 }
 
-/* Whatever is sent is of this length. */
+/* Whatever is sent is of this length: 8 bits of version 1, 16 in network order of version 2. */
 static void put_length(u8 *buf)
 {
-	buf[LLC_LENGTH] = SMC_LLC_LEN;
-	buf[LLC_LENGTH + 1] = 0;
+	bool is_v2 = (buf[LLC_TYPE] & LLC_VERSION) == LLC_V2;
+
+	buf[LLC_LENGTH] = is_v2 ? 0 : SMC_LLC_LEN;
+	buf[LLC_LENGTH + 1] = is_v2 ? SMC_LLC_LEN : 0;
 }
 
 /* A 16-bit count that is never above 255, in either byte order. */

@@ -139,8 +139,8 @@ int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg);
  * @msg: what to say. Of a large ADD LINK it is what a small one has, and a DELETE RKEY lists
  *	at most SMC_LLC_DELETE_RKEYS keys.
  *
- * The length of a version 2 message is little-endian: the only order that
- * in-tree Linux on x86 understands, and both are in use.
+ * The length of a version 2 message is big-endian, as every other field. In-tree Linux sends it
+ * in host order, and takes either, for it looks only whether it is large enough.
  */
 void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg);
 

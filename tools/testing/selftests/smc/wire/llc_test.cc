@@ -183,10 +183,14 @@ TEST(Llc, Version2LengthMayHaveEitherByteOrder) {
   }
 }
 
-TEST(Llc, Version2IsBuiltAsInTreeLinuxReadsIt) {
+TEST(Llc, Version2LengthIsSentInNetworkOrder) {
   Random random(11);
   Bytes small = Build(SampleLlc(random, SMC_LLC_TEST_LINK, true, false));
-  EXPECT_EQ(Hex(std::span(small).first(3)), "272c00");
+  EXPECT_EQ(Hex(std::span(small).first(3)), "27002c");
+}
+
+TEST(Llc, LargeAddLinkIsReadAsInTreeLinuxSendsIt) {
+  Random random(11);
   Bytes large = Build(SampleLargeAddLink(random, 20));
   EXPECT_EQ(Hex(std::span(large).first(3)), "228801");  // 392
   EXPECT_EQ(Hex(std::span(large).subspan(70, 2)), "1400");
@@ -312,6 +316,7 @@ TEST(Llc, DeleteRkeyMayListMoreThanEightKeysInVersion2) {
 // A peer that could not use two of 50 keys answers in 44 bytes.
 TEST(Llc, DeleteRkeyReplyOfVersion2ListsTheInvalidKeysOnly) {
   Bytes bytes = Message(0x20 | SMC_LLC_DELETE_RKEY, SMC_LLC_LEN, 0, SMC_LLC_LEN);
+  std::swap(bytes[1], bytes[2]);
   bytes[3] = SMC_LLC_REPLY | SMC_LLC_RKEY_NEGATIVE;
   bytes[4] = 50;
   bytes[5] = 2;
@@ -333,8 +338,8 @@ TEST(Llc, ReplyRepeatsTheRequest) {
     Bytes reply = request;
     smc_llc_reply(reply.data(), SMC_LLC_RKEY_RETRY);
     EXPECT_EQ(reply[0], request[0]);
-    EXPECT_EQ(reply[1], SMC_LLC_LEN);
-    EXPECT_EQ(reply[2], 0);
+    EXPECT_EQ(reply[l.msg.v2 ? 1 : 2], 0);
+    EXPECT_EQ(reply[l.msg.v2 ? 2 : 1], SMC_LLC_LEN);
     EXPECT_EQ(reply[3], request[3] | SMC_LLC_REPLY | SMC_LLC_RKEY_RETRY);
     if (l.msg.type == SMC_LLC_DELETE_RKEY) request[5] = 0;  // no key was invalid
     EXPECT_TRUE(std::equal(reply.begin() + 4, reply.end(), request.begin() + 4));
