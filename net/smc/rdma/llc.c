@@ -223,10 +223,14 @@ static void smc_llc_describe_link(const struct smc_group *group, struct smc_llc_
 	msg->confirm_link.max_conns = group->max_conns;
 }
 
-/* The peer must confirm the queue pair that its CLC message named. */
+/*
+ * The peer must confirm the queue pair that its CLC message named. What it would find at the start
+ * of an element of ours is no eye catcher.
+ */
 static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_msg *msg)
 {
-	if (msg->confirm_link.qpn != group->link->peer.qpn) {
+	if (msg->confirm_link.qpn != group->link->peer.qpn ||
+	    (msg->flags & SMC_LLC_NO_RMBE_EYE_CATCHER) != SMC_LLC_NO_RMBE_EYE_CATCHER) {
 		smc_stat_violation(smc_net(group->net), SMC_VIOLATION_LLC);
 		return -EPROTO;
 	}
