@@ -67,6 +67,8 @@ static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_llc_msg *
 	if (llc->has_come || llc->awaited != msg->type ||
 	    llc->awaited_flags != (msg->flags & SMC_LLC_REPLY))
 		return false;
+	if (llc->request && !smc_llc_is_answered(llc->request, msg))
+		return false;
 	llc->came = *msg;
 	llc->has_come = true;
 	return true;
@@ -117,12 +119,23 @@ violation:
 	smc_group_kill(group, ECONNRESET);
 }
 
-static void smc_llc_expect(struct smc_llc *llc, enum smc_llc_type type, u8 flags)
+/* @request: what is to be answered; NULL: a request is expected */
+static void smc_llc_expect(struct smc_llc *llc, enum smc_llc_type type,
+			   const struct smc_llc_msg *request)
 {
 	spin_lock_bh(&llc->lock);
 	llc->awaited = type;
-	llc->awaited_flags = flags;
+	llc->awaited_flags = request ? SMC_LLC_REPLY : 0;
+	llc->request = request;
 	llc->has_come = false;
+	spin_unlock_bh(&llc->lock);
+}
+
+static void smc_llc_expect_nothing(struct smc_llc *llc)
+{
+	spin_lock_bh(&llc->lock);
+	llc->awaited = 0;
+	llc->request = NULL;
 	spin_unlock_bh(&llc->lock);
 }
 
@@ -171,6 +184,7 @@ static int smc_llc_await(struct smc_group *group, long timeo, const struct smc_c
 		rc = -ENOLINK;
 	}
 	llc->awaited = 0;
+	llc->request = NULL;
 	spin_unlock_bh(&llc->lock);
 	return rc;
 }
@@ -193,9 +207,11 @@ static int smc_llc_request_until(struct smc_group *group, const struct smc_call_
 	msg->v2 = group->version == SMC_VERSION_2;
 
 	mutex_lock(&llc->request_lock);
-	smc_llc_expect(llc, msg->type, SMC_LLC_REPLY);
+	smc_llc_expect(llc, msg->type, msg);
 	rc = smc_llc_send(group, msg);
-	if (!rc)
+	if (rc)
+		smc_llc_expect_nothing(llc);
+	else
 		rc = smc_llc_await(group, SMC_LLC_REPLY_WAIT, off, msg);
 	mutex_unlock(&llc->request_lock);
 	return rc;
@@ -253,7 +269,7 @@ int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_call_o
 
 void smc_llc_expect_confirm_link(struct smc_group *group)
 {
-	smc_llc_expect(&group->llc, SMC_LLC_CONFIRM_LINK, 0);
+	smc_llc_expect(&group->llc, SMC_LLC_CONFIRM_LINK, NULL);
 }
 
 int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_call_off *off)
@@ -339,7 +355,10 @@ void smc_llc_forget_rkey(struct smc_group *group, u32 rkey)
 int smc_llc_test_link(struct smc_group *group)
 {
 	struct smc_llc_msg msg = { .type = SMC_LLC_TEST_LINK };
+	unsigned int n = atomic_inc_return(&group->llc.tests);
 
+	/* The peer echoes it, so a reply that comes late is no answer to the next test. */
+	memcpy(msg.test_link.data, &n, sizeof(n));
 	return smc_llc_request(group, &msg);
 }
 

@@ -46,6 +46,7 @@ struct smc_llc_queued {
  * @wait: for what is awaited
  * @awaited: type that is waited for, or 0
  * @awaited_flags: SMC_LLC_REPLY for a reply, 0 for a request
+ * @request: of ours that a reply is waited for; NULL: a request of the peer's is
  * @has_come: whether it came
  * @came: what was waited for
  * @peer_left: the peer sent DELETE LINK of the link, of its own accord or as a reply
@@ -53,6 +54,7 @@ struct smc_llc_queued {
  * @queue: requests to answer
  * @head: position of the next one
  * @n: how many
+ * @tests: how many TEST LINK were sent
  * @work: answers them
  */
 struct smc_llc {
@@ -61,6 +63,7 @@ struct smc_llc {
 	wait_queue_head_t wait;
 	u8 awaited;
 	u8 awaited_flags;
+	const struct smc_llc_msg *request;
 	bool has_come;
 	struct smc_llc_msg came;
 	bool peer_left;
@@ -68,6 +71,7 @@ struct smc_llc {
 	struct smc_llc_queued queue[SMC_LLC_QUEUE];
 	unsigned int head;
 	unsigned int n;
+	atomic_t tests;
 	struct work_struct work;
 };
 

@@ -374,6 +374,22 @@ int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 	return -EOPNOTSUPP;
 }
 
+bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc_msg *reply)
+{
+	switch (request->type) {
+	case SMC_LLC_CONFIRM_RKEY:
+		return reply->confirm_rkey.rt[0].rkey == request->confirm_rkey.rt[0].rkey;
+	case SMC_LLC_DELETE_RKEY:
+		/* One of version 2 lists only keys that are invalid. */
+		return reply->v2 || reply->delete_rkey.rkey[0] == request->delete_rkey.rkey[0];
+	case SMC_LLC_TEST_LINK:
+		return !memcmp(reply->test_link.data, request->test_link.data,
+			       sizeof(request->test_link.data));
+	default:
+		return true;
+	}
+}
+
 void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg)
 {
 	memset(buf, 0, SMC_LLC_LEN);

@@ -134,6 +134,13 @@ struct smc_llc_msg {
 int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg);
 
 /**
+ * smc_llc_is_answered() - whether a reply is the one to a request of its type
+ * @request: the request
+ * @reply: the reply, which may be a late one to an earlier request
+ */
+bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc_msg *reply);
+
+/**
  * smc_llc_build() - encode a message into the 44-byte form
  * @buf: SMC_LLC_LEN bytes
  * @msg: what to say. Of a large ADD LINK it is what a small one has, and a DELETE RKEY lists

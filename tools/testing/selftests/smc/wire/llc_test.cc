@@ -196,6 +196,33 @@ TEST(Llc, LargeAddLinkIsReadAsInTreeLinuxSendsIt) {
   EXPECT_EQ(Hex(std::span(large).subspan(70, 2)), "1400");
 }
 
+// A reply that comes late is none to the next request of its type.
+TEST(Llc, RepliesAnswerTheirRequestOnly) {
+  smc_llc_msg request = {}, reply = {};
+  auto is_answered = [&](smc_llc_type type) {
+    request.type = reply.type = type;
+    return smc_llc_is_answered(&request, &reply);
+  };
+
+  EXPECT_TRUE(is_answered(SMC_LLC_CONFIRM_RKEY));
+  request.confirm_rkey.rt[0].rkey = 7;
+  EXPECT_FALSE(is_answered(SMC_LLC_CONFIRM_RKEY));
+  reply.confirm_rkey.rt[0].rkey = 7;
+  EXPECT_TRUE(is_answered(SMC_LLC_CONFIRM_RKEY));
+
+  request = reply = {};
+  request.delete_rkey.rkey[0] = 7;
+  EXPECT_FALSE(is_answered(SMC_LLC_DELETE_RKEY));
+  reply.v2 = true;
+  EXPECT_TRUE(is_answered(SMC_LLC_DELETE_RKEY));
+
+  request = reply = {};
+  request.test_link.data[15] = 1;
+  EXPECT_FALSE(is_answered(SMC_LLC_TEST_LINK));
+  reply.test_link.data[15] = 1;
+  EXPECT_TRUE(is_answered(SMC_LLC_TEST_LINK));
+}
+
 TEST(Llc, Version2LengthIsWithinWhatCame) {
   constexpr u8 kType = 0x20 | SMC_LLC_TEST_LINK;
   for (size_t size : {44, 45, 100, 300, 8192, 9000})
