@@ -193,7 +193,7 @@ check-debug:
 	@O=$(O) .ci/run $(CHECK_DEBUG)
 
 soak:
-	@O=$(O) .ci/run soak-host soak-netns
+	@O=$(O) .ci/run soak-host soak-netns soak-rdma
 
 check-programs: deps-build deps-lab deps-test deps-python tools
 	@tools/lab/lab fetch 6.12
