@@ -2,8 +2,10 @@
 /* The steps of an SMC-R rendezvous between the CLC messages. */
 
 #include <linux/etherdevice.h>
+#include <linux/in.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
+#include <rdma/ib_addr.h>
 
 #include "admin/blackhole.h"
 #include "admin/net.h"
@@ -227,10 +229,14 @@ static void smc_rdma_note_first_contact(struct smc_group *group, const struct sm
 /* What is sent to a link goes to one host, and not to all that listen. */
 static bool smc_rdma_is_unicast(const struct smc_clc_r *r)
 {
-	const struct in6_addr *gid = (const struct in6_addr *)r->gid;
+	struct in6_addr gid;
+	__be32 ipv4;
 
-	return !ipv6_addr_any(gid) && !ipv6_addr_is_multicast(gid) &&
-	       !is_multicast_ether_addr(r->mac);
+	memcpy(&gid, r->gid, sizeof(gid));
+	ipv4 = gid.s6_addr32[3];
+	if (ipv6_addr_v4mapped(&gid) && (ipv4_is_zeronet(ipv4) || ipv4_is_lbcast(ipv4)))
+		return false;
+	return !ipv6_addr_any(&gid) && !rdma_is_multicast_addr(&gid) && is_valid_ether_addr(r->mac);
 }
 
 static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct smc_clc_agreement *a)
