@@ -443,10 +443,12 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	smp_mb();
 	if (unlikely(news & SMC_CONN_ABORT)) {
 		/*
-		 * All that a peer wrote which has closed is here: it only ceases to wait. It may
-		 * say both at once if the close found no slot to be sent by.
+		 * All that a peer wrote which has closed is here: it only ceases to wait, unless
+		 * bytes of this end have come too late for it. It may say both at once if the close
+		 * found no slot to be sent by.
 		 */
-		if (!((rx->conn_flags | conn_flags) & SMC_CONN_CLOSED))
+		if (!((rx->conn_flags | conn_flags) & SMC_CONN_CLOSED) ||
+		    st->tx.acked != st->tx.sent)
 			smc_stream_fail(st, smc_stream_reset_error(st));
 		/* The peer may reuse its element once it knows that this end wrote its last. */
 		if (!(st->tx.conn_flags & SMC_PEER_GONE))
