@@ -306,6 +306,9 @@ static int smc_bind(struct socket *sock, struct sockaddr *addr, int len)
 	if (st && smc_stream_has_failed(st)) {
 		lock_sock(sk);
 		smc_release_transfer(sk, st);
+	} else if (st && READ_ONCE(sk->sk_state) == TCP_CLOSE && !smc_stream_is_closed(st)) {
+		/* TCP's reset waits for the stream's. */
+		return -EINVAL;
 	}
 	return smc_tcp_ops(sk)->bind(sock, addr, len);
 }
@@ -318,8 +321,9 @@ static int smc_listen_begin(struct socket *sock)
 
 	if (smc && smc_is_connecting(smc))
 		return -EINVAL;
+	/* As TCP says, which might say otherwise a moment later. */
 	if (sk->sk_state != TCP_CLOSE || sock->state != SS_UNCONNECTED)
-		return 0;
+		return sk->sk_state == TCP_LISTEN ? 0 : -EINVAL;
 	/* The children of a listener would inherit what a connection has left of itself. */
 	if (smc && smc->mode != SMC_MODE_LISTEN)
 		smc_sock_give_up(smc);
