@@ -185,9 +185,11 @@ bool World::has_seen_end(const File &file)
 	return true;
 }
 
-/* An acknowledgement by RDMA says that the bytes are in the peer's memory: it learns of them next.
+/*
+ * An acknowledgement by RDMA says that the bytes are in the peer's memory: the peer learns of them
+ * next, and may be reset by that, which then comes to @file, too. @file is not closed.
  */
-bool World::has_arrived(const File &file)
+bool World::has_arrived(const File &file) const
 {
 	int peer = peer_fd_of(file);
 
@@ -217,7 +219,7 @@ bool World::is_settled(File &file)
 
 	if (is_passing(state) || (is_to_see_end(file) && !has_seen_end(file)))
 		return false;
-	/* TCP's reset can be seen by TCP_INFO before the stream's has come. */
+	/* The stream's end can be seen by TCP_INFO before TCP's reset has come. */
 	if (state == TCP_CLOSE)
 		return (events_of(fd) & POLLHUP) && has_seen_reset(file);
 	if (!unacknowledged(fd))

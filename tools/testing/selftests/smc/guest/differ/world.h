@@ -108,7 +108,7 @@ private:
 	int peer_fd_of(const File &file) const;
 	bool is_to_see_end(const File &file) const;
 	bool has_seen_end(const File &file);
-	bool has_arrived(const File &file);
+	bool has_arrived(const File &file) const;
 	bool is_settled(File &file);
 
 	std::array<Slot, slots> all;
