@@ -18,7 +18,8 @@
 struct smc_group;
 struct smc_rdma_conn;
 
-#define SMC_SEND_SLOTS		64	/* messages under way, one bit of an u64 each */
+/* Messages under way, one bit of an u64 each; the in-tree module posts as many receives. */
+#define SMC_SEND_SLOTS		48
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, at the seam of a ring, and the message */
 /* Two more for a registration and what it leaves in the queue. */
 #define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + 2)
