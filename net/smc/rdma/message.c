@@ -161,6 +161,9 @@ static int smc_link_post_recv(struct smc_recv_slot *slot)
 	};
 	int rc = -ENOLINK;
 
+	/* The processor has read the area: what its caches hold must not hide what comes next. */
+	ib_dma_sync_single_for_device(link->port.dev->ibdev, sge[0].addr, SMC_MESSAGE_LEN,
+				      DMA_FROM_DEVICE);
 	spin_lock_bh(&link->lock);
 	if (link->up)
 		rc = ib_post_recv(link->qp, &wr, NULL);
@@ -199,6 +202,8 @@ static void smc_link_take_message(struct smc_link *link, struct smc_recv_slot *s
 		ib_dma_sync_single_for_cpu(ibdev, link->overflow.dma, SMC_OVERFLOW_LEN,
 					   DMA_FROM_DEVICE);
 		memcpy(message + SMC_MESSAGE_LEN, link->overflow.mem, len - SMC_MESSAGE_LEN);
+		ib_dma_sync_single_for_device(ibdev, link->overflow.dma, SMC_OVERFLOW_LEN,
+					      DMA_FROM_DEVICE);
 	}
 	smc_stat_rdma(smc_net(link->group->net), SMC_RDMA_RECVS, 1);
 
