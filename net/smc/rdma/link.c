@@ -13,12 +13,13 @@
 /* Values in use by the peers, see Documentation/design.rst. */
 #define SMC_QP_RETRIES		7
 #define SMC_QP_RNR_RETRIES	7	/* without limit */
+#define SMC_QP_ACK_TIMEOUT	15	/* 4.096 us << 15: 0.13 s; adapters may wait up to four times that */
 /*
- * 4.096 us << 17: 0.5 s. Others use 15, but a virtual machine may well be off its processor for
- * so long, and soft-RoCE can't repeat a message from its middle: rxe_requester() starts it
- * with a FIRST packet again, which the responder answers by ending the queue pair.
+ * 0.5 s. A virtual machine may be off its processor for longer than 0.13 s, and soft-RoCE can't
+ * repeat a message from its middle: rxe_requester() starts it with a FIRST packet again, which the
+ * responder answers by ending the queue pair.
  */
-#define SMC_QP_ACK_TIMEOUT	17
+#define SMC_QP_ACK_TIMEOUT_RXE	17
 #define SMC_QP_RNR_TIMER	5	/* 0.06 ms */
 
 #define SMC_REGISTER_WAIT	(2 * HZ)
@@ -226,11 +227,17 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
 			       IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 }
 
+static u8 smc_link_ack_timeout(const struct smc_link *link)
+{
+	return link->port.dev->ibdev->ops.driver_id == RDMA_DRIVER_RXE ? SMC_QP_ACK_TIMEOUT_RXE :
+									SMC_QP_ACK_TIMEOUT;
+}
+
 int smc_link_to_rts(struct smc_link *link)
 {
 	struct ib_qp_attr attr = {
 		.qp_state	= IB_QPS_RTS,
-		.timeout	= SMC_QP_ACK_TIMEOUT,
+		.timeout	= smc_link_ack_timeout(link),
 		.retry_cnt	= SMC_QP_RETRIES,
 		.rnr_retry	= SMC_QP_RNR_RETRIES,
 		.sq_psn		= link->psn,
