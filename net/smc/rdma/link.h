@@ -99,7 +99,8 @@ struct smc_link_peer {
  * @last_sent: jiffies when one of them completed, or the first of them was posted
  * @stall: finds out that none completes; queued while there are any
  * @starved: connections that found no free slot
- * @slot_wait: LLC senders that found none
+ * @llc_starved: an LLC sender found none
+ * @slot_wait: LLC senders that wait for one
  * @send: the send slots
  * @write_cqe: told of a write that failed; the others are not signalled
  * @recv: the posted receives
@@ -139,6 +140,7 @@ struct smc_link {
 	unsigned long last_sent;
 	struct delayed_work stall;
 	struct list_head starved;
+	bool llc_starved;
 	wait_queue_head_t slot_wait;
 	struct smc_send_slot send[SMC_SEND_SLOTS];
 	struct ib_cqe write_cqe;

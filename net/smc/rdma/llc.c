@@ -43,6 +43,11 @@ void smc_llc_wake(struct smc_group *group)
 	wake_up_all(&group->llc.wait);
 }
 
+void smc_llc_go_on(struct smc_group *group)
+{
+	queue_work(smc_wq, &group->llc.work);
+}
+
 static bool smc_llc_is_reply(const struct smc_llc_msg *msg)
 {
 	return msg->flags & SMC_LLC_REPLY;
@@ -111,7 +116,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
 		goto violation;
 	/* A reply that came too late for its request is of no use to anybody. */
 	if (!smc_llc_is_reply(&msg))
-		queue_work(smc_wq, &llc->work);
+		smc_llc_go_on(group);
 	return;
 
 violation:
@@ -385,13 +390,15 @@ void smc_llc_delete_all(struct smc_group *group)
 static int smc_llc_answer_no_link(struct smc_group *group, const struct smc_llc_msg *request)
 {
 	struct smc_llc_msg msg = *request;
+	u8 message[SMC_LLC_LEN];
 
 	msg.flags |= SMC_LLC_REPLY;
 	msg.delete_link.reason = SMC_LLC_DEL_NO_SUCH_LINK;
-	return smc_llc_send(group, &msg);
+	smc_llc_build(message, &msg);
+	return smc_link_try_send_llc(group->link, message);
 }
 
-/* One request of the peer. Return: 0, or an error that ends the group. */
+/* One request of the peer. Return: 0, -EAGAIN without a slot, or an error that ends the group. */
 static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 {
 	u8 flags = 0;
@@ -427,40 +434,51 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 		return -EPROTO;
 	}
 	smc_llc_reply(q->message, flags);
-	return smc_link_send_llc(group->link, q->message);
+	return smc_link_try_send_llc(group->link, q->message);
 }
 
-static bool smc_llc_dequeue(struct smc_llc *llc, struct smc_llc_queued *q)
+/* What came first stays in the queue. Return: false if there is nothing. */
+static bool smc_llc_peek(struct smc_llc *llc, struct smc_llc_queued *q)
 {
 	bool some;
 
 	spin_lock_bh(&llc->lock);
 	some = llc->n;
-	if (some) {
+	if (some)
 		*q = llc->queue[llc->head];
-		llc->head = (llc->head + 1) % SMC_LLC_QUEUE;
-		llc->n--;
-	}
 	spin_unlock_bh(&llc->lock);
 	return some;
 }
 
+static void smc_llc_drop_first(struct smc_llc *llc)
+{
+	spin_lock_bh(&llc->lock);
+	llc->head = (llc->head + 1) % SMC_LLC_QUEUE;
+	llc->n--;
+	spin_unlock_bh(&llc->lock);
+}
+
+/* It waits for nothing: where the peer acknowledges no message, its requests stay in the queue. */
 static void smc_llc_answer_all(struct work_struct *work)
 {
 	struct smc_llc *llc = container_of(work, struct smc_llc, work);
 	struct smc_group *group = container_of(llc, struct smc_group, llc);
 	struct smc_llc_queued q;
-	int n;
+	int n, rc;
 
 	for (n = 0; n < SMC_LLC_QUEUE; n++) {
-		if (!smc_llc_dequeue(llc, &q))
+		if (!smc_llc_peek(llc, &q))
 			return;
-		if (smc_llc_answer(group, &q)) {
+		rc = smc_llc_answer(group, &q);
+		if (rc == -EAGAIN)
+			return;
+		smc_llc_drop_first(llc);
+		if (rc) {
 			smc_group_kill(group, ECONNRESET);
 			return;
 		}
 	}
 	/* A dead group answers what was there, not what the peer goes on to send. */
 	if (!smc_group_is_dead(group))
-		queue_work(smc_wq, work);
+		smc_llc_go_on(group);
 }

@@ -104,6 +104,14 @@ void smc_llc_stop(struct smc_group *group);
 void smc_llc_wake(struct smc_group *group);
 
 /**
+ * smc_llc_go_on() - answer the peer's requests, if there are any
+ * @group: group
+ *
+ * Context: any; a work of the group's answers them.
+ */
+void smc_llc_go_on(struct smc_group *group);
+
+/**
  * smc_llc_receive() - an LLC message arrived
  * @group: group
  * @message: its first SMC_LLC_LEN bytes

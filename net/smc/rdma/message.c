@@ -260,7 +260,9 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 	if (!link->up || link->broken)
 		goto out;
 	if (conn ? !smc_link_has_room(link) : !link->free_slots) {
-		if (conn && list_empty(&conn->starved)) {
+		if (!conn) {
+			link->llc_starved = true;
+		} else if (list_empty(&conn->starved)) {
 			smc_stream_get(&conn->stream);
 			list_add_tail(&conn->starved, &link->starved);
 		}
@@ -282,11 +284,17 @@ out:
 /* A signalled message completed. */
 static void smc_link_free_slots(struct smc_link *link, u64 slots)
 {
+	bool llc_starved;
+
 	spin_lock_bh(&link->lock);
 	link->free_slots |= slots;
 	link->n_signalled--;
 	link->last_sent = jiffies;
+	llc_starved = link->llc_starved;
+	link->llc_starved = false;
 	spin_unlock_bh(&link->lock);
+	if (unlikely(llc_starved))
+		smc_llc_go_on(link->group);
 }
 
 /* Return: a connection that waits for a slot while there is one, with its reference, or NULL. */
@@ -417,27 +425,32 @@ static bool smc_link_may_send(struct smc_link *link)
 	return !READ_ONCE(link->up) || READ_ONCE(link->broken) || READ_ONCE(link->free_slots);
 }
 
-int smc_link_send_llc(struct smc_link *link, const u8 *message)
+int smc_link_try_send_llc(struct smc_link *link, const u8 *message)
 {
-	unsigned long deadline = jiffies + SMC_SLOT_WAIT;
 	struct smc_send_slot *slot;
 	int rc;
 
-	for (;;) {
-		local_bh_disable();
-		slot = smc_link_get_slot(link, NULL, false);
-		if (!IS_ERR(slot))
-			break;
-		local_bh_enable();
-		if (PTR_ERR(slot) != -EAGAIN)
-			return PTR_ERR(slot);
+	local_bh_disable();
+	slot = smc_link_get_slot(link, NULL, false);
+	rc = PTR_ERR_OR_ZERO(slot);
+	if (!rc) {
+		memcpy(smc_send_message(slot), message, SMC_MESSAGE_LEN);
+		rc = smc_link_post(slot, NULL, NULL);
+	}
+	local_bh_enable();
+	return rc;
+}
+
+int smc_link_send_llc(struct smc_link *link, const u8 *message)
+{
+	unsigned long deadline = jiffies + SMC_SLOT_WAIT;
+	int rc;
+
+	while ((rc = smc_link_try_send_llc(link, message)) == -EAGAIN) {
 		if (time_after(jiffies, deadline))
 			return -ETIMEDOUT;
 		wait_event_timeout(link->slot_wait, smc_link_may_send(link), HZ / 10);
 	}
-	memcpy(smc_send_message(slot), message, SMC_MESSAGE_LEN);
-	rc = smc_link_post(slot, NULL, NULL);
-	local_bh_enable();
 	return rc;
 }
 

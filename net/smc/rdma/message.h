@@ -62,6 +62,16 @@ u8 *smc_send_message(const struct smc_send_slot *slot);
 int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct ib_send_wr *last);
 
 /**
+ * smc_link_try_send_llc() - send an LLC message if there is a slot
+ * @link: in state RTS
+ * @message: SMC_MESSAGE_LEN bytes
+ *
+ * Context: process.
+ * Return: 0; -ENOLINK; or -EAGAIN, and smc_llc_go_on() is called when there is one.
+ */
+int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
+
+/**
  * smc_link_send_llc() - send an LLC message, waiting for a slot
  * @link: in state RTS
  * @message: SMC_MESSAGE_LEN bytes
