@@ -62,6 +62,8 @@ static void smc_group_doom(struct smc_group *group, int err, bool tell_peer)
 	WRITE_ONCE(group->state, SMC_GROUP_DEAD);
 	smc_stream_give_up(-group->n_spent, -group->spent_pages);
 	queue_work(smc_link_wq, &group->end);
+	/* A wait for the peer is in vain from now on, and holds up rendezvous and the work. */
+	smc_llc_wake(group);
 }
 
 static void smc_group_on_idle(struct work_struct *work)
@@ -380,7 +382,6 @@ void smc_group_kill(struct smc_group *group, int err)
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	smc_group_doom(group, err, false);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
-	smc_llc_wake(group);
 }
 
 int smc_group_error_of(enum ib_wc_status status)
