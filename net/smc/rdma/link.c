@@ -176,6 +176,9 @@ void smc_link_stop(struct smc_link *link)
 	/* Waits for a poll that is running; no completion is delivered after it. */
 	ib_free_cq(link->cq);
 	mutex_unlock(&link->verbs_lock);
+	/* A registration that was under way will not complete any more. */
+	link->registration.status = IB_WC_WR_FLUSH_ERR;
+	complete_all(&link->registration.done);
 	smc_link_drop_slots(link);
 }
 
