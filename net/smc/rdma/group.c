@@ -20,6 +20,11 @@
 /* The client waits longer, so that normally the server ends the group. */
 #define SMC_GROUP_IDLE_CLIENT	(610 * HZ)
 
+/* How long a group that ends in order waits until its peer has heard of it, and says so. */
+#define SMC_GROUP_LEAVE		(2 * HZ)
+/* Where its namespace ends. All others that end, of any tenant, wait for that. */
+#define SMC_GROUP_LEAVE_NET	(HZ / 5)
+
 /* Peers may make groups, each with memory of its own, faster than they time out. */
 #define SMC_GROUPS_IDLE_MAX	128
 
@@ -49,8 +54,16 @@ void smc_group_put(struct smc_group *group)
 	kref_put(&group->ref, smc_group_free);
 }
 
+/* Whether the group ends in order or not, by its peer's word: how long that may take. */
+static unsigned long smc_group_patience(const struct smc_group *group, bool in_order)
+{
+	if (!in_order)
+		return 0;
+	return check_net(group->net) ? SMC_GROUP_LEAVE : SMC_GROUP_LEAVE_NET;
+}
+
 /* Under smc_groups_lock. The reference of the list goes over to the work. */
-static void smc_group_doom(struct smc_group *group, int err, bool tell_peer)
+static void smc_group_doom(struct smc_group *group, int err, bool in_order)
 {
 	lockdep_assert_held(&smc_groups_lock);
 	if (group->state == SMC_GROUP_DEAD)
@@ -58,7 +71,8 @@ static void smc_group_doom(struct smc_group *group, int err, bool tell_peer)
 	if (group->state == SMC_GROUP_ACTIVE && group->n_conns)
 		smc_stat_rdma(smc_net(group->net), SMC_RDMA_GROUPS_LOST, 1);
 	group->err = err;
-	group->tell_peer = tell_peer && group->state == SMC_GROUP_ACTIVE;
+	group->tell_peer = in_order && group->state == SMC_GROUP_ACTIVE;
+	WRITE_ONCE(group->leave_by, jiffies + smc_group_patience(group, in_order));
 	WRITE_ONCE(group->state, SMC_GROUP_DEAD);
 	smc_stream_give_up(-group->n_spent, -group->spent_pages);
 	queue_work(smc_link_wq, &group->end);
@@ -118,6 +132,7 @@ static void smc_group_on_end(struct work_struct *work)
 	if (group->tell_peer)
 		smc_llc_delete_all(group);
 	smc_llc_finish(group);
+	smc_link_flush(group->link);
 
 	smc_link_stop(group->link);
 	smc_llc_stop(group);
@@ -382,6 +397,20 @@ void smc_group_kill(struct smc_group *group, int err)
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	smc_group_doom(group, err, false);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+void smc_group_leave(struct smc_group *group)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	smc_group_doom(group, ECONNRESET, true);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+long smc_group_time_left(const struct smc_group *group)
+{
+	return max_t(long, READ_ONCE(group->leave_by) - jiffies, 0);
 }
 
 int smc_group_error_of(enum ib_wc_status status)

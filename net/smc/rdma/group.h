@@ -50,6 +50,7 @@ struct smc_peer {
  * @state: see enum; protected by smc_groups_lock
  * @err: errno for the connections, once dead
  * @tell_peer: end by DELETE LINK
+ * @leave_by: jiffies until which a dead group may wait for its peer
  * @retired: no connection joins any more, and the last one ends it; under smc_groups_lock
  * @idle_since: jiffies when the last connection was over
  * @peer: who it is with
@@ -82,6 +83,7 @@ struct smc_group {
 	enum smc_group_state state;
 	int err;
 	bool tell_peer;
+	unsigned long leave_by;
 	bool retired;
 	unsigned long idle_since;
 	struct smc_peer peer;
@@ -222,6 +224,25 @@ bool smc_group_is_dead(const struct smc_group *group);
  * Context: any.
  */
 void smc_group_kill(struct smc_group *group, int err);
+
+/**
+ * smc_group_leave() - end a group whose peer has left, when it has got the answer to that
+ * @group: group
+ *
+ * Context: any.
+ */
+void smc_group_leave(struct smc_group *group);
+
+/**
+ * smc_group_time_left() - how long the end of a group may still wait for the peer
+ * @group: dead
+ *
+ * The limit is one for all that is to be said, and may be brought forward: then those who wait
+ * in the group or for its link are woken.
+ *
+ * Return: jiffies, 0 if it is time to go.
+ */
+long smc_group_time_left(const struct smc_group *group);
 
 /**
  * smc_group_error_of() - the errno that TCP would give where a work request failed

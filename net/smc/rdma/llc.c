@@ -367,6 +367,12 @@ int smc_llc_test_link(struct smc_group *group)
 	return smc_llc_request(group, &msg);
 }
 
+static bool smc_llc_has_parted(const struct smc_group *group)
+{
+	return READ_ONCE(group->llc.peer_left) || READ_ONCE(group->link->broken) ||
+	       !smc_group_time_left(group);
+}
+
 void smc_llc_delete_all(struct smc_group *group)
 {
 	struct smc_llc_msg msg = {
@@ -376,14 +382,13 @@ void smc_llc_delete_all(struct smc_group *group)
 		.delete_link.reason = SMC_LLC_DEL_PROGRAM,
 	};
 
-	if (smc_llc_send(group, &msg))
+	if (READ_ONCE(group->llc.peer_left) || smc_llc_send(group, &msg))
 		return;
-	smc_link_flush(group->link);
 	/*
 	 * A server answers by a DELETE LINK of its own. Were the queue pair gone by then, the
 	 * peer would keep the group, and offer it, for as long as it retries.
 	 */
-	wait_event_timeout(group->llc.wait, READ_ONCE(group->llc.peer_left), SMC_LLC_REPLY_WAIT);
+	wait_event_timeout(group->llc.wait, smc_llc_has_parted(group), smc_group_time_left(group));
 }
 
 /* The peer may give up a link that it offered and that was refused. */
@@ -424,10 +429,10 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 		if (!smc_llc_ends_link(group, &q->parsed))
 			return smc_llc_answer_no_link(group, &q->parsed);
 		smc_llc_reply(q->message, 0);
-		smc_link_send_llc(group->link, q->message);
-		/* No new connection joins while the answer is on its way. */
-		smc_group_kill(group, ECONNRESET);
-		smc_link_flush(group->link);
+		/* A peer that acknowledges nothing, so that there is no slot, gets no answer. */
+		smc_link_try_send_llc(group->link, q->message);
+		/* The work that ends the group sees the answer off. */
+		smc_group_leave(group);
 		return -ECONNRESET;
 	default:
 		smc_stat_violation(smc_net(group->net), SMC_VIOLATION_LLC);

@@ -82,10 +82,10 @@ struct smc_llc {
 void smc_llc_init(struct smc_group *group);
 
 /**
- * smc_llc_finish() - wait for an answer under way, which may be the one that ended the group
+ * smc_llc_finish() - have the peer's requests answered, if the link takes answers
  * @group: group
  *
- * Context: may sleep, for as long as a send may take. The link is up.
+ * Context: may sleep. The link is up.
  */
 void smc_llc_finish(struct smc_group *group);
 
@@ -208,9 +208,9 @@ int smc_llc_test_link(struct smc_group *group);
 
 /**
  * smc_llc_delete_all() - tell the peer that the group ends, and let it say so, too
- * @group: group
+ * @group: dead; one whose peer has left is told nothing
  *
- * Context: process, may sleep up to 4 s.
+ * Context: process, may sleep for smc_group_time_left().
  */
 void smc_llc_delete_all(struct smc_group *group);
 

@@ -102,6 +102,8 @@ static void smc_link_break(struct smc_link *link, int err)
 	link->broken = true;
 	spin_unlock_bh(&link->lock);
 	wake_up_all(&link->slot_wait);
+	/* The group may be dead already, and wait for its peer's answer. */
+	smc_llc_wake(link->group);
 	smc_group_kill(link->group, err);
 }
 
@@ -441,13 +443,20 @@ int smc_link_try_send_llc(struct smc_link *link, const u8 *message)
 	return rc;
 }
 
+static bool smc_link_gives_up(const struct smc_link *link, unsigned long deadline)
+{
+	if (smc_group_is_dead(link->group) && !smc_group_time_left(link->group))
+		return true;
+	return time_after(jiffies, deadline);
+}
+
 int smc_link_send_llc(struct smc_link *link, const u8 *message)
 {
 	unsigned long deadline = jiffies + SMC_SLOT_WAIT;
 	int rc;
 
 	while ((rc = smc_link_try_send_llc(link, message)) == -EAGAIN) {
-		if (time_after(jiffies, deadline))
+		if (smc_link_gives_up(link, deadline))
 			return -ETIMEDOUT;
 		wait_event_timeout(link->slot_wait, smc_link_may_send(link), HZ / 10);
 	}
@@ -457,10 +466,12 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message)
 static bool smc_link_is_flushed(struct smc_link *link)
 {
 	return !READ_ONCE(link->up) || READ_ONCE(link->broken) ||
-	       (READ_ONCE(link->free_slots) | READ_ONCE(link->quiet_slots)) == SMC_ALL_SLOTS;
+	       (READ_ONCE(link->free_slots) | READ_ONCE(link->quiet_slots)) == SMC_ALL_SLOTS ||
+	       !smc_group_time_left(link->group);
 }
 
 void smc_link_flush(struct smc_link *link)
 {
-	wait_event_timeout(link->slot_wait, smc_link_is_flushed(link), SMC_SLOT_WAIT);
+	wait_event_timeout(link->slot_wait, smc_link_is_flushed(link),
+			   smc_group_time_left(link->group));
 }

@@ -82,10 +82,10 @@ int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
 int smc_link_send_llc(struct smc_link *link, const u8 *message);
 
 /**
- * smc_link_flush() - wait, for a bounded time, for the completions asked for so far
- * @link: link
+ * smc_link_flush() - wait for the completions asked for so far
+ * @link: of a dead group
  *
- * Context: process, may sleep.
+ * Context: process, may sleep for smc_group_time_left().
  */
 void smc_link_flush(struct smc_link *link);
 
