@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/wait_bit.h>
+
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "admin/pnet.h"
@@ -6,11 +8,11 @@
 
 unsigned int smc_net_id __read_mostly;
 
-static void (*exit_hooks[SMC_N_PATHS])(struct net *net);
+static const struct smc_net_exit *exits[SMC_N_PATHS];
 
-void smc_net_set_exit_hook(enum smc_path_kind kind, void (*fn)(struct net *net))
+void smc_net_set_exit(enum smc_path_kind kind, const struct smc_net_exit *ops)
 {
-	WRITE_ONCE(exit_hooks[kind], fn);
+	WRITE_ONCE(exits[kind], ops);
 }
 
 static void smc_net_destroy_queues(const struct smc_net *sn)
@@ -61,20 +63,34 @@ err_wq:
 
 static void __net_exit smc_net_pre_exit_net(struct net *net)
 {
+	const struct smc_net_exit *ops;
+	int kind;
+
 	smc_blackhole_pre_exit_net(net);
+	for (kind = 0; kind < SMC_N_PATHS; kind++) {
+		/* The module may be going, too, and clear it. */
+		ops = READ_ONCE(exits[kind]);
+		if (ops)
+			ops->begin(net);
+	}
+}
+
+static void __net_exit smc_net_finish(struct net *net)
+{
+	const struct smc_net_exit *ops;
+	int kind;
+
+	for (kind = 0; kind < SMC_N_PATHS; kind++) {
+		ops = READ_ONCE(exits[kind]);
+		if (ops)
+			ops->finish(net);
+	}
+	/* What closes their last connections. A socket of the kernel's own holds no namespace. */
+	wait_var_event(&smc_net(net)->orphans, !atomic_read(&smc_net(net)->orphans));
 }
 
 static void __net_exit smc_net_exit_net(struct net *net)
 {
-	void (*hook)(struct net *net);
-	int kind;
-
-	for (kind = 0; kind < SMC_N_PATHS; kind++) {
-		/* The module may be going, too, and clear it. */
-		hook = READ_ONCE(exit_hooks[kind]);
-		if (hook)
-			hook(net);
-	}
 	smc_sysctl_exit_net(net);
 	smc_blackhole_exit_net(net);
 	smc_pnet_exit_net(net);
@@ -82,10 +98,20 @@ static void __net_exit smc_net_exit_net(struct net *net)
 	smc_net_destroy_queues(smc_net(net));
 }
 
+static void __net_exit smc_net_exit_batch(struct list_head *nets)
+{
+	struct net *net;
+
+	list_for_each_entry(net, nets, exit_list)
+		smc_net_finish(net);
+	list_for_each_entry(net, nets, exit_list)
+		smc_net_exit_net(net);
+}
+
 static struct pernet_operations smc_net_ops = {
 	.init		= smc_net_init_net,
 	.pre_exit	= smc_net_pre_exit_net,
-	.exit		= smc_net_exit_net,
+	.exit_batch	= smc_net_exit_batch,
 	.id		= &smc_net_id,
 	.size		= sizeof(struct smc_net),
 };

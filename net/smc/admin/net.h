@@ -39,6 +39,9 @@ struct smc_net {
 	/* Listeners take from TCP; the socket lock lets users hold that up, in their namespace. */
 	struct workqueue_struct *take_wq;
 
+	/* Streams of sockets that were closed before, see stream/orphan.c. */
+	atomic_t orphans;
+
 	/* Its link groups of SMC-D, which have their own lock (ism/group.c). */
 	struct list_head ism_groups;
 
@@ -71,13 +74,24 @@ static inline struct smc_net *smc_sk_net(const struct sock *sk)
 }
 
 /**
- * smc_net_set_exit_hook() - be told when a namespace goes
- * @kind: path that is told
- * @fn: called in process context before anything of the namespace's struct
- *	smc_net is taken down, also for each namespace on smc_net_exit(); NULL
- *	for nobody. Clear it when nothing of the path is left in any namespace.
+ * struct smc_net_exit - what a path does when namespaces go
+ * @begin: have the groups of one end; it does not wait
+ * @finish: wait until one has none, before anything of its struct smc_net is taken down
+ *
+ * Of namespaces that go together all have begun before the first is waited for. Both are called
+ * in process context, and also for each namespace on smc_net_exit().
  */
-void smc_net_set_exit_hook(enum smc_path_kind kind, void (*fn)(struct net *net));
+struct smc_net_exit {
+	void (*begin)(struct net *net);
+	void (*finish)(struct net *net);
+};
+
+/**
+ * smc_net_set_exit() - be told when namespaces go
+ * @kind: path that is told
+ * @ops: how; NULL for nobody. Clear it when nothing of the path is left in any namespace.
+ */
+void smc_net_set_exit(enum smc_path_kind kind, const struct smc_net_exit *ops);
 
 int smc_net_init(void);
 void smc_net_exit(void);

@@ -350,18 +350,34 @@ static bool smc_ism_groups_none(const struct net *net)
 	return none;
 }
 
-void smc_ism_groups_end(struct net *net)
+void smc_ism_groups_leave_net(struct net *net)
+{
+	struct smc_ism_group *group;
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	list_for_each_entry(group, smc_ism_groups_of(net), siblings)
+		smc_ism_group_doom(group, ECONNRESET);
+	spin_unlock_bh(&smc_ism_groups_lock);
+}
+
+static void smc_ism_groups_leave_all(void)
 {
 	struct smc_ism_group *group;
 
 	spin_lock_bh(&smc_ism_groups_lock);
 	list_for_each_entry(group, &smc_ism_groups, list)
-		if (!net || group->peer.net == net)
-			smc_ism_group_doom(group, ECONNRESET);
+		smc_ism_group_doom(group, ECONNRESET);
 	spin_unlock_bh(&smc_ism_groups_lock);
+}
+
+void smc_ism_groups_end(struct net *net)
+{
+	/* A socket of the kernel's own, which holds no namespace, may have made another. */
+	if (net)
+		smc_ism_groups_leave_net(net);
+	else
+		smc_ism_groups_leave_all();
 	wait_event(smc_ism_groups_ended, smc_ism_groups_none(net));
-	/* What closes their last connections. A socket of the kernel's own holds no namespace. */
-	flush_workqueue(smc_wq);
 }
 
 int smc_ism_groups_for_each(const struct net *net,

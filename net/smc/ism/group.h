@@ -134,10 +134,18 @@ int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 			       struct mem_cgroup *memcg, bool in_hurry, struct smc_element *el);
 
 /**
- * smc_ism_groups_end() - end all groups of a namespace, or all, and wait for them and their sockets
+ * smc_ism_groups_leave_net() - have all groups of a namespace end
+ * @net: namespace
+ *
+ * Context: process; it does not wait for them.
+ */
+void smc_ism_groups_leave_net(struct net *net);
+
+/**
+ * smc_ism_groups_end() - end all groups of a namespace, or all, and wait for them
  * @net: namespace or NULL
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; it waits for no peer.
  */
 void smc_ism_groups_end(struct net *net);
 

@@ -54,6 +54,13 @@ void smc_group_put(struct smc_group *group)
 	kref_put(&group->ref, smc_group_free);
 }
 
+/* Under smc_groups_lock, while the group is in the list. Its link is there as long. */
+static void smc_group_wake(struct smc_group *group)
+{
+	smc_llc_wake(group);
+	wake_up_all(&group->link->slot_wait);
+}
+
 /* Whether the group ends in order or not, by its peer's word: how long that may take. */
 static unsigned long smc_group_patience(const struct smc_group *group, bool in_order)
 {
@@ -77,7 +84,7 @@ static void smc_group_doom(struct smc_group *group, int err, bool in_order)
 	smc_stream_give_up(-group->n_spent, -group->spent_pages);
 	queue_work(smc_link_wq, &group->end);
 	/* A wait for the peer is in vain from now on, and holds up rendezvous and the work. */
-	smc_llc_wake(group);
+	smc_group_wake(group);
 }
 
 static void smc_group_on_idle(struct work_struct *work)
@@ -494,7 +501,7 @@ static bool smc_groups_none(struct net *net)
 	return none;
 }
 
-void smc_groups_end(struct net *net)
+static void smc_groups_doom_in(struct net *net)
 {
 	struct smc_group *group;
 	unsigned long flags;
@@ -504,9 +511,35 @@ void smc_groups_end(struct net *net)
 		if (!net || group->net == net)
 			smc_group_doom(group, ECONNRESET, true);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+/* Those that were ending before have had their time. */
+static void smc_groups_hurry_in(const struct net *net)
+{
+	struct smc_group *group;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_for_each_entry(group, &smc_groups, list) {
+		if (group->net != net || group->state != SMC_GROUP_DEAD)
+			continue;
+		WRITE_ONCE(group->leave_by, jiffies);
+		smc_group_wake(group);
+	}
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+void smc_groups_leave_net(struct net *net)
+{
+	smc_groups_hurry_in(net);
+	smc_groups_doom_in(net);
+}
+
+void smc_groups_end(struct net *net)
+{
+	/* A socket of the kernel's own, which holds no namespace, may have made another. */
+	smc_groups_doom_in(net);
 	wait_event(smc_groups_ended, smc_groups_none(net));
-	/* What closes their last connections. A socket of the kernel's own holds no namespace. */
-	flush_workqueue(smc_wq);
 }
 
 int smc_groups_for_each(int (*fn)(struct smc_group *group, void *arg), void *arg)

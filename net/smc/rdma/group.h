@@ -277,10 +277,18 @@ void smc_groups_leave_device(struct smc_rdma_device *dev);
 void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port);
 
 /**
- * smc_groups_end() - end all groups of a namespace, or all, and wait for them and their sockets
+ * smc_groups_leave_net() - have all groups of a namespace end that ends itself
+ * @net: namespace
+ *
+ * Context: process; it does not wait for them.
+ */
+void smc_groups_leave_net(struct net *net);
+
+/**
+ * smc_groups_end() - end all groups of a namespace, or all, and wait for them
  * @net: namespace or NULL
  *
- * Context: process, may sleep.
+ * Context: process, may sleep, but for no longer than SMC_GROUP_LEAVE lets peers take part.
  */
 void smc_groups_end(struct net *net);
 

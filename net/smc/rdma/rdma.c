@@ -8,13 +8,18 @@
 #include "rdma.h"
 #include "show.h"
 
+static const struct smc_net_exit smc_rdma_net_exit = {
+	.begin	= smc_groups_leave_net,
+	.finish	= smc_groups_end,
+};
+
 int smc_rdma_init(void)
 {
 	int rc = smc_rdma_device_init();
 
 	if (rc)
 		return rc;
-	smc_net_set_exit_hook(SMC_PATH_R, smc_groups_end);
+	smc_net_set_exit(SMC_PATH_R, &smc_rdma_net_exit);
 	smc_netlink_set_source(SMC_PATH_R, &smc_rdma_netlink_source);
 	return 0;
 }
@@ -24,6 +29,6 @@ void smc_rdma_exit(void)
 	smc_netlink_set_source(SMC_PATH_R, NULL);
 	smc_groups_end(NULL);
 	/* A namespace that goes meanwhile waits for its groups, too. */
-	smc_net_set_exit_hook(SMC_PATH_R, NULL);
+	smc_net_set_exit(SMC_PATH_R, NULL);
 	smc_rdma_device_exit();
 }

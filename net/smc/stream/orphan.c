@@ -123,9 +123,14 @@ static void smc_orphan_expire(struct smc_stream *st)
 
 static void smc_orphan_end(struct smc_stream *st)
 {
-	smc_stat_orphan(st->sn, SMC_ORPHANS, -1);
+	struct smc_net *sn = st->sn;
+
+	smc_stat_orphan(sn, SMC_ORPHANS, -1);
 	smc_orphans_add(-1, -smc_stream_pages(st));
 	smc_stream_put(st);
+	/* The end of the namespace waits for this; the address alone is used after it. */
+	if (atomic_dec_and_test(&sn->orphans))
+		wake_up_var(&sn->orphans);
 }
 
 /* Return: TCP's socket, if it is time for it to be closed; or NULL. */
@@ -182,6 +187,7 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 {
 	smc_orphans_add(1, smc_stream_pages(st));
 	smc_stat_orphan(st->sn, SMC_ORPHANS, 1);
+	atomic_inc(&st->sn->orphans);
 	/* TCP does not count a connection that has a socket; this one has no file. */
 	if (sock)
 		this_cpu_inc(tcp_orphan_count);
