@@ -9,6 +9,7 @@
 #include <net/ipv6.h>
 #include <net/netns/hash.h>
 
+#include "admin/address.h"
 #include "admin/blackhole.h"
 #include "admin/net.h"
 
@@ -72,14 +73,6 @@ struct smc_blackholes {
 
 static_assert(sizeof(struct smc_blackhole_key) == 40);
 
-static void smc_blackhole_set_peer(struct smc_blackhole_key *key, const struct sock *sk)
-{
-	if (sk->sk_family == AF_INET6)
-		key->addr = sk->sk_v6_daddr;
-	else
-		ipv6_addr_set_v4mapped(sk->sk_daddr, &key->addr);
-}
-
 void smc_blackhole_key_server(struct smc_blackhole_key *key, const struct sock *sk,
 			      const struct sockaddr *addr, int len)
 {
@@ -103,7 +96,7 @@ void smc_blackhole_key_server(struct smc_blackhole_key *key, const struct sock *
 void smc_blackhole_key_client(struct smc_blackhole_key *key, const struct sock *sk)
 {
 	memset(key, 0, sizeof(*key));
-	smc_blackhole_set_peer(key, sk);
+	smc_peer_address(sk, &key->addr);
 	key->port = htons(sk->sk_num);
 	key->kind = SMC_BLACKHOLE_CLIENT;
 }
@@ -111,7 +104,7 @@ void smc_blackhole_key_client(struct smc_blackhole_key *key, const struct sock *
 void smc_blackhole_key_gid(struct smc_blackhole_key *key, const struct sock *sk, const u8 *gid)
 {
 	memset(key, 0, sizeof(*key));
-	smc_blackhole_set_peer(key, sk);
+	smc_peer_address(sk, &key->addr);
 	memcpy(key->gid, gid, sizeof(key->gid));
 	key->kind = SMC_BLACKHOLE_GID;
 }
@@ -175,15 +168,13 @@ static struct smc_blackhole *smc_blackhole_find(struct smc_blackholes *all,
  */
 static u16 *smc_blackhole_owned(struct smc_blackholes *all, const struct smc_blackhole_key *key)
 {
-	const u32 *addr = (const u32 *)&key->addr;
+	const struct in6_addr prefix = smc_address_prefix(&key->addr);
 	u32 hash;
 
 	if (key->kind == SMC_BLACKHOLE_SERVER)
 		hash = jhash_1word(__kuid_val(key->uid), net_hash_mix(all->net));
-	else if (ipv6_addr_v4mapped(&key->addr))
-		hash = jhash_1word(addr[3], net_hash_mix(all->net));
 	else
-		hash = jhash_2words(addr[0], addr[1], net_hash_mix(all->net));
+		hash = jhash(&prefix, sizeof(prefix), net_hash_mix(all->net));
 	return &all->owned[key->kind][hash % SMC_BLACKHOLE_OWNERS];
 }
 
