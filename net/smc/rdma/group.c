@@ -4,6 +4,7 @@
 #include <linux/jhash.h>
 #include <linux/slab.h>
 #include <linux/sched/signal.h>
+#include <net/ipv6.h>
 #include <net/netns/hash.h>
 #include <rdma/ib_cache.h>
 
@@ -231,7 +232,9 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	list_for_each_entry(group, &smc_groups, list) {
+		/* A stranger that names the peer's GID is kept from its elements, see design.rst. */
 		if (!smc_group_is_with(group, net, SMC_SERVER, version, peer) || group->retired ||
+		    !ipv6_addr_equal(&group->peer.addr, &peer->addr) ||
 		    group->vlan != port->vlan || group->link->port.dev != port->dev)
 			continue;
 		if (version == SMC_VERSION_2 && memcmp(group->eid, eid, SMC_EID_LEN))
@@ -256,7 +259,11 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	list_for_each_entry(group, &smc_groups, list) {
-		/* If it is retired, the DECLINE says it is not there: the server's retires, too. */
+		/*
+		 * If it is retired, the DECLINE says it is not there: the server's retires, too.
+		 * That is why the address does not count: the in-tree module offers a link at all
+		 * addresses of its host, and ends it where a DECLINE says that.
+		 */
 		if (!smc_group_is_with(group, net, SMC_CLIENT, version, peer) || group->retired ||
 		    group->link->peer.qpn != qpn)
 			continue;

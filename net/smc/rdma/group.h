@@ -7,6 +7,7 @@
 #define SMC_RDMA_GROUP_H
 
 #include <linux/completion.h>
+#include <linux/in6.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/workqueue.h>
@@ -31,8 +32,12 @@ enum smc_group_state {
 	SMC_GROUP_DEAD,		/* no new connection; ends in its work */
 };
 
-/* Who the peer is: what a group is found by. */
+/*
+ * Who the peer is: what a group is found by. The peer claims to be it, but for the address: a
+ * server's groups are offered to nobody at another one.
+ */
 struct smc_peer {
+	struct in6_addr addr;	/* of its TCP connection, see admin/address.h */
 	u8 id[SMC_PEER_ID_LEN];
 	u8 gid[SMC_GID_LEN];
 	u8 mac[SMC_MAC_LEN];	/* compared in version 1 only */
@@ -140,7 +145,7 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
  * smc_group_find_for_client() - the group of the link that a server named
  * @net: namespace
  * @version: of SMC
- * @peer: who accepts
+ * @peer: who accepts; its address does not count, for the server may have several
  * @qpn: the server's queue pair
  *
  * Return: the group with a reference and a reserved connection, or -ENOENT.

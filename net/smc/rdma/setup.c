@@ -7,6 +7,7 @@
 #include <net/sock.h>
 #include <rdma/ib_addr.h>
 
+#include "admin/address.h"
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "admin/stats.h"
@@ -36,6 +37,7 @@ void smc_rdma_setup_init(struct smc_rdma_setup *s, struct sock *sk, struct mem_c
 
 	s->net = sock_net(sk);
 	s->sk = sk;
+	smc_peer_address(sk, &s->peer.addr);
 	s->memcg = memcg;
 	s->rmb_class = smc_size_class_of(rmem, SMC_SIZE_CLASS_R_MAX);
 	s->mirror_class = smc_size_class_of(wmem, SMC_SIZE_CLASS_R_MAX);
@@ -69,6 +71,16 @@ static u32 smc_rdma_diagnosis(int rc)
 	}
 }
 
+/* At another address nobody waits for it, whoever it claims to be. */
+static bool smc_contact_is_with(const struct smc_rdma_setup *other, const struct smc_rdma_setup *s)
+{
+	const struct smc_peer *a = &other->peer, *b = &s->peer;
+
+	return other->net == s->net && ipv6_addr_equal(&a->addr, &b->addr) &&
+	       !memcmp(a->id, b->id, sizeof(a->id)) && !memcmp(a->gid, b->gid, sizeof(a->gid)) &&
+	       !memcmp(a->mac, b->mac, sizeof(a->mac));
+}
+
 static bool smc_contact_try(struct smc_rdma_setup *s)
 {
 	struct smc_rdma_setup *other;
@@ -76,7 +88,7 @@ static bool smc_contact_try(struct smc_rdma_setup *s)
 
 	spin_lock(&smc_contacts_lock);
 	list_for_each_entry(other, &smc_contacts, contact)
-		if (other->net == s->net && !memcmp(&other->peer, &s->peer, sizeof(s->peer)))
+		if (smc_contact_is_with(other, s))
 			mine = false;
 	if (mine)
 		list_add(&s->contact, &smc_contacts);
@@ -304,8 +316,9 @@ u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agre
 {
 	int rc;
 
-	if (!smc_clc_confirms_contact(confirm, s->first_contact) ||
-	    !(s->first_contact || smc_rdma_is_at_link(&confirm->r, s->conn->group->link))) {
+	/* It is out of reach of one at another link: nothing is spent, nor the group retired. */
+	s->exposed = s->first_contact || smc_rdma_is_at_link(&confirm->r, s->conn->group->link);
+	if (!s->exposed || !smc_clc_confirms_contact(confirm, s->first_contact)) {
 		smc_stat_violation(smc_net(s->net), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}

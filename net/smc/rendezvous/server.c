@@ -306,9 +306,9 @@ int smc_handshake_server(struct smc_handshake *hs)
 	smc_ism_setup_init(&srv->ism, hs->sk, hs->memcg);
 	rc = smc_server_shake(srv);
 	/*
-	 * The client says that it does not know the group: it has booted anew, or is not who it
-	 * says. So only new connections keep away; if the group is lost, TEST LINK ends the
-	 * others.
+	 * The client, at the address that the group was made from, says that it does not know it:
+	 * its host has booted anew, or it is another program there. So only new connections keep
+	 * away; if the group is lost, TEST LINK ends the others.
 	 */
 	if (hs->out_of_sync && srv->setup.conn)
 		smc_group_retire(srv->setup.conn->group);
