@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
 #include <memory>
+#include <optional>
 #include <poll.h>
 #include <random>
 #include <sys/ioctl.h>
@@ -1025,33 +1026,114 @@ TEST_F(Decline, InsteadOfConfirm)
 	}
 }
 
-/*
- * One who speaks for this guest is offered its link group. That it wants it dropped ends no
- * connection of this guest's.
- */
-TEST(Impostor, EndsNoOthersConnection)
+/* A rogue that speaks for this guest, whose kernel has a connection with the agent. */
+class Impostor : public testing::Test
 {
-	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
-	Agent agent;
-	Connection connection = make_connection(agent, Flavor());
-	RemoteSocket listener = agent.listen(Flavor());
-	Address to = address_of(1, AF_INET, listener.port());
-	Fd rogue = offering_socket();
-	smc_clc_proposal proposal = good_proposal();
-
+protected:
+	void SetUp() override
+	{
+		NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
+		agent.emplace();
+		connection.emplace(make_connection(*agent, Flavor()));
+		check_data(*connection, 1000, true);
+		listener.emplace(agent->listen(Flavor()));
+		groups = agent->counters()["rdma_groups_created"];
+	}
 	/* As the proposals of a kernel that offers version 2 only. */
-	memset(proposal.peer_id, 0, sizeof(proposal.peer_id));
-	check_data(connection, 1000, true);
-	ASSERT_EQ(connect(rogue, to.get(), to.len), 0);
-	send_bytes(rogue, encode(proposal));
+	static smc_clc_proposal proposal_of_this_guest()
+	{
+		smc_clc_proposal proposal = good_proposal();
+
+		memset(proposal.peer_id, 0, sizeof(proposal.peer_id));
+		memset(proposal.mac, 0, sizeof(proposal.mac));
+		return proposal;
+	}
+	Fd pose(const std::string &from = "")
+	{
+		return propose(address_of(1, AF_INET, listener->port()), proposal_of_this_guest(),
+			       from);
+	}
+	/* The group of this guest's kernel has all its connections, and takes another one. */
+	void expect_group(int64_t others = 0)
+	{
+		check_data(*connection, 100000, true);
+
+		Connection next = make_connection(*agent, Flavor());
+
+		check_data(next, 1000, true);
+		EXPECT_EQ(agent->counters()["rdma_groups_created"], groups + others);
+	}
+
+	std::optional<Agent> agent;
+	std::optional<Connection> connection;
+	std::optional<RemoteSocket> listener;
+	int64_t groups = 0;
+};
+
+/* It is offered the group. That it wants it dropped ends no connection of this guest's. */
+TEST_F(Impostor, EndsNoOthersConnection)
+{
+	Fd rogue = pose();
+
 	EXPECT_FALSE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact)
 	    << "no group of this guest";
 	send_bytes(rogue, encode_decline(SMC_DIAG_SYNC, SMC_VERSION_2, true));
 
-	RemoteSocket victim = listener.accept();
+	RemoteSocket victim = listener->accept();
 
 	check_tcp(rogue, victim);
-	check_data(connection, 100000, true);
+	check_data(*connection, 100000, true);
+}
+
+/* The CONFIRM tells that it has another link: the group's elements are out of its reach. */
+TEST_F(Impostor, WithoutTheLinkHarmsNoGroup)
+{
+	Fd rogue = pose();
+
+	ASSERT_FALSE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact);
+
+	smc_clc_agreement confirm = good_agreement(SMC_CLC_CONFIRM);
+
+	confirm.first_contact = false;
+	send_bytes(rogue, encode(confirm));
+	EXPECT_EQ(receive_message(rogue), "");
+	expect_group();
+}
+
+/* At another address it is a stranger, who is not offered the group in the first place. */
+TEST_F(Impostor, ElsewhereIsAStranger)
+{
+	OtherAddress stranger;
+	Fd rogue = pose(stranger.text);
+
+	EXPECT_TRUE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact)
+	    << "offered a group of this guest";
+	send_bytes(rogue, encode_decline(SMC_DIAG_SYNC, SMC_VERSION_2, true));
+
+	RemoteSocket victim = listener->accept();
+
+	check_tcp(rogue, victim);
+	expect_group(1);
+}
+
+/* One under way is waited for by those of its own address, whoever the others claim to be. */
+TEST(FirstContacts, WaitForNoStranger)
+{
+	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
+	Agent agent;
+	OtherAddress stranger;
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+	smc_clc_proposal proposal = good_proposal();
+	Fd first = propose(to, proposal, stranger.text);
+
+	EXPECT_TRUE(receive_agreement(first, SMC_CLC_ACCEPT).first_contact);
+
+	Fd same = propose(to, proposal, stranger.text);
+	Fd other = propose(to, proposal);
+
+	EXPECT_TRUE(receive_agreement(other, SMC_CLC_ACCEPT).first_contact);
+	EXPECT_EQ(diagnosis_of(receive_message(same)), SMC_DIAG_TIMEOUT_CONFIRM_LINK);
 }
 
 TEST_F(Decline, InsteadOfAccept)

@@ -248,14 +248,30 @@ std::string encode_decline(uint32_t diagnosis, uint8_t version, bool out_of_sync
 	return {reinterpret_cast<char *>(buf), smc_clc_build_decline(buf, &decline)};
 }
 
-Fd propose(const Address &to, const smc_clc_proposal &proposal)
+Fd propose(const Address &to, const smc_clc_proposal &proposal, const std::string &from)
 {
 	Fd fd = offering_socket();
 
+	if (!from.empty()) {
+		Address local = address_from(from, 0);
+
+		if (bind(fd, local.get(), local.len))
+			throw_errno("bind");
+	}
 	if (connect(fd, to.get(), to.len))
 		throw_errno("connect");
 	send_bytes(fd, encode(proposal));
 	return fd;
+}
+
+OtherAddress::OtherAddress()
+{
+	must_run(std::string("ip addr add ") + text + "/24 dev eth0");
+}
+
+OtherAddress::~OtherAddress()
+{
+	run_command(std::string("ip addr del ") + text + "/24 dev eth0");
 }
 
 void send_bytes(int fd, const std::string &bytes)

@@ -61,8 +61,19 @@ std::string encode(const smc_clc_agreement &agreement);
 std::string encode_decline(uint32_t diagnosis, uint8_t version = SMC_VERSION_2,
 			   bool out_of_sync = false);
 
-/* A connection to a server that was sent this. */
-Fd propose(const Address &to, const smc_clc_proposal &proposal);
+/* A connection to a server that was sent this. @from: an address of this guest, or any. */
+Fd propose(const Address &to, const smc_clc_proposal &proposal, const std::string &from = "");
+
+/* Another address of this guest, as a stranger has it, for as long as it lives. */
+class OtherAddress
+{
+public:
+	OtherAddress();
+	OtherAddress(const OtherAddress &) = delete;
+	~OtherAddress();
+
+	static constexpr char text[] = "10.83.0.77";
+};
 
 void send_bytes(int fd, const std::string &bytes);
 /* The next CLC message; empty at the end of the stream or a reset. */
