@@ -215,6 +215,16 @@ static bool smc_group_is_with(const struct smc_group *group, struct net *net, en
 	       !memcmp(group->peer.mac, peer->mac, sizeof(peer->mac));
 }
 
+/* Whether the group's link begins where a new one would. Others may not be in the same network. */
+static bool smc_group_is_at(const struct smc_group *group, const struct smc_rdma_port *port)
+{
+	const struct smc_link *link = group->link;
+
+	return group->vlan == port->vlan && link->port.dev == port->dev &&
+	       link->port_num == port->gid->port_num &&
+	       !memcmp(link->gid, port->gid->gid.raw, sizeof(link->gid));
+}
+
 /* Under smc_groups_lock. */
 static void smc_group_reserve(struct smc_group *group)
 {
@@ -235,7 +245,7 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
 		/* A stranger that names the peer's GID is kept from its elements, see design.rst. */
 		if (!smc_group_is_with(group, net, SMC_SERVER, version, peer) || group->retired ||
 		    !ipv6_addr_equal(&group->peer.addr, &peer->addr) ||
-		    group->vlan != port->vlan || group->link->port.dev != port->dev)
+		    !smc_group_is_at(group, port))
 			continue;
 		if (version == SMC_VERSION_2 && memcmp(group->eid, eid, SMC_EID_LEN))
 			continue;
