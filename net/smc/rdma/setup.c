@@ -312,13 +312,22 @@ static bool smc_rdma_is_at_link(const struct smc_clc_r *r, const struct smc_link
 	return r->qpn == link->peer.qpn && !memcmp(r->gid, link->peer.gid, SMC_GID_LEN);
 }
 
+/* A PROPOSAL of version 2 alone has no peer id. */
+static bool smc_rdma_is_proposer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
+{
+	if (s->version == SMC_VERSION_2 && !memchr_inv(s->peer.id, 0, sizeof(s->peer.id)))
+		return true;
+	return !memcmp(s->peer.id, r->peer_id, sizeof(s->peer.id));
+}
+
 u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agreement *confirm)
 {
 	int rc;
 
 	/* It is out of reach of one at another link: nothing is spent, nor the group retired. */
 	s->exposed = s->first_contact || smc_rdma_is_at_link(&confirm->r, s->conn->group->link);
-	if (!s->exposed || !smc_clc_confirms_contact(confirm, s->first_contact)) {
+	if (!s->exposed || !smc_rdma_is_proposer(s, &confirm->r) ||
+	    !smc_clc_confirms_contact(confirm, s->first_contact)) {
 		smc_stat_violation(smc_net(s->net), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}

@@ -258,6 +258,8 @@ std::vector<Case> confirms()
 		    "OfSmcR", [](auto &a) { a = good_agreement(SMC_CLC_CONFIRM); }, wrong);
 		return cases;
 	}
+	with(
+	    "OtherPeerId", [](auto &a) { a.r.peer_id[0] ^= 1; }, wrong);
 	for (const WrongLink &link : wrong_links)
 		with(link.name, link.change, link.is_seen ? wrong : no_link);
 	return cases;
