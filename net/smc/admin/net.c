@@ -30,6 +30,7 @@ static int __net_init smc_net_init_net(struct net *net)
 	int err;
 
 	INIT_LIST_HEAD(&sn->ism_groups);
+	INIT_LIST_HEAD(&sn->rdma_groups);
 	/* Bound: the steps of a rendezvous are short, and faster where its packets come in. */
 	sn->shake_wq = alloc_workqueue("smc_shake", 0, SMC_HANDSHAKES_MAX);
 	sn->take_wq = alloc_workqueue("smc_take", 0, WQ_MAX_ACTIVE);

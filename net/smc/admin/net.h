@@ -42,8 +42,9 @@ struct smc_net {
 	/* Streams of sockets that were closed before, see stream/orphan.c. */
 	atomic_t orphans;
 
-	/* Its link groups of SMC-D, which have their own lock (ism/group.c). */
+	/* Its link groups of SMC-D, and of SMC-R; either have their own lock (group.c). */
 	struct list_head ism_groups;
+	struct list_head rdma_groups;
 
 	/* What streams learn by their first wait, see stream/spin.c. The last writer is right. */
 	u64 first_wait[SMC_N_PATHS][SMC_N_ROLES];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Life of link groups. */
 
+#include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/slab.h>
 #include <linux/sched/signal.h>
@@ -33,6 +34,8 @@
 #define SMC_SPENT_BUCKETS	32
 
 static LIST_HEAD(smc_groups);
+/* Those that others may join. A peer has as many GIDs as it likes: the hash is secret. */
+static DEFINE_HASHTABLE(smc_groups_by_gid, 8);
 static DEFINE_SPINLOCK(smc_groups_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_groups_ended);
 
@@ -68,6 +71,26 @@ static unsigned long smc_group_patience(const struct smc_group *group, bool in_o
 	if (!in_order)
 		return 0;
 	return check_net(group->net) ? SMC_GROUP_LEAVE : SMC_GROUP_LEAVE_NET;
+}
+
+static u32 smc_group_hash(const struct net *net, const u8 *gid)
+{
+	return jhash(gid, SMC_GID_LEN, net_hash_mix(net));
+}
+
+static void smc_group_list(struct smc_group *group)
+{
+	lockdep_assert_held(&smc_groups_lock);
+	list_add(&group->list, &smc_groups);
+	list_add(&group->in_net, &smc_net(group->net)->rdma_groups);
+}
+
+static void smc_group_unlist(struct smc_group *group)
+{
+	lockdep_assert_held(&smc_groups_lock);
+	list_del(&group->list);
+	list_del(&group->in_net);
+	hash_del(&group->by_gid);
 }
 
 /* Under smc_groups_lock. The reference of the list goes over to the work. */
@@ -149,7 +172,7 @@ static void smc_group_on_end(struct work_struct *work)
 	smc_link_release(group->link);
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_del(&group->list);
+	smc_group_unlist(group);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 	wake_up_all(&smc_groups_ended);
 	smc_group_put(group);
@@ -193,7 +216,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	/* In the order of the list, newest first: a dump goes on below what it showed last. */
 	group->serial = smc_lgr_next_serial();
-	list_add(&group->list, &smc_groups);
+	smc_group_list(group);
 	group->state = SMC_GROUP_NEW;
 	/* A handshake may hold on to a device whose removal has begun. */
 	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
@@ -241,7 +264,7 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_for_each_entry(group, &smc_groups, list) {
+	hash_for_each_possible(smc_groups_by_gid, group, by_gid, smc_group_hash(net, peer->gid)) {
 		/* A stranger that names the peer's GID is kept from its elements, see design.rst. */
 		if (!smc_group_is_with(group, net, SMC_SERVER, version, peer) || group->retired ||
 		    !ipv6_addr_equal(&group->peer.addr, &peer->addr) ||
@@ -268,7 +291,7 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_for_each_entry(group, &smc_groups, list) {
+	hash_for_each_possible(smc_groups_by_gid, group, by_gid, smc_group_hash(net, peer->gid)) {
 		/*
 		 * If it is retired, the DECLINE says it is not there: the server's retires, too.
 		 * That is why the address does not count: the in-tree module offers a link at all
@@ -292,8 +315,8 @@ static void smc_groups_limit_idle(const struct net *net)
 	unsigned int n = 0;
 
 	lockdep_assert_held(&smc_groups_lock);
-	list_for_each_entry(group, &smc_groups, list) {
-		if (group->net != net || group->n_conns || group->state != SMC_GROUP_ACTIVE)
+	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net) {
+		if (group->n_conns || group->state != SMC_GROUP_ACTIVE)
 			continue;
 		n++;
 		if (!oldest || time_before(group->idle_since, oldest->idle_since))
@@ -396,6 +419,8 @@ int smc_group_activate(struct smc_group *group)
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	if (group->state == SMC_GROUP_NEW) {
 		group->state = SMC_GROUP_ACTIVE;
+		hash_add(smc_groups_by_gid, &group->by_gid,
+			 smc_group_hash(group->net, group->peer.gid));
 		queue_delayed_work(smc_link_wq, &group->probe,
 				   READ_ONCE(smc_net(group->net)->sysctl.smcr_testlink_time));
 		rc = 0;
@@ -557,6 +582,23 @@ void smc_groups_end(struct net *net)
 	/* A socket of the kernel's own, which holds no namespace, may have made another. */
 	smc_groups_doom_in(net);
 	wait_event(smc_groups_ended, smc_groups_none(net));
+}
+
+struct smc_group *smc_group_next(struct net *net, unsigned long last)
+{
+	struct smc_group *group, *next = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net) {
+		if (group->state == SMC_GROUP_DEAD || (last && group->serial >= last))
+			continue;
+		smc_group_get(group);
+		next = group;
+		break;
+	}
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	return next;
 }
 
 int smc_groups_for_each(int (*fn)(struct smc_group *group, void *arg), void *arg)

@@ -46,6 +46,8 @@ struct smc_peer {
 /**
  * struct smc_group - a link group
  * @list: in the list of all groups
+ * @in_net: in that of its namespace
+ * @by_gid: in the table by the peer's GID, from the time when others may join
  * @ref: one of the list until the group ended, one of each connection and handshake
  * @net: network namespace; outlives the group, which ends with it
  * @serial: its number, see admin/lgr_id.h
@@ -79,6 +81,8 @@ struct smc_peer {
  */
 struct smc_group {
 	struct list_head list;
+	struct list_head in_net;
+	struct hlist_node by_gid;
 	struct kref ref;
 	struct net *net;
 	unsigned long serial;
@@ -296,6 +300,16 @@ void smc_groups_leave_net(struct net *net);
  * Context: process, may sleep, but for no longer than SMC_GROUP_LEAVE lets peers take part.
  */
 void smc_groups_end(struct net *net);
+
+/**
+ * smc_group_next() - the groups of a namespace, the newest first
+ * @net: namespace
+ * @last: serial of the group before the one wanted, or 0
+ *
+ * Context: process.
+ * Return: the next one that is not dead, with a reference, or NULL.
+ */
+struct smc_group *smc_group_next(struct net *net, unsigned long last);
 
 /**
  * smc_groups_for_each() - call @fn for every group until it returns an error

@@ -26,33 +26,6 @@ enum { SMC_SHOW_GROUP_NONE, SMC_SHOW_GROUP_SINGLE };
 
 #define SMC_SHOW_GID_LEN	40
 
-/* The group of a namespace that follows @last, or the first, with a reference. */
-struct smc_show_search {
-	struct net *net;
-	unsigned long last;
-	struct smc_group *found;
-};
-
-static int smc_show_match(struct smc_group *group, void *arg)
-{
-	struct smc_show_search *search = arg;
-
-	if (group->net != search->net || group->state == SMC_GROUP_DEAD ||
-	    (search->last && group->serial >= search->last))
-		return 0;
-	smc_group_get(group);
-	search->found = group;
-	return 1;
-}
-
-static struct smc_group *smc_show_next_group(struct net *net, unsigned long last)
-{
-	struct smc_show_search search = { .net = net, .last = last };
-
-	smc_groups_for_each(smc_show_match, &search);
-	return search.found;
-}
-
 /* What a link's port is, read while the link is up: afterwards it may be gone. */
 struct smc_show_port {
 	char ibname[IB_DEVICE_NAME_MAX];
@@ -222,7 +195,7 @@ static int smc_show_groups(struct sk_buff *skb, struct netlink_callback *cb,
 	struct smc_group *group;
 	int rc;
 
-	while ((group = smc_show_next_group(sock_net(skb->sk), cb->args[0]))) {
+	while ((group = smc_group_next(sock_net(skb->sk), cb->args[0]))) {
 		rc = show(skb, cb, group);
 		if (!rc)
 			cb->args[0] = group->serial;
