@@ -82,6 +82,7 @@ const Word diagnoses[] = {
     {0x09990002, "internal error: link not ready"},
     {0x09990003, "internal error: memory not registered"},
     {0x0f010000, "the option is kept from the peer: see smc blackhole"},
+    {0x0f020000, "too many link groups"},
 };
 
 const Word blackholes[] = {

@@ -39,4 +39,16 @@ static inline struct in6_addr smc_address_prefix(const struct in6_addr *addr)
 	return prefix;
 }
 
+/**
+ * smc_address_is_akin() - whether two addresses may be one host's, by their prefix
+ * @a: address; one of IPv4 is mapped
+ * @b: another one
+ */
+static inline bool smc_address_is_akin(const struct in6_addr *a, const struct in6_addr *b)
+{
+	const struct in6_addr prefix = smc_address_prefix(a), other = smc_address_prefix(b);
+
+	return ipv6_addr_equal(&prefix, &other);
+}
+
 #endif

@@ -45,6 +45,7 @@ struct smc_net {
 	/* Its link groups of SMC-D, and of SMC-R; either have their own lock (group.c). */
 	struct list_head ism_groups;
 	struct list_head rdma_groups;
+	unsigned int n_rdma_groups;
 
 	/* What streams learn by their first wait, see stream/spin.c. The last writer is right. */
 	u64 first_wait[SMC_N_PATHS][SMC_N_ROLES];

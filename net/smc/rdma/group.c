@@ -9,6 +9,7 @@
 #include <net/netns/hash.h>
 #include <rdma/ib_cache.h>
 
+#include "admin/address.h"
 #include "admin/lgr_id.h"
 #include "admin/net.h"
 #include "admin/stats.h"
@@ -27,6 +28,17 @@
 /* Where its namespace ends. All others that end, of any tenant, wait for that. */
 #define SMC_GROUP_LEAVE_NET	(HZ / 5)
 
+/*
+ * A peer makes as many groups as it claims to be hosts, each with a queue pair and memory of its
+ * own. So there are bounds for the owner of an address, a namespace and the host, and an owner or a
+ * namespace has no more than are left for all others. A group with 16 connections, the least that a
+ * peer may limit it to, does not count for its owner.
+ */
+#define SMC_GROUPS_PER_ADDRESS	256
+#define SMC_GROUPS_PER_NET	2048
+#define SMC_GROUPS_MAX		8192
+#define SMC_GROUP_FEW_CONNS	16
+
 /* Peers may make groups, each with memory of its own, faster than they time out. */
 #define SMC_GROUPS_IDLE_MAX	128
 
@@ -34,6 +46,7 @@
 #define SMC_SPENT_BUCKETS	32
 
 static LIST_HEAD(smc_groups);
+static unsigned int smc_n_groups;
 /* Those that others may join. A peer has as many GIDs as it likes: the hash is secret. */
 static DEFINE_HASHTABLE(smc_groups_by_gid, 8);
 static DEFINE_SPINLOCK(smc_groups_lock);
@@ -80,16 +93,22 @@ static u32 smc_group_hash(const struct net *net, const u8 *gid)
 
 static void smc_group_list(struct smc_group *group)
 {
+	struct smc_net *sn = smc_net(group->net);
+
 	lockdep_assert_held(&smc_groups_lock);
 	list_add(&group->list, &smc_groups);
-	list_add(&group->in_net, &smc_net(group->net)->rdma_groups);
+	smc_n_groups++;
+	list_add(&group->in_net, &sn->rdma_groups);
+	sn->n_rdma_groups++;
 }
 
 static void smc_group_unlist(struct smc_group *group)
 {
 	lockdep_assert_held(&smc_groups_lock);
 	list_del(&group->list);
+	smc_n_groups--;
 	list_del(&group->in_net);
+	smc_net(group->net)->n_rdma_groups--;
 	hash_del(&group->by_gid);
 }
 
@@ -178,13 +197,37 @@ static void smc_group_on_end(struct work_struct *work)
 	smc_group_put(group);
 }
 
+/* Those under way at the same moment may be too many together: their number is bounded, too. */
+static bool smc_groups_have_room(const struct net *net, const struct in6_addr *addr)
+{
+	const struct smc_net *sn = smc_net(net);
+	const struct smc_group *group;
+	unsigned int own = 0;
+	unsigned long flags;
+	bool has_room;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	list_for_each_entry(group, &sn->rdma_groups, in_net)
+		if (group->n_conns < SMC_GROUP_FEW_CONNS &&
+		    smc_address_is_akin(&group->peer.addr, addr))
+			own++;
+	has_room = own < SMC_GROUPS_PER_ADDRESS &&
+		   own + sn->n_rdma_groups < SMC_GROUPS_PER_NET &&
+		   sn->n_rdma_groups + smc_n_groups < SMC_GROUPS_MAX;
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	return has_room;
+}
+
 struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 version,
 				   const struct smc_rdma_port *port, const struct smc_peer *peer)
 {
-	struct smc_group *group = kzalloc(sizeof(*group), GFP_KERNEL);
+	struct smc_group *group;
 	struct smc_link *link;
 	unsigned long flags;
 
+	if (!smc_groups_have_room(net, &peer->addr))
+		return ERR_PTR(-EUSERS);
+	group = kzalloc(sizeof(*group), GFP_KERNEL);
 	if (!group)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&group->ref);

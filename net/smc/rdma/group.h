@@ -126,7 +126,8 @@ struct smc_group {
  * It counts one reserved connection, the caller's.
  *
  * Context: process, may sleep.
- * Return: the group with a reference for the caller, or an ERR_PTR.
+ * Return: the group with a reference for the caller, or an ERR_PTR: -EUSERS if the peer's address,
+ * the namespace or the host has its share of them.
  */
 struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 version,
 				   const struct smc_rdma_port *port, const struct smc_peer *peer);

@@ -19,6 +19,14 @@
 /* A client waits six seconds for the answer, and what follows takes time as well. */
 #define SMC_CONTACT_WAIT	(3 * HZ)
 
+/*
+ * First contacts under way as server, each of which has a queue pair and an RMB before its client
+ * has proven anything. The owner of an address has no more of a namespace's than are left for
+ * others, nor a namespace of the host's.
+ */
+#define SMC_CONTACTS_PER_NET	128
+#define SMC_CONTACTS_MAX	512
+
 static LIST_HEAD(smc_contacts);
 static DEFINE_SPINLOCK(smc_contacts_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_contact_ended);
@@ -63,6 +71,8 @@ static u32 smc_rdma_diagnosis(int rc)
 		return SMC_DIAG_NO_SERVER_LINK;
 	case -EHOSTUNREACH:
 		return SMC_DIAG_NO_ROUTE;
+	case -EUSERS:
+		return SMC_DIAG_TOO_MANY_GROUPS;
 	case -ECANCELED:
 	case -EPROTO:
 		return SMC_DIAG_SYNC;
@@ -81,19 +91,30 @@ static bool smc_contact_is_with(const struct smc_rdma_setup *other, const struct
 	       !memcmp(a->mac, b->mac, sizeof(a->mac));
 }
 
-static bool smc_contact_try(struct smc_rdma_setup *s)
+/* Return: 0; -EAGAIN while another one with the peer is under way; -EUSERS if too many are. */
+static int smc_contact_try(struct smc_rdma_setup *s)
 {
+	unsigned int own = 0, in_net = 0, all = 0;
 	struct smc_rdma_setup *other;
-	bool mine = true;
+	int rc = 0;
 
 	spin_lock(&smc_contacts_lock);
-	list_for_each_entry(other, &smc_contacts, contact)
+	list_for_each_entry(other, &smc_contacts, contact) {
+		all++;
+		if (other->net != s->net)
+			continue;
+		in_net++;
+		if (smc_address_is_akin(&other->peer.addr, &s->peer.addr))
+			own++;
 		if (smc_contact_is_with(other, s))
-			mine = false;
-	if (mine)
+			rc = -EAGAIN;
+	}
+	if (!rc && (own + in_net >= SMC_CONTACTS_PER_NET || in_net + all >= SMC_CONTACTS_MAX))
+		rc = -EUSERS;
+	if (!rc)
 		list_add(&s->contact, &smc_contacts);
 	spin_unlock(&smc_contacts_lock);
-	return mine;
+	return rc;
 }
 
 static void smc_contact_end(struct smc_rdma_setup *s)
@@ -178,12 +199,15 @@ static struct smc_group *smc_rdma_server_find(struct smc_rdma_setup *s)
 static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 {
 	struct smc_group *group;
+	int rc;
 
 	group = smc_rdma_server_find(s);
 	if (group)
 		return group;
-	if (!wait_event_timeout(smc_contact_ended, smc_contact_try(s), SMC_CONTACT_WAIT))
-		return ERR_PTR(-ETIMEDOUT);
+	wait_event_timeout(smc_contact_ended, (rc = smc_contact_try(s)) != -EAGAIN,
+			   SMC_CONTACT_WAIT);
+	if (rc)
+		return ERR_PTR(rc == -EAGAIN ? -ETIMEDOUT : rc);
 	group = smc_rdma_server_find(s);
 	if (!group && smc_rdma_is_out_of_reach(s))
 		group = ERR_PTR(-EHOSTUNREACH);

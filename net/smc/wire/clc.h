@@ -113,6 +113,8 @@ enum smc_clc_diagnosis {
 	SMC_DIAG_INTERNAL_REGISTER	= 0x09990003,
 	/* Of this end's counters only, never sent: the option is left out, as it does harm. */
 	SMC_DIAG_BLACKHOLE		= 0x0f010000,
+	/* Not of the protocol, as is that. */
+	SMC_DIAG_TOO_MANY_GROUPS	= 0x0f020000,
 };
 
 struct smc_clc_header {

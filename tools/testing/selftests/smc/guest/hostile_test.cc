@@ -1138,6 +1138,40 @@ TEST(FirstContacts, WaitForNoStranger)
 	EXPECT_EQ(diagnosis_of(receive_message(same)), SMC_DIAG_TIMEOUT_CONFIRM_LINK);
 }
 
+/* Who claims to be many hosts has a share of the server's link groups; others find the rest. */
+TEST(FirstContacts, AreBounded)
+{
+	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
+	constexpr int claimed = 90;
+	Agent agent;
+	OtherAddress stranger;
+	RemoteSocket listener = agent.listen(Flavor(), claimed);
+	Address to = address_of(1, AF_INET, listener.port());
+	smc_clc_proposal proposal = good_proposal();
+	std::vector<Fd> rogues;
+	int accepted = 0, refused = 0;
+
+	for (int i = 0; i < claimed; i++) {
+		proposal.gid_v2[15] = 100 + i;
+		rogues.push_back(propose(to, proposal, stranger.text));
+	}
+	for (Fd &rogue : rogues) {
+		std::string message = receive_message(rogue);
+
+		if (diagnosis_of(message) == SMC_DIAG_TOO_MANY_GROUPS)
+			refused++;
+		else
+			accepted += parse_agreement(message, SMC_CLC_ACCEPT).first_contact;
+	}
+	EXPECT_GE(accepted, 64);
+	EXPECT_EQ(accepted + refused, claimed);
+	EXPECT_GT(refused, 0);
+
+	Connection connection = make_connection(agent, Flavor());
+
+	check_data(connection, 100000, true);
+}
+
 TEST_F(Decline, InsteadOfAccept)
 {
 	for (const std::string &decline : declines()) {
