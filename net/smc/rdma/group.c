@@ -42,8 +42,8 @@
 /* Peers may make groups, each with memory of its own, faster than they time out. */
 #define SMC_GROUPS_IDLE_MAX	128
 
-/* Peers are told apart by as many hashes of their GIDs. */
-#define SMC_SPENT_BUCKETS	32
+/* The owners of the peers' addresses are told apart by as many hashes. */
+#define SMC_OWNERS		32
 
 static LIST_HEAD(smc_groups);
 static unsigned int smc_n_groups;
@@ -352,21 +352,50 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 	return found;
 }
 
+static u32 smc_group_owner(const struct smc_group *group)
+{
+	const struct in6_addr prefix = smc_address_prefix(&group->peer.addr);
+
+	return jhash(&prefix, sizeof(prefix), net_hash_mix(&init_net)) % SMC_OWNERS;
+}
+
+static bool smc_group_is_idle(const struct smc_group *group)
+{
+	return !group->n_conns && group->state == SMC_GROUP_ACTIVE;
+}
+
+/* The oldest of the owner who has most of them: nobody ends those of others by having many. */
+static void smc_groups_end_idle(const struct net *net)
+{
+	const struct smc_net *sn = smc_net(net);
+	unsigned int owned[SMC_OWNERS] = {}, owners, most = 0;
+	struct smc_group *group, *oldest = NULL;
+
+	lockdep_assert_held(&smc_groups_lock);
+	list_for_each_entry(group, &sn->rdma_groups, in_net)
+		if (smc_group_is_idle(group))
+			owned[smc_group_owner(group)]++;
+	list_for_each_entry(group, &sn->rdma_groups, in_net) {
+		owners = owned[smc_group_owner(group)];
+		if (!smc_group_is_idle(group) || owners < most ||
+		    (owners == most && !time_before(group->idle_since, oldest->idle_since)))
+			continue;
+		oldest = group;
+		most = owners;
+	}
+	smc_group_doom(oldest, ECONNRESET, true);
+}
+
 static void smc_groups_limit_idle(const struct net *net)
 {
-	struct smc_group *group, *oldest = NULL;
+	const struct smc_group *group;
 	unsigned int n = 0;
 
 	lockdep_assert_held(&smc_groups_lock);
-	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net) {
-		if (group->n_conns || group->state != SMC_GROUP_ACTIVE)
-			continue;
-		n++;
-		if (!oldest || time_before(group->idle_since, oldest->idle_since))
-			oldest = group;
-	}
+	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net)
+		n += smc_group_is_idle(group);
 	if (n > SMC_GROUPS_IDLE_MAX)
-		smc_group_doom(oldest, ECONNRESET, true);
+		smc_groups_end_idle(net);
 }
 
 /* Under smc_groups_lock: the last connection is over. */
@@ -407,31 +436,25 @@ void smc_group_retire(struct smc_group *group)
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
 
-static u32 smc_group_peer_hash(const struct smc_group *group)
-{
-	return jhash(group->peer.gid, sizeof(group->peer.gid), net_hash_mix(&init_net)) %
-	       SMC_SPENT_BUCKETS;
-}
-
-/* The largest group of the peer with the most in all its groups: a peer may have one for each. */
+/* The largest group of the owner with the most in all groups: a peer may have one for each. */
 static void smc_groups_end_most_spent(void)
 {
 	struct smc_group *group, *most = NULL;
-	long by_peer[SMC_SPENT_BUCKETS] = {}, peers, peers_most = 0;
+	long owned[SMC_OWNERS] = {}, owners, owners_most = 0;
 
 	lockdep_assert_held(&smc_groups_lock);
 	list_for_each_entry(group, &smc_groups, list)
 		if (group->state != SMC_GROUP_DEAD)
-			by_peer[smc_group_peer_hash(group)] += group->spent_pages;
+			owned[smc_group_owner(group)] += group->spent_pages;
 	list_for_each_entry(group, &smc_groups, list) {
 		if (group->state == SMC_GROUP_DEAD || !group->n_spent)
 			continue;
-		peers = by_peer[smc_group_peer_hash(group)];
-		if (most && (peers < peers_most ||
-			     (peers == peers_most && group->spent_pages <= most->spent_pages)))
+		owners = owned[smc_group_owner(group)];
+		if (most && (owners < owners_most ||
+			     (owners == owners_most && group->spent_pages <= most->spent_pages)))
 			continue;
 		most = group;
-		peers_most = peers;
+		owners_most = owners;
 	}
 	/* Told by DELETE LINK, the in-tree module may hang in close() of what it kept open. */
 	if (most)

@@ -179,7 +179,8 @@ void smc_group_retire(struct smc_group *group);
  * @group: group, which is retired
  * @pages: the elements
  *
- * If that is more than the host bears, a group ends: the largest of the peer that has most of it.
+ * If that is more than the host bears, a group ends: the largest of the peer, as its address tells
+ * it from others, that has most of it.
  * The connection still counts among the group's.
  *
  * Context: any but hard interrupt.
