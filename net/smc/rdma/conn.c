@@ -294,6 +294,19 @@ struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token)
 	return conn;
 }
 
+/*
+ * Softirq. Messages may have crossed the last one that this end had for a connection, no more of
+ * them than it has receives. The peer of a retired group may believe that a connection stands that
+ * was given up, and say more. Others that go on don't keep to the rules.
+ */
+static void smc_rdma_conn_on_stray(struct smc_group *group)
+{
+	smc_stat_violation(smc_net(group->net), SMC_VIOLATION_TOKEN);
+	if (++group->strays / SMC_RECV_SLOTS >= READ_ONCE(group->n_had) &&
+	    !READ_ONCE(group->retired))
+		smc_group_kill(group, ECONNRESET);
+}
+
 void smc_rdma_conn_receive(struct smc_group *group, const struct smc_cdc *cdc)
 {
 	struct smc_rdma_conn *conn;
@@ -303,8 +316,7 @@ void smc_rdma_conn_receive(struct smc_group *group, const struct smc_cdc *cdc)
 		return;
 	conn = smc_rdma_conn_get(group, cdc->token);
 	if (!conn) {
-		/* Also a message that crossed this end's last one. */
-		smc_stat_violation(smc_net(group->net), SMC_VIOLATION_TOKEN);
+		smc_rdma_conn_on_stray(group);
 		return;
 	}
 	smc_stream_on_update(&conn->stream, cdc);

@@ -238,6 +238,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	group->vlan = port->vlan;
 	group->max_conns = READ_ONCE(smc_net(net)->sysctl.max_conns_per_lgr);
 	group->n_conns = 1;
+	group->n_had = 1;
 	/* Nobody else can end it until it is in the list. */
 	group->state = SMC_GROUP_DEAD;
 	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
@@ -296,6 +297,7 @@ static void smc_group_reserve(struct smc_group *group)
 {
 	lockdep_assert_held(&smc_groups_lock);
 	group->n_conns++;
+	WRITE_ONCE(group->n_had, group->n_had + 1);
 	smc_group_get(group);
 }
 
@@ -422,7 +424,7 @@ void smc_group_unreserve(struct smc_group *group)
 static void smc_group_retire_locked(struct smc_group *group)
 {
 	lockdep_assert_held(&smc_groups_lock);
-	group->retired = true;
+	WRITE_ONCE(group->retired, true);
 	if (!group->n_conns && group->state == SMC_GROUP_ACTIVE)
 		smc_group_rest(group);
 }

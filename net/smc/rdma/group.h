@@ -68,6 +68,8 @@ struct smc_peer {
  * @vlan: VLAN or 0
  * @max_conns: agreed on; the server sees to it
  * @n_conns: connections and reservations; protected by smc_groups_lock
+ * @n_had: connections and reservations that it ever had; changed under smc_groups_lock
+ * @strays: messages for none of its connections; of the completion queue's only poller
  * @n_spent: connections that are over and whose elements are not reused; likewise
  * @spent_pages: those elements
  * @link: the link
@@ -103,6 +105,8 @@ struct smc_group {
 	u16 vlan;
 	u8 max_conns;
 	unsigned int n_conns;
+	unsigned long n_had;
+	u64 strays;
 	int n_spent;
 	long spent_pages;
 	struct smc_link *link;

@@ -234,6 +234,20 @@ TEST_F(Rogue, UnknownToken)
 	expect_alive();
 }
 
+/* More than can have crossed the end of the connections that there were. */
+TEST_F(Rogue, UnknownTokensWithoutEnd)
+{
+	smc_cdc cdc = link.true_cdc();
+
+	cdc.token += 77;
+	for (int i = 0; i < 255; i++)
+		ASSERT_TRUE(link.say(cdc));
+	expect_counted("violation_token", 255);
+	expect_alive();
+	link.say(cdc);
+	expect_reset(victim);
+}
+
 TEST_F(Rogue, WrongLengths)
 {
 	uint8_t buf[SMC_CDC_LEN];
