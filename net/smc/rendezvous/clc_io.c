@@ -11,6 +11,7 @@
 #include "clc_io.h"
 #include "handshake.h"
 #include "identity.h"
+#include "trylock.h"
 
 #define SMC_CLC_WAIT	(6 * HZ)
 #define SMC_CLC_LOOK	(HZ / 20)
@@ -60,24 +61,78 @@ static int smc_clc_wait(struct smc_handshake *hs, int bytes)
 	return smc_clc_has(hs, bytes) ? -ECONNRESET : -ETIMEDOUT;
 }
 
-static int smc_clc_read(struct smc_handshake *hs, u8 *buf, size_t len, int flags)
+/*
+ * A rendezvous holds what others wait for: ports, a worker, a place among those under way. So it
+ * waits for the user of the socket no longer than for a peer. It tries once, at least.
+ * Return: 0; -EINTR when the rendezvous was aborted; -ECONNABORTED when it is @due and the socket
+ * still locked.
+ */
+static int smc_clc_lock(struct smc_handshake *hs, unsigned long due)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
-	struct kvec vec = { .iov_base = buf, .iov_len = len };
-	struct sock *sk = hs->sk;
-	int peek_off = READ_ONCE(sk->sk_peek_off);
-	int addr_len = 0;
+	for (;;) {
+		if (READ_ONCE(hs->aborted))
+			return -EINTR;
+		if (smc_sock_trylock(hs->sk))
+			return 0;
+		if (time_after_eq(jiffies, due))
+			return -ECONNABORTED;
+		schedule_timeout_uninterruptible(1);
+	}
+}
+
+/*
+ * With the socket locked. TCP's recvmsg() would lock it, and minds what is about the application's
+ * bytes, as SO_PEEK_OFF. No message has an urgent byte.
+ */
+static int smc_clc_copy(const struct sock *sk, u8 *buf, size_t len)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 seq = tp->copied_seq;
+	struct sk_buff *skb;
+	u32 offset;
+	size_t n;
+
+	if (tp->urg_data && tp->urg_seq - seq < len)
+		return -EPROTO;
+	skb_queue_walk(&sk->sk_receive_queue, skb) {
+		offset = seq - TCP_SKB_CB(skb)->seq;
+		if (offset >= skb->len)
+			continue;
+		n = min_t(size_t, len, skb->len - offset);
+		if (skb_copy_bits(skb, offset, buf, n))
+			return -EPROTO;
+		buf += n;
+		seq += n;
+		len -= n;
+		if (!len)
+			return 0;
+	}
+	return -EPROTO;
+}
+
+/* For tcp_read_sock(): drop what is still counted. */
+static int smc_clc_skip(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
+			size_t len)
+{
+	size_t skipped = min(len, desc->count);
+
+	desc->count -= skipped;
+	return skipped;
+}
+
+static int smc_clc_read(struct smc_handshake *hs, u8 *buf, size_t len)
+{
+	read_descriptor_t desc = { .count = len };
 	int rc;
 
-	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &vec, 1, len);
-	/* SO_PEEK_OFF is about the application's bytes. */
-	WRITE_ONCE(sk->sk_peek_off, -1);
-	rc = sk->sk_prot->recvmsg(sk, &msg, len, flags | MSG_DONTWAIT, &addr_len);
-	/* Unless the application has set it meanwhile. */
-	cmpxchg(&sk->sk_peek_off, -1, peek_off);
-	if (rc < 0)
+	rc = smc_clc_lock(hs, hs->due);
+	if (rc)
 		return rc;
-	return rc == len ? 0 : -EPROTO;
+	rc = smc_clc_copy(hs->sk, buf, len);
+	if (!rc)
+		tcp_read_sock(hs->sk, &desc, smc_clc_skip);
+	release_sock(hs->sk);
+	return rc;
 }
 
 void smc_clc_expect(struct smc_handshake *hs)
@@ -85,14 +140,18 @@ void smc_clc_expect(struct smc_handshake *hs)
 	hs->due = jiffies + SMC_CLC_WAIT;
 }
 
-static int smc_clc_peek_head(struct smc_handshake *hs)
+static int smc_clc_peek_head(struct smc_handshake *hs, unsigned long due)
 {
 	u8 head[SMC_CLC_HEADER_LEN];
 	int rc;
 
 	if (hs->has_head)
 		return 0;
-	rc = smc_clc_read(hs, head, sizeof(head), MSG_PEEK);
+	rc = smc_clc_lock(hs, due);
+	if (rc)
+		return rc;
+	rc = smc_clc_copy(hs->sk, head, sizeof(head));
+	release_sock(hs->sk);
 	if (!rc)
 		rc = smc_clc_parse_header(head, &hs->head);
 	hs->has_head = !rc;
@@ -101,7 +160,7 @@ static int smc_clc_peek_head(struct smc_handshake *hs)
 
 bool smc_clc_has_message(struct smc_handshake *hs)
 {
-	return tcp_inq(hs->sk) >= SMC_CLC_HEADER_LEN && !smc_clc_peek_head(hs) &&
+	return tcp_inq(hs->sk) >= SMC_CLC_HEADER_LEN && !smc_clc_peek_head(hs, jiffies) &&
 	       tcp_inq(hs->sk) >= hs->head.length;
 }
 
@@ -111,7 +170,7 @@ int smc_clc_peek(struct smc_handshake *hs)
 
 	rc = smc_clc_wait(hs, SMC_CLC_HEADER_LEN);
 	if (!rc)
-		rc = smc_clc_peek_head(hs);
+		rc = smc_clc_peek_head(hs, hs->due);
 	return rc ? : smc_clc_wait(hs, hs->head.length);
 }
 
@@ -149,7 +208,7 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 	if (rc)
 		return rc;
 	hs->has_head = false;
-	rc = smc_clc_read(hs, buf, hs->head.length, 0);
+	rc = smc_clc_read(hs, buf, hs->head.length);
 	if (!rc && hs->head.type == SMC_CLC_DECLINE)
 		smc_clc_take_decline(hs, buf, hs->head.length);
 	return rc;
@@ -208,9 +267,9 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 {
 	int rc;
 
-	if (READ_ONCE(hs->aborted))
-		return -EINTR;
-	lock_sock(hs->sk);
+	rc = smc_clc_lock(hs, jiffies + SMC_CLC_WAIT);
+	if (rc)
+		return rc;
 	rc = smc_clc_write(hs, buf, len);
 	release_sock(hs->sk);
 	return rc;
@@ -242,8 +301,10 @@ static int smc_clc_await_decline(struct smc_handshake *hs, u8 *buf)
 
 bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 {
-	return smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE &&
-	       !smc_clc_take(hs, buf);
+	if (!smc_clc_has_message(hs) || hs->head.type != SMC_CLC_DECLINE)
+		return false;
+	smc_clc_expect(hs);
+	return !smc_clc_take(hs, buf);
 }
 
 /* May be called between setting a task's state and sleeping: takes no lock. */

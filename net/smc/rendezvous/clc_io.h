@@ -18,7 +18,8 @@ void smc_clc_expect(struct smc_handshake *hs);
  * smc_clc_has_message() - whether the peer's next message has come whole
  * @hs: rendezvous, in which its header is noted
  *
- * Context: process, without the socket lock, for which it may have to wait.
+ * Context: process, without the socket lock; waits for nobody.
+ * Return: false also while the user keeps the socket locked.
  */
 bool smc_clc_has_message(struct smc_handshake *hs);
 
@@ -28,8 +29,8 @@ bool smc_clc_has_message(struct smc_handshake *hs);
  *
  * Context: process; sleeps up to the time of a CLC message.
  * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed; -EPROTO when it sent something else;
- * -EINTR when the rendezvous was aborted; -ERESTARTSYS on a signal, if those are heard; or another
- * error.
+ * -EINTR when the rendezvous was aborted; -ERESTARTSYS on a signal, if those are heard;
+ * -ECONNABORTED when the user kept the socket locked until the message was late; or another error.
  */
 int smc_clc_peek(struct smc_handshake *hs);
 
@@ -42,7 +43,8 @@ int smc_clc_peek(struct smc_handshake *hs);
  *
  * Context: process; sleeps up to the time of a CLC message.
  * Return: 0; SMC_DIAG_SYNC when none came in time; -ECONNRESET when the peer closed, or sent
- * something else; -EINTR when the rendezvous was aborted; or another error.
+ * something else; -EINTR when the rendezvous was aborted; -ECONNABORTED when the user kept the
+ * socket locked; or another error.
  */
 s64 smc_clc_take(struct smc_handshake *hs, u8 *buf);
 
@@ -61,7 +63,8 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
  * @buf: the message
  * @len: its length
  *
- * Return: 0 or -errno.
+ * Context: process, without the socket lock; waits for that as long as for a message.
+ * Return: 0 or -errno; -ECONNABORTED when the user kept the socket locked.
  */
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len);
 
@@ -71,7 +74,8 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len);
  * @buf: the message
  * @len: its length
  *
- * Return: 0 or -errno.
+ * Context: as of smc_clc_send().
+ * Return: likewise.
  */
 int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len);
 

@@ -217,7 +217,8 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	rc = smc_clc_peek(hs);
 	hs->due = due;
 	hs->interruptible = false;
-	if (rc == -ERESTARTSYS || (rc == -ETIMEDOUT && time_before(jiffies, due)))
+	if (rc == -ERESTARTSYS ||
+	    ((rc == -ETIMEDOUT || rc == -ECONNABORTED) && time_before(jiffies, due)))
 		return false;
 	/* With SMC-R the peer may have a link or memory to confirm; no signal ends that wait. */
 	return rc || !smc_clc_is_agreement_r(&hs->head);

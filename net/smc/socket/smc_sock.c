@@ -54,7 +54,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 	smc->role = role;
 	init_waitqueue_head(&smc->hs.wait);
 	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
-	INIT_WORK(&smc->shake, smc_sock_shake);
+	INIT_DELAYED_WORK(&smc->shake, smc_sock_shake);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
 	INIT_DELAYED_WORK(&smc->later, smc_sock_do_later);
 	timer_setup(&smc->syn, smc_connect_look, 0);
@@ -140,20 +140,6 @@ void smc_sock_look(struct smc_sock *smc, struct timer_list *timer,
 	bh_unlock_sock(smc->sk);
 }
 
-bool smc_sock_trylock(struct sock *sk)
-{
-	bool is_free;
-
-	spin_lock_bh(&sk->sk_lock.slock);
-	is_free = !sock_owned_by_user(sk);
-	if (is_free) {
-		sk->sk_lock.owned = 1;
-		mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
-	}
-	spin_unlock_bh(&sk->sk_lock.slock);
-	return is_free;
-}
-
 /*
  * Whatever of it is due: a connection that waits need not wait longer for its peer to speak; TCP's
  * connection follows its stream; a PROPOSAL that came too late is declined. The socket's user may
@@ -201,6 +187,7 @@ bool smc_sock_drop_late(struct smc_sock *smc)
 
 void smc_sock_start_handshake(struct smc_sock *smc)
 {
+	smc->result = -EINPROGRESS;
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
 	/* The answers to CLC messages acknowledge them. */
 	inet_csk_enter_pingpong_mode(smc->sk);
@@ -213,7 +200,7 @@ void smc_sock_leave_handshake(struct smc_sock *smc)
 {
 	bool crowd = atomic_read(&smc_handshakes) > SMC_HANDSHAKES_HOST_MAX;
 
-	queue_work(crowd ? smc_crowd_wq : smc_sk_net(smc->sk)->shake_wq, &smc->shake);
+	queue_delayed_work(crowd ? smc_crowd_wq : smc_sk_net(smc->sk)->shake_wq, &smc->shake, 0);
 }
 
 void smc_sock_stop_handshake(struct smc_sock *smc)
@@ -226,7 +213,7 @@ void smc_sock_stop_handshake(struct smc_sock *smc)
 			return;
 		wake_up(&smc->hs.wait);
 		release_sock(smc->sk);
-		flush_work(&smc->shake);
+		flush_delayed_work(&smc->shake);
 		wait_event(smc->hs.wait, READ_ONCE(smc->mode) != SMC_MODE_HANDSHAKE);
 		/* Another thread may begin the next one before this one has the lock. */
 		lock_sock(smc->sk);
@@ -237,7 +224,7 @@ void smc_sock_end_handshake(struct smc_sock *smc)
 {
 	smc_sock_stop_handshake(smc);
 	release_sock(smc->sk);
-	flush_work(&smc->shake);
+	flush_delayed_work(&smc->shake);
 }
 
 bool smc_sock_is_congested(const struct smc_sock *smc)
@@ -319,14 +306,14 @@ static void smc_sock_go_on(struct smc_sock *smc)
 	smc_sock_fall_back(smc, smc->hs.reason);
 }
 
-/* The rendezvous is over, with what @rc and its results say. */
-static void smc_sock_conclude(struct smc_sock *smc, int rc)
+/* With the socket locked. The rendezvous is over, with what its results say. */
+static void smc_sock_conclude(struct smc_sock *smc)
 {
 	smc->peer_reason = smc->hs.peer_reason;
 	if (smc->hs.stream)
 		smc_sock_enter_stream(smc);
-	else if (rc)
-		smc_sock_break(smc, rc);
+	else if (smc->result)
+		smc_sock_break(smc, smc->result);
 	else
 		smc_sock_go_on(smc);
 }
@@ -340,40 +327,60 @@ static int smc_sock_agree(struct smc_sock *smc)
 					 smc_handshake_server(&smc->hs);
 }
 
-void smc_sock_hold_handshake(struct smc_sock *smc)
+/* No user can lock a connection that waits for accept(). */
+static bool smc_sock_lock_own(struct smc_sock *smc)
+{
+	if (!smc->parent)
+		return smc_sock_trylock(smc->sk);
+	lock_sock(smc->sk);
+	return true;
+}
+
+/*
+ * The rendezvous has given back what others may wait for. What is left is the user's, who may keep
+ * his socket locked.
+ */
+static void smc_sock_finish(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
-	int rc;
 
-	rc = smc_sock_agree(smc);
-
-	lock_sock(sk);
-	smc_sock_conclude(smc, rc);
+	if (!smc_sock_lock_own(smc)) {
+		queue_delayed_work(smc_wq, &smc->shake, SMC_SOCK_RETRY);
+		return;
+	}
+	smc_sock_conclude(smc);
 	release_sock(sk);
 	wake_up(&smc->hs.wait);
-
-	/* Only now: the application can keep the worker waiting for that lock. */
-	atomic_dec(&smc_sk_net(sk)->handshakes);
-	atomic_dec(&smc_handshakes);
 	if (smc->parent)
 		smc_listener_shaken(smc->parent, smc);
 	else
 		smc_tcp_wake(sk);
 }
 
+void smc_sock_hold_handshake(struct smc_sock *smc)
+{
+	smc->result = smc_sock_agree(smc);
+	atomic_dec(&smc_sk_net(smc->sk)->handshakes);
+	atomic_dec(&smc_handshakes);
+	smc_sock_finish(smc);
+}
+
 static void smc_sock_shake(struct work_struct *work)
 {
-	smc_sock_hold_handshake(container_of(work, struct smc_sock, shake));
+	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, shake);
+
+	if (smc->result == -EINPROGRESS)
+		smc_sock_hold_handshake(smc);
+	else
+		smc_sock_finish(smc);
 }
 
 void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason)
 {
-	int rc;
-
 	release_sock(smc->sk);
-	rc = smc_handshake_refuse(&smc->hs, reason);
+	smc->result = smc_handshake_refuse(&smc->hs, reason);
 	lock_sock(smc->sk);
-	smc_sock_conclude(smc, rc);
+	smc_sock_conclude(smc);
 }
 
 /*

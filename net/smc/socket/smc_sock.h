@@ -19,6 +19,7 @@
 
 #include "path_kind.h"
 #include "rendezvous/handshake.h"
+#include "trylock.h"
 
 struct smc_listener;
 struct smc_stream;
@@ -57,6 +58,7 @@ struct smc_visit {
  * @peer_reason: the peer's diagnosis, or 0
  * @hs: the rendezvous
  * @shake: holds it, or what a connect() leaves of it
+ * @result: what it returned: 0, or the error that it broke off with; -EINPROGRESS until then
  * @stream: in SMC_MODE_STREAM
  * @later: what callbacks of TCP and of the stream leave to a worker, see smc_sock_do_later()
  * @has_later: it was queued, once at least; see smc_sock_do_soon()
@@ -89,7 +91,8 @@ struct smc_sock {
 	u32 reason;
 	u32 peer_reason;
 	struct smc_handshake hs;
-	struct work_struct shake;
+	struct delayed_work shake;
+	int result;
 	struct smc_stream *stream;
 	struct delayed_work later;
 	bool has_later;
@@ -242,18 +245,6 @@ void smc_sock_forget(struct smc_sock *smc);
 void smc_sock_look(struct smc_sock *smc, struct timer_list *timer,
 		   unsigned long (*look)(struct smc_sock *smc));
 
-/* When a work that found its socket locked tries again. */
-#define SMC_SOCK_RETRY		(HZ / 20)
-
-/**
- * smc_sock_trylock() - as lock_sock(), but without waiting
- * @sk: socket, which its user may keep locked for long
- *
- * Context: process.
- * Return: whether the socket is locked now.
- */
-bool smc_sock_trylock(struct sock *sk);
-
 /**
  * smc_sock_is_taken() - whether a socket is, or looks like, one of another part of the kernel
  * @sk: about to connect or listen, or just taken from TCP
@@ -323,6 +314,9 @@ void smc_sock_start_handshake(struct smc_sock *smc);
 /**
  * smc_sock_hold_handshake() - hold the rendezvous, or what is left of it
  * @smc: socket, whose rendezvous is the caller's
+ *
+ * If the user keeps the socket locked when it is over, a work tells the socket of that, as soon as
+ * it is not: until then the mode stays. A connection that waits for accept() is told at once.
  *
  * Context: process, without the socket lock; sleeps while it waits for the peer.
  */
