@@ -15,9 +15,6 @@
 #include "stream/stream.h"
 #include "wire/clc.h"
 
-/* When a work that found the listener locked tries again. */
-#define SMC_TAKE_RETRY	(HZ / 20)
-
 static DECLARE_WAIT_QUEUE_HEAD(smc_listener_left);
 
 static void smc_listener_take(struct work_struct *work);
@@ -373,19 +370,24 @@ static struct smc_sock *smc_listener_pop(struct smc_listener *l, struct list_hea
 }
 
 /*
- * A connection that waited for accept(), and does not any more. If TCP has stopped listening it has
- * disconnected and destroyed it already, or it has given it to another listener.
+ * With the listener locked. Return: a connection that waited for accept(), and does not any more;
+ * or NULL. If TCP has stopped listening it has destroyed it, or given it to another listener: then
+ * it has no request.
  */
-static void smc_listener_drop(struct smc_listener *l, struct smc_sock *child)
+static struct smc_sock *smc_listener_pop_ready(struct smc_listener *l)
+{
+	struct smc_sock *child = smc_listener_pop(l, &l->ready, &l->n_ready);
+
+	if (child)
+		child->req = smc_accept_queue_take(l->smc->sk, smc_request_is_of, child->sk);
+	return child;
+}
+
+static void smc_listener_drop(struct smc_sock *child)
 {
 	struct sock *sk = child->sk;
-	struct request_sock *req;
 
-	lock_sock(l->smc->sk);
-	req = smc_accept_queue_take(l->smc->sk, smc_request_is_of, sk);
-	release_sock(l->smc->sk);
-	if (req) {
-		child->req = req;
+	if (child->req) {
 		smc_listener_reset_one(child);
 		return;
 	}
@@ -395,15 +397,50 @@ static void smc_listener_drop(struct smc_listener *l, struct smc_sock *child)
 	sock_put(sk);
 }
 
-/* Those whose rendezvous is over. */
-static void smc_listener_drop_all(struct smc_listener *l)
+static void smc_listener_drop_deferred(struct smc_listener *l)
 {
 	struct smc_sock *child;
 
 	while ((child = smc_listener_pop(l, &l->deferred, &l->n_deferred)))
 		smc_listener_reset_one(child);
-	while ((child = smc_listener_pop(l, &l->ready, &l->n_ready)))
-		smc_listener_drop(l, child);
+}
+
+/* Those whose rendezvous is over. */
+static void smc_listener_drop_all(struct smc_listener *l)
+{
+	struct smc_sock *child;
+
+	smc_listener_drop_deferred(l);
+	do {
+		lock_sock(l->smc->sk);
+		child = smc_listener_pop_ready(l);
+		release_sock(l->smc->sk);
+		if (child)
+			smc_listener_drop(child);
+	} while (child);
+}
+
+static void smc_listener_take_later(struct smc_listener *l)
+{
+	queue_delayed_work(smc_sk_net(l->smc->sk)->take_wq, &l->take, SMC_SOCK_RETRY);
+}
+
+/* As smc_listener_drop_all(), in the work. */
+static void smc_listener_drop_by_work(struct smc_listener *l)
+{
+	struct smc_sock *child;
+
+	smc_listener_drop_deferred(l);
+	while (READ_ONCE(l->n_ready)) {
+		if (!smc_sock_trylock(l->smc->sk)) {
+			smc_listener_take_later(l);
+			return;
+		}
+		child = smc_listener_pop_ready(l);
+		release_sock(l->smc->sk);
+		if (child)
+			smc_listener_drop(child);
+	}
 }
 
 /*
@@ -417,12 +454,12 @@ static void smc_listener_take(struct work_struct *work)
 	struct request_sock *req;
 
 	if (READ_ONCE(sk->sk_state) != TCP_LISTEN) {
-		smc_listener_drop_all(l);
+		smc_listener_drop_by_work(l);
 		return;
 	}
 	while (!smc_accept_queue_is_empty(sk) && smc_listener_has_room(l)) {
 		if (!smc_sock_trylock(sk)) {
-			queue_delayed_work(smc_sk_net(sk)->take_wq, &l->take, SMC_TAKE_RETRY);
+			smc_listener_take_later(l);
 			return;
 		}
 		req = smc_listener_next(l);
