@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "agent.h"
+#include "by_rdma.h"
 #include "fuse_page.h"
 #include "limit.h"
 #include "netns.h"
@@ -167,6 +168,92 @@ private:
 	std::optional<Netns> netns;
 	Ends ends;
 };
+
+/* Keeps a socket locked: by an option whose value is not there. */
+class HeldLock
+{
+public:
+	explicit HeldLock(int fd)
+	    : holder(std::async(std::launch::async, [this, fd] {
+		      return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+					sizeof(program));
+	      }))
+	{
+		page.await_touch();
+	}
+	/* The value is of no use: the option is not set. */
+	void let_go()
+	{
+		page.fill('\0');
+		EXPECT_EQ(holder.get(), -1);
+	}
+
+private:
+	LatePage page;
+	sock_fprog program = {.len = 1, .filter = reinterpret_cast<sock_filter *>(page.bytes())};
+	std::future<int> holder;
+};
+
+/* A client in the middle of its rendezvous with a rogue. */
+struct Midway {
+	Midway()
+	{
+		Fd listener = offering_socket();
+
+		if (listen(listener, 1))
+			throw_errno("listen");
+
+		Address to = address_of(0, AF_INET, local_address(listener).port());
+
+		EXPECT_EQ(connect(client, to.get(), to.len), -1);
+		EXPECT_EQ(errno, EINPROGRESS);
+		rogue = must_accept(listener);
+		receive_proposal(rogue);
+	}
+	int outcome()
+	{
+		await(client, POLLOUT);
+		return must_get(client, SOL_SOCKET, SO_ERROR);
+	}
+
+	Fd client = must_socket(Flavor(), SOCK_NONBLOCK);
+	Fd rogue;
+};
+
+/*
+ * The client has proposed a port, and then its user keeps it locked. The device waits for that no
+ * longer than for a peer that says nothing.
+ */
+TEST(HeldClient, HoldsUpNoDevice)
+{
+	ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+	set_limit(120);
+
+	ByRdma by_rdma;
+	Midway midway;
+	HeldLock held(midway.client);
+
+	must_run("rdma link delete rxe0");
+	held.let_go();
+	EXPECT_EQ(midway.outcome(), ECONNABORTED);
+}
+
+/* What came meanwhile is not lost, if it is not for too long. */
+TEST(HeldClient, GoesOnWhenFree)
+{
+	Midway midway;
+	HeldLock held(midway.client);
+
+	send_bytes(midway.rogue, encode_decline(SMC_DIAG_NO_MEMORY) + "data");
+	held.let_go();
+	EXPECT_EQ(midway.outcome(), 0);
+
+	char data[4];
+
+	await(midway.client, POLLIN);
+	EXPECT_EQ(recv(midway.client, data, sizeof(data), 0), ssize_t(sizeof(data)));
+	EXPECT_EQ(mode_shown(midway.client), "TCP");
+}
 
 } // namespace
 
