@@ -34,7 +34,7 @@ struct smc_net {
 	struct smc_pnet_table *pnet;
 	struct smc_blackholes *blackholes;
 
-	atomic_t handshakes;	/* rendezvous under way, as client or server */
+	atomic_t handshakes;	/* rendezvous under way, as client or server: socket/shares.c */
 	struct workqueue_struct *shake_wq;	/* where they run */
 	/* Listeners take from TCP; the socket lock lets users hold that up, in their namespace. */
 	struct workqueue_struct *take_wq;

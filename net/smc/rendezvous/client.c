@@ -142,6 +142,8 @@ static s64 smc_client_propose(struct smc_client *c)
 	size_t len;
 	s64 rc;
 
+	if (hs->refusal)
+		return hs->refusal;
 	if (smc_route_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;
 	rc = smc_offer_make(&c->offer, hs->sk);

@@ -26,6 +26,7 @@ struct smc_stream;
  * @memcg: control group to charge for buffers, or NULL; lives as long as the rendezvous
  * @aborted: the application gave up; set it before waking @wait
  * @interruptible: a signal ends the waits for the peer
+ * @refusal: what a client declines with instead of proposing: a diagnosis, or 0
  * @client: what smc_handshake_propose() began
  * @head: of the peer's message that was taken last, or is next
  * @has_head: it is next
@@ -50,6 +51,7 @@ struct smc_handshake {
 	struct mem_cgroup *memcg;
 	bool aborted;
 	bool interruptible;
+	u32 refusal;
 	struct smc_client *client;
 	struct smc_clc_header head;
 	bool has_head;

@@ -155,7 +155,8 @@ void smc_tcp_data_ready(struct sock *sk)
 
 static void smc_tcp_begin(struct smc_sock *smc)
 {
-	smc_sock_start_handshake(smc);
+	if (!smc_sock_start_handshake(smc))
+		smc->hs.refusal = SMC_DIAG_NO_MEMORY;
 	if (!smc->caller_shakes)
 		smc_sock_leave_handshake(smc);
 	else if (smc_nearby(smc->sk))

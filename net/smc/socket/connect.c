@@ -115,7 +115,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);
 		return;
 	}
-	if (smc_sock_is_congested(smc)) {
+	if (smc_shares_congested(smc)) {
 		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
 		return;
 	}

@@ -33,7 +33,7 @@ static bool smc_listener_congested(const struct sock *sk)
 		return true;
 	l = smc->listener;
 	if (READ_ONCE(l->tcp_only) || READ_ONCE(l->withdrawn) || smc_migrates(sk) ||
-	    READ_ONCE(smc->tcp_holds) || smc_sock_is_congested(smc))
+	    READ_ONCE(smc->tcp_holds) || smc_shares_congested(smc))
 		return true;
 	if (!READ_ONCE(tcp_sk(sk)->syn_smc))
 		WRITE_ONCE(tcp_sk(smc->sk)->syn_smc, true);
@@ -154,19 +154,16 @@ static void smc_listener_wake(struct smc_listener *l)
 }
 
 /*
- * The peer offered SMC, and was told that this end does. What a crowd gathered before the offers
- * stopped is too much: clients that say nothing must not keep others from accept().
- * Return: false if it is TCP's after all.
+ * The peer offered SMC, and was told that this end does. Return: false if it is TCP's after all: a
+ * crowd may have gathered before the offers stopped.
  */
-static bool smc_listener_shake(struct smc_listener *l, struct smc_sock *child)
+static bool smc_listener_shake(struct smc_sock *child)
 {
 	smc_sock_hook(child, SMC_MODE_HANDSHAKE);
-	if (READ_ONCE(l->n_shaking) > 2 * SMC_HANDSHAKES_MAX) {
-		smc_sock_refuse_handshake(child, SMC_DIAG_NO_MEMORY);
-		return false;
-	}
-	smc_sock_start_handshake(child);
-	return true;
+	if (smc_sock_start_handshake(child))
+		return true;
+	smc_sock_refuse_handshake(child, SMC_DIAG_NO_MEMORY);
+	return false;
 }
 
 /* A connection that nobody accepted. */
@@ -328,7 +325,7 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 	if (sk->sk_state == TCP_CLOSE)
 		smc_sock_fall_back(child, SMC_DIAG_PEER_NO_SMC);
 	else if (!is_taken)
-		is_shaking = smc_listener_shake(l, child);
+		is_shaking = smc_listener_shake(child);
 	release_sock(sk);
 	if (is_shaking)
 		return child;

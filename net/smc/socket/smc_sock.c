@@ -15,18 +15,11 @@
 #include "stream/stream.h"
 #include "workqueue.h"
 
-/* So many in a namespace with SMC_LIMIT_HS, its netlink counterpart, or on a busy host. */
-#define SMC_HANDSHAKES_LIMITED		64
-/* In all namespaces, of which users may have any number: what makes a host busy, and the most. */
-#define SMC_HANDSHAKES_HOST_BUSY	SMC_HANDSHAKES_MAX
-#define SMC_HANDSHAKES_HOST_MAX		(4 * SMC_HANDSHAKES_MAX)
-
 /* How long after a FIN of TCP the end of the stream may follow. */
 #define SMC_FIN_WAIT		(5 * HZ)
 
 static DEFINE_HASHTABLE(smc_socks, 10);
 static DEFINE_SPINLOCK(smc_socks_lock);
-static atomic_t smc_handshakes;	/* under way, in all namespaces */
 
 static void smc_sock_shake(struct work_struct *work);
 static void smc_sock_check_fin(struct work_struct *work);
@@ -185,22 +178,20 @@ bool smc_sock_drop_late(struct smc_sock *smc)
 	return false;
 }
 
-void smc_sock_start_handshake(struct smc_sock *smc)
+bool smc_sock_start_handshake(struct smc_sock *smc)
 {
 	smc->result = -EINPROGRESS;
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
 	/* The answers to CLC messages acknowledge them. */
 	inet_csk_enter_pingpong_mode(smc->sk);
-	atomic_inc(&smc_sk_net(smc->sk)->handshakes);
-	atomic_inc(&smc_handshakes);
+	return smc_shares_take(smc);
 }
 
-/* More may begin than there were when their SYNs left. Each takes a thread: these share some. */
+/* Each takes a thread. Those that are not counted share some. */
 void smc_sock_leave_handshake(struct smc_sock *smc)
 {
-	bool crowd = atomic_read(&smc_handshakes) > SMC_HANDSHAKES_HOST_MAX;
-
-	queue_delayed_work(crowd ? smc_crowd_wq : smc_sk_net(smc->sk)->shake_wq, &smc->shake, 0);
+	queue_delayed_work(smc->share.user ? smc_sk_net(smc->sk)->shake_wq : smc_crowd_wq,
+			   &smc->shake, 0);
 }
 
 void smc_sock_stop_handshake(struct smc_sock *smc)
@@ -225,18 +216,6 @@ void smc_sock_end_handshake(struct smc_sock *smc)
 	smc_sock_stop_handshake(smc);
 	release_sock(smc->sk);
 	flush_delayed_work(&smc->shake);
-}
-
-bool smc_sock_is_congested(const struct smc_sock *smc)
-{
-	const struct smc_net *sn = smc_sk_net(smc->sk);
-	int everywhere = atomic_read(&smc_handshakes);
-	bool limited = READ_ONCE(sn->sysctl.limit_smc_hs) || READ_ONCE(smc->limit_handshakes) ||
-		       everywhere >= SMC_HANDSHAKES_HOST_BUSY;
-
-	return everywhere >= SMC_HANDSHAKES_HOST_MAX ||
-	       atomic_read(&sn->handshakes) >=
-	       (limited ? SMC_HANDSHAKES_LIMITED : SMC_HANDSHAKES_MAX);
 }
 
 /* Whether connect() has returned the error: TCP's connection broke before the rendezvous did. */
@@ -360,8 +339,7 @@ static void smc_sock_finish(struct smc_sock *smc)
 void smc_sock_hold_handshake(struct smc_sock *smc)
 {
 	smc->result = smc_sock_agree(smc);
-	atomic_dec(&smc_sk_net(smc->sk)->handshakes);
-	atomic_dec(&smc_handshakes);
+	smc_shares_return(smc);
 	smc_sock_finish(smc);
 }
 

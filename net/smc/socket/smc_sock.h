@@ -19,6 +19,7 @@
 
 #include "path_kind.h"
 #include "rendezvous/handshake.h"
+#include "shares.h"
 #include "trylock.h"
 
 struct smc_listener;
@@ -57,6 +58,7 @@ struct smc_visit {
  * @reason: why it is TCP: diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @hs: the rendezvous
+ * @share: what counts it
  * @shake: holds it, or what a connect() leaves of it
  * @result: what it returned: 0, or the error that it broke off with; -EINPROGRESS until then
  * @stream: in SMC_MODE_STREAM
@@ -91,6 +93,7 @@ struct smc_sock {
 	u32 reason;
 	u32 peer_reason;
 	struct smc_handshake hs;
+	struct smc_share share;
 	struct delayed_work shake;
 	int result;
 	struct smc_stream *stream;
@@ -308,8 +311,10 @@ bool smc_sock_drop_late(struct smc_sock *smc);
  * @smc: socket, locked or in one of TCP's callbacks
  *
  * The rendezvous is the caller's: to be held or left. Until then nobody can end it.
+ *
+ * Return: false if there are too many under way, and this one is to be declined.
  */
-void smc_sock_start_handshake(struct smc_sock *smc);
+bool smc_sock_start_handshake(struct smc_sock *smc);
 
 /**
  * smc_sock_hold_handshake() - hold the rendezvous, or what is left of it
@@ -352,12 +357,6 @@ void smc_sock_stop_handshake(struct smc_sock *smc);
  * Context: process, without the socket lock; may sleep.
  */
 void smc_sock_end_handshake(struct smc_sock *smc);
-
-/**
- * smc_sock_is_congested() - whether more rendezvous are under way than this socket may add to
- * @smc: socket
- */
-bool smc_sock_is_congested(const struct smc_sock *smc);
 
 /**
  * smc_sock_for_each() - call @fn for every socket SMC knows, until it returns an error

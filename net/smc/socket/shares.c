@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Everybody's share of the rendezvous under way. */
+
+#include <linux/cred.h>
+#include <linux/net.h>
+#include <linux/siphash.h>
+#include <linux/user_namespace.h>
+#include <net/ipv6.h>
+
+#include "admin/net.h"
+#include "nearby.h"
+#include "shares.h"
+#include "smc_sock.h"
+
+/* So many in a namespace with SMC_LIMIT_HS, its netlink counterpart, or on a busy host. */
+#define SMC_HANDSHAKES_LIMITED		64
+/* Of those whose SYNs had the option, in a namespace: what is more is declined. */
+#define SMC_HANDSHAKES_BEGUN_MAX	(2 * SMC_HANDSHAKES_MAX)
+/*
+ * In all namespaces, of which users may have any number: what makes a host busy, and the most. No
+ * user makes it busy alone.
+ */
+#define SMC_HANDSHAKES_HOST_BUSY	(2 * SMC_HANDSHAKES_MAX)
+#define SMC_HANDSHAKES_HOST_MAX		(4 * SMC_HANDSHAKES_MAX)
+
+static atomic_t smc_handshakes;	/* under way, in all namespaces */
+
+/* Those who meet in one of these have one share together; nobody can choose whom he meets. */
+static atomic_t smc_shares_users[1024];
+static atomic_t smc_shares_peers[1024];
+static siphash_key_t smc_shares_key __read_mostly;
+
+static unsigned int smc_shares_hash(u64 who, const void *where)
+{
+	net_get_random_once(&smc_shares_key, sizeof(smc_shares_key));
+	return siphash_2u64(who, (uintptr_t)where, &smc_shares_key) %
+	       ARRAY_SIZE(smc_shares_users);
+}
+
+/*
+ * Who answers for a socket. A user may have many uids and network namespaces in a user namespace
+ * that he made: what counts is who made the outermost one. Those that root made are each of
+ * another, and so are network namespaces outside of them, which only root makes.
+ */
+static unsigned int smc_shares_hash_user(const struct sock *sk)
+{
+	const struct user_namespace *ns = sock_net(sk)->user_ns;
+
+	if (ns == &init_user_ns)
+		return smc_shares_hash(__kuid_val(sk->sk_uid), sock_net(sk));
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return smc_shares_hash(__kuid_val(ns->owner),
+			       uid_eq(ns->owner, GLOBAL_ROOT_UID) ? ns : NULL);
+}
+
+/* A host has a /64 of IPv6, at least. */
+static unsigned int smc_shares_hash_address(const struct sock *sk)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	u64 prefix;
+
+	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
+		memcpy(&prefix, &sk->sk_v6_daddr, sizeof(prefix));
+		return smc_shares_hash(prefix, sock_net(sk));
+	}
+#endif
+	return smc_shares_hash((__force u32)sk->sk_daddr, sock_net(sk));
+}
+
+/* Within a namespace all clients have its addresses: their users count. */
+static atomic_t *smc_shares_peer(const struct smc_sock *smc)
+{
+	struct sock *client = NULL;
+	unsigned int hash;
+
+	if (smc_nearby(smc->sk)) {
+		if (smc->role == SMC_CLIENT)
+			return NULL;
+		client = smc_nearby_peer(smc->sk);
+	}
+	if (!client)
+		return &smc_shares_peers[smc_shares_hash_address(smc->sk)];
+	hash = smc_shares_hash_user(client);
+	sock_put(client);
+	return &smc_shares_peers[hash];
+}
+
+/* Of @most in a namespace. */
+static int smc_shares_left(const struct smc_net *sn, int most)
+{
+	return min(most - atomic_read(&sn->handshakes),
+		   SMC_HANDSHAKES_HOST_MAX - atomic_read(&smc_handshakes));
+}
+
+bool smc_shares_congested(const struct smc_sock *smc)
+{
+	const struct smc_net *sn = smc_sk_net(smc->sk);
+	bool limited = READ_ONCE(sn->sysctl.limit_smc_hs) || READ_ONCE(smc->limit_handshakes) ||
+		       atomic_read(&smc_handshakes) >= SMC_HANDSHAKES_HOST_BUSY;
+	int left = smc_shares_left(sn, limited ? SMC_HANDSHAKES_LIMITED : SMC_HANDSHAKES_MAX);
+
+	return atomic_read(&smc_shares_users[smc_shares_hash_user(smc->sk)]) >= left;
+}
+
+bool smc_shares_take(struct smc_sock *smc)
+{
+	struct smc_net *sn = smc_sk_net(smc->sk);
+	int left = smc_shares_left(sn, SMC_HANDSHAKES_BEGUN_MAX);
+	struct smc_share share = {
+		.user = &smc_shares_users[smc_shares_hash_user(smc->sk)],
+		.peer = smc_shares_peer(smc),
+	};
+
+	smc->share = (struct smc_share){};
+	if (atomic_read(share.user) >= left || (share.peer && atomic_read(share.peer) >= left))
+		return false;
+	atomic_inc(share.user);
+	if (share.peer)
+		atomic_inc(share.peer);
+	atomic_inc(&sn->handshakes);
+	atomic_inc(&smc_handshakes);
+	smc->share = share;
+	return true;
+}
+
+void smc_shares_return(struct smc_sock *smc)
+{
+	if (!smc->share.user)
+		return;
+	atomic_dec(smc->share.user);
+	if (smc->share.peer)
+		atomic_dec(smc->share.peer);
+	atomic_dec(&smc_sk_net(smc->sk)->handshakes);
+	atomic_dec(&smc_handshakes);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How many rendezvous are under way, and whose. Each has a user at this end and a peer at the
+ * other: neither may have more of them than what he leaves to others, in his network namespace and
+ * on the host. So one alone gets half, and if many get all they can, another still gets his first.
+ */
+#ifndef SMC_SHARES_H
+#define SMC_SHARES_H
+
+#include <linux/atomic.h>
+
+struct smc_sock;
+
+/**
+ * struct smc_share - what counts a rendezvous
+ * @user: those of its user; NULL if it is not counted
+ * @peer: those of its peer; NULL for a client whose server is in its network namespace
+ */
+struct smc_share {
+	atomic_t *user;
+	atomic_t *peer;
+};
+
+/**
+ * smc_shares_congested() - whether a socket is to offer SMC to nobody now
+ * @smc: socket that connects or listens
+ *
+ * Context: any.
+ */
+bool smc_shares_congested(const struct smc_sock *smc);
+
+/**
+ * smc_shares_take() - a rendezvous begins
+ * @smc: socket, connected
+ *
+ * More may begin than there were when their SYNs left, but not any number.
+ *
+ * Context: any.
+ * Return: false if there are too many: it is not counted, and to be declined at once.
+ */
+bool smc_shares_take(struct smc_sock *smc);
+
+/**
+ * smc_shares_return() - a rendezvous is over
+ * @smc: socket, for which smc_shares_take() was called
+ *
+ * Context: any.
+ */
+void smc_shares_return(struct smc_sock *smc);
+
+#endif
