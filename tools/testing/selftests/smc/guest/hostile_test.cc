@@ -15,13 +15,16 @@
 #include <optional>
 #include <poll.h>
 #include <random>
+#include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
 #include <thread>
+#include <vector>
 
 #include "limit.h"
 #include "place.h"
 #include "rogue.h"
+#include "smc_tool.h"
 
 using namespace guest;
 
@@ -674,6 +677,49 @@ TEST(SilentClients, AreOvertaken)
 			listener.accept();
 		return false;
 	});
+}
+
+/* A socket of another user of this guest. */
+static Fd socket_of(uid_t user)
+{
+	setfsuid(user);
+
+	Fd fd = must_socket(Flavor(), SOCK_NONBLOCK);
+
+	setfsuid(0);
+	return fd;
+}
+
+/*
+ * A user connects to a server that says nothing, as often as it takes to have as many rendezvous as
+ * the namespace is to have. He gets half of them, and the next user still gets SMC.
+ */
+TEST(SilentServer, LeavesSmcToOtherUsers)
+{
+	constexpr int most = 64;
+	constexpr uid_t other = 1000;
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor());
+	SysctlScope limited("net.smc.limit_smc_hs", "1");
+	Fd silent = offering_socket();
+	std::vector<Fd> waiting;
+
+	ASSERT_EQ(listen(silent, 2 * most), 0);
+
+	Address to = address_of(0, AF_INET, local_address(silent).port());
+	int64_t before = fallbacks(Role::client, SMC_DIAG_NO_MEMORY);
+
+	for (int i = 0; i < most; i++) {
+		waiting.push_back(socket_of(other));
+		EXPECT_EQ(connect(waiting.back(), to.get(), to.len), -1);
+		EXPECT_EQ(errno, EINPROGRESS);
+	}
+
+	Fd here = must_connect(Flavor(), address_of(1, AF_INET, listener.port()));
+	RemoteSocket there = listener.accept();
+
+	EXPECT_NE(mode_shown(here), "TCP");
+	EXPECT_EQ(fallbacks(Role::client, SMC_DIAG_NO_MEMORY) - before, most / 2);
 }
 
 /*
