@@ -15,8 +15,6 @@
 #include "stream/stream.h"
 #include "wire/clc.h"
 
-static DECLARE_WAIT_QUEUE_HEAD(smc_listener_left);
-
 static void smc_listener_take(struct work_struct *work);
 
 /*
@@ -54,6 +52,8 @@ int smc_listen_prepare(struct smc_sock *smc)
 	if (!l)
 		return -ENOMEM;
 	l->smc = smc;
+	l->sk = smc->sk;
+	refcount_set(&l->refs, 1);
 	INIT_DELAYED_WORK(&l->take, smc_listener_take);
 	mutex_init(&l->stopping);
 	spin_lock_init(&l->lock);
@@ -78,27 +78,15 @@ void smc_listener_kick(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
 	if (!l->closed)
-		mod_delayed_work(smc_sk_net(l->smc->sk)->take_wq, &l->take, 0);
+		mod_delayed_work(smc_sk_net(l->sk)->take_wq, &l->take, 0);
 	spin_unlock_bh(&l->lock);
 }
 
-bool smc_listener_enter(struct smc_listener *l)
+void smc_listener_unref(struct smc_listener *l)
 {
-	bool may;
-
-	spin_lock_bh(&l->lock);
-	may = !l->closed;
-	l->visitors += may;
-	spin_unlock_bh(&l->lock);
-	return may;
-}
-
-void smc_listener_leave(struct smc_listener *l)
-{
-	spin_lock_bh(&l->lock);
-	if (!--l->visitors && l->closed)
-		wake_up_all(&smc_listener_left);
-	spin_unlock_bh(&l->lock);
+	/* TCP's callbacks may have seen it just before; they find it closed. */
+	if (refcount_dec_and_test(&l->refs))
+		kfree_rcu(l, rcu);
 }
 
 static bool smc_request_is_new_of(const struct request_sock *req, const void *child)
@@ -121,7 +109,7 @@ static bool smc_listener_has_room(struct smc_listener *l)
 	bool room;
 
 	spin_lock_bh(&l->lock);
-	room = !l->closed && l->n_ready <= READ_ONCE(l->smc->sk->sk_max_ack_backlog);
+	room = !l->closed && l->n_ready <= READ_ONCE(l->sk->sk_max_ack_backlog);
 	spin_unlock_bh(&l->lock);
 	return room;
 }
@@ -146,11 +134,11 @@ static void smc_listener_wake(struct smc_listener *l)
 	struct socket_wq *wq;
 
 	rcu_read_lock();
-	wq = rcu_dereference(l->smc->sk->sk_wq);
+	wq = rcu_dereference(l->sk->sk_wq);
 	if (skwq_has_sleeper(wq))
 		wake_up_interruptible_poll(&wq->wait, EPOLLIN | EPOLLRDNORM);
 	rcu_read_unlock();
-	sk_wake_async(l->smc->sk, SOCK_WAKE_WAITD, POLL_IN);
+	sk_wake_async(l->sk, SOCK_WAKE_WAITD, POLL_IN);
 }
 
 /*
@@ -185,7 +173,7 @@ static void smc_listener_reset_one(struct smc_sock *child)
  */
 static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 {
-	const struct sock *sk = l->smc->sk;
+	const struct sock *sk = l->sk;
 	u8 retrans = READ_ONCE(inet_csk(sk)->icsk_accept_queue.rskq_defer_accept);
 
 	if (!retrans || l->closed || child->mode != SMC_MODE_STREAM ||
@@ -215,32 +203,39 @@ static void smc_listener_put(struct smc_listener *l, struct smc_sock *child, uns
 	list_move_tail(&child->siblings, &l->ready);
 	l->n_ready++;
 	--*n;
-	smc_accept_queue_put(l->smc->sk, child->req);
+	smc_accept_queue_put(l->sk, child->req);
 }
 
 static void smc_listener_tell(struct smc_listener *l)
 {
 	smc_listener_wake(l);
 	/* TCP has no use for it, and the work drops it. */
-	if (READ_ONCE(l->smc->sk->sk_state) != TCP_LISTEN)
+	if (READ_ONCE(l->sk->sk_state) != TCP_LISTEN)
 		smc_listener_kick(l);
+}
+
+/* With the locks of smc_listener_shaken(). Return: whether it waits for accept(). */
+static bool smc_listener_settle(struct smc_listener *l, struct smc_sock *child)
+{
+	if (smc_listener_defers(l, child))
+		return false;
+	smc_listener_put(l, child, &l->n_shaking);
+	return true;
 }
 
 void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child)
 {
 	struct sock *sk = child->sk;
-	bool defers;
+	bool waits;
 
 	local_bh_disable();
 	bh_lock_sock(sk);
 	spin_lock(&l->lock);
-	defers = smc_listener_defers(l, child);
-	if (!defers)
-		smc_listener_put(l, child, &l->n_shaking);
+	waits = smc_listener_settle(l, child);
 	spin_unlock(&l->lock);
 	bh_unlock_sock(sk);
 	local_bh_enable();
-	if (!defers)
+	if (waits)
 		smc_listener_tell(l);
 }
 
@@ -274,7 +269,9 @@ void smc_listener_end_deferral(struct smc_sock *child)
 	rcu_read_unlock();
 }
 
-static struct smc_sock *smc_listener_add(struct smc_listener *l, struct request_sock *req)
+/* One that was taken when the listener had been closed so often. */
+static struct smc_sock *smc_listener_know_new(struct smc_listener *l, struct request_sock *req,
+					      unsigned int closings)
 {
 	struct smc_sock *child = smc_sock_create(req->sk, SMC_SERVER);
 
@@ -285,12 +282,9 @@ static struct smc_sock *smc_listener_add(struct smc_listener *l, struct request_
 	/* TCP may destroy it, see smc_listener_drop(). */
 	sock_hold(child->sk);
 	/* TCP would charge who accepts, and that is a worker here. */
-	child->hs.memcg = l->smc->sk->sk_memcg;
+	child->hs.memcg = l->sk->sk_memcg;
 	smc_blackhole_key_client(&child->hs.place, child->sk);
-	spin_lock_bh(&l->lock);
-	list_add_tail(&child->siblings, &l->shaking);
-	l->n_shaking++;
-	spin_unlock_bh(&l->lock);
+	child->closings = closings;
 	return child;
 }
 
@@ -298,20 +292,58 @@ static struct smc_sock *smc_listener_add(struct smc_listener *l, struct request_
 static void smc_listener_refuse(struct smc_listener *l, struct smc_sock *child)
 {
 	smc_listener_stop_offering(l);
-	spin_lock_bh(&l->lock);
-	list_del_init(&child->siblings);
-	l->n_shaking--;
-	spin_unlock_bh(&l->lock);
 	smc_listener_reset_one(child);
+}
+
+/* With its lock, and the child's. Return: whether it waits for accept(). */
+static bool smc_listener_add(struct smc_listener *l, struct smc_sock *child)
+{
+	list_add_tail(&child->siblings, &l->shaking);
+	l->n_shaking++;
+	if (child->mode != SMC_MODE_HANDSHAKE)
+		return smc_listener_settle(l, child);
+	smc_sock_leave_handshake(child);
+	return false;
+}
+
+/* The listener was closed, and did not find it. */
+static void smc_listener_end_one(struct smc_sock *child)
+{
+	if (child->mode == SMC_MODE_HANDSHAKE) {
+		WRITE_ONCE(child->hs.aborted, true);
+		/* Now it waits for nobody. */
+		smc_sock_hold_handshake(child);
+	}
+	smc_listener_reset_one(child);
+}
+
+void smc_listener_enter(struct smc_listener *l, struct smc_sock *child)
+{
+	struct sock *sk = child->sk;
+	bool may, waits;
+
+	local_bh_disable();
+	bh_lock_sock(sk);
+	spin_lock(&l->lock);
+	may = l->closings == child->closings;
+	waits = may && smc_listener_add(l, child);
+	spin_unlock(&l->lock);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+	if (!may)
+		smc_listener_end_one(child);
+	else if (waits)
+		smc_listener_tell(l);
 }
 
 /*
  * A connection that was offered SMC. Without memory it is reset.
  * Return: it, if there is a rendezvous for the caller to see to; or NULL.
  */
-static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct request_sock *req)
+static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct request_sock *req,
+					   unsigned int closings)
 {
-	struct smc_sock *child = smc_listener_add(l, req);
+	struct smc_sock *child = smc_listener_know_new(l, req, closings);
 	struct sock *sk = req->sk;
 	bool is_taken, is_shaking = false;
 
@@ -332,22 +364,14 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 	if (is_taken)
 		smc_listener_refuse(l, child);
 	else
-		smc_listener_shaken(l, child);
+		smc_listener_enter(l, child);
 	return NULL;
 }
 
 /* With the listener locked. Return: one that is to be taken, or NULL. */
 static struct request_sock *smc_listener_next(struct smc_listener *l)
 {
-	return smc_accept_queue_take(l->smc->sk, smc_request_is_new, NULL);
-}
-
-static void smc_listener_start(struct smc_listener *l, struct request_sock *req)
-{
-	struct smc_sock *child = smc_listener_begin(l, req);
-
-	if (child)
-		smc_sock_leave_handshake(child);
+	return smc_accept_queue_take(l->sk, smc_request_is_new, NULL);
 }
 
 /* Whoever finds it in no list leaves it alone. */
@@ -376,7 +400,7 @@ static struct smc_sock *smc_listener_pop_ready(struct smc_listener *l)
 	struct smc_sock *child = smc_listener_pop(l, &l->ready, &l->n_ready);
 
 	if (child)
-		child->req = smc_accept_queue_take(l->smc->sk, smc_request_is_of, child->sk);
+		child->req = smc_accept_queue_take(l->sk, smc_request_is_of, child->sk);
 	return child;
 }
 
@@ -409,9 +433,9 @@ static void smc_listener_drop_all(struct smc_listener *l)
 
 	smc_listener_drop_deferred(l);
 	do {
-		lock_sock(l->smc->sk);
+		lock_sock(l->sk);
 		child = smc_listener_pop_ready(l);
-		release_sock(l->smc->sk);
+		release_sock(l->sk);
 		if (child)
 			smc_listener_drop(child);
 	} while (child);
@@ -419,7 +443,7 @@ static void smc_listener_drop_all(struct smc_listener *l)
 
 static void smc_listener_take_later(struct smc_listener *l)
 {
-	queue_delayed_work(smc_sk_net(l->smc->sk)->take_wq, &l->take, SMC_SOCK_RETRY);
+	queue_delayed_work(smc_sk_net(l->sk)->take_wq, &l->take, SMC_SOCK_RETRY);
 }
 
 /* As smc_listener_drop_all(), in the work. */
@@ -429,12 +453,12 @@ static void smc_listener_drop_by_work(struct smc_listener *l)
 
 	smc_listener_drop_deferred(l);
 	while (READ_ONCE(l->n_ready)) {
-		if (!smc_sock_trylock(l->smc->sk)) {
+		if (!smc_sock_trylock(l->sk)) {
 			smc_listener_take_later(l);
 			return;
 		}
 		child = smc_listener_pop_ready(l);
-		release_sock(l->smc->sk);
+		release_sock(l->sk);
 		if (child)
 			smc_listener_drop(child);
 	}
@@ -447,8 +471,10 @@ static void smc_listener_drop_by_work(struct smc_listener *l)
 static void smc_listener_take(struct work_struct *work)
 {
 	struct smc_listener *l = container_of(to_delayed_work(work), struct smc_listener, take);
-	struct sock *sk = l->smc->sk;
+	struct sock *sk = l->sk;
+	unsigned int closings = READ_ONCE(l->closings);
 	struct request_sock *req;
+	struct smc_sock *child;
 
 	if (READ_ONCE(sk->sk_state) != TCP_LISTEN) {
 		smc_listener_drop_by_work(l);
@@ -463,14 +489,18 @@ static void smc_listener_take(struct work_struct *work)
 		release_sock(sk);
 		if (!req)
 			return;
-		smc_listener_start(l, req);
+		child = smc_listener_begin(l, req, closings);
+		if (child)
+			smc_listener_enter(l, child);
 	}
 }
 
 struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child)
 {
+	/* Before it is known to be open: if it was closed since, this is another number. */
+	unsigned int closings = READ_ONCE(l->closings);
 	struct request_sock *req = NULL;
-	struct sock *sk = l->smc->sk;
+	struct sock *sk = l->sk;
 
 	if (smc_listener_has_room(l) && smc_sock_trylock(sk)) {
 		req = smc_accept_queue_take(sk, smc_request_is_new_of, child);
@@ -478,7 +508,7 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 	}
 	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
 		smc_listener_kick(l);
-	return req ? smc_listener_begin(l, req) : NULL;
+	return req ? smc_listener_begin(l, req, closings) : NULL;
 }
 
 static void smc_listener_reset(struct smc_listener *l)
@@ -492,19 +522,21 @@ static void smc_listener_reset(struct smc_listener *l)
 	smc_listener_drop_all(l);
 }
 
-static void smc_listener_set_closed(struct smc_listener *l, bool closed)
-{
-	spin_lock_bh(&l->lock);
-	l->closed = closed;
-	spin_unlock_bh(&l->lock);
-}
-
-/* From then on nothing is taken, and nothing moves from one list to the other. */
+/* From then on nothing is taken, and nothing enters a list or moves from one to the other. */
 static void smc_listener_halt(struct smc_listener *l)
 {
-	smc_listener_set_closed(l, true);
+	spin_lock_bh(&l->lock);
+	l->closed = true;
+	WRITE_ONCE(l->closings, l->closings + 1);
+	spin_unlock_bh(&l->lock);
 	cancel_delayed_work_sync(&l->take);
-	wait_event(smc_listener_left, !READ_ONCE(l->visitors));
+}
+
+static void smc_listener_open(struct smc_listener *l)
+{
+	spin_lock_bh(&l->lock);
+	l->closed = false;
+	spin_unlock_bh(&l->lock);
 }
 
 static void smc_listener_close(struct smc_listener *l)
@@ -516,7 +548,7 @@ static void smc_listener_close(struct smc_listener *l)
 /* Nobody accepts meanwhile. */
 static void smc_listener_withdraw(struct smc_listener *l)
 {
-	struct sock *sk = l->smc->sk;
+	struct sock *sk = l->sk;
 
 	if (READ_ONCE(sk->sk_state) != TCP_LISTEN || !READ_ONCE(tcp_sk(sk)->syn_smc) ||
 	    !smc_migrates(sk))
@@ -536,19 +568,19 @@ void smc_listener_stop_begin(struct smc_listener *l)
 
 void smc_listener_stop_end(struct smc_listener *l)
 {
-	if (l->withdrawn || READ_ONCE(l->smc->sk->sk_state) != TCP_LISTEN)
+	if (l->withdrawn || READ_ONCE(l->sk->sk_state) != TCP_LISTEN)
 		smc_listener_close(l);
-	smc_listener_set_closed(l, false);
+	smc_listener_open(l);
 	WRITE_ONCE(l->withdrawn, false);
 	mutex_unlock(&l->stopping);
 	/* Another thread may have made it listen again, and TCP's word been missed. */
-	if (READ_ONCE(l->smc->sk->sk_state) == TCP_LISTEN)
+	if (READ_ONCE(l->sk->sk_state) == TCP_LISTEN)
 		smc_listener_kick(l);
 }
 
 void smc_listener_unhook(struct smc_listener *l)
 {
-	struct sock *sk = l->smc->sk;
+	struct sock *sk = l->sk;
 
 	/* TCP may be about to ask about a SYN that came just before. */
 	synchronize_net();
@@ -569,6 +601,5 @@ void smc_listen_undo(struct smc_sock *smc, struct socket *sock)
 	smc_sock_unhook(smc);
 	release_sock(sk);
 	smc_listener_close(l);
-	/* TCP's callbacks may have seen it just before; they find it closed. */
-	kfree_rcu(l, rcu);
+	smc_listener_unref(l);
 }

@@ -2,12 +2,18 @@
 /*
  * The accepting half of a listening socket: takes connections from TCP's queue, holds their
  * rendezvous side by side, and puts those that are done back there for accept().
+ *
+ * A connection that was taken is in one of the listener's lists, or in nobody's hands but those of
+ * the thread that took it. It enters a list only if the listener was not closed since it was taken,
+ * both under the lock: closing ends those in the lists, and who comes too late ends his own. So
+ * nobody waits for a thread that takes, which may be another user's.
  */
 #ifndef SMC_LISTENER_H
 #define SMC_LISTENER_H
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <net/inet_connection_sock.h>
@@ -18,7 +24,9 @@ struct socket;
 
 /**
  * struct smc_listener - see the top of this file
- * @smc: the listening socket
+ * @smc: the listening socket; valid until it is closed for good
+ * @sk: its struct sock, which a visitor holds
+ * @refs: of the socket, and of visitors
  * @af_ops: TCP's for it, but for the creation of children (children.c)
  * @take: takes connections from TCP, and drops those that wait when TCP has ended the listener
  * @stopping: one has it stop, or takes from TCP for accept(), at a time
@@ -29,8 +37,8 @@ struct socket;
  * @n_shaking: how many are in their rendezvous
  * @n_ready: how many are for accept()
  * @n_deferred: how many wait for their peers
- * @visitors: threads that do its work
- * @closed: no more are taken, and no visitors come
+ * @closed: no more are taken
+ * @closings: how often it was closed
  * @tcp_only: connections to come are TCP
  * @withdrawn: likewise, and requests that were offered SMC do not become connections: it is about
  *	to stop listening, with @stopping
@@ -38,6 +46,8 @@ struct socket;
  */
 struct smc_listener {
 	struct smc_sock *smc;
+	struct sock *sk;
+	refcount_t refs;
 	struct inet_connection_sock_af_ops af_ops;
 	struct delayed_work take;
 	struct mutex stopping;
@@ -48,8 +58,8 @@ struct smc_listener {
 	unsigned int n_shaking;
 	unsigned int n_ready;
 	unsigned int n_deferred;
-	unsigned int visitors;
 	bool closed;
+	unsigned int closings;
 	bool tcp_only;
 	bool withdrawn;
 	struct rcu_head rcu;
@@ -126,39 +136,53 @@ void smc_listen_undo(struct smc_sock *smc, struct socket *sock);
 void smc_listener_kick(struct smc_listener *l);
 
 /**
- * smc_listener_enter() - do its work in this thread; until smc_listener_leave() it is not emptied
- * @l: listener
+ * smc_listener_get() - visit it
+ * @l: listener, under RCU
  *
- * Context: any, under RCU if the listener may go away.
- * Return: false if it is being emptied.
+ * Context: any.
+ * Return: false if it is gone; else smc_listener_unref() is to follow.
  */
-bool smc_listener_enter(struct smc_listener *l);
+static inline bool smc_listener_get(struct smc_listener *l)
+{
+	return refcount_inc_not_zero(&l->refs);
+}
 
 /**
- * smc_listener_leave() - done with it
+ * smc_listener_unref() - done with it
  * @l: listener
  *
- * Context: process.
+ * Context: any.
  */
-void smc_listener_leave(struct smc_listener *l);
+void smc_listener_unref(struct smc_listener *l);
 
 /**
  * smc_listener_take_this() - take a connection from TCP, as the work does all
- * @l: listener that this thread has entered
+ * @l: listener, with a reference of this thread's to it and to its struct sock
  * @child: the connection, with a reference of the caller's
  *
  * If the listener is locked, the work takes it.
  *
  * Context: process, without the socket lock.
- * Return: it, if its rendezvous has begun: that is the caller's; or NULL.
+ * Return: it, if its rendezvous has begun: smc_listener_enter() is to follow; or NULL.
  */
 struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child);
 
 /**
- * smc_listener_shaken() - the rendezvous of a connection is over, or there is none: it waits for
- * accept(), but with TCP_DEFER_ACCEPT for its peer first
+ * smc_listener_enter() - a connection that was taken is the listener's
  * @l: listener
- * @child: connection, the listener's from then on
+ * @child: connection; if its rendezvous is not over, a worker holds it
+ *
+ * If the listener was closed since the connection was taken, it is reset.
+ *
+ * Context: process, without the connection's lock.
+ */
+void smc_listener_enter(struct smc_listener *l, struct smc_sock *child);
+
+/**
+ * smc_listener_shaken() - the rendezvous of a connection is over: it waits for accept(), but with
+ * TCP_DEFER_ACCEPT for its peer first
+ * @l: listener
+ * @child: connection that entered it; not the caller's from then on
  *
  * Context: process, without the connection's lock.
  */

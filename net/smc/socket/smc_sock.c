@@ -330,10 +330,7 @@ static void smc_sock_finish(struct smc_sock *smc)
 	smc_sock_conclude(smc);
 	release_sock(sk);
 	wake_up(&smc->hs.wait);
-	if (smc->parent)
-		smc_listener_shaken(smc->parent, smc);
-	else
-		smc_tcp_wake(sk);
+	smc_tcp_wake(sk);
 }
 
 void smc_sock_hold_handshake(struct smc_sock *smc)
@@ -351,6 +348,8 @@ static void smc_sock_shake(struct work_struct *work)
 		smc_sock_hold_handshake(smc);
 	else
 		smc_sock_finish(smc);
+	if (smc->parent)
+		smc_listener_shaken(smc->parent, smc);
 }
 
 void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason)

@@ -74,6 +74,7 @@ struct smc_visit {
  * @keepalive_sent: when the last of them was, in tcp_jiffies32
  * @listener: in SMC_MODE_LISTEN
  * @parent: listener that this connection came to, until accept()
+ * @closings: of the parent's, until it was taken there
  * @req: TCP's request that it came by, whose reference is TCP's queue's while it waits there
  * @is_deferred: it is not for accept() before the peer has said something; under the parent's lock
  * @siblings: in a list of the parent's
@@ -109,6 +110,7 @@ struct smc_sock {
 	u32 keepalive_sent;
 	struct smc_listener *listener;
 	struct smc_listener *parent;
+	unsigned int closings;
 	struct request_sock *req;
 	bool is_deferred;
 	struct list_head siblings;

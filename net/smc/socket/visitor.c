@@ -52,15 +52,15 @@ bool smc_visitor_arrives(struct smc_listener *l, struct sock *child)
 	return arrives;
 }
 
-/* Return: the listener, which is not emptied until it is left; or NULL if it is, or gone. */
-static struct smc_listener *smc_visitor_enter(const struct sock *host)
+/* Return: the listener, with a reference; or NULL if it is gone. */
+static struct smc_listener *smc_visitor_host(const struct sock *host)
 {
 	struct smc_listener *l = NULL;
 	struct smc_sock *smc;
 
 	rcu_read_lock();
 	smc = smc_sk(host);
-	if (smc && READ_ONCE(smc->mode) == SMC_MODE_LISTEN && smc_listener_enter(smc->listener))
+	if (smc && READ_ONCE(smc->mode) == SMC_MODE_LISTEN && smc_listener_get(smc->listener))
 		l = smc->listener;
 	rcu_read_unlock();
 	return l;
@@ -89,8 +89,7 @@ static bool smc_visitor_see(struct smc_listener *l, struct smc_sock *smc, struct
 		smc_handshake_pair(&smc->hs, &child->hs);
 	if (agree)
 		smc_sock_hold_handshake(child);
-	else
-		smc_sock_leave_handshake(child);
+	smc_listener_enter(l, child);
 	return agree;
 }
 
@@ -101,10 +100,10 @@ bool smc_visitor_meet(struct smc_sock *smc, const struct smc_visit *visit, bool 
 
 	if (!visit->host)
 		return false;
-	l = smc_visitor_enter(visit->host);
+	l = smc_visitor_host(visit->host);
 	if (l) {
 		agreed = smc_visitor_see(l, smc, visit->child, agree);
-		smc_listener_leave(l);
+		smc_listener_unref(l);
 	}
 	sock_put(visit->child);
 	sock_put(visit->host);

@@ -49,9 +49,8 @@ void smc_visitor_return(struct smc_sock *smc, struct smc_visit *visit);
  * @agree: its rendezvous is the caller's, and may be held
  *
  * If both ends can agree at once on SMC-D, the other one's part of it is over then. Else they do
- * it by way of TCP, a worker for the listener. While the thread is there, the listener waits for
- * it; so it waits neither for the client's lock, which another thread may have, nor for memory to
- * be found for the element of either end.
+ * it by way of TCP, a worker for the listener. Nobody waits for the thread meanwhile: if the
+ * listener is closed, the thread resets the connection.
  *
  * Context: process, without any socket lock.
  * Return: whether they agree: then smc_sock_hold_handshake() of @smc waits for nobody.
