@@ -138,7 +138,7 @@ int smc_netlink_dump_limit(struct sk_buff *skb, struct netlink_callback *cb)
 
 int smc_netlink_set_limit(struct sk_buff *skb, struct genl_info *info)
 {
-	WRITE_ONCE(smc_net(genl_info_net(info))->sysctl.limit_smc_hs,
-		   info->genlhdr->cmd == SMC_NETLINK_ENABLE_HS_LIMITATION);
+	smc_sysctl_limit_handshakes(genl_info_net(info),
+				    info->genlhdr->cmd == SMC_NETLINK_ENABLE_HS_LIMITATION);
 	return 0;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/jiffies.h>
 #include <linux/limits.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sizes.h>
@@ -64,58 +66,141 @@ static int tcp2smc_handler(SMC_CTL_CONST struct ctl_table *table, int write, voi
 static int seconds_handler(SMC_CTL_CONST struct ctl_table *table, int write, void *buffer,
 			   size_t *lenp, loff_t *ppos)
 {
-	int *jiffies_value = table->data;
-	int value = READ_ONCE(*jiffies_value);
-	struct ctl_table copy = {
-		.data	= &value,
-		.maxlen	= sizeof(value),
-	};
-	int err = proc_dointvec_jiffies(&copy, write, buffer, lenp, ppos);
+	int err = proc_dointvec_jiffies(table, write, buffer, lenp, ppos);
 
-	if (err || !write)
-		return err;
-	if (value < 0)
-		return -EINVAL;
-	WRITE_ONCE(*jiffies_value, value);
-	return 0;
+	return err ? : *(int *)table->data < 0 ? -EINVAL : 0;
 }
 
-/* .data is the offset in struct smc_sysctl until a namespace makes it an address. */
-#define SMC_SYSCTL(file, member, handler, ...) {			\
-	.procname	= file,						\
-	.data		= (void *)offsetof(struct smc_sysctl, member),	\
-	.maxlen		= sizeof_field(struct smc_sysctl, member),	\
-	.mode		= 0644,						\
-	.proc_handler	= handler,					\
+static int lesser(int own, int host)
+{
+	return min(own, host);
+}
+
+/* Times, of which 0 means never. */
+static int sooner(int own, int host)
+{
+	return min_not_zero(own, host);
+}
+
+static int either(int own, int host)
+{
+	return own || host;
+}
+
+/*
+ * A sysctl of every namespace. What holds there is made by @among of what was asked for there and
+ * by the host, or is what was asked for there. Made of the host's twice, it is the host's.
+ */
+struct knob {
+	const char *name;
+	size_t at;			/* in struct smc_sysctl: what holds */
+	int host;			/* asked for in init_net, where the others begin */
+	int (*among)(int own, int host);
+	proc_handler *handler;
+	int *min;
+	int *max;
+};
+
+#define KNOB(file, member, initial, ...) {				\
+	.name	= file,							\
+	.at	= offsetof(struct smc_sysctl, member) +			\
+		  BUILD_BUG_ON_ZERO(sizeof_field(struct smc_sysctl, member) != sizeof(int)), \
+	.host	= initial,						\
 	__VA_ARGS__							\
 }
 
-static const struct ctl_table template[] = {
-	SMC_SYSCTL("autocorking_size", autocorking_size, proc_douintvec),
-	SMC_SYSCTL("smcr_buf_type", smcr_buf_type, proc_douintvec_minmax,
-		   .extra1 = SYSCTL_ZERO, .extra2 = &buf_type_max),
-	SMC_SYSCTL("smcr_testlink_time", smcr_testlink_time, seconds_handler),
-	SMC_SYSCTL("wmem", wmem, proc_dointvec_minmax,
-		   .extra1 = &mem_min, .extra2 = &mem_max),
-	SMC_SYSCTL("rmem", rmem, proc_dointvec_minmax,
-		   .extra1 = &mem_min, .extra2 = &mem_max),
-	SMC_SYSCTL("smcr_max_conns_per_lgr", max_conns_per_lgr, proc_dointvec_minmax,
-		   .extra1 = &conns_min, .extra2 = &conns_max),
-	SMC_SYSCTL("smcr_max_links_per_lgr", max_links_per_lgr, proc_dointvec_minmax,
-		   .extra1 = SYSCTL_ONE, .extra2 = SYSCTL_ONE),
-	SMC_SYSCTL("limit_smc_hs", limit_smc_hs, proc_dointvec_minmax,
-		   .extra1 = SYSCTL_ZERO, .extra2 = SYSCTL_ONE),
-	SMC_SYSCTL("smcd", smcd, proc_dointvec_minmax,
-		   .extra1 = SYSCTL_ZERO, .extra2 = SYSCTL_ONE),
-	SMC_SYSCTL("smcd_rmem", smcd_rmem, proc_dointvec_minmax,
-		   .extra1 = &mem_min, .extra2 = &mem_max),
-	SMC_SYSCTL("spin_usec", spin_usec, proc_dointvec_minmax,
-		   .extra1 = SYSCTL_ZERO, .extra2 = SYSCTL_ONE_THOUSAND),
-	SMC_SYSCTL("tcp_keepalive_time", tcp_keepalive_time, seconds_handler),
-	SMC_SYSCTL("blackhole_timeout", blackhole_timeout, seconds_handler),
-	SMC_SYSCTL("tcp2smc", tcp2smc, tcp2smc_handler),
-	{ }	/* where the kernel wants it: see register_net_sysctl_sz() in compat.h */
+#define BETWEEN(least, most)						\
+	.handler = proc_dointvec_minmax, .min = least, .max = most
+#define BOOLEAN		BETWEEN(SYSCTL_ZERO, SYSCTL_ONE)
+#define SECONDS		.handler = seconds_handler
+
+static struct knob knobs[] = {
+	KNOB("autocorking_size", autocorking_size, SZ_64K, .handler = proc_douintvec),
+	KNOB("smcr_buf_type", smcr_buf_type, SMC_BUF_PHYSICAL,
+	     BETWEEN(SYSCTL_ZERO, &buf_type_max)),
+	KNOB("smcr_testlink_time", smcr_testlink_time, 30 * HZ, SECONDS, .among = sooner),
+	KNOB("wmem", wmem, SZ_128K, BETWEEN(&mem_min, &mem_max), .among = lesser),
+	KNOB("rmem", rmem, SZ_128K, BETWEEN(&mem_min, &mem_max), .among = lesser),
+	KNOB("smcr_max_conns_per_lgr", max_conns_per_lgr, 255, BETWEEN(&conns_min, &conns_max)),
+	KNOB("smcr_max_links_per_lgr", max_links_per_lgr, 1, BETWEEN(SYSCTL_ONE, SYSCTL_ONE)),
+	KNOB("limit_smc_hs", limit_smc_hs, 0, BOOLEAN, .among = either),
+	KNOB("smcd", smcd, 1, BOOLEAN, .among = lesser),
+	KNOB("smcd_rmem", smcd_rmem, SZ_256K, BETWEEN(&mem_min, &mem_max), .among = lesser),
+	KNOB("spin_usec", spin_usec, 400, BETWEEN(SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
+	     .among = lesser),
+	KNOB("tcp_keepalive_time", tcp_keepalive_time, 30 * HZ, SECONDS, .among = sooner),
+	KNOB("blackhole_timeout", blackhole_timeout, 3600 * HZ, SECONDS, .among = lesser),
 };
+
+/* What the administrator of a namespace asked for, and the files for that. */
+struct smc_sysctl_asked {
+	struct list_head list;
+	struct net *net;
+	int values[ARRAY_SIZE(knobs)];
+	struct ctl_table_header *header;
+	/* The last one where the kernel wants it: see register_net_sysctl_sz() in compat.h. */
+	struct ctl_table table[ARRAY_SIZE(knobs) + 2];
+};
+
+/* Guards the list, what was asked for, and what is made of it. */
+static DEFINE_MUTEX(asked_lock);
+static LIST_HEAD(asked_list);
+
+static int *what_holds(const struct smc_sysctl_asked *asked, const struct knob *knob)
+{
+	return (void *)&smc_net(asked->net)->sysctl + knob->at;
+}
+
+static void settle(const struct smc_sysctl_asked *asked, const struct knob *knob)
+{
+	int own = asked->values[knob - knobs];
+
+	lockdep_assert_held(&asked_lock);
+	WRITE_ONCE(*what_holds(asked, knob), knob->among ? knob->among(own, knob->host) : own);
+}
+
+static void ask(struct smc_sysctl_asked *asked, struct knob *knob, int value)
+{
+	mutex_lock(&asked_lock);
+	asked->values[knob - knobs] = value;
+	if (net_eq(asked->net, &init_net)) {
+		knob->host = value;
+		list_for_each_entry(asked, &asked_list, list)
+			settle(asked, knob);
+	} else {
+		settle(asked, knob);
+	}
+	mutex_unlock(&asked_lock);
+}
+
+/* Shown is what holds. */
+static int knob_handler(SMC_CTL_CONST struct ctl_table *table, int write, void *buffer,
+			size_t *lenp, loff_t *ppos)
+{
+	struct smc_sysctl_asked *asked = table->data;
+	struct knob *knob = table->extra1;
+	int value = READ_ONCE(*what_holds(asked, knob));
+	struct ctl_table copy = {
+		.data	= &value,
+		.maxlen	= sizeof(value),
+		.extra1	= knob->min,
+		.extra2	= knob->max,
+	};
+	int err = knob->handler(&copy, write, buffer, lenp, ppos);
+
+	if (!err && write)
+		ask(asked, knob, value);
+	return err;
+}
+
+void smc_sysctl_limit_handshakes(struct net *net, bool limit)
+{
+	struct knob *knob = knobs;
+
+	while (knob->at != offsetof(struct smc_sysctl, limit_smc_hs))
+		knob++;
+	ask(smc_net(net)->sysctl.asked, knob, limit);
+}
 
 unsigned int smc_sysctl_max_orphans;
 
@@ -147,37 +232,63 @@ void smc_sysctl_exit_host(void)
 	unregister_net_sysctl_table(host_header);
 }
 
-int smc_sysctl_init_net(struct net *net)
+static void fill_table(struct smc_sysctl_asked *asked)
 {
-	struct smc_sysctl *sysctl = &smc_net(net)->sysctl;
-	size_t n = ARRAY_SIZE(template) - 1;
-	struct ctl_table *table;
+	struct ctl_table *entry = asked->table;
 	size_t i;
 
-	*sysctl = (struct smc_sysctl) {
-		.autocorking_size	= SZ_64K,
-		.smcr_buf_type		= SMC_BUF_PHYSICAL,
-		.smcr_testlink_time	= 30 * HZ,
-		.wmem			= SZ_128K,
-		.rmem			= SZ_128K,
-		.max_conns_per_lgr	= conns_max,
-		.max_links_per_lgr	= 1,
-		.smcd			= 1,
-		.smcd_rmem		= SZ_256K,
-		.spin_usec		= 400,
-		.tcp_keepalive_time	= 30 * HZ,
-		.blackhole_timeout	= 3600 * HZ,
+	for (i = 0; i < ARRAY_SIZE(knobs); i++)
+		*entry++ = (struct ctl_table) {
+			.procname	= knobs[i].name,
+			.data		= asked,
+			.mode		= 0644,
+			.proc_handler	= knob_handler,
+			.extra1		= &knobs[i],
+		};
+	*entry = (struct ctl_table) {
+		.procname	= "tcp2smc",
+		.data		= &smc_net(asked->net)->sysctl.tcp2smc,
+		.mode		= 0644,
+		.proc_handler	= tcp2smc_handler,
 	};
+}
 
-	table = kmemdup(template, sizeof(template), GFP_KERNEL);
-	if (!table)
+/* Begin with what the host has. */
+static void asked_begin(struct smc_sysctl_asked *asked)
+{
+	struct knob *knob;
+
+	mutex_lock(&asked_lock);
+	for (knob = knobs; knob < knobs + ARRAY_SIZE(knobs); knob++) {
+		asked->values[knob - knobs] = knob->host;
+		settle(asked, knob);
+	}
+	list_add(&asked->list, &asked_list);
+	mutex_unlock(&asked_lock);
+}
+
+static void asked_end(struct smc_sysctl_asked *asked)
+{
+	mutex_lock(&asked_lock);
+	list_del(&asked->list);
+	mutex_unlock(&asked_lock);
+	kfree(asked);
+}
+
+int smc_sysctl_init_net(struct net *net)
+{
+	struct smc_sysctl_asked *asked = kzalloc(sizeof(*asked), GFP_KERNEL);
+
+	if (!asked)
 		return -ENOMEM;
-	for (i = 0; i < n; i++)
-		table[i].data = (void *)sysctl + (size_t)table[i].data;
-
-	sysctl->header = register_net_sysctl_sz(net, "net/smc", table, n);
-	if (!sysctl->header) {
-		kfree(table);
+	asked->net = net;
+	smc_net(net)->sysctl.asked = asked;
+	asked_begin(asked);
+	fill_table(asked);
+	asked->header = register_net_sysctl_sz(net, "net/smc", asked->table,
+					       ARRAY_SIZE(asked->table) - 1);
+	if (!asked->header) {
+		asked_end(asked);
 		return -ENOMEM;
 	}
 	return 0;
@@ -185,9 +296,8 @@ int smc_sysctl_init_net(struct net *net)
 
 void smc_sysctl_exit_net(struct net *net)
 {
-	struct smc_sysctl *sysctl = &smc_net(net)->sysctl;
-	const struct ctl_table *table = sysctl->header->ctl_table_arg;
+	struct smc_sysctl_asked *asked = smc_net(net)->sysctl.asked;
 
-	unregister_net_sysctl_table(sysctl->header);
-	kfree(table);
+	unregister_net_sysctl_table(asked->header);
+	asked_end(asked);
 }

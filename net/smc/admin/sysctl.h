@@ -10,8 +10,8 @@
 
 #include <linux/types.h>
 
-struct ctl_table_header;
 struct net;
+struct smc_sysctl_asked;
 
 /* Values of smcr_buf_type. */
 enum smc_buf_type {
@@ -20,6 +20,7 @@ enum smc_buf_type {
 	SMC_BUF_MIXED,		/* physically contiguous where it can be had */
 };
 
+/* What holds in a namespace: no more than the host allows, see sysctl.c. */
 struct smc_sysctl {
 	unsigned int autocorking_size;	/* bytes; 0: no autocorking */
 	unsigned int smcr_buf_type;	/* enum smc_buf_type */
@@ -36,7 +37,7 @@ struct smc_sysctl {
 	int blackhole_timeout;		/* jiffies; 0: no destination is spared SMC */
 	int tcp2smc;			/* bool: TCP sockets become SMC sockets */
 
-	struct ctl_table_header *header;
+	struct smc_sysctl_asked *asked;
 };
 
 /**
@@ -46,6 +47,15 @@ struct smc_sysctl {
  *	tcp2smc then fails with -EOPNOTSUPP.
  */
 void smc_sysctl_set_tcp2smc_hook(int (*fn)(void));
+
+/**
+ * smc_sysctl_limit_handshakes() - ask for limit_smc_hs by other means than the sysctl
+ * @net: namespace
+ * @limit: value
+ *
+ * Context: process, may sleep.
+ */
+void smc_sysctl_limit_handshakes(struct net *net, bool limit);
 
 /* Orphans (stream/orphan.c) that the host bears; for READ_ONCE(). */
 extern unsigned int smc_sysctl_max_orphans;

@@ -25,9 +25,11 @@ TEST(Many, ThousandAtOnce)
 	set_limit(600);
 	setrlimit(RLIMIT_NOFILE, &files);
 
-	SysctlScope rmem(rmem_sysctl(), "16384"), wmem("net.smc.wmem", "16384");
+	/* The peer's first: in a namespace it would read, and go back to, what the host's are now.
+	 */
 	RemoteSysctlScope far_rmem(agent, rmem_sysctl(), "16384");
 	RemoteSysctlScope far_wmem(agent, "net.smc.wmem", "16384");
+	SysctlScope rmem(rmem_sysctl(), "16384"), wmem("net.smc.wmem", "16384");
 	RemoteSocket listener = agent.listen(Flavor(), 128);
 	Address to = address_of(1, AF_INET, listener.port());
 	Job echo = agent.start(
