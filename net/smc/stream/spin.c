@@ -48,7 +48,9 @@ static bool smc_spin_look(const struct smc_stream *st, u64 pos)
 
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 {
-	u64 budget = max(smc_busy_poll(st->sk), smc_spin_budget(&st->spin, smc_spin_most(st)));
+	u64 most = smc_spin_most(st);
+	u64 own = smc_spin_afford(&st->spin, smc_spin_budget(&st->spin, most), most, began);
+	u64 budget = max(smc_busy_poll(st->sk), own);
 	u64 now = began;
 	bool found;
 
@@ -67,6 +69,8 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 		cpu_relax();
 	}
 	lock_sock(st->sk);
+	/* What SO_BUSY_POLL wants is its own. */
+	smc_spin_pay(&st->spin, min(now - began, own));
 	if (found)
 		smc_stream_note_wait(st, now - began);
 	return found;

@@ -404,6 +404,9 @@ protected:
 		int counted = 0, slept = 0;
 
 		for (int i = 0; i < 10 * waits && counted < waits; i++) {
+			/* Who watches for long has to rest for longer. */
+			std::this_thread::sleep_for(8 * spin_most);
+
 			Wait seen = wait(long_enough), next = wait(0);
 
 			if (!counts(seen, next))

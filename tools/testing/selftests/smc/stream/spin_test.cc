@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace stream {
 namespace {
 
@@ -105,6 +107,44 @@ TEST_F(Spin, PausesForgetALongWait) {
   }
   Wait(1'000);
   EXPECT_LE(Budget(), 10'000U);
+}
+
+// How much of the time a reader watches if each wait takes so long, and so long is between them.
+class SpinShare : public Spin {
+ protected:
+  double Share(u64 took, u64 pause) {
+    constexpr int waits = 10'000;
+    u64 watched = 0, now = 1'000'000'000;
+
+    for (int i = 0; i < waits; i++, now += took + pause) {
+      u64 budget = smc_spin_afford(&spin_, Wait(took), kMost, now);
+
+      smc_spin_pay(&spin_, std::min(budget, took));
+      watched += std::min(budget, took);
+    }
+    return double(watched) / double(waits * (took + pause));
+  }
+};
+
+TEST_F(SpinShare, ShortWaitsAreFree) {
+  EXPECT_GT(Share(3'000, 100), 0.9);
+  EXPECT_GT(Share(SMC_SPIN_SHORT, 100), 0.9);
+}
+
+TEST_F(SpinShare, LongWaitsHaveAPart) {
+  for (u64 took : {SMC_SPIN_SHORT + 1, 200'000, 350'000})
+    EXPECT_NEAR(Share(took, 1'000), 1.0 / SMC_SPIN_PARTS, 0.05) << took;
+}
+
+TEST_F(SpinShare, LongWaitsThatAreRareAreFree) {
+  EXPECT_NEAR(Share(200'000, 1'800'000), 0.1, 0.01);
+}
+
+// A program that connects for every request waits for one answer on each.
+TEST_F(SpinShare, ANewStreamHasCredit) {
+  EXPECT_EQ(smc_spin_afford(&spin_, kMost, kMost, 1'000'000'000), kMost);
+  smc_spin_pay(&spin_, 300'000);
+  EXPECT_EQ(smc_spin_afford(&spin_, kMost, kMost, 1'000'300'000), 0U);
 }
 
 }  // namespace
