@@ -203,6 +203,8 @@ void smc_sysctl_limit_handshakes(struct net *net, bool limit)
 }
 
 unsigned int smc_sysctl_max_orphans;
+int smc_sysctl_smcd_scope = SMC_SCOPE_HOST;
+static int scope_max = SMC_SCOPE_HOST;
 
 /* Of the host, so in no namespace but the first. */
 static struct ctl_table host_table[] = {
@@ -212,6 +214,15 @@ static struct ctl_table host_table[] = {
 		.maxlen		= sizeof(smc_sysctl_max_orphans),
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec,
+	},
+	{
+		.procname	= "smcd_scope",
+		.data		= &smc_sysctl_smcd_scope,
+		.maxlen		= sizeof(smc_sysctl_smcd_scope),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= &scope_max,
 	},
 	{ }
 };

@@ -20,6 +20,14 @@ enum smc_buf_type {
 	SMC_BUF_MIXED,		/* physically contiguous where it can be had */
 };
 
+/* Values of smcd_scope: which ends may use SMC-D with each other. */
+enum smc_smcd_scope {
+	SMC_SCOPE_NONE,
+	SMC_SCOPE_NET,		/* those of one network namespace */
+	SMC_SCOPE_USER,		/* and those whose namespaces one user namespace owns */
+	SMC_SCOPE_HOST,		/* all */
+};
+
 /* What holds in a namespace: no more than the host allows, see sysctl.c. */
 struct smc_sysctl {
 	unsigned int autocorking_size;	/* bytes; 0: no autocorking */
@@ -59,6 +67,8 @@ void smc_sysctl_limit_handshakes(struct net *net, bool limit);
 
 /* Orphans (stream/orphan.c) that the host bears; for READ_ONCE(). */
 extern unsigned int smc_sysctl_max_orphans;
+/* enum smc_smcd_scope, which holds for all namespaces; for READ_ONCE(). */
+extern int smc_sysctl_smcd_scope;
 
 /* Called by net.c, once. */
 int smc_sysctl_init_host(void);

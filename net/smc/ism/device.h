@@ -8,8 +8,10 @@
 
 #include <linux/types.h>
 
+#include "admin/net.h"
 #include "wire/clc.h"
 
+struct net;
 struct smc_ism_conn;
 struct smc_ism_device;
 
@@ -79,6 +81,15 @@ struct smc_ism_device *smc_ism_device_at(unsigned int i);
  * Return: NULL if there is none.
  */
 struct smc_ism_device *smc_ism_device_to(const struct smc_clc_ism *peer, u8 version);
+
+/**
+ * smc_ism_is_on() - whether SMC-D is used in a namespace at all
+ * @sn: namespace
+ */
+static inline bool smc_ism_is_on(const struct smc_net *sn)
+{
+	return READ_ONCE(sn->sysctl.smcd) && READ_ONCE(smc_sysctl_smcd_scope) != SMC_SCOPE_NONE;
+}
 
 /* The device inside the host; its address is new with each load of the module. */
 extern struct smc_ism_device smc_loopback;

@@ -11,7 +11,9 @@
 
 #include <linux/hashtable.h>
 #include <linux/random.h>
+#include <net/net_namespace.h>
 
+#include "admin/sysctl.h"
 #include "conn.h"
 #include "device.h"
 #include "group.h"
@@ -24,6 +26,19 @@ static bool smc_loopback_reaches(const struct smc_ism_device *dev, const struct 
 				 u8 version)
 {
 	return smc_ism_is_address(&dev->address, peer, version);
+}
+
+/* Ends that net.smc.smcd_scope lets use SMC-D with each other have this in common. */
+static u64 smc_loopback_domain(const struct net *net)
+{
+	switch (READ_ONCE(smc_sysctl_smcd_scope)) {
+	case SMC_SCOPE_NET:
+		return net->net_cookie;
+	case SMC_SCOPE_USER:
+		return (uintptr_t)net->user_ns;
+	default:
+		return 0;
+	}
 }
 
 static u64 smc_loopback_key(u64 token, u8 index)
@@ -88,6 +103,16 @@ static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_
 	client->stream.lock = server->stream.lock;
 }
 
+/* Whoever names the element may have its name from another namespace. */
+static bool smc_loopback_may_join(const struct smc_ism_conn *client,
+				  const struct smc_ism_conn *server)
+{
+	return server->group->peer.role == SMC_SERVER && !server->stream.mate &&
+	       !server->stream.is_over &&
+	       smc_loopback_domain(client->group->peer.net) ==
+	       smc_loopback_domain(server->group->peer.net);
+}
+
 /* A client finds the server's connection by its element. */
 static int smc_loopback_attach_client(struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
@@ -98,8 +123,7 @@ static int smc_loopback_attach_client(struct smc_ism_conn *conn, const struct sm
 	if (!server)
 		return rc;
 	spin_lock_bh(server->stream.lock);
-	if (server->group->peer.role == SMC_SERVER && !server->stream.mate &&
-	    !server->stream.is_over) {
+	if (smc_loopback_may_join(conn, server)) {
 		smc_loopback_share_lock(conn, server);
 		smc_loopback_map(conn, server);
 		smc_stream_get(&server->stream);

@@ -25,7 +25,7 @@ static void smc_offer_find_ports(struct smc_offer *offer, struct sock *sk)
 
 u32 smc_offer_make(struct smc_offer *offer, struct sock *sk)
 {
-	offer->has_d = READ_ONCE(smc_sk_net(sk)->sysctl.smcd);
+	offer->has_d = smc_ism_is_on(smc_sk_net(sk));
 	smc_offer_find_ports(offer, sk);
 	if (offer->has_d || offer->has[SMC_VERSION_1] || offer->has[SMC_VERSION_2])
 		return 0;

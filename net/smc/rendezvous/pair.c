@@ -18,7 +18,7 @@
 /* The reasons for which an end would not have SMC-D of version 2. */
 static bool smc_pair_may(const struct smc_handshake *hs)
 {
-	return READ_ONCE(smc_sk_net(hs->sk)->sysctl.smcd) && !READ_ONCE(hs->aborted) &&
+	return smc_ism_is_on(smc_sk_net(hs->sk)) && !READ_ONCE(hs->aborted) &&
 	       !smc_route_is_secured(hs->sk);
 }
 

@@ -71,7 +71,7 @@ static bool smc_server_try_d_v1(struct smc_server *srv)
 /* SMC-D, in the newest version that works. Return: 0 or a diagnosis. */
 static u32 smc_server_try_d(struct smc_server *srv)
 {
-	srv->is_d = READ_ONCE(smc_sk_net(srv->hs->sk)->sysctl.smcd) &&
+	srv->is_d = smc_ism_is_on(smc_sk_net(srv->hs->sk)) &&
 		    (smc_server_try_d_v2(srv) || smc_server_try_d_v1(srv));
 	return srv->is_d ? 0 : SMC_DIAG_NO_DEVICE_D;
 }

@@ -9,10 +9,21 @@
 namespace guest
 {
 
-Netns::Netns()
+void Netns::name_container()
 {
-	must_run("ip netns add transient && "
-		 "ip -batch - <<<'link add veth9 type veth peer name veth9 netns transient\n"
+	container = must_run("unshare -Urn sleep infinity >/dev/null 2>&1 & echo -n $!");
+	wait_until("the container has its namespaces",
+		   [this] { return run_as_root("true").status == 0; });
+	must_run("ip netns attach transient " + container);
+}
+
+Netns::Netns(Owner owner)
+{
+	if (owner == Owner::container)
+		name_container();
+	else
+		must_run("ip netns add transient");
+	must_run("ip -batch - <<<'link add veth9 type veth peer name veth9 netns transient\n"
 		 "addr add 10.99.0.1/24 dev veth9\nlink set veth9 up' && "
 		 "ip -n transient -batch - <<<'addr add 10.99.0.2/24 dev veth9\n"
 		 "link set veth9 up'");
@@ -29,6 +40,13 @@ Netns::~Netns()
 		run_command("ip netns del transient");
 	/* TCP would ask for minutes after what was closed at this end only. */
 	run_command("ss -K -t dst 10.99.0.2");
+	if (!container.empty())
+		run_command("kill " + container);
+}
+
+Output Netns::run_as_root(const std::string &command) const
+{
+	return run_command("nsenter -U -n -t " + container + " sh -c '" + command + "'");
 }
 
 void Netns::enter(const std::function<void()> &what) const

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent.h"
+#include "system.h"
 
 namespace guest
 {
@@ -20,7 +21,10 @@ struct Ends {
 class Netns
 {
 public:
-	Netns();
+	/* Whose it is: this guest's root's, or that of a user namespace of its own. */
+	enum class Owner { host, container };
+
+	explicit Netns(Owner owner = Owner::host);
 	Netns(const Netns &) = delete;
 	~Netns();
 
@@ -28,6 +32,8 @@ public:
 	void enter(const std::function<void()> &what) const;
 	/* The same, and returns what @what made. */
 	Fd make(const std::function<Fd()> &what) const;
+	/* A shell's command, by the root of the container. */
+	Output run_as_root(const std::string &command) const;
 	Counters counters() const;
 	/* The end here is in @role; @there, if given, is the other's socket or listener. */
 	Ends connect(Role role) const;
@@ -42,6 +48,9 @@ public:
 	}
 
 private:
+	void name_container();
+
+	std::string container; /* a process that is its root, if it is one */
 	bool has_name = true;
 };
 
