@@ -235,11 +235,12 @@ int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d)
 {
 	const struct smc_ism_group *group = conn->group;
-	const struct smc_clc_ism *address = &group->peer.dev->address;
+	const struct smc_ism_device *dev = group->peer.dev;
+	const struct smc_clc_ism name = dev->ops->name(dev, group->peer.net);
 
-	d->gid = address->gid;
-	d->gid_ext = address->gid_ext;
-	d->chid = address->chid;
+	d->gid = name.gid;
+	d->gid_ext = name.gid_ext;
+	d->chid = name.chid;
 	d->token = conn->token;
 	d->dmbe_index = conn->index;
 	d->dmbe_size_code = conn->dmbe->el.slab->spec.size_class;

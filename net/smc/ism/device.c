@@ -12,13 +12,14 @@ struct smc_ism_device *smc_ism_device_at(unsigned int i)
 	return i < ARRAY_SIZE(smc_ism_devices) ? smc_ism_devices[i] : NULL;
 }
 
-struct smc_ism_device *smc_ism_device_to(const struct smc_clc_ism *peer, u8 version)
+struct smc_ism_device *smc_ism_device_to(const struct net *net, struct smc_clc_ism *peer,
+					 u8 version)
 {
 	struct smc_ism_device *dev;
 	unsigned int i;
 
 	for (i = 0; (dev = smc_ism_device_at(i)); i++)
-		if (dev->ops->reaches(dev, peer, version))
+		if (dev->ops->reaches(dev, net, peer, version))
 			return dev;
 	return NULL;
 }

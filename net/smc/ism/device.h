@@ -30,8 +30,10 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
 
 /**
  * struct smc_ism_ops - what a device can do
+ * @name: what messages of an end in @net are to call the device.
  * @reaches: whether the device @peer, as named in messages of a version, can write into memory of
- *	@dev, and the other way round.
+ *	@dev, and the other way round, for an end in @net. If so, @peer becomes its address, which
+ *	is the same whatever it was called.
  * @open: make the element of @conn known under its token and index. Under the stream's lock.
  * @close: undo @open, and what @attach did. The peer does not write to the element any
  *	more. Not hard interrupt.
@@ -44,8 +46,9 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
  *	the publish of a path does.
  */
 struct smc_ism_ops {
-	bool (*reaches)(const struct smc_ism_device *dev, const struct smc_clc_ism *peer,
-			u8 version);
+	struct smc_clc_ism (*name)(const struct smc_ism_device *dev, const struct net *net);
+	bool (*reaches)(const struct smc_ism_device *dev, const struct net *net,
+			struct smc_clc_ism *peer, u8 version);
 	void (*open)(struct smc_ism_conn *conn);
 	void (*close)(struct smc_ism_conn *conn);
 	int (*attach)(struct smc_ism_conn *conn, const struct smc_clc_d *peer);
@@ -75,12 +78,14 @@ struct smc_ism_device *smc_ism_device_at(unsigned int i);
 
 /**
  * smc_ism_device_to() - the device that shares memory with a peer's
- * @peer: the peer's, as its messages name it
+ * @net: of this end
+ * @peer: the peer's, as its messages name it; becomes its address
  * @version: of SMC
  *
  * Return: NULL if there is none.
  */
-struct smc_ism_device *smc_ism_device_to(const struct smc_clc_ism *peer, u8 version);
+struct smc_ism_device *smc_ism_device_to(const struct net *net, struct smc_clc_ism *peer,
+					 u8 version);
 
 /**
  * smc_ism_is_on() - whether SMC-D is used in a namespace at all
@@ -91,7 +96,7 @@ static inline bool smc_ism_is_on(const struct smc_net *sn)
 	return READ_ONCE(sn->sysctl.smcd) && READ_ONCE(smc_sysctl_smcd_scope) != SMC_SCOPE_NONE;
 }
 
-/* The device inside the host; its address is new with each load of the module. */
+/* The device inside the host; its address, new with each load of the module, is told to nobody. */
 extern struct smc_ism_device smc_loopback;
 
 void smc_loopback_init(void);

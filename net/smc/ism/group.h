@@ -28,7 +28,7 @@ struct smc_ism_peer {
 	struct smc_ism_device *dev;
 	enum smc_role role;		/* of this end at first contact */
 	u8 version;
-	struct smc_clc_ism address;	/* of the peer's device, as its messages name it */
+	struct smc_clc_ism address;	/* of the peer's device, whatever it is called in messages */
 	u32 link_id;			/* the server's name of it; only clients compare it */
 	u8 eid[SMC_EID_LEN];		/* agreed on, version 2; only servers compare it */
 };

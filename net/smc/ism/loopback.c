@@ -11,6 +11,7 @@
 
 #include <linux/hashtable.h>
 #include <linux/random.h>
+#include <linux/siphash.h>
 #include <net/net_namespace.h>
 
 #include "admin/sysctl.h"
@@ -20,13 +21,7 @@
 
 static DEFINE_HASHTABLE(smc_loopback_elements, 10);
 static DEFINE_SPINLOCK(smc_loopback_lock);
-
-/* Whoever has the same address has the same memory. */
-static bool smc_loopback_reaches(const struct smc_ism_device *dev, const struct smc_clc_ism *peer,
-				 u8 version)
-{
-	return smc_ism_is_address(&dev->address, peer, version);
-}
+static siphash_key_t smc_loopback_secret;
 
 /* Ends that net.smc.smcd_scope lets use SMC-D with each other have this in common. */
 static u64 smc_loopback_domain(const struct net *net)
@@ -39,6 +34,39 @@ static u64 smc_loopback_domain(const struct net *net)
 	default:
 		return 0;
 	}
+}
+
+/*
+ * A name is a random number and what only this host can make of it. So the ends of one host know
+ * each other by it, and to others a host is another one in each rendezvous. In version 1 half of
+ * the proof has to do.
+ */
+static struct smc_clc_ism smc_loopback_name_by(const struct net *net, u32 random)
+{
+	u64 proof = siphash_2u64(random, smc_loopback_domain(net), &smc_loopback_secret);
+
+	return (struct smc_clc_ism) {
+		.gid	 = (u64)random << 32 | proof >> 32,
+		.gid_ext = proof,
+		.chid	 = SMC_CHID_LOOPBACK,
+	};
+}
+
+static struct smc_clc_ism smc_loopback_name(const struct smc_ism_device *dev,
+					    const struct net *net)
+{
+	return smc_loopback_name_by(net, get_random_u32());
+}
+
+static bool smc_loopback_reaches(const struct smc_ism_device *dev, const struct net *net,
+				 struct smc_clc_ism *peer, u8 version)
+{
+	const struct smc_clc_ism own = smc_loopback_name_by(net, peer->gid >> 32);
+
+	if (!smc_ism_is_address(&own, peer, version))
+		return false;
+	*peer = dev->address;
+	return true;
 }
 
 static u64 smc_loopback_key(u64 token, u8 index)
@@ -210,6 +238,7 @@ static int smc_loopback_publish(struct smc_ism_conn *conn, u64 end, u64 producer
 }
 
 static const struct smc_ism_ops smc_loopback_ops = {
+	.name	 = smc_loopback_name,
 	.reaches = smc_loopback_reaches,
 	.open	 = smc_loopback_open,
 	.close	 = smc_loopback_close,
@@ -225,6 +254,7 @@ struct smc_ism_device smc_loopback = {
 
 void smc_loopback_init(void)
 {
+	get_random_bytes(&smc_loopback_secret, sizeof(smc_loopback_secret));
 	smc_loopback.address.gid = get_random_u64();
 	smc_loopback.address.gid_ext = get_random_u64();
 }

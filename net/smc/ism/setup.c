@@ -38,24 +38,31 @@ static u32 smc_ism_diagnosis(int rc)
 	}
 }
 
-bool smc_ism_setup_reach(struct smc_ism_setup *s, enum smc_role role, u8 version,
-			 const struct smc_clc_ism *address)
+static void smc_ism_setup_use(struct smc_ism_setup *s, enum smc_role role, u8 version,
+			      struct smc_ism_device *dev, const struct smc_clc_ism *address)
 {
-	struct smc_ism_device *dev = smc_ism_device_to(address, version);
 	struct smc_ism_peer *peer = &s->peer;
 
-	if (!dev)
-		return false;
 	peer->dev = dev;
 	peer->address = *address;
 	peer->role = role;
 	peer->version = version;
-	return true;
+}
+
+bool smc_ism_setup_reach(struct smc_ism_setup *s, enum smc_role role, u8 version,
+			 const struct smc_clc_ism *name)
+{
+	struct smc_clc_ism peer = *name;
+	struct smc_ism_device *dev = smc_ism_device_to(s->peer.net, &peer, version);
+
+	if (dev)
+		smc_ism_setup_use(s, role, version, dev, &peer);
+	return dev;
 }
 
 void smc_ism_setup_reach_host(struct smc_ism_setup *s, enum smc_role role)
 {
-	smc_ism_setup_reach(s, role, SMC_VERSION_2, &smc_loopback.address);
+	smc_ism_setup_use(s, role, SMC_VERSION_2, &smc_loopback, &smc_loopback.address);
 }
 
 static int smc_ism_setup_conn(struct smc_ism_setup *s, bool *is_new)
@@ -101,9 +108,11 @@ static void smc_ism_note_first_contact(struct smc_ism_group *group,
 
 u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreement *confirm)
 {
-	const struct smc_clc_ism sender = smc_ism_setup_sender(&confirm->d);
+	struct smc_clc_ism sender = smc_ism_setup_sender(&confirm->d);
+	const struct smc_ism_peer *peer = &s->peer;
 
-	if (!smc_ism_is_address(&sender, &s->peer.address, s->peer.version))
+	if (smc_ism_device_to(peer->net, &sender, peer->version) != peer->dev ||
+	    !smc_ism_is_address(&sender, &peer->address, peer->version))
 		return SMC_DIAG_NO_DEVICE_D;
 	if (!smc_clc_confirms_contact(confirm, s->first_contact))
 		return SMC_DIAG_SYNC;

@@ -44,12 +44,12 @@ void smc_ism_setup_init(struct smc_ism_setup *s, struct sock *sk, struct mem_cgr
  * @s: setup; what the peer is known by is noted there, but for the EID
  * @role: of this end
  * @version: that both would speak
- * @address: the peer's device, as it names it
+ * @name: the peer's device, as its message names it
  *
  * Return: false if there is none.
  */
 bool smc_ism_setup_reach(struct smc_ism_setup *s, enum smc_role role, u8 version,
-			 const struct smc_clc_ism *address);
+			 const struct smc_clc_ism *name);
 
 /**
  * smc_ism_setup_reach_host() - the same for a peer that is known to have this kernel's memory

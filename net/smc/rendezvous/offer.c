@@ -70,12 +70,12 @@ static void smc_offer_fill_v2(const struct smc_offer *offer, struct sock *sk,
 		memcpy(p->gid_v2, port->gid->gid.raw, SMC_GID_LEN);
 }
 
-static void smc_offer_fill_d(struct smc_clc_proposal *p)
+static void smc_offer_fill_d(struct sock *sk, struct smc_clc_proposal *p)
 {
 	const struct smc_ism_device *dev;
 
 	for (; (dev = smc_ism_device_at(p->n_ism)); p->n_ism++)
-		p->ism[p->n_ism] = dev->address;
+		p->ism[p->n_ism] = dev->ops->name(dev, sock_net(sk));
 	p->ism_gid = p->ism[0].gid;
 	p->ism_chid = p->ism[0].chid;
 	p->features = SMC_FEATURE_EMULATED_ISM;
@@ -93,7 +93,7 @@ size_t smc_offer_build(const struct smc_offer *offer, struct sock *sk, u8 *buf)
 	p->offer_v1 = SMC_OFFER_NONE;
 	p->offer_v2 = SMC_OFFER_NONE;
 	if (offer->has_d)
-		smc_offer_fill_d(p);
+		smc_offer_fill_d(sk, p);
 	if (smc_offer_kinds(offer, SMC_VERSION_1) != SMC_OFFER_NONE)
 		smc_offer_fill_v1(offer, sk, p);
 	if (smc_offer_kinds(offer, SMC_VERSION_2) != SMC_OFFER_NONE)

@@ -61,8 +61,7 @@ TEST_F(Choice, AmongIsmDevices)
 
 	ASSERT_TRUE(accept.is_d);
 	EXPECT_EQ(accept.version, SMC_VERSION_2);
-	EXPECT_EQ(accept.d.gid, device.gid);
-	EXPECT_EQ(accept.d.gid_ext, device.gid_ext);
+	EXPECT_NE(accept.d.gid, device.gid) << "a name for all";
 	EXPECT_EQ(accept.d.chid, device.chid);
 	decline(rogue);
 }
@@ -98,7 +97,7 @@ protected:
 		EXPECT_EQ(message, encode(accept)) << "more than version 1 has";
 		EXPECT_EQ(accept.version, SMC_VERSION_1);
 		ASSERT_TRUE(accept.is_d);
-		EXPECT_EQ(accept.d.gid, from.ism_gid);
+		EXPECT_NE(accept.d.gid, from.ism_gid) << "a name for all";
 		EXPECT_NE(accept.d.token, 0u);
 		EXPECT_LE(accept.d.dmbe_size_code, SMC_SIZE_CLASS_D_MAX);
 		EXPECT_NE(accept.d.link_id, 0u);
@@ -214,8 +213,7 @@ TEST_F(BothPaths, SmcDOnTheSameHost)
 
 	EXPECT_EQ(accept.version, SMC_VERSION_2);
 	ASSERT_TRUE(accept.is_d);
-	EXPECT_EQ(accept.d.gid, device.gid);
-	EXPECT_EQ(accept.d.gid_ext, device.gid_ext);
+	EXPECT_NE(accept.d.gid, device.gid) << "a name for all";
 	EXPECT_EQ(memcmp(accept.eid, proposal.eids[0], SMC_EID_LEN), 0);
 	decline(rogue);
 }
