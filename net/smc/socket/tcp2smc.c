@@ -3,10 +3,11 @@
  * Neither of the kernels we support has a hook for this that both share. What they
  * share is tcp_init_sock(), which every new TCP socket passes when the socket is complete
  * but for its use: a probe at its entry gives those that ask for it our operations. It
- * is placed by ftrace, so cheap, when a namespace first asks, and stays until the module
- * goes: users may be the masters of namespaces, and are not to change the kernel's text at will.
+ * is placed by ftrace, so cheap, when the host first asks, and stays until the module
+ * goes: users may be the masters of namespaces, and are not to change the kernel's text.
  */
 
+#include <linux/capability.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 #include <net/sock.h>
@@ -74,6 +75,9 @@ static int smc_tcp2smc_place(void)
 
 	if (smc_tcp2smc_is_placed)
 		return 0;
+	/* In the first user namespace, whoever owns that of the network. */
+	if (!capable(CAP_NET_ADMIN))
+		return -EPERM;
 	/* Refused beside a symbol; an attempt that failed leaves it there. */
 	smc_tcp2smc_kprobe.addr = NULL;
 	rc = register_kprobe(&smc_tcp2smc_kprobe);
