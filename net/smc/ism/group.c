@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Life of SMC-D link groups, and their DMBs. */
 
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "admin/lgr_id.h"
@@ -154,7 +155,7 @@ static void smc_ism_group_list(struct smc_ism_group *group)
 	/* In the order of the list, newest first: a dump goes on below what it showed last. */
 	group->serial = smc_lgr_next_serial();
 	if (group->peer.role == SMC_SERVER)
-		group->peer.link_id = group->serial;
+		group->peer.link_id = get_random_u32() | 1;
 	list_add(&group->list, &smc_ism_groups);
 	list_add(&group->siblings, smc_ism_groups_of(group->peer.net));
 	smc_stat_ism(smc_net(group->peer.net), SMC_ISM_GROUPS_CREATED, 1);

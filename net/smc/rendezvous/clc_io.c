@@ -360,7 +360,7 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	if (tcp_sk(sk)->write_seq != hs->written ||
 	    !((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)))
 		return;
-	smc_local_peer_id(decline.peer_id);
+	smc_local_peer_id(sock_net(hs->sk), decline.peer_id);
 	len = smc_clc_build_decline(buf, &decline);
 	/* What fails here fails the application's next call. These bytes are not among its own. */
 	if (!smc_clc_write(hs, buf, len))
@@ -383,7 +383,7 @@ int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *b
 		return smc_clc_await_decline(hs, buf);
 	if (smc_clc_take_early_decline(hs, buf))
 		return 0;
-	smc_local_peer_id(decline.peer_id);
+	smc_local_peer_id(sock_net(hs->sk), decline.peer_id);
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
 }
 

@@ -81,7 +81,7 @@ static void smc_client_fill_r(const struct smc_client *c, struct smc_clc_agreeme
 	const struct smc_rdma_conn *conn = c->setup.conn;
 
 	smc_rdma_conn_describe(conn, &confirm->r);
-	smc_local_peer_id(confirm->r.peer_id);
+	smc_local_peer_id(sock_net(c->hs->sk), confirm->r.peer_id);
 	smc_describe_host(&confirm->fc, c->hs->sk, conn->group->max_conns);
 	/* The address that was proposed is the only one a link may use. */
 	confirm->n_gids = 1;

@@ -1,37 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The peer id and the host's description. */
 
-#include <linux/etherdevice.h>
 #include <linux/random.h>
-#include <linux/spinlock.h>
+#include <linux/siphash.h>
 #include <linux/utsname.h>
+#include <net/net_namespace.h>
 
 #include "identity.h"
 #include "ism/conn.h"
 #include "ism/group.h"
 #include "route.h"
 
-static DEFINE_SPINLOCK(smc_identity_lock);
-static u8 smc_peer_id[SMC_PEER_ID_LEN];	/* instance number[2], MAC[6] */
+static siphash_key_t smc_identity_secret;
 
 void smc_identity_init(void)
 {
-	get_random_bytes(smc_peer_id, 2);
+	get_random_bytes(&smc_identity_secret, sizeof(smc_identity_secret));
 }
 
-void smc_local_peer_id(u8 *id)
+/* An instance number[2] and a MAC address[6], of nobody's device: that would name the host. */
+void smc_local_peer_id(const struct net *net, u8 *id)
 {
-	spin_lock(&smc_identity_lock);
-	memcpy(id, smc_peer_id, SMC_PEER_ID_LEN);
-	spin_unlock(&smc_identity_lock);
-}
+	u64 random = siphash_1u64(net->net_cookie, &smc_identity_secret);
 
-void smc_identity_use_mac(const u8 *mac)
-{
-	spin_lock(&smc_identity_lock);
-	if (is_zero_ether_addr(smc_peer_id + 2))
-		memcpy(smc_peer_id + 2, mac, ETH_ALEN);
-	spin_unlock(&smc_identity_lock);
+	static_assert(sizeof(random) == SMC_PEER_ID_LEN);
+	memcpy(id, &random, SMC_PEER_ID_LEN);
+	/* An address of one station, locally administered. */
+	id[2] = (id[2] & 0xfe) | 0x02;
 }
 
 void smc_describe_host(struct smc_clc_first_contact *fc, struct sock *sk, u8 max_conns)

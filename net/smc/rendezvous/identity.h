@@ -5,25 +5,21 @@
 
 #include "wire/clc.h"
 
+struct net;
 struct smc_ism_conn;
 struct sock;
 
 /**
- * smc_identity_init() - choose the instance number, new with each load of the module
+ * smc_identity_init() - choose new peer ids, with each load of the module
  */
 void smc_identity_init(void);
 
 /**
- * smc_local_peer_id() - this host's peer id
+ * smc_local_peer_id() - a network namespace's peer id: no other has it
+ * @net: namespace
  * @id: SMC_PEER_ID_LEN bytes
  */
-void smc_local_peer_id(u8 *id);
-
-/**
- * smc_identity_use_mac() - a MAC address of the host completes the peer id; the first counts
- * @mac: 6 bytes
- */
-void smc_identity_use_mac(const u8 *mac);
+void smc_local_peer_id(const struct net *net, u8 *id);
 
 /**
  * smc_describe_host() - what a version 2 message says on first contact, but for its release

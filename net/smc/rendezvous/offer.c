@@ -15,12 +15,9 @@ static void smc_offer_find_ports(struct smc_offer *offer, struct sock *sk)
 {
 	u8 version;
 
-	for (version = SMC_VERSION_1; version <= SMC_VERSION_2; version++) {
-		if (smc_rdma_port_find(sk, version, NULL, &offer->port[version]))
-			continue;
-		offer->has[version] = true;
-		smc_identity_use_mac(offer->port[version].mac);
-	}
+	for (version = SMC_VERSION_1; version <= SMC_VERSION_2; version++)
+		if (!smc_rdma_port_find(sk, version, NULL, &offer->port[version]))
+			offer->has[version] = true;
 }
 
 u32 smc_offer_make(struct smc_offer *offer, struct sock *sk)
@@ -50,7 +47,7 @@ static void smc_offer_fill_v1(const struct smc_offer *offer, struct sock *sk,
 	p->offer_v1 = smc_offer_kinds(offer, SMC_VERSION_1);
 	if (!smc_offer_has_r(p->offer_v1))
 		return;
-	smc_local_peer_id(p->peer_id);
+	smc_local_peer_id(sock_net(sk), p->peer_id);
 	memcpy(p->gid_v1, port->gid->gid.raw, SMC_GID_LEN);
 	memcpy(p->mac, port->mac, SMC_MAC_LEN);
 }

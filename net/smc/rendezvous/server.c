@@ -42,7 +42,6 @@ static void smc_server_use(struct smc_server *srv, u8 version, const u8 *gid)
 	memcpy(s->peer.id, srv->proposal.peer_id, SMC_PEER_ID_LEN);
 	memcpy(s->peer.mac, srv->proposal.mac, SMC_MAC_LEN);
 	memcpy(s->peer.gid, gid, SMC_GID_LEN);
-	smc_identity_use_mac(s->port.mac);
 }
 
 /* The client shares memory with this host if it names a device that does. */
@@ -133,7 +132,7 @@ static void smc_server_fill_r(const struct smc_server *srv, struct smc_clc_agree
 	accept->version = s->version;
 	accept->first_contact = s->first_contact;
 	smc_rdma_conn_describe(s->conn, &accept->r);
-	smc_local_peer_id(accept->r.peer_id);
+	smc_local_peer_id(sock_net(srv->hs->sk), accept->r.peer_id);
 	memcpy(accept->eid, s->eid, SMC_EID_LEN);
 	smc_describe_host(&accept->fc, srv->hs->sk, s->conn->group->max_conns);
 }
