@@ -555,7 +555,13 @@ TEST_F(Smcd, DeviceBelowIsDeleted)
 	for (auto *ends : {&client, &server}) {
 		EXPECT_NE(await(ends->here, POLLHUP) & POLLERR, 0);
 		EXPECT_NE(await(ends->there, POLLHUP) & POLLERR, 0);
-		EXPECT_EQ(must_get(ends->here, SOL_SOCKET, SO_ERROR), ETIMEDOUT);
+
+		/* Both are probed, as no namespace waits for longer than the host. One is first. */
+		int here = must_get(ends->here, SOL_SOCKET, SO_ERROR);
+		int there = must_get(ends->there, SOL_SOCKET, SO_ERROR);
+
+		EXPECT_TRUE(here == ETIMEDOUT || here == ECONNRESET) << here;
+		EXPECT_TRUE(here == ETIMEDOUT || there == ETIMEDOUT) << there;
 	}
 }
 

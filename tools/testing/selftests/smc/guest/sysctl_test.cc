@@ -123,7 +123,7 @@ TEST(Namespace, HasNoWordOverTheHost)
 /* The root of a user namespace does not change the kernel's text, but uses what is there. */
 TEST(Namespace, DoesNotPlaceTheProbe)
 {
-	const std::string set = "echo 1 >/proc/sys/net/smc/tcp2smc";
+	const std::string set = "echo 1 | tee /proc/sys/net/smc/tcp2smc";
 
 	wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
 	must_run("lab-smc load");
