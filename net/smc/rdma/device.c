@@ -2,18 +2,24 @@
 /* RDMA devices come and go; connections find theirs by route and PNET ID. */
 
 #include <linux/if_vlan.h>
+#include <linux/rculist.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <net/dst.h>
 #include <net/ipv6.h>
+#include <net/rtnetlink.h>
 #include <net/sock.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
 #include "admin/pnet.h"
 #include "device.h"
 #include "group.h"
 
+/* In the order of their serials; read under RCU, so that no connection waits for a dump. */
 static LIST_HEAD(smc_rdma_devices);
-static DEFINE_MUTEX(smc_rdma_devices_lock);
+static unsigned long smc_rdma_last_serial;
+static DEFINE_SPINLOCK(smc_rdma_devices_lock);	/* guards changes to both */
 static struct ib_client smc_rdma_client;
 
 static void smc_rdma_device_unused(struct kref *ref)
@@ -70,9 +76,10 @@ static int smc_rdma_add(struct ib_device *ibdev)
 	ib_set_client_data(ibdev, &smc_rdma_client, dev);
 	ib_register_event_handler(&dev->events);
 
-	mutex_lock(&smc_rdma_devices_lock);
-	list_add_tail(&dev->list, &smc_rdma_devices);
-	mutex_unlock(&smc_rdma_devices_lock);
+	spin_lock(&smc_rdma_devices_lock);
+	dev->serial = ++smc_rdma_last_serial;
+	list_add_tail_rcu(&dev->list, &smc_rdma_devices);
+	spin_unlock(&smc_rdma_devices_lock);
 	return 0;
 }
 
@@ -80,9 +87,11 @@ static void smc_rdma_remove(struct ib_device *ibdev, void *client_data)
 {
 	struct smc_rdma_device *dev = client_data;
 
-	mutex_lock(&smc_rdma_devices_lock);
-	list_del(&dev->list);
-	mutex_unlock(&smc_rdma_devices_lock);
+	spin_lock(&smc_rdma_devices_lock);
+	list_del_rcu(&dev->list);
+	spin_unlock(&smc_rdma_devices_lock);
+	/* Connections that still find it in the list have their references after this. */
+	synchronize_rcu();
 
 	ib_unregister_event_handler(&dev->events);
 	/* The device works until this returns: time to tell the peers. */
@@ -99,11 +108,24 @@ static struct ib_client smc_rdma_client = {
 	.remove	= smc_rdma_remove,
 };
 
-static bool smc_rdma_port_is_active(struct ib_device *ibdev, u32 port)
+/* From the cache of the RDMA core, which is up to date before a client hears of a change. */
+bool smc_rdma_port_is_active(struct ib_device *ibdev, u32 num)
 {
 	enum ib_port_state state;
 
-	return !ib_get_cached_port_state(ibdev, port, &state) && state == IB_PORT_ACTIVE;
+	return !ib_get_cached_port_state(ibdev, num, &state) && state == IB_PORT_ACTIVE;
+}
+
+struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num)
+{
+	const struct ib_gid_attr *attr = rdma_get_gid_attr(ibdev, num, 0);
+	struct net_device *ndev;
+
+	if (IS_ERR(attr))
+		return NULL;
+	ndev = rdma_read_gid_attr_ndev_rcu(attr);
+	rdma_put_gid_attr(attr);
+	return IS_ERR(ndev) ? NULL : ndev;
 }
 
 /* The address that the peer knows the connection by makes the best GID for version 2. */
@@ -123,11 +145,61 @@ struct smc_rdma_need {
 	struct sock *sk;
 	u8 version;
 	const u8 *peer_gid;	/* a routable one, or NULL */
+	struct net_device *ndev;	/* the route's */
+	u16 vlan;		/* likewise */
+	u32 mtu;		/* of the path, as TCP knows it */
 };
+
+/*
+ * Devices that hand down what they send as it is, but for a VLAN tag or a MAC address. Behind any
+ * other the adapter would send what is to be encrypted (macsec) or wrapped (vxlan) as it is.
+ */
+static bool smc_rdma_keeps_form(const struct net_device *dev)
+{
+	return is_vlan_dev(dev) || netif_is_bond_master(dev) || netif_is_team_master(dev) ||
+	       netif_is_bridge_master(dev) || netif_is_macvlan(dev) ||
+	       (dev->rtnl_link_ops && !strcmp(dev->rtnl_link_ops->kind, "ipvlan"));
+}
+
+static int smc_rdma_changes_form(struct net_device *dev, struct netdev_nested_priv *priv)
+{
+	return !list_empty(&dev->adj_list.lower) && !smc_rdma_keeps_form(dev);
+}
+
+/* Under RCU: whether it, or a device that it sits on, sends another packet than it was given. */
+static bool smc_rdma_is_overlay(struct net_device *dev)
+{
+	return smc_rdma_changes_form(dev, NULL) ||
+	       netdev_walk_all_lower_dev_rcu(dev, smc_rdma_changes_form, NULL);
+}
+
+static int smc_rdma_note_vlan(struct net_device *dev, struct netdev_nested_priv *priv)
+{
+	if (is_vlan_dev(dev))
+		*(u16 *)priv->data = vlan_dev_vlan_id(dev);
+	return 1;
+}
+
+/* Under RCU: the VLAN of a device, or 0; of those below it the first, as the RDMA core has it. */
+static u16 smc_rdma_vlan_of(struct net_device *dev)
+{
+	u16 vlan = 0;
+	struct netdev_nested_priv priv = { .data = &vlan };
+
+	smc_rdma_note_vlan(dev, &priv);
+	if (!vlan)
+		netdev_walk_all_lower_dev_rcu(dev, smc_rdma_note_vlan, &priv);
+	return vlan;
+}
 
 static bool smc_rdma_gid_is_ipv4(const u8 *gid)
 {
 	return ipv6_addr_v4mapped((const struct in6_addr *)gid);
+}
+
+static bool smc_rdma_gid_is_link_local(const u8 *gid)
+{
+	return ipv6_addr_type((const struct in6_addr *)gid) & IPV6_ADDR_LINKLOCAL;
 }
 
 /* Routable GIDs are addresses of IPv4 or IPv6, and a packet has one of these headers. */
@@ -137,77 +209,139 @@ static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct sm
 	       smc_rdma_gid_is_ipv4(attr->gid.raw) == smc_rdma_gid_is_ipv4(need->peer_gid);
 }
 
-static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct net_device *ndev)
+/*
+ * Whether a GID is of the route's device or, where the PNET table knows of another way, of one
+ * that the socket's namespace has as well, in the same VLAN (RFC 7609 section 3.1).
+ */
+static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct smc_rdma_need *need,
+				 bool by_pnet)
 {
-	bool belongs;
+	struct net_device *ndev = rdma_read_gid_attr_ndev_rcu(attr);
 
-	if (!ndev)
-		return true;
-	rcu_read_lock();
-	belongs = rcu_dereference(attr->ndev) == ndev;
-	rcu_read_unlock();
-	return belongs;
+	if (IS_ERR(ndev))
+		return false;
+	if (!by_pnet)
+		return ndev == need->ndev;
+	return net_eq(dev_net(ndev), sock_net(need->sk)) && !smc_rdma_is_overlay(ndev) &&
+	       smc_rdma_vlan_of(ndev) == need->vlan;
+}
+
+/* How good a GID is, or 0 if it can't be used. A link-local address is of no use to a router. */
+static unsigned int smc_rdma_rank_gid(const struct ib_gid_attr *attr,
+				      const struct smc_rdma_need *need, bool by_pnet)
+{
+	const u8 *gid = attr->gid.raw;
+	union ib_gid local;
+
+	if (!smc_rdma_gid_belongs(attr, need, by_pnet) || !smc_rdma_gid_reaches(attr, need))
+		return 0;
+	if (need->version == SMC_VERSION_1 || smc_rdma_gid_is_link_local(gid))
+		return 1;
+	smc_rdma_local_address(need->sk, &local);
+	return smc_rdma_gid_is_ipv4(gid) == smc_rdma_gid_is_ipv4(local.raw) ? 3 : 2;
+}
+
+static const struct ib_gid_attr *smc_rdma_best_gid(struct ib_device *ibdev, u32 num,
+						   const struct smc_rdma_need *need,
+						   enum ib_gid_type type, bool by_pnet)
+{
+	int i, n = ibdev->port_data[num].immutable.gid_tbl_len;
+	const struct ib_gid_attr *attr, *best = NULL;
+	unsigned int rank, best_rank = 0;
+
+	for (i = 0; i < n; i++) {
+		attr = rdma_get_gid_attr(ibdev, num, i);
+		if (IS_ERR(attr))
+			continue;
+		rank = attr->gid_type == type ? smc_rdma_rank_gid(attr, need, by_pnet) : 0;
+		if (rank > best_rank) {
+			swap(best, attr);
+			best_rank = rank;
+		}
+		if (attr)
+			rdma_put_gid_attr(attr);
+	}
+	return best;
 }
 
 /*
- * The source GID to use on a port, of network device @ndev unless that is NULL.
- * Version 1 uses RoCE v1 GIDs (RFC 7609 section 3.2), version 2 routable ones.
+ * The source GID to use on a port. Version 1 uses RoCE v1 GIDs (RFC 7609 section 3.2), version 2
+ * routable ones, at best the address that TCP's connection has.
  */
-static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u32 port,
-						     const struct smc_rdma_need *need,
-						     struct net_device *ndev)
+static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u32 num,
+						     const struct smc_rdma_need *need, bool by_pnet)
 {
 	enum ib_gid_type type = need->version == SMC_VERSION_1 ? IB_GID_TYPE_ROCE :
 								 IB_GID_TYPE_ROCE_UDP_ENCAP;
 	const struct ib_gid_attr *attr;
-	struct ib_port_attr props;
 	union ib_gid local;
-	int i;
 
 	if (need->version != SMC_VERSION_1) {
 		smc_rdma_local_address(need->sk, &local);
-		attr = rdma_find_gid_by_port(ibdev, &local, type, port, ndev);
-		if (!IS_ERR(attr) && smc_rdma_gid_reaches(attr, need))
+		attr = rdma_find_gid_by_port(ibdev, &local, type, num, by_pnet ? NULL : need->ndev);
+		if (!IS_ERR(attr) && smc_rdma_rank_gid(attr, need, by_pnet))
 			return attr;
 		if (!IS_ERR(attr))
 			rdma_put_gid_attr(attr);
 	}
-	if (ib_query_port(ibdev, port, &props))
-		return NULL;
-	for (i = 0; i < props.gid_tbl_len; i++) {
-		attr = rdma_get_gid_attr(ibdev, port, i);
-		if (IS_ERR(attr))
-			continue;
-		if (attr->gid_type == type && smc_rdma_gid_belongs(attr, ndev) &&
-		    smc_rdma_gid_reaches(attr, need))
-			return attr;
-		rdma_put_gid_attr(attr);
-	}
-	return NULL;
+	return smc_rdma_best_gid(ibdev, num, need, type, by_pnet);
+}
+
+/* The RDMA core gives a port the addresses of its network device and of those upon that. */
+static bool smc_rdma_port_carries(struct ib_device *ibdev, u32 num, struct net_device *ndev)
+{
+	struct net_device *own = smc_rdma_port_netdev_rcu(ibdev, num);
+
+	return !own || own == ndev || netdev_has_upper_dev_all_rcu(own, ndev);
+}
+
+static bool smc_rdma_port_fits(struct ib_device *ibdev, u32 num, const struct smc_rdma_need *need,
+			       bool by_pnet)
+{
+	bool has_gids = need->version == SMC_VERSION_1 ? rdma_protocol_roce_eth_encap(ibdev, num) :
+							 rdma_protocol_roce_udp_encap(ibdev, num);
+
+	return has_gids && smc_rdma_port_is_active(ibdev, num) &&
+	       (by_pnet || smc_rdma_port_carries(ibdev, num, need->ndev));
+}
+
+/*
+ * What no device on the way has to drop, for nobody cuts a packet of RoCE into smaller ones.
+ * Drivers say the same of the port's own device.
+ */
+static enum ib_mtu smc_rdma_path_mtu(const struct ib_gid_attr *gid,
+				     const struct smc_rdma_need *need)
+{
+	struct net_device *own = smc_rdma_port_netdev_rcu(gid->device, gid->port_num);
+	struct net_device *ndev = rdma_read_gid_attr_ndev_rcu(gid);
+	u32 mtu = need->mtu;
+
+	if (own)
+		mtu = min(mtu, READ_ONCE(own->mtu));
+	if (!IS_ERR(ndev))
+		mtu = min(mtu, READ_ONCE(ndev->mtu));
+	return iboe_get_mtu(mtu);
 }
 
 /* Return: 0 with @port's GID, MTU, MAC and VLAN filled, or -ENODEV. */
 static int smc_rdma_use_port(struct smc_rdma_device *dev, u32 num,
-			     const struct smc_rdma_need *need, struct net_device *ndev,
+			     const struct smc_rdma_need *need, bool by_pnet,
 			     struct smc_rdma_port *port)
 {
-	struct ib_port_attr props;
-
-	if (!rdma_protocol_roce(dev->ibdev, num) || !smc_rdma_port_is_active(dev->ibdev, num))
+	if (!smc_rdma_port_fits(dev->ibdev, num, need, by_pnet))
 		return -ENODEV;
-	port->gid = smc_rdma_choose_gid(dev->ibdev, num, need, ndev);
+	port->gid = smc_rdma_choose_gid(dev->ibdev, num, need, by_pnet);
 	if (!port->gid)
 		return -ENODEV;
 	port->vlan = 0;
-	if (ib_query_port(dev->ibdev, num, &props) ||
-	    rdma_read_gid_l2_fields(port->gid, &port->vlan, port->mac)) {
+	port->mtu = smc_rdma_path_mtu(port->gid, need);
+	if (!port->mtu || rdma_read_gid_l2_fields(port->gid, &port->vlan, port->mac)) {
 		rdma_put_gid_attr(port->gid);
 		return -ENODEV;
 	}
 	/* "No VLAN" is 0xffff there. */
 	if (!(port->vlan < VLAN_N_VID))
 		port->vlan = 0;
-	port->mtu = props.active_mtu;
 	return 0;
 }
 
@@ -226,21 +360,25 @@ static bool smc_rdma_port_is_in(const struct ib_device *ibdev, u32 num, const ch
 	return smc_rdma_pnet_of_port(ibdev, num, pnetid) && !strcmp(pnetid, wanted);
 }
 
-/* A port of the network @wanted unless that is NULL, with a GID of @ndev unless that is. */
-static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
-			   struct net_device *ndev, struct smc_rdma_port *port)
+/*
+ * A port of the network @wanted unless that is NULL; with a GID of another device than the
+ * route's if @by_pnet.
+ */
+static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted, bool by_pnet,
+			   struct smc_rdma_port *port)
 {
 	struct smc_rdma_device *dev;
 	u32 num;
 
-	list_for_each_entry(dev, &smc_rdma_devices, list) {
+	list_for_each_entry_rcu(dev, &smc_rdma_devices, list) {
 		if (!rdma_dev_access_netns(dev->ibdev, sock_net(need->sk)))
 			continue;
 		rdma_for_each_port(dev->ibdev, num) {
 			if (wanted && !smc_rdma_port_is_in(dev->ibdev, num, wanted))
 				continue;
-			if (smc_rdma_use_port(dev, num, need, ndev, port))
+			if (smc_rdma_use_port(dev, num, need, by_pnet, port))
 				continue;
+			/* Its removal drops the first reference when nobody is here any more. */
 			kref_get(&dev->users);
 			port->dev = dev;
 			return 0;
@@ -249,34 +387,37 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 	return -ENODEV;
 }
 
+/* Under RCU. */
+static int smc_rdma_search_network(const struct smc_rdma_need *need, struct smc_rdma_port *port)
+{
+	char wanted[SMC_MAX_PNETID_LEN + 1];
+
+	if (smc_rdma_is_overlay(need->ndev))
+		return -ENODEV;
+	if (!smc_pnet_of_netdev(need->ndev, wanted))
+		return smc_rdma_search(need, NULL, false, port);
+	if (!smc_rdma_search(need, wanted, false, port))
+		return 0;
+	return smc_rdma_search(need, wanted, true, port);
+}
+
 int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
 		       struct smc_rdma_port *port)
 {
-	const struct smc_rdma_need need = { .sk = sk, .version = version, .peer_gid = peer_gid };
+	struct smc_rdma_need need = { .sk = sk, .version = version, .peer_gid = peer_gid };
 	struct dst_entry *dst = sk_dst_get(sk);
-	char wanted[SMC_MAX_PNETID_LEN + 1];
-	struct net_device *ndev;
-	bool by_pnet;
 	int rc;
 
 	if (!dst)
 		return -EHOSTUNREACH;
 	/* The route may lose the device, which is not gone before the readers are. */
 	rcu_read_lock();
-	ndev = READ_ONCE(dst->dev);
-	dev_hold(ndev);
+	need.ndev = READ_ONCE(dst->dev);
+	need.vlan = smc_rdma_vlan_of(need.ndev);
+	need.mtu = dst_mtu(dst);
+	rc = smc_rdma_search_network(&need, port);
 	rcu_read_unlock();
 	dst_release(dst);
-
-	mutex_lock(&smc_rdma_devices_lock);
-	by_pnet = smc_pnet_of_netdev(ndev, wanted);
-	rc = smc_rdma_search(&need, by_pnet ? wanted : NULL, ndev, port);
-	/* Another device than the route's has no GID of that, and so none of its VLAN. */
-	if (rc && by_pnet)
-		rc = smc_rdma_search(&need, wanted, NULL, port);
-	mutex_unlock(&smc_rdma_devices_lock);
-
-	dev_put(ndev);
 	return rc;
 }
 
@@ -298,13 +439,13 @@ int smc_rdma_devices_for_each(int (*fn)(struct smc_rdma_device *dev, void *arg),
 	struct smc_rdma_device *dev;
 	int rc = 0;
 
-	mutex_lock(&smc_rdma_devices_lock);
-	list_for_each_entry(dev, &smc_rdma_devices, list) {
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &smc_rdma_devices, list) {
 		rc = fn(dev, arg);
 		if (rc)
 			break;
 	}
-	mutex_unlock(&smc_rdma_devices_lock);
+	rcu_read_unlock();
 	return rc;
 }
 

@@ -14,6 +14,7 @@ struct sock;
 /**
  * struct smc_rdma_device - an RDMA device as long as this module may use it
  * @list: in the list of all of them
+ * @serial: larger than those of the devices before it in the list
  * @ibdev: the device; valid while a reference is held
  * @users: references; removal waits until they are gone
  * @unused: completed with the last reference
@@ -23,6 +24,7 @@ struct sock;
  */
 struct smc_rdma_device {
 	struct list_head list;
+	unsigned long serial;
 	struct ib_device *ibdev;
 	struct kref users;
 	struct completion unused;
@@ -37,7 +39,7 @@ struct smc_rdma_device {
  * @gid: source GID, referenced; names the port and, for RoCE, the network device
  * @mac: of the network device
  * @vlan: its VLAN, or 0
- * @mtu: that is active on the port
+ * @mtu: what fits the port, the GID's network device and the route
  */
 struct smc_rdma_port {
 	struct smc_rdma_device *dev;
@@ -55,13 +57,36 @@ struct smc_rdma_port {
  * @port: filled on success; release with smc_rdma_port_put()
  *
  * A network device that has a PNET ID uses an RDMA port with the same ID; one
- * without uses the RDMA port that it belongs to.
+ * without uses the RDMA port that it belongs to. Where that port has no address of the route's
+ * device, one of another device of the socket's namespace serves, if that is in the same VLAN. A
+ * device that encrypts or wraps what it sends has no port.
  *
- * Context: process, may sleep.
+ * Context: process; does not sleep, and asks no device.
  * Return: 0; -EHOSTUNREACH without a route; -ENODEV without a port.
  */
 int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
 		       struct smc_rdma_port *port);
+
+/**
+ * smc_rdma_port_is_active() - whether a port is up
+ * @ibdev: device, in use
+ * @num: of the port
+ *
+ * Context: any; asks the RDMA core rather than the device.
+ */
+bool smc_rdma_port_is_active(struct ib_device *ibdev, u32 num);
+
+/**
+ * smc_rdma_port_netdev_rcu() - the network device that a port belongs to
+ * @ibdev: device, in use
+ * @num: of the port
+ *
+ * It is that of the port's first GID.
+ *
+ * Context: under RCU.
+ * Return: the device, or NULL.
+ */
+struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num);
 
 /**
  * smc_rdma_pnet_of_port() - the physical network behind a port, by the PNET table
@@ -96,7 +121,9 @@ void smc_rdma_port_put(struct smc_rdma_port *port);
  * @fn: function
  * @arg: passed on to @fn
  *
- * Context: process; devices neither come nor go meanwhile.
+ * In the order of their serials.
+ *
+ * Context: any but hard interrupt; @fn is called under RCU and must not sleep.
  */
 int smc_rdma_devices_for_each(int (*fn)(struct smc_rdma_device *dev, void *arg), void *arg);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What generic netlink shows of link groups, links and devices. A dump holds a reference
- * to one group at a time, so that it may sleep. cb->args[0] is the serial of the group
- * shown last, for groups go by descending serials, and of devices how many were shown.
+ * to one group at a time, so that it may sleep. cb->args[0] is the serial of what was shown
+ * last: groups go by descending serials, devices by ascending ones.
  */
 
 #include <linux/pci.h>
@@ -216,17 +216,12 @@ static int smc_show_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 	return smc_show_groups(skb, cb, smc_show_group_with_link);
 }
 
-/* The network device of a port is that of its first GID. */
+/* Under RCU. */
 static int smc_show_ifindex_of_port(struct ib_device *ibdev, u32 num, const struct net *net)
 {
-	const struct ib_gid_attr *attr = rdma_get_gid_attr(ibdev, num, 0);
-	int ifindex;
+	const struct net_device *ndev = smc_rdma_port_netdev_rcu(ibdev, num);
 
-	if (IS_ERR(attr))
-		return 0;
-	ifindex = smc_show_ifindex(attr, net);
-	rdma_put_gid_attr(attr);
-	return ifindex;
+	return ndev && net_eq(dev_net(ndev), net) ? ndev->ifindex : 0;
 }
 
 /* Links of living groups on one port. */
@@ -261,15 +256,13 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 	struct ib_device *ibdev = dev->ibdev;
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 	struct smc_netlink_port port;
-	struct ib_port_attr props;
 	u32 num;
 
 	for (num = 1; num <= ibdev->phys_port_cnt && num <= ARRAY_SIZE(attrs); num++) {
 		port = (struct smc_netlink_port) {
 			.pnetid	 = pnetid,
 			.ifindex = smc_show_ifindex_of_port(ibdev, num, sock_net(skb->sk)),
-			.active	 = !ib_query_port(ibdev, num, &props) &&
-				   props.state == IB_PORT_ACTIVE,
+			.active	 = smc_rdma_port_is_active(ibdev, num),
 			.links	 = smc_show_links_of_port(dev, num),
 		};
 		pnetid[0] = '\0';
@@ -305,11 +298,10 @@ static int smc_show_put_device(struct sk_buff *skb, const struct smc_rdma_device
 	       smc_show_put_ports(skb, dev);
 }
 
-/* One call of a dump of devices, and how many it has seen. */
+/* One call of a dump of devices. */
 struct smc_show_devices {
 	struct sk_buff *skb;
 	struct netlink_callback *cb;
-	long i;
 };
 
 static int smc_show_device(struct smc_rdma_device *dev, void *arg)
@@ -319,12 +311,12 @@ static int smc_show_device(struct smc_rdma_device *dev, void *arg)
 	int rc;
 
 	if (!rdma_dev_access_netns(dev->ibdev, sock_net(dump->skb->sk)) ||
-	    dump->i++ < dump->cb->args[0])
+	    dev->serial <= dump->cb->args[0])
 		return 0;
 	rc = smc_netlink_open(&m, dump->skb, dump->cb, SMC_GEN_DEV_SMCR) ?:
 	     smc_netlink_close(&m, smc_show_put_device(dump->skb, dev));
 	if (!rc)
-		dump->cb->args[0]++;
+		dump->cb->args[0] = dev->serial;
 	return rc;
 }
 
