@@ -55,13 +55,17 @@ static u32 smc_client_join_r(struct smc_client *c)
 {
 	const struct smc_clc_agreement *accept = &c->accept;
 	struct smc_rdma_setup *s = &c->setup;
+	int routed = 0;
 
 	s->version = accept->version;
 	memcpy(s->eid, c->eid, SMC_EID_LEN);
 	smc_offer_take_port(&c->offer, s->version, &s->port);
 	s->has_port = true;
-	s->is_routed = s->version == SMC_VERSION_2 &&
-		       smc_route_gateway(c->hs->sk, s->port.mac, s->gateway);
+	if (s->version == SMC_VERSION_2)
+		routed = smc_route_gateway(c->hs->sk, &s->port, accept->r.gid, s->gateway);
+	if (routed < 0)
+		return SMC_DIAG_INDIRECT_MISMATCH;
+	s->is_routed = routed;
 	memcpy(s->peer.id, accept->r.peer_id, SMC_PEER_ID_LEN);
 	memcpy(s->peer.gid, accept->r.gid, SMC_GID_LEN);
 	memcpy(s->peer.mac, accept->r.mac, SMC_MAC_LEN);

@@ -37,8 +37,6 @@ static void smc_server_use(struct smc_server *srv, u8 version, const u8 *gid)
 
 	s->has_port = true;
 	s->version = version;
-	s->is_routed = version == SMC_VERSION_2 &&
-		       smc_route_gateway(srv->hs->sk, s->port.mac, s->gateway);
 	memcpy(s->peer.id, srv->proposal.peer_id, SMC_PEER_ID_LEN);
 	memcpy(s->peer.mac, srv->proposal.mac, SMC_MAC_LEN);
 	memcpy(s->peer.gid, gid, SMC_GID_LEN);
@@ -80,6 +78,7 @@ static u32 smc_server_try_v2(struct smc_server *srv)
 {
 	const struct smc_clc_proposal *p = &srv->proposal;
 	struct smc_rdma_setup *s = &srv->setup;
+	int routed;
 
 	if (p->version < SMC_VERSION_2 || !smc_offer_has_r(p->offer_v2))
 		return SMC_DIAG_NO_V2_EXTENSION;
@@ -87,6 +86,12 @@ static u32 smc_server_try_v2(struct smc_server *srv)
 		return SMC_DIAG_NO_UEID;
 	if (smc_rdma_port_find(srv->hs->sk, SMC_VERSION_2, p->gid_v2, &s->port))
 		return SMC_DIAG_NO_DEVICE_R;
+	routed = smc_route_gateway(srv->hs->sk, &s->port, p->gid_v2, s->gateway);
+	if (routed < 0) {
+		smc_rdma_port_put(&s->port);
+		return SMC_DIAG_INDIRECT_MISMATCH;
+	}
+	s->is_routed = routed;
 	smc_server_use(srv, SMC_VERSION_2, p->gid_v2);
 	return 0;
 }
