@@ -10,8 +10,10 @@
 /* What a host offers that nobody configured. */
 static const char default_eid[] = "SMC-DEFAULT-EID";
 
-/* In the order in which they were added. */
+/* In the order in which they were added, and so of their serials. */
 static u8 table[SMC_EID_MAX][SMC_EID_LEN];
+static unsigned long eid_serials[SMC_EID_MAX];
+static unsigned long last_eid_serial;
 static unsigned int used;
 static DEFINE_SPINLOCK(table_lock);
 
@@ -103,6 +105,7 @@ int smc_eid_add(const char *name, struct netlink_ext_ack *extack)
 		NL_SET_ERR_MSG(extack, "The table of EIDs is full");
 		err = -ERANGE;
 	} else {
+		eid_serials[used] = ++last_eid_serial;
 		memcpy(table[used++], eid, SMC_EID_LEN);
 	}
 	spin_unlock_bh(&table_lock);
@@ -124,6 +127,7 @@ int smc_eid_remove(const char *name, struct netlink_ext_ack *extack)
 	if (i < used) {
 		used--;
 		memmove(table[i], table[i + 1], (used - i) * sizeof(table[0]));
+		memmove(&eid_serials[i], &eid_serials[i + 1], (used - i) * sizeof(eid_serials[0]));
 	} else {
 		NL_SET_ERR_MSG(extack, "There is no such EID");
 		err = -ENOENT;
@@ -139,14 +143,18 @@ void smc_eid_flush(void)
 	spin_unlock_bh(&table_lock);
 }
 
-bool smc_eid_get(unsigned int index, u8 *eid)
+unsigned long smc_eid_next(unsigned long serial, u8 *eid)
 {
-	bool found;
+	unsigned long next = 0;
+	unsigned int i = 0;
 
 	spin_lock_bh(&table_lock);
-	found = index < used;
-	if (found)
-		memcpy(eid, table[index], SMC_EID_LEN);
+	while (i < used && eid_serials[i] <= serial)
+		i++;
+	if (i < used) {
+		memcpy(eid, table[i], SMC_EID_LEN);
+		next = eid_serials[i];
+	}
 	spin_unlock_bh(&table_lock);
-	return found;
+	return next;
 }

@@ -63,12 +63,15 @@ int smc_eid_remove(const char *name, struct netlink_ext_ack *extack);
 void smc_eid_flush(void);
 
 /**
- * smc_eid_get() - the configured EID at @index
- * @index: from 0, in the order in which they were added
+ * smc_eid_next() - the configured EID that was added next
+ * @serial: of the one before, or 0 for the first
  * @eid: SMC_EID_LEN bytes
  *
- * Return: false past the last one. The default EID is not configured.
+ * Who goes through all of them sees none twice, and misses none, while others come and go.
+ *
+ * Not hard interrupt.
+ * Return: its serial, or 0 if there is none. The default EID is not configured.
  */
-bool smc_eid_get(unsigned int index, u8 *eid);
+unsigned long smc_eid_next(unsigned long serial, u8 *eid);
 
 #endif

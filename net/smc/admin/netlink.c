@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/ctype.h>
 #include <linux/module.h>
 #include <linux/rwsem.h>
+#include <net/sock.h>
 
 #include "admin/netlink.h"
 #include "admin/netlink_ops.h"
@@ -69,15 +71,22 @@ int smc_netlink_close(struct smc_netlink_msg *m, int err)
 	return 0;
 }
 
+bool smc_netlink_may_see_host(const struct netlink_callback *cb)
+{
+	return net_eq(sock_net(cb->skb->sk), &init_net) || netlink_capable(cb->skb, CAP_NET_ADMIN);
+}
+
 int smc_netlink_put_padded(struct sk_buff *skb, int attr, const u8 *text, size_t len)
 {
 	struct nlattr *nla = nla_reserve(skb, attr, len + 1);
 	char *string;
+	size_t i;
 
 	if (!nla)
 		return -EMSGSIZE;
 	string = nla_data(nla);
-	memcpy(string, text, len);
+	for (i = 0; i < len; i++)
+		string[i] = !text[i] || (isascii(text[i]) && isprint(text[i])) ? text[i] : '?';
 	string[len] = '\0';
 	return 0;
 }

@@ -70,11 +70,22 @@ int smc_netlink_open(struct smc_netlink_msg *m, struct sk_buff *skb, struct netl
 int smc_netlink_close(struct smc_netlink_msg *m, int err);
 
 /**
+ * smc_netlink_may_see_host() - whether a dump may show what is the host's
+ * @cb: the dump's
+ *
+ * EIDs, PNET IDs of RDMA ports and addresses of adapters are the same for all namespaces. Only
+ * the first one's users see them, and the host's administrator in whatever namespace.
+ */
+bool smc_netlink_may_see_host(const struct netlink_callback *cb);
+
+/**
  * smc_netlink_put_padded() - put blank-padded text as a string attribute
  * @skb: the message's
  * @attr: attribute
  * @text: EID or host name, not NUL-terminated
  * @len: its length with the padding, SMC_MAX_EID_LEN at most
+ *
+ * It may be a peer's, and be shown by a terminal: what does not print becomes a question mark.
  *
  * Return: 0 or -EMSGSIZE.
  */

@@ -23,7 +23,7 @@ static int finish(struct sk_buff *skb, void *header, int err)
 static int put_hostname(struct sk_buff *skb)
 {
 	u8 padded[SMC_MAX_HOSTNAME_LEN];
-	const char *name = init_utsname()->nodename;
+	const char *name = utsname()->nodename;
 	size_t len = strnlen(name, sizeof(padded));
 
 	memset(padded, ' ', sizeof(padded));
@@ -61,9 +61,12 @@ static int put_ueid(struct sk_buff *skb, struct netlink_callback *cb, const u8 *
 
 int smc_netlink_dump_ueids(struct sk_buff *skb, struct netlink_callback *cb)
 {
+	unsigned long serial = cb->args[0];
 	u8 eid[SMC_EID_LEN];
 
-	for (; smc_eid_get(cb->args[0], eid); cb->args[0]++)
+	if (!smc_netlink_may_see_host(cb))
+		return 0;
+	for (; (serial = smc_eid_next(serial, eid)); cb->args[0] = serial)
 		if (put_ueid(skb, cb, eid))
 			break;
 	return skb->len;

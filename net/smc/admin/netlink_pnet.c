@@ -111,9 +111,9 @@ static int pnet_flush(struct sk_buff *skb, struct genl_info *info)
 static int pnet_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct net *net = sock_net(skb->sk);
-	struct smc_pnet_entry entry;
+	struct smc_pnet_entry entry = { .serial = cb->args[0] };
 
-	for (; smc_pnet_get(net, NULL, cb->args[0], &entry); cb->args[0]++)
+	for (; smc_pnet_next(net, NULL, &entry); cb->args[0] = entry.serial)
 		if (put_entry(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &entry))
 			break;
 	return skb->len;
@@ -124,9 +124,8 @@ static int pnet_get(struct sk_buff *skb, struct genl_info *info)
 {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 	struct net *net = genl_info_net(info);
-	struct smc_pnet_entry entry;
+	struct smc_pnet_entry entry = {};
 	struct sk_buff *reply;
-	unsigned int i;
 	int err = get_pnetid(info, pnetid);
 
 	if (err)
@@ -134,7 +133,7 @@ static int pnet_get(struct sk_buff *skb, struct genl_info *info)
 	reply = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!reply)
 		return -ENOMEM;
-	for (i = 0; smc_pnet_get(net, pnetid, i, &entry); i++) {
+	while (smc_pnet_next(net, pnetid, &entry)) {
 		err = put_entry(reply, info->snd_portid, info->snd_seq, &entry);
 		if (err)
 			goto err_reply;

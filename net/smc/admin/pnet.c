@@ -22,6 +22,7 @@
 struct smc_pnet_table {
 	spinlock_t lock;	/* guards all below */
 	struct list_head entries;	/* in the order in which they were added */
+	unsigned long last_serial;
 };
 
 static bool is_netdev(const struct smc_pnet_entry *entry)
@@ -140,6 +141,12 @@ static struct smc_pnet_entry *new_ibport_entry(const char *pnetid, const char *i
 	return entry;
 }
 
+static void append(struct smc_pnet_table *table, struct smc_pnet_entry *entry)
+{
+	entry->serial = ++table->last_serial;
+	list_add_tail(&entry->list, &table->entries);
+}
+
 static int insert(struct smc_pnet_table *table, struct smc_pnet_entry *netdev,
 		  struct smc_pnet_entry *ibport, struct netlink_ext_ack *extack)
 {
@@ -152,9 +159,9 @@ static int insert(struct smc_pnet_table *table, struct smc_pnet_entry *netdev,
 		return -EEXIST;
 	}
 	if (netdev)
-		list_add_tail(&netdev->list, &table->entries);
+		append(table, netdev);
 	if (ibport)
-		list_add_tail(&ibport->list, &table->entries);
+		append(table, ibport);
 	return 0;
 }
 
@@ -222,8 +229,7 @@ void smc_pnet_flush(struct net *net)
 	spin_unlock_bh(&table->lock);
 }
 
-bool smc_pnet_get(struct net *net, const char *pnetid, unsigned int index,
-		  struct smc_pnet_entry *entry)
+bool smc_pnet_next(struct net *net, const char *pnetid, struct smc_pnet_entry *entry)
 {
 	struct smc_pnet_table *table = smc_net(net)->pnet;
 	struct smc_pnet_entry *pos;
@@ -231,9 +237,7 @@ bool smc_pnet_get(struct net *net, const char *pnetid, unsigned int index,
 
 	spin_lock_bh(&table->lock);
 	list_for_each_entry(pos, &table->entries, list) {
-		if (pnetid && strcmp(pos->pnetid, pnetid))
-			continue;
-		if (index--)
+		if (pos->serial <= entry->serial || (pnetid && strcmp(pos->pnetid, pnetid)))
 			continue;
 		*entry = *pos;
 		found = true;

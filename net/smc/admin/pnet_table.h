@@ -16,6 +16,7 @@ struct netlink_ext_ack;
 /* Either a network device (ibname is empty) or a port of an RDMA device. */
 struct smc_pnet_entry {
 	struct list_head list;
+	unsigned long serial;		/* larger than that of any entry before */
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 	char ifname[IFNAMSIZ];
 	int ifindex;			/* 0 while there is no such device */
@@ -53,16 +54,16 @@ unsigned int smc_pnet_remove(struct net *net, const char *pnetid);
 void smc_pnet_flush(struct net *net);
 
 /**
- * smc_pnet_get() - copy the entry at @index
+ * smc_pnet_next() - copy the entry that was added next
  * @net: namespace of the table
- * @pnetid: count only the entries of this physical network; NULL for all
- * @index: from 0
- * @entry: filled
+ * @pnetid: of the entries of this physical network; NULL for all
+ * @entry: @serial is that of the one before, or 0 for the first; filled
+ *
+ * Who goes through all of them sees none twice, and misses none, while others come and go.
  *
  * Return: false past the last one.
  */
-bool smc_pnet_get(struct net *net, const char *pnetid, unsigned int index,
-		  struct smc_pnet_entry *entry);
+bool smc_pnet_next(struct net *net, const char *pnetid, struct smc_pnet_entry *entry);
 
 /* The netlink family SMC_PNETID. */
 int smc_pnet_netlink_init(void);

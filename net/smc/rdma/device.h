@@ -19,7 +19,6 @@ struct sock;
  * @users: references; removal waits until they are gone
  * @unused: completed with the last reference
  * @events: tells of ports and GIDs that go away
- * @links: links on the device now
  * @leaving: its removal has begun: no more link groups
  */
 struct smc_rdma_device {
@@ -29,7 +28,6 @@ struct smc_rdma_device {
 	struct kref users;
 	struct completion unused;
 	struct ib_event_handler events;
-	atomic_t links;
 	bool leaving;
 };
 

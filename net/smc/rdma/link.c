@@ -135,7 +135,6 @@ struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_
 	rc = smc_link_post_recvs(link);
 	if (rc)
 		goto err_messages;
-	atomic_inc(&link->port.dev->links);
 	return link;
 
 err_messages:
@@ -186,7 +185,6 @@ void smc_link_release(struct smc_link *link)
 {
 	smc_link_free_messages(link);
 	ib_dealloc_pd(link->pd);
-	atomic_dec(&link->port.dev->links);
 	smc_rdma_port_put(&link->port);
 }
 

@@ -118,11 +118,14 @@ static int smc_show_put_v2(struct sk_buff *skb, const struct smc_group *group)
 	return 0;
 }
 
-static int smc_show_put_group(struct sk_buff *skb, struct smc_group *group)
+static int smc_show_put_group(struct sk_buff *skb, struct netlink_callback *cb,
+			      struct smc_group *group)
 {
 	struct smc_show_port port;
 	bool up = smc_show_port_of(group, &port);
 
+	if (!smc_netlink_may_see_host(cb))
+		port.pnetid[0] = '\0';
 	if (nla_put_u32(skb, SMC_NLA_LGR_R_ID, smc_lgr_id(group->serial)) ||
 	    nla_put_u32(skb, SMC_NLA_LGR_R_CONNS_NUM, READ_ONCE(group->n_conns)) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_ROLE, group->role) ||
@@ -141,7 +144,7 @@ static int smc_show_group(struct sk_buff *skb, struct netlink_callback *cb, stru
 	struct smc_netlink_msg m;
 
 	return smc_netlink_open(&m, skb, cb, SMC_GEN_LGR_SMCR) ?:
-	       smc_netlink_close(&m, smc_show_put_group(skb, group));
+	       smc_netlink_close(&m, smc_show_put_group(skb, cb, group));
 }
 
 static int smc_show_put_link(struct sk_buff *skb, struct smc_group *group)
@@ -224,8 +227,9 @@ static int smc_show_ifindex_of_port(struct ib_device *ibdev, u32 num, const stru
 	return ndev && net_eq(dev_net(ndev), net) ? ndev->ifindex : 0;
 }
 
-/* Links of living groups on one port. */
+/* Links of a namespace's living groups on one port, or on all of a device. */
 struct smc_show_links {
+	const struct net *net;
 	const struct smc_rdma_device *dev;
 	u32 port;
 	u32 n;
@@ -235,24 +239,27 @@ static int smc_show_count_link(struct smc_group *group, void *arg)
 {
 	struct smc_show_links *links = arg;
 
-	if (group->state != SMC_GROUP_DEAD && group->link->port.dev == links->dev &&
-	    group->link->port.gid->port_num == links->port)
+	if (group->net == links->net && group->state != SMC_GROUP_DEAD &&
+	    group->link->port.dev == links->dev &&
+	    (links->port == SMC_ALL_PORTS || group->link->port.gid->port_num == links->port))
 		links->n++;
 	return 0;
 }
 
-static u32 smc_show_links_of_port(const struct smc_rdma_device *dev, u32 port)
+static u32 smc_show_n_links(const struct net *net, const struct smc_rdma_device *dev, u32 port)
 {
-	struct smc_show_links links = { .dev = dev, .port = port };
+	struct smc_show_links links = { .net = net, .dev = dev, .port = port };
 
 	smc_groups_for_each(smc_show_count_link, &links);
 	return links.n;
 }
 
 /* The table of ports, which user tools know, has room for two. */
-static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device *dev)
+static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device *dev,
+			      bool with_pnet)
 {
 	static const int attrs[] = { SMC_NLA_DEV_PORT, SMC_NLA_DEV_PORT2 };
+	const struct net *net = sock_net(skb->sk);
 	struct ib_device *ibdev = dev->ibdev;
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 	struct smc_netlink_port port;
@@ -261,12 +268,12 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 	for (num = 1; num <= ibdev->phys_port_cnt && num <= ARRAY_SIZE(attrs); num++) {
 		port = (struct smc_netlink_port) {
 			.pnetid	 = pnetid,
-			.ifindex = smc_show_ifindex_of_port(ibdev, num, sock_net(skb->sk)),
+			.ifindex = smc_show_ifindex_of_port(ibdev, num, net),
 			.active	 = smc_rdma_port_is_active(ibdev, num),
-			.links	 = smc_show_links_of_port(dev, num),
+			.links	 = smc_show_n_links(net, dev, num),
 		};
 		pnetid[0] = '\0';
-		port.pnetid_by_user = smc_rdma_pnet_of_port(ibdev, num, pnetid);
+		port.pnetid_by_user = with_pnet && smc_rdma_pnet_of_port(ibdev, num, pnetid);
 		if (smc_netlink_put_port(skb, attrs[num - 1], &port))
 			return -EMSGSIZE;
 	}
@@ -274,7 +281,7 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 }
 
 /* Existing tools want all of these of each device. FID and CHID are ids of IBM Z. */
-static int smc_show_put_pci(struct sk_buff *skb, const struct ib_device *ibdev)
+static int smc_show_put_pci(struct sk_buff *skb, const struct ib_device *ibdev, bool with_id)
 {
 	const struct device *parent = ibdev->dev.parent;
 	const struct pci_dev *pci = parent && dev_is_pci(parent) ? to_pci_dev(parent) : NULL;
@@ -283,19 +290,21 @@ static int smc_show_put_pci(struct sk_buff *skb, const struct ib_device *ibdev)
 	       nla_put_u16(skb, SMC_NLA_DEV_PCI_CHID, 0) ?:
 	       nla_put_u16(skb, SMC_NLA_DEV_PCI_VENDOR, pci ? pci->vendor : 0) ?:
 	       nla_put_u16(skb, SMC_NLA_DEV_PCI_DEVICE, pci ? pci->device : 0) ?:
-	       nla_put_string(skb, SMC_NLA_DEV_PCI_ID, pci ? pci_name(pci) : "");
+	       nla_put_string(skb, SMC_NLA_DEV_PCI_ID, pci && with_id ? pci_name(pci) : "");
 }
 
-static int smc_show_put_device(struct sk_buff *skb, const struct smc_rdma_device *dev)
+static int smc_show_put_device(struct sk_buff *skb, struct netlink_callback *cb,
+			       const struct smc_rdma_device *dev)
 {
-	int links = atomic_read(&dev->links);
+	u32 links = smc_show_n_links(sock_net(skb->sk), dev, SMC_ALL_PORTS);
+	bool host = smc_netlink_may_see_host(cb);
 
 	/* Without a second link every link in use is critical. */
 	return nla_put_string(skb, SMC_NLA_DEV_IB_NAME, dev_name(&dev->ibdev->dev)) ?:
 	       nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, links) ?:
 	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, links > 0) ?:
-	       smc_show_put_pci(skb, dev->ibdev) ?:
-	       smc_show_put_ports(skb, dev);
+	       smc_show_put_pci(skb, dev->ibdev, host) ?:
+	       smc_show_put_ports(skb, dev, host);
 }
 
 /* One call of a dump of devices. */
@@ -314,7 +323,7 @@ static int smc_show_device(struct smc_rdma_device *dev, void *arg)
 	    dev->serial <= dump->cb->args[0])
 		return 0;
 	rc = smc_netlink_open(&m, dump->skb, dump->cb, SMC_GEN_DEV_SMCR) ?:
-	     smc_netlink_close(&m, smc_show_put_device(dump->skb, dev));
+	     smc_netlink_close(&m, smc_show_put_device(dump->skb, dump->cb, dev));
 	if (!rc)
 		dump->cb->args[0] = dev->serial;
 	return rc;

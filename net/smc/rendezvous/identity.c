@@ -5,6 +5,7 @@
 #include <linux/siphash.h>
 #include <linux/utsname.h>
 #include <net/net_namespace.h>
+#include <net/sock.h>
 
 #include "identity.h"
 #include "ism/conn.h"
@@ -29,14 +30,22 @@ void smc_local_peer_id(const struct net *net, u8 *id)
 	id[2] = (id[2] & 0xfe) | 0x02;
 }
 
+/* Whose network namespace is not the host's does not tell the host's name to anybody. */
+static void smc_describe_name(u8 *name, const struct net *net)
+{
+	memset(name, ' ', SMC_HOSTNAME_LEN);
+	/* Its lock is not for modules; a name torn by a change is informative only. */
+	if (net_eq(net, &init_net))
+		memcpy(name, init_utsname()->nodename, SMC_HOSTNAME_LEN);
+}
+
 void smc_describe_host(struct smc_clc_first_contact *fc, struct sock *sk, u8 max_conns)
 {
 	fc->direct = smc_route_is_direct(sk);
 	fc->os_type = SMC_OS_LINUX;
 	fc->max_conns = max_conns;
 	fc->max_links = 1;
-	/* Its lock is not for modules; a name torn by a change is informative only. */
-	memcpy(fc->hostname, init_utsname()->nodename, SMC_HOSTNAME_LEN);
+	smc_describe_name(fc->hostname, sock_net(sk));
 }
 
 void smc_describe_d(const struct smc_ism_conn *conn, struct sock *sk, struct smc_clc_agreement *a)

@@ -146,6 +146,12 @@ TEST_F(Rogue, WellBehaved)
 	EXPECT_EQ(passed().sum("violation_"), 0);
 }
 
+/* What it says of itself is shown by terminals. */
+TEST_F(Rogue, NameThatDoesNotPrint)
+{
+	EXPECT_NE(agent.must_run(smc("-j group")).find("\"rogue?[31m\""), std::string::npos);
+}
+
 /* A cursor, or flags, that no honest peer sends. */
 struct Lie {
 	const char *name;

@@ -179,7 +179,8 @@ smc_clc_agreement agreement(smc_clc_type type)
 	a.fc.direct = true;
 	a.fc.os_type = SMC_OS_LINUX;
 	a.fc.release = 1;
-	memcpy(a.fc.hostname, "rogue", 5);
+	/* It would change the colours of a terminal. */
+	memcpy(a.fc.hostname, "rogue\x1b[31m", 10);
 	a.fc.max_conns = 255;
 	a.fc.max_links = 1;
 	return a;
