@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the route of a connection says of RDMA: device, VLAN, MTU, and whether at all. */
+#include <gtest/gtest.h>
+#include <infiniband/verbs.h>
+
+#include "agent.h"
+#include "rogue.h"
+#include "smc_tool.h"
+
+using namespace guest;
+
+namespace
+{
+
+class Route : public testing::Test
+{
+protected:
+	~Route()
+	{
+		run_command(undo);
+		agent.run_command(undo);
+	}
+	/* In both guests; {0} is the node of the guest, {1} of the other one, counted from 1. */
+	void in_both(const std::string &command)
+	{
+		must_run(of_node(command, 1));
+		agent.must_run(of_node(command, 2));
+	}
+	static std::string of_node(std::string command, int node)
+	{
+		for (size_t at; (at = command.find("{0}")) != std::string::npos;)
+			command.replace(at, 3, std::to_string(node));
+		for (size_t at; (at = command.find("{1}")) != std::string::npos;)
+			command.replace(at, 3, std::to_string(3 - node));
+		return command;
+	}
+	/* A device "upper" with addresses of its own. */
+	void add_upper(const std::string &how)
+	{
+		in_both(how + " && ip addr add 10.86.0.{0}/24 dev upper && ip link set upper up");
+	}
+	/* The RDMA core has noticed. */
+	void await_gids()
+	{
+		for (int node : {1, 2}) {
+			std::string command =
+			    of_node("cat /sys/class/infiniband/rxe0/ports/1/gids/* | "
+				    "grep -q ffff:0a56:000{0}",
+				    node);
+
+			wait_until("a GID of the device", [&] {
+				return !(node == 1 ? run_command(command)
+						   : agent.run_command(command))
+					    .status;
+			});
+		}
+	}
+	void expect_data(const std::string &to, bool by_smc)
+	{
+		RemoteSocket listener = agent.listen(Flavor());
+		Fd here = must_connect(Flavor(), address_from(to, listener.port()));
+		Connection connection = {std::move(here), listener.accept()};
+
+		check_data(connection, 10000, by_smc);
+	}
+	/* What a server says to a client that connected before @change. */
+	std::string answer_after(const std::string &change)
+	{
+		RemoteSocket listener = agent.listen(Flavor());
+		Address to = address_of(1, AF_INET, listener.port());
+		Fd rogue = offering_socket();
+
+		if (connect(rogue, to.get(), to.len))
+			throw_errno("connect");
+		agent.must_run(change);
+		send_bytes(rogue, encode(good_proposal()));
+
+		std::string answer = receive_message(rogue);
+
+		send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY));
+		return answer;
+	}
+
+	Agent agent;
+	std::string undo = "ip link del upper; ip link del tunnel; " + smc("pnet flush");
+};
+
+} // namespace
+
+/* Devices on that of the RDMA port: RDMA follows those that leave a packet as it is. */
+struct Upper {
+	const char *name;
+	const char *how;
+	bool by_smc;
+};
+
+class RouteBy : public Route, public testing::WithParamInterface<Upper>
+{
+};
+
+TEST_P(RouteBy, Upper)
+{
+	add_upper(GetParam().how);
+	await_gids();
+	expect_data("10.86.0.2", GetParam().by_smc);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , RouteBy,
+    testing::Values(
+	Upper{"Vlan", "ip link add link eth0 name upper type vlan id 5", true},
+	Upper{"Vxlan",
+	      "modprobe vxlan; ip link add upper type vxlan id 7 remote 10.83.0.{1} "
+	      "dstport 4789 dev eth0",
+	      false},
+	Upper{"VlanOnVxlan",
+	      "modprobe vxlan; ip link add tunnel type vxlan id 7 remote 10.83.0.{1} "
+	      "dstport 4789 dev eth0 && ip link set tunnel up && "
+	      "ip link add link tunnel name upper type vlan id 5",
+	      false},
+	Upper{"Macsec",
+	      "modprobe macsec; ip link add link eth0 upper address 02:00:00:00:86:0{0} "
+	      "type macsec encrypt on && "
+	      "ip macsec add upper tx sa 0 pn 1 on key 01 81818181818181818181818181818181 && "
+	      "ip macsec add upper rx port 1 address 02:00:00:00:86:0{1} && "
+	      "ip macsec add upper rx port 1 address 02:00:00:00:86:0{1} sa 0 pn 1 on "
+	      "key 02 81818181818181818181818181818181",
+	      false}),
+    [](const auto &info) { return info.param.name; });
+
+/* By the PNET table the packets leave by another device, but in the same VLAN, or not at all. */
+TEST_F(Route, VlanOfAnotherDevice)
+{
+	in_both(smc("pnet add NET1 dev eth1") + " && " + smc("pnet add NET1 ib rxe0"));
+	expect_data("10.83.1.2", true);
+	add_upper("ip link add link eth1 name upper type vlan id 5");
+	expect_data("10.86.0.2", false);
+}
+
+/* What does not fit the path is lost, for RoCE knows no fragments. */
+TEST_F(Route, Mtu)
+{
+	constexpr char route[] = "ip route change 10.83.0.0/24 dev eth0 proto kernel scope link "
+				 "src 10.83.0.2";
+
+	undo = std::string(route) + " || true";
+	for (auto [mtu, qp_mtu] : {std::pair(700, IBV_MTU_512), std::pair(400, IBV_MTU_256)}) {
+		std::string answer =
+		    answer_after(std::string(route) + " mtu lock " + std::to_string(mtu));
+
+		EXPECT_EQ(parse_agreement(answer, SMC_CLC_ACCEPT).r.qp_mtu, qp_mtu) << mtu;
+	}
+}
+
+/* Any change of the table makes TCP look up its route anew, and SMC as well. */
+TEST_F(Route, ChangedSinceTheSyn)
+{
+	undo = "ip route del 10.87.0.0/24 || true";
+
+	std::string answer = answer_after("ip route add 10.87.0.0/24 dev eth0");
+
+	EXPECT_EQ(parse_agreement(answer, SMC_CLC_ACCEPT).version, SMC_VERSION_2);
+}
+
+/* A policy of IPsec that came since then holds for SMC, too. */
+TEST_F(Route, SecuredSinceTheSyn)
+{
+	const std::string state = "ip xfrm state add src 10.83.0.2 dst 10.83.0.1 proto esp spi 256 "
+				  "reqid 1 mode transport auth digest_null '' enc cipher_null ''";
+
+	undo = "ip xfrm policy flush; ip xfrm state flush";
+	must_run(state);
+
+	std::string answer =
+	    answer_after(state + " && ip xfrm policy add src 10.83.0.2 dst 10.83.0.1 dir out "
+				 "tmpl proto esp reqid 1 mode transport");
+
+	EXPECT_EQ(diagnosis_of(answer), uint32_t(SMC_DIAG_IPSEC));
+}
+
+/* Whoever looks, as long as he may, neither holds up connections nor meets a device that is gone.
+ */
+TEST_F(Route, DumpsBesideConnections)
+{
+	std::string pid = must_run("{ while :; do " + smc("dev") + "; " + smc("link") + "; " +
+				   smc("pnet") + "; done; } >/dev/null 2>&1 & echo $!");
+
+	undo = "kill " + pid;
+	for (int i = 0; i < 3; i++) {
+		expect_data("10.83.0.2", true);
+		must_run("rdma link delete rxe0 && lab-rxe eth0");
+	}
+	expect_data("10.83.0.2", true);
+}
+
+/* Of the host, a container sees what its own connections need. */
+TEST_F(Route, ShownToContainers)
+{
+	auto in_container = [](const std::string &what) {
+		return must_run("unshare -Urn " + smc("-j " + what));
+	};
+	auto has = [](const std::string &text, const char *what) {
+		return text.find(what) != std::string::npos;
+	};
+
+	undo = smc("pnet flush") + "; " + smc("eid flush");
+	must_run(smc("eid add HOSTS.EID") + " && " + smc("pnet add NET1 ib rxe0"));
+	EXPECT_TRUE(has(must_run(smc("-j eid")), "HOSTS.EID"));
+	EXPECT_FALSE(has(in_container("eid"), "HOSTS.EID"));
+	EXPECT_TRUE(has(must_run(smc("-j dev")), "NET1"));
+	EXPECT_FALSE(has(in_container("dev"), "NET1"));
+	EXPECT_TRUE(has(in_container("dev"), "rxe0"));
+}
