@@ -68,24 +68,21 @@ static void smc_ism_group_lose_conns(struct smc_ism_group *group)
 	}
 }
 
-/* Elements of it that are in use stay: the peer's end may be writing. */
-static void smc_ism_group_drop_dmb(struct smc_ism_group *group, struct smc_slab *slab)
+/* Elements of them that are in use stay: the peer's end may be writing. */
+static void smc_dmbs_disown(struct list_head *dmbs)
 {
-	lockdep_assert_held(&group->lock);
-	list_del(&slab->list);
-	WRITE_ONCE(group->dmb_bytes, group->dmb_bytes - smc_slab_bytes(slab));
-	smc_slab_disown(slab);
+	struct smc_slab *dmb, *next;
+
+	list_for_each_entry_safe(dmb, next, dmbs, list)
+		smc_slab_disown(dmb);
 }
 
 static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
 {
-	struct smc_slab *slab, *next;
+	LIST_HEAD(all);
 
-	mutex_lock(&group->lock);
-	group->closed = true;
-	list_for_each_entry_safe(slab, next, &group->dmbs, list)
-		smc_ism_group_drop_dmb(group, slab);
-	mutex_unlock(&group->lock);
+	smc_slabs_close(&group->dmbs, &all);
+	smc_dmbs_disown(&all);
 }
 
 /* What a false server had this end make is not kept for it. */
@@ -142,8 +139,7 @@ static struct smc_ism_group *smc_ism_group_create(const struct smc_ism_peer *pee
 	group->peer = *peer;
 	group->n_conns = 1;
 	INIT_LIST_HEAD(&group->conns);
-	mutex_init(&group->lock);
-	INIT_LIST_HEAD(&group->dmbs);
+	smc_slabs_init(&group->dmbs);
 	INIT_DELAYED_WORK(&group->end, smc_ism_group_on_end);
 	return group;
 }
@@ -289,21 +285,18 @@ static void smc_dmb_release(struct smc_slab *slab)
 /* A busy group must not collect the DMBs of control groups that have long gone. */
 static void smc_ism_group_shrink(struct smc_ism_group *group)
 {
-	struct smc_slab *slab, *next;
+	LIST_HEAD(left);
 
-	list_for_each_entry_safe(slab, next, &group->dmbs, list)
-		if (smc_slab_is_left(slab))
-			smc_ism_group_drop_dmb(group, slab);
+	smc_slabs_remove_left(&group->dmbs, &left);
+	smc_dmbs_disown(&left);
 }
 
-static int smc_dmb_add(const struct smc_slab_spec *spec, void *arg)
+static int smc_dmb_add(const struct smc_slab_spec *spec, void *arg, struct smc_element *el)
 {
 	struct smc_ism_group *group = arg;
 	struct smc_slab *dmb;
 	int rc;
 
-	if (group->closed)
-		return -ENOLINK;
 	smc_ism_group_shrink(group);
 	dmb = kzalloc(sizeof(*dmb), GFP_KERNEL);
 	if (!dmb)
@@ -313,9 +306,12 @@ static int smc_dmb_add(const struct smc_slab_spec *spec, void *arg)
 		kfree(dmb);
 		return rc;
 	}
+	rc = smc_slabs_add(&group->dmbs, dmb, el);
+	if (rc) {
+		smc_slab_disown(dmb);
+		return rc;
+	}
 	smc_stat_ism(smc_net(spec->net), SMC_ISM_DMBS, 1);
-	list_add(&dmb->list, &group->dmbs);
-	WRITE_ONCE(group->dmb_bytes, group->dmb_bytes + smc_slab_bytes(dmb));
 	return 0;
 }
 
@@ -327,18 +323,12 @@ int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 		.memcg	    = memcg,
 		.kind	    = SMC_PATH_D,
 		.is_rx	    = true,
+		.most_bytes = SMC_SLAB_BYTES,
 		.size_class = size_class,
 		.type	    = SMC_BUF_MIXED,
 	};
-	int rc;
 
-	if (!in_hurry)
-		mutex_lock(&group->lock);
-	else if (!mutex_trylock(&group->lock))
-		return -EAGAIN;
-	rc = smc_slabs_take_or_add(&group->dmbs, &spec, in_hurry ? NULL : smc_dmb_add, group, el);
-	mutex_unlock(&group->lock);
-	return rc;
+	return smc_slabs_take(&group->dmbs, &spec, in_hurry ? NULL : smc_dmb_add, group, el);
 }
 
 static bool smc_ism_groups_none(const struct net *net)

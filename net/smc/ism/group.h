@@ -9,7 +9,6 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/workqueue.h>
 
 #include "device.h"
@@ -50,10 +49,7 @@ struct smc_ism_peer {
  * @release: of version 2, the peer's
  * @peer_os: enum smc_os_type
  * @peer_hostname: as the peer says, blank or zero padded
- * @lock: serialises what follows
- * @closed: no more DMBs are made
  * @dmbs: the DMBs
- * @dmb_bytes: of all of them
  * @end: ends the group if it is dead, or idle
  */
 struct smc_ism_group {
@@ -71,10 +67,7 @@ struct smc_ism_group {
 	u8 release;
 	u8 peer_os;
 	u8 peer_hostname[SMC_HOSTNAME_LEN];
-	struct mutex lock;
-	bool closed;
-	struct list_head dmbs;
-	u64 dmb_bytes;
+	struct smc_slabs dmbs;
 	struct delayed_work end;
 };
 
@@ -127,8 +120,7 @@ void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn)
  * @el: filled on success
  *
  * Context: process, may sleep.
- * Return: 0; -ENOMEM; -EAGAIN if @in_hurry, and none is free or another takes one; or -ENOLINK if
- * the group is dead.
+ * Return: 0; -ENOMEM; -EAGAIN if @in_hurry, and none is free; or -ENOLINK if the group is dead.
  */
 int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 			       struct mem_cgroup *memcg, bool in_hurry, struct smc_element *el);

@@ -41,6 +41,7 @@ static int smc_ism_show_put_v2(struct sk_buff *skb, const struct smc_ism_group *
 
 static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_group *group)
 {
+	const struct smc_buffer_bytes bytes = smc_slabs_bytes(&group->dmbs);
 	const struct smc_ism_device *dev = group->peer.dev;
 
 	/* There is no send buffer: bytes go into the peer's element. */
@@ -54,7 +55,7 @@ static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_grou
 	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_GID, group->peer.address.gid) ?:
 	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_EXT_GID, group->peer.address.gid_ext) ?:
 	       nla_put_uint(skb, SMC_NLA_LGR_D_SNDBUF_ALLOC, 0) ?:
-	       nla_put_uint(skb, SMC_NLA_LGR_D_DMB_ALLOC, READ_ONCE(group->dmb_bytes)) ?:
+	       nla_put_uint(skb, SMC_NLA_LGR_D_DMB_ALLOC, bytes.physical + bytes.virtual) ?:
 	       smc_ism_show_put_v2(skb, group);
 }
 

@@ -52,31 +52,35 @@ void smc_slab_disown(struct smc_slab *slab)
 	smc_slab_put(slab);
 }
 
+static bool smc_slab_try(struct smc_slab *slab, unsigned int n, bool is_virtual)
+{
+	/* Without a control group it is nobody's, also not that of who needs it first. */
+	const gfp_t account = slab->spec.memcg ? __GFP_ACCOUNT : 0;
+	const gfp_t gfp = GFP_KERNEL | account | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY;
+
+	slab->n = n;
+	slab->is_virtual = is_virtual;
+	slab->mem = is_virtual ? __vmalloc(smc_slab_bytes(slab), gfp) :
+				 alloc_pages_exact(smc_slab_bytes(slab), gfp);
+	return slab->mem;
+}
+
 /*
  * Zeroed, because an application may be made to read what its peer only claims to have
  * written. Physically contiguous memory may be short: then take fewer elements.
  */
 static int smc_slab_alloc_memory(struct smc_slab *slab)
 {
-	/* Without a control group it is nobody's, also not that of who needs it first. */
-	const gfp_t account = slab->spec.memcg ? __GFP_ACCOUNT : 0;
-	const gfp_t gfp = GFP_KERNEL | account | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY;
-	unsigned int most = clamp(SMC_SLAB_BYTES / smc_slab_element_bytes(slab), 1U,
-				  (unsigned int)SMC_SLAB_MAX_ELEMENTS);
+	const unsigned int most = clamp(slab->spec.most_bytes / smc_slab_element_bytes(slab), 1U,
+					(unsigned int)SMC_SLAB_MAX_ELEMENTS);
+	unsigned int n;
 
-	if (slab->spec.type != SMC_BUF_VIRTUAL) {
-		for (slab->n = most; slab->n; slab->n /= 2) {
-			slab->mem = alloc_pages_exact(smc_slab_bytes(slab), gfp);
-			if (slab->mem)
-				return 0;
-		}
-	}
-	if (slab->spec.type == SMC_BUF_PHYSICAL)
-		return -ENOMEM;
-	slab->n = most;
-	slab->is_virtual = true;
-	slab->mem = __vmalloc(smc_slab_bytes(slab), gfp);
-	return slab->mem ? 0 : -ENOMEM;
+	for (n = slab->spec.type == SMC_BUF_VIRTUAL ? 0 : most; n; n /= 2)
+		if (smc_slab_try(slab, n, false))
+			return 0;
+	if (slab->spec.type != SMC_BUF_PHYSICAL && smc_slab_try(slab, most, true))
+		return 0;
+	return -ENOMEM;
 }
 
 int smc_slab_init(struct smc_slab *slab, const struct smc_slab_spec *spec,
@@ -123,44 +127,190 @@ static bool smc_slab_take(struct smc_slab *slab, struct smc_element *el)
 	return true;
 }
 
-bool smc_slab_is_left(const struct smc_slab *slab)
+/* Nobody takes an element while the lock of the slabs is held. */
+static bool smc_slab_is_empty(const struct smc_slab *slab)
 {
-	return slab->spec.memcg && !mem_cgroup_online(slab->spec.memcg) &&
-	       bitmap_empty(slab->taken, slab->n);
+	return bitmap_empty(slab->taken, slab->n);
 }
 
-static bool smc_slabs_take(struct list_head *slabs, u8 size_class, const struct mem_cgroup *memcg,
-			   struct smc_element *el)
+static bool smc_slab_is_left(const struct smc_slab *slab)
+{
+	return slab->spec.memcg && !mem_cgroup_online(slab->spec.memcg) && smc_slab_is_empty(slab);
+}
+
+/* One thread that makes a slab. */
+struct smc_slab_maker {
+	struct list_head list;
+	const struct mem_cgroup *memcg;
+	u8 size_class;
+};
+
+void smc_slabs_init(struct smc_slabs *slabs)
+{
+	spin_lock_init(&slabs->lock);
+	INIT_LIST_HEAD(&slabs->list);
+	INIT_LIST_HEAD(&slabs->makers);
+	init_waitqueue_head(&slabs->made);
+}
+
+static void smc_slabs_count(struct smc_slabs *slabs, const struct smc_slab *slab, s64 bytes)
+{
+	u64 *sum = slab->is_virtual ? &slabs->bytes.virtual : &slabs->bytes.physical;
+
+	lockdep_assert_held(&slabs->lock);
+	WRITE_ONCE(*sum, *sum + bytes);
+}
+
+static void smc_slabs_remove(struct smc_slabs *slabs, struct smc_slab *slab,
+			     struct list_head *removed)
+{
+	smc_slabs_count(slabs, slab, -(s64)smc_slab_bytes(slab));
+	list_move_tail(&slab->list, removed);
+}
+
+void smc_slabs_remove_left(struct smc_slabs *slabs, struct list_head *removed)
+{
+	struct smc_slab *slab, *next;
+
+	spin_lock_bh(&slabs->lock);
+	list_for_each_entry_safe(slab, next, &slabs->list, list)
+		if (smc_slab_is_left(slab))
+			smc_slabs_remove(slabs, slab, removed);
+	spin_unlock_bh(&slabs->lock);
+}
+
+void smc_slabs_close(struct smc_slabs *slabs, struct list_head *removed)
+{
+	struct smc_slab *slab, *next;
+
+	spin_lock_bh(&slabs->lock);
+	slabs->closed = true;
+	list_for_each_entry_safe(slab, next, &slabs->list, list)
+		smc_slabs_remove(slabs, slab, removed);
+	spin_unlock_bh(&slabs->lock);
+}
+
+int smc_slabs_add(struct smc_slabs *slabs, struct smc_slab *slab, struct smc_element *el)
+{
+	int rc = -ENOLINK;
+
+	spin_lock_bh(&slabs->lock);
+	if (!slabs->closed) {
+		list_add(&slab->list, &slabs->list);
+		smc_slabs_count(slabs, slab, smc_slab_bytes(slab));
+		smc_slab_take(slab, el);
+		rc = 0;
+	}
+	spin_unlock_bh(&slabs->lock);
+	return rc;
+}
+
+static bool smc_slabs_take_free(struct smc_slabs *slabs, const struct smc_slab_spec *spec,
+				struct smc_element *el)
 {
 	struct smc_slab *slab;
 
-	list_for_each_entry(slab, slabs, list)
-		if (slab->spec.size_class == size_class && slab->spec.memcg == memcg &&
+	lockdep_assert_held(&slabs->lock);
+	list_for_each_entry(slab, &slabs->list, list)
+		if (slab->spec.size_class == spec->size_class && slab->spec.memcg == spec->memcg &&
 		    smc_slab_take(slab, el))
 			return true;
 	return false;
 }
 
-int smc_slabs_take_or_add(struct list_head *slabs, struct smc_slab_spec *spec,
-			  int (*add)(const struct smc_slab_spec *spec, void *arg), void *arg,
-			  struct smc_element *el)
+static bool smc_slabs_is_making(const struct smc_slabs *slabs, const struct smc_slab_spec *spec)
 {
+	const struct smc_slab_maker *maker;
+
+	lockdep_assert_held(&slabs->lock);
+	list_for_each_entry(maker, &slabs->makers, list)
+		if (maker->size_class == spec->size_class && maker->memcg == spec->memcg)
+			return true;
+	return false;
+}
+
+/*
+ * @maker: the caller's, who would make a slab; or NULL
+ * Return: 0 with an element; -EAGAIN if the caller is to make a slab; -EBUSY while another of its
+ * control group does; or -ENOLINK.
+ */
+static int smc_slabs_try(struct smc_slabs *slabs, const struct smc_slab_spec *spec,
+			 struct smc_slab_maker *maker, struct smc_element *el)
+{
+	int rc = -EAGAIN;
+
+	spin_lock_bh(&slabs->lock);
+	if (slabs->closed)
+		rc = -ENOLINK;
+	else if (smc_slabs_take_free(slabs, spec, el))
+		rc = 0;
+	else if (maker && smc_slabs_is_making(slabs, spec))
+		rc = -EBUSY;
+	else if (maker)
+		list_add(&maker->list, &slabs->makers);
+	spin_unlock_bh(&slabs->lock);
+	return rc;
+}
+
+/* Where there is no memory for an element of the class that is wanted. */
+static bool smc_slabs_take_smaller(struct smc_slabs *slabs, struct smc_slab_spec *spec,
+				   struct smc_element *el)
+{
+	bool taken;
+
+	spin_lock_bh(&slabs->lock);
+	do {
+		spec->size_class--;
+		taken = smc_slabs_take_free(slabs, spec, el);
+	} while (!taken && spec->size_class);
+	spin_unlock_bh(&slabs->lock);
+	return taken;
+}
+
+/*
+ * Each attempt that fails may have reclaimed memory in vain, so there are few: one element was
+ * refused, which leaves the smallest class, and of that less.
+ * Return: 0 with an element of a new slab, 1 with one that was free, or an error.
+ */
+static int smc_slabs_make(struct smc_slabs *slabs, struct smc_slab_spec *spec, smc_slab_add_t add,
+			  void *arg, struct smc_element *el)
+{
+	int rc = add(spec, arg, el);
+
+	if (rc != -ENOMEM || !spec->size_class)
+		return rc;
+	smc_stat_buffer_downgraded(smc_net(spec->net), spec->kind, spec->is_rx);
+	spec->most_bytes = smc_size_class_bytes(spec->size_class) / 2;
+	if (smc_slabs_take_smaller(slabs, spec, el))
+		return 1;
+	spec->size_class = 0;
+	return add(spec, arg, el);
+}
+
+static void smc_slabs_end_making(struct smc_slabs *slabs, struct smc_slab_maker *maker)
+{
+	spin_lock_bh(&slabs->lock);
+	list_del(&maker->list);
+	spin_unlock_bh(&slabs->lock);
+	wake_up_all(&slabs->made);
+}
+
+int smc_slabs_take(struct smc_slabs *slabs, struct smc_slab_spec *spec, smc_slab_add_t add,
+		   void *arg, struct smc_element *el)
+{
+	struct smc_slab_maker maker = { .memcg = spec->memcg, .size_class = spec->size_class };
 	bool reused = true;
 	int rc;
 
-	while (!smc_slabs_take(slabs, spec->size_class, spec->memcg, el)) {
-		if (!add)
-			return -EAGAIN;
-		reused = false;
-		rc = add(spec, arg);
-		if (rc == -ENOMEM && spec->size_class) {
-			spec->size_class--;
-			smc_stat_buffer_downgraded(smc_net(spec->net), spec->kind, spec->is_rx);
-			continue;
-		}
-		if (rc)
-			return rc;
+	wait_event(slabs->made,
+		   (rc = smc_slabs_try(slabs, spec, add ? &maker : NULL, el)) != -EBUSY);
+	if (rc == -EAGAIN && add) {
+		rc = smc_slabs_make(slabs, spec, add, arg, el);
+		smc_slabs_end_making(slabs, &maker);
+		reused = rc > 0;
 	}
+	if (rc < 0)
+		return rc;
 	smc_stat_buffer(smc_net(spec->net), spec->kind, spec->is_rx,
 			smc_size_class_bytes(spec->size_class), reused);
 	return 0;

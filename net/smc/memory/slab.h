@@ -11,6 +11,7 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 
 #include "admin/sysctl.h"
 #include "path_kind.h"
@@ -28,6 +29,7 @@ struct net;
  * @memcg: control group that it is charged to, or NULL
  * @kind: path that it belongs to
  * @is_rx: the peer writes into it
+ * @most_bytes: how large it may be, though one element it has
  * @size_class: of its elements
  * @type: kind of memory
  */
@@ -36,6 +38,7 @@ struct smc_slab_spec {
 	struct mem_cgroup *memcg;
 	enum smc_path_kind kind;
 	bool is_rx;
+	u32 most_bytes;
 	u8 size_class;
 	enum smc_buf_type type;
 };
@@ -64,6 +67,35 @@ struct smc_slab {
 	void *mem;
 	bool is_virtual;
 	void (*release)(struct smc_slab *slab);
+};
+
+/* How large slabs are together, by kind of memory. */
+struct smc_buffer_bytes {
+	u64 physical;
+	u64 virtual;
+};
+
+/**
+ * struct smc_slabs - the slabs that connections share
+ * @lock: protects all of it; softirqs off
+ * @list: the slabs
+ * @bytes: of @list; read without the lock, too
+ * @makers: threads that make a slab to be added
+ * @made: is woken when one of them is through
+ * @closed: none is added any more
+ *
+ * Nobody allocates, or waits for a peer, with @lock held: what one control group has to wait for is
+ * not to hold up the others, which find their elements in the same list. So a slab is made first
+ * and then added. Of one control group only one thread at a time makes one of a size class, and the
+ * others of that group wait for it.
+ */
+struct smc_slabs {
+	spinlock_t lock;
+	struct list_head list;
+	struct smc_buffer_bytes bytes;
+	struct list_head makers;
+	wait_queue_head_t made;
+	bool closed;
 };
 
 /* An element of a slab, taken by a connection. */
@@ -103,28 +135,68 @@ void smc_slab_put(struct smc_slab *slab);
 void smc_slab_disown(struct smc_slab *slab);
 
 /**
- * smc_slab_is_left() - whether nobody uses it, and nobody will: its control group is gone
- * @slab: slab
- *
- * Stays so while the list of slabs is locked.
+ * smc_slabs_init() - no slabs yet
+ * @slabs: zeroed
  */
-bool smc_slab_is_left(const struct smc_slab *slab);
+void smc_slabs_init(struct smc_slabs *slabs);
 
 /**
- * smc_slabs_take_or_add() - take an element, adding a slab where none is free
- * @slabs: list of slabs, locked by the caller
- * @spec: of the slab to add; a smaller size class is taken where memory is short
- * @add: adds a slab of @spec to the list; -ENOMEM where memory is short, or another error.
- *	NULL if that would take too long
+ * typedef smc_slab_add_t - make a slab and add it
+ * @spec: of the slab
+ * @arg: as the caller of smc_slabs_take() gave it
+ * @el: filled on success by smc_slabs_add()
+ *
+ * Context: process, may sleep; without the lock of the slabs.
+ * Return: 0; -ENOMEM where memory is short; or another error.
+ */
+typedef int (*smc_slab_add_t)(const struct smc_slab_spec *spec, void *arg, struct smc_element *el);
+
+/**
+ * smc_slabs_take() - take an element, having a slab added where none is free
+ * @slabs: slabs
+ * @spec: of the slab to add; changed where memory is short: then a free element of a smaller class
+ *	is taken, or a slab of the smallest is added
+ * @add: adds one; NULL if that would take too long
  * @arg: for @add
  * @el: filled on success
  *
  * Context: process, may sleep.
- * Return: 0, the error of @add, or -EAGAIN where none is free and none is added.
+ * Return: 0; the error of @add; -EAGAIN where none is free and none is added; -ENOLINK once the
+ * slabs are closed.
  */
-int smc_slabs_take_or_add(struct list_head *slabs, struct smc_slab_spec *spec,
-			  int (*add)(const struct smc_slab_spec *spec, void *arg), void *arg,
-			  struct smc_element *el);
+int smc_slabs_take(struct smc_slabs *slabs, struct smc_slab_spec *spec, smc_slab_add_t add,
+		   void *arg, struct smc_element *el);
+
+/**
+ * smc_slabs_add() - add a slab, of which the caller gets the first element
+ * @slabs: slabs
+ * @slab: just made; its reference becomes theirs
+ * @el: filled on success
+ *
+ * Context: process.
+ * Return: 0, or -ENOLINK if they are closed.
+ */
+int smc_slabs_add(struct smc_slabs *slabs, struct smc_slab *slab, struct smc_element *el);
+
+/**
+ * smc_slabs_remove_left() - remove slabs that nobody uses, and whose control group is gone
+ * @slabs: slabs
+ * @removed: list that they are added to; their references are the caller's
+ *
+ * Context: process.
+ */
+void smc_slabs_remove_left(struct smc_slabs *slabs, struct list_head *removed);
+
+/**
+ * smc_slabs_close() - remove all slabs, and let none be added
+ * @slabs: slabs
+ * @removed: list that they are added to; their references are the caller's
+ *
+ * Elements may be in use.
+ *
+ * Context: process.
+ */
+void smc_slabs_close(struct smc_slabs *slabs, struct list_head *removed);
 
 /**
  * smc_element_clean() - zero what the connection before left
@@ -141,6 +213,15 @@ void smc_element_clean(struct smc_element *el);
  * Context: any but hard interrupt.
  */
 void smc_element_give(struct smc_element *el);
+
+/* Without the lock: each of both is one that was right. */
+static inline struct smc_buffer_bytes smc_slabs_bytes(const struct smc_slabs *slabs)
+{
+	return (struct smc_buffer_bytes) {
+		.physical = READ_ONCE(slabs->bytes.physical),
+		.virtual  = READ_ONCE(slabs->bytes.virtual),
+	};
+}
 
 static inline u32 smc_slab_element_bytes(const struct smc_slab *slab)
 {

@@ -21,7 +21,7 @@ void smc_buffers_init(struct smc_buffers *buffers)
 
 	mutex_init(&buffers->lock);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
-		INIT_LIST_HEAD(&buffers->slabs[use]);
+		smc_slabs_init(&buffers->slabs[use]);
 }
 
 static void smc_mr_slab_release(struct smc_slab *slab)
@@ -95,17 +95,6 @@ static enum smc_buffer_use smc_buffer_use_of(const struct smc_slab_spec *spec)
 	return spec->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_MIRROR;
 }
 
-static void smc_buffers_count(struct smc_buffers *buffers, const struct smc_slab *slab, s64 bytes)
-{
-	struct smc_buffer_bytes *sum = &buffers->bytes[smc_buffer_use_of(&slab->spec)];
-
-	lockdep_assert_held(&buffers->lock);
-	if (slab->is_virtual)
-		WRITE_ONCE(sum->virtual, sum->virtual + bytes);
-	else
-		WRITE_ONCE(sum->physical, sum->physical + bytes);
-}
-
 /* One that is in no list. */
 static void smc_mr_slab_discard(struct smc_link *link, struct smc_mr_slab *mrs)
 {
@@ -113,11 +102,13 @@ static void smc_mr_slab_discard(struct smc_link *link, struct smc_mr_slab *mrs)
 	smc_slab_put(&mrs->slab);
 }
 
-static void smc_mr_slab_drop(struct smc_group *group, struct smc_mr_slab *mrs)
+static void smc_buffers_discard(struct smc_group *group, struct list_head *slabs)
 {
-	list_del(&mrs->slab.list);
-	smc_buffers_count(&group->buffers, &mrs->slab, -(s64)smc_slab_bytes(&mrs->slab));
-	smc_mr_slab_discard(group->link, mrs);
+	struct smc_mr_slab *mrs, *next;
+
+	lockdep_assert_held(&group->buffers.lock);
+	list_for_each_entry_safe(mrs, next, slabs, slab.list)
+		smc_mr_slab_discard(group->link, mrs);
 }
 
 static void smc_buffers_discard_late(struct smc_group *group)
@@ -223,21 +214,24 @@ static int smc_mr_slab_make_ready(struct smc_group *group, struct smc_mr_slab *m
 	return rc;
 }
 
-/*
- * A busy group must not collect the slabs of control groups that have long gone. Connections that
- * are over have no write under way in either direction.
- */
-static void smc_buffers_shrink(struct smc_group *group, struct list_head *slabs)
+/* Their connections are over and have no write under way in either direction. */
+static void smc_buffers_withdraw(struct smc_group *group, struct list_head *slabs)
 {
-	struct smc_mr_slab *mrs, *next;
+	struct smc_mr_slab *mrs;
 
-	list_for_each_entry_safe(mrs, next, slabs, slab.list) {
-		if (!smc_slab_is_left(&mrs->slab))
-			continue;
+	list_for_each_entry(mrs, slabs, slab.list)
 		if (mrs->slab.spec.is_rx)
 			smc_llc_forget_rkey(group, mrs->rkey);
-		smc_mr_slab_drop(group, mrs);
-	}
+	smc_buffers_discard(group, slabs);
+}
+
+/* A busy group must not collect the slabs of control groups that have long gone. */
+static void smc_buffers_shrink(struct smc_group *group, struct smc_slabs *slabs)
+{
+	LIST_HEAD(left);
+
+	smc_slabs_remove_left(slabs, &left);
+	smc_buffers_withdraw(group, &left);
 }
 
 /* Before memory is allocated for an RMB: whether the link and the peer are likely to answer. */
@@ -250,34 +244,61 @@ static bool smc_buffers_may_add(struct smc_group *group, const struct smc_slab_s
 	return !spec->is_rx || (!is_registering && smc_llc_may_ask(group));
 }
 
-static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg)
+static int smc_buffers_prepare(struct smc_group *group, const struct smc_slab_spec *spec)
 {
-	struct smc_group *group = arg;
-	struct list_head *slabs = &group->buffers.slabs[smc_buffer_use_of(spec)];
-	struct smc_mr_slab *mrs;
-	int rc;
+	struct smc_slabs *slabs = &group->buffers.slabs[smc_buffer_use_of(spec)];
+	int rc = 0;
 
-	if (group->buffers.closed)
-		return -ENOLINK;
-	smc_buffers_shrink(group, slabs);
-	if (!smc_buffers_may_add(group, spec))
-		return -ETIMEDOUT;
-	mrs = smc_mr_slab_alloc(spec);
-	if (IS_ERR(mrs))
-		return PTR_ERR(mrs);
-	rc = smc_mr_slab_map(group->link, mrs);
+	mutex_lock(&group->buffers.lock);
+	if (slabs->closed)
+		rc = -ENOLINK;
+	if (!rc)
+		smc_buffers_shrink(group, slabs);
+	if (!rc && !smc_buffers_may_add(group, spec))
+		rc = -ETIMEDOUT;
+	mutex_unlock(&group->buffers.lock);
+	return rc;
+}
+
+/* Return: 0; or an error, and the slab is not the caller's any more either. */
+static int smc_buffers_announce(struct smc_group *group, struct smc_mr_slab *mrs,
+				struct smc_element *el)
+{
+	struct smc_slabs *slabs = &group->buffers.slabs[smc_buffer_use_of(&mrs->slab.spec)];
+	/* Once closed, the link may be gone. */
+	int rc = slabs->closed ? -ENOLINK : smc_mr_slab_map(group->link, mrs);
+
+	lockdep_assert_held(&group->buffers.lock);
 	if (!rc && smc_group_is_active(group))
 		rc = smc_mr_slab_make_ready(group, mrs);
-	if (!rc) {
-		list_add(&mrs->slab.list, slabs);
-		smc_buffers_count(&group->buffers, &mrs->slab, smc_slab_bytes(&mrs->slab));
+	if (!rc)
+		rc = smc_slabs_add(slabs, &mrs->slab, el);
+	if (!rc)
 		return 0;
-	}
 	/* A work request refers to it, until it is done or the link has stopped: there is one. */
-	if (!group->buffers.late && smc_link_is_registering(group->link))
+	if (!slabs->closed && !group->buffers.late && smc_link_is_registering(group->link))
 		group->buffers.late = mrs;
 	else
 		smc_mr_slab_discard(group->link, mrs);
+	return rc;
+}
+
+/* The memory comes without the lock: only its own control group waits for it. */
+static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg, struct smc_element *el)
+{
+	struct smc_group *group = arg;
+	struct smc_mr_slab *mrs;
+	int rc;
+
+	rc = smc_buffers_prepare(group, spec);
+	if (rc)
+		return rc;
+	mrs = smc_mr_slab_alloc(spec);
+	if (IS_ERR(mrs))
+		return PTR_ERR(mrs);
+	mutex_lock(&group->buffers.lock);
+	rc = smc_buffers_announce(group, mrs, el);
+	mutex_unlock(&group->buffers.lock);
 	return rc;
 }
 
@@ -289,14 +310,12 @@ int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_c
 		.memcg	    = memcg,
 		.kind	    = SMC_PATH_R,
 		.is_rx	    = use == SMC_BUFFER_RMB,
+		.most_bytes = SMC_SLAB_BYTES,
 		.size_class = size_class,
 		.type	    = READ_ONCE(smc_net(group->net)->sysctl.smcr_buf_type),
 	};
-	int rc;
+	int rc = smc_slabs_take(&group->buffers.slabs[use], &spec, smc_mr_slab_add, group, el);
 
-	mutex_lock(&group->buffers.lock);
-	rc = smc_slabs_take_or_add(&group->buffers.slabs[use], &spec, smc_mr_slab_add, group, el);
-	mutex_unlock(&group->buffers.lock);
 	if (!rc)
 		smc_element_clean(el);
 	return rc;
@@ -310,7 +329,7 @@ int smc_buffers_register(struct smc_group *group)
 
 	mutex_lock(&group->buffers.lock);
 	for (use = 0; use < SMC_N_BUFFER_USES && !rc; use++) {
-		list_for_each_entry(mrs, &group->buffers.slabs[use], slab.list) {
+		list_for_each_entry(mrs, &group->buffers.slabs[use].list, slab.list) {
 			rc = smc_mr_slab_register(group->link, mrs);
 			if (rc)
 				break;
@@ -322,15 +341,13 @@ int smc_buffers_register(struct smc_group *group)
 
 void smc_buffers_deregister(struct smc_group *group)
 {
-	struct smc_mr_slab *mrs, *next;
+	LIST_HEAD(all);
 	int use;
 
 	mutex_lock(&group->buffers.lock);
-	group->buffers.closed = true;
 	smc_buffers_discard_late(group);
-	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
-		list_for_each_entry_safe(mrs, next, &group->buffers.slabs[use], slab.list)
-			smc_mr_slab_drop(group, mrs);
-	}
+	for (use = 0; use < SMC_N_BUFFER_USES; use++)
+		smc_slabs_close(&group->buffers.slabs[use], &all);
+	smc_buffers_discard(group, &all);
 	mutex_unlock(&group->buffers.lock);
 }

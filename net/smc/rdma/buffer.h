@@ -39,26 +39,17 @@ struct smc_mr_slab {
 	bool is_mapped;
 };
 
-/* How large the slabs of one use are together, by kind of memory. */
-struct smc_buffer_bytes {
-	u64 physical;
-	u64 virtual;
-};
-
 /**
  * struct smc_buffers - the slabs of a group
- * @lock: protects them, and serialises their registration: held while the peer is asked
- * @closed: the link ends: no more slabs
+ * @lock: one slab at a time is registered, announced to the peer, or taken away: held while the
+ *	peer is asked. Slabs come and go with it held, elements do without
  * @late: no element of it is taken: its registration took too long, and may be under way; or NULL
- * @slabs: the slabs by use
- * @bytes: of @slabs; changed under @lock and read without
+ * @slabs: the slabs by use; closed when the link ends
  */
 struct smc_buffers {
 	struct mutex lock;
-	bool closed;
 	struct smc_mr_slab *late;
-	struct list_head slabs[SMC_N_BUFFER_USES];
-	struct smc_buffer_bytes bytes[SMC_N_BUFFER_USES];
+	struct smc_slabs slabs[SMC_N_BUFFER_USES];
 };
 
 /**

@@ -70,22 +70,10 @@ static bool smc_show_port_of(const struct smc_group *group, struct smc_show_port
 	return up;
 }
 
-/* Without the lock, which is held for as long as a peer takes to answer. */
-static struct smc_buffer_bytes smc_show_bytes(const struct smc_group *group,
-					      enum smc_buffer_use use)
-{
-	const struct smc_buffer_bytes *bytes = &group->buffers.bytes[use];
-
-	return (struct smc_buffer_bytes) {
-		.physical = READ_ONCE(bytes->physical),
-		.virtual  = READ_ONCE(bytes->virtual),
-	};
-}
-
 static int smc_show_put_buffers(struct sk_buff *skb, const struct smc_group *group)
 {
-	struct smc_buffer_bytes rmbs = smc_show_bytes(group, SMC_BUFFER_RMB);
-	struct smc_buffer_bytes mirrors = smc_show_bytes(group, SMC_BUFFER_MIRROR);
+	struct smc_buffer_bytes rmbs = smc_slabs_bytes(&group->buffers.slabs[SMC_BUFFER_RMB]);
+	struct smc_buffer_bytes mirrors = smc_slabs_bytes(&group->buffers.slabs[SMC_BUFFER_MIRROR]);
 	u8 type = SMC_BUF_PHYSICAL;
 
 	if (rmbs.virtual || mirrors.virtual)
