@@ -189,6 +189,7 @@ struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_cl
 	conn->dmbe = dmbe;
 	conn->token = get_random_u64();
 	conn->index = dmbe->el.index;
+	conn->link_id = group->link_id;	/* a client takes the server's from its ACCEPT */
 	conn->lock_owner = dmbe;
 	smc_dmbe_get(dmbe);
 	INIT_LIST_HEAD(&conn->siblings);
@@ -244,5 +245,5 @@ void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d)
 	d->token = conn->token;
 	d->dmbe_index = conn->index;
 	d->dmbe_size_code = conn->dmbe->el.slab->spec.size_class;
-	d->link_id = group->peer.link_id;
+	d->link_id = conn->link_id;
 }

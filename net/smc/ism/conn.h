@@ -40,6 +40,7 @@ struct smc_dmbe {
  * @index: of the element in it, from 0
  * @peer_token: what the peer's element is called
  * @peer_index: and its index
+ * @link_id: the server's name of its group
  * @entry: in the device's table of elements
  */
 struct smc_ism_conn {
@@ -53,6 +54,7 @@ struct smc_ism_conn {
 	u8 index;
 	u64 peer_token;
 	u8 peer_index;
+	u32 link_id;
 	struct hlist_node entry;
 };
 

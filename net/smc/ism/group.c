@@ -150,8 +150,7 @@ static void smc_ism_group_list(struct smc_ism_group *group)
 	smc_ism_group_get(group);
 	/* In the order of the list, newest first: a dump goes on below what it showed last. */
 	group->serial = smc_lgr_next_serial();
-	if (group->peer.role == SMC_SERVER)
-		group->peer.link_id = get_random_u32() | 1;
+	group->link_id = get_random_u32() | 1;
 	list_add(&group->list, &smc_ism_groups);
 	list_add(&group->siblings, smc_ism_groups_of(group->peer.net));
 	smc_stat_ism(smc_net(group->peer.net), SMC_ISM_GROUPS_CREATED, 1);
@@ -162,13 +161,10 @@ static bool smc_ism_group_is_with(const struct smc_ism_group *group,
 {
 	const struct smc_ism_peer *own = &group->peer;
 
-	if (group->dead || own->dev != peer->dev || own->role != peer->role ||
-	    own->version != peer->version ||
-	    !smc_ism_is_address(&own->address, &peer->address, peer->version))
-		return false;
-	if (peer->role == SMC_CLIENT)
-		return own->link_id == peer->link_id;
-	return !memcmp(own->eid, peer->eid, SMC_EID_LEN);
+	return !group->dead && own->dev == peer->dev && own->role == peer->role &&
+	       own->version == peer->version &&
+	       smc_ism_is_address(&own->address, &peer->address, peer->version) &&
+	       !memcmp(own->eid, peer->eid, SMC_EID_LEN);
 }
 
 static bool smc_ism_group_reserve(struct smc_ism_group *group)

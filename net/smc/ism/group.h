@@ -28,8 +28,7 @@ struct smc_ism_peer {
 	enum smc_role role;		/* of this end at first contact */
 	u8 version;
 	struct smc_clc_ism address;	/* of the peer's device, whatever it is called in messages */
-	u32 link_id;			/* the server's name of it; only clients compare it */
-	u8 eid[SMC_EID_LEN];		/* agreed on, version 2; only servers compare it */
+	u8 eid[SMC_EID_LEN];		/* agreed on, version 2: one of this end's */
 };
 
 /**
@@ -39,6 +38,7 @@ struct smc_ism_peer {
  * @ref: one of the list, one of each connection and of each rendezvous
  * @peer: who it is with
  * @serial: its number, see admin/lgr_id.h
+ * @link_id: a server's name of it in messages, random: a number would count others' groups
  * @was_used: a connection came about: the group is worth keeping for the next
  * @dead: takes no new connection and ends in its work; protected, as the following, by
  *	smc_ism_groups_lock
@@ -58,6 +58,7 @@ struct smc_ism_group {
 	struct kref ref;
 	struct smc_ism_peer peer;
 	unsigned long serial;
+	u32 link_id;
 	bool was_used;
 	bool dead;
 	int err;
@@ -73,11 +74,13 @@ struct smc_ism_group {
 
 /**
  * smc_ism_group_join() - a group for a new connection
- * @peer: who it is with; the link id is the server's to choose and the client's to look for
+ * @peer: who it is with
  * @is_new: set to true if it was made, else left as it is; NULL: none is to be made
  *
  * A client makes one that it does not know, first contact or not: the namespaces of a host
- * have one GID, so the server may know the group from another of them.
+ * have one GID, so the server may know the group from another of them. Nor does the server's name
+ * of a group tell one from another here: a false server would give each connection another name,
+ * and have the client keep memory for each.
  *
  * Context: process, may sleep.
  * Return: the group with a reference and a reserved connection, or NULL: there is none, or no

@@ -125,10 +125,11 @@ static int smc_ism_setup_join(struct smc_ism_setup *s, const struct smc_clc_d *d
 	bool is_new;
 	int rc;
 
-	s->peer.link_id = d->link_id;
 	rc = smc_ism_setup_conn(s, &is_new);
-	if (!rc)
-		rc = smc_ism_conn_attach(s->conn, d);
+	if (rc)
+		return rc;
+	s->conn->link_id = d->link_id;
+	rc = smc_ism_conn_attach(s->conn, d);
 	if (!rc)
 		rc = smc_ism_conn_open(s->conn);
 	return rc;

@@ -1131,6 +1131,51 @@ TEST_F(InlineUrgentBytes, BeforeTheSocket)
 	EXPECT_EQ(server.recv(10), "Bx");
 }
 
+/* The server's name of its group changes on the way. */
+class RenamedGroup : public testing::Test
+{
+protected:
+	void SetUp() override
+	{
+		ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+	}
+	void connect_by_name(uint32_t name)
+	{
+		Lured lured = lure(agent);
+		Fd to_server =
+		    propose(address_of(1, AF_INET, listener.port()), receive_proposal(lured.rogue));
+		smc_clc_agreement accept = receive_agreement(to_server, SMC_CLC_ACCEPT);
+
+		accept.d.link_id = name;
+		send_bytes(lured.rogue, encode(accept));
+
+		smc_clc_agreement confirm = receive_agreement(lured.rogue, SMC_CLC_CONFIRM);
+
+		EXPECT_EQ(confirm.d.link_id, name);
+		send_bytes(to_server, encode(confirm));
+		EXPECT_EQ(lured.connecting.join(), "0");
+
+		RemoteSocket server = listener.accept();
+
+		EXPECT_EQ(lured.client.send("x"), 1);
+		EXPECT_EQ(server.recv(10), "x");
+	}
+
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor());
+};
+
+TEST_F(RenamedGroup, IsOneForItsClient)
+{
+	connect_by_name(1000);
+
+	int groups = groups_at(agent);
+
+	for (uint32_t name = 1001; name < 1004; name++)
+		connect_by_name(name);
+	EXPECT_EQ(groups_at(agent), groups);
+}
+
 /* They change what the ends call their elements. */
 struct Altered {
 	std::string name;
