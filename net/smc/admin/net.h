@@ -47,6 +47,9 @@ struct smc_net {
 	struct list_head rdma_groups;
 	unsigned int n_rdma_groups;
 
+	/* Bytes of its slabs, see memory/slab.h. */
+	atomic_long_t slab_bytes;
+
 	/* What streams learn by their first wait, see stream/spin.c. The last writer is right. */
 	u64 first_wait[SMC_N_PATHS][SMC_N_ROLES];
 };

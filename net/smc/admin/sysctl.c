@@ -129,6 +129,7 @@ static struct knob knobs[] = {
 	KNOB("spin_usec", spin_usec, 400, BETWEEN(SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
 	     .among = lesser),
 	KNOB("tcp_keepalive_time", tcp_keepalive_time, 30 * HZ, SECONDS, .among = sooner),
+	KNOB("mem_limit", mem_limit, INT_MAX, BETWEEN(SYSCTL_ZERO, SYSCTL_INT_MAX), .among = lesser),
 	KNOB("blackhole_timeout", blackhole_timeout, 3600 * HZ, SECONDS, .among = lesser),
 };
 
@@ -193,16 +194,23 @@ static int knob_handler(SMC_CTL_CONST struct ctl_table *table, int write, void *
 	return err;
 }
 
-void smc_sysctl_limit_handshakes(struct net *net, bool limit)
+/* The one of a member of struct smc_sysctl, by its offset. */
+static struct knob *knob_of(size_t at)
 {
 	struct knob *knob = knobs;
 
-	while (knob->at != offsetof(struct smc_sysctl, limit_smc_hs))
+	while (knob->at != at)
 		knob++;
-	ask(smc_net(net)->sysctl.asked, knob, limit);
+	return knob;
+}
+
+void smc_sysctl_limit_handshakes(struct net *net, bool limit)
+{
+	ask(smc_net(net)->sysctl.asked, knob_of(offsetof(struct smc_sysctl, limit_smc_hs)), limit);
 }
 
 unsigned int smc_sysctl_max_orphans;
+int smc_sysctl_host_mem_limit;
 int smc_sysctl_smcd_scope = SMC_SCOPE_HOST;
 static int scope_max = SMC_SCOPE_HOST;
 
@@ -214,6 +222,14 @@ static struct ctl_table host_table[] = {
 		.maxlen		= sizeof(smc_sysctl_max_orphans),
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec,
+	},
+	{
+		.procname	= "host_mem_limit",
+		.data		= &smc_sysctl_host_mem_limit,
+		.maxlen		= sizeof(smc_sysctl_host_mem_limit),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= SYSCTL_ZERO,
 	},
 	{
 		.procname	= "smcd_scope",
@@ -229,8 +245,17 @@ static struct ctl_table host_table[] = {
 
 static struct ctl_table_header *host_header;
 
+/* In pages, as far as a sysctl can say it. */
+static int pages_of_ram(unsigned int divisor)
+{
+	return min_t(unsigned long, totalram_pages() / divisor, INT_MAX);
+}
+
 int smc_sysctl_init_host(void)
 {
+	smc_sysctl_host_mem_limit = pages_of_ram(4);
+	ask(smc_net(&init_net)->sysctl.asked, knob_of(offsetof(struct smc_sysctl, mem_limit)),
+	    pages_of_ram(8));
 	/* As TCP begins, whose own tcp_max_orphans is not to be had by modules. */
 	smc_sysctl_max_orphans = (init_net.ipv4.tcp_death_row.hashinfo->ehash_mask + 1) / 2;
 	host_header = register_net_sysctl_sz(&init_net, "net/smc", host_table,

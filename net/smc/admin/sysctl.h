@@ -43,6 +43,7 @@ struct smc_sysctl {
 	int spin_usec;			/* a reader watches for at most */
 	int tcp_keepalive_time;		/* jiffies; 0: TCP below streams is not probed */
 	int blackhole_timeout;		/* jiffies; 0: no destination is spared SMC */
+	int mem_limit;			/* pages of slabs */
 	int tcp2smc;			/* bool: TCP sockets become SMC sockets */
 
 	struct smc_sysctl_asked *asked;
@@ -69,6 +70,8 @@ void smc_sysctl_limit_handshakes(struct net *net, bool limit);
 extern unsigned int smc_sysctl_max_orphans;
 /* enum smc_smcd_scope, which holds for all namespaces; for READ_ONCE(). */
 extern int smc_sysctl_smcd_scope;
+/* Pages of slabs (memory/slab.h) that the host bears; for READ_ONCE(). */
+extern int smc_sysctl_host_mem_limit;
 
 /* Called by net.c, once. */
 int smc_sysctl_init_host(void);

@@ -6,9 +6,48 @@
 #include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
 
+#include "admin/net.h"
 #include "admin/stats.h"
 #include "compat.h"
 #include "slab.h"
+
+/* Of all slabs until their memory is freed, also those that no namespace has any more. */
+static atomic_long_t smc_slab_host_bytes = ATOMIC_LONG_INIT(0);
+
+static bool smc_slab_is_within(long bytes, int pages)
+{
+	return bytes <= (long)pages << PAGE_SHIFT;
+}
+
+/* The bytes that are under its namespace's name: until the namespace lets go of it. */
+static void smc_slab_disclaim(const struct smc_slab *slab)
+{
+	atomic_long_sub(smc_slab_bytes(slab), &smc_net(slab->spec.net)->slab_bytes);
+}
+
+static void smc_slab_unreserve(const struct smc_slab *slab)
+{
+	smc_slab_disclaim(slab);
+	atomic_long_sub(smc_slab_bytes(slab), &smc_slab_host_bytes);
+}
+
+/*
+ * Before its memory is allocated: whether that keeps within the limits. One that others reserve in
+ * vain at this moment counts: near the limit it may be refused what would just fit.
+ */
+static bool smc_slab_reserve(const struct smc_slab *slab)
+{
+	struct smc_net *sn = smc_net(slab->spec.net);
+	const long bytes = smc_slab_bytes(slab);
+	const long host = atomic_long_add_return(bytes, &smc_slab_host_bytes);
+	const long own = atomic_long_add_return(bytes, &sn->slab_bytes);
+
+	if (smc_slab_is_within(host, READ_ONCE(smc_sysctl_host_mem_limit)) &&
+	    smc_slab_is_within(own, READ_ONCE(sn->sysctl.mem_limit)))
+		return true;
+	smc_slab_unreserve(slab);
+	return false;
+}
 
 static void smc_slab_count(const struct smc_slab *slab, s64 bytes)
 {
@@ -30,8 +69,11 @@ static void smc_slab_free(struct kref *ref)
 {
 	struct smc_slab *slab = container_of(ref, struct smc_slab, ref);
 
-	if (slab->spec.net)
+	if (slab->spec.net) {
 		smc_slab_count(slab, -(s64)smc_slab_bytes(slab));
+		smc_slab_disclaim(slab);
+	}
+	atomic_long_sub(smc_slab_bytes(slab), &smc_slab_host_bytes);
 	if (slab->is_virtual)
 		smc_slab_vfree(slab);
 	else
@@ -48,6 +90,7 @@ void smc_slab_put(struct smc_slab *slab)
 void smc_slab_disown(struct smc_slab *slab)
 {
 	smc_slab_count(slab, -(s64)smc_slab_bytes(slab));
+	smc_slab_disclaim(slab);
 	slab->spec.net = NULL;
 	smc_slab_put(slab);
 }
@@ -60,8 +103,12 @@ static bool smc_slab_try(struct smc_slab *slab, unsigned int n, bool is_virtual)
 
 	slab->n = n;
 	slab->is_virtual = is_virtual;
+	if (!smc_slab_reserve(slab))
+		return false;
 	slab->mem = is_virtual ? __vmalloc(smc_slab_bytes(slab), gfp) :
 				 alloc_pages_exact(smc_slab_bytes(slab), gfp);
+	if (!slab->mem)
+		smc_slab_unreserve(slab);
 	return slab->mem;
 }
 

@@ -2,6 +2,11 @@
 /*
  * Slabs: pieces of memory, cut into elements of one size class that connections take
  * and give back. What a peer or a device has to do with the memory is the path's.
+ *
+ * All slabs of a namespace together have no more pages than net.smc.mem_limit, and all of the host
+ * no more than net.smc.host_mem_limit, whatever control groups say. A slab counts from before its
+ * memory is allocated, for the namespace until that lets go of it, and for the host until the
+ * memory is freed. Where another one would be too much, memory is short (-ENOMEM).
  */
 #ifndef SMC_MEMORY_SLAB_H
 #define SMC_MEMORY_SLAB_H
