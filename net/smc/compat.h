@@ -9,6 +9,8 @@
 #include <linux/dma-map-ops.h>
 #include <linux/memcontrol.h>
 #include <linux/net.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
 #include <linux/version.h>
 #include <net/inet_sock.h>
 #include <net/netlink.h>
@@ -224,6 +226,52 @@ static inline bool mem_cgroup_tryget(struct mem_cgroup *memcg)
 #else
 	return true;
 #endif
+}
+#endif
+
+typedef unsigned long (*smc_shrink_t)(struct shrinker *shrinker, struct shrink_control *sc);
+
+/* Since 6.7 the kernel allocates shrinkers. Return: NULL without memory. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+static inline struct shrinker *smc_shrinker_begin(const char *name, smc_shrink_t count,
+						  smc_shrink_t scan)
+{
+	struct shrinker *shrinker = kzalloc(sizeof(*shrinker), GFP_KERNEL);
+
+	if (!shrinker)
+		return NULL;
+	shrinker->count_objects = count;
+	shrinker->scan_objects = scan;
+	shrinker->seeks = DEFAULT_SEEKS;
+	if (!register_shrinker(shrinker, "%s", name))
+		return shrinker;
+	kfree(shrinker);
+	return NULL;
+}
+
+static inline void smc_shrinker_end(struct shrinker *shrinker)
+{
+	if (shrinker)
+		unregister_shrinker(shrinker);
+	kfree(shrinker);
+}
+#else
+static inline struct shrinker *smc_shrinker_begin(const char *name, smc_shrink_t count,
+						  smc_shrink_t scan)
+{
+	struct shrinker *shrinker = shrinker_alloc(0, "%s", name);
+
+	if (!shrinker)
+		return NULL;
+	shrinker->count_objects = count;
+	shrinker->scan_objects = scan;
+	shrinker_register(shrinker);
+	return shrinker;
+}
+
+static inline void smc_shrinker_end(struct shrinker *shrinker)
+{
+	shrinker_free(shrinker);
 }
 #endif
 

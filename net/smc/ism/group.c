@@ -7,6 +7,7 @@
 #include "admin/lgr_id.h"
 #include "admin/net.h"
 #include "admin/stats.h"
+#include "compat.h"
 #include "conn.h"
 #include "group.h"
 #include "workqueue.h"
@@ -82,7 +83,18 @@ static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
 	LIST_HEAD(all);
 
 	smc_slabs_close(&group->dmbs, &all);
+	cancel_delayed_work_sync(&group->trim);
 	smc_dmbs_disown(&all);
+}
+
+/* The memory of a peak does not stay for as long as the group does. */
+static void smc_ism_group_trim(struct work_struct *work)
+{
+	struct smc_ism_group *group = container_of(work, struct smc_ism_group, trim.work);
+	LIST_HEAD(idle);
+
+	smc_slabs_remove_idle(&group->dmbs, READ_ONCE(group->n_conns), &idle);
+	smc_dmbs_disown(&idle);
 }
 
 /* What a false server had this end make is not kept for it. */
@@ -139,7 +151,8 @@ static struct smc_ism_group *smc_ism_group_create(const struct smc_ism_peer *pee
 	group->peer = *peer;
 	group->n_conns = 1;
 	INIT_LIST_HEAD(&group->conns);
-	smc_slabs_init(&group->dmbs);
+	INIT_DELAYED_WORK(&group->trim, smc_ism_group_trim);
+	smc_slabs_init(&group->dmbs, &group->trim);
 	INIT_DELAYED_WORK(&group->end, smc_ism_group_on_end);
 	return group;
 }
@@ -325,6 +338,48 @@ int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 	};
 
 	return smc_slabs_take(&group->dmbs, &spec, in_hurry ? NULL : smc_dmb_add, group, el);
+}
+
+static unsigned long smc_dmbs_count(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct smc_ism_group *group;
+	unsigned long pages = 0;
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	list_for_each_entry(group, &smc_ism_groups, list)
+		pages += smc_slabs_empty_pages(&group->dmbs);
+	spin_unlock_bh(&smc_ism_groups_lock);
+	return pages;
+}
+
+static unsigned long smc_dmbs_scan(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct smc_ism_group *group;
+	unsigned long pages = 0;
+	LIST_HEAD(empty);
+
+	spin_lock_bh(&smc_ism_groups_lock);
+	list_for_each_entry(group, &smc_ism_groups, list) {
+		pages += smc_slabs_remove_empty(&group->dmbs, &empty);
+		if (pages >= sc->nr_to_scan)
+			break;
+	}
+	/* With the lock: their namespaces wait for the groups in the list. */
+	smc_dmbs_disown(&empty);
+	spin_unlock_bh(&smc_ism_groups_lock);
+	return pages;
+}
+
+static struct shrinker *smc_ism_shrinker;
+
+void smc_ism_shrinker_init(void)
+{
+	smc_ism_shrinker = smc_shrinker_begin("smc-dmb", smc_dmbs_count, smc_dmbs_scan);
+}
+
+void smc_ism_shrinker_exit(void)
+{
+	smc_shrinker_end(smc_ism_shrinker);
 }
 
 static bool smc_ism_groups_none(const struct net *net)

@@ -50,6 +50,7 @@ struct smc_ism_peer {
  * @peer_os: enum smc_os_type
  * @peer_hostname: as the peer says, blank or zero padded
  * @dmbs: the DMBs
+ * @trim: gives those back that are idle
  * @end: ends the group if it is dead, or idle
  */
 struct smc_ism_group {
@@ -69,6 +70,7 @@ struct smc_ism_group {
 	u8 peer_os;
 	u8 peer_hostname[SMC_HOSTNAME_LEN];
 	struct smc_slabs dmbs;
+	struct delayed_work trim;
 	struct delayed_work end;
 };
 
@@ -135,6 +137,14 @@ int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
  * Context: process; it does not wait for them.
  */
 void smc_ism_groups_leave_net(struct net *net);
+
+/**
+ * smc_ism_shrinker_init() - give idle DMBs back when the host's memory is short
+ *
+ * Where there is no memory for that it is left undone.
+ */
+void smc_ism_shrinker_init(void);
+void smc_ism_shrinker_exit(void);
 
 /**
  * smc_ism_groups_end() - end all groups of a namespace, or all, and wait for them

@@ -17,6 +17,7 @@ static const struct smc_net_exit smc_ism_net_exit = {
 void smc_ism_init(void)
 {
 	smc_loopback_init();
+	smc_ism_shrinker_init();
 	smc_net_set_exit(SMC_PATH_D, &smc_ism_net_exit);
 	smc_netlink_set_source(SMC_PATH_D, &smc_ism_netlink_source);
 }
@@ -24,6 +25,7 @@ void smc_ism_init(void)
 void smc_ism_exit(void)
 {
 	smc_netlink_set_source(SMC_PATH_D, NULL);
+	smc_ism_shrinker_exit();
 	smc_ism_groups_end(NULL);
 	/* A namespace that goes meanwhile waits for its groups, too. */
 	smc_net_set_exit(SMC_PATH_D, NULL);

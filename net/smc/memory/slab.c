@@ -10,6 +10,10 @@
 #include "admin/stats.h"
 #include "compat.h"
 #include "slab.h"
+#include "workqueue.h"
+
+/* What was not used from one look to the next is given back: within a minute. */
+#define SMC_SLABS_LOOK	(30 * HZ)
 
 /* Of all slabs until their memory is freed, also those that no namespace has any more. */
 static atomic_long_t smc_slab_host_bytes = ATOMIC_LONG_INIT(0);
@@ -154,6 +158,7 @@ int smc_slab_init(struct smc_slab *slab, const struct smc_slab_spec *spec,
 	return 0;
 }
 
+/* With the lock of the slabs, see struct smc_slabs. */
 static bool smc_slab_take(struct smc_slab *slab, struct smc_element *el)
 {
 	unsigned int i;
@@ -166,6 +171,7 @@ static bool smc_slab_take(struct smc_slab *slab, struct smc_element *el)
 	if (i >= slab->n)
 		return false;
 
+	slab->is_idle = false;
 	kref_get(&slab->ref);
 	el->slab = slab;
 	el->index = i;
@@ -192,8 +198,9 @@ struct smc_slab_maker {
 	u8 size_class;
 };
 
-void smc_slabs_init(struct smc_slabs *slabs)
+void smc_slabs_init(struct smc_slabs *slabs, struct delayed_work *trim)
 {
+	slabs->trim = trim;
 	spin_lock_init(&slabs->lock);
 	INIT_LIST_HEAD(&slabs->list);
 	INIT_LIST_HEAD(&slabs->makers);
@@ -226,6 +233,63 @@ void smc_slabs_remove_left(struct smc_slabs *slabs, struct list_head *removed)
 	spin_unlock_bh(&slabs->lock);
 }
 
+/* Unless it is queued. The path may cancel it once the slabs are closed. */
+static void smc_slabs_look_later(struct smc_slabs *slabs)
+{
+	lockdep_assert_held(&slabs->lock);
+	if (!slabs->closed && !list_empty(&slabs->list))
+		queue_delayed_work(smc_link_wq, slabs->trim, SMC_SLABS_LOOK);
+}
+
+void smc_slabs_remove_idle(struct smc_slabs *slabs, bool keep_one, struct list_head *removed)
+{
+	struct smc_slab *slab, *next;
+	bool was_idle;
+
+	spin_lock_bh(&slabs->lock);
+	list_for_each_entry_safe(slab, next, &slabs->list, list) {
+		if (!smc_slab_is_empty(slab))
+			continue;
+		was_idle = slab->is_idle;
+		slab->is_idle = true;
+		if (keep_one && !smc_slab_is_left(slab))
+			keep_one = false;
+		else if (was_idle)
+			smc_slabs_remove(slabs, slab, removed);
+	}
+	smc_slabs_look_later(slabs);
+	spin_unlock_bh(&slabs->lock);
+}
+
+unsigned long smc_slabs_remove_empty(struct smc_slabs *slabs, struct list_head *removed)
+{
+	struct smc_slab *slab, *next;
+	unsigned long pages = 0;
+
+	spin_lock_bh(&slabs->lock);
+	list_for_each_entry_safe(slab, next, &slabs->list, list) {
+		if (!smc_slab_is_empty(slab))
+			continue;
+		pages += smc_slab_bytes(slab) >> PAGE_SHIFT;
+		smc_slabs_remove(slabs, slab, removed);
+	}
+	spin_unlock_bh(&slabs->lock);
+	return pages;
+}
+
+unsigned long smc_slabs_empty_pages(struct smc_slabs *slabs)
+{
+	const struct smc_slab *slab;
+	unsigned long pages = 0;
+
+	spin_lock_bh(&slabs->lock);
+	list_for_each_entry(slab, &slabs->list, list)
+		if (smc_slab_is_empty(slab))
+			pages += smc_slab_bytes(slab) >> PAGE_SHIFT;
+	spin_unlock_bh(&slabs->lock);
+	return pages;
+}
+
 void smc_slabs_close(struct smc_slabs *slabs, struct list_head *removed)
 {
 	struct smc_slab *slab, *next;
@@ -246,6 +310,7 @@ int smc_slabs_add(struct smc_slabs *slabs, struct smc_slab *slab, struct smc_ele
 		list_add(&slab->list, &slabs->list);
 		smc_slabs_count(slabs, slab, smc_slab_bytes(slab));
 		smc_slab_take(slab, el);
+		smc_slabs_look_later(slabs);
 		rc = 0;
 	}
 	spin_unlock_bh(&slabs->lock);

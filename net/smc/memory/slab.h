@@ -17,6 +17,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "admin/sysctl.h"
 #include "path_kind.h"
@@ -55,6 +56,7 @@ struct smc_slab_spec {
  * @spec: what it is for; its control group is referenced
  * @n: number of elements
  * @taken: one bit per element; protected by @lock
+ * @is_idle: none was taken when smc_slabs_remove_idle() looked, nor since; under the slabs' lock
  * @used: of each that is not taken, what its last connection left in it, see struct smc_element
  * @lock: softirqs off
  * @mem: kernel address
@@ -67,6 +69,7 @@ struct smc_slab {
 	struct smc_slab_spec spec;
 	unsigned int n;
 	DECLARE_BITMAP(taken, SMC_SLAB_MAX_ELEMENTS);
+	bool is_idle;
 	u32 used[SMC_SLAB_MAX_ELEMENTS];
 	spinlock_t lock;
 	void *mem;
@@ -88,6 +91,7 @@ struct smc_buffer_bytes {
  * @makers: threads that make a slab to be added
  * @made: is woken when one of them is through
  * @closed: none is added any more
+ * @trim: the path's work that calls smc_slabs_remove_idle(); queued as long as there are slabs
  *
  * Nobody allocates, or waits for a peer, with @lock held: what one control group has to wait for is
  * not to hold up the others, which find their elements in the same list. So a slab is made first
@@ -101,6 +105,7 @@ struct smc_slabs {
 	struct list_head makers;
 	wait_queue_head_t made;
 	bool closed;
+	struct delayed_work *trim;
 };
 
 /* An element of a slab, taken by a connection. */
@@ -142,8 +147,9 @@ void smc_slab_disown(struct smc_slab *slab);
 /**
  * smc_slabs_init() - no slabs yet
  * @slabs: zeroed
+ * @trim: see there. Cancel it when the slabs are closed
  */
-void smc_slabs_init(struct smc_slabs *slabs);
+void smc_slabs_init(struct smc_slabs *slabs, struct delayed_work *trim);
 
 /**
  * typedef smc_slab_add_t - make a slab and add it
@@ -191,6 +197,34 @@ int smc_slabs_add(struct smc_slabs *slabs, struct smc_slab *slab, struct smc_ele
  * Context: process.
  */
 void smc_slabs_remove_left(struct smc_slabs *slabs, struct list_head *removed);
+
+/**
+ * smc_slabs_remove_idle() - remove slabs that nobody has used for half a minute, and look again
+ * @slabs: slabs
+ * @keep_one: but for one, for the next connection
+ * @removed: list that they are added to; their references are the caller's
+ *
+ * Context: process.
+ */
+void smc_slabs_remove_idle(struct smc_slabs *slabs, bool keep_one, struct list_head *removed);
+
+/**
+ * smc_slabs_remove_empty() - remove slabs that nobody uses, since memory is short
+ * @slabs: slabs
+ * @removed: list that they are added to; their references are the caller's
+ *
+ * Context: any but hard interrupt.
+ * Return: how many pages they have.
+ */
+unsigned long smc_slabs_remove_empty(struct smc_slabs *slabs, struct list_head *removed);
+
+/**
+ * smc_slabs_empty_pages() - what smc_slabs_remove_empty() would return
+ * @slabs: slabs
+ *
+ * Context: any but hard interrupt.
+ */
+unsigned long smc_slabs_empty_pages(struct smc_slabs *slabs);
 
 /**
  * smc_slabs_close() - remove all slabs, and let none be added

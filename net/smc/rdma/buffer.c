@@ -15,15 +15,6 @@
 
 #include "buffer.h"
 
-void smc_buffers_init(struct smc_buffers *buffers)
-{
-	int use;
-
-	mutex_init(&buffers->lock);
-	for (use = 0; use < SMC_N_BUFFER_USES; use++)
-		smc_slabs_init(&buffers->slabs[use]);
-}
-
 static void smc_mr_slab_release(struct smc_slab *slab)
 {
 	struct smc_mr_slab *mrs = container_of(slab, struct smc_mr_slab, slab);
@@ -225,6 +216,31 @@ static void smc_buffers_withdraw(struct smc_group *group, struct list_head *slab
 	smc_buffers_discard(group, slabs);
 }
 
+/* The memory of a peak does not stay for as long as the group does. */
+static void smc_buffers_trim(struct work_struct *work)
+{
+	struct smc_group *group = container_of(work, struct smc_group, buffers.trim.work);
+	bool in_use = READ_ONCE(group->n_conns);
+	LIST_HEAD(idle);
+	int use;
+
+	mutex_lock(&group->buffers.lock);
+	for (use = 0; use < SMC_N_BUFFER_USES; use++)
+		smc_slabs_remove_idle(&group->buffers.slabs[use], in_use, &idle);
+	smc_buffers_withdraw(group, &idle);
+	mutex_unlock(&group->buffers.lock);
+}
+
+void smc_buffers_init(struct smc_buffers *buffers)
+{
+	int use;
+
+	mutex_init(&buffers->lock);
+	INIT_DELAYED_WORK(&buffers->trim, smc_buffers_trim);
+	for (use = 0; use < SMC_N_BUFFER_USES; use++)
+		smc_slabs_init(&buffers->slabs[use], &buffers->trim);
+}
+
 /* A busy group must not collect the slabs of control groups that have long gone. */
 static void smc_buffers_shrink(struct smc_group *group, struct smc_slabs *slabs)
 {
@@ -350,4 +366,5 @@ void smc_buffers_deregister(struct smc_group *group)
 		smc_slabs_close(&group->buffers.slabs[use], &all);
 	smc_buffers_discard(group, &all);
 	mutex_unlock(&group->buffers.lock);
+	cancel_delayed_work_sync(&group->buffers.trim);
 }

@@ -45,11 +45,13 @@ struct smc_mr_slab {
  *	peer is asked. Slabs come and go with it held, elements do without
  * @late: no element of it is taken: its registration took too long, and may be under way; or NULL
  * @slabs: the slabs by use; closed when the link ends
+ * @trim: gives those back that are idle
  */
 struct smc_buffers {
 	struct mutex lock;
 	struct smc_mr_slab *late;
 	struct smc_slabs slabs[SMC_N_BUFFER_USES];
+	struct delayed_work trim;
 };
 
 /**
