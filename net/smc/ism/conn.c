@@ -5,6 +5,7 @@
  */
 
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/sock.h>
 
@@ -46,7 +47,7 @@ void smc_dmbe_leave(struct smc_dmbe *dmbe)
 static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_class,
 					struct mem_cgroup *memcg, bool in_hurry)
 {
-	struct smc_dmbe *dmbe = kzalloc(sizeof(*dmbe), GFP_KERNEL);
+	struct smc_dmbe *dmbe = kzalloc(sizeof(*dmbe), GFP_KERNEL_ACCOUNT);
 	int rc;
 
 	if (!dmbe)
@@ -168,15 +169,15 @@ static const struct smc_path_ops smc_ism_path_ops = {
 	.free	  = smc_ism_free,
 };
 
-struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_class,
-					 struct mem_cgroup *memcg, bool in_hurry)
+static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 size_class,
+					      struct mem_cgroup *memcg, bool in_hurry)
 {
 	struct smc_ism_conn *conn;
 	struct smc_dmbe *dmbe;
 	struct smc_stream *st;
 	int rc = -ENOMEM;
 
-	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
 	if (!conn)
 		goto err_group;
 	dmbe = smc_dmbe_create(group, size_class, memcg, in_hurry);
@@ -211,6 +212,16 @@ err_group:
 	smc_ism_group_leave(group, NULL);
 	smc_ism_group_put(group);
 	return ERR_PTR(rc);
+}
+
+struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_class,
+					 struct mem_cgroup *memcg, bool in_hurry)
+{
+	struct mem_cgroup *outer = set_active_memcg(memcg);
+	struct smc_ism_conn *conn = smc_ism_conn_make(group, size_class, memcg, in_hurry);
+
+	set_active_memcg(outer);
+	return conn;
 }
 
 int smc_ism_conn_open(struct smc_ism_conn *conn)

@@ -307,7 +307,7 @@ static int smc_dmb_add(const struct smc_slab_spec *spec, void *arg, struct smc_e
 	int rc;
 
 	smc_ism_group_shrink(group);
-	dmb = kzalloc(sizeof(*dmb), GFP_KERNEL);
+	dmb = kzalloc(sizeof(*dmb), GFP_KERNEL_ACCOUNT);
 	if (!dmb)
 		return -ENOMEM;
 	rc = smc_slab_init(dmb, spec, smc_dmb_release);

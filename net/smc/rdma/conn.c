@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The SMC-R path of a stream: RDMA writes, then the CDC message that tells of them. */
 
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "admin/stats.h"
@@ -188,11 +189,14 @@ static const struct smc_path_ops smc_rdma_path_ops = {
 struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class,
 					   struct mem_cgroup *memcg)
 {
+	struct mem_cgroup *outer;
 	struct smc_rdma_conn *conn;
 	struct smc_stream *st;
 	int rc;
 
-	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	outer = set_active_memcg(memcg);
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	set_active_memcg(outer);
 	if (!conn) {
 		rc = -ENOMEM;
 		goto err_group;

@@ -140,6 +140,7 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 	struct smc_sock *child;
 	int rc;
 
+	smc_listener_charge_caller(l);
 	while (!(child = smc_listener_accept_one(l))) {
 		rc = smc_listener_wait(l, &timeo);
 		if (rc)

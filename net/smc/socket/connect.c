@@ -109,7 +109,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		return;
 	/* An option may have made it known before, or it was a server's once. */
 	smc->role = SMC_CLIENT;
-	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
+	smc_handshake_init(&smc->hs, sk, smc->memcg);
 	smc_blackhole_key_server(&smc->hs.place, sk, addr, len);
 	if (smc_wants_only_tcp(sk)) {
 		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* From TCP's accept queue through the rendezvous, and back. */
 
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
@@ -8,6 +10,7 @@
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "children.h"
+#include "compat.h"
 #include "listener.h"
 #include "migrate.h"
 #include "ops.h"
@@ -47,12 +50,13 @@ bool smc_listener_has_withdrawn(const struct sock *sk)
 
 int smc_listen_prepare(struct smc_sock *smc)
 {
-	struct smc_listener *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	struct smc_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 
 	if (!l)
 		return -ENOMEM;
 	l->smc = smc;
 	l->sk = smc->sk;
+	l->memcg = mem_cgroup_tryget(smc->memcg) ? smc->memcg : NULL;
 	refcount_set(&l->refs, 1);
 	INIT_DELAYED_WORK(&l->take, smc_listener_take);
 	mutex_init(&l->stopping);
@@ -84,9 +88,11 @@ void smc_listener_kick(struct smc_listener *l)
 
 void smc_listener_unref(struct smc_listener *l)
 {
+	if (!refcount_dec_and_test(&l->refs))
+		return;
+	mem_cgroup_put(l->memcg);
 	/* TCP's callbacks may have seen it just before; they find it closed. */
-	if (refcount_dec_and_test(&l->refs))
-		kfree_rcu(l, rcu);
+	kfree_rcu(l, rcu);
 }
 
 static bool smc_request_is_new_of(const struct request_sock *req, const void *child)
@@ -269,11 +275,47 @@ void smc_listener_end_deferral(struct smc_sock *child)
 	rcu_read_unlock();
 }
 
+void smc_listener_charge_caller(struct smc_listener *l)
+{
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(NULL);
+
+	if (memcg != READ_ONCE(l->memcg)) {
+		spin_lock_bh(&l->lock);
+		swap(l->memcg, memcg);
+		spin_unlock_bh(&l->lock);
+	}
+	mem_cgroup_put(memcg);
+}
+
+static struct mem_cgroup *smc_listener_get_memcg(struct smc_listener *l)
+{
+	struct mem_cgroup *memcg;
+
+	spin_lock_bh(&l->lock);
+	memcg = l->memcg;
+	if (!mem_cgroup_tryget(memcg))
+		memcg = NULL;
+	spin_unlock_bh(&l->lock);
+	return memcg;
+}
+
+/* A child has no control group until TCP's accept(), and this thread may be a worker. */
+static struct smc_sock *smc_listener_create_child(struct smc_listener *l, struct sock *sk)
+{
+	struct mem_cgroup *memcg = smc_listener_get_memcg(l);
+	struct mem_cgroup *outer = set_active_memcg(memcg);
+	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
+
+	set_active_memcg(outer);
+	mem_cgroup_put(memcg);
+	return child;
+}
+
 /* One that was taken when the listener had been closed so often. */
 static struct smc_sock *smc_listener_know_new(struct smc_listener *l, struct request_sock *req,
 					      unsigned int closings)
 {
-	struct smc_sock *child = smc_sock_create(req->sk, SMC_SERVER);
+	struct smc_sock *child = smc_listener_create_child(l, req->sk);
 
 	if (!child)
 		return NULL;
@@ -281,8 +323,6 @@ static struct smc_sock *smc_listener_know_new(struct smc_listener *l, struct req
 	child->req = req;
 	/* TCP may destroy it, see smc_listener_drop(). */
 	sock_hold(child->sk);
-	/* TCP would charge who accepts, and that is a worker here. */
-	child->hs.memcg = l->sk->sk_memcg;
 	smc_blackhole_key_client(&child->hs.place, child->sk);
 	child->closings = closings;
 	return child;

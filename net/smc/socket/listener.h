@@ -18,6 +18,7 @@
 #include <linux/workqueue.h>
 #include <net/inet_connection_sock.h>
 
+struct mem_cgroup;
 struct smc_sock;
 struct sock;
 struct socket;
@@ -39,6 +40,8 @@ struct socket;
  * @n_deferred: how many wait for their peers
  * @closed: no more are taken
  * @closings: how often it was closed
+ * @memcg: control group that children are charged to, referenced, or NULL: that of the socket, and
+ *	since the first accept() that of the last thread that called it
  * @tcp_only: connections to come are TCP
  * @withdrawn: likewise, and requests that were offered SMC do not become connections: it is about
  *	to stop listening, with @stopping
@@ -60,6 +63,7 @@ struct smc_listener {
 	unsigned int n_deferred;
 	bool closed;
 	unsigned int closings;
+	struct mem_cgroup *memcg;
 	bool tcp_only;
 	bool withdrawn;
 	struct rcu_head rcu;
@@ -205,6 +209,17 @@ void smc_listener_end_deferral(struct smc_sock *child);
  * Context: any.
  */
 bool smc_listener_is_ready(struct smc_listener *l);
+
+/**
+ * smc_listener_charge_caller() - children to come are the calling thread's control group's
+ * @l: listener
+ *
+ * TCP charges who accepts, but here a worker takes connections from TCP before that. Who made the
+ * listener may have done so for another, as one that hands its sockets to services does.
+ *
+ * Context: process.
+ */
+void smc_listener_charge_caller(struct smc_listener *l);
 
 /**
  * smc_listener_accept() - accept()

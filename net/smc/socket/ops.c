@@ -573,7 +573,7 @@ static int smc_release(struct socket *sock)
 		if (smc->stream)
 			smc_release_left(smc->stream);
 	}
-	kfree_rcu(smc, rcu);
+	smc_sock_free(smc);
 	return 0;
 }
 
@@ -602,7 +602,7 @@ void smc_abandon(struct smc_sock *smc)
 		smc_stream_abort(smc->stream, ECONNABORTED);
 		smc_stream_orphan(smc->stream, NULL);
 	}
-	kfree_rcu(smc, rcu);
+	smc_sock_free(smc);
 }
 
 void smc_reset_foreign(struct sock *sk)

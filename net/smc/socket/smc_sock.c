@@ -2,11 +2,14 @@
 /* The table of sockets that SMC knows, and their rendezvous. */
 
 #include <linux/hashtable.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
 #include "admin/net.h"
 #include "admin/stats.h"
+#include "compat.h"
 #include "connect.h"
 #include "follow.h"
 #include "keepalive.h"
@@ -37,16 +40,44 @@ struct smc_sock *smc_sock_find(const struct sock *sk)
 	return smc;
 }
 
+/* TCP charges nobody without memory accounting of sockets, or for those made in the root group. */
+static struct mem_cgroup *smc_sock_get_memcg(const struct sock *sk)
+{
+	if (sk->sk_memcg && mem_cgroup_tryget(sk->sk_memcg))
+		return sk->sk_memcg;
+	return get_mem_cgroup_from_mm(NULL);
+}
+
+static struct smc_sock *smc_sock_alloc(const struct sock *sk)
+{
+	struct mem_cgroup *memcg = smc_sock_get_memcg(sk);
+	struct mem_cgroup *outer = set_active_memcg(memcg);
+	struct smc_sock *smc = kzalloc(sizeof(*smc), GFP_KERNEL_ACCOUNT);
+
+	set_active_memcg(outer);
+	if (smc)
+		smc->memcg = memcg;
+	else
+		mem_cgroup_put(memcg);
+	return smc;
+}
+
+void smc_sock_free(struct smc_sock *smc)
+{
+	mem_cgroup_put(smc->memcg);
+	kfree_rcu(smc, rcu);
+}
+
 struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 {
-	struct smc_sock *smc = kzalloc(sizeof(*smc), GFP_KERNEL);
+	struct smc_sock *smc = smc_sock_alloc(sk);
 
 	if (!smc)
 		return NULL;
 	smc->sk = sk;
 	smc->role = role;
 	init_waitqueue_head(&smc->hs.wait);
-	smc_handshake_init(&smc->hs, sk, sk->sk_memcg);
+	smc_handshake_init(&smc->hs, sk, smc->memcg);
 	INIT_DELAYED_WORK(&smc->shake, smc_sock_shake);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
 	INIT_DELAYED_WORK(&smc->later, smc_sock_do_later);

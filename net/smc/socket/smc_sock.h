@@ -57,6 +57,8 @@ struct smc_visit {
  * @visit: what it met then; the connector's
  * @reason: why it is TCP: diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
+ * @memcg: control group that its buffers are charged to, referenced; or NULL. That of the socket,
+ *	or, where TCP charges nobody, of the thread that made it known
  * @hs: the rendezvous
  * @share: what counts it
  * @shake: holds it, or what a connect() leaves of it
@@ -93,6 +95,7 @@ struct smc_sock {
 	struct smc_visit visit;
 	u32 reason;
 	u32 peer_reason;
+	struct mem_cgroup *memcg;
 	struct smc_handshake hs;
 	struct smc_share share;
 	struct delayed_work shake;
@@ -229,9 +232,18 @@ struct smc_sock *smc_sock_find(const struct sock *sk);
  * @sk: socket
  * @role: of this end in the rendezvous
  *
+ * Charged, as its buffers will be, to the socket's control group, or else to set_active_memcg()'s
+ * or the caller's.
+ *
  * Return: NULL without memory.
  */
 struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
+
+/**
+ * smc_sock_free() - after a grace period
+ * @smc: socket that has been forgotten, and whose rendezvous is over
+ */
+void smc_sock_free(struct smc_sock *smc);
 
 /**
  * smc_sock_forget() - take a socket out of the table: its release begins
