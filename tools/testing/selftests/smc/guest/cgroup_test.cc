@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The memory of connections is charged to the control groups of those who use it. */
 #include <algorithm>
+#include <functional>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
@@ -60,9 +61,21 @@ public:
 	 */
 	void leave_room_for(int64_t bytes) const
 	{
-		write("memory.high", "0");
-		write("memory.high", "max");
-		write("memory.max", std::to_string(charged() + bytes));
+		write("memory.max", std::to_string(charged_at_least() + bytes));
+	}
+	/* Have @work done in the group, its limit moving on by what that charges. */
+	void work_beyond_limit(const std::function<void()> &work) const
+	{
+		std::string max = read_file(directory + "/memory.max");
+		int64_t before = charged_at_least();
+
+		write("memory.max", "max");
+		enter();
+		work();
+		leave();
+		if (isdigit(max[0]))
+			write("memory.max",
+			      std::to_string(std::stoll(max) + charged_at_least() - before));
 	}
 	/* How often the kernel looked for somebody to kill. */
 	int64_t ooms() const
@@ -71,6 +84,13 @@ public:
 	}
 
 private:
+	/* Without what is in stock. */
+	int64_t charged_at_least() const
+	{
+		write("memory.high", "0");
+		write("memory.high", "max");
+		return charged();
+	}
 	void write(const std::string &file, const std::string &text) const
 	{
 		write_file(directory + "/" + file, text);
@@ -187,7 +207,12 @@ private:
 
 		grant_large_buffers(client);
 		EXPECT_EQ(client.connect(address_of(0, AF_INET, local_address(own[0]).port())), 0);
-		return {must_accept(own[0]), std::move(client)};
+
+		Fd accepted;
+
+		/* Who accepts is charged for the next. */
+		group.work_beyond_limit([&] { accepted = must_accept(own[0]); });
+		return {std::move(accepted), std::move(client)};
 	}
 
 	/* The clients to be, or the listener. */
@@ -403,6 +428,89 @@ TEST(ControlGroups, LeaveNothing)
 	wait_until("no more than the last ones' RMBs or DMBs", [&] {
 		come_and_go();
 		return memory_of_groups() <= before + 2 * of_one;
+	});
+	check_data(lasting, 100000, true);
+}
+
+/* Limits that hold whatever a control group may have. */
+class MemoryLimit : public testing::TestWithParam<std::string>
+{
+protected:
+	int64_t count()
+	{
+		return fallbacks(Role::client, SMC_DIAG_NO_MEMORY) +
+		       fallbacks(Role::server, SMC_DIAG_NO_MEMORY);
+	}
+
+	Agent agent;
+};
+
+INSTANTIATE_TEST_SUITE_P(, MemoryLimit, testing::Values("mem_limit", "host_mem_limit"),
+			 [](const auto &info) { return info.param; });
+
+TEST_P(MemoryLimit, LeavesTcp)
+{
+	if (access(("/proc/sys/net/smc/" + GetParam()).c_str(), F_OK))
+		GTEST_SKIP() << "of the first network namespace";
+
+	Connection before = make_connection(agent, Flavor());
+	std::vector<Connection> connections;
+	int64_t declined = count();
+
+	ASSERT_NE(mode_shown(before.here), "TCP");
+	{
+		SysctlScope none("net.smc." + GetParam(), "0");
+
+		/* As long as elements are free they are taken. */
+		do
+			connections.push_back(make_connection(agent, Flavor()));
+		while (mode_shown(connections.back().here) != "TCP" && connections.size() < 30);
+		EXPECT_EQ(mode_shown(connections.back().here), "TCP");
+		EXPECT_GT(count(), declined);
+		check_data(connections.back(), 100000, false);
+	}
+	connections.push_back(make_connection(agent, Flavor()));
+	EXPECT_NE(mode_shown(connections.back().here), "TCP");
+	check_data(connections.back(), 100000, true);
+	check_data(before, 100000, true);
+}
+
+/* Whoever owns a namespace has no more there than the host's gives to any. */
+TEST(MemoryLimits, OfAnotherNamespace)
+{
+	if (access("/proc/sys/net/smc/host_mem_limit", F_OK))
+		GTEST_SKIP() << "of the first network namespace";
+
+	Netns netns;
+	Fd listener = netns.make([] { return must_listen(Flavor()); });
+	Address to = Netns::address_there(local_address(listener).port());
+	SysctlScope none("net.smc.mem_limit", "0");
+	Fd client = netns.make([&] { return must_connect(Flavor(), to); });
+	Fd server = must_accept(listener);
+
+	EXPECT_EQ(netns.counters()["ism_dmbs"], 0);
+	send_flow(client, {.seed = 1, .bytes = 100000});
+	recv_flow(server, {.seed = 1, .bytes = 100000});
+}
+
+/* What a peak of connections took is there for others when memory is short. */
+TEST(IdleMemory, IsGivenBack)
+{
+	if (!peer_within())
+		GTEST_SKIP() << "of SMC-R it takes up to a minute";
+
+	Agent agent;
+	Connection lasting = make_connection(agent, Flavor());
+	int64_t before = memory_of_groups();
+	std::vector<Connection> peak;
+
+	for (int i = 0; i < 20; i++)
+		peak.push_back(make_connection(agent, Flavor()));
+	EXPECT_GT(memory_of_groups(), before);
+	peak.clear();
+	wait_until("it is given back", [&] {
+		write_file("/proc/sys/vm/drop_caches", "2");
+		return memory_of_groups() <= before;
 	});
 	check_data(lasting, 100000, true);
 }
