@@ -475,24 +475,6 @@ TEST_P(MemoryLimit, LeavesTcp)
 	check_data(before, 100000, true);
 }
 
-/* Whoever owns a namespace has no more there than the host's gives to any. */
-TEST(MemoryLimits, OfAnotherNamespace)
-{
-	if (access("/proc/sys/net/smc/host_mem_limit", F_OK))
-		GTEST_SKIP() << "of the first network namespace";
-
-	Netns netns;
-	Fd listener = netns.make([] { return must_listen(Flavor()); });
-	Address to = Netns::address_there(local_address(listener).port());
-	SysctlScope none("net.smc.mem_limit", "0");
-	Fd client = netns.make([&] { return must_connect(Flavor(), to); });
-	Fd server = must_accept(listener);
-
-	EXPECT_EQ(netns.counters()["ism_dmbs"], 0);
-	send_flow(client, {.seed = 1, .bytes = 100000});
-	recv_flow(server, {.seed = 1, .bytes = 100000});
-}
-
 /* What a peak of connections took is there for others when memory is short. */
 TEST(IdleMemory, IsGivenBack)
 {
