@@ -4,9 +4,11 @@
  * Connections get the errors TCP gives, nothing hangs, nothing is left, and new connections
  * go by SMC again.
  */
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <deque>
 #include <fcntl.h>
 #include <functional>
 #include <gtest/gtest.h>
@@ -20,6 +22,8 @@
 
 #include "agent.h"
 #include "limit.h"
+#include "link_groups.h"
+#include "netns.h"
 #include "pattern.h"
 #include "place.h"
 #include "smc_tool.h"
@@ -654,6 +658,79 @@ TEST_F(Life, NamespaceDeletedWithItsSockets)
 	/* Its last user gone, the offer to plain sockets is, too. */
 	wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
 	must_run("lab-smc load");
+}
+
+/* Namespaces here and the other guest reach each other by this one, and the namespaces by RDMA. */
+class Routed
+{
+public:
+	explicit Routed(Agent &peer) : peer(peer), forward("net.ipv4.ip_forward", "1")
+	{
+		must_run(smc("eid add ROUTED") + " && " + smc("pnet add NET1 ib rxe0"));
+		peer.must_run(smc("eid add ROUTED") +
+			      " && ip route add 10.99.0.0/16 via 10.83.0.1");
+	}
+	~Routed()
+	{
+		peer.run_command("ip route del 10.99.0.0/16; " + smc("eid del ROUTED"));
+		run_command(smc("eid del ROUTED") + "; " + smc("pnet del NET1"));
+	}
+	void join(const Netns &netns, int number)
+	{
+		std::string n = std::to_string(number);
+
+		netns.enter([&] {
+			must_run("ip route add default via 10.99." + n + ".1 && " +
+				 smc("pnet add NET1 dev veth9" + n));
+		});
+	}
+
+private:
+	Agent &peer;
+	SysctlScope forward;
+};
+
+/* A namespace whose link group waits for connections, of a peer that does not answer any more. */
+TEST_F(Life, NamespacesGoTogetherWithoutTheirPeer)
+{
+	NEEDS_ANOTHER_HOST("SMC-D asks no peer");
+
+	Routed routed(peer);
+	std::deque<Netns> tenants;
+	constexpr Flow flow = {.bytes = 1000};
+
+	set_limit(300);
+	for (int i = 1; i <= 24; i++) {
+		Netns &netns = tenants.emplace_back(i);
+		LinkGroups groups;
+
+		routed.join(netns, i);
+		Fd listener = netns.make([] { return must_listen(Flavor()); });
+		RemoteSocket far =
+		    peer.connect(Flavor(), netns.address(local_address(listener).port()));
+		Fd here = must_accept(listener);
+
+		far.send_flow(flow);
+		recv_flow(here, flow);
+		netns.enter([&] { groups = link_groups(); });
+		ASSERT_EQ(groups.groups, 1);
+		here.close();
+		far.close();
+		wait_until("the group waits", [&] {
+			netns.enter([&] { groups = link_groups(); });
+			return !groups.connections;
+		});
+	}
+
+	Silence silence(peer);
+
+	for (Netns &netns : tenants)
+		netns.remove();
+	/* If each waited for its peer, it would take longer. */
+	wait_until("all namespaces are gone", [&] {
+		return std::all_of(tenants.begin(), tenants.end(),
+				   [](const Netns &netns) { return netns.has_ended(); });
+	});
 }
 
 /* Allocations of a kind that fail, as if memory were short, in this thread and in all workers. */

@@ -14,19 +14,27 @@ void Netns::name_container()
 	container = must_run("unshare -Urn sleep infinity >/dev/null 2>&1 & echo -n $!");
 	wait_until("the container has its namespaces",
 		   [this] { return run_as_root("true").status == 0; });
-	must_run("ip netns attach transient " + container);
+	must_run("ip netns attach " + name + " " + container);
 }
 
-Netns::Netns(Owner owner)
+Netns::Netns(Owner owner) : Netns(0, owner)
 {
+}
+
+Netns::Netns(int number, Owner owner)
+    : suffix(number ? std::to_string(number) : ""), name("transient" + suffix),
+      device("veth9" + suffix), subnet("10.99." + std::to_string(number) + ".")
+{
+	const std::string up = "\nlink set " + device + " up'";
+
 	if (owner == Owner::container)
 		name_container();
 	else
-		must_run("ip netns add transient");
-	must_run("ip -batch - <<<'link add veth9 type veth peer name veth9 netns transient\n"
-		 "addr add 10.99.0.1/24 dev veth9\nlink set veth9 up' && "
-		 "ip -n transient -batch - <<<'addr add 10.99.0.2/24 dev veth9\n"
-		 "link set veth9 up'");
+		must_run("ip netns add " + name);
+	must_run("ip -batch - <<<'link add " + device + " type veth peer name " + device +
+		 " netns " + name + "\naddr add " + subnet + "1/24 dev " + device + up +
+		 " && ip -n " + name + " -batch - <<<'addr add " + subnet + "2/24 dev " + device +
+		 up);
 	enter([] {
 		set_sysctl("net.ipv4.tcp_fin_timeout", "1");
 		/* A peer that sleeps does not acknowledge a FIN. */
@@ -37,9 +45,9 @@ Netns::Netns(Owner owner)
 Netns::~Netns()
 {
 	if (has_name)
-		run_command("ip netns del transient");
+		run_command("ip netns del " + name);
 	/* TCP would ask for minutes after what was closed at this end only. */
-	run_command("ss -K -t dst 10.99.0.2");
+	run_command("ss -K -t dst " + subnet + "2");
 	if (!container.empty())
 		run_command("kill " + container);
 }
@@ -52,7 +60,7 @@ Output Netns::run_as_root(const std::string &command) const
 void Netns::enter(const std::function<void()> &what) const
 {
 	std::async(std::launch::async, [&] {
-		Fd netns(open("/run/netns/transient", O_RDONLY | O_CLOEXEC));
+		Fd netns(open(("/run/netns/" + name).c_str(), O_RDONLY | O_CLOEXEC));
 
 		if (netns < 0 || setns(netns, CLONE_NEWNET))
 			throw_errno("setns");
@@ -87,13 +95,13 @@ Ends Netns::connect(Role role) const
 Ends Netns::connect(Role role, Fd there) const
 {
 	if (role == Role::client) {
-		Fd client = must_connect(Flavor(), address_there(local_address(there).port()));
+		Fd client = must_connect(Flavor(), address(local_address(there).port()));
 
 		return {std::move(client), must_accept(there)};
 	}
 
 	Fd listener = must_listen(Flavor());
-	Address to = address_from("10.99.0.1", local_address(listener).port());
+	Address to = address_from(subnet + "1", local_address(listener).port());
 
 	if (::connect(there, to.get(), to.len))
 		throw_errno("connect");
@@ -102,13 +110,18 @@ Ends Netns::connect(Role role, Fd there) const
 
 void Netns::remove()
 {
-	must_run("ip netns del transient");
+	must_run("ip netns del " + name);
 	has_name = false;
+}
+
+bool Netns::has_ended() const
+{
+	return !if_nametoindex(device.c_str());
 }
 
 void Netns::await_end() const
 {
-	wait_until("the namespace is gone", [] { return !if_nametoindex("veth9"); });
+	wait_until("the namespace is gone", [this] { return has_ended(); });
 }
 
 } // namespace guest

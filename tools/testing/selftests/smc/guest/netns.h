@@ -17,14 +17,15 @@ struct Ends {
 	Fd here, there;
 };
 
-/* Joined to that of this process by veth: 10.99.0.1 is here, 10.99.0.2 there. */
+/* Joined to that of this process by veth: 10.99.NUMBER.1 is here, 10.99.NUMBER.2 there. */
 class Netns
 {
 public:
 	/* Whose it is: this guest's root's, or that of a user namespace of its own. */
 	enum class Owner { host, container };
 
-	explicit Netns(Owner owner = Owner::host);
+	explicit Netns(int number = 0, Owner owner = Owner::host);
+	explicit Netns(Owner owner);
 	Netns(const Netns &) = delete;
 	~Netns();
 
@@ -40,16 +41,24 @@ public:
 	Ends connect(Role role, Fd there) const;
 	/* It has no name any more, and goes with its last socket. */
 	void remove();
+	bool has_ended() const;
 	void await_end() const;
 
+	/* Of number 0. */
 	static Address address_there(int port)
 	{
 		return address_from("10.99.0.2", port);
+	}
+	Address address(int port) const
+	{
+		return address_from(subnet + "2", port);
 	}
 
 private:
 	void name_container();
 
+	/* The name of number 0 has none in it, nor has its veth's. */
+	const std::string suffix, name, device, subnet;
 	std::string container; /* a process that is its root, if it is one */
 	bool has_name = true;
 };

@@ -8,6 +8,7 @@
 #include <barrier>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/if_packet.h>
@@ -539,6 +540,34 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 	}
 	expect_no_connections(agent);
 	expect_path(true, Role::client);
+}
+
+/* Each with a link group that waits for connections, or has one that only its own end has closed.
+ */
+TEST_F(Smcd, ManyNamespacesDeletedAtOnce)
+{
+	std::deque<Netns> tenants;
+	std::vector<Fd> open;
+
+	for (int i = 1; i <= 16; i++) {
+		auto [here, there] = tenants.emplace_back(i).connect(both_roles[i % 2]);
+		int groups = 0;
+
+		send_flow(here, {.bytes = 1000});
+		recv_flow(there, {.bytes = 1000});
+		tenants.back().enter([&] { groups = link_groups().groups; });
+		EXPECT_EQ(groups, 1);
+		if (i % 4 == 0)
+			open.push_back(std::move(here));
+	}
+	for (Netns &tenant : tenants)
+		tenant.remove();
+	wait_until("all namespaces are gone", [&] {
+		return std::all_of(tenants.begin(), tenants.end(),
+				   [](const Netns &tenant) { return tenant.has_ended(); });
+	});
+	for (Fd &here : open)
+		expect_end(here);
 }
 
 /* What no device joins any more has no connection either, though its memory is there. */
