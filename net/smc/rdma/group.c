@@ -597,58 +597,70 @@ void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port)
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
 
-static bool smc_groups_none(struct net *net)
+static bool smc_groups_none(const struct net *net)
 {
-	struct smc_group *group;
 	unsigned long flags;
-	bool none = true;
+	bool none;
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_for_each_entry(group, &smc_groups, list)
-		if (!net || group->net == net)
-			none = false;
+	none = list_empty(net ? &smc_net(net)->rdma_groups : &smc_groups);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 	return none;
 }
 
-static void smc_groups_doom_in(struct net *net)
+static void smc_groups_doom_in(const struct net *net)
 {
 	struct smc_group *group;
-	unsigned long flags;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_for_each_entry(group, &smc_groups, list)
-		if (!net || group->net == net)
-			smc_group_doom(group, ECONNRESET, true);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	lockdep_assert_held(&smc_groups_lock);
+	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net)
+		smc_group_doom(group, ECONNRESET, true);
 }
 
 /* Those that were ending before have had their time. */
 static void smc_groups_hurry_in(const struct net *net)
 {
 	struct smc_group *group;
-	unsigned long flags;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_for_each_entry(group, &smc_groups, list) {
-		if (group->net != net || group->state != SMC_GROUP_DEAD)
+	lockdep_assert_held(&smc_groups_lock);
+	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net) {
+		if (group->state != SMC_GROUP_DEAD)
 			continue;
 		WRITE_ONCE(group->leave_by, jiffies);
 		smc_group_wake(group);
 	}
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
 
 void smc_groups_leave_net(struct net *net)
 {
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
 	smc_groups_hurry_in(net);
 	smc_groups_doom_in(net);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+static void smc_groups_doom_all(void)
+{
+	struct smc_group *group;
+
+	lockdep_assert_held(&smc_groups_lock);
+	list_for_each_entry(group, &smc_groups, list)
+		smc_group_doom(group, ECONNRESET, true);
 }
 
 void smc_groups_end(struct net *net)
 {
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
 	/* A socket of the kernel's own, which holds no namespace, may have made another. */
-	smc_groups_doom_in(net);
+	if (net)
+		smc_groups_doom_in(net);
+	else
+		smc_groups_doom_all();
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
 	wait_event(smc_groups_ended, smc_groups_none(net));
 }
 
