@@ -134,6 +134,8 @@ static s64 smc_client_take_accept(struct smc_client *c)
 		return 0;
 	}
 	if (smc_clc_parse_agreement(c->buf, hs->head.length, &c->accept)) {
+		/* A DECLINE has the version of the message that it answers. */
+		c->accept.version = min_t(u8, hs->head.version, SMC_VERSION_2);
 		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}

@@ -27,7 +27,7 @@ struct smc_server {
 	struct smc_ism_setup ism;
 	struct smc_clc_proposal proposal;
 	struct smc_clc_agreement confirm;
-	u8 version;		/* for a DECLINE: what the client speaks */
+	u8 version;		/* for a DECLINE: agreed on, or what the client speaks */
 	u8 buf[SMC_CLC_MAX_LEN];
 };
 
@@ -254,6 +254,7 @@ static s64 smc_server_answer(struct smc_server *srv)
 	rc = srv->is_d ? smc_ism_server_reserve(&srv->ism) : smc_rdma_server_reserve(&srv->setup);
 	if (rc)
 		return rc;
+	srv->version = srv->is_d ? srv->ism.peer.version : srv->setup.version;
 	/* That may take longer than the client waits. It knows no group that this could mean. */
 	if (smc_clc_take_early_decline(hs, srv->buf)) {
 		hs->out_of_sync = false;
@@ -330,16 +331,19 @@ int smc_handshake_server(struct smc_handshake *hs)
 int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 {
 	u8 *buf = kmalloc(SMC_CLC_MAX_LEN, GFP_KERNEL);
+	u8 version = SMC_VERSION_2;
 	int rc;
 
 	if (!buf)
 		return -ENOMEM;
+	if (smc_clc_has_message(hs))
+		version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	/*
 	 * The PROPOSAL, which may not have come yet. In a crowd nobody waits for it: its sender
 	 * reads the DECLINE before what the application may say at once.
 	 */
 	hs->owed = true;
-	rc = smc_clc_agree_on_tcp(hs, SMC_VERSION_2, reason, buf);
+	rc = smc_clc_agree_on_tcp(hs, version, reason, buf);
 	kfree(buf);
 	return rc;
 }
