@@ -282,13 +282,16 @@ static bool smc_group_is_with(const struct smc_group *group, struct net *net, en
 	       !memcmp(group->peer.mac, peer->mac, sizeof(peer->mac));
 }
 
-/* Whether the group's link begins where a new one would. Others may not be in the same network. */
+/*
+ * Whether the group's link begins where a new one would, and has no larger packets. Others may not
+ * be in the same network.
+ */
 static bool smc_group_is_at(const struct smc_group *group, const struct smc_rdma_port *port)
 {
 	const struct smc_link *link = group->link;
 
 	return group->vlan == port->vlan && link->port.dev == port->dev &&
-	       link->port_num == port->gid->port_num &&
+	       link->port_num == port->gid->port_num && link->mtu <= port->mtu &&
 	       !memcmp(link->gid, port->gid->gid.raw, sizeof(link->gid));
 }
 
