@@ -16,6 +16,7 @@
 #include "conn.h"
 #include "group.h"
 #include "link.h"
+#include "message.h"
 #include "workqueue.h"
 
 /* How long a group without connections is kept, so that the next needs no first contact. */
