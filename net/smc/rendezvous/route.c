@@ -26,6 +26,23 @@ static u32 smc_route_cookie(const struct sock *sk)
 	return 0;
 }
 
+static bool smc_route_holds(const struct sock *sk, struct dst_entry *dst)
+{
+	return !dst->obsolete || dst->ops->check(dst, smc_route_cookie(sk));
+}
+
+/* A route of the socket's, with a reference, unless it does not hold any more; or NULL. */
+static struct dst_entry *smc_route_get_valid(struct sock *sk)
+{
+	struct dst_entry *dst = sk_dst_get(sk);
+
+	if (!dst || smc_route_holds(sk, dst))
+		return dst;
+	/* TCP drops it from the socket: that takes the socket lock. */
+	dst_release(dst);
+	return NULL;
+}
+
 /*
  * As TCP would find the route for its next packet. The socket lock is not waited for: its owner is
  * about to change the route, and then there is none.
@@ -43,12 +60,12 @@ static void smc_route_anew(struct sock *sk)
 /* The route that holds now, policies of IPsec that came since the SYN included; or NULL. */
 static struct dst_entry *smc_route_get(struct sock *sk)
 {
-	struct dst_entry *dst = sk_dst_check(sk, smc_route_cookie(sk));
+	struct dst_entry *dst = smc_route_get_valid(sk);
 
 	if (dst)
 		return dst;
 	smc_route_anew(sk);
-	return sk_dst_get(sk);
+	return smc_route_get_valid(sk);
 }
 
 bool smc_route_is_secured(struct sock *sk)
