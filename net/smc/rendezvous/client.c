@@ -148,6 +148,8 @@ static s64 smc_client_propose(struct smc_client *c)
 	size_t len;
 	s64 rc;
 
+	/* A server in a crowd declines before it hears anything: that may cross what this sends. */
+	hs->owed = true;
 	if (hs->refusal)
 		return hs->refusal;
 	if (smc_route_is_secured(hs->sk))
