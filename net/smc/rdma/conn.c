@@ -32,7 +32,8 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 {
 	const struct smc_stream_tx *tx = &conn->stream.tx;
 	const struct smc_mr_slab *slab = smc_mr_slab_of(&conn->mirror);
-	u64 mirror = slab->iova + conn->mirror.index * tx->size;
+	/* The element may be larger than the ring in it. */
+	u64 mirror = slab->iova + (u64)conn->mirror.index * smc_slab_element_bytes(&slab->slab);
 	struct ib_rdma_wr *wr = &w->wr[w->n];
 	struct ib_sge *sge = &w->sge[w->n];
 
@@ -239,20 +240,25 @@ err_group:
 	return ERR_PTR(rc);
 }
 
+int smc_rdma_conn_take_mirror(struct smc_rdma_conn *conn, u8 size_class, struct mem_cgroup *memcg)
+{
+	return smc_buffers_take(conn->group, SMC_BUFFER_MIRROR, size_class, memcg, &conn->mirror);
+}
+
 int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 mirror_class,
 			    struct mem_cgroup *memcg)
 {
 	u64 size = smc_size_class_bytes(r->rmbe_size_code);
 	struct smc_stream *st = &conn->stream;
-	int rc;
+	int rc = 0;
 
 	/* The element must not wrap around the end of the address space. */
 	if (!r->rmbe_index || r->rmb_addr > U64_MAX - r->rmbe_index * size) {
 		smc_stat_violation(st->sn, SMC_VIOLATION_CLC);
 		return -EPROTO;
 	}
-	rc = smc_buffers_take(conn->group, SMC_BUFFER_MIRROR,
-			      min(mirror_class, r->rmbe_size_code), memcg, &conn->mirror);
+	if (!conn->mirror.slab)
+		rc = smc_rdma_conn_take_mirror(conn, min(mirror_class, r->rmbe_size_code), memcg);
 	if (rc)
 		return rc;
 
@@ -263,7 +269,8 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 	conn->peer_index = r->rmbe_index;
 	st->tx.peer_size = size;
 	st->tx.ring = smc_element_mem(&conn->mirror);
-	st->tx.size = smc_slab_element_bytes(conn->mirror.slab);
+	/* The peer's element may be the smaller one. */
+	st->tx.size = min_t(u64, smc_slab_element_bytes(conn->mirror.slab), size);
 	conn->peer_known = true;
 	spin_unlock_bh(st->lock);
 	return 0;

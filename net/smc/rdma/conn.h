@@ -60,7 +60,18 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 					   struct mem_cgroup *memcg);
 
 /**
- * smc_rdma_conn_set_peer() - note what the peer's CLC message says; take the mirror
+ * smc_rdma_conn_take_mirror() - take the mirror before the peer is known
+ * @conn: connection
+ * @size_class: wanted for it; no more of it is used than the peer's element has
+ * @memcg: control group to charge, or NULL
+ *
+ * Context: process, may sleep.
+ * Return: 0, or an error of smc_buffers_take().
+ */
+int smc_rdma_conn_take_mirror(struct smc_rdma_conn *conn, u8 size_class, struct mem_cgroup *memcg);
+
+/**
+ * smc_rdma_conn_set_peer() - note what the peer's CLC message says; take the mirror if there is none
  * @conn: connection
  * @r: what it says, checked here
  * @mirror_class: size class wanted for the mirror

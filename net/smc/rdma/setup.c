@@ -235,9 +235,15 @@ u32 smc_rdma_server_reserve(struct smc_rdma_setup *s)
 {
 	struct smc_group *group = smc_rdma_server_group(s);
 
+	u32 diagnosis;
+
 	if (IS_ERR(group))
 		return smc_rdma_diagnosis(PTR_ERR(group));
-	return smc_rdma_setup_conn(s, group);
+	diagnosis = smc_rdma_setup_conn(s, group);
+	if (diagnosis)
+		return diagnosis;
+	/* After the CONFIRM it would be too late to decline. */
+	return smc_rdma_diagnosis(smc_rdma_conn_take_mirror(s->conn, s->mirror_class, s->memcg));
 }
 
 static void smc_rdma_link_peer(const struct smc_clc_r *r, struct smc_link_peer *peer)
