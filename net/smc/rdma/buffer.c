@@ -12,8 +12,14 @@
 #include "link.h"
 #include "llc.h"
 #include "wire/size_class.h"
+#include "workqueue.h"
 
 #include "buffer.h"
+
+/* How long a peer may take to hear of RMBs that go. */
+#define SMC_WITHDRAW_WAIT	(2 * HZ)
+/* When they are looked at again while the peer is not asked, see smc_llc_may_ask(). */
+#define SMC_TRIM_RETRY		(10 * HZ)
 
 static void smc_mr_slab_release(struct smc_slab *slab)
 {
@@ -205,14 +211,29 @@ static int smc_mr_slab_make_ready(struct smc_group *group, struct smc_mr_slab *m
 	return rc;
 }
 
-/* Their connections are over and have no write under way in either direction. */
+/*
+ * Their connections are over and have no write under way in either direction. A peer that is slow
+ * to answer hears of some only: others wait for the lock.
+ */
 static void smc_buffers_withdraw(struct smc_group *group, struct list_head *slabs)
 {
+	const unsigned long until = jiffies + SMC_WITHDRAW_WAIT;
+	u32 rkeys[SMC_LLC_DELETE_RKEYS];
 	struct smc_mr_slab *mrs;
+	unsigned int n = 0;
 
-	list_for_each_entry(mrs, slabs, slab.list)
-		if (mrs->slab.spec.is_rx)
-			smc_llc_forget_rkey(group, mrs->rkey);
+	list_for_each_entry(mrs, slabs, slab.list) {
+		if (!mrs->slab.spec.is_rx)
+			continue;
+		rkeys[n++] = mrs->rkey;
+		if (n < ARRAY_SIZE(rkeys))
+			continue;
+		if (time_before(jiffies, until))
+			smc_llc_forget_rkeys(group, rkeys, n);
+		n = 0;
+	}
+	if (n && time_before(jiffies, until))
+		smc_llc_forget_rkeys(group, rkeys, n);
 	smc_buffers_discard(group, slabs);
 }
 
@@ -225,9 +246,15 @@ static void smc_buffers_trim(struct work_struct *work)
 	int use;
 
 	mutex_lock(&group->buffers.lock);
+	if (!smc_llc_may_ask(group) && !smc_group_is_dead(group)) {
+		/* The peer would go on to hold keys of memory that is gone. */
+		queue_delayed_work(smc_link_wq, &group->buffers.trim, SMC_TRIM_RETRY);
+		goto out;
+	}
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
 		smc_slabs_remove_idle(&group->buffers.slabs[use], in_use, &idle);
 	smc_buffers_withdraw(group, &idle);
+out:
 	mutex_unlock(&group->buffers.lock);
 }
 
@@ -285,6 +312,11 @@ static int smc_buffers_announce(struct smc_group *group, struct smc_mr_slab *mrs
 	int rc = slabs->closed ? -ENOLINK : smc_mr_slab_map(group->link, mrs);
 
 	lockdep_assert_held(&group->buffers.lock);
+	if (!rc && !smc_link_is_registering(group->link))
+		smc_buffers_discard_late(group);
+	/* One can be late, since nothing is posted beside it. */
+	if (!rc && mrs->mr && group->buffers.late)
+		rc = -ETIMEDOUT;
 	if (!rc && smc_group_is_active(group))
 		rc = smc_mr_slab_make_ready(group, mrs);
 	if (!rc)

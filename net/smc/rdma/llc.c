@@ -347,13 +347,14 @@ int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr)
 	return rc;
 }
 
-void smc_llc_forget_rkey(struct smc_group *group, u32 rkey)
+void smc_llc_forget_rkeys(struct smc_group *group, const u32 *rkeys, unsigned int n)
 {
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_DELETE_RKEY,
-		.delete_rkey = { .count = 1, .rkey = { rkey } },
+		.delete_rkey.count = n,
 	};
 
+	memcpy(msg.delete_rkey.rkey, rkeys, n * sizeof(*rkeys));
 	smc_llc_request_rkey(group, &msg);
 }
 

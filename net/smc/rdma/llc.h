@@ -189,13 +189,14 @@ bool smc_llc_may_ask(const struct smc_group *group);
 int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr);
 
 /**
- * smc_llc_forget_rkey() - tell the peer of an RMB that goes, and let it answer
+ * smc_llc_forget_rkeys() - tell the peer of RMBs that go, and let it answer
  * @group: group
- * @rkey: key of the RMB
+ * @rkeys: keys of the RMBs
+ * @n: how many, SMC_LLC_DELETE_RKEYS at the most
  *
  * Context: process, may sleep up to 2 s.
  */
-void smc_llc_forget_rkey(struct smc_group *group, u32 rkey);
+void smc_llc_forget_rkeys(struct smc_group *group, const u32 *rkeys, unsigned int n);
 
 /**
  * smc_llc_test_link() - probe a silent link
