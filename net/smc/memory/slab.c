@@ -15,6 +15,9 @@
 /* What was not used from one look to the next is given back: within a minute. */
 #define SMC_SLABS_LOOK	(30 * HZ)
 
+/* How long a thread waits for others to make slabs before its connection is TCP. */
+#define SMC_SLABS_WAIT	(3 * HZ)
+
 /* Of all slabs until their memory is freed, also those that no namespace has any more. */
 static atomic_long_t smc_slab_host_bytes = ATOMIC_LONG_INIT(0);
 
@@ -45,8 +48,10 @@ static bool smc_slab_reserve(const struct smc_slab *slab)
 	const long bytes = smc_slab_bytes(slab);
 	const long host = atomic_long_add_return(bytes, &smc_slab_host_bytes);
 	const long own = atomic_long_add_return(bytes, &sn->slab_bytes);
+	/* But for the first one, no namespace has more than is left for all others. */
+	const long weight = net_eq(slab->spec.net, &init_net) ? 0 : own;
 
-	if (smc_slab_is_within(host, READ_ONCE(smc_sysctl_host_mem_limit)) &&
+	if (smc_slab_is_within(host + weight, READ_ONCE(smc_sysctl_host_mem_limit)) &&
 	    smc_slab_is_within(own, READ_ONCE(sn->sysctl.mem_limit)))
 		return true;
 	smc_slab_unreserve(slab);
@@ -299,6 +304,7 @@ void smc_slabs_close(struct smc_slabs *slabs, struct list_head *removed)
 	list_for_each_entry_safe(slab, next, &slabs->list, list)
 		smc_slabs_remove(slabs, slab, removed);
 	spin_unlock_bh(&slabs->lock);
+	wake_up_all(&slabs->made);
 }
 
 int smc_slabs_add(struct smc_slabs *slabs, struct smc_slab *slab, struct smc_element *el)
@@ -414,8 +420,12 @@ int smc_slabs_take(struct smc_slabs *slabs, struct smc_slab_spec *spec, smc_slab
 	bool reused = true;
 	int rc;
 
-	wait_event(slabs->made,
-		   (rc = smc_slabs_try(slabs, spec, add ? &maker : NULL, el)) != -EBUSY);
+	/* Others' new slabs may be slow to come, one after the other. */
+	wait_event_timeout(slabs->made,
+			   (rc = smc_slabs_try(slabs, spec, add ? &maker : NULL, el)) != -EBUSY,
+			   SMC_SLABS_WAIT);
+	if (rc == -EBUSY)
+		return -ETIMEDOUT;
 	if (rc == -EAGAIN && add) {
 		rc = smc_slabs_make(slabs, spec, add, arg, el);
 		smc_slabs_end_making(slabs, &maker);
