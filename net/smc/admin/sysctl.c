@@ -187,9 +187,11 @@ static int knob_handler(SMC_CTL_CONST struct ctl_table *table, int write, void *
 		.extra1	= knob->min,
 		.extra2	= knob->max,
 	};
+	/* What is written elsewhere is not taken. */
+	const bool is_asked = write && !*ppos;
 	int err = knob->handler(&copy, write, buffer, lenp, ppos);
 
-	if (!err && write)
+	if (!err && is_asked)
 		ask(asked, knob, value);
 	return err;
 }
@@ -255,7 +257,7 @@ int smc_sysctl_init_host(void)
 {
 	smc_sysctl_host_mem_limit = pages_of_ram(4);
 	ask(smc_net(&init_net)->sysctl.asked, knob_of(offsetof(struct smc_sysctl, mem_limit)),
-	    pages_of_ram(8));
+	    smc_sysctl_host_mem_limit);
 	/* As TCP begins, whose own tcp_max_orphans is not to be had by modules. */
 	smc_sysctl_max_orphans = (init_net.ipv4.tcp_death_row.hashinfo->ehash_mask + 1) / 2;
 	host_header = register_net_sysctl_sz(&init_net, "net/smc", host_table,

@@ -345,7 +345,9 @@ static unsigned long smc_dmbs_count(struct shrinker *shrinker, struct shrink_con
 	struct smc_ism_group *group;
 	unsigned long pages = 0;
 
-	spin_lock_bh(&smc_ism_groups_lock);
+	/* Each pass of reclaim asks, while connections come and go: the next one will do. */
+	if (!spin_trylock_bh(&smc_ism_groups_lock))
+		return 0;
 	list_for_each_entry(group, &smc_ism_groups, list)
 		pages += smc_slabs_empty_pages(&group->dmbs);
 	spin_unlock_bh(&smc_ism_groups_lock);
