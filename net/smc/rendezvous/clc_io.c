@@ -303,7 +303,8 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 {
 	if (!smc_clc_has_message(hs) || hs->head.type != SMC_CLC_DECLINE)
 		return false;
-	smc_clc_expect(hs);
+	/* All of it is there: nothing is waited for. */
+	hs->due = jiffies;
 	return !smc_clc_take(hs, buf);
 }
 

@@ -23,6 +23,9 @@
 #define SMC_HANDSHAKES_HOST_BUSY	(2 * SMC_HANDSHAKES_MAX)
 #define SMC_HANDSHAKES_HOST_MAX		(4 * SMC_HANDSHAKES_MAX)
 
+/* For those who have none under way: however many others take all they can, they leave these. */
+#define SMC_SHARES_RESERVE		16
+
 static atomic_t smc_handshakes;	/* under way, in all namespaces */
 
 /* Those who meet in one of these have one share together; nobody can choose whom he meets. */
@@ -93,6 +96,12 @@ static int smc_shares_left(const struct smc_net *sn, int most)
 		   SMC_HANDSHAKES_HOST_MAX - atomic_read(&smc_handshakes));
 }
 
+/* Whether one who has @own under way may have another of those that are @left. */
+static bool smc_shares_may(int own, int left)
+{
+	return own ? own < left - SMC_SHARES_RESERVE : left > 0;
+}
+
 bool smc_shares_congested(const struct smc_sock *smc)
 {
 	const struct smc_net *sn = smc_sk_net(smc->sk);
@@ -100,7 +109,7 @@ bool smc_shares_congested(const struct smc_sock *smc)
 		       atomic_read(&smc_handshakes) >= SMC_HANDSHAKES_HOST_BUSY;
 	int left = smc_shares_left(sn, limited ? SMC_HANDSHAKES_LIMITED : SMC_HANDSHAKES_MAX);
 
-	return atomic_read(&smc_shares_users[smc_shares_hash_user(smc->sk)]) >= left;
+	return !smc_shares_may(atomic_read(&smc_shares_users[smc_shares_hash_user(smc->sk)]), left);
 }
 
 bool smc_shares_take(struct smc_sock *smc)
@@ -113,7 +122,8 @@ bool smc_shares_take(struct smc_sock *smc)
 	};
 
 	smc->share = (struct smc_share){};
-	if (atomic_read(share.user) >= left || (share.peer && atomic_read(share.peer) >= left))
+	if (!smc_shares_may(atomic_read(share.user), left) ||
+	    (share.peer && !smc_shares_may(atomic_read(share.peer), left)))
 		return false;
 	atomic_inc(share.user);
 	if (share.peer)

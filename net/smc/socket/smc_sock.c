@@ -350,12 +350,12 @@ static bool smc_sock_lock_own(struct smc_sock *smc)
  * The rendezvous has given back what others may wait for. What is left is the user's, who may keep
  * his socket locked.
  */
-static void smc_sock_finish(struct smc_sock *smc)
+static void smc_sock_finish(struct smc_sock *smc, unsigned long retry)
 {
 	struct sock *sk = smc->sk;
 
 	if (!smc_sock_lock_own(smc)) {
-		queue_delayed_work(smc_wq, &smc->shake, SMC_SOCK_RETRY);
+		queue_delayed_work(smc_wq, &smc->shake, retry);
 		return;
 	}
 	smc_sock_conclude(smc);
@@ -368,7 +368,8 @@ void smc_sock_hold_handshake(struct smc_sock *smc)
 {
 	smc->result = smc_sock_agree(smc);
 	smc_shares_return(smc);
-	smc_sock_finish(smc);
+	/* Most calls lock the socket for a moment. */
+	smc_sock_finish(smc, 1);
 }
 
 static void smc_sock_shake(struct work_struct *work)
@@ -378,7 +379,7 @@ static void smc_sock_shake(struct work_struct *work)
 	if (smc->result == -EINPROGRESS)
 		smc_sock_hold_handshake(smc);
 	else
-		smc_sock_finish(smc);
+		smc_sock_finish(smc, SMC_SOCK_RETRY);
 	if (smc->parent)
 		smc_listener_shaken(smc->parent, smc);
 }
