@@ -67,29 +67,40 @@ static void drop(struct smc_pnet_entry *entry)
 	kfree(entry);
 }
 
+/* What a walk of devices found. */
+struct pnet_found {
+	char *pnetid;
+	const struct net *net;	/* whose table has it */
+};
+
 static int pnetid_of_one(struct net_device *dev, struct netdev_nested_priv *priv)
 {
 	struct smc_pnet_table *table = smc_net(dev_net(dev))->pnet;
+	struct pnet_found *found = priv->data;
 	struct smc_pnet_entry *entry;
 
 	spin_lock_bh(&table->lock);
 	entry = find_ifindex(table, dev->ifindex);
 	if (entry)
-		strscpy(priv->data, entry->pnetid, SMC_MAX_PNETID_LEN + 1);
+		strscpy(found->pnetid, entry->pnetid, SMC_MAX_PNETID_LEN + 1);
 	spin_unlock_bh(&table->lock);
+	if (entry)
+		found->net = dev_net(dev);
 	return !!entry;
 }
 
-bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid)
+bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_own)
 {
-	struct netdev_nested_priv priv = { .data = pnetid };
-	bool found;
+	struct pnet_found found = { .pnetid = pnetid };
+	struct netdev_nested_priv priv = { .data = &found };
+	bool is_found;
 
 	rcu_read_lock();
-	found = pnetid_of_one(dev, &priv) ||
-		netdev_walk_all_lower_dev_rcu(dev, pnetid_of_one, &priv);
+	is_found = pnetid_of_one(dev, &priv) ||
+		   netdev_walk_all_lower_dev_rcu(dev, pnetid_of_one, &priv);
 	rcu_read_unlock();
-	return found;
+	*is_own = is_found && net_eq(found.net, dev_net(dev));
+	return is_found;
 }
 
 bool smc_pnet_of_ibport(const char *ibname, u8 port, char *pnetid)

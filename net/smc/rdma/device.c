@@ -147,6 +147,7 @@ struct smc_rdma_need {
 	const u8 *peer_gid;	/* a routable one, or NULL */
 	struct net_device *ndev;	/* the route's */
 	u16 vlan;		/* likewise */
+	bool is_named;		/* the table of its namespace, the host's administrator's, has it */
 	u32 mtu;		/* of the path, as TCP knows it */
 };
 
@@ -211,7 +212,8 @@ static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct sm
 
 /*
  * Whether a GID is of the route's device or, where the PNET table knows of another way, of one
- * that the socket's namespace has as well, in the same VLAN (RFC 7609 section 3.1).
+ * that the socket's namespace has as well, in the same VLAN (RFC 7609 section 3.1). The host's
+ * own serve a namespace where the host's administrator named the route's device in its table.
  */
 static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct smc_rdma_need *need,
 				 bool by_pnet)
@@ -222,8 +224,10 @@ static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct sm
 		return false;
 	if (!by_pnet)
 		return ndev == need->ndev;
-	return net_eq(dev_net(ndev), sock_net(need->sk)) && !smc_rdma_is_overlay(ndev) &&
-	       smc_rdma_vlan_of(ndev) == need->vlan;
+	if (!net_eq(dev_net(ndev), sock_net(need->sk)) &&
+	    !(need->is_named && net_eq(dev_net(ndev), &init_net)))
+		return false;
+	return !smc_rdma_is_overlay(ndev) && smc_rdma_vlan_of(ndev) == need->vlan;
 }
 
 /* How good a GID is, or 0 if it can't be used. A link-local address is of no use to a router. */
@@ -388,13 +392,13 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 }
 
 /* Under RCU. */
-static int smc_rdma_search_network(const struct smc_rdma_need *need, struct smc_rdma_port *port)
+static int smc_rdma_search_network(struct smc_rdma_need *need, struct smc_rdma_port *port)
 {
 	char wanted[SMC_MAX_PNETID_LEN + 1];
 
 	if (smc_rdma_is_overlay(need->ndev))
 		return -ENODEV;
-	if (!smc_pnet_of_netdev(need->ndev, wanted))
+	if (!smc_pnet_of_netdev(need->ndev, wanted, &need->is_named))
 		return smc_rdma_search(need, NULL, false, port);
 	if (!smc_rdma_search(need, wanted, false, port))
 		return 0;
