@@ -18,11 +18,14 @@
 
 struct workqueue_struct *smc_wq;
 struct workqueue_struct *smc_link_wq;
+struct workqueue_struct *smc_end_wq;
 struct workqueue_struct *smc_crowd_wq;
 
 static void smc_workqueues_exit(void)
 {
-	struct workqueue_struct **const all[] = { &smc_crowd_wq, &smc_link_wq, &smc_wq };
+	struct workqueue_struct **const all[] = {
+		&smc_crowd_wq, &smc_end_wq, &smc_link_wq, &smc_wq,
+	};
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(all); i++)
@@ -35,8 +38,9 @@ static int __init smc_workqueues_init(void)
 	smc_wq = alloc_workqueue("smc", 0, WQ_MAX_ACTIVE);
 	/* Unbound, because they make and end much, and none of it is urgent. */
 	smc_link_wq = alloc_workqueue("smc_link", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
+	smc_end_wq = alloc_workqueue("smc_end", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_crowd_wq = alloc_workqueue("smc_crowd", 0, WQ_MAX_ACTIVE);
-	if (smc_wq && smc_link_wq && smc_crowd_wq)
+	if (smc_wq && smc_link_wq && smc_end_wq && smc_crowd_wq)
 		return 0;
 	smc_workqueues_exit();
 	return -ENOMEM;

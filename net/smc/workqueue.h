@@ -12,8 +12,10 @@
 
 /* What must sleep, but waits for no peer: answers to peers among it. */
 extern struct workqueue_struct *smc_wq;
-/* What waits for the peer of a link group: probes, and ends. */
+/* What waits for the peer of a link group: probes, and memory that the peer is told of. */
 extern struct workqueue_struct *smc_link_wq;
+/* The ends of link groups. A namespace that ends waits for its own, and other namespaces for it. */
+extern struct workqueue_struct *smc_end_wq;
 /* Rendezvous beyond what the host is to have at a time. */
 extern struct workqueue_struct *smc_crowd_wq;
 

@@ -18,10 +18,13 @@
  */
 static inline void smc_peer_address(const struct sock *sk, struct in6_addr *addr)
 {
-	if (sk->sk_family == AF_INET6)
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6) {
 		*addr = sk->sk_v6_daddr;
-	else
-		ipv6_addr_set_v4mapped(sk->sk_daddr, addr);
+		return;
+	}
+#endif
+	ipv6_addr_set_v4mapped(sk->sk_daddr, addr);
 }
 
 /**

@@ -109,7 +109,7 @@ static void smc_ism_group_expire(struct smc_ism_group *group)
 
 	lockdep_assert_held(&smc_ism_groups_lock);
 	if (time_before(jiffies, due))
-		queue_delayed_work(smc_link_wq, &group->end, due - jiffies);
+		queue_delayed_work(smc_end_wq, &group->end, due - jiffies);
 	else
 		group->dead = true;
 }
@@ -234,7 +234,7 @@ static void smc_ism_group_doom(struct smc_ism_group *group, int err)
 		return;
 	group->dead = true;
 	group->err = err;
-	mod_delayed_work(smc_link_wq, &group->end, 0);
+	mod_delayed_work(smc_end_wq, &group->end, 0);
 }
 
 int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn)
@@ -272,7 +272,7 @@ static void smc_ism_group_rest(struct smc_ism_group *group)
 	lockdep_assert_held(&smc_ism_groups_lock);
 	group->idle_since = jiffies;
 	/* Where it is pending still, smc_ism_group_expire() looks at what is due. */
-	queue_delayed_work(smc_link_wq, &group->end, smc_ism_group_keep(group));
+	queue_delayed_work(smc_end_wq, &group->end, smc_ism_group_keep(group));
 	smc_ism_groups_limit_idle(group->peer.net);
 }
 

@@ -126,7 +126,7 @@ static void smc_group_doom(struct smc_group *group, int err, bool in_order)
 	WRITE_ONCE(group->leave_by, jiffies + smc_group_patience(group, in_order));
 	WRITE_ONCE(group->state, SMC_GROUP_DEAD);
 	smc_stream_give_up(-group->n_spent, -group->spent_pages);
-	queue_work(smc_link_wq, &group->end);
+	queue_work(smc_end_wq, &group->end);
 	/* A wait for the peer is in vain from now on, and holds up rendezvous and the work. */
 	smc_group_wake(group);
 }
@@ -199,7 +199,8 @@ static void smc_group_on_end(struct work_struct *work)
 }
 
 /* Those under way at the same moment may be too many together: their number is bounded, too. */
-static bool smc_groups_have_room(const struct net *net, const struct in6_addr *addr)
+static bool smc_groups_have_room(const struct net *net, enum smc_role role,
+				 const struct in6_addr *addr)
 {
 	const struct smc_net *sn = smc_net(net);
 	const struct smc_group *group;
@@ -209,7 +210,7 @@ static bool smc_groups_have_room(const struct net *net, const struct in6_addr *a
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	list_for_each_entry(group, &sn->rdma_groups, in_net)
-		if (group->n_conns < SMC_GROUP_FEW_CONNS &&
+		if (group->role == role && group->n_conns < SMC_GROUP_FEW_CONNS &&
 		    smc_address_is_akin(&group->peer.addr, addr))
 			own++;
 	has_room = own < SMC_GROUPS_PER_ADDRESS &&
@@ -226,7 +227,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	struct smc_link *link;
 	unsigned long flags;
 
-	if (!smc_groups_have_room(net, &peer->addr))
+	if (!smc_groups_have_room(net, role, &peer->addr))
 		return ERR_PTR(-EUSERS);
 	group = kzalloc(sizeof(*group), GFP_KERNEL);
 	if (!group)
@@ -495,6 +496,9 @@ int smc_group_activate(struct smc_group *group)
 			 smc_group_hash(group->net, group->peer.gid));
 		queue_delayed_work(smc_link_wq, &group->probe,
 				   READ_ONCE(smc_net(group->net)->sysctl.smcr_testlink_time));
+		/* The peer may have ended its connection before it confirmed the link. */
+		if (!group->n_conns)
+			smc_group_rest(group);
 		rc = 0;
 	}
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
@@ -685,14 +689,14 @@ struct smc_group *smc_group_next(struct net *net, unsigned long last)
 	return next;
 }
 
-int smc_groups_for_each(int (*fn)(struct smc_group *group, void *arg), void *arg)
+int smc_groups_for_each(struct net *net, int (*fn)(struct smc_group *group, void *arg), void *arg)
 {
 	struct smc_group *group;
 	unsigned long flags;
 	int rc = 0;
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_for_each_entry(group, &smc_groups, list) {
+	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net) {
 		rc = fn(group, arg);
 		if (rc)
 			break;

@@ -318,12 +318,13 @@ void smc_groups_end(struct net *net);
 struct smc_group *smc_group_next(struct net *net, unsigned long last);
 
 /**
- * smc_groups_for_each() - call @fn for every group until it returns an error
+ * smc_groups_for_each() - call @fn for every group of a namespace until it returns an error
+ * @net: namespace
  * @fn: function
  * @arg: passed on to @fn
  *
  * Context: process; @fn may not sleep.
  */
-int smc_groups_for_each(int (*fn)(struct smc_group *group, void *arg), void *arg);
+int smc_groups_for_each(struct net *net, int (*fn)(struct smc_group *group, void *arg), void *arg);
 
 #endif

@@ -24,8 +24,6 @@
 
 #define SMC_REGISTER_WAIT	(2 * HZ)
 
-static atomic_t smc_link_user_ids = ATOMIC_INIT(0);
-
 static void smc_link_qp_event(struct ib_event *event, void *context)
 {
 	struct smc_link *link = context;
@@ -97,7 +95,8 @@ struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_
 		return ERR_PTR(-ENOMEM);
 	link->group = group;
 	link->last_rx = jiffies;
-	link->user_id = atomic_inc_return(&smc_link_user_ids);
+	/* A number would count the links of others. */
+	link->user_id = get_random_u32();
 	link->psn = get_random_u32() & 0xffffff;
 	mutex_init(&link->verbs_lock);
 	spin_lock_init(&link->lock);

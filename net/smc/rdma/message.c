@@ -461,7 +461,8 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message)
 	while ((rc = smc_link_try_send_llc(link, message)) == -EAGAIN) {
 		if (smc_link_gives_up(link, deadline))
 			return -ETIMEDOUT;
-		wait_event_timeout(link->slot_wait, smc_link_may_send(link), HZ / 10);
+		wait_event_timeout(link->slot_wait, smc_link_may_send(link) ||
+						    smc_link_gives_up(link, deadline), HZ / 10);
 	}
 	return rc;
 }

@@ -204,8 +204,8 @@ static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 	group = smc_rdma_server_find(s);
 	if (group)
 		return group;
-	wait_event_timeout(smc_contact_ended, (rc = smc_contact_try(s)) != -EAGAIN,
-			   SMC_CONTACT_WAIT);
+	/* Others' end soon, as a rule: hosts that come back together are no reason for TCP. */
+	wait_event_timeout(smc_contact_ended, !(rc = smc_contact_try(s)), SMC_CONTACT_WAIT);
 	if (rc)
 		return ERR_PTR(rc == -EAGAIN ? -ETIMEDOUT : rc);
 	group = smc_rdma_server_find(s);

@@ -217,7 +217,6 @@ static int smc_show_ifindex_of_port(struct ib_device *ibdev, u32 num, const stru
 
 /* Links of a namespace's living groups on one port, or on all of a device. */
 struct smc_show_links {
-	const struct net *net;
 	const struct smc_rdma_device *dev;
 	u32 port;
 	u32 n;
@@ -227,18 +226,17 @@ static int smc_show_count_link(struct smc_group *group, void *arg)
 {
 	struct smc_show_links *links = arg;
 
-	if (group->net == links->net && group->state != SMC_GROUP_DEAD &&
-	    group->link->port.dev == links->dev &&
+	if (group->state != SMC_GROUP_DEAD && group->link->port.dev == links->dev &&
 	    (links->port == SMC_ALL_PORTS || group->link->port.gid->port_num == links->port))
 		links->n++;
 	return 0;
 }
 
-static u32 smc_show_n_links(const struct net *net, const struct smc_rdma_device *dev, u32 port)
+static u32 smc_show_n_links(struct net *net, const struct smc_rdma_device *dev, u32 port)
 {
-	struct smc_show_links links = { .net = net, .dev = dev, .port = port };
+	struct smc_show_links links = { .dev = dev, .port = port };
 
-	smc_groups_for_each(smc_show_count_link, &links);
+	smc_groups_for_each(net, smc_show_count_link, &links);
 	return links.n;
 }
 
@@ -247,7 +245,7 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 			      bool with_pnet)
 {
 	static const int attrs[] = { SMC_NLA_DEV_PORT, SMC_NLA_DEV_PORT2 };
-	const struct net *net = sock_net(skb->sk);
+	struct net *net = sock_net(skb->sk);
 	struct ib_device *ibdev = dev->ibdev;
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 	struct smc_netlink_port port;
