@@ -339,6 +339,11 @@ TEST_P(Orphan, TooLarge)
 	/* Where memory in one piece is short, elements would be smaller. */
 	SysctlScope type("net.smc.smcr_buf_type", "1");
 	RemoteSysctlScope far_type(peer, "net.smc.smcr_buf_type", "1");
+	/* What an earlier group keeps for a while counts, too. */
+	SysctlScope of_host("net.smc.host_mem_limit", "1000000000");
+	SysctlScope of_net("net.smc.mem_limit", "1000000000");
+	RemoteSysctlScope far_of_host(peer, "net.smc.host_mem_limit", "1000000000");
+	RemoteSysctlScope far_of_net(peer, "net.smc.mem_limit", "1000000000");
 	constexpr uint64_t bytes_each = 2 * 512 * KiB;
 	struct sysinfo info;
 	std::vector<Connection> all;
