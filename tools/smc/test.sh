@@ -182,8 +182,8 @@ while [[ $LAB_SMC == ours ]] && read -r name default taken refused; do
 	for value in ${refused//,/ }; do
 		! echo "$value" 2>/dev/null >"$file" || fail "$name=$value was taken"
 	done
-	[[ $(unshare -n cat "$file") == "$default" ]] || fail "$name in a new namespace"
 	echo "$default" >"$file"
+	[[ $(unshare -n cat "$file") == "$default" ]] || fail "$name in a new namespace"
 done <<-END
 	wmem 131072 16384,1073741823 16383,1073741824,-1
 	rmem 131072 16384,1073741823 16383,1073741824,-1

@@ -2,7 +2,7 @@
 /*
  * How many rendezvous are under way, and whose. Each has a user at this end and a peer at the
  * other: neither may have more of them than what he leaves to others, in his network namespace and
- * on the host. So one alone gets half, and if many get all they can, another still gets his first.
+ * on the host. So one alone gets half, and the last places are for those who have none.
  */
 #ifndef SMC_SHARES_H
 #define SMC_SHARES_H
