@@ -129,7 +129,8 @@ static struct knob knobs[] = {
 	KNOB("spin_usec", spin_usec, 400, BETWEEN(SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
 	     .among = lesser),
 	KNOB("tcp_keepalive_time", tcp_keepalive_time, 30 * HZ, SECONDS, .among = sooner),
-	KNOB("mem_limit", mem_limit, INT_MAX, BETWEEN(SYSCTL_ZERO, SYSCTL_INT_MAX), .among = lesser),
+	KNOB("mem_limit", mem_limit, INT_MAX, BETWEEN(SYSCTL_ZERO, SYSCTL_INT_MAX),
+	     .among = lesser),
 	KNOB("blackhole_timeout", blackhole_timeout, 3600 * HZ, SECONDS, .among = lesser),
 };
 

@@ -27,7 +27,7 @@ struct smc_ism_peer {
 	struct smc_ism_device *dev;
 	enum smc_role role;		/* of this end at first contact */
 	u8 version;
-	struct smc_clc_ism address;	/* of the peer's device, whatever it is called in messages */
+	struct smc_clc_ism address;	/* of the peer's device, not its name in messages */
 	u8 eid[SMC_EID_LEN];		/* agreed on, version 2: one of this end's */
 };
 

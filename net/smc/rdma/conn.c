@@ -133,7 +133,7 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 	up = link->up;
 	if (up) {
 		info->port = link->port.gid->port_num;
-		strscpy(info->device, dev_name(&link->port.dev->ibdev->dev), sizeof(info->device));
+		strscpy(info->device, link->port.dev->ibdev->name, sizeof(info->device));
 		memcpy(info->gid, link->port.gid->gid.raw, sizeof(info->gid));
 	}
 	spin_unlock_bh(&link->lock);

@@ -71,7 +71,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 int smc_rdma_conn_take_mirror(struct smc_rdma_conn *conn, u8 size_class, struct mem_cgroup *memcg);
 
 /**
- * smc_rdma_conn_set_peer() - note what the peer's CLC message says; take the mirror if there is none
+ * smc_rdma_conn_set_peer() - note what the peer's CLC message says; take a mirror if need be
  * @conn: connection
  * @r: what it says, checked here
  * @mirror_class: size class wanted for the mirror

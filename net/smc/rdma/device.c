@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /* RDMA devices come and go; connections find theirs by route and PNET ID. */
 
+#include <linux/if_arp.h>
 #include <linux/if_vlan.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <net/dst.h>
+#include <net/geneve.h>
+#include <net/gre.h>
 #include <net/ipv6.h>
 #include <net/rtnetlink.h>
 #include <net/sock.h>
+#include <net/vxlan.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
@@ -158,13 +162,22 @@ struct smc_rdma_need {
 static bool smc_rdma_keeps_form(const struct net_device *dev)
 {
 	return is_vlan_dev(dev) || netif_is_bond_master(dev) || netif_is_team_master(dev) ||
-	       netif_is_bridge_master(dev) || netif_is_macvlan(dev) ||
+	       netif_is_bridge_master(dev) || netif_is_macvlan(dev) || netif_is_failover(dev) ||
 	       (dev->rtnl_link_ops && !strcmp(dev->rtnl_link_ops->kind, "ipvlan"));
+}
+
+/* Tunnels send by routes of their own, and may name no device that they sit on. */
+static bool smc_rdma_is_tunnel(const struct net_device *dev)
+{
+	return (dev->type != ARPHRD_ETHER && dev->type != ARPHRD_LOOPBACK) ||
+	       netif_is_vxlan(dev) || netif_is_geneve(dev) || netif_is_gretap(dev) ||
+	       netif_is_ip6gretap(dev);
 }
 
 static int smc_rdma_changes_form(struct net_device *dev, struct netdev_nested_priv *priv)
 {
-	return !list_empty(&dev->adj_list.lower) && !smc_rdma_keeps_form(dev);
+	return smc_rdma_is_tunnel(dev) ||
+	       (!list_empty(&dev->adj_list.lower) && !smc_rdma_keeps_form(dev));
 }
 
 /* Under RCU: whether it, or a device that it sits on, sends another packet than it was given. */
@@ -353,7 +366,8 @@ bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid)
 {
 	const struct device *parent = ibdev->dev.parent;
 
-	return smc_pnet_of_ibport(dev_name(&ibdev->dev), num, pnetid) ||
+	/* Where the device is renamed, dev_name() is freed. */
+	return smc_pnet_of_ibport(ibdev->name, num, pnetid) ||
 	       (parent && smc_pnet_of_ibport(dev_name(parent), num, pnetid));
 }
 

@@ -315,7 +315,7 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	hash_for_each_possible(smc_groups_by_gid, group, by_gid, smc_group_hash(net, peer->gid)) {
-		/* A stranger that names the peer's GID is kept from its elements, see design.rst. */
+		/* A stranger that names the peer's GID is kept from its elements: design.rst. */
 		if (!smc_group_is_with(group, net, SMC_SERVER, version, peer) || group->retired ||
 		    !ipv6_addr_equal(&group->peer.addr, &peer->addr) ||
 		    !smc_group_is_at(group, port))

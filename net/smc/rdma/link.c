@@ -13,7 +13,8 @@
 /* Values in use by the peers, see Documentation/design.rst. */
 #define SMC_QP_RETRIES		7
 #define SMC_QP_RNR_RETRIES	7	/* without limit */
-#define SMC_QP_ACK_TIMEOUT	15	/* 4.096 us << 15: 0.13 s; adapters may wait up to four times that */
+/* 4.096 us << 15: 0.13 s, of which adapters may wait up to four times as long. */
+#define SMC_QP_ACK_TIMEOUT	15
 /*
  * 0.5 s. A virtual machine may be off its processor for longer than 0.13 s, and soft-RoCE can't
  * repeat a message from its middle: rxe_requester() starts it with a FIRST packet again, which the

@@ -60,7 +60,7 @@ static bool smc_show_port_of(const struct smc_group *group, struct smc_show_port
 	up = link->up;
 	if (up) {
 		ibdev = link->port.dev->ibdev;
-		strscpy(port->ibname, dev_name(&ibdev->dev), sizeof(port->ibname));
+		strscpy(port->ibname, ibdev->name, sizeof(port->ibname));
 		port->num = link->port.gid->port_num;
 		smc_rdma_pnet_of_port(ibdev, port->num, port->pnetid);
 		port->ifindex = smc_show_ifindex(link->port.gid, group->net);
@@ -286,7 +286,7 @@ static int smc_show_put_device(struct sk_buff *skb, struct netlink_callback *cb,
 	bool host = smc_netlink_may_see_host(cb);
 
 	/* Without a second link every link in use is critical. */
-	return nla_put_string(skb, SMC_NLA_DEV_IB_NAME, dev_name(&dev->ibdev->dev)) ?:
+	return nla_put_string(skb, SMC_NLA_DEV_IB_NAME, dev->ibdev->name) ?:
 	       nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, links) ?:
 	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, links > 0) ?:
 	       smc_show_put_pci(skb, dev->ibdev, host) ?:
