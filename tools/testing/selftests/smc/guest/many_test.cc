@@ -151,7 +151,8 @@ TEST_P(InARow, LeaveNothing)
 	Counters passed = Counters::now() - before;
 
 	EXPECT_EQ(passed["rdma_registrations"], 0);
-	EXPECT_EQ(passed["ism_dmbs"], 0);
+	/* What was idle for half a minute was given back: more than one connection took that. */
+	EXPECT_LE(passed["ism_dmbs"], connections / 10);
 	EXPECT_EQ(passed[by_path("groups_created")], 0);
 	EXPECT_EQ(passed["rdma_groups_lost"], 0);
 	EXPECT_EQ(passed.sum("violation_"), 0);
@@ -169,6 +170,10 @@ TEST(Many, IdleGroups)
 	if (!peer_within())
 		GTEST_SKIP() << "both ends have this host's EIDs";
 	set_limit(300);
+	/* Each has memory for half a minute, at least. */
+	SysctlScope of_host("net.smc.host_mem_limit", "2147483647");
+	SysctlScope of_net("net.smc.mem_limit", "2147483647");
+	RemoteSysctlScope of_peer(agent, "net.smc.mem_limit", "2147483647");
 
 	Counters before = Counters::now();
 
