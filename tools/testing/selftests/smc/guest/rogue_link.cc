@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "rogue_link.h"
 
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
 namespace guest
 {
 
-static void must_be(bool good, const std::string &what)
+static std::string own_gid()
 {
-	if (!good)
-		throw_errno(what);
+	const smc_clc_agreement own = good_agreement(SMC_CLC_CONFIRM);
+
+	return {reinterpret_cast<const char *>(own.r.gid), SMC_GID_LEN};
 }
 
 RogueLink::RogueLink(const Address &server, Confirm answer)
-    : memory(element_bytes + (slots + 1) * slot), tcp(offering_socket())
+    : RogueQueuePair(own_gid()), tcp(offering_socket())
 {
-	open_device();
-	make_queue_pair();
-	must_be(!connect(tcp, server.get(), server.len), "connect");
+	if (::connect(tcp, server.get(), server.len))
+		throw_errno("connect");
 	send_bytes(tcp, encode(good_proposal()));
 	accept = receive_agreement(tcp, SMC_CLC_ACCEPT);
 	if (!accept.first_contact)
@@ -27,10 +27,14 @@ RogueLink::RogueLink(const Address &server, Confirm answer)
 
 	confirm = good_agreement(SMC_CLC_CONFIRM);
 	confirm.first_contact = accept.first_contact;
-	confirm.r.qpn = qp->qp_num;
-	confirm.r.rkey = mr->rkey;
-	confirm.r.rmb_addr = reinterpret_cast<uint64_t>(memory.data());
-	connect_queue_pair();
+	confirm.r.qpn = qpn();
+	confirm.r.rkey = rkey();
+	confirm.r.rmb_addr = address();
+	connect({{reinterpret_cast<const char *>(accept.r.gid), SMC_GID_LEN},
+		 accept.r.qpn,
+		 accept.r.psn,
+		 std::min(accept.r.qp_mtu, confirm.r.qp_mtu)},
+		confirm.r.psn);
 	send_bytes(tcp, encode(confirm));
 
 	if (hear_type(0x20 | SMC_LLC_CONFIRM_LINK).empty())
@@ -48,7 +52,7 @@ void RogueLink::confirm_link()
 	reply.flags = SMC_LLC_REPLY | SMC_LLC_NO_RMBE_EYE_CATCHER;
 	memcpy(reply.confirm_link.gid, confirm.r.gid, SMC_GID_LEN);
 	memcpy(reply.confirm_link.mac, confirm.r.mac, SMC_MAC_LEN);
-	reply.confirm_link.qpn = qp->qp_num;
+	reply.confirm_link.qpn = qpn();
 	reply.confirm_link.link = 1;
 	reply.confirm_link.user_id = 0x1234;
 	reply.confirm_link.max_links = 1;
@@ -60,7 +64,8 @@ void RogueLink::confirm_link()
 void RogueLink::connect_again(const Address &server)
 {
 	tcp = offering_socket();
-	must_be(!connect(tcp, server.get(), server.len), "connect");
+	if (::connect(tcp, server.get(), server.len))
+		throw_errno("connect");
 	send_bytes(tcp, encode(good_proposal()));
 	accept = receive_agreement(tcp, SMC_CLC_ACCEPT);
 	if (accept.first_contact)
@@ -69,160 +74,6 @@ void RogueLink::connect_again(const Address &server)
 	send_bytes(tcp, encode(confirm));
 	sent = received = 0;
 	seq = 0;
-}
-
-RogueLink::~RogueLink()
-{
-	if (qp)
-		ibv_destroy_qp(qp);
-	if (mr)
-		ibv_dereg_mr(mr);
-	if (send_cq)
-		ibv_destroy_cq(send_cq);
-	if (receive_cq)
-		ibv_destroy_cq(receive_cq);
-	if (pd)
-		ibv_dealloc_pd(pd);
-	if (context)
-		ibv_close_device(context);
-}
-
-void RogueLink::open_device()
-{
-	smc_clc_agreement own = good_agreement(SMC_CLC_CONFIRM);
-	ibv_device **devices = ibv_get_device_list(nullptr);
-	ibv_port_attr port;
-
-	must_be(devices && devices[0], "no RDMA device");
-	context = ibv_open_device(devices[0]);
-	ibv_free_device_list(devices);
-	must_be(context && !ibv_query_port(context, 1, &port), "RDMA device");
-	for (int i = 0; i < port.gid_tbl_len; i++) {
-		ibv_gid gid;
-
-		if (!ibv_query_gid(context, 1, i, &gid) && !memcmp(gid.raw, own.r.gid, SMC_GID_LEN))
-			gid_index = i;
-	}
-	must_be(gid_index >= 0, "no GID of this guest's address");
-}
-
-void RogueLink::make_queue_pair()
-{
-	pd = ibv_alloc_pd(context);
-	send_cq = ibv_create_cq(context, 64, nullptr, nullptr, 0);
-	receive_cq = ibv_create_cq(context, 2 * slots, nullptr, nullptr, 0);
-	must_be(pd && send_cq && receive_cq, "PD or CQ");
-	mr = ibv_reg_mr(pd, memory.data(), memory.size(),
-			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	must_be(mr, "MR");
-
-	ibv_qp_init_attr init = {};
-
-	init.send_cq = send_cq;
-	init.recv_cq = receive_cq;
-	init.cap = {.max_send_wr = 32, .max_recv_wr = slots, .max_send_sge = 1, .max_recv_sge = 1};
-	init.qp_type = IBV_QPT_RC;
-	init.sq_sig_all = 1;
-	qp = ibv_create_qp(pd, &init);
-	must_be(qp, "QP");
-
-	ibv_qp_attr attr = {};
-
-	attr.qp_state = IBV_QPS_INIT;
-	attr.port_num = 1;
-	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	must_be(
-	    !ibv_modify_qp(qp, &attr,
-			   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-	    "QP to INIT");
-	for (size_t i = 0; i < slots; i++)
-		post_receive(i);
-}
-
-void RogueLink::connect_queue_pair()
-{
-	ibv_qp_attr attr = {};
-
-	attr.qp_state = IBV_QPS_RTR;
-	attr.path_mtu = ibv_mtu(std::min(accept.r.qp_mtu, confirm.r.qp_mtu));
-	attr.dest_qp_num = accept.r.qpn;
-	attr.rq_psn = accept.r.psn;
-	attr.max_dest_rd_atomic = 1;
-	/* 20 ms: a short time keeps both ends busy. */
-	attr.min_rnr_timer = 22;
-	attr.ah_attr.is_global = 1;
-	attr.ah_attr.port_num = 1;
-	attr.ah_attr.grh.sgid_index = gid_index;
-	attr.ah_attr.grh.hop_limit = 64;
-	memcpy(attr.ah_attr.grh.dgid.raw, accept.r.gid, SMC_GID_LEN);
-	must_be(!ibv_modify_qp(qp, &attr,
-			       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				   IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				   IBV_QP_MIN_RNR_TIMER),
-		"QP to RTR");
-
-	attr = {};
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 15;
-	/* 7 is without limit to soft-RoCE, and the other end is to be found gone. */
-	attr.retry_cnt = 6;
-	attr.rnr_retry = 7;
-	attr.sq_psn = confirm.r.psn;
-	attr.max_rd_atomic = 1;
-	must_be(!ibv_modify_qp(qp, &attr,
-			       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
-		"QP to RTS");
-}
-
-void RogueLink::post_receive(size_t i)
-{
-	ibv_sge sge = {reinterpret_cast<uint64_t>(memory.data()) + element_bytes + i * slot, slot,
-		       mr->lkey};
-	ibv_recv_wr wr = {.wr_id = i, .sg_list = &sge, .num_sge = 1}, *bad;
-
-	must_be(!ibv_post_recv(qp, &wr, &bad), "post receive");
-}
-
-std::optional<ibv_wc> RogueLink::poll(ibv_cq *cq, int seconds)
-{
-	ibv_wc wc;
-
-	/* No completion channel: nothing else is to be done meanwhile. */
-	try {
-		wait_until(
-		    "a completion", [&] { return ibv_poll_cq(cq, 1, &wc) > 0; }, seconds);
-	} catch (const std::runtime_error &) {
-		return {};
-	}
-	return wc;
-}
-
-ibv_wc_status RogueLink::post_and_wait(ibv_send_wr &wr)
-{
-	ibv_send_wr *bad;
-
-	if (ibv_post_send(qp, &wr, &bad))
-		return IBV_WC_GENERAL_ERR;
-
-	std::optional<ibv_wc> wc = poll(send_cq, 60);
-
-	if (!wc)
-		throw std::runtime_error("a send does not complete");
-	return wc->status;
-}
-
-bool RogueLink::say(const std::string &bytes)
-{
-	char *at = memory.data() + element_bytes + slots * slot;
-	ibv_sge sge = {reinterpret_cast<uint64_t>(at), uint32_t(bytes.size()), mr->lkey};
-	ibv_send_wr wr = {};
-
-	memcpy(at, bytes.data(), bytes.size());
-	wr.sg_list = &sge;
-	wr.num_sge = bytes.empty() ? 0 : 1;
-	wr.opcode = IBV_WR_SEND;
-	return post_and_wait(wr) == IBV_WC_SUCCESS;
 }
 
 bool RogueLink::say(const smc_cdc &cdc)
@@ -241,53 +92,15 @@ bool RogueLink::say(const smc_llc_msg &msg)
 	return say(std::string(reinterpret_cast<char *>(buf), sizeof(buf)));
 }
 
-ibv_wc_status RogueLink::post_write(ibv_wr_opcode opcode, uint64_t address, uint32_t rkey,
-				    const char *from, size_t len)
-{
-	ibv_sge sge = {reinterpret_cast<uint64_t>(from), uint32_t(len), mr->lkey};
-	ibv_send_wr wr = {};
-
-	wr.sg_list = &sge;
-	wr.num_sge = len ? 1 : 0;
-	wr.opcode = opcode;
-	wr.wr.rdma.remote_addr = address;
-	wr.wr.rdma.rkey = rkey;
-	return post_and_wait(wr);
-}
-
-ibv_wc_status RogueLink::write_to(uint64_t address, uint32_t rkey, const std::string &bytes)
-{
-	char *at = memory.data() + element_bytes + slots * slot;
-
-	memcpy(at, bytes.data(), bytes.size());
-	return post_write(IBV_WR_RDMA_WRITE, address, rkey, at, bytes.size());
-}
-
-ibv_wc_status RogueLink::write_with_immediate(uint32_t bytes)
-{
-	return post_write(IBV_WR_RDMA_WRITE_WITH_IMM, accept.r.rmb_addr, accept.r.rkey,
-			  memory.data(), bytes);
-}
-
 void RogueLink::reset_tcp()
 {
 	must_linger(tcp, 0);
 	tcp.close();
 }
 
-bool RogueLink::post_one()
+ibv_wc_status RogueLink::write_with_immediate(uint32_t bytes)
 {
-	if (missing.empty())
-		return false;
-	post_receive(missing.front());
-	missing.pop_front();
-	return true;
-}
-
-void RogueLink::destroy_queue_pair()
-{
-	must_be(!ibv_destroy_qp(qp), "destroy QP");
-	qp = nullptr;
+	return write_with_immediate_to(accept.r.rmb_addr, accept.r.rkey, bytes);
 }
 
 ibv_wc_status RogueLink::write(uint64_t offset, const std::string &bytes)
@@ -295,31 +108,6 @@ ibv_wc_status RogueLink::write(uint64_t offset, const std::string &bytes)
 	return write_to(accept.r.rmb_addr + (accept.r.rmbe_index - 1) * uint64_t(element_size()) +
 			    offset,
 			accept.r.rkey, bytes);
-}
-
-std::string RogueLink::hear(int seconds)
-{
-	std::optional<ibv_wc> wc = poll(receive_cq, seconds);
-
-	if (!wc || wc->status != IBV_WC_SUCCESS)
-		return "";
-
-	std::string message(memory.data() + element_bytes + wc->wr_id * slot, wc->byte_len);
-
-	missing.push_back(wc->wr_id);
-	if (may_post)
-		post_one();
-	return message;
-}
-
-std::string RogueLink::hear_type(uint8_t type, int seconds)
-{
-	std::string message;
-
-	do {
-		message = hear(seconds);
-	} while (!message.empty() && uint8_t(message[0]) != type);
-	return message;
 }
 
 smc_cdc RogueLink::true_cdc()
