@@ -140,13 +140,15 @@ act_script() {
 
 # clean_up: wait for the end of what an act left, its connections and with them the module.
 clean_up() {
-	local end=$((SECONDS + 120)) rxe
+	local end=$((SECONDS + 120)) rxe aid
 	until lab-smc unload 2>/run/unload; do
 		((SECONDS < end)) || { cat /run/unload; exit 1; }
 		sleep 0.2
 	done
-	# A device with this would wait for ever for its end.
-	! grep -q ^rdma_parent /proc/modules || rmmod rdma_parent || exit
+	# A device with one of these would wait for ever for its end.
+	for aid in rdma_parent roce_v1; do
+		! grep -q "^$aid " /proc/modules || rmmod "$aid" || exit
+	done
 	for rxe in /sys/class/infiniband/rxe*; do
 		[[ ! -e $rxe ]] || rdma link delete "${rxe##*/}" || exit
 	done

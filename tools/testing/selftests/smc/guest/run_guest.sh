@@ -90,7 +90,7 @@ add_act() {
 
 declare -A skip=(
 	[peer]='@(interop*|smcd|fault|reuseport|differ)_test'
-	[netns]='@(interop*|pnet|rdma|route)_test'
+	[netns]='@(interop*|peers|pnet|rdma|route)_test'
 )
 skip[host]=${skip[netns]}
 place=${within:-peer}
