@@ -76,8 +76,8 @@ help:
 	@echo '               the demo and the core of check on a fresh Debian of that release'
 	@echo '  check-reproducible  two builds in two folders are the same'
 	@echo '  lint         W=1 and sparse for 6.12 and 6.1, checkpatch, kernel-doc, clang-format'
-	@echo '  soak         compares random calls with what TCP answers, until it is interrupted or'
-	@echo '               for SOAK_SECONDS'
+	@echo '  soak         compares random calls with what TCP answers, and plays hostile peers,'
+	@echo '               until it is interrupted or for SOAK_SECONDS'
 	@echo '  fuzz         the fuzzers of the wire formats for longer (FUZZ_RUNS=$(FUZZ_RUNS))'
 	@echo
 	@echo '  docs         Documentation/ as HTML, into $$O/docs'
@@ -193,7 +193,7 @@ check-debug:
 	@O=$(O) .ci/run $(CHECK_DEBUG)
 
 soak:
-	@O=$(O) .ci/run soak-host soak-netns soak-rdma
+	@O=$(O) .ci/run soak-host soak-netns soak-rdma soak-rogue soak-rogue-host
 
 check-programs: deps-build deps-lab deps-test deps-python tools
 	@tools/lab/lab fetch 6.12
