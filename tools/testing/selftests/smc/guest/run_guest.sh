@@ -89,7 +89,7 @@ add_act() {
 }
 
 declare -A skip=(
-	[peer]='@(interop*|smcd|fault|reuseport|differ)_test'
+	[peer]='@(interop*|smcd|fault|fuzz|reuseport|differ|tenants)_test'
 	[netns]='@(interop*|peers|pnet|rdma|route)_test'
 )
 skip[host]=${skip[netns]}

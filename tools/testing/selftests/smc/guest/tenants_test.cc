@@ -280,7 +280,7 @@ void lose_bytes_on_loopback()
 {
 	must_run("nft -f - <<<'add table ip lossy\n"
 		 "add chain ip lossy out { type filter hook output priority 0; }\n"
-		 "add rule ip lossy out tcp flags psh / psh tcp dport 23000 drop'");
+		 "add rule ip lossy out tcp flags psh tcp dport 23000 drop'");
 }
 
 void leave_rendezvous_hanging()
