@@ -167,10 +167,10 @@ uninstall:
 
 # Parts of the tests: see .ci/parts.
 CHECK	:= lint sparse docs install wire uapi selftest scripts guest interop within-basic within-host-basic \
-	core-6.1 core-debug
+	tenants core-6.1 core-debug
 CHECK_FAST := lint sparse wire smoke
 CHECK_LONG := sparse-6.1 scripts-tree selftest-all demo within within-host guest-smp interop-smp \
-	guest-6.1 within-6.1 reproducible debian13
+	guest-6.1 within-6.1 fuzz-debug reproducible debian13
 CHECK_DEBUG := selftest-debug guest-debug within-debug within-host-debug interop-debug
 
 # By one apt-get: what comes after each takes as long as the packages.
