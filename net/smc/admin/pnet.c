@@ -70,7 +70,7 @@ static void drop(struct smc_pnet_entry *entry)
 /* What a walk of devices found. */
 struct pnet_found {
 	char *pnetid;
-	const struct net *net;	/* whose table has it */
+	const struct net_device *vouched;	/* the device, if its entry was made for it */
 };
 
 static int pnetid_of_one(struct net_device *dev, struct netdev_nested_priv *priv)
@@ -81,15 +81,15 @@ static int pnetid_of_one(struct net_device *dev, struct netdev_nested_priv *priv
 
 	spin_lock_bh(&table->lock);
 	entry = find_ifindex(table, dev->ifindex);
-	if (entry)
+	if (entry) {
 		strscpy(found->pnetid, entry->pnetid, SMC_MAX_PNETID_LEN + 1);
+		found->vouched = entry->is_vouched ? dev : NULL;
+	}
 	spin_unlock_bh(&table->lock);
-	if (entry)
-		found->net = dev_net(dev);
 	return !!entry;
 }
 
-bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_own)
+bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_vouched)
 {
 	struct pnet_found found = { .pnetid = pnetid };
 	struct netdev_nested_priv priv = { .data = &found };
@@ -99,7 +99,8 @@ bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_own)
 	is_found = pnetid_of_one(dev, &priv) ||
 		   netdev_walk_all_lower_dev_rcu(dev, pnetid_of_one, &priv);
 	rcu_read_unlock();
-	*is_own = is_found && net_eq(found.net, dev_net(dev));
+	/* A container's root may put any device upon the one that was named, or call it so. */
+	*is_vouched = found.vouched == dev;
 	return is_found;
 }
 
@@ -138,6 +139,7 @@ static struct smc_pnet_entry *new_netdev_entry(struct net *net, const char *pnet
 	dev = __dev_get_by_name(net, ifname);
 	strscpy(entry->ifname, dev ? dev->name : ifname, sizeof(entry->ifname));
 	entry->ifindex = dev ? dev->ifindex : 0;
+	entry->is_vouched = dev;
 	return entry;
 }
 
@@ -279,8 +281,10 @@ static void device_gone(struct smc_pnet_table *table, const struct net_device *d
 {
 	struct smc_pnet_entry *own = find_ifindex(table, dev->ifindex);
 
-	if (own)
-		own->ifindex = 0;
+	if (!own)
+		return;
+	own->ifindex = 0;
+	own->is_vouched = false;
 }
 
 static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)

@@ -20,7 +20,7 @@ struct net_device;
  * smc_pnet_of_netdev() - the physical network behind a network device
  * @dev: held by the caller
  * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
- * @is_own: set to whether the table of the device's own namespace has it
+ * @is_vouched: set to whether the table has just this device, and had it when the entry was made
  *
  * For a device without an entry of its own, the devices that it sits on are asked: a
  * VLAN's real device, a bond's or team's ports, and so on downwards. The first one with
@@ -28,7 +28,7 @@ struct net_device;
  *
  * With or without RTNL; not in hard interrupt. Return: whether there is one.
  */
-bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_own);
+bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_vouched);
 
 /**
  * smc_pnet_of_ibport() - the physical network behind a port of an RDMA device

@@ -20,6 +20,7 @@ struct smc_pnet_entry {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 	char ifname[IFNAMSIZ];
 	int ifindex;			/* 0 while there is no such device */
+	bool is_vouched;		/* whoever added the entry saw the device that it is for */
 	char ibname[IB_DEVICE_NAME_MAX];
 	u8 ibport;
 };

@@ -151,9 +151,14 @@ struct smc_rdma_need {
 	const u8 *peer_gid;	/* a routable one, or NULL */
 	struct net_device *ndev;	/* the route's */
 	u16 vlan;		/* likewise */
-	bool is_named;		/* the table of its namespace, the host's administrator's, has it */
+	bool is_vouched;	/* the host's administrator put this device into its table */
 	u32 mtu;		/* of the path, as TCP knows it */
 };
+
+static bool smc_rdma_is_kind(const struct net_device *dev, const char *kind)
+{
+	return dev->rtnl_link_ops && !strcmp(dev->rtnl_link_ops->kind, kind);
+}
 
 /*
  * Devices that hand down what they send as it is, but for a VLAN tag or a MAC address. Behind any
@@ -163,7 +168,7 @@ static bool smc_rdma_keeps_form(const struct net_device *dev)
 {
 	return is_vlan_dev(dev) || netif_is_bond_master(dev) || netif_is_team_master(dev) ||
 	       netif_is_bridge_master(dev) || netif_is_macvlan(dev) || netif_is_failover(dev) ||
-	       (dev->rtnl_link_ops && !strcmp(dev->rtnl_link_ops->kind, "ipvlan"));
+	       smc_rdma_is_kind(dev, "ipvlan");
 }
 
 /* Tunnels send by routes of their own, and may name no device that they sit on. */
@@ -171,7 +176,8 @@ static bool smc_rdma_is_tunnel(const struct net_device *dev)
 {
 	return (dev->type != ARPHRD_ETHER && dev->type != ARPHRD_LOOPBACK) ||
 	       netif_is_vxlan(dev) || netif_is_geneve(dev) || netif_is_gretap(dev) ||
-	       netif_is_ip6gretap(dev);
+	       netif_is_ip6gretap(dev) || smc_rdma_is_kind(dev, "erspan") ||
+	       smc_rdma_is_kind(dev, "ip6erspan") || smc_rdma_is_kind(dev, "tun");
 }
 
 static int smc_rdma_changes_form(struct net_device *dev, struct netdev_nested_priv *priv)
@@ -238,7 +244,7 @@ static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct sm
 	if (!by_pnet)
 		return ndev == need->ndev;
 	if (!net_eq(dev_net(ndev), sock_net(need->sk)) &&
-	    !(need->is_named && net_eq(dev_net(ndev), &init_net)))
+	    !(need->is_vouched && net_eq(dev_net(ndev), &init_net)))
 		return false;
 	return !smc_rdma_is_overlay(ndev) && smc_rdma_vlan_of(ndev) == need->vlan;
 }
@@ -412,7 +418,7 @@ static int smc_rdma_search_network(struct smc_rdma_need *need, struct smc_rdma_p
 
 	if (smc_rdma_is_overlay(need->ndev))
 		return -ENODEV;
-	if (!smc_pnet_of_netdev(need->ndev, wanted, &need->is_named))
+	if (!smc_pnet_of_netdev(need->ndev, wanted, &need->is_vouched))
 		return smc_rdma_search(need, NULL, false, port);
 	if (!smc_rdma_search(need, wanted, false, port))
 		return 0;
