@@ -384,6 +384,9 @@ int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *b
 		return smc_clc_await_decline(hs, buf);
 	if (smc_clc_take_early_decline(hs, buf))
 		return 0;
+	/* One that is there, of a socket that somebody keeps locked, is taken later. */
+	if (smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE)
+		hs->owed = true;
 	smc_local_peer_id(sock_net(hs->sk), decline.peer_id);
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
 }
