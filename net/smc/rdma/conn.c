@@ -143,7 +143,8 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 void smc_rdma_conn_spend(struct smc_rdma_conn *conn)
 {
 	conn->rmb.is_spent = true;
-	conn->mirror.is_spent = true;
+	/* Nothing was posted from it before the peer was known. */
+	conn->mirror.is_spent = conn->peer_known;
 	smc_group_spend(conn->group, smc_stream_pages(&conn->stream));
 }
 
@@ -269,6 +270,7 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 	conn->peer_index = r->rmbe_index;
 	st->tx.peer_size = size;
 	st->tx.ring = smc_element_mem(&conn->mirror);
+	st->tx.held = smc_slab_element_bytes(conn->mirror.slab);
 	/* The peer's element may be the smaller one. */
 	st->tx.size = min_t(u64, smc_slab_element_bytes(conn->mirror.slab), size);
 	conn->peer_known = true;

@@ -20,9 +20,9 @@
 #define SMC_CONTACT_WAIT	(3 * HZ)
 
 /*
- * First contacts under way as server, each of which has a queue pair and an RMB before its client
- * has proven anything. The owner of an address has no more of a namespace's than are left for
- * others, nor a namespace of the host's.
+ * First contacts under way as server, each of which has a queue pair, an RMB and a mirror before
+ * its client has proven anything. The owner of an address has no more of a namespace's than are
+ * left for others, nor a namespace of the host's.
  */
 #define SMC_CONTACTS_PER_NET	128
 #define SMC_CONTACTS_MAX	512
@@ -234,7 +234,6 @@ static u32 smc_rdma_setup_conn(struct smc_rdma_setup *s, struct smc_group *group
 u32 smc_rdma_server_reserve(struct smc_rdma_setup *s)
 {
 	struct smc_group *group = smc_rdma_server_group(s);
-
 	u32 diagnosis;
 
 	if (IS_ERR(group))

@@ -379,11 +379,11 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock);
 
 /**
  * smc_stream_pages() - what both rings take, in pages
- * @st: stream; the sizes are those of the path's elements, and never change
+ * @st: stream; what its elements have, which never changes
  */
 static inline long smc_stream_pages(const struct smc_stream *st)
 {
-	return (st->rx.size + st->tx.size) / PAGE_SIZE;
+	return (st->rx.size + st->tx.held) / PAGE_SIZE;
 }
 
 /**

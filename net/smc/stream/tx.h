@@ -30,6 +30,7 @@ extern "C" {
 struct smc_stream_tx {
 	u8 *ring;		/* copied into at offset */
 	u32 size;		/* of the ring; divides peer_size */
+	u32 held;		/* of the memory that the ring is in */
 	u32 peer_size;		/* of the peer's element */
 	u64 written;		/* end of what the application wrote */
 	u64 sent;		/* end of what was published */
