@@ -349,11 +349,8 @@ protected:
 			listener.emplace(agent.listen(Flavor()));
 
 		Job accept = listener->start_accept();
-		Address to = address_of(1, AF_INET, listener->port());
 
-		tcp = offering_socket();
-		if (connect(tcp, to.get(), to.len))
-			throw_errno("connect");
+		tcp = offering_connection(address_of(1, AF_INET, listener->port()));
 		send_bytes(tcp, proposal());
 		take_agreement(receive_message(tcp), accept_type, first_contact);
 		if (first_contact)
@@ -599,10 +596,8 @@ class PeerAndDecline : public Peer
 TEST_P(PeerAndDecline, ItsProposalIsDeclined)
 {
 	RemoteSocket server = agent.listen(Flavor());
-	Address to = address_of(1, AF_INET, server.port());
 
-	tcp = offering_socket();
-	ASSERT_EQ(connect(tcp, to.get(), to.len), 0);
+	tcp = offering_connection(address_of(1, AF_INET, server.port()));
 	if (is_v2())
 		send_bytes(tcp, proposal_v2(padded("ANOTHER-EID", 32, ' ')));
 	else
@@ -617,10 +612,8 @@ TEST_P(PeerAndDecline, ItsProposalIsDeclined)
 TEST_P(PeerAndDecline, ItsConfirmIsDeclined)
 {
 	RemoteSocket server = agent.listen(Flavor());
-	Address to = address_of(1, AF_INET, server.port());
 
-	tcp = offering_socket();
-	ASSERT_EQ(connect(tcp, to.get(), to.len), 0);
+	tcp = offering_connection(address_of(1, AF_INET, server.port()));
 	send_bytes(tcp, proposal());
 	take_agreement(receive_message(tcp), accept_type, true);
 	send_bytes(tcp, agreement(confirm_type, true, 1, default_eid, 0));
@@ -655,10 +648,8 @@ TEST_P(PeerAndDecline, DeclinesTheProposal)
 TEST_P(PeerAndDecline, DeclinesTheAccept)
 {
 	RemoteSocket server = agent.listen(Flavor());
-	Address to = address_of(1, AF_INET, server.port());
 
-	tcp = offering_socket();
-	ASSERT_EQ(connect(tcp, to.get(), to.len), 0);
+	tcp = offering_connection(address_of(1, AF_INET, server.port()));
 	send_bytes(tcp, proposal());
 	take_agreement(receive_message(tcp), accept_type, true);
 	send_bytes(tcp, decline(dialect().version, 0x03030000));
@@ -709,11 +700,7 @@ protected:
 	}
 	void propose(const std::string &message)
 	{
-		Address to = address_of(1, AF_INET, server->port());
-
-		tcp = offering_socket();
-		if (connect(tcp, to.get(), to.len))
-			throw_errno("connect");
+		tcp = offering_connection(address_of(1, AF_INET, server->port()));
 		send_bytes(tcp, message);
 	}
 	/* It goes on in the version that it was answered in. */

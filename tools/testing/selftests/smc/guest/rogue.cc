@@ -249,7 +249,7 @@ std::string encode_decline(uint32_t diagnosis, uint8_t version, bool out_of_sync
 	return {reinterpret_cast<char *>(buf), smc_clc_build_decline(buf, &decline)};
 }
 
-Fd propose(const Address &to, const smc_clc_proposal &proposal, const std::string &from)
+Fd offering_connection(const Address &to, const std::string &from)
 {
 	Fd fd = offering_socket();
 
@@ -261,6 +261,13 @@ Fd propose(const Address &to, const smc_clc_proposal &proposal, const std::strin
 	}
 	if (connect(fd, to.get(), to.len))
 		throw_errno("connect");
+	return fd;
+}
+
+Fd propose(const Address &to, const smc_clc_proposal &proposal, const std::string &from)
+{
+	Fd fd = offering_connection(to, from);
+
 	send_bytes(fd, encode(proposal));
 	return fd;
 }

@@ -20,6 +20,8 @@ namespace guest
 
 /* A TCP socket of AF_INET that offers SMC. */
 Fd offering_socket();
+/* One that is connected to @to, @from an address of this guest or, if that is empty, from any. */
+Fd offering_connection(const Address &to, const std::string &from = "");
 
 /* An agent's client that connects to a listener of this kind, and the socket accepted there. */
 struct Lured {

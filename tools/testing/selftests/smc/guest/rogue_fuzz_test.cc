@@ -255,11 +255,7 @@ protected:
 	}
 	void connect_to(RemoteSocket &listener)
 	{
-		Address to = address_of(1, AF_INET, listener.port());
-
-		tcp = offering_socket();
-		if (connect(tcp, to.get(), to.len))
-			throw_errno("connect");
+		tcp = offering_connection(address_of(1, AF_INET, listener.port()));
 	}
 	/* A message that is due, or something else. */
 	void send_clc(int fd, const std::string &message, const char *what)

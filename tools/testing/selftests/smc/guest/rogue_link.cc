@@ -16,11 +16,8 @@ static std::string own_gid()
 }
 
 RogueLink::RogueLink(const Address &server, Confirm answer)
-    : RogueQueuePair(own_gid()), tcp(offering_socket())
+    : RogueQueuePair(own_gid()), tcp(propose(server, good_proposal()))
 {
-	if (::connect(tcp, server.get(), server.len))
-		throw_errno("connect");
-	send_bytes(tcp, encode(good_proposal()));
 	accept = receive_agreement(tcp, SMC_CLC_ACCEPT);
 	if (!accept.first_contact)
 		throw std::runtime_error("the server takes the rogue for somebody else");
@@ -63,10 +60,7 @@ void RogueLink::confirm_link()
 
 void RogueLink::connect_again(const Address &server)
 {
-	tcp = offering_socket();
-	if (::connect(tcp, server.get(), server.len))
-		throw_errno("connect");
-	send_bytes(tcp, encode(good_proposal()));
+	tcp = propose(server, good_proposal());
 	accept = receive_agreement(tcp, SMC_CLC_ACCEPT);
 	if (accept.first_contact)
 		throw std::runtime_error("the server does not know the link any more");
