@@ -29,6 +29,8 @@ static int __net_init smc_net_init_net(struct net *net)
 	struct smc_net *sn = smc_net(net);
 	int err;
 
+	/* TCP's callbacks look, and each entry is charged to its socket's control group. */
+	xa_init_flags(&sn->socks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&sn->ism_groups);
 	INIT_LIST_HEAD(&sn->rdma_groups);
 	/* Bound: the steps of a rendezvous are short, and faster where its packets come in. */

@@ -9,6 +9,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include <net/sock.h>
@@ -38,6 +39,8 @@ struct smc_net {
 	struct workqueue_struct *shake_wq;	/* where they run */
 	/* Listeners take from TCP; the socket lock lets users hold that up, in their namespace. */
 	struct workqueue_struct *take_wq;
+
+	struct xarray socks;	/* that SMC knows: socket/smc_sock.c */
 
 	/* Streams of sockets that were closed before, see stream/orphan.c. */
 	atomic_t orphans;

@@ -35,7 +35,7 @@ enum {
 /**
  * struct smc_diag_dump - one call of a dump
  * @skb: to fill
- * @cb: the dump; its first two arguments are the place in the table where it goes on
+ * @cb: the dump; its first argument is the index of the socket where it goes on
  */
 struct smc_diag_dump {
 	struct sk_buff *skb;
@@ -280,8 +280,10 @@ static int smc_diag_put_extensions(const struct smc_diag_dump *dump, const struc
 	return rc;
 }
 
-static int smc_diag_put(const struct smc_diag_dump *dump, struct smc_sock *smc)
+/* The socket lives while its namespace's array is locked. */
+static int smc_diag_put(struct smc_sock *smc, void *arg)
 {
+	const struct smc_diag_dump *dump = arg;
 	struct netlink_callback *cb = dump->cb;
 	struct smc_stream *st = NULL;
 	struct nlmsghdr *nlh;
@@ -302,21 +304,13 @@ static int smc_diag_put(const struct smc_diag_dump *dump, struct smc_sock *smc)
 	return 0;
 }
 
-/* For one socket of the table, which lives while the table is locked. */
-static int smc_diag_one(struct smc_sock *smc, void *arg)
-{
-	struct smc_diag_dump *dump = arg;
-
-	if (!net_eq(sock_net(smc->sk), sock_net(dump->skb->sk)))
-		return 0;
-	return smc_diag_put(dump, smc);
-}
-
 static int smc_diag_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct smc_diag_dump dump = { .skb = skb, .cb = cb };
-	int rc = smc_sock_for_each(&cb->args[0], &cb->args[1], smc_diag_one, &dump);
+	unsigned long index = cb->args[0];
+	int rc = smc_sock_for_each(sock_net(skb->sk), &index, smc_diag_put, &dump);
 
+	cb->args[0] = index;
 	/* What is in goes out first; an empty message is the end. */
 	return skb->len ?: rc;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The table of sockets that SMC knows, and their rendezvous. */
 
-#include <linux/hashtable.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
 #include <net/tcp.h>
 
 #include "admin/net.h"
@@ -21,23 +22,21 @@
 /* How long after a FIN of TCP the end of the stream may follow. */
 #define SMC_FIN_WAIT		(5 * HZ)
 
-static DEFINE_HASHTABLE(smc_socks, 10);
-static DEFINE_SPINLOCK(smc_socks_lock);
-
 static void smc_sock_shake(struct work_struct *work);
 static void smc_sock_check_fin(struct work_struct *work);
 static void smc_sock_do_later(struct work_struct *work);
 
+/* Where a namespace's array has it: no two struct socks begin in the same KiB. */
+static unsigned long smc_sock_index(const struct sock *sk)
+{
+	BUILD_BUG_ON(sizeof(struct tcp_sock) < SZ_1K);
+	/* Virtual addresses are larger numbers, which would make the array deeper. */
+	return __pa(sk) / SZ_1K;
+}
+
 struct smc_sock *smc_sock_find(const struct sock *sk)
 {
-	struct smc_sock *smc;
-
-	rcu_read_lock();
-	hash_for_each_possible_rcu(smc_socks, smc, entry, (unsigned long)sk)
-		if (smc->sk == sk)
-			break;
-	rcu_read_unlock();
-	return smc;
+	return xa_load(&smc_sk_net(sk)->socks, smc_sock_index(sk));
 }
 
 /* TCP charges nobody without memory accounting of sockets, or for those made in the root group. */
@@ -48,34 +47,18 @@ static struct mem_cgroup *smc_sock_get_memcg(const struct sock *sk)
 	return get_mem_cgroup_from_mm(NULL);
 }
 
-static struct smc_sock *smc_sock_alloc(const struct sock *sk)
-{
-	struct mem_cgroup *memcg = smc_sock_get_memcg(sk);
-	struct mem_cgroup *outer = set_active_memcg(memcg);
-	struct smc_sock *smc = kzalloc(sizeof(*smc), GFP_KERNEL_ACCOUNT);
-
-	set_active_memcg(outer);
-	if (smc)
-		smc->memcg = memcg;
-	else
-		mem_cgroup_put(memcg);
-	return smc;
-}
-
 void smc_sock_free(struct smc_sock *smc)
 {
 	mem_cgroup_put(smc->memcg);
 	kfree_rcu(smc, rcu);
 }
 
-struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
+static void smc_sock_init(struct smc_sock *smc, struct sock *sk, enum smc_role role,
+			  struct mem_cgroup *memcg)
 {
-	struct smc_sock *smc = smc_sock_alloc(sk);
-
-	if (!smc)
-		return NULL;
 	smc->sk = sk;
 	smc->role = role;
+	smc->memcg = memcg;
 	init_waitqueue_head(&smc->hs.wait);
 	smc_handshake_init(&smc->hs, sk, smc->memcg);
 	INIT_DELAYED_WORK(&smc->shake, smc_sock_shake);
@@ -84,52 +67,56 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 	timer_setup(&smc->syn, smc_connect_look, 0);
 	timer_setup(&smc->keepalive, smc_keepalive_look, 0);
 	INIT_LIST_HEAD(&smc->siblings);
+}
 
-	spin_lock_bh(&smc_socks_lock);
-	hash_add_rcu(smc_socks, &smc->entry, (unsigned long)sk);
-	spin_unlock_bh(&smc_socks_lock);
+/* Charged to set_active_memcg()'s. */
+static struct smc_sock *smc_sock_make(struct sock *sk, enum smc_role role,
+				      struct mem_cgroup *memcg)
+{
+	struct smc_sock *smc = kzalloc(sizeof(*smc), GFP_KERNEL_ACCOUNT);
+
+	if (!smc)
+		return NULL;
+	smc_sock_init(smc, sk, role, memcg);
+	if (xa_err(xa_store_bh(&smc_sk_net(sk)->socks, smc_sock_index(sk), smc, GFP_KERNEL))) {
+		kfree(smc);
+		return NULL;
+	}
+	return smc;
+}
+
+struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
+{
+	struct mem_cgroup *memcg = smc_sock_get_memcg(sk);
+	struct mem_cgroup *outer = set_active_memcg(memcg);
+	struct smc_sock *smc = smc_sock_make(sk, role, memcg);
+
+	set_active_memcg(outer);
+	if (!smc)
+		mem_cgroup_put(memcg);
 	return smc;
 }
 
 void smc_sock_forget(struct smc_sock *smc)
 {
-	spin_lock_bh(&smc_socks_lock);
-	hash_del_rcu(&smc->entry);
-	spin_unlock_bh(&smc_socks_lock);
+	xa_erase_bh(&smc_sk_net(smc->sk)->socks, smc_sock_index(smc->sk));
 }
 
-/* The sockets of a bucket from @index on. */
-static int smc_socks_walk(struct hlist_head *bucket, long *index,
-			  int (*fn)(struct smc_sock *smc, void *arg), void *arg)
+int smc_sock_for_each(const struct net *net, unsigned long *index,
+		      int (*fn)(struct smc_sock *smc, void *arg), void *arg)
 {
+	struct xarray *socks = &smc_net(net)->socks;
 	struct smc_sock *smc;
-	long i = 0;
-	int rc = 0;
-
-	spin_lock_bh(&smc_socks_lock);
-	hlist_for_each_entry(smc, bucket, entry) {
-		if (i++ < *index)
-			continue;
-		rc = fn(smc, arg);
-		if (rc)
-			break;
-		++*index;
-	}
-	spin_unlock_bh(&smc_socks_lock);
-	return rc;
-}
-
-int smc_sock_for_each(long *bucket, long *index, int (*fn)(struct smc_sock *smc, void *arg),
-		      void *arg)
-{
 	int rc;
 
-	for (; *bucket < HASH_SIZE(smc_socks); ++*bucket, *index = 0) {
-		rc = smc_socks_walk(&smc_socks[*bucket], index, fn, arg);
-		if (rc)
+	for (;; ++*index) {
+		xa_lock_bh(socks);
+		smc = xa_find(socks, index, ULONG_MAX, XA_PRESENT);
+		rc = smc ? fn(smc, arg) : 0;
+		xa_unlock_bh(socks);
+		if (!smc || rc)
 			return rc;
 	}
-	return 0;
 }
 
 void smc_sock_do_soon(struct smc_sock *smc, unsigned long delay)

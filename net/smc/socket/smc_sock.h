@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * An SMC socket is a TCP socket whose operations are ours: its struct sock is TCP's.
- * What SMC knows of it exists from connect() or listen() on, in a table by struct sock,
- * and hangs off sk_user_data while SMC has anything to do with it. That of a listener is left to
- * BPF's maps of sockets, and children.c knows the listener. A socket of which
- * SMC knows nothing, or that went back to TCP, has every call done by TCP.
+ * What SMC knows of it exists from connect() or listen() on, in its namespace's array by struct
+ * sock, and hangs off sk_user_data while SMC has anything to do with it. That of a listener is left
+ * to BPF's maps of sockets, and children.c knows the listener. A socket of which SMC knows nothing,
+ * or that went back to TCP, has every call done by TCP.
  *
  * Locking: the socket lock protects the mode. The struct lives until release, so calls
  * may use it without a reference; TCP's callbacks use it under RCU.
@@ -80,7 +80,6 @@ struct smc_visit {
  * @req: TCP's request that it came by, whose reference is TCP's queue's while it waits there
  * @is_deferred: it is not for accept() before the peer has said something; under the parent's lock
  * @siblings: in a list of the parent's
- * @entry: in the table of all
  * @rcu: for TCP's callbacks
  */
 struct smc_sock {
@@ -117,7 +116,6 @@ struct smc_sock {
 	struct request_sock *req;
 	bool is_deferred;
 	struct list_head siblings;
-	struct hlist_node entry;
 	struct rcu_head rcu;
 };
 
@@ -246,10 +244,10 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
 void smc_sock_free(struct smc_sock *smc);
 
 /**
- * smc_sock_forget() - take a socket out of the table: its release begins
+ * smc_sock_forget() - take a socket out of the array: its release begins
  * @smc: socket
  *
- * Whatever is in the table has a live struct sock and, in SMC_MODE_STREAM, a live stream.
+ * Whatever is in the array has a live struct sock and, in SMC_MODE_STREAM, a live stream.
  */
 void smc_sock_forget(struct smc_sock *smc);
 
@@ -373,17 +371,19 @@ void smc_sock_stop_handshake(struct smc_sock *smc);
 void smc_sock_end_handshake(struct smc_sock *smc);
 
 /**
- * smc_sock_for_each() - call @fn for every socket SMC knows, until it returns an error
- * @bucket: of the table, where to begin, 0 for all; on an error, where that was
- * @index: likewise, in the bucket
+ * smc_sock_for_each() - call @fn for every socket of a namespace, until it returns an error
+ * @net: namespace
+ * @index: of the array, where to begin, 0 for all; on an error, where that was
  * @fn: called
  * @arg: for @fn
  *
- * Context: process; @fn runs under a spinlock.
+ * A caller who goes on from an index meets each socket once that stays, while others come and go.
+ *
+ * Context: process; @fn runs under the array's lock, with softirqs off.
  * Return: 0 or the error of @fn.
  */
-int smc_sock_for_each(long *bucket, long *index, int (*fn)(struct smc_sock *smc, void *arg),
-		      void *arg);
+int smc_sock_for_each(const struct net *net, unsigned long *index,
+		      int (*fn)(struct smc_sock *smc, void *arg), void *arg);
 
 /**
  * smc_sock_check_tcp() - end a stream under which bytes arrived by TCP
