@@ -7,6 +7,7 @@
 #include "admin/net.h"
 #include "admin/netlink.h"
 #include "admin/pnet.h"
+#include "ism/device.h"
 #include "ism/ism.h"
 #include "rdma/rdma.h"
 #include "rendezvous/identity.h"
@@ -54,9 +55,12 @@ static int __init smc_init(void)
 	rc = smc_ops_init();
 	if (rc)
 		return rc;
-	rc = smc_workqueues_init();
+	rc = smc_loopback_init();
 	if (rc)
 		return rc;
+	rc = smc_workqueues_init();
+	if (rc)
+		goto err_loopback;
 	rc = smc_net_init();
 	if (rc)
 		goto err_wq;
@@ -94,6 +98,8 @@ err_net:
 	smc_net_exit();
 err_wq:
 	smc_workqueues_exit();
+err_loopback:
+	smc_loopback_exit();
 	return rc;
 }
 
@@ -116,6 +122,7 @@ static void __exit smc_exit(void)
 	/* Timers that were running when they were deleted, and what was left to RCU. */
 	synchronize_rcu();
 	rcu_barrier();
+	smc_loopback_exit();
 }
 
 module_init(smc_init);

@@ -158,7 +158,7 @@ static void smc_ism_free(struct smc_stream *st)
 	smc_dmbe_put(conn->lock_owner);
 	smc_dmbe_leave(conn->dmbe);
 	smc_ism_group_put(conn->group);
-	kfree(conn);
+	kfree_rcu(conn, rcu);
 }
 
 static const struct smc_path_ops smc_ism_path_ops = {
@@ -194,7 +194,6 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 	conn->lock_owner = dmbe;
 	smc_dmbe_get(dmbe);
 	INIT_LIST_HEAD(&conn->siblings);
-	INIT_HLIST_NODE(&conn->entry);
 
 	st = &conn->stream;
 	smc_stream_init(st, &smc_ism_path_ops, group->peer.net, &dmbe->lock);
@@ -234,7 +233,7 @@ int smc_ism_conn_open(struct smc_ism_conn *conn)
 	if (!st->is_over)
 		rc = smc_ism_group_enter(conn->group, conn);
 	if (!rc)
-		conn->group->peer.dev->ops->open(conn);
+		rc = conn->group->peer.dev->ops->open(conn);
 	spin_unlock_bh(st->lock);
 	return rc;
 }

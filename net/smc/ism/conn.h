@@ -3,6 +3,8 @@
 #ifndef SMC_ISM_CONN_H
 #define SMC_ISM_CONN_H
 
+#include <linux/rhashtable-types.h>
+
 #include "memory/slab.h"
 #include "stream/stream.h"
 #include "wire/clc.h"
@@ -42,6 +44,7 @@ struct smc_dmbe {
  * @peer_index: and its index
  * @link_id: the server's name of its group
  * @entry: in the device's table of elements
+ * @rcu: of those who search it
  */
 struct smc_ism_conn {
 	struct smc_stream stream;
@@ -55,7 +58,8 @@ struct smc_ism_conn {
 	u64 peer_token;
 	u8 peer_index;
 	u32 link_id;
-	struct hlist_node entry;
+	struct rhash_head entry;
+	struct rcu_head rcu;
 };
 
 static inline struct smc_ism_conn *smc_ism_conn_of(struct smc_stream *st)
@@ -129,7 +133,7 @@ struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_cl
  * @conn: connection
  *
  * Context: process.
- * Return: 0, or -ENOLINK if the group has ended.
+ * Return: 0, -ENOLINK if the group has ended, or what the device says.
  */
 int smc_ism_conn_open(struct smc_ism_conn *conn);
 

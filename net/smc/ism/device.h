@@ -34,8 +34,9 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
  * @reaches: whether the device @peer, as named in messages of a version, can write into memory of
  *	@dev, and the other way round, for an end in @net. If so, @peer becomes its address, which
  *	is the same whatever it was called.
- * @open: make the element of @conn known under its token and index. Under the stream's lock.
- * @close: undo @open, and what @attach did. The peer does not write to the element any
+ * @open: make the element of @conn known under its token and index. Returns 0 or -errno. Under the
+ *	stream's lock.
+ * @close: undo @open, if it was, and what @attach did. The peer does not write to the element any
  *	more. Not hard interrupt.
  * @attach: make the peer's element writable for @conn: set its stream's sending ring, under
  *	the stream's lock. Returns 0, or -ENOENT if there is no such element, or it is not for
@@ -49,7 +50,7 @@ struct smc_ism_ops {
 	struct smc_clc_ism (*name)(const struct smc_ism_device *dev, const struct net *net);
 	bool (*reaches)(const struct smc_ism_device *dev, const struct net *net,
 			struct smc_clc_ism *peer, u8 version);
-	void (*open)(struct smc_ism_conn *conn);
+	int (*open)(struct smc_ism_conn *conn);
 	void (*close)(struct smc_ism_conn *conn);
 	int (*attach)(struct smc_ism_conn *conn, const struct smc_clc_d *peer);
 	int (*publish)(struct smc_ism_conn *conn, u64 end, u64 producer, u64 consumer);
@@ -99,6 +100,13 @@ static inline bool smc_ism_is_on(const struct smc_net *sn)
 /* The device inside the host; its address, new with each load of the module, is told to nobody. */
 extern struct smc_ism_device smc_loopback;
 
-void smc_loopback_init(void);
+int smc_loopback_init(void);
+
+/**
+ * smc_loopback_exit() - free the table of elements
+ *
+ * Context: process, after all that may end a connection.
+ */
+void smc_loopback_exit(void);
 
 #endif

@@ -4,7 +4,6 @@
 #include "admin/net.h"
 #include "admin/netlink.h"
 #include "conn.h"
-#include "device.h"
 #include "group.h"
 #include "ism.h"
 #include "show.h"
@@ -16,7 +15,6 @@ static const struct smc_net_exit smc_ism_net_exit = {
 
 void smc_ism_init(void)
 {
-	smc_loopback_init();
 	smc_ism_shrinker_init();
 	smc_net_set_exit(SMC_PATH_D, &smc_ism_net_exit);
 	smc_netlink_set_source(SMC_PATH_D, &smc_ism_netlink_source);

@@ -9,8 +9,8 @@
  * it has left that.
  */
 
-#include <linux/hashtable.h>
 #include <linux/random.h>
+#include <linux/rhashtable.h>
 #include <linux/siphash.h>
 #include <net/net_namespace.h>
 
@@ -19,8 +19,16 @@
 #include "device.h"
 #include "group.h"
 
-static DEFINE_HASHTABLE(smc_loopback_elements, 10);
-static DEFINE_SPINLOCK(smc_loopback_lock);
+/* A token is its connection's alone, and finds the element without the index. */
+static const struct rhashtable_params smc_loopback_params = {
+	.key_len	     = sizeof_field(struct smc_ism_conn, token),
+	.key_offset	     = offsetof(struct smc_ism_conn, token),
+	.head_offset	     = offsetof(struct smc_ism_conn, entry),
+	.automatic_shrinking = true,
+};
+
+/* Of all namespaces. It grows, so that connections of one make no search of another's longer. */
+static struct rhashtable smc_loopback_elements;
 static siphash_key_t smc_loopback_secret;
 
 /* Ends that net.smc.smcd_scope lets use SMC-D with each other have this in common. */
@@ -69,16 +77,10 @@ static bool smc_loopback_reaches(const struct smc_ism_device *dev, const struct 
 	return true;
 }
 
-static u64 smc_loopback_key(u64 token, u8 index)
+static int smc_loopback_open(struct smc_ism_conn *conn)
 {
-	return token + index;
-}
-
-static void smc_loopback_open(struct smc_ism_conn *conn)
-{
-	spin_lock_bh(&smc_loopback_lock);
-	hash_add(smc_loopback_elements, &conn->entry, smc_loopback_key(conn->token, conn->index));
-	spin_unlock_bh(&smc_loopback_lock);
+	return rhashtable_lookup_insert_fast(&smc_loopback_elements, &conn->entry,
+					     smc_loopback_params);
 }
 
 /* Whether a CLC message means the element of @conn. */
@@ -91,21 +93,18 @@ static bool smc_loopback_is(const struct smc_ism_conn *conn, const struct smc_cl
 /* The connection with an element, with a reference to its stream, or NULL. */
 static struct smc_ism_conn *smc_loopback_find(const struct smc_clc_d *d)
 {
-	const u64 key = smc_loopback_key(d->token, d->dmbe_index);
-	struct smc_ism_conn *found = NULL;
 	struct smc_ism_conn *conn;
 
-	spin_lock_bh(&smc_loopback_lock);
-	hash_for_each_possible(smc_loopback_elements, conn, entry, key) {
-		if (!smc_loopback_is(conn, d))
-			continue;
-		/* What is in the table still has the reference that ->over() drops. */
-		smc_stream_get(&conn->stream);
-		found = conn;
-		break;
-	}
-	spin_unlock_bh(&smc_loopback_lock);
-	return found;
+	rcu_read_lock();
+	conn = rhashtable_lookup(&smc_loopback_elements, &d->token, smc_loopback_params);
+	/* One that has just left the table is freed after a grace period. */
+	if (conn && !kref_get_unless_zero(&conn->stream.ref))
+		conn = NULL;
+	rcu_read_unlock();
+	if (!conn || smc_loopback_is(conn, d))
+		return conn;
+	smc_stream_put(&conn->stream);
+	return NULL;
 }
 
 /* Under the lock of @peer's stream. */
@@ -202,9 +201,8 @@ static void smc_loopback_close(struct smc_ism_conn *conn)
 	struct smc_stream *mate;
 	bool lost;
 
-	spin_lock_bh(&smc_loopback_lock);
-	hash_del(&conn->entry);
-	spin_unlock_bh(&smc_loopback_lock);
+	/* One that was never opened is not in it. */
+	rhashtable_remove_fast(&smc_loopback_elements, &conn->entry, smc_loopback_params);
 
 	spin_lock_bh(st->lock);
 	mate = st->mate;
@@ -253,9 +251,15 @@ struct smc_ism_device smc_loopback = {
 	.ops	 = &smc_loopback_ops,
 };
 
-void smc_loopback_init(void)
+int smc_loopback_init(void)
 {
 	get_random_bytes(&smc_loopback_secret, sizeof(smc_loopback_secret));
 	smc_loopback.address.gid = get_random_u64();
 	smc_loopback.address.gid_ext = get_random_u64();
+	return rhashtable_init(&smc_loopback_elements, &smc_loopback_params);
+}
+
+void smc_loopback_exit(void)
+{
+	rhashtable_destroy(&smc_loopback_elements);
 }
