@@ -248,15 +248,10 @@ static struct ctl_table host_table[] = {
 
 static struct ctl_table_header *host_header;
 
-/* In pages, as far as a sysctl can say it. */
-static int pages_of_ram(unsigned int divisor)
-{
-	return min_t(unsigned long, totalram_pages() / divisor, INT_MAX);
-}
-
 int smc_sysctl_init_host(void)
 {
-	smc_sysctl_host_mem_limit = pages_of_ram(4);
+	/* In pages, as far as a sysctl can say it. */
+	smc_sysctl_host_mem_limit = min_t(unsigned long, totalram_pages() / 4, INT_MAX);
 	ask(smc_net(&init_net)->sysctl.asked, knob_of(offsetof(struct smc_sysctl, mem_limit)),
 	    smc_sysctl_host_mem_limit);
 	/* As TCP begins, whose own tcp_max_orphans is not to be had by modules. */
