@@ -23,6 +23,32 @@ static void smc_net_destroy_queues(const struct smc_net *sn)
 		destroy_workqueue(sn->shake_wq);
 }
 
+static int smc_net_make_queue(struct workqueue_struct **queue, const char *name, int max_active)
+{
+	struct workqueue_struct *made;
+
+	if (READ_ONCE(*queue))
+		return 0;
+	/* Bound: the steps of a rendezvous are short, and faster where its packets come in. */
+	made = alloc_workqueue("%s", 0, max_active, name);
+	if (!made)
+		return -ENOMEM;
+	/* Of sockets that come at the same time one is first. */
+	if (cmpxchg(queue, NULL, made))
+		destroy_workqueue(made);
+	return 0;
+}
+
+int smc_net_prepare(struct smc_net *sn)
+{
+	/* Pairs with smc_stats_make(): the queues are there before the counters. */
+	if (smp_load_acquire(&sn->stats))
+		return 0;
+	return smc_net_make_queue(&sn->shake_wq, "smc_shake", SMC_HANDSHAKES_MAX) ? :
+	       smc_net_make_queue(&sn->take_wq, "smc_take", WQ_MAX_ACTIVE) ? :
+	       smc_stats_make(sn);
+}
+
 /* The sysctls come last: they let users make sockets that need all else. */
 static int __net_init smc_net_init_net(struct net *net)
 {
@@ -33,15 +59,9 @@ static int __net_init smc_net_init_net(struct net *net)
 	xa_init_flags(&sn->socks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&sn->ism_groups);
 	INIT_LIST_HEAD(&sn->rdma_groups);
-	/* Bound: the steps of a rendezvous are short, and faster where its packets come in. */
-	sn->shake_wq = alloc_workqueue("smc_shake", 0, SMC_HANDSHAKES_MAX);
-	sn->take_wq = alloc_workqueue("smc_take", 0, WQ_MAX_ACTIVE);
-	err = -ENOMEM;
-	if (!sn->shake_wq || !sn->take_wq)
-		goto err_wq;
 	err = smc_stats_init_net(net);
 	if (err)
-		goto err_wq;
+		return err;
 	err = smc_pnet_init_net(net);
 	if (err)
 		goto err_stats;
@@ -59,8 +79,6 @@ err_pnet:
 	smc_pnet_exit_net(net);
 err_stats:
 	smc_stats_exit_net(net);
-err_wq:
-	smc_net_destroy_queues(sn);
 	return err;
 }
 

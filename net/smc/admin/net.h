@@ -30,14 +30,17 @@ struct smc_stats;
 
 struct smc_net {
 	struct smc_sysctl sysctl;
-	struct smc_stats __percpu *stats;
+	struct smc_stats __percpu *stats;	/* see smc_net_prepare() */
 	struct smc_fallbacks *fallbacks;
 	struct smc_pnet_table *pnet;
 	struct smc_blackholes *blackholes;
 
 	atomic_t handshakes;	/* rendezvous under way, as client or server: socket/shares.c */
-	struct workqueue_struct *shake_wq;	/* where they run */
-	/* Listeners take from TCP; the socket lock lets users hold that up, in their namespace. */
+	struct workqueue_struct *shake_wq;	/* where they run; see smc_net_prepare() */
+	/*
+	 * Listeners take from TCP; the socket lock lets users hold that up, in their namespace.
+	 * See smc_net_prepare().
+	 */
 	struct workqueue_struct *take_wq;
 
 	struct xarray socks;	/* that SMC knows: socket/smc_sock.c */
@@ -80,6 +83,19 @@ static inline struct smc_net *smc_sk_net(const struct sock *sk)
 {
 	return smc_net(sock_net(sk));
 }
+
+/**
+ * smc_net_prepare() - make what has a part on each processor, of a namespace that has none yet
+ * @sn: namespace
+ *
+ * Called before SMC knows the first socket of a namespace, for most have none. Whatever is counted
+ * or queued there comes from a socket, or from what a rendezvous of one has made. The counters are
+ * charged to set_active_memcg()'s control group or the caller's. Nobody waits for another's call.
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int smc_net_prepare(struct smc_net *sn);
 
 /**
  * struct smc_net_exit - what a path does when namespaces go

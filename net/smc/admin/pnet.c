@@ -310,7 +310,7 @@ static struct notifier_block netdev_notifier = { .notifier_call = netdev_event }
 
 int smc_pnet_init_net(struct net *net)
 {
-	struct smc_pnet_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
+	struct smc_pnet_table *table = kzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
 
 	if (!table)
 		return -ENOMEM;

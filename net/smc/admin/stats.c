@@ -8,26 +8,29 @@
 int smc_stats_init_net(struct net *net)
 {
 	struct smc_net *sn = smc_net(net);
-	int err = -ENOMEM;
+	int err;
 
-	sn->stats = alloc_percpu(struct smc_stats);
-	if (!sn->stats)
-		return err;
-	sn->fallbacks = kzalloc(sizeof(*sn->fallbacks), GFP_KERNEL);
+	sn->fallbacks = kzalloc(sizeof(*sn->fallbacks), GFP_KERNEL_ACCOUNT);
 	if (!sn->fallbacks)
-		goto err_stats;
+		return -ENOMEM;
 	spin_lock_init(&sn->fallbacks->lock);
 
 	err = smc_stats_proc_init_net(net);
 	if (err)
-		goto err_fallbacks;
-	return 0;
-
-err_fallbacks:
-	kfree(sn->fallbacks);
-err_stats:
-	free_percpu(sn->stats);
+		kfree(sn->fallbacks);
 	return err;
+}
+
+int smc_stats_make(struct smc_net *sn)
+{
+	struct smc_stats __percpu *made = alloc_percpu_gfp(struct smc_stats, GFP_KERNEL_ACCOUNT);
+
+	if (!made)
+		return -ENOMEM;
+	/* Of sockets that come at the same time one is first. */
+	if (cmpxchg(&sn->stats, NULL, made))
+		free_percpu(made);
+	return 0;
 }
 
 void smc_stats_exit_net(struct net *net)
@@ -58,12 +61,14 @@ void smc_stat_fallback(const struct smc_net *sn, enum smc_role role, u32 reason)
 
 void smc_stats_sum(struct net *net, struct smc_stats *sum)
 {
-	struct smc_stats __percpu *stats = smc_net(net)->stats;
+	struct smc_stats __percpu *stats = READ_ONCE(smc_net(net)->stats);
 	u64 *to = (u64 *)sum;
 	size_t i;
 	int cpu;
 
 	memset(sum, 0, sizeof(*sum));
+	if (!stats)
+		return;
 	for_each_possible_cpu(cpu) {
 		const u64 *from = (const u64 *)per_cpu_ptr(stats, cpu);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Counters of a network namespace. Each is an increment of a per-CPU word, in any context, but for
- * smc_stat_fallback(), which takes a lock: not in hard interrupts.
+ * smc_stat_fallback(), which takes a lock: not in hard interrupts. A namespace has them when SMC
+ * knows its first socket, see smc_net_prepare(), and until then there is nothing to count.
  *
  * Shown by SMC_NETLINK_GET_STATS, SMC_NETLINK_GET_FBACK_STATS and, what these have no
  * attribute for, in /proc/net/smc_stat.
@@ -247,8 +248,9 @@ static inline void smc_stat_orphan(const struct smc_net *sn, enum smc_orphan_cou
 	smc_stat_add(sn, orphan[which], n);
 }
 
-/* Called by net.c for each namespace. */
+/* Called by net.c for each namespace, and for one that needs the per-CPU counters. */
 int smc_stats_init_net(struct net *net);
+int smc_stats_make(struct smc_net *sn);
 void smc_stats_exit_net(struct net *net);
 
 #endif

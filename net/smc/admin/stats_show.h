@@ -27,7 +27,7 @@ struct smc_fallbacks {
 };
 
 /**
- * smc_stats_sum() - add up the CPUs' counters
+ * smc_stats_sum() - add up the CPUs' counters; zeros where there are none
  * @net: namespace
  * @sum: filled
  */

@@ -311,7 +311,7 @@ static void asked_end(struct smc_sysctl_asked *asked)
 
 int smc_sysctl_init_net(struct net *net)
 {
-	struct smc_sysctl_asked *asked = kzalloc(sizeof(*asked), GFP_KERNEL);
+	struct smc_sysctl_asked *asked = kzalloc(sizeof(*asked), GFP_KERNEL_ACCOUNT);
 
 	if (!asked)
 		return -ENOMEM;

@@ -73,8 +73,11 @@ static void smc_sock_init(struct smc_sock *smc, struct sock *sk, enum smc_role r
 static struct smc_sock *smc_sock_make(struct sock *sk, enum smc_role role,
 				      struct mem_cgroup *memcg)
 {
-	struct smc_sock *smc = kzalloc(sizeof(*smc), GFP_KERNEL_ACCOUNT);
+	struct smc_sock *smc;
 
+	if (smc_net_prepare(smc_sk_net(sk)))
+		return NULL;
+	smc = kzalloc(sizeof(*smc), GFP_KERNEL_ACCOUNT);
 	if (!smc)
 		return NULL;
 	smc_sock_init(smc, sk, role, memcg);
