@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Many connections, at once and in a row. */
 #include <gtest/gtest.h>
+#include <linux/smc.h>
+#include <linux/smc_diag.h>
+#include <linux/sock_diag.h>
+#include <map>
+#include <netlink/msg.h>
 #include <poll.h>
+#include <set>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +20,89 @@
 #include "place.h"
 
 using namespace guest;
+
+namespace
+{
+
+/* An option makes SMC know it. */
+Fd known_socket()
+{
+	Fd fd = must_socket(Flavor());
+
+	must_set(fd, SOL_SMC, SMC_LIMIT_HS, 0);
+	return fd;
+}
+
+uint32_t inode_of(int fd)
+{
+	struct stat status;
+
+	fstat(fd, &status);
+	return status.st_ino;
+}
+
+Fd begun_dump_of_sockets()
+{
+	struct {
+		nlmsghdr head;
+		smc_diag_req wanted;
+	} request = {{sizeof(request), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, 1, 0},
+		     {.diag_family = AF_SMC, .diag_ext = 0}};
+	Fd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+
+	send(fd, &request, sizeof(request), 0);
+	return fd;
+}
+
+/* The inodes of those that the next piece of a dump shows. None: that was the last. */
+std::vector<uint32_t> next_piece(int dump)
+{
+	std::vector<uint32_t> inodes;
+	char piece[8192];
+	int left = recv(dump, piece, sizeof(piece), 0);
+
+	for (auto *head = reinterpret_cast<nlmsghdr *>(piece); nlmsg_ok(head, left);
+	     head = nlmsg_next(head, &left))
+		if (head->nlmsg_type == SOCK_DIAG_BY_FAMILY)
+			inodes.push_back(static_cast<smc_diag_msg *>(nlmsg_data(head))->diag_inode);
+	return inodes;
+}
+
+} // namespace
+
+/* Of the sockets that come and go while a dump goes on, none has it miss or repeat another. */
+TEST(Many, DumpedWhileSocketsComeAndGo)
+{
+	constexpr size_t sockets = 2000;
+	rlimit files = {4096, 4096};
+	std::map<uint32_t, Fd> waiting;
+	std::vector<Fd> later;
+
+	set_limit(120);
+	setrlimit(RLIMIT_NOFILE, &files);
+	for (size_t i = 0; i < sockets; i++) {
+		Fd fd = known_socket();
+
+		waiting[inode_of(fd)] = std::move(fd);
+	}
+
+	Fd dump = begun_dump_of_sockets();
+	std::set<uint32_t> shown;
+
+	for (;;) {
+		std::vector<uint32_t> inodes = next_piece(dump);
+
+		if (inodes.empty())
+			break;
+		for (uint32_t inode : inodes) {
+			EXPECT_TRUE(shown.insert(inode).second) << "twice";
+			waiting.erase(inode);
+		}
+		later.push_back(known_socket());
+	}
+	EXPECT_EQ(waiting.size(), 0u) << "were not shown";
+	EXPECT_GE(shown.size(), sockets);
+}
 
 /* 255 connections to a link group: 1,000 take four of them. */
 TEST(Many, ThousandAtOnce)

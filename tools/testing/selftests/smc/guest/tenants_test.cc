@@ -222,8 +222,11 @@ TEST_F(Tenants, HaveManySockets)
 		rlimit files = {each + 64, each + 64};
 
 		setrlimit(RLIMIT_NOFILE, &files);
-		while (sockets.size() < each)
+		while (sockets.size() < each) {
 			sockets.push_back(must_socket(smc4));
+			/* Which makes SMC know it. */
+			must_set(sockets.back(), SOL_SMC, SMC_LIMIT_HS, 0);
+		}
 		dump_sockets_in_part();
 	});
 	serve(20);
