@@ -59,11 +59,15 @@ static bool smc_llc_ends_link(const struct smc_group *group, const struct smc_ll
 	return (msg->flags & SMC_LLC_DELETE_ALL) || msg->delete_link.link == group->link->number;
 }
 
-/* Whether the peer leaves, of its own accord or by its answer. */
+/*
+ * Whether the peer leaves, of its own accord or by its answer. Only a dead group asks for that:
+ * what is answered before is smc_llc_take_back_link().
+ */
 static bool smc_llc_is_leave(const struct smc_group *group, const struct smc_llc_msg *msg)
 {
-	return msg->type == SMC_LLC_DELETE_LINK &&
-	       (smc_llc_is_reply(msg) || smc_llc_ends_link(group, msg));
+	if (msg->type != SMC_LLC_DELETE_LINK)
+		return false;
+	return smc_llc_is_reply(msg) ? smc_group_is_dead(group) : smc_llc_ends_link(group, msg);
 }
 
 /* Under llc.lock: whether @msg is what somebody waits for; if so it is kept for them. */
@@ -296,6 +300,22 @@ int smc_llc_confirm_link_reply(struct smc_group *group)
 	return smc_llc_send(group, &msg);
 }
 
+/* A peer that took the link would wait for what follows, and its connect() with it. */
+static void smc_llc_take_back_link(struct smc_group *group, u8 number)
+{
+	struct smc_llc_msg msg = {
+		.type = SMC_LLC_DELETE_LINK,
+		.v2 = group->version == SMC_VERSION_2,
+		.delete_link = {
+			.link	= number,
+			.reason	= SMC_LLC_DEL_LOST_PATH,
+		},
+	};
+
+	/* Its answer says nothing new, and is not waited for. */
+	smc_llc_send(group, &msg);
+}
+
 void smc_llc_offer_no_second_link(struct smc_group *group)
 {
 	const struct smc_link *link = group->link;
@@ -311,7 +331,8 @@ void smc_llc_offer_no_second_link(struct smc_group *group)
 
 	memcpy(msg.add_link.mac, link->port.mac, SMC_MAC_LEN);
 	memcpy(msg.add_link.gid, link->gid, SMC_GID_LEN);
-	smc_llc_request(group, &msg);
+	if (!smc_llc_request(group, &msg) && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED))
+		smc_llc_take_back_link(group, link->number + 1);
 }
 
 bool smc_llc_may_ask(const struct smc_group *group)

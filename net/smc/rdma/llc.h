@@ -162,7 +162,8 @@ int smc_llc_confirm_link_reply(struct smc_group *group);
  * smc_llc_offer_no_second_link() - what a version 1 client waits for after first contact
  * @group: group
  *
- * The ADD LINK names the link there is already, so the client rejects it.
+ * The ADD LINK names the link there is already. A client with one adapter rejects it, and what
+ * another one accepts is taken back by DELETE LINK.
  *
  * Context: process, may sleep up to 2 s.
  */

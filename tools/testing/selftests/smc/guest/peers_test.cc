@@ -362,20 +362,30 @@ protected:
 		}
 		/* One of version 1, or of release 0, is to be told that there is no other link. */
 		if (first_contact && !(dialect().os_and_release & 15))
-			refuse_second_link();
+			answer_second_link();
 		return {agent, std::stoi(accept.join())};
 	}
 	/* The link that a server offers with one device only: the one that there is. */
-	void refuse_second_link()
+	std::string hear_second_link()
 	{
 		std::string offer = hear_llc(2, 0);
 
 		expect_bytes(offer, 12, theirs.substr(16, 16));
 		expect_bytes(offer, 28, theirs.substr(38, 3));
+		return offer;
+	}
+	void refuse_second_link()
+	{
+		std::string offer = hear_second_link();
+
 		offer[3] = char(0xc0);
 		if (!is_v2())
 			offer[2] = 1;
 		EXPECT_TRUE(qp->say(offer));
+	}
+	virtual void answer_second_link()
+	{
+		refuse_second_link();
 	}
 	/* With the client at the agent. */
 	RemoteSocket contact_as_server(bool first_contact, uint8_t index)
@@ -586,6 +596,37 @@ TEST_P(Peer, AsServer)
 }
 
 INSTANTIATE_TEST_SUITE_P(, Peer, testing::Values(zos_v1, aix, old_linux, zos_v2, zos_release_0),
+			 [](const auto &info) { return std::string(info.param.name); });
+
+/*
+ * One with another adapter, or that is content with one, accepts the link that it is offered. It
+ * waits for the server to go on with that, so it is told at once that there is no such link.
+ */
+class PeerWithTwoAdapters : public Peer
+{
+protected:
+	void answer_second_link() override
+	{
+		std::string offer = hear_second_link(), number = offer.substr(31, 1);
+
+		offer[3] = char(0x80);
+		EXPECT_TRUE(qp->say(offer));
+
+		/* Of this link alone, whose path is lost. */
+		std::string end = hear_llc(4, 0);
+
+		expect_bytes(end, 4, number + hex("00010000"));
+		end[3] = char(0x80);
+		EXPECT_TRUE(qp->say(end));
+	}
+};
+
+TEST_P(PeerWithTwoAdapters, GetsNoSecondLink)
+{
+	live(Role::client);
+}
+
+INSTANTIATE_TEST_SUITE_P(, PeerWithTwoAdapters, testing::Values(zos_v1, old_linux, zos_release_0),
 			 [](const auto &info) { return std::string(info.param.name); });
 
 /* A DECLINE has the version of what it answers: 28 bytes in version 1, 44 in version 2. */
