@@ -52,6 +52,7 @@ struct smc_net {
 	struct list_head ism_groups;
 	struct list_head rdma_groups;
 	unsigned int n_rdma_groups;
+	unsigned int n_rdma_idle;	/* those for which smc_group_is_idle() */
 
 	/* Bytes of its slabs, see memory/slab.h. */
 	atomic_long_t slab_bytes;

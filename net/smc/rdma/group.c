@@ -87,6 +87,27 @@ static unsigned long smc_group_patience(const struct smc_group *group, bool in_o
 	return check_net(group->net) ? SMC_GROUP_LEAVE : SMC_GROUP_LEAVE_NET;
 }
 
+static bool smc_group_is_idle(const struct smc_group *group)
+{
+	return !group->n_conns && group->state == SMC_GROUP_ACTIVE;
+}
+
+/*
+ * The one place where either changes: so the number of idle groups is right at any time. A dead
+ * group, which is never idle, may outlive its namespace.
+ */
+static void smc_group_become(struct smc_group *group, enum smc_group_state state,
+			     unsigned int n_conns)
+{
+	const bool was_idle = smc_group_is_idle(group);
+
+	lockdep_assert_held(&smc_groups_lock);
+	WRITE_ONCE(group->state, state);
+	WRITE_ONCE(group->n_conns, n_conns);
+	if (smc_group_is_idle(group) != was_idle)
+		smc_net(group->net)->n_rdma_idle += was_idle ? -1 : 1;
+}
+
 static u32 smc_group_hash(const struct net *net, const u8 *gid)
 {
 	return jhash(gid, SMC_GID_LEN, net_hash_mix(net));
@@ -124,7 +145,7 @@ static void smc_group_doom(struct smc_group *group, int err, bool in_order)
 	group->err = err;
 	group->tell_peer = in_order && group->state == SMC_GROUP_ACTIVE;
 	WRITE_ONCE(group->leave_by, jiffies + smc_group_patience(group, in_order));
-	WRITE_ONCE(group->state, SMC_GROUP_DEAD);
+	smc_group_become(group, SMC_GROUP_DEAD, group->n_conns);
 	smc_stream_give_up(-group->n_spent, -group->spent_pages);
 	queue_work(smc_end_wq, &group->end);
 	/* A wait for the peer is in vain from now on, and holds up rendezvous and the work. */
@@ -263,7 +284,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	/* In the order of the list, newest first: a dump goes on below what it showed last. */
 	group->serial = smc_lgr_next_serial();
 	smc_group_list(group);
-	group->state = SMC_GROUP_NEW;
+	smc_group_become(group, SMC_GROUP_NEW, group->n_conns);
 	/* A handshake may hold on to a device whose removal has begun. */
 	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
 		smc_group_doom(group, ENETDOWN, false);
@@ -301,7 +322,7 @@ static bool smc_group_is_at(const struct smc_group *group, const struct smc_rdma
 static void smc_group_reserve(struct smc_group *group)
 {
 	lockdep_assert_held(&smc_groups_lock);
-	group->n_conns++;
+	smc_group_become(group, group->state, group->n_conns + 1);
 	WRITE_ONCE(group->n_had, group->n_had + 1);
 	smc_group_get(group);
 }
@@ -366,11 +387,6 @@ static u32 smc_group_owner(const struct smc_group *group)
 	return jhash(&prefix, sizeof(prefix), net_hash_mix(&init_net)) % SMC_OWNERS;
 }
 
-static bool smc_group_is_idle(const struct smc_group *group)
-{
-	return !group->n_conns && group->state == SMC_GROUP_ACTIVE;
-}
-
 /* The oldest of the owner who has most of them: nobody ends those of others by having many. */
 static void smc_groups_end_idle(const struct net *net)
 {
@@ -395,13 +411,8 @@ static void smc_groups_end_idle(const struct net *net)
 
 static void smc_groups_limit_idle(const struct net *net)
 {
-	const struct smc_group *group;
-	unsigned int n = 0;
-
 	lockdep_assert_held(&smc_groups_lock);
-	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net)
-		n += smc_group_is_idle(group);
-	if (n > SMC_GROUPS_IDLE_MAX)
+	if (smc_net(net)->n_rdma_idle > SMC_GROUPS_IDLE_MAX)
 		smc_groups_end_idle(net);
 }
 
@@ -421,7 +432,8 @@ void smc_group_unreserve(struct smc_group *group)
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	if (!--group->n_conns && group->state == SMC_GROUP_ACTIVE)
+	smc_group_become(group, group->state, group->n_conns - 1);
+	if (smc_group_is_idle(group))
 		smc_group_rest(group);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
@@ -430,7 +442,7 @@ static void smc_group_retire_locked(struct smc_group *group)
 {
 	lockdep_assert_held(&smc_groups_lock);
 	WRITE_ONCE(group->retired, true);
-	if (!group->n_conns && group->state == SMC_GROUP_ACTIVE)
+	if (smc_group_is_idle(group))
 		smc_group_rest(group);
 }
 
@@ -491,13 +503,13 @@ int smc_group_activate(struct smc_group *group)
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
 	if (group->state == SMC_GROUP_NEW) {
-		group->state = SMC_GROUP_ACTIVE;
+		smc_group_become(group, SMC_GROUP_ACTIVE, group->n_conns);
 		hash_add(smc_groups_by_gid, &group->by_gid,
 			 smc_group_hash(group->net, group->peer.gid));
 		queue_delayed_work(smc_link_wq, &group->probe,
 				   READ_ONCE(smc_net(group->net)->sysctl.smcr_testlink_time));
 		/* The peer may have ended its connection before it confirmed the link. */
-		if (!group->n_conns)
+		if (smc_group_is_idle(group))
 			smc_group_rest(group);
 		rc = 0;
 	}

@@ -54,7 +54,7 @@ struct smc_peer {
  * @role: of this end at first contact
  * @version: of SMC
  * @release: of version 2
- * @state: see enum; protected by smc_groups_lock
+ * @state: see enum; protected by smc_groups_lock, changed by smc_group_become() only
  * @err: errno for the connections, once dead
  * @tell_peer: end by DELETE LINK
  * @leave_by: jiffies until which a dead group may wait for its peer
@@ -67,10 +67,10 @@ struct smc_peer {
  * @is_routed: a router is between the ends of the link; version 2
  * @vlan: VLAN or 0
  * @max_conns: agreed on; the server sees to it
- * @n_conns: connections and reservations; protected by smc_groups_lock
+ * @n_conns: connections and reservations; likewise
  * @n_had: connections and reservations that it ever had; changed under smc_groups_lock
  * @strays: messages for none of its connections; of the completion queue's only poller
- * @n_spent: connections that are over and whose elements are not reused; likewise
+ * @n_spent: connections that are over and whose elements are not reused; under smc_groups_lock
  * @spent_pages: those elements
  * @link: the link
  * @conns: connections by alert token, softirqs off
