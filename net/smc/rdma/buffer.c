@@ -21,6 +21,13 @@
 /* When they are looked at again while the peer is not asked, see smc_llc_may_ask(). */
 #define SMC_TRIM_RETRY		(10 * HZ)
 
+/* Pages of an idle group that are in no slab: those of its queue pair, about. */
+#define SMC_GROUP_PAGES		32
+
+/* The oldest first. The slabs' locks are taken under this one. */
+static LIST_HEAD(smc_all_buffers);
+static DEFINE_SPINLOCK(smc_all_buffers_lock);
+
 static void smc_mr_slab_release(struct smc_slab *slab)
 {
 	struct smc_mr_slab *mrs = container_of(slab, struct smc_mr_slab, slab);
@@ -258,14 +265,94 @@ out:
 	mutex_unlock(&group->buffers.lock);
 }
 
+/* The end of an idle group tells its peer more than keys. */
+static void smc_buffers_give_back(struct work_struct *work)
+{
+	struct smc_group *group = container_of(work, struct smc_group, buffers.shrink);
+	LIST_HEAD(empty);
+	int use;
+
+	if (smc_group_end_idle(group))
+		return;
+	mutex_lock(&group->buffers.lock);
+	/* While the peer is not asked they stay: smc_buffers_trim() will come. */
+	for (use = 0; use < SMC_N_BUFFER_USES && smc_llc_may_ask(group); use++)
+		smc_slabs_remove_empty(&group->buffers.slabs[use], &empty);
+	smc_buffers_withdraw(group, &empty);
+	mutex_unlock(&group->buffers.lock);
+}
+
+static unsigned long smc_buffers_idle_pages(struct smc_buffers *buffers)
+{
+	struct smc_group *group = container_of(buffers, struct smc_group, buffers);
+	unsigned long pages = smc_group_is_idle(group) ? SMC_GROUP_PAGES : 0;
+	int use;
+
+	/* Its end gives all back. */
+	if (smc_group_is_dead(group))
+		return 0;
+	for (use = 0; use < SMC_N_BUFFER_USES; use++)
+		pages += smc_slabs_empty_pages(&buffers->slabs[use]);
+	return pages;
+}
+
+static unsigned long smc_buffers_count(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct smc_buffers *buffers;
+	unsigned long pages = 0;
+
+	/* Each pass of reclaim asks: the next one will do. */
+	if (!spin_trylock_bh(&smc_all_buffers_lock))
+		return 0;
+	list_for_each_entry(buffers, &smc_all_buffers, list)
+		pages += smc_buffers_idle_pages(buffers);
+	spin_unlock_bh(&smc_all_buffers_lock);
+	return pages;
+}
+
+/* The device and the peer come first, who may be slow: so works do it, and nobody waits here. */
+static unsigned long smc_buffers_scan(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct smc_buffers *buffers;
+	unsigned long pages = 0;
+	unsigned long idle;
+
+	spin_lock_bh(&smc_all_buffers_lock);
+	list_for_each_entry(buffers, &smc_all_buffers, list) {
+		idle = smc_buffers_idle_pages(buffers);
+		if (idle && queue_work(smc_link_wq, &buffers->shrink))
+			pages += idle;
+		if (pages >= sc->nr_to_scan)
+			break;
+	}
+	spin_unlock_bh(&smc_all_buffers_lock);
+	return pages;
+}
+
+static struct shrinker *smc_buffers_shrinker;
+
+void smc_buffers_shrinker_init(void)
+{
+	smc_buffers_shrinker = smc_shrinker_begin("smc-rmb", smc_buffers_count, smc_buffers_scan);
+}
+
+void smc_buffers_shrinker_exit(void)
+{
+	smc_shrinker_end(smc_buffers_shrinker);
+}
+
 void smc_buffers_init(struct smc_buffers *buffers)
 {
 	int use;
 
 	mutex_init(&buffers->lock);
 	INIT_DELAYED_WORK(&buffers->trim, smc_buffers_trim);
+	INIT_WORK(&buffers->shrink, smc_buffers_give_back);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
 		smc_slabs_init(&buffers->slabs[use], &buffers->trim);
+	spin_lock_bh(&smc_all_buffers_lock);
+	list_add_tail(&buffers->list, &smc_all_buffers);
+	spin_unlock_bh(&smc_all_buffers_lock);
 }
 
 /* A busy group must not collect the slabs of control groups that have long gone. */
@@ -392,6 +479,9 @@ void smc_buffers_deregister(struct smc_group *group)
 	LIST_HEAD(all);
 	int use;
 
+	spin_lock_bh(&smc_all_buffers_lock);
+	list_del(&group->buffers.list);
+	spin_unlock_bh(&smc_all_buffers_lock);
 	mutex_lock(&group->buffers.lock);
 	smc_buffers_discard_late(group);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
@@ -399,4 +489,5 @@ void smc_buffers_deregister(struct smc_group *group)
 	smc_buffers_discard(group, &all);
 	mutex_unlock(&group->buffers.lock);
 	cancel_delayed_work_sync(&group->buffers.trim);
+	cancel_work_sync(&group->buffers.shrink);
 }

@@ -41,22 +41,39 @@ struct smc_mr_slab {
 
 /**
  * struct smc_buffers - the slabs of a group
+ * @list: in that of all, from smc_buffers_init() to smc_buffers_deregister(), for the shrinker
  * @lock: one slab at a time is registered, announced to the peer, or taken away: held while the
  *	peer is asked. Slabs come and go with it held, elements do without
  * @late: no element of it is taken: its registration took too long, and may be under way; or NULL
  * @slabs: the slabs by use; closed when the link ends
  * @trim: gives those back that are idle
+ * @shrink: gives all back that are empty, since memory is short
  */
 struct smc_buffers {
+	struct list_head list;
 	struct mutex lock;
 	struct smc_mr_slab *late;
 	struct smc_slabs slabs[SMC_N_BUFFER_USES];
 	struct delayed_work trim;
+	struct work_struct shrink;
 };
 
 /**
+ * smc_buffers_shrinker_init() - when the host's memory is short, give back what no connection uses
+ *
+ * Groups without connections end, others lose their empty slabs. Where there is no memory for that
+ * it is left undone.
+ */
+void smc_buffers_shrinker_init(void);
+
+/**
+ * smc_buffers_shrinker_exit() - stop doing so
+ */
+void smc_buffers_shrinker_exit(void);
+
+/**
  * smc_buffers_init() - a group without slabs
- * @buffers: zeroed
+ * @buffers: zeroed; of a group that smc_buffers_deregister() is called for in the end
  */
 void smc_buffers_init(struct smc_buffers *buffers);
 

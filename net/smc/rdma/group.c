@@ -87,9 +87,9 @@ static unsigned long smc_group_patience(const struct smc_group *group, bool in_o
 	return check_net(group->net) ? SMC_GROUP_LEAVE : SMC_GROUP_LEAVE_NET;
 }
 
-static bool smc_group_is_idle(const struct smc_group *group)
+bool smc_group_is_idle(const struct smc_group *group)
 {
-	return !group->n_conns && group->state == SMC_GROUP_ACTIVE;
+	return !READ_ONCE(group->n_conns) && smc_group_is_active(group);
 }
 
 /*
@@ -265,7 +265,6 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	/* Nobody else can end it until it is in the list. */
 	group->state = SMC_GROUP_DEAD;
 	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	smc_buffers_init(&group->buffers);
 	smc_llc_init(group);
 	INIT_DELAYED_WORK(&group->idle, smc_group_on_idle);
 	INIT_DELAYED_WORK(&group->probe, smc_group_on_probe);
@@ -277,6 +276,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 		return ERR_CAST(link);
 	}
 	group->link = link;
+	smc_buffers_init(&group->buffers);
 	smc_stat_rdma(smc_net(net), SMC_RDMA_GROUPS_CREATED, 1);
 
 	smc_group_get(group);
@@ -436,6 +436,19 @@ void smc_group_unreserve(struct smc_group *group)
 	if (smc_group_is_idle(group))
 		smc_group_rest(group);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
+}
+
+bool smc_group_end_idle(struct smc_group *group)
+{
+	unsigned long flags;
+	bool is_idle;
+
+	spin_lock_irqsave(&smc_groups_lock, flags);
+	is_idle = smc_group_is_idle(group);
+	if (is_idle)
+		smc_group_doom(group, ECONNRESET, true);
+	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	return is_idle;
 }
 
 static void smc_group_retire_locked(struct smc_group *group)

@@ -179,6 +179,23 @@ void smc_group_unreserve(struct smc_group *group);
 void smc_group_retire(struct smc_group *group);
 
 /**
+ * smc_group_is_idle() - whether it has no connection, and waits for the next
+ * @group: group
+ *
+ * Context: any. Only under smc_groups_lock it stays so.
+ */
+bool smc_group_is_idle(const struct smc_group *group);
+
+/**
+ * smc_group_end_idle() - end a group if it is idle, since memory is short
+ * @group: group
+ *
+ * Context: process.
+ * Return: whether it ends.
+ */
+bool smc_group_end_idle(struct smc_group *group);
+
+/**
  * smc_group_spend() - a connection is over whose elements the peer may write to until the link ends
  * @group: group, which is retired
  * @pages: the elements

@@ -3,6 +3,7 @@
 
 #include "admin/net.h"
 #include "admin/netlink.h"
+#include "buffer.h"
 #include "device.h"
 #include "group.h"
 #include "rdma.h"
@@ -19,6 +20,7 @@ int smc_rdma_init(void)
 
 	if (rc)
 		return rc;
+	smc_buffers_shrinker_init();
 	smc_net_set_exit(SMC_PATH_R, &smc_rdma_net_exit);
 	smc_netlink_set_source(SMC_PATH_R, &smc_rdma_netlink_source);
 	return 0;
@@ -27,6 +29,7 @@ int smc_rdma_init(void)
 void smc_rdma_exit(void)
 {
 	smc_netlink_set_source(SMC_PATH_R, NULL);
+	smc_buffers_shrinker_exit();
 	smc_groups_end(NULL);
 	/* A namespace that goes meanwhile waits for its groups, too. */
 	smc_net_set_exit(SMC_PATH_R, NULL);
