@@ -28,6 +28,8 @@
 #define SMC_GROUP_LEAVE		(2 * HZ)
 /* Where its namespace ends. All others that end, of any tenant, wait for that. */
 #define SMC_GROUP_LEAVE_NET	(HZ / 5)
+/* Namespaces may begin to end meanwhile: so often it is looked at how long there is still. */
+#define SMC_GROUP_LOOK		(HZ / 20)
 
 /*
  * A peer makes as many groups as it claims to be hosts, each with a queue pair and memory of its
@@ -560,7 +562,7 @@ void smc_group_leave(struct smc_group *group)
 
 long smc_group_time_left(const struct smc_group *group)
 {
-	return max_t(long, READ_ONCE(group->leave_by) - jiffies, 0);
+	return clamp_t(long, READ_ONCE(group->leave_by) - jiffies, 0, SMC_GROUP_LOOK);
 }
 
 int smc_group_error_of(enum ib_wc_status status)
@@ -650,18 +652,16 @@ static void smc_groups_doom_in(const struct net *net)
 		smc_group_doom(group, ECONNRESET, true);
 }
 
-/* Those that were ending before have had their time. */
+/* Those that were ending before get no more time than the others, and may have had theirs. */
 static void smc_groups_hurry_in(const struct net *net)
 {
+	const unsigned long by = jiffies + SMC_GROUP_LEAVE_NET;
 	struct smc_group *group;
 
 	lockdep_assert_held(&smc_groups_lock);
-	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net) {
-		if (group->state != SMC_GROUP_DEAD)
-			continue;
-		WRITE_ONCE(group->leave_by, jiffies);
-		smc_group_wake(group);
-	}
+	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net)
+		if (group->state == SMC_GROUP_DEAD && time_before(by, group->leave_by))
+			WRITE_ONCE(group->leave_by, by);
 }
 
 void smc_groups_leave_net(struct net *net)

@@ -266,11 +266,10 @@ void smc_group_kill(struct smc_group *group, int err);
 void smc_group_leave(struct smc_group *group);
 
 /**
- * smc_group_time_left() - how long the end of a group may still wait for the peer
+ * smc_group_time_left() - how long the end of a group may wait for the peer before it asks again
  * @group: dead
  *
- * The limit is one for all that is to be said, and may be brought forward: then those who wait
- * in the group or for its link are woken.
+ * The limit is one for all that is to be said, and may be brought forward meanwhile.
  *
  * Return: jiffies, 0 if it is time to go.
  */

@@ -410,7 +410,9 @@ void smc_llc_delete_all(struct smc_group *group)
 	 * A server answers by a DELETE LINK of its own. Were the queue pair gone by then, the
 	 * peer would keep the group, and offer it, for as long as it retries.
 	 */
-	wait_event_timeout(group->llc.wait, smc_llc_has_parted(group), smc_group_time_left(group));
+	while (!smc_llc_has_parted(group))
+		wait_event_timeout(group->llc.wait, smc_llc_has_parted(group),
+				   smc_group_time_left(group));
 }
 
 /* The peer may give up a link that it offered and that was refused. */

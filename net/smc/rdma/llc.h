@@ -212,7 +212,7 @@ int smc_llc_test_link(struct smc_group *group);
  * smc_llc_delete_all() - tell the peer that the group ends, and let it say so, too
  * @group: dead; one whose peer has left is told nothing
  *
- * Context: process, may sleep for smc_group_time_left().
+ * Context: process, may sleep until there is no smc_group_time_left().
  */
 void smc_llc_delete_all(struct smc_group *group);
 

@@ -476,6 +476,7 @@ static bool smc_link_is_flushed(struct smc_link *link)
 
 void smc_link_flush(struct smc_link *link)
 {
-	wait_event_timeout(link->slot_wait, smc_link_is_flushed(link),
-			   smc_group_time_left(link->group));
+	while (!smc_link_is_flushed(link))
+		wait_event_timeout(link->slot_wait, smc_link_is_flushed(link),
+				   smc_group_time_left(link->group));
 }

@@ -85,7 +85,7 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message);
  * smc_link_flush() - wait for the completions asked for so far
  * @link: of a dead group
  *
- * Context: process, may sleep for smc_group_time_left().
+ * Context: process, may sleep until there is no smc_group_time_left().
  */
 void smc_link_flush(struct smc_link *link);
 
