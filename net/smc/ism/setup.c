@@ -28,7 +28,7 @@ static u32 smc_ism_diagnosis(int rc)
 	case 0:
 		return 0;
 	case -ENOMEM:
-	case -ETIMEDOUT:
+	case -EBUSY:
 		return SMC_DIAG_NO_MEMORY;
 	case -ENOLINK:
 		return SMC_DIAG_NO_ACTIVE_LINK;

@@ -424,8 +424,6 @@ int smc_slabs_take(struct smc_slabs *slabs, struct smc_slab_spec *spec, smc_slab
 	wait_event_timeout(slabs->made,
 			   (rc = smc_slabs_try(slabs, spec, add ? &maker : NULL, el)) != -EBUSY,
 			   SMC_SLABS_WAIT);
-	if (rc == -EBUSY)
-		return -ETIMEDOUT;
 	if (rc == -EAGAIN && add) {
 		rc = smc_slabs_make(slabs, spec, add, arg, el);
 		smc_slabs_end_making(slabs, &maker);

@@ -172,8 +172,8 @@ typedef int (*smc_slab_add_t)(const struct smc_slab_spec *spec, void *arg, struc
  * @el: filled on success
  *
  * Context: process, may sleep.
- * Return: 0; the error of @add; -EAGAIN where none is free and none is added; -ENOLINK once the
- * slabs are closed.
+ * Return: 0; the error of @add; -EAGAIN where none is free and none is added; -EBUSY where others
+ * take too long to add one; -ENOLINK once the slabs are closed.
  */
 int smc_slabs_take(struct smc_slabs *slabs, struct smc_slab_spec *spec, smc_slab_add_t add,
 		   void *arg, struct smc_element *el);

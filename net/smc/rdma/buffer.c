@@ -453,7 +453,8 @@ int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_c
 
 	if (!rc)
 		smc_element_clean(el);
-	return rc;
+	/* To callers a time that is over is that of a link to be confirmed. */
+	return rc == -ETIMEDOUT ? -EIO : rc;
 }
 
 int smc_buffers_register(struct smc_group *group)

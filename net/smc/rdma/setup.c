@@ -58,6 +58,7 @@ static u32 smc_rdma_diagnosis(int rc)
 	case 0:
 		return 0;
 	case -ENOMEM:
+	case -EBUSY:
 		return SMC_DIAG_NO_MEMORY;
 	case -ETIMEDOUT:
 		return SMC_DIAG_TIMEOUT_CONFIRM_LINK;

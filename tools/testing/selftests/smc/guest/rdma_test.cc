@@ -578,6 +578,24 @@ TEST_F(Rogue, ConfirmRkeyIsAnswered)
 	expect_alive();
 }
 
+/* A further RMB is of no use without its answer. The link was confirmed, so that is no reason. */
+TEST(RogueSilent, ConfirmRkeyIsNotAnswered)
+{
+	Agent agent;
+	/* A slab has two elements. */
+	RemoteSysctlScope rmem(agent, "net.smc.rmem", "524288");
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+	RogueLink link(to);
+	Fd first = link.take_tcp();
+
+	link.connect_again(to);
+
+	Fd third = propose(to, good_proposal());
+
+	EXPECT_EQ(diagnosis_of(receive_message(third)), SMC_DIAG_INTERNAL_REGISTER);
+}
+
 TEST_F(Rogue, DeleteRkeyIsAnswered)
 {
 	smc_llc_msg msg = llc(SMC_LLC_DELETE_RKEY);
