@@ -24,6 +24,7 @@
 #include "limit.h"
 #include "link_groups.h"
 #include "netlink.h"
+#include "netns.h"
 #include "smc_tool.h"
 #include "tenant.h"
 
@@ -41,7 +42,7 @@ Address loopback(int port)
 }
 
 /* A connection of this namespace, both of whose ends have sent something. */
-void connect_and_echo(const Flavor &flavor, int listener)
+Ends connect_and_echo(const Flavor &flavor, int listener)
 {
 	Flow flow = {.seed = 1, .bytes = 10000};
 	Fd client = must_connect(flavor, loopback(local_address(listener).port()));
@@ -51,21 +52,23 @@ void connect_and_echo(const Flavor &flavor, int listener)
 	recv_flow(server, flow);
 	send_flow(server, flow);
 	recv_flow(client, flow);
+	return {std::move(client), std::move(server)};
 }
 
-/* What the service here has to do, whatever others do. */
+/*
+ * What the service here has to do, whatever others do. The namespace's counters have the
+ * connections of tenants in it, too, so each of these is asked for itself.
+ */
 void serve(int rounds)
 {
 	Fd listener = must_listen(smc4);
-	Counters before = Counters::now();
 
-	for (int i = 0; i < rounds; i++)
-		connect_and_echo(smc4, listener);
+	for (int i = 0; i < rounds; i++) {
+		Ends ends = connect_and_echo(smc4, listener);
 
-	Counters passed = Counters::now() - before;
-
-	EXPECT_EQ(passed["fallbacks"], 0) << passed.text();
-	EXPECT_GE(passed["ism_write_bytes"], 20000 * rounds);
+		EXPECT_EQ(socket_mode(ends.here), SMC_DIAG_MODE_SMCD);
+		EXPECT_EQ(socket_mode(ends.there), SMC_DIAG_MODE_SMCD);
+	}
 }
 
 /* How often tenants did what they do, one after the other. */

@@ -2,8 +2,14 @@
 #include "link_groups.h"
 
 #include <linux/smc.h>
+#include <linux/smc_diag.h>
+#include <linux/sock_diag.h>
+#include <optional>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "netlink.h"
+#include "system.h"
 
 namespace guest
 {
@@ -34,6 +40,38 @@ int on_group(nl_msg *message, void *argument)
 	return NL_OK;
 }
 
+/* The socket that is looked for in a dump. */
+struct Wanted {
+	uint64_t inode;
+	std::optional<int> mode = {};
+};
+
+int on_socket(nl_msg *message, void *argument)
+{
+	auto &wanted = *static_cast<Wanted *>(argument);
+	auto *socket = static_cast<smc_diag_msg *>(nlmsg_data(nlmsg_hdr(message)));
+
+	if (socket->diag_inode == wanted.inode)
+		wanted.mode = socket->diag_mode;
+	return NL_OK;
+}
+
+void look_for(Wanted &wanted)
+{
+	NetlinkSocket socket(nl_socket_alloc(), nl_socket_free);
+	NetlinkRequest request(nlmsg_alloc_simple(SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP),
+			       nlmsg_free);
+	smc_diag_req all = {.diag_family = AF_SMC};
+
+	if (!socket || !request)
+		throw std::bad_alloc();
+	check_netlink(nl_connect(socket.get(), NETLINK_SOCK_DIAG));
+	check_netlink(nlmsg_append(request.get(), &all, sizeof(all), NLMSG_ALIGNTO));
+	nl_socket_modify_cb(socket.get(), NL_CB_VALID, NL_CB_CUSTOM, on_socket, &wanted);
+	check_netlink(nl_send_auto(socket.get(), request.get()));
+	check_netlink(nl_recvmsgs_default(socket.get()));
+}
+
 void change_eid(int command, std::string eid)
 {
 	NetlinkSocket socket = connected_netlink();
@@ -62,6 +100,22 @@ LinkGroups link_groups()
 		check_netlink(nl_recvmsgs_default(socket.get()));
 	}
 	return sum;
+}
+
+int socket_mode(int fd)
+{
+	struct stat status;
+	Wanted wanted = {};
+
+	if (fstat(fd, &status))
+		throw_errno("fstat");
+	wanted.inode = status.st_ino;
+	/* A dump may miss one while others come and go. */
+	wait_until("sock_diag shows the socket", [&] {
+		look_for(wanted);
+		return wanted.mode.has_value();
+	});
+	return *wanted.mode;
 }
 
 void add_eid(const std::string &eid)

@@ -15,6 +15,12 @@ struct LinkGroups {
 
 LinkGroups link_groups();
 
+/*
+ * How the bytes of a socket of this network namespace go: SMC_DIAG_MODE_* of linux/smc_diag.h. Of
+ * that socket alone, whatever others here do.
+ */
+int socket_mode(int fd);
+
 void add_eid(const std::string &eid);
 void remove_eid(const std::string &eid);
 
