@@ -200,16 +200,36 @@ done <<-END
 	blackhole_timeout 3600 0,1,86400 -1,999999999999
 	tcp2smc 0 1,0,1 2,-1
 END
-# One for the host, and so in no other namespace.
-if [[ $LAB_SMC == ours ]]; then
-	file=/proc/sys/net/smc/max_orphans
-	[[ $(<"$file") -gt 0 ]] || fail 'max_orphans: no default'
-	for value in 0 4294967295 "$(<"$file")"; do
-		echo "$value" >"$file" && [[ $(<"$file") == "$value" ]] || fail "max_orphans=$value"
+# Those whose defaults depend on the host, or that no other namespace has: a name, what a new
+# namespace has of it, values taken and refused.
+while [[ $LAB_SMC == ours ]] && read -r name elsewhere taken refused; do
+	file=/proc/sys/net/smc/$name
+	default=$(<"$file")
+	((default > 0)) || fail "$name: default is $default"
+	for value in ${taken//,/ }; do
+		echo "$value" >"$file" && [[ $(<"$file") == "$value" ]] || fail "$name=$value"
 	done
-	! echo -1 2>/dev/null >"$file" || fail 'max_orphans=-1 was taken'
-	[[ $(unshare -n sh -c "test -e $file || echo none") == none ]] ||
-		fail 'max_orphans in a new namespace'
+	echo "$default" >"$file"
+	for value in ${refused//,/ }; do
+		! echo "$value" 2>/dev/null >"$file" || fail "$name=$value was taken"
+	done
+	[[ $(<"$file") == "$default" ]] || fail "$name: changed by what is refused"
+	there=$(unshare -n sh -c "cat $file 2>/dev/null || echo none")
+	[[ $there == "${elsewhere/same/$default}" ]] || fail "$name in a new namespace: $there"
+done <<-END
+	max_orphans none 0,4294967295 -1,4294967296
+	mem_limit same 0,1,2147483647 -1,2147483648
+	host_mem_limit none 0,1,2147483647 -1,2147483648
+	smcd_scope none 0,1,2,3 -1,4
+END
+# Both limits of memory begin with a quarter of it, which MemTotal has in KiB.
+if [[ $LAB_SMC == ours ]]; then
+	total=$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)
+	for name in mem_limit host_mem_limit; do
+		bytes=$(($(</proc/sys/net/smc/$name) * $(getconf PAGESIZE)))
+		((bytes / 1024 * 100 / total == 24 || bytes / 1024 * 100 / total == 25)) ||
+			fail "$name: $bytes bytes of $total KiB"
+	done
 fi
 
 # The probe of tcp2smc comes when a namespace first wants it, and goes with the module.
