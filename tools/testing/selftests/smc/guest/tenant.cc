@@ -124,6 +124,12 @@ int Tenant::finish()
 	return status;
 }
 
+void Tenant::join(const std::string &address) const
+{
+	must_run("ip address add " + address + " dev " + device + " && ip link set " + device +
+		 " up");
+}
+
 void Tenant::await_netns_end() const
 {
 	if (where == Where::apart)

@@ -63,6 +63,9 @@ public:
 	void kill();
 	/* Waits for the process's end. Return: as of waitpid(). */
 	int finish();
+	/* This namespace's end of the veth, whose other end is up0, has @address: "10.98.0.1/24".
+	 */
+	void join(const std::string &address) const;
 	/* The namespace is gone when its end of a veth is. */
 	void await_netns_end() const;
 

@@ -8,13 +8,17 @@
  */
 #include <array>
 #include <cstring>
+#include <fcntl.h>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <linux/smc_diag.h>
+#include <map>
 #include <memory>
 #include <netlink/genl/ctrl.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <thread>
@@ -24,7 +28,7 @@
 #include "limit.h"
 #include "link_groups.h"
 #include "netlink.h"
-#include "netns.h"
+#include "service.h"
 #include "smc_tool.h"
 #include "tenant.h"
 
@@ -36,39 +40,34 @@ namespace
 constexpr uid_t first_uid = 60001;
 const Flavor smc4 = {Kind::smc, AF_INET};
 
-Address loopback(int port)
+/* Of the veth of tenant @number: 1 is here, 2 there. */
+std::string address_on_veth(int number, int end)
 {
-	return address_from("127.0.0.1", port);
+	return "10.98." + std::to_string(number) + "." + std::to_string(end);
 }
 
-/* A connection of this namespace, both of whose ends have sent something. */
-Ends connect_and_echo(const Flavor &flavor, int listener)
+/* In the namespace of that tenant. */
+void join_from(int number)
 {
-	Flow flow = {.seed = 1, .bytes = 10000};
-	Fd client = must_connect(flavor, loopback(local_address(listener).port()));
-	Fd server = must_accept(listener);
-
-	send_flow(client, flow);
-	recv_flow(server, flow);
-	send_flow(server, flow);
-	recv_flow(client, flow);
-	return {std::move(client), std::move(server)};
+	must_run("ip address add " + address_on_veth(number, 2) +
+		 "/24 dev up0 && ip link set up0 up");
 }
 
-/*
- * What the service here has to do, whatever others do. The namespace's counters have the
- * connections of tenants in it, too, so each of these is asked for itself.
- */
-void serve(int rounds)
+/* In a tenant's process: what is not so is this test's failure. */
+void must_be(bool so, const std::string &what)
 {
-	Fd listener = must_listen(smc4);
+	if (!so)
+		throw std::runtime_error("not so: " + what);
+}
 
-	for (int i = 0; i < rounds; i++) {
-		Ends ends = connect_and_echo(smc4, listener);
+/* Bytes that this network namespace has for connections of SMC-D. */
+int64_t bytes_of_groups()
+{
+	int64_t bytes = 0;
 
-		EXPECT_EQ(socket_mode(ends.here), SMC_DIAG_MODE_SMCD);
-		EXPECT_EQ(socket_mode(ends.there), SMC_DIAG_MODE_SMCD);
-	}
+	for (const auto &group : parse_json(must_run(smc("-j group"))))
+		bytes += group.at("dmb-bytes").get<int64_t>();
+	return bytes;
 }
 
 /* How often tenants did what they do, one after the other. */
@@ -93,6 +92,13 @@ protected:
 		}
 		await_turns(1);
 	}
+	/* Those apart reach this namespace, by what join_from() makes of their end. */
+	void join_all()
+	{
+		for (size_t i = 0; i < all.size(); i++)
+			all[i]->join(address_on_veth(i, 1) + "/24");
+		*are_joined = true;
+	}
 	/* Each has done it so many times more. */
 	void await_turns(int more)
 	{
@@ -110,6 +116,7 @@ protected:
 	/* They go, all at once. */
 	void end_all()
 	{
+		*are_joined = false;
 		for (auto &one : all)
 			one->kill();
 		for (auto &one : all)
@@ -126,6 +133,7 @@ protected:
 	}
 
 	Shared<Done> done;
+	Shared<std::atomic<bool>> are_joined;
 	std::vector<std::unique_ptr<Tenant>> all;
 };
 
@@ -320,4 +328,248 @@ TEST_F(Tenants, LeaveRendezvousHanging)
 	serve(10);
 	await_turns(100);
 	serve(10);
+}
+
+namespace
+{
+
+/* Of the host, while tenants want more. */
+constexpr int least_rmem = 65536, pages_allowed = 512, service_port = 24000;
+
+void ask_for_everything()
+{
+	/* Those of the host are not even there. */
+	for (const char *name : {"smcd_scope", "host_mem_limit", "max_orphans"})
+		must_be(access((std::string("/proc/sys/net/smc/") + name).c_str(), F_OK),
+			std::string(name) + " is the host's");
+	for (auto &[name, value] : std::map<std::string, std::string>{
+		 {"smcd", "1"},
+		 {"smcd_rmem", "1073741823"},
+		 {"mem_limit", "2147483647"},
+		 {"tcp_keepalive_time", "0"},
+		 {"limit_smc_hs", "0"},
+	     })
+		set_sysctl("net.smc." + name, value);
+	must_be(sysctl("net.smc.smcd_rmem") == std::to_string(least_rmem), "smcd_rmem");
+	must_be(sysctl("net.smc.mem_limit") == std::to_string(pages_allowed), "mem_limit");
+	must_be(sysctl("net.smc.tcp_keepalive_time") == "30", "tcp_keepalive_time");
+}
+
+/* As many as are SMC, and one more; they are no larger together than the host lets them. */
+void have_as_many_as_allowed(int listener)
+{
+	std::vector<Ends> connections;
+	int mode;
+
+	do {
+		connections.push_back(connect_and_echo(smc4, listener));
+		mode = socket_mode(connections.back().here);
+		must_be(connections.size() > 1 || mode == SMC_DIAG_MODE_SMCD,
+			"SMC-D among his own");
+		must_be(connections.size() < 100, "a limit");
+	} while (mode == SMC_DIAG_MODE_SMCD);
+	must_be(bytes_of_groups() <= int64_t(pages_allowed) * getpagesize(), "no more memory");
+	must_be(socket_shown(connections[0].here).at("connection").at("rmbe") <= least_rmem,
+		"no larger buffers");
+}
+
+void expect_tcp_to(const Address &host)
+{
+	Fd fd;
+
+	wait_until("the host's service answers", [&] {
+		fd = must_socket(smc4);
+		return connect(fd, host.get(), host.len) == 0;
+	});
+	must_be(socket_mode(fd) == SMC_DIAG_MODE_FALLBACK_TCP, "TCP to the host");
+}
+
+/* A service for those of other namespaces, with which SMC-D is not allowed. */
+class TcpService
+{
+public:
+	~TcpService()
+	{
+		EXPECT_GT(accepted, 0);
+		EXPECT_EQ(by_smc, 0);
+	}
+
+private:
+	void accept_one()
+	{
+		Fd fd = must_accept(listener);
+
+		accepted++;
+		by_smc += socket_mode(fd) != SMC_DIAG_MODE_FALLBACK_TCP;
+	}
+	void run(const std::stop_token &stop)
+	{
+		while (!stop.stop_requested()) {
+			pollfd poll = {.fd = listener, .events = POLLIN};
+
+			if (::poll(&poll, 1, 50) > 0)
+				accept_one();
+		}
+	}
+
+	Fd listener = must_listen(smc4, 64, service_port);
+	std::atomic<int> accepted, by_smc;
+	std::jthread accepting{[this](const std::stop_token &stop) {
+		run(stop);
+	}};
+};
+
+} // namespace
+
+/* The administrators of other namespaces don't get what the host forbids them. */
+TEST_F(Tenants, AskForMoreThanTheyMayHave)
+{
+	SysctlScope scope("net.smc.smcd_scope", "1");
+	SysctlScope rmem("net.smc.smcd_rmem", std::to_string(least_rmem));
+	SysctlScope memory("net.smc.mem_limit", std::to_string(pages_allowed));
+
+	set_limit(300);
+	let(2, Tenant::Where::apart, [this](int number) {
+		static Fd listener;
+
+		if (listener < 0) {
+			join_from(number);
+			listener = must_listen(smc4);
+		}
+		if (!*are_joined)
+			return;
+		ask_for_everything();
+		have_as_many_as_allowed(listener);
+		expect_tcp_to(address_from(address_on_veth(number, 1), service_port));
+	});
+	join_all();
+	{
+		TcpService service;
+
+		await_turns(1);
+		serve(10);
+		await_turns(1);
+	}
+	/* Before the sysctls are as ever. */
+	end_all();
+}
+
+namespace
+{
+
+/* A control group that always has as much memory as it may, whoever is in it. */
+class ShortOfMemory
+{
+public:
+	explicit ShortOfMemory(int64_t bytes)
+	{
+		must_run("echo +memory >/sys/fs/cgroup/cgroup.subtree_control; mkdir " + directory);
+		write_file(directory + "/memory.max", std::to_string(bytes));
+	}
+	ShortOfMemory(const ShortOfMemory &) = delete;
+	~ShortOfMemory()
+	{
+		run_command("rmdir " + directory);
+	}
+	void add(pid_t process) const
+	{
+		write_file(directory + "/cgroup.procs", std::to_string(process));
+	}
+	/* How often one had to look for memory to give back. */
+	int64_t reclaims() const
+	{
+		return Counters(read_file(directory + "/memory.events"))["max"];
+	}
+
+private:
+	const std::string directory = "/sys/fs/cgroup/tenants";
+};
+
+/* Their pages take memory, which can be given back. */
+void read_programs(int n)
+{
+	static std::filesystem::directory_iterator next;
+	static std::vector<char> bytes(1 << 20);
+
+	for (; n; n--) {
+		if (next == end(next))
+			next = std::filesystem::directory_iterator("/usr/bin");
+		Fd file(open(next->path().c_str(), O_RDONLY | O_CLOEXEC));
+
+		[[maybe_unused]] ssize_t got = read(file, bytes.data(), bytes.size());
+		++next;
+	}
+}
+
+} // namespace
+
+/* Who needs memory for a connection looks for it, for long, while others make theirs. */
+TEST_F(Tenants, AreShortOfMemory)
+{
+	ShortOfMemory group(16 << 20);
+
+	set_limit(300);
+	let(3, Tenant::Where::here, [](int) {
+		read_programs(10);
+		try {
+			connect_and_echo(smc4, must_listen(smc4));
+		} catch (const std::exception &) {
+			/* There was no memory for it. */
+		}
+	});
+	for (auto &one : all)
+		group.add(one->pid());
+	wait_until("they look for memory", [&] { return group.reclaims() >= 100; });
+
+	int64_t before = group.reclaims();
+
+	serve(20);
+	await_turns(2);
+	EXPECT_GT(group.reclaims(), before);
+	serve(5);
+	end_all();
+}
+
+/* Servers that neither read nor close: what their clients here had comes back all the same. */
+TEST_F(Tenants, KeepTheirClients)
+{
+	constexpr int tenants = 3, each = 40, port = 25000;
+	Shared<std::atomic<int>> accepted;
+	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
+
+	set_limit(300);
+	let(tenants, Tenant::Where::apart, [&accepted](int number) {
+		static std::vector<Fd> kept;
+		static Fd listener;
+
+		if (listener < 0) {
+			join_from(number);
+			listener = must_listen(smc4, 64, port);
+		}
+
+		pollfd poll = {.fd = listener, .events = POLLIN};
+
+		if (::poll(&poll, 1, 50) > 0) {
+			kept.push_back(must_accept(listener));
+			(*accepted)++;
+		}
+	});
+	join_all();
+
+	int64_t before = bytes_of_groups();
+
+	for (int i = 0; i < tenants; i++)
+		for (int n = 0; n < each; n++) {
+			Fd fd = must_connect(smc4, address_from(address_on_veth(i, 2), port));
+
+			EXPECT_EQ(socket_mode(fd), SMC_DIAG_MODE_SMCD);
+			EXPECT_EQ(send(fd, "unread", 6, 0), 6);
+		}
+	wait_until("all are accepted", [&] { return *accepted == tenants * each; });
+	serve(5);
+	wait_until("the memory is given back", [&] {
+		write_file("/proc/sys/vm/drop_caches", "2");
+		return bytes_of_groups() <= before;
+	});
+	serve(5);
 }
