@@ -113,11 +113,11 @@ class Differ : public testing::TestWithParam<Variant>
 
 INSTANTIATE_TEST_SUITE_P(, Differ,
 			 testing::Values(Variant{"Tcp", Kind::tcp, Kind::tcp, 200},
-					 Variant{"Smc", Kind::smc, Kind::smc, 1400},
+					 Variant{"Smc", Kind::smc, Kind::smc, 700},
 					 Variant{"Tcp2Smc", Kind::tcp2smc, Kind::tcp2smc, 100},
 					 Variant{"SmcToTcp", Kind::smc, Kind::tcp, 100},
 					 Variant{"TcpToSmc", Kind::tcp, Kind::smc, 100},
-					 Variant{"SmcR", Kind::smc, Kind::smc, 400, true}),
+					 Variant{"SmcR", Kind::smc, Kind::smc, 200, true}),
 			 testing::PrintToStringParamName());
 
 TEST_P(Differ, Seeds)

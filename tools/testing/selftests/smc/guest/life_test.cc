@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <fcntl.h>
@@ -698,9 +699,11 @@ TEST_F(Life, NamespacesGoTogetherWithoutTheirPeer)
 	Routed routed(peer);
 	std::deque<Netns> tenants;
 	constexpr Flow flow = {.bytes = 1000};
+	const char *more = getenv("LIFE_NAMESPACES");
+	int namespaces = more ? atoi(more) : 12;
 
-	set_limit(300);
-	for (int i = 1; i <= 24; i++) {
+	set_limit(300 + 10 * namespaces);
+	for (int i = 1; i <= namespaces; i++) {
 		Netns &netns = tenants.emplace_back(i);
 		LinkGroups groups;
 

@@ -546,10 +546,12 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
  */
 TEST_F(Smcd, ManyNamespacesDeletedAtOnce)
 {
+	/* That kernel takes ten seconds for each. */
+	const int namespaces = on_debug_kernel() ? 6 : 16;
 	std::deque<Netns> tenants;
 	std::vector<Fd> open;
 
-	for (int i = 1; i <= 16; i++) {
+	for (int i = 1; i <= namespaces; i++) {
 		auto [here, there] = tenants.emplace_back(i).connect(both_roles[i % 2]);
 		int groups = 0;
 
@@ -557,7 +559,7 @@ TEST_F(Smcd, ManyNamespacesDeletedAtOnce)
 		recv_flow(there, {.bytes = 1000});
 		tenants.back().enter([&] { groups = link_groups().groups; });
 		EXPECT_EQ(groups, 1);
-		if (i % 4 == 0)
+		if (i % 3 == 0)
 			open.push_back(std::move(here));
 	}
 	for (Netns &tenant : tenants)
