@@ -62,11 +62,25 @@ public:
 		memcpy(&head, bytes, sizeof(head));
 		head.nlmsg_len = c.one_in(12) ? c.number() : used;
 		memcpy(bytes, &head, sizeof(head));
+		spoil();
 		call(SYS_sendto, fd, bytes, c.one_in(12) ? c.below(used + 1) : used, MSG_DONTWAIT,
 		     nullptr, 0);
 	}
 
 private:
+	/* Some bits flip, all behind the head becomes garbage, or the message comes twice. */
+	void spoil()
+	{
+		constexpr size_t head = sizeof(nlmsghdr);
+
+		if (c.one_in(8))
+			add(bytes, used);
+		while (c.one_in(6))
+			bytes[c.below(used)] ^= 1 << c.below(8);
+		if (c.one_in(16))
+			memcpy(bytes + head, c.room(used), used - head);
+	}
+
 	Chance &c;
 	alignas(8) uint8_t bytes[2048] = {};
 	size_t used = 0;
