@@ -4,7 +4,8 @@
  * root of a user and network namespace of its own. Each is a process of three threads that share
  * descriptors and memory. Nothing is compared: the kernel must not complain, every process must
  * end, also one that is killed amid its calls, and so must the namespace; and others' connections
- * work as ever. Whether the module can then be unloaded, and leaks, is what the lab looks at.
+ * work as ever. Whether the module can then be unloaded, and leaks, is what the lab looks at. Every
+ * third process makes the calls of the differential tester's sequences only, in any order.
  *
  *   FUZZ_FIRST     the first seed, 1 by default
  *   FUZZ_SEEDS     how many; 0: for FUZZ_SECONDS, or without end
@@ -60,7 +61,7 @@ int sum(const Progress &progress)
 
 Call any_call(Chance &chance)
 {
-	switch (chance.below(16)) {
+	switch (chance.below(18)) {
 	case 0 ... 4:
 		return chance.among(socket_calls);
 	case 5 ... 9:
@@ -69,23 +70,31 @@ Call any_call(Chance &chance)
 		return chance.among(option_calls);
 	case 13 ... 14:
 		return chance.among(file_calls);
+	case 15 ... 16:
+		return chance.among(step_calls);
 	default:
 		return chance.among(netlink_calls);
 	}
 }
 
-void make_calls(uint64_t seed, Arena &arena, std::atomic<int> &progress)
+/* By the seed of a process, so that all of its threads do the same. */
+bool only_steps(uint64_t seed)
+{
+	return seed % 3 == 0;
+}
+
+void make_calls(uint64_t seed, bool steps, Arena &arena, std::atomic<int> &progress)
 {
 	Chance chance(seed, arena, 21000);
 
 	make_pair(chance);
 	while (progress < calls_each) {
-		any_call(chance)(chance);
+		(steps ? step_calls.front() : any_call(chance))(chance);
 		progress++;
 	}
 }
 
-/* Every signal that a socket may send only interrupts. */
+/* Every signal that a socket may send only interrupts. Children leave nothing to be waited for. */
 void take_signals()
 {
 	struct sigaction action = {};
@@ -95,6 +104,7 @@ void take_signals()
 	for (int number = 1; number <= SIGRTMAX; number++)
 		if (number != SIGSEGV && number != SIGBUS && number != SIGILL && number != SIGFPE)
 			sigaction(number, &action, nullptr);
+	signal(SIGCHLD, SIG_IGN);
 }
 
 /* Nothing of the test's can be reached by a random number, and memory stays. */
@@ -136,7 +146,9 @@ void fuzz(uint64_t seed, Progress &progress)
 
 	be_confined();
 	for (int i = 0; i < threads; i++)
-		all.emplace_back([&, i] { make_calls(seed * threads + i, arena, progress[i]); });
+		all.emplace_back([&, i] {
+			make_calls(seed * threads + i, only_steps(seed), arena, progress[i]);
+		});
 	drive(all, progress);
 	/* Its sockets close at once. */
 	_exit(0);

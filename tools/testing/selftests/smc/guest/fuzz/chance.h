@@ -102,6 +102,8 @@ using Call = void (*)(Chance &);
 
 /* By what they are about. */
 extern const std::vector<Call> socket_calls, byte_calls, option_calls, file_calls, netlink_calls;
+/* The next of what the differential tester would call. */
+extern const std::vector<Call> step_calls;
 
 /* A connection of two sockets of this process. */
 void make_pair(Chance &chance);
