@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# run.sh [SECONDS]: Debian's trinity in a guest, as a user without rights, in namespaces of its own:
+# the calls that sockets take, on sockets of AF_SMC; then on those of IP, which tcp2smc makes SMC.
+# Each takes a third of the time. It fails if none of trinity's bytes went by SMC. Whether the module
+# can be unloaded after that, and leaks, and what the kernel says, is what the lab looks at.
+# Status 4: there is no trinity here.
+
+seconds=${1:-60}
+folder=/run/trinity
+here=(ip netns exec trinity)
+calls=(socket socketpair bind connect listen accept accept4 getsockname getpeername shutdown
+	sendto sendmsg sendmmsg recvfrom recvmsg recvmmsg setsockopt getsockopt
+	read write readv writev pread64 pwrite64 preadv2 pwritev2 splice tee vmsplice sendfile
+	poll ppoll select epoll_create1 epoll_ctl epoll_wait epoll_pwait
+	ioctl fcntl dup dup2 dup3 newfstat fsync ftruncate
+	io_uring_setup io_uring_enter io_uring_register)
+
+# written: what trinity's sockets have sent by SMC-D
+written() { "${here[@]}" sed -n 's/^ism_write_bytes //p' /proc/net/smc_stat; }
+
+# fuzz DOMAIN: with limits beyond which trinity's calls fail, instead of taking the guest's memory.
+# When the first process of its namespace is gone, so are all others.
+fuzz() {
+	local before status bytes
+	before=$(written)
+	lab-log "trinity: $1"
+	(
+		cd "$folder" && rm -f trinity.socketcache || exit
+		ulimit -f 2048 -v 1000000 -c 0
+		"${here[@]}" unshare --pid --fork --kill-child --mount-proc \
+			setpriv --reuid=nobody --regid=nogroup --clear-groups --no-new-privs \
+			timeout --signal=INT --kill-after=20 $((seconds / 3 + 1)) \
+			env LD_PRELOAD="$folder/connected.so" trinity -q -q -l off -C 4 -P "$1" --enable-fds=sockets,pipes,epoll,memfd \
+			-V "$folder/victim" "${calls[@]/#/-c}"
+	) </dev/null >"$folder/$1" 2>&1
+	status=$?
+	bytes=$(($(written) - before))
+	grep -aE 'seed|syscalls|Ran ' "$folder/$1" | tail -n 4 | sed "s/^/# $1: /"
+	echo "# $1: status $status, $bytes bytes by SMC"
+	((bytes > 0)) && return
+	tail -n 20 "$folder/$1"
+	return 1
+}
+
+command -v trinity >/dev/null || exit 4
+lab-smc load && ip netns add trinity && ip -n trinity link set lo up || exit
+mkdir -p "$folder/victim" && : >"$folder/victim/file" &&
+	cp "$LAB_BUILD/selftests/trinity_connected.so" "$folder/connected.so" &&
+	chown -R nobody "$folder" || exit
+# A program that feeds itself garbage may well crash; that is not the kernel's fault.
+sysctl -q debug.exception-trace=0
+failed=0
+fuzz SMC || failed=1
+"${here[@]}" sysctl -q net.smc.tcp2smc=1
+fuzz INET || failed=1
+fuzz INET6 || failed=1
+ip netns del trinity || failed=1
+exit "$failed"
