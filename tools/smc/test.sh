@@ -137,6 +137,7 @@ json 'it["client-total"] == 1 and it["reasons"] == [{"role": "client",
 	"code": "0x03010000", "reason": "the peer does not offer SMC", "count": 1}]' fallbacks
 "$smc" sock
 "$smc" fallbacks
+# shellcheck disable=SC1083,SC2093
 exec {COPROC[1]}>&-
 wait
 

@@ -169,7 +169,7 @@ stats smcr
 "$smc" dev
 
 # Where there are no AF_SMC sockets, the program has TCP's.
-lab-barrier done
+lab-barrier "done"
 lab-smc unload || failures=$((failures + 1))
 mkdir -p /run/modprobe.d
 echo 'install smc /bin/false' >/run/modprobe.d/no-smc.conf
