@@ -116,7 +116,7 @@ static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
 	strscpy(info->device, group->peer.dev->name, sizeof(info->device));
 	smc_ism_put_gid(info->gid, &group->peer.dev->address);
 	smc_ism_put_gid(info->peer_gid, &group->peer.address);
-	return !st->dead;
+	return !smc_stream_is_down(st);
 }
 
 static void smc_ism_over(struct smc_stream *st)
@@ -230,7 +230,7 @@ int smc_ism_conn_open(struct smc_ism_conn *conn)
 
 	/* One that its mate has ended must not be found any more: nobody would remove it. */
 	spin_lock_bh(st->lock);
-	if (!st->is_over)
+	if (!smc_stream_is_over(st))
 		rc = smc_ism_group_enter(conn->group, conn);
 	if (!rc)
 		rc = conn->group->peer.dev->ops->open(conn);

@@ -136,7 +136,7 @@ static bool smc_loopback_may_join(const struct smc_ism_conn *client,
 				  const struct smc_ism_conn *server)
 {
 	return server->group->peer.role == SMC_SERVER && !server->stream.mate &&
-	       !server->stream.is_over &&
+	       !smc_stream_is_over(&server->stream) &&
 	       smc_loopback_domain(client->group->peer.net) ==
 	       smc_loopback_domain(server->group->peer.net);
 }
@@ -207,7 +207,7 @@ static void smc_loopback_close(struct smc_ism_conn *conn)
 	spin_lock_bh(st->lock);
 	mate = st->mate;
 	st->mate = NULL;
-	lost = mate && !mate->is_over;
+	lost = mate && !smc_stream_is_over(mate);
 	smc_ism_conn_abandon(conn);
 	spin_unlock_bh(st->lock);
 

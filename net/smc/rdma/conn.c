@@ -153,7 +153,7 @@ static void smc_rdma_over(struct smc_stream *st)
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 
 	/* An application's, given up though the link may be up: not both ends have ended it. */
-	if (st->sk && st->dead)
+	if (st->sk && !smc_stream_has_parted(st))
 		smc_rdma_conn_spend(conn);
 	xa_erase_bh(&conn->group->conns, conn->token);
 	smc_group_unreserve(conn->group);

@@ -56,7 +56,7 @@ void smc_follow_failure(struct sock *sk)
 
 static void smc_follow_stream(struct sock *sk, const struct smc_stream *st)
 {
-	if ((!smc_stream_has_ended(st) && !READ_ONCE(st->is_over)) || smc_stream_is_reset(st) ||
+	if ((!smc_stream_has_ended(st) && !smc_stream_is_over(st)) || smc_stream_is_reset(st) ||
 	    !READ_ONCE(st->tx.final_flags) || (sk->sk_shutdown & SEND_SHUTDOWN))
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);

@@ -5,6 +5,7 @@
 #include <net/sock.h>
 
 #include "internal.h"
+#include "workqueue.h"
 
 /* Publish @flags after the last byte. */
 static void smc_stream_finish(struct smc_stream *st, u8 flags)
@@ -70,8 +71,7 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 
 static bool smc_stream_has_left(const struct smc_stream *st)
 {
-	return READ_ONCE(st->is_over) || READ_ONCE(st->dead) || READ_ONCE(st->err) ||
-	       smc_stream_has_ended(st);
+	return smc_stream_is_down(st) || READ_ONCE(st->err) || smc_stream_has_ended(st);
 }
 
 static void smc_stream_linger(struct smc_stream *st, long timeo)
@@ -90,6 +90,38 @@ static bool smc_stream_is_up_to_mate(const struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
 	return st->mate && (st->tx.conn_flags & SMC_PEER_GONE);
+}
+
+/*
+ * The application is gone. The socket's memory and namespace must not depend on whether that of the
+ * mate ever closes, so the mate has as long as TCP waits for a peer's FIN. It may still read all
+ * that was written to it.
+ */
+static void smc_stream_leave(struct smc_stream *st)
+{
+	lockdep_assert_held(st->lock);
+	smc_state_app(&st->state, st->lock, SMC_APP_GONE);
+	if (smc_stream_is_over(st))
+		return;
+	/* The work's, see smc_stream_stop_end_work(). */
+	smc_stream_get(st);
+	queue_delayed_work(smc_wq, &st->end_work, smc_stream_fin_time(st));
+}
+
+void smc_stream_check_mate(struct smc_stream *st)
+{
+	bool is_early;
+
+	spin_lock_bh(st->lock);
+	/* A mate whose handshake is under way has not seen yet what it was sent. */
+	is_early = !smc_stream_is_over(st) && st->mate && !st->mate->tx.ring;
+	if (is_early)
+		queue_delayed_work(smc_wq, &st->end_work, smc_stream_fin_time(st));
+	else
+		smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
+	smc_stream_settle(st);
+	if (!is_early)
+		smc_stream_put(st);
 }
 
 bool smc_stream_closes_by_reset(const struct smc_stream *st)
@@ -113,7 +145,7 @@ bool smc_stream_close(struct smc_stream *st, bool by_reset, long linger)
 	if (linger)
 		smc_stream_linger(st, linger);
 	spin_lock_bh(st->lock);
-	done = st->is_over || smc_stream_is_up_to_mate(st);
+	done = smc_stream_is_over(st) || smc_stream_is_up_to_mate(st);
 	if (done)
 		smc_stream_leave(st);
 	spin_unlock_bh(st->lock);

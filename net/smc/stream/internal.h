@@ -354,12 +354,18 @@ void smc_stream_break(struct smc_stream *st, int err);
 unsigned long smc_stream_fin_time(const struct smc_stream *st);
 
 /**
- * smc_stream_check_orphan() - the work of an orphan
- * @work: in its stream
+ * smc_stream_check_orphan() - the end_work of an orphan
+ * @st: stream, of which the work has a reference
  *
- * It runs when the peer's time is over, and when the stream is. It holds a reference to the stream.
+ * It runs when the peer's time is over, and when the stream is.
  */
-void smc_stream_check_orphan(struct work_struct *work);
+void smc_stream_check_orphan(struct smc_stream *st);
+
+/**
+ * smc_stream_check_mate() - the end_work of a stream that awaits nothing but its mate's end
+ * @st: stream, of which the work has a reference
+ */
+void smc_stream_check_mate(struct smc_stream *st);
 
 /**
  * smc_stream_follow_orphan() - after anything that happened to an orphan: is it progress
@@ -393,15 +399,6 @@ void smc_stream_check_user_timeout(struct timer_list *timer);
  * but the other end may wait for just them before it goes on.
  */
 void smc_stream_limit_wait(struct smc_stream *st);
-
-/**
- * smc_stream_leave() - await the mate's end for as long as TCP waits for a peer's FIN
- * @st: stream, its lock held, which has nothing else to do
- *
- * The socket's memory and namespace must not depend on whether the application at the other end
- * ever closes. It may still read all that was written to it.
- */
-void smc_stream_leave(struct smc_stream *st);
 
 /*
  * The functions that each transfer runs through do not cross from one page into another, wherever

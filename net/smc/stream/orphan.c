@@ -89,21 +89,21 @@ static unsigned long smc_orphan_time(const struct smc_stream *st)
 /* The peer knows of the end, or never will: it is time for TCP's. */
 static bool smc_orphan_leaves_tcp(const struct smc_stream *st)
 {
-	return st->orphan && (st->is_over || smc_stream_has_ended(st));
+	return st->orphan && (smc_stream_is_over(st) || smc_stream_has_ended(st));
 }
 
 static void smc_orphan_restart(struct smc_stream *st)
 {
-	bool at_once = st->is_over || smc_orphan_leaves_tcp(st);
+	bool at_once = smc_stream_is_over(st) || smc_orphan_leaves_tcp(st);
 
-	st->orphan_progress = smc_orphan_progress(&st->tx, st->is_over);
-	mod_delayed_work(smc_wq, &st->orphan_work, at_once ? 0 : smc_orphan_time(st));
+	st->orphan_progress = smc_orphan_progress(&st->tx, smc_stream_is_over(st));
+	mod_delayed_work(smc_wq, &st->end_work, at_once ? 0 : smc_orphan_time(st));
 }
 
 void smc_stream_follow_orphan(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	if (st->orphan_progress != smc_orphan_progress(&st->tx, st->is_over) ||
+	if (st->orphan_progress != smc_orphan_progress(&st->tx, smc_stream_is_over(st)) ||
 	    smc_orphan_leaves_tcp(st))
 		smc_orphan_restart(st);
 }
@@ -113,7 +113,7 @@ static void smc_orphan_expire(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
 	if (st->tx.final_flags & SMC_CONN_ABORT) {
-		st->dead = true;
+		smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
 	} else {
 		smc_stat_orphan(st->sn, SMC_ORPHANS_TIMED_OUT, 1);
 		smc_stream_break(st, ETIMEDOUT);
@@ -152,16 +152,15 @@ static void smc_orphan_close_tcp(const struct smc_stream *st, struct socket *soc
 	sock_release(sock);
 }
 
-void smc_stream_check_orphan(struct work_struct *work)
+void smc_stream_check_orphan(struct smc_stream *st)
 {
-	struct smc_stream *st = container_of(to_delayed_work(work), struct smc_stream, orphan_work);
 	struct socket *sock;
 	bool over, stale;
 
 	spin_lock_bh(st->lock);
-	over = st->is_over;
+	over = smc_stream_is_over(st);
 	/* The peer's time began anew, or the stream ended, while this waited for the lock. */
-	stale = delayed_work_pending(&st->orphan_work);
+	stale = delayed_work_pending(&st->end_work);
 	sock = smc_orphan_take_tcp(st);
 	if (sock && !over)
 		smc_orphan_restart(st);
@@ -193,7 +192,7 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 		this_cpu_inc(tcp_orphan_count);
 
 	spin_lock_bh(st->lock);
-	st->is_orphan = true;
+	smc_state_app(&st->state, st->lock, SMC_APP_ORPHAN);
 	st->orphan = sock;
 	/* From here on the reference is the work's. */
 	smc_orphan_restart(st);

@@ -44,7 +44,7 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 
 	lockdep_assert_held(st->lock);
 
-	while (!st->dead && smc_publish_is_allowed(tx, st->rx.conn_flags)) {
+	while (!smc_stream_is_down(st) && smc_publish_is_allowed(tx, st->rx.conn_flags)) {
 		end = smc_publish_end(tx);
 		final = smc_publish_final(tx, end, st->rx.conn_flags);
 

@@ -99,8 +99,8 @@ static size_t smc_ring_fill(struct smc_stream *st, u32 offset, size_t len, struc
 	size_t copied = 0;
 
 	rcu_read_lock();
-	/* Pairs with smc_stream_take_news(), which is before the grace period. */
-	if (!smp_load_acquire(&st->is_over)) {
+	/* It becomes that before the grace period. */
+	if (!smc_stream_is_over(st)) {
 		pagefault_disable();
 		copied = _copy_from_iter(st->tx.ring + offset, len, from);
 		pagefault_enable();
@@ -174,7 +174,7 @@ static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 
 	if (copied < len) {
 		iov_iter_revert(&msg->msg_iter, copied);
 		/* The caller finds out why it is over. */
-		return READ_ONCE(st->is_over) ? 0 : smc_stream_fault_in(st, msg, len);
+		return smc_stream_is_over(st) ? 0 : smc_stream_fault_in(st, msg, len);
 	}
 	/* Only a complete send has its last byte to mark. */
 	if ((msg->msg_flags & MSG_OOB) && !msg_data_left(msg))

@@ -12,6 +12,16 @@
 
 static void smc_stream_hold_expired(struct timer_list *timer);
 
+static void smc_stream_end_work(struct work_struct *work)
+{
+	struct smc_stream *st = container_of(to_delayed_work(work), struct smc_stream, end_work);
+
+	if (READ_ONCE(st->state.app) == SMC_APP_ORPHAN)
+		smc_stream_check_orphan(st);
+	else
+		smc_stream_check_mate(st);
+}
+
 void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
 		     spinlock_t *lock)
 {
@@ -20,7 +30,7 @@ void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, str
 	st->stats = smc_stat_path(st->sn, path->kind);
 	st->lock = lock;
 	kref_init(&st->ref);
-	INIT_DELAYED_WORK(&st->orphan_work, smc_stream_check_orphan);
+	INIT_DELAYED_WORK(&st->end_work, smc_stream_end_work);
 	timer_setup(&st->hold_timer, smc_stream_hold_expired, 0);
 	timer_setup(&st->user_timer, smc_stream_check_user_timeout, 0);
 }
@@ -58,6 +68,7 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	st->follow = follow;
 	/* Pairs with smc_stream_tell(). */
 	smp_store_release(&st->sk, sk);
+	smc_state_app(&st->state, st->lock, SMC_APP_ATTACHED);
 	if (st->err)
 		WRITE_ONCE(sk->sk_err, st->err);
 	/* Nothing was read before, so nothing was skipped. */
@@ -76,7 +87,8 @@ bool smc_stream_await(struct smc_stream *st)
 	bool is_awaited;
 
 	spin_lock(st->lock);
-	is_awaited = !st->rx.received && !st->rx.conn_flags && !st->err && !st->dead;
+	is_awaited = !st->rx.received && !st->rx.conn_flags && !st->err &&
+		     !smc_stream_is_down(st);
 	st->is_awaited = is_awaited;
 	spin_unlock(st->lock);
 	return is_awaited;
@@ -181,8 +193,7 @@ static void smc_stream_report_error(struct smc_stream *st)
 /* Both ends are through with the connection, or it can't be talked over any more. */
 static bool smc_stream_finished(const struct smc_stream *st)
 {
-	return st->dead ||
-	       ((st->rx.conn_flags & SMC_PEER_GONE) && (st->tx.conn_flags & SMC_PEER_GONE));
+	return smc_stream_is_down(st) || smc_stream_has_parted(st);
 }
 
 /* Say what the peer's publish gives occasion to. Return: whether there was one. */
@@ -216,9 +227,8 @@ static __always_inline __poll_t smc_stream_take_news(struct smc_stream *st)
 {
 	__poll_t news;
 
-	if (!st->is_over && smc_stream_finished(st)) {
-		/* Pairs with smc_ring_fill(): a sender that finds it over finds out why. */
-		smp_store_release(&st->is_over, true);
+	if (!smc_stream_is_over(st) && smc_stream_finished(st)) {
+		smc_state_path(&st->state, st->lock, SMC_PATH_OVER);
 		/* TCP follows that, too. */
 		st->news |= SMC_NEWS_OVER | SMC_NEWS_ENDED;
 	}
@@ -226,7 +236,7 @@ static __always_inline __poll_t smc_stream_take_news(struct smc_stream *st)
 		st->is_awaited = false;
 		st->news |= SMC_NEWS_AWAITED;
 	}
-	if (st->is_orphan)
+	if (st->state.app == SMC_APP_ORPHAN)
 		smc_stream_follow_orphan(st);
 	if (st->stamps && smc_stamps_are_due(st))
 		st->news |= SMC_NEWS_STAMPS;
@@ -250,6 +260,13 @@ static void smc_stream_stop_timer(struct smc_stream *st, struct timer_list *time
 		smc_stream_put(st);
 }
 
+/* An orphan's work ends by itself. */
+static void smc_stream_stop_end_work(struct smc_stream *st)
+{
+	if (READ_ONCE(st->state.app) == SMC_APP_GONE && cancel_delayed_work(&st->end_work))
+		smc_stream_put(st);
+}
+
 /* News of which some are more than events that somebody may wait for. */
 static noinline void smc_stream_tell_more(struct smc_stream *st, struct sock *sk, __poll_t news)
 {
@@ -263,6 +280,7 @@ static noinline void smc_stream_tell_more(struct smc_stream *st, struct sock *sk
 	if (news & SMC_NEWS_OVER) {
 		smc_stream_stop_timer(st, &st->hold_timer);
 		smc_stream_stop_timer(st, &st->user_timer);
+		smc_stream_stop_end_work(st);
 		st->path->over(st);
 	}
 }
@@ -303,7 +321,7 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 {
 	smc_stream_get(st);
 	spin_lock_bh(st->lock);
-	st->dead = true;
+	smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
 	/*
 	 * A connection that both ends had closed already has nothing to lose, if the peer's host
 	 * was told so. Nor has one whose peer had: all that it wrote is here, and it reads no more.
@@ -519,14 +537,6 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 	struct smc_stream *st = container_of(timer, struct smc_stream, hold_timer);
 
 	spin_lock_bh(st->lock);
-	/* Unless this is of an earlier wait, which ended when smc_stream_leave() began another. */
-	if (st->is_left && !timer_pending(timer)) {
-		/* A mate whose rendezvous is under way has not seen yet what it was sent. */
-		if (st->mate && !st->mate->tx.ring)
-			smc_stream_leave(st);
-		else
-			st->dead = true;
-	}
 	if (smc_rx_window_is_wanted(st))
 		st->tx.control = true;
 	if (st->tx.waiting && smc_tx_free(&st->tx) && !smc_tx_is_held(st)) {
@@ -544,19 +554,9 @@ void smc_stream_limit_wait(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
 	/* The end of the stream, under this lock, stops the timer for good. */
-	if (st->is_over || timer_pending(&st->hold_timer))
+	if (smc_stream_is_over(st) || timer_pending(&st->hold_timer))
 		return;
 	smc_stream_get(st);
 	/* How long TCP_CORK may hold data back, see tcp(7). */
 	mod_timer(&st->hold_timer, jiffies + msecs_to_jiffies(200));
-}
-
-void smc_stream_leave(struct smc_stream *st)
-{
-	lockdep_assert_held(st->lock);
-	if (st->is_over)
-		return;
-	st->is_left = true;
-	if (!mod_timer(&st->hold_timer, jiffies + smc_stream_fin_time(st)))
-		smc_stream_get(st);
 }

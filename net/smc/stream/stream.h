@@ -30,6 +30,7 @@
 #include "path.h"
 #include "rx.h"
 #include "spin.h"
+#include "state.h"
 #include "tx.h"
 #include "wire/cdc.h"
 
@@ -48,6 +49,7 @@ struct socket;
  * @lock: the path's, shared with @mate; see above
  * @mate: other end, if the path reaches it; set by the path, which holds a reference
  * @ref: held by the path until ->over(), and by the socket
+ * @state: where in their lives path and application are, see state.h
  * @sn: its namespace, whose statistics count it
  * @stats: of these, those of the kind of @path
  * @sk: the socket to wake, referenced, so that it and its namespace stay for as long as the stream;
@@ -64,8 +66,6 @@ struct socket;
  *	under @lock
  * @err: positive errno that ended the stream, 0 while it lives
  * @is_err_told: the application has been given it by a call that transfers data
- * @dead: no publish is possible any more: the path is lost
- * @is_over: path->over() was called; no copy into tx.ring begins any more, see there
  * @rcv_shutdown: the application shut down its receiving side
  * @is_read: a reader waits, whom no signal is to tell of bytes
  * @updated: the peer published what there may be something to answer to
@@ -73,14 +73,10 @@ struct socket;
  * @stamps: what is to be stamped once it is sent, under @lock; NULL until something is
  * @first_stamp: where the numbers of stamps begin (SOF_TIMESTAMPING_OPT_ID); under the socket lock
  * @arrivals: when bytes arrived, under @lock; NULL until the socket asks
- * @is_orphan: the application is through with it, see orphan.c
- * @orphan: holds @sk after that, or NULL
- * @orphan_work: releases @orphan once the stream is over, and sees to it that it will be
+ * @orphan: holds @sk once the application has closed, or NULL
  * @orphan_progress: what the peer had done when its present time began
- * @is_left: the application is through with it, and nothing is left to do but to await the mate's
- *	end
- * @hold_timer: ends the wait for more of what is held back, see smc_stream_limit_wait(), or that
- *	for the mate's end
+ * @end_work: sees to it that a stream ends whose application has closed
+ * @hold_timer: ends the wait for more of what is held back, see smc_stream_limit_wait()
  * @user_progress: what the peer had taken when its present time of TCP_USER_TIMEOUT began, see
  *	user_timeout.c
  * @user_since: jiffies then
@@ -91,6 +87,7 @@ struct smc_stream {
 	spinlock_t *lock;
 	struct smc_stream *mate;
 	struct kref ref;
+	struct smc_stream_state state;
 	struct smc_net *sn;
 	struct smc_stat_path __percpu *stats;
 	struct sock *sk;
@@ -102,8 +99,6 @@ struct smc_stream {
 	bool is_awaited;
 	int err;
 	bool is_err_told;
-	bool dead;
-	bool is_over;
 	bool rcv_shutdown;
 	bool is_read;
 	bool updated;
@@ -111,11 +106,9 @@ struct smc_stream {
 	struct smc_stamps *stamps;
 	int first_stamp;
 	struct smc_arrivals *arrivals;
-	bool is_orphan;
 	struct socket *orphan;
-	struct delayed_work orphan_work;
 	u64 orphan_progress;
-	bool is_left;
+	struct delayed_work end_work;
 	struct timer_list hold_timer;
 	u64 user_progress;
 	unsigned long user_since;
@@ -395,6 +388,30 @@ static inline long smc_stream_pages(const struct smc_stream *st)
  * Return: false if the host has more of them than it bears.
  */
 bool smc_stream_give_up(int n, long pages);
+
+/* No publish is possible any more. */
+static inline bool smc_stream_is_down(const struct smc_stream *st)
+{
+	return smc_state_is_down(&st->state);
+}
+
+/* The same, and the path is told, or will be by whoever has held the lock. */
+static inline bool smc_stream_is_over(const struct smc_stream *st)
+{
+	return smc_state_is_over(&st->state);
+}
+
+/**
+ * smc_stream_has_parted() - whether both ends have said their last word
+ * @st: stream
+ *
+ * Otherwise one that is over has lost its path, or has given its peer up.
+ */
+static inline bool smc_stream_has_parted(const struct smc_stream *st)
+{
+	return (READ_ONCE(st->rx.conn_flags) & SMC_PEER_GONE) &&
+	       (READ_ONCE(st->tx.conn_flags) & SMC_PEER_GONE);
+}
 
 /* Reset or lost, as opposed to closed. */
 static inline bool smc_stream_has_failed(const struct smc_stream *st)

@@ -32,7 +32,7 @@ static bool smc_user_bytes_wait(const struct smc_stream *st)
 static u64 smc_user_progress(const struct smc_stream *st)
 {
 	/* One that has ended, or that the peer has left, has nothing to wait for. */
-	if (st->err || st->dead || (st->tx.final_flags & SMC_CONN_ABORT) ||
+	if (st->err || smc_stream_is_down(st) || (st->tx.final_flags & SMC_CONN_ABORT) ||
 	    (st->rx.conn_flags & SMC_PEER_GONE) || !smc_user_bytes_wait(st))
 		return SMC_NOT_DUE;
 	return 1 + st->tx.arrived + st->tx.acked;
@@ -91,7 +91,7 @@ void smc_stream_check_user_timeout(struct timer_list *timer)
 
 	spin_lock_bh(st->lock);
 	if (smc_user_time_is_over(st)) {
-		if (st->is_orphan)
+		if (st->state.app == SMC_APP_ORPHAN)
 			smc_stat_orphan(st->sn, SMC_ORPHANS_TIMED_OUT, 1);
 		smc_stream_break(st, ETIMEDOUT);
 	}
