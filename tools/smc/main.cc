@@ -242,8 +242,8 @@ class Program {
 
   void add_limit() {
     CLI::App* limit =
-        object("limit", "TCP instead of waiting for rendezvous", limit_show, print_object);
-    verb(limit, "on", "Limit rendezvous", [] { limit_set(true); });
+        object("limit", "TCP instead of waiting for handshakes", limit_show, print_object);
+    verb(limit, "on", "Limit handshakes", [] { limit_set(true); });
     verb(limit, "off", "Do not", [] { limit_set(false); });
   }
 
