@@ -41,8 +41,8 @@ static int smc_net_make_queue(struct workqueue_struct **queue, const char *name,
 
 int smc_net_prepare(struct smc_net *sn)
 {
-	/* Pairs with smc_stats_make(): the queues are there before the counters. */
-	if (smp_load_acquire(&sn->stats))
+	/* The counters come last. */
+	if (smc_stats_are_made(sn))
 		return 0;
 	return smc_net_make_queue(&sn->shake_wq, "smc_shake", SMC_HANDSHAKES_MAX) ? :
 	       smc_net_make_queue(&sn->take_wq, "smc_take", WQ_MAX_ACTIVE) ? :
@@ -139,13 +139,22 @@ static struct pernet_operations smc_net_ops = {
 
 int smc_net_init(void)
 {
-	int err = register_pernet_subsys(&smc_net_ops);
+	int err = smc_stats_init();
 
 	if (err)
 		return err;
+	err = register_pernet_subsys(&smc_net_ops);
+	if (err)
+		goto err_stats;
 	err = smc_sysctl_init_host();
 	if (err)
-		unregister_pernet_subsys(&smc_net_ops);
+		goto err_pernet;
+	return 0;
+
+err_pernet:
+	unregister_pernet_subsys(&smc_net_ops);
+err_stats:
+	smc_stats_exit();
 	return err;
 }
 
@@ -153,4 +162,5 @@ void smc_net_exit(void)
 {
 	smc_sysctl_exit_host();
 	unregister_pernet_subsys(&smc_net_ops);
+	smc_stats_exit();
 }

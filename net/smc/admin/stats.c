@@ -5,11 +5,29 @@
 #include "admin/stats.h"
 #include "admin/stats_show.h"
 
+/*
+ * Those of all namespaces that have none of their own. Nothing is to be counted there, but what is
+ * nevertheless goes nowhere else.
+ */
+static struct smc_stats __percpu *smc_stats_none;
+
+int smc_stats_init(void)
+{
+	smc_stats_none = alloc_percpu(struct smc_stats);
+	return smc_stats_none ? 0 : -ENOMEM;
+}
+
+void smc_stats_exit(void)
+{
+	free_percpu(smc_stats_none);
+}
+
 int smc_stats_init_net(struct net *net)
 {
 	struct smc_net *sn = smc_net(net);
 	int err;
 
+	sn->stats = smc_stats_none;
 	sn->fallbacks = kzalloc(sizeof(*sn->fallbacks), GFP_KERNEL_ACCOUNT);
 	if (!sn->fallbacks)
 		return -ENOMEM;
@@ -21,6 +39,12 @@ int smc_stats_init_net(struct net *net)
 	return err;
 }
 
+bool smc_stats_are_made(const struct smc_net *sn)
+{
+	/* Pairs with smc_stats_make(): what was made before is there, too. */
+	return smp_load_acquire(&sn->stats) != smc_stats_none;
+}
+
 int smc_stats_make(struct smc_net *sn)
 {
 	struct smc_stats __percpu *made = alloc_percpu_gfp(struct smc_stats, GFP_KERNEL_ACCOUNT);
@@ -28,7 +52,7 @@ int smc_stats_make(struct smc_net *sn)
 	if (!made)
 		return -ENOMEM;
 	/* Of sockets that come at the same time one is first. */
-	if (cmpxchg(&sn->stats, NULL, made))
+	if (cmpxchg(&sn->stats, smc_stats_none, made) != smc_stats_none)
 		free_percpu(made);
 	return 0;
 }
@@ -39,7 +63,8 @@ void smc_stats_exit_net(struct net *net)
 
 	smc_stats_proc_exit_net(net);
 	kfree(sn->fallbacks);
-	free_percpu(sn->stats);
+	if (smc_stats_are_made(sn))
+		free_percpu(sn->stats);
 }
 
 void smc_stat_fallback(const struct smc_net *sn, enum smc_role role, u32 reason)
@@ -67,7 +92,7 @@ void smc_stats_sum(struct net *net, struct smc_stats *sum)
 	int cpu;
 
 	memset(sum, 0, sizeof(*sum));
-	if (!stats)
+	if (stats == smc_stats_none)
 		return;
 	for_each_possible_cpu(cpu) {
 		const u64 *from = (const u64 *)per_cpu_ptr(stats, cpu);

@@ -248,9 +248,15 @@ static inline void smc_stat_orphan(const struct smc_net *sn, enum smc_orphan_cou
 	smc_stat_add(sn, orphan[which], n);
 }
 
-/* Called by net.c for each namespace, and for one that needs the per-CPU counters. */
+/* Called by net.c, once and for each namespace. */
+int smc_stats_init(void);
+void smc_stats_exit(void);
 int smc_stats_init_net(struct net *net);
-int smc_stats_make(struct smc_net *sn);
 void smc_stats_exit_net(struct net *net);
+
+/* Whether a namespace has per-CPU counters of its own. */
+bool smc_stats_are_made(const struct smc_net *sn);
+/* Whoever calls it, one makes them. Return: 0 or -ENOMEM. */
+int smc_stats_make(struct smc_net *sn);
 
 #endif
