@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Random events at both ends of a stream and on its path. What holds between the positions does
 // after each; no byte is lost or changed; and nobody waits for what has happened already.
+#include "random.h"
+
 #include <memory>
 
 #include "both.h"
-#include "random.h"
 
 namespace stream {
 namespace {
@@ -21,8 +22,7 @@ constexpr unsigned long kForever = 3600 * 1000;
 pair_setup RandomSetup(Random& random) {
   static constexpr uint32_t kSizes[] = {8, 16, 64, 256, 1024};
   pair_setup setup = {random.UpTo(2) ? PAIR_WIRE : PAIR_MATES, {}, {}, random.Coin()};
-  for (uint32_t& size : setup.element)
-    size = kSizes[random.UpTo(4)];
+  for (uint32_t& size : setup.element) size = kSizes[random.UpTo(4)];
   for (int which : {0, 1})
     setup.ring[which] = std::min(setup.element[!which], kSizes[random.UpTo(4)]);
   return setup;
@@ -49,14 +49,14 @@ bool MovePathAnyhow(end* from) {
 class Application {
  public:
   Application(Side& side, Random& random, uint64_t total)
-      : side_(side), random_(random), total_(total), shuts_(random.Coin()),
+      : side_(side),
+        random_(random),
+        total_(total),
+        shuts_(random.Coin()),
         is_inline_(random.Coin()) {
-    if (is_inline_)
-      end_set_oobinline(side.get());
-    if (random.UpTo(3) == 0)
-      end_set_nodelay(side.get());
-    if (random.UpTo(3) == 0)
-      end_set_notsent_lowat(side.get(), 1 + random.UpTo(64));
+    if (is_inline_) end_set_oobinline(side.get());
+    if (random.UpTo(3) == 0) end_set_nodelay(side.get());
+    if (random.UpTo(3) == 0) end_set_notsent_lowat(side.get(), 1 + random.UpTo(64));
   }
 
   bool reads_inline() const { return is_inline_; }
@@ -66,23 +66,19 @@ class Application {
 
   void Listen() {
     unsigned int told = end_told(side_.get());
-    if (told & (EPOLLOUT | EPOLLHUP))
-      may_write_ = true;
-    if (told & (EPOLLIN | EPOLLRDHUP | EPOLLHUP))
-      may_read_ = true;
+    if (told & (EPOLLOUT | EPOLLHUP)) may_write_ = true;
+    if (told & (EPOLLIN | EPOLLRDHUP | EPOLLHUP)) may_read_ = true;
   }
 
   // Return: whether there was anything to do.
   bool Act() {
-    if (random_.Coin())
-      return Write() || Read();
+    if (random_.Coin()) return Write() || Read();
     return Read() || Write();
   }
 
  private:
   bool Write() {
-    if (has_ended_ || !may_write_)
-      return false;
+    if (has_ended_ || !may_write_) return false;
     if (side_.written() == total_) {
       if (shuts_)
         end_shutdown(side_.get(), kSendShutdown);
@@ -92,12 +88,10 @@ class Application {
       return true;
     }
     int flags = random_.UpTo(4) ? 0 : kMore;
-    if (may_urge_ && random_.UpTo(9) == 0)
-      flags = MSG_OOB;
+    if (may_urge_ && random_.UpTo(9) == 0) flags = MSG_OOB;
     uint64_t len = 1 + random_.UpTo(random_.Coin() ? 4 : 300);
     ssize_t rc = side_.Send(std::min(len, total_ - side_.written()), flags);
-    if (rc < 0)
-      EXPECT_EQ(rc, -EAGAIN);
+    if (rc < 0) EXPECT_EQ(rc, -EAGAIN);
     may_write_ = rc > 0;
     return true;
   }
@@ -109,12 +103,10 @@ class Application {
   }
 
   bool Read() {
-    if (has_read_end_ || !may_read_)
-      return false;
+    if (has_read_end_ || !may_read_) return false;
     uint64_t len = 1 + random_.UpTo(random_.Coin() ? 4 : 300);
     ssize_t rc = random_.UpTo(9) ? side_.Recv(len) : side_.Recv(len, MSG_PEEK);
-    if (rc < 0)
-      EXPECT_EQ(rc, -EAGAIN);
+    if (rc < 0) EXPECT_EQ(rc, -EAGAIN);
     may_read_ = rc > 0;
     has_read_end_ = !rc;
     return true;
@@ -135,7 +127,9 @@ class Application {
 class Transfer {
  public:
   explicit Transfer(uint64_t seed)
-      : random_(seed), both_(RandomSetup(random_)), a_(both_.a, random_, random_.UpTo(3000)),
+      : random_(seed),
+        both_(RandomSetup(random_)),
+        a_(both_.a, random_, random_.UpTo(3000)),
         b_(both_.b, random_, random_.UpTo(3000)) {
     // Read out of line, its byte would be missing among the others.
     a_.SetUrgent(b_.reads_inline());
@@ -148,10 +142,8 @@ class Transfer {
       ASSERT_LT(n, kMostSteps) << Where();
       bool any = Step();
       both_.Check();
-      if (testing::Test::HasFailure())
-        return;
-      if (!any)
-        ASSERT_TRUE(Last()) << Where();
+      if (testing::Test::HasFailure()) return;
+      if (!any) ASSERT_TRUE(Last()) << Where();
     }
     EXPECT_EQ(both_.b.read(), a_.total());
     EXPECT_EQ(both_.a.read(), b_.total());
@@ -180,8 +172,8 @@ class Transfer {
   bool Last() {
     a_.Listen();
     b_.Listen();
-    return a_.Act() || b_.Act() || MovePathAnyhow(both_.a.get()) ||
-           MovePathAnyhow(both_.b.get()) || kernel_advance_to_timer(kHold);
+    return a_.Act() || b_.Act() || MovePathAnyhow(both_.a.get()) || MovePathAnyhow(both_.b.get()) ||
+           kernel_advance_to_timer(kHold);
   }
 
   void Close() {
@@ -190,8 +182,7 @@ class Transfer {
       EXPECT_TRUE(end_is_closed(side->get()));
       EXPECT_EQ(end_error(side->get()), 0);
       end_close(side->get(), 0);
-      if (random_.Coin())
-        both_.Run();
+      if (random_.Coin()) both_.Run();
     }
     both_.Run();
     EXPECT_TRUE(end_is_freed(both_.a.get()));
@@ -213,8 +204,7 @@ TEST(Random, TransfersEnd) {
   for (uint64_t seed = 0; seed < 200; seed++) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Transfer(seed).Play();
-    if (HasFailure())
-      return;
+    if (HasFailure()) return;
   }
 }
 
@@ -224,8 +214,7 @@ class Chaos {
   explicit Chaos(uint64_t seed) : random_(seed), both_(RandomSetup(random_)) {
     for (Side* side : {&both_.a, &both_.b}) {
       end_set_oobinline(side->get());
-      if (random_.UpTo(3) == 0)
-        end_set_user_timeout(side->get(), 1 + random_.UpTo(2000));
+      if (random_.UpTo(3) == 0) end_set_user_timeout(side->get(), 1 + random_.UpTo(2000));
     }
   }
 
@@ -237,8 +226,7 @@ class Chaos {
       both_.Check();
     }
     for (int which : {0, 1})
-      if (!is_closed_[which])
-        Close(which, false);
+      if (!is_closed_[which]) Close(which, false);
     for (int i = 0; i < 4; i++) {
       both_.Run();
       kernel_advance(kForever);
@@ -262,16 +250,11 @@ class Chaos {
 
   void Act(int which) {
     Side& self = side(which);
-    if (end_is_freed(self.get()))
-      return;
-    if (random_.UpTo(150) == 0)
-      return end_lose(self.get(), ECONNRESET);
-    if (random_.UpTo(150) == 0)
-      return end_abort(self.get(), ECONNABORTED);
-    if (random_.UpTo(30) == 0)
-      kernel_advance(random_.UpTo(500));
-    if (!is_closed_[which])
-      Call(which, self);
+    if (end_is_freed(self.get())) return;
+    if (random_.UpTo(150) == 0) return end_lose(self.get(), ECONNRESET);
+    if (random_.UpTo(150) == 0) return end_abort(self.get(), ECONNABORTED);
+    if (random_.UpTo(30) == 0) kernel_advance(random_.UpTo(500));
+    if (!is_closed_[which]) Call(which, self);
   }
 
   void Call(int which, Side& self) {
@@ -281,8 +264,7 @@ class Chaos {
       case 1:
         return end_shutdown(self.get(), 1 + random_.UpTo(2));
       case 2:
-        if (random_.UpTo(3) == 0)
-          end_disconnect(self.get());
+        if (random_.UpTo(3) == 0) end_disconnect(self.get());
         return;
       case 3:
         return end_set_cork(self.get(), random_.Coin());
@@ -315,8 +297,7 @@ TEST(Random, WhateverHappensEnds) {
   for (uint64_t seed = 0; seed < 5000; seed++) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Chaos(seed).Play();
-    if (HasFailure())
-      return;
+    if (HasFailure()) return;
   }
 }
 
