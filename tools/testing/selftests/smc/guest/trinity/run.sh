@@ -3,6 +3,7 @@
 #
 # run.sh [SECONDS]: Debian's trinity in a guest, as a user without rights, in namespaces of its own:
 # the calls that sockets take, on sockets of AF_SMC; then on those of IP, which tcp2smc makes SMC.
+# Trinity's own -P SMC crashes: it gets sockets of AF_SMC where it asks for those of IPv4.
 # Each takes a third of the time. It fails if none of trinity's bytes went by SMC. Whether the module
 # can be unloaded after that, and leaks, and what the kernel says, is what the lab looks at.
 # Status 4: there is no trinity here.
@@ -20,27 +21,30 @@ calls=(socket socketpair bind connect listen accept accept4 getsockname getpeern
 # written: what trinity's sockets have sent by SMC-D
 written() { "${here[@]}" sed -n 's/^ism_write_bytes //p' /proc/net/smc_stat; }
 
-# fuzz DOMAIN: with limits beyond which trinity's calls fail, instead of taking the guest's memory.
+# fuzz NAME DOMAIN [VARIABLE=VALUE]...: with limits beyond which trinity's calls fail, instead of taking the guest's memory.
 # When the first process of its namespace is gone, so are all others.
 fuzz() {
-	local before status bytes
+	local name=$1 domain=$2 before status bytes
+	shift 2
 	before=$(written)
-	lab-log "trinity: $1"
+	lab-log "trinity: $name"
 	(
 		cd "$folder" && rm -f trinity.socketcache || exit
 		ulimit -f 2048 -v 1000000 -c 0
 		"${here[@]}" unshare --pid --fork --kill-child --mount-proc \
 			setpriv --reuid=nobody --regid=nogroup --clear-groups --no-new-privs \
 			timeout --signal=INT --kill-after=20 $((seconds / 3 + 1)) \
-			env LD_PRELOAD="$folder/connected.so" trinity -q -q -l off -C 4 -P "$1" --enable-fds=sockets,pipes,epoll,memfd \
-			-V "$folder/victim" "${calls[@]/#/-c}"
-	) </dev/null >"$folder/$1" 2>&1
+			env LD_PRELOAD="$folder/connected.so" "$@" \
+			trinity -q -q -l off -C 4 -P "$domain" \
+			--enable-fds=sockets,pipes,epoll,memfd -V "$folder/victim" \
+			"${calls[@]/#/-c}"
+	) </dev/null >"$folder/$name" 2>&1
 	status=$?
 	bytes=$(($(written) - before))
-	grep -aE 'seed|syscalls|Ran ' "$folder/$1" | tail -n 4 | sed "s/^/# $1: /"
-	echo "# $1: status $status, $bytes bytes by SMC"
+	grep -aE 'seed|syscalls|Ran ' "$folder/$name" | tail -n 4 | sed "s/^/# $name: /"
+	echo "# $name: status $status, $bytes bytes by SMC"
 	((bytes > 0)) && return
-	tail -n 20 "$folder/$1"
+	tail -n 20 "$folder/$name"
 	return 1
 }
 
@@ -52,9 +56,9 @@ mkdir -p "$folder/victim" && : >"$folder/victim/file" &&
 # A program that feeds itself garbage may well crash; that is not the kernel's fault.
 sysctl -q debug.exception-trace=0
 failed=0
-fuzz SMC || failed=1
+fuzz SMC INET AS_SMC=1 || failed=1
 "${here[@]}" sysctl -q net.smc.tcp2smc=1
-fuzz INET || failed=1
-fuzz INET6 || failed=1
+fuzz TCP INET || failed=1
+fuzz TCP6 INET6 || failed=1
 ip netns del trinity || failed=1
 exit "$failed"

@@ -128,7 +128,7 @@ static void mates_over(struct smc_stream *st)
 	spin_lock_bh(st->lock);
 	mate = st->mate;
 	st->mate = NULL;
-	is_lost = mate && !mate->is_over;
+	is_lost = mate && !smc_stream_is_over(mate);
 	spin_unlock_bh(st->lock);
 	if (is_lost)
 		smc_stream_on_lost(mate, ECONNRESET);
@@ -143,7 +143,7 @@ static void pair_free_end(struct smc_stream *st)
 
 	KERNEL_EXPECT(end->is_over && end->is_closed && !end->is_freed);
 	KERNEL_EXPECT(!timer_pending(&st->hold_timer) && !timer_pending(&st->user_timer) &&
-		      !delayed_work_pending(&st->orphan_work));
+		      !delayed_work_pending(&st->end_work));
 	end->is_freed = true;
 }
 
