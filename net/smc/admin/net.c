@@ -23,20 +23,25 @@ static void smc_net_destroy_queues(const struct smc_net *sn)
 		destroy_workqueue(sn->shake_wq);
 }
 
+/* Bound: the steps of a rendezvous are short, and faster where its packets come in. */
 static int smc_net_make_queue(struct workqueue_struct **queue, const char *name, int max_active)
 {
-	struct workqueue_struct *made;
+	if (!*queue)
+		*queue = alloc_workqueue("%s", 0, max_active, name);
+	return *queue ? 0 : -ENOMEM;
+}
 
-	if (READ_ONCE(*queue))
-		return 0;
-	/* Bound: the steps of a rendezvous are short, and faster where its packets come in. */
-	made = alloc_workqueue("%s", 0, max_active, name);
-	if (!made)
+/* However many sockets are first at the same time: a queue is made under a lock of the host. */
+static int smc_net_make_queues(struct smc_net *sn)
+{
+	int rc;
+
+	if (mutex_lock_killable(&sn->queues_lock))
 		return -ENOMEM;
-	/* Of sockets that come at the same time one is first. */
-	if (cmpxchg(queue, NULL, made))
-		destroy_workqueue(made);
-	return 0;
+	rc = smc_net_make_queue(&sn->shake_wq, "smc_shake", SMC_HANDSHAKES_MAX) ? :
+	     smc_net_make_queue(&sn->take_wq, "smc_take", WQ_MAX_ACTIVE);
+	mutex_unlock(&sn->queues_lock);
+	return rc;
 }
 
 int smc_net_prepare(struct smc_net *sn)
@@ -44,9 +49,7 @@ int smc_net_prepare(struct smc_net *sn)
 	/* The counters come last. */
 	if (smc_stats_are_made(sn))
 		return 0;
-	return smc_net_make_queue(&sn->shake_wq, "smc_shake", SMC_HANDSHAKES_MAX) ? :
-	       smc_net_make_queue(&sn->take_wq, "smc_take", WQ_MAX_ACTIVE) ? :
-	       smc_stats_make(sn);
+	return smc_net_make_queues(sn) ? : smc_stats_make(sn);
 }
 
 /* The sysctls come last: they let users make sockets that need all else. */
@@ -57,6 +60,7 @@ static int __net_init smc_net_init_net(struct net *net)
 
 	/* TCP's callbacks look, and each entry is charged to its socket's control group. */
 	xa_init_flags(&sn->socks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
+	mutex_init(&sn->queues_lock);
 	INIT_LIST_HEAD(&sn->ism_groups);
 	INIT_LIST_HEAD(&sn->rdma_groups);
 	err = smc_stats_init_net(net);
@@ -117,6 +121,8 @@ static void __net_exit smc_net_exit_net(struct net *net)
 	smc_pnet_exit_net(net);
 	smc_stats_exit_net(net);
 	smc_net_destroy_queues(smc_net(net));
+	/* A socket that found no memory for its entry may have left nodes without entries. */
+	xa_destroy(&smc_net(net)->socks);
 }
 
 static void __net_exit smc_net_exit_batch(struct list_head *nets)

@@ -116,7 +116,8 @@ static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
 	strscpy(info->device, group->peer.dev->name, sizeof(info->device));
 	smc_ism_put_gid(info->gid, &group->peer.dev->address);
 	smc_ism_put_gid(info->peer_gid, &group->peer.address);
-	return !smc_stream_is_down(st);
+	/* One that both ends have ended had its path to the last. */
+	return !smc_stream_is_down(st) || smc_stream_has_parted(st);
 }
 
 static void smc_ism_over(struct smc_stream *st)

@@ -369,6 +369,9 @@ static unsigned long smc_dmbs_scan(struct shrinker *shrinker, struct shrink_cont
 	/* With the lock: their namespaces wait for the groups in the list. */
 	smc_dmbs_disown(&empty);
 	spin_unlock_bh(&smc_ism_groups_lock);
+	if (!pages)
+		return SHRINK_STOP;
+	sc->nr_scanned = max(sc->nr_scanned, pages);
 	return pages;
 }
 

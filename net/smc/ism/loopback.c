@@ -24,6 +24,8 @@ static const struct rhashtable_params smc_loopback_params = {
 	.key_len	     = sizeof_field(struct smc_ism_conn, token),
 	.key_offset	     = offsetof(struct smc_ism_conn, token),
 	.head_offset	     = offsetof(struct smc_ism_conn, entry),
+	/* A few connections that come and go are not worth a change of size. */
+	.min_size	     = 1024,
 	.automatic_shrinking = true,
 };
 

@@ -24,7 +24,7 @@
 /* Pages of an idle group that are in no slab: those of its queue pair, about. */
 #define SMC_GROUP_PAGES		32
 
-/* The oldest first. The slabs' locks are taken under this one. */
+/* Where the shrinker goes on. The slabs' locks are taken under this one. */
 static LIST_HEAD(smc_all_buffers);
 static DEFINE_SPINLOCK(smc_all_buffers_lock);
 
@@ -313,19 +313,27 @@ static unsigned long smc_buffers_count(struct shrinker *shrinker, struct shrink_
 /* The device and the peer come first, who may be slow: so works do it, and nobody waits here. */
 static unsigned long smc_buffers_scan(struct shrinker *shrinker, struct shrink_control *sc)
 {
-	struct smc_buffers *buffers;
+	struct smc_buffers *buffers, *next;
 	unsigned long pages = 0;
 	unsigned long idle;
+	LIST_HEAD(queued);
 
 	spin_lock_bh(&smc_all_buffers_lock);
-	list_for_each_entry(buffers, &smc_all_buffers, list) {
+	list_for_each_entry_safe(buffers, next, &smc_all_buffers, list) {
 		idle = smc_buffers_idle_pages(buffers);
-		if (idle && queue_work(smc_link_wq, &buffers->shrink))
+		if (idle && queue_work(smc_link_wq, &buffers->shrink)) {
 			pages += idle;
+			list_move_tail(&buffers->list, &queued);
+		}
 		if (pages >= sc->nr_to_scan)
 			break;
 	}
+	/* The next call looks at the others first. */
+	list_splice_tail(&queued, &smc_all_buffers);
 	spin_unlock_bh(&smc_all_buffers_lock);
+	if (!pages)
+		return SHRINK_STOP;
+	sc->nr_scanned = max(sc->nr_scanned, pages);
 	return pages;
 }
 
@@ -437,6 +445,12 @@ static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg, struct s
 	return rc;
 }
 
+/* To callers a time that is over is that of a link to be confirmed. */
+static int smc_buffers_error(int rc)
+{
+	return rc == -ETIMEDOUT ? -EIO : rc;
+}
+
 int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
 		     struct mem_cgroup *memcg, struct smc_element *el)
 {
@@ -453,8 +467,7 @@ int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_c
 
 	if (!rc)
 		smc_element_clean(el);
-	/* To callers a time that is over is that of a link to be confirmed. */
-	return rc == -ETIMEDOUT ? -EIO : rc;
+	return smc_buffers_error(rc);
 }
 
 int smc_buffers_register(struct smc_group *group)
@@ -472,7 +485,7 @@ int smc_buffers_register(struct smc_group *group)
 		}
 	}
 	mutex_unlock(&group->buffers.lock);
-	return rc;
+	return smc_buffers_error(rc);
 }
 
 void smc_buffers_deregister(struct smc_group *group)

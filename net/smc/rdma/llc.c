@@ -59,15 +59,29 @@ static bool smc_llc_ends_link(const struct smc_group *group, const struct smc_ll
 	return (msg->flags & SMC_LLC_DELETE_ALL) || msg->delete_link.link == group->link->number;
 }
 
-/*
- * Whether the peer leaves, of its own accord or by its answer. Only a dead group asks for that:
- * what is answered before is smc_llc_take_back_link().
- */
+/* The number of the second link that an ADD LINK offers, as a peer may expect. */
+static u8 smc_llc_second_link(const struct smc_group *group)
+{
+	return group->link->number + 1;
+}
+
+/* Whether the answer to a DELETE LINK is to that of smc_llc_delete_all(), of a dead group. */
+static bool smc_llc_answers_leave(const struct smc_group *group, const struct smc_llc_msg *msg)
+{
+	if (!smc_group_is_dead(group))
+		return false;
+	/* That to smc_llc_take_back_link() may come late. */
+	return (msg->flags & SMC_LLC_DELETE_ALL) ||
+	       msg->delete_link.link != smc_llc_second_link(group);
+}
+
+/* Whether the peer leaves, of its own accord or by its answer. */
 static bool smc_llc_is_leave(const struct smc_group *group, const struct smc_llc_msg *msg)
 {
 	if (msg->type != SMC_LLC_DELETE_LINK)
 		return false;
-	return smc_llc_is_reply(msg) ? smc_group_is_dead(group) : smc_llc_ends_link(group, msg);
+	return smc_llc_is_reply(msg) ? smc_llc_answers_leave(group, msg) :
+				       smc_llc_ends_link(group, msg);
 }
 
 /* Under llc.lock: whether @msg is what somebody waits for; if so it is kept for them. */
@@ -301,13 +315,13 @@ int smc_llc_confirm_link_reply(struct smc_group *group)
 }
 
 /* A peer that took the link would wait for what follows, and its connect() with it. */
-static void smc_llc_take_back_link(struct smc_group *group, u8 number)
+static void smc_llc_take_back_link(struct smc_group *group)
 {
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_DELETE_LINK,
 		.v2 = group->version == SMC_VERSION_2,
 		.delete_link = {
-			.link	= number,
+			.link	= smc_llc_second_link(group),
 			.reason	= SMC_LLC_DEL_LOST_PATH,
 		},
 	};
@@ -323,16 +337,19 @@ void smc_llc_offer_no_second_link(struct smc_group *group)
 		.type = SMC_LLC_ADD_LINK,
 		.add_link = {
 			.qpn	= link->qpn,
-			.link	= link->number + 1,
+			.link	= smc_llc_second_link(group),
 			.mtu	= link->mtu,
 			.psn	= link->psn,
 		},
 	};
+	int rc;
 
 	memcpy(msg.add_link.mac, link->port.mac, SMC_MAC_LEN);
 	memcpy(msg.add_link.gid, link->gid, SMC_GID_LEN);
-	if (!smc_llc_request(group, &msg) && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED))
-		smc_llc_take_back_link(group, link->number + 1);
+	rc = smc_llc_request(group, &msg);
+	/* One that is slow may accept it yet. */
+	if (rc == -ETIMEDOUT || (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
+		smc_llc_take_back_link(group);
 }
 
 bool smc_llc_may_ask(const struct smc_group *group)

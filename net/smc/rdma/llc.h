@@ -165,7 +165,7 @@ int smc_llc_confirm_link_reply(struct smc_group *group);
  * The ADD LINK names the link there is already. A client with one adapter rejects it, and what
  * another one accepts is taken back by DELETE LINK.
  *
- * Context: process, may sleep up to 2 s.
+ * Context: process, may sleep up to 2 s for the answer, and as long for each message's slot.
  */
 void smc_llc_offer_no_second_link(struct smc_group *group);
 

@@ -81,7 +81,7 @@ static struct smc_sock *smc_sock_make(struct sock *sk, enum smc_role role,
 	if (!smc)
 		return NULL;
 	smc_sock_init(smc, sk, role, memcg);
-	if (xa_err(xa_store_bh(&smc_sk_net(sk)->socks, smc_sock_index(sk), smc, GFP_KERNEL))) {
+	if (xa_insert_bh(&smc_sk_net(sk)->socks, smc_sock_index(sk), smc, GFP_KERNEL)) {
 		kfree(smc);
 		return NULL;
 	}

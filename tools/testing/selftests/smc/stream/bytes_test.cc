@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The bytes of a stream: windows, what is held back and for how long, urgent bytes, and who is
 // told.
+#include <utility>
+
 #include "both.h"
 // After what they are to be seen by.
 #include "wire/cdc.h"
@@ -343,12 +345,19 @@ TEST_P(Bytes, ACursorBeyondTheWindowEndsTheStream) {
 
 TEST_P(WireBytes, AReaderThatSleepsIsWoken) {
   EXPECT_EQ(a_.Send(10), 10);
+  struct {
+    Both* both;
+    bool ran;
+  } once = {&both_, false};
+
+  /* Who is not woken by that is never. */
   pair_meanwhile(
-      [](void* both) {
-        static_cast<Both*>(both)->Run();
-        return true;
+      [](void* arg) {
+        auto* meanwhile = static_cast<decltype(once)*>(arg);
+        meanwhile->both->Run();
+        return !std::exchange(meanwhile->ran, true);
       },
-      &both_);
+      &once);
   EXPECT_EQ(b_.Recv(10, 0, true), 10);
   pair_meanwhile(nullptr, nullptr);
 }

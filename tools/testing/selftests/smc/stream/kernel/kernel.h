@@ -187,6 +187,9 @@ void kernel_run_work(struct timer_list *timer);
 		timer_setup(&(dw)->timer, kernel_run_work, 0);		\
 	} while (0)
 #define mod_delayed_work(wq, dw, delay)	mod_timer(&(dw)->timer, jiffies + (delay))
+#define queue_delayed_work(wq, dw, delay) \
+	(!timer_pending(&(dw)->timer) && !mod_delayed_work(wq, dw, delay))
+#define cancel_delayed_work(dw)		timer_delete(&(dw)->timer)
 
 /* Threads and waiting. */
 
@@ -278,6 +281,14 @@ struct net {
 
 struct list_head {
 	struct list_head *next, *prev;
+};
+
+struct xarray {
+	int none;
+};
+
+struct mutex {
+	int none;
 };
 
 struct socket_wq {
