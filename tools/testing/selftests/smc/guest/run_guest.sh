@@ -15,6 +15,8 @@
 # --within puts both ends into one guest, where they talk by SMC-D: "host", in one network
 # namespace; "netns", in two. Programs about RDMA are then not among those run by default.
 #
+# tenants_scale, which takes long, is among none of these.
+#
 # The guests do each ACT after that, with the module loaded anew, as booting them takes long:
 #   within host|netns PROGRAM...  in guest 0, as with --within
 #   script FILE [ARGUMENT...]     the script in all guests; it loads the module itself
@@ -89,8 +91,8 @@ add_act() {
 }
 
 declare -A skip=(
-	[peer]='@(interop*|smcd|fault|fuzz|reuseport|differ|tenants)_test'
-	[netns]='@(interop*|peers|pnet|rdma|route)_test'
+	[peer]='@(interop*|smcd|fault|fuzz|reuseport|differ|tenants|tenants_scale)_test'
+	[netns]='@(interop*|peers|pnet|rdma|route|tenants_scale)_test'
 )
 skip[host]=${skip[netns]}
 place=${within:-peer}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What others make of a host by numbers: thousands of rendezvous that come to no end, and hundreds
+ * of namespaces whose link groups wait for connections. An honest peer is served before, beside and
+ * after them, what they take is within the bounds of Documentation/security.rst, and none of it is
+ * left. Run by name only.
+ */
+#include <algorithm>
+#include <deque>
+#include <fcntl.h>
+#include <future>
+#include <gtest/gtest.h>
+#include <linux/smc_diag.h>
+#include <memory>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <vector>
+
+#include "agent.h"
+#include "limit.h"
+#include "place.h"
+#include "rogue.h"
+#include "service.h"
+#include "smc_tool.h"
+#include "tenant.h"
+
+using namespace guest;
+
+namespace
+{
+
+/* Beside those that every test has. */
+void allow_files(int n)
+{
+	rlimit files;
+
+	n += 64;
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = n;
+	/* Root's processes may have as many as they like, which those of users inherit. */
+	files.rlim_max = std::max<rlim_t>(files.rlim_max, n);
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		throw_errno("RLIMIT_NOFILE");
+}
+
+/*
+ * What @work left of kernel memory the second time, in KiB: the first time fills caches. What goes
+ * by itself is waited for.
+ */
+void expect_no_growth(int64_t most, const std::function<int64_t()> &memory,
+		      const std::function<void()> &work)
+{
+	work();
+
+	int64_t before = memory();
+
+	work();
+	wait_until(
+	    "no more kernel memory than before, " + std::to_string(before) + " KiB",
+	    [&] { return memory() - before < most; }, 180);
+}
+
+/* Network namespaces in which nobody is any more: a descriptor keeps each of them. */
+class IdleNamespaces
+{
+public:
+	static constexpr int number = 300;
+
+	/* Each has a link group whose connection has gone. */
+	void make_one()
+	{
+		std::async(std::launch::async, [this] {
+			if (unshare(CLONE_NEWNET))
+				throw_errno("unshare");
+			must_run("ip link set lo up");
+			serve(1);
+			wait_until("the link groups wait", [] {
+				LinkGroups groups = link_groups();
+
+				return groups.groups && !groups.connections;
+			});
+			all.emplace_back(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+			if (all.back() < 0)
+				throw_errno("/proc/thread-self/ns/net");
+		}).get();
+	}
+	/* A veth's end here tells of the namespace's end. */
+	void watch()
+	{
+		std::string commands;
+
+		for (size_t i = 0; i < all.size(); i++)
+			commands +=
+			    "link add " + device(i) + " type veth peer name up0 netns /proc/" +
+			    std::to_string(getpid()) + "/fd/" + std::to_string(all[i]) + "\n";
+		write_file("/run/scale.ip", commands);
+		must_run("ip -batch /run/scale.ip; rm /run/scale.ip");
+	}
+	void end_all()
+	{
+		all.clear();
+	}
+	static void await_the_end()
+	{
+		for (int i = 0; i < number; i++)
+			wait_until(
+			    "namespace " + std::to_string(i) + " ends",
+			    [i] { return !if_nametoindex(device(i).c_str()); }, 300);
+		/*
+		 * The devices go first. All namespaces end by one work, one lot after the other:
+		 * the second of these is in a later lot than those before the first.
+		 */
+		for (int i = 0; i < 2; i++) {
+			Netns later;
+
+			later.remove();
+			later.await_end();
+		}
+	}
+
+private:
+	static std::string device(int i)
+	{
+		return "idle" + std::to_string(i);
+	}
+
+	std::vector<Fd> all;
+};
+
+/* With the namespaces' end amid the service. */
+void have_idle_namespaces()
+{
+	IdleNamespaces namespaces;
+	int64_t before = kernel_memory();
+
+	for (int i = 0; i < IdleNamespaces::number; i++) {
+		namespaces.make_one();
+		if (i % 50 == 49) {
+			/*
+			 * Each has 2 MiB of elements that no connection uses, until memory is short
+			 * or for a minute: all together, more than net.smc.host_mem_limit.
+			 */
+			write_file("/proc/sys/vm/drop_caches", "2");
+			serve(2);
+		}
+	}
+	namespaces.watch();
+
+	int64_t each = (kernel_memory() - before) / IdleNamespaces::number;
+
+	printf("# %ld KiB for a namespace\n", long(each));
+	/* With what the kernel has for a namespace without SMC. */
+	EXPECT_LT(each, 512);
+	serve(5);
+	namespaces.end_all();
+	serve(10);
+	IdleNamespaces::await_the_end();
+	serve(5);
+}
+
+} // namespace
+
+TEST(Namespaces, GoTogetherWithTheirIdleGroups)
+{
+	if (!peer_within())
+		GTEST_SKIP() << "run_guest.sh --within netns";
+	set_limit(1800);
+	allow_files(IdleNamespaces::number);
+
+	SysctlScope rmem("net.smc.smcd_rmem", "16384");
+
+	/* Of each, which has some 300 KiB, 8 would show. */
+	expect_no_growth(IdleNamespaces::number * 8, kernel_memory, have_idle_namespaces);
+}
+
+namespace
+{
+
+constexpr int handshakes = 5000, port = 23000;
+
+/* Of a user or an address alone: Documentation/security.rst. */
+constexpr int offered_most = 248, begun_most = 504;
+
+using Shell = std::function<std::string(const std::string &)>;
+
+/*
+ * Of @begun connections to a listener, few are in a handshake, and the others were ready at once.
+ * Return: the handshakes under way in the namespace of @shell.
+ */
+int check_shares(const Shell &shell, int port, int begun)
+{
+	int under_way = std::stoi(shell(smc("sock") + " | grep -c connecting || true"));
+	int ready = std::stoi(
+	    shell("ss -Hltn sport = :" + std::to_string(port) + " | { read -r _ n _; echo $n; }"));
+
+	if (under_way > begun_most || ready < begun - begun_most)
+		throw std::runtime_error("of " + std::to_string(begun) + " connections " +
+					 std::to_string(under_way) + " are under way, " +
+					 std::to_string(ready) + " ready");
+	return under_way;
+}
+
+/* Of all tenants: connections, and the most handshakes that one saw under way. */
+struct Begun {
+	std::atomic<int> connections, most_under_way;
+};
+
+/* In a namespace whose connections lose their bytes. */
+void begin_handshakes(int n, Begun &begun)
+{
+	std::vector<Fd> clients;
+
+	allow_files(n);
+	must_run("nft -f - <<<'add table ip lossy\n"
+		 "add chain ip lossy out { type filter hook output priority 0; }\n"
+		 "add rule ip lossy out tcp flags psh tcp dport 23000 drop'");
+	set_sysctl("net.smc.smcd", "0");
+	set_sysctl("net.core.somaxconn", std::to_string(n));
+
+	Fd listener = must_listen(Flavor(), n, port);
+	Address to = loopback(port);
+
+	for (int i = 0; i < n; i++, begun.connections++) {
+		clients.push_back(must_socket(Flavor(), SOCK_NONBLOCK));
+		if (connect(clients.back(), to.get(), to.len) && errno != EINPROGRESS)
+			throw_errno("connect");
+		if (i % 250 == 249)
+			begun.most_under_way = std::max<int>(begun.most_under_way,
+							     check_shares(must_run, port, i + 1));
+	}
+	pause();
+}
+
+} // namespace
+
+/*
+ * Of five users in namespaces of their own: a thousand each. What memory is left tells nothing:
+ * most is that of kernel threads, one for each handshake, which stay for minutes.
+ */
+TEST(Handshakes, OfTenants)
+{
+	constexpr int tenants = 5, each = handshakes / tenants;
+	Shared<Begun> begun;
+	std::deque<Tenant> all;
+
+	if (!peer_within())
+		GTEST_SKIP() << "run_guest.sh --within netns";
+	set_limit(900);
+	must_run("modprobe nf_tables");
+	serve(5);
+	for (int i = 0; i < tenants; i++)
+		all.emplace_back(60001 + i, Tenant::Where::apart,
+				 [&] { begin_handshakes(each, *begun); });
+	wait_until(
+	    "a part", [&] { return begun->connections >= handshakes / 2; }, 300);
+	serve(10);
+	wait_until(
+	    "all", [&] { return begun->connections == handshakes; }, 300);
+	serve(10);
+	for (Tenant &one : all)
+		EXPECT_FALSE(one.has_ended());
+	/* Half of the bound would not be reached if nothing were left half made. */
+	EXPECT_GE(begun->most_under_way, offered_most / 2);
+	for (Tenant &one : all)
+		one.kill();
+	for (Tenant &one : all) {
+		one.finish();
+		one.await_netns_end();
+	}
+	serve(5);
+}
+
+namespace
+{
+
+class HandshakesOfAPeer : public testing::Test
+{
+protected:
+	/* What is said before the silence: nothing, half of a PROPOSAL, or all of it. */
+	void begin(int number, const Address &to)
+	{
+		std::string proposal = encode(good_proposal());
+		size_t said[] = {0, proposal.size() / 2, proposal.size()};
+
+		rogues.push_back(offering_connection(to));
+		send_bytes(rogues.back(), proposal.substr(0, said[number % 3]));
+	}
+	void check_honest()
+	{
+		Connection one = make_connection(agent, Flavor());
+
+		check_data(one, 100000, true);
+	}
+	/* Another client of the same server host, whose bytes go by TCP if there is no place. */
+	void be_honest()
+	{
+		constexpr Flow flow = {.seed = 3, .bytes = 20000};
+		Connection one = make_connection(agent, Flavor());
+
+		send_flow(one.here, flow);
+		one.there.recv_flow(flow);
+		one.there.send_flow(flow);
+		recv_flow(one.here, flow);
+	}
+	int64_t memory_there()
+	{
+		return std::stoll(agent.call({"kernel-memory"}));
+	}
+	/* Beside, and after which, an honest peer is served. */
+	void fall_silent()
+	{
+		RemoteSocket listener = agent.listen(Flavor(), handshakes);
+		Address to = address_of(1, AF_INET, listener.port());
+		int64_t before = memory_there();
+
+		for (int i = 0; i < handshakes; i++) {
+			begin(i, to);
+			if (i % 500 == 499) {
+				most_under_way =
+				    std::max(most_under_way, check_shares(shell, to.port(), i + 1));
+				be_honest();
+			}
+		}
+
+		int64_t grown = memory_there() - before;
+
+		printf("# %ld KiB for %d\n", long(grown), handshakes);
+		/*
+		 * With buffers for all who propose, it would be some 400 MiB: 64 first contacts of
+		 * one address have them. What TCP has for a connection is less than 8 KiB.
+		 */
+		EXPECT_LT(grown, 64 * 512 + handshakes * 8);
+		be_honest();
+		rogues.clear();
+		listener.close();
+		be_honest();
+	}
+
+	Agent agent;
+	const Shell shell = [this](const std::string &command) {
+		return agent.must_run(command);
+	};
+	std::vector<Fd> rogues;
+	int most_under_way = 0;
+};
+
+} // namespace
+
+TEST_F(HandshakesOfAPeer, StayHalfMade)
+{
+	NEEDS_ANOTHER_HOST("a peer whose bytes are made by hand");
+
+	SysctlScope no_note("net.smc.blackhole_timeout", "0");
+	RemoteSysctlScope no_note_there(agent, "net.smc.blackhole_timeout", "0");
+	RemoteSysctlScope backlog(agent, "net.core.somaxconn", std::to_string(handshakes));
+
+	set_limit(1800);
+	allow_files(handshakes);
+	check_honest();
+	expect_no_growth(
+	    handshakes / 4, [&] { return memory_there(); }, [&] { fall_silent(); });
+	EXPECT_GE(most_under_way, offered_most / 2);
+	/* Their rendezvous end by themselves. */
+	wait_until("an honest peer has SMC again", [&] {
+		Connection one = make_connection(agent, Flavor());
+
+		return socket_mode(one.here) == SMC_DIAG_MODE_SMCR;
+	});
+	check_honest();
+}
