@@ -43,7 +43,7 @@ struct smc_net {
 	 * See smc_net_prepare().
 	 */
 	struct workqueue_struct *take_wq;
-	struct mutex queues_lock;	/* while they are made, which no control group is charged for */
+	struct mutex queues_lock;	/* while they are made, charged to nobody */
 
 	struct xarray socks;	/* that SMC knows: socket/smc_sock.c */
 
@@ -93,8 +93,8 @@ static inline struct smc_net *smc_sk_net(const struct sock *sk)
  *
  * Called before SMC knows the first socket of a namespace, for most have none. Whatever is counted
  * or queued there comes from a socket, or from what a rendezvous of one has made. The counters are
- * charged to set_active_memcg()'s control group or the caller's, and nobody waits for them: what can
- * be short of memory waits alone.
+ * charged to set_active_memcg()'s control group or the caller's, and nobody waits for them: a
+ * thread that is short of memory waits alone.
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
