@@ -50,7 +50,7 @@ int smc_stats_make(struct smc_net *sn)
 	struct smc_stats __percpu *made = alloc_percpu_gfp(struct smc_stats, GFP_KERNEL_ACCOUNT);
 
 	if (!made)
-		return -ENOMEM;
+		return smc_stats_are_made(sn) ? 0 : -ENOMEM;
 	/* Of sockets that come at the same time one is first. */
 	if (cmpxchg(&sn->stats, smc_stats_none, made) != smc_stats_none)
 		free_percpu(made);

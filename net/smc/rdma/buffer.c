@@ -272,7 +272,7 @@ static void smc_buffers_give_back(struct work_struct *work)
 	LIST_HEAD(empty);
 	int use;
 
-	if (smc_group_end_idle(group))
+	if (smc_group_end_spare(group))
 		return;
 	mutex_lock(&group->buffers.lock);
 	/* While the peer is not asked they stay: smc_buffers_trim() will come. */
@@ -285,11 +285,12 @@ static void smc_buffers_give_back(struct work_struct *work)
 static unsigned long smc_buffers_idle_pages(struct smc_buffers *buffers)
 {
 	struct smc_group *group = container_of(buffers, struct smc_group, buffers);
-	unsigned long pages = smc_group_is_idle(group) ? SMC_GROUP_PAGES : 0;
+	const bool is_spare = smc_group_is_spare(group);
+	unsigned long pages = is_spare ? SMC_GROUP_PAGES : 0;
 	int use;
 
-	/* Its end gives all back. */
-	if (smc_group_is_dead(group))
+	/* The end of one gives all back, and the next connection takes what another has. */
+	if (smc_group_is_dead(group) || (smc_group_is_idle(group) && !is_spare))
 		return 0;
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
 		pages += smc_slabs_empty_pages(&buffers->slabs[use]);
@@ -316,20 +317,19 @@ static unsigned long smc_buffers_scan(struct shrinker *shrinker, struct shrink_c
 	struct smc_buffers *buffers, *next;
 	unsigned long pages = 0;
 	unsigned long idle;
-	LIST_HEAD(queued);
+	LIST_HEAD(seen);
 
 	spin_lock_bh(&smc_all_buffers_lock);
 	list_for_each_entry_safe(buffers, next, &smc_all_buffers, list) {
 		idle = smc_buffers_idle_pages(buffers);
-		if (idle && queue_work(smc_link_wq, &buffers->shrink)) {
+		if (idle && queue_work(smc_link_wq, &buffers->shrink))
 			pages += idle;
-			list_move_tail(&buffers->list, &queued);
-		}
+		list_move_tail(&buffers->list, &seen);
 		if (pages >= sc->nr_to_scan)
 			break;
 	}
 	/* The next call looks at the others first. */
-	list_splice_tail(&queued, &smc_all_buffers);
+	list_splice_tail(&seen, &smc_all_buffers);
 	spin_unlock_bh(&smc_all_buffers_lock);
 	if (!pages)
 		return SHRINK_STOP;

@@ -24,6 +24,9 @@
 /* The client waits longer, so that normally the server ends the group. */
 #define SMC_GROUP_IDLE_CLIENT	(610 * HZ)
 
+/* After so long it is not just between two connections of a program, where memory is short. */
+#define SMC_GROUP_SPARE		HZ
+
 /* How long a group that ends in order waits until its peer has heard of it, and says so. */
 #define SMC_GROUP_LEAVE		(2 * HZ)
 /* Where its namespace ends. All others that end, of any tenant, wait for that. */
@@ -92,6 +95,12 @@ static unsigned long smc_group_patience(const struct smc_group *group, bool in_o
 bool smc_group_is_idle(const struct smc_group *group)
 {
 	return !READ_ONCE(group->n_conns) && smc_group_is_active(group);
+}
+
+bool smc_group_is_spare(const struct smc_group *group)
+{
+	return smc_group_is_idle(group) &&
+	       time_after(jiffies, READ_ONCE(group->idle_since) + SMC_GROUP_SPARE);
 }
 
 /*
@@ -424,7 +433,7 @@ static void smc_group_rest(struct smc_group *group)
 	unsigned long wait = group->role == SMC_SERVER ? SMC_GROUP_IDLE : SMC_GROUP_IDLE_CLIENT;
 
 	lockdep_assert_held(&smc_groups_lock);
-	group->idle_since = jiffies;
+	WRITE_ONCE(group->idle_since, jiffies);
 	mod_delayed_work(smc_link_wq, &group->idle, group->retired ? 0 : wait);
 	smc_groups_limit_idle(group->net);
 }
@@ -440,17 +449,17 @@ void smc_group_unreserve(struct smc_group *group)
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
 }
 
-bool smc_group_end_idle(struct smc_group *group)
+bool smc_group_end_spare(struct smc_group *group)
 {
 	unsigned long flags;
-	bool is_idle;
+	bool is_spare;
 
 	spin_lock_irqsave(&smc_groups_lock, flags);
-	is_idle = smc_group_is_idle(group);
-	if (is_idle)
+	is_spare = smc_group_is_spare(group);
+	if (is_spare)
 		smc_group_doom(group, ECONNRESET, true);
 	spin_unlock_irqrestore(&smc_groups_lock, flags);
-	return is_idle;
+	return is_spare;
 }
 
 static void smc_group_retire_locked(struct smc_group *group)

@@ -187,13 +187,23 @@ void smc_group_retire(struct smc_group *group);
 bool smc_group_is_idle(const struct smc_group *group);
 
 /**
- * smc_group_end_idle() - end a group if it is idle, since memory is short
+ * smc_group_is_spare() - whether it is idle and may end when memory is short
+ * @group: group
+ *
+ * A group that has just become idle may be the next connection's: its peer may have chosen it.
+ *
+ * Context: any, as smc_group_is_idle().
+ */
+bool smc_group_is_spare(const struct smc_group *group);
+
+/**
+ * smc_group_end_spare() - end a group if it is spare, since memory is short
  * @group: group
  *
  * Context: process.
  * Return: whether it ends.
  */
-bool smc_group_end_idle(struct smc_group *group);
+bool smc_group_end_spare(struct smc_group *group);
 
 /**
  * smc_group_spend() - a connection is over whose elements the peer may write to until the link ends

@@ -104,7 +104,7 @@ TEST(Many, DumpedWhileSocketsComeAndGo)
 	EXPECT_GE(shown.size(), sockets);
 }
 
-/* 255 connections to a link group: these take three of them. */
+/* 255 connections to a link group: these take three of them, one of which may be there. */
 TEST(Many, HundredsAtOnce)
 {
 	constexpr int connections = 520;
@@ -129,7 +129,7 @@ TEST(Many, HundredsAtOnce)
 
 	for (int i = 0; i < connections; i++)
 		clients.push_back(must_connect(Flavor(), to));
-	EXPECT_GE((Counters::now() - before)[by_path("groups_created")], 3);
+	EXPECT_GE((Counters::now() - before)[by_path("groups_created")], 2);
 
 	/* All of them have data under way at the same time. */
 	for (int round = 0; round < 2; round++) {
@@ -232,18 +232,20 @@ TEST_P(InARow, LeaveNothing)
 
 	Counters before = Counters::now();
 	bool leaves_memory = connects_leave_memory(connections);
+	int measured = 1;
 
 	/* Something else in the guest may have wanted some, but not each time. */
-	for (int again = 0; again < 4 && leaves_memory; again++)
+	for (; measured < 5 && leaves_memory; measured++)
 		leaves_memory = connects_leave_memory(connections);
 	EXPECT_FALSE(leaves_memory) << "each time, at one of the ends";
 
 	Counters passed = Counters::now() - before;
 
-	EXPECT_EQ(passed["rdma_registrations"], 0);
+	/* To measure is to drop caches, and with them a group that is idle. */
+	EXPECT_LE(passed["rdma_registrations"], measured);
 	/* What was idle for half a minute was given back: more than one connection took that. */
 	EXPECT_LE(passed["ism_dmbs"], connections / 10);
-	EXPECT_EQ(passed[by_path("groups_created")], 0);
+	EXPECT_LE(passed[by_path("groups_created")], measured);
 	EXPECT_EQ(passed["rdma_groups_lost"], 0);
 	EXPECT_EQ(passed.sum("violation_"), 0);
 }
