@@ -436,8 +436,6 @@ TEST_P(Orphan, FinTimeoutHasALimit)
 
 	constexpr long weeks = 3 * 7 * 86400, limit = 120;
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", std::to_string(weeks));
-	const std::string function =
-	    peer_within() ? "smc_stream_hold_expired" : "delayed_work_timer_fn";
 	std::vector<long> seconds;
 	TimerTrace trace;
 	Connection one = connection();
@@ -445,7 +443,7 @@ TEST_P(Orphan, FinTimeoutHasALimit)
 	check_data(one, 1000, true);
 	one.here.close();
 	wait_until("a timer was started for the end of the peer", [&] {
-		seconds = trace.seconds(function);
+		seconds = trace.seconds("delayed_work_timer_fn");
 		return std::ranges::find(seconds, limit) != seconds.end() ||
 		       std::ranges::find(seconds, weeks) != seconds.end();
 	});

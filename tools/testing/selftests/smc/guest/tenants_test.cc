@@ -76,6 +76,12 @@ using Done = std::array<std::atomic<int>, 16>;
 class Tenants : public testing::Test
 {
 protected:
+	/* Where the tool was built may be nobody's but root's. */
+	Tenants()
+	{
+		must_run("install -m 755 $LAB_BUILD/tools/smc/smc /run/smc_of_tenants");
+		setenv("SMC", "/run/smc_of_tenants", 1);
+	}
 	/* Each calls @what again and again; it has its number. */
 	void let(int n, Tenant::Where where, const std::function<void(int)> &what)
 	{
