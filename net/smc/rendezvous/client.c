@@ -231,7 +231,7 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	    ((rc == -ETIMEDOUT || rc == -ECONNABORTED) && time_before(jiffies, due)))
 		return false;
 	/* With SMC-R the peer may have a link or memory to confirm; no signal ends that wait. */
-	return rc || !smc_clc_is_agreement_r(&hs->head);
+	return rc || smc_clc_agreed_path(&hs->head) != SMC_OFFER_R;
 }
 
 int smc_handshake_client(struct smc_handshake *hs)

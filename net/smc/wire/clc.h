@@ -245,10 +245,12 @@ struct smc_clc_decline {
 int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr);
 
 /**
- * smc_clc_is_agreement_r() - an ACCEPT or CONFIRM of SMC-R
+ * smc_clc_agreed_path() - the path that an ACCEPT or CONFIRM names
  * @hdr: header of a CLC message
+ *
+ * Return: SMC_OFFER_R or SMC_OFFER_D; SMC_OFFER_NONE for another message.
  */
-bool smc_clc_is_agreement_r(const struct smc_clc_header *hdr);
+enum smc_clc_offer smc_clc_agreed_path(const struct smc_clc_header *hdr);
 
 /**
  * smc_clc_parse_proposal() - decode a PROPOSAL

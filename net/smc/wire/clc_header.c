@@ -81,9 +81,11 @@ int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr)
 	return 0;
 }
 
-bool smc_clc_is_agreement_r(const struct smc_clc_header *hdr)
+enum smc_clc_offer smc_clc_agreed_path(const struct smc_clc_header *hdr)
 {
-	return is_agreement(hdr) && !is_agreement_d(hdr);
+	if (!is_agreement(hdr))
+		return SMC_OFFER_NONE;
+	return is_agreement_d(hdr) ? SMC_OFFER_D : SMC_OFFER_R;
 }
 
 int smc_clc_open(const u8 *buf, size_t len, struct smc_clc_header *hdr, u32 *end)
