@@ -143,7 +143,7 @@ int smc_ism_conn_open(struct smc_ism_conn *conn);
  * @peer: what the message says
  *
  * Context: process.
- * Return: 0, or -ENOENT if the device does not have it for this connection.
+ * Return: 0, or -EPROTO if the device does not have it for this connection.
  */
 int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer);
 

@@ -39,7 +39,7 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
  * @close: undo @open, if it was, and what @attach did. The peer does not write to the element any
  *	more. Not hard interrupt.
  * @attach: make the peer's element writable for @conn: set its stream's sending ring, under
- *	the stream's lock. Returns 0, or -ENOENT if there is no such element, or it is not for
+ *	the stream's lock. Returns 0, or -EPROTO if there is no such element, or it is not for
  *	this connection. Process context.
  * @publish: the sending ring is filled up to position @end. See to it that these bytes are in the
  *	peer's element, then that @producer and @consumer are in its control area, and that

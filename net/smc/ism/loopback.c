@@ -148,7 +148,7 @@ static int smc_loopback_attach_client(struct smc_ism_conn *conn, const struct sm
 {
 	struct smc_ism_conn *server = smc_loopback_find(d);
 	struct smc_stream *st = &conn->stream;
-	int rc = -ENOENT;
+	int rc = -EPROTO;
 
 	if (!server)
 		return rc;
@@ -172,7 +172,7 @@ static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct sm
 {
 	struct smc_stream *st = &conn->stream;
 	struct smc_ism_conn *client;
-	int rc = -ENOENT;
+	int rc = -EPROTO;
 
 	spin_lock_bh(st->lock);
 	if (st->mate) {

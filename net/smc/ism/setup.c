@@ -32,7 +32,7 @@ static u32 smc_ism_diagnosis(int rc)
 		return SMC_DIAG_NO_MEMORY;
 	case -ENOLINK:
 		return SMC_DIAG_NO_ACTIVE_LINK;
-	case -ENOENT:
+	case -EPROTO:
 		return SMC_DIAG_SYNC;
 	default:
 		return SMC_DIAG_INTERNAL;
