@@ -4,13 +4,14 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
+#include "admin/identity.h"
 #include "admin/net.h"
 #include "admin/netlink.h"
 #include "admin/pnet.h"
 #include "ism/device.h"
 #include "ism/ism.h"
+#include "path.h"
 #include "rdma/rdma.h"
-#include "rendezvous/identity.h"
 #include "socket/diag.h"
 #include "socket/family.h"
 #include "socket/ops.h"
@@ -21,6 +22,11 @@ struct workqueue_struct *smc_wq;
 struct workqueue_struct *smc_link_wq;
 struct workqueue_struct *smc_end_wq;
 struct workqueue_struct *smc_crowd_wq;
+
+const struct smc_path_type *const smc_path_types[SMC_N_PATHS] = {
+	&smc_ism_path,
+	&smc_rdma_path,
+};
 
 static void smc_workqueues_exit(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The seam between a connection's byte stream and what carries it.
+ * The seam between a connection and what carries it: struct smc_path_type is for the handshake,
+ * which sets the connection up, and struct smc_path_ops is for its byte stream.
  *
  * A path gives the stream two rings: one to copy outgoing bytes into, which may be the
  * peer's element itself, and one that the peer's bytes appear in. The stream moves its
@@ -14,11 +15,114 @@
 #define SMC_PATH_H
 
 #include <linux/types.h>
+#include <linux/wait.h>
 
 #include "path_kind.h"
+#include "wire/clc.h"
 
+struct mem_cgroup;
+struct net;
 struct smc_cdc;
 struct smc_stream;
+struct sock;
+
+/**
+ * struct smc_call_off - what else than the link ends a wait for it to be confirmed
+ * @wait: is woken when that may be so
+ * @is_over: whether it is; called between setting the task's state and sleeping
+ * @has_left: whether the peer has taken its leave, though perhaps after it answered: that is why a
+ *	wait was in vain
+ * @arg: for both
+ */
+struct smc_call_off {
+	wait_queue_head_t *wait;
+	bool (*is_over)(const void *arg);
+	bool (*has_left)(const void *arg);
+	void *arg;
+};
+
+/**
+ * struct smc_path_setup - a connection that is being set up; a path's own structure begins with it
+ * @type: the path
+ * @net: network namespace
+ * @sk: TCP socket
+ * @memcg: control group to charge for buffers, or NULL; lives as long as the setup
+ * @role: of this end
+ * @version: of SMC, the newest until another one is chosen
+ * @offered: a bit for each version that the PROPOSAL offers
+ * @is_direct: the route of the TCP connection has no gateway
+ * @first_contact: the link group is made for this connection
+ * @exposed: as server, the peer was told of the element here, and may believe that it is connected
+ * @out_of_sync: as server, the peer does not know the link group
+ * @eid: agreed on, version 2; else zero
+ * @rcvbuf: bytes that the application asked for by SO_RCVBUF, or 0
+ * @sndbuf: likewise, by SO_SNDBUF
+ * @call_off: ends the wait for a link to be confirmed
+ * @stream: the connection's, referenced, once there is one
+ */
+struct smc_path_setup {
+	const struct smc_path_type *type;
+	struct net *net;
+	struct sock *sk;
+	struct mem_cgroup *memcg;
+	enum smc_role role;
+	u8 version;
+	u8 offered;
+	bool is_direct;
+	bool first_contact;
+	bool exposed;
+	bool out_of_sync;
+	u8 eid[SMC_EID_LEN];
+	u32 rcvbuf;
+	u32 sndbuf;
+	struct smc_call_off call_off;
+	struct smc_stream *stream;
+};
+
+/**
+ * struct smc_path_type - a path for the handshake: the steps between the CLC messages
+ * @kind: for messages, statistics and diagnosis
+ * @waits: the client's steps after the ACCEPT wait for the peer
+ * @diagnosis: why a server can't use the path, whatever the reason; 0: the first reason counts
+ * @setup_size: bytes of the structure that begins with struct smc_path_setup, zeroed at first
+ * @offer: as client, before the PROPOSAL: find out whether the path can be had in @version. If so,
+ *	fill in the path's part of @p and return true.
+ * @reach: as server, after the PROPOSAL: find the device for s->version. It may be called again
+ *	for an older version if that failed.
+ * @server_reserve: before the ACCEPT: a group and an element. Sets @stream and @first_contact.
+ * @describe: fill in the path's part of this end's ACCEPT or CONFIRM.
+ * @client_join: after the ACCEPT, before the CONFIRM. Sets @stream.
+ * @server_complete: after the CONFIRM: the connection is usable. Returns -EPIPE if it isn't, and
+ *	the client, which believes that it is connected, looks for no DECLINE.
+ * @client_complete: after the CONFIRM: the connection is usable. NULL if it is so anyway.
+ * @pair: all steps of both ends of one namespace, in version 2, without a message. Returns false
+ *	rather than take new memory for elements, or make a group. NULL if the path can't.
+ * @end: release what the setup holds but for the stream. With @keep the connection is in use.
+ * @learn: take note of why the peer declined, a diagnosis or 0, after @end; or NULL.
+ *
+ * All are called in process context without a lock, and may sleep, but @offer does not. A step
+ * returns 0 or -errno, which smc_setup_diagnosis() translates for a DECLINE. @end follows in any
+ * case.
+ */
+struct smc_path_type {
+	enum smc_path_kind kind;
+	bool waits;
+	u32 diagnosis;
+	size_t setup_size;
+	bool (*offer)(struct smc_path_setup *s, u8 version, struct smc_clc_proposal *p);
+	int (*reach)(struct smc_path_setup *s, const struct smc_clc_proposal *p);
+	int (*server_reserve)(struct smc_path_setup *s);
+	void (*describe)(struct smc_path_setup *s, struct smc_clc_agreement *a);
+	int (*client_join)(struct smc_path_setup *s, const struct smc_clc_agreement *accept);
+	int (*server_complete)(struct smc_path_setup *s, const struct smc_clc_agreement *confirm);
+	int (*client_complete)(struct smc_path_setup *s);
+	bool (*pair)(struct smc_path_setup *client, struct smc_path_setup *server);
+	void (*end)(struct smc_path_setup *s, bool keep);
+	void (*learn)(struct smc_path_setup *s, u32 peer_reason);
+};
+
+/* The paths, the preferred one first; module.c registers them. */
+extern const struct smc_path_type *const smc_path_types[SMC_N_PATHS];
 
 #define SMC_PATH_NAME_LEN	64
 

@@ -1,73 +1,93 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The steps of an SMC-D rendezvous between the CLC messages. */
-
-#include <net/sock.h>
+/* The steps of an SMC-D handshake between the CLC messages. */
 
 #include "admin/net.h"
 #include "conn.h"
-#include "setup.h"
+#include "device.h"
+#include "group.h"
+#include "ism.h"
+#include "path.h"
 
-void smc_ism_setup_init(struct smc_ism_setup *s, struct sock *sk, struct mem_cgroup *memcg)
+/**
+ * struct smc_ism_setup - a connection being set up
+ * @base: what the handshake knows of it
+ * @peer: who it is with, once a device is found
+ * @in_hurry: rather fail than wait for memory, or make a group
+ * @conn: the connection
+ */
+struct smc_ism_setup {
+	struct smc_path_setup base;
+	struct smc_ism_peer peer;
+	bool in_hurry;
+	struct smc_ism_conn *conn;
+};
+
+static struct smc_ism_setup *smc_ism_setup_of(struct smc_path_setup *base)
 {
-	u32 rmem = READ_ONCE(smc_sk_net(sk)->sysctl.smcd_rmem);
+	return container_of(base, struct smc_ism_setup, base);
+}
 
-	/* The kernel doubles what SO_RCVBUF asks for, see socket(7). */
-	if (sk->sk_userlocks & SOCK_RCVBUF_LOCK)
-		rmem = READ_ONCE(sk->sk_rcvbuf) / 2;
+static bool smc_ism_setup_offer(struct smc_path_setup *base, u8 version, struct smc_clc_proposal *p)
+{
+	const struct smc_ism_device *dev;
 
-	*s = (struct smc_ism_setup) {
-		.peer	    = { .net = sock_net(sk) },
-		.memcg	    = memcg,
-		.size_class = smc_size_class_of(rmem, SMC_SIZE_CLASS_D_MAX),
+	if (!smc_ism_is_on(smc_net(base->net)))
+		return false;
+	if (version == SMC_VERSION_1)
+		return true;
+	for (p->n_ism = 0; (dev = smc_ism_device_at(p->n_ism)); p->n_ism++)
+		p->ism[p->n_ism] = dev->ops->name(dev, base->net);
+	p->ism_gid = p->ism[0].gid;
+	p->ism_chid = p->ism[0].chid;
+	p->features = SMC_FEATURE_EMULATED_ISM;
+	p->has_dv2 = true;
+	return true;
+}
+
+static void smc_ism_setup_use(struct smc_ism_setup *s, struct smc_ism_device *dev,
+			      const struct smc_clc_ism *address)
+{
+	s->peer = (struct smc_ism_peer) {
+		.net	 = s->base.net,
+		.dev	 = dev,
+		.role	 = s->base.role,
+		.version = s->base.version,
+		.address = *address,
 	};
+	memcpy(s->peer.eid, s->base.eid, SMC_EID_LEN);
 }
 
-static u32 smc_ism_diagnosis(int rc)
+/* The device that shares memory with the peer's, which messages call @name. */
+static int smc_ism_setup_find(struct smc_ism_setup *s, struct smc_clc_ism name)
 {
-	switch (rc) {
-	case 0:
-		return 0;
-	case -ENOMEM:
-	case -EBUSY:
-		return SMC_DIAG_NO_MEMORY;
-	case -ENOLINK:
-		return SMC_DIAG_NO_ACTIVE_LINK;
-	case -EPROTO:
-		return SMC_DIAG_SYNC;
-	default:
-		return SMC_DIAG_INTERNAL;
-	}
+	struct smc_ism_device *dev = smc_ism_device_to(s->base.net, &name, s->base.version);
+
+	if (!dev)
+		return -ENODEV;
+	smc_ism_setup_use(s, dev, &name);
+	return 0;
 }
 
-static void smc_ism_setup_use(struct smc_ism_setup *s, enum smc_role role, u8 version,
-			      struct smc_ism_device *dev, const struct smc_clc_ism *address)
+/* The client shares memory with this host if it names a device that does. */
+static int smc_ism_setup_reach(struct smc_path_setup *base, const struct smc_clc_proposal *p)
 {
-	struct smc_ism_peer *peer = &s->peer;
+	const struct smc_clc_ism v1 = { .gid = p->ism_gid, .chid = p->ism_chid };
+	struct smc_ism_setup *s = smc_ism_setup_of(base);
+	int i;
 
-	peer->dev = dev;
-	peer->address = *address;
-	peer->role = role;
-	peer->version = version;
-}
-
-bool smc_ism_setup_reach(struct smc_ism_setup *s, enum smc_role role, u8 version,
-			 const struct smc_clc_ism *name)
-{
-	struct smc_clc_ism peer = *name;
-	struct smc_ism_device *dev = smc_ism_device_to(s->peer.net, &peer, version);
-
-	if (dev)
-		smc_ism_setup_use(s, role, version, dev, &peer);
-	return dev;
-}
-
-void smc_ism_setup_reach_host(struct smc_ism_setup *s, enum smc_role role)
-{
-	smc_ism_setup_use(s, role, SMC_VERSION_2, &smc_loopback, &smc_loopback.address);
+	if (!smc_ism_is_on(smc_net(base->net)))
+		return -ENODEV;
+	if (base->version == SMC_VERSION_1)
+		return smc_ism_setup_find(s, v1);
+	for (i = 0; i < p->n_ism; i++)
+		if (!smc_ism_setup_find(s, p->ism[i]))
+			return 0;
+	return -ENODEV;
 }
 
 static int smc_ism_setup_conn(struct smc_ism_setup *s, bool *is_new)
 {
+	u32 rmem = s->base.rcvbuf ? : READ_ONCE(smc_net(s->base.net)->sysctl.smcd_rmem);
 	struct smc_ism_group *group;
 	struct smc_ism_conn *conn;
 
@@ -75,21 +95,28 @@ static int smc_ism_setup_conn(struct smc_ism_setup *s, bool *is_new)
 	group = smc_ism_group_join(&s->peer, s->in_hurry ? NULL : is_new);
 	if (!group)
 		return -ENOMEM;
-	conn = smc_ism_conn_create(group, s->size_class, s->memcg, s->in_hurry);
+	conn = smc_ism_conn_create(group, smc_size_class_of(rmem, SMC_SIZE_CLASS_D_MAX),
+				   s->base.memcg, s->in_hurry);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
 	s->conn = conn;
+	s->base.stream = &conn->stream;
 	return 0;
 }
 
-static int smc_ism_setup_open(struct smc_ism_setup *s)
+static int smc_ism_server_reserve(struct smc_path_setup *base)
 {
-	return smc_ism_setup_conn(s, &s->first_contact) ? : smc_ism_conn_open(s->conn);
+	struct smc_ism_setup *s = smc_ism_setup_of(base);
+
+	return smc_ism_setup_conn(s, &base->first_contact) ? : smc_ism_conn_open(s->conn);
 }
 
-u32 smc_ism_server_reserve(struct smc_ism_setup *s)
+static void smc_ism_setup_describe(struct smc_path_setup *base, struct smc_clc_agreement *a)
 {
-	return smc_ism_diagnosis(smc_ism_setup_open(s));
+	a->is_d = true;
+	smc_ism_conn_describe(smc_ism_setup_of(base)->conn, &a->d);
+	a->fc.max_conns = SMC_ISM_GROUP_MAX_CONNS;
+	a->fc.features = SMC_FEATURE_EMULATED_ISM;
 }
 
 static struct smc_clc_ism smc_ism_setup_sender(const struct smc_clc_d *d)
@@ -107,18 +134,20 @@ static void smc_ism_note_first_contact(struct smc_ism_group *group,
 	memcpy(group->peer_hostname, a->fc.hostname, SMC_HOSTNAME_LEN);
 }
 
-u32 smc_ism_server_complete(struct smc_ism_setup *s, const struct smc_clc_agreement *confirm)
+static int smc_ism_server_complete(struct smc_path_setup *base,
+				   const struct smc_clc_agreement *confirm)
 {
 	struct smc_clc_ism sender = smc_ism_setup_sender(&confirm->d);
+	struct smc_ism_setup *s = smc_ism_setup_of(base);
 	const struct smc_ism_peer *peer = &s->peer;
 
 	if (smc_ism_device_to(peer->net, &sender, peer->version) != peer->dev ||
 	    !smc_ism_is_address(&sender, &peer->address, peer->version))
-		return SMC_DIAG_NO_DEVICE_D;
-	if (!smc_clc_confirms_contact(confirm, s->first_contact))
-		return SMC_DIAG_SYNC;
+		return -ENODEV;
+	if (!smc_clc_confirms_contact(confirm, base->first_contact))
+		return -EPROTO;
 	smc_ism_note_first_contact(s->conn->group, confirm);
-	return smc_ism_diagnosis(smc_ism_conn_attach(s->conn, &confirm->d));
+	return smc_ism_conn_attach(s->conn, &confirm->d);
 }
 
 static int smc_ism_setup_join(struct smc_ism_setup *s, const struct smc_clc_d *d)
@@ -136,43 +165,61 @@ static int smc_ism_setup_join(struct smc_ism_setup *s, const struct smc_clc_d *d
 	return rc;
 }
 
-u32 smc_ism_client_join(struct smc_ism_setup *s, const struct smc_clc_agreement *accept)
+static int smc_ism_client_join(struct smc_path_setup *base, const struct smc_clc_agreement *accept)
 {
-	const struct smc_clc_ism sender = smc_ism_setup_sender(&accept->d);
+	struct smc_ism_setup *s = smc_ism_setup_of(base);
 	int rc;
 
-	if (!smc_ism_setup_reach(s, SMC_CLIENT, accept->version, &sender))
-		return SMC_DIAG_NO_DEVICE_D;
-	s->first_contact = accept->first_contact;
-	rc = smc_ism_setup_join(s, &accept->d);
+	rc = smc_ism_setup_find(s, smc_ism_setup_sender(&accept->d)) ? :
+	     smc_ism_setup_join(s, &accept->d);
 	if (!rc)
 		smc_ism_note_first_contact(s->conn->group, accept);
-	return smc_ism_diagnosis(rc);
+	return rc;
 }
 
-bool smc_ism_setup_pair(struct smc_ism_setup *client, struct smc_ism_setup *server)
+/* Both ends have this kernel's memory. */
+static void smc_ism_pair_prepare(struct smc_ism_setup *s)
 {
+	smc_ism_setup_use(s, &smc_loopback, &smc_loopback.address);
+	s->in_hurry = true;
+}
+
+static bool smc_ism_setup_pair(struct smc_path_setup *client, struct smc_path_setup *server)
+{
+	struct smc_ism_setup *c = smc_ism_setup_of(client), *s = smc_ism_setup_of(server);
 	struct smc_clc_d d;
 
-	client->in_hurry = true;
-	server->in_hurry = true;
-	if (smc_ism_setup_open(server))
+	if (!smc_ism_is_on(smc_net(client->net)))
 		return false;
-	smc_ism_conn_describe(server->conn, &d);
-	if (smc_ism_setup_join(client, &d))
+	smc_ism_pair_prepare(c);
+	smc_ism_pair_prepare(s);
+	if (smc_ism_server_reserve(server))
 		return false;
-	smc_ism_conn_describe(client->conn, &d);
-	return !smc_ism_conn_attach(server->conn, &d);
+	smc_ism_conn_describe(s->conn, &d);
+	if (smc_ism_setup_join(c, &d))
+		return false;
+	smc_ism_conn_describe(c->conn, &d);
+	return !smc_ism_conn_attach(s->conn, &d);
 }
 
-void smc_ism_setup_end(struct smc_ism_setup *s, bool keep)
+static void smc_ism_setup_end(struct smc_path_setup *base, bool keep)
 {
-	if (!s->conn)
-		return;
-	if (keep) {
-		WRITE_ONCE(s->conn->group->was_used, true);
-		return;
-	}
-	smc_stream_on_lost(&s->conn->stream, ECONNABORTED);
-	smc_stream_put(&s->conn->stream);
+	const struct smc_ism_conn *conn = smc_ism_setup_of(base)->conn;
+
+	if (conn && keep)
+		WRITE_ONCE(conn->group->was_used, true);
 }
+
+const struct smc_path_type smc_ism_path = {
+	.kind		 = SMC_PATH_D,
+	.diagnosis	 = SMC_DIAG_NO_DEVICE_D,
+	.setup_size	 = sizeof(struct smc_ism_setup),
+	.offer		 = smc_ism_setup_offer,
+	.reach		 = smc_ism_setup_reach,
+	.server_reserve	 = smc_ism_server_reserve,
+	.describe	 = smc_ism_setup_describe,
+	.client_join	 = smc_ism_client_join,
+	.server_complete = smc_ism_server_complete,
+	.pair		 = smc_ism_setup_pair,
+	.end		 = smc_ism_setup_end,
+};

@@ -66,6 +66,23 @@ int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
 		       struct smc_rdma_port *port);
 
 /**
+ * smc_rdma_gateway() - how packets of a version 2 link reach the peer by a router
+ * @sk: TCP socket, connected, whose route has a gateway
+ * @port: that RDMA is to use
+ * @peer_gid: the peer's
+ * @mac: filled with the router's address
+ *
+ * A route by a router that is not on the port's network, as the PNET table allows it, says nothing
+ * of the port's. Then the peer has to be in a subnet of the port's device.
+ *
+ * Context: process.
+ * Return: 0 if the peer is on the port's link; 1 if there is a router; -ENETUNREACH if there is
+ * no way that can be known: a router without an address, or a link-local GID with one.
+ */
+int smc_rdma_gateway(struct sock *sk, const struct smc_rdma_port *port, const u8 *peer_gid,
+		     u8 *mac);
+
+/**
  * smc_rdma_port_is_active() - whether a port is up
  * @ibdev: device, in use
  * @num: of the port

@@ -8,6 +8,7 @@
 #include "link.h"
 #include "llc.h"
 #include "message.h"
+#include "path.h"
 #include "workqueue.h"
 
 #define SMC_LLC_REPLY_WAIT		(2 * HZ)

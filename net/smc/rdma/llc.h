@@ -15,22 +15,8 @@
 
 #include "wire/llc.h"
 
+struct smc_call_off;
 struct smc_group;
-
-/**
- * struct smc_call_off - what else than the link ends a wait for it to be confirmed
- * @wait: is woken when that may be so
- * @is_over: whether it is; called between setting the task's state and sleeping
- * @has_left: whether the peer has taken its leave, though perhaps after it answered: that is why a
- *	wait was in vain
- * @arg: for both
- */
-struct smc_call_off {
-	wait_queue_head_t *wait;
-	bool (*is_over)(const void *arg);
-	bool (*has_left)(const void *arg);
-	void *arg;
-};
 
 #define SMC_LLC_QUEUE	16	/* requests of a peer waiting for their answer */
 

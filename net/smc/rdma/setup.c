@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The steps of an SMC-R rendezvous between the CLC messages. */
+/* The steps of an SMC-R handshake between the CLC messages (RFC 7609 section 3.5). */
 
 #include <linux/etherdevice.h>
 #include <linux/in.h>
@@ -9,11 +9,16 @@
 
 #include "admin/address.h"
 #include "admin/blackhole.h"
+#include "admin/identity.h"
 #include "admin/net.h"
 #include "admin/stats.h"
 #include "conn.h"
+#include "device.h"
+#include "group.h"
 #include "link.h"
-#include "setup.h"
+#include "llc.h"
+#include "path.h"
+#include "rdma.h"
 #include "wire/size_class.h"
 
 /* A client waits six seconds for the answer, and what follows takes time as well. */
@@ -27,59 +32,94 @@
 #define SMC_CONTACTS_PER_NET	128
 #define SMC_CONTACTS_MAX	512
 
-static LIST_HEAD(smc_contacts);
+static HLIST_HEAD(smc_contacts);
 static DEFINE_SPINLOCK(smc_contacts_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_contact_ended);
 
-void smc_rdma_setup_init(struct smc_rdma_setup *s, struct sock *sk, struct mem_cgroup *memcg)
+/**
+ * struct smc_rdma_setup - a connection being set up
+ * @base: what the handshake knows of it
+ * @ports: by version, the local port, with references where it has a device
+ * @peer: identity of the peer
+ * @gateway: MAC address of the router to the peer, while @is_routed
+ * @is_routed: the peer is not on this link; version 2
+ * @called_off: base.call_off ended the wait for the link to be confirmed
+ * @group: the one made for this connection, referenced, or NULL
+ * @conn: the connection
+ * @contact: in the list of first contacts under way, as server
+ */
+struct smc_rdma_setup {
+	struct smc_path_setup base;
+	struct smc_rdma_port ports[SMC_VERSION_2 + 1];
+	struct smc_peer peer;
+	u8 gateway[SMC_MAC_LEN];
+	bool is_routed;
+	bool called_off;
+	struct smc_group *group;
+	struct smc_rdma_conn *conn;
+	struct hlist_node contact;
+};
+
+static struct smc_rdma_setup *smc_rdma_setup_of(struct smc_path_setup *base)
 {
-	const struct smc_sysctl *sysctl = &smc_sk_net(sk)->sysctl;
-	u32 rmem = READ_ONCE(sysctl->rmem);
-	u32 wmem = READ_ONCE(sysctl->wmem);
-
-	/* The kernel doubles what SO_RCVBUF and SO_SNDBUF ask for, see socket(7). */
-	if (sk->sk_userlocks & SOCK_RCVBUF_LOCK)
-		rmem = READ_ONCE(sk->sk_rcvbuf) / 2;
-	if (sk->sk_userlocks & SOCK_SNDBUF_LOCK)
-		wmem = READ_ONCE(sk->sk_sndbuf) / 2;
-
-	s->net = sock_net(sk);
-	s->sk = sk;
-	smc_peer_address(sk, &s->peer.addr);
-	s->memcg = memcg;
-	s->rmb_class = smc_size_class_of(rmem, SMC_SIZE_CLASS_R_MAX);
-	s->mirror_class = smc_size_class_of(wmem, SMC_SIZE_CLASS_R_MAX);
-	INIT_LIST_HEAD(&s->contact);
+	return container_of(base, struct smc_rdma_setup, base);
 }
 
-static u32 smc_rdma_diagnosis(int rc)
+static u8 smc_rdma_sndbuf_class(const struct smc_path_setup *base)
 {
-	switch (rc) {
-	case 0:
-		return 0;
-	case -ENOMEM:
-	case -EBUSY:
-		return SMC_DIAG_NO_MEMORY;
-	case -ETIMEDOUT:
-		return SMC_DIAG_TIMEOUT_CONFIRM_LINK;
-	case -EREMOTEIO:
-		return SMC_DIAG_INTERNAL_RTOKEN;
-	case -EIO:
-		return SMC_DIAG_INTERNAL_REGISTER;
-	case -ENOLINK:
-		return SMC_DIAG_NO_ACTIVE_LINK;
-	case -ENOENT:
-		return SMC_DIAG_NO_SERVER_LINK;
-	case -EHOSTUNREACH:
-		return SMC_DIAG_NO_ROUTE;
-	case -EUSERS:
-		return SMC_DIAG_TOO_MANY_GROUPS;
-	case -ECANCELED:
-	case -EPROTO:
-		return SMC_DIAG_SYNC;
-	default:
-		return SMC_DIAG_INTERNAL;
+	return smc_size_class_of(base->sndbuf ? : READ_ONCE(smc_net(base->net)->sysctl.wmem),
+				 SMC_SIZE_CLASS_R_MAX);
+}
+
+static struct smc_rdma_port *smc_rdma_port_of(struct smc_rdma_setup *s)
+{
+	return &s->ports[s->base.version];
+}
+
+static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
+				 struct smc_clc_proposal *p)
+{
+	struct smc_rdma_port *port = &smc_rdma_setup_of(base)->ports[version];
+
+	if (smc_rdma_port_find(base->sk, version, NULL, port))
+		return false;
+	if (version == SMC_VERSION_2) {
+		memcpy(p->gid_v2, port->gid->gid.raw, SMC_GID_LEN);
+		return true;
 	}
+	smc_local_peer_id(base->net, p->peer_id);
+	memcpy(p->gid_v1, port->gid->gid.raw, SMC_GID_LEN);
+	memcpy(p->mac, port->mac, SMC_MAC_LEN);
+	return true;
+}
+
+/* What the peer says of itself, and the way to it. */
+static int smc_rdma_setup_peer(struct smc_rdma_setup *s, const u8 *id, const u8 *gid,
+			       const u8 *mac)
+{
+	struct smc_peer *peer = &s->peer;
+	int routed;
+
+	smc_peer_address(s->base.sk, &peer->addr);
+	memcpy(peer->id, id, SMC_PEER_ID_LEN);
+	memcpy(peer->gid, gid, SMC_GID_LEN);
+	memcpy(peer->mac, mac, SMC_MAC_LEN);
+	if (s->base.version == SMC_VERSION_1 || s->base.is_direct)
+		return 0;
+	routed = smc_rdma_gateway(s->base.sk, smc_rdma_port_of(s), gid, s->gateway);
+	s->is_routed = routed > 0;
+	return min(routed, 0);
+}
+
+static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_clc_proposal *p)
+{
+	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
+	bool is_v2 = base->version == SMC_VERSION_2;
+
+	if (smc_rdma_port_find(base->sk, base->version, is_v2 ? p->gid_v2 : NULL,
+			       smc_rdma_port_of(s)))
+		return -ENODEV;
+	return smc_rdma_setup_peer(s, p->peer_id, is_v2 ? p->gid_v2 : p->gid_v1, p->mac);
 }
 
 /* At another address nobody waits for it, whoever it claims to be. */
@@ -87,7 +127,7 @@ static bool smc_contact_is_with(const struct smc_rdma_setup *other, const struct
 {
 	const struct smc_peer *a = &other->peer, *b = &s->peer;
 
-	return other->net == s->net && ipv6_addr_equal(&a->addr, &b->addr) &&
+	return other->base.net == s->base.net && ipv6_addr_equal(&a->addr, &b->addr) &&
 	       !memcmp(a->id, b->id, sizeof(a->id)) && !memcmp(a->gid, b->gid, sizeof(a->gid)) &&
 	       !memcmp(a->mac, b->mac, sizeof(a->mac));
 }
@@ -100,9 +140,9 @@ static int smc_contact_try(struct smc_rdma_setup *s)
 	int rc = 0;
 
 	spin_lock(&smc_contacts_lock);
-	list_for_each_entry(other, &smc_contacts, contact) {
+	hlist_for_each_entry(other, &smc_contacts, contact) {
 		all++;
-		if (other->net != s->net)
+		if (other->base.net != s->base.net)
 			continue;
 		in_net++;
 		if (smc_address_is_akin(&other->peer.addr, &s->peer.addr))
@@ -113,31 +153,32 @@ static int smc_contact_try(struct smc_rdma_setup *s)
 	if (!rc && (own + in_net >= SMC_CONTACTS_PER_NET || in_net + all >= SMC_CONTACTS_MAX))
 		rc = -EUSERS;
 	if (!rc)
-		list_add(&s->contact, &smc_contacts);
+		hlist_add_head(&s->contact, &smc_contacts);
 	spin_unlock(&smc_contacts_lock);
 	return rc;
 }
 
 static void smc_contact_end(struct smc_rdma_setup *s)
 {
-	if (list_empty(&s->contact))
+	if (hlist_unhashed(&s->contact))
 		return;
 	spin_lock(&smc_contacts_lock);
-	list_del_init(&s->contact);
+	hlist_del_init(&s->contact);
 	spin_unlock(&smc_contacts_lock);
 	wake_up_all(&smc_contact_ended);
 }
 
 /* The group of a first contact: the setup ends it unless it completes. */
-static struct smc_group *smc_rdma_setup_group(struct smc_rdma_setup *s, enum smc_role role)
+static struct smc_group *smc_rdma_setup_group(struct smc_rdma_setup *s)
 {
 	struct smc_group *group;
 
-	s->first_contact = true;
-	group = smc_group_create(s->net, role, s->version, &s->port, &s->peer);
+	s->base.first_contact = true;
+	group = smc_group_create(s->base.net, s->base.role, s->base.version, smc_rdma_port_of(s),
+				 &s->peer);
 	if (IS_ERR(group))
 		return group;
-	memcpy(group->eid, s->eid, SMC_EID_LEN);
+	memcpy(group->eid, s->base.eid, SMC_EID_LEN);
 	smc_group_get(group);
 	s->group = group;
 	return group;
@@ -147,7 +188,7 @@ static struct smc_blackhole_key smc_rdma_key(const struct smc_rdma_setup *s)
 {
 	struct smc_blackhole_key key;
 
-	smc_blackhole_key_gid(&key, s->sk, s->peer.gid);
+	smc_blackhole_key_gid(&key, s->base.sk, s->peer.gid);
 	return key;
 }
 
@@ -156,14 +197,14 @@ static bool smc_rdma_is_out_of_reach(const struct smc_rdma_setup *s)
 {
 	struct smc_blackhole_key key = smc_rdma_key(s);
 
-	return smc_blackhole_has(smc_net(s->net), &key);
+	return smc_blackhole_has(smc_net(s->base.net), &key);
 }
 
 static void smc_rdma_note_out_of_reach(const struct smc_rdma_setup *s)
 {
 	struct smc_blackhole_key key = smc_rdma_key(s);
 
-	smc_blackhole_note(smc_net(s->net), &key, SMC_BLACKHOLE_NO_LINK);
+	smc_blackhole_note(smc_net(s->base.net), &key, SMC_BLACKHOLE_NO_LINK);
 }
 
 /*
@@ -176,7 +217,7 @@ static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 
 	s->called_off = rc == -ECANCELED;
 	if (!rc)
-		smc_blackhole_forget(smc_net(s->net), &key);
+		smc_blackhole_forget(smc_net(s->base.net), &key);
 	else if ((rc == -ETIMEDOUT || rc == -ENOLINK) &&
 		 !READ_ONCE(s->conn->group->llc.peer_left) &&
 		 READ_ONCE(s->conn->group->err) != ENETDOWN)
@@ -184,8 +225,11 @@ static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 	return rc;
 }
 
-void smc_rdma_setup_learn(const struct smc_rdma_setup *s, u32 peer_reason)
+/* Only one end of a link that leads nowhere may have waited long enough to find that out. */
+static void smc_rdma_setup_learn(struct smc_path_setup *base, u32 peer_reason)
 {
+	const struct smc_rdma_setup *s = smc_rdma_setup_of(base);
+
 	if (s->called_off && (peer_reason == SMC_DIAG_TIMEOUT_CONFIRM_LINK ||
 			      peer_reason == SMC_DIAG_NO_ACTIVE_LINK))
 		smc_rdma_note_out_of_reach(s);
@@ -193,7 +237,8 @@ void smc_rdma_setup_learn(const struct smc_rdma_setup *s, u32 peer_reason)
 
 static struct smc_group *smc_rdma_server_find(struct smc_rdma_setup *s)
 {
-	return smc_group_find_for_server(s->net, s->version, &s->port, &s->peer, s->eid);
+	return smc_group_find_for_server(s->base.net, s->base.version, smc_rdma_port_of(s),
+					 &s->peer, s->base.eid);
 }
 
 /* A group for the server: one there is, or, after any first contact under way, a new one. */
@@ -216,43 +261,47 @@ static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 		smc_contact_end(s);
 		return group;
 	}
-	group = smc_rdma_setup_group(s, SMC_SERVER);
+	group = smc_rdma_setup_group(s);
 	if (!IS_ERR(group))
 		group->link->number = 1;
 	return group;
 }
 
-static u32 smc_rdma_setup_conn(struct smc_rdma_setup *s, struct smc_group *group)
+static int smc_rdma_setup_conn(struct smc_rdma_setup *s, struct smc_group *group)
 {
-	struct smc_rdma_conn *conn = smc_rdma_conn_create(group, s->rmb_class, s->memcg);
+	u32 rmem = s->base.rcvbuf ? : READ_ONCE(smc_net(s->base.net)->sysctl.rmem);
+	struct smc_rdma_conn *conn;
 
+	if (IS_ERR(group))
+		return PTR_ERR(group);
+	conn = smc_rdma_conn_create(group, smc_size_class_of(rmem, SMC_SIZE_CLASS_R_MAX),
+				    s->base.memcg);
 	if (IS_ERR(conn))
-		return smc_rdma_diagnosis(PTR_ERR(conn));
+		return PTR_ERR(conn);
 	s->conn = conn;
+	s->base.stream = &conn->stream;
 	return 0;
 }
 
-u32 smc_rdma_server_reserve(struct smc_rdma_setup *s)
+static int smc_rdma_server_reserve(struct smc_path_setup *base)
 {
-	struct smc_group *group = smc_rdma_server_group(s);
-	u32 diagnosis;
+	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 
-	if (IS_ERR(group))
-		return smc_rdma_diagnosis(PTR_ERR(group));
-	diagnosis = smc_rdma_setup_conn(s, group);
-	if (diagnosis)
-		return diagnosis;
-	/* After the CONFIRM it would be too late to decline. */
-	return smc_rdma_diagnosis(smc_rdma_conn_take_mirror(s->conn, s->mirror_class, s->memcg));
+	/* The send buffer, too: after the CONFIRM it would be too late to decline. */
+	return smc_rdma_setup_conn(s, smc_rdma_server_group(s)) ? :
+	       smc_rdma_conn_take_mirror(s->conn, smc_rdma_sndbuf_class(base), base->memcg);
 }
 
-static void smc_rdma_link_peer(const struct smc_clc_r *r, struct smc_link_peer *peer)
+static void smc_rdma_setup_describe(struct smc_path_setup *base, struct smc_clc_agreement *a)
 {
-	memcpy(peer->gid, r->gid, SMC_GID_LEN);
-	memcpy(peer->mac, r->mac, SMC_MAC_LEN);
-	peer->qpn = r->qpn;
-	peer->psn = r->psn;
-	peer->mtu = r->qp_mtu;
+	const struct smc_rdma_conn *conn = smc_rdma_setup_of(base)->conn;
+
+	smc_rdma_conn_describe(conn, &a->r);
+	smc_local_peer_id(base->net, a->r.peer_id);
+	a->fc.max_conns = conn->group->max_conns;
+	/* The address that was proposed is the only one a link may use. */
+	a->n_gids = 1;
+	memcpy(a->gids[0], a->r.gid, SMC_GID_LEN);
 }
 
 /* What a version 2 peer says of itself on first contact. */
@@ -283,23 +332,27 @@ static bool smc_rdma_is_unicast(const struct smc_clc_r *r)
 
 static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct smc_clc_agreement *a)
 {
+	struct smc_link_peer peer = { .qpn = a->r.qpn, .psn = a->r.psn, .mtu = a->r.qp_mtu };
 	struct smc_group *group = s->conn->group;
-	struct smc_link_peer peer;
 
 	if (a->r.qp_mtu < IB_MTU_256 || a->r.qp_mtu > IB_MTU_4096 || !smc_rdma_is_unicast(&a->r))
 		return -EPROTO;
-	smc_rdma_link_peer(&a->r, &peer);
+	memcpy(peer.gid, a->r.gid, SMC_GID_LEN);
+	memcpy(peer.mac, s->is_routed ? s->gateway : a->r.mac, SMC_MAC_LEN);
 	group->is_routed = s->is_routed;
-	if (s->is_routed)
-		memcpy(peer.mac, s->gateway, SMC_MAC_LEN);
 	smc_rdma_note_first_contact(group, a);
 	return smc_link_to_rtr(group->link, &peer);
+}
+
+static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
+{
+	return smc_rdma_conn_set_peer(s->conn, r, smc_rdma_sndbuf_class(&s->base), s->base.memcg);
 }
 
 static int smc_rdma_server_set_peer(struct smc_rdma_setup *s,
 				    const struct smc_clc_agreement *confirm)
 {
-	int rc = smc_rdma_conn_set_peer(s->conn, &confirm->r, s->mirror_class, s->memcg);
+	int rc = smc_rdma_setup_set_peer(s, &confirm->r);
 
 	/* The client's first message may have been faster than its CONFIRM, and want an answer. */
 	if (!rc)
@@ -316,19 +369,11 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	/* Nobody else is to be offered the link of one that posed as them in its PROPOSAL. */
 	memcpy(group->peer.gid, confirm->r.gid, SMC_GID_LEN);
 	memcpy(group->peer.mac, confirm->r.mac, SMC_MAC_LEN);
-	rc = smc_rdma_link_to_peer(s, confirm);
-	if (rc)
-		return rc;
-	rc = smc_link_to_rts(group->link);
-	if (rc)
-		return rc;
-	rc = smc_rdma_server_set_peer(s, confirm);
-	if (rc)
-		return rc;
-	rc = smc_buffers_register(group);
-	if (rc)
-		return rc;
-	rc = smc_rdma_note_confirmed(s, smc_llc_confirm_link_server(group, &s->call_off));
+	rc = smc_rdma_link_to_peer(s, confirm) ? :
+	     smc_link_to_rts(group->link) ? :
+	     smc_rdma_server_set_peer(s, confirm) ? :
+	     smc_buffers_register(group) ? :
+	     smc_rdma_note_confirmed(s, smc_llc_confirm_link_server(group, &s->base.call_off));
 	if (rc)
 		return rc;
 	if (!group->release)
@@ -345,100 +390,119 @@ static bool smc_rdma_is_at_link(const struct smc_clc_r *r, const struct smc_link
 /* A PROPOSAL of version 2 alone has no peer id. */
 static bool smc_rdma_is_proposer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
 {
-	if (s->version == SMC_VERSION_2 && !memchr_inv(s->peer.id, 0, sizeof(s->peer.id)))
+	if (s->base.version == SMC_VERSION_2 && !memchr_inv(s->peer.id, 0, sizeof(s->peer.id)))
 		return true;
 	return !memcmp(s->peer.id, r->peer_id, sizeof(s->peer.id));
 }
 
-u32 smc_rdma_server_complete(struct smc_rdma_setup *s, const struct smc_clc_agreement *confirm)
+static int smc_rdma_server_confirm(struct smc_rdma_setup *s,
+				   const struct smc_clc_agreement *confirm)
 {
-	int rc;
-
 	/* It is out of reach of one at another link: nothing is spent, nor the group retired. */
-	s->exposed = s->first_contact || smc_rdma_is_at_link(&confirm->r, s->conn->group->link);
-	if (!s->exposed || !smc_rdma_is_proposer(s, &confirm->r) ||
-	    !smc_clc_confirms_contact(confirm, s->first_contact)) {
-		smc_stat_violation(smc_net(s->net), SMC_VIOLATION_CLC);
-		return SMC_DIAG_SYNC;
+	s->base.exposed = s->base.first_contact ||
+			  smc_rdma_is_at_link(&confirm->r, s->conn->group->link);
+	if (!s->base.exposed || !smc_rdma_is_proposer(s, &confirm->r) ||
+	    !smc_clc_confirms_contact(confirm, s->base.first_contact)) {
+		smc_stat_violation(smc_net(s->base.net), SMC_VIOLATION_CLC);
+		return -EPROTO;
 	}
-	if (s->first_contact)
-		rc = smc_rdma_server_first_contact(s, confirm);
-	else
-		rc = smc_rdma_server_set_peer(s, confirm);
-	return smc_rdma_diagnosis(rc);
+	if (s->base.first_contact)
+		return smc_rdma_server_first_contact(s, confirm);
+	return smc_rdma_server_set_peer(s, confirm);
 }
 
-u32 smc_rdma_client_join(struct smc_rdma_setup *s, const struct smc_clc_agreement *accept)
+static int smc_rdma_server_complete(struct smc_path_setup *base,
+				    const struct smc_clc_agreement *confirm)
 {
-	struct smc_group *group;
-	u32 diagnosis;
+	int rc = smc_rdma_server_confirm(smc_rdma_setup_of(base), confirm);
+
+	/*
+	 * The CONFIRM is a client's last step, unless a link is to be confirmed: it looks for
+	 * nothing more.
+	 */
+	return rc && !base->first_contact ? -EPIPE : rc;
+}
+
+static struct smc_group *smc_rdma_client_group(struct smc_rdma_setup *s, u32 qpn)
+{
+	if (!s->base.first_contact)
+		return smc_group_find_for_client(s->base.net, s->base.version, &s->peer, qpn);
+	if (smc_rdma_is_out_of_reach(s))
+		return ERR_PTR(-EHOSTUNREACH);
+	return smc_rdma_setup_group(s);
+}
+
+static int smc_rdma_client_join(struct smc_path_setup *base, const struct smc_clc_agreement *accept)
+{
+	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
+	const struct smc_clc_r *r = &accept->r;
 	int rc;
 
-	if (accept->first_contact && smc_rdma_is_out_of_reach(s))
-		return SMC_DIAG_NO_ROUTE;
-	if (accept->first_contact)
-		group = smc_rdma_setup_group(s, SMC_CLIENT);
-	else
-		group = smc_group_find_for_client(s->net, s->version, &s->peer, accept->r.qpn);
-	if (IS_ERR(group))
-		return smc_rdma_diagnosis(PTR_ERR(group));
-	diagnosis = smc_rdma_setup_conn(s, group);
-	if (diagnosis)
-		return diagnosis;
-
-	if (s->first_contact) {
-		smc_llc_expect_confirm_link(group);
+	rc = smc_rdma_setup_peer(s, r->peer_id, r->gid, r->mac) ? :
+	     smc_rdma_setup_conn(s, smc_rdma_client_group(s, r->qpn));
+	if (rc)
+		return rc;
+	if (base->first_contact) {
+		smc_llc_expect_confirm_link(s->conn->group);
 		rc = smc_rdma_link_to_peer(s, accept);
-		if (rc)
-			return smc_rdma_diagnosis(rc);
 	}
-	return smc_rdma_diagnosis(smc_rdma_conn_set_peer(s->conn, &accept->r, s->mirror_class,
-							 s->memcg));
+	return rc ? : smc_rdma_setup_set_peer(s, r);
 }
 
 static int smc_rdma_client_first_contact(struct smc_rdma_setup *s)
 {
 	struct smc_group *group = s->conn->group;
-	int rc;
 
-	rc = smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(group, &s->call_off));
-	if (rc)
-		return rc;
-	rc = smc_link_to_rts(group->link);
-	if (rc)
-		return rc;
-	rc = smc_buffers_register(group);
-	if (rc)
-		return rc;
-	/* The server may offer the group as soon as it has the reply. */
-	rc = smc_group_activate(group);
-	if (rc)
-		return rc;
-	return smc_llc_confirm_link_reply(group);
+	/* The reply comes last: the server may offer the group as soon as it has that. */
+	return smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(group, &s->base.call_off)) ? :
+	       smc_link_to_rts(group->link) ? :
+	       smc_buffers_register(group) ? :
+	       smc_group_activate(group) ? :
+	       smc_llc_confirm_link_reply(group);
 }
 
-u32 smc_rdma_client_complete(struct smc_rdma_setup *s)
+static int smc_rdma_client_complete(struct smc_path_setup *base)
 {
-	if (!s->first_contact)
-		return 0;
-	return smc_rdma_diagnosis(smc_rdma_client_first_contact(s));
+	return base->first_contact ? smc_rdma_client_first_contact(smc_rdma_setup_of(base)) : 0;
 }
 
-void smc_rdma_setup_end(struct smc_rdma_setup *s, bool keep)
+static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 {
+	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
+	int i;
+
+	/*
+	 * The client, at the address that the group was made from, says that it does not know it:
+	 * its host has booted anew, or it is another program there. So only new connections keep
+	 * away; if the group is lost, TEST LINK ends the others.
+	 */
+	if (base->out_of_sync && s->conn)
+		smc_group_retire(s->conn->group);
 	/* A group without its first contact is of no use to anybody. */
 	if (s->group && !keep)
 		smc_group_kill(s->group, ECONNABORTED);
 	if (s->group)
 		smc_group_put(s->group);
-	if (s->conn && !keep) {
-		/* A CONFIRM may be on its way, and its sender write. That ends with the link. */
-		if (s->exposed && !s->first_contact)
-			smc_rdma_conn_spend(s->conn);
-		smc_stream_on_lost(&s->conn->stream, ECONNABORTED);
-		smc_stream_put(&s->conn->stream);
-	}
+	/* A CONFIRM may be on its way, and its sender write. That ends with the link. */
+	if (s->conn && !keep && base->exposed && !base->first_contact)
+		smc_rdma_conn_spend(s->conn);
 	smc_contact_end(s);
-	if (s->has_port)
-		smc_rdma_port_put(&s->port);
+	for (i = 0; i < ARRAY_SIZE(s->ports); i++)
+		if (s->ports[i].dev)
+			smc_rdma_port_put(&s->ports[i]);
 }
+
+const struct smc_path_type smc_rdma_path = {
+	.kind		 = SMC_PATH_R,
+	.waits		 = true,
+	.setup_size	 = sizeof(struct smc_rdma_setup),
+	.offer		 = smc_rdma_setup_offer,
+	.reach		 = smc_rdma_setup_reach,
+	.server_reserve	 = smc_rdma_server_reserve,
+	.describe	 = smc_rdma_setup_describe,
+	.client_join	 = smc_rdma_client_join,
+	.server_complete = smc_rdma_server_complete,
+	.client_complete = smc_rdma_client_complete,
+	.end		 = smc_rdma_setup_end,
+	.learn		 = smc_rdma_setup_learn,
+};

@@ -6,11 +6,11 @@
 #include <net/tcp.h>
 
 #include "admin/blackhole.h"
+#include "admin/identity.h"
 #include "admin/net.h"
 #include "admin/stats.h"
 #include "clc_io.h"
 #include "handshake.h"
-#include "identity.h"
 #include "trylock.h"
 
 #define SMC_CLC_WAIT	(6 * HZ)

@@ -3,7 +3,7 @@
 #ifndef SMC_CLC_IO_H
 #define SMC_CLC_IO_H
 
-#include "rdma/llc.h"
+#include "path.h"
 #include "wire/clc.h"
 
 struct smc_handshake;

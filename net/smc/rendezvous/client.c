@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The rendezvous as client. */
+/* The handshake as client. */
 
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -10,24 +10,17 @@
 #include "admin/stats.h"
 #include "clc_io.h"
 #include "handshake.h"
-#include "identity.h"
-#include "ism/conn.h"
-#include "ism/setup.h"
 #include "offer.h"
-#include "rdma/conn.h"
-#include "rdma/link.h"
-#include "rdma/setup.h"
 #include "route.h"
+#include "setup.h"
 
-/* A client's rendezvous. */
+/* A client's handshake. */
 struct smc_client {
 	struct smc_handshake *hs;
 	s64 rc;			/* of the PROPOSAL */
-	struct smc_offer offer;
-	struct smc_rdma_setup setup;
-	struct smc_ism_setup ism;
+	struct smc_path_setup *setups[SMC_N_PATHS];	/* by kind of path */
+	struct smc_path_setup *setup;	/* on the path that the server chose */
 	struct smc_clc_agreement accept;
-	u8 eid[SMC_EID_LEN];	/* agreed on, version 2 */
 	u8 buf[SMC_CLC_MAX_LEN];
 };
 
@@ -35,77 +28,36 @@ struct smc_client {
 static u32 smc_client_check(struct smc_client *c)
 {
 	const struct smc_clc_agreement *accept = &c->accept;
+	struct smc_path_setup *s = c->setup;
 
 	if (accept->type != SMC_CLC_ACCEPT)
 		return SMC_DIAG_SYNC;
-	if (accept->is_d && !c->offer.has_d)
-		return SMC_DIAG_NO_DEVICE_D;
-	if (!accept->is_d && !smc_offer_has_version(&c->offer, accept->version))
+	if (!(s->offered & BIT(accept->version)))
 		return SMC_DIAG_VERSION;
 	if (accept->version == SMC_VERSION_1)
 		return 0;
-	if (!smc_eid_match((const u8 (*)[SMC_EID_LEN])accept->eid, 1, c->eid))
+	if (!smc_eid_match((const u8 (*)[SMC_EID_LEN])accept->eid, 1, s->eid))
 		return SMC_DIAG_NO_UEID;
 	if (accept->first_contact && accept->fc.release > SMC_RELEASE)
 		return SMC_DIAG_RELEASE;
 	return 0;
 }
 
-static u32 smc_client_join_r(struct smc_client *c)
+static s64 smc_client_join(struct smc_client *c)
 {
-	const struct smc_clc_agreement *accept = &c->accept;
-	struct smc_rdma_setup *s = &c->setup;
-	int routed = 0;
+	struct smc_path_setup *s = c->setup;
 
-	s->version = accept->version;
-	memcpy(s->eid, c->eid, SMC_EID_LEN);
-	smc_offer_take_port(&c->offer, s->version, &s->port);
-	s->has_port = true;
-	if (s->version == SMC_VERSION_2)
-		routed = smc_route_gateway(c->hs->sk, &s->port, accept->r.gid, s->gateway);
-	if (routed < 0)
-		return SMC_DIAG_INDIRECT_MISMATCH;
-	s->is_routed = routed;
-	memcpy(s->peer.id, accept->r.peer_id, SMC_PEER_ID_LEN);
-	memcpy(s->peer.gid, accept->r.gid, SMC_GID_LEN);
-	memcpy(s->peer.mac, accept->r.mac, SMC_MAC_LEN);
-	return smc_rdma_client_join(s, accept);
-}
-
-static u32 smc_client_join(struct smc_client *c)
-{
-	if (!c->accept.is_d)
-		return smc_client_join_r(c);
-	memcpy(c->ism.peer.eid, c->eid, SMC_EID_LEN);
-	return smc_ism_client_join(&c->ism, &c->accept);
-}
-
-static void smc_client_fill_r(const struct smc_client *c, struct smc_clc_agreement *confirm)
-{
-	const struct smc_rdma_conn *conn = c->setup.conn;
-
-	smc_rdma_conn_describe(conn, &confirm->r);
-	smc_local_peer_id(sock_net(c->hs->sk), confirm->r.peer_id);
-	smc_describe_host(&confirm->fc, c->hs->sk, conn->group->max_conns);
-	/* The address that was proposed is the only one a link may use. */
-	confirm->n_gids = 1;
-	memcpy(confirm->gids[0], confirm->r.gid, SMC_GID_LEN);
+	s->version = c->accept.version;
+	s->first_contact = c->accept.first_contact;
+	s->is_direct = smc_route_is_direct(s->sk);
+	return smc_setup_diagnosis(s, s->type->client_join(s, &c->accept));
 }
 
 static size_t smc_client_build_confirm(struct smc_client *c)
 {
-	struct smc_clc_agreement confirm = {
-		.type	       = SMC_CLC_CONFIRM,
-		.version       = c->accept.version,
-		.is_d	       = c->accept.is_d,
-		.first_contact = c->accept.first_contact,
-	};
+	struct smc_clc_agreement confirm;
 
-	memcpy(confirm.eid, c->eid, SMC_EID_LEN);
-	if (confirm.is_d)
-		smc_describe_d(c->ism.conn, c->hs->sk, &confirm);
-	else
-		smc_client_fill_r(c, &confirm);
+	smc_setup_describe(c->setup, SMC_CLC_CONFIRM, &confirm);
 	/* No newer than this end's: see smc_client_check(). */
 	confirm.fc.release = c->accept.fc.release;
 	return smc_clc_build_agreement(c->buf, &confirm);
@@ -139,7 +91,22 @@ static s64 smc_client_take_accept(struct smc_client *c)
 		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
+	c->setup = c->setups[smc_clc_agreed_path(&hs->head)];
 	return smc_client_check(c);
+}
+
+static bool smc_client_prepare(struct smc_client *c)
+{
+	const struct smc_path_type *type;
+	int i;
+
+	for (i = 0; i < SMC_N_PATHS; i++) {
+		type = smc_path_types[i];
+		c->setups[type->kind] = smc_setup_new(type, c->hs, SMC_CLIENT);
+		if (!c->setups[type->kind])
+			return false;
+	}
+	return true;
 }
 
 static s64 smc_client_propose(struct smc_client *c)
@@ -154,23 +121,24 @@ static s64 smc_client_propose(struct smc_client *c)
 		return hs->refusal;
 	if (smc_route_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;
-	rc = smc_offer_make(&c->offer, hs->sk);
+	if (!smc_client_prepare(c))
+		return SMC_DIAG_NO_MEMORY;
+	rc = smc_offer_build(c->setups, c->buf, &len);
 	if (rc)
 		return rc;
-	len = smc_offer_build(&c->offer, hs->sk, c->buf);
-	if (!len)
-		return SMC_DIAG_NO_MEMORY;
 	return smc_clc_ask(hs, c->buf, len);
 }
 
 static s64 smc_client_agree(struct smc_client *c)
 {
 	struct smc_handshake *hs = c->hs;
+	struct smc_path_setup *s;
 	s64 rc;
 
 	rc = smc_client_take_accept(c);
 	if (rc || hs->reason)
 		return rc;
+	s = c->setup;
 	rc = smc_client_join(c);
 	if (rc)
 		return rc;
@@ -178,17 +146,11 @@ static s64 smc_client_agree(struct smc_client *c)
 	if (rc)
 		return rc;
 	hs->agreed = true;
-	if (c->accept.is_d) {
-		hs->stream = &c->ism.conn->stream;
-	} else {
-		rc = smc_rdma_client_complete(&c->setup);
-		if (rc)
-			return rc;
-		hs->stream = &c->setup.conn->stream;
-	}
-	smc_stat_handshake(smc_sk_net(hs->sk), hs->stream->path->kind, SMC_CLIENT,
-			   c->accept.version);
-	return 0;
+	if (s->type->client_complete)
+		rc = smc_setup_diagnosis(s, s->type->client_complete(s));
+	if (!rc)
+		smc_setup_succeed(s, hs);
+	return rc;
 }
 
 void smc_handshake_propose(struct smc_handshake *hs)
@@ -202,11 +164,16 @@ void smc_handshake_propose(struct smc_handshake *hs)
 		return;
 	memset(c, 0, offsetof(struct smc_client, buf));
 	c->hs = hs;
-	smc_rdma_setup_init(&c->setup, hs->sk, hs->memcg);
-	c->setup.call_off = smc_clc_call_off(hs);
-	smc_ism_setup_init(&c->ism, hs->sk, hs->memcg);
 	hs->client = c;
 	c->rc = smc_client_propose(c);
+}
+
+/* The peer may have a link or memory to confirm, and no signal ends that wait. */
+static bool smc_client_waits(const struct smc_client *c)
+{
+	enum smc_clc_offer path = smc_clc_agreed_path(&c->hs->head);
+
+	return path != SMC_OFFER_NONE && c->setups[path]->type->waits;
 }
 
 bool smc_handshake_await(struct smc_handshake *hs, long timeo)
@@ -230,29 +197,29 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	if (rc == -ERESTARTSYS ||
 	    ((rc == -ETIMEDOUT || rc == -ECONNABORTED) && time_before(jiffies, due)))
 		return false;
-	/* With SMC-R the peer may have a link or memory to confirm; no signal ends that wait. */
-	return rc || smc_clc_agreed_path(&hs->head) != SMC_OFFER_R;
+	return rc || !smc_client_waits(hs->client);
 }
 
 int smc_handshake_client(struct smc_handshake *hs)
 {
 	struct smc_client *c;
 	s64 rc;
+	int i;
 
 	smc_handshake_propose(hs);
 	c = hs->client;
 	if (!c)
 		return -ENOMEM;
 	rc = c->rc ? : smc_client_agree(c);
-	smc_ism_setup_end(&c->ism, hs->stream);
-	smc_rdma_setup_end(&c->setup, hs->stream);
+	for (i = 0; i < SMC_N_PATHS; i++)
+		smc_setup_end(c->setups[i], hs);
 	/* In the version of the ACCEPT, if there was one. */
 	if (rc > 0)
 		rc = smc_clc_agree_on_tcp(hs, c->accept.version ? : SMC_VERSION_2, rc, c->buf);
-	smc_rdma_setup_learn(&c->setup, hs->peer_reason);
+	for (i = 0; i < SMC_N_PATHS; i++)
+		smc_setup_free(c->setups[i], hs->peer_reason);
 	if (rc)
 		smc_stat_handshake_error(smc_sk_net(hs->sk), SMC_CLIENT);
-	smc_offer_drop(&c->offer);
 	hs->client = NULL;
 	kfree(c);
 	return rc;

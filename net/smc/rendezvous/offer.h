@@ -3,64 +3,29 @@
 #ifndef SMC_OFFER_H
 #define SMC_OFFER_H
 
-#include "rdma/device.h"
-#include "wire/clc.h"
+#include "path.h"
 
-struct sock;
-
-/**
- * struct smc_offer - the ways a client could talk SMC on one connection
- * @has_d: SMC-D is offered, in either version
- * @has: by version, whether SMC-R of that version is offered
- * @port: the RDMA port for it, referenced
- */
-struct smc_offer {
-	bool has_d;
-	bool has[SMC_VERSION_2 + 1];
-	struct smc_rdma_port port[SMC_VERSION_2 + 1];
-};
+/* Messages number the paths as this module does. */
+static_assert(SMC_OFFER_R == (int)SMC_PATH_R && SMC_OFFER_D == (int)SMC_PATH_D);
 
 /**
- * smc_offer_make() - find out what can be offered
- * @offer: zeroed; release with smc_offer_drop()
- * @sk: connected TCP socket
+ * smc_offer_versions() - the versions that a client offers for a path
+ * @p: its PROPOSAL
+ * @kind: of path
  *
- * Context: process, may sleep.
- * Return: 0, or the diagnosis why nothing can.
+ * Return: a bit for each.
  */
-u32 smc_offer_make(struct smc_offer *offer, struct sock *sk);
+u8 smc_offer_versions(const struct smc_clc_proposal *p, enum smc_path_kind kind);
 
 /**
  * smc_offer_build() - the PROPOSAL
- * @offer: what this end offers
- * @sk: TCP connection that it goes over
+ * @setups: one of each path, where note is taken of what is offered
  * @buf: SMC_CLC_MAX_LEN bytes
+ * @len: set to the length of the message
  *
- * Return: its length, or 0 without memory.
+ * Context: process, may sleep.
+ * Return: 0, or the diagnosis why there is none.
  */
-size_t smc_offer_build(const struct smc_offer *offer, struct sock *sk, u8 *buf);
-
-/**
- * smc_offer_has_version() - whether SMC-R of the version that the server chose was offered
- * @offer: what this end offers
- * @version: of SMC
- */
-bool smc_offer_has_version(const struct smc_offer *offer, u8 version);
-
-/**
- * smc_offer_take_port() - the port of a version, with its reference
- * @offer: what this end offers
- * @version: of SMC
- * @port: filled
- */
-void smc_offer_take_port(struct smc_offer *offer, u8 version, struct smc_rdma_port *port);
-
-/**
- * smc_offer_drop() - drop the references to the ports that were not taken
- * @offer: what this end offers; zeroed will do
- *
- * Context: process.
- */
-void smc_offer_drop(struct smc_offer *offer);
+u32 smc_offer_build(struct smc_path_setup *const *setups, u8 *buf, size_t *len);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "wire/clc.h"
 
-struct smc_rdma_port;
 struct sock;
 
 /**
@@ -26,23 +25,6 @@ bool smc_route_is_secured(struct sock *sk);
  * @sk: connected TCP socket
  */
 bool smc_route_is_direct(struct sock *sk);
-
-/**
- * smc_route_gateway() - how the packets of a version 2 link are to reach the peer
- * @sk: TCP socket, connected
- * @port: that RDMA is to use
- * @peer_gid: the peer's
- * @mac: filled with the router's address
- *
- * A route by a router that is not on the port's network, as the PNET table allows it, says nothing
- * of the port's. Then the peer has to be in a subnet of the port's device.
- *
- * Context: process.
- * Return: 0 if the peer is on the port's link; 1 if there is a router; -EHOSTUNREACH if there is
- * no way that can be known: a router without an address, or a link-local GID with one.
- */
-int smc_route_gateway(struct sock *sk, const struct smc_rdma_port *port, const u8 *peer_gid,
-		      u8 *mac);
 
 /**
  * smc_route_describe() - the IP subnets of this end, for a version 1 PROPOSAL

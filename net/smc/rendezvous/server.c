@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The rendezvous as server. */
+/* The handshake as server. */
 
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -11,158 +11,83 @@
 #include "admin/stats.h"
 #include "clc_io.h"
 #include "handshake.h"
-#include "identity.h"
-#include "ism/conn.h"
-#include "ism/setup.h"
-#include "rdma/conn.h"
-#include "rdma/setup.h"
+#include "offer.h"
 #include "route.h"
+#include "setup.h"
 
-/* A server's rendezvous. */
+/* A server's handshake. */
 struct smc_server {
 	struct smc_handshake *hs;
-	bool is_d;
-	u32 reason_d;		/* why not */
-	struct smc_rdma_setup setup;
-	struct smc_ism_setup ism;
+	struct smc_path_setup *setup;	/* on the path that is chosen, or NULL */
 	struct smc_clc_proposal proposal;
 	struct smc_clc_agreement confirm;
 	u8 version;		/* for a DECLINE: agreed on, or what the client speaks */
 	u8 buf[SMC_CLC_MAX_LEN];
 };
 
-static void smc_server_use(struct smc_server *srv, u8 version, const u8 *gid)
-{
-	struct smc_rdma_setup *s = &srv->setup;
-
-	s->has_port = true;
-	s->version = version;
-	memcpy(s->peer.id, srv->proposal.peer_id, SMC_PEER_ID_LEN);
-	memcpy(s->peer.mac, srv->proposal.mac, SMC_MAC_LEN);
-	memcpy(s->peer.gid, gid, SMC_GID_LEN);
-}
-
-/* The client shares memory with this host if it names a device that does. */
-static bool smc_server_try_d_v2(struct smc_server *srv)
+/* A common EID, or a common subnet, and a device. Return: 0 or a diagnosis. */
+static u32 smc_server_try_version(struct smc_server *srv, u8 version)
 {
 	const struct smc_clc_proposal *p = &srv->proposal;
+	struct smc_path_setup *s = srv->setup;
+
+	s->version = version;
+	memset(s->eid, 0, SMC_EID_LEN);
+	if (version == SMC_VERSION_1 && !smc_route_matches(s->sk, p))
+		return SMC_DIAG_PREFIX_MISMATCH;
+	if (version == SMC_VERSION_2 && !smc_eid_match(p->eids, p->n_eids, s->eid))
+		return SMC_DIAG_NO_UEID;
+	return smc_setup_diagnosis(s, s->type->reach(s, p));
+}
+
+/* The newest version that works. Return: 0, or the diagnosis of the newest that was offered. */
+static u32 smc_server_try(struct smc_server *srv)
+{
+	struct smc_path_setup *s = srv->setup;
+	u32 reason = 0, rc;
+	u8 version;
+
+	for (version = SMC_VERSION_2; version >= SMC_VERSION_1; version--) {
+		if (!(s->offered & BIT(version)))
+			continue;
+		rc = smc_server_try_version(srv, version);
+		if (!rc)
+			return 0;
+		reason = reason ? : rc;
+	}
+	return s->type->diagnosis ? : reason;
+}
+
+/* The first path that works. Return: 0, or the diagnosis of the last that was offered. */
+static u32 smc_server_choose(struct smc_server *srv)
+{
+	const struct smc_path_type *type;
+	u32 reason = SMC_DIAG_NO_DEVICE_D;
+	u8 offered;
 	int i;
 
-	if (!smc_offer_has_d(p->offer_v2))
-		return false;
-	for (i = 0; i < p->n_ism; i++)
-		if (smc_ism_setup_reach(&srv->ism, SMC_SERVER, SMC_VERSION_2, &p->ism[i]))
-			return smc_eid_match(p->eids, p->n_eids, srv->ism.peer.eid);
-	return false;
-}
-
-static bool smc_server_try_d_v1(struct smc_server *srv)
-{
-	const struct smc_clc_proposal *p = &srv->proposal;
-	const struct smc_clc_ism client = { .gid = p->ism_gid, .chid = p->ism_chid };
-
-	return smc_offer_has_d(p->offer_v1) && smc_route_matches(srv->hs->sk, p) &&
-	       smc_ism_setup_reach(&srv->ism, SMC_SERVER, SMC_VERSION_1, &client);
-}
-
-/* SMC-D, in the newest version that works. Return: 0 or a diagnosis. */
-static u32 smc_server_try_d(struct smc_server *srv)
-{
-	srv->is_d = smc_ism_is_on(smc_sk_net(srv->hs->sk)) &&
-		    (smc_server_try_d_v2(srv) || smc_server_try_d_v1(srv));
-	return srv->is_d ? 0 : SMC_DIAG_NO_DEVICE_D;
-}
-
-/* Version 2: a common EID and a device. Return: 0 or a diagnosis. */
-static u32 smc_server_try_v2(struct smc_server *srv)
-{
-	const struct smc_clc_proposal *p = &srv->proposal;
-	struct smc_rdma_setup *s = &srv->setup;
-	int routed;
-
-	if (p->version < SMC_VERSION_2 || !smc_offer_has_r(p->offer_v2))
-		return SMC_DIAG_NO_V2_EXTENSION;
-	if (!smc_eid_match(p->eids, p->n_eids, s->eid))
-		return SMC_DIAG_NO_UEID;
-	if (smc_rdma_port_find(srv->hs->sk, SMC_VERSION_2, p->gid_v2, &s->port))
-		return SMC_DIAG_NO_DEVICE_R;
-	routed = smc_route_gateway(srv->hs->sk, &s->port, p->gid_v2, s->gateway);
-	if (routed < 0) {
-		smc_rdma_port_put(&s->port);
-		return SMC_DIAG_INDIRECT_MISMATCH;
+	for (i = 0; i < SMC_N_PATHS && reason; i++) {
+		type = smc_path_types[i];
+		offered = smc_offer_versions(&srv->proposal, type->kind);
+		if (!offered)
+			continue;
+		smc_setup_end(srv->setup, srv->hs);
+		smc_setup_free(srv->setup, 0);
+		srv->setup = smc_setup_new(type, srv->hs, SMC_SERVER);
+		if (!srv->setup)
+			return SMC_DIAG_NO_MEMORY;
+		srv->setup->offered = offered;
+		srv->setup->is_direct = smc_route_is_direct(srv->hs->sk);
+		reason = smc_server_try(srv);
 	}
-	s->is_routed = routed;
-	smc_server_use(srv, SMC_VERSION_2, p->gid_v2);
-	return 0;
-}
-
-/* Version 1: a common subnet and a device. */
-static u32 smc_server_try_v1(struct smc_server *srv)
-{
-	const struct smc_clc_proposal *p = &srv->proposal;
-
-	if (!smc_offer_has_r(p->offer_v1))
-		return SMC_DIAG_MODE_MISMATCH;
-	if (!smc_route_matches(srv->hs->sk, p))
-		return SMC_DIAG_PREFIX_MISMATCH;
-	if (smc_rdma_port_find(srv->hs->sk, SMC_VERSION_1, NULL, &srv->setup.port))
-		return SMC_DIAG_NO_DEVICE_R;
-	smc_server_use(srv, SMC_VERSION_1, p->gid_v1);
-	return 0;
-}
-
-/*
- * The newest version that works. If none does, the diagnosis of the newest that was offered,
- * or that of SMC-D.
- */
-static u32 smc_server_try_r(struct smc_server *srv)
-{
-	u32 reason_v2, reason_v1;
-
-	reason_v2 = smc_server_try_v2(srv);
-	if (!reason_v2)
-		return 0;
-	reason_v1 = smc_server_try_v1(srv);
-	if (!reason_v1)
-		return 0;
-	if (smc_offer_has_r(srv->proposal.offer_v2))
-		return reason_v2;
-	return smc_offer_has_r(srv->proposal.offer_v1) ? reason_v1 : srv->reason_d;
-}
-
-static void smc_server_fill_r(const struct smc_server *srv, struct smc_clc_agreement *accept)
-{
-	const struct smc_rdma_setup *s = &srv->setup;
-
-	accept->version = s->version;
-	accept->first_contact = s->first_contact;
-	smc_rdma_conn_describe(s->conn, &accept->r);
-	smc_local_peer_id(sock_net(srv->hs->sk), accept->r.peer_id);
-	memcpy(accept->eid, s->eid, SMC_EID_LEN);
-	smc_describe_host(&accept->fc, srv->hs->sk, s->conn->group->max_conns);
-}
-
-static void smc_server_fill_d(const struct smc_server *srv, struct smc_clc_agreement *accept)
-{
-	const struct smc_ism_setup *s = &srv->ism;
-
-	accept->version = s->peer.version;
-	accept->first_contact = s->first_contact;
-	memcpy(accept->eid, s->peer.eid, SMC_EID_LEN);
-	smc_describe_d(s->conn, srv->hs->sk, accept);
+	return reason;
 }
 
 static size_t smc_server_build_accept(struct smc_server *srv)
 {
-	struct smc_clc_agreement accept = {
-		.type = SMC_CLC_ACCEPT,
-		.is_d = srv->is_d,
-	};
+	struct smc_clc_agreement accept;
 
-	if (srv->is_d)
-		smc_server_fill_d(srv, &accept);
-	else
-		smc_server_fill_r(srv, &accept);
+	smc_setup_describe(srv->setup, SMC_CLC_ACCEPT, &accept);
 	accept.fc.release = min_t(u8, srv->proposal.release, SMC_RELEASE);
 	if (srv->proposal.max_conns)
 		accept.fc.max_conns = min(accept.fc.max_conns, srv->proposal.max_conns);
@@ -202,7 +127,6 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 
 static s64 smc_server_take_confirm(struct smc_server *srv)
 {
-	u8 version = srv->is_d ? srv->ism.peer.version : srv->setup.version;
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
@@ -211,21 +135,12 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	if (rc || hs->reason)
 		return rc;
 	if (smc_clc_parse_agreement(srv->buf, hs->head.length, &srv->confirm) ||
-	    srv->confirm.type != SMC_CLC_CONFIRM || srv->confirm.is_d != srv->is_d ||
-	    srv->confirm.version != version) {
+	    srv->confirm.type != SMC_CLC_CONFIRM || srv->confirm.version != srv->version ||
+	    smc_clc_agreed_path(&hs->head) != (int)srv->setup->type->kind) {
 		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
 	return 0;
-}
-
-/*
- * With SMC-R the CONFIRM is a client's last step, unless a link is to be confirmed: it looks for
- * nothing more. With SMC-D it learns from the end of its mate.
- */
-static bool smc_server_may_decline(const struct smc_server *srv)
-{
-	return srv->is_d || srv->setup.first_contact;
 }
 
 static s64 smc_server_consider(struct smc_server *srv)
@@ -239,22 +154,19 @@ static s64 smc_server_consider(struct smc_server *srv)
 		return rc;
 	if (smc_route_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;
-	srv->reason_d = smc_server_try_d(srv);
-	return 0;
+	return smc_server_choose(srv);
 }
 
 static s64 smc_server_answer(struct smc_server *srv)
 {
 	struct smc_handshake *hs = srv->hs;
+	struct smc_path_setup *s = srv->setup;
 	s64 rc;
 
-	rc = srv->is_d ? 0 : smc_server_try_r(srv);
+	rc = smc_setup_diagnosis(s, s->type->server_reserve(s));
 	if (rc)
 		return rc;
-	rc = srv->is_d ? smc_ism_server_reserve(&srv->ism) : smc_rdma_server_reserve(&srv->setup);
-	if (rc)
-		return rc;
-	srv->version = srv->is_d ? srv->ism.peer.version : srv->setup.version;
+	srv->version = s->version;
 	/* That may take longer than the client waits. It knows no group that this could mean. */
 	if (smc_clc_take_early_decline(hs, srv->buf)) {
 		hs->out_of_sync = false;
@@ -266,22 +178,19 @@ static s64 smc_server_answer(struct smc_server *srv)
 static s64 smc_server_complete(struct smc_server *srv)
 {
 	struct smc_handshake *hs = srv->hs;
+	struct smc_path_setup *s = srv->setup;
 	s64 rc;
 
 	rc = smc_server_take_confirm(srv);
 	/* Who declines does not write. */
-	srv->setup.exposed = !hs->reason;
+	s->exposed = !hs->reason;
 	if (rc || hs->reason)
 		return rc;
 	hs->agreed = true;
-	rc = srv->is_d ? smc_ism_server_complete(&srv->ism, &srv->confirm) :
-			 smc_rdma_server_complete(&srv->setup, &srv->confirm);
-	if (rc)
-		return smc_server_may_decline(srv) ? rc : -ECONNRESET;
-	hs->stream = srv->is_d ? &srv->ism.conn->stream : &srv->setup.conn->stream;
-	smc_stat_handshake(smc_sk_net(hs->sk), hs->stream->path->kind, SMC_SERVER,
-			   srv->confirm.version);
-	return 0;
+	rc = smc_setup_diagnosis(s, s->type->server_complete(s, &srv->confirm));
+	if (!rc)
+		smc_setup_succeed(s, hs);
+	return rc;
 }
 
 static s64 smc_server_shake(struct smc_server *srv)
@@ -306,22 +215,13 @@ int smc_handshake_server(struct smc_handshake *hs)
 	memset(srv, 0, offsetof(struct smc_server, buf));
 	srv->hs = hs;
 	srv->version = SMC_VERSION_2;
-	smc_rdma_setup_init(&srv->setup, hs->sk, hs->memcg);
-	srv->setup.call_off = smc_clc_call_off(hs);
-	smc_ism_setup_init(&srv->ism, hs->sk, hs->memcg);
 	rc = smc_server_shake(srv);
-	/*
-	 * The client, at the address that the group was made from, says that it does not know it:
-	 * its host has booted anew, or it is another program there. So only new connections keep
-	 * away; if the group is lost, TEST LINK ends the others.
-	 */
-	if (hs->out_of_sync && srv->setup.conn)
-		smc_group_retire(srv->setup.conn->group);
-	smc_ism_setup_end(&srv->ism, hs->stream);
-	smc_rdma_setup_end(&srv->setup, hs->stream);
+	if (srv->setup)
+		srv->setup->out_of_sync = hs->out_of_sync;
+	smc_setup_end(srv->setup, hs);
 	if (rc > 0)
 		rc = smc_clc_agree_on_tcp(hs, srv->version, rc, srv->buf);
-	smc_rdma_setup_learn(&srv->setup, hs->peer_reason);
+	smc_setup_free(srv->setup, hs->peer_reason);
 	if (rc)
 		smc_stat_handshake_error(smc_sk_net(hs->sk), SMC_SERVER);
 	kfree(srv);

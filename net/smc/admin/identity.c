@@ -5,12 +5,8 @@
 #include <linux/siphash.h>
 #include <linux/utsname.h>
 #include <net/net_namespace.h>
-#include <net/sock.h>
 
 #include "identity.h"
-#include "ism/conn.h"
-#include "ism/group.h"
-#include "route.h"
 
 static siphash_key_t smc_identity_secret;
 
@@ -39,18 +35,9 @@ static void smc_describe_name(u8 *name, const struct net *net)
 		memcpy(name, init_utsname()->nodename, SMC_HOSTNAME_LEN);
 }
 
-void smc_describe_host(struct smc_clc_first_contact *fc, struct sock *sk, u8 max_conns)
+void smc_describe_host(struct smc_clc_first_contact *fc, const struct net *net)
 {
-	fc->direct = smc_route_is_direct(sk);
 	fc->os_type = SMC_OS_LINUX;
-	fc->max_conns = max_conns;
 	fc->max_links = 1;
-	smc_describe_name(fc->hostname, sock_net(sk));
-}
-
-void smc_describe_d(const struct smc_ism_conn *conn, struct sock *sk, struct smc_clc_agreement *a)
-{
-	smc_ism_conn_describe(conn, &a->d);
-	smc_describe_host(&a->fc, sk, SMC_ISM_GROUP_MAX_CONNS);
-	a->fc.features = SMC_FEATURE_EMULATED_ISM;
+	smc_describe_name(fc->hostname, net);
 }

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The router on the way of a version 2 link. */
+
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/inetdevice.h>
+#include <net/addrconf.h>
+#include <net/dst.h>
+#include <net/if_inet6.h>
+#include <net/ipv6.h>
+#include <net/neighbour.h>
+#include <net/sock.h>
+#include <rdma/ib_cache.h>
+
+#include "device.h"
+
+static bool smc_gateway_subnet_has4(const struct net_device *ndev, __be32 address)
+{
+	struct in_device *in_dev = __in_dev_get_rcu(ndev);
+	const struct in_ifaddr *ifa;
+
+	if (!in_dev)
+		return false;
+	in_dev_for_each_ifa_rcu(ifa, in_dev)
+		if (inet_ifa_match(address, ifa))
+			return true;
+	return false;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static bool smc_gateway_subnet_has6(const struct net_device *ndev, const struct in6_addr *address)
+{
+	struct inet6_dev *in6_dev = __in6_dev_get(ndev);
+	struct inet6_ifaddr *ifa;
+
+	if (!in6_dev)
+		return false;
+	list_for_each_entry_rcu(ifa, &in6_dev->addr_list, if_list)
+		if (ipv6_prefix_equal(&ifa->addr, address, ifa->prefix_len))
+			return true;
+	return false;
+}
+#else
+static bool smc_gateway_subnet_has6(const struct net_device *ndev, const struct in6_addr *address)
+{
+	return false;
+}
+#endif
+
+/* Whether the peer's GID is in a subnet of the device that has the port's. */
+static bool smc_gateway_is_on_link(const struct smc_rdma_port *port, const struct in6_addr *peer)
+{
+	const struct net_device *ndev;
+	bool on_link = false;
+
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(port->gid);
+	if (!IS_ERR(ndev))
+		on_link = ipv6_addr_v4mapped(peer) ?
+			  smc_gateway_subnet_has4(ndev, peer->s6_addr32[3]) :
+			  smc_gateway_subnet_has6(ndev, peer);
+	rcu_read_unlock();
+	return on_link;
+}
+
+static bool smc_gateway_is_link_local(const struct in6_addr *gid)
+{
+	return ipv6_addr_type(gid) & IPV6_ADDR_LINKLOCAL;
+}
+
+/* The router's MAC address, which TCP has just used, and whether the port's packets get there. */
+static int smc_gateway_of(const struct neighbour *neigh, const struct smc_rdma_port *port,
+			  const struct in6_addr *peer, u8 *mac)
+{
+	if (neigh->dev->type != ARPHRD_ETHER ||
+	    !ether_addr_equal(neigh->dev->dev_addr, port->mac))
+		return smc_gateway_is_on_link(port, peer) ? 0 : -ENETUNREACH;
+	if (!(READ_ONCE(neigh->nud_state) & NUD_VALID) || smc_gateway_is_link_local(peer) ||
+	    smc_gateway_is_link_local((const struct in6_addr *)port->gid->gid.raw))
+		return -ENETUNREACH;
+	neigh_ha_snapshot(mac, neigh, neigh->dev);
+	return 1;
+}
+
+int smc_rdma_gateway(struct sock *sk, const struct smc_rdma_port *port, const u8 *peer_gid,
+		     u8 *mac)
+{
+	struct dst_entry *dst = sk_dst_get(sk);
+	struct neighbour *neigh;
+	struct in6_addr peer;
+	int rc = -ENETUNREACH;
+
+	if (!dst)
+		return -ENETUNREACH;
+	neigh = dst_neigh_lookup(dst, dst->ops->family == AF_INET ?
+				 (const void *)&inet_sk(sk)->inet_daddr : &sk->sk_v6_daddr);
+	if (!neigh)
+		goto out;
+	memcpy(&peer, peer_gid, sizeof(peer));
+	rc = smc_gateway_of(neigh, port, &peer, mac);
+	neigh_release(neigh);
+out:
+	dst_release(dst);
+	return rc;
+}
