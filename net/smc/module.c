@@ -8,6 +8,7 @@
 #include "admin/net.h"
 #include "admin/netlink.h"
 #include "admin/pnet.h"
+#include "group/group.h"
 #include "ism/device.h"
 #include "ism/ism.h"
 #include "path.h"
@@ -76,9 +77,10 @@ static int __init smc_init(void)
 	rc = smc_netlink_init();
 	if (rc)
 		goto err_pnet;
+	smc_lgr_shrinker_init();
 	rc = smc_rdma_init();
 	if (rc)
-		goto err_netlink;
+		goto err_shrinker;
 	smc_ism_init();
 	rc = smc_diag_init();
 	if (rc)
@@ -96,7 +98,8 @@ err_diag:
 err_ism:
 	smc_ism_exit();
 	smc_rdma_exit();
-err_netlink:
+err_shrinker:
+	smc_lgr_shrinker_exit();
 	smc_netlink_exit();
 err_pnet:
 	smc_pnet_exit();
@@ -121,6 +124,7 @@ static void __exit smc_exit(void)
 	smc_diag_exit();
 	smc_ism_exit();
 	smc_rdma_exit();
+	smc_lgr_shrinker_exit();
 	smc_netlink_exit();
 	smc_pnet_exit();
 	smc_net_exit();

@@ -8,11 +8,11 @@
 
 unsigned int smc_net_id __read_mostly;
 
-static const struct smc_net_exit *exits[SMC_N_PATHS];
+static struct smc_net_exit *exits[SMC_N_PATHS];
 
-void smc_net_set_exit(enum smc_path_kind kind, const struct smc_net_exit *ops)
+void smc_net_set_exit(enum smc_path_kind kind, struct smc_net_exit *exit)
 {
-	WRITE_ONCE(exits[kind], ops);
+	WRITE_ONCE(exits[kind], exit);
 }
 
 static void smc_net_destroy_queues(const struct smc_net *sn)
@@ -56,13 +56,13 @@ int smc_net_prepare(struct smc_net *sn)
 static int __net_init smc_net_init_net(struct net *net)
 {
 	struct smc_net *sn = smc_net(net);
-	int err;
+	int kind, err;
 
 	/* TCP's callbacks look, and each entry is charged to its socket's control group. */
 	xa_init_flags(&sn->socks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	mutex_init(&sn->queues_lock);
-	INIT_LIST_HEAD(&sn->ism_groups);
-	INIT_LIST_HEAD(&sn->rdma_groups);
+	for (kind = 0; kind < SMC_N_PATHS; kind++)
+		INIT_LIST_HEAD(&sn->lgrs[kind].list);
 	err = smc_stats_init_net(net);
 	if (err)
 		return err;
@@ -86,30 +86,28 @@ err_stats:
 	return err;
 }
 
-static void __net_exit smc_net_pre_exit_net(struct net *net)
+static void __net_exit smc_net_end_paths(struct net *net, bool wait)
 {
-	const struct smc_net_exit *ops;
+	struct smc_net_exit *exit;
 	int kind;
 
-	smc_blackhole_pre_exit_net(net);
 	for (kind = 0; kind < SMC_N_PATHS; kind++) {
 		/* The module may be going, too, and clear it. */
-		ops = READ_ONCE(exits[kind]);
-		if (ops)
-			ops->begin(net);
+		exit = READ_ONCE(exits[kind]);
+		if (exit)
+			exit->end(exit, net, wait);
 	}
+}
+
+static void __net_exit smc_net_pre_exit_net(struct net *net)
+{
+	smc_blackhole_pre_exit_net(net);
+	smc_net_end_paths(net, false);
 }
 
 static void __net_exit smc_net_finish(struct net *net)
 {
-	const struct smc_net_exit *ops;
-	int kind;
-
-	for (kind = 0; kind < SMC_N_PATHS; kind++) {
-		ops = READ_ONCE(exits[kind]);
-		if (ops)
-			ops->finish(net);
-	}
+	smc_net_end_paths(net, true);
 	/* What closes their last connections. A socket of the kernel's own holds no namespace. */
 	wait_var_event(&smc_net(net)->orphans, !atomic_read(&smc_net(net)->orphans));
 }

@@ -29,6 +29,14 @@ struct smc_stats;
  */
 #define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
 
+/* Link groups of one path in a namespace; under the lock of their kind, see group/group.h. */
+struct smc_net_lgrs {
+	struct list_head list;
+	unsigned int n;
+	unsigned int n_active;	/* those for which smc_lgr_is_active() */
+	unsigned int n_idle;	/* those for which smc_lgr_is_idle() */
+};
+
 struct smc_net {
 	struct smc_sysctl sysctl;
 	struct smc_stats __percpu *stats;	/* see smc_net_prepare() */
@@ -50,11 +58,7 @@ struct smc_net {
 	/* Streams of sockets that were closed before, see stream/orphan.c. */
 	atomic_t orphans;
 
-	/* Its link groups of SMC-D, and of SMC-R; either have their own lock (group.c). */
-	struct list_head ism_groups;
-	struct list_head rdma_groups;
-	unsigned int n_rdma_groups;
-	unsigned int n_rdma_idle;	/* those for which smc_group_is_idle() */
+	struct smc_net_lgrs lgrs[SMC_N_PATHS];
 
 	/* Bytes of its slabs, see memory/slab.h. */
 	atomic_long_t slab_bytes;
@@ -103,23 +107,22 @@ int smc_net_prepare(struct smc_net *sn);
 
 /**
  * struct smc_net_exit - what a path does when namespaces go
- * @begin: have the groups of one end; it does not wait
- * @finish: wait until one has none, before anything of its struct smc_net is taken down
+ * @end: have the groups of one end; if @wait, wait until it has none, before anything of its
+ *	struct smc_net is taken down
  *
- * Of namespaces that go together all have begun before the first is waited for. Both are called
- * in process context, and also for each namespace on smc_net_exit().
+ * Of namespaces that go together all have begun before the first is waited for. It is called in
+ * process context, and also for each namespace on smc_net_exit().
  */
 struct smc_net_exit {
-	void (*begin)(struct net *net);
-	void (*finish)(struct net *net);
+	void (*end)(struct smc_net_exit *exit, struct net *net, bool wait);
 };
 
 /**
  * smc_net_set_exit() - be told when namespaces go
  * @kind: path that is told
- * @ops: how; NULL for nobody. Clear it when nothing of the path is left in any namespace.
+ * @exit: how; NULL for nobody. Clear it when nothing of the path is left in any namespace.
  */
-void smc_net_set_exit(enum smc_path_kind kind, const struct smc_net_exit *ops);
+void smc_net_set_exit(enum smc_path_kind kind, struct smc_net_exit *exit);
 
 int smc_net_init(void);
 void smc_net_exit(void);

@@ -9,7 +9,6 @@
 #include <linux/slab.h>
 #include <net/sock.h>
 
-#include "admin/lgr_id.h"
 #include "admin/stats.h"
 #include "conn.h"
 #include "device.h"
@@ -108,7 +107,7 @@ static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
 	const struct smc_ism_group *group = conn->group;
 
 	info->role = group->peer.role;
-	info->link = smc_lgr_id(group->serial);
+	info->link = smc_lgr_id(&group->lgr);
 	info->token = conn->token;
 	info->peer_token = conn->peer_token;
 	info->index = conn->index;
@@ -125,7 +124,7 @@ static void smc_ism_over(struct smc_stream *st)
 	struct smc_ism_conn *conn = smc_ism_conn_of(st);
 
 	conn->group->peer.dev->ops->close(conn);
-	smc_ism_group_leave(conn->group, conn);
+	smc_ism_group_leave(conn);
 	smc_stream_put(st);
 }
 
@@ -158,7 +157,7 @@ static void smc_ism_free(struct smc_stream *st)
 	smc_dmbe_leave(conn->peer_dmbe);
 	smc_dmbe_put(conn->lock_owner);
 	smc_dmbe_leave(conn->dmbe);
-	smc_ism_group_put(conn->group);
+	smc_lgr_put(&conn->group->lgr);
 	kfree_rcu(conn, rcu);
 }
 
@@ -209,8 +208,8 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 err_conn:
 	kfree(conn);
 err_group:
-	smc_ism_group_leave(group, NULL);
-	smc_ism_group_put(group);
+	smc_lgr_unreserve(&group->lgr);
+	smc_lgr_put(&group->lgr);
 	return ERR_PTR(rc);
 }
 

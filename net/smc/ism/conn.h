@@ -33,7 +33,7 @@ struct smc_dmbe {
  * struct smc_ism_conn - a connection
  * @stream: its byte stream; holds the reference count
  * @group: link group, referenced
- * @siblings: in the group's list, under smc_ism_groups_lock, until the stream is over
+ * @siblings: in the group's list, under smc_ism_lgrs.lock, until the stream is over
  * @dmbe: element that the peer writes into, used
  * @peer_dmbe: the peer's, likewise, where this end writes into it directly; NULL until it is
  *	attached, and after smc_ism_conn_abandon()

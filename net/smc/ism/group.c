@@ -4,69 +4,34 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "admin/lgr_id.h"
 #include "admin/net.h"
 #include "admin/stats.h"
-#include "compat.h"
 #include "conn.h"
 #include "group.h"
-#include "workqueue.h"
 
 /* How long a group without connections is kept, so that the next needs no new memory. */
 #define SMC_ISM_GROUP_IDLE	(600 * HZ)
 
-/* So many are kept in a namespace: a client may visit any number of others. */
-#define SMC_ISM_GROUPS_IDLE_MAX	128
-
-/* Each is in the list of its namespace, too, so that other namespaces' cost nobody a search. */
-static LIST_HEAD(smc_ism_groups);
-static DEFINE_SPINLOCK(smc_ism_groups_lock);
-static DECLARE_WAIT_QUEUE_HEAD(smc_ism_groups_ended);
-
-static struct list_head *smc_ism_groups_of(const struct net *net)
+static void smc_ism_group_free(struct smc_lgr *lgr)
 {
-	return &smc_net(net)->ism_groups;
-}
-
-static void smc_ism_group_free(struct kref *ref)
-{
-	kfree(container_of(ref, struct smc_ism_group, ref));
-}
-
-static void smc_ism_group_get(struct smc_ism_group *group)
-{
-	kref_get(&group->ref);
-}
-
-void smc_ism_group_put(struct smc_ism_group *group)
-{
-	kref_put(&group->ref, smc_ism_group_free);
-}
-
-/* A connection that is not over, with a reference to its stream, or NULL. */
-static struct smc_ism_conn *smc_ism_group_first_conn(struct smc_ism_group *group)
-{
-	struct smc_ism_conn *conn;
-
-	spin_lock_bh(&smc_ism_groups_lock);
-	conn = list_first_entry_or_null(&group->conns, struct smc_ism_conn, siblings);
-	if (conn) {
-		list_del_init(&conn->siblings);
-		/* What is in the list still has the reference that ->over() drops. */
-		smc_stream_get(&conn->stream);
-	}
-	spin_unlock_bh(&smc_ism_groups_lock);
-	return conn;
+	kfree(smc_ism_group_of(lgr));
 }
 
 static void smc_ism_group_lose_conns(struct smc_ism_group *group)
 {
 	struct smc_ism_conn *conn;
 
-	while ((conn = smc_ism_group_first_conn(group))) {
-		smc_stream_on_lost(&conn->stream, group->err);
+	spin_lock_irq(&smc_ism_lgrs.lock);
+	while ((conn = list_first_entry_or_null(&group->conns, struct smc_ism_conn, siblings))) {
+		list_del_init(&conn->siblings);
+		/* What is in the list still has the reference that ->over() drops. */
+		smc_stream_get(&conn->stream);
+		spin_unlock_irq(&smc_ism_lgrs.lock);
+		smc_stream_on_lost(&conn->stream, group->lgr.err);
 		smc_stream_put(&conn->stream);
+		spin_lock_irq(&smc_ism_lgrs.lock);
 	}
+	spin_unlock_irq(&smc_ism_lgrs.lock);
 }
 
 /* Elements of them that are in use stay: the peer's end may be writing. */
@@ -93,80 +58,41 @@ static void smc_ism_group_trim(struct work_struct *work)
 	struct smc_ism_group *group = container_of(work, struct smc_ism_group, trim.work);
 	LIST_HEAD(idle);
 
-	smc_slabs_remove_idle(&group->dmbs, READ_ONCE(group->n_conns), &idle);
+	smc_slabs_remove_idle(&group->dmbs, READ_ONCE(group->lgr.n_conns), &idle);
 	smc_dmbs_disown(&idle);
 }
 
 /* What a false server had this end make is not kept for it. */
-static unsigned long smc_ism_group_keep(const struct smc_ism_group *group)
+static unsigned long smc_ism_group_idle_time(const struct smc_lgr *lgr)
 {
-	return READ_ONCE(group->was_used) ? SMC_ISM_GROUP_IDLE : 0;
+	return READ_ONCE(smc_ism_group_of(lgr)->was_used) ? SMC_ISM_GROUP_IDLE : 0;
 }
 
-static void smc_ism_group_expire(struct smc_ism_group *group)
+static void smc_ism_group_shutdown(struct smc_lgr *lgr)
 {
-	const unsigned long due = group->idle_since + smc_ism_group_keep(group);
-
-	lockdep_assert_held(&smc_ism_groups_lock);
-	if (time_before(jiffies, due))
-		queue_delayed_work(smc_end_wq, &group->end, due - jiffies);
-	else
-		group->dead = true;
+	smc_lgr_mark_dead(lgr, ECONNRESET);
 }
 
-static void smc_ism_group_on_end(struct work_struct *work)
+static void smc_ism_group_end(struct smc_lgr *lgr)
 {
-	struct smc_ism_group *group = container_of(work, struct smc_ism_group, end.work);
-	bool ends;
-
-	spin_lock_bh(&smc_ism_groups_lock);
-	/* Connections may have come and gone since it was queued: that does not queue it anew. */
-	if (!group->dead && !group->n_conns)
-		smc_ism_group_expire(group);
-	ends = group->dead;
-	spin_unlock_bh(&smc_ism_groups_lock);
-	if (!ends)
-		return;
-	/* It may have been queued anew while it waited for the lock. Now nobody does any more. */
-	cancel_delayed_work(&group->end);
-
-	smc_ism_group_lose_conns(group);
-	smc_ism_group_drop_dmbs(group);
-	spin_lock_bh(&smc_ism_groups_lock);
-	list_del(&group->list);
-	list_del(&group->siblings);
-	spin_unlock_bh(&smc_ism_groups_lock);
-	wake_up_all(&smc_ism_groups_ended);
-	smc_ism_group_put(group);
+	smc_ism_group_lose_conns(smc_ism_group_of(lgr));
+	smc_ism_group_drop_dmbs(smc_ism_group_of(lgr));
 }
 
-/* One reference and one reservation for the caller; it is in no list. */
+/* See smc_lgr_init(). */
 static struct smc_ism_group *smc_ism_group_create(const struct smc_ism_peer *peer)
 {
 	struct smc_ism_group *group = kzalloc(sizeof(*group), GFP_KERNEL);
 
 	if (!group)
 		return NULL;
-	kref_init(&group->ref);
 	group->peer = *peer;
-	group->n_conns = 1;
+	group->link_id = get_random_u32() | 1;
 	INIT_LIST_HEAD(&group->conns);
 	INIT_DELAYED_WORK(&group->trim, smc_ism_group_trim);
 	smc_slabs_init(&group->dmbs, &group->trim);
-	INIT_DELAYED_WORK(&group->end, smc_ism_group_on_end);
+	smc_lgr_init(&group->lgr, &smc_ism_lgrs, peer->net);
 	return group;
-}
-
-static void smc_ism_group_list(struct smc_ism_group *group)
-{
-	lockdep_assert_held(&smc_ism_groups_lock);
-	smc_ism_group_get(group);
-	/* In the order of the list, newest first: a dump goes on below what it showed last. */
-	group->serial = smc_lgr_next_serial();
-	group->link_id = get_random_u32() | 1;
-	list_add(&group->list, &smc_ism_groups);
-	list_add(&group->siblings, smc_ism_groups_of(group->peer.net));
-	smc_stat_ism(smc_net(group->peer.net), SMC_ISM_GROUPS_CREATED, 1);
 }
 
 static bool smc_ism_group_is_with(const struct smc_ism_group *group,
@@ -174,7 +100,7 @@ static bool smc_ism_group_is_with(const struct smc_ism_group *group,
 {
 	const struct smc_ism_peer *own = &group->peer;
 
-	return !group->dead && own->dev == peer->dev && own->role == peer->role &&
+	return smc_lgr_is_active(&group->lgr) && own->dev == peer->dev && own->role == peer->role &&
 	       own->version == peer->version &&
 	       smc_ism_is_address(&own->address, &peer->address, peer->version) &&
 	       !memcmp(own->eid, peer->eid, SMC_EID_LEN);
@@ -182,11 +108,9 @@ static bool smc_ism_group_is_with(const struct smc_ism_group *group,
 
 static bool smc_ism_group_reserve(struct smc_ism_group *group)
 {
-	lockdep_assert_held(&smc_ism_groups_lock);
-	if (group->n_conns >= SMC_ISM_GROUP_MAX_CONNS)
+	if (group->lgr.n_conns >= SMC_ISM_GROUP_MAX_CONNS)
 		return false;
-	group->n_conns++;
-	smc_ism_group_get(group);
+	smc_lgr_reserve(&group->lgr);
 	return true;
 }
 
@@ -194,19 +118,21 @@ static bool smc_ism_group_reserve(struct smc_ism_group *group)
 static struct smc_ism_group *smc_ism_group_find_or_list(const struct smc_ism_peer *peer,
 							struct smc_ism_group *fresh)
 {
-	struct list_head *groups = smc_ism_groups_of(peer->net);
+	struct smc_net_lgrs *in_net = smc_lgrs_of(&smc_ism_lgrs, peer->net);
 	struct smc_ism_group *group;
+	unsigned long flags;
 
-	spin_lock_bh(&smc_ism_groups_lock);
-	list_for_each_entry(group, groups, siblings)
+	spin_lock_irqsave(&smc_ism_lgrs.lock, flags);
+	list_for_each_entry(group, &in_net->list, lgr.in_net)
 		if (smc_ism_group_is_with(group, peer) && smc_ism_group_reserve(group))
-			break;
-	if (list_entry_is_head(group, groups, siblings)) {
-		group = fresh;
-		if (fresh)
-			smc_ism_group_list(fresh);
+			goto out;
+	group = fresh;
+	if (fresh) {
+		smc_lgr_list(&fresh->lgr, SMC_LGR_ACTIVE);
+		smc_stat_ism(smc_net(peer->net), SMC_ISM_GROUPS_CREATED, 1);
 	}
-	spin_unlock_bh(&smc_ism_groups_lock);
+out:
+	spin_unlock_irqrestore(&smc_ism_lgrs.lock, flags);
 	return group;
 }
 
@@ -223,67 +149,32 @@ struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *
 	group = smc_ism_group_find_or_list(peer, fresh);
 	*is_new = group == fresh;
 	if (!*is_new)
-		smc_ism_group_put(fresh);
+		smc_lgr_discard(&fresh->lgr);
 	return group;
-}
-
-static void smc_ism_group_doom(struct smc_ism_group *group, int err)
-{
-	lockdep_assert_held(&smc_ism_groups_lock);
-	if (group->dead)
-		return;
-	group->dead = true;
-	group->err = err;
-	mod_delayed_work(smc_end_wq, &group->end, 0);
 }
 
 int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn)
 {
+	unsigned long flags;
 	int rc = -ENOLINK;
 
-	spin_lock_bh(&smc_ism_groups_lock);
-	if (!group->dead) {
+	spin_lock_irqsave(&smc_ism_lgrs.lock, flags);
+	if (!smc_lgr_is_dead(&group->lgr)) {
 		list_add(&conn->siblings, &group->conns);
 		rc = 0;
 	}
-	spin_unlock_bh(&smc_ism_groups_lock);
+	spin_unlock_irqrestore(&smc_ism_lgrs.lock, flags);
 	return rc;
 }
 
-static void smc_ism_groups_limit_idle(const struct net *net)
+void smc_ism_group_leave(struct smc_ism_conn *conn)
 {
-	struct smc_ism_group *group, *oldest = NULL;
-	unsigned int n = 0;
+	unsigned long flags;
 
-	list_for_each_entry(group, smc_ism_groups_of(net), siblings) {
-		if (group->n_conns || group->dead || !READ_ONCE(group->was_used))
-			continue;
-		n++;
-		if (!oldest || time_before(group->idle_since, oldest->idle_since))
-			oldest = group;
-	}
-	if (n > SMC_ISM_GROUPS_IDLE_MAX)
-		smc_ism_group_doom(oldest, ECONNRESET);
-}
-
-/* The last connection is over. */
-static void smc_ism_group_rest(struct smc_ism_group *group)
-{
-	lockdep_assert_held(&smc_ism_groups_lock);
-	group->idle_since = jiffies;
-	/* Where it is pending still, smc_ism_group_expire() looks at what is due. */
-	queue_delayed_work(smc_end_wq, &group->end, smc_ism_group_keep(group));
-	smc_ism_groups_limit_idle(group->peer.net);
-}
-
-void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn)
-{
-	spin_lock_bh(&smc_ism_groups_lock);
-	if (conn)
-		list_del_init(&conn->siblings);
-	if (!--group->n_conns && !group->dead)
-		smc_ism_group_rest(group);
-	spin_unlock_bh(&smc_ism_groups_lock);
+	spin_lock_irqsave(&smc_ism_lgrs.lock, flags);
+	list_del_init(&conn->siblings);
+	spin_unlock_irqrestore(&smc_ism_lgrs.lock, flags);
+	smc_lgr_unreserve(&conn->group->lgr);
 }
 
 static void smc_dmb_release(struct smc_slab *slab)
@@ -340,105 +231,32 @@ int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 	return smc_slabs_take(&group->dmbs, &spec, in_hurry ? NULL : smc_dmb_add, group, el);
 }
 
-static unsigned long smc_dmbs_count(struct shrinker *shrinker, struct shrink_control *sc)
+static unsigned long smc_dmbs_idle_pages(struct smc_lgr *lgr)
 {
-	struct smc_ism_group *group;
-	unsigned long pages = 0;
-
-	/* Each pass of reclaim asks, while connections come and go: the next one will do. */
-	if (!spin_trylock_bh(&smc_ism_groups_lock))
-		return 0;
-	list_for_each_entry(group, &smc_ism_groups, list)
-		pages += smc_slabs_empty_pages(&group->dmbs);
-	spin_unlock_bh(&smc_ism_groups_lock);
-	return pages;
+	return smc_slabs_empty_pages(&smc_ism_group_of(lgr)->dmbs);
 }
 
-static unsigned long smc_dmbs_scan(struct shrinker *shrinker, struct shrink_control *sc)
+static unsigned long smc_dmbs_give_back(struct smc_lgr *lgr)
 {
-	struct smc_ism_group *group;
-	unsigned long pages = 0;
+	unsigned long pages;
 	LIST_HEAD(empty);
 
-	spin_lock_bh(&smc_ism_groups_lock);
-	list_for_each_entry(group, &smc_ism_groups, list) {
-		pages += smc_slabs_remove_empty(&group->dmbs, &empty);
-		if (pages >= sc->nr_to_scan)
-			break;
-	}
-	/* With the lock: their namespaces wait for the groups in the list. */
+	pages = smc_slabs_remove_empty(&smc_ism_group_of(lgr)->dmbs, &empty);
+	/* With the shrinker's lock: the namespace waits for the group, whose end waits for that. */
 	smc_dmbs_disown(&empty);
-	spin_unlock_bh(&smc_ism_groups_lock);
-	if (!pages)
-		return SHRINK_STOP;
-	sc->nr_scanned = max(sc->nr_scanned, pages);
 	return pages;
 }
 
-static struct shrinker *smc_ism_shrinker;
+static const struct smc_lgr_ops smc_ism_group_ops = {
+	.idle_time	= smc_ism_group_idle_time,
+	.shutdown	= smc_ism_group_shutdown,
+	.end		= smc_ism_group_end,
+	.free		= smc_ism_group_free,
+	.idle_pages	= smc_dmbs_idle_pages,
+	.give_back	= smc_dmbs_give_back,
+};
 
-void smc_ism_shrinker_init(void)
-{
-	smc_ism_shrinker = smc_shrinker_begin("smc-dmb", smc_dmbs_count, smc_dmbs_scan);
-}
-
-void smc_ism_shrinker_exit(void)
-{
-	smc_shrinker_end(smc_ism_shrinker);
-}
-
-static bool smc_ism_groups_none(const struct net *net)
-{
-	bool none;
-
-	spin_lock_bh(&smc_ism_groups_lock);
-	none = list_empty(net ? smc_ism_groups_of(net) : &smc_ism_groups);
-	spin_unlock_bh(&smc_ism_groups_lock);
-	return none;
-}
-
-void smc_ism_groups_leave_net(struct net *net)
-{
-	struct smc_ism_group *group;
-
-	spin_lock_bh(&smc_ism_groups_lock);
-	list_for_each_entry(group, smc_ism_groups_of(net), siblings)
-		smc_ism_group_doom(group, ECONNRESET);
-	spin_unlock_bh(&smc_ism_groups_lock);
-}
-
-static void smc_ism_groups_leave_all(void)
-{
-	struct smc_ism_group *group;
-
-	spin_lock_bh(&smc_ism_groups_lock);
-	list_for_each_entry(group, &smc_ism_groups, list)
-		smc_ism_group_doom(group, ECONNRESET);
-	spin_unlock_bh(&smc_ism_groups_lock);
-}
-
-void smc_ism_groups_end(struct net *net)
-{
-	/* A socket of the kernel's own, which holds no namespace, may have made another. */
-	if (net)
-		smc_ism_groups_leave_net(net);
-	else
-		smc_ism_groups_leave_all();
-	wait_event(smc_ism_groups_ended, smc_ism_groups_none(net));
-}
-
-int smc_ism_groups_for_each(const struct net *net,
-			    int (*fn)(struct smc_ism_group *group, void *arg), void *arg)
-{
-	struct smc_ism_group *group;
-	int rc = 0;
-
-	spin_lock_bh(&smc_ism_groups_lock);
-	list_for_each_entry(group, smc_ism_groups_of(net), siblings) {
-		rc = fn(group, arg);
-		if (rc)
-			break;
-	}
-	spin_unlock_bh(&smc_ism_groups_lock);
-	return rc;
-}
+struct smc_lgr_kind smc_ism_lgrs = {
+	.path	= SMC_PATH_D,
+	.ops	= &smc_ism_group_ops,
+};

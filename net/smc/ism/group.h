@@ -7,11 +7,11 @@
 #ifndef SMC_ISM_GROUP_H
 #define SMC_ISM_GROUP_H
 
-#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/workqueue.h>
 
 #include "device.h"
+#include "group/group.h"
 #include "memory/slab.h"
 #include "path_kind.h"
 
@@ -33,46 +33,34 @@ struct smc_ism_peer {
 
 /**
  * struct smc_ism_group - a link group
- * @list: in the list of all groups
- * @siblings: in that of its namespace
- * @ref: one of the list, one of each connection and of each rendezvous
+ * @lgr: what the groups of either path have
  * @peer: who it is with
- * @serial: its number, see admin/lgr_id.h
  * @link_id: a server's name of it in messages, random: a number would count others' groups
  * @was_used: a connection came about: the group is worth keeping for the next
- * @dead: takes no new connection and ends in its work; protected, as the following, by
- *	smc_ism_groups_lock
- * @err: errno for the connections, once dead
- * @n_conns: connections and reservations
- * @idle_since: when that became none, in jiffies
- * @conns: connections that are not over
+ * @conns: connections that are not over; under smc_ism_lgrs.lock
  * @release: of version 2, the peer's
  * @peer_os: enum smc_os_type
  * @peer_hostname: as the peer says, blank or zero padded
  * @dmbs: the DMBs
  * @trim: gives those back that are idle
- * @end: ends the group if it is dead, or idle
  */
 struct smc_ism_group {
-	struct list_head list;
-	struct list_head siblings;
-	struct kref ref;
+	struct smc_lgr lgr;
 	struct smc_ism_peer peer;
-	unsigned long serial;
 	u32 link_id;
 	bool was_used;
-	bool dead;
-	int err;
-	unsigned int n_conns;
-	unsigned long idle_since;
 	struct list_head conns;
 	u8 release;
 	u8 peer_os;
 	u8 peer_hostname[SMC_HOSTNAME_LEN];
 	struct smc_slabs dmbs;
 	struct delayed_work trim;
-	struct delayed_work end;
 };
+
+/* The groups of SMC-D. */
+extern struct smc_lgr_kind smc_ism_lgrs;
+
+#define smc_ism_group_of(ptr)	container_of(ptr, struct smc_ism_group, lgr)
 
 /**
  * smc_ism_group_join() - a group for a new connection
@@ -91,14 +79,6 @@ struct smc_ism_group {
 struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new);
 
 /**
- * smc_ism_group_put() - drop a reference
- * @group: group
- *
- * Context: any but hard interrupt.
- */
-void smc_ism_group_put(struct smc_ism_group *group);
-
-/**
  * smc_ism_group_enter() - a connection that has a reservation is to end with the group
  * @group: group
  * @conn: connection
@@ -109,12 +89,11 @@ int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn);
 
 /**
  * smc_ism_group_leave() - a connection is over: its reservation is free again
- * @group: group
- * @conn: it, if it ever was made
+ * @conn: it
  *
  * Context: any but hard interrupt.
  */
-void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn);
+void smc_ism_group_leave(struct smc_ism_conn *conn);
 
 /**
  * smc_ism_group_take_element() - take an element, making a DMB if need be
@@ -129,40 +108,5 @@ void smc_ism_group_leave(struct smc_ism_group *group, struct smc_ism_conn *conn)
  */
 int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
 			       struct mem_cgroup *memcg, bool in_hurry, struct smc_element *el);
-
-/**
- * smc_ism_groups_leave_net() - have all groups of a namespace end
- * @net: namespace
- *
- * Context: process; it does not wait for them.
- */
-void smc_ism_groups_leave_net(struct net *net);
-
-/**
- * smc_ism_shrinker_init() - give idle DMBs back when the host's memory is short
- *
- * Where there is no memory for that it is left undone.
- */
-void smc_ism_shrinker_init(void);
-void smc_ism_shrinker_exit(void);
-
-/**
- * smc_ism_groups_end() - end all groups of a namespace, or all, and wait for them
- * @net: namespace or NULL
- *
- * Context: process, may sleep; it waits for no peer.
- */
-void smc_ism_groups_end(struct net *net);
-
-/**
- * smc_ism_groups_for_each() - call @fn for every group of a namespace until it returns an error
- * @net: namespace
- * @fn: function
- * @arg: passed on to @fn
- *
- * Context: process; @fn may not sleep.
- */
-int smc_ism_groups_for_each(const struct net *net,
-			    int (*fn)(struct smc_ism_group *group, void *arg), void *arg);
 
 #endif

@@ -7,17 +7,10 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
-#include "admin/lgr_id.h"
 #include "admin/netlink.h"
 #include "compat.h"
 #include "group.h"
 #include "show.h"
-
-/* One call of a dump of groups. */
-struct smc_ism_dump {
-	struct sk_buff *skb;
-	struct netlink_callback *cb;
-};
 
 static int smc_ism_show_put_u64(struct sk_buff *skb, int attr, u64 value)
 {
@@ -45,8 +38,8 @@ static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_grou
 	const struct smc_ism_device *dev = group->peer.dev;
 
 	/* There is no send buffer: bytes go into the peer's element. */
-	return nla_put_u32(skb, SMC_NLA_LGR_D_ID, smc_lgr_id(group->serial)) ?:
-	       nla_put_u32(skb, SMC_NLA_LGR_D_CONNS_NUM, group->n_conns) ?:
+	return nla_put_u32(skb, SMC_NLA_LGR_D_ID, smc_lgr_id(&group->lgr)) ?:
+	       nla_put_u32(skb, SMC_NLA_LGR_D_CONNS_NUM, READ_ONCE(group->lgr.n_conns)) ?:
 	       nla_put_u8(skb, SMC_NLA_LGR_D_VLAN_ID, 0) ?:
 	       nla_put_u16(skb, SMC_NLA_LGR_D_CHID, dev->address.chid) ?:
 	       nla_put_string(skb, SMC_NLA_LGR_D_PNETID, "") ?:
@@ -59,43 +52,25 @@ static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_grou
 	       smc_ism_show_put_v2(skb, group);
 }
 
-static int smc_ism_show_group(struct smc_ism_group *group, void *arg)
+static int smc_ism_show_group(struct sk_buff *skb, struct netlink_callback *cb,
+			      struct smc_lgr *lgr)
 {
-	struct smc_ism_dump *dump = arg;
-	unsigned long last = dump->cb->args[0];
 	struct smc_netlink_msg m;
-	int rc;
 
-	if (group->dead || (last && group->serial >= last))
-		return 0;
-	rc = smc_netlink_open(&m, dump->skb, dump->cb, SMC_GEN_LGR_SMCD) ?:
-	     smc_netlink_close(&m, smc_ism_show_put_group(dump->skb, group));
-	if (!rc)
-		dump->cb->args[0] = group->serial;
-	return rc;
+	return smc_netlink_open(&m, skb, cb, SMC_GEN_LGR_SMCD) ?:
+	       smc_netlink_close(&m, smc_ism_show_put_group(skb, smc_ism_group_of(lgr)));
 }
 
 static int smc_ism_show_dump_groups(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct smc_ism_dump dump = { .skb = skb, .cb = cb };
-
-	return smc_ism_groups_for_each(sock_net(skb->sk), smc_ism_show_group, &dump);
-}
-
-static int smc_ism_show_count(struct smc_ism_group *group, void *arg)
-{
-	u32 *groups = arg;
-
-	*groups += !group->dead;
-	return 0;
+	return smc_lgrs_dump(&smc_ism_lgrs, skb, cb, smc_ism_show_group);
 }
 
 static int smc_ism_show_put_device(struct sk_buff *skb, const struct smc_ism_device *dev)
 {
 	const struct smc_netlink_port port = { .pnetid = "", .active = true };
-	u32 groups = 0;
+	u32 groups = READ_ONCE(smc_lgrs_of(&smc_ism_lgrs, sock_net(skb->sk))->n_active);
 
-	smc_ism_groups_for_each(sock_net(skb->sk), smc_ism_show_count, &groups);
 	/* There is no other device to take the place of one in use. */
 	return nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, groups) ?:
 	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, groups > 0) ?:

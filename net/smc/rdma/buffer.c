@@ -24,10 +24,6 @@
 /* Pages of an idle group that are in no slab: those of its queue pair, about. */
 #define SMC_GROUP_PAGES		32
 
-/* Where the shrinker goes on. The slabs' locks are taken under this one. */
-static LIST_HEAD(smc_all_buffers);
-static DEFINE_SPINLOCK(smc_all_buffers_lock);
-
 static void smc_mr_slab_release(struct smc_slab *slab)
 {
 	struct smc_mr_slab *mrs = container_of(slab, struct smc_mr_slab, slab);
@@ -248,12 +244,12 @@ static void smc_buffers_withdraw(struct smc_group *group, struct list_head *slab
 static void smc_buffers_trim(struct work_struct *work)
 {
 	struct smc_group *group = container_of(work, struct smc_group, buffers.trim.work);
-	bool in_use = READ_ONCE(group->n_conns);
+	bool in_use = READ_ONCE(group->lgr.n_conns);
 	LIST_HEAD(idle);
 	int use;
 
 	mutex_lock(&group->buffers.lock);
-	if (!smc_llc_may_ask(group) && !smc_group_is_dead(group)) {
+	if (!smc_llc_may_ask(group) && !smc_lgr_is_dead(&group->lgr)) {
 		/* The peer would go on to hold keys of memory that is gone. */
 		queue_delayed_work(smc_link_wq, &group->buffers.trim, SMC_TRIM_RETRY);
 		goto out;
@@ -266,7 +262,7 @@ out:
 }
 
 /* The end of an idle group tells its peer more than keys. */
-static void smc_buffers_give_back(struct work_struct *work)
+static void smc_buffers_free_empty(struct work_struct *work)
 {
 	struct smc_group *group = container_of(work, struct smc_group, buffers.shrink);
 	LIST_HEAD(empty);
@@ -282,71 +278,27 @@ static void smc_buffers_give_back(struct work_struct *work)
 	mutex_unlock(&group->buffers.lock);
 }
 
-static unsigned long smc_buffers_idle_pages(struct smc_buffers *buffers)
+unsigned long smc_buffers_idle_pages(struct smc_lgr *lgr)
 {
-	struct smc_group *group = container_of(buffers, struct smc_group, buffers);
+	struct smc_group *group = smc_group_of(lgr);
 	const bool is_spare = smc_group_is_spare(group);
 	unsigned long pages = is_spare ? SMC_GROUP_PAGES : 0;
 	int use;
 
 	/* The end of one gives all back, and the next connection takes what another has. */
-	if (smc_group_is_dead(group) || (smc_group_is_idle(group) && !is_spare))
+	if (smc_lgr_is_dead(lgr) || (smc_lgr_is_idle(lgr) && !is_spare))
 		return 0;
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
-		pages += smc_slabs_empty_pages(&buffers->slabs[use]);
-	return pages;
-}
-
-static unsigned long smc_buffers_count(struct shrinker *shrinker, struct shrink_control *sc)
-{
-	struct smc_buffers *buffers;
-	unsigned long pages = 0;
-
-	/* Each pass of reclaim asks: the next one will do. */
-	if (!spin_trylock_bh(&smc_all_buffers_lock))
-		return 0;
-	list_for_each_entry(buffers, &smc_all_buffers, list)
-		pages += smc_buffers_idle_pages(buffers);
-	spin_unlock_bh(&smc_all_buffers_lock);
+		pages += smc_slabs_empty_pages(&group->buffers.slabs[use]);
 	return pages;
 }
 
 /* The device and the peer come first, who may be slow: so works do it, and nobody waits here. */
-static unsigned long smc_buffers_scan(struct shrinker *shrinker, struct shrink_control *sc)
+unsigned long smc_buffers_give_back(struct smc_lgr *lgr)
 {
-	struct smc_buffers *buffers, *next;
-	unsigned long pages = 0;
-	unsigned long idle;
-	LIST_HEAD(seen);
+	unsigned long idle = smc_buffers_idle_pages(lgr);
 
-	spin_lock_bh(&smc_all_buffers_lock);
-	list_for_each_entry_safe(buffers, next, &smc_all_buffers, list) {
-		idle = smc_buffers_idle_pages(buffers);
-		if (idle && queue_work(smc_link_wq, &buffers->shrink))
-			pages += idle;
-		list_move_tail(&buffers->list, &seen);
-		if (pages >= sc->nr_to_scan)
-			break;
-	}
-	/* The next call looks at the others first. */
-	list_splice_tail(&seen, &smc_all_buffers);
-	spin_unlock_bh(&smc_all_buffers_lock);
-	if (!pages)
-		return SHRINK_STOP;
-	sc->nr_scanned = max(sc->nr_scanned, pages);
-	return pages;
-}
-
-static struct shrinker *smc_buffers_shrinker;
-
-void smc_buffers_shrinker_init(void)
-{
-	smc_buffers_shrinker = smc_shrinker_begin("smc-rmb", smc_buffers_count, smc_buffers_scan);
-}
-
-void smc_buffers_shrinker_exit(void)
-{
-	smc_shrinker_end(smc_buffers_shrinker);
+	return idle && queue_work(smc_link_wq, &smc_group_of(lgr)->buffers.shrink) ? idle : 0;
 }
 
 void smc_buffers_init(struct smc_buffers *buffers)
@@ -355,12 +307,9 @@ void smc_buffers_init(struct smc_buffers *buffers)
 
 	mutex_init(&buffers->lock);
 	INIT_DELAYED_WORK(&buffers->trim, smc_buffers_trim);
-	INIT_WORK(&buffers->shrink, smc_buffers_give_back);
+	INIT_WORK(&buffers->shrink, smc_buffers_free_empty);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
 		smc_slabs_init(&buffers->slabs[use], &buffers->trim);
-	spin_lock_bh(&smc_all_buffers_lock);
-	list_add_tail(&buffers->list, &smc_all_buffers);
-	spin_unlock_bh(&smc_all_buffers_lock);
 }
 
 /* A busy group must not collect the slabs of control groups that have long gone. */
@@ -412,7 +361,7 @@ static int smc_buffers_announce(struct smc_group *group, struct smc_mr_slab *mrs
 	/* One can be late, since nothing is posted beside it. */
 	if (!rc && mrs->mr && group->buffers.late)
 		rc = -ETIMEDOUT;
-	if (!rc && smc_group_is_active(group))
+	if (!rc && smc_lgr_is_active(&group->lgr))
 		rc = smc_mr_slab_make_ready(group, mrs);
 	if (!rc)
 		rc = smc_slabs_add(slabs, &mrs->slab, el);
@@ -455,13 +404,13 @@ int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_c
 		     struct mem_cgroup *memcg, struct smc_element *el)
 {
 	struct smc_slab_spec spec = {
-		.net	    = group->net,
+		.net	    = group->lgr.net,
 		.memcg	    = memcg,
 		.kind	    = SMC_PATH_R,
 		.is_rx	    = use == SMC_BUFFER_RMB,
 		.most_bytes = SMC_SLAB_BYTES,
 		.size_class = size_class,
-		.type	    = READ_ONCE(smc_net(group->net)->sysctl.smcr_buf_type),
+		.type	    = READ_ONCE(smc_net(group->lgr.net)->sysctl.smcr_buf_type),
 	};
 	int rc = smc_slabs_take(&group->buffers.slabs[use], &spec, smc_mr_slab_add, group, el);
 
@@ -493,9 +442,6 @@ void smc_buffers_deregister(struct smc_group *group)
 	LIST_HEAD(all);
 	int use;
 
-	spin_lock_bh(&smc_all_buffers_lock);
-	list_del(&group->buffers.list);
-	spin_unlock_bh(&smc_all_buffers_lock);
 	mutex_lock(&group->buffers.lock);
 	smc_buffers_discard_late(group);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)

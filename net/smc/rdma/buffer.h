@@ -15,6 +15,7 @@
 #include "memory/slab.h"
 
 struct smc_group;
+struct smc_lgr;
 struct smc_link;
 
 enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_MIRROR, SMC_N_BUFFER_USES };
@@ -41,7 +42,6 @@ struct smc_mr_slab {
 
 /**
  * struct smc_buffers - the slabs of a group
- * @list: in that of all, from smc_buffers_init() to smc_buffers_deregister(), for the shrinker
  * @lock: one slab at a time is registered, announced to the peer, or taken away: held while the
  *	peer is asked. Slabs come and go with it held, elements do without
  * @late: no element of it is taken: its registration took too long, and may be under way; or NULL
@@ -50,7 +50,6 @@ struct smc_mr_slab {
  * @shrink: gives all back that are empty, since memory is short
  */
 struct smc_buffers {
-	struct list_head list;
 	struct mutex lock;
 	struct smc_mr_slab *late;
 	struct smc_slabs slabs[SMC_N_BUFFER_USES];
@@ -59,17 +58,15 @@ struct smc_buffers {
 };
 
 /**
- * smc_buffers_shrinker_init() - when the host's memory is short, give back what no connection uses
+ * smc_buffers_idle_pages() - pages that a group gives back when memory is short
+ * @lgr: group
  *
- * Groups without connections end, others lose their empty slabs. Where there is no memory for that
- * it is left undone.
+ * Groups without connections end, others lose their empty slabs.
+ *
+ * Context: any but hard interrupt, as the following one: see struct smc_lgr_ops.
  */
-void smc_buffers_shrinker_init(void);
-
-/**
- * smc_buffers_shrinker_exit() - stop doing so
- */
-void smc_buffers_shrinker_exit(void);
+unsigned long smc_buffers_idle_pages(struct smc_lgr *lgr);
+unsigned long smc_buffers_give_back(struct smc_lgr *lgr);
 
 /**
  * smc_buffers_init() - a group without slabs

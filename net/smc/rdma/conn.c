@@ -156,7 +156,7 @@ static void smc_rdma_over(struct smc_stream *st)
 	if (st->sk && !smc_stream_has_parted(st))
 		smc_rdma_conn_spend(conn);
 	xa_erase_bh(&conn->group->conns, conn->token);
-	smc_group_unreserve(conn->group);
+	smc_lgr_unreserve(&conn->group->lgr);
 	smc_stream_put(st);
 }
 
@@ -207,7 +207,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 	INIT_LIST_HEAD(&conn->starved);
 	st = &conn->stream;
 	spin_lock_init(&conn->lock);
-	smc_stream_init(st, &smc_rdma_path_ops, group->net, &conn->lock);
+	smc_stream_init(st, &smc_rdma_path_ops, group->lgr.net, &conn->lock);
 
 	rc = smc_buffers_take(group, SMC_BUFFER_RMB, rmb_class, memcg, &conn->rmb);
 	if (rc)
@@ -222,7 +222,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 	rc = xa_alloc_cyclic_bh(&group->conns, &conn->token, conn, xa_limit_32b,
 				&group->next_token, GFP_KERNEL);
 	if (rc >= 0) {
-		if (!smc_group_is_dead(group))
+		if (!smc_lgr_is_dead(&group->lgr))
 			return conn;
 		/* Whoever ended it may have looked for its connections before. */
 		smc_stream_on_lost(st, ENOLINK);
@@ -232,11 +232,11 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 	smc_stream_put(st);
 
 err_conn:
-	smc_group_unreserve(group);
+	smc_lgr_unreserve(&group->lgr);
 	smc_stream_put(st);
 	return ERR_PTR(rc);
 err_group:
-	smc_group_unreserve(group);
+	smc_lgr_unreserve(&group->lgr);
 	smc_group_put(group);
 	return ERR_PTR(rc);
 }
@@ -314,7 +314,7 @@ struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token)
  */
 static void smc_rdma_conn_on_stray(struct smc_group *group)
 {
-	smc_stat_violation(smc_net(group->net), SMC_VIOLATION_TOKEN);
+	smc_stat_violation(smc_net(group->lgr.net), SMC_VIOLATION_TOKEN);
 	if (++group->strays / SMC_RECV_SLOTS >= READ_ONCE(group->n_had) &&
 	    !READ_ONCE(group->retired))
 		smc_group_kill(group, ECONNRESET);

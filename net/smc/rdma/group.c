@@ -10,7 +10,6 @@
 #include <rdma/ib_cache.h>
 
 #include "admin/address.h"
-#include "admin/lgr_id.h"
 #include "admin/net.h"
 #include "admin/stats.h"
 #include "conn.h"
@@ -45,39 +44,19 @@
 #define SMC_GROUPS_MAX		8192
 #define SMC_GROUP_FEW_CONNS	16
 
-/* Peers may make groups, each with memory of its own, faster than they time out. */
-#define SMC_GROUPS_IDLE_MAX	128
-
-/* The owners of the peers' addresses are told apart by as many hashes. */
-#define SMC_OWNERS		32
-
-static LIST_HEAD(smc_groups);
-static unsigned int smc_n_groups;
 /* Those that others may join. A peer has as many GIDs as it likes: the hash is secret. */
 static DEFINE_HASHTABLE(smc_groups_by_gid, 8);
-static DEFINE_SPINLOCK(smc_groups_lock);
-static DECLARE_WAIT_QUEUE_HEAD(smc_groups_ended);
 
-static void smc_group_free(struct kref *ref)
+static void smc_group_free(struct smc_lgr *lgr)
 {
-	struct smc_group *group = container_of(ref, struct smc_group, ref);
+	struct smc_group *group = smc_group_of(lgr);
 
 	xa_destroy(&group->conns);
 	kvfree(group->link);
 	kfree(group);
 }
 
-void smc_group_get(struct smc_group *group)
-{
-	kref_get(&group->ref);
-}
-
-void smc_group_put(struct smc_group *group)
-{
-	kref_put(&group->ref, smc_group_free);
-}
-
-/* Under smc_groups_lock, while the group is in the list. Its link is there as long. */
+/* With smc_rdma_lgrs.lock, while the group is in the list. Its link is there as long. */
 static void smc_group_wake(struct smc_group *group)
 {
 	smc_llc_wake(group);
@@ -89,34 +68,13 @@ static unsigned long smc_group_patience(const struct smc_group *group, bool in_o
 {
 	if (!in_order)
 		return 0;
-	return check_net(group->net) ? SMC_GROUP_LEAVE : SMC_GROUP_LEAVE_NET;
-}
-
-bool smc_group_is_idle(const struct smc_group *group)
-{
-	return !READ_ONCE(group->n_conns) && smc_group_is_active(group);
+	return check_net(group->lgr.net) ? SMC_GROUP_LEAVE : SMC_GROUP_LEAVE_NET;
 }
 
 bool smc_group_is_spare(const struct smc_group *group)
 {
-	return smc_group_is_idle(group) &&
-	       time_after(jiffies, READ_ONCE(group->idle_since) + SMC_GROUP_SPARE);
-}
-
-/*
- * The one place where either changes: so the number of idle groups is right at any time. A dead
- * group, which is never idle, may outlive its namespace.
- */
-static void smc_group_become(struct smc_group *group, enum smc_group_state state,
-			     unsigned int n_conns)
-{
-	const bool was_idle = smc_group_is_idle(group);
-
-	lockdep_assert_held(&smc_groups_lock);
-	WRITE_ONCE(group->state, state);
-	WRITE_ONCE(group->n_conns, n_conns);
-	if (smc_group_is_idle(group) != was_idle)
-		smc_net(group->net)->n_rdma_idle += was_idle ? -1 : 1;
+	return smc_lgr_is_idle(&group->lgr) &&
+	       time_after(jiffies, READ_ONCE(group->lgr.idle_since) + SMC_GROUP_SPARE);
 }
 
 static u32 smc_group_hash(const struct net *net, const u8 *gid)
@@ -124,60 +82,43 @@ static u32 smc_group_hash(const struct net *net, const u8 *gid)
 	return jhash(gid, SMC_GID_LEN, net_hash_mix(net));
 }
 
-static void smc_group_list(struct smc_group *group)
-{
-	struct smc_net *sn = smc_net(group->net);
-
-	lockdep_assert_held(&smc_groups_lock);
-	list_add(&group->list, &smc_groups);
-	smc_n_groups++;
-	list_add(&group->in_net, &sn->rdma_groups);
-	sn->n_rdma_groups++;
-}
-
-static void smc_group_unlist(struct smc_group *group)
-{
-	lockdep_assert_held(&smc_groups_lock);
-	list_del(&group->list);
-	smc_n_groups--;
-	list_del(&group->in_net);
-	smc_net(group->net)->n_rdma_groups--;
-	hash_del(&group->by_gid);
-}
-
-/* Under smc_groups_lock. The reference of the list goes over to the work. */
 static void smc_group_doom(struct smc_group *group, int err, bool in_order)
 {
-	lockdep_assert_held(&smc_groups_lock);
-	if (group->state == SMC_GROUP_DEAD)
+	const struct smc_lgr *lgr = &group->lgr;
+	const bool was_active = smc_lgr_is_active(lgr);
+
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	if (smc_lgr_is_dead(lgr))
 		return;
-	if (group->state == SMC_GROUP_ACTIVE && group->n_conns)
-		smc_stat_rdma(smc_net(group->net), SMC_RDMA_GROUPS_LOST, 1);
-	group->err = err;
-	group->tell_peer = in_order && group->state == SMC_GROUP_ACTIVE;
+	if (was_active && lgr->n_conns)
+		smc_stat_rdma(smc_net(lgr->net), SMC_RDMA_GROUPS_LOST, 1);
+	group->tell_peer = in_order && was_active;
 	WRITE_ONCE(group->leave_by, jiffies + smc_group_patience(group, in_order));
-	smc_group_become(group, SMC_GROUP_DEAD, group->n_conns);
+	smc_lgr_mark_dead(&group->lgr, err);
+	hash_del(&group->by_gid);
 	smc_stream_give_up(-group->n_spent, -group->spent_pages);
-	queue_work(smc_end_wq, &group->end);
-	/* A wait for the peer is in vain from now on, and holds up rendezvous and the work. */
+	/* A wait for the peer is in vain from now on, and holds up handshakes and the work. */
 	smc_group_wake(group);
 }
 
-static void smc_group_on_idle(struct work_struct *work)
+/*
+ * One that ends already when its namespace does gets no more time than the others, and may have had
+ * it.
+ */
+static void smc_group_shutdown(struct smc_lgr *lgr)
 {
-	struct smc_group *group = container_of(work, struct smc_group, idle.work);
-	unsigned long flags;
+	struct smc_group *group = smc_group_of(lgr);
+	const unsigned long by = jiffies + smc_group_patience(group, true);
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	if (!group->n_conns)
-		smc_group_doom(group, ECONNRESET, true);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	if (smc_lgr_is_dead(lgr) && time_before(by, group->leave_by))
+		WRITE_ONCE(group->leave_by, by);
+	smc_group_doom(group, ECONNRESET, true);
 }
 
 static void smc_group_on_probe(struct work_struct *work)
 {
 	struct smc_group *group = container_of(work, struct smc_group, probe.work);
-	int interval = READ_ONCE(smc_net(group->net)->sysctl.smcr_testlink_time);
+	int interval = READ_ONCE(smc_net(group->lgr.net)->sysctl.smcr_testlink_time);
 	unsigned long silent = jiffies - READ_ONCE(group->link->last_rx);
 
 	if (interval && silent >= interval) {
@@ -199,18 +140,16 @@ static void smc_group_lose_conns(struct smc_group *group)
 	xa_for_each(&group->conns, token, conn) {
 		if (smc_rdma_conn_get(group, token) != conn)
 			continue;
-		smc_stream_on_lost(&conn->stream, group->err);
+		smc_stream_on_lost(&conn->stream, group->lgr.err);
 		smc_stream_put(&conn->stream);
 	}
 }
 
 /* Everything that uses the link ends here, then the link. */
-static void smc_group_on_end(struct work_struct *work)
+static void smc_group_end(struct smc_lgr *lgr)
 {
-	struct smc_group *group = container_of(work, struct smc_group, end);
-	unsigned long flags;
+	struct smc_group *group = smc_group_of(lgr);
 
-	cancel_delayed_work_sync(&group->idle);
 	cancel_delayed_work_sync(&group->probe);
 	if (group->tell_peer)
 		smc_llc_delete_all(group);
@@ -222,33 +161,27 @@ static void smc_group_on_end(struct work_struct *work)
 	smc_group_lose_conns(group);
 	smc_buffers_deregister(group);
 	smc_link_release(group->link);
-
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	smc_group_unlist(group);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
-	wake_up_all(&smc_groups_ended);
-	smc_group_put(group);
 }
 
 /* Those under way at the same moment may be too many together: their number is bounded, too. */
 static bool smc_groups_have_room(const struct net *net, enum smc_role role,
 				 const struct in6_addr *addr)
 {
-	const struct smc_net *sn = smc_net(net);
+	const struct smc_net_lgrs *in_net = smc_lgrs_of(&smc_rdma_lgrs, net);
 	const struct smc_group *group;
 	unsigned int own = 0;
 	unsigned long flags;
 	bool has_room;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_for_each_entry(group, &sn->rdma_groups, in_net)
-		if (group->role == role && group->n_conns < SMC_GROUP_FEW_CONNS &&
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	list_for_each_entry(group, &in_net->list, lgr.in_net)
+		if (group->role == role && group->lgr.n_conns < SMC_GROUP_FEW_CONNS &&
 		    smc_address_is_akin(&group->peer.addr, addr))
 			own++;
 	has_room = own < SMC_GROUPS_PER_ADDRESS &&
-		   own + sn->n_rdma_groups < SMC_GROUPS_PER_NET &&
-		   sn->n_rdma_groups + smc_n_groups < SMC_GROUPS_MAX;
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+		   own + in_net->n < SMC_GROUPS_PER_NET &&
+		   in_net->n + smc_rdma_lgrs.n < SMC_GROUPS_MAX;
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return has_room;
 }
 
@@ -264,49 +197,39 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	group = kzalloc(sizeof(*group), GFP_KERNEL);
 	if (!group)
 		return ERR_PTR(-ENOMEM);
-	kref_init(&group->ref);
-	group->net = net;
 	group->role = role;
 	group->version = version;
 	group->peer = *peer;
 	group->vlan = port->vlan;
 	group->max_conns = READ_ONCE(smc_net(net)->sysctl.max_conns_per_lgr);
-	group->n_conns = 1;
 	group->n_had = 1;
-	/* Nobody else can end it until it is in the list. */
-	group->state = SMC_GROUP_DEAD;
 	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	smc_llc_init(group);
-	INIT_DELAYED_WORK(&group->idle, smc_group_on_idle);
 	INIT_DELAYED_WORK(&group->probe, smc_group_on_probe);
-	INIT_WORK(&group->end, smc_group_on_end);
+	smc_buffers_init(&group->buffers);
+	smc_lgr_init(&group->lgr, &smc_rdma_lgrs, net);
 
 	link = smc_link_create(group, port);
 	if (IS_ERR(link)) {
-		kfree(group);
+		smc_lgr_discard(&group->lgr);
 		return ERR_CAST(link);
 	}
 	group->link = link;
-	smc_buffers_init(&group->buffers);
 	smc_stat_rdma(smc_net(net), SMC_RDMA_GROUPS_CREATED, 1);
 
-	smc_group_get(group);
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	/* In the order of the list, newest first: a dump goes on below what it showed last. */
-	group->serial = smc_lgr_next_serial();
-	smc_group_list(group);
-	smc_group_become(group, SMC_GROUP_NEW, group->n_conns);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	smc_lgr_list(&group->lgr, SMC_LGR_NEW);
 	/* A handshake may hold on to a device whose removal has begun. */
 	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
 		smc_group_doom(group, ENETDOWN, false);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return group;
 }
 
 static bool smc_group_is_with(const struct smc_group *group, struct net *net, enum smc_role role,
 			      u8 version, const struct smc_peer *peer)
 {
-	if (group->state != SMC_GROUP_ACTIVE || group->net != net || group->role != role ||
+	if (!smc_lgr_is_active(&group->lgr) || group->lgr.net != net || group->role != role ||
 	    group->version != version)
 		return false;
 	if (memcmp(group->peer.id, peer->id, sizeof(peer->id)) ||
@@ -329,13 +252,10 @@ static bool smc_group_is_at(const struct smc_group *group, const struct smc_rdma
 	       !memcmp(link->gid, port->gid->gid.raw, sizeof(link->gid));
 }
 
-/* Under smc_groups_lock. */
 static void smc_group_reserve(struct smc_group *group)
 {
-	lockdep_assert_held(&smc_groups_lock);
-	smc_group_become(group, group->state, group->n_conns + 1);
+	smc_lgr_reserve(&group->lgr);
 	WRITE_ONCE(group->n_had, group->n_had + 1);
-	smc_group_get(group);
 }
 
 struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
@@ -345,7 +265,7 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
 	struct smc_group *group;
 	unsigned long flags;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_groups_by_gid, group, by_gid, smc_group_hash(net, peer->gid)) {
 		/* A stranger that names the peer's GID is kept from its elements: design.rst. */
 		if (!smc_group_is_with(group, net, SMC_SERVER, version, peer) || group->retired ||
@@ -354,14 +274,14 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
 			continue;
 		if (version == SMC_VERSION_2 && memcmp(group->eid, eid, SMC_EID_LEN))
 			continue;
-		if (group->n_conns >= group->max_conns)
+		if (group->lgr.n_conns >= group->max_conns)
 			continue;
 		smc_group_reserve(group);
 		goto out;
 	}
 	group = NULL;
 out:
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return group;
 }
 
@@ -372,7 +292,7 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 	struct smc_group *group;
 	unsigned long flags;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_groups_by_gid, group, by_gid, smc_group_hash(net, peer->gid)) {
 		/*
 		 * If it is retired, the DECLINE says it is not there: the server's retires, too.
@@ -387,66 +307,25 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 		found = group;
 		break;
 	}
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return found;
 }
 
-static u32 smc_group_owner(const struct smc_group *group)
+static unsigned int smc_group_owner(const struct smc_lgr *lgr)
 {
+	const struct smc_group *group = smc_group_of(lgr);
 	const struct in6_addr prefix = smc_address_prefix(&group->peer.addr);
 
-	return jhash(&prefix, sizeof(prefix), net_hash_mix(&init_net)) % SMC_OWNERS;
+	return jhash(&prefix, sizeof(prefix), net_hash_mix(&init_net)) % SMC_LGR_OWNERS;
 }
 
-/* The oldest of the owner who has most of them: nobody ends those of others by having many. */
-static void smc_groups_end_idle(const struct net *net)
+static unsigned long smc_group_idle_time(const struct smc_lgr *lgr)
 {
-	const struct smc_net *sn = smc_net(net);
-	unsigned int owned[SMC_OWNERS] = {}, owners, most = 0;
-	struct smc_group *group, *oldest = NULL;
+	const struct smc_group *group = smc_group_of(lgr);
 
-	lockdep_assert_held(&smc_groups_lock);
-	list_for_each_entry(group, &sn->rdma_groups, in_net)
-		if (smc_group_is_idle(group))
-			owned[smc_group_owner(group)]++;
-	list_for_each_entry(group, &sn->rdma_groups, in_net) {
-		owners = owned[smc_group_owner(group)];
-		if (!smc_group_is_idle(group) || owners < most ||
-		    (owners == most && !time_before(group->idle_since, oldest->idle_since)))
-			continue;
-		oldest = group;
-		most = owners;
-	}
-	smc_group_doom(oldest, ECONNRESET, true);
-}
-
-static void smc_groups_limit_idle(const struct net *net)
-{
-	lockdep_assert_held(&smc_groups_lock);
-	if (smc_net(net)->n_rdma_idle > SMC_GROUPS_IDLE_MAX)
-		smc_groups_end_idle(net);
-}
-
-/* Under smc_groups_lock: the last connection is over. */
-static void smc_group_rest(struct smc_group *group)
-{
-	unsigned long wait = group->role == SMC_SERVER ? SMC_GROUP_IDLE : SMC_GROUP_IDLE_CLIENT;
-
-	lockdep_assert_held(&smc_groups_lock);
-	WRITE_ONCE(group->idle_since, jiffies);
-	mod_delayed_work(smc_link_wq, &group->idle, group->retired ? 0 : wait);
-	smc_groups_limit_idle(group->net);
-}
-
-void smc_group_unreserve(struct smc_group *group)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	smc_group_become(group, group->state, group->n_conns - 1);
-	if (smc_group_is_idle(group))
-		smc_group_rest(group);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	if (group->retired)
+		return 0;
+	return group->role == SMC_SERVER ? SMC_GROUP_IDLE : SMC_GROUP_IDLE_CLIENT;
 }
 
 bool smc_group_end_spare(struct smc_group *group)
@@ -454,45 +333,45 @@ bool smc_group_end_spare(struct smc_group *group)
 	unsigned long flags;
 	bool is_spare;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	is_spare = smc_group_is_spare(group);
 	if (is_spare)
-		smc_group_doom(group, ECONNRESET, true);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+		smc_group_shutdown(&group->lgr);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return is_spare;
 }
 
 static void smc_group_retire_locked(struct smc_group *group)
 {
-	lockdep_assert_held(&smc_groups_lock);
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	WRITE_ONCE(group->retired, true);
-	if (smc_group_is_idle(group))
-		smc_group_rest(group);
+	if (smc_lgr_is_idle(&group->lgr))
+		smc_lgr_idle_begin(&group->lgr);
 }
 
 void smc_group_retire(struct smc_group *group)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	smc_group_retire_locked(group);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
 /* The largest group of the owner with the most in all groups: a peer may have one for each. */
 static void smc_groups_end_most_spent(void)
 {
 	struct smc_group *group, *most = NULL;
-	long owned[SMC_OWNERS] = {}, owners, owners_most = 0;
+	long owned[SMC_LGR_OWNERS] = {}, owners, owners_most = 0;
 
-	lockdep_assert_held(&smc_groups_lock);
-	list_for_each_entry(group, &smc_groups, list)
-		if (group->state != SMC_GROUP_DEAD)
-			owned[smc_group_owner(group)] += group->spent_pages;
-	list_for_each_entry(group, &smc_groups, list) {
-		if (group->state == SMC_GROUP_DEAD || !group->n_spent)
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list)
+		if (!smc_lgr_is_dead(&group->lgr))
+			owned[smc_group_owner(&group->lgr)] += group->spent_pages;
+	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
+		if (smc_lgr_is_dead(&group->lgr) || !group->n_spent)
 			continue;
-		owners = owned[smc_group_owner(group)];
+		owners = owned[smc_group_owner(&group->lgr)];
 		if (most && (owners < owners_most ||
 			     (owners == owners_most && group->spent_pages <= most->spent_pages)))
 			continue;
@@ -508,65 +387,53 @@ void smc_group_spend(struct smc_group *group, long pages)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	/* A group that ends, as it does with this as its last connection, frees its memory soon. */
-	if (group->state != SMC_GROUP_DEAD && group->n_conns > 1) {
+	if (!smc_lgr_is_dead(&group->lgr) && group->lgr.n_conns > 1) {
 		group->n_spent++;
 		group->spent_pages += pages;
 		if (!smc_stream_give_up(1, pages))
 			smc_groups_end_most_spent();
 	}
 	smc_group_retire_locked(group);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
 int smc_group_activate(struct smc_group *group)
 {
-	int rc = -ENOLINK;
+	const struct net *net = group->lgr.net;
 	unsigned long flags;
+	int rc = -ENOLINK;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	if (group->state == SMC_GROUP_NEW) {
-		smc_group_become(group, SMC_GROUP_ACTIVE, group->n_conns);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	if (group->lgr.state == SMC_LGR_NEW) {
 		hash_add(smc_groups_by_gid, &group->by_gid,
-			 smc_group_hash(group->net, group->peer.gid));
+			 smc_group_hash(net, group->peer.gid));
 		queue_delayed_work(smc_link_wq, &group->probe,
-				   READ_ONCE(smc_net(group->net)->sysctl.smcr_testlink_time));
-		/* The peer may have ended its connection before it confirmed the link. */
-		if (smc_group_is_idle(group))
-			smc_group_rest(group);
+				   READ_ONCE(smc_net(net)->sysctl.smcr_testlink_time));
+		smc_lgr_activate(&group->lgr);
 		rc = 0;
 	}
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return rc;
-}
-
-bool smc_group_is_active(const struct smc_group *group)
-{
-	return READ_ONCE(group->state) == SMC_GROUP_ACTIVE;
-}
-
-bool smc_group_is_dead(const struct smc_group *group)
-{
-	return READ_ONCE(group->state) == SMC_GROUP_DEAD;
 }
 
 void smc_group_kill(struct smc_group *group, int err)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	smc_group_doom(group, err, false);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
 void smc_group_leave(struct smc_group *group)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	smc_group_doom(group, ECONNRESET, true);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	smc_group_shutdown(&group->lgr);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
 long smc_group_time_left(const struct smc_group *group)
@@ -592,32 +459,34 @@ static bool smc_group_uses_port(const struct smc_group *group, const struct smc_
 {
 	const struct smc_rdma_port *own = &group->link->port;
 
-	return group->state != SMC_GROUP_DEAD && own->dev == dev &&
+	return !smc_lgr_is_dead(&group->lgr) && own->dev == dev &&
 	       (port == SMC_ALL_PORTS || own->gid->port_num == port);
 }
 
-static void smc_groups_doom_on(const struct smc_rdma_device *dev, u32 port, bool tell_peer)
+/* Those that @is_kept says, if it is not NULL, stay. */
+static void smc_groups_doom_on(const struct smc_rdma_device *dev, u32 port, bool tell_peer,
+			       bool (*is_kept)(const struct smc_group *group))
 {
 	struct smc_group *group;
 	unsigned long flags;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_for_each_entry(group, &smc_groups, list)
-		if (smc_group_uses_port(group, dev, port))
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list)
+		if (smc_group_uses_port(group, dev, port) && !(is_kept && is_kept(group)))
 			smc_group_doom(group, ENETDOWN, tell_peer);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
 void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port)
 {
-	smc_groups_doom_on(dev, port, false);
+	smc_groups_doom_on(dev, port, false, NULL);
 }
 
 void smc_groups_leave_device(struct smc_rdma_device *dev)
 {
 	/* Who makes a group after the lock was held for this sees it. */
 	WRITE_ONCE(dev->leaving, true);
-	smc_groups_doom_on(dev, SMC_ALL_PORTS, true);
+	smc_groups_doom_on(dev, SMC_ALL_PORTS, true, NULL);
 }
 
 static bool smc_group_has_gid(const struct smc_group *group)
@@ -631,110 +500,33 @@ static bool smc_group_has_gid(const struct smc_group *group)
 
 void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port)
 {
-	struct smc_group *group;
-	unsigned long flags;
-
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_for_each_entry(group, &smc_groups, list)
-		if (smc_group_uses_port(group, dev, port) && !smc_group_has_gid(group))
-			smc_group_doom(group, ENETDOWN, false);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
+	smc_groups_doom_on(dev, port, false, smc_group_has_gid);
 }
 
-static bool smc_groups_none(const struct net *net)
+unsigned int smc_groups_count_on(const struct net *net, const struct smc_rdma_device *dev, u32 port)
 {
-	unsigned long flags;
-	bool none;
+	const struct smc_group *group;
+	unsigned int n = 0;
 
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	none = list_empty(net ? &smc_net(net)->rdma_groups : &smc_groups);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
-	return none;
+	spin_lock_irq(&smc_rdma_lgrs.lock);
+	list_for_each_entry(group, &smc_lgrs_of(&smc_rdma_lgrs, net)->list, lgr.in_net)
+		if (smc_group_uses_port(group, dev, port))
+			n++;
+	spin_unlock_irq(&smc_rdma_lgrs.lock);
+	return n;
 }
 
-static void smc_groups_doom_in(const struct net *net)
-{
-	struct smc_group *group;
+static const struct smc_lgr_ops smc_group_ops = {
+	.idle_time	= smc_group_idle_time,
+	.owner		= smc_group_owner,
+	.shutdown	= smc_group_shutdown,
+	.end		= smc_group_end,
+	.free		= smc_group_free,
+	.idle_pages	= smc_buffers_idle_pages,
+	.give_back	= smc_buffers_give_back,
+};
 
-	lockdep_assert_held(&smc_groups_lock);
-	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net)
-		smc_group_doom(group, ECONNRESET, true);
-}
-
-/* Those that were ending before get no more time than the others, and may have had theirs. */
-static void smc_groups_hurry_in(const struct net *net)
-{
-	const unsigned long by = jiffies + SMC_GROUP_LEAVE_NET;
-	struct smc_group *group;
-
-	lockdep_assert_held(&smc_groups_lock);
-	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net)
-		if (group->state == SMC_GROUP_DEAD && time_before(by, group->leave_by))
-			WRITE_ONCE(group->leave_by, by);
-}
-
-void smc_groups_leave_net(struct net *net)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	smc_groups_hurry_in(net);
-	smc_groups_doom_in(net);
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
-}
-
-static void smc_groups_doom_all(void)
-{
-	struct smc_group *group;
-
-	lockdep_assert_held(&smc_groups_lock);
-	list_for_each_entry(group, &smc_groups, list)
-		smc_group_doom(group, ECONNRESET, true);
-}
-
-void smc_groups_end(struct net *net)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	/* A socket of the kernel's own, which holds no namespace, may have made another. */
-	if (net)
-		smc_groups_doom_in(net);
-	else
-		smc_groups_doom_all();
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
-	wait_event(smc_groups_ended, smc_groups_none(net));
-}
-
-struct smc_group *smc_group_next(struct net *net, unsigned long last)
-{
-	struct smc_group *group, *next = NULL;
-	unsigned long flags;
-
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net) {
-		if (group->state == SMC_GROUP_DEAD || (last && group->serial >= last))
-			continue;
-		smc_group_get(group);
-		next = group;
-		break;
-	}
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
-	return next;
-}
-
-int smc_groups_for_each(struct net *net, int (*fn)(struct smc_group *group, void *arg), void *arg)
-{
-	struct smc_group *group;
-	unsigned long flags;
-	int rc = 0;
-
-	spin_lock_irqsave(&smc_groups_lock, flags);
-	list_for_each_entry(group, &smc_net(net)->rdma_groups, in_net) {
-		rc = fn(group, arg);
-		if (rc)
-			break;
-	}
-	spin_unlock_irqrestore(&smc_groups_lock, flags);
-	return rc;
-}
+struct smc_lgr_kind smc_rdma_lgrs = {
+	.path	= SMC_PATH_R,
+	.ops	= &smc_group_ops,
+};

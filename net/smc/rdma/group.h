@@ -8,12 +8,12 @@
 
 #include <linux/completion.h>
 #include <linux/in6.h>
-#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "buffer.h"
+#include "group/group.h"
 #include "llc.h"
 #include "path_kind.h"
 #include "wire/clc.h"
@@ -25,12 +25,6 @@ struct smc_rdma_device;
 struct smc_rdma_port;
 
 #define SMC_ALL_PORTS		0	/* no port has the number 0 */
-
-enum smc_group_state {
-	SMC_GROUP_NEW,		/* first contact under way; nobody else finds it */
-	SMC_GROUP_ACTIVE,
-	SMC_GROUP_DEAD,		/* no new connection; ends in its work */
-};
 
 /*
  * Who the peer is: what a group is found by. The peer claims to be it, but for the address: a
@@ -45,21 +39,14 @@ struct smc_peer {
 
 /**
  * struct smc_group - a link group
- * @list: in the list of all groups
- * @in_net: in that of its namespace
+ * @lgr: what the groups of either path have
  * @by_gid: in the table by the peer's GID, from the time when others may join
- * @ref: one of the list until the group ended, one of each connection and handshake
- * @net: network namespace; outlives the group, which ends with it
- * @serial: its number, see admin/lgr_id.h
  * @role: of this end at first contact
  * @version: of SMC
  * @release: of version 2
- * @state: see enum; protected by smc_groups_lock, changed by smc_group_become() only
- * @err: errno for the connections, once dead
  * @tell_peer: end by DELETE LINK
  * @leave_by: jiffies until which a dead group may wait for its peer
- * @retired: no connection joins any more, and the last one ends it; under smc_groups_lock
- * @idle_since: jiffies when the last connection was over
+ * @retired: no connection joins any more, and the last one ends it; under smc_rdma_lgrs.lock
  * @peer: who it is with
  * @peer_os: enum smc_os_type
  * @peer_hostname: as the peer says, blank or zero padded
@@ -67,36 +54,27 @@ struct smc_peer {
  * @is_routed: a router is between the ends of the link; version 2
  * @vlan: VLAN or 0
  * @max_conns: agreed on; the server sees to it
- * @n_conns: connections and reservations; likewise
- * @n_had: connections and reservations that it ever had; changed under smc_groups_lock
+ * @n_had: connections and reservations that it ever had; changed under smc_rdma_lgrs.lock
  * @strays: messages for none of its connections; of the completion queue's only poller
- * @n_spent: connections that are over and whose elements are not reused; under smc_groups_lock
+ * @n_spent: connections that are over and whose elements are not reused; under
+ *	smc_rdma_lgrs.lock
  * @spent_pages: those elements
  * @link: the link
  * @conns: connections by alert token, softirqs off
  * @next_token: hint for the next one
  * @buffers: RMBs and mirrors
  * @llc: link layer control
- * @idle: ends a group without connections after a while
  * @probe: sends TEST LINK on a silent link
- * @end: does what kill asked for
  */
 struct smc_group {
-	struct list_head list;
-	struct list_head in_net;
+	struct smc_lgr lgr;
 	struct hlist_node by_gid;
-	struct kref ref;
-	struct net *net;
-	unsigned long serial;
 	enum smc_role role;
 	u8 version;
 	u8 release;
-	enum smc_group_state state;
-	int err;
 	bool tell_peer;
 	unsigned long leave_by;
 	bool retired;
-	unsigned long idle_since;
 	struct smc_peer peer;
 	u8 peer_os;
 	u8 peer_hostname[SMC_HOSTNAME_LEN];
@@ -104,7 +82,6 @@ struct smc_group {
 	bool is_routed;
 	u16 vlan;
 	u8 max_conns;
-	unsigned int n_conns;
 	unsigned long n_had;
 	u64 strays;
 	int n_spent;
@@ -114,10 +91,23 @@ struct smc_group {
 	u32 next_token;
 	struct smc_buffers buffers;
 	struct smc_llc llc;
-	struct delayed_work idle;
 	struct delayed_work probe;
-	struct work_struct end;
 };
+
+/* The groups of SMC-R. */
+extern struct smc_lgr_kind smc_rdma_lgrs;
+
+#define smc_group_of(ptr)	container_of(ptr, struct smc_group, lgr)
+
+static inline void smc_group_get(struct smc_group *group)
+{
+	smc_lgr_get(&group->lgr);
+}
+
+static inline void smc_group_put(struct smc_group *group)
+{
+	smc_lgr_put(&group->lgr);
+}
 
 /**
  * smc_group_create() - a group for a first contact, with its link in state INIT
@@ -163,14 +153,6 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 					    const struct smc_peer *peer, u32 qpn);
 
 /**
- * smc_group_unreserve() - a connection is over: make its room free
- * @group: group
- *
- * Context: any but hard interrupt.
- */
-void smc_group_unreserve(struct smc_group *group);
-
-/**
  * smc_group_retire() - no new connection is to use the group; those that it has go on
  * @group: group
  *
@@ -179,20 +161,12 @@ void smc_group_unreserve(struct smc_group *group);
 void smc_group_retire(struct smc_group *group);
 
 /**
- * smc_group_is_idle() - whether it has no connection, and waits for the next
- * @group: group
- *
- * Context: any. Only under smc_groups_lock it stays so.
- */
-bool smc_group_is_idle(const struct smc_group *group);
-
-/**
  * smc_group_is_spare() - whether it is idle and may end when memory is short
  * @group: group
  *
  * A group that has just become idle may be the next connection's: its peer may have chosen it.
  *
- * Context: any, as smc_group_is_idle().
+ * Context: any, as smc_lgr_is_idle().
  */
 bool smc_group_is_spare(const struct smc_group *group);
 
@@ -219,44 +193,12 @@ bool smc_group_end_spare(struct smc_group *group);
 void smc_group_spend(struct smc_group *group, long pages);
 
 /**
- * smc_group_get() - take a reference
- * @group: referenced, or in the list of all groups and that locked
- *
- * Context: any.
- */
-void smc_group_get(struct smc_group *group);
-
-/**
- * smc_group_put() - drop a reference
- * @group: group, which has ended if this is the last one
- *
- * Context: any but hard interrupt.
- */
-void smc_group_put(struct smc_group *group);
-
-/**
  * smc_group_activate() - first contact is complete: others may join
  * @group: group
  *
  * Return: 0, or -ENOLINK if the group died meanwhile.
  */
 int smc_group_activate(struct smc_group *group);
-
-/**
- * smc_group_is_active() - whether first contact is over and the group has not ended since
- * @group: group
- *
- * Context: any. It may end at any time.
- */
-bool smc_group_is_active(const struct smc_group *group);
-
-/**
- * smc_group_is_dead() - whether the group ends or has ended, which it does for good
- * @group: group
- *
- * Context: any.
- */
-bool smc_group_is_dead(const struct smc_group *group);
 
 /**
  * smc_group_kill() - end a group and all its connections, in a work of its own
@@ -318,39 +260,14 @@ void smc_groups_leave_device(struct smc_rdma_device *dev);
 void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port);
 
 /**
- * smc_groups_leave_net() - have all groups of a namespace end that ends itself
+ * smc_groups_count_on() - how many living groups of a namespace use a device
  * @net: namespace
- *
- * Context: process; it does not wait for them.
- */
-void smc_groups_leave_net(struct net *net);
-
-/**
- * smc_groups_end() - end all groups of a namespace, or all, and wait for them
- * @net: namespace or NULL
- *
- * Context: process, may sleep, but for no longer than SMC_GROUP_LEAVE lets peers take part.
- */
-void smc_groups_end(struct net *net);
-
-/**
- * smc_group_next() - the groups of a namespace, the newest first
- * @net: namespace
- * @last: serial of the group before the one wanted, or 0
+ * @dev: device
+ * @port: number or SMC_ALL_PORTS
  *
  * Context: process.
- * Return: the next one that is not dead, with a reference, or NULL.
  */
-struct smc_group *smc_group_next(struct net *net, unsigned long last);
-
-/**
- * smc_groups_for_each() - call @fn for every group of a namespace until it returns an error
- * @net: namespace
- * @fn: function
- * @arg: passed on to @fn
- *
- * Context: process; @fn may not sleep.
- */
-int smc_groups_for_each(struct net *net, int (*fn)(struct smc_group *group, void *arg), void *arg);
+unsigned int smc_groups_count_on(const struct net *net, const struct smc_rdma_device *dev,
+				 u32 port);
 
 #endif

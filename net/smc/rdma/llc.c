@@ -69,7 +69,7 @@ static u8 smc_llc_second_link(const struct smc_group *group)
 /* Whether the answer to a DELETE LINK is to that of smc_llc_delete_all(), of a dead group. */
 static bool smc_llc_answers_leave(const struct smc_group *group, const struct smc_llc_msg *msg)
 {
-	if (!smc_group_is_dead(group))
+	if (!smc_lgr_is_dead(&group->lgr))
 		return false;
 	/* That to smc_llc_take_back_link() may come late. */
 	return (msg->flags & SMC_LLC_DELETE_ALL) ||
@@ -139,7 +139,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
 	return;
 
 violation:
-	smc_stat_violation(smc_net(group->net), SMC_VIOLATION_LLC);
+	smc_stat_violation(smc_net(group->lgr.net), SMC_VIOLATION_LLC);
 	smc_group_kill(group, ECONNRESET);
 }
 
@@ -165,7 +165,7 @@ static void smc_llc_expect_nothing(struct smc_llc *llc)
 
 static bool smc_llc_has_ended(const struct smc_group *group)
 {
-	return READ_ONCE(group->llc.has_come) || smc_group_is_dead(group);
+	return READ_ONCE(group->llc.has_come) || smc_lgr_is_dead(&group->lgr);
 }
 
 /* Two things may wake this task. Return: whether it was called off. */
@@ -204,7 +204,7 @@ static int smc_llc_await(struct smc_group *group, long timeo, const struct smc_c
 	if (llc->has_come) {
 		*msg = llc->came;
 		rc = 0;
-	} else if (smc_group_is_dead(group)) {
+	} else if (smc_lgr_is_dead(&group->lgr)) {
 		rc = -ENOLINK;
 	}
 	llc->awaited = 0;
@@ -271,7 +271,7 @@ static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_
 {
 	if (msg->confirm_link.qpn != group->link->peer.qpn ||
 	    (msg->flags & SMC_LLC_NO_RMBE_EYE_CATCHER) != SMC_LLC_NO_RMBE_EYE_CATCHER) {
-		smc_stat_violation(smc_net(group->net), SMC_VIOLATION_LLC);
+		smc_stat_violation(smc_net(group->lgr.net), SMC_VIOLATION_LLC);
 		return -EPROTO;
 	}
 	group->link->peer_user_id = msg->confirm_link.user_id;
@@ -477,7 +477,7 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 		smc_group_leave(group);
 		return -ECONNRESET;
 	default:
-		smc_stat_violation(smc_net(group->net), SMC_VIOLATION_LLC);
+		smc_stat_violation(smc_net(group->lgr.net), SMC_VIOLATION_LLC);
 		return -EPROTO;
 	}
 	smc_llc_reply(q->message, flags);
@@ -526,6 +526,6 @@ static void smc_llc_answer_all(struct work_struct *work)
 		}
 	}
 	/* A dead group answers what was there, not what the peer goes on to send. */
-	if (!smc_group_is_dead(group))
+	if (!smc_lgr_is_dead(&group->lgr))
 		smc_llc_go_on(group);
 }

@@ -131,7 +131,7 @@ static void smc_link_check_stall(struct work_struct *work)
 	spin_unlock_bh(&link->lock);
 	if (!stalled)
 		return;
-	smc_stat_rdma(smc_net(link->group->net), SMC_RDMA_LINKS_STALLED, 1);
+	smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_LINKS_STALLED, 1);
 	smc_link_break(link, ETIMEDOUT);
 }
 
@@ -210,14 +210,14 @@ static void smc_link_take_message(struct smc_link *link, struct smc_recv_slot *s
 		ib_dma_sync_single_for_device(ibdev, link->overflow.dma, SMC_OVERFLOW_LEN,
 					      DMA_FROM_DEVICE);
 	}
-	smc_stat_rdma(smc_net(link->group->net), SMC_RDMA_RECVS, 1);
+	smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_RECVS, 1);
 
 	if (message[0] != SMC_CDC_TYPE) {
 		smc_llc_receive(link->group, message, len);
 		return;
 	}
 	if (smc_cdc_parse(message, len, &cdc)) {
-		smc_stat_violation(smc_net(link->group->net), SMC_VIOLATION_CDC);
+		smc_stat_violation(smc_net(link->group->lgr.net), SMC_VIOLATION_CDC);
 		smc_group_kill(link->group, ECONNRESET);
 		return;
 	}
@@ -236,7 +236,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 	WRITE_ONCE(link->last_rx, jiffies);
 	/* A write with immediate data takes a receive, too, and has the length of what it wrote. */
 	if (wc->opcode != IB_WC_RECV || wc->byte_len > SMC_LLC_V2_MAX_LEN) {
-		smc_stat_violation(smc_net(link->group->net), SMC_VIOLATION_LLC);
+		smc_stat_violation(smc_net(link->group->lgr.net), SMC_VIOLATION_LLC);
 		smc_group_kill(link->group, ECONNRESET);
 		return;
 	}
@@ -414,7 +414,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		smc_link_note_signalled(link);
 	spin_unlock(&link->lock);
 	if (!rc) {
-		smc_stat_rdma(smc_net(link->group->net), SMC_RDMA_SENDS, 1);
+		smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_SENDS, 1);
 		/* See smc_link_is_flushed(). */
 		if (is_quiet && wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);
@@ -448,7 +448,7 @@ int smc_link_try_send_llc(struct smc_link *link, const u8 *message)
 
 static bool smc_link_gives_up(const struct smc_link *link, unsigned long deadline)
 {
-	if (smc_group_is_dead(link->group) && !smc_group_time_left(link->group))
+	if (smc_lgr_is_dead(&link->group->lgr) && !smc_group_time_left(link->group))
 		return true;
 	return time_after(jiffies, deadline);
 }

@@ -220,7 +220,7 @@ static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 		smc_blackhole_forget(smc_net(s->base.net), &key);
 	else if ((rc == -ETIMEDOUT || rc == -ENOLINK) &&
 		 !READ_ONCE(s->conn->group->llc.peer_left) &&
-		 READ_ONCE(s->conn->group->err) != ENETDOWN)
+		 READ_ONCE(s->conn->group->lgr.err) != ENETDOWN)
 		smc_rdma_note_out_of_reach(s);
 	return rc;
 }

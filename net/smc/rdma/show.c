@@ -10,7 +10,6 @@
 #include <net/sock.h>
 #include <rdma/ib_cache.h>
 
-#include "admin/lgr_id.h"
 #include "admin/netlink.h"
 #include "admin/pnet.h"
 #include "admin/sysctl.h"
@@ -63,7 +62,7 @@ static bool smc_show_port_of(const struct smc_group *group, struct smc_show_port
 		strscpy(port->ibname, ibdev->name, sizeof(port->ibname));
 		port->num = link->port.gid->port_num;
 		smc_rdma_pnet_of_port(ibdev, port->num, port->pnetid);
-		port->ifindex = smc_show_ifindex(link->port.gid, group->net);
+		port->ifindex = smc_show_ifindex(link->port.gid, group->lgr.net);
 		snprintf(port->gid, sizeof(port->gid), "%pI6", link->port.gid->gid.raw);
 	}
 	spin_unlock_bh(&link->lock);
@@ -114,12 +113,12 @@ static int smc_show_put_group(struct sk_buff *skb, struct netlink_callback *cb,
 
 	if (!smc_netlink_may_see_host(cb))
 		port.pnetid[0] = '\0';
-	if (nla_put_u32(skb, SMC_NLA_LGR_R_ID, smc_lgr_id(group->serial)) ||
-	    nla_put_u32(skb, SMC_NLA_LGR_R_CONNS_NUM, READ_ONCE(group->n_conns)) ||
+	if (nla_put_u32(skb, SMC_NLA_LGR_R_ID, smc_lgr_id(&group->lgr)) ||
+	    nla_put_u32(skb, SMC_NLA_LGR_R_CONNS_NUM, READ_ONCE(group->lgr.n_conns)) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_ROLE, group->role) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_TYPE, up ? SMC_SHOW_GROUP_SINGLE : SMC_SHOW_GROUP_NONE) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_VLAN_ID, group->vlan) ||
-	    nla_put_u64_64bit(skb, SMC_NLA_LGR_R_NET_COOKIE, group->net->net_cookie,
+	    nla_put_u64_64bit(skb, SMC_NLA_LGR_R_NET_COOKIE, group->lgr.net->net_cookie,
 			      SMC_NLA_LGR_R_PAD) ||
 	    nla_put_string(skb, SMC_NLA_LGR_R_PNETID, port.pnetid) ||
 	    smc_show_put_buffers(skb, group))
@@ -127,12 +126,12 @@ static int smc_show_put_group(struct sk_buff *skb, struct netlink_callback *cb,
 	return group->version == SMC_VERSION_2 ? smc_show_put_v2(skb, group) : 0;
 }
 
-static int smc_show_group(struct sk_buff *skb, struct netlink_callback *cb, struct smc_group *group)
+static int smc_show_group(struct sk_buff *skb, struct netlink_callback *cb, struct smc_lgr *lgr)
 {
 	struct smc_netlink_msg m;
 
 	return smc_netlink_open(&m, skb, cb, SMC_GEN_LGR_SMCR) ?:
-	       smc_netlink_close(&m, smc_show_put_group(skb, cb, group));
+	       smc_netlink_close(&m, smc_show_put_group(skb, cb, smc_group_of(lgr)));
 }
 
 static int smc_show_put_link(struct sk_buff *skb, struct smc_group *group)
@@ -144,8 +143,8 @@ static int smc_show_put_link(struct sk_buff *skb, struct smc_group *group)
 	if (nla_put_u8(skb, SMC_NLA_LINK_ID, link->number) ||
 	    nla_put_be32(skb, SMC_NLA_LINK_UID, cpu_to_be32(link->user_id)) ||
 	    nla_put_be32(skb, SMC_NLA_LINK_PEER_UID, cpu_to_be32(link->peer_user_id)) ||
-	    nla_put_u32(skb, SMC_NLA_LINK_CONN_CNT, READ_ONCE(group->n_conns)) ||
-	    nla_put_u32(skb, SMC_NLA_LINK_STATE, smc_group_is_active(group) ?
+	    nla_put_u32(skb, SMC_NLA_LINK_CONN_CNT, READ_ONCE(group->lgr.n_conns)) ||
+	    nla_put_u32(skb, SMC_NLA_LINK_STATE, smc_lgr_is_active(&group->lgr) ?
 			SMC_SHOW_LINK_ACTIVE : SMC_SHOW_LINK_ACTIVATING))
 		return -EMSGSIZE;
 	snprintf(peer_gid, sizeof(peer_gid), "%pI6", link->peer.gid);
@@ -163,48 +162,30 @@ static int smc_show_put_link(struct sk_buff *skb, struct smc_group *group)
 
 /* A group and its one link, both or none. */
 static int smc_show_group_with_link(struct sk_buff *skb, struct netlink_callback *cb,
-				    struct smc_group *group)
+				    struct smc_lgr *lgr)
 {
 	const unsigned char *before = skb_tail_pointer(skb);
 	struct smc_netlink_msg m;
 	int rc;
 
-	rc = smc_show_group(skb, cb, group);
+	rc = smc_show_group(skb, cb, lgr);
 	if (rc)
 		return rc;
 	rc = smc_netlink_open(&m, skb, cb, SMC_GEN_LINK_SMCR) ?:
-	     smc_netlink_close(&m, smc_show_put_link(skb, group));
+	     smc_netlink_close(&m, smc_show_put_link(skb, smc_group_of(lgr)));
 	if (rc)
 		nlmsg_trim(skb, before);
 	return rc;
 }
 
-static int smc_show_groups(struct sk_buff *skb, struct netlink_callback *cb,
-			   int (*show)(struct sk_buff *skb, struct netlink_callback *cb,
-				       struct smc_group *group))
-{
-	struct smc_group *group;
-	int rc;
-
-	while ((group = smc_group_next(sock_net(skb->sk), cb->args[0]))) {
-		rc = show(skb, cb, group);
-		if (!rc)
-			cb->args[0] = group->serial;
-		smc_group_put(group);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
 static int smc_show_dump_groups(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return smc_show_groups(skb, cb, smc_show_group);
+	return smc_lgrs_dump(&smc_rdma_lgrs, skb, cb, smc_show_group);
 }
 
 static int smc_show_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return smc_show_groups(skb, cb, smc_show_group_with_link);
+	return smc_lgrs_dump(&smc_rdma_lgrs, skb, cb, smc_show_group_with_link);
 }
 
 /* Under RCU. */
@@ -213,31 +194,6 @@ static int smc_show_ifindex_of_port(struct ib_device *ibdev, u32 num, const stru
 	const struct net_device *ndev = smc_rdma_port_netdev_rcu(ibdev, num);
 
 	return ndev && net_eq(dev_net(ndev), net) ? ndev->ifindex : 0;
-}
-
-/* Links of a namespace's living groups on one port, or on all of a device. */
-struct smc_show_links {
-	const struct smc_rdma_device *dev;
-	u32 port;
-	u32 n;
-};
-
-static int smc_show_count_link(struct smc_group *group, void *arg)
-{
-	struct smc_show_links *links = arg;
-
-	if (group->state != SMC_GROUP_DEAD && group->link->port.dev == links->dev &&
-	    (links->port == SMC_ALL_PORTS || group->link->port.gid->port_num == links->port))
-		links->n++;
-	return 0;
-}
-
-static u32 smc_show_n_links(struct net *net, const struct smc_rdma_device *dev, u32 port)
-{
-	struct smc_show_links links = { .dev = dev, .port = port };
-
-	smc_groups_for_each(net, smc_show_count_link, &links);
-	return links.n;
 }
 
 /* The table of ports, which user tools know, has room for two. */
@@ -256,7 +212,7 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 			.pnetid	 = pnetid,
 			.ifindex = smc_show_ifindex_of_port(ibdev, num, net),
 			.active	 = smc_rdma_port_is_active(ibdev, num),
-			.links	 = smc_show_n_links(net, dev, num),
+			.links	 = smc_groups_count_on(net, dev, num),
 		};
 		pnetid[0] = '\0';
 		port.pnetid_by_user = with_pnet && smc_rdma_pnet_of_port(ibdev, num, pnetid);
@@ -282,7 +238,7 @@ static int smc_show_put_pci(struct sk_buff *skb, const struct ib_device *ibdev, 
 static int smc_show_put_device(struct sk_buff *skb, struct netlink_callback *cb,
 			       const struct smc_rdma_device *dev)
 {
-	u32 links = smc_show_n_links(sock_net(skb->sk), dev, SMC_ALL_PORTS);
+	u32 links = smc_groups_count_on(sock_net(skb->sk), dev, SMC_ALL_PORTS);
 	bool host = smc_netlink_may_see_host(cb);
 
 	/* Without a second link every link in use is critical. */
