@@ -44,7 +44,7 @@ struct smc_net {
 	struct smc_pnet_table *pnet;
 	struct smc_blackholes *blackholes;
 
-	atomic_t handshakes;	/* rendezvous under way, as client or server: socket/shares.c */
+	atomic_t handshakes;	/* rendezvous under way, as client or server: rendezvous/shares.c */
 	struct workqueue_struct *shake_wq;	/* where they run; see smc_net_prepare() */
 	/*
 	 * Listeners take from TCP; the socket lock lets users hold that up, in their namespace.

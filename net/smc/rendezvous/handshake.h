@@ -9,24 +9,49 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "admin/blackhole.h"
 #include "path_kind.h"
+#include "shares.h"
 #include "wire/clc.h"
 
 struct mem_cgroup;
 struct sock;
 struct smc_client;
+struct smc_handshake;
 struct smc_stream;
+
+enum smc_handshake_state {
+	SMC_HANDSHAKE_NONE,	/* none is under way */
+	SMC_HANDSHAKE_RUNS,	/* or is about to */
+	SMC_HANDSHAKE_OVER,	/* its socket has still to be told */
+};
+
+/**
+ * struct smc_handshake_ops - what a socket does about its handshake
+ * @conclude: take the result; with the socket locked, which is not the user's before
+ * @release: the worker that ran the handshake is done with it; without the socket lock
+ */
+struct smc_handshake_ops {
+	void (*conclude)(struct smc_handshake *hs);
+	void (*release)(struct smc_handshake *hs);
+};
 
 /**
  * struct smc_handshake - one rendezvous
- * @wait: to be woken when @sk has something to read or changes state, and when it is over
+ * @ops: of the socket
  * @sk: TCP socket, connected, its peer having offered SMC
  * @memcg: control group to charge for buffers, or NULL; lives as long as the rendezvous
+ * @work: runs it, or tells the socket of its end
+ * @wait: to be woken when @sk has something to read or changes state, and when it is over
+ * @state: see enum; a handshake starts, and is over for good, with the socket locked
+ * @role: client or server
+ * @share: counts it
+ * @result: 0, or the error that it broke off with
  * @aborted: the application gave up; set it before waking @wait
  * @interruptible: a signal ends the waits for the peer
- * @refusal: what a client declines with instead of proposing: a diagnosis, or 0
+ * @refusal: diagnosis to decline with at once, or 0
  * @client: what smc_handshake_propose() began
  * @head: of the peer's message that was taken last, or is next
  * @has_head: it is next
@@ -46,9 +71,15 @@ struct smc_stream;
  * @late_version: of SMC
  */
 struct smc_handshake {
-	wait_queue_head_t wait;
+	const struct smc_handshake_ops *ops;
 	struct sock *sk;
 	struct mem_cgroup *memcg;
+	struct delayed_work work;
+	wait_queue_head_t wait;
+	enum smc_handshake_state state;
+	enum smc_role role;
+	struct smc_share share;
+	int result;
 	bool aborted;
 	bool interruptible;
 	u32 refusal;
@@ -72,19 +103,79 @@ struct smc_handshake {
 };
 
 /**
- * smc_handshake_init() - prepare for the next one of a socket
- * @hs: none is under way; @wait is initialised, and who waits there for the last one may
- *	still do so
+ * smc_handshake_init() - prepare for the handshakes of a socket, of which there is one at a time
+ * @hs: handshake
  * @sk: TCP socket
  * @memcg: as above
+ * @ops: of the socket
  */
-static inline void smc_handshake_init(struct smc_handshake *hs, struct sock *sk,
-				      struct mem_cgroup *memcg)
+void smc_handshake_init(struct smc_handshake *hs, struct sock *sk, struct mem_cgroup *memcg,
+			const struct smc_handshake_ops *ops);
+
+/**
+ * smc_handshake_reset() - prepare for the next one of a socket
+ * @hs: none is under way; threads that waited for the last one may still do so
+ */
+static inline void smc_handshake_reset(struct smc_handshake *hs)
 {
 	memset_after(hs, 0, wait);
-	hs->sk = sk;
-	hs->memcg = memcg;
 }
+
+/**
+ * smc_handshake_start() - TCP is connected and the peer offered SMC
+ * @hs: handshake; its socket is locked, or in one of TCP's callbacks
+ * @role: of this end
+ *
+ * If too many are under way, the handshake declines at once. It is the caller's to run or to queue.
+ * Until then nobody can stop it.
+ */
+void smc_handshake_start(struct smc_handshake *hs, enum smc_role role);
+
+/**
+ * smc_handshake_run() - run the handshake, or what is left of it
+ * @hs: handshake, the caller's
+ *
+ * If the user keeps the socket locked at the end, a work tells the socket of the end as soon as it
+ * is not. A connection that waits for accept() is told at once.
+ *
+ * Context: process, without the socket lock; sleeps while it waits for the peer.
+ */
+void smc_handshake_run(struct smc_handshake *hs);
+
+/**
+ * smc_handshake_queue() - have a worker run it
+ * @hs: handshake, the caller's no more
+ *
+ * Context: any.
+ */
+void smc_handshake_queue(struct smc_handshake *hs);
+
+/**
+ * smc_handshake_run_for() - run a client's handshake; after a time, queue what is left of it
+ * @hs: handshake, the caller's no more
+ * @timeo: how long to wait for the answer, in jiffies; 0: do not wait
+ *
+ * A signal, and a peer that has a link or memory to confirm, have it queued, too.
+ *
+ * Context: process, without the socket lock.
+ */
+void smc_handshake_run_for(struct smc_handshake *hs, long timeo);
+
+/**
+ * smc_handshake_stop() - end the handshake, if one is under way, and have none begin
+ * @hs: handshake
+ *
+ * Context: process; may sleep. Takes the socket lock, and returns with it.
+ */
+void smc_handshake_stop(struct smc_handshake *hs);
+
+/**
+ * smc_handshake_end() - the same of a socket that nobody else calls, until no work has it
+ * @hs: handshake
+ *
+ * Context: process, without the socket lock; may sleep.
+ */
+void smc_handshake_end(struct smc_handshake *hs);
 
 /**
  * smc_handshake_propose() - begin it as the end that connected, unless it did

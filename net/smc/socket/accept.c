@@ -151,7 +151,7 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 		smc_listener_kick(l);
 
 	/* The work that handed it over is done with it. */
-	flush_delayed_work(&child->shake);
+	flush_delayed_work(&child->hs.work);
 	lock_sock(child->sk);
 	/* What TCP says of the listener, its accept() says of the child. */
 	if (test_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags))

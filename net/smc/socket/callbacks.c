@@ -9,9 +9,9 @@
 #include "children.h"
 #include "ioctl.h"
 #include "listener.h"
-#include "nearby.h"
 #include "smc_sock.h"
 #include "visitor.h"
+#include "rendezvous/nearby.h"
 #include "stream/stream.h"
 #include "wire/clc.h"
 
@@ -155,10 +155,10 @@ void smc_tcp_data_ready(struct sock *sk)
 
 static void smc_tcp_begin(struct smc_sock *smc)
 {
-	if (!smc_sock_start_handshake(smc))
-		smc->hs.refusal = SMC_DIAG_NO_MEMORY;
+	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
+	smc_handshake_start(&smc->hs, SMC_CLIENT);
 	if (!smc->caller_shakes)
-		smc_sock_leave_handshake(smc);
+		smc_handshake_queue(&smc->hs);
 	else if (smc_nearby(smc->sk))
 		/* To meet its other end, it must be there: with this acknowledgement. */
 		inet_csk_exit_pingpong_mode(smc->sk);

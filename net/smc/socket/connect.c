@@ -109,13 +109,13 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		return;
 	/* An option may have made it known before, or it was a server's once. */
 	smc->role = SMC_CLIENT;
-	smc_handshake_init(&smc->hs, sk, smc->memcg);
+	smc_handshake_reset(&smc->hs);
 	smc_blackhole_key_server(&smc->hs.place, sk, addr, len);
 	if (smc_wants_only_tcp(sk)) {
 		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);
 		return;
 	}
-	if (smc_shares_congested(smc)) {
+	if (smc_shares_congested(sk, smc->limit_handshakes)) {
 		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
 		return;
 	}
@@ -142,7 +142,7 @@ static void smc_connect_lock(struct sock *sk)
 	if (!smc)
 		return;
 	release_sock(sk);
-	smc_sock_stop_handshake(smc);
+	smc_handshake_stop(&smc->hs);
 }
 
 /*
@@ -280,16 +280,11 @@ static void smc_connect_shake(struct smc_sock *smc, const struct smc_visit *visi
 	smc->caller_shakes = false;
 	release_sock(smc->sk);
 	if (smc_visitor_meet(smc, visit, is_left)) {
-		smc_sock_hold_handshake(smc);
+		smc_handshake_run(&smc->hs);
 		return;
 	}
-	if (!is_left)
-		return;
-	smc_handshake_propose(&smc->hs);
-	if (smc_handshake_await(&smc->hs, timeo))
-		smc_sock_hold_handshake(smc);
-	else
-		smc_sock_leave_handshake(smc);
+	if (is_left)
+		smc_handshake_run_for(&smc->hs, timeo);
 }
 
 /* What is left of a time that began earlier. */

@@ -34,7 +34,7 @@ static bool smc_listener_congested(const struct sock *sk)
 		return true;
 	l = smc->listener;
 	if (READ_ONCE(l->tcp_only) || READ_ONCE(l->withdrawn) || smc_migrates(sk) ||
-	    READ_ONCE(smc->tcp_holds) || smc_shares_congested(smc))
+	    READ_ONCE(smc->tcp_holds) || smc_shares_congested(sk, READ_ONCE(smc->limit_handshakes)))
 		return true;
 	if (!READ_ONCE(tcp_sk(sk)->syn_smc))
 		WRITE_ONCE(tcp_sk(smc->sk)->syn_smc, true);
@@ -145,19 +145,6 @@ static void smc_listener_wake(struct smc_listener *l)
 		wake_up_interruptible_poll(&wq->wait, EPOLLIN | EPOLLRDNORM);
 	rcu_read_unlock();
 	sk_wake_async(l->sk, SOCK_WAKE_WAITD, POLL_IN);
-}
-
-/*
- * The peer offered SMC, and was told that this end does. Return: false if it is TCP's after all: a
- * crowd may have gathered before the offers stopped.
- */
-static bool smc_listener_shake(struct smc_sock *child)
-{
-	smc_sock_hook(child, SMC_MODE_HANDSHAKE);
-	if (smc_sock_start_handshake(child))
-		return true;
-	smc_sock_refuse_handshake(child, SMC_DIAG_NO_MEMORY);
-	return false;
 }
 
 /* A connection that nobody accepted. */
@@ -342,7 +329,7 @@ static bool smc_listener_add(struct smc_listener *l, struct smc_sock *child)
 	l->n_shaking++;
 	if (child->mode != SMC_MODE_HANDSHAKE)
 		return smc_listener_settle(l, child);
-	smc_sock_leave_handshake(child);
+	smc_handshake_queue(&child->hs);
 	return false;
 }
 
@@ -352,7 +339,7 @@ static void smc_listener_end_one(struct smc_sock *child)
 	if (child->mode == SMC_MODE_HANDSHAKE) {
 		WRITE_ONCE(child->hs.aborted, true);
 		/* Now it waits for nobody. */
-		smc_sock_hold_handshake(child);
+		smc_handshake_run(&child->hs);
 	}
 	smc_listener_reset_one(child);
 }
@@ -385,7 +372,7 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 {
 	struct smc_sock *child = smc_listener_know_new(l, req, closings);
 	struct sock *sk = req->sk;
-	bool is_taken, is_shaking = false;
+	bool is_taken;
 
 	if (!child) {
 		smc_reset_tcp(sk);
@@ -394,17 +381,23 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 	}
 	lock_sock(sk);
 	is_taken = smc_sock_is_taken(sk);
-	if (sk->sk_state == TCP_CLOSE)
+	if (sk->sk_state == TCP_CLOSE) {
 		smc_sock_fall_back(child, SMC_DIAG_PEER_NO_SMC);
-	else if (!is_taken)
-		is_shaking = smc_listener_shake(child);
+	} else if (!is_taken) {
+		smc_sock_hook(child, SMC_MODE_HANDSHAKE);
+		smc_handshake_start(&child->hs, SMC_SERVER);
+	}
 	release_sock(sk);
-	if (is_shaking)
-		return child;
-	if (is_taken)
+	if (is_taken) {
 		smc_listener_refuse(l, child);
-	else
-		smc_listener_enter(l, child);
+		return NULL;
+	}
+	/* A DECLINE needs no worker. */
+	if (child->hs.refusal)
+		smc_handshake_run(&child->hs);
+	if (child->mode == SMC_MODE_HANDSHAKE)
+		return child;
+	smc_listener_enter(l, child);
 	return NULL;
 }
 
@@ -556,7 +549,7 @@ static void smc_listener_reset(struct smc_listener *l)
 	struct smc_sock *child;
 
 	while ((child = smc_listener_pop(l, &l->shaking, &l->n_shaking))) {
-		smc_sock_end_handshake(child);
+		smc_handshake_end(&child->hs);
 		smc_listener_reset_one(child);
 	}
 	smc_listener_drop_all(l);

@@ -220,7 +220,7 @@ static int smc_shutdown_connecting(struct smc_sock *smc, struct socket *sock)
 	struct sock *sk = smc->sk;
 	int rc = -EISCONN;
 
-	smc_sock_stop_handshake(smc);
+	smc_handshake_stop(&smc->hs);
 	/* It may have been through before it could be stopped. */
 	if (smc->mode == SMC_MODE_CONNECTING || sk->sk_state == TCP_CLOSE) {
 		smc_sock_give_up(smc);
@@ -561,7 +561,7 @@ static int smc_release(struct socket *sock)
 	smc_sock_forget(smc);
 	if (smc->listener)
 		smc_listen_undo(smc, sock);
-	smc_sock_end_handshake(smc);
+	smc_handshake_end(&smc->hs);
 	if (smc->mode == SMC_MODE_STREAM) {
 		smc_release_stream(smc, sock);
 	} else {
@@ -593,7 +593,7 @@ void smc_abandon(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	smc_sock_forget(smc);
-	smc_sock_end_handshake(smc);
+	smc_handshake_end(&smc->hs);
 	lock_sock(sk);
 	smc_sock_unhook(smc);
 	release_sock(sk);

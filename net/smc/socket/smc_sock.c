@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The table of sockets that SMC knows, and their rendezvous. */
+/* The table of sockets that SMC knows, and their way back to TCP. */
 
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
@@ -22,9 +22,9 @@
 /* How long after a FIN of TCP the end of the stream may follow. */
 #define SMC_FIN_WAIT		(5 * HZ)
 
-static void smc_sock_shake(struct work_struct *work);
 static void smc_sock_check_fin(struct work_struct *work);
 static void smc_sock_do_later(struct work_struct *work);
+static const struct smc_handshake_ops smc_sock_handshake_ops;
 
 /* Where a namespace's array has it: no two struct socks begin in the same KiB. */
 static unsigned long smc_sock_index(const struct sock *sk)
@@ -59,9 +59,7 @@ static void smc_sock_init(struct smc_sock *smc, struct sock *sk, enum smc_role r
 	smc->sk = sk;
 	smc->role = role;
 	smc->memcg = memcg;
-	init_waitqueue_head(&smc->hs.wait);
-	smc_handshake_init(&smc->hs, sk, smc->memcg);
-	INIT_DELAYED_WORK(&smc->shake, smc_sock_shake);
+	smc_handshake_init(&smc->hs, sk, memcg, &smc_sock_handshake_ops);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
 	INIT_DELAYED_WORK(&smc->later, smc_sock_do_later);
 	timer_setup(&smc->syn, smc_connect_look, 0);
@@ -199,46 +197,6 @@ bool smc_sock_drop_late(struct smc_sock *smc)
 	return false;
 }
 
-bool smc_sock_start_handshake(struct smc_sock *smc)
-{
-	smc->result = -EINPROGRESS;
-	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
-	/* The answers to CLC messages acknowledge them. */
-	inet_csk_enter_pingpong_mode(smc->sk);
-	return smc_shares_take(smc);
-}
-
-/* Each takes a thread. Those that are not counted share some. */
-void smc_sock_leave_handshake(struct smc_sock *smc)
-{
-	queue_delayed_work(smc->share.user ? smc_sk_net(smc->sk)->shake_wq : smc_crowd_wq,
-			   &smc->shake, 0);
-}
-
-void smc_sock_stop_handshake(struct smc_sock *smc)
-{
-	lock_sock(smc->sk);
-	for (;;) {
-		/* TCP's callback, which starts it under the same lock, does not do so any more. */
-		WRITE_ONCE(smc->hs.aborted, true);
-		if (smc->mode != SMC_MODE_HANDSHAKE)
-			return;
-		wake_up(&smc->hs.wait);
-		release_sock(smc->sk);
-		flush_delayed_work(&smc->shake);
-		wait_event(smc->hs.wait, READ_ONCE(smc->mode) != SMC_MODE_HANDSHAKE);
-		/* Another thread may begin the next one before this one has the lock. */
-		lock_sock(smc->sk);
-	}
-}
-
-void smc_sock_end_handshake(struct smc_sock *smc)
-{
-	smc_sock_stop_handshake(smc);
-	release_sock(smc->sk);
-	flush_delayed_work(&smc->shake);
-}
-
 /* Whether connect() has returned the error: TCP's connection broke before the rendezvous did. */
 static bool smc_sock_has_told(const struct sock *sk)
 {
@@ -306,81 +264,33 @@ static void smc_sock_go_on(struct smc_sock *smc)
 	smc_sock_fall_back(smc, smc->hs.reason);
 }
 
-/* With the socket locked. The rendezvous is over, with what its results say. */
-static void smc_sock_conclude(struct smc_sock *smc)
+/* With the socket locked. The handshake is over. */
+static void smc_sock_conclude(struct smc_handshake *hs)
 {
-	smc->peer_reason = smc->hs.peer_reason;
-	if (smc->hs.stream)
+	struct smc_sock *smc = container_of(hs, struct smc_sock, hs);
+
+	smc->peer_reason = hs->peer_reason;
+	if (hs->stream)
 		smc_sock_enter_stream(smc);
-	else if (smc->result)
-		smc_sock_break(smc, smc->result);
+	else if (hs->result)
+		smc_sock_break(smc, hs->result);
 	else
 		smc_sock_go_on(smc);
+	smc_tcp_wake(smc->sk);
 }
 
-static int smc_sock_agree(struct smc_sock *smc)
+static void smc_sock_release_handshake(struct smc_handshake *hs)
 {
-	/* It is, by smc_handshake_pair(). */
-	if (smc->hs.stream)
-		return 0;
-	return smc->role == SMC_CLIENT ? smc_handshake_client(&smc->hs) :
-					 smc_handshake_server(&smc->hs);
-}
+	struct smc_sock *smc = container_of(hs, struct smc_sock, hs);
 
-/* No user can lock a connection that waits for accept(). */
-static bool smc_sock_lock_own(struct smc_sock *smc)
-{
-	if (!smc->parent)
-		return smc_sock_trylock(smc->sk);
-	lock_sock(smc->sk);
-	return true;
-}
-
-/*
- * The rendezvous has given back what others may wait for. What is left is the user's, who may keep
- * his socket locked.
- */
-static void smc_sock_finish(struct smc_sock *smc, unsigned long retry)
-{
-	struct sock *sk = smc->sk;
-
-	if (!smc_sock_lock_own(smc)) {
-		queue_delayed_work(smc_wq, &smc->shake, retry);
-		return;
-	}
-	smc_sock_conclude(smc);
-	release_sock(sk);
-	wake_up(&smc->hs.wait);
-	smc_tcp_wake(sk);
-}
-
-void smc_sock_hold_handshake(struct smc_sock *smc)
-{
-	smc->result = smc_sock_agree(smc);
-	smc_shares_return(smc);
-	/* Most calls lock the socket for a moment. */
-	smc_sock_finish(smc, 1);
-}
-
-static void smc_sock_shake(struct work_struct *work)
-{
-	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, shake);
-
-	if (smc->result == -EINPROGRESS)
-		smc_sock_hold_handshake(smc);
-	else
-		smc_sock_finish(smc, SMC_SOCK_RETRY);
 	if (smc->parent)
 		smc_listener_shaken(smc->parent, smc);
 }
 
-void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason)
-{
-	release_sock(smc->sk);
-	smc->result = smc_handshake_refuse(&smc->hs, reason);
-	lock_sock(smc->sk);
-	smc_sock_conclude(smc);
-}
+static const struct smc_handshake_ops smc_sock_handshake_ops = {
+	.conclude = smc_sock_conclude,
+	.release  = smc_sock_release_handshake,
+};
 
 /*
  * TCP's FIN or reset and the end of the stream go different ways. But a peer that closed TCP

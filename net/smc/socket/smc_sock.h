@@ -19,7 +19,6 @@
 
 #include "path_kind.h"
 #include "rendezvous/handshake.h"
-#include "shares.h"
 #include "trylock.h"
 
 struct smc_listener;
@@ -60,9 +59,6 @@ struct smc_visit {
  * @memcg: control group that its buffers are charged to, referenced; or NULL. That of the socket,
  *	or, where TCP charges nobody, of the thread that made it known
  * @hs: the rendezvous
- * @share: what counts it
- * @shake: holds it, or what a connect() leaves of it
- * @result: what it returned: 0, or the error that it broke off with; -EINPROGRESS until then
  * @stream: in SMC_MODE_STREAM
  * @later: what callbacks of TCP and of the stream leave to a worker, see smc_sock_do_later()
  * @has_later: it was queued, once at least; see smc_sock_do_soon()
@@ -96,9 +92,6 @@ struct smc_sock {
 	u32 peer_reason;
 	struct mem_cgroup *memcg;
 	struct smc_handshake hs;
-	struct smc_share share;
-	struct delayed_work shake;
-	int result;
 	struct smc_stream *stream;
 	struct delayed_work later;
 	bool has_later;
@@ -317,58 +310,6 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason);
  * Return: true while there is nothing for the application.
  */
 bool smc_sock_drop_late(struct smc_sock *smc);
-
-/**
- * smc_sock_start_handshake() - TCP is connected and the peer offered SMC
- * @smc: socket, locked or in one of TCP's callbacks
- *
- * The rendezvous is the caller's: to be held or left. Until then nobody can end it.
- *
- * Return: false if there are too many under way, and this one is to be declined.
- */
-bool smc_sock_start_handshake(struct smc_sock *smc);
-
-/**
- * smc_sock_hold_handshake() - hold the rendezvous, or what is left of it
- * @smc: socket, whose rendezvous is the caller's
- *
- * If the user keeps the socket locked when it is over, a work tells the socket of that, as soon as
- * it is not: until then the mode stays. A connection that waits for accept() is told at once.
- *
- * Context: process, without the socket lock; sleeps while it waits for the peer.
- */
-void smc_sock_hold_handshake(struct smc_sock *smc);
-
-/**
- * smc_sock_leave_handshake() - leave that to a worker
- * @smc: socket, whose rendezvous is the caller's no more
- *
- * Context: any.
- */
-void smc_sock_leave_handshake(struct smc_sock *smc);
-
-/**
- * smc_sock_refuse_handshake() - instead: tell the peer that the connection stays TCP
- * @smc: socket, locked; for a moment it is not
- * @reason: diagnosis
- */
-void smc_sock_refuse_handshake(struct smc_sock *smc, u32 reason);
-
-/**
- * smc_sock_stop_handshake() - end the rendezvous, if one is under way, and have none begin
- * @smc: socket
- *
- * Context: process; may sleep. Takes the socket lock, and returns with it.
- */
-void smc_sock_stop_handshake(struct smc_sock *smc);
-
-/**
- * smc_sock_end_handshake() - the same of a socket that nobody else calls, until no work has it
- * @smc: socket
- *
- * Context: process, without the socket lock; may sleep.
- */
-void smc_sock_end_handshake(struct smc_sock *smc);
 
 /**
  * smc_sock_for_each() - call @fn for every socket of a namespace, until it returns an error

@@ -2,9 +2,9 @@
 /* A client does the work of a listener of its own namespace. */
 
 #include "listener.h"
-#include "nearby.h"
 #include "smc_sock.h"
 #include "visitor.h"
+#include "rendezvous/nearby.h"
 
 bool smc_visitor_set_out(struct smc_sock *smc)
 {
@@ -88,7 +88,7 @@ static bool smc_visitor_see(struct smc_listener *l, struct smc_sock *smc, struct
 	agree = agree && smc_visitor_is_peer(smc, sk) && !smc_nearby_is_watched(smc->sk) &&
 		smc_handshake_pair(&smc->hs, &child->hs);
 	if (agree)
-		smc_sock_hold_handshake(child);
+		smc_handshake_run(&child->hs);
 	smc_listener_enter(l, child);
 	return agree;
 }

@@ -53,7 +53,7 @@ void smc_visitor_return(struct smc_sock *smc, struct smc_visit *visit);
  * listener is closed, the thread resets the connection.
  *
  * Context: process, without any socket lock.
- * Return: whether they agree: then smc_sock_hold_handshake() of @smc waits for nobody.
+ * Return: whether they agree: then smc_handshake_run() of @smc's waits for nobody.
  */
 bool smc_visitor_meet(struct smc_sock *smc, const struct smc_visit *visit, bool agree);
 

@@ -9,7 +9,8 @@
 
 #include <linux/atomic.h>
 
-struct smc_sock;
+struct smc_handshake;
+struct sock;
 
 /**
  * struct smc_share - what counts a rendezvous
@@ -23,29 +24,30 @@ struct smc_share {
 
 /**
  * smc_shares_congested() - whether a socket is to offer SMC to nobody now
- * @smc: socket that connects or listens
+ * @sk: socket that connects or listens
+ * @limit: prefer TCP when many are under way (SMC_LIMIT_HS)
  *
  * Context: any.
  */
-bool smc_shares_congested(const struct smc_sock *smc);
+bool smc_shares_congested(const struct sock *sk, bool limit);
 
 /**
  * smc_shares_take() - a rendezvous begins
- * @smc: socket, connected
+ * @hs: handshake of a connected socket, its role set
  *
  * More may begin than there were when their SYNs left, but not any number.
  *
  * Context: any.
  * Return: false if there are too many: it is not counted, and to be declined at once.
  */
-bool smc_shares_take(struct smc_sock *smc);
+bool smc_shares_take(struct smc_handshake *hs);
 
 /**
  * smc_shares_return() - a rendezvous is over
- * @smc: socket, for which smc_shares_take() was called
+ * @hs: handshake, for which smc_shares_take() was called
  *
  * Context: any.
  */
-void smc_shares_return(struct smc_sock *smc);
+void smc_shares_return(struct smc_handshake *hs);
 
 #endif

@@ -8,9 +8,9 @@
 #include <net/ipv6.h>
 
 #include "admin/net.h"
+#include "handshake.h"
 #include "nearby.h"
 #include "shares.h"
-#include "smc_sock.h"
 
 /* So many in a namespace with SMC_LIMIT_HS, its netlink counterpart, or on a busy host. */
 #define SMC_HANDSHAKES_LIMITED		64
@@ -72,18 +72,18 @@ static unsigned int smc_shares_hash_address(const struct sock *sk)
 }
 
 /* Within a namespace all clients have its addresses: their users count. */
-static atomic_t *smc_shares_peer(const struct smc_sock *smc)
+static atomic_t *smc_shares_peer(const struct smc_handshake *hs)
 {
 	struct sock *client = NULL;
 	unsigned int hash;
 
-	if (smc_nearby(smc->sk)) {
-		if (smc->role == SMC_CLIENT)
+	if (smc_nearby(hs->sk)) {
+		if (hs->role == SMC_CLIENT)
 			return NULL;
-		client = smc_nearby_peer(smc->sk);
+		client = smc_nearby_peer(hs->sk);
 	}
 	if (!client)
-		return &smc_shares_peers[smc_shares_hash_address(smc->sk)];
+		return &smc_shares_peers[smc_shares_hash_address(hs->sk)];
 	hash = smc_shares_hash_user(client);
 	sock_put(client);
 	return &smc_shares_peers[hash];
@@ -102,26 +102,26 @@ static bool smc_shares_may(int own, int left)
 	return own ? own < left - SMC_SHARES_RESERVE : left > 0;
 }
 
-bool smc_shares_congested(const struct smc_sock *smc)
+bool smc_shares_congested(const struct sock *sk, bool limit)
 {
-	const struct smc_net *sn = smc_sk_net(smc->sk);
-	bool limited = READ_ONCE(sn->sysctl.limit_smc_hs) || READ_ONCE(smc->limit_handshakes) ||
+	const struct smc_net *sn = smc_sk_net(sk);
+	bool limited = READ_ONCE(sn->sysctl.limit_smc_hs) || limit ||
 		       atomic_read(&smc_handshakes) >= SMC_HANDSHAKES_HOST_BUSY;
 	int left = smc_shares_left(sn, limited ? SMC_HANDSHAKES_LIMITED : SMC_HANDSHAKES_MAX);
 
-	return !smc_shares_may(atomic_read(&smc_shares_users[smc_shares_hash_user(smc->sk)]), left);
+	return !smc_shares_may(atomic_read(&smc_shares_users[smc_shares_hash_user(sk)]), left);
 }
 
-bool smc_shares_take(struct smc_sock *smc)
+bool smc_shares_take(struct smc_handshake *hs)
 {
-	struct smc_net *sn = smc_sk_net(smc->sk);
+	struct smc_net *sn = smc_sk_net(hs->sk);
 	int left = smc_shares_left(sn, SMC_HANDSHAKES_BEGUN_MAX);
 	struct smc_share share = {
-		.user = &smc_shares_users[smc_shares_hash_user(smc->sk)],
-		.peer = smc_shares_peer(smc),
+		.user = &smc_shares_users[smc_shares_hash_user(hs->sk)],
+		.peer = smc_shares_peer(hs),
 	};
 
-	smc->share = (struct smc_share){};
+	hs->share = (struct smc_share){};
 	if (!smc_shares_may(atomic_read(share.user), left) ||
 	    (share.peer && !smc_shares_may(atomic_read(share.peer), left)))
 		return false;
@@ -130,17 +130,17 @@ bool smc_shares_take(struct smc_sock *smc)
 		atomic_inc(share.peer);
 	atomic_inc(&sn->handshakes);
 	atomic_inc(&smc_handshakes);
-	smc->share = share;
+	hs->share = share;
 	return true;
 }
 
-void smc_shares_return(struct smc_sock *smc)
+void smc_shares_return(struct smc_handshake *hs)
 {
-	if (!smc->share.user)
+	if (!hs->share.user)
 		return;
-	atomic_dec(smc->share.user);
-	if (smc->share.peer)
-		atomic_dec(smc->share.peer);
-	atomic_dec(&smc_sk_net(smc->sk)->handshakes);
+	atomic_dec(hs->share.user);
+	if (hs->share.peer)
+		atomic_dec(hs->share.peer);
+	atomic_dec(&smc_sk_net(hs->sk)->handshakes);
 	atomic_dec(&smc_handshakes);
 }

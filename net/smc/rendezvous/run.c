@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Running a handshake: by the thread that connects, or by a worker. */
+
+#include <net/inet_connection_sock.h>
+#include <net/sock.h>
+
+#include "admin/net.h"
+#include "handshake.h"
+#include "trylock.h"
+#include "workqueue.h"
+
+static void smc_handshake_work(struct work_struct *work);
+
+void smc_handshake_init(struct smc_handshake *hs, struct sock *sk, struct mem_cgroup *memcg,
+			const struct smc_handshake_ops *ops)
+{
+	hs->ops = ops;
+	hs->sk = sk;
+	hs->memcg = memcg;
+	INIT_DELAYED_WORK(&hs->work, smc_handshake_work);
+	init_waitqueue_head(&hs->wait);
+	smc_handshake_reset(hs);
+}
+
+void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
+{
+	hs->role = role;
+	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
+	/* The answers to CLC messages acknowledge them. */
+	inet_csk_enter_pingpong_mode(hs->sk);
+	/* A crowd may have gathered before the offers stopped. */
+	if (!smc_shares_take(hs))
+		hs->refusal = SMC_DIAG_NO_MEMORY;
+}
+
+/* Each takes a thread. Those that are not counted share some. */
+void smc_handshake_queue(struct smc_handshake *hs)
+{
+	queue_delayed_work(hs->share.user ? smc_sk_net(hs->sk)->shake_wq : smc_crowd_wq, &hs->work,
+			   0);
+}
+
+static int smc_handshake_agree(struct smc_handshake *hs)
+{
+	/* smc_handshake_pair() has run it. */
+	if (hs->stream)
+		return 0;
+	if (hs->role == SMC_CLIENT)
+		return smc_handshake_client(hs);
+	return hs->refusal ? smc_handshake_refuse(hs, hs->refusal) : smc_handshake_server(hs);
+}
+
+/* A connection that waits for accept() has no user who could keep it locked. */
+static bool smc_handshake_lock(const struct smc_handshake *hs)
+{
+	if (hs->sk->sk_socket)
+		return smc_sock_trylock(hs->sk);
+	lock_sock(hs->sk);
+	return true;
+}
+
+/*
+ * The handshake has given back what others may wait for. What is left is the user's, who may keep
+ * his socket locked.
+ */
+static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
+{
+	if (!smc_handshake_lock(hs)) {
+		queue_delayed_work(smc_wq, &hs->work, retry);
+		return;
+	}
+	hs->ops->conclude(hs);
+	WRITE_ONCE(hs->state, SMC_HANDSHAKE_NONE);
+	release_sock(hs->sk);
+	wake_up(&hs->wait);
+}
+
+void smc_handshake_run(struct smc_handshake *hs)
+{
+	hs->result = smc_handshake_agree(hs);
+	WRITE_ONCE(hs->state, SMC_HANDSHAKE_OVER);
+	smc_shares_return(hs);
+	/* Most calls lock the socket for a moment. */
+	smc_handshake_finish(hs, 1);
+}
+
+void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
+{
+	smc_handshake_propose(hs);
+	if (smc_handshake_await(hs, timeo))
+		smc_handshake_run(hs);
+	else
+		smc_handshake_queue(hs);
+}
+
+static void smc_handshake_work(struct work_struct *work)
+{
+	struct smc_handshake *hs = container_of(to_delayed_work(work), struct smc_handshake, work);
+
+	if (hs->state == SMC_HANDSHAKE_RUNS)
+		smc_handshake_run(hs);
+	else
+		smc_handshake_finish(hs, SMC_SOCK_RETRY);
+	hs->ops->release(hs);
+}
+
+void smc_handshake_stop(struct smc_handshake *hs)
+{
+	lock_sock(hs->sk);
+	for (;;) {
+		/* TCP's callback, which starts it under the same lock, does not do so any more. */
+		WRITE_ONCE(hs->aborted, true);
+		if (hs->state == SMC_HANDSHAKE_NONE)
+			return;
+		wake_up(&hs->wait);
+		release_sock(hs->sk);
+		flush_delayed_work(&hs->work);
+		wait_event(hs->wait, READ_ONCE(hs->state) == SMC_HANDSHAKE_NONE);
+		/* Another thread may begin the next one before this one has the lock. */
+		lock_sock(hs->sk);
+	}
+}
+
+void smc_handshake_end(struct smc_handshake *hs)
+{
+	smc_handshake_stop(hs);
+	release_sock(hs->sk);
+	flush_delayed_work(&hs->work);
+}
