@@ -11,6 +11,7 @@
 #include "admin/stats.h"
 #include "clc_io.h"
 #include "handshake.h"
+#include "tcp.h"
 #include "trylock.h"
 
 #define SMC_CLC_WAIT	(6 * HZ)
@@ -80,57 +81,16 @@ static int smc_clc_lock(struct smc_handshake *hs, unsigned long due)
 	}
 }
 
-/*
- * With the socket locked. TCP's recvmsg() would lock it, and minds what is about the application's
- * bytes, as SO_PEEK_OFF. No message has an urgent byte.
- */
-static int smc_clc_copy(const struct sock *sk, u8 *buf, size_t len)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 seq = tp->copied_seq;
-	struct sk_buff *skb;
-	u32 offset;
-	size_t n;
-
-	if (tp->urg_data && tp->urg_seq - seq < len)
-		return -EPROTO;
-	skb_queue_walk(&sk->sk_receive_queue, skb) {
-		offset = seq - TCP_SKB_CB(skb)->seq;
-		if (offset >= skb->len)
-			continue;
-		n = min_t(size_t, len, skb->len - offset);
-		if (skb_copy_bits(skb, offset, buf, n))
-			return -EPROTO;
-		buf += n;
-		seq += n;
-		len -= n;
-		if (!len)
-			return 0;
-	}
-	return -EPROTO;
-}
-
-/* For tcp_read_sock(): drop what is still counted. */
-static int smc_clc_skip(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
-			size_t len)
-{
-	size_t skipped = min(len, desc->count);
-
-	desc->count -= skipped;
-	return skipped;
-}
-
 static int smc_clc_read(struct smc_handshake *hs, u8 *buf, size_t len)
 {
-	read_descriptor_t desc = { .count = len };
 	int rc;
 
 	rc = smc_clc_lock(hs, hs->due);
 	if (rc)
 		return rc;
-	rc = smc_clc_copy(hs->sk, buf, len);
+	rc = smc_tcp_peek(hs->sk, buf, len);
 	if (!rc)
-		tcp_read_sock(hs->sk, &desc, smc_clc_skip);
+		smc_tcp_drop(hs->sk, len);
 	release_sock(hs->sk);
 	return rc;
 }
@@ -150,7 +110,7 @@ static int smc_clc_peek_head(struct smc_handshake *hs, unsigned long due)
 	rc = smc_clc_lock(hs, due);
 	if (rc)
 		return rc;
-	rc = smc_clc_copy(hs->sk, head, sizeof(head));
+	rc = smc_tcp_peek(hs->sk, head, sizeof(head));
 	release_sock(hs->sk);
 	if (!rc)
 		rc = smc_clc_parse_header(head, &hs->head);
@@ -214,55 +174,6 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 	return rc;
 }
 
-/*
- * Where memory is short, TCP notes in the socket of a sock that it waits for some, and waits
- * there, even if for no time. What nobody accepted yet has no socket, and gets one that
- * belongs to nobody while it sends; with an inode, because those who look up the socket of
- * a sock look there.
- */
-static struct socket_alloc smc_clc_nobody = {
-	.socket.wq.wait = __WAIT_QUEUE_HEAD_INITIALIZER(smc_clc_nobody.socket.wq.wait),
-};
-
-static void smc_clc_set_socket(struct sock *sk, struct socket *sock)
-{
-	write_lock_bh(&sk->sk_callback_lock);
-	rcu_assign_pointer(sk->sk_wq, sock ? &sock->wq : NULL);
-	sk_set_socket(sk, sock);
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
-/* With the socket locked. Return: 0 or -errno. */
-static int smc_clc_write(struct smc_handshake *hs, const u8 *buf, size_t len)
-{
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
-	struct sock *sk = hs->sk;
-	struct tcp_sock *tp = tcp_sk(sk);
-	u32 tsflags = sk->sk_tsflags;
-	bool is_nobodys;
-	u8 nonagle;
-	int rc;
-
-	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
-	is_nobodys = !sk->sk_socket;
-	if (is_nobodys)
-		smc_clc_set_socket(sk, &smc_clc_nobody.socket);
-	/* TCP_CORK and SO_TIMESTAMPING are about the application's bytes, too. */
-	nonagle = tp->nonagle;
-	tp->nonagle = TCP_NAGLE_OFF;
-	WRITE_ONCE(sk->sk_tsflags, tsflags & ~SOF_TIMESTAMPING_TX_RECORD_MASK);
-	rc = tcp_sendmsg_locked(sk, &msg, len);
-	WRITE_ONCE(sk->sk_tsflags, tsflags);
-	tp->nonagle = nonagle;
-	if (is_nobodys)
-		smc_clc_set_socket(sk, NULL);
-	if (rc < 0)
-		return rc;
-	/* The first bytes of a connection fit its smallest send buffer. */
-	return rc == len ? 0 : -EMSGSIZE;
-}
-
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 {
 	int rc;
@@ -270,7 +181,7 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 	rc = smc_clc_lock(hs, jiffies + SMC_CLC_WAIT);
 	if (rc)
 		return rc;
-	rc = smc_clc_write(hs, buf, len);
+	rc = smc_tcp_write(hs->sk, buf, len);
 	release_sock(hs->sk);
 	return rc;
 }
@@ -340,7 +251,7 @@ void smc_clc_put_off_decline(struct smc_handshake *hs, u32 reason)
 	hs->owed = true;
 	hs->may_decline = true;
 	/* Nobody else can send yet. */
-	hs->written = tcp_sk(hs->sk)->write_seq;
+	hs->written = smc_tcp_written(hs->sk);
 }
 
 void smc_handshake_decline_late(struct smc_handshake *hs)
@@ -358,13 +269,13 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 		return;
 	hs->declines = false;
 	/* A FIN counts, too. */
-	if (tcp_sk(sk)->write_seq != hs->written ||
+	if (smc_tcp_written(sk) != hs->written ||
 	    !((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)))
 		return;
 	smc_local_peer_id(sock_net(hs->sk), decline.peer_id);
 	len = smc_clc_build_decline(buf, &decline);
 	/* What fails here fails the application's next call. These bytes are not among its own. */
-	if (!smc_clc_write(hs, buf, len))
+	if (!smc_tcp_write(hs->sk, buf, len))
 		atomic_add(len, &sk->sk_tskey);
 }
 
@@ -430,7 +341,7 @@ bool smc_handshake_drop_late(struct smc_handshake *hs)
 	read_descriptor_t desc = { .arg.data = hs, .count = 1 };
 
 	/* No message has an urgent byte, and tcp_read_sock() does not pass one. */
-	if (tcp_sk(hs->sk)->urg_data)
+	if (smc_tcp_has_urgent(hs->sk))
 		hs->owed = false;
 	if (hs->owed)
 		tcp_read_sock(hs->sk, &desc, smc_clc_eat);

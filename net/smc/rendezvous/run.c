@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Running a handshake: by the thread that connects, or by a worker. */
 
-#include <net/inet_connection_sock.h>
 #include <net/sock.h>
 
 #include "admin/net.h"
 #include "handshake.h"
+#include "tcp.h"
 #include "trylock.h"
 #include "workqueue.h"
 
@@ -27,7 +27,7 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 	hs->role = role;
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
 	/* The answers to CLC messages acknowledge them. */
-	inet_csk_enter_pingpong_mode(hs->sk);
+	smc_tcp_set_delayed_ack(hs->sk, true);
 	/* A crowd may have gathered before the offers stopped. */
 	if (!smc_shares_take(hs))
 		hs->refusal = SMC_DIAG_NO_MEMORY;

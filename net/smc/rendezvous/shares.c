@@ -9,8 +9,8 @@
 
 #include "admin/net.h"
 #include "handshake.h"
-#include "nearby.h"
 #include "shares.h"
+#include "tcp.h"
 
 /* So many in a namespace with SMC_LIMIT_HS, its netlink counterpart, or on a busy host. */
 #define SMC_HANDSHAKES_LIMITED		64

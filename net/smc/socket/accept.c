@@ -3,7 +3,6 @@
 
 #include <net/tcp.h>
 
-#include "accept_queue.h"
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "compat.h"
@@ -12,6 +11,7 @@
 #include "migrate.h"
 #include "ops.h"
 #include "smc_sock.h"
+#include "tcp.h"
 #include "wire/clc.h"
 
 bool smc_listener_is_ready(struct smc_listener *l)

@@ -3,7 +3,6 @@
 
 #include <net/tcp.h>
 
-#include "accept_queue.h"
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "children.h"
@@ -11,8 +10,8 @@
 #include "listener.h"
 #include "smc_sock.h"
 #include "visitor.h"
-#include "rendezvous/nearby.h"
 #include "stream/stream.h"
+#include "tcp.h"
 #include "wire/clc.h"
 
 /* TCP's own. */
@@ -107,7 +106,7 @@ void smc_sock_unhook(struct smc_sock *smc)
 		smc_sock_mute(sk, false);
 	WRITE_ONCE(smc->mode, SMC_MODE_TCP);
 	/* No SYN of it offers what nobody would follow up. */
-	tcp_sk(sk)->syn_smc = 0;
+	smc_tcp_set_offer(sk, false);
 	write_lock_bh(&sk->sk_callback_lock);
 	smc_ioctl_unhook(sk);
 	if (smc_sk(sk) == smc && !smc_sk_listening(sk))
@@ -161,7 +160,7 @@ static void smc_tcp_begin(struct smc_sock *smc)
 		smc_handshake_queue(&smc->hs);
 	else if (smc_nearby(smc->sk))
 		/* To meet its other end, it must be there: with this acknowledgement. */
-		inet_csk_exit_pingpong_mode(smc->sk);
+		smc_tcp_set_delayed_ack(smc->sk, false);
 }
 
 /*
@@ -169,17 +168,18 @@ static void smc_tcp_begin(struct smc_sock *smc)
  * if the last SYN left it out. But where SYNs crossed, what came is a SYN of the peer's, which may
  * have had only SYNs without it. Before a SYN-ACK that answers a SYN nothing came.
  */
-static bool smc_tcp_is_offered(const struct smc_sock *smc)
+static bool smc_sock_is_offered(const struct smc_sock *smc)
 {
-	const struct tcp_sock *tp = tcp_sk(smc->sk);
+	const struct sock *sk = smc->sk;
 
-	return tp->rx_opt.smc_ok && (tp->syn_smc || (smc->left_out && tp->segs_in == 1));
+	return smc_tcp_is_offered(sk) &&
+	       (smc_tcp_offers(sk) || (smc->left_out && tcp_sk(sk)->segs_in == 1));
 }
 
 /* The option is left out some time before the next SYN leaves. */
 static bool smc_tcp_sent_without(const struct smc_sock *smc)
 {
-	return smc->left_out && tcp_sk(smc->sk)->total_retrans != smc->retrans_with;
+	return smc->left_out && smc_tcp_retransmits(smc->sk) != smc->retrans_with;
 }
 
 /* If the SYN with the option had no answer, and that without it had one, the server is noted. */
@@ -203,7 +203,7 @@ static void smc_tcp_connected(struct smc_sock *smc)
 	timer_delete(&smc->syn);
 	if (sk->sk_state == TCP_CLOSE || READ_ONCE(smc->hs.aborted))
 		smc_sock_unhook(smc);
-	else if (smc_tcp_is_offered(smc))
+	else if (smc_sock_is_offered(smc))
 		smc_tcp_begin(smc);
 	else
 		smc_tcp_came_without(smc);

@@ -11,6 +11,7 @@
 #include "compat.h"
 #include "listener.h"
 #include "smc_sock.h"
+#include "tcp.h"
 
 /* TCP's operations over one IP version. */
 static const struct inet_connection_sock_af_ops *smc_ipv4_af_ops, *smc_ipv6_af_ops;
@@ -29,7 +30,7 @@ static bool smc_child_may_be_offered(const struct request_sock *req)
 {
 	const struct sock *listener = req->rsk_listener;
 
-	return listener && READ_ONCE(tcp_sk(listener)->syn_smc);
+	return listener && smc_tcp_offers(listener);
 }
 
 /* Bytes that come with a SYN are the application's, and no PROPOSAL. */
@@ -41,17 +42,15 @@ static bool smc_child_is_fast_open(struct sk_buff *skb)
 static void smc_child_settle(struct sock *child, const struct request_sock *req,
 			     struct sk_buff *skb)
 {
-	struct tcp_sock *tp = tcp_sk(child);
-
 	smc_callbacks_restore(child);
 	smc_children_unhook(child);
-	tp->smc_hs_congested = NULL;
+	smc_tcp_set_congested(child, NULL);
 	/* The SYN-ACK of Fast Open is still to come, and will then not offer it. */
 	if (!smc_child_may_be_offered(req) || smc_child_is_fast_open(skb))
-		tp->syn_smc = 0;
+		smc_tcp_set_offer(child, false);
 	/* The answer to the PROPOSAL acknowledges it. */
-	if (tp->syn_smc)
-		inet_csk_enter_pingpong_mode(child);
+	if (smc_tcp_offers(child))
+		smc_tcp_set_delayed_ack(child, true);
 }
 
 static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS)

@@ -16,6 +16,7 @@
 #include "smc_sock.h"
 #include "visitor.h"
 #include "stream/stream.h"
+#include "tcp.h"
 #include "wire/clc.h"
 
 /* The first look is before the first retransmission, which comes after TCP_TIMEOUT_INIT. */
@@ -43,19 +44,6 @@ int smc_wait_for_connection(struct smc_sock *smc, long timeo)
 	return rc;
 }
 
-/*
- * Whether to try without the option: two SYNs were lost, or the next one is the last. It may be
- * that something on the way drops them for the option, and tells nobody.
- */
-static bool smc_syn_is_lost(const struct sock *sk)
-{
-	const struct inet_connection_sock *icsk = inet_csk(sk);
-	int retries = READ_ONCE(icsk->icsk_syn_retries) ? :
-		      READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_syn_retries);
-
-	return icsk->icsk_retransmits >= 1 || retries <= 1;
-}
-
 /* With the lock of softirqs. Return: whether to look again, and when. */
 static unsigned long smc_connect_look_now(struct smc_sock *smc)
 {
@@ -67,11 +55,12 @@ static unsigned long smc_connect_look_now(struct smc_sock *smc)
 		return 0;
 	if (sock_owned_by_user(sk))
 		return HZ / 20;
-	if (sk->sk_state == TCP_CLOSE || !smc_syn_is_lost(sk))
+	if (sk->sk_state == TCP_CLOSE || !smc_tcp_syn_is_lost(sk))
 		return SMC_SYN_LOOK;
+	/* Something on the way may drop SYNs for the option, and tell nobody. */
 	smc->left_out = true;
-	smc->retrans_with = tcp_sk(sk)->total_retrans;
-	tcp_sk(sk)->syn_smc = 0;
+	smc->retrans_with = smc_tcp_retransmits(sk);
+	smc_tcp_set_offer(sk, false);
 	return 0;
 }
 
@@ -126,7 +115,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 	smc->reason = 0;
 	smc->left_out = false;
 	smc->caller_shakes = true;
-	tcp_sk(sk)->syn_smc = 1;
+	smc_tcp_set_offer(sk, true);
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);
 	if (smc_blackhole_is_on(smc_sk_net(sk)))
 		mod_timer(&smc->syn, jiffies + SMC_SYN_FIRST_LOOK);
@@ -239,7 +228,7 @@ static int smc_connect_result(struct socket *sock)
 	/* A stream tells of its end itself, whatever TCP has heard of it. */
 	if (sk->sk_state == TCP_CLOSE && !(smc && smc->mode == SMC_MODE_STREAM)) {
 		rc = sock_error(sk) ? : -ECONNABORTED;
-		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+		smc_tcp_disconnect(sk);
 		sock->state = SS_UNCONNECTED;
 	}
 	release_sock(sk);

@@ -8,34 +8,10 @@
 #include "follow.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
+#include "tcp.h"
 
 /* How long after a failure TCP's connection is reset, so that SO_ERROR has been read by then. */
 #define SMC_FOLLOW_FAILURE	(HZ / 10)
-
-void smc_follow_reset(struct sock *sk)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct saved_syn *saved_syn = tp->saved_syn;
-	struct dst_entry *dst = sk_dst_get(sk);
-	__be16 port = inet_sk(sk)->inet_dport;
-	u16 user_mss = tp->rx_opt.user_mss;
-	u32 window_clamp = tp->window_clamp;
-	int peek_off = sk->sk_peek_off;
-	int locks = sk->sk_userlocks;
-
-	/* disconnect() would forget the addresses, the route, and what the program has set. */
-	sk->sk_userlocks |= SOCK_BINDADDR_LOCK;
-	tp->saved_syn = NULL;
-	sk->sk_prot->disconnect(sk, O_NONBLOCK);
-	tp->saved_syn = saved_syn;
-	tp->rx_opt.user_mss = user_mss;
-	WRITE_ONCE(tp->window_clamp, window_clamp);
-	sk->sk_userlocks = locks;
-	inet_sk(sk)->inet_dport = port;
-	sk_dst_set(sk, dst);
-	WRITE_ONCE(sk->sk_peek_off, peek_off);
-	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
-}
 
 void smc_follow_failure(struct sock *sk)
 {
@@ -46,7 +22,7 @@ void smc_follow_failure(struct sock *sk)
 	/* Pairs with smc_stream_fail(), which sets the socket's error first. */
 	smp_acquire__after_ctrl_dep();
 	err = READ_ONCE(sk->sk_err);
-	smc_follow_reset(sk);
+	smc_tcp_reset(sk);
 	/*
 	 * The socket tells the stream's error, if it has not done so. SO_ERROR takes it without the
 	 * lock: if it does so in between, it may find TCP's, and is told the stream's once more.
@@ -118,11 +94,11 @@ bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger)
 
 	/* First: what TCP says of a reset after the stream would be told as another error. */
 	if (by_reset || smc_stream_has_failed(st))
-		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+		smc_tcp_disconnect(sk);
 	done = smc_stream_close(st, by_reset, linger);
 	/* Or it has failed while it lingered. */
 	if (smc_stream_has_failed(st) && sk->sk_state != TCP_CLOSE)
-		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+		smc_tcp_disconnect(sk);
 	smc_follow_stream(sk, st);
 	/* It has lingered. */
 	sock_reset_flag(sk, SOCK_LINGER);

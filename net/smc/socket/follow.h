@@ -33,14 +33,6 @@ void smc_follow(struct sock *sk);
 void smc_follow_later(struct sock *sk);
 
 /**
- * smc_follow_reset() - leave TCP's connection as a reset does: closed, with its addresses
- * @sk: socket, locked, whose connection is not closed; sk_err may be ECONNRESET then
- *
- * Context: process.
- */
-void smc_follow_reset(struct sock *sk);
-
-/**
  * smc_follow_begin() - catch up with a stream that has failed before it could be followed
  * @smc: socket, locked, which has just got its stream, or left its listener
  *

@@ -12,10 +12,10 @@
 #include <net/tcp.h>
 
 #include "admin/net.h"
-#include "compat.h"
 #include "keepalive.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
+#include "tcp.h"
 
 /*
  * So many probes without an answer end the connection, a tenth of the silence after one another: a
@@ -50,30 +50,6 @@ static unsigned long smc_keepalive_interval(unsigned long time)
 	return max(time / SMC_KEEPALIVE_INTERVALS, (unsigned long)HZ);
 }
 
-/*
- * A segment that the peer acknowledges, since it has no new sequence number. TCP's function for it
- * is not exported, but that for any acknowledgement is, which takes the number from here.
- * Return: whether it left.
- */
-static bool smc_keepalive_probe(struct sock *sk)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	u32 snd_nxt = tp->snd_nxt;
-	u32 sent = tp->segs_out;
-
-	WRITE_ONCE(tp->snd_nxt, tp->snd_una - 1);
-	smc_tcp_send_ack(sk);
-	WRITE_ONCE(tp->snd_nxt, snd_nxt);
-	return tp->segs_out != sent;
-}
-
-/* TCP's callback then ends the stream, which tells the peer. Nothing is left to be sent. */
-static void smc_keepalive_give_up(struct sock *sk)
-{
-	WRITE_ONCE(sk->sk_err, READ_ONCE(sk->sk_err_soft) ? : ETIMEDOUT);
-	tcp_done(sk);
-}
-
 /* With the lock of softirqs. Return: whether to look again, and in how many jiffies. */
 static unsigned long smc_keepalive_look_now(struct smc_sock *smc)
 {
@@ -87,20 +63,21 @@ static unsigned long smc_keepalive_look_now(struct smc_sock *smc)
 		return 0;
 	if (sock_owned_by_user(sk))
 		return HZ / 20;
-	silent = keepalive_time_elapsed(tcp_sk(sk));
+	silent = smc_tcp_silence(sk);
 	/* Whatever came since the last probe answers all of them. */
 	if (smc->keepalive_probes && silent <= tcp_jiffies32 - smc->keepalive_sent)
 		smc->keepalive_probes = 0;
 	if (silent < 3 * time / 4 && !smc->keepalive_probes)
 		return smc_keepalive_wait(time - silent);
 	/* TCP repeats its FIN by itself. */
-	if (tcp_sk(sk)->packets_out)
+	if (smc_tcp_is_unacked(sk))
 		return smc_keepalive_interval(time);
 	if (smc->keepalive_probes == SMC_KEEPALIVE_PROBES) {
-		smc_keepalive_give_up(sk);
+		/* TCP's callback then ends the stream, which tells the peer. */
+		smc_tcp_time_out(sk);
 		return 0;
 	}
-	if (smc_keepalive_probe(sk)) {
+	if (smc_tcp_probe(sk)) {
 		smc->keepalive_probes++;
 		smc->keepalive_sent = tcp_jiffies32;
 	}

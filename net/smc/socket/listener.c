@@ -6,7 +6,6 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
-#include "accept_queue.h"
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "children.h"
@@ -16,6 +15,7 @@
 #include "ops.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
+#include "tcp.h"
 #include "wire/clc.h"
 
 static void smc_listener_take(struct work_struct *work);
@@ -36,8 +36,8 @@ static bool smc_listener_congested(const struct sock *sk)
 	if (READ_ONCE(l->tcp_only) || READ_ONCE(l->withdrawn) || smc_migrates(sk) ||
 	    READ_ONCE(smc->tcp_holds) || smc_shares_congested(sk, READ_ONCE(smc->limit_handshakes)))
 		return true;
-	if (!READ_ONCE(tcp_sk(sk)->syn_smc))
-		WRITE_ONCE(tcp_sk(smc->sk)->syn_smc, true);
+	if (!smc_tcp_offers(sk))
+		smc_tcp_set_offer(smc->sk, true);
 	return false;
 }
 
@@ -67,7 +67,7 @@ int smc_listen_prepare(struct smc_sock *smc)
 
 	smc->listener = l;
 	smc->role = SMC_SERVER;
-	tcp_sk(smc->sk)->smc_hs_congested = smc_listener_congested;
+	smc_tcp_set_congested(smc->sk, smc_listener_congested);
 	smc_children_hook(l);
 	smc_sock_hook(smc, SMC_MODE_LISTEN);
 	return 0;
@@ -93,6 +93,23 @@ void smc_listener_unref(struct smc_listener *l)
 	mem_cgroup_put(l->memcg);
 	/* TCP's callbacks may have seen it just before; they find it closed. */
 	kfree_rcu(l, rcu);
+}
+
+/*
+ * It was offered SMC, and its handshake has not begun. All others are ready for accept() as they
+ * lie: what the listener put back is hooked as long as its TCP connection is marked, unless BPF
+ * has replaced the hooks.
+ */
+bool smc_request_is_new(const struct request_sock *req, const void *arg)
+{
+	struct sock *sk = req->sk;
+
+	return smc_tcp_offers(sk) && !smc_sk(sk) && !smc_sock_find(sk);
+}
+
+bool smc_request_is_ready(const struct request_sock *req, const void *arg)
+{
+	return !smc_request_is_new(req, arg);
 }
 
 static bool smc_request_is_new_of(const struct request_sock *req, const void *child)
@@ -167,7 +184,7 @@ static void smc_listener_reset_one(struct smc_sock *child)
 static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 {
 	const struct sock *sk = l->sk;
-	u8 retrans = READ_ONCE(inet_csk(sk)->icsk_accept_queue.rskq_defer_accept);
+	u8 retrans = smc_tcp_defer_accept(sk);
 
 	if (!retrans || l->closed || child->mode != SMC_MODE_STREAM ||
 	    l->n_deferred >= READ_ONCE(sk->sk_max_ack_backlog))
@@ -583,7 +600,7 @@ static void smc_listener_withdraw(struct smc_listener *l)
 {
 	struct sock *sk = l->sk;
 
-	if (READ_ONCE(sk->sk_state) != TCP_LISTEN || !READ_ONCE(tcp_sk(sk)->syn_smc) ||
+	if (READ_ONCE(sk->sk_state) != TCP_LISTEN || !smc_tcp_offers(sk) ||
 	    !smc_migrates(sk))
 		return;
 	WRITE_ONCE(l->withdrawn, true);
@@ -617,7 +634,7 @@ void smc_listener_unhook(struct smc_listener *l)
 
 	/* TCP may be about to ask about a SYN that came just before. */
 	synchronize_net();
-	tcp_sk(sk)->smc_hs_congested = NULL;
+	smc_tcp_set_congested(sk, NULL);
 	smc_sock_unhook(l->smc);
 }
 

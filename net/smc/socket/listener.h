@@ -19,6 +19,7 @@
 #include <net/inet_connection_sock.h>
 
 struct mem_cgroup;
+struct request_sock;
 struct smc_sock;
 struct sock;
 struct socket;
@@ -199,6 +200,24 @@ void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child);
  * Context: process, without the connection's lock.
  */
 void smc_listener_end_deferral(struct smc_sock *child);
+
+/**
+ * smc_request_is_new() - whether a connection is to have a handshake, which has not begun
+ * @req: request of the connection
+ * @arg: nothing
+ *
+ * Context: any, under RCU or with the queue's lock.
+ */
+bool smc_request_is_new(const struct request_sock *req, const void *arg);
+
+/**
+ * smc_request_is_ready() - whether a connection is for accept()
+ * @req: request of the connection
+ * @arg: nothing
+ *
+ * Context: as of smc_request_is_new().
+ */
+bool smc_request_is_ready(const struct request_sock *req, const void *arg);
 
 /**
  * smc_listener_is_ready() - whether accept() would find a connection

@@ -21,6 +21,7 @@
 #include "options.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
+#include "tcp.h"
 
 /* TCP's operations over one IP version, and ours. */
 struct smc_family_ops {
@@ -159,7 +160,7 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 /* There is something to tell beside the bytes, which most do not ask for. */
 static bool smc_wants_cmsg(const struct sock *sk, const struct msghdr *msg, u64 arrival)
 {
-	return arrival || tcp_sk(sk)->recvmsg_inq || msg->msg_get_inq;
+	return arrival || smc_tcp_tells_inq(sk) || msg->msg_get_inq;
 }
 
 static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
@@ -224,7 +225,7 @@ static int smc_shutdown_connecting(struct smc_sock *smc, struct socket *sock)
 	/* It may have been through before it could be stopped. */
 	if (smc->mode == SMC_MODE_CONNECTING || sk->sk_state == TCP_CLOSE) {
 		smc_sock_give_up(smc);
-		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+		smc_tcp_disconnect(sk);
 		WRITE_ONCE(sk->sk_err, ECONNRESET);
 		sock->state = SS_UNCONNECTED;
 		smc_tcp_wake(sk);
@@ -400,7 +401,7 @@ static void smc_splice_eof(struct socket *sock)
 
 	if (!st)
 		smc_tcp_splice_eof(smc_tcp_ops(sk), sock);
-	else if (!(tcp_sk(sk)->nonagle & TCP_NAGLE_CORK))
+	else if (!smc_tcp_is_corked(sk))
 		smc_stream_uncork(st);
 }
 
@@ -411,7 +412,7 @@ static void smc_stream_heed_option(struct smc_stream *st, int optname)
 	case TCP_NODELAY:
 	case TCP_CORK:
 		/* Either may have ended what holds data back. */
-		if (!(tcp_sk(st->sk)->nonagle & TCP_NAGLE_CORK))
+		if (!smc_tcp_is_corked(st->sk))
 			smc_stream_uncork(st);
 		break;
 	case TCP_NOTSENT_LOWAT:
@@ -494,7 +495,7 @@ static void smc_release_abort(struct smc_stream *st, struct sock *sk)
 {
 	/* First, see smc_follow_close(). */
 	lock_sock(sk);
-	sk->sk_prot->disconnect(sk, O_NONBLOCK);
+	smc_tcp_disconnect(sk);
 	release_sock(sk);
 	smc_stream_abort(st, ECONNABORTED);
 }

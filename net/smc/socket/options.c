@@ -9,6 +9,7 @@
 #include "ops.h"
 #include "options.h"
 #include "smc_sock.h"
+#include "tcp.h"
 #include "wire/clc.h"
 
 #include "../../../include/uapi/linux/smc.h"
@@ -71,15 +72,13 @@ static int smc_option_refusal(const struct sock *sk, int level, int optname)
 bool smc_serves_only_tcp(const struct sock *sk)
 {
 	/* A shutdown() before there is a connection ends TCP's as soon as that begins. */
-	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk) || inet_csk(sk)->icsk_ulp_ops ||
-	       READ_ONCE(sk->sk_shutdown);
+	return smc_tcp_is_altered(sk) || READ_ONCE(sk->sk_shutdown);
 }
 
 bool smc_wants_only_tcp(const struct sock *sk)
 {
 	/* Bytes that leave with the SYN can't go by SMC. */
-	return smc_serves_only_tcp(sk) || smc_connect_is_deferred(sk) ||
-	       tcp_sk(sk)->fastopen_connect;
+	return smc_serves_only_tcp(sk) || smc_tcp_has_fast_open(sk);
 }
 
 static int smc_option_hold(struct smc_sock *smc, int level, int optname)

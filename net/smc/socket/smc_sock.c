@@ -17,6 +17,7 @@
 #include "listener.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
+#include "tcp.h"
 #include "workqueue.h"
 
 /* How long after a FIN of TCP the end of the stream may follow. */
@@ -181,7 +182,7 @@ static void smc_sock_do_later(struct work_struct *work)
 void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 {
 	smc->reason = reason;
-	inet_csk_exit_pingpong_mode(smc->sk);
+	smc_tcp_set_delayed_ack(smc->sk, false);
 	smc_stat_fallback(smc_sk_net(smc->sk), smc->role, reason);
 	if (smc_sk(smc->sk) == smc && smc_sock_drop(smc))
 		WRITE_ONCE(smc->mode, SMC_MODE_TCP);
@@ -213,7 +214,7 @@ static void smc_sock_break(struct smc_sock *smc, int err)
 
 	/* accept() can still name the peer then. */
 	if (sk->sk_state != TCP_CLOSE)
-		smc_follow_reset(sk);
+		smc_tcp_reset(sk);
 	/* The next connect() or read takes it. */
 	if (!has_told)
 		WRITE_ONCE(sk->sk_err, reset ? : smc->hs.aborted ? ECONNRESET : -err);
@@ -260,7 +261,7 @@ void smc_sock_give_up(struct smc_sock *smc)
 /* By TCP. What was sent so far is not among the bytes that SO_TIMESTAMPING counts. */
 static void smc_sock_go_on(struct smc_sock *smc)
 {
-	atomic_set(&smc->sk->sk_tskey, tcp_sk(smc->sk)->write_seq);
+	atomic_set(&smc->sk->sk_tskey, smc_tcp_written(smc->sk));
 	smc_sock_fall_back(smc, smc->hs.reason);
 }
 

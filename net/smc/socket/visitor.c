@@ -3,8 +3,8 @@
 
 #include "listener.h"
 #include "smc_sock.h"
+#include "tcp.h"
 #include "visitor.h"
-#include "rendezvous/nearby.h"
 
 bool smc_visitor_set_out(struct smc_sock *smc)
 {

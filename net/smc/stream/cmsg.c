@@ -7,6 +7,7 @@
 
 #include "compat.h"
 #include "internal.h"
+#include "tcp.h"
 
 static void smc_cmsg_put_timespec(struct msghdr *msg, bool is_new, const struct timespec64 *ts)
 {
@@ -70,7 +71,7 @@ static int smc_stream_inq(const struct smc_stream *st)
 
 void smc_stream_put_cmsg(const struct smc_stream *st, struct msghdr *msg, u64 arrival)
 {
-	bool is_asked = tcp_sk(st->sk)->recvmsg_inq;
+	bool is_asked = smc_tcp_tells_inq(st->sk);
 
 	if (arrival)
 		smc_cmsg_put_arrival(msg, st->sk, arrival);

@@ -8,10 +8,10 @@
 #include <linux/uio.h>
 #include <linux/wait.h>
 #include <net/sock.h>
-#include <net/tcp.h>
 
 #include "publish.h"
 #include "stream.h"
+#include "tcp.h"
 
 /* Beside EPOLL*: the stream ended, which ->over() is to be told. */
 #define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
@@ -53,7 +53,7 @@ static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, u
 static inline bool smc_tx_is_held(const struct smc_stream *st)
 {
 	/* As with TCP, whoever waits is told when that is less than half of the limit. */
-	return 2 * smc_tx_unsent(&st->tx) >= tcp_notsent_lowat(tcp_sk(st->sk));
+	return 2 * smc_tx_unsent(&st->tx) >= smc_tcp_notsent_lowat(st->sk);
 }
 
 /* Worth waking a writer for. */

@@ -7,11 +7,11 @@
 #include <linux/tcp.h>
 #include <linux/uaccess.h>
 #include <net/sock.h>
-#include <net/tcp.h>
 
 #include "admin/stats.h"
 #include "compat.h"
 #include "internal.h"
+#include "tcp.h"
 
 /* As much as is copied in one go, which the end of a stream may have to wait for. */
 #define SMC_FILL_BYTES	((size_t)SZ_64K)
@@ -132,7 +132,7 @@ static size_t smc_stream_fill(struct smc_stream *st, size_t len, struct iov_iter
  */
 static u32 smc_stream_room(const struct smc_stream *st)
 {
-	u32 lowat = tcp_notsent_lowat(tcp_sk(st->sk));
+	u32 lowat = smc_tcp_notsent_lowat(st->sk);
 	u64 unsent = smc_stream_unsent(st);
 
 	if (unsent >= lowat)
@@ -187,7 +187,7 @@ static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 
 /* Small data the application wants to see joined with what it writes next. */
 static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags)
 {
-	if (!(flags & MSG_MORE) && !(tcp_sk(st->sk)->nonagle & TCP_NAGLE_CORK))
+	if (!(flags & MSG_MORE) && !smc_tcp_is_corked(st->sk))
 		return false;
 	return smc_stream_unsent(st) < st->tx.size / 2;
 }
@@ -221,7 +221,7 @@ static noinline ssize_t smc_stream_send_in_vain(struct smc_stream *st, struct ms
 
 static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 {
-	bool nodelay = tcp_sk(st->sk)->nonagle & TCP_NAGLE_OFF;
+	bool nodelay = smc_tcp_is_nodelay(st->sk);
 
 	if (!(flags & MSG_OOB) && smc_stream_is_corked(st, flags)) {
 		smc_stat_call(st->stats, SMC_STAT_CORK);

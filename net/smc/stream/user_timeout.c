@@ -14,10 +14,10 @@
  * out what is left of the time.
  */
 
-#include <net/tcp.h>
 
 #include "admin/stats.h"
 #include "internal.h"
+#include "tcp.h"
 
 /* As progress: nothing is due from the peer. */
 #define SMC_NOT_DUE	0
@@ -44,7 +44,7 @@ static u64 smc_user_progress(const struct smc_stream *st)
  */
 static unsigned long smc_user_time(const struct smc_stream *st)
 {
-	unsigned int timeout = st->sk ? READ_ONCE(inet_csk(st->sk)->icsk_user_timeout) : 0;
+	unsigned int timeout = st->sk ? smc_tcp_user_timeout(st->sk) : 0;
 
 	return timeout ? TCP_RTO_MIN + msecs_to_jiffies(timeout) : 0;
 }

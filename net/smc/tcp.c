@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What SMC does to TCP's socks beside their operations and callbacks. */
+
+#include <linux/net.h>
+#include <linux/netdevice.h>
+#include <net/dst.h>
+#include <net/inet6_hashtables.h>
+#include <net/inet_connection_sock.h>
+#include <net/inet_hashtables.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+#include <net/request_sock.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "tcp.h"
+
+/* A request in the queue, or NULL, and the one before it. */
+struct smc_queued {
+	struct request_sock *before;
+	struct request_sock *req;
+};
+
+static struct request_sock_queue *smc_queue_of(struct sock *listener)
+{
+	return &inet_csk(listener)->icsk_accept_queue;
+}
+
+static struct smc_queued smc_queue_find(const struct request_sock_queue *queue,
+					smc_accept_queue_fits fits, const void *arg)
+{
+	struct smc_queued at = { .req = queue->rskq_accept_head };
+
+	lockdep_assert_held(&queue->rskq_lock);
+	while (at.req && !fits(at.req, arg)) {
+		at.before = at.req;
+		at.req = at.req->dl_next;
+	}
+	return at;
+}
+
+static void smc_queue_unlink(struct request_sock_queue *queue, const struct smc_queued *at)
+{
+	if (at->before)
+		at->before->dl_next = at->req->dl_next;
+	else
+		WRITE_ONCE(queue->rskq_accept_head, at->req->dl_next);
+	if (queue->rskq_accept_tail == at->req)
+		queue->rskq_accept_tail = at->before;
+}
+
+bool smc_accept_queue_has(struct sock *listener, smc_accept_queue_fits fits, const void *arg)
+{
+	struct request_sock_queue *queue = smc_queue_of(listener);
+	struct smc_queued at;
+
+	if (reqsk_queue_empty(queue))
+		return false;
+	spin_lock_bh(&queue->rskq_lock);
+	at = smc_queue_find(queue, fits, arg);
+	spin_unlock_bh(&queue->rskq_lock);
+	return at.req;
+}
+
+struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_queue_fits fits,
+					   const void *arg)
+{
+	struct request_sock_queue *queue = smc_queue_of(listener);
+	struct smc_queued at;
+
+	lockdep_assert_held(&listener->sk_lock);
+	spin_lock_bh(&queue->rskq_lock);
+	at = smc_queue_find(queue, fits, arg);
+	if (at.req) {
+		smc_queue_unlink(queue, &at);
+		sk_acceptq_removed(listener);
+	}
+	spin_unlock_bh(&queue->rskq_lock);
+	return at.req;
+}
+
+void smc_accept_queue_put(struct sock *listener, struct request_sock *req)
+{
+	if (!inet_csk_reqsk_queue_add(listener, req, req->sk))
+		reqsk_put(req);
+}
+
+bool smc_accept_queue_raise(struct sock *listener, smc_accept_queue_fits fits, const void *arg)
+{
+	struct request_sock_queue *queue = smc_queue_of(listener);
+	struct smc_queued at;
+
+	lockdep_assert_held(&listener->sk_lock);
+	spin_lock_bh(&queue->rskq_lock);
+	at = smc_queue_find(queue, fits, arg);
+	if (at.req && at.before) {
+		smc_queue_unlink(queue, &at);
+		at.req->dl_next = queue->rskq_accept_head;
+		WRITE_ONCE(queue->rskq_accept_head, at.req);
+	}
+	spin_unlock_bh(&queue->rskq_lock);
+	return at.req;
+}
+
+struct sock *smc_accept_queue_last(struct sock *listener)
+{
+	struct request_sock_queue *queue = smc_queue_of(listener);
+	struct sock *child = NULL;
+
+	spin_lock_bh(&queue->rskq_lock);
+	if (queue->rskq_accept_head) {
+		child = queue->rskq_accept_tail->sk;
+		sock_hold(child);
+	}
+	spin_unlock_bh(&queue->rskq_lock);
+	return child;
+}
+
+static struct inet_hashinfo *smc_tcp_hashinfo(const struct sock *sk)
+{
+	return sock_net(sk)->ipv4.tcp_death_row.hashinfo;
+}
+
+static bool smc_is_offered_request(struct sock *sk, const struct sock *listener)
+{
+	const struct request_sock *req;
+
+	if (sk->sk_state != TCP_NEW_SYN_RECV)
+		return false;
+	req = inet_reqsk(sk);
+	return req->rsk_listener == listener && inet_rsk(req)->smc_ok;
+}
+
+/* Return: a request of the bucket, with a reference; or NULL. */
+static struct request_sock *smc_offered_request(struct inet_hashinfo *table, unsigned int bucket,
+						const struct sock *listener)
+{
+	spinlock_t *lock = inet_ehash_lockp(table, bucket);
+	const struct hlist_nulls_node *node;
+	struct request_sock *found = NULL;
+	struct sock *sk;
+
+	spin_lock_bh(lock);
+	sk_nulls_for_each(sk, node, &table->ehash[bucket].chain) {
+		if (smc_is_offered_request(sk, listener) && refcount_inc_not_zero(&sk->sk_refcnt)) {
+			found = inet_reqsk(sk);
+			break;
+		}
+	}
+	spin_unlock_bh(lock);
+	return found;
+}
+
+void smc_tcp_drop_offered_requests(struct sock *sk)
+{
+	struct inet_hashinfo *table = smc_tcp_hashinfo(sk);
+	struct request_sock *req;
+	unsigned int i;
+
+	if (!reqsk_queue_len(&inet_csk(sk)->icsk_accept_queue))
+		return;
+	for (i = 0; i <= table->ehash_mask; i++) {
+		while (!hlist_nulls_empty(&table->ehash[i].chain)) {
+			req = smc_offered_request(table, i, sk);
+			if (!req)
+				break;
+			/* TCP does it in softirqs, under the lock of the bucket. */
+			local_bh_disable();
+			inet_csk_reqsk_queue_drop_and_put(sk, req);
+			local_bh_enable();
+		}
+		cond_resched();
+	}
+}
+
+/* Under RCU: a route may lose its device at any time. Return: NULL without a route. */
+static struct net_device *smc_nearby_device(const struct sock *sk)
+{
+	const struct dst_entry *dst = rcu_dereference(sk->sk_dst_cache);
+
+	return dst ? READ_ONCE(dst->dev) : NULL;
+}
+
+bool smc_nearby(const struct sock *sk)
+{
+	const struct net_device *dev;
+	bool is_near;
+
+	rcu_read_lock();
+	dev = smc_nearby_device(sk);
+	is_near = dev && (dev->flags & IFF_LOOPBACK);
+	rcu_read_unlock();
+	return is_near;
+}
+
+bool smc_nearby_is_watched(const struct sock *sk)
+{
+	struct net_device *dev;
+	bool is_watched;
+
+	rcu_read_lock();
+	dev = smc_nearby_device(sk);
+	is_watched = !dev || dev_nit_active(dev);
+	rcu_read_unlock();
+	return is_watched;
+}
+
+static struct sock *smc_nearby_lookup(const struct sock *sk)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+	struct net *net = sock_net(sk);
+	struct inet_hashinfo *hashinfo = smc_tcp_hashinfo(sk);
+	u16 port = ntohs(inet->inet_dport);
+
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr))
+		return __inet6_lookup_established(net, hashinfo, &sk->sk_v6_rcv_saddr,
+						  inet->inet_sport, &sk->sk_v6_daddr, port,
+						  LOOPBACK_IFINDEX, 0);
+#endif
+	return __inet_lookup_established(net, hashinfo, inet->inet_rcv_saddr, inet->inet_sport,
+					 inet->inet_daddr, port, LOOPBACK_IFINDEX, 0);
+}
+
+struct sock *smc_nearby_peer(const struct sock *sk)
+{
+	struct sock *peer;
+
+	rcu_read_lock();
+	peer = smc_nearby_lookup(sk);
+	rcu_read_unlock();
+	if (!peer || sk_fullsock(peer))
+		return peer;
+	/* What is left of one before, or the beginning of the next. */
+	sock_gen_put(peer);
+	return NULL;
+}
+
+bool smc_tcp_syn_is_lost(const struct sock *sk)
+{
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+	int retries = READ_ONCE(icsk->icsk_syn_retries) ? :
+		      READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_syn_retries);
+
+	return icsk->icsk_retransmits >= 1 || retries <= 1;
+}
+
+/* TCP's recvmsg() would lock the socket, and heed what the application has set, as SO_PEEK_OFF. */
+int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 seq = tp->copied_seq;
+	struct sk_buff *skb;
+	u32 offset;
+	size_t n;
+
+	if (tp->urg_data && tp->urg_seq - seq < len)
+		return -EPROTO;
+	skb_queue_walk(&sk->sk_receive_queue, skb) {
+		offset = seq - TCP_SKB_CB(skb)->seq;
+		if (offset >= skb->len)
+			continue;
+		n = min_t(size_t, len, skb->len - offset);
+		if (skb_copy_bits(skb, offset, buf, n))
+			return -EPROTO;
+		buf += n;
+		seq += n;
+		len -= n;
+		if (!len)
+			return 0;
+	}
+	return -EPROTO;
+}
+
+/* For tcp_read_sock(): drop what is still counted. */
+static int smc_tcp_skip(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
+			size_t len)
+{
+	size_t skipped = min(len, desc->count);
+
+	desc->count -= skipped;
+	return skipped;
+}
+
+void smc_tcp_drop(struct sock *sk, size_t len)
+{
+	read_descriptor_t desc = { .count = len };
+
+	tcp_read_sock(sk, &desc, smc_tcp_skip);
+}
+
+/*
+ * Where memory is short, TCP notes in the socket of a sock that it waits for some, and waits
+ * there, even if for no time. What nobody accepted yet has no socket, and gets one that
+ * belongs to nobody while it sends; with an inode, because those who look up the socket of
+ * a sock look there.
+ */
+static struct socket_alloc smc_tcp_nobody = {
+	.socket.wq.wait = __WAIT_QUEUE_HEAD_INITIALIZER(smc_tcp_nobody.socket.wq.wait),
+};
+
+static void smc_tcp_set_socket(struct sock *sk, struct socket *sock)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	rcu_assign_pointer(sk->sk_wq, sock ? &sock->wq : NULL);
+	sk_set_socket(sk, sock);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 tsflags = sk->sk_tsflags;
+	bool is_nobodys;
+	u8 nonagle;
+	int rc;
+
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
+	is_nobodys = !sk->sk_socket;
+	if (is_nobodys)
+		smc_tcp_set_socket(sk, &smc_tcp_nobody.socket);
+	/* TCP_CORK and SO_TIMESTAMPING are about the application's bytes, too. */
+	nonagle = tp->nonagle;
+	tp->nonagle = TCP_NAGLE_OFF;
+	WRITE_ONCE(sk->sk_tsflags, tsflags & ~SOF_TIMESTAMPING_TX_RECORD_MASK);
+	rc = tcp_sendmsg_locked(sk, &msg, len);
+	WRITE_ONCE(sk->sk_tsflags, tsflags);
+	tp->nonagle = nonagle;
+	if (is_nobodys)
+		smc_tcp_set_socket(sk, NULL);
+	if (rc < 0)
+		return rc;
+	/* The first bytes of a connection fit its smallest send buffer. */
+	return rc == len ? 0 : -EMSGSIZE;
+}
+
+void smc_tcp_reset(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct saved_syn *saved_syn = tp->saved_syn;
+	struct dst_entry *dst = sk_dst_get(sk);
+	__be16 port = inet_sk(sk)->inet_dport;
+	u16 user_mss = tp->rx_opt.user_mss;
+	u32 window_clamp = tp->window_clamp;
+	int peek_off = sk->sk_peek_off;
+	int locks = sk->sk_userlocks;
+
+	/* disconnect() would forget the addresses, the route, and what the program has set. */
+	sk->sk_userlocks |= SOCK_BINDADDR_LOCK;
+	tp->saved_syn = NULL;
+	smc_tcp_disconnect(sk);
+	tp->saved_syn = saved_syn;
+	tp->rx_opt.user_mss = user_mss;
+	WRITE_ONCE(tp->window_clamp, window_clamp);
+	sk->sk_userlocks = locks;
+	inet_sk(sk)->inet_dport = port;
+	sk_dst_set(sk, dst);
+	WRITE_ONCE(sk->sk_peek_off, peek_off);
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+}
+
+/*
+ * A segment that the peer acknowledges, since it has no new sequence number. TCP's function for it
+ * is not exported, but that for any acknowledgement is, which takes the number from here.
+ */
+bool smc_tcp_probe(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 snd_nxt = tp->snd_nxt;
+	u32 sent = tp->segs_out;
+
+	WRITE_ONCE(tp->snd_nxt, tp->snd_una - 1);
+	smc_tcp_send_ack(sk);
+	WRITE_ONCE(tp->snd_nxt, snd_nxt);
+	return tp->segs_out != sent;
+}
+
+void smc_tcp_time_out(struct sock *sk)
+{
+	WRITE_ONCE(sk->sk_err, READ_ONCE(sk->sk_err_soft) ? : ETIMEDOUT);
+	tcp_done(sk);
+}
