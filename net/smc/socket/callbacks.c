@@ -9,7 +9,6 @@
 #include "ioctl.h"
 #include "listener.h"
 #include "smc_sock.h"
-#include "visitor.h"
 #include "stream/stream.h"
 #include "tcp.h"
 #include "wire/clc.h"
@@ -122,6 +121,32 @@ void smc_tcp_wake(struct sock *sk)
 	sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
 }
 
+/* The client's connect(), if it has not returned yet, will run both handshakes. */
+static bool smc_tcp_meets(const struct sock *client, struct smc_listener *l)
+{
+	struct smc_sock *smc = smc_sk(client);
+
+	if (!smc || READ_ONCE(smc->local_listener) != SMC_NO_LISTENER || !smc_listener_get(l))
+		return false;
+	if (cmpxchg(&smc->local_listener, SMC_NO_LISTENER, l) == SMC_NO_LISTENER)
+		return true;
+	smc_listener_unref(l);
+	return false;
+}
+
+/* Return: whether a connection needs no worker. */
+static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
+{
+	struct sock *client = smc_nearby(child) ? smc_nearby_peer(child) : NULL;
+	bool meets;
+
+	if (!client)
+		return false;
+	meets = smc_tcp_meets(client, l);
+	sock_put(client);
+	return meets;
+}
+
 /* What came without SMC waits for accept(). What came last need not be what TCP speaks of. */
 static void smc_tcp_has_connection(struct smc_listener *l)
 {
@@ -129,7 +154,7 @@ static void smc_tcp_has_connection(struct smc_listener *l)
 
 	if (smc_accept_queue_has(sk, smc_request_is_ready, NULL))
 		smc_default_data_ready(sk);
-	if (!child || !smc_visitor_arrives(l, child))
+	if (!child || !smc_tcp_has_local(l, child))
 		smc_listener_kick(l);
 	if (child)
 		sock_put(child);
@@ -156,7 +181,7 @@ static void smc_tcp_begin(struct smc_sock *smc)
 {
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
 	smc_handshake_start(&smc->hs, SMC_CLIENT);
-	if (!smc->caller_shakes)
+	if (!READ_ONCE(smc->local_listener))
 		smc_handshake_queue(&smc->hs);
 	else if (smc_nearby(smc->sk))
 		/* To meet its other end, it must be there: with this acknowledgement. */
@@ -216,7 +241,7 @@ static void smc_tcp_connected(struct smc_sock *smc)
  */
 static bool smc_is_shaking_alone(const struct smc_sock *smc)
 {
-	return smc->mode == SMC_MODE_HANDSHAKE && !smc->caller_shakes;
+	return smc->mode == SMC_MODE_HANDSHAKE && !READ_ONCE(smc->local_listener);
 }
 
 void smc_tcp_state_change(struct sock *sk)

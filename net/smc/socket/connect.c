@@ -14,7 +14,6 @@
 #include "ops.h"
 #include "options.h"
 #include "smc_sock.h"
-#include "visitor.h"
 #include "stream/stream.h"
 #include "tcp.h"
 #include "wire/clc.h"
@@ -114,7 +113,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 	}
 	smc->reason = 0;
 	smc->left_out = false;
-	smc->caller_shakes = true;
+	smc->local_listener = SMC_NO_LISTENER;
 	smc_tcp_set_offer(sk, true);
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);
 	if (smc_blackhole_is_on(smc_sk_net(sk)))
@@ -162,18 +161,11 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 	return rc;
 }
 
-static struct smc_listener *smc_connect_listener(const struct sock *sk)
-{
-	struct smc_sock *smc = smc_sk(sk);
-
-	return smc && READ_ONCE(smc->mode) == SMC_MODE_LISTEN ? smc->listener : NULL;
-}
-
 /* connect() to AF_UNSPEC dissolves the association, or ends to listen. */
 static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int len, int flags)
 {
 	struct sock *sk = sock->sk;
-	struct smc_listener *listener = smc_connect_listener(sk);
+	struct smc_listener *listener = smc_listener_of(sk);
 	struct smc_listener *before;
 	int rc;
 
@@ -182,7 +174,7 @@ static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int le
 			smc_listener_stop_begin(listener);
 		smc_connect_lock(sk);
 		before = listener;
-		listener = smc_connect_listener(sk);
+		listener = smc_listener_of(sk);
 		if (listener == before)
 			break;
 		/* Another thread had it listen, or connect. */
@@ -244,35 +236,72 @@ static void smc_connect_suspend(struct socket *sock)
 	release_sock(sock->sk);
 }
 
-/* Call TCP. What the thread meets on the way is for smc_connect_shake(). */
-static int smc_connect_tcp(struct smc_sock *smc, struct socket *sock, struct sockaddr *addr,
-			   int len, int flags, struct smc_visit *visit)
+static struct smc_sock *smc_connect_take_peer(const struct smc_sock *smc, struct smc_listener *l)
 {
-	bool sets_out = smc_visitor_set_out(smc);
-	int rc = smc_tcp_ops(smc->sk)->connect(sock, addr, len, flags);
+	struct sock *sk = smc_nearby_peer(smc->sk);
+	struct smc_sock *child;
 
-	if (sets_out)
-		smc_visitor_return(smc, visit);
-	return rc;
+	if (!sk)
+		return NULL;
+	child = smc_listener_take_this(l, sk);
+	sock_put(sk);
+	return child;
 }
 
 /*
- * Hold the rendezvous, if TCP is connected. On a signal, after @timeo, or with a peer that needs
- * time, it goes on without the caller.
+ * Do the listener's work: take the other end from it, and run both handshakes without a message.
+ * Nobody waits for this thread: if the listener is closed meanwhile, the thread resets the
+ * connection. Return: false if the ends can't agree at once, and have to exchange messages.
  */
-static void smc_connect_shake(struct smc_sock *smc, const struct smc_visit *visit, long timeo)
+static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l)
 {
-	bool is_left;
+	struct smc_sock *child = smc_connect_take_peer(smc, l);
+	bool agreed;
+
+	if (!child) {
+		smc_listener_kick(l);
+		return false;
+	}
+	/* A program that captures packets is to see the messages. */
+	agreed = child->mode == SMC_MODE_HANDSHAKE && !smc_nearby_is_watched(smc->sk) &&
+		 smc_handshake_pair(&smc->hs, &child->hs);
+	if (agreed)
+		smc_handshake_run(&child->hs);
+	smc_listener_enter(l, child);
+	return agreed;
+}
+
+/* The handshake, if there is one for this call, begins. Return: NULL, or the listener it met. */
+static struct smc_listener *smc_connect_claim(struct smc_sock *smc, bool *is_own)
+{
+	struct smc_listener *l;
 
 	lock_sock(smc->sk);
-	is_left = smc->caller_shakes && smc->mode == SMC_MODE_HANDSHAKE;
-	smc->caller_shakes = false;
+	l = xchg(&smc->local_listener, NULL);
+	*is_own = l && smc->mode == SMC_MODE_HANDSHAKE;
 	release_sock(smc->sk);
-	if (smc_visitor_meet(smc, visit, is_left)) {
-		smc_handshake_run(&smc->hs);
-		return;
+	return l == SMC_NO_LISTENER ? NULL : l;
+}
+
+/*
+ * Run the handshake, if TCP is connected. On a signal, after @timeo, or with a peer that needs
+ * time, it goes on without the caller.
+ */
+static void smc_connect_shake(struct smc_sock *smc, long timeo)
+{
+	bool is_own, agreed = false;
+	struct smc_listener *l = smc_connect_claim(smc, &is_own);
+
+	if (l) {
+		if (is_own)
+			agreed = smc_connect_pair(smc, l);
+		else
+			smc_listener_kick(l);
+		smc_listener_unref(l);
 	}
-	if (is_left)
+	if (agreed)
+		smc_handshake_run(&smc->hs);
+	else if (is_own)
 		smc_handshake_run_for(&smc->hs, timeo);
 }
 
@@ -287,7 +316,6 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	struct sock *sk = sock->sk;
 	long timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
 	unsigned long began = jiffies;
-	struct smc_visit visit = {};
 	struct smc_sock *smc;
 	bool already;
 	int rc;
@@ -299,9 +327,9 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	smc_family_settle(sk);
 	already = sock->state == SS_CONNECTING;
 	smc_connect_prepare(sock, addr, len);
+	smc = smc_sk(sk);
 	release_sock(sk);
 
-	smc = smc_sk(sk);
 	if (smc && smc->mode == SMC_MODE_HANDSHAKE) {
 		/* TCP would say that it is connected. */
 		rc = smc_wait_connected(smc, timeo);
@@ -310,8 +338,8 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	}
 	if (!smc)
 		return smc_tcp_ops(sk)->connect(sock, addr, len, flags);
-	rc = smc_connect_tcp(smc, sock, addr, len, flags, &visit);
-	smc_connect_shake(smc, &visit, rc ? 0 : smc_time_left(timeo, began));
+	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
+	smc_connect_shake(smc, rc ? 0 : smc_time_left(timeo, began));
 	if (rc)
 		goto out;
 

@@ -56,6 +56,7 @@ int smc_listen_prepare(struct smc_sock *smc)
 		return -ENOMEM;
 	l->smc = smc;
 	l->sk = smc->sk;
+	sock_hold(l->sk);
 	l->memcg = mem_cgroup_tryget(smc->memcg) ? smc->memcg : NULL;
 	refcount_set(&l->refs, 1);
 	INIT_DELAYED_WORK(&l->take, smc_listener_take);
@@ -91,6 +92,7 @@ void smc_listener_unref(struct smc_listener *l)
 	if (!refcount_dec_and_test(&l->refs))
 		return;
 	mem_cgroup_put(l->memcg);
+	sock_put(l->sk);
 	/* TCP's callbacks may have seen it just before; they find it closed. */
 	kfree_rcu(l, rcu);
 }
@@ -382,7 +384,7 @@ void smc_listener_enter(struct smc_listener *l, struct smc_sock *child)
 
 /*
  * A connection that was offered SMC. Without memory it is reset.
- * Return: it, if there is a rendezvous for the caller to see to; or NULL.
+ * Return: it, for smc_listener_enter(); or NULL.
  */
 static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct request_sock *req,
 					   unsigned int closings)
@@ -412,10 +414,7 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 	/* A DECLINE needs no worker. */
 	if (child->hs.refusal)
 		smc_handshake_run(&child->hs);
-	if (child->mode == SMC_MODE_HANDSHAKE)
-		return child;
-	smc_listener_enter(l, child);
-	return NULL;
+	return child;
 }
 
 /* With the listener locked. Return: one that is to be taken, or NULL. */

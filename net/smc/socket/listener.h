@@ -27,8 +27,8 @@ struct socket;
 /**
  * struct smc_listener - see the top of this file
  * @smc: the listening socket; valid until it is closed for good
- * @sk: its struct sock, which a visitor holds
- * @refs: of the socket, and of visitors
+ * @sk: its struct sock, referenced
+ * @refs: of the socket, and of connect() calls that take their other ends from it
  * @af_ops: TCP's for it, but for the creation of children (children.c)
  * @take: takes connections from TCP, and drops those that wait when TCP has ended the listener
  * @stopping: one has it stop, or takes from TCP for accept(), at a time
@@ -141,7 +141,7 @@ void smc_listen_undo(struct smc_sock *smc, struct socket *sock);
 void smc_listener_kick(struct smc_listener *l);
 
 /**
- * smc_listener_get() - visit it
+ * smc_listener_get() - take a reference
  * @l: listener, under RCU
  *
  * Context: any.
@@ -162,13 +162,13 @@ void smc_listener_unref(struct smc_listener *l);
 
 /**
  * smc_listener_take_this() - take a connection from TCP, as the work does all
- * @l: listener, with a reference of this thread's to it and to its struct sock
+ * @l: listener, with a reference of this thread's
  * @child: the connection, with a reference of the caller's
  *
  * If the listener is locked, the work takes it.
  *
  * Context: process, without the socket lock.
- * Return: it, if its rendezvous has begun: smc_listener_enter() is to follow; or NULL.
+ * Return: it: smc_listener_enter() is to follow; or NULL.
  */
 struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child);
 

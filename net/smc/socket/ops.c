@@ -235,17 +235,9 @@ static int smc_shutdown_connecting(struct smc_sock *smc, struct socket *sock)
 	return rc;
 }
 
-/* Looked up once: another thread may make the socket TCP's. Return: NULL if it is. */
-static struct smc_listener *smc_listener_of(const struct socket *sock)
-{
-	struct smc_sock *smc = smc_sk(sock->sk);
-
-	return smc && smc_mode(smc) == SMC_MODE_LISTEN ? smc->listener : NULL;
-}
-
 static int smc_shutdown_tcp(struct socket *sock, int how)
 {
-	struct smc_listener *listener = how == SHUT_WR ? NULL : smc_listener_of(sock);
+	struct smc_listener *listener = how == SHUT_WR ? NULL : smc_listener_of(sock->sk);
 	int rc;
 
 	if (listener)
@@ -339,7 +331,7 @@ static int smc_listen_begin(struct socket *sock)
 
 static int smc_listen(struct socket *sock, int backlog)
 {
-	struct smc_listener *listener = smc_listener_of(sock);
+	struct smc_listener *listener = smc_listener_of(sock->sk);
 	struct sock *sk = sock->sk;
 	int rc;
 
@@ -356,7 +348,7 @@ static int smc_listen(struct socket *sock, int backlog)
 		return rc;
 
 	rc = smc_tcp_ops(sk)->listen(sock, backlog);
-	listener = smc_listener_of(sock);
+	listener = smc_listener_of(sock->sk);
 	/* The backlog may have grown. */
 	if (!rc && listener)
 		smc_listener_kick(listener);
@@ -365,7 +357,7 @@ static int smc_listen(struct socket *sock, int backlog)
 
 static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)
 {
-	struct smc_listener *listener = smc_listener_of(sock);
+	struct smc_listener *listener = smc_listener_of(sock->sk);
 
 	if (!listener)
 		return smc_tcp_ops(sock->sk)->accept(sock, newsock, SMC_ACCEPT_PASS);

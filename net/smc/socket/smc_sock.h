@@ -12,6 +12,7 @@
 #ifndef SMC_SOCK_H
 #define SMC_SOCK_H
 
+#include <linux/err.h>
 #include <linux/net.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
@@ -32,15 +33,8 @@ enum smc_mode {
 	SMC_MODE_LISTEN,
 };
 
-/**
- * struct smc_visit - what a thread that connects meets on the way of its packets
- * @host: listener, referenced; or NULL
- * @child: the connection's other end in it, referenced
- */
-struct smc_visit {
-	struct sock *host;
-	struct sock *child;
-};
+/* Of smc_sock.local_listener: none has the other end so far. */
+#define SMC_NO_LISTENER		((struct smc_listener *)ERR_PTR(-ENOENT))
 
 /**
  * struct smc_sock - what SMC knows of a socket
@@ -50,10 +44,8 @@ struct smc_visit {
  * @tcp_only: it listened once, and is TCP's
  * @tcp_holds: options being set, during which no connection may begin to be of SMC
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many rendezvous are under way
- * @caller_shakes: a connect() is under way, and will see to the rendezvous
- * @connector: thread that has TCP connect; if more than one does, that which was first, and if
- *	another then carries the packets, nobody is the listener's visitor
- * @visit: what it met then; the connector's
+ * @local_listener: while a connect() is under way that will run the handshake, the listener of this
+ *	namespace that has the other end, referenced, or SMC_NO_LISTENER; else NULL
  * @reason: why it is TCP: diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @memcg: control group that its buffers are charged to, referenced; or NULL. That of the socket,
@@ -85,9 +77,7 @@ struct smc_sock {
 	bool tcp_only;
 	unsigned int tcp_holds;
 	bool limit_handshakes;
-	bool caller_shakes;
-	const struct task_struct *connector;
-	struct smc_visit visit;
+	struct smc_listener *local_listener;
 	u32 reason;
 	u32 peer_reason;
 	struct mem_cgroup *memcg;
@@ -208,6 +198,20 @@ static __always_inline struct smc_stream *smc_stream_of(const struct sock *sk)
 	struct smc_sock *smc = smc_sk(sk);
 
 	return smc && smc_mode(smc) == SMC_MODE_STREAM ? smc->stream : NULL;
+}
+
+/**
+ * smc_listener_of() - the socket's listener now, looked up once
+ * @sk: socket whose release has not begun
+ *
+ * Context: any.
+ * Return: NULL if it does not listen; another thread may make it TCP's at any time.
+ */
+static inline struct smc_listener *smc_listener_of(const struct sock *sk)
+{
+	struct smc_sock *smc = smc_sk(sk);
+
+	return smc && smc_mode(smc) == SMC_MODE_LISTEN ? smc->listener : NULL;
 }
 
 /**
