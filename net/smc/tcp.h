@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What SMC reads and writes in TCP's socks. With compat.h, socket/callbacks.c and socket/children.c
- * this is all that depends on how TCP works inside: a new kernel is compared with these.
+ * What SMC reads and writes in TCP's socks. With compat.h and socket/callbacks.c this is all that
+ * depends on how TCP works inside: a new kernel is compared with these.
  *
  * Connections that wait for accept() are in a queue of TCP's. It counts against the backlog, and ss
  * shows it, so those of SMC wait there, too. TCP's accept() looks at the queue twice, with the

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* TCP tells SMC of what happens to a connection or a listener. */
+/* What TCP calls of SMC: a sock's callbacks, and copies of TCP's operations with one replaced. */
 
+#include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
 #include "admin/blackhole.h"
 #include "admin/net.h"
-#include "children.h"
+#include "compat.h"
 #include "ioctl.h"
 #include "listener.h"
 #include "smc_sock.h"
@@ -18,21 +19,53 @@ static void (*smc_default_data_ready)(struct sock *sk);
 static void (*smc_default_state_change)(struct sock *sk);
 static void (*smc_default_error_report)(struct sock *sk);
 
+/* What TCP has for one IP version, and the copy of its protocol that io_uring asks instead. */
+struct smc_tcp_family {
+	const struct inet_connection_sock_af_ops *af_ops;
+	struct proto *prot;
+	smc_prot_ioctl_t ioctl;
+	struct proto smc_prot;
+};
+
+static struct smc_tcp_family smc_tcp_ipv4, smc_tcp_ipv6;
+
 static void smc_tcp_error_report(struct sock *sk);
+
+/* A listener keeps its family: only a connection may change it, and never one of ours. */
+static struct smc_tcp_family *smc_tcp_family_of(const struct sock *sk)
+{
+	return sk->sk_family == AF_INET6 ? &smc_tcp_ipv6 : &smc_tcp_ipv4;
+}
+
+static int smc_prot_ioctl(struct sock *sk, int cmd, int *value)
+{
+	int amount = smc_ioctl_sk(sk, cmd);
+
+	if (amount == -ENOIOCTLCMD)
+		return smc_tcp_family_of(sk)->ioctl(sk, cmd, value);
+	*value = amount;
+	return 0;
+}
 
 void smc_callbacks_init(const struct sock *tcp)
 {
+	struct smc_tcp_family *family = smc_tcp_family_of(tcp);
+
 	smc_default_error_report = tcp->sk_error_report;
 	smc_default_data_ready = tcp->sk_data_ready;
 	smc_default_state_change = tcp->sk_state_change;
+	family->af_ops = inet_csk(tcp)->icsk_af_ops;
+	family->smc_prot = *tcp->sk_prot;
+	family->ioctl = smc_compat_prot_ioctl(&family->smc_prot, smc_prot_ioctl);
+	if (family->ioctl)
+		family->prot = tcp->sk_prot;
 }
 
-struct smc_sock *smc_sk_listening(const struct sock *sk)
+/* With sk_callback_lock. BPF's map of sockets may have replaced it. */
+static void smc_prot_replace(struct sock *sk, const struct proto *from, struct proto *to)
 {
-	const struct smc_listener *l = smc_children_listener(sk);
-
-	/* A child that is being created is a copy, and not the listener. */
-	return l && l->smc->sk == sk ? l->smc : NULL;
+	if (sk->sk_prot == from)
+		WRITE_ONCE(sk->sk_prot, to);
 }
 
 /* Hooks that are neither TCP's nor ours. */
@@ -55,6 +88,7 @@ bool smc_sock_is_taken(const struct sock *sk)
 
 void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 {
+	struct smc_tcp_family *family = smc_tcp_family_of(smc->sk);
 	struct sock *sk = smc->sk;
 
 	WRITE_ONCE(smc->mode, mode);
@@ -62,7 +96,7 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 	/* A listener's is BPF's, if it is in a map: it may be found by BPF programs. */
 	if (mode != SMC_MODE_LISTEN) {
 		__rcu_assign_sk_user_data_with_flags(sk, smc, SK_USER_DATA_NOCOPY);
-		smc_ioctl_hook(sk);
+		smc_prot_replace(sk, family->prot, &family->smc_prot);
 		WRITE_ONCE(sk->sk_error_report, smc_tcp_error_report);
 	}
 	WRITE_ONCE(sk->sk_data_ready, smc_tcp_data_ready);
@@ -70,7 +104,7 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-void smc_callbacks_restore(struct sock *sk)
+static void smc_callbacks_restore(struct sock *sk)
 {
 	if (sk->sk_data_ready == smc_tcp_data_ready)
 		WRITE_ONCE(sk->sk_data_ready, smc_default_data_ready);
@@ -78,6 +112,110 @@ void smc_callbacks_restore(struct sock *sk)
 		WRITE_ONCE(sk->sk_state_change, smc_default_state_change);
 	if (sk->sk_error_report == smc_tcp_error_report)
 		WRITE_ONCE(sk->sk_error_report, smc_default_error_report);
+}
+
+/*
+ * TCP creates a child by an operation of the listener, which is ours while the listener is hooked.
+ * The child is locked until it is in an accept queue, so nobody sees it as the copy that it was.
+ */
+static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS);
+
+/* Under RCU, or with the socket's file open: operations of ours are those of a listener. */
+static bool smc_children_are_ours(const struct inet_connection_sock_af_ops *ops)
+{
+	return ops->syn_recv_sock == smc_syn_recv_sock;
+}
+
+static void smc_children_unhook(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+
+	/* Not those of a child that TCP made one over IPv4. */
+	if (smc_children_are_ours(icsk->icsk_af_ops))
+		WRITE_ONCE(icsk->icsk_af_ops, smc_tcp_family_of(sk)->af_ops);
+}
+
+/*
+ * TCP takes a child for one that was offered SMC if the client asked for it and the listener ever
+ * offered it. But the SYN-ACK may be that of another listener, which is closed now.
+ */
+static bool smc_child_may_be_offered(const struct request_sock *req)
+{
+	const struct sock *listener = req->rsk_listener;
+
+	return listener && smc_tcp_offers(listener);
+}
+
+/* Bytes that come with a SYN are the application's, and no PROPOSAL. */
+static bool smc_child_is_fast_open(struct sk_buff *skb)
+{
+	return TCP_SKB_CB(skb)->tcp_flags & TCPHDR_SYN;
+}
+
+static void smc_child_settle(struct sock *child, const struct request_sock *req,
+			     struct sk_buff *skb)
+{
+	smc_callbacks_restore(child);
+	smc_children_unhook(child);
+	smc_tcp_set_congested(child, NULL);
+	/* The SYN-ACK of Fast Open is still to come, and will then not offer it. */
+	if (!smc_child_may_be_offered(req) || smc_child_is_fast_open(skb))
+		smc_tcp_set_offer(child, false);
+	/* The answer to the PROPOSAL acknowledges it. */
+	if (smc_tcp_offers(child))
+		smc_tcp_set_delayed_ack(child, true);
+}
+
+static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS)
+{
+	struct sock *child;
+
+	/* The listener drops these requests. */
+	if (inet_rsk(req)->smc_ok && smc_listener_has_withdrawn(sk)) {
+		dst_release(dst);
+		return NULL;
+	}
+	child = smc_tcp_family_of(sk)->af_ops->syn_recv_sock(SMC_SYN_RECV_PASS);
+	if (child)
+		smc_child_settle(child, req, skb);
+	return child;
+}
+
+bool smc_children_are_tcps(const struct sock *sk)
+{
+	const struct inet_connection_sock_af_ops *tcp = smc_tcp_family_of(sk)->af_ops;
+
+	/* One that connected to a mapped address once has other operations, which agree in this. */
+	return inet_csk(sk)->icsk_af_ops->syn_recv_sock == tcp->syn_recv_sock;
+}
+
+void smc_children_hook(struct smc_listener *l)
+{
+	struct sock *sk = l->smc->sk;
+
+	l->af_ops = *smc_tcp_family_of(sk)->af_ops;
+	l->af_ops.syn_recv_sock = smc_syn_recv_sock;
+	/* Pairs with smc_children_listener(). */
+	smp_store_release(&inet_csk(sk)->icsk_af_ops, &l->af_ops);
+}
+
+static struct smc_listener *smc_children_listener(const struct sock *sk)
+{
+	const struct inet_connection_sock_af_ops *ops;
+
+	/* Pairs with smc_children_hook(). */
+	ops = smp_load_acquire(&inet_csk(sk)->icsk_af_ops);
+	if (!smc_children_are_ours(ops))
+		return NULL;
+	return container_of((struct inet_connection_sock_af_ops *)ops, struct smc_listener, af_ops);
+}
+
+struct smc_sock *smc_sk_listening(const struct sock *sk)
+{
+	const struct smc_listener *l = smc_children_listener(sk);
+
+	/* A child that is being created is a copy, and not the listener. */
+	return l && l->smc->sk == sk ? l->smc : NULL;
 }
 
 /*
@@ -99,6 +237,7 @@ static void smc_sock_mute(struct sock *sk, bool is_muted)
 
 void smc_sock_unhook(struct smc_sock *smc)
 {
+	struct smc_tcp_family *family = smc_tcp_family_of(smc->sk);
 	struct sock *sk = smc->sk;
 
 	if (smc->mode == SMC_MODE_STREAM)
@@ -107,7 +246,7 @@ void smc_sock_unhook(struct smc_sock *smc)
 	/* No SYN of it offers what nobody would follow up. */
 	smc_tcp_set_offer(sk, false);
 	write_lock_bh(&sk->sk_callback_lock);
-	smc_ioctl_unhook(sk);
+	smc_prot_replace(sk, &family->smc_prot, family->prot);
 	if (smc_sk(sk) == smc && !smc_sk_listening(sk))
 		rcu_assign_sk_user_data(sk, NULL);
 	smc_callbacks_restore(sk);
@@ -121,30 +260,21 @@ void smc_tcp_wake(struct sock *sk)
 	sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
 }
 
-/* The client's connect(), if it has not returned yet, will run both handshakes. */
-static bool smc_tcp_meets(const struct sock *client, struct smc_listener *l)
-{
-	struct smc_sock *smc = smc_sk(client);
-
-	if (!smc || READ_ONCE(smc->local_listener) != SMC_NO_LISTENER || !smc_listener_get(l))
-		return false;
-	if (cmpxchg(&smc->local_listener, SMC_NO_LISTENER, l) == SMC_NO_LISTENER)
-		return true;
-	smc_listener_unref(l);
-	return false;
-}
-
-/* Return: whether a connection needs no worker. */
+/* Return: whether the client's connect() is under way in this namespace, and takes a connection. */
 static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 {
 	struct sock *client = smc_nearby(child) ? smc_nearby_peer(child) : NULL;
-	bool meets;
+	struct smc_sock *smc = client ? smc_sk(client) : NULL;
+	bool takes;
 
-	if (!client)
-		return false;
-	meets = smc_tcp_meets(client, l);
-	sock_put(client);
-	return meets;
+	takes = smc && READ_ONCE(smc->local_listener) == SMC_NO_LISTENER && smc_listener_get(l);
+	if (takes && cmpxchg(&smc->local_listener, SMC_NO_LISTENER, l) != SMC_NO_LISTENER) {
+		smc_listener_unref(l);
+		takes = false;
+	}
+	if (client)
+		sock_put(client);
+	return takes;
 }
 
 /* What came without SMC waits for accept(). What came last need not be what TCP speaks of. */

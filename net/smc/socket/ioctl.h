@@ -7,12 +7,6 @@ struct sock;
 struct socket;
 
 /**
- * smc_ioctl_init() - learn TCP's protocol, and derive ours
- * @tcp: a socket of TCP's, of either IP version
- */
-void smc_ioctl_init(const struct sock *tcp);
-
-/**
  * smc_ioctl() - the operation
  * @sock: socket
  * @cmd: request
@@ -24,18 +18,12 @@ void smc_ioctl_init(const struct sock *tcp);
 int smc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
 
 /**
- * smc_ioctl_hook() - have io_uring's commands ask the stream
- * @sk: socket, locked, with its sk_callback_lock. It does not listen, or its children would
- *	inherit this: smc_listen_begin() sees to it.
+ * smc_ioctl_sk() - what an ioctl() counts
+ * @sk: socket
+ * @cmd: request
  *
- * They go to the protocol, past the socket's operations.
+ * Return: the count, or -ENOIOCTLCMD if TCP has the answer.
  */
-void smc_ioctl_hook(struct sock *sk);
-
-/**
- * smc_ioctl_unhook() - leave io_uring's commands to TCP
- * @sk: socket, locked, with its sk_callback_lock
- */
-void smc_ioctl_unhook(struct sock *sk);
+int smc_ioctl_sk(const struct sock *sk, unsigned int cmd);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "admin/blackhole.h"
 #include "admin/net.h"
-#include "children.h"
 #include "compat.h"
 #include "listener.h"
 #include "migrate.h"

@@ -29,7 +29,7 @@ struct socket;
  * @smc: the listening socket; valid until it is closed for good
  * @sk: its struct sock, referenced
  * @refs: of the socket, and of connect() calls that take their other ends from it
- * @af_ops: TCP's for it, but for the creation of children (children.c)
+ * @af_ops: TCP's for it, but for the creation of children (callbacks.c)
  * @take: takes connections from TCP, and drops those that wait when TCP has ended the listener
  * @stopping: one has it stop, or takes from TCP for accept(), at a time
  * @lock: protects what follows; softirqs off

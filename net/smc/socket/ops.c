@@ -10,7 +10,6 @@
 #include <net/tcp.h>
 
 #include "admin/stats.h"
-#include "children.h"
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
@@ -660,8 +659,6 @@ static int smc_ops_learn(int family, struct smc_family_ops *ops)
 		return rc;
 	smc_ops_derive(ops, sock->ops);
 	smc_callbacks_init(sock->sk);
-	smc_ioctl_init(sock->sk);
-	smc_children_init(sock->sk);
 	sock_release(sock);
 	return 0;
 }

@@ -3,8 +3,8 @@
  * An SMC socket is a TCP socket whose operations are ours: its struct sock is TCP's.
  * What SMC knows of it exists from connect() or listen() on, in its namespace's array by struct
  * sock, and hangs off sk_user_data while SMC has anything to do with it. That of a listener is left
- * to BPF's maps of sockets, and children.c knows the listener. A socket of which SMC knows nothing,
- * or that went back to TCP, has every call done by TCP.
+ * to BPF's maps of sockets; callbacks.c knows the listener. A socket of which SMC knows nothing, or
+ * that went back to TCP, has every call done by TCP.
  *
  * Locking: the socket lock protects the mode. The struct lives until release, so calls
  * may use it without a reference; TCP's callbacks use it under RCU.
@@ -293,12 +293,6 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode);
 void smc_sock_unhook(struct smc_sock *smc);
 
 /**
- * smc_callbacks_restore() - give a socket TCP's callbacks where it has ours
- * @sk: socket, with its sk_callback_lock; or a new one that nobody else has
- */
-void smc_callbacks_restore(struct sock *sk);
-
-/**
  * smc_sock_fall_back() - the connection is TCP's; count why
  * @smc: socket, locked or in one of TCP's callbacks
  * @reason: diagnosis
@@ -366,8 +360,22 @@ void smc_sock_cancel(struct smc_sock *smc);
 void smc_tcp_wake(struct sock *sk);
 
 /**
- * smc_callbacks_init() - learn TCP's own callbacks from a socket of its
- * @tcp: socket that only TCP has used
+ * smc_children_are_tcps() - whether TCP creates the children of a socket that is to listen
+ * @sk: socket, locked
+ *
+ * Return: false if another part of the kernel does, and the listener can't be ours.
+ */
+bool smc_children_are_tcps(const struct sock *sk);
+
+/**
+ * smc_children_hook() - have children given TCP's callbacks and operations when they are created
+ * @l: listener, its socket locked; does not listen yet
+ */
+void smc_children_hook(struct smc_listener *l);
+
+/**
+ * smc_callbacks_init() - learn TCP's own callbacks and operations from a socket of its
+ * @tcp: socket that only TCP has used; one of each family
  */
 void smc_callbacks_init(const struct sock *tcp);
 
