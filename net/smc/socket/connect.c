@@ -249,38 +249,28 @@ static struct smc_sock *smc_connect_take_peer(const struct smc_sock *smc, struct
 }
 
 /*
- * Do the listener's work: take the other end from it, and run both handshakes without a message.
- * Nobody waits for this thread: if the listener is closed meanwhile, the thread resets the
- * connection. Return: false if the ends can't agree at once, and have to exchange messages.
+ * Do the listener's work: take the other end from it. If @smc's handshake is the caller's, run both
+ * handshakes without a message. Nobody waits for this thread: if the listener is closed meanwhile,
+ * the thread resets the connection. Return: false if the ends don't agree so.
  */
-static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l)
+static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l, bool is_own)
 {
 	struct smc_sock *child = smc_connect_take_peer(smc, l);
-	bool agreed;
+	bool agreed = false;
 
-	if (!child) {
+	if (child) {
+		/* A program that captures packets is to see the messages. */
+		agreed = is_own && child->mode == SMC_MODE_HANDSHAKE &&
+			 !smc_nearby_is_watched(smc->sk) &&
+			 smc_handshake_pair(&smc->hs, &child->hs);
+		if (agreed)
+			smc_handshake_run(&child->hs);
+		smc_listener_enter(l, child);
+	} else {
 		smc_listener_kick(l);
-		return false;
 	}
-	/* A program that captures packets is to see the messages. */
-	agreed = child->mode == SMC_MODE_HANDSHAKE && !smc_nearby_is_watched(smc->sk) &&
-		 smc_handshake_pair(&smc->hs, &child->hs);
-	if (agreed)
-		smc_handshake_run(&child->hs);
-	smc_listener_enter(l, child);
+	smc_listener_unref(l);
 	return agreed;
-}
-
-/* The handshake, if there is one for this call, begins. Return: NULL, or the listener it met. */
-static struct smc_listener *smc_connect_claim(struct smc_sock *smc, bool *is_own)
-{
-	struct smc_listener *l;
-
-	lock_sock(smc->sk);
-	l = xchg(&smc->local_listener, NULL);
-	*is_own = l && smc->mode == SMC_MODE_HANDSHAKE;
-	release_sock(smc->sk);
-	return l == SMC_NO_LISTENER ? NULL : l;
 }
 
 /*
@@ -289,17 +279,14 @@ static struct smc_listener *smc_connect_claim(struct smc_sock *smc, bool *is_own
  */
 static void smc_connect_shake(struct smc_sock *smc, long timeo)
 {
-	bool is_own, agreed = false;
-	struct smc_listener *l = smc_connect_claim(smc, &is_own);
+	struct smc_listener *l;
+	bool is_own;
 
-	if (l) {
-		if (is_own)
-			agreed = smc_connect_pair(smc, l);
-		else
-			smc_listener_kick(l);
-		smc_listener_unref(l);
-	}
-	if (agreed)
+	lock_sock(smc->sk);
+	l = xchg(&smc->local_listener, NULL);
+	is_own = l && smc->mode == SMC_MODE_HANDSHAKE;
+	release_sock(smc->sk);
+	if (!IS_ERR_OR_NULL(l) && smc_connect_pair(smc, l, is_own))
 		smc_handshake_run(&smc->hs);
 	else if (is_own)
 		smc_handshake_run_for(&smc->hs, timeo);
