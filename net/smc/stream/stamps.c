@@ -132,6 +132,7 @@ static void smc_stamp_report(struct sock *sk, u32 due, u64 end)
 void smc_stamps_report(struct smc_stream *st)
 {
 	struct smc_stamps *stamps = st->stamps;
+	unsigned int left = SMC_STAMPS_MAX;
 	u64 end;
 	u32 due;
 
@@ -140,12 +141,20 @@ void smc_stamps_report(struct smc_stream *st)
 	if (stamps->is_reporting)
 		goto out;
 	stamps->is_reporting = true;
-	while ((due = smc_stamps_take(st, &end))) {
+	/*
+	 * A sender may ask faster than this thread, which may not be the sender's, can report.
+	 * Nobody asks after the end of the stream.
+	 */
+	while ((left || smc_stream_is_over(st)) && (due = smc_stamps_take(st, &end))) {
+		left -= !!left;
 		spin_unlock_bh(st->lock);
 		smc_stamp_report(st->sk, due, end);
 		spin_lock_bh(st->lock);
 	}
 	stamps->is_reporting = false;
+	/* The next publish reports the rest, or else the timer does. */
+	if (smc_stamps_are_due(st))
+		smc_stream_limit_wait(st);
 out:
 	spin_unlock_bh(st->lock);
 }
