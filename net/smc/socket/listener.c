@@ -460,9 +460,11 @@ static void smc_listener_drop(struct smc_sock *child)
 		smc_listener_reset_one(child);
 		return;
 	}
-	/* First, so that another listener does not take it for one of its own. */
-	tcp_abort(sk, ECONNABORTED);
-	smc_abandon(child);
+	if (!smc_abandon_queued(child)) {
+		/* First, so that another listener does not take it for one of its own. */
+		tcp_abort(sk, ECONNABORTED);
+		smc_abandon(child);
+	}
 	sock_put(sk);
 }
 

@@ -580,6 +580,17 @@ static int smc_set_rcvlowat(struct sock *sk, int value)
 	return rc;
 }
 
+/* Nobody finds it any more. */
+static void smc_discard(struct smc_sock *smc)
+{
+	smc_sock_cancel(smc);
+	if (smc->stream) {
+		smc_stream_abort(smc->stream, ECONNABORTED);
+		smc_stream_orphan(smc->stream, NULL);
+	}
+	smc_sock_free(smc);
+}
+
 void smc_abandon(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
@@ -589,12 +600,41 @@ void smc_abandon(struct smc_sock *smc)
 	lock_sock(sk);
 	smc_sock_unhook(smc);
 	release_sock(sk);
-	smc_sock_cancel(smc);
-	if (smc->stream) {
-		smc_stream_abort(smc->stream, ECONNABORTED);
-		smc_stream_orphan(smc->stream, NULL);
+	smc_discard(smc);
+}
+
+/* With the connection locked by bh_lock_sock(), and by no user. */
+static void smc_end_queued(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+
+	/* TCP may have destroyed it. */
+	if (sk->sk_state != TCP_CLOSE && !sock_flag(sk, SOCK_DEAD)) {
+		WRITE_ONCE(sk->sk_err, ECONNABORTED);
+		tcp_done(sk);
 	}
-	smc_sock_free(smc);
+	smc_sock_unhook(smc);
+}
+
+bool smc_abandon_queued(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+	bool is_owned;
+
+	local_bh_disable();
+	bh_lock_sock(sk);
+	is_owned = sock_owned_by_user(sk);
+	/* First, so that another listener does not take it for one of its own. */
+	if (!is_owned)
+		smc_end_queued(smc);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+	if (is_owned)
+		return false;
+	smc_sock_forget(smc);
+	flush_delayed_work(&smc->hs.work);
+	smc_discard(smc);
+	return true;
 }
 
 void smc_reset_foreign(struct sock *sk)

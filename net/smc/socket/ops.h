@@ -48,6 +48,18 @@ const struct proto_ops *smc_tcp_ops(const struct sock *sk);
 void smc_abandon(struct smc_sock *smc);
 
 /**
+ * smc_abandon_queued() - close a connection that TCP may have in the queue of another listener
+ * @smc: connection whose handshake is over
+ *
+ * Nobody may lock a connection in a queue but by its spinlock: inet_csk_listen_stop() takes it
+ * out without a look at its owner. The peer learns of the end from the stream.
+ *
+ * Context: process, may sleep.
+ * Return: false, and nothing is done, if a user has it locked, so that it is in no queue.
+ */
+bool smc_abandon_queued(struct smc_sock *smc);
+
+/**
  * smc_reset_foreign() - close a connection of TCP by reset
  * @sk: socket that no application has seen; what SMC knows of it, if anything, is another's to free
  *
