@@ -44,6 +44,9 @@
 #define SMC_GROUPS_MAX		8192
 #define SMC_GROUP_FEW_CONNS	16
 
+/* After so many ACCEPTs with a wrong number a server's other addresses prove nothing any more. */
+#define SMC_GROUP_GUESSES	64
+
 /* Those that others may join. A peer has as many GIDs as it likes: the hash is secret. */
 static DEFINE_HASHTABLE(smc_groups_by_gid, 8);
 
@@ -285,8 +288,24 @@ out:
 	return group;
 }
 
+/*
+ * Under smc_rdma_lgrs.lock. The number of a link's first packet is random, and its server has told it
+ * to this end alone. The other things that an ACCEPT says of a link can be seen or guessed.
+ */
+static bool smc_group_has_psn(struct smc_group *group, u32 psn)
+{
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	if (group->n_guesses >= SMC_GROUP_GUESSES)
+		return false;
+	if (group->link->peer.psn == psn)
+		return true;
+	group->n_guesses++;
+	return false;
+}
+
 struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
-					    const struct smc_peer *peer, u32 qpn)
+					    const struct smc_rdma_port *port,
+					    const struct smc_peer *peer, const struct smc_clc_r *r)
 {
 	struct smc_group *found = ERR_PTR(-ENOENT);
 	struct smc_group *group;
@@ -296,17 +315,26 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 	hash_for_each_possible(smc_groups_by_gid, group, by_gid, smc_group_hash(net, peer->gid)) {
 		/*
 		 * If it is retired, the DECLINE says it is not there: the server's retires, too.
-		 * That is why the address does not count: the in-tree module offers a link at all
-		 * addresses of its host, and ends it where a DECLINE says that.
+		 * Otherwise it does not say that, since the in-tree module would end the group.
 		 */
 		if (!smc_group_is_with(group, net, SMC_CLIENT, version, peer) || group->retired ||
-		    group->link->peer.qpn != qpn)
+		    group->link->peer.qpn != r->qpn)
 			continue;
-		/* The server counts: a connection may be over there and not here yet. */
-		smc_group_reserve(group);
-		found = group;
-		break;
+		if (IS_ERR(found))
+			found = ERR_PTR(-EHOSTUNREACH);
+		if (!smc_group_is_at(group, port))
+			continue;
+		if (ipv6_addr_equal(&group->peer.addr, &peer->addr)) {
+			found = group;
+			break;
+		}
+		/* A server may offer a link at all addresses of its host. */
+		if (smc_group_has_psn(group, r->psn))
+			found = group;
 	}
+	/* The server counts: a connection may be over there and not here yet. */
+	if (!IS_ERR(found))
+		smc_group_reserve(found);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return found;
 }

@@ -28,7 +28,8 @@ struct smc_rdma_port;
 
 /*
  * Who the peer is: what a group is found by. The peer claims to be it, but for the address: a
- * server's groups are offered to nobody at another one.
+ * server's groups are offered to nobody at another one, and a client's joined at another one only
+ * if the server there proves that the link is its own.
  */
 struct smc_peer {
 	struct in6_addr addr;	/* of its TCP connection, see admin/address.h */
@@ -56,6 +57,8 @@ struct smc_peer {
  * @max_conns: agreed on; the server sees to it
  * @n_had: connections and reservations that it ever had; changed under smc_rdma_lgrs.lock
  * @strays: messages for none of its connections; of the completion queue's only poller
+ * @n_guesses: CLC messages that named the group and could not prove it; under
+ *	smc_rdma_lgrs.lock
  * @n_spent: connections that are over and whose elements are not reused; under
  *	smc_rdma_lgrs.lock
  * @spent_pages: those elements
@@ -84,6 +87,7 @@ struct smc_group {
 	u8 max_conns;
 	unsigned long n_had;
 	u64 strays;
+	unsigned int n_guesses;
 	int n_spent;
 	long spent_pages;
 	struct smc_link *link;
@@ -144,13 +148,19 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
  * smc_group_find_for_client() - the group of the link that a server named
  * @net: namespace
  * @version: of SMC
- * @peer: who accepts; its address does not count, for the server may have several
- * @qpn: the server's queue pair
+ * @port: of this end
+ * @peer: who accepts
+ * @r: what its ACCEPT says of the link
  *
- * Return: the group with a reference and a reserved connection, or -ENOENT.
+ * It is proven if the group was made with a server at the same address, or by the number of the
+ * link's first packet.
+ *
+ * Return: the group with a reference and a reserved connection; -ENOENT if there is none; or
+ * -EHOSTUNREACH if there is one that the server has not proven, or at another port.
  */
 struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
-					    const struct smc_peer *peer, u32 qpn);
+					    const struct smc_rdma_port *port,
+					    const struct smc_peer *peer, const struct smc_clc_r *r);
 
 /**
  * smc_group_retire() - no new connection is to use the group; those that it has go on

@@ -423,10 +423,11 @@ static int smc_rdma_server_complete(struct smc_path_setup *base,
 	return rc && !base->first_contact ? -EPIPE : rc;
 }
 
-static struct smc_group *smc_rdma_client_group(struct smc_rdma_setup *s, u32 qpn)
+static struct smc_group *smc_rdma_client_group(struct smc_rdma_setup *s, const struct smc_clc_r *r)
 {
 	if (!s->base.first_contact)
-		return smc_group_find_for_client(s->base.net, s->base.version, &s->peer, qpn);
+		return smc_group_find_for_client(s->base.net, s->base.version,
+						 smc_rdma_port_of(s), &s->peer, r);
 	if (smc_rdma_is_out_of_reach(s))
 		return ERR_PTR(-EHOSTUNREACH);
 	return smc_rdma_setup_group(s);
@@ -439,7 +440,7 @@ static int smc_rdma_client_join(struct smc_path_setup *base, const struct smc_cl
 	int rc;
 
 	rc = smc_rdma_setup_peer(s, r->peer_id, r->gid, r->mac) ? :
-	     smc_rdma_setup_conn(s, smc_rdma_client_group(s, r->qpn));
+	     smc_rdma_setup_conn(s, smc_rdma_client_group(s, r));
 	if (rc)
 		return rc;
 	if (base->first_contact) {
