@@ -46,6 +46,8 @@
 
 /* After so many ACCEPTs with a wrong number a server's other addresses prove nothing any more. */
 #define SMC_GROUP_GUESSES	64
+/* After so many CONFIRMs with a wrong link no more are asked for. */
+#define SMC_GROUP_WRONG_LINKS	16
 
 /* Those that others may join. A peer has as many GIDs as it likes: the hash is secret. */
 static DEFINE_HASHTABLE(smc_groups_by_gid, 8);
@@ -383,6 +385,16 @@ void smc_group_retire(struct smc_group *group)
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	smc_group_retire_locked(group);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+}
+
+void smc_group_note_wrong_link(struct smc_group *group)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	if (++group->n_guesses >= SMC_GROUP_WRONG_LINKS)
+		smc_group_retire_locked(group);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 

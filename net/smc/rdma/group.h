@@ -171,6 +171,16 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 void smc_group_retire(struct smc_group *group);
 
 /**
+ * smc_group_note_wrong_link() - a CONFIRM named another link: after some the group is retired
+ * @group: group, of a server
+ *
+ * A program at the peer's address must not try out all links.
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_group_note_wrong_link(struct smc_group *group);
+
+/**
  * smc_group_is_spare() - whether it is idle and may end when memory is short
  * @group: group
  *

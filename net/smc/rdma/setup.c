@@ -398,9 +398,11 @@ static bool smc_rdma_is_proposer(const struct smc_rdma_setup *s, const struct sm
 static int smc_rdma_server_confirm(struct smc_rdma_setup *s,
 				   const struct smc_clc_agreement *confirm)
 {
-	/* It is out of reach of one at another link: nothing is spent, nor the group retired. */
+	/* It is out of reach of one at another link: nothing is spent. */
 	s->base.exposed = s->base.first_contact ||
 			  smc_rdma_is_at_link(&confirm->r, s->conn->group->link);
+	if (!s->base.exposed)
+		smc_group_note_wrong_link(s->conn->group);
 	if (!s->base.exposed || !smc_rdma_is_proposer(s, &confirm->r) ||
 	    !smc_clc_confirms_contact(confirm, s->base.first_contact)) {
 		smc_stat_violation(smc_net(s->base.net), SMC_VIOLATION_CLC);

@@ -1149,6 +1149,23 @@ TEST_F(Impostor, WithoutTheLinkHarmsNoGroup)
 	expect_group();
 }
 
+/* One that tries link after link gets no further: the group is not offered any more, and stands. */
+TEST_F(Impostor, GuessesFewLinks)
+{
+	smc_clc_agreement confirm = good_agreement(SMC_CLC_CONFIRM);
+
+	confirm.first_contact = false;
+	for (int i = 0; i < 16; i++) {
+		Fd rogue = pose();
+
+		ASSERT_FALSE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact) << i;
+		confirm.r.qpn++;
+		send_bytes(rogue, encode(confirm));
+		EXPECT_EQ(receive_message(rogue), "");
+	}
+	expect_group(1);
+}
+
 /* At another address it is a stranger, who is not offered the group in the first place. */
 TEST_F(Impostor, ElsewhereIsAStranger)
 {
