@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The SMC-R path of a stream: RDMA writes, then the CDC message that tells of them. */
 
+#include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -12,12 +13,21 @@
 #include "wire/cdc.h"
 #include "wire/size_class.h"
 
+/* Low bits of an alert token: where the group's table has the connection, from 1. */
+#define SMC_TOKEN_INDEX		0x3ff
+
 /* No more than this is likely a whole request or answer. */
 #define SMC_QUIET_BYTES		SZ_4K
 
 static struct smc_rdma_conn *smc_rdma_conn_of(struct smc_stream *st)
 {
 	return container_of(st, struct smc_rdma_conn, stream);
+}
+
+/* What neighbours of the connection can't guess, and where to find it. */
+static u32 smc_rdma_conn_token(const struct smc_rdma_conn *conn)
+{
+	return conn->secret | conn->index;
 }
 
 /* Work requests of one publish: the ring's seam splits it in two at most. */
@@ -122,7 +132,7 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 
 	info->role = conn->group->role;
 	info->link = link->number;
-	info->token = conn->token;
+	info->token = smc_rdma_conn_token(conn);
 	info->peer_token = conn->peer_token;
 	info->index = conn->rmb.index + 1;
 	info->peer_index = conn->peer_index;
@@ -155,7 +165,7 @@ static void smc_rdma_over(struct smc_stream *st)
 	/* An application's, given up though the link may be up: not both ends have ended it. */
 	if (st->sk && !smc_stream_has_parted(st))
 		smc_rdma_conn_spend(conn);
-	xa_erase_bh(&conn->group->conns, conn->token);
+	xa_erase_bh(&conn->group->conns, conn->index);
 	smc_lgr_unreserve(&conn->group->lgr);
 	smc_stream_put(st);
 }
@@ -204,6 +214,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 		goto err_group;
 	}
 	conn->group = group;
+	conn->secret = get_random_u32() & ~SMC_TOKEN_INDEX;
 	INIT_LIST_HEAD(&conn->starved);
 	st = &conn->stream;
 	spin_lock_init(&conn->lock);
@@ -219,8 +230,8 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 
 	/* One reference for the table, until the stream is over, and one for the caller. */
 	smc_stream_get(st);
-	rc = xa_alloc_cyclic_bh(&group->conns, &conn->token, conn, xa_limit_32b,
-				&group->next_token, GFP_KERNEL);
+	rc = xa_alloc_cyclic_bh(&group->conns, &conn->index, conn, XA_LIMIT(1, SMC_TOKEN_INDEX),
+				&group->next_index, GFP_KERNEL);
 	if (rc >= 0) {
 		if (!smc_lgr_is_dead(&group->lgr))
 			return conn;
@@ -292,7 +303,7 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
 	r->rmbe_index = conn->rmb.index + 1;
 	r->rmbe_size_code = slab->slab.spec.size_class;
 	r->qp_mtu = link->mtu ? link->mtu : link->port.mtu;
-	r->alert_token = conn->token;
+	r->alert_token = smc_rdma_conn_token(conn);
 }
 
 struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token)
@@ -300,9 +311,22 @@ struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token)
 	struct smc_rdma_conn *conn;
 
 	rcu_read_lock();
-	conn = xa_load(&group->conns, token);
-	if (conn && !kref_get_unless_zero(&conn->stream.ref))
+	conn = xa_load(&group->conns, token & SMC_TOKEN_INDEX);
+	if (conn && (smc_rdma_conn_token(conn) != token ||
+		     !kref_get_unless_zero(&conn->stream.ref)))
 		conn = NULL;
+	rcu_read_unlock();
+	return conn;
+}
+
+struct smc_rdma_conn *smc_rdma_conn_next(struct smc_group *group, unsigned long *index)
+{
+	struct smc_rdma_conn *conn;
+
+	rcu_read_lock();
+	do
+		conn = xa_find_after(&group->conns, index, ULONG_MAX, XA_PRESENT);
+	while (conn && !kref_get_unless_zero(&conn->stream.ref));
 	rcu_read_unlock();
 	return conn;
 }

@@ -18,7 +18,8 @@ struct sk_buff;
  * @group: link group, referenced
  * @rmb: element that the peer writes into
  * @mirror: element that this end's writes come from
- * @token: this end's alert token
+ * @index: place in the group's table, the low bits of this end's alert token
+ * @secret: its other bits, random
  * @peer_known: what follows is set
  * @peer_token: the peer's alert token
  * @peer_rkey: key of the peer's RMB
@@ -35,7 +36,8 @@ struct smc_rdma_conn {
 	struct smc_group *group;
 	struct smc_element rmb;
 	struct smc_element mirror;
-	u32 token;
+	u32 index;
+	u32 secret;
 	bool peer_known;
 	u32 peer_token;
 	u32 peer_rkey;
@@ -111,6 +113,16 @@ void smc_rdma_conn_spend(struct smc_rdma_conn *conn);
  * Return: the connection with a reference to its stream, or NULL.
  */
 struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token);
+
+/**
+ * smc_rdma_conn_next() - the connections of a group, one after the other
+ * @group: group
+ * @index: place of the last one in the group's table; 0: the first is wanted
+ *
+ * Context: any but hard interrupt.
+ * Return: the next one with a reference to its stream, or NULL.
+ */
+struct smc_rdma_conn *smc_rdma_conn_next(struct smc_group *group, unsigned long *index);
 
 /**
  * smc_rdma_conn_receive() - a CDC message arrived on the group's link

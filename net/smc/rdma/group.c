@@ -140,11 +140,9 @@ static void smc_group_on_probe(struct work_struct *work)
 static void smc_group_lose_conns(struct smc_group *group)
 {
 	struct smc_rdma_conn *conn;
-	unsigned long token;
+	unsigned long index = 0;
 
-	xa_for_each(&group->conns, token, conn) {
-		if (smc_rdma_conn_get(group, token) != conn)
-			continue;
+	while ((conn = smc_rdma_conn_next(group, &index))) {
 		smc_stream_on_lost(&conn->stream, group->lgr.err);
 		smc_stream_put(&conn->stream);
 	}

@@ -63,8 +63,8 @@ struct smc_peer {
  *	smc_rdma_lgrs.lock
  * @spent_pages: those elements
  * @link: the link
- * @conns: connections by alert token, softirqs off
- * @next_token: hint for the next one
+ * @conns: connections by the index in their alert tokens, softirqs off
+ * @next_index: hint for the next one
  * @buffers: RMBs and mirrors
  * @llc: link layer control
  * @probe: sends TEST LINK on a silent link
@@ -92,7 +92,7 @@ struct smc_group {
 	long spent_pages;
 	struct smc_link *link;
 	struct xarray conns;
-	u32 next_token;
+	u32 next_index;
 	struct smc_buffers buffers;
 	struct smc_llc llc;
 	struct delayed_work probe;
