@@ -302,15 +302,16 @@ static void smc_sock_check_fin(struct work_struct *work)
 	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, fin);
 	struct smc_stream *st = smc->stream;
 
-	if (!(READ_ONCE(st->rx.conn_flags)))
+	if (!(READ_ONCE(st->rx.conn_flags) & READ_ONCE(smc->awaited_end)))
 		smc_stream_abort(st, ECONNRESET);
 }
 
-static void smc_sock_saw_fin(struct smc_sock *smc)
+/* @end: flags of the stream, one of which is to come. A reset, also after a FIN, asks for more. */
+static void smc_sock_await_end(struct smc_sock *smc, u8 end)
 {
-	if (READ_ONCE(smc->stream->rx.conn_flags))
+	if (READ_ONCE(smc->stream->rx.conn_flags) & end)
 		return;
-	smc->saw_fin = true;
+	WRITE_ONCE(smc->awaited_end, end & (smc->awaited_end ? : SMC_CONN_FLAGS));
 	queue_delayed_work(smc_wq, &smc->fin, SMC_FIN_WAIT);
 }
 
@@ -331,7 +332,8 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 		WRITE_ONCE(sk->sk_err, 0);
 	} else if (!READ_ONCE(st->rx.conn_flags) && (err == ECONNRESET || err == EPIPE)) {
 		WRITE_ONCE(sk->sk_err, 0);
-		smc_sock_saw_fin(smc);
+		/* One that has only ceased to write still needs TCP's connection. */
+		smc_sock_await_end(smc, SMC_PEER_GONE);
 	} else {
 		smc_stream_abort(st, err);
 	}
@@ -359,7 +361,7 @@ void smc_sock_tcp_changed(struct smc_sock *smc)
 	if (sk->sk_state == TCP_CLOSE && !smc_sock_tcp_is_through(smc, err))
 		smc_sock_tcp_failed(smc, err ? : ECONNRESET);
 	else if (sk->sk_shutdown & RCV_SHUTDOWN)
-		smc_sock_saw_fin(smc);
+		smc_sock_await_end(smc, SMC_CONN_FLAGS);
 }
 
 void smc_sock_cancel(struct smc_sock *smc)
@@ -368,6 +370,6 @@ void smc_sock_cancel(struct smc_sock *smc)
 	timer_delete_sync(&smc->keepalive);
 	if (smc->has_later)
 		cancel_delayed_work_sync(&smc->later);
-	if (smc->saw_fin)
+	if (smc->awaited_end)
 		cancel_delayed_work_sync(&smc->fin);
 }

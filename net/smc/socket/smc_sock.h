@@ -57,7 +57,7 @@ enum smc_mode {
  * @syn: looks after SYNs that get no answer, in SMC_MODE_CONNECTING
  * @left_out: the option, of the SYNs since
  * @retrans_with: TCP's count of retransmissions then
- * @saw_fin: one of TCP, or a reset, came before the end of the stream
+ * @awaited_end: flags of the stream, one of which is to follow TCP's FIN or reset; or 0
  * @fin: looks after that whether the stream ended, too
  * @keepalive: finds out whether TCP's connection below the stream still stands
  * @keepalive_probes: sent since the peer last answered
@@ -88,7 +88,7 @@ struct smc_sock {
 	struct timer_list syn;
 	bool left_out;
 	u32 retrans_with;
-	bool saw_fin;
+	u8 awaited_end;
 	struct delayed_work fin;
 	struct timer_list keepalive;
 	unsigned int keepalive_probes;

@@ -433,7 +433,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	struct smc_stream_rx *rx = &st->rx;
 	u64 received = rx->received;
 	u64 acked = st->tx.acked;
-	u8 conn_flags = cdc->conn_flags;
+	u8 conn_flags = cdc->conn_flags & SMC_CONN_FLAGS;
 	bool ended = smc_rx_ended(st);
 	bool wants;
 	u8 news;

@@ -124,6 +124,18 @@ TEST_P(Ends, ACloseWithUnreadBytesIsAReset) {
   EXPECT_TRUE(end_is_over(b_.get()));
 }
 
+// Nobody may wait for another end of the stream because of them.
+TEST_P(Ends, FlagsWithoutAMeaningAreNoEnd) {
+  end_forge(b_.get(), 0, 0x1f);
+  EXPECT_EQ(end_peer_conn_flags(b_.get()), 0);
+  a_.Send(10);
+  end_shutdown(a_.get(), kSendShutdown);
+  Run();
+  EXPECT_EQ(end_peer_conn_flags(b_.get()), SMC_CONN_DONE_WRITING);
+  EXPECT_EQ(b_.Recv(20), 10);
+  EXPECT_EQ(b_.Recv(20), 0);
+}
+
 TEST_P(Ends, ASendInVainTellsOfTheClose) {
   end_close(a_.get(), 0);
   Run();

@@ -583,6 +583,11 @@ uint8_t end_last_conn_flags(const struct end *end)
 	return end->last.conn_flags;
 }
 
+uint8_t end_peer_conn_flags(const struct end *end)
+{
+	return end->st.rx.conn_flags;
+}
+
 unsigned int pair_violations(const struct pair *pair)
 {
 	unsigned int i, n = 0;

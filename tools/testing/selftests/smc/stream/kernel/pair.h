@@ -97,6 +97,8 @@ uint64_t end_published_bytes(const struct end *end);
 /* Of the last one. */
 uint8_t end_last_prod_flags(const struct end *end);
 uint8_t end_last_conn_flags(const struct end *end);
+/* What its peer has said of the end of the stream. */
+uint8_t end_peer_conn_flags(const struct end *end);
 unsigned int pair_violations(const struct pair *pair);
 /* Return: what does not hold between the positions, see tx.h and rx.h, or NULL. */
 const char *pair_broken(const struct pair *pair);
