@@ -31,7 +31,7 @@ static void smc_link_qp_event(struct ib_event *event, void *context)
 
 	if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_ACCESS_ERR ||
 	    event->event == IB_EVENT_QP_REQ_ERR)
-		smc_group_kill(link->group, ECONNRESET);
+		smc_link_break(link, ECONNRESET);
 }
 
 static int smc_link_create_qp(struct smc_link *link)

@@ -92,7 +92,8 @@ struct smc_link_peer {
  * @verbs_lock: keeps the queue pair while it is modified
  * @lock: protects what follows, and every post; taken after a stream's lock
  * @up: the queue pair exists
- * @broken: a work request failed: nothing more is sent, and the group is about to end
+ * @broken: a work request or the queue pair failed: nothing more is sent, and the group is about
+ *	to end; set without the lock
  * @free_slots: one bit per free send slot
  * @quiet_slots: one per slot that the next signalled message gives back, too
  * @n_signalled: signalled messages that have not completed

@@ -95,15 +95,12 @@ u8 *smc_send_message(const struct smc_send_slot *slot)
 	return slot->link->sent.mem + (slot - slot->link->send) * SMC_MESSAGE_ROOM;
 }
 
-/* Nothing is sent any more; who waits to do so or for what was sent gives up. */
-static void smc_link_break(struct smc_link *link, int err)
+void smc_link_break(struct smc_link *link, int err)
 {
 	/* A queue pair that fails flushes hundreds of work requests, each of which comes here. */
 	if (READ_ONCE(link->broken))
 		return;
-	spin_lock_bh(&link->lock);
 	WRITE_ONCE(link->broken, true);
-	spin_unlock_bh(&link->lock);
 	wake_up_all(&link->slot_wait);
 	/* The group may be dead already, and wait for its peer's answer. */
 	smc_llc_wake(link->group);

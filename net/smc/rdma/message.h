@@ -31,6 +31,18 @@ void smc_link_free_messages(struct smc_link *link);
 int smc_link_post_recvs(struct smc_link *link);
 
 /**
+ * smc_link_break() - end the group of a link that has failed
+ * @link: link
+ * @err: positive errno for the connections
+ *
+ * Nothing is sent any more. Those who wait to send, or for a message of the peer, give up. A group
+ * that is only being made ends when it is listed.
+ *
+ * Context: any.
+ */
+void smc_link_break(struct smc_link *link, int err);
+
+/**
  * smc_link_get_slot() - take a free send slot
  * @link: to send on
  * @conn: to be told, by smc_stream_on_tx_room(), when there is one again, and by
