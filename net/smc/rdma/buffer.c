@@ -21,6 +21,9 @@
 /* When they are looked at again while the peer is not asked, see smc_llc_may_ask(). */
 #define SMC_TRIM_RETRY		(10 * HZ)
 
+/* After so long in a queue for the lock a new slab is not worth another request to the peer. */
+#define SMC_BUFFERS_WAIT	(2 * HZ)
+
 /* Pages of an idle group that are in no slab: those of its queue pair, about. */
 #define SMC_GROUP_PAGES		32
 
@@ -331,12 +334,29 @@ static bool smc_buffers_may_add(struct smc_group *group, const struct smc_slab_s
 	return !spec->is_rx || (!is_registering && smc_llc_may_ask(group));
 }
 
+/*
+ * A peer that is slow to answer keeps the lock busy for each control group that makes a slab, one
+ * after the other. So those behind them go away together.
+ * Return: 0 with the lock, or -EBUSY.
+ */
+static int smc_buffers_lock(struct smc_group *group)
+{
+	const unsigned long until = jiffies + SMC_BUFFERS_WAIT;
+
+	mutex_lock(&group->buffers.lock);
+	if (!time_after(jiffies, until))
+		return 0;
+	mutex_unlock(&group->buffers.lock);
+	return -EBUSY;
+}
+
 static int smc_buffers_prepare(struct smc_group *group, const struct smc_slab_spec *spec)
 {
 	struct smc_slabs *slabs = &group->buffers.slabs[smc_buffer_use_of(spec)];
-	int rc = 0;
+	int rc = smc_buffers_lock(group);
 
-	mutex_lock(&group->buffers.lock);
+	if (rc)
+		return rc;
 	if (slabs->closed)
 		rc = -ENOLINK;
 	if (!rc)
@@ -388,7 +408,11 @@ static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg, struct s
 	mrs = smc_mr_slab_alloc(spec);
 	if (IS_ERR(mrs))
 		return PTR_ERR(mrs);
-	mutex_lock(&group->buffers.lock);
+	rc = smc_buffers_lock(group);
+	if (rc) {
+		smc_slab_put(&mrs->slab);
+		return rc;
+	}
 	rc = smc_buffers_announce(group, mrs, el);
 	mutex_unlock(&group->buffers.lock);
 	return rc;

@@ -85,7 +85,7 @@ void smc_buffers_init(struct smc_buffers *buffers);
  * For a new RMB of an established group the peer is told by CONFIRM RKEY.
  *
  * Context: process, may sleep.
- * Return: 0; -ENOMEM; -EBUSY where others of the control group take too long to make a slab; -EIO
+ * Return: 0; -ENOMEM; -EBUSY where others take too long to make or to announce a slab; -EIO
  * where the link or the peer stalls, or the device can't register it; or another error of the link.
  */
 int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
