@@ -63,6 +63,25 @@ protected:
 		return make_connection(tree, Flavor(), GetParam(), preparation);
 	}
 
+	/* @address: of the server's guest */
+	Connection connection_to(const std::string &address)
+	{
+		if (GetParam() == Role::client) {
+			RemoteSocket listener = tree.listen(Flavor());
+			Fd client = must_socket(Flavor());
+			Address to = address_from(address, listener.port());
+
+			EXPECT_EQ(connect(client, to.get(), to.len), 0);
+			return {std::move(client), listener.accept()};
+		}
+
+		Fd listener = must_listen(Flavor());
+		RemoteSocket client = tree.socket(Flavor());
+
+		EXPECT_EQ(client.connect(address_from(address, local_address(listener).port())), 0);
+		return {must_accept(listener), std::move(client)};
+	}
+
 	Counters passed() const
 	{
 		return Counters::now() - *begin;
@@ -85,6 +104,28 @@ TEST_P(Interop, SecondConnectionUsesTheGroup)
 	check_data(second, 100000, true);
 	check_data(third, 100000, true);
 	EXPECT_EQ(Counters::now()["rdma_groups_created"], groups);
+}
+
+/* The server offers the link at all its addresses, and proves at each that it is its own. */
+TEST_P(Interop, OtherAddressUsesTheGroup)
+{
+	const std::string other = "10.83.0.78", at_eth0 = other + "/24 dev eth0";
+	auto run_at_server = [&](const std::string &command) {
+		GetParam() == Role::client ? tree.must_run(command) : must_run(command);
+	};
+
+	run_at_server("ip addr add " + at_eth0);
+	{
+		Connection first = connection();
+		int64_t groups = Counters::now()["rdma_groups_created"];
+		Connection second = connection_to(other);
+
+		check_data(first, 100000, true);
+		check_data(second, 100000, true);
+		EXPECT_EQ(Counters::now()["rdma_groups_created"], groups);
+	}
+	expect_no_connections(tree);
+	run_at_server("ip addr del " + at_eth0);
 }
 
 TEST_P(Interop, AmountsFromOneByte)

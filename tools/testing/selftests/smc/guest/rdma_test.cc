@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
+#include <list>
 #include <netinet/tcp.h>
 #include <optional>
 #include <poll.h>
@@ -14,6 +15,7 @@
 #include "../wire/large_add_link.h"
 #include "rogue_link.h"
 #include "smc_tool.h"
+#include "tcp_table.h"
 
 using namespace guest;
 
@@ -227,6 +229,45 @@ TEST_F(Rogue, BytesByTcp)
 	expect_reset(victim);
 	expect_counted("violation_clc");
 	expect_link();
+}
+
+/* TCP's connection has to stand: these are not the end of the stream that is awaited after its
+ * reset. */
+class RogueNoEnd : public Rogue, public testing::WithParamInterface<uint8_t>
+{
+};
+
+TEST_P(RogueNoEnd, AfterItsReset)
+{
+	const int port = listener.port(), from = link.tcp_port();
+	smc_cdc cdc = link.true_cdc();
+
+	link.reset_tcp();
+	wait_until("the victim's TCP connection is gone",
+		   [&] { return !tcp_state(agent.read_file(tcp_table(AF_INET)), port, from); });
+	cdc.conn_flags = GetParam();
+	ASSERT_TRUE(link.say(cdc));
+	expect_reset(victim);
+	expect_link();
+}
+
+INSTANTIATE_TEST_SUITE_P(, RogueNoEnd, testing::Values(0x01, 0x1f, SMC_CONN_DONE_WRITING));
+
+/* The low bits tell where the connection is, and the others whether that is the one. */
+TEST_F(Rogue, TokenOfTheSamePlace)
+{
+	smc_cdc cdc = link.true_cdc();
+
+	EXPECT_NE(cdc.token & 1023, 0u);
+	cdc.prod = {0, 100};
+	for (int bit = 10; bit < 32; bit++) {
+		smc_cdc wrong = cdc;
+
+		wrong.token ^= 1u << bit;
+		ASSERT_TRUE(link.say(wrong));
+	}
+	expect_counted("violation_token", 22);
+	expect_alive();
 }
 
 TEST_F(Rogue, UnknownToken)
@@ -543,6 +584,137 @@ TEST(RogueUnaccepted, IsForgotten)
 		link.hear(1);
 		return !connections_at(agent);
 	});
+}
+
+/* The rogue as a server with a link, to which an agent's clients are led. */
+class RogueServer : public testing::Test
+{
+protected:
+	RogueServer() : link(own_gid())
+	{
+		smc_clc_agreement accept = accept_of_link();
+
+		accept.first_contact = true;
+
+		Lured &lured = answer(accept);
+		smc_clc_agreement confirm = receive_agreement(lured.rogue, SMC_CLC_CONFIRM);
+
+		link.connect({{reinterpret_cast<const char *>(confirm.r.gid), SMC_GID_LEN},
+			      confirm.r.qpn,
+			      confirm.r.psn,
+			      std::min(confirm.r.qp_mtu, accept.r.qp_mtu)},
+			     accept.r.psn);
+		say(confirm_link(accept));
+		EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_CONFIRM_LINK).empty());
+		EXPECT_EQ(lured.connecting.join(), "0");
+	}
+	void TearDown() override
+	{
+		smc_llc_msg msg = {.type = SMC_LLC_DELETE_LINK};
+
+		msg.v2 = true;
+		msg.flags = SMC_LLC_DELETE_ALL;
+		msg.delete_link.reason = SMC_LLC_DEL_OPERATOR;
+		say(msg);
+		wait_until("no connection is left", [&] { return !connections_at(agent); });
+	}
+	static std::string own_gid()
+	{
+		const smc_clc_agreement own = good_agreement(SMC_CLC_ACCEPT);
+
+		return {reinterpret_cast<const char *>(own.r.gid), SMC_GID_LEN};
+	}
+	smc_clc_agreement accept_of_link()
+	{
+		smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT);
+
+		accept.first_contact = false;
+		accept.r.qpn = link.qpn();
+		accept.r.psn = 0x35ac91;
+		accept.r.rkey = link.rkey();
+		accept.r.rmb_addr = link.address();
+		return accept;
+	}
+	static smc_llc_msg confirm_link(const smc_clc_agreement &accept)
+	{
+		smc_llc_msg msg = {.type = SMC_LLC_CONFIRM_LINK};
+
+		msg.v2 = true;
+		msg.flags = SMC_LLC_NO_RMBE_EYE_CATCHER;
+		memcpy(msg.confirm_link.gid, accept.r.gid, SMC_GID_LEN);
+		memcpy(msg.confirm_link.mac, accept.r.mac, SMC_MAC_LEN);
+		msg.confirm_link.qpn = accept.r.qpn;
+		msg.confirm_link.link = 1;
+		msg.confirm_link.user_id = 0x1234;
+		msg.confirm_link.max_links = 1;
+		msg.confirm_link.max_conns = 255;
+		return msg;
+	}
+	void say(const smc_llc_msg &msg)
+	{
+		uint8_t buf[SMC_LLC_LEN];
+
+		smc_llc_build(buf, &msg);
+		link.say({reinterpret_cast<char *>(buf), sizeof(buf)});
+	}
+	/* To another client. @at: an address of this guest */
+	Lured &answer(const smc_clc_agreement &accept,
+		      const std::string &at = address_of(0, AF_INET, 0).text())
+	{
+		Lured &lured = clients.emplace_back(lure(agent, at));
+
+		receive_proposal(lured.rogue);
+		send_bytes(lured.rogue, encode(accept));
+		return lured;
+	}
+	template <class... At>
+	void expect_joined(const smc_clc_agreement &accept, At... at)
+	{
+		Lured &lured = answer(accept, at...);
+
+		EXPECT_FALSE(receive_agreement(lured.rogue, SMC_CLC_CONFIRM).first_contact);
+		EXPECT_EQ(lured.connecting.join(), "0");
+	}
+	/* Nor does the client want the group dropped. */
+	void expect_refused(const smc_clc_agreement &accept, const std::string &at)
+	{
+		Lured &lured = answer(accept, at);
+		std::string message = receive_message(lured.rogue);
+
+		smc_clc_decline decline = {};
+
+		ASSERT_EQ(smc_clc_parse_decline(reinterpret_cast<const uint8_t *>(message.data()),
+						message.size(), &decline),
+			  0);
+		EXPECT_EQ(decline.diagnosis, SMC_DIAG_NO_ROUTE);
+		EXPECT_FALSE(decline.out_of_sync);
+		EXPECT_EQ(lured.connecting.join(), "0");
+		clients.pop_back();
+	}
+
+	Agent agent;
+	RogueQueuePair link;
+	std::list<Lured> clients;
+};
+
+/*
+ * It names the link of another address. Only if it knows the number of that link's first packet, as
+ * its server does, a client joins it, and after some wrong ones not even then.
+ */
+TEST_F(RogueServer, ProvesItsLinkElsewhere)
+{
+	OtherAddress stranger;
+	const smc_clc_agreement right = accept_of_link();
+	smc_clc_agreement wrong = right;
+
+	wrong.r.psn ^= 0x800000;
+	expect_refused(wrong, stranger.text);
+	expect_joined(right, stranger.text);
+	for (int i = 1; i < 64; i++)
+		expect_refused(wrong, stranger.text);
+	expect_refused(right, stranger.text);
+	/* Where the link was made the address is the proof. */
+	expect_joined(wrong);
 }
 
 TEST_F(Rogue, WriteOutsideItsElement)

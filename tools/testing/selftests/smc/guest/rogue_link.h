@@ -47,6 +47,11 @@ public:
 	}
 	/* Ends the TCP connection by a reset; the link stays. */
 	void reset_tcp();
+	/* The rogue's port of the TCP connection that there is. */
+	int tcp_port() const
+	{
+		return local_address(tcp).port();
+	}
 	/* Writes into the server's memory, @offset from its element's start. */
 	ibv_wc_status write(uint64_t offset, const std::string &bytes);
 	/* Writes zeros from the start of the server's memory, with immediate data. */
