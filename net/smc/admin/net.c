@@ -17,10 +17,13 @@ void smc_net_set_exit(enum smc_path_kind kind, struct smc_net_exit *exit)
 
 static void smc_net_destroy_queues(const struct smc_net *sn)
 {
+	int i;
+
 	if (sn->take_wq)
 		destroy_workqueue(sn->take_wq);
-	if (sn->shake_wq)
-		destroy_workqueue(sn->shake_wq);
+	for (i = 0; i < SMC_SHAKE_QUEUES; i++)
+		if (sn->shake[i].wq)
+			destroy_workqueue(sn->shake[i].wq);
 }
 
 /* Bound: the steps of a rendezvous are short, and faster where its packets come in. */
@@ -34,12 +37,13 @@ static int smc_net_make_queue(struct workqueue_struct **queue, const char *name,
 /* However many sockets are first at the same time: a queue is made under a lock of the host. */
 static int smc_net_make_queues(struct smc_net *sn)
 {
-	int rc;
+	int i, rc;
 
 	if (mutex_lock_killable(&sn->queues_lock))
 		return -ENOMEM;
-	rc = smc_net_make_queue(&sn->shake_wq, "smc_shake", SMC_HANDSHAKES_MAX) ? :
-	     smc_net_make_queue(&sn->take_wq, "smc_take", WQ_MAX_ACTIVE);
+	rc = smc_net_make_queue(&sn->take_wq, "smc_take", WQ_MAX_ACTIVE);
+	for (i = 0; !rc && i < SMC_SHAKE_QUEUES; i++)
+		rc = smc_net_make_queue(&sn->shake[i].wq, "smc_shake", SMC_HANDSHAKES_MAX);
 	mutex_unlock(&sn->queues_lock);
 	return rc;
 }

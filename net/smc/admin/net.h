@@ -23,11 +23,22 @@ struct smc_fallbacks;
 struct smc_pnet_table;
 struct smc_stats;
 
-/*
- * Rendezvous under way in a namespace, from which on SYNs and SYN-ACKs leave out the option. So
- * many run on each processor, so that none waits for another's peer.
- */
+/* Handshakes under way in a namespace, from which on SYNs and SYN-ACKs leave out the option. */
 #define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
+/* More may begin than were offered, and each needs a place in a work queue. */
+#define SMC_SHAKE_QUEUES	2
+#define SMC_HANDSHAKES_BEGUN_MAX	(SMC_SHAKE_QUEUES * SMC_HANDSHAKES_MAX)
+
+/**
+ * struct smc_shake_queue - a work queue for handshakes
+ * @wq: it; see smc_net_prepare()
+ * @handshakes: that have a place there, as client or server: rendezvous/shares.c. No more than one
+ *	processor runs at a time, so that none waits for the peer of another
+ */
+struct smc_shake_queue {
+	struct workqueue_struct *wq;
+	atomic_t handshakes;
+};
 
 /* Link groups of one path in a namespace; under the lock of their kind, see group/group.h. */
 struct smc_net_lgrs {
@@ -44,8 +55,7 @@ struct smc_net {
 	struct smc_pnet_table *pnet;
 	struct smc_blackholes *blackholes;
 
-	atomic_t handshakes;	/* rendezvous under way, as client or server: rendezvous/shares.c */
-	struct workqueue_struct *shake_wq;	/* where they run; see smc_net_prepare() */
+	struct smc_shake_queue shake[SMC_SHAKE_QUEUES];
 	/*
 	 * Listeners take from TCP; the socket lock lets users hold that up, in their namespace.
 	 * See smc_net_prepare().

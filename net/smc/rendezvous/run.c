@@ -36,8 +36,7 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 /* Each takes a thread. Those that are not counted share some. */
 void smc_handshake_queue(struct smc_handshake *hs)
 {
-	queue_delayed_work(hs->share.user ? smc_sk_net(hs->sk)->shake_wq : smc_crowd_wq, &hs->work,
-			   0);
+	queue_delayed_work(hs->share.queue ? hs->share.queue->wq : smc_crowd_wq, &hs->work, 0);
 }
 
 static int smc_handshake_agree(struct smc_handshake *hs)

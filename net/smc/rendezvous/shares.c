@@ -14,8 +14,6 @@
 
 /* So many in a namespace with SMC_LIMIT_HS, its netlink counterpart, or on a busy host. */
 #define SMC_HANDSHAKES_LIMITED		64
-/* Of those whose SYNs had the option, in a namespace: what is more is declined. */
-#define SMC_HANDSHAKES_BEGUN_MAX	(2 * SMC_HANDSHAKES_MAX)
 /*
  * In all namespaces, of which users may have any number: what makes a host busy, and the most. No
  * user makes it busy alone.
@@ -92,8 +90,11 @@ static atomic_t *smc_shares_peer(const struct smc_handshake *hs)
 /* Of @most in a namespace. */
 static int smc_shares_left(const struct smc_net *sn, int most)
 {
-	return min(most - atomic_read(&sn->handshakes),
-		   SMC_HANDSHAKES_HOST_MAX - atomic_read(&smc_handshakes));
+	int i;
+
+	for (i = 0; i < SMC_SHAKE_QUEUES; i++)
+		most -= atomic_read(&sn->shake[i].handshakes);
+	return min(most, SMC_HANDSHAKES_HOST_MAX - atomic_read(&smc_handshakes));
 }
 
 /* Whether one who has @own under way may have another of those that are @left. */
@@ -102,14 +103,35 @@ static bool smc_shares_may(int own, int left)
 	return own ? own < left - SMC_SHARES_RESERVE : left > 0;
 }
 
+/*
+ * Of how many in a namespace one who has @own under way may have the next. For one who has none
+ * the places count that are left for those whose SYNs came before.
+ */
+static int smc_shares_most(const struct smc_net *sn, bool limit, int own)
+{
+	if (READ_ONCE(sn->sysctl.limit_smc_hs) || limit ||
+	    atomic_read(&smc_handshakes) >= SMC_HANDSHAKES_HOST_BUSY)
+		return SMC_HANDSHAKES_LIMITED;
+	return own ? SMC_HANDSHAKES_MAX : SMC_HANDSHAKES_BEGUN_MAX;
+}
+
 bool smc_shares_congested(const struct sock *sk, bool limit)
 {
 	const struct smc_net *sn = smc_sk_net(sk);
-	bool limited = READ_ONCE(sn->sysctl.limit_smc_hs) || limit ||
-		       atomic_read(&smc_handshakes) >= SMC_HANDSHAKES_HOST_BUSY;
-	int left = smc_shares_left(sn, limited ? SMC_HANDSHAKES_LIMITED : SMC_HANDSHAKES_MAX);
+	int own = atomic_read(&smc_shares_users[smc_shares_hash_user(sk)]);
 
-	return !smc_shares_may(atomic_read(&smc_shares_users[smc_shares_hash_user(sk)]), left);
+	return !smc_shares_may(own, smc_shares_left(sn, smc_shares_most(sn, limit, own)));
+}
+
+/* Return: one with a place that was free, which is taken; or NULL. */
+static struct smc_shake_queue *smc_shares_take_place(struct smc_net *sn)
+{
+	int i;
+
+	for (i = 0; i < SMC_SHAKE_QUEUES; i++)
+		if (atomic_add_unless(&sn->shake[i].handshakes, 1, SMC_HANDSHAKES_MAX))
+			return &sn->shake[i];
+	return NULL;
 }
 
 bool smc_shares_take(struct smc_handshake *hs)
@@ -125,10 +147,13 @@ bool smc_shares_take(struct smc_handshake *hs)
 	if (!smc_shares_may(atomic_read(share.user), left) ||
 	    (share.peer && !smc_shares_may(atomic_read(share.peer), left)))
 		return false;
+	/* Others may have taken what was left. */
+	share.queue = smc_shares_take_place(sn);
+	if (!share.queue)
+		return false;
 	atomic_inc(share.user);
 	if (share.peer)
 		atomic_inc(share.peer);
-	atomic_inc(&sn->handshakes);
 	atomic_inc(&smc_handshakes);
 	hs->share = share;
 	return true;
@@ -136,11 +161,11 @@ bool smc_shares_take(struct smc_handshake *hs)
 
 void smc_shares_return(struct smc_handshake *hs)
 {
-	if (!hs->share.user)
+	if (!hs->share.queue)
 		return;
 	atomic_dec(hs->share.user);
 	if (hs->share.peer)
 		atomic_dec(hs->share.peer);
-	atomic_dec(&smc_sk_net(hs->sk)->handshakes);
+	atomic_dec(&hs->share.queue->handshakes);
 	atomic_dec(&smc_handshakes);
 }

@@ -10,14 +10,17 @@
 #include <linux/atomic.h>
 
 struct smc_handshake;
+struct smc_shake_queue;
 struct sock;
 
 /**
- * struct smc_share - what counts a rendezvous
- * @user: those of its user; NULL if it is not counted
+ * struct smc_share - what counts a handshake
+ * @queue: where it has a place; NULL if it is not counted
+ * @user: those of its user
  * @peer: those of its peer; NULL for a client whose server is in its network namespace
  */
 struct smc_share {
+	struct smc_shake_queue *queue;
 	atomic_t *user;
 	atomic_t *peer;
 };
