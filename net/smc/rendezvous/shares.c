@@ -12,7 +12,7 @@
 #include "shares.h"
 #include "tcp.h"
 
-/* So many in a namespace with SMC_LIMIT_HS, its netlink counterpart, or on a busy host. */
+/* With SMC_LIMIT_HS or its netlink counterpart, or for who has some under way on a busy host. */
 #define SMC_HANDSHAKES_LIMITED		64
 /*
  * In all namespaces, of which users may have any number: what makes a host busy, and the most. No
@@ -38,21 +38,28 @@ static unsigned int smc_shares_hash(u64 who, const void *where)
 	       ARRAY_SIZE(smc_shares_users);
 }
 
+/* A user of the host is one, wherever his sockets are. What root does there is for many. */
+static unsigned int smc_shares_hash_uid(kuid_t uid, const void *where)
+{
+	return smc_shares_hash(__kuid_val(uid), uid_eq(uid, GLOBAL_ROOT_UID) ? where : NULL);
+}
+
 /*
  * Who answers for a socket. A user may have many uids and network namespaces in a user namespace
  * that he made: what counts is who made the outermost one. Those that root made are each of
- * another, and so are network namespaces outside of them, which only root makes.
+ * another, and so are further network namespaces outside of them, which only root makes.
  */
 static unsigned int smc_shares_hash_user(const struct sock *sk)
 {
 	const struct user_namespace *ns = sock_net(sk)->user_ns;
 
+	if (net_eq(sock_net(sk), &init_net))
+		return smc_shares_hash_uid(sk->sk_uid, &init_net);
 	if (ns == &init_user_ns)
 		return smc_shares_hash(__kuid_val(sk->sk_uid), sock_net(sk));
 	while (ns->parent != &init_user_ns)
 		ns = ns->parent;
-	return smc_shares_hash(__kuid_val(ns->owner),
-			       uid_eq(ns->owner, GLOBAL_ROOT_UID) ? ns : NULL);
+	return smc_shares_hash_uid(ns->owner, ns);
 }
 
 /* A host has a /64 of IPv6, at least. */
@@ -109,10 +116,12 @@ static bool smc_shares_may(int own, int left)
  */
 static int smc_shares_most(const struct smc_net *sn, bool limit, int own)
 {
-	if (READ_ONCE(sn->sysctl.limit_smc_hs) || limit ||
-	    atomic_read(&smc_handshakes) >= SMC_HANDSHAKES_HOST_BUSY)
+	if (READ_ONCE(sn->sysctl.limit_smc_hs) || limit)
 		return SMC_HANDSHAKES_LIMITED;
-	return own ? SMC_HANDSHAKES_MAX : SMC_HANDSHAKES_BEGUN_MAX;
+	if (!own)
+		return SMC_HANDSHAKES_BEGUN_MAX;
+	return atomic_read(&smc_handshakes) < SMC_HANDSHAKES_HOST_BUSY ? SMC_HANDSHAKES_MAX :
+									 SMC_HANDSHAKES_LIMITED;
 }
 
 bool smc_shares_congested(const struct sock *sk, bool limit)
