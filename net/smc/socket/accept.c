@@ -42,7 +42,7 @@ static struct smc_sock *smc_listener_know_plain(struct smc_listener *l, struct s
 		smc_reset_tcp(sk);
 		return NULL;
 	}
-	smc_blackhole_key_client(&child->hs.place, sk);
+	smc_listener_name_client(child);
 	lock_sock(sk);
 	smc_sock_fall_back(child, smc_listener_reason(l, child));
 	release_sock(sk);

@@ -316,6 +316,12 @@ static struct smc_sock *smc_listener_create_child(struct smc_listener *l, struct
 	return child;
 }
 
+void smc_listener_name_client(struct smc_sock *child)
+{
+	if (!smc_nearby(child->sk))
+		smc_blackhole_key_client(&child->hs.place, child->sk);
+}
+
 /* One that was taken when the listener had been closed so often. */
 static struct smc_sock *smc_listener_know_new(struct smc_listener *l, struct request_sock *req,
 					      unsigned int closings)
@@ -328,7 +334,7 @@ static struct smc_sock *smc_listener_know_new(struct smc_listener *l, struct req
 	child->req = req;
 	/* TCP may destroy it, see smc_listener_drop(). */
 	sock_hold(child->sk);
-	smc_blackhole_key_client(&child->hs.place, child->sk);
+	smc_listener_name_client(child);
 	child->closings = closings;
 	return child;
 }

@@ -220,6 +220,17 @@ bool smc_request_is_new(const struct request_sock *req, const void *arg);
 bool smc_request_is_ready(const struct request_sock *req, const void *arg);
 
 /**
+ * smc_listener_name_client() - say whom to spare SMC if a connection brings no PROPOSAL
+ * @child: connection, new
+ *
+ * That is nobody within the namespace. No box on the way there takes out the option, and the
+ * address is that of all local users, who are not to lose SMC by what one of them does.
+ *
+ * Context: any.
+ */
+void smc_listener_name_client(struct smc_sock *child);
+
+/**
  * smc_listener_is_ready() - whether accept() would find a connection
  * @l: listener
  *

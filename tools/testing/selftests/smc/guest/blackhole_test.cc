@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "limit.h"
+#include "netns.h"
 #include "nft.h"
 #include "place.h"
 #include "rogue_link.h"
@@ -562,24 +563,25 @@ TEST_F(Blackhole, TableIsBounded)
 TEST_F(Blackhole, PeersHaveTheirOwn)
 {
 	if (peer_place() != Place::host)
-		GTEST_SKIP() << "by connections of one namespace";
+		GTEST_SKIP() << "as well there";
 
 	int64_t before = fallbacks(Role::server, BLACKHOLE);
 	std::vector<Fd> sockets;
+	Netns clients;
+
+	clients.enter([] { must_run("ip address add 10.99.0.3/24 dev veth9"); });
 
 	/* They send no PROPOSAL, and so each takes the whole time. */
 	for (int i = 0; i < 270; i++) {
-		Fd listener = must_socket(Flavor()), client = offering_socket();
-		Address from = address_from(i ? "127.0.0.3" : "127.0.0.2", 0);
+		Fd listener = must_socket(Flavor());
 
 		ASSERT_EQ(listen(listener, 4), 0);
 
-		Address to = address_from("127.0.0.1", local_address(listener).port());
+		Address to = address_from("10.99.0.1", local_address(listener).port());
 
-		ASSERT_EQ(bind(client, from.get(), from.len), 0);
-		ASSERT_EQ(connect(client, to.get(), to.len), 0);
+		sockets.push_back(clients.make(
+		    [&] { return offering_connection(to, i ? "10.99.0.3" : "10.99.0.2"); }));
 		sockets.push_back(std::move(listener));
-		sockets.push_back(std::move(client));
 		/*
 		 * The first is the oldest. And a user has no more at a time than he leaves to
 		 * others: asked for each, it would take longer than the rendezvous.
@@ -596,7 +598,28 @@ TEST_F(Blackhole, PeersHaveTheirOwn)
 	auto entries = shown(here);
 
 	ASSERT_EQ(entries.size(), 256u);
-	EXPECT_EQ(entries.front().at("address"), "127.0.0.2");
+	EXPECT_EQ(entries.front().at("address"), "10.99.0.2");
+}
+
+/* All users of a namespace have its addresses: a silent one takes SMC from none of the others. */
+TEST_F(Blackhole, UsersDoNotSpoilTheirAddress)
+{
+	Fd listener = must_listen(Flavor(), 4);
+	Address to = address_from("127.0.0.1", local_address(listener).port());
+	int64_t before = fallbacks(Role::server, BLACKHOLE);
+
+	Fd silent = offering_socket();
+
+	ASSERT_EQ(fchown(silent, 65534, -1), 0);
+	ASSERT_EQ(connect(silent, to.get(), to.len), 0);
+	wait_until("it is TCP", [&] { return fallbacks(Role::server, BLACKHOLE) > before; });
+	must_accept(listener);
+	EXPECT_TRUE(shown(here).empty());
+
+	Fd client = must_connect(Flavor(), to), server = must_accept(listener);
+
+	EXPECT_EQ(socket_mode(client), SMC_DIAG_MODE_SMCD);
+	EXPECT_EQ(socket_mode(server), SMC_DIAG_MODE_SMCD);
 }
 
 /* Looking is for everybody, clearing is not. */
