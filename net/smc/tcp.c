@@ -15,6 +15,9 @@
 #include "compat.h"
 #include "tcp.h"
 
+/* Requests looked at in one go, with softirqs off. Root of a namespace may allow any backlog. */
+#define SMC_QUEUE_WALK_MAX	4096
+
 /* A request in the queue, or NULL, and the one before it. */
 struct smc_queued {
 	struct request_sock *before;
@@ -26,15 +29,34 @@ static struct request_sock_queue *smc_queue_of(struct sock *listener)
 	return &inet_csk(listener)->icsk_accept_queue;
 }
 
-static struct smc_queued smc_queue_find(const struct request_sock_queue *queue,
+/* With the queue's lock. Return: false if none fitted in one go; @at is the next to look at. */
+static bool smc_queue_walk(struct smc_queued *at, smc_accept_queue_fits fits, const void *arg)
+{
+	int left = SMC_QUEUE_WALK_MAX;
+
+	while (at->req && !fits(at->req, arg)) {
+		if (!left--)
+			return false;
+		at->before = at->req;
+		at->req = at->req->dl_next;
+	}
+	return true;
+}
+
+/*
+ * With the listener locked, and the queue's lock, which is released on a long way: nothing leaves
+ * the queue meanwhile, and what comes does so at its end.
+ */
+static struct smc_queued smc_queue_find(struct request_sock_queue *queue,
 					smc_accept_queue_fits fits, const void *arg)
 {
 	struct smc_queued at = { .req = queue->rskq_accept_head };
 
 	lockdep_assert_held(&queue->rskq_lock);
-	while (at.req && !fits(at.req, arg)) {
-		at.before = at.req;
-		at.req = at.req->dl_next;
+	while (!smc_queue_walk(&at, fits, arg)) {
+		spin_unlock_bh(&queue->rskq_lock);
+		cond_resched();
+		spin_lock_bh(&queue->rskq_lock);
 	}
 	return at;
 }
@@ -52,14 +74,16 @@ static void smc_queue_unlink(struct request_sock_queue *queue, const struct smc_
 bool smc_accept_queue_has(struct sock *listener, smc_accept_queue_fits fits, const void *arg)
 {
 	struct request_sock_queue *queue = smc_queue_of(listener);
-	struct smc_queued at;
+	struct smc_queued at = {};
+	bool has;
 
 	if (reqsk_queue_empty(queue))
 		return false;
 	spin_lock_bh(&queue->rskq_lock);
-	at = smc_queue_find(queue, fits, arg);
+	at.req = queue->rskq_accept_head;
+	has = smc_queue_walk(&at, fits, arg) && at.req;
 	spin_unlock_bh(&queue->rskq_lock);
-	return at.req;
+	return has;
 }
 
 struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_queue_fits fits,

@@ -239,6 +239,10 @@ static inline bool smc_accept_queue_is_empty(const struct sock *listener)
  * @fits: which are meant
  * @arg: for @fits
  *
+ * Beyond the first few thousand it is not looked for: it is found when these have gone. New ones
+ * there go when the listener's work takes them, each of which is told of later, and others by
+ * accept(), which asks again each time.
+ *
  * Context: any, without the lock of a connection that waits.
  */
 bool smc_accept_queue_has(struct sock *listener, smc_accept_queue_fits fits, const void *arg);

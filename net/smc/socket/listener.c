@@ -126,16 +126,18 @@ static bool smc_request_is_of(const struct request_sock *req, const void *child)
 /*
  * When one more than the backlog is ready for accept(), as TCP does it, no rendezvous begins. Those
  * in theirs do not count: clients that delay it must not keep others from accept(). So there may be
- * more of them than the backlog when they are through.
+ * more of them than the backlog when they are through. Where so many new ones are first that
+ * accept() sees none that is ready, these make way.
  */
 static bool smc_listener_has_room(struct smc_listener *l)
 {
-	bool room;
+	bool is_open, is_full;
 
 	spin_lock_bh(&l->lock);
-	room = !l->closed && l->n_ready <= READ_ONCE(l->sk->sk_max_ack_backlog);
+	is_open = !l->closed;
+	is_full = l->n_ready > READ_ONCE(l->sk->sk_max_ack_backlog);
 	spin_unlock_bh(&l->lock);
-	return room;
+	return is_open && !(is_full && smc_accept_queue_has(l->sk, smc_request_is_ready, NULL));
 }
 
 /*
