@@ -7,6 +7,7 @@
 #include <linux/mutex.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/sysctl.h>
 #include <net/inet_hashtables.h>
 
@@ -144,8 +145,11 @@ struct smc_sysctl_asked {
 	struct ctl_table table[ARRAY_SIZE(knobs) + 2];
 };
 
-/* Guards the list, what was asked for, and what is made of it. */
-static DEFINE_MUTEX(asked_lock);
+/*
+ * Guards the list, what was asked for, and what is made of it. Every namespace that begins or ends
+ * takes it: a spinlock, which nobody keeps while his control group gets no processor time.
+ */
+static DEFINE_SPINLOCK(asked_lock);
 static LIST_HEAD(asked_list);
 
 static int *what_holds(const struct smc_sysctl_asked *asked, const struct knob *knob)
@@ -163,7 +167,7 @@ static void settle(const struct smc_sysctl_asked *asked, const struct knob *knob
 
 static void ask(struct smc_sysctl_asked *asked, struct knob *knob, int value)
 {
-	mutex_lock(&asked_lock);
+	spin_lock(&asked_lock);
 	asked->values[knob - knobs] = value;
 	if (net_eq(asked->net, &init_net)) {
 		knob->host = value;
@@ -172,7 +176,7 @@ static void ask(struct smc_sysctl_asked *asked, struct knob *knob, int value)
 	} else {
 		settle(asked, knob);
 	}
-	mutex_unlock(&asked_lock);
+	spin_unlock(&asked_lock);
 }
 
 /* Shown is what holds. */
@@ -292,20 +296,20 @@ static void asked_begin(struct smc_sysctl_asked *asked)
 {
 	struct knob *knob;
 
-	mutex_lock(&asked_lock);
+	spin_lock(&asked_lock);
 	for (knob = knobs; knob < knobs + ARRAY_SIZE(knobs); knob++) {
 		asked->values[knob - knobs] = knob->host;
 		settle(asked, knob);
 	}
 	list_add(&asked->list, &asked_list);
-	mutex_unlock(&asked_lock);
+	spin_unlock(&asked_lock);
 }
 
 static void asked_end(struct smc_sysctl_asked *asked)
 {
-	mutex_lock(&asked_lock);
+	spin_lock(&asked_lock);
 	list_del(&asked->list);
-	mutex_unlock(&asked_lock);
+	spin_unlock(&asked_lock);
 	kfree(asked);
 }
 

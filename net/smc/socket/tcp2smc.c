@@ -75,9 +75,6 @@ static int smc_tcp2smc_place(void)
 
 	if (smc_tcp2smc_is_placed)
 		return 0;
-	/* In the first user namespace, whoever owns that of the network. */
-	if (!capable(CAP_NET_ADMIN))
-		return -EPERM;
 	/* Refused beside a symbol; an attempt that failed leaves it there. */
 	smc_tcp2smc_kprobe.addr = NULL;
 	rc = register_kprobe(&smc_tcp2smc_kprobe);
@@ -85,11 +82,17 @@ static int smc_tcp2smc_place(void)
 	return rc;
 }
 
-/* One caller at a time. */
+/*
+ * One caller at a time. In the first user namespace, whoever owns that of the network; others would
+ * have all wait while they look for memory for the try, in their control group.
+ */
 static int smc_tcp2smc_enable(void)
 {
-	int rc = smc_tcp2smc_place();
+	int rc;
 
+	if (!capable(CAP_NET_ADMIN))
+		return smc_tcp2smc_is_placed ? 0 : -EPERM;
+	rc = smc_tcp2smc_place();
 	return rc ? rc : smc_tcp2smc_try();
 }
 
