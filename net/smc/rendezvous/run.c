@@ -92,10 +92,25 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
 		smc_handshake_queue(hs);
 }
 
+/*
+ * A handshake that is to be declined has no place in a queue of its namespace. Others wait for
+ * nothing that it holds but a worker, so it comes back while its user keeps the socket locked.
+ * Return: whether it does.
+ */
+static bool smc_handshake_put_off(struct smc_handshake *hs)
+{
+	if (hs->share.queue || READ_ONCE(hs->aborted) || !sock_owned_by_user_nocheck(hs->sk))
+		return false;
+	queue_delayed_work(smc_crowd_wq, &hs->work, SMC_SOCK_RETRY);
+	return true;
+}
+
 static void smc_handshake_work(struct work_struct *work)
 {
 	struct smc_handshake *hs = container_of(to_delayed_work(work), struct smc_handshake, work);
 
+	if (hs->state == SMC_HANDSHAKE_RUNS && smc_handshake_put_off(hs))
+		return;
 	if (hs->state == SMC_HANDSHAKE_RUNS)
 		smc_handshake_run(hs);
 	else
