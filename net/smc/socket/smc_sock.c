@@ -68,19 +68,29 @@ static void smc_sock_init(struct smc_sock *smc, struct sock *sk, enum smc_role r
 	INIT_LIST_HEAD(&smc->siblings);
 }
 
+/*
+ * A stranger's SYN is not to have the server's control group killed for memory: until accept()
+ * the connection, which has no socket yet, does without.
+ */
+static gfp_t smc_sock_gfp(const struct sock *sk)
+{
+	return sk->sk_socket ? GFP_KERNEL : GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
+}
+
 /* Charged to set_active_memcg()'s. */
 static struct smc_sock *smc_sock_make(struct sock *sk, enum smc_role role,
 				      struct mem_cgroup *memcg)
 {
+	gfp_t gfp = smc_sock_gfp(sk);
 	struct smc_sock *smc;
 
 	if (smc_net_prepare(smc_sk_net(sk)))
 		return NULL;
-	smc = kzalloc(sizeof(*smc), GFP_KERNEL_ACCOUNT);
+	smc = kzalloc(sizeof(*smc), gfp | __GFP_ACCOUNT);
 	if (!smc)
 		return NULL;
 	smc_sock_init(smc, sk, role, memcg);
-	if (xa_insert_bh(&smc_sk_net(sk)->socks, smc_sock_index(sk), smc, GFP_KERNEL)) {
+	if (xa_insert_bh(&smc_sk_net(sk)->socks, smc_sock_index(sk), smc, gfp)) {
 		kfree(smc);
 		return NULL;
 	}

@@ -320,7 +320,7 @@ static void smc_splice_release(struct splice_pipe_desc *spd, unsigned int i)
 static ssize_t smc_splice_page(struct smc_stream *st, const struct smc_place *at, u64 pos,
 			       size_t len, struct pipe_inode_info *pipe)
 {
-	struct page *page = alloc_page(GFP_USER);
+	struct page *page = alloc_page(GFP_USER | __GFP_ACCOUNT);
 	struct partial_page part = {};
 	struct splice_pipe_desc spd = {
 		.pages = &page,

@@ -54,7 +54,7 @@ void smc_stamps_ask(struct smc_stream *st, u32 tsflags)
 	if (!wanted)
 		return;
 	if (!stamps)
-		stamps = kzalloc(sizeof(*stamps), GFP_KERNEL);
+		stamps = kzalloc(sizeof(*stamps), GFP_KERNEL_ACCOUNT);
 	if (!stamps)
 		return;
 	spin_lock_bh(st->lock);
