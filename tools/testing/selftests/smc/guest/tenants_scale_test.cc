@@ -181,6 +181,8 @@ constexpr int handshakes = 5000, port = 23000;
 
 /* Of a user or an address alone: Documentation/security.rst. */
 constexpr int offered_most = 248, begun_most = 504;
+/* Of all who have some, in a namespace. */
+constexpr int offered_by_all = 512;
 
 using Shell = std::function<std::string(const std::string &)>;
 
@@ -269,6 +271,60 @@ TEST(Handshakes, OfTenants)
 		one.await_netns_end();
 	}
 	serve(5);
+}
+
+namespace
+{
+
+Fd begin_as(uid_t user, const Address &to)
+{
+	Fd fd = must_socket(Flavor(), SOCK_NONBLOCK);
+
+	if (fchown(fd, user, -1))
+		throw_errno("fchown");
+	if (connect(fd, to.get(), to.len) && errno != EINPROGRESS)
+		throw_errno("connect");
+	return fd;
+}
+
+/* As many as may be offered, by users who have all they may; then more, by users who have none. */
+int fill_places(uid_t &user)
+{
+	constexpr int reserve = 16, others = 40;
+	std::vector<Fd> clients;
+	Fd silent = offering_socket();
+
+	if (listen(silent, 2 * offered_by_all))
+		throw_errno("listen");
+
+	Address to = loopback(local_address(silent).port());
+	int own;
+
+	while ((own = (offered_by_all - reserve - int(clients.size())) / 2) > 0) {
+		for (; own; own--)
+			clients.push_back(begin_as(user, to));
+		user++;
+	}
+	for (int i = 0; i < others; i++)
+		clients.push_back(begin_as(user++, to));
+	return std::stoi(must_run(smc("sock") + " | grep -c connecting || true"));
+}
+
+} // namespace
+
+/*
+ * Whatever others have under way. Users whose hashes are the same have one share together, and
+ * those who were first may be through when the last have come: then again, with other users.
+ */
+TEST(Handshakes, OfUsersWhoHadNone)
+{
+	uid_t user = 70000;
+
+	set_limit(300);
+	allow_files(2 * offered_by_all);
+	wait_until(
+	    "more than are offered to those who have some",
+	    [&] { return fill_places(user) > offered_by_all; }, 240);
 }
 
 namespace

@@ -339,6 +339,40 @@ TEST_F(Tenants, LeaveRendezvousHanging)
 namespace
 {
 
+/* What becomes of a connection of @user here who wants TCP if much is under way. */
+int mode_of_limited(uid_t user, int listener)
+{
+	Fd fd = must_socket(smc4);
+	Address to = loopback(local_address(listener).port());
+
+	must_set(fd, SOL_SMC, SMC_LIMIT_HS, 1);
+	if (fchown(fd, user, -1))
+		throw_errno("fchown");
+	if (connect(fd, to.get(), to.len))
+		throw_errno("connect");
+	must_accept(listener);
+	return socket_mode(fd);
+}
+
+} // namespace
+
+/* What one has under way in a namespace of his own counts for him here, and for nobody else. */
+TEST_F(Tenants, HaveOneShareInAllNamespaces)
+{
+	Fd listener = must_listen(smc4);
+
+	set_limit(300);
+	must_run("modprobe nf_tables");
+	let(1, Tenant::Where::apart, [](int) { leave_rendezvous_hanging(); });
+	wait_until("he has his share", [&] {
+		return mode_of_limited(first_uid, listener) == SMC_DIAG_MODE_FALLBACK_TCP;
+	});
+	EXPECT_EQ(mode_of_limited(first_uid + 1, listener), SMC_DIAG_MODE_SMCD);
+}
+
+namespace
+{
+
 /* Of the host, while tenants want more. */
 constexpr int least_rmem = 65536, pages_allowed = 512, service_port = 24000;
 
