@@ -86,21 +86,48 @@ bool smc_accept_queue_has(struct sock *listener, smc_accept_queue_fits fits, con
 	return has;
 }
 
+/* With the queue's lock. Return: the request that @at has, out of the queue; or NULL. */
+static struct request_sock *smc_queue_remove(struct sock *listener, const struct smc_queued *at)
+{
+	if (!at->req)
+		return NULL;
+	smc_queue_unlink(smc_queue_of(listener), at);
+	sk_acceptq_removed(listener);
+	return at->req;
+}
+
 struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_queue_fits fits,
 					   const void *arg)
 {
 	struct request_sock_queue *queue = smc_queue_of(listener);
+	struct request_sock *req;
 	struct smc_queued at;
 
 	lockdep_assert_held(&listener->sk_lock);
 	spin_lock_bh(&queue->rskq_lock);
 	at = smc_queue_find(queue, fits, arg);
-	if (at.req) {
-		smc_queue_unlink(queue, &at);
-		sk_acceptq_removed(listener);
-	}
+	req = smc_queue_remove(listener, &at);
 	spin_unlock_bh(&queue->rskq_lock);
-	return at.req;
+	return req;
+}
+
+struct request_sock *smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits,
+					       const void *arg)
+{
+	struct request_sock_queue *queue = smc_queue_of(listener);
+	struct request_sock *req = NULL;
+	struct smc_queued at = {};
+
+	spin_lock_bh(&listener->sk_lock.slock);
+	if (!sock_owned_by_user(listener)) {
+		spin_lock(&queue->rskq_lock);
+		at.req = queue->rskq_accept_head;
+		if (smc_queue_walk(&at, fits, arg))
+			req = smc_queue_remove(listener, &at);
+		spin_unlock(&queue->rskq_lock);
+	}
+	spin_unlock_bh(&listener->sk_lock.slock);
+	return req;
 }
 
 void smc_accept_queue_put(struct sock *listener, struct request_sock *req)

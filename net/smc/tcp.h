@@ -260,6 +260,22 @@ struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_que
 					   const void *arg);
 
 /**
+ * smc_accept_queue_try_take() - the same, for a thread that is not the listener's user's
+ * @listener: TCP socket, not locked
+ * @fits: which are meant
+ * @arg: for @fits
+ *
+ * It holds the listener's spinlock and never owns the socket: a thread that did could be kept from
+ * the processor, and the listener's user would wait for it.
+ *
+ * Context: process.
+ * Return: as smc_accept_queue_take(); NULL also if a user has the listener locked, or if the first
+ *	few thousand do not fit.
+ */
+struct request_sock *smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits,
+					       const void *arg);
+
+/**
  * smc_accept_queue_put() - have a connection wait for accept() again
  * @listener: TCP socket
  * @req: request of the connection; both references are the queue's then

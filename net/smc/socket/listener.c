@@ -560,10 +560,8 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 	struct request_sock *req = NULL;
 	struct sock *sk = l->sk;
 
-	if (smc_listener_has_room(l) && smc_sock_trylock(sk)) {
-		req = smc_accept_queue_take(sk, smc_request_is_new_of, child);
-		release_sock(sk);
-	}
+	if (smc_listener_has_room(l))
+		req = smc_accept_queue_try_take(sk, smc_request_is_new_of, child);
 	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
 		smc_listener_kick(l);
 	return req ? smc_listener_begin(l, req, closings) : NULL;
