@@ -8,6 +8,7 @@
 
 #include "compat.h"
 #include "group.h"
+#include "trace.h"
 #include "workqueue.h"
 
 /* Peers may make groups, each with memory of its own, faster than they time out. */
@@ -42,6 +43,8 @@ static void smc_lgr_become(struct smc_lgr *lgr, enum smc_lgr_state state, unsign
 	const bool was_idle = smc_lgr_is_idle(lgr);
 
 	lockdep_assert_held(&lgr->kind->lock);
+	if (state != lgr->state)
+		trace_smc_lgr_state(lgr, state);
 	WRITE_ONCE(lgr->state, state);
 	WRITE_ONCE(lgr->n_conns, n_conns);
 	if (smc_lgr_is_active(lgr) != was_active)

@@ -16,6 +16,7 @@
 #include "group.h"
 #include "link.h"
 #include "message.h"
+#include "trace.h"
 #include "workqueue.h"
 
 /* How long a group without connections is kept, so that the next needs no first contact. */
@@ -95,6 +96,7 @@ static void smc_group_doom(struct smc_group *group, int err, bool in_order)
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	if (smc_lgr_is_dead(lgr))
 		return;
+	trace_smcr_link_down(group->link, lgr->state, (void *)_RET_IP_);
 	if (was_active && lgr->n_conns)
 		smc_stat_rdma(smc_net(lgr->net), SMC_RDMA_GROUPS_LOST, 1);
 	group->tell_peer = in_order && was_active;

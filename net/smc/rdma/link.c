@@ -9,6 +9,7 @@
 #include "group.h"
 #include "link.h"
 #include "message.h"
+#include "trace.h"
 
 /* Values in use by the peers, see Documentation/design.rst. */
 #define SMC_QP_RETRIES		7
@@ -132,6 +133,7 @@ struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_
 	if (rc)
 		goto err_messages;
 	link->up = true;
+	trace_smcr_link_state(link, IB_QPS_INIT, (void *)_RET_IP_);
 	rc = smc_link_post_recvs(link);
 	if (rc)
 		goto err_messages;
@@ -171,6 +173,7 @@ void smc_link_stop(struct smc_link *link)
 	 * sends to a peer that has vanished may never come to that.
 	 */
 	ib_modify_qp(link->qp, &attr, IB_QP_STATE);
+	trace_smcr_link_state(link, IB_QPS_ERR, (void *)_RET_IP_);
 	ib_destroy_qp(link->qp);
 	/* Waits for a poll that is running; no completion is delivered after it. */
 	ib_free_cq(link->cq);
@@ -196,6 +199,8 @@ static int smc_link_modify(struct smc_link *link, struct ib_qp_attr *attr, int m
 	mutex_lock(&link->verbs_lock);
 	if (link->up)
 		rc = ib_modify_qp(link->qp, attr, mask);
+	if (!rc)
+		trace_smcr_link_state(link, attr->qp_state, (void *)_RET_IP_);
 	mutex_unlock(&link->verbs_lock);
 	return rc;
 }

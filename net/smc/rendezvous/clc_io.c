@@ -12,6 +12,7 @@
 #include "clc_io.h"
 #include "handshake.h"
 #include "tcp.h"
+#include "trace.h"
 #include "trylock.h"
 
 #define SMC_CLC_WAIT	(6 * HZ)
@@ -169,9 +170,12 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 		return rc;
 	hs->has_head = false;
 	rc = smc_clc_read(hs, buf, hs->head.length);
-	if (!rc && hs->head.type == SMC_CLC_DECLINE)
+	if (rc)
+		return rc;
+	trace_smc_clc(hs->sk, false, buf, hs->head.length);
+	if (hs->head.type == SMC_CLC_DECLINE)
 		smc_clc_take_decline(hs, buf, hs->head.length);
-	return rc;
+	return 0;
 }
 
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
@@ -182,6 +186,8 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 	if (rc)
 		return rc;
 	rc = smc_tcp_write(hs->sk, buf, len);
+	if (!rc)
+		trace_smc_clc(hs->sk, true, buf, len);
 	release_sock(hs->sk);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include "admin/net.h"
 #include "handshake.h"
 #include "tcp.h"
+#include "trace.h"
 #include "trylock.h"
 #include "workqueue.h"
 
@@ -25,6 +26,7 @@ void smc_handshake_init(struct smc_handshake *hs, struct sock *sk, struct mem_cg
 void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 {
 	hs->role = role;
+	trace_smc_handshake_start(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
 	/* The answers to CLC messages acknowledge them. */
 	smc_tcp_set_delayed_ack(hs->sk, true);
@@ -68,6 +70,7 @@ static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
 		queue_delayed_work(smc_wq, &hs->work, retry);
 		return;
 	}
+	trace_smc_handshake_end(hs);
 	hs->ops->conclude(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_NONE);
 	release_sock(hs->sk);

@@ -18,6 +18,7 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
+#include "trace.h"
 #include "workqueue.h"
 
 /* How long after a FIN of TCP the end of the stream may follow. */
@@ -194,6 +195,7 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 	smc->reason = reason;
 	smc_tcp_set_delayed_ack(smc->sk, false);
 	smc_stat_fallback(smc_sk_net(smc->sk), smc->role, reason);
+	trace_smc_switch_to_fallback(smc->sk, reason);
 	if (smc_sk(smc->sk) == smc && smc_sock_drop(smc))
 		WRITE_ONCE(smc->mode, SMC_MODE_TCP);
 	else

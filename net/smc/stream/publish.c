@@ -5,6 +5,7 @@
 
 #include "admin/net.h"
 #include "internal.h"
+#include "trace.h"
 
 /* One call of the path. Return: 0, or its error with nothing changed. */
 static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
@@ -25,6 +26,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	rc = st->path->publish(st, end, &cdc);
 	if (rc < 0)
 		return rc;
+	trace_smc_publish(st, &cdc);
 	smc_tx_publish(&st->tx, end, &cdc, final, rc == SMC_PUBLISH_BEGUN);
 	WRITE_ONCE(st->rx.reported, consumed);
 	st->rx.reported_cursor = cdc.cons;

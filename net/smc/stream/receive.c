@@ -11,6 +11,7 @@
 
 #include "admin/stats.h"
 #include "internal.h"
+#include "trace.h"
 
 static bool smc_stream_credit_is_due(const struct smc_stream *st)
 {
@@ -306,8 +307,10 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		smc_stream_consume(st, pos);
 		sk_peek_offset_bwd(sk, max_t(ssize_t, rc, 0));
 	}
-	if (rc > 0)
+	if (rc > 0) {
 		smc_stat_rx(st->stats, rc);
+		trace_smc_rx_recvmsg(st, rc);
+	}
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 #include "compat.h"
 #include "internal.h"
 #include "tcp.h"
+#include "trace.h"
 
 /* As much as is copied in one go, which the end of a stream may have to wait for. */
 #define SMC_FILL_BYTES	((size_t)SZ_64K)
@@ -291,6 +292,7 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 		smc_stamps_ask(st, tsflags);
 	smc_stream_push_sent(st, msg_data_left(msg) ? msg->msg_flags & ~MSG_OOB : msg->msg_flags);
 	smc_stat_tx(st->stats, done);
+	trace_smc_tx_sendmsg(st, done);
 	return done;
 }
 

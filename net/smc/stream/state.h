@@ -19,6 +19,8 @@
 #include <linux/lockdep.h>
 #include <linux/spinlock.h>
 
+#include "trace.h"
+
 enum smc_path_state {
 	SMC_PATH_UP,
 	SMC_PATH_LOST,	/* no publish is possible any more */
@@ -51,6 +53,7 @@ static inline void smc_state_path(struct smc_stream_state *state, const spinlock
 		return;
 	/* Pairs with smc_state_is_over(): a sender that finds it over finds out why. */
 	smp_store_release(&state->path, path);
+	trace_smc_stream_state(state);
 }
 
 /* The same of the application. */
@@ -58,8 +61,10 @@ static inline void smc_state_app(struct smc_stream_state *state, const spinlock_
 				 enum smc_app_state app)
 {
 	lockdep_assert_held(lock);
-	if (app > state->app)
-		WRITE_ONCE(state->app, app);
+	if (app <= state->app)
+		return;
+	WRITE_ONCE(state->app, app);
+	trace_smc_stream_state(state);
 }
 
 static inline bool smc_state_is_over(const struct smc_stream_state *state)

@@ -6,6 +6,7 @@
 
 #include "admin/stats.h"
 #include "internal.h"
+#include "trace.h"
 
 /* As TCP's sk_data_ready: those who wait for either kind of bytes hear of the other, too. */
 #define SMC_NEWS_BYTES	(EPOLLIN | EPOLLRDNORM | EPOLLPRI | EPOLLRDBAND)
@@ -440,6 +441,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	int rc;
 
 	lockdep_assert_held(st->lock);
+	trace_smc_update(st, cdc);
 	wants = cdc->prod_flags & ~rx->prod_flags & SMC_PROD_WANT_WINDOW;
 
 	rc = smc_tx_acknowledge(&st->tx, cdc->cons) ? : smc_stream_take_producer(st, cdc);
