@@ -30,6 +30,9 @@ enum smc_violation {
 	SMC_N_VIOLATIONS,
 };
 
+/* As /proc/net/smc_stat has them. */
+extern const char *const smc_violation_names[SMC_N_VIOLATIONS];
+
 /* Work of the RDMA path. */
 enum smc_rdma_counter {
 	SMC_RDMA_WRITES,

@@ -10,7 +10,7 @@
 
 #include "admin/stats_show.h"
 
-static const char *const violation_names[SMC_N_VIOLATIONS] = {
+const char *const smc_violation_names[SMC_N_VIOLATIONS] = {
 	[SMC_VIOLATION_CLC]	= "violation_clc",
 	[SMC_VIOLATION_LLC]	= "violation_llc",
 	[SMC_VIOLATION_CDC]	= "violation_cdc",
@@ -74,7 +74,7 @@ static int smc_stat_show(struct seq_file *seq, void *unused)
 		return -ENOMEM;
 	smc_stats_sum(net, sum);
 	show_failures(seq, smc_net(net)->fallbacks, sum);
-	show(seq, violation_names, sum->violation, SMC_N_VIOLATIONS);
+	show(seq, smc_violation_names, sum->violation, SMC_N_VIOLATIONS);
 	show(seq, rdma_names, sum->rdma, SMC_N_RDMA_COUNTERS);
 	show(seq, ism_names, sum->ism, SMC_N_ISM_COUNTERS);
 	/* The sum over the CPUs may be negative for a moment. */

@@ -338,10 +338,11 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_group *group, unsigned long 
  */
 static void smc_rdma_conn_on_stray(struct smc_group *group)
 {
-	smc_stat_violation(smc_net(group->lgr.net), SMC_VIOLATION_TOKEN);
 	if (++group->strays / SMC_RECV_SLOTS >= READ_ONCE(group->n_had) &&
 	    !READ_ONCE(group->retired))
-		smc_group_kill(group, ECONNRESET);
+		smc_group_on_violation(group, SMC_VIOLATION_TOKEN);
+	else
+		smc_stat_violation(smc_net(group->lgr.net), SMC_VIOLATION_TOKEN);
 }
 
 void smc_rdma_conn_receive(struct smc_group *group, const struct smc_cdc *cdc)

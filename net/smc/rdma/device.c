@@ -19,6 +19,7 @@
 #include "admin/pnet.h"
 #include "device.h"
 #include "group.h"
+#include "log.h"
 
 /* In the order of their serials; read under RCU, so that no connection waits for a dump. */
 static LIST_HEAD(smc_rdma_devices);
@@ -67,8 +68,11 @@ static int smc_rdma_add(struct ib_device *ibdev)
 {
 	struct smc_rdma_device *dev;
 
-	if (!smc_rdma_can_register(&ibdev->attrs))
+	if (!smc_rdma_can_register(&ibdev->attrs)) {
+		smc_log(pr_info, &init_net, "%s: not used, can't register memory by work request",
+			ibdev->name);
 		return -EOPNOTSUPP;
+	}
 
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)
@@ -84,6 +88,7 @@ static int smc_rdma_add(struct ib_device *ibdev)
 	dev->serial = ++smc_rdma_last_serial;
 	list_add_tail_rcu(&dev->list, &smc_rdma_devices);
 	spin_unlock(&smc_rdma_devices_lock);
+	smc_log(pr_info, &init_net, "%s: device added", ibdev->name);
 	return 0;
 }
 
@@ -104,6 +109,7 @@ static void smc_rdma_remove(struct ib_device *ibdev, void *client_data)
 	smc_rdma_device_put(dev);
 	wait_for_completion(&dev->unused);
 	kfree(dev);
+	smc_log(pr_info, &init_net, "%s: device removed", ibdev->name);
 }
 
 static struct ib_client smc_rdma_client = {

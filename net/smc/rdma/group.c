@@ -15,6 +15,7 @@
 #include "conn.h"
 #include "group.h"
 #include "link.h"
+#include "log.h"
 #include "message.h"
 #include "trace.h"
 #include "workqueue.h"
@@ -102,7 +103,6 @@ static void smc_group_doom(struct smc_group *group, int err, bool in_order)
 	group->tell_peer = in_order && was_active;
 	WRITE_ONCE(group->leave_by, jiffies + smc_group_patience(group, in_order));
 	smc_lgr_mark_dead(&group->lgr, err);
-	hash_del(&group->by_gid);
 	smc_stream_give_up(-group->n_spent, -group->spent_pages);
 	/* A wait for the peer is in vain from now on, and holds up handshakes and the work. */
 	smc_group_wake(group);
@@ -150,12 +150,39 @@ static void smc_group_lose_conns(struct smc_group *group)
 	}
 }
 
+/* While the link still holds the device. A first contact that failed is no loss. */
+static void smc_group_log_end(const struct smc_group *group)
+{
+	const char *device = group->link->port.dev->ibdev->name;
+	unsigned int n_conns = READ_ONCE(group->lgr.n_conns);
+
+	if (hlist_unhashed(&group->by_gid))
+		return;
+	if (group->tell_peer && !n_conns)
+		smc_log(pr_info, group->lgr.net, "%s: idle link group with %pI6c ended", device,
+			&group->peer.addr);
+	else
+		smc_log(pr_warn, group->lgr.net, "%s: lost link group with %pI6c, %u connections: %pe",
+			device, &group->peer.addr, n_conns, ERR_PTR(-group->lgr.err));
+}
+
+static void smc_group_unhash(struct smc_group *group)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	hash_del(&group->by_gid);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+}
+
 /* Everything that uses the link ends here, then the link. */
 static void smc_group_end(struct smc_lgr *lgr)
 {
 	struct smc_group *group = smc_group_of(lgr);
 
 	cancel_delayed_work_sync(&group->probe);
+	smc_group_log_end(group);
+	smc_group_unhash(group);
 	if (group->tell_peer)
 		smc_llc_delete_all(group);
 	smc_llc_finish(group);
@@ -455,6 +482,10 @@ int smc_group_activate(struct smc_group *group)
 		rc = 0;
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+	/* The first contact holds the device. */
+	if (!rc)
+		smc_log(pr_info, net, "%s: new link group with %pI6c",
+			group->link->port.dev->ibdev->name, &group->peer.addr);
 	return rc;
 }
 
@@ -465,6 +496,15 @@ void smc_group_kill(struct smc_group *group, int err)
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	smc_group_doom(group, err, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+}
+
+void smc_group_on_violation(struct smc_group *group, enum smc_violation what)
+{
+	smc_stat_violation(smc_net(group->lgr.net), what);
+	if (!smc_lgr_is_dead(&group->lgr))
+		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
+			smc_violation_names[what]);
+	smc_group_kill(group, ECONNRESET);
 }
 
 void smc_group_leave(struct smc_group *group)

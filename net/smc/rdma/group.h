@@ -12,6 +12,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+#include "admin/stats.h"
 #include "buffer.h"
 #include "group/group.h"
 #include "llc.h"
@@ -228,6 +229,15 @@ int smc_group_activate(struct smc_group *group);
  * Context: any.
  */
 void smc_group_kill(struct smc_group *group, int err);
+
+/**
+ * smc_group_on_violation() - count and log what the peer did, and end the group
+ * @group: group
+ * @what: what no correct peer does
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_group_on_violation(struct smc_group *group, enum smc_violation what);
 
 /**
  * smc_group_leave() - end a group whose peer has left, when it has got the answer to that

@@ -139,8 +139,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
 	return;
 
 violation:
-	smc_stat_violation(smc_net(group->lgr.net), SMC_VIOLATION_LLC);
-	smc_group_kill(group, ECONNRESET);
+	smc_group_on_violation(group, SMC_VIOLATION_LLC);
 }
 
 /* @request: what is to be answered; NULL: a request is expected */
@@ -271,7 +270,7 @@ static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_
 {
 	if (msg->confirm_link.qpn != group->link->peer.qpn ||
 	    (msg->flags & SMC_LLC_NO_RMBE_EYE_CATCHER) != SMC_LLC_NO_RMBE_EYE_CATCHER) {
-		smc_stat_violation(smc_net(group->lgr.net), SMC_VIOLATION_LLC);
+		smc_group_on_violation(group, SMC_VIOLATION_LLC);
 		return -EPROTO;
 	}
 	group->link->peer_user_id = msg->confirm_link.user_id;
@@ -477,7 +476,7 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 		smc_group_leave(group);
 		return -ECONNRESET;
 	default:
-		smc_stat_violation(smc_net(group->lgr.net), SMC_VIOLATION_LLC);
+		smc_group_on_violation(group, SMC_VIOLATION_LLC);
 		return -EPROTO;
 	}
 	smc_llc_reply(q->message, flags);

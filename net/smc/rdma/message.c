@@ -214,8 +214,7 @@ static void smc_link_take_message(struct smc_link *link, struct smc_recv_slot *s
 		return;
 	}
 	if (smc_cdc_parse(message, len, &cdc)) {
-		smc_stat_violation(smc_net(link->group->lgr.net), SMC_VIOLATION_CDC);
-		smc_group_kill(link->group, ECONNRESET);
+		smc_group_on_violation(link->group, SMC_VIOLATION_CDC);
 		return;
 	}
 	smc_rdma_conn_receive(link->group, &cdc);
@@ -233,8 +232,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 	WRITE_ONCE(link->last_rx, jiffies);
 	/* A write with immediate data takes a receive, too, and has the length of what it wrote. */
 	if (wc->opcode != IB_WC_RECV || wc->byte_len > SMC_LLC_V2_MAX_LEN) {
-		smc_stat_violation(smc_net(link->group->lgr.net), SMC_VIOLATION_LLC);
-		smc_group_kill(link->group, ECONNRESET);
+		smc_group_on_violation(link->group, SMC_VIOLATION_LLC);
 		return;
 	}
 	smc_link_take_message(link, slot, wc->byte_len);
