@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When bytes arrived, for sockets that ask (SO_TIMESTAMP, SO_TIMESTAMPNS, SO_TIMESTAMPING). */
+/* Arrival times of bytes, for SO_TIMESTAMP, SO_TIMESTAMPNS and SO_TIMESTAMPING. */
 
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -13,7 +13,7 @@ void smc_stream_note_arrival(struct smc_stream *st, u64 begin)
 	bool asks = smc_stream_asks_for_arrivals(st);
 
 	lockdep_assert_held(st->lock);
-	/* Nobody is told when a socket begins to ask. */
+	/* The stream is not notified when a socket begins to ask, so it checks at each arrival. */
 	if (asks && !st->arrivals)
 		WRITE_ONCE(st->arrivals, kzalloc(sizeof(*st->arrivals), GFP_ATOMIC));
 	if (st->arrivals)

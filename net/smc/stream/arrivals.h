@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * When bytes arrived that are not read yet, for who asks for their time (SO_TIMESTAMP and others).
+ * Arrival times of unread bytes, for sockets that ask for them (SO_TIMESTAMP and others).
  *
- * An arrival's time is that of all bytes from its first one to the next arrival's. Where there are
- * more arrivals than places, the last place takes them all, and the time of the last: TCP does the
- * same with segments that it joins.
+ * The time of an arrival applies to all bytes from its first one up to the next
+ * arrival. If there are more arrivals than entries, the last entry covers all
+ * the later ones, with the time of the last: TCP does the same with segments
+ * that it joins.
  */
 #ifndef SMC_STREAM_ARRIVALS_H
 #define SMC_STREAM_ARRIVALS_H
@@ -19,16 +20,16 @@ extern "C" {
 
 struct smc_arrival {
 	u64 begin;		/* position of the first byte */
-	u64 time;		/* nanoseconds since 1970; 0: nobody asked */
+	u64 time;		/* nanoseconds since 1970; 0 if not asked for */
 };
 
-/* In the order of their positions, and so of time. */
+/* Sorted by position, and so by time. */
 struct smc_arrivals {
 	unsigned int n;
 	struct smc_arrival places[SMC_ARRIVALS_MAX];
 };
 
-/* Those of which all is read: the reader is at @consumed. */
+/* Drop the arrivals whose bytes are all read: the reader is at @consumed. */
 static inline void smc_arrivals_forget(struct smc_arrivals *as, u64 consumed)
 {
 	unsigned int read = 0;
@@ -40,11 +41,11 @@ static inline void smc_arrivals_forget(struct smc_arrivals *as, u64 consumed)
 }
 
 /**
- * smc_arrivals_note() - bytes arrived
- * @as: of the stream, whose lock is held
- * @begin: position of the first of them
- * @time: now, in nanoseconds since 1970; 0 if nobody asks
- * @consumed: where the reader is
+ * smc_arrivals_note() - record an arrival
+ * @as: arrivals of the stream, whose lock is held
+ * @begin: position of the first byte that arrived
+ * @time: current time in nanoseconds since 1970; 0 if the socket does not ask for it
+ * @consumed: position of the reader
  */
 static inline void smc_arrivals_note(struct smc_arrivals *as, u64 begin, u64 time, u64 consumed)
 {
@@ -56,11 +57,11 @@ static inline void smc_arrivals_note(struct smc_arrivals *as, u64 begin, u64 tim
 }
 
 /**
- * smc_arrivals_find() - when a byte arrived
- * @as: of the stream, whose lock is held
- * @pos: of the byte, which is there and was not read before
+ * smc_arrivals_find() - find the arrival time of a byte
+ * @as: arrivals of the stream, whose lock is held
+ * @pos: position of the byte, which has arrived and was unread until now
  *
- * Return: nanoseconds since 1970, or 0 if nobody asked then.
+ * Return: nanoseconds since 1970, or 0 if the socket did not ask for it at that time.
  */
 static inline u64 smc_arrivals_find(const struct smc_arrivals *as, u64 pos)
 {

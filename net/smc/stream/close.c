@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The ways an application ends a stream (RFC 7609 section 4.8). */
+/* How an application ends a stream (RFC 7609 section 4.8). */
 
 #include <linux/net.h>
 #include <net/sock.h>
@@ -34,8 +34,9 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
 }
 
 /*
- * As for TCP, which resets nothing once both FINs have left: whether the peer's host has this end's
- * is not asked. What is said from here on follows it.
+ * As with TCP, there is nothing to reset once both FINs have left. Whether the
+ * peer's host has received this end's flags does not matter: all later flags
+ * arrive behind them.
  */
 static bool smc_stream_has_said_all(const struct smc_stream *st)
 {
@@ -56,7 +57,10 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
 		by_reset = true;
 	}
-	/* Neither this nor what the peer says later is an error of the socket's next connection. */
+	/*
+	 * Neither this end nor a later flag of the peer may set an error of the
+	 * socket's next connection.
+	 */
 	if (!st->err) {
 		/* Pairs with smc_rx_shut() and smc_tx_shut(). */
 		smp_store_release(&st->err, ECONNABORTED);
@@ -85,7 +89,10 @@ static void smc_stream_linger(struct smc_stream *st, long timeo)
 	remove_wait_queue(sk_sleep(sk), &wait);
 }
 
-/* All that a mate reads is in its element already, and its own end will be that of both. */
+/*
+ * All bytes for the local peer are in its element already, and its own end will
+ * end both streams.
+ */
 static bool smc_stream_is_up_to_mate(const struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
@@ -93,9 +100,10 @@ static bool smc_stream_is_up_to_mate(const struct smc_stream *st)
 }
 
 /*
- * The application is gone. The socket's memory and namespace must not depend on whether that of the
- * mate ever closes, so the mate has as long as TCP waits for a peer's FIN. It may still read all
- * that was written to it.
+ * The application is gone. The socket's memory and namespace must not depend on
+ * when the local peer's application closes. So the local peer gets the time for
+ * which TCP waits for a FIN. After it, it may still read all bytes that were
+ * written to it.
  */
 static void smc_stream_leave(struct smc_stream *st)
 {
@@ -103,7 +111,7 @@ static void smc_stream_leave(struct smc_stream *st)
 	smc_state_app(&st->state, st->lock, SMC_APP_GONE);
 	if (smc_stream_is_over(st))
 		return;
-	/* The work's, see smc_stream_stop_end_work(). */
+	/* The work owns this reference, see smc_stream_stop_end_work(). */
 	smc_stream_get(st);
 	queue_delayed_work(smc_wq, &st->end_work, smc_stream_fin_time(st));
 }
@@ -113,7 +121,7 @@ void smc_stream_check_mate(struct smc_stream *st)
 	bool is_early;
 
 	spin_lock_bh(st->lock);
-	/* A mate whose handshake is under way has not seen yet what it was sent. */
+	/* A local peer whose handshake is still under way has not seen the bytes yet. */
 	is_early = !smc_stream_is_over(st) && st->mate && !st->mate->tx.ring;
 	if (is_early)
 		queue_delayed_work(smc_wq, &st->end_work, smc_stream_fin_time(st));

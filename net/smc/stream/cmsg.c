@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* TCP's control messages: what recvmsg() tells beside the bytes, and what sendmsg() is told. */
+/* TCP's control messages, of recvmsg() and of sendmsg(). */
 
 #include <linux/net_tstamp.h>
 #include <linux/tcp.h>
@@ -32,7 +32,7 @@ static void smc_cmsg_put_timeval(struct msghdr *msg, bool is_new, const struct t
 		put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMP_OLD, sizeof(old), &old);
 }
 
-/* Whether SO_TIMESTAMPING asks to be told when bytes arrived. */
+/* SO_TIMESTAMPING asks for arrival times. */
 static bool smc_cmsg_reports_arrivals(u32 tsflags)
 {
 	return (tsflags & SOF_TIMESTAMPING_SOFTWARE) &&
@@ -40,7 +40,10 @@ static bool smc_cmsg_reports_arrivals(u32 tsflags)
 		!(tsflags & SOF_TIMESTAMPING_OPT_RX_FILTER));
 }
 
-/* As TCP's tcp_recv_timestamp(), which is not exported. No device stamps what goes by SMC. */
+/*
+ * As TCP's tcp_recv_timestamp(), which is not exported. There are no hardware
+ * timestamps with SMC.
+ */
 static void smc_cmsg_put_arrival(struct msghdr *msg, const struct sock *sk, u64 arrival)
 {
 	struct scm_timestamping_internal all = { .ts[0] = ns_to_timespec64(arrival) };
@@ -59,10 +62,13 @@ static void smc_cmsg_put_arrival(struct msghdr *msg, const struct sock *sk, u64 
 		put_cmsg_scm_timestamping(msg, &all);
 }
 
-/* Bytes to read. The end of the stream counts as one, before it is read and after, as TCP's FIN. */
+/*
+ * Number of bytes to read. As with TCP's FIN, the end of the stream counts as
+ * one more byte, both before and after it is read.
+ */
 static int smc_stream_inq(const struct smc_stream *st)
 {
-	/* Before the bytes are looked at: who sees the end sees all of them. */
+	/* Loaded before the bytes: a caller that sees the end sees all of them. */
 	u8 flags = smp_load_acquire(&st->rx.conn_flags);
 	struct smc_place at = smc_stream_place(st);
 
@@ -87,7 +93,7 @@ int smc_stream_take_cmsg(const struct smc_stream *st, struct msghdr *msg, u32 *t
 	struct sockcm_cookie sockc;
 
 	sockcm_init(&sockc, st->sk);
-	/* TCP says so of whatever is wrong. */
+	/* TCP returns the same error for any invalid control message. */
 	if (msg->msg_controllen && sock_cmsg_send(st->sk, msg, &sockc))
 		return -EINVAL;
 	*tsflags = sockc.tsflags;

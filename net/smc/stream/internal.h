@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of stream/ share among themselves. */
+/* Declarations that the files of stream/ share. */
 #ifndef SMC_STREAM_INTERNAL_H
 #define SMC_STREAM_INTERNAL_H
 
@@ -13,75 +13,86 @@
 #include "stream.h"
 #include "tcp.h"
 
-/* Beside EPOLL*: the stream ended, which ->over() is to be told. */
+/* Events beside EPOLL*. This one: the stream is over, so ->over() has to be called. */
 #define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
-/* Bytes arrived, too few for a poller. Who sleeps in recv() takes any. */
+/* Bytes arrived, but fewer than SO_RCVLOWAT. They wake a reader in recv(), and no poller. */
 #define SMC_NEWS_FEW	((__force __poll_t)BIT(17))
-/* An end of either direction, news also for all those of whom one is woken at a time. */
+/* A direction ended. This event wakes exclusive waiters, too, all of them. */
 #define SMC_NEWS_END	((__force __poll_t)BIT(18))
 /*
- * What may have become true when a stream ends or fails. All that sleep or poll wait for EPOLLHUP,
- * but for a select() that would write. It is no news of bytes, of which SIGIO tells.
+ * Events that may have become true when a stream ends or fails. EPOLLHUP
+ * reaches every sleeper and poller except a select() for writing. EPOLLIN is
+ * not among them, because SIGIO would report bytes.
  */
 #define SMC_NEWS_ALL	(SMC_NEWS_END | EPOLLHUP | EPOLLOUT | EPOLLWRNORM)
-/* The peer's host was told of the end of what this end writes. */
+/* The peer's host has received the flags that end what this end writes. */
 #define SMC_NEWS_ENDED	((__force __poll_t)BIT(19))
-/* Something was sent that is to be stamped. */
+/* A timestamp is due for bytes that were sent. */
 #define SMC_NEWS_STAMPS	((__force __poll_t)BIT(20))
-/* What smc_stream_await() awaits is there. */
+/* The event that smc_stream_await() asked for has occurred. */
 #define SMC_NEWS_AWAITED	((__force __poll_t)BIT(21))
 
-/* Those of these that nobody waits for at the socket. */
+/* Events that no waiter at the socket waits for. */
 #define SMC_NEWS_MORE	(SMC_NEWS_OVER | SMC_NEWS_ENDED | SMC_NEWS_STAMPS | SMC_NEWS_AWAITED)
 
-/* A wake function's work, for a thread that sleeps for @events. Without a key it may be any. */
+/*
+ * Wake function of a thread that sleeps for @events. A wake-up without a key
+ * may be for any of them.
+ */
 static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, unsigned int mode,
 			       int sync, void *key)
 {
 	if (key && !(key_to_poll(key) & events))
 		return 0;
 	/*
-	 * It is marked already: before it sleeps again, it takes the mark off and looks. The waker
-	 * has stored its news before it looked for sleepers, see skwq_has_sleeper().
+	 * The thread is marked as woken already. Before it sleeps again, it
+	 * clears the mark and checks its condition. The waker has stored its
+	 * event before it checks for sleepers, see skwq_has_sleeper().
 	 */
 	if (READ_ONCE(wait->flags) & WQ_FLAG_WOKEN)
 		return 0;
 	return woken_wake_function(wait, mode, sync, key);
 }
 
-/* TCP_NOTSENT_LOWAT: too much that is written is not published. The stream is a socket's. */
+/* TCP_NOTSENT_LOWAT: too many written bytes are not published. Needs st->sk. */
 static inline bool smc_tx_is_held(const struct smc_stream *st)
 {
 	/* As with TCP, whoever waits is told when that is less than half of the limit. */
 	return 2 * smc_tx_unsent(&st->tx) >= smc_tcp_notsent_lowat(st->sk);
 }
 
-/* Worth waking a writer for. */
+/* There is enough room to wake a writer. */
 static inline bool smc_tx_writable(const struct smc_stream *st)
 {
 	return smc_tx_has_room(&st->tx) && !smc_tx_is_held(st);
 }
 
-/* Nothing this end writes will reach the peer's application. */
+/* Nothing that this end writes will reach the peer's application. */
 static inline bool smc_tx_shut(const struct smc_stream *st)
 {
-	/* Pairs with smc_stream_fail(): who sees the end sees its error. */
+	/* Pairs with smc_stream_fail(): a thread that sees the end also sees its error. */
 	if (smp_load_acquire(&st->err) || READ_ONCE(st->tx.final_flags))
 		return true;
-	/* Pairs with smc_stream_update(), likewise. */
+	/* Pairs with smc_stream_update(), for the same reason. */
 	return smp_load_acquire(&st->rx.conn_flags) & SMC_PEER_GONE;
 }
 
-/* There is room, or no use in waiting for it. */
+/* There is room, or waiting for it is useless. */
 static inline bool smc_tx_ready(const struct smc_stream *st)
 {
 	return smc_tx_shut(st) || smc_tx_writable(st);
 }
 
-/* The peer has closed in good order, which TCP would not tell from a shutdown yet. */
+/*
+ * The peer has closed in good order. TCP could not tell that from a shutdown
+ * yet, so the next send succeeds and its bytes are discarded.
+ */
 static inline bool smc_tx_in_vain(const struct smc_stream *st)
 {
-	/* SMC_CONN_ABORT alone is no end by the application: it answers a peer that gave up. */
+	/*
+	 * SMC_CONN_ABORT alone does not mean that this application ended: it
+	 * also answers a peer that stopped waiting.
+	 */
 	return !READ_ONCE(st->err) && !(READ_ONCE(st->tx.final_flags) & ~SMC_CONN_ABORT) &&
 	       (READ_ONCE(st->rx.conn_flags) & SMC_CONN_CLOSED);
 }
@@ -89,20 +100,23 @@ static inline bool smc_tx_in_vain(const struct smc_stream *st)
 /* Nothing more will arrive. */
 static inline bool smc_rx_shut(const struct smc_stream *st)
 {
-	/* Pairs with smc_stream_fail(): what came before the end is seen by who sees the end. */
+	/*
+	 * Pairs with smc_stream_fail(): a thread that sees the end also sees
+	 * the bytes before it.
+	 */
 	if (smp_load_acquire(&st->err) || READ_ONCE(st->rcv_shutdown))
 		return true;
-	/* Pairs with smc_stream_update(), likewise. */
+	/* Pairs with smc_stream_update(), for the same reason. */
 	return smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_PEER_GONE);
 }
 
-/* All that the peer wrote was here. That holds, as with TCP, even if the peer then gave up. */
+/* All that the peer wrote has arrived. As with TCP, that remains true if the peer aborts later. */
 static inline bool smc_rx_ended(const struct smc_stream *st)
 {
 	return READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING);
 }
 
-/* Urgent bytes are read in line. Whether a socket not there yet wants that is found out later. */
+/* Urgent bytes are read in line. Before a socket is attached, false; attaching corrects that. */
 static inline bool smc_stream_is_inline(const struct smc_stream *st)
 {
 	return st->sk && sock_flag(st->sk, SOCK_URGINLINE);
@@ -114,20 +128,23 @@ static inline struct smc_place smc_stream_place(const struct smc_stream *st)
 	return smc_rx_look(&st->rx, smc_stream_is_inline(st));
 }
 
-/* Something arrived behind @pos. */
+/* Bytes behind @pos have arrived. */
 static inline bool smc_rx_is_beyond(const struct smc_stream *st, u64 pos)
 {
 	/* Pairs with smc_rx_arrive(): the bytes are there. */
 	return smp_load_acquire(&st->rx.received) > pos;
 }
 
-/* A reader at @pos need not wait: for bytes, the end, or an error. */
+/* A reader at @pos need not wait: there are bytes, the end, or an error. */
 static inline bool smc_stream_may_read(const struct smc_stream *st, u64 pos)
 {
 	return smc_rx_is_beyond(st, pos) || smc_rx_shut(st) || READ_ONCE(st->sk->sk_err);
 }
 
-/* The socket's error, for a call that transfers data: TCP's reset to come is not another one. */
+/*
+ * Take the socket's error for a call that transfers data. The reset of the TCP
+ * connection, which follows, is no second error then.
+ */
 static inline int smc_stream_take_error(struct smc_stream *st)
 {
 	int rc = sock_error(st->sk);
@@ -138,38 +155,40 @@ static inline int smc_stream_take_error(struct smc_stream *st)
 }
 
 /**
- * smc_stream_note_credit() - see to it that the peer is told what was consumed
+ * smc_stream_note_credit() - schedule a credit message to the peer, if it is due
  * @st: stream, its lock held
  *
- * Lazily, so that one message gives back a good piece of the window: a quarter of the
- * element or, while the peer is short of window, of all that it had not got back when it said so;
- * less than that only after a while.
+ * Credit is returned lazily, so that one message returns much of the window: a
+ * quarter of the element or, while the peer is short of window, a quarter of
+ * the bytes that were not reported when it said so. Less than that is returned
+ * only after a delay.
  *
- * Return: whether the next push tells it.
+ * Return: true if the next push sends the credit.
  */
 bool smc_stream_note_credit(struct smc_stream *st);
 
 /**
- * smc_stream_spin() - watch for something to read, if that may be worth it
+ * smc_stream_spin() - busy poll for something to read, if that seems worthwhile
  * @st: stream
- * @pos: what was read so far
+ * @pos: end of what was read so far
  * @began: local_clock() when the wait began
  *
- * Context: the socket lock is held, but for the time of watching.
- * Return: true if there is something; the wait is noted then. False if the caller should sleep,
- * and note it.
+ * Context: the socket lock is held; it is released during the polling.
+ * Return: true if there is something to read; the wait has been noted then.
+ * False if the caller has to sleep, and to note the wait afterwards.
  */
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 
 /**
- * smc_stream_spin_begin() - begin with what another stream has learnt by its first wait
+ * smc_stream_spin_begin() - start with the estimate that another stream's first wait left
  * @st: stream
- * @role: of this end
+ * @role: role of this end
  */
 void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
 
 /**
- * smc_stream_has_enough() - whether there is enough to tell a reader of, urgent bytes counted
+ * smc_stream_has_enough() - whether enough bytes have arrived to wake a reader,
+ * urgent ones included
  * @st: stream of a socket
  *
  * Context: any.
@@ -177,177 +196,191 @@ void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
 bool smc_stream_has_enough(const struct smc_stream *st);
 
 /**
- * smc_stream_note_wait() - note how long a wait took
+ * smc_stream_note_wait() - record how long a reader's wait took
  * @st: stream, its socket locked
  * @took: nanoseconds
  */
 void smc_stream_note_wait(struct smc_stream *st, u64 took);
 
-/* The socket asks when bytes arrive. */
+/* The socket currently asks for arrival times. */
 static inline bool smc_stream_asks_for_arrivals(const struct smc_stream *st)
 {
 	return st->sk && (READ_ONCE(st->sk->sk_flags) & SK_FLAGS_TIMESTAMP);
 }
 
-/* Or has asked. The first arrival is noted after its bytes can be read, but with the lock. */
+/*
+ * The socket asks for arrival times, or did before. The first arrival is
+ * recorded after its bytes became readable, but under the same hold of the
+ * lock.
+ */
 static inline bool smc_stream_times_arrivals(const struct smc_stream *st)
 {
 	return READ_ONCE(st->arrivals) || smc_stream_asks_for_arrivals(st);
 }
 
 /**
- * smc_stream_note_arrival() - note the time, if the socket asks for it
- * @st: stream, its lock held since the bytes were to be seen
+ * smc_stream_note_arrival() - record an arrival time, if the socket asks for it
+ * @st: stream, its lock held since before the bytes became readable
  * @begin: position of the first byte that arrived
  */
 void smc_stream_note_arrival(struct smc_stream *st, u64 begin);
 
 /**
- * smc_stream_arrived_at() - when a byte arrived
+ * smc_stream_arrived_at() - return the arrival time of a byte
  * @st: stream
- * @pos: of the byte, which was not consumed before
+ * @pos: position of the byte, which was not consumed before the read
  *
  * Context: any, without @st->lock.
- * Return: nanoseconds since 1970; 0 if it is not there, or nobody asked for its time.
+ * Return: nanoseconds since 1970; 0 if the byte has not arrived, or its time
+ * was not recorded.
  */
 u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos);
 
 /**
- * smc_stream_take_cmsg() - look at the control messages of a sendmsg()
+ * smc_stream_take_cmsg() - parse the control messages of a sendmsg()
  * @st: stream of a socket
  * @msg: message
- * @tsflags: becomes what is to be stamped, SOF_TIMESTAMPING_TX_*, among other flags
+ * @tsflags: set to the SOF_TIMESTAMPING_TX_* that are requested, among other flags
  *
  * Return: 0 or -EINVAL.
  */
 int smc_stream_take_cmsg(const struct smc_stream *st, struct msghdr *msg, u32 *tsflags);
 
 /**
- * smc_zerocopy_begin() - before a send: take a number for the notification, if one is asked for
+ * smc_zerocopy_begin() - before a send: allocate its MSG_ZEROCOPY notification,
+ * if one is requested
  * @sk: socket, locked
  * @msg: message
  * @len: its bytes
- * @notice: becomes the notification, for smc_zerocopy_end(), or NULL
+ * @notice: set to the notification, for smc_zerocopy_end(), or to NULL
  *
- * Return: 0, or -ENOBUFS if too many are not read yet, or too much memory is locked.
+ * Return: 0, or -ENOBUFS if too many notifications are unread, or too much
+ * memory is locked.
  */
 int smc_zerocopy_begin(struct sock *sk, const struct msghdr *msg, size_t len,
 		       struct ubuf_info **notice);
 
 /**
- * smc_zerocopy_end() - after it: tell that the bytes were copied
+ * smc_zerocopy_end() - after a send: notify that its bytes were copied
  * @notice: notification, or NULL
- * @is_sent: some were; otherwise its number is given back
+ * @is_sent: some bytes were sent; otherwise the number of the notification is returned
  *
  * Context: process, the socket locked.
  */
 void smc_zerocopy_end(struct ubuf_info *notice, bool is_sent);
 
 /**
- * smc_stamps_number() - before a send: number its bytes, if the socket has begun to want that
+ * smc_stamps_number() - before a send: begin to number bytes, if the socket has
+ * just asked for that
  * @st: stream, its socket locked
- * @tsflags: of the socket
+ * @tsflags: the socket's flags
  */
 void smc_stamps_number(struct smc_stream *st, u32 tsflags);
 
 /**
- * smc_stamps_ask() - have the last byte written stamped, as asked for
+ * smc_stamps_ask() - request timestamps for the last byte written
  * @st: stream, its socket locked
  * @tsflags: SOF_TIMESTAMPING_TX_*, among other flags
  *
- * The next smc_stream_settle() looks whether it is time. Without memory there is no stamp.
+ * The next smc_stream_settle() checks whether one is due. If memory is short,
+ * there is no timestamp.
  */
 void smc_stamps_ask(struct smc_stream *st, u32 tsflags);
 
 /**
- * smc_stamps_are_due() - whether there is something for smc_stamps_report()
- * @st: stream with stamps, its lock held
+ * smc_stamps_are_due() - whether a timestamp is ready for smc_stamps_report()
+ * @st: stream with timestamps, its lock held
  */
 bool smc_stamps_are_due(const struct smc_stream *st);
 
 /**
- * smc_stamps_report() - put into the error queue what is due
+ * smc_stamps_report() - put the timestamps that are due into the error queue
  * @st: stream
  *
  * Context: any but hard interrupt, without @st->lock.
  */
 void smc_stamps_report(struct smc_stream *st);
 
-/* What the application has read and the peer was not told of. Under either lock. */
+/*
+ * Bytes that the application has read and that were not reported to the peer.
+ * Either lock suffices.
+ */
 static inline u64 smc_rx_freed(const struct smc_stream *st)
 {
 	return READ_ONCE(st->rx.consumed) - READ_ONCE(st->rx.reported);
 }
 
-/* The peer is short of window, and there is some for it. */
+/* The peer is short of window, and this end has some to return. */
 static inline bool smc_rx_window_is_wanted(const struct smc_stream *st)
 {
 	return smc_rx_freed(st) && (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW);
 }
 
 /**
- * smc_stream_push() - publish what is written and what is to be said
+ * smc_stream_push() - publish bytes, flags and cursors that wait for it
  * @st: stream
- * @how: whether it may wait
+ * @how: whether they may be held back
  *
  * Context: softirqs off, @st->lock held.
  */
 void smc_stream_push(struct smc_stream *st, enum smc_push how);
 
 /**
- * smc_stream_settle() - release @st->lock and do what follows from what was done under it
+ * smc_stream_settle() - release @st->lock and handle the consequences of what
+ * was done under it
  * @st: stream
  *
- * At this end and at the mate's: answer what was published, wake who waits, and end
- * the stream if both ends closed.
+ * For this end and for the local peer: answer the other end's publish, wake
+ * waiters, and end the stream if both ends have closed.
  */
 void smc_stream_settle(struct smc_stream *st) __releases(st->lock);
 
 /**
  * smc_stream_want_room() - have a writer woken when there is room
  * @st: stream, its lock not held
- * @has_bytes: it is a send() that has bytes left
+ * @has_bytes: the writer is a send() that has bytes left
  *
- * Publishes what was written, for only that makes room. Room that was there before wakes nobody, so
- * look again after it.
+ * Publishes the written bytes, since only that makes room. Room that exists
+ * already wakes no writer, so the caller has to check again afterwards.
  */
 void smc_stream_want_room(struct smc_stream *st, bool has_bytes);
 
 /**
- * smc_stream_note_room() - what a writer waited for may be there
- * @st: stream, its lock held; smc_stream_settle() wakes the writer
+ * smc_stream_note_room() - wake a waiting writer if there is enough room now
+ * @st: stream, its lock held; smc_stream_settle() does the wake-up
  */
 void smc_stream_note_room(struct smc_stream *st);
 
 /**
- * smc_stream_wake() - wake those who wait for some of @events
+ * smc_stream_wake() - wake the threads that wait for any of @events
  * @st: stream
  * @events: EPOLL* that became true
  */
 void smc_stream_wake(struct smc_stream *st, __poll_t events);
 
 /**
- * smc_stream_fail() - note the error that ends the stream
+ * smc_stream_fail() - set the error that ends the stream
  * @st: stream, its lock held
  * @err: positive errno
  *
- * Only the first error counts. smc_stream_settle() tells the application.
+ * Only the first error counts. smc_stream_settle() reports it to the application.
  */
 void smc_stream_fail(struct smc_stream *st, int err);
 
 /**
- * smc_stream_break() - end the stream at once, telling the peer
+ * smc_stream_break() - reset the stream and send the peer SMC_CONN_ABORT
  * @st: stream, its lock held; smc_stream_settle() follows
  * @err: positive errno for the application at this end
  */
 void smc_stream_break(struct smc_stream *st, int err);
 
 /**
- * smc_stream_fin_time() - how long to wait for the peer's end after this one's
+ * smc_stream_fin_time() - how long to wait for the peer's end after this end's
  * @st: stream of a socket
  *
- * As TCP does for a FIN, but for no more than TCP_FIN_TIMEOUT_MAX: the memory is the host's, and
- * the sysctl is in the hands of whoever owns the namespace.
+ * This is the time that TCP waits for a FIN, but at most TCP_FIN_TIMEOUT_MAX:
+ * the memory is the host's, and the sysctl belongs to the owner of the
+ * namespace.
  *
  * Return: jiffies.
  */
@@ -355,57 +388,62 @@ unsigned long smc_stream_fin_time(const struct smc_stream *st);
 
 /**
  * smc_stream_check_orphan() - the end_work of an orphan
- * @st: stream, of which the work has a reference
+ * @st: stream; the work holds a reference
  *
- * It runs when the peer's time is over, and when the stream is.
+ * The work runs when the peer's time is over, and when the stream is over.
  */
 void smc_stream_check_orphan(struct smc_stream *st);
 
 /**
- * smc_stream_check_mate() - the end_work of a stream that awaits nothing but its mate's end
- * @st: stream, of which the work has a reference
+ * smc_stream_check_mate() - the end_work of a closed stream that only waits for
+ * its local peer's end
+ * @st: stream; the work holds a reference
  */
 void smc_stream_check_mate(struct smc_stream *st);
 
 /**
- * smc_stream_follow_orphan() - after anything that happened to an orphan: is it progress
+ * smc_stream_follow_orphan() - after each change of an orphan: restart the
+ * peer's time on progress
  * @st: stream, its lock held
  */
 void smc_stream_follow_orphan(struct smc_stream *st);
 
-/* Without bytes that wait now or did before, there is nothing that the peer owes. */
+/* Bytes wait for the peer now, or did before. Otherwise there is nothing to time. */
 static inline bool smc_stream_may_be_owed(const struct smc_stream *st)
 {
 	return st->user_progress || smc_stream_undelivered(st) || st->tx.blocked;
 }
 
 /**
- * smc_stream_follow_user_timeout() - after anything that happened to a stream: what the peer owes
+ * smc_stream_follow_user_timeout() - after each change of a stream: start or
+ * restart its user timeout
  * @st: stream, its lock held
  */
 void smc_stream_follow_user_timeout(struct smc_stream *st);
 
 /**
  * smc_stream_check_user_timeout() - the timer of TCP_USER_TIMEOUT
- * @timer: in its stream, of which it holds a reference
+ * @timer: timer in its stream; it holds a reference
  */
 void smc_stream_check_user_timeout(struct timer_list *timer);
 
 /**
- * smc_stream_limit_wait() - what is held back now is not for longer than a while
+ * smc_stream_limit_wait() - limit the time for which something is held back
  * @st: stream, its lock held
  *
- * Small amounts, a small window, and a wake-up for a little room wait for more of their kind;
- * but the other end may wait for just them before it goes on.
+ * Small amounts of data, a small window, and a wake-up for a little room are
+ * held back until there is more of them. But the other end may need exactly
+ * these to continue.
  */
 void smc_stream_limit_wait(struct smc_stream *st);
 
 /*
- * The functions that each transfer runs through do not cross from one page into another, wherever
- * the linker puts them, for each is smaller than what it is aligned to. Under an emulator that
- * links jumps only within pages, as QEMU does, a round trip takes a twentieth more if they cross.
- * Each has a section of its own, for in one that they share the assembler fills the gaps by jumps,
- * which objtool warns of.
+ * The functions that each transfer runs through never cross from one page into
+ * another, wherever the linker puts them, because each is smaller than its
+ * alignment. An emulator that links jumps only within pages, as QEMU does,
+ * takes a twentieth more time for a round trip if they cross. Each function has
+ * a section of its own: in a shared section the assembler would fill the gaps
+ * with jumps, and objtool warns about those.
  */
 __typeof__(smc_stream_recv) smc_stream_recv
 	__section(".text.smc_stream_recv") __aligned(SZ_4K);

@@ -2,20 +2,24 @@
 /*
  * Orphans: streams that their application has closed, and whose peer has not.
  *
- * A peer that lives, but never reads or never closes, does not keep an orphan for longer than it
- * would keep one of TCP's. While the peer has not said that it has read everything, it has to say
- * that of some of it within the time for which TCP probes a closed window of an orphan's peer:
- * other implementations drop what is unread when they are told of the end below. Until the last
- * byte has found a window, TCP_USER_TIMEOUT may cut that short (user_timeout.c). When everything
- * is read, the peer has to end the stream within the time for which TCP waits for a FIN. After
- * either, this end says that it has gone (SMC_CONN_ABORT), which the peer's kernel answers without
- * its application. One that leaves even this unanswered, for as long as TCP waits for a FIN, is
- * given up: it may still write, so its element is not used again (path->over() sees to that).
+ * A peer that lives, but never reads or never closes, keeps an orphan for no
+ * longer than it would keep one of TCP's. As long as the peer has not reported
+ * that it has read everything, it has to report some progress within the time
+ * for which TCP probes a closed window of an orphan's peer. The time is not
+ * shorter, because other implementations discard unread bytes at the
+ * SMC_CONN_ABORT below. Until the last byte has found a window,
+ * TCP_USER_TIMEOUT may shorten the time (user_timeout.c). When everything is
+ * read, the peer has to end the stream within the time for which TCP waits for
+ * a FIN. After either time this end sends SMC_CONN_ABORT, which the peer's
+ * kernel answers without its application. If the peer does not answer even that
+ * for as long as TCP waits for a FIN, it is given up. It may still write, so
+ * the element is not reused (path->over() ensures that).
  *
- * What the orphans of the host hold is bounded as that of TCP's is: in number by
- * net.smc.max_orphans, and in memory by an eighth of all. Those that were given up count for as
- * long as their elements are there. Of either bound they may take half: beyond that the path ends a
- * link group, and with it the group's other connections.
+ * The orphans of the host are limited as TCP's are: in number by
+ * net.smc.max_orphans, and in memory by an eighth of the total. Streams whose
+ * peer was given up count for as long as their elements exist. They may take
+ * half of each limit. Beyond that the path ends a link group, along with the
+ * group's other connections.
  */
 
 #include <linux/mm.h>
@@ -29,12 +33,13 @@
 #include "workqueue.h"
 
 /*
- * TCP probes after 0.2 s and ten times after twice as long, and then gives a peer up whose window
- * has stayed closed. net.ipv4.tcp_orphan_retries makes that no earlier while the peer answers.
+ * TCP sends its first window probe after 0.2 s, and ten more, each after twice
+ * the time of the last. Then it gives up a peer whose window has stayed closed.
+ * While the peer answers, net.ipv4.tcp_orphan_retries does not shorten that.
  */
 #define SMC_ORPHAN_PROBE_TIME	((BIT(10) - 1) * TCP_RTO_MIN + TCP_RTO_MAX)
 
-/* Where there are too many already, a peer's kernel has so long to confirm a reset. */
+/* Time for a peer's kernel to confirm a reset while there are too many orphans. */
 #define SMC_ORPHAN_HURRY	(2UL * HZ)
 
 static atomic_t smc_n_orphans = ATOMIC_INIT(0);
@@ -57,11 +62,11 @@ bool smc_stream_give_up(int n, long pages)
 
 unsigned long smc_stream_fin_time(const struct smc_stream *st)
 {
-	/* TCP_LINGER2 has this limit already, tcp_fin_timeout of a namespace has none. */
+	/* TCP_LINGER2 has this limit already; a namespace's tcp_fin_timeout has none. */
 	return min(tcp_fin_time(st->sk), TCP_FIN_TIMEOUT_MAX);
 }
 
-/* Whether the host bears orphans of so many pages more. */
+/* The limits of the host allow one more orphan, of @pages. */
 static bool smc_orphans_have_room(long pages)
 {
 	int n = atomic_read(&smc_n_orphans) + atomic_read(&smc_n_given_up);
@@ -70,7 +75,7 @@ static bool smc_orphans_have_room(long pages)
 	return n < READ_ONCE(smc_sysctl_max_orphans) && pages <= totalram_pages() / 8;
 }
 
-/* How long the peer may take for what @st waits for now, in jiffies. */
+/* Time limit of the peer for what @st waits for now, in jiffies. */
 static unsigned long smc_orphan_time(const struct smc_stream *st)
 {
 	unsigned long fin_time = smc_stream_fin_time(st);
@@ -86,7 +91,7 @@ static unsigned long smc_orphan_time(const struct smc_stream *st)
 	return SMC_ORPHAN_PROBE_TIME;
 }
 
-/* The peer knows of the end, or never will: it is time for TCP's. */
+/* The TCP connection can be closed: the peer knows of the end, or never will. */
 static bool smc_orphan_leaves_tcp(const struct smc_stream *st)
 {
 	return st->orphan && (smc_stream_is_over(st) || smc_stream_has_ended(st));
@@ -108,7 +113,10 @@ void smc_stream_follow_orphan(struct smc_stream *st)
 		smc_orphan_restart(st);
 }
 
-/* The peer's time is over. The work runs again after the next, or at once if this is the end. */
+/*
+ * The peer's time is over. The work runs again after the next time limit, or at
+ * once if the stream is over.
+ */
 static void smc_orphan_expire(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
@@ -128,12 +136,12 @@ static void smc_orphan_end(struct smc_stream *st)
 	smc_stat_orphan(sn, SMC_ORPHANS, -1);
 	smc_orphans_add(-1, -smc_stream_pages(st));
 	smc_stream_put(st);
-	/* The end of the namespace waits for this; the address alone is used after it. */
+	/* The exit of the namespace waits for this, so only the address may be used after it. */
 	if (atomic_dec_and_test(&sn->orphans))
 		wake_up_var(&sn->orphans);
 }
 
-/* Return: TCP's socket, if it is time for it to be closed; or NULL. */
+/* Return: TCP's socket if it can be closed now, or NULL. */
 static struct socket *smc_orphan_take_tcp(struct smc_stream *st)
 {
 	struct socket *sock = smc_orphan_leaves_tcp(st) ? st->orphan : NULL;
@@ -159,7 +167,7 @@ void smc_stream_check_orphan(struct smc_stream *st)
 
 	spin_lock_bh(st->lock);
 	over = smc_stream_is_over(st);
-	/* The peer's time began anew, or the stream ended, while this waited for the lock. */
+	/* While this work waited for the lock, the peer's time restarted, or the stream ended. */
 	stale = delayed_work_pending(&st->end_work);
 	sock = smc_orphan_take_tcp(st);
 	if (sock && !over)
@@ -169,7 +177,7 @@ void smc_stream_check_orphan(struct smc_stream *st)
 	smc_stream_settle(st);
 	if (sock)
 		smc_orphan_close_tcp(st, sock);
-	/* Nobody queues the work again after the end of the stream did. */
+	/* The end of the stream was the last to queue the work. */
 	if (over && !stale)
 		smc_orphan_end(st);
 }
@@ -187,14 +195,17 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 	smc_orphans_add(1, smc_stream_pages(st));
 	smc_stat_orphan(st->sn, SMC_ORPHANS, 1);
 	atomic_inc(&st->sn->orphans);
-	/* TCP does not count a connection that has a socket; this one has no file. */
+	/*
+	 * TCP does not count a connection that has a socket. This socket has no
+	 * file, so count it.
+	 */
 	if (sock)
 		this_cpu_inc(tcp_orphan_count);
 
 	spin_lock_bh(st->lock);
 	smc_state_app(&st->state, st->lock, SMC_APP_ORPHAN);
 	st->orphan = sock;
-	/* From here on the reference is the work's. */
+	/* From here on the work owns the reference. */
 	smc_orphan_restart(st);
 	spin_unlock_bh(st->lock);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The decisions of orphan.c, by a stream's positions and flags alone, under its lock. */
+/*
+ * The decisions of orphan.c. They depend on a stream's positions and flags
+ * alone, under its lock.
+ */
 #ifndef SMC_STREAM_ORPHAN_H
 #define SMC_STREAM_ORPHAN_H
 
@@ -9,14 +12,14 @@
 extern "C" {
 #endif
 
-/* How an orphan's wait for its peer can end. */
+/* The events that an orphan waits for. */
 enum smc_orphan_wait {
-	SMC_ORPHAN_READING,	/* the peer consumes some of what it was sent */
-	SMC_ORPHAN_END,		/* it has consumed all, and says its last word */
-	SMC_ORPHAN_ANSWER,	/* its kernel answers that this end has gone */
+	SMC_ORPHAN_READING,	/* the peer consumes some of the bytes */
+	SMC_ORPHAN_END,		/* the peer has consumed all, and sends its final flags */
+	SMC_ORPHAN_ANSWER,	/* the peer's kernel answers SMC_CONN_ABORT */
 };
 
-/* How the present wait of an orphan can end. */
+/* The event that an orphan waits for now. */
 static inline enum smc_orphan_wait smc_orphan_waits_for(const struct smc_stream_tx *tx)
 {
 	if (tx->final_flags & SMC_CONN_ABORT)
@@ -27,11 +30,11 @@ static inline enum smc_orphan_wait smc_orphan_waits_for(const struct smc_stream_
 }
 
 /**
- * smc_orphan_progress() - a value that changes when the peer's time begins anew
- * @tx: of the stream
- * @is_over: the stream is, and waits no more
+ * smc_orphan_progress() - a value that changes when the peer's time restarts
+ * @tx: send positions of the stream
+ * @is_over: the stream is over, and waits no more
  *
- * It never becomes less.
+ * The value never decreases.
  */
 static inline u64 smc_orphan_progress(const struct smc_stream_tx *tx, bool is_over)
 {
@@ -39,7 +42,7 @@ static inline u64 smc_orphan_progress(const struct smc_stream_tx *tx, bool is_ov
 		return ~0ULL;
 	if (tx->final_flags & SMC_CONN_ABORT)
 		return ~0ULL - 1;
-	/* The last byte's is another value before the end is said than after. */
+	/* If all bytes were acked before, publishing the final flags still changes the value. */
 	return 2 * tx->acked + !!(tx->conn_flags & SMC_PEER_GONE);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * rx.h, tx.h and the decisions that go by them need this beside wire/platform.h: access to
- * positions that others move meanwhile. They compile natively, too, into unit tests, which may
- * bring accesses of their own.
+ * rx.h, tx.h and the headers with decisions need this beside wire/platform.h:
+ * access to positions that others may move at the same time. These headers are
+ * also compiled for user space, for unit tests, which may define the accesses
+ * themselves.
  */
 #ifndef SMC_STREAM_PLATFORM_H
 #define SMC_STREAM_PLATFORM_H
@@ -23,9 +24,9 @@
 
 #define READ_ONCE(x)			__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value)		__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
-/* As the kernel has them. */
+/* As in the kernel. */
 #define smp_load_acquire(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
-/* Likewise. */
+/* As in the kernel. */
 #define smp_store_release(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* poll(): what may be done without waiting. */
+/* poll(): the operations that would not wait. */
 
 #include <linux/tcp.h>
 #include <net/sock.h>
@@ -7,8 +7,9 @@
 #include "internal.h"
 
 /*
- * Whether so many bytes are enough to tell a reader of: as many as SO_RCVLOWAT says. With TCP, too,
- * there is no use in waiting for more while the peer has no window.
+ * So many bytes are enough to wake a reader: as many as SO_RCVLOWAT says. As
+ * with TCP, fewer are enough while the peer has no window, because no more will
+ * arrive then.
  */
 static bool smc_stream_is_enough(const struct smc_stream *st, u64 bytes)
 {
@@ -24,7 +25,7 @@ bool smc_stream_has_enough(const struct smc_stream *st)
 	return smc_stream_is_enough(st, smc_place_readable(&at));
 }
 
-/* An urgent byte that a read would only step over is none to read. */
+/* An urgent byte that a read would only step over does not count as readable. */
 static bool smc_stream_is_readable(const struct smc_stream *st)
 {
 	struct smc_place at = smc_stream_place(st);
@@ -37,7 +38,7 @@ static bool smc_stream_is_readable(const struct smc_stream *st)
 
 __poll_t smc_stream_poll(struct smc_stream *st)
 {
-	/* Before the error is looked at: who sees the end sees what it was by. */
+	/* Loaded before the error: a poller that sees the end also sees the error. */
 	bool rx_shut = smc_rx_shut(st);
 	struct sock *sk = st->sk;
 	__poll_t mask = 0;

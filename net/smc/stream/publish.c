@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When and what a stream publishes to its peer. */
+/* When a stream publishes to its peer, and what. */
 
 #include <net/sock.h>
 
@@ -7,7 +7,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* One call of the path. Return: 0, or its error with nothing changed. */
+/* Call the path once. Return: 0, or its error, with nothing changed. */
 static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 {
 	u64 consumed = READ_ONCE(st->rx.consumed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The decisions of publish.c: where the next publish ends, what it says, and whether it is time for
- * it. They go by positions and flags alone. The stream's lock is held, so nothing moves meanwhile
- * but written, by the application.
+ * The decisions of publish.c: where the next publish ends, which flags it
+ * carries, and whether it is due. They depend on positions and flags alone. The
+ * stream's lock is held, so only written changes meanwhile, by the application.
  */
 #ifndef SMC_STREAM_PUBLISH_H
 #define SMC_STREAM_PUBLISH_H
@@ -14,10 +14,11 @@ extern "C" {
 #endif
 
 /*
- * With TCP_NODELAY so many publishes are in flight before small amounts wait: a program that
- * sends a few requests one after the other has them all on their way, and one that goes on has them
- * joined. Each takes one of the slots of the link, which its connections share (rdma/link.h);
- * fifteen of them can have so many.
+ * With TCP_NODELAY, small amounts wait only while this many publishes are in
+ * flight. A program that sends a few requests in a row has all of them on their
+ * way; if it sends more, they are joined. Each publish takes one of the slots
+ * of the link, which its connections share (rdma/link.h). The slots suffice for
+ * fifteen such connections.
  */
 #define SMC_NODELAY_PUBLISHES	4
 
@@ -26,21 +27,23 @@ enum smc_push {
 	SMC_PUSH_NOW,
 };
 
-/* The answers of smc_publish_judge(). */
+/* The results of smc_publish_judge(). */
 enum smc_verdict {
-	SMC_VERDICT_NOTHING,	/* there is nothing to say */
-	SMC_VERDICT_HOLD,	/* a completion pushes it */
-	SMC_VERDICT_LIMIT,	/* the peer's credit does, or smc_stream_limit_wait() */
+	SMC_VERDICT_NOTHING,	/* there is nothing to publish */
+	SMC_VERDICT_HOLD,	/* wait until a completion pushes it */
+	SMC_VERDICT_LIMIT,	/* wait for the peer's credit, or smc_stream_limit_wait() */
 	SMC_VERDICT_GO,
 };
 
 /**
- * smc_publish_is_allowed() - whether this end may say something
- * @tx: of the stream
- * @peer: the connection's flags that the peer has published
+ * smc_publish_is_allowed() - whether this end may still publish
+ * @tx: send positions of the stream
+ * @peer: connection flags that the peer has published
  *
- * After its last word this end keeps silent, for the peer may have freed its element. One that has
- * not ended the stream itself has not, and may still be told that this end ceases to wait.
+ * After its final flags this end publishes nothing, because the peer may have
+ * freed its element. There is one exception: as long as the peer has not sent
+ * final flags itself, it has the element, and this end may send SMC_CONN_ABORT
+ * after SMC_CONN_CLOSED, to say that it stops waiting.
  */
 static inline bool smc_publish_is_allowed(const struct smc_stream_tx *tx, u8 peer)
 {
@@ -54,9 +57,10 @@ static inline bool smc_publish_is_allowed(const struct smc_stream_tx *tx, u8 pee
 
 /**
  * smc_publish_end() - where the next publish ends
- * @tx: of the stream
+ * @tx: send positions of the stream
  *
- * An urgent byte ends one of its own, because its flag means the last byte of what is published.
+ * An urgent byte is the last one of its publish, because that is the byte that
+ * the flag refers to.
  */
 static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 {
@@ -73,7 +77,7 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 	return end < window ? end : window;
 }
 
-/* Nothing is to follow: because it is all, or nobody takes it any more. */
+/* No more bytes follow: this publish has all of them, or the peer accepts no more. */
 static inline bool smc_publish_is_last(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
 	return end == READ_ONCE(tx->written) || (tx->final_flags & SMC_CONN_ABORT) ||
@@ -81,15 +85,15 @@ static inline bool smc_publish_is_last(const struct smc_stream_tx *tx, u64 end, 
 }
 
 /**
- * smc_publish_final() - what is said for the first time with a publish that is the last
- * @tx: of the stream
- * @end: of the publish
- * @peer: the connection's flags that the peer has published
+ * smc_publish_final() - which connection flags to send for the first time
+ * @tx: send positions of the stream
+ * @end: position where the publish ends
+ * @peer: connection flags that the peer has published
  *
- * An end in good order says that all bytes are there, so a reset that leaves some out is said
- * without.
+ * The flags of an orderly end tell the peer that it has all bytes. So a reset
+ * that leaves out bytes sends SMC_CONN_ABORT alone.
  *
- * Return: flags; 0 if the publish is not the last.
+ * Return: flags; 0 if more bytes follow this publish.
  */
 static inline u8 smc_publish_final(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
@@ -103,11 +107,13 @@ static inline u8 smc_publish_final(const struct smc_stream_tx *tx, u64 end, u8 p
 }
 
 /**
- * smc_publish_lacks_completion() - whether one more message is to be completed for a writer
- * @tx: of the stream; the caller sees to it that there is no room for writers in its ring
+ * smc_publish_lacks_completion() - whether a writer needs a message that completes
+ * @tx: send positions of the stream; its ring has no room for writers, which
+ *	the caller checks
  *
- * A writer waits for room in a ring that is full of what was published without a completion, and
- * the peer has no reason to say that it read it. The completion of one more message will do.
+ * The ring may be full of bytes that were published without a completion, and
+ * the peer has no reason to report that it read them. A writer that waits for
+ * room then waits until one more message completes.
  */
 static inline bool smc_publish_lacks_completion(const struct smc_stream_tx *tx)
 {
@@ -116,8 +122,8 @@ static inline bool smc_publish_lacks_completion(const struct smc_stream_tx *tx)
 }
 
 /*
- * Small amounts, less than @enough, wait for a publish in flight, so that many small writes share
- * one message; its completion pushes them.
+ * Amounts of less than @enough wait for a publish in flight, so that many small
+ * writes share one message. The completion of that publish pushes them.
  */
 static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pending,
 					const unsigned int *enough)
@@ -128,9 +134,10 @@ static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pend
 }
 
 /*
- * Bytes that the window leaves for later wait until they are worth a message. The peer was asked,
- * by the publish that used the window up, to go on giving it back; but it may read no more before
- * it has the rest, so there is a limit to the wait (RFC 1122 section 4.2.3.4).
+ * Bytes that follow a nearly closed window wait until there is enough of it for
+ * a useful message. The publish that used up the window has asked the peer to
+ * return it. But the peer may read nothing before it has the remaining bytes,
+ * so this wait is limited (RFC 1122 section 4.2.3.4).
  */
 static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *tx, u64 end)
 {
@@ -139,12 +146,13 @@ static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *t
 }
 
 /**
- * smc_publish_judge() - whether it is time for the next publish
- * @tx: of the stream
- * @how: whether it may wait
- * @end: of the publish
- * @final: of smc_publish_final()
- * @enough: bytes that do not wait for a publish in flight, of net.smc.autocorking_size
+ * smc_publish_judge() - whether the next publish is due
+ * @tx: send positions of the stream
+ * @how: whether it may be held back
+ * @end: position where it ends
+ * @final: result of smc_publish_final()
+ * @enough: number of bytes that do not wait for a publish in flight, from
+ *	net.smc.autocorking_size
  */
 static inline enum smc_verdict smc_publish_judge(const struct smc_stream_tx *tx, enum smc_push how,
 						 u64 end, u8 final, const unsigned int *enough)
@@ -164,10 +172,10 @@ static inline enum smc_verdict smc_publish_judge(const struct smc_stream_tx *tx,
 
 /**
  * smc_publish_prod_flags() - the producer's flags of a publish
- * @tx: of the stream
- * @end: of the publish
- * @final: of smc_publish_final()
- * @has_mate: the other end is in this kernel, too
+ * @tx: send positions of the stream
+ * @end: position where the publish ends
+ * @final: result of smc_publish_final()
+ * @has_mate: the other end is a local peer
  */
 static inline u8 smc_publish_prod_flags(const struct smc_stream_tx *tx, u64 end, u8 final,
 					bool has_mate)
@@ -175,12 +183,16 @@ static inline u8 smc_publish_prod_flags(const struct smc_stream_tx *tx, u64 end,
 	u8 flags = tx->prod_flags;
 
 	/*
-	 * A publish that uses up the window asks for it back: a peer that has read everything when
-	 * it is asked later may have no occasion to answer.
+	 * A publish that uses up the window asks for its return at once. A peer
+	 * that has read everything by the time of a later request may have no
+	 * occasion to answer.
 	 */
 	if (smc_tx_window_is_low(tx, end))
 		flags |= SMC_PROD_WANT_WINDOW;
-	/* How long an orphan waits depends on what is read, and it can't ask for that later. */
+	/*
+	 * The time limit of an orphan depends on what the peer reads, and an
+	 * orphan can't ask for that later.
+	 */
 	if ((final & SMC_CONN_CLOSED) && end != tx->acked && !has_mate) {
 		flags &= ~SMC_PROD_WRITE_BLOCKED;
 		flags |= SMC_PROD_UPDATE_REQUESTED;

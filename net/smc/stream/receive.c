@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* recvmsg() and splice(): from the ring to the application, and the window back to the peer. */
+/*
+ * recvmsg() and splice(): copy bytes from the ring to the application, and
+ * return window to the peer.
+ */
 
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -23,10 +26,13 @@ static bool smc_stream_credit_is_due(const struct smc_stream *st)
 		return false;
 	if (freed >= st->rx.size / 4)
 		return true;
-	/* An update asked for by itself does not wait for more to be read. */
+	/* A request for an update alone is answered after each read. */
 	if (wants == SMC_PROD_UPDATE_REQUESTED)
 		return true;
-	/* The peer's window may be smaller than the element: what it has sent tells how small. */
+	/*
+	 * The peer's window may be smaller than the element. The bytes that it
+	 * has sent show its size.
+	 */
 	if (!wants)
 		return false;
 	if (freed >= READ_ONCE(st->rx.asked) / 4)
@@ -53,15 +59,16 @@ static void smc_stream_give_credit(struct smc_stream *st)
 		return;
 
 	spin_lock_bh(st->lock);
-	/* A publish may have told it meanwhile. */
+	/* A publish may have returned the credit meanwhile. */
 	if (smc_stream_note_credit(st))
 		smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	smc_stream_settle(st);
 }
 
 /*
- * recv(MSG_OOB): the urgent byte, ahead of what precedes it. Functions that few reads call, like
- * this one, are out of line, so that the rest of the reads save no registers for them.
+ * recv(MSG_OOB): read the urgent byte ahead of the bytes before it. Functions
+ * that few reads call, like this one, are out of line, so that all other reads
+ * save no registers for them.
  */
 static noinline int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, size_t len,
 					   int flags)
@@ -76,7 +83,7 @@ static noinline int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr 
 	spin_lock_bh(st->lock);
 	unread = rx->urgent_unread;
 	byte = rx->urgent_byte;
-	/* As with TCP, only an end in good order leaves it to be read. */
+	/* As with TCP, the byte stays readable only after an orderly end. */
 	is_lost = smc_stream_has_failed(st) && !smc_rx_ended(st);
 	if (!(flags & MSG_PEEK) && !is_lost)
 		rx->urgent_unread = false;
@@ -92,13 +99,13 @@ static noinline int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr 
 		msg->msg_flags |= MSG_TRUNC;
 		return 0;
 	}
-	/* MSG_TRUNC discards, as with TCP. */
+	/* As with TCP, MSG_TRUNC discards the byte. */
 	if (flags & MSG_TRUNC)
 		return 1;
 	return memcpy_to_msg(msg, &byte, 1) ? -EFAULT : 1;
 }
 
-/* What else happens to the socket, room for a writer above all, is not what a reader sleeps for. */
+/* A reader does not wake for other events of the socket, above all not for a writer's room. */
 static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mode, int sync,
 				  void *key)
 {
@@ -106,7 +113,7 @@ static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mo
 			    sync, key);
 }
 
-/* Out of line, because a reader that finds something by watching needs no wait queue entry. */
+/* Out of line: a reader that finds bytes by busy polling needs no wait queue entry. */
 static noinline void smc_stream_sleep_for_data(struct smc_stream *st, u64 pos, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, smc_stream_wake_reader);
@@ -118,15 +125,16 @@ static noinline void smc_stream_sleep_for_data(struct smc_stream *st, u64 pos, l
 }
 
 /*
- * Wait for bytes after @pos. The socket lock is released meanwhile: another reader may take them.
- * Return: 0 to look again, 1 at the end of the stream, in good order or by the socket's error; or
- * an error.
+ * Wait for bytes behind @pos. The socket lock is released meanwhile, so another
+ * reader may take them.
+ * Return: 0 to check again, 1 at the end of the stream (orderly, or by the
+ * socket's error), or an error.
  */
 static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 {
 	u64 began;
 
-	/* What arrived before the end was announced is to be read first. */
+	/* The bytes that arrived before the end are read first. */
 	if (smc_rx_shut(st) || READ_ONCE(st->sk->sk_err))
 		return !smc_rx_is_beyond(st, pos);
 	if (!*timeo)
@@ -144,16 +152,19 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 	return 0;
 }
 
-/* Whether a signal is pending that an urgent byte at hand may have brought. */
+/* A signal is pending, perhaps for an urgent byte that has arrived. */
 static noinline bool smc_stream_urgent_signals(struct smc_stream *st)
 {
-	/* Pairs with smc_stream_signal_urgent(): the byte may be here, and the signal not yet. */
+	/*
+	 * Pairs with smc_stream_signal_urgent(), which sends the signal under
+	 * this lock after the byte is visible.
+	 */
 	spin_lock_bh(st->lock);
 	spin_unlock_bh(st->lock);
 	return signal_pending(current);
 }
 
-/* As with TCP, an urgent byte that was read past, or stepped over, is not there any more. */
+/* As with TCP, an urgent byte that was read past or stepped over can't be read any more. */
 static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 {
 	if (likely(!READ_ONCE(st->rx.urgent_unread)))
@@ -165,8 +176,9 @@ static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 }
 
 /*
- * Memory beyond the ring is somebody else's: a reader whose position is not among what the peer
- * published gets nothing any more, and neither does the peer.
+ * Memory beyond the ring belongs to somebody else. A reader whose position is
+ * not within the published bytes is a bug: the stream is reset, so neither the
+ * reader nor the peer gets more of it.
  */
 static noinline int smc_stream_end_astray(struct smc_stream *st)
 {
@@ -175,7 +187,7 @@ static noinline int smc_stream_end_astray(struct smc_stream *st)
 	return -ECONNRESET;
 }
 
-/* The reader's position moved: everything behind it belongs to the peer again. */
+/* Move consumed to the reader's position: the bytes behind it belong to the peer again. */
 static void smc_stream_consume(struct smc_stream *st, u64 pos)
 {
 	if (pos == st->rx.consumed)
@@ -188,16 +200,17 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 	st->rx.offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - st->rx.consumed);
 	/* The copy out of the ring is complete before the peer may overwrite it. */
 	smp_store_release(&st->rx.consumed, pos);
-	/* And the window is, before it is looked whether the peer waits for it. */
+	/* The position is visible before the check whether the peer waits for the window. */
 	smp_mb();
 	smc_stream_give_credit(st);
 }
 
 /*
- * Copy some of the @len bytes at @pos, or discard them. A copy may sleep in a page fault with the
- * socket locked: the memory that it keeps, the ring, is this end's own. This function and
- * smc_stream_read() are in line, so that the snapshot stays in registers.
- * Return: how many, or an error.
+ * Copy some of the @len bytes at @pos, or discard them. The copy may sleep in a
+ * page fault with the socket locked: it only delays this end's own ring. This
+ * function and smc_stream_read() are inline, so that the snapshot stays in
+ * registers.
+ * Return: number of bytes, or an error.
  */
 static __always_inline ssize_t smc_stream_take(struct smc_stream *st, const struct smc_place *at,
 					       u64 pos, size_t len, struct msghdr *msg, int flags)
@@ -208,22 +221,22 @@ static __always_inline ssize_t smc_stream_take(struct smc_stream *st, const stru
 		return smc_stream_end_astray(st);
 	offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - at->consumed);
 	len = min_t(size_t, len, st->rx.size - offset);
-	/* MSG_TRUNC discards, as with TCP. */
+	/* As with TCP, MSG_TRUNC discards the bytes. */
 	if (likely(!(flags & MSG_TRUNC)) &&
 	    _copy_to_iter(st->rx.ring + offset, len, &msg->msg_iter) != len)
 		return -EFAULT;
 	return len;
 }
 
-/* What a read without bytes returns, if its wait said @rc: an orderly end has no error. */
+/* Result of a read without bytes whose wait returned @rc. An orderly end is no error. */
 static int smc_stream_end_of_read(struct smc_stream *st, int rc)
 {
 	return rc > 0 && !smc_rx_ended(st) ? smc_stream_take_error(st) : min(rc, 0);
 }
 
 /*
- * Read up to @len bytes at *@pos, which moves on with them and over what is to be stepped over: it
- * begins where the reader stands, unless it is ahead of that.
+ * Read up to @len bytes at *@pos, which moves over them and over skipped bytes.
+ * The read begins at the reader's position, or at *@pos if that is further on.
  * Return: bytes, 0 at the end of the stream, or -errno.
  */
 static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg,
@@ -239,12 +252,12 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 
 	do {
 		at = smc_stream_place(st);
-		/* Another reader may have moved on while this one slept. */
+		/* Another reader may have moved the position while this one slept. */
 		*pos = max(*pos, at.start);
-		/* As with TCP, even a read of nothing waits for something, once. */
+		/* As with TCP, even a read of zero bytes waits once until something arrives. */
 		if (unlikely(!len) && at.received > *pos)
 			break;
-		/* As with TCP, a signal's handler has the urgent byte before a read passes it. */
+		/* As with TCP, the handler of SIGURG runs before a read passes the urgent byte. */
 		if (unlikely(smc_place_is_mark(&at, *pos)) && !done &&
 		    smc_stream_urgent_signals(st)) {
 			rc = timeo ? sock_intr_errno(timeo) : -EAGAIN;
@@ -261,17 +274,17 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 		}
 		if (smc_place_ends_read(&at, *pos, done, target, peek))
 			break;
-		/* Before sleeping, let the peer refill what was read. */
+		/* Before it sleeps, the reader returns the window of the bytes that it read. */
 		if (!peek)
 			smc_stream_consume(st, *pos);
 		rc = smc_stream_wait_for_data(st, *pos, &timeo);
 		if (rc)
 			break;
 	} while (done < len);
-	/* A read of nothing has just waited, and another reader may have moved on. */
+	/* A read of zero bytes has just waited, and another reader may have moved the position. */
 	if (unlikely(!len))
 		*pos = max(*pos, smc_stream_place(st).start);
-	/* A read that has bytes leaves the error to the next. */
+	/* A read that has bytes leaves the error to the next call. */
 	return done ? : smc_stream_end_of_read(st, rc);
 }
 
@@ -286,19 +299,22 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 
 	*arrival = 0;
 	if (unlikely(flags & MSG_OOB)) {
-		/* Who reads nothing else gives back what it steps over, too. */
+		/*
+		 * A program that only reads urgent bytes returns the window of
+		 * skipped ones, too.
+		 */
 		if (!peek)
 			smc_stream_consume(st, smc_stream_place(st).start);
 		return smc_stream_recv_urgent(st, msg, len, flags);
 	}
-	/* Negative while SO_PEEK_OFF is not in use. */
+	/* The offset is negative while SO_PEEK_OFF is not in use. */
 	if (unlikely(peek_offset > 0))
 		pos = smc_stream_place(st).start + peek_offset;
 	if (unlikely(len > st->rx.size))
 		smc_stat_rx_small(st->stats);
 
 	rc = smc_stream_read(st, msg, len, flags, &pos);
-	/* As with TCP, a read of nothing tells of the byte that is next. */
+	/* As with TCP, a read of zero bytes reports the arrival of the next byte. */
 	if (unlikely(smc_stream_times_arrivals(st)) && (rc > 0 || (!rc && !len)))
 		*arrival = smc_stream_arrived_at(st, len ? pos - 1 : pos);
 	if (unlikely(peek)) {
@@ -319,7 +335,10 @@ static void smc_splice_release(struct splice_pipe_desc *spd, unsigned int i)
 	put_page(spd->pages[i]);
 }
 
-/* Copy some of the @len bytes at @pos into a page of @pipe. Return: how many, or an error. */
+/*
+ * Copy some of the @len bytes at @pos into a page of @pipe. Return: number of
+ * bytes, or an error.
+ */
 static ssize_t smc_splice_page(struct smc_stream *st, const struct smc_place *at, u64 pos,
 			       size_t len, struct pipe_inode_info *pipe)
 {
@@ -351,10 +370,11 @@ static ssize_t smc_splice_page(struct smc_stream *st, const struct smc_place *at
 }
 
 /*
- * Wait for bytes to splice, and for no more than there are, whatever SO_RCVLOWAT says. As with
- * TCP, an urgent byte is neither among them nor stepped over: there is nothing to wait for then.
- * Return: 0 if @at has some, 1 at the end of the stream, in good order or by the socket's error; or
- * an error.
+ * Wait for bytes to splice. Any number is enough, whatever SO_RCVLOWAT says. As
+ * with TCP, an urgent byte is neither spliced nor stepped over, so the wait
+ * ends in front of one.
+ * Return: 0 if @at has bytes, or an urgent byte is next; 1 at the end of the
+ * stream (orderly, or by the socket's error); or an error.
  */
 static int smc_splice_wait(struct smc_stream *st, struct smc_place *at, long timeo)
 {
@@ -409,6 +429,6 @@ bool smc_stream_at_mark(const struct smc_stream *st)
 {
 	struct smc_place at = smc_stream_place(st);
 
-	/* As with TCP, even if a reset came instead of the byte. */
+	/* As with TCP, true even if a reset came instead of the byte. */
 	return at.urgent == at.start + 1;
 }

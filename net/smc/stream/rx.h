@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The positions of what a stream receives, and where its reader stands.
+ * The positions of what a stream receives, and of its reader.
  *
  * At any time
  *
  *	reported <= consumed <= received <= reported + size
  *
- * and a reader's own position, which is ahead of consumed while it copies or peeks, is no further
- * than received. Nothing is copied unless smc_place_holds() says so of a snapshot, and consumed
- * does not move unless smc_rx_may_consume() does.
+ * holds, and a reader's own position, which is ahead of consumed while it
+ * copies or peeks, is no further than received. Nothing is copied unless
+ * smc_place_holds() allows it for a snapshot, and consumed does not move unless
+ * smc_rx_may_consume() allows it.
  *
- * Only the reader moves consumed, under the socket lock. The peer moves received. An urgent byte
- * that the reader stands at and that a later one replaces is to be stepped over: all that the
- * peer's publish does about it is to record that in urgent_skip, which moves on only, and never
- * beyond received.
+ * Only the reader moves consumed, under the socket lock. The peer moves
+ * received. The reader has to step over an urgent byte at its position if a
+ * later urgent byte replaces it. The peer's publish only records that in
+ * urgent_skip, which never decreases and is never beyond received.
  *
- * A decision goes by one snapshot of all of them, by smc_rx_look(): positions that were loaded at
- * different moments need not be in this order.
+ * Each decision uses one snapshot of all positions, from smc_rx_look(), because
+ * positions that are loaded at different moments need not be in this order.
  */
 #ifndef SMC_STREAM_RX_H
 #define SMC_STREAM_RX_H
@@ -33,28 +34,29 @@ struct smc_stream_rx {
 	u32 size;
 	u64 received;		/* end of what the peer published */
 	u64 consumed;		/* end of what the application read */
-	u64 reported;		/* what the peer was last told of consumed */
+	u64 reported;		/* value of consumed that was last sent to the peer */
 	u32 offset;		/* of consumed, in the ring */
 	struct smc_cursor received_cursor;	/* of received */
 	struct smc_cursor reported_cursor;	/* of reported */
-	u64 asked;		/* bytes not reported when the peer last wanted window */
+	u64 asked;		/* unreported bytes when the peer last asked for window */
 	u64 urgent;		/* end of the last urgent byte, or 0 */
-	u64 urgent_skip;	/* end of those before it that the reader is to step over, or 0 */
+	u64 urgent_skip;	/* end of replaced urgent bytes that the reader steps over, or 0 */
 	u8 urgent_byte;
 	bool urgent_unread;
-	u8 prod_flags;		/* the peer's, as last received */
+	u8 prod_flags;		/* the last ones received from the peer */
 	u8 conn_flags;
 };
 
 /**
- * struct smc_place - a snapshot of a stream for a reader
- * @reported: what the peer was told of @consumed
+ * struct smc_place - a snapshot of the receive positions for a reader
+ * @reported: value of @consumed that the peer has received last
  * @consumed: end of what the application read
- * @start: where the reader stands: @consumed, or behind urgent bytes that follow there and that
- *	a later one replaced
+ * @start: the reader's position: @consumed, or the end of the urgent bytes that
+ *	follow it and that a later one replaced
  * @received: end of what the peer published
- * @urgent: end of the last urgent byte, or 0; beyond @received it is not there yet
- * @size: bytes in the ring
+ * @urgent: end of the last urgent byte, or 0; if it is beyond @received, the
+ *	byte has not arrived yet
+ * @size: size of the ring in bytes
  * @is_inline: the application reads urgent bytes in line (SO_OOBINLINE)
  */
 struct smc_place {
@@ -69,11 +71,11 @@ struct smc_place {
 
 /**
  * smc_rx_look() - take a snapshot
- * @rx: what the peer may be moving
- * @is_inline: whether urgent bytes are read in line
+ * @rx: positions, which the peer may be moving
+ * @is_inline: urgent bytes are read in line
  *
- * Context: any. Without the socket lock, another reader may move consumed on meanwhile, so that
- * more than the ring holds is behind it.
+ * Context: any. Without the socket lock another reader may move consumed
+ * meanwhile, so that @received may be more than a ring ahead of @consumed.
  * Return: the snapshot, in which @consumed <= @start <= @received.
  */
 static inline struct smc_place smc_rx_look(const struct smc_stream_rx *rx, bool is_inline)
@@ -81,25 +83,25 @@ static inline struct smc_place smc_rx_look(const struct smc_stream_rx *rx, bool 
 	struct smc_place at = { .size = rx->size, .is_inline = is_inline };
 	u64 skip;
 
-	/* Before received, which is then not behind it. */
+	/* Loaded before received, so received is not behind it. */
 	at.consumed = smp_load_acquire(&rx->consumed);
 	do {
-		/* Likewise. */
+		/* Loaded before received, for the same reason. */
 		skip = smp_load_acquire(&rx->urgent_skip);
 		/* Pairs with smc_rx_arrive(): the bytes are there. */
 		at.received = smp_load_acquire(&rx->received);
-		/* After the bytes, so that the mark among them is seen. */
+		/* Loaded after the bytes, so the mark among them is seen. */
 		at.urgent = smp_load_acquire(&rx->urgent);
-		/* A mark that replaced another is not seen without what is to be skipped for it. */
+		/* Pairs with smc_rx_mark(): a mark that replaced another is seen with its skip. */
 	} while (skip != READ_ONCE(rx->urgent_skip));
-	/* After received, which reaches no further ahead of it then. */
+	/* Loaded after received, which is then at most a ring ahead of it. */
 	at.reported = READ_ONCE(rx->reported);
 	at.start = skip > at.consumed ? skip : at.consumed;
 	return at;
 }
 
 /**
- * smc_place_holds() - whether @len bytes at @pos are the reader's to copy
+ * smc_place_holds() - whether the reader may copy @len bytes at @pos
  * @at: snapshot taken under the socket lock
  * @pos: position of the reader
  * @len: bytes
@@ -111,11 +113,11 @@ static inline bool smc_place_holds(const struct smc_place *at, u64 pos, u64 len)
 }
 
 /**
- * smc_rx_may_consume() - whether a reader may have read up to @pos
- * @rx: of the stream
+ * smc_rx_may_consume() - whether the bytes up to @pos can have been read
+ * @rx: receive positions of the stream
  * @pos: position of the reader
  *
- * Context: under the socket lock, as only a reader moves consumed.
+ * Context: the socket lock is held, as only a reader moves consumed.
  */
 static inline bool smc_rx_may_consume(const struct smc_stream_rx *rx, u64 pos)
 {
@@ -125,31 +127,31 @@ static inline bool smc_rx_may_consume(const struct smc_stream_rx *rx, u64 pos)
 	return passed <= smp_load_acquire(&rx->received) - rx->consumed && passed <= rx->size;
 }
 
-/* Bytes that a reader would find. */
+/* Number of bytes that a reader would find. */
 static inline u64 smc_place_readable(const struct smc_place *at)
 {
 	return at->received - at->start;
 }
 
-/* Nothing more can arrive before something is read. */
+/* The ring is full: nothing more can arrive before something is read. */
 static inline bool smc_place_is_full(const struct smc_place *at)
 {
 	return at->received - at->consumed == at->size;
 }
 
-/* The urgent byte is there and next at @pos: a read stops before it. */
+/* The urgent byte has arrived and is the next one at @pos: a read stops before it. */
 static inline bool smc_place_is_mark(const struct smc_place *at, u64 pos)
 {
 	return at->urgent == pos + 1 && at->urgent <= at->received;
 }
 
-/* The same where the reader stands. */
+/* The urgent byte is the next one at the reader's position. */
 static inline bool smc_place_at_mark(const struct smc_place *at)
 {
 	return smc_place_is_mark(at, at->start);
 }
 
-/* Bytes that splice() would find: up to the urgent one, in line or not. */
+/* Number of bytes that splice() would find: up to the urgent one, in line or not. */
 static inline u64 smc_place_spliceable(const struct smc_place *at)
 {
 	if (at->urgent > at->start && at->urgent <= at->received)
@@ -158,7 +160,7 @@ static inline u64 smc_place_spliceable(const struct smc_place *at)
 }
 
 /**
- * smc_place_queued() - bytes that one read would give: up to the urgent one
+ * smc_place_queued() - number of bytes that one read would return: up to the urgent one
  * @at: snapshot
  */
 static inline u64 smc_place_queued(const struct smc_place *at)
@@ -167,13 +169,15 @@ static inline u64 smc_place_queued(const struct smc_place *at)
 }
 
 /**
- * smc_place_step() - what a reader copies next
+ * smc_place_step() - determine the bytes that a reader copies next
  * @at: snapshot
- * @pos: where the reader wants to go on; moved on over what is to be skipped and, if @is_first,
+ * @pos: position of the reader; moved over the bytes to skip and, if @is_first,
  *	over an urgent byte that is read out of line
- * @is_first: the read has nothing yet; a read that has bytes stops before an urgent one (tcp(7))
+ * @is_first: the read has no bytes yet; a read that has bytes stops before an
+ *	urgent one (tcp(7))
  *
- * Return: bytes at *@pos, up to what arrived or to the next urgent byte.
+ * Return: number of bytes at *@pos, up to the last one that arrived or to the
+ * next urgent byte.
  */
 static inline u64 smc_place_step(const struct smc_place *at, u64 *pos, bool is_first)
 {
@@ -181,7 +185,7 @@ static inline u64 smc_place_step(const struct smc_place *at, u64 *pos, bool is_f
 
 	if (*pos < at->start)
 		*pos = at->start;
-	/* A peek may want to begin behind all that is there. */
+	/* The offset of a peek may be behind all bytes that have arrived. */
 	if (*pos >= end)
 		return 0;
 	if (unlikely(at->urgent > *pos && at->urgent <= end)) {
@@ -196,13 +200,14 @@ static inline u64 smc_place_step(const struct smc_place *at, u64 *pos, bool is_f
 }
 
 /**
- * smc_place_piece() - the bytes that a read copies next
+ * smc_place_piece() - determine the bytes that a read copies next
  * @at: snapshot
- * @pos: where the reader wants to go on; see smc_place_step()
- * @done: bytes that the read has
+ * @pos: position of the reader; see smc_place_step()
+ * @done: bytes that the read has copied
  * @len: bytes that it wants
  *
- * Return: bytes at *@pos; 0 if the read has to wait, or smc_place_ends_read().
+ * Return: number of bytes at *@pos; 0 if the read has to wait, or to end
+ * (smc_place_ends_read()).
  */
 static inline u64 smc_place_piece(const struct smc_place *at, u64 *pos, u64 done, u64 len)
 {
@@ -212,12 +217,13 @@ static inline u64 smc_place_piece(const struct smc_place *at, u64 *pos, u64 done
 }
 
 /**
- * smc_place_ends_read() - whether a read that finds no more does not wait for more
+ * smc_place_ends_read() - whether a read that finds no more bytes returns
+ * instead of waiting
  * @at: snapshot
- * @pos: where the reader stands
- * @done: bytes that the read has
+ * @pos: position of the reader
+ * @done: bytes that the read has copied
  * @target: bytes that it waits for, at least one
- * @is_peek: the bytes stay where they are, so that nothing can take their place
+ * @is_peek: the bytes stay in the ring, so a full ring gets no more
  */
 static inline bool smc_place_ends_read(const struct smc_place *at, u64 pos, u64 done, u64 target,
 				       bool is_peek)
@@ -231,9 +237,10 @@ static inline bool smc_place_ends_read(const struct smc_place *at, u64 pos, u64 
  * smc_place_skips() - whether the next urgent byte makes the reader step over the last one
  * @at: snapshot
  *
- * TCP, too, steps over the urgent byte that its reader has stopped at when the next one comes. The
- * window that it takes is the reader's to give back: a reader that never looks gets to see one at
- * last.
+ * As with TCP, a reader that has stopped at an urgent byte steps over it when
+ * the next one arrives. Only the reader can return the window of skipped bytes.
+ * So they take less than half of the ring, and a reader that does not check in
+ * between sees one of the urgent bytes in the end.
  */
 static inline bool smc_place_skips(const struct smc_place *at)
 {
@@ -241,7 +248,7 @@ static inline bool smc_place_skips(const struct smc_place *at)
 	       at->urgent - at->consumed < at->size / 2;
 }
 
-/* Keep the last of @arrived bytes, which end at @prod, as urgent before it can be overwritten. */
+/* Save the last of @arrived bytes, which end at @prod, as urgent before it can be overwritten. */
 static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod, u32 arrived,
 			       bool is_inline)
 {
@@ -251,17 +258,18 @@ static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod,
 	WRITE_ONCE(rx->urgent_unread, true);
 	at = smc_rx_look(rx, is_inline);
 	if (smc_place_skips(&at))
-		/* Pairs with smc_rx_look(): no further than what is received. */
+		/* Pairs with smc_rx_look(), which sees no skip beyond received. */
 		smp_store_release(&rx->urgent_skip, at.urgent);
-	/* Pairs with smc_rx_look(), which sees with it what is to be skipped for it. */
+	/* Pairs with smc_rx_look(), which sees the skip along with the mark. */
 	smp_store_release(&rx->urgent, rx->received + arrived);
 }
 
 /**
- * smc_rx_arrive() - the peer published bytes, which are in the ring
- * @rx: of the stream, whose lock is held: nothing else arrives meanwhile
+ * smc_rx_arrive() - record that the peer published bytes, which are in the ring
+ * @rx: receive positions of the stream, whose lock is held, so nothing else
+ *	arrives meanwhile
  * @prod: the peer's cursor
- * @arrived: bytes that it moved on by, as smc_cursor_distance() says
+ * @arrived: number of new bytes, from smc_cursor_distance()
  * @is_urgent: the last of them is urgent
  * @is_inline: urgent bytes are read in line
  */
@@ -271,7 +279,7 @@ static inline void smc_rx_arrive(struct smc_stream_rx *rx, struct smc_cursor pro
 	if (unlikely(is_urgent && arrived))
 		smc_rx_mark(rx, prod, arrived, is_inline);
 	rx->received_cursor = prod;
-	/* Pairs with smc_rx_look(), which sees the bytes and their mark with it. */
+	/* Pairs with smc_rx_look(), which sees the bytes and their mark along with it. */
 	smp_store_release(&rx->received, rx->received + arrived);
 }
 

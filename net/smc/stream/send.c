@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* sendmsg(): from the application into the ring. */
+/* sendmsg(): copy bytes from the application into the ring. */
 
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
@@ -14,14 +14,14 @@
 #include "tcp.h"
 #include "trace.h"
 
-/* As much as is copied in one go, which the end of a stream may have to wait for. */
+/* Limit of one copy, because the end of a stream may have to wait for it. */
 #define SMC_FILL_BYTES	((size_t)SZ_64K)
 
 void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 {
 	bool waited;
 
-	/* Who wants signals is told only after having been told to wait. */
+	/* SIGIO is sent only to a program that was told to wait before. */
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, st->sk);
 	spin_lock_bh(st->lock);
 	waited = st->tx.waiting;
@@ -33,7 +33,7 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	smc_stream_push(st, SMC_PUSH_NOW);
 	if (smc_tx_free(&st->tx) && !smc_tx_writable(st))
 		smc_stream_limit_wait(st);
-	/* Nobody sleeps then. */
+	/* The writer finds room and does not sleep. */
 	if (smc_tx_writable(st))
 		st->tx.blocked = false;
 	if (!waited && !smc_tx_writable(st))
@@ -41,7 +41,7 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	smc_stream_settle(st);
 }
 
-/* Bytes that arrive meanwhile are for others who wait at the socket. */
+/* A writer does not wake for bytes that arrive: these are for others who wait at the socket. */
 static int smc_stream_wake_writer(struct wait_queue_entry *wait, unsigned int mode, int sync,
 				  void *key)
 {
@@ -54,10 +54,10 @@ static bool smc_stream_may_write(const struct smc_stream *st)
 }
 
 /*
- * Return: 0 when there is room or nothing can be sent any more, or an error.
+ * Wait until there is room, or nothing can be sent any more. Return: 0, or an error.
  *
- * Functions that few sends call, like this one, are out of line, so that the rest of the sends save
- * no registers for them.
+ * Functions that few sends call, like this one, are out of line, so that all
+ * other sends save no registers for them.
  */
 static noinline int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
 {
@@ -65,10 +65,13 @@ static noinline int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
 	struct sock *sk = st->sk;
 	int rc = 0;
 
-	/* First: another sender may use up what this one is woken for before it sleeps. */
+	/*
+	 * First, because another sender may use up the room of this one's
+	 * wake-up before this one sleeps.
+	 */
 	add_wait_queue(sk_sleep(sk), &wait);
 	smc_stream_want_room(st, true);
-	/* Room that came before anybody wanted it was no news, and will be none. */
+	/* Room that came before the request raised no event, and will raise none. */
 	if (smc_stream_may_write(st))
 		goto out;
 	if (!*timeo)
@@ -82,7 +85,7 @@ out:
 	return rc;
 }
 
-/* The last of the bytes copied into the ring is urgent. */
+/* Record the bytes copied into the ring, the last of which is urgent. */
 static noinline void smc_stream_commit_urgent(struct smc_stream *st, u32 copied)
 {
 	spin_lock_bh(st->lock);
@@ -92,15 +95,16 @@ static noinline void smc_stream_commit_urgent(struct smc_stream *st, u32 copied)
 }
 
 /*
- * Copy into the ring without sleeping: what is not in memory ends the copy. The ring may be the
- * peer's element, which is left to others a grace period after the stream is over.
+ * Copy into the ring without sleeping: the copy stops at memory that is not
+ * present. The ring may be the peer's element, which is reused one grace period
+ * after the stream is over.
  */
 static size_t smc_ring_fill(struct smc_stream *st, u32 offset, size_t len, struct iov_iter *from)
 {
 	size_t copied = 0;
 
 	rcu_read_lock();
-	/* It becomes that before the grace period. */
+	/* The stream is over before that grace period begins. */
 	if (!smc_stream_is_over(st)) {
 		pagefault_disable();
 		copied = _copy_from_iter(st->tx.ring + offset, len, from);
@@ -110,7 +114,7 @@ static size_t smc_ring_fill(struct smc_stream *st, u32 offset, size_t len, struc
 	return copied;
 }
 
-/* Copy @len bytes, for which there is room, behind those written. Return: bytes copied. */
+/* Copy @len bytes, for which there is room, behind the written ones. Return: bytes copied. */
 static size_t smc_stream_fill(struct smc_stream *st, size_t len, struct iov_iter *from)
 {
 	u32 offset = st->tx.offset;
@@ -128,8 +132,9 @@ static size_t smc_stream_fill(struct smc_stream *st, size_t len, struct iov_iter
 }
 
 /*
- * How much to take now. As with TCP, what is not published is limited by TCP_NOTSENT_LOWAT before
- * each piece, which is as long as a segment can be.
+ * How many bytes to accept now. As with TCP, TCP_NOTSENT_LOWAT limits the
+ * unpublished bytes before each piece, and a piece is as long as a segment can
+ * be.
  */
 static u32 smc_stream_room(const struct smc_stream *st)
 {
@@ -142,9 +147,10 @@ static u32 smc_stream_room(const struct smc_stream *st)
 }
 
 /*
- * Have the next @len bytes in memory. That may take as long as a program likes that serves the
- * page fault, and nobody else is to wait for it: not the peer for its element, nor others for the
- * socket lock. If some are not to be had at all, @msg ends before them, and is not complete.
+ * Fault in the next @len bytes. A program that serves page faults may delay
+ * that for as long as it likes, so the socket lock is released: neither the
+ * peer, for its element, nor other threads, for the lock, may have to wait. If
+ * some bytes can't be faulted in, @msg is truncated before them.
  */
 static noinline int smc_stream_fault_in(struct smc_stream *st, struct msghdr *msg, size_t len)
 {
@@ -163,9 +169,10 @@ static noinline int smc_stream_fault_in(struct smc_stream *st, struct msghdr *ms
 }
 
 /*
- * Take as many bytes as there is room for. Another thread's do not come between them, as with TCP,
- * which keeps its lock: while some are not in memory, none is taken, and they are faulted in.
- * Return: bytes taken, 0 to try again, or an error.
+ * Accept as many bytes as there is room for. As with TCP, which keeps its lock,
+ * bytes of another thread do not come between them: if some are not present,
+ * none is accepted before all are faulted in.
+ * Return: bytes accepted, 0 to try again, or an error.
  */
 static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 free)
 {
@@ -174,10 +181,10 @@ static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 
 
 	if (copied < len) {
 		iov_iter_revert(&msg->msg_iter, copied);
-		/* The caller finds out why it is over. */
+		/* The caller determines why the stream is over. */
 		return smc_stream_is_over(st) ? 0 : smc_stream_fault_in(st, msg, len);
 	}
-	/* Only a complete send has its last byte to mark. */
+	/* Only the last byte of a complete send is urgent. */
 	if ((msg->msg_flags & MSG_OOB) && !msg_data_left(msg))
 		smc_stream_commit_urgent(st, copied);
 	else
@@ -185,7 +192,7 @@ static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 
 	return copied;
 }
 
-/* Small data the application wants to see joined with what it writes next. */
+/* The application wants small data joined with its next write. */
 static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags)
 {
 	if (!(flags & MSG_MORE) && !smc_tcp_is_corked(st->sk))
@@ -194,10 +201,12 @@ static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags
 }
 
 /*
- * With TCP it is only the reset in answer to data that tells of a peer that has closed. Until that
- * comes the send buffer takes what it has room for, and the next send fails. Here the ring's room
- * says how much that is, though the bytes go nowhere: the ring may be another connection's by now.
- * Return: bytes taken, -EPIPE if there is no room for any, or an error of the memory to send from.
+ * With TCP only the reset in answer to data reveals that the peer has closed.
+ * Until it comes the send buffer accepts as much as it has room for, and the
+ * next send fails. Here the free room of the ring limits that amount, but the
+ * bytes are discarded: the ring may belong to another connection by now.
+ * Return: bytes accepted, -EPIPE if there is no room for any, or an error of
+ * the memory to send from.
  */
 static noinline ssize_t smc_stream_send_in_vain(struct smc_stream *st, struct msghdr *msg)
 {
@@ -209,7 +218,7 @@ static noinline ssize_t smc_stream_send_in_vain(struct smc_stream *st, struct ms
 	rc = len ? smc_stream_fault_in(st, msg, len) : 0;
 	if (rc)
 		return rc;
-	/* Another thread's was the first. */
+	/* Another thread has done the first send meanwhile. */
 	if (!smc_tx_in_vain(st))
 		return -EPIPE;
 	len = min(len, msg_data_left(msg));
@@ -228,7 +237,7 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 		smc_stat_call(st->stats, SMC_STAT_CORK);
 		spin_lock_bh(st->lock);
 		smc_stream_limit_wait(st);
-		/* The mate may have had it published already. */
+		/* The local peer may have published the bytes already. */
 		smc_stream_settle(st);
 		return;
 	}
@@ -241,11 +250,11 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 	smc_stream_settle(st);
 }
 
-/* The end of internal.h says why it has a section. */
+/* The function has a section of its own for the reason given at the end of internal.h. */
 static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t len, u32 tsflags)
 	__section(".text.smc_stream_write") __aligned(SZ_2K);
 
-/* Copy the bytes and publish them; @tsflags say what of the last one is to be stamped. */
+/* Copy the bytes and publish them. @tsflags request timestamps for the last one. */
 static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t len, u32 tsflags)
 {
 	struct sock *sk = st->sk;
@@ -263,11 +272,11 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 		if (sk->sk_err || smc_tx_shut(st)) {
 			rc = smc_tx_in_vain(st) ? smc_stream_send_in_vain(st, msg) : -EPIPE;
 			done += max_t(ssize_t, rc, 0);
-			/* They go nowhere. */
+			/* The bytes are discarded, so there is nothing to timestamp. */
 			tsflags = 0;
 			break;
 		}
-		/* A send of nothing asks only that. */
+		/* A send of zero bytes only checks for errors. */
 		if (!len)
 			break;
 		free = smc_stream_room(st);
@@ -296,20 +305,20 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 	return done;
 }
 
-/* Nothing can be sent any more, and no send has yet to find that out by its failure. */
+/* Nothing can be sent any more, and the next send fails. */
 static bool smc_stream_is_shut(const struct smc_stream *st)
 {
 	return smc_tx_shut(st) && !smc_tx_in_vain(st);
 }
 
-/* It asks for nothing but that its bytes are sent, as most do. */
+/* The send has no options, as most do. */
 static bool smc_send_is_plain(const struct smc_stream *st, const struct msghdr *msg)
 {
 	return !(msg->msg_flags & MSG_ZEROCOPY) && !msg->msg_controllen &&
 	       !READ_ONCE(st->sk->sk_tsflags);
 }
 
-/* One that asks for a notification, or says how it is to be sent. */
+/* Send with MSG_ZEROCOPY, control messages, or timestamps. */
 static noinline int smc_stream_send_special(struct smc_stream *st, struct msghdr *msg, size_t len)
 {
 	struct ubuf_info *notice;
@@ -319,7 +328,7 @@ static noinline int smc_stream_send_special(struct smc_stream *st, struct msghdr
 	rc = smc_zerocopy_begin(st->sk, msg, len, &notice);
 	if (rc)
 		return rc;
-	/* As with TCP, the end is told before a wrong control message is. */
+	/* As with TCP, the end of the stream is reported before an invalid control message. */
 	if (!smc_stream_is_shut(st))
 		rc = smc_stream_take_cmsg(st, msg, &tsflags);
 	if (!rc) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Watching for what the peer sends instead of going to sleep. Many a peer answers, or writes on,
- * sooner than a sleeper could be woken; how soon it did the last times tells, as with KVM's halt
- * polling, for how long to watch the next time. A processor that has something else to do does
- * that. The first wait of a stream is like that of another one of its namespace, path and role.
+ * Busy polling: a reader polls for bytes of the peer before it goes to sleep.
+ * Many peers answer, or write more, sooner than a sleeper could be woken. As
+ * with KVM's halt polling, the durations of the last waits determine how long
+ * to poll the next time. A CPU that has another task to run does not poll. The
+ * estimate for the first wait of a stream comes from another stream of the same
+ * namespace, path and role.
  */
 
 #include <linux/sched.h>
@@ -16,12 +18,13 @@
 #include "internal.h"
 
 /*
- * So often a reader looks for something to read before it asks the clock and relaxes. Both take
- * longer, in a guest some hundred nanoseconds, and an answer would wait for that.
+ * Number of checks before a reader reads the clock and relaxes the CPU. Both
+ * take longer than a check, some hundred nanoseconds in a guest, and would
+ * delay an answer.
  */
 #define SMC_SPIN_LOOKS	16
 
-/* SO_BUSY_POLL: nanoseconds to watch whatever the peer did before. */
+/* SO_BUSY_POLL: nanoseconds to poll, whatever the last waits were. */
 static u64 smc_busy_poll(const struct sock *sk)
 {
 #ifdef CONFIG_NET_RX_BUSY_POLL
@@ -54,7 +57,10 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 	u64 now = began;
 	bool found;
 
-	/* A processor with others to run does not watch: the lock need not be released for it. */
+	/*
+	 * If the CPU has other tasks to run, there is no polling, and no need
+	 * to release the lock.
+	 */
 	if (!budget || !single_task_running())
 		return false;
 	release_sock(st->sk);
@@ -62,14 +68,17 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 		found = smc_spin_look(st, pos);
 		if (found || !single_task_running() || need_resched() || signal_pending(current))
 			break;
-		/* The time of the last look that finds nothing is near enough to the answer's. */
+		/*
+		 * The time of the last check without a result is close enough
+		 * to the time of the answer.
+		 */
 		now = local_clock();
 		if (now - began >= budget)
 			break;
 		cpu_relax();
 	}
 	lock_sock(st->sk);
-	/* What SO_BUSY_POLL wants is its own. */
+	/* Time that only SO_BUSY_POLL asked for is not charged. */
 	smc_spin_pay(&st->spin, min(now - began, own));
 	if (found)
 		smc_stream_note_wait(st, now - began);

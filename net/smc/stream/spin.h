@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The decisions of spin.c: how long a reader watches, by how long its last waits took. */
+/* The decisions of spin.c: how long a reader busy polls, given how long its last waits took. */
 #ifndef SMC_STREAM_SPIN_H
 #define SMC_STREAM_SPIN_H
 
@@ -10,20 +10,22 @@ extern "C" {
 #endif
 
 /*
- * A peer that always sends just before its reader goes to sleep would have it watch all the time.
- * So waits of up to this many nanoseconds, about what a sleep takes, are watched for at any time,
- * and longer ones for one of so many parts of the time.
+ * A peer that always sends just before its reader goes to sleep would make it
+ * busy poll all the time. So only waits of up to SMC_SPIN_SHORT nanoseconds,
+ * about the time that a sleep costs, may be polled for without limit. Polling
+ * for longer ones may take one part in SMC_SPIN_PARTS of the time.
  */
 #define SMC_SPIN_SHORT	100000
 #define SMC_SPIN_PARTS	4
 
 /**
- * struct smc_spin - what a stream's waits took, in nanoseconds; zeroed, nothing is known yet
- * @last: the last one
- * @longest: the longest of those before it that a reader could have watched for; with each that is
- *	not longer, a sixteenth less
- * @credit: how long to watch for waits that are not short
- * @credited: until when @credit counts
+ * struct smc_spin - durations of a stream's waits, in nanoseconds; all zero
+ * before the first
+ * @last: the last wait
+ * @longest: the longest earlier wait that a reader could have polled for;
+ *	decays by a sixteenth with each wait that is not longer
+ * @credit: remaining polling time for waits that are not short
+ * @credited: time at which @credit was last updated
  */
 struct smc_spin {
 	u64 last;
@@ -33,9 +35,9 @@ struct smc_spin {
 };
 
 /**
- * smc_spin_longest() - what @longest is with the last wait
+ * smc_spin_longest() - compute @longest with the last wait included
  * @spin: of the stream
- * @most: longer than this no reader watches
+ * @most: limit of the polling time
  */
 static inline u64 smc_spin_longest(const struct smc_spin *spin, u64 most)
 {
@@ -45,13 +47,14 @@ static inline u64 smc_spin_longest(const struct smc_spin *spin, u64 most)
 }
 
 /**
- * smc_spin_budget() - how long to watch
+ * smc_spin_budget() - how long to busy poll
  * @spin: of the stream, a wait of which begins
- * @most: no longer than this
+ * @most: limit of the polling time
  *
- * An answer that came earlier than usual leaves enough for the next one that does not: one sleep
- * costs more than all the watching. The last wait changes @longest here, when the next one begins,
- * and there is time.
+ * An answer that came earlier than usual must not shorten the polling so much
+ * that the next one is missed: one sleep costs more than all the polling.
+ * @longest is updated here, at the beginning of the next wait, when there is
+ * time for it.
  *
  * Return: nanoseconds; 0 after a wait that was longer than @most.
  */
@@ -64,13 +67,14 @@ static inline u64 smc_spin_budget(struct smc_spin *spin, u64 most)
 }
 
 /**
- * smc_spin_afford() - how long to watch, as often as it was watched already
+ * smc_spin_afford() - limit the polling time by the credit that is left
  * @spin: of the stream
- * @budget: of smc_spin_budget()
- * @most: of smc_spin_budget(), and what is saved up for at the most; a new stream has it
- * @now: a clock
+ * @budget: result of smc_spin_budget()
+ * @most: as for smc_spin_budget(); also the limit of the credit, and the credit
+ *	of a new stream
+ * @now: current time
  *
- * Return: nanoseconds: all of @budget or 0, for a part of it would be in vain.
+ * Return: nanoseconds: @budget or 0, because polling for a part of it is useless.
  */
 static inline u64 smc_spin_afford(struct smc_spin *spin, u64 budget, u64 most, u64 now)
 {
@@ -82,9 +86,9 @@ static inline u64 smc_spin_afford(struct smc_spin *spin, u64 budget, u64 most, u
 }
 
 /**
- * smc_spin_pay() - it was watched
+ * smc_spin_pay() - charge polling time to the credit
  * @spin: of the stream
- * @took: for so long
+ * @took: nanoseconds
  */
 static inline void smc_spin_pay(struct smc_spin *spin, u64 took)
 {
@@ -93,9 +97,9 @@ static inline void smc_spin_pay(struct smc_spin *spin, u64 took)
 }
 
 /**
- * smc_spin_learnt() - what another stream is to begin with, as its last wait
+ * smc_spin_learnt() - the last wait that another stream shall start with
  * @spin: of the stream
- * @most: of smc_spin_budget()
+ * @most: as for smc_spin_budget()
  */
 static inline u64 smc_spin_learnt(const struct smc_spin *spin, u64 most)
 {

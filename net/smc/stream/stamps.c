@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SO_TIMESTAMPING of what is sent. As with TCP, a send() that asks for it has its last byte
- * stamped in the socket's error queue: when it is published, which is both to enter the packet
- * scheduler and to leave by the device, and when the peer's host has it. If more of them wait than
- * there are places, the last place is for the latest: TCP does the same with what it sends in one
- * segment.
+ * SO_TIMESTAMPING of sent bytes. As with TCP, a send() that asks for it gets
+ * timestamps of its last byte in the socket's error queue. One is taken when
+ * the byte is published, which stands for both entering the packet scheduler
+ * and leaving by the device. Another is taken when the peer's host has the
+ * byte. If more requests wait than there is room for, the last entry is for the
+ * latest: TCP does the same with data that it sends in one segment.
  */
 
 #include <linux/errqueue.h>
@@ -18,18 +19,18 @@
 
 #define SMC_STAMPS_MAX		16
 
-/* SOF_TIMESTAMPING_TX_HARDWARE is for a network device, and none sees the bytes. */
+/* SOF_TIMESTAMPING_TX_HARDWARE is for a network device, and no network device sees the bytes. */
 #define SMC_STAMPS_PUBLISHED	(SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_TX_SOFTWARE)
 #define SMC_STAMPS_ARRIVED	SOF_TIMESTAMPING_TX_ACK
 
-/* Asked for, and not given yet. */
+/* Timestamps that were requested and not yet reported. */
 struct smc_stamp {
 	u64 end;		/* position behind the byte */
 	u32 wanted;		/* SOF_TIMESTAMPING_TX_* */
 };
 
 struct smc_stamps {
-	bool is_reporting;	/* by a thread that looks again before it ends */
+	bool is_reporting;	/* a thread reports; it checks again before it ends */
 	unsigned int n;
 	struct smc_stamp waiting[SMC_STAMPS_MAX];
 };
@@ -40,7 +41,7 @@ void smc_stamps_number(struct smc_stream *st, u32 tsflags)
 
 	if (!(tsflags & SOF_TIMESTAMPING_OPT_ID) || atomic_read(first) == st->first_stamp)
 		return;
-	/* The option was set since: TCP has put a sequence number of its own there. */
+	/* The option was set after the last send: TCP has stored one of its sequence numbers. */
 	st->first_stamp = st->tx.written;
 	atomic_set(first, st->first_stamp);
 }
@@ -67,7 +68,7 @@ void smc_stamps_ask(struct smc_stream *st, u32 tsflags)
 	spin_unlock_bh(st->lock);
 }
 
-/* Of a stamp's kinds, those whose time has come. */
+/* The requested timestamps of @stamp that are due. */
 static u32 smc_stamp_due(const struct smc_stream *st, const struct smc_stamp *stamp)
 {
 	u32 due = 0;
@@ -90,7 +91,7 @@ bool smc_stamps_are_due(const struct smc_stream *st)
 	return false;
 }
 
-/* Take the first that is due. Return: its kinds, or 0. */
+/* Remove the first timestamps that are due. Return: their flags, or 0. */
 static u32 smc_stamps_take(struct smc_stream *st, u64 *end)
 {
 	struct smc_stamps *stamps = st->stamps;
@@ -112,7 +113,7 @@ static u32 smc_stamps_take(struct smc_stream *st, u64 *end)
 	return 0;
 }
 
-/* A segment of TCP's would be queued; here one without bytes stands for it. */
+/* TCP would queue a segment. An skb without data replaces it here. */
 static void smc_stamp_report(struct sock *sk, u32 due, u64 end)
 {
 	struct sk_buff *skb = alloc_skb(0, GFP_ATOMIC);
@@ -137,7 +138,7 @@ void smc_stamps_report(struct smc_stream *st)
 	u32 due;
 
 	spin_lock_bh(st->lock);
-	/* One at a time: arrival is not told before publishing is. */
+	/* Only one thread reports at a time, so arrival is not reported before publishing. */
 	if (stamps->is_reporting)
 		goto out;
 	stamps->is_reporting = true;

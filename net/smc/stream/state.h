@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The life of a stream: that of its path and that of its application. Each moves on only, under the
- * stream's lock, by the functions below.
+ * The life of a stream is two states: that of its path and that of its
+ * application. Each only moves forward, under the stream's lock, by the
+ * functions below.
  *
  *	path	UP ──(lost, or the peer is given up)──> LOST ──> OVER
- *		UP ──(both ends have said their last word)────────> OVER
+ *		UP ──(both ends have sent their final flags)──────> OVER
  *
  *	app	NONE ──(attach)──> ATTACHED ──(close)──> ORPHAN
  *		                   ATTACHED ──(close)──> GONE
  *
- * The stream is UP until its path is lost or both ends are through with it. Whoever releases the
- * lock then finds it OVER (smc_stream_settle()) and tells the path. An application that closes
- * leaves an ORPHAN if the peer still has to be told, or to take, something; else it is GONE.
+ * The path is UP until it is lost, or both ends have sent their final flags.
+ * Then the next release of the lock (smc_stream_settle()) moves it to OVER and
+ * tells the path. An application that closes leaves an ORPHAN if the peer still
+ * has to receive something, or to read it; otherwise it is GONE.
  */
 #ifndef SMC_STREAM_STATE_H
 #define SMC_STREAM_STATE_H
@@ -24,39 +26,42 @@
 enum smc_path_state {
 	SMC_PATH_UP,
 	SMC_PATH_LOST,	/* no publish is possible any more */
-	SMC_PATH_OVER,	/* path->over() follows, or was called; no copy into tx.ring begins */
+	SMC_PATH_OVER,	/* path->over() follows or was called; no new copy into tx.ring */
 };
 
 enum smc_app_state {
 	SMC_APP_NONE,		/* the handshake is under way, or failed */
-	SMC_APP_ATTACHED,	/* a socket's */
-	SMC_APP_ORPHAN,		/* closed; the kernel awaits the peer, see orphan.c */
-	SMC_APP_GONE,		/* closed; at the most, a mate's end is left to await */
+	SMC_APP_ATTACHED,	/* attached to a socket */
+	SMC_APP_ORPHAN,		/* closed; the kernel waits for the peer, see orphan.c */
+	SMC_APP_GONE,		/* closed; at most, a local peer's end is still to come */
 };
 
 /**
  * struct smc_stream_state - where a stream is in its life
- * @path: under the stream's lock; by READ_ONCE() without it
- * @app: likewise
+ * @path: state of the path; written under the stream's lock, read by READ_ONCE() without it
+ * @app: state of the application, likewise
  */
 struct smc_stream_state {
 	enum smc_path_state path;
 	enum smc_app_state app;
 };
 
-/* The path has come to @path, or is further on. The caller holds @lock, the stream's. */
+/* Move the path's state to @path, unless it is further on. The caller holds @lock, the stream's. */
 static inline void smc_state_path(struct smc_stream_state *state, const spinlock_t *lock,
 				  enum smc_path_state path)
 {
 	lockdep_assert_held(lock);
 	if (path <= state->path)
 		return;
-	/* Pairs with smc_state_is_over(): a sender that finds it over finds out why. */
+	/*
+	 * Pairs with smc_state_is_over(): a sender that finds the stream over
+	 * also sees the reason.
+	 */
 	smp_store_release(&state->path, path);
 	trace_smc_stream_state(state);
 }
 
-/* The same of the application. */
+/* Move the application's state to @app, unless it is further on. */
 static inline void smc_state_app(struct smc_stream_state *state, const spinlock_t *lock,
 				 enum smc_app_state app)
 {
@@ -73,7 +78,7 @@ static inline bool smc_state_is_over(const struct smc_stream_state *state)
 	return smp_load_acquire(&state->path) == SMC_PATH_OVER;
 }
 
-/* Nothing is published any more. */
+/* Nothing can be published any more. */
 static inline bool smc_state_is_down(const struct smc_stream_state *state)
 {
 	return READ_ONCE(state->path) != SMC_PATH_UP;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Life of a stream, and what the path tells it. */
+/* The life of a stream, and the events that the path reports to it. */
 
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -8,7 +8,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* As TCP's sk_data_ready: those who wait for either kind of bytes hear of the other, too. */
+/* As with TCP's sk_data_ready, waiters for normal and for urgent bytes are woken by either. */
 #define SMC_NEWS_BYTES	(EPOLLIN | EPOLLRDNORM | EPOLLPRI | EPOLLRDBAND)
 
 static void smc_stream_hold_expired(struct timer_list *timer);
@@ -43,7 +43,7 @@ static void smc_stream_free(struct kref *ref)
 
 	kfree(st->stamps);
 	kfree(st->arrivals);
-	/* The socket keeps the namespace alive, which the path still counts in. */
+	/* The path still updates counters of the namespace, which the socket keeps alive. */
 	st->path->free(st);
 	if (sk)
 		sock_put(sk);
@@ -72,14 +72,14 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	smc_state_app(&st->state, st->lock, SMC_APP_ATTACHED);
 	if (st->err)
 		WRITE_ONCE(sk->sk_err, st->err);
-	/* Nothing was read before, so nothing was skipped. */
+	/* Nothing was read before, so no urgent byte was skipped. */
 	if (sock_flag(sk, SOCK_URGINLINE))
 		WRITE_ONCE(st->rx.urgent_skip, 0);
-	/* What came so far was not to be seen before. */
+	/* The bytes that have arrived become readable only now. */
 	if (st->rx.received)
 		smc_stream_note_arrival(st, 0);
 	spin_unlock_bh(st->lock);
-	/* Of SO_TIMESTAMPING: TCP's sequence numbers don't count the stream's bytes. */
+	/* For SO_TIMESTAMPING: TCP's sequence numbers don't count the stream's bytes. */
 	atomic_set(&sk->sk_tskey, 0);
 }
 
@@ -112,12 +112,15 @@ static void smc_wake(struct sock *sk, __poll_t events)
 
 	rcu_read_lock();
 	wq = rcu_dereference(sk->sk_wq);
-	/* Orders what became true before the check for sleepers. */
+	/* Orders the stores that made @events true before the check for sleepers. */
 	if (skwq_has_sleeper(wq)) {
 		if (events & SMC_NEWS_END)
 			__wake_up(&wq->wait, TASK_INTERRUPTIBLE, 0, poll_to_key(events));
 		else
-			/* Without the hint that this thread is to sleep: it may go on, or watch. */
+			/*
+			 * Not a sync wake-up: this thread may continue, or busy
+			 * poll, instead of sleeping.
+			 */
 			wake_up_interruptible_poll(&wq->wait, events);
 	}
 	rcu_read_unlock();
@@ -131,20 +134,21 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 		smc_wake(sk, events);
 }
 
-/* What SIGIO says of incoming bytes, or of the end, as TCP's FIN does. */
+/* The band that SIGIO reports for incoming bytes, or for the end, as with TCP's FIN. */
 static int smc_news_band(const struct smc_stream *st, __poll_t events)
 {
 	return (events & EPOLLRDHUP) && READ_ONCE(st->tx.final_flags) ? POLL_HUP : POLL_IN;
 }
 
-/* The same, and SIGIO: of what an application has not done itself. */
+/* Wake waiters and send SIGIO for events that the application has not caused itself. */
 static void smc_announce(const struct smc_stream *st, struct sock *sk, __poll_t events)
 {
 	if (!sk || !events)
 		return;
 	/*
-	 * First: a reader that waits gets no signal, and says that it waits until it wakes. It says
-	 * so in @st->is_read, because the socket's own flag keeps TCP silent, see smc_sock_mute().
+	 * Signals first: a reader that waits gets none, and says until it wakes
+	 * that it waits. It says so in @st->is_read, because the socket's own
+	 * flag keeps TCP silent, see smc_sock_mute().
 	 */
 	if ((events & SMC_NEWS_BYTES) && !READ_ONCE(st->is_read))
 		sk_wake_async(sk, SOCK_WAKE_IO, smc_news_band(st, events));
@@ -155,7 +159,7 @@ static void smc_announce(const struct smc_stream *st, struct sock *sk, __poll_t 
 
 void smc_stream_look(struct smc_stream *st)
 {
-	/* TCP tells of a FIN again, too. */
+	/* TCP reports a FIN again, too. */
 	if (smc_stream_has_enough(st) || smc_rx_ended(st))
 		smc_announce(st, READ_ONCE(st->sk), EPOLLIN | EPOLLRDNORM);
 }
@@ -174,11 +178,14 @@ void smc_stream_fail(struct smc_stream *st, int err)
 	if (st->err)
 		return;
 	st->news |= EPOLLERR;
-	/* An error that was told before was another: of TCP's, which IP_RECVERR lets through. */
+	/* An error that was reported before was TCP's: IP_RECVERR lets those through. */
 	WRITE_ONCE(st->is_err_told, false);
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);
-	/* Pairs with smc_rx_shut() and smc_tx_shut(): who sees the end sees its error. */
+	/*
+	 * Pairs with smc_rx_shut() and smc_tx_shut(): a thread that sees the
+	 * end also sees its error.
+	 */
 	smp_store_release(&st->err, err);
 }
 
@@ -186,18 +193,18 @@ static void smc_stream_report_error(struct smc_stream *st)
 {
 	struct sock *sk = READ_ONCE(st->sk);
 
-	/* Sleepers are woken as by all news, and sk_error_report() is for what TCP says. */
+	/* smc_wake() wakes the sleepers. sk_error_report() is reserved for TCP's errors. */
 	if (sk && !sock_flag(sk, SOCK_DEAD))
 		sk_wake_async(sk, SOCK_WAKE_IO, POLL_ERR);
 }
 
-/* Both ends are through with the connection, or it can't be talked over any more. */
+/* Both ends have sent their final flags, or the path is lost. */
 static bool smc_stream_finished(const struct smc_stream *st)
 {
 	return smc_stream_is_down(st) || smc_stream_has_parted(st);
 }
 
-/* Say what the peer's publish gives occasion to. Return: whether there was one. */
+/* Publish the answer to the peer's publish. Return: true if an answer was due. */
 static bool smc_stream_answer(struct smc_stream *st)
 {
 	if (!st || !st->updated)
@@ -207,22 +214,26 @@ static bool smc_stream_answer(struct smc_stream *st)
 	return true;
 }
 
-/* With the lock: a reader that finds the urgent byte and takes the lock finds the signal, too. */
+/*
+ * Called with the stream's lock: a reader that sees the urgent byte and takes
+ * the lock sees the signal, too.
+ */
 static noinline void smc_stream_signal_urgent(const struct smc_stream *st)
 {
 	struct sock *sk = st->sk;
 
 	if (!sk)
 		return;
-	/* Whoever drops sk_socket does it under this lock, before its file goes. */
+	/* This lock protects sk_socket, which is cleared before its file goes. */
 	read_lock_bh(&sk->sk_callback_lock);
 	sk_send_sigurg(sk);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 /*
- * What is to be told of a stream once its lock is released. If that is anything, the stream is
- * referenced until smc_stream_tell(). Each publish asks both ends in line, mostly for nothing.
+ * Collect the events to report once the stream's lock is released. If there are
+ * any, the stream is referenced until smc_stream_tell(). Each publish does this
+ * for both ends, mostly without a result, so it is inline.
  */
 static __always_inline __poll_t smc_stream_take_news(struct smc_stream *st)
 {
@@ -230,7 +241,7 @@ static __always_inline __poll_t smc_stream_take_news(struct smc_stream *st)
 
 	if (!smc_stream_is_over(st) && smc_stream_finished(st)) {
 		smc_state_path(&st->state, st->lock, SMC_PATH_OVER);
-		/* TCP follows that, too. */
+		/* The TCP connection follows this end, too. */
 		st->news |= SMC_NEWS_OVER | SMC_NEWS_ENDED;
 	}
 	if (st->is_awaited && (st->news & (EPOLLIN | SMC_NEWS_FEW | SMC_NEWS_END))) {
@@ -253,22 +264,25 @@ static __always_inline __poll_t smc_stream_take_news(struct smc_stream *st)
 	return news;
 }
 
-/* Each owns a reference while it is pending. */
+/* Each timer owns a reference while it is pending. */
 static void smc_stream_stop_timer(struct smc_stream *st, struct timer_list *timer)
 {
-	/* Nobody begins a timer of a stream that is over, so a look tells, and is cheaper. */
+	/*
+	 * The timers of a stream that is over are not started again, so
+	 * timer_pending() is sufficient. It is cheaper.
+	 */
 	if (timer_pending(timer) && timer_delete(timer))
 		smc_stream_put(st);
 }
 
-/* An orphan's work ends by itself. */
+/* Cancel the work of a closed stream. The work of an orphan ends by itself. */
 static void smc_stream_stop_end_work(struct smc_stream *st)
 {
 	if (READ_ONCE(st->state.app) == SMC_APP_GONE && cancel_delayed_work(&st->end_work))
 		smc_stream_put(st);
 }
 
-/* News of which some are more than events that somebody may wait for. */
+/* Report events that are not only for waiters. */
 static noinline void smc_stream_tell_more(struct smc_stream *st, struct sock *sk, __poll_t news)
 {
 	if (news & EPOLLERR)
@@ -288,7 +302,7 @@ static noinline void smc_stream_tell_more(struct smc_stream *st, struct sock *sk
 
 static void smc_stream_tell(struct smc_stream *st, __poll_t news)
 {
-	/* Pairs with smc_stream_attach(): who is to follow is there, too. */
+	/* Pairs with smc_stream_attach(): @st->follow is visible, too. */
 	struct sock *sk = smp_load_acquire(&st->sk);
 
 	if (news & (SMC_NEWS_MORE | EPOLLERR))
@@ -304,7 +318,7 @@ void smc_stream_settle(struct smc_stream *st)
 	struct smc_stream *mate = st->mate;
 	__poll_t own, mates = 0;
 
-	/* An answer may be worth one itself; nobody answers twice to the same. */
+	/* An answer may need an answer itself. No answer is sent twice, so the loop ends. */
 	while (smc_stream_answer(st) || smc_stream_answer(mate))
 		;
 	own = smc_stream_take_news(st);
@@ -324,8 +338,9 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 	spin_lock_bh(st->lock);
 	smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
 	/*
-	 * A connection that both ends had closed already has nothing to lose, if the peer's host
-	 * was told so. Nor has one whose peer had: all that it wrote is here, and it reads no more.
+	 * If both ends had closed before, and the peer's host knows that,
+	 * nothing is lost. The same holds if the peer had closed: all that it
+	 * wrote has arrived, and it reads no more.
 	 */
 	if (!smc_tx_in_vain(st) && (!smc_rx_shut(st) || !smc_stream_has_ended(st)))
 		smc_stream_fail(st, err);
@@ -350,7 +365,7 @@ void smc_stream_abort(struct smc_stream *st, int err)
 	smc_stream_settle(st);
 }
 
-/* What TCP makes of a reset: another error if it follows a FIN. */
+/* The error that TCP would set for a reset: it depends on whether a FIN came before. */
 static int smc_stream_reset_error(const struct smc_stream *st)
 {
 	return (st->rx.conn_flags & SMC_CONN_DONE_WRITING) && !st->tx.final_flags ? EPIPE :
@@ -365,7 +380,7 @@ static bool smc_stream_reads_no_more(const struct smc_stream *st)
 	return final && ((final & SMC_CONN_CLOSED) || READ_ONCE(st->rcv_shutdown));
 }
 
-/* The peer says more bytes arrived. Return: 0, -EPROTO, or -ECONNRESET if they come too late. */
+/* Handle the peer's producer cursor. Return: 0, -EPROTO, or -ECONNRESET if bytes come too late. */
 static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc *cdc)
 {
 	bool is_urgent = cdc->prod_flags & SMC_PROD_URGENT_PRESENT;
@@ -375,9 +390,9 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 	if (smc_cursor_distance(cdc->prod, rx->received_cursor, rx->size,
 				rx->size - (u32)(rx->received - rx->reported), &arrived))
 		return -EPROTO;
-	/* As TCP: nobody is going to read it, and there will be no answer. */
+	/* As with TCP: nobody will read these bytes, or answer them. */
 	if (unlikely(smc_stream_reads_no_more(st)) && arrived) {
-		/* TCP looks for an urgent byte before it looks who reads. */
+		/* TCP handles an urgent byte before it checks for readers. */
 		if (is_urgent && !st->err) {
 			smc_rx_mark(rx, cdc->prod, arrived, smc_stream_is_inline(st));
 			st->news |= EPOLLPRI;
@@ -406,7 +421,7 @@ void smc_stream_note_room(struct smc_stream *st)
 	st->news |= EPOLLOUT | EPOLLWRNORM;
 }
 
-/* What bytes that arrived are to those who wait. For most, one is enough. */
+/* The event that arrived bytes are to waiters. Unless SO_RCVLOWAT is set, one byte is enough. */
 static __poll_t smc_stream_arrival(const struct smc_stream *st)
 {
 	bool is_few = st->sk && READ_ONCE(st->sk->sk_rcvlowat) > 1 && !smc_stream_has_enough(st);
@@ -415,8 +430,8 @@ static __poll_t smc_stream_arrival(const struct smc_stream *st)
 }
 
 /*
- * What the peer's new @flags are to those who wait, if it had not @ended what it writes before. A
- * half-close is nothing to writers, and what follows an end is nothing to signal.
+ * The events for the peer's new @flags. If the peer had @ended its writing
+ * before, no signal follows. A half-close is no event for writers.
  */
 static __poll_t smc_stream_end_news(const struct smc_stream *st, u8 flags, bool ended)
 {
@@ -452,32 +467,39 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
 		st->news |= SMC_NEWS_ALL;
 		st->updated = true;
-		/* It may be gone, but not in good order: nobody knows what is missing. */
+		/* The peer may be gone, but this is no orderly end: bytes may be missing. */
 		conn_flags = conn_flags & SMC_PEER_GONE ? SMC_CONN_ABORT : 0;
 	}
 	news = conn_flags & ~rx->conn_flags;
 	if (cdc->prod_flags & SMC_PROD_WANT_WINDOW)
 		WRITE_ONCE(rx->asked, rx->received - rx->reported);
 	WRITE_ONCE(rx->prod_flags, cdc->prod_flags);
-	/* Pairs with the barrier in smc_stream_consume(): one of both sees the other's. */
+	/*
+	 * Pairs with the barrier in smc_stream_consume(): at least one thread
+	 * sees the other's store.
+	 */
 	smp_mb();
 	if (unlikely(news & SMC_CONN_ABORT)) {
 		/*
-		 * All that a peer wrote which has closed is here: it only ceases to wait, unless
-		 * bytes of this end have come too late for it. It may say both at once if the close
-		 * found no slot to be sent by.
+		 * All bytes of a peer that has closed have arrived. So its
+		 * abort only means that it stops waiting, unless bytes of this
+		 * end came too late for it. A single message may carry both
+		 * flags if the close found no free slot.
 		 */
 		if (!((rx->conn_flags | conn_flags) & SMC_CONN_CLOSED) ||
 		    st->tx.acked != st->tx.sent)
 			smc_stream_fail(st, smc_stream_reset_error(st));
-		/* The peer may reuse its element once it knows that this end wrote its last. */
+		/* The peer may reuse its element once it knows that this end writes no more. */
 		if (!(st->tx.conn_flags & SMC_PEER_GONE))
 			smc_tx_end(&st->tx, SMC_CONN_ABORT);
 	}
-	/* Pairs with smc_rx_shut(), smc_tx_shut(): the end is not seen before bytes and error. */
+	/*
+	 * Pairs with smc_rx_shut() and smc_tx_shut(): the bytes and the error
+	 * are seen before the end.
+	 */
 	smp_store_release(&rx->conn_flags, rx->conn_flags | conn_flags);
 
-	/* No more will come for a reader below its low-water mark. */
+	/* The peer is out of window, so a reader below its low-water mark gets no more bytes. */
 	if (wants)
 		st->news |= EPOLLIN | EPOLLRDNORM;
 	if (rx->received != received) {
@@ -491,7 +513,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	}
 	if (st->tx.acked != acked) {
 		smc_stream_note_room(st);
-		/* What is left may go now, or need a completion. */
+		/* Remaining bytes may be sent now, or a writer may need a completion. */
 		if (smc_stream_unsent(st) || READ_ONCE(st->tx.waiting))
 			st->updated = true;
 	}
@@ -521,7 +543,7 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	if (has_ended)
 		st->news |= SMC_NEWS_ENDED;
 	smc_stream_settle(st);
-	/* A closing application may wait for the last byte to leave. */
+	/* The application may linger in close() until the last byte has left. */
 	if (has_ended)
 		smc_stream_wake(st, EPOLLHUP);
 }
@@ -559,6 +581,6 @@ void smc_stream_limit_wait(struct smc_stream *st)
 	if (smc_stream_is_over(st) || timer_pending(&st->hold_timer))
 		return;
 	smc_stream_get(st);
-	/* How long TCP_CORK may hold data back, see tcp(7). */
+	/* The time for which TCP_CORK may hold back data, see tcp(7). */
 	mod_timer(&st->hold_timer, jiffies + msecs_to_jiffies(200));
 }

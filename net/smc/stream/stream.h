@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One connection's byte stream: sending, receiving, windows, the urgent byte
- * and close. It knows neither verbs nor shared memory: see path.h.
+ * The byte stream of one connection: sending, receiving, windows, the urgent
+ * byte, and close. The stream knows neither verbs nor shared memory: see
+ * path.h.
  *
- * Positions are 64-bit counts of bytes since the connection began; they never
- * wrap. What holds between them is at the top of rx.h and tx.h. An offset or a cursor that is
- * kept beside a position moves on with it, so that no copy or message needs a division.
+ * Positions are 64-bit counts of bytes since the connection began, and never
+ * wrap. The relations between them are at the top of rx.h and tx.h. The offset
+ * or the cursor that is kept beside a position is updated with it, so no copy
+ * and no message needs a division.
  *
- * Locking: the calls of an application are serialised by the socket lock, which
- * protects tx.written and rx.consumed, with their offsets. The stream's lock (taken after
- * the socket lock, softirqs off) protects everything else: publishing, and what the peer
- * moves. Those that only look at positions do so without it, by the functions of rx.h and tx.h.
+ * Locking: the socket lock serialises the application's calls. It protects
+ * tx.written and rx.consumed, with their offsets. The stream's lock, which is
+ * taken after the socket lock and with softirqs off, protects everything else:
+ * publishing, and the positions that the peer moves. Code that only reads
+ * positions needs neither lock, but uses the functions of rx.h and tx.h.
  *
- * Two streams that are the ends of one connection inside a host are mates: they have
- * one lock, so that whoever publishes also moves the positions of the other end. What
- * follows for either, answers, wake-ups and the end of the stream, happens in
- * smc_stream_settle(), which every holder of the lock releases it by.
+ * Two streams of this host that are the ends of one connection are local peers
+ * (@mate). They share one lock, so the end that publishes also moves the
+ * positions of the other end. The consequences for both ends (answers,
+ * wake-ups, the end of the stream) are handled in smc_stream_settle(), by which
+ * every holder releases the lock.
  */
 #ifndef SMC_STREAM_H
 #define SMC_STREAM_H
@@ -45,42 +49,48 @@ struct socket;
 
 /**
  * struct smc_stream - see the top of this file
- * @path: what carries it
- * @lock: the path's, shared with @mate; see above
- * @mate: other end, if the path reaches it; set by the path, which holds a reference
- * @ref: held by the path until ->over(), and by the socket
- * @state: where in their lives path and application are, see state.h
- * @sn: its namespace, whose statistics count it
- * @stats: of these, those of the kind of @path
- * @sk: the socket to wake, referenced, so that it and its namespace stay for as long as the stream;
- *	NULL until smc_stream_attach()
- * @tx: the sending side
- * @rx: the receiving side
- * @spin: what the reader's waits took, under the socket lock
- * @first_wait: where @sn keeps what the next stream begins with, see spin.c; NULL once this one has
- *	waited
- * @follow: called when smc_stream_has_ended(), so that TCP's connection follows, and likewise when
- *	what is awaited arrives; in any context but hard interrupt, with @sk referenced, which may
- *	be locked
- * @is_awaited: @follow is to be called when the peer says something, see smc_stream_await();
- *	under @lock
- * @err: positive errno that ended the stream, 0 while it lives
- * @is_err_told: the application has been given it by a call that transfers data
+ * @path: the path that carries the stream
+ * @lock: the path's lock, shared with @mate; see above
+ * @mate: stream of the other end, if that is in this host; the path sets it and
+ *	holds a reference
+ * @ref: the path holds one reference until ->over(), and the socket holds one
+ * @state: states of the path and of the application, see state.h
+ * @sn: network namespace, whose statistics count the stream
+ * @stats: the part of these statistics for this kind of @path
+ * @sk: socket to wake; referenced, so that it and its namespace stay as long as
+ *	the stream; NULL until smc_stream_attach()
+ * @tx: positions of the sending side
+ * @rx: positions of the receiving side
+ * @spin: durations of the reader's waits, under the socket lock
+ * @first_wait: where @sn keeps the estimate for the first wait of the next
+ *	stream, see spin.c; NULL once this stream has waited
+ * @follow: lets the TCP connection follow the stream's end; called when
+ *	smc_stream_has_ended(), and when the event arrives that
+ *	smc_stream_await() asked for; in any context but hard interrupt, with
+ *	@sk referenced, which may be locked
+ * @is_awaited: @follow is to be called for the event of
+ *	smc_stream_await(); under @lock
+ * @err: positive errno that ended the stream; 0 before that
+ * @is_err_told: a call that transfers data has returned the error to the application
  * @rcv_shutdown: the application shut down its receiving side
- * @is_read: a reader waits, whom no signal is to tell of bytes
- * @updated: the peer published what there may be something to answer to
- * @news: EPOLL* events that became true and nobody was woken for yet; EPOLLERR: @err
- * @stamps: what is to be stamped once it is sent, under @lock; NULL until something is
- * @first_stamp: where the numbers of stamps begin (SOF_TIMESTAMPING_OPT_ID); under the socket lock
- * @arrivals: when bytes arrived, under @lock; NULL until the socket asks
- * @orphan: holds @sk once the application has closed, or NULL
- * @orphan_progress: what the peer had done when its present time began
- * @end_work: sees to it that a stream ends whose application has closed
- * @hold_timer: ends the wait for more of what is held back, see smc_stream_limit_wait()
- * @user_progress: what the peer had taken when its present time of TCP_USER_TIMEOUT began, see
- *	user_timeout.c
- * @user_since: jiffies then
- * @user_timer: looks whether that time is over
+ * @is_read: a reader sleeps, so bytes that arrive raise no signal
+ * @updated: the peer published something that this end may have to answer
+ * @news: EPOLL* events that became true and that no waiter was woken for yet;
+ *	EPOLLERR stands for @err
+ * @stamps: timestamps that sent bytes will get, under @lock; NULL until one is requested
+ * @first_stamp: position from which timestamps are numbered
+ *	(SOF_TIMESTAMPING_OPT_ID); under the socket lock
+ * @arrivals: arrival times of received bytes, under @lock; NULL until the
+ *	socket asks for them
+ * @orphan: socket that holds @sk after the application has closed, or NULL
+ * @orphan_progress: the peer's progress when its current time limit began
+ * @end_work: ends the stream after the application has closed
+ * @hold_timer: limits the time for which something is held back, see
+ *	smc_stream_limit_wait()
+ * @user_progress: the peer's progress when its current TCP_USER_TIMEOUT began,
+ *	see user_timeout.c
+ * @user_since: jiffies at that moment
+ * @user_timer: checks whether that timeout has expired
  */
 struct smc_stream {
 	const struct smc_path_ops *path;
@@ -115,32 +125,34 @@ struct smc_stream {
 	struct timer_list user_timer;
 };
 
-/* For a path: making, ending and feeding a stream. */
+/* Functions for a path: create, update and end a stream. */
 
 /**
- * smc_stream_init() - prepare the stream in a connection that a path just made
+ * smc_stream_init() - initialise the stream of a connection that a path just made
  * @st: zeroed memory
  * @path: the path
- * @net: network namespace; the path ends its streams before it goes, and @sk, once there is
- *	one, holds it
+ * @net: network namespace; the path ends its streams before the namespace goes,
+ *	and @sk holds it once there is one
  * @lock: initialised by the path; lives as long as the stream
  *
- * The path then sets the rings and their sizes before anything can arrive. The
- * reference count starts at one, the path's, which it drops after ->over().
+ * Before anything can arrive, the path has to set the rings and their sizes.
+ * The reference count starts at one. This reference is the path's, which drops
+ * it after ->over().
  */
 void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
 		     spinlock_t *lock);
 
 /**
  * smc_stream_get() - take a reference
- * @st: stream that the caller has one of, or that a lock of the path's holds in a table
+ * @st: stream; the caller has a reference already, or holds a lock of the path
+ *	that keeps the stream in a table
  *
  * Context: any.
  */
 void smc_stream_get(struct smc_stream *st);
 
 /**
- * smc_stream_put() - drop a reference; with the last one the path frees the stream
+ * smc_stream_put() - drop a reference; the path frees the stream with the last one
  * @st: stream
  *
  * Context: any but hard interrupt, without the stream's lock.
@@ -148,73 +160,78 @@ void smc_stream_get(struct smc_stream *st);
 void smc_stream_put(struct smc_stream *st);
 
 /**
- * smc_stream_on_update() - the peer published its cursors and flags
+ * smc_stream_on_update() - handle a CDC message of the peer
  * @st: stream
- * @cdc: what it said; everything in it is checked here
+ * @cdc: the peer's cursors and flags; they are validated here
  *
  * Context: softirq or process; one caller at a time per stream.
  */
 void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc);
 
 /**
- * smc_stream_update() - the same, from the publish of the mate
+ * smc_stream_update() - handle a publish of the local peer
  * @st: stream
- * @cdc: message of the mate
+ * @cdc: message of the local peer
  *
- * Context: softirqs off, @st->lock held. The mate's smc_stream_settle() does what follows.
+ * Context: softirqs off, @st->lock held. The local peer's smc_stream_settle()
+ * handles the consequences.
  */
 void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc);
 
 /**
- * smc_stream_watches_arrival() - whether it is of use to know when the peer's host has what was
- * published: for SO_TIMESTAMPING or TCP_USER_TIMEOUT
+ * smc_stream_watches_arrival() - whether the stream has to know when its bytes
+ * reach the peer's host
  * @st: stream, its lock held
+ *
+ * SO_TIMESTAMPING and TCP_USER_TIMEOUT need that.
  */
 bool smc_stream_watches_arrival(const struct smc_stream *st);
 
 /**
- * smc_stream_on_tx_done() - a publish completed: the peer's host has it
+ * smc_stream_on_tx_done() - a publish completed: its bytes are in the peer's host
  * @st: stream
- * @end: where it ended
+ * @end: position where the publish ended
  */
 void smc_stream_on_tx_done(struct smc_stream *st, u64 end);
 
 /**
- * smc_stream_on_tx_room() - a path that had answered -EAGAIN has room again
+ * smc_stream_on_tx_room() - the path has room again after it returned -EAGAIN
  * @st: stream
  */
 void smc_stream_on_tx_room(struct smc_stream *st);
 
 /**
- * smc_stream_on_lost() - the path is gone; nothing arrives or leaves any more
+ * smc_stream_on_lost() - the path failed; nothing arrives or leaves any more
  * @st: stream
  * @err: positive errno for the application
  */
 void smc_stream_on_lost(struct smc_stream *st, int err);
 
-/* For the socket: what an application does. @st->sk is locked by the caller. */
+/* Functions for the socket: the application's calls. The caller has locked @st->sk. */
 
 /**
- * smc_stream_attach() - hand the stream to its socket
- * @st: stream, with a reference that becomes the socket's
- * @sk: TCP socket whose connection it replaces
- * @role: of this end in the rendezvous
+ * smc_stream_attach() - attach the stream to its socket
+ * @st: stream; the socket gets the caller's reference
+ * @sk: TCP socket whose connection the stream replaces
+ * @role: role of this end in the handshake
  * @follow: see struct smc_stream
  */
 void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role,
 		       void (*follow)(struct sock *sk));
 
 /**
- * smc_stream_await() - have @st->follow called when the peer sends its first bytes, or ends
+ * smc_stream_await() - have @st->follow called when the peer's first bytes, or
+ * its end, arrive
  * @st: stream that is attached
  *
  * Context: any, softirqs off.
- * Return: false if it has done so already.
+ * Return: false if either has arrived already.
  */
 bool smc_stream_await(struct smc_stream *st);
 
 /**
- * smc_stream_tell_urgent() - signal an urgent byte that came before the stream was the socket's
+ * smc_stream_tell_urgent() - raise SIGURG for an urgent byte that came before
+ * the socket was attached
  * @st: stream
  *
  * Context: any; the socket may be locked.
@@ -227,22 +244,23 @@ void smc_stream_tell_urgent(struct smc_stream *st);
  * @msg: data, and MSG_* flags in msg_flags
  * @len: bytes
  *
- * Context: process; releases and takes the socket lock again while it waits.
- * Return: bytes taken, or -EAGAIN, -EPIPE, -ECONNRESET, -EFAULT, a signal's errno; as with TCP,
- * -EINVAL for a control message that is wrong, -ENOBUFS where MSG_ZEROCOPY would keep too much.
+ * Context: process; releases the socket lock while it waits.
+ * Return: number of bytes accepted, or -EAGAIN, -EPIPE, -ECONNRESET, -EFAULT,
+ * or the errno of a signal. As with TCP, -EINVAL for an invalid control
+ * message, and -ENOBUFS if MSG_ZEROCOPY would keep too much memory.
  */
 int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len);
 
 /**
  * smc_stream_recv() - recvmsg()
  * @st: stream
- * @msg: where to
+ * @msg: destination
  * @len: bytes wanted
  * @flags: MSG_* flags
- * @arrival: when the last byte of them arrived, in nanoseconds since 1970, if the socket asks for
- *	that; 0 otherwise
+ * @arrival: set to the arrival time of the last byte read, in nanoseconds since
+ *	1970, if the socket asks for it; otherwise to 0
  *
- * Context: process; releases and takes the socket lock again while it waits.
+ * Context: process; releases the socket lock while it waits.
  * Return: bytes copied, 0 at the end of the stream, or -errno.
  */
 int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags,
@@ -251,45 +269,45 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 /**
  * smc_stream_splice() - splice() from the stream
  * @st: stream
- * @pipe: where to, locked by the caller
+ * @pipe: destination, locked by the caller
  * @len: bytes wanted, at least one
- * @timeo: how long to wait for some, in jiffies
+ * @timeo: how long to wait for the first byte, in jiffies
  *
- * As with TCP, it gives what is there before an urgent byte, and moves neither that of SO_PEEK_OFF
- * nor past an urgent byte.
+ * As with TCP, it moves only bytes in front of an urgent byte, never steps over
+ * an urgent byte, and leaves the offset of SO_PEEK_OFF alone.
  *
- * Context: process; releases and takes the socket lock again while it waits.
+ * Context: process; releases the socket lock while it waits.
  * Return: bytes moved; 0 at the end of the stream or in front of an urgent byte; or -errno.
  */
 ssize_t smc_stream_splice(struct smc_stream *st, struct pipe_inode_info *pipe, size_t len,
 			  long timeo);
 
 /**
- * smc_stream_put_cmsg() - add to what recvmsg() returns the control messages that TCP would
+ * smc_stream_put_cmsg() - add the control messages that TCP's recvmsg() would return
  * @st: stream
- * @msg: where to; what does not fit is left out, with MSG_CTRUNC
- * @arrival: of smc_stream_recv(), which has not failed
+ * @msg: destination; a control message that does not fit is left out, with MSG_CTRUNC
+ * @arrival: arrival time from smc_stream_recv(), which has succeeded
  *
  * Context: process, without the socket lock; may sleep.
  */
 void smc_stream_put_cmsg(const struct smc_stream *st, struct msghdr *msg, u64 arrival);
 
 /**
- * smc_stream_poll() - the events that hold now
+ * smc_stream_poll() - return the events that are true now
  * @st: stream
  *
- * Called after poll_wait(), without the socket lock.
+ * Context: after poll_wait(), without the socket lock.
  */
 __poll_t smc_stream_poll(struct smc_stream *st);
 
 /**
- * smc_stream_uncork() - publish what TCP_CORK or MSG_MORE held back
+ * smc_stream_uncork() - publish the bytes that TCP_CORK or MSG_MORE held back
  * @st: stream
  */
 void smc_stream_uncork(struct smc_stream *st);
 
 /**
- * smc_stream_set_user_timeout() - heed what the socket's TCP_USER_TIMEOUT is now
+ * smc_stream_set_user_timeout() - apply the socket's current TCP_USER_TIMEOUT
  * @st: stream
  *
  * Context: the socket lock is not needed.
@@ -297,13 +315,14 @@ void smc_stream_uncork(struct smc_stream *st);
 void smc_stream_set_user_timeout(struct smc_stream *st);
 
 /**
- * smc_stream_look() - tell readers of what is there, if that is enough for them now
+ * smc_stream_look() - wake readers if the bytes that are there satisfy the
+ * current SO_RCVLOWAT
  * @st: stream
  */
 void smc_stream_look(struct smc_stream *st);
 
 /**
- * smc_stream_look_for_room() - have writers look again whether there is room for them
+ * smc_stream_look_for_room() - wake writers if the room that is there suffices now
  * @st: stream
  */
 void smc_stream_look_for_room(struct smc_stream *st);
@@ -316,35 +335,39 @@ void smc_stream_look_for_room(struct smc_stream *st);
 void smc_stream_shutdown(struct smc_stream *st, int how);
 
 /**
- * smc_stream_closes_by_reset() - whether TCP's close would be a reset: for unread data, or because
- * of SO_LINGER with zero seconds, unless both ends have shut down
+ * smc_stream_closes_by_reset() - whether TCP would close by a reset
  * @st: stream
+ *
+ * TCP does so if data is unread, or SO_LINGER is set to zero seconds, unless
+ * both ends have shut down.
  */
 bool smc_stream_closes_by_reset(const struct smc_stream *st);
 
 /**
  * smc_stream_close() - the application closes
  * @st: stream
- * @by_reset: not in good order
- * @linger: jiffies to wait until the last byte left
+ * @by_reset: close by a reset
+ * @linger: jiffies to wait until the last byte has left
  *
- * Return: true if nothing is left to do here; false if close continues in the background,
- * for which smc_stream_orphan() provides.
+ * Return: true if nothing is left to do; false if close continues in the
+ * background, for which the caller calls smc_stream_orphan().
  */
 bool smc_stream_close(struct smc_stream *st, bool by_reset, long linger);
 
 /**
- * smc_stream_disconnect() - end the stream as TCP's disconnect() does: its socket becomes TCP's
- * @st: stream of a socket that is locked; smc_stream_close() is still to be called
- * @err: the socket's error until then, which is taken from it
+ * smc_stream_disconnect() - end the stream as TCP's disconnect() does: the
+ * socket becomes TCP's again
+ * @st: stream; its socket is locked, and smc_stream_close() is still to be called
+ * @err: set to the socket's pending error, which is cleared
  *
  * Context: process.
- * Return: whether by a reset; false: both ends had closed, or it had failed.
+ * Return: true if the end is a reset; false if both ends had closed, or the
+ * stream had failed.
  */
 bool smc_stream_disconnect(struct smc_stream *st, int *err);
 
 /**
- * smc_stream_abort() - end the stream at once, telling the peer
+ * smc_stream_abort() - reset the stream and send the peer SMC_CONN_ABORT
  * @st: stream
  * @err: positive errno for the application at this end
  *
@@ -353,26 +376,27 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err);
 void smc_stream_abort(struct smc_stream *st, int err);
 
 /**
- * smc_stream_may_be_orphan() - whether the host bears one more
+ * smc_stream_may_be_orphan() - whether the limits of the host allow one more orphan
  * @st: stream that smc_stream_close() left unfinished
  *
- * Return: false, counted, if smc_stream_abort() is to end it at once.
+ * Return: true if so. False, counted, if the caller has to reset the stream by
+ * smc_stream_abort().
  */
 bool smc_stream_may_be_orphan(const struct smc_stream *st);
 
 /**
  * smc_stream_orphan() - let the stream finish its close without the application
- * @st: stream that smc_stream_close() left unfinished, or that was aborted
- * @sock: kernel socket that now holds the TCP connection, released once the end is published, or
- *	will never be; NULL if TCP's is closed
- *
- * Takes over the caller's reference.
+ * @st: stream that smc_stream_close() left unfinished, or that was aborted; the
+ *	caller's reference goes to the orphan
+ * @sock: kernel socket that now holds the TCP connection; it is released once
+ *	the end is published, or can't be published any more; NULL if the TCP
+ *	connection is closed
  */
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock);
 
 /**
- * smc_stream_pages() - what both rings take, in pages
- * @st: stream; what its elements have, which never changes
+ * smc_stream_pages() - memory of both rings, in pages
+ * @st: stream; the sizes of its elements never change
  */
 static inline long smc_stream_pages(const struct smc_stream *st)
 {
@@ -380,32 +404,32 @@ static inline long smc_stream_pages(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_give_up() - count streams that are over, and whose memory a peer may still write to
- * @n: so many more, or less once their memory can be used again
- * @pages: smc_stream_pages() of all, likewise
+ * smc_stream_give_up() - account for ended streams whose memory a peer may still write to
+ * @n: change of their number; negative once their memory can be used again
+ * @pages: change of the sum of their smc_stream_pages()
  *
  * Context: any.
- * Return: false if the host has more of them than it bears.
+ * Return: false if the host has more of them than its limits allow.
  */
 bool smc_stream_give_up(int n, long pages);
 
-/* No publish is possible any more. */
+/* The path is lost or the stream is over: no publish is possible any more. */
 static inline bool smc_stream_is_down(const struct smc_stream *st)
 {
 	return smc_state_is_down(&st->state);
 }
 
-/* The same, and the path is told, or will be by whoever has held the lock. */
+/* The stream is over: the path has been told, or will be when the stream's lock is released. */
 static inline bool smc_stream_is_over(const struct smc_stream *st)
 {
 	return smc_state_is_over(&st->state);
 }
 
 /**
- * smc_stream_has_parted() - whether both ends have said their last word
+ * smc_stream_has_parted() - whether both ends have sent their final flags
  * @st: stream
  *
- * Otherwise one that is over has lost its path, or has given its peer up.
+ * A stream that is over without that has lost its path, or has given up its peer.
  */
 static inline bool smc_stream_has_parted(const struct smc_stream *st)
 {
@@ -413,21 +437,21 @@ static inline bool smc_stream_has_parted(const struct smc_stream *st)
 	       (READ_ONCE(st->tx.conn_flags) & SMC_PEER_GONE);
 }
 
-/* Reset or lost, as opposed to closed. */
+/* The stream was reset or its path was lost, as opposed to closed. */
 static inline bool smc_stream_has_failed(const struct smc_stream *st)
 {
 	return READ_ONCE(st->err);
 }
 
-/* Nothing depends on the peer any more: the stream failed, or the peer has said its last word. */
+/* Nothing depends on the peer any more: the stream failed, or the peer has sent its final flags. */
 static inline bool smc_stream_is_left_alone(const struct smc_stream *st)
 {
 	return smc_stream_has_failed(st) || (READ_ONCE(st->rx.conn_flags) & SMC_PEER_GONE);
 }
 
 /**
- * smc_stream_has_ended() - whether the peer's host has been told all that is to be said of the end
- * of what this end writes
+ * smc_stream_has_ended() - whether the peer's host has received all flags that
+ * end what this end writes
  * @st: stream
  *
  * Context: any.
@@ -438,10 +462,10 @@ static inline bool smc_stream_has_ended(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_is_closed() - whether both ends have said, in good order, that they write no more
+ * smc_stream_is_closed() - whether both ends have ended their writing in good order
  * @st: stream
  *
- * A connection of TCP has nothing to reset then, whatever is unread.
+ * TCP would not reset such a connection, even if data is unread.
  */
 static inline bool smc_stream_is_closed(const struct smc_stream *st)
 {
@@ -469,7 +493,7 @@ static inline u64 smc_stream_unsent(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_undelivered() - bytes written that the path has not taken over yet (SIOCOUTQ)
+ * smc_stream_undelivered() - bytes written that the path has not delivered yet (SIOCOUTQ)
  * @st: stream
  */
 static inline u64 smc_stream_undelivered(const struct smc_stream *st)
@@ -478,7 +502,7 @@ static inline u64 smc_stream_undelivered(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_queued() - bytes that one read would give: up to the urgent one (SIOCINQ)
+ * smc_stream_queued() - bytes that one read would return: up to the urgent one (SIOCINQ)
  * @st: stream
  */
 u64 smc_stream_queued(const struct smc_stream *st);

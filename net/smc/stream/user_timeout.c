@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP_USER_TIMEOUT (RFC 5482): the end of a stream whose peer takes nothing of what was written.
+ * TCP_USER_TIMEOUT (RFC 5482): the end of a stream whose peer makes no progress.
  *
- * TCP counts the time for which bytes that it sent are not acknowledged, or bytes that it has to
- * send find a closed window, even if the peer answers its probes. What is in the peer's element
- * TCP would have seen acknowledged. So a stream counts the time for which bytes wait that the path
- * has not delivered, and nothing moves on: no publish completes, and the peer consumes nothing,
- * which alone opens the window. Any such progress begins the time anew. A ring that is the peer's
- * element takes no byte before there is a window: there it is a writer that waits, with bytes that
- * TCP would have taken.
+ * TCP measures the time for which sent bytes are not acknowledged, or unsent
+ * bytes find a closed window, even if the peer answers the probes. Bytes in the
+ * peer's element would have been acknowledged by TCP. So a stream measures the
+ * time for which undelivered bytes wait without progress: no publish completes,
+ * and the peer consumes nothing, which alone opens the window. Any progress
+ * restarts the time. A ring that is the peer's element accepts no byte without
+ * a window. There a writer waits instead, with bytes that TCP would have
+ * accepted.
  *
- * The timer runs only with the option, and progress does not stop it: when it expires, it finds
- * out what is left of the time.
+ * The timer runs only if the option is set. Progress does not stop the timer;
+ * when it expires, it computes the remaining time.
  */
 
 
@@ -19,7 +20,7 @@
 #include "internal.h"
 #include "tcp.h"
 
-/* As progress: nothing is due from the peer. */
+/* Value of smc_user_progress() if no bytes wait for the peer. */
 #define SMC_NOT_DUE	0
 
 static bool smc_user_bytes_wait(const struct smc_stream *st)
@@ -28,10 +29,10 @@ static bool smc_user_bytes_wait(const struct smc_stream *st)
 	       (st->tx.blocked && !st->tx.final_flags && !smc_tx_free(&st->tx));
 }
 
-/* A value that changes when the peer's time begins anew. */
+/* A value that changes when the peer's time restarts. */
 static u64 smc_user_progress(const struct smc_stream *st)
 {
-	/* One that has ended, or that the peer has left, has nothing to wait for. */
+	/* A stream that has ended, or that the peer has left, waits for nothing. */
 	if (st->err || smc_stream_is_down(st) || (st->tx.final_flags & SMC_CONN_ABORT) ||
 	    (st->rx.conn_flags & SMC_PEER_GONE) || !smc_user_bytes_wait(st))
 		return SMC_NOT_DUE;
@@ -39,8 +40,9 @@ static u64 smc_user_progress(const struct smc_stream *st)
 }
 
 /*
- * How long the peer may take, in jiffies, or 0 for as long as it likes. TCP begins to count when
- * it first repeats what it sent, or probes the window. By then this end holds nothing back.
+ * Time limit of the peer in jiffies; 0 if it has none. TCP starts to measure at
+ * its first retransmission or window probe. By then this end no longer holds
+ * anything back.
  */
 static unsigned long smc_user_time(const struct smc_stream *st)
 {
@@ -49,7 +51,7 @@ static unsigned long smc_user_time(const struct smc_stream *st)
 	return timeout ? TCP_RTO_MIN + msecs_to_jiffies(timeout) : 0;
 }
 
-/* Something is due. The timer owns a reference while it is pending. */
+/* Bytes wait for the peer. The timer owns a reference while it is pending. */
 static void smc_user_timer_start(struct smc_stream *st)
 {
 	unsigned long time = smc_user_time(st);
@@ -67,7 +69,7 @@ void smc_stream_follow_user_timeout(struct smc_stream *st)
 		st->user_progress = progress;
 		st->user_since = jiffies;
 	}
-	/* After the end of the stream nothing is due: it stops the timer for good. */
+	/* The end of the stream stops the timer for good: no bytes wait after it. */
 	if (progress != SMC_NOT_DUE && !timer_pending(&st->user_timer))
 		smc_user_timer_start(st);
 }
@@ -95,7 +97,7 @@ void smc_stream_check_user_timeout(struct timer_list *timer)
 			smc_stat_orphan(st->sn, SMC_ORPHANS_TIMED_OUT, 1);
 		smc_stream_break(st, ETIMEDOUT);
 	}
-	/* If something is still due, this starts the timer again. */
+	/* If bytes still wait, this starts the timer again. */
 	smc_stream_settle(st);
 	smc_stream_put(st);
 }
@@ -103,7 +105,7 @@ void smc_stream_check_user_timeout(struct timer_list *timer)
 void smc_stream_set_user_timeout(struct smc_stream *st)
 {
 	spin_lock_bh(st->lock);
-	/* It may be less than before. */
+	/* The new time may be shorter than the old one. */
 	if (st->user_progress != SMC_NOT_DUE)
 		smc_user_timer_start(st);
 	spin_unlock_bh(st->lock);

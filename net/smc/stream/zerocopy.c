@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MSG_ZEROCOPY. A stream copies the bytes all the same, and says so by TCP's notifications in the
- * socket's error queue. Their numbers, and what limits them, are the socket's own.
+ * MSG_ZEROCOPY. A stream copies the bytes nevertheless, and reports that by
+ * TCP's notifications in the socket's error queue. The socket numbers and
+ * limits these itself.
  */
 
 #include <linux/skbuff.h>
@@ -13,7 +14,7 @@ int smc_zerocopy_begin(struct sock *sk, const struct msghdr *msg, size_t len,
 		       struct ubuf_info **notice)
 {
 	*notice = NULL;
-	/* io_uring brings its own, which it completes when sendmsg() has returned. */
+	/* io_uring brings its own notification, and completes it when sendmsg() has returned. */
 	if (!(msg->msg_flags & MSG_ZEROCOPY) || !len || msg->msg_ubuf ||
 	    !sock_flag(sk, SOCK_ZEROCOPY))
 		return 0;
