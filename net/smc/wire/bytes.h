@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Big-endian fields at any alignment, the way every message of wire/ holds them.
- */
+/* Big-endian fields at any alignment, as in all messages of wire/. */
 #ifndef SMC_WIRE_BYTES_H
 #define SMC_WIRE_BYTES_H
 

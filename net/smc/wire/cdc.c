@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* CDC messages, bytes to structure and back. */
+/* Decode and encode CDC messages. */
 #include "bytes.h"
 #include "cdc.h"
 

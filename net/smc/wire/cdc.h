@@ -53,7 +53,7 @@ int smc_cdc_parse(const u8 *buf, size_t len, struct smc_cdc *cdc);
 /**
  * smc_cdc_build() - encode a CDC message
  * @buf: SMC_CDC_LEN bytes
- * @cdc: what to say
+ * @cdc: contents of the message
  */
 void smc_cdc_build(u8 *buf, const struct smc_cdc *cdc);
 

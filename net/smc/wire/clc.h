@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * CLC messages: the rendezvous that two ends hold over their TCP connection
- * (RFC 7609 section 3 and appendix A.2; SMC version 2).
+ * CLC messages: the handshake of two ends over their TCP connection (RFC 7609
+ * section 3 and appendix A.2; SMC version 2).
  *
  * The structures here are in host byte order and own all their data. Parsing
- * validates every length, offset and count of a message; what it returns needs
- * no further bounds check, only judgement of its values.
+ * validates every length, offset and count of a message. The caller needs no
+ * further bounds check, but has to validate the values.
  */
 #ifndef SMC_WIRE_CLC_H
 #define SMC_WIRE_CLC_H
@@ -18,7 +18,7 @@ extern "C" {
 
 #define SMC_CLC_HEADER_LEN	8
 #define SMC_CLC_MAX_LEN		4096	/* longest message accepted from a peer */
-#define SMC_CLC_DECLINE_MAX_LEN	44	/* of one that is built */
+#define SMC_CLC_DECLINE_MAX_LEN	44	/* longest one that is sent */
 #define SMC_GID_LEN		16
 #define SMC_MAC_LEN		6
 #define SMC_PEER_ID_LEN		8
@@ -29,12 +29,12 @@ extern "C" {
 #define SMC_CLC_MAX_ISM		8	/* devices; an emulated one takes two entries */
 #define SMC_CLC_MAX_GIDS	8
 #define SMC_CLC_MAX_FURTHER	4	/* diagnoses of a version 2 DECLINE after the first */
-#define SMC_CHID_EMULATED	0xff00	/* from here on: emulated ISM devices, 128-bit GIDs */
+#define SMC_CHID_EMULATED	0xff00	/* from here on emulated, with 128-bit GIDs */
 #define SMC_CHID_LOOPBACK	0xffff
 #define SMC_VERSION_1		1
 #define SMC_VERSION_2		2
-#define SMC_RELEASE		1	/* of version 2, the highest spoken */
-#define SMC_FEATURE_EMULATED_ISM 0x0001	/* knows GIDs of 128 bits */
+#define SMC_RELEASE		1	/* highest supported release of version 2 */
+#define SMC_FEATURE_EMULATED_ISM 0x0001	/* the host supports GIDs of 128 bits */
 
 enum smc_clc_type {
 	SMC_CLC_PROPOSAL = 1,
@@ -43,7 +43,7 @@ enum smc_clc_type {
 	SMC_CLC_DECLINE	 = 4,
 };
 
-/* Kinds of path a version offers (header fields typev1 and typev2). */
+/* Kinds of path that a version offers (header fields typev1 and typev2). */
 enum smc_clc_offer {
 	SMC_OFFER_R	= 0,
 	SMC_OFFER_D	= 1,
@@ -51,19 +51,19 @@ enum smc_clc_offer {
 	SMC_OFFER_BOTH	= 3,
 };
 
-/* Does an offer include SMC-R? */
+/* The offer includes SMC-R. */
 static inline bool smc_offer_has_r(enum smc_clc_offer offer)
 {
 	return offer == SMC_OFFER_R || offer == SMC_OFFER_BOTH;
 }
 
-/* Does an offer include SMC-D? */
+/* The offer includes SMC-D. */
 static inline bool smc_offer_has_d(enum smc_clc_offer offer)
 {
 	return offer == SMC_OFFER_D || offer == SMC_OFFER_BOTH;
 }
 
-/* Is this an emulated ISM device, one with a GID of 128 bits? */
+/* The device is an emulated ISM device, with a GID of 128 bits. */
 static inline bool smc_chid_is_emulated(u16 chid)
 {
 	return chid >= SMC_CHID_EMULATED;
@@ -111,17 +111,20 @@ enum smc_clc_diagnosis {
 	SMC_DIAG_INTERNAL_RTOKEN	= 0x09990001,
 	SMC_DIAG_INTERNAL_LINK_READY	= 0x09990002,
 	SMC_DIAG_INTERNAL_REGISTER	= 0x09990003,
-	/* Of this end's counters only, never sent: the option is left out, as it does harm. */
+	/*
+	 * Never sent, only counted at this end: the SYN has no SMC option
+	 * because of a blackhole.
+	 */
 	SMC_DIAG_BLACKHOLE		= 0x0f010000,
-	/* Not of the protocol, as is that. */
+	/* Never sent, only counted at this end: a limit of link groups was reached. */
 	SMC_DIAG_TOO_MANY_GROUPS	= 0x0f020000,
 };
 
 struct smc_clc_header {
 	enum smc_clc_type type;
-	u16 length;		/* of the whole message with its trailer */
+	u16 length;		/* of the whole message, trailer included */
 	u8 version;
-	u8 flags;		/* the low nibble of byte 7, as it is */
+	u8 flags;		/* low nibble of byte 7, unchanged */
 };
 
 struct smc_prefix6 {
@@ -136,7 +139,7 @@ struct smc_clc_ism {
 };
 
 struct smc_clc_proposal {
-	u8 version;		/* highest version the client speaks */
+	u8 version;		/* highest version that the client supports */
 	enum smc_clc_offer offer_v1;
 	enum smc_clc_offer offer_v2;
 	u8 peer_id[SMC_PEER_ID_LEN];
@@ -152,7 +155,7 @@ struct smc_clc_proposal {
 	/* SMC-D version 1 device; absent from version 1 without SMC-D */
 	u64 ism_gid;
 	u16 ism_chid;
-	u8 vendor_oui[3];	/* whose the options are */
+	u8 vendor_oui[3];	/* vendor of the options */
 	u8 vendor_options[5];
 
 	/* version 2 extension; present only with a version 2 offer */
@@ -172,7 +175,7 @@ struct smc_clc_proposal {
 	struct smc_clc_ism ism[SMC_CLC_MAX_ISM];
 };
 
-/* What a version 2 ACCEPT or CONFIRM adds on first contact. */
+/* Fields that a version 2 ACCEPT or CONFIRM adds on first contact. */
 struct smc_clc_first_contact {
 	bool direct;		/* no gateway between the hosts */
 	u8 os_type;
@@ -227,7 +230,7 @@ struct smc_clc_agreement {
 
 struct smc_clc_decline {
 	u8 version;
-	bool out_of_sync;	/* drop the link group */
+	bool out_of_sync;	/* the receiver has to end the link group */
 	u8 peer_id[SMC_PEER_ID_LEN];
 	u32 diagnosis;
 	u8 os_type;
@@ -235,12 +238,12 @@ struct smc_clc_decline {
 };
 
 /**
- * smc_clc_parse_header() - judge the first eight bytes of a message
+ * smc_clc_parse_header() - parse the first eight bytes of a message
  * @buf: at least SMC_CLC_HEADER_LEN bytes
  * @hdr: filled on success
  *
- * Return: 0, or -EPROTO if this is not the start of a CLC message or its length
- * is impossible for its type.
+ * Return: 0, or -EPROTO if the bytes are not the start of a CLC message, or the
+ * length is impossible for its type.
  */
 int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr);
 
@@ -255,7 +258,7 @@ enum smc_clc_offer smc_clc_agreed_path(const struct smc_clc_header *hdr);
 /**
  * smc_clc_parse_proposal() - decode a PROPOSAL
  * @buf: the whole message, header and trailer included
- * @len: its bytes
+ * @len: number of bytes
  * @p: filled on success, undefined after an error
  *
  * Return: 0 or -EPROTO.
@@ -265,7 +268,7 @@ int smc_clc_parse_proposal(const u8 *buf, size_t len, struct smc_clc_proposal *p
 /**
  * smc_clc_parse_agreement() - decode an ACCEPT or CONFIRM
  * @buf: the whole message, header and trailer included
- * @len: its bytes
+ * @len: number of bytes
  * @a: filled on success, undefined after an error
  *
  * Return: 0 or -EPROTO.
@@ -275,7 +278,7 @@ int smc_clc_parse_agreement(const u8 *buf, size_t len, struct smc_clc_agreement 
 /**
  * smc_clc_parse_decline() - decode a DECLINE
  * @buf: the whole message, header and trailer included
- * @len: its bytes
+ * @len: number of bytes
  * @d: filled on success, undefined after an error
  *
  * Return: 0 or -EPROTO.
@@ -285,7 +288,7 @@ int smc_clc_parse_decline(const u8 *buf, size_t len, struct smc_clc_decline *d);
 /**
  * smc_clc_build_proposal() - encode a PROPOSAL
  * @buf: room for SMC_CLC_MAX_LEN bytes
- * @p: what to say; its counts are within their arrays
+ * @p: contents of the message; its counts are within their arrays
  *
  * Return: the length of the message.
  */
@@ -294,7 +297,7 @@ size_t smc_clc_build_proposal(u8 *buf, const struct smc_clc_proposal *p);
 /**
  * smc_clc_build_agreement() - encode an ACCEPT or CONFIRM
  * @buf: room for SMC_CLC_MAX_LEN bytes
- * @a: what to say; its count is within its array
+ * @a: contents of the message; its count is within its array
  *
  * Return: the length of the message.
  */
@@ -303,7 +306,7 @@ size_t smc_clc_build_agreement(u8 *buf, const struct smc_clc_agreement *a);
 /**
  * smc_clc_build_decline() - encode a DECLINE
  * @buf: room for SMC_CLC_MAX_LEN bytes
- * @d: what to say
+ * @d: contents of the message
  *
  * Return: the length of the message.
  */
@@ -312,9 +315,9 @@ size_t smc_clc_build_decline(u8 *buf, const struct smc_clc_decline *d);
 /**
  * smc_clc_confirms_contact() - whether a CONFIRM agrees with the ACCEPT about first contact
  * @confirm: the CONFIRM
- * @first_contact: what the ACCEPT said
+ * @first_contact: value of the bit in the ACCEPT
  *
- * A CONFIRM of version 1 does not say: Linux before 5.10 leaves the bit clear there.
+ * The bit of a version 1 CONFIRM is ignored: Linux before 5.10 does not set it.
  */
 static inline bool smc_clc_confirms_contact(const struct smc_clc_agreement *confirm,
 					    bool first_contact)

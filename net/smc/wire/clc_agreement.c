@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CLC ACCEPT and CONFIRM: each end tells the other where to put its data. The two
- * messages are one format, told apart by their type.
+ * CLC ACCEPT and CONFIRM: each end tells the other one where to write its data.
+ * The two messages have one format and differ in their type.
  */
 #include "bytes.h"
 #include "clc_frame.h"
@@ -117,7 +117,7 @@ static void put_d_v2(u8 *buf, const struct smc_clc_d *d)
 	put_be64(buf + D_GID_EXT, d->gid_ext);
 }
 
-/* Return: where the extension at @at ends, or 0 if the message ends before. */
+/* Return: end of the extension at @at, or 0 if the message ends before. */
 static u32 get_first_contact(const u8 *buf, u32 at, u32 end, struct smc_clc_first_contact *fc)
 {
 	const u8 *p;
@@ -141,7 +141,7 @@ static u32 get_first_contact(const u8 *buf, u32 at, u32 end, struct smc_clc_firs
 	return at + FC_R1_END;
 }
 
-/* Return: where the extension ends. */
+/* Return: end of the extension. */
 static u32 put_first_contact(u8 *buf, u32 at, const struct smc_clc_first_contact *fc)
 {
 	u8 *p = buf + at;
@@ -181,7 +181,7 @@ static u32 put_gids(u8 *buf, u32 at, const struct smc_clc_agreement *a)
 	return at + GIDS_LIST + SMC_GID_LEN * a->n_gids;
 }
 
-/* The client of an SMC-R first contact says which GIDs its second link may use. */
+/* The client's CONFIRM of an SMC-R first contact lists the GIDs for a second link. */
 static bool has_gids(const struct smc_clc_agreement *a)
 {
 	return a->type == SMC_CLC_CONFIRM && !a->is_d;

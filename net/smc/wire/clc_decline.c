@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* CLC DECLINE: "let us stay with TCP, and here is why". */
+/* CLC DECLINE: the connection continues as TCP, with a diagnosis that says why. */
 #include "bytes.h"
 #include "clc_frame.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What all CLC messages have around their bodies: header, length, eye catchers.
- * Private to the clc_*.c files.
- */
+/* The frame of all CLC messages: header, length, eye catchers. Private to the clc_*.c files. */
 #ifndef SMC_WIRE_CLC_FRAME_H
 #define SMC_WIRE_CLC_FRAME_H
 
@@ -18,14 +15,17 @@
 #define SMC_CLC_AGREEMENT_D_LEN		48
 #define SMC_CLC_AGREEMENT_D_V2_LEN	78	/* without first contact extension */
 
-/* Most that the builders write: every list full */
+/* Longest messages that the builders write, with every list full */
 #define SMC_CLC_PROPOSAL_MAX_LEN	(80 + 8 + 17 * SMC_CLC_MAX_PREFIXES6 + \
 					 40 + SMC_EID_LEN * SMC_CLC_MAX_EIDS + \
 					 48 + 20 * SMC_CLC_MAX_ISM + SMC_CLC_TRAILER_LEN)
 #define SMC_CLC_AGREEMENT_MAX_LEN	(SMC_CLC_AGREEMENT_R_V2_LEN + 52 + 4 + \
 					 SMC_GID_LEN * SMC_CLC_MAX_GIDS)
 
-/* Header flags of an agreement: the path in the low bits; of a decline: only this one */
+/*
+ * Header flags. An ACCEPT or CONFIRM has the path in its low bits; a DECLINE
+ * has only the last flag.
+ */
 #define SMC_CLC_FLAG_PATH		0x03
 #define SMC_CLC_FLAG_FIRST_CONTACT	0x08
 #define SMC_CLC_FLAG_OUT_OF_SYNC	0x08
@@ -33,25 +33,26 @@
 /**
  * smc_clc_open() - check header, length and trailer of a whole message
  * @buf: the message
- * @len: its bytes, as many as the header is to say
+ * @len: number of bytes; the header has to contain the same
  * @hdr: filled on success
- * @end: offset of the trailer, on success; no field of the body may reach beyond
+ * @end: set on success to the offset of the trailer; no field of the body may
+ *	reach beyond it
  *
  * Return: 0 or -EPROTO.
  */
 int smc_clc_open(const u8 *buf, size_t len, struct smc_clc_header *hdr, u32 *end);
 
 /**
- * smc_clc_close() - put header and trailer around a body
+ * smc_clc_close() - add header and trailer to a body
  * @buf: the message, its body in place
- * @end: where the body ends
- * @hdr: what the header is to say; its length is not used
+ * @end: end of the body
+ * @hdr: contents of the header; its length is not used
  *
  * Return: the length of the message.
  */
 size_t smc_clc_close(u8 *buf, u32 end, const struct smc_clc_header *hdr);
 
-/* Do @size bytes at @at end at or before @end? */
+/* @size bytes at offset @at end at or before @end. */
 static inline bool smc_clc_fits(u32 at, u32 size, u32 end)
 {
 	return at <= end && size <= end - at;

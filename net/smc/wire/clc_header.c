@@ -42,8 +42,8 @@ static u32 min_length(const struct smc_clc_header *hdr)
 }
 
 /*
- * An agreement names the one path and the one version that both ends know. A
- * proposal or a decline may come from a sender of any later version.
+ * An ACCEPT or CONFIRM names one path and one version that both ends support. A
+ * PROPOSAL or DECLINE may come from a sender of any later version.
  */
 static bool is_agreeable(const struct smc_clc_header *hdr)
 {
@@ -52,7 +52,7 @@ static bool is_agreeable(const struct smc_clc_header *hdr)
 	return (path == SMC_OFFER_R || path == SMC_OFFER_D) && hdr->version <= SMC_VERSION_2;
 }
 
-/* Later versions may extend a message; version 1 is closed but for lists of a proposal. */
+/* Later versions may extend a message. In version 1 only the lists of a PROPOSAL vary. */
 static bool is_length_possible(const struct smc_clc_header *hdr)
 {
 	u32 min = min_length(hdr);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CLC PROPOSAL: all that the client can do. Its areas lie where offsets say, and
- * the offsets are the peer's: each area is checked against the ones before it
- * and against the trailer.
+ * CLC PROPOSAL: all that the client supports. Its areas are at offsets that the
+ * peer chooses, so each area is checked against the ones before it and against
+ * the trailer.
  */
 #include "bytes.h"
 #include "clc_frame.h"
@@ -43,7 +43,7 @@ enum {
 enum {
 	V2_EID_COUNT	= 0,
 	V2_ISM_COUNT	= 1,
-	V2_RELEASE	= 3,	/* high nibble; bit 0: there is a SEID */
+	V2_RELEASE	= 3,	/* high nibble; bit 0: a SEID is present */
 	V2_DV2_OFFSET	= 6,
 	V2_DV2_FROM	= 8,
 	V2_GID		= 8,
@@ -64,7 +64,7 @@ enum {
 	ISM_SIZE	= 10,
 };
 
-/* Version 1 senders without SMC-D leave the block out. */
+/* Version 1 senders without SMC-D omit the block. */
 static bool has_block(const struct smc_clc_proposal *p)
 {
 	return p->version != SMC_VERSION_1 || smc_offer_has_d(p->offer_v1);
@@ -95,7 +95,7 @@ static int get_ip_area(const u8 *buf, u32 at, u32 end, struct smc_clc_proposal *
 	return 0;
 }
 
-/* Return: where the area ends. */
+/* Return: end of the area. */
 static u32 put_ip_area(u8 *buf, u32 at, const struct smc_clc_proposal *p)
 {
 	u8 *ip = buf + at;
@@ -113,7 +113,7 @@ static u32 put_ip_area(u8 *buf, u32 at, const struct smc_clc_proposal *p)
 	return at + IP_PREFIXES6 + IP6_SIZE * p->n_prefixes6;
 }
 
-/* An emulated device's GID is twice as long and takes a second entry. */
+/* The GID of an emulated device is twice as long and takes a second entry. */
 static int get_ism_entries(const u8 *entry, unsigned int n, struct smc_clc_proposal *p)
 {
 	const u8 *end = entry + ISM_SIZE * n;
@@ -143,7 +143,7 @@ static u8 *put_ism_entry(u8 *entry, u64 gid, u16 chid)
 	return entry + ISM_SIZE;
 }
 
-/* Return: how many entries there are. */
+/* Return: number of entries. */
 static u8 put_ism_entries(u8 *entry, const struct smc_clc_proposal *p)
 {
 	const u8 *start = entry;
@@ -157,7 +157,7 @@ static u8 put_ism_entries(u8 *entry, const struct smc_clc_proposal *p)
 	return (u8)((entry - start) / ISM_SIZE);
 }
 
-/* @v2 is a version 2 extension known to be whole. */
+/* The version 2 extension at @v2 has been checked to be complete. */
 static int get_dv2(const u8 *buf, u32 v2, u32 end, struct smc_clc_proposal *p)
 {
 	u32 eids_end = v2 + V2_EIDS + SMC_EID_LEN * p->n_eids;
@@ -177,7 +177,7 @@ static int get_dv2(const u8 *buf, u32 v2, u32 end, struct smc_clc_proposal *p)
 	return get_ism_entries(buf + at + DV2_ENTRIES, n, p);
 }
 
-/* Return: where the extension ends. */
+/* Return: end of the extension. */
 static u32 put_dv2(u8 *buf, u32 v2, u32 at, const struct smc_clc_proposal *p)
 {
 	u8 n = put_ism_entries(buf + at + DV2_ENTRIES, p);
@@ -212,7 +212,7 @@ static int get_v2(const u8 *buf, u32 at, u32 end, struct smc_clc_proposal *p)
 	return smc_offer_has_d(p->offer_v2) ? get_dv2(buf, at, end, p) : 0;
 }
 
-/* Return: where the extension ends. */
+/* Return: end of the extension. */
 static u32 put_v2(u8 *buf, u32 at, const struct smc_clc_proposal *p)
 {
 	u32 eids_end = at + V2_EIDS + SMC_EID_LEN * p->n_eids;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The cursor of any position; moving one on, which every message does, is in cursor.h. */
+/* Compute the cursor of any position. cursor.h has the functions that advance a cursor. */
 #include "cursor.h"
 
 struct smc_cursor smc_cursor_from_position(u64 pos, u32 size)

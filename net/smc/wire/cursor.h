@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Cursors: the wire's view of a position in a stream.
+ * Cursors: a position in a stream, as messages contain it.
  *
- * Inside, a position is a 64-bit count of bytes since the connection began and
- * never wraps. The wire knows only the offset in the element and a 16-bit count
- * of how often it returned to zero. Who keeps the cursor beside the position moves both on
- * without a division.
+ * The stream counts its bytes by 64-bit positions, which begin with the
+ * connection and never wrap. A cursor has only the offset in the element and a
+ * 16-bit count of its wraps. A stream that keeps the cursor beside the position
+ * advances both without a division.
  */
 #ifndef SMC_WIRE_CURSOR_H
 #define SMC_WIRE_CURSOR_H
@@ -22,7 +22,7 @@ struct smc_cursor {
 };
 
 /**
- * smc_cursor_from_position() - what the wire says for a position
+ * smc_cursor_from_position() - compute the cursor of a position
  * @pos: bytes since the connection began
  * @size: bytes in the element, not zero; need not be a power of two
  *
@@ -31,12 +31,12 @@ struct smc_cursor {
 struct smc_cursor smc_cursor_from_position(u64 pos, u32 size);
 
 /**
- * smc_offset_advanced() - an offset in a ring that moved on
+ * smc_offset_advanced() - advance an offset in a ring
  * @offset: offset
  * @size: bytes in the ring
- * @by: bytes, no more than @size
+ * @by: number of bytes, at most @size
  *
- * Return: where it is then.
+ * Return: the new offset.
  */
 static inline u32 smc_offset_advanced(u32 offset, u32 size, u32 by)
 {
@@ -46,12 +46,12 @@ static inline u32 smc_offset_advanced(u32 offset, u32 size, u32 by)
 }
 
 /**
- * smc_cursor_advanced() - the same of a cursor
+ * smc_cursor_advanced() - advance a cursor
  * @cur: cursor
  * @size: bytes in the element
- * @by: bytes, no more than @size
+ * @by: number of bytes, at most @size
  *
- * Return: where it is then.
+ * Return: the new cursor.
  */
 static inline struct smc_cursor smc_cursor_advanced(struct smc_cursor cur, u32 size, u32 by)
 {
@@ -62,27 +62,27 @@ static inline struct smc_cursor smc_cursor_advanced(struct smc_cursor cur, u32 s
 }
 
 /**
- * smc_cursor_distance() - how far a peer's cursor has moved on
+ * smc_cursor_distance() - compute how far a peer's cursor has advanced
  * @cur: cursor as received
- * @last: where it was
+ * @last: previous cursor
  * @size: bytes in the element
- * @most: how far it may have moved: no more than @size
- * @distance: bytes, on success
+ * @most: limit of the distance, at most @size
+ * @distance: set to the number of bytes on success
  *
- * Return: 0, or -EPROTO if the cursor is malformed or can't be there: the peer is broken or
- * hostile.
+ * Return: 0, or -EPROTO if the cursor is malformed or impossible: the peer is
+ * broken or hostile.
  */
 static inline int smc_cursor_distance(struct smc_cursor cur, struct smc_cursor last, u32 size,
 				      u32 most, u32 *distance)
 {
-	/* So small a step holds at most one return to zero. */
+	/* A valid step wraps at most once. */
 	u16 wraps = cur.wrap - last.wrap;
 	u64 ahead = cur.offset;
 
 	if (wraps)
 		ahead += size;
 	ahead -= last.offset;
-	/* A step back is a number larger than any. */
+	/* A step backwards gives a number above any limit. */
 	if (cur.offset >= size || wraps > 1 || ahead > most)
 		return -EPROTO;
 	*distance = (u32)ahead;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The control area at the start of an element of a DMB: what the peer of an SMC-D
- * connection says of its cursors. In host byte order; the peer writes a cursor, with
- * the flags beside it, by one aligned store.
+ * The control area at the start of an element of a DMB: the peer of an SMC-D
+ * connection writes its cursors there, in host byte order. It writes a cursor,
+ * with the flags beside it, by one aligned store.
  */
 #ifndef SMC_WIRE_DMBE_H
 #define SMC_WIRE_DMBE_H
@@ -16,16 +16,16 @@ extern "C" {
 
 #define SMC_DMBE_CONTROL_LEN	32
 
-/* As it lies in memory. */
+/* Layout in memory. */
 struct smc_dmbe_control {
 	u8 type;		/* SMC_CDC_TYPE */
 	u8 reserved[7];
-	u64 producer;		/* words of smc_dmbe_pack() */
-	u64 consumer;		/* with the flags */
+	u64 producer;		/* word of smc_dmbe_pack() */
+	u64 consumer;		/* likewise, with the flags */
 	u64 reserved2;
 };
 
-/* One word: its fields lie in memory in this order, as bit-fields do in either byte order. */
+/* One word. Its fields are in memory in this order, as bit-fields are in either byte order. */
 union smc_dmbe_word {
 	u64 word;
 	struct {
@@ -37,12 +37,12 @@ union smc_dmbe_word {
 };
 
 /**
- * smc_dmbe_pack() - a cursor as one word of the control area
+ * smc_dmbe_pack() - pack a cursor into one word of the control area
  * @cur: cursor
  * @prod_flags: producer flags, in the consumer cursor's word only
- * @conn_flags: state flags, likewise
+ * @conn_flags: connection flags, in the consumer cursor's word only
  *
- * Return: the word, in the byte order of the host's memory.
+ * Return: the word, in host byte order.
  */
 static inline u64 smc_dmbe_pack(struct smc_cursor cur, u8 prod_flags, u8 conn_flags)
 {
@@ -56,10 +56,10 @@ static inline u64 smc_dmbe_pack(struct smc_cursor cur, u8 prod_flags, u8 conn_fl
 }
 
 /**
- * smc_dmbe_unpack() - what the two words of a control area say
+ * smc_dmbe_unpack() - decode the two words of a control area
  * @producer: the producer cursor's word, as read once
  * @consumer: the consumer cursor's word, as read once
- * @cdc: its cursors and flags are filled; not yet checked against the connection
+ * @cdc: gets the cursors and flags, which are not yet checked against the connection
  */
 static inline void smc_dmbe_unpack(u64 producer, u64 consumer, struct smc_cdc *cdc)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LLC messages, bytes to structure and back.
+ * Decode and encode LLC messages.
  *
- * Version 2 has a 16-bit length where version 1 has an 8-bit length and a reason.
- * It is found on the wire in both byte orders, and so are the 16-bit counts.
+ * Version 2 has a 16-bit length instead of version 1's 8-bit length and reason.
+ * Peers send this length, and the 16-bit counts, in either byte order.
  */
 #include "bytes.h"
 #include "llc.h"
@@ -11,7 +11,7 @@
 enum {
 	LLC_TYPE	= 0,	/* version 2: 2 in the high nibble */
 	LLC_LENGTH	= 1,
-	LLC_REASON	= 2,	/* version 1: low nibble; version 2: of the length */
+	LLC_REASON	= 2,	/* version 1: low nibble; version 2: second byte of the length */
 	LLC_FLAGS	= 3,
 
 	CL_MAC		= 4,
@@ -28,7 +28,7 @@ enum {
 	AL_LINK		= 31,
 	AL_MTU		= 32,	/* low nibble */
 	AL_PSN		= 33,
-	AL_DIRECT	= 44,	/* top bit; from here on only the large layout */
+	AL_DIRECT	= 44,	/* top bit; from here on in the large layout only */
 	AL_TARGET_GID	= 46,
 	AL_COUNT	= 70,
 	AL_RKEYS	= 72,
@@ -43,7 +43,7 @@ enum {
 	RAL_COUNT	= 24,
 	RAL_GIDS	= 28,
 
-	CR_COUNT	= 4,	/* in the place of the first token's link number */
+	CR_COUNT	= 4,	/* replaces the link number of the first token */
 	CR_TOKENS	= 4,
 	CRC_COUNT	= 4,
 	CRC_TOKENS	= 5,
@@ -71,7 +71,7 @@ enum {
 #define LLC_VERSION	0xf0
 #define AL_DIRECT_FLAG	0x80
 
-/* Does the message, of which @len bytes came, say that it has at least @need of them? */
+/* The length field, in one byte order, is at least @need and at most the received @len. */
 static bool has_length(const u8 *buf, u32 need, size_t len)
 {
 	u32 be = get_be16(buf + LLC_LENGTH);
@@ -80,7 +80,10 @@ static bool has_length(const u8 *buf, u32 need, size_t len)
 	return (be >= need && be <= len) || (le >= need && le <= len);
 }
 
-/* Whatever is sent is of this length: 8 bits of version 1, 16 in network order of version 2. */
+/*
+ * All messages that are sent have this length: in 8 bits of version 1, or 16
+ * bits in network order of version 2.
+ */
 static void put_length(u8 *buf)
 {
 	bool is_v2 = (buf[LLC_TYPE] & LLC_VERSION) == LLC_V2;
@@ -89,7 +92,7 @@ static void put_length(u8 *buf)
 	buf[LLC_LENGTH + 1] = is_v2 ? SMC_LLC_LEN : 0;
 }
 
-/* A 16-bit count that is never above 255, in either byte order. */
+/* Read a 16-bit count in either byte order. It is never above 255. */
 static int get_count(const u8 *p)
 {
 	return p[0] && p[1] ? -EPROTO : p[0] | p[1];
@@ -220,7 +223,7 @@ static void put_delete_link(u8 *buf, const struct smc_llc_msg *msg)
 	put_be32(buf + DL_REASON, msg->delete_link.reason);
 }
 
-/* No field of it matters to an end that never adds a link: only its form is judged. */
+/* The fields do not matter to an end that never adds a link, so only the form is checked. */
 static int check_request_add_link(const u8 *buf, size_t len, const struct smc_llc_msg *msg)
 {
 	if (!msg->v2)
@@ -279,7 +282,7 @@ static void put_test_link(u8 *buf, const struct smc_llc_msg *msg)
 	memcpy(buf + TL_DATA, msg->test_link.data, sizeof(msg->test_link.data));
 }
 
-/* How many keys a DELETE RKEY lists. */
+/* Number of keys that a DELETE RKEY lists. */
 static unsigned int delete_rkey_listed(const struct smc_llc_msg *msg)
 {
 	if (msg->v2 && (msg->flags & SMC_LLC_REPLY))
@@ -380,7 +383,7 @@ bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc
 	case SMC_LLC_CONFIRM_RKEY:
 		return reply->confirm_rkey.rt[0].rkey == request->confirm_rkey.rt[0].rkey;
 	case SMC_LLC_DELETE_RKEY:
-		/* One of version 2 lists only keys that are invalid. */
+		/* A version 2 reply lists only invalid keys. */
 		return reply->v2 || reply->delete_rkey.rkey[0] == request->delete_rkey.rkey[0];
 	case SMC_LLC_TEST_LINK:
 		return !memcmp(reply->test_link.data, request->test_link.data,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * LLC messages: how the two ends of a link group manage its links and the keys
- * of its RMBs (RFC 7609 section 3.3 and appendix A.3; SMC version 2).
+ * LLC messages: they manage the links of a link group and the keys of its RMBs
+ * (RFC 7609 section 3.3 and appendix A.3; SMC version 2).
  */
 #ifndef SMC_WIRE_LLC_H
 #define SMC_WIRE_LLC_H
@@ -13,11 +13,11 @@
 extern "C" {
 #endif
 
-#define SMC_LLC_LEN		44	/* of every message but the large ones of version 2 */
+#define SMC_LLC_LEN		44	/* of all messages but the large ones of version 2 */
 #define SMC_LLC_V2_MAX_LEN	8192
 #define SMC_LLC_DELETE_RKEYS	8	/* keys of a DELETE RKEY in struct smc_llc_msg */
 
-/* Type byte without the version in its high nibble. */
+/* The type byte without the version in its high nibble. */
 enum smc_llc_type {
 	SMC_LLC_CONFIRM_LINK		= 0x01,
 	SMC_LLC_ADD_LINK		= 0x02,
@@ -81,15 +81,15 @@ struct smc_llc_msg {
 			u8 link;
 			u8 mtu;
 			u32 psn;
-			/* of the large layout of version 2 only */
+			/* in the large layout of version 2 only */
 			bool large;
 			bool direct;
 			u8 target_gid[SMC_GID_LEN];
-			u8 n_rkeys;	/* seen to be there, not decoded */
+			u8 n_rkeys;	/* checked to be present, not decoded */
 		} add_link;
 		struct {
 			u8 link;
-			u8 count;	/* as sent: tokens left, may exceed those here */
+			u8 count;	/* as sent: tokens left, may be more than in rt */
 			struct smc_llc_rtoken rt[2];
 		} add_link_cont;
 		struct {
@@ -98,9 +98,10 @@ struct smc_llc_msg {
 		} delete_link;
 		struct {
 			/*
-			 * CONFIRM RKEY: rt[0] is for the link that carries the message;
-			 * count tokens for other links follow it, two here, the rest
-			 * in CONT messages. CONT: count tokens are left, three here.
+			 * CONFIRM RKEY: rt[0] is for the link that carries the
+			 * message; count tokens for other links follow it, two
+			 * of them here, the rest in CONT messages. CONT: count
+			 * tokens are left, three of them here.
 			 */
 			u8 count;
 			struct smc_llc_rtoken rt[3];
@@ -110,8 +111,9 @@ struct smc_llc_msg {
 		} test_link;
 		struct {
 			/*
-			 * Keys beyond the eighth are seen to be there, not decoded. A version
-			 * 2 reply repeats the count, but lists only the invalid keys.
+			 * Keys after the eighth are checked to be present, not
+			 * decoded. A version 2 reply repeats the count, but
+			 * lists only the invalid keys.
 			 */
 			u8 count;
 			u8 errors;	/* version 1: mask; version 2: count of invalid ones */
@@ -123,18 +125,18 @@ struct smc_llc_msg {
 /**
  * smc_llc_parse() - decode one received LLC message
  * @buf: the message
- * @len: bytes received, which may be more than the message says
+ * @len: bytes received, which may be more than the message's length field contains
  * @msg: filled on success
  *
- * Accepts the 16-bit length and counts of version 2 in either byte order.
+ * The 16-bit length and counts of version 2 are accepted in either byte order.
  *
- * Return: 0; -EPROTO for a message that is malformed; -EOPNOTSUPP for one of unknown
+ * Return: 0; -EPROTO for a malformed message; -EOPNOTSUPP for one of unknown
  * type, which a receiver ignores.
  */
 int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg);
 
 /**
- * smc_llc_is_answered() - whether a reply is the one to a request of its type
+ * smc_llc_is_answered() - whether a reply answers a request of its type
  * @request: the request
  * @reply: the reply, which may be a late one to an earlier request
  */
@@ -143,11 +145,13 @@ bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc
 /**
  * smc_llc_build() - encode a message into the 44-byte form
  * @buf: SMC_LLC_LEN bytes
- * @msg: what to say. Of a large ADD LINK it is what a small one has, and a DELETE RKEY lists
- *	at most SMC_LLC_DELETE_RKEYS keys.
+ * @msg: contents of the message. For a large ADD LINK, only the fields of a
+ *	small one are encoded. A DELETE RKEY lists at most SMC_LLC_DELETE_RKEYS
+ *	keys.
  *
- * The length of a version 2 message is big-endian, as every other field. In-tree Linux sends it
- * in host order, and takes either, for it looks only whether it is large enough.
+ * The length of a version 2 message is big-endian, as are all other fields.
+ * In-tree Linux sends it in host order, and accepts both orders, because it
+ * only checks that the length is large enough.
  */
 void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg);
 
@@ -156,10 +160,10 @@ void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg);
  * @buf: the received message, accepted by smc_llc_parse()
  * @flags: flags to add to SMC_LLC_REPLY
  *
- * The reply is the first SMC_LLC_LEN bytes of @buf and says so, whatever the length
- * of the request. Refusing an ADD LINK gives the reason that there is no other path.
- * Answering a DELETE RKEY says that no key was invalid; a reply that names invalid ones
- * is made with smc_llc_build().
+ * The reply is the first SMC_LLC_LEN bytes of @buf, and has that length,
+ * whatever the length of the request. A rejected ADD LINK gets the reason that
+ * there is no other path. A reply to DELETE RKEY reports no invalid key;
+ * smc_llc_build() encodes a reply that lists invalid ones.
  */
 void smc_llc_reply(u8 *buf, u8 flags);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What wire/ needs from its surroundings: fixed-width types, memory functions,
- * a 64-bit division and error numbers. The folder compiles twice, into the module and natively
- * into its unit tests and fuzzers, and this header is the only difference.
+ * Definitions that wire/ needs: fixed-width types, memory functions, a 64-bit
+ * division and error numbers. The folder is compiled into the module and, for
+ * unit tests and fuzzers, for user space. This header is the only difference.
  */
 #ifndef SMC_WIRE_PLATFORM_H
 #define SMC_WIRE_PLATFORM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Size classes of RMB and DMB elements: class c holds 16 KiB << c bytes, and c is
- * what the CLC messages carry (RFC 7609 appendix A.2.2).
+ * Size classes of RMB and DMB elements: an element of class c has 16 KiB << c
+ * bytes, and CLC messages contain c (RFC 7609 appendix A.2.2).
  */
 #ifndef SMC_WIRE_SIZE_CLASS_H
 #define SMC_WIRE_SIZE_CLASS_H
@@ -13,15 +13,15 @@ extern "C" {
 #endif
 
 #define SMC_SIZE_CLASS_MIN_BYTES	(16u << 10)
-#define SMC_SIZE_CLASS_R_MAX		5	/* 512 KiB, the largest of ours for SMC-R */
-#define SMC_SIZE_CLASS_D_MAX		6	/* 1 MiB, the largest of ours for SMC-D */
-#define SMC_SIZE_CLASS_PEER_MAX		15	/* largest the wire can say */
+#define SMC_SIZE_CLASS_R_MAX		5	/* 512 KiB, the largest in use here for SMC-R */
+#define SMC_SIZE_CLASS_D_MAX		6	/* 1 MiB, the largest in use here for SMC-D */
+#define SMC_SIZE_CLASS_PEER_MAX		15	/* the largest that a message can contain */
 
 /**
- * smc_size_class_bytes() - how large an element of a class is
+ * smc_size_class_bytes() - size of an element of a class
  * @c: class, at most SMC_SIZE_CLASS_PEER_MAX
  *
- * Return: its bytes.
+ * Return: number of bytes.
  */
 static inline u32 smc_size_class_bytes(u8 c)
 {
@@ -29,7 +29,7 @@ static inline u32 smc_size_class_bytes(u8 c)
 }
 
 /**
- * smc_size_class_of() - the class for a wanted number of bytes
+ * smc_size_class_of() - find the class for a number of bytes
  * @bytes: bytes wanted in an element
  * @max: largest class allowed
  *
