@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Allocation of slabs, and the elements in them. */
+/* Allocation of buffers, and the elements in them. */
 
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -12,13 +12,16 @@
 #include "slab.h"
 #include "workqueue.h"
 
-/* What was not used from one look to the next is given back: within a minute. */
+/*
+ * Interval of the checks for unused buffers. A buffer that two checks in a row
+ * find unused is released, so within a minute.
+ */
 #define SMC_SLABS_LOOK	(30 * HZ)
 
-/* How long a thread waits for others to make slabs before its connection is TCP. */
+/* How long a thread waits for others to allocate buffers before its connection continues as TCP. */
 #define SMC_SLABS_WAIT	(3 * HZ)
 
-/* Of all slabs until their memory is freed, also those that no namespace has any more. */
+/* Bytes of all buffers whose memory is not freed yet, also of those without a namespace. */
 static atomic_long_t smc_slab_host_bytes = ATOMIC_LONG_INIT(0);
 
 static bool smc_slab_is_within(long bytes, int pages)
@@ -26,7 +29,7 @@ static bool smc_slab_is_within(long bytes, int pages)
 	return bytes <= (long)pages << PAGE_SHIFT;
 }
 
-/* The bytes that are under its namespace's name: until the namespace lets go of it. */
+/* Remove the buffer from its namespace's account. */
 static void smc_slab_disclaim(const struct smc_slab *slab)
 {
 	atomic_long_sub(smc_slab_bytes(slab), &smc_net(slab->spec.net)->slab_bytes);
@@ -39,8 +42,9 @@ static void smc_slab_unreserve(const struct smc_slab *slab)
 }
 
 /*
- * Before its memory is allocated: whether that keeps within the limits. One that others reserve in
- * vain at this moment counts: near the limit it may be refused what would just fit.
+ * Check the limits before memory is allocated, and count the buffer. Buffers
+ * that others reserve at the same time count even if they fail later. So near a
+ * limit a buffer may be refused that would just fit.
  */
 static bool smc_slab_reserve(const struct smc_slab *slab)
 {
@@ -48,7 +52,7 @@ static bool smc_slab_reserve(const struct smc_slab *slab)
 	const long bytes = smc_slab_bytes(slab);
 	const long host = atomic_long_add_return(bytes, &smc_slab_host_bytes);
 	const long own = atomic_long_add_return(bytes, &sn->slab_bytes);
-	/* But for the first one, no namespace has more than is left for all others. */
+	/* Any namespace but the initial one has at most as much as it leaves to all others. */
 	const long weight = net_eq(slab->spec.net, &init_net) ? 0 : own;
 
 	if (smc_slab_is_within(host + weight, READ_ONCE(smc_sysctl_host_mem_limit)) &&
@@ -64,8 +68,9 @@ static void smc_slab_count(const struct smc_slab *slab, s64 bytes)
 }
 
 /*
- * vfree() leaves the work to another thread where it must not sleep, but of such places it knows
- * only those with softirqs off.
+ * vfree() defers the work to another thread in a context that must not sleep.
+ * Among these contexts it recognises only hard interrupts and disabled
+ * softirqs, so disable softirqs here.
  */
 static void smc_slab_vfree(const struct smc_slab *slab)
 {
@@ -106,7 +111,7 @@ void smc_slab_disown(struct smc_slab *slab)
 
 static bool smc_slab_try(struct smc_slab *slab, unsigned int n, bool is_virtual)
 {
-	/* Without a control group it is nobody's, also not that of who needs it first. */
+	/* Without a control group no group is charged, not even the one of the current thread. */
 	const gfp_t account = slab->spec.memcg ? __GFP_ACCOUNT : 0;
 	const gfp_t gfp = GFP_KERNEL | account | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY;
 
@@ -122,8 +127,9 @@ static bool smc_slab_try(struct smc_slab *slab, unsigned int n, bool is_virtual)
 }
 
 /*
- * Zeroed, because an application may be made to read what its peer only claims to have
- * written. Physically contiguous memory may be short: then take fewer elements.
+ * The memory is zeroed, because a peer can make an application read bytes that
+ * the peer only claims to have written. If physically contiguous memory is
+ * short, the buffer gets fewer elements.
  */
 static int smc_slab_alloc_memory(struct smc_slab *slab)
 {
@@ -163,7 +169,7 @@ int smc_slab_init(struct smc_slab *slab, const struct smc_slab_spec *spec,
 	return 0;
 }
 
-/* With the lock of the slabs, see struct smc_slabs. */
+/* Called with the lock of the pool, see struct smc_slabs. */
 static bool smc_slab_take(struct smc_slab *slab, struct smc_element *el)
 {
 	unsigned int i;
@@ -180,12 +186,12 @@ static bool smc_slab_take(struct smc_slab *slab, struct smc_element *el)
 	kref_get(&slab->ref);
 	el->slab = slab;
 	el->index = i;
-	/* Nobody else has it. */
+	/* No other connection has the element. */
 	el->used = slab->used[i];
 	return true;
 }
 
-/* Nobody takes an element while the lock of the slabs is held. */
+/* No element is taken while the caller holds the lock of the pool. */
 static bool smc_slab_is_empty(const struct smc_slab *slab)
 {
 	return bitmap_empty(slab->taken, slab->n);
@@ -196,7 +202,7 @@ static bool smc_slab_is_left(const struct smc_slab *slab)
 	return slab->spec.memcg && !mem_cgroup_online(slab->spec.memcg) && smc_slab_is_empty(slab);
 }
 
-/* One thread that makes a slab. */
+/* A thread that allocates a buffer. */
 struct smc_slab_maker {
 	struct list_head list;
 	const struct mem_cgroup *memcg;
@@ -238,7 +244,10 @@ void smc_slabs_remove_left(struct smc_slabs *slabs, struct list_head *removed)
 	spin_unlock_bh(&slabs->lock);
 }
 
-/* Unless it is queued. The path may cancel it once the slabs are closed. */
+/*
+ * Queue the next check, unless it is queued already. Once the pool is closed,
+ * the path may cancel it.
+ */
 static void smc_slabs_look_later(struct smc_slabs *slabs)
 {
 	lockdep_assert_held(&slabs->lock);
@@ -348,9 +357,9 @@ static bool smc_slabs_is_making(const struct smc_slabs *slabs, const struct smc_
 }
 
 /*
- * @maker: the caller's, who would make a slab; or NULL
- * Return: 0 with an element; -EAGAIN if the caller is to make a slab; -EBUSY while another of its
- * control group does; or -ENOLINK.
+ * @maker: entry of the caller if it would allocate a buffer, or NULL
+ * Return: 0 with an element; -EAGAIN if the caller has to allocate a buffer;
+ * -EBUSY while another thread of its control group allocates one; or -ENOLINK.
  */
 static int smc_slabs_try(struct smc_slabs *slabs, const struct smc_slab_spec *spec,
 			 struct smc_slab_maker *maker, struct smc_element *el)
@@ -370,7 +379,7 @@ static int smc_slabs_try(struct smc_slabs *slabs, const struct smc_slab_spec *sp
 	return rc;
 }
 
-/* Where there is no memory for an element of the class that is wanted. */
+/* Take a free element of a smaller class, for want of memory for the class of @spec. */
 static bool smc_slabs_take_smaller(struct smc_slabs *slabs, struct smc_slab_spec *spec,
 				   struct smc_element *el)
 {
@@ -386,9 +395,10 @@ static bool smc_slabs_take_smaller(struct smc_slabs *slabs, struct smc_slab_spec
 }
 
 /*
- * Each attempt that fails may have reclaimed memory in vain, so there are few: one element was
- * refused, which leaves the smallest class, and of that less.
- * Return: 0 with an element of a new slab, 1 with one that was free, or an error.
+ * There are few attempts, because each one that fails may have reclaimed memory
+ * for nothing. If there was no memory for one element of the class, only the
+ * smallest class is tried, and less of it.
+ * Return: 0 with an element of a new buffer, 1 with an element that was free, or an error.
  */
 static int smc_slabs_make(struct smc_slabs *slabs, struct smc_slab_spec *spec, smc_slab_add_t add,
 			  void *arg, struct smc_element *el)
@@ -420,7 +430,7 @@ int smc_slabs_take(struct smc_slabs *slabs, struct smc_slab_spec *spec, smc_slab
 	bool reused = true;
 	int rc;
 
-	/* Others' new slabs may be slow to come, one after the other. */
+	/* Other threads may allocate slowly, one after the other. */
 	wait_event_timeout(slabs->made,
 			   (rc = smc_slabs_try(slabs, spec, add ? &maker : NULL, el)) != -EBUSY,
 			   SMC_SLABS_WAIT);

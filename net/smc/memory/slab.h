@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Slabs: pieces of memory, cut into elements of one size class that connections take
- * and give back. What a peer or a device has to do with the memory is the path's.
+ * Buffers: pieces of memory, divided into elements of one size class that
+ * connections take and return. The path makes the memory accessible to a peer
+ * or a device.
  *
- * All slabs of a namespace together have no more pages than net.smc.mem_limit, and all of the host
- * no more than net.smc.host_mem_limit, whatever control groups say. A slab counts from before its
- * memory is allocated, for the namespace until that lets go of it, and for the host until the
- * memory is freed. Where another one would be too much, memory is short (-ENOMEM).
+ * All buffers of a namespace together are limited to net.smc.mem_limit pages,
+ * and all of the host to net.smc.host_mem_limit, whatever the control groups
+ * allow. A buffer counts from before its memory is allocated: for the namespace
+ * until the path drops the buffer, and for the host until the memory is freed.
+ * Beyond a limit an allocation fails with -ENOMEM.
  */
 #ifndef SMC_MEMORY_SLAB_H
 #define SMC_MEMORY_SLAB_H
@@ -26,17 +28,17 @@
 struct mem_cgroup;
 struct net;
 
-#define SMC_SLAB_BYTES		(1u << 20)	/* and an element is no larger */
+#define SMC_SLAB_BYTES		(1u << 20)	/* also the largest element */
 #define SMC_SLAB_MAX_ELEMENTS	255		/* an index has one byte, and some start at 1 */
 
 /**
- * struct smc_slab_spec - what a slab is for
- * @net: that accounts it; NULL once the path has let go of the slab
+ * struct smc_slab_spec - attributes of a buffer
+ * @net: namespace that accounts for it; NULL once the path has dropped the buffer
  * @memcg: control group that it is charged to, or NULL
  * @kind: path that it belongs to
  * @is_rx: the peer writes into it
- * @most_bytes: how large it may be, though one element it has
- * @size_class: of its elements
+ * @most_bytes: limit of its size; it has at least one element nevertheless
+ * @size_class: size class of its elements
  * @type: kind of memory
  */
 struct smc_slab_spec {
@@ -50,18 +52,19 @@ struct smc_slab_spec {
 };
 
 /**
- * struct smc_slab - one piece of memory
- * @list: in the path's list
- * @ref: one of the path, one of each element taken
- * @spec: what it is for; its control group is referenced
+ * struct smc_slab - a buffer
+ * @list: entry in the path's list
+ * @ref: the path holds one reference, and each element in use holds one
+ * @spec: its attributes; the control group is referenced
  * @n: number of elements
- * @taken: one bit per element; protected by @lock
- * @is_idle: none was taken when smc_slabs_remove_idle() looked, nor since; under the slabs' lock
- * @used: of each that is not taken, what its last connection left in it, see struct smc_element
- * @lock: softirqs off
+ * @taken: one bit per element in use; protected by @lock
+ * @is_idle: no element has been in use since the last smc_slabs_remove_idle();
+ *	under the pool's lock
+ * @used: bytes that the last user left in each free element, see struct smc_element
+ * @lock: taken with softirqs off
  * @mem: kernel address
- * @is_virtual: by vmalloc() rather than in one piece of physical memory
- * @release: frees what contains the slab, when its memory is gone
+ * @is_virtual: allocated by vmalloc() instead of in one piece of physical memory
+ * @release: frees the structure around the buffer when its memory is gone
  */
 struct smc_slab {
 	struct list_head list;
@@ -77,26 +80,28 @@ struct smc_slab {
 	void (*release)(struct smc_slab *slab);
 };
 
-/* How large slabs are together, by kind of memory. */
+/* Total size of buffers, by kind of memory. */
 struct smc_buffer_bytes {
 	u64 physical;
 	u64 virtual;
 };
 
 /**
- * struct smc_slabs - the slabs that connections share
- * @lock: protects all of it; softirqs off
- * @list: the slabs
- * @bytes: of @list; read without the lock, too
- * @makers: threads that make a slab to be added
- * @made: is woken when one of them is through
- * @closed: none is added any more
- * @trim: the path's work that calls smc_slabs_remove_idle(); queued as long as there are slabs
+ * struct smc_slabs - the pool of buffers that connections share
+ * @lock: protects the pool; taken with softirqs off
+ * @list: the buffers
+ * @bytes: total size of @list; also read without the lock
+ * @makers: threads that allocate a buffer for the pool
+ * @made: woken when one of these threads is done
+ * @closed: no more buffers are added
+ * @trim: the path's work that calls smc_slabs_remove_idle(); queued as long as
+ *	there are buffers
  *
- * Nobody allocates, or waits for a peer, with @lock held: what one control group has to wait for is
- * not to hold up the others, which find their elements in the same list. So a slab is made first
- * and then added. Of one control group only one thread at a time makes one of a size class, and the
- * others of that group wait for it.
+ * No thread allocates, or waits for a peer, with @lock held. The delays of one
+ * control group must not delay the others, whose elements are in the same list.
+ * So a buffer is allocated first and added then. In each control group only one
+ * thread at a time allocates a buffer of a size class, and the others wait for
+ * it.
  */
 struct smc_slabs {
 	spinlock_t lock;
@@ -108,19 +113,19 @@ struct smc_slabs {
 	struct delayed_work *trim;
 };
 
-/* An element of a slab, taken by a connection. */
+/* An element of a buffer, taken by a connection. */
 struct smc_element {
 	struct smc_slab *slab;
 	unsigned int index;	/* from 0 */
-	bool is_spent;		/* the peer may go on to write there: nobody else gets it */
-	u32 used;		/* bytes from its start; all behind them is zero */
+	bool is_spent;		/* the peer may still write to it, so it is not reused */
+	u32 used;		/* bytes in use from its start; the rest is zero */
 };
 
 /**
- * smc_slab_init() - allocate the memory
- * @slab: zeroed, in a structure of the path's
- * @spec: what it is for
- * @release: see there
+ * smc_slab_init() - initialise a buffer and allocate its memory
+ * @slab: zeroed, in a structure of the path
+ * @spec: its attributes
+ * @release: see struct smc_slab
  *
  * Context: process, may sleep.
  * Return: 0 with a reference; or -ENOMEM, with nothing to release.
@@ -129,131 +134,135 @@ int smc_slab_init(struct smc_slab *slab, const struct smc_slab_spec *spec,
 		  void (*release)(struct smc_slab *slab));
 
 /**
- * smc_slab_put() - drop a reference; with the last one the memory goes
- * @slab: slab
+ * smc_slab_put() - drop a reference; the last one frees the memory
+ * @slab: buffer
  *
  * Context: any but hard interrupt.
  */
 void smc_slab_put(struct smc_slab *slab);
 
 /**
- * smc_slab_disown() - drop the path's reference, and the namespace's account of the slab
- * @slab: slab
+ * smc_slab_disown() - drop the path's reference, and remove the buffer from the
+ * namespace's account
+ * @slab: buffer
  *
- * Elements may be in use for longer than the namespace lives, by the peer's end.
+ * The peer's end may keep elements in use for longer than the namespace lives.
  */
 void smc_slab_disown(struct smc_slab *slab);
 
 /**
- * smc_slabs_init() - no slabs yet
+ * smc_slabs_init() - initialise an empty pool
  * @slabs: zeroed
- * @trim: see there. Cancel it when the slabs are closed
+ * @trim: see struct smc_slabs; the path cancels it after it has closed the pool
  */
 void smc_slabs_init(struct smc_slabs *slabs, struct delayed_work *trim);
 
 /**
- * typedef smc_slab_add_t - make a slab and add it
- * @spec: of the slab
- * @arg: as the caller of smc_slabs_take() gave it
+ * typedef smc_slab_add_t - allocate a buffer and add it to its pool
+ * @spec: attributes of the buffer
+ * @arg: argument that the caller of smc_slabs_take() passed
  * @el: filled on success by smc_slabs_add()
  *
- * Context: process, may sleep; without the lock of the slabs.
- * Return: 0; -ENOMEM where memory is short; or another error.
+ * Context: process, may sleep; without the lock of the pool.
+ * Return: 0; -ENOMEM if memory is short; or another error.
  */
 typedef int (*smc_slab_add_t)(const struct smc_slab_spec *spec, void *arg, struct smc_element *el);
 
 /**
- * smc_slabs_take() - take an element, having a slab added where none is free
- * @slabs: slabs
- * @spec: of the slab to add; changed where memory is short: then a free element of a smaller class
- *	is taken, or a slab of the smallest is added
- * @add: adds one; NULL if that would take too long
- * @arg: for @add
+ * smc_slabs_take() - take an element; add a buffer if none is free
+ * @slabs: pool
+ * @spec: attributes of the buffer to add. If memory is short, they change: a
+ *	free element of a smaller class is taken, or a buffer of the smallest
+ *	class is added
+ * @add: function that adds a buffer; NULL if that would take too long
+ * @arg: argument for @add
  * @el: filled on success
  *
  * Context: process, may sleep.
- * Return: 0; the error of @add; -EAGAIN where none is free and none is added; -EBUSY where others
- * take too long to add one; -ENOLINK once the slabs are closed.
+ * Return: 0; the error of @add; -EAGAIN if no element is free and @add is NULL;
+ * -EBUSY if other threads take too long to add a buffer; -ENOLINK once the pool
+ * is closed.
  */
 int smc_slabs_take(struct smc_slabs *slabs, struct smc_slab_spec *spec, smc_slab_add_t add,
 		   void *arg, struct smc_element *el);
 
 /**
- * smc_slabs_add() - add a slab, of which the caller gets the first element
- * @slabs: slabs
- * @slab: just made; its reference becomes theirs
+ * smc_slabs_add() - add a buffer to the pool, and take its first element
+ * @slabs: pool
+ * @slab: new buffer; the pool gets the caller's reference
  * @el: filled on success
  *
  * Context: process.
- * Return: 0, or -ENOLINK if they are closed.
+ * Return: 0, or -ENOLINK if the pool is closed.
  */
 int smc_slabs_add(struct smc_slabs *slabs, struct smc_slab *slab, struct smc_element *el);
 
 /**
- * smc_slabs_remove_left() - remove slabs that nobody uses, and whose control group is gone
- * @slabs: slabs
- * @removed: list that they are added to; their references are the caller's
+ * smc_slabs_remove_left() - remove unused buffers whose control group is offline
+ * @slabs: pool
+ * @removed: list for these buffers; the caller gets their references
  *
  * Context: process.
  */
 void smc_slabs_remove_left(struct smc_slabs *slabs, struct list_head *removed);
 
 /**
- * smc_slabs_remove_idle() - remove slabs that nobody has used for half a minute, and look again
- * @slabs: slabs
- * @keep_one: but for one, for the next connection
- * @removed: list that they are added to; their references are the caller's
+ * smc_slabs_remove_idle() - remove buffers unused for half a minute, and queue
+ * the next check
+ * @slabs: pool
+ * @keep_one: keep one of them for the next connection
+ * @removed: list for the removed buffers; the caller gets their references
  *
  * Context: process.
  */
 void smc_slabs_remove_idle(struct smc_slabs *slabs, bool keep_one, struct list_head *removed);
 
 /**
- * smc_slabs_remove_empty() - remove slabs that nobody uses, since memory is short
- * @slabs: slabs
- * @removed: list that they are added to; their references are the caller's
+ * smc_slabs_remove_empty() - remove all unused buffers, because memory is short
+ * @slabs: pool
+ * @removed: list for these buffers; the caller gets their references
  *
  * Context: any but hard interrupt.
- * Return: how many pages they have.
+ * Return: number of their pages.
  */
 unsigned long smc_slabs_remove_empty(struct smc_slabs *slabs, struct list_head *removed);
 
 /**
- * smc_slabs_empty_pages() - what smc_slabs_remove_empty() would return
- * @slabs: slabs
+ * smc_slabs_empty_pages() - count the pages that smc_slabs_remove_empty() would remove
+ * @slabs: pool
  *
  * Context: any but hard interrupt.
  */
 unsigned long smc_slabs_empty_pages(struct smc_slabs *slabs);
 
 /**
- * smc_slabs_close() - remove all slabs, and let none be added
- * @slabs: slabs
- * @removed: list that they are added to; their references are the caller's
+ * smc_slabs_close() - remove all buffers, and allow no more to be added
+ * @slabs: pool
+ * @removed: list for these buffers; the caller gets their references
  *
- * Elements may be in use.
+ * Elements may still be in use.
  *
  * Context: process.
  */
 void smc_slabs_close(struct smc_slabs *slabs, struct list_head *removed);
 
 /**
- * smc_element_clean() - zero what the connection before left
+ * smc_element_clean() - zero the bytes that the last user left
  * @el: element just taken
  *
- * Only for a path that says, before it gives the element back, how much was used.
+ * Only for a path that sets @el->used before it returns an element.
  */
 void smc_element_clean(struct smc_element *el);
 
 /**
- * smc_element_give() - give an element back, if it was taken
+ * smc_element_give() - return an element to its buffer, if one was taken
  * @el: element
  *
  * Context: any but hard interrupt.
  */
 void smc_element_give(struct smc_element *el);
 
-/* Without the lock: each of both is one that was right. */
+/* Read without the lock: each of the two values was correct at some moment. */
 static inline struct smc_buffer_bytes smc_slabs_bytes(const struct smc_slabs *slabs)
 {
 	return (struct smc_buffer_bytes) {
