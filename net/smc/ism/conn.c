@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The SMC-D path of a stream. Where the device maps the peer's memory, the application's bytes are
- * copied straight into the peer's element, and a publish is two stores and a signal.
+ * The SMC-D path of a stream. If the device maps the peer's memory, the
+ * application's bytes are copied straight into the peer's element, and a
+ * publish is two stores and a signal.
  */
 
 #include <linux/random.h>
@@ -59,7 +60,7 @@ static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_cla
 		kfree(dmbe);
 		return ERR_PTR(rc);
 	}
-	/* A connection before this one has left its cursors there. */
+	/* The last connection has left its cursors there. */
 	memset(smc_dmbe_control(dmbe), 0, SMC_DMBE_CONTROL_LEN);
 	smc_dmbe_control(dmbe)->type = SMC_CDC_TYPE;
 	return dmbe;
@@ -86,7 +87,10 @@ void smc_ism_conn_receive(struct smc_ism_conn *conn)
 	u64 consumer, producer;
 	struct smc_cdc cdc;
 
-	/* In the opposite order of the stores: the flags are never newer than the bytes. */
+	/*
+	 * Loaded in the opposite order of the stores, so the flags are never
+	 * newer than the bytes.
+	 */
 	consumer = smp_load_acquire(&control->consumer);
 	/* Pairs with smc_loopback_publish(). */
 	producer = smp_load_acquire(&control->producer);
@@ -115,7 +119,7 @@ static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
 	strscpy(info->device, group->peer.dev->name, sizeof(info->device));
 	smc_ism_put_gid(info->gid, &group->peer.dev->address);
 	smc_ism_put_gid(info->peer_gid, &group->peer.address);
-	/* One that both ends have ended had its path to the last. */
+	/* A connection that both ends have closed kept its path until then. */
 	return !smc_stream_is_down(st) || smc_stream_has_parted(st);
 }
 
@@ -140,13 +144,14 @@ void smc_ism_conn_abandon(struct smc_ism_conn *conn)
 
 	lockdep_assert_held(st->lock);
 	/*
-	 * Nobody sends for an application that has closed, and then the stream itself goes soon.
-	 * But smc_stream_disconnect() leaves it to a socket that may stay.
+	 * If the application has closed, no thread sends, and the stream itself
+	 * is freed soon. But after smc_stream_disconnect() the socket may stay,
+	 * and hold the stream.
 	 */
 	if (!dmbe || ((st->tx.final_flags & SMC_CONN_CLOSED) && !st->err))
 		return;
 	conn->peer_dmbe = NULL;
-	/* A copy may be under way, but not of a thread that sleeps, see smc_ring_fill(). */
+	/* A copy may be in progress. It does not sleep, see smc_ring_fill(). */
 	call_rcu(&dmbe->rcu, smc_dmbe_leave_late);
 }
 
@@ -190,7 +195,7 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 	conn->dmbe = dmbe;
 	conn->token = get_random_u64();
 	conn->index = dmbe->el.index;
-	conn->link_id = group->link_id;	/* a client takes the server's from its ACCEPT */
+	conn->link_id = group->link_id;	/* a client replaces it by the server's from the ACCEPT */
 	conn->lock_owner = dmbe;
 	smc_dmbe_get(dmbe);
 	INIT_LIST_HEAD(&conn->siblings);
@@ -199,9 +204,12 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 	smc_stream_init(st, &smc_ism_path_ops, group->peer.net, &dmbe->lock);
 	st->rx.ring = smc_dmbe_ring(dmbe);
 	st->rx.size = smc_dmbe_ring_bytes(dmbe);
-	/* Until the peer is known its element has any size: nothing was sent there. */
+	/*
+	 * The size of the peer's element is unknown. Any value is right,
+	 * because nothing was sent.
+	 */
 	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
-	/* One reference for the path, until the stream is over, and one for the caller. */
+	/* The path holds one reference until the stream is over, and the caller holds the other. */
 	smc_stream_get(st);
 	return conn;
 
@@ -228,7 +236,7 @@ int smc_ism_conn_open(struct smc_ism_conn *conn)
 	struct smc_stream *st = &conn->stream;
 	int rc = -ENOLINK;
 
-	/* One that its mate has ended must not be found any more: nobody would remove it. */
+	/* A stream that its local peer has ended must not be added: nothing would remove it. */
 	spin_lock_bh(st->lock);
 	if (!smc_stream_is_over(st))
 		rc = smc_ism_group_enter(conn->group, conn);

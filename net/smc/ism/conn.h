@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A connection over SMC-D: a stream, its element, and the peer's. */
+/* A connection over SMC-D: a stream, its element, and the peer's element. */
 #ifndef SMC_ISM_CONN_H
 #define SMC_ISM_CONN_H
 
@@ -15,11 +15,12 @@ struct smc_ism_group;
 
 /**
  * struct smc_dmbe - an element of a DMB in use
- * @users: of the element: the connection that reads it, and the one that writes into it
+ * @users: users of the element: the connection that reads it, and the one that writes to it
  * @el: the element
- * @rcu: the one that writes leaves it when no copy is under way any more
- * @ref: of @lock: one of @users together, one of each stream whose lock it is
- * @lock: of the streams at both ends, where these share one: then the server's
+ * @rcu: defers the writer's smc_dmbe_leave() until no copy is in progress
+ * @ref: references to @lock: @users together hold one, and each stream with
+ *	this lock holds one
+ * @lock: lock of the stream; if the streams of both ends share a lock, it is the server's
  */
 struct smc_dmbe {
 	refcount_t users;
@@ -31,7 +32,7 @@ struct smc_dmbe {
 
 /**
  * struct smc_ism_conn - a connection
- * @stream: its byte stream; holds the reference count
+ * @stream: its byte stream, with the reference count
  * @group: link group, referenced
  * @siblings: in the group's list, under smc_ism_lgrs.lock, until the stream is over
  * @dmbe: element that the peer writes into, used
@@ -68,7 +69,7 @@ static inline struct smc_ism_conn *smc_ism_conn_of(struct smc_stream *st)
 }
 
 /**
- * smc_dmbe_get() - one more has the lock of an element
+ * smc_dmbe_get() - take a reference to an element's lock
  * @dmbe: element
  *
  * Context: any.
@@ -76,7 +77,7 @@ static inline struct smc_ism_conn *smc_ism_conn_of(struct smc_stream *st)
 void smc_dmbe_get(struct smc_dmbe *dmbe);
 
 /**
- * smc_dmbe_put() - one less has its lock
+ * smc_dmbe_put() - drop a reference to an element's lock
  * @dmbe: element
  *
  * Context: any.
@@ -84,7 +85,7 @@ void smc_dmbe_get(struct smc_dmbe *dmbe);
 void smc_dmbe_put(struct smc_dmbe *dmbe);
 
 /**
- * smc_dmbe_use() - one more reads or writes an element
+ * smc_dmbe_use() - add a user, which reads or writes the element
  * @dmbe: element
  *
  * Context: any.
@@ -92,8 +93,8 @@ void smc_dmbe_put(struct smc_dmbe *dmbe);
 void smc_dmbe_use(struct smc_dmbe *dmbe);
 
 /**
- * smc_dmbe_leave() - one less does; @dmbe may be NULL
- * @dmbe: element
+ * smc_dmbe_leave() - remove a user; the last one returns the element
+ * @dmbe: element, or NULL
  *
  * Context: any but hard interrupt.
  */
@@ -115,10 +116,10 @@ static inline struct smc_dmbe_control *smc_dmbe_control(const struct smc_dmbe *d
 }
 
 /**
- * smc_ism_conn_create() - a connection with an element, which nobody knows yet
- * @group: with one reservation and one reference of the caller's, which go over to the
- *	connection, also in the case of an error
- * @size_class: wanted for the element
+ * smc_ism_conn_create() - create a connection with an element, unknown to any peer yet
+ * @group: link group; one reservation and one reference of the caller go to the
+ *	connection, even if this fails
+ * @size_class: wanted size class of the element
  * @memcg: control group to charge, or NULL
  * @in_hurry: take an element only if one is free
  *
@@ -133,14 +134,14 @@ struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_cl
  * @conn: connection
  *
  * Context: process.
- * Return: 0, -ENOLINK if the group has ended, or what the device says.
+ * Return: 0, -ENOLINK if the group has ended, or an error of the device.
  */
 int smc_ism_conn_open(struct smc_ism_conn *conn);
 
 /**
- * smc_ism_conn_attach() - get hold of the element that the peer's CLC message names
+ * smc_ism_conn_attach() - attach to the element that the peer's CLC message names
  * @conn: connection
- * @peer: what the message says
+ * @peer: SMC-D part of the message
  *
  * Context: process.
  * Return: 0, or -EPROTO if the device does not have it for this connection.
@@ -148,25 +149,27 @@ int smc_ism_conn_open(struct smc_ism_conn *conn);
 int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer);
 
 /**
- * smc_ism_conn_describe() - fill in what this end's CLC message says
+ * smc_ism_conn_describe() - fill in the SMC-D part of this end's CLC message
  * @conn: connection
  * @d: filled
  */
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d);
 
 /**
- * smc_ism_conn_abandon() - the stream is over: leave the peer's element after a grace period
+ * smc_ism_conn_abandon() - the stream is over: leave the peer's element after a
+ * grace period
  * @conn: connection
  *
- * Nobody reads what is written any more, and the application may keep the socket for as long as it
- * likes.
+ * The peer reads no more bytes from it, and the application may keep the socket
+ * for as long as it likes.
  *
  * Context: softirqs off, the stream's lock held.
  */
 void smc_ism_conn_abandon(struct smc_ism_conn *conn);
 
 /**
- * smc_ism_conn_receive() - the peer has written the control area of this end's element
+ * smc_ism_conn_receive() - handle a write of the peer to the control area of
+ * this end's element
  * @conn: connection
  *
  * Context: softirqs off, the stream's lock held.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ISM devices: what makes memory of one end, a DMB, writable for the other. There is one
- * device, the loopback inside a host (loopback.c).
+ * ISM devices: they make the memory of one end, a DMB, writable for the other
+ * end. There is one device, the loopback inside a host (loopback.c).
  */
 #ifndef SMC_ISM_DEVICE_H
 #define SMC_ISM_DEVICE_H
@@ -16,10 +16,10 @@ struct smc_ism_conn;
 struct smc_ism_device;
 
 /**
- * smc_ism_is_address() - whether two addresses are the same
- * @a: address
- * @b: the other
- * @version: of SMC; in version 1 they have half of a GID, and no channel
+ * smc_ism_is_address() - whether two addresses are equal
+ * @a: an address
+ * @b: another address
+ * @version: version of SMC; addresses of version 1 have half of a GID, and no channel
  */
 static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct smc_clc_ism *b,
 				      u8 version)
@@ -58,10 +58,10 @@ struct smc_ism_ops {
 
 /**
  * struct smc_ism_device - a device
- * @name: for users
- * @address: its GID, unique in the world of its kind, and channel; from SMC_CHID_EMULATED on, a
- *	GID has 128 bits
- * @ops: what it can do
+ * @name: name that users see
+ * @address: GID, unique among devices of this kind, and channel; from
+ *	SMC_CHID_EMULATED on, the GID has 128 bits
+ * @ops: its operations
  */
 struct smc_ism_device {
 	const char *name;
@@ -70,20 +70,20 @@ struct smc_ism_device {
 };
 
 /**
- * smc_ism_device_at() - the devices of this host
- * @i: from 0
+ * smc_ism_device_at() - return a device of this host
+ * @i: its number, from 0
  *
- * Return: NULL past the last.
+ * Return: the device, or NULL after the last one.
  */
 struct smc_ism_device *smc_ism_device_at(unsigned int i);
 
 /**
- * smc_ism_device_to() - the device that shares memory with a peer's
- * @net: of this end
- * @peer: the peer's, as its messages name it; becomes its address
- * @version: of SMC
+ * smc_ism_device_to() - find the device that shares memory with a peer's device
+ * @net: network namespace of this end
+ * @peer: the peer's device, as its messages name it; becomes the device's address
+ * @version: version of SMC
  *
- * Return: NULL if there is none.
+ * Return: the device, or NULL if there is none.
  */
 struct smc_ism_device *smc_ism_device_to(const struct net *net, struct smc_clc_ism *peer,
 					 u8 version);
@@ -97,7 +97,10 @@ static inline bool smc_ism_is_on(const struct smc_net *sn)
 	return READ_ONCE(sn->sysctl.smcd) && READ_ONCE(smc_sysctl_smcd_scope) != SMC_SCOPE_NONE;
 }
 
-/* The device inside the host; its address, new with each load of the module, is told to nobody. */
+/*
+ * The device inside the host. Its address changes with each load of the module,
+ * and no message contains it.
+ */
 extern struct smc_ism_device smc_loopback;
 
 int smc_loopback_init(void);
@@ -105,7 +108,7 @@ int smc_loopback_init(void);
 /**
  * smc_loopback_exit() - free the table of elements
  *
- * Context: process, after all that may end a connection.
+ * Context: process, after everything that may end a connection.
  */
 void smc_loopback_exit(void);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Start and end of the SMC-D path. */
+/* Initialisation and exit of the SMC-D path. */
 
 #include "admin/netlink.h"
 #include "group.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ISM device inside a host: the element of the peer is this kernel's memory too.
- * The streams of both ends become mates and have one lock, the server's, so a signal is
- * a call.
+ * The ISM device inside a host: the peer's element is memory of this kernel,
+ * too. The streams of both ends become local peers and share one lock, the
+ * server's, so a signal is a function call.
  *
- * An end that writes into the peer's element may be in the middle of a copy when the
- * connection ends. So it is a user of the element, which is not given to another connection before
- * it has left that.
+ * An end that writes to the peer's element may be in the middle of a copy when
+ * the connection ends. So this end is a user of the element, which no other
+ * connection gets before the copy is over.
  */
 
 #include <linux/random.h>
@@ -19,21 +19,27 @@
 #include "device.h"
 #include "group.h"
 
-/* A token is its connection's alone, and finds the element without the index. */
+/*
+ * Each connection has a token of its own, so the token alone finds the element,
+ * without the index.
+ */
 static const struct rhashtable_params smc_loopback_params = {
 	.key_len	     = sizeof_field(struct smc_ism_conn, token),
 	.key_offset	     = offsetof(struct smc_ism_conn, token),
 	.head_offset	     = offsetof(struct smc_ism_conn, entry),
-	/* A few connections that come and go are not worth a change of size. */
+	/* Do not resize for a few connections that come and go. */
 	.min_size	     = 1024,
 	.automatic_shrinking = true,
 };
 
-/* Of all namespaces. It grows, so that connections of one make no search of another's longer. */
+/*
+ * Elements of all namespaces. The table grows, so a namespace with many
+ * connections does not slow down another's lookups.
+ */
 static struct rhashtable smc_loopback_elements;
 static siphash_key_t smc_loopback_secret;
 
-/* Ends that net.smc.smcd_scope lets use SMC-D with each other have this in common. */
+/* A value that is equal for ends that net.smc.smcd_scope allows to use SMC-D with each other. */
 static u64 smc_loopback_domain(const struct net *net)
 {
 	switch (READ_ONCE(smc_sysctl_smcd_scope)) {
@@ -47,9 +53,10 @@ static u64 smc_loopback_domain(const struct net *net)
 }
 
 /*
- * A name is a random number and what only this host can make of it. So the ends of one host know
- * each other by it, and to others a host is another one in each rendezvous. In version 1 half of
- * the proof has to do.
+ * A GID in messages consists of a random number and a hash that only this host
+ * can compute from it. So the ends of one host recognise each other, and to
+ * others a host is a different one in each handshake. Version 1 has room for
+ * half of the hash.
  */
 static struct smc_clc_ism smc_loopback_name_by(const struct net *net, u32 random)
 {
@@ -85,21 +92,21 @@ static int smc_loopback_open(struct smc_ism_conn *conn)
 					     smc_loopback_params);
 }
 
-/* Whether a CLC message means the element of @conn. */
+/* A CLC message refers to the element of @conn. */
 static bool smc_loopback_is(const struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
 	return conn->token == d->token && conn->index == d->dmbe_index &&
 	       conn->dmbe->el.slab->spec.size_class == d->dmbe_size_code;
 }
 
-/* The connection with an element, with a reference to its stream, or NULL. */
+/* Find the connection of an element. Return: it, with a reference to its stream, or NULL. */
 static struct smc_ism_conn *smc_loopback_find(const struct smc_clc_d *d)
 {
 	struct smc_ism_conn *conn;
 
 	rcu_read_lock();
 	conn = rhashtable_lookup(&smc_loopback_elements, &d->token, smc_loopback_params);
-	/* One that has just left the table is freed after a grace period. */
+	/* A connection that has just left the table is freed after a grace period. */
 	if (conn && !kref_get_unless_zero(&conn->stream.ref))
 		conn = NULL;
 	rcu_read_unlock();
@@ -109,7 +116,7 @@ static struct smc_ism_conn *smc_loopback_find(const struct smc_clc_d *d)
 	return NULL;
 }
 
-/* Under the lock of @peer's stream. */
+/* The caller holds the lock of @peer's stream. */
 static void smc_loopback_map(struct smc_ism_conn *conn, struct smc_ism_conn *peer)
 {
 	struct smc_stream_tx *tx = &conn->stream.tx;
@@ -124,7 +131,7 @@ static void smc_loopback_map(struct smc_ism_conn *conn, struct smc_ism_conn *pee
 	tx->peer_size = tx->size;
 }
 
-/* Nobody else knows the client's stream yet: its lock can be changed. */
+/* No other thread knows the client's stream yet, so its lock can be replaced. */
 static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_conn *server)
 {
 	smc_dmbe_get(server->dmbe);
@@ -133,7 +140,7 @@ static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_
 	client->stream.lock = server->stream.lock;
 }
 
-/* Whoever names the element may have its name from another namespace. */
+/* A client may have learned the element's token from another namespace. */
 static bool smc_loopback_may_join(const struct smc_ism_conn *client,
 				  const struct smc_ism_conn *server)
 {
@@ -143,7 +150,7 @@ static bool smc_loopback_may_join(const struct smc_ism_conn *client,
 	       smc_loopback_domain(server->group->peer.net);
 }
 
-/* A client finds the server's connection by its element. */
+/* The client finds the server's connection by its element. */
 static int smc_loopback_attach_client(struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
 	struct smc_ism_conn *server = smc_loopback_find(d);
@@ -167,7 +174,7 @@ static int smc_loopback_attach_client(struct smc_ism_conn *conn, const struct sm
 	return rc;
 }
 
-/* The server has been found: what the client says must be the element of who found it. */
+/* The CONFIRM must name the element of the client that has attached. */
 static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
 	struct smc_stream *st = &conn->stream;
@@ -183,7 +190,7 @@ static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct sm
 		}
 	}
 	spin_unlock_bh(st->lock);
-	/* What there was to say before: the client may be gone already. */
+	/* Publish what had to wait for the ring. The client may have ended already. */
 	if (!rc)
 		smc_stream_on_tx_room(st);
 	return rc;
@@ -196,14 +203,17 @@ static int smc_loopback_attach(struct smc_ism_conn *conn, const struct smc_clc_d
 	return smc_loopback_attach_server(conn, d);
 }
 
-/* Runs once both ends have had their last word; otherwise the mate loses its path, too. */
+/*
+ * Called when both ends have sent their final flags. Otherwise the local peer
+ * loses its path, too.
+ */
 static void smc_loopback_close(struct smc_ism_conn *conn)
 {
 	struct smc_stream *st = &conn->stream;
 	struct smc_stream *mate;
 	bool lost;
 
-	/* One that was never opened is not in it. */
+	/* A connection that was never opened is not in the table. */
 	rhashtable_remove_fast(&smc_loopback_elements, &conn->entry, smc_loopback_params);
 
 	spin_lock_bh(st->lock);
@@ -220,8 +230,8 @@ static void smc_loopback_close(struct smc_ism_conn *conn)
 }
 
 /*
- * The bytes are there: the ring is the peer's element. A stream that can publish is not over, and
- * has its mate.
+ * The bytes are in the peer's element already, because that is the ring. A
+ * stream that can publish is not over, so it has its local peer.
  */
 static int smc_loopback_publish(struct smc_ism_conn *conn, u64 end, u64 producer, u64 consumer)
 {
@@ -230,9 +240,9 @@ static int smc_loopback_publish(struct smc_ism_conn *conn, u64 end, u64 producer
 	if (!conn->peer_dmbe)
 		return -EAGAIN;
 	control = smc_dmbe_control(conn->peer_dmbe);
-	/* Pairs with smc_ism_conn_receive(): the bytes are there before the cursor says so. */
+	/* Pairs with smc_ism_conn_receive(): the bytes are visible before the cursor. */
 	smp_store_release(&control->producer, producer);
-	/* And both are before what the flags say of them. */
+	/* Likewise, bytes and cursor are visible before the flags. */
 	smp_store_release(&control->consumer, consumer);
 	smc_ism_conn_receive(smc_ism_conn_of(conn->stream.mate));
 	return SMC_PUBLISH_DONE;

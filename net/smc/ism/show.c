@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What generic netlink shows of SMC-D. cb->args[0] is the serial of the group shown last, for
- * groups go by descending serials, and of devices how many were shown.
+ * Generic netlink dumps of SMC-D link groups and devices. cb->args[0] is the
+ * serial of the last group dumped, since groups are in the order of descending
+ * serials, or the number of devices dumped.
  */
 
 #include <net/net_namespace.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What generic netlink shows of SMC-D link groups and devices. */
+/* Generic netlink dumps of SMC-D link groups and devices. */
 #ifndef SMC_ISM_SHOW_H
 #define SMC_ISM_SHOW_H
 
