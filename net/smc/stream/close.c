@@ -36,7 +36,7 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
 /*
  * As with TCP, there is nothing to reset once both FINs have left. Whether the
  * peer's host has received this end's flags does not matter: all later flags
- * arrive behind them.
+ * arrive after them.
  */
 static bool smc_stream_has_said_all(const struct smc_stream *st)
 {

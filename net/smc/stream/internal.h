@@ -128,7 +128,7 @@ static inline struct smc_place smc_stream_place(const struct smc_stream *st)
 	return smc_rx_look(&st->rx, smc_stream_is_inline(st));
 }
 
-/* Bytes behind @pos have arrived. */
+/* Bytes after @pos have arrived. */
 static inline bool smc_rx_is_beyond(const struct smc_stream *st, u64 pos)
 {
 	/* Pairs with smc_rx_arrive(): the bytes are there. */

@@ -125,7 +125,7 @@ static noinline void smc_stream_sleep_for_data(struct smc_stream *st, u64 pos, l
 }
 
 /*
- * Wait for bytes behind @pos. The socket lock is released meanwhile, so another
+ * Wait for bytes after @pos. The socket lock is released meanwhile, so another
  * reader may take them.
  * Return: 0 to check again, 1 at the end of the stream (orderly, or by the
  * socket's error), or an error.
@@ -187,7 +187,7 @@ static noinline int smc_stream_end_astray(struct smc_stream *st)
 	return -ECONNRESET;
 }
 
-/* Move consumed to the reader's position: the bytes behind it belong to the peer again. */
+/* Move consumed to the reader's position: the bytes before it belong to the peer again. */
 static void smc_stream_consume(struct smc_stream *st, u64 pos)
 {
 	if (pos == st->rx.consumed)

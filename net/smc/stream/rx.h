@@ -185,7 +185,7 @@ static inline u64 smc_place_step(const struct smc_place *at, u64 *pos, bool is_f
 
 	if (*pos < at->start)
 		*pos = at->start;
-	/* The offset of a peek may be behind all bytes that have arrived. */
+	/* The offset of a peek may be beyond all bytes that have arrived. */
 	if (*pos >= end)
 		return 0;
 	if (unlikely(at->urgent > *pos && at->urgent <= end)) {

@@ -114,7 +114,7 @@ static size_t smc_ring_fill(struct smc_stream *st, u32 offset, size_t len, struc
 	return copied;
 }
 
-/* Copy @len bytes, for which there is room, behind the written ones. Return: bytes copied. */
+/* Copy @len bytes, for which there is room, after the written ones. Return: bytes copied. */
 static size_t smc_stream_fill(struct smc_stream *st, size_t len, struct iov_iter *from)
 {
 	u32 offset = st->tx.offset;

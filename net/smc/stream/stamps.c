@@ -25,7 +25,7 @@
 
 /* Timestamps that were requested and not yet reported. */
 struct smc_stamp {
-	u64 end;		/* position behind the byte */
+	u64 end;		/* position after the byte */
 	u32 wanted;		/* SOF_TIMESTAMPING_TX_* */
 };
 

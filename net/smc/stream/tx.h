@@ -177,7 +177,7 @@ static inline int smc_tx_acknowledge(struct smc_stream_tx *tx, struct smc_cursor
 	return 0;
 }
 
-/* Send @flags behind the last byte. Needs the stream's lock; readers of the flags may have none. */
+/* Send @flags after the last byte. Needs the stream's lock; readers of the flags may have none. */
 static inline void smc_tx_end(struct smc_stream_tx *tx, u8 flags)
 {
 	WRITE_ONCE(tx->final_flags, tx->final_flags | flags);
