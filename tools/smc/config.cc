@@ -14,7 +14,7 @@ void put_string(nl_msg* msg, int attr, const std::string& value) {
   if (nla_put_string(msg, attr, value.c_str()) < 0) throw std::bad_alloc();
 }
 
-/* The kernel takes EIDs with the padding that they have on the wire. */
+/* The kernel expects EIDs with the same padding as in messages. */
 void eid_request(int cmd, const std::string& eid) {
   std::string padded = eid;
   if (padded.size() < SMC_MAX_EID_LEN) padded.resize(SMC_MAX_EID_LEN, ' ');
@@ -39,7 +39,7 @@ uint8_t parse_port(const std::string& word) {
   return port;
 }
 
-/* What the kernel says of a part of an entry that isn't there. */
+/* The kernel's value for an absent part of an entry. */
 constexpr const char* NONE = "n/a";
 
 }  // namespace

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the administrator sets: EIDs, the PNET table, the limit to rendezvous; and whom SMC is kept
- * from, which he clears.
+ * The administrator's settings: EIDs, the PNET table, the limit of handshakes,
+ * and the blackholes, which can be flushed.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "schema.h"
 
-/* Words that make no sense. */
+/* The arguments of the command line are invalid. */
 struct UsageError : std::runtime_error {
   using runtime_error::runtime_error;
 };

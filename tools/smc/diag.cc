@@ -21,7 +21,7 @@
 
 namespace {
 
-/* The kernel says AF_SMC for both families; an IPv4 address fills one word. */
+/* The kernel reports AF_SMC for both families; an IPv4 address fills one word. */
 bool is_ipv6(const smc_diag_msg& msg) {
   auto used = [](const __be32* addr) {
     return std::any_of(addr + 1, addr + 4, [](__be32 word) { return word != 0; });
@@ -30,7 +30,7 @@ bool is_ipv6(const smc_diag_msg& msg) {
 }
 
 std::string address(bool ipv6, const __be32* addr, __be16 port) {
-  /* "Any" looks the same in both families. */
+  /* The wildcard address is the same in both families. */
   if (std::all_of(addr, addr + 4, [](__be32 word) { return word == 0; }))
     return "*:" + std::to_string(ntohs(port));
   char text[INET6_ADDRSTRLEN];
@@ -39,7 +39,10 @@ std::string address(bool ipv6, const __be32* addr, __be16 port) {
   return host + ":" + std::to_string(ntohs(port));
 }
 
-/* An extension, if it is there and whole; zero where the kernel knows less of it. */
+/*
+ * Copies an extension that is present and complete. Fields that an older kernel
+ * does not have are zero.
+ */
 template <typename T>
 bool extension(nlattr* const* attrs, int type, T& out, size_t least) {
   if (!attrs[type] || static_cast<size_t>(nla_len(attrs[type])) < least) return false;
@@ -114,7 +117,7 @@ Json dmb(const smcd_diag_dmbinfo& info) {
   };
 }
 
-/* Of sockets that are not SMC yet, and may never be, the kernel says SMC-R, too. */
+/* The kernel also reports SMC-R for sockets that are not SMC yet, and may never be. */
 bool has_mode(const smc_diag_msg& msg) {
   if (msg.diag_mode != SMC_DIAG_MODE_SMCR) return true;
   return msg.diag_state != TCP_LISTEN && msg.diag_state != TCP_SYN_SENT &&

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * AF_SMC sockets, by sock_diag.
- */
+/* AF_SMC sockets, from sock_diag. */
 #pragma once
 
 #include "schema.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * JSON for people.
- */
+/* Output of JSON for humans. */
 #pragma once
 
 #include <string>
@@ -11,11 +9,11 @@
 
 struct Column {
   const char* title;
-  const char* pointer; /* into an object: JSON pointer */
+  const char* pointer; /* JSON pointer into an object */
 };
 
-/* Objects as rows; nothing at all if there are none. */
+/* Prints objects as rows of a table, or nothing if there are none. */
 void print_table(const std::vector<Column>& columns, const Json& objects);
 
-/* An object as lines of "name value", nests indented. */
+/* Prints an object as lines of "name value", with nests indented. */
 void print_tree(const Json& object, int indent = 0);

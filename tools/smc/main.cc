@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * smc: configure and watch AF_SMC sockets. See smc(8).
- */
+/* smc: configure and monitor AF_SMC sockets. See smc(8). */
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
@@ -70,7 +68,7 @@ class Program {
     return REFUSED;
   }
 
-  /* When a word is no command, CLI11 says only that a command is missing. */
+  /* For an unknown command, CLI11 only reports that a command is missing. */
   int refuse(const CLI::ParseError& e) {
     std::vector<std::string> extra = app.remaining();
     std::string what = e.what();
@@ -92,7 +90,7 @@ class Program {
       if (object.contains(name)) std::cout << object[name].get<std::string>() << '\n';
   }
 
-  /* What the kernel calls a device of SMC-D is where the others have their PCI address. */
+  /* The kernel reports the name of an SMC-D device in place of a PCI address. */
   static Json with_names(Json devices) {
     for (Json& device : devices)
       if (device["path"] == "SMC-D") device["name"] = device.value("pci-id", "");
@@ -179,7 +177,7 @@ class Program {
       print(value);
   }
 
-  /* An object of which there is nothing to be done but to show it. */
+  /* An object with no other command than "show". */
   void show(const char* name, const char* help, const std::function<Json()>& get,
             const Print& print) {
     CLI::App* object = app.add_subcommand(name, help);
@@ -195,7 +193,7 @@ class Program {
     return sub;
   }
 
-  /* An object with further commands: they and "show", which is the default. */
+  /* An object with several commands. The default is "show". */
   CLI::App* object(const char* name, const char* help, const std::function<Json()>& get,
                    const Print& print) {
     CLI::App* sub = app.add_subcommand(name, help);

@@ -14,7 +14,7 @@ namespace {
 struct Exchange {
   const NetlinkSocket::Handler& handler;
   bool over = false;
-  int error = 0; /* errno of the kernel */
+  int error = 0; /* errno from the kernel */
   std::string explanation = {};
 
   void explain(const nlattr* attrs, int len) {
@@ -29,7 +29,7 @@ struct Exchange {
     return NL_OK;
   }
 
-  /* The end of a dump carries its error. */
+  /* The last message of a dump contains its error. */
   static int on_finish(nl_msg* msg, void* arg) {
     auto* self = static_cast<Exchange*>(arg);
     nlmsghdr* hdr = nlmsg_hdr(msg);
@@ -92,7 +92,7 @@ void NetlinkSocket::exchange(Message msg, const Handler& handler) {
   throw KernelError(what, state.error);
 }
 
-/* Of genl_ctrl_resolve() one does not learn why it fails. */
+/* genl_ctrl_resolve() does not report why it fails. */
 Family::Family(const char* name) : socket(NETLINK_GENERIC), id(GENL_ID_CTRL) {
   Message msg = message(CTRL_CMD_GETFAMILY, NLM_F_ACK);
   nla_put_string(msg.get(), CTRL_ATTR_FAMILY_NAME, name);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * A netlink socket, with the kernel's explanations of its errors.
- */
+/* A netlink socket that reports the kernel's explanations of errors. */
 #pragma once
 
 #include <netlink/msg.h>
@@ -13,14 +11,14 @@
 #include <stdexcept>
 #include <string>
 
-/* The kernel, or the lack of something in it, refuses. */
+/* The kernel returned an error, or lacks something. */
 struct KernelError : std::runtime_error {
   explicit KernelError(const std::string& what, int number = 0)
       : runtime_error(what), number(number) {}
   int number; /* errno of the kernel's answer */
 };
 
-/* The kernel doesn't know the interface. */
+/* The kernel does not have the interface. */
 struct NotThere : KernelError {
   using KernelError::KernelError;
 };
@@ -55,7 +53,7 @@ class Family {
 
   using Handler = std::function<void(int cmd, const nlattr* attrs, int len)>;
 
-  /* A request with the attributes that @fill puts in; the kernel acknowledges it. */
+  /* Sends a request, with the attributes that @fill adds, and waits for the acknowledgement. */
   void request(int cmd, const std::function<void(nl_msg*)>& fill = {});
 
   /* Calls @handler for each message of the dump. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the kernel shows of its SMC objects and counters.
- */
+/* SMC objects and counters of the kernel. */
 #pragma once
 
 #include "schema.h"

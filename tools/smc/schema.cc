@@ -20,7 +20,7 @@ uint64_t load(const nlattr* attr) {
   return value;
 }
 
-/* The kernel's "uint" is of four or eight bytes, as its value needs. */
+/* A "uint" of the kernel has four or eight bytes, depending on its value. */
 uint64_t number(const nlattr* attr) {
   switch (nla_len(attr)) {
     case 1:
@@ -36,7 +36,10 @@ uint64_t number(const nlattr* attr) {
   }
 }
 
-/* Some of it is what a peer said: only what is harmless on a terminal and valid in JSON. */
+/*
+ * Some texts come from a peer, so characters are replaced that could harm a
+ * terminal or are invalid in JSON.
+ */
 std::string text(const nlattr* attr) {
   const char* data = static_cast<const char*>(nla_data(attr));
   std::string s(data, strnlen(data, nla_len(attr)));
@@ -86,7 +89,7 @@ Json value(const Field& field, const nlattr* attr) {
   return nullptr;
 }
 
-/* Unlike nla_find() it knows attribute 0, which some nests have. */
+/* Unlike nla_find(), this function finds attribute 0, which some nests have. */
 const nlattr* find(int type, const nlattr* attrs, int len) {
   for (const nlattr* attr = attrs; nla_ok(attr, len); attr = nla_next(attr, &len))
     if (nla_type(attr) == type) return attr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Netlink attributes as JSON: a schema names the attributes of a nest and says what
- * their values mean.
+ * Netlink attributes as JSON: a schema names the attributes of a nest and gives
+ * the types of their values.
  */
 #pragma once
 
@@ -13,12 +13,12 @@
 using Json = nlohmann::ordered_json;
 
 enum class Kind {
-  number,  /* of as many bytes as the attribute has */
-  hex,     /* likewise, as a string */
-  wire_id, /* the same of a number as it is on the wire */
+  number,  /* size as that of the attribute */
+  hex,     /* such a number, as a string */
+  wire_id, /* such a number in network byte order, as a string */
   boolean,
-  text,   /* trailing blanks cut off */
-  netdev, /* ifindex, as the device's name */
+  text,   /* without trailing blanks */
+  netdev, /* ifindex, as the name of the device */
   role,
   group_type,
   link_state,
@@ -37,10 +37,10 @@ struct Field {
 };
 using Schema = std::span<const Field>;
 
-/* The fields that are there, in the schema's order. */
+/* Decodes the fields that are present, in the order of the schema. */
 Json decode(Schema schema, const nlattr* attrs, int len);
 
-/* The nest @attr in the attributes of a message, decoded. */
+/* Decodes the nest @attr of a message's attributes. */
 Json decode_nest(Schema schema, int attr, const nlattr* attrs, int len);
 
 namespace schema {

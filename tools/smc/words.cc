@@ -34,7 +34,7 @@ const Word oses[] = {{1, "z/OS"}, {2, "Linux"}, {3, "AIX"}};
 
 const Word modes[] = {{0, "SMC-R"}, {1, "TCP"}, {2, "SMC-D"}};
 
-/* The kernel has TCP's numbers for the states that TCP has too. */
+/* States that TCP also has keep their TCP numbers. */
 const Word states[] = {
     {1, "established"}, {2, "connecting"}, {3, "connecting"},   {4, "closing"},
     {5, "closing"},     {6, "closing"},    {7, "closed"},       {8, "peer-closed"},

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The kernel's numbers in words.
- */
+/* Names for the kernel's numbers. */
 #pragma once
 
 #include <cstdint>
@@ -16,10 +14,10 @@ std::string os(uint64_t value);
 std::string socket_state(uint64_t value);
 std::string socket_mode(uint64_t value);
 
-/* Of a CLC DECLINE, as sent to a peer or kept as the reason of a fallback. */
+/* Diagnosis of a CLC DECLINE, as sent to a peer or recorded as the reason of a fallback. */
 std::string diagnosis(uint64_t value);
 
-/* What happened to a peer that SMC is kept from. */
+/* The event that made an entry for a peer with which SMC is not used. */
 std::string blackhole(uint64_t value);
 
 std::string hex(uint64_t value);

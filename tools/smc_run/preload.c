@@ -22,12 +22,13 @@ enum { SMC_IPV4, SMC_IPV6 };
 typedef int socket_fn(int domain, int type, int protocol);
 
 static socket_fn *next_socket;
-/* The kernel has no AF_SMC. It would run modprobe each time that it is asked. */
+/* The kernel has no AF_SMC. Asking again would make it run modprobe each time. */
 static volatile sig_atomic_t is_missing;
 
 /*
- * dlsym() is not async-signal-safe, as socket() has to be, and it forgets the error that the
- * program's next dlerror() is to tell. At the start of the program neither matters.
+ * dlsym() is not async-signal-safe, as socket() has to be, and it clears the
+ * error for the program's next dlerror(). Neither matters at the start of the
+ * program.
  */
 __attribute__((constructor)) static void find_next_socket(void)
 {
@@ -40,7 +41,7 @@ static int is_tcp(int domain, int type, int protocol)
 	       (!protocol || protocol == IPPROTO_TCP);
 }
 
-/* -1 with errno EAFNOSUPPORT may mean that there is no AF_SMC, or that there is no IPv6. */
+/* -1 with errno EAFNOSUPPORT may mean that AF_SMC is missing, or that IPv6 is. */
 static int smc_socket(int domain, int type)
 {
 	int fd = next_socket(AF_SMC, type, domain == AF_INET6 ? SMC_IPV6 : SMC_IPV4);
@@ -61,7 +62,10 @@ static int smc_socket(int domain, int type)
 	return -1;
 }
 
-/* Whatever keeps the kernel from making an SMC socket, TCP is what was asked for. */
+/*
+ * If the kernel creates no SMC socket for any reason, the program gets a TCP
+ * socket, as it asked for.
+ */
 __attribute__((visibility("default"))) int socket(int domain, int type, int protocol)
 {
 	int before = errno;
