@@ -185,7 +185,7 @@ RemoteSocket::~RemoteSocket()
 	try {
 		close();
 	} catch (const std::exception &) {
-		/* The process is gone, and the socket with it. */
+		/* The process has ended, and its sockets with it. */
 	}
 }
 

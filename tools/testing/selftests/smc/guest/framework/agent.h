@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The other guests, as a test sees them. An Agent is a process of its own in a guest,
- * made by smc_agent for this object; it ends, with all its sockets, when the object goes.
- * Its verbs are in agent_verbs.cc.
+ * Interface of a test to the other guests. An Agent is a process of its own in
+ * a guest, which smc_agent forks for this object. The process ends, with all
+ * its sockets, when the object is destroyed. Its verbs are in agent_verbs.cc.
  */
 #ifndef GUEST_AGENT_H
 #define GUEST_AGENT_H
@@ -22,11 +22,11 @@ namespace guest
 
 class RemoteSocket;
 
-/* Something that goes on in an agent while the test does something else. */
+/* A request that an agent performs while the test does something else. */
 class Job
 {
 public:
-	/* What it returned; throws what it threw, or after @seconds. */
+	/* Returns the result; throws the request's exception, or after @seconds. */
 	std::string join(int seconds = 120);
 	bool is_done();
 
@@ -45,11 +45,11 @@ class Agent
 public:
 	explicit Agent(int node = 1);
 
-	/* One request; throws if the agent reports an error, or does not answer. */
+	/* Performs one request; throws if the agent reports an error, or does not answer. */
 	std::string call(const Message &request, int seconds = 60);
-	/* The same for the operations on sockets: a result, or -errno. */
+	/* Performs an operation on a socket; returns its result, or -errno. */
 	long operate(const Message &request, int seconds = 60);
-	/* The same, in a thread of the agent. */
+	/* Performs a request in a thread of the agent. */
 	Job start(const Message &request);
 
 	int node() const
@@ -57,7 +57,7 @@ public:
 		return number;
 	}
 	int pid();
-	/* The process ends with all its sockets: SIGKILL. The object is of no use after. */
+	/* Ends the process and its sockets by SIGKILL. The object is unusable afterwards. */
 	void kill();
 
 	RemoteSocket socket(const Flavor &flavor);
@@ -71,7 +71,7 @@ public:
 	void set_sysctl(const std::string &name, const std::string &value);
 	Counters counters();
 	LinkGroups link_groups();
-	/* Kernel log since the last call, or since the Agent was made. */
+	/* Returns the kernel log since the last call, or since the Agent was created. */
 	std::string kernel_log();
 
 private:
@@ -81,7 +81,7 @@ private:
 	int number;
 };
 
-/* Sets a sysctl of an agent's guest for as long as it lives. */
+/* Sets a sysctl of an agent's guest for the lifetime of the object. */
 class RemoteSysctlScope
 {
 public:
@@ -94,7 +94,7 @@ private:
 	std::string name, before;
 };
 
-/* A socket of an agent. Results of the calls below are as system calls': -errno if refused. */
+/* A socket of an agent. The calls below return what the system calls do, or -errno. */
 class RemoteSocket
 {
 public:
@@ -119,16 +119,16 @@ public:
 	long set(int level, int option, int value);
 	/* SO_LINGER */
 	long linger(bool on, int seconds);
-	/* @len bytes at the most; the result is left in *@rc if it is not null. */
+	/* Receives at most @len bytes; stores the result in *@rc if it is not null. */
 	std::string recv(size_t len, int flags = 0, long *rc = nullptr);
-	/* Throwing ones. */
+	/* These throw on errors. */
 	RemoteSocket accept();
 	int port();
 	int get(int level, int option);
 	void send_flow(const Flow &flow);
 	void recv_flow(const Flow &flow);
 	void expect_end();
-	/* Reads until the stream ends: 0 or -errno. */
+	/* Reads until the stream ends; returns 0 or -errno. */
 	long ending();
 	short await(short events, int seconds = 60);
 
@@ -137,9 +137,9 @@ public:
 	Job start_send(const Flow &flow);
 	Job start_recv(const Flow &flow);
 	Job start_exchange(const Flow &out, const Flow &in);
-	/* Joins with the number of bytes. */
+	/* join() returns the number of bytes. */
 	Job start_echo();
-	/* Accepts @connections one after the other and echoes on each until it ends. */
+	/* Accepts @connections one after the other, and echoes on each until it ends. */
 	Job start_echo_server(int connections);
 
 private:
@@ -164,7 +164,7 @@ inline std::string to_string(Role role)
 	return role == Role::client ? "Client" : "Server";
 }
 
-/* What is to be done to the ends' sockets before they connect or, if servers, to the listener. */
+/* Functions to call on the ends' sockets before they connect; for a server, on the listener. */
 struct Preparation {
 	std::function<void(int fd)> here = [](int) {
 	};
@@ -172,7 +172,7 @@ struct Preparation {
 	};
 };
 
-/* This end in @role; either end may be of any kind. */
+/* Connects this end, in @role, to the agent; the ends may be of different kinds. */
 Connection make_connection(Agent &agent, const Flavor &here, const Flavor &there,
 			   Role role = Role::client, const Preparation &preparation = {});
 inline Connection make_connection(Agent &agent, const Flavor &both, Role role = Role::client,
@@ -182,8 +182,9 @@ inline Connection make_connection(Agent &agent, const Flavor &both, Role role = 
 }
 
 /*
- * Both directions at once, checked byte by byte at both ends, with the counters' word
- * that it went by SMC (@by_smc) or that it did not.
+ * Sends and receives in both directions at once, and checks every byte at both
+ * ends. The counters have to show that the bytes went by SMC if @by_smc, and
+ * otherwise that they did not.
  */
 void check_data(Connection &connection, uint64_t bytes, bool by_smc, uint64_t seed = 1);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * smc_agent: plays the peer for tests that run in another guest. Each control connection
- * gets a process of its own, which ends, whatever it is doing, when the connection does.
+ * smc_agent: the peer of tests that run in another guest. Each control
+ * connection has a process of its own, which ends along with the connection,
+ * whatever it is doing.
  */
 #include <csignal>
 #include <cstdio>
@@ -67,7 +68,7 @@ int main()
 			if (child < 0)
 				throw_errno("fork");
 			if (child == 0) {
-				/* Twice, so that nobody must wait for it. */
+				/* Fork twice, so that no process has to wait for it. */
 				if (fork())
 					_exit(0);
 				listener.close();

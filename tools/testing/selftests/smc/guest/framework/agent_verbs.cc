@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an agent can do: one function for each verb of the control connection, all of them in
- * the table at the end. Any verb can also be performed in a thread: "start VERB ..." .
+ * The verbs of an agent: one function for each verb of the control connection,
+ * with a table of them at the end. Any verb can also be performed in a thread:
+ * "start VERB ..." .
  */
 #include "agent_verbs.h"
 
@@ -48,7 +49,7 @@ public:
 	{
 		return std::stol(text(i));
 	}
-	/* The first argument, mostly. */
+	/* The file descriptor, which is the first argument of most verbs. */
 	int fd() const
 	{
 		return number(0);
@@ -147,7 +148,7 @@ Message do_send(const Arguments &args)
 			   args.number(2) | MSG_NOSIGNAL));
 }
 
-/* What "recv" got is fetched by "received": a result may be an error, bytes can't. */
+/* "received" fetches the bytes of "recv", whose own result may be an error. */
 std::string last_received;
 
 Message do_recv(const Arguments &args)
@@ -194,7 +195,7 @@ Message do_expect_end(const Arguments &args)
 	return {};
 }
 
-/* Receives until the end or an error, and returns that. */
+/* Receives until the end or an error, and returns the last result. */
 Message do_drain(const Arguments &args)
 {
 	char bytes[4096];
@@ -222,7 +223,7 @@ Message do_echo_server(const Arguments &args)
 	return {};
 }
 
-/* Accepts so many connections and echoes on all of them at the same time. */
+/* Accepts that many connections, and echoes on all of them at the same time. */
 Message do_echo_many(const Arguments &args)
 {
 	rlimit files = {4096, 4096};
@@ -236,13 +237,13 @@ Message do_echo_many(const Arguments &args)
 
 			    return echo(connection, 4096);
 		    }));
-	/* A failure of any becomes one of all. */
+	/* get() throws if any of them failed. */
 	for (auto &one : echoes)
 		one.get();
 	return {};
 }
 
-/* Connects so many times in a row, and has a little data echoed each time. */
+/* Connects that many times in a row, and has a little data echoed each time. */
 Message do_ask_many(const Arguments &args)
 {
 	Address to = address_from(args.text(1), args.number(2));
@@ -309,7 +310,7 @@ Message do_kernel_log(const Arguments &)
 	return {log.read()};
 }
 
-/* Jobs, by number. Those that never end, end with the process. */
+/* Jobs by number. A job that never returns ends with the process. */
 std::mutex jobs_lock;
 std::map<std::string, std::shared_future<Message>> jobs;
 

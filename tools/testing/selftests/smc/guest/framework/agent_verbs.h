@@ -7,7 +7,7 @@
 namespace guest
 {
 
-/* The results for the reply; an exception is an "error" reply. */
+/* Performs a request and returns the results for the reply. An exception makes an "error" reply. */
 Message perform(const Message &request);
 
 } // namespace guest

@@ -21,7 +21,7 @@ std::string KernelLog::read()
 	char record[8192];
 	ssize_t n;
 
-	/* EPIPE: records were overwritten; the next call goes on with the oldest. */
+	/* EPIPE: records were overwritten; the next call continues with the oldest one. */
 	while ((n = ::read(fd, record, sizeof(record))) > 0 || (n < 0 && errno == EPIPE)) {
 		if (n < 0)
 			continue;
@@ -34,7 +34,7 @@ std::string KernelLog::read()
 	return log;
 }
 
-/* The lab judges the whole log by a longer list; this is to name the test. */
+/* The lab checks the whole log for a longer list. This function serves to name the test. */
 std::string kernel_complaints(const std::string &log)
 {
 	static const std::regex complaint("WARNING|BUG|Oops|KASAN|UBSAN|general protection|"

@@ -9,19 +9,19 @@
 namespace guest
 {
 
-/* The guest's kernel log from the moment the object was made. */
+/* The guest's kernel log since the object was created. */
 class KernelLog
 {
 public:
 	KernelLog();
-	/* What is new since the last call, a record a line. */
+	/* Returns the records since the last call, one per line. */
 	std::string read();
 
 private:
 	Fd fd;
 };
 
-/* The lines of a log that speak of a defect; empty if there is none. */
+/* Returns the lines of a log that report a defect; empty if there are none. */
 std::string kernel_complaints(const std::string &log);
 
 } // namespace guest

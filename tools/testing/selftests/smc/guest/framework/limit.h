@@ -5,7 +5,7 @@
 namespace guest
 {
 
-/* The running test may take this long, before it is ended as hanging. 90 by default. */
+/* Sets the time after which the running test counts as hanging and is killed. The default is 90. */
 void set_limit(int seconds);
 
 } // namespace guest

@@ -17,7 +17,7 @@ namespace guest
 namespace
 {
 
-/* Where a group's number of connections is in a message of a dump. */
+/* Attributes of a dump that contain a group's number of connections. */
 struct Dump {
 	int command, nest, connections;
 	LinkGroups &sum;
@@ -40,7 +40,7 @@ int on_group(nl_msg *message, void *argument)
 	return NL_OK;
 }
 
-/* The socket that is looked for in a dump. */
+/* The socket to find in a dump. */
 struct Wanted {
 	uint64_t inode;
 	std::optional<int> mode = {};
@@ -77,7 +77,7 @@ void change_eid(int command, std::string eid)
 	NetlinkSocket socket = connected_netlink();
 	NetlinkRequest message = netlink_request(socket, command, 0);
 
-	/* It has on the wire what it is padded with here. */
+	/* The padding is that of EIDs in messages. */
 	eid.resize(SMC_MAX_EID_LEN, ' ');
 	check_netlink(nla_put_string(message.get(), SMC_NLA_EID_TABLE_ENTRY, eid.c_str()));
 	check_netlink(nl_send_sync(socket.get(), message.release()));
@@ -110,7 +110,7 @@ int socket_mode(int fd)
 	if (fstat(fd, &status))
 		throw_errno("fstat");
 	wanted.inode = status.st_ino;
-	/* A dump may miss one while others come and go. */
+	/* A dump may miss a socket while others are created and closed. */
 	wait_until("sock_diag shows the socket", [&] {
 		look_for(wanted);
 		return wanted.mode.has_value();

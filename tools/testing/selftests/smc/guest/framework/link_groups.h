@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the module tells by netlink, and is told: with no program started for it. */
+/* Netlink queries and settings of the module, without starting a program. */
 #ifndef GUEST_LINK_GROUPS_H
 #define GUEST_LINK_GROUPS_H
 
@@ -8,7 +8,7 @@
 namespace guest
 {
 
-/* Of this network namespace, by either path: so many groups, and the connections of all. */
+/* Number of link groups of this network namespace, of both paths, and of all their connections. */
 struct LinkGroups {
 	int groups = 0, connections = 0;
 };
@@ -16,8 +16,8 @@ struct LinkGroups {
 LinkGroups link_groups();
 
 /*
- * How the bytes of a socket of this network namespace go: SMC_DIAG_MODE_* of linux/smc_diag.h. Of
- * that socket alone, whatever others here do.
+ * Returns the mode of a socket of this network namespace, SMC_DIAG_MODE_* of
+ * linux/smc_diag.h. Unlike the counters, it depends on this socket alone.
  */
 int socket_mode(int fd);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * main() of every test program. Runs each GoogleTest test in a process of its own, so that
- * one that crashes or hangs fails alone, and reports KTAP. A test fails, too, when a guest's
- * kernel complained during it.
+ * main() of every test program. It runs each GoogleTest test in a process of
+ * its own, so that a test that crashes or hangs fails alone, and reports KTAP.
+ * A test also fails if the kernel of a guest logs a defect during it.
  *
  *   PROGRAM [--filter=PATTERN] [--list]
  */
@@ -39,7 +39,7 @@ enum { PASSED, FAILED, SKIPPED };
 /* Shared with the test's process. */
 std::atomic<int> *limit;
 
-/* In the test's process: its failures as KTAP diagnostics. */
+/* Runs in the test's process: prints its failures as KTAP diagnostics. */
 class Diagnostics : public testing::EmptyTestEventListener
 {
 	void OnTestPartResult(const testing::TestPartResult &part) override
@@ -71,7 +71,7 @@ std::vector<std::string> test_names()
 	return names;
 }
 
-/* GoogleTest's patterns: '*', '?', ':' between alternatives, '-' before those left out. */
+/* GoogleTest's patterns: '*', '?', ':' between alternatives, '-' before excluded ones. */
 bool glob(const char *pattern, const char *name)
 {
 	if (*pattern == '\0' || *pattern == ':')
@@ -108,7 +108,7 @@ bool selected(const std::string &filter, const std::string &name)
 {
 	auto &listeners = testing::UnitTest::GetInstance()->listeners();
 
-	/* Whatever the test starts ends with it. */
+	/* Every process that the test starts ends with it. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	delete listeners.Release(listeners.default_result_printer());
@@ -134,7 +134,7 @@ void show_hang(pid_t child)
 			 .text.c_str());
 }
 
-/* The status of wait(), after the test ended or was ended. */
+/* Waits for the test, or kills it; returns the status of wait(). */
 int finish(pid_t child)
 {
 	auto begin = std::chrono::steady_clock::now();
@@ -157,10 +157,10 @@ int finish(pid_t child)
 			fflush(stdout);
 			_exit(1);
 		}
-		/* Its limit, which it may set itself, is looked at once a second. */
+		/* Check the limit once a second, because the test may change it. */
 		poll(&ended, 1, 1000);
 	}
-	/* What it left behind. */
+	/* Kill the processes that the test left behind. */
 	kill(-child, SIGKILL);
 	return status;
 }

@@ -20,7 +20,7 @@ std::string hex(const void *bytes, int len)
 {
 	static const char digits[] = "0123456789abcdef";
 	auto *at = static_cast<const unsigned char *>(bytes);
-	/* An attribute may be empty, and is a word of the text all the same. */
+	/* The text of an empty attribute must be a word, too. */
 	std::string text = "0x";
 
 	for (int i = 0; i < len; i++)

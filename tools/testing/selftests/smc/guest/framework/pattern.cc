@@ -11,7 +11,7 @@ namespace guest
 namespace
 {
 
-/* splitmix64: the words are as independent as a random generator's. */
+/* splitmix64: the words are as independent as those of a random generator. */
 uint64_t word_at(uint64_t seed, uint64_t index)
 {
 	uint64_t z = seed * 0xd1342543de82ef95 + (index + 1) * 0x9e3779b97f4a7c15;

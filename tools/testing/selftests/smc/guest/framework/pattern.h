@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Endless pseudo-random data that any part can be made of at once: what is at a position
- * depends on the seed and the position only, so a lost, doubled, moved or changed byte
- * shows wherever in the stream it is.
+ * Endless pseudo-random data of which any part can be generated directly: the
+ * byte at a position depends on the seed and the position only. So a lost,
+ * duplicated, moved or changed byte is detected wherever in the stream it is.
  */
 #ifndef GUEST_PATTERN_H
 #define GUEST_PATTERN_H
@@ -18,10 +18,10 @@ namespace guest
 void pattern_fill(uint64_t seed, uint64_t position, void *to, size_t len);
 std::string pattern(uint64_t seed, uint64_t position, size_t len);
 
-/* Offset of the first byte that is not the pattern's, or @len. */
+/* Returns the offset of the first byte that differs from the pattern, or @len. */
 size_t pattern_mismatch(uint64_t seed, uint64_t position, const void *bytes, size_t len);
 
-/* Lengths from 1 to @max, each order of magnitude as likely as any other. */
+/* Random lengths from 1 to @max; all orders of magnitude are equally likely. */
 class RandomLength
 {
 public:

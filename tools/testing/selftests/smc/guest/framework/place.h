@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where the peer of the tests is: in another guest, which SMC-R leads to, or in the same one
- * (run_guest.sh --within), by SMC-D: in a network namespace of its own, or in the same.
+ * Location of the tests' peer: in another guest, by SMC-R, or in the same guest
+ * (run_guest.sh --within), by SMC-D, in a network namespace of its own or in
+ * the same one.
  */
 #ifndef GUEST_PLACE_H
 #define GUEST_PLACE_H
@@ -21,23 +22,26 @@ inline bool peer_within()
 	return peer_place() != Place::guest;
 }
 
-/* For tests of what is only between two hosts: RDMA devices, wires, a module each. */
+/*
+ * Skips a test of something that exists only between two hosts: RDMA devices,
+ * wires, two modules.
+ */
 #define NEEDS_ANOTHER_HOST(why)                                                                    \
 	do {                                                                                       \
 		if (guest::peer_within())                                                          \
 			GTEST_SKIP() << (why);                                                     \
 	} while (0)
 
-/* The counter of the path that leads to the peer: by_path("write_bytes"). */
+/* Returns the name of a counter of the path to the peer: by_path("write_bytes"). */
 std::string by_path(const std::string &what);
 
-/* Of what this end and the peer did, what the counters of this namespace show. */
+/* Returns the part of both ends' amounts that the counters of this namespace include. */
 inline int64_t counted(int64_t here, int64_t there)
 {
 	return peer_place() == Place::host ? here + there : here;
 }
 
-/* The sysctl for the size of elements on that path. */
+/* Returns the sysctl for the size of elements on that path. */
 std::string rmem_sysctl();
 
 } // namespace guest

@@ -84,7 +84,7 @@ std::vector<Flavor> smc_flavors()
 
 std::vector<Flavor> main_flavors()
 {
-	/* Debian's TCP answers in one place as in another. */
+	/* TCP behaves the same wherever the peer is, so it is tested in one place only. */
 	if (peer_place() != Place::host)
 		return flavors({Kind::smc});
 	return flavors({Kind::tcp, Kind::smc});
@@ -92,7 +92,7 @@ std::vector<Flavor> main_flavors()
 
 int Address::port() const
 {
-	/* At the same place in both families. */
+	/* The port has the same offset in both families. */
 	return ntohs(reinterpret_cast<const sockaddr_in *>(&storage)->sin_port);
 }
 
@@ -237,7 +237,7 @@ Fd must_accept(int listener, int seconds)
 {
 	await(listener, POLLIN, seconds);
 
-	/* As most programs do, which a peer's failure must not make fail. */
+	/* Most programs ask for the address. A peer that fails must not make that fail. */
 	Address peer;
 	int fd = accept(listener, peer.get(), &peer.len);
 

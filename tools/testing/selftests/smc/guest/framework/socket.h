@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Sockets of every kind that is to behave as TCP's, and the guests' addresses. */
+/* Sockets of all kinds that have to behave as TCP's, and the guests' addresses. */
 #ifndef GUEST_SOCKET_H
 #define GUEST_SOCKET_H
 
@@ -12,7 +12,7 @@
 namespace guest
 {
 
-/* The ways to come by a socket. */
+/* The ways to create a socket. */
 enum class Kind {
 	tcp,	 /* plain */
 	smc,	 /* IPPROTO_SMC */
@@ -31,19 +31,16 @@ struct Flavor {
 	bool operator==(const Flavor &) const = default;
 };
 
-/* As it appears in the names of tests: "Smc4", "AfSmc6". */
+/* The name of a flavor in the names of tests: "Smc4", "AfSmc6". */
 std::string to_string(const Flavor &flavor);
 Flavor flavor_of(const std::string &name);
 std::ostream &operator<<(std::ostream &out, const Flavor &flavor);
 
-/* Every kind in both families. */
+/* All kinds in both families. */
 std::vector<Flavor> all_flavors();
-/* Every kind but plain TCP. */
+/* All kinds but plain TCP. */
 std::vector<Flavor> smc_flavors();
-/*
- * IPPROTO_SMC and, with both ends in one namespace, TCP: what a difference between the two shows
- * in.
- */
+/* IPPROTO_SMC and, with both ends in one namespace, TCP, to show differences between the two. */
 std::vector<Flavor> main_flavors();
 
 struct Address {
@@ -63,12 +60,12 @@ struct Address {
 	bool operator==(const Address &other) const;
 };
 
-/* Of a guest on a LAN, of any address of this host, and of a text like "::1". */
+/* The address of a guest on a LAN, the wildcard address, and the address in a text like "::1". */
 Address address_of(int node, int family, int port, int lan = 0);
 Address any_address(int family, int port = 0);
 Address address_from(const std::string &text, int port);
 
-/* A file descriptor that closes with its owner. */
+/* A file descriptor that is closed along with its owner. */
 class Fd
 {
 public:
@@ -86,35 +83,35 @@ public:
 		return fd;
 	}
 	int release();
-	/* What close() returned. */
+	/* Returns the result of close(). */
 	int close();
 
 private:
 	int fd;
 };
 
-/* A pipe: what is written to @in is read from @out. */
+/* A pipe: bytes written to @in are read from @out. */
 struct Pipe {
 	Pipe();
 	Fd in, out;
 };
 
-/* The socket, or -1 with errno. */
+/* Returns the socket, or -1 with errno. */
 int open_socket(const Flavor &flavor, int type_flags = 0);
 
-/* Throwing: for what a test takes for granted. */
+/* These throw on errors: a test takes their success for granted. */
 Fd must_socket(const Flavor &flavor, int type_flags = 0);
 Fd must_listen(const Flavor &flavor, int backlog = 16, int port = 0);
 Fd must_accept(int listener, int seconds = 60);
 Fd must_connect(const Flavor &flavor, const Address &to);
 void must_set(int fd, int level, int option, int value);
-/* SO_LINGER; with 0 seconds, close() is a reset. */
+/* Sets SO_LINGER; with 0 seconds, close() is a reset. */
 void must_linger(int fd, int seconds);
 int must_get(int fd, int level, int option);
 Address local_address(int fd);
 Address peer_address(int fd);
 
-/* The events of @fd, once one of @events (or an error) holds; throws after @seconds. */
+/* Waits for one of @events, or an error; returns the events of @fd. Throws after @seconds. */
 short await(int fd, short events, int seconds = 60);
 
 } // namespace guest

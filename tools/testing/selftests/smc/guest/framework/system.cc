@@ -54,7 +54,10 @@ void wait_until(const std::string &what, const std::function<bool()> &condition,
 		if (now > end)
 			throw std::runtime_error("after " + std::to_string(scaled(seconds)) +
 						 " s still not: " + what);
-		/* Looking costs what is waited for processor time: the longer, the more rarely. */
+		/*
+		 * Each check takes processor time from the awaited work, so
+		 * check less often the longer it takes.
+		 */
 		std::this_thread::sleep_for(std::clamp<Clock::duration>(
 		    (now - begin) / 8, milliseconds(10), milliseconds(250)));
 	}
@@ -165,7 +168,7 @@ SysctlScope::~SysctlScope()
 	errno = error;
 }
 
-/* The number in the line "NAME: NUMBER ..." of a file. */
+/* Returns the number in the line "NAME: NUMBER ..." of a file. */
 static int64_t number_in(const std::string &path, const std::string &name)
 {
 	std::istringstream lines(read_file(path));
@@ -197,13 +200,13 @@ bool sleeps_in_socket_call(pid_t task)
 	return task && read_file(of_task(task, "wchan")) == "wait_woken";
 }
 
-/* The system call that a task sleeps in, or -1. */
+/* Returns the system call that a task sleeps in, or -1. */
 static long call_slept_in(pid_t task)
 {
 	std::istringstream text(read_file(of_task(task, "syscall")));
 	long number;
 
-	/* Else it says "running". */
+	/* If the task does not sleep, the file contains "running". */
 	return text >> number ? number : -1;
 }
 

@@ -8,10 +8,10 @@
 namespace guest
 {
 
-/* The file for sockets of a family. */
+/* Returns the file that lists the sockets of a family. */
 std::string tcp_table(int family);
 
-/* The state, of <netinet/tcp.h>, of the end of a connection that has these ports; 0: none. */
+/* Returns the state, of <netinet/tcp.h>, of the connection's end with these ports; 0 if none. */
 int tcp_state(const std::string &table, int local_port, int remote_port);
 
 } // namespace guest

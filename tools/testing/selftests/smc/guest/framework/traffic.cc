@@ -65,7 +65,7 @@ By by_name(const Name<By> (&names)[n], const std::string &name)
 	throw std::invalid_argument("no such call: " + name);
 }
 
-/* Pieces of unequal sizes, an empty one among them. */
+/* Divides bytes into pieces of unequal sizes, one of them empty. */
 std::vector<iovec> cut(char *bytes, size_t len)
 {
 	size_t third = len / 3, seventh = len / 7;
@@ -76,7 +76,7 @@ std::vector<iovec> cut(char *bytes, size_t len)
 		{bytes + seventh + third, len - seventh - third}};
 }
 
-/* Sends one chunk, perhaps in part, and returns how much. */
+/* Sends one chunk, or a part of it; returns the number of bytes. */
 using SendCall = std::function<ssize_t(int fd, char *bytes, size_t len, bool last)>;
 using RecvCall = std::function<ssize_t(int fd, char *bytes, size_t len)>;
 
@@ -106,7 +106,7 @@ SendCall sendfile_caller()
 
 	if (*file < 0)
 		throw_errno("memfd_create");
-	/* Never the same place twice: what is under way may still be read from the file. */
+	/* Use no offset twice: bytes in transit may still be read from the file. */
 	return [file, end = off_t(0)](int fd, char *bytes, size_t len, bool) mutable {
 		off_t offset = end;
 
@@ -132,7 +132,7 @@ SendCall splice_sender()
 			ssize_t n = splice(pipe->out, nullptr, fd, nullptr, filled - done,
 					   last ? 0 : SPLICE_F_MORE);
 
-			/* What is in the pipe can't be taken back. */
+			/* The bytes in the pipe can't be taken back. */
 			if (n < 0 && errno == EAGAIN)
 				await(fd, POLLOUT, 120);
 			else if (n <= 0)
@@ -162,7 +162,7 @@ RecvCall splice_receiver()
 	};
 }
 
-/* What a peek shows must be what the read after it returns. */
+/* Checks that the read after a peek returns the bytes that the peek showed. */
 ssize_t recv_after_peek(int fd, char *bytes, size_t len)
 {
 	std::string peeked(len, '\0');
@@ -261,7 +261,7 @@ RecvCall receiver(RecvBy by)
 	throw std::invalid_argument("no such call");
 }
 
-/* A non-blocking socket is waited for. */
+/* Repeats a call; waits if a non-blocking socket is not ready. */
 template <typename Call>
 ssize_t retried(int fd, short event, const std::string &what, const Call &call)
 {
@@ -360,7 +360,7 @@ void recv_flow(int fd, const Flow &flow)
 void exchange_flows(int fd, const Flow &out, const Flow &in)
 {
 	std::string sending, receiving;
-	/* When one direction fails, the other must not wait for ever. */
+	/* If one direction fails, the other one must not wait for ever. */
 	auto guarded = [fd](std::string &failure, auto &&transfer) {
 		try {
 			transfer();

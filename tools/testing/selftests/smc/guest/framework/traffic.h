@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Moving seeded pseudo-random data over a socket by the various calls, and checking it. */
+/* Transfer of seeded pseudo-random data over a socket by various calls, with checks. */
 #ifndef GUEST_TRAFFIC_H
 #define GUEST_TRAFFIC_H
 
@@ -21,7 +21,7 @@ struct Flow {
 	uint64_t seed = 1;
 	uint64_t bytes = 0;
 	uint64_t position = 0;
-	size_t max_chunk = 65536; /* calls have random lengths up to this */
+	size_t max_chunk = 65536; /* limit of the random lengths of calls */
 	SendBy send_by = SendBy::write;
 	RecvBy recv_by = RecvBy::read;
 };
@@ -29,14 +29,14 @@ struct Flow {
 std::string serialize(const Flow &flow);
 Flow flow_from(const std::string &text);
 
-/* All of these throw at an error, an early end, or a byte that is wrong. */
+/* These throw on an error, an early end, or a wrong byte. */
 void send_flow(int fd, const Flow &flow);
 void recv_flow(int fd, const Flow &flow);
-/* Both at once, in threads. */
+/* Sends and receives at the same time, in threads. */
 void exchange_flows(int fd, const Flow &out, const Flow &in);
-/* The peer's end of the stream, and nothing before it. */
+/* Expects the peer's end of the stream, and no byte before it. */
 void expect_end(int fd);
-/* Send back what comes until it ends, then shut down; returns how many bytes it was. */
+/* Sends back all bytes until the stream ends, then shuts down; returns their number. */
 uint64_t echo(int fd, size_t max_chunk = 65536);
 
 } // namespace guest

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* send() and recv() by io_uring. */
+/* send() and recv() with io_uring. */
 #ifndef GUEST_URING_H
 #define GUEST_URING_H
 
@@ -17,13 +17,13 @@ public:
 	Uring();
 	~Uring();
 
-	/* As the system calls: -1 with errno. */
+	/* These return what the system calls do: -1 with errno on errors. */
 	ssize_t send(int fd, const void *bytes, size_t len);
 	ssize_t recv(int fd, void *bytes, size_t len);
-	/* IORING_OP_SEND_ZC; returns when the kernel is through with @bytes, too. */
+	/* IORING_OP_SEND_ZC; returns once the kernel no longer uses @bytes. */
 	ssize_t send_zc(int fd, const void *bytes, size_t len);
 
-	/* Of the last call: IORING_CQE_F_*. */
+	/* Returns the IORING_CQE_F_* of the last call. */
 	unsigned int flags() const
 	{
 		return last_flags;
