@@ -28,7 +28,7 @@
 struct mem_cgroup;
 struct net;
 
-#define SMC_SLAB_BYTES		(1u << 20)	/* also the largest element */
+#define SMC_SLAB_BYTES		(1u << 20)	/* also the size of the largest element */
 #define SMC_SLAB_MAX_ELEMENTS	255		/* an index has one byte, and some start at 1 */
 
 /**

@@ -102,8 +102,8 @@ static bool smc_stream_is_up_to_mate(const struct smc_stream *st)
 /*
  * The application is gone. The socket's memory and namespace must not depend on
  * when the local peer's application closes. So the local peer gets the time for
- * which TCP waits for a FIN. After it, it may still read all bytes that were
- * written to it.
+ * which TCP waits for a FIN. Even later, the local peer may read all bytes that
+ * were written to it.
  */
 static void smc_stream_leave(struct smc_stream *st)
 {

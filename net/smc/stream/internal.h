@@ -25,7 +25,7 @@
  * not among them, because SIGIO would report bytes.
  */
 #define SMC_NEWS_ALL	(SMC_NEWS_END | EPOLLHUP | EPOLLOUT | EPOLLWRNORM)
-/* The peer's host has received the flags that end what this end writes. */
+/* The peer's host has received all flags that end this direction. */
 #define SMC_NEWS_ENDED	((__force __poll_t)BIT(19))
 /* A timestamp is due for bytes that were sent. */
 #define SMC_NEWS_STAMPS	((__force __poll_t)BIT(20))

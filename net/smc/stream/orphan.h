@@ -32,7 +32,7 @@ static inline enum smc_orphan_wait smc_orphan_waits_for(const struct smc_stream_
 /**
  * smc_orphan_progress() - a value that changes when the peer's time restarts
  * @tx: send positions of the stream
- * @is_over: the stream is over, and waits no more
+ * @is_over: the stream is over, and no longer waits
  *
  * The value never decreases.
  */

@@ -300,8 +300,8 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	*arrival = 0;
 	if (unlikely(flags & MSG_OOB)) {
 		/*
-		 * A program that only reads urgent bytes returns the window of
-		 * skipped ones, too.
+		 * A program that only reads urgent bytes has to return the
+		 * window of skipped ones, too.
 		 */
 		if (!peek)
 			smc_stream_consume(st, smc_stream_place(st).start);

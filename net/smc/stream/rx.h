@@ -35,9 +35,9 @@ struct smc_stream_rx {
 	u64 received;		/* end of what the peer published */
 	u64 consumed;		/* end of what the application read */
 	u64 reported;		/* value of consumed that was last sent to the peer */
-	u32 offset;		/* of consumed, in the ring */
-	struct smc_cursor received_cursor;	/* of received */
-	struct smc_cursor reported_cursor;	/* of reported */
+	u32 offset;		/* offset of consumed in the ring */
+	struct smc_cursor received_cursor;	/* cursor of received */
+	struct smc_cursor reported_cursor;	/* cursor of reported */
 	u64 asked;		/* unreported bytes when the peer last asked for window */
 	u64 urgent;		/* end of the last urgent byte, or 0 */
 	u64 urgent_skip;	/* end of replaced urgent bytes that the reader steps over, or 0 */

@@ -66,8 +66,8 @@ static noinline int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
 	int rc = 0;
 
 	/*
-	 * First, because another sender may use up the room of this one's
-	 * wake-up before this one sleeps.
+	 * Queued first, because another sender may take the room for which this
+	 * thread is woken, before this thread sleeps.
 	 */
 	add_wait_queue(sk_sleep(sk), &wait);
 	smc_stream_want_room(st, true);

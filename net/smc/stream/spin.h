@@ -36,7 +36,7 @@ struct smc_spin {
 
 /**
  * smc_spin_longest() - compute @longest with the last wait included
- * @spin: of the stream
+ * @spin: wait times of the stream
  * @most: limit of the polling time
  */
 static inline u64 smc_spin_longest(const struct smc_spin *spin, u64 most)
@@ -48,7 +48,7 @@ static inline u64 smc_spin_longest(const struct smc_spin *spin, u64 most)
 
 /**
  * smc_spin_budget() - how long to busy poll
- * @spin: of the stream, a wait of which begins
+ * @spin: wait times of the stream, whose next wait begins
  * @most: limit of the polling time
  *
  * An answer that came earlier than usual must not shorten the polling so much
@@ -68,7 +68,7 @@ static inline u64 smc_spin_budget(struct smc_spin *spin, u64 most)
 
 /**
  * smc_spin_afford() - limit the polling time by the credit that is left
- * @spin: of the stream
+ * @spin: wait times of the stream
  * @budget: result of smc_spin_budget()
  * @most: as for smc_spin_budget(); also the limit of the credit, and the credit
  *	of a new stream
@@ -87,7 +87,7 @@ static inline u64 smc_spin_afford(struct smc_spin *spin, u64 budget, u64 most, u
 
 /**
  * smc_spin_pay() - charge polling time to the credit
- * @spin: of the stream
+ * @spin: wait times of the stream
  * @took: nanoseconds
  */
 static inline void smc_spin_pay(struct smc_spin *spin, u64 took)
@@ -98,7 +98,7 @@ static inline void smc_spin_pay(struct smc_spin *spin, u64 took)
 
 /**
  * smc_spin_learnt() - the last wait that another stream shall start with
- * @spin: of the stream
+ * @spin: wait times of the stream
  * @most: as for smc_spin_budget()
  */
 static inline u64 smc_spin_learnt(const struct smc_spin *spin, u64 most)

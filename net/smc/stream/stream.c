@@ -267,10 +267,7 @@ static __always_inline __poll_t smc_stream_take_news(struct smc_stream *st)
 /* Each timer owns a reference while it is pending. */
 static void smc_stream_stop_timer(struct smc_stream *st, struct timer_list *timer)
 {
-	/*
-	 * The timers of a stream that is over are not started again, so
-	 * timer_pending() is sufficient. It is cheaper.
-	 */
+	/* timer_pending() is cheaper, and it suffices: a stream that is over starts no timer. */
 	if (timer_pending(timer) && timer_delete(timer))
 		smc_stream_put(st);
 }
@@ -282,7 +279,7 @@ static void smc_stream_stop_end_work(struct smc_stream *st)
 		smc_stream_put(st);
 }
 
-/* Report events that are not only for waiters. */
+/* Handle events beyond a wake-up: errors, timestamps, and the end of the stream. */
 static noinline void smc_stream_tell_more(struct smc_stream *st, struct sock *sk, __poll_t news)
 {
 	if (news & EPOLLERR)
@@ -421,7 +418,7 @@ void smc_stream_note_room(struct smc_stream *st)
 	st->news |= EPOLLOUT | EPOLLWRNORM;
 }
 
-/* The event that arrived bytes are to waiters. Unless SO_RCVLOWAT is set, one byte is enough. */
+/* The event for bytes that have arrived. Unless SO_RCVLOWAT is set, one byte is enough. */
 static __poll_t smc_stream_arrival(const struct smc_stream *st)
 {
 	bool is_few = st->sk && READ_ONCE(st->sk->sk_rcvlowat) > 1 && !smc_stream_has_enough(st);

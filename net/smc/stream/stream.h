@@ -451,7 +451,7 @@ static inline bool smc_stream_is_left_alone(const struct smc_stream *st)
 
 /**
  * smc_stream_has_ended() - whether the peer's host has received all flags that
- * end what this end writes
+ * end this direction
  * @st: stream
  *
  * Context: any.
@@ -462,7 +462,7 @@ static inline bool smc_stream_has_ended(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_is_closed() - whether both ends have ended their writing in good order
+ * smc_stream_is_closed() - whether both ends have shut down in good order
  * @st: stream
  *
  * TCP would not reset such a connection, even if data is unread.

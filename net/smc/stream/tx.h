@@ -30,18 +30,18 @@ extern "C" {
 
 struct smc_stream_tx {
 	u8 *ring;		/* bytes are copied into it at offset */
-	u32 size;		/* of the ring; divides peer_size */
+	u32 size;		/* bytes in the ring; divides peer_size */
 	u32 held;		/* size of the memory that the ring is in */
-	u32 peer_size;		/* of the peer's element */
+	u32 peer_size;		/* bytes in the peer's element */
 	u64 written;		/* end of what the application wrote */
 	u64 sent;		/* end of what was published */
 	u64 arrived;		/* end of what the path has delivered, see enum smc_publish */
 	u64 acked;		/* end of what the peer consumed */
 	u64 reusable;		/* end of the bytes in the ring that may be overwritten */
 	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
-	u32 offset;		/* of written, in the ring */
-	struct smc_cursor sent_cursor;	/* of sent, in the peer's element */
-	struct smc_cursor acked_cursor;	/* of acked, likewise */
+	u32 offset;		/* offset of written in the ring */
+	struct smc_cursor sent_cursor;	/* cursor of sent in the peer's element */
+	struct smc_cursor acked_cursor;	/* cursor of acked in the peer's element */
 	unsigned int in_flight;	/* publishes that the path has not completed */
 	unsigned int ends_in;	/* of those, up to the last one that carries final_flags */
 	bool nodelay;		/* TCP_NODELAY, as the last write found it */
@@ -185,7 +185,7 @@ static inline void smc_tx_end(struct smc_stream_tx *tx, u8 flags)
 
 /**
  * smc_tx_has_ended() - whether the peer's host has received all flags that end
- * what this end writes
+ * this direction
  * @tx: send positions of the stream
  *
  * Context: any.
@@ -240,7 +240,7 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
  * The caller records it before it publishes anything else, because that may
  * carry the final flags.
  *
- * Return: true if it completes the end of what this end writes.
+ * Return: true if this direction has ended with it.
  */
 static inline bool smc_tx_complete(struct smc_stream_tx *tx, u64 end)
 {
