@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The address of a TCP connection's peer. It is all that is proven of a stranger, who has answered
- * a SYN-ACK there: what is bounded for each peer, or is to be kept from others, goes by it.
+ * The address of a TCP connection's peer. It is all that is proven about an
+ * unknown peer, because the peer has answered a SYN-ACK there. So limits per
+ * peer are kept by this address, as is data that other peers must not reach.
  */
 #ifndef SMC_ADMIN_ADDRESS_H
 #define SMC_ADMIN_ADDRESS_H
@@ -12,9 +13,9 @@
 #include <net/sock.h>
 
 /**
- * smc_peer_address() - the address of a socket's peer; one of IPv4 is mapped
+ * smc_peer_address() - get the address of a socket's peer
  * @sk: TCP socket, connected
- * @addr: filled
+ * @addr: set to the address; an IPv4 address is mapped to IPv6
  */
 static inline void smc_peer_address(const struct sock *sk, struct in6_addr *addr)
 {
@@ -28,10 +29,10 @@ static inline void smc_peer_address(const struct sock *sk, struct in6_addr *addr
 }
 
 /**
- * smc_address_prefix() - the part of an address that its owner can't choose
- * @addr: one of IPv4 is mapped, and is returned as it is
+ * smc_address_prefix() - get the part of an address that its owner can't choose
+ * @addr: address; a mapped IPv4 address is returned as it is
  *
- * Return: of IPv6 the /64, all of which one host may have.
+ * Return: the /64 of an IPv6 address, because one host may have all of a /64.
  */
 static inline struct in6_addr smc_address_prefix(const struct in6_addr *addr)
 {
@@ -43,9 +44,9 @@ static inline struct in6_addr smc_address_prefix(const struct in6_addr *addr)
 }
 
 /**
- * smc_address_is_akin() - whether two addresses may be one host's, by their prefix
- * @a: address; one of IPv4 is mapped
- * @b: another one
+ * smc_address_is_akin() - tell from the prefix whether two addresses may be one host's
+ * @a: address; an IPv4 address is mapped to IPv6
+ * @b: another address
  */
 static inline bool smc_address_is_akin(const struct in6_addr *a, const struct in6_addr *b)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The table of those whom SMC has done harm to. */
+/* The table of peers with which SMC has failed. */
 #include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -14,27 +14,27 @@
 #include "admin/net.h"
 
 #define SMC_BLACKHOLE_BUCKETS	64
-/* Of each kind: no kind pushes out another. */
+/* Entries of each kind: entries of one kind never evict those of another. */
 #define SMC_BLACKHOLES_MAX	256
-/* Owners are told apart by as many hashes. */
+/* Entries are counted in as many hash buckets, by the user or peer they are due to. */
 #define SMC_BLACKHOLE_OWNERS	256
 /*
- * The peer, or what is on the way to it, may just have been out of order. So the first entry is for
- * so long, and each that follows for twice as long as the last.
+ * The peer, or a middlebox on the way, may have failed only briefly. So the first
+ * entry lasts this long, and each later one twice as long as the one before.
  */
 #define SMC_BLACKHOLE_FIRST_TIME	(60UL * HZ)
 #define SMC_BLACKHOLE_DOUBLINGS		10
 
 /**
  * struct smc_blackhole - an entry
- * @key: whom it is about
- * @event: what happened
- * @again: how often it happened again after the time of the entry was over
- * @since: when, in jiffies
- * @serial: place in @age
- * @entry: in its bucket
- * @age: in the list of all, the oldest first
- * @rcu: for look-ups
+ * @key: the peer
+ * @event: last event, SMC_BLACKHOLE_SYN_LOST and so on
+ * @again: how often an event followed after the entry had expired
+ * @since: time of the last event, in jiffies
+ * @serial: serial number; grows along the list @by_age
+ * @entry: node in its hash bucket
+ * @age: node in the list @by_age
+ * @rcu: delays the free until look-ups are over
  */
 struct smc_blackhole {
 	struct smc_blackhole_key key;
@@ -48,16 +48,16 @@ struct smc_blackhole {
 };
 
 /**
- * struct smc_blackholes - those of a namespace
- * @lock: protects what follows up to @owned; softirqs off. Look-ups need RCU only
- * @bucket: by key
- * @by_age: all
- * @serial: of the newest
- * @n: entries by kind
- * @owned: likewise, and by the hash of their owner
+ * struct smc_blackholes - the entries of a namespace
+ * @lock: protects all up to @owned, with softirqs off; look-ups need only RCU
+ * @bucket: hash table by key
+ * @by_age: list of all entries, the oldest first
+ * @serial: serial number of the newest entry
+ * @n: number of entries of each kind
+ * @owned: number of entries of each kind, by hash of the user or peer they are due to
  * @net: the namespace
- * @filter_lock: begins to look at SYNs
- * @is_filtering: they are looked at, or were until the namespace began to end
+ * @filter_lock: serialises the start and end of the SYN filter
+ * @is_filtering: the filter is running, or ran until the namespace began to end
  */
 struct smc_blackholes {
 	spinlock_t lock;
@@ -110,8 +110,9 @@ void smc_blackhole_key_gid(struct smc_blackhole_key *key, const struct sock *sk,
 }
 
 /*
- * In jiffies. The sysctl counts for entries that are there, too. A link is made anew much sooner
- * than a middlebox learns an option: the time of an RDMA port never doubles.
+ * Lifetime of an entry in jiffies. The sysctl also applies to existing entries. The
+ * lifetime for an RDMA port never doubles: a link recovers much sooner than a
+ * middlebox is taught an option.
  */
 static unsigned long smc_blackhole_time(const struct smc_net *sn, const struct smc_blackhole *b)
 {
@@ -126,7 +127,7 @@ bool smc_blackhole_is_on(const struct smc_net *sn)
 	return READ_ONCE(sn->sysctl.blackhole_timeout);
 }
 
-/* How much of its time an entry has left, in jiffies. */
+/* Rest of an entry's lifetime, in jiffies. */
 static unsigned long smc_blackhole_left(const struct smc_net *sn, const struct smc_blackhole *b)
 {
 	unsigned long time = smc_blackhole_time(sn, b);
@@ -149,7 +150,7 @@ static struct hlist_head *smc_blackhole_bucket(struct smc_blackholes *all,
 	return &all->bucket[hash % SMC_BLACKHOLE_BUCKETS];
 }
 
-/* Under RCU or the lock. */
+/* Context: RCU read lock or all->lock held. */
 static struct smc_blackhole *smc_blackhole_find(struct smc_blackholes *all,
 						const struct smc_blackhole_key *key)
 {
@@ -163,8 +164,9 @@ static struct smc_blackhole *smc_blackhole_find(struct smc_blackholes *all,
 }
 
 /*
- * How many entries of the kind are due to whom this one is due to. Of a server that is the user who
- * connected, else the peer, who may have all addresses of an IPv6 network.
+ * The number of entries that are due to the same user or peer as @key: for a server
+ * the user who connected, otherwise the peer. A peer is a whole IPv6 /64, as it may
+ * have all of its addresses.
  */
 static u16 *smc_blackhole_owned(struct smc_blackholes *all, const struct smc_blackhole_key *key)
 {
@@ -189,8 +191,9 @@ static void smc_blackhole_drop(struct smc_blackholes *all, struct smc_blackhole 
 }
 
 /*
- * Which entry gives way: one whose time is over, or else the oldest of the owner who has most, so
- * that nobody pushes out others by having many.
+ * Select the entry to evict: an expired one, or else the oldest entry of the user or
+ * peer with the most entries. So a user or peer with many entries can't evict those
+ * of others.
  */
 static struct smc_blackhole *smc_blackhole_least_missed(struct smc_blackholes *all, u16 kind)
 {
@@ -257,7 +260,7 @@ bool smc_blackhole_has(const struct smc_net *sn, const struct smc_blackhole_key 
 	const struct smc_blackhole *b;
 	bool has;
 
-	/* As a rule. */
+	/* The common case: no entry at all. */
 	if (!READ_ONCE(all->n[key->kind]))
 		return false;
 	rcu_read_lock();
@@ -282,8 +285,9 @@ void smc_blackhole_forget(struct smc_net *sn, const struct smc_blackhole_key *ke
 }
 
 /*
- * From the first client on SYNs are looked at until the namespace ends: to end it sooner would drop
- * all packets that wait for a program, by NFQUEUE, and without clients it costs little.
+ * The filter starts with the first client and runs until the namespace ends.
+ * Unregistering a netfilter hook drops all packets queued by NFQUEUE, and the filter
+ * costs little while there is no client.
  */
 static void smc_blackhole_filter(struct smc_blackholes *all)
 {
@@ -351,7 +355,7 @@ int smc_blackhole_init_net(struct net *net)
 	return 0;
 }
 
-/* A client may still be noted, but it does not make the filter begin again. */
+/* A client may still be added after this, but does not start the filter again. */
 void smc_blackhole_pre_exit_net(struct net *net)
 {
 	struct smc_blackholes *all = smc_net(net)->blackholes;
@@ -363,7 +367,7 @@ void smc_blackhole_pre_exit_net(struct net *net)
 	mutex_unlock(&all->filter_lock);
 }
 
-/* Nobody is left in the namespace to make entries. */
+/* No socket is left in the namespace that could add an entry. */
 void smc_blackhole_exit_net(struct net *net)
 {
 	smc_blackhole_flush(smc_net(net));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where SMC has done harm: addresses and GIDs of a network namespace that are spared it for a
- * while, net.smc.blackhole_timeout.
+ * Blackhole entries: peers with which SMC has failed, by address or by GID. The
+ * namespace does without SMC there for a while, see net.smc.blackhole_timeout.
  */
 #ifndef SMC_ADMIN_BLACKHOLE_H
 #define SMC_ADMIN_BLACKHOLE_H
@@ -18,21 +18,21 @@ struct smc_net;
 struct sock;
 struct sockaddr;
 
-/* Whom an entry is about. */
+/* The kinds of peer that an entry describes. */
 enum smc_blackhole_kind {
-	SMC_BLACKHOLE_NOBODY,	/* what is noted of it is dropped */
-	SMC_BLACKHOLE_SERVER,	/* its address and port: a user's SYN to it leaves out the option */
-	SMC_BLACKHOLE_CLIENT,	/* its address and a port here: the option of its SYN is not seen */
-	SMC_BLACKHOLE_GID,	/* an RDMA port of a host at an address: no link is made to it */
+	SMC_BLACKHOLE_NOBODY,	/* no peer: events for this key are dropped */
+	SMC_BLACKHOLE_SERVER,	/* server address and port: a user's SYN to it has no option */
+	SMC_BLACKHOLE_CLIENT,	/* client address and local port: the SYN's option is hidden */
+	SMC_BLACKHOLE_GID,	/* RDMA port of a host at an address: no link is made to it */
 	SMC_N_BLACKHOLE_KINDS,
 };
 
 /**
- * struct smc_blackhole_key - whom an entry is about; no padding, so that bytes compare
- * @addr: of the peer; one of IPv4 is mapped
- * @gid: of the peer's RDMA port, or zero
- * @uid: of a server: whose connections are spared; or zero
- * @port: as @kind says, or zero
+ * struct smc_blackhole_key - the peer of an entry; no padding, so that memcmp() works
+ * @addr: address of the peer; an IPv4 address is mapped to IPv6
+ * @gid: GID of the peer's RDMA port, or zero
+ * @uid: for a server, the user whose connections do without SMC; otherwise zero
+ * @port: the server's port, or the local port for a client; otherwise zero
  * @kind: enum smc_blackhole_kind
  */
 struct smc_blackhole_key {
@@ -44,12 +44,13 @@ struct smc_blackhole_key {
 };
 
 /**
- * struct smc_blackhole_info - an entry as it is shown
- * @serial: grows with each entry; 0 before the first
- * @key: whom it is about
- * @event: SMC_BLACKHOLE_SYN_LOST and so on, what happened
- * @age: seconds since then
- * @left: seconds until it goes
+ * struct smc_blackhole_info - an entry as shown to user space
+ * @serial: serial number of the entry, larger than those of older entries;
+ *	0 stands for the place before the first
+ * @key: the peer
+ * @event: SMC_BLACKHOLE_SYN_LOST and so on
+ * @age: seconds since the event
+ * @left: seconds until the entry expires
  */
 struct smc_blackhole_info {
 	unsigned long serial;
@@ -60,83 +61,86 @@ struct smc_blackhole_info {
 };
 
 /**
- * smc_blackhole_key_server() - the destination of a connect()
- * @key: filled; about nobody if @addr is not whole
+ * smc_blackhole_key_server() - make the key for the destination of a connect()
+ * @key: filled; of kind SMC_BLACKHOLE_NOBODY if @addr is incomplete
  * @sk: TCP socket that connects
- * @addr: as the application gave it
- * @len: bytes in @addr
+ * @addr: destination from the application
+ * @len: length of @addr in bytes
  *
- * A user can drop what comes to his own socket, so what happens there counts for him only.
+ * The key includes the user: a user can drop packets to his own sockets, and so
+ * must not turn off SMC for other users.
  */
 void smc_blackhole_key_server(struct smc_blackhole_key *key, const struct sock *sk,
 			      const struct sockaddr *addr, int len);
 
 /**
- * smc_blackhole_key_client() - the peer of an accepted connection
+ * smc_blackhole_key_client() - make the key for the peer of an accepted connection
  * @key: filled
- * @sk: TCP socket
+ * @sk: TCP socket, accepted
  */
 void smc_blackhole_key_client(struct smc_blackhole_key *key, const struct sock *sk);
 
 /**
- * smc_blackhole_key_gid() - an RDMA port of a connection's peer
+ * smc_blackhole_key_gid() - make the key for an RDMA port of a connection's peer
  * @key: filled
  * @sk: TCP socket, connected
- * @gid: 16 bytes
+ * @gid: GID of the port, 16 bytes
  *
- * Whoever names the GID of another host harms nobody but the address that it does so from.
+ * The key includes the peer's address: a peer that names the GID of another host
+ * affects only connections with its own address.
  */
 void smc_blackhole_key_gid(struct smc_blackhole_key *key, const struct sock *sk, const u8 *gid);
 
 /**
- * smc_blackhole_is_on() - whether the namespace wants entries at all
+ * smc_blackhole_is_on() - tell whether a namespace keeps blackhole entries
  * @sn: namespace
  */
 bool smc_blackhole_is_on(const struct smc_net *sn);
 
 /**
- * smc_blackhole_note() - make an entry, or make it anew
+ * smc_blackhole_note() - add an entry for a server or GID, or renew it
  * @sn: namespace
- * @key: whom it is about; not a client
+ * @key: the peer; not a client
  * @event: SMC_BLACKHOLE_SYN_LOST and so on
  *
- * Where there are too many of its kind, one gives way: one whose time is over, or else the oldest
- * of the user, or the peer, who has most of them. Without memory there is none.
+ * If the namespace has too many entries of this kind, one of them is removed: an
+ * expired one, or else the oldest entry of the user or peer with the most
+ * entries. Without memory nothing is added.
  *
  * Context: any but hard interrupt.
  */
 void smc_blackhole_note(struct smc_net *sn, const struct smc_blackhole_key *key, u8 event);
 
 /**
- * smc_blackhole_note_client() - the same of a client
+ * smc_blackhole_note_client() - add an entry for a client, or renew it
  * @sn: namespace
- * @key: whom it is about
+ * @key: the client
  * @event: SMC_BLACKHOLE_NO_PROPOSAL
  *
- * Context: process, may sleep. On return the option of its next SYN is not seen.
+ * Context: process, may sleep. On return TCP doesn't see the option of the client's next SYN.
  */
 void smc_blackhole_note_client(struct smc_net *sn, const struct smc_blackhole_key *key, u8 event);
 
 /**
- * smc_blackhole_has() - whether there is an entry, and its time is not over
+ * smc_blackhole_has() - look for an entry that has not expired
  * @sn: namespace
- * @key: whom it is about
+ * @key: the peer
  *
  * Context: any.
  */
 bool smc_blackhole_has(const struct smc_net *sn, const struct smc_blackhole_key *key);
 
 /**
- * smc_blackhole_forget() - SMC works with them after all
+ * smc_blackhole_forget() - remove the entry of a peer with which SMC works again
  * @sn: namespace
- * @key: whom the entry is about, if there is one
+ * @key: the peer, with or without an entry
  *
  * Context: any but hard interrupt.
  */
 void smc_blackhole_forget(struct smc_net *sn, const struct smc_blackhole_key *key);
 
 /**
- * smc_blackhole_flush() - forget all
+ * smc_blackhole_flush() - remove all entries
  * @sn: namespace
  *
  * Context: process.
@@ -144,9 +148,9 @@ void smc_blackhole_forget(struct smc_net *sn, const struct smc_blackhole_key *ke
 void smc_blackhole_flush(struct smc_net *sn);
 
 /**
- * smc_blackhole_next() - what there is to show
+ * smc_blackhole_next() - get the next entry of a dump
  * @sn: namespace
- * @info: its @serial says behind which entry to look; filled with the next one
+ * @info: @serial is that of the previous entry, or 0; filled with the next entry
  *
  * Context: process.
  * Return: false if there is no further one.
@@ -154,7 +158,7 @@ void smc_blackhole_flush(struct smc_net *sn);
 bool smc_blackhole_next(const struct smc_net *sn, struct smc_blackhole_info *info);
 
 /**
- * smc_blackhole_filter_begin() - begin to look at the SYNs of a namespace
+ * smc_blackhole_filter_begin() - start to filter the SYNs of a namespace
  * @net: namespace
  *
  * Context: process, may sleep.
@@ -163,14 +167,19 @@ bool smc_blackhole_next(const struct smc_net *sn, struct smc_blackhole_info *inf
 int smc_blackhole_filter_begin(struct net *net);
 
 /**
- * smc_blackhole_filter_end() - end it; a SYN may be on its way through it for an RCU grace period
+ * smc_blackhole_filter_end() - stop filtering SYNs
  * @net: namespace
+ *
+ * A SYN may still be in the filter for an RCU grace period.
  *
  * Context: process, may sleep.
  */
 void smc_blackhole_filter_end(struct net *net);
 
-/* Called by net.c for each namespace, and with an RCU grace period between the two that end it. */
+/*
+ * net.c calls these for each namespace. Between smc_blackhole_pre_exit_net() and
+ * smc_blackhole_exit_net() lies an RCU grace period.
+ */
 int smc_blackhole_init_net(struct net *net);
 void smc_blackhole_pre_exit_net(struct net *net);
 void smc_blackhole_exit_net(struct net *net);

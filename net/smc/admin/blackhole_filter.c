@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A SYN of a client in the table loses its option before TCP sees it, so that the SYN-ACK has none.
- * TCP itself asks whether to leave the option out, but does not say whose SYN it is.
+ * A netfilter hook that hides the SMC option in the SYNs of clients in the table, so
+ * that TCP leaves it out of the SYN-ACK. TCP's own callback can't serve: it asks
+ * whether to send the option, but doesn't pass the client's address.
  */
 #include <linux/ip.h>
 #include <linux/netfilter_ipv4.h>
@@ -16,8 +17,8 @@
 #define SMC_TCPOPT_AO		29	/* TCPOPT_AO since 6.7 */
 
 /*
- * Return: where the ExID is, or NULL. TCP-AO (RFC 5925) signs the options: to change one would have
- * the SYN dropped.
+ * Return: the place of the ExID; NULL if there is none, or if the SYN has the TCP-AO
+ * option (RFC 5925): that signs all options, so a changed SYN would be dropped.
  */
 static u8 *smc_syn_find_exid(u8 *options, int len)
 {
@@ -43,8 +44,8 @@ static u8 *smc_syn_find_exid(u8 *options, int len)
 }
 
 /*
- * With its halves exchanged the ExID is one that nobody has: TCP passes over the option. The
- * checksum is a sum of 16-bit words, which that does not change.
+ * Exchange the halves of the ExID. Nobody uses the resulting ExID, so TCP ignores
+ * the option. The checksum stays right, as it is a sum of 16-bit words.
  */
 static void smc_syn_hide_option(struct sk_buff *skb, int offset)
 {
@@ -59,7 +60,7 @@ static void smc_syn_hide_option(struct sk_buff *skb, int offset)
 		put_unaligned_be32(rol32(TCPOPT_SMC_MAGIC, 16), exid);
 }
 
-/* @key has the client's address. */
+/* @key has the client's address; the rest is filled in here. */
 static void smc_syn_look(struct sk_buff *skb, int offset, const struct net *net,
 			 struct smc_blackhole_key *key)
 {
@@ -103,7 +104,7 @@ static unsigned int smc_syn_hook_v6(void *priv, struct sk_buff *skb,
 	return NF_ACCEPT;
 }
 
-/* The last, so that nobody's rule depends on it. */
+/* These hooks run last, so that no firewall rule sees the changed option. */
 static const struct nf_hook_ops smc_syn_hooks[] = {
 	{
 		.hook		= smc_syn_hook_v4,

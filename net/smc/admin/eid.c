@@ -7,10 +7,10 @@
 
 #include "admin/eid.h"
 
-/* What a host offers that nobody configured. */
+/* Offered by a host on which no EID is configured. */
 static const char default_eid[] = "SMC-DEFAULT-EID";
 
-/* In the order in which they were added, and so of their serials. */
+/* Configured EIDs, in the order in which they were added: serial numbers ascend. */
 static u8 table[SMC_EID_MAX][SMC_EID_LEN];
 static unsigned long eid_serials[SMC_EID_MAX];
 static unsigned long last_eid_serial;
@@ -61,7 +61,7 @@ bool smc_eid_match(const u8 (*eids)[SMC_EID_LEN], unsigned int n, u8 *match)
 	return false;
 }
 
-/* The characters that z/OS allows. */
+/* Check the characters: those that z/OS allows. */
 static bool valid(const char *name, size_t len)
 {
 	size_t i;

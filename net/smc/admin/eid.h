@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Enterprise IDs: names for the set of hosts that speak SMC version 2 with each
- * other. A host may carry up to four that its administrator chose; while there is
- * none, it uses the default EID, so two such hosts need no configuration.
+ * Enterprise IDs (EIDs): each names a set of hosts that use SMC version 2 with each
+ * other. The administrator of a host may configure up to four. A host without any
+ * uses the default EID, so two such hosts need no configuration.
  *
- * The table is one for the whole host. EIDs are SMC_EID_LEN bytes of ASCII, padded
- * with blanks, without a terminating NUL.
+ * All namespaces of the host share one table. An EID is SMC_EID_LEN bytes of ASCII,
+ * padded with blanks, without a terminating NUL.
  */
 #ifndef SMC_ADMIN_EID_H
 #define SMC_ADMIN_EID_H
@@ -19,58 +19,58 @@ struct netlink_ext_ack;
 #define SMC_EID_MAX	4	/* entries in the table: SMC_MAX_UEID */
 
 /**
- * smc_eid_list() - the EIDs to offer to a peer
- * @eids: room for @max of them
+ * smc_eid_list() - get the EIDs to offer to a peer
+ * @eids: array of @max EIDs to fill
  * @max: at least 1; SMC_EID_MAX is enough for all
  *
- * Not hard interrupt. Return: how many were stored, never 0.
+ * Context: not hard interrupt. Return: number of EIDs stored, never 0.
  */
 unsigned int smc_eid_list(u8 (*eids)[SMC_EID_LEN], unsigned int max);
 
 /**
  * smc_eid_match() - find an EID that a peer offers and this host has
- * @eids: the peer's
- * @n: how many
- * @match: set to the first common one, SMC_EID_LEN bytes
+ * @eids: EIDs that the peer offers
+ * @n: number of these EIDs
+ * @match: set to the first common EID, SMC_EID_LEN bytes
  *
- * Not hard interrupt. Return: whether there is one; @match is untouched if not.
+ * Context: not hard interrupt. Return: true if there is one; otherwise @match is untouched.
  */
 bool smc_eid_match(const u8 (*eids)[SMC_EID_LEN], unsigned int n, u8 *match);
 
 /**
  * smc_eid_add() - configure an EID
- * @name: NUL-terminated, with or without the padding
+ * @name: EID, NUL-terminated, with or without the padding
  * @extack: explains the error
  *
- * Not hard interrupt. Return: 0; -EINVAL, -EEXIST, or -ERANGE where there is no room.
+ * Context: not hard interrupt. Return: 0; -EINVAL, -EEXIST, or -ERANGE if the table is full.
  */
 int smc_eid_add(const char *name, struct netlink_ext_ack *extack);
 
 /**
- * smc_eid_remove() - have an EID no more
- * @name: as in smc_eid_add()
+ * smc_eid_remove() - remove a configured EID
+ * @name: EID, as in smc_eid_add()
  * @extack: explains the error
  *
- * Not hard interrupt. Return: 0; -EINVAL, or -ENOENT where it is not configured.
+ * Context: not hard interrupt. Return: 0; -EINVAL, or -ENOENT if it is not configured.
  */
 int smc_eid_remove(const char *name, struct netlink_ext_ack *extack);
 
 /**
- * smc_eid_flush() - have none of those that were configured
+ * smc_eid_flush() - remove all configured EIDs
  *
- * Not hard interrupt.
+ * Context: not hard interrupt.
  */
 void smc_eid_flush(void);
 
 /**
- * smc_eid_next() - the configured EID that was added next
- * @serial: of the one before, or 0 for the first
- * @eid: SMC_EID_LEN bytes
+ * smc_eid_next() - get the configured EID that was added next
+ * @serial: serial number of the previous EID, or 0 for the first
+ * @eid: filled, SMC_EID_LEN bytes
  *
- * Who goes through all of them sees none twice, and misses none, while others come and go.
+ * A caller that walks the table sees each EID once, even if others are added or
+ * removed meanwhile. The default EID is not part of the table.
  *
- * Not hard interrupt.
- * Return: its serial, or 0 if there is none. The default EID is not configured.
+ * Context: not hard interrupt. Return: serial number of the EID, or 0 if there is none.
  */
 unsigned long smc_eid_next(unsigned long serial, u8 *eid);
 

@@ -26,7 +26,7 @@ static void smc_net_destroy_queues(const struct smc_net *sn)
 			destroy_workqueue(sn->shake[i].wq);
 }
 
-/* Bound: the steps of a rendezvous are short, and faster where its packets come in. */
+/* Bound to a CPU: the steps of a handshake are short, and faster where its packets arrive. */
 static int smc_net_make_queue(struct workqueue_struct **queue, const char *name, int max_active)
 {
 	if (!*queue)
@@ -34,7 +34,10 @@ static int smc_net_make_queue(struct workqueue_struct **queue, const char *name,
 	return *queue ? 0 : -ENOMEM;
 }
 
-/* However many sockets are first at the same time: a queue is made under a lock of the host. */
+/*
+ * The lock keeps many first sockets of a namespace from allocating work queues at
+ * once: each allocation takes a lock of the whole host.
+ */
 static int smc_net_make_queues(struct smc_net *sn)
 {
 	int i, rc;
@@ -50,19 +53,19 @@ static int smc_net_make_queues(struct smc_net *sn)
 
 int smc_net_prepare(struct smc_net *sn)
 {
-	/* The counters come last. */
+		/* Counters are made last, so the work queues are there as well. */
 	if (smc_stats_are_made(sn))
 		return 0;
 	return smc_net_make_queues(sn) ? : smc_stats_make(sn);
 }
 
-/* The sysctls come last: they let users make sockets that need all else. */
+/* The sysctls come last: they let users create sockets, which need the rest. */
 static int __net_init smc_net_init_net(struct net *net)
 {
 	struct smc_net *sn = smc_net(net);
 	int kind, err;
 
-	/* TCP's callbacks look, and each entry is charged to its socket's control group. */
+		/* TCP's callbacks look here in softirq; each entry is charged to its socket's memcg. */
 	xa_init_flags(&sn->socks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	mutex_init(&sn->queues_lock);
 	for (kind = 0; kind < SMC_N_PATHS; kind++)
@@ -123,7 +126,7 @@ static void __net_exit smc_net_exit_net(struct net *net)
 	smc_pnet_exit_net(net);
 	smc_stats_exit_net(net);
 	smc_net_destroy_queues(smc_net(net));
-	/* A socket that found no memory for its entry may have left nodes without entries. */
+	/* An insertion that ran out of memory may have left nodes without entries. */
 	xa_destroy(&smc_net(net)->socks);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What belongs to a network namespace.
+ * SMC's state of a network namespace.
  */
 #ifndef SMC_ADMIN_NET_H
 #define SMC_ADMIN_NET_H
@@ -50,40 +50,41 @@ struct smc_net_lgrs {
 
 struct smc_net {
 	struct smc_sysctl sysctl;
-	struct smc_stats __percpu *stats;	/* see smc_net_prepare() */
+	struct smc_stats __percpu *stats;	/* made by smc_net_prepare() */
 	struct smc_fallbacks *fallbacks;
 	struct smc_pnet_table *pnet;
 	struct smc_blackholes *blackholes;
 
 	struct smc_shake_queue shake[SMC_SHAKE_QUEUES];
 	/*
-	 * Listeners take from TCP; the socket lock lets users hold that up, in their namespace.
-	 * See smc_net_prepare().
+	 * Runs the works that take connections from TCP's accept queues. A user who
+	 * holds the socket lock delays only these works, and only in his namespace.
+	 * Made by smc_net_prepare().
 	 */
 	struct workqueue_struct *take_wq;
-	struct mutex queues_lock;	/* while they are made, charged to nobody */
+	struct mutex queues_lock;	/* serialises the creation of the work queues */
 
-	struct xarray socks;	/* that SMC knows: socket/smc_sock.c */
+	struct xarray socks;	/* the sockets that SMC knows: socket/smc_sock.c */
 
-	/* Streams of sockets that were closed before, see stream/orphan.c. */
+	/* Streams whose sockets are closed already: stream/orphan.c. */
 	atomic_t orphans;
 
 	struct smc_net_lgrs lgrs[SMC_N_PATHS];
 
-	/* Bytes of its slabs, see memory/slab.h. */
+	/* Bytes of all buffers of the namespace, see memory/slab.h. */
 	atomic_long_t slab_bytes;
 
-	/* What streams learn by their first wait, see stream/spin.c. The last writer is right. */
+	/* Learnt duration of a stream's first wait, see stream/spin.c; the last writer wins. */
 	u64 first_wait[SMC_N_PATHS][SMC_N_ROLES];
 };
 
 extern unsigned int smc_net_id;
 
 /**
- * smc_net() - SMC's part of a namespace
+ * smc_net() - get SMC's state of a namespace
  * @net: namespace, held by the caller
  *
- * Context: any. Valid from smc_net_init() until the namespace's own end.
+ * Context: any. Valid from smc_net_init() until the end of the namespace.
  */
 static inline struct smc_net *smc_net(const struct net *net)
 {
@@ -91,7 +92,7 @@ static inline struct smc_net *smc_net(const struct net *net)
 }
 
 /**
- * smc_sk_net() - SMC's part of a socket's namespace
+ * smc_sk_net() - get SMC's state of a socket's namespace
  * @sk: socket
  *
  * Context: any.
@@ -102,13 +103,14 @@ static inline struct smc_net *smc_sk_net(const struct sock *sk)
 }
 
 /**
- * smc_net_prepare() - make what has a part on each processor, of a namespace that has none yet
- * @sn: namespace
+ * smc_net_prepare() - make the per-CPU counters and work queues of a namespace
+ * @sn: namespace; does nothing if it has them already
  *
- * Called before SMC knows the first socket of a namespace, for most have none. Whatever is counted
- * or queued there comes from a socket, or from what a rendezvous of one has made. The counters are
- * charged to set_active_memcg()'s control group or the caller's, and nobody waits for them: a
- * thread that is short of memory waits alone.
+ * Called before SMC knows the first socket of a namespace, because most namespaces
+ * never have one. Only sockets, and the objects that their handshakes make, use the
+ * counters and queues. The counters are charged to set_active_memcg()'s control
+ * group or the caller's. They are allocated without a lock, so that a thread that is
+ * short of memory delays no other. Work queues are charged to no control group.
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.

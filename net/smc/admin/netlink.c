@@ -15,7 +15,7 @@ static const struct smc_netlink_source *sources[SMC_N_PATHS] = {
 	[SMC_PATH_D] = &no_source,
 };
 
-/* Held for reading by who uses a source. */
+/* Held for reading while a source is in use. */
 static DECLARE_RWSEM(sources_lock);
 
 void smc_netlink_set_source(enum smc_path_kind kind, const struct smc_netlink_source *src)
@@ -155,13 +155,13 @@ static int dump_objects(struct sk_buff *skb, struct netlink_callback *cb)
 		err = fn(skb, cb);
 	up_read(&sources_lock);
 
-	/* What is in goes out first; an empty message is the end. */
+	/* Objects already in the message go out first; an empty message ends the dump. */
 	return skb->len ?: err;
 }
 
-/* Other attributes than these are the commands' own answers. */
+/* Commands take only these attributes; all others occur only in answers. */
 static const struct nla_policy policy[SMC_NLA_EID_TABLE_MAX + 1] = {
-	/* One that is too long gets an explanation. */
+	/* No maximum length here: an EID that is too long gets an explanation. */
 	[SMC_NLA_EID_TABLE_ENTRY] = { .type = NLA_STRING },
 };
 
@@ -188,7 +188,7 @@ static const struct genl_small_ops ops[] = {
 	CHANGE(SMC_NETLINK_ENABLE_HS_LIMITATION, smc_netlink_set_limit),
 	CHANGE(SMC_NETLINK_DISABLE_HS_LIMITATION, smc_netlink_set_limit),
 	SHOW(SMC_NETLINK_GET_BLACKHOLES, smc_netlink_dump_blackholes),
-	/* The namespace's own table: its owner may. */
+	/* The table belongs to the namespace, so the namespace's root may flush it. */
 	{ .cmd = SMC_NETLINK_FLUSH_BLACKHOLES, .doit = smc_netlink_flush_blackholes,
 	  .flags = GENL_UNS_ADMIN_PERM },
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Commands of SMC_GEN_NETLINK about whom SMC has done harm to. */
+/* Commands of SMC_GEN_NETLINK for blackhole entries. */
 #include <net/ipv6.h>
 #include <net/sock.h>
 
@@ -7,7 +7,7 @@
 #include "admin/net.h"
 #include "admin/netlink_ops.h"
 
-/* Of either kind of address, or a GID, as text. */
+/* Length of an IPv4 or IPv6 address, or of a GID, as text. */
 #define ADDRESS_LEN	sizeof("0000:0000:0000:0000:0000:0000:0000:0000")
 
 static int put_address(struct sk_buff *skb, const struct in6_addr *addr)
@@ -58,7 +58,7 @@ static int put_blackhole(struct sk_buff *skb, struct netlink_callback *cb,
 	return smc_netlink_close(&m, err);
 }
 
-/* The user who connected to a server is the business of that user, and of the namespace's owner. */
+/* An entry for a server names a user: only that user and the namespace's root may see it. */
 static bool may_see(const struct netlink_callback *cb, const struct smc_blackhole_key *key)
 {
 	const struct net *net = sock_net(NETLINK_CB(cb->skb).sk);
@@ -68,8 +68,8 @@ static bool may_see(const struct netlink_callback *cb, const struct smc_blackhol
 }
 
 /*
- * args[0] is the serial number of the last entry that is out: none is left out, and one that is
- * noted anew meanwhile comes again.
+ * args[0] is the serial number of the last entry shown. The dump misses no entry; an
+ * entry that is renewed meanwhile is shown twice.
  */
 int smc_netlink_dump_blackholes(struct sk_buff *skb, struct netlink_callback *cb)
 {

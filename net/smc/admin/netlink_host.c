@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands of SMC_GEN_NETLINK about the host: what it speaks, its EIDs, and the
- * limit to rendezvous.
+ * Commands of SMC_GEN_NETLINK about the host: its SMC versions, its EIDs, and the
+ * limit for handshakes.
  */
 #include <linux/utsname.h>
 #include <net/sock.h>
@@ -10,7 +10,7 @@
 #include "admin/net.h"
 #include "admin/netlink_ops.h"
 
-/* Ends a message without top level nest: those who show one table entry each. */
+/* End a message without a top-level nest: one table entry of a dump. */
 static int finish(struct sk_buff *skb, void *header, int err)
 {
 	if (err)
@@ -105,7 +105,7 @@ int smc_netlink_flush_ueids(struct sk_buff *skb, struct genl_info *info)
 	return 0;
 }
 
-/* The system EID is the name of an IBM Z machine; elsewhere there is none to show. */
+/* The system EID is the name of an IBM Z machine, so this host has none to show. */
 int smc_netlink_dump_seid(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	void *header;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the commands of SMC_GEN_NETLINK do, for the table in netlink.c. All are called in
- * process context. One that dumps returns the bytes that it put, 0 at the end, or an error;
- * one that changes returns 0, or an error that info->extack explains.
+ * Handlers for the commands of SMC_GEN_NETLINK, for the table in netlink.c. All run in
+ * process context. A dump returns the number of bytes added, 0 at the end, or an error.
+ * A command that changes something returns 0, or an error that info->extack explains.
  */
 #ifndef SMC_ADMIN_NETLINK_OPS_H
 #define SMC_ADMIN_NETLINK_OPS_H
@@ -12,9 +12,9 @@
 struct genl_info;
 
 /**
- * smc_netlink_begin() - begin one message of a dump that has no top level nest
- * @skb: the dump's
- * @cb: the dump's
+ * smc_netlink_begin() - begin one message of a dump that has no top-level nest
+ * @skb: buffer of the dump
+ * @cb: state of the dump
  * @cmd: command that such messages answer
  *
  * Return: header for genlmsg_end() or genlmsg_cancel(), or NULL if there is no room.
@@ -22,7 +22,7 @@ struct genl_info;
 void *smc_netlink_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
 
 /**
- * smc_netlink_has_source() - whether a path is there
+ * smc_netlink_has_source() - tell whether a path has registered a source
  * @kind: the path
  *
  * Context: process, may sleep.
@@ -32,97 +32,97 @@ bool smc_netlink_has_source(enum smc_path_kind kind);
 /* netlink_host.c */
 
 /**
- * smc_netlink_dump_info() - SMC_NETLINK_GET_SYS_INFO
- * @skb: to fill
- * @cb: the dump
+ * smc_netlink_dump_info() - SMC_NETLINK_GET_SYS_INFO: versions, host name and paths
+ * @skb: buffer of the dump
+ * @cb: state of the dump
  */
 int smc_netlink_dump_info(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
- * smc_netlink_dump_ueids() - SMC_NETLINK_DUMP_UEID
- * @skb: to fill
- * @cb: the dump
+ * smc_netlink_dump_ueids() - SMC_NETLINK_DUMP_UEID: the configured EIDs
+ * @skb: buffer of the dump
+ * @cb: state of the dump
  */
 int smc_netlink_dump_ueids(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
- * smc_netlink_add_ueid() - SMC_NETLINK_ADD_UEID
- * @skb: the request
- * @info: what is in it
+ * smc_netlink_add_ueid() - SMC_NETLINK_ADD_UEID: configure an EID
+ * @skb: request
+ * @info: its attributes
  */
 int smc_netlink_add_ueid(struct sk_buff *skb, struct genl_info *info);
 
 /**
- * smc_netlink_remove_ueid() - SMC_NETLINK_REMOVE_UEID
- * @skb: the request
- * @info: what is in it
+ * smc_netlink_remove_ueid() - SMC_NETLINK_REMOVE_UEID: remove an EID
+ * @skb: request
+ * @info: its attributes
  */
 int smc_netlink_remove_ueid(struct sk_buff *skb, struct genl_info *info);
 
 /**
- * smc_netlink_flush_ueids() - SMC_NETLINK_FLUSH_UEID
- * @skb: the request
- * @info: what is in it
+ * smc_netlink_flush_ueids() - SMC_NETLINK_FLUSH_UEID: remove all EIDs
+ * @skb: request
+ * @info: its attributes
  */
 int smc_netlink_flush_ueids(struct sk_buff *skb, struct genl_info *info);
 
 /**
- * smc_netlink_dump_seid() - SMC_NETLINK_DUMP_SEID
- * @skb: to fill
- * @cb: the dump
+ * smc_netlink_dump_seid() - SMC_NETLINK_DUMP_SEID: the system EID
+ * @skb: buffer of the dump
+ * @cb: state of the dump
  */
 int smc_netlink_dump_seid(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
  * smc_netlink_set_seid() - SMC_NETLINK_ENABLE_SEID and _DISABLE_SEID
- * @skb: the request
- * @info: what is in it
+ * @skb: request
+ * @info: its attributes
  */
 int smc_netlink_set_seid(struct sk_buff *skb, struct genl_info *info);
 
 /**
- * smc_netlink_dump_limit() - SMC_NETLINK_DUMP_HS_LIMITATION
- * @skb: to fill
- * @cb: the dump
+ * smc_netlink_dump_limit() - SMC_NETLINK_DUMP_HS_LIMITATION: the value of limit_smc_hs
+ * @skb: buffer of the dump
+ * @cb: state of the dump
  */
 int smc_netlink_dump_limit(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
  * smc_netlink_set_limit() - SMC_NETLINK_ENABLE_HS_LIMITATION and _DISABLE_HS_LIMITATION
- * @skb: the request
- * @info: what is in it
+ * @skb: request
+ * @info: its attributes
  */
 int smc_netlink_set_limit(struct sk_buff *skb, struct genl_info *info);
 
 /* netlink_blackhole.c */
 
 /**
- * smc_netlink_dump_blackholes() - SMC_NETLINK_GET_BLACKHOLES
- * @skb: to fill
- * @cb: the dump
+ * smc_netlink_dump_blackholes() - SMC_NETLINK_GET_BLACKHOLES: the blackhole entries
+ * @skb: buffer of the dump
+ * @cb: state of the dump
  */
 int smc_netlink_dump_blackholes(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
- * smc_netlink_flush_blackholes() - SMC_NETLINK_FLUSH_BLACKHOLES
- * @skb: the request
- * @info: what is in it
+ * smc_netlink_flush_blackholes() - SMC_NETLINK_FLUSH_BLACKHOLES: remove all blackhole entries
+ * @skb: request
+ * @info: its attributes
  */
 int smc_netlink_flush_blackholes(struct sk_buff *skb, struct genl_info *info);
 
 /* netlink_stats.c */
 
 /**
- * smc_netlink_dump_stats() - SMC_NETLINK_GET_STATS
- * @skb: to fill
- * @cb: the dump
+ * smc_netlink_dump_stats() - SMC_NETLINK_GET_STATS: the counters
+ * @skb: buffer of the dump
+ * @cb: state of the dump
  */
 int smc_netlink_dump_stats(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
- * smc_netlink_dump_fallbacks() - SMC_NETLINK_GET_FBACK_STATS
- * @skb: to fill
- * @cb: the dump
+ * smc_netlink_dump_fallbacks() - SMC_NETLINK_GET_FBACK_STATS: fallbacks by role and reason
+ * @skb: buffer of the dump
+ * @cb: state of the dump
  */
 int smc_netlink_dump_fallbacks(struct sk_buff *skb, struct netlink_callback *cb);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The netlink family SMC_PNETID: the administrator's side of the PNET table.
+ * The netlink family SMC_PNETID, by which the administrator fills and shows the PNET table.
  */
 #include <linux/ctype.h>
 #include <linux/module.h>
@@ -11,8 +11,8 @@
 #include "admin/pnet_table.h"
 
 #define IBPORT_MAX	2	/* ports of an RDMA device */
-#define IBPORT_NONE	255	/* said of an entry that has none */
-#define NAME_NONE	"n/a"	/* likewise */
+#define IBPORT_NONE	255	/* reported for an entry without RDMA port */
+#define NAME_NONE	"n/a"	/* reported for an entry without that kind of device */
 
 static struct genl_family pnet_family;
 
@@ -34,7 +34,7 @@ static int put_entry(struct sk_buff *skb, u32 portid, u32 seq, const struct smc_
 	return 0;
 }
 
-/* Networks are named in upper case; what is written otherwise is meant so. */
+/* PNET IDs are upper case; lower case letters are converted. */
 static int get_pnetid(const struct genl_info *info, char *pnetid)
 {
 	const struct nlattr *attr = info->attrs[SMC_PNETID_NAME];
@@ -119,7 +119,7 @@ static int pnet_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len;
 }
 
-/* All entries of one network, as a dump that fits one message would have them. */
+/* Reply with all entries of one network, as a dump would send them, but in a single buffer. */
 static int pnet_get(struct sk_buff *skb, struct genl_info *info)
 {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
@@ -150,7 +150,7 @@ err_reply:
 }
 
 static const struct nla_policy pnet_policy[SMC_PNETID_MAX + 1] = {
-	/* One that is too long gets an explanation. */
+	/* No maximum length here: a name that is too long gets an explanation. */
 	[SMC_PNETID_NAME]	= { .type = NLA_NUL_STRING },
 	[SMC_PNETID_ETHNAME]	= { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
 	[SMC_PNETID_IBNAME]	= { .type = NLA_NUL_STRING, .len = IB_DEVICE_NAME_MAX - 1 },

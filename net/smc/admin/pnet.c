@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An entry for a network device belongs to the device rather than to its name: it
- * follows when the device is renamed. When the device goes, the entry waits for the
+ * An entry for a network device belongs to the device, not to its name: it follows
+ * the device through a rename. When the device is removed, the entry waits for the
  * next device of that name.
  */
 #include <linux/netdevice.h>
@@ -16,11 +16,11 @@
 #include "admin/pnet_table.h"
 
 /*
- * Names and ifindexes of devices change under RTNL only; the lock is for the readers,
- * who don't have it.
+ * Names and ifindexes of devices change only under RTNL. The lock is for readers,
+ * which don't hold RTNL.
  */
 struct smc_pnet_table {
-	spinlock_t lock;	/* guards all below */
+	spinlock_t lock;	/* protects all below */
 	struct list_head entries;	/* in the order in which they were added */
 	unsigned long last_serial;
 };
@@ -67,10 +67,10 @@ static void drop(struct smc_pnet_entry *entry)
 	kfree(entry);
 }
 
-/* What a walk of devices found. */
+/* Result of a walk over a device and its lower devices. */
 struct pnet_found {
 	char *pnetid;
-	const struct net_device *vouched;	/* the device, if its entry was made for it */
+	const struct net_device *vouched;	/* the device, if is_vouched is set in its entry */
 };
 
 static int pnetid_of_one(struct net_device *dev, struct netdev_nested_priv *priv)
@@ -99,7 +99,7 @@ bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_vouched)
 	is_found = pnetid_of_one(dev, &priv) ||
 		   netdev_walk_all_lower_dev_rcu(dev, pnetid_of_one, &priv);
 	rcu_read_unlock();
-	/* A container's root may put any device upon the one that was named, or call it so. */
+	/* A container's root may put any device on top of a listed one, or name it so. */
 	*is_vouched = found.vouched == dev;
 	return is_found;
 }
@@ -135,7 +135,7 @@ static struct smc_pnet_entry *new_netdev_entry(struct net *net, const char *pnet
 	if (!entry)
 		return NULL;
 
-	/* May find it by an alternative name. */
+	/* @ifname may be an alternative name. */
 	dev = __dev_get_by_name(net, ifname);
 	strscpy(entry->ifname, dev ? dev->name : ifname, sizeof(entry->ifname));
 	entry->ifindex = dev ? dev->ifindex : 0;
@@ -271,7 +271,7 @@ static void device_named(struct smc_pnet_table *table, const struct net_device *
 		waiting->ifindex = dev->ifindex;
 		return;
 	}
-	/* The device's own entry came with it; the other can't mean any device now. */
+	/* The entry that the device had before wins; the other one matches no device now. */
 	if (waiting)
 		drop(waiting);
 	strscpy(own->ifname, dev->name, sizeof(own->ifname));

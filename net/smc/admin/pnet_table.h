@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The PNET table for those who fill and show it, inside admin/.
+ * Functions that fill and read the PNET table, for use inside admin/.
  */
 #ifndef SMC_ADMIN_PNET_TABLE_H
 #define SMC_ADMIN_PNET_TABLE_H
@@ -13,38 +13,39 @@
 
 struct netlink_ext_ack;
 
-/* Either a network device (ibname is empty) or a port of an RDMA device. */
+/* An entry for a network device (ibname is empty) or for a port of an RDMA device. */
 struct smc_pnet_entry {
 	struct list_head list;
-	unsigned long serial;		/* larger than that of any entry before */
+	unsigned long serial;		/* larger than that of any earlier entry */
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 	char ifname[IFNAMSIZ];
-	int ifindex;			/* 0 while there is no such device */
-	bool is_vouched;		/* whoever added the entry saw the device that it is for */
+	int ifindex;			/* 0 while no such device exists */
+	bool is_vouched;		/* the device existed when the entry was made */
 	char ibname[IB_DEVICE_NAME_MAX];
 	u8 ibport;
 };
 
 /**
- * smc_pnet_add() - put a network device, an RDMA port or both into the table
+ * smc_pnet_add() - add a network device, an RDMA port or both to the table
  * @net: namespace of the table
- * @pnetid: name of their physical network
- * @ifname: name of a network device that exists or may come to exist, or NULL
- * @ibname: likewise of an RDMA device, or NULL; only in the initial namespace
- * @ibport: its port
+ * @pnetid: PNET ID of both
+ * @ifname: name of a network device, which may appear later; or NULL
+ * @ibname: name of an RDMA device, which may appear later; or NULL. Only in the
+ *	initial namespace
+ * @ibport: port of the RDMA device
  * @extack: explains the error
  *
- * Takes RTNL. Return: 0, or an error; then nothing was added.
+ * Context: process; takes RTNL. Return: 0, or -errno if nothing was added.
  */
 int smc_pnet_add(struct net *net, const char *pnetid, const char *ifname, const char *ibname,
 		 u8 ibport, struct netlink_ext_ack *extack);
 
 /**
- * smc_pnet_remove() - remove all entries of a physical network
+ * smc_pnet_remove() - remove all entries with a PNET ID
  * @net: namespace of the table
- * @pnetid: its name
+ * @pnetid: PNET ID
  *
- * Return: how many there were.
+ * Return: number of entries removed.
  */
 unsigned int smc_pnet_remove(struct net *net, const char *pnetid);
 
@@ -57,12 +58,13 @@ void smc_pnet_flush(struct net *net);
 /**
  * smc_pnet_next() - copy the entry that was added next
  * @net: namespace of the table
- * @pnetid: of the entries of this physical network; NULL for all
- * @entry: @serial is that of the one before, or 0 for the first; filled
+ * @pnetid: copy only entries with this PNET ID; NULL for all
+ * @entry: @serial is that of the previous entry, or 0 for the first; filled
  *
- * Who goes through all of them sees none twice, and misses none, while others come and go.
+ * A caller that walks the table sees each entry once, even if others are added or
+ * removed meanwhile.
  *
- * Return: false past the last one.
+ * Return: false if there is no further entry.
  */
 bool smc_pnet_next(struct net *net, const char *pnetid, struct smc_pnet_entry *entry);
 

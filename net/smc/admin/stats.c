@@ -6,8 +6,8 @@
 #include "admin/stats_show.h"
 
 /*
- * Those of all namespaces that have none of their own. Nothing is to be counted there, but what is
- * nevertheless goes nowhere else.
+ * Shared by all namespaces that don't have counters of their own yet. Nothing should be
+ * counted for them; this absorbs what is counted nevertheless.
  */
 static struct smc_stats __percpu *smc_stats_none;
 
@@ -41,7 +41,7 @@ int smc_stats_init_net(struct net *net)
 
 bool smc_stats_are_made(const struct smc_net *sn)
 {
-	/* Pairs with smc_stats_make(): what was made before is there, too. */
+	/* Pairs with the cmpxchg() in smc_stats_make(): all that was made before it is visible. */
 	return smp_load_acquire(&sn->stats) != smc_stats_none;
 }
 
@@ -51,7 +51,7 @@ int smc_stats_make(struct smc_net *sn)
 
 	if (!made)
 		return smc_stats_are_made(sn) ? 0 : -ENOMEM;
-	/* Of sockets that come at the same time one is first. */
+	/* Several sockets may get here at once: one wins, the others free their copy. */
 	if (cmpxchg(&sn->stats, smc_stats_none, made) != smc_stats_none)
 		free_percpu(made);
 	return 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters of a network namespace. Each is an increment of a per-CPU word, in any context, but for
- * smc_stat_fallback(), which takes a lock: not in hard interrupts. A namespace has them when SMC
- * knows its first socket, see smc_net_prepare(), and until then there is nothing to count.
+ * Counters of a network namespace. Each counter is a per-CPU word, and can be
+ * incremented in any context. Only smc_stat_fallback() takes a lock, and must not be
+ * called in hard interrupts. A namespace gets its counters before its first SMC socket,
+ * see smc_net_prepare(); until then there is nothing to count.
  *
- * Shown by SMC_NETLINK_GET_STATS, SMC_NETLINK_GET_FBACK_STATS and, what these have no
- * attribute for, in /proc/net/smc_stat.
+ * User space reads them by SMC_NETLINK_GET_STATS and SMC_NETLINK_GET_FBACK_STATS.
+ * Counters without an attribute there are in /proc/net/smc_stat.
  */
 #ifndef SMC_ADMIN_STATS_H
 #define SMC_ADMIN_STATS_H
@@ -19,14 +20,14 @@
 #include "admin/net.h"
 #include "path_kind.h"
 
-/* What a peer did that no correct peer does, by where it was noticed. */
+/* Violations of the protocol by a peer, by the place that detects them. */
 enum smc_violation {
-	SMC_VIOLATION_CLC,	/* malformed message of the rendezvous */
+	SMC_VIOLATION_CLC,	/* malformed handshake message */
 	SMC_VIOLATION_LLC,	/* malformed or impossible LLC message */
 	SMC_VIOLATION_CDC,	/* malformed CDC message */
 	SMC_VIOLATION_CURSOR,	/* cursor outside the window */
-	SMC_VIOLATION_TOKEN,	/* alert token of no connection */
-	SMC_VIOLATION_POSITION,	/* reader outside of what the peer published: a mistake of ours */
+	SMC_VIOLATION_TOKEN,	/* alert token that belongs to no connection */
+	SMC_VIOLATION_POSITION,	/* read position beyond the published bytes: a bug of this module */
 	SMC_N_VIOLATIONS,
 };
 
@@ -41,12 +42,12 @@ enum smc_rdma_counter {
 	SMC_RDMA_RECVS,
 	SMC_RDMA_REGISTRATIONS,		/* memory regions registered */
 	SMC_RDMA_GROUPS_CREATED,
-	SMC_RDMA_GROUPS_LOST,		/* ended under their connections */
-	SMC_RDMA_LINKS_STALLED,		/* whose peer took no message for too long */
+	SMC_RDMA_GROUPS_LOST,		/* ended while they had connections */
+	SMC_RDMA_LINKS_STALLED,		/* ended because the peer took no message for too long */
 	SMC_N_RDMA_COUNTERS,
 };
 
-/* Work of the path inside the host. */
+/* Activity of SMC-D. */
 enum smc_ism_counter {
 	SMC_ISM_WRITES,			/* publishes, with bytes or without */
 	SMC_ISM_WRITE_BYTES,
@@ -55,30 +56,30 @@ enum smc_ism_counter {
 	SMC_N_ISM_COUNTERS,
 };
 
-/* Connections that were closed here and whose peer has not closed yet. */
+/* Connections that are closed here, but not yet by the peer. */
 enum smc_orphan_counter {
-	SMC_ORPHANS,			/* now; one CPU's share may be negative */
-	SMC_ORPHANS_TIMED_OUT,		/* the peer took too long */
-	SMC_ORPHANS_REFUSED,		/* reset at once: there were too many */
+	SMC_ORPHANS,			/* current number; one CPU's share may be negative */
+	SMC_ORPHANS_TIMED_OUT,		/* reset because the peer took too long */
+	SMC_ORPHANS_REFUSED,		/* reset at once because there were too many */
 	SMC_N_ORPHAN_COUNTERS,
 };
 
-/* Steps of the size histograms: up to 8 KiB, 16 KiB, ... 1 MiB, and above. */
+/* Buckets of the size histograms: up to 8 KiB, 16 KiB, ... 1 MiB, and above. */
 #define SMC_STAT_SIZES	9
 
-/* What happens to the buffers of one direction. */
+/* Events of the buffers of one direction. */
 enum smc_stat_buffer_event {
-	SMC_STAT_SMALL_PEER,	/* the peer's is too small for a request */
-	SMC_STAT_SMALL,		/* ours is */
-	SMC_STAT_FULL_PEER,	/* the peer's is full */
-	SMC_STAT_FULL,		/* ours is */
+	SMC_STAT_SMALL_PEER,	/* the peer's buffer is smaller than one call's data */
+	SMC_STAT_SMALL,		/* the local buffer is smaller than one call's data */
+	SMC_STAT_FULL_PEER,	/* the peer's buffer is full */
+	SMC_STAT_FULL,		/* the local buffer is full */
 	SMC_STAT_REUSED,
 	SMC_STAT_ALLOCATED,
-	SMC_STAT_DOWNGRADED,	/* smaller than asked for */
+	SMC_STAT_DOWNGRADED,	/* smaller than requested */
 	SMC_STAT_N_BUFFER_EVENTS,
 };
 
-/* Calls that are worth counting. */
+/* Calls and options that are counted. */
 enum smc_stat_call {
 	SMC_STAT_SENDPAGE,
 	SMC_STAT_SPLICE,
@@ -90,10 +91,10 @@ enum smc_stat_call {
 
 struct smc_stat_direction {
 	u64 bytes;
-	u64 payload[SMC_STAT_SIZES];	/* calls, by how many bytes they transferred */
+	u64 payload[SMC_STAT_SIZES];	/* number of calls, by bytes transferred */
 	u64 buffer[SMC_STAT_SIZES];
 	u64 event[SMC_STAT_N_BUFFER_EVENTS];
-	u64 buffer_bytes;	/* allocated now; one CPU's share may be negative */
+	u64 buffer_bytes;	/* allocated at present; one CPU's share may be negative */
 };
 
 struct smc_stat_path {
@@ -103,7 +104,7 @@ struct smc_stat_path {
 	u64 call[SMC_STAT_N_CALLS];
 };
 
-/* Only u64, so that the sum over CPUs is a sum of arrays. */
+/* All members are u64, so that the sum over CPUs is a sum of arrays. */
 struct smc_stats {
 	struct smc_stat_path path[SMC_N_PATHS];
 	u64 handshake_errors[SMC_N_ROLES];
@@ -129,39 +130,39 @@ static inline struct smc_stat_path __percpu *smc_stat_path(const struct smc_net 
 	return &sn->stats->path[kind];
 }
 
-/* @len bytes were accepted from the program by one call. */
+/* One call accepted @len bytes from the program. */
 static inline void smc_stat_tx(struct smc_stat_path __percpu *stats, size_t len)
 {
 	this_cpu_add(stats->tx.bytes, len);
 	this_cpu_inc(stats->tx.payload[smc_stat_size_step(len)]);
 }
 
-/* @len bytes were given to the program by one call. */
+/* One call returned @len bytes to the program. */
 static inline void smc_stat_rx(struct smc_stat_path __percpu *stats, size_t len)
 {
 	this_cpu_add(stats->rx.bytes, len);
 	this_cpu_inc(stats->rx.payload[smc_stat_size_step(len)]);
 }
 
-/* A send had to wait: the peer's element (@peer) or our send buffer is full. */
+/* A send has to wait: the peer's element (@peer) or the local send buffer is full. */
 static inline void smc_stat_tx_full(struct smc_stat_path __percpu *stats, bool peer)
 {
 	this_cpu_inc(stats->tx.event[peer ? SMC_STAT_FULL_PEER : SMC_STAT_FULL]);
 }
 
-/* A send asks for more than the peer's element (@peer) or our send buffer holds. */
+/* A send has more data than the peer's element (@peer) or the local send buffer can hold. */
 static inline void smc_stat_tx_small(struct smc_stat_path __percpu *stats, bool peer)
 {
 	this_cpu_inc(stats->tx.event[peer ? SMC_STAT_SMALL_PEER : SMC_STAT_SMALL]);
 }
 
-/* Our element is full. */
+/* The local element is full. */
 static inline void smc_stat_rx_full(struct smc_stat_path __percpu *stats)
 {
 	this_cpu_inc(stats->rx.event[SMC_STAT_FULL]);
 }
 
-/* A receive asks for more than our element holds. */
+/* A receive asks for more than the local element can hold. */
 static inline void smc_stat_rx_small(struct smc_stat_path __percpu *stats)
 {
 	this_cpu_inc(stats->rx.event[SMC_STAT_SMALL]);
@@ -172,7 +173,7 @@ static inline void smc_stat_call(struct smc_stat_path __percpu *stats, enum smc_
 	this_cpu_inc(stats->call[which]);
 }
 
-/* A connection got a buffer of @size bytes: @reused memory, or newly allocated. */
+/* A connection got a buffer of @size bytes, either reused or newly allocated. */
 static inline void smc_stat_buffer(const struct smc_net *sn, enum smc_path_kind kind, bool rx,
 				   u32 size, bool reused)
 {
@@ -187,7 +188,7 @@ static inline void smc_stat_buffer(const struct smc_net *sn, enum smc_path_kind 
 	smc_stat_inc(sn, path[kind].tx.event[event]);
 }
 
-/* A connection had to take a smaller buffer than it should have. */
+/* A connection got a smaller buffer than requested. */
 static inline void smc_stat_buffer_downgraded(const struct smc_net *sn, enum smc_path_kind kind,
 					      bool rx)
 {
@@ -197,7 +198,7 @@ static inline void smc_stat_buffer_downgraded(const struct smc_net *sn, enum smc
 		smc_stat_inc(sn, path[kind].tx.event[SMC_STAT_DOWNGRADED]);
 }
 
-/* The memory that buffers occupy grew by @bytes, or shrank if negative. */
+/* The memory occupied by buffers grew by @bytes, or shrank if negative. */
 static inline void smc_stat_buffer_bytes(const struct smc_net *sn, enum smc_path_kind kind, bool rx,
 					 s64 bytes)
 {
@@ -207,24 +208,24 @@ static inline void smc_stat_buffer_bytes(const struct smc_net *sn, enum smc_path
 		smc_stat_add(sn, path[kind].tx.buffer_bytes, bytes);
 }
 
-/* A rendezvous ended with an SMC connection of @version 1 or 2. */
+/* A handshake ended with an SMC connection of @version 1 or 2. */
 static inline void smc_stat_handshake(const struct smc_net *sn, enum smc_path_kind kind,
 				      enum smc_role role, u8 version)
 {
 	smc_stat_inc(sn, path[kind].handshakes[role][version - 1]);
 }
 
-/* A rendezvous failed for an error: neither SMC nor an agreed fallback. */
+/* A handshake failed with an error: neither SMC nor an agreed fallback. */
 static inline void smc_stat_handshake_error(const struct smc_net *sn, enum smc_role role)
 {
 	smc_stat_inc(sn, handshake_errors[role]);
 }
 
 /**
- * smc_stat_fallback() - a connection goes on as TCP
+ * smc_stat_fallback() - count a connection that fell back to TCP
  * @sn: namespace of the connection
- * @role: ours
- * @reason: enum smc_clc_diagnosis, the one we sent or would have sent
+ * @role: role of this end
+ * @reason: enum smc_clc_diagnosis, which this end sent or would have sent
  */
 void smc_stat_fallback(const struct smc_net *sn, enum smc_role role, u32 reason);
 
@@ -233,25 +234,25 @@ static inline void smc_stat_violation(const struct smc_net *sn, enum smc_violati
 	smc_stat_inc(sn, violation[what]);
 }
 
-/* @n is 1 but for SMC_RDMA_WRITE_BYTES. */
+/* @n is 1 except for SMC_RDMA_WRITE_BYTES. */
 static inline void smc_stat_rdma(const struct smc_net *sn, enum smc_rdma_counter which, u64 n)
 {
 	smc_stat_add(sn, rdma[which], n);
 }
 
-/* @n is 1 but for SMC_ISM_WRITE_BYTES. */
+/* @n is 1 except for SMC_ISM_WRITE_BYTES. */
 static inline void smc_stat_ism(const struct smc_net *sn, enum smc_ism_counter which, u64 n)
 {
 	smc_stat_add(sn, ism[which], n);
 }
 
-/* @n is 1, or -1 for one of SMC_ORPHANS that is no more. */
+/* @n is 1, or -1 when SMC_ORPHANS shrinks. */
 static inline void smc_stat_orphan(const struct smc_net *sn, enum smc_orphan_counter which, s64 n)
 {
 	smc_stat_add(sn, orphan[which], n);
 }
 
-/* Called by net.c, once and for each namespace. */
+/* net.c calls these, once or for each namespace. */
 int smc_stats_init(void);
 void smc_stats_exit(void);
 int smc_stats_init_net(struct net *net);
@@ -259,7 +260,7 @@ void smc_stats_exit_net(struct net *net);
 
 /* Whether a namespace has per-CPU counters of its own. */
 bool smc_stats_are_made(const struct smc_net *sn);
-/* Whoever calls it, one makes them. Return: 0 or -ENOMEM. */
+/* Make the counters of a namespace; concurrent callers share one set. Return: 0 or -ENOMEM. */
 int smc_stats_make(struct smc_net *sn);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/net/smc_stat: the counters that SMC_NETLINK_GET_STATS has no attributes for, and sums of
- * those that tell of a connection that did not become SMC; one "name value" a line.
+ * /proc/net/smc_stat: the counters without an attribute in SMC_NETLINK_GET_STATS, and
+ * totals of the connections that did not become SMC; one "name value" per line.
  */
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
@@ -51,7 +51,7 @@ static void show(struct seq_file *seq, const char *const *names, const u64 *valu
 		seq_printf(seq, "%s %llu\n", names[i], values[i]);
 }
 
-/* SMC_NETLINK_GET_STATS and SMC_NETLINK_GET_FBACK_STATS have these by role and by reason. */
+/* Netlink has these by role and reason: SMC_NETLINK_GET_STATS, SMC_NETLINK_GET_FBACK_STATS. */
 static void show_failures(struct seq_file *seq, struct smc_fallbacks *fallbacks,
 			  const struct smc_stats *sum)
 {
@@ -77,7 +77,7 @@ static int smc_stat_show(struct seq_file *seq, void *unused)
 	show(seq, smc_violation_names, sum->violation, SMC_N_VIOLATIONS);
 	show(seq, rdma_names, sum->rdma, SMC_N_RDMA_COUNTERS);
 	show(seq, ism_names, sum->ism, SMC_N_ISM_COUNTERS);
-	/* The sum over the CPUs may be negative for a moment. */
+	/* The sum over the CPUs may briefly be negative. */
 	sum->orphan[SMC_ORPHANS] = max_t(s64, sum->orphan[SMC_ORPHANS], 0);
 	show(seq, orphan_names, sum->orphan, SMC_N_ORPHAN_COUNTERS);
 	kfree(sum);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The counters for those who show them, inside admin/.
+ * Functions that read the counters, for use inside admin/.
  */
 #ifndef SMC_ADMIN_STATS_SHOW_H
 #define SMC_ADMIN_STATS_SHOW_H
@@ -9,7 +9,7 @@
 
 #include "admin/stats.h"
 
-/* More than there are diagnoses; a reason beyond these is only totalled. */
+/* More than there are diagnoses; any further reason counts only in the total. */
 #define SMC_FALLBACK_REASONS	48
 
 struct smc_fallback_side {
@@ -22,14 +22,14 @@ struct smc_fallback_side {
 };
 
 struct smc_fallbacks {
-	spinlock_t lock;	/* guards all below */
+	spinlock_t lock;	/* protects all below */
 	struct smc_fallback_side side[SMC_N_ROLES];
 };
 
 /**
- * smc_stats_sum() - add up the CPUs' counters; zeros where there are none
+ * smc_stats_sum() - sum the counters of a namespace over all CPUs
  * @net: namespace
- * @sum: filled
+ * @sum: filled; zeros if the namespace has no counters yet
  */
 void smc_stats_sum(struct net *net, struct smc_stats *sum);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * net.smc.*: the knobs of one network namespace.
+ * net.smc.*: the sysctls of a network namespace.
  *
- * Values change under their readers. Read each once with READ_ONCE() and decide
- * from the copy.
+ * Values may change at any time. Read each once with READ_ONCE(), and use that copy.
  */
 #ifndef SMC_ADMIN_SYSCTL_H
 #define SMC_ADMIN_SYSCTL_H
@@ -17,18 +16,18 @@ struct smc_sysctl_asked;
 enum smc_buf_type {
 	SMC_BUF_PHYSICAL,	/* physically contiguous */
 	SMC_BUF_VIRTUAL,	/* virtually contiguous */
-	SMC_BUF_MIXED,		/* physically contiguous where it can be had */
+	SMC_BUF_MIXED,		/* physically contiguous where available */
 };
 
-/* Values of smcd_scope: which ends may use SMC-D with each other. */
+/* Values of smcd_scope: pairs of sockets that may use SMC-D. */
 enum smc_smcd_scope {
 	SMC_SCOPE_NONE,
-	SMC_SCOPE_NET,		/* those of one network namespace */
-	SMC_SCOPE_USER,		/* and those whose namespaces one user namespace owns */
-	SMC_SCOPE_HOST,		/* all */
+	SMC_SCOPE_NET,		/* within one network namespace */
+	SMC_SCOPE_USER,		/* also between namespaces of the same user namespace */
+	SMC_SCOPE_HOST,		/* all on the host */
 };
 
-/* What holds in a namespace: no more than the host allows, see sysctl.c. */
+/* The effective values in a namespace: within the host's limits, see sysctl.c. */
 struct smc_sysctl {
 	unsigned int autocorking_size;	/* bytes; 0: no autocorking */
 	unsigned int smcr_buf_type;	/* enum smc_buf_type */
@@ -37,47 +36,47 @@ struct smc_sysctl {
 	int rmem;			/* bytes */
 	int max_conns_per_lgr;		/* 16 to 255 */
 	int max_links_per_lgr;		/* always 1 */
-	int limit_smc_hs;		/* bool: prefer TCP under load, as netlink can say, too */
-	int smcd;			/* bool: use memory inside the host */
+	int limit_smc_hs;		/* bool: prefer TCP under load; netlink sets it as well */
+	int smcd;			/* bool: use SMC-D */
 	int smcd_rmem;			/* bytes */
-	int spin_usec;			/* a reader watches for at most */
-	int tcp_keepalive_time;		/* jiffies; 0: TCP below streams is not probed */
-	int blackhole_timeout;		/* jiffies; 0: no destination is spared SMC */
-	int mem_limit;			/* pages of slabs */
+	int spin_usec;			/* upper bound for a reader's busy polling */
+	int tcp_keepalive_time;		/* jiffies; 0: the TCP connection below is not probed */
+	int blackhole_timeout;		/* jiffies; 0: no blackhole entries */
+	int mem_limit;			/* pages of buffers */
 	int tcp2smc;			/* bool: TCP sockets become SMC sockets */
 
 	struct smc_sysctl_asked *asked;
 };
 
 /**
- * smc_sysctl_set_tcp2smc_hook() - say who makes TCP sockets SMC sockets
- * @fn: called when a namespace sets tcp2smc. Its error reaches the writer of the sysctl,
- *	whose value then stays 0. May sleep; calls never overlap. NULL for nobody: setting
- *	tcp2smc then fails with -EOPNOTSUPP.
+ * smc_sysctl_set_tcp2smc_hook() - register the function that switches tcp2smc on
+ * @fn: called when a namespace sets tcp2smc. If it fails, the value stays 0 and the
+ *	writer of the sysctl gets the error. May sleep; calls never overlap. NULL for
+ *	none: setting tcp2smc then fails with -EOPNOTSUPP.
  */
 void smc_sysctl_set_tcp2smc_hook(int (*fn)(void));
 
 /**
- * smc_sysctl_limit_handshakes() - ask for limit_smc_hs by other means than the sysctl
+ * smc_sysctl_limit_handshakes() - set limit_smc_hs by other means than the sysctl
  * @net: namespace
- * @limit: value
+ * @limit: new value
  *
  * Context: process, may sleep.
  */
 void smc_sysctl_limit_handshakes(struct net *net, bool limit);
 
-/* Orphans (stream/orphan.c) that the host bears; for READ_ONCE(). */
+/* Maximum number of orphans (stream/orphan.c) on the host; for READ_ONCE(). */
 extern unsigned int smc_sysctl_max_orphans;
-/* enum smc_smcd_scope, which holds for all namespaces; for READ_ONCE(). */
+/* enum smc_smcd_scope of all namespaces; for READ_ONCE(). */
 extern int smc_sysctl_smcd_scope;
-/* Pages of slabs (memory/slab.h) that the host bears; for READ_ONCE(). */
+/* Maximum pages of buffers (memory/slab.h) on the host; for READ_ONCE(). */
 extern int smc_sysctl_host_mem_limit;
 
-/* Called by net.c, once. */
+/* net.c calls these once. */
 int smc_sysctl_init_host(void);
 void smc_sysctl_exit_host(void);
 
-/* Called by net.c for each namespace. */
+/* net.c calls these for each namespace. */
 int smc_sysctl_init_net(struct net *net);
 void smc_sysctl_exit_net(struct net *net);
 
