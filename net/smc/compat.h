@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every difference between the kernel versions that this module builds for, written
- * as the newest of them has it.
+ * All differences between the supported kernel versions. The rest of the module is
+ * written for the newest version, and this file adapts older ones to that.
  */
 #ifndef SMC_COMPAT_H
 #define SMC_COMPAT_H
@@ -17,19 +17,19 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-/* 6.11 made the table constant that a sysctl handler is given. */
+/* Since 6.11 the table argument of a sysctl handler is const. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 #define SMC_CTL_CONST
 #else
 #define SMC_CTL_CONST const
 #endif
 
-/* Before 6.6 the end of a sysctl table was an empty entry instead of a count. */
+/* Before 6.6 an empty entry ended a sysctl table, instead of a count. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 #define register_net_sysctl_sz(net, path, table, size) register_net_sysctl(net, path, table)
 #endif
 
-/* 6.11 put the arguments of accept into a structure. */
+/* Since 6.11 the arguments of accept() are in a structure. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 #define SMC_ACCEPT_ARGS		int accept_flags, bool accept_kern
 #define SMC_ACCEPT_PASS		accept_flags, accept_kern
@@ -46,7 +46,7 @@ static inline struct sock *smc_tcp_accept(struct sock *sk)
 #define SMC_ACCEPT_PASS		accept_arg
 #define SMC_ACCEPT_FLAGS	((accept_arg)->flags)
 
-/* The next connection of a listening TCP socket, or NULL. */
+/* Get the next connection of a listening TCP socket, or NULL. */
 static inline struct sock *smc_tcp_accept(struct sock *sk)
 {
 	struct proto_accept_arg arg = { .flags = O_NONBLOCK };
@@ -55,7 +55,7 @@ static inline struct sock *smc_tcp_accept(struct sock *sk)
 }
 #endif
 
-/* Stable releases of 6.1 and 6.12 added the last argument: Kbuild looks for it. */
+/* Stable releases of 6.1 and 6.12 added the last argument; Kbuild detects it. */
 #define SMC_SYN_RECV_BASE_ARGS							\
 	const struct sock *sk, struct sk_buff *skb, struct request_sock *req,	\
 	struct dst_entry *dst, struct request_sock *req_unhash, bool *own_req
@@ -69,7 +69,7 @@ static inline struct sock *smc_tcp_accept(struct sock *sk)
 #define SMC_SYN_RECV_PASS	SMC_SYN_RECV_BASE_PASS
 #endif
 
-/* 6.7 brought attributes of four bytes, or of eight if the value needs them. */
+/* Since 6.7 the kernel has attributes of 4 bytes, or 8 if the value needs them. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 static inline int nla_put_uint(struct sk_buff *skb, int attrtype, u64 value)
 {
@@ -80,7 +80,7 @@ static inline int nla_put_uint(struct sk_buff *skb, int attrtype, u64 value)
 }
 #endif
 
-/* 6.7 brought the authentication option. */
+/* Since 6.7 TCP has the authentication option (TCP-AO). */
 #ifndef TCP_AO_ADD_KEY
 #define TCP_AO_ADD_KEY	38
 #define TCP_AO_DEL_KEY	39
@@ -88,14 +88,14 @@ static inline int nla_put_uint(struct sk_buff *skb, int attrtype, u64 value)
 #define TCP_AO_REPAIR	42
 #endif
 
-/* Whether TCP's segments are signed; with the socket lock. */
+/* Tell whether TCP signs its segments. The caller holds the socket lock. */
 static inline bool smc_tcp_has_keys(const struct sock *sk)
 {
 #ifdef CONFIG_TCP_MD5SIG
 	const struct tcp_md5sig_info *md5;
 
 	md5 = rcu_dereference_protected(tcp_sk(sk)->md5sig_info, lockdep_sock_is_held(sk));
-	/* It stays when the last key goes. */
+	/* md5sig_info stays allocated after the last key is removed. */
 	if (md5 && !hlist_empty(&md5->head))
 		return true;
 #endif
@@ -106,7 +106,7 @@ static inline bool smc_tcp_has_keys(const struct sock *sk)
 #endif
 }
 
-/* 6.7 moved the flag into a bit field of its own. */
+/* Since 6.7 defer_connect is one of the socket's atomic flags. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 static inline bool smc_connect_is_deferred(const struct sock *sk)
 {
@@ -119,7 +119,7 @@ static inline bool smc_connect_is_deferred(const struct sock *sk)
 }
 #endif
 
-/* Since 6.12 the kernel has a field of its own for that. */
+/* Since 6.12 a device has a separate flag for DMA through the IOMMU. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 static inline bool smc_dma_by_iommu(struct device *dev)
 {
@@ -135,8 +135,9 @@ static inline bool smc_dma_by_iommu(struct device *dev)
 #endif
 
 /*
- * Whether what the device writes to an address must be synchronised. The kernel itself says yes
- * of everything behind an IOMMU at times, but that copies for devices that are not trusted only.
+ * Tell whether the CPU has to synchronise what the device writes to @addr.
+ * dma_need_sync() may say so for every device behind an IOMMU, although the IOMMU code
+ * copies only for untrusted devices. So behind an IOMMU only coherence counts here.
  */
 static inline bool smc_dma_needs_sync(struct device *dev, dma_addr_t addr)
 {
@@ -145,7 +146,7 @@ static inline bool smc_dma_needs_sync(struct device *dev, dma_addr_t addr)
 	return dma_need_sync(dev, addr);
 }
 
-/* Stable releases of 6.12 added the last argument: Kbuild looks for it. */
+/* Stable releases of 6.12 added the last argument; Kbuild detects it. */
 static inline void smc_tcp_send_ack(struct sock *sk)
 {
 #ifdef SMC_HAS_ACK_FLAGS
@@ -155,12 +156,12 @@ static inline void smc_tcp_send_ack(struct sock *sk)
 #endif
 }
 
-/* Named since 6.11. */
+/* Since 6.11 the kernel defines the number. */
 #ifndef IPPROTO_SMC
 #define IPPROTO_SMC 256
 #endif
 
-/* Since 6.5 sendfile() comes as sendmsg(). */
+/* Since 6.5 sendfile() arrives as sendmsg(). */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 static inline void smc_compat_ops(struct proto_ops *ops, void (*splice_eof)(struct socket *sock))
 {
@@ -185,7 +186,7 @@ static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket
 
 typedef int (*smc_prot_ioctl_t)(struct sock *sk, int cmd, int *value);
 
-/* Since 6.7 io_uring asks a protocol itself. Return: what @prot had; NULL: nobody asks it. */
+/* Since 6.7 io_uring calls the protocol's ioctl. Return: the previous one; NULL before 6.7. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_prot_ioctl_t ioctl)
 {
@@ -201,23 +202,23 @@ static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_pro
 }
 #endif
 
-/* Some kernels before 6.5 have the flag; no such message comes there, see smc_compat_ops(). */
+/* Before 6.5 no message has the flag, even if the kernel defines it: see smc_compat_ops(). */
 #ifndef MSG_SPLICE_PAGES
 #define MSG_SPLICE_PAGES	0
 #endif
 
-/* What SO_TIMESTAMPING got with 6.12: no program can have set it before. */
+/* A flag of SO_TIMESTAMPING since 6.12: no program can set it on older kernels. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define SOF_TIMESTAMPING_OPT_RX_FILTER	0
 #endif
 
-/* Up to 6.1 the direction of an iterator goes by the names READ and WRITE. */
+/* Up to 6.1 the directions of an iterator are called READ and WRITE. */
 #ifndef ITER_DEST
 #define ITER_DEST	READ
 #define ITER_SOURCE	WRITE
 #endif
 
-/* Named since 6.2. */
+/* Since 6.2 the kernel has this function. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 static inline bool mem_cgroup_tryget(struct mem_cgroup *memcg)
 {
@@ -231,7 +232,7 @@ static inline bool mem_cgroup_tryget(struct mem_cgroup *memcg)
 
 typedef unsigned long (*smc_shrink_t)(struct shrinker *shrinker, struct shrink_control *sc);
 
-/* Since 6.7 the kernel allocates shrinkers. Return: NULL without memory. */
+/* Since 6.7 the kernel allocates shrinkers. Return: NULL if there is no memory. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 static inline struct shrinker *smc_shrinker_begin(const char *name, smc_shrink_t count,
 						  smc_shrink_t scan)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The smc module: the order in which its parts begin and end. */
+/* The smc module: the order in which its parts are initialised and shut down. */
 
 #include <linux/module.h>
 #include <net/tcp.h>
@@ -44,7 +44,7 @@ static void smc_workqueues_exit(void)
 static int __init smc_workqueues_init(void)
 {
 	smc_wq = alloc_workqueue("smc", 0, WQ_MAX_ACTIVE);
-	/* Unbound, because they make and end much, and none of it is urgent. */
+	/* Unbound, because their works take long and are not urgent. */
 	smc_link_wq = alloc_workqueue("smc_link", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_end_wq = alloc_workqueue("smc_end", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_crowd_wq = alloc_workqueue("smc_crowd", 0, WQ_MAX_ACTIVE);
@@ -89,7 +89,7 @@ static int __init smc_init(void)
 	if (rc)
 		goto err_diag;
 	smc_tcp2smc_init();
-	/* From here on TCP writes and reads the option. */
+	/* From here on TCP sends and recognises the SMC option. */
 	static_branch_inc(&tcp_have_smc);
 	return 0;
 
@@ -113,8 +113,8 @@ err_loopback:
 }
 
 /*
- * Sockets hold the module, so there are none left, but connections may still be closing
- * without their application: they end with the groups.
+ * Sockets hold the module, so none is left. Connections whose sockets are closed may
+ * still wait for their peers: they end with their link groups.
  */
 static void __exit smc_exit(void)
 {
@@ -129,7 +129,7 @@ static void __exit smc_exit(void)
 	smc_pnet_exit();
 	smc_net_exit();
 	smc_workqueues_exit();
-	/* Timers that were running when they were deleted, and what was left to RCU. */
+	/* Wait for timers that ran while they were deleted, and for RCU callbacks. */
 	synchronize_rcu();
 	rcu_barrier();
 	smc_loopback_exit();
