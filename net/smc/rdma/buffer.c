@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RMBs and mirrors: allocation, registration, and the elements in them. */
+/* RMBs and send buffers: allocation, registration, and their elements. */
 
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -16,9 +16,9 @@
 
 #include "buffer.h"
 
-/* How long a peer may take to hear of RMBs that go. */
+/* Time for telling the peer of RMBs that are freed. */
 #define SMC_WITHDRAW_WAIT	(2 * HZ)
-/* When they are looked at again while the peer is not asked, see smc_llc_may_ask(). */
+/* Delay of the next trim while no request may be sent to the peer, see smc_llc_may_ask(). */
 #define SMC_TRIM_RETRY		(10 * HZ)
 
 /* After so long in a queue for the lock a new slab is not worth another request to the peer. */
@@ -98,7 +98,7 @@ static enum smc_buffer_use smc_buffer_use_of(const struct smc_slab_spec *spec)
 	return spec->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_MIRROR;
 }
 
-/* One that is in no list. */
+/* Free a buffer that is in no list. */
 static void smc_mr_slab_discard(struct smc_link *link, struct smc_mr_slab *mrs)
 {
 	smc_mr_slab_unmap(link, mrs);
@@ -121,15 +121,15 @@ static void smc_buffers_discard_late(struct smc_group *group)
 	group->buffers.late = NULL;
 }
 
-/* Its memory needs no region: the device reads it all by its address, under the domain's key. */
+/* A send buffer in one piece needs no memory region: the domain's local key covers all memory. */
 static bool smc_mr_slab_is_plain(const struct smc_mr_slab *mrs)
 {
 	return !mrs->slab.spec.is_rx && mrs->sgt.nents == 1;
 }
 
 /*
- * Whether the processor and the device see each other's writes as they are made. Peers write
- * at any time, and for bounce buffers somebody would have to copy.
+ * Tell whether the CPU and the device see each other's writes at once. The peer may
+ * write at any time, so with bounce buffers nobody could know when to copy.
  */
 static bool smc_mr_slab_is_coherent(struct ib_device *ibdev, const struct smc_mr_slab *mrs)
 {
@@ -144,7 +144,7 @@ static bool smc_mr_slab_is_coherent(struct ib_device *ibdev, const struct smc_mr
 	return true;
 }
 
-/* Give the slab its keys: those of a memory region are known from now on though not yet valid. */
+/* Map a buffer and set its keys. Keys of a memory region become valid when it is registered. */
 static int smc_mr_slab_map(struct smc_link *link, struct smc_mr_slab *mrs)
 {
 	struct ib_device *ibdev = link->port.dev->ibdev;
@@ -177,7 +177,7 @@ static int smc_mr_slab_map(struct smc_link *link, struct smc_mr_slab *mrs)
 		goto err;
 	}
 	ib_update_fast_reg_key(mrs->mr, (u8)get_random_u32());
-	/* The peer gets to know this address, and for some devices it is the kernel's own. */
+	/* The peer learns this address, which for some devices is a kernel address by default. */
 	mrs->mr->iova = (u64)get_random_u32() << PAGE_SHIFT;
 	mrs->rkey = mrs->mr->rkey;
 	mrs->lkey = mrs->mr->lkey;
@@ -196,7 +196,7 @@ static int smc_mr_slab_register(struct smc_link *link, struct smc_mr_slab *mrs)
 
 	if (!mrs->mr)
 		return 0;
-	/* A late one. */
+	/* An earlier registration has timed out and may still complete. */
 	if (smc_link_is_registering(link))
 		return -ETIMEDOUT;
 	if (mrs->slab.spec.is_rx)
@@ -207,7 +207,7 @@ static int smc_mr_slab_register(struct smc_link *link, struct smc_mr_slab *mrs)
 	return rc;
 }
 
-/* A slab made after first contact: register it and tell the peer of it. */
+/* Register a buffer that was made after first contact, and announce it to the peer. */
 static int smc_mr_slab_make_ready(struct smc_group *group, struct smc_mr_slab *mrs)
 {
 	int rc = smc_mr_slab_register(group->link, mrs);
@@ -218,8 +218,9 @@ static int smc_mr_slab_make_ready(struct smc_group *group, struct smc_mr_slab *m
 }
 
 /*
- * Their connections are over and have no write under way in either direction. A peer that is slow
- * to answer hears of some only: others wait for the lock.
+ * Delete the keys of buffers at the peer, and free the buffers. All connections that
+ * used them are over, with no RDMA write under way in either direction. If the peer
+ * is slow to answer, it is told only some of the keys, as other threads wait for the lock.
  */
 static void smc_buffers_withdraw(struct smc_group *group, struct list_head *slabs)
 {
@@ -243,7 +244,7 @@ static void smc_buffers_withdraw(struct smc_group *group, struct list_head *slab
 	smc_buffers_discard(group, slabs);
 }
 
-/* The memory of a peak does not stay for as long as the group does. */
+/* Free idle buffers, so that a peak's memory doesn't stay for the lifetime of the group. */
 static void smc_buffers_trim(struct work_struct *work)
 {
 	struct smc_group *group = container_of(work, struct smc_group, buffers.trim.work);
@@ -274,7 +275,7 @@ static void smc_buffers_free_empty(struct work_struct *work)
 	if (smc_group_end_spare(group))
 		return;
 	mutex_lock(&group->buffers.lock);
-	/* While the peer is not asked they stay: smc_buffers_trim() will come. */
+		/* Without a request to the peer they stay: smc_buffers_trim() retries later. */
 	for (use = 0; use < SMC_N_BUFFER_USES && smc_llc_may_ask(group); use++)
 		smc_slabs_remove_empty(&group->buffers.slabs[use], &empty);
 	smc_buffers_withdraw(group, &empty);
@@ -315,7 +316,7 @@ void smc_buffers_init(struct smc_buffers *buffers)
 		smc_slabs_init(&buffers->slabs[use], &buffers->trim);
 }
 
-/* A busy group must not collect the slabs of control groups that have long gone. */
+/* Free the empty buffers of control groups that are gone, lest a busy group collects them. */
 static void smc_buffers_shrink(struct smc_group *group, struct smc_slabs *slabs)
 {
 	LIST_HEAD(left);
@@ -324,7 +325,7 @@ static void smc_buffers_shrink(struct smc_group *group, struct smc_slabs *slabs)
 	smc_buffers_withdraw(group, &left);
 }
 
-/* Before memory is allocated for an RMB: whether the link and the peer are likely to answer. */
+/* Before allocating for an RMB, tell whether the link and the peer are likely to answer. */
 static bool smc_buffers_may_add(struct smc_group *group, const struct smc_slab_spec *spec)
 {
 	bool is_registering = smc_link_is_registering(group->link);
@@ -367,18 +368,21 @@ static int smc_buffers_prepare(struct smc_group *group, const struct smc_slab_sp
 	return rc;
 }
 
-/* Return: 0; or an error, and the slab is not the caller's any more either. */
+/*
+ * Make a new buffer usable, and take an element of it. On error the buffer is freed,
+ * or kept as buffers.late, and no longer belongs to the caller.
+ */
 static int smc_buffers_announce(struct smc_group *group, struct smc_mr_slab *mrs,
 				struct smc_element *el)
 {
 	struct smc_slabs *slabs = &group->buffers.slabs[smc_buffer_use_of(&mrs->slab.spec)];
-	/* Once closed, the link may be gone. */
+	/* After the slabs are closed the link may be gone. */
 	int rc = slabs->closed ? -ENOLINK : smc_mr_slab_map(group->link, mrs);
 
 	lockdep_assert_held(&group->buffers.lock);
 	if (!rc && !smc_link_is_registering(group->link))
 		smc_buffers_discard_late(group);
-	/* One can be late, since nothing is posted beside it. */
+	/* At most one registration is late, because no other is posted until it completes. */
 	if (!rc && mrs->mr && group->buffers.late)
 		rc = -ETIMEDOUT;
 	if (!rc && smc_lgr_is_active(&group->lgr))
@@ -387,7 +391,7 @@ static int smc_buffers_announce(struct smc_group *group, struct smc_mr_slab *mrs
 		rc = smc_slabs_add(slabs, &mrs->slab, el);
 	if (!rc)
 		return 0;
-	/* A work request refers to it, until it is done or the link has stopped: there is one. */
+	/* A posted registration refers to the buffer until it completes or the link stops. */
 	if (!slabs->closed && !group->buffers.late && smc_link_is_registering(group->link))
 		group->buffers.late = mrs;
 	else
@@ -395,7 +399,7 @@ static int smc_buffers_announce(struct smc_group *group, struct smc_mr_slab *mrs
 	return rc;
 }
 
-/* The memory comes without the lock: only its own control group waits for it. */
+/* The allocation happens without the lock, so only threads of its control group wait for it. */
 static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg, struct smc_element *el)
 {
 	struct smc_group *group = arg;
@@ -418,7 +422,7 @@ static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg, struct s
 	return rc;
 }
 
-/* To callers a time that is over is that of a link to be confirmed. */
+/* Callers take -ETIMEDOUT for the timeout of CONFIRM LINK, so this one gets another errno. */
 static int smc_buffers_error(int rc)
 {
 	return rc == -ETIMEDOUT ? -EIO : rc;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Buffers of a link group: RMBs that the peer writes into, and mirrors that this
- * end's writes come from. Either is a slab of 1 MiB, made known to the device once, cut into
- * elements of one size class that connections take and give back.
+ * Buffers of a link group: RMBs, which the peer writes into, and send buffers, which
+ * this end's RDMA writes read from. A buffer is 1 MiB of memory that is registered with
+ * the device once. It is cut into elements of one size class; each connection takes an
+ * element and gives it back.
  */
 #ifndef SMC_RDMA_BUFFER_H
 #define SMC_RDMA_BUFFER_H
@@ -21,13 +22,15 @@ struct smc_link;
 enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_MIRROR, SMC_N_BUFFER_USES };
 
 /**
- * struct smc_mr_slab - a slab that the device can reach
- * @slab: its memory
- * @sgt: its pages
- * @mr: memory region while the link is up; a mirror that is contiguous for the device has none
- * @rkey: its key for the peer; these three stay when it is gone
- * @lkey: and for this end
- * @iova: where it begins
+ * struct smc_mr_slab - a buffer that the device can access
+ * @slab: its memory and elements
+ * @sgt: pages of the memory
+ * @mr: memory region while the link is up; NULL for a send buffer that needs none,
+ *	because it is contiguous for the device
+ * @rkey: remote key, for the peer; like @lkey and @iova it stays valid to read after
+ *	@mr is gone
+ * @lkey: local key
+ * @iova: start address for the device and the peer
  * @is_mapped: @sgt is mapped for the device
  */
 struct smc_mr_slab {
@@ -69,20 +72,20 @@ unsigned long smc_buffers_idle_pages(struct smc_lgr *lgr);
 unsigned long smc_buffers_give_back(struct smc_lgr *lgr);
 
 /**
- * smc_buffers_init() - a group without slabs
- * @buffers: zeroed; of a group that smc_buffers_deregister() is called for in the end
+ * smc_buffers_init() - initialise the buffers of a group: none yet
+ * @buffers: zeroed; smc_buffers_deregister() must be called for its group in the end
  */
 void smc_buffers_init(struct smc_buffers *buffers);
 
 /**
- * smc_buffers_take() - take an element, making and registering a slab if need be
- * @group: its link is in state RTS, or this is its first contact
- * @use: RMB or mirror
- * @size_class: wanted; a smaller one is taken where memory is short
+ * smc_buffers_take() - take an element, allocating and registering a buffer if necessary
+ * @group: group whose link is in state RTS, or which is in its first contact
+ * @use: RMB or send buffer
+ * @size_class: wanted size class; a smaller one is used if memory is short
  * @memcg: control group to charge, or NULL
  * @el: filled on success; to be given back by smc_element_give()
  *
- * For a new RMB of an established group the peer is told by CONFIRM RKEY.
+ * CONFIRM RKEY announces a new RMB of an established group to the peer.
  *
  * Context: process, may sleep.
  * Return: 0; -ENOMEM; -EBUSY where others take too long to make or to announce a slab; -EIO
@@ -97,10 +100,10 @@ static inline struct smc_mr_slab *smc_mr_slab_of(const struct smc_element *el)
 }
 
 /**
- * smc_buffers_register() - register the slabs made before the link could do so
- * @group: its link just reached state RTS
+ * smc_buffers_register() - register the buffers that were made during first contact
+ * @group: group whose link has just reached state RTS
  *
- * The peer knows these keys from the CLC messages.
+ * CLC messages have told the peer their keys already.
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.
@@ -108,8 +111,8 @@ static inline struct smc_mr_slab *smc_mr_slab_of(const struct smc_element *el)
 int smc_buffers_register(struct smc_group *group);
 
 /**
- * smc_buffers_deregister() - take all slabs away from the device
- * @group: its link is stopped
+ * smc_buffers_deregister() - unmap all buffers of a group from the device
+ * @group: group whose link is stopped
  *
  * Elements stay readable until they are given back.
  */

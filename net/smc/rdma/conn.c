@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The SMC-R path of a stream: RDMA writes, then the CDC message that tells of them. */
+/* The SMC-R path of a stream: RDMA writes, then the CDC message that reports them. */
 
 #include <linux/random.h>
 #include <linux/sched/mm.h>
@@ -42,7 +42,7 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 {
 	const struct smc_stream_tx *tx = &conn->stream.tx;
 	const struct smc_mr_slab *slab = smc_mr_slab_of(&conn->mirror);
-	/* The element may be larger than the ring in it. */
+	/* The ring occupies the start of the element, which may be larger. */
 	u64 mirror = slab->iova + (u64)conn->mirror.index * smc_slab_element_bytes(&slab->slab);
 	struct ib_rdma_wr *wr = &w->wr[w->n];
 	struct ib_sge *sge = &w->sge[w->n];
@@ -67,7 +67,7 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 	w->n++;
 }
 
-/* Sizes are powers of two and the mirror is no larger than the element: its seams are both's. */
+/* Sizes are powers of two and tx.size is the smaller one, so a piece never wraps in either ring. */
 static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *conn,
 			    u64 pos, u64 end)
 {
@@ -81,9 +81,11 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
 }
 
 /*
- * Whether nobody waits for the completion. That is for those who send one message after the
- * other: small amounts wait for it, and so may a writer; and for sockets that ask when bytes have
- * arrived, or how long they take. One who answers what the peer sent is spared the interrupt.
+ * Tell whether the CDC message may be unsignaled: nothing waits for its completion.
+ * Senders of several messages in a row need it: small writes are held back until it
+ * arrives, and a blocked writer may wait for it. So do sockets that want to know when
+ * bytes have arrived, or how long that takes. A response to bytes from the peer needs
+ * no completion, which saves the interrupt.
  */
 static bool smc_rdma_may_be_quiet(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
 {
@@ -138,7 +140,7 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 	info->peer_index = conn->peer_index;
 	memcpy(info->peer_gid, link->peer.gid, sizeof(info->peer_gid));
 
-	/* Once the link is down its port may be gone at any time. */
+	/* The port may be gone as soon as the link is down. */
 	spin_lock_bh(&link->lock);
 	up = link->up;
 	if (up) {
@@ -153,7 +155,7 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 void smc_rdma_conn_spend(struct smc_rdma_conn *conn)
 {
 	conn->rmb.is_spent = true;
-	/* Nothing was posted from it before the peer was known. */
+	/* Nothing was posted from the send buffer before the peer was known. */
 	conn->mirror.is_spent = conn->peer_known;
 	smc_group_spend(conn->group, smc_stream_pages(&conn->stream));
 }
@@ -162,7 +164,7 @@ static void smc_rdma_over(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 
-	/* An application's, given up though the link may be up: not both ends have ended it. */
+	/* Only this end has aborted: the peer may still write if the link is up. */
 	if (st->sk && !smc_stream_has_parted(st))
 		smc_rdma_conn_spend(conn);
 	xa_erase_bh(&conn->group->conns, conn->index);
@@ -170,7 +172,7 @@ static void smc_rdma_over(struct smc_stream *st)
 	smc_stream_put(st);
 }
 
-/* As far as the peer wrote. One that broke a rule may have written more than it said. */
+/* The part that the peer wrote. After a protocol violation it may be more than the peer said. */
 static u32 smc_rdma_conn_used(const struct smc_rdma_conn *conn)
 {
 	const struct smc_stream *st = &conn->stream;
@@ -178,7 +180,7 @@ static u32 smc_rdma_conn_used(const struct smc_rdma_conn *conn)
 	return smc_stream_has_failed(st) ? st->rx.size : min_t(u64, st->rx.received, st->rx.size);
 }
 
-/* The peer's last message and this end's have been exchanged: the elements can be reused. */
+/* Both ends have sent their last message, or the elements are quarantined. */
 static void smc_rdma_free(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
@@ -225,17 +227,17 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 		goto err_conn;
 	st->rx.ring = smc_element_mem(&conn->rmb);
 	st->rx.size = smc_slab_element_bytes(conn->rmb.slab);
-	/* Until the peer is known its element has any size: nothing was sent there. */
+	/* A placeholder until the peer's size is known: nothing is sent before. */
 	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
 
-	/* One reference for the table, until the stream is over, and one for the caller. */
+	/* One reference for the xarray, until the stream is over, and one for the caller. */
 	smc_stream_get(st);
 	rc = xa_alloc_cyclic_bh(&group->conns, &conn->index, conn, XA_LIMIT(1, SMC_TOKEN_INDEX),
 				&group->next_index, GFP_KERNEL);
 	if (rc >= 0) {
 		if (!smc_lgr_is_dead(&group->lgr))
 			return conn;
-		/* Whoever ended it may have looked for its connections before. */
+		/* The group may have ended before the connection was in the xarray. */
 		smc_stream_on_lost(st, ENOLINK);
 		smc_stream_put(st);
 		return ERR_PTR(-ENOLINK);
@@ -282,7 +284,7 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 	st->tx.peer_size = size;
 	st->tx.ring = smc_element_mem(&conn->mirror);
 	st->tx.held = smc_slab_element_bytes(conn->mirror.slab);
-	/* The peer's element may be the smaller one. */
+	/* The peer's element may be smaller than the send buffer. */
 	st->tx.size = min_t(u64, smc_slab_element_bytes(conn->mirror.slab), size);
 	conn->peer_known = true;
 	spin_unlock_bh(st->lock);
@@ -332,9 +334,11 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_group *group, unsigned long 
 }
 
 /*
- * Softirq. Messages may have crossed the last one that this end had for a connection, no more of
- * them than it has receives. The peer of a retired group may believe that a connection stands that
- * was given up, and say more. Others that go on don't keep to the rules.
+ * Handle a CDC message with an unknown token. Context: softirq. Such messages may have
+ * been in flight when this end sent its last message for a connection, at most as many
+ * as this end has receives. The peer of a retired group may also send more, because it
+ * takes an aborted connection for alive. Any other peer that continues violates the
+ * protocol.
  */
 static void smc_rdma_conn_on_stray(struct smc_group *group)
 {
@@ -349,7 +353,7 @@ void smc_rdma_conn_receive(struct smc_group *group, const struct smc_cdc *cdc)
 {
 	struct smc_rdma_conn *conn;
 
-	/* Sent after a link switch; a group of ours has no link to switch to. */
+	/* Sent after a failover to another link; a group of this module has only one link. */
 	if (cdc->prod_flags & SMC_PROD_FAILOVER)
 		return;
 	conn = smc_rdma_conn_get(group, cdc->token);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A connection over SMC-R: a stream, its elements, and what the peer calls it. */
+/* A connection over SMC-R: its stream, its elements, and the peer's token, key and address. */
 #ifndef SMC_RDMA_CONN_H
 #define SMC_RDMA_CONN_H
 
@@ -11,10 +11,10 @@ struct smc_group;
 struct sk_buff;
 
 /**
- * struct smc_rdma_conn - a connection
- * @stream: its byte stream; holds the reference count
- * @lock: the stream's
- * @rcu: lookups by token run without a lock
+ * struct smc_rdma_conn - a connection over SMC-R
+ * @stream: byte stream; has the reference count
+ * @lock: the stream's lock
+ * @rcu: delays the free until look-ups by token are over
  * @group: link group, referenced
  * @rmb: element that the peer writes into
  * @mirror: element that this end's writes come from
@@ -22,12 +22,13 @@ struct sk_buff;
  * @secret: its other bits, random
  * @peer_known: what follows is set
  * @peer_token: the peer's alert token
- * @peer_rkey: key of the peer's RMB
+ * @peer_rkey: remote key of the peer's RMB
  * @peer_addr: address of the peer's element
- * @peer_index: its index in the peer's RMB, from 1
- * @seq: of the last CDC message; protected by @lock
- * @answered: stream.rx.received when that message was made
- * @starved: in the link's list, under its lock, when no send slot was free
+ * @peer_index: index of the peer's element in its RMB, from 1
+ * @seq: sequence number of the last CDC message sent; protected by @lock
+ * @answered: value of stream.rx.received when that message was sent
+ * @starved: node in the link's list of connections that wait for a send slot; under the
+ *	link's lock
  */
 struct smc_rdma_conn {
 	struct smc_stream stream;
@@ -49,10 +50,10 @@ struct smc_rdma_conn {
 };
 
 /**
- * smc_rdma_conn_create() - a connection that the peer can be told of
- * @group: with one reservation and one reference of the caller's, which go over to the
- *	connection, also in the case of an error
- * @rmb_class: size class wanted for the RMB element
+ * smc_rdma_conn_create() - create a connection with its RMB element and alert token
+ * @group: group with a reservation and a reference of the caller; both pass to the
+ *	connection, even if this fails
+ * @rmb_class: wanted size class of the RMB element
  * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.
@@ -62,9 +63,10 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 					   struct mem_cgroup *memcg);
 
 /**
- * smc_rdma_conn_take_mirror() - take the mirror before the peer is known
+ * smc_rdma_conn_take_mirror() - take the send buffer before the peer is known
  * @conn: connection
- * @size_class: wanted for it; no more of it is used than the peer's element has
+ * @size_class: wanted size class; only as much of the element is used as the peer's
+ *	element has
  * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.
@@ -73,13 +75,14 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 int smc_rdma_conn_take_mirror(struct smc_rdma_conn *conn, u8 size_class, struct mem_cgroup *memcg);
 
 /**
- * smc_rdma_conn_set_peer() - note what the peer's CLC message says; take a mirror if need be
+ * smc_rdma_conn_set_peer() - store the peer's part of the CLC message
  * @conn: connection
- * @r: what it says, checked here
- * @mirror_class: size class wanted for the mirror
+ * @r: the peer's values, checked here
+ * @mirror_class: wanted size class of the send buffer, if there is none yet
  * @memcg: control group to charge, or NULL
  *
- * A peer that may have sent something before is answered only after smc_stream_on_tx_room().
+ * If the peer may have sent something before, the answer goes out only with the next
+ * smc_stream_on_tx_room().
  *
  * Context: process, may sleep.
  * Return: 0; -EPROTO if the peer's values are impossible; an error of the link.
@@ -88,25 +91,25 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 			    struct mem_cgroup *memcg);
 
 /**
- * smc_rdma_conn_describe() - fill in what this end's CLC message says
+ * smc_rdma_conn_describe() - fill in this end's part of the CLC message
  * @conn: connection
  * @r: filled
  */
 void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r);
 
 /**
- * smc_rdma_conn_spend() - give the elements to nobody else: they are in use until the link ends
- * @conn: not over yet
+ * smc_rdma_conn_spend() - quarantine the elements: they are not reused until the link ends
+ * @conn: connection that is not over yet
  *
- * Its group ends with the connections that it has.
+ * The group is retired, and ends with its last connection.
  *
  * Context: any but hard interrupt.
  */
 void smc_rdma_conn_spend(struct smc_rdma_conn *conn);
 
 /**
- * smc_rdma_conn_get() - the connection with an alert token
- * @group: the link's group
+ * smc_rdma_conn_get() - find a connection by its alert token
+ * @group: group of the link
  * @token: alert token of this end
  *
  * Context: any but hard interrupt.
@@ -127,7 +130,7 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_group *group, unsigned long 
 /**
  * smc_rdma_conn_receive() - a CDC message arrived on the group's link
  * @group: group
- * @cdc: message, not yet checked
+ * @cdc: message, not checked yet
  *
  * Context: softirq.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RDMA devices come and go; connections find theirs by route and PNET ID. */
+/* The list of RDMA devices; a connection finds its port by route and PNET ID. */
 
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -21,10 +21,10 @@
 #include "group.h"
 #include "log.h"
 
-/* In the order of their serials; read under RCU, so that no connection waits for a dump. */
+/* In the order of serial numbers; read under RCU, so that no connection waits for a dump. */
 static LIST_HEAD(smc_rdma_devices);
 static unsigned long smc_rdma_last_serial;
-static DEFINE_SPINLOCK(smc_rdma_devices_lock);	/* guards changes to both */
+static DEFINE_SPINLOCK(smc_rdma_devices_lock);	/* protects changes to both */
 static struct ib_client smc_rdma_client;
 
 static void smc_rdma_device_unused(struct kref *ref)
@@ -37,7 +37,7 @@ static void smc_rdma_device_put(struct smc_rdma_device *dev)
 	kref_put(&dev->users, smc_rdma_device_unused);
 }
 
-/* Any context: the groups end in works of their own. */
+/* Context: any; works end the groups. */
 static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	struct smc_rdma_device *dev = container_of(handler, struct smc_rdma_device, events);
@@ -57,7 +57,7 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 	}
 }
 
-/* RMBs are registered by work request, each as a whole. */
+/* A work request registers each RMB as a whole, so the device must be able to do that. */
 static bool smc_rdma_can_register(const struct ib_device_attr *attrs)
 {
 	return (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
@@ -99,11 +99,11 @@ static void smc_rdma_remove(struct ib_device *ibdev, void *client_data)
 	spin_lock(&smc_rdma_devices_lock);
 	list_del_rcu(&dev->list);
 	spin_unlock(&smc_rdma_devices_lock);
-	/* Connections that still find it in the list have their references after this. */
+	/* Readers that found the device in the list hold references after this. */
 	synchronize_rcu();
 
 	ib_unregister_event_handler(&dev->events);
-	/* The device works until this returns: time to tell the peers. */
+	/* The device still works until this callback returns, so peers can be told. */
 	smc_groups_leave_device(dev);
 	/* Links and handshakes hold references; both end in bounded time. */
 	smc_rdma_device_put(dev);
@@ -118,7 +118,7 @@ static struct ib_client smc_rdma_client = {
 	.remove	= smc_rdma_remove,
 };
 
-/* From the cache of the RDMA core, which is up to date before a client hears of a change. */
+/* The RDMA core updates its cache before it reports an event to clients. */
 bool smc_rdma_port_is_active(struct ib_device *ibdev, u32 num)
 {
 	enum ib_port_state state;
@@ -138,7 +138,7 @@ struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num)
 	return IS_ERR(ndev) ? NULL : ndev;
 }
 
-/* The address that the peer knows the connection by makes the best GID for version 2. */
+/* The local address of the TCP connection: the preferred GID in version 2. */
 static void smc_rdma_local_address(const struct sock *sk, union ib_gid *gid)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -150,15 +150,15 @@ static void smc_rdma_local_address(const struct sock *sk, union ib_gid *gid)
 	ipv6_addr_set_v4mapped(sk->sk_rcv_saddr, (struct in6_addr *)gid->raw);
 }
 
-/* What a connection needs of a port. */
+/* Requirements of a connection for its port. */
 struct smc_rdma_need {
 	struct sock *sk;
 	u8 version;
-	const u8 *peer_gid;	/* a routable one, or NULL */
-	struct net_device *ndev;	/* the route's */
-	u16 vlan;		/* likewise */
-	bool is_vouched;	/* the host's administrator put this device into its table */
-	u32 mtu;		/* of the path, as TCP knows it */
+	const u8 *peer_gid;	/* routable GID to reach, or NULL */
+	struct net_device *ndev;	/* network device of the route */
+	u16 vlan;		/* VLAN of the route */
+	bool is_vouched;	/* the host's administrator has put @ndev into the PNET table */
+	u32 mtu;		/* path MTU of the TCP connection */
 };
 
 static bool smc_rdma_is_kind(const struct net_device *dev, const char *kind)
@@ -167,8 +167,9 @@ static bool smc_rdma_is_kind(const struct net_device *dev, const char *kind)
 }
 
 /*
- * Devices that hand down what they send as it is, but for a VLAN tag or a MAC address. Behind any
- * other the adapter would send what is to be encrypted (macsec) or wrapped (vxlan) as it is.
+ * Tell whether a device sends packets on unchanged, except for a VLAN tag or a MAC
+ * address. For any other device the adapter would send bytes in plain form that the
+ * device would encrypt (macsec) or encapsulate (vxlan).
  */
 static bool smc_rdma_keeps_form(const struct net_device *dev)
 {
@@ -177,7 +178,7 @@ static bool smc_rdma_keeps_form(const struct net_device *dev)
 	       smc_rdma_is_kind(dev, "ipvlan");
 }
 
-/* Tunnels send by routes of their own, and may name no device that they sit on. */
+/* Tunnels route on their own, and may not name a lower device. */
 static bool smc_rdma_is_tunnel(const struct net_device *dev)
 {
 	return (dev->type != ARPHRD_ETHER && dev->type != ARPHRD_LOOPBACK) ||
@@ -192,7 +193,7 @@ static int smc_rdma_changes_form(struct net_device *dev, struct netdev_nested_pr
 	       (!list_empty(&dev->adj_list.lower) && !smc_rdma_keeps_form(dev));
 }
 
-/* Under RCU: whether it, or a device that it sits on, sends another packet than it was given. */
+/* Tell whether a device or one of its lower devices transforms packets. Under RCU. */
 static bool smc_rdma_is_overlay(struct net_device *dev)
 {
 	return smc_rdma_changes_form(dev, NULL) ||
@@ -206,7 +207,7 @@ static int smc_rdma_note_vlan(struct net_device *dev, struct netdev_nested_priv 
 	return 1;
 }
 
-/* Under RCU: the VLAN of a device, or 0; of those below it the first, as the RDMA core has it. */
+/* Under RCU: the VLAN of a device or of its first lower VLAN device, as in the RDMA core; or 0. */
 static u16 smc_rdma_vlan_of(struct net_device *dev)
 {
 	u16 vlan = 0;
@@ -228,7 +229,7 @@ static bool smc_rdma_gid_is_link_local(const u8 *gid)
 	return ipv6_addr_type((const struct in6_addr *)gid) & IPV6_ADDR_LINKLOCAL;
 }
 
-/* Routable GIDs are addresses of IPv4 or IPv6, and a packet has one of these headers. */
+/* A routable GID is an IPv4 or IPv6 address, and both ends' must be of the same kind. */
 static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
 {
 	return !need->peer_gid ||
@@ -236,9 +237,10 @@ static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct sm
 }
 
 /*
- * Whether a GID is of the route's device or, where the PNET table knows of another way, of one
- * that the socket's namespace has as well, in the same VLAN (RFC 7609 section 3.1). The host's
- * own serve a namespace where the host's administrator named the route's device in its table.
+ * Tell whether a GID's network device suits the connection: it is the route's device.
+ * If the port was found by PNET ID, it may also be another device of the socket's
+ * namespace in the same VLAN (RFC 7609 section 3.1), or of the host, if the host's
+ * administrator has put the route's device into the PNET table of that namespace.
  */
 static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct smc_rdma_need *need,
 				 bool by_pnet)
@@ -255,7 +257,7 @@ static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct sm
 	return !smc_rdma_is_overlay(ndev) && smc_rdma_vlan_of(ndev) == need->vlan;
 }
 
-/* How good a GID is, or 0 if it can't be used. A link-local address is of no use to a router. */
+/* Rank a GID; 0 if it can't be used. Routers don't forward link-local addresses. */
 static unsigned int smc_rdma_rank_gid(const struct ib_gid_attr *attr,
 				      const struct smc_rdma_need *need, bool by_pnet)
 {
@@ -294,8 +296,8 @@ static const struct ib_gid_attr *smc_rdma_best_gid(struct ib_device *ibdev, u32 
 }
 
 /*
- * The source GID to use on a port. Version 1 uses RoCE v1 GIDs (RFC 7609 section 3.2), version 2
- * routable ones, at best the address that TCP's connection has.
+ * Choose the source GID on a port. Version 1 uses RoCE v1 GIDs (RFC 7609 section 3.2),
+ * version 2 routable ones, preferably the local address of the TCP connection.
  */
 static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u32 num,
 						     const struct smc_rdma_need *need, bool by_pnet)
@@ -316,7 +318,7 @@ static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u3
 	return smc_rdma_best_gid(ibdev, num, need, type, by_pnet);
 }
 
-/* The RDMA core gives a port the addresses of its network device and of those upon that. */
+/* The RDMA core gives a port the addresses of its network device and of upper devices. */
 static bool smc_rdma_port_carries(struct ib_device *ibdev, u32 num, struct net_device *ndev)
 {
 	struct net_device *own = smc_rdma_port_netdev_rcu(ibdev, num);
@@ -335,8 +337,8 @@ static bool smc_rdma_port_fits(struct ib_device *ibdev, u32 num, const struct sm
 }
 
 /*
- * What no device on the way has to drop, for nobody cuts a packet of RoCE into smaller ones.
- * Drivers say the same of the port's own device.
+ * The largest MTU for the whole path: a RoCE packet that is too large is dropped, as it
+ * can't be fragmented. Drivers derive the port's MTU from its own network device likewise.
  */
 static enum ib_mtu smc_rdma_path_mtu(const struct ib_gid_attr *gid,
 				     const struct smc_rdma_need *need)
@@ -368,7 +370,7 @@ static int smc_rdma_use_port(struct smc_rdma_device *dev, u32 num,
 		rdma_put_gid_attr(port->gid);
 		return -ENODEV;
 	}
-	/* "No VLAN" is 0xffff there. */
+	/* The RDMA core says 0xffff for no VLAN. */
 	if (!(port->vlan < VLAN_N_VID))
 		port->vlan = 0;
 	return 0;
@@ -378,7 +380,7 @@ bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid)
 {
 	const struct device *parent = ibdev->dev.parent;
 
-	/* Where the device is renamed, dev_name() is freed. */
+	/* Read the name in ibdev: a rename frees dev_name(&ibdev->dev). */
 	return smc_pnet_of_ibport(ibdev->name, num, pnetid) ||
 	       (parent && smc_pnet_of_ibport(dev_name(parent), num, pnetid));
 }
@@ -391,8 +393,8 @@ static bool smc_rdma_port_is_in(const struct ib_device *ibdev, u32 num, const ch
 }
 
 /*
- * A port of the network @wanted unless that is NULL; with a GID of another device than the
- * route's if @by_pnet.
+ * Find a port in the network @wanted, or in any if that is NULL; if @by_pnet, its GID may
+ * belong to another device than the route's.
  */
 static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted, bool by_pnet,
 			   struct smc_rdma_port *port)
@@ -408,7 +410,7 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 				continue;
 			if (smc_rdma_use_port(dev, num, need, by_pnet, port))
 				continue;
-			/* Its removal drops the first reference when nobody is here any more. */
+			/* Not zero: removal drops the first reference after a grace period. */
 			kref_get(&dev->users);
 			port->dev = dev;
 			return 0;
@@ -417,7 +419,7 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 	return -ENODEV;
 }
 
-/* Under RCU. */
+/* Context: RCU read lock held. */
 static int smc_rdma_search_network(struct smc_rdma_need *need, struct smc_rdma_port *port)
 {
 	char wanted[SMC_MAX_PNETID_LEN + 1];
@@ -440,7 +442,7 @@ int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
 
 	if (!dst)
 		return -EHOSTUNREACH;
-	/* The route may lose the device, which is not gone before the readers are. */
+	/* The route may change its device; the old one stays until RCU readers are done. */
 	rcu_read_lock();
 	need.ndev = READ_ONCE(dst->dev);
 	need.vlan = smc_rdma_vlan_of(need.ndev);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* RDMA devices, and which port of which one a TCP connection's route leads to. */
+/* RDMA devices, and the choice of a port for a TCP connection. */
 #ifndef SMC_RDMA_DEVICE_H
 #define SMC_RDMA_DEVICE_H
 
@@ -12,14 +12,14 @@
 struct sock;
 
 /**
- * struct smc_rdma_device - an RDMA device as long as this module may use it
- * @list: in the list of all of them
- * @serial: larger than those of the devices before it in the list
+ * struct smc_rdma_device - an RDMA device while this module may use it
+ * @list: node in the list of all devices
+ * @serial: serial number; grows along the list
  * @ibdev: the device; valid while a reference is held
- * @users: references; removal waits until they are gone
+ * @users: reference count; removal waits until all are dropped
  * @unused: completed with the last reference
- * @events: tells of ports and GIDs that go away
- * @leaving: its removal has begun: no more link groups
+ * @events: handler for events of ports and GIDs
+ * @leaving: removal has begun, so no link group may be added
  */
 struct smc_rdma_device {
 	struct list_head list;
@@ -32,12 +32,12 @@ struct smc_rdma_device {
 };
 
 /**
- * struct smc_rdma_port - one port with the local address to use on it
+ * struct smc_rdma_port - a port with the local address to use
  * @dev: device, referenced
  * @gid: source GID, referenced; names the port and, for RoCE, the network device
- * @mac: of the network device
- * @vlan: its VLAN, or 0
- * @mtu: what fits the port, the GID's network device and the route
+ * @mac: MAC address of the network device
+ * @vlan: VLAN of the network device, or 0
+ * @mtu: largest MTU that the port, the GID's network device and the route allow
  */
 struct smc_rdma_port {
 	struct smc_rdma_device *dev;
@@ -48,18 +48,20 @@ struct smc_rdma_port {
 };
 
 /**
- * smc_rdma_port_find() - the RDMA port for a connection
+ * smc_rdma_port_find() - find the RDMA port for a connection
  * @sk: connected TCP socket
- * @version: of SMC-R; it decides the kind of GID
- * @peer_gid: that the port's is to reach, in version 2; NULL while not known
+ * @version: version of SMC-R; it determines the type of the GID
+ * @peer_gid: the peer's GID, which the port's must be able to reach, in version 2;
+ *	NULL if not known yet
  * @port: filled on success; release with smc_rdma_port_put()
  *
- * A network device that has a PNET ID uses an RDMA port with the same ID; one
- * without uses the RDMA port that it belongs to. Where that port has no address of the route's
- * device, one of another device of the socket's namespace serves, if that is in the same VLAN. A
- * device that encrypts or wraps what it sends has no port.
+ * If the route's network device has a PNET ID, an RDMA port with the same ID is used;
+ * otherwise the RDMA port of that network device. If the port has no GID of the
+ * route's device, a GID of another device of the socket's namespace is used, if that
+ * device is in the same VLAN. A device that encrypts or encapsulates what it sends
+ * never has a port.
  *
- * Context: process; does not sleep, and asks no device.
+ * Context: process; doesn't sleep, and sends no command to a device.
  * Return: 0; -EHOSTUNREACH without a route; -ENODEV without a port.
  */
 int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
@@ -85,47 +87,47 @@ int smc_rdma_gateway(struct sock *sk, const struct smc_rdma_port *port, const u8
 /**
  * smc_rdma_port_is_active() - whether a port is up
  * @ibdev: device, in use
- * @num: of the port
+ * @num: number of the port
  *
- * Context: any; asks the RDMA core rather than the device.
+ * Context: any; reads the RDMA core's cache.
  */
 bool smc_rdma_port_is_active(struct ib_device *ibdev, u32 num);
 
 /**
- * smc_rdma_port_netdev_rcu() - the network device that a port belongs to
+ * smc_rdma_port_netdev_rcu() - get the network device that a port belongs to
  * @ibdev: device, in use
- * @num: of the port
+ * @num: number of the port
  *
- * It is that of the port's first GID.
+ * This is the network device of the port's first GID.
  *
- * Context: under RCU.
+ * Context: RCU read lock held.
  * Return: the device, or NULL.
  */
 struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num);
 
 /**
- * smc_rdma_pnet_of_port() - the physical network behind a port, by the PNET table
+ * smc_rdma_pnet_of_port() - get the PNET ID of a port from the PNET table
  * @ibdev: device, in use
- * @num: of the port
+ * @num: number of the port
  * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
  *
- * The table may have a device by its own name, which counts first, or by that of its PCI function.
+ * An entry in the table may name the device, or its PCI function. The device's name wins.
  *
  * Context: not hard interrupt.
- * Return: whether there is one.
+ * Return: true if there is an entry.
  */
 bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid);
 
 /**
- * smc_rdma_port_copy() - take another reference to what @from refers to
+ * smc_rdma_port_copy() - copy a port, and take references to its device and GID
  * @to: filled
- * @from: port
+ * @from: port to copy
  */
 void smc_rdma_port_copy(struct smc_rdma_port *to, const struct smc_rdma_port *from);
 
 /**
- * smc_rdma_port_put() - drop the references to what it refers to
- * @port: port
+ * smc_rdma_port_put() - drop the references to a port's device and GID
+ * @port: port to release
  *
  * Context: process.
  */
@@ -133,12 +135,13 @@ void smc_rdma_port_put(struct smc_rdma_port *port);
 
 /**
  * smc_rdma_devices_for_each() - call @fn for every device, until it returns an error
- * @fn: function
+ * @fn: function to call
  * @arg: passed on to @fn
  *
- * In the order of their serials.
+ * Devices come in the order of their serial numbers.
  *
  * Context: any but hard interrupt; @fn is called under RCU and must not sleep.
+ * Return: the last return value of @fn, or 0.
  */
 int smc_rdma_devices_for_each(int (*fn)(struct smc_rdma_device *dev, void *arg), void *arg);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Life of a link: protection domain, completion queue, queue pair, registrations. */
+/* Lifecycle of a link: protection domain, completion queue, queue pair, registrations. */
 
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -11,15 +11,15 @@
 #include "message.h"
 #include "trace.h"
 
-/* Values in use by the peers, see Documentation/design.rst. */
+/* Values in common use, see Documentation/design.rst. */
 #define SMC_QP_RETRIES		7
-#define SMC_QP_RNR_RETRIES	7	/* without limit */
-/* 4.096 us << 15: 0.13 s, of which adapters may wait up to four times as long. */
+#define SMC_QP_RNR_RETRIES	7	/* 7 means no limit */
+/* 4.096 us << 15 = 0.13 s; adapters may wait up to four times as long. */
 #define SMC_QP_ACK_TIMEOUT	15
 /*
- * 0.5 s. A virtual machine may be off its processor for longer than 0.13 s, and soft-RoCE can't
- * repeat a message from its middle: rxe_requester() starts it with a FIRST packet again, which the
- * responder answers by ending the queue pair.
+ * 0.5 s. A virtual machine may be descheduled for longer than 0.13 s, and soft-RoCE
+ * can't repeat a message from its middle: rxe_requester() then starts with a FIRST
+ * packet again, upon which the responder puts the queue pair into error.
  */
 #define SMC_QP_ACK_TIMEOUT_RXE	17
 #define SMC_QP_RNR_TIMER	5	/* 0.06 ms */
@@ -97,7 +97,7 @@ struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_
 		return ERR_PTR(-ENOMEM);
 	link->group = group;
 	link->last_rx = jiffies;
-	/* A number would count the links of others. */
+	/* Random, because a counter would reveal the number of other links. */
 	link->user_id = get_random_u32();
 	link->psn = get_random_u32() & 0xffffff;
 	mutex_init(&link->verbs_lock);
@@ -117,7 +117,7 @@ struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_
 		rc = PTR_ERR(link->pd);
 		goto err_port;
 	}
-	/* A queue pair that fails completes all its work requests, signalled or not. */
+	/* A queue pair that fails completes all its work requests, signaled or not. */
 	link->cq = ib_alloc_cq_any(ibdev, link, SMC_SEND_WRS + SMC_RECV_SLOTS, IB_POLL_SOFTIRQ);
 	if (IS_ERR(link->cq)) {
 		rc = PTR_ERR(link->cq);
@@ -165,20 +165,20 @@ void smc_link_stop(struct smc_link *link)
 	spin_unlock_bh(&link->lock);
 	wake_up(&link->slot_wait);
 	cancel_delayed_work_sync(&link->stall);
-	/* Who took a send slot before fills it with softirqs off, and in memory that goes soon. */
+	/* Threads that fill a send slot do so with softirqs off; its memory is freed soon. */
 	synchronize_rcu();
 
 	/*
-	 * soft-RoCE waits for all that refers to a queue pair before it ends it, and one that still
-	 * sends to a peer that has vanished may never come to that.
+	 * soft-RoCE waits for all references to a queue pair before it destroys it. A
+	 * queue pair that still sends to a peer that is gone may never get there.
 	 */
 	ib_modify_qp(link->qp, &attr, IB_QP_STATE);
 	trace_smcr_link_state(link, IB_QPS_ERR, (void *)_RET_IP_);
 	ib_destroy_qp(link->qp);
-	/* Waits for a poll that is running; no completion is delivered after it. */
+	/* Waits for a poll in progress; afterwards no completion is delivered. */
 	ib_free_cq(link->cq);
 	mutex_unlock(&link->verbs_lock);
-	/* A registration that was under way will not complete any more. */
+	/* A registration in flight will not complete any more. */
 	link->registration.status = IB_WC_WR_FLUSH_ERR;
 	complete_all(&link->registration.done);
 	smc_link_drop_slots(link);
@@ -191,7 +191,7 @@ void smc_link_release(struct smc_link *link)
 	smc_rdma_port_put(&link->port);
 }
 
-/* A first contact may still be under way when the link ends. */
+/* The queue pair may be gone: a first contact may still run when the link ends. */
 static int smc_link_modify(struct smc_link *link, struct ib_qp_attr *attr, int mask)
 {
 	int rc = -ENOLINK;
@@ -221,9 +221,9 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
 	memcpy(dgid.raw, peer->gid, sizeof(dgid.raw));
 	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
 	rdma_ah_set_port_num(ah, link->port_num);
-	/* A RoCE v1 GID is link-local, any hop limit does. */
+	/* A RoCE v1 GID is link-local, so any hop limit will do. */
 	rdma_ah_set_grh(ah, &dgid, 0, link->gid_index, 64, 0);
-	/* For users in the kernel the core resolves none. */
+	/* The RDMA core doesn't resolve the MAC address for kernel users. */
 	memcpy(ah->roce.dmac, peer->mac, SMC_MAC_LEN);
 
 	link->peer = *peer;
@@ -282,7 +282,7 @@ int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access)
 		complete_all(&reg->done);
 		return rc;
 	}
-	/* It waits for what was sent before, and a peer that stalls may come back. */
+	/* The registration waits for earlier sends, and a peer that stalls may recover. */
 	if (!wait_for_completion_timeout(&reg->done, SMC_REGISTER_WAIT))
 		return -ETIMEDOUT;
 	return reg->status == IB_WC_SUCCESS ? 0 : -EIO;

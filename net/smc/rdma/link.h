@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A link: one reliable connection to a peer, with its own protection domain (so
- * that this peer can reach only memory registered for it), completion queue,
- * and buffers for the messages sent and received.
+ * A link: a reliable connected queue pair to a peer, with a completion queue, buffers
+ * for the messages sent and received, and a protection domain of its own, so that this
+ * peer can access only memory registered for it.
  */
 #ifndef SMC_RDMA_LINK_H
 #define SMC_RDMA_LINK_H
@@ -18,16 +18,16 @@
 struct smc_group;
 struct smc_rdma_conn;
 
-/* Messages under way, one bit of an u64 each; the in-tree module posts as many receives. */
+/* Messages in flight, each a bit of a u64; the in-tree module posts as many receives. */
 #define SMC_SEND_SLOTS		48
-#define SMC_WRS_PER_MESSAGE	3	/* two writes, at the seam of a ring, and the message */
-/* Two more for a registration and what it leaves in the queue. */
+#define SMC_WRS_PER_MESSAGE	3	/* two writes, if the ring wraps, and the message */
+/* Two more for registrations: one in flight, and one whose queue entry isn't freed yet. */
 #define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + 2)
 #define SMC_RECV_SLOTS		256
-#define SMC_MESSAGE_LEN		44	/* LLC and CDC alike */
-#define SMC_MESSAGE_ROOM	64	/* for one, in the areas below */
+#define SMC_MESSAGE_LEN		44	/* length of LLC and CDC messages */
+#define SMC_MESSAGE_ROOM	64	/* distance of messages in the DMA areas below */
 
-/* Memory that the device reads or writes. */
+/* Memory that the device reads or writes by DMA. */
 struct smc_dma_area {
 	void *mem;
 	u64 dma;
@@ -36,15 +36,15 @@ struct smc_dma_area {
 };
 
 /*
- * A message being sent. No completion tells of a quiet one: that of the next message
- * which is not quiet gives the slots of both back, since a queue pair completes in order.
+ * A message being sent. An unsignaled one has no completion of its own: the completion
+ * of the next signaled message frees both slots, as a queue pair completes in order.
  */
 struct smc_send_slot {
 	struct ib_cqe cqe;
 	struct smc_link *link;
-	struct smc_rdma_conn *conn;	/* to be told, referenced; or NULL */
-	u64 end;			/* of the stream, with this message */
-	u64 covers;			/* bits of the slots that its completion gives back */
+	struct smc_rdma_conn *conn;	/* referenced, gets the completion; or NULL */
+	u64 end;			/* position in the stream after this message */
+	u64 covers;			/* slots that its completion frees, one bit each */
 	bool is_quiet;
 };
 
@@ -54,14 +54,14 @@ struct smc_recv_slot {
 	struct smc_link *link;
 };
 
-/* A memory registration; @done when none is under way. */
+/* A memory registration; @done is completed while none is in flight. */
 struct smc_registration {
 	struct ib_cqe cqe;
 	struct completion done;
 	enum ib_wc_status status;
 };
 
-/* What a link needs to know of the peer's end of it. */
+/* The peer's end of a link. */
 struct smc_link_peer {
 	u8 gid[SMC_GID_LEN];
 	u8 mac[SMC_MAC_LEN];
@@ -71,26 +71,26 @@ struct smc_link_peer {
 };
 
 /**
- * struct smc_link - see the top of this file
- * @group: that it belongs to
+ * struct smc_link - a link to a peer
+ * @group: its link group
  * @port: local port and address
  * @pd: protection domain
- * @cq: of both directions
+ * @cq: completion queue for both directions
  * @qp: queue pair
- * @qpn: number of @qp, which a message may still name when @qp is gone
- * @gid: of @port, likewise
- * @gid_index: its place in the port's table
- * @port_num: of @port
+ * @qpn: number of @qp; stays when @qp is gone, as a message may still name it
+ * @gid: GID of @port; stays when @port is gone
+ * @gid_index: index of @gid in the port's GID table
+ * @port_num: number of @port
  * @psn: first packet sequence number sent
  * @mtu: path MTU in use
- * @number: link number in the group, given by the server
- * @user_id: this end's name of the link
- * @peer_user_id: the peer's
- * @peer: its addresses
- * @can_inline: messages go inline, without DMA
+ * @number: link number in the group, assigned by the server
+ * @user_id: this end's id for the link
+ * @peer_user_id: the peer's id for the link
+ * @peer: the peer's end
+ * @can_inline: messages are sent inline, without DMA
  * @registration: the last memory registration; under the group's buffer lock
- * @verbs_lock: keeps the queue pair while it is modified
- * @lock: protects what follows, and every post; taken after a stream's lock
+ * @verbs_lock: keeps the queue pair alive while it is modified
+ * @lock: protects all below, and every post to @qp; nests inside a stream's lock
  * @up: the queue pair exists
  * @broken: a work request or the queue pair failed: nothing more is sent, and the group is about
  *	to end; set without the lock
@@ -103,14 +103,14 @@ struct smc_link_peer {
  * @llc_starved: an LLC sender found none
  * @slot_wait: LLC senders that wait for one
  * @send: the send slots
- * @write_cqe: told of a write that failed; the others are not signalled
+ * @write_cqe: gets completions of RDMA writes, only those that failed: writes are unsignaled
  * @recv: the posted receives
- * @sent: messages of the send slots
- * @received: messages of the receives
- * @overflow: tail of a received message longer than a slot; only version 2 LLC
- *	messages are, of which one is outstanding at a time
- * @large: a long message as a whole, while it is looked at
- * @last_rx: jiffies of the last message received
+ * @sent: DMA area for the messages of the send slots
+ * @received: DMA area for the messages of the receives
+ * @overflow: DMA area for the part of a received message beyond its slot. Only version 2
+ *	LLC messages are that long, and only one of them may be in flight
+ * @large: copy of a received message while it is processed
+ * @last_rx: jiffies when the last message was received
  */
 struct smc_link {
 	struct smc_group *group;
@@ -154,9 +154,9 @@ struct smc_link {
 };
 
 /**
- * smc_link_create() - a link with its queue pair in state INIT, receives posted
- * @group: it will belong to
- * @port: to use; copied
+ * smc_link_create() - create a link, with its queue pair in state INIT and receives posted
+ * @group: its link group
+ * @port: local port; copied
  *
  * Context: process, may sleep.
  * Return: the link or an ERR_PTR.
@@ -164,18 +164,18 @@ struct smc_link {
 struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_port *port);
 
 /**
- * smc_link_stop() - destroy the queue pair: nothing is sent or received any more
- * @link: any posts to it fail from now on
+ * smc_link_stop() - destroy the queue pair, so that nothing is sent or received any more
+ * @link: link; posts to it fail from now on
  *
- * Destroyed rather than drained: soft-RoCE of Linux 6.1 may never flush a queue pair in
- * error.
+ * The queue pair isn't drained first, because soft-RoCE of Linux 6.1 may never flush a
+ * queue pair in error.
  *
  * Context: process, may sleep.
  */
 void smc_link_stop(struct smc_link *link);
 
 /**
- * smc_link_release() - give the device's resources back
+ * smc_link_release() - release the device's resources
  * @link: stopped, and all memory regions on it deregistered
  *
  * Context: process, may sleep.
@@ -183,9 +183,9 @@ void smc_link_stop(struct smc_link *link);
 void smc_link_release(struct smc_link *link);
 
 /**
- * smc_link_to_rtr() - ready to receive from @peer
- * @link: in state INIT
- * @peer: what its CLC message said
+ * smc_link_to_rtr() - move the queue pair to state RTR (ready to receive)
+ * @link: link in state INIT
+ * @peer: the peer's end, from its CLC message
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.
@@ -193,8 +193,8 @@ void smc_link_release(struct smc_link *link);
 int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer);
 
 /**
- * smc_link_to_rts() - ready to send
- * @link: link
+ * smc_link_to_rts() - move the queue pair to state RTS (ready to send)
+ * @link: link in state RTR
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.
@@ -202,22 +202,24 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer);
 int smc_link_to_rts(struct smc_link *link);
 
 /**
- * smc_link_register() - make a mapped memory region usable on this link
- * @link: in state RTS
- * @mr: mapped by ib_map_mr_sg()
+ * smc_link_register() - register a mapped memory region on a link
+ * @link: link in state RTS
+ * @mr: region mapped by ib_map_mr_sg()
  * @access: IB_ACCESS_*
  *
- * Context: process, may sleep up to 2 s. Callers on one link exclude each other, and see that
- * none is under way.
- * Return: 0 or -errno. After -ETIMEDOUT the region stays as it is while smc_link_is_registering().
+ * Callers exclude each other, and check that no registration is in flight.
+ *
+ * Context: process, may sleep up to 2 s.
+ * Return: 0 or -errno. After -ETIMEDOUT the region must stay as long as
+ * smc_link_is_registering().
  */
 int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access);
 
 /**
- * smc_link_is_registering() - whether a work request may still refer to a region
- * @link: any; for one that has stopped it does not count
+ * smc_link_is_registering() - tell whether a work request may still refer to a region
+ * @link: link that has not stopped
  *
- * Context: any, but not while another calls smc_link_register().
+ * Context: any, but not concurrently with smc_link_register().
  */
 bool smc_link_is_registering(struct smc_link *link);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Link layer control: our requests and the answers to the peer's. */
+/* Link layer control: requests of this end, and answers to the peer's requests. */
 
 #include <linux/slab.h>
 
@@ -12,8 +12,8 @@
 #include "workqueue.h"
 
 #define SMC_LLC_REPLY_WAIT		(2 * HZ)
-#define SMC_LLC_ASK_AGAIN		(10 * HZ)	/* after no answer */
-#define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)	/* of a client */
+#define SMC_LLC_ASK_AGAIN		(10 * HZ)	/* after a request timed out */
+#define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)	/* at a client */
 
 static void smc_llc_answer_all(struct work_struct *work);
 
@@ -54,29 +54,29 @@ static bool smc_llc_is_reply(const struct smc_llc_msg *msg)
 	return msg->flags & SMC_LLC_REPLY;
 }
 
-/* Whether a DELETE LINK is about the link there is. */
+/* Tell whether a DELETE LINK is for the existing link. */
 static bool smc_llc_ends_link(const struct smc_group *group, const struct smc_llc_msg *msg)
 {
 	return (msg->flags & SMC_LLC_DELETE_ALL) || msg->delete_link.link == group->link->number;
 }
 
-/* The number of the second link that an ADD LINK offers, as a peer may expect. */
+/* The number of the second link in an ADD LINK: the next one, as peers may expect. */
 static u8 smc_llc_second_link(const struct smc_group *group)
 {
 	return group->link->number + 1;
 }
 
-/* Whether the answer to a DELETE LINK is to that of smc_llc_delete_all(), of a dead group. */
+/* Tell whether a DELETE LINK reply is to smc_llc_delete_all(), which is for dead groups only. */
 static bool smc_llc_answers_leave(const struct smc_group *group, const struct smc_llc_msg *msg)
 {
 	if (!smc_lgr_is_dead(&group->lgr))
 		return false;
-	/* That to smc_llc_take_back_link() may come late. */
+	/* The reply to smc_llc_take_back_link() may also arrive this late. */
 	return (msg->flags & SMC_LLC_DELETE_ALL) ||
 	       msg->delete_link.link != smc_llc_second_link(group);
 }
 
-/* Whether the peer leaves, of its own accord or by its answer. */
+/* Tell whether a message says that the peer ends the link, as a request or a reply. */
 static bool smc_llc_is_leave(const struct smc_group *group, const struct smc_llc_msg *msg)
 {
 	if (msg->type != SMC_LLC_DELETE_LINK)
@@ -85,7 +85,7 @@ static bool smc_llc_is_leave(const struct smc_group *group, const struct smc_llc
 				       smc_llc_ends_link(group, msg);
 }
 
-/* Under llc.lock: whether @msg is what somebody waits for; if so it is kept for them. */
+/* Under llc.lock: if @msg is the expected message, store it for the thread that waits. */
 static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_llc_msg *msg)
 {
 	if (llc->has_come || llc->awaited != msg->type ||
@@ -98,7 +98,7 @@ static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_llc_msg *
 	return true;
 }
 
-/* Under llc.lock. Return: false if the peer asks faster than it may. */
+/* Under llc.lock. Return: false if the queue is full, as the peer sends requests too fast. */
 static bool smc_llc_enqueue(struct smc_llc *llc, const u8 *message, const struct smc_llc_msg *msg)
 {
 	struct smc_llc_queued *q;
@@ -133,7 +133,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
 	wake_up_all(&llc->wait);
 	if (!queued)
 		goto violation;
-	/* A reply that came too late for its request is of no use to anybody. */
+	/* A reply that arrives after the timeout of its request is dropped. */
 	if (!smc_llc_is_reply(&msg))
 		smc_llc_go_on(group);
 	return;
@@ -142,7 +142,7 @@ violation:
 	smc_group_on_violation(group, SMC_VIOLATION_LLC);
 }
 
-/* @request: what is to be answered; NULL: a request is expected */
+/* @request: request whose reply is expected; NULL if a request of the peer is expected */
 static void smc_llc_expect(struct smc_llc *llc, enum smc_llc_type type,
 			   const struct smc_llc_msg *request)
 {
@@ -167,7 +167,7 @@ static bool smc_llc_has_ended(const struct smc_group *group)
 	return READ_ONCE(group->llc.has_come) || smc_lgr_is_dead(&group->lgr);
 }
 
-/* Two things may wake this task. Return: whether it was called off. */
+/* Sleep on two wait queues, the link's and that of @off. Return: true if @off cancelled it. */
 static bool smc_llc_sleep(struct smc_group *group, long timeo, const struct smc_call_off *off)
 {
 	DEFINE_WAIT(by_link);
@@ -187,7 +187,7 @@ static bool smc_llc_sleep(struct smc_group *group, long timeo, const struct smc_
 	return is_off;
 }
 
-/* @off: what else ends the wait, or NULL */
+/* @off: condition that cancels the wait, or NULL */
 static int smc_llc_await(struct smc_group *group, long timeo, const struct smc_call_off *off,
 			 struct smc_llc_msg *msg)
 {
@@ -220,7 +220,7 @@ static int smc_llc_send(struct smc_group *group, const struct smc_llc_msg *msg)
 	return smc_link_send_llc(group->link, message);
 }
 
-/* Send @msg and wait for its reply, which replaces it; or until @off, if that is given. */
+/* Send @msg and wait for its reply, which replaces it. @off may cancel the wait, unless NULL. */
 static int smc_llc_request_until(struct smc_group *group, const struct smc_call_off *off,
 				 struct smc_llc_msg *msg)
 {
@@ -245,7 +245,7 @@ static int smc_llc_request(struct smc_group *group, struct smc_llc_msg *msg)
 	return smc_llc_request_until(group, NULL, msg);
 }
 
-/* What CONFIRM LINK says of this end of the link. */
+/* Fill in the CONFIRM LINK for this end of the link. */
 static void smc_llc_describe_link(const struct smc_group *group, struct smc_llc_msg *msg)
 {
 	const struct smc_link *link = group->link;
@@ -263,8 +263,8 @@ static void smc_llc_describe_link(const struct smc_group *group, struct smc_llc_
 }
 
 /*
- * The peer must confirm the queue pair that its CLC message named. What it would find at the start
- * of an element of ours is no eye catcher.
+ * Check and store the peer's CONFIRM LINK. It must confirm the queue pair that the peer's
+ * CLC message named, and accept that elements of this end don't start with an eye catcher.
  */
 static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_msg *msg)
 {
@@ -274,7 +274,7 @@ static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_
 		return -EPROTO;
 	}
 	group->link->peer_user_id = msg->confirm_link.user_id;
-	/* z/OS and AIX may take fewer connections than 255. */
+	/* z/OS and AIX may accept fewer connections than 255. */
 	if (msg->confirm_link.max_conns)
 		group->max_conns = min(group->max_conns, msg->confirm_link.max_conns);
 	return 0;
@@ -314,7 +314,7 @@ int smc_llc_confirm_link_reply(struct smc_group *group)
 	return smc_llc_send(group, &msg);
 }
 
-/* A peer that took the link would wait for what follows, and its connect() with it. */
+/* A peer that accepted the link would wait for the next step, and its connect() with it. */
 static void smc_llc_take_back_link(struct smc_group *group)
 {
 	struct smc_llc_msg msg = {
@@ -326,7 +326,7 @@ static void smc_llc_take_back_link(struct smc_group *group)
 		},
 	};
 
-	/* Its answer says nothing new, and is not waited for. */
+	/* The reply has no information, so nothing waits for it. */
 	smc_llc_send(group, &msg);
 }
 
@@ -347,7 +347,7 @@ void smc_llc_offer_no_second_link(struct smc_group *group)
 	memcpy(msg.add_link.mac, link->port.mac, SMC_MAC_LEN);
 	memcpy(msg.add_link.gid, link->gid, SMC_GID_LEN);
 	rc = smc_llc_request(group, &msg);
-	/* One that is slow may accept it yet. */
+	/* After a timeout a slow peer may still accept the link. */
 	if (rc == -ETIMEDOUT || (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
 		smc_llc_take_back_link(group);
 }
@@ -358,7 +358,7 @@ bool smc_llc_may_ask(const struct smc_group *group)
 	return !time_before(jiffies, group->llc.ask_again);
 }
 
-/* All rendezvous that want memory in the group wait here: not again and again in vain. */
+/* All handshakes that need memory in the group wait here, so a timeout is not repeated at once. */
 static int smc_llc_request_rkey(struct smc_group *group, struct smc_llc_msg *msg)
 {
 	struct smc_llc *llc = &group->llc;
@@ -401,7 +401,7 @@ int smc_llc_test_link(struct smc_group *group)
 	struct smc_llc_msg msg = { .type = SMC_LLC_TEST_LINK };
 	unsigned int n = atomic_inc_return(&group->llc.tests);
 
-	/* The peer echoes it, so a reply that comes late is no answer to the next test. */
+	/* The peer echoes the number, so a late reply isn't taken for that of the next test. */
 	memcpy(msg.test_link.data, &n, sizeof(n));
 	return smc_llc_request(group, &msg);
 }
@@ -424,15 +424,15 @@ void smc_llc_delete_all(struct smc_group *group)
 	if (READ_ONCE(group->llc.peer_left) || smc_llc_send(group, &msg))
 		return;
 	/*
-	 * A server answers by a DELETE LINK of its own. Were the queue pair gone by then, the
-	 * peer would keep the group, and offer it, for as long as it retries.
+	 * A server answers with a DELETE LINK of its own. If the queue pair were gone by
+	 * then, the peer would keep and offer the group until its retries are over.
 	 */
 	while (!smc_llc_has_parted(group))
 		wait_event_timeout(group->llc.wait, smc_llc_has_parted(group),
 				   smc_group_time_left(group));
 }
 
-/* The peer may give up a link that it offered and that was refused. */
+/* Answer a DELETE LINK for another link: the peer may give up one whose ADD LINK was rejected. */
 static int smc_llc_answer_no_link(struct smc_group *group, const struct smc_llc_msg *request)
 {
 	struct smc_llc_msg msg = *request;
@@ -444,7 +444,7 @@ static int smc_llc_answer_no_link(struct smc_group *group, const struct smc_llc_
 	return smc_link_try_send_llc(group->link, message);
 }
 
-/* One request of the peer. Return: 0, -EAGAIN without a slot, or an error that ends the group. */
+/* Answer a request. Return: 0, -EAGAIN without a free slot, or an error that ends the group. */
 static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 {
 	u8 flags = 0;
@@ -455,12 +455,12 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 	case SMC_LLC_CONFIRM_RKEY_CONT:
 	case SMC_LLC_DELETE_RKEY:
 		/*
-		 * A key is used as its connection's CLC message gave it; there is
-		 * nothing to remember or forget.
+		 * Acknowledge only: a connection uses the key from its CLC message, so
+		 * no list of keys is kept.
 		 */
 		break;
 	case SMC_LLC_ADD_LINK:
-		/* One link is all a group of ours has. */
+		/* A group of this module has only one link. */
 		flags = SMC_LLC_ADD_LINK_REJECTED;
 		break;
 	case SMC_LLC_REQUEST_ADD_LINK:
@@ -470,9 +470,9 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 		if (!smc_llc_ends_link(group, &q->parsed))
 			return smc_llc_answer_no_link(group, &q->parsed);
 		smc_llc_reply(q->message, 0);
-		/* A peer that acknowledges nothing, so that there is no slot, gets no answer. */
+		/* A peer that acknowledges nothing leaves no free slot, and gets no answer. */
 		smc_link_try_send_llc(group->link, q->message);
-		/* The work that ends the group sees the answer off. */
+		/* The work that ends the group waits until the answer is sent. */
 		smc_group_leave(group);
 		return -ECONNRESET;
 	default:
@@ -483,7 +483,7 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 	return smc_link_try_send_llc(group->link, q->message);
 }
 
-/* What came first stays in the queue. Return: false if there is nothing. */
+/* Copy the first request; it stays in the queue. Return: false if the queue is empty. */
 static bool smc_llc_peek(struct smc_llc *llc, struct smc_llc_queued *q)
 {
 	bool some;
@@ -504,7 +504,7 @@ static void smc_llc_drop_first(struct smc_llc *llc)
 	spin_unlock_bh(&llc->lock);
 }
 
-/* It waits for nothing: where the peer acknowledges no message, its requests stay in the queue. */
+/* Doesn't block: while the peer acknowledges no message, its requests stay in the queue. */
 static void smc_llc_answer_all(struct work_struct *work)
 {
 	struct smc_llc *llc = container_of(work, struct smc_llc, work);

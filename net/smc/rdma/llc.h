@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Link layer control: how the two ends of a group manage its link and the keys of
- * its RMBs (RFC 7609 section 3.3). Requests of the peer are answered in a work; of
- * ours one is outstanding at a time.
+ * Link layer control (LLC): how the two ends of a group manage its link and the keys of
+ * its RMBs (RFC 7609 section 3.3). A work answers the peer's requests. This end has at
+ * most one request outstanding.
  */
 #ifndef SMC_RDMA_LLC_H
 #define SMC_RDMA_LLC_H
@@ -27,21 +27,22 @@ struct smc_llc_queued {
 
 /**
  * struct smc_llc - link layer control of a group
- * @request_lock: one request of ours at a time
- * @lock: protects what follows; softirqs off
- * @wait: for what is awaited
- * @awaited: type that is waited for, or 0
+ * @request_lock: held while a request of this end is outstanding
+ * @lock: protects all below; softirqs off
+ * @wait: wait queue for the expected message
+ * @awaited: type of the expected message, or 0
  * @awaited_flags: SMC_LLC_REPLY for a reply, 0 for a request
- * @request: of ours that a reply is waited for; NULL: a request of the peer's is
- * @has_come: whether it came
- * @came: what was waited for
- * @peer_left: the peer sent DELETE LINK of the link, of its own accord or as a reply
- * @ask_again: jiffies when the peer may be asked about a key again; under the group's buffer lock
- * @queue: requests to answer
- * @head: position of the next one
- * @n: how many
- * @tests: how many TEST LINK were sent
- * @work: answers them
+ * @request: request whose reply is expected; NULL if a request is expected
+ * @has_come: the expected message has arrived
+ * @came: this message
+ * @peer_left: the peer sent DELETE LINK for the link, as a request or a reply
+ * @ask_again: jiffies from which on the peer may again be sent a request about a key;
+ *	under the group's buffer lock
+ * @queue: ring of the peer's requests that wait for their answer
+ * @head: index of the first of them
+ * @n: number of them
+ * @tests: number of TEST LINK requests sent
+ * @work: answers the peer's requests
  */
 struct smc_llc {
 	struct mutex request_lock;
@@ -62,27 +63,27 @@ struct smc_llc {
 };
 
 /**
- * smc_llc_init() - nothing is awaited and nothing to be answered
- * @group: zeroed in this part
+ * smc_llc_init() - initialise: nothing is expected, and the queue is empty
+ * @group: group, zeroed in this part
  */
 void smc_llc_init(struct smc_group *group);
 
 /**
- * smc_llc_finish() - have the peer's requests answered, if the link takes answers
- * @group: group
+ * smc_llc_finish() - wait until the peer's requests are answered as far as possible
+ * @group: group whose link is up
  *
- * Context: may sleep. The link is up.
+ * Context: process, may sleep.
  */
 void smc_llc_finish(struct smc_group *group);
 
 /**
- * smc_llc_stop() - wait until no answer is under way; the link is stopped
+ * smc_llc_stop() - stop the work that answers requests; the link is stopped already
  * @group: group
  */
 void smc_llc_stop(struct smc_group *group);
 
 /**
- * smc_llc_wake() - let whoever waits for the peer see that the group is dead
+ * smc_llc_wake() - wake all that wait for the peer, so that they see that the group is dead
  * @group: group
  *
  * Context: any.
@@ -90,27 +91,27 @@ void smc_llc_stop(struct smc_group *group);
 void smc_llc_wake(struct smc_group *group);
 
 /**
- * smc_llc_go_on() - answer the peer's requests, if there are any
+ * smc_llc_go_on() - queue the work that answers the peer's requests
  * @group: group
  *
- * Context: any; a work of the group's answers them.
+ * Context: any.
  */
 void smc_llc_go_on(struct smc_group *group);
 
 /**
- * smc_llc_receive() - an LLC message arrived
+ * smc_llc_receive() - handle an LLC message from the peer
  * @group: group
- * @message: its first SMC_LLC_LEN bytes
- * @len: bytes received
+ * @message: first SMC_LLC_LEN bytes of the message
+ * @len: length of the whole message
  *
  * Context: softirq.
  */
 void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len);
 
 /**
- * smc_llc_confirm_link_server() - CONFIRM LINK as server, and its reply
+ * smc_llc_confirm_link_server() - send CONFIRM LINK as server, and wait for the reply
  * @group: group
- * @off: ends the wait for that
+ * @off: condition that cancels the wait
  *
  * Context: process, may sleep up to 2 s.
  * Return: 0, -ETIMEDOUT, -ENOLINK, -ECANCELED.
@@ -118,25 +119,26 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len);
 int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_call_off *off);
 
 /**
- * smc_llc_expect_confirm_link() - be ready for the server's CONFIRM LINK
+ * smc_llc_expect_confirm_link() - prepare for the server's CONFIRM LINK
  * @group: group
  *
- * To be called before the server can send it; smc_llc_confirm_link_client() follows.
+ * Must be called before the server can send it; smc_llc_confirm_link_client() follows.
  */
 void smc_llc_expect_confirm_link(struct smc_group *group);
 
 /**
  * smc_llc_confirm_link_client() - wait for the server's CONFIRM LINK
  * @group: group
- * @off: ends the wait
+ * @off: condition that cancels the wait
  *
  * Context: process, may sleep up to 4 s.
- * Return: 0 with the link's number and the peer's limits noted; -ETIMEDOUT, -ENOLINK, -ECANCELED.
+ * Return: 0, with the link's number and the peer's limits stored; -ETIMEDOUT, -ENOLINK,
+ * -ECANCELED.
  */
 int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_call_off *off);
 
 /**
- * smc_llc_confirm_link_reply() - answer it, once the link can send
+ * smc_llc_confirm_link_reply() - reply to CONFIRM LINK, once the link can send
  * @group: group
  *
  * Context: process, may sleep.
@@ -145,18 +147,20 @@ int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_call_o
 int smc_llc_confirm_link_reply(struct smc_group *group);
 
 /**
- * smc_llc_offer_no_second_link() - what a version 1 client waits for after first contact
+ * smc_llc_offer_no_second_link() - send the ADD LINK that a version 1 client expects
  * @group: group
  *
- * The ADD LINK names the link there is already. A client with one adapter rejects it, and what
- * another one accepts is taken back by DELETE LINK.
+ * A version 1 client waits for ADD LINK after first contact. This one names the existing
+ * queue pair, so a client with one adapter rejects it. If the client accepts it,
+ * DELETE LINK takes it back.
  *
- * Context: process, may sleep up to 2 s for the answer, and as long for each message's slot.
+ * Context: process, may sleep up to 2 s for the reply, and as long for each message's
+ * slot.
  */
 void smc_llc_offer_no_second_link(struct smc_group *group);
 
 /**
- * smc_llc_may_ask() - whether the peer has not just left a request about a key unanswered
+ * smc_llc_may_ask() - tell whether to send a request about a key: no timeout happened lately
  * @group: group
  *
  * Context: the group's buffer lock is held.
@@ -164,22 +168,22 @@ void smc_llc_offer_no_second_link(struct smc_group *group);
 bool smc_llc_may_ask(const struct smc_group *group);
 
 /**
- * smc_llc_confirm_rkey() - tell the peer of a new RMB
+ * smc_llc_confirm_rkey() - announce a new RMB to the peer
  * @group: group
- * @rkey: key of the RMB
- * @addr: where it begins, as the peer is to write to it
+ * @rkey: remote key of the RMB
+ * @addr: start address of the RMB for the peer's writes
  *
  * Context: process, may sleep up to 2 s.
- * Return: 0, -EREMOTEIO if the peer refuses, -ETIMEDOUT, also without waiting where it has just
- * not answered, -ENOLINK.
+ * Return: 0; -EREMOTEIO if the peer refuses; -ETIMEDOUT, which is immediate after a recent
+ * timeout; -ENOLINK.
  */
 int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr);
 
 /**
- * smc_llc_forget_rkeys() - tell the peer of RMBs that go, and let it answer
+ * smc_llc_forget_rkeys() - delete the keys of RMBs at the peer, and wait for its reply
  * @group: group
- * @rkeys: keys of the RMBs
- * @n: how many, SMC_LLC_DELETE_RKEYS at the most
+ * @rkeys: remote keys of the RMBs
+ * @n: number of keys, at most SMC_LLC_DELETE_RKEYS
  *
  * Context: process, may sleep up to 2 s.
  */
@@ -195,10 +199,10 @@ void smc_llc_forget_rkeys(struct smc_group *group, const u32 *rkeys, unsigned in
 int smc_llc_test_link(struct smc_group *group);
 
 /**
- * smc_llc_delete_all() - tell the peer that the group ends, and let it say so, too
- * @group: dead; one whose peer has left is told nothing
+ * smc_llc_delete_all() - tell the peer that the group ends, and wait for its DELETE LINK
+ * @group: dead group; nothing is sent if the peer has sent DELETE LINK already
  *
- * Context: process, may sleep until there is no smc_group_time_left().
+ * Context: process, may sleep as long as smc_group_time_left() allows.
  */
 void smc_llc_delete_all(struct smc_group *group);
 

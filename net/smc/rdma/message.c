@@ -12,10 +12,10 @@
 
 #define SMC_OVERFLOW_LEN	(SMC_LLC_V2_MAX_LEN - SMC_MESSAGE_LEN)
 #define SMC_SLOT_WAIT		(2 * HZ)
-/* Whatever connections have to say, LLC finds a slot: its answers are awaited. */
+/* Slots that connections leave to LLC, whose peers wait for the answers. */
 #define SMC_LLC_SLOTS		4
 #define SMC_ALL_SLOTS		GENMASK_ULL(SMC_SEND_SLOTS - 1, 0)
-/* The peer takes no message for so long: it posts no receives, or acknowledges nothing. */
+/* Send timeout: no message completes, as the peer posts no receives or acknowledges nothing. */
 #define SMC_LINK_STALL		(30 * HZ)
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
@@ -97,7 +97,7 @@ u8 *smc_send_message(const struct smc_send_slot *slot)
 
 void smc_link_break(struct smc_link *link, int err)
 {
-	/* A queue pair that fails flushes hundreds of work requests, each of which comes here. */
+	/* A failed queue pair flushes hundreds of work requests, and each of them gets here. */
 	if (READ_ONCE(link->broken))
 		return;
 	WRITE_ONCE(link->broken, true);
@@ -108,9 +108,10 @@ void smc_link_break(struct smc_link *link, int err)
 }
 
 /*
- * The queue pair repeats a message for ever that the peer has no receive for, because an honest
- * peer may be short of them at any time. So the link has a limit of its own for the time in which
- * not one message completes. Quiet ones don't count: nobody waits for them.
+ * Check the send timeout of a link. The queue pair repeats a message without limit
+ * while the peer has no receive posted, because a correct peer may be short of receives
+ * at any time. So the link itself limits the time in which no message completes.
+ * Unsignaled messages don't count, as nothing waits for them.
  */
 static void smc_link_check_stall(struct work_struct *work)
 {
@@ -132,7 +133,7 @@ static void smc_link_check_stall(struct work_struct *work)
 	smc_link_break(link, ETIMEDOUT);
 }
 
-/* A signalled message was posted. */
+/* A signaled message was posted. */
 static void smc_link_note_signalled(struct smc_link *link)
 {
 	lockdep_assert_held(&link->lock);
@@ -163,7 +164,7 @@ static int smc_link_post_recv(struct smc_recv_slot *slot)
 	};
 	int rc = -ENOLINK;
 
-	/* The processor has read the area: what its caches hold must not hide what comes next. */
+	/* The CPU's caches hold the last message; they must not hide the next one. */
 	ib_dma_sync_single_for_device(link->port.dev->ibdev, sge[0].addr, SMC_MESSAGE_LEN,
 				      DMA_FROM_DEVICE);
 	spin_lock_bh(&link->lock);
@@ -186,9 +187,9 @@ int smc_link_post_recvs(struct smc_link *link)
 }
 
 /*
- * Softirq. Whatever the message says is read out of the slot once, before it is
- * judged: a device may still be made to write there by a hostile peer. The completion
- * queue is polled by one processor at a time, so one copy per link is enough.
+ * Context: softirq. The message is copied out of the slot once, before it is checked,
+ * because a hostile peer may make the device write to the slot again. Only one CPU at a
+ * time polls the completion queue, so one copy per link is enough.
  */
 static void smc_link_take_message(struct smc_link *link, struct smc_recv_slot *slot, u32 len)
 {
@@ -230,7 +231,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	WRITE_ONCE(link->last_rx, jiffies);
-	/* A write with immediate data takes a receive, too, and has the length of what it wrote. */
+	/* A write with immediate data also consumes a receive; its length is that of the write. */
 	if (wc->opcode != IB_WC_RECV || wc->byte_len > SMC_LLC_V2_MAX_LEN) {
 		smc_group_on_violation(link->group, SMC_VIOLATION_LLC);
 		return;
@@ -245,7 +246,7 @@ static u64 smc_slot_bit(const struct smc_send_slot *slot)
 	return BIT_ULL(slot - slot->link->send);
 }
 
-/* Under link->lock: for a connection. */
+/* Under link->lock: tell whether there is a free slot for a connection. */
 static bool smc_link_has_room(const struct smc_link *link)
 {
 	return hweight64(link->free_slots) > SMC_LLC_SLOTS;
@@ -271,7 +272,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 	}
 	slot = &link->send[__ffs64(link->free_slots)];
 	link->free_slots &= ~smc_slot_bit(slot);
-	/* Some have to stay for messages that give them all back. */
+	/* Signaled messages, which free the slots of unsignaled ones, need slots, too. */
 	slot->is_quiet = may_be_quiet && hweight64(link->free_slots) >= SMC_SEND_SLOTS / 2;
 	slot->conn = slot->is_quiet ? NULL : conn;
 	if (slot->conn)
@@ -281,7 +282,7 @@ out:
 	return slot;
 }
 
-/* A signalled message completed. */
+/* A signaled message completed: free its slot and those that it covers. */
 static void smc_link_free_slots(struct smc_link *link, u64 slots)
 {
 	bool llc_starved;
@@ -297,7 +298,7 @@ static void smc_link_free_slots(struct smc_link *link, u64 slots)
 		smc_llc_go_on(link->group);
 }
 
-/* Return: a connection that waits for a slot while there is one, with its reference, or NULL. */
+/* Return: the next connection that waits, with its reference, if a slot is free; or NULL. */
 static struct smc_rdma_conn *smc_link_pop_starved(struct smc_link *link)
 {
 	struct smc_rdma_conn *conn = NULL;
@@ -320,21 +321,21 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	u64 end = slot->end;
 
 	slot->conn = NULL;
-	/* What failed may be quiet, and covered by others: the slots stay taken. */
+	/* After a failure the slots stay taken: a later signaled message may cover them, too. */
 	if (wc->status == IB_WC_SUCCESS)
 		smc_link_free_slots(link, slot->covers);
 	else
 		smc_link_break(link, smc_group_error_of(wc->status));
 	/*
-	 * Those who waited come before the one that just had a slot. One that has nothing to say
-	 * any more leaves it to the next.
+	 * Connections that wait for a slot come before the one that just had one. A
+	 * connection that has nothing to send any more leaves the slot to the next.
 	 */
 	while ((starved = smc_link_pop_starved(link))) {
 		smc_stream_on_tx_room(&starved->stream);
 		smc_stream_put(&starved->stream);
 	}
 	if (conn) {
-		/* What failed may not have arrived; its connection ends with the link. */
+		/* A failed message may not have arrived; its connection ends with the link. */
 		if (wc->status == IB_WC_SUCCESS)
 			smc_stream_on_tx_done(&conn->stream, end);
 		smc_stream_put(&conn->stream);
@@ -373,7 +374,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 	struct smc_link *link = slot->link;
 	u8 *message = smc_send_message(slot);
 	u64 dma = link->sent.dma + (slot - link->send) * SMC_MESSAGE_ROOM;
-	/* Not to be read once it is posted: the slot may be another's by then. */
+	/* Copied, because the slot may be reused as soon as the message is posted. */
 	bool is_quiet = slot->is_quiet;
 	struct ib_sge sge = {
 		.addr	= link->can_inline ? (uintptr_t)message : dma,
@@ -385,7 +386,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		.sg_list    = &sge,
 		.num_sge    = 1,
 		.opcode	    = IB_WR_SEND,
-		/* A peer may have armed its completion queue for solicited events only. */
+		/* The peer may have armed its completion queue for solicited events only. */
 		.send_flags = IB_SEND_SOLICITED | (is_quiet ? 0 : IB_SEND_SIGNALED) |
 			      (link->can_inline ? IB_SEND_INLINE : 0),
 	};

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The messages of a link: 44 bytes by RDMA SEND, LLC and CDC alike. */
+/* The messages of a link, LLC and CDC: 44 bytes each, sent by RDMA SEND. */
 #ifndef SMC_RDMA_MESSAGE_H
 #define SMC_RDMA_MESSAGE_H
 
 #include "link.h"
 
 /**
- * smc_link_alloc_messages() - memory for the messages of a link, mapped for its device
+ * smc_link_alloc_messages() - allocate a link's message buffers and map them for the device
  * @link: link
  *
  * Context: process, may sleep.
- * Return: 0 or -ENOMEM; nothing is left to free then.
+ * Return: 0, or -ENOMEM with nothing left to free.
  */
 int smc_link_alloc_messages(struct smc_link *link);
 
 /**
- * smc_link_free_messages() - undo it; the queue pair is gone, or was never made
- * @link: link
+ * smc_link_free_messages() - free a link's message buffers
+ * @link: link whose queue pair is gone, or was never made
  *
  * Context: process.
  */
 void smc_link_free_messages(struct smc_link *link);
 
 /**
- * smc_link_post_recvs() - post all receives of a link whose queue pair is in INIT
- * @link: link
+ * smc_link_post_recvs() - post all receives of a link
+ * @link: link whose queue pair is in state INIT
  *
  * Return: 0 or -errno.
  */
@@ -44,48 +44,50 @@ void smc_link_break(struct smc_link *link, int err);
 
 /**
  * smc_link_get_slot() - take a free send slot
- * @link: to send on
- * @conn: to be told, by smc_stream_on_tx_room(), when there is one again, and by
- *	smc_stream_on_tx_done() of the message unless that is quiet; NULL for LLC
- * @may_be_quiet: nothing waits for the message's completion
+ * @link: link to send on
+ * @conn: connection; gets smc_stream_on_tx_room() when a slot becomes free after
+ *	-EAGAIN, and smc_stream_on_tx_done() when the message completes, unless it is
+ *	unsignaled. NULL for LLC
+ * @may_be_quiet: the message may be unsignaled
  *
  * Context: softirqs off.
- * Return: the slot, -EAGAIN, or -ENOLINK when the link is down.
+ * Return: the slot, -EAGAIN, or -ENOLINK if the link is down.
  */
 struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn,
 					bool may_be_quiet);
 
 /**
- * smc_send_message() - where to put the message of a slot
+ * smc_send_message() - get the buffer for a slot's message
  * @slot: slot
  */
 u8 *smc_send_message(const struct smc_send_slot *slot);
 
 /**
- * smc_link_post() - send the message in a slot, after some writes
- * @slot: filled; its completion gives it back, or another's if it is quiet
- * @writes: chain of unsignalled work requests to go before it, or NULL
- * @last: last of them
+ * smc_link_post() - post the message of a slot, after RDMA writes
+ * @slot: filled slot; freed by the completion of its message, or of the next signaled
+ *	one if it is unsignaled
+ * @writes: chain of unsignaled work requests to post before the message, or NULL
+ * @last: last work request of the chain
  *
  * Context: softirqs off.
- * Return: 0, or -ENOLINK when the link is or goes down. The slot is taken either way, and not to
- * be looked at any more.
+ * Return: 0, or -ENOLINK if the link is down or breaks now. In both cases the slot no
+ * longer belongs to the caller.
  */
 int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct ib_send_wr *last);
 
 /**
- * smc_link_try_send_llc() - send an LLC message if there is a slot
- * @link: in state RTS
+ * smc_link_try_send_llc() - send an LLC message if there is a free slot
+ * @link: link in state RTS
  * @message: SMC_MESSAGE_LEN bytes
  *
  * Context: process.
- * Return: 0; -ENOLINK; or -EAGAIN, and smc_llc_go_on() is called when there is one.
+ * Return: 0; -ENOLINK; or -EAGAIN: smc_llc_go_on() is called when a slot becomes free.
  */
 int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
 
 /**
- * smc_link_send_llc() - send an LLC message, waiting for a slot
- * @link: in state RTS
+ * smc_link_send_llc() - send an LLC message, waiting for a free slot
+ * @link: link in state RTS
  * @message: SMC_MESSAGE_LEN bytes
  *
  * Context: process, may sleep.
@@ -94,16 +96,16 @@ int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
 int smc_link_send_llc(struct smc_link *link, const u8 *message);
 
 /**
- * smc_link_flush() - wait for the completions asked for so far
- * @link: of a dead group
+ * smc_link_flush() - wait until all signaled messages have completed
+ * @link: link of a dead group
  *
- * Context: process, may sleep until there is no smc_group_time_left().
+ * Context: process, may sleep as long as smc_group_time_left() allows.
  */
 void smc_link_flush(struct smc_link *link);
 
 /**
- * smc_link_drop_slots() - forget what was under way on a stopped link
- * @link: link
+ * smc_link_drop_slots() - free the slots and references of messages in flight
+ * @link: link that is stopped
  *
  * Context: process; the completion queue is gone.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Start and end of the SMC-R path. */
+/* Initialisation and shutdown of SMC-R. */
 
 #include "admin/netlink.h"
 #include "device.h"

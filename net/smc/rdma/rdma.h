@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The SMC-R path as a whole. */
+/* Initialisation and shutdown of SMC-R. */
 #ifndef SMC_RDMA_H
 #define SMC_RDMA_H
 

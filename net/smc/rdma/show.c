@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What generic netlink shows of link groups, links and devices. A dump holds a reference
- * to one group at a time, so that it may sleep. cb->args[0] is the serial of what was shown
- * last: groups go by descending serials, devices by ascending ones.
+ * Netlink dumps of link groups, links and devices. A dump may sleep, so it holds a
+ * reference to one group at a time. cb->args[0] is the serial number of the last object
+ * shown: groups come in descending order, devices in ascending order.
  */
 
 #include <linux/pci.h>
@@ -19,13 +19,13 @@
 #include "link.h"
 #include "show.h"
 
-/* SMC_NLA_LINK_STATE and SMC_NLA_LGR_R_TYPE, as user tools number them. */
+/* SMC_NLA_LINK_STATE and SMC_NLA_LGR_R_TYPE, as user-space tools number them. */
 enum { SMC_SHOW_LINK_ACTIVATING = 2, SMC_SHOW_LINK_ACTIVE = 3 };
 enum { SMC_SHOW_GROUP_NONE, SMC_SHOW_GROUP_SINGLE };
 
 #define SMC_SHOW_GID_LEN	40
 
-/* What a link's port is, read while the link is up: afterwards it may be gone. */
+/* The port of a link, read while the link is up: afterwards the port may be gone. */
 struct smc_show_port {
 	char ibname[IB_DEVICE_NAME_MAX];
 	u8 num;
@@ -34,7 +34,7 @@ struct smc_show_port {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 };
 
-/* Namespaces may share an RDMA device; its network device is in one, and has its index there. */
+/* Namespaces may share an RDMA device, but its network device is in only one of them. */
 static int smc_show_ifindex(const struct ib_gid_attr *attr, const struct net *net)
 {
 	struct net_device *ndev;
@@ -160,7 +160,7 @@ static int smc_show_put_link(struct sk_buff *skb, struct smc_group *group)
 	return 0;
 }
 
-/* A group and its one link, both or none. */
+/* Put a group and its link: both messages or none. */
 static int smc_show_group_with_link(struct sk_buff *skb, struct netlink_callback *cb,
 				    struct smc_lgr *lgr)
 {
@@ -188,7 +188,7 @@ static int smc_show_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 	return smc_lgrs_dump(&smc_rdma_lgrs, skb, cb, smc_show_group_with_link);
 }
 
-/* Under RCU. */
+/* Context: RCU read lock held. */
 static int smc_show_ifindex_of_port(struct ib_device *ibdev, u32 num, const struct net *net)
 {
 	const struct net_device *ndev = smc_rdma_port_netdev_rcu(ibdev, num);
@@ -222,7 +222,7 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 	return 0;
 }
 
-/* Existing tools want all of these of each device. FID and CHID are ids of IBM Z. */
+/* Existing tools need all of these for each device. FID and CHID are ids of IBM Z. */
 static int smc_show_put_pci(struct sk_buff *skb, const struct ib_device *ibdev, bool with_id)
 {
 	const struct device *parent = ibdev->dev.parent;
@@ -241,7 +241,7 @@ static int smc_show_put_device(struct sk_buff *skb, struct netlink_callback *cb,
 	u32 links = smc_groups_count_on(sock_net(skb->sk), dev, SMC_ALL_PORTS);
 	bool host = smc_netlink_may_see_host(cb);
 
-	/* Without a second link every link in use is critical. */
+	/* As groups have no second link, every link in use is critical. */
 	return nla_put_string(skb, SMC_NLA_DEV_IB_NAME, dev->ibdev->name) ?:
 	       nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, links) ?:
 	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, links > 0) ?:
@@ -249,7 +249,7 @@ static int smc_show_put_device(struct sk_buff *skb, struct netlink_callback *cb,
 	       smc_show_put_ports(skb, dev, host);
 }
 
-/* One call of a dump of devices. */
+/* Arguments of a dump of devices. */
 struct smc_show_devices {
 	struct sk_buff *skb;
 	struct netlink_callback *cb;

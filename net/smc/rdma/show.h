@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What generic netlink shows of link groups, links and devices. */
+/* Netlink dumps of link groups, links and devices. */
 #ifndef SMC_RDMA_SHOW_H
 #define SMC_RDMA_SHOW_H
 
