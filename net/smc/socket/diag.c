@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* sock_diag for AF_SMC: what "smc sock" and others show of sockets. */
+/* sock_diag for AF_SMC: the sockets that "smc sock" and other tools show. */
 
 #include <linux/module.h>
 #include <linux/sock_diag.h>
@@ -15,27 +15,27 @@
 #include "stream/stream.h"
 
 /*
- * States as the user tools number them: those of TCP that SMC has too, and, from 20 on,
- * those of a connection that is being closed.
+ * States as user-space tools number them: TCP's, where SMC has the same state, and from
+ * 20 on those of a connection that is being closed.
  */
 enum {
 	SMC_STATE_ACTIVE	  = TCP_ESTABLISHED,
 	SMC_STATE_INIT		  = TCP_SYN_SENT,
 	SMC_STATE_CLOSED	  = TCP_CLOSE,
 	SMC_STATE_LISTEN	  = TCP_LISTEN,
-	SMC_STATE_PEER_CLOSE_WAIT = 20,	/* this end is done writing */
-	SMC_STATE_APP_CLOSE_WAIT  = 22,	/* the peer is */
-	SMC_STATE_APP_CLOSE_WAIT2 = 23,	/* both are */
-	SMC_STATE_APP_FIN_WAIT	  = 24,	/* the peer closed */
-	SMC_STATE_PEER_FIN_WAIT	  = 25,	/* this end closed */
-	SMC_STATE_PEER_ABORT_WAIT = 26,	/* this end aborted */
-	SMC_STATE_ABORTED	  = 27,	/* the peer did, or the path is lost */
+	SMC_STATE_PEER_CLOSE_WAIT = 20,	/* this end has shut down writing */
+	SMC_STATE_APP_CLOSE_WAIT  = 22,	/* the peer has shut down writing */
+	SMC_STATE_APP_CLOSE_WAIT2 = 23,	/* both ends have shut down writing */
+	SMC_STATE_APP_FIN_WAIT	  = 24,	/* the peer has closed */
+	SMC_STATE_PEER_FIN_WAIT	  = 25,	/* this end has closed */
+	SMC_STATE_PEER_ABORT_WAIT = 26,	/* this end has aborted */
+	SMC_STATE_ABORTED	  = 27,	/* the peer has aborted, or the path is lost */
 };
 
 /**
- * struct smc_diag_dump - one call of a dump
- * @skb: to fill
- * @cb: the dump; its first argument is the index of the socket where it goes on
+ * struct smc_diag_dump - arguments of one call of a dump
+ * @skb: buffer to fill
+ * @cb: state of the dump; args[0] is the index of the next socket
  */
 struct smc_diag_dump {
 	struct sk_buff *skb;
@@ -143,7 +143,7 @@ static void smc_diag_fill(const struct smc_diag_dump *dump, const struct smc_soc
 		smc_diag_fill_stream(st, msg);
 		return;
 	}
-	/* There is no number for what is not decided yet: all but TCP is counted with SMC-R. */
+	/* The mode has no value for "undecided", so all sockets that are not TCP yet show SMC-R. */
 	msg->diag_mode = READ_ONCE(smc->mode) == SMC_MODE_TCP ? SMC_DIAG_MODE_FALLBACK_TCP :
 								SMC_DIAG_MODE_SMCR;
 	msg->diag_state = READ_ONCE(smc->mode) == SMC_MODE_HANDSHAKE ? SMC_STATE_INIT :
@@ -219,7 +219,7 @@ static int smc_diag_put_dmbinfo(struct sk_buff *skb, const struct smc_path_info 
 {
 	struct smcd_diag_dmbinfo info;
 
-	/* There is a hole in it, which goes to the user, too. */
+	/* Clear also the padding, which goes to user space. */
 	memset(&info, 0, sizeof(info));
 	info.linkid = path->link;
 	info.token = path->token;
@@ -232,7 +232,7 @@ static int smc_diag_put_dmbinfo(struct sk_buff *skb, const struct smc_path_info 
 	return nla_put(skb, SMC_DIAG_DMBINFO, sizeof(info), &info);
 }
 
-/* Under @st's lock. */
+/* Context: st->lock held. */
 static int smc_diag_put_stream(const struct smc_diag_dump *dump, struct smc_stream *st)
 {
 	struct smc_path_info path = {};
@@ -269,7 +269,7 @@ static int smc_diag_put_extensions(const struct smc_diag_dump *dump, const struc
 {
 	int rc;
 
-	/* These two are sent unasked, which tools count on. */
+	/* Tools expect these two attributes even without a request. */
 	rc = nla_put_u8(dump->skb, SMC_DIAG_SHUTDOWN, msg->diag_shutdown) ?:
 	     smc_diag_put_fallback(dump, smc);
 	if (rc || !st)
@@ -280,7 +280,7 @@ static int smc_diag_put_extensions(const struct smc_diag_dump *dump, const struc
 	return rc;
 }
 
-/* The socket lives while its namespace's array is locked. */
+/* The namespace's array of sockets is locked, so the socket stays. */
 static int smc_diag_put(struct smc_sock *smc, void *arg)
 {
 	const struct smc_diag_dump *dump = arg;
@@ -288,7 +288,7 @@ static int smc_diag_put(struct smc_sock *smc, void *arg)
 	struct smc_stream *st = NULL;
 	struct nlmsghdr *nlh;
 
-	/* Pairs with the rendezvous, which sets the stream before the mode. */
+	/* Pairs with the handshake, which sets the stream before the mode. */
 	if (smp_load_acquire(&smc->mode) == SMC_MODE_STREAM)
 		st = smc->stream;
 	nlh = nlmsg_put(dump->skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
@@ -311,7 +311,7 @@ static int smc_diag_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	int rc = smc_sock_for_each(sock_net(skb->sk), &index, smc_diag_put, &dump);
 
 	cb->args[0] = index;
-	/* What is in goes out first; an empty message is the end. */
+	/* Sockets already in the message go out first; an empty message ends the dump. */
 	return skb->len ?: rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* sock_diag for AF_SMC: what "smc sock" and others show of sockets. */
+/* sock_diag for AF_SMC: the sockets that "smc sock" and other tools show. */
 #ifndef SMC_DIAG_H
 #define SMC_DIAG_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Creating SMC sockets: each is a TCP socket with our operations. */
+/* Creation of SMC sockets: each is a TCP socket with this module's operations. */
 
 #include <net/inet_common.h>
 #include <net/protocol.h>
@@ -13,7 +13,7 @@
 /* Protocols of AF_SMC. */
 enum { SMC_PROTO_IPV4 = 0, SMC_PROTO_IPV6 = 1 };
 
-/* Have the socket of a new TCP socket's owner replaced by @sock. */
+/* Create a TCP socket, and move its struct sock to @sock. */
 static int smc_create(struct net *net, struct socket *sock, int protocol, int kern)
 {
 	struct socket *tcp;
@@ -33,7 +33,7 @@ static int smc_create(struct net *net, struct socket *sock, int protocol, int ke
 
 	sock->ops = smc_ops_of_family(family);
 	sock->state = SS_UNCONNECTED;
-	/* What TCP's own socket can do for io_uring. */
+	/* Keep io_uring's zero-copy support of the TCP socket. */
 	if (test_bit(SOCK_SUPPORT_ZC, &tcp->flags))
 		set_bit(SOCK_SUPPORT_ZC, &sock->flags);
 	sock_graft(tcp->sk, sock);
@@ -49,8 +49,8 @@ static const struct net_proto_family smc_family = {
 };
 
 /*
- * IPPROTO_SMC: TCP's protocols, but for the name they go by until the socket is
- * made: on the wire, and for every other part of the kernel, it is a TCP socket.
+ * IPPROTO_SMC: copies of TCP's protocols, whose init operation makes the socket a TCP
+ * socket. So on the wire, and for every other part of the kernel, it is one.
  */
 static struct proto smc_prot4, smc_prot6;
 
@@ -165,6 +165,6 @@ void smc_family_exit(void)
 }
 
 MODULE_ALIAS_NETPROTO(PF_SMC);
-/* As text: 256 is IPPROTO_SMC, 1 is SOCK_STREAM, and both are enums. */
+/* The macro needs numbers: 256 is IPPROTO_SMC and 1 is SOCK_STREAM, which are enums. */
 MODULE_ALIAS_NET_PF_PROTO_TYPE(PF_INET, 256, 1);
 MODULE_ALIAS_NET_PF_PROTO_TYPE(PF_INET6, 256, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How programs ask for an SMC socket: AF_SMC, and IPPROTO_SMC of AF_INET and AF_INET6. */
+/* SMC sockets of programs: AF_SMC, or IPPROTO_SMC of AF_INET and AF_INET6. */
 #ifndef SMC_FAMILY_H
 #define SMC_FAMILY_H
 
@@ -8,23 +8,24 @@
 struct sock;
 
 /**
- * smc_family_adopt() - have the struct sock of a socket that is being made hold this module
- * @sk: a new sock of TCP's that nobody else knows
+ * smc_family_adopt() - make the struct sock of a new socket hold this module
+ * @sk: new TCP sock that no other thread knows yet
  *
- * That of a socket which is made as IPPROTO_SMC does so anyway. The module stays until socket() has
- * a reference for the operations, and whether or not it gets that far.
+ * The sock of an IPPROTO_SMC socket holds the module anyway. With this reference the
+ * module stays until socket() takes its own for the operations, and also if it fails
+ * before that.
  *
  * Context: any.
- * Return: false if the module is going.
+ * Return: false if the module is being unloaded.
  */
 bool smc_family_adopt(struct sock *sk);
 
 /**
- * smc_family_settle() - have a socket be one of TCP's own
+ * smc_family_settle() - let the struct sock of a socket hold TCP's module again
  * @sk: socket, locked, whose file is open and so holds this module
  *
- * The struct sock of a new socket holds this module too, and so would what TCP leaves of it in
- * TIME_WAIT, for a minute.
+ * Otherwise also the sock that TCP leaves in TIME_WAIT would hold this module, for a
+ * minute.
  */
 void smc_family_settle(struct sock *sk);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* TCP's connection follows the stream above it. */
+/* Closing the TCP connection below a stream. */
 
 #include <linux/tcp.h>
 #include <linux/uaccess.h>
@@ -10,7 +10,7 @@
 #include "stream/stream.h"
 #include "tcp.h"
 
-/* How long after a failure TCP's connection is reset, so that SO_ERROR has been read by then. */
+/* Delay of TCP's reset after the stream failed, so that the program can read SO_ERROR before. */
 #define SMC_FOLLOW_FAILURE	(HZ / 10)
 
 void smc_follow_failure(struct sock *sk)
@@ -19,13 +19,14 @@ void smc_follow_failure(struct sock *sk)
 
 	if (sk->sk_state == TCP_CLOSE)
 		return;
-	/* Pairs with smc_stream_fail(), which sets the socket's error first. */
+	/* Pairs with smc_stream_fail(), which sets sk_err before it marks the stream as failed. */
 	smp_acquire__after_ctrl_dep();
 	err = READ_ONCE(sk->sk_err);
 	smc_tcp_reset(sk);
 	/*
-	 * The socket tells the stream's error, if it has not done so. SO_ERROR takes it without the
-	 * lock: if it does so in between, it may find TCP's, and is told the stream's once more.
+	 * Restore the stream's error, unless the program has read it. SO_ERROR takes
+	 * sk_err without the lock: between these lines it may find TCP's error, and the
+	 * stream's once more afterwards.
 	 */
 	WRITE_ONCE(sk->sk_err, err);
 }
@@ -58,8 +59,9 @@ void smc_follow_by_work(struct smc_sock *smc)
 }
 
 /*
- * A call of the program that is told of a failure resets TCP's connection; if there is none soon,
- * the work does. One that waits for accept() to have something to tell is not to wait for that.
+ * A call that reports the stream's failure also resets the TCP connection; the work does
+ * so if no call comes soon. A connection that waits for accept() gets no such call, so
+ * there the work runs at once.
  */
 static unsigned long smc_follow_delay(const struct smc_sock *smc)
 {
@@ -71,10 +73,10 @@ void smc_follow_later(struct sock *sk)
 {
 	struct smc_sock *smc;
 
-	/* With the lock, the release of the socket, which unhooks it first, cancels the work. */
+	/* The release of the socket unhooks it under this lock, and then cancels the work. */
 	read_lock_bh(&sk->sk_callback_lock);
 	smc = smc_sk(sk);
-	/* One that waits for accept() has nothing to do before, but to be there for it. */
+	/* Until accept() a connection needs no work, unless it is deferred until it has data. */
 	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM &&
 	    (!READ_ONCE(smc->parent) || READ_ONCE(smc->is_deferred)))
 		smc_sock_do_soon(smc, smc_follow_delay(smc));
@@ -92,23 +94,23 @@ bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger)
 	bool by_reset = smc_stream_closes_by_reset(st);
 	bool done;
 
-	/* First: what TCP says of a reset after the stream would be told as another error. */
+	/* Before the stream: otherwise TCP would report its reset as another error. */
 	if (by_reset || smc_stream_has_failed(st))
 		smc_tcp_disconnect(sk);
 	done = smc_stream_close(st, by_reset, linger);
-	/* Or it has failed while it lingered. */
+	/* The stream may also fail while it lingers. */
 	if (smc_stream_has_failed(st) && sk->sk_state != TCP_CLOSE)
 		smc_tcp_disconnect(sk);
 	smc_follow_stream(sk, st);
-	/* It has lingered. */
+	/* The stream has lingered already. */
 	sock_reset_flag(sk, SOCK_LINGER);
 	return done;
 }
 
-/* The state that a connection of TCP would have, if TCP's own is @state. */
+/* The state that a plain TCP connection would have, if that of the connection below is @state. */
 static u8 smc_follow_state(const struct smc_stream *st, u8 state)
 {
-	/* A kernel's answer to one that waits no longer is no end by the application. */
+	/* SMC_CONN_ABORT may be the kernel's own answer, not an end by the application. */
 	bool is_sent = READ_ONCE(st->tx.final_flags) & ~SMC_CONN_ABORT;
 	bool is_received = READ_ONCE(st->rx.conn_flags);
 
@@ -124,10 +126,10 @@ static u8 smc_follow_state(const struct smc_stream *st, u8 state)
 	case TCP_FIN_WAIT1:
 		return is_received ? TCP_CLOSING : TCP_FIN_WAIT1;
 	case TCP_FIN_WAIT2:
-		/* The socket of a connection in TIME_WAIT is closed. */
+		/* In TIME_WAIT the socket of a TCP connection is closed. */
 		return is_received ? TCP_CLOSE : TCP_FIN_WAIT2;
 	case TCP_CLOSE:
-		/* TCP's reset has overtaken the stream's, which no call tells of yet. */
+		/* TCP's reset came before the stream's end, and no call has reported that yet. */
 		if (is_received)
 			return is_sent ? TCP_CLOSE : TCP_CLOSE_WAIT;
 		return is_sent ? TCP_FIN_WAIT2 : TCP_ESTABLISHED;
@@ -136,7 +138,7 @@ static u8 smc_follow_state(const struct smc_stream *st, u8 state)
 	}
 }
 
-/* The counts are as TCP's, which include an acknowledged SYN, and a FIN in either direction. */
+/* Count bytes as TCP does: with an acknowledged SYN, and with a FIN in each direction. */
 static void smc_follow_count(const struct smc_sock *smc, struct tcp_info *info)
 {
 	const struct smc_stream *st = smc->stream;

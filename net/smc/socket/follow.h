@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * TCP's connection under a stream ends as one would that carries the same bytes: its states, its
- * TIME_WAIT and what ss shows are then TCP's own.
+ * Closing the TCP connection below a stream. It ends as one would that carries the same
+ * bytes: so its states, its TIME_WAIT and the output of ss are those of TCP.
  *
- * A FIN leaves when the peer's host has the message by which the stream says the same, for a
- * peer may take TCP's word for the end of all. The last bytes may wait for the peer's window, and
- * so does the FIN. A reset leaves bytes out, and waits for nothing.
+ * TCP's FIN is sent after the peer's host has the message with which the stream ends,
+ * because the peer may take a FIN for the end of the whole connection. If the last
+ * bytes wait for the peer's window, so does the FIN. A reset discards bytes, and waits
+ * for nothing.
  */
 #ifndef SMC_FOLLOW_H
 #define SMC_FOLLOW_H
@@ -17,16 +18,16 @@ struct smc_stream;
 struct sock;
 
 /**
- * smc_follow() - close TCP's side of the connection, if the stream's is
- * @sk: socket, locked; one without a stream is left alone
+ * smc_follow() - shut down the TCP connection if the stream is shut down
+ * @sk: socket, locked; nothing happens without a stream
  *
  * Context: process.
  */
 void smc_follow(struct sock *sk);
 
 /**
- * smc_follow_later() - the same of a socket that may be locked
- * @sk: socket, perhaps released already
+ * smc_follow_later() - queue a work that does the same, or resets TCP after a failure
+ * @sk: socket; may be locked by another thread, or released already
  *
  * Context: any but hard interrupt.
  */
@@ -41,7 +42,7 @@ void smc_follow_later(struct sock *sk);
 void smc_follow_begin(struct smc_sock *smc);
 
 /**
- * smc_follow_by_work() - what smc_follow_later() has begun
+ * smc_follow_by_work() - the work queued by smc_follow_later()
  * @smc: socket, locked
  *
  * Context: process.
@@ -49,17 +50,18 @@ void smc_follow_begin(struct smc_sock *smc);
 void smc_follow_by_work(struct smc_sock *smc);
 
 /**
- * smc_follow_failure() - reset TCP's connection, if that has not happened, as the stream has failed
- * @sk: socket, locked, whose stream the caller has seen to have failed
+ * smc_follow_failure() - reset the TCP connection because the stream has failed
+ * @sk: socket, locked; the caller has seen the stream's failure
  *
- * A call that has found out does this last, so that the next one, of whatever kind, is as with TCP.
+ * A call that reports the failure does this last, so that every later call behaves as with
+ * TCP. Nothing happens if the TCP connection is closed already.
  *
  * Context: process.
  */
 void smc_follow_failure(struct sock *sk);
 
 /**
- * smc_follow_close() - close the stream, and TCP's side with it
+ * smc_follow_close() - close the stream and the TCP connection
  * @st: stream
  * @sk: its socket, locked and unhooked
  * @linger: see smc_stream_close()
@@ -69,11 +71,12 @@ void smc_follow_failure(struct sock *sk);
 bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger);
 
 /**
- * smc_follow_info() - have TCP_INFO say what the stream knows
- * @smc: socket of a stream
- * @optval: TCP's answer, in which the state and the bytes are put right: TCP may not have heard yet
- *	of an end that the program has just read, and its bytes are those of the rendezvous
- * @optlen: its length
+ * smc_follow_info() - correct the result of TCP_INFO for a stream
+ * @smc: socket with a stream
+ * @optval: TCP's result, in which the state and the byte counts are corrected. TCP may not
+ *	have received the end that the program has just read, and it counts only the bytes
+ *	of the handshake
+ * @optlen: length of @optval
  *
  * Context: process.
  * Return: 0 or -EFAULT.

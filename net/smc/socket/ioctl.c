@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What ioctl() and io_uring's commands that are like it count of a stream. */
+/* Byte counts of a stream, for ioctl() and for the same requests by io_uring. */
 
 #include <linux/sockios.h>
 #include <net/sock.h>

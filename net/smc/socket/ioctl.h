@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What ioctl() and io_uring's commands that are like it count of a stream. */
+/* Byte counts of a stream, for ioctl() and for the same requests by io_uring. */
 #ifndef SMC_IOCTL_H
 #define SMC_IOCTL_H
 
@@ -10,7 +10,7 @@ struct socket;
  * smc_ioctl() - the operation
  * @sock: socket
  * @cmd: request
- * @arg: its argument
+ * @arg: pointer for the result
  *
  * Context: process.
  * Return: 0 or -errno.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP is silent below a stream. So nothing would tell that its packets do not arrive any more: that
- * a rule drops them, that its device or route is gone; and who keeps state of connections, as
- * conntrack, NAT and load balancers do, would forget it. A probe now and then, as TCP's keepalive
- * has it, tells both.
+ * While a stream carries the data, the TCP connection below it is silent. So nothing
+ * would detect that its packets don't arrive any more, because a rule drops them, or
+ * its device or route is gone. Also conntrack, NAT and load balancers would forget the
+ * connection. Probes like those of TCP's keepalive help in both cases.
  *
- * TCP's own keepalive is the application's: getsockopt(SO_KEEPALIVE) reads the sock's flag, past
- * the socket's operations. It is left alone, and may end the connection sooner.
+ * TCP's own keepalive belongs to the application: getsockopt(SO_KEEPALIVE) reads the
+ * flag of the struct sock, past the socket's operations. So it is left as it is, and
+ * may end the connection sooner.
  */
 
 #include <net/tcp.h>
@@ -18,13 +19,14 @@
 #include "tcp.h"
 
 /*
- * So many probes without an answer end the connection, a tenth of the silence after one another: a
- * minute passes in all with the default. They are as many as TCP's, for some get lost.
+ * The connection ends after this many probes without an answer, as with TCP, since some
+ * probes get lost. Their interval is a tenth of the keepalive time. So with the default
+ * about a minute passes in all.
  */
 #define SMC_KEEPALIVE_PROBES	9
 #define SMC_KEEPALIVE_INTERVALS	10
 
-/* Longer waits expire together on the timer wheel, which counts in seconds then. */
+/* The timer wheel rounds longer waits to seconds, so that many of them would expire together. */
 #define SMC_KEEPALIVE_LEAP	(15 * HZ)
 
 /* Jiffies of silence before a probe, or 0 for none. */
@@ -34,8 +36,9 @@ static unsigned long smc_keepalive_time(const struct smc_sock *smc)
 }
 
 /*
- * How long to wait for what is due in @left jiffies. Connections that were made together must not
- * be probed together, for a queue of a device would drop most of the probes.
+ * The next wait for something that is due in @left jiffies. It is random, because
+ * connections that were made together must not be probed together: the queue of a
+ * device would drop most of the probes.
  */
 static unsigned long smc_keepalive_wait(unsigned long left)
 {
@@ -44,7 +47,7 @@ static unsigned long smc_keepalive_wait(unsigned long left)
 	return left - reciprocal_scale(get_random_u32(), left / 4 + 1);
 }
 
-/* Nor by others; a peer answers one each half of a second. */
+/* At least a second, because peers may answer only one probe each half second. */
 static unsigned long smc_keepalive_interval(unsigned long time)
 {
 	return max(time / SMC_KEEPALIVE_INTERVALS, (unsigned long)HZ);
@@ -57,7 +60,7 @@ static unsigned long smc_keepalive_look_now(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 	unsigned long silent;
 
-	/* A peer that has left the stream may have closed TCP's connection, too. */
+	/* If the peer needs the stream no more, it may have closed the TCP connection, too. */
 	if (!time || smc->mode != SMC_MODE_STREAM || sk->sk_state == TCP_CLOSE ||
 	    smc_stream_is_left_alone(smc->stream))
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whether the TCP connection below a stream still stands. */
+/* Probes of the TCP connection below a stream. */
 #ifndef SMC_KEEPALIVE_H
 #define SMC_KEEPALIVE_H
 
@@ -8,16 +8,16 @@
 struct smc_sock;
 
 /**
- * smc_keepalive_begin() - look after TCP's connection from now on
+ * smc_keepalive_begin() - start to probe the TCP connection
  * @smc: socket, locked, that has just entered SMC_MODE_STREAM
  *
- * That ends with the mode, with the stream, or when the peer has left it.
+ * Probing ends with this mode, with the stream, or when the peer has ended it.
  */
 void smc_keepalive_begin(struct smc_sock *smc);
 
 /**
- * smc_keepalive_look() - the timer of that
- * @timer: in its struct smc_sock, which stays until smc_sock_cancel()
+ * smc_keepalive_look() - timer function for probes
+ * @timer: timer in a struct smc_sock, which stays until smc_sock_cancel()
  */
 void smc_keepalive_look(struct timer_list *timer);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What TCP must not give to another listener. */
+/* Connections of a listener that TCP must not give to another listener. */
 
 #include <linux/bpf.h>
 #include <linux/filter.h>
@@ -35,7 +35,10 @@ static bool smc_request_is_offered(const struct request_sock *req, const void *a
 	return smc_tcp_offers(req->sk);
 }
 
-/* What SMC knows of them is another listener's, which TCP took them from, and which drops it. */
+/*
+ * A child may have an SMC state that belongs to another listener: TCP moved the child
+ * here from there. That listener drops the state.
+ */
 static void smc_reset_offered_children(struct sock *sk)
 {
 	struct request_sock *req;

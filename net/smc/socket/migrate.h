@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * When a listener of an SO_REUSEPORT group closes, TCP may give its connections to another one of
- * the group (net.ipv4.tcp_migrate_req, or a BPF program), which need not know of SMC.
+ * Migration: when a listener of an SO_REUSEPORT group closes, TCP may give its
+ * connections to another listener of the group (net.ipv4.tcp_migrate_req, or a BPF
+ * program). That listener may know nothing of SMC.
  */
 #ifndef SMC_MIGRATE_H
 #define SMC_MIGRATE_H
@@ -11,7 +12,7 @@
 struct sock;
 
 /**
- * smc_migrates() - whether TCP would give a listener's connections to another one now
+ * smc_migrates() - tell whether TCP would migrate a listener's connections now
  * @sk: listener
  *
  * Context: any.
@@ -19,12 +20,12 @@ struct sock;
 bool smc_migrates(const struct sock *sk);
 
 /**
- * smc_migrate_drop_offered() - drop a listener's connections that another one must not have
- * @sk: listener that offers SMC no more, a grace period of RCU since; nobody else takes from TCP's
- *	accept queue
+ * smc_migrate_drop_offered() - drop the connections that must not migrate
+ * @sk: listener; stopped offering SMC at least a grace period of RCU ago. No other
+ *	thread takes from its accept queue
  *
- * They are those whose SYN-ACK offered SMC, in the handshake or in TCP's accept queue: their
- * clients send a PROPOSAL, and are reset.
+ * They are the connections whose SYN-ACK offered SMC, either requests or children in
+ * the accept queue: their clients will send a PROPOSAL. They are reset.
  *
  * Context: process, without the socket lock; may sleep.
  */

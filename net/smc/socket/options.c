@@ -14,7 +14,7 @@
 
 #include "../../../include/uapi/linux/smc.h"
 
-/* Options of SOL_TCP that change the bytes of TCP's connection, or when its SYN leaves. */
+/* TCP options that change the bytes of the TCP connection, or delay its SYN. */
 static bool smc_tcp_option_is_of_tcp(int optname)
 {
 	switch (optname) {
@@ -24,7 +24,7 @@ static bool smc_tcp_option_is_of_tcp(int optname)
 	case TCP_MD5SIG:
 	case TCP_MD5SIG_EXT:
 		return true;
-	/* Without TCP-AO it knows no such options. */
+	/* Without TCP-AO the kernel doesn't know these options. */
 	case TCP_AO_ADD_KEY:
 	case TCP_AO_DEL_KEY:
 	case TCP_AO_INFO:
@@ -35,7 +35,7 @@ static bool smc_tcp_option_is_of_tcp(int optname)
 	}
 }
 
-/* Options of any level that do. A policy of IPsec changes the packets with the bytes. */
+/* Options of any level that do so. An IPsec policy changes the packets and their bytes. */
 static bool smc_option_is_of_tcp(const struct sock *sk, int level, int optname)
 {
 	switch (level) {
@@ -51,16 +51,16 @@ static bool smc_option_is_of_tcp(const struct sock *sk, int level, int optname)
 	}
 }
 
-/* Of those, the ones that TCP lets only administrators of the namespace set. */
+/* Options of these that TCP permits only to the namespace's administrator. */
 static bool smc_option_is_administrators(int level, int optname)
 {
 	return level != SOL_TCP || optname == TCP_REPAIR || optname == TCP_AO_REPAIR;
 }
 
-/* Why a connection by SMC can't have an option. TCP's own reasons come first. */
+/* The error for an option that an SMC connection can't have. TCP's own errors come first. */
 static int smc_option_refusal(const struct sock *sk, int level, int optname)
 {
-	/* TCP has this one only before it connects. */
+	/* TCP permits this one only before connect(). */
 	if (level == SOL_TCP && optname == TCP_FASTOPEN_CONNECT)
 		return -EINVAL;
 	if (smc_option_is_administrators(level, optname) &&
@@ -85,7 +85,7 @@ static int smc_option_hold(struct smc_sock *smc, int level, int optname)
 {
 	switch (smc->mode) {
 	case SMC_MODE_TCP:
-		/* One that fell back may wait for a late message, and a ULP sets hooks now. */
+		/* Hooks may still wait for a late message; the ULP will set its own. */
 		if (level == SOL_TCP && optname == TCP_ULP)
 			smc_sock_unhook(smc);
 		break;
@@ -103,7 +103,7 @@ int smc_option_begin(struct sock *sk, int level, int optname)
 	struct smc_sock *smc;
 	int rc;
 
-	/* It would exchange the socket's operations under this module. */
+	/* IPV6_ADDRFORM replaces the socket's operations, which are this module's. */
 	if (sk->sk_family == AF_INET6 && level == SOL_IPV6 && optname == IPV6_ADDRFORM)
 		return -EOPNOTSUPP;
 	if (!smc_option_is_of_tcp(sk, level, optname))
@@ -139,7 +139,7 @@ int smc_option_set_ulp(struct socket *sock, sockptr_t optval, unsigned int optle
 	optlen = min_t(unsigned int, optlen, sizeof(name) - 1);
 	if (copy_from_sockptr(name, optval, optlen))
 		return -EFAULT;
-	/* This one exchanges the socket's operations, even before it connects. */
+	/* espintcp replaces the socket's operations, even before connect(). */
 	if (!strcmp(name, "espintcp"))
 		return -EOPNOTSUPP;
 	return smc_tcp_ops(sock->sk)->setsockopt(sock, SOL_TCP, TCP_ULP, KERNEL_SOCKPTR(name),

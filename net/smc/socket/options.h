@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Socket options of SMC, and TCP's that SMC can't keep. */
+/* Socket options of SMC, and TCP's options that SMC doesn't support. */
 #ifndef SMC_OPTIONS_H
 #define SMC_OPTIONS_H
 
@@ -9,7 +9,7 @@ struct sock;
 struct socket;
 
 /**
- * smc_serves_only_tcp() - whether a listener has an option, or a past, that only TCP can keep
+ * smc_serves_only_tcp() - tell whether a listener has an option or state that SMC can't serve
  * @sk: socket, locked
  *
  * Context: process.
@@ -17,7 +17,7 @@ struct socket;
 bool smc_serves_only_tcp(const struct sock *sk);
 
 /**
- * smc_wants_only_tcp() - whether a client has
+ * smc_wants_only_tcp() - tell whether a client has an option or state that SMC can't serve
  * @sk: socket, locked
  *
  * Context: process.
@@ -25,21 +25,21 @@ bool smc_serves_only_tcp(const struct sock *sk);
 bool smc_wants_only_tcp(const struct sock *sk);
 
 /**
- * smc_option_begin() - before TCP is asked to set an option
+ * smc_option_begin() - prepare for a setsockopt() that TCP will handle
  * @sk: socket
  * @level: SOL_*
  * @optname: option
  *
- * An option that changes TCP's connection is refused while the bytes go by SMC. Until
- * smc_option_end(), connections that the socket begins are TCP.
+ * An option that changes the TCP connection is refused while SMC carries the data. For
+ * such an option, connections that the socket begins before smc_option_end() are TCP.
  *
  * Context: process, without the socket lock.
- * Return: 0, and smc_option_end() is to be called; or -EOPNOTSUPP, -EINVAL or -ENOMEM.
+ * Return: 0, if smc_option_end() is to be called; -EOPNOTSUPP, -EINVAL, -EPERM or -ENOMEM.
  */
 int smc_option_begin(struct sock *sk, int level, int optname);
 
 /**
- * smc_option_end() - after that, whether TCP has set it or refused
+ * smc_option_end() - finish after TCP has set or refused the option
  * @sk: socket
  * @level: SOL_*
  * @optname: option
@@ -49,13 +49,13 @@ int smc_option_begin(struct sock *sk, int level, int optname);
 void smc_option_end(struct sock *sk, int level, int optname);
 
 /**
- * smc_option_set_ulp() - TCP_ULP, between smc_option_begin() and smc_option_end()
+ * smc_option_set_ulp() - set TCP_ULP, between smc_option_begin() and smc_option_end()
  * @sock: socket
- * @optval: name
- * @optlen: its length
+ * @optval: name of the ULP
+ * @optlen: length of the name
  *
  * Context: process, without the socket lock.
- * Return: as TCP does; -EOPNOTSUPP for one that would take the socket from this module.
+ * Return: as TCP; -EOPNOTSUPP for a ULP that would replace the socket's operations.
  */
 int smc_option_set_ulp(struct socket *sock, sockptr_t optval, unsigned int optlen);
 
@@ -64,7 +64,7 @@ int smc_option_set_ulp(struct socket *sock, sockptr_t optval, unsigned int optle
  * @sk: socket
  * @optname: SMC_*
  * @optval: value
- * @optlen: bytes in @optval
+ * @optlen: length of @optval in bytes
  *
  * Context: process, without the socket lock.
  * Return: 0, -ENOPROTOOPT, -EINVAL, -EFAULT or -ENOMEM.
@@ -72,11 +72,11 @@ int smc_option_set_ulp(struct socket *sock, sockptr_t optval, unsigned int optle
 int smc_setsockopt_smc(struct sock *sk, int optname, sockptr_t optval, unsigned int optlen);
 
 /**
- * smc_getsockopt_smc() - get one
+ * smc_getsockopt_smc() - get an option of level SOL_SMC
  * @sk: socket
  * @optname: SMC_*
  * @optval: filled
- * @optlen: bytes in @optval; bytes filled, on return
+ * @optlen: size of @optval in bytes; on return the number of bytes filled
  *
  * Context: process, without the socket lock.
  * Return: 0, -ENOPROTOOPT, -EINVAL or -EFAULT.

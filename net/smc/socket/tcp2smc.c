@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Neither of the kernels we support has a hook for this that both share. What they
- * share is tcp_init_sock(), which every new TCP socket passes when the socket is complete
- * but for its use: a probe at its entry gives those that ask for it our operations. It
- * is placed by ftrace, so cheap, when the host first asks, and stays until the module
- * goes: users may be the masters of namespaces, and are not to change the kernel's text.
+ * The supported kernels have no hook in common that could change new TCP sockets. But
+ * every new TCP socket passes tcp_init_sock() when it is complete but not in use yet. A
+ * kprobe at the entry of that function gives the socket this module's operations, if the
+ * namespace has tcp2smc set. The probe is based on ftrace, and so cheap. It is placed
+ * when the host sets the sysctl for the first time, and stays until the module is
+ * unloaded: the root of a container must not be able to patch kernel text.
  */
 
 #include <linux/capability.h>
@@ -18,7 +19,7 @@
 #include "ops.h"
 #include "tcp2smc.h"
 
-/* A thread that tries whether the probe is met, and whether it was. */
+/* A thread that tests whether the probe works, and whether the probe saw it. */
 static struct task_struct *smc_tcp2smc_trier;
 static bool smc_tcp2smc_was_met;
 
@@ -28,8 +29,9 @@ static bool smc_tcp2smc_is_wanted(const struct sock *sk)
 }
 
 /*
- * With preemption off. Once the operations are set, creation may be preempted before it takes a
- * reference for them, so the sock has one. While the module goes there is none, and it stays TCP.
+ * Context: preemption off. Once the operations are set, creation may be preempted before
+ * it takes a reference for them, so the sock holds the module. While the module is being
+ * unloaded no reference is possible, and the socket stays TCP.
  */
 static int smc_tcp2smc_probe(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -53,7 +55,10 @@ static struct kprobe smc_tcp2smc_kprobe = {
 
 static bool smc_tcp2smc_is_placed;
 
-/* Probes may be switched off, as by kernel.ftrace_enabled, and who places one is not told. */
+/*
+ * Create a socket to test the probe. Probes may be disabled, for example by
+ * kernel.ftrace_enabled, but register_kprobe() doesn't report that.
+ */
 static int smc_tcp2smc_try(void)
 {
 	struct socket *sock;
