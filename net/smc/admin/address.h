@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The address of a TCP connection's peer. It is all that is proven about an
- * unknown peer, because the peer has answered a SYN-ACK there. So limits per
- * peer are kept by this address, as is data that other peers must not reach.
+ * The address of a TCP connection's peer. Nothing else is proven about an unknown
+ * peer: it has answered a SYN-ACK at this address. So limits per peer use the address,
+ * and so do look-ups that must not find the objects of another peer.
  */
 #ifndef SMC_ADMIN_ADDRESS_H
 #define SMC_ADMIN_ADDRESS_H

@@ -53,7 +53,7 @@ static int smc_net_make_queues(struct smc_net *sn)
 
 int smc_net_prepare(struct smc_net *sn)
 {
-		/* Counters are made last, so the work queues are there as well. */
+	/* Counters are made last, so the work queues are there as well. */
 	if (smc_stats_are_made(sn))
 		return 0;
 	return smc_net_make_queues(sn) ? : smc_stats_make(sn);
@@ -65,7 +65,7 @@ static int __net_init smc_net_init_net(struct net *net)
 	struct smc_net *sn = smc_net(net);
 	int kind, err;
 
-		/* TCP's callbacks look here in softirq; each entry is charged to its socket's memcg. */
+	/* TCP's callbacks look here in softirqs. An entry is charged to its socket's cgroup. */
 	xa_init_flags(&sn->socks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	mutex_init(&sn->queues_lock);
 	for (kind = 0; kind < SMC_N_PATHS; kind++)

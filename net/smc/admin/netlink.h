@@ -94,7 +94,7 @@ bool smc_netlink_may_see_host(const struct netlink_callback *cb);
  */
 int smc_netlink_put_padded(struct sk_buff *skb, int attr, const u8 *text, size_t len);
 
-/* What a version 2 link group knows about its peer. */
+/* Properties of a version 2 link group and its peer. */
 struct smc_netlink_lgr_v2 {
 	u8 version;
 	u8 release;

@@ -258,7 +258,7 @@ void smc_stats_exit(void);
 int smc_stats_init_net(struct net *net);
 void smc_stats_exit_net(struct net *net);
 
-/* Whether a namespace has per-CPU counters of its own. */
+/* Tell whether a namespace has per-CPU counters of its own. */
 bool smc_stats_are_made(const struct smc_net *sn);
 /* Make the counters of a namespace; concurrent callers share one set. Return: 0 or -ENOMEM. */
 int smc_stats_make(struct smc_net *sn);

@@ -275,7 +275,7 @@ static void smc_buffers_free_empty(struct work_struct *work)
 	if (smc_group_end_spare(group))
 		return;
 	mutex_lock(&group->buffers.lock);
-		/* Without a request to the peer they stay: smc_buffers_trim() retries later. */
+	/* Without a request to the peer they stay: smc_buffers_trim() retries later. */
 	for (use = 0; use < SMC_N_BUFFER_USES && smc_llc_may_ask(group); use++)
 		smc_slabs_remove_empty(&group->buffers.slabs[use], &empty);
 	smc_buffers_withdraw(group, &empty);
@@ -376,7 +376,7 @@ static int smc_buffers_announce(struct smc_group *group, struct smc_mr_slab *mrs
 				struct smc_element *el)
 {
 	struct smc_slabs *slabs = &group->buffers.slabs[smc_buffer_use_of(&mrs->slab.spec)];
-	/* After the slabs are closed the link may be gone. */
+	/* Once the buffer pool is closed, the link may be gone. */
 	int rc = slabs->closed ? -ENOLINK : smc_mr_slab_map(group->link, mrs);
 
 	lockdep_assert_held(&group->buffers.lock);

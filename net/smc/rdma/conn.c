@@ -81,11 +81,11 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
 }
 
 /*
- * Tell whether the CDC message may be unsignaled: nothing waits for its completion.
- * Senders of several messages in a row need it: small writes are held back until it
- * arrives, and a blocked writer may wait for it. So do sockets that want to know when
- * bytes have arrived, or how long that takes. A response to bytes from the peer needs
- * no completion, which saves the interrupt.
+ * Tell whether the CDC message may be unsignaled, as nothing waits for its completion.
+ * A program that sends several messages in a row needs completions: small writes are
+ * held back until the last one completes, and a blocked writer may wait for that.
+ * Sockets that track when bytes arrive, or how long that takes, need completions, too.
+ * A response to bytes from the peer needs none, which saves an interrupt.
  */
 static bool smc_rdma_may_be_quiet(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
 {

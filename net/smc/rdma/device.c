@@ -410,7 +410,7 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 				continue;
 			if (smc_rdma_use_port(dev, num, need, by_pnet, port))
 				continue;
-			/* Not zero: removal drops the first reference after a grace period. */
+			/* Not 0: removal drops its reference after a grace period. */
 			kref_get(&dev->users);
 			port->dev = dev;
 			return 0;

@@ -50,7 +50,7 @@ static const struct net_proto_family smc_family = {
 
 /*
  * IPPROTO_SMC: copies of TCP's protocols, whose init operation makes the socket a TCP
- * socket. So on the wire, and for every other part of the kernel, it is one.
+ * socket. So it is TCP's on the wire and for every other part of the kernel.
  */
 static struct proto smc_prot4, smc_prot6;
 

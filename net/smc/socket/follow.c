@@ -126,7 +126,7 @@ static u8 smc_follow_state(const struct smc_stream *st, u8 state)
 	case TCP_FIN_WAIT1:
 		return is_received ? TCP_CLOSING : TCP_FIN_WAIT1;
 	case TCP_FIN_WAIT2:
-		/* In TIME_WAIT the socket of a TCP connection is closed. */
+		/* TCP reports a socket as closed while its connection is in TIME_WAIT. */
 		return is_received ? TCP_CLOSE : TCP_FIN_WAIT2;
 	case TCP_CLOSE:
 		/* TCP's reset came before the stream's end, and no call has reported that yet. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Closing the TCP connection below a stream. It ends as one would that carries the same
- * bytes: so its states, its TIME_WAIT and the output of ss are those of TCP.
+ * Closing the TCP connection below a stream. The connection ends as if it carried the
+ * stream's bytes itself: so its states, its TIME_WAIT and the output of ss are TCP's.
  *
  * TCP's FIN is sent after the peer's host has the message with which the stream ends,
  * because the peer may take a FIN for the end of the whole connection. If the last
@@ -26,7 +26,7 @@ struct sock;
 void smc_follow(struct sock *sk);
 
 /**
- * smc_follow_later() - queue a work that does the same, or resets TCP after a failure
+ * smc_follow_later() - queue a work that does that, or resets TCP if the stream has failed
  * @sk: socket; may be locked by another thread, or released already
  *
  * Context: any but hard interrupt.

@@ -35,7 +35,7 @@ static bool smc_tcp_option_is_of_tcp(int optname)
 	}
 }
 
-/* Options of any level that do so. An IPsec policy changes the packets and their bytes. */
+/* The same for options of any level. An IPsec policy changes the packets and their bytes. */
 static bool smc_option_is_of_tcp(const struct sock *sk, int level, int optname)
 {
 	switch (level) {
@@ -51,7 +51,7 @@ static bool smc_option_is_of_tcp(const struct sock *sk, int level, int optname)
 	}
 }
 
-/* Options of these that TCP permits only to the namespace's administrator. */
+/* Those options that TCP permits only to the namespace's administrator. */
 static bool smc_option_is_administrators(int level, int optname)
 {
 	return level != SOL_TCP || optname == TCP_REPAIR || optname == TCP_AO_REPAIR;
