@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The socket interface behaves as TCP's. Every test runs on plain TCP sockets, too, with the
- * same assertions: what is expected here is what TCP does.
+ * The socket interface of SMC behaves as that of TCP. Every test also runs on plain TCP sockets,
+ * with the same assertions: TCP's behaviour is the expected one.
  */
 #include <atomic>
 #include <barrier>
@@ -34,7 +34,7 @@
 
 using namespace guest;
 
-/* A call that is to fail with an errno, or to succeed (0). */
+/* Expects a call to fail with an errno, or to succeed (0). */
 #define EXPECT_ERRNO(error, call)                                                                  \
 	do {                                                                                       \
 		errno = 0;                                                                         \
@@ -66,7 +66,7 @@ protected:
 	{
 		return address_of(0, flavor.family, port);
 	}
-	/* Nobody answers there, and nobody says so. */
+	/* An address that drops SYNs: connect() gets no answer and no error. */
 	Address of_nobody()
 	{
 		must_run("ip neigh replace " +
@@ -84,7 +84,7 @@ protected:
 			return waiting >= bytes;
 		});
 	}
-	/* What poll() says now. */
+	/* The events that poll() returns at this moment. */
 	static short events(int fd, short wanted = POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
 	{
 		pollfd waiting = {fd, wanted, 0};
@@ -96,7 +96,7 @@ protected:
 		wait_until("events " + std::to_string(wanted),
 			   [&] { return (events(fd) & wanted) == wanted; });
 	}
-	/* A connect() of it failed: it is not connected, and can be. */
+	/* Expects a socket whose connect() failed to be unconnected, and able to connect. */
 	void expect_usable_again(Fd fd)
 	{
 		RemoteSocket listener = agent.listen(flavor);
@@ -130,7 +130,7 @@ static void on_signal(int)
 	signals++;
 }
 
-/* Signals this thread again and again when it sleeps in a call, until told to stop. */
+/* Signals this thread repeatedly while it sleeps in a call, until it is stopped. */
 class Interrupter
 {
 public:
@@ -160,7 +160,7 @@ private:
 	std::atomic<bool> stop = false;
 };
 
-/* A thread that is made, and then sleeps in a call that waits for data or for room. */
+/* A thread that is started, and then sleeps in a call that waits for data or for space. */
 class Sleeper
 {
 public:
@@ -190,7 +190,9 @@ TEST_P(Api, ConnectNonBlocking)
 	await(fd, POLLOUT);
 	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
 	EXPECT_EQ(events(fd), POLLOUT);
-	/* The first one after the connection came about reports it, the next complains. */
+	/*
+	 * The first connect() after the connection is established reports it, the next one fails.
+	 */
 	EXPECT_ERRNO(0, connect(fd, to.get(), to.len));
 	EXPECT_ERRNO(EISCONN, connect(fd, to.get(), to.len));
 	EXPECT_EQ(peer_address(fd), to);
@@ -201,7 +203,7 @@ TEST_P(Api, ConnectNonBlocking)
 	check_data(connection, 100000, flavor.is_smc());
 }
 
-/* However close to the end of TCP's handshake it is asked for. */
+/* However close to the end of TCP's handshake the socket is polled. */
 TEST_P(Api, ConnectedOnceWritable)
 {
 	RemoteSocket listener = agent.listen(flavor);
@@ -342,10 +344,10 @@ TEST_P(Api, DisconnectByUnspec)
 	EXPECT_ERRNO(ECONNRESET, send(connection.here, "x", 1, MSG_NOSIGNAL));
 	EXPECT_ERRNO(EPIPE, send(connection.here, "x", 1, MSG_NOSIGNAL));
 	EXPECT_ERRNO(ENOTCONN, recv(connection.here, &byte, 1, 0));
-	/* Its peer learns of it. */
+	/* The peer learns of the reset. */
 	connection.there.await(POLLHUP);
 
-	/* And it can connect again. */
+	/* The socket can connect again. */
 	RemoteSocket listener = agent.listen(flavor);
 	Address to = of_agent(listener.port());
 
@@ -374,7 +376,7 @@ TEST_P(Api, DisconnectWhileConnecting)
 	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
 }
 
-/* By other threads, at any point of a connect() that waits. Nothing of it is left over. */
+/* Other threads disconnect the socket at any point of a blocking connect(). Nothing remains. */
 TEST_P(Api, DisconnectAgainAndAgain)
 {
 	std::vector<std::thread> threads;
@@ -389,7 +391,7 @@ TEST_P(Api, DisconnectAgainAndAgain)
 			while (!stop)
 				connect(fd, &unspec, sizeof(unspec));
 		});
-	/* Nobody accepts them: each time, as many as the backlog takes. */
+	/* No accept() is called: each time, as many connect as the backlog permits. */
 	for (int i = 0; i < 6; i++) {
 		RemoteSocket listener = agent.listen(flavor, 64);
 		Address to = of_agent(listener.port());
@@ -401,7 +403,7 @@ TEST_P(Api, DisconnectAgainAndAgain)
 	for (std::thread &thread : threads)
 		thread.join();
 
-	/* Such a socket is TCP's while many rendezvous are under way. */
+	/* A socket with SMC_LIMIT_HS is TCP while many handshakes are under way. */
 	Fd modest = make();
 
 	if (flavor.is_smc())
@@ -409,7 +411,7 @@ TEST_P(Api, DisconnectAgainAndAgain)
 	expect_usable_again(std::move(modest));
 }
 
-/* By another thread, beside a connect() that does not wait: whichever comes last, poll() knows. */
+/* Another thread disconnects, beside a nonblocking connect(). poll() agrees with the last call. */
 TEST_P(Api, DisconnectAtAnyMoment)
 {
 	constexpr int rounds = 100;
@@ -442,7 +444,7 @@ TEST_P(Api, CloseWhileConnecting)
 		Fd fd = make(SOCK_NONBLOCK);
 
 		EXPECT_ERRNO(EINPROGRESS, connect(fd, to.get(), to.len));
-		/* A little later each time. */
+		/* The disconnect comes a little later in each round. */
 		for (int calls = 0; calls < 50 * i; calls++)
 			events(fd);
 	}
@@ -607,7 +609,7 @@ TEST_P(Api, ReuseAddress)
 	Connection connection = connected(Role::server);
 	int port = local_address(connection.here).port();
 
-	/* The listener is gone; the connection is not, and will be in TIME_WAIT. */
+	/* The listener is closed. The connection is open, and will be in TIME_WAIT. */
 	Fd again = make();
 	Address address = any_address(flavor.family, port);
 
@@ -649,7 +651,7 @@ TEST_P(Api, ReusePort)
 				used.insert(l);
 			}
 	}
-	/* By chance all on one: 4^-23. */
+	/* All of them on one listener by chance: 4^-23. */
 	EXPECT_GT(used.size(), 1U);
 }
 
@@ -687,7 +689,7 @@ TEST_P(Api, AcceptNonBlocking)
 	EXPECT_FALSE(fcntl(blocking, F_GETFL) & O_NONBLOCK);
 }
 
-/* What the application waits for is nothing to the kernel's own messages before. */
+/* SO_RCVLOWAT applies to the application's bytes, not to the messages of the handshake. */
 TEST_P(Api, LowWaterMarkFromTheBeginning)
 {
 	for (Role role : both_roles) {
@@ -697,7 +699,7 @@ TEST_P(Api, LowWaterMarkFromTheBeginning)
 				    }});
 
 		EXPECT_EQ(must_get(connection.here, SOL_SOCKET, SO_RCVLOWAT), 60000);
-		/* Nobody would wake a reader for the last bytes. */
+		/* Otherwise nothing would wake the reader for the last bytes. */
 		must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, 1);
 		check_data(connection, 100000, flavor.is_smc());
 	}
@@ -769,7 +771,7 @@ TEST_P(Api, AcceptByManyThreads)
 		});
 	for (int i = 0; i < connections; i++)
 		EXPECT_EQ(agent.connect(flavor, address).recv(5, MSG_WAITALL), "hello");
-	/* Shutting down a listener wakes those who accept. */
+	/* shutdown() of a listener wakes blocked accept() calls. */
 	EXPECT_EQ(shutdown(listener, SHUT_RD), 0);
 	for (std::thread &thread : threads)
 		thread.join();
@@ -805,7 +807,7 @@ TEST_P(Api, Backlog)
 	Address address = of_self(local_address(listener).port());
 	std::vector<RemoteSocket> clients;
 
-	/* The backlog and one more connect, although nobody accepts. */
+	/* Without accept(), one more connection than the backlog is established. */
 	for (int i = 0; i < 3; i++)
 		clients.push_back(agent.connect(flavor, address));
 	for (int i = 0; i < 3; i++) {
@@ -814,13 +816,13 @@ TEST_P(Api, Backlog)
 		EXPECT_EQ(peer_address(fd).port(), clients[i].port()) << "not in order";
 	}
 
-	/* And there is room again. */
+	/* After accept() there is space again. */
 	RemoteSocket another = agent.connect(flavor, address);
 
 	must_accept(listener);
 }
 
-/* As servers measure their load: by TCP_INFO of the listener, or by ss. */
+/* Servers measure their load by TCP_INFO of the listener, or by ss. */
 TEST_P(Api, ThoseWaitingAreCounted)
 {
 	Fd listener = must_listen(flavor, 10);
@@ -850,14 +852,14 @@ TEST_P(Api, ThoseWaitingAreCounted)
 
 	expect_waiting(4);
 	clients.clear();
-	/* They have closed, and are still to be accepted. */
+	/* The clients have closed, but their connections still wait for accept(). */
 	expect_waiting(4);
 	for (int i = 0; i < 4; i++)
 		must_accept(listener);
 	expect_waiting(0);
 }
 
-/* TCP, or whoever has it end a listener, does not ask the program. */
+/* TCP, or a program such as ss -K, ends a listener without asking its owner. */
 TEST_P(Api, ListenerEndedFromOutside)
 {
 	Fd listener = must_listen(flavor);
@@ -872,12 +874,12 @@ TEST_P(Api, ListenerEndedFromOutside)
 	EXPECT_EQ(rc, -ECONNRESET);
 	EXPECT_ERRNO(EINVAL, accept(listener, nullptr, nullptr));
 
-	/* It has lost its port, if it did not bind one. */
+	/* The listener has lost its port, if bind() did not choose one. */
 	ASSERT_EQ(listen(listener, 5), 0) << strerror(errno);
 	EXPECT_EQ(events(listener), 0);
 }
 
-/* A client that says nothing comes after one that connected later and does. */
+/* A silent client is accepted after one that connects later and sends data. */
 TEST_P(Api, DeferAccept)
 {
 	auto expect_byte = [](int fd, char byte) {
@@ -938,18 +940,18 @@ TEST_P(Api, DeferAcceptOfAClosedListener)
 	RemoteSocket silent = agent.connect(flavor, of_self(local_address(listener).port()));
 
 	listener.close();
-	/* TCP tells a client that speaks. */
+	/* Only a client that sends learns from TCP that its connection is gone. */
 	silent.send("x");
 	silent.await(POLLHUP);
 }
 
-/* The client of Fast Open is there before its handshake is through, and wakes who accepts. */
+/* A Fast Open client is accepted before its handshake is complete, and wakes accept(). */
 TEST_P(Api, AcceptWokenByFastOpen)
 {
 	Fd listener = must_listen(flavor);
 	Address address = of_self(local_address(listener).port());
 	RemoteSocket client = agent.socket({Kind::tcp, flavor.family});
-	/* Both ends do without a cookie. */
+	/* Fast Open without cookies at both ends. */
 	SysctlScope here("net.ipv4.tcp_fastopen", "519");
 	RemoteSysctlScope there(agent, "net.ipv4.tcp_fastopen", "519");
 
@@ -1004,7 +1006,7 @@ TEST_P(Api, ListenerShutdownResetsThoseWaiting)
 	check_data(connection, 10000, flavor.is_smc());
 }
 
-/* There is a connection to accept, though nothing else to do with it. */
+/* accept() returns the connection, although it has been reset. */
 TEST_P(Api, AcceptOfReset)
 {
 	Fd listener = must_listen(flavor);
@@ -1021,7 +1023,7 @@ TEST_P(Api, AcceptOfReset)
 	wait_until("the reset is here", [&] {
 		if (!flavor.is_smc())
 			return !tcp_state(read_file(tcp_table(flavor.family)), to, port);
-		/* Within a host close() itself has told the other end. */
+		/* Within a host, close() itself has ended the other end. */
 		return peer_within() || Counters::now()["rdma_recvs"] > received;
 	});
 
@@ -1032,7 +1034,7 @@ TEST_P(Api, AcceptOfReset)
 	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), ECONNRESET);
 }
 
-/* It can't be SMC, and nothing of the attempt is left in the stream. */
+/* A connection to itself can't be SMC, and no trace of the handshake is left in its data. */
 TEST_P(Api, ConnectToItself)
 {
 	Fd fd = make();
@@ -1047,7 +1049,7 @@ TEST_P(Api, ConnectToItself)
 	EXPECT_EQ(std::string(buf, 5), "hello");
 }
 
-/* Options for the application's bytes are not for what comes before them. */
+/* Options for the application's bytes don't affect the handshake before them. */
 TEST_P(Api, OptionsBeforeConnect)
 {
 	RemoteSocket listener = agent.listen(flavor);
@@ -1068,7 +1070,7 @@ TEST_P(Api, OptionsBeforeConnect)
 	EXPECT_EQ(std::string(buf, 4), "3456");
 	EXPECT_EQ(recv(connection.here, buf, 10, 0), 10);
 	must_set(connection.here, SOL_TCP, TCP_CORK, 0);
-	/* The data may end with fewer bytes than that. */
+	/* The last bytes may be fewer than the low-water mark. */
 	must_set(connection.here, SOL_SOCKET, SO_RCVLOWAT, 1);
 	check_data(connection, 10000, flavor.is_smc());
 }
@@ -1101,9 +1103,9 @@ TEST_P(Api, ListenerUses)
 	EXPECT_ERRNO(EPIPE, send(listener, "x", 1, MSG_NOSIGNAL));
 	EXPECT_ERRNO(ENOTCONN, recv(listener, &byte, 1, 0));
 	EXPECT_ERRNO(ENOTCONN, getpeername(listener, to.get(), &to.len));
-	/* Again, with another backlog. */
+	/* listen() again, with another backlog. */
 	EXPECT_ERRNO(0, listen(listener, 5));
-	/* Shut down, it does not listen any more, and may again. */
+	/* After shutdown() the socket does not listen, but may do so again. */
 	EXPECT_ERRNO(0, shutdown(listener, SHUT_RD));
 	EXPECT_ERRNO(EINVAL, accept(listener, nullptr, nullptr));
 	EXPECT_ERRNO(0, listen(listener, 5));
@@ -1135,7 +1137,7 @@ TEST_P(Api, Names)
 	EXPECT_EQ(there.port(), connection.there.port());
 	EXPECT_EQ(here.get()->sa_family, flavor.family);
 
-	/* A short buffer is filled as far as it goes, and the length told. */
+	/* A short buffer is filled as far as possible, and the full length is returned. */
 	sockaddr_storage storage = {};
 	socklen_t len = 4;
 
@@ -1157,7 +1159,7 @@ TEST_P(Api, ReceiveTimesOut)
 	EXPECT_ERRNO(EAGAIN, recv(connection.here, &byte, 1, MSG_WAITALL));
 	connection.there.send("x");
 	EXPECT_EQ(recv(connection.here, &byte, 1, 0), 1);
-	/* What there is when the time is over. */
+	/* The call returns the bytes that have arrived when the timeout expires. */
 	connection.there.send("abc");
 
 	char bytes[10];
@@ -1216,7 +1218,7 @@ TEST_P(Api, SendInterrupted)
 	EXPECT_ERRNO(EINTR, send(connection.here, bytes.data(), bytes.size(), 0));
 }
 
-/* Sent in part, an interrupted call says how much. */
+/* An interrupted send() returns the number of bytes that it has sent. */
 TEST_P(Api, SendInterruptedInPart)
 {
 	Connection connection = connected();
@@ -1334,7 +1336,7 @@ TEST_P(Epoll, Edge)
 	connection.there.send("x");
 	EXPECT_EQ(wait(), uint32_t(EPOLLIN));
 	EXPECT_EQ(wait(0), 0U);
-	/* More of it is a new edge, although the first was not read. */
+	/* More data is a new edge, although the earlier data was not read. */
 	connection.there.send("y");
 	EXPECT_EQ(wait(), uint32_t(EPOLLIN));
 	EXPECT_EQ(wait(0), 0U);
@@ -1350,7 +1352,7 @@ TEST_P(Epoll, EdgeOfWriting)
 	add(connection.here, EPOLLOUT | EPOLLET);
 	EXPECT_EQ(wait(), uint32_t(EPOLLOUT));
 	fill_for_good(connection.here);
-	/* While it filled up, room may have come in between. */
+	/* While the buffer filled up, space may have become free in between. */
 	wait(0);
 	EXPECT_EQ(wait(0), 0U);
 	while (wait(0) != EPOLLOUT)
@@ -1393,7 +1395,7 @@ TEST_P(Epoll, Listener)
 	EXPECT_EQ(wait(0), 0U);
 }
 
-/* Added before it connects: the events of the connection reach it. */
+/* The socket is added before it connects, and gets the events of the connection. */
 TEST_P(Epoll, Connecting)
 {
 	RemoteSocket listener = agent.listen(flavor);
@@ -1432,7 +1434,7 @@ TEST_P(Api, HalfClose)
 	far.join();
 	connection.there.close();
 	expect_end(connection.here);
-	/* Again and again. */
+	/* Repeated calls return the end each time. */
 	expect_end(connection.here);
 }
 
@@ -1455,7 +1457,7 @@ TEST_P(Api, ShutdownOfReading)
 	EXPECT_ERRNO(0, shutdown(connection.here, SHUT_RD));
 	EXPECT_EQ(recv(connection.here, bytes, 10, 0), 0);
 	EXPECT_EQ(events(connection.here), POLLIN | POLLOUT | POLLRDHUP);
-	/* It still sends, and what arrives all the same is delivered. */
+	/* The peer still sends, and what arrives is delivered. */
 	ASSERT_EQ(send(connection.here, "x", 1, 0), 1);
 	EXPECT_EQ(connection.there.recv(1, MSG_WAITALL), "x");
 	EXPECT_EQ(connection.there.send("late"), 4);
@@ -1496,7 +1498,7 @@ TEST_P(Api, ShutdownWakesWriter)
 	Sleeper writer([&] {
 		std::string bytes(16 << 20, 'w');
 
-		/* TCP may find a little room yet. */
+		/* TCP may still have a little space. */
 		while (send(connection.here, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0)
 			;
 		EXPECT_EQ(errno, EPIPE);
@@ -1517,7 +1519,7 @@ TEST_P(Api, DataThenClose)
 	connection.there.expect_end();
 }
 
-/* All that was sent before close() arrives, however late the peer reads it. */
+/* All bytes sent before close() arrive, even if the peer reads them late. */
 TEST_P(Api, CloseWithFullWindow)
 {
 	Connection connection = connected();
@@ -1545,14 +1547,16 @@ TEST_P(Api, WriteToClosedPeer)
 	await(connection.here, POLLIN);
 	expect_end(connection.here);
 	EXPECT_EQ(send(connection.here, "", 0, MSG_NOSIGNAL), 0);
-	/* The first goes unnoticed, but then the peer's reset arrives. */
+	/* The first send() succeeds, but then the peer's reset arrives. */
 	EXPECT_EQ(send(connection.here, "x", 1, MSG_NOSIGNAL), 1);
 	wait_until("EPIPE", [&] {
 		return send(connection.here, "x", 1, MSG_NOSIGNAL) < 0 && errno == EPIPE;
 	});
 }
 
-/* An offset behind what there is: nothing to see, and no reason to keep looking. */
+/*
+ * With a peek offset behind the last byte there is nothing to return, and no reason to busy poll.
+ */
 TEST_P(Api, PeekOffsetBehindTheEnd)
 {
 	Connection connection = connected();
@@ -1618,7 +1622,7 @@ TEST_P(Api, ResetByPeer)
 	EXPECT_ERRNO(ENOTCONN,
 		     getpeername(connection.here, reinterpret_cast<sockaddr *>(&peer), &len));
 	EXPECT_ERRNO(ECONNRESET, recv(connection.here, &byte, 1, 0));
-	/* Told once. */
+	/* The error is reported once. */
 	EXPECT_ERRNO(0, recv(connection.here, &byte, 1, 0));
 	EXPECT_ERRNO(EPIPE, send(connection.here, "x", 1, MSG_NOSIGNAL));
 	EXPECT_EQ(must_get(connection.here, SOL_SOCKET, SO_ERROR), 0);
@@ -1646,7 +1650,7 @@ TEST_P(Api, ResetIsToldToWriter)
 	EXPECT_ERRNO(EPIPE, send(connection.here, "x", 1, MSG_NOSIGNAL));
 }
 
-/* One of them is told the error. After that the other finds a connection that has ended. */
+/* One thread gets the error. After that the other finds a connection that has ended. */
 TEST_P(Api, ResetWakesReaderAndWriter)
 {
 	Connection connection = connected();
@@ -1671,7 +1675,7 @@ TEST_P(Api, ResetWakesReaderAndWriter)
 	    << "reader: " << strerror(read_error) << ", writer: " << strerror(write_error);
 }
 
-/* The peer's process dies without a word of its own. */
+/* The peer's process is killed, and so calls neither shutdown() nor close(). */
 TEST_P(Api, PeerKilled)
 {
 	Connection connection = connected();
@@ -1695,7 +1699,7 @@ TEST_P(Api, LingerWaits)
 	connection.there.expect_end();
 }
 
-/* Neither end has an error, and but for what TCP keeps for a while nothing is left. */
+/* Neither end has an error, and nothing is left but TCP's TIME_WAIT. */
 TEST_P(Api, SimultaneousClose)
 {
 	auto is_gone = [&](const std::string &table, int local, int remote) {
@@ -1752,7 +1756,7 @@ TEST_P(Api, Fork)
 	ASSERT_EQ(waitpid(child, &status, 0), child);
 	EXPECT_EQ(status, 0);
 	EXPECT_EQ(connection.there.recv(5, MSG_WAITALL), "child");
-	/* The child's end did not end the connection. */
+	/* The child's exit did not end the connection. */
 	check_data(connection, 100000, flavor.is_smc());
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Boxes on the way that do not bear SMC: they drop packets with the option of TCP, or take it out
- * of them, or keep RDMA from its peer. The first connection may be late, or fail if nothing else is
- * possible; the next ones are TCP at once.
+ * Middleboxes that SMC can't pass: they drop packets with the TCP option, or remove the option, or
+ * drop RDMA packets. The first connection may be slow, or fail if nothing else is possible. Later
+ * ones are TCP at once.
  */
 #include <algorithm>
 #include <fcntl.h>
@@ -35,12 +35,12 @@ std::string option = " tcp option 254 exists ";
 std::string syn = " tcp flags & (syn|ack) == syn ";
 std::string syn_ack = " tcp flags & (syn|ack) == syn|ack ";
 
-/* One end's guest or namespace, by the commands that run in it. */
+/* Runs commands in one end's guest or namespace. */
 using Shell = std::function<std::string(const std::string &)>;
 
 const std::string as_user = "setpriv --reuid 65534 --clear-groups ";
 
-/* A rule for what comes in at an end, for as long as it lives. */
+/* A rule for packets that arrive at an end; removed by the destructor. */
 class Box
 {
 public:
@@ -62,7 +62,7 @@ public:
 			run("nft delete table inet box");
 		is_there = false;
 	}
-	/* Packets that met the rule. */
+	/* The number of packets that have matched the rule. */
 	int64_t met()
 	{
 		return counted_by_rule(run("nft -j list chain inet box in"));
@@ -73,10 +73,10 @@ private:
 	bool is_there = true;
 };
 
-/* A socket that another user makes. */
+/* A socket created by another user. */
 Fd socket_of(uid_t user)
 {
-	/* Of this thread. */
+	/* setfsuid() affects only this thread. */
 	setfsuid(user);
 
 	Fd fd = must_socket(Flavor());
@@ -85,7 +85,7 @@ Fd socket_of(uid_t user)
 	return fd;
 }
 
-/* It connects, and the server answers its PROPOSAL with something else. */
+/* Connects to a server that answers the PROPOSAL with other data. */
 void meet_banner(const Fd &client, const Fd &listener, const Address &at)
 {
 	std::thread answering([&] {
@@ -113,7 +113,9 @@ protected:
 	{
 		set_limit(scaled(120));
 	}
-	/* But for links, it does not matter where the other end is: there it is quicker. */
+	/*
+	 * Except for links, the location of the other end doesn't matter; the same guest is faster.
+	 */
 	void SetUp() override
 	{
 		if (!peer_within())
@@ -130,7 +132,7 @@ protected:
 		here(smc("blackhole flush"));
 		there(smc("blackhole flush"));
 	}
-	/* The one entry of an end. */
+	/* Expects one entry at an end. */
 	void expect_entry(const Shell &run, const std::string &what, int family, int node, int port)
 	{
 		auto entries = shown(run);
@@ -140,7 +142,7 @@ protected:
 		EXPECT_EQ(entries[0].at("port"), port);
 		EXPECT_EQ(address_from(entries[0].at("address"), 0), address_of(node, family, 0));
 	}
-	/* Both ends work, and by the path that is to be had. */
+	/* Expects both ends to work, by SMC if available. */
 	void expect_smc()
 	{
 		Connection connection = make_connection(agent, Flavor());
@@ -167,7 +169,7 @@ protected:
 	std::string to_port = " tcp dport " + std::to_string(port);
 	std::string from_port = " tcp sport " + std::to_string(port);
 
-	/* The server speaks first; the client reads its bytes, and no others. */
+	/* The server sends first; the client reads its bytes, and no others. */
 	void expect_greeting(Connection &connection)
 	{
 		char bytes[100];
@@ -186,7 +188,7 @@ protected:
 
 		return {std::move(client), listener.accept()};
 	}
-	/* By a connect() that does not wait, after @prepare. */
+	/* Connects without blocking, after @prepare. */
 	Connection connect_nonblocking(const std::function<void(int fd)> &prepare)
 	{
 		Fd client = must_socket(flavor, SOCK_NONBLOCK);
@@ -218,7 +220,7 @@ TEST_P(Family, SynWithTheOptionIsLost)
 	EXPECT_EQ(fallbacks(Role::client, BLACKHOLE), before + 1);
 	expect_entry(here, "syn-lost", GetParam(), 1, port);
 
-	/* The next one does not try. */
+	/* The next connection does not try SMC. */
 	int64_t met = box.met();
 
 	{
@@ -229,7 +231,7 @@ TEST_P(Family, SynWithTheOptionIsLost)
 	EXPECT_EQ(box.met(), met);
 	EXPECT_EQ(fallbacks(Role::client, BLACKHOLE), before + 2);
 
-	/* Nor is anybody else kept from SMC, nor this one after it was cleared. */
+	/* Other users still have SMC, and so has this one after its entry is cleared. */
 	expect_smc();
 	here(smc("blackhole flush"));
 	EXPECT_TRUE(shown(here).empty());
@@ -240,7 +242,7 @@ TEST_P(Family, SynWithTheOptionIsLost)
 	check_data(third, 10000, true);
 }
 
-/* A connect() that does not wait, and one that has but two SYNs to send. */
+/* Nonblocking connect(), and a socket that sends only two SYNs. */
 TEST_P(Family, SynIsLostToOneWhoDoesNotWait)
 {
 	Box box(there, syn + to_port + option, "drop");
@@ -257,8 +259,8 @@ TEST_P(Family, SynIsLostToOneWhoDoesNotWait)
 }
 
 /*
- * Entries have their time, which also those get that are there. It is short at first, and longer
- * where the same happens again.
+ * The time of an entry is limited, also for entries that exist when the sysctl changes. It is short
+ * at first, and longer if the failure repeats.
  */
 TEST_P(Family, EntriesEnd)
 {
@@ -282,7 +284,7 @@ TEST_P(Family, EntriesEnd)
 	EXPECT_GT(shown(here)[0].at("left"), 60);
 	EXPECT_LE(shown(here)[0].at("left"), 120);
 
-	/* It can be switched off: nothing is noted, and what there is does not count. */
+	/* With the sysctl at 0 nothing is noted, and existing entries have no effect. */
 	box.open();
 	{
 		SysctlScope off("net.smc.blackhole_timeout", "0");
@@ -293,11 +295,11 @@ TEST_P(Family, EntriesEnd)
 
 		check_data(connection, 10000, true);
 	}
-	/* Once SMC has worked, nothing is left of what happened before. */
+	/* Once SMC has worked, the entry is gone. */
 	EXPECT_TRUE(shown(here).empty());
 }
 
-/* That nobody answers says nothing about the option. */
+/* A host that doesn't answer at all says nothing about the option. */
 TEST_P(Family, HostThatIsDownIsNotNoted)
 {
 	Box box(there, syn + to_port, "drop");
@@ -309,7 +311,7 @@ TEST_P(Family, HostThatIsDownIsNotNoted)
 	EXPECT_TRUE(shown(here).empty());
 	box.open();
 
-	/* The same socket, and SMC. */
+	/* The same socket connects, by SMC. */
 	ASSERT_EQ(connect(client, to.get(), to.len), 0);
 
 	Connection connection = {std::move(client), listener.accept()};
@@ -317,7 +319,7 @@ TEST_P(Family, HostThatIsDownIsNotNoted)
 	check_data(connection, 10000, true);
 }
 
-/* A server that answers late, when the client tries without the option: it had it in a SYN. */
+/* A server that answers late, while the client tries without the option: an earlier SYN had it. */
 TEST_P(Family, SlowServerIsNotNoted)
 {
 	Box box(here, syn_ack + from_port, "drop");
@@ -325,7 +327,7 @@ TEST_P(Family, SlowServerIsNotNoted)
 
 	EXPECT_EQ(connect(client, to.get(), to.len), -1);
 	EXPECT_EQ(errno, EINPROGRESS);
-	/* To the third SYN, too, which had none. */
+	/* The server answers also the third SYN, which had no option. */
 	wait_until("three answers", [&] { return box.met() >= 4; });
 	box.open();
 	EXPECT_EQ(await(client, POLLOUT) & POLLERR, 0);
@@ -338,7 +340,7 @@ TEST_P(Family, SlowServerIsNotNoted)
 	EXPECT_TRUE(shown(there).empty());
 }
 
-/* The socket goes while SYNs are being lost. */
+/* The socket is closed while SYNs are being lost. */
 TEST_P(Family, ClosedMeanwhile)
 {
 	Box box(there, syn + to_port, "drop");
@@ -353,7 +355,7 @@ TEST_P(Family, ClosedMeanwhile)
 	EXPECT_TRUE(shown(here).empty());
 }
 
-/* The client sees no option, and is TCP. The server believes that SMC is spoken. */
+/* The client sees no option, and is TCP. The server expects a PROPOSAL. */
 TEST_P(Family, SynAckLosesTheOption)
 {
 	Box box(here, syn_ack + from_port + option, "reset tcp option 254");
@@ -368,7 +370,7 @@ TEST_P(Family, SynAckLosesTheOption)
 	EXPECT_GE(met, 1);
 	expect_entry(there, "no-proposal", GetParam(), 0, port);
 
-	/* The next SYN-ACK has none, and so accept() has nothing to wait for. */
+	/* The next SYN-ACK has no option, so accept() need not wait. */
 	for (int i = 0; i < 3; i++) {
 		Connection next = connect_here();
 
@@ -376,7 +378,7 @@ TEST_P(Family, SynAckLosesTheOption)
 	}
 	EXPECT_EQ(box.met(), met);
 
-	/* Another port is another server, and the entry can be cleared. */
+	/* Another port is another server. The entry can be cleared. */
 	expect_smc();
 	there(smc("blackhole flush"));
 	box.open();
@@ -386,7 +388,7 @@ TEST_P(Family, SynAckLosesTheOption)
 	check_data(last, 10000, true);
 }
 
-/* Then nobody speaks SMC, and nobody is harmed. */
+/* If the SYN loses the option, neither end uses SMC, and neither is delayed. */
 TEST_P(Family, SynLosesTheOption)
 {
 	Box box(there, syn + to_port + option, "reset tcp option 254");
@@ -401,7 +403,7 @@ TEST_P(Family, SynLosesTheOption)
 	EXPECT_TRUE(shown(there).empty());
 }
 
-/* A server that returns an option that it does not know, and what it says to a PROPOSAL. */
+/* A server that echoes an unknown option, and its answer to a PROPOSAL. */
 struct Echo {
 	std::string name;
 	std::function<void(Fd &server)> answer;
@@ -424,7 +426,7 @@ TEST_P(Echoes, AreNoted)
 
 	receive_proposal(server);
 	GetParam().answer(server);
-	/* Whatever becomes of this one. */
+	/* The result of this connect() does not matter. */
 	connecting.join();
 	expect_entry(there, "no-answer", AF_INET, 0, at.port());
 
@@ -461,7 +463,7 @@ INSTANTIATE_TEST_SUITE_P(, Echoes,
 					      }}),
 			 [](const auto &info) { return info.param.name; });
 
-/* One that does speak SMC, only too late, takes the note back. */
+/* A late answer by SMC removes the entry. */
 TEST_F(Blackhole, LateAnswerIsOne)
 {
 	auto [victim, connecting, server] = lure(agent);
@@ -475,7 +477,10 @@ TEST_F(Blackhole, LateAnswerIsOne)
 	check_tcp(server, victim);
 }
 
-/* The same of a client: it is answered, unless the application was faster. */
+/*
+ * A late PROPOSAL removes the entry of a client. It is answered, unless the application has sent
+ * first.
+ */
 TEST_F(Blackhole, LateProposalIsOne)
 {
 	RemoteSocket listener = agent.listen(Flavor());
@@ -493,7 +498,7 @@ TEST_F(Blackhole, LateProposalIsOne)
 	check_tcp(client, victim);
 }
 
-/* A user can drop what comes to his sockets: what happens there says nothing to the others. */
+/* A user can drop packets to his own sockets: this must not affect other users. */
 TEST_F(Blackhole, UsersHaveTheirOwn)
 {
 	Fd listener = offering_socket();
@@ -516,21 +521,21 @@ TEST_F(Blackhole, UsersHaveTheirOwn)
 	EXPECT_EQ(shown(here).size(), 2u);
 
 	/*
-	 * Who owns a namespace may clear its table, which is another. The owner may not look into
-	 * the folder that this was built in.
+	 * The owner of a namespace may clear its table, but not the host's. The owner can't read
+	 * the build folder, so the tool is copied.
 	 */
 	must_run("cp $LAB_BUILD/tools/smc/smc /tmp/smc && SMC=/tmp/smc && " + as_user +
 		 "unshare --user --map-root-user --net " + smc("blackhole flush"));
 	EXPECT_EQ(shown(here).size(), 2u);
 
-	/* Users do not see to whom others connected. */
+	/* Users don't see which servers other users connected to. */
 	auto seen = parse_json(must_run(as_user + smc("-j blackhole")));
 
 	ASSERT_EQ(seen.size(), 1u) << seen;
 	EXPECT_EQ(seen[0].at("uid"), 65534);
 }
 
-/* Whatever is done to a namespace, its table is bounded; and no user empties it of the others'. */
+/* The table of a namespace is bounded, and no user can evict the entries of others. */
 TEST_F(Blackhole, TableIsBounded)
 {
 	Fd listener = offering_socket();
@@ -553,13 +558,13 @@ TEST_F(Blackhole, TableIsBounded)
 	auto entries = shown(here);
 
 	ASSERT_EQ(entries.size(), 256u);
-	/* The oldest of who has most are those that gave way. */
+	/* The oldest entries of the user with the most entries were evicted. */
 	EXPECT_EQ(entries.front().at("address"), "127.1.0.1");
 	EXPECT_EQ(entries.at(1).at("address"), "127.0.0.46");
 	EXPECT_EQ(entries.back().at("address"), "127.0.1.44");
 }
 
-/* Nor does a peer. */
+/* Nor can a peer evict the entries of others. */
 TEST_F(Blackhole, PeersHaveTheirOwn)
 {
 	if (peer_place() != Place::host)
@@ -571,7 +576,7 @@ TEST_F(Blackhole, PeersHaveTheirOwn)
 
 	clients.enter([] { must_run("ip address add 10.99.0.3/24 dev veth9"); });
 
-	/* They send no PROPOSAL, and so each takes the whole time. */
+	/* The clients send no PROPOSAL, so each takes the full timeout. */
 	for (int i = 0; i < 270; i++) {
 		Fd listener = must_socket(Flavor());
 
@@ -583,8 +588,9 @@ TEST_F(Blackhole, PeersHaveTheirOwn)
 		    [&] { return offering_connection(to, i ? "10.99.0.3" : "10.99.0.2"); }));
 		sockets.push_back(std::move(listener));
 		/*
-		 * The first is the oldest. And a user has no more at a time than he leaves to
-		 * others: asked for each, it would take longer than the rendezvous.
+		 * The first entry is the oldest. A user has at most as many handshakes as he leaves
+		 * to others, and checking the table after each connect would take longer than a
+		 * handshake.
 		 */
 		if (!i || (i >= 200 && i % 20 == 0))
 			wait_until("earlier ones are noted", [&] {
@@ -622,7 +628,7 @@ TEST_F(Blackhole, UsersDoNotSpoilTheirAddress)
 	EXPECT_EQ(socket_mode(server), SMC_DIAG_MODE_SMCD);
 }
 
-/* Looking is for everybody, clearing is not. */
+/* Everybody may read the table, only administrators may clear it. */
 TEST_F(Blackhole, OnlyAdministratorsClear)
 {
 	Output refused = run_command(as_user + smc("blackhole flush"));
@@ -632,7 +638,7 @@ TEST_F(Blackhole, OnlyAdministratorsClear)
 	must_run(as_user + smc("blackhole"));
 }
 
-/* RDMA does not get through. */
+/* RDMA packets are dropped. */
 class Unreached : public Blackhole
 {
 protected:
@@ -648,8 +654,7 @@ protected:
 			let_through();
 		Blackhole::TearDown();
 	}
-	/* Nothing that goes by RDMA reaches the agent's guest, and with @role client nothing leaves
-	 * it. */
+	/* No RDMA packet reaches the agent's guest; with @role client none leaves it either. */
 	void cut_off(Role role)
 	{
 		agent.must_run("nft 'add table inet roce; "
@@ -664,7 +669,7 @@ protected:
 	{
 		agent.must_run("nft 'add table inet roce; delete table inet roce'");
 	}
-	/* A connection that is TCP; @role is ours. */
+	/* Expects a connection that is TCP; @role is that of this end. */
 	void expect_tcp(Role role)
 	{
 		Connection connection = make_connection(agent, Flavor(), role);
@@ -677,7 +682,7 @@ TEST_F(Unreached, GidIsNoted)
 {
 	for (Role role : both_roles) {
 		SCOPED_TRACE(to_string(role));
-		/* Groups that are there are not affected. */
+		/* Existing groups are not affected. */
 		must_run("rdma link delete rxe0 && lab-rxe eth0");
 		cut_off(role);
 		expect_tcp(role);
@@ -686,7 +691,7 @@ TEST_F(Unreached, GidIsNoted)
 		EXPECT_LE(shown(here)[0].at("left"), 60);
 		ASSERT_EQ(shown(there).size(), 1u);
 
-		/* The server makes no link to it. */
+		/* The server does not try a link to this client. */
 		int64_t before = fallbacks(role, role == Role::client ? SMC_DIAG_PEER_DECLINED
 								      : SMC_DIAG_NO_ROUTE);
 		int64_t groups = Counters::now()["rdma_groups_created"];
@@ -696,7 +701,9 @@ TEST_F(Unreached, GidIsNoted)
 							       : SMC_DIAG_NO_ROUTE),
 			  before + 1);
 
-		/* If only the client knows, it declines what the server would make. */
+		/*
+		 * If only the client has an entry, it declines the link that the server proposes.
+		 */
 		(role == Role::client ? there : here)(smc("blackhole flush"));
 		expect_tcp(role);
 		if (role == Role::server)
@@ -713,7 +720,7 @@ TEST_F(Unreached, GidIsNoted)
 	}
 }
 
-/* Who goes before its link is confirmed says nothing of the way to it. */
+/* A peer that closes before its link is confirmed says nothing about the path to it. */
 TEST_F(Unreached, NotWhoGoes)
 {
 	RemoteSocket listener = agent.listen(Flavor());
@@ -732,7 +739,7 @@ TEST_F(Unreached, NotWhoGoes)
 		accepted.expect_end();
 		accepted.send("back");
 
-		/* The DECLINE comes first. */
+		/* The DECLINE arrives first. */
 		char back[5] = {};
 
 		EXPECT_FALSE(receive_message(rogue).empty());
@@ -746,7 +753,7 @@ TEST_F(Unreached, NotWhoGoes)
 	check_data(connection, 10000, true);
 }
 
-/* A peer declines while its victim, the agent's end, waits for the link to be confirmed. */
+/* A peer declines while its victim, at the agent's end, waits for the confirmation of the link. */
 class LinkDeclined : public Unreached, public testing::WithParamInterface<Role>
 {
 protected:
@@ -756,7 +763,7 @@ protected:
 		Fd rogue;
 	};
 
-	/* A DECLINE, and bytes for the application right behind it. */
+	/* A DECLINE, directly followed by bytes for the application. */
 	static std::string declining()
 	{
 		return encode_decline(SMC_DIAG_NO_MEMORY) + "at once";
@@ -765,7 +772,7 @@ protected:
 	{
 		send_bytes(victim.rogue, declining());
 	}
-	/* None of the agent's threads has anything left to do. */
+	/* Waits until no thread of the agent is runnable. */
 	void await_sleep()
 	{
 		wait_until("the agent sleeps", [this] {
@@ -797,13 +804,16 @@ protected:
 		EXPECT_EQ(result, "0");
 		return {std::move(victim.rogue), std::move(victim.socket)};
 	}
-	/* It waits, and the rogue has what was said before. */
+	/* A victim that waits; the rogue has received all messages before that. */
 	Victim waiting()
 	{
 		return GetParam() == Role::client ? client(good_agreement(SMC_CLC_ACCEPT))
 						  : server();
 	}
-	/* The same, by a link to nobody: what is noted of that concerns nobody else. */
+	/*
+	 * The same, with a link to a GID without a host: an entry for that GID concerns no other
+	 * host.
+	 */
 	Victim waiting_for_nobody()
 	{
 		return GetParam() == Role::client ? client_of_nobody() : server_of_nobody();
@@ -863,8 +873,9 @@ INSTANTIATE_TEST_SUITE_P(, LinkDeclined, testing::ValuesIn(both_roles),
 			 [](const auto &info) { return to_string(info.param); });
 
 /*
- * The DECLINE ends the wait, and not its time: another wait, which began before, goes on. A slow
- * guest may be through with that one: then again. At the end of its time the peer would be noted.
+ * The DECLINE ends the wait before its timeout: another wait, which began earlier, still goes on.
+ * On a slow guest that wait may have ended, too; then the test repeats. A timeout would add an
+ * entry for the peer.
  */
 TEST_P(LinkDeclined, EndsTheWait)
 {
@@ -884,7 +895,7 @@ TEST_P(LinkDeclined, EndsTheWait)
 
 		decline(first);
 		end(std::move(first));
-		/* It may have ended by itself before its DECLINE came. */
+		/* The wait may have ended by itself before its DECLINE arrived. */
 		return !was_first_done &&
 		       fallbacks(agent, GetParam(), SMC_DIAG_PEER_DECLINED) == before + 2;
 	});
@@ -893,8 +904,8 @@ TEST_P(LinkDeclined, EndsTheWait)
 }
 
 /*
- * Its first bytes come alone: fewer than a header is, and fewer than the message. They may come
- * when the victim's worker, which nobody can see, has not looked yet: then they say nothing of it.
+ * Pieces of the DECLINE arrive alone: less than a header, and less than the message. If they arrive
+ * before the victim's worker looks, which can't be observed, that run proves nothing.
  */
 TEST_P(LinkDeclined, InPieces)
 {

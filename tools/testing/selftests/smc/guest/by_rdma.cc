@@ -6,7 +6,7 @@
 namespace guest
 {
 
-/* A device of RDMA belongs to eth0, and packets to this guest take lo: one network has both. */
+/* An RDMA device belongs to eth0, but packets to this guest use lo: both get the same PNET ID. */
 ByRdma::ByRdma()
 {
 	must_run("lab-rxe eth0");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every kind of handshake, data and close is captured on the wire. What tshark, the referee, is to
- * see there is written beside the capture. check_captures asks it when the guests are gone: in
- * a guest it would take seconds to start. LLC of version 2, which tshark does not know, is left
- * out.
+ * Captures every kind of handshake, data and close on the wire. The expectations for tshark are
+ * written beside the capture. check_captures runs tshark when the guests are gone, because it would
+ * take seconds to start in a guest. LLC of version 2 is left out, because tshark does not know it.
  */
 #include <algorithm>
 #include <arpa/inet.h>
@@ -23,7 +22,7 @@ using namespace guest;
 namespace
 {
 
-/* tcpdump on the way to the peer, from the constructor to stop(), and what it must have seen. */
+/* A tcpdump of packets to and from the peer, from the constructor to stop(), with expectations. */
 class Capture
 {
 public:
@@ -50,10 +49,13 @@ public:
 		if (child > 0)
 			kill(child, SIGKILL);
 	}
-	/* Once what was sent before is in the file. */
+	/* Stops after all earlier packets are in the file. */
 	void stop()
 	{
-		/* The kernel hands packets over in order: when this is there, all is. */
+		/*
+		 * The kernel delivers packets in order: when this connection is in the file, all
+		 * earlier ones are.
+		 */
 		Fd mark = must_socket({Kind::tcp, AF_INET});
 		Address any = any_address(AF_INET), closed = address_of(1, AF_INET, mark_port);
 
@@ -81,7 +83,9 @@ public:
 		std::ofstream(file(".expect"), std::ios::app)
 		    << "packets " << many << " " << filter << "\n";
 	}
-	/* CDC messages carry type FE; everything malformed, but LLC of version 2, is ours to mend.
+	/*
+	 * CDC messages have type FE. Any malformed message is a bug of this module, except LLC of
+	 * version 2.
 	 */
 	void expect_well_formed()
 	{
@@ -136,7 +140,7 @@ protected:
 	Flavor flavor = {Kind::smc, GetParam()};
 	Agent agent;
 
-	/* So that the next connection is a first contact: end the link groups there are. */
+	/* Ends all link groups, so that the next connection is a first contact. */
 	void forget_groups()
 	{
 		const std::string anew = "lab-smc unload && lab-smc load";
@@ -168,7 +172,10 @@ TEST_P(CaptureOf, FirstContactAndSubsequent)
 	capture.expect_clc("1 2 3 1 2 3 1 2 3");
 	if (!peer_within()) {
 		capture.expect_packets(">5", "smc.llc_msg == 0xfe");
-		/* Each SEND wakes a peer that has armed its queue for such only. */
+		/*
+		 * Each SEND is solicited, as the peer may have armed its completion queue for
+		 * solicited events only.
+		 */
 		capture.expect_packets(">10", "infiniband.bth.opcode == 4");
 		capture.expect_packets("0", "infiniband.bth.opcode == 4 && infiniband.bth.se == 0");
 	}
@@ -190,7 +197,7 @@ TEST_P(CaptureOf, Decline)
 	talk();
 }
 
-/* A namespace that is off takes no part, whatever the other one offers. */
+/* A namespace that has switched SMC off does not take part, whatever the other end offers. */
 TEST_P(CaptureOf, DeclineByANamespace)
 {
 	if (peer_place() != Place::netns)
@@ -219,7 +226,7 @@ TEST_P(CaptureOf, TcpFallback)
 	connection.there.expect_end();
 	capture.stop();
 	capture.expect_clc("");
-	/* Offered in the SYN, not in the answer. */
+	/* The option is in the SYN, but not in the SYN-ACK. */
 	capture.expect_packets("1", "tcp.flags.syn == 1 && tcp.flags.ack == 0 && "
 				    "tcp.options.experimental.exid == 0xe2d4");
 	capture.expect_packets("0", "tcp.flags.syn == 1 && tcp.flags.ack == 1 && "

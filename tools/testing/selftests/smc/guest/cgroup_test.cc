@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The memory of connections is charged to the control groups of those who use it. */
+/* The memory of connections is charged to the control groups of their users. */
 #include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace
 
 constexpr int KiB = 1024, MiB = 1024 * KiB;
 
-/* A memory cgroup, which this process is in at times. */
+/* A memory cgroup, which this process can enter and leave. */
 class ControlGroup
 {
 public:
@@ -51,20 +51,20 @@ public:
 	{
 		return std::stoll(read_file(directory + "/memory.current"));
 	}
-	/* The buffers of TCP's. */
+	/* The memory of TCP's buffers. */
 	int64_t sockets() const
 	{
 		return Counters(read_file(directory + "/memory.stat"))["sock"];
 	}
 	/*
-	 * What is charged includes a stock of 256 KiB for each processor, there to be used: that
-	 * is given back first, though on other processors it may take a moment.
+	 * The charge includes a stock of 256 KiB per processor. The kernel uses up the stock before
+	 * it enforces the limit, but for other processors that may take a moment.
 	 */
 	void leave_room_for(int64_t bytes) const
 	{
 		write("memory.max", std::to_string(charged_at_least() + bytes));
 	}
-	/* Have @work done in the group, its limit moving on by what that charges. */
+	/* Does @work in the group, and raises the limit by the amount charged. */
 	void work_beyond_limit(const std::function<void()> &work) const
 	{
 		std::string max = read_file(directory + "/memory.max");
@@ -78,14 +78,14 @@ public:
 			write("memory.max",
 			      std::to_string(std::stoll(max) + charged_at_least() - before));
 	}
-	/* How often the kernel looked for somebody to kill. */
+	/* The number of times the kernel invoked the OOM killer. */
 	int64_t ooms() const
 	{
 		return Counters(read_file(directory + "/memory.events"))["oom"];
 	}
 
 private:
-	/* Without what is in stock. */
+	/* The charge without the stock. */
 	int64_t charged_at_least() const
 	{
 		write("memory.high", "0");
@@ -106,23 +106,23 @@ void ask_for_large_buffers(int fd)
 	must_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, MiB);
 }
 
-/* For its send buffer: that is not larger than the peer's element. */
+/* The send buffer is at most as large as the peer's element. */
 void grant_large_buffers(RemoteSocket &socket)
 {
 	EXPECT_EQ(socket.set(SOL_SOCKET, SO_RCVBUFFORCE, MiB), 0);
 }
 
-/* What a connection then has at least. */
+/* Minimum memory of a connection with such buffers. */
 constexpr int64_t large_buffers = MiB - SMC_DMBE_CONTROL_LEN;
 
-/* Bytes of memory; 0 if it is TCP. */
+/* Bytes of a connection's buffers; 0 for TCP. */
 int64_t buffers_of(int fd)
 {
 	auto socket = socket_shown(fd);
 	int64_t rx = socket.value("/connection/rmbe"_json_pointer, 0);
 	int64_t tx = socket.value("/connection/sndbuf"_json_pointer, 0);
 
-	/* SMC-D has no send buffer but the peer's element. */
+	/* With SMC-D the send buffer is the peer's element. */
 	return peer_within() ? rx : rx + tx;
 }
 
@@ -156,14 +156,14 @@ TEST_P(Charged, ForItsBuffers)
 	for (Connection &one : connections)
 		buffers += buffers_of(one.here);
 	EXPECT_GE(buffers, 8 * large_buffers);
-	/* What else is charged may have become a little less. */
+	/* Other charges may have shrunk a little. */
 	EXPECT_GE(charged, buffers - MiB);
 	check_data(connections[0], MiB, true);
 }
 
 /*
- * Connections of sockets that are the control group's, while this process is not: what it needs
- * for itself, and data that goes by TCP, are not to be short at the limit.
+ * Connections whose sockets belong to the control group, while this process does not: its own
+ * memory, and data by TCP, must not run short at the limit.
  */
 class Limited : public Charged
 {
@@ -211,12 +211,12 @@ private:
 
 		Fd accepted;
 
-		/* Who accepts is charged for the next. */
+		/* The accepting process is charged for the next connection. */
 		group.work_beyond_limit([&] { accepted = must_accept(own[0]); });
 		return {std::move(accepted), std::move(client)};
 	}
 
-	/* The clients to be, or the listener. */
+	/* Sockets that will connect, or the listener. */
 	std::vector<Fd> own;
 	int n_used = 0;
 };
@@ -262,7 +262,7 @@ TEST_P(Limited, IsTcpWithoutRoom)
 	check_data(connections.back(), 100000, true);
 }
 
-/* What waits in TCP is charged to whom accepted it, as over TCP. */
+/* Memory that waits in TCP's queue is charged to the process that accepts it, as with TCP. */
 class AcceptedMemory : public testing::Test
 {
 protected:
@@ -284,7 +284,7 @@ protected:
 	ControlGroup group;
 };
 
-/* Of a client without SMC. */
+/* Accepted from a client without SMC. */
 class Accepted : public AcceptedMemory, public testing::WithParamInterface<Flavor>
 {
 protected:
@@ -308,7 +308,7 @@ TEST_P(Accepted, IsChargedToWhoAccepts)
 	sending.join();
 }
 
-/* A worker has had it meanwhile. */
+/* In between, a worker handles the connection. */
 TEST_F(AcceptedMemory, OfADeclinedClient)
 {
 	Fd listener = must_listen(Flavor());
@@ -325,12 +325,12 @@ TEST_F(AcceptedMemory, OfADeclinedClient)
 	recv_flow(accepted, {.seed = 1, .bytes = MiB});
 }
 
-/* How an end of a connection goes whose peer never does. */
+/* How one end of a connection closes while its peer never does. */
 enum class Departure { close, reset };
 
 /*
- * The memory of ends that are gone, and whose namespace is, is given back although their peers are
- * there and have not even read.
+ * Memory of closed ends, in a namespace that is gone, is freed although their peers are still open
+ * and have not read anything.
  */
 class Abandoned : public testing::TestWithParam<std::tuple<Role, Departure>>
 {
@@ -340,7 +340,7 @@ protected:
 		if (!peer_within())
 			GTEST_SKIP() << "with SMC-R an end's memory is its own";
 	}
-	/* With an end there that is the control group's, and has large buffers. */
+	/* Connects to an end that belongs to the control group and has large buffers. */
 	Ends connect_another()
 	{
 		bool client = std::get<Role>(GetParam()) == Role::client;
@@ -386,13 +386,13 @@ TEST_P(Abandoned, ByOpenPeers)
 		one.there.close();
 	}
 	netns.await_end();
-	/* But for what is charged in stock. */
+	/* Except for the stock of each processor. */
 	wait_until("the memory is given back", [&] { return group.charged() - before < MiB; });
 	for (Ends &one : connections)
 		recv_flow(one.here, {.seed = 1, .bytes = 10000});
 }
 
-/* What the RDMA core knows of RMBs, or bytes of DMBs. */
+/* The number of RMBs that the RDMA core knows, or the bytes of DMBs. */
 static int64_t memory_of_groups()
 {
 	if (!peer_within())
@@ -405,7 +405,7 @@ static int64_t memory_of_groups()
 	return bytes;
 }
 
-/* A link group that is never idle does not collect the memory of those who have gone. */
+/* A link group that is never idle does not collect the memory of removed control groups. */
 TEST(ControlGroups, LeaveNothing)
 {
 	Agent agent;
@@ -425,7 +425,7 @@ TEST(ControlGroups, LeaveNothing)
 	EXPECT_GT(of_one, 0) << "an RMB or DMB of its own";
 	for (int i = 0; i < 4; i++)
 		come_and_go();
-	/* The kernel lets go of a control group some time after its end. */
+	/* The kernel frees a control group some time after its removal. */
 	wait_until("no more than the last ones' RMBs or DMBs", [&] {
 		come_and_go();
 		return memory_of_groups() <= before + 2 * of_one;
@@ -433,11 +433,11 @@ TEST(ControlGroups, LeaveNothing)
 	check_data(lasting, 100000, true);
 }
 
-/* Limits that hold whatever a control group may have. */
+/* Limits that apply in addition to those of control groups. */
 class MemoryLimit : public testing::TestWithParam<std::string>
 {
 protected:
-	/* The peer's namespace has no more than this one. */
+	/* The peer's namespace has at most as many as this one. */
 	int64_t count()
 	{
 		return fallbacks(Role::client, SMC_DIAG_PEER_DECLINED) +
@@ -464,7 +464,7 @@ TEST_P(MemoryLimit, LeavesTcp)
 	{
 		SysctlScope none("net.smc." + GetParam(), "0");
 
-		/* As long as elements are free they are taken. */
+		/* While elements are free, connections take these. */
 		do
 			connections.push_back(make_connection(agent, Flavor()));
 		while (mode_shown(connections.back().here) != "TCP" && connections.size() < 30);
@@ -478,7 +478,7 @@ TEST_P(MemoryLimit, LeavesTcp)
 	check_data(before, 100000, true);
 }
 
-/* What a peak of connections took is there for others when memory is short. */
+/* The memory of a peak of connections is freed when memory is short. */
 TEST(IdleMemory, IsGivenBack)
 {
 	Agent agent;
@@ -490,7 +490,7 @@ TEST(IdleMemory, IsGivenBack)
 		peak.push_back(make_connection(agent, Flavor()));
 	EXPECT_GT(memory_of_groups(), before);
 	peak.clear();
-	/* Where memory is not short that takes half a minute at the least. */
+	/* Without memory pressure that takes at least half a minute. */
 	wait_until(
 	    "it is given back",
 	    [&] {
@@ -501,7 +501,7 @@ TEST(IdleMemory, IsGivenBack)
 	check_data(lasting, 100000, true);
 }
 
-/* With SMC-R a group has a queue pair, too. */
+/* With SMC-R a group also has a queue pair. */
 TEST(IdleMemory, GroupsAreGivenBack)
 {
 	if (peer_within())

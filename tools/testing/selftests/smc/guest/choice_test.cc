@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What two ends agree on where there is a choice: SMC-D or SMC-R, and in which version. A rogue
- * in this guest says what two ends with this module, which offer all that they have, never would.
+ * The choice between SMC-D and SMC-R, and their versions. A rogue in this guest sends what an end
+ * with this module never would, because this module offers all that it supports.
  */
 #include <cstring>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using namespace guest;
 class Choice : public testing::Test
 {
 protected:
-	/* Version 1 compares subnets. What is local is in none but that of the loopback device. */
+	/* Version 1 compares subnets. Loopback addresses share none with other devices. */
 	static std::string address(int node)
 	{
 		return peer_place() == Place::host ? "127.0.0.1"
@@ -28,7 +28,7 @@ protected:
 	{
 		return propose(address_from(address(1), listener.port()), proposal);
 	}
-	/* The rogue wants TCP after all, if it was not declined. */
+	/* The rogue declines, unless it was declined. */
 	void expect_tcp(int rogue)
 	{
 		RemoteSocket victim = listener.accept();
@@ -45,7 +45,7 @@ protected:
 	RemoteSocket listener = agent.listen(Flavor());
 };
 
-/* Devices that only the client has do not keep it from the one that both have. */
+/* ISM devices that only the client has don't prevent the use of the common one. */
 TEST_F(Choice, AmongIsmDevices)
 {
 	smc_clc_ism device = host_device(agent);
@@ -66,7 +66,7 @@ TEST_F(Choice, AmongIsmDevices)
 	decline(rogue);
 }
 
-/* A client that knows nothing newer than SMC-D of version 1. */
+/* A client that supports only SMC-D of version 1. */
 class SmcdVersion1 : public Choice
 {
 protected:
@@ -110,7 +110,7 @@ protected:
 		EXPECT_EQ(diagnosis_of(receive_message(rogue)), uint32_t(SMC_DIAG_NO_DEVICE_D));
 		expect_tcp(rogue);
 	}
-	/* Rendezvous of the agent's guest that agreed on it. */
+	/* The number of handshakes in the agent's guest that ended with this path and version. */
 	int64_t agreed(const std::string &role)
 	{
 		auto stats = parse_json(agent.must_run(smc("-j stats")));
@@ -118,7 +118,7 @@ protected:
 		return stats.at("smcd").at(role + "-v1").get<int64_t>();
 	}
 
-	smc_clc_proposal offered; /* by the agent's host */
+	smc_clc_proposal offered; /* proposed by the agent's host */
 	smc_clc_proposal proposal;
 };
 
@@ -127,7 +127,7 @@ TEST_F(SmcdVersion1, IsAccepted)
 	expect_accepted(proposal);
 }
 
-/* Its version 2, the better one, has no EID in common with the server's. */
+/* The client prefers version 2, but its EIDs don't match the server's. */
 TEST_F(SmcdVersion1, InPlaceOfVersion2)
 {
 	offered.offer_v1 = offered.offer_v2 = SMC_OFFER_D;
@@ -157,7 +157,7 @@ TEST_F(SmcdVersion1, OtherGid)
 	expect_declined();
 }
 
-/* The rogue is between a client and a server of one host, and hides what else the client can. */
+/* The rogue sits between a client and a server of one host, and hides the client's other offers. */
 TEST_F(SmcdVersion1, CarriesData)
 {
 	Flow out = {.seed = 1, .bytes = 3000000}, in = {.seed = 2, .bytes = 2000000};
@@ -177,7 +177,7 @@ TEST_F(SmcdVersion1, CarriesData)
 	server.expect_end();
 }
 
-/* Where a host has a device for SMC-R as well, its clients offer both. */
+/* If a host has a device for SMC-R as well, its clients offer both. */
 class BothPaths : public Choice
 {
 protected:
