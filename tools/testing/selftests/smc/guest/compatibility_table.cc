@@ -19,7 +19,7 @@ struct Section {
 	std::vector<Row> rows;
 };
 
-/* "====" below a title; the border of a table has one such piece for each column. */
+/* "====" below a title, or the border of a table, which has one such piece for each column. */
 bool is_line(const std::string &line, bool with_gaps)
 {
 	return line.size() > 1 && line.find_first_not_of(with_gaps ? "= " : "=") == line.npos &&
@@ -50,7 +50,7 @@ Row row_from(const std::string &name, const std::string &claim)
 	throw std::runtime_error(name + " is said to be '" + claim + "'");
 }
 
-/* Up to the border at the end of a table, whose first line was @border. */
+/* Reads rows up to the border at the end of a table, whose first line was @border. */
 std::vector<Row> rows_from(std::istream &text, const std::string &border)
 {
 	size_t second = border.find(' ');
@@ -58,14 +58,14 @@ std::vector<Row> rows_from(std::istream &text, const std::string &border)
 	std::vector<Row> rows;
 	std::string line;
 
-	/* The head. */
+	/* Skips the head of the table. */
 	while (std::getline(text, line) && !is_line(line, true))
 		;
 	while (std::getline(text, line) && !is_line(line, true)) {
 		std::string name = trimmed(line.substr(0, second));
 
 		line.resize(std::max(line.size(), begin), ' ');
-		/* Without a name it goes on with the remark of the row before. */
+		/* A row without a name continues the remark of the row before. */
 		if (!name.empty())
 			rows.push_back(row_from(name, trimmed(line.substr(begin, end - begin))));
 	}

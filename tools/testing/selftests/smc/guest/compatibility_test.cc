@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What Documentation/compatibility.rst says is so. Each row of its tables has a trial here, and
- * each trial a row. "as TCP": a program does it over SMC and over TCP, and sees the same.
+ * Checks the claims of Documentation/compatibility.rst. Each row of its tables has a trial here,
+ * and each trial a row. "as TCP" means that a program does the same over SMC and over TCP, and gets
+ * the same results.
  */
 #include <algorithm>
 #include <arpa/inet.h>
@@ -46,7 +47,7 @@
 
 #include <liburing.h>
 
-/* Newer than the headers. */
+/* Newer than the headers of the build host. */
 #ifndef SO_PASSPIDFD
 #define SO_PASSPIDFD 76
 #define SO_PEERPIDFD 77
@@ -89,7 +90,7 @@ using namespace guest;
 namespace
 {
 
-/* Of what "smc -j sock" tells of a connection. */
+/* A size from the output of "smc -j sock" for a connection. */
 int size_shown(int fd, const char *which)
 {
 	return socket_shown(fd).at("connection").at(which);
@@ -104,7 +105,7 @@ std::string filter(sock_filter &code)
 	return bytes_of(sock_fprog{.len = 1, .filter = &code});
 }
 
-/* A program of BPF that lets no packet pass. */
+/* A BPF program that drops all packets. */
 Fd load_filter()
 {
 	bpf_insn code[] = {
@@ -125,7 +126,7 @@ Fd load_filter()
 	return fd;
 }
 
-/* With a filter that lets nothing pass, the data arrives. */
+/* A filter that drops everything does not stop the data. */
 void check_filter(Bench &bench, int option, const std::string &value)
 {
 	Connection smc = bench.connect(Kind::smc);
@@ -136,10 +137,10 @@ void check_filter(Bench &bench, int option, const std::string &value)
 	must_set(smc.here, SOL_SOCKET, SO_DETACH_FILTER, 0);
 }
 
-/* Set before, it is the size that is rounded up; set later, there is no effect. */
+/* A size set before the connection is rounded up; later it has no effect. */
 void check_size(Bench &bench, int option, int read_by, const char *which)
 {
-	/* Of an element of SMC-D, 32 bytes are not for data. */
+	/* 32 bytes of an SMC-D element are not available for data. */
 	const int rounded = peer_within() ? 65536 - 32 : 65536;
 	Connection smc = bench.connect(Kind::smc, {.here = [&](int fd) {
 					       must_set(fd, SOL_SOCKET, option, 50000);
@@ -158,7 +159,7 @@ void check_size(Bench &bench, int option, int read_by, const char *which)
 	check_alive(smc, true);
 }
 
-/* What was returned, and the types and sizes of the control messages. */
+/* The result, and the types and sizes of the control messages. */
 std::string text(const Received &received)
 {
 	std::map<std::pair<int, int>, size_t> sizes;
@@ -172,7 +173,9 @@ std::string text(const Received &received)
 	return all;
 }
 
-/* Bytes that have a control message of this type. TCP's have one some time after it was asked for.
+/*
+ * Receives bytes until they have a control message of this type. TCP's first bytes after the option
+ * is set may have none.
  */
 Received receive_with(Connection &connection, int level, int type)
 {
@@ -186,7 +189,7 @@ Received receive_with(Connection &connection, int level, int type)
 	return received;
 }
 
-/* Times of arrival come, and none of a device, though it is asked for. */
+/* Software timestamps arrive, but no hardware ones, even if requested. */
 void check_timestamping(Bench &bench, int option)
 {
 	Connection smc = bench.connect(Kind::smc);
@@ -202,7 +205,7 @@ void check_timestamping(Bench &bench, int option)
 	EXPECT_NE(times.ts[0].tv_sec, 0);
 	EXPECT_EQ(times.ts[2].tv_sec, 0);
 
-	/* What is sent is stamped without the packet. */
+	/* Sent bytes are timestamped without the packet. */
 	must_set(smc.here, SOL_SOCKET, option, SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_TX_ACK);
 	ASSERT_EQ(send(smc.here, "hello", 5, 0), 5);
 	await(smc.here, POLLERR);
@@ -298,7 +301,7 @@ Trials socket_trials()
 	trials["SO_ATTACH_BPF"].differs = [](Bench &bench) {
 		check_filter(bench, SO_ATTACH_BPF, bytes_of(int(load_filter())));
 	};
-	/* What would take TCP a minute or more. */
+	/* With TCP this would take a minute or more. */
 	trials["SO_MAX_PACING_RATE"].differs = [](Bench &bench) {
 		Connection smc = bench.connect(Kind::smc);
 
@@ -334,7 +337,7 @@ TEST(Compatibility, SocketOptions)
 
 /* -- SOL_TCP -- */
 
-/* A key for nobody in particular. */
+/* A key for an arbitrary address. */
 std::string md5_key()
 {
 	tcp_md5sig key = {.tcpm_keylen = 3, .tcpm_key = "key"};
@@ -345,7 +348,7 @@ std::string md5_key()
 	return bytes_of(key);
 }
 
-/* struct tcp_ao_add, which headers have since 6.7. */
+/* struct tcp_ao_add, in the headers since 6.7. */
 struct alignas(8) AoKey {
 	sockaddr_storage address;
 	char algorithm[64];
@@ -381,7 +384,7 @@ int ioctl_value(int fd, unsigned long request)
 	return value;
 }
 
-/* More than a segment of Ethernet is held back, until the cork is out or its time is over. */
+/* More than an Ethernet segment is held back until the cork is removed or times out. */
 void check_corked(Bench &bench, const std::function<void(int fd, const std::string &)> &corked)
 {
 	Connection smc = bench.connect(Kind::smc);
@@ -400,9 +403,9 @@ void check_corked(Bench &bench, const std::function<void(int fd, const std::stri
 }
 
 /*
- * Sends until nothing more goes, and what was sent is with the peer. How much is left has no bound
- * here: TCP splits a segment where the window ends, and may fill up the second part while the first
- * still waits.
+ * Sends until nothing more fits, and the peer has received what was sent. The amount has no fixed
+ * bound: TCP splits a segment at the end of the window, and may fill up the second part while the
+ * first still waits.
  */
 void fill_up(int fd)
 {
@@ -421,8 +424,8 @@ void fill_up(int fd)
 }
 
 /*
- * The limit holds a poller back where the buffer still has room, which it has without the limit.
- * Over SMC-D nothing is taken that has not left.
+ * With the limit poll() reports no space where the buffer has some; without the limit it does.
+ * SMC-D accepts only bytes that it can send at once.
  */
 std::string look_at_lowat(Connection &connection, const Option &option)
 {
@@ -440,7 +443,7 @@ std::string look_at_lowat(Connection &connection, const Option &option)
 	must_set(connection.here, SOL_TCP, TCP_NOTSENT_LOWAT, 1);
 	text += ", again: " + std::to_string(poll(&writing, 1, 0));
 
-	/* By now there is more than the poller has room for; its wake-up comes when it is sent. */
+	/* Now more is queued than the limit for poll(); the wake-up comes when it is sent. */
 	Job reading = connection.there.start_echo();
 
 	fcntl(connection.here, F_SETFL, O_NONBLOCK);
@@ -453,7 +456,7 @@ std::string look_at_lowat(Connection &connection, const Option &option)
 	return text;
 }
 
-/* Who speaks comes before who was there first and says nothing. */
+/* A client that sends is accepted before an earlier one that is silent. */
 void check_defer_accept(Bench &bench)
 {
 	Fd listener = must_listen(bench.flavor(Kind::smc));
@@ -475,7 +478,7 @@ void check_defer_accept(Bench &bench)
 	check_alive(connection, true);
 }
 
-/* Whose clients do without it are served by SMC; for the others see MSG_FASTOPEN. */
+/* Clients without Fast Open are served by SMC; for the others see MSG_FASTOPEN. */
 void check_fast_open_listener(Bench &bench)
 {
 	Connection smc = bench.connect(Kind::smc, {.there = [](RemoteSocket &listener) {
@@ -485,7 +488,7 @@ void check_fast_open_listener(Bench &bench)
 	check_alive(smc, true);
 }
 
-/* Both ends do without a cookie. */
+/* Fast Open without cookies at both ends. */
 class FastOpen
 {
 public:
@@ -516,7 +519,7 @@ void check_fast_open_is_tcp(Bench &bench)
 	check_alive(tcp, false);
 }
 
-/* There is no connection then, though it seems so to the socket. */
+/* A socket in repair mode looks connected, but there is no connection. */
 void check_repair_is_tcp(Bench &bench)
 {
 	expect_made_tcp([&] {
@@ -529,7 +532,7 @@ void check_repair_is_tcp(Bench &bench)
 	});
 }
 
-/* Both ends need a key then. */
+/* Both ends need a key. */
 void check_ao_is_tcp(Bench &bench)
 {
 	const Option add = {AT(SOL_TCP, TCP_AO_ADD_KEY)};
@@ -546,13 +549,13 @@ void check_ao_is_tcp(Bench &bench)
 	});
 }
 
-/* The state and the bytes are the stream's, and the packets are TCP's. */
+/* State and byte counts are those of the stream; packet counts are TCP's. */
 void check_tcp_info(Bench &bench)
 {
 	auto story = [&](Kind kind, bool peer_first) {
 		Connection connection = bench.connect(kind);
 		std::vector<TcpInfo> told;
-		/* With all acknowledged, the SYN and perhaps this end's FIN too. */
+		/* With all bytes acknowledged; the SYN and perhaps this end's FIN count, too. */
 		auto tell = [&](unsigned state, unsigned marks) {
 			wait_until("the state, and what is acknowledged", [&] {
 				TcpInfo info = tcp_info_of(connection.here);
@@ -586,7 +589,7 @@ void check_tcp_info(Bench &bench)
 		EXPECT_EQ(story(Kind::smc, peer_first), story(Kind::tcp, peer_first));
 }
 
-/* The peer's bytes come, as many as there is room for in the buffer. */
+/* As many of the peer's bytes arrive as the buffer has space for. */
 void check_window_clamp(Bench &bench)
 {
 	Connection smc = bench.connect(Kind::smc);
@@ -596,7 +599,7 @@ void check_window_clamp(Bench &bench)
 	await_bytes(smc.here, 60000);
 }
 
-/* A listener keeps the SYN of a connection, to be read once. */
+/* A listener saves the SYN of a connection, which can be read once. */
 std::string look_at_saved_syn(Connection &connection)
 {
 	Flavor flavor = {find_socket(connection.here).is_null() ? Kind::tcp : Kind::smc, AF_INET};
@@ -615,13 +618,13 @@ std::string look_at_saved_syn(Connection &connection)
 		socklen_t len = sizeof(syn);
 
 		text += said(getsockopt(here, SOL_TCP, TCP_SAVED_SYN, syn, &len));
-		/* The two have options of their own. */
+		/* Without the length: the SYNs of TCP and SMC have different options. */
 		text += len ? ", a SYN" : ", nothing";
 	}
 	return text;
 }
 
-/* The tls of the kernel needs a connection; espintcp is refused at any time. */
+/* The kernel's tls needs a connection; espintcp is always refused. */
 std::string said_by_ulp(int fd, const char *name)
 {
 	return said(setsockopt(fd, SOL_TCP, TCP_ULP, name, strlen(name)));
@@ -713,7 +716,7 @@ TEST(Compatibility, TcpOptions)
 
 /* -- SOL_IP and SOL_IPV6 -- */
 
-/* All that is not in the table: each is read, and set to 1. */
+/* All options that are not in the table: each is read, and set to 1. */
 Look look_at(int level, const std::vector<int> &numbers)
 {
 	return [=](int fd) {
@@ -722,7 +725,7 @@ Look look_at(int level, const std::vector<int> &numbers)
 		for (int number : numbers) {
 			Option option = {"", level, number, bytes_of(1), {}, 64};
 
-			/* It reads the port. */
+			/* Getting it also reads the port. */
 			option.varies = level == SOL_IP && number == IP_PROTOCOL;
 
 			text += std::to_string(number) + ": " +
@@ -803,7 +806,7 @@ TEST(Compatibility, Ipv6Options)
 	try_section("SOL_IPV6", ipv6_trials(), AF_INET6);
 }
 
-/* As with TCP, they hear that they may not before they hear that SMC can't. */
+/* As with TCP, -EPERM comes before the error that SMC doesn't support the option. */
 TEST(Compatibility, OptionsOfAdministrators)
 {
 	Bench bench(AF_INET);
@@ -863,7 +866,7 @@ std::string send_fast_open(Connection &connection)
 	return text;
 }
 
-/* The notification is there, and says that the bytes were copied. */
+/* The notification arrives, and reports that the bytes were copied. */
 void check_zerocopy(Bench &bench)
 {
 	Connection smc = bench.connect(Kind::smc);
@@ -907,7 +910,7 @@ TEST(Compatibility, FlagsOfSend)
 	try_section("Flags of send()", trials);
 }
 
-/* Ten bytes that the peer has sent, by one call with the flag and one without. */
+/* Ten bytes from the peer, received once with the flag and once without. */
 Trial receiving(int flag)
 {
 	return {.act = [=](Connection &connection) {
@@ -922,7 +925,7 @@ Trial receiving(int flag)
 	}};
 }
 
-/* There is nothing. */
+/* Nothing has arrived. */
 Trial receiving_nothing(int flag)
 {
 	return {.act = [=](Connection &connection) {
@@ -944,7 +947,7 @@ std::string receive_urgent(Connection &connection)
 	return text;
 }
 
-/* All ten, though they come in two pieces. */
+/* Receives all ten bytes, though they arrive in two pieces. */
 std::string receive_all(Connection &connection)
 {
 	Job far = connection.there.start_send({.bytes = 10000, .max_chunk = 1000});
@@ -955,7 +958,7 @@ std::string receive_all(Connection &connection)
 	return text;
 }
 
-/* Two messages, of which there is one. */
+/* Receives two messages, of which only one has arrived. */
 std::string receive_one(Connection &connection, int flags)
 {
 	char bytes[2][10] = {};
@@ -995,7 +998,9 @@ TEST(Compatibility, FlagsOfRecv)
 
 /* -- control messages -- */
 
-/* A byte with a message of SOL_SOCKET, by a socket with an option that it may need. */
+/*
+ * Sends a byte with a control message of SOL_SOCKET, on a socket with an option that it may need.
+ */
 Trial sending_with(int type, const std::string &data, const Option &option = {})
 {
 	return {.act = [=](Connection &connection) {
@@ -1042,7 +1047,7 @@ TEST(Compatibility, SentControlMessages)
 	    });
 }
 
-/* What is in the error queue after a send() that asks for a notification. */
+/* The content of the error queue after a send() that requests a notification. */
 std::string error_queue(Connection &connection)
 {
 	must_set(connection.here, SOL_SOCKET, SO_ZEROCOPY, 1);
@@ -1060,7 +1065,7 @@ Trial receiving_with(int type)
 	}};
 }
 
-/* There are some, of the connection below: none of the data is counted. */
+/* The statistics are those of the TCP connection below: no data is counted. */
 void check_stats(Bench &bench)
 {
 	Connection smc = bench.connect(Kind::smc);
@@ -1098,7 +1103,7 @@ TEST(Compatibility, ReceivedControlMessages)
 	trials["SCM_TIMESTAMPING"].differs = [](Bench &bench) {
 		check_timestamping(bench, SO_TIMESTAMPING_OLD);
 	};
-	/* The same in the other family. */
+	/* The same for IPv6. */
 	trials["IPV6_RECVERR"].act = [](Connection &connection) {
 		Flavor flavor = {Kind::tcp, AF_INET6};
 		Agent agent;
@@ -1115,7 +1120,7 @@ TEST(Compatibility, ReceivedControlMessages)
 
 /* -- ioctl() -- */
 
-/* What it says while ten bytes wait to be read, and five have been sent that are there. */
+/* The result while ten bytes wait to be read, and five have been sent and received. */
 Trial asking(unsigned long request)
 {
 	return {.act = [=](Connection &connection) {
@@ -1126,7 +1131,7 @@ Trial asking(unsigned long request)
 		if (send(connection.here, "hello", 5, 0) != 5)
 			throw_errno("send");
 		connection.there.recv(5, MSG_WAITALL);
-		/* Its acknowledgement may still be on its way. */
+		/* The acknowledgement of these bytes may still be on its way. */
 		wait_until("nothing is on its way",
 			   [&] { return !ioctl_value(connection.here, SIOCOUTQ); });
 
@@ -1136,7 +1141,7 @@ Trial asking(unsigned long request)
 	}};
 }
 
-/* Set, and read by the other. */
+/* Sets with one request, and reads with the other. */
 Trial owning(unsigned long set, unsigned long get)
 {
 	return {.act = [=](Connection &connection) {
@@ -1169,7 +1174,7 @@ Trial timing(unsigned long request)
 	}};
 }
 
-/* The next byte is urgent, or is not. */
+/* Tells whether the next byte is urgent. */
 std::string look_at_mark(Connection &connection)
 {
 	std::string text;
@@ -1228,7 +1233,7 @@ void on_signal(int number)
 	signal_seen = number;
 }
 
-/* The signal that tells of a byte. */
+/* The signal for a byte that arrives. */
 std::string signal_of_byte(Connection &connection, int number)
 {
 	signal_seen = 0;
@@ -1254,7 +1259,7 @@ void on_detailed_signal(int, siginfo_t *info, void *)
 	code_seen = info->si_code;
 }
 
-/* Which says what has happened: a byte has come, and the end after the end of this direction. */
+/* The signal tells the event: a byte has arrived, or both directions have ended. */
 std::string drive_by_another_signal(Connection &connection)
 {
 	std::string text = said(fcntl(connection.here, F_SETSIG, SIGUSR2));
@@ -1310,7 +1315,7 @@ std::string accept_one(Connection &connection)
 	return text + ", " + said(accept4(listener, nullptr, nullptr, 0x100));
 }
 
-/* Again, and then no more. */
+/* connect() again while connected, then once more. */
 std::string connect_again(Connection &connection)
 {
 	Address to = peer_address(connection.here);
@@ -1331,7 +1336,7 @@ std::string go_on_by_copy(Connection &connection)
 	return send_ten(connection, 0);
 }
 
-/* At the edge, once, and with the flag for several threads. */
+/* Edge-triggered, one-shot, and with the flag for several threads. */
 std::string wait_by_epoll(Connection &connection)
 {
 	std::string text;
@@ -1467,14 +1472,14 @@ std::string splice_both_ways(Connection &connection)
 	return text + ", " + said(recv(connection.here, bytes, 10, 0)) + ", " + bytes;
 }
 
-/* The same of a socket that is connected, and of one that is not yet. */
+/* The same on a connected socket, and on one that is not connected yet. */
 Trial looking(const Look &look)
 {
 	return {.act = [=](Connection &connection) { return look(connection.here); },
 		.fresh = look};
 }
 
-/* Once, and then to another port. */
+/* bind(), then again to another port. */
 std::string bind_it(int fd)
 {
 	Address address = address_of(0, AF_INET, 0);
@@ -1483,7 +1488,7 @@ std::string bind_it(int fd)
 	return text + ", " + said(bind(fd, address.get(), address.len));
 }
 
-/* Again with another backlog. */
+/* listen(), again with another backlog. */
 std::string listen_on_it(int fd)
 {
 	std::string text = said(listen(fd, 1));
@@ -1491,7 +1496,7 @@ std::string listen_on_it(int fd)
 	return text + ", " + said(listen(fd, 2));
 }
 
-/* In order; and with bytes that nobody has read, which resets the other end. */
+/* An orderly close; and one with unread bytes, which resets the other end. */
 std::string close_it(Connection &connection)
 {
 	Agent agent;
@@ -1569,7 +1574,7 @@ public:
 	{
 		io_uring_queue_exit(&ring);
 	}
-	/* An operation, and all its results. */
+	/* Performs an operation, and returns all its results. */
 	std::string perform(const std::function<void(io_uring_sqe *)> &prepare)
 	{
 		std::string text;
@@ -1614,7 +1619,7 @@ msghdr message_of(iovec &piece)
 	return message;
 }
 
-/* Ten bytes that are sent by an operation. */
+/* Sends ten bytes by an operation. */
 std::string send_by(Connection &connection, const Prepare &prepare)
 {
 	char bytes[] = "0123456789";
@@ -1643,7 +1648,7 @@ Trial sending_by_copy(const Prepare &prepare)
 	}};
 }
 
-/* What the peer has sent before, and after it has begun. */
+/* Receives bytes that arrived before the operation, and bytes that arrive during it. */
 Trial receiving_by(const Prepare &prepare)
 {
 	return {.act = [=](Connection &connection) {
@@ -1665,7 +1670,7 @@ Trial receiving_by(const Prepare &prepare)
 	}};
 }
 
-/* Fields of commands of sockets that the headers have no names for. */
+/* Fields of socket commands that the headers have no names for. */
 void prepare_command(io_uring_sqe *sqe, int fd, uint32_t operation, int option, int *value)
 {
 	memset(sqe, 0, sizeof(*sqe));
@@ -1699,7 +1704,9 @@ Trial commanding(uint32_t operation)
 	}};
 }
 
-/* Ten bytes wait here, and more than the peer takes were sent. Not each kernel has the commands. */
+/*
+ * Ten bytes wait here, and more than the peer takes were sent. Not all kernels have the commands.
+ */
 std::string count_by_command(Connection &connection)
 {
 	int readable = 0, unsent = 0;
@@ -1734,7 +1741,7 @@ std::string accept_by_ring(Connection &connection, int how)
 	});
 
 	far.join();
-	/* The number of a descriptor. */
+	/* The number of a file descriptor. */
 	return isdigit(text[0]) ? "accepted" : text;
 }
 
@@ -1745,7 +1752,7 @@ Trial accepting_by_ring(int how)
 	}};
 }
 
-/* When nobody has come, and when somebody has. */
+/* Accepts without a connection in the queue, and with one. */
 std::string accept_without_waiting(Connection &connection)
 {
 	Flavor flavor = {find_socket(connection.here).is_null() ? Kind::tcp : Kind::smc, AF_INET};
@@ -1866,7 +1873,7 @@ std::string poll_by_ring(Connection &connection)
 	return text;
 }
 
-/* Ten bytes and the end, into buffers of four that the kernel chooses from. */
+/* Receives ten bytes and the end, into buffers of four bytes from a buffer group. */
 Trial receiving_into_group(uint16_t how)
 {
 	return {.act = [=](Connection &connection) {
@@ -1891,7 +1898,7 @@ Trial receiving_into_group(uint16_t how)
 	}};
 }
 
-/* A listener gives out as many as come, until it is shut down. */
+/* A multishot accept() returns all connections until the listener is shut down. */
 std::string accept_many_by_ring(Connection &connection)
 {
 	Flavor flavor = {find_socket(connection.here).is_null() ? Kind::tcp : Kind::smc, AF_INET};
@@ -1916,7 +1923,7 @@ std::string accept_many_by_ring(Connection &connection)
 		io_uring_prep_multishot_accept(sqe, listener, nullptr, nullptr, SOCK_CLOEXEC);
 	});
 	ending.join();
-	/* Both are numbers of descriptors. */
+	/* Both results are file descriptors. */
 	return std::to_string(std::count(text.begin(), text.end(), ' ')) +
 	       text.substr(text.rfind(' '));
 }
@@ -2008,7 +2015,7 @@ TEST(Compatibility, Uring)
 
 /* -- BPF maps -- */
 
-/* A map of sockets takes one, or says why not. */
+/* Whether a sockmap accepts a socket, or the error. */
 std::string said_by_map(bpf_map_type type, int fd)
 {
 	uint64_t value = fd;
@@ -2031,7 +2038,7 @@ std::string said_by_map(bpf_map_type type, int fd)
 	return said(syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)));
 }
 
-/* A listener is taken, whatever is said of the connection. */
+/* A listener is accepted, whatever the result for a connection. */
 Trial mapping(bpf_map_type type)
 {
 	return {.act = [=](Connection &connection) {
@@ -2040,7 +2047,7 @@ Trial mapping(bpf_map_type type)
 	}};
 }
 
-/* Of listeners that share a port. */
+/* For listeners that share a port. */
 std::string said_by_group(Connection &connection)
 {
 	Flavor flavor = {find_socket(connection.here).is_null() ? Kind::tcp : Kind::smc, AF_INET};
@@ -2064,7 +2071,7 @@ TEST(Compatibility, BpfMaps)
 
 /* -- ss -- */
 
-/* A column of ss(8), in the line of a socket. */
+/* A column of ss(8) in the line of a socket. */
 std::string column_of(const Fd &fd, int number)
 {
 	return must_run("ss -Htan 'sport = :" + std::to_string(local_address(fd).port()) +
@@ -2072,7 +2079,7 @@ std::string column_of(const Fd &fd, int number)
 			"' | awk '{print $" + std::to_string(number) + "}'");
 }
 
-/* Once all of the queue is where it stays. */
+/* After the queue has stopped to change. */
 void check_queue(Bench &bench, int column)
 {
 	Connection smc = bench.connect(Kind::smc), tcp = bench.connect(Kind::tcp);

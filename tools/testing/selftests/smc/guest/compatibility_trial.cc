@@ -93,7 +93,7 @@ void expect_refused(Bench &bench, const Trial &trial, const std::string &error)
 	std::string said = trial.act(smc);
 
 	if (said == "ENOPROTOOPT") {
-		/* Not every kernel has it. */
+		/* Not every kernel has the option. */
 		Connection tcp = bench.connect(Kind::tcp);
 
 		EXPECT_EQ(said, trial.act(tcp));
@@ -115,7 +115,7 @@ void expect_made_tcp_before(Bench &bench, const Trial &trial)
 	});
 }
 
-/* The clients of a listener that there is already. */
+/* Clients of an existing listener. */
 void expect_made_tcp_of_listener(Bench &bench, const Trial &trial)
 {
 	Fd listener = must_listen(bench.flavor(Kind::smc));
@@ -134,7 +134,7 @@ void expect_made_tcp_of_listener(Bench &bench, const Trial &trial)
 
 void expect_makes_tcp(Bench &bench, const Trial &trial)
 {
-	/* Not every kernel has it. */
+	/* Not every kernel has the option. */
 	if (trial.before && trial.before(must_socket(bench.flavor(Kind::tcp))) == "ENOPROTOOPT") {
 		EXPECT_EQ(trial.before(must_socket(bench.flavor(Kind::smc))), "ENOPROTOOPT");
 		return;
@@ -147,7 +147,7 @@ void expect_makes_tcp(Bench &bench, const Trial &trial)
 		expect_made_tcp_of_listener(bench, trial);
 }
 
-/* A trial for another claim is none for this one. */
+/* A trial for another claim does not count for this one. */
 bool is_for(const Trial &trial, Claim claim)
 {
 	bool makes_tcp = trial.before || trial.makes_tcp;
@@ -254,7 +254,7 @@ std::string look_at_option(int fd, const Option &option, const std::optional<std
 namespace
 {
 
-/* The data goes by SMC, whatever the option is, and none of it by TCP. */
+/* All data goes by SMC, whatever the option is, and none by TCP. */
 void check_below(Bench &bench, const Option &option)
 {
 	Connection smc = bench.connect(Kind::smc), tcp = bench.connect(Kind::tcp);
@@ -268,7 +268,7 @@ void check_below(Bench &bench, const Option &option)
 
 	Option length_only = option;
 
-	/* What the packets below have made of it is not what others have. */
+	/* Values from the packets below can't be compared between connections. */
 	length_only.varies = true;
 	EXPECT_EQ(said_by_get(smc.here, length_only), said_by_get(tcp.here, length_only));
 	check_alive(smc, true);

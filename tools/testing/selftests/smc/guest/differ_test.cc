@@ -76,7 +76,7 @@ std::string shown(const Steps &steps, const Difference &difference)
 	       "\n  other: " + difference.other + "\n";
 }
 
-/* Return: the short form of a sequence that differs. */
+/* Return: the short form of a sequence with different results. */
 std::string analyse(const Steps &steps, const Kinds &kinds)
 {
 	Steps fewer = shrink(
@@ -165,7 +165,7 @@ TEST_P(Differ, Seeds)
 		EXPECT_EQ(counted[variant.bytes_counter()], 0);
 		return;
 	}
-	/* The sockets that were compared with TCP's were not TCP's. */
+	/* The compared sockets were SMC sockets. */
 	EXPECT_GT(counted[variant.bytes_counter()], 10 * tried);
 	EXPECT_LE(counted["fallbacks"], tried / 10);
 }
@@ -180,7 +180,7 @@ void PrintTo(const Sequence &sequence, std::ostream *out)
 	*out << sequence.name;
 }
 
-/* Differences that were found, and what once was decided wrongly or may be. */
+/* Sequences that once differed, or are likely to. */
 const Sequence sequences[] = {
     {"HalfClosed",
      {{Op::pair, 0, 1},
@@ -526,7 +526,7 @@ TEST_P(Sequences, AreAsOverTcp)
 	expect_as_over_tcp(GetParam().steps);
 }
 
-/* All of them in one test, as making the device takes a while. */
+/* A single test, because creating the device takes a while. */
 TEST(SequencesByRdma, AreAsOverTcp)
 {
 	if (are_apart())
@@ -549,7 +549,7 @@ class KnownDifference : public testing::TestWithParam<Known>
 INSTANTIATE_TEST_SUITE_P(, KnownDifference, testing::ValuesIn(all_known()),
 			 [](const auto &info) { return std::string(info.param.name); });
 
-/* One that is mended is to leave the list, and its sequence to go into the table above. */
+/* A difference that is fixed must leave the list, and its sequence must go into the table above. */
 TEST_P(KnownDifference, IsStillThere)
 {
 	const Known &known = GetParam();
@@ -566,7 +566,7 @@ TEST_P(KnownDifference, IsStillThere)
 	EXPECT_FALSE(first_unknown(known.steps, {Kind::smc, Kind::smc, AF_INET}));
 }
 
-/* It finds the one step that makes the difference, and no difference where there is none. */
+/* shrink() finds the one step that makes the difference, and reports none where there is none. */
 TEST(Shrink, LeavesOutWhatIsNotNeeded)
 {
 	Steps steps = generate(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where SMC can't be had, the application gets TCP, and the counters say why. */
+/* Without SMC the application gets TCP, and the counters tell the reason. */
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <linux/smc.h>
@@ -21,7 +21,7 @@ protected:
 	{
 		return fallbacks(GetParam(), reason);
 	}
-	/* A connection that is to become TCP for one of these reasons, seen here. */
+	/* Expects a connection to become TCP, with one of these reasons at this end. */
 	void expect_tcp(std::initializer_list<uint32_t> reasons,
 			const Flavor &there = {Kind::smc, AF_INET})
 	{
@@ -70,7 +70,7 @@ TEST_P(Fallback, NoCommonEid)
 {
 	NEEDS_ANOTHER_HOST("a host has one list of EIDs");
 	agent.must_run("$LAB_BUILD/tools/smc/smc eid add ANOTHER.EID");
-	/* The client is told, the server tells. */
+	/* The client receives the DECLINE that the server sends. */
 	expect_tcp({GetParam() == Role::client ? SMC_DIAG_PEER_DECLINED : SMC_DIAG_NO_UEID});
 	must_run("$LAB_BUILD/tools/smc/smc eid add ANOTHER.EID");
 	expect_smc();
@@ -98,7 +98,7 @@ TEST_P(Fallback, NoDeviceThere)
 	expect_smc();
 }
 
-/* Without SMC-D there is nothing to offer, and no need to ask. */
+/* Without SMC-D there is nothing to offer, so no PROPOSAL is sent. */
 TEST_P(Fallback, NothingToOffer)
 {
 	NEEDS_ANOTHER_HOST("see Smcd.OffIsTcp");
@@ -111,7 +111,7 @@ TEST_P(Fallback, NothingToOffer)
 	expect_smc();
 }
 
-/* A SYN cookie has no room for the option. */
+/* A SYN cookie has no space for the option. */
 TEST_P(Fallback, SynCookies)
 {
 	SysctlScope here("net.ipv4.tcp_syncookies", "2");
@@ -120,7 +120,7 @@ TEST_P(Fallback, SynCookies)
 	expect_tcp({SMC_DIAG_PEER_NO_SMC});
 }
 
-/* What can only be had of TCP makes a socket TCP's. */
+/* Options that only TCP can serve make a socket TCP. */
 TEST_P(Fallback, SocketOption)
 {
 	int64_t before = count(SMC_DIAG_SOCKET_OPTION);
@@ -138,7 +138,7 @@ TEST_P(Fallback, SocketOption)
 	expect_smc();
 }
 
-/* An option that TCP refuses, or that asks for nothing, does not. */
+/* An option that TCP refuses, or that changes nothing, does not make the socket TCP. */
 TEST_P(Fallback, OptionWithoutEffect)
 {
 	int64_t before = count(SMC_DIAG_SOCKET_OPTION);
@@ -155,12 +155,15 @@ TEST_P(Fallback, OptionWithoutEffect)
 	EXPECT_EQ(count(SMC_DIAG_SOCKET_OPTION), before);
 }
 
-/* A client that sends bytes with its SYN is served by TCP, even if it offers SMC; others by SMC. */
+/*
+ * A client that sends bytes with its SYN is served by TCP, even if it offers SMC; other clients by
+ * SMC.
+ */
 TEST(FallbackListener, FastOpen)
 {
 	constexpr char bytes[] = "with the SYN";
 	Agent agent;
-	/* Both ends do without a cookie. */
+	/* Fast Open without cookies at both ends. */
 	SysctlScope here("net.ipv4.tcp_fastopen", "519");
 	RemoteSysctlScope there(agent, "net.ipv4.tcp_fastopen", "519");
 	RemoteSocket listener = agent.listen(Flavor());
@@ -188,7 +191,7 @@ TEST(FallbackListener, FastOpen)
 	check_data(by_smc, 10000, true);
 }
 
-/* The same of a listener that there is already, for new connections. */
+/* The same option on an existing listener, for new connections. */
 TEST(FallbackListener, OptionOfTheListener)
 {
 	tcp_md5sig key = {.tcpm_keylen = 3, .tcpm_key = "key"};
@@ -209,7 +212,7 @@ TEST(FallbackListener, OptionOfTheListener)
 	}
 }
 
-/* Within the host no device is asked for. */
+/* Within the host no device is necessary. */
 TEST(FallbackLoopback, IsSmcD)
 {
 	for (int family : {AF_INET, AF_INET6}) {
@@ -229,7 +232,7 @@ TEST(FallbackLoopback, IsSmcD)
 	}
 }
 
-/* The option is there for servers, but does not make one. */
+/* SMC_LIMIT_HS is for servers, but does not make a socket a server. */
 TEST(FallbackLimit, ClientWithTheOptionIsAClient)
 {
 	Agent agent;
@@ -240,7 +243,7 @@ TEST(FallbackLimit, ClientWithTheOptionIsAClient)
 	check_data(connection, 10000, true);
 }
 
-/* net.smc.tcp2smc is asked when a socket is made, and never again. */
+/* net.smc.tcp2smc has an effect only when a socket is created. */
 TEST(FallbackTcp2Smc, IsOffUnlessAskedFor)
 {
 	Agent agent;
@@ -256,9 +259,9 @@ TEST(FallbackTcp2Smc, IsOffUnlessAskedFor)
 }
 
 /*
- * The module can't go between the moment when a new socket gets its operations and that when
- * socket() has a reference for them: the struct sock has one, as that of IPPROTO_SMC. What others
- * hold may go meanwhile; then again.
+ * The module can't be unloaded between the moment when a new socket gets its operations and that
+ * when socket() takes a reference for them: the struct sock holds the module, as for IPPROTO_SMC.
+ * Other references may be dropped meanwhile; then the test repeats.
  */
 TEST(FallbackTcp2Smc, HoldsTheModuleFromTheFirst)
 {

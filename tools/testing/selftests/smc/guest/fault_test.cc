@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A copy between an application and the memory of its connection sleeps in a page fault, and
- * meanwhile the peer goes: with SMC-D the element is the peer's, and others may want it.
+ * meanwhile the peer goes away. With SMC-D the element belongs to the peer, and other connections
+ * may want it.
  */
 #include <algorithm>
 #include <fcntl.h>
@@ -37,7 +38,9 @@ using namespace guest;
 namespace
 {
 
-/* Memory that is not there: who touches it sleeps until it is filled. As much before it is there.
+/*
+ * Memory that is not present: a thread that touches it sleeps until it is filled. The same amount
+ * before it is present.
  */
 class LatePage
 {
@@ -60,7 +63,7 @@ public:
 	LatePage(const LatePage &) = delete;
 	~LatePage()
 	{
-		/* Wakes who still sleeps. */
+		/* Wakes threads that still sleep. */
 		faults.close();
 		munmap(pages, 2 * size);
 	}
@@ -92,7 +95,7 @@ private:
 	void *pages;
 };
 
-/* How the peer goes. */
+/* How the peer goes away. */
 enum class Departure { close, reset, kill, netns };
 
 std::string name_of(Departure departure)
@@ -110,11 +113,11 @@ std::string name_of(Departure departure)
 	return "";
 }
 
-/* The peer's end: in an agent that can be killed, or in a namespace that can go. */
+/* The peer's end: in an agent that can be killed, or in a namespace that can be deleted. */
 class Peer
 {
 public:
-	/* The end here, that of this process, is in @role. */
+	/* The end here, in this process, has @role. */
 	Peer(Role role, Departure departure) : departure(departure)
 	{
 		if (departure == Departure::netns) {
@@ -169,7 +172,7 @@ private:
 	Ends ends;
 };
 
-/* Keeps a socket locked: by an option whose value is not there. */
+/* Keeps a socket locked, by setting an option whose value is not in memory. */
 class HeldLock
 {
 public:
@@ -181,7 +184,7 @@ public:
 	{
 		page.await_touch();
 	}
-	/* The value is of no use: the option is not set. */
+	/* The value is invalid, so the option is not set. */
 	void let_go()
 	{
 		page.fill('\0');
@@ -194,7 +197,7 @@ private:
 	std::future<int> holder;
 };
 
-/* A client in the middle of its rendezvous with a rogue. */
+/* A client in the middle of its handshake with a rogue. */
 struct Midway {
 	Midway()
 	{
@@ -221,8 +224,8 @@ struct Midway {
 };
 
 /*
- * The client has proposed a port, and then its user keeps it locked. The device waits for that no
- * longer than for a peer that says nothing.
+ * The client has proposed a port, and then its user keeps the socket locked. Removal of the device
+ * waits for it no longer than for a silent peer.
  */
 TEST(HeldClient, HoldsUpNoDevice)
 {
@@ -238,7 +241,7 @@ TEST(HeldClient, HoldsUpNoDevice)
 	EXPECT_EQ(midway.outcome(), ECONNABORTED);
 }
 
-/* What came meanwhile is not lost, if it is not for too long. */
+/* Messages that arrive meanwhile are not lost, unless the lock is held for too long. */
 TEST(HeldClient, GoesOnWhenFree)
 {
 	Midway midway;
@@ -273,7 +276,7 @@ protected:
 		peer.close_here();
 		expect_no_connections(agent);
 	}
-	/* Bytes that nobody has read yet are in as many elements as the one might be among. */
+	/* Other connections, with unread bytes in elements next to the one that faults. */
 	void make_others()
 	{
 		for (Role role : both_roles)
@@ -292,10 +295,13 @@ protected:
 			check_data(one, 100000, true);
 		}
 	}
-	/* @call touches the page, sleeps, and goes on when all has changed. Return: its result. */
+	/*
+	 * Starts @call, which touches the page and sleeps, and fills the page after all has
+	 * changed. Return: the result of @call.
+	 */
 	ssize_t sleep_in(const std::function<ssize_t()> &call)
 	{
-		/* Before the page goes, whatever happens here. */
+		/* The thread ends before the page is removed, even if the test fails. */
 		result = std::async(std::launch::async, [call] {
 			ssize_t rc = call();
 
@@ -312,7 +318,7 @@ protected:
 	Agent agent;
 	std::vector<Connection> others;
 	Peer peer{std::get<Role>(GetParam()), std::get<Departure>(GetParam())};
-	/* Waits for its thread, which the end of the page wakes. */
+	/* The destructor waits for the thread, which the end of the page wakes. */
 	std::future<ssize_t> result;
 	LatePage page;
 };
@@ -326,7 +332,7 @@ INSTANTIATE_TEST_SUITE_P(, Asleep,
 					name_of(std::get<Departure>(info.param));
 			 });
 
-/* Into the peer's element. */
+/* send() copies into the peer's element. */
 TEST_P(Asleep, InSend)
 {
 	ssize_t rc =
@@ -336,7 +342,7 @@ TEST_P(Asleep, InSend)
 	check_others();
 }
 
-/* Out of its own. */
+/* recv() copies out of the element of this end. */
 TEST_P(Asleep, InRecv)
 {
 	Flow flow = {.seed = 1, .bytes = page.size};
@@ -351,8 +357,8 @@ TEST_P(Asleep, InRecv)
 }
 
 /*
- * A thread sleeps in send(), in memory that takes its time, and the server that it sends to goes:
- * what the server had for it is given back to others, though the thread goes on sleeping.
+ * A thread sleeps in send(), with bytes from memory that is not present, and the server goes away:
+ * the server's memory is given to other connections, though the thread still sleeps.
  */
 class GivenBack : public testing::TestWithParam<Departure>
 {
@@ -362,7 +368,7 @@ protected:
 	void SetUp() override
 	{
 		ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
-		/* Each element is all of a DMB. */
+		/* Each element occupies a whole DMB. */
 		must_set(listener, SOL_SOCKET, SO_RCVBUFFORCE, MiB);
 	}
 	Ends connect()
@@ -372,7 +378,7 @@ protected:
 
 		return {std::move(client), must_accept(listener)};
 	}
-	/* How many the server has. */
+	/* The number of DMBs of the server. */
 	int64_t dmbs() const
 	{
 		return netns.counters()["ism_dmbs"];
@@ -382,7 +388,7 @@ protected:
 		if (GetParam() == Departure::reset)
 			must_linger(server, 0);
 		else
-			/* Then the stream is over although the client does not close. */
+			/* The stream then ends although the client does not close. */
 			must_set(server, IPPROTO_TCP, TCP_LINGER2, 1);
 		server.close();
 	}
@@ -390,7 +396,7 @@ protected:
 	{
 		return result.wait_for(std::chrono::seconds(0)) == std::future_status::timeout;
 	}
-	/* Others that connect need no memory but that. */
+	/* Other connections need only the memory that was given back. */
 	void expect_given_back()
 	{
 		std::vector<Ends> others;
@@ -423,7 +429,10 @@ protected:
 		leave(ends.there);
 		expect_given_back();
 		page.fill('!');
-		/* With TCP, too, the first send after an orderly close is in vain. */
+		/*
+		 * As with TCP, the first send() after an orderly close succeeds, and its bytes are
+		 * discarded.
+		 */
 		EXPECT_EQ(result.get(),
 			  GetParam() == Departure::reset ? -ECONNRESET : ssize_t(page.size));
 	}
@@ -431,7 +440,7 @@ protected:
 	Netns netns;
 	Fd listener = netns.make([] { return must_listen(Flavor()); });
 	Ends ends;
-	/* Waits for its thread, which the end of the page wakes. */
+	/* The destructor waits for the thread, which the end of the page wakes. */
 	std::future<ssize_t> result;
 };
 
@@ -466,8 +475,8 @@ static Ends within_host()
 }
 
 /*
- * As with TCP, what one thread sends is not torn by what another sends, though part of it may not
- * be in memory. But nobody waits for that memory who does not need it.
+ * As with TCP, concurrent send() calls don't mix their bytes, though part of one's memory may not
+ * be present. But no other thread waits for that memory without need.
  */
 TEST(PartlyLate, IsSentWhole)
 {
@@ -487,7 +496,7 @@ TEST(PartlyLate, IsSentWhole)
 	});
 
 	page.await_touch();
-	/* Which has to come back before the page is there. */
+	/* This call has to return before the page is present. */
 	std::future<ssize_t> whole = std::async(
 	    std::launch::async, [&] { return send(client, other.data(), other.size(), 0); });
 
@@ -499,7 +508,7 @@ TEST(PartlyLate, IsSentWhole)
 	EXPECT_EQ(got, other + std::string(there + late, 'a'));
 }
 
-/* Of memory that ends, what is there is sent; and where nothing is, nothing. */
+/* If memory ends within a send(), the part before that is sent; if none is readable, nothing. */
 TEST(PartlyThere, IsSentInPart)
 {
 	ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
@@ -520,8 +529,8 @@ TEST(PartlyThere, IsSentInPart)
 }
 
 /*
- * Listeners that their user keeps locked, each with a client: more than the workers of a processor
- * that may sleep at a time. The client of another is served all the same.
+ * Listeners that their user keeps locked, each with a client: more than the number of workers of a
+ * processor that may sleep at a time. The client of another listener is still served.
  */
 TEST(HeldListeners, DoNotHoldUpOthers)
 {
@@ -559,12 +568,12 @@ TEST(HeldListeners, DoNotHoldUpOthers)
 	for (int port : ports) {
 		Address to = address_of(0, AF_INET, port);
 
-		/* Of TCP, with the option: as many rendezvous would be too many. */
+		/* TCP sockets with the option: so many handshakes would exceed the limit. */
 		clients.push_back(offering_socket());
 		EXPECT_EQ(connect(clients.back(), to.get(), to.len), 0);
 	}
 
-	/* Not by SMC, or this thread would do a worker's part for its own listener. */
+	/* Not an SMC socket, or this thread would do the handshake for its own listener. */
 	Fd listener = must_listen(Flavor());
 	Fd served =
 	    propose(address_of(0, AF_INET, local_address(listener).port()), good_proposal());

@@ -28,7 +28,7 @@ tcp_info info_of(int fd)
 	return info;
 }
 
-/* Bytes between the ends of a connection of SMC; 0 if it is one of TCP. */
+/* Bytes between the ends of an SMC connection; 0 for TCP. */
 size_t room_of(int fd)
 {
 	nlohmann::json shown = find_socket(fd);
@@ -39,7 +39,7 @@ size_t room_of(int fd)
 	const nlohmann::json &sizes = shown.at("connection");
 	size_t room = sizes.at("peer-rmbe");
 
-	/* Over SMC-D there is no other buffer. */
+	/* SMC-D has no other buffer. */
 	if (shown.at("mode") == "SMC-R")
 		room += sizes.at("sndbuf").get<size_t>();
 	return room;
@@ -83,9 +83,9 @@ size_t fill_for_good(int fd, size_t sent)
 		tcp_info info = info_of(fd);
 
 		/*
-		 * The peer has all that its window was open for, and has closed it. But it may
-		 * find more room, and say so when it is asked next: two probes leave before this
-		 * is for good.
+		 * The peer has received all that its window allowed, and has closed it. But it may
+		 * open the window again when it answers the next probe: two probes must be sent
+		 * before the window counts as closed for good.
 		 */
 		if (more || info.tcpi_unacked || info.tcpi_snd_wnd)
 			asked_from = 0;
@@ -103,7 +103,7 @@ int64_t times_sent(int fd, bool by_smc)
 
 	tcp_info info = info_of(fd);
 
-	/* What a busy guest has not acknowledged in time is sent again. */
+	/* Segments that a busy guest did not acknowledge in time are retransmitted. */
 	return int64_t(info.tcpi_data_segs_out) - info.tcpi_total_retrans;
 }
 

@@ -60,7 +60,7 @@ FusePage::FusePage() : device(open("/dev/fuse", O_RDWR | O_CLOEXEC))
 
 FusePage::~FusePage()
 {
-	/* Fails what still waits for it, and so wakes who sleeps. */
+	/* Fails all pending requests, and so wakes the threads that sleep. */
 	umount2(mount_point, MNT_FORCE);
 	munmap(page, size);
 	umount2(mount_point, MNT_DETACH);
@@ -86,7 +86,7 @@ void FusePage::answer(uint64_t request, const void *body, size_t len, int error)
 	    .len = uint32_t(sizeof(out) + len), .error = -error, .unique = request};
 	iovec parts[] = {{&out, sizeof(out)}, {const_cast<void *>(body), len}};
 
-	/* Nobody may want it any more. */
+	/* The request may have been cancelled meanwhile. */
 	if (writev(device, parts, 2) < 0 && errno != ENOENT)
 		throw_errno("answer of a file system");
 }
@@ -95,7 +95,7 @@ void FusePage::serve()
 {
 	std::vector<char> request(FUSE_MIN_READ_BUFFER + 65536);
 
-	/* ENODEV: it is not mounted any more. */
+	/* ENODEV: the file system is not mounted any more. */
 	while (read(device, request.data(), request.size()) > 0 || errno == EINTR) {
 		fuse_in_header in;
 
@@ -132,7 +132,7 @@ void FusePage::serve()
 		case FUSE_FORGET:
 		case FUSE_BATCH_FORGET:
 		case FUSE_INTERRUPT:
-			/* These want no answer. */
+			/* These requests need no answer. */
 			break;
 		case FUSE_FLUSH:
 		case FUSE_RELEASE:

@@ -47,7 +47,7 @@ long from_environment(const char *name, long otherwise)
 	return value ? atol(value) : otherwise;
 }
 
-/* Of the threads of a process: how far each is. */
+/* The progress of each thread of a process. */
 using Progress = std::array<std::atomic<int>, threads>;
 
 int sum(const Progress &progress)
@@ -77,7 +77,7 @@ Call any_call(Chance &chance)
 	}
 }
 
-/* By the seed of a process, so that all of its threads do the same. */
+/* Depends only on the seed of the process, so that all its threads do the same. */
 bool only_steps(uint64_t seed)
 {
 	return seed % 3 == 0;
@@ -94,7 +94,7 @@ void make_calls(uint64_t seed, bool steps, Arena &arena, std::atomic<int> &progr
 	}
 }
 
-/* Every signal that a socket may send only interrupts. Children leave nothing to be waited for. */
+/* Every signal that a socket may send only interrupts. Children leave no zombies. */
 void take_signals()
 {
 	struct sigaction action = {};
@@ -107,7 +107,7 @@ void take_signals()
 	signal(SIGCHLD, SIG_IGN);
 }
 
-/* Nothing of the test's can be reached by a random number, and memory stays. */
+/* Random numbers can't reach anything of the test, and memory stays mapped. */
 void be_confined()
 {
 	rlimit files = {fd_end, fd_end}, bytes = {1 << 20, 1 << 20};
@@ -121,7 +121,7 @@ void be_confined()
 	take_signals();
 }
 
-/* Interrupts a thread that does not get on, until all are through. */
+/* Interrupts a thread that makes no progress, until all are done. */
 void drive(std::vector<std::jthread> &all, Progress &progress)
 {
 	std::array<int, threads> before = {};
@@ -138,7 +138,7 @@ void drive(std::vector<std::jthread> &all, Progress &progress)
 	}
 }
 
-/* In the tenant's process. */
+/* Runs in the tenant's process. */
 void fuzz(uint64_t seed, Progress &progress)
 {
 	std::vector<std::jthread> all;
@@ -150,11 +150,11 @@ void fuzz(uint64_t seed, Progress &progress)
 			make_calls(seed * threads + i, only_steps(seed), arena, progress[i]);
 		});
 	drive(all, progress);
-	/* Its sockets close at once. */
+	/* The exit closes its sockets at once. */
 	_exit(0);
 }
 
-/* A tenant, and how far it is. */
+/* A tenant, and its progress. */
 class Fuzzer
 {
 public:
@@ -162,7 +162,7 @@ public:
 	    : tenant(uid, where, [this, seed] { fuzz(seed, *progress); })
 	{
 	}
-	/* After so many calls, if it gets there. */
+	/* Kills the process after this many calls, if it gets there. */
 	void kill_after(int calls)
 	{
 		wait_until(
@@ -189,7 +189,7 @@ void run_seed(uint64_t seed)
 	std::mt19937_64 random(seed);
 	std::vector<std::unique_ptr<Fuzzer>> all;
 
-	/* Where a crash leaves it. */
+	/* In the kernel log, where a crash can be seen. */
 	write_file("/dev/kmsg", "fuzz: seed " + std::to_string(seed) + "\n");
 	set_sysctl("net.smc.tcp2smc", random() % 2 ? "1" : "0");
 	all.push_back(std::make_unique<Fuzzer>(random(), 65534, Tenant::Where::here));
@@ -242,7 +242,7 @@ TEST_F(Fuzz, Seeds)
 	}
 	set_sysctl("net.smc.tcp2smc", "0");
 	printf("# %ld seeds from %ld\n", tried, first);
-	/* What was called led to connections of SMC. */
+	/* The calls led to SMC connections. */
 	EXPECT_GT((Counters::now() - before)["ism_write_bytes"], tried);
 	expect_no_connections(agent);
 

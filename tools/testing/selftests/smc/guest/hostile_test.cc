@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that offers SMC and then does not keep to the rendezvous. Whatever it says at whatever
- * step, the application at our end (in guest 1) gets a working TCP connection or an error, in
- * bounded time, the case is counted, and the next connection is as good as ever.
+ * A peer that offers SMC and then violates the handshake protocol. Whatever it sends at whatever
+ * step, the application at this end (in guest 1) gets a working TCP connection or an error, in
+ * bounded time; the case is counted; and the next connection works.
  */
 #include <arpa/inet.h>
 #include <atomic>
@@ -34,7 +34,7 @@ namespace
 [[maybe_unused]] testing::Environment *const takes_no_note =
     testing::AddGlobalTestEnvironment(new TakesNoNote);
 
-/* What comes of it: what the victim says, and whether its application has TCP or an error. */
+/* The result: the victim's answer, and whether its application has TCP or an error. */
 struct Outcome {
 	std::string said;
 	bool is_reset = false;
@@ -62,7 +62,7 @@ Outcome declined(uint32_t diagnosis)
 
 const Outcome tcp = {""}, reset = {"", true};
 
-/* What the rogue says where a certain message is due, made of the right one. */
+/* What the rogue sends in place of a certain message, made from the correct one. */
 struct Case {
 	std::string name;
 	std::function<void(std::string &message)> spoil;
@@ -84,9 +84,10 @@ std::function<void(std::string &)> instead(const std::string &bytes)
 }
 
 /*
- * A message spoiled in all the ways that any CLC message can be. One that is none is the
- * application's if it is @first, and else an error, for nobody can tell whose the next bytes are.
- * @one_short: what comes of one that says it is a byte shorter. @noise: of bits flipped at random.
+ * A message damaged in all ways that any CLC message can be. Bytes that are no message are the
+ * application's if it is @first; otherwise the result is an error, because nobody can tell where
+ * the application's bytes begin. @one_short: result of a message whose length is one byte too
+ * small. @noise: result of random bit flips.
  */
 std::vector<Case> spoiled(bool first, const Outcome &one_short, const std::vector<Outcome> &noise)
 {
@@ -125,7 +126,7 @@ std::vector<Case> spoiled(bool first, const Outcome &one_short, const std::vecto
 	return cases;
 }
 
-/* A DECLINE with every diagnosis there is, one of no meaning, and one of version 1. */
+/* A DECLINE with every known diagnosis, with an unknown one, and of version 1. */
 std::vector<std::string> declines()
 {
 	std::vector<std::string> all;
@@ -181,11 +182,11 @@ std::vector<Case> proposals()
 	return cases;
 }
 
-/* What is wrong with an agreement of SMC-R: with a link that can't be. */
+/* An SMC-R agreement for a link that can't work. */
 struct WrongLink {
 	const char *name;
 	std::function<void(smc_clc_agreement &)> change;
-	/* Whether that can be seen before the link is tried. */
+	/* The mistake is visible before the link is tried. */
 	bool is_seen;
 };
 
@@ -231,7 +232,7 @@ std::vector<Case> confirms()
 {
 	const Outcome wrong = declined(SMC_DIAG_SYNC),
 		      no_link = declined(SMC_DIAG_TIMEOUT_CONFIRM_LINK);
-	/* One of SMC-D has one length only. */
+	/* SMC-D messages have one length only. */
 	std::vector<Case> cases =
 	    peer_within()
 		? spoiled(false, reset,
@@ -245,7 +246,7 @@ std::vector<Case> confirms()
 
 	with(
 	    "OtherFirstContact", [](auto &a) { a.first_contact = !a.first_contact; }, wrong);
-	/* The link is what counts then. */
+	/* Then only the link counts. */
 	with(
 	    "OtherEid", [](auto &a) { a.eid[0] = 'X'; }, peer_within() ? wrong : no_link);
 	with(
@@ -254,7 +255,7 @@ std::vector<Case> confirms()
 	    "TheOther", [](auto &a) { a.type = SMC_CLC_ACCEPT; }, wrong);
 	cases.push_back({"Proposal", instead(encode(good_proposal())), wrong});
 	if (peer_within()) {
-		/* For more of what is wrong with an element see WrongConfirm of smcd_test.cc. */
+		/* WrongConfirm in smcd_test.cc has more mistakes in the element. */
 		with(
 		    "NoElementBehindIt", [](auto &) {}, wrong);
 		with(
@@ -270,7 +271,7 @@ std::vector<Case> confirms()
 
 std::vector<Case> accepts()
 {
-	/* Within a host no link was offered: what is wrong with it does not matter. */
+	/* Within a host no link was offered, so a mistake in the link does not matter. */
 	const Outcome not_offered = declined(SMC_DIAG_VERSION), sync = declined(SMC_DIAG_SYNC),
 		      other_eid = peer_within() ? not_offered : declined(SMC_DIAG_NO_UEID),
 		      no_group = peer_within() ? not_offered : declined(SMC_DIAG_NO_SERVER_LINK),
@@ -301,7 +302,7 @@ std::vector<Case> accepts()
 	return cases;
 }
 
-/* Everything that tells of a connection that did not become SMC. */
+/* The sum of all counters for connections that did not become SMC. */
 int64_t failures_counted(Agent &agent)
 {
 	Counters now = agent.counters();
@@ -309,7 +310,7 @@ int64_t failures_counted(Agent &agent)
 	return now.sum("violation_") + now["fallbacks"] + now["handshake_errors"];
 }
 
-/* What is right in a rendezvous with a server of the agent's: SMC-R, or within a host SMC-D. */
+/* A correct handshake with a server at the agent: SMC-R, or SMC-D within a host. */
 smc_clc_proposal right_proposal(Agent &agent)
 {
 	return peer_within() ? good_proposal(host_device(agent)) : good_proposal();
@@ -337,7 +338,7 @@ protected:
 		set_limit(60);
 	}
 
-	/* The rogue says what is wrong, @right being what is due. */
+	/* The rogue sends the wrong message; @right is the correct one. */
 	static void say_wrong(int rogue, std::string right)
 	{
 		GetParam().spoil(right);
@@ -345,7 +346,10 @@ protected:
 		if (GetParam().then_close)
 			shutdown(rogue, SHUT_WR);
 	}
-	/* The rendezvous is over: the victim's application has TCP to its end, or an error. */
+	/*
+	 * Expects the end of the handshake: the victim's application has TCP until it ends, or an
+	 * error.
+	 */
 	void expect_outcome(Fd &rogue, RemoteSocket &victim)
 	{
 		shutdown(rogue, SHUT_WR);
@@ -356,7 +360,7 @@ protected:
 		victim.close();
 		expect_outcome(rogue, rc != "0");
 	}
-	/* All that the victim said is here, or on its way. */
+	/* All that the victim sent has arrived, or is on its way. */
 	void expect_outcome(Fd &rogue, bool is_reset)
 	{
 		EXPECT_EQ((Outcome{all_said(rogue), is_reset}), GetParam().outcome);
@@ -367,7 +371,7 @@ protected:
 
 		check_data(connection, 100000, true);
 	}
-	/* The rogue connects; @preface does what is right up to a message, which it returns. */
+	/* The rogue connects; @preface does all correctly up to a message, which it returns. */
 	void attack_server(const std::function<std::string(int rogue)> &preface)
 	{
 		RemoteSocket listener = agent.listen(Flavor());
@@ -412,7 +416,7 @@ TEST_P(BadProposal, IsSurvived)
 	attack_server([](int) { return encode(good_proposal()); });
 }
 
-/* The victim is the server, and accepted a good proposal. */
+/* The victim is the server, and accepted a correct proposal. */
 class BadConfirm : public Hostile
 {
 protected:
@@ -460,7 +464,7 @@ TEST_P(BadAccept, IsSurvived)
 	}
 }
 
-/* A server that speaks an older release is answered in it. */
+/* A server with an older release gets answers of that release. */
 TEST(OlderServer, GetsItsOwnRelease)
 {
 	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
@@ -496,7 +500,7 @@ TEST(ClientWithIpv6Gid, GetsOneForAnAnswer)
 	listener.accept();
 }
 
-/* A rendezvous that comes to nothing leaves the client a socket that can connect again. */
+/* After a failed handshake the client's socket can connect again. */
 class Broken : public testing::Test
 {
 protected:
@@ -535,7 +539,7 @@ TEST_F(Broken, ByReset)
 	expect_reset_and_usable();
 }
 
-/* In the middle there is nothing to be half closed. */
+/* A connection in the middle of its handshake can't be half closed. */
 TEST_F(Broken, ByShutdown)
 {
 	EXPECT_EQ(lured.client.shutdown(SHUT_WR), 0);
@@ -543,8 +547,8 @@ TEST_F(Broken, ByShutdown)
 }
 
 /*
- * A blocking connect() that ends before its rendezvous does. That goes on, unless it was given
- * up, and its end is the socket's.
+ * A blocking connect() that returns before its handshake is over. The handshake goes on, unless it
+ * was cancelled, and its result is that of the socket.
  */
 class Undecided : public testing::Test
 {
@@ -555,7 +559,7 @@ protected:
 			throw std::runtime_error("listen");
 		to = local_address(listener);
 	}
-	/* connect(), in a thread of its own; returns once the rogue has the proposal. */
+	/* Runs connect() in a thread; returns once the rogue has the proposal. */
 	void begin()
 	{
 		connecting = std::thread([this] {
@@ -570,7 +574,7 @@ protected:
 		connecting.join();
 		EXPECT_EQ(errnos, error) << strerror(errnos);
 	}
-	/* The rogue wants TCP: the socket is connected by it. */
+	/* The rogue declines: the socket is connected by TCP. */
 	void decide()
 	{
 		char bytes[3];
@@ -617,7 +621,7 @@ TEST_F(Undecided, TimedOut)
 
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	begin();
-	/* Half an answer is none. */
+	/* Half a message is no answer. */
 	send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY).substr(0, 10));
 	expect_end(EINPROGRESS);
 	EXPECT_EQ(connect(fd, to.get(), to.len), -1);
@@ -638,15 +642,16 @@ TEST_F(Undecided, Disconnected)
 	EXPECT_NE(errnos, 0);
 	rogue.close();
 
-	/* And it can connect again. */
+	/* The socket can connect again. */
 	begin();
 	send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY));
 	expect_end(0);
 }
 
 /*
- * Who keeps its own rendezvous waiting does not keep others from accept(). The wait has its limit,
- * which a slow guest may reach before the other has connected: then again.
+ * A client that delays its own handshake does not keep others from accept(). The wait is limited,
+ * and a slow guest may reach the limit before the other client has connected; then the test
+ * repeats.
  */
 TEST(SilentClients, AreOvertaken)
 {
@@ -672,7 +677,7 @@ TEST(SilentClients, AreOvertaken)
 			throw std::runtime_error("send");
 		if (first.recv(5, MSG_WAITALL) == "first")
 			return true;
-		/* Those that did not overtake are waiting, too. */
+		/* Clients that wait like the silent one. */
 		for (int i = 0; i < 3; i++)
 			listener.accept();
 		return false;
@@ -691,8 +696,8 @@ static Fd socket_of(uid_t user)
 }
 
 /*
- * A user connects to a server that says nothing, as often as it takes to have as many rendezvous as
- * the namespace is to have. He gets half of them, and the next user still gets SMC.
+ * A user connects to a silent server until the namespace would have its maximum of handshakes. He
+ * gets half of them, and the next user still gets SMC.
  */
 TEST(SilentServer, LeavesSmcToOtherUsers)
 {
@@ -724,16 +729,16 @@ TEST(SilentServer, LeavesSmcToOtherUsers)
 }
 
 /*
- * Peers that fall silent, for as long as a rendezvous waits for a message. All do so at the same
- * time, and then it is seen, of one after the other, what became of their victims.
+ * Peers that fall silent, until the handshake's timeout. All of them do so at the same time, and
+ * then the result for each victim is checked.
  */
 class Silence : public testing::Test
 {
 protected:
-	/* What begins before the silence, and returns what is to be seen and done after. */
+	/* A function that begins before the silence, and returns the checks for afterwards. */
 	using Rest = std::function<void()>;
 
-	/* The victim is an agent's server. */
+	/* The victim is a server at an agent. */
 	struct Attack {
 		explicit Attack(Agent &agent) : listener(agent.listen(Flavor()))
 		{
@@ -751,7 +756,9 @@ protected:
 	{
 		set_limit(180);
 	}
-	/* The victim has accepted a good proposal; @confirm is what should come next. */
+	/*
+	 * The victim has accepted a correct proposal; @confirm is the message that should follow.
+	 */
 	std::shared_ptr<Attack> after_accept(std::string &confirm)
 	{
 		auto attack = std::make_shared<Attack>(agent);
@@ -762,7 +769,7 @@ protected:
 		confirm = encode(right_confirm(receive_agreement(attack->rogue, SMC_CLC_ACCEPT)));
 		return attack;
 	}
-	/* The victim is an agent's client, and has sent its proposal. */
+	/* The victim is a client at an agent, and has sent its proposal. */
 	std::shared_ptr<Lured> after_proposal()
 	{
 		auto lured = std::make_shared<Lured>(lure(agent));
@@ -771,12 +778,12 @@ protected:
 		return lured;
 	}
 
-	/* Half a message where the first is due: the application's bytes. */
+	/* Half a message in place of the first one: it belongs to the application. */
 	Rest half_a_proposal(const std::string &half);
 	Rest half_a_confirm(const std::function<void(std::string &)> &halve);
 	Rest half_an_accept(const std::string &half);
 	/*
-	 * Messages that come after the rendezvous was given up are dropped; what follows them is
+	 * Messages that arrive after the handshake's timeout are dropped; bytes after them are
 	 * data.
 	 */
 	Rest late_proposal_and_decline();
@@ -793,7 +800,7 @@ protected:
 		EXPECT_EQ(victim.recv(14, MSG_WAITALL), "from the rogue");
 		check_tcp(rogue, victim);
 	}
-	/* What is answered, though it is late. */
+	/* A late message that is still answered. */
 	static void expect_decline(int rogue)
 	{
 		EXPECT_EQ(diagnosis_of(receive_message(rogue)), SMC_DIAG_SYNC);
@@ -872,7 +879,7 @@ Silence::Rest Silence::late_proposal_and_decline()
 	};
 }
 
-/* An application that has begun to send does not do so around a DECLINE. */
+/* An application that has begun to send gets no DECLINE in between its bytes. */
 Silence::Rest Silence::late_proposal_behind_data()
 {
 	auto attack = std::make_shared<Attack>(agent);
@@ -915,7 +922,7 @@ Silence::Rest Silence::late_accept()
 	};
 }
 
-/* No message of a rendezvous begins with an urgent byte, before which TCP stops. */
+/* No handshake message begins with an urgent byte, at which TCP stops. */
 Silence::Rest Silence::late_urgent_byte()
 {
 	auto attack = std::make_shared<Attack>(agent);
@@ -929,7 +936,7 @@ Silence::Rest Silence::late_urgent_byte()
 	};
 }
 
-/* TCP tells nobody of fewer bytes than these. */
+/* With fewer bytes than the low-water mark TCP wakes nobody. */
 Silence::Rest Silence::below_the_low_water_mark()
 {
 	auto attack = std::make_shared<Attack>(agent);
@@ -953,7 +960,7 @@ Silence::Rest Silence::below_the_low_water_mark()
 	};
 }
 
-/* Bytes that are the application's, whatever they begin with. */
+/* Bytes of the application, even if they look like a message. */
 Silence::Rest Silence::data_only()
 {
 	auto attack = std::make_shared<Attack>(agent);
@@ -965,7 +972,7 @@ Silence::Rest Silence::data_only()
 		expect_nothing_said(attack->rogue);
 		send_bytes(attack->rogue, "x");
 		EXPECT_EQ(victim.recv(1), "x");
-		/* Who has begun to speak as an application does not go back to the rendezvous. */
+		/* A peer that has sent data can't go back to the handshake. */
 		send_bytes(attack->rogue, message);
 		EXPECT_EQ(victim.recv(message.size(), MSG_WAITALL), message);
 		check_tcp(attack->rogue, victim);
@@ -1020,7 +1027,7 @@ TEST_F(Silence, IsSurvived)
 	check_data(connection, 100000, true);
 }
 
-/* A DECLINE is obeyed at every step, whatever its diagnosis: the connection goes on as TCP. */
+/* A DECLINE is accepted at every step, with any diagnosis: the connection continues as TCP. */
 class Decline : public testing::Test
 {
 protected:
@@ -1061,7 +1068,7 @@ TEST_F(Decline, InsteadOfConfirm)
 	RemoteSocket listener = agent.listen(Flavor());
 	smc_clc_proposal proposal = right_proposal(agent);
 
-	/* Not what that took. */
+	/* Without the failures counted before. */
 	before = failures_counted(agent);
 	for (const std::string &decline : declines()) {
 		Fd rogue = propose(address_of(1, AF_INET, listener.port()), proposal);
@@ -1075,7 +1082,7 @@ TEST_F(Decline, InsteadOfConfirm)
 	}
 }
 
-/* A rogue that speaks for this guest, whose kernel has a connection with the agent. */
+/* A rogue that pretends to be this guest, whose kernel has a connection with the agent. */
 class Impostor : public testing::Test
 {
 protected:
@@ -1102,7 +1109,10 @@ protected:
 		return propose(address_of(1, AF_INET, listener->port()), proposal_of_this_guest(),
 			       from);
 	}
-	/* The group of this guest's kernel has all its connections, and takes another one. */
+	/*
+	 * Expects the group of this guest's kernel to have all its connections, and to accept
+	 * another one.
+	 */
 	void expect_group(int64_t others = 0)
 	{
 		check_data(*connection, 100000, true);
@@ -1119,7 +1129,10 @@ protected:
 	int64_t groups = 0;
 };
 
-/* It is offered the group. That it wants it dropped ends no connection of this guest's. */
+/*
+ * The impostor is offered the group. Its request to drop the group ends no connection of this
+ * guest.
+ */
 TEST_F(Impostor, EndsNoOthersConnection)
 {
 	Fd rogue = pose();
@@ -1134,7 +1147,7 @@ TEST_F(Impostor, EndsNoOthersConnection)
 	check_data(*connection, 100000, true);
 }
 
-/* The CONFIRM tells that it has another link: the group's elements are out of its reach. */
+/* The CONFIRM shows that it has another link, so it can't reach the group's elements. */
 TEST_F(Impostor, WithoutTheLinkHarmsNoGroup)
 {
 	Fd rogue = pose();
@@ -1182,7 +1195,7 @@ TEST_F(Impostor, ElsewhereIsAStranger)
 	expect_group(1);
 }
 
-/* One under way is waited for by those of its own address, whoever the others claim to be. */
+/* Only clients with the same address wait for a first contact, whatever peer ids others claim. */
 TEST(FirstContacts, WaitForNoStranger)
 {
 	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
@@ -1202,7 +1215,9 @@ TEST(FirstContacts, WaitForNoStranger)
 	EXPECT_EQ(diagnosis_of(receive_message(same)), SMC_DIAG_TIMEOUT_CONFIRM_LINK);
 }
 
-/* Who claims to be many hosts has a share of the server's link groups; others find the rest. */
+/*
+ * A peer that claims to be many hosts is limited in the server's link groups; others get the rest.
+ */
 TEST(FirstContacts, AreBounded)
 {
 	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");

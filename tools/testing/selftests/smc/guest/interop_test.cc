@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This module against the one in Debian's kernel: run_guest.sh --smc 0=ours,1=tree interop
- *
- * The in-tree module speaks SMC-R version 2 over IPv4 only, and soft-RoCE has no GIDs for
- * version 1; so IPv6 proper is TCP between the two.
+ * This module against the in-tree one of Debian's kernel: run_guest.sh --smc 0=ours,1=tree interop.
+ * The in-tree module speaks SMC-R version 2 over IPv4 only, and soft-RoCE has no GIDs for version
+ * 1, so plain IPv6 is TCP between the two.
  */
 #include <array>
 #include <csignal>
@@ -32,12 +31,12 @@ using namespace guest;
 
 constexpr int KiB = 1024, MiB = 1024 * KiB;
 
-/* This module in either role; nothing may be left afterwards, and no rule be broken. */
+/* This module in either role. Afterwards nothing may be left, and no violation counted. */
 class Interop : public testing::TestWithParam<Role>
 {
 protected:
 	Agent tree;
-	/* To streams that this end has given up: their tokens are nobody's. */
+	/* Messages for streams that this end has aborted: their tokens are unknown. */
 	int64_t late_answers = 0;
 
 	void SetUp() override
@@ -173,7 +172,9 @@ TEST_P(Interop, MappedAddresses)
 	    tree.connect(v6, address_from("::ffff:10.83.0.1", local_address(listener).port()));
 	Connection one = {must_accept(listener), std::move(client)};
 
-	/* As client the in-tree module speaks version 2 over AF_INET only, see its reason. */
+	/*
+	 * As client the in-tree module speaks version 2 over AF_INET only; the reason shows that.
+	 */
 	check_data(one, 200000, false);
 }
 
@@ -184,7 +185,7 @@ TEST_P(Interop, OtherAddressesOfVersion6FallBack)
 	check_data(one, 200000, false);
 }
 
-/* Small, middle and large size classes at either end: the in-tree module has none larger. */
+/* Small, medium and large size classes at either end: the in-tree module has no larger ones. */
 TEST_P(Interop, UnequalBuffers)
 {
 	constexpr std::array sizes = {16 * KiB, 128 * KiB, 512 * KiB};
@@ -211,10 +212,10 @@ TEST_P(Interop, UnequalBuffers)
 	}
 }
 
-/* More than one link group holds. */
+/* More connections than one link group can have. */
 TEST_P(Interop, ManyConnections)
 {
-	/* A link group has 255. */
+	/* A link group can have 255. */
 	constexpr int connections = 260;
 	rlimit files = {4096, 4096};
 	std::vector<Connection> all;
@@ -285,7 +286,7 @@ TEST_P(Interop, CloseThereFirst)
 	one.there.close();
 	recv_flow(one.here, {.seed = 1, .bytes = 10000});
 	expect_end(one.here);
-	/* Nobody is there to read it: the peer's answer is a reset, or was its closing. */
+	/* The other end is closed: the peer answers with a reset, or has closed before. */
 	wait_until("sending fails", [&] { return send(one.here, "x", 1, MSG_NOSIGNAL) < 0; });
 	EXPECT_TRUE(errno == EPIPE || errno == ECONNRESET) << strerror(errno);
 }
@@ -315,15 +316,15 @@ TEST_P(Interop, HalfClose)
 }
 
 /*
- * An application there that keeps its side open finds what TCP would let it find, and no more. Its
- * kernel answers the end only when the application closes, and then finds nobody.
+ * An application at the other end that stays open gets what TCP would let it get, and no more. Its
+ * kernel answers the end only when the application closes, and then this end is gone.
  */
 TEST_P(Interop, ClosedHereAndKeptOpenThere)
 {
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
 
 	for (uint64_t bytes : {0, 30000}) {
-		/* It does not tell of all that is read, for which it would have 325 s. */
+		/* The peer does not report all that is read, so this end would wait for 325 s. */
 		SysctlScope max("net.smc.max_orphans", bytes ? "0" : "100");
 		Connection one = connection();
 		Flow flow = {.seed = 1, .bytes = bytes};
@@ -341,8 +342,8 @@ TEST_P(Interop, ClosedHereAndKeptOpenThere)
 }
 
 /*
- * Elements of those that were given up can't be used again while the link is there. So they count,
- * and the link ends when there are too many, also if other connections have it.
+ * Elements of aborted connections can't be reused while the link exists. So they are counted, and
+ * the link ends when there are too many, even if other connections use it.
  */
 TEST_P(Interop, TooManyKeptOpenThere)
 {
@@ -361,7 +362,7 @@ TEST_P(Interop, TooManyKeptOpenThere)
 	EXPECT_EQ(passed()["rdma_groups_lost"], 1);
 	late_answers += closed.size();
 
-	/* A server of it offers the old group until it has noticed. */
+	/* The in-tree server offers the old group until it has noticed its end. */
 	wait_until("another group is made", [&] {
 		int64_t groups = Counters::now()["rdma_groups_created"];
 		Connection next = connection();
@@ -397,8 +398,8 @@ TEST_P(Interop, CloseBothAtOnce)
 	}
 }
 
-/* TCP resets a connection that is closed with data unread; so does SMC. */
-/* The in-tree reader is told of an abnormal end as of an orderly one, by its own kind, too. */
+/* TCP resets a connection that is closed with unread data, and so does SMC. */
+/* The in-tree reader gets an orderly end instead of an abort, also from its own kind. */
 TEST_P(Interop, CloseHereWithUnreadData)
 {
 	Connection one = connection();
@@ -472,7 +473,7 @@ TEST_P(Interop, SlowReaderHere)
 	far.join();
 }
 
-/* Many short stays at a closed window, in both directions, with unequal buffers. */
+/* Many short waits for the window, in both directions, with unequal buffers. */
 TEST_P(Interop, EchoThroughClosedWindows)
 {
 	for (int there : {16 * KiB, 40000, 100000, 300000}) {
@@ -510,7 +511,7 @@ TEST_P(Interop, PeerKilled)
 
 		return recv(busy.here, bytes, sizeof(bytes), 0) <= 0;
 	});
-	/* As with TCP, the first may be in vain. */
+	/* As with TCP, the first send may succeed. */
 	wait_until("sending fails", [&] { return send(idle.here, "x", 1, MSG_NOSIGNAL) < 0; });
 }
 
@@ -592,7 +593,7 @@ TEST_P(Interop, PeerWithoutDeviceFallsBack)
 	check_data(without, 100000, false);
 	tree.must_run("lab-rxe eth0");
 
-	/* A server finds out by a connection, which goes by TCP, that a link group is stale. */
+	/* A server detects a stale link group by a connection, which falls back to TCP. */
 	int64_t groups = Counters::now()["rdma_groups_created"];
 
 	wait_until("a new link group is made", [&] {
@@ -605,7 +606,7 @@ TEST_P(Interop, PeerWithoutDeviceFallsBack)
 	check_data(with, 100000, true);
 }
 
-/* Each side in turn forgets the link group; the other has to notice. */
+/* Each side in turn loses its link group; the other has to notice. */
 TEST_P(Interop, ModuleHereLoadedAgain)
 {
 	for (int i = 0; i < 2; i++) {
@@ -618,7 +619,7 @@ TEST_P(Interop, ModuleHereLoadedAgain)
 		must_run("lab-smc unload && lab-smc load");
 		configure_with_tree(tree);
 	}
-	/* The counters began anew. */
+	/* The counters have restarted at zero. */
 	SetUp();
 }
 
@@ -631,7 +632,7 @@ TEST_P(Interop, PeersModuleLoadedAgain)
 			check_data(one, 100000, true);
 		}
 		expect_no_connections(tree);
-		/* Its sockets outlive their connections for a moment. */
+		/* Its sockets exist a moment longer than their connections. */
 		wait_until("it is unloaded",
 			   [&] { return !tree.run_command("lab-smc unload").status; });
 		tree.must_run("lab-smc load");
@@ -641,7 +642,7 @@ TEST_P(Interop, PeersModuleLoadedAgain)
 
 TEST_P(Interop, PeersTestLinkIsAnswered)
 {
-	/* It takes effect for the link groups made after it. */
+	/* The sysctl applies to link groups made after it. */
 	RemoteSysctlScope often(tree, "net.smc.smcr_testlink_time", "1");
 
 	must_run("lab-smc unload && lab-smc load");
@@ -658,13 +659,13 @@ TEST_P(Interop, PeersTestLinkIsAnswered)
 	check_data(one, 1000, true);
 }
 
-/* An object as tools for the in-tree module read it, by the path of its attributes. */
+/* An object as tools for the in-tree module see it: its attributes by their path. */
 struct Object {
 	const char *name;
 	int command;
-	/* Those whose length is as their text's is. */
+	/* Attributes whose length is that of their text. */
 	std::set<std::string> texts;
-	/* Those of this module only. */
+	/* Attributes that only this module has. */
 	std::set<std::string> more = {};
 	const char *family = SMC_GENL_FAMILY_NAME;
 };
@@ -673,7 +674,7 @@ static const Object objects[] = {
     {"the host", SMC_NETLINK_GET_SYS_INFO, {"1/4", "1/5"}},
     {"link groups", SMC_NETLINK_GET_LGR_SMCR, {"2/4", "2/7/3", "2/7/4"}},
     {"links", SMC_NETLINK_GET_LINK_SMCR, {"2/4", "2/7/3", "2/7/4", "3/2", "3/4", "3/5"}},
-    /* The in-tree module says nothing of the use of a device that is in no slot. */
+    /* The in-tree module reports no use of a device that is in no PCI slot. */
     {"RDMA devices",
      SMC_NETLINK_GET_DEV_SMCR,
      {"6/7", "6/8/2", "6/9/2", "6/10"},
@@ -685,7 +686,7 @@ static const Object objects[] = {
     {"the table of PNET IDs", SMC_PNETID_GET, {"1", "2", "3"}, {}, SMCR_GENL_FAMILY_NAME},
 };
 
-/* Two dumps, of which none is empty. */
+/* Compares two dumps, neither of which is empty. */
 static void expect_alike(const std::string &here, const std::string &there, const char *what)
 {
 	EXPECT_NE(here, "") << what;
@@ -695,12 +696,12 @@ static void expect_alike(const std::string &here, const std::string &there, cons
 TEST_P(Interop, ObjectsAreShownAlike)
 {
 	Connection one = connection();
-	/* Each end has fallen back once, for the other has no SMC. */
+	/* Each end has fallen back once, because the other end had no SMC. */
 	Connection from_here = make_connection(tree, Flavor(), {Kind::tcp, AF_INET}),
 		   from_there = make_connection(tree, {Kind::tcp, AF_INET}, Flavor(), Role::server);
 
 	check_data(one, 1000, true);
-	/* As the tree's. */
+	/* The same as at the tree's end. */
 	must_run(smc("pnet add NET1 dev eth0"));
 	for (const Object &object : objects) {
 		std::string there =
@@ -716,7 +717,7 @@ TEST_P(Interop, ObjectsAreShownAlike)
 	must_run(smc("pnet del NET1"));
 }
 
-/* Neither host is one that has a system EID. */
+/* Neither host has a system EID. */
 TEST_P(Interop, SystemEidIsShownAlike)
 {
 	const std::string command = std::to_string(SMC_NETLINK_DUMP_SEID);
@@ -736,7 +737,7 @@ TEST_P(Interop, NumbersAreShownAlike)
 	std::vector<Shown> here = shown_in(dump_generic(SMC_NETLINK_GET_LINK_SMCR)),
 			   there =
 			       shown_in(tree.call({"dump-generic", command, SMC_GENL_FAMILY_NAME}));
-	/* A group and its link come in two messages. */
+	/* A group and its link are two messages. */
 	auto of = [](const std::vector<Shown> &all, const std::string &path) {
 		std::set<std::string> values;
 
@@ -756,7 +757,7 @@ TEST_P(Interop, NumbersAreShownAlike)
 
 TEST_P(Interop, SocketsAreShownAlike)
 {
-	/* SMC_DIAG_RMBE, which this module adds. */
+	/* SMC_DIAG_RMBE, which only this module sends. */
 	const std::string more = "128";
 	Connection one = connection();
 	Fd listener = must_listen(Flavor());

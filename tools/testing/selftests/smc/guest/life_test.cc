@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whatever ends before its time: processes, devices, interfaces, addresses, peers, modules.
- * Connections get the errors TCP gives, nothing hangs, nothing is left, and new connections
- * go by SMC again.
+ * Processes, devices, interfaces, addresses, peers and modules that go away early. Connections get
+ * the same errors as with TCP, nothing hangs, nothing is left, and new connections go by SMC again.
  */
 #include <algorithm>
 #include <array>
@@ -38,7 +37,7 @@ constexpr int KiB = 1024, MiB = 1024 * KiB;
 constexpr const char *reload = "lab-smc unload && lab-smc load";
 constexpr const char *references = "/sys/module/smc/refcnt";
 
-/* More than any test waits for. */
+/* More bytes than any test waits for. */
 constexpr Flow endless = {.seed = 1, .bytes = uint64_t(1) << 40};
 
 bool is_blocked(int fd)
@@ -48,7 +47,7 @@ bool is_blocked(int fd)
 	return poll(&p, 1, 0) == 0;
 }
 
-/* Waits for the end of a stream, and says how it ended: 0, or an error's number. */
+/* Waits for the end of a stream. Return: 0 for an orderly end, or the errno. */
 int ending(int fd, int seconds = 120)
 {
 	char bytes[65536];
@@ -65,7 +64,7 @@ int ending(int fd, int seconds = 120)
 	return n < 0 ? errno : 0;
 }
 
-/* The same for a stream that only learns of its end by sending. */
+/* The same for a stream that learns of its end only by sending. */
 int ending_by_sending(int fd, int seconds = 120)
 {
 	int error = 0;
@@ -89,12 +88,12 @@ pid_t in_child(const std::function<void()> &what)
 	try {
 		what();
 	} catch (const std::exception &) {
-		/* The parent judges what became of the connection. */
+		/* The parent checks the connection. */
 	}
 	_exit(0);
 }
 
-/* It connects again and again, and has begun to so many times. */
+/* A child that connects repeatedly, and has begun to do so @attempts times. */
 pid_t connecting_child(const Address &to, int attempts)
 {
 	Pipe begun;
@@ -120,7 +119,7 @@ void kill_child(pid_t child)
 	waitpid(child, nullptr, 0);
 }
 
-/* The other guest's packets and ours get lost without a sign, as if one had lost power. */
+/* Drops the other guest's packets and those of this one silently, like a power failure. */
 class Silence
 {
 public:
@@ -166,8 +165,9 @@ protected:
 	}
 
 	/*
-	 * Nothing is left, and so both modules can go. On the debug kernel they do: it finds more
-	 * then. Elsewhere guest_main.sh unloads them after the programs, as it takes its time.
+	 * Nothing is left, so both modules can be unloaded. On the debug kernel they are, as that
+	 * finds more errors then. Elsewhere guest_main.sh unloads them after the programs, because
+	 * it takes a while.
 	 */
 	void TearDown() override
 	{
@@ -193,7 +193,7 @@ protected:
 	}
 };
 
-/* Each role of this end. */
+/* Tests for each role of this end. */
 class LifeOf : public Life, public testing::WithParamInterface<Role>
 {
 };
@@ -208,7 +208,7 @@ TEST_P(LifeOf, PeerKilledWhileIdle)
 
 	check_data(one, 1000, true);
 	victim.kill();
-	/* Closing in order: it had nothing unread. */
+	/* An orderly end, as no data was unread. */
 	EXPECT_EQ(ending(one.here), 0);
 	EXPECT_EQ(ending_by_sending(one.here), EPIPE);
 }
@@ -237,7 +237,7 @@ TEST_P(LifeOf, PeerKilledWhileItsSendIsBlocked)
 	EXPECT_EQ(ending(one.here), 0);
 }
 
-/* It leaves data unread, which TCP answers by a reset. */
+/* The killed process leaves data unread, so TCP sends a reset. */
 TEST_P(LifeOf, PeerKilledWhileThisEndIsBlocked)
 {
 	Agent victim;
@@ -287,7 +287,7 @@ TEST_P(LifeOf, KilledWhileReceiving)
 	EXPECT_THROW(far.join(), std::runtime_error);
 }
 
-/* A close that waits for its last bytes, killed while it waits. */
+/* A process that is killed while its close() waits for the last bytes. */
 TEST_P(LifeOf, KilledWhileLingering)
 {
 	Connection one = make_connection(peer, Flavor(), GetParam());
@@ -309,7 +309,7 @@ TEST_P(LifeOf, KilledWhileLingering)
 	EXPECT_TRUE(rc == 0 || rc == -ECONNRESET) << rc;
 }
 
-/* At whatever stage of the rendezvous it may be. */
+/* The handshake may be at any step. */
 TEST_F(Life, KilledWhileConnecting)
 {
 	RemoteSocket listener = peer.listen(Flavor(), 64);
@@ -320,7 +320,7 @@ TEST_F(Life, KilledWhileConnecting)
 	listener.close();
 }
 
-/* The same of the listening process. */
+/* The same for the listening process. */
 TEST_F(Life, PeerKilledWhileItAccepts)
 {
 	for (int i = 0; i < 5; i++) {
@@ -353,7 +353,7 @@ TEST_P(LifeOf, PeerStoppedForAWhile)
 	EXPECT_EQ((Counters::now() - before)[by_path("write_bytes")], int64_t(flow.bytes));
 }
 
-/* A module in use stays; one without connections goes, whatever was there before. */
+/* A module in use stays; one without connections can be unloaded, whatever existed before. */
 TEST_F(Life, ModuleInUseIsNotUnloaded)
 {
 	Connection one = make_connection(peer, Flavor());
@@ -376,7 +376,7 @@ TEST_F(Life, ListenerKeepsTheModule)
 	must_run(reload);
 }
 
-/* With the link groups of connections that were closed. */
+/* The link groups of closed connections still exist. */
 TEST_F(Life, ModuleLoadedAgainAndAgain)
 {
 	set_limit(300);
@@ -403,7 +403,7 @@ TEST_F(Life, PeersModuleLoadedAgain)
 	}
 }
 
-/* Connections that the peer does not close keep the module, unless the peer goes. */
+/* Connections that the peer does not close hold the module, until the peer goes away. */
 TEST_F(Life, ModuleUnloadedAfterThePeerWasSlowToClose)
 {
 	Connection one = make_connection(peer, Flavor());
@@ -462,7 +462,7 @@ TEST_P(LifeOf, PeersDeviceDeletedUnderLoad)
 
 static const std::string ipv6_again = " && ip addr replace fd83::1/64 dev eth0 nodad";
 
-/* This end knows at once; the other, whose window is full, asks by TEST LINK. */
+/* This end knows at once; the other, whose window is full, finds out by TEST LINK. */
 class CutOff : public LifeOf
 {
 protected:
@@ -470,7 +470,7 @@ protected:
 	{
 		RemoteSysctlScope often(peer, "net.smc.smcr_testlink_time", "1");
 
-		/* The sysctl holds for link groups made from now on. */
+		/* The sysctl applies to link groups made from now on. */
 		must_run(reload);
 
 		Connection one = make_connection(peer, Flavor(), GetParam());
@@ -520,9 +520,9 @@ static int64_t buffer_bytes()
 }
 
 /*
- * A peer that vanished while there is something to send: the device gives up. There are more
- * connections than messages that can be under way on a link, so some wait for a place. It takes its
- * time, so the link groups of both roles are waited for together.
+ * A peer has vanished while data is to be sent: the device gives up. There are more connections
+ * than messages may be in flight on a link, so some wait for a slot. That takes a while, so the
+ * test waits for the link groups of both roles together.
  */
 TEST_F(Life, PeerVanishesUnderManyConnections)
 {
@@ -554,12 +554,12 @@ TEST_F(Life, PeerVanishesUnderManyConnections)
 	}
 	wait_until("all memory is given back", [] { return buffer_bytes() == 0; });
 	EXPECT_EQ(Counters::now()["rdma_groups_lost"], 2);
-	/* Its end finds out as soon as it has something to say, too. */
+	/* The peer's end also finds out as soon as it sends something. */
 	wait_until("the link groups are gone there, too",
 		   [&] { return peer.counters()["rdma_groups_lost"] >= lost_there + 2; });
 }
 
-/* The same with nothing to send: TEST LINK tells. */
+/* The same with nothing to send: TEST LINK finds out. */
 TEST_F(Life, PeerVanishesWhileIdle)
 {
 	NEEDS_ANOTHER_HOST("a host does not vanish for itself");
@@ -585,7 +585,7 @@ TEST_F(Life, PeerVanishesWhileIdle)
 	}
 }
 
-/* The peer comes back without a memory of the link groups that this end still has. */
+/* The peer comes back without the link groups that this end still has. */
 TEST_F(Life, PeerComesBackWithoutItsGroups)
 {
 	NEEDS_ANOTHER_HOST("a host does not vanish for itself");
@@ -603,7 +603,7 @@ TEST_F(Life, PeerComesBackWithoutItsGroups)
 			Flow flow = {.seed = 1, .bytes = 10000};
 			Job far = one.there.start_recv(flow);
 
-			/* The first may go by TCP: it is how the stale group is found out. */
+			/* The first connection may be TCP: it detects the stale group. */
 			send_flow(one.here, flow);
 			far.join();
 		}
@@ -656,12 +656,14 @@ TEST_F(Life, NamespaceDeletedWithItsSockets)
 		must_run("rm /run/transient.ready; ip netns del transient");
 		kill_child(child);
 	}
-	/* Its last user gone, the offer to plain sockets is, too. */
+	/* When the last user is gone, plain sockets don't offer SMC any more. */
 	wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
 	must_run("lab-smc load");
 }
 
-/* Namespaces here and the other guest reach each other by this one, and the namespaces by RDMA. */
+/*
+ * A route by which namespaces here and the other guest reach each other; the namespaces use RDMA.
+ */
 class Routed
 {
 public:
@@ -691,7 +693,7 @@ private:
 	SysctlScope forward;
 };
 
-/* A namespace whose link group waits for connections, of a peer that does not answer any more. */
+/* A namespace has an idle link group, whose peer does not answer any more. */
 TEST_F(Life, NamespacesGoTogetherWithoutTheirPeer)
 {
 	NEEDS_ANOTHER_HOST("SMC-D asks no peer");
@@ -729,14 +731,14 @@ TEST_F(Life, NamespacesGoTogetherWithoutTheirPeer)
 
 	for (Netns &netns : tenants)
 		netns.remove();
-	/* If each waited for its peer, it would take longer. */
+	/* If each namespace waited for its peer in turn, it would take longer. */
 	wait_until("all namespaces are gone", [&] {
 		return std::all_of(tenants.begin(), tenants.end(),
 				   [](const Netns &netns) { return netns.has_ended(); });
 	});
 }
 
-/* Allocations of a kind that fail, as if memory were short, in this thread and in all workers. */
+/* Makes allocations of one kind fail, in this thread and in all workers. */
 class Faults
 {
 public:
@@ -762,7 +764,7 @@ public:
 	{
 		return access((root + "failslab").c_str(), F_OK) == 0;
 	}
-	/* What turns them off may fail by them, too. */
+	/* The call that turns them off may also fail by them. */
 	static void set_here(bool on)
 	{
 		wait_until("make-it-fail is set", [on] {
@@ -778,7 +780,7 @@ public:
 	static inline const std::string root = "/sys/kernel/debug/";
 
 private:
-	/* Most of a rendezvous runs there. */
+	/* Most of a handshake runs in workers. */
 	static void set_workers(bool on)
 	{
 		run_command("for comm in /proc/[0-9]*/comm; do [[ $(<$comm) != kworker* ]] || "
@@ -789,7 +791,7 @@ private:
 	const std::string directory;
 };
 
-/* Every allocation may fail: a connection is by SMC, by TCP, or ends with an error. */
+/* Any allocation may fail: a connection is SMC, is TCP, or ends with an error. */
 class MemoryExhausted : public Life
 {
 protected:
@@ -814,19 +816,21 @@ protected:
 				check_data(connection, 100000, true);
 				return true;
 			} catch (const std::runtime_error &) {
-				/* One end's link group had failed, and the other did not know. */
+				/*
+				 * One end's link group had failed, and the other end did not know.
+				 */
 				return false;
 			}
 		});
 		Life::TearDown();
 	}
-	/* With its queue pair failed, no link is tried for a minute. */
+	/* After its queue pair failed, no link to a peer is tried for a minute. */
 	void flush_blackholes()
 	{
 		must_run(smc("blackhole flush"));
 		peer.must_run(smc("blackhole flush"));
 	}
-	/* Those that end well are kept. */
+	/* Successful connections are kept. */
 	void connect_many(const std::function<void(int fd)> &prepare)
 	{
 		Address to = address_of(1, AF_INET, listener.port());
@@ -845,13 +849,13 @@ protected:
 				recv_flow(client, {.seed = 1, .bytes = 1000});
 				clients.push_back(std::move(client));
 			} catch (const std::system_error &error) {
-				/* The other end could not even be made a socket of. */
+				/* The other end may have had no memory for a socket. */
 				EXPECT_EQ(error.code().value(), ECONNRESET);
 			}
 		}
 	}
 
-	/* It ends with its process: how many connections it will see is not known. */
+	/* An echo agent that is killed at the end, as the number of its connections is unknown. */
 	Agent echoing;
 	RemoteSocket listener = echoing.listen(Flavor(), 64);
 	std::vector<Fd> clients;
@@ -868,8 +872,8 @@ TEST_F(MemoryExhausted, OfSlabs)
 }
 
 /*
- * What elements are made of. With a link group there already, few other pages are needed: those of
- * packets, without which soft-RoCE's queue pair fails, and with it all connections of the group.
+ * The pages of elements. With an existing link group few other pages are needed: those of packets.
+ * Without them soft-RoCE's queue pair fails, and with it all connections of the group.
  */
 TEST_F(MemoryExhausted, OfPages)
 {
@@ -900,11 +904,14 @@ TEST_F(MemoryExhausted, OfPages)
 	{
 		Faults faults("fail_page_alloc", 50);
 
-		/* Single pages as well, of which vmalloc() makes its memory. */
+		/* Also single pages, of which vmalloc() makes its memory. */
 		must_run("cd " + Faults::root +
 			 "fail_page_alloc && echo N >ignore-gfp-highmem && echo 0 >min-order");
 		connect_many([&](int fd) {
-			/* Workers make the group: it takes so many pages that it would fail. */
+			/*
+			 * Workers make the group, which needs so many pages that it would always
+			 * fail.
+			 */
 			faults.set_percent(0);
 			keep_group();
 			faults.set_percent(50);

@@ -24,7 +24,7 @@ using namespace guest;
 namespace
 {
 
-/* An option makes SMC know it. */
+/* A socket that SMC knows, because it has an option of SMC. */
 Fd known_socket()
 {
 	Fd fd = must_socket(Flavor());
@@ -54,7 +54,7 @@ Fd begun_dump_of_sockets()
 	return fd;
 }
 
-/* The inodes of those that the next piece of a dump shows. None: that was the last. */
+/* The inodes of the sockets in the next message of a dump; empty after the last one. */
 std::vector<uint32_t> next_piece(int dump)
 {
 	std::vector<uint32_t> inodes;
@@ -70,7 +70,7 @@ std::vector<uint32_t> next_piece(int dump)
 
 } // namespace
 
-/* Of the sockets that come and go while a dump goes on, none has it miss or repeat another. */
+/* A dump shows each socket once, even if other sockets come and go meanwhile. */
 TEST(Many, DumpedWhileSocketsComeAndGo)
 {
 	constexpr size_t sockets = 2000;
@@ -104,7 +104,7 @@ TEST(Many, DumpedWhileSocketsComeAndGo)
 	EXPECT_GE(shown.size(), sockets);
 }
 
-/* 255 connections to a link group: these take three of them, one of which may be there. */
+/* A link group has 255 connections: these need three groups, one of which may exist already. */
 TEST(Many, HundredsAtOnce)
 {
 	constexpr int connections = 520;
@@ -115,8 +115,7 @@ TEST(Many, HundredsAtOnce)
 	set_limit(600);
 	setrlimit(RLIMIT_NOFILE, &files);
 
-	/* The peer's first: in a namespace it would read, and go back to, what the host's are now.
-	 */
+	/* The peer's sysctl first: in a namespace it would read, and restore, the host's value. */
 	RemoteSysctlScope far_rmem(agent, rmem_sysctl(), "16384");
 	RemoteSysctlScope far_wmem(agent, "net.smc.wmem", "16384");
 	SysctlScope rmem(rmem_sysctl(), "16384"), wmem("net.smc.wmem", "16384");
@@ -131,7 +130,7 @@ TEST(Many, HundredsAtOnce)
 		clients.push_back(must_connect(Flavor(), to));
 	EXPECT_GE((Counters::now() - before)[by_path("groups_created")], 2);
 
-	/* All of them have data under way at the same time. */
+	/* All connections have data in flight at the same time. */
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < connections; i++)
 			send_flow(clients[i],
@@ -147,7 +146,7 @@ TEST(Many, HundredsAtOnce)
 		  counted(2 * len * connections, 2 * len * connections));
 }
 
-/* Without growth of kernel memory, of RMBs or of memory regions. */
+/* Kernel memory, RMBs and memory regions don't grow. */
 class InARow : public testing::TestWithParam<Role>
 {
 protected:
@@ -180,17 +179,17 @@ protected:
 		far.join();
 	}
 
-	/* Whether so many connections cost either end memory that does not come back. */
+	/* Whether so many connections leave memory behind at either end. */
 	bool connects_leave_memory(int connections)
 	{
 		int64_t here = kernel_memory(), there = memory_there();
 
 		connect_echo_close(connections);
-		/* KASAN holds on to what was freed, megabytes of it; kmemleak looks there. */
+		/* KASAN quarantines freed memory, megabytes of it; kmemleak checks there. */
 		if (on_debug_kernel())
 			return false;
 		try {
-			/* 256 bytes a connection of 2,000 would show as 500 KiB. */
+			/* With 2,000 connections, 256 bytes each would show as 500 KiB. */
 			wait_until(
 			    "no more kernel memory than before",
 			    [&] {
@@ -220,30 +219,32 @@ private:
 
 TEST_P(InARow, LeaveNothing)
 {
-	/* The other role, and RDMA, need fewer: both ends' memory is looked at. */
+	/* The other role and RDMA need fewer, because both ends' memory is measured. */
 	int connections = GetParam() == Role::client && peer_within() ? 2000 : 500;
 
 	set_limit(900);
-	/* Who closed first would keep a struct of TCP's for a minute: half a megabyte of them. */
+	/* TIME_WAIT would keep half a megabyte of TCP's structs for a minute. */
 	SysctlScope no_time_wait("net.ipv4.tcp_max_tw_buckets", "0");
 	RemoteSysctlScope none_there(agent, "net.ipv4.tcp_max_tw_buckets", "0");
-	/* What is allocated once, and kept, is there after these. */
+	/* After these, everything that is allocated once exists. */
 	connect_echo_close(200);
 
 	Counters before = Counters::now();
 	bool leaves_memory = connects_leave_memory(connections);
 	int measured = 1;
 
-	/* Something else in the guest may have wanted some, but not each time. */
+	/* Another process may allocate memory during one measurement, but not during each. */
 	for (; measured < 5 && leaves_memory; measured++)
 		leaves_memory = connects_leave_memory(connections);
 	EXPECT_FALSE(leaves_memory) << "each time, at one of the ends";
 
 	Counters passed = Counters::now() - before;
 
-	/* To measure is to drop caches, and with them a group that is idle. */
+	/* A measurement drops caches, and with them an idle group. */
 	EXPECT_LE(passed["rdma_registrations"], measured);
-	/* What was idle for half a minute was given back: more than one connection took that. */
+	/*
+	 * Buffers that are idle for half a minute are freed: many connections passed in that time.
+	 */
 	EXPECT_LE(passed["ism_dmbs"], connections / 10);
 	EXPECT_LE(passed[by_path("groups_created")], measured);
 	EXPECT_EQ(passed["rdma_groups_lost"], 0);
@@ -253,7 +254,7 @@ TEST_P(InARow, LeaveNothing)
 INSTANTIATE_TEST_SUITE_P(, InARow, testing::ValuesIn(both_roles),
 			 [](const auto &info) { return to_string(info.param); });
 
-/* Each EID has link groups of its own. They are kept for the next connections, but not all. */
+/* Each EID has its own link groups. They are kept for later connections, but not all of them. */
 TEST(Many, IdleGroups)
 {
 	constexpr int64_t most = 128;
@@ -262,14 +263,14 @@ TEST(Many, IdleGroups)
 	if (!peer_within())
 		GTEST_SKIP() << "both ends have this host's EIDs";
 	set_limit(300);
-	/* Each has memory for half a minute, at least. */
+	/* Each group has memory for at least half a minute. */
 	SysctlScope of_host("net.smc.host_mem_limit", "2147483647");
 	SysctlScope of_net("net.smc.mem_limit", "2147483647");
 	RemoteSysctlScope of_peer(agent, "net.smc.mem_limit", "2147483647");
 
 	Counters before = Counters::now();
 
-	/* One in each role of this end. */
+	/* One group in each role of this end. */
 	for (int i = 0; (Counters::now() - before)["ism_groups_created"] < most + 10; i++) {
 		std::string eid = "EID." + std::to_string(i);
 
@@ -285,7 +286,7 @@ TEST(Many, IdleGroups)
 	check_data(connection, 100000, true);
 }
 
-/* Several processes connect at the same time: first contacts and others get mixed up. */
+/* Several processes connect at the same time, so that first contacts and other handshakes mix. */
 TEST(Many, ConnectInParallel)
 {
 	constexpr int processes = 8, connections = 25;

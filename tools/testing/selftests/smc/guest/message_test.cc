@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What comes beside the bytes: control messages of recvmsg() and sendmsg(), and the error queue's
- * word on what was sent. Plain TCP sockets answer the same, where that is asked (--within host).
+ * Everything beside the bytes: control messages of recvmsg() and sendmsg(), and the error queue's
+ * reports about sent bytes. With --within host plain TCP sockets must give the same results.
  */
 #include <algorithm>
 #include <cerrno>
@@ -96,14 +96,14 @@ TEST_P(Inq, SaysWhatIsLeft)
 	EXPECT_EQ(receive(connection.here, 10, MSG_TRUNC).inq(), 80);
 	EXPECT_EQ(receive(connection.here, 0).inq(), 80);
 	EXPECT_EQ(receive(connection.here, 1000).inq(), 0);
-	/* A read that fails says nothing. */
+	/* A failed read has no control message. */
 	EXPECT_EQ(receive(connection.here, 1, MSG_DONTWAIT).error, EAGAIN);
 	must_set(connection.here, SOL_TCP, TCP_INQ, 0);
 	send_here("x");
 	EXPECT_EQ(receive(connection.here, 1).inq(), -1);
 }
 
-/* There is something to read then: the end. */
+/* The end counts as something to read. */
 TEST_P(Inq, CountsTheEnd)
 {
 	must_set(connection.here, SOL_TCP, TCP_INQ, 1);
@@ -142,12 +142,12 @@ TEST_P(Inq, TellsUringThatThereIsMore)
 
 /* -- SO_TIMESTAMP -- */
 
-/* An option that asks when bytes arrived, and what answers it. */
+/* An option that requests arrival times, and the control message for it. */
 struct Stamping {
 	const char *name;
 	int option, value;
 	int64_t (*time)(const Control &control);
-	uint32_t size32; /* of the answer to a 32-bit program */
+	uint32_t size32; /* of the control message in a 32-bit program */
 };
 
 static int64_t of_timeval(const Control &control)
@@ -164,7 +164,7 @@ static int64_t of_timespec(const Control &control)
 	return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* The first of three; the others are of devices, and none of these saw the bytes. */
+/* The first of three times; the others are of devices, which these bytes did not pass. */
 static int64_t of_timestamping(const Control &control)
 {
 	auto times = control.as<scm_timestamping>();
@@ -193,7 +193,10 @@ protected:
 	Agent agent;
 	std::optional<Connection> first;
 
-	/* TCP has times some time after the first socket of the host asked, SMC from then on. */
+	/*
+	 * TCP has times some time after the first socket of the host requested them, SMC from then
+	 * on.
+	 */
 	void SetUp() override
 	{
 		if (flavor.is_smc())
@@ -209,7 +212,7 @@ protected:
 	{
 		must_set(fd, SOL_SOCKET, stamping.option, stamping.value);
 	}
-	/* Of the bytes that were received; 0 if nothing says it. */
+	/* The arrival time of received bytes; 0 without a control message. */
 	int64_t time(const Received &received)
 	{
 		EXPECT_GE(received.rc, 0) << strerror(received.error);
@@ -221,7 +224,7 @@ protected:
 
 		return control ? stamping.time(*control) : 0;
 	}
-	/* Which may be cut to microseconds. */
+	/* The time may be rounded down to microseconds. */
 	static void expect_between(int64_t time, int64_t before, int64_t after)
 	{
 		EXPECT_GE(time, before - 1000);
@@ -268,7 +271,7 @@ TEST_P(Arrival, IsThatOfTheLastByte)
 
 	int64_t middle = now();
 
-	/* Not when it is read, but when it came. */
+	/* The time of arrival, not that of the read. */
 	expect_between(time(receive(connection.here, 5, MSG_PEEK)), begin, middle);
 	expect_between(time(receive(connection.here, 0)), begin, middle);
 	connection.there.send("second");
@@ -276,13 +279,13 @@ TEST_P(Arrival, IsThatOfTheLastByte)
 
 	int64_t end = now();
 
-	/* TCP may have joined both, which is then the time of the later one. */
+	/* TCP may have merged both packets, and then the later time counts. */
 	expect_between(time(receive(connection.here, 3)), begin, flavor.is_smc() ? middle : end);
 	expect_between(time(receive(connection.here, 3)), middle, end);
 	expect_between(time(receive(connection.here, 100)), middle, end);
 }
 
-/* A listener's connections have its option, and bytes may come before accept(). */
+/* A listener's connections inherit its option, and bytes may arrive before accept(). */
 TEST_P(Arrival, OfWhatAcceptReturns)
 {
 	Fd listener = must_listen(flavor);
@@ -301,7 +304,7 @@ TEST_P(Arrival, OfWhatAcceptReturns)
 	expect_since(begin, receive(here, 5));
 }
 
-/* However many there are, none is said to have come before it did, and their order stays. */
+/* With many pieces, no time is earlier than the arrival, and the order is kept. */
 TEST_P(Arrival, OfMany)
 {
 	Connection connection = make_connection(agent, flavor);
@@ -323,14 +326,14 @@ TEST_P(Arrival, OfMany)
 		expect_between(arrived, std::max(at, last), end);
 		last = arrived;
 	}
-	/* There is room again. */
+	/* There is space again. */
 	int64_t begin = now();
 
 	connection.there.send("x");
 	expect_since(begin, receive(connection.here, 1));
 }
 
-/* The control messages of a 32-bit program have fields of its own sizes. */
+/* The control messages of a 32-bit program have fields of other sizes. */
 struct Compat {
 	uint32_t name, namelen, iov, iovlen, control, controllen, flags;
 	uint32_t piece, len;
@@ -355,7 +358,7 @@ static long recvmsg32(int fd, Compat *compat)
 		   .controllen = sizeof(compat->message),
 		   .piece = address(compat->bytes),
 		   .len = sizeof(compat->bytes)};
-	/* 372 is recvmsg there. */
+	/* 372 is recvmsg() there. */
 	asm volatile("int $0x80"
 		     : "=a"(rc)
 		     : "a"(372), "b"(fd), "c"(address(compat)), "d"(0)
@@ -393,7 +396,10 @@ TEST_P(Arrival, Of32BitProgram)
 	}
 }
 
-/* So others do not pay for it. TCP has a time if another socket of the host asked for one. */
+/*
+ * Bytes that arrived before the option have no time, so that others don't pay for it. With TCP they
+ * have one if another socket of the host requested times.
+ */
 TEST_P(Arrival, NotOfWhatCameBefore)
 {
 	Connection connection = make_connection(agent, flavor);
@@ -423,7 +429,7 @@ class ZeroCopy : public Connected
 INSTANTIATE_TEST_SUITE_P(, ZeroCopy, testing::ValuesIn(main_flavors()),
 			 testing::PrintToStringParamName());
 
-/* What the error queue says of sends: all ranges of their numbers, once there are @n. */
+/* The error queue's reports about sends: all ranges of their numbers, once there are @n. */
 static std::vector<uint32_t> zerocopy_notices(int fd, size_t n)
 {
 	std::vector<uint32_t> ids;
@@ -465,7 +471,7 @@ TEST_P(ZeroCopy, SaysThatItCopied)
 	EXPECT_EQ(receive(connection.here, 0, MSG_ERRQUEUE).error, EAGAIN);
 	EXPECT_EQ(await(connection.here, POLLOUT), POLLOUT);
 
-	/* Their numbers go on; one without bytes, or without the flag, has none. */
+	/* The numbers continue; a send without bytes, or without the flag, has no number. */
 	ASSERT_EQ(send(connection.here, bytes.data(), 0, MSG_ZEROCOPY), 0);
 	ASSERT_EQ(send(connection.here, bytes.data(), 10, 0), 10);
 	ASSERT_EQ(send(connection.here, bytes.data(), 10, MSG_ZEROCOPY), 10);
@@ -474,7 +480,7 @@ TEST_P(ZeroCopy, SaysThatItCopied)
 	check_data(connection, 100000, flavor.is_smc());
 }
 
-/* Those that nobody has read yet are one. */
+/* Unread notifications are merged. */
 TEST_P(ZeroCopy, NoticesAreJoined)
 {
 	must_set(connection.here, SOL_SOCKET, SO_ZEROCOPY, 1);
@@ -533,7 +539,7 @@ TEST_P(ZeroCopy, HasALimit)
 	EXPECT_EQ(zerocopy_notices(connection.here, 1), std::vector<uint32_t>{0});
 }
 
-/* The flag is of no meaning then. */
+/* Without the option the flag has no effect. */
 TEST_P(ZeroCopy, IsAskedForByAnOption)
 {
 	EXPECT_EQ(send(connection.here, "x", 1, MSG_ZEROCOPY), 1);
@@ -541,7 +547,7 @@ TEST_P(ZeroCopy, IsAskedForByAnOption)
 	EXPECT_EQ(receive(connection.here, 0, MSG_ERRQUEUE).error, EAGAIN);
 }
 
-/* The peer has closed: what is sent is in vain, and copied all the same. */
+/* The peer has closed: the bytes are discarded, but copied nevertheless. */
 TEST_P(ZeroCopy, InVain)
 {
 	must_set(connection.here, SOL_SOCKET, SO_ZEROCOPY, 1);
@@ -569,7 +575,7 @@ protected:
 		    << strerror(errno);
 		EXPECT_NE(ring.flags() & IORING_CQE_F_NOTIF, 0u);
 		EXPECT_EQ(connection.there.recv(20000, MSG_WAITALL), bytes);
-		/* This notification is not for the error queue. */
+		/* This notification does not go to the error queue. */
 		EXPECT_EQ(receive(connection.here, 0, MSG_ERRQUEUE).error, EAGAIN);
 	}
 };
@@ -586,7 +592,7 @@ TEST_P(SendZc, IsCompleted)
 {
 	Preparation preparation;
 
-	/* Which is about the system call only. */
+	/* That option affects only the system call. */
 	preparation.here = [](int fd) {
 		must_set(fd, SOL_SOCKET, SO_ZEROCOPY, 1);
 	};
@@ -612,7 +618,7 @@ TEST_P(SentControl, BadOne)
 {
 	EXPECT_EQ(send_with(connection.here, "x", 0x7777, 0), -1);
 	EXPECT_EQ(errno, EINVAL);
-	/* Only what is to be stamped may be said with a message. */
+	/* A control message may only request times, not how they are reported. */
 	EXPECT_EQ(send_with(connection.here, "x", SO_TIMESTAMPING_OLD, SOF_TIMESTAMPING_SOFTWARE),
 		  -1);
 	EXPECT_EQ(errno, EINVAL);
@@ -620,7 +626,7 @@ TEST_P(SentControl, BadOne)
 	EXPECT_EQ(connection.there.recv(10), "y");
 }
 
-/* A message that is refused takes no number either. */
+/* A refused message takes no number either. */
 TEST_P(SentControl, BadOneOfZeroCopy)
 {
 	alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -644,13 +650,13 @@ TEST_P(SentControl, BadOneOfZeroCopy)
 
 /* -- SO_TIMESTAMPING of what is sent -- */
 
-/* A stamp in the error queue: of what, in the life of which byte, when. */
+/* A timestamp in the error queue: of which byte, for which event, and the time. */
 struct Stamp {
 	uint32_t kind, id;
 	int64_t time;
 };
 
-/* One that is there, or kind -1. */
+/* Takes a timestamp if there is one; otherwise kind is -1. */
 static Stamp take_stamp(int fd)
 {
 	Received received = receive(fd, 0, MSG_ERRQUEUE);
@@ -680,7 +686,7 @@ protected:
 	static constexpr int all =
 	    SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_TX_ACK;
 
-	/* TCP counts from what the peer has not acknowledged. */
+	/* TCP counts from the first unacknowledged byte. */
 	void ask(int flags)
 	{
 		wait_until("nothing is on the way", [&] {
@@ -707,7 +713,7 @@ protected:
 		await(connection.here, POLLERR);
 		return take();
 	}
-	/* All three of a byte, in the order of their times, which are from @begin on. */
+	/* Expects all three timestamps of a byte, in order, and not before @begin. */
 	void expect_all(uint32_t id, int64_t begin)
 	{
 		std::vector<uint32_t> kinds;
@@ -775,7 +781,7 @@ TEST_P(Stamps, OfOneMessage)
 	EXPECT_EQ(take().kind, UINT32_MAX);
 }
 
-/* What the peer has no room for has not left. */
+/* Bytes for which the peer has no space have not left. */
 TEST_P(Stamps, WaitForTheWindow)
 {
 	ask(report | all);
@@ -785,7 +791,7 @@ TEST_P(Stamps, WaitForTheWindow)
 
 	for (Stamp stamp = take(); stamp.kind != UINT32_MAX; stamp = take())
 		has_left |= stamp.id == bytes - 1;
-	/* By SMC-D it is written into the peer's memory, or not at all. */
+	/* SMC-D writes bytes into the peer's memory, or doesn't take them. */
 	EXPECT_EQ(has_left, flavor.is_smc() && peer_within());
 
 	long rc;
@@ -803,7 +809,7 @@ TEST_P(Stamps, WaitForTheWindow)
 		stamp = next();
 }
 
-/* More of them than there are places: the last one of each kind comes. */
+/* With more timestamps than are kept, the last one of each kind is reported. */
 TEST_P(Stamps, OfMany)
 {
 	int64_t begin = now();
@@ -826,7 +832,7 @@ TEST_P(Stamps, OfMany)
 	}
 }
 
-/* With the bytes of a segment, which there are none of here; TCP has some. */
+/* With the bytes of a segment, which SMC does not have; TCP reports some. */
 TEST_P(Stamps, WithoutTimestampsOnly)
 {
 	ask(SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_TX_ACK);
@@ -838,7 +844,7 @@ TEST_P(Stamps, WithoutTimestampsOnly)
 	EXPECT_EQ(stamp.id, 9u);
 }
 
-/* A stream that ends has none of what never left. */
+/* A stream that ends reports none for bytes that never left. */
 TEST_P(Stamps, OfWhatNeverLeft)
 {
 	ask(report | all);
@@ -849,7 +855,7 @@ TEST_P(Stamps, OfWhatNeverLeft)
 	connection.here.close();
 }
 
-/* What the rendezvous sends is not the application's: it is neither stamped nor counted. */
+/* The handshake's bytes are neither timestamped nor counted, as they are not the application's. */
 TEST(StampsOfTcp, NotOfTheRendezvous)
 {
 	constexpr int some =

@@ -37,7 +37,7 @@ Netns::Netns(int number, Owner owner)
 		 up);
 	enter([] {
 		set_sysctl("net.ipv4.tcp_fin_timeout", "1");
-		/* A peer that sleeps does not acknowledge a FIN. */
+		/* A peer in a namespace that is frozen does not acknowledge a FIN. */
 		set_sysctl("net.ipv4.tcp_orphan_retries", "1");
 	});
 }
@@ -46,7 +46,7 @@ Netns::~Netns()
 {
 	if (has_name)
 		run_command("ip netns del " + name);
-	/* TCP would ask for minutes after what was closed at this end only. */
+	/* TCP would retransmit for minutes after what was closed at this end only. */
 	run_command("ss -K -t dst " + subnet + "2");
 	if (!container.empty())
 		run_command("kill " + container);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections that this end has closed, and whose peer lives on and does not: orphans. They end by
- * the limits that TCP has, lose no byte before that, and are counted.
+ * Orphans: connections that this end has closed, and whose peer stays open. They end by the same
+ * limits as with TCP, lose no byte before that, and are counted.
  */
 #include <algorithm>
 #include <array>
@@ -43,15 +43,18 @@ int orphans_of_tcp()
 }
 
 /*
- * A peer that does not read is given up after this instead of 325 s. It is long enough for the test
- * to close its end meanwhile.
+ * A peer that does not read is reset after this time instead of 325 s. It is long enough for the
+ * test to close its end meanwhile.
  */
 void hurry(int fd, int milliseconds = 3000)
 {
 	must_set(fd, SOL_TCP, TCP_USER_TIMEOUT, milliseconds);
 }
 
-/* Sends the pattern @seed until @unsent bytes of it find no window. Return: all bytes. */
+/*
+ * Sends the pattern @seed until @unsent bytes don't fit the window. Return: the number of all
+ * bytes.
+ */
 uint64_t fill(int fd, uint64_t seed, int unsent = 1)
 {
 	uint64_t sent = 0;
@@ -88,7 +91,7 @@ protected:
 	{
 		return make_connection(peer, Flavor(), GetParam());
 	}
-	/* Elements, sockets and connections of this end. The peer's are still there. */
+	/* Elements, sockets and connections of this end are gone. Those of the peer still exist. */
 	static void expect_gone()
 	{
 		wait_until("no connection is left", [] {
@@ -101,8 +104,8 @@ protected:
 		wait_until("TCP has none either", [] { return !orphans_of_tcp(); });
 	}
 	/*
-	 * This end sends, closes and, with max_orphans=0, has gone at once. What was sent is read
-	 * then.
+	 * This end sends and closes, and with max_orphans=0 the connection ends at once. The peer
+	 * reads the bytes afterwards.
 	 */
 	void expect_read_when_it_is_over(Connection &one)
 	{
@@ -114,20 +117,25 @@ protected:
 		expect_gone();
 		one.there.recv_flow(flow);
 	}
-	/* TCP's application would find so what came before this end gave up, and that it did. */
+	/*
+	 * As with TCP, the peer's application gets all bytes sent before the reset, and then the
+	 * error.
+	 */
 	static void expect_as_with_tcp(RemoteSocket &there)
 	{
 		there.expect_end();
 		EXPECT_EQ(there.send("in vain"), 7);
 		wait_until("sending fails", [&] { return there.send("x") < 0; });
 	}
-	/* And so that TCP would not keep one more orphan: a FIN, then a reset. */
+	/* The same as with TCP if there are too many orphans: a FIN, then a reset. */
 	static void expect_as_with_tcp_when_refused(RemoteSocket &there)
 	{
 		there.expect_end();
 		wait_until("sending fails", [&] { return there.send("x") == -EPIPE; });
 	}
-	/* The same when it writes first: the error of that is not one of what was read. */
+	/*
+	 * The same if the peer writes first: the error of that does not affect the bytes to read.
+	 */
 	static void expect_as_with_tcp_when_written_to(RemoteSocket &there)
 	{
 		EXPECT_EQ(there.send("in vain"), 7);
@@ -161,14 +169,14 @@ TEST_P(Orphan, PeerNeverCloses)
 	expect_as_with_tcp(one.there);
 	EXPECT_EQ(passed()["orphans_timed_out"], peer_within() ? 0 : 1);
 
-	/* The peer's kernel has told that it is over, so the link group serves others. */
+	/* The peer's kernel has answered, so the link group can be used again. */
 	Connection two = connection();
 
 	check_data(two, 1000, true);
 	EXPECT_EQ(Counters::now()[by_path("groups_created")], groups);
 }
 
-/* It reads less than it would tell of unasked, so it is asked. */
+/* The peer reads less than it would report on its own, so it is asked to report. */
 TEST_P(Orphan, PeerReadsLittleAndNeverCloses)
 {
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
@@ -182,7 +190,7 @@ TEST_P(Orphan, PeerReadsLittleAndNeverCloses)
 	expect_as_with_tcp_when_written_to(one.there);
 }
 
-/* What it was sent it may read when this end has long gone. */
+/* The peer may read the bytes that it received long after this end is gone. */
 TEST_P(Orphan, PeerReadsWhenItIsOver)
 {
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
@@ -192,7 +200,7 @@ TEST_P(Orphan, PeerReadsWhenItIsOver)
 	expect_as_with_tcp_when_refused(one.there);
 }
 
-/* Its application shut its own direction down, and holds the socket. */
+/* The peer's application has shut down its direction, and keeps the socket. */
 TEST_P(Orphan, PeerShutsDownOnly)
 {
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
@@ -216,11 +224,11 @@ TEST_P(Orphan, PeerNeverReads)
 	one.here.close();
 	expect_gone();
 	EXPECT_EQ(passed()["orphans_timed_out"], 1);
-	/* It is told that there was more. */
+	/* The peer gets an error, because bytes are missing. */
 	EXPECT_EQ(one.there.ending(), -ECONNRESET);
 }
 
-/* The socket's own limit counts, where the namespace's are far off. */
+/* The socket's own timeout applies, as those of the namespace are much longer. */
 TEST_P(Orphan, UserTimeout)
 {
 	NEEDS_ANOTHER_HOST("a mate has all that is written in its element");
@@ -236,8 +244,9 @@ TEST_P(Orphan, UserTimeout)
 }
 
 /*
- * It is for bytes that find no window. Those that are at the peer TCP would have acknowledged, so
- * an orphan that waits for its application to read them is there when others have ended by it.
+ * The timeout is for bytes that don't fit the window. TCP would have acknowledged those that have
+ * reached the peer. So an orphan whose peer has them, but has not read them, exists longer than one
+ * with unsent bytes.
  */
 TEST_P(Orphan, UserTimeoutIsNotForTheReader)
 {
@@ -263,8 +272,8 @@ TEST_P(Orphan, UserTimeoutIsNotForTheReader)
 }
 
 /*
- * A reader that takes a little now and then has all the time that it needs. One that takes nothing,
- * and was left later, tells when it would have been too late otherwise.
+ * A reader that reads a little now and then has as much time as it needs. Another, which reads
+ * nothing and was orphaned later, shows when the timeout would have expired.
  */
 TEST_P(Orphan, SlowReaderLosesNothing)
 {
@@ -290,7 +299,7 @@ TEST_P(Orphan, SlowReaderLosesNothing)
 		read += 2 * KiB;
 		return passed()["orphans_timed_out"] > 0;
 	});
-	/* All of it is not to be on its way before that. */
+	/* Not all of it may be in flight before that. */
 	EXPECT_LT(read, 350u * KiB);
 	EXPECT_EQ(idle.there.ending(), -ECONNRESET);
 	slow.there.recv_flow({.seed = 1, .bytes = sent - read, .position = read});
@@ -298,7 +307,7 @@ TEST_P(Orphan, SlowReaderLosesNothing)
 	EXPECT_EQ(passed()["orphans_timed_out"], 1);
 }
 
-/* As many as TCP would have: those beyond are reset at once, and not because time passed. */
+/* As many orphans as with TCP: those beyond are reset at once, and not by a timeout. */
 TEST_P(Orphan, TooMany)
 {
 	NEEDS_ANOTHER_HOST("a mate's socket is gone when it is closed");
@@ -312,12 +321,12 @@ TEST_P(Orphan, TooMany)
 		fill(all[2].here, 1);
 		for (Connection &one : all)
 			one.here.close();
-		/* Something is missing there, but not to the last. */
+		/* The peer of a reset orphan misses bytes, that of the last one doesn't. */
 		EXPECT_EQ(all[2].there.ending(), -ECONNRESET);
 		expect_as_with_tcp_when_refused(all[3].there);
 		EXPECT_EQ(passed()["orphans_refused"], 2);
 		wait_until("two are left", [] { return Counters::now()["orphans"] == 2; });
-		/* TCP has the one whose last bytes wait for room there. */
+		/* TCP counts the one whose last bytes wait for space. */
 		EXPECT_EQ(orphans_of_tcp(), 1);
 	}
 	for (int i : {0, 1}) {
@@ -328,18 +337,18 @@ TEST_P(Orphan, TooMany)
 	EXPECT_EQ(passed()["orphans_timed_out"], 0);
 }
 
-/* Few, but they would hold more than an eighth of the memory. */
+/* Few orphans, but they would occupy more than an eighth of the memory. */
 TEST_P(Orphan, TooLarge)
 {
 	NEEDS_ANOTHER_HOST("a mate's socket is gone when it is closed");
 
 	SysctlScope wmem("net.smc.wmem", "524288"), rmem("net.smc.rmem", "524288");
-	/* A ring for sending is no larger than the peer's for receiving. */
+	/* The ring for sending is at most as large as the peer's for receiving. */
 	RemoteSysctlScope far_rmem(peer, "net.smc.rmem", "524288");
-	/* Where memory in one piece is short, elements would be smaller. */
+	/* Without contiguous memory, elements would be smaller. */
 	SysctlScope type("net.smc.smcr_buf_type", "1");
 	RemoteSysctlScope far_type(peer, "net.smc.smcr_buf_type", "1");
-	/* What an earlier group keeps for a while counts, too. */
+	/* Idle memory of an earlier group counts, too. */
 	SysctlScope of_host("net.smc.host_mem_limit", "1000000000");
 	SysctlScope of_net("net.smc.mem_limit", "1000000000");
 	RemoteSysctlScope far_of_host(peer, "net.smc.host_mem_limit", "1000000000");
@@ -355,7 +364,7 @@ TEST_P(Orphan, TooLarge)
 		all.push_back(connection());
 	for (Connection &one : all)
 		one.here.close();
-	/* Nothing is missing there, however late its end is told of among so many. */
+	/* No byte is missing at the peer, even if its end is delayed by many others. */
 	expect_as_with_tcp_when_refused(all[fit].there);
 	EXPECT_EQ(passed()["orphans_refused"], 1);
 	for (Connection &one : std::span(all).first(fit)) {
@@ -366,7 +375,7 @@ TEST_P(Orphan, TooLarge)
 	EXPECT_EQ(passed()["orphans_timed_out"], 0);
 }
 
-/* The module goes, whatever the peer holds. */
+/* The module can be unloaded, whatever the peer still holds. */
 TEST_P(Orphan, ModuleIsUnloaded)
 {
 	NEEDS_ANOTHER_HOST("a host has one module");
@@ -381,7 +390,7 @@ TEST_P(Orphan, ModuleIsUnloaded)
 	before = Counters::now();
 }
 
-/* Timers of the kernel that were started, as its tracer saw them. */
+/* Timers that the kernel started, from its tracer. */
 class TimerTrace
 {
 public:
@@ -399,7 +408,7 @@ public:
 	{
 		run_command("cd " + root + " && echo 0 >" + event + " && echo >trace");
 	}
-	/* Seconds of those of a function. */
+	/* The timeouts in seconds of all timers with this function. */
 	std::vector<long> seconds(const std::string &function) const
 	{
 		std::istringstream lines(
@@ -423,12 +432,12 @@ private:
 	{
 		return (ticks + HZ / 2) / HZ;
 	}
-	/* Of all kernels of the lab. */
+	/* The same in all kernels of the lab. */
 	static constexpr long HZ = 250;
 	const std::string root = "/sys/kernel/tracing", event = "events/timer/timer_start/enable";
 };
 
-/* Whoever owns the namespace may write weeks. */
+/* The owner of a namespace may set the sysctl to weeks. */
 TEST_P(Orphan, FinTimeoutHasALimit)
 {
 	if (!TimerTrace::possible())

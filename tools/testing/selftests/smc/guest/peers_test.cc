@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Peers that can't be run here: z/OS, AIX, Linux before 5.10, and one of a version to come. Each
- * message of theirs is written as bytes, and each of this module's is read as such, by RFC 7609 and
- * the documents of version 2. The encoders of net/smc/wire have no part in it, so that a mistake of
- * theirs is seen.
+ * Peers that can't be run here: z/OS, AIX, Linux before 5.10, and one of a future version. Their
+ * messages are written as bytes, and this module's messages are read as bytes, by RFC 7609 and the
+ * documents of version 2. The encoders of net/smc/wire are not used, so that their mistakes are
+ * found.
  */
 #include <arpa/inet.h>
 #include <cstring>
@@ -28,7 +28,7 @@ namespace
 [[maybe_unused]] testing::Environment *const takes_no_note =
     testing::AddGlobalTestEnvironment(new TakesNoNote);
 
-/* "e2d4 c3d9": digits, two for a byte, and blanks where they help to read. */
+/* "e2d4 c3d9": two digits for a byte, with blanks for readability. */
 std::string hex(const std::string &digits)
 {
 	std::string bytes, some;
@@ -46,7 +46,7 @@ std::string hex(const std::string &digits)
 	return bytes;
 }
 
-/* The most significant byte first. */
+/* Big endian: the most significant byte first. */
 std::string be(uint64_t value, size_t bytes)
 {
 	std::string out;
@@ -67,7 +67,7 @@ std::string padded(std::string bytes, size_t len, char with)
 	return bytes;
 }
 
-/* What a message says at an offset. */
+/* The number at an offset of a message. */
 uint64_t number_at(const std::string &message, size_t at, size_t bytes)
 {
 	uint64_t value = 0;
@@ -98,14 +98,16 @@ const std::string eye_catcher = hex("e2d4c3d9");
 
 enum : uint8_t { proposal_type = 1, accept_type = 2, confirm_type = 3, decline_type = 4 };
 
-/* A CLC message around its body: both eye catchers and the length. @last: the header's last byte */
+/*
+ * A CLC message: both eye catchers and the length around its body. @last: last byte of the header
+ */
 std::string clc(uint8_t type, uint8_t last, const std::string &body)
 {
 	return eye_catcher + be(type, 1) + be(8 + body.size() + 4, 2) + be(last, 1) + body +
 	       eye_catcher;
 }
 
-/* How one peer speaks. */
+/* The properties of a peer's messages. */
 struct Dialect {
 	const char *name;
 	int version;
@@ -113,7 +115,7 @@ struct Dialect {
 	bool says_first_contact;
 	/* As a server it offers a second link as soon as the first one is confirmed. */
 	bool offers_link;
-	/* Of version 2: the second byte of the first contact extension, and what follows it. */
+	/* In version 2, the second byte of the first contact extension, and the bytes after it. */
 	uint8_t os_and_release = 0;
 	std::string host = {};
 	uint8_t max_conns = 0, max_links = 0;
@@ -125,7 +127,7 @@ const Dialect old_linux = {"LinuxBefore510", 1, false, false};
 /* Its name in EBCDIC: ZOSPEER1, padded with blanks. */
 const Dialect zos_v2 = {
     "ZosVersion2", 2, true, true, 0x11, padded(hex("e9d6e2d7c5c5d9f1"), 32, 0x40), 16, 2};
-/* Its release 0 has nothing behind the name. */
+/* In release 0 nothing follows the name. */
 const Dialect zos_release_0 = {"ZosRelease0", 2,    true,
 			       true,	      0x10, padded(hex("e9d6e2d7c5c5d9f1"), 32, 0x40)};
 
@@ -135,7 +137,7 @@ constexpr uint32_t token = 0x00a15e70, user_id = 0x01020304;
 constexpr int psn = 0x00abcdef, size_code = 0, mtu = 3;
 constexpr uint32_t element_size = 16384;
 
-/* This guest's address in LAN 0, mapped. */
+/* The address of this guest in LAN 0, mapped to IPv6. */
 std::string own_gid()
 {
 	in_addr ip = {};
@@ -144,7 +146,7 @@ std::string own_gid()
 	return zeros(10) + hex("ffff") + std::string(reinterpret_cast<char *>(&ip), 4);
 }
 
-/* Another one in each test, which is a process. */
+/* A different one in each test, as each is a process. */
 std::string peer_id()
 {
 	return be(getpid(), 2) + mac;
@@ -160,7 +162,7 @@ std::string decline(int version, uint32_t diagnosis)
 
 constexpr uint32_t out_of_sync = 0x04000000;
 
-/* Of one whose link group is to go the header says so. */
+/* If the link group is to be dropped, the header says so. */
 void expect_decline(const std::string &message, int version, uint32_t diagnosis)
 {
 	ASSERT_EQ(message.size(), version == 1 ? 28u : 44u) << to_hex(message);
@@ -176,7 +178,7 @@ void expect_decline(const std::string &message, int version, uint32_t diagnosis)
 
 } // namespace
 
-/* A peer in this guest, with a queue pair, and its victims at the agent. */
+/* A peer in this guest, with a queue pair; its victims are at the agent. */
 class Peer : public testing::TestWithParam<Dialect>
 {
 protected:
@@ -206,12 +208,12 @@ protected:
 	static std::string proposal_v1(const std::string &subnet = hex("0a530000 18"))
 	{
 		return clc(proposal_type, 0x10,
-			   peer_id() + own_gid() + mac + hex("0000") + /* the IP area is next */
+			   peer_id() + own_gid() + mac + hex("0000") + /* the IP area follows */
 			       subnet + hex("0000 00"));
 	}
 	std::string proposal_v2(const std::string &eid = default_eid) const
 	{
-		return clc(proposal_type, 0x22, /* nothing in version 1 */
+		return clc(proposal_type, 0x22, /* version 1 has no bits here */
 			   peer_id() + zeros(16) + mac + hex("0000") + zeros(10) +
 			       hex("001c") +	 /* 50: 28 bytes on */
 			       zeros(28) +	 /* 52 */
@@ -251,7 +253,7 @@ protected:
 
 	/* --- LLC */
 
-	/* The length of version 2 has two bytes. @type: without the version */
+	/* In version 2 the length has two bytes. @type: without the version */
 	std::string llc(uint8_t type, uint8_t flags, const std::string &body, uint8_t reason = 0)
 	{
 		std::string head = is_v2() ? be(0x20 | type, 1) + hex("00 2c")
@@ -265,7 +267,7 @@ protected:
 			   mac + own_gid() + be(qp->qpn(), 3) + hex("01") + be(user_id, 4) +
 			       hex("02 10"));
 	}
-	/* Of a queue pair that there is not: it will be refused before anybody tries it. */
+	/* For a queue pair that does not exist: the link will be rejected before it is tried. */
 	std::string add_link()
 	{
 		std::string small = llc(2, 0,
@@ -280,7 +282,7 @@ protected:
 		       (be(rkey, 4) + be(rkey, 4) + be(qp->address(), 8)) +
 		       (be(rkey + 1, 4) + be(rkey + 1, 4) + be(qp->address(), 8));
 	}
-	/* The next message of this type by the module, which must have the frame that is due. */
+	/* The module's next message of this type, which must have the expected header. */
 	std::string hear_llc(uint8_t type, uint8_t flags)
 	{
 		std::string message = qp->hear_type(is_v2() ? 0x20 | type : type);
@@ -291,7 +293,7 @@ protected:
 		EXPECT_EQ(number_at(message, 3, 1), flags) << to_hex(message);
 		return message;
 	}
-	/* A request of the peer, which is answered by a repetition. */
+	/* A request of the peer, which the module answers by repeating it. */
 	void expect_echo(const std::string &request)
 	{
 		ASSERT_TRUE(qp->say(request));
@@ -300,7 +302,7 @@ protected:
 
 	/* --- the first contact */
 
-	/* What the module's ACCEPT or CONFIRM says. */
+	/* Checks the module's ACCEPT or CONFIRM. */
 	void take_agreement(const std::string &message, uint8_t type, bool first_contact)
 	{
 		size_t len = !is_v2()	      ? 68
@@ -342,7 +344,7 @@ protected:
 		expect_bytes(message, 4, theirs.substr(32, 6) + theirs.substr(16, 16));
 		expect_bytes(message, 26, theirs.substr(38, 3));
 	}
-	/* With the server at the agent. @index: of the peer's element */
+	/* With the server at the agent. @index: index of the peer's element */
 	RemoteSocket contact_as_client(bool first_contact, uint8_t index)
 	{
 		if (!listener)
@@ -360,12 +362,12 @@ protected:
 			expect_confirm_link(0);
 			EXPECT_TRUE(qp->say(confirm_link(0x80)));
 		}
-		/* One of version 1, or of release 0, is to be told that there is no other link. */
+		/* A peer of version 1 or release 0 expects an answer about a second link. */
 		if (first_contact && !(dialect().os_and_release & 15))
 			answer_second_link();
 		return {agent, std::stoi(accept.join())};
 	}
-	/* The link that a server offers with one device only: the one that there is. */
+	/* The second link from a server with one device: it names the existing one. */
 	std::string hear_second_link()
 	{
 		std::string offer = hear_llc(2, 0);
@@ -406,7 +408,7 @@ protected:
 		EXPECT_EQ(lured.connecting.join(), "0");
 		return std::move(lured.client);
 	}
-	/* Both versions of SMC-R, and SMC-D beside them. */
+	/* Expects an offer of both versions of SMC-R, and of SMC-D. */
 	void check_proposal(const std::string &message)
 	{
 		ASSERT_GE(message.size(), 80u);
@@ -421,7 +423,7 @@ protected:
 		expect_bytes(message, v2 + 8, zeros(10) + hex("ffff 0a530002"));
 		expect_bytes(message, v2 + 40, default_eid);
 	}
-	/* It is refused, for want of another path, and the group lives. */
+	/* The link is rejected, as there is no other path, and the group stays. */
 	void offer_link()
 	{
 		ASSERT_TRUE(qp->say(add_link()));
@@ -463,7 +465,7 @@ protected:
 		sent += bytes.size();
 		ASSERT_TRUE(qp->say(cdc()));
 	}
-	/* The next CDC message is for the peer's element, and well formed. */
+	/* The next CDC message must be well formed, and for the peer's element. */
 	std::string hear_cdc()
 	{
 		std::string message = qp->hear_type(0xfe);
@@ -501,7 +503,7 @@ protected:
 		EXPECT_EQ(victim.recv(13, MSG_WAITALL), "and once more");
 		victim_sends(victim, std::string(5000, 'v'));
 	}
-	/* Either end says that it is done and closed; TCP follows. */
+	/* Each end sends its final flags, and then TCP closes. */
 	void close_in_order(RemoteSocket &victim)
 	{
 		std::string message;
@@ -518,15 +520,15 @@ protected:
 		EXPECT_EQ(recv(tcp, &byte, 1, 0), 0);
 		tcp.close();
 	}
-	/* The end that made the group leaves it. */
+	/* The end that made the group ends it. */
 	void leave_group()
 	{
 		wait_until("no connection is left", [&] { return !connections_at(agent); });
-		/* All links, orderly, for the program ends. */
+		/* All links, orderly, because the program ends. */
 		ASSERT_TRUE(qp->say(llc(4, 0x60, hex("00 00030000"))));
 		EXPECT_FALSE(qp->hear_type(is_v2() ? 0x24 : 0x04).empty());
 	}
-	/* Everything that a peer does on one link, in its order. */
+	/* All that a peer does on one link, in order. */
 	void live(Role role)
 	{
 		RemoteSocket first = contact(role, true, 1);
@@ -535,7 +537,7 @@ protected:
 		converse(first);
 		expect_echo(llc(7, 0, "sixteen bytes .."));
 
-		/* One more RMB, announced before it is used; and the other connection goes on. */
+		/* Announces another RMB before its use; the other connection continues. */
 		rkey = qp->another_rkey();
 		expect_echo(llc(6, 0, hex("00") + be(rkey, 4) + be(qp->address(), 8)));
 
@@ -567,7 +569,7 @@ protected:
 		leave_group();
 		EXPECT_EQ((agent.counters() - *before).sum("violation_"), 0);
 	}
-	/* A name that is no ASCII does not spoil what programs read. */
+	/* A host name that is not ASCII does not break the tools' output. */
 	void expect_shown()
 	{
 		EXPECT_FALSE(parse_json(agent.must_run(smc("-j group"))).empty());
@@ -599,8 +601,8 @@ INSTANTIATE_TEST_SUITE_P(, Peer, testing::Values(zos_v1, aix, old_linux, zos_v2,
 			 [](const auto &info) { return std::string(info.param.name); });
 
 /*
- * One with another adapter, or that is content with one, accepts the link that it is offered. It
- * waits for the server to go on with that, so it is told at once that there is no such link.
+ * A peer with a second adapter, or which accepts the same one, accepts the second link. It then
+ * waits for the server's next step, so it is told at once that the link does not exist.
  */
 class PeerWithTwoAdapters : public Peer
 {
@@ -612,7 +614,7 @@ protected:
 		offer[3] = char(0x80);
 		EXPECT_TRUE(qp->say(offer));
 
-		/* Of this link alone, whose path is lost. */
+		/* Only for this link, with the reason that its path is lost. */
 		std::string end = hear_llc(4, 0);
 
 		expect_bytes(end, 4, number + hex("00010000"));
@@ -629,7 +631,9 @@ TEST_P(PeerWithTwoAdapters, GetsNoSecondLink)
 INSTANTIATE_TEST_SUITE_P(, PeerWithTwoAdapters, testing::Values(zos_v1, old_linux, zos_release_0),
 			 [](const auto &info) { return std::string(info.param.name); });
 
-/* A DECLINE has the version of what it answers: 28 bytes in version 1, 44 in version 2. */
+/*
+ * A DECLINE has the version of the message that it answers: 28 bytes in version 1, 44 in version 2.
+ */
 class PeerAndDecline : public Peer
 {
 };
@@ -701,7 +705,7 @@ TEST_P(PeerAndDecline, DeclinesTheAccept)
 	EXPECT_EQ((agent.counters() - *before).sum("violation_"), 0);
 }
 
-/* A client that was told no queue pair waits for one in vain, and declines in version 1 or 2. */
+/* A client whose CONFIRM LINK does not arrive declines in version 1 or 2. */
 TEST_P(PeerAndDecline, LinkIsNotConfirmed)
 {
 	auto [victim, connecting, rogue] = lure(agent);
@@ -718,13 +722,14 @@ INSTANTIATE_TEST_SUITE_P(, PeerAndDecline, testing::Values(aix, zos_v2),
 			 [](const auto &info) { return std::string(info.param.name); });
 
 /*
- * Of a version to come: its number is 3, there are bytes in all that is reserved, areas between
- * those that are known, and one more behind the last. It gets the newest version that there is.
+ * A peer of a future version: its number is 3, reserved fields are not zero, unknown areas lie
+ * between the known ones, and another one follows the last. The answer has the newest known
+ * version.
  */
 class Newcomer : public Peer
 {
 protected:
-	/* @v1, @v2: what it offers in these, 0 for SMC-R and 2 for nothing */
+	/* @v1, @v2: the offer in these versions, 0 for SMC-R and 2 for nothing */
 	std::string proposal_v3(uint8_t v1, uint8_t v2) const
 	{
 		const std::string unknown(16, '\xee');
@@ -744,7 +749,7 @@ protected:
 		tcp = offering_connection(address_of(1, AF_INET, server->port()));
 		send_bytes(tcp, message);
 	}
-	/* It goes on in the version that it was answered in. */
+	/* The handshake continues in the version of the answer. */
 	void go_on()
 	{
 		Job accept = server->start_accept();

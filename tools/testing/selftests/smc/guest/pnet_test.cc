@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The PNET table: which RDMA ports lead to the network of a network device. */
+/* The PNET table: which RDMA ports are on the network of a network device. */
 #include <gtest/gtest.h>
 
 #include "agent.h"
@@ -28,7 +28,7 @@ protected:
 
 		check_data(connection, 1000, by_smc);
 	}
-	/* Of a link group, and of the device. */
+	/* The PNET ID is shown for the link group and for the device. */
 	void expect_shown()
 	{
 		for (const char *what : {"group", "dev"})
@@ -53,7 +53,7 @@ TEST_F(Pnet, PortOfTheNetwork)
 	expect_shown();
 }
 
-/* The manuals of other tools name adapters so. */
+/* The manuals of other tools name adapters by their PCI function. */
 TEST_F(Pnet, PortOfAPciFunction)
 {
 	std::string function = must_run("basename $(realpath /sys/class/net/eth0/device/..)");
