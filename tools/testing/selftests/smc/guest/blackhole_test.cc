@@ -782,7 +782,7 @@ protected:
 				   .status == 1;
 		});
 	}
-	/* Its victim was declined. */
+	/* Checks a connection that the DECLINE of the rogue has made TCP. */
 	void check_declined(Connection &declined)
 	{
 		nlohmann::json socket = socket_shown(agent, declined.there);

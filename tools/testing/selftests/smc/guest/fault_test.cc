@@ -560,7 +560,7 @@ TEST(HeldListeners, DoNotHoldUpOthers)
 					  std::to_string(SYS_setsockopt) + " '")) == most;
 	});
 
-	/* What comes there is queued where it comes. */
+	/* Works are queued on the processor where packets arrive. */
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);

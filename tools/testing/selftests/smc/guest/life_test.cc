@@ -511,7 +511,7 @@ TEST_P(CutOff, AddressRemovedUnderLoad)
 	});
 }
 
-/* Memory that connections have, or their link groups keep for the next. */
+/* Memory of connections, and idle memory that their link groups keep. */
 static int64_t buffer_bytes()
 {
 	nlohmann::json smcr = parse_json(must_run(smc("-j stats"))).at("smcr");

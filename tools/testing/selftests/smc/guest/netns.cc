@@ -37,7 +37,7 @@ Netns::Netns(int number, Owner owner)
 		 up);
 	enter([] {
 		set_sysctl("net.ipv4.tcp_fin_timeout", "1");
-		/* A peer in a namespace that is frozen does not acknowledge a FIN. */
+		/* A peer that sleeps acknowledges no FIN, so TCP would retransmit it. */
 		set_sysctl("net.ipv4.tcp_orphan_retries", "1");
 	});
 }

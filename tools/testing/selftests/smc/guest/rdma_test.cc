@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that completed the rendezvous and then breaks the rules over RDMA. A violation ends
- * its connection or its link group, is counted, and touches nobody else's.
+ * A peer that completed the handshake and then violates the protocol over RDMA. A violation ends
+ * its connection or its link group, is counted, and affects no other peer.
  */
 #include <cstring>
 #include <functional>
@@ -41,14 +41,16 @@ protected:
 	{
 		return agent.counters() - before;
 	}
-	/* The rogue sends as it should. */
+	/* The rogue sends correctly. */
 	void send_truly(const std::string &bytes)
 	{
 		ASSERT_EQ(link.write(link.sent, bytes), IBV_WC_SUCCESS);
 		link.sent += bytes.size();
 		ASSERT_TRUE(link.say(link.true_cdc()));
 	}
-	/* The victim reads 4 bytes; the rogue is not told, and claims all up to @prod. */
+	/*
+	 * The victim reads 4 bytes and does not tell the rogue, which claims all bytes up to @prod.
+	 */
 	void write_on_after_read(smc_cursor prod)
 	{
 		smc_cdc cdc;
@@ -64,7 +66,7 @@ protected:
 		send_truly("alive");
 		EXPECT_EQ(victim.recv(5, MSG_WAITALL), "alive");
 	}
-	/* The link group is none the worse. */
+	/* Expects the link group to work. */
 	void expect_link()
 	{
 		smc_llc_msg msg = llc(SMC_LLC_TEST_LINK);
@@ -81,7 +83,9 @@ protected:
 		EXPECT_EQ(uint8_t(reply[3]), SMC_LLC_REPLY);
 		EXPECT_EQ(reply.substr(4, 16), "sixteen bytes ..");
 	}
-	/* The server probes a link that was silent for 30 s. Return: whether this was a probe. */
+	/*
+	 * The server probes a link that was silent for 30 s. Return: true if @message was a probe.
+	 */
 	bool answer_probe(std::string message)
 	{
 		if (message.empty() || uint8_t(message[0]) != (0x20 | SMC_LLC_TEST_LINK) ||
@@ -95,7 +99,7 @@ protected:
 	{
 		wait_until(counter, [&] { return passed()[counter] >= at_least; });
 	}
-	/* Ends the group, and whatever state the victim's end is in. */
+	/* Ends the group, whatever the state of the victim's end. */
 	smc_llc_msg delete_all()
 	{
 		smc_llc_msg msg = llc(SMC_LLC_DELETE_LINK);
@@ -105,8 +109,8 @@ protected:
 		return msg;
 	}
 	/*
-	 * Nothing of the rogue is left to the next test, and another connection, by the kernels of
-	 * both guests, is none the worse.
+	 * Nothing of the rogue is left for the next test, and another connection, between the
+	 * kernels of both guests, works.
 	 */
 	void TearDown() override
 	{
@@ -135,7 +139,7 @@ protected:
 	RemoteSocket victim;
 };
 
-/* That the rogue can do it right makes the other tests mean something. */
+/* The rogue can behave correctly, so the failures of the other tests come from its violations. */
 TEST_F(Rogue, WellBehaved)
 {
 	send_truly("from the rogue");
@@ -148,13 +152,13 @@ TEST_F(Rogue, WellBehaved)
 	EXPECT_EQ(passed().sum("violation_"), 0);
 }
 
-/* What it says of itself is shown by terminals. */
+/* The rogue's host name is shown on terminals. */
 TEST_F(Rogue, NameThatDoesNotPrint)
 {
 	EXPECT_NE(agent.must_run(smc("-j group")).find("\"rogue?[31m\""), std::string::npos);
 }
 
-/* A cursor, or flags, that no honest peer sends. */
+/* A cursor, or flags, that no correct peer sends. */
 struct Lie {
 	const char *name;
 	std::function<void(smc_cdc &, RogueLink &)> tell;
@@ -172,7 +176,7 @@ TEST_P(RogueCursor, EndsTheConnection)
 	ASSERT_TRUE(link.say(cdc));
 	expect_reset(victim);
 	expect_counted("violation_cursor");
-	/* It is told so. */
+	/* The victim tells the rogue about the abort. */
 	std::string message = link.hear_type(SMC_CDC_TYPE);
 
 	ASSERT_EQ(message.size(), size_t(SMC_CDC_LEN));
@@ -189,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(, RogueCursor,
 					     [](smc_cdc &cdc, RogueLink &) {
 						     cdc.prod = {500, 0};
 					     }},
-					 /* Not an end of the stream, for something is missing. */
+					 /* Not an orderly end, because bytes are missing. */
 					 Lie{"ProducerFarBeyondAtItsEnd",
 					     [](smc_cdc &cdc, RogueLink &) {
 						     cdc.prod = {500, 0};
@@ -222,7 +226,7 @@ INSTANTIATE_TEST_SUITE_P(, RogueCursor,
 					     }}),
 			 [](const auto &info) { return info.param.name; });
 
-/* Who sends them holds the connection for one of TCP, and would wait for ever. */
+/* A client that sends bytes by TCP takes the connection for one of TCP, and would wait forever. */
 TEST_F(Rogue, BytesByTcp)
 {
 	link.send_by_tcp("bytes");
@@ -281,7 +285,7 @@ TEST_F(Rogue, UnknownToken)
 	expect_alive();
 }
 
-/* More than can have crossed the end of the connections that there were. */
+/* More messages than can have been in flight when the connections ended. */
 TEST_F(Rogue, UnknownTokensWithoutEnd)
 {
 	smc_cdc cdc = link.true_cdc();
@@ -301,7 +305,7 @@ TEST_F(Rogue, WrongLengths)
 	smc_cdc cdc = link.true_cdc();
 
 	smc_cdc_build(buf, &cdc);
-	/* The link takes it; the group does not survive it. */
+	/* The link delivers it, and the group ends. */
 	link.say(std::string(reinterpret_cast<char *>(buf), SMC_CDC_LEN - 1));
 	expect_counted("violation_cdc");
 	expect_reset(victim);
@@ -328,7 +332,10 @@ TEST_F(Rogue, LongestMessage)
 	expect_reset(victim);
 }
 
-/* Takes a receive as a message does, and has the length of what was written elsewhere. */
+/*
+ * A write with immediate data consumes a receive as a message does; its length is that of the
+ * write.
+ */
 class RogueImmediate : public Rogue, public testing::WithParamInterface<uint32_t>
 {
 };
@@ -342,7 +349,7 @@ TEST_P(RogueImmediate, EndsTheGroup)
 
 INSTANTIATE_TEST_SUITE_P(, RogueImmediate, testing::Values(0, 1, 44, 8192, 8193, 65536));
 
-/* Of unknown type: ignored, as the protocol wants it. */
+/* Messages of unknown type are ignored, as the protocol requires. */
 TEST_F(Rogue, UnknownType)
 {
 	std::string message(SMC_LLC_LEN, '\0');
@@ -372,8 +379,8 @@ TEST_F(Rogue, FillsTheElement)
 }
 
 /*
- * It claims to have written into an element that a connection before this one used: the victim does
- * not read what was written then.
+ * The rogue claims to have written into an element that another connection used before: the victim
+ * does not read the bytes of that connection.
  */
 TEST_F(Rogue, ElementUsedAgainIsEmpty)
 {
@@ -388,7 +395,7 @@ TEST_F(Rogue, ElementUsedAgainIsEmpty)
 	for (int i = 0; i < 4; i++)
 		send_truly(std::string(5000, 's'));
 	EXPECT_EQ(victim.recv(20000, MSG_WAITALL), std::string(20000, 's'));
-	/* It may have been given back a little after the next one was taken. */
+	/* The element may be given back a little after the next one is taken. */
 	wait_until("it is used again", [&] {
 		cdc = link.true_cdc();
 		cdc.conn_flags = SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED;
@@ -410,7 +417,7 @@ TEST_F(Rogue, ElementUsedAgainIsEmpty)
 	EXPECT_EQ(passed().sum("violation_"), 0);
 }
 
-/* It was not told of the room that reading made. */
+/* The rogue was not told about the space that reading has freed. */
 TEST_F(Rogue, FillsMoreThanItKnowsOf)
 {
 	write_on_after_read({1, 1});
@@ -430,7 +437,7 @@ TEST_F(Rogue, AbortEndsTheConnectionOnly)
 	expect_link();
 }
 
-/* Its bytes are in the window that it has: they are read, and harm nobody. */
+/* Its bytes fit the window that it has: the victim reads them without harm. */
 TEST_F(Rogue, DataAfterItsClose)
 {
 	smc_cdc cdc = link.true_cdc();
@@ -439,7 +446,7 @@ TEST_F(Rogue, DataAfterItsClose)
 	ASSERT_TRUE(link.say(cdc));
 	victim.expect_end();
 	send_truly("more");
-	/* The link has brought all of it when it has brought this. */
+	/* When the link has delivered this, it has delivered everything before. */
 	expect_link();
 	EXPECT_EQ(victim.recv(5, MSG_WAITALL), "more");
 	victim.expect_end();
@@ -448,7 +455,7 @@ TEST_F(Rogue, DataAfterItsClose)
 	wait_until("no connection is left", [&] { return !connections_at(agent); });
 }
 
-/* It will never make room for what it was to be sent: the last word does not wait for that. */
+/* The rogue will never make space for the last bytes: the final flags don't wait for that. */
 TEST_F(Rogue, ClosesWithoutReading)
 {
 	smc_cdc cdc = link.true_cdc();
@@ -465,7 +472,10 @@ TEST_F(Rogue, ClosesWithoutReading)
 	} while (!(message[25] & SMC_CONN_CLOSED));
 }
 
-/* It leaves TCP, keeps the link, and never says a last word: what the victim closed still goes. */
+/*
+ * The rogue closes TCP, keeps the link, and never sends its final flags: what the victim closed
+ * still ends.
+ */
 TEST_F(Rogue, NeverClosesTheStream)
 {
 	bool unlinked = false;
@@ -474,7 +484,7 @@ TEST_F(Rogue, NeverClosesTheStream)
 	victim.close();
 	EXPECT_GE(connections_at(agent), 1);
 	link.reset_tcp();
-	/* The rogue may still write into its element: nobody gets that, and the link ends. */
+	/* The rogue may still write into the element: it is quarantined, and the link ends. */
 	wait_until("neither connection nor link is left", [&] {
 		std::string message = link.hear(1);
 
@@ -484,7 +494,7 @@ TEST_F(Rogue, NeverClosesTheStream)
 	});
 }
 
-/* The same, and it holds TCP's connection, too. */
+/* The same, and the rogue keeps the TCP connection, too. */
 TEST_F(Rogue, NeverClosesAnything)
 {
 	ASSERT_EQ(victim.set(SOL_TCP, TCP_LINGER2, 1), 0);
@@ -497,7 +507,10 @@ TEST_F(Rogue, NeverClosesAnything)
 	wait_until("no orphan is left", [&] { return !agent.counters()["orphans"]; });
 }
 
-/* It takes messages no longer, but goes on talking, so nobody would test the link if it were on. */
+/*
+ * The rogue accepts no more messages, but still sends, so the link would not be tested if its
+ * timeout were on.
+ */
 class RogueDeaf : public Rogue
 {
 protected:
@@ -505,7 +518,7 @@ protected:
 	    : no_tests(agent, "net.smc.smcr_testlink_time", "0"), established(agent.counters())
 	{
 	}
-	/* More messages than the rogue has receives for, each of them one of its own. */
+	/* More messages than the rogue has receives for, each from another send(). */
 	void send_too_many()
 	{
 		ASSERT_EQ(victim.set(SOL_TCP, TCP_NODELAY, 1), 0);
@@ -513,7 +526,7 @@ protected:
 		for (int i = 0; i < 100; i++)
 			ASSERT_EQ(victim.send("x"), 1);
 	}
-	/* So many are on their way in all, however many small writes there are: the rest waits. */
+	/* At most this many are in flight, however many small writes there are: the rest waits. */
 	void expect_messages(int64_t n)
 	{
 		for (int i = 0; i < 10; i++)
@@ -546,13 +559,13 @@ TEST_F(RogueDeaf, AcknowledgesNothing)
 {
 	link.destroy_queue_pair();
 	expect_messages(1);
-	/* It pushes what waits, too. */
+	/* TCP_NODELAY also sends bytes that wait. */
 	ASSERT_EQ(victim.set(SOL_TCP, TCP_NODELAY, 1), 0);
 	expect_messages(4);
 	expect_stalled();
 }
 
-/* An honest peer may be short of receives at any time. Nothing gets lost. */
+/* A correct peer may be short of receives at any time. Nothing is lost. */
 TEST_F(RogueDeaf, PostsFewReceives)
 {
 	const std::string all(100, 'x');
@@ -570,7 +583,9 @@ TEST_F(RogueDeaf, PostsFewReceives)
 	EXPECT_EQ(passed()["rdma_links_stalled"], 0);
 }
 
-/* Nobody accepted it, and the rogue does not care that it was reset: nothing of it stays. */
+/*
+ * A connection that was never accepted, with a rogue that ignores the reset: nothing of it remains.
+ */
 TEST(RogueUnaccepted, IsForgotten)
 {
 	Agent agent;
@@ -719,7 +734,7 @@ TEST_F(RogueServer, ProvesItsLinkElsewhere)
 
 TEST_F(Rogue, WriteOutsideItsElement)
 {
-	/* The rkey is that of one RMB and good for nothing beyond it. */
+	/* The rkey gives access to one RMB only. */
 	EXPECT_NE(link.write_to(link.server().r.rmb_addr + (1 << 20), link.server().r.rkey, "x"),
 		  IBV_WC_SUCCESS);
 }
@@ -750,11 +765,13 @@ TEST_F(Rogue, ConfirmRkeyIsAnswered)
 	expect_alive();
 }
 
-/* A further RMB is of no use without its answer. The link was confirmed, so that is no reason. */
+/*
+ * Without the reply a further RMB can't be used. The link was confirmed, so that is not the reason.
+ */
 TEST(RogueSilent, ConfirmRkeyIsNotAnswered)
 {
 	Agent agent;
-	/* A slab has two elements. */
+	/* A buffer has two elements. */
 	RemoteSysctlScope rmem(agent, "net.smc.rmem", "524288");
 	RemoteSocket listener = agent.listen(Flavor());
 	Address to = address_of(1, AF_INET, listener.port());
@@ -787,7 +804,7 @@ class RogueAddLink : public Rogue, public testing::WithParamInterface<int>
 {
 };
 
-/* Small, and with room for as many keys as a large message has. */
+/* The short message, and one of the size for as many keys as possible. */
 TEST_P(RogueAddLink, IsRejected)
 {
 	smc_llc_msg msg = llc(SMC_LLC_ADD_LINK);
@@ -885,7 +902,7 @@ TEST_F(Rogue, DeleteLinkOfAnotherLink)
 	expect_alive();
 }
 
-/* Nobody listens to the answers, so they can't be sent, and the requests are more and more. */
+/* The rogue takes no answers, so they can't be sent, while more and more requests arrive. */
 TEST_F(Rogue, Flood)
 {
 	smc_llc_msg msg = llc(SMC_LLC_TEST_LINK);
@@ -902,13 +919,13 @@ TEST_F(Rogue, Noise)
 {
 	std::mt19937 random(1);
 
-	/* A broken link can't be said anything over. */
+	/* After a violation the link can't send any more. */
 	for (int i = 0; i < 200; i++) {
 		std::string message(SMC_LLC_LEN, '\0');
 
 		for (char &c : message)
 			c = char(random());
-		/* Most types are unknown, so say known ones. */
+		/* Most types are unknown, so known ones are preferred. */
 		message[0] = random() % 2 ? char(0x21 + random() % 9) : char(0xfe);
 		message[1] = SMC_LLC_LEN;
 		message[2] = 0;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections that TCP gives to another listener of an SO_REUSEPORT group, when theirs closes:
- * whatever either listener is, an application reads what the client wrote, and no connection
- * leads back to a module that is gone.
- *
- * REUSEPORT_ROUNDS: how many rounds Reuseport.ManyRounds takes; REUSEPORT_SECONDS: for how long.
+ * Connections that TCP moves to another listener of an SO_REUSEPORT group when their listener
+ * closes. Whatever kind both listeners are, the application reads what the client wrote, and no
+ * connection refers to a module that is unloaded. REUSEPORT_ROUNDS and REUSEPORT_SECONDS limit the
+ * rounds and the duration of Reuseport.ManyRounds.
  */
 #include <algorithm>
 #include <chrono>
@@ -44,7 +43,7 @@ Address local(int family, int port)
 	return address_from(family == AF_INET ? "127.0.0.1" : "::1", port);
 }
 
-/* One of the group at @port, or the first of a new one. */
+/* Adds a listener to the group at @port, or makes a new group. */
 Fd join_group(const Flavor &flavor, int backlog = 16, int port = 0)
 {
 	Fd fd = must_socket(flavor);
@@ -56,7 +55,7 @@ Fd join_group(const Flavor &flavor, int backlog = 16, int port = 0)
 	return fd;
 }
 
-/* Packets without a SYN do not reach the listener: its clients' handshakes do not complete. */
+/* Drops packets without SYN to the listener, so that its clients' handshakes do not complete. */
 void hold_acknowledgements(int listener)
 {
 	sock_filter code[] = {
@@ -98,7 +97,7 @@ void attach_program(int listener, const std::vector<bpf_insn> &code, bpf_attach_
 		 load_program(code, BPF_PROG_TYPE_SK_REUSEPORT, type));
 }
 
-/* A program that selects nobody, so TCP does; but it is for migration, too. */
+/* A program that selects no socket, so TCP selects one; but its type permits migration. */
 void attach_migrating_program(int listener)
 {
 	attach_program(
@@ -110,7 +109,7 @@ void attach_migrating_program(int listener)
 	    BPF_SK_REUSEPORT_SELECT_OR_MIGRATE);
 }
 
-/* A program that selects what is in the map, if anything. */
+/* A program that selects the socket in the map, if there is one. */
 void attach_selecting_program(int listener, int map)
 {
 	constexpr uint8_t map_fd = BPF_PSEUDO_MAP_FD;
@@ -134,7 +133,10 @@ void attach_selecting_program(int listener, int map)
 	    BPF_SK_REUSEPORT_SELECT);
 }
 
-/* Until it is closed, a program leads connections to @port to the listener in the map. */
+/*
+ * Until the descriptor is closed, a program redirects connections to @port to the listener in the
+ * map.
+ */
 Fd lead_to_listener(int port, int map)
 {
 	constexpr uint8_t map_fd = BPF_PSEUDO_MAP_FD;
@@ -176,7 +178,7 @@ Fd lead_to_listener(int port, int map)
 	return bpf(BPF_LINK_CREATE, attr);
 }
 
-/* A map of BPF's with room for one socket. */
+/* A BPF map with space for one socket. */
 class SocketMap
 {
 public:
@@ -218,7 +220,7 @@ private:
 	Fd map;
 };
 
-/* Sockets of a port in one of the states of ss(8), with their columns. */
+/* The sockets of a port in a state of ss(8), with their columns. */
 std::string shown(const std::string &state, int port)
 {
 	return must_run("ss -Htn state " + state + " 'sport = :" + std::to_string(port) + "'");
@@ -247,7 +249,7 @@ int64_t migrated()
 				   "awk '/Success/ { print $2 }'"));
 }
 
-/* What comes until the end of the stream, or an error. */
+/* All bytes until the end of the stream, or an error. */
 std::string receive_all(int fd)
 {
 	std::string all;
@@ -262,8 +264,8 @@ std::string receive_all(int fd)
 enum class First { client, server };
 
 /*
- * A program that connects, in a thread of its own: it writes @request, its end, and reads
- * @greeting, or reads that before. Its outcome is "", or what went wrong.
+ * A program that connects, in its own thread: it writes @request and its end, then reads @greeting,
+ * or reads that first. Its outcome is "", or a description of the error.
  */
 class Client
 {
@@ -292,7 +294,7 @@ private:
 	{
 		std::string got(greeting.size(), '\0');
 
-		/* A listener that is closed drops its handshakes without a word, as TCP has it. */
+		/* As with TCP, a listener that closes drops its handshakes silently. */
 		must_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 		must_set(fd, SOL_TCP, TCP_KEEPIDLE, 1);
 		must_set(fd, SOL_TCP, TCP_KEEPINTVL, 1);
@@ -317,10 +319,13 @@ private:
 	std::future<std::string> result;
 };
 
-/* The other end of that. Whatever the client was told, what it is read from is what it wrote. */
+/* Serves a client. Whatever the client got before, the bytes read are those that it wrote. */
 void serve(int listener)
 {
-	/* Clients that are slow to try again do it after as long as they have waited. */
+	/*
+	 * Clients retry with increasing intervals, so that may take as long as they have waited
+	 * already.
+	 */
 	Fd fd = must_accept(listener, 150);
 
 	EXPECT_EQ(send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL),
@@ -328,7 +333,7 @@ void serve(int listener)
 	EXPECT_EQ(receive_all(fd), request);
 }
 
-/* A client of the listener is served, and all bytes go by SMC-D, or none if they are TCP's. */
+/* Expects a client of the listener to be served, with all bytes by SMC-D, or none if it is TCP. */
 void expect_served(int listener, int port, const Flavor &flavor)
 {
 	int64_t bytes = Counters::now()["ism_write_bytes"];
@@ -398,7 +403,7 @@ TEST_P(Migration, BytesAreTheClients)
 	SysctlScope on("net.ipv4.tcp_migrate_req", c.by == By::sysctl ? "1" : "0");
 	Fd closing = join_group({c.from, c.family});
 	int port = local_address(closing).port();
-	/* SMC's listener is told of a TCP client by the client's bytes, if not in another way. */
+	/* An SMC listener detects a TCP client by the client's bytes, if not in another way. */
 	First first = c.from == Kind::tcp ? First::server : First::client;
 	int64_t before = migrated(), tcp = fallbacks(Role::server, SMC_DIAG_SOCKET_OPTION);
 
@@ -426,7 +431,7 @@ TEST_P(Migration, BytesAreTheClients)
 		  c.to == Kind::smc ? tcp + 2 : tcp);
 }
 
-/* Maps in which BPF programs find a listener take its sk_user_data, as they do of TCP's. */
+/* BPF maps of listeners use sk_user_data of the listener, as they do with TCP's. */
 class BpfMap : public testing::TestWithParam<Flavor>
 {
 protected:
@@ -449,7 +454,7 @@ TEST_P(BpfMap, SelectsAListener)
 	attach_selecting_program(first, map);
 	for (int i = 0; i < 4; i++)
 		expect_served(selected, port, flavor);
-	/* As one that closes is taken out of it, the program selects nobody. */
+	/* A closed listener is removed from the map, so the program selects none. */
 	selected.close();
 	expect_served(first, port, flavor);
 	map.put(first);
@@ -471,7 +476,7 @@ TEST_P(BpfMap, HoldsAListener)
 	map.remove();
 	expect_served(listener, port, flavor);
 	map.put(listener);
-	/* It stays in the map when it ceases to listen, and can be put there again. */
+	/* A socket stays in the map when it stops listening, and can be added again. */
 	ASSERT_EQ(connect(listener, &nobody, sizeof(nobody)), 0);
 	ASSERT_EQ(listen(listener, 16), 0);
 	map.put(listener);
@@ -498,7 +503,7 @@ TEST_P(BpfMap, LeadsToAListener)
 		  std::string("connect: ") + strerror(ECONNREFUSED));
 }
 
-/* The same of a listener that stops to listen, and may do so again. */
+/* The same for a listener that stops, and may listen again. */
 class Stopping : public testing::TestWithParam<bool>
 {
 protected:
@@ -540,15 +545,18 @@ TEST_P(Stopping, ListensAgain)
 		}
 		if (listen(stopping, 16))
 			throw_errno("listen");
-		/* TCP has given the one back that nobody asked for by its number. */
+		/* TCP has released the port, which bind() had chosen. */
 		port = local_address(stopping).port();
 
-		/* Nothing migrates now. */
+		/* There is no migration now. */
 		expect_served_by_smc(stopping, port);
 	}
 }
 
-/* What was offered SMC before is reset, or has not got so far; new clients are served. */
+/*
+ * Connections that were offered SMC before are reset, or are still in TCP's handshake; new clients
+ * are served.
+ */
 TEST_P(Stopping, SwitchedOnLate)
 {
 	Fd stopping = join_group(smc4, 0);
@@ -557,7 +565,10 @@ TEST_P(Stopping, SwitchedOnLate)
 
 	for (int i = 0; i < 2; i++) {
 		early.push_back(std::make_unique<Client>(smc4, port, First::client));
-		/* One is through with its rendezvous and back in TCP's queue, which is full. */
+		/*
+		 * One connection has completed its handshake and is back in TCP's queue, which is
+		 * full.
+		 */
 		await(stopping, POLLIN);
 	}
 
@@ -568,7 +579,7 @@ TEST_P(Stopping, SwitchedOnLate)
 
 	Client late(smc4, port, First::client);
 
-	/* The late one, and that of the two whose SYN was not answered before. */
+	/* The late client, and that of the two whose SYN was not answered before. */
 	serve(staying);
 	serve(staying);
 	EXPECT_EQ(late.outcome(), "");
@@ -595,7 +606,7 @@ TEST_P(Stopping, SwitchedOnLateInHandshake)
 	Fd staying = join_group(plain, 16, port);
 
 	stop(stopping);
-	/* It was reset, and nothing is left of it. */
+	/* The client was reset, and nothing of it is left. */
 	EXPECT_NE(early.outcome(), "");
 
 	Client late(smc4, port, First::client);
@@ -604,7 +615,10 @@ TEST_P(Stopping, SwitchedOnLateInHandshake)
 	EXPECT_EQ(late.outcome(), "");
 }
 
-/* Those who wait for a connection are told of one that stays in TCP's queue; and of the change. */
+/*
+ * Threads that wait for a connection are woken for one that stays in TCP's queue, and when
+ * migration is switched.
+ */
 TEST(Reuseport, IsSwitchedOnAndOff)
 {
 	Fd listener = join_group(smc4);
@@ -629,7 +643,7 @@ TEST(Reuseport, IsSwitchedOnAndOff)
 		EXPECT_EQ(Counters::now()["ism_write_bytes"] == bytes, *state == '1');
 	}
 
-	/* One that came while it was on. */
+	/* A connection that arrived while migration was on. */
 	Client client(smc4, port, First::client);
 	{
 		SysctlScope on("net.ipv4.tcp_migrate_req", "1");
@@ -653,7 +667,7 @@ TEST(Reuseport, IsSmcWithoutMigration)
 	expect_served_by_smc(one, local_address(one).port());
 }
 
-/* Listeners of either family, with clients of IPv4. */
+/* Listeners of either family, with IPv4 clients. */
 class Leftover : public testing::TestWithParam<int>
 {
 protected:
@@ -667,13 +681,13 @@ INSTANTIATE_TEST_SUITE_P(, Leftover, testing::Values(AF_INET, AF_INET6), [](cons
 	return info.param == AF_INET ? "Ipv4" : "Mapped";
 });
 
-/* What TCP got from an SMC listener knows nothing of the module that is gone. */
+/* Connections that TCP moved from an SMC listener don't refer to the unloaded module. */
 TEST_P(Leftover, OutlivesTheModule)
 {
 	SysctlScope on("net.ipv4.tcp_migrate_req", "1");
 	Fd closing = join_group({Kind::smc, GetParam()}, 0);
 	int port = local_address(closing).port();
-	/* They offer SMC, and have nothing to do with the module either. */
+	/* The clients offer SMC, and don't depend on the module either. */
 	Client one(offering_socket(), local(AF_INET, port), First::client);
 
 	await(closing, POLLIN);
@@ -689,7 +703,7 @@ TEST_P(Leftover, OutlivesTheModule)
 	EXPECT_GT(migrated(), before);
 	wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
 
-	/* The clients' FINs change states. */
+	/* The clients' FINs change TCP's states. */
 	Fd server = must_accept(staying);
 
 	EXPECT_EQ(send(server, greeting.data(), greeting.size(), 0), ssize_t(greeting.size()));
@@ -698,7 +712,7 @@ TEST_P(Leftover, OutlivesTheModule)
 	EXPECT_EQ(one.outcome(), "");
 	serve(staying);
 
-	/* What it carries is used when it listens, and somebody offers SMC. */
+	/* The operations of the connection are used when it listens, and a client offers SMC. */
 	for (const char *command : {"true", "lab-smc load"}) {
 		sockaddr nobody = {.sa_family = AF_UNSPEC, .sa_data = {}};
 
@@ -715,7 +729,7 @@ TEST_P(Leftover, OutlivesTheModule)
 	EXPECT_EQ(two.outcome(), "");
 }
 
-/* A number from the environment. */
+/* A number from the environment, or the default. */
 static int wanted(const char *name, int otherwise)
 {
 	const char *text = getenv(name);
@@ -723,7 +737,7 @@ static int wanted(const char *name, int otherwise)
 	return text ? atoi(text) : otherwise;
 }
 
-/* One listener is replaced by another one while clients connect. */
+/* One listener replaces another while clients connect. */
 class Round
 {
 public:
@@ -756,7 +770,7 @@ public:
 		    std::async(std::launch::async, [&] { serve_all(second); });
 
 		first.close();
-		/* Reset, or served; never something else than the greeting. */
+		/* Clients are reset or served, and never read anything but the greeting. */
 		std::string outcomes;
 
 		for (auto &client : clients) {
@@ -788,7 +802,7 @@ private:
 
 			if (fd < 0)
 				continue;
-			/* A client whose end does not come is reported, and not waited for. */
+			/* A client that does not end is reported, and not waited for. */
 			timeval limit = {.tv_sec = 60, .tv_usec = 0};
 
 			if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
@@ -801,7 +815,7 @@ private:
 			    << must_run("ss -tnoie state all 'sport = :" +
 					std::to_string(local_address(fd).port()) + " or dport = :" +
 					std::to_string(local_address(fd).port()) + "'");
-			/* A client that was reset has written nothing, or is seen to be. */
+			/* A client that was reset has written nothing, or reports the reset. */
 			EXPECT_TRUE(request.starts_with(got) || got.starts_with("error")) << got;
 		}
 	}
@@ -812,7 +826,7 @@ private:
 	std::atomic<bool> done = false;
 };
 
-/* With clients at any stage, and migration on and off; at times the module goes. */
+/* Clients at any step, with migration on and off; sometimes the module is unloaded. */
 TEST(Reuseport, ManyRounds)
 {
 	int seconds = wanted("REUSEPORT_SECONDS", 0), rounds = wanted("REUSEPORT_ROUNDS", 20);

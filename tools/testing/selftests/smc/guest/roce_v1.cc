@@ -13,7 +13,7 @@ void RoceV1::SetUp()
 	if (peer_within())
 		return;
 	agent.emplace();
-	/* A test that failed may have left it. */
+	/* A test that failed may have left the module loaded. */
 	agent->must_run("grep -q '^roce_v1 ' /proc/modules || "
 			"insmod $LAB_BUILD/selftests/kmod/$(uname -r)/roce_v1.ko ibdev=rxe0");
 	agent->must_run(std::string("ip addr replace ") + address);
@@ -30,7 +30,7 @@ void RoceV1::TearDown()
 	agent.reset();
 }
 
-/* GIDs follow addresses a little later. */
+/* GIDs follow addresses after a moment. */
 void RoceV1::expect_gid(bool there)
 {
 	wait_until("RoCE v1", [&] {

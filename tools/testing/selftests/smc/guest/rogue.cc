@@ -22,8 +22,8 @@ namespace
 
 constexpr uint8_t own_mac[SMC_MAC_LEN] = {0x52, 0x54, 0x83, 0x00, 0x00, 0x01};
 /*
- * Not this guest's, for whom its own module speaks, and another one in each test: a peer that
- * was here before may have left its link group behind.
+ * Not the id of this guest, which its own module uses, and another one in each test, because an
+ * earlier peer with the same id may have left its link group behind.
  */
 void fill_id(uint8_t *id)
 {
@@ -167,7 +167,7 @@ smc_clc_proposal good_proposal(const smc_clc_ism &device)
 namespace
 {
 
-/* What both kinds have in common. */
+/* The part that both kinds have in common. */
 smc_clc_agreement agreement(smc_clc_type type)
 {
 	smc_clc_agreement a = {};
@@ -179,7 +179,7 @@ smc_clc_agreement agreement(smc_clc_type type)
 	a.fc.direct = true;
 	a.fc.os_type = SMC_OS_LINUX;
 	a.fc.release = 1;
-	/* It would change the colours of a terminal. */
+	/* A sequence that would change the colours of a terminal. */
 	memcpy(a.fc.hostname, "rogue\x1b[31m", 10);
 	a.fc.max_conns = 255;
 	a.fc.max_links = 1;
@@ -284,7 +284,7 @@ OtherAddress::~OtherAddress()
 
 void send_bytes(int fd, const std::string &bytes)
 {
-	/* The victim may have had enough before the last of them. */
+	/* The victim may have closed before the last bytes. */
 	if (send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE &&
 	    errno != ECONNRESET)
 		throw_errno("send");
@@ -374,7 +374,7 @@ void expect_reset(RemoteSocket &victim)
 	victim.await(POLLHUP);
 	victim.recv(1, 0, &rc);
 	EXPECT_EQ(rc, -ECONNRESET);
-	/* What was said about it. */
+	/* An error is reported once. */
 	EXPECT_EQ(victim.send("x"), -EPIPE);
 }
 

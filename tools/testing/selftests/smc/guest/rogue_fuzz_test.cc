@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that is hostile by chance. Each seed is a walk through an exchange, as client or server,
- * in which messages are spoiled, early, missing, sent twice or in pieces, and connections end at
- * any point: CLC, and with SMC-R also LLC, CDC and RDMA. After each, whoever was the victim has
- * come to an end, and an honest peer is served. What the module holds stays within its bounds and,
- * when the rogue has left, is what it was before.
- *
- * The environment says which seeds are tried:
- *   ROGUE_FIRST    the first seed, 1 by default
- *   ROGUE_SEEDS    how many; 0: for ROGUE_SECONDS, or without end
+ * A randomly hostile peer. Each seed is a walk through an exchange, as client or server, in which
+ * messages are damaged, early, missing, duplicated or split, and connections end at any point: CLC,
+ * and with SMC-R also LLC, CDC and RDMA. After each walk all victims have ended, and a correct peer
+ * is served. The module's resources stay within their bounds and, when the rogue is gone, are the
+ * same as before. ROGUE_FIRST is the first seed, 1 by default. ROGUE_SEEDS is their number; 0 means
+ * for ROGUE_SECONDS, or without end.
  */
 #include <climits>
 #include <cstdlib>
@@ -41,14 +38,14 @@ namespace
 [[maybe_unused]] testing::Environment *const roce_v1 =
     testing::AddGlobalTestEnvironment(new RoceV1);
 
-/* All that a seed decides. */
+/* All random decisions of a seed. */
 class Dice
 {
 public:
 	explicit Dice(uint64_t seed) : engine(seed)
 	{
 	}
-	/* 0 to n - 1; not a distribution of the library's, which another one may do otherwise */
+	/* 0 to n - 1; without a standard distribution, whose results depend on the library */
 	uint64_t below(uint64_t n)
 	{
 		return engine() % n;
@@ -69,7 +66,7 @@ public:
 			c = char(engine());
 		return some;
 	}
-	/* A number that is at the edge of something, or any. */
+	/* A number near a boundary, or any number. */
 	uint64_t edge(uint64_t around)
 	{
 		const uint64_t edges[] = {0,	      1,	  around,     around - 1,
@@ -83,7 +80,7 @@ private:
 	std::mt19937_64 engine;
 };
 
-/* A byte is another one, usually by a bit. */
+/* Changes a byte, usually one bit of it. */
 void spoil_byte(Dice &dice, std::string &m)
 {
 	size_t at = dice.below(m.size());
@@ -101,7 +98,7 @@ void spoil_length(Dice &dice, std::string &m, size_t at)
 	m[at + 1] = char(length);
 }
 
-/* @length_at: where a message of this kind has its length */
+/* @length_at: offset of the length in a message of this kind */
 std::string spoiled(Dice &dice, std::string m, size_t length_at)
 {
 	if (m.empty())
@@ -137,7 +134,7 @@ std::string text_of(const char *bytes, size_t n)
 	return {bytes, n};
 }
 
-/* One that the in-tree module has sent, of another exchange. */
+/* A message of the in-tree module, from another exchange. */
 std::string captured(Dice &dice, std::vector<wire::Bytes> wire::Capture::*kind)
 {
 	static const wire::Capture all = wire::ReadAllCaptures();
@@ -147,11 +144,11 @@ std::string captured(Dice &dice, std::vector<wire::Bytes> wire::Capture::*kind)
 	return {one.begin(), one.end()};
 }
 
-/* The rogue has nothing more to do on this walk. */
+/* Thrown when the rogue has nothing more to do on this walk. */
 struct Over {
 };
 
-/* One seed. */
+/* The walk of one seed. */
 class Walk
 {
 public:
@@ -161,7 +158,7 @@ public:
 	}
 	virtual ~Walk() = default;
 
-	/* Throws if what the rogue left behind does not end. */
+	/* Throws if an object of the victim does not end. */
 	void run()
 	{
 		try {
@@ -171,12 +168,12 @@ public:
 		leave();
 		bury();
 	}
-	/* What happened, for a report. */
+	/* A log of the walk, for a report. */
 	const std::string &diary() const
 	{
 		return said;
 	}
-	/* Whether it came to a link, or with SMC-D to a CONFIRM. */
+	/* The walk got as far as a link, or with SMC-D a CONFIRM. */
 	bool came_far() const
 	{
 		return far;
@@ -184,7 +181,7 @@ public:
 
 protected:
 	virtual void walk() = 0;
-	/* How the rogue goes: nothing of it is left here. */
+	/* How the rogue leaves: nothing of it remains here. */
 	virtual void leave()
 	{
 		close_tcp();
@@ -208,7 +205,7 @@ protected:
 		accepting.emplace(listeners.back().start_accept());
 		return listeners.back();
 	}
-	/* If the server has accepted by now, it sends back what comes. */
+	/* If the server has accepted by now, it echoes what it receives. */
 	void accept_now()
 	{
 		if (accepting && accepting->is_done())
@@ -220,11 +217,11 @@ protected:
 			sockets.emplace_back(agent, std::stoi(accepting->join()));
 			jobs.push_back(sockets.back().start_echo());
 		} catch (const std::runtime_error &) {
-			/* The listener was shut down before anybody came. */
+			/* The listener was shut down before a connection arrived. */
 		}
 		accepting.reset();
 	}
-	/* Every victim comes to an end, in a time that does not depend on the rogue. */
+	/* Every victim ends, in a time that does not depend on the rogue. */
 	void bury()
 	{
 		for (RemoteSocket &listener : listeners)
@@ -238,7 +235,7 @@ protected:
 			try {
 				job.join();
 			} catch (const std::runtime_error &) {
-				/* That there was an error is to be expected. */
+				/* Errors are expected. */
 			}
 		}
 		jobs.clear();
@@ -248,7 +245,7 @@ protected:
 
 	/* --- CLC */
 
-	/* Some walks get far before anything goes wrong. */
+	/* Some walks get far before the first fault. */
 	bool is_faulty()
 	{
 		return hasty && dice.one_in(2);
@@ -257,7 +254,7 @@ protected:
 	{
 		tcp = offering_connection(address_of(1, AF_INET, listener.port()));
 	}
-	/* A message that is due, or something else. */
+	/* Sends the expected message, or something else. */
 	void send_clc(int fd, const std::string &message, const char *what)
 	{
 		if (fd < 0)
@@ -308,8 +305,7 @@ protected:
 			send_bytes(fd, spoiled(dice, message, 5));
 		}
 	}
-	/* What the rogue hears if it listens for a moment; nothing is judged by how long that is.
-	 */
+	/* What the rogue receives within a moment; no check depends on how long that is. */
 	std::string reply(int fd)
 	{
 		pollfd wait = {fd, POLLIN, 0};
@@ -339,7 +335,7 @@ protected:
 
 	Agent &agent;
 	Dice dice;
-	bool hasty; /* spoils the rendezvous already */
+	bool hasty; /* damages the handshake already */
 	int version;
 	bool far = false;
 	Fd tcp;
@@ -349,7 +345,7 @@ protected:
 	std::optional<Job> accepting;
 };
 
-/* With SMC-R: a queue pair follows. */
+/* With SMC-R, where a queue pair follows. */
 class WalkByRdma : public Walk
 {
 public:
@@ -378,7 +374,7 @@ private:
 	void leave() override
 	{
 		accept_now();
-		/* One that just goes is missed after some seconds. */
+		/* A peer that leaves silently is detected after some seconds. */
 		if (linked && !dice.one_in(8))
 			say_llc(delete_all());
 		qp.reset();
@@ -393,7 +389,7 @@ private:
 
 		return text_of(reinterpret_cast<char *>(own.r.gid), SMC_GID_LEN);
 	}
-	/* Another peer in each walk, whose group is its own. */
+	/* A different peer in each walk, with its own group. */
 	void dice_id()
 	{
 		for (uint8_t &byte : id)
@@ -431,7 +427,7 @@ private:
 		a.fc.os_type = dice.below(4);
 		return a;
 	}
-	/* The other end, if it agrees. */
+	/* Takes the other end's values, if it agrees. */
 	void take(const std::string &message)
 	{
 		if (message.empty() ||
@@ -512,7 +508,7 @@ private:
 		msg.delete_link.reason = SMC_LLC_DEL_OPERATOR;
 		return msg;
 	}
-	/* Of any type, with anything in it. */
+	/* An LLC message of any type, with random content. */
 	smc_llc_msg any_llc()
 	{
 		smc_llc_msg msg = {};
@@ -525,7 +521,7 @@ private:
 		msg.flags = dice.one_in(2) ? 0 : dice.any();
 		if (msg.type == SMC_LLC_DELETE_RKEY)
 			msg.delete_rkey.count = dice.below(SMC_LLC_DELETE_RKEYS + 1);
-		/* Most that name a link name this one. */
+		/* Most messages that name a link name this one. */
 		if (msg.type == SMC_LLC_DELETE_LINK)
 			msg.delete_link.link = dice.below(3);
 		return msg;
@@ -538,7 +534,7 @@ private:
 		say(text_of(reinterpret_cast<char *>(buf), sizeof(buf)),
 		    "LLC " + std::to_string(msg.type), 1);
 	}
-	/* @length_at: of this kind of message */
+	/* @length_at: offset of the length in this kind of message */
 	void say(std::string message, std::string what, size_t length_at)
 	{
 		int times = 1;
@@ -610,7 +606,7 @@ private:
 		note(what);
 		linked = linked && qp->write_to(address, rkey, dice.bytes(len)) == IBV_WC_SUCCESS;
 	}
-	/* What is due in the rendezvous. */
+	/* Waits for the next message of the handshake. */
 	void await_message()
 	{
 		if (linked)
@@ -621,7 +617,7 @@ private:
 		for (int i = 0; i < 20 && linked && !qp->hear(0).empty(); i++)
 			;
 	}
-	/* One of the things that a peer with a link can do, good or not. */
+	/* Performs one of the actions of a peer with a link, correct or not. */
 	void do_anything()
 	{
 		size_t n = 1 + dice.below(500);
@@ -686,7 +682,7 @@ private:
 	uint16_t sequence = 0;
 };
 
-/* With SMC-D: only the rendezvous can be spoiled, at one end or between two. */
+/* With SMC-D only the handshake can be damaged, at one end or between two ends. */
 class WalkWithinHost : public Walk
 {
 public:
@@ -715,7 +711,7 @@ private:
 			must_linger(to_client, 0);
 		to_client.close();
 		close_tcp();
-		/* Those that talk to each other, past the rogue, would go on. */
+		/* Victims that are connected to each other, past the rogue, would not end. */
 		for (RemoteSocket &socket : sockets)
 			socket.shutdown(SHUT_RDWR);
 	}
@@ -743,7 +739,7 @@ private:
 		send_clc(tcp, encode(good_agreement(SMC_CLC_ACCEPT, device)), "ACCEPT");
 		reply(tcp);
 	}
-	/* Each message of an honest client and server is passed on, or something else. */
+	/* Passes each message of a correct client and server on, or sends something else. */
 	void between()
 	{
 		Lured lured = lure(agent);
@@ -766,7 +762,7 @@ private:
 
 		if (message.empty())
 			throw Over();
-		/* Mostly as it is, or nothing would come of it. */
+		/* Mostly unchanged, or no handshake would succeed. */
 		if (dice.one_in(2)) {
 			note(what);
 			send_bytes(to, message);
@@ -788,12 +784,12 @@ long from_environment(const char *name, long otherwise)
 
 } // namespace
 
-/* What a host holds of its peers. */
+/* Resources that a host keeps for its peers. */
 class RogueSeeds : public testing::Test
 {
 protected:
 	static constexpr long in_check = 40, between_looks = 20;
-	/* "Values in use" of design.rst, and the honest peer's. */
+	/* From "Values in use" of design.rst, plus those for the correct peer. */
 	static constexpr int most_groups = 128 + 2;
 
 	RogueSeeds()
@@ -821,7 +817,7 @@ protected:
 		if (HasFailure())
 			ADD_FAILURE() << "seed " << seed << "\n" << walk->diary();
 	}
-	/* An honest peer is served, by SMC. */
+	/* Expects a correct peer to be served by SMC. */
 	void expect_service()
 	{
 		Connection connection = make_connection(agent, Flavor());
@@ -836,7 +832,7 @@ protected:
 	{
 		return std::stoi(agent.must_run("rdma resource show qp | grep -c 'type RC' || :"));
 	}
-	/* The rogue has gone: so has all that was held for it. */
+	/* The rogue is gone, and so are all resources kept for it. */
 	void expect_nothing_left()
 	{
 		wait_until(
@@ -853,7 +849,7 @@ protected:
 	Agent agent;
 	std::optional<smc_clc_ism> device;
 	int groups;
-	long far = 0; /* walks that came to the end of a rendezvous */
+	long far = 0; /* walks that completed a handshake */
 };
 
 TEST_F(RogueSeeds, LeaveNothingBehind)
@@ -867,7 +863,7 @@ TEST_F(RogueSeeds, LeaveNothingBehind)
 	long tried;
 
 	set_limit(count == in_check ? 600 : INT_MAX / 10);
-	/* Links whose peer has gone are found soon. */
+	/* Links whose peer is gone are detected soon. */
 	if (!device)
 		test_links.emplace(agent, "net.smc.smcr_testlink_time", "5");
 	for (tried = 0; !HasFailure(); tried++) {

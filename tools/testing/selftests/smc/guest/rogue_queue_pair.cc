@@ -111,7 +111,7 @@ void RogueQueuePair::connect(const FarEnd &far, uint32_t own_psn)
 	attr.dest_qp_num = far.qpn;
 	attr.rq_psn = far.psn;
 	attr.max_dest_rd_atomic = 1;
-	/* 20 ms: a short time keeps both ends busy. */
+	/* 20 ms: a short time would keep both ends busy. */
 	attr.min_rnr_timer = 22;
 	attr.ah_attr.is_global = 1;
 	attr.ah_attr.port_num = 1;
@@ -127,7 +127,7 @@ void RogueQueuePair::connect(const FarEnd &far, uint32_t own_psn)
 	attr = {};
 	attr.qp_state = IBV_QPS_RTS;
 	attr.timeout = 15;
-	/* 7 is without limit to soft-RoCE, and the other end is to be found gone. */
+	/* 7 means no limit for soft-RoCE, but the other end's disappearance must be detected. */
 	attr.retry_cnt = 6;
 	attr.rnr_retry = 7;
 	attr.sq_psn = own_psn;
@@ -151,7 +151,7 @@ std::optional<ibv_wc> RogueQueuePair::poll(ibv_cq *cq, int seconds)
 {
 	ibv_wc wc;
 
-	/* No completion channel: nothing else is to be done meanwhile. */
+	/* No completion channel, as there is nothing else to do meanwhile. */
 	try {
 		wait_until(
 		    "a completion", [&] { return ibv_poll_cq(cq, 1, &wc) > 0; }, seconds);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the route of a connection says of RDMA: device, VLAN, MTU, and whether at all. */
+/*
+ * The effect of a connection's route on RDMA: device, VLAN, MTU, and whether RDMA is used at all.
+ */
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 
@@ -20,7 +22,10 @@ protected:
 		run_command(undo);
 		agent.run_command(undo);
 	}
-	/* In both guests; {0} is the node of the guest, {1} of the other one, counted from 1. */
+	/*
+	 * Runs a command in both guests; {0} is the node of the guest, {1} that of the other,
+	 * counted from 1.
+	 */
 	void in_both(const std::string &command)
 	{
 		must_run(of_node(command, 1));
@@ -34,12 +39,12 @@ protected:
 			command.replace(at, 3, std::to_string(3 - node));
 		return command;
 	}
-	/* A device "upper" with addresses of its own. */
+	/* Adds a device "upper" with addresses of its own. */
 	void add_upper(const std::string &how)
 	{
 		in_both(how + " && ip addr add 10.86.0.{0}/24 dev upper && ip link set upper up");
 	}
-	/* The RDMA core has noticed. */
+	/* Waits until the RDMA core has the GIDs. */
 	void await_gids()
 	{
 		for (int node : {1, 2}) {
@@ -63,7 +68,7 @@ protected:
 
 		check_data(connection, 10000, by_smc);
 	}
-	/* What a server says to a client that connected before @change. */
+	/* The server's answer to a client that connected before @change. */
 	std::string answer_after(const std::string &change)
 	{
 		RemoteSocket listener = agent.listen(Flavor());
@@ -87,7 +92,7 @@ protected:
 
 } // namespace
 
-/* Devices on that of the RDMA port: RDMA follows those that leave a packet as it is. */
+/* Devices on top of the RDMA port's: RDMA is used with those that don't transform packets. */
 struct Upper {
 	const char *name;
 	const char *how;
@@ -128,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
 	      false}),
     [](const auto &info) { return info.param.name; });
 
-/* By the PNET table the packets leave by another device, but in the same VLAN, or not at all. */
+/* By the PNET table packets use another device, but in the same VLAN, or RDMA is not used. */
 TEST_F(Route, VlanOfAnotherDevice)
 {
 	in_both(smc("pnet add NET1 dev eth1") + " && " + smc("pnet add NET1 ib rxe0"));
@@ -137,7 +142,7 @@ TEST_F(Route, VlanOfAnotherDevice)
 	expect_data("10.86.0.2", false);
 }
 
-/* What does not fit the path is lost, for RoCE knows no fragments. */
+/* RoCE packets larger than the path MTU are lost, because RoCE can't fragment them. */
 TEST_F(Route, Mtu)
 {
 	constexpr char route[] = "ip route change 10.83.0.0/24 dev eth0 proto kernel scope link "
@@ -152,7 +157,7 @@ TEST_F(Route, Mtu)
 	}
 }
 
-/* Any change of the table makes TCP look up its route anew, and SMC as well. */
+/* Any change of the routing table makes TCP look up its route again, and so does SMC. */
 TEST_F(Route, ChangedSinceTheSyn)
 {
 	undo = "ip route del 10.87.0.0/24 || true";
@@ -162,7 +167,7 @@ TEST_F(Route, ChangedSinceTheSyn)
 	EXPECT_EQ(parse_agreement(answer, SMC_CLC_ACCEPT).version, SMC_VERSION_2);
 }
 
-/* A policy of IPsec that came since then holds for SMC, too. */
+/* An IPsec policy added since then applies to SMC, too. */
 TEST_F(Route, SecuredSinceTheSyn)
 {
 	const std::string state = "ip xfrm state add src 10.83.0.2 dst 10.83.0.1 proto esp spi 256 "
@@ -178,8 +183,7 @@ TEST_F(Route, SecuredSinceTheSyn)
 	EXPECT_EQ(diagnosis_of(answer), uint32_t(SMC_DIAG_IPSEC));
 }
 
-/* Whoever looks, as long as he may, neither holds up connections nor meets a device that is gone.
- */
+/* Dumps by any number of readers neither delay connections nor meet a device that is gone. */
 TEST_F(Route, DumpsBesideConnections)
 {
 	std::string pid = must_run("{ while :; do " + smc("dev") + "; " + smc("link") + "; " +
@@ -193,7 +197,7 @@ TEST_F(Route, DumpsBesideConnections)
 	expect_data("10.83.0.2", true);
 }
 
-/* Of the host, a container sees what its own connections need. */
+/* A container sees only the host's devices that its own connections need. */
 TEST_F(Route, ShownToContainers)
 {
 	auto in_container = [](const std::string &what) {

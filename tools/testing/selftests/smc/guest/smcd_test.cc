@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is of SMC-D only: that it can be turned off, its version 1, namespaces that go,
- * clients that do a listener's work, and CLC messages that name what is not theirs to name.
+ * Properties of SMC-D only: it can be turned off, its version 1, namespaces that end, clients that
+ * do the listener's part of the handshake, and CLC messages that name elements of other
+ * connections.
  */
 #include <algorithm>
 #include <atomic>
@@ -65,7 +66,7 @@ protected:
 	Agent agent;
 };
 
-/* A number of a dump, which has the bytes of this host's order. */
+/* A number in a dump, in the byte order of this host. */
 static uint64_t number_in(const std::string &bytes)
 {
 	uint64_t number = 0;
@@ -76,8 +77,8 @@ static uint64_t number_in(const std::string &bytes)
 }
 
 /*
- * As tools for the in-tree module read it. Debian's has no device to compare this with: what is
- * expected here is what linux/smc.h and linux/smc_diag.h say.
+ * The output for tools of the in-tree module. Debian's module has no device to compare with, so the
+ * expectations come from linux/smc.h and linux/smc_diag.h.
  */
 TEST_F(Smcd, IsShownToOtherTools)
 {
@@ -88,7 +89,10 @@ TEST_F(Smcd, IsShownToOtherTools)
 		return shown_in(dump_generic(SMC_NETLINK_GET_LGR_SMCD));
 	};
 
-	/* A link group stays for a while after its last connection: another test's may end now. */
+	/*
+	 * A link group stays for a while after its last connection: that of another test may end
+	 * now.
+	 */
 	wait_until("what is in use is critical", [&] {
 		return number_in(device().at(0).at("5/2")) == (groups().empty() ? 0u : 1u);
 	});
@@ -105,7 +109,7 @@ TEST_F(Smcd, IsShownToOtherTools)
 	for (const Shown &socket : shown_in(dump_sockets())) {
 		if (!socket.contains(info))
 			continue;
-		/* Since 6.10, when the second halves of GIDs came. */
+		/* Since 6.10, which added the second halves of GIDs. */
 		ASSERT_EQ(socket.at(info).size(), 2 + 2 * 56u);
 		/* It begins with the id of the group. */
 		ids.insert(socket.at(info).substr(0, 2 + 2 * sizeof(uint32_t)));
@@ -119,7 +123,7 @@ TEST_F(Smcd, IsShownToOtherTools)
 	    "4/9/0 1\n4/9/1 1\n4/9/2 1\n4/9/3 text\n4/9/4 text\n");
 }
 
-/* In one namespace, or in either of two. */
+/* Within one namespace, or in one of two. */
 TEST_F(Smcd, OffIsTcp)
 {
 	for (Role role : both_roles) {
@@ -139,7 +143,7 @@ TEST_F(Smcd, OffIsTcp)
 	}
 }
 
-/* A connection that is there goes on. */
+/* An existing connection continues. */
 TEST_F(Smcd, OffWhileInUse)
 {
 	Connection connection = make_connection(agent, Flavor());
@@ -148,10 +152,10 @@ TEST_F(Smcd, OffWhileInUse)
 	check_data(connection, MiB, true);
 }
 
-/* What the tools tell of a connection is what it is. */
+/* The tools show the properties of a connection. */
 TEST_F(Smcd, IsShown)
 {
-	/* No group of an earlier test has it. */
+	/* No group of an earlier test has this EID. */
 	add_eid("SHOWN");
 
 	Connection connection = make_connection(agent, Flavor());
@@ -170,14 +174,14 @@ TEST_F(Smcd, IsShown)
 			continue;
 		connections += group.at("conns").get<int>();
 		EXPECT_EQ(group.at("v2").at("eid"), "SHOWN");
-		/* The peer in a namespace of its own does not tell. */
+		/* A peer in its own namespace does not tell its host name. */
 		EXPECT_EQ(group.at("v2").at("peer-host"),
 			  peer_place() == Place::host ? sysctl("kernel.hostname") : "");
 	}
 	EXPECT_EQ(connections, counted(1, 1)) << groups;
 }
 
-/* In a network namespace, handshakes in both roles and bytes in both directions. */
+/* Within a network namespace, handshakes of both roles and bytes of both directions are counted. */
 TEST_F(Smcd, IsCounted)
 {
 	constexpr uint64_t bytes = 123456;
@@ -206,7 +210,10 @@ TEST_F(Smcd, IsCounted)
 	}
 }
 
-/* Many more than the element has room for do not use up the window, read as such or not at all. */
+/*
+ * Many more urgent bytes than the element has space for do not fill the window, whether they are
+ * read or not.
+ */
 TEST_F(Smcd, NothingButUrgentBytes)
 {
 	for (bool reads : {true, false}) {
@@ -223,7 +230,7 @@ TEST_F(Smcd, NothingButUrgentBytes)
 		for (int i = 0; i < 20000; i++) {
 			ssize_t n = send(client, "!", 1, MSG_OOB | MSG_DONTWAIT);
 
-			/* Then there is something to read, or nobody would ever make room. */
+			/* Then there is something to read, as otherwise no space would be freed. */
 			if (n < 0 && !reads) {
 				ASSERT_EQ(errno, EAGAIN);
 				ASSERT_EQ(await(server, POLLIN) & POLLIN, POLLIN);
@@ -239,10 +246,10 @@ TEST_F(Smcd, NothingButUrgentBytes)
 }
 
 /*
- * A program has both ends. Some of its threads wait in reads of nothing or peek, while another
- * sends urgent bytes, each of which replaces the one before, and reads: that no thread gets what
- * was not sent, or an error. SMC_ROUNDS says how long that goes on; a mistake may need minutes of
- * it.
+ * A program has both ends. Some of its threads wait in zero-length reads or peek, while another
+ * sends urgent bytes, each of which replaces the previous one, and reads them. No thread may get
+ * bytes that were not sent, or an error. SMC_ROUNDS sets the duration; a bug may need minutes to
+ * show.
  */
 class BothEnds : public Smcd
 {
@@ -255,7 +262,7 @@ protected:
 				      address_from("127.0.0.1", local_address(listener).port()));
 		reader = must_accept(listener);
 	}
-	/* Until the end of the stream. */
+	/* Reads until the end of the stream. */
 	void keep_reading(size_t len, int flags)
 	{
 		char bytes[16];
@@ -264,7 +271,7 @@ protected:
 		do {
 			n = recv(reader, bytes, len, flags);
 			check(bytes, n);
-			/* After the end a read of nothing does not wait, and has nothing to say. */
+			/* After the end a zero-length read does not wait, and returns nothing. */
 		} while (!ended && !testing::Test::HasFailure());
 	}
 	void check(const char *bytes, ssize_t n)
@@ -277,7 +284,7 @@ protected:
 	{
 		ASSERT_EQ(send(sender, &byte, 1, flags), 1) << strerror(errno);
 	}
-	/* Counts bytes that never were urgent. Return: what recv() did. */
+	/* Counts bytes that never were urgent. Return: result of recv(). */
 	ssize_t read_some(int flags)
 	{
 		char bytes[16];
@@ -329,7 +336,7 @@ TEST_F(BothEnds, ReplaceUrgentBytesUnderReaders)
 	EXPECT_EQ(Counters::now().sum("violation_position"), violations);
 }
 
-/* Whether a server of the agent's takes who proposes with it for one of its host. */
+/* Tells whether a server of the agent takes a client with this GID for one of its host. */
 static bool is_known(Agent &agent, const smc_clc_ism &gid)
 {
 	RemoteSocket listener = agent.listen(Flavor());
@@ -345,7 +352,7 @@ static bool is_known(Agent &agent, const smc_clc_ism &gid)
 	return known;
 }
 
-/* Nobody learns from it that two connections come from one host, but the host itself. */
+/* Only the host itself can learn from the GID that two connections come from one host. */
 TEST_F(Smcd, GidNamesNobody)
 {
 	smc_clc_ism gid = host_device(agent), other = host_device(agent);
@@ -359,8 +366,8 @@ TEST_F(Smcd, GidNamesNobody)
 }
 
 /*
- * A reader that asks for a byte, and who answers, with a processor each: nothing but its wait makes
- * the reader sleep, and it could.
+ * A reader that requests a byte, and a peer that answers, each with its own processor: only the
+ * duration of its wait makes the reader sleep.
  */
 class Watching : public testing::TestWithParam<Role>
 {
@@ -390,10 +397,10 @@ protected:
 	}
 	struct Wait {
 		bool slept;
-		Clock::duration took, answered; /* since its begin */
+		Clock::duration took, answered; /* since the wait began */
 	};
 
-	/* The reader waits for an answer, with so much of SO_BUSY_POLL. */
+	/* The reader waits for an answer, with this value of SO_BUSY_POLL. */
 	Wait wait(int busy_poll)
 	{
 		char byte;
@@ -411,18 +418,24 @@ protected:
 
 		return {voluntary_switches() > before, took, sent_at.load() - began};
 	}
-	/* In how many of its waits it sleeps, when it has just seen that an answer comes soon. */
+	/*
+	 * The number of waits in which the reader sleeps, after it has just learnt that an answer
+	 * comes soon.
+	 */
 	int sleeps()
 	{
 		return sleeps([](const Wait &, const Wait &) { return true; });
 	}
-	/* The same, of those waits that count. If too few do, there is nothing to say but all. */
+	/*
+	 * The same for waits that count. If too few of them count, the result says nothing, and is
+	 * that for all.
+	 */
 	int sleeps(const std::function<bool(const Wait &, const Wait &)> &counts)
 	{
 		int counted = 0, slept = 0;
 
 		for (int i = 0; i < 10 * waits && counted < waits; i++) {
-			/* Who watches for long has to rest for longer. */
+			/* After long busy polling the reader has to sleep for longer. */
 			std::this_thread::sleep_for(8 * spin_most);
 
 			Wait seen = wait(long_enough), next = wait(0);
@@ -436,8 +449,8 @@ protected:
 	}
 
 	/*
-	 * Not all or none, for now and then something else wants the processor, and the guest the
-	 * host's. If that is so for long, then again.
+	 * Neither all nor none, because other work sometimes needs the processor, or the host needs
+	 * the guest's. If that lasts for long, the test repeats.
 	 */
 	static void expect_most(const std::function<int()> &slept)
 	{
@@ -467,7 +480,7 @@ private:
 			if (answered == asked)
 				continue;
 
-			/* Nobody answers before the reader could be asleep. */
+			/* The peer answers only when the reader could be asleep. */
 			auto asleep = Clock::now() + std::chrono::microseconds(100);
 
 			while (Clock::now() < asleep)
@@ -505,7 +518,7 @@ TEST_P(Watching, BySysctl)
 
 	SysctlScope on("net.smc.spin_usec", std::to_string(spin_most.count()));
 
-	/* Many are longer than any reader watches where a guest has no processors of its own. */
+	/* Many waits are longer than any reader polls, if a guest shares its processors. */
 	expect_fewer([&] {
 		return sleeps([](const Wait &seen, const Wait &next) {
 			return seen.took < spin_most / 2 && 2 * next.answered < 3 * seen.answered;
@@ -516,7 +529,7 @@ TEST_P(Watching, BySysctl)
 INSTANTIATE_TEST_SUITE_P(, Watching, testing::ValuesIn(both_roles),
 			 [](const auto &info) { return to_string(info.param); });
 
-/* A namespace is removed, and with it, in either role, one end of a connection. */
+/* A namespace is deleted, and with it one end of a connection, of either role. */
 TEST_F(Smcd, NamespaceDeletedWithConnections)
 {
 	for (Role role : both_roles) {
@@ -531,9 +544,9 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 		send_flow(there, in);
 		netns.remove();
 		there.close();
-		/* Though this end is open, and has not even read. */
+		/* This end is still open, and has not even read. */
 		netns.await_end();
-		/* What was sent before arrives; then its end. */
+		/* What was sent before arrives, and then the end. */
 		recv_flow(here, in);
 		expect_end(here);
 		EXPECT_EQ(send(here, "in vain", 7, MSG_NOSIGNAL), 7);
@@ -542,11 +555,10 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 	expect_path(true, Role::client);
 }
 
-/* Each with a link group that waits for connections, or has one that only its own end has closed.
- */
+/* Each has an idle link group, or one that only its own end has closed. */
 TEST_F(Smcd, ManyNamespacesDeletedAtOnce)
 {
-	/* That kernel takes ten seconds for each. */
+	/* The debug kernel needs ten seconds for each. */
 	const int namespaces = on_debug_kernel() ? 6 : 16;
 	std::deque<Netns> tenants;
 	std::vector<Fd> open;
@@ -572,7 +584,7 @@ TEST_F(Smcd, ManyNamespacesDeletedAtOnce)
 		expect_end(here);
 }
 
-/* What no device joins any more has no connection either, though its memory is there. */
+/* Without a device between them the connection ends, though the memory still exists. */
 TEST_F(Smcd, DeviceBelowIsDeleted)
 {
 	SysctlScope soon("net.smc.tcp_keepalive_time", "1");
@@ -589,7 +601,10 @@ TEST_F(Smcd, DeviceBelowIsDeleted)
 		EXPECT_NE(await(ends->here, POLLHUP) & POLLERR, 0);
 		EXPECT_NE(await(ends->there, POLLHUP) & POLLERR, 0);
 
-		/* Both are probed, as no namespace waits for longer than the host. One is first. */
+		/*
+		 * Both are probed, as no namespace waits for longer than the host. One of them is
+		 * first.
+		 */
 		int here = must_get(ends->here, SOL_SOCKET, SO_ERROR);
 		int there = must_get(ends->there, SOL_SOCKET, SO_ERROR);
 
@@ -599,8 +614,8 @@ TEST_F(Smcd, DeviceBelowIsDeleted)
 }
 
 /*
- * A client that never confirms, whatever it does instead, leaves no link group behind: nobody ever
- * came to use it. The server is in a namespace of its own, in which there are no others.
+ * A client that never sends CONFIRM, whatever it does instead, leaves no link group behind, as no
+ * connection ever used it. The server is in a namespace of its own, which has no other groups.
  */
 class Unconfirmed : public Smcd
 {
@@ -643,7 +658,7 @@ TEST_F(Unconfirmed, ByADecline)
 	expect_no_group([](Fd &rogue) { send_bytes(rogue, encode_decline(SMC_DIAG_SYNC)); });
 }
 
-/* TCP misbehaves below a connection that has its bytes by SMC-D. */
+/* TCP misbehaves below a connection whose bytes go by SMC-D. */
 class UnderTcp : public testing::TestWithParam<Role>
 {
 protected:
@@ -675,7 +690,7 @@ protected:
 	bool of_client = GetParam() == Role::client;
 	RemoteSocket &victim = of_client ? relayed.client : relayed.server;
 	RemoteSocket &other = of_client ? relayed.server : relayed.client;
-	/* TCP, as the victim has it. */
+	/* The victim's TCP connection. */
 	Fd &tcp = of_client ? relayed.to_client : relayed.to_server;
 	Counters before = agent.counters();
 
@@ -710,7 +725,7 @@ TEST_P(UnderTcp, Reset)
 	EXPECT_EQ(violations(), 0);
 }
 
-/* After a while: the end of the stream may be about to come. */
+/* After a delay: the end of the stream may be about to arrive. */
 TEST_P(UnderTcp, End)
 {
 	shutdown(tcp, SHUT_WR);
@@ -718,11 +733,11 @@ TEST_P(UnderTcp, End)
 	EXPECT_EQ(violations(), 0);
 }
 
-/* A thread that connects to a listener of its host does the listener's part of the rendezvous. */
+/* A thread that connects to a listener of its host does the listener's part of the handshake. */
 class Visit : public Smcd
 {
 protected:
-	/* All that has been sent since then went by SMC-D. */
+	/* Expects all bytes sent since then to have gone by SMC-D. */
 	static void expect_sent(const Counters &then, int64_t bytes)
 	{
 		EXPECT_EQ((Counters::now() - then)["ism_write_bytes"], bytes);
@@ -732,7 +747,7 @@ protected:
 		return address_from(family == AF_INET ? "127.0.0.1" : "::1",
 				    local_address(listener).port());
 	}
-	/* How many of @connections had connect() sleep. */
+	/* The number of @connections for which connect() slept. */
 	static int slept(int connections, int listening, int connecting)
 	{
 		Fd listener = must_listen({Kind::smc, listening}, connections);
@@ -755,7 +770,7 @@ protected:
 		expect_sent(before, connections * 1000);
 		return slept;
 	}
-	/* How many of @connections, all by SMC, sent no byte by TCP, neither end. */
+	/* The number of @connections, all SMC, of which neither end sent a byte by TCP. */
 	static int silent(int connections, int family)
 	{
 		constexpr uint64_t bytes = 10000;
@@ -774,7 +789,7 @@ protected:
 		expect_sent(before, connections * bytes);
 		return silent;
 	}
-	/* Sees what goes by an interface, or by any. */
+	/* Captures all packets of an interface, or of all. */
 	static Fd capture(const std::string &where)
 	{
 		Fd tap(socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL)));
@@ -797,7 +812,7 @@ protected:
 	}
 };
 
-/* Without a worker to wait for, unless another processor took the packets. */
+/* There is no worker to wait for, unless another processor took the packets. */
 TEST_F(Visit, DoesNotSleep)
 {
 	constexpr int connections = 50;
@@ -809,7 +824,7 @@ TEST_F(Visit, DoesNotSleep)
 		});
 }
 
-/* Both ends agree without a byte on the way, unless somebody captures there. */
+/* Both ends agree without a byte on the wire, unless a program captures packets there. */
 TEST_F(Visit, HandsOver)
 {
 	constexpr int connections = 20;
@@ -832,7 +847,7 @@ TEST_F(Visit, HandsOver)
 	expect_silent();
 }
 
-/* The listener goes away at any point of it: no client waits for ever, or gets another error. */
+/* The listener closes at any point: no client waits forever, or gets an unexpected error. */
 TEST_F(Visit, ListenerComesAndGoes)
 {
 	std::atomic<bool> stop = false;
@@ -863,7 +878,7 @@ TEST_F(Visit, ListenerComesAndGoes)
 				    << (told ? "connect: " : "SO_ERROR: ") << strerror(error);
 				errno = 0;
 				recv(fd, &byte, 1, MSG_DONTWAIT);
-				/* What connect() itself has told is not told again. */
+				/* An error that connect() has returned is not reported again. */
 				EXPECT_TRUE(!errno || errno == (error ? ENOTCONN : EAGAIN) ||
 					    (errno == ECONNRESET && !(error && told)))
 				    << "recv: " << strerror(errno) << " after " << told << ' '
@@ -889,7 +904,7 @@ TEST_F(Visit, ListenerComesAndGoes)
 	expect_path(true, Role::client);
 }
 
-/* More than one thread connects a socket: at most one of them meets the other end, and once. */
+/* Several threads connect a socket: at most one of them does the listener's part, and once. */
 TEST_F(Visit, ThreadsConnectTogether)
 {
 	Fd listener = must_listen(Flavor());
@@ -923,7 +938,10 @@ TEST_F(Visit, ThreadsConnectTogether)
 	expect_sent(before, 300 * 1000);
 }
 
-/* What a client took from TCP is as what accept() takes: the debug kernel looks at its locks. */
+/*
+ * A socket that a client took from TCP is like one that accept() takes: the debug kernel checks its
+ * locks.
+ */
 TEST_F(Visit, AcceptedListensAnew)
 {
 	Fd listener = must_listen(Flavor());
@@ -948,8 +966,9 @@ TEST_F(Visit, AcceptedListensAnew)
 }
 
 /*
- * Its memory cgroup is not charged for what is the server's: it can go while that is there. The
- * connection is TCP's, for by SMC-D the server would hold on to the client's element.
+ * The client's memory cgroup is not charged for the server's memory, so it can be removed while the
+ * server exists. The connection is TCP's, because with SMC-D the server would use the client's
+ * element.
  */
 TEST_F(Visit, ServerIsNotCharged)
 {
@@ -989,7 +1008,7 @@ TEST_F(Visit, ServerIsNotCharged)
 	wait_until("most of the control groups are gone", [&] { return dying() < before + 5; });
 }
 
-/* A client or server that does not keep to the rendezvous of SMC-D. */
+/* A client or server that violates the handshake of SMC-D. */
 struct WrongElement {
 	std::string name;
 	std::function<void(smc_clc_agreement &message, const smc_clc_agreement &of_peer)> change;
@@ -1010,7 +1029,7 @@ static std::vector<WrongElement> wrong_elements()
 	    {"OtherGidExtension", [](auto &m, auto &) { m.d.gid_ext ^= 1; }, SMC_DIAG_NO_DEVICE_D},
 	    {"RealIsmChid", [](auto &m, auto &) { m.d.chid = 0x07c1; }, SMC_DIAG_NO_DEVICE_D},
 	    {"OtherEmulatedChid", [](auto &m, auto &) { m.d.chid = 0xff00; }, SMC_DIAG_NO_DEVICE_D},
-	    /* What belongs to the victim itself. */
+	    /* The element of the victim itself. */
 	    {"ThePeersOwn", [](auto &m, auto &of_peer) { m.d = of_peer.d; }, SMC_DIAG_SYNC},
 	};
 }
@@ -1078,7 +1097,7 @@ TEST_P(WrongAccept, IsDeclined)
 	smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT, device);
 
 	receive_proposal(rogue);
-	/* No group of an honest server's. */
+	/* A group id that no correct server has. */
 	accept.d.link_id = 0x08150815;
 	GetParam().change(accept, accept);
 	send_bytes(rogue, encode(accept));
@@ -1097,7 +1116,7 @@ static std::string name_of_element(const testing::TestParamInfo<WrongElement> &i
 INSTANTIATE_TEST_SUITE_P(, WrongConfirm, testing::ValuesIn(wrong_elements()), name_of_element);
 INSTANTIATE_TEST_SUITE_P(, WrongAccept, testing::ValuesIn(wrong_elements()), name_of_element);
 
-/* An honest client and server, and one between them, who has got the ACCEPT. */
+/* A correct client and server, and a rogue between them, which has received the ACCEPT. */
 class Between : public testing::Test
 {
 protected:
@@ -1119,7 +1138,7 @@ protected:
 class UrgentBytes : public Between
 {
 protected:
-	/* Two that arrive before the server has its socket, and a byte after them. */
+	/* Two urgent bytes that arrive before the server has its socket, and a byte after them. */
 	RemoteSocket server_after_them()
 	{
 		send_bytes(lured.rogue, encode(accept));
@@ -1143,7 +1162,7 @@ TEST_F(UrgentBytes, BeforeTheSocket)
 	EXPECT_EQ(server.recv(10), "x");
 }
 
-/* Which wants them among the others: it is the listener that says so. */
+/* The server wants urgent bytes inline, which is set on the listener. */
 class InlineUrgentBytes : public UrgentBytes
 {
 protected:
@@ -1162,7 +1181,7 @@ TEST_F(InlineUrgentBytes, BeforeTheSocket)
 	EXPECT_EQ(server.recv(10), "Bx");
 }
 
-/* The server's name of its group changes on the way. */
+/* The server's id of its group is changed on the way. */
 class RenamedGroup : public testing::Test
 {
 protected:
@@ -1207,7 +1226,7 @@ TEST_F(RenamedGroup, IsOneForItsClient)
 	EXPECT_EQ(groups_at(agent), groups);
 }
 
-/* They change what the ends call their elements. */
+/* The names of the ends' elements are changed on the way. */
 struct Altered {
 	std::string name;
 	std::function<void(smc_clc_d &element)> change;
@@ -1278,11 +1297,11 @@ INSTANTIATE_TEST_SUITE_P(, AlteredElement,
 						 }}),
 			 [](const auto &info) { return info.param.name; });
 
-/* Elements that are another connection's, whose names the tools tell root. */
+/* Elements of other connections, whose names the tools show to root. */
 class Foreign : public WrongElementTest
 {
 protected:
-	/* A message that names the element of the socket @fd of this end, in all respects. */
+	/* A message that names the element of the socket @fd of this end, with all its values. */
 	smc_clc_agreement naming(smc_clc_type type, int fd)
 	{
 		smc_clc_agreement message = good_agreement(type, device);
@@ -1329,7 +1348,7 @@ TEST_F(Foreign, InAnAccept)
 	check_data(other, 100000, true);
 }
 
-/* A server that waits for its client's CONFIRM: the one who came instead is not that client. */
+/* A server waits for its client's CONFIRM, but the rogue's is that of another client. */
 TEST_F(Foreign, BetweenAcceptAndConfirm)
 {
 	RemoteSocket waiting = agent.listen(Flavor());

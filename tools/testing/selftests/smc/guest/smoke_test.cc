@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One connection of every kind: what must work before anything else is worth a look. */
+/* One connection of every kind: if this fails, no other test matters. */
 #include <gtest/gtest.h>
 
 #include "agent.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the host's sysctls are to its other namespaces. */
+/* The effect of the host's sysctls on its other namespaces. */
 #include <cstring>
 #include <gtest/gtest.h>
 #include <map>
@@ -15,7 +15,7 @@ using namespace guest;
 namespace
 {
 
-/* A sysctl as those in a namespace read it, or write to it first. */
+/* The value of a sysctl in a namespace; optionally a value is written first. */
 std::string there(const Netns &netns, const std::string &name, const std::string &value = "")
 {
 	std::string shown;
@@ -28,7 +28,7 @@ std::string there(const Netns &netns, const std::string &name, const std::string
 	return shown;
 }
 
-/* What a namespace asks for, and what it then has while the host has @host. */
+/* A namespace's own value, and its effective value while the host has @host. */
 struct Bound {
 	std::string name, host;
 	std::map<std::string, std::string> asked_to_had;
@@ -74,10 +74,10 @@ TEST_P(HostBounds, AreThoseOfItsNamespaces)
 		SysctlScope host(GetParam().name, GetParam().host);
 
 		EXPECT_EQ(there(netns, GetParam().name, asked), had) << asked;
-		/* As soon as it may. */
+		/* Takes effect as soon as the host permits it. */
 		set_sysctl(GetParam().name, asked);
 		EXPECT_EQ(there(netns, GetParam().name), asked);
-		/* And no longer than that. */
+		/* And ends when the host no longer permits it. */
 		set_sysctl(GetParam().name, GetParam().host);
 		EXPECT_EQ(there(netns, GetParam().name), had) << asked;
 	}
@@ -98,7 +98,7 @@ static std::vector<Bound> bounds()
 	    {"net.smc.smcr_testlink_time", "60", {{"0", "60"}, {"1", "1"}, {"61", "60"}}},
 	    {"net.smc.limit_smc_hs", "0", {{"0", "0"}, {"1", "1"}}},
 	    {"net.smc.limit_smc_hs", "1", {{"0", "1"}, {"1", "1"}}},
-	    /* A namespace's own business. */
+	    /* Not bounded by the host's value. */
 	    {"net.smc.autocorking_size", "100", {{"0", "0"}, {"1000", "1000"}}},
 	    {"net.smc.smcr_max_conns_per_lgr", "100", {{"16", "16"}, {"255", "255"}}},
 	};
@@ -120,7 +120,7 @@ TEST(Namespace, HasNoWordOverTheHost)
 	EXPECT_NE(netns.run_as_root("cat /proc/sys/net/smc/smcd_scope").status, 0);
 }
 
-/* The root of a user namespace does not change the kernel's text, but uses what is there. */
+/* Root of a user namespace can't place the kprobe, but can use an existing one. */
 TEST(Namespace, DoesNotPlaceTheProbe)
 {
 	const std::string set = "echo 1 | tee /proc/sys/net/smc/tcp2smc";
@@ -141,7 +141,9 @@ TEST(Namespace, DoesNotPlaceTheProbe)
 	EXPECT_EQ(there(netns, "net.smc.tcp2smc"), "1");
 }
 
-/* Ends in namespaces that are one, of one user namespace, and of two. */
+/*
+ * Both ends in one network namespace, in two of one user namespace, and in two of different ones.
+ */
 class Scope : public testing::TestWithParam<int>
 {
 protected:
@@ -167,7 +169,7 @@ TEST_P(Scope, OneNamespace)
 {
 	Fd listener = must_listen(Flavor());
 
-	/* The first connection goes by messages, others need none. */
+	/* The first connection needs messages for its handshake, the others don't. */
 	for (int i = 0; i < 2; i++) {
 		Fd client = must_connect(Flavor(),
 					 address_from("127.0.0.1", local_address(listener).port()));
@@ -190,7 +192,7 @@ TEST_P(Scope, TwoUserNamespaces)
 	expect_path(Netns(Netns::Owner::container), 3);
 }
 
-/* What was agreed on goes on. */
+/* An existing connection continues. */
 TEST_P(Scope, LaterIsTooLate)
 {
 	Netns netns(Netns::Owner::container);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP's connection under a stream ends as one that carries the bytes itself: both kinds of sockets
- * are looked at in the same way, in TCP's table and by TCP_INFO.
+ * The TCP connection below a stream ends like one that carries the bytes itself: both kinds of
+ * sockets are compared, by TCP's table and by TCP_INFO.
  */
 #include <cerrno>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 using namespace guest;
 
-/* The end that is looked at is closed by either end of TCP's handshake. */
+/* Runs with the end under test as the client and as the server of TCP's handshake. */
 class TcpState : public testing::TestWithParam<std::tuple<Flavor, Role>>
 {
 protected:
@@ -26,7 +26,7 @@ protected:
 	Agent agent;
 	std::string table = tcp_table(flavor.family);
 
-	/* A connection, and the ports that both ends are found by. */
+	/* A connection, and the ports of both ends. */
 	struct Watched : Connection {
 		explicit Watched(Connection connection)
 		    : Connection(std::move(connection)), port(local_address(here).port()),
@@ -40,7 +40,7 @@ protected:
 	{
 		return Watched(make_connection(agent, flavor, role));
 	}
-	/* That has more bytes to read than there is room for. */
+	/* A connection with more bytes to read than fit the buffers. */
 	Watched filled()
 	{
 		Preparation small = {
@@ -56,8 +56,8 @@ protected:
 		return one;
 	}
 	/*
-	 * The end that bytes wait before is at neither end. With SMC-D none wait, for they were
-	 * written into the peer's memory. With SMC-R TCP's connection here has not begun to end.
+	 * Bytes wait, so their end is seen at neither end. With SMC-D no bytes wait, as they were
+	 * written into the peer's memory. With SMC-R the TCP connection here has not begun to end.
 	 */
 	void expect_end_waits(const Watched &one)
 	{
@@ -87,7 +87,7 @@ protected:
 		wait_until("the other end is in state " + std::to_string(state),
 			   [&] { return state_there(one) == state; });
 	}
-	/* As lighttpd asks. */
+	/* As lighttpd does. */
 	static int info(int fd)
 	{
 		return must_get(fd, SOL_TCP, TCP_INFO) & 0xff;
@@ -112,13 +112,13 @@ TEST_P(TcpState, HalfClose)
 	EXPECT_EQ(one.there.send("before"), 6);
 	ASSERT_EQ(shutdown(one.here, SHUT_WR), 0);
 	one.there.expect_end();
-	/* At once, for it is asked by those who have just read the end. */
+	/* At once, because programs ask right after they have read the end. */
 	EXPECT_EQ(info(one.there), TCP_CLOSE_WAIT);
 	expect_there(one, TCP_CLOSE_WAIT);
 	expect_here(one, TCP_FIN_WAIT2);
 	EXPECT_EQ(info(one.here), TCP_FIN_WAIT2);
 
-	/* The other direction goes on. */
+	/* The other direction continues. */
 	Flow flow = {.seed = 21, .bytes = 200000};
 	Job far = one.there.start_send(flow);
 	std::string early(6, '\0');
@@ -134,7 +134,7 @@ TEST_P(TcpState, HalfClose)
 	expect_there(one, 0);
 }
 
-/* TIME_WAIT is where the connection was closed first, and nothing else is left of it. */
+/* TIME_WAIT is at the end that closed first, and nothing else is left. */
 TEST_P(TcpState, ClosedHereFirst)
 {
 	Watched one = connected();
@@ -187,7 +187,7 @@ TEST_P(TcpState, UnreadBytesLeaveNothing)
 	EXPECT_EQ(one.there.ending(), -ECONNRESET);
 }
 
-/* A writer is told by a reset that its peer has closed, and both ends have gone with it. */
+/* A writer gets a reset because its peer has closed, and both ends are closed with it. */
 TEST_P(TcpState, WrittenToInVain)
 {
 	Watched one = connected();
@@ -214,7 +214,7 @@ TEST_P(TcpState, EndedFromOutside)
 	expect_there(one, 0);
 }
 
-/* Until all bytes are there, so is their end neither: not by shutdown(), */
+/* Until all bytes have arrived, the end does not arrive either: not with shutdown(), */
 TEST_P(TcpState, EndWaitsForBytes)
 {
 	Watched one = filled();
@@ -227,7 +227,7 @@ TEST_P(TcpState, EndWaitsForBytes)
 	expect_here(one, TCP_FIN_WAIT2);
 }
 
-/* nor by close(). */
+/* and not with close(). */
 TEST_P(TcpState, CloseWaitsForBytes)
 {
 	Watched one = filled();
@@ -242,7 +242,7 @@ TEST_P(TcpState, CloseWaitsForBytes)
 	expect_there(one, 0);
 }
 
-/* What was read to its end has no error; writing has one. */
+/* Reading up to the end gives no error; writing does. */
 TEST_P(TcpState, ResetAfterTheEnd)
 {
 	Watched one = connected();
@@ -265,7 +265,7 @@ TEST_P(TcpState, ResetAfterTheEnd)
 	EXPECT_EQ(errno, EPIPE);
 }
 
-/* The stream's word and TCP's are one error, whichever comes first. */
+/* The stream's reset and that of TCP are reported as one error, whichever comes first. */
 TEST_P(TcpState, ResetIsToldOnce)
 {
 	for (int i = 0; i < 20; i++) {
@@ -282,7 +282,7 @@ TEST_P(TcpState, ResetIsToldOnce)
 	}
 }
 
-/* Many that close at once at either end, and lose nothing of what they said before. */
+/* Many connections close at the same time at either end, and lose no byte sent before. */
 TEST_P(TcpState, SaidAndClosed)
 {
 	for (int i = 0; i < 30; i++) {

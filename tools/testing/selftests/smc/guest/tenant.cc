@@ -25,7 +25,10 @@ void drop_rights(uid_t uid)
 {
 	if (setgroups(0, nullptr) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
 		throw_errno("setresuid");
-	/* Both are forgotten with the rights: who may write uid_map, and whose end is ours. */
+	/*
+	 * The credentials' change has cleared both: who may write uid_map, and the signal at the
+	 * parent's end.
+	 */
 	if (prctl(PR_SET_DUMPABLE, 1) || prctl(PR_SET_PDEATHSIG, SIGKILL))
 		throw_errno("prctl");
 }

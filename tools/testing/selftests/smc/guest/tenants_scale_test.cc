@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What others make of a host by numbers: thousands of rendezvous that come to no end, and hundreds
- * of namespaces whose link groups wait for connections. An honest peer is served before, beside and
- * after them, what they take is within the bounds of Documentation/security.rst, and none of it is
- * left. Run by name only.
+ * The load that other users can put on a host: thousands of handshakes without an end, and hundreds
+ * of namespaces with idle link groups. A correct peer is served before, during and after it, the
+ * resources used stay within the bounds of Documentation/security.rst, and nothing remains. Run by
+ * name only.
  */
 #include <algorithm>
 #include <deque>
@@ -30,7 +30,7 @@ using namespace guest;
 namespace
 {
 
-/* Beside those that every test has. */
+/* In addition to the descriptors that every test has. */
 void allow_files(int n)
 {
 	rlimit files;
@@ -38,15 +38,15 @@ void allow_files(int n)
 	n += 64;
 	getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = n;
-	/* Root's processes may have as many as they like, which those of users inherit. */
+	/* Root's processes may have any number, which the users' processes inherit. */
 	files.rlim_max = std::max<rlim_t>(files.rlim_max, n);
 	if (setrlimit(RLIMIT_NOFILE, &files))
 		throw_errno("RLIMIT_NOFILE");
 }
 
 /*
- * What @work left of kernel memory the second time, in KiB: the first time fills caches. What goes
- * by itself is waited for.
+ * The kernel memory in KiB that @work leaves behind the second time: the first time fills caches.
+ * Memory that is freed with a delay is waited for.
  */
 void expect_no_growth(int64_t most, const std::function<int64_t()> &memory,
 		      const std::function<void()> &work)
@@ -61,13 +61,13 @@ void expect_no_growth(int64_t most, const std::function<int64_t()> &memory,
 	    [&] { return memory() - before < most; }, 180);
 }
 
-/* Network namespaces in which nobody is any more: a descriptor keeps each of them. */
+/* Network namespaces without processes: a descriptor keeps each of them. */
 class IdleNamespaces
 {
 public:
 	static constexpr int number = 300;
 
-	/* Each has a link group whose connection has gone. */
+	/* Each has a link group whose connection is closed. */
 	void make_one()
 	{
 		std::async(std::launch::async, [this] {
@@ -85,7 +85,7 @@ public:
 				throw_errno("/proc/thread-self/ns/net");
 		}).get();
 	}
-	/* A veth's end here tells of the namespace's end. */
+	/* The end here of a veth pair shows when the namespace ends. */
 	void watch()
 	{
 		std::string commands;
@@ -108,8 +108,8 @@ public:
 			    "namespace " + std::to_string(i) + " ends",
 			    [i] { return !if_nametoindex(device(i).c_str()); }, 300);
 		/*
-		 * The devices go first. All namespaces end by one work, one lot after the other:
-		 * the second of these is in a later lot than those before the first.
+		 * The devices go first. One work ends all namespaces, batch by batch: the second of
+		 * these is in a later batch than those before the first.
 		 */
 		for (int i = 0; i < 2; i++) {
 			Netns later;
@@ -128,7 +128,7 @@ private:
 	std::vector<Fd> all;
 };
 
-/* With the namespaces' end amid the service. */
+/* The namespaces end while the service is running. */
 void have_idle_namespaces()
 {
 	IdleNamespaces namespaces;
@@ -138,8 +138,8 @@ void have_idle_namespaces()
 		namespaces.make_one();
 		if (i % 50 == 49) {
 			/*
-			 * Each has 2 MiB of elements that no connection uses, until memory is short
-			 * or for a minute: all together, more than net.smc.host_mem_limit.
+			 * Each has 2 MiB of elements without connections, for a minute or until
+			 * memory is short: all together more than net.smc.host_mem_limit.
 			 */
 			write_file("/proc/sys/vm/drop_caches", "2");
 			serve(2);
@@ -150,7 +150,7 @@ void have_idle_namespaces()
 	int64_t each = (kernel_memory() - before) / IdleNamespaces::number;
 
 	printf("# %ld KiB for a namespace\n", long(each));
-	/* With what the kernel has for a namespace without SMC. */
+	/* This includes what the kernel uses for a namespace without SMC. */
 	EXPECT_LT(each, 512);
 	serve(5);
 	namespaces.end_all();
@@ -170,7 +170,7 @@ TEST(Namespaces, GoTogetherWithTheirIdleGroups)
 
 	SysctlScope rmem("net.smc.smcd_rmem", "16384");
 
-	/* Of each, which has some 300 KiB, 8 would show. */
+	/* Each uses some 300 KiB, so 8 KiB left of each would show. */
 	expect_no_growth(IdleNamespaces::number * 8, kernel_memory, have_idle_namespaces);
 }
 
@@ -179,7 +179,7 @@ namespace
 
 constexpr int handshakes = 5000, port = 23000;
 
-/* Of a user or an address alone: Documentation/security.rst. */
+/* For a single user or address: Documentation/security.rst. */
 constexpr int offered_most = 248, begun_most = 504;
 /* Of all who have some, in a namespace. */
 constexpr int offered_by_all = 512;
@@ -187,8 +187,8 @@ constexpr int offered_by_all = 512;
 using Shell = std::function<std::string(const std::string &)>;
 
 /*
- * Of @begun connections to a listener, few are in a handshake, and the others were ready at once.
- * Return: the handshakes under way in the namespace of @shell.
+ * Of @begun connections to a listener few are in a handshake, and the others were ready at once.
+ * Return: the number of handshakes under way in the namespace of @shell.
  */
 int check_shares(const Shell &shell, int port, int begun)
 {
@@ -203,12 +203,15 @@ int check_shares(const Shell &shell, int port, int begun)
 	return under_way;
 }
 
-/* Of all tenants: connections, and the most handshakes that one saw under way. */
+/*
+ * Of all tenants: the number of connections, and the most handshakes that one of them saw under
+ * way.
+ */
 struct Begun {
 	std::atomic<int> connections, most_under_way;
 };
 
-/* In a namespace whose connections lose their bytes. */
+/* In a namespace where the connections' bytes are dropped. */
 void begin_handshakes(int n, Begun &begun)
 {
 	std::vector<Fd> clients;
@@ -237,8 +240,8 @@ void begin_handshakes(int n, Begun &begun)
 } // namespace
 
 /*
- * Of five users in namespaces of their own: a thousand each. What memory is left tells nothing:
- * most is that of kernel threads, one for each handshake, which stay for minutes.
+ * Five users in namespaces of their own, with a thousand each. Free memory says nothing: most of it
+ * is used by kernel threads, one for each handshake, which stay for minutes.
  */
 TEST(Handshakes, OfTenants)
 {
@@ -262,7 +265,7 @@ TEST(Handshakes, OfTenants)
 	serve(10);
 	for (Tenant &one : all)
 		EXPECT_FALSE(one.has_ended());
-	/* Half of the bound would not be reached if nothing were left half made. */
+	/* Without unfinished handshakes not even half of the bound would be reached. */
 	EXPECT_GE(begun->most_under_way, offered_most / 2);
 	for (Tenant &one : all)
 		one.kill();
@@ -333,7 +336,7 @@ namespace
 class HandshakesOfAPeer : public testing::Test
 {
 protected:
-	/* What is said before the silence: nothing, half of a PROPOSAL, or all of it. */
+	/* Sends the bytes before the silence: none, half of a PROPOSAL, or all of it. */
 	void begin(int number, const Address &to)
 	{
 		std::string proposal = encode(good_proposal());
@@ -348,7 +351,7 @@ protected:
 
 		check_data(one, 100000, true);
 	}
-	/* Another client of the same server host, whose bytes go by TCP if there is no place. */
+	/* Another client of the same server host, whose bytes go by TCP if the limit is reached. */
 	void be_honest()
 	{
 		constexpr Flow flow = {.seed = 3, .bytes = 20000};
@@ -363,7 +366,7 @@ protected:
 	{
 		return std::stoll(agent.call({"kernel-memory"}));
 	}
-	/* Beside, and after which, an honest peer is served. */
+	/* A correct peer is served during and after this. */
 	void fall_silent()
 	{
 		RemoteSocket listener = agent.listen(Flavor(), handshakes);
@@ -383,8 +386,8 @@ protected:
 
 		printf("# %ld KiB for %d\n", long(grown), handshakes);
 		/*
-		 * With buffers for all who propose, it would be some 400 MiB: 64 first contacts of
-		 * one address have them. What TCP has for a connection is less than 8 KiB.
+		 * Buffers for all clients would occupy some 400 MiB; only 64 first contacts of one
+		 * address get them. A TCP connection occupies less than 8 KiB.
 		 */
 		EXPECT_LT(grown, 64 * 512 + handshakes * 8);
 		be_honest();
@@ -417,7 +420,7 @@ TEST_F(HandshakesOfAPeer, StayHalfMade)
 	expect_no_growth(
 	    handshakes / 4, [&] { return memory_there(); }, [&] { fall_silent(); });
 	EXPECT_GE(most_under_way, offered_most / 2);
-	/* Their rendezvous end by themselves. */
+	/* Their handshakes end on their own. */
 	wait_until("an honest peer has SMC again", [&] {
 		Connection one = make_connection(agent, Flavor());
 

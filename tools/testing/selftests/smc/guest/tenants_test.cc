@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Users without rights, most of them root of a namespace of their own, who do to this host what
- * they can, beside a service that goes on: each of its connections comes about, by SMC, and carries
- * bytes. When they have gone, their namespaces end and nothing of theirs is left.
- *
- * Nothing is timed. That a tenant does what he is there for is counted.
+ * Unprivileged users, most of them root of their own namespace, who try to disturb this host, while
+ * a service is running: each of its connections succeeds, by SMC, and carries bytes. When the users
+ * are gone, their namespaces end and nothing of theirs is left. Nothing is timed; each tenant's
+ * actions are counted.
  */
 #include <array>
 #include <cstring>
@@ -40,27 +39,27 @@ namespace
 constexpr uid_t first_uid = 60001;
 const Flavor smc4 = {Kind::smc, AF_INET};
 
-/* Of the veth of tenant @number: 1 is here, 2 there. */
+/* The address on the veth pair of tenant @number: end 1 is here, 2 there. */
 std::string address_on_veth(int number, int end)
 {
 	return "10.98." + std::to_string(number) + "." + std::to_string(end);
 }
 
-/* In the namespace of that tenant. */
+/* Runs in the namespace of that tenant. */
 void join_from(int number)
 {
 	must_run("ip address add " + address_on_veth(number, 2) +
 		 "/24 dev up0 && ip link set up0 up");
 }
 
-/* In a tenant's process: what is not so is this test's failure. */
+/* Runs in a tenant's process: a false condition fails the test. */
 void must_be(bool so, const std::string &what)
 {
 	if (!so)
 		throw std::runtime_error("not so: " + what);
 }
 
-/* Bytes that this network namespace has for connections of SMC-D. */
+/* The bytes that this network namespace has for SMC-D connections. */
 int64_t bytes_of_groups()
 {
 	int64_t bytes = 0;
@@ -70,19 +69,19 @@ int64_t bytes_of_groups()
 	return bytes;
 }
 
-/* How often tenants did what they do, one after the other. */
+/* The number of actions of each tenant. */
 using Done = std::array<std::atomic<int>, 16>;
 
 class Tenants : public testing::Test
 {
 protected:
-	/* Where the tool was built may be nobody's but root's. */
+	/* The build folder may be readable for root only. */
 	Tenants()
 	{
 		must_run("install -m 755 $LAB_BUILD/tools/smc/smc /run/smc_of_tenants");
 		setenv("SMC", "/run/smc_of_tenants", 1);
 	}
-	/* Each calls @what again and again; it has its number. */
+	/* Each tenant calls @what repeatedly, with its number. */
 	void let(int n, Tenant::Where where, const std::function<void(int)> &what)
 	{
 		for (int i = 0; i < n; i++) {
@@ -98,14 +97,14 @@ protected:
 		}
 		await_turns(1);
 	}
-	/* Those apart reach this namespace, by what join_from() makes of their end. */
+	/* Tenants in other namespaces reach this one by the devices that join_from() makes. */
 	void join_all()
 	{
 		for (size_t i = 0; i < all.size(); i++)
 			all[i]->join(address_on_veth(i, 1) + "/24");
 		*are_joined = true;
 	}
-	/* Each has done it so many times more. */
+	/* Waits until each has acted @more times. */
 	void await_turns(int more)
 	{
 		std::vector<int> before;
@@ -119,7 +118,7 @@ protected:
 				return (*done)[i] >= before[i] + more;
 			});
 	}
-	/* They go, all at once. */
+	/* Ends all tenants at once. */
 	void end_all()
 	{
 		*are_joined = false;
@@ -145,7 +144,10 @@ protected:
 
 } // namespace
 
-/* As many times as they like. All of a host's namespaces end by one thread. */
+/*
+ * Tenants create and delete namespaces as often as they like. One thread ends all namespaces of a
+ * host.
+ */
 TEST_F(Tenants, NamespacesComeAndGo)
 {
 	constexpr int rounds = 3, at_once = 5;
@@ -167,7 +169,7 @@ TEST_F(Tenants, NamespacesComeAndGo)
 namespace
 {
 
-/* Of every dump, one answer is read, or none; then it is over. */
+/* Starts a dump, and reads one answer or none. */
 void dump(int family, int command)
 {
 	struct {
@@ -208,7 +210,7 @@ void dump_everything(int family)
 
 } // namespace
 
-/* Also with a peer in another guest, whose rendezvous needs the list of RDMA devices. */
+/* Also with a peer in another guest, whose handshake needs the list of RDMA devices. */
 TEST_F(Tenants, AskForEverything)
 {
 	NetlinkSocket socket = connected_netlink();
@@ -228,7 +230,7 @@ TEST_F(Tenants, AskForEverything)
 	await_turns(1);
 }
 
-/* Each look for a socket, and each dump, could meet theirs. */
+/* Look-ups of sockets and dumps of this host may walk over those of the tenants. */
 TEST_F(Tenants, HaveManySockets)
 {
 	constexpr int each = 3000;
@@ -241,24 +243,24 @@ TEST_F(Tenants, HaveManySockets)
 		setrlimit(RLIMIT_NOFILE, &files);
 		while (sockets.size() < each) {
 			sockets.push_back(must_socket(smc4));
-			/* Which makes SMC know it. */
+			/* An option of SMC, so that SMC knows the socket. */
 			must_set(sockets.back(), SOL_SMC, SMC_LIMIT_HS, 0);
 		}
 		dump_sockets_in_part();
 	});
 	serve(20);
 	await_turns(1);
-	/* Nobody sees those of others. */
+	/* Other namespaces don't see these sockets. */
 	EXPECT_LT(parse_json(must_run(smc("-j sock"))).size(), 20u);
 }
 
-/* A listener's end waits for nobody who gets no turn. */
+/* The end of a listener does not wait for a thread that gets no processor. */
 TEST_F(Tenants, ConnectWithoutATurn)
 {
 	constexpr int port = 22000, rounds = 15;
 
 	set_limit(300);
-	/* So do what keeps the processors from those who connect. */
+	/* These tenants keep the processors busy. */
 	let(4, Tenant::Where::here, [](int) {
 		static std::atomic<int> tries;
 		static std::vector<std::jthread> threads;
@@ -275,7 +277,7 @@ TEST_F(Tenants, ConnectWithoutATurn)
 				}
 			});
 
-		/* One of them had a turn. */
+		/* One of the connecting tenants has run. */
 		for (int before = tries; before == tries;)
 			usleep(1000);
 	});
@@ -295,7 +297,7 @@ TEST_F(Tenants, ConnectWithoutATurn)
 namespace
 {
 
-/* In its namespace the connections' bytes are lost, so every rendezvous stays as it is. */
+/* Drops the connections' bytes in its namespace, so that no handshake gets on. */
 void lose_bytes_on_loopback()
 {
 	must_run("nft -f - <<<'add table ip lossy\n"
@@ -378,7 +380,7 @@ constexpr int least_rmem = 65536, pages_allowed = 512, service_port = 24000;
 
 void ask_for_everything()
 {
-	/* Those of the host are not even there. */
+	/* The host's sysctls don't even exist there. */
 	for (const char *name : {"smcd_scope", "host_mem_limit", "max_orphans"})
 		must_be(access((std::string("/proc/sys/net/smc/") + name).c_str(), F_OK),
 			std::string(name) + " is the host's");
@@ -395,7 +397,7 @@ void ask_for_everything()
 	must_be(sysctl("net.smc.tcp_keepalive_time") == "30", "tcp_keepalive_time");
 }
 
-/* As many as are SMC, and one more; they are no larger together than the host lets them. */
+/* Makes connections until one is TCP; together they are no larger than the host permits. */
 void have_as_many_as_allowed(int listener)
 {
 	std::vector<Ends> connections;
@@ -424,7 +426,7 @@ void expect_tcp_to(const Address &host)
 	must_be(socket_mode(fd) == SMC_DIAG_MODE_FALLBACK_TCP, "TCP to the host");
 }
 
-/* A service for those of other namespaces, with which SMC-D is not allowed. */
+/* A service for other namespaces, with which SMC-D is not allowed. */
 class TcpService
 {
 public:
@@ -461,10 +463,10 @@ private:
 
 } // namespace
 
-/* The administrators of other namespaces don't get what the host forbids them. */
+/* The administrators of other namespaces don't get what the host forbids. */
 TEST_F(Tenants, AskForMoreThanTheyMayHave)
 {
-	/* What the tests before have left idle would count. */
+	/* Idle memory of earlier tests would count. */
 	write_file("/proc/sys/vm/drop_caches", "2");
 
 	SysctlScope scope("net.smc.smcd_scope", "1");
@@ -493,14 +495,14 @@ TEST_F(Tenants, AskForMoreThanTheyMayHave)
 		serve(10);
 		await_turns(1);
 	}
-	/* Before the sysctls are as ever. */
+	/* Before the sysctls are restored. */
 	end_all();
 }
 
 namespace
 {
 
-/* A control group that always has as much memory as it may, whoever is in it. */
+/* A control group that always uses all its memory, whoever joins it. */
 class ShortOfMemory
 {
 public:
@@ -518,7 +520,7 @@ public:
 	{
 		write_file(directory + "/cgroup.procs", std::to_string(process));
 	}
-	/* How often one had to look for memory to give back. */
+	/* How often the kernel had to reclaim memory of the group. */
 	int64_t reclaims() const
 	{
 		return Counters(read_file(directory + "/memory.events"))["max"];
@@ -528,7 +530,7 @@ private:
 	const std::string directory = "/sys/fs/cgroup/tenants";
 };
 
-/* Their pages take memory, which can be given back. */
+/* Their page cache uses memory that can be reclaimed. */
 void read_programs(int n)
 {
 	static std::filesystem::directory_iterator next;
@@ -546,7 +548,7 @@ void read_programs(int n)
 
 } // namespace
 
-/* Who needs memory for a connection looks for it, for long, while others make theirs. */
+/* A thread that needs memory for a connection reclaims for long, while others make theirs. */
 TEST_F(Tenants, AreShortOfMemory)
 {
 	ShortOfMemory group(16 << 20);
@@ -557,7 +559,7 @@ TEST_F(Tenants, AreShortOfMemory)
 		try {
 			connect_and_echo(smc4, must_listen(smc4));
 		} catch (const std::exception &) {
-			/* There was no memory for it. */
+			/* There was no memory for the connection. */
 		}
 	});
 	for (auto &one : all)
@@ -573,7 +575,7 @@ TEST_F(Tenants, AreShortOfMemory)
 	end_all();
 }
 
-/* Servers that neither read nor close: what their clients here had comes back all the same. */
+/* Servers neither read nor close: the resources of their clients here are freed nevertheless. */
 TEST_F(Tenants, KeepTheirClients)
 {
 	constexpr int tenants = 3, each = 40, port = 25000;

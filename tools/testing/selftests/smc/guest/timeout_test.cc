@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections that end because the other end does nothing: it takes no bytes for as long as
- * TCP_USER_TIMEOUT says, or its TCP answers no probe. Nothing says how long that takes: where one
- * connection is not to end, another that is shows that it would have.
+ * Connections that end because the other end does nothing: it takes no bytes for the time of
+ * TCP_USER_TIMEOUT, or its TCP answers no probe. No duration is measured: if one connection must
+ * not end, another one that does end shows that enough time has passed.
  */
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
@@ -22,7 +22,7 @@ namespace
 
 constexpr int KiB = 1024;
 
-/* Sends until that fails. Return: errno. */
+/* Sends until send() fails. Return: errno. */
 int keep_sending(int fd)
 {
 	const std::string chunk(64 * KiB, 'x');
@@ -32,14 +32,16 @@ int keep_sending(int fd)
 	return errno;
 }
 
-/* Who waits is told, and finds the error. */
+/* A waiting thread is woken, and gets the error. */
 void expect_timed_out(int fd)
 {
 	EXPECT_NE(await(fd, POLLHUP) & POLLERR, 0);
 	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), ETIMEDOUT);
 }
 
-/* As by TCP, a call that says so leaves a socket that is connected with nobody, and free. */
+/*
+ * As with TCP, after a call has returned the error the socket has no peer, and can connect again.
+ */
 void expect_no_peer(int fd)
 {
 	sockaddr_storage address;
@@ -95,7 +97,9 @@ TEST_P(UserTimeout, PeerReadsNothing)
 	}
 }
 
-/* What the peer's kernel has it has taken, whether its application reads it or not. */
+/*
+ * Bytes that the peer's kernel has received don't count, whether its application reads them or not.
+ */
 TEST_P(UserTimeout, NotForTheReader)
 {
 	Connection unread = connection(500), full = connection(500);
@@ -107,7 +111,7 @@ TEST_P(UserTimeout, NotForTheReader)
 	check_data(unread, 10000, GetParam().is_smc());
 }
 
-/* It may be set, and changed, while bytes wait already. */
+/* The option may be set, and changed, while bytes wait. */
 TEST_P(UserTimeout, WhileBytesWait)
 {
 	Connection late = connection(), sooner = connection(3600000);
@@ -132,7 +136,7 @@ TEST_P(UserTimeout, Revoked)
 	EXPECT_FALSE(has_ended(revoked.here));
 }
 
-/* Each piece that it takes gives the peer as long again. */
+/* Each piece that the peer takes restarts the timeout. */
 TEST_P(UserTimeout, SlowReader)
 {
 	Connection slow = connection(4000), idle = connection(4000);
@@ -149,15 +153,15 @@ TEST_P(UserTimeout, SlowReader)
 		EXPECT_FALSE(error);
 		slow.there.close();
 	}
-	/* As TCP has it when bytes come that nobody reads any more. */
+	/* As with TCP when bytes arrive after the reader has closed. */
 	EXPECT_TRUE(error == ECONNRESET || error == EPIPE) << strerror(error);
 }
 
-/* TCP's packets below a connection, as nftables sees them in this guest. */
+/* TCP's packets below a connection, matched by nftables in this guest. */
 class Packets
 {
 public:
-	/* All of @connection get @verdict. */
+	/* All packets of @connection get @verdict. */
 	Packets(const Connection &connection, const std::string &verdict)
 	    : table("ip" + std::to_string(local_address(connection.here).port()))
 	{
@@ -199,7 +203,7 @@ private:
 	std::string table;
 };
 
-/* By SMC, which would not notice that TCP's packets do not arrive. */
+/* With SMC, which would not notice that TCP's packets are lost. */
 class Keepalive : public testing::TestWithParam<int>
 {
 protected:
@@ -212,7 +216,7 @@ protected:
 		check_data(made, 1000, true);
 		return made;
 	}
-	/* The peer's FIN is acknowledged. */
+	/* Waits until the peer's FIN is acknowledged. */
 	void await_fin_wait_2(const Connection &one)
 	{
 		int here = local_address(one.here).port(), there = peer_address(one.here).port();
@@ -223,7 +227,10 @@ protected:
 			return tcp_state(table, there, here) == TCP_FIN_WAIT2;
 		});
 	}
-	/* One whose packets are lost has ended, by when others might have, too. */
+	/*
+	 * Waits for the end of a connection whose packets are dropped: others might have ended by
+	 * then, too.
+	 */
 	void await_the_end_of_another()
 	{
 		Connection other = connection();
@@ -239,7 +246,10 @@ INSTANTIATE_TEST_SUITE_P(, Keepalive, testing::Values(AF_INET, AF_INET6), [](con
 	return std::string(info.param == AF_INET ? "IPv4" : "IPv6");
 });
 
-/* The end that finds out tells the other by the stream. In one namespace it may be either. */
+/*
+ * The end that detects the loss tells the other by the stream. Within one namespace it may be
+ * either.
+ */
 TEST_P(Keepalive, PacketsAreLost)
 {
 	SysctlScope soon(time, "1");
@@ -256,14 +266,14 @@ TEST_P(Keepalive, PacketsAreLost)
 	EXPECT_EQ(there, ECONNRESET);
 }
 
-/* Who keeps state of connections sees them, and their application sees nothing of it. */
+/* Firewalls see the probes, the application does not. */
 TEST_P(Keepalive, SilentConnectionStays)
 {
 	SysctlScope soon(time, "1");
 	Connection one = connection();
 	Packets seen(one, "accept");
 
-	/* More than would end it, if they were not. */
+	/* More probes than would end the connection, if they were not answered. */
 	wait_until("many probes are answered", [&] { return seen.received() >= 14; });
 	EXPECT_FALSE(has_ended(one.here));
 	EXPECT_EQ(must_get(one.here, SOL_SOCKET, SO_KEEPALIVE), 0);
@@ -285,8 +295,8 @@ TEST_P(Keepalive, Off)
 }
 
 /*
- * Its socket is gone when TCP has waited long enough for a FIN, and would answer by a reset. That
- * is not waited for: TCP may reset the connection by itself then.
+ * The peer's socket is gone when TCP has waited long enough for a FIN, and would answer with a
+ * reset. The test doesn't wait for that, because TCP may reset the connection on its own then.
  */
 TEST_P(Keepalive, NotWhenThePeerHasClosed)
 {
@@ -308,7 +318,7 @@ TEST_P(Keepalive, NotWhenThePeerHasClosed)
 	expect_end(one.here);
 }
 
-/* The application's own is TCP's, and may be sooner. */
+/* The application's own keepalive is TCP's, and may be faster. */
 class OwnKeepalive : public testing::TestWithParam<Flavor>
 {
 protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Data arrives byte for byte, whatever its amount, the calls, and the buffers. */
+/* Data arrives byte for byte, with any amount, any calls, and any buffers. */
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -31,7 +31,7 @@ using namespace guest;
 
 constexpr int KiB = 1024, MiB = 1024 * KiB;
 
-/* One way from here, both ways, one way from there, then the ends in both directions. */
+/* Sends one way from here, both ways, one way from there, then the ends in both directions. */
 static void exchange(Connection &connection, const Flow &out, const Flow &in)
 {
 	Job far = connection.there.start_exchange(in, out);
@@ -59,7 +59,7 @@ static void expect_both_ends(Connection &connection)
 	expect_end(connection.here);
 }
 
-/* Amounts around every boundary there is. */
+/* Amounts around all boundaries. */
 class Amount : public testing::TestWithParam<uint64_t>
 {
 };
@@ -159,7 +159,7 @@ TEST(MappedAddress, ClientOfV6KindToV4Address)
 	check_data(connection, 200000, true);
 }
 
-/* The calls that send, with and without waiting, and those that receive. */
+/* All calls that send, blocking or not, and all calls that receive. */
 class Calls : public testing::TestWithParam<std::tuple<SendBy, RecvBy>>
 {
 };
@@ -220,7 +220,7 @@ static void await_readable(int fd, int bytes)
 	});
 }
 
-/* Buffers of every size class, equal and unequal: what one end receives into, in KiB. */
+/* Buffers of every size class, equal and unequal: the receive buffer of each end, in KiB. */
 struct Buffers {
 	int here, there;
 };
@@ -229,9 +229,10 @@ class SizeClass : public testing::TestWithParam<Buffers>
 {
 protected:
 	/*
-	 * What fits between a writer and a reader that does not read: the reader's element, of
-	 * which by SMC-D the first bytes are not for data, and by SMC-R the writer's mirror,
-	 * which is no larger. But a third of that may be left, for which a writer is not woken.
+	 * The bytes that fit between a writer and a reader that does not read: the reader's
+	 * element, of which SMC-D uses the first bytes itself, or with SMC-R the writer's send
+	 * buffer, which is no larger. A third of that may be left unused, because a writer is not
+	 * woken for less.
 	 */
 	void check_window(Connection &connection)
 	{
@@ -293,8 +294,7 @@ TEST_P(SizeClass, BySysctl)
 	if (peer_place() == Place::netns && here < there)
 		GTEST_SKIP() << "a namespace has no more than the host";
 
-	/* The peer's first: in a namespace it would read, and go back to, what the host's are now.
-	 */
+	/* The peer's sysctl first: in a namespace it would read, and restore, the host's value. */
 	RemoteSysctlScope far_rmem(agent, rmem_sysctl(), text(there));
 	RemoteSysctlScope far_wmem(agent, "net.smc.wmem", text(there));
 	SysctlScope rmem(rmem_sysctl(), text(here)), wmem("net.smc.wmem", text(here));
@@ -304,7 +304,7 @@ TEST_P(SizeClass, BySysctl)
 	check_data(connection, MiB + 13, true);
 }
 
-/* A small mirror writes to a large element, and a large one to a small element. */
+/* A small send buffer writes to a large element, and a large one to a small element. */
 TEST_P(SizeClass, SmallSendBuffer)
 {
 	if (peer_within())
@@ -330,7 +330,7 @@ TEST_P(SizeClass, SmallSendBuffer)
 	check_data(connection, MiB + 17, true);
 }
 
-/* This end receives into @here, the other sends from @there. */
+/* This end receives with a buffer of @here, the other end sends with one of @there. */
 static Connection one_way(Agent &agent, Buffers buffers)
 {
 	Preparation preparation = {
@@ -346,8 +346,8 @@ static Connection one_way(Agent &agent, Buffers buffers)
 }
 
 /*
- * A reader that waits for a whole record, and leaves what follows in the buffer: when the
- * writer's window is full, more of what it sent is unread than read.
+ * A reader that waits for a whole record, and leaves what follows in the buffer. When the writer's
+ * window is full, more of the bytes sent are unread than read.
  */
 TEST_P(SizeClass, WholeRecords)
 {
@@ -364,7 +364,7 @@ TEST_P(SizeClass, WholeRecords)
 	sending.join();
 }
 
-/* A reader that polls for more than the writer's window is told when that is full. */
+/* A reader that polls for more than the writer's window is woken when the window is full. */
 TEST_P(SizeClass, LowWaterMarkAboveTheWindow)
 {
 	Agent agent;
@@ -377,7 +377,7 @@ TEST_P(SizeClass, LowWaterMarkAboveTheWindow)
 		int waiting = 0;
 
 		wait_until("POLLIN", [&] {
-			/* The last part is less than any mark. */
+			/* The last part is smaller than any low-water mark. */
 			if (sending.is_done())
 				connection.there.shutdown(SHUT_WR);
 			return poll(&reader, 1, 0) > 0;
@@ -390,8 +390,8 @@ TEST_P(SizeClass, LowWaterMarkAboveTheWindow)
 }
 
 /*
- * A reader that has read only a little waits for more than is there: neither end must go on
- * holding back what fits.
+ * A reader that has read only a little waits for more than has arrived: neither end may hold back
+ * bytes that fit for ever.
  */
 TEST(SmallWindow, IsUsedInTheEnd)
 {
@@ -415,7 +415,7 @@ TEST(SmallWindow, IsUsedInTheEnd)
 	}
 }
 
-/* The peer asks for more window only after what it would have been told of. */
+/* The peer requests more window only after it would have been told about it. */
 TEST(SmallWindow, IsGivenBackForPeeking)
 {
 	Agent agent;
@@ -437,7 +437,7 @@ TEST(SmallWindow, IsGivenBackForPeeking)
 	far.join();
 }
 
-/* Less room than is worth waking a writer for, but nobody will read before it is used. */
+/* Less space than a writer is woken for, but no reader frees more before it is used. */
 TEST(SmallWindow, IsShownToPoll)
 {
 	Agent agent;
@@ -452,7 +452,7 @@ TEST(SmallWindow, IsShownToPoll)
 	connection.there.recv_flow({.seed = 7, .bytes = 60 * KiB});
 }
 
-/* Answers, which nobody hears the completion of, are more than the mirror holds. */
+/* Responses, whose completion is unsignaled, exceed the send buffer. */
 TEST(SmallMirror, AnswersNobodyReads)
 {
 	Agent agent;
@@ -473,7 +473,7 @@ static std::vector<Buffers> all_buffers()
 	std::vector<Buffers> buffers = {{16, 16},   {32, 32},  {64, 64},  {128, 128}, {256, 256},
 					{512, 512}, {16, 512}, {512, 16}, {32, 256},  {128, 64}};
 
-	/* The class that only SMC-D has. */
+	/* The size class that only SMC-D has. */
 	if (peer_within())
 		buffers.insert(buffers.end(), {{1024, 1024}, {16, 1024}, {1024, 16}});
 	return buffers;
@@ -483,7 +483,7 @@ INSTANTIATE_TEST_SUITE_P(, SizeClass, testing::ValuesIn(all_buffers()), [](const
 	return std::to_string(info.param.here) + "And" + std::to_string(info.param.there);
 });
 
-/* Everything below is asked of TCP as well: its answer is what is right. */
+/* All tests below run with TCP as well, whose result is the expected one. */
 class Stream : public testing::TestWithParam<Flavor>
 {
 protected:
@@ -520,11 +520,11 @@ protected:
 INSTANTIATE_TEST_SUITE_P(, Stream, testing::ValuesIn(main_flavors()),
 			 testing::PrintToStringParamName());
 
-/* A thread that waits for one thing sleeps through the other, which is somebody else's to do. */
+/* A thread that waits for one event is not woken by others. */
 class Sleeper : public testing::Test
 {
 protected:
-	/* @call goes to sleep, and is woken no sooner than @meanwhile is over and @end is done. */
+	/* @call sleeps, and is not woken before @meanwhile has returned and @end has run. */
 	static void expect_to_sleep(const std::function<void()> &call,
 				    const std::function<void()> &meanwhile,
 				    const std::function<void()> &end)
@@ -587,7 +587,7 @@ TEST_F(Sleeper, ReaderWhileRoomComes)
 	    [&] { connection.there.send("x"); });
 }
 
-/* The end of the other direction is nothing to it, either. */
+/* Nor does the end of the other direction wake a writer. */
 TEST_F(Sleeper, WriterWhileThePeerShutsDown)
 {
 	for (int i = 0; i < 5; i++) {
@@ -609,7 +609,7 @@ TEST_F(Sleeper, WriterWhileThePeerShutsDown)
 	}
 }
 
-/* smc(8) tells of bytes that nobody has read. */
+/* smc(8) shows bytes that no program has read. */
 TEST(Shown, Queues)
 {
 	Agent agent;
@@ -630,7 +630,7 @@ TEST(Shown, Queues)
 
 	while ((n = send(connection.here, chunk.data(), chunk.size(), MSG_DONTWAIT)) > 0)
 		sent += n;
-	/* Its window is full, and the rings of both ends have wrapped. */
+	/* The window is full, and the rings of both ends have wrapped. */
 	EXPECT_EQ(connection.there.recv(sent, MSG_WAITALL).size(), sent);
 	wait_until("all has left", [&] { return shown("send-queue") == 0; });
 	ASSERT_EQ(connection.there.send("12345"), 5);
@@ -638,8 +638,8 @@ TEST(Shown, Queues)
 }
 
 /*
- * Who reads less than polls are to tell of, and sleeps, is given that. With TCP it sleeps on until
- * there is as much.
+ * A reader that asks for less than the low-water mark, and sleeps, gets these bytes. With TCP it
+ * sleeps until the mark is reached.
  */
 TEST(LowWaterMark, AboveWhatIsRead)
 {
@@ -742,7 +742,7 @@ TEST_P(Stream, LowWaterMark)
 	EXPECT_EQ(receive(10), "012345");
 }
 
-/* Who polls sleeps on until there is enough, however small the pieces are that it comes in. */
+/* A poller sleeps until the mark is reached, however small the pieces are that arrive. */
 TEST_P(Stream, LowWaterMarkLetsAPollerSleep)
 {
 	constexpr int pieces = 100;
@@ -776,7 +776,7 @@ TEST_P(Stream, LowWaterMarkLetsAPollerSleep)
 TEST_P(Stream, NothingToSendOrReceive)
 {
 	EXPECT_EQ(send(connection.here, "", 0, 0), 0);
-	/* It would wait for a byte all the same. */
+	/* A zero-length read waits for a byte, too. */
 	EXPECT_EQ(recv(connection.here, nullptr, 0, MSG_DONTWAIT), -1);
 	EXPECT_EQ(errno, EAGAIN);
 	EXPECT_EQ(write(connection.here, "", 0), 0);
@@ -794,15 +794,15 @@ TEST_P(Stream, BadAddress)
 	await_bytes(3);
 	EXPECT_EQ(recv(connection.here, bad, 3, 0), -1);
 	EXPECT_EQ(errno, EFAULT);
-	/* A byte that could not be delivered is not lost. */
+	/* A byte that could not be copied to the program is not lost. */
 	EXPECT_EQ(receive(3), "xyz");
 	ASSERT_EQ(send(connection.here, "after", 5, 0), 5);
 	EXPECT_EQ(connection.there.recv(5, MSG_WAITALL), "after");
 }
 
 /*
- * Bytes are held back for a short while, which may be over before a slow guest has looked: then
- * again. Bytes that leave at once have left when send() returns, however often it is tried.
+ * Bytes are held back for a short time, which may be over before a slow guest looks; then the test
+ * repeats. Bytes that are sent at once have left when send() returns, in every repetition.
  */
 TEST_P(Stream, MoreIsHeldBackButNotForEver)
 {
@@ -838,7 +838,7 @@ TEST_P(Stream, CorkJoins)
 		bool is_held = times_sent() == before;
 
 		must_set(connection.here, IPPROTO_TCP, TCP_CORK, 0);
-		/* Uncorking sent it all. */
+		/* Removing the cork has sent all bytes. */
 		EXPECT_EQ(connection.there.recv(100, MSG_WAITALL).size(), 100U);
 		EXPECT_EQ(must_get(connection.here, IPPROTO_TCP, TCP_CORK), 0);
 		return is_held && times_sent() == before + 1;
@@ -924,7 +924,7 @@ TEST_P(Stream, UrgentByteReadPastIsGone)
 	EXPECT_EQ(receive(1, MSG_OOB), std::string("errno ") + strerror(EINVAL));
 }
 
-/* A read would step over it and wait for more. */
+/* A read would skip it and wait for more. */
 TEST_P(Stream, UrgentByteAloneIsNothingToRead)
 {
 	connection.there.send("!", MSG_OOB);
@@ -952,13 +952,15 @@ TEST_P(Stream, UrgentByteNeverReadIsSkipped)
 	connection.there.send("ab");
 	connection.there.send("!", MSG_OOB);
 	connection.there.send("cd");
-	/* More is not to be seen before the mark. */
+	/* Bytes behind the mark are not visible yet. */
 	await_bytes(2);
 	EXPECT_EQ(receive(2), "ab");
 	EXPECT_EQ(receive(2, MSG_WAITALL), "cd");
 }
 
-/* Of several in a row the reader stands at the last, and those before are nobody's any more. */
+/*
+ * Of several urgent bytes in a row the reader stops at the last, and the earlier ones are dropped.
+ */
 TEST_P(Stream, UrgentBytesInARow)
 {
 	for (std::string byte : {"A", "B", "C", "D"}) {
@@ -982,11 +984,11 @@ TEST_P(Stream, UrgentBytesInARow)
 	EXPECT_FALSE(at_mark());
 }
 
-/* Who peeks and sleeps behind an urgent byte is given what comes next, as who reads is. */
+/* A peek that sleeps behind an urgent byte returns the bytes that arrive next, as a read does. */
 class Peeker : public Stream
 {
 protected:
-	/* What a thread peeks that sleeps behind the urgent byte while something happens. */
+	/* The result of a peek that sleeps behind the urgent byte while @something happens. */
 	std::string peek_meanwhile(const std::function<void()> &something)
 	{
 		std::atomic<pid_t> peeker = 0;
@@ -1016,7 +1018,7 @@ TEST_P(Peeker, BetweenUrgentBytes)
 	EXPECT_EQ(receive(10), "xy");
 }
 
-/* The other reader steps over it for good. */
+/* The other reader skips the urgent byte for good. */
 TEST_P(Peeker, BesideAReader)
 {
 	EXPECT_EQ(peek_meanwhile([&] {
@@ -1028,7 +1030,7 @@ TEST_P(Peeker, BesideAReader)
 	EXPECT_EQ(receive(10), "xy");
 }
 
-/* There is one, or there was. */
+/* There is an urgent byte, or there was one. */
 TEST_P(Stream, UrgentByteIsReadOnce)
 {
 	const std::string none = std::string("errno ") + strerror(EINVAL);
@@ -1045,7 +1047,10 @@ TEST_P(Stream, UrgentByteIsReadOnce)
 
 TEST_P(Stream, ManyUrgentBytes)
 {
-	/* The last of a send is the urgent one, and a later one takes an earlier one's place. */
+	/*
+	 * The last byte of a send is the urgent one, and a later urgent byte replaces an earlier
+	 * one.
+	 */
 	for (int i = 0; i < 50; i++) {
 		connection.there.send("data" + std::string(1, 'A' + i % 26), MSG_OOB);
 		EXPECT_NE(await(connection.here, POLLPRI) & POLLPRI, 0);
@@ -1054,7 +1059,7 @@ TEST_P(Stream, ManyUrgentBytes)
 	}
 }
 
-/* The calling thread no longer takes the signal; the others still do. */
+/* Blocks the signal in the calling thread; other threads still get it. */
 static void block_signal(int number)
 {
 	sigset_t signals;
@@ -1067,7 +1072,7 @@ static void block_signal(int number)
 static int urgent_fd;
 static volatile sig_atomic_t urgent_byte;
 
-/* A reader asleep when it comes: the handler has it before the read goes on. */
+/* A reader sleeps when the byte arrives: the handler has the byte before the read continues. */
 TEST_P(Stream, UrgentByteInTheHandlerOfItsSignal)
 {
 	struct sigaction action = {}, before;
@@ -1084,8 +1089,9 @@ TEST_P(Stream, UrgentByteInTheHandlerOfItsSignal)
 	ASSERT_EQ(fcntl(connection.here, F_SETOWN, getpid()), 0);
 	for (int i = 0; i < 20; i++) {
 		std::jthread sender([&] {
-			/* The handler has to run in the reader: beside a handler in another thread
-			 * the reader steps over the byte, with TCP, too.
+			/*
+			 * The handler has to run in the reader's thread: if it runs in another one,
+			 * the reader skips the byte, with TCP, too.
 			 */
 			block_signal(SIGURG);
 			connection.there.send("!", MSG_OOB);
@@ -1100,7 +1106,7 @@ TEST_P(Stream, UrgentByteInTheHandlerOfItsSignal)
 	sigaction(SIGURG, &before, nullptr);
 }
 
-/* No edge gets lost, whenever room comes while a writer finds that there is none. */
+/* No edge is lost, even if space is freed just when a writer finds none. */
 TEST_P(Stream, EdgeTriggeredWriter)
 {
 	const uint64_t bytes = scaled_down(4 * MiB);
@@ -1122,7 +1128,7 @@ TEST_P(Stream, EdgeTriggeredWriter)
 	far.join();
 }
 
-/* What the first send after the peer's close fails with is not what a reader gets. */
+/* A reader does not get the error of the first send after the peer's close. */
 TEST_P(Stream, EndAfterSendInVain)
 {
 	ASSERT_EQ(connection.there.send("answer"), 6);
@@ -1139,8 +1145,8 @@ TEST_P(Stream, EndAfterSendInVain)
 }
 
 /*
- * A send() of more than any buffer holds, to a peer that has closed, takes as much as there is room
- * for, however it is sent, and the next one fails.
+ * A send() of more than any buffer holds, to a peer that has closed, takes as many bytes as there
+ * is space for, with every call, and the next one fails.
  */
 TEST_P(Stream, SendInVainHasLimits)
 {
@@ -1168,7 +1174,7 @@ TEST_P(Stream, SendInVainHasLimits)
 	};
 
 	ASSERT_EQ(ftruncate(file, off_t(much.size())), 0);
-	/* There is no MSG_NOSIGNAL for sendfile(). */
+	/* sendfile() has no MSG_NOSIGNAL. */
 	signal(SIGPIPE, SIG_IGN);
 	for (const auto &[name, way] : ways) {
 		SCOPED_TRACE(name);
@@ -1187,7 +1193,7 @@ TEST_P(Stream, SendInVainHasLimits)
 	}
 }
 
-/* Memory that is not there is not sent, in vain or not. */
+/* Unreadable memory is never sent, even if the bytes would be discarded. */
 TEST_P(Stream, SendOfNothingReadableIsNotInVain)
 {
 	void *page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -1202,7 +1208,7 @@ TEST_P(Stream, SendOfNothingReadableIsNotInVain)
 	munmap(page, 4096);
 }
 
-/* A reset is never taken for an orderly end, also by who watches for just that moment. */
+/* A reset is never taken for an orderly end, even by a program that polls at just that moment. */
 TEST_P(Stream, ResetIsNoEnd)
 {
 	for (int i = 0; i < 30; i++) {
@@ -1213,7 +1219,9 @@ TEST_P(Stream, ResetIsNoEnd)
 		});
 		char byte;
 
-		/* Its answer is waited for, and instead it closes with the request unread. */
+		/*
+		 * The client waits for the answer, but the server closes with the request unread.
+		 */
 		ASSERT_EQ(send(one.here, "request", 7, 0), 7);
 		ASSERT_EQ(recv(one.here, &byte, 1, 0), -1) << i;
 		EXPECT_EQ(errno, ECONNRESET);
@@ -1234,7 +1242,7 @@ TEST_P(Stream, QueueLengths)
 	EXPECT_EQ(ioctl(connection.here, FIONREAD, &value), 0);
 	EXPECT_EQ(value, 6);
 
-	/* What was sent is in the queue until the peer has it, and then no more. */
+	/* Sent bytes are in the queue until the peer has them, and not longer. */
 	ASSERT_EQ(send(connection.here, "0123456789", 10, 0), 10);
 	EXPECT_EQ(connection.there.recv(10, MSG_WAITALL), "0123456789");
 	wait_until("an empty send queue", [&] {
@@ -1244,8 +1252,8 @@ TEST_P(Stream, QueueLengths)
 }
 
 /*
- * What they write may be mixed, and a write that has to wait is torn. But of each thread all
- * arrives, in its order: a byte is the thread's number and a count.
+ * The threads' bytes may mix, and a write that has to wait may be split. But all bytes of each
+ * thread arrive in order: a byte is the thread's number and a count.
  */
 TEST_P(Stream, ManyThreadsOnOneSocket)
 {
@@ -1273,7 +1281,10 @@ TEST_P(Stream, ManyThreadsOnOneSocket)
 		EXPECT_EQ(count, records * len);
 }
 
-/* Each byte goes to one of them. Counts of the bytes' values tell of any lost, or read twice. */
+/*
+ * Each byte goes to one of the readers. Counts of the bytes' values show any that are lost or read
+ * twice.
+ */
 TEST_P(Stream, ManyReadersOfOneSocket)
 {
 	constexpr int readers = 4, rounds = 400;
@@ -1307,13 +1318,13 @@ TEST_P(Stream, ManyReadersOfOneSocket)
 	EXPECT_EQ(receive(1), "");
 }
 
-/* A reader slower than the writer, and stalls of both. */
+/* A reader slower than the writer, and pauses of both. */
 TEST_P(Stream, WriterWaitsForReader)
 {
 	Flow flow = {.seed = 9, .bytes = 2 * MiB};
 	Job far = connection.there.start_send(flow);
 
-	/* The window is shut now, and opens in small steps. */
+	/* The window is closed now, and opens in small steps. */
 	await_bytes(16 * KiB);
 	flow.max_chunk = 700;
 	recv_flow(connection.here, flow);
@@ -1341,7 +1352,7 @@ TEST(Large, SixtyFourMiB)
 	check_large(connection, scaled_down(64 * MiB));
 }
 
-/* The wire counts in 16 bits how often an element was filled: then it begins at 0 again. */
+/* The wire has 16 bits for the number of wraps of an element: after that it returns to 0. */
 TEST(Large, TheWrapCountReturnsToZero)
 {
 	constexpr int element = 16 * KiB;
