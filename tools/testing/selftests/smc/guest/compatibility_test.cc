@@ -2015,7 +2015,7 @@ TEST(Compatibility, Uring)
 
 /* -- BPF maps -- */
 
-/* Whether a sockmap accepts a socket, or the error. */
+/* The result of adding a socket to a sockmap: nothing, or the error. */
 std::string said_by_map(bpf_map_type type, int fd)
 {
 	uint64_t value = fd;

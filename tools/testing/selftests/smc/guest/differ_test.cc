@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A differential tester: random sequences of calls on sockets, over TCP and over SMC, whose results
- * have to be the same. Both ends of all connections are in this process.
+ * A differential tester: random sequences of calls on sockets must have the same results over TCP
+ * and over SMC. Both ends of all connections are in this process.
  *
- *   generate()   makes a sequence of steps from a seed (step.h says what a step is)
- *   perform()    performs it on sockets of one kind, and reports in a text for each step what the
- *                program saw: the result of the call, errno, bytes, signals; then of every socket
- *                poll()'s events, TCP_INFO's state, SIOCINQ, SIOCOUTQ and SIOCATMARK; at the end
- *                all sockets are closed, and sock_diag tells what TCP keeps of each connection
- *   compare      performs it over TCP and over SMC, and compares the two reports
- *   shrink()     leaves out steps, and makes numbers smaller, while a difference stays
- *   to_string()  prints it as C++, for a table below
+ *   generate()   makes a sequence of steps from a seed (step.h describes steps)
+ *   perform()    performs a sequence on sockets of one kind. Its report says for each step what the
+ *                program saw: the result of the call, errno, bytes, signals; then for every socket
+ *                poll()'s events, TCP_INFO's state, SIOCINQ, SIOCOUTQ and SIOCATMARK. At the end
+ *                all sockets are closed, and sock_diag shows what TCP keeps of each connection
+ *   compare      performs a sequence over TCP and over SMC, and compares both reports
+ *   shrink()     removes steps and makes numbers smaller, while the reports still differ
+ *   to_string()  prints a sequence as C++, for a table below
  *
- * Nothing in a report may depend on timing, or TCP would differ from TCP: Seeds/Tcp tests that.
+ * A report must not depend on timing, or TCP would differ from TCP: Seeds/Tcp tests that.
  *
- * - A step is performed when the one before has had its effect at the other end (World::settle):
- *   all bytes are acknowledged, no state is one that passes, an end that has gone is seen by the
- *   other, what connects has connected or failed. What TCP holds back (MSG_MORE) is awaited.
- * - No call waits for ever: sockets have SO_RCVTIMEO and SO_SNDTIMEO of a few milliseconds, and as
- *   nothing is under way, what a call waits for either is there or will not come.
- * - A step that timing would decide, or that has no socket to act on, is not performed, by the same
- *   rule over both. So any part of a sequence is a legal one, and can be left out.
- * - Sizes of buffers decide how much fits. No more is sent than fits for sure; but for fill and
- *   drain, of which all that was taken has to arrive, however much it is.
- * - Ports are named in the order in which they are first seen.
+ * - A step begins when the previous one has had its effect at the other end (World::settle): all
+ *   bytes are acknowledged, no state is a transient one, each end has seen that the other is
+ *   closed, and connect() has succeeded or failed. Data that TCP holds back (MSG_MORE) is awaited.
+ * - No call waits forever: sockets have SO_RCVTIMEO and SO_SNDTIMEO of a few milliseconds. As
+ *   nothing is in flight, an event that a call waits for has happened, or will not happen.
+ * - A step is skipped if its result would depend on timing, or if it has no socket to act on, by
+ *   the same rule over TCP and SMC. So any part of a sequence is valid, and can be removed.
+ * - The amount that fits depends on the sizes of buffers. So no step sends more than certainly
+ *   fits, except fill and drain: these require only that all bytes accepted arrive.
+ * - Ports are numbered in the order in which they are first seen.
  *
- * A difference that is found is put into the table of known ones (differ/known.cc), which the
- * comparison steps over, and whose test fails once it is mended: its sequence then belongs into the
- * table below, for good.
+ * When a difference is found, it goes into the table of known ones (differ/known.cc), which the
+ * comparison ignores. The test of a known difference fails once it is fixed: its sequence then
+ * goes into the table below for good.
  *
  *   DIFFER_FIRST   the first seed, 1 by default
- *   DIFFER_SEEDS   how many; 0: for DIFFER_SECONDS, or without end
- *   DIFFER_WORST   so many differences are enough
+ *   DIFFER_SEEDS   number of seeds; 0: for DIFFER_SECONDS, or without end
+ *   DIFFER_WORST   stop after this many differences
  */
 #include <climits>
 #include <cstdlib>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random calls, legal or not, by users without rights: one in this network namespace, one that is
- * root of a user and network namespace of its own. Each is a process of three threads that share
- * descriptors and memory. Nothing is compared: the kernel must not complain, every process must
- * end, also one that is killed amid its calls, and so must the namespace; and others' connections
- * work as ever. Whether the module can then be unloaded, and leaks, is what the lab looks at. Every
- * third process makes the calls of the differential tester's sequences only, in any order.
+ * Random calls, valid or not, by unprivileged users: one in this network namespace, and one that is
+ * root of its own user and network namespace. Each is a process of three threads that share
+ * descriptors and memory. No results are compared. The kernel must not warn; every process must
+ * end, even if it is killed in the middle of its calls, and so must the namespace; and connections
+ * of others must still work. The lab checks whether the module can be unloaded, and for leaks.
+ * Every third process makes only the calls of the differential tester's sequences, in any order.
  *
  *   FUZZ_FIRST     the first seed, 1 by default
- *   FUZZ_SEEDS     how many; 0: for FUZZ_SECONDS, or without end
+ *   FUZZ_SEEDS     number of seeds; 0: for FUZZ_SECONDS, or without end
  *
- * What a seed's threads call is always the same; how the calls meet is chance.
+ * The calls of a seed's threads are always the same, but their order among threads is random.
  */
 #include <array>
 #include <climits>

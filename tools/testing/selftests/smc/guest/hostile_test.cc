@@ -62,7 +62,7 @@ Outcome declined(uint32_t diagnosis)
 
 const Outcome tcp = {""}, reset = {"", true};
 
-/* What the rogue sends in place of a certain message, made from the correct one. */
+/* A wrong message in place of a certain one, made from the correct one. */
 struct Case {
 	std::string name;
 	std::function<void(std::string &message)> spoil;

@@ -179,7 +179,7 @@ protected:
 		far.join();
 	}
 
-	/* Whether so many connections leave memory behind at either end. */
+	/* Tells whether so many connections leave memory behind at either end. */
 	bool connects_leave_memory(int connections)
 	{
 		int64_t here = kernel_memory(), there = memory_there();

@@ -4,8 +4,10 @@
  * messages are damaged, early, missing, duplicated or split, and connections end at any point: CLC,
  * and with SMC-R also LLC, CDC and RDMA. After each walk all victims have ended, and a correct peer
  * is served. The module's resources stay within their bounds and, when the rogue is gone, are the
- * same as before. ROGUE_FIRST is the first seed, 1 by default. ROGUE_SEEDS is their number; 0 means
- * for ROGUE_SECONDS, or without end.
+ * same as before.
+ *
+ *   ROGUE_FIRST    the first seed, 1 by default
+ *   ROGUE_SEEDS    number of seeds; 0: for ROGUE_SECONDS, or without end
  */
 #include <climits>
 #include <cstdlib>
@@ -305,7 +307,7 @@ protected:
 			send_bytes(fd, spoiled(dice, message, 5));
 		}
 	}
-	/* What the rogue receives within a moment; no check depends on how long that is. */
+	/* The bytes that the rogue receives within a moment; no check depends on its length. */
 	std::string reply(int fd)
 	{
 		pollfd wait = {fd, POLLIN, 0};

@@ -546,7 +546,7 @@ TEST_F(Smcd, NamespaceDeletedWithConnections)
 		there.close();
 		/* This end is still open, and has not even read. */
 		netns.await_end();
-		/* What was sent before arrives, and then the end. */
+		/* Bytes sent before arrive, and then the end. */
 		recv_flow(here, in);
 		expect_end(here);
 		EXPECT_EQ(send(here, "in vain", 7, MSG_NOSIGNAL), 7);
