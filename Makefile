@@ -171,7 +171,7 @@ CHECK	:= lint sparse docs install wire uapi selftest scripts guest interop withi
 	tenants core-6.1 core-debug
 CHECK_FAST := lint sparse wire smoke
 CHECK_LONG := sparse-6.1 scripts-tree selftest-all demo within within-host guest-smp interop-smp \
-	tenants-scale guest-6.1 within-6.1 fuzz-debug reproducible debian13
+	tenants-scale guest-6.1 within-6.1 fuzz-debug reproducible tidy debian13
 CHECK_DEBUG := selftest-debug guest-debug within-debug within-host-debug interop-debug
 
 # By one apt-get: what comes after each takes as long as the packages.

@@ -37,7 +37,7 @@ void print_table(const std::vector<Column>& columns, const Json& objects) {
     for (size_t i = 0; i < row.size(); i++) widths[i] = std::max(widths[i], row[i].size());
   for (const auto& row : rows) {
     for (size_t i = 0; i + 1 < row.size(); i++)
-      std::cout << std::left << std::setw(widths[i] + 2) << row[i];
+      std::cout << std::left << std::setw(static_cast<int>(widths[i]) + 2) << row[i];
     std::cout << row.back() << '\n';
   }
 }

@@ -54,7 +54,8 @@ struct Exchange {
     self->error = -err->error;
     if (!(hdr->nlmsg_flags & NLM_F_ACK_TLVS)) return NL_STOP;
     int skip = sizeof(*err);
-    if (!(hdr->nlmsg_flags & NLM_F_CAPPED)) skip += err->msg.nlmsg_len - NLMSG_HDRLEN;
+    if (!(hdr->nlmsg_flags & NLM_F_CAPPED))
+      skip += static_cast<int>(err->msg.nlmsg_len) - NLMSG_HDRLEN;
     self->explain(nlmsg_attrdata(hdr, skip), nlmsg_attrlen(hdr, skip));
     return NL_STOP;
   }
