@@ -9,7 +9,7 @@
  * published through the smc_stream_on_*() functions of stream/stream.h.
  *
  * Where the path reaches both ends, they share one lock, and a publish updates the
- * other end, the mate, by smc_stream_update() before it returns.
+ * other end, the local peer, by smc_stream_update() before it returns.
  */
 #ifndef SMC_PATH_H
 #define SMC_PATH_H
@@ -27,14 +27,14 @@ struct smc_stream;
 struct sock;
 
 /**
- * struct smc_call_off - what else than the link ends a wait for it to be confirmed
+ * struct smc_cancel - what else than the link ends a wait for it to be confirmed
  * @wait: is woken when that may be so
  * @is_over: whether it is; called between setting the task's state and sleeping
  * @has_left: whether the peer has taken its leave, though perhaps after it answered: that is why a
  *	wait was in vain
  * @arg: for both
  */
-struct smc_call_off {
+struct smc_cancel {
 	wait_queue_head_t *wait;
 	bool (*is_over)(const void *arg);
 	bool (*has_left)(const void *arg);
@@ -57,7 +57,7 @@ struct smc_call_off {
  * @eid: agreed on, version 2; else zero
  * @rcvbuf: bytes that the application asked for by SO_RCVBUF, or 0
  * @sndbuf: likewise, by SO_SNDBUF
- * @call_off: ends the wait for a link to be confirmed
+ * @cancel: ends the wait for a link to be confirmed
  * @stream: the connection's, referenced, once there is one
  */
 struct smc_path_setup {
@@ -75,7 +75,7 @@ struct smc_path_setup {
 	u8 eid[SMC_EID_LEN];
 	u32 rcvbuf;
 	u32 sndbuf;
-	struct smc_call_off call_off;
+	struct smc_cancel cancel;
 	struct smc_stream *stream;
 };
 

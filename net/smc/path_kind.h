@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The two kinds of path and the two roles in a rendezvous: the words that the
+ * The two kinds of path and the two roles in a handshake: the words that the
  * layers and the statistics share.
  */
 #ifndef SMC_PATH_KIND_H

@@ -225,38 +225,38 @@ void smc_tcp_drop_offered_requests(struct sock *sk)
 }
 
 /* Under RCU: a route may lose its device at any time. Return: NULL without a route. */
-static struct net_device *smc_nearby_device(const struct sock *sk)
+static struct net_device *smc_local_peer_device(const struct sock *sk)
 {
 	const struct dst_entry *dst = rcu_dereference(sk->sk_dst_cache);
 
 	return dst ? READ_ONCE(dst->dev) : NULL;
 }
 
-bool smc_nearby(const struct sock *sk)
+bool smc_local_peer(const struct sock *sk)
 {
 	const struct net_device *dev;
 	bool is_near;
 
 	rcu_read_lock();
-	dev = smc_nearby_device(sk);
+	dev = smc_local_peer_device(sk);
 	is_near = dev && (dev->flags & IFF_LOOPBACK);
 	rcu_read_unlock();
 	return is_near;
 }
 
-bool smc_nearby_is_watched(const struct sock *sk)
+bool smc_local_peer_is_captured(const struct sock *sk)
 {
 	struct net_device *dev;
 	bool is_watched;
 
 	rcu_read_lock();
-	dev = smc_nearby_device(sk);
+	dev = smc_local_peer_device(sk);
 	is_watched = !dev || dev_nit_active(dev);
 	rcu_read_unlock();
 	return is_watched;
 }
 
-static struct sock *smc_nearby_lookup(const struct sock *sk)
+static struct sock *smc_local_peer_lookup(const struct sock *sk)
 {
 	const struct inet_sock *inet = inet_sk(sk);
 	struct net *net = sock_net(sk);
@@ -273,12 +273,12 @@ static struct sock *smc_nearby_lookup(const struct sock *sk)
 					 inet->inet_daddr, port, LOOPBACK_IFINDEX, 0);
 }
 
-struct sock *smc_nearby_peer(const struct sock *sk)
+struct sock *smc_local_peer_find(const struct sock *sk)
 {
 	struct sock *peer;
 
 	rcu_read_lock();
-	peer = smc_nearby_lookup(sk);
+	peer = smc_local_peer_lookup(sk);
 	rcu_read_unlock();
 	if (!peer || sk_fullsock(peer))
 		return peer;

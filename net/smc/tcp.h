@@ -193,31 +193,31 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len);
 void smc_tcp_drop_offered_requests(struct sock *sk);
 
 /**
- * smc_nearby() - whether packets go no further than this namespace
+ * smc_local_peer() - whether packets go no further than this namespace
  * @sk: connected TCP socket
  *
  * Context: any.
  */
-bool smc_nearby(const struct sock *sk);
+bool smc_local_peer(const struct sock *sk);
 
 /**
- * smc_nearby_peer() - the socket that packets go to
- * @sk: connected TCP socket, for which smc_nearby() holds
+ * smc_local_peer_find() - the socket that packets go to
+ * @sk: connected TCP socket, for which smc_local_peer() holds
  *
  * Addresses that are translated between the ends hide it, and so does a socket bound to a device.
  *
  * Context: any.
  * Return: it, with a reference; or NULL.
  */
-struct sock *smc_nearby_peer(const struct sock *sk);
+struct sock *smc_local_peer_find(const struct sock *sk);
 
 /**
- * smc_nearby_is_watched() - whether somebody captures packets where they go, those of all protocols
- * @sk: connected TCP socket, for which smc_nearby() holds
+ * smc_local_peer_is_captured() - whether somebody captures all packets where they go
+ * @sk: connected TCP socket, for which smc_local_peer() holds
  *
  * Context: any.
  */
-bool smc_nearby_is_watched(const struct sock *sk);
+bool smc_local_peer_is_captured(const struct sock *sk);
 
 /* Whether a connection, req->sk, is meant. Called with the queue's lock. */
 typedef bool (*smc_accept_queue_fits)(const struct request_sock *req, const void *arg);

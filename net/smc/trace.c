@@ -8,7 +8,7 @@
 #include "rdma/device.h"
 #include "rdma/group.h"
 #include "rdma/link.h"
-#include "rendezvous/handshake.h"
+#include "handshake/handshake.h"
 #include "stream/stream.h"
 #include "wire/cdc.h"
 

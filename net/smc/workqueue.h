@@ -5,7 +5,7 @@
 #include <linux/workqueue.h>
 
 /*
- * Made by module.c; for rendezvous each namespace has its own (admin/net.h). Each runs a bounded
+ * Made by module.c; for handshakes each namespace has its own (admin/net.h). Each runs a bounded
  * number of works at a time, so none may wait for something that another of the same queue
  * does, or a peer that many wait for stops all.
  */
@@ -16,7 +16,7 @@ extern struct workqueue_struct *smc_wq;
 extern struct workqueue_struct *smc_link_wq;
 /* The ends of link groups. A namespace that ends waits for its own, and other namespaces for it. */
 extern struct workqueue_struct *smc_end_wq;
-/* Rendezvous beyond what the host is to have at a time. */
-extern struct workqueue_struct *smc_crowd_wq;
+/* Handshakes beyond what the host is to have at a time. */
+extern struct workqueue_struct *smc_handshake_overflow_wq;
 
 #endif

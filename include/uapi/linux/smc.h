@@ -341,7 +341,7 @@ enum {
 	SMC_BLACKHOLE_NO_LINK,			/* no link to an RDMA port could be confirmed */
 };
 
-/* Option at level SOL_SMC, int: whether rendezvous are limited under load */
+/* Option at level SOL_SMC, int: whether handshakes are limited under load */
 #define SMC_LIMIT_HS 1
 
 #endif /* _UAPI_LINUX_SMC_H_ */

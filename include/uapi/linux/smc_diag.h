@@ -18,7 +18,7 @@ struct smc_diag_req {
 	struct inet_diag_sockid	id;
 };
 
-/* Addresses, ports and cookie are those of the TCP connection of the rendezvous. */
+/* Addresses, ports and cookie are those of the TCP connection of the handshake. */
 struct smc_diag_msg {
 	__u8		diag_family;	/* AF_SMC */
 	__u8		diag_state;

@@ -44,11 +44,11 @@ static inline struct in6_addr smc_address_prefix(const struct in6_addr *addr)
 }
 
 /**
- * smc_address_is_akin() - tell from the prefix whether two addresses may be one host's
+ * smc_address_same_prefix() - tell from the prefix whether two addresses may be one host's
  * @a: address; an IPv4 address is mapped to IPv6
  * @b: another address
  */
-static inline bool smc_address_is_akin(const struct in6_addr *a, const struct in6_addr *b)
+static inline bool smc_address_same_prefix(const struct in6_addr *a, const struct in6_addr *b)
 {
 	const struct in6_addr prefix = smc_address_prefix(a), other = smc_address_prefix(b);
 

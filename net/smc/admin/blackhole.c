@@ -17,7 +17,7 @@
 /* Entries of each kind: entries of one kind never evict those of another. */
 #define SMC_BLACKHOLES_MAX	256
 /* Entries are counted in as many hash buckets, by the user or peer they are due to. */
-#define SMC_BLACKHOLE_OWNERS	256
+#define SMC_BLACKHOLE_PREFIX_BUCKETS	256
 /*
  * The peer, or a middlebox on the way, may have failed only briefly. So the first
  * entry lasts this long, and each later one twice as long as the one before.
@@ -49,12 +49,12 @@ struct smc_blackhole {
 
 /**
  * struct smc_blackholes - the entries of a namespace
- * @lock: protects all up to @owned, with softirqs off; look-ups need only RCU
+ * @lock: protects all up to @n_by_prefix, with softirqs off; look-ups need only RCU
  * @bucket: hash table by key
  * @by_age: list of all entries, the oldest first
  * @serial: serial number of the newest entry
  * @n: number of entries of each kind
- * @owned: number of entries of each kind, by hash of the user or peer they are due to
+ * @n_by_prefix: number of entries of each kind, by hash of the user or peer they are due to
  * @net: the namespace
  * @filter_lock: serialises the start and end of the SYN filter
  * @is_filtering: the filter is running, or ran until the namespace began to end
@@ -65,7 +65,7 @@ struct smc_blackholes {
 	struct list_head by_age;
 	unsigned long serial;
 	unsigned int n[SMC_N_BLACKHOLE_KINDS];
-	u16 owned[SMC_N_BLACKHOLE_KINDS][SMC_BLACKHOLE_OWNERS];
+	u16 n_by_prefix[SMC_N_BLACKHOLE_KINDS][SMC_BLACKHOLE_PREFIX_BUCKETS];
 	struct net *net;
 	struct mutex filter_lock;
 	bool is_filtering;
@@ -168,7 +168,8 @@ static struct smc_blackhole *smc_blackhole_find(struct smc_blackholes *all,
  * the user who connected, otherwise the peer. A peer is a whole IPv6 /64, as it may
  * have all of its addresses.
  */
-static u16 *smc_blackhole_owned(struct smc_blackholes *all, const struct smc_blackhole_key *key)
+static u16 *smc_blackhole_count_of_prefix(struct smc_blackholes *all,
+					  const struct smc_blackhole_key *key)
 {
 	const struct in6_addr prefix = smc_address_prefix(&key->addr);
 	u32 hash;
@@ -177,7 +178,7 @@ static u16 *smc_blackhole_owned(struct smc_blackholes *all, const struct smc_bla
 		hash = jhash_1word(__kuid_val(key->uid), net_hash_mix(all->net));
 	else
 		hash = jhash(&prefix, sizeof(prefix), net_hash_mix(all->net));
-	return &all->owned[key->kind][hash % SMC_BLACKHOLE_OWNERS];
+	return &all->n_by_prefix[key->kind][hash % SMC_BLACKHOLE_PREFIX_BUCKETS];
 }
 
 static void smc_blackhole_drop(struct smc_blackholes *all, struct smc_blackhole *b)
@@ -186,7 +187,7 @@ static void smc_blackhole_drop(struct smc_blackholes *all, struct smc_blackhole 
 	hlist_del_rcu(&b->entry);
 	list_del(&b->age);
 	WRITE_ONCE(all->n[b->key.kind], all->n[b->key.kind] - 1);
-	--*smc_blackhole_owned(all, &b->key);
+	--*smc_blackhole_count_of_prefix(all, &b->key);
 	kfree_rcu(b, rcu);
 }
 
@@ -195,21 +196,21 @@ static void smc_blackhole_drop(struct smc_blackholes *all, struct smc_blackhole 
  * peer with the most entries. So a user or peer with many entries can't evict those
  * of others.
  */
-static struct smc_blackhole *smc_blackhole_least_missed(struct smc_blackholes *all, u16 kind)
+static struct smc_blackhole *smc_blackhole_victim(struct smc_blackholes *all, u16 kind)
 {
 	const struct smc_net *sn = smc_net(all->net);
 	struct smc_blackhole *b, *least = NULL;
-	u16 owned, most = 0;
+	u16 n_by_prefix, most = 0;
 
 	list_for_each_entry(b, &all->by_age, age) {
 		if (b->key.kind != kind)
 			continue;
 		if (smc_blackhole_is_over(sn, b))
 			return b;
-		owned = *smc_blackhole_owned(all, &b->key);
-		if (owned <= most)
+		n_by_prefix = *smc_blackhole_count_of_prefix(all, &b->key);
+		if (n_by_prefix <= most)
 			continue;
-		most = owned;
+		most = n_by_prefix;
 		least = b;
 	}
 	return least;
@@ -223,14 +224,14 @@ static struct smc_blackhole *smc_blackhole_add(struct smc_blackholes *all,
 	if (!b)
 		return NULL;
 	if (all->n[key->kind] >= SMC_BLACKHOLES_MAX)
-		smc_blackhole_drop(all, smc_blackhole_least_missed(all, key->kind));
+		smc_blackhole_drop(all, smc_blackhole_victim(all, key->kind));
 	b->key = *key;
 	b->again = 0;
 	b->since = jiffies;
 	INIT_LIST_HEAD(&b->age);
 	hlist_add_head_rcu(&b->entry, smc_blackhole_bucket(all, key));
 	WRITE_ONCE(all->n[key->kind], all->n[key->kind] + 1);
-	++*smc_blackhole_owned(all, key);
+	++*smc_blackhole_count_of_prefix(all, key);
 	return b;
 }
 
@@ -239,7 +240,7 @@ void smc_blackhole_note(struct smc_net *sn, const struct smc_blackhole_key *key,
 	struct smc_blackholes *all = sn->blackholes;
 	struct smc_blackhole *b;
 
-	if (key->kind == SMC_BLACKHOLE_NOBODY || !smc_blackhole_is_on(sn))
+	if (key->kind == SMC_BLACKHOLE_NONE || !smc_blackhole_is_on(sn))
 		return;
 	spin_lock_bh(&all->lock);
 	b = smc_blackhole_find(all, key) ?: smc_blackhole_add(all, key);

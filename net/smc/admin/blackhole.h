@@ -20,7 +20,7 @@ struct sockaddr;
 
 /* The kinds of peer that an entry describes. */
 enum smc_blackhole_kind {
-	SMC_BLACKHOLE_NOBODY,	/* no peer: events for this key are dropped */
+	SMC_BLACKHOLE_NONE,	/* no peer: events for this key are dropped */
 	SMC_BLACKHOLE_SERVER,	/* server address and port: a user's SYN to it has no option */
 	SMC_BLACKHOLE_CLIENT,	/* client address and local port: the SYN's option is hidden */
 	SMC_BLACKHOLE_GID,	/* RDMA port of a host at an address: no link is made to it */
@@ -62,7 +62,7 @@ struct smc_blackhole_info {
 
 /**
  * smc_blackhole_key_server() - make the key for the destination of a connect()
- * @key: filled; of kind SMC_BLACKHOLE_NOBODY if @addr is incomplete
+ * @key: filled; of kind SMC_BLACKHOLE_NONE if @addr is incomplete
  * @sk: TCP socket that connects
  * @addr: destination from the application
  * @len: length of @addr in bytes

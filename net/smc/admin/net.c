@@ -19,11 +19,11 @@ static void smc_net_destroy_queues(const struct smc_net *sn)
 {
 	int i;
 
-	if (sn->take_wq)
-		destroy_workqueue(sn->take_wq);
-	for (i = 0; i < SMC_SHAKE_QUEUES; i++)
-		if (sn->shake[i].wq)
-			destroy_workqueue(sn->shake[i].wq);
+	if (sn->accept_wq)
+		destroy_workqueue(sn->accept_wq);
+	for (i = 0; i < SMC_HANDSHAKE_QUEUES; i++)
+		if (sn->handshake_queues[i].wq)
+			destroy_workqueue(sn->handshake_queues[i].wq);
 }
 
 /* Bound to a CPU: the steps of a handshake are short, and faster where its packets arrive. */
@@ -44,9 +44,10 @@ static int smc_net_make_queues(struct smc_net *sn)
 
 	if (mutex_lock_killable(&sn->queues_lock))
 		return -ENOMEM;
-	rc = smc_net_make_queue(&sn->take_wq, "smc_take", WQ_MAX_ACTIVE);
-	for (i = 0; !rc && i < SMC_SHAKE_QUEUES; i++)
-		rc = smc_net_make_queue(&sn->shake[i].wq, "smc_shake", SMC_HANDSHAKES_MAX);
+	rc = smc_net_make_queue(&sn->accept_wq, "smc_accept", WQ_MAX_ACTIVE);
+	for (i = 0; !rc && i < SMC_HANDSHAKE_QUEUES; i++)
+		rc = smc_net_make_queue(&sn->handshake_queues[i].wq, "smc_handshake",
+					SMC_HANDSHAKES_MAX);
 	mutex_unlock(&sn->queues_lock);
 	return rc;
 }

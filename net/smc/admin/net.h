@@ -26,16 +26,16 @@ struct smc_stats;
 /* Handshakes under way in a namespace, from which on SYNs and SYN-ACKs leave out the option. */
 #define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
 /* More may begin than were offered, and each needs a place in a work queue. */
-#define SMC_SHAKE_QUEUES	2
-#define SMC_HANDSHAKES_BEGUN_MAX	(SMC_SHAKE_QUEUES * SMC_HANDSHAKES_MAX)
+#define SMC_HANDSHAKE_QUEUES	2
+#define SMC_HANDSHAKES_BEGUN_MAX	(SMC_HANDSHAKE_QUEUES * SMC_HANDSHAKES_MAX)
 
 /**
- * struct smc_shake_queue - a work queue for handshakes
+ * struct smc_handshake_wq - a work queue for handshakes
  * @wq: it; see smc_net_prepare()
- * @handshakes: that have a place there, as client or server: rendezvous/shares.c. No more than one
+ * @handshakes: that have a place there, as client or server: handshake/quota.c. No more than one
  *	processor runs at a time, so that none waits for the peer of another
  */
-struct smc_shake_queue {
+struct smc_handshake_wq {
 	struct workqueue_struct *wq;
 	atomic_t handshakes;
 };
@@ -55,13 +55,13 @@ struct smc_net {
 	struct smc_pnet_table *pnet;
 	struct smc_blackholes *blackholes;
 
-	struct smc_shake_queue shake[SMC_SHAKE_QUEUES];
+	struct smc_handshake_wq handshake_queues[SMC_HANDSHAKE_QUEUES];
 	/*
 	 * Runs the works that take connections from TCP's accept queues. A user who
 	 * holds the socket lock delays only these works, and only in his namespace.
 	 * Made by smc_net_prepare().
 	 */
-	struct workqueue_struct *take_wq;
+	struct workqueue_struct *accept_wq;
 	struct mutex queues_lock;	/* serialises the creation of the work queues */
 
 	struct xarray socks;	/* the sockets that SMC knows: socket/smc_sock.c */
@@ -71,8 +71,8 @@ struct smc_net {
 
 	struct smc_net_lgrs lgrs[SMC_N_PATHS];
 
-	/* Bytes of all buffers of the namespace, see memory/slab.h. */
-	atomic_long_t slab_bytes;
+	/* Bytes of all buffers of the namespace, see memory/buffer.h. */
+	atomic_long_t buffer_bytes;
 
 	/* Learnt duration of a stream's first wait, see stream/spin.c; the last writer wins. */
 	u64 first_wait[SMC_N_PATHS][SMC_N_ROLES];

@@ -70,7 +70,7 @@ static void drop(struct smc_pnet_entry *entry)
 /* Result of a walk over a device and its lower devices. */
 struct pnet_found {
 	char *pnetid;
-	const struct net_device *vouched;	/* the device, if is_vouched is set in its entry */
+	const struct net_device *vouched;	/* the device, if is_explicit is set in its entry */
 };
 
 static int pnetid_of_one(struct net_device *dev, struct netdev_nested_priv *priv)
@@ -83,13 +83,13 @@ static int pnetid_of_one(struct net_device *dev, struct netdev_nested_priv *priv
 	entry = find_ifindex(table, dev->ifindex);
 	if (entry) {
 		strscpy(found->pnetid, entry->pnetid, SMC_MAX_PNETID_LEN + 1);
-		found->vouched = entry->is_vouched ? dev : NULL;
+		found->vouched = entry->is_explicit ? dev : NULL;
 	}
 	spin_unlock_bh(&table->lock);
 	return !!entry;
 }
 
-bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_vouched)
+bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_explicit)
 {
 	struct pnet_found found = { .pnetid = pnetid };
 	struct netdev_nested_priv priv = { .data = &found };
@@ -100,7 +100,7 @@ bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_vouched)
 		   netdev_walk_all_lower_dev_rcu(dev, pnetid_of_one, &priv);
 	rcu_read_unlock();
 	/* A container's root may put any device on top of a listed one, or name it so. */
-	*is_vouched = found.vouched == dev;
+	*is_explicit = found.vouched == dev;
 	return is_found;
 }
 
@@ -139,7 +139,7 @@ static struct smc_pnet_entry *new_netdev_entry(struct net *net, const char *pnet
 	dev = __dev_get_by_name(net, ifname);
 	strscpy(entry->ifname, dev ? dev->name : ifname, sizeof(entry->ifname));
 	entry->ifindex = dev ? dev->ifindex : 0;
-	entry->is_vouched = dev;
+	entry->is_explicit = dev;
 	return entry;
 }
 
@@ -284,7 +284,7 @@ static void device_gone(struct smc_pnet_table *table, const struct net_device *d
 	if (!own)
 		return;
 	own->ifindex = 0;
-	own->is_vouched = false;
+	own->is_explicit = false;
 }
 
 static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)

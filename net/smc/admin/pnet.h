@@ -20,14 +20,14 @@ struct net_device;
  * smc_pnet_of_netdev() - get the PNET ID of a network device
  * @dev: held by the caller
  * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
- * @is_vouched: set to true if the entry is for @dev itself, which existed when the entry was made
+ * @is_explicit: set to true if the entry is for @dev itself, which existed when the entry was made
  *
  * For a device without an entry, the entry of a lower device counts: a VLAN's real
  * device, a bond's or team's ports, and so on downwards, the first that has one.
  *
  * Context: with or without RTNL; not hard interrupt. Return: true if there is an entry.
  */
-bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_vouched);
+bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_explicit);
 
 /**
  * smc_pnet_of_ibport() - get the PNET ID of a port of an RDMA device

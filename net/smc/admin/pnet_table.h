@@ -20,7 +20,7 @@ struct smc_pnet_entry {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 	char ifname[IFNAMSIZ];
 	int ifindex;			/* 0 while no such device exists */
-	bool is_vouched;		/* the device existed when the entry was made */
+	bool is_explicit;		/* the device existed when the entry was made */
 	char ibname[IB_DEVICE_NAME_MAX];
 	u8 ibport;
 };

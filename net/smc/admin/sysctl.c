@@ -72,37 +72,37 @@ static int seconds_handler(SMC_CTL_CONST struct ctl_table *table, int write, voi
 	return err ? : *(int *)table->data < 0 ? -EINVAL : 0;
 }
 
-static int lesser(int own, int host)
+static int bound_min(int own, int host)
 {
 	return min(own, host);
 }
 
 /* Times, of which 0 means never. */
-static int sooner(int own, int host)
+static int bound_time(int own, int host)
 {
 	return min_not_zero(own, host);
 }
 
-static int either(int own, int host)
+static int bound_or(int own, int host)
 {
 	return own || host;
 }
 
 /*
- * A sysctl of every namespace. What holds there is made by @among of what was asked for there and
+ * A sysctl of every namespace. What holds there is made by @combine of what was asked for there and
  * by the host, or is what was asked for there. Made of the host's twice, it is the host's.
  */
-struct knob {
+struct smc_sysctl_param {
 	const char *name;
 	size_t at;			/* in struct smc_sysctl: what holds */
 	int host;			/* asked for in init_net, where the others begin */
-	int (*among)(int own, int host);
+	int (*combine)(int own, int host);
 	proc_handler *handler;
 	int *min;
 	int *max;
 };
 
-#define KNOB(file, member, initial, ...) {				\
+#define PARAM(file, member, initial, ...) {				\
 	.name	= file,							\
 	.at	= offsetof(struct smc_sysctl, member) +			\
 		  BUILD_BUG_ON_ZERO(sizeof_field(struct smc_sysctl, member) != sizeof(int)), \
@@ -115,105 +115,110 @@ struct knob {
 #define BOOLEAN		BETWEEN(SYSCTL_ZERO, SYSCTL_ONE)
 #define SECONDS		.handler = seconds_handler
 
-static struct knob knobs[] = {
-	KNOB("autocorking_size", autocorking_size, SZ_64K, .handler = proc_douintvec),
-	KNOB("smcr_buf_type", smcr_buf_type, SMC_BUF_PHYSICAL,
-	     BETWEEN(SYSCTL_ZERO, &buf_type_max)),
-	KNOB("smcr_testlink_time", smcr_testlink_time, 30 * HZ, SECONDS, .among = sooner),
-	KNOB("wmem", wmem, SZ_128K, BETWEEN(&mem_min, &mem_max), .among = lesser),
-	KNOB("rmem", rmem, SZ_128K, BETWEEN(&mem_min, &mem_max), .among = lesser),
-	KNOB("smcr_max_conns_per_lgr", max_conns_per_lgr, 255, BETWEEN(&conns_min, &conns_max)),
-	KNOB("smcr_max_links_per_lgr", max_links_per_lgr, 1, BETWEEN(SYSCTL_ONE, SYSCTL_ONE)),
-	KNOB("limit_smc_hs", limit_smc_hs, 0, BOOLEAN, .among = either),
-	KNOB("smcd", smcd, 1, BOOLEAN, .among = lesser),
-	KNOB("smcd_rmem", smcd_rmem, SZ_256K, BETWEEN(&mem_min, &mem_max), .among = lesser),
-	KNOB("spin_usec", spin_usec, 400, BETWEEN(SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
-	     .among = lesser),
-	KNOB("tcp_keepalive_time", tcp_keepalive_time, 30 * HZ, SECONDS, .among = sooner),
-	KNOB("mem_limit", mem_limit, INT_MAX, BETWEEN(SYSCTL_ZERO, SYSCTL_INT_MAX),
-	     .among = lesser),
-	KNOB("blackhole_timeout", blackhole_timeout, 3600 * HZ, SECONDS, .among = lesser),
+static struct smc_sysctl_param params[] = {
+	PARAM("autocorking_size", autocorking_size, SZ_64K, .handler = proc_douintvec),
+	PARAM("smcr_buf_type", smcr_buf_type, SMC_BUF_PHYSICAL,
+	      BETWEEN(SYSCTL_ZERO, &buf_type_max)),
+	PARAM("smcr_testlink_time", smcr_testlink_time, 30 * HZ, SECONDS, .combine = bound_time),
+	PARAM("wmem", wmem, SZ_128K, BETWEEN(&mem_min, &mem_max), .combine = bound_min),
+	PARAM("rmem", rmem, SZ_128K, BETWEEN(&mem_min, &mem_max), .combine = bound_min),
+	PARAM("smcr_max_conns_per_lgr", max_conns_per_lgr, 255, BETWEEN(&conns_min, &conns_max)),
+	PARAM("smcr_max_links_per_lgr", max_links_per_lgr, 1, BETWEEN(SYSCTL_ONE, SYSCTL_ONE)),
+	PARAM("limit_smc_hs", limit_smc_hs, 0, BOOLEAN, .combine = bound_or),
+	PARAM("smcd", smcd, 1, BOOLEAN, .combine = bound_min),
+	PARAM("smcd_rmem", smcd_rmem, SZ_256K, BETWEEN(&mem_min, &mem_max), .combine = bound_min),
+	PARAM("spin_usec", spin_usec, 400, BETWEEN(SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
+	      .combine = bound_min),
+	PARAM("tcp_keepalive_time", tcp_keepalive_time, 30 * HZ, SECONDS, .combine = bound_time),
+	PARAM("mem_limit", mem_limit, INT_MAX, BETWEEN(SYSCTL_ZERO, SYSCTL_INT_MAX),
+	      .combine = bound_min),
+	PARAM("blackhole_timeout", blackhole_timeout, 3600 * HZ, SECONDS, .combine = bound_min),
 };
 
 /* What the administrator of a namespace asked for, and the files for that. */
-struct smc_sysctl_asked {
+struct smc_sysctl_own {
 	struct list_head list;
 	struct net *net;
-	int values[ARRAY_SIZE(knobs)];
+	int values[ARRAY_SIZE(params)];
 	struct ctl_table_header *header;
 	/* The last one where the kernel wants it: see register_net_sysctl_sz() in compat.h. */
-	struct ctl_table table[ARRAY_SIZE(knobs) + 2];
+	struct ctl_table table[ARRAY_SIZE(params) + 2];
 };
 
 /*
  * Guards the list, what was asked for, and what is made of it. Every namespace that begins or ends
  * takes it: a spinlock, which nobody keeps while his control group gets no processor time.
  */
-static DEFINE_SPINLOCK(asked_lock);
-static LIST_HEAD(asked_list);
+static DEFINE_SPINLOCK(own_lock);
+static LIST_HEAD(own_list);
 
-static int *what_holds(const struct smc_sysctl_asked *asked, const struct knob *knob)
+static int *effective_value(const struct smc_sysctl_own *own_values,
+			    const struct smc_sysctl_param *param)
 {
-	return (void *)&smc_net(asked->net)->sysctl + knob->at;
+	return (void *)&smc_net(own_values->net)->sysctl + param->at;
 }
 
-static void settle(const struct smc_sysctl_asked *asked, const struct knob *knob)
+static void update_effective(const struct smc_sysctl_own *own_values,
+			     const struct smc_sysctl_param *param)
 {
-	int own = asked->values[knob - knobs];
+	int value = own_values->values[param - params];
 
-	lockdep_assert_held(&asked_lock);
-	WRITE_ONCE(*what_holds(asked, knob), knob->among ? knob->among(own, knob->host) : own);
+	lockdep_assert_held(&own_lock);
+	if (param->combine)
+		value = param->combine(value, param->host);
+	WRITE_ONCE(*effective_value(own_values, param), value);
 }
 
-static void ask(struct smc_sysctl_asked *asked, struct knob *knob, int value)
+static void set_own(struct smc_sysctl_own *own_values, struct smc_sysctl_param *param, int value)
 {
-	spin_lock(&asked_lock);
-	asked->values[knob - knobs] = value;
-	if (net_eq(asked->net, &init_net)) {
-		knob->host = value;
-		list_for_each_entry(asked, &asked_list, list)
-			settle(asked, knob);
+	spin_lock(&own_lock);
+	own_values->values[param - params] = value;
+	if (net_eq(own_values->net, &init_net)) {
+		param->host = value;
+		list_for_each_entry(own_values, &own_list, list)
+			update_effective(own_values, param);
 	} else {
-		settle(asked, knob);
+		update_effective(own_values, param);
 	}
-	spin_unlock(&asked_lock);
+	spin_unlock(&own_lock);
 }
 
 /* Shown is what holds. */
-static int knob_handler(SMC_CTL_CONST struct ctl_table *table, int write, void *buffer,
-			size_t *lenp, loff_t *ppos)
+static int param_handler(SMC_CTL_CONST struct ctl_table *table, int write, void *buffer,
+			 size_t *lenp, loff_t *ppos)
 {
-	struct smc_sysctl_asked *asked = table->data;
-	struct knob *knob = table->extra1;
-	int value = READ_ONCE(*what_holds(asked, knob));
+	struct smc_sysctl_own *own_values = table->data;
+	struct smc_sysctl_param *param = table->extra1;
+	int value = READ_ONCE(*effective_value(own_values, param));
 	struct ctl_table copy = {
 		.data	= &value,
 		.maxlen	= sizeof(value),
-		.extra1	= knob->min,
-		.extra2	= knob->max,
+		.extra1	= param->min,
+		.extra2	= param->max,
 	};
 	/* What is written elsewhere is not taken. */
 	const bool is_asked = write && !*ppos;
-	int err = knob->handler(&copy, write, buffer, lenp, ppos);
+	int err = param->handler(&copy, write, buffer, lenp, ppos);
 
 	if (!err && is_asked)
-		ask(asked, knob, value);
+		set_own(own_values, param, value);
 	return err;
 }
 
 /* The one of a member of struct smc_sysctl, by its offset. */
-static struct knob *knob_of(size_t at)
+static struct smc_sysctl_param *param_of(size_t at)
 {
-	struct knob *knob = knobs;
+	struct smc_sysctl_param *param = params;
 
-	while (knob->at != at)
-		knob++;
-	return knob;
+	while (param->at != at)
+		param++;
+	return param;
 }
 
 void smc_sysctl_limit_handshakes(struct net *net, bool limit)
 {
-	ask(smc_net(net)->sysctl.asked, knob_of(offsetof(struct smc_sysctl, limit_smc_hs)), limit);
+	set_own(smc_net(net)->sysctl.own_values, param_of(offsetof(struct smc_sysctl,
+								   limit_smc_hs)), limit);
 }
 
 unsigned int smc_sysctl_max_orphans;
@@ -256,8 +261,9 @@ int smc_sysctl_init_host(void)
 {
 	/* In pages, as far as a sysctl can say it. */
 	smc_sysctl_host_mem_limit = min_t(unsigned long, totalram_pages() / 4, INT_MAX);
-	ask(smc_net(&init_net)->sysctl.asked, knob_of(offsetof(struct smc_sysctl, mem_limit)),
-	    smc_sysctl_host_mem_limit);
+	set_own(smc_net(&init_net)->sysctl.own_values, param_of(offsetof(struct smc_sysctl,
+									 mem_limit)),
+		smc_sysctl_host_mem_limit);
 	/* As TCP begins, whose own tcp_max_orphans is not to be had by modules. */
 	smc_sysctl_max_orphans = (init_net.ipv4.tcp_death_row.hashinfo->ehash_mask + 1) / 2;
 	host_header = register_net_sysctl_sz(&init_net, "net/smc", host_table,
@@ -270,63 +276,63 @@ void smc_sysctl_exit_host(void)
 	unregister_net_sysctl_table(host_header);
 }
 
-static void fill_table(struct smc_sysctl_asked *asked)
+static void fill_table(struct smc_sysctl_own *own_values)
 {
-	struct ctl_table *entry = asked->table;
+	struct ctl_table *entry = own_values->table;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(knobs); i++)
+	for (i = 0; i < ARRAY_SIZE(params); i++)
 		*entry++ = (struct ctl_table) {
-			.procname	= knobs[i].name,
-			.data		= asked,
+			.procname	= params[i].name,
+			.data		= own_values,
 			.mode		= 0644,
-			.proc_handler	= knob_handler,
-			.extra1		= &knobs[i],
+			.proc_handler	= param_handler,
+			.extra1		= &params[i],
 		};
 	*entry = (struct ctl_table) {
 		.procname	= "tcp2smc",
-		.data		= &smc_net(asked->net)->sysctl.tcp2smc,
+		.data		= &smc_net(own_values->net)->sysctl.tcp2smc,
 		.mode		= 0644,
 		.proc_handler	= tcp2smc_handler,
 	};
 }
 
 /* Begin with what the host has. */
-static void asked_begin(struct smc_sysctl_asked *asked)
+static void own_begin(struct smc_sysctl_own *own_values)
 {
-	struct knob *knob;
+	struct smc_sysctl_param *param;
 
-	spin_lock(&asked_lock);
-	for (knob = knobs; knob < knobs + ARRAY_SIZE(knobs); knob++) {
-		asked->values[knob - knobs] = knob->host;
-		settle(asked, knob);
+	spin_lock(&own_lock);
+	for (param = params; param < params + ARRAY_SIZE(params); param++) {
+		own_values->values[param - params] = param->host;
+		update_effective(own_values, param);
 	}
-	list_add(&asked->list, &asked_list);
-	spin_unlock(&asked_lock);
+	list_add(&own_values->list, &own_list);
+	spin_unlock(&own_lock);
 }
 
-static void asked_end(struct smc_sysctl_asked *asked)
+static void own_end(struct smc_sysctl_own *own_values)
 {
-	spin_lock(&asked_lock);
-	list_del(&asked->list);
-	spin_unlock(&asked_lock);
-	kfree(asked);
+	spin_lock(&own_lock);
+	list_del(&own_values->list);
+	spin_unlock(&own_lock);
+	kfree(own_values);
 }
 
 int smc_sysctl_init_net(struct net *net)
 {
-	struct smc_sysctl_asked *asked = kzalloc(sizeof(*asked), GFP_KERNEL_ACCOUNT);
+	struct smc_sysctl_own *own_values = kzalloc(sizeof(*own_values), GFP_KERNEL_ACCOUNT);
 
-	if (!asked)
+	if (!own_values)
 		return -ENOMEM;
-	asked->net = net;
-	smc_net(net)->sysctl.asked = asked;
-	asked_begin(asked);
-	fill_table(asked);
-	asked->header = register_net_sysctl_sz(net, "net/smc", asked->table,
-					       ARRAY_SIZE(asked->table) - 1);
-	if (!asked->header) {
-		asked_end(asked);
+	own_values->net = net;
+	smc_net(net)->sysctl.own_values = own_values;
+	own_begin(own_values);
+	fill_table(own_values);
+	own_values->header = register_net_sysctl_sz(net, "net/smc", own_values->table,
+						    ARRAY_SIZE(own_values->table) - 1);
+	if (!own_values->header) {
+		own_end(own_values);
 		return -ENOMEM;
 	}
 	return 0;
@@ -334,8 +340,8 @@ int smc_sysctl_init_net(struct net *net)
 
 void smc_sysctl_exit_net(struct net *net)
 {
-	struct smc_sysctl_asked *asked = smc_net(net)->sysctl.asked;
+	struct smc_sysctl_own *own_values = smc_net(net)->sysctl.own_values;
 
-	unregister_net_sysctl_table(asked->header);
-	asked_end(asked);
+	unregister_net_sysctl_table(own_values->header);
+	own_end(own_values);
 }

@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 struct net;
-struct smc_sysctl_asked;
+struct smc_sysctl_own;
 
 /* Values of smcr_buf_type. */
 enum smc_buf_type {
@@ -45,7 +45,7 @@ struct smc_sysctl {
 	int mem_limit;			/* pages of buffers */
 	int tcp2smc;			/* bool: TCP sockets become SMC sockets */
 
-	struct smc_sysctl_asked *asked;
+	struct smc_sysctl_own *own_values;
 };
 
 /**
@@ -69,7 +69,7 @@ void smc_sysctl_limit_handshakes(struct net *net, bool limit);
 extern unsigned int smc_sysctl_max_orphans;
 /* enum smc_smcd_scope of all namespaces; for READ_ONCE(). */
 extern int smc_sysctl_smcd_scope;
-/* Maximum pages of buffers (memory/slab.h) on the host; for READ_ONCE(). */
+/* Maximum pages of buffers (memory/buffer.h) on the host; for READ_ONCE(). */
 extern int smc_sysctl_host_mem_limit;
 
 /* net.c calls these once. */

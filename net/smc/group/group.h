@@ -21,7 +21,7 @@ struct smc_lgr;
 struct smc_lgr_kind;
 
 /* The owners of the peers' addresses are told apart by as many hashes. */
-#define SMC_LGR_OWNERS		32
+#define SMC_LGR_PREFIX_BUCKETS		32
 
 enum smc_lgr_state {
 	SMC_LGR_NEW,		/* first contact under way; nobody else finds it */
@@ -32,7 +32,8 @@ enum smc_lgr_state {
 /**
  * struct smc_lgr_ops - what differs between the paths
  * @idle_time: jiffies for which the group is kept without connections, 0 if it ends at once
- * @owner: number of the owner of the peer's address, less than SMC_LGR_OWNERS; NULL: there is one
+ * @owner: number of the owner of the peer's address, less than SMC_LGR_PREFIX_BUCKETS; NULL: there
+ *	is one
  * @shutdown: smc_lgr_mark_dead(), in order if the peer is to hear of it; of a dead group, too
  * @end: end everything that the group has; in its work, may sleep
  * @free: free the group, whose last reference is gone

@@ -36,16 +36,16 @@ void smc_dmbe_use(struct smc_dmbe *dmbe)
 	refcount_inc(&dmbe->users);
 }
 
-void smc_dmbe_leave(struct smc_dmbe *dmbe)
+void smc_dmbe_unuse(struct smc_dmbe *dmbe)
 {
 	if (!dmbe || !refcount_dec_and_test(&dmbe->users))
 		return;
-	smc_element_give(&dmbe->el);
+	smc_element_free(&dmbe->el);
 	smc_dmbe_put(dmbe);
 }
 
 static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_class,
-					struct mem_cgroup *memcg, bool in_hurry)
+					struct mem_cgroup *memcg, bool nowait)
 {
 	struct smc_dmbe *dmbe = kzalloc(sizeof(*dmbe), GFP_KERNEL_ACCOUNT);
 	int rc;
@@ -55,7 +55,7 @@ static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_cla
 	kref_init(&dmbe->ref);
 	refcount_set(&dmbe->users, 1);
 	spin_lock_init(&dmbe->lock);
-	rc = smc_ism_group_take_element(group, size_class, memcg, in_hurry, &dmbe->el);
+	rc = smc_ism_group_alloc_element(group, size_class, memcg, nowait, &dmbe->el);
 	if (rc) {
 		kfree(dmbe);
 		return ERR_PTR(rc);
@@ -128,16 +128,16 @@ static void smc_ism_over(struct smc_stream *st)
 	struct smc_ism_conn *conn = smc_ism_conn_of(st);
 
 	conn->group->peer.dev->ops->close(conn);
-	smc_ism_group_leave(conn);
+	smc_ism_group_del_conn(conn);
 	smc_stream_put(st);
 }
 
-static void smc_dmbe_leave_late(struct rcu_head *rcu)
+static void smc_dmbe_unuse_late(struct rcu_head *rcu)
 {
-	smc_dmbe_leave(container_of(rcu, struct smc_dmbe, rcu));
+	smc_dmbe_unuse(container_of(rcu, struct smc_dmbe, rcu));
 }
 
-void smc_ism_conn_abandon(struct smc_ism_conn *conn)
+void smc_ism_conn_detach(struct smc_ism_conn *conn)
 {
 	struct smc_stream *st = &conn->stream;
 	struct smc_dmbe *dmbe = conn->peer_dmbe;
@@ -152,16 +152,16 @@ void smc_ism_conn_abandon(struct smc_ism_conn *conn)
 		return;
 	conn->peer_dmbe = NULL;
 	/* A copy may be in progress. It does not sleep, see smc_ring_fill(). */
-	call_rcu(&dmbe->rcu, smc_dmbe_leave_late);
+	call_rcu(&dmbe->rcu, smc_dmbe_unuse_late);
 }
 
 static void smc_ism_free(struct smc_stream *st)
 {
 	struct smc_ism_conn *conn = smc_ism_conn_of(st);
 
-	smc_dmbe_leave(conn->peer_dmbe);
+	smc_dmbe_unuse(conn->peer_dmbe);
 	smc_dmbe_put(conn->lock_owner);
-	smc_dmbe_leave(conn->dmbe);
+	smc_dmbe_unuse(conn->dmbe);
 	smc_lgr_put(&conn->group->lgr);
 	kfree_rcu(conn, rcu);
 }
@@ -175,7 +175,7 @@ static const struct smc_path_ops smc_ism_path_ops = {
 };
 
 static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 size_class,
-					      struct mem_cgroup *memcg, bool in_hurry)
+					      struct mem_cgroup *memcg, bool nowait)
 {
 	struct smc_ism_conn *conn;
 	struct smc_dmbe *dmbe;
@@ -185,7 +185,7 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
 	if (!conn)
 		goto err_group;
-	dmbe = smc_dmbe_create(group, size_class, memcg, in_hurry);
+	dmbe = smc_dmbe_create(group, size_class, memcg, nowait);
 	if (IS_ERR(dmbe)) {
 		rc = PTR_ERR(dmbe);
 		goto err_conn;
@@ -222,10 +222,10 @@ err_group:
 }
 
 struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_class,
-					 struct mem_cgroup *memcg, bool in_hurry)
+					 struct mem_cgroup *memcg, bool nowait)
 {
 	struct mem_cgroup *outer = set_active_memcg(memcg);
-	struct smc_ism_conn *conn = smc_ism_conn_make(group, size_class, memcg, in_hurry);
+	struct smc_ism_conn *conn = smc_ism_conn_make(group, size_class, memcg, nowait);
 
 	set_active_memcg(outer);
 	return conn;
@@ -239,7 +239,7 @@ int smc_ism_conn_open(struct smc_ism_conn *conn)
 	/* A stream that its local peer has ended must not be added: nothing would remove it. */
 	spin_lock_bh(st->lock);
 	if (!smc_stream_is_over(st))
-		rc = smc_ism_group_enter(conn->group, conn);
+		rc = smc_ism_group_add_conn(conn->group, conn);
 	if (!rc)
 		rc = conn->group->peer.dev->ops->open(conn);
 	spin_unlock_bh(st->lock);
@@ -262,6 +262,6 @@ void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d)
 	d->chid = name.chid;
 	d->token = conn->token;
 	d->dmbe_index = conn->index;
-	d->dmbe_size_code = conn->dmbe->el.slab->spec.size_class;
+	d->dmbe_size_code = conn->dmbe->el.buffer->spec.size_class;
 	d->link_id = conn->link_id;
 }

@@ -5,7 +5,7 @@
 
 #include <linux/rhashtable-types.h>
 
-#include "memory/slab.h"
+#include "memory/buffer.h"
 #include "stream/stream.h"
 #include "wire/clc.h"
 #include "wire/dmbe.h"
@@ -17,7 +17,7 @@ struct smc_ism_group;
  * struct smc_dmbe - an element of a DMB in use
  * @users: users of the element: the connection that reads it, and the one that writes to it
  * @el: the element
- * @rcu: defers the writer's smc_dmbe_leave() until no copy is in progress
+ * @rcu: defers the writer's smc_dmbe_unuse() until no copy is in progress
  * @ref: references to @lock: @users together hold one, and each stream with
  *	this lock holds one
  * @lock: lock of the stream; if the streams of both ends share a lock, it is the server's
@@ -37,7 +37,7 @@ struct smc_dmbe {
  * @siblings: in the group's list, under smc_ism_lgrs.lock, until the stream is over
  * @dmbe: element that the peer writes into, used
  * @peer_dmbe: the peer's, likewise, where this end writes into it directly; NULL until it is
- *	attached, and after smc_ism_conn_abandon()
+ *	attached, and after smc_ism_conn_detach()
  * @lock_owner: the one of both whose lock is the stream's, referenced
  * @token: what this end's element is called
  * @index: of the element in it, from 0
@@ -93,12 +93,12 @@ void smc_dmbe_put(struct smc_dmbe *dmbe);
 void smc_dmbe_use(struct smc_dmbe *dmbe);
 
 /**
- * smc_dmbe_leave() - remove a user; the last one returns the element
+ * smc_dmbe_unuse() - remove a user; the last one returns the element
  * @dmbe: element, or NULL
  *
  * Context: any but hard interrupt.
  */
-void smc_dmbe_leave(struct smc_dmbe *dmbe);
+void smc_dmbe_unuse(struct smc_dmbe *dmbe);
 
 static inline u8 *smc_dmbe_ring(const struct smc_dmbe *dmbe)
 {
@@ -107,7 +107,7 @@ static inline u8 *smc_dmbe_ring(const struct smc_dmbe *dmbe)
 
 static inline u32 smc_dmbe_ring_bytes(const struct smc_dmbe *dmbe)
 {
-	return smc_slab_element_bytes(dmbe->el.slab) - SMC_DMBE_CONTROL_LEN;
+	return smc_buffer_element_bytes(dmbe->el.buffer) - SMC_DMBE_CONTROL_LEN;
 }
 
 static inline struct smc_dmbe_control *smc_dmbe_control(const struct smc_dmbe *dmbe)
@@ -121,13 +121,13 @@ static inline struct smc_dmbe_control *smc_dmbe_control(const struct smc_dmbe *d
  *	connection, even if this fails
  * @size_class: wanted size class of the element
  * @memcg: control group to charge, or NULL
- * @in_hurry: take an element only if one is free
+ * @nowait: take an element only if one is free
  *
  * Context: process, may sleep.
  * Return: the connection, with a reference to its stream, or an ERR_PTR.
  */
 struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_class,
-					 struct mem_cgroup *memcg, bool in_hurry);
+					 struct mem_cgroup *memcg, bool nowait);
 
 /**
  * smc_ism_conn_open() - let the peer find the connection's element
@@ -156,7 +156,7 @@ int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d);
 
 /**
- * smc_ism_conn_abandon() - the stream is over: leave the peer's element after a
+ * smc_ism_conn_detach() - the stream is over: leave the peer's element after a
  * grace period
  * @conn: connection
  *
@@ -165,7 +165,7 @@ void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d)
  *
  * Context: softirqs off, the stream's lock held.
  */
-void smc_ism_conn_abandon(struct smc_ism_conn *conn);
+void smc_ism_conn_detach(struct smc_ism_conn *conn);
 
 /**
  * smc_ism_conn_receive() - handle a write of the peer to the control area of

@@ -17,7 +17,7 @@ static void smc_ism_group_free(struct smc_lgr *lgr)
 	kfree(smc_ism_group_of(lgr));
 }
 
-static void smc_ism_group_lose_conns(struct smc_ism_group *group)
+static void smc_ism_group_abort_conns(struct smc_ism_group *group)
 {
 	struct smc_ism_conn *conn;
 
@@ -35,21 +35,21 @@ static void smc_ism_group_lose_conns(struct smc_ism_group *group)
 }
 
 /* Elements of them that are in use stay: the peer's end may be writing. */
-static void smc_dmbs_disown(struct list_head *dmbs)
+static void smc_dmbs_detach(struct list_head *dmbs)
 {
-	struct smc_slab *dmb, *next;
+	struct smc_buffer *dmb, *next;
 
 	list_for_each_entry_safe(dmb, next, dmbs, list)
-		smc_slab_disown(dmb);
+		smc_buffer_detach(dmb);
 }
 
 static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
 {
 	LIST_HEAD(all);
 
-	smc_slabs_close(&group->dmbs, &all);
+	smc_buffer_pool_close(&group->dmbs, &all);
 	cancel_delayed_work_sync(&group->trim);
-	smc_dmbs_disown(&all);
+	smc_dmbs_detach(&all);
 }
 
 /* The memory of a peak does not stay for as long as the group does. */
@@ -58,8 +58,8 @@ static void smc_ism_group_trim(struct work_struct *work)
 	struct smc_ism_group *group = container_of(work, struct smc_ism_group, trim.work);
 	LIST_HEAD(idle);
 
-	smc_slabs_remove_idle(&group->dmbs, READ_ONCE(group->lgr.n_conns), &idle);
-	smc_dmbs_disown(&idle);
+	smc_buffer_pool_remove_idle(&group->dmbs, READ_ONCE(group->lgr.n_conns), &idle);
+	smc_dmbs_detach(&idle);
 }
 
 /* What a false server had this end make is not kept for it. */
@@ -75,7 +75,7 @@ static void smc_ism_group_shutdown(struct smc_lgr *lgr)
 
 static void smc_ism_group_end(struct smc_lgr *lgr)
 {
-	smc_ism_group_lose_conns(smc_ism_group_of(lgr));
+	smc_ism_group_abort_conns(smc_ism_group_of(lgr));
 	smc_ism_group_drop_dmbs(smc_ism_group_of(lgr));
 }
 
@@ -90,7 +90,7 @@ static struct smc_ism_group *smc_ism_group_create(const struct smc_ism_peer *pee
 	group->link_id = get_random_u32() | 1;
 	INIT_LIST_HEAD(&group->conns);
 	INIT_DELAYED_WORK(&group->trim, smc_ism_group_trim);
-	smc_slabs_init(&group->dmbs, &group->trim);
+	smc_buffer_pool_init(&group->dmbs, &group->trim);
 	smc_lgr_init(&group->lgr, &smc_ism_lgrs, peer->net);
 	return group;
 }
@@ -153,7 +153,7 @@ struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *
 	return group;
 }
 
-int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn)
+int smc_ism_group_add_conn(struct smc_ism_group *group, struct smc_ism_conn *conn)
 {
 	unsigned long flags;
 	int rc = -ENOLINK;
@@ -167,7 +167,7 @@ int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn)
 	return rc;
 }
 
-void smc_ism_group_leave(struct smc_ism_conn *conn)
+void smc_ism_group_del_conn(struct smc_ism_conn *conn)
 {
 	unsigned long flags;
 
@@ -177,9 +177,9 @@ void smc_ism_group_leave(struct smc_ism_conn *conn)
 	smc_lgr_unreserve(&conn->group->lgr);
 }
 
-static void smc_dmb_release(struct smc_slab *slab)
+static void smc_dmb_release(struct smc_buffer *buffer)
 {
-	kfree(slab);
+	kfree(buffer);
 }
 
 /* A busy group must not collect the DMBs of control groups that have long gone. */
@@ -187,53 +187,53 @@ static void smc_ism_group_shrink(struct smc_ism_group *group)
 {
 	LIST_HEAD(left);
 
-	smc_slabs_remove_left(&group->dmbs, &left);
-	smc_dmbs_disown(&left);
+	smc_buffer_pool_remove_offline(&group->dmbs, &left);
+	smc_dmbs_detach(&left);
 }
 
-static int smc_dmb_add(const struct smc_slab_spec *spec, void *arg, struct smc_element *el)
+static int smc_dmb_add(const struct smc_buffer_attr *spec, void *arg, struct smc_element *el)
 {
 	struct smc_ism_group *group = arg;
-	struct smc_slab *dmb;
+	struct smc_buffer *dmb;
 	int rc;
 
 	smc_ism_group_shrink(group);
 	dmb = kzalloc(sizeof(*dmb), GFP_KERNEL_ACCOUNT);
 	if (!dmb)
 		return -ENOMEM;
-	rc = smc_slab_init(dmb, spec, smc_dmb_release);
+	rc = smc_buffer_init(dmb, spec, smc_dmb_release);
 	if (rc) {
 		kfree(dmb);
 		return rc;
 	}
-	rc = smc_slabs_add(&group->dmbs, dmb, el);
+	rc = smc_buffer_pool_add(&group->dmbs, dmb, el);
 	if (rc) {
-		smc_slab_disown(dmb);
+		smc_buffer_detach(dmb);
 		return rc;
 	}
 	smc_stat_ism(smc_net(spec->net), SMC_ISM_DMBS, 1);
 	return 0;
 }
 
-int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
-			       struct mem_cgroup *memcg, bool in_hurry, struct smc_element *el)
+int smc_ism_group_alloc_element(struct smc_ism_group *group, u8 size_class,
+				struct mem_cgroup *memcg, bool nowait, struct smc_element *el)
 {
-	struct smc_slab_spec spec = {
+	struct smc_buffer_attr spec = {
 		.net	    = group->peer.net,
 		.memcg	    = memcg,
 		.kind	    = SMC_PATH_D,
 		.is_rx	    = true,
-		.most_bytes = SMC_SLAB_BYTES,
+		.most_bytes = SMC_BUFFER_BYTES,
 		.size_class = size_class,
 		.type	    = SMC_BUF_MIXED,
 	};
 
-	return smc_slabs_take(&group->dmbs, &spec, in_hurry ? NULL : smc_dmb_add, group, el);
+	return smc_buffer_pool_alloc(&group->dmbs, &spec, nowait ? NULL : smc_dmb_add, group, el);
 }
 
 static unsigned long smc_dmbs_idle_pages(struct smc_lgr *lgr)
 {
-	return smc_slabs_empty_pages(&smc_ism_group_of(lgr)->dmbs);
+	return smc_buffer_pool_empty_pages(&smc_ism_group_of(lgr)->dmbs);
 }
 
 static unsigned long smc_dmbs_give_back(struct smc_lgr *lgr)
@@ -241,9 +241,9 @@ static unsigned long smc_dmbs_give_back(struct smc_lgr *lgr)
 	unsigned long pages;
 	LIST_HEAD(empty);
 
-	pages = smc_slabs_remove_empty(&smc_ism_group_of(lgr)->dmbs, &empty);
+	pages = smc_buffer_pool_remove_empty(&smc_ism_group_of(lgr)->dmbs, &empty);
 	/* With the shrinker's lock: the namespace waits for the group, whose end waits for that. */
-	smc_dmbs_disown(&empty);
+	smc_dmbs_detach(&empty);
 	return pages;
 }
 

@@ -12,7 +12,7 @@
 
 #include "device.h"
 #include "group/group.h"
-#include "memory/slab.h"
+#include "memory/buffer.h"
 #include "path_kind.h"
 
 struct mem_cgroup;
@@ -53,7 +53,7 @@ struct smc_ism_group {
 	u8 release;
 	u8 peer_os;
 	u8 peer_hostname[SMC_HOSTNAME_LEN];
-	struct smc_slabs dmbs;
+	struct smc_buffer_pool dmbs;
 	struct delayed_work trim;
 };
 
@@ -79,34 +79,34 @@ extern struct smc_lgr_kind smc_ism_lgrs;
 struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new);
 
 /**
- * smc_ism_group_enter() - a connection that has a reservation is to end with the group
+ * smc_ism_group_add_conn() - a connection that has a reservation is to end with the group
  * @group: group
  * @conn: connection
  *
  * Return: 0, or -ENOLINK if the group is dead.
  */
-int smc_ism_group_enter(struct smc_ism_group *group, struct smc_ism_conn *conn);
+int smc_ism_group_add_conn(struct smc_ism_group *group, struct smc_ism_conn *conn);
 
 /**
- * smc_ism_group_leave() - a connection is over: its reservation is free again
+ * smc_ism_group_del_conn() - a connection is over: its reservation is free again
  * @conn: it
  *
  * Context: any but hard interrupt.
  */
-void smc_ism_group_leave(struct smc_ism_conn *conn);
+void smc_ism_group_del_conn(struct smc_ism_conn *conn);
 
 /**
- * smc_ism_group_take_element() - take an element, making a DMB if need be
+ * smc_ism_group_alloc_element() - take an element, making a DMB if need be
  * @group: group
  * @size_class: wanted; a smaller one is taken where memory is short
  * @memcg: control group to charge, or NULL
- * @in_hurry: neither make one nor wait for who makes one
+ * @nowait: neither make one nor wait for who makes one
  * @el: filled on success
  *
  * Context: process, may sleep.
- * Return: 0; -ENOMEM; -EAGAIN if @in_hurry, and none is free; or -ENOLINK if the group is dead.
+ * Return: 0; -ENOMEM; -EAGAIN if @nowait, and none is free; or -ENOLINK if the group is dead.
  */
-int smc_ism_group_take_element(struct smc_ism_group *group, u8 size_class,
-			       struct mem_cgroup *memcg, bool in_hurry, struct smc_element *el);
+int smc_ism_group_alloc_element(struct smc_ism_group *group, u8 size_class,
+				struct mem_cgroup *memcg, bool nowait, struct smc_element *el);
 
 #endif

@@ -96,7 +96,7 @@ static int smc_loopback_open(struct smc_ism_conn *conn)
 static bool smc_loopback_is(const struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
 	return conn->token == d->token && conn->index == d->dmbe_index &&
-	       conn->dmbe->el.slab->spec.size_class == d->dmbe_size_code;
+	       conn->dmbe->el.buffer->spec.size_class == d->dmbe_size_code;
 }
 
 /* Find the connection of an element. Return: it, with a reference to its stream, or NULL. */
@@ -144,7 +144,7 @@ static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_
 static bool smc_loopback_may_join(const struct smc_ism_conn *client,
 				  const struct smc_ism_conn *server)
 {
-	return server->group->peer.role == SMC_SERVER && !server->stream.mate &&
+	return server->group->peer.role == SMC_SERVER && !server->stream.local_peer &&
 	       !smc_stream_is_over(&server->stream) &&
 	       smc_loopback_domain(client->group->peer.net) ==
 	       smc_loopback_domain(server->group->peer.net);
@@ -164,9 +164,9 @@ static int smc_loopback_attach_client(struct smc_ism_conn *conn, const struct sm
 		smc_loopback_share_lock(conn, server);
 		smc_loopback_map(conn, server);
 		smc_stream_get(&server->stream);
-		st->mate = &server->stream;
+		st->local_peer = &server->stream;
 		smc_stream_get(st);
-		server->stream.mate = st;
+		server->stream.local_peer = st;
 		rc = 0;
 	}
 	spin_unlock_bh(server->stream.lock);
@@ -182,8 +182,8 @@ static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct sm
 	int rc = -EPROTO;
 
 	spin_lock_bh(st->lock);
-	if (st->mate) {
-		client = smc_ism_conn_of(st->mate);
+	if (st->local_peer) {
+		client = smc_ism_conn_of(st->local_peer);
 		if (smc_loopback_is(client, d)) {
 			smc_loopback_map(conn, client);
 			rc = 0;
@@ -210,23 +210,23 @@ static int smc_loopback_attach(struct smc_ism_conn *conn, const struct smc_clc_d
 static void smc_loopback_close(struct smc_ism_conn *conn)
 {
 	struct smc_stream *st = &conn->stream;
-	struct smc_stream *mate;
+	struct smc_stream *local_peer;
 	bool lost;
 
 	/* A connection that was never opened is not in the table. */
 	rhashtable_remove_fast(&smc_loopback_elements, &conn->entry, smc_loopback_params);
 
 	spin_lock_bh(st->lock);
-	mate = st->mate;
-	st->mate = NULL;
-	lost = mate && !smc_stream_is_over(mate);
-	smc_ism_conn_abandon(conn);
+	local_peer = st->local_peer;
+	st->local_peer = NULL;
+	lost = local_peer && !smc_stream_is_over(local_peer);
+	smc_ism_conn_detach(conn);
 	spin_unlock_bh(st->lock);
 
 	if (lost)
-		smc_stream_on_lost(mate, ECONNRESET);
-	if (mate)
-		smc_stream_put(mate);
+		smc_stream_on_lost(local_peer, ECONNRESET);
+	if (local_peer)
+		smc_stream_put(local_peer);
 }
 
 /*
@@ -244,7 +244,7 @@ static int smc_loopback_publish(struct smc_ism_conn *conn, u64 end, u64 producer
 	smp_store_release(&control->producer, producer);
 	/* Likewise, bytes and cursor are visible before the flags. */
 	smp_store_release(&control->consumer, consumer);
-	smc_ism_conn_receive(smc_ism_conn_of(conn->stream.mate));
+	smc_ism_conn_receive(smc_ism_conn_of(conn->stream.local_peer));
 	return SMC_PUBLISH_DONE;
 }
 

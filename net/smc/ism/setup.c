@@ -12,13 +12,13 @@
  * struct smc_ism_setup - a connection being set up
  * @base: what the handshake knows of it
  * @peer: who it is with, once a device is found
- * @in_hurry: rather fail than wait for memory, or make a group
+ * @nowait: rather fail than wait for memory, or make a group
  * @conn: the connection
  */
 struct smc_ism_setup {
 	struct smc_path_setup base;
 	struct smc_ism_peer peer;
-	bool in_hurry;
+	bool nowait;
 	struct smc_ism_conn *conn;
 };
 
@@ -69,7 +69,7 @@ static int smc_ism_setup_find(struct smc_ism_setup *s, struct smc_clc_ism name)
 }
 
 /* The client shares memory with this host if it names a device that does. */
-static int smc_ism_setup_reach(struct smc_path_setup *base, const struct smc_clc_proposal *p)
+static int smc_ism_setup_find_device(struct smc_path_setup *base, const struct smc_clc_proposal *p)
 {
 	const struct smc_clc_ism v1 = { .gid = p->ism_gid, .chid = p->ism_chid };
 	struct smc_ism_setup *s = smc_ism_setup_of(base);
@@ -92,11 +92,11 @@ static int smc_ism_setup_conn(struct smc_ism_setup *s, bool *is_new)
 	struct smc_ism_conn *conn;
 
 	*is_new = false;
-	group = smc_ism_group_join(&s->peer, s->in_hurry ? NULL : is_new);
+	group = smc_ism_group_join(&s->peer, s->nowait ? NULL : is_new);
 	if (!group)
 		return -ENOMEM;
 	conn = smc_ism_conn_create(group, smc_size_class_of(rmem, SMC_SIZE_CLASS_D_MAX),
-				   s->base.memcg, s->in_hurry);
+				   s->base.memcg, s->nowait);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
 	s->conn = conn;
@@ -181,10 +181,10 @@ static int smc_ism_client_join(struct smc_path_setup *base, const struct smc_clc
 static void smc_ism_pair_prepare(struct smc_ism_setup *s)
 {
 	smc_ism_setup_use(s, &smc_loopback, &smc_loopback.address);
-	s->in_hurry = true;
+	s->nowait = true;
 }
 
-static bool smc_ism_setup_pair(struct smc_path_setup *client, struct smc_path_setup *server)
+static bool smc_ism_setup_local(struct smc_path_setup *client, struct smc_path_setup *server)
 {
 	struct smc_ism_setup *c = smc_ism_setup_of(client), *s = smc_ism_setup_of(server);
 	struct smc_clc_d d;
@@ -215,11 +215,11 @@ const struct smc_path_type smc_ism_path = {
 	.diagnosis	 = SMC_DIAG_NO_DEVICE_D,
 	.setup_size	 = sizeof(struct smc_ism_setup),
 	.offer		 = smc_ism_setup_offer,
-	.reach		 = smc_ism_setup_reach,
+	.reach		 = smc_ism_setup_find_device,
 	.server_reserve	 = smc_ism_server_reserve,
 	.describe	 = smc_ism_setup_describe,
 	.client_join	 = smc_ism_client_join,
 	.server_complete = smc_ism_server_complete,
-	.pair		 = smc_ism_setup_pair,
+	.pair		 = smc_ism_setup_local,
 	.end		 = smc_ism_setup_end,
 };

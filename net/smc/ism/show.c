@@ -35,7 +35,7 @@ static int smc_ism_show_put_v2(struct sk_buff *skb, const struct smc_ism_group *
 
 static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_group *group)
 {
-	const struct smc_buffer_bytes bytes = smc_slabs_bytes(&group->dmbs);
+	const struct smc_buffer_pool_bytes bytes = smc_buffer_pool_bytes(&group->dmbs);
 	const struct smc_ism_device *dev = group->peer.dev;
 
 	/* There is no send buffer: bytes go into the peer's element. */

@@ -17,7 +17,7 @@
 #define SMC_TOKEN_INDEX		0x3ff
 
 /* No more than this is likely a whole request or answer. */
-#define SMC_QUIET_BYTES		SZ_4K
+#define SMC_UNSIGNALED_BYTES		SZ_4K
 
 static struct smc_rdma_conn *smc_rdma_conn_of(struct smc_stream *st)
 {
@@ -41,16 +41,17 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 			   u64 pos, u32 len)
 {
 	const struct smc_stream_tx *tx = &conn->stream.tx;
-	const struct smc_mr_slab *slab = smc_mr_slab_of(&conn->mirror);
+	const struct smc_mr_buffer *buffer = smc_mr_buffer_of(&conn->sndbuf);
 	/* The ring occupies the start of the element, which may be larger. */
-	u64 mirror = slab->iova + (u64)conn->mirror.index * smc_slab_element_bytes(&slab->slab);
+	u64 sndbuf = buffer->iova +
+		     (u64)conn->sndbuf.index * smc_buffer_element_bytes(&buffer->buffer);
 	struct ib_rdma_wr *wr = &w->wr[w->n];
 	struct ib_sge *sge = &w->sge[w->n];
 
 	*sge = (struct ib_sge) {
-		.addr	= mirror + (pos & (tx->size - 1)),
+		.addr	= sndbuf + (pos & (tx->size - 1)),
 		.length	= len,
-		.lkey	= slab->lkey,
+		.lkey	= buffer->lkey,
 	};
 	*wr = (struct ib_rdma_wr) {
 		.wr = {
@@ -87,11 +88,11 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
  * Sockets that track when bytes arrive, or how long that takes, need completions, too.
  * A response to bytes from the peer needs none, which saves an interrupt.
  */
-static bool smc_rdma_may_be_quiet(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
+static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
 {
 	const struct smc_stream *st = &conn->stream;
 
-	return st->rx.received != conn->answered && end - st->tx.sent <= SMC_QUIET_BYTES &&
+	return st->rx.received != conn->answered && end - st->tx.sent <= SMC_UNSIGNALED_BYTES &&
 	       !st->tx.in_flight && !conn_flags && !st->tx.waiting &&
 	       !smc_stream_watches_arrival(st);
 }
@@ -101,16 +102,16 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 	struct smc_send_slot *slot;
 	struct smc_writes w;
-	bool is_quiet;
+	bool is_unsignaled;
 	int rc;
 
 	if (!conn->peer_known)
 		return -EAGAIN;
 	slot = smc_link_get_slot(conn->group->link, conn,
-				 smc_rdma_may_be_quiet(conn, end, cdc->conn_flags));
+				 smc_rdma_may_be_unsignaled(conn, end, cdc->conn_flags));
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
-	is_quiet = slot->is_quiet;
+	is_unsignaled = slot->is_unsignaled;
 	conn->answered = st->rx.received;
 
 	smc_writes_make(&w, conn, st->tx.sent, end);
@@ -123,7 +124,7 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 		return rc;
 	smc_stat_rdma(st->sn, SMC_RDMA_WRITES, w.n);
 	smc_stat_rdma(st->sn, SMC_RDMA_WRITE_BYTES, end - st->tx.sent);
-	return is_quiet ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
+	return is_unsignaled ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
 }
 
 static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
@@ -152,12 +153,12 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 	return up;
 }
 
-void smc_rdma_conn_spend(struct smc_rdma_conn *conn)
+void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn)
 {
-	conn->rmb.is_spent = true;
+	conn->rmb.is_quarantined = true;
 	/* Nothing was posted from the send buffer before the peer was known. */
-	conn->mirror.is_spent = conn->peer_known;
-	smc_group_spend(conn->group, smc_stream_pages(&conn->stream));
+	conn->sndbuf.is_quarantined = conn->peer_known;
+	smc_group_quarantine(conn->group, smc_stream_pages(&conn->stream));
 }
 
 static void smc_rdma_over(struct smc_stream *st)
@@ -166,7 +167,7 @@ static void smc_rdma_over(struct smc_stream *st)
 
 	/* Only this end has aborted: the peer may still write if the link is up. */
 	if (st->sk && !smc_stream_has_parted(st))
-		smc_rdma_conn_spend(conn);
+		smc_rdma_conn_quarantine(conn);
 	xa_erase_bh(&conn->group->conns, conn->index);
 	smc_lgr_unreserve(&conn->group->lgr);
 	smc_stream_put(st);
@@ -186,8 +187,8 @@ static void smc_rdma_free(struct smc_stream *st)
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 
 	conn->rmb.used = smc_rdma_conn_used(conn);
-	smc_element_give(&conn->mirror);
-	smc_element_give(&conn->rmb);
+	smc_element_free(&conn->sndbuf);
+	smc_element_free(&conn->rmb);
 	smc_group_put(conn->group);
 	kfree_rcu(conn, rcu);
 }
@@ -222,11 +223,11 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 	spin_lock_init(&conn->lock);
 	smc_stream_init(st, &smc_rdma_path_ops, group->lgr.net, &conn->lock);
 
-	rc = smc_buffers_take(group, SMC_BUFFER_RMB, rmb_class, memcg, &conn->rmb);
+	rc = smc_mr_buffers_alloc(group, SMC_BUFFER_RMB, rmb_class, memcg, &conn->rmb);
 	if (rc)
 		goto err_conn;
 	st->rx.ring = smc_element_mem(&conn->rmb);
-	st->rx.size = smc_slab_element_bytes(conn->rmb.slab);
+	st->rx.size = smc_buffer_element_bytes(conn->rmb.buffer);
 	/* A placeholder until the peer's size is known: nothing is sent before. */
 	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
 
@@ -254,12 +255,13 @@ err_group:
 	return ERR_PTR(rc);
 }
 
-int smc_rdma_conn_take_mirror(struct smc_rdma_conn *conn, u8 size_class, struct mem_cgroup *memcg)
+int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct mem_cgroup *memcg)
 {
-	return smc_buffers_take(conn->group, SMC_BUFFER_MIRROR, size_class, memcg, &conn->mirror);
+	return smc_mr_buffers_alloc(conn->group, SMC_BUFFER_SNDBUF, size_class, memcg,
+				    &conn->sndbuf);
 }
 
-int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 mirror_class,
+int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 sndbuf_class,
 			    struct mem_cgroup *memcg)
 {
 	u64 size = smc_size_class_bytes(r->rmbe_size_code);
@@ -271,8 +273,8 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 		smc_stat_violation(st->sn, SMC_VIOLATION_CLC);
 		return -EPROTO;
 	}
-	if (!conn->mirror.slab)
-		rc = smc_rdma_conn_take_mirror(conn, min(mirror_class, r->rmbe_size_code), memcg);
+	if (!conn->sndbuf.buffer)
+		rc = smc_rdma_conn_alloc_sndbuf(conn, min(sndbuf_class, r->rmbe_size_code), memcg);
 	if (rc)
 		return rc;
 
@@ -282,10 +284,10 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 	conn->peer_addr = r->rmb_addr + (r->rmbe_index - 1) * size;
 	conn->peer_index = r->rmbe_index;
 	st->tx.peer_size = size;
-	st->tx.ring = smc_element_mem(&conn->mirror);
-	st->tx.held = smc_slab_element_bytes(conn->mirror.slab);
+	st->tx.ring = smc_element_mem(&conn->sndbuf);
+	st->tx.held = smc_buffer_element_bytes(conn->sndbuf.buffer);
 	/* The peer's element may be smaller than the send buffer. */
-	st->tx.size = min_t(u64, smc_slab_element_bytes(conn->mirror.slab), size);
+	st->tx.size = min_t(u64, smc_buffer_element_bytes(conn->sndbuf.buffer), size);
 	conn->peer_known = true;
 	spin_unlock_bh(st->lock);
 	return 0;
@@ -293,17 +295,17 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 
 void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r)
 {
-	const struct smc_mr_slab *slab = smc_mr_slab_of(&conn->rmb);
+	const struct smc_mr_buffer *buffer = smc_mr_buffer_of(&conn->rmb);
 	const struct smc_link *link = conn->group->link;
 
 	memcpy(r->gid, link->gid, SMC_GID_LEN);
 	memcpy(r->mac, link->port.mac, SMC_MAC_LEN);
 	r->qpn = link->qpn;
 	r->psn = link->psn;
-	r->rkey = slab->rkey;
-	r->rmb_addr = slab->iova;
+	r->rkey = buffer->rkey;
+	r->rmb_addr = buffer->iova;
 	r->rmbe_index = conn->rmb.index + 1;
-	r->rmbe_size_code = slab->slab.spec.size_class;
+	r->rmbe_size_code = buffer->buffer.spec.size_class;
 	r->qp_mtu = link->mtu ? link->mtu : link->port.mtu;
 	r->alert_token = smc_rdma_conn_token(conn);
 }
@@ -340,9 +342,9 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_group *group, unsigned long 
  * takes an aborted connection for alive. Any other peer that continues violates the
  * protocol.
  */
-static void smc_rdma_conn_on_stray(struct smc_group *group)
+static void smc_rdma_conn_on_unknown_token(struct smc_group *group)
 {
-	if (++group->strays / SMC_RECV_SLOTS >= READ_ONCE(group->n_had) &&
+	if (++group->unknown_tokens / SMC_RECV_SLOTS >= READ_ONCE(group->n_had) &&
 	    !READ_ONCE(group->retired))
 		smc_group_on_violation(group, SMC_VIOLATION_TOKEN);
 	else
@@ -358,7 +360,7 @@ void smc_rdma_conn_receive(struct smc_group *group, const struct smc_cdc *cdc)
 		return;
 	conn = smc_rdma_conn_get(group, cdc->token);
 	if (!conn) {
-		smc_rdma_conn_on_stray(group);
+		smc_rdma_conn_on_unknown_token(group);
 		return;
 	}
 	smc_stream_on_update(&conn->stream, cdc);

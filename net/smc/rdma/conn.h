@@ -3,7 +3,7 @@
 #ifndef SMC_RDMA_CONN_H
 #define SMC_RDMA_CONN_H
 
-#include "buffer.h"
+#include "mr_buffer.h"
 #include "stream/stream.h"
 #include "wire/clc.h"
 
@@ -17,7 +17,7 @@ struct sk_buff;
  * @rcu: delays the free until look-ups by token are over
  * @group: link group, referenced
  * @rmb: element that the peer writes into
- * @mirror: element that this end's writes come from
+ * @sndbuf: element that this end's writes come from
  * @index: place in the group's table, the low bits of this end's alert token
  * @secret: its other bits, random
  * @peer_known: what follows is set
@@ -36,7 +36,7 @@ struct smc_rdma_conn {
 	struct rcu_head rcu;
 	struct smc_group *group;
 	struct smc_element rmb;
-	struct smc_element mirror;
+	struct smc_element sndbuf;
 	u32 index;
 	u32 secret;
 	bool peer_known;
@@ -63,22 +63,22 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 					   struct mem_cgroup *memcg);
 
 /**
- * smc_rdma_conn_take_mirror() - take the send buffer before the peer is known
+ * smc_rdma_conn_alloc_sndbuf() - take the send buffer before the peer is known
  * @conn: connection
  * @size_class: wanted size class; only as much of the element is used as the peer's
  *	element has
  * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.
- * Return: 0, or an error of smc_buffers_take().
+ * Return: 0, or an error of smc_mr_buffers_alloc().
  */
-int smc_rdma_conn_take_mirror(struct smc_rdma_conn *conn, u8 size_class, struct mem_cgroup *memcg);
+int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct mem_cgroup *memcg);
 
 /**
  * smc_rdma_conn_set_peer() - store the peer's part of the CLC message
  * @conn: connection
  * @r: the peer's values, checked here
- * @mirror_class: wanted size class of the send buffer, if there is none yet
+ * @sndbuf_class: wanted size class of the send buffer, if there is none yet
  * @memcg: control group to charge, or NULL
  *
  * If the peer may have sent something before, the answer goes out only with the next
@@ -87,7 +87,7 @@ int smc_rdma_conn_take_mirror(struct smc_rdma_conn *conn, u8 size_class, struct 
  * Context: process, may sleep.
  * Return: 0; -EPROTO if the peer's values are impossible; an error of the link.
  */
-int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 mirror_class,
+int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 sndbuf_class,
 			    struct mem_cgroup *memcg);
 
 /**
@@ -98,14 +98,14 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r);
 
 /**
- * smc_rdma_conn_spend() - quarantine the elements: they are not reused until the link ends
+ * smc_rdma_conn_quarantine() - quarantine the elements: they are not reused until the link ends
  * @conn: connection that is not over yet
  *
  * The group is retired, and ends with its last connection.
  *
  * Context: any but hard interrupt.
  */
-void smc_rdma_conn_spend(struct smc_rdma_conn *conn);
+void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
 
 /**
  * smc_rdma_conn_get() - find a connection by its alert token

@@ -44,10 +44,10 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 
 	switch (event->event) {
 	case IB_EVENT_DEVICE_FATAL:
-		smc_groups_lose_port(dev, SMC_ALL_PORTS);
+		smc_groups_port_down(dev, SMC_ALL_PORTS);
 		break;
 	case IB_EVENT_PORT_ERR:
-		smc_groups_lose_port(dev, event->element.port_num);
+		smc_groups_port_down(dev, event->element.port_num);
 		break;
 	case IB_EVENT_GID_CHANGE:
 		smc_groups_check_gids(dev, event->element.port_num);
@@ -61,7 +61,7 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 static bool smc_rdma_can_register(const struct ib_device_attr *attrs)
 {
 	return (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
-	       attrs->max_fast_reg_page_list_len >= SMC_SLAB_BYTES >> PAGE_SHIFT;
+	       attrs->max_fast_reg_page_list_len >= SMC_BUFFER_BYTES >> PAGE_SHIFT;
 }
 
 static int smc_rdma_add(struct ib_device *ibdev)
@@ -104,7 +104,7 @@ static void smc_rdma_remove(struct ib_device *ibdev, void *client_data)
 
 	ib_unregister_event_handler(&dev->events);
 	/* The device still works until this callback returns, so peers can be told. */
-	smc_groups_leave_device(dev);
+	smc_groups_shutdown_device(dev);
 	/* Links and handshakes hold references; both end in bounded time. */
 	smc_rdma_device_put(dev);
 	wait_for_completion(&dev->unused);
@@ -157,7 +157,7 @@ struct smc_rdma_need {
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
 	struct net_device *ndev;	/* network device of the route */
 	u16 vlan;		/* VLAN of the route */
-	bool is_vouched;	/* the host's administrator has put @ndev into the PNET table */
+	bool is_explicit;	/* the host's administrator has put @ndev into the PNET table */
 	u32 mtu;		/* path MTU of the TCP connection */
 };
 
@@ -171,7 +171,7 @@ static bool smc_rdma_is_kind(const struct net_device *dev, const char *kind)
  * address. For any other device the adapter would send bytes in plain form that the
  * device would encrypt (macsec) or encapsulate (vxlan).
  */
-static bool smc_rdma_keeps_form(const struct net_device *dev)
+static bool smc_netdev_is_transparent(const struct net_device *dev)
 {
 	return is_vlan_dev(dev) || netif_is_bond_master(dev) || netif_is_team_master(dev) ||
 	       netif_is_bridge_master(dev) || netif_is_macvlan(dev) || netif_is_failover(dev) ||
@@ -187,17 +187,17 @@ static bool smc_rdma_is_tunnel(const struct net_device *dev)
 	       smc_rdma_is_kind(dev, "ip6erspan") || smc_rdma_is_kind(dev, "tun");
 }
 
-static int smc_rdma_changes_form(struct net_device *dev, struct netdev_nested_priv *priv)
+static int smc_netdev_transforms(struct net_device *dev, struct netdev_nested_priv *priv)
 {
 	return smc_rdma_is_tunnel(dev) ||
-	       (!list_empty(&dev->adj_list.lower) && !smc_rdma_keeps_form(dev));
+	       (!list_empty(&dev->adj_list.lower) && !smc_netdev_is_transparent(dev));
 }
 
 /* Tell whether a device or one of its lower devices transforms packets. Under RCU. */
 static bool smc_rdma_is_overlay(struct net_device *dev)
 {
-	return smc_rdma_changes_form(dev, NULL) ||
-	       netdev_walk_all_lower_dev_rcu(dev, smc_rdma_changes_form, NULL);
+	return smc_netdev_transforms(dev, NULL) ||
+	       netdev_walk_all_lower_dev_rcu(dev, smc_netdev_transforms, NULL);
 }
 
 static int smc_rdma_note_vlan(struct net_device *dev, struct netdev_nested_priv *priv)
@@ -252,7 +252,7 @@ static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct sm
 	if (!by_pnet)
 		return ndev == need->ndev;
 	if (!net_eq(dev_net(ndev), sock_net(need->sk)) &&
-	    !(need->is_vouched && net_eq(dev_net(ndev), &init_net)))
+	    !(need->is_explicit && net_eq(dev_net(ndev), &init_net)))
 		return false;
 	return !smc_rdma_is_overlay(ndev) && smc_rdma_vlan_of(ndev) == need->vlan;
 }
@@ -426,7 +426,7 @@ static int smc_rdma_search_network(struct smc_rdma_need *need, struct smc_rdma_p
 
 	if (smc_rdma_is_overlay(need->ndev))
 		return -ENODEV;
-	if (!smc_pnet_of_netdev(need->ndev, wanted, &need->is_vouched))
+	if (!smc_pnet_of_netdev(need->ndev, wanted, &need->is_explicit))
 		return smc_rdma_search(need, NULL, false, port);
 	if (!smc_rdma_search(need, wanted, false, port))
 		return 0;

@@ -29,9 +29,9 @@
 #define SMC_GROUP_SPARE		HZ
 
 /* How long a group that ends in order waits until its peer has heard of it, and says so. */
-#define SMC_GROUP_LEAVE		(2 * HZ)
+#define SMC_GROUP_SHUTDOWN_TIMEOUT		(2 * HZ)
 /* Where its namespace ends. All others that end, of any tenant, wait for that. */
-#define SMC_GROUP_LEAVE_NET	(HZ / 5)
+#define SMC_GROUP_SHUTDOWN_TIMEOUT_NET	(HZ / 5)
 /* Namespaces may begin to end meanwhile: so often it is looked at how long there is still. */
 #define SMC_GROUP_LOOK		(HZ / 20)
 
@@ -71,11 +71,12 @@ static void smc_group_wake(struct smc_group *group)
 }
 
 /* Whether the group ends in order or not, by its peer's word: how long that may take. */
-static unsigned long smc_group_patience(const struct smc_group *group, bool in_order)
+static unsigned long smc_group_shutdown_timeout(const struct smc_group *group, bool in_order)
 {
 	if (!in_order)
 		return 0;
-	return check_net(group->lgr.net) ? SMC_GROUP_LEAVE : SMC_GROUP_LEAVE_NET;
+	return check_net(group->lgr.net) ? SMC_GROUP_SHUTDOWN_TIMEOUT :
+					   SMC_GROUP_SHUTDOWN_TIMEOUT_NET;
 }
 
 bool smc_group_is_spare(const struct smc_group *group)
@@ -89,7 +90,7 @@ static u32 smc_group_hash(const struct net *net, const u8 *gid)
 	return jhash(gid, SMC_GID_LEN, net_hash_mix(net));
 }
 
-static void smc_group_doom(struct smc_group *group, int err, bool in_order)
+static void smc_group_terminate_locked(struct smc_group *group, int err, bool in_order)
 {
 	const struct smc_lgr *lgr = &group->lgr;
 	const bool was_active = smc_lgr_is_active(lgr);
@@ -101,9 +102,9 @@ static void smc_group_doom(struct smc_group *group, int err, bool in_order)
 	if (was_active && lgr->n_conns)
 		smc_stat_rdma(smc_net(lgr->net), SMC_RDMA_GROUPS_LOST, 1);
 	group->tell_peer = in_order && was_active;
-	WRITE_ONCE(group->leave_by, jiffies + smc_group_patience(group, in_order));
+	WRITE_ONCE(group->shutdown_deadline, jiffies + smc_group_shutdown_timeout(group, in_order));
 	smc_lgr_mark_dead(&group->lgr, err);
-	smc_stream_give_up(-group->n_spent, -group->spent_pages);
+	smc_stream_quarantine(-group->n_quarantined, -group->quarantined_pages);
 	/* A wait for the peer is in vain from now on, and holds up handshakes and the work. */
 	smc_group_wake(group);
 }
@@ -115,11 +116,11 @@ static void smc_group_doom(struct smc_group *group, int err, bool in_order)
 static void smc_group_shutdown(struct smc_lgr *lgr)
 {
 	struct smc_group *group = smc_group_of(lgr);
-	const unsigned long by = jiffies + smc_group_patience(group, true);
+	const unsigned long by = jiffies + smc_group_shutdown_timeout(group, true);
 
-	if (smc_lgr_is_dead(lgr) && time_before(by, group->leave_by))
-		WRITE_ONCE(group->leave_by, by);
-	smc_group_doom(group, ECONNRESET, true);
+	if (smc_lgr_is_dead(lgr) && time_before(by, group->shutdown_deadline))
+		WRITE_ONCE(group->shutdown_deadline, by);
+	smc_group_terminate_locked(group, ECONNRESET, true);
 }
 
 static void smc_group_on_probe(struct work_struct *work)
@@ -130,7 +131,7 @@ static void smc_group_on_probe(struct work_struct *work)
 
 	if (interval && silent >= interval) {
 		if (smc_llc_test_link(group)) {
-			smc_group_kill(group, ETIMEDOUT);
+			smc_group_terminate(group, ETIMEDOUT);
 			return;
 		}
 		silent = 0;
@@ -139,7 +140,7 @@ static void smc_group_on_probe(struct work_struct *work)
 	queue_delayed_work(smc_link_wq, &group->probe, interval ? interval - silent : 30 * HZ);
 }
 
-static void smc_group_lose_conns(struct smc_group *group)
+static void smc_group_abort_conns(struct smc_group *group)
 {
 	struct smc_rdma_conn *conn;
 	unsigned long index = 0;
@@ -162,7 +163,8 @@ static void smc_group_log_end(const struct smc_group *group)
 		smc_log(pr_info, group->lgr.net, "%s: idle link group with %pI6c ended", device,
 			&group->peer.addr);
 	else
-		smc_log(pr_warn, group->lgr.net, "%s: lost link group with %pI6c, %u connections: %pe",
+		smc_log(pr_warn, group->lgr.net,
+			"%s: lost link group with %pI6c, %u connections: %pe",
 			device, &group->peer.addr, n_conns, ERR_PTR(-group->lgr.err));
 }
 
@@ -190,8 +192,8 @@ static void smc_group_end(struct smc_lgr *lgr)
 
 	smc_link_stop(group->link);
 	smc_llc_stop(group);
-	smc_group_lose_conns(group);
-	smc_buffers_deregister(group);
+	smc_group_abort_conns(group);
+	smc_mr_buffers_deregister(group);
 	smc_link_release(group->link);
 }
 
@@ -208,7 +210,7 @@ static bool smc_groups_have_room(const struct net *net, enum smc_role role,
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	list_for_each_entry(group, &in_net->list, lgr.in_net)
 		if (group->role == role && group->lgr.n_conns < SMC_GROUP_FEW_CONNS &&
-		    smc_address_is_akin(&group->peer.addr, addr))
+		    smc_address_same_prefix(&group->peer.addr, addr))
 			own++;
 	has_room = own < SMC_GROUPS_PER_ADDRESS &&
 		   own + in_net->n < SMC_GROUPS_PER_NET &&
@@ -238,7 +240,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	smc_llc_init(group);
 	INIT_DELAYED_WORK(&group->probe, smc_group_on_probe);
-	smc_buffers_init(&group->buffers);
+	smc_mr_buffers_init(&group->buffers);
 	smc_lgr_init(&group->lgr, &smc_rdma_lgrs, net);
 
 	link = smc_link_create(group, port);
@@ -253,7 +255,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	smc_lgr_list(&group->lgr, SMC_LGR_NEW);
 	/* A handshake may hold on to a device whose removal has begun. */
 	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
-		smc_group_doom(group, ENETDOWN, false);
+		smc_group_terminate_locked(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return group;
 }
@@ -368,12 +370,12 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 	return found;
 }
 
-static unsigned int smc_group_owner(const struct smc_lgr *lgr)
+static unsigned int smc_group_prefix_bucket(const struct smc_lgr *lgr)
 {
 	const struct smc_group *group = smc_group_of(lgr);
 	const struct in6_addr prefix = smc_address_prefix(&group->peer.addr);
 
-	return jhash(&prefix, sizeof(prefix), net_hash_mix(&init_net)) % SMC_LGR_OWNERS;
+	return jhash(&prefix, sizeof(prefix), net_hash_mix(&init_net)) % SMC_LGR_PREFIX_BUCKETS;
 }
 
 static unsigned long smc_group_idle_time(const struct smc_lgr *lgr)
@@ -426,41 +428,43 @@ void smc_group_note_wrong_link(struct smc_group *group)
 }
 
 /* The largest group of the owner with the most in all groups: a peer may have one for each. */
-static void smc_groups_end_most_spent(void)
+static void smc_groups_end_most_quarantined(void)
 {
 	struct smc_group *group, *most = NULL;
-	long owned[SMC_LGR_OWNERS] = {}, owners, owners_most = 0;
+	long n_by_prefix[SMC_LGR_PREFIX_BUCKETS] = {}, n_of_prefix, n_of_prefix_most = 0;
 
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list)
 		if (!smc_lgr_is_dead(&group->lgr))
-			owned[smc_group_owner(&group->lgr)] += group->spent_pages;
+			n_by_prefix[smc_group_prefix_bucket(&group->lgr)] += group->quarantined_pages;
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
-		if (smc_lgr_is_dead(&group->lgr) || !group->n_spent)
+		if (smc_lgr_is_dead(&group->lgr) || !group->n_quarantined)
 			continue;
-		owners = owned[smc_group_owner(&group->lgr)];
-		if (most && (owners < owners_most ||
-			     (owners == owners_most && group->spent_pages <= most->spent_pages)))
+		n_of_prefix = n_by_prefix[smc_group_prefix_bucket(&group->lgr)];
+		if (most && n_of_prefix < n_of_prefix_most)
+			continue;
+		if (most && n_of_prefix == n_of_prefix_most &&
+		    group->quarantined_pages <= most->quarantined_pages)
 			continue;
 		most = group;
-		owners_most = owners;
+		n_of_prefix_most = n_of_prefix;
 	}
 	/* Told by DELETE LINK, the in-tree module may hang in close() of what it kept open. */
 	if (most)
-		smc_group_doom(most, ECONNRESET, false);
+		smc_group_terminate_locked(most, ECONNRESET, false);
 }
 
-void smc_group_spend(struct smc_group *group, long pages)
+void smc_group_quarantine(struct smc_group *group, long pages)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	/* A group that ends, as it does with this as its last connection, frees its memory soon. */
 	if (!smc_lgr_is_dead(&group->lgr) && group->lgr.n_conns > 1) {
-		group->n_spent++;
-		group->spent_pages += pages;
-		if (!smc_stream_give_up(1, pages))
-			smc_groups_end_most_spent();
+		group->n_quarantined++;
+		group->quarantined_pages += pages;
+		if (!smc_stream_quarantine(1, pages))
+			smc_groups_end_most_quarantined();
 	}
 	smc_group_retire_locked(group);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -489,12 +493,12 @@ int smc_group_activate(struct smc_group *group)
 	return rc;
 }
 
-void smc_group_kill(struct smc_group *group, int err)
+void smc_group_terminate(struct smc_group *group, int err)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	smc_group_doom(group, err, false);
+	smc_group_terminate_locked(group, err, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
@@ -504,10 +508,10 @@ void smc_group_on_violation(struct smc_group *group, enum smc_violation what)
 	if (!smc_lgr_is_dead(&group->lgr))
 		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
 			smc_violation_names[what]);
-	smc_group_kill(group, ECONNRESET);
+	smc_group_terminate(group, ECONNRESET);
 }
 
-void smc_group_leave(struct smc_group *group)
+void smc_group_peer_left(struct smc_group *group)
 {
 	unsigned long flags;
 
@@ -518,7 +522,7 @@ void smc_group_leave(struct smc_group *group)
 
 long smc_group_time_left(const struct smc_group *group)
 {
-	return clamp_t(long, READ_ONCE(group->leave_by) - jiffies, 0, SMC_GROUP_LOOK);
+	return clamp_t(long, READ_ONCE(group->shutdown_deadline) - jiffies, 0, SMC_GROUP_LOOK);
 }
 
 int smc_group_error_of(enum ib_wc_status status)
@@ -544,8 +548,8 @@ static bool smc_group_uses_port(const struct smc_group *group, const struct smc_
 }
 
 /* Those that @is_kept says, if it is not NULL, stay. */
-static void smc_groups_doom_on(const struct smc_rdma_device *dev, u32 port, bool tell_peer,
-			       bool (*is_kept)(const struct smc_group *group))
+static void smc_groups_terminate_device(const struct smc_rdma_device *dev, u32 port, bool tell_peer,
+					bool (*is_kept)(const struct smc_group *group))
 {
 	struct smc_group *group;
 	unsigned long flags;
@@ -553,20 +557,20 @@ static void smc_groups_doom_on(const struct smc_rdma_device *dev, u32 port, bool
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list)
 		if (smc_group_uses_port(group, dev, port) && !(is_kept && is_kept(group)))
-			smc_group_doom(group, ENETDOWN, tell_peer);
+			smc_group_terminate_locked(group, ENETDOWN, tell_peer);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port)
+void smc_groups_port_down(struct smc_rdma_device *dev, u32 port)
 {
-	smc_groups_doom_on(dev, port, false, NULL);
+	smc_groups_terminate_device(dev, port, false, NULL);
 }
 
-void smc_groups_leave_device(struct smc_rdma_device *dev)
+void smc_groups_shutdown_device(struct smc_rdma_device *dev)
 {
 	/* Who makes a group after the lock was held for this sees it. */
 	WRITE_ONCE(dev->leaving, true);
-	smc_groups_doom_on(dev, SMC_ALL_PORTS, true, NULL);
+	smc_groups_terminate_device(dev, SMC_ALL_PORTS, true, NULL);
 }
 
 static bool smc_group_has_gid(const struct smc_group *group)
@@ -580,7 +584,7 @@ static bool smc_group_has_gid(const struct smc_group *group)
 
 void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port)
 {
-	smc_groups_doom_on(dev, port, false, smc_group_has_gid);
+	smc_groups_terminate_device(dev, port, false, smc_group_has_gid);
 }
 
 unsigned int smc_groups_count_on(const struct net *net, const struct smc_rdma_device *dev, u32 port)
@@ -598,12 +602,12 @@ unsigned int smc_groups_count_on(const struct net *net, const struct smc_rdma_de
 
 static const struct smc_lgr_ops smc_group_ops = {
 	.idle_time	= smc_group_idle_time,
-	.owner		= smc_group_owner,
+	.owner		= smc_group_prefix_bucket,
 	.shutdown	= smc_group_shutdown,
 	.end		= smc_group_end,
 	.free		= smc_group_free,
-	.idle_pages	= smc_buffers_idle_pages,
-	.give_back	= smc_buffers_give_back,
+	.idle_pages	= smc_mr_buffers_idle_pages,
+	.give_back	= smc_mr_buffers_remove_empty,
 };
 
 struct smc_lgr_kind smc_rdma_lgrs = {

@@ -13,7 +13,7 @@
 #include <linux/xarray.h>
 
 #include "admin/stats.h"
-#include "buffer.h"
+#include "mr_buffer.h"
 #include "group/group.h"
 #include "llc.h"
 #include "path_kind.h"
@@ -47,7 +47,7 @@ struct smc_peer {
  * @version: of SMC
  * @release: of version 2
  * @tell_peer: end by DELETE LINK
- * @leave_by: jiffies until which a dead group may wait for its peer
+ * @shutdown_deadline: jiffies until which a dead group may wait for its peer
  * @retired: no connection joins any more, and the last one ends it; under smc_rdma_lgrs.lock
  * @peer: who it is with
  * @peer_os: enum smc_os_type
@@ -57,16 +57,16 @@ struct smc_peer {
  * @vlan: VLAN or 0
  * @max_conns: agreed on; the server sees to it
  * @n_had: connections and reservations that it ever had; changed under smc_rdma_lgrs.lock
- * @strays: messages for none of its connections; of the completion queue's only poller
+ * @unknown_tokens: messages for none of its connections; of the completion queue's only poller
  * @n_guesses: CLC messages that named the group and could not prove it; under
  *	smc_rdma_lgrs.lock
- * @n_spent: connections that are over and whose elements are not reused; under
+ * @n_quarantined: connections that are over and whose elements are not reused; under
  *	smc_rdma_lgrs.lock
- * @spent_pages: those elements
+ * @quarantined_pages: those elements
  * @link: the link
  * @conns: connections by the index in their alert tokens, softirqs off
  * @next_index: hint for the next one
- * @buffers: RMBs and mirrors
+ * @buffers: RMBs and send buffers
  * @llc: link layer control
  * @probe: sends TEST LINK on a silent link
  */
@@ -77,7 +77,7 @@ struct smc_group {
 	u8 version;
 	u8 release;
 	bool tell_peer;
-	unsigned long leave_by;
+	unsigned long shutdown_deadline;
 	bool retired;
 	struct smc_peer peer;
 	u8 peer_os;
@@ -87,14 +87,14 @@ struct smc_group {
 	u16 vlan;
 	u8 max_conns;
 	unsigned long n_had;
-	u64 strays;
+	u64 unknown_tokens;
 	unsigned int n_guesses;
-	int n_spent;
-	long spent_pages;
+	int n_quarantined;
+	long quarantined_pages;
 	struct smc_link *link;
 	struct xarray conns;
 	u32 next_index;
-	struct smc_buffers buffers;
+	struct smc_mr_buffers buffers;
 	struct smc_llc llc;
 	struct delayed_work probe;
 };
@@ -201,7 +201,7 @@ bool smc_group_is_spare(const struct smc_group *group);
 bool smc_group_end_spare(struct smc_group *group);
 
 /**
- * smc_group_spend() - a connection is over whose elements the peer may write to until the link ends
+ * smc_group_quarantine() - keep the elements of a connection that is over until the link ends
  * @group: group, which is retired
  * @pages: the elements
  *
@@ -211,7 +211,7 @@ bool smc_group_end_spare(struct smc_group *group);
  *
  * Context: any but hard interrupt.
  */
-void smc_group_spend(struct smc_group *group, long pages);
+void smc_group_quarantine(struct smc_group *group, long pages);
 
 /**
  * smc_group_activate() - first contact is complete: others may join
@@ -222,13 +222,13 @@ void smc_group_spend(struct smc_group *group, long pages);
 int smc_group_activate(struct smc_group *group);
 
 /**
- * smc_group_kill() - end a group and all its connections, in a work of its own
+ * smc_group_terminate() - end a group and all its connections, in a work of its own
  * @group: group
  * @err: positive errno for the connections
  *
  * Context: any.
  */
-void smc_group_kill(struct smc_group *group, int err);
+void smc_group_terminate(struct smc_group *group, int err);
 
 /**
  * smc_group_on_violation() - count and log what the peer did, and end the group
@@ -240,12 +240,12 @@ void smc_group_kill(struct smc_group *group, int err);
 void smc_group_on_violation(struct smc_group *group, enum smc_violation what);
 
 /**
- * smc_group_leave() - end a group whose peer has left, when it has got the answer to that
+ * smc_group_peer_left() - end a group whose peer has left, when it has got the answer to that
  * @group: group
  *
  * Context: any.
  */
-void smc_group_leave(struct smc_group *group);
+void smc_group_peer_left(struct smc_group *group);
 
 /**
  * smc_group_time_left() - how long the end of a group may wait for the peer before it asks again
@@ -264,21 +264,21 @@ long smc_group_time_left(const struct smc_group *group);
 int smc_group_error_of(enum ib_wc_status status);
 
 /**
- * smc_groups_lose_port() - a port went down or a device broke
+ * smc_groups_port_down() - a port went down or a device broke
  * @dev: device
  * @port: number or SMC_ALL_PORTS
  *
  * Context: any.
  */
-void smc_groups_lose_port(struct smc_rdma_device *dev, u32 port);
+void smc_groups_port_down(struct smc_rdma_device *dev, u32 port);
 
 /**
- * smc_groups_leave_device() - a device that still works goes away: tell the peers
+ * smc_groups_shutdown_device() - a device that still works goes away: tell the peers
  * @dev: device
  *
  * Context: any; the groups end in works of their own.
  */
-void smc_groups_leave_device(struct smc_rdma_device *dev);
+void smc_groups_shutdown_device(struct smc_rdma_device *dev);
 
 /**
  * smc_groups_check_gids() - end the groups whose local address is gone

@@ -45,7 +45,7 @@ struct smc_send_slot {
 	struct smc_rdma_conn *conn;	/* referenced, gets the completion; or NULL */
 	u64 end;			/* position in the stream after this message */
 	u64 covers;			/* slots that its completion frees, one bit each */
-	bool is_quiet;
+	bool is_unsignaled;
 };
 
 /* A posted receive. */
@@ -95,8 +95,8 @@ struct smc_link_peer {
  * @broken: a work request or the queue pair failed: nothing more is sent, and the group is about
  *	to end; set without the lock
  * @free_slots: one bit per free send slot
- * @quiet_slots: one per slot that the next signalled message gives back, too
- * @n_signalled: signalled messages that have not completed
+ * @unsignaled_slots: one per slot that the next signaled message gives back, too
+ * @n_signaled: signaled messages that have not completed
  * @last_sent: jiffies when one of them completed, or the first of them was posted
  * @stall: finds out that none completes; queued while there are any
  * @starved: connections that found no free slot
@@ -136,8 +136,8 @@ struct smc_link {
 	bool up;
 	bool broken;
 	u64 free_slots;
-	u64 quiet_slots;
-	unsigned int n_signalled;
+	u64 unsignaled_slots;
+	unsigned int n_signaled;
 	unsigned long last_sent;
 	struct delayed_work stall;
 	struct list_head starved;

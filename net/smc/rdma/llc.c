@@ -12,7 +12,7 @@
 #include "workqueue.h"
 
 #define SMC_LLC_REPLY_WAIT		(2 * HZ)
-#define SMC_LLC_ASK_AGAIN		(10 * HZ)	/* after a request timed out */
+#define SMC_LLC_RETRY_INTERVAL		(10 * HZ)	/* after a request timed out */
 #define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)	/* at a client */
 
 static void smc_llc_answer_all(struct work_struct *work);
@@ -44,7 +44,7 @@ void smc_llc_wake(struct smc_group *group)
 	wake_up_all(&group->llc.wait);
 }
 
-void smc_llc_go_on(struct smc_group *group)
+void smc_llc_resume(struct smc_group *group)
 {
 	queue_work(smc_wq, &group->llc.work);
 }
@@ -67,7 +67,8 @@ static u8 smc_llc_second_link(const struct smc_group *group)
 }
 
 /* Tell whether a DELETE LINK reply is to smc_llc_delete_all(), which is for dead groups only. */
-static bool smc_llc_answers_leave(const struct smc_group *group, const struct smc_llc_msg *msg)
+static bool smc_llc_answers_delete_link(const struct smc_group *group,
+					const struct smc_llc_msg *msg)
 {
 	if (!smc_lgr_is_dead(&group->lgr))
 		return false;
@@ -77,11 +78,11 @@ static bool smc_llc_answers_leave(const struct smc_group *group, const struct sm
 }
 
 /* Tell whether a message says that the peer ends the link, as a request or a reply. */
-static bool smc_llc_is_leave(const struct smc_group *group, const struct smc_llc_msg *msg)
+static bool smc_llc_is_delete_link(const struct smc_group *group, const struct smc_llc_msg *msg)
 {
 	if (msg->type != SMC_LLC_DELETE_LINK)
 		return false;
-	return smc_llc_is_reply(msg) ? smc_llc_answers_leave(group, msg) :
+	return smc_llc_is_reply(msg) ? smc_llc_answers_delete_link(group, msg) :
 				       smc_llc_ends_link(group, msg);
 }
 
@@ -125,7 +126,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
 		goto violation;
 
 	spin_lock_bh(&llc->lock);
-	if (smc_llc_is_leave(group, &msg))
+	if (smc_llc_is_delete_link(group, &msg))
 		WRITE_ONCE(llc->peer_left, true);
 	if (!smc_llc_take_awaited(llc, &msg) && !smc_llc_is_reply(&msg))
 		queued = smc_llc_enqueue(llc, message, &msg);
@@ -135,7 +136,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
 		goto violation;
 	/* A reply that arrives after the timeout of its request is dropped. */
 	if (!smc_llc_is_reply(&msg))
-		smc_llc_go_on(group);
+		smc_llc_resume(group);
 	return;
 
 violation:
@@ -168,7 +169,7 @@ static bool smc_llc_has_ended(const struct smc_group *group)
 }
 
 /* Sleep on two wait queues, the link's and that of @off. Return: true if @off cancelled it. */
-static bool smc_llc_sleep(struct smc_group *group, long timeo, const struct smc_call_off *off)
+static bool smc_llc_sleep(struct smc_group *group, long timeo, const struct smc_cancel *off)
 {
 	DEFINE_WAIT(by_link);
 	DEFINE_WAIT(by_other);
@@ -188,7 +189,7 @@ static bool smc_llc_sleep(struct smc_group *group, long timeo, const struct smc_
 }
 
 /* @off: condition that cancels the wait, or NULL */
-static int smc_llc_await(struct smc_group *group, long timeo, const struct smc_call_off *off,
+static int smc_llc_await(struct smc_group *group, long timeo, const struct smc_cancel *off,
 			 struct smc_llc_msg *msg)
 {
 	struct smc_llc *llc = &group->llc;
@@ -221,7 +222,7 @@ static int smc_llc_send(struct smc_group *group, const struct smc_llc_msg *msg)
 }
 
 /* Send @msg and wait for its reply, which replaces it. @off may cancel the wait, unless NULL. */
-static int smc_llc_request_until(struct smc_group *group, const struct smc_call_off *off,
+static int smc_llc_request_until(struct smc_group *group, const struct smc_cancel *off,
 				 struct smc_llc_msg *msg)
 {
 	struct smc_llc *llc = &group->llc;
@@ -280,7 +281,7 @@ static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_
 	return 0;
 }
 
-int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_call_off *off)
+int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_cancel *off)
 {
 	struct smc_llc_msg msg = {};
 	int rc;
@@ -295,7 +296,7 @@ void smc_llc_expect_confirm_link(struct smc_group *group)
 	smc_llc_expect(&group->llc, SMC_LLC_CONFIRM_LINK, NULL);
 }
 
-int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_call_off *off)
+int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_cancel *off)
 {
 	struct smc_llc_msg msg;
 	int rc = smc_llc_await(group, SMC_LLC_CONFIRM_LINK_WAIT, off, &msg);
@@ -352,7 +353,7 @@ void smc_llc_offer_no_second_link(struct smc_group *group)
 		smc_llc_take_back_link(group);
 }
 
-bool smc_llc_may_ask(const struct smc_group *group)
+bool smc_llc_may_request(const struct smc_group *group)
 {
 	lockdep_assert_held(&group->buffers.lock);
 	return !time_before(jiffies, group->llc.ask_again);
@@ -364,11 +365,11 @@ static int smc_llc_request_rkey(struct smc_group *group, struct smc_llc_msg *msg
 	struct smc_llc *llc = &group->llc;
 	int rc;
 
-	if (!smc_llc_may_ask(group))
+	if (!smc_llc_may_request(group))
 		return -ETIMEDOUT;
 	rc = smc_llc_request(group, msg);
 	if (rc == -ETIMEDOUT)
-		llc->ask_again = jiffies + SMC_LLC_ASK_AGAIN;
+		llc->ask_again = jiffies + SMC_LLC_RETRY_INTERVAL;
 	return rc;
 }
 
@@ -385,7 +386,7 @@ int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr)
 	return rc;
 }
 
-void smc_llc_forget_rkeys(struct smc_group *group, const u32 *rkeys, unsigned int n)
+void smc_llc_delete_rkeys(struct smc_group *group, const u32 *rkeys, unsigned int n)
 {
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_DELETE_RKEY,
@@ -406,7 +407,7 @@ int smc_llc_test_link(struct smc_group *group)
 	return smc_llc_request(group, &msg);
 }
 
-static bool smc_llc_has_parted(const struct smc_group *group)
+static bool smc_llc_has_deleted_link(const struct smc_group *group)
 {
 	return READ_ONCE(group->llc.peer_left) || READ_ONCE(group->link->broken) ||
 	       !smc_group_time_left(group);
@@ -427,8 +428,8 @@ void smc_llc_delete_all(struct smc_group *group)
 	 * A server answers with a DELETE LINK of its own. If the queue pair were gone by
 	 * then, the peer would keep and offer the group until its retries are over.
 	 */
-	while (!smc_llc_has_parted(group))
-		wait_event_timeout(group->llc.wait, smc_llc_has_parted(group),
+	while (!smc_llc_has_deleted_link(group))
+		wait_event_timeout(group->llc.wait, smc_llc_has_deleted_link(group),
 				   smc_group_time_left(group));
 }
 
@@ -473,7 +474,7 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 		/* A peer that acknowledges nothing leaves no free slot, and gets no answer. */
 		smc_link_try_send_llc(group->link, q->message);
 		/* The work that ends the group waits until the answer is sent. */
-		smc_group_leave(group);
+		smc_group_peer_left(group);
 		return -ECONNRESET;
 	default:
 		smc_group_on_violation(group, SMC_VIOLATION_LLC);
@@ -520,11 +521,11 @@ static void smc_llc_answer_all(struct work_struct *work)
 			return;
 		smc_llc_drop_first(llc);
 		if (rc) {
-			smc_group_kill(group, ECONNRESET);
+			smc_group_terminate(group, ECONNRESET);
 			return;
 		}
 	}
 	/* A dead group answers what was there, not what the peer goes on to send. */
 	if (!smc_lgr_is_dead(&group->lgr))
-		smc_llc_go_on(group);
+		smc_llc_resume(group);
 }

@@ -15,7 +15,7 @@
 
 #include "wire/llc.h"
 
-struct smc_call_off;
+struct smc_cancel;
 struct smc_group;
 
 #define SMC_LLC_QUEUE	16	/* requests of a peer waiting for their answer */
@@ -91,12 +91,12 @@ void smc_llc_stop(struct smc_group *group);
 void smc_llc_wake(struct smc_group *group);
 
 /**
- * smc_llc_go_on() - queue the work that answers the peer's requests
+ * smc_llc_resume() - queue the work that answers the peer's requests
  * @group: group
  *
  * Context: any.
  */
-void smc_llc_go_on(struct smc_group *group);
+void smc_llc_resume(struct smc_group *group);
 
 /**
  * smc_llc_receive() - handle an LLC message from the peer
@@ -116,7 +116,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len);
  * Context: process, may sleep up to 2 s.
  * Return: 0, -ETIMEDOUT, -ENOLINK, -ECANCELED.
  */
-int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_call_off *off);
+int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_cancel *off);
 
 /**
  * smc_llc_expect_confirm_link() - prepare for the server's CONFIRM LINK
@@ -135,7 +135,7 @@ void smc_llc_expect_confirm_link(struct smc_group *group);
  * Return: 0, with the link's number and the peer's limits stored; -ETIMEDOUT, -ENOLINK,
  * -ECANCELED.
  */
-int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_call_off *off);
+int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_cancel *off);
 
 /**
  * smc_llc_confirm_link_reply() - reply to CONFIRM LINK, once the link can send
@@ -160,12 +160,12 @@ int smc_llc_confirm_link_reply(struct smc_group *group);
 void smc_llc_offer_no_second_link(struct smc_group *group);
 
 /**
- * smc_llc_may_ask() - tell whether to send a request about a key: no timeout happened lately
+ * smc_llc_may_request() - tell whether to send a request about a key: no timeout happened lately
  * @group: group
  *
  * Context: the group's buffer lock is held.
  */
-bool smc_llc_may_ask(const struct smc_group *group);
+bool smc_llc_may_request(const struct smc_group *group);
 
 /**
  * smc_llc_confirm_rkey() - announce a new RMB to the peer
@@ -180,14 +180,14 @@ bool smc_llc_may_ask(const struct smc_group *group);
 int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr);
 
 /**
- * smc_llc_forget_rkeys() - delete the keys of RMBs at the peer, and wait for its reply
+ * smc_llc_delete_rkeys() - delete the keys of RMBs at the peer, and wait for its reply
  * @group: group
  * @rkeys: remote keys of the RMBs
  * @n: number of keys, at most SMC_LLC_DELETE_RKEYS
  *
  * Context: process, may sleep up to 2 s.
  */
-void smc_llc_forget_rkeys(struct smc_group *group, const u32 *rkeys, unsigned int n);
+void smc_llc_delete_rkeys(struct smc_group *group, const u32 *rkeys, unsigned int n);
 
 /**
  * smc_llc_test_link() - probe a silent link

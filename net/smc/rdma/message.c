@@ -16,7 +16,7 @@
 #define SMC_LLC_SLOTS		4
 #define SMC_ALL_SLOTS		GENMASK_ULL(SMC_SEND_SLOTS - 1, 0)
 /* Send timeout: no message completes, as the peer posts no receives or acknowledges nothing. */
-#define SMC_LINK_STALL		(30 * HZ)
+#define SMC_LINK_TX_TIMEOUT		(30 * HZ)
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
 static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc);
@@ -49,13 +49,13 @@ static void smc_dma_area_free(struct smc_link *link, struct smc_dma_area *area)
 	area->mem = NULL;
 }
 
-static void smc_link_check_stall(struct work_struct *work);
+static void smc_link_check_tx_timeout(struct work_struct *work);
 
 int smc_link_alloc_messages(struct smc_link *link)
 {
 	int i;
 
-	INIT_DELAYED_WORK(&link->stall, smc_link_check_stall);
+	INIT_DELAYED_WORK(&link->stall, smc_link_check_tx_timeout);
 	for (i = 0; i < SMC_SEND_SLOTS; i++) {
 		link->send[i].cqe.done = smc_link_on_sent;
 		link->send[i].link = link;
@@ -104,7 +104,7 @@ void smc_link_break(struct smc_link *link, int err)
 	wake_up_all(&link->slot_wait);
 	/* The group may be dead already, and wait for its peer's answer. */
 	smc_llc_wake(link->group);
-	smc_group_kill(link->group, err);
+	smc_group_terminate(link->group, err);
 }
 
 /*
@@ -113,18 +113,18 @@ void smc_link_break(struct smc_link *link, int err)
  * at any time. So the link itself limits the time in which no message completes.
  * Unsignaled messages don't count, as nothing waits for them.
  */
-static void smc_link_check_stall(struct work_struct *work)
+static void smc_link_check_tx_timeout(struct work_struct *work)
 {
 	struct smc_link *link = container_of(to_delayed_work(work), struct smc_link, stall);
 	unsigned long waited;
 	bool stalled = false;
 
 	spin_lock_bh(&link->lock);
-	if (link->up && !link->broken && link->n_signalled) {
+	if (link->up && !link->broken && link->n_signaled) {
 		waited = jiffies - link->last_sent;
-		stalled = waited >= SMC_LINK_STALL;
+		stalled = waited >= SMC_LINK_TX_TIMEOUT;
 		if (!stalled)
-			queue_delayed_work(smc_wq, &link->stall, SMC_LINK_STALL - waited);
+			queue_delayed_work(smc_wq, &link->stall, SMC_LINK_TX_TIMEOUT - waited);
 	}
 	spin_unlock_bh(&link->lock);
 	if (!stalled)
@@ -134,13 +134,13 @@ static void smc_link_check_stall(struct work_struct *work)
 }
 
 /* A signaled message was posted. */
-static void smc_link_note_signalled(struct smc_link *link)
+static void smc_link_note_signaled(struct smc_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	if (!link->n_signalled++)
+	if (!link->n_signaled++)
 		link->last_sent = jiffies;
 	if (!delayed_work_pending(&link->stall))
-		queue_delayed_work(smc_wq, &link->stall, SMC_LINK_STALL);
+		queue_delayed_work(smc_wq, &link->stall, SMC_LINK_TX_TIMEOUT);
 }
 
 static int smc_link_post_recv(struct smc_recv_slot *slot)
@@ -191,7 +191,7 @@ int smc_link_post_recvs(struct smc_link *link)
  * because a hostile peer may make the device write to the slot again. Only one CPU at a
  * time polls the completion queue, so one copy per link is enough.
  */
-static void smc_link_take_message(struct smc_link *link, struct smc_recv_slot *slot, u32 len)
+static void smc_link_handle_recv(struct smc_link *link, struct smc_recv_slot *slot, u32 len)
 {
 	struct ib_device *ibdev = link->port.dev->ibdev;
 	u8 *message = link->large;
@@ -236,7 +236,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		smc_group_on_violation(link->group, SMC_VIOLATION_LLC);
 		return;
 	}
-	smc_link_take_message(link, slot, wc->byte_len);
+	smc_link_handle_recv(link, slot, wc->byte_len);
 	if (smc_link_post_recv(slot))
 		smc_link_break(link, ECONNRESET);
 }
@@ -253,7 +253,7 @@ static bool smc_link_has_room(const struct smc_link *link)
 }
 
 struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn,
-					bool may_be_quiet)
+					bool may_be_unsignaled)
 {
 	struct smc_send_slot *slot = ERR_PTR(-ENOLINK);
 
@@ -273,8 +273,9 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 	slot = &link->send[__ffs64(link->free_slots)];
 	link->free_slots &= ~smc_slot_bit(slot);
 	/* Signaled messages, which free the slots of unsignaled ones, need slots, too. */
-	slot->is_quiet = may_be_quiet && hweight64(link->free_slots) >= SMC_SEND_SLOTS / 2;
-	slot->conn = slot->is_quiet ? NULL : conn;
+	slot->is_unsignaled = may_be_unsignaled &&
+			      hweight64(link->free_slots) >= SMC_SEND_SLOTS / 2;
+	slot->conn = slot->is_unsignaled ? NULL : conn;
 	if (slot->conn)
 		smc_stream_get(&conn->stream);
 out:
@@ -289,17 +290,17 @@ static void smc_link_free_slots(struct smc_link *link, u64 slots)
 
 	spin_lock_bh(&link->lock);
 	link->free_slots |= slots;
-	link->n_signalled--;
+	link->n_signaled--;
 	link->last_sent = jiffies;
 	llc_starved = link->llc_starved;
 	link->llc_starved = false;
 	spin_unlock_bh(&link->lock);
 	if (unlikely(llc_starved))
-		smc_llc_go_on(link->group);
+		smc_llc_resume(link->group);
 }
 
 /* Return: the next connection that waits, with its reference, if a slot is free; or NULL. */
-static struct smc_rdma_conn *smc_link_pop_starved(struct smc_link *link)
+static struct smc_rdma_conn *smc_link_pop_tx_waiter(struct smc_link *link)
 {
 	struct smc_rdma_conn *conn = NULL;
 
@@ -330,7 +331,7 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	 * Connections that wait for a slot come before the one that just had one. A
 	 * connection that has nothing to send any more leaves the slot to the next.
 	 */
-	while ((starved = smc_link_pop_starved(link))) {
+	while ((starved = smc_link_pop_tx_waiter(link))) {
 		smc_stream_on_tx_room(&starved->stream);
 		smc_stream_put(&starved->stream);
 	}
@@ -365,7 +366,7 @@ void smc_link_drop_slots(struct smc_link *link)
 	spin_lock_bh(&link->lock);
 	link->free_slots = SMC_ALL_SLOTS;
 	spin_unlock_bh(&link->lock);
-	while ((conn = smc_link_pop_starved(link)))
+	while ((conn = smc_link_pop_tx_waiter(link)))
 		smc_stream_put(&conn->stream);
 }
 
@@ -375,7 +376,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 	u8 *message = smc_send_message(slot);
 	u64 dma = link->sent.dma + (slot - link->send) * SMC_MESSAGE_ROOM;
 	/* Copied, because the slot may be reused as soon as the message is posted. */
-	bool is_quiet = slot->is_quiet;
+	bool is_unsignaled = slot->is_unsignaled;
 	struct ib_sge sge = {
 		.addr	= link->can_inline ? (uintptr_t)message : dma,
 		.length	= SMC_MESSAGE_LEN,
@@ -387,7 +388,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		.num_sge    = 1,
 		.opcode	    = IB_WR_SEND,
 		/* The peer may have armed its completion queue for solicited events only. */
-		.send_flags = IB_SEND_SOLICITED | (is_quiet ? 0 : IB_SEND_SIGNALED) |
+		.send_flags = IB_SEND_SOLICITED | (is_unsignaled ? 0 : IB_SEND_SIGNALED) |
 			      (link->can_inline ? IB_SEND_INLINE : 0),
 	};
 	int rc = -ENOLINK;
@@ -398,21 +399,21 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		ib_dma_sync_single_for_device(link->port.dev->ibdev, dma, SMC_MESSAGE_LEN,
 					      DMA_TO_DEVICE);
 	spin_lock(&link->lock);
-	if (is_quiet) {
-		WRITE_ONCE(link->quiet_slots, link->quiet_slots | smc_slot_bit(slot));
+	if (is_unsignaled) {
+		WRITE_ONCE(link->unsignaled_slots, link->unsignaled_slots | smc_slot_bit(slot));
 	} else {
-		slot->covers = link->quiet_slots | smc_slot_bit(slot);
-		WRITE_ONCE(link->quiet_slots, 0);
+		slot->covers = link->unsignaled_slots | smc_slot_bit(slot);
+		WRITE_ONCE(link->unsignaled_slots, 0);
 	}
 	if (link->up)
 		rc = ib_post_send(link->qp, writes ? writes : &send, NULL);
-	if (!rc && !is_quiet)
-		smc_link_note_signalled(link);
+	if (!rc && !is_unsignaled)
+		smc_link_note_signaled(link);
 	spin_unlock(&link->lock);
 	if (!rc) {
 		smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_SENDS, 1);
 		/* See smc_link_is_flushed(). */
-		if (is_quiet && wq_has_sleeper(&link->slot_wait))
+		if (is_unsignaled && wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);
 		return 0;
 	}
@@ -442,7 +443,7 @@ int smc_link_try_send_llc(struct smc_link *link, const u8 *message)
 	return rc;
 }
 
-static bool smc_link_gives_up(const struct smc_link *link, unsigned long deadline)
+static bool smc_link_times_out(const struct smc_link *link, unsigned long deadline)
 {
 	if (smc_lgr_is_dead(&link->group->lgr) && !smc_group_time_left(link->group))
 		return true;
@@ -455,10 +456,10 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message)
 	int rc;
 
 	while ((rc = smc_link_try_send_llc(link, message)) == -EAGAIN) {
-		if (smc_link_gives_up(link, deadline))
+		if (smc_link_times_out(link, deadline))
 			return -ETIMEDOUT;
 		wait_event_timeout(link->slot_wait, smc_link_may_send(link) ||
-						    smc_link_gives_up(link, deadline), HZ / 10);
+						    smc_link_times_out(link, deadline), HZ / 10);
 	}
 	return rc;
 }
@@ -466,7 +467,7 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message)
 static bool smc_link_is_flushed(struct smc_link *link)
 {
 	return !READ_ONCE(link->up) || READ_ONCE(link->broken) ||
-	       (READ_ONCE(link->free_slots) | READ_ONCE(link->quiet_slots)) == SMC_ALL_SLOTS ||
+	       (READ_ONCE(link->free_slots) | READ_ONCE(link->unsignaled_slots)) == SMC_ALL_SLOTS ||
 	       !smc_group_time_left(link->group);
 }
 

@@ -48,13 +48,13 @@ void smc_link_break(struct smc_link *link, int err);
  * @conn: connection; gets smc_stream_on_tx_room() when a slot becomes free after
  *	-EAGAIN, and smc_stream_on_tx_done() when the message completes, unless it is
  *	unsignaled. NULL for LLC
- * @may_be_quiet: the message may be unsignaled
+ * @may_be_unsignaled: the message may be unsignaled
  *
  * Context: softirqs off.
  * Return: the slot, -EAGAIN, or -ENOLINK if the link is down.
  */
 struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn,
-					bool may_be_quiet);
+					bool may_be_unsignaled);
 
 /**
  * smc_send_message() - get the buffer for a slot's message
@@ -81,7 +81,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
  * @message: SMC_MESSAGE_LEN bytes
  *
  * Context: process.
- * Return: 0; -ENOLINK; or -EAGAIN: smc_llc_go_on() is called when a slot becomes free.
+ * Return: 0; -ENOLINK; or -EAGAIN: smc_llc_resume() is called when a slot becomes free.
  */
 int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
 

@@ -22,19 +22,19 @@
 #include "wire/size_class.h"
 
 /* A client waits six seconds for the answer, and what follows takes time as well. */
-#define SMC_CONTACT_WAIT	(3 * HZ)
+#define SMC_FIRST_CONTACT_TIMEOUT	(3 * HZ)
 
 /*
- * First contacts under way as server, each of which has a queue pair, an RMB and a mirror before
+ * First contacts under way as server, each of which has a queue pair, an RMB and a send buffer before
  * its client has proven anything. The owner of an address has no more of a namespace's than are
  * left for others, nor a namespace of the host's.
  */
-#define SMC_CONTACTS_PER_NET	128
-#define SMC_CONTACTS_MAX	512
+#define SMC_FIRST_CONTACTS_PER_NET	128
+#define SMC_FIRST_CONTACTS_MAX	512
 
-static HLIST_HEAD(smc_contacts);
-static DEFINE_SPINLOCK(smc_contacts_lock);
-static DECLARE_WAIT_QUEUE_HEAD(smc_contact_ended);
+static HLIST_HEAD(smc_first_contacts);
+static DEFINE_SPINLOCK(smc_first_contacts_lock);
+static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
 
 /**
  * struct smc_rdma_setup - a connection being set up
@@ -43,7 +43,7 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_contact_ended);
  * @peer: identity of the peer
  * @gateway: MAC address of the router to the peer, while @is_routed
  * @is_routed: the peer is not on this link; version 2
- * @called_off: base.call_off ended the wait for the link to be confirmed
+ * @cancelled: base.call_off ended the wait for the link to be confirmed
  * @group: the one made for this connection, referenced, or NULL
  * @conn: the connection
  * @contact: in the list of first contacts under way, as server
@@ -54,7 +54,7 @@ struct smc_rdma_setup {
 	struct smc_peer peer;
 	u8 gateway[SMC_MAC_LEN];
 	bool is_routed;
-	bool called_off;
+	bool cancelled;
 	struct smc_group *group;
 	struct smc_rdma_conn *conn;
 	struct hlist_node contact;
@@ -123,7 +123,8 @@ static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_cl
 }
 
 /* At another address nobody waits for it, whoever it claims to be. */
-static bool smc_contact_is_with(const struct smc_rdma_setup *other, const struct smc_rdma_setup *s)
+static bool smc_first_contact_is_with(const struct smc_rdma_setup *other,
+				      const struct smc_rdma_setup *s)
 {
 	const struct smc_peer *a = &other->peer, *b = &s->peer;
 
@@ -133,39 +134,40 @@ static bool smc_contact_is_with(const struct smc_rdma_setup *other, const struct
 }
 
 /* Return: 0; -EAGAIN while another one with the peer is under way; -EUSERS if too many are. */
-static int smc_contact_try(struct smc_rdma_setup *s)
+static int smc_first_contact_try(struct smc_rdma_setup *s)
 {
 	unsigned int own = 0, in_net = 0, all = 0;
 	struct smc_rdma_setup *other;
 	int rc = 0;
 
-	spin_lock(&smc_contacts_lock);
-	hlist_for_each_entry(other, &smc_contacts, contact) {
+	spin_lock(&smc_first_contacts_lock);
+	hlist_for_each_entry(other, &smc_first_contacts, contact) {
 		all++;
 		if (other->base.net != s->base.net)
 			continue;
 		in_net++;
-		if (smc_address_is_akin(&other->peer.addr, &s->peer.addr))
+		if (smc_address_same_prefix(&other->peer.addr, &s->peer.addr))
 			own++;
-		if (smc_contact_is_with(other, s))
+		if (smc_first_contact_is_with(other, s))
 			rc = -EAGAIN;
 	}
-	if (!rc && (own + in_net >= SMC_CONTACTS_PER_NET || in_net + all >= SMC_CONTACTS_MAX))
+	if (!rc && (own + in_net >= SMC_FIRST_CONTACTS_PER_NET ||
+		    in_net + all >= SMC_FIRST_CONTACTS_MAX))
 		rc = -EUSERS;
 	if (!rc)
-		hlist_add_head(&s->contact, &smc_contacts);
-	spin_unlock(&smc_contacts_lock);
+		hlist_add_head(&s->contact, &smc_first_contacts);
+	spin_unlock(&smc_first_contacts_lock);
 	return rc;
 }
 
-static void smc_contact_end(struct smc_rdma_setup *s)
+static void smc_first_contact_end(struct smc_rdma_setup *s)
 {
 	if (hlist_unhashed(&s->contact))
 		return;
-	spin_lock(&smc_contacts_lock);
+	spin_lock(&smc_first_contacts_lock);
 	hlist_del_init(&s->contact);
-	spin_unlock(&smc_contacts_lock);
-	wake_up_all(&smc_contact_ended);
+	spin_unlock(&smc_first_contacts_lock);
+	wake_up_all(&smc_first_contact_ended);
 }
 
 /* The group of a first contact: the setup ends it unless it completes. */
@@ -193,14 +195,14 @@ static struct smc_blackhole_key smc_rdma_key(const struct smc_rdma_setup *s)
 }
 
 /* Whether a link to the peer was tried in vain not long ago: each new attempt takes seconds. */
-static bool smc_rdma_is_out_of_reach(const struct smc_rdma_setup *s)
+static bool smc_rdma_is_unreachable(const struct smc_rdma_setup *s)
 {
 	struct smc_blackhole_key key = smc_rdma_key(s);
 
 	return smc_blackhole_has(smc_net(s->base.net), &key);
 }
 
-static void smc_rdma_note_out_of_reach(const struct smc_rdma_setup *s)
+static void smc_rdma_note_unreachable(const struct smc_rdma_setup *s)
 {
 	struct smc_blackhole_key key = smc_rdma_key(s);
 
@@ -215,24 +217,24 @@ static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 {
 	struct smc_blackhole_key key = smc_rdma_key(s);
 
-	s->called_off = rc == -ECANCELED;
+	s->cancelled = rc == -ECANCELED;
 	if (!rc)
 		smc_blackhole_forget(smc_net(s->base.net), &key);
 	else if ((rc == -ETIMEDOUT || rc == -ENOLINK) &&
 		 !READ_ONCE(s->conn->group->llc.peer_left) &&
 		 READ_ONCE(s->conn->group->lgr.err) != ENETDOWN)
-		smc_rdma_note_out_of_reach(s);
+		smc_rdma_note_unreachable(s);
 	return rc;
 }
 
 /* Only one end of a link that leads nowhere may have waited long enough to find that out. */
-static void smc_rdma_setup_learn(struct smc_path_setup *base, u32 peer_reason)
+static void smc_rdma_setup_note_decline(struct smc_path_setup *base, u32 peer_reason)
 {
 	const struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 
-	if (s->called_off && (peer_reason == SMC_DIAG_TIMEOUT_CONFIRM_LINK ||
-			      peer_reason == SMC_DIAG_NO_ACTIVE_LINK))
-		smc_rdma_note_out_of_reach(s);
+	if (s->cancelled && (peer_reason == SMC_DIAG_TIMEOUT_CONFIRM_LINK ||
+			     peer_reason == SMC_DIAG_NO_ACTIVE_LINK))
+		smc_rdma_note_unreachable(s);
 }
 
 static struct smc_group *smc_rdma_server_find(struct smc_rdma_setup *s)
@@ -251,14 +253,15 @@ static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 	if (group)
 		return group;
 	/* Others' end soon, as a rule: hosts that come back together are no reason for TCP. */
-	wait_event_timeout(smc_contact_ended, !(rc = smc_contact_try(s)), SMC_CONTACT_WAIT);
+	wait_event_timeout(smc_first_contact_ended, !(rc = smc_first_contact_try(s)),
+			   SMC_FIRST_CONTACT_TIMEOUT);
 	if (rc)
 		return ERR_PTR(rc == -EAGAIN ? -ETIMEDOUT : rc);
 	group = smc_rdma_server_find(s);
-	if (!group && smc_rdma_is_out_of_reach(s))
+	if (!group && smc_rdma_is_unreachable(s))
 		group = ERR_PTR(-EHOSTUNREACH);
 	if (group) {
-		smc_contact_end(s);
+		smc_first_contact_end(s);
 		return group;
 	}
 	group = smc_rdma_setup_group(s);
@@ -289,7 +292,7 @@ static int smc_rdma_server_reserve(struct smc_path_setup *base)
 
 	/* The send buffer, too: after the CONFIRM it would be too late to decline. */
 	return smc_rdma_setup_conn(s, smc_rdma_server_group(s)) ? :
-	       smc_rdma_conn_take_mirror(s->conn, smc_rdma_sndbuf_class(base), base->memcg);
+	       smc_rdma_conn_alloc_sndbuf(s->conn, smc_rdma_sndbuf_class(base), base->memcg);
 }
 
 static void smc_rdma_setup_describe(struct smc_path_setup *base, struct smc_clc_agreement *a)
@@ -372,8 +375,8 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	rc = smc_rdma_link_to_peer(s, confirm) ? :
 	     smc_link_to_rts(group->link) ? :
 	     smc_rdma_server_set_peer(s, confirm) ? :
-	     smc_buffers_register(group) ? :
-	     smc_rdma_note_confirmed(s, smc_llc_confirm_link_server(group, &s->base.call_off));
+	     smc_mr_buffers_register(group) ? :
+	     smc_rdma_note_confirmed(s, smc_llc_confirm_link_server(group, &s->base.cancel));
 	if (rc)
 		return rc;
 	if (!group->release)
@@ -430,7 +433,7 @@ static struct smc_group *smc_rdma_client_group(struct smc_rdma_setup *s, const s
 	if (!s->base.first_contact)
 		return smc_group_find_for_client(s->base.net, s->base.version,
 						 smc_rdma_port_of(s), &s->peer, r);
-	if (smc_rdma_is_out_of_reach(s))
+	if (smc_rdma_is_unreachable(s))
 		return ERR_PTR(-EHOSTUNREACH);
 	return smc_rdma_setup_group(s);
 }
@@ -457,9 +460,9 @@ static int smc_rdma_client_first_contact(struct smc_rdma_setup *s)
 	struct smc_group *group = s->conn->group;
 
 	/* The reply comes last: the server may offer the group as soon as it has that. */
-	return smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(group, &s->base.call_off)) ? :
+	return smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(group, &s->base.cancel)) ? :
 	       smc_link_to_rts(group->link) ? :
-	       smc_buffers_register(group) ? :
+	       smc_mr_buffers_register(group) ? :
 	       smc_group_activate(group) ? :
 	       smc_llc_confirm_link_reply(group);
 }
@@ -483,13 +486,13 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 		smc_group_retire(s->conn->group);
 	/* A group without its first contact is of no use to anybody. */
 	if (s->group && !keep)
-		smc_group_kill(s->group, ECONNABORTED);
+		smc_group_terminate(s->group, ECONNABORTED);
 	if (s->group)
 		smc_group_put(s->group);
 	/* A CONFIRM may be on its way, and its sender write. That ends with the link. */
 	if (s->conn && !keep && base->exposed && !base->first_contact)
-		smc_rdma_conn_spend(s->conn);
-	smc_contact_end(s);
+		smc_rdma_conn_quarantine(s->conn);
+	smc_first_contact_end(s);
 	for (i = 0; i < ARRAY_SIZE(s->ports); i++)
 		if (s->ports[i].dev)
 			smc_rdma_port_put(&s->ports[i]);
@@ -507,5 +510,5 @@ const struct smc_path_type smc_rdma_path = {
 	.server_complete = smc_rdma_server_complete,
 	.client_complete = smc_rdma_client_complete,
 	.end		 = smc_rdma_setup_end,
-	.learn		 = smc_rdma_setup_learn,
+	.learn		 = smc_rdma_setup_note_decline,
 };

@@ -71,15 +71,16 @@ static bool smc_show_port_of(const struct smc_group *group, struct smc_show_port
 
 static int smc_show_put_buffers(struct sk_buff *skb, const struct smc_group *group)
 {
-	struct smc_buffer_bytes rmbs = smc_slabs_bytes(&group->buffers.slabs[SMC_BUFFER_RMB]);
-	struct smc_buffer_bytes mirrors = smc_slabs_bytes(&group->buffers.slabs[SMC_BUFFER_MIRROR]);
+	const struct smc_buffer_pool *pools = group->buffers.pools;
+	struct smc_buffer_pool_bytes rmbs = smc_buffer_pool_bytes(&pools[SMC_BUFFER_RMB]);
+	struct smc_buffer_pool_bytes sndbufs = smc_buffer_pool_bytes(&pools[SMC_BUFFER_SNDBUF]);
 	u8 type = SMC_BUF_PHYSICAL;
 
-	if (rmbs.virtual || mirrors.virtual)
-		type = rmbs.physical || mirrors.physical ? SMC_BUF_MIXED : SMC_BUF_VIRTUAL;
+	if (rmbs.virtual || sndbufs.virtual)
+		type = rmbs.physical || sndbufs.physical ? SMC_BUF_MIXED : SMC_BUF_VIRTUAL;
 	return nla_put_u8(skb, SMC_NLA_LGR_R_BUF_TYPE, type) ?:
 	       nla_put_uint(skb, SMC_NLA_LGR_R_RMB_ALLOC, rmbs.physical + rmbs.virtual) ?:
-	       nla_put_uint(skb, SMC_NLA_LGR_R_SNDBUF_ALLOC, mirrors.physical + mirrors.virtual);
+	       nla_put_uint(skb, SMC_NLA_LGR_R_SNDBUF_ALLOC, sndbufs.physical + sndbufs.virtual);
 }
 
 static int smc_show_put_v2(struct sk_buff *skb, const struct smc_group *group)

@@ -6,7 +6,7 @@
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "compat.h"
-#include "follow.h"
+#include "tcp_close.h"
 #include "listener.h"
 #include "migrate.h"
 #include "ops.h"
@@ -34,7 +34,7 @@ static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_so
 }
 
 /* A connection of TCP. Without memory it is reset. */
-static struct smc_sock *smc_listener_know_plain(struct smc_listener *l, struct sock *sk)
+static struct smc_sock *smc_listener_classify_tcp(struct smc_listener *l, struct sock *sk)
 {
 	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
 
@@ -67,7 +67,7 @@ static bool smc_listener_claim(struct smc_listener *l, struct smc_sock *child)
 }
 
 /* What TCP's accept() gives. Return: it, or NULL if it was reset. */
-static struct smc_sock *smc_listener_know(struct smc_listener *l, struct sock *sk)
+static struct smc_sock *smc_listener_classify(struct smc_listener *l, struct sock *sk)
 {
 	struct smc_sock *child;
 	bool is_own;
@@ -77,9 +77,9 @@ static struct smc_sock *smc_listener_know(struct smc_listener *l, struct sock *s
 	is_own = child && smc_listener_claim(l, child);
 	rcu_read_unlock();
 	if (!child && !smc_sk(sk))
-		return smc_listener_know_plain(l, sk);
+		return smc_listener_classify_tcp(l, sk);
 	if (!is_own) {
-		smc_reset_foreign(sk);
+		smc_reset_other(sk);
 		return NULL;
 	}
 	/* The queue's reference is the application's now. */
@@ -104,7 +104,7 @@ static struct smc_sock *smc_listener_accept_one(struct smc_listener *l)
 	if (is_ready)
 		child = smc_tcp_accept(sk);
 	if (child)
-		known = smc_listener_know(l, child);
+		known = smc_listener_classify(l, child);
 	mutex_unlock(&l->stopping);
 	return known;
 }
@@ -161,7 +161,7 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 		smc_sock_drop_late(child);
 	sock_graft(child->sk, newsock);
 	newsock->state = SS_CONNECTED;
-	smc_follow_begin(child);
+	smc_tcp_close_begin(child);
 	release_sock(child->sk);
 	return 0;
 }

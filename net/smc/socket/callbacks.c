@@ -69,7 +69,7 @@ static void smc_prot_replace(struct sock *sk, const struct proto *from, struct p
 }
 
 /* Hooks that are neither TCP's nor ours. */
-static bool smc_has_foreign_hooks(const struct sock *sk)
+static bool smc_has_other_callbacks(const struct sock *sk)
 {
 	return !smc_sk(sk) && (READ_ONCE(sk->sk_data_ready) != smc_default_data_ready ||
 			       READ_ONCE(sk->sk_state_change) != smc_default_state_change ||
@@ -82,7 +82,7 @@ bool smc_sock_is_taken(const struct sock *sk)
 	const struct socket *sock = sk->sk_socket;
 
 	/* Only the kernel changes sk_allocation: for a user that may not sleep. */
-	return smc_has_foreign_hooks(sk) || sk->sk_allocation != GFP_KERNEL ||
+	return smc_has_other_callbacks(sk) || sk->sk_allocation != GFP_KERNEL ||
 	       (sock && !sock->file && !sk->sk_kern_sock);
 }
 
@@ -121,7 +121,7 @@ static void smc_callbacks_restore(struct sock *sk)
 static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS);
 
 /* Under RCU, or with the socket's file open: operations of ours are those of a listener. */
-static bool smc_children_are_ours(const struct inet_connection_sock_af_ops *ops)
+static bool smc_children_are_hooked(const struct inet_connection_sock_af_ops *ops)
 {
 	return ops->syn_recv_sock == smc_syn_recv_sock;
 }
@@ -131,7 +131,7 @@ static void smc_children_unhook(struct sock *sk)
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
 	/* Not those of a child that TCP made one over IPv4. */
-	if (smc_children_are_ours(icsk->icsk_af_ops))
+	if (smc_children_are_hooked(icsk->icsk_af_ops))
 		WRITE_ONCE(icsk->icsk_af_ops, smc_tcp_family_of(sk)->af_ops);
 }
 
@@ -152,8 +152,8 @@ static bool smc_child_is_fast_open(struct sk_buff *skb)
 	return TCP_SKB_CB(skb)->tcp_flags & TCPHDR_SYN;
 }
 
-static void smc_child_settle(struct sock *child, const struct request_sock *req,
-			     struct sk_buff *skb)
+static void smc_child_init_tcp(struct sock *child, const struct request_sock *req,
+			       struct sk_buff *skb)
 {
 	smc_callbacks_restore(child);
 	smc_children_unhook(child);
@@ -171,17 +171,17 @@ static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS)
 	struct sock *child;
 
 	/* The listener drops these requests. */
-	if (inet_rsk(req)->smc_ok && smc_listener_has_withdrawn(sk)) {
+	if (inet_rsk(req)->smc_ok && smc_listener_has_revoked(sk)) {
 		dst_release(dst);
 		return NULL;
 	}
 	child = smc_tcp_family_of(sk)->af_ops->syn_recv_sock(SMC_SYN_RECV_PASS);
 	if (child)
-		smc_child_settle(child, req, skb);
+		smc_child_init_tcp(child, req, skb);
 	return child;
 }
 
-bool smc_children_are_tcps(const struct sock *sk)
+bool smc_children_are_unhooked(const struct sock *sk)
 {
 	const struct inet_connection_sock_af_ops *tcp = smc_tcp_family_of(sk)->af_ops;
 
@@ -205,7 +205,7 @@ static struct smc_listener *smc_children_listener(const struct sock *sk)
 
 	/* Pairs with smc_children_hook(). */
 	ops = smp_load_acquire(&inet_csk(sk)->icsk_af_ops);
-	if (!smc_children_are_ours(ops))
+	if (!smc_children_are_hooked(ops))
 		return NULL;
 	return container_of((struct inet_connection_sock_af_ops *)ops, struct smc_listener, af_ops);
 }
@@ -222,7 +222,7 @@ struct smc_sock *smc_sk_listening(const struct sock *sk)
  * The stream signals what arrives. TCP is kept from signalling its own FIN by the flag that says
  * that a reader waits.
  */
-static void smc_sock_mute(struct sock *sk, bool is_muted)
+static void smc_sock_mute_sigio(struct sock *sk, bool is_muted)
 {
 	struct socket_wq *wq;
 
@@ -241,7 +241,7 @@ void smc_sock_unhook(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	if (smc->mode == SMC_MODE_STREAM)
-		smc_sock_mute(sk, false);
+		smc_sock_mute_sigio(sk, false);
 	WRITE_ONCE(smc->mode, SMC_MODE_TCP);
 	/* No SYN of it offers what nobody would follow up. */
 	smc_tcp_set_offer(sk, false);
@@ -263,7 +263,7 @@ void smc_tcp_wake(struct sock *sk)
 /* Return: whether the client's connect() is under way in this namespace, and takes a connection. */
 static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 {
-	struct sock *client = smc_nearby(child) ? smc_nearby_peer(child) : NULL;
+	struct sock *client = smc_local_peer(child) ? smc_local_peer_find(child) : NULL;
 	struct smc_sock *smc = client ? smc_sk(client) : NULL;
 	bool takes;
 
@@ -313,7 +313,7 @@ static void smc_tcp_begin(struct smc_sock *smc)
 	smc_handshake_start(&smc->hs, SMC_CLIENT);
 	if (!READ_ONCE(smc->local_listener))
 		smc_handshake_queue(&smc->hs);
-	else if (smc_nearby(smc->sk))
+	else if (smc_local_peer(smc->sk))
 		/* To meet its other end, it must be there: with this acknowledgement. */
 		smc_tcp_set_delayed_ack(smc->sk, false);
 }
@@ -365,11 +365,11 @@ static void smc_tcp_connected(struct smc_sock *smc)
 }
 
 /*
- * The rendezvous is under way, and no connect() waits for TCP's handshake to be through, so as to
+ * SMC's handshake is under way, and no connect() waits for TCP's to be through, so as to
  * hold it. Others wait for its end, and a wake-up before is none to io_uring: it calls connect()
  * again, and is told EALREADY.
  */
-static bool smc_is_shaking_alone(const struct smc_sock *smc)
+static bool smc_is_only_handshake(const struct smc_sock *smc)
 {
 	return smc->mode == SMC_MODE_HANDSHAKE && !READ_ONCE(smc->local_listener);
 }
@@ -383,7 +383,7 @@ void smc_tcp_state_change(struct sock *sk)
 	/* Who waits for the stream is told by the stream. */
 	if (smc && smc->mode == SMC_MODE_STREAM) {
 		/* For a FIN of TCP, whose signal comes next. */
-		smc_sock_mute(sk, true);
+		smc_sock_mute_sigio(sk, true);
 		smc_sock_tcp_changed(smc);
 		goto out;
 	}
@@ -393,7 +393,7 @@ void smc_tcp_state_change(struct sock *sk)
 		wake_up(&smc->hs.wait);
 	else if (smc && smc->mode == SMC_MODE_LISTEN)
 		smc_listener_kick(smc->listener);
-	if (!smc || !smc_is_shaking_alone(smc))
+	if (!smc || !smc_is_only_handshake(smc))
 		smc_default_state_change(sk);
 out:
 	rcu_read_unlock();

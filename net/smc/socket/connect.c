@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* TCP's handshake, then the rendezvous, then connect() returns. */
+/* TCP's handshake, then SMC's, then connect() returns. */
 
 #include <net/inet_common.h>
 #include <net/tcp.h>
@@ -9,7 +9,7 @@
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
-#include "follow.h"
+#include "tcp_close.h"
 #include "listener.h"
 #include "ops.h"
 #include "options.h"
@@ -19,8 +19,8 @@
 #include "wire/clc.h"
 
 /* The first look is before the first retransmission, which comes after TCP_TIMEOUT_INIT. */
-#define SMC_SYN_FIRST_LOOK	(3 * TCP_TIMEOUT_INIT / 4)
-#define SMC_SYN_LOOK		(TCP_TIMEOUT_INIT / 2)
+#define SMC_SYN_FIRST_TIMER	(3 * TCP_TIMEOUT_INIT / 4)
+#define SMC_SYN_TIMER		(TCP_TIMEOUT_INIT / 2)
 
 int smc_wait_for_connection(struct smc_sock *smc, long timeo)
 {
@@ -44,7 +44,7 @@ int smc_wait_for_connection(struct smc_sock *smc, long timeo)
 }
 
 /* With the lock of softirqs. Return: whether to look again, and when. */
-static unsigned long smc_connect_look_now(struct smc_sock *smc)
+static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 
@@ -55,7 +55,7 @@ static unsigned long smc_connect_look_now(struct smc_sock *smc)
 	if (sock_owned_by_user(sk))
 		return HZ / 20;
 	if (sk->sk_state == TCP_CLOSE || !smc_tcp_syn_is_lost(sk))
-		return SMC_SYN_LOOK;
+		return SMC_SYN_TIMER;
 	/* Something on the way may drop SYNs for the option, and tell nobody. */
 	smc->left_out = true;
 	smc->retrans_with = smc_tcp_retransmits(sk);
@@ -63,9 +63,9 @@ static unsigned long smc_connect_look_now(struct smc_sock *smc)
 	return 0;
 }
 
-void smc_connect_look(struct timer_list *timer)
+void smc_connect_timer(struct timer_list *timer)
 {
-	smc_sock_look(container_of(timer, struct smc_sock, syn), timer, smc_connect_look_now);
+	smc_sock_timer(container_of(timer, struct smc_sock, syn), timer, smc_connect_check_syn);
 }
 
 void smc_connect_forget_listener(struct sock *sk)
@@ -103,7 +103,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);
 		return;
 	}
-	if (smc_shares_congested(sk, smc->limit_handshakes)) {
+	if (smc_quota_congested(sk, smc->limit_handshakes)) {
 		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
 		return;
 	}
@@ -117,10 +117,10 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 	smc_tcp_set_offer(sk, true);
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);
 	if (smc_blackhole_is_on(smc_sk_net(sk)))
-		mod_timer(&smc->syn, jiffies + SMC_SYN_FIRST_LOOK);
+		mod_timer(&smc->syn, jiffies + SMC_SYN_FIRST_TIMER);
 }
 
-/* Lock the socket, with no rendezvous under way. */
+/* Lock the socket, with no handshake under way. */
 static void smc_connect_lock(struct sock *sk)
 {
 	struct smc_sock *smc;
@@ -148,7 +148,7 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 
 	if (smc && smc->mode == SMC_MODE_STREAM) {
 		/* A FIN that is due leaves before TCP forgets of it. */
-		smc_follow(sk);
+		smc_tcp_close(sk);
 		by_reset = smc_stream_disconnect(smc->stream, &err);
 	}
 	if (smc && smc->mode != SMC_MODE_LISTEN)
@@ -201,14 +201,14 @@ static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 	if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
 	    (smc->mode == SMC_MODE_CONNECTING || smc->mode == SMC_MODE_STREAM ||
 	     smc->mode == SMC_MODE_TCP)) {
-		smc_sock_give_up(smc);
+		smc_sock_leave_smc(smc);
 		/* Others may have begun to wait for the connection. */
 		smc_tcp_wake(sk);
 	}
 	release_sock(sk);
 }
 
-/* What connect() returns once the rendezvous is over; a failure is as TCP leaves it. */
+/* What connect() returns once the handshake is over; a failure is as TCP leaves it. */
 static int smc_connect_result(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
@@ -238,7 +238,7 @@ static void smc_connect_suspend(struct socket *sock)
 
 static struct smc_sock *smc_connect_take_peer(const struct smc_sock *smc, struct smc_listener *l)
 {
-	struct sock *sk = smc_nearby_peer(smc->sk);
+	struct sock *sk = smc_local_peer_find(smc->sk);
 	struct smc_sock *child;
 
 	if (!sk)
@@ -261,8 +261,8 @@ static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l, bool 
 	if (child) {
 		/* A program that captures packets is to see the messages. */
 		agreed = is_own && child->mode == SMC_MODE_HANDSHAKE &&
-			 !smc_nearby_is_watched(smc->sk) &&
-			 smc_handshake_pair(&smc->hs, &child->hs);
+			 !smc_local_peer_is_captured(smc->sk) &&
+			 smc_handshake_local(&smc->hs, &child->hs);
 		if (agreed)
 			smc_handshake_run(&child->hs);
 		smc_listener_enter(l, child);
@@ -277,7 +277,7 @@ static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l, bool 
  * Run the handshake, if TCP is connected. On a signal, after @timeo, or with a peer that needs
  * time, it goes on without the caller.
  */
-static void smc_connect_shake(struct smc_sock *smc, long timeo)
+static void smc_connect_handshake(struct smc_sock *smc, long timeo)
 {
 	struct smc_listener *l;
 	bool is_own;
@@ -311,7 +311,7 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 		return smc_connect_nobody(sock, addr, len, flags);
 
 	lock_sock(sk);
-	smc_family_settle(sk);
+	smc_family_to_tcp(sk);
 	already = sock->state == SS_CONNECTING;
 	smc_connect_prepare(sock, addr, len);
 	smc = smc_sk(sk);
@@ -326,7 +326,7 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	if (!smc)
 		return smc_tcp_ops(sk)->connect(sock, addr, len, flags);
 	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
-	smc_connect_shake(smc, rc ? 0 : smc_time_left(timeo, began));
+	smc_connect_handshake(smc, rc ? 0 : smc_time_left(timeo, began));
 	if (rc)
 		goto out;
 

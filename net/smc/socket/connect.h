@@ -30,12 +30,12 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
 void smc_connect_forget_listener(struct sock *sk);
 
 /**
- * smc_connect_look() - leave the option out of the SYNs to come, where two had no answer
+ * smc_connect_timer() - leave the option out of the SYNs to come, where two had no answer
  * @timer: of the socket, in SMC_MODE_CONNECTING
  *
  * Context: softirq.
  */
-void smc_connect_look(struct timer_list *timer);
+void smc_connect_timer(struct timer_list *timer);
 
 /**
  * smc_wait_for_connection() - smc_wait_connected(), while they are under way
@@ -48,7 +48,7 @@ void smc_connect_look(struct timer_list *timer);
 int smc_wait_for_connection(struct smc_sock *smc, long timeo);
 
 /**
- * smc_wait_connected() - wait for TCP's handshake and the rendezvous to end
+ * smc_wait_connected() - wait for TCP's handshake and SMC's to end
  * @smc: socket
  * @timeo: jiffies; 0: do not wait
  *

@@ -121,7 +121,7 @@ bool smc_family_adopt(struct sock *sk)
 	return true;
 }
 
-void smc_family_settle(struct sock *sk)
+void smc_family_to_tcp(struct sock *sk)
 {
 	struct proto *tcp = READ_ONCE(sk->sk_prot);
 

@@ -21,13 +21,13 @@ struct sock;
 bool smc_family_adopt(struct sock *sk);
 
 /**
- * smc_family_settle() - let the struct sock of a socket hold TCP's module again
+ * smc_family_to_tcp() - let the struct sock of a socket hold TCP's module again
  * @sk: socket, locked, whose file is open and so holds this module
  *
  * Otherwise also the sock that TCP leaves in TIME_WAIT would hold this module, for a
  * minute.
  */
-void smc_family_settle(struct sock *sk);
+void smc_family_to_tcp(struct sock *sk);
 
 int smc_family_init(void);
 void smc_family_exit(void);

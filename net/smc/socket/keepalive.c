@@ -27,7 +27,7 @@
 #define SMC_KEEPALIVE_INTERVALS	10
 
 /* The timer wheel rounds longer waits to seconds, so that many of them would expire together. */
-#define SMC_KEEPALIVE_LEAP	(15 * HZ)
+#define SMC_KEEPALIVE_MAX_SLEEP	(15 * HZ)
 
 /* Jiffies of silence before a probe, or 0 for none. */
 static unsigned long smc_keepalive_time(const struct smc_sock *smc)
@@ -42,7 +42,7 @@ static unsigned long smc_keepalive_time(const struct smc_sock *smc)
  */
 static unsigned long smc_keepalive_wait(unsigned long left)
 {
-	if (left > SMC_KEEPALIVE_LEAP)
+	if (left > SMC_KEEPALIVE_MAX_SLEEP)
 		left /= 2;
 	return left - reciprocal_scale(get_random_u32(), left / 4 + 1);
 }
@@ -54,7 +54,7 @@ static unsigned long smc_keepalive_interval(unsigned long time)
 }
 
 /* With the lock of softirqs. Return: whether to look again, and in how many jiffies. */
-static unsigned long smc_keepalive_look_now(struct smc_sock *smc)
+static unsigned long smc_keepalive_check(struct smc_sock *smc)
 {
 	unsigned long time = smc_keepalive_time(smc);
 	struct sock *sk = smc->sk;
@@ -62,7 +62,7 @@ static unsigned long smc_keepalive_look_now(struct smc_sock *smc)
 
 	/* If the peer needs the stream no more, it may have closed the TCP connection, too. */
 	if (!time || smc->mode != SMC_MODE_STREAM || sk->sk_state == TCP_CLOSE ||
-	    smc_stream_is_left_alone(smc->stream))
+	    smc_stream_needs_no_peer(smc->stream))
 		return 0;
 	if (sock_owned_by_user(sk))
 		return HZ / 20;
@@ -87,10 +87,10 @@ static unsigned long smc_keepalive_look_now(struct smc_sock *smc)
 	return smc_keepalive_wait(smc_keepalive_interval(time));
 }
 
-void smc_keepalive_look(struct timer_list *timer)
+void smc_keepalive_timer(struct timer_list *timer)
 {
-	smc_sock_look(container_of(timer, struct smc_sock, keepalive), timer,
-		      smc_keepalive_look_now);
+	smc_sock_timer(container_of(timer, struct smc_sock, keepalive), timer,
+		       smc_keepalive_check);
 }
 
 void smc_keepalive_begin(struct smc_sock *smc)

@@ -16,9 +16,9 @@ struct smc_sock;
 void smc_keepalive_begin(struct smc_sock *smc);
 
 /**
- * smc_keepalive_look() - timer function for probes
+ * smc_keepalive_timer() - timer function for probes
  * @timer: timer in a struct smc_sock, which stays until smc_sock_cancel()
  */
-void smc_keepalive_look(struct timer_list *timer);
+void smc_keepalive_timer(struct timer_list *timer);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* From TCP's accept queue through the rendezvous, and back. */
+/* From TCP's accept queue through the handshake, and back. */
 
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
@@ -33,14 +33,14 @@ static bool smc_listener_congested(const struct sock *sk)
 		return true;
 	l = smc->listener;
 	if (READ_ONCE(l->tcp_only) || READ_ONCE(l->withdrawn) || smc_migrates(sk) ||
-	    READ_ONCE(smc->tcp_holds) || smc_shares_congested(sk, READ_ONCE(smc->limit_handshakes)))
+	    READ_ONCE(smc->tcp_holds) || smc_quota_congested(sk, READ_ONCE(smc->limit_handshakes)))
 		return true;
 	if (!smc_tcp_offers(sk))
 		smc_tcp_set_offer(smc->sk, true);
 	return false;
 }
 
-bool smc_listener_has_withdrawn(const struct sock *sk)
+bool smc_listener_has_revoked(const struct sock *sk)
 {
 	const struct smc_sock *smc = smc_sk(sk);
 
@@ -61,7 +61,7 @@ int smc_listen_prepare(struct smc_sock *smc)
 	INIT_DELAYED_WORK(&l->take, smc_listener_take);
 	mutex_init(&l->stopping);
 	spin_lock_init(&l->lock);
-	INIT_LIST_HEAD(&l->shaking);
+	INIT_LIST_HEAD(&l->handshaking);
 	INIT_LIST_HEAD(&l->ready);
 	INIT_LIST_HEAD(&l->deferred);
 
@@ -82,7 +82,7 @@ void smc_listener_kick(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
 	if (!l->closed)
-		mod_delayed_work(smc_sk_net(l->sk)->take_wq, &l->take, 0);
+		mod_delayed_work(smc_sk_net(l->sk)->accept_wq, &l->take, 0);
 	spin_unlock_bh(&l->lock);
 }
 
@@ -124,7 +124,7 @@ static bool smc_request_is_of(const struct request_sock *req, const void *child)
 }
 
 /*
- * When one more than the backlog is ready for accept(), as TCP does it, no rendezvous begins. Those
+ * When one more than the backlog is ready for accept(), as TCP does it, no handshake begins. Those
  * in theirs do not count: clients that delay it must not keep others from accept(). So there may be
  * more of them than the backlog when they are through. Where so many new ones are first that
  * accept() sees none that is ready, these make way.
@@ -194,7 +194,7 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 		return false;
 	list_move_tail(&child->siblings, &l->deferred);
 	l->n_deferred++;
-	l->n_shaking--;
+	l->n_handshakes--;
 	/* First: once the child is deferred, its peer's first word has the work run at once. */
 	smc_sock_do_soon(child, smc_listener_deferral(retrans));
 	WRITE_ONCE(child->is_deferred, true);
@@ -219,7 +219,7 @@ static void smc_listener_put(struct smc_listener *l, struct smc_sock *child, uns
 	smc_accept_queue_put(l->sk, child->req);
 }
 
-static void smc_listener_tell(struct smc_listener *l)
+static void smc_listener_notify(struct smc_listener *l)
 {
 	smc_listener_wake(l);
 	/* TCP has no use for it, and the work drops it. */
@@ -227,16 +227,16 @@ static void smc_listener_tell(struct smc_listener *l)
 		smc_listener_kick(l);
 }
 
-/* With the locks of smc_listener_shaken(). Return: whether it waits for accept(). */
-static bool smc_listener_settle(struct smc_listener *l, struct smc_sock *child)
+/* With the locks of smc_listener_handshake_done(). Return: whether it waits for accept(). */
+static bool smc_listener_requeue(struct smc_listener *l, struct smc_sock *child)
 {
 	if (smc_listener_defers(l, child))
 		return false;
-	smc_listener_put(l, child, &l->n_shaking);
+	smc_listener_put(l, child, &l->n_handshakes);
 	return true;
 }
 
-void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child)
+void smc_listener_handshake_done(struct smc_listener *l, struct smc_sock *child)
 {
 	struct sock *sk = child->sk;
 	bool waits;
@@ -244,12 +244,12 @@ void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child)
 	local_bh_disable();
 	bh_lock_sock(sk);
 	spin_lock(&l->lock);
-	waits = smc_listener_settle(l, child);
+	waits = smc_listener_requeue(l, child);
 	spin_unlock(&l->lock);
 	bh_unlock_sock(sk);
 	local_bh_enable();
 	if (waits)
-		smc_listener_tell(l);
+		smc_listener_notify(l);
 }
 
 /* Return: false if it does not wait any more. */
@@ -278,7 +278,7 @@ void smc_listener_end_deferral(struct smc_sock *child)
 	rcu_read_lock();
 	l = READ_ONCE(child->parent);
 	if (l && smc_listener_undefer(l, child))
-		smc_listener_tell(l);
+		smc_listener_notify(l);
 	rcu_read_unlock();
 }
 
@@ -320,13 +320,13 @@ static struct smc_sock *smc_listener_create_child(struct smc_listener *l, struct
 
 void smc_listener_name_client(struct smc_sock *child)
 {
-	if (!smc_nearby(child->sk))
+	if (!smc_local_peer(child->sk))
 		smc_blackhole_key_client(&child->hs.place, child->sk);
 }
 
 /* One that was taken when the listener had been closed so often. */
-static struct smc_sock *smc_listener_know_new(struct smc_listener *l, struct request_sock *req,
-					      unsigned int closings)
+static struct smc_sock *smc_listener_classify_new(struct smc_listener *l, struct request_sock *req,
+						  unsigned int closings)
 {
 	struct smc_sock *child = smc_listener_create_child(l, req->sk);
 
@@ -351,10 +351,10 @@ static void smc_listener_refuse(struct smc_listener *l, struct smc_sock *child)
 /* With its lock, and the child's. Return: whether it waits for accept(). */
 static bool smc_listener_add(struct smc_listener *l, struct smc_sock *child)
 {
-	list_add_tail(&child->siblings, &l->shaking);
-	l->n_shaking++;
+	list_add_tail(&child->siblings, &l->handshaking);
+	l->n_handshakes++;
 	if (child->mode != SMC_MODE_HANDSHAKE)
-		return smc_listener_settle(l, child);
+		return smc_listener_requeue(l, child);
 	smc_handshake_queue(&child->hs);
 	return false;
 }
@@ -386,7 +386,7 @@ void smc_listener_enter(struct smc_listener *l, struct smc_sock *child)
 	if (!may)
 		smc_listener_end_one(child);
 	else if (waits)
-		smc_listener_tell(l);
+		smc_listener_notify(l);
 }
 
 /*
@@ -396,7 +396,7 @@ void smc_listener_enter(struct smc_listener *l, struct smc_sock *child)
 static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct request_sock *req,
 					   unsigned int closings)
 {
-	struct smc_sock *child = smc_listener_know_new(l, req, closings);
+	struct smc_sock *child = smc_listener_classify_new(l, req, closings);
 	struct sock *sk = req->sk;
 	bool is_taken;
 
@@ -484,7 +484,7 @@ static void smc_listener_drop_deferred(struct smc_listener *l)
 		smc_listener_reset_one(child);
 }
 
-/* Those whose rendezvous is over. */
+/* Those whose handshake is over. */
 static void smc_listener_drop_all(struct smc_listener *l)
 {
 	struct smc_sock *child;
@@ -501,7 +501,7 @@ static void smc_listener_drop_all(struct smc_listener *l)
 
 static void smc_listener_take_later(struct smc_listener *l)
 {
-	queue_delayed_work(smc_sk_net(l->sk)->take_wq, &l->take, SMC_SOCK_RETRY);
+	queue_delayed_work(smc_sk_net(l->sk)->accept_wq, &l->take, SMC_SOCK_RETRY);
 }
 
 /* As smc_listener_drop_all(), in the work. */
@@ -571,7 +571,7 @@ static void smc_listener_reset(struct smc_listener *l)
 {
 	struct smc_sock *child;
 
-	while ((child = smc_listener_pop(l, &l->shaking, &l->n_shaking))) {
+	while ((child = smc_listener_pop(l, &l->handshaking, &l->n_handshakes))) {
 		smc_handshake_end(&child->hs);
 		smc_listener_reset_one(child);
 	}
@@ -602,7 +602,7 @@ static void smc_listener_close(struct smc_listener *l)
 }
 
 /* Nobody accepts meanwhile. */
-static void smc_listener_withdraw(struct smc_listener *l)
+static void smc_listener_revoke_offer(struct smc_listener *l)
 {
 	struct sock *sk = l->sk;
 
@@ -619,7 +619,7 @@ static void smc_listener_withdraw(struct smc_listener *l)
 void smc_listener_stop_begin(struct smc_listener *l)
 {
 	mutex_lock(&l->stopping);
-	smc_listener_withdraw(l);
+	smc_listener_revoke_offer(l);
 }
 
 void smc_listener_stop_end(struct smc_listener *l)
@@ -649,7 +649,7 @@ void smc_listen_undo(struct smc_sock *smc, struct socket *sock)
 	struct smc_listener *l = smc->listener;
 	struct sock *sk = smc->sk;
 
-	smc_listener_withdraw(l);
+	smc_listener_revoke_offer(l);
 	/* As long as it listens, its children are copies of it, to be settled by the hook. */
 	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
 		smc_tcp_ops(sk)->shutdown(sock, SHUT_RDWR);

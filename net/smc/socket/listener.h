@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The accepting half of a listening socket: takes connections from TCP's queue, holds their
- * rendezvous side by side, and puts those that are done back there for accept().
+ * handshake side by side, and puts those that are done back there for accept().
  *
  * A connection that was taken is in one of the listener's lists, or in nobody's hands but those of
  * the thread that took it. It enters a list only if the listener was not closed since it was taken,
@@ -33,10 +33,10 @@ struct socket;
  * @take: takes connections from TCP, and drops those that wait when TCP has ended the listener
  * @stopping: one has it stop, or takes from TCP for accept(), at a time
  * @lock: protects what follows; softirqs off
- * @shaking: connections in their rendezvous
+ * @handshaking: connections in their handshake
  * @ready: connections for accept(), which are in TCP's queue
  * @deferred: connections that wait for the first word of their peers (TCP_DEFER_ACCEPT)
- * @n_shaking: how many are in their rendezvous
+ * @n_handshakes: how many are in their handshake
  * @n_ready: how many are for accept()
  * @n_deferred: how many wait for their peers
  * @closed: no more are taken
@@ -56,10 +56,10 @@ struct smc_listener {
 	struct delayed_work take;
 	struct mutex stopping;
 	spinlock_t lock;
-	struct list_head shaking;
+	struct list_head handshaking;
 	struct list_head ready;
 	struct list_head deferred;
-	unsigned int n_shaking;
+	unsigned int n_handshakes;
 	unsigned int n_ready;
 	unsigned int n_deferred;
 	bool closed;
@@ -107,12 +107,12 @@ void smc_listener_stop_begin(struct smc_listener *l);
 void smc_listener_stop_end(struct smc_listener *l);
 
 /**
- * smc_listener_has_withdrawn() - whether requests that were offered SMC do not become connections
+ * smc_listener_has_revoked() - whether requests that were offered SMC do not become connections
  * @sk: socket
  *
  * Context: any, under RCU.
  */
-bool smc_listener_has_withdrawn(const struct sock *sk);
+bool smc_listener_has_revoked(const struct sock *sk);
 
 /**
  * smc_listener_unhook() - leave the socket to TCP
@@ -175,7 +175,7 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 /**
  * smc_listener_enter() - a connection that was taken is the listener's
  * @l: listener
- * @child: connection; if its rendezvous is not over, a worker holds it
+ * @child: connection; if its handshake is not over, a worker holds it
  *
  * If the listener was closed since the connection was taken, it is reset.
  *
@@ -184,14 +184,14 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 void smc_listener_enter(struct smc_listener *l, struct smc_sock *child);
 
 /**
- * smc_listener_shaken() - the rendezvous of a connection is over: it waits for accept(), but with
+ * smc_listener_handshake_done() - a connection's handshake is over: it waits for accept(), but with
  * TCP_DEFER_ACCEPT for its peer first
  * @l: listener
  * @child: connection that entered it; not the caller's from then on
  *
  * Context: process, without the connection's lock.
  */
-void smc_listener_shaken(struct smc_listener *l, struct smc_sock *child);
+void smc_listener_handshake_done(struct smc_listener *l, struct smc_sock *child);
 
 /**
  * smc_listener_end_deferral() - have a connection wait for accept() from now on

@@ -48,7 +48,7 @@ static void smc_reset_offered_children(struct sock *sk)
 		req = smc_accept_queue_take(sk, smc_request_is_offered, NULL);
 		release_sock(sk);
 		if (req) {
-			smc_reset_foreign(req->sk);
+			smc_reset_other(req->sk);
 			reqsk_put(req);
 		}
 	} while (req);

@@ -13,7 +13,7 @@
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
-#include "follow.h"
+#include "tcp_close.h"
 #include "ioctl.h"
 #include "listener.h"
 #include "ops.h"
@@ -63,7 +63,7 @@ static struct smc_stream *smc_await_stream(struct sock *sk, long timeo)
 	return rc ? ERR_PTR(rc) : smc_stream_of(sk);
 }
 
-/* The same for a call that reads: what comes too late for the rendezvous is not to be read. */
+/* The same for a call that reads: what comes too late for the handshake is not to be read. */
 static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 {
 	struct smc_stream *st = smc_await_stream(sk, timeo);
@@ -87,7 +87,7 @@ static int smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len)
 	/* The call connects. */
 	if (msg->msg_flags & MSG_FASTOPEN) {
 		lock_sock(sk);
-		smc_family_settle(sk);
+		smc_family_to_tcp(sk);
 		smc_connect_forget_listener(sk);
 		release_sock(sk);
 	}
@@ -124,7 +124,7 @@ static void smc_release_transfer(struct sock *sk, const struct smc_stream *st)
 {
 	/* Another thread may have disconnected the socket meanwhile. */
 	if (unlikely(smc_stream_has_failed(st)) && smc_stream_of(sk) == st)
-		smc_follow_failure(sk);
+		smc_tcp_close_failed(sk);
 	release_sock(sk);
 }
 
@@ -223,7 +223,7 @@ static int smc_shutdown_connecting(struct smc_sock *smc, struct socket *sock)
 	smc_handshake_stop(&smc->hs);
 	/* It may have been through before it could be stopped. */
 	if (smc->mode == SMC_MODE_CONNECTING || sk->sk_state == TCP_CLOSE) {
-		smc_sock_give_up(smc);
+		smc_sock_leave_smc(smc);
 		smc_tcp_disconnect(sk);
 		WRITE_ONCE(sk->sk_err, ECONNRESET);
 		sock->state = SS_UNCONNECTED;
@@ -265,7 +265,7 @@ static int smc_shutdown_stream(struct socket *sock, struct smc_stream *st, int h
 		return -ENOTCONN;
 	/* SHUT_RD, SHUT_WR and SHUT_RDWR count from 0, the bits from 1. */
 	smc_stream_shutdown(st, how + 1);
-	smc_follow(sk);
+	smc_tcp_close(sk);
 	return 0;
 }
 
@@ -318,10 +318,10 @@ static int smc_listen_begin(struct socket *sock)
 		return sk->sk_state == TCP_LISTEN ? 0 : -EINVAL;
 	/* The children of a listener would inherit what a connection has left of itself. */
 	if (smc && smc->mode != SMC_MODE_LISTEN)
-		smc_sock_give_up(smc);
+		smc_sock_leave_smc(smc);
 	if ((smc && (smc->tcp_only || smc->tcp_holds || smc->listener)) ||
 	    smc_serves_only_tcp(sk) || smc_sock_is_taken(sk) ||
-	    !smc_children_are_tcps(sk))
+	    !smc_children_are_unhooked(sk))
 		return 0;
 	if (!smc)
 		smc = smc_sock_create(sk, SMC_SERVER);
@@ -340,7 +340,7 @@ static int smc_listen(struct socket *sock, int backlog)
 		smc_listener_stop_end(listener);
 	}
 	lock_sock(sk);
-	smc_family_settle(sk);
+	smc_family_to_tcp(sk);
 	rc = smc_listen_begin(sock);
 	release_sock(sk);
 	if (rc)
@@ -397,7 +397,7 @@ static void smc_splice_eof(struct socket *sock)
 }
 
 /* TCP has set an option of a socket with a stream. */
-static void smc_stream_heed_option(struct smc_stream *st, int optname)
+static void smc_stream_apply_option(struct smc_stream *st, int optname)
 {
 	switch (optname) {
 	case TCP_NODELAY:
@@ -407,7 +407,7 @@ static void smc_stream_heed_option(struct smc_stream *st, int optname)
 			smc_stream_uncork(st);
 		break;
 	case TCP_NOTSENT_LOWAT:
-		smc_stream_look_for_room(st);
+		smc_stream_notify_writers(st);
 		break;
 	case TCP_USER_TIMEOUT:
 		smc_stream_set_user_timeout(st);
@@ -434,7 +434,7 @@ static int smc_setsockopt(struct socket *sock, int level, int optname, sockptr_t
 	smc_option_end(sk, level, optname);
 	st = smc_stream_of(sk);
 	if (!rc && st && level == SOL_TCP)
-		smc_stream_heed_option(st, optname);
+		smc_stream_apply_option(st, optname);
 	return rc;
 }
 
@@ -456,7 +456,7 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 	smc = smc_sk(sock->sk);
 	if (!smc || smc_mode(smc) != SMC_MODE_STREAM)
 		return 0;
-	return smc_follow_info(smc, optval, optlen);
+	return smc_tcp_close_info(smc, optval, optlen);
 }
 
 /*
@@ -484,7 +484,7 @@ static bool smc_release_later(struct smc_stream *st, struct socket *sock)
 
 static void smc_release_abort(struct smc_stream *st, struct sock *sk)
 {
-	/* First, see smc_follow_close(). */
+	/* First, see smc_tcp_close_orderly(). */
 	lock_sock(sk);
 	smc_tcp_disconnect(sk);
 	release_sock(sk);
@@ -513,8 +513,8 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 
 	lock_sock(sk);
 	smc_sock_unhook(smc);
-	done = smc_follow_close(st, sk, sock_flag(sk, SOCK_LINGER) &&
-				!(current->flags & PF_EXITING) ? sk->sk_lingertime : 0);
+	done = smc_tcp_close_orderly(st, sk, sock_flag(sk, SOCK_LINGER) &&
+				     !(current->flags & PF_EXITING) ? sk->sk_lingertime : 0);
 	release_sock(sk);
 	smc_sock_cancel(smc);
 	if (!done) {
@@ -576,7 +576,7 @@ static int smc_set_rcvlowat(struct sock *sk, int value)
 
 	/* What is there may be enough now, and TCP looks at its own queue only. */
 	if (!rc && st)
-		smc_stream_look(st);
+		smc_stream_notify_readers(st);
 	return rc;
 }
 
@@ -637,7 +637,7 @@ bool smc_abandon_queued(struct smc_sock *smc)
 	return true;
 }
 
-void smc_reset_foreign(struct sock *sk)
+void smc_reset_other(struct sock *sk)
 {
 	sock_no_linger(sk);
 	sk->sk_prot->close(sk, 0);
@@ -649,7 +649,7 @@ void smc_reset_tcp(struct sock *sk)
 
 	if (smc)
 		smc_abandon(smc);
-	smc_reset_foreign(sk);
+	smc_reset_other(sk);
 }
 
 /* TCP's connection below and the stream may each stand for a while after the other. */
@@ -689,7 +689,7 @@ static void smc_ops_derive(struct smc_family_ops *ops, const struct proto_ops *t
 }
 
 /* TCP over IPv6 does not export its operations, but its sockets show them. */
-static int smc_ops_learn(int family, struct smc_family_ops *ops)
+static int smc_ops_derive_family(int family, struct smc_family_ops *ops)
 {
 	struct socket *sock;
 	int rc;
@@ -705,10 +705,10 @@ static int smc_ops_learn(int family, struct smc_family_ops *ops)
 
 int smc_ops_init(void)
 {
-	int rc = smc_ops_learn(AF_INET, &smc_ipv4_ops);
+	int rc = smc_ops_derive_family(AF_INET, &smc_ipv4_ops);
 
 	if (rc)
 		return rc;
-	rc = smc_ops_learn(AF_INET6, &smc_ipv6_ops);
+	rc = smc_ops_derive_family(AF_INET6, &smc_ipv6_ops);
 	return rc == -EAFNOSUPPORT ? 0 : rc;
 }

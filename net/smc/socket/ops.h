@@ -60,12 +60,12 @@ void smc_abandon(struct smc_sock *smc);
 bool smc_abandon_queued(struct smc_sock *smc);
 
 /**
- * smc_reset_foreign() - close a connection of TCP by reset
+ * smc_reset_other() - close a connection of TCP by reset
  * @sk: socket that no application has seen; what SMC knows of it, if anything, is another's to free
  *
  * Context: process, without the socket lock; may sleep.
  */
-void smc_reset_foreign(struct sock *sk);
+void smc_reset_other(struct sock *sk);
 
 /**
  * smc_reset_tcp() - close a connection that no application has seen, by reset

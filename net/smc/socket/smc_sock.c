@@ -12,7 +12,7 @@
 #include "admin/stats.h"
 #include "compat.h"
 #include "connect.h"
-#include "follow.h"
+#include "tcp_close.h"
 #include "keepalive.h"
 #include "listener.h"
 #include "smc_sock.h"
@@ -64,8 +64,8 @@ static void smc_sock_init(struct smc_sock *smc, struct sock *sk, enum smc_role r
 	smc_handshake_init(&smc->hs, sk, memcg, &smc_sock_handshake_ops);
 	INIT_DELAYED_WORK(&smc->fin, smc_sock_check_fin);
 	INIT_DELAYED_WORK(&smc->later, smc_sock_do_later);
-	timer_setup(&smc->syn, smc_connect_look, 0);
-	timer_setup(&smc->keepalive, smc_keepalive_look, 0);
+	timer_setup(&smc->syn, smc_connect_timer, 0);
+	timer_setup(&smc->keepalive, smc_keepalive_timer, 0);
 	INIT_LIST_HEAD(&smc->siblings);
 }
 
@@ -152,8 +152,8 @@ static bool smc_sock_drop(struct smc_sock *smc)
 	return owed;
 }
 
-void smc_sock_look(struct smc_sock *smc, struct timer_list *timer,
-		   unsigned long (*look)(struct smc_sock *smc))
+void smc_sock_timer(struct smc_sock *smc, struct timer_list *timer,
+		    unsigned long (*look)(struct smc_sock *smc))
 {
 	unsigned long again;
 
@@ -186,7 +186,7 @@ static void smc_sock_do_later(struct work_struct *work)
 	if (smc->mode == SMC_MODE_TCP)
 		smc_handshake_decline_late(&smc->hs);
 	else
-		smc_follow_by_work(smc);
+		smc_tcp_close_by_work(smc);
 	release_sock(smc->sk);
 }
 
@@ -210,19 +210,19 @@ bool smc_sock_drop_late(struct smc_sock *smc)
 	return false;
 }
 
-/* Whether connect() has returned the error: TCP's connection broke before the rendezvous did. */
-static bool smc_sock_has_told(const struct sock *sk)
+/* Whether connect() has returned the error: TCP's connection broke before the handshake did. */
+static bool smc_sock_has_reported(const struct sock *sk)
 {
 	return sk->sk_state == TCP_CLOSE && sk->sk_socket && sk->sk_socket->state == SS_UNCONNECTED;
 }
 
-/* The rendezvous broke off in the middle: neither SMC nor TCP can go on. */
-static void smc_sock_break(struct smc_sock *smc, int err)
+/* The handshake broke off in the middle: neither SMC nor TCP can go on. */
+static void smc_sock_abort(struct smc_sock *smc, int err)
 {
 	struct sock *sk = smc->sk;
 	/* Unless sending a message took it. */
 	int reset = sk->sk_err;
-	bool has_told = smc_sock_has_told(sk);
+	bool has_told = smc_sock_has_reported(sk);
 
 	/* accept() can still name the peer then. */
 	if (sk->sk_state != TCP_CLOSE)
@@ -248,18 +248,18 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	smc->stream = smc->hs.stream;
-	smc_stream_attach(smc->stream, sk, smc->role, smc_follow_later);
+	smc_stream_attach(smc->stream, sk, smc->role, smc_tcp_close_later);
 	/* Pairs with the calls, which look at the stream without the lock. */
 	smp_store_release(&smc->mode, SMC_MODE_STREAM);
 	smc_keepalive_begin(smc);
-	/* The peer may have been quicker. Who waits is woken when the rendezvous is over. */
-	smc_stream_tell_urgent(smc->stream);
+	/* The peer may have been quicker. Who waits is woken when the handshake is over. */
+	smc_stream_report_urgent(smc->stream);
 	smc_sock_check_tcp(smc);
 	smc_sock_tcp_changed(smc);
-	smc_follow_begin(smc);
+	smc_tcp_close_begin(smc);
 }
 
-void smc_sock_give_up(struct smc_sock *smc)
+void smc_sock_leave_smc(struct smc_sock *smc)
 {
 	int err;
 
@@ -271,14 +271,14 @@ void smc_sock_give_up(struct smc_sock *smc)
 }
 
 /* By TCP. What was sent so far is not among the bytes that SO_TIMESTAMPING counts. */
-static void smc_sock_go_on(struct smc_sock *smc)
+static void smc_sock_enter_tcp(struct smc_sock *smc)
 {
 	atomic_set(&smc->sk->sk_tskey, smc_tcp_written(smc->sk));
 	smc_sock_fall_back(smc, smc->hs.reason);
 }
 
 /* With the socket locked. The handshake is over. */
-static void smc_sock_conclude(struct smc_handshake *hs)
+static void smc_sock_finish_handshake(struct smc_handshake *hs)
 {
 	struct smc_sock *smc = container_of(hs, struct smc_sock, hs);
 
@@ -286,9 +286,9 @@ static void smc_sock_conclude(struct smc_handshake *hs)
 	if (hs->stream)
 		smc_sock_enter_stream(smc);
 	else if (hs->result)
-		smc_sock_break(smc, hs->result);
+		smc_sock_abort(smc, hs->result);
 	else
-		smc_sock_go_on(smc);
+		smc_sock_enter_tcp(smc);
 	smc_tcp_wake(smc->sk);
 }
 
@@ -297,11 +297,11 @@ static void smc_sock_release_handshake(struct smc_handshake *hs)
 	struct smc_sock *smc = container_of(hs, struct smc_sock, hs);
 
 	if (smc->parent)
-		smc_listener_shaken(smc->parent, smc);
+		smc_listener_handshake_done(smc->parent, smc);
 }
 
 static const struct smc_handshake_ops smc_sock_handshake_ops = {
-	.conclude = smc_sock_conclude,
+	.conclude = smc_sock_finish_handshake,
 	.release  = smc_sock_release_handshake,
 };
 
@@ -355,7 +355,7 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
  * When both ends have closed, TCP ends without an error, and has seen a FIN. An error that the
  * application has left unread may be older, of an ICMP message that IP_RECVERR lets through.
  */
-static bool smc_sock_tcp_is_through(const struct smc_sock *smc, int err)
+static bool smc_sock_tcp_is_over(const struct smc_sock *smc, int err)
 {
 	const struct smc_stream *st = smc->stream;
 
@@ -370,7 +370,7 @@ void smc_sock_tcp_changed(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 	int err = READ_ONCE(sk->sk_err);
 
-	if (sk->sk_state == TCP_CLOSE && !smc_sock_tcp_is_through(smc, err))
+	if (sk->sk_state == TCP_CLOSE && !smc_sock_tcp_is_over(smc, err))
 		smc_sock_tcp_failed(smc, err ? : ECONNRESET);
 	else if (sk->sk_shutdown & RCV_SHUTDOWN)
 		smc_sock_await_end(smc, SMC_CONN_FLAGS);

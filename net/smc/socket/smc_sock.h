@@ -19,7 +19,7 @@
 #include <net/sock.h>
 
 #include "path_kind.h"
-#include "rendezvous/handshake.h"
+#include "handshake/handshake.h"
 #include "trylock.h"
 
 struct smc_listener;
@@ -28,7 +28,7 @@ struct smc_stream;
 enum smc_mode {
 	SMC_MODE_TCP,		/* by choice or fallback; hooked only for what comes too late */
 	SMC_MODE_CONNECTING,	/* TCP's handshake is under way */
-	SMC_MODE_HANDSHAKE,	/* the rendezvous is under way */
+	SMC_MODE_HANDSHAKE,	/* the handshake is under way */
 	SMC_MODE_STREAM,	/* data goes by the stream */
 	SMC_MODE_LISTEN,
 };
@@ -43,14 +43,14 @@ enum smc_mode {
  * @role: client or server
  * @tcp_only: it listened once, and is TCP's
  * @tcp_holds: options being set, during which no connection may begin to be of SMC
- * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many rendezvous are under way
+ * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many handshakes are under way
  * @local_listener: while a connect() is under way that will run the handshake, the listener of this
  *	namespace that has the other end, referenced, or SMC_NO_LISTENER; else NULL
  * @reason: why it is TCP: diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @memcg: control group that its buffers are charged to, referenced; or NULL. That of the socket,
  *	or, where TCP charges nobody, of the thread that made it known
- * @hs: the rendezvous
+ * @hs: the handshake
  * @stream: in SMC_MODE_STREAM
  * @later: what callbacks of TCP and of the stream leave to a worker, see smc_sock_do_later()
  * @has_later: it was queued, once at least; see smc_sock_do_soon()
@@ -103,7 +103,7 @@ struct smc_sock {
 };
 
 /**
- * smc_is_connecting() - TCP's handshake or the rendezvous is under way
+ * smc_is_connecting() - TCP's handshake or SMC's is under way
  * @smc: socket
  *
  * Context: any.
@@ -225,7 +225,7 @@ struct smc_sock *smc_sock_find(const struct sock *sk);
 /**
  * smc_sock_create() - begin to know a socket, in SMC_MODE_TCP
  * @sk: socket
- * @role: of this end in the rendezvous
+ * @role: of this end in the handshake
  *
  * Charged, as its buffers will be, to the socket's control group, or else to set_active_memcg()'s
  * or the caller's.
@@ -236,7 +236,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
 
 /**
  * smc_sock_free() - after a grace period
- * @smc: socket that has been forgotten, and whose rendezvous is over
+ * @smc: socket that has been forgotten, and whose handshake is over
  */
 void smc_sock_free(struct smc_sock *smc);
 
@@ -249,13 +249,13 @@ void smc_sock_free(struct smc_sock *smc);
 void smc_sock_forget(struct smc_sock *smc);
 
 /**
- * smc_sock_look() - what a timer of a socket does
+ * smc_sock_timer() - what a timer of a socket does
  * @smc: socket
  * @timer: one of its timers, which has expired
  * @look: called with bh_lock_sock(), in softirqs; says in how many jiffies to call it again, or 0
  */
-void smc_sock_look(struct smc_sock *smc, struct timer_list *timer,
-		   unsigned long (*look)(struct smc_sock *smc));
+void smc_sock_timer(struct smc_sock *smc, struct timer_list *timer,
+		    unsigned long (*look)(struct smc_sock *smc));
 
 /**
  * smc_sock_is_taken() - whether a socket is, or looks like, one of another part of the kernel
@@ -270,14 +270,14 @@ void smc_sock_look(struct smc_sock *smc, struct timer_list *timer,
 bool smc_sock_is_taken(const struct sock *sk);
 
 /**
- * smc_sock_give_up() - leave the socket to TCP, and end a stream that it has
+ * smc_sock_leave_smc() - leave the socket to TCP, and end a stream that it has
  * @smc: socket, locked, whose TCP connection is closed or about to be
  *
  * Calls may be under way in the stream, which stays until the release of the socket.
  *
  * Context: process.
  */
-void smc_sock_give_up(struct smc_sock *smc);
+void smc_sock_leave_smc(struct smc_sock *smc);
 
 /**
  * smc_sock_hook() - take over TCP's callbacks
@@ -297,12 +297,12 @@ void smc_sock_unhook(struct smc_sock *smc);
  * @smc: socket, locked or in one of TCP's callbacks
  * @reason: diagnosis
  *
- * Unhooks it, unless a message of the rendezvous may still come: then smc_sock_drop_late() does.
+ * Unhooks it, unless a message of the handshake may still come: then smc_sock_drop_late() does.
  */
 void smc_sock_fall_back(struct smc_sock *smc, u32 reason);
 
 /**
- * smc_sock_drop_late() - drop what is left of the rendezvous; unhook once other bytes came
+ * smc_sock_drop_late() - drop what is left of the handshake; unhook once other bytes came
  * @smc: hooked, in SMC_MODE_TCP; locked or in TCP's data_ready callback
  *
  * Return: true while there is nothing for the application.
@@ -360,12 +360,12 @@ void smc_sock_cancel(struct smc_sock *smc);
 void smc_tcp_wake(struct sock *sk);
 
 /**
- * smc_children_are_tcps() - whether TCP creates the children of a socket that is to listen
+ * smc_children_are_unhooked() - whether TCP creates the children of a socket that is to listen
  * @sk: socket, locked
  *
  * Return: false if another part of the kernel does, and the listener can't be ours.
  */
-bool smc_children_are_tcps(const struct sock *sk);
+bool smc_children_are_unhooked(const struct sock *sk);
 
 /**
  * smc_children_hook() - have children given TCP's callbacks and operations when they are created

@@ -20,10 +20,10 @@
 #include "tcp2smc.h"
 
 /* A thread that tests whether the probe works, and whether the probe saw it. */
-static struct task_struct *smc_tcp2smc_trier;
-static bool smc_tcp2smc_was_met;
+static struct task_struct *smc_tcp2smc_test_task;
+static bool smc_tcp2smc_test_hit;
 
-static bool smc_tcp2smc_is_wanted(const struct sock *sk)
+static bool smc_tcp2smc_is_enabled(const struct sock *sk)
 {
 	return !sk->sk_kern_sock && sk->sk_socket && READ_ONCE(smc_sk_net(sk)->sysctl.tcp2smc);
 }
@@ -38,9 +38,9 @@ static int smc_tcp2smc_probe(struct kprobe *probe, struct pt_regs *regs)
 	struct sock *sk = (struct sock *)regs_get_kernel_argument(regs, 0);
 	const struct proto_ops *ops;
 
-	if (READ_ONCE(smc_tcp2smc_trier) == current)
-		WRITE_ONCE(smc_tcp2smc_was_met, true);
-	if (!smc_tcp2smc_is_wanted(sk))
+	if (READ_ONCE(smc_tcp2smc_test_task) == current)
+		WRITE_ONCE(smc_tcp2smc_test_hit, true);
+	if (!smc_tcp2smc_is_enabled(sk))
 		return 0;
 	ops = smc_ops_for(sk->sk_socket->ops);
 	if (ops && smc_family_adopt(sk))
@@ -64,14 +64,14 @@ static int smc_tcp2smc_try(void)
 	struct socket *sock;
 	int rc;
 
-	WRITE_ONCE(smc_tcp2smc_was_met, false);
-	WRITE_ONCE(smc_tcp2smc_trier, current);
+	WRITE_ONCE(smc_tcp2smc_test_hit, false);
+	WRITE_ONCE(smc_tcp2smc_test_task, current);
 	rc = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &sock);
-	WRITE_ONCE(smc_tcp2smc_trier, NULL);
+	WRITE_ONCE(smc_tcp2smc_test_task, NULL);
 	if (rc)
 		return rc;
 	sock_release(sock);
-	return READ_ONCE(smc_tcp2smc_was_met) ? 0 : -EOPNOTSUPP;
+	return READ_ONCE(smc_tcp2smc_test_hit) ? 0 : -EOPNOTSUPP;
 }
 
 static int smc_tcp2smc_place(void)

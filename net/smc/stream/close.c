@@ -13,12 +13,12 @@ static void smc_stream_finish(struct smc_stream *st, u8 flags)
 	spin_lock_bh(st->lock);
 	smc_tx_end(&st->tx, flags);
 	smc_stream_push(st, SMC_PUSH_NOW);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 }
 
 void smc_stream_shutdown(struct smc_stream *st, int how)
 {
-	__poll_t events = SMC_NEWS_END;
+	__poll_t events = SMC_EVENTS_END;
 
 	if (how & RCV_SHUTDOWN) {
 		WRITE_ONCE(st->rcv_shutdown, true);
@@ -38,7 +38,7 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
  * peer's host has received this end's flags does not matter: all later flags
  * arrive after them.
  */
-static bool smc_stream_has_said_all(const struct smc_stream *st)
+static bool smc_stream_has_sent_final(const struct smc_stream *st)
 {
 	return smc_rx_ended(st) && (st->tx.conn_flags & SMC_CONN_DONE_WRITING);
 }
@@ -51,7 +51,7 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 	*err = xchg(&st->sk->sk_err, 0);
 	if (st->err) {
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
-	} else if (smc_stream_has_said_all(st)) {
+	} else if (smc_stream_has_sent_final(st)) {
 		smc_tx_end(&st->tx, SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
 	} else {
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
@@ -66,10 +66,10 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 		smp_store_release(&st->err, ECONNABORTED);
 	}
 	WRITE_ONCE(st->rcv_shutdown, true);
-	st->news |= SMC_NEWS_ALL;
+	st->events |= SMC_EVENTS_ALL;
 	smc_stream_push(st, SMC_PUSH_NOW);
-	smc_stream_settle(st);
-	smc_stream_wake(st, SMC_NEWS_END | EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLHUP);
+	smc_stream_unlock(st);
+	smc_stream_wake(st, SMC_EVENTS_END | EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLHUP);
 	return by_reset;
 }
 
@@ -93,10 +93,10 @@ static void smc_stream_linger(struct smc_stream *st, long timeo)
  * All bytes for the local peer are in its element already, and its own end will
  * end both streams.
  */
-static bool smc_stream_is_up_to_mate(const struct smc_stream *st)
+static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	return st->mate && (st->tx.conn_flags & SMC_PEER_GONE);
+	return st->local_peer && (st->tx.conn_flags & SMC_PEER_GONE);
 }
 
 /*
@@ -105,7 +105,7 @@ static bool smc_stream_is_up_to_mate(const struct smc_stream *st)
  * which TCP waits for a FIN. Even later, the local peer may read all bytes that
  * were written to it.
  */
-static void smc_stream_leave(struct smc_stream *st)
+static void smc_stream_detach_app(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
 	smc_state_app(&st->state, st->lock, SMC_APP_GONE);
@@ -116,29 +116,29 @@ static void smc_stream_leave(struct smc_stream *st)
 	queue_delayed_work(smc_wq, &st->end_work, smc_stream_fin_time(st));
 }
 
-void smc_stream_check_mate(struct smc_stream *st)
+void smc_stream_check_local_peer(struct smc_stream *st)
 {
 	bool is_early;
 
 	spin_lock_bh(st->lock);
 	/* A local peer whose handshake is still under way has not seen the bytes yet. */
-	is_early = !smc_stream_is_over(st) && st->mate && !st->mate->tx.ring;
+	is_early = !smc_stream_is_over(st) && st->local_peer && !st->local_peer->tx.ring;
 	if (is_early)
 		queue_delayed_work(smc_wq, &st->end_work, smc_stream_fin_time(st));
 	else
 		smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 	if (!is_early)
 		smc_stream_put(st);
 }
 
 bool smc_stream_closes_by_reset(const struct smc_stream *st)
 {
-	struct smc_place at = smc_stream_place(st);
+	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);
 
 	if (smc_stream_is_closed(st))
 		return false;
-	return smc_place_readable(&at) ||
+	return smc_snapshot_readable(&at) ||
 	       (sock_flag(st->sk, SOCK_LINGER) && !st->sk->sk_lingertime);
 }
 
@@ -153,9 +153,9 @@ bool smc_stream_close(struct smc_stream *st, bool by_reset, long linger)
 	if (linger)
 		smc_stream_linger(st, linger);
 	spin_lock_bh(st->lock);
-	done = smc_stream_is_over(st) || smc_stream_is_up_to_mate(st);
+	done = smc_stream_is_over(st) || smc_stream_awaits_local_peer(st);
 	if (done)
-		smc_stream_leave(st);
+		smc_stream_detach_app(st);
 	spin_unlock_bh(st->lock);
 	return done;
 }

@@ -70,9 +70,9 @@ static int smc_stream_inq(const struct smc_stream *st)
 {
 	/* Loaded before the bytes: a caller that sees the end sees all of them. */
 	u8 flags = smp_load_acquire(&st->rx.conn_flags);
-	struct smc_place at = smc_stream_place(st);
+	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);
 
-	return smc_place_readable(&at) + !!(flags & (SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED));
+	return smc_snapshot_readable(&at) + !!(flags & (SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED));
 }
 
 void smc_stream_put_cmsg(const struct smc_stream *st, struct msghdr *msg, u64 arrival)

@@ -14,26 +14,27 @@
 #include "tcp.h"
 
 /* Events beside EPOLL*. This one: the stream is over, so ->over() has to be called. */
-#define SMC_NEWS_OVER	((__force __poll_t)BIT(16))
+#define SMC_EVENTS_OVER	((__force __poll_t)BIT(16))
 /* Bytes arrived, but fewer than SO_RCVLOWAT. They wake a reader in recv(), and no poller. */
-#define SMC_NEWS_FEW	((__force __poll_t)BIT(17))
+#define SMC_EVENTS_FEW	((__force __poll_t)BIT(17))
 /* A direction ended. This event wakes exclusive waiters, too, all of them. */
-#define SMC_NEWS_END	((__force __poll_t)BIT(18))
+#define SMC_EVENTS_END	((__force __poll_t)BIT(18))
 /*
  * Events that may have become true when a stream ends or fails. EPOLLHUP
  * reaches every sleeper and poller except a select() for writing. EPOLLIN is
  * not among them, because SIGIO would report bytes.
  */
-#define SMC_NEWS_ALL	(SMC_NEWS_END | EPOLLHUP | EPOLLOUT | EPOLLWRNORM)
+#define SMC_EVENTS_ALL	(SMC_EVENTS_END | EPOLLHUP | EPOLLOUT | EPOLLWRNORM)
 /* The peer's host has received all flags that end this direction. */
-#define SMC_NEWS_ENDED	((__force __poll_t)BIT(19))
+#define SMC_EVENTS_ENDED	((__force __poll_t)BIT(19))
 /* A timestamp is due for bytes that were sent. */
-#define SMC_NEWS_STAMPS	((__force __poll_t)BIT(20))
+#define SMC_EVENTS_STAMPS	((__force __poll_t)BIT(20))
 /* The event that smc_stream_await() asked for has occurred. */
-#define SMC_NEWS_AWAITED	((__force __poll_t)BIT(21))
+#define SMC_EVENTS_AWAITED	((__force __poll_t)BIT(21))
 
 /* Events that no waiter at the socket waits for. */
-#define SMC_NEWS_MORE	(SMC_NEWS_OVER | SMC_NEWS_ENDED | SMC_NEWS_STAMPS | SMC_NEWS_AWAITED)
+#define SMC_EVENTS_MORE \
+	(SMC_EVENTS_OVER | SMC_EVENTS_ENDED | SMC_EVENTS_STAMPS | SMC_EVENTS_AWAITED)
 
 /*
  * Wake function of a thread that sleeps for @events. A wake-up without a key
@@ -87,7 +88,7 @@ static inline bool smc_tx_ready(const struct smc_stream *st)
  * The peer has closed in good order. TCP could not tell that from a shutdown
  * yet, so the next send succeeds and its bytes are discarded.
  */
-static inline bool smc_tx_in_vain(const struct smc_stream *st)
+static inline bool smc_tx_is_discarded(const struct smc_stream *st)
 {
 	/*
 	 * SMC_CONN_ABORT alone does not mean that this application ended: it
@@ -123,9 +124,9 @@ static inline bool smc_stream_is_inline(const struct smc_stream *st)
 }
 
 /* Take a snapshot for a reader. */
-static inline struct smc_place smc_stream_place(const struct smc_stream *st)
+static inline struct smc_rx_snapshot smc_stream_take_snapshot(const struct smc_stream *st)
 {
-	return smc_rx_look(&st->rx, smc_stream_is_inline(st));
+	return smc_rx_take_snapshot(&st->rx, smc_stream_is_inline(st));
 }
 
 /* Bytes after @pos have arrived. */
@@ -270,36 +271,36 @@ int smc_zerocopy_begin(struct sock *sk, const struct msghdr *msg, size_t len,
 void smc_zerocopy_end(struct ubuf_info *notice, bool is_sent);
 
 /**
- * smc_stamps_number() - before a send: begin to number bytes, if the socket has
+ * smc_tx_timestamps_number() - before a send: begin to number bytes, if the socket has
  * just asked for that
  * @st: stream, its socket locked
  * @tsflags: the socket's flags
  */
-void smc_stamps_number(struct smc_stream *st, u32 tsflags);
+void smc_tx_timestamps_number(struct smc_stream *st, u32 tsflags);
 
 /**
- * smc_stamps_ask() - request timestamps for the last byte written
+ * smc_tx_timestamps_ask() - request timestamps for the last byte written
  * @st: stream, its socket locked
  * @tsflags: SOF_TIMESTAMPING_TX_*, among other flags
  *
- * The next smc_stream_settle() checks whether one is due. If memory is short,
+ * The next smc_stream_unlock() checks whether one is due. If memory is short,
  * there is no timestamp.
  */
-void smc_stamps_ask(struct smc_stream *st, u32 tsflags);
+void smc_tx_timestamps_ask(struct smc_stream *st, u32 tsflags);
 
 /**
- * smc_stamps_are_due() - whether a timestamp is ready for smc_stamps_report()
+ * smc_tx_timestamps_are_due() - whether a timestamp is ready for smc_tx_timestamps_report()
  * @st: stream with timestamps, its lock held
  */
-bool smc_stamps_are_due(const struct smc_stream *st);
+bool smc_tx_timestamps_are_due(const struct smc_stream *st);
 
 /**
- * smc_stamps_report() - put the timestamps that are due into the error queue
+ * smc_tx_timestamps_report() - put the timestamps that are due into the error queue
  * @st: stream
  *
  * Context: any but hard interrupt, without @st->lock.
  */
-void smc_stamps_report(struct smc_stream *st);
+void smc_tx_timestamps_report(struct smc_stream *st);
 
 /*
  * Bytes that the application has read and that were not reported to the peer.
@@ -326,14 +327,14 @@ static inline bool smc_rx_window_is_wanted(const struct smc_stream *st)
 void smc_stream_push(struct smc_stream *st, enum smc_push how);
 
 /**
- * smc_stream_settle() - release @st->lock and handle the consequences of what
+ * smc_stream_unlock() - release @st->lock and handle the consequences of what
  * was done under it
  * @st: stream
  *
  * For this end and for the local peer: answer the other end's publish, wake
  * waiters, and end the stream if both ends have closed.
  */
-void smc_stream_settle(struct smc_stream *st) __releases(st->lock);
+void smc_stream_unlock(struct smc_stream *st) __releases(st->lock);
 
 /**
  * smc_stream_want_room() - have a writer woken when there is room
@@ -347,7 +348,7 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes);
 
 /**
  * smc_stream_note_room() - wake a waiting writer if there is enough room now
- * @st: stream, its lock held; smc_stream_settle() does the wake-up
+ * @st: stream, its lock held; smc_stream_unlock() does the wake-up
  */
 void smc_stream_note_room(struct smc_stream *st);
 
@@ -363,13 +364,13 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events);
  * @st: stream, its lock held
  * @err: positive errno
  *
- * Only the first error counts. smc_stream_settle() reports it to the application.
+ * Only the first error counts. smc_stream_unlock() reports it to the application.
  */
 void smc_stream_fail(struct smc_stream *st, int err);
 
 /**
  * smc_stream_break() - reset the stream and send the peer SMC_CONN_ABORT
- * @st: stream, its lock held; smc_stream_settle() follows
+ * @st: stream, its lock held; smc_stream_unlock() follows
  * @err: positive errno for the application at this end
  */
 void smc_stream_break(struct smc_stream *st, int err);
@@ -395,31 +396,31 @@ unsigned long smc_stream_fin_time(const struct smc_stream *st);
 void smc_stream_check_orphan(struct smc_stream *st);
 
 /**
- * smc_stream_check_mate() - the end_work of a closed stream that only waits for
+ * smc_stream_check_local_peer() - the end_work of a closed stream that only waits for
  * its local peer's end
  * @st: stream; the work holds a reference
  */
-void smc_stream_check_mate(struct smc_stream *st);
+void smc_stream_check_local_peer(struct smc_stream *st);
 
 /**
- * smc_stream_follow_orphan() - after each change of an orphan: restart the
+ * smc_stream_update_orphan() - after each change of an orphan: restart the
  * peer's time on progress
  * @st: stream, its lock held
  */
-void smc_stream_follow_orphan(struct smc_stream *st);
+void smc_stream_update_orphan(struct smc_stream *st);
 
 /* Bytes wait for the peer now, or did before. Otherwise there is nothing to time. */
-static inline bool smc_stream_may_be_owed(const struct smc_stream *st)
+static inline bool smc_stream_has_undelivered(const struct smc_stream *st)
 {
 	return st->user_progress || smc_stream_undelivered(st) || st->tx.blocked;
 }
 
 /**
- * smc_stream_follow_user_timeout() - after each change of a stream: start or
+ * smc_stream_update_user_timeout() - after each change of a stream: start or
  * restart its user timeout
  * @st: stream, its lock held
  */
-void smc_stream_follow_user_timeout(struct smc_stream *st);
+void smc_stream_update_user_timeout(struct smc_stream *st);
 
 /**
  * smc_stream_check_user_timeout() - the timer of TCP_USER_TIMEOUT
@@ -428,14 +429,14 @@ void smc_stream_follow_user_timeout(struct smc_stream *st);
 void smc_stream_check_user_timeout(struct timer_list *timer);
 
 /**
- * smc_stream_limit_wait() - limit the time for which something is held back
+ * smc_stream_start_hold_timer() - limit the time for which something is held back
  * @st: stream, its lock held
  *
  * Small amounts of data, a small window, and a wake-up for a little room are
  * held back until there is more of them. But the other end may need exactly
  * these to continue.
  */
-void smc_stream_limit_wait(struct smc_stream *st);
+void smc_stream_start_hold_timer(struct smc_stream *st);
 
 /*
  * The functions that each transfer runs through never cross from one page into

@@ -40,12 +40,12 @@
 #define SMC_ORPHAN_PROBE_TIME	((BIT(10) - 1) * TCP_RTO_MIN + TCP_RTO_MAX)
 
 /* Time for a peer's kernel to confirm a reset while there are too many orphans. */
-#define SMC_ORPHAN_HURRY	(2UL * HZ)
+#define SMC_ORPHAN_TIMEOUT_SHORT	(2UL * HZ)
 
 static atomic_t smc_n_orphans = ATOMIC_INIT(0);
 static atomic_long_t smc_orphan_pages = ATOMIC_LONG_INIT(0);
-static atomic_t smc_n_given_up = ATOMIC_INIT(0);
-static atomic_long_t smc_given_up_pages = ATOMIC_LONG_INIT(0);
+static atomic_t smc_n_quarantined = ATOMIC_INIT(0);
+static atomic_long_t smc_quarantined_pages = ATOMIC_LONG_INIT(0);
 
 static void smc_orphans_add(int n, long pages)
 {
@@ -53,10 +53,10 @@ static void smc_orphans_add(int n, long pages)
 	atomic_long_add(pages, &smc_orphan_pages);
 }
 
-bool smc_stream_give_up(int n, long pages)
+bool smc_stream_quarantine(int n, long pages)
 {
-	n = atomic_add_return(n, &smc_n_given_up);
-	pages = atomic_long_add_return(pages, &smc_given_up_pages);
+	n = atomic_add_return(n, &smc_n_quarantined);
+	pages = atomic_long_add_return(pages, &smc_quarantined_pages);
 	return n <= READ_ONCE(smc_sysctl_max_orphans) / 2 && pages <= totalram_pages() / 16;
 }
 
@@ -69,9 +69,9 @@ unsigned long smc_stream_fin_time(const struct smc_stream *st)
 /* The limits of the host allow one more orphan, of @pages. */
 static bool smc_orphans_have_room(long pages)
 {
-	int n = atomic_read(&smc_n_orphans) + atomic_read(&smc_n_given_up);
+	int n = atomic_read(&smc_n_orphans) + atomic_read(&smc_n_quarantined);
 
-	pages += atomic_long_read(&smc_orphan_pages) + atomic_long_read(&smc_given_up_pages);
+	pages += atomic_long_read(&smc_orphan_pages) + atomic_long_read(&smc_quarantined_pages);
 	return n < READ_ONCE(smc_sysctl_max_orphans) && pages <= totalram_pages() / 8;
 }
 
@@ -82,7 +82,8 @@ static unsigned long smc_orphan_time(const struct smc_stream *st)
 
 	switch (smc_orphan_waits_for(&st->tx)) {
 	case SMC_ORPHAN_ANSWER:
-		return smc_orphans_have_room(0) ? fin_time : min(fin_time, SMC_ORPHAN_HURRY);
+		return smc_orphans_have_room(0) ? fin_time : min(fin_time,
+								 SMC_ORPHAN_TIMEOUT_SHORT);
 	case SMC_ORPHAN_END:
 		return fin_time;
 	case SMC_ORPHAN_READING:
@@ -97,7 +98,7 @@ static bool smc_orphan_leaves_tcp(const struct smc_stream *st)
 	return st->orphan && (smc_stream_is_over(st) || smc_stream_has_ended(st));
 }
 
-static void smc_orphan_restart(struct smc_stream *st)
+static void smc_orphan_rearm(struct smc_stream *st)
 {
 	bool at_once = smc_stream_is_over(st) || smc_orphan_leaves_tcp(st);
 
@@ -105,12 +106,12 @@ static void smc_orphan_restart(struct smc_stream *st)
 	mod_delayed_work(smc_wq, &st->end_work, at_once ? 0 : smc_orphan_time(st));
 }
 
-void smc_stream_follow_orphan(struct smc_stream *st)
+void smc_stream_update_orphan(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
 	if (st->orphan_progress != smc_orphan_progress(&st->tx, smc_stream_is_over(st)) ||
 	    smc_orphan_leaves_tcp(st))
-		smc_orphan_restart(st);
+		smc_orphan_rearm(st);
 }
 
 /*
@@ -126,7 +127,7 @@ static void smc_orphan_expire(struct smc_stream *st)
 		smc_stat_orphan(st->sn, SMC_ORPHANS_TIMED_OUT, 1);
 		smc_stream_break(st, ETIMEDOUT);
 	}
-	smc_orphan_restart(st);
+	smc_orphan_rearm(st);
 }
 
 static void smc_orphan_end(struct smc_stream *st)
@@ -171,10 +172,10 @@ void smc_stream_check_orphan(struct smc_stream *st)
 	stale = delayed_work_pending(&st->end_work);
 	sock = smc_orphan_take_tcp(st);
 	if (sock && !over)
-		smc_orphan_restart(st);
+		smc_orphan_rearm(st);
 	else if (!over && !stale)
 		smc_orphan_expire(st);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 	if (sock)
 		smc_orphan_close_tcp(st, sock);
 	/* The end of the stream was the last to queue the work. */
@@ -206,6 +207,6 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 	smc_state_app(&st->state, st->lock, SMC_APP_ORPHAN);
 	st->orphan = sock;
 	/* From here on the work owns the reference. */
-	smc_orphan_restart(st);
+	smc_orphan_rearm(st);
 	spin_unlock_bh(st->lock);
 }

@@ -20,18 +20,18 @@ static bool smc_stream_is_enough(const struct smc_stream *st, u64 bytes)
 
 bool smc_stream_has_enough(const struct smc_stream *st)
 {
-	struct smc_place at = smc_stream_place(st);
+	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);
 
-	return smc_stream_is_enough(st, smc_place_readable(&at));
+	return smc_stream_is_enough(st, smc_snapshot_readable(&at));
 }
 
 /* An urgent byte that a read would only step over does not count as readable. */
 static bool smc_stream_is_readable(const struct smc_stream *st)
 {
-	struct smc_place at = smc_stream_place(st);
-	u64 readable = smc_place_readable(&at);
+	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);
+	u64 readable = smc_snapshot_readable(&at);
 
-	if (readable && smc_place_at_mark(&at) && !at.is_inline)
+	if (readable && smc_snapshot_at_mark(&at) && !at.is_inline)
 		readable--;
 	return smc_stream_is_enough(st, readable);
 }

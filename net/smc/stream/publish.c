@@ -22,7 +22,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	bool held = READ_ONCE(st->tx.waiting) && smc_tx_is_held(st);
 	int rc;
 
-	cdc.prod_flags = smc_publish_prod_flags(&st->tx, end, final, st->mate);
+	cdc.prod_flags = smc_publish_prod_flags(&st->tx, end, final, st->local_peer);
 	rc = st->path->publish(st, end, &cdc);
 	if (rc < 0)
 		return rc;
@@ -33,14 +33,14 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	if (unlikely(held))
 		smc_stream_note_room(st);
 	if (unlikely(final) && smc_stream_has_ended(st))
-		st->news |= SMC_NEWS_ENDED;
+		st->events |= SMC_EVENTS_ENDED;
 	return 0;
 }
 
 void smc_stream_push(struct smc_stream *st, enum smc_push how)
 {
 	struct smc_stream_tx *tx = &st->tx;
-	enum smc_verdict verdict;
+	enum smc_publish_decision decision;
 	u64 end;
 	u8 final;
 
@@ -52,10 +52,11 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 
 		if (end == tx->sent && smc_publish_lacks_completion(tx) && !smc_tx_writable(st))
 			tx->control = true;
-		verdict = smc_publish_judge(tx, how, end, final, &st->sn->sysctl.autocorking_size);
-		if (verdict == SMC_VERDICT_LIMIT)
-			smc_stream_limit_wait(st);
-		if (verdict != SMC_VERDICT_GO)
+		decision = smc_publish_decide(tx, how, end, final,
+					      &st->sn->sysctl.autocorking_size);
+		if (decision == SMC_PUBLISH_LIMIT)
+			smc_stream_start_hold_timer(st);
+		if (decision != SMC_PUBLISH_NOW)
 			return;
 		if (smc_publish_once(st, end, final) || end == READ_ONCE(tx->written))
 			return;

@@ -27,12 +27,12 @@ enum smc_push {
 	SMC_PUSH_NOW,
 };
 
-/* The results of smc_publish_judge(). */
-enum smc_verdict {
-	SMC_VERDICT_NOTHING,	/* there is nothing to publish */
-	SMC_VERDICT_HOLD,	/* wait until a completion pushes it */
-	SMC_VERDICT_LIMIT,	/* wait for the peer's credit, or smc_stream_limit_wait() */
-	SMC_VERDICT_GO,
+/* The results of smc_publish_decide(). */
+enum smc_publish_decision {
+	SMC_PUBLISH_NOTHING,	/* there is nothing to publish */
+	SMC_PUBLISH_HOLD,	/* wait until a completion pushes it */
+	SMC_PUBLISH_LIMIT,	/* wait for the peer's credit, or smc_stream_start_hold_timer() */
+	SMC_PUBLISH_NOW,
 };
 
 /**
@@ -146,7 +146,7 @@ static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *t
 }
 
 /**
- * smc_publish_judge() - whether the next publish is due
+ * smc_publish_decide() - whether the next publish is due
  * @tx: send positions of the stream
  * @how: whether it may be held back
  * @end: position where it ends
@@ -154,20 +154,22 @@ static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *t
  * @enough: number of bytes that do not wait for a publish in flight, from
  *	net.smc.autocorking_size
  */
-static inline enum smc_verdict smc_publish_judge(const struct smc_stream_tx *tx, enum smc_push how,
-						 u64 end, u8 final, const unsigned int *enough)
+static inline enum smc_publish_decision smc_publish_decide(const struct smc_stream_tx *tx,
+							   enum smc_push how,
+							   u64 end, u8 final,
+							   const unsigned int *enough)
 {
 	u64 pending = end - tx->sent;
 
 	if (!pending && !tx->control && !final)
-		return SMC_VERDICT_NOTHING;
+		return SMC_PUBLISH_NOTHING;
 	if (how == SMC_PUSH_NOW || final)
-		return SMC_VERDICT_GO;
+		return SMC_PUBLISH_NOW;
 	if (smc_publish_may_wait(tx, pending, enough))
-		return SMC_VERDICT_HOLD;
+		return SMC_PUBLISH_HOLD;
 	if (smc_publish_may_wait_for_window(tx, end))
-		return SMC_VERDICT_LIMIT;
-	return SMC_VERDICT_GO;
+		return SMC_PUBLISH_LIMIT;
+	return SMC_PUBLISH_NOW;
 }
 
 /**
@@ -175,10 +177,10 @@ static inline enum smc_verdict smc_publish_judge(const struct smc_stream_tx *tx,
  * @tx: send positions of the stream
  * @end: position where the publish ends
  * @final: result of smc_publish_final()
- * @has_mate: the other end is a local peer
+ * @has_local_peer: the other end is a local peer
  */
 static inline u8 smc_publish_prod_flags(const struct smc_stream_tx *tx, u64 end, u8 final,
-					bool has_mate)
+					bool has_local_peer)
 {
 	u8 flags = tx->prod_flags;
 
@@ -193,7 +195,7 @@ static inline u8 smc_publish_prod_flags(const struct smc_stream_tx *tx, u64 end,
 	 * The time limit of an orphan depends on what the peer reads, and an
 	 * orphan can't ask for that later.
 	 */
-	if ((final & SMC_CONN_CLOSED) && end != tx->acked && !has_mate) {
+	if ((final & SMC_CONN_CLOSED) && end != tx->acked && !has_local_peer) {
 		flags &= ~SMC_PROD_WRITE_BLOCKED;
 		flags |= SMC_PROD_UPDATE_REQUESTED;
 	}

@@ -20,7 +20,7 @@ static bool smc_stream_credit_is_due(const struct smc_stream *st)
 {
 	u8 wants = READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW;
 	u64 freed = smc_rx_freed(st);
-	struct smc_place at;
+	struct smc_rx_snapshot at;
 
 	if (!freed)
 		return false;
@@ -37,8 +37,8 @@ static bool smc_stream_credit_is_due(const struct smc_stream *st)
 		return false;
 	if (freed >= READ_ONCE(st->rx.asked) / 4)
 		return true;
-	at = smc_stream_place(st);
-	return !smc_place_readable(&at);
+	at = smc_stream_take_snapshot(st);
+	return !smc_snapshot_readable(&at);
 }
 
 bool smc_stream_note_credit(struct smc_stream *st)
@@ -48,7 +48,7 @@ bool smc_stream_note_credit(struct smc_stream *st)
 		return true;
 	}
 	if (smc_rx_window_is_wanted(st))
-		smc_stream_limit_wait(st);
+		smc_stream_start_hold_timer(st);
 	return false;
 }
 
@@ -62,7 +62,7 @@ static void smc_stream_give_credit(struct smc_stream *st)
 	/* A publish may have returned the credit meanwhile. */
 	if (smc_stream_note_credit(st))
 		smc_stream_push(st, SMC_PUSH_AUTOCORK);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 }
 
 /*
@@ -109,7 +109,7 @@ static noinline int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr 
 static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mode, int sync,
 				  void *key)
 {
-	return smc_wake_for(EPOLLIN | SMC_NEWS_FEW | EPOLLRDHUP | EPOLLHUP | EPOLLERR, wait, mode,
+	return smc_wake_for(EPOLLIN | SMC_EVENTS_FEW | EPOLLRDHUP | EPOLLHUP | EPOLLERR, wait, mode,
 			    sync, key);
 }
 
@@ -180,7 +180,7 @@ static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
  * not within the published bytes is a bug: the stream is reset, so neither the
  * reader nor the peer gets more of it.
  */
-static noinline int smc_stream_end_astray(struct smc_stream *st)
+static noinline int smc_stream_abort_bad_position(struct smc_stream *st)
 {
 	smc_stat_violation(st->sn, SMC_VIOLATION_POSITION);
 	smc_stream_abort(st, ECONNRESET);
@@ -193,7 +193,7 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 	if (pos == st->rx.consumed)
 		return;
 	if (unlikely(!smc_rx_may_consume(&st->rx, pos))) {
-		smc_stream_end_astray(st);
+		smc_stream_abort_bad_position(st);
 		return;
 	}
 	smc_stream_pass_urgent(st, pos);
@@ -212,13 +212,14 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
  * registers.
  * Return: number of bytes, or an error.
  */
-static __always_inline ssize_t smc_stream_take(struct smc_stream *st, const struct smc_place *at,
+static __always_inline ssize_t smc_stream_take(struct smc_stream *st,
+					       const struct smc_rx_snapshot *at,
 					       u64 pos, size_t len, struct msghdr *msg, int flags)
 {
 	u32 offset;
 
-	if (unlikely(!smc_place_holds(at, pos, len)))
-		return smc_stream_end_astray(st);
+	if (unlikely(!smc_snapshot_holds(at, pos, len)))
+		return smc_stream_abort_bad_position(st);
 	offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - at->consumed);
 	len = min_t(size_t, len, st->rx.size - offset);
 	/* As with TCP, MSG_TRUNC discards the bytes. */
@@ -245,25 +246,25 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 	long timeo = sock_rcvtimeo(st->sk, flags & MSG_DONTWAIT);
 	size_t target = sock_rcvlowat(st->sk, flags & MSG_WAITALL, len);
 	bool peek = flags & MSG_PEEK;
-	struct smc_place at;
+	struct smc_rx_snapshot at;
 	size_t done = 0;
 	ssize_t rc = 0;
 	size_t piece;
 
 	do {
-		at = smc_stream_place(st);
+		at = smc_stream_take_snapshot(st);
 		/* Another reader may have moved the position while this one slept. */
 		*pos = max(*pos, at.start);
 		/* As with TCP, even a read of zero bytes waits once until something arrives. */
 		if (unlikely(!len) && at.received > *pos)
 			break;
 		/* As with TCP, the handler of SIGURG runs before a read passes the urgent byte. */
-		if (unlikely(smc_place_is_mark(&at, *pos)) && !done &&
+		if (unlikely(smc_snapshot_is_mark(&at, *pos)) && !done &&
 		    smc_stream_urgent_signals(st)) {
 			rc = timeo ? sock_intr_errno(timeo) : -EAGAIN;
 			break;
 		}
-		piece = smc_place_piece(&at, pos, done, len);
+		piece = smc_snapshot_piece(&at, pos, done, len);
 		if (piece) {
 			rc = smc_stream_take(st, &at, *pos, piece, msg, flags);
 			if (unlikely(rc < 0))
@@ -272,7 +273,7 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 			done += rc;
 			continue;
 		}
-		if (smc_place_ends_read(&at, *pos, done, target, peek))
+		if (smc_snapshot_ends_read(&at, *pos, done, target, peek))
 			break;
 		/* Before it sleeps, the reader returns the window of the bytes that it read. */
 		if (!peek)
@@ -283,7 +284,7 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 	} while (done < len);
 	/* A read of zero bytes has just waited, and another reader may have moved the position. */
 	if (unlikely(!len))
-		*pos = max(*pos, smc_stream_place(st).start);
+		*pos = max(*pos, smc_stream_take_snapshot(st).start);
 	/* A read that has bytes leaves the error to the next call. */
 	return done ? : smc_stream_end_of_read(st, rc);
 }
@@ -304,12 +305,12 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		 * window of skipped ones, too.
 		 */
 		if (!peek)
-			smc_stream_consume(st, smc_stream_place(st).start);
+			smc_stream_consume(st, smc_stream_take_snapshot(st).start);
 		return smc_stream_recv_urgent(st, msg, len, flags);
 	}
 	/* The offset is negative while SO_PEEK_OFF is not in use. */
 	if (unlikely(peek_offset > 0))
-		pos = smc_stream_place(st).start + peek_offset;
+		pos = smc_stream_take_snapshot(st).start + peek_offset;
 	if (unlikely(len > st->rx.size))
 		smc_stat_rx_small(st->stats);
 
@@ -339,7 +340,7 @@ static void smc_splice_release(struct splice_pipe_desc *spd, unsigned int i)
  * Copy some of the @len bytes at @pos into a page of @pipe. Return: number of
  * bytes, or an error.
  */
-static ssize_t smc_splice_page(struct smc_stream *st, const struct smc_place *at, u64 pos,
+static ssize_t smc_splice_page(struct smc_stream *st, const struct smc_rx_snapshot *at, u64 pos,
 			       size_t len, struct pipe_inode_info *pipe)
 {
 	struct page *page = alloc_page(GFP_USER | __GFP_ACCOUNT);
@@ -376,15 +377,15 @@ static ssize_t smc_splice_page(struct smc_stream *st, const struct smc_place *at
  * Return: 0 if @at has bytes, or an urgent byte is next; 1 at the end of the
  * stream (orderly, or by the socket's error); or an error.
  */
-static int smc_splice_wait(struct smc_stream *st, struct smc_place *at, long timeo)
+static int smc_splice_wait(struct smc_stream *st, struct smc_rx_snapshot *at, long timeo)
 {
 	int rc;
 
 	do {
-		*at = smc_stream_place(st);
-		if (smc_place_spliceable(at))
+		*at = smc_stream_take_snapshot(st);
+		if (smc_snapshot_spliceable(at))
 			return 0;
-		if (smc_place_at_mark(at)) {
+		if (smc_snapshot_at_mark(at)) {
 			if (smc_rx_shut(st) || READ_ONCE(st->sk->sk_err))
 				return 1;
 			return timeo ? 0 : -EAGAIN;
@@ -397,14 +398,14 @@ static int smc_splice_wait(struct smc_stream *st, struct smc_place *at, long tim
 ssize_t smc_stream_splice(struct smc_stream *st, struct pipe_inode_info *pipe, size_t len,
 			  long timeo)
 {
-	struct smc_place at;
+	struct smc_rx_snapshot at;
 	size_t done = 0;
 	ssize_t rc;
 
 	rc = smc_splice_wait(st, &at, timeo);
 	if (rc)
 		return smc_stream_end_of_read(st, rc);
-	len = min_t(u64, len, smc_place_spliceable(&at));
+	len = min_t(u64, len, smc_snapshot_spliceable(&at));
 	while (done < len) {
 		rc = smc_splice_page(st, &at, at.start + done, len - done, pipe);
 		if (rc < 0)
@@ -420,14 +421,14 @@ ssize_t smc_stream_splice(struct smc_stream *st, struct pipe_inode_info *pipe, s
 
 u64 smc_stream_queued(const struct smc_stream *st)
 {
-	struct smc_place at = smc_stream_place(st);
+	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);
 
-	return smc_place_queued(&at);
+	return smc_snapshot_queued(&at);
 }
 
 bool smc_stream_at_mark(const struct smc_stream *st)
 {
-	struct smc_place at = smc_stream_place(st);
+	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);
 
 	/* As with TCP, true even if a reset came instead of the byte. */
 	return at.urgent == at.start + 1;

@@ -8,7 +8,7 @@
  *
  * holds, and a reader's own position, which is ahead of consumed while it
  * copies or peeks, is no further than received. Nothing is copied unless
- * smc_place_holds() allows it for a snapshot, and consumed does not move unless
+ * smc_snapshot_holds() allows it for a snapshot, and consumed does not move unless
  * smc_rx_may_consume() allows it.
  *
  * Only the reader moves consumed, under the socket lock. The peer moves
@@ -16,7 +16,7 @@
  * later urgent byte replaces it. The peer's publish only records that in
  * urgent_skip, which never decreases and is never beyond received.
  *
- * Each decision uses one snapshot of all positions, from smc_rx_look(), because
+ * Each decision uses one snapshot of all positions, from smc_rx_take_snapshot(), because
  * positions that are loaded at different moments need not be in this order.
  */
 #ifndef SMC_STREAM_RX_H
@@ -48,7 +48,7 @@ struct smc_stream_rx {
 };
 
 /**
- * struct smc_place - a snapshot of the receive positions for a reader
+ * struct smc_rx_snapshot - a snapshot of the receive positions for a reader
  * @reported: value of @consumed that the peer has received last
  * @consumed: end of what the application read
  * @start: the reader's position: @consumed, or the end of the urgent bytes that
@@ -59,7 +59,7 @@ struct smc_stream_rx {
  * @size: size of the ring in bytes
  * @is_inline: the application reads urgent bytes in line (SO_OOBINLINE)
  */
-struct smc_place {
+struct smc_rx_snapshot {
 	u64 reported;
 	u64 consumed;
 	u64 start;
@@ -70,7 +70,7 @@ struct smc_place {
 };
 
 /**
- * smc_rx_look() - take a snapshot
+ * smc_rx_take_snapshot() - take a snapshot
  * @rx: positions, which the peer may be moving
  * @is_inline: urgent bytes are read in line
  *
@@ -78,9 +78,10 @@ struct smc_place {
  * meanwhile, so that @received may be more than a ring ahead of @consumed.
  * Return: the snapshot, in which @consumed <= @start <= @received.
  */
-static inline struct smc_place smc_rx_look(const struct smc_stream_rx *rx, bool is_inline)
+static inline struct smc_rx_snapshot smc_rx_take_snapshot(const struct smc_stream_rx *rx,
+							  bool is_inline)
 {
-	struct smc_place at = { .size = rx->size, .is_inline = is_inline };
+	struct smc_rx_snapshot at = { .size = rx->size, .is_inline = is_inline };
 	u64 skip;
 
 	/* Loaded before received, so received is not behind it. */
@@ -101,12 +102,12 @@ static inline struct smc_place smc_rx_look(const struct smc_stream_rx *rx, bool 
 }
 
 /**
- * smc_place_holds() - whether the reader may copy @len bytes at @pos
+ * smc_snapshot_holds() - whether the reader may copy @len bytes at @pos
  * @at: snapshot taken under the socket lock
  * @pos: position of the reader
  * @len: bytes
  */
-static inline bool smc_place_holds(const struct smc_place *at, u64 pos, u64 len)
+static inline bool smc_snapshot_holds(const struct smc_rx_snapshot *at, u64 pos, u64 len)
 {
 	return at->reported <= at->consumed && at->consumed <= pos && pos <= at->received &&
 	       len <= at->received - pos && at->received - at->reported <= at->size;
@@ -128,48 +129,48 @@ static inline bool smc_rx_may_consume(const struct smc_stream_rx *rx, u64 pos)
 }
 
 /* Number of bytes that a reader would find. */
-static inline u64 smc_place_readable(const struct smc_place *at)
+static inline u64 smc_snapshot_readable(const struct smc_rx_snapshot *at)
 {
 	return at->received - at->start;
 }
 
 /* The ring is full: nothing more can arrive before something is read. */
-static inline bool smc_place_is_full(const struct smc_place *at)
+static inline bool smc_snapshot_is_full(const struct smc_rx_snapshot *at)
 {
 	return at->received - at->consumed == at->size;
 }
 
 /* The urgent byte has arrived and is the next one at @pos: a read stops before it. */
-static inline bool smc_place_is_mark(const struct smc_place *at, u64 pos)
+static inline bool smc_snapshot_is_mark(const struct smc_rx_snapshot *at, u64 pos)
 {
 	return at->urgent == pos + 1 && at->urgent <= at->received;
 }
 
 /* The urgent byte is the next one at the reader's position. */
-static inline bool smc_place_at_mark(const struct smc_place *at)
+static inline bool smc_snapshot_at_mark(const struct smc_rx_snapshot *at)
 {
-	return smc_place_is_mark(at, at->start);
+	return smc_snapshot_is_mark(at, at->start);
 }
 
 /* Number of bytes that splice() would find: up to the urgent one, in line or not. */
-static inline u64 smc_place_spliceable(const struct smc_place *at)
+static inline u64 smc_snapshot_spliceable(const struct smc_rx_snapshot *at)
 {
 	if (at->urgent > at->start && at->urgent <= at->received)
 		return at->urgent - 1 - at->start;
-	return smc_place_readable(at);
+	return smc_snapshot_readable(at);
 }
 
 /**
- * smc_place_queued() - number of bytes that one read would return: up to the urgent one
+ * smc_snapshot_queued() - number of bytes that one read would return: up to the urgent one
  * @at: snapshot
  */
-static inline u64 smc_place_queued(const struct smc_place *at)
+static inline u64 smc_snapshot_queued(const struct smc_rx_snapshot *at)
 {
-	return at->is_inline ? smc_place_readable(at) : smc_place_spliceable(at);
+	return at->is_inline ? smc_snapshot_readable(at) : smc_snapshot_spliceable(at);
 }
 
 /**
- * smc_place_step() - determine the bytes that a reader copies next
+ * smc_snapshot_step() - determine the bytes that a reader copies next
  * @at: snapshot
  * @pos: position of the reader; moved over the bytes to skip and, if @is_first,
  *	over an urgent byte that is read out of line
@@ -179,7 +180,7 @@ static inline u64 smc_place_queued(const struct smc_place *at)
  * Return: number of bytes at *@pos, up to the last one that arrived or to the
  * next urgent byte.
  */
-static inline u64 smc_place_step(const struct smc_place *at, u64 *pos, bool is_first)
+static inline u64 smc_snapshot_step(const struct smc_rx_snapshot *at, u64 *pos, bool is_first)
 {
 	u64 end = at->received;
 
@@ -200,24 +201,24 @@ static inline u64 smc_place_step(const struct smc_place *at, u64 *pos, bool is_f
 }
 
 /**
- * smc_place_piece() - determine the bytes that a read copies next
+ * smc_snapshot_piece() - determine the bytes that a read copies next
  * @at: snapshot
- * @pos: position of the reader; see smc_place_step()
+ * @pos: position of the reader; see smc_snapshot_step()
  * @done: bytes that the read has copied
  * @len: bytes that it wants
  *
  * Return: number of bytes at *@pos; 0 if the read has to wait, or to end
- * (smc_place_ends_read()).
+ * (smc_snapshot_ends_read()).
  */
-static inline u64 smc_place_piece(const struct smc_place *at, u64 *pos, u64 done, u64 len)
+static inline u64 smc_snapshot_piece(const struct smc_rx_snapshot *at, u64 *pos, u64 done, u64 len)
 {
-	u64 piece = smc_place_step(at, pos, !done);
+	u64 piece = smc_snapshot_step(at, pos, !done);
 
 	return piece < len - done ? piece : len - done;
 }
 
 /**
- * smc_place_ends_read() - whether a read that finds no more bytes returns
+ * smc_snapshot_ends_read() - whether a read that finds no more bytes returns
  * instead of waiting
  * @at: snapshot
  * @pos: position of the reader
@@ -225,16 +226,17 @@ static inline u64 smc_place_piece(const struct smc_place *at, u64 *pos, u64 done
  * @target: bytes that it waits for, at least one
  * @is_peek: the bytes stay in the ring, so a full ring gets no more
  */
-static inline bool smc_place_ends_read(const struct smc_place *at, u64 pos, u64 done, u64 target,
-				       bool is_peek)
+static inline bool smc_snapshot_ends_read(const struct smc_rx_snapshot *at, u64 pos, u64 done,
+					  u64 target,
+					  bool is_peek)
 {
 	if (done >= target)
 		return true;
-	return done && (smc_place_is_mark(at, pos) || (is_peek && smc_place_is_full(at)));
+	return done && (smc_snapshot_is_mark(at, pos) || (is_peek && smc_snapshot_is_full(at)));
 }
 
 /**
- * smc_place_skips() - whether the next urgent byte makes the reader step over the last one
+ * smc_snapshot_skips() - whether the next urgent byte makes the reader step over the last one
  * @at: snapshot
  *
  * As with TCP, a reader that has stopped at an urgent byte steps over it when
@@ -242,9 +244,9 @@ static inline bool smc_place_ends_read(const struct smc_place *at, u64 pos, u64 
  * So they take less than half of the ring, and a reader that does not check in
  * between sees one of the urgent bytes in the end.
  */
-static inline bool smc_place_skips(const struct smc_place *at)
+static inline bool smc_snapshot_skips(const struct smc_rx_snapshot *at)
 {
-	return smc_place_at_mark(at) && !at->is_inline &&
+	return smc_snapshot_at_mark(at) && !at->is_inline &&
 	       at->urgent - at->consumed < at->size / 2;
 }
 
@@ -252,15 +254,15 @@ static inline bool smc_place_skips(const struct smc_place *at)
 static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod, u32 arrived,
 			       bool is_inline)
 {
-	struct smc_place at;
+	struct smc_rx_snapshot at;
 
 	rx->urgent_byte = READ_ONCE(rx->ring[(prod.offset ? prod.offset : rx->size) - 1]);
 	WRITE_ONCE(rx->urgent_unread, true);
-	at = smc_rx_look(rx, is_inline);
-	if (smc_place_skips(&at))
-		/* Pairs with smc_rx_look(), which sees no skip beyond received. */
+	at = smc_rx_take_snapshot(rx, is_inline);
+	if (smc_snapshot_skips(&at))
+		/* Pairs with smc_rx_take_snapshot(), which sees no skip beyond received. */
 		smp_store_release(&rx->urgent_skip, at.urgent);
-	/* Pairs with smc_rx_look(), which sees the skip along with the mark. */
+	/* Pairs with smc_rx_take_snapshot(), which sees the skip along with the mark. */
 	smp_store_release(&rx->urgent, rx->received + arrived);
 }
 
@@ -279,7 +281,7 @@ static inline void smc_rx_arrive(struct smc_stream_rx *rx, struct smc_cursor pro
 	if (unlikely(is_urgent && arrived))
 		smc_rx_mark(rx, prod, arrived, is_inline);
 	rx->received_cursor = prod;
-	/* Pairs with smc_rx_look(), which sees the bytes and their mark along with it. */
+	/* Pairs with smc_rx_take_snapshot(), which sees the bytes and their mark along with it. */
 	smp_store_release(&rx->received, rx->received + arrived);
 }
 

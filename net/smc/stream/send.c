@@ -32,13 +32,13 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	smp_mb();
 	smc_stream_push(st, SMC_PUSH_NOW);
 	if (smc_tx_free(&st->tx) && !smc_tx_writable(st))
-		smc_stream_limit_wait(st);
+		smc_stream_start_hold_timer(st);
 	/* The writer finds room and does not sleep. */
 	if (smc_tx_writable(st))
 		st->tx.blocked = false;
 	if (!waited && !smc_tx_writable(st))
 		smc_stat_tx_full(st->stats, st->tx.sent == st->tx.acked + st->tx.peer_size);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 }
 
 /* A writer does not wake for bytes that arrive: these are for others who wait at the socket. */
@@ -208,7 +208,7 @@ static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags
  * Return: bytes accepted, -EPIPE if there is no room for any, or an error of
  * the memory to send from.
  */
-static noinline ssize_t smc_stream_send_in_vain(struct smc_stream *st, struct msghdr *msg)
+static noinline ssize_t smc_stream_send_discard(struct smc_stream *st, struct msghdr *msg)
 {
 	size_t len = min_t(size_t, smc_tx_free(&st->tx), msg_data_left(msg));
 	int rc;
@@ -219,13 +219,13 @@ static noinline ssize_t smc_stream_send_in_vain(struct smc_stream *st, struct ms
 	if (rc)
 		return rc;
 	/* Another thread has done the first send meanwhile. */
-	if (!smc_tx_in_vain(st))
+	if (!smc_tx_is_discarded(st))
 		return -EPIPE;
 	len = min(len, msg_data_left(msg));
 	iov_iter_advance(&msg->msg_iter, len);
 	spin_lock_bh(st->lock);
 	smc_stream_fail(st, EPIPE);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 	return len ? len : -EPIPE;
 }
 
@@ -236,9 +236,9 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 	if (!(flags & MSG_OOB) && smc_stream_is_corked(st, flags)) {
 		smc_stat_call(st->stats, SMC_STAT_CORK);
 		spin_lock_bh(st->lock);
-		smc_stream_limit_wait(st);
+		smc_stream_start_hold_timer(st);
 		/* The local peer may have published the bytes already. */
-		smc_stream_settle(st);
+		smc_stream_unlock(st);
 		return;
 	}
 	if (nodelay)
@@ -247,7 +247,7 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 	spin_lock_bh(st->lock);
 	st->tx.nodelay = nodelay;
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 }
 
 /* The function has a section of its own for the reason given at the end of internal.h. */
@@ -270,7 +270,7 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 	do {
 		rc = 0;
 		if (sk->sk_err || smc_tx_shut(st)) {
-			rc = smc_tx_in_vain(st) ? smc_stream_send_in_vain(st, msg) : -EPIPE;
+			rc = smc_tx_is_discarded(st) ? smc_stream_send_discard(st, msg) : -EPIPE;
 			done += max_t(ssize_t, rc, 0);
 			/* The bytes are discarded, so there is nothing to timestamp. */
 			tsflags = 0;
@@ -298,7 +298,7 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 		return rc < 0 ? sk_stream_error(sk, msg->msg_flags, rc) : 0;
 	}
 	if (tsflags)
-		smc_stamps_ask(st, tsflags);
+		smc_tx_timestamps_ask(st, tsflags);
 	smc_stream_push_sent(st, msg_data_left(msg) ? msg->msg_flags & ~MSG_OOB : msg->msg_flags);
 	smc_stat_tx(st->stats, done);
 	trace_smc_tx_sendmsg(st, done);
@@ -308,7 +308,7 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 /* Nothing can be sent any more, and the next send fails. */
 static bool smc_stream_is_shut(const struct smc_stream *st)
 {
-	return smc_tx_shut(st) && !smc_tx_in_vain(st);
+	return smc_tx_shut(st) && !smc_tx_is_discarded(st);
 }
 
 /* The send has no options, as most do. */
@@ -332,7 +332,7 @@ static noinline int smc_stream_send_special(struct smc_stream *st, struct msghdr
 	if (!smc_stream_is_shut(st))
 		rc = smc_stream_take_cmsg(st, msg, &tsflags);
 	if (!rc) {
-		smc_stamps_number(st, tsflags);
+		smc_tx_timestamps_number(st, tsflags);
 		rc = smc_stream_write(st, msg, len, tsflags);
 	}
 	smc_zerocopy_end(notice, rc > 0);
@@ -350,5 +350,5 @@ void smc_stream_uncork(struct smc_stream *st)
 {
 	spin_lock_bh(st->lock);
 	smc_stream_push(st, SMC_PUSH_NOW);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 }

@@ -11,7 +11,7 @@
  *		                   ATTACHED ──(close)──> GONE
  *
  * The path is UP until it is lost, or both ends have sent their final flags.
- * Then the next release of the lock (smc_stream_settle()) moves it to OVER and
+ * Then the next release of the lock (smc_stream_unlock()) moves it to OVER and
  * tells the path. An application that closes leaves an ORPHAN if the peer still
  * has to receive something, or to read it; otherwise it is GONE.
  */

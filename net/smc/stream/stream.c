@@ -9,7 +9,7 @@
 #include "trace.h"
 
 /* As with TCP's sk_data_ready, waiters for normal and for urgent bytes are woken by either. */
-#define SMC_NEWS_BYTES	(EPOLLIN | EPOLLRDNORM | EPOLLPRI | EPOLLRDBAND)
+#define SMC_EVENTS_BYTES	(EPOLLIN | EPOLLRDNORM | EPOLLPRI | EPOLLRDBAND)
 
 static void smc_stream_hold_expired(struct timer_list *timer);
 
@@ -20,7 +20,7 @@ static void smc_stream_end_work(struct work_struct *work)
 	if (READ_ONCE(st->state.app) == SMC_APP_ORPHAN)
 		smc_stream_check_orphan(st);
 	else
-		smc_stream_check_mate(st);
+		smc_stream_check_local_peer(st);
 }
 
 void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
@@ -67,7 +67,7 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 
 	spin_lock_bh(st->lock);
 	st->follow = follow;
-	/* Pairs with smc_stream_tell(). */
+	/* Pairs with smc_stream_report(). */
 	smp_store_release(&st->sk, sk);
 	smc_state_app(&st->state, st->lock, SMC_APP_ATTACHED);
 	if (st->err)
@@ -95,26 +95,26 @@ bool smc_stream_await(struct smc_stream *st)
 	return is_awaited;
 }
 
-void smc_stream_tell_urgent(struct smc_stream *st)
+void smc_stream_report_urgent(struct smc_stream *st)
 {
 	spin_lock_bh(st->lock);
 	if (st->rx.urgent_unread)
-		st->news |= EPOLLPRI;
-	smc_stream_settle(st);
+		st->events |= EPOLLPRI;
+	smc_stream_unlock(st);
 }
 
 static void smc_wake(struct sock *sk, __poll_t events)
 {
 	struct socket_wq *wq;
 
-	if (events & SMC_NEWS_BYTES)
-		events |= SMC_NEWS_BYTES;
+	if (events & SMC_EVENTS_BYTES)
+		events |= SMC_EVENTS_BYTES;
 
 	rcu_read_lock();
 	wq = rcu_dereference(sk->sk_wq);
 	/* Orders the stores that made @events true before the check for sleepers. */
 	if (skwq_has_sleeper(wq)) {
-		if (events & SMC_NEWS_END)
+		if (events & SMC_EVENTS_END)
 			__wake_up(&wq->wait, TASK_INTERRUPTIBLE, 0, poll_to_key(events));
 		else
 			/*
@@ -135,40 +135,40 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 }
 
 /* The band that SIGIO reports for incoming bytes, or for the end, as with TCP's FIN. */
-static int smc_news_band(const struct smc_stream *st, __poll_t events)
+static int smc_event_band(const struct smc_stream *st, __poll_t events)
 {
 	return (events & EPOLLRDHUP) && READ_ONCE(st->tx.final_flags) ? POLL_HUP : POLL_IN;
 }
 
 /* Wake waiters and send SIGIO for events that the application has not caused itself. */
-static void smc_announce(const struct smc_stream *st, struct sock *sk, __poll_t events)
+static void smc_stream_signal(const struct smc_stream *st, struct sock *sk, __poll_t events)
 {
 	if (!sk || !events)
 		return;
 	/*
 	 * Signals first: a reader that waits gets none, and says until it wakes
 	 * that it waits. It says so in @st->is_read, because the socket's own
-	 * flag keeps TCP silent, see smc_sock_mute().
+	 * flag keeps TCP silent, see smc_sock_mute_sigio().
 	 */
-	if ((events & SMC_NEWS_BYTES) && !READ_ONCE(st->is_read))
-		sk_wake_async(sk, SOCK_WAKE_IO, smc_news_band(st, events));
+	if ((events & SMC_EVENTS_BYTES) && !READ_ONCE(st->is_read))
+		sk_wake_async(sk, SOCK_WAKE_IO, smc_event_band(st, events));
 	if (events & EPOLLOUT)
 		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
 	smc_wake(sk, events);
 }
 
-void smc_stream_look(struct smc_stream *st)
+void smc_stream_notify_readers(struct smc_stream *st)
 {
 	/* TCP reports a FIN again, too. */
 	if (smc_stream_has_enough(st) || smc_rx_ended(st))
-		smc_announce(st, READ_ONCE(st->sk), EPOLLIN | EPOLLRDNORM);
+		smc_stream_signal(st, READ_ONCE(st->sk), EPOLLIN | EPOLLRDNORM);
 }
 
-void smc_stream_look_for_room(struct smc_stream *st)
+void smc_stream_notify_writers(struct smc_stream *st)
 {
 	spin_lock_bh(st->lock);
 	smc_stream_note_room(st);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 }
 
 void smc_stream_fail(struct smc_stream *st, int err)
@@ -177,7 +177,7 @@ void smc_stream_fail(struct smc_stream *st, int err)
 
 	if (st->err)
 		return;
-	st->news |= EPOLLERR;
+	st->events |= EPOLLERR;
 	/* An error that was reported before was TCP's: IP_RECVERR lets those through. */
 	WRITE_ONCE(st->is_err_told, false);
 	if (st->sk)
@@ -232,36 +232,36 @@ static noinline void smc_stream_signal_urgent(const struct smc_stream *st)
 
 /*
  * Collect the events to report once the stream's lock is released. If there are
- * any, the stream is referenced until smc_stream_tell(). Each publish does this
+ * any, the stream is referenced until smc_stream_report(). Each publish does this
  * for both ends, mostly without a result, so it is inline.
  */
-static __always_inline __poll_t smc_stream_take_news(struct smc_stream *st)
+static __always_inline __poll_t smc_stream_take_events(struct smc_stream *st)
 {
-	__poll_t news;
+	__poll_t events;
 
 	if (!smc_stream_is_over(st) && smc_stream_finished(st)) {
 		smc_state_path(&st->state, st->lock, SMC_PATH_OVER);
 		/* The TCP connection follows this end, too. */
-		st->news |= SMC_NEWS_OVER | SMC_NEWS_ENDED;
+		st->events |= SMC_EVENTS_OVER | SMC_EVENTS_ENDED;
 	}
-	if (st->is_awaited && (st->news & (EPOLLIN | SMC_NEWS_FEW | SMC_NEWS_END))) {
+	if (st->is_awaited && (st->events & (EPOLLIN | SMC_EVENTS_FEW | SMC_EVENTS_END))) {
 		st->is_awaited = false;
-		st->news |= SMC_NEWS_AWAITED;
+		st->events |= SMC_EVENTS_AWAITED;
 	}
 	if (st->state.app == SMC_APP_ORPHAN)
-		smc_stream_follow_orphan(st);
-	if (st->stamps && smc_stamps_are_due(st))
-		st->news |= SMC_NEWS_STAMPS;
-	if (smc_stream_may_be_owed(st))
-		smc_stream_follow_user_timeout(st);
-	news = st->news;
-	if (!news)
+		smc_stream_update_orphan(st);
+	if (st->stamps && smc_tx_timestamps_are_due(st))
+		st->events |= SMC_EVENTS_STAMPS;
+	if (smc_stream_has_undelivered(st))
+		smc_stream_update_user_timeout(st);
+	events = st->events;
+	if (!events)
 		return 0;
-	if (unlikely(news & EPOLLPRI))
+	if (unlikely(events & EPOLLPRI))
 		smc_stream_signal_urgent(st);
-	st->news = 0;
+	st->events = 0;
 	smc_stream_get(st);
-	return news;
+	return events;
 }
 
 /* Each timer owns a reference while it is pending. */
@@ -280,16 +280,16 @@ static void smc_stream_stop_end_work(struct smc_stream *st)
 }
 
 /* Handle events beyond a wake-up: errors, timestamps, and the end of the stream. */
-static noinline void smc_stream_tell_more(struct smc_stream *st, struct sock *sk, __poll_t news)
+static noinline void smc_stream_report_sock(struct smc_stream *st, struct sock *sk, __poll_t events)
 {
-	if (news & EPOLLERR)
+	if (events & EPOLLERR)
 		smc_stream_report_error(st);
-	if (news & SMC_NEWS_STAMPS)
-		smc_stamps_report(st);
-	smc_announce(st, sk, news & ~SMC_NEWS_MORE);
-	if ((news & (SMC_NEWS_ENDED | SMC_NEWS_AWAITED)) && sk)
+	if (events & SMC_EVENTS_STAMPS)
+		smc_tx_timestamps_report(st);
+	smc_stream_signal(st, sk, events & ~SMC_EVENTS_MORE);
+	if ((events & (SMC_EVENTS_ENDED | SMC_EVENTS_AWAITED)) && sk)
 		st->follow(sk);
-	if (news & SMC_NEWS_OVER) {
+	if (events & SMC_EVENTS_OVER) {
 		smc_stream_stop_timer(st, &st->hold_timer);
 		smc_stream_stop_timer(st, &st->user_timer);
 		smc_stream_stop_end_work(st);
@@ -297,36 +297,36 @@ static noinline void smc_stream_tell_more(struct smc_stream *st, struct sock *sk
 	}
 }
 
-static void smc_stream_tell(struct smc_stream *st, __poll_t news)
+static void smc_stream_report(struct smc_stream *st, __poll_t events)
 {
 	/* Pairs with smc_stream_attach(): @st->follow is visible, too. */
 	struct sock *sk = smp_load_acquire(&st->sk);
 
-	if (news & (SMC_NEWS_MORE | EPOLLERR))
-		smc_stream_tell_more(st, sk, news);
+	if (events & (SMC_EVENTS_MORE | EPOLLERR))
+		smc_stream_report_sock(st, sk, events);
 	else
-		smc_announce(st, sk, news);
+		smc_stream_signal(st, sk, events);
 	smc_stream_put(st);
 }
 
-void smc_stream_settle(struct smc_stream *st)
+void smc_stream_unlock(struct smc_stream *st)
 	__releases(st->lock)
 {
-	struct smc_stream *mate = st->mate;
-	__poll_t own, mates = 0;
+	struct smc_stream *local_peer = st->local_peer;
+	__poll_t own, local_peers = 0;
 
 	/* An answer may need an answer itself. No answer is sent twice, so the loop ends. */
-	while (smc_stream_answer(st) || smc_stream_answer(mate))
+	while (smc_stream_answer(st) || smc_stream_answer(local_peer))
 		;
-	own = smc_stream_take_news(st);
-	if (mate)
-		mates = smc_stream_take_news(mate);
+	own = smc_stream_take_events(st);
+	if (local_peer)
+		local_peers = smc_stream_take_events(local_peer);
 	spin_unlock_bh(st->lock);
 
 	if (own)
-		smc_stream_tell(st, own);
-	if (mates)
-		smc_stream_tell(mate, mates);
+		smc_stream_report(st, own);
+	if (local_peers)
+		smc_stream_report(local_peer, local_peers);
 }
 
 void smc_stream_on_lost(struct smc_stream *st, int err)
@@ -339,10 +339,10 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 	 * nothing is lost. The same holds if the peer had closed: all that it
 	 * wrote has arrived, and it reads no more.
 	 */
-	if (!smc_tx_in_vain(st) && (!smc_rx_shut(st) || !smc_stream_has_ended(st)))
+	if (!smc_tx_is_discarded(st) && (!smc_rx_shut(st) || !smc_stream_has_ended(st)))
 		smc_stream_fail(st, err);
-	st->news |= SMC_NEWS_ALL;
-	smc_stream_settle(st);
+	st->events |= SMC_EVENTS_ALL;
+	smc_stream_unlock(st);
 	smc_stream_put(st);
 }
 
@@ -351,7 +351,7 @@ void smc_stream_break(struct smc_stream *st, int err)
 	lockdep_assert_held(st->lock);
 	smc_stream_fail(st, err);
 	smc_tx_end(&st->tx, SMC_CONN_ABORT);
-	st->news |= SMC_NEWS_ALL;
+	st->events |= SMC_EVENTS_ALL;
 	smc_stream_push(st, SMC_PUSH_NOW);
 }
 
@@ -359,7 +359,7 @@ void smc_stream_abort(struct smc_stream *st, int err)
 {
 	spin_lock_bh(st->lock);
 	smc_stream_break(st, err);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 }
 
 /* The error that TCP would set for a reset: it depends on whether a FIN came before. */
@@ -392,7 +392,7 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 		/* TCP handles an urgent byte before it checks for readers. */
 		if (is_urgent && !st->err) {
 			smc_rx_mark(rx, cdc->prod, arrived, smc_stream_is_inline(st));
-			st->news |= EPOLLPRI;
+			st->events |= EPOLLPRI;
 		}
 		return -ECONNRESET;
 	}
@@ -410,12 +410,12 @@ void smc_stream_note_room(struct smc_stream *st)
 	if (!READ_ONCE(st->tx.waiting))
 		return;
 	if (!smc_tx_writable(st)) {
-		smc_stream_limit_wait(st);
+		smc_stream_start_hold_timer(st);
 		return;
 	}
 	WRITE_ONCE(st->tx.waiting, false);
 	st->tx.blocked = false;
-	st->news |= EPOLLOUT | EPOLLWRNORM;
+	st->events |= EPOLLOUT | EPOLLWRNORM;
 }
 
 /* The event for bytes that have arrived. Unless SO_RCVLOWAT is set, one byte is enough. */
@@ -423,22 +423,22 @@ static __poll_t smc_stream_arrival(const struct smc_stream *st)
 {
 	bool is_few = st->sk && READ_ONCE(st->sk->sk_rcvlowat) > 1 && !smc_stream_has_enough(st);
 
-	return is_few ? SMC_NEWS_FEW : EPOLLIN | EPOLLRDNORM;
+	return is_few ? SMC_EVENTS_FEW : EPOLLIN | EPOLLRDNORM;
 }
 
 /*
  * The events for the peer's new @flags. If the peer had @ended its writing
  * before, no signal follows. A half-close is no event for writers.
  */
-static __poll_t smc_stream_end_news(const struct smc_stream *st, u8 flags, bool ended)
+static __poll_t smc_stream_end_events(const struct smc_stream *st, u8 flags, bool ended)
 {
-	__poll_t news = SMC_NEWS_END;
+	__poll_t events = SMC_EVENTS_END;
 
 	if (!ended && smc_rx_ended(st))
-		news |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+		events |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
 	if ((flags & SMC_PEER_GONE) || READ_ONCE(st->tx.final_flags))
-		news |= SMC_NEWS_ALL;
-	return news;
+		events |= SMC_EVENTS_ALL;
+	return events;
 }
 
 void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
@@ -449,7 +449,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	u8 conn_flags = cdc->conn_flags & SMC_CONN_FLAGS;
 	bool ended = smc_rx_ended(st);
 	bool wants;
-	u8 news;
+	u8 events;
 	int rc;
 
 	lockdep_assert_held(st->lock);
@@ -462,12 +462,12 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	if (unlikely(rc)) {
 		smc_stream_fail(st, ECONNRESET);
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
-		st->news |= SMC_NEWS_ALL;
+		st->events |= SMC_EVENTS_ALL;
 		st->updated = true;
 		/* The peer may be gone, but this is no orderly end: bytes may be missing. */
 		conn_flags = conn_flags & SMC_PEER_GONE ? SMC_CONN_ABORT : 0;
 	}
-	news = conn_flags & ~rx->conn_flags;
+	events = conn_flags & ~rx->conn_flags;
 	if (cdc->prod_flags & SMC_PROD_WANT_WINDOW)
 		WRITE_ONCE(rx->asked, rx->received - rx->reported);
 	WRITE_ONCE(rx->prod_flags, cdc->prod_flags);
@@ -476,7 +476,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	 * sees the other's store.
 	 */
 	smp_mb();
-	if (unlikely(news & SMC_CONN_ABORT)) {
+	if (unlikely(events & SMC_CONN_ABORT)) {
 		/*
 		 * All bytes of a peer that has closed have arrived. So its
 		 * abort only means that it stops waiting, unless bytes of this
@@ -498,15 +498,15 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 
 	/* The peer is out of window, so a reader below its low-water mark gets no more bytes. */
 	if (wants)
-		st->news |= EPOLLIN | EPOLLRDNORM;
+		st->events |= EPOLLIN | EPOLLRDNORM;
 	if (rx->received != received) {
 		if (unlikely(smc_stream_times_arrivals(st)))
 			smc_stream_note_arrival(st, received);
-		st->news |= smc_stream_arrival(st);
+		st->events |= smc_stream_arrival(st);
 		if (rx->received - READ_ONCE(rx->consumed) == rx->size)
 			smc_stat_rx_full(st->stats);
 		if (unlikely(rx->urgent == rx->received))
-			st->news |= EPOLLPRI;
+			st->events |= EPOLLPRI;
 	}
 	if (st->tx.acked != acked) {
 		smc_stream_note_room(st);
@@ -516,8 +516,8 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	}
 	if (smc_stream_note_credit(st))
 		st->updated = true;
-	if (unlikely(news)) {
-		st->news |= smc_stream_end_news(st, news, ended);
+	if (unlikely(events)) {
+		st->events |= smc_stream_end_events(st, events, ended);
 		st->updated = true;
 	}
 }
@@ -526,7 +526,7 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc)
 {
 	spin_lock_bh(st->lock);
 	smc_stream_update(st, cdc);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 }
 
 void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
@@ -538,8 +538,8 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	smc_stream_note_room(st);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	if (has_ended)
-		st->news |= SMC_NEWS_ENDED;
-	smc_stream_settle(st);
+		st->events |= SMC_EVENTS_ENDED;
+	smc_stream_unlock(st);
 	/* The application may linger in close() until the last byte has left. */
 	if (has_ended)
 		smc_stream_wake(st, EPOLLHUP);
@@ -549,7 +549,7 @@ void smc_stream_on_tx_room(struct smc_stream *st)
 {
 	spin_lock_bh(st->lock);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 }
 
 /* The timer owns a reference while it is pending. */
@@ -564,14 +564,14 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 		WRITE_ONCE(st->tx.any_room, true);
 		WRITE_ONCE(st->tx.waiting, false);
 		st->tx.blocked = false;
-		st->news |= EPOLLOUT | EPOLLWRNORM;
+		st->events |= EPOLLOUT | EPOLLWRNORM;
 	}
 	smc_stream_push(st, SMC_PUSH_NOW);
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 	smc_stream_put(st);
 }
 
-void smc_stream_limit_wait(struct smc_stream *st)
+void smc_stream_start_hold_timer(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
 	/* The end of the stream, under this lock, stops the timer for good. */

@@ -16,9 +16,9 @@
  * positions needs neither lock, but uses the functions of rx.h and tx.h.
  *
  * Two streams of this host that are the ends of one connection are local peers
- * (@mate). They share one lock, so the end that publishes also moves the
+ * (@local_peer). They share one lock, so the end that publishes also moves the
  * positions of the other end. The consequences for both ends (answers,
- * wake-ups, the end of the stream) are handled in smc_stream_settle(), by which
+ * wake-ups, the end of the stream) are handled in smc_stream_unlock(), by which
  * every holder releases the lock.
  */
 #ifndef SMC_STREAM_H
@@ -41,17 +41,17 @@
 struct msghdr;
 struct net;
 struct pipe_inode_info;
-struct smc_arrivals;
+struct smc_rx_timestamps;
 struct smc_net;
-struct smc_stamps;
+struct smc_tx_timestamps;
 struct sock;
 struct socket;
 
 /**
  * struct smc_stream - see the top of this file
  * @path: the path that carries the stream
- * @lock: the path's lock, shared with @mate; see above
- * @mate: stream of the other end, if that is in this host; the path sets it and
+ * @lock: the path's lock, shared with @local_peer; see above
+ * @local_peer: stream of the other end, if that is in this host; the path sets it and
  *	holds a reference
  * @ref: the path holds one reference until ->over(), and the socket holds one
  * @state: states of the path and of the application, see state.h
@@ -75,7 +75,7 @@ struct socket;
  * @rcv_shutdown: the application shut down its receiving side
  * @is_read: a reader sleeps, so bytes that arrive raise no signal
  * @updated: the peer published something that this end may have to answer
- * @news: EPOLL* events that became true and that no waiter was woken for yet;
+ * @events: EPOLL* events that became true and that no waiter was woken for yet;
  *	EPOLLERR stands for @err
  * @stamps: timestamps that sent bytes will get, under @lock; NULL until one is requested
  * @first_stamp: position from which timestamps are numbered
@@ -86,7 +86,7 @@ struct socket;
  * @orphan_progress: the peer's progress when its current time limit began
  * @end_work: ends the stream after the application has closed
  * @hold_timer: limits the time for which something is held back, see
- *	smc_stream_limit_wait()
+ *	smc_stream_start_hold_timer()
  * @user_progress: the peer's progress when its current TCP_USER_TIMEOUT began,
  *	see user_timeout.c
  * @user_since: jiffies at that moment
@@ -95,7 +95,7 @@ struct socket;
 struct smc_stream {
 	const struct smc_path_ops *path;
 	spinlock_t *lock;
-	struct smc_stream *mate;
+	struct smc_stream *local_peer;
 	struct kref ref;
 	struct smc_stream_state state;
 	struct smc_net *sn;
@@ -112,10 +112,10 @@ struct smc_stream {
 	bool rcv_shutdown;
 	bool is_read;
 	bool updated;
-	__poll_t news;
-	struct smc_stamps *stamps;
+	__poll_t events;
+	struct smc_tx_timestamps *stamps;
 	int first_stamp;
-	struct smc_arrivals *arrivals;
+	struct smc_rx_timestamps *arrivals;
 	struct socket *orphan;
 	u64 orphan_progress;
 	struct delayed_work end_work;
@@ -173,7 +173,7 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc);
  * @st: stream
  * @cdc: message of the local peer
  *
- * Context: softirqs off, @st->lock held. The local peer's smc_stream_settle()
+ * Context: softirqs off, @st->lock held. The local peer's smc_stream_unlock()
  * handles the consequences.
  */
 void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc);
@@ -230,13 +230,13 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 bool smc_stream_await(struct smc_stream *st);
 
 /**
- * smc_stream_tell_urgent() - raise SIGURG for an urgent byte that came before
+ * smc_stream_report_urgent() - raise SIGURG for an urgent byte that came before
  * the socket was attached
  * @st: stream
  *
  * Context: any; the socket may be locked.
  */
-void smc_stream_tell_urgent(struct smc_stream *st);
+void smc_stream_report_urgent(struct smc_stream *st);
 
 /**
  * smc_stream_send() - sendmsg()
@@ -315,17 +315,17 @@ void smc_stream_uncork(struct smc_stream *st);
 void smc_stream_set_user_timeout(struct smc_stream *st);
 
 /**
- * smc_stream_look() - wake readers if the bytes that are there satisfy the
+ * smc_stream_notify_readers() - wake readers if the bytes that are there satisfy the
  * current SO_RCVLOWAT
  * @st: stream
  */
-void smc_stream_look(struct smc_stream *st);
+void smc_stream_notify_readers(struct smc_stream *st);
 
 /**
- * smc_stream_look_for_room() - wake writers if the room that is there suffices now
+ * smc_stream_notify_writers() - wake writers if the room that is there suffices now
  * @st: stream
  */
-void smc_stream_look_for_room(struct smc_stream *st);
+void smc_stream_notify_writers(struct smc_stream *st);
 
 /**
  * smc_stream_shutdown() - shutdown()
@@ -404,14 +404,14 @@ static inline long smc_stream_pages(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_give_up() - account for ended streams whose memory a peer may still write to
+ * smc_stream_quarantine() - account for ended streams whose memory a peer may still write to
  * @n: change of their number; negative once their memory can be used again
  * @pages: change of the sum of their smc_stream_pages()
  *
  * Context: any.
  * Return: false if the host has more of them than its limits allow.
  */
-bool smc_stream_give_up(int n, long pages);
+bool smc_stream_quarantine(int n, long pages);
 
 /* The path is lost or the stream is over: no publish is possible any more. */
 static inline bool smc_stream_is_down(const struct smc_stream *st)
@@ -444,7 +444,7 @@ static inline bool smc_stream_has_failed(const struct smc_stream *st)
 }
 
 /* Nothing depends on the peer any more: the stream failed, or the peer has sent its final flags. */
-static inline bool smc_stream_is_left_alone(const struct smc_stream *st)
+static inline bool smc_stream_needs_no_peer(const struct smc_stream *st)
 {
 	return smc_stream_has_failed(st) || (READ_ONCE(st->rx.conn_flags) & SMC_PEER_GONE);
 }

@@ -20,21 +20,21 @@
 #include "internal.h"
 #include "tcp.h"
 
-/* Value of smc_user_progress() if no bytes wait for the peer. */
+/* Value of smc_user_timeout_progress() if no bytes wait for the peer. */
 #define SMC_NOT_DUE	0
 
-static bool smc_user_bytes_wait(const struct smc_stream *st)
+static bool smc_user_timeout_is_due(const struct smc_stream *st)
 {
 	return smc_stream_undelivered(st) ||
 	       (st->tx.blocked && !st->tx.final_flags && !smc_tx_free(&st->tx));
 }
 
 /* A value that changes when the peer's time restarts. */
-static u64 smc_user_progress(const struct smc_stream *st)
+static u64 smc_user_timeout_progress(const struct smc_stream *st)
 {
 	/* A stream that has ended, or that the peer has left, waits for nothing. */
 	if (st->err || smc_stream_is_down(st) || (st->tx.final_flags & SMC_CONN_ABORT) ||
-	    (st->rx.conn_flags & SMC_PEER_GONE) || !smc_user_bytes_wait(st))
+	    (st->rx.conn_flags & SMC_PEER_GONE) || !smc_user_timeout_is_due(st))
 		return SMC_NOT_DUE;
 	return 1 + st->tx.arrived + st->tx.acked;
 }
@@ -44,7 +44,7 @@ static u64 smc_user_progress(const struct smc_stream *st)
  * its first retransmission or window probe. By then this end no longer holds
  * anything back.
  */
-static unsigned long smc_user_time(const struct smc_stream *st)
+static unsigned long smc_user_timeout_jiffies(const struct smc_stream *st)
 {
 	unsigned int timeout = st->sk ? smc_tcp_user_timeout(st->sk) : 0;
 
@@ -52,17 +52,17 @@ static unsigned long smc_user_time(const struct smc_stream *st)
 }
 
 /* Bytes wait for the peer. The timer owns a reference while it is pending. */
-static void smc_user_timer_start(struct smc_stream *st)
+static void smc_user_timeout_start(struct smc_stream *st)
 {
-	unsigned long time = smc_user_time(st);
+	unsigned long time = smc_user_timeout_jiffies(st);
 
 	if (time && !mod_timer(&st->user_timer, st->user_since + time))
 		smc_stream_get(st);
 }
 
-void smc_stream_follow_user_timeout(struct smc_stream *st)
+void smc_stream_update_user_timeout(struct smc_stream *st)
 {
-	u64 progress = smc_user_progress(st);
+	u64 progress = smc_user_timeout_progress(st);
 
 	lockdep_assert_held(st->lock);
 	if (progress != st->user_progress) {
@@ -71,12 +71,12 @@ void smc_stream_follow_user_timeout(struct smc_stream *st)
 	}
 	/* The end of the stream stops the timer for good: no bytes wait after it. */
 	if (progress != SMC_NOT_DUE && !timer_pending(&st->user_timer))
-		smc_user_timer_start(st);
+		smc_user_timeout_start(st);
 }
 
-static bool smc_user_time_is_over(const struct smc_stream *st)
+static bool smc_user_timeout_has_expired(const struct smc_stream *st)
 {
-	unsigned long time = smc_user_time(st);
+	unsigned long time = smc_user_timeout_jiffies(st);
 
 	return st->user_progress != SMC_NOT_DUE && time &&
 	       time_after_eq(jiffies, st->user_since + time);
@@ -84,7 +84,7 @@ static bool smc_user_time_is_over(const struct smc_stream *st)
 
 bool smc_stream_watches_arrival(const struct smc_stream *st)
 {
-	return st->stamps || smc_user_time(st);
+	return st->stamps || smc_user_timeout_jiffies(st);
 }
 
 void smc_stream_check_user_timeout(struct timer_list *timer)
@@ -92,13 +92,13 @@ void smc_stream_check_user_timeout(struct timer_list *timer)
 	struct smc_stream *st = container_of(timer, struct smc_stream, user_timer);
 
 	spin_lock_bh(st->lock);
-	if (smc_user_time_is_over(st)) {
+	if (smc_user_timeout_has_expired(st)) {
 		if (st->state.app == SMC_APP_ORPHAN)
 			smc_stat_orphan(st->sn, SMC_ORPHANS_TIMED_OUT, 1);
 		smc_stream_break(st, ETIMEDOUT);
 	}
 	/* If bytes still wait, this starts the timer again. */
-	smc_stream_settle(st);
+	smc_stream_unlock(st);
 	smc_stream_put(st);
 }
 
@@ -107,6 +107,6 @@ void smc_stream_set_user_timeout(struct smc_stream *st)
 	spin_lock_bh(st->lock);
 	/* The new time may be shorter than the old one. */
 	if (st->user_progress != SMC_NOT_DUE)
-		smc_user_timer_start(st);
+		smc_user_timeout_start(st);
 	spin_unlock_bh(st->lock);
 }

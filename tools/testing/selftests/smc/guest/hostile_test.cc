@@ -701,7 +701,7 @@ static Fd socket_of(uid_t user)
  */
 TEST(SilentServer, LeavesSmcToOtherUsers)
 {
-	/* As SMC_HANDSHAKES_LIMITED and SMC_SHARES_RESERVE. */
+	/* As SMC_HANDSHAKES_LIMITED and SMC_QUOTA_RESERVE. */
 	constexpr int most = 64, reserve = 16;
 	constexpr uid_t other = 1000;
 	Agent agent;

@@ -383,7 +383,7 @@ private:
 		close_tcp();
 	}
 
-	/* --- the rendezvous */
+	/* --- the handshake */
 
 	static std::string own_gid()
 	{

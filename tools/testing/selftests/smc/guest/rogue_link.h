@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The rogue with a queue pair: completes the rendezvous by hand as client of an SMC server,
+ * The rogue with a queue pair: completes the handshake by hand as client of an SMC server,
  * and can then say and write to it whatever it likes.
  */
 #ifndef GUEST_ROGUE_LINK_H

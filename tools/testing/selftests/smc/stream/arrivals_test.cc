@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // When bytes arrived: exactly, as long as there is room for it; no byte ever before it came.
-#include "stream/arrivals.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "random.h"
+#include "stream/rx_timestamp.h"
 
 namespace stream {
 namespace {
@@ -17,17 +16,17 @@ using wire::Random;
 class Arrivals {
  public:
   void Arrive(u32 bytes, u64 time) {
-    smc_arrivals_note(&noted, times_.size(), time, consumed);
+    smc_rx_timestamps_note(&noted, times_.size(), time, consumed);
     times_.insert(times_.end(), bytes, time);
   }
   u64 Received() const { return times_.size(); }
   u64 Time(u64 pos) const { return times_[pos]; }
-  u64 Find(u64 pos) const { return smc_arrivals_find(&noted, pos); }
+  u64 Find(u64 pos) const { return smc_rx_timestamps_find(&noted, pos); }
   void ExpectExact() const {
     for (u64 pos = consumed; pos < Received(); pos++) ASSERT_EQ(Find(pos), Time(pos)) << pos;
   }
 
-  smc_arrivals noted = {};
+  smc_rx_timestamps noted = {};
   u64 consumed = 0;
 
  private:
@@ -46,7 +45,7 @@ TEST(Arrivals, EachByteHasItsOwn) {
 TEST(Arrivals, WhatCameBeforeAnybodyAskedHasNone) {
   Arrivals all;
 
-  smc_arrivals_note(&all.noted, 100, 1000, 0);
+  smc_rx_timestamps_note(&all.noted, 100, 1000, 0);
   EXPECT_EQ(all.Find(99), 0u);
   EXPECT_EQ(all.Find(100), 1000u);
 }

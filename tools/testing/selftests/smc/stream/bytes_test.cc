@@ -46,7 +46,7 @@ class Bytes : public testing::TestWithParam<pair_kind> {
 INSTANTIATE_TEST_SUITE_P(Path, Bytes, testing::Values(PAIR_WIRE, PAIR_MATES),
                          [](const auto& info) { return KindName(info.param); });
 
-// What mates have nothing of: messages in flight, and a ring beside the peer's element.
+// What local peers have nothing of: messages in flight, and a ring beside the peer's element.
 class WireBytes : public Bytes {};
 
 INSTANTIATE_TEST_SUITE_P(Path, WireBytes, testing::Values(PAIR_WIRE),

@@ -41,7 +41,7 @@ class Stream {
     smp_store_release(&rx.consumed, pos);
   }
   void Report() { WRITE_ONCE(rx.reported, rx.consumed); }
-  smc_place Look() const { return smc_rx_look(&rx, is_inline_); }
+  smc_rx_snapshot Look() const { return smc_rx_take_snapshot(&rx, is_inline_); }
   bool IsInline() const { return is_inline_; }
   bool WasUrgent(u64 byte) const { return is_urgent_[byte]; }
   u64 LastUrgent() const {
@@ -57,7 +57,7 @@ class Stream {
   std::vector<bool> is_urgent_;
 };
 
-void ExpectOrder(const smc_place& at) {
+void ExpectOrder(const smc_rx_snapshot& at) {
   ASSERT_LE(at.consumed, at.start);
   ASSERT_LE(at.start, at.received);
   ASSERT_LE(at.received, at.reported + at.size);
@@ -79,10 +79,10 @@ const Event kEvents[] = {{Event::kPublish, 4},       {Event::kPublishUrgent, 1},
 
 // Another reader takes all that one read gives.
 void ReadAll(Stream& s) {
-  smc_place at = s.Look();
+  smc_rx_snapshot at = s.Look();
   u64 pos = at.start;
 
-  s.Consume(pos + smc_place_step(&at, &pos, true));
+  s.Consume(pos + smc_snapshot_step(&at, &pos, true));
 }
 
 void Happen(Stream& s, const Event& event) {
@@ -121,7 +121,7 @@ void LookInEveryWay(const std::vector<smc_stream_rx>& states, bool is_inline, Ch
       rx = load < kLoads ? states[seen[load]] : states.back();
       load++;
     };
-    smc_place at = smc_rx_look(&rx, is_inline);
+    smc_rx_snapshot at = smc_rx_take_snapshot(&rx, is_inline);
     before_load = nullptr;
     ASSERT_LE(load, most);
     check(at);
@@ -151,11 +151,11 @@ void ForEveryHistory(size_t length, Use use) {
 }
 
 // A read that goes by @at gives no byte that it should not.
-void CheckRead(const smc_place& at, const Stream& end, u64 stood_at) {
+void CheckRead(const smc_rx_snapshot& at, const Stream& end, u64 stood_at) {
   u64 pos = at.consumed;
-  u64 len = smc_place_step(&at, &pos, true);
+  u64 len = smc_snapshot_step(&at, &pos, true);
 
-  ASSERT_TRUE(smc_place_holds(&at, pos, len)) << pos << "+" << len;
+  ASSERT_TRUE(smc_snapshot_holds(&at, pos, len)) << pos << "+" << len;
   ASSERT_LE(pos + len, end.rx.received);
   if (end.IsInline()) return;
   for (u64 byte = pos; byte < pos + len; byte++) {
@@ -181,13 +181,14 @@ TEST_P(Looking, WhileThePeerPublishes) {
     if (std::any_of(middle, events.end(), [](auto& e) { return e.IsByReader(); })) return;
     for (auto event = events.begin(); event != middle; event++) Happen(s, *event);
 
-    smc_place before = s.Look();
+    smc_rx_snapshot before = s.Look();
     // Not without limit: the window is the reader's to give back.
-    bool stands = smc_place_at_mark(&before) && before.urgent - before.consumed < before.size / 2;
+    bool stands =
+        smc_snapshot_at_mark(&before) && before.urgent - before.consumed < before.size / 2;
     u64 stood_at = stands ? before.start : UINT64_MAX;
     auto states = StatesOf(s, Events(middle, events.end()));
 
-    LookInEveryWay(states, GetParam(), [&](const smc_place& at) {
+    LookInEveryWay(states, GetParam(), [&](const smc_rx_snapshot& at) {
       ExpectOrder(at);
       CheckRead(at, s, stood_at);
     });
@@ -204,10 +205,10 @@ TEST_P(Looking, WhileAnythingHappens) {
 
     auto states = StatesOf(s, Events(middle, events.end()));
 
-    LookInEveryWay(states, GetParam(), [&](const smc_place& at) {
+    LookInEveryWay(states, GetParam(), [&](const smc_rx_snapshot& at) {
       ExpectOrder(at);
-      ASSERT_LE(smc_place_queued(&at), smc_place_readable(&at));
-      ASSERT_TRUE(!smc_place_at_mark(&at) || smc_place_readable(&at));
+      ASSERT_LE(smc_snapshot_queued(&at), smc_snapshot_readable(&at));
+      ASSERT_TRUE(!smc_snapshot_at_mark(&at) || smc_snapshot_readable(&at));
     });
   });
 }
@@ -259,11 +260,11 @@ std::vector<u64> Read(Stream& s, size_t len, u64* pos, bool peek, size_t target,
   std::vector<u64> bytes;
 
   for (int waits = 0; bytes.size() < len;) {
-    smc_place at = s.Look();
-    u64 piece = smc_place_piece(&at, pos, bytes.size(), len);
+    smc_rx_snapshot at = s.Look();
+    u64 piece = smc_snapshot_piece(&at, pos, bytes.size(), len);
 
     if (!piece) {
-      if (smc_place_ends_read(&at, *pos, bytes.size(), target, peek)) break;
+      if (smc_snapshot_ends_read(&at, *pos, bytes.size(), target, peek)) break;
       if (!peek) s.Consume(std::max(*pos, s.rx.consumed));
       EXPECT_LT(bytes.size(), target);
       if (!wait()) break;
@@ -271,7 +272,7 @@ std::vector<u64> Read(Stream& s, size_t len, u64* pos, bool peek, size_t target,
       if (waits == 1000) break;
       continue;
     }
-    EXPECT_TRUE(smc_place_holds(&at, *pos, piece));
+    EXPECT_TRUE(smc_snapshot_holds(&at, *pos, piece));
     for (; piece; piece--) bytes.push_back((*pos)++);
   }
   if (!peek) s.Consume(std::max(*pos, s.rx.consumed));
@@ -309,9 +310,9 @@ TEST_P(Looking, GivesWhatTcpGives) {
           s.Report();
           break;
       }
-      smc_place at = s.Look();
-      ASSERT_EQ(smc_place_at_mark(&at), tcp.AtMark()) << "seed " << seed;
-      ASSERT_EQ(smc_place_readable(&at), tcp.Readable()) << "seed " << seed;
+      smc_rx_snapshot at = s.Look();
+      ASSERT_EQ(smc_snapshot_at_mark(&at), tcp.AtMark()) << "seed " << seed;
+      ASSERT_EQ(smc_snapshot_readable(&at), tcp.Readable()) << "seed " << seed;
       ASSERT_EQ(s.rx.offset, s.rx.consumed % size);
     }
   }
@@ -379,22 +380,22 @@ TEST_P(Looking, LosesNothing) {
 
 // The check before a copy is the whole order, and nothing that wraps gets by.
 TEST(Place, HoldsOnlyInOrder) {
-  smc_place good = {.reported = 10, .consumed = 12, .start = 12, .received = 20, .size = 10};
+  smc_rx_snapshot good = {.reported = 10, .consumed = 12, .start = 12, .received = 20, .size = 10};
 
-  EXPECT_TRUE(smc_place_holds(&good, 12, 8));
-  EXPECT_TRUE(smc_place_holds(&good, 20, 0));
-  EXPECT_FALSE(smc_place_holds(&good, 12, 9));
-  EXPECT_FALSE(smc_place_holds(&good, 12, UINT64_MAX));
-  EXPECT_FALSE(smc_place_holds(&good, 11, 1));
-  EXPECT_FALSE(smc_place_holds(&good, 21, 0));
-  EXPECT_FALSE(smc_place_holds(&good, UINT64_MAX, 1));
+  EXPECT_TRUE(smc_snapshot_holds(&good, 12, 8));
+  EXPECT_TRUE(smc_snapshot_holds(&good, 20, 0));
+  EXPECT_FALSE(smc_snapshot_holds(&good, 12, 9));
+  EXPECT_FALSE(smc_snapshot_holds(&good, 12, UINT64_MAX));
+  EXPECT_FALSE(smc_snapshot_holds(&good, 11, 1));
+  EXPECT_FALSE(smc_snapshot_holds(&good, 21, 0));
+  EXPECT_FALSE(smc_snapshot_holds(&good, UINT64_MAX, 1));
 
-  smc_place too_much = good, reported_too_much = good;
+  smc_rx_snapshot too_much = good, reported_too_much = good;
 
   too_much.received = 21;
-  EXPECT_FALSE(smc_place_holds(&too_much, 12, 1));
+  EXPECT_FALSE(smc_snapshot_holds(&too_much, 12, 1));
   reported_too_much.reported = 13;
-  EXPECT_FALSE(smc_place_holds(&reported_too_much, 12, 1));
+  EXPECT_FALSE(smc_snapshot_holds(&reported_too_much, 12, 1));
 }
 
 // So is the check before consumed moves, which nothing that wraps gets by either.

@@ -30,8 +30,8 @@ struct Config {
   u32 peer_size;        // of the peer's element
   unsigned int enough;  // bytes that do not wait for a publish in flight
   bool nodelay;
-  bool is_quiet;  // the path completes nothing that it need not
-  bool has_mate;  // the ring is the peer's element
+  bool is_unsignaled;   // the path completes nothing that it need not
+  bool has_local_peer;  // the ring is the peer's element
 };
 
 // A publish on its way.
@@ -47,7 +47,7 @@ struct Message {
 // path, and its peer. Whatever they do is checked.
 class World {
  public:
-  explicit World(const Config& config) : is_quiet(config.is_quiet), config_(config) {
+  explicit World(const Config& config) : is_unsignaled(config.is_unsignaled), config_(config) {
     tx.size = config.size;
     tx.peer_size = config.peer_size;
     tx.nodelay = config.nodelay;
@@ -74,7 +74,7 @@ class World {
   bool PeerShutdown() { return PeerSays(kDone); }
   bool PeerClose() { return PeerSays(kDone | kClosed); }
   bool PeerAbort() { return PeerSays(kAbort); }
-  bool Expire();  // the timer of smc_stream_limit_wait()
+  bool Expire();  // the timer of smc_stream_start_hold_timer()
 
   // The application writes in the middle of one of the others' events: it has only the socket lock.
   void WriteBeside();
@@ -90,7 +90,7 @@ class World {
   std::string State() const;
 
   smc_stream_tx tx = {};
-  bool is_quiet;
+  bool is_unsignaled;
 
  private:
   bool IsPeerGone() const { return peer_.said & SMC_PEER_GONE; }
@@ -338,14 +338,14 @@ void World::PushOnce(smc_push how) {
 
     if (end == tx.sent && smc_publish_lacks_completion(&tx) && !smc_tx_has_room(&tx))
       tx.control = true;
-    switch (smc_publish_judge(&tx, how, end, final, &config_.enough)) {
-      case SMC_VERDICT_LIMIT:
+    switch (smc_publish_decide(&tx, how, end, final, &config_.enough)) {
+      case SMC_PUBLISH_LIMIT:
         has_timer_ = true;
         return;
-      case SMC_VERDICT_NOTHING:
-      case SMC_VERDICT_HOLD:
+      case SMC_PUBLISH_NOTHING:
+      case SMC_PUBLISH_HOLD:
         return;
-      case SMC_VERDICT_GO:
+      case SMC_PUBLISH_NOW:
         break;
     }
     if (!Publish(end, final) || end == READ_ONCE(tx.written)) return;
@@ -362,7 +362,7 @@ bool World::Publish(u64 end, u8 final) {
     return false;
   }
   cdc.prod = smc_cursor_advanced(tx.sent_cursor, tx.peer_size, static_cast<u32>(end - tx.sent));
-  cdc.prod_flags = smc_publish_prod_flags(&tx, end, final, config_.has_mate);
+  cdc.prod_flags = smc_publish_prod_flags(&tx, end, final, config_.has_local_peer);
   cdc.conn_flags = tx.conn_flags | final;
   EXPECT_TRUE(end > tx.sent || final || has_word_ || LacksCompletion()) << "says nothing";
   EXPECT_LE(tx.sent, end);
@@ -370,9 +370,9 @@ bool World::Publish(u64 end, u8 final) {
   CheckConnFlags(end, final);
   CheckProdFlags(end, cdc.prod_flags, final);
 
-  // As smc_rdma_may_be_quiet() has it.
-  bool quietly = is_quiet && !tx.in_flight && !cdc.conn_flags && !tx.waiting;
-  bool completes = !config_.has_mate && !quietly;
+  // As smc_rdma_may_be_unsignaled() has it.
+  bool quietly = is_unsignaled && !tx.in_flight && !cdc.conn_flags && !tx.waiting;
+  bool completes = !config_.has_local_peer && !quietly;
 
   posted_.push_back({end, cdc.prod_flags, cdc.conn_flags, completes, final != 0});
   is_asking_ |= cdc.prod_flags & SMC_PROD_WANT_WINDOW;
@@ -380,7 +380,7 @@ bool World::Publish(u64 end, u8 final) {
   if (!completes) arrived_ = end;
   has_word_ = false;
   smc_tx_publish(&tx, end, &cdc, final, completes);
-  if (config_.has_mate) Deliver();
+  if (config_.has_local_peer) Deliver();
   return true;
 }
 
@@ -416,7 +416,7 @@ void World::CheckProdFlags(u64 end, u8 flags, u8 fresh) const {
     ASSERT_EQ(flags & SMC_PROD_URGENT, SMC_PROD_URGENT_PENDING);
   ASSERT_TRUE(!urgent_ || end <= urgent_) << "an urgent byte ends its own publish";
 
-  if ((fresh & kClosed) && end != tx.acked && !config_.has_mate)
+  if ((fresh & kClosed) && end != tx.acked && !config_.has_local_peer)
     ASSERT_EQ(wants, SMC_PROD_UPDATE_REQUESTED);
   else if (IsLow(end))
     ASSERT_EQ(wants, SMC_PROD_WANT_WINDOW);
@@ -526,7 +526,7 @@ void World::Finish() {
   ASSERT_EQ(tx.conn_flags, kDone | kClosed);
   if (IsPeerGone()) return;
   ASSERT_EQ(peer_.received, tx.written);
-  if (!config_.has_mate) ASSERT_EQ(smc_orphan_waits_for(&tx), SMC_ORPHAN_END);
+  if (!config_.has_local_peer) ASSERT_EQ(smc_orphan_waits_for(&tx), SMC_ORPHAN_END);
 
   Abort();
   Settle();
@@ -618,7 +618,7 @@ Config RandomConfig(Random& random) {
   config.peer_size = config.size << random.UpTo(3);
   config.enough = random.UpTo(config.size);
   config.nodelay = random.Coin();
-  config.has_mate = config.size == config.peer_size && random.Coin();
+  config.has_local_peer = config.size == config.peer_size && random.Coin();
   return config;
 }
 
@@ -674,7 +674,7 @@ TEST_F(RandomPublishing, WhileAnotherThreadWrites) {
                                        : Any(kOthers, random);
       World before = world;
 
-      world.is_quiet = random.Coin();
+      world.is_unsignaled = random.Coin();
       // A call has the socket lock.
       if (kind >= 36 && random.Coin()) {
         before_load = [&] {

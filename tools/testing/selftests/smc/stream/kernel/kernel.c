@@ -139,25 +139,25 @@ void remove_wait_queue(struct wait_queue_head *wq, struct wait_queue_entry *wait
 
 /* Of the error queue and of control messages: stamps.c, zerocopy.c and cmsg.c are left out. */
 
-void smc_stamps_number(struct smc_stream *st, u32 tsflags)
+void smc_tx_timestamps_number(struct smc_stream *st, u32 tsflags)
 {
 	(void)st;
 	(void)tsflags;
 }
 
-void smc_stamps_ask(struct smc_stream *st, u32 tsflags)
+void smc_tx_timestamps_ask(struct smc_stream *st, u32 tsflags)
 {
 	(void)st;
 	(void)tsflags;
 }
 
-bool smc_stamps_are_due(const struct smc_stream *st)
+bool smc_tx_timestamps_are_due(const struct smc_stream *st)
 {
 	(void)st;
 	return false;
 }
 
-void smc_stamps_report(struct smc_stream *st)
+void smc_tx_timestamps_report(struct smc_stream *st)
 {
 	(void)st;
 }

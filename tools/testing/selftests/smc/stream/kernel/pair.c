@@ -9,7 +9,7 @@ struct message {
 	struct smc_cdc cdc;
 	u64 begin;
 	u64 end;
-	bool is_quiet;		/* no completion follows */
+	bool is_unsignaled;		/* no completion follows */
 };
 
 struct end {
@@ -44,7 +44,7 @@ struct end {
 
 struct pair {
 	enum pair_kind kind;
-	bool is_quiet;
+	bool is_unsignaled;
 	spinlock_t lock;
 	struct net net;
 	struct smc_net sn;
@@ -79,22 +79,22 @@ static int wire_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 		return -EAGAIN;
 	}
 	*message = (struct message){ .cdc = *cdc, .begin = st->tx.sent, .end = end };
-	message->is_quiet = from->pair->is_quiet && !st->tx.in_flight && !cdc->conn_flags &&
+	message->is_unsignaled = from->pair->is_unsignaled && !st->tx.in_flight && !cdc->conn_flags &&
 			    !st->tx.waiting && !smc_stream_watches_arrival(st);
-	if (!message->is_quiet)
+	if (!message->is_unsignaled)
 		smc_stream_get(st);
 	from->n_sent++;
 	end_count(from, end, cdc);
-	return message->is_quiet ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
+	return message->is_unsignaled ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
 }
 
 static int mates_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 {
 	struct end *from = end_of(st);
 
-	KERNEL_EXPECT(!from->is_over && st->mate);
+	KERNEL_EXPECT(!from->is_over && st->local_peer);
 	end_count(from, end, cdc);
-	smc_stream_update(st->mate, cdc);
+	smc_stream_update(st->local_peer, cdc);
 	return SMC_PUBLISH_DONE;
 }
 
@@ -118,22 +118,22 @@ static void wire_over(struct smc_stream *st)
 	smc_stream_put(st);
 }
 
-/* The mate of one that ends before both have had their last word loses its path, too. */
+/* The local peer of one that ends before both have had their last word loses its path, too. */
 static void mates_over(struct smc_stream *st)
 {
-	struct smc_stream *mate;
+	struct smc_stream *local_peer;
 	bool is_lost;
 
 	end_note_over(end_of(st));
 	spin_lock_bh(st->lock);
-	mate = st->mate;
-	st->mate = NULL;
-	is_lost = mate && !smc_stream_is_over(mate);
+	local_peer = st->local_peer;
+	st->local_peer = NULL;
+	is_lost = local_peer && !smc_stream_is_over(local_peer);
 	spin_unlock_bh(st->lock);
 	if (is_lost)
-		smc_stream_on_lost(mate, ECONNRESET);
-	if (mate)
-		smc_stream_put(mate);
+		smc_stream_on_lost(local_peer, ECONNRESET);
+	if (local_peer)
+		smc_stream_put(local_peer);
 	smc_stream_put(st);
 }
 
@@ -200,7 +200,7 @@ bool pair_complete(struct end *from)
 	if (from->is_lost || from->n_completed == from->n_landed)
 		return false;
 	from->n_completed++;
-	if (!message->is_quiet) {
+	if (!message->is_unsignaled) {
 		smc_stream_on_tx_done(&from->st, message->end);
 		smc_stream_put(&from->st);
 	}
@@ -242,7 +242,7 @@ void pair_run(struct pair *pair)
 static void end_drop_messages(struct end *end)
 {
 	for (; end->n_completed != end->n_sent; end->n_completed++)
-		if (!end->sent[end->n_completed % PAIR_SLOTS].is_quiet)
+		if (!end->sent[end->n_completed % PAIR_SLOTS].is_unsignaled)
 			smc_stream_put(&end->st);
 	end->n_landed = end->n_sent;
 	end->n_delivered = end->n_sent;
@@ -314,7 +314,7 @@ struct pair *pair_make(const struct pair_setup *setup)
 	int i;
 
 	pair->kind = setup->kind;
-	pair->is_quiet = setup->is_quiet;
+	pair->is_unsignaled = setup->is_unsignaled;
 	pair->net.smc = &pair->sn;
 	pair->sn.stats = &pair->stats;
 	pair->sn.sysctl.autocorking_size = 64;
@@ -327,7 +327,7 @@ struct pair *pair_make(const struct pair_setup *setup)
 		end_make(&pair->ends[i], setup, i);
 	for (i = 0; i < 2 && pair->kind == PAIR_MATES; i++) {
 		smc_stream_get(&pair->ends[!i].st);
-		pair->ends[i].st.mate = &pair->ends[!i].st;
+		pair->ends[i].st.local_peer = &pair->ends[!i].st;
 	}
 	for (i = 0; i < 2; i++)
 		end_make_socket(&pair->ends[i]);
@@ -496,7 +496,7 @@ void end_set_oobinline(struct end *end)
 void end_set_rcvlowat(struct end *end, int bytes)
 {
 	end->tcp.icsk.sk.sk_rcvlowat = bytes;
-	smc_stream_look(&end->st);
+	smc_stream_notify_readers(&end->st);
 }
 
 void end_set_user_timeout(struct end *end, unsigned int ms)
@@ -508,7 +508,7 @@ void end_set_user_timeout(struct end *end, unsigned int ms)
 void end_set_notsent_lowat(struct end *end, u32 bytes)
 {
 	end->tcp.notsent_lowat = bytes;
-	smc_stream_look_for_room(&end->st);
+	smc_stream_notify_writers(&end->st);
 }
 
 /* What a test sees of an end. */

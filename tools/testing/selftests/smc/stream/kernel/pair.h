@@ -35,7 +35,7 @@ struct pair_setup {
 	enum pair_kind kind;
 	uint32_t element[2];	/* bytes, what each end receives into */
 	uint32_t ring[2];	/* bytes that PAIR_WIRE sends from; they divide the other's element */
-	bool is_quiet;		/* PAIR_WIRE: no completion where nobody is known to wait for it */
+	bool is_unsignaled;	/* PAIR_WIRE: no completion where nobody is known to wait for it */
 };
 
 struct pair *pair_make(const struct pair_setup *setup);

@@ -5,25 +5,25 @@
  * the device once. It is cut into elements of one size class; each connection takes an
  * element and gives it back.
  */
-#ifndef SMC_RDMA_BUFFER_H
-#define SMC_RDMA_BUFFER_H
+#ifndef SMC_RDMA_MR_BUFFER_H
+#define SMC_RDMA_MR_BUFFER_H
 
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
 
-#include "memory/slab.h"
+#include "memory/buffer.h"
 
 struct smc_group;
 struct smc_lgr;
 struct smc_link;
 
-enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_MIRROR, SMC_N_BUFFER_USES };
+enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_SNDBUF, SMC_N_BUFFER_USES };
 
 /**
- * struct smc_mr_slab - a buffer that the device can access
- * @slab: its memory and elements
+ * struct smc_mr_buffer - a buffer that the device can access
+ * @buffer: its memory and elements
  * @sgt: pages of the memory
  * @mr: memory region while the link is up; NULL for a send buffer that needs none,
  *	because it is contiguous for the device
@@ -33,8 +33,8 @@ enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_MIRROR, SMC_N_BUFFER_USES };
  * @iova: start address for the device and the peer
  * @is_mapped: @sgt is mapped for the device
  */
-struct smc_mr_slab {
-	struct smc_slab slab;
+struct smc_mr_buffer {
+	struct smc_buffer buffer;
 	struct sg_table sgt;
 	struct ib_mr *mr;
 	u32 rkey;
@@ -44,63 +44,63 @@ struct smc_mr_slab {
 };
 
 /**
- * struct smc_buffers - the slabs of a group
- * @lock: one slab at a time is registered, announced to the peer, or taken away: held while the
- *	peer is asked. Slabs come and go with it held, elements do without
+ * struct smc_mr_buffers - the buffers of a group
+ * @lock: one buffer at a time is registered, announced to the peer, or taken away: held while the
+ *	peer is asked. Buffers come and go with it held, elements do without
  * @late: no element of it is taken: its registration took too long, and may be under way; or NULL
- * @slabs: the slabs by use; closed when the link ends
+ * @pools: the buffers by use; closed when the link ends
  * @trim: gives those back that are idle
  * @shrink: gives all back that are empty, since memory is short
  */
-struct smc_buffers {
+struct smc_mr_buffers {
 	struct mutex lock;
-	struct smc_mr_slab *late;
-	struct smc_slabs slabs[SMC_N_BUFFER_USES];
+	struct smc_mr_buffer *late;
+	struct smc_buffer_pool pools[SMC_N_BUFFER_USES];
 	struct delayed_work trim;
 	struct work_struct shrink;
 };
 
 /**
- * smc_buffers_idle_pages() - pages that a group gives back when memory is short
+ * smc_mr_buffers_idle_pages() - pages that a group gives back when memory is short
  * @lgr: group
  *
  * Groups without connections end, others lose their empty slabs.
  *
  * Context: any but hard interrupt, as the following one: see struct smc_lgr_ops.
  */
-unsigned long smc_buffers_idle_pages(struct smc_lgr *lgr);
-unsigned long smc_buffers_give_back(struct smc_lgr *lgr);
+unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr);
+unsigned long smc_mr_buffers_remove_empty(struct smc_lgr *lgr);
 
 /**
- * smc_buffers_init() - initialise the buffers of a group: none yet
- * @buffers: zeroed; smc_buffers_deregister() must be called for its group in the end
+ * smc_mr_buffers_init() - initialise the buffers of a group: none yet
+ * @buffers: zeroed; smc_mr_buffers_deregister() must be called for its group in the end
  */
-void smc_buffers_init(struct smc_buffers *buffers);
+void smc_mr_buffers_init(struct smc_mr_buffers *buffers);
 
 /**
- * smc_buffers_take() - take an element, allocating and registering a buffer if necessary
+ * smc_mr_buffers_alloc() - take an element, allocating and registering a buffer if necessary
  * @group: group whose link is in state RTS, or which is in its first contact
  * @use: RMB or send buffer
  * @size_class: wanted size class; a smaller one is used if memory is short
  * @memcg: control group to charge, or NULL
- * @el: filled on success; to be given back by smc_element_give()
+ * @el: filled on success; to be given back by smc_element_free()
  *
  * CONFIRM RKEY announces a new RMB of an established group to the peer.
  *
  * Context: process, may sleep.
- * Return: 0; -ENOMEM; -EBUSY where others take too long to make or to announce a slab; -EIO
+ * Return: 0; -ENOMEM; -EBUSY where others take too long to make or to announce a buffer; -EIO
  * where the link or the peer stalls, or the device can't register it; or another error of the link.
  */
-int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
-		     struct mem_cgroup *memcg, struct smc_element *el);
+int smc_mr_buffers_alloc(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
+			 struct mem_cgroup *memcg, struct smc_element *el);
 
-static inline struct smc_mr_slab *smc_mr_slab_of(const struct smc_element *el)
+static inline struct smc_mr_buffer *smc_mr_buffer_of(const struct smc_element *el)
 {
-	return container_of(el->slab, struct smc_mr_slab, slab);
+	return container_of(el->buffer, struct smc_mr_buffer, buffer);
 }
 
 /**
- * smc_buffers_register() - register the buffers that were made during first contact
+ * smc_mr_buffers_register() - register the buffers that were made during first contact
  * @group: group whose link has just reached state RTS
  *
  * CLC messages have told the peer their keys already.
@@ -108,14 +108,14 @@ static inline struct smc_mr_slab *smc_mr_slab_of(const struct smc_element *el)
  * Context: process, may sleep.
  * Return: 0 or -errno.
  */
-int smc_buffers_register(struct smc_group *group);
+int smc_mr_buffers_register(struct smc_group *group);
 
 /**
- * smc_buffers_deregister() - unmap all buffers of a group from the device
+ * smc_mr_buffers_deregister() - unmap all buffers of a group from the device
  * @group: group whose link is stopped
  *
  * Elements stay readable until they are given back.
  */
-void smc_buffers_deregister(struct smc_group *group);
+void smc_mr_buffers_deregister(struct smc_group *group);
 
 #endif

@@ -16,7 +16,7 @@
 #include "trylock.h"
 
 #define SMC_CLC_WAIT	(6 * HZ)
-#define SMC_CLC_LOOK	(HZ / 20)
+#define SMC_CLC_POLL_INTERVAL	(HZ / 20)
 
 /* Bytes, or no hope of any. */
 static bool smc_clc_has_or_broke(const struct smc_handshake *hs, int bytes)
@@ -40,7 +40,7 @@ static bool smc_clc_has(const struct smc_handshake *hs, int bytes)
 static long smc_clc_sleep(struct smc_handshake *hs, int bytes)
 {
 	/* Of fewer bytes than the application's SO_RCVLOWAT, TCP does not tell: look at times. */
-	long look = clamp((long)(hs->due - jiffies), 1L, (long)SMC_CLC_LOOK);
+	long look = clamp((long)(hs->due - jiffies), 1L, (long)SMC_CLC_POLL_INTERVAL);
 
 	if (hs->interruptible)
 		return wait_event_interruptible_timeout(hs->wait, smc_clc_has(hs, bytes), look);
@@ -64,9 +64,9 @@ static int smc_clc_wait(struct smc_handshake *hs, int bytes)
 }
 
 /*
- * A rendezvous holds what others wait for: ports, a worker, a place among those under way. So it
+ * A handshake holds what others wait for: ports, a worker, a place among those under way. So it
  * waits for the user of the socket no longer than for a peer. It tries once, at least.
- * Return: 0; -EINTR when the rendezvous was aborted; -ECONNABORTED when it is @due and the socket
+ * Return: 0; -EINTR when the handshake was aborted; -ECONNABORTED when it is @due and the socket
  * still locked.
  */
 static int smc_clc_lock(struct smc_handshake *hs, unsigned long due)
@@ -226,7 +226,7 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 }
 
 /* May be called between setting a task's state and sleeping: takes no lock. */
-static bool smc_clc_is_called_off(const void *arg)
+static bool smc_clc_is_cancelled(const void *arg)
 {
 	const struct smc_handshake *hs = arg;
 
@@ -241,17 +241,17 @@ static bool smc_clc_has_left(const void *arg)
 	return smc_clc_saw_fin(hs);
 }
 
-struct smc_call_off smc_clc_call_off(struct smc_handshake *hs)
+struct smc_cancel smc_clc_cancel(struct smc_handshake *hs)
 {
-	return (struct smc_call_off) {
+	return (struct smc_cancel) {
 		.wait	  = &hs->wait,
-		.is_over  = smc_clc_is_called_off,
+		.is_over  = smc_clc_is_cancelled,
 		.has_left = smc_clc_has_left,
 		.arg	  = hs,
 	};
 }
 
-void smc_clc_put_off_decline(struct smc_handshake *hs, u32 reason)
+void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason)
 {
 	hs->reason = reason;
 	hs->owed = true;
@@ -285,7 +285,7 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 		atomic_add(len, &sk->sk_tskey);
 }
 
-int smc_clc_agree_on_tcp(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
+int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 {
 	struct smc_clc_decline decline = {
 		.version     = version,
@@ -321,8 +321,8 @@ static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_hea
 }
 
 /* For tcp_read_sock(). Return: bytes to drop; 0 for the application's, which end the search. */
-static int smc_clc_eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
-		       size_t len)
+static int smc_clc_consume(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
+			   size_t len)
 {
 	struct smc_handshake *hs = desc->arg.data;
 	u8 head[SMC_CLC_HEADER_LEN];
@@ -350,6 +350,6 @@ bool smc_handshake_drop_late(struct smc_handshake *hs)
 	if (smc_tcp_has_urgent(hs->sk))
 		hs->owed = false;
 	if (hs->owed)
-		tcp_read_sock(hs->sk, &desc, smc_clc_eat);
+		tcp_read_sock(hs->sk, &desc, smc_clc_consume);
 	return hs->owed;
 }

@@ -215,7 +215,7 @@ int smc_handshake_client(struct smc_handshake *hs)
 		smc_setup_end(c->setups[i], hs);
 	/* In the version of the ACCEPT, if there was one. */
 	if (rc > 0)
-		rc = smc_clc_agree_on_tcp(hs, c->accept.version ? : SMC_VERSION_2, rc, c->buf);
+		rc = smc_clc_fall_back(hs, c->accept.version ? : SMC_VERSION_2, rc, c->buf);
 	for (i = 0; i < SMC_N_PATHS; i++)
 		smc_setup_free(c->setups[i], hs->peer_reason);
 	if (rc)

@@ -5,15 +5,15 @@
 #include <linux/uaccess.h>
 #include <net/tcp.h>
 
-#include "follow.h"
+#include "tcp_close.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
 
 /* Delay of TCP's reset after the stream failed, so that the program can read SO_ERROR before. */
-#define SMC_FOLLOW_FAILURE	(HZ / 10)
+#define SMC_TCP_CLOSE_DELAY	(HZ / 10)
 
-void smc_follow_failure(struct sock *sk)
+void smc_tcp_close_failed(struct sock *sk)
 {
 	int err;
 
@@ -31,7 +31,7 @@ void smc_follow_failure(struct sock *sk)
 	WRITE_ONCE(sk->sk_err, err);
 }
 
-static void smc_follow_stream(struct sock *sk, const struct smc_stream *st)
+static void smc_tcp_shutdown(struct sock *sk, const struct smc_stream *st)
 {
 	if ((!smc_stream_has_ended(st) && !smc_stream_is_over(st)) || smc_stream_is_reset(st) ||
 	    !READ_ONCE(st->tx.final_flags) || (sk->sk_shutdown & SEND_SHUTDOWN))
@@ -40,22 +40,22 @@ static void smc_follow_stream(struct sock *sk, const struct smc_stream *st)
 	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
 }
 
-void smc_follow(struct sock *sk)
+void smc_tcp_close(struct sock *sk)
 {
 	const struct smc_sock *smc = smc_sk(sk);
 
 	if (smc && smc->mode == SMC_MODE_STREAM)
-		smc_follow_stream(sk, smc->stream);
+		smc_tcp_shutdown(sk, smc->stream);
 }
 
-void smc_follow_by_work(struct smc_sock *smc)
+void smc_tcp_close_by_work(struct smc_sock *smc)
 {
 	if (smc->mode != SMC_MODE_STREAM)
 		return;
 	if (smc_stream_has_failed(smc->stream))
-		smc_follow_failure(smc->sk);
+		smc_tcp_close_failed(smc->sk);
 	else
-		smc_follow_stream(smc->sk, smc->stream);
+		smc_tcp_shutdown(smc->sk, smc->stream);
 }
 
 /*
@@ -63,13 +63,13 @@ void smc_follow_by_work(struct smc_sock *smc)
  * so if no call comes soon. A connection that waits for accept() gets no such call, so
  * there the work runs at once.
  */
-static unsigned long smc_follow_delay(const struct smc_sock *smc)
+static unsigned long smc_tcp_close_delay(const struct smc_sock *smc)
 {
-	return !READ_ONCE(smc->parent) && smc_stream_has_failed(smc->stream) ? SMC_FOLLOW_FAILURE :
+	return !READ_ONCE(smc->parent) && smc_stream_has_failed(smc->stream) ? SMC_TCP_CLOSE_DELAY :
 									       0;
 }
 
-void smc_follow_later(struct sock *sk)
+void smc_tcp_close_later(struct sock *sk)
 {
 	struct smc_sock *smc;
 
@@ -79,17 +79,17 @@ void smc_follow_later(struct sock *sk)
 	/* Until accept() a connection needs no work, unless it is deferred until it has data. */
 	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM &&
 	    (!READ_ONCE(smc->parent) || READ_ONCE(smc->is_deferred)))
-		smc_sock_do_soon(smc, smc_follow_delay(smc));
+		smc_sock_do_soon(smc, smc_tcp_close_delay(smc));
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-void smc_follow_begin(struct smc_sock *smc)
+void smc_tcp_close_begin(struct smc_sock *smc)
 {
 	if (smc->mode == SMC_MODE_STREAM && smc_stream_has_failed(smc->stream))
-		smc_follow_later(smc->sk);
+		smc_tcp_close_later(smc->sk);
 }
 
-bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger)
+bool smc_tcp_close_orderly(struct smc_stream *st, struct sock *sk, long linger)
 {
 	bool by_reset = smc_stream_closes_by_reset(st);
 	bool done;
@@ -101,14 +101,14 @@ bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger)
 	/* The stream may also fail while it lingers. */
 	if (smc_stream_has_failed(st) && sk->sk_state != TCP_CLOSE)
 		smc_tcp_disconnect(sk);
-	smc_follow_stream(sk, st);
+	smc_tcp_shutdown(sk, st);
 	/* The stream has lingered already. */
 	sock_reset_flag(sk, SOCK_LINGER);
 	return done;
 }
 
 /* The state that a plain TCP connection would have, if that of the connection below is @state. */
-static u8 smc_follow_state(const struct smc_stream *st, u8 state)
+static u8 smc_tcp_close_state(const struct smc_stream *st, u8 state)
 {
 	/* SMC_CONN_ABORT may be the kernel's own answer, not an end by the application. */
 	bool is_sent = READ_ONCE(st->tx.final_flags) & ~SMC_CONN_ABORT;
@@ -139,7 +139,7 @@ static u8 smc_follow_state(const struct smc_stream *st, u8 state)
 }
 
 /* Count bytes as TCP does: with an acknowledged SYN, and with a FIN in each direction. */
-static void smc_follow_count(const struct smc_sock *smc, struct tcp_info *info)
+static void smc_tcp_close_count(const struct smc_sock *smc, struct tcp_info *info)
 {
 	const struct smc_stream *st = smc->stream;
 
@@ -155,7 +155,7 @@ static void smc_follow_count(const struct smc_sock *smc, struct tcp_info *info)
 		info->tcpi_bytes_received++;
 }
 
-int smc_follow_info(const struct smc_sock *smc, char __user *optval, const int __user *optlen)
+int smc_tcp_close_info(const struct smc_sock *smc, char __user *optval, const int __user *optlen)
 {
 	struct tcp_info info = {};
 	int len;
@@ -167,7 +167,7 @@ int smc_follow_info(const struct smc_sock *smc, char __user *optval, const int _
 		return 0;
 	if (copy_from_user(&info, optval, len))
 		return -EFAULT;
-	info.tcpi_state = smc_follow_state(smc->stream, info.tcpi_state);
-	smc_follow_count(smc, &info);
+	info.tcpi_state = smc_tcp_close_state(smc->stream, info.tcpi_state);
+	smc_tcp_close_count(smc, &info);
 	return copy_to_user(optval, &info, len) ? -EFAULT : 0;
 }

@@ -7,8 +7,8 @@
  * the later ones, with the time of the last: TCP does the same with segments
  * that it joins.
  */
-#ifndef SMC_STREAM_ARRIVALS_H
-#define SMC_STREAM_ARRIVALS_H
+#ifndef SMC_STREAM_RX_TIMESTAMP_H
+#define SMC_STREAM_RX_TIMESTAMP_H
 
 #include "platform.h"
 
@@ -18,19 +18,19 @@ extern "C" {
 
 #define SMC_ARRIVALS_MAX	16
 
-struct smc_arrival {
+struct smc_rx_timestamp {
 	u64 begin;		/* position of the first byte */
 	u64 time;		/* nanoseconds since 1970; 0 if not asked for */
 };
 
 /* Sorted by position, and so by time. */
-struct smc_arrivals {
+struct smc_rx_timestamps {
 	unsigned int n;
-	struct smc_arrival places[SMC_ARRIVALS_MAX];
+	struct smc_rx_timestamp places[SMC_ARRIVALS_MAX];
 };
 
 /* Drop the arrivals whose bytes are all read: the reader is at @consumed. */
-static inline void smc_arrivals_forget(struct smc_arrivals *as, u64 consumed)
+static inline void smc_rx_timestamps_forget(struct smc_rx_timestamps *as, u64 consumed)
 {
 	unsigned int read = 0;
 
@@ -41,29 +41,30 @@ static inline void smc_arrivals_forget(struct smc_arrivals *as, u64 consumed)
 }
 
 /**
- * smc_arrivals_note() - record an arrival
+ * smc_rx_timestamps_note() - record an arrival
  * @as: arrivals of the stream, whose lock is held
  * @begin: position of the first byte that arrived
  * @time: current time in nanoseconds since 1970; 0 if the socket does not ask for it
  * @consumed: position of the reader
  */
-static inline void smc_arrivals_note(struct smc_arrivals *as, u64 begin, u64 time, u64 consumed)
+static inline void smc_rx_timestamps_note(struct smc_rx_timestamps *as, u64 begin, u64 time,
+					  u64 consumed)
 {
 	if (as->n == SMC_ARRIVALS_MAX)
-		smc_arrivals_forget(as, consumed);
+		smc_rx_timestamps_forget(as, consumed);
 	if (as->n < SMC_ARRIVALS_MAX)
 		as->places[as->n++].begin = begin;
 	as->places[as->n - 1].time = time;
 }
 
 /**
- * smc_arrivals_find() - find the arrival time of a byte
+ * smc_rx_timestamps_find() - find the arrival time of a byte
  * @as: arrivals of the stream, whose lock is held
  * @pos: position of the byte, which has arrived and was unread until now
  *
  * Return: nanoseconds since 1970, or 0 if the socket did not ask for it at that time.
  */
-static inline u64 smc_arrivals_find(const struct smc_arrivals *as, u64 pos)
+static inline u64 smc_rx_timestamps_find(const struct smc_rx_timestamps *as, u64 pos)
 {
 	unsigned int i = as->n;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The rendezvous: both ends agree over the TCP connection, before the application
+ * The handshake: both ends agree over the TCP connection, before the application
  * sees it, whether and how its bytes go by SMC (RFC 7609 section 3).
  */
 #ifndef SMC_HANDSHAKE_H
@@ -13,7 +13,7 @@
 
 #include "admin/blackhole.h"
 #include "path_kind.h"
-#include "shares.h"
+#include "quota.h"
 #include "wire/clc.h"
 
 struct mem_cgroup;
@@ -39,15 +39,15 @@ struct smc_handshake_ops {
 };
 
 /**
- * struct smc_handshake - one rendezvous
+ * struct smc_handshake - one handshake
  * @ops: of the socket
  * @sk: TCP socket, connected, its peer having offered SMC
- * @memcg: control group to charge for buffers, or NULL; lives as long as the rendezvous
+ * @memcg: control group to charge for buffers, or NULL; lives as long as the handshake
  * @work: runs it, or tells the socket of its end
  * @wait: to be woken when @sk has something to read or changes state, and when it is over
  * @state: see enum; a handshake starts, and is over for good, with the socket locked
  * @role: client or server
- * @share: counts it
+ * @quota: counts it
  * @result: 0, or the error that it broke off with
  * @aborted: the application gave up; set it before waking @wait
  * @interruptible: a signal ends the waits for the peer
@@ -78,7 +78,7 @@ struct smc_handshake {
 	wait_queue_head_t wait;
 	enum smc_handshake_state state;
 	enum smc_role role;
-	struct smc_share share;
+	struct smc_quota quota;
 	int result;
 	bool aborted;
 	bool interruptible;
@@ -179,7 +179,7 @@ void smc_handshake_end(struct smc_handshake *hs);
 
 /**
  * smc_handshake_propose() - begin it as the end that connected, unless it did
- * @hs: rendezvous
+ * @hs: handshake
  *
  * Context: process, without the socket lock; waits for nobody.
  */
@@ -187,7 +187,7 @@ void smc_handshake_propose(struct smc_handshake *hs);
 
 /**
  * smc_handshake_await() - wait for the answer
- * @hs: rendezvous that smc_handshake_propose() began
+ * @hs: handshake that smc_handshake_propose() began
  * @timeo: how long, in jiffies; 0: do not wait
  *
  * Context: process, without the socket lock; a signal ends the wait.
@@ -196,8 +196,8 @@ void smc_handshake_propose(struct smc_handshake *hs);
 bool smc_handshake_await(struct smc_handshake *hs, long timeo);
 
 /**
- * smc_handshake_pair() - hold both ends' at once, without a message, and agree on SMC-D
- * @client: rendezvous of the end that connected
+ * smc_handshake_local() - hold both ends' at once, without a message, and agree on SMC-D
+ * @client: handshake of the end that connected
  * @server: of the other one, in the same namespace
  *
  * Memory that it takes is the other end's, and so is the time to find it. Where that takes time,
@@ -206,11 +206,11 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo);
  * Context: process, without any socket lock; waits for nobody.
  * Return: whether both have their stream. If not, both can be held as if this had not been called.
  */
-bool smc_handshake_pair(struct smc_handshake *client, struct smc_handshake *server);
+bool smc_handshake_local(struct smc_handshake *client, struct smc_handshake *server);
 
 /**
  * smc_handshake_client() - hold it as the end that connected
- * @hs: rendezvous
+ * @hs: handshake
  *
  * Context: process, without the socket lock; sleeps while it waits for the peer.
  * Return: 0 with the result in @hs; or an error that ends the connection: -ECONNRESET
@@ -221,13 +221,13 @@ int smc_handshake_client(struct smc_handshake *hs);
 
 /**
  * smc_handshake_server() - hold it as the end that was connected to
- * @hs: rendezvous
+ * @hs: handshake
  */
 int smc_handshake_server(struct smc_handshake *hs);
 
 /**
  * smc_handshake_refuse() - decline one that did not begin, as the end that was connected to
- * @hs: rendezvous
+ * @hs: handshake
  * @reason: diagnosis
  *
  * Context: process, without the socket lock; waits for nobody.
@@ -237,7 +237,7 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason);
 
 /**
  * smc_handshake_decline_late() - answer the PROPOSAL that smc_handshake_drop_late() found
- * @hs: rendezvous that is over and had TCP as its result
+ * @hs: handshake that is over and had TCP as its result
  *
  * Not if the application has sent anything: the client, which may still wait for the answer, would
  * read a DECLINE in the middle of that. It finds bytes that are no CLC message, and ends the
@@ -249,7 +249,7 @@ void smc_handshake_decline_late(struct smc_handshake *hs);
 
 /**
  * smc_handshake_drop_late() - take messages that come too late from what the application reads
- * @hs: rendezvous that is over and had TCP as its result
+ * @hs: handshake that is over and had TCP as its result
  *
  * Context: the socket is locked, or TCP calls its data_ready.
  * Return: true as long as nothing else came.

@@ -26,7 +26,7 @@ struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct sm
 	s->memcg = hs->memcg;
 	s->role = role;
 	s->version = SMC_VERSION_2;
-	s->call_off = smc_clc_call_off(hs);
+	s->cancel = smc_clc_cancel(hs);
 	/* The kernel doubles what SO_RCVBUF and SO_SNDBUF ask for, see socket(7). */
 	if (sk->sk_userlocks & SOCK_RCVBUF_LOCK)
 		s->rcvbuf = READ_ONCE(sk->sk_rcvbuf) / 2;

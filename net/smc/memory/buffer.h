@@ -10,8 +10,8 @@
  * until the path drops the buffer, and for the host until the memory is freed.
  * Beyond a limit an allocation fails with -ENOMEM.
  */
-#ifndef SMC_MEMORY_SLAB_H
-#define SMC_MEMORY_SLAB_H
+#ifndef SMC_MEMORY_BUFFER_H
+#define SMC_MEMORY_BUFFER_H
 
 #include <linux/bitmap.h>
 #include <linux/kref.h>
@@ -28,11 +28,11 @@
 struct mem_cgroup;
 struct net;
 
-#define SMC_SLAB_BYTES		(1u << 20)	/* also the size of the largest element */
-#define SMC_SLAB_MAX_ELEMENTS	255		/* an index has one byte, and some start at 1 */
+#define SMC_BUFFER_BYTES		(1u << 20)	/* also the size of the largest element */
+#define SMC_BUFFER_MAX_ELEMENTS	255		/* an index has one byte, and some start at 1 */
 
 /**
- * struct smc_slab_spec - attributes of a buffer
+ * struct smc_buffer_attr - attributes of a buffer
  * @net: namespace that accounts for it; NULL once the path has dropped the buffer
  * @memcg: control group that it is charged to, or NULL
  * @kind: path that it belongs to
@@ -41,7 +41,7 @@ struct net;
  * @size_class: size class of its elements
  * @type: kind of memory
  */
-struct smc_slab_spec {
+struct smc_buffer_attr {
 	struct net *net;
 	struct mem_cgroup *memcg;
 	enum smc_path_kind kind;
@@ -52,13 +52,13 @@ struct smc_slab_spec {
 };
 
 /**
- * struct smc_slab - a buffer
+ * struct smc_buffer - a buffer
  * @list: entry in the path's list
  * @ref: the path holds one reference, and each element in use holds one
  * @spec: its attributes; the control group is referenced
  * @n: number of elements
  * @taken: one bit per element in use; protected by @lock
- * @is_idle: no element has been in use since the last smc_slabs_remove_idle();
+ * @is_idle: no element has been in use since the last smc_buffer_pool_remove_idle();
  *	under the pool's lock
  * @used: bytes that the last user left in each free element, see struct smc_element
  * @lock: taken with softirqs off
@@ -66,35 +66,35 @@ struct smc_slab_spec {
  * @is_virtual: allocated by vmalloc() instead of in one piece of physical memory
  * @release: frees the structure around the buffer when its memory is gone
  */
-struct smc_slab {
+struct smc_buffer {
 	struct list_head list;
 	struct kref ref;
-	struct smc_slab_spec spec;
+	struct smc_buffer_attr spec;
 	unsigned int n;
-	DECLARE_BITMAP(taken, SMC_SLAB_MAX_ELEMENTS);
+	DECLARE_BITMAP(taken, SMC_BUFFER_MAX_ELEMENTS);
 	bool is_idle;
-	u32 used[SMC_SLAB_MAX_ELEMENTS];
+	u32 used[SMC_BUFFER_MAX_ELEMENTS];
 	spinlock_t lock;
 	void *mem;
 	bool is_virtual;
-	void (*release)(struct smc_slab *slab);
+	void (*release)(struct smc_buffer *buffer);
 };
 
 /* Total size of buffers, by kind of memory. */
-struct smc_buffer_bytes {
+struct smc_buffer_pool_bytes {
 	u64 physical;
 	u64 virtual;
 };
 
 /**
- * struct smc_slabs - the pool of buffers that connections share
+ * struct smc_buffer_pool - the pool of buffers that connections share
  * @lock: protects the pool; taken with softirqs off
  * @list: the buffers
  * @bytes: total size of @list; also read without the lock
  * @makers: threads that allocate a buffer for the pool
  * @made: woken when one of these threads is done
  * @closed: no more buffers are added
- * @trim: the path's work that calls smc_slabs_remove_idle(); queued as long as
+ * @trim: the path's work that calls smc_buffer_pool_remove_idle(); queued as long as
  *	there are buffers
  *
  * No thread allocates, or waits for a peer, with @lock held. The delays of one
@@ -103,10 +103,10 @@ struct smc_buffer_bytes {
  * thread at a time allocates a buffer of a size class, and the others wait for
  * it.
  */
-struct smc_slabs {
+struct smc_buffer_pool {
 	spinlock_t lock;
 	struct list_head list;
-	struct smc_buffer_bytes bytes;
+	struct smc_buffer_pool_bytes bytes;
 	struct list_head makers;
 	wait_queue_head_t made;
 	bool closed;
@@ -115,62 +115,63 @@ struct smc_slabs {
 
 /* An element of a buffer, taken by a connection. */
 struct smc_element {
-	struct smc_slab *slab;
+	struct smc_buffer *buffer;
 	unsigned int index;	/* from 0 */
-	bool is_spent;		/* the peer may still write to it, so it is not reused */
+	bool is_quarantined;		/* the peer may still write to it, so it is not reused */
 	u32 used;		/* bytes in use from its start; the rest is zero */
 };
 
 /**
- * smc_slab_init() - initialise a buffer and allocate its memory
- * @slab: zeroed, in a structure of the path
+ * smc_buffer_init() - initialise a buffer and allocate its memory
+ * @buffer: zeroed, in a structure of the path
  * @spec: its attributes
- * @release: see struct smc_slab
+ * @release: see struct smc_buffer
  *
  * Context: process, may sleep.
  * Return: 0 with a reference; or -ENOMEM, with nothing to release.
  */
-int smc_slab_init(struct smc_slab *slab, const struct smc_slab_spec *spec,
-		  void (*release)(struct smc_slab *slab));
+int smc_buffer_init(struct smc_buffer *buffer, const struct smc_buffer_attr *spec,
+		    void (*release)(struct smc_buffer *buffer));
 
 /**
- * smc_slab_put() - drop a reference; the last one frees the memory
- * @slab: buffer
+ * smc_buffer_put() - drop a reference; the last one frees the memory
+ * @buffer: buffer
  *
  * Context: any but hard interrupt.
  */
-void smc_slab_put(struct smc_slab *slab);
+void smc_buffer_put(struct smc_buffer *buffer);
 
 /**
- * smc_slab_disown() - drop the path's reference, and remove the buffer from the
+ * smc_buffer_detach() - drop the path's reference, and remove the buffer from the
  * namespace's account
- * @slab: buffer
+ * @buffer: buffer
  *
  * The peer's end may keep elements in use for longer than the namespace lives.
  */
-void smc_slab_disown(struct smc_slab *slab);
+void smc_buffer_detach(struct smc_buffer *buffer);
 
 /**
- * smc_slabs_init() - initialise an empty pool
- * @slabs: zeroed
- * @trim: see struct smc_slabs; the path cancels it after it has closed the pool
+ * smc_buffer_pool_init() - initialise an empty pool
+ * @pool: zeroed
+ * @trim: see struct smc_buffer_pool; the path cancels it after it has closed the pool
  */
-void smc_slabs_init(struct smc_slabs *slabs, struct delayed_work *trim);
+void smc_buffer_pool_init(struct smc_buffer_pool *pool, struct delayed_work *trim);
 
 /**
- * typedef smc_slab_add_t - allocate a buffer and add it to its pool
+ * typedef smc_buffer_add_t - allocate a buffer and add it to its pool
  * @spec: attributes of the buffer
- * @arg: argument that the caller of smc_slabs_take() passed
- * @el: filled on success by smc_slabs_add()
+ * @arg: argument that the caller of smc_buffer_pool_alloc() passed
+ * @el: filled on success by smc_buffer_pool_add()
  *
  * Context: process, may sleep; without the lock of the pool.
  * Return: 0; -ENOMEM if memory is short; or another error.
  */
-typedef int (*smc_slab_add_t)(const struct smc_slab_spec *spec, void *arg, struct smc_element *el);
+typedef int (*smc_buffer_add_t)(const struct smc_buffer_attr *spec, void *arg,
+				struct smc_element *el);
 
 /**
- * smc_slabs_take() - take an element; add a buffer if none is free
- * @slabs: pool
+ * smc_buffer_pool_alloc() - take an element; add a buffer if none is free
+ * @pool: pool
  * @spec: attributes of the buffer to add. If memory is short, they change: a
  *	free element of a smaller class is taken, or a buffer of the smallest
  *	class is added
@@ -183,107 +184,110 @@ typedef int (*smc_slab_add_t)(const struct smc_slab_spec *spec, void *arg, struc
  * -EBUSY if other threads take too long to add a buffer; -ENOLINK once the pool
  * is closed.
  */
-int smc_slabs_take(struct smc_slabs *slabs, struct smc_slab_spec *spec, smc_slab_add_t add,
-		   void *arg, struct smc_element *el);
+int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *spec,
+			  smc_buffer_add_t add,
+			  void *arg, struct smc_element *el);
 
 /**
- * smc_slabs_add() - add a buffer to the pool, and take its first element
- * @slabs: pool
- * @slab: new buffer; the pool gets the caller's reference
+ * smc_buffer_pool_add() - add a buffer to the pool, and take its first element
+ * @pool: pool
+ * @buffer: new buffer; the pool gets the caller's reference
  * @el: filled on success
  *
  * Context: process.
  * Return: 0, or -ENOLINK if the pool is closed.
  */
-int smc_slabs_add(struct smc_slabs *slabs, struct smc_slab *slab, struct smc_element *el);
+int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
+			struct smc_element *el);
 
 /**
- * smc_slabs_remove_left() - remove unused buffers whose control group is offline
- * @slabs: pool
+ * smc_buffer_pool_remove_offline() - remove unused buffers whose control group is offline
+ * @pool: pool
  * @removed: list for these buffers; the caller gets their references
  *
  * Context: process.
  */
-void smc_slabs_remove_left(struct smc_slabs *slabs, struct list_head *removed);
+void smc_buffer_pool_remove_offline(struct smc_buffer_pool *pool, struct list_head *removed);
 
 /**
- * smc_slabs_remove_idle() - remove buffers unused for half a minute, and queue
+ * smc_buffer_pool_remove_idle() - remove buffers unused for half a minute, and queue
  * the next check
- * @slabs: pool
+ * @pool: pool
  * @keep_one: keep one of them for the next connection
  * @removed: list for the removed buffers; the caller gets their references
  *
  * Context: process.
  */
-void smc_slabs_remove_idle(struct smc_slabs *slabs, bool keep_one, struct list_head *removed);
+void smc_buffer_pool_remove_idle(struct smc_buffer_pool *pool, bool keep_one,
+				 struct list_head *removed);
 
 /**
- * smc_slabs_remove_empty() - remove all unused buffers, because memory is short
- * @slabs: pool
+ * smc_buffer_pool_remove_empty() - remove all unused buffers, because memory is short
+ * @pool: pool
  * @removed: list for these buffers; the caller gets their references
  *
  * Context: any but hard interrupt.
  * Return: number of their pages.
  */
-unsigned long smc_slabs_remove_empty(struct smc_slabs *slabs, struct list_head *removed);
+unsigned long smc_buffer_pool_remove_empty(struct smc_buffer_pool *pool, struct list_head *removed);
 
 /**
- * smc_slabs_empty_pages() - count the pages that smc_slabs_remove_empty() would remove
- * @slabs: pool
+ * smc_buffer_pool_empty_pages() - count the pages that smc_buffer_pool_remove_empty() would remove
+ * @pool: pool
  *
  * Context: any but hard interrupt.
  */
-unsigned long smc_slabs_empty_pages(struct smc_slabs *slabs);
+unsigned long smc_buffer_pool_empty_pages(struct smc_buffer_pool *pool);
 
 /**
- * smc_slabs_close() - remove all buffers, and allow no more to be added
- * @slabs: pool
+ * smc_buffer_pool_close() - remove all buffers, and allow no more to be added
+ * @pool: pool
  * @removed: list for these buffers; the caller gets their references
  *
  * Elements may still be in use.
  *
  * Context: process.
  */
-void smc_slabs_close(struct smc_slabs *slabs, struct list_head *removed);
+void smc_buffer_pool_close(struct smc_buffer_pool *pool, struct list_head *removed);
 
 /**
- * smc_element_clean() - zero the bytes that the last user left
+ * smc_element_clear() - zero the bytes that the last user left
  * @el: element just taken
  *
  * Only for a path that sets @el->used before it returns an element.
  */
-void smc_element_clean(struct smc_element *el);
+void smc_element_clear(struct smc_element *el);
 
 /**
- * smc_element_give() - return an element to its buffer, if one was taken
+ * smc_element_free() - return an element to its buffer, if one was taken
  * @el: element
  *
  * Context: any but hard interrupt.
  */
-void smc_element_give(struct smc_element *el);
+void smc_element_free(struct smc_element *el);
 
 /* Read without the lock: each of the two values was correct at some moment. */
-static inline struct smc_buffer_bytes smc_slabs_bytes(const struct smc_slabs *slabs)
+static inline struct smc_buffer_pool_bytes smc_buffer_pool_bytes(const struct smc_buffer_pool *pool)
 {
-	return (struct smc_buffer_bytes) {
-		.physical = READ_ONCE(slabs->bytes.physical),
-		.virtual  = READ_ONCE(slabs->bytes.virtual),
+	return (struct smc_buffer_pool_bytes) {
+		.physical = READ_ONCE(pool->bytes.physical),
+		.virtual  = READ_ONCE(pool->bytes.virtual),
 	};
 }
 
-static inline u32 smc_slab_element_bytes(const struct smc_slab *slab)
+static inline u32 smc_buffer_element_bytes(const struct smc_buffer *buffer)
 {
-	return smc_size_class_bytes(slab->spec.size_class);
+	return smc_size_class_bytes(buffer->spec.size_class);
 }
 
-static inline size_t smc_slab_bytes(const struct smc_slab *slab)
+static inline size_t smc_buffer_bytes(const struct smc_buffer *buffer)
 {
-	return (size_t)slab->n * smc_slab_element_bytes(slab);
+	return (size_t)buffer->n * smc_buffer_element_bytes(buffer);
 }
 
 static inline u8 *smc_element_mem(const struct smc_element *el)
 {
-	return el->slab->mem + (size_t)el->index * smc_slab_element_bytes(el->slab);
+	return el->buffer->mem + (size_t)el->index * smc_buffer_element_bytes(el->buffer);
 }
 
 #endif

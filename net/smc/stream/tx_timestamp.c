@@ -29,13 +29,13 @@ struct smc_stamp {
 	u32 wanted;		/* SOF_TIMESTAMPING_TX_* */
 };
 
-struct smc_stamps {
+struct smc_tx_timestamps {
 	bool is_reporting;	/* a thread reports; it checks again before it ends */
 	unsigned int n;
 	struct smc_stamp waiting[SMC_STAMPS_MAX];
 };
 
-void smc_stamps_number(struct smc_stream *st, u32 tsflags)
+void smc_tx_timestamps_number(struct smc_stream *st, u32 tsflags)
 {
 	atomic_t *first = &st->sk->sk_tskey;
 
@@ -46,10 +46,10 @@ void smc_stamps_number(struct smc_stream *st, u32 tsflags)
 	atomic_set(first, st->first_stamp);
 }
 
-void smc_stamps_ask(struct smc_stream *st, u32 tsflags)
+void smc_tx_timestamps_ask(struct smc_stream *st, u32 tsflags)
 {
 	u32 wanted = tsflags & (SMC_STAMPS_PUBLISHED | SMC_STAMPS_ARRIVED);
-	struct smc_stamps *stamps = st->stamps;
+	struct smc_tx_timestamps *stamps = st->stamps;
 	struct smc_stamp *last;
 
 	if (!wanted)
@@ -80,9 +80,9 @@ static u32 smc_stamp_due(const struct smc_stream *st, const struct smc_stamp *st
 	return stamp->wanted & due;
 }
 
-bool smc_stamps_are_due(const struct smc_stream *st)
+bool smc_tx_timestamps_are_due(const struct smc_stream *st)
 {
-	const struct smc_stamps *stamps = st->stamps;
+	const struct smc_tx_timestamps *stamps = st->stamps;
 	unsigned int i;
 
 	for (i = 0; i < stamps->n; i++)
@@ -92,9 +92,9 @@ bool smc_stamps_are_due(const struct smc_stream *st)
 }
 
 /* Remove the first timestamps that are due. Return: their flags, or 0. */
-static u32 smc_stamps_take(struct smc_stream *st, u64 *end)
+static u32 smc_tx_timestamps_take(struct smc_stream *st, u64 *end)
 {
-	struct smc_stamps *stamps = st->stamps;
+	struct smc_tx_timestamps *stamps = st->stamps;
 	struct smc_stamp *stamp;
 	unsigned int i;
 	u32 due;
@@ -130,9 +130,9 @@ static void smc_stamp_report(struct sock *sk, u32 due, u64 end)
 	consume_skb(skb);
 }
 
-void smc_stamps_report(struct smc_stream *st)
+void smc_tx_timestamps_report(struct smc_stream *st)
 {
-	struct smc_stamps *stamps = st->stamps;
+	struct smc_tx_timestamps *stamps = st->stamps;
 	unsigned int left = SMC_STAMPS_MAX;
 	u64 end;
 	u32 due;
@@ -146,7 +146,7 @@ void smc_stamps_report(struct smc_stream *st)
 	 * A sender may ask faster than this thread, which may not be the sender's, can report.
 	 * Nobody asks after the end of the stream.
 	 */
-	while ((left || smc_stream_is_over(st)) && (due = smc_stamps_take(st, &end))) {
+	while ((left || smc_stream_is_over(st)) && (due = smc_tx_timestamps_take(st, &end))) {
 		left -= !!left;
 		spin_unlock_bh(st->lock);
 		smc_stamp_report(st->sk, due, end);
@@ -154,8 +154,8 @@ void smc_stamps_report(struct smc_stream *st)
 	}
 	stamps->is_reporting = false;
 	/* The next publish reports the rest, or else the timer does. */
-	if (smc_stamps_are_due(st))
-		smc_stream_limit_wait(st);
+	if (smc_tx_timestamps_are_due(st))
+		smc_stream_start_hold_timer(st);
 out:
 	spin_unlock_bh(st->lock);
 }

@@ -8,8 +8,8 @@
  * bytes wait for the peer's window, so does the FIN. A reset discards bytes, and waits
  * for nothing.
  */
-#ifndef SMC_FOLLOW_H
-#define SMC_FOLLOW_H
+#ifndef SMC_TCP_CLOSE_H
+#define SMC_TCP_CLOSE_H
 
 #include <linux/types.h>
 
@@ -18,39 +18,39 @@ struct smc_stream;
 struct sock;
 
 /**
- * smc_follow() - shut down the TCP connection if the stream is shut down
+ * smc_tcp_close() - shut down the TCP connection if the stream is shut down
  * @sk: socket, locked; nothing happens without a stream
  *
  * Context: process.
  */
-void smc_follow(struct sock *sk);
+void smc_tcp_close(struct sock *sk);
 
 /**
- * smc_follow_later() - queue a work that does that, or resets TCP if the stream has failed
+ * smc_tcp_close_later() - queue a work that does that, or resets TCP if the stream has failed
  * @sk: socket; may be locked by another thread, or released already
  *
  * Context: any but hard interrupt.
  */
-void smc_follow_later(struct sock *sk);
+void smc_tcp_close_later(struct sock *sk);
 
 /**
- * smc_follow_begin() - catch up with a stream that has failed before it could be followed
+ * smc_tcp_close_begin() - catch up with a stream that has failed before it could be followed
  * @smc: socket, locked, which has just got its stream, or left its listener
  *
  * Context: process.
  */
-void smc_follow_begin(struct smc_sock *smc);
+void smc_tcp_close_begin(struct smc_sock *smc);
 
 /**
- * smc_follow_by_work() - the work queued by smc_follow_later()
+ * smc_tcp_close_by_work() - the work queued by smc_tcp_close_later()
  * @smc: socket, locked
  *
  * Context: process.
  */
-void smc_follow_by_work(struct smc_sock *smc);
+void smc_tcp_close_by_work(struct smc_sock *smc);
 
 /**
- * smc_follow_failure() - reset the TCP connection because the stream has failed
+ * smc_tcp_close_failed() - reset the TCP connection because the stream has failed
  * @sk: socket, locked; the caller has seen the stream's failure
  *
  * A call that reports the failure does this last, so that every later call behaves as with
@@ -58,20 +58,20 @@ void smc_follow_by_work(struct smc_sock *smc);
  *
  * Context: process.
  */
-void smc_follow_failure(struct sock *sk);
+void smc_tcp_close_failed(struct sock *sk);
 
 /**
- * smc_follow_close() - close the stream and the TCP connection
+ * smc_tcp_close_orderly() - close the stream and the TCP connection
  * @st: stream
  * @sk: its socket, locked and unhooked
  * @linger: see smc_stream_close()
  *
  * Return: as smc_stream_close().
  */
-bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger);
+bool smc_tcp_close_orderly(struct smc_stream *st, struct sock *sk, long linger);
 
 /**
- * smc_follow_info() - correct the result of TCP_INFO for a stream
+ * smc_tcp_close_info() - correct the result of TCP_INFO for a stream
  * @smc: socket with a stream
  * @optval: TCP's result, in which the state and the byte counts are corrected. TCP may not
  *	have received the end that the program has just read, and it counts only the bytes
@@ -81,6 +81,6 @@ bool smc_follow_close(struct smc_stream *st, struct sock *sk, long linger);
  * Context: process.
  * Return: 0 or -EFAULT.
  */
-int smc_follow_info(const struct smc_sock *smc, char __user *optval, const int __user *optlen);
+int smc_tcp_close_info(const struct smc_sock *smc, char __user *optval, const int __user *optlen);
 
 #endif

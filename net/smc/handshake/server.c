@@ -109,7 +109,7 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 	if (hs->timed_out) {
 		smc_blackhole_note_client(smc_sk_net(hs->sk), &hs->place,
 					  SMC_BLACKHOLE_NO_PROPOSAL);
-		smc_clc_put_off_decline(hs, smc_blackhole_is_on(smc_sk_net(hs->sk)) ?
+		smc_clc_defer_decline(hs, smc_blackhole_is_on(smc_sk_net(hs->sk)) ?
 					    SMC_DIAG_BLACKHOLE : SMC_DIAG_SYNC);
 		return 0;
 	}
@@ -193,7 +193,7 @@ static s64 smc_server_complete(struct smc_server *srv)
 	return rc;
 }
 
-static s64 smc_server_shake(struct smc_server *srv)
+static s64 smc_server_run(struct smc_server *srv)
 {
 	s64 rc;
 
@@ -215,12 +215,12 @@ int smc_handshake_server(struct smc_handshake *hs)
 	memset(srv, 0, offsetof(struct smc_server, buf));
 	srv->hs = hs;
 	srv->version = SMC_VERSION_2;
-	rc = smc_server_shake(srv);
+	rc = smc_server_run(srv);
 	if (srv->setup)
 		srv->setup->out_of_sync = hs->out_of_sync;
 	smc_setup_end(srv->setup, hs);
 	if (rc > 0)
-		rc = smc_clc_agree_on_tcp(hs, srv->version, rc, srv->buf);
+		rc = smc_clc_fall_back(hs, srv->version, rc, srv->buf);
 	smc_setup_free(srv->setup, hs->peer_reason);
 	if (rc)
 		smc_stat_handshake_error(smc_sk_net(hs->sk), SMC_SERVER);
@@ -243,7 +243,7 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 	 * reads the DECLINE before what the application may say at once.
 	 */
 	hs->owed = true;
-	rc = smc_clc_agree_on_tcp(hs, version, reason, buf);
+	rc = smc_clc_fall_back(hs, version, reason, buf);
 	kfree(buf);
 	return rc;
 }

@@ -31,19 +31,20 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 	/* The answers to CLC messages acknowledge them. */
 	smc_tcp_set_delayed_ack(hs->sk, true);
 	/* A crowd may have gathered before the offers stopped. */
-	if (!smc_shares_take(hs))
+	if (!smc_quota_take(hs))
 		hs->refusal = SMC_DIAG_NO_MEMORY;
 }
 
 /* Each takes a thread. Those that are not counted share some. */
 void smc_handshake_queue(struct smc_handshake *hs)
 {
-	queue_delayed_work(hs->share.queue ? hs->share.queue->wq : smc_crowd_wq, &hs->work, 0);
+	queue_delayed_work(hs->quota.queue ? hs->quota.queue->wq : smc_handshake_overflow_wq,
+			   &hs->work, 0);
 }
 
 static int smc_handshake_agree(struct smc_handshake *hs)
 {
-	/* smc_handshake_pair() has run it. */
+	/* smc_handshake_local() has run it. */
 	if (hs->stream)
 		return 0;
 	if (hs->role == SMC_CLIENT)
@@ -81,7 +82,7 @@ void smc_handshake_run(struct smc_handshake *hs)
 {
 	hs->result = smc_handshake_agree(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_OVER);
-	smc_shares_return(hs);
+	smc_quota_return(hs);
 	/* Most calls lock the socket for a moment. */
 	smc_handshake_finish(hs, 1);
 }
@@ -102,9 +103,9 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
  */
 static bool smc_handshake_put_off(struct smc_handshake *hs)
 {
-	if (hs->share.queue || READ_ONCE(hs->aborted) || !sock_owned_by_user_nocheck(hs->sk))
+	if (hs->quota.queue || READ_ONCE(hs->aborted) || !sock_owned_by_user_nocheck(hs->sk))
 		return false;
-	queue_delayed_work(smc_crowd_wq, &hs->work, SMC_SOCK_RETRY);
+	queue_delayed_work(smc_handshake_overflow_wq, &hs->work, SMC_SOCK_RETRY);
 	return true;
 }
 

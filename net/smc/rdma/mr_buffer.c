@@ -14,124 +14,124 @@
 #include "wire/size_class.h"
 #include "workqueue.h"
 
-#include "buffer.h"
+#include "mr_buffer.h"
 
 /* Time for telling the peer of RMBs that are freed. */
-#define SMC_WITHDRAW_WAIT	(2 * HZ)
-/* Delay of the next trim while no request may be sent to the peer, see smc_llc_may_ask(). */
+#define SMC_DELETE_RKEY_TIMEOUT	(2 * HZ)
+/* Delay of the next trim while no request may be sent to the peer, see smc_llc_may_request(). */
 #define SMC_TRIM_RETRY		(10 * HZ)
 
-/* After so long in a queue for the lock a new slab is not worth another request to the peer. */
+/* After so long in a queue for the lock a new buffer is not worth another request to the peer. */
 #define SMC_BUFFERS_WAIT	(2 * HZ)
 
-/* Pages of an idle group that are in no slab: those of its queue pair, about. */
+/* Pages of an idle group that are in no buffer: those of its queue pair, about. */
 #define SMC_GROUP_PAGES		32
 
-static void smc_mr_slab_release(struct smc_slab *slab)
+static void smc_mr_buffer_release(struct smc_buffer *buffer)
 {
-	struct smc_mr_slab *mrs = container_of(slab, struct smc_mr_slab, slab);
+	struct smc_mr_buffer *mrs = container_of(buffer, struct smc_mr_buffer, buffer);
 
 	sg_free_table(&mrs->sgt);
 	kfree(mrs);
 }
 
-static int smc_mr_slab_make_sgt(struct smc_mr_slab *mrs)
+static int smc_mr_buffer_make_sgt(struct smc_mr_buffer *mrs)
 {
-	const struct smc_slab *slab = &mrs->slab;
-	unsigned int pages = smc_slab_bytes(slab) >> PAGE_SHIFT;
+	const struct smc_buffer *buffer = &mrs->buffer;
+	unsigned int pages = smc_buffer_bytes(buffer) >> PAGE_SHIFT;
 	struct scatterlist *sg;
 	int i, rc;
 
-	if (!slab->is_virtual) {
+	if (!buffer->is_virtual) {
 		rc = sg_alloc_table(&mrs->sgt, 1, GFP_KERNEL);
 		if (rc)
 			return rc;
-		sg_set_buf(mrs->sgt.sgl, slab->mem, smc_slab_bytes(slab));
+		sg_set_buf(mrs->sgt.sgl, buffer->mem, smc_buffer_bytes(buffer));
 		return 0;
 	}
 	rc = sg_alloc_table(&mrs->sgt, pages, GFP_KERNEL);
 	if (rc)
 		return rc;
 	for_each_sgtable_sg(&mrs->sgt, sg, i)
-		sg_set_page(sg, vmalloc_to_page(slab->mem + i * PAGE_SIZE), PAGE_SIZE, 0);
+		sg_set_page(sg, vmalloc_to_page(buffer->mem + i * PAGE_SIZE), PAGE_SIZE, 0);
 	return 0;
 }
 
-static struct smc_mr_slab *smc_mr_slab_alloc(const struct smc_slab_spec *spec)
+static struct smc_mr_buffer *smc_mr_buffer_alloc(const struct smc_buffer_attr *spec)
 {
-	struct smc_mr_slab *mrs = kzalloc(sizeof(*mrs), GFP_KERNEL);
+	struct smc_mr_buffer *mrs = kzalloc(sizeof(*mrs), GFP_KERNEL);
 	int rc;
 
 	if (!mrs)
 		return ERR_PTR(-ENOMEM);
-	rc = smc_slab_init(&mrs->slab, spec, smc_mr_slab_release);
+	rc = smc_buffer_init(&mrs->buffer, spec, smc_mr_buffer_release);
 	if (rc) {
 		kfree(mrs);
 		return ERR_PTR(rc);
 	}
-	rc = smc_mr_slab_make_sgt(mrs);
+	rc = smc_mr_buffer_make_sgt(mrs);
 	if (rc) {
-		smc_slab_put(&mrs->slab);
+		smc_buffer_put(&mrs->buffer);
 		return ERR_PTR(rc);
 	}
 	return mrs;
 }
 
-static enum dma_data_direction smc_mr_slab_direction(const struct smc_mr_slab *mrs)
+static enum dma_data_direction smc_mr_buffer_direction(const struct smc_mr_buffer *mrs)
 {
-	return mrs->slab.spec.is_rx ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	return mrs->buffer.spec.is_rx ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 }
 
-static void smc_mr_slab_unmap(struct smc_link *link, struct smc_mr_slab *mrs)
+static void smc_mr_buffer_unmap(struct smc_link *link, struct smc_mr_buffer *mrs)
 {
 	if (mrs->mr)
 		ib_dereg_mr(mrs->mr);
 	mrs->mr = NULL;
 	if (mrs->is_mapped)
 		ib_dma_unmap_sgtable_attrs(link->port.dev->ibdev, &mrs->sgt,
-					   smc_mr_slab_direction(mrs), 0);
+					   smc_mr_buffer_direction(mrs), 0);
 	mrs->is_mapped = false;
 }
 
-static enum smc_buffer_use smc_buffer_use_of(const struct smc_slab_spec *spec)
+static enum smc_buffer_use smc_buffer_use_of(const struct smc_buffer_attr *spec)
 {
-	return spec->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_MIRROR;
+	return spec->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_SNDBUF;
 }
 
 /* Free a buffer that is in no list. */
-static void smc_mr_slab_discard(struct smc_link *link, struct smc_mr_slab *mrs)
+static void smc_mr_buffer_discard(struct smc_link *link, struct smc_mr_buffer *mrs)
 {
-	smc_mr_slab_unmap(link, mrs);
-	smc_slab_put(&mrs->slab);
+	smc_mr_buffer_unmap(link, mrs);
+	smc_buffer_put(&mrs->buffer);
 }
 
-static void smc_buffers_discard(struct smc_group *group, struct list_head *slabs)
+static void smc_mr_buffers_discard(struct smc_group *group, struct list_head *pool)
 {
-	struct smc_mr_slab *mrs, *next;
+	struct smc_mr_buffer *mrs, *next;
 
 	lockdep_assert_held(&group->buffers.lock);
-	list_for_each_entry_safe(mrs, next, slabs, slab.list)
-		smc_mr_slab_discard(group->link, mrs);
+	list_for_each_entry_safe(mrs, next, pool, buffer.list)
+		smc_mr_buffer_discard(group->link, mrs);
 }
 
-static void smc_buffers_discard_late(struct smc_group *group)
+static void smc_mr_buffers_discard_late(struct smc_group *group)
 {
 	if (group->buffers.late)
-		smc_mr_slab_discard(group->link, group->buffers.late);
+		smc_mr_buffer_discard(group->link, group->buffers.late);
 	group->buffers.late = NULL;
 }
 
 /* A send buffer in one piece needs no memory region: the domain's local key covers all memory. */
-static bool smc_mr_slab_is_plain(const struct smc_mr_slab *mrs)
+static bool smc_mr_buffer_is_plain(const struct smc_mr_buffer *mrs)
 {
-	return !mrs->slab.spec.is_rx && mrs->sgt.nents == 1;
+	return !mrs->buffer.spec.is_rx && mrs->sgt.nents == 1;
 }
 
 /*
  * Tell whether the CPU and the device see each other's writes at once. The peer may
  * write at any time, so with bounce buffers nobody could know when to copy.
  */
-static bool smc_mr_slab_is_coherent(struct ib_device *ibdev, const struct smc_mr_slab *mrs)
+static bool smc_mr_buffer_is_coherent(struct ib_device *ibdev, const struct smc_mr_buffer *mrs)
 {
 	struct scatterlist *sg;
 	int i;
@@ -145,21 +145,21 @@ static bool smc_mr_slab_is_coherent(struct ib_device *ibdev, const struct smc_mr
 }
 
 /* Map a buffer and set its keys. Keys of a memory region become valid when it is registered. */
-static int smc_mr_slab_map(struct smc_link *link, struct smc_mr_slab *mrs)
+static int smc_mr_buffer_map(struct smc_link *link, struct smc_mr_buffer *mrs)
 {
 	struct ib_device *ibdev = link->port.dev->ibdev;
-	unsigned int pages = smc_slab_bytes(&mrs->slab) >> PAGE_SHIFT;
+	unsigned int pages = smc_buffer_bytes(&mrs->buffer) >> PAGE_SHIFT;
 	int n, rc;
 
-	rc = ib_dma_map_sgtable_attrs(ibdev, &mrs->sgt, smc_mr_slab_direction(mrs), 0);
+	rc = ib_dma_map_sgtable_attrs(ibdev, &mrs->sgt, smc_mr_buffer_direction(mrs), 0);
 	if (rc)
 		return rc;
 	mrs->is_mapped = true;
-	if (!smc_mr_slab_is_coherent(ibdev, mrs)) {
+	if (!smc_mr_buffer_is_coherent(ibdev, mrs)) {
 		rc = -EOPNOTSUPP;
 		goto err;
 	}
-	if (smc_mr_slab_is_plain(mrs)) {
+	if (smc_mr_buffer_is_plain(mrs)) {
 		mrs->lkey = link->pd->local_dma_lkey;
 		mrs->iova = sg_dma_address(mrs->sgt.sgl);
 		return 0;
@@ -185,11 +185,11 @@ static int smc_mr_slab_map(struct smc_link *link, struct smc_mr_slab *mrs)
 	return 0;
 
 err:
-	smc_mr_slab_unmap(link, mrs);
+	smc_mr_buffer_unmap(link, mrs);
 	return rc;
 }
 
-static int smc_mr_slab_register(struct smc_link *link, struct smc_mr_slab *mrs)
+static int smc_mr_buffer_register(struct smc_link *link, struct smc_mr_buffer *mrs)
 {
 	int access = IB_ACCESS_LOCAL_WRITE;
 	int rc;
@@ -199,20 +199,20 @@ static int smc_mr_slab_register(struct smc_link *link, struct smc_mr_slab *mrs)
 	/* An earlier registration has timed out and may still complete. */
 	if (smc_link_is_registering(link))
 		return -ETIMEDOUT;
-	if (mrs->slab.spec.is_rx)
+	if (mrs->buffer.spec.is_rx)
 		access |= IB_ACCESS_REMOTE_WRITE;
 	rc = smc_link_register(link, mrs->mr, access);
 	if (!rc)
-		smc_stat_rdma(smc_net(mrs->slab.spec.net), SMC_RDMA_REGISTRATIONS, 1);
+		smc_stat_rdma(smc_net(mrs->buffer.spec.net), SMC_RDMA_REGISTRATIONS, 1);
 	return rc;
 }
 
 /* Register a buffer that was made after first contact, and announce it to the peer. */
-static int smc_mr_slab_make_ready(struct smc_group *group, struct smc_mr_slab *mrs)
+static int smc_mr_buffer_make_ready(struct smc_group *group, struct smc_mr_buffer *mrs)
 {
-	int rc = smc_mr_slab_register(group->link, mrs);
+	int rc = smc_mr_buffer_register(group->link, mrs);
 
-	if (!rc && mrs->slab.spec.is_rx)
+	if (!rc && mrs->buffer.spec.is_rx)
 		rc = smc_llc_confirm_rkey(group, mrs->rkey, mrs->iova);
 	return rc;
 }
@@ -222,30 +222,30 @@ static int smc_mr_slab_make_ready(struct smc_group *group, struct smc_mr_slab *m
  * used them are over, with no RDMA write under way in either direction. If the peer
  * is slow to answer, it is told only some of the keys, as other threads wait for the lock.
  */
-static void smc_buffers_withdraw(struct smc_group *group, struct list_head *slabs)
+static void smc_mr_buffers_delete_rkey(struct smc_group *group, struct list_head *pool)
 {
-	const unsigned long until = jiffies + SMC_WITHDRAW_WAIT;
+	const unsigned long until = jiffies + SMC_DELETE_RKEY_TIMEOUT;
 	u32 rkeys[SMC_LLC_DELETE_RKEYS];
-	struct smc_mr_slab *mrs;
+	struct smc_mr_buffer *mrs;
 	unsigned int n = 0;
 
-	list_for_each_entry(mrs, slabs, slab.list) {
-		if (!mrs->slab.spec.is_rx)
+	list_for_each_entry(mrs, pool, buffer.list) {
+		if (!mrs->buffer.spec.is_rx)
 			continue;
 		rkeys[n++] = mrs->rkey;
 		if (n < ARRAY_SIZE(rkeys))
 			continue;
 		if (time_before(jiffies, until))
-			smc_llc_forget_rkeys(group, rkeys, n);
+			smc_llc_delete_rkeys(group, rkeys, n);
 		n = 0;
 	}
 	if (n && time_before(jiffies, until))
-		smc_llc_forget_rkeys(group, rkeys, n);
-	smc_buffers_discard(group, slabs);
+		smc_llc_delete_rkeys(group, rkeys, n);
+	smc_mr_buffers_discard(group, pool);
 }
 
 /* Free idle buffers, so that a peak's memory doesn't stay for the lifetime of the group. */
-static void smc_buffers_trim(struct work_struct *work)
+static void smc_mr_buffers_trim(struct work_struct *work)
 {
 	struct smc_group *group = container_of(work, struct smc_group, buffers.trim.work);
 	bool in_use = READ_ONCE(group->lgr.n_conns);
@@ -253,20 +253,20 @@ static void smc_buffers_trim(struct work_struct *work)
 	int use;
 
 	mutex_lock(&group->buffers.lock);
-	if (!smc_llc_may_ask(group) && !smc_lgr_is_dead(&group->lgr)) {
+	if (!smc_llc_may_request(group) && !smc_lgr_is_dead(&group->lgr)) {
 		/* The peer would go on to hold keys of memory that is gone. */
 		queue_delayed_work(smc_link_wq, &group->buffers.trim, SMC_TRIM_RETRY);
 		goto out;
 	}
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
-		smc_slabs_remove_idle(&group->buffers.slabs[use], in_use, &idle);
-	smc_buffers_withdraw(group, &idle);
+		smc_buffer_pool_remove_idle(&group->buffers.pools[use], in_use, &idle);
+	smc_mr_buffers_delete_rkey(group, &idle);
 out:
 	mutex_unlock(&group->buffers.lock);
 }
 
 /* The end of an idle group tells its peer more than keys. */
-static void smc_buffers_free_empty(struct work_struct *work)
+static void smc_mr_buffers_free_empty(struct work_struct *work)
 {
 	struct smc_group *group = container_of(work, struct smc_group, buffers.shrink);
 	LIST_HEAD(empty);
@@ -275,14 +275,14 @@ static void smc_buffers_free_empty(struct work_struct *work)
 	if (smc_group_end_spare(group))
 		return;
 	mutex_lock(&group->buffers.lock);
-	/* Without a request to the peer they stay: smc_buffers_trim() retries later. */
-	for (use = 0; use < SMC_N_BUFFER_USES && smc_llc_may_ask(group); use++)
-		smc_slabs_remove_empty(&group->buffers.slabs[use], &empty);
-	smc_buffers_withdraw(group, &empty);
+	/* Without a request to the peer they stay: smc_mr_buffers_trim() retries later. */
+	for (use = 0; use < SMC_N_BUFFER_USES && smc_llc_may_request(group); use++)
+		smc_buffer_pool_remove_empty(&group->buffers.pools[use], &empty);
+	smc_mr_buffers_delete_rkey(group, &empty);
 	mutex_unlock(&group->buffers.lock);
 }
 
-unsigned long smc_buffers_idle_pages(struct smc_lgr *lgr)
+unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr)
 {
 	struct smc_group *group = smc_group_of(lgr);
 	const bool is_spare = smc_group_is_spare(group);
@@ -293,54 +293,54 @@ unsigned long smc_buffers_idle_pages(struct smc_lgr *lgr)
 	if (smc_lgr_is_dead(lgr) || (smc_lgr_is_idle(lgr) && !is_spare))
 		return 0;
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
-		pages += smc_slabs_empty_pages(&group->buffers.slabs[use]);
+		pages += smc_buffer_pool_empty_pages(&group->buffers.pools[use]);
 	return pages;
 }
 
 /* The device and the peer come first, who may be slow: so works do it, and nobody waits here. */
-unsigned long smc_buffers_give_back(struct smc_lgr *lgr)
+unsigned long smc_mr_buffers_remove_empty(struct smc_lgr *lgr)
 {
-	unsigned long idle = smc_buffers_idle_pages(lgr);
+	unsigned long idle = smc_mr_buffers_idle_pages(lgr);
 
 	return idle && queue_work(smc_link_wq, &smc_group_of(lgr)->buffers.shrink) ? idle : 0;
 }
 
-void smc_buffers_init(struct smc_buffers *buffers)
+void smc_mr_buffers_init(struct smc_mr_buffers *buffers)
 {
 	int use;
 
 	mutex_init(&buffers->lock);
-	INIT_DELAYED_WORK(&buffers->trim, smc_buffers_trim);
-	INIT_WORK(&buffers->shrink, smc_buffers_free_empty);
+	INIT_DELAYED_WORK(&buffers->trim, smc_mr_buffers_trim);
+	INIT_WORK(&buffers->shrink, smc_mr_buffers_free_empty);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
-		smc_slabs_init(&buffers->slabs[use], &buffers->trim);
+		smc_buffer_pool_init(&buffers->pools[use], &buffers->trim);
 }
 
 /* Free the empty buffers of control groups that are gone, lest a busy group collects them. */
-static void smc_buffers_shrink(struct smc_group *group, struct smc_slabs *slabs)
+static void smc_mr_buffers_shrink(struct smc_group *group, struct smc_buffer_pool *pool)
 {
 	LIST_HEAD(left);
 
-	smc_slabs_remove_left(slabs, &left);
-	smc_buffers_withdraw(group, &left);
+	smc_buffer_pool_remove_offline(pool, &left);
+	smc_mr_buffers_delete_rkey(group, &left);
 }
 
 /* Before allocating for an RMB, tell whether the link and the peer are likely to answer. */
-static bool smc_buffers_may_add(struct smc_group *group, const struct smc_slab_spec *spec)
+static bool smc_mr_buffers_may_add(struct smc_group *group, const struct smc_buffer_attr *spec)
 {
 	bool is_registering = smc_link_is_registering(group->link);
 
 	if (!is_registering)
-		smc_buffers_discard_late(group);
-	return !spec->is_rx || (!is_registering && smc_llc_may_ask(group));
+		smc_mr_buffers_discard_late(group);
+	return !spec->is_rx || (!is_registering && smc_llc_may_request(group));
 }
 
 /*
- * A peer that is slow to answer keeps the lock busy for each control group that makes a slab, one
+ * A peer that is slow to answer keeps the lock busy for each control group that makes a buffer, one
  * after the other. So those behind them go away together.
  * Return: 0 with the lock, or -EBUSY.
  */
-static int smc_buffers_lock(struct smc_group *group)
+static int smc_mr_buffers_lock(struct smc_group *group)
 {
 	const unsigned long until = jiffies + SMC_BUFFERS_WAIT;
 
@@ -351,18 +351,18 @@ static int smc_buffers_lock(struct smc_group *group)
 	return -EBUSY;
 }
 
-static int smc_buffers_prepare(struct smc_group *group, const struct smc_slab_spec *spec)
+static int smc_mr_buffers_prepare(struct smc_group *group, const struct smc_buffer_attr *spec)
 {
-	struct smc_slabs *slabs = &group->buffers.slabs[smc_buffer_use_of(spec)];
-	int rc = smc_buffers_lock(group);
+	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(spec)];
+	int rc = smc_mr_buffers_lock(group);
 
 	if (rc)
 		return rc;
-	if (slabs->closed)
+	if (pool->closed)
 		rc = -ENOLINK;
 	if (!rc)
-		smc_buffers_shrink(group, slabs);
-	if (!rc && !smc_buffers_may_add(group, spec))
+		smc_mr_buffers_shrink(group, pool);
+	if (!rc && !smc_mr_buffers_may_add(group, spec))
 		rc = -ETIMEDOUT;
 	mutex_unlock(&group->buffers.lock);
 	return rc;
@@ -372,109 +372,110 @@ static int smc_buffers_prepare(struct smc_group *group, const struct smc_slab_sp
  * Make a new buffer usable, and take an element of it. On error the buffer is freed,
  * or kept as buffers.late, and no longer belongs to the caller.
  */
-static int smc_buffers_announce(struct smc_group *group, struct smc_mr_slab *mrs,
-				struct smc_element *el)
+static int smc_mr_buffers_confirm_rkey(struct smc_group *group, struct smc_mr_buffer *mrs,
+				       struct smc_element *el)
 {
-	struct smc_slabs *slabs = &group->buffers.slabs[smc_buffer_use_of(&mrs->slab.spec)];
+	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(&mrs->buffer.spec)];
 	/* Once the buffer pool is closed, the link may be gone. */
-	int rc = slabs->closed ? -ENOLINK : smc_mr_slab_map(group->link, mrs);
+	int rc = pool->closed ? -ENOLINK : smc_mr_buffer_map(group->link, mrs);
 
 	lockdep_assert_held(&group->buffers.lock);
 	if (!rc && !smc_link_is_registering(group->link))
-		smc_buffers_discard_late(group);
+		smc_mr_buffers_discard_late(group);
 	/* At most one registration is late, because no other is posted until it completes. */
 	if (!rc && mrs->mr && group->buffers.late)
 		rc = -ETIMEDOUT;
 	if (!rc && smc_lgr_is_active(&group->lgr))
-		rc = smc_mr_slab_make_ready(group, mrs);
+		rc = smc_mr_buffer_make_ready(group, mrs);
 	if (!rc)
-		rc = smc_slabs_add(slabs, &mrs->slab, el);
+		rc = smc_buffer_pool_add(pool, &mrs->buffer, el);
 	if (!rc)
 		return 0;
 	/* A posted registration refers to the buffer until it completes or the link stops. */
-	if (!slabs->closed && !group->buffers.late && smc_link_is_registering(group->link))
+	if (!pool->closed && !group->buffers.late && smc_link_is_registering(group->link))
 		group->buffers.late = mrs;
 	else
-		smc_mr_slab_discard(group->link, mrs);
+		smc_mr_buffer_discard(group->link, mrs);
 	return rc;
 }
 
 /* The allocation happens without the lock, so only threads of its control group wait for it. */
-static int smc_mr_slab_add(const struct smc_slab_spec *spec, void *arg, struct smc_element *el)
+static int smc_mr_buffer_add(const struct smc_buffer_attr *spec, void *arg, struct smc_element *el)
 {
 	struct smc_group *group = arg;
-	struct smc_mr_slab *mrs;
+	struct smc_mr_buffer *mrs;
 	int rc;
 
-	rc = smc_buffers_prepare(group, spec);
+	rc = smc_mr_buffers_prepare(group, spec);
 	if (rc)
 		return rc;
-	mrs = smc_mr_slab_alloc(spec);
+	mrs = smc_mr_buffer_alloc(spec);
 	if (IS_ERR(mrs))
 		return PTR_ERR(mrs);
-	rc = smc_buffers_lock(group);
+	rc = smc_mr_buffers_lock(group);
 	if (rc) {
-		smc_slab_put(&mrs->slab);
+		smc_buffer_put(&mrs->buffer);
 		return rc;
 	}
-	rc = smc_buffers_announce(group, mrs, el);
+	rc = smc_mr_buffers_confirm_rkey(group, mrs, el);
 	mutex_unlock(&group->buffers.lock);
 	return rc;
 }
 
 /* Callers take -ETIMEDOUT for the timeout of CONFIRM LINK, so this one gets another errno. */
-static int smc_buffers_error(int rc)
+static int smc_mr_buffers_error(int rc)
 {
 	return rc == -ETIMEDOUT ? -EIO : rc;
 }
 
-int smc_buffers_take(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
-		     struct mem_cgroup *memcg, struct smc_element *el)
+int smc_mr_buffers_alloc(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
+			 struct mem_cgroup *memcg, struct smc_element *el)
 {
-	struct smc_slab_spec spec = {
+	struct smc_buffer_attr spec = {
 		.net	    = group->lgr.net,
 		.memcg	    = memcg,
 		.kind	    = SMC_PATH_R,
 		.is_rx	    = use == SMC_BUFFER_RMB,
-		.most_bytes = SMC_SLAB_BYTES,
+		.most_bytes = SMC_BUFFER_BYTES,
 		.size_class = size_class,
 		.type	    = READ_ONCE(smc_net(group->lgr.net)->sysctl.smcr_buf_type),
 	};
-	int rc = smc_slabs_take(&group->buffers.slabs[use], &spec, smc_mr_slab_add, group, el);
+	int rc = smc_buffer_pool_alloc(&group->buffers.pools[use], &spec, smc_mr_buffer_add, group,
+				       el);
 
 	if (!rc)
-		smc_element_clean(el);
-	return smc_buffers_error(rc);
+		smc_element_clear(el);
+	return smc_mr_buffers_error(rc);
 }
 
-int smc_buffers_register(struct smc_group *group)
+int smc_mr_buffers_register(struct smc_group *group)
 {
-	struct smc_mr_slab *mrs;
+	struct smc_mr_buffer *mrs;
 	int rc = 0;
 	int use;
 
 	mutex_lock(&group->buffers.lock);
 	for (use = 0; use < SMC_N_BUFFER_USES && !rc; use++) {
-		list_for_each_entry(mrs, &group->buffers.slabs[use].list, slab.list) {
-			rc = smc_mr_slab_register(group->link, mrs);
+		list_for_each_entry(mrs, &group->buffers.pools[use].list, buffer.list) {
+			rc = smc_mr_buffer_register(group->link, mrs);
 			if (rc)
 				break;
 		}
 	}
 	mutex_unlock(&group->buffers.lock);
-	return smc_buffers_error(rc);
+	return smc_mr_buffers_error(rc);
 }
 
-void smc_buffers_deregister(struct smc_group *group)
+void smc_mr_buffers_deregister(struct smc_group *group)
 {
 	LIST_HEAD(all);
 	int use;
 
 	mutex_lock(&group->buffers.lock);
-	smc_buffers_discard_late(group);
+	smc_mr_buffers_discard_late(group);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
-		smc_slabs_close(&group->buffers.slabs[use], &all);
-	smc_buffers_discard(group, &all);
+		smc_buffer_pool_close(&group->buffers.pools[use], &all);
+	smc_mr_buffers_discard(group, &all);
 	mutex_unlock(&group->buffers.lock);
 	cancel_delayed_work_sync(&group->buffers.trim);
 	cancel_work_sync(&group->buffers.shrink);

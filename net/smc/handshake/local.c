@@ -13,13 +13,13 @@
 #include "route.h"
 #include "setup.h"
 
-static bool smc_pair_may(const struct smc_handshake *hs)
+static bool smc_local_may(const struct smc_handshake *hs)
 {
 	return !READ_ONCE(hs->aborted) && !smc_route_is_secured(hs->sk);
 }
 
-static struct smc_path_setup *smc_pair_prepare(const struct smc_path_type *type,
-					       struct smc_handshake *hs, enum smc_role role)
+static struct smc_path_setup *smc_local_prepare(const struct smc_path_type *type,
+						struct smc_handshake *hs, enum smc_role role)
 {
 	struct smc_path_setup *s = smc_setup_new(type, hs, role);
 
@@ -29,7 +29,7 @@ static struct smc_path_setup *smc_pair_prepare(const struct smc_path_type *type,
 	return s;
 }
 
-static void smc_pair_finish(struct smc_path_setup *s, struct smc_handshake *hs, bool agreed)
+static void smc_local_finish(struct smc_path_setup *s, struct smc_handshake *hs, bool agreed)
 {
 	if (agreed) {
 		smc_setup_succeed(s, hs);
@@ -47,20 +47,20 @@ static bool smc_pair_on(const struct smc_path_type *type, struct smc_handshake *
 
 	if (!type->pair)
 		return false;
-	c = smc_pair_prepare(type, client, SMC_CLIENT);
-	s = smc_pair_prepare(type, server, SMC_SERVER);
+	c = smc_local_prepare(type, client, SMC_CLIENT);
+	s = smc_local_prepare(type, server, SMC_SERVER);
 	agreed = c && s && type->pair(c, s);
-	smc_pair_finish(c, client, agreed);
-	smc_pair_finish(s, server, agreed);
+	smc_local_finish(c, client, agreed);
+	smc_local_finish(s, server, agreed);
 	return agreed;
 }
 
-bool smc_handshake_pair(struct smc_handshake *client, struct smc_handshake *server)
+bool smc_handshake_local(struct smc_handshake *client, struct smc_handshake *server)
 {
 	bool agreed = false;
 	int i;
 
-	if (!smc_pair_may(client) || !smc_pair_may(server))
+	if (!smc_local_may(client) || !smc_local_may(server))
 		return false;
 	for (i = 0; i < SMC_N_PATHS && !agreed; i++)
 		agreed = smc_pair_on(smc_path_types[i], client, server);

@@ -5,7 +5,7 @@
 #include <linux/timekeeping.h>
 #include <net/sock.h>
 
-#include "arrivals.h"
+#include "rx_timestamp.h"
 #include "internal.h"
 
 void smc_stream_note_arrival(struct smc_stream *st, u64 begin)
@@ -17,8 +17,8 @@ void smc_stream_note_arrival(struct smc_stream *st, u64 begin)
 	if (asks && !st->arrivals)
 		WRITE_ONCE(st->arrivals, kzalloc(sizeof(*st->arrivals), GFP_ATOMIC));
 	if (st->arrivals)
-		smc_arrivals_note(st->arrivals, begin, asks ? ktime_get_real_ns() : 0,
-				  READ_ONCE(st->rx.consumed));
+		smc_rx_timestamps_note(st->arrivals, begin, asks ? ktime_get_real_ns() : 0,
+				       READ_ONCE(st->rx.consumed));
 }
 
 u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos)
@@ -27,7 +27,7 @@ u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos)
 
 	spin_lock_bh(st->lock);
 	if (st->arrivals && pos < st->rx.received)
-		time = smc_arrivals_find(st->arrivals, pos);
+		time = smc_rx_timestamps_find(st->arrivals, pos);
 	spin_unlock_bh(st->lock);
 	return time;
 }

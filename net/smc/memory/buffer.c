@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Allocation of buffers, and the elements in them. */
+
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/vmalloc.h>
+
+#include "admin/net.h"
+#include "admin/stats.h"
+#include "compat.h"
+#include "buffer.h"
+#include "workqueue.h"
+
+/*
+ * Interval of the checks for unused buffers. A buffer that two checks in a row
+ * find unused is released, so within a minute.
+ */
+#define SMC_BUFFER_TRIM_INTERVAL	(30 * HZ)
+
+/* How long a thread waits for others to allocate buffers before its connection continues as TCP. */
+#define SMC_BUFFER_ALLOC_TIMEOUT	(3 * HZ)
+
+/* Bytes of all buffers whose memory is not freed yet, also of those without a namespace. */
+static atomic_long_t smc_buffer_host_bytes = ATOMIC_LONG_INIT(0);
+
+static bool smc_buffer_is_within(long bytes, int pages)
+{
+	return bytes <= (long)pages << PAGE_SHIFT;
+}
+
+/* Remove the buffer from its namespace's account. */
+static void smc_buffer_uncharge(const struct smc_buffer *buffer)
+{
+	atomic_long_sub(smc_buffer_bytes(buffer), &smc_net(buffer->spec.net)->buffer_bytes);
+}
+
+static void smc_buffer_unreserve(const struct smc_buffer *buffer)
+{
+	smc_buffer_uncharge(buffer);
+	atomic_long_sub(smc_buffer_bytes(buffer), &smc_buffer_host_bytes);
+}
+
+/*
+ * Check the limits before memory is allocated, and count the buffer. Buffers
+ * that others reserve at the same time count even if they fail later. So near a
+ * limit a buffer may be refused that would just fit.
+ */
+static bool smc_buffer_reserve(const struct smc_buffer *buffer)
+{
+	struct smc_net *sn = smc_net(buffer->spec.net);
+	const long bytes = smc_buffer_bytes(buffer);
+	const long host = atomic_long_add_return(bytes, &smc_buffer_host_bytes);
+	const long own = atomic_long_add_return(bytes, &sn->buffer_bytes);
+	/* Any namespace but the initial one has at most as much as it leaves to all others. */
+	const long weight = net_eq(buffer->spec.net, &init_net) ? 0 : own;
+
+	if (smc_buffer_is_within(host + weight, READ_ONCE(smc_sysctl_host_mem_limit)) &&
+	    smc_buffer_is_within(own, READ_ONCE(sn->sysctl.mem_limit)))
+		return true;
+	smc_buffer_unreserve(buffer);
+	return false;
+}
+
+static void smc_buffer_count(const struct smc_buffer *buffer, s64 bytes)
+{
+	smc_stat_buffer_bytes(smc_net(buffer->spec.net), buffer->spec.kind, buffer->spec.is_rx,
+			      bytes);
+}
+
+/*
+ * vfree() defers the work to another thread in a context that must not sleep.
+ * Among these contexts it recognises only hard interrupts and disabled
+ * softirqs, so disable softirqs here.
+ */
+static void smc_buffer_vfree(const struct smc_buffer *buffer)
+{
+	local_bh_disable();
+	vfree(buffer->mem);
+	local_bh_enable();
+}
+
+static void smc_buffer_free(struct kref *ref)
+{
+	struct smc_buffer *buffer = container_of(ref, struct smc_buffer, ref);
+
+	if (buffer->spec.net) {
+		smc_buffer_count(buffer, -(s64)smc_buffer_bytes(buffer));
+		smc_buffer_uncharge(buffer);
+	}
+	atomic_long_sub(smc_buffer_bytes(buffer), &smc_buffer_host_bytes);
+	if (buffer->is_virtual)
+		smc_buffer_vfree(buffer);
+	else
+		free_pages_exact(buffer->mem, smc_buffer_bytes(buffer));
+	mem_cgroup_put(buffer->spec.memcg);
+	buffer->release(buffer);
+}
+
+void smc_buffer_put(struct smc_buffer *buffer)
+{
+	kref_put(&buffer->ref, smc_buffer_free);
+}
+
+void smc_buffer_detach(struct smc_buffer *buffer)
+{
+	smc_buffer_count(buffer, -(s64)smc_buffer_bytes(buffer));
+	smc_buffer_uncharge(buffer);
+	buffer->spec.net = NULL;
+	smc_buffer_put(buffer);
+}
+
+static bool smc_buffer_try(struct smc_buffer *buffer, unsigned int n, bool is_virtual)
+{
+	/* Without a control group no group is charged, not even the one of the current thread. */
+	const gfp_t account = buffer->spec.memcg ? __GFP_ACCOUNT : 0;
+	const gfp_t gfp = GFP_KERNEL | account | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY;
+
+	buffer->n = n;
+	buffer->is_virtual = is_virtual;
+	if (!smc_buffer_reserve(buffer))
+		return false;
+	buffer->mem = is_virtual ? __vmalloc(smc_buffer_bytes(buffer), gfp) :
+				 alloc_pages_exact(smc_buffer_bytes(buffer), gfp);
+	if (!buffer->mem)
+		smc_buffer_unreserve(buffer);
+	return buffer->mem;
+}
+
+/*
+ * The memory is zeroed, because a peer can make an application read bytes that
+ * the peer only claims to have written. If physically contiguous memory is
+ * short, the buffer gets fewer elements.
+ */
+static int smc_buffer_alloc_memory(struct smc_buffer *buffer)
+{
+	const unsigned int most = clamp(buffer->spec.most_bytes / smc_buffer_element_bytes(buffer),
+					1U,
+					(unsigned int)SMC_BUFFER_MAX_ELEMENTS);
+	unsigned int n;
+
+	for (n = buffer->spec.type == SMC_BUF_VIRTUAL ? 0 : most; n; n /= 2)
+		if (smc_buffer_try(buffer, n, false))
+			return 0;
+	if (buffer->spec.type != SMC_BUF_PHYSICAL && smc_buffer_try(buffer, most, true))
+		return 0;
+	return -ENOMEM;
+}
+
+int smc_buffer_init(struct smc_buffer *buffer, const struct smc_buffer_attr *spec,
+		    void (*release)(struct smc_buffer *buffer))
+{
+	struct mem_cgroup *outer;
+	int rc;
+
+	if (!mem_cgroup_tryget(spec->memcg))
+		return -ENOMEM;
+	kref_init(&buffer->ref);
+	spin_lock_init(&buffer->lock);
+	buffer->spec = *spec;
+	buffer->release = release;
+
+	outer = set_active_memcg(buffer->spec.memcg);
+	rc = smc_buffer_alloc_memory(buffer);
+	set_active_memcg(outer);
+	if (rc) {
+		mem_cgroup_put(buffer->spec.memcg);
+		return rc;
+	}
+	smc_buffer_count(buffer, smc_buffer_bytes(buffer));
+	return 0;
+}
+
+/* Called with the lock of the pool, see struct smc_buffer_pool. */
+static bool smc_buffer_take(struct smc_buffer *buffer, struct smc_element *el)
+{
+	unsigned int i;
+
+	spin_lock_bh(&buffer->lock);
+	i = find_first_zero_bit(buffer->taken, buffer->n);
+	if (i < buffer->n)
+		__set_bit(i, buffer->taken);
+	spin_unlock_bh(&buffer->lock);
+	if (i >= buffer->n)
+		return false;
+
+	buffer->is_idle = false;
+	kref_get(&buffer->ref);
+	el->buffer = buffer;
+	el->index = i;
+	/* No other connection has the element. */
+	el->used = buffer->used[i];
+	return true;
+}
+
+/* No element is taken while the caller holds the lock of the pool. */
+static bool smc_buffer_is_empty(const struct smc_buffer *buffer)
+{
+	return bitmap_empty(buffer->taken, buffer->n);
+}
+
+static bool smc_buffer_is_offline(const struct smc_buffer *buffer)
+{
+	return buffer->spec.memcg && !mem_cgroup_online(buffer->spec.memcg) &&
+	       smc_buffer_is_empty(buffer);
+}
+
+/* A thread that allocates a buffer. */
+struct smc_buffer_maker {
+	struct list_head list;
+	const struct mem_cgroup *memcg;
+	u8 size_class;
+};
+
+void smc_buffer_pool_init(struct smc_buffer_pool *pool, struct delayed_work *trim)
+{
+	pool->trim = trim;
+	spin_lock_init(&pool->lock);
+	INIT_LIST_HEAD(&pool->list);
+	INIT_LIST_HEAD(&pool->makers);
+	init_waitqueue_head(&pool->made);
+}
+
+static void smc_buffer_pool_count(struct smc_buffer_pool *pool, const struct smc_buffer *buffer,
+				  s64 bytes)
+{
+	u64 *sum = buffer->is_virtual ? &pool->bytes.virtual : &pool->bytes.physical;
+
+	lockdep_assert_held(&pool->lock);
+	WRITE_ONCE(*sum, *sum + bytes);
+}
+
+static void smc_buffer_pool_remove(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
+				   struct list_head *removed)
+{
+	smc_buffer_pool_count(pool, buffer, -(s64)smc_buffer_bytes(buffer));
+	list_move_tail(&buffer->list, removed);
+}
+
+void smc_buffer_pool_remove_offline(struct smc_buffer_pool *pool, struct list_head *removed)
+{
+	struct smc_buffer *buffer, *next;
+
+	spin_lock_bh(&pool->lock);
+	list_for_each_entry_safe(buffer, next, &pool->list, list)
+		if (smc_buffer_is_offline(buffer))
+			smc_buffer_pool_remove(pool, buffer, removed);
+	spin_unlock_bh(&pool->lock);
+}
+
+/*
+ * Queue the next check, unless it is queued already. Once the pool is closed,
+ * the path may cancel it.
+ */
+static void smc_buffer_pool_schedule_trim(struct smc_buffer_pool *pool)
+{
+	lockdep_assert_held(&pool->lock);
+	if (!pool->closed && !list_empty(&pool->list))
+		queue_delayed_work(smc_link_wq, pool->trim, SMC_BUFFER_TRIM_INTERVAL);
+}
+
+void smc_buffer_pool_remove_idle(struct smc_buffer_pool *pool, bool keep_one,
+				 struct list_head *removed)
+{
+	struct smc_buffer *buffer, *next;
+	bool was_idle;
+
+	spin_lock_bh(&pool->lock);
+	list_for_each_entry_safe(buffer, next, &pool->list, list) {
+		if (!smc_buffer_is_empty(buffer))
+			continue;
+		was_idle = buffer->is_idle;
+		buffer->is_idle = true;
+		if (keep_one && !smc_buffer_is_offline(buffer))
+			keep_one = false;
+		else if (was_idle)
+			smc_buffer_pool_remove(pool, buffer, removed);
+	}
+	smc_buffer_pool_schedule_trim(pool);
+	spin_unlock_bh(&pool->lock);
+}
+
+unsigned long smc_buffer_pool_remove_empty(struct smc_buffer_pool *pool, struct list_head *removed)
+{
+	struct smc_buffer *buffer, *next;
+	unsigned long pages = 0;
+
+	spin_lock_bh(&pool->lock);
+	list_for_each_entry_safe(buffer, next, &pool->list, list) {
+		if (!smc_buffer_is_empty(buffer))
+			continue;
+		pages += smc_buffer_bytes(buffer) >> PAGE_SHIFT;
+		smc_buffer_pool_remove(pool, buffer, removed);
+	}
+	spin_unlock_bh(&pool->lock);
+	return pages;
+}
+
+unsigned long smc_buffer_pool_empty_pages(struct smc_buffer_pool *pool)
+{
+	const struct smc_buffer *buffer;
+	unsigned long pages = 0;
+
+	spin_lock_bh(&pool->lock);
+	list_for_each_entry(buffer, &pool->list, list)
+		if (smc_buffer_is_empty(buffer))
+			pages += smc_buffer_bytes(buffer) >> PAGE_SHIFT;
+	spin_unlock_bh(&pool->lock);
+	return pages;
+}
+
+void smc_buffer_pool_close(struct smc_buffer_pool *pool, struct list_head *removed)
+{
+	struct smc_buffer *buffer, *next;
+
+	spin_lock_bh(&pool->lock);
+	pool->closed = true;
+	list_for_each_entry_safe(buffer, next, &pool->list, list)
+		smc_buffer_pool_remove(pool, buffer, removed);
+	spin_unlock_bh(&pool->lock);
+	wake_up_all(&pool->made);
+}
+
+int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
+			struct smc_element *el)
+{
+	int rc = -ENOLINK;
+
+	spin_lock_bh(&pool->lock);
+	if (!pool->closed) {
+		list_add(&buffer->list, &pool->list);
+		smc_buffer_pool_count(pool, buffer, smc_buffer_bytes(buffer));
+		smc_buffer_take(buffer, el);
+		smc_buffer_pool_schedule_trim(pool);
+		rc = 0;
+	}
+	spin_unlock_bh(&pool->lock);
+	return rc;
+}
+
+static bool smc_buffer_pool_reuse(struct smc_buffer_pool *pool, const struct smc_buffer_attr *spec,
+				  struct smc_element *el)
+{
+	struct smc_buffer *buffer;
+
+	lockdep_assert_held(&pool->lock);
+	list_for_each_entry(buffer, &pool->list, list)
+		if (buffer->spec.size_class == spec->size_class &&
+		    buffer->spec.memcg == spec->memcg &&
+		    smc_buffer_take(buffer, el))
+			return true;
+	return false;
+}
+
+static bool smc_buffer_pool_is_making(const struct smc_buffer_pool *pool,
+				      const struct smc_buffer_attr *spec)
+{
+	const struct smc_buffer_maker *maker;
+
+	lockdep_assert_held(&pool->lock);
+	list_for_each_entry(maker, &pool->makers, list)
+		if (maker->size_class == spec->size_class && maker->memcg == spec->memcg)
+			return true;
+	return false;
+}
+
+/*
+ * @maker: entry of the caller if it would allocate a buffer, or NULL
+ * Return: 0 with an element; -EAGAIN if the caller has to allocate a buffer;
+ * -EBUSY while another thread of its control group allocates one; or -ENOLINK.
+ */
+static int smc_buffer_pool_try(struct smc_buffer_pool *pool, const struct smc_buffer_attr *spec,
+			       struct smc_buffer_maker *maker, struct smc_element *el)
+{
+	int rc = -EAGAIN;
+
+	spin_lock_bh(&pool->lock);
+	if (pool->closed)
+		rc = -ENOLINK;
+	else if (smc_buffer_pool_reuse(pool, spec, el))
+		rc = 0;
+	else if (maker && smc_buffer_pool_is_making(pool, spec))
+		rc = -EBUSY;
+	else if (maker)
+		list_add(&maker->list, &pool->makers);
+	spin_unlock_bh(&pool->lock);
+	return rc;
+}
+
+/* Take a free element of a smaller class, for want of memory for the class of @spec. */
+static bool smc_buffer_pool_alloc_smaller(struct smc_buffer_pool *pool,
+					  struct smc_buffer_attr *spec,
+					  struct smc_element *el)
+{
+	bool taken;
+
+	spin_lock_bh(&pool->lock);
+	do {
+		spec->size_class--;
+		taken = smc_buffer_pool_reuse(pool, spec, el);
+	} while (!taken && spec->size_class);
+	spin_unlock_bh(&pool->lock);
+	return taken;
+}
+
+/*
+ * There are few attempts, because each one that fails may have reclaimed memory
+ * for nothing. If there was no memory for one element of the class, only the
+ * smallest class is tried, and less of it.
+ * Return: 0 with an element of a new buffer, 1 with an element that was free, or an error.
+ */
+static int smc_buffer_pool_make(struct smc_buffer_pool *pool, struct smc_buffer_attr *spec,
+				smc_buffer_add_t add,
+				void *arg, struct smc_element *el)
+{
+	int rc = add(spec, arg, el);
+
+	if (rc != -ENOMEM || !spec->size_class)
+		return rc;
+	smc_stat_buffer_downgraded(smc_net(spec->net), spec->kind, spec->is_rx);
+	spec->most_bytes = smc_size_class_bytes(spec->size_class) / 2;
+	if (smc_buffer_pool_alloc_smaller(pool, spec, el))
+		return 1;
+	spec->size_class = 0;
+	return add(spec, arg, el);
+}
+
+static void smc_buffer_pool_end_making(struct smc_buffer_pool *pool, struct smc_buffer_maker *maker)
+{
+	spin_lock_bh(&pool->lock);
+	list_del(&maker->list);
+	spin_unlock_bh(&pool->lock);
+	wake_up_all(&pool->made);
+}
+
+int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *spec,
+			  smc_buffer_add_t add,
+			  void *arg, struct smc_element *el)
+{
+	struct smc_buffer_maker maker = { .memcg = spec->memcg, .size_class = spec->size_class };
+	bool reused = true;
+	int rc;
+
+	/* Other threads may allocate slowly, one after the other. */
+	wait_event_timeout(pool->made,
+			   (rc = smc_buffer_pool_try(pool, spec, add ? &maker : NULL,
+						     el)) != -EBUSY,
+			   SMC_BUFFER_ALLOC_TIMEOUT);
+	if (rc == -EAGAIN && add) {
+		rc = smc_buffer_pool_make(pool, spec, add, arg, el);
+		smc_buffer_pool_end_making(pool, &maker);
+		reused = rc > 0;
+	}
+	if (rc < 0)
+		return rc;
+	smc_stat_buffer(smc_net(spec->net), spec->kind, spec->is_rx,
+			smc_size_class_bytes(spec->size_class), reused);
+	return 0;
+}
+
+void smc_element_clear(struct smc_element *el)
+{
+	memset(smc_element_mem(el), 0, el->used);
+	el->used = 0;
+}
+
+void smc_element_free(struct smc_element *el)
+{
+	struct smc_buffer *buffer = el->buffer;
+
+	if (!buffer)
+		return;
+	spin_lock_bh(&buffer->lock);
+	buffer->used[el->index] = el->used;
+	if (!el->is_quarantined)
+		__clear_bit(el->index, buffer->taken);
+	spin_unlock_bh(&buffer->lock);
+	el->buffer = NULL;
+	smc_buffer_put(buffer);
+}
