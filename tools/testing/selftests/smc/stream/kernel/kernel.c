@@ -137,7 +137,7 @@ void remove_wait_queue(struct wait_queue_head *wq, struct wait_queue_entry *wait
 	wq->sleeper = NULL;
 }
 
-/* Of the error queue and of control messages: stamps.c, zerocopy.c and cmsg.c are left out. */
+/* Of the error queue and of control messages: tx_timestamp.c, zerocopy.c and cmsg.c are left out. */
 
 void smc_tx_timestamps_number(struct smc_stream *st, u32 tsflags)
 {

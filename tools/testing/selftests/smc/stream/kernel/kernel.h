@@ -219,6 +219,8 @@ struct wait_queue_head {
 	__poll_t told;			/* what anybody would have been woken for */
 };
 
+typedef struct wait_queue_head wait_queue_head_t;
+
 int woken_wake_function(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key);
 void __wake_up(struct wait_queue_head *wq, unsigned int mode, int nr, void *key);
 void add_wait_queue(struct wait_queue_head *wq, struct wait_queue_entry *wait);
@@ -330,7 +332,6 @@ struct socket {
 
 #define inet_csk(sk)			((struct inet_connection_sock *)(sk))
 #define tcp_sk(sk)			((struct tcp_sock *)(sk))
-#define tcp_notsent_lowat(tp)		((tp)->notsent_lowat)
 #define tcp_fin_time(sk)		(60UL * HZ)
 #define sk_sleep(sk)			(&(sk)->sk_wq->wait)
 #define skwq_has_sleeper(wq)		(!!(wq))
