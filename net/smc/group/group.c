@@ -95,10 +95,16 @@ void smc_lgr_mark_dead(struct smc_lgr *lgr, int err)
 	mod_delayed_work(smc_end_wq, &lgr->end, 0);
 }
 
-static bool smc_lgr_is_overdue(const struct smc_lgr *lgr)
+/* An idle group ends, or its work is queued again for the rest of its idle time. */
+static void smc_lgr_check_idle(struct smc_lgr *lgr)
 {
-	return smc_lgr_is_idle(lgr) &&
-	       !time_before(jiffies, lgr->idle_since + lgr->kind->ops->idle_time(lgr));
+	const struct smc_lgr_ops *ops = lgr->kind->ops;
+	unsigned long due = lgr->idle_since + ops->idle_time(lgr);
+
+	if (time_before(jiffies, due))
+		queue_delayed_work(smc_end_wq, &lgr->end, due - jiffies);
+	else
+		ops->shutdown(lgr);
 }
 
 static void smc_lgr_on_end(struct work_struct *work)
@@ -108,9 +114,8 @@ static void smc_lgr_on_end(struct work_struct *work)
 	bool ends;
 
 	spin_lock_irq(&kind->lock);
-	/* Connections may have come and gone since its time was over: then it is queued anew. */
-	if (smc_lgr_is_overdue(lgr))
-		kind->ops->shutdown(lgr);
+	if (smc_lgr_is_idle(lgr))
+		smc_lgr_check_idle(lgr);
 	ends = smc_lgr_is_dead(lgr);
 	spin_unlock_irq(&kind->lock);
 	if (!ends)
@@ -188,7 +193,8 @@ void smc_lgr_idle_begin(struct smc_lgr *lgr)
 		lgr->kind->ops->shutdown(lgr);
 		return;
 	}
-	mod_delayed_work(smc_end_wq, &lgr->end, idle_time);
+	/* If it is pending still, it is for an earlier time, and smc_lgr_check_idle() queues it again. */
+	queue_delayed_work(smc_end_wq, &lgr->end, idle_time);
 	if (in_net->n_idle > SMC_LGRS_IDLE_MAX)
 		smc_lgrs_end_idle(in_net);
 }
