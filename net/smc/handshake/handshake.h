@@ -31,7 +31,7 @@ enum smc_handshake_state {
 /**
  * struct smc_handshake_ops - what a socket does about its handshake
  * @conclude: take the result; with the socket locked, which is not the user's before
- * @release: the worker that ran the handshake is done with it; without the socket lock
+ * @release: the worker that ran a server's handshake is done with it; without the socket lock
  */
 struct smc_handshake_ops {
 	void (*conclude)(struct smc_handshake *hs);

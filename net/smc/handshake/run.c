@@ -74,8 +74,9 @@ static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
 	trace_smc_handshake_end(hs);
 	hs->ops->conclude(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_NONE);
-	release_sock(hs->sk);
 	wake_up(&hs->wait);
+	/* Last: a client's next handshake, or its end, may follow on another queue at once. */
+	release_sock(hs->sk);
 }
 
 void smc_handshake_run(struct smc_handshake *hs)
@@ -109,9 +110,15 @@ static bool smc_handshake_put_off(struct smc_handshake *hs)
 	return true;
 }
 
+/*
+ * The work of a client's handshake is queued on more than one queue. So a flush does not wait for
+ * one that has been queued elsewhere since, and the work leaves the handshake alone once it is
+ * queued again or the socket is released. A server's is queued once.
+ */
 static void smc_handshake_work(struct work_struct *work)
 {
 	struct smc_handshake *hs = container_of(to_delayed_work(work), struct smc_handshake, work);
+	const bool is_server = hs->role == SMC_SERVER;
 
 	if (hs->state == SMC_HANDSHAKE_RUNS && smc_handshake_put_off(hs))
 		return;
@@ -119,7 +126,8 @@ static void smc_handshake_work(struct work_struct *work)
 		smc_handshake_run(hs);
 	else
 		smc_handshake_finish(hs, SMC_SOCK_RETRY);
-	hs->ops->release(hs);
+	if (is_server)
+		hs->ops->release(hs);
 }
 
 void smc_handshake_stop(struct smc_handshake *hs)
