@@ -234,6 +234,17 @@ static inline bool smc_accept_queue_is_empty(const struct sock *listener)
 }
 
 /**
+ * smc_accept_queue_is_half_full() - whether more than half of the backlog waits
+ * @listener: TCP socket
+ *
+ * Context: any.
+ */
+static inline bool smc_accept_queue_is_half_full(const struct sock *listener)
+{
+	return READ_ONCE(listener->sk_ack_backlog) > READ_ONCE(listener->sk_max_ack_backlog) / 2;
+}
+
+/**
  * smc_accept_queue_has() - whether a connection waits
  * @listener: TCP socket
  * @fits: which are meant

@@ -284,7 +284,8 @@ static void smc_tcp_has_connection(struct smc_listener *l)
 
 	if (smc_accept_queue_has(sk, smc_request_is_ready, NULL))
 		smc_default_data_ready(sk);
-	if (!child || !smc_tcp_has_local(l, child))
+	/* What a connecting thread is to take counts in the backlog, and the thread may be late. */
+	if (!child || smc_accept_queue_is_half_full(sk) || !smc_tcp_has_local(l, child))
 		smc_listener_kick(l);
 	if (child)
 		sock_put(child);
