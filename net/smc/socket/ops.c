@@ -608,8 +608,9 @@ static void smc_end_queued(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 
-	/* TCP may have destroyed it. */
-	if (sk->sk_state != TCP_CLOSE && !sock_flag(sk, SOCK_DEAD)) {
+	/* TCP may have destroyed it. One without a stream is TCP's, and the other listener's. */
+	if (smc->mode == SMC_MODE_STREAM && sk->sk_state != TCP_CLOSE &&
+	    !sock_flag(sk, SOCK_DEAD)) {
 		WRITE_ONCE(sk->sk_err, ECONNABORTED);
 		tcp_done(sk);
 	}
