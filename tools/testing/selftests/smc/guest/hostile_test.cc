@@ -1168,15 +1168,20 @@ TEST_F(Impostor, GuessesFewLinks)
 	smc_clc_agreement confirm = good_agreement(SMC_CLC_CONFIRM);
 
 	confirm.first_contact = false;
-	for (int i = 0; i < 16; i++) {
+	for (int guesses = 0;; guesses++) {
 		Fd rogue = pose();
 
-		ASSERT_FALSE(receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact) << i;
+		if (receive_agreement(rogue, SMC_CLC_ACCEPT).first_contact) {
+			send_bytes(rogue, encode_decline(SMC_DIAG_SYNC, SMC_VERSION_2, true));
+			break;
+		}
+		/* As SMC_GROUP_WRONG_LINKS; tests before may have made some. */
+		ASSERT_LT(guesses, 16);
 		confirm.r.qpn++;
 		send_bytes(rogue, encode(confirm));
 		EXPECT_EQ(receive_message(rogue), "");
 	}
-	expect_group(1);
+	check_data(*connection, 100000, true);
 }
 
 /* At another address it is a stranger, who is not offered the group in the first place. */
