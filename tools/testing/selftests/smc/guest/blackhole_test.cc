@@ -766,7 +766,7 @@ class LinkDeclined : public Unreached, public testing::WithParamInterface<Role>
 protected:
 	struct Victim {
 		RemoteSocket socket; /* or the listener */
-		Job rendezvous;
+		Job handshake;
 		Fd rogue;
 	};
 
@@ -804,7 +804,7 @@ protected:
 	}
 	Connection end(Victim victim)
 	{
-		std::string result = victim.rendezvous.join();
+		std::string result = victim.handshake.join();
 
 		if (GetParam() == Role::server)
 			return {std::move(victim.rogue), RemoteSocket(agent, std::stoi(result))};
@@ -898,7 +898,7 @@ TEST_P(LinkDeclined, EndsTheWait)
 		decline(second);
 		declined.emplace(end(std::move(second)));
 
-		bool was_first_done = first.rendezvous.is_done();
+		bool was_first_done = first.handshake.is_done();
 
 		decline(first);
 		end(std::move(first));

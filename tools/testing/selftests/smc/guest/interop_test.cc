@@ -106,8 +106,8 @@ TEST_P(Interop, SecondConnectionUsesTheGroup)
 }
 
 /*
- * The in-tree module offers a link at all its addresses, and proves at each that it is its own. Ours
- * has one for each GID.
+ * The in-tree module offers a link at all its addresses, and proves at each that it is its own.
+ * Ours has one for each GID.
  */
 TEST_P(Interop, OtherAddressUsesTheGroup)
 {

@@ -214,7 +214,7 @@ TEST_P(Orphan, PeerShutsDownOnly)
 
 TEST_P(Orphan, PeerNeverReads)
 {
-	NEEDS_ANOTHER_HOST("a mate has all that is written in its element");
+	NEEDS_ANOTHER_HOST("a local peer has all that is written in its element");
 
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
 	Connection one = connection();
@@ -231,7 +231,7 @@ TEST_P(Orphan, PeerNeverReads)
 /* The socket's own timeout applies, as those of the namespace are much longer. */
 TEST_P(Orphan, UserTimeout)
 {
-	NEEDS_ANOTHER_HOST("a mate has all that is written in its element");
+	NEEDS_ANOTHER_HOST("a local peer has all that is written in its element");
 
 	Connection one = connection();
 
@@ -250,7 +250,7 @@ TEST_P(Orphan, UserTimeout)
  */
 TEST_P(Orphan, UserTimeoutIsNotForTheReader)
 {
-	NEEDS_ANOTHER_HOST("a mate has all that is written in its element");
+	NEEDS_ANOTHER_HOST("a local peer has all that is written in its element");
 
 	Connection unread = connection(), full = connection();
 	constexpr Flow flow = {.seed = 1, .bytes = 30000};
@@ -277,7 +277,7 @@ TEST_P(Orphan, UserTimeoutIsNotForTheReader)
  */
 TEST_P(Orphan, SlowReaderLosesNothing)
 {
-	NEEDS_ANOTHER_HOST("a mate has all that is written in its element");
+	NEEDS_ANOTHER_HOST("a local peer has all that is written in its element");
 
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", "1");
 	Preparation large = {
@@ -310,7 +310,7 @@ TEST_P(Orphan, SlowReaderLosesNothing)
 /* As many orphans as with TCP: those beyond are reset at once, and not by a timeout. */
 TEST_P(Orphan, TooMany)
 {
-	NEEDS_ANOTHER_HOST("a mate's socket is gone when it is closed");
+	NEEDS_ANOTHER_HOST("a local peer's socket is gone when it is closed");
 
 	std::array<Connection, 4> all = {connection(), connection(), connection(), connection()};
 
@@ -340,7 +340,7 @@ TEST_P(Orphan, TooMany)
 /* Few orphans, but they would occupy more than an eighth of the memory. */
 TEST_P(Orphan, TooLarge)
 {
-	NEEDS_ANOTHER_HOST("a mate's socket is gone when it is closed");
+	NEEDS_ANOTHER_HOST("a local peer's socket is gone when it is closed");
 
 	SysctlScope wmem("net.smc.wmem", "524288"), rmem("net.smc.rmem", "524288");
 	/* The ring for sending is at most as large as the peer's for receiving. */

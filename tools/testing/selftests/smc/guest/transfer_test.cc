@@ -238,7 +238,7 @@ protected:
 	{
 		auto [here, there] = GetParam();
 		size_t element = there * KiB - (peer_within() ? SMC_DMBE_CONTROL_LEN : 0);
-		size_t mirror = peer_within() ? 0 : std::min(here, there) * KiB;
+		size_t sndbuf = peer_within() ? 0 : std::min(here, there) * KiB;
 		std::string bytes(10007, 'x');
 		size_t total = 0;
 
@@ -249,9 +249,9 @@ protected:
 					 MSG_DONTWAIT)) > 0)
 				total += n;
 			EXPECT_EQ(errno, EAGAIN);
-			return total >= element + mirror - mirror / 3;
+			return total >= element + sndbuf - sndbuf / 3;
 		});
-		EXPECT_LE(total, element + mirror);
+		EXPECT_LE(total, element + sndbuf);
 		EXPECT_EQ(connection.there.recv(total, MSG_WAITALL).size(), total);
 	}
 };
@@ -308,7 +308,7 @@ TEST_P(SizeClass, BySysctl)
 TEST_P(SizeClass, SmallSendBuffer)
 {
 	if (peer_within())
-		GTEST_SKIP() << "SMC-D has no mirror";
+		GTEST_SKIP() << "SMC-D has no send buffer";
 
 	auto [here, there] = GetParam();
 	Agent agent;

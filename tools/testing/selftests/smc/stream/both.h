@@ -110,7 +110,7 @@ inline pair_setup SetupOf(pair_kind kind, uint32_t size) {
   return {kind, {size, size}, {size, size}, false};
 }
 
-inline std::string KindName(pair_kind kind) { return kind == PAIR_WIRE ? "Wire" : "Mates"; }
+inline std::string KindName(pair_kind kind) { return kind == PAIR_WIRE ? "Wire" : "Local"; }
 
 }  // namespace stream
 

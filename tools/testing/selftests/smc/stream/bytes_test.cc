@@ -43,7 +43,7 @@ class Bytes : public testing::TestWithParam<pair_kind> {
   Side& b_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Path, Bytes, testing::Values(PAIR_WIRE, PAIR_MATES),
+INSTANTIATE_TEST_SUITE_P(Path, Bytes, testing::Values(PAIR_WIRE, PAIR_LOCAL),
                          [](const auto& info) { return KindName(info.param); });
 
 // What local peers have nothing of: messages in flight, and a ring beside the peer's element.
@@ -332,7 +332,7 @@ TEST_P(Bytes, APeerThatTakesNothingTimesOut) {
 TEST_P(Bytes, ACursorBeyondTheWindowEndsTheStream) {
   EXPECT_EQ(a_.Send(10), 10);
   Run();
-  // Mates are one kernel, but the check is the same.
+  // Local peers are one kernel, but the check is the same.
   end_forge(b_.get(), kSize - 5, 0);
   EXPECT_EQ(both_.violations(), 1u);
   EXPECT_EQ(end_error(b_.get()), ECONNRESET);

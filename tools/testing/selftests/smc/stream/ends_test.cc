@@ -26,7 +26,7 @@ class Ends : public testing::TestWithParam<pair_kind> {
   Side& b_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Path, Ends, testing::Values(PAIR_WIRE, PAIR_MATES),
+INSTANTIATE_TEST_SUITE_P(Path, Ends, testing::Values(PAIR_WIRE, PAIR_LOCAL),
                          [](const auto& info) { return KindName(info.param); });
 
 TEST_P(Ends, AShutdownEndsOneDirection) {

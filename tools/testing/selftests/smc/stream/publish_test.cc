@@ -580,7 +580,7 @@ const Event kEnds[] = {EVENT(Shutdown),     EVENT(Close),     EVENT(Abort),
 const Config kConfigs[] = {
     {"Corking", 2, 4, 2, false, false, false},   {"Nodelay", 8, 8, 3, true, false, false},
     {"NeverHeld", 4, 4, 0, false, false, false}, {"Quiet", 2, 32, 2, false, true, false},
-    {"Mate", 4, 4, 2, false, false, true},
+    {"Local", 4, 4, 2, false, false, true},
 };
 
 // The positions of the current world are in order after each store.

@@ -21,7 +21,7 @@ constexpr unsigned long kForever = 3600 * 1000;
 
 pair_setup RandomSetup(Random& random) {
   static constexpr uint32_t kSizes[] = {8, 16, 64, 256, 1024};
-  pair_setup setup = {random.UpTo(2) ? PAIR_WIRE : PAIR_MATES, {}, {}, random.Coin()};
+  pair_setup setup = {random.UpTo(2) ? PAIR_WIRE : PAIR_LOCAL, {}, {}, random.Coin()};
   for (uint32_t& size : setup.element) size = kSizes[random.UpTo(4)];
   for (int which : {0, 1})
     setup.ring[which] = std::min(setup.element[!which], kSizes[random.UpTo(4)]);

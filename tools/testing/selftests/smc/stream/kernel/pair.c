@@ -325,7 +325,7 @@ struct pair *pair_make(const struct pair_setup *setup)
 	}
 	for (i = 0; i < 2; i++)
 		end_make(&pair->ends[i], setup, i);
-	for (i = 0; i < 2 && pair->kind == PAIR_MATES; i++) {
+	for (i = 0; i < 2 && pair->kind == PAIR_LOCAL; i++) {
 		smc_stream_get(&pair->ends[!i].st);
 		pair->ends[i].st.local_peer = &pair->ends[!i].st;
 	}

@@ -5,7 +5,7 @@
  *
  * A message of PAIR_WIRE passes three stations. It lands: its bytes are read out of the sender's
  * ring, as late as that may be, and are in the receiver's element. After that, in any order, its
- * sender hears that it completed, and its receiver gets it. PAIR_MATES is a path inside a host: one
+ * sender hears that it completed, and its receiver gets it. PAIR_LOCAL is a path inside a host: one
  * lock, each sends into the other's element, and a publish is there when it returns.
  */
 #ifndef SMC_TEST_PAIR_H
@@ -25,7 +25,7 @@ struct end;
 
 enum pair_kind {
 	PAIR_WIRE,
-	PAIR_MATES,
+	PAIR_LOCAL,
 };
 
 /* As many messages may be under way from one end. */
