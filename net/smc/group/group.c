@@ -193,7 +193,7 @@ void smc_lgr_idle_begin(struct smc_lgr *lgr)
 		lgr->kind->ops->shutdown(lgr);
 		return;
 	}
-	/* If it is pending still, it is for an earlier time, and smc_lgr_check_idle() queues it again. */
+	/* If it is pending, it is for an earlier time; smc_lgr_check_idle() queues it again. */
 	queue_delayed_work(smc_end_wq, &lgr->end, idle_time);
 	if (in_net->n_idle > SMC_LGRS_IDLE_MAX)
 		smc_lgrs_end_idle(in_net);

@@ -434,9 +434,11 @@ static void smc_groups_end_most_quarantined(void)
 	long n_by_prefix[SMC_LGR_PREFIX_BUCKETS] = {}, n_of_prefix, n_of_prefix_most = 0;
 
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
-	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list)
-		if (!smc_lgr_is_dead(&group->lgr))
-			n_by_prefix[smc_group_prefix_bucket(&group->lgr)] += group->quarantined_pages;
+	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
+		if (smc_lgr_is_dead(&group->lgr))
+			continue;
+		n_by_prefix[smc_group_prefix_bucket(&group->lgr)] += group->quarantined_pages;
+	}
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
 		if (smc_lgr_is_dead(&group->lgr) || !group->n_quarantined)
 			continue;
