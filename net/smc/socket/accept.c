@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* accept(): of what waits in TCP's queue, the application gets what is ready. */
+/* accept(): the application gets the ready connections of TCP's accept queue. */
 
 #include <net/tcp.h>
 
@@ -18,13 +18,13 @@ bool smc_listener_is_ready(struct smc_listener *l)
 {
 	if (smc_accept_queue_has(l->smc->sk, smc_request_is_ready, NULL))
 		return true;
-	/* They may have been held back. */
+	/* The new connections may have been held back for want of room. */
 	if (!smc_accept_queue_is_empty(l->smc->sk))
 		smc_listener_kick(l);
 	return false;
 }
 
-/* Why a connection whose other end was not offered SMC, or offers none, is TCP. */
+/* Why a connection is TCP's: its client was not offered SMC, or did not offer SMC. */
 static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_sock *child)
 {
 	if (READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
@@ -33,7 +33,7 @@ static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_so
 									    SMC_DIAG_PEER_NO_SMC;
 }
 
-/* A connection of TCP. Without memory it is reset. */
+/* Makes SMC know a connection of TCP's, to count it. Without memory the connection is reset. */
 static struct smc_sock *smc_listener_classify_tcp(struct smc_listener *l, struct sock *sk)
 {
 	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
@@ -49,7 +49,7 @@ static struct smc_sock *smc_listener_classify_tcp(struct smc_listener *l, struct
 	return child;
 }
 
-/* Return: false if it is another listener's, or if this one has been ended and drops it. */
+/* Return: false if another listener has the child, or if this listener was ended and drops it. */
 static bool smc_listener_claim(struct smc_listener *l, struct smc_sock *child)
 {
 	bool is_own;
@@ -66,7 +66,7 @@ static bool smc_listener_claim(struct smc_listener *l, struct smc_sock *child)
 	return is_own;
 }
 
-/* What TCP's accept() gives. Return: it, or NULL if it was reset. */
+/* @sk: connection from TCP's accept(). Return: what SMC knows of it, or NULL if it was reset. */
 static struct smc_sock *smc_listener_classify(struct smc_listener *l, struct sock *sk)
 {
 	struct smc_sock *child;
@@ -100,7 +100,7 @@ static struct smc_sock *smc_listener_accept_one(struct smc_listener *l)
 	lock_sock(sk);
 	is_ready = smc_accept_queue_raise(sk, smc_request_is_ready, NULL);
 	release_sock(sk);
-	/* Others take only what is new: the first is still that. */
+	/* Other threads take new connections only, so the ready one is still first. */
 	if (is_ready)
 		child = smc_tcp_accept(sk);
 	if (child)
@@ -117,7 +117,7 @@ static int smc_listener_wait(struct smc_listener *l, long *timeo)
 
 	if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
 		return -EINVAL;
-	/* Before whatever ends the wait: this thread may be the only one that was woken. */
+	/* Before the checks that end the wait: this thread may be the only one that was woken. */
 	if (smc_listener_is_ready(l))
 		return 0;
 	if (!*timeo)
@@ -125,7 +125,7 @@ static int smc_listener_wait(struct smc_listener *l, long *timeo)
 	if (signal_pending(current))
 		return sock_intr_errno(*timeo);
 
-	/* One connection wakes one of those who accept. */
+	/* Exclusive: one connection wakes one of the accepting threads. */
 	prepare_to_wait_exclusive(sk_sleep(sk), &wait, TASK_INTERRUPTIBLE);
 	if (!smc_listener_is_ready(l) && READ_ONCE(sk->sk_state) == TCP_LISTEN)
 		*timeo = schedule_timeout(*timeo);
@@ -150,13 +150,13 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
 		smc_listener_kick(l);
 
-	/* The work that handed it over is done with it. */
+	/* Wait until the work that handed the child over is done with it. */
 	flush_delayed_work(&child->hs.work);
 	lock_sock(child->sk);
-	/* What TCP says of the listener, its accept() says of the child. */
+	/* The child inherits this flag of the listener, as in TCP's accept(). */
 	if (test_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags))
 		set_bit(SOCK_SUPPORT_ZC, &newsock->flags);
-	/* While it waited, nobody declined what came too late. */
+	/* While the child waited for accept(), no work declined a late PROPOSAL. */
 	if (smc_sk(child->sk) == child && child->mode == SMC_MODE_TCP)
 		smc_sock_drop_late(child);
 	sock_graft(child->sk, newsock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What TCP calls of SMC: a sock's callbacks, and copies of TCP's operations with one replaced. */
+/* SMC's functions that TCP calls: a sock's callbacks, and operations in copies of TCP's tables. */
 
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
@@ -14,12 +14,15 @@
 #include "tcp.h"
 #include "wire/clc.h"
 
-/* TCP's own. */
+/* TCP's own callbacks. */
 static void (*smc_default_data_ready)(struct sock *sk);
 static void (*smc_default_state_change)(struct sock *sk);
 static void (*smc_default_error_report)(struct sock *sk);
 
-/* What TCP has for one IP version, and the copy of its protocol that io_uring asks instead. */
+/*
+ * TCP's operations for one IP version, and a copy of TCP's struct proto with SMC's ioctl, which
+ * io_uring calls.
+ */
 struct smc_tcp_family {
 	const struct inet_connection_sock_af_ops *af_ops;
 	struct proto *prot;
@@ -31,7 +34,10 @@ static struct smc_tcp_family smc_tcp_ipv4, smc_tcp_ipv6;
 
 static void smc_tcp_error_report(struct sock *sk);
 
-/* A listener keeps its family: only a connection may change it, and never one of ours. */
+/*
+ * The family of a hooked socket does not change: IPV6_ADDRFORM needs a connection, and SMC refuses
+ * the option for its own.
+ */
 static struct smc_tcp_family *smc_tcp_family_of(const struct sock *sk)
 {
 	return sk->sk_family == AF_INET6 ? &smc_tcp_ipv6 : &smc_tcp_ipv4;
@@ -61,14 +67,14 @@ void smc_callbacks_init(const struct sock *tcp)
 		family->prot = tcp->sk_prot;
 }
 
-/* With sk_callback_lock. BPF's map of sockets may have replaced it. */
+/* Called with sk_callback_lock. Nothing happens if BPF's map of sockets has replaced sk_prot. */
 static void smc_prot_replace(struct sock *sk, const struct proto *from, struct proto *to)
 {
 	if (sk->sk_prot == from)
 		WRITE_ONCE(sk->sk_prot, to);
 }
 
-/* Hooks that are neither TCP's nor ours. */
+/* Whether a socket has callbacks or user data that are neither TCP's nor SMC's. */
 static bool smc_has_other_callbacks(const struct sock *sk)
 {
 	return !smc_sk(sk) && (READ_ONCE(sk->sk_data_ready) != smc_default_data_ready ||
@@ -81,7 +87,7 @@ bool smc_sock_is_taken(const struct sock *sk)
 {
 	const struct socket *sock = sk->sk_socket;
 
-	/* Only the kernel changes sk_allocation: for a user that may not sleep. */
+	/* Only users in the kernel change sk_allocation, to restrict allocations. */
 	return smc_has_other_callbacks(sk) || sk->sk_allocation != GFP_KERNEL ||
 	       (sock && !sock->file && !sk->sk_kern_sock);
 }
@@ -93,7 +99,7 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 
 	WRITE_ONCE(smc->mode, mode);
 	write_lock_bh(&sk->sk_callback_lock);
-	/* A listener's is BPF's, if it is in a map: it may be found by BPF programs. */
+	/* A listener's sk_user_data is left to BPF's maps, so that BPF programs can find it. */
 	if (mode != SMC_MODE_LISTEN) {
 		__rcu_assign_sk_user_data_with_flags(sk, smc, SK_USER_DATA_NOCOPY);
 		smc_prot_replace(sk, family->prot, &family->smc_prot);
@@ -115,12 +121,16 @@ static void smc_callbacks_restore(struct sock *sk)
 }
 
 /*
- * TCP creates a child by an operation of the listener, which is ours while the listener is hooked.
- * The child is locked until it is in an accept queue, so nobody sees it as the copy that it was.
+ * TCP creates a child by the listener's operation syn_recv_sock, which is this function while the
+ * listener is hooked. A new child is a copy of the listener, hooks included. It is locked until it
+ * is in an accept queue, so no other thread sees it before this function has unhooked it.
  */
 static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS);
 
-/* Under RCU, or with the socket's file open: operations of ours are those of a listener. */
+/*
+ * Called under RCU or with the socket's file open: operations of this module are a part of struct
+ * smc_listener.
+ */
 static bool smc_children_are_hooked(const struct inet_connection_sock_af_ops *ops)
 {
 	return ops->syn_recv_sock == smc_syn_recv_sock;
@@ -130,14 +140,15 @@ static void smc_children_unhook(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
-	/* Not those of a child that TCP made one over IPv4. */
+	/* A child of an IPv6 listener with an IPv4 client has got other operations from TCP. */
 	if (smc_children_are_hooked(icsk->icsk_af_ops))
 		WRITE_ONCE(icsk->icsk_af_ops, smc_tcp_family_of(sk)->af_ops);
 }
 
 /*
- * TCP takes a child for one that was offered SMC if the client asked for it and the listener ever
- * offered it. But the SYN-ACK may be that of another listener, which is closed now.
+ * TCP marks a child as offered SMC if the client's SYN had the option and the listener @sk ever
+ * offered SMC. But the SYN-ACK may have come from another listener, which is closed now and is the
+ * one that counts.
  */
 static bool smc_child_may_be_offered(const struct request_sock *req)
 {
@@ -146,7 +157,7 @@ static bool smc_child_may_be_offered(const struct request_sock *req)
 	return listener && smc_tcp_offers(listener);
 }
 
-/* Bytes that come with a SYN are the application's, and no PROPOSAL. */
+/* Whether a SYN creates the child (Fast Open). Its bytes are the application's, no PROPOSAL. */
 static bool smc_child_is_fast_open(struct sk_buff *skb)
 {
 	return TCP_SKB_CB(skb)->tcp_flags & TCPHDR_SYN;
@@ -158,10 +169,10 @@ static void smc_child_init_tcp(struct sock *child, const struct request_sock *re
 	smc_callbacks_restore(child);
 	smc_children_unhook(child);
 	smc_tcp_set_congested(child, NULL);
-	/* The SYN-ACK of Fast Open is still to come, and will then not offer it. */
+	/* With Fast Open the SYN-ACK is still to be sent, and without the mark it offers no SMC. */
 	if (!smc_child_may_be_offered(req) || smc_child_is_fast_open(skb))
 		smc_tcp_set_offer(child, false);
-	/* The answer to the PROPOSAL acknowledges it. */
+	/* The answer to the PROPOSAL acknowledges the PROPOSAL. */
 	if (smc_tcp_offers(child))
 		smc_tcp_set_delayed_ack(child, true);
 }
@@ -170,7 +181,7 @@ static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS)
 {
 	struct sock *child;
 
-	/* The listener drops these requests. */
+	/* smc_migrate_drop_offered() drops these requests. */
 	if (inet_rsk(req)->smc_ok && smc_listener_has_revoked(sk)) {
 		dst_release(dst);
 		return NULL;
@@ -185,7 +196,10 @@ bool smc_children_are_unhooked(const struct sock *sk)
 {
 	const struct inet_connection_sock_af_ops *tcp = smc_tcp_family_of(sk)->af_ops;
 
-	/* One that connected to a mapped address once has other operations, which agree in this. */
+	/*
+	 * A socket that once connected to an IPv4-mapped address has other operations, with the
+	 * same syn_recv_sock.
+	 */
 	return inet_csk(sk)->icsk_af_ops->syn_recv_sock == tcp->syn_recv_sock;
 }
 
@@ -214,13 +228,13 @@ struct smc_sock *smc_sk_listening(const struct sock *sk)
 {
 	const struct smc_listener *l = smc_children_listener(sk);
 
-	/* A child that is being created is a copy, and not the listener. */
+	/* A child that is being created is a copy of the listener, not the listener. */
 	return l && l->smc->sk == sk ? l->smc : NULL;
 }
 
 /*
- * The stream signals what arrives. TCP is kept from signalling its own FIN by the flag that says
- * that a reader waits.
+ * The stream sends SIGIO for what arrives. The flag that says that a reader waits keeps TCP from
+ * sending SIGIO for its own FIN.
  */
 static void smc_sock_mute_sigio(struct sock *sk, bool is_muted)
 {
@@ -243,7 +257,7 @@ void smc_sock_unhook(struct smc_sock *smc)
 	if (smc->mode == SMC_MODE_STREAM)
 		smc_sock_mute_sigio(sk, false);
 	WRITE_ONCE(smc->mode, SMC_MODE_TCP);
-	/* No SYN of it offers what nobody would follow up. */
+	/* A later SYN of this socket must not offer SMC: no callback would begin the handshake. */
 	smc_tcp_set_offer(sk, false);
 	write_lock_bh(&sk->sk_callback_lock);
 	smc_prot_replace(sk, &family->smc_prot, family->prot);
@@ -260,7 +274,10 @@ void smc_tcp_wake(struct sock *sk)
 	sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
 }
 
-/* Return: whether the client's connect() is under way in this namespace, and takes a connection. */
+/*
+ * Return: whether the client is in this namespace, and its connect(), which is under way, takes the
+ * connection from the listener.
+ */
 static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 {
 	struct sock *client = smc_local_peer(child) ? smc_local_peer_find(child) : NULL;
@@ -277,7 +294,10 @@ static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 	return takes;
 }
 
-/* What came without SMC waits for accept(). What came last need not be what TCP speaks of. */
+/*
+ * Handles TCP's report of a new connection. Connections without SMC are ready for accept() at once.
+ * The last connection in the queue need not be the reported one.
+ */
 static void smc_tcp_has_connection(struct smc_listener *l)
 {
 	struct sock *sk = l->smc->sk, *child = smc_accept_queue_last(sk);
@@ -315,14 +335,15 @@ static void smc_tcp_begin(struct smc_sock *smc)
 	if (!READ_ONCE(smc->local_listener))
 		smc_handshake_queue(&smc->hs);
 	else if (smc_local_peer(smc->sk))
-		/* To meet its other end, it must be there: with this acknowledgement. */
+		/* Acknowledge the SYN-ACK at once: connect() can take the other end only then. */
 		smc_tcp_set_delayed_ack(smc->sk, false);
 }
 
 /*
- * Whether the SYN-ACK has the option: the server then had it in a SYN, and awaits a PROPOSAL, even
- * if the last SYN left it out. But where SYNs crossed, what came is a SYN of the peer's, which may
- * have had only SYNs without it. Before a SYN-ACK that answers a SYN nothing came.
+ * Whether the peer waits for a PROPOSAL. If the SYN-ACK has the SMC option, the server has got the
+ * option in a SYN, so it waits even if the last SYN left the option out. But if SYNs crossed, the
+ * option came in the peer's SYN, and the peer may have got only SYNs without it. A SYN-ACK that
+ * answers a SYN is the first segment that came; after crossed SYNs it is not.
  */
 static bool smc_sock_is_offered(const struct smc_sock *smc)
 {
@@ -332,13 +353,16 @@ static bool smc_sock_is_offered(const struct smc_sock *smc)
 	       (smc_tcp_offers(sk) || (smc->left_out && tcp_sk(sk)->segs_in == 1));
 }
 
-/* The option is left out some time before the next SYN leaves. */
+/* Whether a SYN without the option was sent: the next SYN leaves some time after the timer. */
 static bool smc_tcp_sent_without(const struct smc_sock *smc)
 {
 	return smc->left_out && smc_tcp_retransmits(smc->sk) != smc->retrans_with;
 }
 
-/* If the SYN with the option had no answer, and that without it had one, the server is noted. */
+/*
+ * TCP is connected, and the peer does not offer SMC. If the SYNs with the option had no answer, and
+ * a SYN without it had one, the server is noted.
+ */
 static void smc_tcp_came_without(struct smc_sock *smc)
 {
 	if (!smc_tcp_sent_without(smc)) {
@@ -349,7 +373,7 @@ static void smc_tcp_came_without(struct smc_sock *smc)
 	smc_sock_fall_back(smc, SMC_DIAG_BLACKHOLE);
 }
 
-/* A client's TCP connection came about, or did not. */
+/* Handles the end of TCP's handshake of a client, successful or not. */
 static void smc_tcp_connected(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
@@ -366,9 +390,9 @@ static void smc_tcp_connected(struct smc_sock *smc)
 }
 
 /*
- * SMC's handshake is under way, and no connect() waits for TCP's to be through, so as to
- * hold it. Others wait for its end, and a wake-up before is none to io_uring: it calls connect()
- * again, and is told EALREADY.
+ * Whether SMC's handshake is under way, and no connect() waits for TCP's handshake in order to run
+ * SMC's. All other threads wait for the end of SMC's handshake, and are not to be woken before:
+ * after a wake-up, io_uring calls connect() again, and would fail with EALREADY.
  */
 static bool smc_is_only_handshake(const struct smc_sock *smc)
 {
@@ -381,9 +405,9 @@ void smc_tcp_state_change(struct sock *sk)
 
 	rcu_read_lock();
 	smc = smc_sk(sk);
-	/* Who waits for the stream is told by the stream. */
+	/* The stream itself wakes threads that wait for it. */
 	if (smc && smc->mode == SMC_MODE_STREAM) {
-		/* For a FIN of TCP, whose signal comes next. */
+		/* TCP sends SIGIO for its FIN right after this callback. */
 		smc_sock_mute_sigio(sk, true);
 		smc_sock_tcp_changed(smc);
 		goto out;
@@ -401,8 +425,9 @@ out:
 }
 
 /*
- * TCP tells of its reset, or of one that this end made, once its connection is closed. The stream
- * has told of that, or will. But what is in the error queue is told of here.
+ * Whether TCP reports a reset, by either end: it does so once its connection is closed. The stream
+ * has reported its own end or will report it, so TCP's report is dropped. A report is not dropped
+ * while the error queue has entries.
  */
 static bool smc_is_reset_report(const struct smc_sock *smc)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* TCP's handshake, then SMC's, then connect() returns. */
+/* connect(): runs TCP's handshake, then SMC's, then returns. */
 
 #include <net/inet_common.h>
 #include <net/tcp.h>
@@ -43,12 +43,12 @@ int smc_wait_for_connection(struct smc_sock *smc, long timeo)
 	return rc;
 }
 
-/* With the lock of softirqs. Return: whether to look again, and when. */
+/* Called under bh_lock_sock(). Return: in how many jiffies to look again, or 0. */
 static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 
-	/* TCP_CLOSE is before TCP begins; what follows the SYN_SENT tells of itself. */
+	/* In TCP_CLOSE TCP has not begun yet; TCP's callback reports states after TCP_SYN_SENT. */
 	if (smc->mode != SMC_MODE_CONNECTING ||
 	    !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_SYN_SENT)))
 		return 0;
@@ -56,7 +56,7 @@ static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 		return HZ / 20;
 	if (sk->sk_state == TCP_CLOSE || !smc_tcp_syn_is_lost(sk))
 		return SMC_SYN_TIMER;
-	/* Something on the way may drop SYNs for the option, and tell nobody. */
+	/* A middlebox may drop SYNs because of the option, without a reply. */
 	smc->left_out = true;
 	smc->retrans_with = smc_tcp_retransmits(sk);
 	smc_tcp_set_offer(sk, false);
@@ -72,14 +72,14 @@ void smc_connect_forget_listener(struct sock *sk)
 {
 	struct smc_sock *smc = smc_sock_find(sk);
 
-	/* It listened, or tried to, and may still be asked to accept(). */
+	/* The socket listened, or tried to. Calls of accept() may still use its listener. */
 	if (smc && smc->mode == SMC_MODE_LISTEN && sk->sk_state == TCP_CLOSE) {
 		smc->tcp_only = true;
 		smc_listener_unhook(smc->listener);
 	}
 }
 
-/* Offer SMC in the SYN to come. */
+/* Prepares a socket to offer SMC in its SYN, unless something speaks against SMC. */
 static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr, int len)
 {
 	struct sock *sk = sock->sk;
@@ -95,7 +95,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		smc = smc_sock_create(sk, SMC_CLIENT);
 	if (!smc)
 		return;
-	/* An option may have made it known before, or it was a server's once. */
+	/* SMC may know the socket already, because of an option or as a server. */
 	smc->role = SMC_CLIENT;
 	smc_handshake_reset(&smc->hs);
 	smc_blackhole_key_server(&smc->hs.place, sk, addr, len);
@@ -120,7 +120,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		mod_timer(&smc->syn, jiffies + SMC_SYN_FIRST_TIMER);
 }
 
-/* Lock the socket, with no handshake under way. */
+/* Locks the socket when no SMC handshake is under way. */
 static void smc_connect_lock(struct sock *sk)
 {
 	struct smc_sock *smc;
@@ -134,9 +134,9 @@ static void smc_connect_lock(struct sock *sk)
 }
 
 /*
- * With the socket locked, from SMC's part to the end of TCP's: no connect() of another thread comes
- * between them. A stream stays until the release, for calls may be under way in it; the socket is
- * TCP's from then on.
+ * Called with the socket locked. The lock is held over SMC's and TCP's part, so no connect() of
+ * another thread comes between them. Calls may be under way in a stream, so the stream stays until
+ * the release; the socket is TCP's after this function.
  */
 static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 {
@@ -147,21 +147,21 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 	int rc;
 
 	if (smc && smc->mode == SMC_MODE_STREAM) {
-		/* A FIN that is due leaves before TCP forgets of it. */
+		/* Send a FIN that is due before TCP forgets the connection. */
 		smc_tcp_close(sk);
 		by_reset = smc_stream_disconnect(smc->stream, &err);
 	}
 	if (smc && smc->mode != SMC_MODE_LISTEN)
 		smc_sock_unhook(smc);
-	/* TCP's connect() does this with the lock. */
+	/* TCP's own connect() takes the lock around this call. */
 	rc = __inet_stream_connect(sock, addr, len, flags, 0);
-	/* As with TCP, an error that was not told outlives this, if nothing was to be reset. */
+	/* As with TCP, an unreported error remains if nothing was to be reset. */
 	if (!by_reset && !rc)
 		WRITE_ONCE(sk->sk_err, err);
 	return rc;
 }
 
-/* connect() to AF_UNSPEC dissolves the association, or ends to listen. */
+/* connect() to AF_UNSPEC disconnects the socket, or stops listening. */
 static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int len, int flags)
 {
 	struct sock *sk = sock->sk;
@@ -177,7 +177,7 @@ static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int le
 		listener = smc_listener_of(sk);
 		if (listener == before)
 			break;
-		/* Another thread had it listen, or connect. */
+		/* Another thread had the socket listen, or connect. */
 		release_sock(sk);
 		if (before)
 			smc_listener_stop_end(before);
@@ -190,8 +190,8 @@ static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int le
 }
 
 /*
- * TCP refused to begin, which no callback tells of, or took the error of a connection
- * that failed: the next connect() starts anew.
+ * connect() failed. Either TCP refused to begin, which no callback reports, or it returned the
+ * error of a connection that failed. The next connect() starts anew.
  */
 static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 {
@@ -202,13 +202,16 @@ static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 	    (smc->mode == SMC_MODE_CONNECTING || smc->mode == SMC_MODE_STREAM ||
 	     smc->mode == SMC_MODE_TCP)) {
 		smc_sock_leave_smc(smc);
-		/* Others may have begun to wait for the connection. */
+		/* Other threads may have begun to wait for the connection. */
 		smc_tcp_wake(sk);
 	}
 	release_sock(sk);
 }
 
-/* What connect() returns once the handshake is over; a failure is as TCP leaves it. */
+/*
+ * Return: the result of connect() once SMC's handshake is over. After a failure the socket is as
+ * TCP leaves it.
+ */
 static int smc_connect_result(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
@@ -217,7 +220,7 @@ static int smc_connect_result(struct socket *sock)
 
 	lock_sock(sk);
 	smc = smc_sk(sk);
-	/* A stream tells of its end itself, whatever TCP has heard of it. */
+	/* A stream reports its end itself, whatever the state of TCP's connection. */
 	if (sk->sk_state == TCP_CLOSE && !(smc && smc->mode == SMC_MODE_STREAM)) {
 		rc = sock_error(sk) ? : -ECONNABORTED;
 		smc_tcp_disconnect(sk);
@@ -227,7 +230,7 @@ static int smc_connect_result(struct socket *sock)
 	return rc;
 }
 
-/* TCP is connected, the application's connection is not yet. */
+/* TCP is connected, but SMC's handshake goes on, so the socket is still connecting. */
 static void smc_connect_suspend(struct socket *sock)
 {
 	lock_sock(sock->sk);
@@ -249,9 +252,10 @@ static struct smc_sock *smc_connect_take_peer(const struct smc_sock *smc, struct
 }
 
 /*
- * Do the listener's work: take the other end from it. If @smc's handshake is the caller's, run both
- * handshakes without a message. Nobody waits for this thread: if the listener is closed meanwhile,
- * the thread resets the connection. Return: false if the ends don't agree so.
+ * Does the listener's work: takes the other end from @l. If the caller is to run @smc's handshake
+ * (@is_own), the handshakes of both ends are run without a message. Closing the listener does not
+ * wait for this thread: if the listener is closed meanwhile, the thread resets the connection.
+ * Return: whether the ends have agreed on a stream.
  */
 static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l, bool is_own)
 {
@@ -259,7 +263,7 @@ static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l, bool 
 	bool agreed = false;
 
 	if (child) {
-		/* A program that captures packets is to see the messages. */
+		/* A program that captures packets must see the CLC messages. */
 		agreed = is_own && child->mode == SMC_MODE_HANDSHAKE &&
 			 !smc_local_peer_is_captured(smc->sk) &&
 			 smc_handshake_local(&smc->hs, &child->hs);
@@ -274,8 +278,8 @@ static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l, bool 
 }
 
 /*
- * Run the handshake, if TCP is connected. On a signal, after @timeo, or with a peer that needs
- * time, it goes on without the caller.
+ * Runs SMC's handshake, if TCP is connected. The handshake goes on without the caller on a signal,
+ * after @timeo, or if the peer has a link or memory to confirm.
  */
 static void smc_connect_handshake(struct smc_sock *smc, long timeo)
 {
@@ -292,7 +296,7 @@ static void smc_connect_handshake(struct smc_sock *smc, long timeo)
 		smc_handshake_run_for(&smc->hs, timeo);
 }
 
-/* What is left of a time that began earlier. */
+/* Return: how much of @timeo is left, @began being the jiffies at its start. */
 static long smc_time_left(long timeo, unsigned long began)
 {
 	return timeo == MAX_SCHEDULE_TIMEOUT ? timeo : max(timeo - (long)(jiffies - began), 0L);
@@ -318,7 +322,7 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	release_sock(sk);
 
 	if (smc && smc->mode == SMC_MODE_HANDSHAKE) {
-		/* TCP would say that it is connected. */
+		/* TCP's connect() would return EISCONN while SMC's handshake is under way. */
 		rc = smc_wait_connected(smc, timeo);
 		if (rc)
 			return rc == -EAGAIN ? -EALREADY : rc;

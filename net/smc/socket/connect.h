@@ -13,16 +13,19 @@ struct socket;
 struct timer_list;
 
 /**
- * smc_connect() - connect() of proto_ops
+ * smc_connect() - connect() of struct proto_ops
  * @sock: socket
  * @addr: address of the server
  * @len: bytes in @addr
  * @flags: O_NONBLOCK, of the socket's file
+ *
+ * Context: process, without the socket lock.
+ * Return: 0 or -errno, as TCP's connect().
  */
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
 
 /**
- * smc_connect_forget_listener() - before TCP connects: leave to TCP what listened once
+ * smc_connect_forget_listener() - leave a socket that has listened to TCP, before TCP connects
  * @sk: socket, locked
  *
  * Context: process; may sleep.
@@ -30,20 +33,20 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
 void smc_connect_forget_listener(struct sock *sk);
 
 /**
- * smc_connect_timer() - leave the option out of the SYNs to come, where two had no answer
- * @timer: of the socket, in SMC_MODE_CONNECTING
+ * smc_connect_timer() - leave the SMC option out of later SYNs if two SYNs got no answer
+ * @timer: timer @syn of a socket in SMC_MODE_CONNECTING
  *
  * Context: softirq.
  */
 void smc_connect_timer(struct timer_list *timer);
 
 /**
- * smc_wait_for_connection() - smc_wait_connected(), while they are under way
+ * smc_wait_for_connection() - smc_wait_connected() of a socket whose handshakes are under way
  * @smc: socket
  * @timeo: jiffies; 0: do not wait
  *
  * Context: process, without the socket lock.
- * Return: 0; -EAGAIN; a signal's errno.
+ * Return: 0; -EAGAIN after @timeo; or a signal's errno.
  */
 int smc_wait_for_connection(struct smc_sock *smc, long timeo);
 
@@ -53,11 +56,11 @@ int smc_wait_for_connection(struct smc_sock *smc, long timeo);
  * @timeo: jiffies; 0: do not wait
  *
  * Context: process, without the socket lock.
- * Return: 0; -EAGAIN; a signal's errno.
+ * Return: 0; -EAGAIN after @timeo; or a signal's errno.
  */
 static inline int smc_wait_connected(struct smc_sock *smc, long timeo)
 {
-	/* Each call that moves data asks. */
+	/* Inline, because each call that transfers data checks this. */
 	return smc_is_connecting(smc) ? smc_wait_for_connection(smc, timeo) : 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* From TCP's accept queue through the handshake, and back. */
+/* Takes connections from TCP's accept queue through SMC's handshake, and back to the queue. */
 
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
@@ -20,9 +20,10 @@
 static void smc_listener_take(struct work_struct *work);
 
 /*
- * TCP asks, for a SYN with the option, whether to leave it out of the SYN-ACK. What may end at
- * another listener is not offered SMC. The mark in the sock says whether anything ever was: it is
- * also that of handshakes under way, so it stays.
+ * TCP asks for each SYN with the SMC option whether to leave the option out of the SYN-ACK. A
+ * connection that TCP may give to another listener is not offered SMC. The mark in the sock,
+ * syn_smc, says whether any connection ever was offered SMC. TCP handshakes under way depend on
+ * the mark, so it stays set.
  */
 static bool smc_listener_congested(const struct sock *sk)
 {
@@ -92,14 +93,14 @@ void smc_listener_unref(struct smc_listener *l)
 		return;
 	mem_cgroup_put(l->memcg);
 	sock_put(l->sk);
-	/* TCP's callbacks may have seen it just before; they find it closed. */
+	/* TCP's callbacks may still use the listener; they find it closed. */
 	kfree_rcu(l, rcu);
 }
 
 /*
- * It was offered SMC, and its handshake has not begun. All others are ready for accept() as they
- * lie: what the listener put back is hooked as long as its TCP connection is marked, unless BPF
- * has replaced the hooks.
+ * A new connection was offered SMC, and its SMC handshake has not begun. All other connections in
+ * the queue are ready for accept(). A connection that the listener put back does not look new: it
+ * stays hooked as long as TCP's mark is set, or, if BPF has replaced the hooks, is in the array.
  */
 bool smc_request_is_new(const struct request_sock *req, const void *arg)
 {
@@ -124,10 +125,11 @@ static bool smc_request_is_of(const struct request_sock *req, const void *child)
 }
 
 /*
- * When one more than the backlog is ready for accept(), as TCP does it, no handshake begins. Those
- * in theirs do not count: clients that delay it must not keep others from accept(). So there may be
- * more of them than the backlog when they are through. Where so many new ones are first that
- * accept() sees none that is ready, these make way.
+ * No SMC handshake begins while backlog + 1 connections, TCP's own limit, are ready for accept().
+ * Connections in their SMC handshake do not count: clients that delay it must not keep others from
+ * accept(). So more connections than the backlog may be ready once their handshakes are over. If so
+ * many new connections lead the queue that accept() finds no ready one, there is room, and the new
+ * ones are taken out of the way.
  */
 static bool smc_listener_has_room(struct smc_listener *l)
 {
@@ -141,8 +143,8 @@ static bool smc_listener_has_room(struct smc_listener *l)
 }
 
 /*
- * For how long TCP would have an application wait that wants to hear from the peer first: until it
- * had sent the SYN-ACK @retrans times again.
+ * How long TCP would wait for the peer's first data (TCP_DEFER_ACCEPT): until it had retransmitted
+ * the SYN-ACK @retrans times.
  */
 static unsigned long smc_listener_deferral(u8 retrans)
 {
@@ -167,7 +169,7 @@ static void smc_listener_wake(struct smc_listener *l)
 	sk_wake_async(l->sk, SOCK_WAKE_WAITD, POLL_IN);
 }
 
-/* A connection that nobody accepted. */
+/* Resets a connection that was not accepted. */
 static void smc_listener_reset_one(struct smc_sock *child)
 {
 	struct request_sock *req = child->req;
@@ -179,10 +181,11 @@ static void smc_listener_reset_one(struct smc_sock *child)
 }
 
 /*
- * With l->lock. TCP_DEFER_ACCEPT: TCP had the client's PROPOSAL for its first word, and what the
- * application awaits is that of the stream. TCP counts retransmissions of the SYN-ACK, which would
- * leave as long as nothing comes. As with TCP, no more than the backlog are kept from accept().
- * Return: whether it waits; the work of a child that does ends that, and needs l->lock.
+ * Called with l->lock. With TCP_DEFER_ACCEPT, TCP has taken the client's PROPOSAL for its first
+ * data, but the application waits for the first data of the stream. The option's unit is
+ * retransmissions of the SYN-ACK, which TCP sends while no data comes. As with TCP, at most as many
+ * connections as the backlog are kept from accept().
+ * Return: whether the child is deferred. Its work ends the deferral, and needs l->lock for that.
  */
 static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 {
@@ -195,18 +198,18 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 	list_move_tail(&child->siblings, &l->deferred);
 	l->n_deferred++;
 	l->n_handshakes--;
-	/* First: once the child is deferred, its peer's first word has the work run at once. */
+	/* First: once the child is deferred, its peer's first data has the work run at once. */
 	smc_sock_do_soon(child, smc_listener_deferral(retrans));
 	WRITE_ONCE(child->is_deferred, true);
-	/* Last: what comes from now on finds it deferred. */
+	/* Last: data that comes from now on finds the child deferred. */
 	if (!smc_stream_await(child->stream))
 		smc_sock_do_soon(child, 0);
 	return true;
 }
 
 /*
- * It waits for accept() from now on, instead of among the @n others. A listener being closed holds
- * on to it.
+ * Moves a child to the connections that wait for accept(), from those that @n counts. A listener
+ * that is being closed keeps the child in its list, and resets it there.
  */
 static void smc_listener_put(struct smc_listener *l, struct smc_sock *child, unsigned int *n)
 {
@@ -222,12 +225,12 @@ static void smc_listener_put(struct smc_listener *l, struct smc_sock *child, uns
 static void smc_listener_notify(struct smc_listener *l)
 {
 	smc_listener_wake(l);
-	/* TCP has no use for it, and the work drops it. */
+	/* TCP does not listen any more: the work drops the connection. */
 	if (READ_ONCE(l->sk->sk_state) != TCP_LISTEN)
 		smc_listener_kick(l);
 }
 
-/* With the locks of smc_listener_handshake_done(). Return: whether it waits for accept(). */
+/* Called with the locks of smc_listener_handshake_done(). Return: whether it waits for accept(). */
 static bool smc_listener_requeue(struct smc_listener *l, struct smc_sock *child)
 {
 	if (smc_listener_defers(l, child))
@@ -252,7 +255,7 @@ void smc_listener_handshake_done(struct smc_listener *l, struct smc_sock *child)
 		smc_listener_notify(l);
 }
 
-/* Return: false if it does not wait any more. */
+/* Return: whether the child was deferred, and waits for accept() now. */
 static bool smc_listener_undefer(struct smc_listener *l, struct smc_sock *child)
 {
 	bool ends;
@@ -274,7 +277,7 @@ void smc_listener_end_deferral(struct smc_sock *child)
 {
 	struct smc_listener *l;
 
-	/* From TCP's queue it may be accepted, and the listener closed. */
+	/* RCU keeps the listener: the child may be accepted meanwhile, and the listener closed. */
 	rcu_read_lock();
 	l = READ_ONCE(child->parent);
 	if (l && smc_listener_undefer(l, child))
@@ -306,7 +309,10 @@ static struct mem_cgroup *smc_listener_get_memcg(struct smc_listener *l)
 	return memcg;
 }
 
-/* A child has no control group until TCP's accept(), and this thread may be a worker. */
+/*
+ * A child has no control group before TCP's accept(), and this thread may be a worker, so the
+ * listener's control group is charged.
+ */
 static struct smc_sock *smc_listener_create_child(struct smc_listener *l, struct sock *sk)
 {
 	struct mem_cgroup *memcg = smc_listener_get_memcg(l);
@@ -324,7 +330,7 @@ void smc_listener_name_client(struct smc_sock *child)
 		smc_blackhole_key_client(&child->hs.place, child->sk);
 }
 
-/* One that was taken when the listener had been closed so often. */
+/* @closings: the listener's count of closings when @req was taken. */
 static struct smc_sock *smc_listener_classify_new(struct smc_listener *l, struct request_sock *req,
 						  unsigned int closings)
 {
@@ -334,21 +340,21 @@ static struct smc_sock *smc_listener_classify_new(struct smc_listener *l, struct
 		return NULL;
 	child->parent = l;
 	child->req = req;
-	/* TCP may destroy it, see smc_listener_drop(). */
+	/* TCP may destroy the connection, see smc_listener_drop(). */
 	sock_hold(child->sk);
 	smc_listener_name_client(child);
 	child->closings = closings;
 	return child;
 }
 
-/* It was taken by a BPF program, which would read the client's PROPOSAL. */
+/* A BPF program has the connection in a map, and would read the client's PROPOSAL. */
 static void smc_listener_refuse(struct smc_listener *l, struct smc_sock *child)
 {
 	smc_listener_stop_offering(l);
 	smc_listener_reset_one(child);
 }
 
-/* With its lock, and the child's. Return: whether it waits for accept(). */
+/* Called with the listener's lock and the child's. Return: whether the child waits for accept(). */
 static bool smc_listener_add(struct smc_listener *l, struct smc_sock *child)
 {
 	list_add_tail(&child->siblings, &l->handshaking);
@@ -359,12 +365,12 @@ static bool smc_listener_add(struct smc_listener *l, struct smc_sock *child)
 	return false;
 }
 
-/* The listener was closed, and did not find it. */
+/* The listener was closed, and did not find the child in a list. */
 static void smc_listener_end_one(struct smc_sock *child)
 {
 	if (child->mode == SMC_MODE_HANDSHAKE) {
 		WRITE_ONCE(child->hs.aborted, true);
-		/* Now it waits for nobody. */
+		/* An aborted handshake waits for nobody. */
 		smc_handshake_run(&child->hs);
 	}
 	smc_listener_reset_one(child);
@@ -390,8 +396,8 @@ void smc_listener_enter(struct smc_listener *l, struct smc_sock *child)
 }
 
 /*
- * A connection that was offered SMC. Without memory it is reset.
- * Return: it, for smc_listener_enter(); or NULL.
+ * Begins the SMC handshake of a connection that was offered SMC. Without memory the connection is
+ * reset. Return: the connection, for smc_listener_enter(); or NULL.
  */
 static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct request_sock *req,
 					   unsigned int closings)
@@ -424,13 +430,13 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 	return child;
 }
 
-/* With the listener locked. Return: one that is to be taken, or NULL. */
+/* Called with the listener locked. Return: the next new connection, or NULL. */
 static struct request_sock *smc_listener_next(struct smc_listener *l)
 {
 	return smc_accept_queue_take(l->sk, smc_request_is_new, NULL);
 }
 
-/* Whoever finds it in no list leaves it alone. */
+/* A thread that finds a child in no list leaves the child alone. */
 static struct smc_sock *smc_listener_pop(struct smc_listener *l, struct list_head *list,
 					 unsigned int *n)
 {
@@ -447,9 +453,9 @@ static struct smc_sock *smc_listener_pop(struct smc_listener *l, struct list_hea
 }
 
 /*
- * With the listener locked. Return: a connection that waited for accept(), and does not any more;
- * or NULL. If TCP has stopped listening it has destroyed it, or given it to another listener: then
- * it has no request.
+ * Called with the listener locked. Return: a connection that waited for accept() until now, or
+ * NULL. The connection has no request if TCP has stopped listening: TCP has destroyed the
+ * connection, or given it to another listener.
  */
 static struct smc_sock *smc_listener_pop_ready(struct smc_listener *l)
 {
@@ -469,7 +475,7 @@ static void smc_listener_drop(struct smc_sock *child)
 		return;
 	}
 	if (!smc_abandon_queued(child)) {
-		/* First, so that another listener does not take it for one of its own. */
+		/* First, so that another listener does not take the connection for its own. */
 		tcp_abort(sk, ECONNABORTED);
 		smc_abandon(child);
 	}
@@ -484,7 +490,7 @@ static void smc_listener_drop_deferred(struct smc_listener *l)
 		smc_listener_reset_one(child);
 }
 
-/* Those whose handshake is over. */
+/* Resets all connections whose SMC handshake is over. */
 static void smc_listener_drop_all(struct smc_listener *l)
 {
 	struct smc_sock *child;
@@ -504,7 +510,7 @@ static void smc_listener_take_later(struct smc_listener *l)
 	queue_delayed_work(smc_sk_net(l->sk)->accept_wq, &l->take, SMC_SOCK_RETRY);
 }
 
-/* As smc_listener_drop_all(), in the work. */
+/* smc_listener_drop_all() for the work, which never waits for the listener's user. */
 static void smc_listener_drop_by_work(struct smc_listener *l)
 {
 	struct smc_sock *child;
@@ -523,8 +529,9 @@ static void smc_listener_drop_by_work(struct smc_listener *l)
 }
 
 /*
- * The listener's user may keep it locked for long: the work comes back, and holds up no other. If
- * it was ended from outside, TCP has reset those that wait, and their peers are to know soon.
+ * The listener's user may keep the listener locked for long: then the work comes back later, and
+ * delays no other work. If the listener was ended from outside, TCP has reset the connections that
+ * waited: the work drops them, so that their peers learn of the end soon.
  */
 static void smc_listener_take(struct work_struct *work)
 {
@@ -555,7 +562,7 @@ static void smc_listener_take(struct work_struct *work)
 
 struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child)
 {
-	/* Before it is known to be open: if it was closed since, this is another number. */
+	/* Read before the check that the listener is open: a later close changes the number. */
 	unsigned int closings = READ_ONCE(l->closings);
 	struct request_sock *req = NULL;
 	struct sock *sk = l->sk;
@@ -578,7 +585,7 @@ static void smc_listener_reset(struct smc_listener *l)
 	smc_listener_drop_all(l);
 }
 
-/* From then on nothing is taken, and nothing enters a list or moves from one to the other. */
+/* After this no connection is taken, enters a list, or moves from one list to another. */
 static void smc_listener_halt(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
@@ -601,7 +608,7 @@ static void smc_listener_close(struct smc_listener *l)
 	smc_listener_reset(l);
 }
 
-/* Nobody accepts meanwhile. */
+/* Called while no thread accepts: under @stopping, or in the release of the socket. */
 static void smc_listener_revoke_offer(struct smc_listener *l)
 {
 	struct sock *sk = l->sk;
@@ -610,7 +617,7 @@ static void smc_listener_revoke_offer(struct smc_listener *l)
 	    !smc_migrates(sk))
 		return;
 	WRITE_ONCE(l->withdrawn, true);
-	/* What TCP was handling has been offered SMC, and is where it is looked for. */
+	/* Packets that TCP was handling: their connections are now where the search finds them. */
 	synchronize_net();
 	smc_listener_close(l);
 	smc_migrate_drop_offered(sk);
@@ -629,7 +636,7 @@ void smc_listener_stop_end(struct smc_listener *l)
 	smc_listener_open(l);
 	WRITE_ONCE(l->withdrawn, false);
 	mutex_unlock(&l->stopping);
-	/* Another thread may have made it listen again, and TCP's word been missed. */
+	/* Another thread may have had the socket listen again, and a kick may have been ignored. */
 	if (READ_ONCE(l->sk->sk_state) == TCP_LISTEN)
 		smc_listener_kick(l);
 }
@@ -638,7 +645,7 @@ void smc_listener_unhook(struct smc_listener *l)
 {
 	struct sock *sk = l->sk;
 
-	/* TCP may be about to ask about a SYN that came just before. */
+	/* TCP may still be about to call smc_listener_congested() for an earlier SYN. */
 	synchronize_net();
 	smc_tcp_set_congested(sk, NULL);
 	smc_sock_unhook(l->smc);
@@ -650,7 +657,7 @@ void smc_listen_undo(struct smc_sock *smc, struct socket *sock)
 	struct sock *sk = smc->sk;
 
 	smc_listener_revoke_offer(l);
-	/* As long as it listens, its children are copies of it, to be settled by the hook. */
+	/* While the socket listens, new children are copies of it, and the hook unhooks them. */
 	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
 		smc_tcp_ops(sk)->shutdown(sock, SHUT_RDWR);
 	lock_sock(sk);

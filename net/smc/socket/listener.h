@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The accepting half of a listening socket: takes connections from TCP's queue, holds their
- * handshake side by side, and puts those that are done back there for accept().
+ * The accepting half of a listening socket. A listener takes connections from TCP's accept queue,
+ * has their SMC handshakes run side by side, and puts each connection back for accept() when its
+ * handshake is over.
  *
- * A connection that was taken is in one of the listener's lists, or in nobody's hands but those of
- * the thread that took it. It enters a list only if the listener was not closed since it was taken,
- * both under the lock: closing ends those in the lists, and who comes too late ends his own. So
- * nobody waits for a thread that takes, which may be another user's.
+ * A connection that was taken is in one of the listener's lists, or only the thread that took it
+ * has it. The thread enters it in a list only if the listener was not closed since the connection
+ * was taken; the check and the entry are one step under the lock. Closing the listener ends the
+ * connections in its lists, and a thread that comes too late ends its own connection. So closing
+ * waits for no thread that takes connections, which may be another user's.
  */
 #ifndef SMC_LISTENER_H
 #define SMC_LISTENER_H
@@ -25,28 +27,31 @@ struct sock;
 struct socket;
 
 /**
- * struct smc_listener - see the top of this file
- * @smc: the listening socket; valid until it is closed for good
- * @sk: its struct sock, referenced
- * @refs: of the socket, and of connect() calls that take their other ends from it
- * @af_ops: TCP's for it, but for the creation of children (callbacks.c)
- * @take: takes connections from TCP, and drops those that wait when TCP has ended the listener
- * @stopping: one has it stop, or takes from TCP for accept(), at a time
- * @lock: protects what follows; softirqs off
- * @handshaking: connections in their handshake
- * @ready: connections for accept(), which are in TCP's queue
- * @deferred: connections that wait for the first word of their peers (TCP_DEFER_ACCEPT)
- * @n_handshakes: how many are in their handshake
- * @n_ready: how many are for accept()
- * @n_deferred: how many wait for their peers
- * @closed: no more are taken
- * @closings: how often it was closed
- * @memcg: control group that children are charged to, referenced, or NULL: that of the socket, and
- *	since the first accept() that of the last thread that called it
- * @tcp_only: connections to come are TCP
- * @withdrawn: likewise, and requests that were offered SMC do not become connections: it is about
- *	to stop listening, with @stopping
- * @rcu: for TCP's callbacks
+ * struct smc_listener - the accepting half of a listening socket
+ * @smc: the listening socket; valid until the socket is closed for good
+ * @sk: struct sock of the listening socket, referenced
+ * @refs: references of the socket, and of connect() calls that take their other ends from the
+ *	listener
+ * @af_ops: TCP's operations with another function to create children, see callbacks.c
+ * @take: work that takes connections from TCP, and drops the waiting ones when TCP has ended the
+ *	listener
+ * @stopping: held by the one thread that stops the listener, or takes a connection from TCP for
+ *	accept()
+ * @lock: protects the fields below; taken with softirqs off
+ * @handshaking: connections in SMC's handshake
+ * @ready: connections for accept(), which are in TCP's accept queue
+ * @deferred: connections that wait for the first data of their peers (TCP_DEFER_ACCEPT)
+ * @n_handshakes: number of connections in @handshaking
+ * @n_ready: number of connections in @ready
+ * @n_deferred: number of connections in @deferred
+ * @closed: no more connections are taken
+ * @closings: number of times that the listener was closed
+ * @memcg: control group to charge for children, referenced, or NULL. It is the socket's, and from
+ *	the first accept() on that of the last thread that called accept()
+ * @tcp_only: new connections are TCP's
+ * @withdrawn: the listener is about to stop: new connections are TCP's, and requests that were
+ *	offered SMC do not become connections; written under @stopping
+ * @rcu: frees the listener after TCP's callbacks are done with it
  */
 struct smc_listener {
 	struct smc_sock *smc;
@@ -71,7 +76,7 @@ struct smc_listener {
 };
 
 /**
- * smc_listen_prepare() - before TCP listens: offer SMC in its SYN-ACKs
+ * smc_listen_prepare() - have TCP offer SMC in its SYN-ACKs, before TCP listens
  * @smc: socket, locked
  *
  * Return: 0 or -ENOMEM.
@@ -79,17 +84,17 @@ struct smc_listener {
 int smc_listen_prepare(struct smc_sock *smc);
 
 /**
- * smc_listener_stop_offering() - connections to come are TCP
+ * smc_listener_stop_offering() - leave all new connections to TCP
  * @l: listener
  */
 void smc_listener_stop_offering(struct smc_listener *l);
 
 /**
- * smc_listener_stop_begin() - before TCP is asked to stop listening
+ * smc_listener_stop_begin() - prepare a listener for a call that may stop it
  * @l: listener
  *
- * If TCP would give connections to another listener, those that it has and that were offered SMC
- * are reset, and nothing is taken any more. Others who want the listener to stop wait until
+ * If TCP would give the connections to another listener, the connections that were offered SMC are
+ * reset, and no more are taken. Other threads that stop the listener wait until
  * smc_listener_stop_end().
  *
  * Context: process, without the socket lock; may sleep.
@@ -97,17 +102,18 @@ void smc_listener_stop_offering(struct smc_listener *l);
 void smc_listener_stop_begin(struct smc_listener *l);
 
 /**
- * smc_listener_stop_end() - after that, whether TCP did stop or refused
+ * smc_listener_stop_end() - conclude the call, whether TCP stopped listening or refused
  * @l: listener
  *
- * Unless TCP goes on as if nothing had been asked, all connections that nobody accepted are reset.
+ * Resets all connections that were not accepted, unless TCP still listens and
+ * smc_listener_stop_begin() reset nothing.
  *
  * Context: process, without the socket lock; may sleep.
  */
 void smc_listener_stop_end(struct smc_listener *l);
 
 /**
- * smc_listener_has_revoked() - whether requests that were offered SMC do not become connections
+ * smc_listener_has_revoked() - whether requests that were offered SMC must not become connections
  * @sk: socket
  *
  * Context: any, under RCU.
@@ -116,24 +122,24 @@ bool smc_listener_has_revoked(const struct sock *sk);
 
 /**
  * smc_listener_unhook() - leave the socket to TCP
- * @l: listener, its socket locked; does not listen
+ * @l: listener, its socket locked and not listening
  *
  * Context: process; may sleep.
  */
 void smc_listener_unhook(struct smc_listener *l);
 
 /**
- * smc_listen_undo() - stop listening, leave the socket to TCP, and reset all connections that
- * nobody accepted
- * @smc: socket that is released
- * @sock: its socket
+ * smc_listen_undo() - stop listening, leave the socket to TCP, and reset all connections that were
+ * not accepted
+ * @smc: socket that is released, with a listener
+ * @sock: struct socket of @smc
  *
  * Context: process, without the socket lock; may sleep.
  */
 void smc_listen_undo(struct smc_sock *smc, struct socket *sock);
 
 /**
- * smc_listener_kick() - TCP has a connection, or has ended the listener
+ * smc_listener_kick() - queue the listener's work: TCP has a connection, or has ended the listener
  * @l: listener
  *
  * Context: any.
@@ -145,7 +151,7 @@ void smc_listener_kick(struct smc_listener *l);
  * @l: listener, under RCU
  *
  * Context: any.
- * Return: false if it is gone; else smc_listener_unref() is to follow.
+ * Return: false if the listener is being freed; else the caller is to call smc_listener_unref().
  */
 static inline bool smc_listener_get(struct smc_listener *l)
 {
@@ -153,7 +159,7 @@ static inline bool smc_listener_get(struct smc_listener *l)
 }
 
 /**
- * smc_listener_unref() - done with it
+ * smc_listener_unref() - drop a reference
  * @l: listener
  *
  * Context: any.
@@ -161,70 +167,71 @@ static inline bool smc_listener_get(struct smc_listener *l)
 void smc_listener_unref(struct smc_listener *l);
 
 /**
- * smc_listener_take_this() - take a connection from TCP, as the work does all
- * @l: listener, with a reference of this thread's
+ * smc_listener_take_this() - take one connection from TCP, as the work takes all of them
+ * @l: listener, with a reference of the caller's
  * @child: the connection, with a reference of the caller's
  *
- * If the listener is locked, the work takes it.
+ * If a user has the listener locked, the work takes the connection later.
  *
  * Context: process, without the socket lock.
- * Return: it: smc_listener_enter() is to follow; or NULL.
+ * Return: the connection, which the caller is to pass to smc_listener_enter(); or NULL.
  */
 struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child);
 
 /**
- * smc_listener_enter() - a connection that was taken is the listener's
+ * smc_listener_enter() - enter a connection that was taken in the listener's lists
  * @l: listener
- * @child: connection; if its handshake is not over, a worker holds it
+ * @child: connection; if its SMC handshake is not over, a worker runs it
  *
- * If the listener was closed since the connection was taken, it is reset.
+ * If the listener was closed since the connection was taken, the connection is reset.
  *
  * Context: process, without the connection's lock.
  */
 void smc_listener_enter(struct smc_listener *l, struct smc_sock *child);
 
 /**
- * smc_listener_handshake_done() - a connection's handshake is over: it waits for accept(), but with
- * TCP_DEFER_ACCEPT for its peer first
+ * smc_listener_handshake_done() - have a connection wait for accept() after its SMC handshake, or
+ * first for its peer's data (TCP_DEFER_ACCEPT)
  * @l: listener
- * @child: connection that entered it; not the caller's from then on
+ * @child: connection in the listener's lists; the caller must not use it afterwards
  *
  * Context: process, without the connection's lock.
  */
 void smc_listener_handshake_done(struct smc_listener *l, struct smc_sock *child);
 
 /**
- * smc_listener_end_deferral() - have a connection wait for accept() from now on
- * @child: connection; one that is not deferred, or not the listener's any more, is left alone
+ * smc_listener_end_deferral() - have a deferred connection wait for accept() from now on
+ * @child: connection; nothing happens if it is not deferred, or no listener has it any more
  *
  * Context: process, without the connection's lock.
  */
 void smc_listener_end_deferral(struct smc_sock *child);
 
 /**
- * smc_request_is_new() - whether a connection is to have a handshake, which has not begun
+ * smc_request_is_new() - whether a connection is to have an SMC handshake, which has not begun
  * @req: request of the connection
- * @arg: nothing
+ * @arg: unused
  *
  * Context: any, under RCU or with the queue's lock.
  */
 bool smc_request_is_new(const struct request_sock *req, const void *arg);
 
 /**
- * smc_request_is_ready() - whether a connection is for accept()
+ * smc_request_is_ready() - whether accept() may return a connection
  * @req: request of the connection
- * @arg: nothing
+ * @arg: unused
  *
- * Context: as of smc_request_is_new().
+ * Context: as smc_request_is_new().
  */
 bool smc_request_is_ready(const struct request_sock *req, const void *arg);
 
 /**
- * smc_listener_name_client() - say whom to spare SMC if a connection brings no PROPOSAL
+ * smc_listener_name_client() - note the client, which gets no SMC for a while if it sends no
+ * PROPOSAL
  * @child: connection, new
  *
- * That is nobody within the namespace. No box on the way there takes out the option, and the
- * address is that of all local users, who are not to lose SMC by what one of them does.
+ * No client within the namespace is noted. No middlebox there removes the option, and all local
+ * users share the address: one of them must not take SMC from the others.
  *
  * Context: any.
  */
@@ -234,18 +241,19 @@ void smc_listener_name_client(struct smc_sock *child);
  * smc_listener_is_ready() - whether accept() would find a connection
  * @l: listener
  *
- * If not, who waits is woken when there is one.
+ * If not, threads that wait are woken when there is one.
  *
  * Context: any.
  */
 bool smc_listener_is_ready(struct smc_listener *l);
 
 /**
- * smc_listener_charge_caller() - children to come are the calling thread's control group's
+ * smc_listener_charge_caller() - charge new children to the calling thread's control group
  * @l: listener
  *
- * TCP charges who accepts, but here a worker takes connections from TCP before that. Who made the
- * listener may have done so for another, as one that hands its sockets to services does.
+ * TCP charges the thread that accepts a connection, but a worker of SMC's takes the connection from
+ * TCP before. The process that created the listener may have created it for another, as a process
+ * that hands its sockets to services does.
  *
  * Context: process.
  */
@@ -254,11 +262,11 @@ void smc_listener_charge_caller(struct smc_listener *l);
 /**
  * smc_listener_accept() - accept()
  * @l: listener
- * @newsock: to get the connection
+ * @newsock: gets the connection
  * @flags: O_NONBLOCK
  *
  * Context: process, without the socket lock.
- * Return: 0, -EAGAIN, -EINVAL when the socket does not listen any more, a signal's errno.
+ * Return: 0, -EAGAIN, -EINVAL when the socket does not listen any more, or a signal's errno.
  */
 int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flags);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The operations of an SMC socket. Each asks what the socket is now, and leaves to
- * TCP whatever is TCP's.
+ * The operations of an SMC socket. Each operation checks the socket's mode, and calls TCP's
+ * operation if the socket is TCP's.
  */
 
 #include <linux/fs.h>
@@ -22,7 +22,7 @@
 #include "stream/stream.h"
 #include "tcp.h"
 
-/* TCP's operations over one IP version, and ours. */
+/* TCP's operations for one IP version, and SMC's. */
 struct smc_family_ops {
 	const struct proto_ops *tcp;
 	struct proto_ops smc;
@@ -52,8 +52,8 @@ const struct proto_ops *smc_ops_of_family(int family)
 }
 
 /*
- * The stream for a call that transfers data, if there is none yet: waits for a connect() that did
- * not wait. Return: the stream, NULL if the call is TCP's, or an error pointer.
+ * Waits, in a call that transfers data, until a connection begun by a non-blocking connect() has
+ * its stream. Return: the stream, NULL if the call is TCP's, or an error pointer.
  */
 static struct smc_stream *smc_await_stream(struct sock *sk, long timeo)
 {
@@ -63,7 +63,7 @@ static struct smc_stream *smc_await_stream(struct sock *sk, long timeo)
 	return rc ? ERR_PTR(rc) : smc_stream_of(sk);
 }
 
-/* The same for a call that reads: what comes too late for the handshake is not to be read. */
+/* The same for a call that reads: it must not read CLC messages that come too late. */
 static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 {
 	struct smc_stream *st = smc_await_stream(sk, timeo);
@@ -71,7 +71,7 @@ static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 
 	if (st || !smc_sk(sk))
 		return st;
-	/* TCP's callback is not told of fewer bytes than SO_RCVLOWAT. */
+	/* TCP does not call data_ready for fewer bytes than SO_RCVLOWAT. */
 	lock_sock(sk);
 	smc = smc_sk(sk);
 	if (smc && smc->mode == SMC_MODE_TCP)
@@ -84,7 +84,7 @@ static int smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = sock->sk;
 
-	/* The call connects. */
+	/* With MSG_FASTOPEN, the call connects. */
 	if (msg->msg_flags & MSG_FASTOPEN) {
 		lock_sock(sk);
 		smc_family_to_tcp(sk);
@@ -103,8 +103,9 @@ static bool smc_is_unspec(const struct msghdr *msg)
 }
 
 /*
- * MSG_FASTOPEN is a connect(), so TCP refuses it when there is a connection. The first one after a
- * connect() that did not wait finds out that there is, and goes on, as a second connect() would.
+ * A call with MSG_FASTOPEN is also a connect(), so TCP refuses it on a connected socket. After a
+ * non-blocking connect(), the first such call completes the connection, as a second connect()
+ * would, and sends.
  */
 static int smc_stream_fast_open(struct socket *sock, const struct msghdr *msg)
 {
@@ -113,13 +114,13 @@ static int smc_stream_fast_open(struct socket *sock, const struct msghdr *msg)
 		return -EOPNOTSUPP;
 	if (sock->state == SS_CONNECTED)
 		return -EISCONN;
-	/* Unless another thread has just disconnected it. */
+	/* Another thread may have just disconnected the socket: then the state stays. */
 	if (sock->state == SS_CONNECTING)
 		sock->state = SS_CONNECTED;
 	return 0;
 }
 
-/* A call that finds out that the stream has failed leaves TCP's connection reset. */
+/* Ends a call that transfers data. If the stream has failed, TCP's connection is reset, too. */
 static void smc_release_transfer(struct sock *sk, const struct smc_stream *st)
 {
 	/* Another thread may have disconnected the socket meanwhile. */
@@ -156,7 +157,7 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	return rc;
 }
 
-/* There is something to tell beside the bytes, which most do not ask for. */
+/* Whether the call returns more than bytes: a timestamp, or the number of unread bytes. */
 static bool smc_wants_cmsg(const struct sock *sk, const struct msghdr *msg, u64 arrival)
 {
 	return arrival || smc_tcp_tells_inq(sk) || msg->msg_get_inq;
@@ -203,25 +204,28 @@ static __poll_t smc_poll(struct file *file, struct socket *sock, poll_table *wai
 		return smc_listener_is_ready(smc->listener) ? EPOLLIN | EPOLLRDNORM : 0;
 	case SMC_MODE_CONNECTING:
 	case SMC_MODE_HANDSHAKE:
-		/* TCP's connection may be there at any time, and is not the application's yet. */
+		/* TCP may be connected already, but its poll() must not report that yet. */
 		sock_poll_wait(file, sock, wait);
-		/* It may have come about before the wait began. */
+		/* The connection may have been established before the wait began. */
 		return smc_is_connecting(smc) ? 0 : smc_poll(file, sock, NULL);
 	default:
 		mask = smc_tcp_ops(sk)->poll(file, sock, wait);
-		/* Another thread's connect() may have begun meanwhile. */
+		/* Another thread may have begun a connect() meanwhile. */
 		return smc_sk_is_connecting(sk) ? 0 : mask;
 	}
 }
 
-/* As TCP does before its handshake is through, whatever half is to be shut. */
+/*
+ * Shuts down a socket that is connecting: as TCP does in its own handshake, this disconnects the
+ * socket, whichever direction is to be shut down.
+ */
 static int smc_shutdown_connecting(struct smc_sock *smc, struct socket *sock)
 {
 	struct sock *sk = smc->sk;
 	int rc = -EISCONN;
 
 	smc_handshake_stop(&smc->hs);
-	/* It may have been through before it could be stopped. */
+	/* SMC's handshake may have succeeded before it could be stopped. */
 	if (smc->mode == SMC_MODE_CONNECTING || sk->sk_state == TCP_CLOSE) {
 		smc_sock_leave_smc(smc);
 		smc_tcp_disconnect(sk);
@@ -247,18 +251,18 @@ static int smc_shutdown_tcp(struct socket *sock, int how)
 	return rc;
 }
 
-/* With the socket locked. */
+/* Called with the socket locked. */
 static int smc_shutdown_stream(struct socket *sock, struct smc_stream *st, int how)
 {
 	struct sock *sk = sock->sk;
-	/* While TCP's reset waits for the stream's, the connection still stands. */
+	/* TCP may have been reset while the stream still waits for its own end: not down yet. */
 	bool is_down = smc_stream_has_failed(st) ||
 		       (sk->sk_state == TCP_CLOSE && smc_stream_is_closed(st));
 
-	/* Another thread has disconnected it. */
+	/* Another thread has disconnected the socket. */
 	if (smc_stream_of(sk) != st)
 		return -ENOTCONN;
-	/* As with TCP, a connect() that did not wait has been told of by this. */
+	/* As with TCP, this call completes a non-blocking connect(). */
 	if (sock->state == SS_CONNECTING)
 		sock->state = is_down ? SS_DISCONNECTING : SS_CONNECTED;
 	if (is_down)
@@ -289,7 +293,7 @@ static int smc_shutdown(struct socket *sock, int how)
 	return rc;
 }
 
-/* A stream may fail before the reset of TCP's connection comes, which would still be bound then. */
+/* If the stream has failed, TCP's connection, which still holds its port, is reset first. */
 static int smc_bind(struct socket *sock, struct sockaddr *addr, int len)
 {
 	struct sock *sk = sock->sk;
@@ -299,13 +303,13 @@ static int smc_bind(struct socket *sock, struct sockaddr *addr, int len)
 		lock_sock(sk);
 		smc_release_transfer(sk, st);
 	} else if (st && READ_ONCE(sk->sk_state) == TCP_CLOSE && !smc_stream_is_closed(st)) {
-		/* TCP's reset waits for the stream's. */
+		/* TCP was reset, but the stream still waits for its own end. */
 		return -EINVAL;
 	}
 	return smc_tcp_ops(sk)->bind(sock, addr, len);
 }
 
-/* With the socket locked. Return: 0, also if the listener will be TCP's; or -errno. */
+/* Called with the socket locked. Return: 0, also if the listener will be TCP's; or -errno. */
 static int smc_listen_begin(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
@@ -313,10 +317,10 @@ static int smc_listen_begin(struct socket *sock)
 
 	if (smc && smc_is_connecting(smc))
 		return -EINVAL;
-	/* As TCP says, which might say otherwise a moment later. */
+	/* The same answer as TCP's, whose state may change a moment later. */
 	if (sk->sk_state != TCP_CLOSE || sock->state != SS_UNCONNECTED)
 		return sk->sk_state == TCP_LISTEN ? 0 : -EINVAL;
-	/* The children of a listener would inherit what a connection has left of itself. */
+	/* Children of the listener would inherit what is left of an earlier connection. */
 	if (smc && smc->mode != SMC_MODE_LISTEN)
 		smc_sock_leave_smc(smc);
 	if ((smc && (smc->tcp_only || smc->tcp_holds || smc->listener)) ||
@@ -334,7 +338,7 @@ static int smc_listen(struct socket *sock, int backlog)
 	struct sock *sk = sock->sk;
 	int rc;
 
-	/* It was ended from outside, and what waited there is to go first. */
+	/* The listener was ended from outside: first reset the connections that waited in it. */
 	if (listener && READ_ONCE(sk->sk_state) != TCP_LISTEN) {
 		smc_listener_stop_begin(listener);
 		smc_listener_stop_end(listener);
@@ -367,7 +371,7 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 			       size_t len, unsigned int flags)
 {
 	struct sock *sk = sock->sk;
-	/* As with TCP, SPLICE_F_NONBLOCK is about the pipe only. */
+	/* As with TCP, SPLICE_F_NONBLOCK applies to the pipe only. */
 	long timeo = sock_rcvtimeo(sk, sock->file->f_flags & O_NONBLOCK);
 	struct smc_stream *st;
 	ssize_t rc;
@@ -384,7 +388,7 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 	return rc;
 }
 
-/* sendfile() sent the end of the file as if more were to follow. */
+/* sendfile() has sent the end of the file as if more data were to follow. */
 static void smc_splice_eof(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
@@ -396,13 +400,13 @@ static void smc_splice_eof(struct socket *sock)
 		smc_stream_uncork(st);
 }
 
-/* TCP has set an option of a socket with a stream. */
+/* Applies an option that TCP has set to the socket's stream. */
 static void smc_stream_apply_option(struct smc_stream *st, int optname)
 {
 	switch (optname) {
 	case TCP_NODELAY:
 	case TCP_CORK:
-		/* Either may have ended what holds data back. */
+		/* Either option may have ended TCP_CORK, which holds data back. */
 		if (!smc_tcp_is_corked(st->sk))
 			smc_stream_uncork(st);
 		break;
@@ -452,7 +456,7 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 	rc = smc_tcp_ops(sock->sk)->getsockopt(sock, level, optname, optval, optlen);
 	if (rc || level != SOL_TCP || optname != TCP_INFO)
 		return rc;
-	/* Looked up once: another thread may make the socket TCP's. */
+	/* Looked up once: another thread may leave the socket to TCP. */
 	smc = smc_sk(sock->sk);
 	if (!smc || smc_mode(smc) != SMC_MODE_STREAM)
 		return 0;
@@ -460,8 +464,8 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 }
 
 /*
- * The stream's close goes on while the application's socket goes: TCP's gets another one. Return:
- * false without memory.
+ * Lets the stream's close go on without the application's socket: TCP's sock gets another struct
+ * socket. Return: false without memory.
  */
 static bool smc_release_later(struct smc_stream *st, struct socket *sock)
 {
@@ -471,7 +475,7 @@ static bool smc_release_later(struct smc_stream *st, struct socket *sock)
 	if (sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &orphan))
 		return false;
 	orphan->ops = smc_tcp_ops(sk);
-	/* Its release puts what sock_create() would have got. */
+	/* The release of the orphan puts the reference that sock_create() would have taken. */
 	__module_get(orphan->ops->owner);
 	orphan->state = SS_CONNECTED;
 	lock_sock(sk);
@@ -484,7 +488,7 @@ static bool smc_release_later(struct smc_stream *st, struct socket *sock)
 
 static void smc_release_abort(struct smc_stream *st, struct sock *sk)
 {
-	/* First, see smc_tcp_close_orderly(). */
+	/* TCP first, see smc_tcp_close_orderly(). */
 	lock_sock(sk);
 	smc_tcp_disconnect(sk);
 	release_sock(sk);
@@ -495,7 +499,7 @@ static void smc_release_orphan(struct smc_stream *st, struct socket *sock)
 {
 	if (!smc_stream_may_be_orphan(st))
 		smc_release_abort(st, sock->sk);
-	/* TCP's connection ends when the peer's host knows of the end of the stream. */
+	/* TCP's connection ends only when the peer's host knows of the end of the stream. */
 	if (!smc_stream_has_ended(st) && !smc_stream_is_reset(st)) {
 		if (smc_release_later(st, sock))
 			return;
@@ -525,7 +529,7 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 	smc_stream_put(st);
 }
 
-/* The socket is TCP's again, and what it has left of a stream ends with it. */
+/* Closes a stream whose socket went back to TCP: the stream stayed until this release. */
 static void smc_release_left(struct smc_stream *st)
 {
 	bool is_closed = READ_ONCE(st->tx.final_flags) & SMC_CONN_CLOSED;
@@ -574,13 +578,13 @@ static int smc_set_rcvlowat(struct sock *sk, int value)
 	int rc = smc_tcp_ops(sk)->set_rcvlowat(sk, value);
 	struct smc_stream *st = smc_stream_of(sk);
 
-	/* What is there may be enough now, and TCP looks at its own queue only. */
+	/* The stream may have enough bytes now, and TCP looks at its own queue only. */
 	if (!rc && st)
 		smc_stream_notify_readers(st);
 	return rc;
 }
 
-/* Nobody finds it any more. */
+/* Frees what SMC knows of a connection that no other thread can find any more. */
 static void smc_discard(struct smc_sock *smc)
 {
 	smc_sock_cancel(smc);
@@ -603,12 +607,15 @@ void smc_abandon(struct smc_sock *smc)
 	smc_discard(smc);
 }
 
-/* With the connection locked by bh_lock_sock(), and by no user. */
+/* Called under bh_lock_sock(), with the connection locked by no user. */
 static void smc_end_queued(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 
-	/* TCP may have destroyed it. One without a stream is TCP's, and the other listener's. */
+	/*
+	 * TCP may have destroyed the connection. One without a stream is TCP's, and the other
+	 * listener's.
+	 */
 	if (smc->mode == SMC_MODE_STREAM && sk->sk_state != TCP_CLOSE &&
 	    !sock_flag(sk, SOCK_DEAD)) {
 		WRITE_ONCE(sk->sk_err, ECONNABORTED);
@@ -625,7 +632,7 @@ bool smc_abandon_queued(struct smc_sock *smc)
 	local_bh_disable();
 	bh_lock_sock(sk);
 	is_owned = sock_owned_by_user(sk);
-	/* First, so that another listener does not take it for one of its own. */
+	/* First, so that another listener does not take the connection for its own. */
 	if (!is_owned)
 		smc_end_queued(smc);
 	bh_unlock_sock(sk);
@@ -653,14 +660,14 @@ void smc_reset_tcp(struct sock *sk)
 	smc_reset_other(sk);
 }
 
-/* TCP's connection below and the stream may each stand for a while after the other. */
+/* TCP's connection and the stream may each last for a while after the other has ended. */
 static int smc_getname(struct socket *sock, struct sockaddr *addr, int peer)
 {
 	struct smc_stream *st = smc_stream_of(sock->sk);
 
 	if (peer == 1 && (st ? smc_stream_has_failed(st) : smc_sk_is_connecting(sock->sk)))
 		return -ENOTCONN;
-	/* 2 is accept(), which gets an address of whatever it is. */
+	/* @peer is 2 in accept(), for which TCP gives the address in every state. */
 	if (peer == 1 && st && !smc_stream_is_closed(st))
 		peer = 2;
 	return smc_tcp_ops(sock->sk)->getname(sock, addr, peer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The operations of an SMC socket. */
+/* The operations (struct proto_ops) of an SMC socket. */
 #ifndef SMC_OPS_H
 #define SMC_OPS_H
 
@@ -9,7 +9,7 @@ struct smc_sock;
 struct sock;
 
 /**
- * smc_ops_init() - derive our operations from TCP's
+ * smc_ops_init() - derive SMC's operations from TCP's
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.
@@ -17,31 +17,31 @@ struct sock;
 int smc_ops_init(void);
 
 /**
- * smc_ops_for() - our counterpart of TCP's operations
- * @tcp: a socket's operations
+ * smc_ops_for() - SMC's counterpart of TCP's operations
+ * @tcp: operations of a socket
  *
  * Context: any.
- * Return: ours, or NULL if @tcp are not TCP's.
+ * Return: SMC's operations, or NULL if @tcp are not TCP's.
  */
 const struct proto_ops *smc_ops_for(const struct proto_ops *tcp);
 
 /**
- * smc_ops_of_family() - our operations for AF_INET or AF_INET6
- * @family: address family
+ * smc_ops_of_family() - SMC's operations for an address family
+ * @family: AF_INET or AF_INET6
  *
- * Return: NULL if the kernel has no such TCP.
+ * Return: NULL if the kernel has no TCP for @family.
  */
 const struct proto_ops *smc_ops_of_family(int family);
 
 /**
- * smc_tcp_ops() - TCP's operations for a socket of ours
+ * smc_tcp_ops() - TCP's operations for an SMC socket
  * @sk: socket
  */
 const struct proto_ops *smc_tcp_ops(const struct sock *sk);
 
 /**
  * smc_abandon() - SMC's part of a close by reset
- * @smc: socket that no application has seen; it is freed
+ * @smc: connection that no application has seen; freed by this function
  *
  * Context: process, without the socket lock; may sleep.
  */
@@ -51,17 +51,17 @@ void smc_abandon(struct smc_sock *smc);
  * smc_abandon_queued() - close a connection that TCP may have in the queue of another listener
  * @smc: connection whose handshake is over
  *
- * Nobody may lock a connection in a queue but by its spinlock: inet_csk_listen_stop() takes it
- * out without a look at its owner. The peer learns of the end from the stream.
+ * A connection in an accept queue may be locked by its spinlock only: inet_csk_listen_stop() takes
+ * the connection out without a look at its owner. The peer learns of the end from the stream.
  *
  * Context: process, may sleep.
- * Return: false, and nothing is done, if a user has it locked, so that it is in no queue.
+ * Return: false, with nothing done, if a user has the connection locked; then it is in no queue.
  */
 bool smc_abandon_queued(struct smc_sock *smc);
 
 /**
- * smc_reset_other() - close a connection of TCP by reset
- * @sk: socket that no application has seen; what SMC knows of it, if anything, is another's to free
+ * smc_reset_other() - close a connection of TCP's by reset
+ * @sk: socket that no application has seen; if it has a struct smc_sock, another thread frees that
  *
  * Context: process, without the socket lock; may sleep.
  */

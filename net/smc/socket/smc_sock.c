@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The table of sockets that SMC knows, and their way back to TCP. */
+/* The array of sockets that SMC knows, the changes of their modes, and their way back to TCP. */
 
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
@@ -21,14 +21,14 @@
 #include "trace.h"
 #include "workqueue.h"
 
-/* How long after a FIN of TCP the end of the stream may follow. */
+/* How long after TCP's FIN or reset the end of the stream may come. */
 #define SMC_FIN_WAIT		(5 * HZ)
 
 static void smc_sock_check_fin(struct work_struct *work);
 static void smc_sock_do_later(struct work_struct *work);
 static const struct smc_handshake_ops smc_sock_handshake_ops;
 
-/* Where a namespace's array has it: no two struct socks begin in the same KiB. */
+/* Index of a socket in its namespace's array. No two struct socks begin in the same KiB. */
 static unsigned long smc_sock_index(const struct sock *sk)
 {
 	BUILD_BUG_ON(sizeof(struct tcp_sock) < SZ_1K);
@@ -41,7 +41,7 @@ struct smc_sock *smc_sock_find(const struct sock *sk)
 	return xa_load(&smc_sk_net(sk)->socks, smc_sock_index(sk));
 }
 
-/* TCP charges nobody without memory accounting of sockets, or for those made in the root group. */
+/* TCP charges nobody if sockets are not accounted, or if the root group created the socket. */
 static struct mem_cgroup *smc_sock_get_memcg(const struct sock *sk)
 {
 	if (sk->sk_memcg && mem_cgroup_tryget(sk->sk_memcg))
@@ -70,15 +70,15 @@ static void smc_sock_init(struct smc_sock *smc, struct sock *sk, enum smc_role r
 }
 
 /*
- * A stranger's SYN is not to have the server's control group killed for memory: until accept()
- * the connection, which has no socket yet, does without.
+ * A stranger's SYN must not make the OOM killer act in the server's control group. So until
+ * accept(), while the connection has no struct socket, an allocation that finds no memory fails.
  */
 static gfp_t smc_sock_gfp(const struct sock *sk)
 {
 	return sk->sk_socket ? GFP_KERNEL : GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
 }
 
-/* Charged to set_active_memcg()'s. */
+/* Charges the control group that set_active_memcg() has set. */
 static struct smc_sock *smc_sock_make(struct sock *sk, enum smc_role role,
 				      struct mem_cgroup *memcg)
 {
@@ -134,14 +134,15 @@ int smc_sock_for_each(const struct net *net, unsigned long *index,
 
 void smc_sock_do_soon(struct smc_sock *smc, unsigned long delay)
 {
-	/* Few sockets need the work, and to cancel it costs instructions even if it never ran. */
+	/* Few sockets need the work, and cancelling it costs time even if it never ran. */
 	WRITE_ONCE(smc->has_later, true);
 	mod_delayed_work(smc_wq, &smc->later, delay);
 }
 
 /*
- * TCP's callback can't send: a work declines a PROPOSAL. Nobody locks a connection that waits for
- * accept(), for TCP expects that when it stops listening.
+ * TCP's callback can't send, so a work declines a PROPOSAL. No work is queued for a connection that
+ * waits for accept(): nobody may lock such a connection, as TCP expects when it stops listening.
+ * Return: true while there is no byte for the application.
  */
 static bool smc_sock_drop(struct smc_sock *smc)
 {
@@ -165,9 +166,9 @@ void smc_sock_timer(struct smc_sock *smc, struct timer_list *timer,
 }
 
 /*
- * Whatever of it is due: a connection that waits need not wait longer for its peer to speak; TCP's
- * connection follows its stream; a PROPOSAL that came too late is declined. The socket's user may
- * keep it locked for long: the work comes back, and holds up no other.
+ * Does what is due on the socket: ends the deferral of a connection (TCP_DEFER_ACCEPT), closes
+ * TCP's connection after its stream, or declines a PROPOSAL that came too late. The socket's user
+ * may keep the socket locked for long: then the work comes back later, and delays no other work.
  */
 static void smc_sock_do_later(struct work_struct *work)
 {
@@ -178,7 +179,7 @@ static void smc_sock_do_later(struct work_struct *work)
 		smc_listener_end_deferral(smc);
 		return;
 	}
-	/* Without a parent a deferral is over: what is pending by now is due at once. */
+	/* A connection without a parent is not deferred: the other duties are due at once. */
 	if (!smc_sock_trylock(smc->sk)) {
 		queue_delayed_work(smc_wq, &smc->later, SMC_SOCK_RETRY);
 		return;
@@ -210,33 +211,33 @@ bool smc_sock_drop_late(struct smc_sock *smc)
 	return false;
 }
 
-/* Whether connect() has returned the error: TCP's connection broke before the handshake did. */
+/* Whether connect() has returned the error: TCP's connection broke before SMC's handshake did. */
 static bool smc_sock_has_reported(const struct sock *sk)
 {
 	return sk->sk_state == TCP_CLOSE && sk->sk_socket && sk->sk_socket->state == SS_UNCONNECTED;
 }
 
-/* The handshake broke off in the middle: neither SMC nor TCP can go on. */
+/* SMC's handshake broke off in the middle: neither SMC nor TCP can go on. */
 static void smc_sock_abort(struct smc_sock *smc, int err)
 {
 	struct sock *sk = smc->sk;
-	/* Unless sending a message took it. */
+	/* TCP's own error comes first, unless sending a message has taken it. */
 	int reset = sk->sk_err;
 	bool has_told = smc_sock_has_reported(sk);
 
-	/* accept() can still name the peer then. */
+	/* After a reset, as opposed to a disconnect, accept() can still name the peer. */
 	if (sk->sk_state != TCP_CLOSE)
 		smc_tcp_reset(sk);
-	/* The next connect() or read takes it. */
+	/* The next connect() or read takes the error. */
 	if (!has_told)
 		WRITE_ONCE(sk->sk_err, reset ? : smc->hs.aborted ? ECONNRESET : -err);
-	/* Last: until then nobody sees a TCP connection to use. */
+	/* Last: before this, no call takes the connection for one that TCP may use. */
 	smc_sock_unhook(smc);
 }
 
 void smc_sock_check_tcp(struct smc_sock *smc)
 {
-	/* Perhaps a DECLINE that came too late; in any case the peer takes it for TCP. */
+	/* The bytes may be a late DECLINE; in any case the peer uses TCP on this connection. */
 	if (tcp_inq(smc->sk) <= 0)
 		return;
 	smc_stat_violation(smc_sk_net(smc->sk), SMC_VIOLATION_CLC);
@@ -249,10 +250,13 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 
 	smc->stream = smc->hs.stream;
 	smc_stream_attach(smc->stream, sk, smc->role, smc_tcp_close_later);
-	/* Pairs with the calls, which look at the stream without the lock. */
+	/* Pairs with smc_mode(): calls look at the stream without the lock. */
 	smp_store_release(&smc->mode, SMC_MODE_STREAM);
 	smc_keepalive_begin(smc);
-	/* The peer may have been quicker. Who waits is woken when the handshake is over. */
+	/*
+	 * The peer may have sent data or closed already. Waiting threads need no wake-up here: they
+	 * are woken when the handshake is over.
+	 */
 	smc_stream_report_urgent(smc->stream);
 	smc_sock_check_tcp(smc);
 	smc_sock_tcp_changed(smc);
@@ -270,14 +274,17 @@ void smc_sock_leave_smc(struct smc_sock *smc)
 	smc_sock_unhook(smc);
 }
 
-/* By TCP. What was sent so far is not among the bytes that SO_TIMESTAMPING counts. */
+/*
+ * The connection goes on with TCP. SO_TIMESTAMPING counts the application's bytes only, so the CLC
+ * messages sent so far are left out of the count.
+ */
 static void smc_sock_enter_tcp(struct smc_sock *smc)
 {
 	atomic_set(&smc->sk->sk_tskey, smc_tcp_written(smc->sk));
 	smc_sock_fall_back(smc, smc->hs.reason);
 }
 
-/* With the socket locked. The handshake is over. */
+/* Called with the socket locked, when SMC's handshake is over. */
 static void smc_sock_finish_handshake(struct smc_handshake *hs)
 {
 	struct smc_sock *smc = container_of(hs, struct smc_sock, hs);
@@ -306,8 +313,8 @@ static const struct smc_handshake_ops smc_sock_handshake_ops = {
 };
 
 /*
- * TCP's FIN or reset and the end of the stream go different ways. But a peer that closed TCP
- * and never ends the stream is not there any more.
+ * TCP's FIN or reset and the end of the stream travel on different paths, so the end may come some
+ * time after. But a peer that closed TCP and never ends the stream is gone.
  */
 static void smc_sock_check_fin(struct work_struct *work)
 {
@@ -318,7 +325,10 @@ static void smc_sock_check_fin(struct work_struct *work)
 		smc_stream_abort(st, ECONNRESET);
 }
 
-/* @end: flags of the stream, one of which is to come. A reset, also after a FIN, asks for more. */
+/*
+ * @end has the SMC_CONN_* flags of which one is to come. After a reset, even one that follows a
+ * FIN, fewer flags count as an end than after a FIN.
+ */
 static void smc_sock_await_end(struct smc_sock *smc, u8 end)
 {
 	if (READ_ONCE(smc->stream->rx.conn_flags) & end)
@@ -328,9 +338,10 @@ static void smc_sock_await_end(struct smc_sock *smc, u8 end)
 }
 
 /*
- * TCP's connection broke. If the peer reset it, the stream's word of that, and bytes before it, may
- * be on their way. It is no second error of a stream that had failed by then; whether SO_ERROR has
- * taken the first one can't be told.
+ * TCP's connection broke. If the peer reset it, the stream's message of that reset, and bytes
+ * before it, may still be on their way. A stream that had failed before gets no second error:
+ * sk_err becomes the stream's error again unless a call that transfers data has returned it.
+ * Whether SO_ERROR has taken that error can't be known.
  */
 static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 {
@@ -340,11 +351,11 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 	if (smc_stream_has_failed(st)) {
 		WRITE_ONCE(sk->sk_err, READ_ONCE(st->is_err_told) ? 0 : st->err);
 	} else if (smc_stream_is_closed(st)) {
-		/* A connection of TCP that both ends have closed has no errors any more. */
+		/* A plain TCP connection has no errors once both ends have closed it. */
 		WRITE_ONCE(sk->sk_err, 0);
 	} else if (!READ_ONCE(st->rx.conn_flags) && (err == ECONNRESET || err == EPIPE)) {
 		WRITE_ONCE(sk->sk_err, 0);
-		/* One that has only ceased to write still needs TCP's connection. */
+		/* A peer that has only shut down its sending direction still needs TCP. */
 		smc_sock_await_end(smc, SMC_PEER_GONE);
 	} else {
 		smc_stream_abort(st, err);
@@ -353,7 +364,7 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 
 /*
  * When both ends have closed, TCP ends without an error, and has seen a FIN. An error that the
- * application has left unread may be older, of an ICMP message that IP_RECVERR lets through.
+ * application has not read may be older: it may come from an ICMP message that IP_RECVERR reports.
  */
 static bool smc_sock_tcp_is_over(const struct smc_sock *smc, int err)
 {

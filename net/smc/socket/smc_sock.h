@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An SMC socket is a TCP socket whose operations are ours: its struct sock is TCP's.
- * What SMC knows of it exists from connect() or listen() on, in its namespace's array by struct
- * sock, and hangs off sk_user_data while SMC has anything to do with it. That of a listener is left
- * to BPF's maps of sockets; callbacks.c knows the listener. A socket of which SMC knows nothing, or
- * that went back to TCP, has every call done by TCP.
+ * An SMC socket is a TCP socket with this module's operations: its struct sock is TCP's. SMC keeps
+ * a struct smc_sock for it from connect(), listen() or the first SMC option on, in an array of the
+ * namespace that is indexed by struct sock. sk_user_data points to the struct while SMC has
+ * anything to do with the socket. A listener's sk_user_data is left to BPF's maps of sockets, so
+ * callbacks.c finds the listener by its operations. TCP does every call of a socket that SMC does
+ * not know, or that went back to TCP.
  *
  * Locking: the socket lock protects the mode. The struct lives until release, so calls
  * may use it without a reference; TCP's callbacks use it under RCU.
@@ -26,49 +27,52 @@ struct smc_listener;
 struct smc_stream;
 
 enum smc_mode {
-	SMC_MODE_TCP,		/* by choice or fallback; hooked only for what comes too late */
+	SMC_MODE_TCP,		/* by choice or fallback; hooked only for late CLC messages */
 	SMC_MODE_CONNECTING,	/* TCP's handshake is under way */
-	SMC_MODE_HANDSHAKE,	/* the handshake is under way */
-	SMC_MODE_STREAM,	/* data goes by the stream */
+	SMC_MODE_HANDSHAKE,	/* SMC's handshake is under way */
+	SMC_MODE_STREAM,	/* the stream carries the data */
 	SMC_MODE_LISTEN,
 };
 
-/* Of smc_sock.local_listener: none has the other end so far. */
+/* Value of smc_sock.local_listener: no listener has the other end so far. */
 #define SMC_NO_LISTENER		((struct smc_listener *)ERR_PTR(-ENOENT))
 
 /**
  * struct smc_sock - what SMC knows of a socket
  * @sk: the TCP socket
- * @mode: see enum
+ * @mode: see enum smc_mode
  * @role: client or server
- * @tcp_only: it listened once, and is TCP's
- * @tcp_holds: options being set, during which no connection may begin to be of SMC
+ * @tcp_only: the socket has listened, and its later connections are TCP's
+ * @tcp_holds: number of options being set, during which no connection may begin to use SMC
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many handshakes are under way
- * @local_listener: while a connect() is under way that will run the handshake, the listener of this
- *	namespace that has the other end, referenced, or SMC_NO_LISTENER; else NULL
- * @reason: why it is TCP: diagnosis code, or 0
+ * @local_listener: while connect() is under way and will run SMC's handshake: the listener of this
+ *	namespace that has the other end, referenced, or SMC_NO_LISTENER; otherwise NULL
+ * @reason: why the connection is TCP's: a diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
- * @memcg: control group that its buffers are charged to, referenced; or NULL. That of the socket,
- *	or, where TCP charges nobody, of the thread that made it known
- * @hs: the handshake
- * @stream: in SMC_MODE_STREAM
- * @later: what callbacks of TCP and of the stream leave to a worker, see smc_sock_do_later()
- * @has_later: it was queued, once at least; see smc_sock_do_soon()
- * @syn: looks after SYNs that get no answer, in SMC_MODE_CONNECTING
- * @left_out: the option, of the SYNs since
- * @retrans_with: TCP's count of retransmissions then
- * @awaited_end: flags of the stream, one of which is to follow TCP's FIN or reset; or 0
- * @fin: looks after that whether the stream ended, too
- * @keepalive: finds out whether TCP's connection below the stream still stands
- * @keepalive_probes: sent since the peer last answered
- * @keepalive_sent: when the last of them was, in tcp_jiffies32
- * @listener: in SMC_MODE_LISTEN
+ * @memcg: control group to charge for buffers, referenced; or NULL. It is the socket's, or, where
+ *	TCP charges nobody, that of the thread that created this struct
+ * @hs: SMC's handshake
+ * @stream: the stream, from SMC_MODE_STREAM until release; else NULL
+ * @later: work that callbacks of TCP and of the stream queue, see smc_sock_do_later()
+ * @has_later: @later was queued at least once, see smc_sock_do_soon()
+ * @syn: timer that detects SYNs without an answer, in SMC_MODE_CONNECTING
+ * @left_out: @syn has removed the SMC option from the SYNs still to come
+ * @retrans_with: TCP's count of retransmissions when the option was removed
+ * @awaited_end: SMC_CONN_* flags, one of which the peer's end of the stream is to carry after TCP's
+ *	FIN or reset; 0 before those
+ * @fin: work that aborts the stream if no flag of @awaited_end has come in time
+ * @keepalive: timer that finds out whether TCP's connection below the stream still stands
+ * @keepalive_probes: number of probes sent since the peer last answered
+ * @keepalive_sent: time of the last probe, in tcp_jiffies32
+ * @listener: the listener, from SMC_MODE_LISTEN until release; else NULL
  * @parent: listener that this connection came to, until accept()
- * @closings: of the parent's, until it was taken there
- * @req: TCP's request that it came by, whose reference is TCP's queue's while it waits there
- * @is_deferred: it is not for accept() before the peer has said something; under the parent's lock
- * @siblings: in a list of the parent's
- * @rcu: for TCP's callbacks
+ * @closings: the parent's count of closings when the connection was taken from TCP
+ * @req: TCP's request of this connection. The reference belongs to TCP's accept queue while the
+ *	connection waits there
+ * @is_deferred: accept() does not return the connection before the peer has sent data (of the
+ *	stream); written under the parent's lock
+ * @siblings: entry in one of the parent's lists
+ * @rcu: frees the struct after TCP's callbacks are done with it
  */
 struct smc_sock {
 	struct sock *sk;
@@ -103,7 +107,7 @@ struct smc_sock {
 };
 
 /**
- * smc_is_connecting() - TCP's handshake or SMC's is under way
+ * smc_is_connecting() - whether TCP's handshake or SMC's is under way
  * @smc: socket
  *
  * Context: any.
@@ -133,25 +137,26 @@ void smc_tcp_state_change(struct sock *sk);
 
 /**
  * smc_sk_listening() - smc_sk() of a socket whose sk_user_data is not SMC's
- * @sk: socket with our callbacks
+ * @sk: socket with this module's callbacks
  *
- * Context: as of smc_sk().
+ * Context: as smc_sk().
+ * Return: NULL unless the socket is a listener of SMC's.
  */
 struct smc_sock *smc_sk_listening(const struct sock *sk);
 
 /**
- * smc_sk() - what SMC has to do with a socket now
+ * smc_sk() - what SMC knows of a socket that it has to do with now
  * @sk: socket
  *
- * Context: the caller has the socket's file open, is its release, or is under RCU; no checker
- * sees who is not. To compare what is returned, any.
- * Return: NULL if nothing: it is TCP's.
+ * Context: the caller has the socket's file open, is its release, or is under RCU. No checker finds
+ * a caller that is none of these. A caller that only compares the pointer may have any context.
+ * Return: NULL if the socket is TCP's now.
  */
 static inline struct smc_sock *smc_sk(const struct sock *sk)
 {
 	uintptr_t tagged;
 
-	/* Who else uses sk_user_data replaces a callback, or tags the pointer in another way. */
+	/* Another user of sk_user_data replaces a callback, or tags the pointer differently. */
 	if (READ_ONCE(sk->sk_state_change) != smc_tcp_state_change ||
 	    READ_ONCE(sk->sk_data_ready) != smc_tcp_data_ready)
 		return NULL;
@@ -162,7 +167,7 @@ static inline struct smc_sock *smc_sk(const struct sock *sk)
 }
 
 /**
- * smc_sk_is_connecting() - smc_is_connecting() of a socket that SMC may know nothing of
+ * smc_sk_is_connecting() - smc_is_connecting() of a socket that SMC may not know
  * @sk: socket
  *
  * Context: any.
@@ -175,7 +180,7 @@ static inline bool smc_sk_is_connecting(const struct sock *sk)
 }
 
 /**
- * smc_mode() - what a socket is now, for a call without its lock
+ * smc_mode() - the mode of a socket, for a call without its lock
  * @smc: socket
  *
  * Context: any.
@@ -187,7 +192,7 @@ static inline enum smc_mode smc_mode(const struct smc_sock *smc)
 }
 
 /**
- * smc_stream_of() - the socket's stream now, in line for the calls that transfer data
+ * smc_stream_of() - the socket's stream now; inline for the calls that transfer data
  * @sk: socket whose release has not begun
  *
  * Context: any.
@@ -205,7 +210,8 @@ static __always_inline struct smc_stream *smc_stream_of(const struct sock *sk)
  * @sk: socket whose release has not begun
  *
  * Context: any.
- * Return: NULL if it does not listen; another thread may make it TCP's at any time.
+ * Return: NULL if the socket does not listen with SMC; another thread may make it TCP's at any
+ * time.
  */
 static inline struct smc_listener *smc_listener_of(const struct sock *sk)
 {
@@ -215,108 +221,113 @@ static inline struct smc_listener *smc_listener_of(const struct sock *sk)
 }
 
 /**
- * smc_sock_find() - what SMC knows of a socket, also of one that went back to TCP
+ * smc_sock_find() - what SMC knows of a socket, including one that went back to TCP
  * @sk: socket
  *
- * Context: the caller has the socket's file open, or is its release.
+ * Context: the caller has the socket's file open, is its release, or is under RCU.
+ * Return: NULL if SMC does not know the socket.
  */
 struct smc_sock *smc_sock_find(const struct sock *sk);
 
 /**
- * smc_sock_create() - begin to know a socket, in SMC_MODE_TCP
+ * smc_sock_create() - make SMC know a socket, in SMC_MODE_TCP
  * @sk: socket
- * @role: of this end in the handshake
+ * @role: of this end in SMC's handshake
  *
- * Charged, as its buffers will be, to the socket's control group, or else to set_active_memcg()'s
- * or the caller's.
+ * The struct and later its buffers are charged to the socket's control group, or else to that of
+ * set_active_memcg() or of the caller.
  *
  * Return: NULL without memory.
  */
 struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
 
 /**
- * smc_sock_free() - after a grace period
- * @smc: socket that has been forgotten, and whose handshake is over
+ * smc_sock_free() - free what SMC knows of a socket, after an RCU grace period
+ * @smc: socket that was forgotten, and whose SMC handshake is over
  */
 void smc_sock_free(struct smc_sock *smc);
 
 /**
- * smc_sock_forget() - take a socket out of the array: its release begins
+ * smc_sock_forget() - take a socket out of the array because its release begins
  * @smc: socket
  *
- * Whatever is in the array has a live struct sock and, in SMC_MODE_STREAM, a live stream.
+ * Each socket in the array has a live struct sock and, in SMC_MODE_STREAM, a live stream.
  */
 void smc_sock_forget(struct smc_sock *smc);
 
 /**
- * smc_sock_timer() - what a timer of a socket does
+ * smc_sock_timer() - body of a socket's timer function
  * @smc: socket
  * @timer: one of its timers, which has expired
- * @look: called with bh_lock_sock(), in softirqs; says in how many jiffies to call it again, or 0
+ * @look: called under bh_lock_sock(); returns in how many jiffies to call it again, or 0
+ *
+ * Context: softirq.
  */
 void smc_sock_timer(struct smc_sock *smc, struct timer_list *timer,
 		    unsigned long (*look)(struct smc_sock *smc));
 
 /**
- * smc_sock_is_taken() - whether a socket is, or looks like, one of another part of the kernel
- * @sk: about to connect or listen, or just taken from TCP
+ * smc_sock_is_taken() - whether another part of the kernel uses a socket, or seems to
+ * @sk: socket about to connect or listen, or just taken from TCP
  *
- * Under tcp2smc, parts of the kernel that call sock_create() get a socket of SMC. What tells it
- * from an application's: callbacks or user data of others, no file, or allocations that may not
- * sleep.
+ * Under tcp2smc, parts of the kernel that call sock_create() get an SMC socket. It differs from an
+ * application's: it has foreign callbacks or user data, restricted allocations (sk_allocation), or
+ * no file although sock_create_kern() did not create it.
  *
  * Context: the socket is locked.
  */
 bool smc_sock_is_taken(const struct sock *sk);
 
 /**
- * smc_sock_leave_smc() - leave the socket to TCP, and end a stream that it has
+ * smc_sock_leave_smc() - leave the socket to TCP, and end its stream if it has one
  * @smc: socket, locked, whose TCP connection is closed or about to be
  *
- * Calls may be under way in the stream, which stays until the release of the socket.
+ * Calls may be under way in the stream, so the stream stays until the release of the socket.
  *
  * Context: process.
  */
 void smc_sock_leave_smc(struct smc_sock *smc);
 
 /**
- * smc_sock_hook() - take over TCP's callbacks
+ * smc_sock_hook() - replace the socket's callbacks by this module's
  * @smc: socket, locked
  * @mode: to enter
  */
 void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode);
 
 /**
- * smc_sock_unhook() - leave the socket to TCP
+ * smc_sock_unhook() - give the socket back its own callbacks, and leave it to TCP
  * @smc: socket, locked or in one of TCP's callbacks
  */
 void smc_sock_unhook(struct smc_sock *smc);
 
 /**
- * smc_sock_fall_back() - the connection is TCP's; count why
+ * smc_sock_fall_back() - leave the connection to TCP, and count why
  * @smc: socket, locked or in one of TCP's callbacks
  * @reason: diagnosis
  *
- * Unhooks it, unless a message of the handshake may still come: then smc_sock_drop_late() does.
+ * Unhooks the socket, unless a CLC message may still come: then smc_sock_drop_late() unhooks it.
  */
 void smc_sock_fall_back(struct smc_sock *smc, u32 reason);
 
 /**
- * smc_sock_drop_late() - drop what is left of the handshake; unhook once other bytes came
- * @smc: hooked, in SMC_MODE_TCP; locked or in TCP's data_ready callback
+ * smc_sock_drop_late() - drop CLC messages that come too late; unhook once other bytes came
+ * @smc: socket, hooked, in SMC_MODE_TCP; locked or in TCP's data_ready callback
  *
- * Return: true while there is nothing for the application.
+ * Return: true while there is no byte for the application.
  */
 bool smc_sock_drop_late(struct smc_sock *smc);
 
 /**
  * smc_sock_for_each() - call @fn for every socket of a namespace, until it returns an error
  * @net: namespace
- * @index: of the array, where to begin, 0 for all; on an error, where that was
- * @fn: called
- * @arg: for @fn
+ * @index: index of the array to begin at, 0 for all; after an error, that of the socket of the
+ *	error
+ * @fn: called for each socket
+ * @arg: passed to @fn
  *
- * A caller who goes on from an index meets each socket once that stays, while others come and go.
+ * A caller that goes on from an index meets each lasting socket exactly once, while other sockets
+ * come and go.
  *
  * Context: process; @fn runs under the array's lock, with softirqs off.
  * Return: 0 or the error of @fn.
@@ -325,36 +336,36 @@ int smc_sock_for_each(const struct net *net, unsigned long *index,
 		      int (*fn)(struct smc_sock *smc, void *arg), void *arg);
 
 /**
- * smc_sock_check_tcp() - end a stream under which bytes arrived by TCP
- * @smc: socket
+ * smc_sock_check_tcp() - abort the stream if bytes arrived by TCP
+ * @smc: socket in SMC_MODE_STREAM
  */
 void smc_sock_check_tcp(struct smc_sock *smc);
 
 /**
- * smc_sock_tcp_changed() - look what TCP's state says of the stream
+ * smc_sock_tcp_changed() - draw conclusions for the stream from TCP's state
  * @smc: socket in SMC_MODE_STREAM, locked or in one of TCP's callbacks
  */
 void smc_sock_tcp_changed(struct smc_sock *smc);
 
 /**
- * smc_sock_do_soon() - have a worker do what is due of a socket, see smc_sock_do_later()
- * @smc: socket; the caller has a lock by which smc_sock_cancel() comes later
- * @delay: in jiffies, instead of that of an earlier call
+ * smc_sock_do_soon() - have a worker do what is due on a socket, see smc_sock_do_later()
+ * @smc: socket; the caller holds a lock that makes smc_sock_cancel() come later
+ * @delay: in jiffies; replaces the delay of an earlier call
  *
  * Context: any but hard interrupt.
  */
 void smc_sock_do_soon(struct smc_sock *smc, unsigned long delay);
 
 /**
- * smc_sock_cancel() - nothing happens to a socket later
- * @smc: unhooked since, so that TCP does not tell of anything
+ * smc_sock_cancel() - stop the timers and works of a socket
+ * @smc: socket that was unhooked, so that no callback of TCP starts them again
  *
  * Context: process, without the socket lock; may sleep.
  */
 void smc_sock_cancel(struct smc_sock *smc);
 
 /**
- * smc_tcp_wake() - wake everybody who waits for anything on a socket
+ * smc_tcp_wake() - wake all threads that wait for anything on a socket
  * @sk: socket
  */
 void smc_tcp_wake(struct sock *sk);
@@ -363,19 +374,19 @@ void smc_tcp_wake(struct sock *sk);
  * smc_children_are_unhooked() - whether TCP creates the children of a socket that is to listen
  * @sk: socket, locked
  *
- * Return: false if another part of the kernel does, and the listener can't be ours.
+ * Return: false if another part of the kernel creates them, so that the listener can't use SMC.
  */
 bool smc_children_are_unhooked(const struct sock *sk);
 
 /**
- * smc_children_hook() - have children given TCP's callbacks and operations when they are created
- * @l: listener, its socket locked; does not listen yet
+ * smc_children_hook() - have each new child of a listener get TCP's callbacks and operations
+ * @l: listener, its socket locked and not listening yet
  */
 void smc_children_hook(struct smc_listener *l);
 
 /**
- * smc_callbacks_init() - learn TCP's own callbacks and operations from a socket of its
- * @tcp: socket that only TCP has used; one of each family
+ * smc_callbacks_init() - learn TCP's own callbacks and operations from a socket
+ * @tcp: socket that only TCP has used; called once for each address family
  */
 void smc_callbacks_init(const struct sock *tcp);
 

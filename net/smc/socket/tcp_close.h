@@ -26,7 +26,8 @@ struct sock;
 void smc_tcp_close(struct sock *sk);
 
 /**
- * smc_tcp_close_later() - queue a work that does that, or resets TCP if the stream has failed
+ * smc_tcp_close_later() - queue a work that calls smc_tcp_close(), or resets TCP if the stream has
+ * failed
  * @sk: socket; may be locked by another thread, or released already
  *
  * Context: any but hard interrupt.
@@ -34,7 +35,7 @@ void smc_tcp_close(struct sock *sk);
 void smc_tcp_close_later(struct sock *sk);
 
 /**
- * smc_tcp_close_begin() - catch up with a stream that has failed before it could be followed
+ * smc_tcp_close_begin() - queue the work for a stream that failed before it had a socket
  * @smc: socket, locked, which has just got its stream, or left its listener
  *
  * Context: process.
@@ -63,8 +64,10 @@ void smc_tcp_close_failed(struct sock *sk);
 /**
  * smc_tcp_close_orderly() - close the stream and the TCP connection
  * @st: stream
- * @sk: its socket, locked and unhooked
+ * @sk: socket of @st, locked and unhooked
  * @linger: see smc_stream_close()
+ *
+ * Context: process; may sleep.
  *
  * Return: as smc_stream_close().
  */
