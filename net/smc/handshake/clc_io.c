@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Moving CLC messages over the TCP connection, without ever taking an application's byte. */
+/* Sends and receives CLC messages over the TCP connection, and takes no byte of an application. */
 
 #include <linux/net.h>
 #include <net/sock.h>
@@ -18,7 +18,7 @@
 #define SMC_CLC_WAIT	(6 * HZ)
 #define SMC_CLC_POLL_INTERVAL	(HZ / 20)
 
-/* Bytes, or no hope of any. */
+/* Whether so many bytes have come, or the wait for them is in vain. */
 static bool smc_clc_has_or_broke(const struct smc_handshake *hs, int bytes)
 {
 	struct sock *sk = hs->sk;
@@ -39,7 +39,7 @@ static bool smc_clc_has(const struct smc_handshake *hs, int bytes)
 
 static long smc_clc_sleep(struct smc_handshake *hs, int bytes)
 {
-	/* Of fewer bytes than the application's SO_RCVLOWAT, TCP does not tell: look at times. */
+	/* TCP does not call data_ready for fewer bytes than the application's SO_RCVLOWAT: poll. */
 	long look = clamp((long)(hs->due - jiffies), 1L, (long)SMC_CLC_POLL_INTERVAL);
 
 	if (hs->interruptible)
@@ -64,10 +64,11 @@ static int smc_clc_wait(struct smc_handshake *hs, int bytes)
 }
 
 /*
- * A handshake holds what others wait for: ports, a worker, a place among those under way. So it
- * waits for the user of the socket no longer than for a peer. It tries once, at least.
- * Return: 0; -EINTR when the handshake was aborted; -ECONNABORTED when it is @due and the socket
- * still locked.
+ * Locks the socket. A handshake holds things that others wait for: references to ports, a worker,
+ * a place among the handshakes under way. So it waits for the user of the socket no longer than for
+ * a peer, but tries at least once.
+ * Return: 0; -EINTR when the handshake was aborted; or -ECONNABORTED when the socket is still
+ * locked at the time @due.
  */
 static int smc_clc_lock(struct smc_handshake *hs, unsigned long due)
 {
@@ -154,7 +155,7 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 	int rc;
 
 	rc = smc_clc_peek(hs);
-	/* Half a message is not one. */
+	/* An incomplete message violates the protocol. */
 	if ((rc == -ETIMEDOUT || rc == -ECONNRESET) && tcp_inq(hs->sk) > 0)
 		rc = -EPROTO;
 	if (rc == -ETIMEDOUT) {
@@ -203,7 +204,7 @@ int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len)
 	return 0;
 }
 
-/* The peer has begun to say what can only be a DECLINE. The rest may still be on its way. */
+/* The peer has begun a message that can only be a DECLINE. The rest may still be on its way. */
 static int smc_clc_await_decline(struct smc_handshake *hs, u8 *buf)
 {
 	s64 rc;
@@ -220,12 +221,12 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 {
 	if (!smc_clc_has_message(hs) || hs->head.type != SMC_CLC_DECLINE)
 		return false;
-	/* All of it is there: nothing is waited for. */
+	/* The message has come completely, so the call does not wait. */
 	hs->due = jiffies;
 	return !smc_clc_take(hs, buf);
 }
 
-/* May be called between setting a task's state and sleeping: takes no lock. */
+/* Called between setting the task's state and sleeping, so it takes no lock. */
 static bool smc_clc_is_cancelled(const void *arg)
 {
 	const struct smc_handshake *hs = arg;
@@ -233,7 +234,7 @@ static bool smc_clc_is_cancelled(const void *arg)
 	return smc_clc_has_or_broke(hs, 1);
 }
 
-/* A client that has confirmed the link may have said all that it wanted, and closed. */
+/* A client that has confirmed the link may have sent all its data by then, and closed. */
 static bool smc_clc_has_left(const void *arg)
 {
 	const struct smc_handshake *hs = arg;
@@ -256,7 +257,7 @@ void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason)
 	hs->reason = reason;
 	hs->owed = true;
 	hs->may_decline = true;
-	/* Nobody else can send yet. */
+	/* The application can't send yet. */
 	hs->written = smc_tcp_written(hs->sk);
 }
 
@@ -274,13 +275,16 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	if (!hs->declines)
 		return;
 	hs->declines = false;
-	/* A FIN counts, too. */
+	/* A FIN counts as sent data, too. */
 	if (smc_tcp_written(sk) != hs->written ||
 	    !((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)))
 		return;
 	smc_local_peer_id(sock_net(hs->sk), decline.peer_id);
 	len = smc_clc_build_decline(buf, &decline);
-	/* What fails here fails the application's next call. These bytes are not among its own. */
+	/*
+	 * An error here will also fail the application's next call. SO_TIMESTAMPING counts the
+	 * application's bytes only, so the DECLINE is left out of the count.
+	 */
 	if (!smc_tcp_write(hs->sk, buf, len))
 		atomic_add(len, &sk->sk_tskey);
 }
@@ -289,7 +293,7 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 {
 	struct smc_clc_decline decline = {
 		.version     = version,
-		/* Being late says nothing of the link group. */
+		/* A peer that is late may still know the link group. */
 		.out_of_sync = (reason == SMC_DIAG_SYNC && !hs->timed_out) ||
 			       reason == SMC_DIAG_NO_SERVER_LINK,
 		.diagnosis   = reason,
@@ -301,14 +305,14 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 		return smc_clc_await_decline(hs, buf);
 	if (smc_clc_take_early_decline(hs, buf))
 		return 0;
-	/* One that is there, of a socket that somebody keeps locked, is taken later. */
+	/* If the user keeps the socket locked, a DECLINE that has come is dropped later. */
 	if (smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE)
 		hs->owed = true;
 	smc_local_peer_id(sock_net(hs->sk), decline.peer_id);
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
 }
 
-/* One that came too late: its sender does speak SMC. */
+/* Notes a CLC message that came too late: its sender does speak SMC. */
 static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_header *hdr)
 {
 	hs->late_left = hdr->length;
@@ -320,7 +324,7 @@ static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_hea
 	hs->late_version = min_t(u8, hdr->version, SMC_VERSION_2);
 }
 
-/* For tcp_read_sock(). Return: bytes to drop; 0 for the application's, which end the search. */
+/* For tcp_read_sock(). Return: bytes to drop, or 0 at the application's first byte. */
 static int smc_clc_consume(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
 			   size_t len)
 {
@@ -346,7 +350,7 @@ bool smc_handshake_drop_late(struct smc_handshake *hs)
 {
 	read_descriptor_t desc = { .arg.data = hs, .count = 1 };
 
-	/* No message has an urgent byte, and tcp_read_sock() does not pass one. */
+	/* No CLC message has an urgent byte, and tcp_read_sock() does not read past one. */
 	if (smc_tcp_has_urgent(hs->sk))
 		hs->owed = false;
 	if (hs->owed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* CLC messages over the TCP connection. */
+/* Sends and receives CLC messages over the TCP connection. */
 #ifndef SMC_CLC_IO_H
 #define SMC_CLC_IO_H
 
@@ -9,51 +9,53 @@
 struct smc_handshake;
 
 /**
- * smc_clc_expect() - the peer's next message has the time of one from now on
+ * smc_clc_expect() - start the time in which the peer's next message is to come
  * @hs: handshake
  */
 void smc_clc_expect(struct smc_handshake *hs);
 
 /**
- * smc_clc_has_message() - whether the peer's next message has come whole
- * @hs: handshake, in which its header is noted
+ * smc_clc_has_message() - whether the peer's next message has come completely
+ * @hs: handshake, which gets the header of the message
  *
  * Context: process, without the socket lock; waits for nobody.
- * Return: false also while the user keeps the socket locked.
+ * Return: true if so; false also while the user keeps the socket locked.
  */
 bool smc_clc_has_message(struct smc_handshake *hs);
 
 /**
- * smc_clc_peek() - wait for the peer's next message, which stays where it is
- * @hs: handshake, in which its header is noted
+ * smc_clc_peek() - wait for the peer's next message, and leave it on the connection
+ * @hs: handshake, which gets the header of the message
  *
- * Context: process; sleeps up to the time of a CLC message.
+ * Context: process; sleeps until the message is late.
  * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed; -EPROTO when it sent something else;
- * -EINTR when the handshake was aborted; -ERESTARTSYS on a signal, if those are heard;
+ * -EINTR when the handshake was aborted; -ERESTARTSYS on a signal, if @hs is interruptible;
  * -ECONNABORTED when the user kept the socket locked until the message was late; or another error.
  */
 int smc_clc_peek(struct smc_handshake *hs);
 
 /**
  * smc_clc_take() - wait for the peer's next message and take it off the connection
- * @hs: handshake, in which its header is noted
+ * @hs: handshake, which gets the header of the message
  * @buf: SMC_CLC_MAX_LEN bytes, for the message
  *
- * Of a DECLINE note is taken in @hs, too. What is not a CLC message is left there, and counted.
+ * A DECLINE is noted in @hs, too. Bytes that are no CLC message are counted as a violation, and
+ * left on the connection.
  *
- * Context: process; sleeps up to the time of a CLC message.
- * Return: 0; SMC_DIAG_SYNC when none came in time; -ECONNRESET when the peer closed, or sent
+ * Context: process; sleeps until the message is late.
+ * Return: 0; SMC_DIAG_SYNC when no message came in time; -ECONNRESET when the peer closed, or sent
  * something else; -EINTR when the handshake was aborted; -ECONNABORTED when the user kept the
  * socket locked; or another error.
  */
 s64 smc_clc_take(struct smc_handshake *hs, u8 *buf);
 
 /**
- * smc_clc_take_early_decline() - take the DECLINE that the peer sent before it was this end's turn
- * @hs: handshake, in which note is taken of it
+ * smc_clc_take_early_decline() - take a DECLINE that the peer sent before its turn
+ * @hs: handshake, in which the DECLINE is noted
  * @buf: SMC_CLC_MAX_LEN bytes
  *
- * Return: whether there was one.
+ * Context: process, without the socket lock; waits for nobody.
+ * Return: whether there was a DECLINE.
  */
 bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
 
@@ -61,9 +63,9 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
  * smc_clc_send() - send a message
  * @hs: handshake
  * @buf: the message
- * @len: its length
+ * @len: length of the message
  *
- * Context: process, without the socket lock; waits for that as long as for a message.
+ * Context: process, without the socket lock; waits for the lock at most as long as for a message.
  * Return: 0 or -errno; -ECONNABORTED when the user kept the socket locked.
  */
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len);
@@ -72,42 +74,45 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len);
  * smc_clc_ask() - send a message that the peer is to answer
  * @hs: handshake
  * @buf: the message
- * @len: its length
+ * @len: length of the message
  *
- * Context: as of smc_clc_send().
- * Return: likewise.
+ * Context: as smc_clc_send().
+ * Return: as smc_clc_send().
  */
 int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len);
 
 /**
- * smc_clc_defer_decline() - go on with TCP, and decline the PROPOSAL only once it comes
+ * smc_clc_defer_decline() - go on with TCP, and decline the PROPOSAL only if it comes
  * @hs: handshake, as server, before any message
  * @reason: diagnosis
  *
- * The client may never have seen the option, and its application would read a DECLINE as data.
+ * The client may not have got the SMC option; then its application would read a DECLINE as data.
  */
 void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason);
 
 /**
- * smc_clc_cancel() - what ends the wait for a link to be confirmed, when no CLC message is due
+ * smc_clc_cancel() - events that cancel the wait for a link to be confirmed
  * @hs: handshake, which outlives the wait
  *
- * The peer says something, which can only be a DECLINE, or resets its TCP connection, or the
- * application has gone. Its FIN ends nothing: the link may be about to say that it was confirmed.
+ * No CLC message is due during the wait. The wait is cancelled when the peer sends bytes, which
+ * can only be a DECLINE, when the peer resets its TCP connection, or when the application has gone.
+ * The peer's FIN does not cancel the wait: the confirmation may still come over the link.
+ *
+ * Return: the events.
  */
 struct smc_cancel smc_clc_cancel(struct smc_handshake *hs);
 
 /**
- * smc_clc_fall_back() - both ends go on with TCP
+ * smc_clc_fall_back() - make both ends go on with TCP
  * @hs: handshake
- * @version: of the DECLINE
+ * @version: SMC version of the DECLINE
  * @reason: diagnosis
  * @buf: SMC_CLC_MAX_LEN bytes
  *
- * Takes the DECLINE that the peer has already sent, if it has, and sends one otherwise. Once both
- * have agreed on SMC, any byte of the peer's is the begin of a DECLINE, whose end is waited for.
+ * Takes a DECLINE that the peer has already sent, and sends one otherwise. Once both ends have
+ * agreed on SMC, any byte of the peer's begins a DECLINE, and its end is waited for.
  *
- * Context: process; sleeps up to the time of a CLC message.
+ * Context: process, without the socket lock; sleeps at most as long as for a CLC message.
  * Return: 0, or an error that ends the connection.
  */
 int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf);

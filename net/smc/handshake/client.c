@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The handshake as client. */
+/* The client's side of the CLC handshake. */
 
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -14,17 +14,17 @@
 #include "route.h"
 #include "setup.h"
 
-/* A client's handshake. */
+/* State of a client's handshake. */
 struct smc_client {
 	struct smc_handshake *hs;
-	s64 rc;			/* of the PROPOSAL */
+	s64 rc;			/* result of smc_client_propose() */
 	struct smc_path_setup *setups[SMC_N_PATHS];	/* by kind of path */
 	struct smc_path_setup *setup;	/* on the path that the server chose */
 	struct smc_clc_agreement accept;
 	u8 buf[SMC_CLC_MAX_LEN];
 };
 
-/* What the server chose must be what was offered. Return: 0 or a diagnosis. */
+/* Checks that the server has chosen something that was offered. Return: 0 or a diagnosis. */
 static u32 smc_client_check(struct smc_client *c)
 {
 	const struct smc_clc_agreement *accept = &c->accept;
@@ -58,7 +58,7 @@ static size_t smc_client_build_confirm(struct smc_client *c)
 	struct smc_clc_agreement confirm;
 
 	smc_setup_describe(c->setup, SMC_CLC_CONFIRM, &confirm);
-	/* No newer than this end's: see smc_client_check(). */
+	/* Not newer than this end's release, see smc_client_check(). */
 	confirm.fc.release = c->accept.fc.release;
 	return smc_clc_build_agreement(c->buf, &confirm);
 }
@@ -69,19 +69,19 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	struct smc_handshake *hs = c->hs;
 	s64 rc;
 
-	/* Bytes that are no message are an error: an application would take them for data. */
+	/* Bytes that are no CLC message are an error: the server sent them as data. */
 	rc = smc_clc_take(hs, c->buf);
-	/* The server, or what is on the way to it, returns an option that it does not know. */
+	/* The server, or a middlebox, may return an option that it does not know. */
 	if (rc == -ECONNRESET || hs->timed_out)
 		smc_blackhole_note(smc_sk_net(hs->sk), &hs->place, SMC_BLACKHOLE_NO_ANSWER);
 	if (rc)
 		return rc;
-	/* What happened before is over: should it happen again, that counts as the first time. */
+	/* The server speaks SMC: forget earlier failures, so that another counts as the first. */
 	smc_blackhole_forget(smc_sk_net(hs->sk), &hs->place);
 	if (hs->reason)
 		return 0;
 	if (hs->head.type == SMC_CLC_PROPOSAL) {
-		/* Both ends connected to each other, or this one to itself: both find it here. */
+		/* The ends connected to each other, or the socket to itself: both are clients. */
 		hs->reason = SMC_DIAG_SYNC;
 		return 0;
 	}
@@ -115,7 +115,7 @@ static s64 smc_client_propose(struct smc_client *c)
 	size_t len;
 	s64 rc;
 
-	/* A server in a crowd declines before it hears anything: that may cross what this sends. */
+	/* A server with too many handshakes declines at once, which may cross this message. */
 	hs->owed = true;
 	if (hs->refusal)
 		return hs->refusal;
@@ -168,7 +168,10 @@ void smc_handshake_propose(struct smc_handshake *hs)
 	c->rc = smc_client_propose(c);
 }
 
-/* The peer may have a link or memory to confirm, and no signal ends that wait. */
+/*
+ * Whether the client's next steps wait for the peer, which has a link or memory to confirm. No
+ * signal ends such a wait.
+ */
 static bool smc_client_waits(const struct smc_client *c)
 {
 	enum smc_clc_offer path = smc_clc_agreed_path(&c->hs->head);
@@ -181,7 +184,7 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	unsigned long due = hs->due;
 	int rc;
 
-	/* There was no memory, and it begins anew. */
+	/* There was no memory: smc_handshake_client() begins the handshake anew. */
 	if (!hs->client)
 		return false;
 	if (hs->client->rc)
@@ -213,7 +216,7 @@ int smc_handshake_client(struct smc_handshake *hs)
 	rc = c->rc ? : smc_client_agree(c);
 	for (i = 0; i < SMC_N_PATHS; i++)
 		smc_setup_end(c->setups[i], hs);
-	/* In the version of the ACCEPT, if there was one. */
+	/* Decline in the version of the ACCEPT, if an ACCEPT came. */
 	if (rc > 0)
 		rc = smc_clc_fall_back(hs, c->accept.version ? : SMC_VERSION_2, rc, c->buf);
 	for (i = 0; i < SMC_N_PATHS; i++)

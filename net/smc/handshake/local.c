@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The handshake of two ends that one thread has both of. Of what messages tell, either knows
- * all of the other but its element.
+ * The handshake of two ends in one namespace, performed by one thread without messages. Each end
+ * knows what the messages would tell it, except the other end's element, which the thread hands
+ * over.
  */
 
 #include <net/sock.h>
@@ -23,7 +24,7 @@ static struct smc_path_setup *smc_local_prepare(const struct smc_path_type *type
 {
 	struct smc_path_setup *s = smc_setup_new(type, hs, role);
 
-	/* The EID of a PROPOSAL's list which is found in a list like it. */
+	/* Both ends have the same list of EIDs, so messages would agree on its first. */
 	if (s)
 		smc_eid_list(&s->eid, 1);
 	return s;

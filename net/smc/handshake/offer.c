@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Making and building a PROPOSAL. */
+/* Builds a PROPOSAL from what the paths can offer. */
 
 #include <linux/slab.h>
 
@@ -8,7 +8,7 @@
 #include "offer.h"
 #include "route.h"
 
-/* Return: what is offered in the version, with the path if that can be had. */
+/* Return: @others, and in addition the path of @s if that can be offered in @version. */
 static enum smc_clc_offer smc_offer_add(struct smc_path_setup *s, u8 version,
 					struct smc_clc_proposal *p, enum smc_clc_offer others)
 {
@@ -20,7 +20,7 @@ static enum smc_clc_offer smc_offer_add(struct smc_path_setup *s, u8 version,
 
 static void smc_offer_fill(struct smc_path_setup *const *setups, struct smc_clc_proposal *p)
 {
-	/* Without a subnet to compare, version 1 can't be had. */
+	/* Version 1 compares the ends' subnets, so it can't be offered without one. */
 	bool has_subnet = smc_route_describe(setups[0]->sk, p);
 	int i;
 

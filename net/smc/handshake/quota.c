@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Everybody's share of the handshake under way. */
+/* Quotas of users and peers among the SMC handshakes under way. */
 
 #include <linux/cred.h>
 #include <linux/net.h>
@@ -12,21 +12,27 @@
 #include "quota.h"
 #include "tcp.h"
 
-/* With SMC_LIMIT_HS or its netlink counterpart, or for who has some under way on a busy host. */
+/*
+ * Limit in a namespace with SMC_LIMIT_HS or net.smc.limit_smc_hs, and, on a busy host, for users
+ * that have handshakes under way.
+ */
 #define SMC_HANDSHAKES_LIMITED		64
 /*
- * In all namespaces, of which users may have any number: what makes a host busy, and the most. No
- * user makes it busy alone.
+ * Handshakes in all namespaces, of which users may have any number. From the first number on the
+ * host is busy, and the second is the limit. A single user can't make the host busy.
  */
 #define SMC_HANDSHAKES_HOST_BUSY	(2 * SMC_HANDSHAKES_MAX)
 #define SMC_HANDSHAKES_HOST_MAX		(4 * SMC_HANDSHAKES_MAX)
 
-/* For those who have none under way: however many others take all they can, they leave these. */
+/* Places that users and peers with a handshake under way leave to those without. */
 #define SMC_QUOTA_RESERVE		16
 
 static atomic_t smc_handshakes;	/* under way, in all namespaces */
 
-/* Those who meet in one of these have one share together; nobody can choose whom he meets. */
+/*
+ * Handshakes by a hash of the user or the peer. Users with the same hash share one quota. The key
+ * is secret, so no user can choose to share that of another.
+ */
 static atomic_t smc_quota_users[1024];
 static atomic_t smc_quota_peers[1024];
 static siphash_key_t smc_quota_key __read_mostly;
@@ -38,16 +44,20 @@ static unsigned int smc_quota_hash(u64 who, const void *where)
 	       ARRAY_SIZE(smc_quota_users);
 }
 
-/* A user of the host is one, wherever his sockets are. What root does there is for many. */
+/*
+ * A user of the host counts as one, wherever the sockets are. Root acts for many users, so its
+ * handshakes are counted by @where.
+ */
 static unsigned int smc_quota_hash_uid(kuid_t uid, const void *where)
 {
 	return smc_quota_hash(__kuid_val(uid), uid_eq(uid, GLOBAL_ROOT_UID) ? where : NULL);
 }
 
 /*
- * Who answers for a socket. A user may have many uids and network namespaces in a user namespace
- * that he made: what counts is who made the outermost one. Those that root made are each of
- * another, and so are further network namespaces outside of them, which only root makes.
+ * Finds the user who answers for a socket. A user may have many uids and network namespaces in a
+ * user namespace of his own, so the owner of the outermost user namespace counts. If root is that
+ * owner, each user namespace counts as another user. A network namespace outside of all those,
+ * which only root can make, has users of its own, by uid.
  */
 static unsigned int smc_quota_hash_user(const struct sock *sk)
 {
@@ -62,7 +72,7 @@ static unsigned int smc_quota_hash_user(const struct sock *sk)
 	return smc_quota_hash_uid(ns->owner, ns);
 }
 
-/* A host has a /64 of IPv6, at least. */
+/* A host has at least a /64 of IPv6 addresses, so the hash is that of the prefix. */
 static unsigned int smc_quota_hash_address(const struct sock *sk)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -76,7 +86,7 @@ static unsigned int smc_quota_hash_address(const struct sock *sk)
 	return smc_quota_hash((__force u32)sk->sk_daddr, sock_net(sk));
 }
 
-/* Within a namespace all clients have its addresses: their users count. */
+/* All clients within the namespace have its addresses, so their users are counted instead. */
 static atomic_t *smc_quota_peer(const struct smc_handshake *hs)
 {
 	struct sock *client = NULL;
@@ -94,7 +104,7 @@ static atomic_t *smc_quota_peer(const struct smc_handshake *hs)
 	return &smc_quota_peers[hash];
 }
 
-/* Of @most in a namespace. */
+/* Return: how many of @most places in a namespace are free, or fewer if the host has fewer. */
 static int smc_quota_left(const struct smc_net *sn, int most)
 {
 	int i;
@@ -104,15 +114,15 @@ static int smc_quota_left(const struct smc_net *sn, int most)
 	return min(most, SMC_HANDSHAKES_HOST_MAX - atomic_read(&smc_handshakes));
 }
 
-/* Whether one who has @own under way may have another of those that are @left. */
+/* Whether a user or peer with @own handshakes may have another while @left places are free. */
 static bool smc_quota_may(int own, int left)
 {
 	return own ? own < left - SMC_QUOTA_RESERVE : left > 0;
 }
 
 /*
- * Of how many in a namespace one who has @own under way may have the next. For one who has none
- * the places count that are left for those whose SYNs came before.
+ * Return: number of places in a namespace for an offer by a user with @own handshakes. A user
+ * without a handshake may also get a place that is otherwise kept for earlier offers.
  */
 static int smc_quota_most(const struct smc_net *sn, bool limit, int own)
 {
@@ -132,7 +142,7 @@ bool smc_quota_congested(const struct sock *sk, bool limit)
 	return !smc_quota_may(own, smc_quota_left(sn, smc_quota_most(sn, limit, own)));
 }
 
-/* Return: one with a place that was free, which is taken; or NULL. */
+/* Takes a free place. Return: the work queue of the place, or NULL if none is free. */
 static struct smc_handshake_wq *smc_quota_take_place(struct smc_net *sn)
 {
 	int i;
@@ -156,7 +166,7 @@ bool smc_quota_take(struct smc_handshake *hs)
 	if (!smc_quota_may(atomic_read(quota.user), left) ||
 	    (quota.peer && !smc_quota_may(atomic_read(quota.peer), left)))
 		return false;
-	/* Others may have taken what was left. */
+	/* Other threads may have taken the free places meanwhile. */
 	quota.queue = smc_quota_take_place(sn);
 	if (!quota.queue)
 		return false;

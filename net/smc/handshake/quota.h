@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How many handshake are under way, and whose. Each has a user at this end and a peer at the
- * other: neither may have more of them than what he leaves to others, in his network namespace and
- * on the host. So one alone gets half, and the last places are for those who have none.
+ * Quotas of the SMC handshakes under way. Each handshake counts for a user at this end and for a
+ * peer at the other end. Neither may have more handshakes than remain for others, in the network
+ * namespace and on the host. So a single user or peer gets half of the places at most, and the last
+ * places are for users and peers without a handshake.
  */
 #ifndef SMC_QUOTA_H
 #define SMC_QUOTA_H
@@ -14,10 +15,11 @@ struct smc_handshake_wq;
 struct sock;
 
 /**
- * struct smc_quota - what counts a handshake
- * @queue: where it has a place; NULL if it is not counted
- * @user: those of its user
- * @peer: those of its peer; NULL for a client whose server is in its network namespace
+ * struct smc_quota - the counts that include a handshake
+ * @queue: work queue in which the handshake has a place; NULL if the handshake is not counted
+ * @user: number of handshakes of the user
+ * @peer: number of handshakes of the peer; NULL for a client whose server is in the same network
+ *	namespace
  */
 struct smc_quota {
 	struct smc_handshake_wq *queue;
@@ -26,7 +28,7 @@ struct smc_quota {
 };
 
 /**
- * smc_quota_congested() - whether a socket is to offer SMC to nobody now
+ * smc_quota_congested() - whether too many handshakes are under way for a socket to offer SMC
  * @sk: socket that connects or listens
  * @limit: prefer TCP when many are under way (SMC_LIMIT_HS)
  *
@@ -35,18 +37,19 @@ struct smc_quota {
 bool smc_quota_congested(const struct sock *sk, bool limit);
 
 /**
- * smc_quota_take() - a handshake begins
+ * smc_quota_take() - count a handshake that begins
  * @hs: handshake of a connected socket, its role set
  *
- * More may begin than there were when their SYNs left, but not any number.
+ * SMC was offered in SYNs that left earlier, when fewer handshakes were under way. So the limit is
+ * higher here than for an offer.
  *
  * Context: any.
- * Return: false if there are too many: it is not counted, and to be declined at once.
+ * Return: false if there are too many handshakes: @hs is not counted, and to be declined at once.
  */
 bool smc_quota_take(struct smc_handshake *hs);
 
 /**
- * smc_quota_return() - a handshake is over
+ * smc_quota_return() - discount a handshake that is over
  * @hs: handshake, for which smc_quota_take() was called
  *
  * Context: any.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Looking at the route of a TCP connection. */
+/* Looks at the route of a TCP connection. */
 
 #include <linux/inetdevice.h>
 #include <net/dst.h>
@@ -26,21 +26,21 @@ static bool smc_route_holds(const struct sock *sk, struct dst_entry *dst)
 	return !dst->obsolete || dst->ops->check(dst, smc_route_cookie(sk));
 }
 
-/* A route of the socket's, with a reference, unless it does not hold any more; or NULL. */
+/* Return: the socket's route, with a reference; or NULL if there is none, or it is obsolete. */
 static struct dst_entry *smc_route_get_valid(struct sock *sk)
 {
 	struct dst_entry *dst = sk_dst_get(sk);
 
 	if (!dst || smc_route_holds(sk, dst))
 		return dst;
-	/* TCP drops it from the socket: that takes the socket lock. */
+	/* The obsolete route stays in the socket until TCP, under the socket lock, drops it. */
 	dst_release(dst);
 	return NULL;
 }
 
 /*
- * As TCP would find the route for its next packet. The socket lock is not waited for: its owner is
- * about to change the route, and then there is none.
+ * Looks up the route as TCP would for its next packet. The function does not wait for the socket
+ * lock, whose owner may be about to change the route: then there is no route.
  */
 static void smc_route_anew(struct sock *sk)
 {
@@ -52,7 +52,7 @@ static void smc_route_anew(struct sock *sk)
 	local_bh_enable();
 }
 
-/* The route that holds now, policies of IPsec that came since the SYN included; or NULL. */
+/* Return: the valid route, which respects IPsec policies newer than the SYN, too; or NULL. */
 static struct dst_entry *smc_route_get(struct sock *sk)
 {
 	struct dst_entry *dst = smc_route_get_valid(sk);

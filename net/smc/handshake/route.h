@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the TCP connection's route says about the use of SMC. */
+/* Properties of a TCP connection's route that matter for the use of SMC. */
 #ifndef SMC_ROUTE_H
 #define SMC_ROUTE_H
 
@@ -10,7 +10,7 @@
 struct sock;
 
 /**
- * smc_route_is_secured() - whether IPsec protects the route, which RDMA would go past
+ * smc_route_is_secured() - whether IPsec protects the route; RDMA would bypass it
  * @sk: connected TCP socket
  *
  * The route is looked up anew if it has changed.
@@ -27,12 +27,12 @@ bool smc_route_is_secured(struct sock *sk);
 bool smc_route_is_direct(struct sock *sk);
 
 /**
- * smc_route_describe() - the IP subnets of this end, for a version 1 PROPOSAL
+ * smc_route_describe() - find the IP subnets of this end, for a version 1 PROPOSAL
  * @sk: TCP socket
- * @p: its prefixes are filled
+ * @p: PROPOSAL whose prefixes are filled in
  *
  * Context: process.
- * Return: whether there are any.
+ * Return: whether there are any subnets.
  */
 bool smc_route_describe(struct sock *sk, struct smc_clc_proposal *p);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Running a handshake: by the thread that connects, or by a worker. */
+/* Runs a handshake, in the thread that connects or in a worker. */
 
 #include <net/sock.h>
 
@@ -30,12 +30,12 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
 	/* The answers to CLC messages acknowledge them. */
 	smc_tcp_set_delayed_ack(hs->sk, true);
-	/* A crowd may have gathered before the offers stopped. */
+	/* Too many peers may have been offered SMC before the offers stopped. */
 	if (!smc_quota_take(hs))
 		hs->refusal = SMC_DIAG_NO_MEMORY;
 }
 
-/* Each takes a thread. Those that are not counted share some. */
+/* Each counted handshake gets a worker. Those that are not counted share a few workers. */
 void smc_handshake_queue(struct smc_handshake *hs)
 {
 	queue_delayed_work(hs->quota.queue ? hs->quota.queue->wq : smc_handshake_overflow_wq,
@@ -44,7 +44,7 @@ void smc_handshake_queue(struct smc_handshake *hs)
 
 static int smc_handshake_agree(struct smc_handshake *hs)
 {
-	/* smc_handshake_local() has run it. */
+	/* smc_handshake_local() has performed the handshake already. */
 	if (hs->stream)
 		return 0;
 	if (hs->role == SMC_CLIENT)
@@ -52,7 +52,7 @@ static int smc_handshake_agree(struct smc_handshake *hs)
 	return hs->refusal ? smc_handshake_refuse(hs, hs->refusal) : smc_handshake_server(hs);
 }
 
-/* A connection that waits for accept() has no user who could keep it locked. */
+/* Locks the socket. A connection that waits for accept() has no user who could keep it locked. */
 static bool smc_handshake_lock(const struct smc_handshake *hs)
 {
 	if (hs->sk->sk_socket)
@@ -62,8 +62,8 @@ static bool smc_handshake_lock(const struct smc_handshake *hs)
 }
 
 /*
- * The handshake has given back what others may wait for. What is left is the user's, who may keep
- * his socket locked.
+ * Tells the socket of the end. The handshake has given back everything that others may wait for, so
+ * a user who keeps the socket locked delays only the socket's own handshake.
  */
 static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
 {
@@ -84,7 +84,7 @@ void smc_handshake_run(struct smc_handshake *hs)
 	hs->result = smc_handshake_agree(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_OVER);
 	smc_quota_return(hs);
-	/* Most calls lock the socket for a moment. */
+	/* Try again after one jiffy: most calls lock the socket for a moment only. */
 	smc_handshake_finish(hs, 1);
 }
 
@@ -98,9 +98,9 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
 }
 
 /*
- * A handshake that is to be declined has no place in a queue of its namespace. Others wait for
- * nothing that it holds but a worker, so it comes back while its user keeps the socket locked.
- * Return: whether it does.
+ * A handshake that is to be declined has no place in a queue of its namespace, and holds nothing
+ * that others wait for, except a worker of the shared queue. So its work is put off while the user
+ * keeps the socket locked. Return: whether the work was put off.
  */
 static bool smc_handshake_put_off(struct smc_handshake *hs)
 {
@@ -134,7 +134,7 @@ void smc_handshake_stop(struct smc_handshake *hs)
 {
 	lock_sock(hs->sk);
 	for (;;) {
-		/* TCP's callback, which starts it under the same lock, does not do so any more. */
+		/* TCP's callback has the socket lock as well, and starts no handshake now. */
 		WRITE_ONCE(hs->aborted, true);
 		if (hs->state == SMC_HANDSHAKE_NONE)
 			return;
@@ -142,7 +142,7 @@ void smc_handshake_stop(struct smc_handshake *hs)
 		release_sock(hs->sk);
 		flush_delayed_work(&hs->work);
 		wait_event(hs->wait, READ_ONCE(hs->state) == SMC_HANDSHAKE_NONE);
-		/* Another thread may begin the next one before this one has the lock. */
+		/* Another thread may start the next handshake before this thread has the lock. */
 		lock_sock(hs->sk);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The handshake as server. */
+/* The server's side of the CLC handshake. */
 
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -15,17 +15,20 @@
 #include "route.h"
 #include "setup.h"
 
-/* A server's handshake. */
+/* State of a server's handshake. */
 struct smc_server {
 	struct smc_handshake *hs;
 	struct smc_path_setup *setup;	/* on the path that is chosen, or NULL */
 	struct smc_clc_proposal proposal;
 	struct smc_clc_agreement confirm;
-	u8 version;		/* for a DECLINE: agreed on, or what the client speaks */
+	u8 version;		/* for a DECLINE: the agreed version, or the client's */
 	u8 buf[SMC_CLC_MAX_LEN];
 };
 
-/* A common EID, or a common subnet, and a device. Return: 0 or a diagnosis. */
+/*
+ * Version 2 needs a common EID, version 1 a common subnet, and either needs a device. Return: 0 or
+ * a diagnosis.
+ */
 static u32 smc_server_try_version(struct smc_server *srv, u8 version)
 {
 	const struct smc_clc_proposal *p = &srv->proposal;
@@ -40,7 +43,10 @@ static u32 smc_server_try_version(struct smc_server *srv, u8 version)
 	return smc_setup_diagnosis(s, s->type->reach(s, p));
 }
 
-/* The newest version that works. Return: 0, or the diagnosis of the newest that was offered. */
+/*
+ * Chooses the newest version that works. Return: 0, or the diagnosis of the newest version that was
+ * offered.
+ */
 static u32 smc_server_try(struct smc_server *srv)
 {
 	struct smc_path_setup *s = srv->setup;
@@ -58,7 +64,7 @@ static u32 smc_server_try(struct smc_server *srv)
 	return s->type->diagnosis ? : reason;
 }
 
-/* The first path that works. Return: 0, or the diagnosis of the last that was offered. */
+/* Chooses the first path that works. Return: 0, or the diagnosis of the last offered path. */
 static u32 smc_server_choose(struct smc_server *srv)
 {
 	const struct smc_path_type *type;
@@ -102,7 +108,7 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc == -ECONNRESET) {
-		/* Not a client of SMC, whatever its SYN said: the bytes are the application's. */
+		/* The client does not speak SMC, despite its SYN: the bytes are data. */
 		hs->reason = SMC_DIAG_PEER_NO_SMC;
 		return 0;
 	}
@@ -130,7 +136,7 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
-	/* Bytes that are no message are an error: an application would take them for data. */
+	/* Bytes that are no CLC message are an error: the client sent them as data. */
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc || hs->reason)
 		return rc;
@@ -167,7 +173,10 @@ static s64 smc_server_answer(struct smc_server *srv)
 	if (rc)
 		return rc;
 	srv->version = s->version;
-	/* That may take longer than the client waits. It knows no group that this could mean. */
+	/*
+	 * That may take longer than the client waits. A DECLINE that has come means no link group:
+	 * the client has got no ACCEPT that names one.
+	 */
 	if (smc_clc_take_early_decline(hs, srv->buf)) {
 		hs->out_of_sync = false;
 		return 0;
@@ -182,7 +191,7 @@ static s64 smc_server_complete(struct smc_server *srv)
 	s64 rc;
 
 	rc = smc_server_take_confirm(srv);
-	/* Who declines does not write. */
+	/* A client that declines does not write into the element. */
 	s->exposed = !hs->reason;
 	if (rc || hs->reason)
 		return rc;
@@ -239,8 +248,9 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 	if (smc_clc_has_message(hs))
 		version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	/*
-	 * The PROPOSAL, which may not have come yet. In a crowd nobody waits for it: its sender
-	 * reads the DECLINE before what the application may say at once.
+	 * The client still owes its PROPOSAL, which may not have come yet. With too many handshakes
+	 * no thread waits for it: the client reads the DECLINE before any bytes that the
+	 * application may send at once.
 	 */
 	hs->owed = true;
 	rc = smc_clc_fall_back(hs, version, reason, buf);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The life of a setup, whatever the path. */
+/* The life of a setup, on any path. */
 
 #include <linux/slab.h>
 #include <net/sock.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What both ends of a handshake, or the one thread that performs both, do with a path. */
+/* Steps of a setup that are the same for all paths and for both ends of a handshake. */
 #ifndef SMC_HANDSHAKE_SETUP_H
 #define SMC_HANDSHAKE_SETUP_H
 
@@ -14,7 +14,7 @@ struct smc_handshake;
  * @role: of this end
  *
  * Context: process, may sleep.
- * Return: the setup, to be ended and freed; or NULL.
+ * Return: the setup, which smc_setup_end() and smc_setup_free() are to end; or NULL without memory.
  */
 struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct smc_handshake *hs,
 				     enum smc_role role);
@@ -24,12 +24,13 @@ struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct sm
  * @s: setup
  * @rc: what the step returned: 0 or -errno
  *
- * Return: 0; the diagnosis that a DECLINE is to carry; -ECONNRESET if it is too late for one.
+ * Return: 0; the diagnosis that a DECLINE is to carry; or -ECONNRESET if it is too late for a
+ * DECLINE.
  */
 s64 smc_setup_diagnosis(const struct smc_path_setup *s, int rc);
 
 /**
- * smc_setup_describe() - what this end's ACCEPT or CONFIRM says, but for its release
+ * smc_setup_describe() - fill in this end's ACCEPT or CONFIRM, except the release
  * @s: setup with a stream
  * @type: of the message
  * @a: filled
@@ -45,16 +46,16 @@ void smc_setup_describe(struct smc_path_setup *s, enum smc_clc_type type,
 void smc_setup_succeed(struct smc_path_setup *s, struct smc_handshake *hs);
 
 /**
- * smc_setup_end() - release what the setup holds, but for itself
+ * smc_setup_end() - release everything that the setup holds, but not the setup itself
  * @s: setup, or NULL
- * @hs: its handshake; a stream that this does not have ends
+ * @hs: handshake; the setup's stream ends unless @hs has taken it
  */
 void smc_setup_end(struct smc_path_setup *s, const struct smc_handshake *hs);
 
 /**
  * smc_setup_free() - free a setup that was ended
  * @s: setup, or NULL
- * @peer_reason: why the peer declined, a diagnosis, or 0
+ * @peer_reason: diagnosis code of the peer's DECLINE, or 0
  */
 void smc_setup_free(struct smc_path_setup *s, u32 peer_reason);
 
