@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Life of link groups of either path. */
+/* The life of link groups of both paths. */
 
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
@@ -11,12 +11,15 @@
 #include "trace.h"
 #include "workqueue.h"
 
-/* Peers may make groups, each with memory of its own, faster than they time out. */
+/*
+ * Limit for idle groups of a kind in a namespace. Peers may create groups, each with memory of its
+ * own, faster than idle groups time out.
+ */
 #define SMC_LGRS_IDLE_MAX	128
 
 static atomic_long_t smc_lgr_last_serial;
 
-/* Where the shrinker goes on. The buffers' locks are taken under this one. */
+/* The groups in the order in which the shrinker visits them. Pools' locks nest in this lock. */
 static LIST_HEAD(smc_lgr_shrink_list);
 static DEFINE_SPINLOCK(smc_lgr_shrink_lock);
 static struct shrinker *smc_lgr_shrinker;
@@ -34,8 +37,8 @@ void smc_lgr_put(struct smc_lgr *lgr)
 }
 
 /*
- * The one place where either changes: so the numbers of active and of idle groups are right at any
- * time. A dead group, which is neither, may outlive its namespace.
+ * State and number of connections change only here, so that the namespace's counts of active and
+ * idle groups are always right. A dead group, which may outlive its namespace, is in neither count.
  */
 static void smc_lgr_become(struct smc_lgr *lgr, enum smc_lgr_state state, unsigned int n_conns)
 {
@@ -60,7 +63,7 @@ void smc_lgr_list(struct smc_lgr *lgr, enum smc_lgr_state state)
 
 	lockdep_assert_held(&kind->lock);
 	smc_lgr_get(lgr);
-	/* In the order of the list, newest first: a dump goes on below what it showed last. */
+	/* The lists are sorted by serial, newest first: a dump goes on below the last one shown. */
 	lgr->serial = atomic_long_inc_return(&smc_lgr_last_serial);
 	list_add(&lgr->list, &kind->list);
 	kind->n++;
@@ -120,7 +123,7 @@ static void smc_lgr_on_end(struct work_struct *work)
 	spin_unlock_irq(&kind->lock);
 	if (!ends)
 		return;
-	/* It may have been queued anew while it waited for the lock. Now nobody does any more. */
+	/* The work may have been queued again while it waited for the lock, but not after this. */
 	cancel_delayed_work(&lgr->end);
 
 	smc_lgr_hide_from_shrinker(lgr);
@@ -162,7 +165,10 @@ static unsigned int smc_lgr_prefix_bucket(const struct smc_lgr *lgr)
 	return lgr->kind->ops->owner ? lgr->kind->ops->owner(lgr) : 0;
 }
 
-/* The oldest of the owner who has most of them: nobody ends those of others by having many. */
+/*
+ * Ends the group that has been idle longest of those of the owner with most idle groups. So an
+ * owner with many groups does not have the groups of others ended.
+ */
 static void smc_lgrs_end_idle(const struct smc_net_lgrs *in_net)
 {
 	unsigned int owned[SMC_LGR_PREFIX_BUCKETS] = {}, n_of_prefix, most = 0;
@@ -202,7 +208,7 @@ void smc_lgr_idle_begin(struct smc_lgr *lgr)
 void smc_lgr_activate(struct smc_lgr *lgr)
 {
 	smc_lgr_become(lgr, SMC_LGR_ACTIVE, lgr->n_conns);
-	/* The peer may have ended its connection before it confirmed the link. */
+	/* The connection may have ended before the link was confirmed. */
 	if (smc_lgr_is_idle(lgr))
 		smc_lgr_idle_begin(lgr);
 }
@@ -218,7 +224,10 @@ void smc_lgr_unreserve(struct smc_lgr *lgr)
 	spin_unlock_irqrestore(&lgr->kind->lock, flags);
 }
 
-/* The next one below the serial @last, if any, that is not dead, with a reference; or NULL. */
+/*
+ * Return: the first group that is not dead, with a serial number below @last unless that is 0; with
+ * a reference; or NULL.
+ */
 static struct smc_lgr *smc_lgr_next(struct smc_lgr_kind *kind, const struct net *net,
 				    unsigned long last)
 {
@@ -257,7 +266,7 @@ static unsigned long smc_lgrs_count(struct shrinker *shrinker, struct shrink_con
 	struct smc_lgr *lgr;
 	unsigned long pages = 0;
 
-	/* Each pass of reclaim asks, while connections come and go: the next one will do. */
+	/* Each pass of reclaim calls this, so a pass may be missed while the lock is taken. */
 	if (!spin_trylock_bh(&smc_lgr_shrink_lock))
 		return 0;
 	list_for_each_entry(lgr, &smc_lgr_shrink_list, shrink)
@@ -279,7 +288,7 @@ static unsigned long smc_lgrs_scan(struct shrinker *shrinker, struct shrink_cont
 		if (pages >= sc->nr_to_scan)
 			break;
 	}
-	/* The next call looks at the others first. */
+	/* The next call visits the other groups first. */
 	list_splice_tail(&seen, &smc_lgr_shrink_list);
 	spin_unlock_bh(&smc_lgr_shrink_lock);
 	if (!pages)
@@ -308,7 +317,7 @@ static bool smc_lgrs_are_none(struct smc_lgr_kind *kind, const struct net *net)
 	return none;
 }
 
-/* Those of a namespace, or all. */
+/* Shuts down the groups of a namespace, or all groups of the kind if @net is NULL. */
 static void smc_lgrs_shutdown(struct smc_lgr_kind *kind, const struct net *net)
 {
 	struct smc_lgr *lgr;
@@ -327,7 +336,7 @@ static void smc_lgrs_end_net(struct smc_net_exit *exit, struct net *net, bool wa
 {
 	struct smc_lgr_kind *kind = container_of(exit, struct smc_lgr_kind, net_exit);
 
-	/* A socket of the kernel's own, which holds no namespace, may have made another. */
+	/* The second call: a kernel socket, which holds no namespace, may have made a new group. */
 	smc_lgrs_shutdown(kind, net);
 	if (wait)
 		wait_event(kind->ended, smc_lgrs_are_none(kind, net));
@@ -345,6 +354,6 @@ void smc_lgr_kind_init(struct smc_lgr_kind *kind)
 void smc_lgr_kind_exit(struct smc_lgr_kind *kind)
 {
 	smc_lgrs_end_net(&kind->net_exit, NULL, true);
-	/* A namespace that goes meanwhile waits for its groups, too. */
+	/* Until here, a namespace that ends waits for its groups, too. */
 	smc_net_set_exit(kind->path, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What link groups of either path have in common: the lists that they are in, references, the
- * number of their connections, how long they stay without one, and how they end.
+ * The common part of SMC-R's and SMC-D's link groups: the lists that they are in, references, the
+ * number of their connections, how long they stay without a connection, and how they end.
  */
 #ifndef SMC_GROUP_GROUP_H
 #define SMC_GROUP_GROUP_H
@@ -20,25 +20,27 @@ struct sk_buff;
 struct smc_lgr;
 struct smc_lgr_kind;
 
-/* The owners of the peers' addresses are told apart by as many hashes. */
+/* Number of hashes that tell the owners of the peers' addresses apart. */
 #define SMC_LGR_PREFIX_BUCKETS		32
 
 enum smc_lgr_state {
-	SMC_LGR_NEW,		/* first contact under way; nobody else finds it */
+	SMC_LGR_NEW,		/* first contact under way; no other connection joins */
 	SMC_LGR_ACTIVE,
-	SMC_LGR_DEAD,		/* no new connection; ends in its work */
+	SMC_LGR_DEAD,		/* no new connection joins; the group's work ends it */
 };
 
 /**
- * struct smc_lgr_ops - what differs between the paths
- * @idle_time: jiffies for which the group is kept without connections, 0 if it ends at once
- * @owner: number of the owner of the peer's address, less than SMC_LGR_PREFIX_BUCKETS; NULL: there
- *	is one
- * @shutdown: smc_lgr_mark_dead(), in order if the peer is to hear of it; of a dead group, too
- * @end: end everything that the group has; in its work, may sleep
- * @free: free the group, whose last reference is gone
- * @idle_pages: pages that nobody uses
- * @give_back: give them back, at once or in a work; returns their number
+ * struct smc_lgr_ops - operations that differ between the paths
+ * @idle_time: returns for how many jiffies the group is kept without connections, 0 if it ends at
+ *	once
+ * @owner: returns the number of the owner of the peer's address, less than SMC_LGR_PREFIX_BUCKETS;
+ *	NULL: all groups have one owner
+ * @shutdown: calls smc_lgr_mark_dead(), and has the peer told if that is possible; also called for
+ *	a dead group
+ * @end: ends everything that the group has; called in the group's work, may sleep
+ * @free: frees the group, whose last reference is gone
+ * @idle_pages: returns the number of pages that no connection uses
+ * @give_back: frees these pages, at once or in a work; returns their number
  *
  * The first three are called with the lock of the kind held; @idle_pages and @give_back with that
  * of the shrinker, from smc_lgr_init() until @end.
@@ -55,13 +57,13 @@ struct smc_lgr_ops {
 
 /**
  * struct smc_lgr_kind - the link groups of one path
- * @path: index of its lists in struct smc_net
- * @ops: what differs
- * @lock: lists, states and connection counts; interrupts off, nothing sleeps under it
- * @list: all groups of the host
- * @n: their number
- * @ended: woken when one left the lists
- * @net_exit: ends the groups of namespaces that go
+ * @path: the path; index of the kind's lists in struct smc_net
+ * @ops: operations of the path
+ * @lock: protects lists, states and connection counts; taken with interrupts off
+ * @list: all groups of the kind on the host
+ * @n: number of groups in @list
+ * @ended: woken when a group has left the lists
+ * @net_exit: ends the groups of a namespace that ends
  */
 struct smc_lgr_kind {
 	enum smc_path_kind path;
@@ -74,19 +76,20 @@ struct smc_lgr_kind {
 };
 
 /**
- * struct smc_lgr - the part of a link group that either path has
- * @kind: those of its path
- * @list: in the list of all groups of the kind
- * @in_net: in that of its namespace
- * @shrink: in the shrinker's
- * @ref: one of the list until the group ended, one of each connection and handshake
- * @net: network namespace; outlives the group, which ends with it
- * @serial: its number: more than that of any other group of the host before, by either path
- * @state: see enum; protected by the lock of the kind, as the following ones
- * @err: errno for the connections, once dead
- * @n_conns: connections and reservations
- * @idle_since: jiffies when the last connection was over
- * @end: ends the group if it is dead, or idle for too long
+ * struct smc_lgr - the part of a link group that both paths have
+ * @kind: the link groups of the same path
+ * @list: entry in the kind's list of all groups
+ * @in_net: entry in the kind's list of the namespace
+ * @shrink: entry in the shrinker's list
+ * @ref: references: one of the lists until the group has ended, and one of each connection and
+ *	handshake
+ * @net: network namespace; outlives the group's time in the lists
+ * @serial: serial number, larger than those of all earlier groups of the host on either path
+ * @state: see enum smc_lgr_state; like the fields below, protected by the kind's lock
+ * @err: errno for the connections of a dead group
+ * @n_conns: number of connections and reservations
+ * @idle_since: time in jiffies when the last connection was over
+ * @end: work that ends the group if it is dead, or was idle for too long
  */
 struct smc_lgr {
 	struct smc_lgr_kind *kind;
@@ -104,35 +107,36 @@ struct smc_lgr {
 };
 
 /**
- * smc_lgr_shrinker_init() - when the host's memory is short, give back what no connection uses
+ * smc_lgr_shrinker_init() - register the shrinker
  *
- * Where there is no memory for that it is left undone.
+ * It frees memory that no connection uses when the host's memory is short. Without memory for the
+ * shrinker itself there is none.
  */
 void smc_lgr_shrinker_init(void);
 void smc_lgr_shrinker_exit(void);
 
 /**
- * smc_lgr_kind_init() - begin with a path that has no groups
- * @kind: its path and operations are set
+ * smc_lgr_kind_init() - prepare for the link groups of a path
+ * @kind: kind, whose path and operations are set
  */
 void smc_lgr_kind_init(struct smc_lgr_kind *kind);
 
 /**
- * smc_lgr_kind_exit() - end all groups of a path, and wait for them
- * @kind: kind, whose groups nobody makes any more
+ * smc_lgr_kind_exit() - end all groups of a path, and wait for their end
+ * @kind: kind of which no thread creates groups any more
  *
  * Context: process, may sleep.
  */
 void smc_lgr_kind_exit(struct smc_lgr_kind *kind);
 
 /**
- * smc_lgr_init() - a group in no list but the shrinker's
- * @lgr: zeroed, in a group of the path of which all else is initialised
- * @kind: those of its path
+ * smc_lgr_init() - initialise a group, which gets in no list but the shrinker's
+ * @lgr: common part of a group of the path; zeroed, the rest of the group is initialised
+ * @kind: the link groups of the path
  * @net: namespace
  *
- * One reference and one reserved connection are the caller's. It is dead, so that nobody ends it,
- * until smc_lgr_list().
+ * The caller gets one reference and one reserved connection. The group's state is SMC_LGR_DEAD, so
+ * that nothing ends the group before smc_lgr_list().
  */
 void smc_lgr_init(struct smc_lgr *lgr, struct smc_lgr_kind *kind, struct net *net);
 
@@ -143,16 +147,16 @@ void smc_lgr_init(struct smc_lgr *lgr, struct smc_lgr_kind *kind, struct net *ne
 void smc_lgr_discard(struct smc_lgr *lgr);
 
 /**
- * smc_lgr_list() - enter a group into the lists, which get a reference
+ * smc_lgr_list() - enter a group in the lists, which get a reference
  * @lgr: group
- * @state: its first one
+ * @state: first state of the group
  *
  * Context: with the lock of the kind.
  */
 void smc_lgr_list(struct smc_lgr *lgr, enum smc_lgr_state state);
 
 /**
- * smc_lgr_activate() - others may join a group that was new
+ * smc_lgr_activate() - let other connections join a group that was new
  * @lgr: group
  *
  * Context: with the lock of the kind.
@@ -160,8 +164,8 @@ void smc_lgr_list(struct smc_lgr *lgr, enum smc_lgr_state state);
 void smc_lgr_activate(struct smc_lgr *lgr);
 
 /**
- * smc_lgr_mark_dead() - have a group end, in its work, which gets the reference of the lists
- * @lgr: group; it may be dead
+ * smc_lgr_mark_dead() - have a group's work end the group; the work gets the lists' reference
+ * @lgr: group; nothing happens if it is dead
  * @err: positive errno for the connections
  *
  * Context: with the lock of the kind.
@@ -170,7 +174,7 @@ void smc_lgr_mark_dead(struct smc_lgr *lgr, int err);
 
 /**
  * smc_lgr_get() - take a reference
- * @lgr: referenced, or in the lists and these locked
+ * @lgr: group, referenced, or in the lists with these locked
  *
  * Context: any.
  */
@@ -181,22 +185,22 @@ static inline void smc_lgr_get(struct smc_lgr *lgr)
 
 /**
  * smc_lgr_put() - drop a reference
- * @lgr: group, which has ended if this is the last one
+ * @lgr: group; it has ended, or was never listed, if this is the last reference
  *
  * Context: any but hard interrupt.
  */
 void smc_lgr_put(struct smc_lgr *lgr);
 
 /**
- * smc_lgr_reserve() - a connection of its own, and a reference, for the caller
- * @lgr: group that is active
+ * smc_lgr_reserve() - reserve a connection, and take a reference, for the caller
+ * @lgr: active group
  *
  * Context: with the lock of the kind.
  */
 void smc_lgr_reserve(struct smc_lgr *lgr);
 
 /**
- * smc_lgr_unreserve() - a connection is over: make its room free
+ * smc_lgr_unreserve() - drop the reservation of a connection that is over
  * @lgr: group
  *
  * Context: any but hard interrupt.
@@ -204,32 +208,32 @@ void smc_lgr_reserve(struct smc_lgr *lgr);
 void smc_lgr_unreserve(struct smc_lgr *lgr);
 
 /**
- * smc_lgr_idle_begin() - the group is idle, or is to be kept for less time than before
+ * smc_lgr_idle_begin() - start the idle time of a group that became idle, or has a shorter one now
  * @lgr: idle group
  *
  * Context: with the lock of the kind.
  */
 void smc_lgr_idle_begin(struct smc_lgr *lgr);
 
-/* Whether first contact is over and the group has not ended since. It may end at any time. */
+/* Whether first contact is over and the group is not dead. It may die at any time. */
 static inline bool smc_lgr_is_active(const struct smc_lgr *lgr)
 {
 	return READ_ONCE(lgr->state) == SMC_LGR_ACTIVE;
 }
 
-/* Whether the group ends or has ended, which it does for good. */
+/* Whether the group is ending or has ended. A dead group stays dead. */
 static inline bool smc_lgr_is_dead(const struct smc_lgr *lgr)
 {
 	return READ_ONCE(lgr->state) == SMC_LGR_DEAD;
 }
 
-/* Whether it has no connection, and waits for the next: with the lock of the kind it stays so. */
+/* Whether the group waits for its next connection. The answer holds under the kind's lock only. */
 static inline bool smc_lgr_is_idle(const struct smc_lgr *lgr)
 {
 	return !READ_ONCE(lgr->n_conns) && smc_lgr_is_active(lgr);
 }
 
-/* The id that user tools know a link group by: existing ones look at the upper 24 bits only. */
+/* Id of a link group for user space, whose existing tools look at the upper 24 bits only. */
 static inline u32 smc_lgr_id(const struct smc_lgr *lgr)
 {
 	return lgr->serial << 8;
@@ -243,13 +247,13 @@ static inline struct smc_net_lgrs *smc_lgrs_of(const struct smc_lgr_kind *kind,
 }
 
 /**
- * smc_lgrs_dump() - show the living groups of a namespace, the newest first
- * @kind: those of which path
- * @skb: message; its socket's namespace
- * @cb: dump, which goes on below the group with the serial ->args[0]
- * @show: shows one, and returns 0 if it is complete
+ * smc_lgrs_dump() - show the groups of a namespace that are not dead, the newest first
+ * @kind: the link groups of a path
+ * @skb: netlink message; the namespace is that of its socket
+ * @cb: dump, which goes on with serial numbers below ->args[0]
+ * @show: shows a group, and returns 0 if the message has room for it
  *
- * One group at a time is referenced, so that @show may sleep.
+ * The group that is shown is referenced, and no lock is held, so @show may sleep.
  *
  * Context: process.
  * Return: 0 if all are shown, or the error of @show.
