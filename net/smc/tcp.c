@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What SMC does to TCP's socks beside their operations and callbacks. */
+/* SMC's access to the internals of TCP's socks, except their operations and callbacks. */
 
 #include <linux/net.h>
 #include <linux/netdevice.h>
@@ -15,10 +15,10 @@
 #include "compat.h"
 #include "tcp.h"
 
-/* Requests looked at in one go, with softirqs off. Root of a namespace may allow any backlog. */
+/* Requests visited in one go, with softirqs off. Root in a namespace may allow any backlog. */
 #define SMC_QUEUE_WALK_MAX	4096
 
-/* A request in the queue, or NULL, and the one before it. */
+/* A place in the queue: a request, or NULL at the end, and the request before it. */
 struct smc_queued {
 	struct request_sock *before;
 	struct request_sock *req;
@@ -29,7 +29,10 @@ static struct request_sock_queue *smc_queue_of(struct sock *listener)
 	return &inet_csk(listener)->icsk_accept_queue;
 }
 
-/* With the queue's lock. Return: false if none fitted in one go; @at is the next to look at. */
+/*
+ * Called with the queue's lock. Return: true with @at at the first request that fits, or at the
+ * end; false if the walk is to go on from @at.
+ */
 static bool smc_queue_walk(struct smc_queued *at, smc_accept_queue_fits fits, const void *arg)
 {
 	int left = SMC_QUEUE_WALK_MAX;
@@ -44,8 +47,9 @@ static bool smc_queue_walk(struct smc_queued *at, smc_accept_queue_fits fits, co
 }
 
 /*
- * With the listener locked, and the queue's lock, which is released on a long way: nothing leaves
- * the queue meanwhile, and what comes does so at its end.
+ * Called with the listener locked, and with the queue's lock, which is released now and then on a
+ * long walk. Meanwhile no request leaves the queue, because the listener is locked, and new
+ * requests are added at the end.
  */
 static struct smc_queued smc_queue_find(struct request_sock_queue *queue,
 					smc_accept_queue_fits fits, const void *arg)
@@ -86,7 +90,7 @@ bool smc_accept_queue_has(struct sock *listener, smc_accept_queue_fits fits, con
 	return has;
 }
 
-/* With the queue's lock. Return: the request that @at has, out of the queue; or NULL. */
+/* Called with the queue's lock. Return: the request at @at, taken out of the queue; or NULL. */
 static struct request_sock *smc_queue_remove(struct sock *listener, const struct smc_queued *at)
 {
 	if (!at->req)
@@ -182,7 +186,7 @@ static bool smc_is_offered_request(struct sock *sk, const struct sock *listener)
 	return req->rsk_listener == listener && inet_rsk(req)->smc_ok;
 }
 
-/* Return: a request of the bucket, with a reference; or NULL. */
+/* Return: a request in the bucket that was offered SMC, with a reference; or NULL. */
 static struct request_sock *smc_offered_request(struct inet_hashinfo *table, unsigned int bucket,
 						const struct sock *listener)
 {
@@ -215,7 +219,7 @@ void smc_tcp_drop_offered_requests(struct sock *sk)
 			req = smc_offered_request(table, i, sk);
 			if (!req)
 				break;
-			/* TCP does it in softirqs, under the lock of the bucket. */
+			/* TCP calls this in softirqs, and it takes the lock of the bucket. */
 			local_bh_disable();
 			inet_csk_reqsk_queue_drop_and_put(sk, req);
 			local_bh_enable();
@@ -224,7 +228,7 @@ void smc_tcp_drop_offered_requests(struct sock *sk)
 	}
 }
 
-/* Under RCU: a route may lose its device at any time. Return: NULL without a route. */
+/* Called under RCU: a route may lose its device at any time. Return: NULL without a route. */
 static struct net_device *smc_local_peer_device(const struct sock *sk)
 {
 	const struct dst_entry *dst = rcu_dereference(sk->sk_dst_cache);
@@ -282,7 +286,7 @@ struct sock *smc_local_peer_find(const struct sock *sk)
 	rcu_read_unlock();
 	if (!peer || sk_fullsock(peer))
 		return peer;
-	/* What is left of one before, or the beginning of the next. */
+	/* A TIME_WAIT sock of an earlier connection, or a request. */
 	sock_gen_put(peer);
 	return NULL;
 }
@@ -296,7 +300,7 @@ bool smc_tcp_syn_is_lost(const struct sock *sk)
 	return icsk->icsk_retransmits >= 1 || retries <= 1;
 }
 
-/* TCP's recvmsg() would lock the socket, and heed what the application has set, as SO_PEEK_OFF. */
+/* TCP's recvmsg() would lock the socket, and obey the application's options, like SO_PEEK_OFF. */
 int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -323,7 +327,7 @@ int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len)
 	return -EPROTO;
 }
 
-/* For tcp_read_sock(): drop what is still counted. */
+/* For tcp_read_sock(): drops as many bytes as desc->count still says. */
 static int smc_tcp_skip(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
 			size_t len)
 {
@@ -341,10 +345,10 @@ void smc_tcp_drop(struct sock *sk, size_t len)
 }
 
 /*
- * Where memory is short, TCP notes in the socket of a sock that it waits for some, and waits
- * there, even if for no time. What nobody accepted yet has no socket, and gets one that
- * belongs to nobody while it sends; with an inode, because those who look up the socket of
- * a sock look there.
+ * When memory is short, TCP sets flags in the struct socket, and waits on its wait queue, even if
+ * for no time. A connection that was not accepted yet has no struct socket, so it gets this one,
+ * which belongs to nobody, while it sends. It has an inode, because code that looks up the socket
+ * of a sock reads the inode, too.
  */
 static struct socket_alloc smc_tcp_nobody = {
 	.socket.wq.wait = __WAIT_QUEUE_HEAD_INITIALIZER(smc_tcp_nobody.socket.wq.wait),
@@ -372,7 +376,7 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len)
 	is_nobodys = !sk->sk_socket;
 	if (is_nobodys)
 		smc_tcp_set_socket(sk, &smc_tcp_nobody.socket);
-	/* TCP_CORK and SO_TIMESTAMPING are about the application's bytes, too. */
+	/* TCP_CORK and SO_TIMESTAMPING are meant for the application's bytes only. */
 	nonagle = tp->nonagle;
 	tp->nonagle = TCP_NAGLE_OFF;
 	WRITE_ONCE(sk->sk_tsflags, tsflags & ~SOF_TIMESTAMPING_TX_RECORD_MASK);
@@ -383,7 +387,7 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len)
 		smc_tcp_set_socket(sk, NULL);
 	if (rc < 0)
 		return rc;
-	/* The first bytes of a connection fit its smallest send buffer. */
+	/* The first bytes of a connection fit into TCP's smallest send buffer. */
 	return rc == len ? 0 : -EMSGSIZE;
 }
 
@@ -398,7 +402,7 @@ void smc_tcp_reset(struct sock *sk)
 	int peek_off = sk->sk_peek_off;
 	int locks = sk->sk_userlocks;
 
-	/* disconnect() would forget the addresses, the route, and what the program has set. */
+	/* disconnect() would forget the addresses, the route, and the application's options. */
 	sk->sk_userlocks |= SOCK_BINDADDR_LOCK;
 	tp->saved_syn = NULL;
 	smc_tcp_disconnect(sk);
@@ -413,8 +417,9 @@ void smc_tcp_reset(struct sock *sk)
 }
 
 /*
- * A segment that the peer acknowledges, since it has no new sequence number. TCP's function for it
- * is not exported, but that for any acknowledgement is, which takes the number from here.
+ * Sends a segment with an old sequence number, which the peer acknowledges. TCP's own function for
+ * this is not exported. The function that sends an acknowledgement can be called instead: it takes
+ * the sequence number from snd_nxt.
  */
 bool smc_tcp_probe(struct sock *sk)
 {

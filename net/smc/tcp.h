@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What SMC reads and writes in TCP's socks. With compat.h and socket/callbacks.c this is all that
- * depends on how TCP works inside: a new kernel is compared with these.
+ * SMC's access to the internals of TCP's socks. With compat.h and socket/callbacks.c this is all
+ * that depends on how TCP works inside, and has to be compared with each new kernel.
  *
- * Connections that wait for accept() are in a queue of TCP's. It counts against the backlog, and ss
- * shows it, so those of SMC wait there, too. TCP's accept() looks at the queue twice, with the
- * listener locked: nobody takes anything out of it without that lock. It takes what is first.
+ * Connections that wait for accept() are in TCP's accept queue. The queue counts against the
+ * backlog, and ss shows it, so SMC's connections wait there, too. TCP's accept() looks at the queue
+ * twice with the listener locked, and takes the first connection. So no thread takes a connection
+ * out of the queue without that lock.
  */
 #ifndef SMC_TCP_H
 #define SMC_TCP_H
@@ -15,7 +16,10 @@
 
 #include "compat.h"
 
-/* The option: this end offers SMC in its SYN; or, of a listener, it ever did in a SYN-ACK. */
+/*
+ * Whether this end offers SMC: a client by the option in its SYN, a listener if it ever did so in a
+ * SYN-ACK.
+ */
 static inline bool smc_tcp_offers(const struct sock *sk)
 {
 	return READ_ONCE(tcp_sk(sk)->syn_smc);
@@ -26,19 +30,19 @@ static inline void smc_tcp_set_offer(struct sock *sk, bool offer)
 	WRITE_ONCE(tcp_sk(sk)->syn_smc, offer);
 }
 
-/* The peer's SYN or SYN-ACK had the option. */
+/* Whether the peer's SYN or SYN-ACK had the SMC option. */
 static inline bool smc_tcp_is_offered(const struct sock *sk)
 {
 	return tcp_sk(sk)->rx_opt.smc_ok;
 }
 
-/* TCP asks @congested whether to leave the option out of a SYN-ACK. */
+/* TCP calls @congested to find out whether to leave the SMC option out of a SYN-ACK. */
 static inline void smc_tcp_set_congested(struct sock *sk, bool (*congested)(const struct sock *sk))
 {
 	tcp_sk(sk)->smc_hs_congested = congested;
 }
 
-/* Whether an acknowledgement waits for data to go with. */
+/* Sets whether acknowledgements are delayed, so that they can leave with data. */
 static inline void smc_tcp_set_delayed_ack(struct sock *sk, bool is_delayed)
 {
 	if (is_delayed)
@@ -47,7 +51,7 @@ static inline void smc_tcp_set_delayed_ack(struct sock *sk, bool is_delayed)
 		inet_csk_exit_pingpong_mode(sk);
 }
 
-/* Where the next byte that is written will be. */
+/* Sequence number of the next byte that is written. */
 static inline u32 smc_tcp_written(const struct sock *sk)
 {
 	return tcp_sk(sk)->write_seq;
@@ -97,86 +101,87 @@ static inline bool smc_tcp_tells_inq(const struct sock *sk)
 	return tcp_sk(sk)->recvmsg_inq;
 }
 
-/* In milliseconds. */
+/* TCP_USER_TIMEOUT, in milliseconds. */
 static inline u32 smc_tcp_user_timeout(const struct sock *sk)
 {
 	return READ_ONCE(inet_csk(sk)->icsk_user_timeout);
 }
 
-/* TCP_DEFER_ACCEPT, as a number of SYN-ACKs. */
+/* TCP_DEFER_ACCEPT, as a number of retransmissions of the SYN-ACK. */
 static inline u8 smc_tcp_defer_accept(const struct sock *sk)
 {
 	return READ_ONCE(inet_csk(sk)->icsk_accept_queue.rskq_defer_accept);
 }
 
-/* Something else changes the bytes or the packets; with the socket lock. */
+/* Whether TCP_REPAIR, keys or a ULP change the bytes or the packets; with the socket lock. */
 static inline bool smc_tcp_is_altered(const struct sock *sk)
 {
 	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk) || inet_csk(sk)->icsk_ulp_ops;
 }
 
-/* Bytes may leave with the SYN. */
+/* Whether bytes may leave with the SYN (TCP Fast Open). */
 static inline bool smc_tcp_has_fast_open(const struct sock *sk)
 {
 	return smc_connect_is_deferred(sk) || tcp_sk(sk)->fastopen_connect;
 }
 
-/* As if it had never been connected; with the socket lock. */
+/* Disconnects, as if the socket had never been connected; with the socket lock. */
 static inline void smc_tcp_disconnect(struct sock *sk)
 {
 	sk->sk_prot->disconnect(sk, O_NONBLOCK);
 }
 
 /**
- * smc_tcp_reset() - leave TCP's connection as a reset does: closed, with its addresses
- * @sk: socket, locked, whose connection is not closed; sk_err may be ECONNRESET then
+ * smc_tcp_reset() - reset TCP's connection, and leave the socket as a reset of the peer's does:
+ * closed, with its addresses
+ * @sk: socket, locked, whose connection is not closed; sk_err may be ECONNRESET afterwards
  *
  * Context: process.
  */
 void smc_tcp_reset(struct sock *sk);
 
 /**
- * smc_tcp_syn_is_lost() - whether two SYNs were lost, or the next one is the last
+ * smc_tcp_syn_is_lost() - whether two SYNs got no answer, or the next SYN is the last
  * @sk: socket in TCP_SYN_SENT, locked
  */
 bool smc_tcp_syn_is_lost(const struct sock *sk);
 
 /**
- * smc_tcp_probe() - send what the peer acknowledges, for it has no new sequence number
+ * smc_tcp_probe() - send a segment with an old sequence number, which the peer acknowledges
  * @sk: connected socket, locked, with nothing in flight
  *
- * Return: whether it left.
+ * Return: whether the segment was sent.
  */
 bool smc_tcp_probe(struct sock *sk);
 
 /**
- * smc_tcp_time_out() - end a connection whose peer is not there any more
+ * smc_tcp_time_out() - end a connection whose peer does not answer any more
  * @sk: socket, locked
  */
 void smc_tcp_time_out(struct sock *sk);
 
 /**
- * smc_tcp_peek() - copy the next bytes, whatever the application has set
+ * smc_tcp_peek() - copy the next bytes, regardless of the application's options
  * @sk: socket, locked
- * @buf: for @len bytes
- * @len: how many, which have come
+ * @buf: buffer of @len bytes
+ * @len: number of bytes to copy; so many have come
  *
- * Return: 0, or -EPROTO if one of them is urgent.
+ * Return: 0, or -EPROTO if one of the bytes is urgent.
  */
 int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len);
 
 /**
  * smc_tcp_drop() - read and drop the next bytes
  * @sk: socket, locked
- * @len: how many, which have come
+ * @len: number of bytes to drop; so many have come
  */
 void smc_tcp_drop(struct sock *sk, size_t len);
 
 /**
  * smc_tcp_write() - send bytes that are not the application's, at once
  * @sk: socket, locked; may wait for accept()
- * @buf: bytes
- * @len: how many; fewer than the smallest send buffer
+ * @buf: bytes to send
+ * @len: number of bytes, less than TCP's smallest send buffer
  *
  * Return: 0 or -errno.
  */
@@ -186,14 +191,14 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len);
  * smc_tcp_drop_offered_requests() - drop a listener's requests whose SYN-ACK offered SMC
  * @sk: listener
  *
- * A listener has no list of them: TCP's table is searched.
+ * A listener has no list of its requests, so TCP's hash table is searched.
  *
  * Context: process; may sleep.
  */
 void smc_tcp_drop_offered_requests(struct sock *sk);
 
 /**
- * smc_local_peer() - whether packets go no further than this namespace
+ * smc_local_peer() - whether the peer is in this namespace: packets go over the loopback device
  * @sk: connected TCP socket
  *
  * Context: any.
@@ -201,29 +206,30 @@ void smc_tcp_drop_offered_requests(struct sock *sk);
 bool smc_local_peer(const struct sock *sk);
 
 /**
- * smc_local_peer_find() - the socket that packets go to
+ * smc_local_peer_find() - find the socket of the local peer
  * @sk: connected TCP socket, for which smc_local_peer() holds
  *
- * Addresses that are translated between the ends hide it, and so does a socket bound to a device.
+ * The peer's socket is not found if addresses are translated between the ends, or if the socket is
+ * bound to another device than loopback.
  *
  * Context: any.
- * Return: it, with a reference; or NULL.
+ * Return: the peer's socket, with a reference; or NULL.
  */
 struct sock *smc_local_peer_find(const struct sock *sk);
 
 /**
- * smc_local_peer_is_captured() - whether somebody captures all packets where they go
+ * smc_local_peer_is_captured() - whether a program captures packets on the loopback device
  * @sk: connected TCP socket, for which smc_local_peer() holds
  *
  * Context: any.
  */
 bool smc_local_peer_is_captured(const struct sock *sk);
 
-/* Whether a connection, req->sk, is meant. Called with the queue's lock. */
+/* Whether a connection, req->sk, is one that the caller looks for. Called with the queue's lock. */
 typedef bool (*smc_accept_queue_fits)(const struct request_sock *req, const void *arg);
 
 /**
- * smc_accept_queue_is_empty() - whether nothing waits
+ * smc_accept_queue_is_empty() - whether no connection waits for accept()
  * @listener: TCP socket
  *
  * Context: any.
@@ -234,7 +240,7 @@ static inline bool smc_accept_queue_is_empty(const struct sock *listener)
 }
 
 /**
- * smc_accept_queue_is_half_full() - whether more than half of the backlog waits
+ * smc_accept_queue_is_half_full() - whether more than half of the backlog waits for accept()
  * @listener: TCP socket
  *
  * Context: any.
@@ -245,14 +251,14 @@ static inline bool smc_accept_queue_is_half_full(const struct sock *listener)
 }
 
 /**
- * smc_accept_queue_has() - whether a connection waits
+ * smc_accept_queue_has() - whether a connection that fits waits for accept()
  * @listener: TCP socket
- * @fits: which are meant
- * @arg: for @fits
+ * @fits: tells which connections fit
+ * @arg: passed to @fits
  *
- * Beyond the first few thousand it is not looked for: it is found when these have gone. New ones
- * there go when the listener's work takes them, each of which is told of later, and others by
- * accept(), which asks again each time.
+ * Only the first few thousand connections are looked at. A later one is found when these have gone.
+ * New connections among these go when the listener's work takes them, and each of them is reported
+ * when it is ready. The others go by accept(), which calls this function each time.
  *
  * Context: any, without the lock of a connection that waits.
  */
@@ -261,23 +267,23 @@ bool smc_accept_queue_has(struct sock *listener, smc_accept_queue_fits fits, con
 /**
  * smc_accept_queue_take() - take the first connection that fits
  * @listener: TCP socket, locked
- * @fits: which are meant; none of which TCP still awaits the acknowledgement (Fast Open)
- * @arg: for @fits
+ * @fits: tells which connections fit: none whose SYN-ACK is not acknowledged yet (Fast Open)
+ * @arg: passed to @fits
  *
- * Return: TCP's request that it came by, with a reference to it and to the connection, req->sk; or
- *	NULL.
+ * Return: TCP's request of the connection, with a reference to the request and to the connection,
+ *	req->sk; or NULL.
  */
 struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_queue_fits fits,
 					   const void *arg);
 
 /**
- * smc_accept_queue_try_take() - the same, for a thread that is not the listener's user's
+ * smc_accept_queue_try_take() - smc_accept_queue_take() for a thread of another user
  * @listener: TCP socket, not locked
- * @fits: which are meant
- * @arg: for @fits
+ * @fits: tells which connections fit
+ * @arg: passed to @fits
  *
- * It holds the listener's spinlock and never owns the socket: a thread that did could be kept from
- * the processor, and the listener's user would wait for it.
+ * The function holds the listener's spinlock, and does not own the socket lock. A thread that owns
+ * the socket lock may get no processor time, and the listener's user would wait for it.
  *
  * Context: process.
  * Return: as smc_accept_queue_take(); NULL also if a user has the listener locked, or if the first
@@ -289,7 +295,7 @@ struct request_sock *smc_accept_queue_try_take(struct sock *listener, smc_accept
 /**
  * smc_accept_queue_put() - have a connection wait for accept() again
  * @listener: TCP socket
- * @req: request of the connection; both references are the queue's then
+ * @req: request of the connection; the queue gets both references
  *
  * If the socket does not listen any more, TCP disconnects the connection and destroys it.
  *
@@ -298,17 +304,18 @@ struct request_sock *smc_accept_queue_try_take(struct sock *listener, smc_accept
 void smc_accept_queue_put(struct sock *listener, struct request_sock *req);
 
 /**
- * smc_accept_queue_raise() - have TCP's accept() find a connection that fits
+ * smc_accept_queue_raise() - move the first connection that fits to the head of the queue, where
+ * TCP's accept() takes it
  * @listener: TCP socket, locked
- * @fits: which are meant
- * @arg: for @fits
+ * @fits: tells which connections fit
+ * @arg: passed to @fits
  *
- * Return: false if there is none.
+ * Return: false if no connection fits.
  */
 bool smc_accept_queue_raise(struct sock *listener, smc_accept_queue_fits fits, const void *arg);
 
 /**
- * smc_accept_queue_last() - what came last
+ * smc_accept_queue_last() - the last connection in the queue
  * @listener: TCP socket
  *
  * Context: any.
