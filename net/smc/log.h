@@ -7,15 +7,16 @@
 #include <linux/ratelimit.h>
 #include <net/net_namespace.h>
 
-/* So many a minute of each kind: peers can cause some of them at any rate. */
+/* At most so many messages a minute of each kind: peers can cause some kinds at any rate. */
 #define SMC_LOG_INTERVAL	(60 * HZ)
 #define SMC_LOG_BURST		10
 
 /*
- * smc_log() - @print, which is pr_info or pr_warn, what happened in @net
+ * smc_log() - log an event in @net by @print, which is pr_info or pr_warn
  *
- * The log is the host's, so it has nothing of other namespaces, whose tenants could fill it. Each
- * place has a limit of its own, so that one kind of message suppresses no other. Any context.
+ * The log is the host's, so events in namespaces other than init_net, whose tenants could fill the
+ * log, are left out. Each call site has a limit of its own, so that no kind of message suppresses
+ * another. Any context.
  */
 #define smc_log(print, net, fmt, ...)						\
 do {										\

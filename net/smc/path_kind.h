@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The two kinds of path and the two roles in a handshake: the words that the
- * layers and the statistics share.
+ * The two kinds of path, and the two roles in SMC's handshake. All layers and the
+ * statistics use these names.
  */
 #ifndef SMC_PATH_KIND_H
 #define SMC_PATH_KIND_H

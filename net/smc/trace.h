@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints, /sys/kernel/tracing/events/smc/; see Documentation/debugging.rst. Those that the
- * kernel's own smc module has, too, have its names and fields, so that scripts work with either.
+ * Tracepoints, /sys/kernel/tracing/events/smc/; see Documentation/debugging.rst. Tracepoints that
+ * the kernel's own smc module has as well have the same names and fields here, so that scripts work
+ * with either module.
  *
- * A pointer serves to tell the events of one object from those of another. The socket is TCP's,
+ * Pointers serve to tell the events of one object from those of another. The socket is TCP's sock,
  * as in the events "tcp" and "sock".
  */
 #undef TRACE_SYSTEM
@@ -36,7 +37,7 @@ TRACE_DEFINE_ENUM(SMC_APP_ATTACHED);
 TRACE_DEFINE_ENUM(SMC_APP_ORPHAN);
 TRACE_DEFINE_ENUM(SMC_APP_GONE);
 
-/* A connection goes on as TCP. Its socket is TCP's from the beginning. */
+/* A connection goes on as TCP. An SMC socket has TCP's sock, so both pointers are the same. */
 TRACE_EVENT(smc_switch_to_fallback,
 	TP_PROTO(const struct sock *sk, u32 reason), TP_ARGS(sk, reason),
 	TP_STRUCT__entry(
@@ -55,7 +56,7 @@ TRACE_EVENT(smc_switch_to_fallback,
 		  __entry->sk, __entry->clcsk, __entry->net_cookie, __entry->fallback_rsn)
 );
 
-/* A call that moved bytes. A stream holds no device, so the kind of path stands for its name. */
+/* A call has moved bytes. A stream has no device, so the kind of path stands for a device name. */
 DECLARE_EVENT_CLASS(smc_msg_event,
 	TP_PROTO(const struct smc_stream *st, size_t len), TP_ARGS(st, len),
 	TP_STRUCT__entry(
@@ -81,9 +82,9 @@ DEFINE_EVENT(smc_msg_event, smc_rx_recvmsg,
 	TP_PROTO(const struct smc_stream *st, size_t len), TP_ARGS(st, len));
 
 /*
- * A link. "state" is its group's (enum smc_lgr_state) where the link goes down, and its queue
- * pair's (enum ib_qp_state) where that changes. The device may be renamed meanwhile, so the size of
- * its name is fixed.
+ * An event of a link. "state" is the state of the link group (enum smc_lgr_state) when the link
+ * goes down, and the new state of the queue pair (enum ib_qp_state) when that changes. The device
+ * may be renamed at any time, so the size of its name is fixed.
  */
 DECLARE_EVENT_CLASS(smcr_link_event,
 	TP_PROTO(const struct smc_link *link, int state, void *location),
@@ -117,8 +118,8 @@ DEFINE_EVENT(smcr_link_event, smcr_link_state,
 	TP_ARGS(link, state, location));
 
 /*
- * A link group comes to another state; "err" is what its connections are told. A dead group may
- * outlive its namespace, but then its state changes no more.
+ * A link group gets another state. "err" is the error that its connections get. A dead group may
+ * outlive its namespace, but the state of a dead group does not change any more.
  */
 TRACE_EVENT(smc_lgr_state,
 	TP_PROTO(const struct smc_lgr *lgr, int state), TP_ARGS(lgr, state),
@@ -146,7 +147,10 @@ TRACE_EVENT(smc_lgr_state,
 		  __entry->n_conns, __entry->err)
 );
 
-/* At the end "path" is -1 for a connection that goes on as TCP, or breaks for "err". */
+/*
+ * An SMC handshake starts or ends. At the end "path" is -1 for a connection that goes on as TCP, or
+ * that breaks with the error "err".
+ */
 DECLARE_EVENT_CLASS(smc_handshake_event,
 	TP_PROTO(const struct smc_handshake *hs), TP_ARGS(hs),
 	TP_STRUCT__entry(
@@ -177,7 +181,7 @@ DEFINE_EVENT(smc_handshake_event, smc_handshake_start,
 DEFINE_EVENT(smc_handshake_event, smc_handshake_end,
 	TP_PROTO(const struct smc_handshake *hs), TP_ARGS(hs));
 
-/* A CLC message has been read, or given to TCP. Its type follows the eye catcher. */
+/* A CLC message was read, or handed to TCP. The type follows the eye catcher of four bytes. */
 TRACE_EVENT(smc_clc,
 	TP_PROTO(const struct sock *sk, bool sent, const u8 *message, size_t len),
 	TP_ARGS(sk, sent, message, len),
@@ -199,7 +203,7 @@ TRACE_EVENT(smc_clc,
 		  __entry->len)
 );
 
-/* What one end of a stream tells the other; flags as in CDC messages. */
+/* One end of a stream tells the other its cursors and flags; the flags are as in CDC messages. */
 DECLARE_EVENT_CLASS(smc_cdc_event,
 	TP_PROTO(const struct smc_stream *st, const struct smc_cdc *cdc), TP_ARGS(st, cdc),
 	TP_STRUCT__entry(
@@ -233,7 +237,7 @@ DEFINE_EVENT(smc_cdc_event, smc_publish,
 DEFINE_EVENT(smc_cdc_event, smc_update,
 	TP_PROTO(const struct smc_stream *st, const struct smc_cdc *cdc), TP_ARGS(st, cdc));
 
-/* The path or the application of a stream comes to another state. */
+/* The state of a stream's path or of its application changes. */
 TRACE_EVENT(smc_stream_state,
 	TP_PROTO(const struct smc_stream_state *state), TP_ARGS(state),
 	TP_STRUCT__entry(

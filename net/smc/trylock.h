@@ -5,15 +5,16 @@
 #include <net/sock.h>
 
 /*
- * A user can keep his socket locked for as long as he likes: by setsockopt(), say, from memory
- * whose page fault never ends. No work waits for such a lock: it tries, and comes back.
+ * A user can keep his socket locked for as long as he likes, for example by a setsockopt() from
+ * memory whose page fault never ends. So no work waits for a socket lock: a work that finds the
+ * socket locked tries again later.
  */
 
-/* When a work that found a socket locked tries again. */
+/* Jiffies after which a work that found a socket locked tries again. */
 #define SMC_SOCK_RETRY		(HZ / 20)
 
 /**
- * smc_sock_trylock() - as lock_sock(), but without waiting
+ * smc_sock_trylock() - lock a socket like lock_sock(), unless another thread has it locked
  * @sk: socket, which its user may keep locked for long
  *
  * Context: process.

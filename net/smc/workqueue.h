@@ -5,18 +5,22 @@
 #include <linux/workqueue.h>
 
 /*
- * Made by module.c; for handshakes each namespace has its own (admin/net.h). Each runs a bounded
- * number of works at a time, so none may wait for something that another of the same queue
- * does, or a peer that many wait for stops all.
+ * The work queues of the module, created by module.c. Each namespace also has work queues of its
+ * own for SMC handshakes (admin/net.h). A queue runs a bounded number of works at a time. So no
+ * work may wait for something that another work of the same queue does: otherwise a peer for which
+ * many works wait would stop all of them.
  */
 
-/* What must sleep, but waits for no peer: answers to peers among it. */
+/* Works that must sleep but wait for no peer, like those that answer peers. */
 extern struct workqueue_struct *smc_wq;
-/* What waits for the peer of a link group: probes, and memory that the peer is told of. */
+/* Works that wait for the peer of a link group: probes, and the announcement of memory. */
 extern struct workqueue_struct *smc_link_wq;
-/* The ends of link groups. A namespace that ends waits for its own, and other namespaces for it. */
+/*
+ * Works that end link groups. A namespace that ends waits for the end of its groups, and other
+ * namespaces that end wait for that namespace.
+ */
 extern struct workqueue_struct *smc_end_wq;
-/* Handshakes beyond what the host is to have at a time. */
+/* SMC handshakes beyond the quotas, which are to be declined. */
 extern struct workqueue_struct *smc_handshake_overflow_wq;
 
 #endif
