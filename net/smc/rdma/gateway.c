@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The router on the way of a version 2 link. */
+/* Finds the router between the ends of a version 2 link. */
 
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -47,7 +47,7 @@ static bool smc_gateway_subnet_has6(const struct net_device *ndev, const struct 
 }
 #endif
 
-/* Whether the peer's GID is in a subnet of the device that has the port's. */
+/* Whether the peer's GID is in a subnet of the network device that has the port's GID. */
 static bool smc_gateway_is_on_link(const struct smc_rdma_port *port, const struct in6_addr *peer)
 {
 	const struct net_device *ndev;
@@ -68,7 +68,11 @@ static bool smc_gateway_is_link_local(const struct in6_addr *gid)
 	return ipv6_addr_type(gid) & IPV6_ADDR_LINKLOCAL;
 }
 
-/* The router's MAC address, which TCP has just used, and whether the port's packets get there. */
+/*
+ * Finds out how packets of the port reach the peer. @neigh is the next hop of TCP's route, which
+ * has just been used. Return: 1 with the router's MAC address in @mac; 0 if the peer is on the
+ * port's own network; or -ENETUNREACH.
+ */
 static int smc_gateway_of(const struct neighbour *neigh, const struct smc_rdma_port *port,
 			  const struct in6_addr *peer, u8 *mac)
 {

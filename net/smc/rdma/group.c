@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Life of link groups. */
+/* The life of SMC-R link groups. */
 
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -20,38 +20,42 @@
 #include "trace.h"
 #include "workqueue.h"
 
-/* How long a group without connections is kept, so that the next needs no first contact. */
+/* How long a group without connections is kept, so that the next one needs no first contact. */
 #define SMC_GROUP_IDLE	(600 * HZ)
 /* The client waits longer, so that normally the server ends the group. */
 #define SMC_GROUP_IDLE_CLIENT	(610 * HZ)
 
-/* After so long it is not just between two connections of a program, where memory is short. */
+/*
+ * After so long an idle group may end when memory is short: a program that opens one connection
+ * after the other would have opened the next one.
+ */
 #define SMC_GROUP_SPARE		HZ
 
-/* How long a group that ends in order waits until its peer has heard of it, and says so. */
+/* How long a group that ends in order waits until its peer confirms that it knows of the end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT		(2 * HZ)
-/* Where its namespace ends. All others that end, of any tenant, wait for that. */
+/* The same when the namespace ends: other namespaces that end, of any tenant, wait for this one. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT_NET	(HZ / 5)
-/* Namespaces may begin to end meanwhile: so often it is looked at how long there is still. */
+/* How often the deadline is checked: the namespace may begin to end meanwhile. */
 #define SMC_GROUP_LOOK		(HZ / 20)
 
 /*
- * A peer makes as many groups as it claims to be hosts, each with a queue pair and memory of its
- * own. So there are bounds for the owner of an address, a namespace and the host, and an owner or a
- * namespace has no more than are left for all others. A group with 16 connections, the least that a
- * peer may limit it to, does not count for its owner.
+ * Limits for the number of groups. A peer can claim to be any number of hosts, and so have any
+ * number of groups created, each with a queue pair and memory of its own. So the numbers for the
+ * owner of an address, a namespace and the host are limited, and an owner or a namespace has at
+ * most as many groups as remain for all others. A group with 16 connections or more does not count
+ * for its owner: 16 is the lowest limit that a peer may set.
  */
 #define SMC_GROUPS_PER_ADDRESS	256
 #define SMC_GROUPS_PER_NET	2048
 #define SMC_GROUPS_MAX		8192
 #define SMC_GROUP_FEW_CONNS	16
 
-/* After so many ACCEPTs with a wrong number a server's other addresses prove nothing any more. */
+/* After so many ACCEPTs with a wrong packet number, no server at another address may join. */
 #define SMC_GROUP_GUESSES	64
-/* After so many CONFIRMs with a wrong link no more are asked for. */
+/* After so many CONFIRMs with a wrong link, the group is retired. */
 #define SMC_GROUP_WRONG_LINKS	16
 
-/* Those that others may join. A peer has as many GIDs as it likes: the hash is secret. */
+/* Groups that connections may join. The hash is secret, because peers can choose their GIDs. */
 static DEFINE_HASHTABLE(smc_groups_by_gid, 8);
 
 static void smc_group_free(struct smc_lgr *lgr)
@@ -63,14 +67,17 @@ static void smc_group_free(struct smc_lgr *lgr)
 	kfree(group);
 }
 
-/* With smc_rdma_lgrs.lock, while the group is in the list. Its link is there as long. */
+/*
+ * Wakes everything that waits for the group's peer. Called with smc_rdma_lgrs.lock while the group
+ * is in the list, so that the link exists.
+ */
 static void smc_group_wake(struct smc_group *group)
 {
 	smc_llc_wake(group);
 	wake_up_all(&group->link->slot_wait);
 }
 
-/* Whether the group ends in order or not, by its peer's word: how long that may take. */
+/* Return: how long the end of the group may wait for the peer; no time unless it is in order. */
 static unsigned long smc_group_shutdown_timeout(const struct smc_group *group, bool in_order)
 {
 	if (!in_order)
@@ -105,13 +112,13 @@ static void smc_group_terminate_locked(struct smc_group *group, int err, bool in
 	WRITE_ONCE(group->shutdown_deadline, jiffies + smc_group_shutdown_timeout(group, in_order));
 	smc_lgr_mark_dead(&group->lgr, err);
 	smc_stream_quarantine(-group->n_quarantined, -group->quarantined_pages);
-	/* A wait for the peer is in vain from now on, and holds up handshakes and the work. */
+	/* Waits for the peer are in vain from now on, and would delay handshakes and the work. */
 	smc_group_wake(group);
 }
 
 /*
- * One that ends already when its namespace does gets no more time than the others, and may have had
- * it.
+ * Ends a group in order. A group that is ending already when its namespace ends gets no more time
+ * than the other groups.
  */
 static void smc_group_shutdown(struct smc_lgr *lgr)
 {
@@ -136,7 +143,7 @@ static void smc_group_on_probe(struct work_struct *work)
 		}
 		silent = 0;
 	}
-	/* Where probes are off, look again in a while whether they still are. */
+	/* If probes are off, check again later whether they still are. */
 	queue_delayed_work(smc_link_wq, &group->probe, interval ? interval - silent : 30 * HZ);
 }
 
@@ -151,7 +158,10 @@ static void smc_group_abort_conns(struct smc_group *group)
 	}
 }
 
-/* While the link still holds the device. A first contact that failed is no loss. */
+/*
+ * Logs the end of a group, while the link still holds the device. A group whose first contact
+ * failed is not logged.
+ */
 static void smc_group_log_end(const struct smc_group *group)
 {
 	const char *device = group->link->port.dev->ibdev->name;
@@ -177,7 +187,7 @@ static void smc_group_unhash(struct smc_group *group)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-/* Everything that uses the link ends here, then the link. */
+/* Ends everything that uses the link, then the link. */
 static void smc_group_end(struct smc_lgr *lgr)
 {
 	struct smc_group *group = smc_group_of(lgr);
@@ -197,7 +207,10 @@ static void smc_group_end(struct smc_lgr *lgr)
 	smc_link_release(group->link);
 }
 
-/* Those under way at the same moment may be too many together: their number is bounded, too. */
+/*
+ * Whether another group may be created. First contacts that pass this check at the same time may
+ * exceed the limits together, but their number is limited, too.
+ */
 static bool smc_groups_have_room(const struct net *net, enum smc_role role,
 				 const struct in6_addr *addr)
 {
@@ -274,8 +287,8 @@ static bool smc_group_is_with(const struct smc_group *group, struct net *net, en
 }
 
 /*
- * Whether the group's link begins where a new one would, and has no larger packets. Others may not
- * be in the same network.
+ * Whether the group's link has the same local port, GID and VLAN as a new link would have, and no
+ * larger packets. A group at another port may be in another network.
  */
 static bool smc_group_is_at(const struct smc_group *group, const struct smc_rdma_port *port)
 {
@@ -301,7 +314,7 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_groups_by_gid, group, by_gid, smc_group_hash(net, peer->gid)) {
-		/* A stranger that names the peer's GID is kept from its elements: design.rst. */
+		/* A stranger that names the peer's GID can't reach elements, see design.rst. */
 		if (!smc_group_is_with(group, net, SMC_SERVER, version, peer) || group->retired ||
 		    !ipv6_addr_equal(&group->peer.addr, &peer->addr) ||
 		    !smc_group_is_at(group, port))
@@ -320,8 +333,9 @@ out:
 }
 
 /*
- * Under smc_rdma_lgrs.lock. The number of a link's first packet is random, and its server has told it
- * to this end alone. The other things that an ACCEPT says of a link can be seen or guessed.
+ * Whether a server knows the number of the link's first packet; called under smc_rdma_lgrs.lock.
+ * The number is random, and the link's server has told it to this end only. Everything else that an
+ * ACCEPT says of a link can be seen or guessed.
  */
 static bool smc_group_has_psn(struct smc_group *group, u32 psn)
 {
@@ -345,8 +359,9 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_groups_by_gid, group, by_gid, smc_group_hash(net, peer->gid)) {
 		/*
-		 * If it is retired, the DECLINE says it is not there: the server's retires, too.
-		 * Otherwise it does not say that, since the in-tree module would end the group.
+		 * A retired group is not found, and the DECLINE says so, to have the server retire
+		 * its group, too. If the group exists but does not fit, the DECLINE does not say
+		 * that it was not found, because the in-tree module would end the group.
 		 */
 		if (!smc_group_is_with(group, net, SMC_CLIENT, version, peer) || group->retired ||
 		    group->link->peer.qpn != r->qpn)
@@ -363,7 +378,9 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 		if (smc_group_has_psn(group, r->psn))
 			found = group;
 	}
-	/* The server counts: a connection may be over there and not here yet. */
+	/*
+	 * Only the server enforces the limit: a connection may be over there, and not here yet.
+	 */
 	if (!IS_ERR(found))
 		smc_group_reserve(found);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -427,7 +444,10 @@ void smc_group_note_wrong_link(struct smc_group *group)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-/* The largest group of the owner with the most in all groups: a peer may have one for each. */
+/*
+ * Ends the group with the most quarantined pages of the owner that has the most in all its groups:
+ * a peer may spread its connections over many groups.
+ */
 static void smc_groups_end_most_quarantined(void)
 {
 	struct smc_group *group, *most = NULL;
@@ -451,7 +471,10 @@ static void smc_groups_end_most_quarantined(void)
 		most = group;
 		n_of_prefix_most = n_of_prefix;
 	}
-	/* Told by DELETE LINK, the in-tree module may hang in close() of what it kept open. */
+	/*
+	 * Without DELETE LINK: after it, the in-tree module may hang in close() of connections that
+	 * it has kept open.
+	 */
 	if (most)
 		smc_group_terminate_locked(most, ECONNRESET, false);
 }
@@ -461,7 +484,7 @@ void smc_group_quarantine(struct smc_group *group, long pages)
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	/* A group that ends, as it does with this as its last connection, frees its memory soon. */
+	/* A group that is dead, or ends after this last connection, frees its memory soon. */
 	if (!smc_lgr_is_dead(&group->lgr) && group->lgr.n_conns > 1) {
 		group->n_quarantined++;
 		group->quarantined_pages += pages;
@@ -488,7 +511,7 @@ int smc_group_activate(struct smc_group *group)
 		rc = 0;
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
-	/* The first contact holds the device. */
+	/* The setup of the first contact still holds the device. */
 	if (!rc)
 		smc_log(pr_info, net, "%s: new link group with %pI6c",
 			group->link->port.dev->ibdev->name, &group->peer.addr);
@@ -539,7 +562,7 @@ int smc_group_error_of(enum ib_wc_status status)
 	}
 }
 
-/* A dead group may have given its port back. */
+/* Whether a group uses a port. A dead group may have released its port. */
 static bool smc_group_uses_port(const struct smc_group *group, const struct smc_rdma_device *dev,
 				u32 port)
 {
@@ -549,7 +572,7 @@ static bool smc_group_uses_port(const struct smc_group *group, const struct smc_
 	       (port == SMC_ALL_PORTS || own->gid->port_num == port);
 }
 
-/* Those that @is_kept says, if it is not NULL, stay. */
+/* Ends the groups on a port, except those for which @is_kept, if not NULL, returns true. */
 static void smc_groups_terminate_device(const struct smc_rdma_device *dev, u32 port, bool tell_peer,
 					bool (*is_kept)(const struct smc_group *group))
 {
@@ -570,7 +593,7 @@ void smc_groups_port_down(struct smc_rdma_device *dev, u32 port)
 
 void smc_groups_shutdown_device(struct smc_rdma_device *dev)
 {
-	/* Who makes a group after the lock was held for this sees it. */
+	/* A thread that creates a group after the lock was held for the walk sees this. */
 	WRITE_ONCE(dev->leaving, true);
 	smc_groups_terminate_device(dev, SMC_ALL_PORTS, true, NULL);
 }

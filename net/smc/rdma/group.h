@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Link groups: what two hosts share for all their connections in one direction of
- * setup (RFC 7609 section 2.2). Ours have one link.
+ * Link groups of SMC-R. All connections between two hosts that were set up in the same direction
+ * share a link group (RFC 7609 section 2.2). In this module a group has one link.
  */
 #ifndef SMC_RDMA_GROUP_H
 #define SMC_RDMA_GROUP_H
@@ -28,12 +28,12 @@ struct smc_rdma_port;
 #define SMC_ALL_PORTS		0	/* no port has the number 0 */
 
 /*
- * Who the peer is: what a group is found by. The peer claims to be it, but for the address: a
- * server's groups are offered to nobody at another one, and a client's joined at another one only
- * if the server there proves that the link is its own.
+ * Identity of a peer, by which a group is found. The peer may lie about it, except about the
+ * address. So a server offers its groups only to clients at the same address. A client joins a
+ * group with a server at another address only if that server proves that the link is its own.
  */
 struct smc_peer {
-	struct in6_addr addr;	/* of its TCP connection, see admin/address.h */
+	struct in6_addr addr;	/* of the peer's TCP connection, see admin/address.h */
 	u8 id[SMC_PEER_ID_LEN];
 	u8 gid[SMC_GID_LEN];
 	u8 mac[SMC_MAC_LEN];	/* compared in version 1 only */
@@ -41,34 +41,37 @@ struct smc_peer {
 
 /**
  * struct smc_group - a link group
- * @lgr: what the groups of either path have
- * @by_gid: in the table by the peer's GID, from the time when others may join
- * @role: of this end at first contact
- * @version: of SMC
- * @release: of version 2
- * @tell_peer: end by DELETE LINK
- * @shutdown_deadline: jiffies until which a dead group may wait for its peer
- * @retired: no connection joins any more, and the last one ends it; under smc_rdma_lgrs.lock
- * @peer: who it is with
- * @peer_os: enum smc_os_type
- * @peer_hostname: as the peer says, blank or zero padded
- * @eid: agreed on, version 2
+ * @lgr: the part that groups of both paths have
+ * @by_gid: entry in the hash table by the peer's GID, once other connections may join
+ * @role: role of this end at first contact
+ * @version: SMC version
+ * @release: release of version 2
+ * @tell_peer: the group's end sends DELETE LINK
+ * @shutdown_deadline: time in jiffies until which a dead group may wait for its peer
+ * @retired: no connection joins any more, and the group ends after the last one; under
+ *	smc_rdma_lgrs.lock
+ * @peer: identity of the peer
+ * @peer_os: enum smc_os_type of the peer
+ * @peer_hostname: host name of the peer, as the peer says; blank or zero padded
+ * @eid: the agreed EID; version 2
  * @is_routed: a router is between the ends of the link; version 2
- * @vlan: VLAN or 0
- * @max_conns: agreed on; the server sees to it
- * @n_had: connections and reservations that it ever had; changed under smc_rdma_lgrs.lock
- * @unknown_tokens: messages for none of its connections; of the completion queue's only poller
- * @n_guesses: CLC messages that named the group and could not prove it; under
+ * @vlan: VLAN, or 0
+ * @max_conns: agreed limit for connections, which the server enforces
+ * @n_had: number of connections and reservations that the group ever had; changed under
  *	smc_rdma_lgrs.lock
- * @n_quarantined: connections that are over and whose elements are not reused; under
+ * @unknown_tokens: number of messages for none of the group's connections; only the poller of the
+ *	completion queue changes it
+ * @n_guesses: number of CLC messages that named the group without a proof; under
  *	smc_rdma_lgrs.lock
- * @quarantined_pages: those elements
+ * @n_quarantined: number of connections that are over but keep their elements; under
+ *	smc_rdma_lgrs.lock
+ * @quarantined_pages: pages of these elements
  * @link: the link
- * @conns: connections by the index in their alert tokens, softirqs off
- * @next_index: hint for the next one
+ * @conns: connections by the index in their alert tokens; locked with softirqs off
+ * @next_index: hint for the index of the next connection
  * @buffers: RMBs and send buffers
  * @llc: link layer control
- * @probe: sends TEST LINK on a silent link
+ * @probe: work that sends TEST LINK on a silent link
  */
 struct smc_group {
 	struct smc_lgr lgr;
@@ -115,29 +118,29 @@ static inline void smc_group_put(struct smc_group *group)
 }
 
 /**
- * smc_group_create() - a group for a first contact, with its link in state INIT
+ * smc_group_create() - create a group for a first contact, with its link in state INIT
  * @net: network namespace
- * @role: of this end
- * @version: of SMC
+ * @role: role of this end
+ * @version: SMC version
  * @port: local port
- * @peer: its identity
+ * @peer: identity of the peer
  *
- * It counts one reserved connection, the caller's.
+ * The group has one reserved connection, the caller's.
  *
  * Context: process, may sleep.
- * Return: the group with a reference for the caller, or an ERR_PTR: -EUSERS if the peer's address,
- * the namespace or the host has its share of them.
+ * Return: the group with a reference for the caller, or an ERR_PTR: -EUSERS if the owner of the
+ * peer's address, the namespace or the host has as many groups as it may have.
  */
 struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 version,
 				   const struct smc_rdma_port *port, const struct smc_peer *peer);
 
 /**
- * smc_group_find_for_server() - a group with room that a new connection may join
+ * smc_group_find_for_server() - find a group with room that a new connection may join
  * @net: namespace
- * @version: of SMC
- * @port: of this end
- * @peer: who proposes
- * @eid: enterprise id agreed on, in version 2
+ * @version: SMC version
+ * @port: port of this end
+ * @peer: identity of the client that proposes
+ * @eid: agreed EID, in version 2
  *
  * Return: the group with a reference and a reserved connection, or NULL.
  */
@@ -146,25 +149,25 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
 					    const struct smc_peer *peer, const u8 *eid);
 
 /**
- * smc_group_find_for_client() - the group of the link that a server named
+ * smc_group_find_for_client() - find the group of the link that a server named
  * @net: namespace
- * @version: of SMC
- * @port: of this end
- * @peer: who accepts
- * @r: what its ACCEPT says of the link
+ * @version: SMC version
+ * @port: port of this end
+ * @peer: identity of the server that accepts
+ * @r: description of the link in the server's ACCEPT
  *
- * It is proven if the group was made with a server at the same address, or by the number of the
- * link's first packet.
+ * The link is proven to be the server's if the group was created with a server at the same address,
+ * or if the server knows the number of the link's first packet.
  *
- * Return: the group with a reference and a reserved connection; -ENOENT if there is none; or
- * -EHOSTUNREACH if there is one that the server has not proven, or at another port.
+ * Return: the group with a reference and a reserved connection; an ERR_PTR of -ENOENT if there is
+ * no such group; or of -EHOSTUNREACH if the group's link is at another port, or not proven.
  */
 struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 					    const struct smc_rdma_port *port,
 					    const struct smc_peer *peer, const struct smc_clc_r *r);
 
 /**
- * smc_group_retire() - no new connection is to use the group; those that it has go on
+ * smc_group_retire() - let no new connection join a group; its present connections go on
  * @group: group
  *
  * Context: any but hard interrupt.
@@ -172,20 +175,21 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 void smc_group_retire(struct smc_group *group);
 
 /**
- * smc_group_note_wrong_link() - a CONFIRM named another link: after some the group is retired
- * @group: group, of a server
+ * smc_group_note_wrong_link() - count a CONFIRM that named another link; retire the group after
+ * some of them
+ * @group: group of a server
  *
- * A program at the peer's address must not try out all links.
+ * A program at the peer's address must not be able to try all links.
  *
  * Context: any but hard interrupt.
  */
 void smc_group_note_wrong_link(struct smc_group *group);
 
 /**
- * smc_group_is_spare() - whether it is idle and may end when memory is short
+ * smc_group_is_spare() - whether a group is idle and may end when memory is short
  * @group: group
  *
- * A group that has just become idle may be the next connection's: its peer may have chosen it.
+ * A group that has just become idle is not spare: the peer may have chosen it for a new connection.
  *
  * Context: any, as smc_lgr_is_idle().
  */
@@ -203,18 +207,18 @@ bool smc_group_end_spare(struct smc_group *group);
 /**
  * smc_group_quarantine() - keep the elements of a connection that is over until the link ends
  * @group: group, which is retired
- * @pages: the elements
+ * @pages: pages of the elements
  *
- * If that is more than the host bears, a group ends: the largest of the peer, as its address tells
- * it from others, that has most of it.
- * The connection still counts among the group's.
+ * If the host's limit for such elements is exceeded, a group ends. It is that with the most
+ * quarantined pages of the peer with the most quarantined pages; peers are told apart by address.
+ * The connection whose elements are kept still counts among the group's connections.
  *
  * Context: any but hard interrupt.
  */
 void smc_group_quarantine(struct smc_group *group, long pages);
 
 /**
- * smc_group_activate() - first contact is complete: others may join
+ * smc_group_activate() - complete the first contact: other connections may join
  * @group: group
  *
  * Return: 0, or -ENOLINK if the group died meanwhile.
@@ -222,7 +226,7 @@ void smc_group_quarantine(struct smc_group *group, long pages);
 int smc_group_activate(struct smc_group *group);
 
 /**
- * smc_group_terminate() - end a group and all its connections, in a work of its own
+ * smc_group_terminate() - end a group and all its connections, in the group's own work
  * @group: group
  * @err: positive errno for the connections
  *
@@ -231,16 +235,16 @@ int smc_group_activate(struct smc_group *group);
 void smc_group_terminate(struct smc_group *group, int err);
 
 /**
- * smc_group_on_violation() - count and log what the peer did, and end the group
+ * smc_group_on_violation() - count and log a violation of the protocol, and end the group
  * @group: group
- * @what: what no correct peer does
+ * @what: violation by the peer
  *
  * Context: any but hard interrupt.
  */
 void smc_group_on_violation(struct smc_group *group, enum smc_violation what);
 
 /**
- * smc_group_peer_left() - end a group whose peer has left, when it has got the answer to that
+ * smc_group_peer_left() - end a group whose peer has left, once the peer has got the answer
  * @group: group
  *
  * Context: any.
@@ -248,23 +252,24 @@ void smc_group_on_violation(struct smc_group *group, enum smc_violation what);
 void smc_group_peer_left(struct smc_group *group);
 
 /**
- * smc_group_time_left() - how long the end of a group may wait for the peer before it asks again
- * @group: dead
+ * smc_group_time_left() - how long the end of a group may wait for the peer until the next call
+ * @group: dead group
  *
- * The limit is one for all that is to be said, and may be brought forward meanwhile.
+ * One deadline applies to all messages of the group's end. It may be moved to an earlier time
+ * during a wait, so the result is a short time.
  *
- * Return: jiffies, 0 if it is time to go.
+ * Return: jiffies, or 0 after the deadline.
  */
 long smc_group_time_left(const struct smc_group *group);
 
 /**
- * smc_group_error_of() - the errno that TCP would give where a work request failed
- * @status: the work request's
+ * smc_group_error_of() - the errno of TCP that corresponds to the failure of a work request
+ * @status: status of the work request
  */
 int smc_group_error_of(enum ib_wc_status status);
 
 /**
- * smc_groups_port_down() - a port went down or a device broke
+ * smc_groups_port_down() - end the groups on a port that went down, or on a broken device
  * @dev: device
  * @port: number or SMC_ALL_PORTS
  *
@@ -273,7 +278,7 @@ int smc_group_error_of(enum ib_wc_status status);
 void smc_groups_port_down(struct smc_rdma_device *dev, u32 port);
 
 /**
- * smc_groups_shutdown_device() - a device that still works goes away: tell the peers
+ * smc_groups_shutdown_device() - end the groups on a device that goes away, and tell their peers
  * @dev: device
  *
  * Context: any; the groups end in works of their own.
@@ -290,7 +295,7 @@ void smc_groups_shutdown_device(struct smc_rdma_device *dev);
 void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port);
 
 /**
- * smc_groups_count_on() - how many living groups of a namespace use a device
+ * smc_groups_count_on() - count the groups of a namespace that use a device, except dead ones
  * @net: namespace
  * @dev: device
  * @port: number or SMC_ALL_PORTS

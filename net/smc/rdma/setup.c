@@ -21,13 +21,16 @@
 #include "rdma.h"
 #include "wire/size_class.h"
 
-/* A client waits six seconds for the answer, and what follows takes time as well. */
+/*
+ * How long a server waits for other first contacts with the same peer. The client waits six seconds
+ * for the ACCEPT, and the steps between take time as well.
+ */
 #define SMC_FIRST_CONTACT_TIMEOUT	(3 * HZ)
 
 /*
- * First contacts under way as server, each of which has a queue pair, an RMB and a send buffer before
- * its client has proven anything. The owner of an address has no more of a namespace's than are
- * left for others, nor a namespace of the host's.
+ * Limits for the first contacts under way as server. Each has a queue pair, an RMB and a send
+ * buffer before its client has proven anything. The owner of an address may have at most as many in
+ * a namespace as remain for others, and so may a namespace on the host.
  */
 #define SMC_FIRST_CONTACTS_PER_NET	128
 #define SMC_FIRST_CONTACTS_MAX	512
@@ -37,16 +40,16 @@ static DEFINE_SPINLOCK(smc_first_contacts_lock);
 static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
 
 /**
- * struct smc_rdma_setup - a connection being set up
- * @base: what the handshake knows of it
- * @ports: by version, the local port, with references where it has a device
+ * struct smc_rdma_setup - a connection that is being set up
+ * @base: the part that is common to all paths
+ * @ports: the local port for each version, with references where it has a device
  * @peer: identity of the peer
- * @gateway: MAC address of the router to the peer, while @is_routed
- * @is_routed: the peer is not on this link; version 2
- * @cancelled: base.call_off ended the wait for the link to be confirmed
- * @group: the one made for this connection, referenced, or NULL
- * @conn: the connection
- * @contact: in the list of first contacts under way, as server
+ * @gateway: MAC address of the router to the peer, if @is_routed
+ * @is_routed: the peer is not on the port's own network; version 2
+ * @cancelled: @base.cancel ended the wait for the link to be confirmed
+ * @group: the group created for this connection, referenced; or NULL
+ * @conn: the connection; NULL before a step creates it
+ * @contact: entry in the list of first contacts under way, as server
  */
 struct smc_rdma_setup {
 	struct smc_path_setup base;
@@ -93,7 +96,7 @@ static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 	return true;
 }
 
-/* What the peer says of itself, and the way to it. */
+/* Notes the identity that the peer claims, and finds the router to it. */
 static int smc_rdma_setup_peer(struct smc_rdma_setup *s, const u8 *id, const u8 *gid,
 			       const u8 *mac)
 {
@@ -122,7 +125,10 @@ static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_cl
 	return smc_rdma_setup_peer(s, p->peer_id, is_v2 ? p->gid_v2 : p->gid_v1, p->mac);
 }
 
-/* At another address nobody waits for it, whoever it claims to be. */
+/*
+ * Whether a first contact is with the same peer. The address counts, too: what a peer at another
+ * address claims to be delays no client here.
+ */
 static bool smc_first_contact_is_with(const struct smc_rdma_setup *other,
 				      const struct smc_rdma_setup *s)
 {
@@ -170,7 +176,7 @@ static void smc_first_contact_end(struct smc_rdma_setup *s)
 	wake_up_all(&smc_first_contact_ended);
 }
 
-/* The group of a first contact: the setup ends it unless it completes. */
+/* Creates the group of a first contact. If the setup fails, it ends the group. */
 static struct smc_group *smc_rdma_setup_group(struct smc_rdma_setup *s)
 {
 	struct smc_group *group;
@@ -194,7 +200,7 @@ static struct smc_blackhole_key smc_rdma_key(const struct smc_rdma_setup *s)
 	return key;
 }
 
-/* Whether a link to the peer was tried in vain not long ago: each new attempt takes seconds. */
+/* Whether a link to the peer failed not long ago. Each new attempt would take seconds. */
 static bool smc_rdma_is_unreachable(const struct smc_rdma_setup *s)
 {
 	struct smc_blackhole_key key = smc_rdma_key(s);
@@ -210,8 +216,8 @@ static void smc_rdma_note_unreachable(const struct smc_rdma_setup *s)
 }
 
 /*
- * The link was confirmed, or was not: @rc. A peer that takes its leave was reached. A port of this
- * end that went down is not the peer's fault.
+ * Notes whether the link was confirmed (@rc). A peer that has said that it leaves was reached, and
+ * a port that went down at this end is not the peer's fault.
  */
 static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 {
@@ -227,7 +233,10 @@ static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 	return rc;
 }
 
-/* Only one end of a link that leads nowhere may have waited long enough to find that out. */
+/*
+ * Notes a link that the peer found to lead nowhere. This end may have been cancelled by the peer's
+ * DECLINE before its own wait was over.
+ */
 static void smc_rdma_setup_note_decline(struct smc_path_setup *base, u32 peer_reason)
 {
 	const struct smc_rdma_setup *s = smc_rdma_setup_of(base);
@@ -243,7 +252,10 @@ static struct smc_group *smc_rdma_server_find(struct smc_rdma_setup *s)
 					 &s->peer, s->base.eid);
 }
 
-/* A group for the server: one there is, or, after any first contact under way, a new one. */
+/*
+ * Return: a group for the server: an existing one, or a new one once no other first contact with
+ * the peer is under way.
+ */
 static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 {
 	struct smc_group *group;
@@ -252,7 +264,7 @@ static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 	group = smc_rdma_server_find(s);
 	if (group)
 		return group;
-	/* Others' end soon, as a rule: hosts that come back together are no reason for TCP. */
+	/* As a rule it ends soon. Connections of hosts that restart together should not use TCP. */
 	wait_event_timeout(smc_first_contact_ended, !(rc = smc_first_contact_try(s)),
 			   SMC_FIRST_CONTACT_TIMEOUT);
 	if (rc)
@@ -290,7 +302,7 @@ static int smc_rdma_server_reserve(struct smc_path_setup *base)
 {
 	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 
-	/* The send buffer, too: after the CONFIRM it would be too late to decline. */
+	/* Allocate the send buffer here: after the CONFIRM it would be too late to decline. */
 	return smc_rdma_setup_conn(s, smc_rdma_server_group(s)) ? :
 	       smc_rdma_conn_alloc_sndbuf(s->conn, smc_rdma_sndbuf_class(base), base->memcg);
 }
@@ -302,12 +314,12 @@ static void smc_rdma_setup_describe(struct smc_path_setup *base, struct smc_clc_
 	smc_rdma_conn_describe(conn, &a->r);
 	smc_local_peer_id(base->net, a->r.peer_id);
 	a->fc.max_conns = conn->group->max_conns;
-	/* The address that was proposed is the only one a link may use. */
+	/* A link may use no other address than the proposed one. */
 	a->n_gids = 1;
 	memcpy(a->gids[0], a->r.gid, SMC_GID_LEN);
 }
 
-/* What a version 2 peer says of itself on first contact. */
+/* Notes what a version 2 peer says of itself on first contact. */
 static void smc_rdma_note_first_contact(struct smc_group *group, const struct smc_clc_agreement *a)
 {
 	if (group->version != SMC_VERSION_2)
@@ -315,12 +327,12 @@ static void smc_rdma_note_first_contact(struct smc_group *group, const struct sm
 	group->release = min_t(u8, a->fc.release, SMC_RELEASE);
 	group->peer_os = a->fc.os_type;
 	memcpy(group->peer_hostname, a->fc.hostname, SMC_HOSTNAME_LEN);
-	/* Fewer than 16 is not allowed, but who asks for it gets it. */
+	/* The protocol does not allow fewer than 16, but a peer that asks for fewer gets that. */
 	if (group->release && a->fc.max_conns)
 		group->max_conns = min(group->max_conns, a->fc.max_conns);
 }
 
-/* What is sent to a link goes to one host, and not to all that listen. */
+/* Whether the peer's addresses are those of one host, as opposed to multicast or broadcast. */
 static bool smc_rdma_is_unicast(const struct smc_clc_r *r)
 {
 	struct in6_addr gid;
@@ -357,7 +369,7 @@ static int smc_rdma_server_set_peer(struct smc_rdma_setup *s,
 {
 	int rc = smc_rdma_setup_set_peer(s, &confirm->r);
 
-	/* The client's first message may have been faster than its CONFIRM, and want an answer. */
+	/* The client's first message may have come before its CONFIRM, and need an answer. */
 	if (!rc)
 		smc_stream_on_tx_room(&s->conn->stream);
 	return rc;
@@ -369,7 +381,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	struct smc_group *group = s->conn->group;
 	int rc;
 
-	/* Nobody else is to be offered the link of one that posed as them in its PROPOSAL. */
+	/* If the client posed as another host in its PROPOSAL, that host must not get this link. */
 	memcpy(group->peer.gid, confirm->r.gid, SMC_GID_LEN);
 	memcpy(group->peer.mac, confirm->r.mac, SMC_MAC_LEN);
 	rc = smc_rdma_link_to_peer(s, confirm) ? :
@@ -384,13 +396,16 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	return smc_group_activate(group);
 }
 
-/* Who names another's group in its PROPOSAL does not know the other end of its link. */
+/*
+ * Whether a client is at the other end of the link. A client that has claimed another's identity in
+ * its PROPOSAL does not know that end.
+ */
 static bool smc_rdma_is_at_link(const struct smc_clc_r *r, const struct smc_link *link)
 {
 	return r->qpn == link->peer.qpn && !memcmp(r->gid, link->peer.gid, SMC_GID_LEN);
 }
 
-/* A PROPOSAL of version 2 alone has no peer id. */
+/* Whether the CONFIRM has the PROPOSAL's peer id. A PROPOSAL of version 2 only has no peer id. */
 static bool smc_rdma_is_proposer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
 {
 	if (s->base.version == SMC_VERSION_2 && !memchr_inv(s->peer.id, 0, sizeof(s->peer.id)))
@@ -401,7 +416,7 @@ static bool smc_rdma_is_proposer(const struct smc_rdma_setup *s, const struct sm
 static int smc_rdma_server_confirm(struct smc_rdma_setup *s,
 				   const struct smc_clc_agreement *confirm)
 {
-	/* It is out of reach of one at another link: nothing is spent. */
+	/* A client at another link can't reach the element, which then needs no quarantine. */
 	s->base.exposed = s->base.first_contact ||
 			  smc_rdma_is_at_link(&confirm->r, s->conn->group->link);
 	if (!s->base.exposed)
@@ -422,8 +437,8 @@ static int smc_rdma_server_complete(struct smc_path_setup *base,
 	int rc = smc_rdma_server_confirm(smc_rdma_setup_of(base), confirm);
 
 	/*
-	 * The CONFIRM is a client's last step, unless a link is to be confirmed: it looks for
-	 * nothing more.
+	 * Unless a link is to be confirmed, the CONFIRM is the client's last step: the client would
+	 * not read a DECLINE.
 	 */
 	return rc && !base->first_contact ? -EPIPE : rc;
 }
@@ -459,7 +474,7 @@ static int smc_rdma_client_first_contact(struct smc_rdma_setup *s)
 {
 	struct smc_group *group = s->conn->group;
 
-	/* The reply comes last: the server may offer the group as soon as it has that. */
+	/* The reply comes last: once the server has it, it may offer the group. */
 	return smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(group, &s->base.cancel)) ? :
 	       smc_link_to_rts(group->link) ? :
 	       smc_mr_buffers_register(group) ? :
@@ -478,18 +493,18 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 	int i;
 
 	/*
-	 * The client, at the address that the group was made from, says that it does not know it:
-	 * its host has booted anew, or it is another program there. So only new connections keep
-	 * away; if the group is lost, TEST LINK ends the others.
+	 * The client, at the address from which the group was created, says that it does not know
+	 * the group. Its host has booted anew, or another program uses the address. So the group
+	 * takes no new connection; if it is lost, TEST LINK ends the others.
 	 */
 	if (base->out_of_sync && s->conn)
 		smc_group_retire(s->conn->group);
-	/* A group without its first contact is of no use to anybody. */
+	/* A group whose first contact failed is of no use. */
 	if (s->group && !keep)
 		smc_group_terminate(s->group, ECONNABORTED);
 	if (s->group)
 		smc_group_put(s->group);
-	/* A CONFIRM may be on its way, and its sender write. That ends with the link. */
+	/* A client that has sent the CONFIRM may write into the element until the link ends. */
 	if (s->conn && !keep && base->exposed && !base->first_contact)
 		smc_rdma_conn_quarantine(s->conn);
 	smc_first_contact_end(s);
