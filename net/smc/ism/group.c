@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Life of SMC-D link groups, and their DMBs. */
+/* The life of SMC-D link groups and their DMBs. */
 
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -9,7 +9,7 @@
 #include "conn.h"
 #include "group.h"
 
-/* How long a group without connections is kept, so that the next needs no new memory. */
+/* How long a group without connections is kept, so that the next one needs no new memory. */
 #define SMC_ISM_GROUP_IDLE	(600 * HZ)
 
 static void smc_ism_group_free(struct smc_lgr *lgr)
@@ -24,7 +24,7 @@ static void smc_ism_group_abort_conns(struct smc_ism_group *group)
 	spin_lock_irq(&smc_ism_lgrs.lock);
 	while ((conn = list_first_entry_or_null(&group->conns, struct smc_ism_conn, siblings))) {
 		list_del_init(&conn->siblings);
-		/* What is in the list still has the reference that ->over() drops. */
+		/* A connection in the list still has the reference that ->over() drops. */
 		smc_stream_get(&conn->stream);
 		spin_unlock_irq(&smc_ism_lgrs.lock);
 		smc_stream_on_lost(&conn->stream, group->lgr.err);
@@ -34,7 +34,7 @@ static void smc_ism_group_abort_conns(struct smc_ism_group *group)
 	spin_unlock_irq(&smc_ism_lgrs.lock);
 }
 
-/* Elements of them that are in use stay: the peer's end may be writing. */
+/* Detaches DMBs. Elements that are in use stay: the peer may be writing into them. */
 static void smc_dmbs_detach(struct list_head *dmbs)
 {
 	struct smc_buffer *dmb, *next;
@@ -52,7 +52,7 @@ static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
 	smc_dmbs_detach(&all);
 }
 
-/* The memory of a peak does not stay for as long as the group does. */
+/* Frees idle DMBs, so that the memory of a peak does not stay as long as the group. */
 static void smc_ism_group_trim(struct work_struct *work)
 {
 	struct smc_ism_group *group = container_of(work, struct smc_ism_group, trim.work);
@@ -62,7 +62,7 @@ static void smc_ism_group_trim(struct work_struct *work)
 	smc_dmbs_detach(&idle);
 }
 
-/* What a false server had this end make is not kept for it. */
+/* A group without an established connection is not kept: its server may be malicious. */
 static unsigned long smc_ism_group_idle_time(const struct smc_lgr *lgr)
 {
 	return READ_ONCE(smc_ism_group_of(lgr)->was_used) ? SMC_ISM_GROUP_IDLE : 0;
@@ -79,7 +79,7 @@ static void smc_ism_group_end(struct smc_lgr *lgr)
 	smc_ism_group_drop_dmbs(smc_ism_group_of(lgr));
 }
 
-/* See smc_lgr_init(). */
+/* Return: a group that smc_lgr_init() has initialised, or NULL without memory. */
 static struct smc_ism_group *smc_ism_group_create(const struct smc_ism_peer *peer)
 {
 	struct smc_ism_group *group = kzalloc(sizeof(*group), GFP_KERNEL);
@@ -114,7 +114,7 @@ static bool smc_ism_group_reserve(struct smc_ism_group *group)
 	return true;
 }
 
-/* Return: NULL if there is none, and @fresh is NULL. */
+/* Return: a matching group, or else @fresh, which is entered in the lists unless it is NULL. */
 static struct smc_ism_group *smc_ism_group_find_or_list(const struct smc_ism_peer *peer,
 							struct smc_ism_group *fresh)
 {
@@ -182,7 +182,7 @@ static void smc_dmb_release(struct smc_buffer *buffer)
 	kfree(buffer);
 }
 
-/* A busy group must not collect the DMBs of control groups that have long gone. */
+/* Frees DMBs of control groups that are gone: a busy group would collect them otherwise. */
 static void smc_ism_group_shrink(struct smc_ism_group *group)
 {
 	LIST_HEAD(left);
@@ -242,7 +242,7 @@ static unsigned long smc_dmbs_give_back(struct smc_lgr *lgr)
 	LIST_HEAD(empty);
 
 	pages = smc_buffer_pool_remove_empty(&smc_ism_group_of(lgr)->dmbs, &empty);
-	/* With the shrinker's lock: the namespace waits for the group, whose end waits for that. */
+	/* Under the shrinker's lock: the group's end waits for it, and the namespace for that. */
 	smc_dmbs_detach(&empty);
 	return pages;
 }

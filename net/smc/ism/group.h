@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Link groups of SMC-D: what two ends share for all their connections in one direction
- * of setup, namely the DMBs. There is no link to set up or to lose; a group ends when
- * it was idle for a while, with its namespace, or with the module.
+ * Link groups of SMC-D. All connections between two ends that were set up in the same direction
+ * share a link group, namely its DMBs. There is no link to set up or to lose. A group ends when it
+ * was idle for a while, with its namespace, or with the module.
  */
 #ifndef SMC_ISM_GROUP_H
 #define SMC_ISM_GROUP_H
@@ -21,28 +21,29 @@ struct smc_ism_conn;
 
 #define SMC_ISM_GROUP_MAX_CONNS	255
 
-/* What a group is found by. */
+/* Key by which a group is found. */
 struct smc_ism_peer {
 	struct net *net;		/* of this end */
 	struct smc_ism_device *dev;
 	enum smc_role role;		/* of this end at first contact */
 	u8 version;
 	struct smc_clc_ism address;	/* of the peer's device, not its name in messages */
-	u8 eid[SMC_EID_LEN];		/* agreed on, version 2: one of this end's */
+	u8 eid[SMC_EID_LEN];		/* the agreed EID, which this end has; version 2 */
 };
 
 /**
  * struct smc_ism_group - a link group
- * @lgr: what the groups of either path have
- * @peer: who it is with
- * @link_id: a server's name of it in messages, random: a number would count others' groups
- * @was_used: a connection came about: the group is worth keeping for the next
+ * @lgr: the part that groups of both paths have
+ * @peer: key of the group
+ * @link_id: a server's name of the group in messages; random, because a serial number would reveal
+ *	how many groups others have
+ * @was_used: a connection was established: the group is worth keeping for the next one
  * @conns: connections that are not over; under smc_ism_lgrs.lock
- * @release: of version 2, the peer's
- * @peer_os: enum smc_os_type
- * @peer_hostname: as the peer says, blank or zero padded
+ * @release: the peer's release of version 2
+ * @peer_os: enum smc_os_type of the peer
+ * @peer_hostname: host name of the peer, as the peer says; blank or zero padded
  * @dmbs: the DMBs
- * @trim: gives those back that are idle
+ * @trim: work that frees idle DMBs
  */
 struct smc_ism_group {
 	struct smc_lgr lgr;
@@ -63,48 +64,48 @@ extern struct smc_lgr_kind smc_ism_lgrs;
 #define smc_ism_group_of(ptr)	container_of(ptr, struct smc_ism_group, lgr)
 
 /**
- * smc_ism_group_join() - a group for a new connection
- * @peer: who it is with
- * @is_new: set to true if it was made, else left as it is; NULL: none is to be made
+ * smc_ism_group_join() - find or create a group for a new connection
+ * @peer: key of the group
+ * @is_new: set to true if the group was created, otherwise left as it is; NULL: create none
  *
- * A client makes one that it does not know, first contact or not: the namespaces of a host
- * have one GID, so the server may know the group from another of them. Nor does the server's name
- * of a group tell one from another here: a false server would give each connection another name,
- * and have the client keep memory for each.
+ * A client that does not know the group creates it, whether or not the server calls the connection
+ * a first contact: all namespaces of a host have one GID, so the server may know the group from
+ * another namespace. The server's name of the group, @link_id, is not part of the key: a malicious
+ * server could give each connection another name, and have the client keep memory for each.
  *
  * Context: process, may sleep.
- * Return: the group with a reference and a reserved connection, or NULL: there is none, or no
- * memory.
+ * Return: the group with a reference and a reserved connection; NULL if there is none and @is_new
+ * is NULL, or without memory.
  */
 struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new);
 
 /**
- * smc_ism_group_add_conn() - a connection that has a reservation is to end with the group
+ * smc_ism_group_add_conn() - let a connection end with its group
  * @group: group
- * @conn: connection
+ * @conn: connection that has a reservation
  *
  * Return: 0, or -ENOLINK if the group is dead.
  */
 int smc_ism_group_add_conn(struct smc_ism_group *group, struct smc_ism_conn *conn);
 
 /**
- * smc_ism_group_del_conn() - a connection is over: its reservation is free again
- * @conn: it
+ * smc_ism_group_del_conn() - drop the reservation of a connection that is over
+ * @conn: connection
  *
  * Context: any but hard interrupt.
  */
 void smc_ism_group_del_conn(struct smc_ism_conn *conn);
 
 /**
- * smc_ism_group_alloc_element() - take an element, making a DMB if need be
+ * smc_ism_group_alloc_element() - allocate an element, and a DMB for it if necessary
  * @group: group
- * @size_class: wanted; a smaller one is taken where memory is short
+ * @size_class: wanted size class; a smaller element is allocated if memory is short
  * @memcg: control group to charge, or NULL
- * @nowait: neither make one nor wait for who makes one
+ * @nowait: neither allocate a DMB nor wait for a thread that allocates one
  * @el: filled on success
  *
  * Context: process, may sleep.
- * Return: 0; -ENOMEM; -EAGAIN if @nowait, and none is free; or -ENOLINK if the group is dead.
+ * Return: 0; -ENOMEM; -EAGAIN if @nowait, and no element is free; or -ENOLINK if the group is dead.
  */
 int smc_ism_group_alloc_element(struct smc_ism_group *group, u8 size_class,
 				struct mem_cgroup *memcg, bool nowait, struct smc_element *el);

@@ -9,11 +9,11 @@
 #include "path.h"
 
 /**
- * struct smc_ism_setup - a connection being set up
- * @base: what the handshake knows of it
- * @peer: who it is with, once a device is found
- * @nowait: rather fail than wait for memory, or make a group
- * @conn: the connection
+ * struct smc_ism_setup - a connection that is being set up
+ * @base: the part that is common to all paths
+ * @peer: key of the link group, once a device was found
+ * @nowait: fail rather than wait for memory or create a group
+ * @conn: the connection; NULL before a step creates it
  */
 struct smc_ism_setup {
 	struct smc_path_setup base;
@@ -57,7 +57,7 @@ static void smc_ism_setup_use(struct smc_ism_setup *s, struct smc_ism_device *de
 	memcpy(s->peer.eid, s->base.eid, SMC_EID_LEN);
 }
 
-/* The device that shares memory with the peer's, which messages call @name. */
+/* Finds the device that shares memory with the peer's device, which messages call @name. */
 static int smc_ism_setup_find(struct smc_ism_setup *s, struct smc_clc_ism name)
 {
 	struct smc_ism_device *dev = smc_ism_device_to(s->base.net, &name, s->base.version);
@@ -68,7 +68,7 @@ static int smc_ism_setup_find(struct smc_ism_setup *s, struct smc_clc_ism name)
 	return 0;
 }
 
-/* The client shares memory with this host if it names a device that does. */
+/* Finds a device that shares memory with one of the devices that the PROPOSAL names. */
 static int smc_ism_setup_find_device(struct smc_path_setup *base, const struct smc_clc_proposal *p)
 {
 	const struct smc_clc_ism v1 = { .gid = p->ism_gid, .chid = p->ism_chid };
@@ -177,7 +177,7 @@ static int smc_ism_client_join(struct smc_path_setup *base, const struct smc_clc
 	return rc;
 }
 
-/* Both ends have this kernel's memory. */
+/* Prepares the setup of one end: both ends are in this kernel, so they use the loopback device. */
 static void smc_ism_pair_prepare(struct smc_ism_setup *s)
 {
 	smc_ism_setup_use(s, &smc_loopback, &smc_loopback.address);
