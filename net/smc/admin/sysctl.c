@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * net.smc.*: the sysctls of a network namespace and of the host. A namespace has an own value of
+ * each sysctl, which its administrator has written, and an effective value, which SMC uses. For
+ * some sysctls the own value of init_net, the host's, limits the effective values of all others.
+ */
+
 #include <linux/jiffies.h>
 #include <linux/limits.h>
 #include <linux/list.h>
@@ -63,7 +69,7 @@ static int tcp2smc_handler(SMC_CTL_CONST struct ctl_table *table, int write, voi
 	return tcp2smc_set(sysctl, value);
 }
 
-/* Seconds outside, jiffies inside, never negative. */
+/* Handles a time that user space sees in seconds and SMC in jiffies. It is never negative. */
 static int seconds_handler(SMC_CTL_CONST struct ctl_table *table, int write, void *buffer,
 			   size_t *lenp, loff_t *ppos)
 {
@@ -77,7 +83,7 @@ static int bound_min(int own, int host)
 	return min(own, host);
 }
 
-/* Times, of which 0 means never. */
+/* For times of which 0 means never. */
 static int bound_time(int own, int host)
 {
 	return min_not_zero(own, host);
@@ -89,13 +95,14 @@ static int bound_or(int own, int host)
 }
 
 /*
- * A sysctl of every namespace. What holds there is made by @combine of what was asked for there and
- * by the host, or is what was asked for there. Made of the host's twice, it is the host's.
+ * A sysctl of every namespace. @combine makes a namespace's effective value from its own value and
+ * the host's; without @combine the own value is effective. From two equal values, as in init_net,
+ * @combine makes the same value.
  */
 struct smc_sysctl_param {
 	const char *name;
-	size_t at;			/* in struct smc_sysctl: what holds */
-	int host;			/* asked for in init_net, where the others begin */
+	size_t at;			/* offset of the effective value in struct smc_sysctl */
+	int host;			/* own value of init_net; initial own value of others */
 	int (*combine)(int own, int host);
 	proc_handler *handler;
 	int *min;
@@ -135,19 +142,20 @@ static struct smc_sysctl_param params[] = {
 	PARAM("blackhole_timeout", blackhole_timeout, 3600 * HZ, SECONDS, .combine = bound_min),
 };
 
-/* What the administrator of a namespace asked for, and the files for that. */
+/* The own values of a namespace, and its sysctl files. */
 struct smc_sysctl_own {
 	struct list_head list;
 	struct net *net;
 	int values[ARRAY_SIZE(params)];
 	struct ctl_table_header *header;
-	/* The last one where the kernel wants it: see register_net_sysctl_sz() in compat.h. */
+	/* Entry for tcp2smc, and an empty one for kernels that need it at the end, see compat.h. */
 	struct ctl_table table[ARRAY_SIZE(params) + 2];
 };
 
 /*
- * Guards the list, what was asked for, and what is made of it. Every namespace that begins or ends
- * takes it: a spinlock, which nobody keeps while his control group gets no processor time.
+ * Guards the list, the own values, and the effective values. Every namespace that begins or ends
+ * takes the lock. It is a spinlock, because a task that holds a mutex may get no processor time if
+ * its control group has a limit.
  */
 static DEFINE_SPINLOCK(own_lock);
 static LIST_HEAD(own_list);
@@ -183,7 +191,7 @@ static void set_own(struct smc_sysctl_own *own_values, struct smc_sysctl_param *
 	spin_unlock(&own_lock);
 }
 
-/* Shown is what holds. */
+/* Handles a sysctl of a namespace: a read shows the effective value, a write sets the own value. */
 static int param_handler(SMC_CTL_CONST struct ctl_table *table, int write, void *buffer,
 			 size_t *lenp, loff_t *ppos)
 {
@@ -196,7 +204,7 @@ static int param_handler(SMC_CTL_CONST struct ctl_table *table, int write, void 
 		.extra1	= param->min,
 		.extra2	= param->max,
 	};
-	/* What is written elsewhere is not taken. */
+	/* A write at another position than the beginning of the file is ignored. */
 	const bool is_asked = write && !*ppos;
 	int err = param->handler(&copy, write, buffer, lenp, ppos);
 
@@ -205,7 +213,7 @@ static int param_handler(SMC_CTL_CONST struct ctl_table *table, int write, void 
 	return err;
 }
 
-/* The one of a member of struct smc_sysctl, by its offset. */
+/* Return: the sysctl whose effective value is at offset @at of struct smc_sysctl. */
 static struct smc_sysctl_param *param_of(size_t at)
 {
 	struct smc_sysctl_param *param = params;
@@ -226,7 +234,7 @@ int smc_sysctl_host_mem_limit;
 int smc_sysctl_smcd_scope = SMC_SCOPE_HOST;
 static int scope_max = SMC_SCOPE_HOST;
 
-/* Of the host, so in no namespace but the first. */
+/* Sysctls of the host, which are in init_net only. */
 static struct ctl_table host_table[] = {
 	{
 		.procname	= "max_orphans",
@@ -259,12 +267,12 @@ static struct ctl_table_header *host_header;
 
 int smc_sysctl_init_host(void)
 {
-	/* In pages, as far as a sysctl can say it. */
+	/* A quarter of memory, in pages; at most what an int can hold. */
 	smc_sysctl_host_mem_limit = min_t(unsigned long, totalram_pages() / 4, INT_MAX);
 	set_own(smc_net(&init_net)->sysctl.own_values, param_of(offsetof(struct smc_sysctl,
 									 mem_limit)),
 		smc_sysctl_host_mem_limit);
-	/* As TCP begins, whose own tcp_max_orphans is not to be had by modules. */
+	/* The initial value of TCP's tcp_max_orphans, which modules can't read. */
 	smc_sysctl_max_orphans = (init_net.ipv4.tcp_death_row.hashinfo->ehash_mask + 1) / 2;
 	host_header = register_net_sysctl_sz(&init_net, "net/smc", host_table,
 					     ARRAY_SIZE(host_table) - 1);
@@ -297,7 +305,7 @@ static void fill_table(struct smc_sysctl_own *own_values)
 	};
 }
 
-/* Begin with what the host has. */
+/* Gives a new namespace the host's own values, and enters it in the list. */
 static void own_begin(struct smc_sysctl_own *own_values)
 {
 	struct smc_sysctl_param *param;

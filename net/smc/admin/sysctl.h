@@ -27,7 +27,7 @@ enum smc_smcd_scope {
 	SMC_SCOPE_HOST,		/* all on the host */
 };
 
-/* The effective values in a namespace: within the host's limits, see sysctl.c. */
+/* The effective values in a namespace, which are within the host's limits; see sysctl.c. */
 struct smc_sysctl {
 	unsigned int autocorking_size;	/* bytes; 0: no autocorking */
 	unsigned int smcr_buf_type;	/* enum smc_buf_type */
