@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who this host is in CLC messages. */
+/* Identity of this host in CLC messages. */
 #ifndef SMC_IDENTITY_H
 #define SMC_IDENTITY_H
 

@@ -26,7 +26,10 @@ static void smc_net_destroy_queues(const struct smc_net *sn)
 			destroy_workqueue(sn->handshake_queues[i].wq);
 }
 
-/* Bound to a CPU: the steps of a handshake are short, and faster where its packets arrive. */
+/*
+ * The queue is bound to CPUs: the steps of an SMC handshake are short, and faster on the CPU where
+ * its packets arrive.
+ */
 static int smc_net_make_queue(struct workqueue_struct **queue, const char *name, int max_active)
 {
 	if (!*queue)
@@ -116,7 +119,7 @@ static void __net_exit smc_net_pre_exit_net(struct net *net)
 static void __net_exit smc_net_finish(struct net *net)
 {
 	smc_net_end_paths(net, true);
-	/* What closes their last connections. A socket of the kernel's own holds no namespace. */
+	/* Wait for orphans, too: those of kernel sockets hold no reference to the namespace. */
 	wait_var_event(&smc_net(net)->orphans, !atomic_read(&smc_net(net)->orphans));
 }
 

@@ -23,17 +23,18 @@ struct smc_fallbacks;
 struct smc_pnet_table;
 struct smc_stats;
 
-/* Handshakes under way in a namespace, from which on SYNs and SYN-ACKs leave out the option. */
+/* Number of SMC handshakes in a namespace from which on SYNs and SYN-ACKs have no SMC option. */
 #define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
-/* More may begin than were offered, and each needs a place in a work queue. */
+/* More SMC handshakes may begin, offered earlier. Each needs a place in a work queue. */
 #define SMC_HANDSHAKE_QUEUES	2
 #define SMC_HANDSHAKES_BEGUN_MAX	(SMC_HANDSHAKE_QUEUES * SMC_HANDSHAKES_MAX)
 
 /**
- * struct smc_handshake_wq - a work queue for handshakes
- * @wq: it; see smc_net_prepare()
- * @handshakes: that have a place there, as client or server: handshake/quota.c. No more than one
- *	processor runs at a time, so that none waits for the peer of another
+ * struct smc_handshake_wq - a work queue for SMC handshakes
+ * @wq: the work queue, see smc_net_prepare()
+ * @handshakes: number of handshakes that have a place in @wq, as client or server, see
+ *	handshake/quota.c. It is limited to the number of works that one CPU runs at the same time,
+ *	so that no handshake waits for the peer of another
  */
 struct smc_handshake_wq {
 	struct workqueue_struct *wq;
@@ -107,7 +108,7 @@ static inline struct smc_net *smc_sk_net(const struct sock *sk)
  * @sn: namespace; does nothing if it has them already
  *
  * Called before SMC knows the first socket of a namespace, because most namespaces
- * never have one. Only sockets, and the objects that their handshakes make, use the
+ * never have one. Only sockets, and the objects that their SMC handshakes make, use the
  * counters and queues. The counters are charged to set_active_memcg()'s control
  * group or the caller's. They are allocated without a lock, so that a thread that is
  * short of memory delays no other. Work queues are charged to no control group.
@@ -118,21 +119,21 @@ static inline struct smc_net *smc_sk_net(const struct sock *sk)
 int smc_net_prepare(struct smc_net *sn);
 
 /**
- * struct smc_net_exit - what a path does when namespaces go
- * @end: have the groups of one end; if @wait, wait until it has none, before anything of its
- *	struct smc_net is taken down
+ * struct smc_net_exit - a path's operation for namespaces that end
+ * @end: ends the link groups of a namespace. With @wait, waits until the namespace has none;
+ *	called before anything of its struct smc_net is freed
  *
- * Of namespaces that go together all have begun before the first is waited for. It is called in
- * process context, and also for each namespace on smc_net_exit().
+ * If several namespaces end together, @end is called for all of them without @wait first. It is
+ * called in process context, and also for each namespace in smc_net_exit().
  */
 struct smc_net_exit {
 	void (*end)(struct smc_net_exit *exit, struct net *net, bool wait);
 };
 
 /**
- * smc_net_set_exit() - be told when namespaces go
- * @kind: path that is told
- * @exit: how; NULL for nobody. Clear it when nothing of the path is left in any namespace.
+ * smc_net_set_exit() - set a path's operation for namespaces that end
+ * @kind: the path
+ * @exit: the operation; NULL for none, once no group of the path is left in any namespace
  */
 void smc_net_set_exit(enum smc_path_kind kind, struct smc_net_exit *exit);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Commands of SMC_GEN_NETLINK about the host: its SMC versions, its EIDs, and the
- * limit for handshakes.
+ * limit for SMC handshakes.
  */
 #include <linux/utsname.h>
 #include <net/sock.h>

@@ -22,7 +22,7 @@
 
 /* Violations of the protocol by a peer, by the place that detects them. */
 enum smc_violation {
-	SMC_VIOLATION_CLC,	/* malformed handshake message */
+	SMC_VIOLATION_CLC,	/* malformed or unexpected CLC message */
 	SMC_VIOLATION_LLC,	/* malformed or impossible LLC message */
 	SMC_VIOLATION_CDC,	/* malformed CDC message */
 	SMC_VIOLATION_CURSOR,	/* cursor outside the window */
@@ -208,14 +208,14 @@ static inline void smc_stat_buffer_bytes(const struct smc_net *sn, enum smc_path
 		smc_stat_add(sn, path[kind].tx.buffer_bytes, bytes);
 }
 
-/* A handshake ended with an SMC connection of @version 1 or 2. */
+/* An SMC handshake ended with an SMC connection of @version 1 or 2. */
 static inline void smc_stat_handshake(const struct smc_net *sn, enum smc_path_kind kind,
 				      enum smc_role role, u8 version)
 {
 	smc_stat_inc(sn, path[kind].handshakes[role][version - 1]);
 }
 
-/* A handshake failed with an error: neither SMC nor an agreed fallback. */
+/* An SMC handshake failed with an error: neither SMC nor an agreed fallback. */
 static inline void smc_stat_handshake_error(const struct smc_net *sn, enum smc_role role)
 {
 	smc_stat_inc(sn, handshake_errors[role]);

@@ -55,7 +55,7 @@ static u64 smc_loopback_domain(const struct net *net)
 /*
  * A GID in messages consists of a random number and a hash that only this host
  * can compute from it. So the ends of one host recognise each other, and to
- * others a host is a different one in each handshake. Version 1 has room for
+ * others a host looks different in each SMC handshake. Version 1 has room for
  * half of the hash.
  */
 static struct smc_clc_ism smc_loopback_name_by(const struct net *net, u32 random)

@@ -24,7 +24,7 @@ static struct smc_rdma_conn *smc_rdma_conn_of(struct smc_stream *st)
 	return container_of(st, struct smc_rdma_conn, stream);
 }
 
-/* What neighbours of the connection can't guess, and where to find it. */
+/* Token of a connection: its index, and a secret that owners of other connections can't guess. */
 static u32 smc_rdma_conn_token(const struct smc_rdma_conn *conn)
 {
 	return conn->secret | conn->index;
@@ -181,7 +181,7 @@ static u32 smc_rdma_conn_used(const struct smc_rdma_conn *conn)
 	return smc_stream_has_failed(st) ? st->rx.size : min_t(u64, st->rx.received, st->rx.size);
 }
 
-/* Both ends have sent their last message, or the elements are quarantined. */
+/* Called when both ends have sent their last message, or the elements are quarantined. */
 static void smc_rdma_free(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);

@@ -63,10 +63,10 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 					   struct mem_cgroup *memcg);
 
 /**
- * smc_rdma_conn_alloc_sndbuf() - take the send buffer before the peer is known
+ * smc_rdma_conn_alloc_sndbuf() - allocate the send buffer before the peer is known
  * @conn: connection
- * @size_class: wanted size class; only as much of the element is used as the peer's
- *	element has
+ * @size_class: wanted size class; of a larger send buffer than the peer's element, only a part as
+ *	large as that element is used
  * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.

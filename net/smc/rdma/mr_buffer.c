@@ -21,10 +21,10 @@
 /* Delay of the next trim while no request may be sent to the peer, see smc_llc_may_request(). */
 #define SMC_TRIM_RETRY		(10 * HZ)
 
-/* After so long in a queue for the lock a new buffer is not worth another request to the peer. */
+/* A thread that has waited so long for the lock sends the peer no request for another buffer. */
 #define SMC_BUFFERS_WAIT	(2 * HZ)
 
-/* Pages of an idle group that are in no buffer: those of its queue pair, about. */
+/* Approximate number of pages of an idle group that are in no buffer, but in its queue pair. */
 #define SMC_GROUP_PAGES		32
 
 static void smc_mr_buffer_release(struct smc_buffer *buffer)
@@ -336,8 +336,9 @@ static bool smc_mr_buffers_may_add(struct smc_group *group, const struct smc_buf
 }
 
 /*
- * A peer that is slow to answer keeps the lock busy for each control group that makes a buffer, one
- * after the other. So those behind them go away together.
+ * Takes the lock. While a peer is slow to answer, each control group that allocates a buffer holds
+ * the lock for long, one after the other. So a thread that gets the lock too late gives up, and all
+ * threads that have waited as long give up together.
  * Return: 0 with the lock, or -EBUSY.
  */
 static int smc_mr_buffers_lock(struct smc_group *group)

@@ -45,12 +45,14 @@ struct smc_mr_buffer {
 
 /**
  * struct smc_mr_buffers - the buffers of a group
- * @lock: one buffer at a time is registered, announced to the peer, or taken away: held while the
- *	peer is asked. Buffers come and go with it held, elements do without
- * @late: no element of it is taken: its registration took too long, and may be under way; or NULL
+ * @lock: held while a buffer is registered, announced to the peer or removed, also during the
+ *	wait for the peer's reply, so that this happens to one buffer at a time. Elements are
+ *	allocated and freed without it
+ * @late: buffer whose registration took too long and may be under way, or NULL. No element of it
+ *	is allocated
  * @pools: the buffers by use; closed when the link ends
- * @trim: gives those back that are idle
- * @shrink: gives all back that are empty, since memory is short
+ * @trim: work that frees idle buffers
+ * @shrink: work that frees all empty buffers, because memory is short
  */
 struct smc_mr_buffers {
 	struct mutex lock;
@@ -64,7 +66,7 @@ struct smc_mr_buffers {
  * smc_mr_buffers_idle_pages() - pages that a group gives back when memory is short
  * @lgr: group
  *
- * Groups without connections end, others lose their empty slabs.
+ * Groups without connections end, other groups lose their empty buffers.
  *
  * Context: any but hard interrupt, as the following one: see struct smc_lgr_ops.
  */
@@ -88,8 +90,9 @@ void smc_mr_buffers_init(struct smc_mr_buffers *buffers);
  * CONFIRM RKEY announces a new RMB of an established group to the peer.
  *
  * Context: process, may sleep.
- * Return: 0; -ENOMEM; -EBUSY where others take too long to make or to announce a buffer; -EIO
- * where the link or the peer stalls, or the device can't register it; or another error of the link.
+ * Return: 0; -ENOMEM; -EBUSY if other threads take too long to allocate or announce a buffer; -EIO
+ * if the link or the peer stalls, or the device can't register the buffer; or another error of the
+ * link.
  */
 int smc_mr_buffers_alloc(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
 			 struct mem_cgroup *memcg, struct smc_element *el);

@@ -288,7 +288,7 @@ static int smc_diag_put(struct smc_sock *smc, void *arg)
 	struct smc_stream *st = NULL;
 	struct nlmsghdr *nlh;
 
-	/* Pairs with the handshake, which sets the stream before the mode. */
+	/* Pairs with smc_sock_enter_stream(), which sets the stream before the mode. */
 	if (smp_load_acquire(&smc->mode) == SMC_MODE_STREAM)
 		st = smc->stream;
 	nlh = nlmsg_put(dump->skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,

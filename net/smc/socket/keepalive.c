@@ -53,7 +53,7 @@ static unsigned long smc_keepalive_interval(unsigned long time)
 	return max(time / SMC_KEEPALIVE_INTERVALS, (unsigned long)HZ);
 }
 
-/* With the lock of softirqs. Return: whether to look again, and in how many jiffies. */
+/* Called under bh_lock_sock(). Return: in how many jiffies to look again, or 0. */
 static unsigned long smc_keepalive_check(struct smc_sock *smc)
 {
 	unsigned long time = smc_keepalive_time(smc);
@@ -67,7 +67,7 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 	if (sock_owned_by_user(sk))
 		return HZ / 20;
 	silent = smc_tcp_silence(sk);
-	/* Whatever came since the last probe answers all of them. */
+	/* Any segment that came since the last probe answers all probes. */
 	if (smc->keepalive_probes && silent <= tcp_jiffies32 - smc->keepalive_sent)
 		smc->keepalive_probes = 0;
 	if (silent < 3 * time / 4 && !smc->keepalive_probes)

@@ -51,7 +51,7 @@ static bool smc_option_is_of_tcp(const struct sock *sk, int level, int optname)
 	}
 }
 
-/* Those options that TCP permits only to the namespace's administrator. */
+/* Whether TCP permits an option to the namespace's administrator only. */
 static bool smc_option_is_administrators(int level, int optname)
 {
 	return level != SOL_TCP || optname == TCP_REPAIR || optname == TCP_AO_REPAIR;

@@ -121,7 +121,7 @@ void smc_stream_check_local_peer(struct smc_stream *st)
 	bool is_early;
 
 	spin_lock_bh(st->lock);
-	/* A local peer whose handshake is still under way has not seen the bytes yet. */
+	/* A local peer whose SMC handshake is still under way has not seen the bytes yet. */
 	is_early = !smc_stream_is_over(st) && st->local_peer && !st->local_peer->tx.ring;
 	if (is_early)
 		queue_delayed_work(smc_wq, &st->end_work, smc_stream_fin_time(st));

@@ -213,7 +213,7 @@ void smc_stream_on_lost(struct smc_stream *st, int err);
  * smc_stream_attach() - attach the stream to its socket
  * @st: stream; the socket gets the caller's reference
  * @sk: TCP socket whose connection the stream replaces
- * @role: role of this end in the handshake
+ * @role: role of this end in SMC's handshake
  * @follow: see struct smc_stream
  */
 void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role,
