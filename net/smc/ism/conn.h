@@ -32,20 +32,20 @@ struct smc_dmbe {
 
 /**
  * struct smc_ism_conn - a connection
- * @stream: its byte stream, with the reference count
+ * @stream: byte stream; has the reference count
  * @group: link group, referenced
- * @siblings: in the group's list, under smc_ism_lgrs.lock, until the stream is over
+ * @siblings: entry in the group's list until the stream is over; under smc_ism_lgrs.lock
  * @dmbe: element that the peer writes into, used
  * @peer_dmbe: the peer's, likewise, where this end writes into it directly; NULL until it is
  *	attached, and after smc_ism_conn_detach()
  * @lock_owner: the one of both whose lock is the stream's, referenced
- * @token: what this end's element is called
- * @index: of the element in it, from 0
- * @peer_token: what the peer's element is called
- * @peer_index: and its index
- * @link_id: the server's name of its group
- * @entry: in the device's table of elements
- * @rcu: of those who search it
+ * @token: token of this end's element
+ * @index: index of this end's element, from 0
+ * @peer_token: token of the peer's element
+ * @peer_index: index of the peer's element
+ * @link_id: the server's name of the group
+ * @entry: entry in the device's table of elements
+ * @rcu: frees the structure after searches of that table are over
  */
 struct smc_ism_conn {
 	struct smc_stream stream;

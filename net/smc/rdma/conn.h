@@ -19,7 +19,7 @@ struct sk_buff;
  * @rmb: element that the peer writes into
  * @sndbuf: element that this end's writes come from
  * @index: place in the group's table, the low bits of this end's alert token
- * @secret: its other bits, random
+ * @secret: the other bits of this end's alert token, random
  * @peer_known: what follows is set
  * @peer_token: the peer's alert token
  * @peer_rkey: remote key of the peer's RMB

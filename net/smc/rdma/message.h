@@ -35,8 +35,8 @@ int smc_link_post_recvs(struct smc_link *link);
  * @link: link
  * @err: positive errno for the connections
  *
- * Nothing is sent any more. Those who wait to send, or for a message of the peer, give up. A group
- * that is only being made ends when it is listed.
+ * Nothing is sent any more. Threads that wait to send, or for a message of the peer, give up. A
+ * group that is still being created ends when it is listed.
  *
  * Context: any.
  */
