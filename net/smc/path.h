@@ -85,8 +85,8 @@ struct smc_path_setup {
 /**
  * struct smc_path_type - a path's part of the handshake: the steps between the CLC messages
  * @kind: kind of path, for messages, statistics and diagnosis
- * @waits: the client's steps after the ACCEPT may wait for the peer
- * @diagnosis: diagnosis of a server that can't use the path, for any reason; 0: the first reason
+ * @waits: the client's steps after the ACCEPT may wait for the peer, so a worker runs them
+ * @diagnosis: diagnosis of an end that can't use the path, for any reason; 0: the first reason
  *	counts
  * @setup_size: bytes of the path's structure that begins with struct smc_path_setup; zeroed before
  *	the first step

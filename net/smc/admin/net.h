@@ -23,7 +23,10 @@ struct smc_fallbacks;
 struct smc_pnet_table;
 struct smc_stats;
 
-/* Number of SMC handshakes in a namespace from which on SYNs and SYN-ACKs have no SMC option. */
+/*
+ * Number of SMC handshakes in a namespace from which on SYNs and SYN-ACKs have no SMC option, but
+ * those of users who have no handshake under way: see smc_quota_congested().
+ */
 #define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
 /* More SMC handshakes may begin, offered earlier. Each needs a place in a work queue. */
 #define SMC_HANDSHAKE_QUEUES	2

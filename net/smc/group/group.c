@@ -37,8 +37,9 @@ void smc_lgr_put(struct smc_lgr *lgr)
 }
 
 /*
- * State and number of connections change only here, so that the namespace's counts of active and
- * idle groups are always right. A dead group, which may outlive its namespace, is in neither count.
+ * State and number of connections of a group change only here once it is made, so that the
+ * namespace's counts of active and idle groups are always right. A dead group, which may outlive
+ * its namespace, is in neither count.
  */
 static void smc_lgr_become(struct smc_lgr *lgr, enum smc_lgr_state state, unsigned int n_conns)
 {

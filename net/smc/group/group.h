@@ -221,7 +221,7 @@ static inline bool smc_lgr_is_active(const struct smc_lgr *lgr)
 	return READ_ONCE(lgr->state) == SMC_LGR_ACTIVE;
 }
 
-/* Whether the group is ending or has ended. A dead group stays dead. */
+/* Whether the group is ending or has ended. Once it was listed, a dead group stays dead. */
 static inline bool smc_lgr_is_dead(const struct smc_lgr *lgr)
 {
 	return READ_ONCE(lgr->state) == SMC_LGR_DEAD;

@@ -5,7 +5,8 @@
 
 #include "path.h"
 
-/* CLC messages number the paths as this module does. */
+/* CLC messages number the paths as this module does, and have no number for another. */
+static_assert((int)SMC_N_PATHS <= (int)SMC_OFFER_NONE);
 static_assert(SMC_OFFER_R == (int)SMC_PATH_R && SMC_OFFER_D == (int)SMC_PATH_D);
 
 /**

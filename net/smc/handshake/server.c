@@ -64,7 +64,10 @@ static u32 smc_server_try(struct smc_server *srv)
 	return s->type->diagnosis ? : reason;
 }
 
-/* Chooses the first path that works. Return: 0, or the diagnosis of the last offered path. */
+/*
+ * Chooses the first path that reaches the client. If a later step of it fails, no other is tried.
+ * Return: 0, or the diagnosis of the last offered path.
+ */
 static u32 smc_server_choose(struct smc_server *srv)
 {
 	const struct smc_path_type *type;

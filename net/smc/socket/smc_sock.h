@@ -34,7 +34,10 @@ enum smc_mode {
 	SMC_MODE_LISTEN,
 };
 
-/* Value of smc_sock.local_listener: no listener has the other end so far. */
+/*
+ * Value of smc_sock.local_listener: connect() will run SMC's handshake. With a remote peer it stays
+ * so; a listener of this namespace that gets the other end replaces it.
+ */
 #define SMC_NO_LISTENER		((struct smc_listener *)ERR_PTR(-ENOENT))
 
 /**

@@ -49,7 +49,7 @@ struct smc_stream_rx {
 
 /**
  * struct smc_rx_snapshot - a snapshot of the receive positions for a reader
- * @reported: value of @consumed that the peer has received last
+ * @reported: value of @consumed that was sent to the peer last
  * @consumed: end of what the application read
  * @start: the reader's position: @consumed, or the end of the urgent bytes that
  *	follow it and that a later one replaced

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* The final flags: an end that has sent one of them sends nothing more. */
+/* The final flags: an end that has sent one of them sends no more bytes. */
 #define SMC_PEER_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
 
 #define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
