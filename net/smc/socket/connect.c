@@ -79,6 +79,20 @@ void smc_connect_forget_listener(struct sock *sk)
 	}
 }
 
+/*
+ * Begin with no local listener. An earlier connect(), which another thread undid, may not have taken
+ * the one that it was given.
+ */
+static void smc_connect_forget_local(struct smc_sock *smc)
+{
+	struct smc_listener *l = xchg(&smc->local_listener, SMC_NO_LISTENER);
+
+	if (IS_ERR_OR_NULL(l))
+		return;
+	smc_listener_kick(l);
+	smc_listener_unref(l);
+}
+
 /* Prepares a socket to offer SMC in its SYN, unless something speaks against SMC. */
 static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr, int len)
 {
@@ -113,7 +127,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 	}
 	smc->reason = 0;
 	smc->left_out = false;
-	smc->local_listener = SMC_NO_LISTENER;
+	smc_connect_forget_local(smc);
 	smc_tcp_set_offer(sk, true);
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);
 	if (smc_blackhole_is_on(smc_sk_net(sk)))
