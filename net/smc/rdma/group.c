@@ -334,8 +334,8 @@ out:
 
 /*
  * Whether a server knows the number of the link's first packet; called under smc_rdma_lgrs.lock.
- * The number is random, and the link's server has told it to this end only. Everything else that an
- * ACCEPT says of a link can be seen or guessed.
+ * The number is random, and the link's server has told it to this end's address only. Everything
+ * else that an ACCEPT says of a link can be seen or guessed.
  */
 static bool smc_group_has_psn(struct smc_group *group, u32 psn)
 {

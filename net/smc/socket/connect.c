@@ -80,8 +80,8 @@ void smc_connect_forget_listener(struct sock *sk)
 }
 
 /*
- * Begin with no local listener. An earlier connect(), which another thread undid, may not have taken
- * the one that it was given.
+ * Begins with no local listener. An earlier connect(), which another thread undid, may not have
+ * taken the one that it was given.
  */
 static void smc_connect_forget_local(struct smc_sock *smc)
 {
