@@ -214,14 +214,19 @@ void smc_lgr_activate(struct smc_lgr *lgr)
 		smc_lgr_idle_begin(lgr);
 }
 
+void smc_lgr_unreserve_locked(struct smc_lgr *lgr)
+{
+	smc_lgr_become(lgr, lgr->state, lgr->n_conns - 1);
+	if (smc_lgr_is_idle(lgr))
+		smc_lgr_idle_begin(lgr);
+}
+
 void smc_lgr_unreserve(struct smc_lgr *lgr)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&lgr->kind->lock, flags);
-	smc_lgr_become(lgr, lgr->state, lgr->n_conns - 1);
-	if (smc_lgr_is_idle(lgr))
-		smc_lgr_idle_begin(lgr);
+	smc_lgr_unreserve_locked(lgr);
 	spin_unlock_irqrestore(&lgr->kind->lock, flags);
 }
 

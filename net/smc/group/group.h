@@ -208,6 +208,12 @@ void smc_lgr_reserve(struct smc_lgr *lgr);
 void smc_lgr_unreserve(struct smc_lgr *lgr);
 
 /**
+ * smc_lgr_unreserve_locked() - the same, for a caller that holds the lock of the kind
+ * @lgr: group
+ */
+void smc_lgr_unreserve_locked(struct smc_lgr *lgr);
+
+/**
  * smc_lgr_idle_begin() - start the idle time of a group that became idle, or has a shorter one now
  * @lgr: idle group
  *

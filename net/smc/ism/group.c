@@ -173,8 +173,8 @@ void smc_ism_group_del_conn(struct smc_ism_conn *conn)
 
 	spin_lock_irqsave(&smc_ism_lgrs.lock, flags);
 	list_del_init(&conn->siblings);
+	smc_lgr_unreserve_locked(&conn->group->lgr);
 	spin_unlock_irqrestore(&smc_ism_lgrs.lock, flags);
-	smc_lgr_unreserve(&conn->group->lgr);
 }
 
 static void smc_dmb_release(struct smc_buffer *buffer)
