@@ -161,7 +161,7 @@ void smc_lgr_reserve(struct smc_lgr *lgr)
 	smc_lgr_get(lgr);
 }
 
-static unsigned int smc_lgr_prefix_bucket(const struct smc_lgr *lgr)
+static unsigned int smc_lgr_owner(const struct smc_lgr *lgr)
 {
 	return lgr->kind->ops->owner ? lgr->kind->ops->owner(lgr) : 0;
 }
@@ -172,19 +172,19 @@ static unsigned int smc_lgr_prefix_bucket(const struct smc_lgr *lgr)
  */
 static void smc_lgrs_end_idle(const struct smc_net_lgrs *in_net)
 {
-	unsigned int owned[SMC_LGR_PREFIX_BUCKETS] = {}, n_of_prefix, most = 0;
+	unsigned int n_by_owner[SMC_LGR_OWNERS] = {}, n_of_owner, most = 0;
 	struct smc_lgr *lgr, *oldest = NULL;
 
 	list_for_each_entry(lgr, &in_net->list, in_net)
 		if (smc_lgr_is_idle(lgr))
-			owned[smc_lgr_prefix_bucket(lgr)]++;
+			n_by_owner[smc_lgr_owner(lgr)]++;
 	list_for_each_entry(lgr, &in_net->list, in_net) {
-		n_of_prefix = owned[smc_lgr_prefix_bucket(lgr)];
-		if (!smc_lgr_is_idle(lgr) || n_of_prefix < most ||
-		    (n_of_prefix == most && !time_before(lgr->idle_since, oldest->idle_since)))
+		n_of_owner = n_by_owner[smc_lgr_owner(lgr)];
+		if (!smc_lgr_is_idle(lgr) || n_of_owner < most ||
+		    (n_of_owner == most && !time_before(lgr->idle_since, oldest->idle_since)))
 			continue;
 		oldest = lgr;
-		most = n_of_prefix;
+		most = n_of_owner;
 	}
 	oldest->kind->ops->shutdown(oldest);
 }

@@ -21,7 +21,7 @@ struct smc_lgr;
 struct smc_lgr_kind;
 
 /* Number of hashes that tell the owners of the peers' addresses apart. */
-#define SMC_LGR_PREFIX_BUCKETS		32
+#define SMC_LGR_OWNERS			32
 
 enum smc_lgr_state {
 	SMC_LGR_NEW,		/* first contact under way; no other connection joins */
@@ -33,7 +33,7 @@ enum smc_lgr_state {
  * struct smc_lgr_ops - operations that differ between the paths
  * @idle_time: returns for how many jiffies the group is kept without connections, 0 if it ends at
  *	once
- * @owner: returns the number of the owner of the peer's address, less than SMC_LGR_PREFIX_BUCKETS;
+ * @owner: returns the number of the owner of the peer's address, less than SMC_LGR_OWNERS;
  *	NULL: all groups have one owner
  * @shutdown: calls smc_lgr_mark_dead(), and has the peer told if that is possible; also called for
  *	a dead group

@@ -387,12 +387,12 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 	return found;
 }
 
-static unsigned int smc_group_prefix_bucket(const struct smc_lgr *lgr)
+static unsigned int smc_group_owner(const struct smc_lgr *lgr)
 {
 	const struct smc_group *group = smc_group_of(lgr);
 	const struct in6_addr prefix = smc_address_prefix(&group->peer.addr);
 
-	return jhash(&prefix, sizeof(prefix), net_hash_mix(&init_net)) % SMC_LGR_PREFIX_BUCKETS;
+	return jhash(&prefix, sizeof(prefix), net_hash_mix(&init_net)) % SMC_LGR_OWNERS;
 }
 
 static unsigned long smc_group_idle_time(const struct smc_lgr *lgr)
@@ -451,25 +451,25 @@ void smc_group_note_wrong_link(struct smc_group *group)
 static void smc_groups_end_most_quarantined(void)
 {
 	struct smc_group *group, *most = NULL;
-	long n_by_prefix[SMC_LGR_PREFIX_BUCKETS] = {}, n_of_prefix, n_of_prefix_most = 0;
+	long n_by_owner[SMC_LGR_OWNERS] = {}, n_of_owner, n_of_owner_most = 0;
 
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
 		if (smc_lgr_is_dead(&group->lgr))
 			continue;
-		n_by_prefix[smc_group_prefix_bucket(&group->lgr)] += group->quarantined_pages;
+		n_by_owner[smc_group_owner(&group->lgr)] += group->quarantined_pages;
 	}
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
 		if (smc_lgr_is_dead(&group->lgr) || !group->n_quarantined)
 			continue;
-		n_of_prefix = n_by_prefix[smc_group_prefix_bucket(&group->lgr)];
-		if (most && n_of_prefix < n_of_prefix_most)
+		n_of_owner = n_by_owner[smc_group_owner(&group->lgr)];
+		if (most && n_of_owner < n_of_owner_most)
 			continue;
-		if (most && n_of_prefix == n_of_prefix_most &&
+		if (most && n_of_owner == n_of_owner_most &&
 		    group->quarantined_pages <= most->quarantined_pages)
 			continue;
 		most = group;
-		n_of_prefix_most = n_of_prefix;
+		n_of_owner_most = n_of_owner;
 	}
 	/*
 	 * Without DELETE LINK: after it, the in-tree module may hang in close() of connections that
@@ -627,7 +627,7 @@ unsigned int smc_groups_count_on(const struct net *net, const struct smc_rdma_de
 
 static const struct smc_lgr_ops smc_group_ops = {
 	.idle_time	= smc_group_idle_time,
-	.owner		= smc_group_prefix_bucket,
+	.owner		= smc_group_owner,
 	.shutdown	= smc_group_shutdown,
 	.end		= smc_group_end,
 	.free		= smc_group_free,
