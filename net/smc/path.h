@@ -54,7 +54,7 @@ struct smc_cancel {
  * @is_direct: the route of the TCP connection has no gateway
  * @first_contact: the link group is created for this connection
  * @exposed: as server: the peer knows the element of this end, and may believe that it is connected
- * @out_of_sync: as server: the peer does not know the link group
+ * @out_of_sync: as server: the peer does not know the link group, or has retired it
  * @eid: the agreed EID in version 2, otherwise zero
  * @rcvbuf: bytes that the application asked for by SO_RCVBUF, or 0
  * @sndbuf: bytes that the application asked for by SO_SNDBUF, or 0

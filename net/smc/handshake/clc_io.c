@@ -147,7 +147,8 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 		return;
 	}
 	hs->peer_reason = decline.diagnosis;
-	hs->out_of_sync = decline.out_of_sync;
+	/* A client that has retired the group does not set the flag: the in-tree module ends it. */
+	hs->out_of_sync = decline.out_of_sync || decline.diagnosis == SMC_DIAG_NO_ACTIVE_LINK;
 }
 
 s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)

@@ -64,7 +64,7 @@ struct smc_handshake_ops {
  * @stream: result: the stream, with a reference; NULL means TCP
  * @reason: diagnosis code that says why the connection falls back to TCP
  * @peer_reason: diagnosis code of the peer's DECLINE, or 0
- * @out_of_sync: the peer's DECLINE asks to drop the link group
+ * @out_of_sync: the peer's DECLINE says that no connection can join the link group
  * @timed_out: a message of the peer's did not come in time
  * @owed: result: CLC messages of the peer's may still come, which the application must not read
  * @late_left: bytes still to be dropped of a late message whose header has come

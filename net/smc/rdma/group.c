@@ -50,10 +50,8 @@
 #define SMC_GROUPS_MAX		8192
 #define SMC_GROUP_FEW_CONNS	16
 
-/* After so many ACCEPTs with a wrong packet number, no server at another address may join. */
-#define SMC_GROUP_GUESSES	64
-/* After so many CONFIRMs with a wrong link, the group is retired. */
-#define SMC_GROUP_WRONG_LINKS	16
+/* After so many CLC messages that name a group without a proof, none counts as proof any more. */
+#define SMC_GROUP_GUESSES	16
 
 /* Groups that connections may join. The hash is secret, because peers can choose their GIDs. */
 static DEFINE_HASHTABLE(smc_groups_by_gid, 8);
@@ -254,6 +252,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	smc_llc_init(group);
 	INIT_DELAYED_WORK(&group->probe, smc_group_on_probe);
 	smc_mr_buffers_init(&group->buffers);
+	smc_rtokens_init(&group->rtokens);
 	smc_lgr_init(&group->lgr, &smc_rdma_lgrs, net);
 
 	link = smc_link_create(group, port);
@@ -332,20 +331,42 @@ out:
 	return group;
 }
 
-/*
- * Whether a server knows the number of the link's first packet; called under smc_rdma_lgrs.lock.
- * The number is random, and the link's server has told it to this end's address only. Everything
- * else that an ACCEPT says of a link can be seen or guessed.
- */
-static bool smc_group_has_psn(struct smc_group *group, u32 psn)
+static void smc_group_retire_locked(struct smc_group *group)
 {
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
-	if (group->n_guesses >= SMC_GROUP_GUESSES)
+	WRITE_ONCE(group->retired, true);
+	if (smc_lgr_is_idle(&group->lgr))
+		smc_lgr_idle_begin(&group->lgr);
+}
+
+/*
+ * Whether the RMB that a CLC message names is one of the link's peer. Another program at its
+ * address (@at_address) or elsewhere can see or guess all that the message says of the link, but
+ * the RToken was told over the link, and is shown to administrators only.
+ */
+static bool smc_group_is_proven(struct smc_group *group, const struct smc_clc_r *r, bool at_address)
+{
+	unsigned int *guesses = &group->n_guesses[at_address];
+
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	if (!at_address && *guesses >= SMC_GROUP_GUESSES)
 		return false;
-	if (group->link->peer.psn == psn)
+	if (smc_rtokens_have(&group->rtokens, r->rkey, r->rmb_addr))
 		return true;
-	group->n_guesses++;
+	if (++*guesses >= SMC_GROUP_GUESSES && at_address)
+		smc_group_retire_locked(group);
 	return false;
+}
+
+bool smc_group_confirm(struct smc_group *group, const struct smc_clc_r *r)
+{
+	unsigned long flags;
+	bool is_proven;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	is_proven = smc_group_is_proven(group, r, true);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+	return is_proven;
 }
 
 struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
@@ -359,24 +380,22 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_groups_by_gid, group, by_gid, smc_group_hash(net, peer->gid)) {
 		/*
-		 * A retired group is not found, and the DECLINE says so, to have the server retire
-		 * its group, too. If the group exists but does not fit, the DECLINE does not say
-		 * that it was not found, because the in-tree module would end the group.
+		 * If the group exists, the DECLINE does not say that it was not found, because the
+		 * in-tree module would end the group with its connections.
 		 */
-		if (!smc_group_is_with(group, net, SMC_CLIENT, version, peer) || group->retired ||
+		if (!smc_group_is_with(group, net, SMC_CLIENT, version, peer) ||
 		    group->link->peer.qpn != r->qpn)
 			continue;
 		if (IS_ERR(found))
-			found = ERR_PTR(-EHOSTUNREACH);
-		if (!smc_group_is_at(group, port))
+			found = ERR_PTR(group->retired ? -ENOLINK : -EHOSTUNREACH);
+		if (group->retired || !smc_group_is_at(group, port))
 			continue;
-		if (ipv6_addr_equal(&group->peer.addr, &peer->addr)) {
-			found = group;
-			break;
-		}
 		/* A server may offer a link at all addresses of its host. */
-		if (smc_group_has_psn(group, r->psn))
-			found = group;
+		if (!smc_group_is_proven(group, r,
+					 ipv6_addr_equal(&group->peer.addr, &peer->addr)))
+			continue;
+		found = group;
+		break;
 	}
 	/*
 	 * Only the server enforces the limit: a connection may be over there, and not here yet.
@@ -417,30 +436,12 @@ bool smc_group_end_spare(struct smc_group *group)
 	return is_spare;
 }
 
-static void smc_group_retire_locked(struct smc_group *group)
-{
-	lockdep_assert_held(&smc_rdma_lgrs.lock);
-	WRITE_ONCE(group->retired, true);
-	if (smc_lgr_is_idle(&group->lgr))
-		smc_lgr_idle_begin(&group->lgr);
-}
-
 void smc_group_retire(struct smc_group *group)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	smc_group_retire_locked(group);
-	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
-}
-
-void smc_group_note_wrong_link(struct smc_group *group)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	if (++group->n_guesses >= SMC_GROUP_WRONG_LINKS)
-		smc_group_retire_locked(group);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 

@@ -14,6 +14,7 @@
 
 #include "admin/stats.h"
 #include "mr_buffer.h"
+#include "rtoken.h"
 #include "group/group.h"
 #include "llc.h"
 #include "path_kind.h"
@@ -61,14 +62,15 @@ struct smc_peer {
  *	smc_rdma_lgrs.lock
  * @unknown_tokens: number of messages for none of the group's connections; only the poller of the
  *	completion queue changes it
- * @n_guesses: number of CLC messages that named the group without a proof; under
- *	smc_rdma_lgrs.lock
+ * @n_guesses: numbers of CLC messages that named the group without a proof, from other addresses
+ *	and from the peer's; under smc_rdma_lgrs.lock
  * @n_quarantined: number of connections that are over but keep their elements; under
  *	smc_rdma_lgrs.lock
  * @quarantined_pages: pages of these elements
  * @link: the link
  * @conns: connections by the index in their alert tokens; locked with softirqs off
  * @next_index: hint for the index of the next connection
+ * @rtokens: RMBs of the peer
  * @buffers: RMBs and send buffers
  * @llc: link layer control
  * @probe: work that sends TEST LINK on a silent link
@@ -91,12 +93,13 @@ struct smc_group {
 	u8 max_conns;
 	unsigned long n_had;
 	u64 unknown_tokens;
-	unsigned int n_guesses;
+	unsigned int n_guesses[2];
 	int n_quarantined;
 	long quarantined_pages;
 	struct smc_link *link;
 	struct xarray conns;
 	u32 next_index;
+	struct smc_rtokens rtokens;
 	struct smc_mr_buffers buffers;
 	struct smc_llc llc;
 	struct delayed_work probe;
@@ -156,11 +159,11 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
  * @peer: identity of the server that accepts
  * @r: description of the link in the server's ACCEPT
  *
- * The link is proven to be the server's if the group was created with a server at the same address,
- * or if the server knows the number of the link's first packet.
+ * The RMB that the server names proves that the link is the server's, see rtoken.h.
  *
  * Return: the group with a reference and a reserved connection; an ERR_PTR of -ENOENT if there is
- * no such group; or of -EHOSTUNREACH if the group's link is at another port, or not proven.
+ * no such group; of -ENOLINK if it is retired; or of -EHOSTUNREACH if the group's link is at another
+ * port, or not proven.
  */
 struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 					    const struct smc_rdma_port *port,
@@ -175,15 +178,16 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 void smc_group_retire(struct smc_group *group);
 
 /**
- * smc_group_note_wrong_link() - count a CONFIRM that named another link; retire the group after
- * some of them
+ * smc_group_confirm() - check that a client's CONFIRM names an RMB of the peer of the group's link
  * @group: group of a server
+ * @r: description of the link in the CONFIRM
  *
- * A program at the peer's address must not be able to try all links.
+ * After some wrong ones the group is retired, because a program at the client's address must not
+ * be able to try all RTokens.
  *
  * Context: any but hard interrupt.
  */
-void smc_group_note_wrong_link(struct smc_group *group);
+bool smc_group_confirm(struct smc_group *group, const struct smc_clc_r *r);
 
 /**
  * smc_group_is_spare() - whether a group is idle and may end when memory is short

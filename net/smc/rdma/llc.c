@@ -445,6 +445,15 @@ static int smc_llc_answer_no_link(struct smc_group *group, const struct smc_llc_
 	return smc_link_try_send_llc(group->link, message);
 }
 
+/* Forget the RMBs that the peer deletes: as many of them as the message's short form lists. */
+static void smc_llc_delete_rtokens(struct smc_group *group, const struct smc_llc_msg *msg)
+{
+	unsigned int i, n = min_t(unsigned int, msg->delete_rkey.count, SMC_LLC_DELETE_RKEYS);
+
+	for (i = 0; i < n; i++)
+		smc_rtokens_delete(&group->rtokens, msg->delete_rkey.rkey[i]);
+}
+
 /* Answer a request. Return: 0, -EAGAIN without a free slot, or an error that ends the group. */
 static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 {
@@ -452,13 +461,14 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 
 	switch (q->parsed.type) {
 	case SMC_LLC_TEST_LINK:
-	case SMC_LLC_CONFIRM_RKEY:
 	case SMC_LLC_CONFIRM_RKEY_CONT:
+		break;
+	case SMC_LLC_CONFIRM_RKEY:
+		smc_rtokens_add(&group->rtokens, q->parsed.confirm_rkey.rt[0].rkey,
+				q->parsed.confirm_rkey.rt[0].addr);
+		break;
 	case SMC_LLC_DELETE_RKEY:
-		/*
-		 * Acknowledge only: a connection uses the key from its CLC message, so
-		 * no list of keys is kept.
-		 */
+		smc_llc_delete_rtokens(group, &q->parsed);
 		break;
 	case SMC_LLC_ADD_LINK:
 		/* A group of this module has only one link. */

@@ -355,6 +355,7 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 	memcpy(peer.gid, a->r.gid, SMC_GID_LEN);
 	memcpy(peer.mac, s->is_routed ? s->gateway : a->r.mac, SMC_MAC_LEN);
 	group->is_routed = s->is_routed;
+	smc_rtokens_add(&group->rtokens, a->r.rkey, a->r.rmb_addr);
 	smc_rdma_note_first_contact(group, a);
 	return smc_link_to_rtr(group->link, &peer);
 }
@@ -397,8 +398,8 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 }
 
 /*
- * Whether a client is at the other end of the link. A client that has claimed another's identity in
- * its PROPOSAL does not know that end.
+ * Whether a client says that it is at the other end of the link. It may be, and write, also if its
+ * CONFIRM is not proven to come from there.
  */
 static bool smc_rdma_is_at_link(const struct smc_clc_r *r, const struct smc_link *link)
 {
@@ -416,17 +417,18 @@ static bool smc_rdma_is_proposer(const struct smc_rdma_setup *s, const struct sm
 static int smc_rdma_server_confirm(struct smc_rdma_setup *s,
 				   const struct smc_clc_agreement *confirm)
 {
+	struct smc_group *group = s->conn->group;
+	const bool first_contact = s->base.first_contact;
+
 	/* A client at another link can't reach the element, which then needs no quarantine. */
-	s->base.exposed = s->base.first_contact ||
-			  smc_rdma_is_at_link(&confirm->r, s->conn->group->link);
-	if (!s->base.exposed)
-		smc_group_note_wrong_link(s->conn->group);
-	if (!s->base.exposed || !smc_rdma_is_proposer(s, &confirm->r) ||
-	    !smc_clc_confirms_contact(confirm, s->base.first_contact)) {
+	s->base.exposed = first_contact || smc_rdma_is_at_link(&confirm->r, group->link);
+	if ((!first_contact && !smc_group_confirm(group, &confirm->r)) || !s->base.exposed ||
+	    !smc_rdma_is_proposer(s, &confirm->r) ||
+	    !smc_clc_confirms_contact(confirm, first_contact)) {
 		smc_stat_violation(smc_net(s->base.net), SMC_VIOLATION_CLC);
 		return -EPROTO;
 	}
-	if (s->base.first_contact)
+	if (first_contact)
 		return smc_rdma_server_first_contact(s, confirm);
 	return smc_rdma_server_set_peer(s, confirm);
 }
@@ -493,9 +495,9 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 	int i;
 
 	/*
-	 * The client, at the address from which the group was created, says that it does not know
-	 * the group. Its host has booted anew, or another program uses the address. So the group
-	 * takes no new connection; if it is lost, TEST LINK ends the others.
+	 * The client, at the address from which the group was created, does not know the group, or
+	 * has retired it. Its host has booted anew, or another program uses the address. So the
+	 * group takes no new connection; if it is lost, TEST LINK ends the others.
 	 */
 	if (base->out_of_sync && s->conn)
 		smc_group_retire(s->conn->group);

@@ -1175,7 +1175,7 @@ TEST_F(Impostor, GuessesFewLinks)
 			send_bytes(rogue, encode_decline(SMC_DIAG_SYNC, SMC_VERSION_2, true));
 			break;
 		}
-		/* As SMC_GROUP_WRONG_LINKS; tests before may have made some. */
+		/* As SMC_GROUP_GUESSES; tests before may have made some. */
 		ASSERT_LT(guesses, 16);
 		confirm.r.qpn++;
 		send_bytes(rogue, encode(confirm));

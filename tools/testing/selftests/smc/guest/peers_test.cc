@@ -222,7 +222,7 @@ protected:
 			       hex("10 02 0000") + /* 16 connections, 2 links */
 			       zeros(12) + eid);
 	}
-	/* An ACCEPT or CONFIRM. */
+	/* An ACCEPT or CONFIRM. RFC 7609 does not ask for the initial PSN on later contacts. */
 	std::string agreement(uint8_t type, bool first_contact, uint8_t index,
 			      const std::string &eid = default_eid, int qp_mtu = mtu) const
 	{
@@ -230,7 +230,7 @@ protected:
 		std::string body = peer_id() + own_gid() + mac + be(qp->qpn(), 3) + be(rkey, 4) +
 				   be(index, 1) + be(token + index, 4) +
 				   be(size_code << 4 | qp_mtu, 1) + zeros(1) +
-				   be(qp->address(), 8) + zeros(1) + be(psn, 3);
+				   be(qp->address(), 8) + zeros(1) + be(first_contact ? psn : 0, 3);
 
 		if (is_v2())
 			body += eid + zeros(8);

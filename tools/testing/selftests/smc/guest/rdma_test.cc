@@ -692,7 +692,8 @@ protected:
 		EXPECT_EQ(lured.connecting.join(), "0");
 	}
 	/* Nor does the client want the group dropped. */
-	void expect_refused(const smc_clc_agreement &accept, const std::string &at)
+	void expect_refused(const smc_clc_agreement &accept, uint32_t diagnosis = SMC_DIAG_NO_ROUTE,
+			    const std::string &at = address_of(0, AF_INET, 0).text())
 	{
 		Lured &lured = answer(accept, at);
 		std::string message = receive_message(lured.rogue);
@@ -702,7 +703,7 @@ protected:
 		ASSERT_EQ(smc_clc_parse_decline(reinterpret_cast<const uint8_t *>(message.data()),
 						message.size(), &decline),
 			  0);
-		EXPECT_EQ(decline.diagnosis, SMC_DIAG_NO_ROUTE);
+		EXPECT_EQ(decline.diagnosis, diagnosis);
 		EXPECT_FALSE(decline.out_of_sync);
 		EXPECT_EQ(lured.connecting.join(), "0");
 		clients.pop_back();
@@ -713,9 +714,12 @@ protected:
 	std::list<Lured> clients;
 };
 
+/* As SMC_GROUP_GUESSES. */
+constexpr int guesses = 16;
+
 /*
- * It names the link of another address. Only if it knows the number of that link's first packet, as
- * its server does, a client joins it, and after some wrong ones not even then.
+ * It names the link of another address. Only if it names an RMB that it has told of over the link,
+ * a client joins it, and after some wrong ones not even then.
  */
 TEST_F(RogueServer, ProvesItsLinkElsewhere)
 {
@@ -723,14 +727,51 @@ TEST_F(RogueServer, ProvesItsLinkElsewhere)
 	const smc_clc_agreement right = accept_of_link();
 	smc_clc_agreement wrong = right;
 
-	wrong.r.psn ^= 0x800000;
-	expect_refused(wrong, stranger.text);
+	wrong.r.rmb_addr += 4096;
+	expect_refused(wrong, SMC_DIAG_NO_ROUTE, stranger.text);
 	expect_joined(right, stranger.text);
-	for (int i = 1; i < 64; i++)
-		expect_refused(wrong, stranger.text);
-	expect_refused(right, stranger.text);
-	/* Where the link was made the address is the proof. */
-	expect_joined(wrong);
+	for (int i = 1; i < guesses; i++)
+		expect_refused(wrong, SMC_DIAG_NO_ROUTE, stranger.text);
+	expect_refused(right, SMC_DIAG_NO_ROUTE, stranger.text);
+	/* Strangers take nothing from the server itself. */
+	expect_joined(right);
+}
+
+/* An RMB that it tells of later is as good, until it deletes it. */
+TEST_F(RogueServer, TellsOfItsBuffers)
+{
+	smc_clc_agreement other = accept_of_link();
+	smc_llc_msg msg = {.type = SMC_LLC_CONFIRM_RKEY};
+
+	other.r.rkey ^= 0x100;
+	msg.v2 = true;
+	msg.confirm_rkey.rt[0] = {.rkey = other.r.rkey, .addr = other.r.rmb_addr};
+	say(msg);
+	EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_CONFIRM_RKEY).empty());
+	expect_joined(other);
+
+	msg = {.type = SMC_LLC_DELETE_RKEY};
+	msg.v2 = true;
+	msg.delete_rkey.count = 1;
+	msg.delete_rkey.rkey[0] = other.r.rkey;
+	say(msg);
+	EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_DELETE_RKEY).empty());
+	expect_refused(other);
+	expect_joined(accept_of_link());
+}
+
+/* A program at the server's address, which the link's server is not. */
+TEST_F(RogueServer, ProvesItsLinkAtItsAddress)
+{
+	const smc_clc_agreement right = accept_of_link();
+	smc_clc_agreement wrong = right;
+
+	wrong.r.rkey ^= 1;
+	expect_joined(right);
+	for (int i = 0; i < guesses; i++)
+		expect_refused(wrong);
+	/* The group is retired. */
+	expect_refused(right, SMC_DIAG_NO_ACTIVE_LINK);
 }
 
 TEST_F(Rogue, WriteOutsideItsElement)
@@ -784,6 +825,26 @@ TEST(RogueSilent, ConfirmRkeyIsNotAnswered)
 	Fd third = propose(to, good_proposal());
 
 	EXPECT_EQ(diagnosis_of(receive_message(third)), SMC_DIAG_INTERNAL_REGISTER);
+}
+
+/*
+ * A program at the client's address that knows all of the link but its RMBs does not join the
+ * group, which is retired, since the link's client may be writing.
+ */
+TEST(SecondContact, ProvesTheLink)
+{
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+	RogueLink link(to);
+	Fd first = link.take_tcp();
+
+	link.connect_again(to, 1);
+	EXPECT_EQ(receive_message(link.take_tcp()), "");
+
+	Fd next = propose(to, good_proposal());
+
+	EXPECT_TRUE(receive_agreement(next, SMC_CLC_ACCEPT).first_contact);
 }
 
 TEST_F(Rogue, DeleteRkeyIsAnswered)

@@ -58,14 +58,18 @@ void RogueLink::confirm_link()
 		throw std::runtime_error("CONFIRM LINK could not be answered");
 }
 
-void RogueLink::connect_again(const Address &server)
+void RogueLink::connect_again(const Address &server, uint32_t rkey_error)
 {
 	tcp = propose(server, good_proposal());
 	accept = receive_agreement(tcp, SMC_CLC_ACCEPT);
 	if (accept.first_contact)
 		throw std::runtime_error("the server does not know the link any more");
 	confirm.first_contact = false;
-	send_bytes(tcp, encode(confirm));
+
+	smc_clc_agreement sent_confirm = confirm;
+
+	sent_confirm.r.rkey ^= rkey_error;
+	send_bytes(tcp, encode(sent_confirm));
 	sent = received = 0;
 	seq = 0;
 }

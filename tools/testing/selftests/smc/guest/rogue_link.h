@@ -28,9 +28,11 @@ public:
 	 */
 	explicit RogueLink(const Address &server, Confirm answer = Confirm::answered);
 
-	/* The connection is over: another one by the same link, which the server must know again.
+	/*
+	 * Another connection by the same link, which the server must know again. @rkey_error: for a
+	 * CONFIRM with another RMB
 	 */
-	void connect_again(const Address &server);
+	void connect_again(const Address &server, uint32_t rkey_error = 0);
 
 	using RogueQueuePair::say;
 	bool say(const smc_cdc &cdc);
