@@ -214,16 +214,24 @@ static bool smc_groups_have_room(const struct net *net, enum smc_role role,
 {
 	const struct smc_net_lgrs *in_net = smc_lgrs_of(&smc_rdma_lgrs, net);
 	const struct smc_group *group;
-	unsigned int own = 0;
+	unsigned int own = 0, quarantined = 0;
 	unsigned long flags;
+	long pages = 0;
 	bool has_room;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	list_for_each_entry(group, &in_net->list, lgr.in_net)
-		if (group->role == role && group->lgr.n_conns < SMC_GROUP_FEW_CONNS &&
-		    smc_address_same_prefix(&group->peer.addr, addr))
+	list_for_each_entry(group, &in_net->list, lgr.in_net) {
+		if (!smc_address_same_prefix(&group->peer.addr, addr))
+			continue;
+		if (group->role == role && group->lgr.n_conns < SMC_GROUP_FEW_CONNS)
 			own++;
+		if (smc_lgr_is_dead(&group->lgr))
+			continue;
+		quarantined += group->n_quarantined;
+		pages += group->quarantined_pages;
+	}
 	has_room = own < SMC_GROUPS_PER_ADDRESS &&
+		   smc_stream_may_quarantine(quarantined, pages) &&
 		   own + in_net->n < SMC_GROUPS_PER_NET &&
 		   in_net->n + smc_rdma_lgrs.n < SMC_GROUPS_MAX;
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);

@@ -60,6 +60,11 @@ bool smc_stream_quarantine(int n, long pages)
 	return n <= READ_ONCE(smc_sysctl_max_orphans) / 2 && pages <= totalram_pages() / 16;
 }
 
+bool smc_stream_may_quarantine(int n, long pages)
+{
+	return n <= READ_ONCE(smc_sysctl_max_orphans) / 8 && pages <= totalram_pages() / 64;
+}
+
 unsigned long smc_stream_fin_time(const struct smc_stream *st)
 {
 	/* TCP_LINGER2 has this limit already; a namespace's tcp_fin_timeout has none. */

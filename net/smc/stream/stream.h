@@ -413,6 +413,17 @@ static inline long smc_stream_pages(const struct smc_stream *st)
  */
 bool smc_stream_quarantine(int n, long pages);
 
+/**
+ * smc_stream_may_quarantine() - whether a peer may have more such streams
+ * @n: number of those that it has
+ * @pages: sum of their smc_stream_pages()
+ *
+ * A quarter of the host's limits is for one peer, so that it is TCP before its groups have to end.
+ *
+ * Context: any.
+ */
+bool smc_stream_may_quarantine(int n, long pages);
+
 /* The path is lost or the stream is over: no publish is possible any more. */
 static inline bool smc_stream_is_down(const struct smc_stream *st)
 {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
+#include <list>
 #include <memory>
 #include <optional>
 #include <poll.h>
@@ -1182,6 +1183,38 @@ TEST_F(Impostor, GuessesFewLinks)
 		EXPECT_EQ(receive_message(rogue), "");
 	}
 	check_data(*connection, 100000, true);
+}
+
+/*
+ * Each one that stays silent after the ACCEPT leaves an element that can't be used again, and the
+ * next connection makes another group. That ends while all connections still work.
+ */
+TEST_F(Impostor, StaysSilentInManyGroups)
+{
+	RemoteSysctlScope max(*agent, "net.smc.max_orphans", "32");
+	std::list<Connection> kept;
+	bool is_smc = true;
+
+	for (int silent = 0; is_smc; silent++) {
+		ASSERT_LT(silent, 8) << "a quarter of what may be quarantined";
+		EXPECT_FALSE(receive_agreement(pose(), SMC_CLC_ACCEPT).first_contact);
+		wait_until("the group is retired", [&] {
+			Counters before = agent->counters();
+
+			kept.push_back(make_connection(*agent, Flavor()));
+
+			Counters passed = agent->counters() - before;
+
+			is_smc = !passed["fallbacks"];
+			return !is_smc || passed["rdma_groups_created"];
+		});
+	}
+	check_data(kept.back(), 1000, false);
+	kept.pop_back();
+	EXPECT_FALSE(kept.empty());
+	for (Connection &one : kept)
+		check_data(one, 1000, true);
+	check_data(*connection, 1000, true);
 }
 
 /* At another address it is a stranger, who is not offered the group in the first place. */
