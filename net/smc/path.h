@@ -85,13 +85,15 @@ struct smc_path_setup {
 /**
  * struct smc_path_type - a path's part of the handshake: the steps between the CLC messages
  * @kind: kind of path, for messages, statistics and diagnosis
- * @waits: the client's steps after the ACCEPT may wait for the peer, so a worker runs them
+ * @waits: the client's steps after the ACCEPT may wait for the peer, or others for them, so only a
+ *	worker runs them
  * @diagnosis: diagnosis of an end that can't use the path, for any reason; 0: the first reason
  *	counts
  * @setup_size: bytes of the path's structure that begins with struct smc_path_setup; zeroed before
  *	the first step
  * @offer: step of a client before the PROPOSAL: find out whether the path can be offered in
- *	@version. If so, fill in the path's part of @p and return true.
+ *	@version. If so, fill in the path's part of @p and return true. The thread may be a user's
+ *	that gets no processor time, so nothing is held afterwards that others wait for.
  * @reach: step of a server after the PROPOSAL: find the device for s->version. After a failure it
  *	may be called again for an older version.
  * @server_reserve: step before the ACCEPT: get a group and an element. Sets @stream and

@@ -197,10 +197,8 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	rc = smc_clc_peek(hs);
 	hs->due = due;
 	hs->interruptible = false;
-	if (rc == -ERESTARTSYS ||
-	    ((rc == -ETIMEDOUT || rc == -ECONNABORTED) && time_before(jiffies, due)))
-		return false;
-	return rc || !smc_client_waits(hs->client);
+	/* After an error the message may still come, and be one that needs a worker. */
+	return !rc && !smc_client_waits(hs->client);
 }
 
 int smc_handshake_client(struct smc_handshake *hs)

@@ -159,7 +159,7 @@ void smc_handshake_queue(struct smc_handshake *hs);
  * @hs: handshake, which the caller must not run after this
  * @timeo: how long to wait for the answer, in jiffies; 0: do not wait
  *
- * The rest is also queued on a signal, or if the peer has a link or memory to confirm.
+ * The rest is also queued on a signal or an error, or if the peer has a link or memory to confirm.
  *
  * Context: process, without the socket lock.
  */

@@ -42,7 +42,8 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
 /**
  * struct smc_rdma_setup - a connection that is being set up
  * @base: the part that is common to all paths
- * @ports: the local port for each version, with references where it has a device
+ * @port: the local port, with references once it has a device; as client from the ACCEPT on
+ * @offered_gid: the GID in the PROPOSAL for each version, as client
  * @peer: identity of the peer
  * @gateway: MAC address of the router to the peer, if @is_routed
  * @is_routed: the peer is not on the port's own network; version 2
@@ -53,7 +54,8 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
  */
 struct smc_rdma_setup {
 	struct smc_path_setup base;
-	struct smc_rdma_port ports[SMC_VERSION_2 + 1];
+	struct smc_rdma_port port;
+	u8 offered_gid[SMC_VERSION_2 + 1][SMC_GID_LEN];
 	struct smc_peer peer;
 	u8 gateway[SMC_MAC_LEN];
 	bool is_routed;
@@ -74,25 +76,30 @@ static u8 smc_rdma_sndbuf_class(const struct smc_path_setup *base)
 				 SMC_SIZE_CLASS_R_MAX);
 }
 
-static struct smc_rdma_port *smc_rdma_port_of(struct smc_rdma_setup *s)
-{
-	return &s->ports[s->base.version];
-}
-
+/*
+ * The removal of a device waits until nobody holds its ports, and this thread may be a user's that
+ * gets no processor time. So it holds the port only within a read-side section of RCU.
+ */
 static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 				 struct smc_clc_proposal *p)
 {
-	struct smc_rdma_port *port = &smc_rdma_setup_of(base)->ports[version];
+	u8 *gid = version == SMC_VERSION_2 ? p->gid_v2 : p->gid_v1;
+	struct smc_rdma_port port;
 
-	if (smc_rdma_port_find(base->sk, version, NULL, port))
+	rcu_read_lock();
+	if (smc_rdma_port_find(base->sk, version, NULL, &port)) {
+		rcu_read_unlock();
 		return false;
-	if (version == SMC_VERSION_2) {
-		memcpy(p->gid_v2, port->gid->gid.raw, SMC_GID_LEN);
-		return true;
 	}
-	smc_local_peer_id(base->net, p->peer_id);
-	memcpy(p->gid_v1, port->gid->gid.raw, SMC_GID_LEN);
-	memcpy(p->mac, port->mac, SMC_MAC_LEN);
+	memcpy(gid, port.gid->gid.raw, SMC_GID_LEN);
+	smc_rdma_port_put(&port);
+	rcu_read_unlock();
+
+	memcpy(smc_rdma_setup_of(base)->offered_gid[version], gid, SMC_GID_LEN);
+	if (version == SMC_VERSION_1) {
+		smc_local_peer_id(base->net, p->peer_id);
+		memcpy(p->mac, port.mac, SMC_MAC_LEN);
+	}
 	return true;
 }
 
@@ -109,9 +116,16 @@ static int smc_rdma_setup_peer(struct smc_rdma_setup *s, const u8 *id, const u8 
 	memcpy(peer->mac, mac, SMC_MAC_LEN);
 	if (s->base.version == SMC_VERSION_1 || s->base.is_direct)
 		return 0;
-	routed = smc_rdma_gateway(s->base.sk, smc_rdma_port_of(s), gid, s->gateway);
+	routed = smc_rdma_gateway(s->base.sk, &s->port, gid, s->gateway);
 	s->is_routed = routed > 0;
 	return min(routed, 0);
+}
+
+static void smc_rdma_setup_put_port(struct smc_rdma_setup *s)
+{
+	if (s->port.dev)
+		smc_rdma_port_put(&s->port);
+	s->port.dev = NULL;
 }
 
 static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_clc_proposal *p)
@@ -119,8 +133,9 @@ static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_cl
 	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 	bool is_v2 = base->version == SMC_VERSION_2;
 
-	if (smc_rdma_port_find(base->sk, base->version, is_v2 ? p->gid_v2 : NULL,
-			       smc_rdma_port_of(s)))
+	/* There may have been no way to the client from the port for a newer version. */
+	smc_rdma_setup_put_port(s);
+	if (smc_rdma_port_find(base->sk, base->version, is_v2 ? p->gid_v2 : NULL, &s->port))
 		return -ENODEV;
 	return smc_rdma_setup_peer(s, p->peer_id, is_v2 ? p->gid_v2 : p->gid_v1, p->mac);
 }
@@ -182,8 +197,7 @@ static struct smc_group *smc_rdma_setup_group(struct smc_rdma_setup *s)
 	struct smc_group *group;
 
 	s->base.first_contact = true;
-	group = smc_group_create(s->base.net, s->base.role, s->base.version, smc_rdma_port_of(s),
-				 &s->peer);
+	group = smc_group_create(s->base.net, s->base.role, s->base.version, &s->port, &s->peer);
 	if (IS_ERR(group))
 		return group;
 	memcpy(group->eid, s->base.eid, SMC_EID_LEN);
@@ -248,8 +262,8 @@ static void smc_rdma_setup_note_decline(struct smc_path_setup *base, u32 peer_re
 
 static struct smc_group *smc_rdma_server_find(struct smc_rdma_setup *s)
 {
-	return smc_group_find_for_server(s->base.net, s->base.version, smc_rdma_port_of(s),
-					 &s->peer, s->base.eid);
+	return smc_group_find_for_server(s->base.net, s->base.version, &s->port, &s->peer,
+					 s->base.eid);
 }
 
 /*
@@ -445,11 +459,23 @@ static int smc_rdma_server_complete(struct smc_path_setup *base,
 	return rc && !base->first_contact ? -EPIPE : rc;
 }
 
+/* Finds the port whose GID the PROPOSAL named. It may have gone, or have another GID now. */
+static int smc_rdma_client_reach(struct smc_rdma_setup *s)
+{
+	int rc = smc_rdma_port_find(s->base.sk, s->base.version, NULL, &s->port);
+
+	if (rc)
+		return rc;
+	if (memcmp(s->port.gid->gid.raw, s->offered_gid[s->base.version], SMC_GID_LEN))
+		return -EHOSTUNREACH;
+	return 0;
+}
+
 static struct smc_group *smc_rdma_client_group(struct smc_rdma_setup *s, const struct smc_clc_r *r)
 {
 	if (!s->base.first_contact)
-		return smc_group_find_for_client(s->base.net, s->base.version,
-						 smc_rdma_port_of(s), &s->peer, r);
+		return smc_group_find_for_client(s->base.net, s->base.version, &s->port, &s->peer,
+						 r);
 	if (smc_rdma_is_unreachable(s))
 		return ERR_PTR(-EHOSTUNREACH);
 	return smc_rdma_setup_group(s);
@@ -461,7 +487,8 @@ static int smc_rdma_client_join(struct smc_path_setup *base, const struct smc_cl
 	const struct smc_clc_r *r = &accept->r;
 	int rc;
 
-	rc = smc_rdma_setup_peer(s, r->peer_id, r->gid, r->mac) ? :
+	rc = smc_rdma_client_reach(s) ? :
+	     smc_rdma_setup_peer(s, r->peer_id, r->gid, r->mac) ? :
 	     smc_rdma_setup_conn(s, smc_rdma_client_group(s, r));
 	if (rc)
 		return rc;
@@ -492,7 +519,6 @@ static int smc_rdma_client_complete(struct smc_path_setup *base)
 static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 {
 	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
-	int i;
 
 	/*
 	 * The client, at the address from which the group was created, does not know the group, or
@@ -510,9 +536,7 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 	if (s->conn && !keep && base->exposed && !base->first_contact)
 		smc_rdma_conn_quarantine(s->conn);
 	smc_first_contact_end(s);
-	for (i = 0; i < ARRAY_SIZE(s->ports); i++)
-		if (s->ports[i].dev)
-			smc_rdma_port_put(&s->ports[i]);
+	smc_rdma_setup_put_port(s);
 }
 
 const struct smc_path_type smc_rdma_path = {

@@ -197,9 +197,9 @@ private:
 	std::future<int> holder;
 };
 
-/* A client in the middle of its handshake with a rogue. */
+/* A client that has proposed to a rogue. Its own thread waits for the answer, or a worker. */
 struct Midway {
-	Midway()
+	explicit Midway(int flags) : client(must_socket(Flavor(), flags))
 	{
 		Fd listener = offering_socket();
 
@@ -208,24 +208,30 @@ struct Midway {
 
 		Address to = address_of(0, AF_INET, local_address(listener).port());
 
-		EXPECT_EQ(connect(client, to.get(), to.len), -1);
-		EXPECT_EQ(errno, EINPROGRESS);
+		connecting = std::async(std::launch::async, [this, to] {
+			return connect(client, to.get(), to.len) ? errno : 0;
+		});
 		rogue = must_accept(listener);
 		receive_proposal(rogue);
 	}
 	int outcome()
 	{
+		int error = connecting.get();
+
+		if (error != EINPROGRESS)
+			return error;
 		await(client, POLLOUT);
 		return must_get(client, SOL_SOCKET, SO_ERROR);
 	}
 
-	Fd client = must_socket(Flavor(), SOCK_NONBLOCK);
+	Fd client;
 	Fd rogue;
+	std::future<int> connecting;
 };
 
 /*
- * The client has proposed a port, and then its user keeps the socket locked. Removal of the device
- * waits for the client no longer than for a silent peer, and not for its DECLINE.
+ * The client has proposed a port. Removal of the device waits neither for the answer nor for the
+ * user, who keeps the socket locked: the client is not late.
  */
 TEST(HeldClient, HoldsUpNoDevice)
 {
@@ -233,11 +239,30 @@ TEST(HeldClient, HoldsUpNoDevice)
 	set_limit(120);
 
 	ByRdma by_rdma;
-	Midway midway;
+	int64_t declined = fallbacks(Role::client, SMC_DIAG_PEER_DECLINED);
+	Midway midway(SOCK_NONBLOCK);
 	HeldLock held(midway.client);
 
 	must_run("rdma link delete rxe0");
 	held.let_go();
+	send_bytes(midway.rogue, encode_decline(SMC_DIAG_NO_MEMORY));
+	EXPECT_EQ(midway.outcome(), 0);
+	EXPECT_EQ(mode_shown(midway.client), "TCP");
+	EXPECT_EQ(fallbacks(Role::client, SMC_DIAG_PEER_DECLINED), declined + 1);
+}
+
+/* The same in connect(), whose thread may get no processor time. An ACCEPT finds no device then. */
+TEST(WaitingClient, HoldsUpNoDevice)
+{
+	ASSERT_TRUE(peer_within()) << "run_guest.sh --within";
+	set_limit(120);
+
+	ByRdma by_rdma;
+	Midway midway(0);
+
+	must_run("rdma link delete rxe0");
+	send_bytes(midway.rogue, encode(good_agreement(SMC_CLC_ACCEPT)));
+	EXPECT_EQ(diagnosis_of(receive_message(midway.rogue)), SMC_DIAG_NO_DEVICE_R);
 	EXPECT_EQ(midway.outcome(), 0);
 	EXPECT_EQ(mode_shown(midway.client), "TCP");
 }
@@ -245,7 +270,7 @@ TEST(HeldClient, HoldsUpNoDevice)
 /* Messages that arrive meanwhile are not lost, unless the lock is held for too long. */
 TEST(HeldClient, GoesOnWhenFree)
 {
-	Midway midway;
+	Midway midway(SOCK_NONBLOCK);
 	HeldLock held(midway.client);
 
 	send_bytes(midway.rogue, encode_decline(SMC_DIAG_NO_MEMORY) + "data");
