@@ -5,6 +5,7 @@
 #include "admin/net.h"
 #include "admin/pnet.h"
 #include "admin/stats.h"
+#include "workqueue.h"
 
 unsigned int smc_net_id __read_mostly;
 
@@ -32,27 +33,33 @@ static void smc_net_destroy_queues(const struct smc_net *sn)
  */
 static int smc_net_make_queue(struct workqueue_struct **queue, const char *name, int max_active)
 {
-	if (!*queue)
-		*queue = alloc_workqueue("%s", 0, max_active, name);
+	if (*queue)
+		return 0;
+	/* Pairs with smp_load_acquire() in smc_net_has_queues(). */
+	smp_store_release(queue, alloc_workqueue("%s", 0, max_active, name));
 	return *queue ? 0 : -ENOMEM;
 }
 
 /*
- * The lock keeps many first sockets of a namespace from allocating work queues at
- * once: each allocation takes a lock of the whole host.
+ * A work makes the queues, one after the other, for all first sockets of a namespace. In the thread
+ * of a user, who may give it no processor time, others would wait for that thread: those of the
+ * namespace, and for a lock of alloc_workqueue() all of the host.
  */
-static int smc_net_make_queues(struct smc_net *sn)
+static void smc_net_make_queues(struct work_struct *work)
 {
+	struct smc_net *sn = container_of(work, struct smc_net, make_queues);
 	int i, rc;
 
-	if (mutex_lock_killable(&sn->queues_lock))
-		return -ENOMEM;
 	rc = smc_net_make_queue(&sn->accept_wq, "smc_accept", WQ_MAX_ACTIVE);
 	for (i = 0; !rc && i < SMC_HANDSHAKE_QUEUES; i++)
 		rc = smc_net_make_queue(&sn->handshake_queues[i].wq, "smc_handshake",
 					SMC_HANDSHAKES_MAX);
-	mutex_unlock(&sn->queues_lock);
-	return rc;
+}
+
+static bool smc_net_has_queues(const struct smc_net *sn)
+{
+	/* Made last; pairs with smp_store_release() in smc_net_make_queue(). */
+	return smp_load_acquire(&sn->handshake_queues[SMC_HANDSHAKE_QUEUES - 1].wq);
 }
 
 int smc_net_prepare(struct smc_net *sn)
@@ -60,7 +67,9 @@ int smc_net_prepare(struct smc_net *sn)
 	/* Counters are made last, so the work queues are there as well. */
 	if (smc_stats_are_made(sn))
 		return 0;
-	return smc_net_make_queues(sn) ? : smc_stats_make(sn);
+	queue_work(smc_wq, &sn->make_queues);
+	flush_work(&sn->make_queues);
+	return smc_net_has_queues(sn) ? smc_stats_make(sn) : -ENOMEM;
 }
 
 /* The sysctls come last: they let users create sockets, which need the rest. */
@@ -71,7 +80,7 @@ static int __net_init smc_net_init_net(struct net *net)
 
 	/* TCP's callbacks look here in softirqs. An entry is charged to its socket's cgroup. */
 	xa_init_flags(&sn->socks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
-	mutex_init(&sn->queues_lock);
+	INIT_WORK(&sn->make_queues, smc_net_make_queues);
 	for (kind = 0; kind < SMC_N_PATHS; kind++)
 		INIT_LIST_HEAD(&sn->lgrs[kind].list);
 	err = smc_stats_init_net(net);

@@ -7,7 +7,6 @@
 
 #include <linux/atomic.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -66,7 +65,7 @@ struct smc_net {
 	 * Made by smc_net_prepare().
 	 */
 	struct workqueue_struct *accept_wq;
-	struct mutex queues_lock;	/* serialises the creation of the work queues */
+	struct work_struct make_queues;
 
 	struct xarray socks;	/* the sockets that SMC knows: socket/smc_sock.c */
 
@@ -114,7 +113,8 @@ static inline struct smc_net *smc_sk_net(const struct sock *sk)
  * never have one. Only sockets, and the objects that their SMC handshakes make, use the
  * counters and queues. The counters are charged to set_active_memcg()'s control
  * group or the caller's. They are allocated without a lock, so that a thread that is
- * short of memory delays no other. Work queues are charged to no control group.
+ * short of memory delays no other. A work makes the work queues, for the same reason.
+ * Work queues are charged to no control group.
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
