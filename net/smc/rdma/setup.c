@@ -26,6 +26,11 @@
  * for the ACCEPT, and the steps between take time as well.
  */
 #define SMC_FIRST_CONTACT_TIMEOUT	(3 * HZ)
+/*
+ * How long one first contact keeps others with the same peer waiting. Its client may be a program
+ * that sends no CONFIRM, or drops the ACCEPT, to make the connections of its host TCP.
+ */
+#define SMC_FIRST_CONTACT_ALONE		HZ
 
 /*
  * Limits for the first contacts under way as server. Each has a queue pair, an RMB and a send
@@ -51,6 +56,7 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
  * @group: the group created for this connection, referenced; or NULL
  * @conn: the connection; NULL before a step creates it
  * @contact: entry in the list of first contacts under way, as server
+ * @alone_until: time in jiffies until which no other first contact with the peer begins
  */
 struct smc_rdma_setup {
 	struct smc_path_setup base;
@@ -63,6 +69,7 @@ struct smc_rdma_setup {
 	struct smc_group *group;
 	struct smc_rdma_conn *conn;
 	struct hlist_node contact;
+	unsigned long alone_until;
 };
 
 static struct smc_rdma_setup *smc_rdma_setup_of(struct smc_path_setup *base)
@@ -154,7 +161,7 @@ static bool smc_first_contact_is_with(const struct smc_rdma_setup *other,
 	       !memcmp(a->mac, b->mac, sizeof(a->mac));
 }
 
-/* Return: 0; -EAGAIN while another one with the peer is under way; -EUSERS if too many are. */
+/* Return: 0; -EAGAIN while another one with the peer has just begun; -EUSERS if too many have. */
 static int smc_first_contact_try(struct smc_rdma_setup *s)
 {
 	unsigned int own = 0, in_net = 0, all = 0;
@@ -169,14 +176,17 @@ static int smc_first_contact_try(struct smc_rdma_setup *s)
 		in_net++;
 		if (smc_address_same_prefix(&other->peer.addr, &s->peer.addr))
 			own++;
-		if (smc_first_contact_is_with(other, s))
+		if (smc_first_contact_is_with(other, s) &&
+		    time_before(jiffies, other->alone_until))
 			rc = -EAGAIN;
 	}
 	if (!rc && (own + in_net >= SMC_FIRST_CONTACTS_PER_NET ||
 		    in_net + all >= SMC_FIRST_CONTACTS_MAX))
 		rc = -EUSERS;
-	if (!rc)
+	if (!rc) {
+		s->alone_until = jiffies + SMC_FIRST_CONTACT_ALONE;
 		hlist_add_head(&s->contact, &smc_first_contacts);
+	}
 	spin_unlock(&smc_first_contacts_lock);
 	return rc;
 }
@@ -266,23 +276,33 @@ static struct smc_group *smc_rdma_server_find(struct smc_rdma_setup *s)
 					 s->base.eid);
 }
 
+/* Return: 0 with a group, or with NULL if a first contact begins; or as smc_first_contact_try(). */
+static int smc_rdma_server_try(struct smc_rdma_setup *s, struct smc_group **group)
+{
+	*group = smc_rdma_server_find(s);
+	return *group ? 0 : smc_first_contact_try(s);
+}
+
 /*
  * Return: a group for the server: an existing one, or a new one once no other first contact with
- * the peer is under way.
+ * the peer has just begun.
  */
 static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 {
+	unsigned long until = jiffies + SMC_FIRST_CONTACT_TIMEOUT;
 	struct smc_group *group;
 	int rc;
 
-	group = smc_rdma_server_find(s);
-	if (group)
-		return group;
 	/* As a rule it ends soon. Connections of hosts that restart together should not use TCP. */
-	wait_event_timeout(smc_first_contact_ended, !(rc = smc_first_contact_try(s)),
-			   SMC_FIRST_CONTACT_TIMEOUT);
+	do
+		wait_event_timeout(smc_first_contact_ended, !(rc = smc_rdma_server_try(s, &group)),
+				   SMC_FIRST_CONTACT_ALONE);
+	while (rc && time_before(jiffies, until));
 	if (rc)
 		return ERR_PTR(rc == -EAGAIN ? -ETIMEDOUT : rc);
+	if (group)
+		return group;
+	/* Another first contact may have ended in between. */
 	group = smc_rdma_server_find(s);
 	if (!group && smc_rdma_is_unreachable(s))
 		group = ERR_PTR(-EHOSTUNREACH);
