@@ -257,34 +257,48 @@ static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct sm
 	return !smc_rdma_is_overlay(ndev) && smc_rdma_vlan_of(ndev) == need->vlan;
 }
 
-/* Rank a GID; 0 if it can't be used. Routers don't forward link-local addresses. */
+/* The highest rank of a GID. */
+#define SMC_GID_BEST	4
+
+/*
+ * Rank a GID; 0 if it can't be used. Version 1 uses RoCE v1 GIDs (RFC 7609 section 3.2), version 2
+ * routable ones, preferably the local address of the TCP connection. Routers don't forward
+ * link-local addresses.
+ */
 static unsigned int smc_rdma_rank_gid(const struct ib_gid_attr *attr,
 				      const struct smc_rdma_need *need, bool by_pnet)
 {
+	enum ib_gid_type type = need->version == SMC_VERSION_1 ? IB_GID_TYPE_ROCE :
+								 IB_GID_TYPE_ROCE_UDP_ENCAP;
 	const u8 *gid = attr->gid.raw;
 	union ib_gid local;
 
-	if (!smc_rdma_gid_belongs(attr, need, by_pnet) || !smc_rdma_gid_reaches(attr, need))
+	if (attr->gid_type != type || !smc_rdma_gid_belongs(attr, need, by_pnet) ||
+	    !smc_rdma_gid_reaches(attr, need))
 		return 0;
-	if (need->version == SMC_VERSION_1 || smc_rdma_gid_is_link_local(gid))
-		return 1;
+	if (need->version == SMC_VERSION_1)
+		return SMC_GID_BEST;
 	smc_rdma_local_address(need->sk, &local);
+	if (!memcmp(gid, local.raw, sizeof(local.raw)))
+		return SMC_GID_BEST;
+	if (smc_rdma_gid_is_link_local(gid))
+		return 1;
 	return smc_rdma_gid_is_ipv4(gid) == smc_rdma_gid_is_ipv4(local.raw) ? 3 : 2;
 }
 
-static const struct ib_gid_attr *smc_rdma_best_gid(struct ib_device *ibdev, u32 num,
-						   const struct smc_rdma_need *need,
-						   enum ib_gid_type type, bool by_pnet)
+/* Choose the source GID on a port. */
+static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u32 num,
+						     const struct smc_rdma_need *need, bool by_pnet)
 {
 	int i, n = ibdev->port_data[num].immutable.gid_tbl_len;
 	const struct ib_gid_attr *attr, *best = NULL;
 	unsigned int rank, best_rank = 0;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && best_rank < SMC_GID_BEST; i++) {
 		attr = rdma_get_gid_attr(ibdev, num, i);
 		if (IS_ERR(attr))
 			continue;
-		rank = attr->gid_type == type ? smc_rdma_rank_gid(attr, need, by_pnet) : 0;
+		rank = smc_rdma_rank_gid(attr, need, by_pnet);
 		if (rank > best_rank) {
 			swap(best, attr);
 			best_rank = rank;
@@ -293,29 +307,6 @@ static const struct ib_gid_attr *smc_rdma_best_gid(struct ib_device *ibdev, u32 
 			rdma_put_gid_attr(attr);
 	}
 	return best;
-}
-
-/*
- * Choose the source GID on a port. Version 1 uses RoCE v1 GIDs (RFC 7609 section 3.2),
- * version 2 routable ones, preferably the local address of the TCP connection.
- */
-static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u32 num,
-						     const struct smc_rdma_need *need, bool by_pnet)
-{
-	enum ib_gid_type type = need->version == SMC_VERSION_1 ? IB_GID_TYPE_ROCE :
-								 IB_GID_TYPE_ROCE_UDP_ENCAP;
-	const struct ib_gid_attr *attr;
-	union ib_gid local;
-
-	if (need->version != SMC_VERSION_1) {
-		smc_rdma_local_address(need->sk, &local);
-		attr = rdma_find_gid_by_port(ibdev, &local, type, num, by_pnet ? NULL : need->ndev);
-		if (!IS_ERR(attr) && smc_rdma_rank_gid(attr, need, by_pnet))
-			return attr;
-		if (!IS_ERR(attr))
-			rdma_put_gid_attr(attr);
-	}
-	return smc_rdma_best_gid(ibdev, num, need, type, by_pnet);
 }
 
 /* The RDMA core gives a port the addresses of its network device and of upper devices. */
