@@ -35,17 +35,9 @@ struct smc_show_port {
 };
 
 /* Namespaces may share an RDMA device, but its network device is in only one of them. */
-static int smc_show_ifindex(const struct ib_gid_attr *attr, const struct net *net)
+static int smc_show_ifindex(const struct net_device *ndev, const struct net *net)
 {
-	struct net_device *ndev;
-	int ifindex = 0;
-
-	rcu_read_lock();
-	ndev = rdma_read_gid_attr_ndev_rcu(attr);
-	if (!IS_ERR(ndev) && net_eq(dev_net(ndev), net))
-		ifindex = ndev->ifindex;
-	rcu_read_unlock();
-	return ifindex;
+	return !IS_ERR_OR_NULL(ndev) && net_eq(dev_net(ndev), net) ? ndev->ifindex : 0;
 }
 
 static bool smc_show_port_of(const struct smc_group *group, struct smc_show_port *port)
@@ -62,7 +54,10 @@ static bool smc_show_port_of(const struct smc_group *group, struct smc_show_port
 		strscpy(port->ibname, ibdev->name, sizeof(port->ibname));
 		port->num = link->port.gid->port_num;
 		smc_rdma_pnet_of_port(ibdev, port->num, port->pnetid);
-		port->ifindex = smc_show_ifindex(link->port.gid, group->lgr.net);
+		rcu_read_lock();
+		port->ifindex = smc_show_ifindex(rdma_read_gid_attr_ndev_rcu(link->port.gid),
+						 group->lgr.net);
+		rcu_read_unlock();
 		snprintf(port->gid, sizeof(port->gid), "%pI6", link->port.gid->gid.raw);
 	}
 	spin_unlock_bh(&link->lock);
@@ -189,15 +184,7 @@ static int smc_show_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 	return smc_lgrs_dump(&smc_rdma_lgrs, skb, cb, smc_show_group_with_link);
 }
 
-/* Context: RCU read lock held. */
-static int smc_show_ifindex_of_port(struct ib_device *ibdev, u32 num, const struct net *net)
-{
-	const struct net_device *ndev = smc_rdma_port_netdev_rcu(ibdev, num);
-
-	return ndev && net_eq(dev_net(ndev), net) ? ndev->ifindex : 0;
-}
-
-/* The table of ports, which user tools know, has room for two. */
+/* The table of ports, which user tools know, has room for two. Context: RCU read lock held. */
 static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device *dev,
 			      bool with_pnet)
 {
@@ -211,7 +198,7 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 	for (num = 1; num <= ibdev->phys_port_cnt && num <= ARRAY_SIZE(attrs); num++) {
 		port = (struct smc_netlink_port) {
 			.pnetid	 = pnetid,
-			.ifindex = smc_show_ifindex_of_port(ibdev, num, net),
+			.ifindex = smc_show_ifindex(smc_rdma_port_netdev_rcu(ibdev, num), net),
 			.active	 = smc_rdma_port_is_active(ibdev, num),
 			.links	 = smc_groups_count_on(net, dev, num),
 		};
