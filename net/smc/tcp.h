@@ -113,10 +113,10 @@ static inline u8 smc_tcp_defer_accept(const struct sock *sk)
 	return READ_ONCE(inet_csk(sk)->icsk_accept_queue.rskq_defer_accept);
 }
 
-/* Whether TCP_REPAIR, keys or a ULP change the bytes or the packets; with the socket lock. */
+/* Whether TCP_REPAIR or keys change the bytes or the packets; with the socket lock. */
 static inline bool smc_tcp_is_altered(const struct sock *sk)
 {
-	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk) || inet_csk(sk)->icsk_ulp_ops;
+	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk);
 }
 
 /* Whether bytes may leave with the SYN (TCP Fast Open). */

@@ -431,10 +431,7 @@ static int smc_setsockopt(struct socket *sock, int level, int optname, sockptr_t
 	rc = smc_option_begin(sk, level, optname);
 	if (rc)
 		return rc;
-	if (level == SOL_TCP && optname == TCP_ULP)
-		rc = smc_option_set_ulp(sock, optval, optlen);
-	else
-		rc = smc_tcp_ops(sk)->setsockopt(sock, level, optname, optval, optlen);
+	rc = smc_tcp_ops(sk)->setsockopt(sock, level, optname, optval, optlen);
 	smc_option_end(sk, level, optname);
 	st = smc_stream_of(sk);
 	if (!rc && st && level == SOL_TCP)

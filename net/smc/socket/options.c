@@ -6,7 +6,6 @@
 
 #include "compat.h"
 #include "listener.h"
-#include "ops.h"
 #include "options.h"
 #include "smc_sock.h"
 #include "tcp.h"
@@ -18,7 +17,6 @@
 static bool smc_tcp_option_is_of_tcp(int optname)
 {
 	switch (optname) {
-	case TCP_ULP:
 	case TCP_FASTOPEN_CONNECT:
 	case TCP_REPAIR:
 	case TCP_MD5SIG:
@@ -83,17 +81,8 @@ bool smc_wants_only_tcp(const struct sock *sk)
 
 static int smc_option_hold(struct smc_sock *smc, int level, int optname)
 {
-	switch (smc->mode) {
-	case SMC_MODE_TCP:
-		/* Hooks may still wait for a late message; the ULP will set its own. */
-		if (level == SOL_TCP && optname == TCP_ULP)
-			smc_sock_unhook(smc);
-		break;
-	case SMC_MODE_LISTEN:
-		break;
-	default:
+	if (smc->mode != SMC_MODE_TCP && smc->mode != SMC_MODE_LISTEN)
 		return smc_option_refusal(smc->sk, level, optname);
-	}
 	WRITE_ONCE(smc->tcp_holds, smc->tcp_holds + 1);
 	return 0;
 }
@@ -103,7 +92,13 @@ int smc_option_begin(struct sock *sk, int level, int optname)
 	struct smc_sock *smc;
 	int rc;
 
-	/* IPV6_ADDRFORM replaces the socket's operations, which are this module's. */
+	/*
+	 * Both replace the socket's operations, which are this module's: its release would not be
+	 * called. Kernel TLS also keeps a copy of those that it replaces first, for all its sockets
+	 * of the host. Programs take the error for a kernel without the ULP, and go on without.
+	 */
+	if (level == SOL_TCP && optname == TCP_ULP)
+		return -ENOENT;
 	if (sk->sk_family == AF_INET6 && level == SOL_IPV6 && optname == IPV6_ADDRFORM)
 		return -EOPNOTSUPP;
 	if (!smc_option_is_of_tcp(sk, level, optname))
@@ -128,22 +123,6 @@ void smc_option_end(struct sock *sk, int level, int optname)
 		smc_listener_stop_offering(smc->listener);
 	WRITE_ONCE(smc->tcp_holds, smc->tcp_holds - 1);
 	release_sock(sk);
-}
-
-int smc_option_set_ulp(struct socket *sock, sockptr_t optval, unsigned int optlen)
-{
-	char name[TCP_ULP_NAME_MAX] = {};
-
-	if (!optlen)
-		return -EINVAL;
-	optlen = min_t(unsigned int, optlen, sizeof(name) - 1);
-	if (copy_from_sockptr(name, optval, optlen))
-		return -EFAULT;
-	/* espintcp replaces the socket's operations, even before connect(). */
-	if (!strcmp(name, "espintcp"))
-		return -EOPNOTSUPP;
-	return smc_tcp_ops(sock->sk)->setsockopt(sock, SOL_TCP, TCP_ULP, KERNEL_SOCKPTR(name),
-						 optlen);
 }
 
 int smc_setsockopt_smc(struct sock *sk, int optname, sockptr_t optval, unsigned int optlen)

@@ -30,11 +30,13 @@ bool smc_wants_only_tcp(const struct sock *sk);
  * @level: SOL_*
  * @optname: option
  *
- * An option that changes the TCP connection is refused while SMC carries the data. For
- * such an option, connections that the socket begins before smc_option_end() are TCP.
+ * An option that replaces the socket's operations is refused, whatever the socket is. An option
+ * that changes the TCP connection is refused while SMC carries the data. For such an option,
+ * connections that the socket begins before smc_option_end() are TCP.
  *
  * Context: process, without the socket lock.
- * Return: 0, if smc_option_end() is to be called; -EOPNOTSUPP, -EINVAL, -EPERM or -ENOMEM.
+ * Return: 0, if smc_option_end() is to be called; -ENOENT, -EOPNOTSUPP, -EINVAL, -EPERM or
+ * -ENOMEM.
  */
 int smc_option_begin(struct sock *sk, int level, int optname);
 
@@ -47,17 +49,6 @@ int smc_option_begin(struct sock *sk, int level, int optname);
  * Context: process, without the socket lock.
  */
 void smc_option_end(struct sock *sk, int level, int optname);
-
-/**
- * smc_option_set_ulp() - set TCP_ULP, between smc_option_begin() and smc_option_end()
- * @sock: socket
- * @optval: name of the ULP
- * @optlen: length of the name
- *
- * Context: process, without the socket lock.
- * Return: as TCP; -EOPNOTSUPP for a ULP that would replace the socket's operations.
- */
-int smc_option_set_ulp(struct socket *sock, sockptr_t optval, unsigned int optlen);
 
 /**
  * smc_setsockopt_smc() - set an option of level SOL_SMC
