@@ -277,12 +277,17 @@ void smc_listener_end_deferral(struct smc_sock *child)
 {
 	struct smc_listener *l;
 
-	/* RCU keeps the listener: the child may be accepted meanwhile, and the listener closed. */
 	rcu_read_lock();
 	l = READ_ONCE(child->parent);
-	if (l && smc_listener_undefer(l, child))
-		smc_listener_notify(l);
+	if (l && !smc_listener_get(l))
+		l = NULL;
 	rcu_read_unlock();
+	if (!l)
+		return;
+	/* As soon as it waits, the child may be accepted, and the listener closed. */
+	if (smc_listener_undefer(l, child))
+		smc_listener_notify(l);
+	smc_listener_unref(l);
 }
 
 void smc_listener_charge_caller(struct smc_listener *l)

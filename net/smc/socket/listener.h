@@ -30,8 +30,8 @@ struct socket;
  * struct smc_listener - the accepting half of a listening socket
  * @smc: the listening socket; valid until the socket is closed for good
  * @sk: struct sock of the listening socket, referenced
- * @refs: references of the socket, and of connect() calls that take their other ends from the
- *	listener
+ * @refs: references of the socket, of connect() calls that take their other ends from the
+ *	listener, and of works that end a deferral
  * @af_ops: TCP's operations with another function to create children, see callbacks.c
  * @take: work that takes connections from TCP, and drops the waiting ones when TCP has ended the
  *	listener
