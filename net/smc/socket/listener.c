@@ -579,10 +579,24 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 	return req ? smc_listener_begin(l, req, closings) : NULL;
 }
 
+/* All together, so that the listener's close lasts no longer than the one that takes longest. */
+static void smc_listener_abort_handshakes(struct smc_listener *l)
+{
+	struct smc_sock *child;
+
+	spin_lock_bh(&l->lock);
+	list_for_each_entry(child, &l->handshaking, siblings) {
+		WRITE_ONCE(child->hs.aborted, true);
+		wake_up(&child->hs.wait);
+	}
+	spin_unlock_bh(&l->lock);
+}
+
 static void smc_listener_reset(struct smc_listener *l)
 {
 	struct smc_sock *child;
 
+	smc_listener_abort_handshakes(l);
 	while ((child = smc_listener_pop(l, &l->handshaking, &l->n_handshakes))) {
 		smc_handshake_end(&child->hs);
 		smc_listener_reset_one(child);
