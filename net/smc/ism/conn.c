@@ -47,7 +47,7 @@ void smc_dmbe_unuse(struct smc_dmbe *dmbe)
 static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_class,
 					struct mem_cgroup *memcg, bool nowait)
 {
-	struct smc_dmbe *dmbe = kzalloc(sizeof(*dmbe), GFP_KERNEL_ACCOUNT);
+	struct smc_dmbe *dmbe = kzalloc(sizeof(*dmbe), SMC_GFP_CONN);
 	int rc;
 
 	if (!dmbe)
@@ -182,7 +182,7 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 	struct smc_stream *st;
 	int rc = -ENOMEM;
 
-	conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	conn = kzalloc(sizeof(*conn), SMC_GFP_CONN);
 	if (!conn)
 		goto err_group;
 	dmbe = smc_dmbe_create(group, size_class, memcg, nowait);

@@ -198,7 +198,7 @@ static int smc_dmb_add(const struct smc_buffer_attr *spec, void *arg, struct smc
 	int rc;
 
 	smc_ism_group_shrink(group);
-	dmb = kzalloc(sizeof(*dmb), GFP_KERNEL_ACCOUNT);
+	dmb = kzalloc(sizeof(*dmb), SMC_GFP_CONN);
 	if (!dmb)
 		return -ENOMEM;
 	rc = smc_buffer_init(dmb, spec, smc_dmb_release);

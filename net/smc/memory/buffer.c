@@ -113,8 +113,8 @@ void smc_buffer_detach(struct smc_buffer *buffer)
 static bool smc_buffer_try(struct smc_buffer *buffer, unsigned int n, bool is_virtual)
 {
 	/* Without a control group no group is charged, not even the one of the current thread. */
-	const gfp_t account = buffer->spec.memcg ? __GFP_ACCOUNT : 0;
-	const gfp_t gfp = GFP_KERNEL | account | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY;
+	const gfp_t unwanted = buffer->spec.memcg ? 0 : __GFP_ACCOUNT;
+	const gfp_t gfp = (SMC_GFP_CONN & ~unwanted) | __GFP_ZERO;
 
 	buffer->n = n;
 	buffer->is_virtual = is_virtual;

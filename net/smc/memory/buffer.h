@@ -14,6 +14,7 @@
 #define SMC_MEMORY_BUFFER_H
 
 #include <linux/bitmap.h>
+#include <linux/gfp.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
@@ -27,6 +28,13 @@
 
 struct mem_cgroup;
 struct net;
+
+/*
+ * For memory that a handshake charges to the control group of its end. The peer may be a stranger,
+ * and this thread another user's: so the OOM killer must not act there, and the search for memory
+ * must be short. If there is none, the connection is TCP.
+ */
+#define SMC_GFP_CONN	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 #define SMC_BUFFER_BYTES		(1u << 20)	/* also the size of the largest element */
 #define SMC_BUFFER_MAX_ELEMENTS	255		/* an index has one byte, and some start at 1 */

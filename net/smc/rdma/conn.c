@@ -210,7 +210,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 	int rc;
 
 	outer = set_active_memcg(memcg);
-	conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	conn = kzalloc(sizeof(*conn), SMC_GFP_CONN);
 	set_active_memcg(outer);
 	if (!conn) {
 		rc = -ENOMEM;
