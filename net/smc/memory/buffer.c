@@ -21,6 +21,12 @@
 /* How long a thread waits for others to allocate buffers before its connection continues as TCP. */
 #define SMC_BUFFER_ALLOC_TIMEOUT	(3 * HZ)
 
+/*
+ * Buffers in a pool, beyond which none is made. Idle ones of many control groups would make the
+ * list long, which is searched with softirqs off. A group's connections need fewer.
+ */
+#define SMC_BUFFER_POOL_MAX		4096
+
 /* Bytes of all buffers whose memory is not freed yet, also of those without a namespace. */
 static atomic_long_t smc_buffer_host_bytes = ATOMIC_LONG_INIT(0);
 
@@ -234,6 +240,7 @@ static void smc_buffer_pool_remove(struct smc_buffer_pool *pool, struct smc_buff
 				   struct list_head *removed)
 {
 	smc_buffer_pool_count(pool, buffer, -(s64)smc_buffer_bytes(buffer));
+	pool->n--;
 	list_move_tail(&buffer->list, removed);
 }
 
@@ -330,6 +337,7 @@ int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
 	if (!pool->closed) {
 		list_add(&buffer->list, &pool->list);
 		smc_buffer_pool_count(pool, buffer, smc_buffer_bytes(buffer));
+		pool->n++;
 		smc_buffer_take(buffer, el);
 		smc_buffer_pool_schedule_trim(pool);
 		rc = 0;
@@ -367,7 +375,8 @@ static bool smc_buffer_pool_is_making(const struct smc_buffer_pool *pool,
 /*
  * @maker: entry of the caller if it would allocate a buffer, or NULL
  * Return: 0 with an element; -EAGAIN if the caller has to allocate a buffer;
- * -EBUSY while another thread of its control group allocates one; or -ENOLINK.
+ * -EBUSY while another thread of its control group allocates one; -ENOMEM if
+ * the pool has as many buffers as it may have; or -ENOLINK.
  */
 static int smc_buffer_pool_try(struct smc_buffer_pool *pool, const struct smc_buffer_attr *spec,
 			       struct smc_buffer_maker *maker, struct smc_element *el)
@@ -379,6 +388,8 @@ static int smc_buffer_pool_try(struct smc_buffer_pool *pool, const struct smc_bu
 		rc = -ENOLINK;
 	else if (smc_buffer_pool_reuse(pool, spec, el))
 		rc = 0;
+	else if (pool->n >= SMC_BUFFER_POOL_MAX)
+		rc = -ENOMEM;
 	else if (maker && smc_buffer_pool_is_making(pool, spec))
 		rc = -EBUSY;
 	else if (maker)

@@ -98,6 +98,7 @@ struct smc_buffer_pool_bytes {
  * struct smc_buffer_pool - the pool of buffers that connections share
  * @lock: protects the pool; taken with softirqs off
  * @list: the buffers
+ * @n: number of buffers in @list
  * @bytes: total size of @list; also read without the lock
  * @makers: threads that allocate a buffer for the pool
  * @made: woken when one of these threads is done
@@ -114,6 +115,7 @@ struct smc_buffer_pool_bytes {
 struct smc_buffer_pool {
 	spinlock_t lock;
 	struct list_head list;
+	unsigned int n;
 	struct smc_buffer_pool_bytes bytes;
 	struct list_head makers;
 	wait_queue_head_t made;
@@ -189,8 +191,8 @@ typedef int (*smc_buffer_add_t)(const struct smc_buffer_attr *spec, void *arg,
  *
  * Context: process, may sleep.
  * Return: 0; the error of @add; -EAGAIN if no element is free and @add is NULL;
- * -EBUSY if other threads take too long to add a buffer; -ENOLINK once the pool
- * is closed.
+ * -ENOMEM if the pool has as many buffers as it may have; -EBUSY if other threads
+ * take too long to add a buffer; -ENOLINK once the pool is closed.
  */
 int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *spec,
 			  smc_buffer_add_t add,
