@@ -316,6 +316,30 @@ static long smc_time_left(long timeo, unsigned long began)
 	return timeo == MAX_SCHEDULE_TIMEOUT ? timeo : max(timeo - (long)(jiffies - began), 0L);
 }
 
+/*
+ * Prepares the socket. While SMC's handshake is under way, the function waits: TCP's connect()
+ * would return EISCONN. Return: 0 with the socket locked, or -errno.
+ */
+static int smc_connect_enter(struct socket *sock, const struct sockaddr *addr, int len, long timeo)
+{
+	struct sock *sk = sock->sk;
+	struct smc_sock *smc;
+	int rc;
+
+	for (;;) {
+		lock_sock(sk);
+		smc_family_to_tcp(sk);
+		smc_connect_prepare(sock, addr, len);
+		smc = smc_sk(sk);
+		if (!smc || smc->mode != SMC_MODE_HANDSHAKE)
+			return 0;
+		release_sock(sk);
+		rc = smc_wait_connected(smc, timeo);
+		if (rc)
+			return rc == -EAGAIN ? -EALREADY : rc;
+	}
+}
+
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 {
 	struct sock *sk = sock->sk;
@@ -328,22 +352,19 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	if (len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
 		return smc_connect_nobody(sock, addr, len, flags);
 
-	lock_sock(sk);
-	smc_family_to_tcp(sk);
+	rc = smc_connect_enter(sock, addr, len, timeo);
+	if (rc)
+		return rc;
 	already = sock->state == SS_CONNECTING;
-	smc_connect_prepare(sock, addr, len);
 	smc = smc_sk(sk);
+	/*
+	 * The lock is held over SMC's part and TCP's, so TCP begins what this thread has prepared,
+	 * and no other thread, which may know nothing of SMC, begins it. See @local_listener.
+	 */
+	rc = __inet_stream_connect(sock, addr, len, flags, 0);
 	release_sock(sk);
-
-	if (smc && smc->mode == SMC_MODE_HANDSHAKE) {
-		/* TCP's connect() would return EISCONN while SMC's handshake is under way. */
-		rc = smc_wait_connected(smc, timeo);
-		if (rc)
-			return rc == -EAGAIN ? -EALREADY : rc;
-	}
 	if (!smc)
-		return smc_tcp_ops(sk)->connect(sock, addr, len, flags);
-	rc = smc_tcp_ops(sk)->connect(sock, addr, len, flags);
+		return rc;
 	smc_connect_handshake(smc, rc ? 0 : smc_time_left(timeo, began));
 	if (rc)
 		goto out;

@@ -80,18 +80,33 @@ static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 	return NULL;
 }
 
+/*
+ * With MSG_FASTOPEN the call connects, by TCP. As in connect(), the lock is held over SMC's part
+ * and TCP's. If another thread has begun a connect() since the caller looked, the answers are those
+ * of TCP to a call that may not wait.
+ */
+static int smc_sendmsg_fast_open(struct sock *sk, struct msghdr *msg, size_t len)
+{
+	int rc;
+
+	lock_sock(sk);
+	smc_family_to_tcp(sk);
+	smc_connect_forget_listener(sk);
+	if (smc_sk_is_connecting(sk))
+		rc = -EALREADY;
+	else if (smc_stream_of(sk))
+		rc = -EISCONN;
+	else
+		rc = tcp_sendmsg_locked(sk, msg, len);
+	release_sock(sk);
+	return rc;
+}
+
 static int smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len)
 {
-	struct sock *sk = sock->sk;
-
-	/* With MSG_FASTOPEN, the call connects. */
-	if (msg->msg_flags & MSG_FASTOPEN) {
-		lock_sock(sk);
-		smc_family_to_tcp(sk);
-		smc_connect_forget_listener(sk);
-		release_sock(sk);
-	}
-	return smc_tcp_ops(sk)->sendmsg(sock, msg, len);
+	if (msg->msg_flags & MSG_FASTOPEN)
+		return smc_sendmsg_fast_open(sock->sk, msg, len);
+	return smc_tcp_ops(sock->sk)->sendmsg(sock, msg, len);
 }
 
 static bool smc_is_unspec(const struct msghdr *msg)

@@ -49,7 +49,10 @@ enum smc_mode {
  * @tcp_holds: number of options being set, during which no connection may begin to use SMC
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many handshakes are under way
  * @local_listener: while connect() is under way and will run SMC's handshake: the listener of this
- *	namespace that has the other end, referenced, or SMC_NO_LISTENER; otherwise NULL
+ *	namespace that has the other end, referenced, or SMC_NO_LISTENER; otherwise NULL. If SMC's
+ *	handshake begins while it is set, no work is queued. So the thread that sets it holds the
+ *	socket lock until TCP has begun to connect, and then takes it in smc_connect_handshake(),
+ *	unless another connect() has: who takes it runs the handshake that has begun
  * @reason: why the connection is TCP's: a diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @memcg: control group to charge for buffers, referenced; or NULL. It is the socket's, or, where

@@ -16,9 +16,11 @@
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <set>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -431,6 +433,72 @@ TEST_P(Api, DisconnectAtAnyMoment)
 		together.arrive_and_wait();
 		connect(fd, to.get(), to.len);
 		ending.join();
+		await(fd, POLLOUT);
+	}
+}
+
+/*
+ * While it lives, this thread runs only if no other thread wants its processor, which is one. Then
+ * it is preempted anywhere in the kernel, if the kernel can do that.
+ */
+class Yielding
+{
+public:
+	Yielding()
+	{
+		run_command("echo full >/sys/kernel/debug/sched/preempt");
+
+		const sched_param none = {};
+		cpu_set_t one;
+
+		CPU_ZERO(&one);
+		CPU_SET(0, &one);
+		if (sched_getaffinity(0, sizeof(before), &before) ||
+		    sched_setaffinity(0, sizeof(one), &one) ||
+		    sched_setscheduler(0, SCHED_IDLE, &none))
+			throw_errno("a yielding thread");
+	}
+	~Yielding()
+	{
+		const sched_param none = {};
+
+		sched_setscheduler(0, SCHED_OTHER, &none);
+		sched_setaffinity(0, sizeof(before), &before);
+		run_command("echo voluntary >/sys/kernel/debug/sched/preempt");
+	}
+
+private:
+	cpu_set_t before;
+};
+
+/*
+ * Another thread connects the socket by MSG_FASTOPEN, at any moment of a connect() that it
+ * interrupts. Whoever begins the connection, its handshake is run: the socket gets ready, and
+ * closes.
+ */
+TEST_P(Api, FastOpenAtAnyMoment)
+{
+	constexpr int rounds = 600;
+	RemoteSocket listener = agent.listen(flavor, rounds);
+	Address to = of_agent(listener.port());
+	Yielding yielding;
+
+	for (int i = 0; i < rounds; i++) {
+		Fd fd = make(SOCK_NONBLOCK);
+		std::barrier together(2);
+		std::jthread opening([&] {
+			const sched_param none = {};
+
+			prctl(PR_SET_TIMERSLACK, 1);
+			sched_setscheduler(0, SCHED_OTHER, &none);
+			together.arrive_and_wait();
+			usleep(i % 100 * 5);
+			sendto(fd, "x", 1, MSG_FASTOPEN | MSG_NOSIGNAL, to.get(), to.len);
+		});
+
+		together.arrive_and_wait();
+		connect(fd, to.get(), to.len);
+		opening.join();
 		await(fd, POLLOUT);
 	}
 }
