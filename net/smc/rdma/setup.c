@@ -27,8 +27,8 @@
  */
 #define SMC_FIRST_CONTACT_TIMEOUT	(3 * HZ)
 /*
- * How long one first contact keeps others with the same peer waiting. Its client may be a program
- * that sends no CONFIRM, or drops the ACCEPT, to make the connections of its host TCP.
+ * How long a first contact without CONFIRM keeps others with the same peer waiting. Its client may
+ * be a program that sends none, or drops the ACCEPT, to make the connections of its host TCP.
  */
 #define SMC_FIRST_CONTACT_ALONE		HZ
 
@@ -177,7 +177,7 @@ static int smc_first_contact_try(struct smc_rdma_setup *s)
 		if (smc_address_same_prefix(&other->peer.addr, &s->peer.addr))
 			own++;
 		if (smc_first_contact_is_with(other, s) &&
-		    time_before(jiffies, other->alone_until))
+		    time_before(jiffies, READ_ONCE(other->alone_until)))
 			rc = -EAGAIN;
 	}
 	if (!rc && (own + in_net >= SMC_FIRST_CONTACTS_PER_NET ||
@@ -416,6 +416,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	struct smc_group *group = s->conn->group;
 	int rc;
 
+	WRITE_ONCE(s->alone_until, jiffies + SMC_FIRST_CONTACT_TIMEOUT);
 	/* If the client posed as another host in its PROPOSAL, that host must not get this link. */
 	memcpy(group->peer.gid, confirm->r.gid, SMC_GID_LEN);
 	memcpy(group->peer.mac, confirm->r.mac, SMC_MAC_LEN);
