@@ -8,10 +8,6 @@
 
 #include "tx.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The events that an orphan waits for. */
 enum smc_orphan_wait {
 	SMC_ORPHAN_READING,	/* the peer consumes some of the bytes */
@@ -46,7 +42,4 @@ static inline u64 smc_orphan_progress(const struct smc_stream_tx *tx, bool is_ov
 	return 2 * tx->acked + !!(tx->conn_flags & SMC_PEER_GONE);
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

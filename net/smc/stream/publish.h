@@ -9,10 +9,6 @@
 
 #include "tx.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /*
  * With TCP_NODELAY, small amounts wait only while this many publishes are in
  * flight. A program that sends a few requests in a row has all of them on their
@@ -207,7 +203,4 @@ static inline u8 smc_publish_prod_flags(const struct smc_stream_tx *tx, u64 end,
 	return flags;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

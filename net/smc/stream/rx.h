@@ -25,10 +25,6 @@
 #include "platform.h"
 #include "wire/cursor.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct smc_stream_rx {
 	u8 *ring;
 	u32 size;
@@ -285,7 +281,4 @@ static inline void smc_rx_arrive(struct smc_stream_rx *rx, struct smc_cursor pro
 	smp_store_release(&rx->received, rx->received + arrived);
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

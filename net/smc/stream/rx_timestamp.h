@@ -12,10 +12,6 @@
 
 #include "platform.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define SMC_ARRIVALS_MAX	16
 
 struct smc_rx_timestamp {
@@ -74,7 +70,4 @@ static inline u64 smc_rx_timestamps_find(const struct smc_rx_timestamps *as, u64
 	return 0;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,10 +5,6 @@
 
 #include "platform.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /*
  * A peer that always sends just before its reader goes to sleep would make it
  * busy poll all the time. So only waits of up to SMC_SPIN_SHORT nanoseconds,
@@ -106,7 +102,4 @@ static inline u64 smc_spin_learnt(const struct smc_spin *spin, u64 most)
 	return spin->last > most ? spin->last : smc_spin_longest(spin, most);
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -17,10 +17,6 @@
 #include "wire/cdc.h"
 #include "wire/cursor.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The final flags: an end that has sent one of them sends no more bytes. */
 #define SMC_PEER_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
 
@@ -253,7 +249,4 @@ static inline bool smc_tx_complete(struct smc_stream_tx *tx, u64 end)
 	return smc_tx_has_ended(tx);
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

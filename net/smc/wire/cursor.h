@@ -12,10 +12,6 @@
 
 #include "platform.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct smc_cursor {
 	u16 wrap;
 	u32 offset;
@@ -28,7 +24,13 @@ struct smc_cursor {
  *
  * Return: the cursor.
  */
-struct smc_cursor smc_cursor_from_position(u64 pos, u32 size);
+static inline struct smc_cursor smc_cursor_from_position(u64 pos, u32 size)
+{
+	struct smc_cursor cur;
+
+	cur.wrap = (u16)div_u64_rem(pos, size, &cur.offset);
+	return cur;
+}
 
 /**
  * smc_offset_advanced() - advance an offset in a ring
@@ -89,7 +91,4 @@ static inline int smc_cursor_distance(struct smc_cursor cur, struct smc_cursor l
 	return 0;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

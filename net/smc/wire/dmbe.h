@@ -10,10 +10,6 @@
 #include "cdc.h"
 #include "platform.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define SMC_DMBE_CONTROL_LEN	32
 
 /* Layout in memory. */
@@ -75,7 +71,4 @@ static inline void smc_dmbe_unpack(u64 producer, u64 consumer, struct smc_cdc *c
 	cdc->conn_flags = cons.part.conn_flags;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

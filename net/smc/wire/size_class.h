@@ -8,10 +8,6 @@
 
 #include "platform.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define SMC_SIZE_CLASS_MIN_BYTES	(16u << 10)
 #define SMC_SIZE_CLASS_R_MAX		5	/* 512 KiB, the largest in use here for SMC-R */
 #define SMC_SIZE_CLASS_D_MAX		6	/* 1 MiB, the largest in use here for SMC-D */
@@ -35,9 +31,13 @@ static inline u32 smc_size_class_bytes(u8 c)
  *
  * Return: the smallest class with at least @bytes bytes, or @max if that is smaller.
  */
-u8 smc_size_class_of(u32 bytes, u8 max);
+static inline u8 smc_size_class_of(u32 bytes, u8 max)
+{
+	u8 c = 0;
 
-#ifdef __cplusplus
+	while (c < max && smc_size_class_bytes(c) < bytes)
+		c++;
+	return c;
 }
-#endif
+
 #endif
