@@ -43,10 +43,9 @@ enum {
 	RAL_COUNT	= 24,
 	RAL_GIDS	= 28,
 
-	CR_COUNT	= 4,	/* replaces the link number of the first token */
+	CR_COUNT	= 4,
 	CR_TOKENS	= 4,
-	CRC_COUNT	= 4,
-	CRC_TOKENS	= 5,
+	CRC_TOKENS	= 5,	/* of a CONFIRM RKEY continuation */
 
 	TL_DATA		= 4,
 
@@ -69,6 +68,7 @@ enum {
 
 #define LLC_V2		0x20	/* in the type byte */
 #define LLC_VERSION	0xf0
+#define LLC_N_TYPES	(0x0f + 1)	/* of the other nibble */
 #define AL_DIRECT_FLAG	0x80
 
 /* The length field, in one byte order, is at least @need and at most the received @len. */
@@ -130,7 +130,7 @@ static void put_confirm_token(u8 *p, const struct smc_llc_rtoken *rt)
 	put_be64(p + CT_ADDR, rt->addr);
 }
 
-static int get_confirm_link(const u8 *buf, struct smc_llc_msg *msg)
+static int get_confirm_link(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 {
 	memcpy(msg->confirm_link.mac, buf + CL_MAC, SMC_MAC_LEN);
 	memcpy(msg->confirm_link.gid, buf + CL_GID, SMC_GID_LEN);
@@ -189,7 +189,7 @@ static void put_add_link(u8 *buf, const struct smc_llc_msg *msg)
 	put_be24(buf + AL_PSN, msg->add_link.psn);
 }
 
-static int get_add_link_cont(const u8 *buf, struct smc_llc_msg *msg)
+static int get_add_link_cont(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 {
 	unsigned int i;
 
@@ -210,7 +210,7 @@ static void put_add_link_cont(u8 *buf, const struct smc_llc_msg *msg)
 		put_add_token(buf + ALC_RKEYS + AT_SIZE * i, &msg->add_link_cont.rt[i]);
 }
 
-static int get_delete_link(const u8 *buf, struct smc_llc_msg *msg)
+static int get_delete_link(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 {
 	msg->delete_link.link = buf[DL_LINK];
 	msg->delete_link.reason = get_be32(buf + DL_REASON);
@@ -224,54 +224,43 @@ static void put_delete_link(u8 *buf, const struct smc_llc_msg *msg)
 }
 
 /* The fields do not matter to an end that never adds a link, so only the form is checked. */
-static int check_request_add_link(const u8 *buf, size_t len, const struct smc_llc_msg *msg)
+static int check_request_add_link(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 {
 	if (!msg->v2)
 		return -EOPNOTSUPP;
 	return has_length(buf, RAL_GIDS + SMC_GID_LEN * buf[RAL_COUNT], len) ? 0 : -EPROTO;
 }
 
-static int get_confirm_rkey(const u8 *buf, struct smc_llc_msg *msg)
+/* The first token of a CONFIRM RKEY has the count in place of its link number. */
+static unsigned int confirm_rkey_tokens(const struct smc_llc_msg *msg)
 {
-	struct smc_llc_rtoken *rt = msg->confirm_rkey.rt;
+	return msg->type == SMC_LLC_CONFIRM_RKEY ? CR_TOKENS : CRC_TOKENS;
+}
+
+static int get_confirm_rkey(const u8 *buf, size_t len, struct smc_llc_msg *msg)
+{
+	const u8 *token = buf + confirm_rkey_tokens(msg);
 	unsigned int i;
 
 	msg->confirm_rkey.count = buf[CR_COUNT];
 	for (i = 0; i < 3; i++)
-		rt[i] = get_confirm_token(buf + CR_TOKENS + CT_SIZE * i);
-	rt[0].link = 0;
+		msg->confirm_rkey.rt[i] = get_confirm_token(token + CT_SIZE * i);
+	if (msg->type == SMC_LLC_CONFIRM_RKEY)
+		msg->confirm_rkey.rt[0].link = 0;
 	return 0;
 }
 
 static void put_confirm_rkey(u8 *buf, const struct smc_llc_msg *msg)
 {
+	u8 *token = buf + confirm_rkey_tokens(msg);
 	unsigned int i;
 
 	for (i = 0; i < 3; i++)
-		put_confirm_token(buf + CR_TOKENS + CT_SIZE * i, &msg->confirm_rkey.rt[i]);
+		put_confirm_token(token + CT_SIZE * i, &msg->confirm_rkey.rt[i]);
 	buf[CR_COUNT] = msg->confirm_rkey.count;
 }
 
-static int get_confirm_rkey_cont(const u8 *buf, struct smc_llc_msg *msg)
-{
-	unsigned int i;
-
-	msg->confirm_rkey.count = buf[CRC_COUNT];
-	for (i = 0; i < 3; i++)
-		msg->confirm_rkey.rt[i] = get_confirm_token(buf + CRC_TOKENS + CT_SIZE * i);
-	return 0;
-}
-
-static void put_confirm_rkey_cont(u8 *buf, const struct smc_llc_msg *msg)
-{
-	unsigned int i;
-
-	buf[CRC_COUNT] = msg->confirm_rkey.count;
-	for (i = 0; i < 3; i++)
-		put_confirm_token(buf + CRC_TOKENS + CT_SIZE * i, &msg->confirm_rkey.rt[i]);
-}
-
-static int get_test_link(const u8 *buf, struct smc_llc_msg *msg)
+static int get_test_link(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 {
 	memcpy(msg->test_link.data, buf + TL_DATA, sizeof(msg->test_link.data));
 	return 0;
@@ -319,6 +308,22 @@ static void put_delete_rkey(u8 *buf, const struct smc_llc_msg *msg)
 		put_be32(buf + DR_RKEYS + 4 * i, msg->delete_rkey.rkey[i]);
 }
 
+/* How the fields of each type are decoded and encoded; empty for unknown types. */
+static const struct {
+	int (*get)(const u8 *buf, size_t len, struct smc_llc_msg *msg);
+	void (*put)(u8 *buf, const struct smc_llc_msg *msg);
+} llc_types[LLC_N_TYPES] = {
+	[SMC_LLC_CONFIRM_LINK]	    = { get_confirm_link, put_confirm_link },
+	[SMC_LLC_ADD_LINK]	    = { get_add_link, put_add_link },
+	[SMC_LLC_ADD_LINK_CONT]	    = { get_add_link_cont, put_add_link_cont },
+	[SMC_LLC_DELETE_LINK]	    = { get_delete_link, put_delete_link },
+	[SMC_LLC_REQUEST_ADD_LINK]  = { check_request_add_link },
+	[SMC_LLC_CONFIRM_RKEY]	    = { get_confirm_rkey, put_confirm_rkey },
+	[SMC_LLC_TEST_LINK]	    = { get_test_link, put_test_link },
+	[SMC_LLC_CONFIRM_RKEY_CONT] = { get_confirm_rkey, put_confirm_rkey },
+	[SMC_LLC_DELETE_RKEY]	    = { get_delete_rkey, put_delete_rkey },
+};
+
 static void put_head(u8 *buf, const struct smc_llc_msg *msg)
 {
 	buf[LLC_TYPE] = (u8)(msg->type | (msg->v2 ? LLC_V2 : 0));
@@ -354,27 +359,7 @@ int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 		msg->reason = buf[LLC_REASON] & 0x0f;
 	}
 
-	switch (msg->type) {
-	case SMC_LLC_CONFIRM_LINK:
-		return get_confirm_link(buf, msg);
-	case SMC_LLC_ADD_LINK:
-		return get_add_link(buf, len, msg);
-	case SMC_LLC_ADD_LINK_CONT:
-		return get_add_link_cont(buf, msg);
-	case SMC_LLC_DELETE_LINK:
-		return get_delete_link(buf, msg);
-	case SMC_LLC_REQUEST_ADD_LINK:
-		return check_request_add_link(buf, len, msg);
-	case SMC_LLC_CONFIRM_RKEY:
-		return get_confirm_rkey(buf, msg);
-	case SMC_LLC_TEST_LINK:
-		return get_test_link(buf, msg);
-	case SMC_LLC_CONFIRM_RKEY_CONT:
-		return get_confirm_rkey_cont(buf, msg);
-	case SMC_LLC_DELETE_RKEY:
-		return get_delete_rkey(buf, len, msg);
-	}
-	return -EOPNOTSUPP;
+	return llc_types[msg->type].get ? llc_types[msg->type].get(buf, len, msg) : -EOPNOTSUPP;
 }
 
 bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc_msg *reply)
@@ -397,35 +382,8 @@ void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg)
 {
 	memset(buf, 0, SMC_LLC_LEN);
 	put_head(buf, msg);
-
-	switch (msg->type) {
-	case SMC_LLC_CONFIRM_LINK:
-		put_confirm_link(buf, msg);
-		break;
-	case SMC_LLC_ADD_LINK:
-		put_add_link(buf, msg);
-		break;
-	case SMC_LLC_ADD_LINK_CONT:
-		put_add_link_cont(buf, msg);
-		break;
-	case SMC_LLC_DELETE_LINK:
-		put_delete_link(buf, msg);
-		break;
-	case SMC_LLC_REQUEST_ADD_LINK:
-		break;
-	case SMC_LLC_CONFIRM_RKEY:
-		put_confirm_rkey(buf, msg);
-		break;
-	case SMC_LLC_TEST_LINK:
-		put_test_link(buf, msg);
-		break;
-	case SMC_LLC_CONFIRM_RKEY_CONT:
-		put_confirm_rkey_cont(buf, msg);
-		break;
-	case SMC_LLC_DELETE_RKEY:
-		put_delete_rkey(buf, msg);
-		break;
-	}
+	if (llc_types[msg->type].put)
+		llc_types[msg->type].put(buf, msg);
 }
 
 void smc_llc_reply(u8 *buf, u8 flags)
