@@ -35,10 +35,15 @@ bool smc_netlink_has_source(enum smc_path_kind kind)
 	return has;
 }
 
-void *smc_netlink_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
+int smc_netlink_begin(struct smc_netlink_msg *m, struct sk_buff *skb, struct netlink_callback *cb,
+		      u8 cmd)
 {
-	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &family,
-			   NLM_F_MULTI, cmd);
+	*m = (struct smc_netlink_msg) {
+		.skb	= skb,
+		.header	= genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &family,
+				      NLM_F_MULTI, cmd),
+	};
+	return m->header ? 0 : -EMSGSIZE;
 }
 
 static_assert((int)SMC_GEN_SYS_INFO == (int)SMC_NETLINK_GET_SYS_INFO &&
@@ -48,16 +53,12 @@ static_assert((int)SMC_GEN_SYS_INFO == (int)SMC_NETLINK_GET_SYS_INFO &&
 int smc_netlink_open(struct smc_netlink_msg *m, struct sk_buff *skb, struct netlink_callback *cb,
 		     int nest)
 {
-	m->skb = skb;
-	m->header = smc_netlink_begin(skb, cb, nest);
-	if (!m->header)
-		return -EMSGSIZE;
+	int err = smc_netlink_begin(m, skb, cb, nest);
+
+	if (err)
+		return err;
 	m->nest = nla_nest_start(skb, nest);
-	if (!m->nest) {
-		genlmsg_cancel(skb, m->header);
-		return -EMSGSIZE;
-	}
-	return 0;
+	return m->nest ? 0 : smc_netlink_close(m, -EMSGSIZE);
 }
 
 int smc_netlink_close(struct smc_netlink_msg *m, int err)
@@ -66,7 +67,8 @@ int smc_netlink_close(struct smc_netlink_msg *m, int err)
 		genlmsg_cancel(m->skb, m->header);
 		return err;
 	}
-	nla_nest_end(m->skb, m->nest);
+	if (m->nest)
+		nla_nest_end(m->skb, m->nest);
 	genlmsg_end(m->skb, m->header);
 	return 0;
 }
@@ -123,36 +125,15 @@ int smc_netlink_put_port(struct sk_buff *skb, int attr, const struct smc_netlink
 	return 0;
 }
 
-typedef int (*dump_fn)(struct sk_buff *skb, struct netlink_callback *cb);
-
-static dump_fn source_of(u8 cmd)
-{
-	lockdep_assert_held(&sources_lock);
-	switch (cmd) {
-	case SMC_NETLINK_GET_LGR_SMCR:
-		return sources[SMC_PATH_R]->dump_lgrs;
-	case SMC_NETLINK_GET_LINK_SMCR:
-		return sources[SMC_PATH_R]->dump_links;
-	case SMC_NETLINK_GET_DEV_SMCR:
-		return sources[SMC_PATH_R]->dump_devs;
-	case SMC_NETLINK_GET_LGR_SMCD:
-		return sources[SMC_PATH_D]->dump_lgrs;
-	case SMC_NETLINK_GET_DEV_SMCD:
-		return sources[SMC_PATH_D]->dump_devs;
-	default:
-		return NULL;
-	}
-}
-
 static int dump_objects(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	dump_fn fn;
-	int err = 0;
+	u8 cmd = genl_dumpit_info(cb)->op.cmd;
+	int path, err = 0;
 
 	down_read(&sources_lock);
-	fn = source_of(genl_dumpit_info(cb)->op.cmd);
-	if (fn)
-		err = fn(skb, cb);
+	for (path = 0; path < SMC_N_PATHS; path++)
+		if (sources[path]->dump[cmd])
+			err = sources[path]->dump[cmd](skb, cb);
 	up_read(&sources_lock);
 
 	/* Objects already in the message go out first; an empty message ends the dump. */

@@ -14,22 +14,19 @@
 
 /**
  * struct smc_netlink_source - dumps the link groups, links and devices of a path
- * @dump_lgrs: for SMC_NETLINK_GET_LGR_SMCR or _SMCD
- * @dump_links: for SMC_NETLINK_GET_LINK_SMCR: each link group as in @dump_lgrs,
- *	followed by its links
- * @dump_devs: for SMC_NETLINK_GET_DEV_SMCR or _SMCD
+ * @dump: what the path answers to SMC_NETLINK_GET_LGR_SMCR and so on; NULL for the commands of
+ *	the other path. SMC_NETLINK_GET_LINK_SMCR shows each link group as in
+ *	SMC_NETLINK_GET_LGR_SMCR, followed by its links
  *
  * Each operation adds messages to @skb. It keeps its position in cb->args[0] to
  * cb->args[3], which are 0 in the first call. It shows only objects of
- * sock_net(skb->sk). A NULL operation shows nothing.
+ * sock_net(skb->sk).
  *
  * Context: process. Return: 0 after the last object, -EMSGSIZE if the next one
  * doesn't fit, or an error that ends the dump.
  */
 struct smc_netlink_source {
-	int (*dump_lgrs)(struct sk_buff *skb, struct netlink_callback *cb);
-	int (*dump_links)(struct sk_buff *skb, struct netlink_callback *cb);
-	int (*dump_devs)(struct sk_buff *skb, struct netlink_callback *cb);
+	int (*dump[SMC_NETLINK_GET_DEV_SMCR + 1])(struct sk_buff *skb, struct netlink_callback *cb);
 };
 
 /**
@@ -41,15 +38,27 @@ struct smc_netlink_source {
  */
 void smc_netlink_set_source(enum smc_path_kind kind, const struct smc_netlink_source *src);
 
-/* One message of a dump with its top-level nest. */
+/* One message of a dump. */
 struct smc_netlink_msg {
 	struct sk_buff *skb;
 	void *header;
-	struct nlattr *nest;
+	struct nlattr *nest;	/* the top-level nest, or NULL */
 };
 
 /**
- * smc_netlink_open() - begin one message of a dump
+ * smc_netlink_begin() - begin one message of a dump that has no top-level nest
+ * @m: to be closed with smc_netlink_close() if this succeeds
+ * @skb: buffer of the dump
+ * @cb: state of the dump
+ * @cmd: command that such messages answer
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int smc_netlink_begin(struct smc_netlink_msg *m, struct sk_buff *skb, struct netlink_callback *cb,
+		      u8 cmd);
+
+/**
+ * smc_netlink_open() - begin one message of a dump with its top-level nest
  * @m: to be closed with smc_netlink_close() if this succeeds
  * @skb: buffer of the dump
  * @cb: state of the dump
@@ -63,7 +72,7 @@ int smc_netlink_open(struct smc_netlink_msg *m, struct sk_buff *skb, struct netl
 
 /**
  * smc_netlink_close() - end a message of a dump
- * @m: opened by smc_netlink_open()
+ * @m: message that smc_netlink_begin() or smc_netlink_open() has begun
  * @err: error from adding its attributes: the message is removed again; or 0
  *
  * Return: @err.

@@ -10,16 +10,6 @@
 #include "admin/net.h"
 #include "admin/netlink_ops.h"
 
-/* End a message without a top-level nest: one table entry of a dump. */
-static int finish(struct sk_buff *skb, void *header, int err)
-{
-	if (err)
-		genlmsg_cancel(skb, header);
-	else
-		genlmsg_end(skb, header);
-	return err;
-}
-
 static int put_hostname(struct sk_buff *skb)
 {
 	u8 padded[SMC_MAX_HOSTNAME_LEN];
@@ -51,12 +41,11 @@ int smc_netlink_dump_info(struct sk_buff *skb, struct netlink_callback *cb)
 
 static int put_ueid(struct sk_buff *skb, struct netlink_callback *cb, const u8 *eid)
 {
-	void *header = smc_netlink_begin(skb, cb, SMC_NETLINK_DUMP_UEID);
+	struct smc_netlink_msg m;
 
-	if (!header)
-		return -EMSGSIZE;
-	return finish(skb, header, smc_netlink_put_padded(skb, SMC_NLA_EID_TABLE_ENTRY, eid,
-							  SMC_EID_LEN));
+	return smc_netlink_begin(&m, skb, cb, SMC_NETLINK_DUMP_UEID) ?:
+	       smc_netlink_close(&m, smc_netlink_put_padded(skb, SMC_NLA_EID_TABLE_ENTRY, eid,
+							    SMC_EID_LEN));
 }
 
 int smc_netlink_dump_ueids(struct sk_buff *skb, struct netlink_callback *cb)
@@ -108,15 +97,12 @@ int smc_netlink_flush_ueids(struct sk_buff *skb, struct genl_info *info)
 /* The system EID is the name of an IBM Z machine, so this host has none to show. */
 int smc_netlink_dump_seid(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	void *header;
+	struct smc_netlink_msg m;
 
 	if (cb->args[0]++)
 		return 0;
-	header = smc_netlink_begin(skb, cb, SMC_NETLINK_DUMP_SEID);
-	if (!header)
-		return -EMSGSIZE;
-	genlmsg_end(skb, header);
-	return skb->len;
+	return smc_netlink_begin(&m, skb, cb, SMC_NETLINK_DUMP_SEID) ?:
+	       smc_netlink_close(&m, 0) ?: skb->len;
 }
 
 int smc_netlink_set_seid(struct sk_buff *skb, struct genl_info *info)
@@ -128,14 +114,12 @@ int smc_netlink_set_seid(struct sk_buff *skb, struct genl_info *info)
 int smc_netlink_dump_limit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	bool enabled = READ_ONCE(smc_sk_net(skb->sk)->sysctl.limit_smc_hs);
-	void *header;
+	struct smc_netlink_msg m;
 
 	if (cb->args[0]++)
 		return 0;
-	header = smc_netlink_begin(skb, cb, SMC_NETLINK_DUMP_HS_LIMITATION);
-	if (!header)
-		return -EMSGSIZE;
-	return finish(skb, header, nla_put_u8(skb, SMC_NLA_HS_LIMITATION_ENABLED, enabled)) ?:
+	return smc_netlink_begin(&m, skb, cb, SMC_NETLINK_DUMP_HS_LIMITATION) ?:
+	       smc_netlink_close(&m, nla_put_u8(skb, SMC_NLA_HS_LIMITATION_ENABLED, enabled)) ?:
 	       skb->len;
 }
 

@@ -12,16 +12,6 @@
 struct genl_info;
 
 /**
- * smc_netlink_begin() - begin one message of a dump that has no top-level nest
- * @skb: buffer of the dump
- * @cb: state of the dump
- * @cmd: command that such messages answer
- *
- * Return: header for genlmsg_end() or genlmsg_cancel(), or NULL if there is no room.
- */
-void *smc_netlink_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
-
-/**
  * smc_netlink_has_source() - tell whether a path has registered a source
  * @kind: the path
  *

@@ -99,6 +99,8 @@ static int smc_ism_show_dump_devices(struct sk_buff *skb, struct netlink_callbac
 }
 
 const struct smc_netlink_source smc_ism_netlink_source = {
-	.dump_lgrs = smc_ism_show_dump_groups,
-	.dump_devs = smc_ism_show_dump_devices,
+	.dump = {
+		[SMC_NETLINK_GET_LGR_SMCD] = smc_ism_show_dump_groups,
+		[SMC_NETLINK_GET_DEV_SMCD] = smc_ism_show_dump_devices,
+	},
 };

@@ -267,7 +267,9 @@ static int smc_show_dump_devices(struct sk_buff *skb, struct netlink_callback *c
 }
 
 const struct smc_netlink_source smc_rdma_netlink_source = {
-	.dump_lgrs  = smc_show_dump_groups,
-	.dump_links = smc_show_dump_links,
-	.dump_devs  = smc_show_dump_devices,
+	.dump = {
+		[SMC_NETLINK_GET_LGR_SMCR]  = smc_show_dump_groups,
+		[SMC_NETLINK_GET_LINK_SMCR] = smc_show_dump_links,
+		[SMC_NETLINK_GET_DEV_SMCR]  = smc_show_dump_devices,
+	},
 };
