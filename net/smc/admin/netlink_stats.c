@@ -83,8 +83,8 @@ static u64 calls(const struct smc_stat_direction *direction)
 
 static int put_path(struct sk_buff *skb, int attr, const struct smc_stat_path *path)
 {
-	const struct smc_stat_direction *tx = &path->tx;
-	const struct smc_stat_direction *rx = &path->rx;
+	const struct smc_stat_direction *tx = &path->direction[SMC_STAT_TX];
+	const struct smc_stat_direction *rx = &path->direction[SMC_STAT_RX];
 	struct nlattr *nest = nla_nest_start(skb, attr);
 
 	if (!nest ||

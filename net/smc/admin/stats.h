@@ -89,6 +89,9 @@ enum smc_stat_call {
 	SMC_STAT_N_CALLS,
 };
 
+/* Directions of a path's bytes and buffers. */
+enum { SMC_STAT_TX, SMC_STAT_RX, SMC_STAT_N_DIRECTIONS };
+
 struct smc_stat_direction {
 	u64 bytes;
 	u64 payload[SMC_STAT_SIZES];	/* number of calls, by bytes transferred */
@@ -98,8 +101,7 @@ struct smc_stat_direction {
 };
 
 struct smc_stat_path {
-	struct smc_stat_direction tx;
-	struct smc_stat_direction rx;
+	struct smc_stat_direction direction[SMC_STAT_N_DIRECTIONS];
 	u64 handshakes[SMC_N_ROLES][2];		/* [role][version - 1] */
 	u64 call[SMC_STAT_N_CALLS];
 };
@@ -130,42 +132,18 @@ static inline struct smc_stat_path __percpu *smc_stat_path(const struct smc_net 
 	return &sn->stats->path[kind];
 }
 
-/* One call accepted @len bytes from the program. */
-static inline void smc_stat_tx(struct smc_stat_path __percpu *stats, size_t len)
+/* One call accepted @len bytes from the program, or returned so many to it (@rx). */
+static inline void smc_stat_bytes(struct smc_stat_path __percpu *stats, bool rx, size_t len)
 {
-	this_cpu_add(stats->tx.bytes, len);
-	this_cpu_inc(stats->tx.payload[smc_stat_size_step(len)]);
+	this_cpu_add(stats->direction[rx].bytes, len);
+	this_cpu_inc(stats->direction[rx].payload[smc_stat_size_step(len)]);
 }
 
-/* One call returned @len bytes to the program. */
-static inline void smc_stat_rx(struct smc_stat_path __percpu *stats, size_t len)
+/* A buffer of this end, or of the peer, was too small for a call, or is full. */
+static inline void smc_stat_buffer_event(struct smc_stat_path __percpu *stats, bool rx,
+					 enum smc_stat_buffer_event event)
 {
-	this_cpu_add(stats->rx.bytes, len);
-	this_cpu_inc(stats->rx.payload[smc_stat_size_step(len)]);
-}
-
-/* A send has to wait: the peer's element (@peer) or the local send buffer is full. */
-static inline void smc_stat_tx_full(struct smc_stat_path __percpu *stats, bool peer)
-{
-	this_cpu_inc(stats->tx.event[peer ? SMC_STAT_FULL_PEER : SMC_STAT_FULL]);
-}
-
-/* A send has more data than the peer's element (@peer) or the local send buffer can hold. */
-static inline void smc_stat_tx_small(struct smc_stat_path __percpu *stats, bool peer)
-{
-	this_cpu_inc(stats->tx.event[peer ? SMC_STAT_SMALL_PEER : SMC_STAT_SMALL]);
-}
-
-/* The local element is full. */
-static inline void smc_stat_rx_full(struct smc_stat_path __percpu *stats)
-{
-	this_cpu_inc(stats->rx.event[SMC_STAT_FULL]);
-}
-
-/* A receive asks for more than the local element can hold. */
-static inline void smc_stat_rx_small(struct smc_stat_path __percpu *stats)
-{
-	this_cpu_inc(stats->rx.event[SMC_STAT_SMALL]);
+	this_cpu_inc(stats->direction[rx].event[event]);
 }
 
 static inline void smc_stat_call(struct smc_stat_path __percpu *stats, enum smc_stat_call which)
@@ -177,35 +155,24 @@ static inline void smc_stat_call(struct smc_stat_path __percpu *stats, enum smc_
 static inline void smc_stat_buffer(const struct smc_net *sn, enum smc_path_kind kind, bool rx,
 				   u32 size, bool reused)
 {
-	enum smc_stat_buffer_event event = reused ? SMC_STAT_REUSED : SMC_STAT_ALLOCATED;
+	struct smc_stat_path __percpu *stats = smc_stat_path(sn, kind);
 
-	if (rx) {
-		smc_stat_inc(sn, path[kind].rx.buffer[smc_stat_size_step(size)]);
-		smc_stat_inc(sn, path[kind].rx.event[event]);
-		return;
-	}
-	smc_stat_inc(sn, path[kind].tx.buffer[smc_stat_size_step(size)]);
-	smc_stat_inc(sn, path[kind].tx.event[event]);
+	this_cpu_inc(stats->direction[rx].buffer[smc_stat_size_step(size)]);
+	smc_stat_buffer_event(stats, rx, reused ? SMC_STAT_REUSED : SMC_STAT_ALLOCATED);
 }
 
 /* A connection got a smaller buffer than requested. */
 static inline void smc_stat_buffer_downgraded(const struct smc_net *sn, enum smc_path_kind kind,
 					      bool rx)
 {
-	if (rx)
-		smc_stat_inc(sn, path[kind].rx.event[SMC_STAT_DOWNGRADED]);
-	else
-		smc_stat_inc(sn, path[kind].tx.event[SMC_STAT_DOWNGRADED]);
+	smc_stat_buffer_event(smc_stat_path(sn, kind), rx, SMC_STAT_DOWNGRADED);
 }
 
 /* The memory occupied by buffers grew by @bytes, or shrank if negative. */
 static inline void smc_stat_buffer_bytes(const struct smc_net *sn, enum smc_path_kind kind, bool rx,
 					 s64 bytes)
 {
-	if (rx)
-		smc_stat_add(sn, path[kind].rx.buffer_bytes, bytes);
-	else
-		smc_stat_add(sn, path[kind].tx.buffer_bytes, bytes);
+	smc_stat_add(sn, path[kind].direction[rx].buffer_bytes, bytes);
 }
 
 /* An SMC handshake ended with an SMC connection of @version 1 or 2. */

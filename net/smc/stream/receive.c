@@ -312,7 +312,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	if (unlikely(peek_offset > 0))
 		pos = smc_stream_take_snapshot(st).start + peek_offset;
 	if (unlikely(len > st->rx.size))
-		smc_stat_rx_small(st->stats);
+		smc_stat_buffer_event(st->stats, SMC_STAT_RX, SMC_STAT_SMALL);
 
 	rc = smc_stream_read(st, msg, len, flags, &pos);
 	/* As with TCP, a read of zero bytes reports the arrival of the next byte. */
@@ -325,7 +325,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		sk_peek_offset_bwd(sk, max_t(ssize_t, rc, 0));
 	}
 	if (rc > 0) {
-		smc_stat_rx(st->stats, rc);
+		smc_stat_bytes(st->stats, SMC_STAT_RX, rc);
 		trace_smc_rx_recvmsg(st, rc);
 	}
 	return rc;
@@ -415,7 +415,7 @@ ssize_t smc_stream_splice(struct smc_stream *st, struct pipe_inode_info *pipe, s
 	if (!done)
 		return rc;
 	smc_stream_consume(st, at.start + done);
-	smc_stat_rx(st->stats, done);
+	smc_stat_bytes(st->stats, SMC_STAT_RX, done);
 	return done;
 }
 

@@ -37,7 +37,9 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	if (smc_tx_writable(st))
 		st->tx.blocked = false;
 	if (!waited && !smc_tx_writable(st))
-		smc_stat_tx_full(st->stats, st->tx.sent == st->tx.acked + st->tx.peer_size);
+		smc_stat_buffer_event(st->stats, SMC_STAT_TX,
+				      st->tx.sent == st->tx.acked + st->tx.peer_size ?
+				      SMC_STAT_FULL_PEER : SMC_STAT_FULL);
 	smc_stream_unlock(st);
 }
 
@@ -264,7 +266,8 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 	u32 free;
 
 	if (len > st->tx.size)
-		smc_stat_tx_small(st->stats, st->tx.size == st->tx.peer_size);
+		smc_stat_buffer_event(st->stats, SMC_STAT_TX, st->tx.size == st->tx.peer_size ?
+				      SMC_STAT_SMALL_PEER : SMC_STAT_SMALL);
 	if (msg->msg_flags & MSG_SPLICE_PAGES)
 		smc_stat_call(st->stats, SMC_STAT_SENDPAGE);
 	do {
@@ -300,7 +303,7 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 	if (tsflags)
 		smc_tx_timestamps_ask(st, tsflags);
 	smc_stream_push_sent(st, msg_data_left(msg) ? msg->msg_flags & ~MSG_OOB : msg->msg_flags);
-	smc_stat_tx(st->stats, done);
+	smc_stat_bytes(st->stats, SMC_STAT_TX, done);
 	trace_smc_tx_sendmsg(st, done);
 	return done;
 }

@@ -504,7 +504,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 			smc_stream_note_arrival(st, received);
 		st->events |= smc_stream_arrival(st);
 		if (rx->received - READ_ONCE(rx->consumed) == rx->size)
-			smc_stat_rx_full(st->stats);
+			smc_stat_buffer_event(st->stats, SMC_STAT_RX, SMC_STAT_FULL);
 		if (unlikely(rx->urgent == rx->received))
 			st->events |= EPOLLPRI;
 	}
