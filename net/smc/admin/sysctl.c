@@ -234,32 +234,22 @@ int smc_sysctl_host_mem_limit;
 int smc_sysctl_smcd_scope = SMC_SCOPE_HOST;
 static int scope_max = SMC_SCOPE_HOST;
 
+#define HOST_PARAM(file, variable, ...) {				\
+	.procname	= file,						\
+	.data		= &(variable),					\
+	.maxlen		= sizeof(variable),				\
+	.mode		= 0644,						\
+	__VA_ARGS__							\
+}
+
 /* Sysctls of the host, which are in init_net only. */
 static struct ctl_table host_table[] = {
-	{
-		.procname	= "max_orphans",
-		.data		= &smc_sysctl_max_orphans,
-		.maxlen		= sizeof(smc_sysctl_max_orphans),
-		.mode		= 0644,
-		.proc_handler	= proc_douintvec,
-	},
-	{
-		.procname	= "host_mem_limit",
-		.data		= &smc_sysctl_host_mem_limit,
-		.maxlen		= sizeof(smc_sysctl_host_mem_limit),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= SYSCTL_ZERO,
-	},
-	{
-		.procname	= "smcd_scope",
-		.data		= &smc_sysctl_smcd_scope,
-		.maxlen		= sizeof(smc_sysctl_smcd_scope),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= SYSCTL_ZERO,
-		.extra2		= &scope_max,
-	},
+	HOST_PARAM("max_orphans", smc_sysctl_max_orphans, .proc_handler = proc_douintvec),
+	HOST_PARAM("host_mem_limit", smc_sysctl_host_mem_limit,
+		   .proc_handler = proc_dointvec_minmax, .extra1 = SYSCTL_ZERO),
+	HOST_PARAM("smcd_scope", smc_sysctl_smcd_scope,
+		   .proc_handler = proc_dointvec_minmax, .extra1 = SYSCTL_ZERO,
+		   .extra2 = &scope_max),
 	{ }
 };
 
