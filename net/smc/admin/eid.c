@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/ctype.h>
 #include <linux/minmax.h>
 #include <linux/netlink.h>
 #include <linux/spinlock.h>
@@ -38,12 +37,14 @@ unsigned int smc_eid_list(u8 (*eids)[SMC_EID_LEN], unsigned int max)
 	return 1;
 }
 
-static bool contains(const u8 (*eids)[SMC_EID_LEN], unsigned int n, const u8 *eid)
+/* Return: the place of @eid among @n EIDs; @n if it is not there. */
+static unsigned int find(const u8 (*eids)[SMC_EID_LEN], unsigned int n, const u8 *eid)
 {
-	while (n--)
-		if (!memcmp(eids[n], eid, SMC_EID_LEN))
-			return true;
-	return false;
+	unsigned int i = 0;
+
+	while (i < n && memcmp(eids[i], eid, SMC_EID_LEN))
+		i++;
+	return i;
 }
 
 bool smc_eid_match(const u8 (*eids)[SMC_EID_LEN], unsigned int n, u8 *match)
@@ -53,7 +54,7 @@ bool smc_eid_match(const u8 (*eids)[SMC_EID_LEN], unsigned int n, u8 *match)
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		if (!contains(ours, n_ours, eids[i]))
+		if (find(ours, n_ours, eids[i]) == n_ours)
 			continue;
 		memcpy(match, eids[i], SMC_EID_LEN);
 		return true;
@@ -64,15 +65,9 @@ bool smc_eid_match(const u8 (*eids)[SMC_EID_LEN], unsigned int n, u8 *match)
 /* Check the characters: those that z/OS allows. */
 static bool valid(const char *name, size_t len)
 {
-	size_t i;
-
-	if (!len || len > SMC_EID_LEN || !isalnum(name[0]) || strnstr(name, "..", len))
-		return false;
-	for (i = 0; i < len; i++)
-		if (!isascii(name[i]) || islower(name[i]) ||
-		    !(isalnum(name[i]) || name[i] == '.' || name[i] == '-'))
-			return false;
-	return true;
+	return len && len <= SMC_EID_LEN && name[0] != '.' && name[0] != '-' &&
+	       strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-") >= len &&
+	       !strnstr(name, "..", len);
 }
 
 static int parse(u8 *eid, const char *name, struct netlink_ext_ack *extack)
@@ -98,7 +93,7 @@ int smc_eid_add(const char *name, struct netlink_ext_ack *extack)
 		return err;
 
 	spin_lock_bh(&table_lock);
-	if (contains(table, used, eid)) {
+	if (find(table, used, eid) < used) {
 		NL_SET_ERR_MSG(extack, "This EID is there already");
 		err = -EEXIST;
 	} else if (used == SMC_EID_MAX) {
@@ -115,15 +110,14 @@ int smc_eid_add(const char *name, struct netlink_ext_ack *extack)
 int smc_eid_remove(const char *name, struct netlink_ext_ack *extack)
 {
 	u8 eid[SMC_EID_LEN];
-	unsigned int i = 0;
 	int err = parse(eid, name, extack);
+	unsigned int i;
 
 	if (err)
 		return err;
 
 	spin_lock_bh(&table_lock);
-	while (i < used && memcmp(table[i], eid, SMC_EID_LEN))
-		i++;
+	i = find(table, used, eid);
 	if (i < used) {
 		used--;
 		memmove(table[i], table[i + 1], (used - i) * sizeof(table[0]));
