@@ -25,17 +25,13 @@ struct smc_pnet_table {
 	unsigned long last_serial;
 };
 
-static bool is_netdev(const struct smc_pnet_entry *entry)
-{
-	return !entry->ibname[0];
-}
-
+/* An entry for an RDMA port has ifindex 0 and no ifname, so neither look-up finds it. */
 static struct smc_pnet_entry *find_ifindex(struct smc_pnet_table *table, int ifindex)
 {
 	struct smc_pnet_entry *entry;
 
 	list_for_each_entry(entry, &table->entries, list)
-		if (is_netdev(entry) && entry->ifindex == ifindex)
+		if (entry->ifindex == ifindex)
 			return entry;
 	return NULL;
 }
@@ -45,7 +41,7 @@ static struct smc_pnet_entry *find_ifname(struct smc_pnet_table *table, const ch
 	struct smc_pnet_entry *entry;
 
 	list_for_each_entry(entry, &table->entries, list)
-		if (is_netdev(entry) && !strcmp(entry->ifname, ifname))
+		if (!strcmp(entry->ifname, ifname))
 			return entry;
 	return NULL;
 }
