@@ -13,6 +13,7 @@
 #include "path.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
+#include "wire/bytes.h"
 
 /*
  * States as user-space tools number them: TCP's, where SMC has the same state, and from
@@ -51,25 +52,19 @@ static bool smc_diag_wants(const struct smc_diag_dump *dump, int extension)
 
 static u8 smc_diag_tcp_state(const struct sock *sk)
 {
-	switch (READ_ONCE(sk->sk_state)) {
-	case TCP_ESTABLISHED:
-		return SMC_STATE_ACTIVE;
-	case TCP_SYN_SENT:
-	case TCP_SYN_RECV:
-		return SMC_STATE_INIT;
-	case TCP_LISTEN:
-		return SMC_STATE_LISTEN;
-	case TCP_FIN_WAIT1:
-	case TCP_FIN_WAIT2:
-		return SMC_STATE_PEER_CLOSE_WAIT;
-	case TCP_CLOSE_WAIT:
-		return SMC_STATE_APP_CLOSE_WAIT;
-	case TCP_CLOSING:
-	case TCP_LAST_ACK:
-		return SMC_STATE_PEER_FIN_WAIT;
-	default:
-		return SMC_STATE_CLOSED;
-	}
+	static const u8 states[TCP_MAX_STATES] = {
+		[TCP_ESTABLISHED] = SMC_STATE_ACTIVE,
+		[TCP_SYN_SENT]	  = SMC_STATE_INIT,
+		[TCP_SYN_RECV]	  = SMC_STATE_INIT,
+		[TCP_LISTEN]	  = SMC_STATE_LISTEN,
+		[TCP_FIN_WAIT1]	  = SMC_STATE_PEER_CLOSE_WAIT,
+		[TCP_FIN_WAIT2]	  = SMC_STATE_PEER_CLOSE_WAIT,
+		[TCP_CLOSE_WAIT]  = SMC_STATE_APP_CLOSE_WAIT,
+		[TCP_CLOSING]	  = SMC_STATE_PEER_FIN_WAIT,
+		[TCP_LAST_ACK]	  = SMC_STATE_PEER_FIN_WAIT,
+	};
+
+	return states[READ_ONCE(sk->sk_state)] ?: SMC_STATE_CLOSED;
 }
 
 static u8 smc_diag_stream_state(const struct smc_stream *st)
@@ -207,14 +202,6 @@ static int smc_diag_put_rmbe(struct sk_buff *skb, const struct smc_path_info *pa
 	return nla_put(skb, SMC_DIAG_RMBE, sizeof(info), &info);
 }
 
-static u64 smc_diag_gid_half(const u8 *half)
-{
-	__be64 gid;
-
-	memcpy(&gid, half, sizeof(gid));
-	return be64_to_cpu(gid);
-}
-
 static int smc_diag_put_dmbinfo(struct sk_buff *skb, const struct smc_path_info *path)
 {
 	struct smcd_diag_dmbinfo info;
@@ -224,10 +211,10 @@ static int smc_diag_put_dmbinfo(struct sk_buff *skb, const struct smc_path_info 
 	info.linkid = path->link;
 	info.token = path->token;
 	info.peer_token = path->peer_token;
-	info.my_gid = smc_diag_gid_half(path->gid);
-	info.my_gid_ext = smc_diag_gid_half(path->gid + 8);
-	info.peer_gid = smc_diag_gid_half(path->peer_gid);
-	info.peer_gid_ext = smc_diag_gid_half(path->peer_gid + 8);
+	info.my_gid = get_be64(path->gid);
+	info.my_gid_ext = get_be64(path->gid + 8);
+	info.peer_gid = get_be64(path->peer_gid);
+	info.peer_gid_ext = get_be64(path->peer_gid + 8);
 
 	return nla_put(skb, SMC_DIAG_DMBINFO, sizeof(info), &info);
 }
@@ -240,12 +227,9 @@ static int smc_diag_put_stream(const struct smc_diag_dump *dump, struct smc_stre
 	int rc = 0;
 
 	if (smc_diag_wants(dump, SMC_DIAG_CONNINFO))
-		rc = smc_diag_put_conninfo(dump->skb, st, path.token);
+		rc = smc_diag_put_conninfo(dump->skb, st, path.token) ?:
+		     (lost ? 0 : smc_diag_put_rmbe(dump->skb, &path));
 	if (rc || lost)
-		return rc;
-	if (smc_diag_wants(dump, SMC_DIAG_CONNINFO))
-		rc = smc_diag_put_rmbe(dump->skb, &path);
-	if (rc)
 		return rc;
 	if (st->path->kind == SMC_PATH_D && smc_diag_wants(dump, SMC_DIAG_DMBINFO))
 		rc = smc_diag_put_dmbinfo(dump->skb, &path);
