@@ -28,16 +28,6 @@ static int smc_ioctl_amount(struct smc_stream *st, unsigned int cmd)
 	}
 }
 
-static int smc_ioctl_stream(struct smc_stream *st, unsigned int cmd)
-{
-	int amount;
-
-	spin_lock_bh(st->lock);
-	amount = smc_ioctl_amount(st, cmd);
-	spin_unlock_bh(st->lock);
-	return amount;
-}
-
 static bool smc_ioctl_counts(unsigned int cmd)
 {
 	return cmd == SIOCINQ || cmd == SIOCOUTQ || cmd == SIOCOUTQNSD;
@@ -46,10 +36,14 @@ static bool smc_ioctl_counts(unsigned int cmd)
 int smc_ioctl_sk(const struct sock *sk, unsigned int cmd)
 {
 	struct smc_stream *st = smc_stream_of(sk);
+	int amount;
 
-	if (st)
-		return smc_ioctl_stream(st, cmd);
-	return smc_ioctl_counts(cmd) && smc_sk_is_connecting(sk) ? 0 : -ENOIOCTLCMD;
+	if (!st)
+		return smc_ioctl_counts(cmd) && smc_sk_is_connecting(sk) ? 0 : -ENOIOCTLCMD;
+	spin_lock_bh(st->lock);
+	amount = smc_ioctl_amount(st, cmd);
+	spin_unlock_bh(st->lock);
+	return amount;
 }
 
 int smc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
