@@ -49,66 +49,57 @@ static const struct net_proto_family smc_family = {
 };
 
 /*
- * IPPROTO_SMC: copies of TCP's protocols, whose init operation makes the socket a TCP
+ * IPPROTO_SMC: a copy of TCP's protocol, whose init operation makes the socket a TCP
  * socket. So it is TCP's on the wire and for every other part of the kernel.
  */
-static struct proto smc_prot4, smc_prot6;
+static struct smc_protocol {
+	struct proto *tcp;
+	struct proto smc;
+	struct inet_protosw sw;
+} smc_ipv4, smc_ipv6;
 
-static int smc_init_sock4(struct sock *sk)
+static int smc_init_sock(struct sock *sk)
 {
+	struct proto *tcp = container_of(sk->sk_prot, struct smc_protocol, smc)->tcp;
+
 	sk->sk_protocol = IPPROTO_TCP;
-	WRITE_ONCE(sk->sk_prot, &tcp_prot);
-	return tcp_prot.init(sk);
+	WRITE_ONCE(sk->sk_prot, tcp);
+	return tcp->init(sk);
 }
 
-static struct inet_protosw smc_protosw4 = {
-	.type	  = SOCK_STREAM,
-	.protocol = IPPROTO_SMC,
-	.prot	  = &smc_prot4,
-	.flags	  = INET_PROTOSW_ICSK,
-};
+static void smc_protocol_init(struct smc_protocol *protocol, struct proto *tcp, int family)
+{
+	protocol->tcp = tcp;
+	protocol->smc = *tcp;
+	protocol->smc.owner = THIS_MODULE;
+	protocol->smc.init = smc_init_sock;
+	protocol->sw = (struct inet_protosw) {
+		.type	  = SOCK_STREAM,
+		.protocol = IPPROTO_SMC,
+		.prot	  = &protocol->smc,
+		.ops	  = smc_ops_of_family(family),
+		.flags	  = INET_PROTOSW_ICSK,
+	};
+}
 
+static int smc_ipv6_register(void)
+{
 #if IS_ENABLED(CONFIG_IPV6)
-static int smc_init_sock6(struct sock *sk)
-{
-	sk->sk_protocol = IPPROTO_TCP;
-	WRITE_ONCE(sk->sk_prot, &tcpv6_prot);
-	return tcpv6_prot.init(sk);
-}
-
-static struct inet_protosw smc_protosw6 = {
-	.type	  = SOCK_STREAM,
-	.protocol = IPPROTO_SMC,
-	.prot	  = &smc_prot6,
-	.flags	  = INET_PROTOSW_ICSK,
-};
-
-static int smc_protosw6_register(void)
-{
-	if (!smc_ops_of_family(AF_INET6))
-		return 0;
-	smc_prot6 = tcpv6_prot;
-	smc_prot6.owner = THIS_MODULE;
-	smc_prot6.init = smc_init_sock6;
-	smc_protosw6.ops = smc_ops_of_family(AF_INET6);
-	return inet6_register_protosw(&smc_protosw6);
-}
-
-static void smc_protosw6_unregister(void)
-{
-	if (smc_protosw6.ops)
-		inet6_unregister_protosw(&smc_protosw6);
-}
-#else
-static int smc_protosw6_register(void)
-{
+	if (smc_ops_of_family(AF_INET6)) {
+		smc_protocol_init(&smc_ipv6, &tcpv6_prot, AF_INET6);
+		return inet6_register_protosw(&smc_ipv6.sw);
+	}
+#endif
 	return 0;
 }
 
-static void smc_protosw6_unregister(void)
+static void smc_ipv6_unregister(void)
 {
-}
+#if IS_ENABLED(CONFIG_IPV6)
+	if (smc_ipv6.sw.ops)
+		inet6_unregister_protosw(&smc_ipv6.sw);
 #endif
+}
 
 bool smc_family_adopt(struct sock *sk)
 {
@@ -116,7 +107,7 @@ bool smc_family_adopt(struct sock *sk)
 
 	if (!try_module_get(THIS_MODULE))
 		return false;
-	sk->sk_prot_creator = sk->sk_family == AF_INET6 ? &smc_prot6 : &smc_prot4;
+	sk->sk_prot_creator = sk->sk_family == AF_INET6 ? &smc_ipv6.smc : &smc_ipv4.smc;
 	module_put(owner);
 	return true;
 }
@@ -136,32 +127,28 @@ int smc_family_init(void)
 {
 	int rc;
 
-	smc_prot4 = tcp_prot;
-	smc_prot4.owner = THIS_MODULE;
-	smc_prot4.init = smc_init_sock4;
-	smc_protosw4.ops = smc_ops_of_family(AF_INET);
-	inet_register_protosw(&smc_protosw4);
-
-	rc = smc_protosw6_register();
+	smc_protocol_init(&smc_ipv4, &tcp_prot, AF_INET);
+	inet_register_protosw(&smc_ipv4.sw);
+	rc = smc_ipv6_register();
 	if (rc)
-		goto err_protosw4;
+		goto err_ipv4;
 	rc = sock_register(&smc_family);
 	if (rc)
-		goto err_protosw6;
+		goto err_ipv6;
 	return 0;
 
-err_protosw6:
-	smc_protosw6_unregister();
-err_protosw4:
-	inet_unregister_protosw(&smc_protosw4);
+err_ipv6:
+	smc_ipv6_unregister();
+err_ipv4:
+	inet_unregister_protosw(&smc_ipv4.sw);
 	return rc;
 }
 
 void smc_family_exit(void)
 {
 	sock_unregister(PF_SMC);
-	smc_protosw6_unregister();
-	inet_unregister_protosw(&smc_protosw4);
+	smc_ipv6_unregister();
+	inet_unregister_protosw(&smc_ipv4.sw);
 }
 
 MODULE_ALIAS_NETPROTO(PF_SMC);
