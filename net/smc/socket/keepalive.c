@@ -60,9 +60,11 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 	unsigned long silent;
 
-	/* If the peer needs the stream no more, it may have closed the TCP connection, too. */
-	if (!time || smc->mode != SMC_MODE_STREAM || sk->sk_state == TCP_CLOSE ||
-	    smc_stream_needs_no_peer(smc->stream))
+	if (!time || smc->mode != SMC_MODE_STREAM || sk->sk_state == TCP_CLOSE)
+		return 0;
+	/* Nothing depends on the peer any more. It may have closed the TCP connection, too. */
+	if (smc_stream_has_failed(smc->stream) ||
+	    (READ_ONCE(smc->stream->rx.conn_flags) & SMC_PEER_GONE))
 		return 0;
 	if (sock_owned_by_user(sk))
 		return HZ / 20;

@@ -33,16 +33,6 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
 	smc_stream_wake(st, events);
 }
 
-/*
- * As with TCP, there is nothing to reset once both FINs have left. Whether the
- * peer's host has received this end's flags does not matter: all later flags
- * arrive after them.
- */
-static bool smc_stream_has_sent_final(const struct smc_stream *st)
-{
-	return smc_rx_ended(st) && (st->tx.conn_flags & SMC_CONN_DONE_WRITING);
-}
-
 bool smc_stream_disconnect(struct smc_stream *st, int *err)
 {
 	bool by_reset = false;
@@ -51,7 +41,12 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 	*err = xchg(&st->sk->sk_err, 0);
 	if (st->err) {
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
-	} else if (smc_stream_has_sent_final(st)) {
+	} else if (smc_rx_ended(st) && (st->tx.conn_flags & SMC_CONN_DONE_WRITING)) {
+		/*
+		 * As with TCP, there is nothing to reset once both FINs have left. Whether
+		 * the peer's host has received this end's flags does not matter: all later
+		 * flags arrive after them.
+		 */
 		smc_tx_end(&st->tx, SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
 	} else {
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);

@@ -68,7 +68,7 @@ static inline bool smc_tx_writable(const struct smc_stream *st)
 	return smc_tx_has_room(&st->tx) && !smc_tx_is_held(st);
 }
 
-/* Nothing that this end writes will reach the peer's application. */
+/* Asks error and flags: nothing that this end writes will reach the peer's application. */
 static inline bool smc_tx_shut(const struct smc_stream *st)
 {
 	/* Pairs with smc_stream_fail(): a thread that sees the end also sees its error. */
@@ -85,7 +85,7 @@ static inline bool smc_tx_ready(const struct smc_stream *st)
 }
 
 /*
- * The peer has closed in good order. TCP could not tell that from a shutdown
+ * Asks error and flags: the peer has closed in good order. TCP could not tell that from a shutdown
  * yet, so the next send succeeds and its bytes are discarded.
  */
 static inline bool smc_tx_is_discarded(const struct smc_stream *st)
@@ -98,7 +98,7 @@ static inline bool smc_tx_is_discarded(const struct smc_stream *st)
 	       (READ_ONCE(st->rx.conn_flags) & SMC_CONN_CLOSED);
 }
 
-/* Nothing more will arrive. */
+/* Asks error and flags: nothing more will arrive. */
 static inline bool smc_rx_shut(const struct smc_stream *st)
 {
 	/*
@@ -111,7 +111,10 @@ static inline bool smc_rx_shut(const struct smc_stream *st)
 	return smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_PEER_GONE);
 }
 
-/* All that the peer wrote has arrived. As with TCP, that remains true if the peer aborts later. */
+/*
+ * Asks the peer's flags: all that it wrote has arrived. As with TCP, that remains true if the
+ * peer aborts later.
+ */
 static inline bool smc_rx_ended(const struct smc_stream *st)
 {
 	return READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING);

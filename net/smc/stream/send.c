@@ -308,12 +308,6 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 	return done;
 }
 
-/* Nothing can be sent any more, and the next send fails. */
-static bool smc_stream_is_shut(const struct smc_stream *st)
-{
-	return smc_tx_shut(st) && !smc_tx_is_discarded(st);
-}
-
 /* The send has no options, as most do. */
 static bool smc_send_is_plain(const struct smc_stream *st, const struct msghdr *msg)
 {
@@ -332,7 +326,7 @@ static noinline int smc_stream_send_special(struct smc_stream *st, struct msghdr
 	if (rc)
 		return rc;
 	/* As with TCP, the end of the stream is reported before an invalid control message. */
-	if (!smc_stream_is_shut(st))
+	if (!smc_tx_shut(st) || smc_tx_is_discarded(st))
 		rc = smc_stream_take_cmsg(st, msg, &tsflags);
 	if (!rc) {
 		smc_tx_timestamps_number(st, tsflags);

@@ -54,7 +54,7 @@ static inline void smc_state_path(struct smc_stream_state *state, const spinlock
 	if (path <= state->path)
 		return;
 	/*
-	 * Pairs with smc_state_is_over(): a sender that finds the stream over
+	 * Pairs with smc_stream_is_over(): a sender that finds the stream over
 	 * also sees the reason.
 	 */
 	smp_store_release(&state->path, path);
@@ -70,18 +70,6 @@ static inline void smc_state_app(struct smc_stream_state *state, const spinlock_
 		return;
 	WRITE_ONCE(state->app, app);
 	trace_smc_stream_state(state);
-}
-
-static inline bool smc_state_is_over(const struct smc_stream_state *state)
-{
-	/* Pairs with smc_state_path(). */
-	return smp_load_acquire(&state->path) == SMC_PATH_OVER;
-}
-
-/* Nothing can be published any more. */
-static inline bool smc_state_is_down(const struct smc_stream_state *state)
-{
-	return READ_ONCE(state->path) != SMC_PATH_UP;
 }
 
 #endif

@@ -198,12 +198,6 @@ static void smc_stream_report_error(struct smc_stream *st)
 		sk_wake_async(sk, SOCK_WAKE_IO, POLL_ERR);
 }
 
-/* Both ends have sent their final flags, or the path is lost. */
-static bool smc_stream_finished(const struct smc_stream *st)
-{
-	return smc_stream_is_down(st) || smc_stream_has_parted(st);
-}
-
 /* Publish the answer to the peer's publish. Return: true if an answer was due. */
 static bool smc_stream_answer(struct smc_stream *st)
 {
@@ -239,7 +233,7 @@ static __always_inline __poll_t smc_stream_take_events(struct smc_stream *st)
 {
 	__poll_t events;
 
-	if (!smc_stream_is_over(st) && smc_stream_finished(st)) {
+	if (!smc_stream_is_over(st) && (smc_stream_is_down(st) || smc_stream_has_parted(st))) {
 		smc_state_path(&st->state, st->lock, SMC_PATH_OVER);
 		/* The TCP connection follows this end, too. */
 		st->events |= SMC_EVENTS_OVER | SMC_EVENTS_ENDED;

@@ -424,20 +424,35 @@ bool smc_stream_quarantine(int n, long pages);
  */
 bool smc_stream_may_quarantine(int n, long pages);
 
-/* The path is lost or the stream is over: no publish is possible any more. */
+/*
+ * The ends of a stream. Of the two enumerations of state.h, the first two functions ask that of the
+ * path, and none asks that of the application. The others ask for the error, or for the flags that
+ * either end has sent.
+ */
+
+/**
+ * smc_stream_is_down() - asks the path's state: is it not UP, so that no publish is possible?
+ * @st: stream
+ */
 static inline bool smc_stream_is_down(const struct smc_stream *st)
 {
-	return smc_state_is_down(&st->state);
-}
-
-/* The stream is over: the path has been told, or will be when the stream's lock is released. */
-static inline bool smc_stream_is_over(const struct smc_stream *st)
-{
-	return smc_state_is_over(&st->state);
+	return READ_ONCE(st->state.path) != SMC_PATH_UP;
 }
 
 /**
- * smc_stream_has_parted() - whether both ends have sent their final flags
+ * smc_stream_is_over() - asks the path's state: is it OVER?
+ * @st: stream
+ *
+ * Then the path has been told, or will be when the stream's lock is released.
+ */
+static inline bool smc_stream_is_over(const struct smc_stream *st)
+{
+	/* Pairs with smc_state_path(). */
+	return smp_load_acquire(&st->state.path) == SMC_PATH_OVER;
+}
+
+/**
+ * smc_stream_has_parted() - asks the flags: have both ends sent their final flags?
  * @st: stream
  *
  * A stream that is over without that has lost its path, or has given up its peer.
@@ -448,21 +463,18 @@ static inline bool smc_stream_has_parted(const struct smc_stream *st)
 	       (READ_ONCE(st->tx.conn_flags) & SMC_PEER_GONE);
 }
 
-/* The stream was reset or its path was lost, as opposed to closed. */
+/**
+ * smc_stream_has_failed() - asks the error: was the stream reset or its path lost, not closed?
+ * @st: stream
+ */
 static inline bool smc_stream_has_failed(const struct smc_stream *st)
 {
 	return READ_ONCE(st->err);
 }
 
-/* Nothing depends on the peer any more: the stream failed, or the peer has sent its final flags. */
-static inline bool smc_stream_needs_no_peer(const struct smc_stream *st)
-{
-	return smc_stream_has_failed(st) || (READ_ONCE(st->rx.conn_flags) & SMC_PEER_GONE);
-}
-
 /**
- * smc_stream_has_ended() - whether the peer's host has received all flags that
- * end this direction
+ * smc_stream_has_ended() - asks the flags: has the peer's host received all flags that end this
+ * direction?
  * @st: stream
  *
  * Context: any.
@@ -473,7 +485,7 @@ static inline bool smc_stream_has_ended(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_is_closed() - whether both ends have shut down in good order
+ * smc_stream_is_closed() - asks error and flags: have both ends shut down in good order?
  * @st: stream
  *
  * TCP would not reset such a connection, even if data is unread.
@@ -486,7 +498,7 @@ static inline bool smc_stream_is_closed(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_is_reset() - whether TCP would have reset the connection, instead of closing it
+ * smc_stream_is_reset() - asks error and flags: would TCP have reset the connection, not closed it?
  * @st: stream
  */
 static inline bool smc_stream_is_reset(const struct smc_stream *st)
