@@ -26,7 +26,7 @@
  */
 #define SMC_EVENTS_ALL	(SMC_EVENTS_END | EPOLLHUP | EPOLLOUT | EPOLLWRNORM)
 /* The peer's host has received all flags that end this direction. */
-#define SMC_EVENTS_ENDED	((__force __poll_t)BIT(19))
+#define SMC_EVENTS_END_ARRIVED	((__force __poll_t)BIT(19))
 /* A timestamp is due for bytes that were sent. */
 #define SMC_EVENTS_STAMPS	((__force __poll_t)BIT(20))
 /* The event that smc_stream_await() asked for has occurred. */
@@ -34,7 +34,7 @@
 
 /* Events that no waiter at the socket waits for. */
 #define SMC_EVENTS_MORE \
-	(SMC_EVENTS_OVER | SMC_EVENTS_ENDED | SMC_EVENTS_STAMPS | SMC_EVENTS_AWAITED)
+	(SMC_EVENTS_OVER | SMC_EVENTS_END_ARRIVED | SMC_EVENTS_STAMPS | SMC_EVENTS_AWAITED)
 
 /*
  * Wake function of a thread that sleeps for @events. A wake-up without a key

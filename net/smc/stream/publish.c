@@ -33,7 +33,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	if (unlikely(held))
 		smc_stream_note_room(st);
 	if (unlikely(final) && smc_stream_has_ended(st))
-		st->events |= SMC_EVENTS_ENDED;
+		st->events |= SMC_EVENTS_END_ARRIVED;
 	return 0;
 }
 

@@ -60,13 +60,13 @@ void smc_stream_put(struct smc_stream *st)
 }
 
 void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role,
-		       void (*follow)(struct sock *sk))
+		       void (*notify)(struct sock *sk))
 {
 	sock_hold(sk);
 	smc_stream_spin_begin(st, role);
 
 	spin_lock_bh(st->lock);
-	st->follow = follow;
+	st->notify = notify;
 	/* Pairs with smc_stream_report(). */
 	smp_store_release(&st->sk, sk);
 	smc_state_app(&st->state, st->lock, SMC_APP_ATTACHED);
@@ -236,7 +236,7 @@ static __always_inline __poll_t smc_stream_take_events(struct smc_stream *st)
 	if (!smc_stream_is_over(st) && (smc_stream_is_down(st) || smc_stream_has_parted(st))) {
 		smc_state_path(&st->state, st->lock, SMC_PATH_OVER);
 		/* The TCP connection follows this end, too. */
-		st->events |= SMC_EVENTS_OVER | SMC_EVENTS_ENDED;
+		st->events |= SMC_EVENTS_OVER | SMC_EVENTS_END_ARRIVED;
 	}
 	if (st->is_awaited && (st->events & (EPOLLIN | SMC_EVENTS_FEW | SMC_EVENTS_END))) {
 		st->is_awaited = false;
@@ -281,8 +281,8 @@ static noinline void smc_stream_report_sock(struct smc_stream *st, struct sock *
 	if (events & SMC_EVENTS_STAMPS)
 		smc_tx_timestamps_report(st);
 	smc_stream_signal(st, sk, events & ~SMC_EVENTS_MORE);
-	if ((events & (SMC_EVENTS_ENDED | SMC_EVENTS_AWAITED)) && sk)
-		st->follow(sk);
+	if ((events & (SMC_EVENTS_END_ARRIVED | SMC_EVENTS_AWAITED)) && sk)
+		st->notify(sk);
 	if (events & SMC_EVENTS_OVER) {
 		smc_stream_stop_timer(st, &st->hold_timer);
 		smc_stream_stop_timer(st, &st->user_timer);
@@ -293,7 +293,7 @@ static noinline void smc_stream_report_sock(struct smc_stream *st, struct sock *
 
 static void smc_stream_report(struct smc_stream *st, __poll_t events)
 {
-	/* Pairs with smc_stream_attach(): @st->follow is visible, too. */
+	/* Pairs with smc_stream_attach(): @st->notify is visible, too. */
 	struct sock *sk = smp_load_acquire(&st->sk);
 
 	if (events & (SMC_EVENTS_MORE | EPOLLERR))
@@ -532,7 +532,7 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	smc_stream_note_room(st);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	if (has_ended)
-		st->events |= SMC_EVENTS_ENDED;
+		st->events |= SMC_EVENTS_END_ARRIVED;
 	smc_stream_unlock(st);
 	/* The application may linger in close() until the last byte has left. */
 	if (has_ended)

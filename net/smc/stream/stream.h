@@ -64,11 +64,11 @@ struct socket;
  * @spin: durations of the reader's waits, under the socket lock
  * @first_wait: where @sn keeps the estimate for the first wait of the next
  *	stream, see spin.c; NULL once this stream has waited
- * @follow: lets the TCP connection follow the stream's end; called when
- *	smc_stream_has_ended(), and when the event arrives that
- *	smc_stream_await() asked for; in any context but hard interrupt, with
- *	@sk referenced, which may be locked
- * @is_awaited: @follow is to be called for the event of
+ * @notify: tells the socket that the stream is over or smc_stream_has_ended(),
+ *	for which it shuts down its TCP connection, or that the event has come
+ *	that smc_stream_await() asked for; called in any context but hard
+ *	interrupt, with @sk referenced, which may be locked
+ * @is_awaited: @notify is to be called for the event of
  *	smc_stream_await(); under @lock
  * @err: positive errno that ended the stream; 0 before that
  * @is_err_told: a call that transfers data has returned the error to the application
@@ -105,7 +105,7 @@ struct smc_stream {
 	struct smc_stream_rx rx;
 	struct smc_spin spin;
 	u64 *first_wait;
-	void (*follow)(struct sock *sk);
+	void (*notify)(struct sock *sk);
 	bool is_awaited;
 	int err;
 	bool is_err_told;
@@ -214,13 +214,13 @@ void smc_stream_on_lost(struct smc_stream *st, int err);
  * @st: stream; the socket gets the caller's reference
  * @sk: TCP socket whose connection the stream replaces
  * @role: role of this end in SMC's handshake
- * @follow: see struct smc_stream
+ * @notify: see struct smc_stream
  */
 void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role,
-		       void (*follow)(struct sock *sk));
+		       void (*notify)(struct sock *sk));
 
 /**
- * smc_stream_await() - have @st->follow called when the peer's first bytes, or
+ * smc_stream_await() - have @st->notify called when the peer's first bytes, or
  * its end, arrive
  * @st: stream that is attached
  *
