@@ -285,7 +285,7 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 	conn->peer_index = r->rmbe_index;
 	st->tx.peer_size = size;
 	st->tx.ring = smc_element_mem(&conn->sndbuf);
-	st->tx.held = smc_buffer_element_bytes(conn->sndbuf.buffer);
+	st->tx.mem_bytes = smc_buffer_element_bytes(conn->sndbuf.buffer);
 	/* The peer's element may be smaller than the send buffer. */
 	st->tx.size = min_t(u64, smc_buffer_element_bytes(conn->sndbuf.buffer), size);
 	conn->peer_known = true;

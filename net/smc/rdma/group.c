@@ -641,7 +641,7 @@ static const struct smc_lgr_ops smc_group_ops = {
 	.end		= smc_group_end,
 	.free		= smc_group_free,
 	.idle_pages	= smc_mr_buffers_idle_pages,
-	.give_back	= smc_mr_buffers_remove_empty,
+	.give_back	= smc_mr_buffers_queue_free,
 };
 
 struct smc_lgr_kind smc_rdma_lgrs = {

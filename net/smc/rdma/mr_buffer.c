@@ -105,12 +105,12 @@ static void smc_mr_buffer_discard(struct smc_link *link, struct smc_mr_buffer *m
 	smc_buffer_put(&mrs->buffer);
 }
 
-static void smc_mr_buffers_discard(struct smc_group *group, struct list_head *pool)
+static void smc_mr_buffers_discard(struct smc_group *group, struct list_head *list)
 {
 	struct smc_mr_buffer *mrs, *next;
 
 	lockdep_assert_held(&group->buffers.lock);
-	list_for_each_entry_safe(mrs, next, pool, buffer.list)
+	list_for_each_entry_safe(mrs, next, list, buffer.list)
 		smc_mr_buffer_discard(group->link, mrs);
 }
 
@@ -218,18 +218,18 @@ static int smc_mr_buffer_make_ready(struct smc_group *group, struct smc_mr_buffe
 }
 
 /*
- * Delete the keys of buffers at the peer, and free the buffers. All connections that
+ * Delete the keys of the buffers in @list at the peer, and free the buffers. All connections that
  * used them are over, with no RDMA write under way in either direction. If the peer
  * is slow to answer, it is told only some of the keys, as other threads wait for the lock.
  */
-static void smc_mr_buffers_delete_rkey(struct smc_group *group, struct list_head *pool)
+static void smc_mr_buffers_delete_rkey(struct smc_group *group, struct list_head *list)
 {
 	const unsigned long until = jiffies + SMC_DELETE_RKEY_TIMEOUT;
 	u32 rkeys[SMC_LLC_DELETE_RKEYS];
 	struct smc_mr_buffer *mrs;
 	unsigned int n = 0;
 
-	list_for_each_entry(mrs, pool, buffer.list) {
+	list_for_each_entry(mrs, list, buffer.list) {
 		if (!mrs->buffer.spec.is_rx)
 			continue;
 		rkeys[n++] = mrs->rkey;
@@ -241,7 +241,7 @@ static void smc_mr_buffers_delete_rkey(struct smc_group *group, struct list_head
 	}
 	if (n && time_before(jiffies, until))
 		smc_llc_delete_rkeys(group, rkeys, n);
-	smc_mr_buffers_discard(group, pool);
+	smc_mr_buffers_discard(group, list);
 }
 
 /* Free idle buffers, so that a peak's memory doesn't stay for the lifetime of the group. */
@@ -268,7 +268,7 @@ out:
 /* The end of an idle group tells its peer more than keys. */
 static void smc_mr_buffers_free_empty(struct work_struct *work)
 {
-	struct smc_group *group = container_of(work, struct smc_group, buffers.shrink);
+	struct smc_group *group = container_of(work, struct smc_group, buffers.free_empty);
 	LIST_HEAD(empty);
 	int use;
 
@@ -297,12 +297,12 @@ unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr)
 	return pages;
 }
 
-/* The device and the peer come first, who may be slow: so works do it, and nobody waits here. */
-unsigned long smc_mr_buffers_remove_empty(struct smc_lgr *lgr)
+/* Freeing waits for the device and the peer, who may be slow: so a work frees, not the caller. */
+unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr)
 {
 	unsigned long idle = smc_mr_buffers_idle_pages(lgr);
 
-	return idle && queue_work(smc_link_wq, &smc_group_of(lgr)->buffers.shrink) ? idle : 0;
+	return idle && queue_work(smc_link_wq, &smc_group_of(lgr)->buffers.free_empty) ? idle : 0;
 }
 
 void smc_mr_buffers_init(struct smc_mr_buffers *buffers)
@@ -311,13 +311,13 @@ void smc_mr_buffers_init(struct smc_mr_buffers *buffers)
 
 	mutex_init(&buffers->lock);
 	INIT_DELAYED_WORK(&buffers->trim, smc_mr_buffers_trim);
-	INIT_WORK(&buffers->shrink, smc_mr_buffers_free_empty);
+	INIT_WORK(&buffers->free_empty, smc_mr_buffers_free_empty);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
 		smc_buffer_pool_init(&buffers->pools[use], &buffers->trim);
 }
 
 /* Free the empty buffers of control groups that are gone, lest a busy group collects them. */
-static void smc_mr_buffers_shrink(struct smc_group *group, struct smc_buffer_pool *pool)
+static void smc_mr_buffers_free_offline(struct smc_group *group, struct smc_buffer_pool *pool)
 {
 	LIST_HEAD(left);
 
@@ -362,7 +362,7 @@ static int smc_mr_buffers_prepare(struct smc_group *group, const struct smc_buff
 	if (pool->closed)
 		rc = -ENOLINK;
 	if (!rc)
-		smc_mr_buffers_shrink(group, pool);
+		smc_mr_buffers_free_offline(group, pool);
 	if (!rc && !smc_mr_buffers_may_add(group, spec))
 		rc = -ETIMEDOUT;
 	mutex_unlock(&group->buffers.lock);
@@ -479,5 +479,5 @@ void smc_mr_buffers_deregister(struct smc_group *group)
 	smc_mr_buffers_discard(group, &all);
 	mutex_unlock(&group->buffers.lock);
 	cancel_delayed_work_sync(&group->buffers.trim);
-	cancel_work_sync(&group->buffers.shrink);
+	cancel_work_sync(&group->buffers.free_empty);
 }

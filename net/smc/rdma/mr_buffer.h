@@ -52,14 +52,14 @@ struct smc_mr_buffer {
  *	is allocated
  * @pools: the buffers by use; closed when the link ends
  * @trim: work that frees idle buffers
- * @shrink: work that frees all empty buffers, because memory is short
+ * @free_empty: work that frees all empty buffers, because memory is short
  */
 struct smc_mr_buffers {
 	struct mutex lock;
 	struct smc_mr_buffer *late;
 	struct smc_buffer_pool pools[SMC_N_BUFFER_USES];
 	struct delayed_work trim;
-	struct work_struct shrink;
+	struct work_struct free_empty;
 };
 
 /**
@@ -71,7 +71,7 @@ struct smc_mr_buffers {
  * Context: any but hard interrupt, as the following one: see struct smc_lgr_ops.
  */
 unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr);
-unsigned long smc_mr_buffers_remove_empty(struct smc_lgr *lgr);
+unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr);
 
 /**
  * smc_mr_buffers_init() - initialise the buffers of a group: none yet

@@ -56,7 +56,7 @@ static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, u
 }
 
 /* TCP_NOTSENT_LOWAT: too many written bytes are not published. Needs st->sk. */
-static inline bool smc_tx_is_held(const struct smc_stream *st)
+static inline bool smc_tx_exceeds_lowat(const struct smc_stream *st)
 {
 	/* As with TCP, whoever waits is told when that is less than half of the limit. */
 	return 2 * smc_tx_unsent(&st->tx) >= smc_tcp_notsent_lowat(st->sk);
@@ -65,7 +65,7 @@ static inline bool smc_tx_is_held(const struct smc_stream *st)
 /* There is enough room to wake a writer. */
 static inline bool smc_tx_writable(const struct smc_stream *st)
 {
-	return smc_tx_has_room(&st->tx) && !smc_tx_is_held(st);
+	return smc_tx_has_room(&st->tx) && !smc_tx_exceeds_lowat(st);
 }
 
 /* Asks error and flags: nothing that this end writes will reach the peer's application. */

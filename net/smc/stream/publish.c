@@ -19,7 +19,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 		.conn_flags = st->tx.conn_flags | final,
 	};
 	/* TCP_NOTSENT_LOWAT may hold back a writer that waits. */
-	bool held = READ_ONCE(st->tx.waiting) && smc_tx_is_held(st);
+	bool limited = READ_ONCE(st->tx.waiting) && smc_tx_exceeds_lowat(st);
 	int rc;
 
 	cdc.prod_flags = smc_publish_prod_flags(&st->tx, end, final, st->local_peer);
@@ -30,7 +30,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	smc_tx_publish(&st->tx, end, &cdc, final, rc == SMC_PUBLISH_BEGUN);
 	WRITE_ONCE(st->rx.reported, consumed);
 	st->rx.reported_cursor = cdc.cons;
-	if (unlikely(held))
+	if (unlikely(limited))
 		smc_stream_note_room(st);
 	if (unlikely(final) && smc_stream_has_ended(st))
 		st->events |= SMC_EVENTS_END_ARRIVED;

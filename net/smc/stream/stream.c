@@ -554,7 +554,7 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 	spin_lock_bh(st->lock);
 	if (smc_rx_window_is_wanted(st))
 		st->tx.control = true;
-	if (st->tx.waiting && smc_tx_free(&st->tx) && !smc_tx_is_held(st)) {
+	if (st->tx.waiting && smc_tx_free(&st->tx) && !smc_tx_exceeds_lowat(st)) {
 		WRITE_ONCE(st->tx.any_room, true);
 		WRITE_ONCE(st->tx.waiting, false);
 		st->tx.blocked = false;

@@ -400,7 +400,7 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock);
  */
 static inline long smc_stream_pages(const struct smc_stream *st)
 {
-	return (st->rx.size + st->tx.held) / PAGE_SIZE;
+	return (st->rx.size + st->tx.mem_bytes) / PAGE_SIZE;
 }
 
 /**

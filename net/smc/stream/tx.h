@@ -27,7 +27,7 @@
 struct smc_stream_tx {
 	u8 *ring;		/* bytes are copied into it at offset */
 	u32 size;		/* bytes in the ring; divides peer_size */
-	u32 held;		/* size of the memory that the ring is in */
+	u32 mem_bytes;		/* size of the memory that the ring is in, for limits */
 	u32 peer_size;		/* bytes in the peer's element */
 	u64 written;		/* end of what the application wrote */
 	u64 sent;		/* end of what was published */
