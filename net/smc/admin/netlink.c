@@ -9,11 +9,8 @@
 
 static struct genl_family family;
 
-static const struct smc_netlink_source no_source;
-static const struct smc_netlink_source *sources[SMC_N_PATHS] = {
-	[SMC_PATH_R] = &no_source,
-	[SMC_PATH_D] = &no_source,
-};
+/* The sources of the paths; NULL for none. */
+static const struct smc_netlink_source *sources[SMC_N_PATHS];
 
 /* Held for reading while a source is in use. */
 static DECLARE_RWSEM(sources_lock);
@@ -21,7 +18,7 @@ static DECLARE_RWSEM(sources_lock);
 void smc_netlink_set_source(enum smc_path_kind kind, const struct smc_netlink_source *src)
 {
 	down_write(&sources_lock);
-	sources[kind] = src ?: &no_source;
+	sources[kind] = src;
 	up_write(&sources_lock);
 }
 
@@ -30,7 +27,7 @@ bool smc_netlink_has_source(enum smc_path_kind kind)
 	bool has;
 
 	down_read(&sources_lock);
-	has = sources[kind] != &no_source;
+	has = sources[kind];
 	up_read(&sources_lock);
 	return has;
 }
@@ -132,7 +129,7 @@ static int dump_objects(struct sk_buff *skb, struct netlink_callback *cb)
 
 	down_read(&sources_lock);
 	for (path = 0; path < SMC_N_PATHS; path++)
-		if (sources[path]->dump[cmd])
+		if (sources[path] && sources[path]->dump[cmd])
 			err = sources[path]->dump[cmd](skb, cb);
 	up_read(&sources_lock);
 
