@@ -141,10 +141,7 @@ bool smc_stream_close(struct smc_stream *st, bool by_reset, long linger)
 {
 	bool done;
 
-	if (by_reset)
-		smc_stream_finish(st, SMC_CONN_ABORT);
-	else
-		smc_stream_finish(st, SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
+	smc_stream_finish(st, by_reset ? SMC_CONN_ABORT : SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
 	if (linger)
 		smc_stream_linger(st, linger);
 	spin_lock_bh(st->lock);

@@ -147,17 +147,6 @@ static void smc_orphan_end(struct smc_stream *st)
 		wake_up_var(&sn->orphans);
 }
 
-/* Return: TCP's socket if it can be closed now, or NULL. */
-static struct socket *smc_orphan_take_tcp(struct smc_stream *st)
-{
-	struct socket *sock = smc_orphan_leaves_tcp(st) ? st->orphan : NULL;
-
-	lockdep_assert_held(st->lock);
-	if (sock)
-		st->orphan = NULL;
-	return sock;
-}
-
 static void smc_orphan_close_tcp(const struct smc_stream *st, struct socket *sock)
 {
 	if (smc_stream_is_reset(st))
@@ -168,14 +157,17 @@ static void smc_orphan_close_tcp(const struct smc_stream *st, struct socket *soc
 
 void smc_stream_check_orphan(struct smc_stream *st)
 {
-	struct socket *sock;
+	struct socket *sock = NULL;
 	bool over, stale;
 
 	spin_lock_bh(st->lock);
 	over = smc_stream_is_over(st);
 	/* While this work waited for the lock, the peer's time restarted, or the stream ended. */
 	stale = delayed_work_pending(&st->end_work);
-	sock = smc_orphan_take_tcp(st);
+	if (smc_orphan_leaves_tcp(st)) {
+		sock = st->orphan;
+		st->orphan = NULL;
+	}
 	if (sock && !over)
 		smc_orphan_rearm(st);
 	else if (!over && !stale)

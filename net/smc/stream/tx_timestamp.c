@@ -80,37 +80,39 @@ static u32 smc_stamp_due(const struct smc_stream *st, const struct smc_stamp *st
 	return stamp->wanted & due;
 }
 
-bool smc_tx_timestamps_are_due(const struct smc_stream *st)
+/* Return: the first of which a timestamp is due, or NULL. */
+static struct smc_stamp *smc_stamp_first_due(const struct smc_stream *st)
 {
-	const struct smc_tx_timestamps *stamps = st->stamps;
+	struct smc_tx_timestamps *stamps = st->stamps;
 	unsigned int i;
 
 	for (i = 0; i < stamps->n; i++)
 		if (smc_stamp_due(st, &stamps->waiting[i]))
-			return true;
-	return false;
+			return &stamps->waiting[i];
+	return NULL;
+}
+
+bool smc_tx_timestamps_are_due(const struct smc_stream *st)
+{
+	return smc_stamp_first_due(st);
 }
 
 /* Remove the first timestamps that are due. Return: their flags, or 0. */
 static u32 smc_tx_timestamps_take(struct smc_stream *st, u64 *end)
 {
 	struct smc_tx_timestamps *stamps = st->stamps;
-	struct smc_stamp *stamp;
-	unsigned int i;
+	struct smc_stamp *stamp = smc_stamp_first_due(st);
 	u32 due;
 
-	for (i = 0; i < stamps->n; i++) {
-		stamp = &stamps->waiting[i];
-		due = smc_stamp_due(st, stamp);
-		if (!due)
-			continue;
-		*end = stamp->end;
-		stamp->wanted &= ~due;
-		if (!stamp->wanted)
-			memmove(stamp, stamp + 1, (--stamps->n - i) * sizeof(*stamp));
-		return due;
-	}
-	return 0;
+	if (!stamp)
+		return 0;
+	due = smc_stamp_due(st, stamp);
+	*end = stamp->end;
+	stamp->wanted &= ~due;
+	if (!stamp->wanted)
+		memmove(stamp, stamp + 1,
+			(&stamps->waiting[--stamps->n] - stamp) * sizeof(*stamp));
+	return due;
 }
 
 /* TCP would queue a segment. An skb without data replaces it here. */
