@@ -262,31 +262,6 @@ TEST_P(Limited, IsTcpWithoutRoom)
 	check_data(connections.back(), 100000, true);
 }
 
-/*
- * Clients come to a server whose control group has no memory left, or little. Each is served by SMC
- * or TCP, or is reset, but the OOM killer does not act in the server's group.
- */
-TEST(ControlGroups, ClientsInvokeNoOomKiller)
-{
-	constexpr int most = 48, page = 4 * KiB;
-	std::vector<RemoteSocket> clients;
-	ControlGroup group;
-	Agent agent;
-
-	group.enter();
-
-	Fd listener = must_listen(Flavor(), most);
-	Address to = address_of(0, AF_INET, local_address(listener).port());
-
-	group.leave();
-	for (int i = 0; i < most; i++) {
-		group.leave_room_for(i % 6 * page);
-		clients.push_back(agent.socket(Flavor()));
-		clients.back().connect(to);
-	}
-	EXPECT_EQ(group.ooms(), 0);
-}
-
 /* Memory that waits in TCP's queue is charged to the process that accepts it, as with TCP. */
 class AcceptedMemory : public testing::Test
 {
