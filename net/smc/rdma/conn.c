@@ -169,6 +169,8 @@ static void smc_rdma_over(struct smc_stream *st)
 	if (st->sk && !smc_stream_has_parted(st))
 		smc_rdma_conn_quarantine(conn);
 	xa_erase_bh(&conn->group->conns, conn->index);
+	/* For smc_rdma_setup_set_peer(). */
+	wake_up_var(&conn->group->conns);
 	smc_lgr_unreserve(&conn->group->lgr);
 	smc_stream_put(st);
 }
@@ -261,11 +263,53 @@ int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct
 				    &conn->sndbuf);
 }
 
+static u64 smc_rdma_element_addr(const struct smc_clc_r *r, u64 size)
+{
+	return r->rmb_addr + (r->rmbe_index - 1) * size;
+}
+
+/*
+ * Whether another connection may still write into a part of the element; called under the lock of
+ * the group's connections. An RToken is in each CLC message, so whoever has seen one can name
+ * elements of others (RFC 7609 section 3.5.2.2).
+ */
+static bool smc_rdma_conn_is_used(const struct smc_rdma_conn *conn, const struct smc_clc_r *r,
+				  u64 size)
+{
+	const u64 addr = smc_rdma_element_addr(r, size);
+	const struct smc_rdma_conn *other;
+	unsigned long index;
+
+	xa_for_each(&conn->group->conns, index, other)
+		if (other->peer_known && other->peer_rkey == r->rkey &&
+		    addr < other->peer_addr + other->stream.tx.peer_size &&
+		    other->peer_addr < addr + size && !smc_stream_has_parted(&other->stream))
+			return true;
+	return false;
+}
+
+static void smc_rdma_conn_note_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u64 size)
+{
+	struct smc_stream *st = &conn->stream;
+
+	conn->peer_token = r->alert_token;
+	conn->peer_rkey = r->rkey;
+	conn->peer_addr = smc_rdma_element_addr(r, size);
+	conn->peer_index = r->rmbe_index;
+	st->tx.peer_size = size;
+	st->tx.ring = smc_element_mem(&conn->sndbuf);
+	st->tx.mem_bytes = smc_buffer_element_bytes(conn->sndbuf.buffer);
+	/* The peer's element may be smaller than the send buffer. */
+	st->tx.size = min_t(u64, smc_buffer_element_bytes(conn->sndbuf.buffer), size);
+	conn->peer_known = true;
+}
+
 int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 sndbuf_class,
 			    struct mem_cgroup *memcg)
 {
 	u64 size = smc_size_class_bytes(r->rmbe_size_code);
 	struct smc_stream *st = &conn->stream;
+	bool is_used;
 	int rc = 0;
 
 	/* The element must not wrap around the end of the address space. */
@@ -279,18 +323,13 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 		return rc;
 
 	spin_lock_bh(st->lock);
-	conn->peer_token = r->alert_token;
-	conn->peer_rkey = r->rkey;
-	conn->peer_addr = r->rmb_addr + (r->rmbe_index - 1) * size;
-	conn->peer_index = r->rmbe_index;
-	st->tx.peer_size = size;
-	st->tx.ring = smc_element_mem(&conn->sndbuf);
-	st->tx.mem_bytes = smc_buffer_element_bytes(conn->sndbuf.buffer);
-	/* The peer's element may be smaller than the send buffer. */
-	st->tx.size = min_t(u64, smc_buffer_element_bytes(conn->sndbuf.buffer), size);
-	conn->peer_known = true;
+	xa_lock(&conn->group->conns);
+	is_used = smc_rdma_conn_is_used(conn, r, size);
+	if (!is_used)
+		smc_rdma_conn_note_peer(conn, r, size);
+	xa_unlock(&conn->group->conns);
 	spin_unlock_bh(st->lock);
-	return 0;
+	return is_used ? -EADDRINUSE : 0;
 }
 
 void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r)

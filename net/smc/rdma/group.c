@@ -220,12 +220,14 @@ static bool smc_groups_have_room(const struct net *net, enum smc_role role,
 	bool has_room;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	list_for_each_entry(group, &in_net->list, lgr.in_net) {
-		if (!smc_address_same_prefix(&group->peer.addr, addr))
-			continue;
-		if (group->role == role && group->lgr.n_conns < SMC_GROUP_FEW_CONNS)
+	list_for_each_entry(group, &in_net->list, lgr.in_net)
+		if (group->role == role && group->lgr.n_conns < SMC_GROUP_FEW_CONNS &&
+		    smc_address_same_prefix(&group->peer.addr, addr))
 			own++;
-		if (smc_lgr_is_dead(&group->lgr))
+	/* The limit for quarantined elements is the host's. */
+	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
+		if (smc_lgr_is_dead(&group->lgr) ||
+		    !smc_address_same_prefix(&group->peer.addr, addr))
 			continue;
 		quarantined += group->n_quarantined;
 		pages += group->quarantined_pages;
@@ -350,7 +352,8 @@ static void smc_group_retire_locked(struct smc_group *group)
 /*
  * Whether the RMB that a CLC message names is one of the link's peer. Another program at its
  * address (@at_address) or elsewhere can see or guess all that the message says of the link, but
- * the RToken was told over the link, and is shown to administrators only.
+ * the RToken was told over the link. One that sees the CLC messages of the link's ends knows it,
+ * too: smc_rdma_conn_set_peer() keeps that one from the elements of others.
  */
 static bool smc_group_is_proven(struct smc_group *group, const struct smc_clc_r *r, bool at_address)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/kernel.h>
-#include <linux/string.h>
 
 #include "rtoken.h"
 
@@ -9,8 +8,11 @@
 
 void smc_rtokens_init(struct smc_rtokens *rtokens)
 {
+	unsigned int i;
+
 	spin_lock_init(&rtokens->lock);
-	memset(rtokens->rt, 0xff, sizeof(rtokens->rt));
+	for (i = 0; i < SMC_RTOKENS; i++)
+		rtokens->rt[i].addr = SMC_RTOKEN_UNUSED;
 }
 
 /* Return: the index of the RMB, or SMC_RTOKENS. */
@@ -25,6 +27,23 @@ static unsigned int smc_rtokens_find(const struct smc_rtokens *rtokens, u32 rkey
 	return i;
 }
 
+/* Return: index of an unused entry, or else of one that was not asked for since the last turn. */
+static unsigned int smc_rtokens_place(struct smc_rtokens *rtokens)
+{
+	unsigned int i;
+
+	for (i = 0; i < SMC_RTOKENS; i++)
+		if (rtokens->rt[i].addr == SMC_RTOKEN_UNUSED)
+			return i;
+	for (;;) {
+		i = rtokens->next;
+		rtokens->next = (i + 1) % SMC_RTOKENS;
+		if (!rtokens->rt[i].is_used)
+			return i;
+		rtokens->rt[i].is_used = false;
+	}
+}
+
 void smc_rtokens_add(struct smc_rtokens *rtokens, u32 rkey, u64 addr)
 {
 	unsigned long flags;
@@ -33,8 +52,8 @@ void smc_rtokens_add(struct smc_rtokens *rtokens, u32 rkey, u64 addr)
 	spin_lock_irqsave(&rtokens->lock, flags);
 	i = smc_rtokens_find(rtokens, rkey);
 	if (i == SMC_RTOKENS) {
-		i = rtokens->next;
-		rtokens->next = (i + 1) % SMC_RTOKENS;
+		i = smc_rtokens_place(rtokens);
+		rtokens->rt[i].is_used = false;
 	}
 	rtokens->rt[i].rkey = rkey;
 	rtokens->rt[i].addr = addr;
@@ -62,6 +81,8 @@ bool smc_rtokens_have(struct smc_rtokens *rtokens, u32 rkey, u64 addr)
 	spin_lock_irqsave(&rtokens->lock, flags);
 	i = smc_rtokens_find(rtokens, rkey);
 	found = i < SMC_RTOKENS && rtokens->rt[i].addr == addr;
+	if (found)
+		rtokens->rt[i].is_used = true;
 	spin_unlock_irqrestore(&rtokens->lock, flags);
 	return found;
 }

@@ -3,7 +3,8 @@
  * The RTokens of a link's peer: the RKeys and addresses of its RMBs (RFC 7609 section 3.5.5.2).
  *
  * The peer tells them by the first contact, and later by CONFIRM RKEY before a CLC message names
- * the RMB. So a CLC message with an RToken that did not come over the link is another program's.
+ * the RMB. So a CLC message with an RToken that did not come over the link is another program's,
+ * which may not even exist. Writes to such an RMB would end the link.
  */
 #ifndef SMC_RTOKEN_H
 #define SMC_RTOKEN_H
@@ -11,14 +12,17 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-/* At least one for each connection that a group may have; a peer that has more forgets old ones. */
-#define SMC_RTOKENS	256
+/*
+ * More than connections that a group may have. Of a peer that has still more RMBs, those for which
+ * no connection has asked are forgotten first.
+ */
+#define SMC_RTOKENS	1024
 
 /**
  * struct smc_rtokens - what the peer told of its RMBs
  * @lock: protects the rest; innermost, with interrupts off
- * @next: index of the oldest, which the next one replaces
- * @rt: RKey and address
+ * @next: where the search for one to forget goes on
+ * @rt: RKey and address, and whether a connection has asked for it since the last search
  */
 struct smc_rtokens {
 	spinlock_t lock;
@@ -26,6 +30,7 @@ struct smc_rtokens {
 	struct {
 		u32 rkey;
 		u64 addr;
+		bool is_used;
 	} rt[SMC_RTOKENS];
 };
 

@@ -32,6 +32,9 @@
  */
 #define SMC_FIRST_CONTACT_ALONE		HZ
 
+/* How long a new connection waits until the peer's element is no longer used by another one. */
+#define SMC_ELEMENT_TIMEOUT		HZ
+
 /*
  * Limits for the first contacts under way as server. Each has a queue pair, an RMB and a send
  * buffer before its client has proven anything. The owner of an address may have at most as many in
@@ -165,6 +168,7 @@ static bool smc_first_contact_is_with(const struct smc_rdma_setup *other,
 static int smc_first_contact_try(struct smc_rdma_setup *s)
 {
 	unsigned int own = 0, in_net = 0, all = 0;
+	bool is_alone = false, is_silent = false;
 	struct smc_rdma_setup *other;
 	int rc = 0;
 
@@ -176,12 +180,18 @@ static int smc_first_contact_try(struct smc_rdma_setup *s)
 		in_net++;
 		if (smc_address_same_prefix(&other->peer.addr, &s->peer.addr))
 			own++;
-		if (smc_first_contact_is_with(other, s) &&
-		    time_before(jiffies, READ_ONCE(other->alone_until)))
-			rc = -EAGAIN;
+		if (!smc_first_contact_is_with(other, s))
+			continue;
+		if (time_before(jiffies, READ_ONCE(other->alone_until)))
+			is_alone = true;
+		else
+			is_silent = true;
 	}
-	if (!rc && (own + in_net >= SMC_FIRST_CONTACTS_PER_NET ||
-		    in_net + all >= SMC_FIRST_CONTACTS_MAX))
+	/* Beside a silent one, others that may be silent, too, keep nobody waiting. */
+	if (is_alone && !is_silent)
+		rc = -EAGAIN;
+	else if (own + in_net >= SMC_FIRST_CONTACTS_PER_NET ||
+		 in_net + all >= SMC_FIRST_CONTACTS_MAX)
 		rc = -EUSERS;
 	if (!rc) {
 		s->alone_until = jiffies + SMC_FIRST_CONTACT_ALONE;
@@ -296,7 +306,7 @@ static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 	/* As a rule it ends soon. Connections of hosts that restart together should not use TCP. */
 	do
 		wait_event_timeout(smc_first_contact_ended, !(rc = smc_rdma_server_try(s, &group)),
-				   SMC_FIRST_CONTACT_ALONE);
+				   SMC_FIRST_CONTACT_ALONE / 10);
 	while (rc && time_before(jiffies, until));
 	if (rc)
 		return ERR_PTR(rc == -EAGAIN ? -ETIMEDOUT : rc);
@@ -396,7 +406,15 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 
 static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
 {
-	return smc_rdma_conn_set_peer(s->conn, r, smc_rdma_sndbuf_class(&s->base), s->base.memcg);
+	const u8 sndbuf_class = smc_rdma_sndbuf_class(&s->base);
+	int rc;
+
+	/* The peer may use an element again before its last message of the old connection is here. */
+	wait_var_event_timeout(&s->conn->group->conns,
+			       (rc = smc_rdma_conn_set_peer(s->conn, r, sndbuf_class,
+							    s->base.memcg)) != -EADDRINUSE,
+			       SMC_ELEMENT_TIMEOUT);
+	return rc == -EADDRINUSE ? -EHOSTUNREACH : rc;
 }
 
 static int smc_rdma_server_set_peer(struct smc_rdma_setup *s,
