@@ -249,8 +249,10 @@ void smc_buffer_pool_remove_offline(struct smc_buffer_pool *pool, struct list_he
 	struct smc_buffer *buffer, *next;
 
 	spin_lock_bh(&pool->lock);
-	list_for_each_entry_safe(buffer, next, &pool->list, list)
-		if (smc_buffer_is_offline(buffer))
+	/* In a full pool the oldest that is empty makes room. */
+	list_for_each_entry_safe_reverse(buffer, next, &pool->list, list)
+		if (smc_buffer_is_offline(buffer) ||
+		    (pool->n >= SMC_BUFFER_POOL_MAX && smc_buffer_is_empty(buffer)))
 			smc_buffer_pool_remove(pool, buffer, removed);
 	spin_unlock_bh(&pool->lock);
 }
@@ -331,16 +333,19 @@ void smc_buffer_pool_close(struct smc_buffer_pool *pool, struct list_head *remov
 int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
 			struct smc_element *el)
 {
-	int rc = -ENOLINK;
+	int rc = 0;
 
 	spin_lock_bh(&pool->lock);
-	if (!pool->closed) {
+	if (pool->closed) {
+		rc = -ENOLINK;
+	} else if (pool->n >= SMC_BUFFER_POOL_MAX) {
+		rc = -ENOMEM;
+	} else {
 		list_add(&buffer->list, &pool->list);
 		smc_buffer_pool_count(pool, buffer, smc_buffer_bytes(buffer));
 		pool->n++;
 		smc_buffer_take(buffer, el);
 		smc_buffer_pool_schedule_trim(pool);
-		rc = 0;
 	}
 	spin_unlock_bh(&pool->lock);
 	return rc;
@@ -375,8 +380,7 @@ static bool smc_buffer_pool_is_making(const struct smc_buffer_pool *pool,
 /*
  * @maker: entry of the caller if it would allocate a buffer, or NULL
  * Return: 0 with an element; -EAGAIN if the caller has to allocate a buffer;
- * -EBUSY while another thread of its control group allocates one; -ENOMEM if
- * the pool has as many buffers as it may have; or -ENOLINK.
+ * -EBUSY while another thread of its control group allocates one; or -ENOLINK.
  */
 static int smc_buffer_pool_try(struct smc_buffer_pool *pool, const struct smc_buffer_attr *spec,
 			       struct smc_buffer_maker *maker, struct smc_element *el)
@@ -388,8 +392,6 @@ static int smc_buffer_pool_try(struct smc_buffer_pool *pool, const struct smc_bu
 		rc = -ENOLINK;
 	else if (smc_buffer_pool_reuse(pool, spec, el))
 		rc = 0;
-	else if (pool->n >= SMC_BUFFER_POOL_MAX)
-		rc = -ENOMEM;
 	else if (maker && smc_buffer_pool_is_making(pool, spec))
 		rc = -EBUSY;
 	else if (maker)

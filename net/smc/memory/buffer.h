@@ -191,8 +191,8 @@ typedef int (*smc_buffer_add_t)(const struct smc_buffer_attr *spec, void *arg,
  *
  * Context: process, may sleep.
  * Return: 0; the error of @add; -EAGAIN if no element is free and @add is NULL;
- * -ENOMEM if the pool has as many buffers as it may have; -EBUSY if other threads
- * take too long to add a buffer; -ENOLINK once the pool is closed.
+ * -EBUSY if other threads take too long to add a buffer; -ENOLINK once the pool
+ * is closed.
  */
 int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *spec,
 			  smc_buffer_add_t add,
@@ -205,7 +205,7 @@ int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *
  * @el: filled on success
  *
  * Context: process.
- * Return: 0, or -ENOLINK if the pool is closed.
+ * Return: 0; -ENOMEM if the pool has as many buffers as it may have; or -ENOLINK if it is closed.
  */
 int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
 			struct smc_element *el);
@@ -214,6 +214,8 @@ int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
  * smc_buffer_pool_remove_offline() - remove unused buffers whose control group is offline
  * @pool: pool
  * @removed: list for these buffers; the caller gets their references
+ *
+ * From a pool that is full the oldest unused buffer is removed, too.
  *
  * Context: process.
  */
