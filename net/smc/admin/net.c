@@ -5,7 +5,6 @@
 #include "admin/net.h"
 #include "admin/pnet.h"
 #include "admin/stats.h"
-#include "workqueue.h"
 
 unsigned int smc_net_id __read_mostly;
 
@@ -67,7 +66,7 @@ int smc_net_prepare(struct smc_net *sn)
 	/* Counters are made last, so the work queues are there as well. */
 	if (smc_stats_are_made(sn))
 		return 0;
-	queue_work(smc_wq, &sn->make_queues);
+	queue_work(system_unbound_wq, &sn->make_queues);
 	flush_work(&sn->make_queues);
 	return smc_net_has_queues(sn) ? smc_stats_make(sn) : -ENOMEM;
 }
