@@ -320,7 +320,8 @@ static long smc_time_left(long timeo, unsigned long began)
  * Prepares the socket. While SMC's handshake is under way, the function waits: TCP's connect()
  * would return EISCONN. Return: 0 with the socket locked, or -errno.
  */
-static int smc_connect_enter(struct socket *sock, const struct sockaddr *addr, int len, long timeo)
+static int smc_connect_enter(struct socket *sock, const struct sockaddr *addr, int len, long timeo,
+			     unsigned long began)
 {
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc;
@@ -334,7 +335,7 @@ static int smc_connect_enter(struct socket *sock, const struct sockaddr *addr, i
 		if (!smc || smc->mode != SMC_MODE_HANDSHAKE)
 			return 0;
 		release_sock(sk);
-		rc = smc_wait_connected(smc, timeo);
+		rc = smc_wait_connected(smc, smc_time_left(timeo, began));
 		if (rc)
 			return rc == -EAGAIN ? -EALREADY : rc;
 	}
@@ -352,7 +353,7 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	if (len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
 		return smc_connect_nobody(sock, addr, len, flags);
 
-	rc = smc_connect_enter(sock, addr, len, timeo);
+	rc = smc_connect_enter(sock, addr, len, timeo, began);
 	if (rc)
 		return rc;
 	already = sock->state == SS_CONNECTING;

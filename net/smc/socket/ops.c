@@ -104,9 +104,12 @@ static int smc_sendmsg_fast_open(struct sock *sk, struct msghdr *msg, size_t len
 
 static int smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len)
 {
-	if (msg->msg_flags & MSG_FASTOPEN)
+	const struct sock *sk = sock->sk;
+
+	/* A connection in a map of BPF has operations that look at what is sent. */
+	if ((msg->msg_flags & MSG_FASTOPEN) && READ_ONCE(sk->sk_prot)->sendmsg == tcp_sendmsg)
 		return smc_sendmsg_fast_open(sock->sk, msg, len);
-	return smc_tcp_ops(sock->sk)->sendmsg(sock, msg, len);
+	return smc_tcp_ops(sk)->sendmsg(sock, msg, len);
 }
 
 static bool smc_is_unspec(const struct msghdr *msg)
