@@ -26,18 +26,15 @@ void smc_local_peer_id(const struct net *net, u8 *id)
 	id[2] = (id[2] & 0xfe) | 0x02;
 }
 
-/* Whose network namespace is not the host's does not tell the host's name to anybody. */
-static void smc_describe_name(u8 *name, const struct net *net)
-{
-	memset(name, ' ', SMC_HOSTNAME_LEN);
-	/* Its lock is not for modules; a name torn by a change is informative only. */
-	if (net_eq(net, &init_net))
-		memcpy(name, init_utsname()->nodename, SMC_HOSTNAME_LEN);
-}
-
 void smc_describe_host(struct smc_clc_first_contact *fc, const struct net *net)
 {
 	fc->os_type = SMC_OS_LINUX;
 	fc->max_links = 1;
-	smc_describe_name(fc->hostname, net);
+	memset(fc->hostname, ' ', SMC_HOSTNAME_LEN);
+	/*
+	 * A namespace that is not the host's tells nobody the host's name. Modules can't take
+	 * the lock of the name; a name torn by a change is informative only.
+	 */
+	if (net_eq(net, &init_net))
+		memcpy(fc->hostname, init_utsname()->nodename, SMC_HOSTNAME_LEN);
 }

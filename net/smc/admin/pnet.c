@@ -178,8 +178,7 @@ int smc_pnet_add(struct net *net, const char *pnetid, const char *ifname, const 
 		 u8 ibport, struct netlink_ext_ack *extack)
 {
 	struct smc_pnet_table *table = smc_net(net)->pnet;
-	struct smc_pnet_entry *netdev = NULL;
-	struct smc_pnet_entry *port = NULL;
+	struct smc_pnet_entry *netdev, *port;
 	int err = -ENOMEM;
 
 	if (ibname && !net_eq(net, &init_net)) {
@@ -188,20 +187,13 @@ int smc_pnet_add(struct net *net, const char *pnetid, const char *ifname, const 
 	}
 
 	rtnl_lock();
-	if (ifname) {
-		netdev = new_netdev_entry(net, pnetid, ifname);
-		if (!netdev)
-			goto out;
+	netdev = ifname ? new_netdev_entry(net, pnetid, ifname) : NULL;
+	port = ibname ? new_ibport_entry(pnetid, ibname, ibport) : NULL;
+	if ((netdev || !ifname) && (port || !ibname)) {
+		spin_lock_bh(&table->lock);
+		err = insert(table, netdev, port, extack);
+		spin_unlock_bh(&table->lock);
 	}
-	if (ibname) {
-		port = new_ibport_entry(pnetid, ibname, ibport);
-		if (!port)
-			goto out;
-	}
-	spin_lock_bh(&table->lock);
-	err = insert(table, netdev, port, extack);
-	spin_unlock_bh(&table->lock);
-out:
 	rtnl_unlock();
 	if (err) {
 		kfree(netdev);
