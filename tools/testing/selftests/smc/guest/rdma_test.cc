@@ -686,7 +686,11 @@ protected:
 	template <class... At>
 	void expect_joined(const smc_clc_agreement &accept, At... at)
 	{
-		Lured &lured = answer(accept, at...);
+		smc_clc_agreement of_free_element = accept;
+
+		of_free_element.r.rmbe_index = ++n_elements;
+
+		Lured &lured = answer(of_free_element, at...);
 
 		EXPECT_FALSE(receive_agreement(lured.rogue, SMC_CLC_CONFIRM).first_contact);
 		EXPECT_EQ(lured.connecting.join(), "0");
@@ -712,6 +716,7 @@ protected:
 	Agent agent;
 	RogueQueuePair link;
 	std::list<Lured> clients;
+	int n_elements = 1; /* the first contact has one */
 };
 
 /* As SMC_GROUP_GUESSES. */
@@ -757,6 +762,13 @@ TEST_F(RogueServer, TellsOfItsBuffers)
 	say(msg);
 	EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_DELETE_RKEY).empty());
 	expect_refused(other);
+	expect_joined(accept_of_link());
+}
+
+/* It names an element that another connection uses, as a program could that has seen an ACCEPT. */
+TEST_F(RogueServer, NamesAnElementInUse)
+{
+	expect_refused(accept_of_link());
 	expect_joined(accept_of_link());
 }
 
@@ -820,7 +832,7 @@ TEST(RogueSilent, ConfirmRkeyIsNotAnswered)
 	RogueLink link(to);
 	Fd first = link.take_tcp();
 
-	link.connect_again(to);
+	link.connect_again(to, [](smc_clc_r &r) { r.rmbe_index = 2; });
 
 	Fd third = propose(to, good_proposal());
 
@@ -839,12 +851,34 @@ TEST(SecondContact, ProvesTheLink)
 	RogueLink link(to);
 	Fd first = link.take_tcp();
 
-	link.connect_again(to, 1);
+	link.connect_again(to, [](smc_clc_r &r) { r.rkey ^= 1; });
 	EXPECT_EQ(receive_message(link.take_tcp()), "");
 
 	Fd next = propose(to, good_proposal());
 
 	EXPECT_TRUE(receive_agreement(next, SMC_CLC_ACCEPT).first_contact);
+}
+
+/* Nobody's bytes are written into an element that another connection uses, or a part of it. */
+TEST(SecondContact, NamesAnElementInUse)
+{
+	for (const auto &change : std::vector<std::function<void(smc_clc_r &)>>{
+		 [](smc_clc_r &) {},
+		 [](smc_clc_r &r) {
+			 r.rmbe_size_code--;
+			 r.rmbe_index = 2;
+		 },
+		 [](smc_clc_r &r) { r.rmbe_size_code++; },
+	     }) {
+		Agent agent;
+		RemoteSocket listener = agent.listen(Flavor());
+		Address to = address_of(1, AF_INET, listener.port());
+		RogueLink link(to);
+		Fd first = link.take_tcp();
+
+		link.connect_again(to, change);
+		EXPECT_EQ(receive_message(link.take_tcp()), "");
+	}
 }
 
 TEST_F(Rogue, DeleteRkeyIsAnswered)

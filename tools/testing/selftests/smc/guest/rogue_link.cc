@@ -58,7 +58,7 @@ void RogueLink::confirm_link()
 		throw std::runtime_error("CONFIRM LINK could not be answered");
 }
 
-void RogueLink::connect_again(const Address &server, uint32_t rkey_error)
+void RogueLink::connect_again(const Address &server, const std::function<void(smc_clc_r &)> &change)
 {
 	tcp = propose(server, good_proposal());
 	accept = receive_agreement(tcp, SMC_CLC_ACCEPT);
@@ -68,7 +68,7 @@ void RogueLink::connect_again(const Address &server, uint32_t rkey_error)
 
 	smc_clc_agreement sent_confirm = confirm;
 
-	sent_confirm.r.rkey ^= rkey_error;
+	change(sent_confirm.r);
 	send_bytes(tcp, encode(sent_confirm));
 	sent = received = 0;
 	seq = 0;

@@ -6,6 +6,7 @@
 #ifndef GUEST_ROGUE_LINK_H
 #define GUEST_ROGUE_LINK_H
 
+#include <functional>
 #include <string>
 
 #include "rogue.h"
@@ -29,10 +30,11 @@ public:
 	explicit RogueLink(const Address &server, Confirm answer = Confirm::answered);
 
 	/*
-	 * Another connection by the same link, which the server must know again. @rkey_error: for a
-	 * CONFIRM with another RMB
+	 * Another connection by the same link, which the server must know again. Its CONFIRM names
+	 * the same element, unless @change changes that.
 	 */
-	void connect_again(const Address &server, uint32_t rkey_error = 0);
+	void connect_again(
+	    const Address &server, const std::function<void(smc_clc_r &)> &change = [](auto &) {});
 
 	using RogueQueuePair::say;
 	bool say(const smc_cdc &cdc);
