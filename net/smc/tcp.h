@@ -12,6 +12,7 @@
 #define SMC_TCP_H
 
 #include <net/inet_connection_sock.h>
+#include <net/ipv6.h>
 #include <net/tcp.h>
 
 #include "compat.h"
@@ -76,6 +77,19 @@ static inline bool smc_tcp_is_unacked(const struct sock *sk)
 static inline u32 smc_tcp_silence(const struct sock *sk)
 {
 	return keepalive_time_elapsed(tcp_sk(sk));
+}
+
+/* The address of the peer; an IPv4 address is mapped to IPv6. */
+static inline struct in6_addr smc_tcp_daddr(const struct sock *sk)
+{
+	struct in6_addr addr;
+
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6)
+		return sk->sk_v6_daddr;
+#endif
+	ipv6_addr_set_v4mapped(sk->sk_daddr, &addr);
+	return addr;
 }
 
 /* Options that the application has set. */

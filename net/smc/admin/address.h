@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The address of a TCP connection's peer. Nothing else is proven about an unknown
- * peer: it has answered a SYN-ACK at this address. So limits per peer use the address,
- * and so do look-ups that must not find the objects of another peer.
+ * The address of a TCP connection's peer; an IPv4 address is mapped to IPv6. Nothing else is proven
+ * about an unknown peer: it has answered a SYN-ACK at this address. So limits per peer use the
+ * address, and so do look-ups that must not find the objects of another peer.
  */
 #ifndef SMC_ADMIN_ADDRESS_H
 #define SMC_ADMIN_ADDRESS_H
@@ -10,23 +10,6 @@
 #include <linux/in6.h>
 #include <linux/string.h>
 #include <net/ipv6.h>
-#include <net/sock.h>
-
-/**
- * smc_peer_address() - get the address of a socket's peer
- * @sk: TCP socket, connected
- * @addr: set to the address; an IPv4 address is mapped to IPv6
- */
-static inline void smc_peer_address(const struct sock *sk, struct in6_addr *addr)
-{
-#if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6) {
-		*addr = sk->sk_v6_daddr;
-		return;
-	}
-#endif
-	ipv6_addr_set_v4mapped(sk->sk_daddr, addr);
-}
 
 /**
  * smc_address_prefix() - get the part of an address that its owner can't choose

@@ -73,7 +73,7 @@ struct smc_blackholes {
 
 static_assert(sizeof(struct smc_blackhole_key) == 40);
 
-void smc_blackhole_key_server(struct smc_blackhole_key *key, const struct sock *sk,
+void smc_blackhole_key_server(struct smc_blackhole_key *key, kuid_t uid,
 			      const struct sockaddr *addr, int len)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
@@ -89,24 +89,25 @@ void smc_blackhole_key_server(struct smc_blackhole_key *key, const struct sock *
 	} else {
 		return;
 	}
-	key->uid = sk->sk_uid;
+	key->uid = uid;
 	key->kind = SMC_BLACKHOLE_SERVER;
 }
 
-void smc_blackhole_key_client(struct smc_blackhole_key *key, const struct sock *sk)
+struct smc_blackhole_key smc_blackhole_key_client(struct in6_addr addr, u16 port)
 {
-	memset(key, 0, sizeof(*key));
-	smc_peer_address(sk, &key->addr);
-	key->port = htons(sk->sk_num);
-	key->kind = SMC_BLACKHOLE_CLIENT;
+	return (struct smc_blackhole_key) {
+		.addr = addr,
+		.port = htons(port),
+		.kind = SMC_BLACKHOLE_CLIENT,
+	};
 }
 
-void smc_blackhole_key_gid(struct smc_blackhole_key *key, const struct sock *sk, const u8 *gid)
+struct smc_blackhole_key smc_blackhole_key_gid(struct in6_addr addr, const u8 *gid)
 {
-	memset(key, 0, sizeof(*key));
-	smc_peer_address(sk, &key->addr);
-	memcpy(key->gid, gid, sizeof(key->gid));
-	key->kind = SMC_BLACKHOLE_GID;
+	struct smc_blackhole_key key = { .addr = addr, .kind = SMC_BLACKHOLE_GID };
+
+	memcpy(key.gid, gid, sizeof(key.gid));
+	return key;
 }
 
 /*

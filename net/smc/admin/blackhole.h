@@ -15,7 +15,6 @@
 struct net;
 struct sk_buff;
 struct smc_net;
-struct sock;
 struct sockaddr;
 
 /* The kinds of peer that an entry describes. */
@@ -63,33 +62,32 @@ struct smc_blackhole_info {
 /**
  * smc_blackhole_key_server() - make the key for the destination of a connect()
  * @key: filled; of kind SMC_BLACKHOLE_NONE if @addr is incomplete
- * @sk: TCP socket that connects
+ * @uid: user who connects
  * @addr: destination from the application
  * @len: length of @addr in bytes
  *
  * The key includes the user: a user can drop packets to his own sockets, and so
  * must not turn off SMC for other users.
  */
-void smc_blackhole_key_server(struct smc_blackhole_key *key, const struct sock *sk,
+void smc_blackhole_key_server(struct smc_blackhole_key *key, kuid_t uid,
 			      const struct sockaddr *addr, int len);
 
 /**
  * smc_blackhole_key_client() - make the key for the peer of an accepted connection
- * @key: filled
- * @sk: TCP socket, accepted
+ * @addr: the peer's address
+ * @port: local port
  */
-void smc_blackhole_key_client(struct smc_blackhole_key *key, const struct sock *sk);
+struct smc_blackhole_key smc_blackhole_key_client(struct in6_addr addr, u16 port);
 
 /**
  * smc_blackhole_key_gid() - make the key for an RDMA port of a connection's peer
- * @key: filled
- * @sk: TCP socket, connected
+ * @addr: the peer's address
  * @gid: GID of the port, 16 bytes
  *
  * The key includes the peer's address: a peer that names the GID of another host
  * affects only connections with its own address.
  */
-void smc_blackhole_key_gid(struct smc_blackhole_key *key, const struct sock *sk, const u8 *gid);
+struct smc_blackhole_key smc_blackhole_key_gid(struct in6_addr addr, const u8 *gid);
 
 /**
  * smc_blackhole_is_on() - tell whether a namespace keeps blackhole entries

@@ -19,6 +19,7 @@
 #include "llc.h"
 #include "path.h"
 #include "rdma.h"
+#include "tcp.h"
 #include "wire/size_class.h"
 
 /*
@@ -120,7 +121,7 @@ static int smc_rdma_setup_peer(struct smc_rdma_setup *s, const u8 *id, const u8 
 	struct smc_peer *peer = &s->peer;
 	int routed;
 
-	smc_peer_address(s->base.sk, &peer->addr);
+	peer->addr = smc_tcp_daddr(s->base.sk);
 	memcpy(peer->id, id, SMC_PEER_ID_LEN);
 	memcpy(peer->gid, gid, SMC_GID_LEN);
 	memcpy(peer->mac, mac, SMC_MAC_LEN);
@@ -228,10 +229,7 @@ static struct smc_group *smc_rdma_setup_group(struct smc_rdma_setup *s)
 
 static struct smc_blackhole_key smc_rdma_key(const struct smc_rdma_setup *s)
 {
-	struct smc_blackhole_key key;
-
-	smc_blackhole_key_gid(&key, s->base.sk, s->peer.gid);
-	return key;
+	return smc_blackhole_key_gid(s->peer.addr, s->peer.gid);
 }
 
 /* Whether a link to the peer failed not long ago. Each new attempt would take seconds. */

@@ -112,7 +112,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 	/* SMC may know the socket already, because of an option or as a server. */
 	smc->role = SMC_CLIENT;
 	smc_handshake_reset(&smc->hs);
-	smc_blackhole_key_server(&smc->hs.place, sk, addr, len);
+	smc_blackhole_key_server(&smc->hs.place, sk->sk_uid, addr, len);
 	if (smc_wants_only_tcp(sk)) {
 		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);
 		return;

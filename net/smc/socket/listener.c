@@ -332,7 +332,8 @@ static struct smc_sock *smc_listener_create_child(struct smc_listener *l, struct
 void smc_listener_name_client(struct smc_sock *child)
 {
 	if (!smc_local_peer(child->sk))
-		smc_blackhole_key_client(&child->hs.place, child->sk);
+		child->hs.place = smc_blackhole_key_client(smc_tcp_daddr(child->sk),
+							   child->sk->sk_num);
 }
 
 /* @closings: the listener's count of closings when @req was taken. */
