@@ -15,17 +15,18 @@
 #ifndef SMC_PATH_H
 #define SMC_PATH_H
 
+#include <linux/in6.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 
 #include "path_kind.h"
 #include "wire/clc.h"
 
+struct dst_entry;
 struct mem_cgroup;
 struct net;
 struct smc_cdc;
 struct smc_stream;
-struct sock;
 
 /**
  * struct smc_cancel - events beside the link's own that end the wait for a link to be confirmed
@@ -46,12 +47,15 @@ struct smc_cancel {
  * struct smc_path_setup - a connection that is being set up
  * @type: the path
  * @net: network namespace
- * @sk: TCP socket
+ * @saddr: address of this end of the TCP connection; an IPv4 address is mapped to IPv6
+ * @daddr: address of the peer, likewise
+ * @dst: route of the TCP connection, with a reference; NULL if there is none. It is that of
+ *	the moment when the setup began or, at the client, the ACCEPT came
  * @memcg: control group to charge for buffers, or NULL; lives as long as the setup
  * @role: role of this end
  * @version: SMC version, the newest until another one is chosen
  * @offered: a bit for each version that the PROPOSAL offers
- * @is_direct: the route of the TCP connection has no gateway
+ * @is_direct: there is a route, and it has no gateway
  * @first_contact: the link group is created for this connection
  * @exposed: as server: the peer knows the element of this end, and may believe that it is connected
  * @out_of_sync: as server: the peer does not know the link group, or has retired it
@@ -61,12 +65,15 @@ struct smc_cancel {
  * @cancel: events that end the wait for a link to be confirmed
  * @stream: the connection's stream, referenced; NULL before a step sets it
  *
- * The structure of each path begins with this one.
+ * The structure of each path begins with this one. It has what a path needs to know of the TCP
+ * connection, so that no path sees the socket.
  */
 struct smc_path_setup {
 	const struct smc_path_type *type;
 	struct net *net;
-	struct sock *sk;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	struct dst_entry *dst;
 	struct mem_cgroup *memcg;
 	enum smc_role role;
 	u8 version;

@@ -79,6 +79,19 @@ static inline u32 smc_tcp_silence(const struct sock *sk)
 	return keepalive_time_elapsed(tcp_sk(sk));
 }
 
+/* The address of this end; an IPv4 address is mapped to IPv6. */
+static inline struct in6_addr smc_tcp_saddr(const struct sock *sk)
+{
+	struct in6_addr addr;
+
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6)
+		return sk->sk_v6_rcv_saddr;
+#endif
+	ipv6_addr_set_v4mapped(sk->sk_rcv_saddr, &addr);
+	return addr;
+}
+
 /* The address of the peer; an IPv4 address is mapped to IPv6. */
 static inline struct in6_addr smc_tcp_daddr(const struct sock *sk)
 {

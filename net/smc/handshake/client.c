@@ -49,7 +49,8 @@ static s64 smc_client_join(struct smc_client *c)
 
 	s->version = c->accept.version;
 	s->first_contact = c->accept.first_contact;
-	s->is_direct = smc_route_is_direct(s->sk);
+	/* The route may have changed since the PROPOSAL. */
+	smc_route_look_up(s, c->hs->sk);
 	return smc_setup_diagnosis(s, s->type->client_join(s, &c->accept));
 }
 

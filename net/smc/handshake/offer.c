@@ -21,7 +21,7 @@ static enum smc_clc_offer smc_offer_add(struct smc_path_setup *s, u8 version,
 static void smc_offer_fill(struct smc_path_setup *const *setups, struct smc_clc_proposal *p)
 {
 	/* Version 1 compares the ends' subnets, so it can't be offered without one. */
-	bool has_subnet = smc_route_describe(setups[0]->sk, p);
+	bool has_subnet = smc_route_describe(setups[0], p);
 	int i;
 
 	for (i = 0; i < SMC_N_PATHS; i++) {

@@ -79,23 +79,20 @@ static bool smc_dst_has_gateway(const struct dst_entry *dst)
 	return container_of(dst, struct rt6_info, dst)->rt6i_flags & RTF_GATEWAY;
 }
 
-bool smc_route_is_direct(struct sock *sk)
+void smc_route_look_up(struct smc_path_setup *s, struct sock *sk)
 {
-	struct dst_entry *dst = sk_dst_get(sk);
-	bool direct = dst && !smc_dst_has_gateway(dst);
-
-	dst_release(dst);
-	return direct;
+	dst_release(s->dst);
+	s->dst = sk_dst_get(sk);
+	s->is_direct = s->dst && !smc_dst_has_gateway(s->dst);
 }
 
-static bool smc_route_describe4(struct sock *sk, struct in_device *in_dev,
-				struct smc_clc_proposal *p)
+static bool smc_route_describe4(__be32 saddr, struct in_device *in_dev, struct smc_clc_proposal *p)
 {
 	const struct in_ifaddr *ifa;
 	__be32 subnet;
 
 	in_dev_for_each_ifa_rcu(ifa, in_dev) {
-		if (!inet_ifa_match(sk->sk_rcv_saddr, ifa))
+		if (!inet_ifa_match(saddr, ifa))
 			continue;
 		subnet = ifa->ifa_address & ifa->ifa_mask;
 		memcpy(p->prefix4, &subnet, sizeof(p->prefix4));
@@ -129,9 +126,9 @@ static bool smc_route_describe6(struct inet6_dev *in6_dev, struct smc_clc_propos
 }
 #endif
 
-bool smc_route_describe(struct sock *sk, struct smc_clc_proposal *p)
+bool smc_route_describe(const struct smc_path_setup *s, struct smc_clc_proposal *p)
 {
-	struct dst_entry *dst = sk_dst_get(sk);
+	const struct dst_entry *dst = s->dst;
 	bool some = false;
 
 	if (!dst)
@@ -140,23 +137,22 @@ bool smc_route_describe(struct sock *sk, struct smc_clc_proposal *p)
 	if (dst->ops->family == AF_INET) {
 		struct in_device *in_dev = __in_dev_get_rcu(dst->dev);
 
-		some = in_dev && smc_route_describe4(sk, in_dev, p);
+		some = in_dev && smc_route_describe4(s->saddr.s6_addr32[3], in_dev, p);
 	} else {
 		struct inet6_dev *in6_dev = __in6_dev_get(dst->dev);
 
 		some = in6_dev && smc_route_describe6(in6_dev, p);
 	}
 	rcu_read_unlock();
-	dst_release(dst);
 	return some;
 }
 
-bool smc_route_matches(struct sock *sk, const struct smc_clc_proposal *p)
+bool smc_route_matches(const struct smc_path_setup *s, const struct smc_clc_proposal *p)
 {
 	struct smc_clc_proposal own = {};
 	int i, j;
 
-	if (!smc_route_describe(sk, &own))
+	if (!smc_route_describe(s, &own))
 		return false;
 	if (!own.n_prefixes6)
 		return own.prefix4_len == p->prefix4_len &&

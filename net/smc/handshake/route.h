@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-#include "wire/clc.h"
+#include "path.h"
 
 struct sock;
 
@@ -21,26 +21,29 @@ struct sock;
 bool smc_route_is_secured(struct sock *sk);
 
 /**
- * smc_route_is_direct() - whether the route has no gateway
+ * smc_route_look_up() - give a setup the TCP connection's route of this moment
+ * @s: setup; smc_setup_end() releases the route
  * @sk: connected TCP socket
+ *
+ * Context: process.
  */
-bool smc_route_is_direct(struct sock *sk);
+void smc_route_look_up(struct smc_path_setup *s, struct sock *sk);
 
 /**
  * smc_route_describe() - find the IP subnets of this end, for a version 1 PROPOSAL
- * @sk: TCP socket
+ * @s: setup
  * @p: PROPOSAL whose prefixes are filled in
  *
  * Context: process.
  * Return: whether there are any subnets.
  */
-bool smc_route_describe(struct sock *sk, struct smc_clc_proposal *p);
+bool smc_route_describe(const struct smc_path_setup *s, struct smc_clc_proposal *p);
 
 /**
  * smc_route_matches() - whether this end is in one of the subnets a PROPOSAL names
- * @sk: connected TCP socket
+ * @s: setup
  * @p: the client's PROPOSAL
  */
-bool smc_route_matches(struct sock *sk, const struct smc_clc_proposal *p);
+bool smc_route_matches(const struct smc_path_setup *s, const struct smc_clc_proposal *p);
 
 #endif

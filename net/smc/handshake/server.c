@@ -36,7 +36,7 @@ static u32 smc_server_try_version(struct smc_server *srv, u8 version)
 
 	s->version = version;
 	memset(s->eid, 0, SMC_EID_LEN);
-	if (version == SMC_VERSION_1 && !smc_route_matches(s->sk, p))
+	if (version == SMC_VERSION_1 && !smc_route_matches(s, p))
 		return SMC_DIAG_PREFIX_MISMATCH;
 	if (version == SMC_VERSION_2 && !smc_eid_match(p->eids, p->n_eids, s->eid))
 		return SMC_DIAG_NO_UEID;
@@ -86,7 +86,6 @@ static u32 smc_server_choose(struct smc_server *srv)
 		if (!srv->setup)
 			return SMC_DIAG_NO_MEMORY;
 		srv->setup->offered = offered;
-		srv->setup->is_direct = smc_route_is_direct(srv->hs->sk);
 		reason = smc_server_try(srv);
 	}
 	return reason;

@@ -2,6 +2,7 @@
 /* The life of a setup, on any path. */
 
 #include <linux/slab.h>
+#include <net/dst.h>
 #include <net/sock.h>
 
 #include "admin/identity.h"
@@ -9,20 +10,24 @@
 #include "admin/stats.h"
 #include "clc_io.h"
 #include "handshake.h"
+#include "route.h"
 #include "setup.h"
 #include "stream/stream.h"
+#include "tcp.h"
 
 struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct smc_handshake *hs,
 				     enum smc_role role)
 {
 	struct smc_path_setup *s = kzalloc(type->setup_size, GFP_KERNEL);
-	const struct sock *sk = hs->sk;
+	struct sock *sk = hs->sk;
 
 	if (!s)
 		return NULL;
 	s->type = type;
 	s->net = sock_net(sk);
-	s->sk = hs->sk;
+	s->saddr = smc_tcp_saddr(sk);
+	s->daddr = smc_tcp_daddr(sk);
+	smc_route_look_up(s, sk);
 	s->memcg = hs->memcg;
 	s->role = role;
 	s->version = SMC_VERSION_2;
@@ -96,6 +101,7 @@ void smc_setup_end(struct smc_path_setup *s, const struct smc_handshake *hs)
 	if (!s)
 		return;
 	s->type->end(s, hs->stream);
+	dst_release(s->dst);
 	if (!s->stream || hs->stream)
 		return;
 	smc_stream_on_lost(s->stream, ECONNABORTED);

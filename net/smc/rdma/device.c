@@ -11,7 +11,6 @@
 #include <net/gre.h>
 #include <net/ipv6.h>
 #include <net/rtnetlink.h>
-#include <net/sock.h>
 #include <net/vxlan.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
@@ -20,6 +19,7 @@
 #include "device.h"
 #include "group.h"
 #include "log.h"
+#include "path.h"
 
 /* In the order of serial numbers; read under RCU, so that no connection waits for a dump. */
 static LIST_HEAD(smc_rdma_devices);
@@ -138,21 +138,9 @@ struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num)
 	return IS_ERR(ndev) ? NULL : ndev;
 }
 
-/* The local address of the TCP connection: the preferred GID in version 2. */
-static void smc_rdma_local_address(const struct sock *sk, union ib_gid *gid)
-{
-#if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6) {
-		memcpy(gid->raw, &sk->sk_v6_rcv_saddr, sizeof(gid->raw));
-		return;
-	}
-#endif
-	ipv6_addr_set_v4mapped(sk->sk_rcv_saddr, (struct in6_addr *)gid->raw);
-}
-
 /* Requirements of a connection for its port. */
 struct smc_rdma_need {
-	struct sock *sk;
+	const struct smc_path_setup *setup;
 	u8 version;
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
 	struct net_device *ndev;	/* network device of the route */
@@ -238,7 +226,7 @@ static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct sm
 
 /*
  * Tell whether a GID's network device suits the connection: it is the route's device.
- * If the port was found by PNET ID, it may also be another device of the socket's
+ * If the port was found by PNET ID, it may also be another device of the connection's
  * namespace in the same VLAN (RFC 7609 section 3.1), or of the host, if the host's
  * administrator has put the route's device into the PNET table of that namespace.
  */
@@ -251,7 +239,7 @@ static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct sm
 		return false;
 	if (!by_pnet)
 		return ndev == need->ndev;
-	if (!net_eq(dev_net(ndev), sock_net(need->sk)) &&
+	if (!net_eq(dev_net(ndev), need->setup->net) &&
 	    !(need->is_explicit && net_eq(dev_net(ndev), &init_net)))
 		return false;
 	return !smc_rdma_is_overlay(ndev) && smc_rdma_vlan_of(ndev) == need->vlan;
@@ -270,20 +258,18 @@ static unsigned int smc_rdma_rank_gid(const struct ib_gid_attr *attr,
 {
 	enum ib_gid_type type = need->version == SMC_VERSION_1 ? IB_GID_TYPE_ROCE :
 								 IB_GID_TYPE_ROCE_UDP_ENCAP;
-	const u8 *gid = attr->gid.raw;
-	union ib_gid local;
+	const u8 *gid = attr->gid.raw, *local = need->setup->saddr.s6_addr;
 
 	if (attr->gid_type != type || !smc_rdma_gid_belongs(attr, need, by_pnet) ||
 	    !smc_rdma_gid_reaches(attr, need))
 		return 0;
 	if (need->version == SMC_VERSION_1)
 		return SMC_GID_BEST;
-	smc_rdma_local_address(need->sk, &local);
-	if (!memcmp(gid, local.raw, sizeof(local.raw)))
+	if (!memcmp(gid, local, SMC_GID_LEN))
 		return SMC_GID_BEST;
 	if (smc_rdma_gid_is_link_local(gid))
 		return 1;
-	return smc_rdma_gid_is_ipv4(gid) == smc_rdma_gid_is_ipv4(local.raw) ? 3 : 2;
+	return smc_rdma_gid_is_ipv4(gid) == smc_rdma_gid_is_ipv4(local) ? 3 : 2;
 }
 
 /* Choose the source GID on a port. */
@@ -394,7 +380,7 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 	u32 num;
 
 	list_for_each_entry_rcu(dev, &smc_rdma_devices, list) {
-		if (!rdma_dev_access_netns(dev->ibdev, sock_net(need->sk)))
+		if (!rdma_dev_access_netns(dev->ibdev, need->setup->net))
 			continue;
 		rdma_for_each_port(dev->ibdev, num) {
 			if (wanted && !smc_rdma_port_is_in(dev->ibdev, num, wanted))
@@ -424,23 +410,21 @@ static int smc_rdma_search_network(struct smc_rdma_need *need, struct smc_rdma_p
 	return smc_rdma_search(need, wanted, true, port);
 }
 
-int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
+int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *peer_gid,
 		       struct smc_rdma_port *port)
 {
-	struct smc_rdma_need need = { .sk = sk, .version = version, .peer_gid = peer_gid };
-	struct dst_entry *dst = sk_dst_get(sk);
+	struct smc_rdma_need need = { .setup = s, .version = version, .peer_gid = peer_gid };
 	int rc;
 
-	if (!dst)
+	if (!s->dst)
 		return -EHOSTUNREACH;
 	/* The route may change its device; the old one stays until RCU readers are done. */
 	rcu_read_lock();
-	need.ndev = READ_ONCE(dst->dev);
+	need.ndev = READ_ONCE(s->dst->dev);
 	need.vlan = smc_rdma_vlan_of(need.ndev);
-	need.mtu = dst_mtu(dst);
+	need.mtu = dst_mtu(s->dst);
 	rc = smc_rdma_search_network(&need, port);
 	rcu_read_unlock();
-	dst_release(dst);
 	return rc;
 }
 

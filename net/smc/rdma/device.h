@@ -9,7 +9,7 @@
 
 #include "wire/clc.h"
 
-struct sock;
+struct smc_path_setup;
 
 /**
  * struct smc_rdma_device - an RDMA device while this module may use it
@@ -49,7 +49,7 @@ struct smc_rdma_port {
 
 /**
  * smc_rdma_port_find() - find the RDMA port for a connection
- * @sk: connected TCP socket
+ * @s: setup
  * @version: version of SMC-R; it determines the type of the GID
  * @peer_gid: the peer's GID, which the port's must be able to reach, in version 2;
  *	NULL if not known yet
@@ -57,19 +57,19 @@ struct smc_rdma_port {
  *
  * If the route's network device has a PNET ID, an RDMA port with the same ID is used;
  * otherwise the RDMA port of that network device. If the port has no GID of the
- * route's device, a GID of another device of the socket's namespace is used, if that
+ * route's device, a GID of another device of the connection's namespace is used, if that
  * device is in the same VLAN. A device that encrypts or encapsulates what it sends
  * never has a port.
  *
  * Context: process; doesn't sleep, and sends no command to a device.
  * Return: 0; -EHOSTUNREACH without a route; -ENODEV without a port.
  */
-int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
+int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *peer_gid,
 		       struct smc_rdma_port *port);
 
 /**
  * smc_rdma_gateway() - how packets of a version 2 link reach the peer by a router
- * @sk: TCP socket, connected, whose route has a gateway
+ * @s: setup whose route has a gateway
  * @port: that RDMA is to use
  * @peer_gid: the peer's
  * @mac: filled with the router's address
@@ -81,8 +81,8 @@ int smc_rdma_port_find(struct sock *sk, u8 version, const u8 *peer_gid,
  * Return: 0 if the peer is on the port's link; 1 if there is a router; -ENETUNREACH if there is
  * no way that can be known: a router without an address, or a link-local GID with one.
  */
-int smc_rdma_gateway(struct sock *sk, const struct smc_rdma_port *port, const u8 *peer_gid,
-		     u8 *mac);
+int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port *port,
+		     const u8 *peer_gid, u8 *mac);
 
 /**
  * smc_rdma_port_is_active() - whether a port is up

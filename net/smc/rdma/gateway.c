@@ -9,10 +9,10 @@
 #include <net/if_inet6.h>
 #include <net/ipv6.h>
 #include <net/neighbour.h>
-#include <net/sock.h>
 #include <rdma/ib_cache.h>
 
 #include "device.h"
+#include "path.h"
 
 static bool smc_gateway_subnet_has4(const struct net_device *ndev, __be32 address)
 {
@@ -86,24 +86,21 @@ static int smc_gateway_of(const struct neighbour *neigh, const struct smc_rdma_p
 	return 1;
 }
 
-int smc_rdma_gateway(struct sock *sk, const struct smc_rdma_port *port, const u8 *peer_gid,
-		     u8 *mac)
+int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port *port,
+		     const u8 *peer_gid, u8 *mac)
 {
-	struct dst_entry *dst = sk_dst_get(sk);
 	struct neighbour *neigh;
 	struct in6_addr peer;
-	int rc = -ENETUNREACH;
+	int rc;
 
-	if (!dst)
+	if (!s->dst)
 		return -ENETUNREACH;
-	neigh = dst_neigh_lookup(dst, dst->ops->family == AF_INET ?
-				 (const void *)&inet_sk(sk)->inet_daddr : &sk->sk_v6_daddr);
+	neigh = dst_neigh_lookup(s->dst, s->dst->ops->family == AF_INET ?
+				 (const void *)&s->daddr.s6_addr32[3] : &s->daddr);
 	if (!neigh)
-		goto out;
+		return -ENETUNREACH;
 	memcpy(&peer, peer_gid, sizeof(peer));
 	rc = smc_gateway_of(neigh, port, &peer, mac);
 	neigh_release(neigh);
-out:
-	dst_release(dst);
 	return rc;
 }

@@ -4,7 +4,6 @@
 #include <linux/etherdevice.h>
 #include <linux/in.h>
 #include <net/ipv6.h>
-#include <net/sock.h>
 #include <rdma/ib_addr.h>
 
 #include "admin/address.h"
@@ -19,7 +18,6 @@
 #include "llc.h"
 #include "path.h"
 #include "rdma.h"
-#include "tcp.h"
 #include "wire/size_class.h"
 
 /*
@@ -98,7 +96,7 @@ static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 	struct smc_rdma_port port;
 
 	rcu_read_lock();
-	if (smc_rdma_port_find(base->sk, version, NULL, &port)) {
+	if (smc_rdma_port_find(base, version, NULL, &port)) {
 		rcu_read_unlock();
 		return false;
 	}
@@ -121,13 +119,13 @@ static int smc_rdma_setup_peer(struct smc_rdma_setup *s, const u8 *id, const u8 
 	struct smc_peer *peer = &s->peer;
 	int routed;
 
-	peer->addr = smc_tcp_daddr(s->base.sk);
+	peer->addr = s->base.daddr;
 	memcpy(peer->id, id, SMC_PEER_ID_LEN);
 	memcpy(peer->gid, gid, SMC_GID_LEN);
 	memcpy(peer->mac, mac, SMC_MAC_LEN);
 	if (s->base.version == SMC_VERSION_1 || s->base.is_direct)
 		return 0;
-	routed = smc_rdma_gateway(s->base.sk, &s->port, gid, s->gateway);
+	routed = smc_rdma_gateway(&s->base, &s->port, gid, s->gateway);
 	s->is_routed = routed > 0;
 	return min(routed, 0);
 }
@@ -146,7 +144,7 @@ static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_cl
 
 	/* There may have been no way to the client from the port for a newer version. */
 	smc_rdma_setup_put_port(s);
-	if (smc_rdma_port_find(base->sk, base->version, is_v2 ? p->gid_v2 : NULL, &s->port))
+	if (smc_rdma_port_find(base, base->version, is_v2 ? p->gid_v2 : NULL, &s->port))
 		return -ENODEV;
 	return smc_rdma_setup_peer(s, p->peer_id, is_v2 ? p->gid_v2 : p->gid_v1, p->mac);
 }
@@ -229,7 +227,7 @@ static struct smc_group *smc_rdma_setup_group(struct smc_rdma_setup *s)
 
 static struct smc_blackhole_key smc_rdma_key(const struct smc_rdma_setup *s)
 {
-	return smc_blackhole_key_gid(s->peer.addr, s->peer.gid);
+	return smc_blackhole_key_gid(s->base.daddr, s->peer.gid);
 }
 
 /* Whether a link to the peer failed not long ago. Each new attempt would take seconds. */
@@ -499,7 +497,7 @@ static int smc_rdma_server_complete(struct smc_path_setup *base,
 /* Finds the port whose GID the PROPOSAL named. It may have gone, or have another GID now. */
 static int smc_rdma_client_reach(struct smc_rdma_setup *s)
 {
-	int rc = smc_rdma_port_find(s->base.sk, s->base.version, NULL, &s->port);
+	int rc = smc_rdma_port_find(&s->base, s->base.version, NULL, &s->port);
 
 	if (rc)
 		return rc;
