@@ -54,41 +54,39 @@ static unsigned int smc_quota_hash_uid(kuid_t uid, const void *where)
 }
 
 /*
- * Finds the user who answers for a socket. A user may have many uids and network namespaces in a
- * user namespace of his own, so the owner of the outermost user namespace counts. If root is that
- * owner, each user namespace counts as another user. A network namespace outside of all those,
- * which only root can make, has users of its own, by uid.
+ * Finds the user who answers for a socket of @uid in @net. A user may have many uids and network
+ * namespaces in a user namespace of his own, so the owner of the outermost user namespace counts.
+ * If root is that owner, each user namespace counts as another user. A network namespace outside of
+ * all those, which only root can make, has users of its own, by uid.
  */
-static unsigned int smc_quota_hash_user(const struct sock *sk)
+static unsigned int smc_quota_hash_user(const struct net *net, kuid_t uid)
 {
-	const struct user_namespace *ns = sock_net(sk)->user_ns;
+	const struct user_namespace *ns = net->user_ns;
 
-	if (net_eq(sock_net(sk), &init_net))
-		return smc_quota_hash_uid(sk->sk_uid, &init_net);
+	if (net_eq(net, &init_net))
+		return smc_quota_hash_uid(uid, &init_net);
 	if (ns == &init_user_ns)
-		return smc_quota_hash(__kuid_val(sk->sk_uid), sock_net(sk));
+		return smc_quota_hash(__kuid_val(uid), net);
 	while (ns->parent != &init_user_ns)
 		ns = ns->parent;
 	return smc_quota_hash_uid(ns->owner, ns);
 }
 
 /* A host has at least a /64 of IPv6 addresses, so the hash is that of the prefix. */
-static unsigned int smc_quota_hash_address(const struct sock *sk)
+static unsigned int smc_quota_hash_address(const struct net *net, struct in6_addr addr)
 {
-#if IS_ENABLED(CONFIG_IPV6)
 	u64 prefix;
 
-	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
-		memcpy(&prefix, &sk->sk_v6_daddr, sizeof(prefix));
-		return smc_quota_hash(prefix, sock_net(sk));
-	}
-#endif
-	return smc_quota_hash((__force u32)sk->sk_daddr, sock_net(sk));
+	if (ipv6_addr_v4mapped(&addr))
+		return smc_quota_hash((__force u32)addr.s6_addr32[3], net);
+	memcpy(&prefix, &addr, sizeof(prefix));
+	return smc_quota_hash(prefix, net);
 }
 
 /* All clients within the namespace have its addresses, so their users are counted instead. */
 static atomic_t *smc_quota_peer(const struct smc_handshake *hs)
 {
+	const struct net *net = sock_net(hs->sk);
 	struct sock *client = NULL;
 	unsigned int hash;
 
@@ -98,8 +96,8 @@ static atomic_t *smc_quota_peer(const struct smc_handshake *hs)
 		client = smc_local_peer_find(hs->sk);
 	}
 	if (!client)
-		return &smc_quota_peers[smc_quota_hash_address(hs->sk)];
-	hash = smc_quota_hash_user(client);
+		return &smc_quota_peers[smc_quota_hash_address(net, smc_tcp_daddr(hs->sk))];
+	hash = smc_quota_hash_user(net, client->sk_uid);
 	sock_put(client);
 	return &smc_quota_peers[hash];
 }
@@ -134,10 +132,10 @@ static int smc_quota_most(const struct smc_net *sn, bool limit, int own)
 									 SMC_HANDSHAKES_LIMITED;
 }
 
-bool smc_quota_congested(const struct sock *sk, bool limit)
+bool smc_quota_congested(const struct net *net, kuid_t uid, bool limit)
 {
-	const struct smc_net *sn = smc_sk_net(sk);
-	int own = atomic_read(&smc_quota_users[smc_quota_hash_user(sk)]);
+	int own = atomic_read(&smc_quota_users[smc_quota_hash_user(net, uid)]);
+	const struct smc_net *sn = smc_net(net);
 
 	return !smc_quota_may(own, smc_quota_left(sn, smc_quota_most(sn, limit, own)));
 }
@@ -158,7 +156,7 @@ bool smc_quota_take(struct smc_handshake *hs)
 	struct smc_net *sn = smc_sk_net(hs->sk);
 	int left = smc_quota_left(sn, SMC_HANDSHAKES_BEGUN_MAX);
 	struct smc_quota quota = {
-		.user = &smc_quota_users[smc_quota_hash_user(hs->sk)],
+		.user = &smc_quota_users[smc_quota_hash_user(sock_net(hs->sk), hs->sk->sk_uid)],
 		.peer = smc_quota_peer(hs),
 	};
 
@@ -178,13 +176,13 @@ bool smc_quota_take(struct smc_handshake *hs)
 	return true;
 }
 
-void smc_quota_return(struct smc_handshake *hs)
+void smc_quota_return(const struct smc_quota *quota)
 {
-	if (!hs->quota.queue)
+	if (!quota->queue)
 		return;
-	atomic_dec(hs->quota.user);
-	if (hs->quota.peer)
-		atomic_dec(hs->quota.peer);
-	atomic_dec(&hs->quota.queue->handshakes);
+	atomic_dec(quota->user);
+	if (quota->peer)
+		atomic_dec(quota->peer);
+	atomic_dec(&quota->queue->handshakes);
 	atomic_dec(&smc_handshakes);
 }

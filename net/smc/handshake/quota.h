@@ -9,10 +9,11 @@
 #define SMC_QUOTA_H
 
 #include <linux/atomic.h>
+#include <linux/uidgid.h>
 
+struct net;
 struct smc_handshake;
 struct smc_handshake_wq;
-struct sock;
 
 /**
  * struct smc_quota - the counts that include a handshake
@@ -29,12 +30,13 @@ struct smc_quota {
 
 /**
  * smc_quota_congested() - whether too many handshakes are under way for a socket to offer SMC
- * @sk: socket that connects or listens
+ * @net: namespace of the socket, which connects or listens
+ * @uid: user who owns the socket
  * @limit: prefer TCP when many are under way (SMC_LIMIT_HS)
  *
  * Context: any.
  */
-bool smc_quota_congested(const struct sock *sk, bool limit);
+bool smc_quota_congested(const struct net *net, kuid_t uid, bool limit);
 
 /**
  * smc_quota_take() - count a handshake that begins
@@ -50,10 +52,10 @@ bool smc_quota_take(struct smc_handshake *hs);
 
 /**
  * smc_quota_return() - discount a handshake that is over
- * @hs: handshake, for which smc_quota_take() was called
+ * @quota: of a handshake for which smc_quota_take() was called
  *
  * Context: any.
  */
-void smc_quota_return(struct smc_handshake *hs);
+void smc_quota_return(const struct smc_quota *quota);
 
 #endif

@@ -83,7 +83,7 @@ void smc_handshake_run(struct smc_handshake *hs)
 {
 	hs->result = smc_handshake_agree(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_OVER);
-	smc_quota_return(hs);
+	smc_quota_return(&hs->quota);
 	/* Try again after one jiffy: most calls lock the socket for a moment only. */
 	smc_handshake_finish(hs, 1);
 }

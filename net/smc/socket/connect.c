@@ -117,7 +117,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);
 		return;
 	}
-	if (smc_quota_congested(sk, smc->limit_handshakes)) {
+	if (smc_quota_congested(sock_net(sk), sk->sk_uid, smc->limit_handshakes)) {
 		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
 		return;
 	}

@@ -34,7 +34,8 @@ static bool smc_listener_congested(const struct sock *sk)
 		return true;
 	l = smc->listener;
 	if (READ_ONCE(l->tcp_only) || READ_ONCE(l->withdrawn) || smc_migrates(sk) ||
-	    READ_ONCE(smc->tcp_holds) || smc_quota_congested(sk, READ_ONCE(smc->limit_handshakes)))
+	    READ_ONCE(smc->tcp_holds) ||
+	    smc_quota_congested(sock_net(sk), sk->sk_uid, READ_ONCE(smc->limit_handshakes)))
 		return true;
 	if (!smc_tcp_offers(sk))
 		smc_tcp_set_offer(smc->sk, true);
