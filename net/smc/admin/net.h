@@ -12,7 +12,6 @@
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
-#include <net/sock.h>
 
 #include "admin/sysctl.h"
 #include "path_kind.h"
@@ -92,17 +91,6 @@ extern unsigned int smc_net_id;
 static inline struct smc_net *smc_net(const struct net *net)
 {
 	return net_generic(net, smc_net_id);
-}
-
-/**
- * smc_sk_net() - get SMC's state of a socket's namespace
- * @sk: socket
- *
- * Context: any.
- */
-static inline struct smc_net *smc_sk_net(const struct sock *sk)
-{
-	return smc_net(sock_net(sk));
 }
 
 /**

@@ -75,7 +75,7 @@ int smc_netlink_dump_blackholes(struct sk_buff *skb, struct netlink_callback *cb
 {
 	struct smc_blackhole_info info = { .serial = cb->args[0] };
 
-	while (smc_blackhole_next(smc_sk_net(skb->sk), &info)) {
+	while (smc_blackhole_next(smc_net(sock_net(skb->sk)), &info)) {
 		if (may_see(cb, &info.key) && put_blackhole(skb, cb, &info))
 			break;
 		cb->args[0] = info.serial;

@@ -113,7 +113,7 @@ int smc_netlink_set_seid(struct sk_buff *skb, struct genl_info *info)
 
 int smc_netlink_dump_limit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	bool enabled = READ_ONCE(smc_sk_net(skb->sk)->sysctl.limit_smc_hs);
+	bool enabled = READ_ONCE(smc_net(sock_net(skb->sk))->sysctl.limit_smc_hs);
 	struct smc_netlink_msg m;
 
 	if (cb->args[0]++)

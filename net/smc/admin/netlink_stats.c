@@ -172,7 +172,7 @@ static int put_fallback(struct sk_buff *skb, struct netlink_callback *cb,
 /* args[0] is the role, args[1] its next reason, args[2] whether the totals are sent. */
 int smc_netlink_dump_fallbacks(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct smc_fallbacks *fallbacks = smc_sk_net(skb->sk)->fallbacks;
+	struct smc_fallbacks *fallbacks = smc_net(sock_net(skb->sk))->fallbacks;
 
 	spin_lock_bh(&fallbacks->lock);
 	for (; cb->args[0] < SMC_N_ROLES; cb->args[0]++, cb->args[1] = 0)

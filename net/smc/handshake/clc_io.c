@@ -143,7 +143,7 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 	hs->reason = SMC_DIAG_PEER_DECLINED;
 	hs->owed = false;
 	if (smc_clc_parse_decline(buf, len, &decline)) {
-		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
 		return;
 	}
 	hs->peer_reason = decline.diagnosis;
@@ -165,7 +165,7 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 		return SMC_DIAG_SYNC;
 	}
 	if (rc == -EPROTO) {
-		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
 		return -ECONNRESET;
 	}
 	if (rc)
@@ -214,7 +214,7 @@ static int smc_clc_await_decline(struct smc_handshake *hs, u8 *buf)
 	rc = smc_clc_take(hs, buf);
 	if (rc < 0 || (!rc && hs->head.type == SMC_CLC_DECLINE))
 		return rc;
-	smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
+	smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
 	return -ECONNRESET;
 }
 
@@ -317,7 +317,7 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_header *hdr)
 {
 	hs->late_left = hdr->length;
-	smc_blackhole_forget(smc_sk_net(hs->sk), &hs->place);
+	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->place);
 	if (!hs->may_decline || hdr->type != SMC_CLC_PROPOSAL)
 		return;
 	hs->may_decline = false;

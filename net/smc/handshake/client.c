@@ -74,11 +74,11 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	rc = smc_clc_take(hs, c->buf);
 	/* The server, or a middlebox, may return an option that it does not know. */
 	if (rc == -ECONNRESET || hs->timed_out)
-		smc_blackhole_note(smc_sk_net(hs->sk), &hs->place, SMC_BLACKHOLE_NO_ANSWER);
+		smc_blackhole_note(smc_net(sock_net(hs->sk)), &hs->place, SMC_BLACKHOLE_NO_ANSWER);
 	if (rc)
 		return rc;
 	/* The server speaks SMC: forget earlier failures, so that another counts as the first. */
-	smc_blackhole_forget(smc_sk_net(hs->sk), &hs->place);
+	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->place);
 	if (hs->reason)
 		return 0;
 	if (hs->head.type == SMC_CLC_PROPOSAL) {
@@ -89,7 +89,7 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	if (smc_clc_parse_agreement(c->buf, hs->head.length, &c->accept)) {
 		/* A DECLINE has the version of the message that it answers. */
 		c->accept.version = min_t(u8, hs->head.version, SMC_VERSION_2);
-		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
 	c->setup = c->setups[smc_clc_agreed_path(&hs->head)];
@@ -221,7 +221,7 @@ int smc_handshake_client(struct smc_handshake *hs)
 	for (i = 0; i < SMC_N_PATHS; i++)
 		smc_setup_free(c->setups[i], hs->peer_reason);
 	if (rc)
-		smc_stat_handshake_error(smc_sk_net(hs->sk), SMC_CLIENT);
+		smc_stat_handshake_error(smc_net(sock_net(hs->sk)), SMC_CLIENT);
 	hs->client = NULL;
 	kfree(c);
 	return rc;

@@ -153,7 +153,7 @@ static struct smc_handshake_wq *smc_quota_take_place(struct smc_net *sn)
 
 bool smc_quota_take(struct smc_handshake *hs)
 {
-	struct smc_net *sn = smc_sk_net(hs->sk);
+	struct smc_net *sn = smc_net(sock_net(hs->sk));
 	int left = smc_quota_left(sn, SMC_HANDSHAKES_BEGUN_MAX);
 	struct smc_quota quota = {
 		.user = &smc_quota_users[smc_quota_hash_user(sock_net(hs->sk), hs->sk->sk_uid)],

@@ -115,19 +115,19 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 		return 0;
 	}
 	if (hs->timed_out) {
-		smc_blackhole_note_client(smc_sk_net(hs->sk), &hs->place,
+		smc_blackhole_note_client(smc_net(sock_net(hs->sk)), &hs->place,
 					  SMC_BLACKHOLE_NO_PROPOSAL);
-		smc_clc_defer_decline(hs, smc_blackhole_is_on(smc_sk_net(hs->sk)) ?
+		smc_clc_defer_decline(hs, smc_blackhole_is_on(smc_net(sock_net(hs->sk))) ?
 					    SMC_DIAG_BLACKHOLE : SMC_DIAG_SYNC);
 		return 0;
 	}
 	if (rc || hs->reason)
 		return rc;
-	smc_blackhole_forget(smc_sk_net(hs->sk), &hs->place);
+	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->place);
 	srv->version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	if (hs->head.type != SMC_CLC_PROPOSAL ||
 	    smc_clc_parse_proposal(srv->buf, hs->head.length, &srv->proposal)) {
-		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
 	return 0;
@@ -145,7 +145,7 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	if (smc_clc_parse_agreement(srv->buf, hs->head.length, &srv->confirm) ||
 	    srv->confirm.type != SMC_CLC_CONFIRM || srv->confirm.version != srv->version ||
 	    smc_clc_agreed_path(&hs->head) != (int)srv->setup->type->kind) {
-		smc_stat_violation(smc_sk_net(hs->sk), SMC_VIOLATION_CLC);
+		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
 		return SMC_DIAG_SYNC;
 	}
 	return 0;
@@ -234,7 +234,7 @@ int smc_handshake_server(struct smc_handshake *hs)
 		rc = smc_clc_fall_back(hs, srv->version, rc, srv->buf);
 	smc_setup_free(srv->setup, hs->peer_reason);
 	if (rc)
-		smc_stat_handshake_error(smc_sk_net(hs->sk), SMC_SERVER);
+		smc_stat_handshake_error(smc_net(sock_net(hs->sk)), SMC_SERVER);
 	kfree(srv);
 	return rc;
 }

@@ -29,8 +29,9 @@ static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_so
 {
 	if (READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
 		return SMC_DIAG_SOCKET_OPTION;
-	return smc_blackhole_has(smc_sk_net(child->sk), &child->hs.place) ? SMC_DIAG_BLACKHOLE :
-									    SMC_DIAG_PEER_NO_SMC;
+	if (smc_blackhole_has(smc_net(sock_net(child->sk)), &child->hs.place))
+		return SMC_DIAG_BLACKHOLE;
+	return SMC_DIAG_PEER_NO_SMC;
 }
 
 /* Makes SMC know a connection of TCP's, to count it. Without memory the connection is reset. */

@@ -369,7 +369,7 @@ static void smc_tcp_came_without(struct smc_sock *smc)
 		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);
 		return;
 	}
-	smc_blackhole_note(smc_sk_net(smc->sk), &smc->hs.place, SMC_BLACKHOLE_SYN_LOST);
+	smc_blackhole_note(smc_net(sock_net(smc->sk)), &smc->hs.place, SMC_BLACKHOLE_SYN_LOST);
 	smc_sock_fall_back(smc, SMC_DIAG_BLACKHOLE);
 }
 

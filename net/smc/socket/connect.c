@@ -121,7 +121,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
 		return;
 	}
-	if (smc_blackhole_has(smc_sk_net(sk), &smc->hs.place)) {
+	if (smc_blackhole_has(smc_net(sock_net(sk)), &smc->hs.place)) {
 		smc_sock_fall_back(smc, SMC_DIAG_BLACKHOLE);
 		return;
 	}
@@ -130,7 +130,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 	smc_connect_forget_local(smc);
 	smc_tcp_set_offer(sk, true);
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);
-	if (smc_blackhole_is_on(smc_sk_net(sk)))
+	if (smc_blackhole_is_on(smc_net(sock_net(sk))))
 		mod_timer(&smc->syn, jiffies + SMC_SYN_FIRST_TIMER);
 }
 

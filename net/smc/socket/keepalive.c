@@ -32,7 +32,7 @@
 /* Jiffies of silence before a probe, or 0 for none. */
 static unsigned long smc_keepalive_time(const struct smc_sock *smc)
 {
-	return READ_ONCE(smc_sk_net(smc->sk)->sysctl.tcp_keepalive_time);
+	return READ_ONCE(smc_net(sock_net(smc->sk))->sysctl.tcp_keepalive_time);
 }
 
 /*

@@ -84,7 +84,7 @@ void smc_listener_kick(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
 	if (!l->closed)
-		mod_delayed_work(smc_sk_net(l->sk)->accept_wq, &l->take, 0);
+		mod_delayed_work(smc_net(sock_net(l->sk))->accept_wq, &l->take, 0);
 	spin_unlock_bh(&l->lock);
 }
 
@@ -514,7 +514,7 @@ static void smc_listener_drop_all(struct smc_listener *l)
 
 static void smc_listener_take_later(struct smc_listener *l)
 {
-	queue_delayed_work(smc_sk_net(l->sk)->accept_wq, &l->take, SMC_SOCK_RETRY);
+	queue_delayed_work(smc_net(sock_net(l->sk))->accept_wq, &l->take, SMC_SOCK_RETRY);
 }
 
 /* smc_listener_drop_all() for the work, which never waits for the listener's user. */

@@ -38,7 +38,7 @@ static unsigned long smc_sock_index(const struct sock *sk)
 
 struct smc_sock *smc_sock_find(const struct sock *sk)
 {
-	return xa_load(&smc_sk_net(sk)->socks, smc_sock_index(sk));
+	return xa_load(&smc_net(sock_net(sk))->socks, smc_sock_index(sk));
 }
 
 /* TCP charges nobody if sockets are not accounted, or if the root group created the socket. */
@@ -85,13 +85,13 @@ static struct smc_sock *smc_sock_make(struct sock *sk, enum smc_role role,
 	gfp_t gfp = smc_sock_gfp(sk);
 	struct smc_sock *smc;
 
-	if (smc_net_prepare(smc_sk_net(sk)))
+	if (smc_net_prepare(smc_net(sock_net(sk))))
 		return NULL;
 	smc = kzalloc(sizeof(*smc), gfp | __GFP_ACCOUNT);
 	if (!smc)
 		return NULL;
 	smc_sock_init(smc, sk, role, memcg);
-	if (xa_insert_bh(&smc_sk_net(sk)->socks, smc_sock_index(sk), smc, gfp)) {
+	if (xa_insert_bh(&smc_net(sock_net(sk))->socks, smc_sock_index(sk), smc, gfp)) {
 		kfree(smc);
 		return NULL;
 	}
@@ -112,7 +112,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 
 void smc_sock_forget(struct smc_sock *smc)
 {
-	xa_erase_bh(&smc_sk_net(smc->sk)->socks, smc_sock_index(smc->sk));
+	xa_erase_bh(&smc_net(sock_net(smc->sk))->socks, smc_sock_index(smc->sk));
 }
 
 int smc_sock_for_each(const struct net *net, unsigned long *index,
@@ -195,7 +195,7 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 {
 	smc->reason = reason;
 	smc_tcp_set_delayed_ack(smc->sk, false);
-	smc_stat_fallback(smc_sk_net(smc->sk), smc->role, reason);
+	smc_stat_fallback(smc_net(sock_net(smc->sk)), smc->role, reason);
 	trace_smc_switch_to_fallback(smc->sk, reason);
 	if (smc_sk(smc->sk) == smc && smc_sock_drop(smc))
 		WRITE_ONCE(smc->mode, SMC_MODE_TCP);
@@ -240,7 +240,7 @@ void smc_sock_check_tcp(struct smc_sock *smc)
 	/* The bytes may be a late DECLINE; in any case the peer uses TCP on this connection. */
 	if (tcp_inq(smc->sk) <= 0)
 		return;
-	smc_stat_violation(smc_sk_net(smc->sk), SMC_VIOLATION_CLC);
+	smc_stat_violation(smc_net(sock_net(smc->sk)), SMC_VIOLATION_CLC);
 	smc_stream_abort(smc->stream, ECONNRESET);
 }
 

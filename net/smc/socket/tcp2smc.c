@@ -25,7 +25,8 @@ static bool smc_tcp2smc_test_hit;
 
 static bool smc_tcp2smc_is_enabled(const struct sock *sk)
 {
-	return !sk->sk_kern_sock && sk->sk_socket && READ_ONCE(smc_sk_net(sk)->sysctl.tcp2smc);
+	return !sk->sk_kern_sock && sk->sk_socket &&
+	       READ_ONCE(smc_net(sock_net(sk))->sysctl.tcp2smc);
 }
 
 /*
