@@ -162,8 +162,8 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
  * The RMB that the server names proves that the link is the server's, see rtoken.h.
  *
  * Return: the group with a reference and a reserved connection; an ERR_PTR of -ENOENT if there is
- * no such group; of -ENOLINK if it is retired; or of -EHOSTUNREACH if the group's link is at another
- * port, or not proven.
+ * no such group; of -ENOLINK if it is retired; or of -EHOSTUNREACH if the group's link is at
+ * another port, or not proven.
  */
 struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 					    const struct smc_rdma_port *port,

@@ -405,7 +405,7 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 	const u8 sndbuf_class = smc_rdma_sndbuf_class(&s->base);
 	int rc;
 
-	/* The peer may use an element again before its last message of the old connection is here. */
+	/* The old connection's last message may come after the element is used again. */
 	wait_var_event_timeout(&s->conn->group->conns,
 			       (rc = smc_rdma_conn_set_peer(s->conn, r, sndbuf_class,
 							    s->base.memcg)) != -EADDRINUSE,
