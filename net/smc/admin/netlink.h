@@ -12,6 +12,8 @@
 #include "../../../include/uapi/linux/smc.h"
 #include "path_kind.h"
 
+typedef int (*smc_netlink_dump_t)(struct sk_buff *skb, struct netlink_callback *cb);
+
 /**
  * struct smc_netlink_source - dumps the link groups, links and devices of a path
  * @dump: what the path answers to SMC_NETLINK_GET_LGR_SMCR and so on; NULL for the commands of
@@ -26,7 +28,7 @@
  * doesn't fit, or an error that ends the dump.
  */
 struct smc_netlink_source {
-	int (*dump[SMC_NETLINK_GET_DEV_SMCR + 1])(struct sk_buff *skb, struct netlink_callback *cb);
+	smc_netlink_dump_t dump[SMC_NETLINK_GET_DEV_SMCR + 1];
 };
 
 /**

@@ -63,7 +63,7 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
 struct smc_rdma_setup {
 	struct smc_path_setup base;
 	struct smc_rdma_port port;
-	u8 offered_gid[SMC_VERSION_2 + 1][SMC_GID_LEN];
+	union ib_gid offered_gid[SMC_VERSION_2 + 1];
 	struct smc_peer peer;
 	u8 gateway[SMC_MAC_LEN];
 	bool is_routed;
@@ -104,7 +104,7 @@ static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 	smc_rdma_port_put(&port);
 	rcu_read_unlock();
 
-	memcpy(smc_rdma_setup_of(base)->offered_gid[version], gid, SMC_GID_LEN);
+	memcpy(smc_rdma_setup_of(base)->offered_gid[version].raw, gid, SMC_GID_LEN);
 	if (version == SMC_VERSION_1) {
 		smc_local_peer_id(base->net, p->peer_id);
 		memcpy(p->mac, port.mac, SMC_MAC_LEN);
@@ -501,7 +501,7 @@ static int smc_rdma_client_reach(struct smc_rdma_setup *s)
 
 	if (rc)
 		return rc;
-	if (memcmp(s->port.gid->gid.raw, s->offered_gid[s->base.version], SMC_GID_LEN))
+	if (memcmp(s->port.gid->gid.raw, s->offered_gid[s->base.version].raw, SMC_GID_LEN))
 		return -EHOSTUNREACH;
 	return 0;
 }

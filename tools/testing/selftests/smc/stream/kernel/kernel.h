@@ -34,6 +34,10 @@ typedef int64_t s64;
 typedef unsigned int __poll_t;
 typedef unsigned int gfp_t;
 
+struct in6_addr {
+	u8 s6_addr[16];
+};
+
 #define BIT(n)			(1UL << (n))
 #define SZ_2K			2048
 #define SZ_4K			4096
