@@ -236,7 +236,7 @@ static struct net_device *smc_local_peer_device(const struct sock *sk)
 	return dst ? READ_ONCE(dst->dev) : NULL;
 }
 
-bool smc_local_peer(const struct sock *sk)
+bool smc_peer_in_net(const struct sock *sk)
 {
 	const struct net_device *dev;
 	bool is_near;

@@ -225,16 +225,16 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len);
 void smc_tcp_drop_offered_requests(struct sock *sk);
 
 /**
- * smc_local_peer() - whether the peer is in this namespace: packets go over the loopback device
+ * smc_peer_in_net() - whether the peer is in this namespace: packets go over the loopback device
  * @sk: connected TCP socket
  *
  * Context: any.
  */
-bool smc_local_peer(const struct sock *sk);
+bool smc_peer_in_net(const struct sock *sk);
 
 /**
  * smc_local_peer_find() - find the socket of the local peer
- * @sk: connected TCP socket, for which smc_local_peer() holds
+ * @sk: connected TCP socket, for which smc_peer_in_net() holds
  *
  * The peer's socket is not found if addresses are translated between the ends, or if the socket is
  * bound to another device than loopback.
@@ -246,7 +246,7 @@ struct sock *smc_local_peer_find(const struct sock *sk);
 
 /**
  * smc_local_peer_is_captured() - whether a program captures packets on the loopback device
- * @sk: connected TCP socket, for which smc_local_peer() holds
+ * @sk: connected TCP socket, for which smc_peer_in_net() holds
  *
  * Context: any.
  */

@@ -61,7 +61,7 @@ static void smc_syn_hide_option(struct sk_buff *skb, int offset)
 }
 
 /* @key has the client's address; the rest is filled in here. */
-static void smc_syn_timer(struct sk_buff *skb, int offset, const struct net *net,
+static void smc_syn_filter(struct sk_buff *skb, int offset, const struct net *net,
 			  struct smc_blackhole_key *key)
 {
 	const struct tcphdr *th;
@@ -86,7 +86,7 @@ static unsigned int smc_syn_hook_v4(void *priv, struct sk_buff *skb,
 	if (ip->protocol != IPPROTO_TCP || ip_is_fragment(ip))
 		return NF_ACCEPT;
 	ipv6_addr_set_v4mapped(ip->saddr, &key.addr);
-	smc_syn_timer(skb, ip_hdrlen(skb), state->net, &key);
+	smc_syn_filter(skb, ip_hdrlen(skb), state->net, &key);
 	return NF_ACCEPT;
 }
 
@@ -100,7 +100,7 @@ static unsigned int smc_syn_hook_v6(void *priv, struct sk_buff *skb,
 
 	offset = ipv6_skip_exthdr(skb, sizeof(struct ipv6hdr), &nexthdr, &frag_off);
 	if (offset >= 0 && !frag_off && nexthdr == IPPROTO_TCP)
-		smc_syn_timer(skb, offset, state->net, &key);
+		smc_syn_filter(skb, offset, state->net, &key);
 	return NF_ACCEPT;
 }
 

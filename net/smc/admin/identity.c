@@ -16,7 +16,7 @@ void smc_identity_init(void)
 }
 
 /* An instance number[2] and a MAC address[6], of nobody's device: that would name the host. */
-void smc_local_peer_id(const struct net *net, u8 *id)
+void smc_own_peer_id(const struct net *net, u8 *id)
 {
 	u64 random = siphash_1u64(net->net_cookie, &smc_identity_secret);
 

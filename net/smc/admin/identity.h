@@ -13,11 +13,11 @@ struct net;
 void smc_identity_init(void);
 
 /**
- * smc_local_peer_id() - a network namespace's peer id: no other has it
+ * smc_own_peer_id() - a network namespace's peer id: no other has it
  * @net: namespace
  * @id: SMC_PEER_ID_LEN bytes
  */
-void smc_local_peer_id(const struct net *net, u8 *id);
+void smc_own_peer_id(const struct net *net, u8 *id);
 
 /**
  * smc_describe_host() - what a version 2 message says of this host on first contact

@@ -280,7 +280,7 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	if (smc_tcp_written(sk) != hs->written ||
 	    !((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)))
 		return;
-	smc_local_peer_id(sock_net(hs->sk), decline.peer_id);
+	smc_own_peer_id(sock_net(hs->sk), decline.peer_id);
 	len = smc_clc_build_decline(buf, &decline);
 	/*
 	 * An error here will also fail the application's next call. SO_TIMESTAMPING counts the
@@ -309,7 +309,7 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 	/* If the user keeps the socket locked, a DECLINE that has come is dropped later. */
 	if (smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE)
 		hs->owed = true;
-	smc_local_peer_id(sock_net(hs->sk), decline.peer_id);
+	smc_own_peer_id(sock_net(hs->sk), decline.peer_id);
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
 }
 
@@ -317,7 +317,7 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_header *hdr)
 {
 	hs->late_left = hdr->length;
-	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->place);
+	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->blackhole_key);
 	if (!hs->may_decline || hdr->type != SMC_CLC_PROPOSAL)
 		return;
 	hs->may_decline = false;

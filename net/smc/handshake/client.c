@@ -74,11 +74,12 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	rc = smc_clc_take(hs, c->buf);
 	/* The server, or a middlebox, may return an option that it does not know. */
 	if (rc == -ECONNRESET || hs->timed_out)
-		smc_blackhole_note(smc_net(sock_net(hs->sk)), &hs->place, SMC_BLACKHOLE_NO_ANSWER);
+		smc_blackhole_note(smc_net(sock_net(hs->sk)), &hs->blackhole_key,
+				   SMC_BLACKHOLE_NO_ANSWER);
 	if (rc)
 		return rc;
 	/* The server speaks SMC: forget earlier failures, so that another counts as the first. */
-	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->place);
+	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->blackhole_key);
 	if (hs->reason)
 		return 0;
 	if (hs->head.type == SMC_CLC_PROPOSAL) {

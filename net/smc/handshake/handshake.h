@@ -68,7 +68,7 @@ struct smc_handshake_ops {
  * @timed_out: a message of the peer's did not come in time
  * @owed: result: CLC messages of the peer's may still come, which the application must not read
  * @late_left: bytes still to be dropped of a late message whose header has come
- * @place: key of the blackhole entry that a failure of this handshake makes
+ * @blackhole_key: key of the blackhole entry that a failure of this handshake makes
  * @may_decline: the peer has got no answer, so a late PROPOSAL is to be declined
  * @written: TCP's write_seq when @may_decline was set
  * @declines: a late PROPOSAL has come, of @late_version, and is to be declined
@@ -99,7 +99,7 @@ struct smc_handshake {
 	bool timed_out;
 	bool owed;
 	size_t late_left;
-	struct smc_blackhole_key place;
+	struct smc_blackhole_key blackhole_key;
 	bool may_decline;
 	u32 written;
 	bool declines;

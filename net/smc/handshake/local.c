@@ -34,7 +34,7 @@ static void smc_local_finish(struct smc_path_setup *s, struct smc_handshake *hs,
 {
 	if (agreed) {
 		smc_setup_succeed(s, hs);
-		smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->place);
+		smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->blackhole_key);
 	}
 	smc_setup_end(s, hs);
 	smc_setup_free(s, 0);

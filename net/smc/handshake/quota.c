@@ -90,7 +90,7 @@ static atomic_t *smc_quota_peer(const struct smc_handshake *hs)
 	struct sock *client = NULL;
 	unsigned int hash;
 
-	if (smc_local_peer(hs->sk)) {
+	if (smc_peer_in_net(hs->sk)) {
 		if (hs->role == SMC_CLIENT)
 			return NULL;
 		client = smc_local_peer_find(hs->sk);

@@ -115,7 +115,7 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 		return 0;
 	}
 	if (hs->timed_out) {
-		smc_blackhole_note_client(smc_net(sock_net(hs->sk)), &hs->place,
+		smc_blackhole_note_client(smc_net(sock_net(hs->sk)), &hs->blackhole_key,
 					  SMC_BLACKHOLE_NO_PROPOSAL);
 		smc_clc_defer_decline(hs, smc_blackhole_is_on(smc_net(sock_net(hs->sk))) ?
 					    SMC_DIAG_BLACKHOLE : SMC_DIAG_SYNC);
@@ -123,7 +123,7 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 	}
 	if (rc || hs->reason)
 		return rc;
-	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->place);
+	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->blackhole_key);
 	srv->version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	if (hs->head.type != SMC_CLC_PROPOSAL ||
 	    smc_clc_parse_proposal(srv->buf, hs->head.length, &srv->proposal)) {

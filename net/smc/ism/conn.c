@@ -148,7 +148,7 @@ void smc_ism_conn_detach(struct smc_ism_conn *conn)
 	 * is freed soon. But after smc_stream_disconnect() the socket may stay,
 	 * and hold the stream.
 	 */
-	if (!dmbe || ((st->tx.final_flags & SMC_CONN_CLOSED) && !st->err))
+	if (!dmbe || ((st->tx.end_flags & SMC_CONN_CLOSED) && !st->err))
 		return;
 	conn->peer_dmbe = NULL;
 	/* A copy may be in progress. It does not sleep, see smc_ring_fill(). */

@@ -184,7 +184,7 @@ static void smc_ism_pair_prepare(struct smc_ism_setup *s)
 	s->nowait = true;
 }
 
-static bool smc_ism_setup_local(struct smc_path_setup *client, struct smc_path_setup *server)
+static bool smc_ism_setup_pair(struct smc_path_setup *client, struct smc_path_setup *server)
 {
 	struct smc_ism_setup *c = smc_ism_setup_of(client), *s = smc_ism_setup_of(server);
 	struct smc_clc_d d;
@@ -220,6 +220,6 @@ const struct smc_path_type smc_ism_path = {
 	.describe	 = smc_ism_setup_describe,
 	.client_join	 = smc_ism_client_join,
 	.server_complete = smc_ism_server_complete,
-	.pair		 = smc_ism_setup_local,
+	.pair		 = smc_ism_setup_pair,
 	.end		 = smc_ism_setup_end,
 };

@@ -36,14 +36,14 @@ static bool smc_buffer_is_within(long bytes, int pages)
 }
 
 /* Remove the buffer from its namespace's account. */
-static void smc_buffer_uncharge(const struct smc_buffer *buffer)
+static void smc_buffer_leave_net(const struct smc_buffer *buffer)
 {
 	atomic_long_sub(smc_buffer_bytes(buffer), &smc_net(buffer->spec.net)->buffer_bytes);
 }
 
 static void smc_buffer_unreserve(const struct smc_buffer *buffer)
 {
-	smc_buffer_uncharge(buffer);
+	smc_buffer_leave_net(buffer);
 	atomic_long_sub(smc_buffer_bytes(buffer), &smc_buffer_host_bytes);
 }
 
@@ -92,7 +92,7 @@ static void smc_buffer_free(struct kref *ref)
 
 	if (buffer->spec.net) {
 		smc_buffer_count(buffer, -(s64)smc_buffer_bytes(buffer));
-		smc_buffer_uncharge(buffer);
+		smc_buffer_leave_net(buffer);
 	}
 	atomic_long_sub(smc_buffer_bytes(buffer), &smc_buffer_host_bytes);
 	if (buffer->is_virtual)
@@ -111,7 +111,7 @@ void smc_buffer_put(struct smc_buffer *buffer)
 void smc_buffer_detach(struct smc_buffer *buffer)
 {
 	smc_buffer_count(buffer, -(s64)smc_buffer_bytes(buffer));
-	smc_buffer_uncharge(buffer);
+	smc_buffer_leave_net(buffer);
 	buffer->spec.net = NULL;
 	smc_buffer_put(buffer);
 }

@@ -94,7 +94,7 @@ static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end
 
 	return st->rx.received != conn->answered && end - st->tx.sent <= SMC_UNSIGNALED_BYTES &&
 	       !st->tx.in_flight && !conn_flags && !st->tx.waiting &&
-	       !smc_stream_watches_arrival(st);
+	       !smc_stream_watches_delivery(st);
 }
 
 static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
@@ -220,7 +220,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class
 	}
 	conn->group = group;
 	conn->secret = get_random_u32() & ~SMC_TOKEN_INDEX;
-	INIT_LIST_HEAD(&conn->starved);
+	INIT_LIST_HEAD(&conn->tx_wait);
 	st = &conn->stream;
 	spin_lock_init(&conn->lock);
 	smc_stream_init(st, &smc_rdma_path_ops, group->lgr.net, &conn->lock);

@@ -27,7 +27,7 @@ struct sk_buff;
  * @peer_index: index of the peer's element in its RMB, from 1
  * @seq: sequence number of the last CDC message sent; protected by @lock
  * @answered: value of stream.rx.received when that message was sent
- * @starved: node in the link's list of connections that wait for a send slot; under the
+ * @tx_wait: node in the link's list of connections that wait for a send slot; under the
  *	link's lock
  */
 struct smc_rdma_conn {
@@ -46,7 +46,7 @@ struct smc_rdma_conn {
 	u8 peer_index;
 	u16 seq;
 	u64 answered;
-	struct list_head starved;
+	struct list_head tx_wait;
 };
 
 /**

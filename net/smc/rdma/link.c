@@ -102,7 +102,7 @@ struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_
 	link->psn = get_random_u32() & 0xffffff;
 	mutex_init(&link->verbs_lock);
 	spin_lock_init(&link->lock);
-	INIT_LIST_HEAD(&link->starved);
+	INIT_LIST_HEAD(&link->tx_waiters);
 	init_waitqueue_head(&link->slot_wait);
 	link->registration.cqe.done = smc_link_on_registered;
 	init_completion(&link->registration.done);

@@ -99,7 +99,7 @@ struct smc_link_peer {
  * @n_signaled: signaled messages that have not completed
  * @last_sent: jiffies when one of them completed, or the first of them was posted
  * @stall: finds out that none completes; queued while there are any
- * @starved: connections that found no free slot
+ * @tx_waiters: connections that found no free slot
  * @llc_starved: an LLC sender found none
  * @slot_wait: LLC senders that wait for one
  * @send: the send slots
@@ -140,7 +140,7 @@ struct smc_link {
 	unsigned int n_signaled;
 	unsigned long last_sent;
 	struct delayed_work stall;
-	struct list_head starved;
+	struct list_head tx_waiters;
 	bool llc_starved;
 	wait_queue_head_t slot_wait;
 	struct smc_send_slot send[SMC_SEND_SLOTS];

@@ -263,9 +263,9 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 	if (conn ? !smc_link_has_room(link) : !link->free_slots) {
 		if (!conn) {
 			link->llc_starved = true;
-		} else if (list_empty(&conn->starved)) {
+		} else if (list_empty(&conn->tx_wait)) {
 			smc_stream_get(&conn->stream);
-			list_add_tail(&conn->starved, &link->starved);
+			list_add_tail(&conn->tx_wait, &link->tx_waiters);
 		}
 		slot = ERR_PTR(-EAGAIN);
 		goto out;
@@ -306,9 +306,9 @@ static struct smc_rdma_conn *smc_link_pop_tx_waiter(struct smc_link *link)
 
 	spin_lock_bh(&link->lock);
 	if (smc_link_has_room(link))
-		conn = list_first_entry_or_null(&link->starved, struct smc_rdma_conn, starved);
+		conn = list_first_entry_or_null(&link->tx_waiters, struct smc_rdma_conn, tx_wait);
 	if (conn)
-		list_del_init(&conn->starved);
+		list_del_init(&conn->tx_wait);
 	spin_unlock_bh(&link->lock);
 	return conn;
 }
@@ -318,7 +318,7 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	struct smc_send_slot *slot = container_of(wc->wr_cqe, struct smc_send_slot, cqe);
 	struct smc_link *link = slot->link;
 	struct smc_rdma_conn *conn = slot->conn;
-	struct smc_rdma_conn *starved;
+	struct smc_rdma_conn *waiter;
 	u64 end = slot->end;
 
 	slot->conn = NULL;
@@ -331,9 +331,9 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	 * Connections that wait for a slot come before the one that just had one. A
 	 * connection that has nothing to send any more leaves the slot to the next.
 	 */
-	while ((starved = smc_link_pop_tx_waiter(link))) {
-		smc_stream_on_tx_room(&starved->stream);
-		smc_stream_put(&starved->stream);
+	while ((waiter = smc_link_pop_tx_waiter(link))) {
+		smc_stream_on_tx_room(&waiter->stream);
+		smc_stream_put(&waiter->stream);
 	}
 	if (conn) {
 		/* A failed message may not have arrived; its connection ends with the link. */

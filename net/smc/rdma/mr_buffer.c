@@ -373,7 +373,7 @@ static int smc_mr_buffers_prepare(struct smc_group *group, const struct smc_buff
  * Make a new buffer usable, and take an element of it. On error the buffer is freed,
  * or kept as buffers.late, and no longer belongs to the caller.
  */
-static int smc_mr_buffers_confirm_rkey(struct smc_group *group, struct smc_mr_buffer *mrs,
+static int smc_mr_buffers_make_usable(struct smc_group *group, struct smc_mr_buffer *mrs,
 				       struct smc_element *el)
 {
 	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(&mrs->buffer.spec)];
@@ -418,7 +418,7 @@ static int smc_mr_buffer_add(const struct smc_buffer_attr *spec, void *arg, stru
 		smc_buffer_put(&mrs->buffer);
 		return rc;
 	}
-	rc = smc_mr_buffers_confirm_rkey(group, mrs, el);
+	rc = smc_mr_buffers_make_usable(group, mrs, el);
 	mutex_unlock(&group->buffers.lock);
 	return rc;
 }

@@ -106,7 +106,7 @@ static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 
 	memcpy(smc_rdma_setup_of(base)->offered_gid[version].raw, gid, SMC_GID_LEN);
 	if (version == SMC_VERSION_1) {
-		smc_local_peer_id(base->net, p->peer_id);
+		smc_own_peer_id(base->net, p->peer_id);
 		memcpy(p->mac, port.mac, SMC_MAC_LEN);
 	}
 	return true;
@@ -352,7 +352,7 @@ static void smc_rdma_setup_describe(struct smc_path_setup *base, struct smc_clc_
 	const struct smc_rdma_conn *conn = smc_rdma_setup_of(base)->conn;
 
 	smc_rdma_conn_describe(conn, &a->r);
-	smc_local_peer_id(base->net, a->r.peer_id);
+	smc_own_peer_id(base->net, a->r.peer_id);
 	a->fc.max_conns = conn->group->max_conns;
 	/* A link may use no other address than the proposed one. */
 	a->n_gids = 1;

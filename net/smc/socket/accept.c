@@ -29,7 +29,7 @@ static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_so
 {
 	if (READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
 		return SMC_DIAG_SOCKET_OPTION;
-	if (smc_blackhole_has(smc_net(sock_net(child->sk)), &child->hs.place))
+	if (smc_blackhole_has(smc_net(sock_net(child->sk)), &child->hs.blackhole_key))
 		return SMC_DIAG_BLACKHOLE;
 	return SMC_DIAG_PEER_NO_SMC;
 }
@@ -43,7 +43,7 @@ static struct smc_sock *smc_listener_classify_tcp(struct smc_listener *l, struct
 		smc_reset_tcp(sk);
 		return NULL;
 	}
-	smc_listener_name_client(child);
+	smc_listener_set_blackhole_key(child);
 	lock_sock(sk);
 	smc_sock_fall_back(child, smc_listener_reason(l, child));
 	release_sock(sk);

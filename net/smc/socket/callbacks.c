@@ -280,12 +280,14 @@ void smc_tcp_wake(struct sock *sk)
  */
 static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 {
-	struct sock *client = smc_local_peer(child) ? smc_local_peer_find(child) : NULL;
+	struct sock *client = smc_peer_in_net(child) ? smc_local_peer_find(child) : NULL;
 	struct smc_sock *smc = client ? smc_sk(client) : NULL;
 	bool takes;
 
-	takes = smc && READ_ONCE(smc->local_listener) == SMC_NO_LISTENER && smc_listener_get(l);
-	if (takes && cmpxchg(&smc->local_listener, SMC_NO_LISTENER, l) != SMC_NO_LISTENER) {
+	takes = smc && READ_ONCE(smc->local_listener) == SMC_LISTENER_UNKNOWN &&
+		smc_listener_get(l);
+	if (takes &&
+	    cmpxchg(&smc->local_listener, SMC_LISTENER_UNKNOWN, l) != SMC_LISTENER_UNKNOWN) {
 		smc_listener_unref(l);
 		takes = false;
 	}
@@ -328,13 +330,13 @@ void smc_tcp_data_ready(struct sock *sk)
 	rcu_read_unlock();
 }
 
-static void smc_tcp_begin(struct smc_sock *smc)
+static void smc_begin_client_handshake(struct smc_sock *smc)
 {
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
 	smc_handshake_start(&smc->hs, SMC_CLIENT);
 	if (!READ_ONCE(smc->local_listener))
 		smc_handshake_queue(&smc->hs);
-	else if (smc_local_peer(smc->sk))
+	else if (smc_peer_in_net(smc->sk))
 		/* Acknowledge the SYN-ACK at once: connect() can take the other end only then. */
 		smc_tcp_set_delayed_ack(smc->sk, false);
 }
@@ -345,18 +347,18 @@ static void smc_tcp_begin(struct smc_sock *smc)
  * option came in the peer's SYN, and the peer may have got only SYNs without it. A SYN-ACK that
  * answers a SYN is the first segment that came; after crossed SYNs it is not.
  */
-static bool smc_sock_is_offered(const struct smc_sock *smc)
+static bool smc_peer_awaits_proposal(const struct smc_sock *smc)
 {
 	const struct sock *sk = smc->sk;
 
 	return smc_tcp_is_offered(sk) &&
-	       (smc_tcp_offers(sk) || (smc->left_out && tcp_sk(sk)->segs_in == 1));
+	       (smc_tcp_offers(sk) || (smc->option_removed && tcp_sk(sk)->segs_in == 1));
 }
 
 /* Whether a SYN without the option was sent: the next SYN leaves some time after the timer. */
 static bool smc_tcp_sent_without(const struct smc_sock *smc)
 {
-	return smc->left_out && smc_tcp_retransmits(smc->sk) != smc->retrans_with;
+	return smc->option_removed && smc_tcp_retransmits(smc->sk) != smc->retrans_with;
 }
 
 /*
@@ -369,7 +371,8 @@ static void smc_tcp_came_without(struct smc_sock *smc)
 		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);
 		return;
 	}
-	smc_blackhole_note(smc_net(sock_net(smc->sk)), &smc->hs.place, SMC_BLACKHOLE_SYN_LOST);
+	smc_blackhole_note(smc_net(sock_net(smc->sk)), &smc->hs.blackhole_key,
+			   SMC_BLACKHOLE_SYN_LOST);
 	smc_sock_fall_back(smc, SMC_DIAG_BLACKHOLE);
 }
 
@@ -383,8 +386,8 @@ static void smc_tcp_connected(struct smc_sock *smc)
 	timer_delete(&smc->syn);
 	if (sk->sk_state == TCP_CLOSE || READ_ONCE(smc->hs.aborted))
 		smc_sock_unhook(smc);
-	else if (smc_sock_is_offered(smc))
-		smc_tcp_begin(smc);
+	else if (smc_peer_awaits_proposal(smc))
+		smc_begin_client_handshake(smc);
 	else
 		smc_tcp_came_without(smc);
 }

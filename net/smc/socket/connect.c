@@ -57,7 +57,7 @@ static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 	if (sk->sk_state == TCP_CLOSE || !smc_tcp_syn_is_lost(sk))
 		return SMC_SYN_TIMER;
 	/* A middlebox may drop SYNs because of the option, without a reply. */
-	smc->left_out = true;
+	smc->option_removed = true;
 	smc->retrans_with = smc_tcp_retransmits(sk);
 	smc_tcp_set_offer(sk, false);
 	return 0;
@@ -85,7 +85,7 @@ void smc_connect_forget_listener(struct sock *sk)
  */
 static void smc_connect_forget_local(struct smc_sock *smc)
 {
-	struct smc_listener *l = xchg(&smc->local_listener, SMC_NO_LISTENER);
+	struct smc_listener *l = xchg(&smc->local_listener, SMC_LISTENER_UNKNOWN);
 
 	if (IS_ERR_OR_NULL(l))
 		return;
@@ -112,7 +112,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 	/* SMC may know the socket already, because of an option or as a server. */
 	smc->role = SMC_CLIENT;
 	smc_handshake_reset(&smc->hs);
-	smc_blackhole_key_server(&smc->hs.place, sk->sk_uid, addr, len);
+	smc_blackhole_key_server(&smc->hs.blackhole_key, sk->sk_uid, addr, len);
 	if (smc_wants_only_tcp(sk)) {
 		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);
 		return;
@@ -121,12 +121,12 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
 		return;
 	}
-	if (smc_blackhole_has(smc_net(sock_net(sk)), &smc->hs.place)) {
+	if (smc_blackhole_has(smc_net(sock_net(sk)), &smc->hs.blackhole_key)) {
 		smc_sock_fall_back(smc, SMC_DIAG_BLACKHOLE);
 		return;
 	}
 	smc->reason = 0;
-	smc->left_out = false;
+	smc->option_removed = false;
 	smc_connect_forget_local(smc);
 	smc_tcp_set_offer(sk, true);
 	smc_sock_hook(smc, SMC_MODE_CONNECTING);

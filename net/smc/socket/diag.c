@@ -69,7 +69,7 @@ static u8 smc_diag_tcp_state(const struct sock *sk)
 
 static u8 smc_diag_stream_state(const struct smc_stream *st)
 {
-	u8 own = READ_ONCE(st->tx.conn_flags) | READ_ONCE(st->tx.final_flags);
+	u8 own = READ_ONCE(st->tx.conn_flags) | READ_ONCE(st->tx.end_flags);
 	u8 peer = READ_ONCE(st->rx.conn_flags);
 
 	if (own & SMC_CONN_ABORT)
@@ -93,7 +93,7 @@ static u8 smc_diag_stream_shutdown(const struct smc_stream *st)
 
 	if (READ_ONCE(st->rcv_shutdown) || READ_ONCE(st->rx.conn_flags))
 		shutdown |= RCV_SHUTDOWN;
-	if (READ_ONCE(st->tx.final_flags))
+	if (READ_ONCE(st->tx.end_flags))
 		shutdown |= SEND_SHUTDOWN;
 	return shutdown;
 }

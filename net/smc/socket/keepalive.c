@@ -64,7 +64,7 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 		return 0;
 	/* Nothing depends on the peer any more. It may have closed the TCP connection, too. */
 	if (smc_stream_has_failed(smc->stream) ||
-	    (READ_ONCE(smc->stream->rx.conn_flags) & SMC_PEER_GONE))
+	    (READ_ONCE(smc->stream->rx.conn_flags) & SMC_CONN_GONE))
 		return 0;
 	if (sock_owned_by_user(sk))
 		return HZ / 20;

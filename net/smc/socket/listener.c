@@ -200,11 +200,11 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 	l->n_deferred++;
 	l->n_handshakes--;
 	/* First: once the child is deferred, its peer's first data has the work run at once. */
-	smc_sock_do_soon(child, smc_listener_deferral(retrans));
+	smc_sock_queue_later(child, smc_listener_deferral(retrans));
 	WRITE_ONCE(child->is_deferred, true);
 	/* Last: data that comes from now on finds the child deferred. */
 	if (!smc_stream_await(child->stream))
-		smc_sock_do_soon(child, 0);
+		smc_sock_queue_later(child, 0);
 	return true;
 }
 
@@ -212,7 +212,7 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
  * Moves a child to the connections that wait for accept(), from those that @n counts. A listener
  * that is being closed keeps the child in its list, and resets it there.
  */
-static void smc_listener_put(struct smc_listener *l, struct smc_sock *child, unsigned int *n)
+static void smc_listener_make_ready(struct smc_listener *l, struct smc_sock *child, unsigned int *n)
 {
 	lockdep_assert_held(&l->lock);
 	if (l->closed)
@@ -236,7 +236,7 @@ static bool smc_listener_requeue(struct smc_listener *l, struct smc_sock *child)
 {
 	if (smc_listener_defers(l, child))
 		return false;
-	smc_listener_put(l, child, &l->n_handshakes);
+	smc_listener_make_ready(l, child, &l->n_handshakes);
 	return true;
 }
 
@@ -267,7 +267,7 @@ static bool smc_listener_undefer(struct smc_listener *l, struct smc_sock *child)
 	ends = child->is_deferred && !list_empty(&child->siblings);
 	WRITE_ONCE(child->is_deferred, false);
 	if (ends)
-		smc_listener_put(l, child, &l->n_deferred);
+		smc_listener_make_ready(l, child, &l->n_deferred);
 	spin_unlock(&l->lock);
 	bh_unlock_sock(child->sk);
 	local_bh_enable();
@@ -330,16 +330,16 @@ static struct smc_sock *smc_listener_create_child(struct smc_listener *l, struct
 	return child;
 }
 
-void smc_listener_name_client(struct smc_sock *child)
+void smc_listener_set_blackhole_key(struct smc_sock *child)
 {
-	if (!smc_local_peer(child->sk))
-		child->hs.place = smc_blackhole_key_client(smc_tcp_daddr(child->sk),
+	if (!smc_peer_in_net(child->sk))
+		child->hs.blackhole_key = smc_blackhole_key_client(smc_tcp_daddr(child->sk),
 							   child->sk->sk_num);
 }
 
-/* @closings: the listener's count of closings when @req was taken. */
+/* @generation: the listener's count of generation when @req was taken. */
 static struct smc_sock *smc_listener_classify_new(struct smc_listener *l, struct request_sock *req,
-						  unsigned int closings)
+						  unsigned int generation)
 {
 	struct smc_sock *child = smc_listener_create_child(l, req->sk);
 
@@ -349,8 +349,8 @@ static struct smc_sock *smc_listener_classify_new(struct smc_listener *l, struct
 	child->req = req;
 	/* TCP may destroy the connection, see smc_listener_drop(). */
 	sock_hold(child->sk);
-	smc_listener_name_client(child);
-	child->closings = closings;
+	smc_listener_set_blackhole_key(child);
+	child->generation = generation;
 	return child;
 }
 
@@ -391,7 +391,7 @@ void smc_listener_enter(struct smc_listener *l, struct smc_sock *child)
 	local_bh_disable();
 	bh_lock_sock(sk);
 	spin_lock(&l->lock);
-	may = l->closings == child->closings;
+	may = l->generation == child->generation;
 	waits = may && smc_listener_add(l, child);
 	spin_unlock(&l->lock);
 	bh_unlock_sock(sk);
@@ -407,9 +407,9 @@ void smc_listener_enter(struct smc_listener *l, struct smc_sock *child)
  * reset. Return: the connection, for smc_listener_enter(); or NULL.
  */
 static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct request_sock *req,
-					   unsigned int closings)
+					   unsigned int generation)
 {
-	struct smc_sock *child = smc_listener_classify_new(l, req, closings);
+	struct smc_sock *child = smc_listener_classify_new(l, req, generation);
 	struct sock *sk = req->sk;
 	bool is_taken;
 
@@ -544,7 +544,7 @@ static void smc_listener_take(struct work_struct *work)
 {
 	struct smc_listener *l = container_of(to_delayed_work(work), struct smc_listener, take);
 	struct sock *sk = l->sk;
-	unsigned int closings = READ_ONCE(l->closings);
+	unsigned int generation = READ_ONCE(l->generation);
 	struct request_sock *req;
 	struct smc_sock *child;
 
@@ -561,7 +561,7 @@ static void smc_listener_take(struct work_struct *work)
 		release_sock(sk);
 		if (!req)
 			return;
-		child = smc_listener_begin(l, req, closings);
+		child = smc_listener_begin(l, req, generation);
 		if (child)
 			smc_listener_enter(l, child);
 	}
@@ -570,7 +570,7 @@ static void smc_listener_take(struct work_struct *work)
 struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child)
 {
 	/* Read before the check that the listener is open: a later close changes the number. */
-	unsigned int closings = READ_ONCE(l->closings);
+	unsigned int generation = READ_ONCE(l->generation);
 	struct request_sock *req = NULL;
 	struct sock *sk = l->sk;
 
@@ -578,7 +578,7 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 		req = smc_accept_queue_try_take(sk, smc_request_is_new_of, child);
 	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
 		smc_listener_kick(l);
-	return req ? smc_listener_begin(l, req, closings) : NULL;
+	return req ? smc_listener_begin(l, req, generation) : NULL;
 }
 
 /* All together, so that the listener's close lasts no longer than the one that takes longest. */
@@ -611,7 +611,7 @@ static void smc_listener_halt(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
 	l->closed = true;
-	WRITE_ONCE(l->closings, l->closings + 1);
+	WRITE_ONCE(l->generation, l->generation + 1);
 	spin_unlock_bh(&l->lock);
 	cancel_delayed_work_sync(&l->take);
 }

@@ -45,7 +45,7 @@ struct socket;
  * @n_ready: number of connections in @ready
  * @n_deferred: number of connections in @deferred
  * @closed: no more connections are taken
- * @closings: number of times that the listener was closed
+ * @generation: number of times that the listener was closed
  * @memcg: control group to charge for children, referenced, or NULL. It is the socket's, and from
  *	the first accept() on that of the last thread that called accept()
  * @tcp_only: new connections are TCP's
@@ -68,7 +68,7 @@ struct smc_listener {
 	unsigned int n_ready;
 	unsigned int n_deferred;
 	bool closed;
-	unsigned int closings;
+	unsigned int generation;
 	struct mem_cgroup *memcg;
 	bool tcp_only;
 	bool withdrawn;
@@ -226,7 +226,7 @@ bool smc_request_is_new(const struct request_sock *req, const void *arg);
 bool smc_request_is_ready(const struct request_sock *req, const void *arg);
 
 /**
- * smc_listener_name_client() - note the client, which gets no SMC for a while if it sends no
+ * smc_listener_set_blackhole_key() - note the client, which gets no SMC for a while if it sends no
  * PROPOSAL
  * @child: connection, new
  *
@@ -235,7 +235,7 @@ bool smc_request_is_ready(const struct request_sock *req, const void *arg);
  *
  * Context: any.
  */
-void smc_listener_name_client(struct smc_sock *child);
+void smc_listener_set_blackhole_key(struct smc_sock *child);
 
 /**
  * smc_listener_is_ready() - whether accept() would find a connection

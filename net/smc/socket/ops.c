@@ -547,7 +547,7 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 /* Closes a stream whose socket went back to TCP: the stream stayed until this release. */
 static void smc_release_left(struct smc_stream *st)
 {
-	bool is_closed = READ_ONCE(st->tx.final_flags) & SMC_CONN_CLOSED;
+	bool is_closed = READ_ONCE(st->tx.end_flags) & SMC_CONN_CLOSED;
 
 	if (smc_stream_close(st, !is_closed, 0)) {
 		smc_stream_put(st);

@@ -132,7 +132,7 @@ int smc_sock_for_each(const struct net *net, unsigned long *index,
 	}
 }
 
-void smc_sock_do_soon(struct smc_sock *smc, unsigned long delay)
+void smc_sock_queue_later(struct smc_sock *smc, unsigned long delay)
 {
 	/* Few sockets need the work, and cancelling it costs time even if it never ran. */
 	WRITE_ONCE(smc->has_later, true);
@@ -144,12 +144,12 @@ void smc_sock_do_soon(struct smc_sock *smc, unsigned long delay)
  * waits for accept(): nobody may lock such a connection, as TCP expects when it stops listening.
  * Return: true while there is no byte for the application.
  */
-static bool smc_sock_drop(struct smc_sock *smc)
+static bool smc_sock_skip_late_clc(struct smc_sock *smc)
 {
 	bool owed = smc_handshake_drop_late(&smc->hs);
 
 	if (smc->hs.declines && !smc->hs.late_left && !smc->parent)
-		smc_sock_do_soon(smc, 0);
+		smc_sock_queue_later(smc, 0);
 	return owed;
 }
 
@@ -174,7 +174,7 @@ static void smc_sock_do_later(struct work_struct *work)
 {
 	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, later);
 
-	/* Nobody locks a connection that waits for accept(), see smc_sock_drop(). */
+	/* Nobody locks a connection that waits for accept(), see smc_sock_skip_late_clc(). */
 	if (READ_ONCE(smc->parent)) {
 		smc_listener_end_deferral(smc);
 		return;
@@ -197,7 +197,7 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 	smc_tcp_set_delayed_ack(smc->sk, false);
 	smc_stat_fallback(smc_net(sock_net(smc->sk)), smc->role, reason);
 	trace_smc_switch_to_fallback(smc->sk, reason);
-	if (smc_sk(smc->sk) == smc && smc_sock_drop(smc))
+	if (smc_sk(smc->sk) == smc && smc_sock_skip_late_clc(smc))
 		WRITE_ONCE(smc->mode, SMC_MODE_TCP);
 	else
 		smc_sock_unhook(smc);
@@ -205,7 +205,7 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 
 bool smc_sock_drop_late(struct smc_sock *smc)
 {
-	if (smc_sock_drop(smc))
+	if (smc_sock_skip_late_clc(smc))
 		return true;
 	smc_sock_unhook(smc);
 	return false;
@@ -356,7 +356,7 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 	} else if (!READ_ONCE(st->rx.conn_flags) && (err == ECONNRESET || err == EPIPE)) {
 		WRITE_ONCE(sk->sk_err, 0);
 		/* A peer that has only shut down its sending direction still needs TCP. */
-		smc_sock_await_end(smc, SMC_PEER_GONE);
+		smc_sock_await_end(smc, SMC_CONN_GONE);
 	} else {
 		smc_stream_abort(st, err);
 	}

@@ -38,7 +38,7 @@ enum smc_mode {
  * Value of smc_sock.local_listener: connect() will run SMC's handshake. With a remote peer it stays
  * so; a listener of this namespace that gets the other end replaces it.
  */
-#define SMC_NO_LISTENER		((struct smc_listener *)ERR_PTR(-ENOENT))
+#define SMC_LISTENER_UNKNOWN		((struct smc_listener *)ERR_PTR(-ENOENT))
 
 /**
  * struct smc_sock - what SMC knows of a socket
@@ -49,10 +49,11 @@ enum smc_mode {
  * @tcp_holds: number of options being set, during which no connection may begin to use SMC
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many handshakes are under way
  * @local_listener: while connect() is under way and will run SMC's handshake: the listener of this
- *	namespace that has the other end, referenced, or SMC_NO_LISTENER; otherwise NULL. If SMC's
- *	handshake begins while it is set, no work is queued. So the thread that sets it holds the
- *	socket lock until TCP has begun to connect, and then takes it in smc_connect_handshake(),
- *	unless another connect() has: who takes it runs the handshake that has begun
+ *	namespace that has the other end, referenced, or SMC_LISTENER_UNKNOWN; otherwise NULL. If
+ *	SMC's handshake begins while it is set, no work is queued. So the thread that sets it holds
+ *	the socket lock until TCP has begun to connect, and then takes it in
+ *	smc_connect_handshake(), unless another connect() has: the one that takes it runs the
+ *	handshake that has begun
  * @reason: why the connection is TCP's: a diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @memcg: control group to charge for buffers, referenced; or NULL. It is the socket's, or, where
@@ -60,9 +61,9 @@ enum smc_mode {
  * @hs: SMC's handshake
  * @stream: the stream, from SMC_MODE_STREAM until release; else NULL
  * @later: work that callbacks of TCP and of the stream queue, see smc_sock_do_later()
- * @has_later: @later was queued at least once, see smc_sock_do_soon()
+ * @has_later: @later was queued at least once, see smc_sock_queue_later()
  * @syn: timer that detects SYNs without an answer, in SMC_MODE_CONNECTING
- * @left_out: @syn has removed the SMC option from the SYNs still to come
+ * @option_removed: @syn has removed the SMC option from the SYNs still to come
  * @retrans_with: TCP's count of retransmissions when the option was removed
  * @awaited_end: SMC_CONN_* flags, one of which the peer's end of the stream is to carry after TCP's
  *	FIN or reset; 0 before those
@@ -72,7 +73,7 @@ enum smc_mode {
  * @keepalive_sent: time of the last probe, in tcp_jiffies32
  * @listener: the listener, from SMC_MODE_LISTEN until release; else NULL
  * @parent: listener that this connection came to, until accept()
- * @closings: the parent's count of closings when the connection was taken from TCP
+ * @generation: the parent's count of generation when the connection was taken from TCP
  * @req: TCP's request of this connection. The reference belongs to TCP's accept queue while the
  *	connection waits there
  * @is_deferred: accept() does not return the connection before the peer has sent data (of the
@@ -96,7 +97,7 @@ struct smc_sock {
 	struct delayed_work later;
 	bool has_later;
 	struct timer_list syn;
-	bool left_out;
+	bool option_removed;
 	u32 retrans_with;
 	u8 awaited_end;
 	struct delayed_work fin;
@@ -105,7 +106,7 @@ struct smc_sock {
 	u32 keepalive_sent;
 	struct smc_listener *listener;
 	struct smc_listener *parent;
-	unsigned int closings;
+	unsigned int generation;
 	struct request_sock *req;
 	bool is_deferred;
 	struct list_head siblings;
@@ -354,13 +355,13 @@ void smc_sock_check_tcp(struct smc_sock *smc);
 void smc_sock_tcp_changed(struct smc_sock *smc);
 
 /**
- * smc_sock_do_soon() - have a worker do what is due on a socket, see smc_sock_do_later()
+ * smc_sock_queue_later() - have a worker do what is due on a socket, see smc_sock_do_later()
  * @smc: socket; the caller holds a lock that makes smc_sock_cancel() come later
  * @delay: in jiffies; replaces the delay of an earlier call
  *
  * Context: any but hard interrupt.
  */
-void smc_sock_do_soon(struct smc_sock *smc, unsigned long delay);
+void smc_sock_queue_later(struct smc_sock *smc, unsigned long delay);
 
 /**
  * smc_sock_cancel() - stop the timers and works of a socket

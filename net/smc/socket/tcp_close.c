@@ -34,7 +34,7 @@ void smc_tcp_close_failed(struct sock *sk)
 static void smc_tcp_shutdown(struct sock *sk, const struct smc_stream *st)
 {
 	if ((!smc_stream_has_ended(st) && !smc_stream_is_over(st)) || smc_stream_is_reset(st) ||
-	    !READ_ONCE(st->tx.final_flags) || (sk->sk_shutdown & SEND_SHUTDOWN))
+	    !READ_ONCE(st->tx.end_flags) || (sk->sk_shutdown & SEND_SHUTDOWN))
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
 	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
@@ -79,7 +79,7 @@ void smc_tcp_close_later(struct sock *sk)
 	/* Until accept() a connection needs no work, unless it is deferred until it has data. */
 	if (smc && READ_ONCE(smc->mode) == SMC_MODE_STREAM &&
 	    (!READ_ONCE(smc->parent) || READ_ONCE(smc->is_deferred)))
-		smc_sock_do_soon(smc, smc_tcp_close_delay(smc));
+		smc_sock_queue_later(smc, smc_tcp_close_delay(smc));
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -111,7 +111,7 @@ bool smc_tcp_close_orderly(struct smc_stream *st, struct sock *sk, long linger)
 static u8 smc_tcp_close_state(const struct smc_stream *st, u8 state)
 {
 	/* SMC_CONN_ABORT may be the kernel's own answer, not an end by the application. */
-	bool is_sent = READ_ONCE(st->tx.final_flags) & ~SMC_CONN_ABORT;
+	bool is_sent = READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT;
 	bool is_received = READ_ONCE(st->rx.conn_flags);
 
 	if (smc_stream_has_failed(st))
@@ -149,7 +149,7 @@ static void smc_tcp_close_count(const struct smc_sock *smc, struct tcp_info *inf
 	info->tcpi_bytes_received = READ_ONCE(st->rx.received);
 
 	info->tcpi_bytes_acked += smc->role == SMC_CLIENT;
-	if ((READ_ONCE(st->tx.final_flags) & ~SMC_CONN_ABORT) && smc_stream_has_ended(st))
+	if ((READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT) && smc_stream_has_ended(st))
 		info->tcpi_bytes_acked++;
 	if (READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING))
 		info->tcpi_bytes_received++;

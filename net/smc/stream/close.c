@@ -28,7 +28,7 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
 		smc_stream_finish(st, SMC_CONN_DONE_WRITING);
 		events |= EPOLLOUT | EPOLLWRNORM;
 	}
-	if (smc_rx_shut(st) && READ_ONCE(st->tx.final_flags))
+	if (smc_rx_shut(st) && READ_ONCE(st->tx.end_flags))
 		events |= EPOLLHUP;
 	smc_stream_wake(st, events);
 }
@@ -91,7 +91,7 @@ static void smc_stream_linger(struct smc_stream *st, long timeo)
 static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	return st->local_peer && (st->tx.conn_flags & SMC_PEER_GONE);
+	return st->local_peer && (st->tx.conn_flags & SMC_CONN_GONE);
 }
 
 /*

@@ -26,7 +26,7 @@
  */
 #define SMC_EVENTS_ALL	(SMC_EVENTS_END | EPOLLHUP | EPOLLOUT | EPOLLWRNORM)
 /* The peer's host has received all flags that end this direction. */
-#define SMC_EVENTS_END_ARRIVED	((__force __poll_t)BIT(19))
+#define SMC_EVENTS_END_DELIVERED	((__force __poll_t)BIT(19))
 /* A timestamp is due for bytes that were sent. */
 #define SMC_EVENTS_STAMPS	((__force __poll_t)BIT(20))
 /* The event that smc_stream_await() asked for has occurred. */
@@ -34,7 +34,7 @@
 
 /* Events that no waiter at the socket waits for. */
 #define SMC_EVENTS_MORE \
-	(SMC_EVENTS_OVER | SMC_EVENTS_END_ARRIVED | SMC_EVENTS_STAMPS | SMC_EVENTS_AWAITED)
+	(SMC_EVENTS_OVER | SMC_EVENTS_END_DELIVERED | SMC_EVENTS_STAMPS | SMC_EVENTS_AWAITED)
 
 /*
  * Wake function of a thread that sleeps for @events. A wake-up without a key
@@ -72,10 +72,10 @@ static inline bool smc_tx_writable(const struct smc_stream *st)
 static inline bool smc_tx_shut(const struct smc_stream *st)
 {
 	/* Pairs with smc_stream_fail(): a thread that sees the end also sees its error. */
-	if (smp_load_acquire(&st->err) || READ_ONCE(st->tx.final_flags))
+	if (smp_load_acquire(&st->err) || READ_ONCE(st->tx.end_flags))
 		return true;
 	/* Pairs with smc_stream_update(), for the same reason. */
-	return smp_load_acquire(&st->rx.conn_flags) & SMC_PEER_GONE;
+	return smp_load_acquire(&st->rx.conn_flags) & SMC_CONN_GONE;
 }
 
 /* There is room, or waiting for it is useless. */
@@ -94,7 +94,7 @@ static inline bool smc_tx_is_discarded(const struct smc_stream *st)
 	 * SMC_CONN_ABORT alone does not mean that this application ended: it
 	 * also answers a peer that stopped waiting.
 	 */
-	return !READ_ONCE(st->err) && !(READ_ONCE(st->tx.final_flags) & ~SMC_CONN_ABORT) &&
+	return !READ_ONCE(st->err) && !(READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT) &&
 	       (READ_ONCE(st->rx.conn_flags) & SMC_CONN_CLOSED);
 }
 
@@ -108,7 +108,7 @@ static inline bool smc_rx_shut(const struct smc_stream *st)
 	if (smp_load_acquire(&st->err) || READ_ONCE(st->rcv_shutdown))
 		return true;
 	/* Pairs with smc_stream_update(), for the same reason. */
-	return smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_PEER_GONE);
+	return smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_CONN_GONE);
 }
 
 /*

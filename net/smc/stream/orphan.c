@@ -126,7 +126,7 @@ void smc_stream_update_orphan(struct smc_stream *st)
 static void smc_orphan_expire(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	if (st->tx.final_flags & SMC_CONN_ABORT) {
+	if (st->tx.end_flags & SMC_CONN_ABORT) {
 		smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
 	} else {
 		smc_stat_orphan(st->sn, SMC_ORPHANS_TIMED_OUT, 1);

@@ -18,9 +18,9 @@ enum smc_orphan_wait {
 /* The event that an orphan waits for now. */
 static inline enum smc_orphan_wait smc_orphan_waits_for(const struct smc_stream_tx *tx)
 {
-	if (tx->final_flags & SMC_CONN_ABORT)
+	if (tx->end_flags & SMC_CONN_ABORT)
 		return SMC_ORPHAN_ANSWER;
-	if ((tx->conn_flags & SMC_PEER_GONE) && tx->acked == tx->sent)
+	if ((tx->conn_flags & SMC_CONN_GONE) && tx->acked == tx->sent)
 		return SMC_ORPHAN_END;
 	return SMC_ORPHAN_READING;
 }
@@ -36,10 +36,10 @@ static inline u64 smc_orphan_progress(const struct smc_stream_tx *tx, bool is_ov
 {
 	if (is_over)
 		return ~0ULL;
-	if (tx->final_flags & SMC_CONN_ABORT)
+	if (tx->end_flags & SMC_CONN_ABORT)
 		return ~0ULL - 1;
 	/* If all bytes were acked before, publishing the final flags still changes the value. */
-	return 2 * tx->acked + !!(tx->conn_flags & SMC_PEER_GONE);
+	return 2 * tx->acked + !!(tx->conn_flags & SMC_CONN_GONE);
 }
 
 #endif

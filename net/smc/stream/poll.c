@@ -48,7 +48,7 @@ __poll_t smc_stream_poll(struct smc_stream *st)
 	if (rx_shut)
 		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
 	if (READ_ONCE(st->err) ||
-	    (rx_shut && (READ_ONCE(st->tx.final_flags) & SMC_CONN_DONE_WRITING)))
+	    (rx_shut && (READ_ONCE(st->tx.end_flags) & SMC_CONN_DONE_WRITING)))
 		mask |= EPOLLHUP;
 
 	if (smc_stream_is_readable(st))

@@ -33,7 +33,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	if (unlikely(limited))
 		smc_stream_note_room(st);
 	if (unlikely(final) && smc_stream_has_ended(st))
-		st->events |= SMC_EVENTS_END_ARRIVED;
+		st->events |= SMC_EVENTS_END_DELIVERED;
 	return 0;
 }
 
@@ -54,9 +54,9 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 			tx->control = true;
 		decision = smc_publish_decide(tx, how, end, final,
 					      &st->sn->sysctl.autocorking_size);
-		if (decision == SMC_PUBLISH_LIMIT)
+		if (decision == SMC_DUE_LIMITED)
 			smc_stream_start_hold_timer(st);
-		if (decision != SMC_PUBLISH_NOW)
+		if (decision != SMC_DUE_NOW)
 			return;
 		if (smc_publish_once(st, end, final) || end == READ_ONCE(tx->written))
 			return;

@@ -25,10 +25,10 @@ enum smc_push {
 
 /* The results of smc_publish_decide(). */
 enum smc_publish_decision {
-	SMC_PUBLISH_NOTHING,	/* there is nothing to publish */
-	SMC_PUBLISH_HOLD,	/* wait until a completion pushes it */
-	SMC_PUBLISH_LIMIT,	/* wait for the peer's credit, or smc_stream_start_hold_timer() */
-	SMC_PUBLISH_NOW,
+	SMC_DUE_NOTHING,	/* there is nothing to publish */
+	SMC_DUE_HELD,	/* wait until a completion pushes it */
+	SMC_DUE_LIMITED,	/* wait for the peer's credit, or smc_stream_start_hold_timer() */
+	SMC_DUE_NOW,
 };
 
 /**
@@ -43,12 +43,12 @@ enum smc_publish_decision {
  */
 static inline bool smc_publish_is_allowed(const struct smc_stream_tx *tx, u8 peer)
 {
-	u8 said = tx->conn_flags & SMC_PEER_GONE;
+	u8 said = tx->conn_flags & SMC_CONN_GONE;
 
 	if (!said)
 		return true;
-	return said == SMC_CONN_CLOSED && (tx->final_flags & SMC_CONN_ABORT) &&
-	       !(peer & SMC_PEER_GONE);
+	return said == SMC_CONN_CLOSED && (tx->end_flags & SMC_CONN_ABORT) &&
+	       !(peer & SMC_CONN_GONE);
 }
 
 /**
@@ -63,7 +63,7 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 	u64 window = tx->acked + tx->peer_size;
 	u64 end;
 
-	if (unlikely(tx->final_flags & SMC_CONN_ABORT))
+	if (unlikely(tx->end_flags & SMC_CONN_ABORT))
 		return tx->sent;
 	if (unlikely(tx->urgent > tx->sent))
 		end = tx->urgent;
@@ -76,8 +76,8 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 /* No more bytes follow: this publish has all of them, or the peer accepts no more. */
 static inline bool smc_publish_is_last(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
-	return end == READ_ONCE(tx->written) || (tx->final_flags & SMC_CONN_ABORT) ||
-	       (peer & SMC_PEER_GONE);
+	return end == READ_ONCE(tx->written) || (tx->end_flags & SMC_CONN_ABORT) ||
+	       (peer & SMC_CONN_GONE);
 }
 
 /**
@@ -93,7 +93,7 @@ static inline bool smc_publish_is_last(const struct smc_stream_tx *tx, u64 end, 
  */
 static inline u8 smc_publish_final(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
-	u8 final = tx->final_flags & ~tx->conn_flags;
+	u8 final = tx->end_flags & ~tx->conn_flags;
 
 	if (!smc_publish_is_last(tx, end, peer))
 		return 0;
@@ -158,14 +158,14 @@ static inline enum smc_publish_decision smc_publish_decide(const struct smc_stre
 	u64 pending = end - tx->sent;
 
 	if (!pending && !tx->control && !final)
-		return SMC_PUBLISH_NOTHING;
+		return SMC_DUE_NOTHING;
 	if (how == SMC_PUSH_NOW || final)
-		return SMC_PUBLISH_NOW;
+		return SMC_DUE_NOW;
 	if (smc_publish_may_wait(tx, pending, enough))
-		return SMC_PUBLISH_HOLD;
+		return SMC_DUE_HELD;
 	if (smc_publish_may_wait_for_window(tx, end))
-		return SMC_PUBLISH_LIMIT;
-	return SMC_PUBLISH_NOW;
+		return SMC_DUE_LIMITED;
+	return SMC_DUE_NOW;
 }
 
 /**

@@ -137,7 +137,7 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 /* The band that SIGIO reports for incoming bytes, or for the end, as with TCP's FIN. */
 static int smc_event_band(const struct smc_stream *st, __poll_t events)
 {
-	return (events & EPOLLRDHUP) && READ_ONCE(st->tx.final_flags) ? POLL_HUP : POLL_IN;
+	return (events & EPOLLRDHUP) && READ_ONCE(st->tx.end_flags) ? POLL_HUP : POLL_IN;
 }
 
 /* Wake waiters and send SIGIO for events that the application has not caused itself. */
@@ -236,7 +236,7 @@ static __always_inline __poll_t smc_stream_take_events(struct smc_stream *st)
 	if (!smc_stream_is_over(st) && (smc_stream_is_down(st) || smc_stream_has_parted(st))) {
 		smc_state_path(&st->state, st->lock, SMC_PATH_OVER);
 		/* The TCP connection follows this end, too. */
-		st->events |= SMC_EVENTS_OVER | SMC_EVENTS_END_ARRIVED;
+		st->events |= SMC_EVENTS_OVER | SMC_EVENTS_END_DELIVERED;
 	}
 	if (st->is_awaited && (st->events & (EPOLLIN | SMC_EVENTS_FEW | SMC_EVENTS_END))) {
 		st->is_awaited = false;
@@ -281,7 +281,7 @@ static noinline void smc_stream_report_sock(struct smc_stream *st, struct sock *
 	if (events & SMC_EVENTS_STAMPS)
 		smc_tx_timestamps_report(st);
 	smc_stream_signal(st, sk, events & ~SMC_EVENTS_MORE);
-	if ((events & (SMC_EVENTS_END_ARRIVED | SMC_EVENTS_AWAITED)) && sk)
+	if ((events & (SMC_EVENTS_END_DELIVERED | SMC_EVENTS_AWAITED)) && sk)
 		st->notify(sk);
 	if (events & SMC_EVENTS_OVER) {
 		smc_stream_stop_timer(st, &st->hold_timer);
@@ -359,14 +359,14 @@ void smc_stream_abort(struct smc_stream *st, int err)
 /* The error that TCP would set for a reset: it depends on whether a FIN came before. */
 static int smc_stream_reset_error(const struct smc_stream *st)
 {
-	return (st->rx.conn_flags & SMC_CONN_DONE_WRITING) && !st->tx.final_flags ? EPIPE :
+	return (st->rx.conn_flags & SMC_CONN_DONE_WRITING) && !st->tx.end_flags ? EPIPE :
 										    ECONNRESET;
 }
 
 /* The application has closed the stream, or has shut both directions. */
 static bool smc_stream_reads_no_more(const struct smc_stream *st)
 {
-	u8 final = READ_ONCE(st->tx.final_flags);
+	u8 final = READ_ONCE(st->tx.end_flags);
 
 	return final && ((final & SMC_CONN_CLOSED) || READ_ONCE(st->rcv_shutdown));
 }
@@ -430,7 +430,7 @@ static __poll_t smc_stream_end_events(const struct smc_stream *st, u8 flags, boo
 
 	if (!ended && smc_rx_ended(st))
 		events |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
-	if ((flags & SMC_PEER_GONE) || READ_ONCE(st->tx.final_flags))
+	if ((flags & SMC_CONN_GONE) || READ_ONCE(st->tx.end_flags))
 		events |= SMC_EVENTS_ALL;
 	return events;
 }
@@ -459,7 +459,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		st->events |= SMC_EVENTS_ALL;
 		st->updated = true;
 		/* The peer may be gone, but this is no orderly end: bytes may be missing. */
-		conn_flags = conn_flags & SMC_PEER_GONE ? SMC_CONN_ABORT : 0;
+		conn_flags = conn_flags & SMC_CONN_GONE ? SMC_CONN_ABORT : 0;
 	}
 	events = conn_flags & ~rx->conn_flags;
 	if (cdc->prod_flags & SMC_PROD_WANT_WINDOW)
@@ -481,7 +481,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		    st->tx.acked != st->tx.sent)
 			smc_stream_fail(st, smc_stream_reset_error(st));
 		/* The peer may reuse its element once it knows that this end writes no more. */
-		if (!(st->tx.conn_flags & SMC_PEER_GONE))
+		if (!(st->tx.conn_flags & SMC_CONN_GONE))
 			smc_tx_end(&st->tx, SMC_CONN_ABORT);
 	}
 	/*
@@ -532,7 +532,7 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	smc_stream_note_room(st);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	if (has_ended)
-		st->events |= SMC_EVENTS_END_ARRIVED;
+		st->events |= SMC_EVENTS_END_DELIVERED;
 	smc_stream_unlock(st);
 	/* The application may linger in close() until the last byte has left. */
 	if (has_ended)

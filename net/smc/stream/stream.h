@@ -179,13 +179,13 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc);
 void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc);
 
 /**
- * smc_stream_watches_arrival() - whether the stream has to know when its bytes
+ * smc_stream_watches_delivery() - whether the stream has to know when its bytes
  * reach the peer's host
  * @st: stream, its lock held
  *
  * SO_TIMESTAMPING and TCP_USER_TIMEOUT need that.
  */
-bool smc_stream_watches_arrival(const struct smc_stream *st);
+bool smc_stream_watches_delivery(const struct smc_stream *st);
 
 /**
  * smc_stream_on_tx_done() - a publish completed: its bytes are in the peer's host
@@ -459,8 +459,8 @@ static inline bool smc_stream_is_over(const struct smc_stream *st)
  */
 static inline bool smc_stream_has_parted(const struct smc_stream *st)
 {
-	return (READ_ONCE(st->rx.conn_flags) & SMC_PEER_GONE) &&
-	       (READ_ONCE(st->tx.conn_flags) & SMC_PEER_GONE);
+	return (READ_ONCE(st->rx.conn_flags) & SMC_CONN_GONE) &&
+	       (READ_ONCE(st->tx.conn_flags) & SMC_CONN_GONE);
 }
 
 /**
@@ -493,7 +493,7 @@ static inline bool smc_stream_has_ended(const struct smc_stream *st)
 static inline bool smc_stream_is_closed(const struct smc_stream *st)
 {
 	return !smc_stream_has_failed(st) && smc_stream_has_ended(st) &&
-	       (READ_ONCE(st->tx.final_flags) & ~SMC_CONN_ABORT) &&
+	       (READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT) &&
 	       (READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING));
 }
 
@@ -503,7 +503,7 @@ static inline bool smc_stream_is_closed(const struct smc_stream *st)
  */
 static inline bool smc_stream_is_reset(const struct smc_stream *st)
 {
-	return smc_stream_has_failed(st) || (READ_ONCE(st->tx.final_flags) & SMC_CONN_ABORT);
+	return smc_stream_has_failed(st) || (READ_ONCE(st->tx.end_flags) & SMC_CONN_ABORT);
 }
 
 /**

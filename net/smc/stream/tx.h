@@ -18,7 +18,7 @@
 #include "wire/cursor.h"
 
 /* The final flags: an end that has sent one of them sends no more bytes. */
-#define SMC_PEER_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
+#define SMC_CONN_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
 
 #define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
 /* A writer's request for window. This end sets both flags together; a peer may set one alone. */
@@ -39,11 +39,11 @@ struct smc_stream_tx {
 	struct smc_cursor sent_cursor;	/* cursor of sent in the peer's element */
 	struct smc_cursor acked_cursor;	/* cursor of acked in the peer's element */
 	unsigned int in_flight;	/* publishes that the path has not completed */
-	unsigned int ends_in;	/* of those, up to the last one that carries final_flags */
+	unsigned int ends_in;	/* of those, up to the last one that carries end_flags */
 	bool nodelay;		/* TCP_NODELAY, as the last write found it */
 	u8 prod_flags;		/* for the next publish */
 	u8 conn_flags;		/* published so far */
-	u8 final_flags;		/* to be published with the last byte */
+	u8 end_flags;		/* to be published with the last byte */
 	bool control;		/* flags or a cursor wait to be published */
 	bool waiting;		/* a writer waits for room in the ring */
 	bool blocked;		/* such a writer is a send() that has bytes left */
@@ -176,7 +176,7 @@ static inline int smc_tx_acknowledge(struct smc_stream_tx *tx, struct smc_cursor
 /* Send @flags after the last byte. Needs the stream's lock; readers of the flags may have none. */
 static inline void smc_tx_end(struct smc_stream_tx *tx, u8 flags)
 {
-	WRITE_ONCE(tx->final_flags, tx->final_flags | flags);
+	WRITE_ONCE(tx->end_flags, tx->end_flags | flags);
 }
 
 /**
@@ -195,7 +195,7 @@ static inline bool smc_tx_has_ended(const struct smc_stream_tx *tx)
 	u8 said = smp_load_acquire(&tx->conn_flags);
 
 	return said && !READ_ONCE(tx->ends_in) &&
-	       ((said & SMC_CONN_ABORT) || !(READ_ONCE(tx->final_flags) & ~said));
+	       ((said & SMC_CONN_ABORT) || !(READ_ONCE(tx->end_flags) & ~said));
 }
 
 /**

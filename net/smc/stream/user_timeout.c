@@ -26,15 +26,15 @@
 static bool smc_user_timeout_is_due(const struct smc_stream *st)
 {
 	return smc_stream_undelivered(st) ||
-	       (st->tx.blocked && !st->tx.final_flags && !smc_tx_free(&st->tx));
+	       (st->tx.blocked && !st->tx.end_flags && !smc_tx_free(&st->tx));
 }
 
 /* A value that changes when the peer's time restarts. */
 static u64 smc_user_timeout_progress(const struct smc_stream *st)
 {
 	/* A stream that has ended, or that the peer has left, waits for nothing. */
-	if (st->err || smc_stream_is_down(st) || (st->tx.final_flags & SMC_CONN_ABORT) ||
-	    (st->rx.conn_flags & SMC_PEER_GONE) || !smc_user_timeout_is_due(st))
+	if (st->err || smc_stream_is_down(st) || (st->tx.end_flags & SMC_CONN_ABORT) ||
+	    (st->rx.conn_flags & SMC_CONN_GONE) || !smc_user_timeout_is_due(st))
 		return SMC_NOT_DUE;
 	return 1 + st->tx.arrived + st->tx.acked;
 }
@@ -82,7 +82,7 @@ static bool smc_user_timeout_has_expired(const struct smc_stream *st)
 	       time_after_eq(jiffies, st->user_since + time);
 }
 
-bool smc_stream_watches_arrival(const struct smc_stream *st)
+bool smc_stream_watches_delivery(const struct smc_stream *st)
 {
 	return st->stamps || smc_user_timeout_jiffies(st);
 }

@@ -61,8 +61,8 @@ class World {
   bool Credit();  // this end gives window back
   bool Uncork();
   bool Shutdown() { return !IsShut() && End(kDone); }
-  bool Close() { return !(tx.final_flags & (kClosed | kAbort)) && End(kDone | kClosed); }
-  bool Abort() { return !IsOver() && !(tx.final_flags & kAbort) && End(kAbort); }
+  bool Close() { return !(tx.end_flags & (kClosed | kAbort)) && End(kDone | kClosed); }
+  bool Abort() { return !IsOver() && !(tx.end_flags & kAbort) && End(kAbort); }
   bool BeBusy() { return !std::exchange(is_busy_, true); }  // the path: there is no room,
   bool BeIdle() { return std::exchange(is_busy_, false); }  // now there is,
   bool TellRoom();                                          // and it says so
@@ -93,9 +93,9 @@ class World {
   bool is_unsignaled;
 
  private:
-  bool IsPeerGone() const { return peer_.said & SMC_PEER_GONE; }
-  bool IsOver() const { return IsPeerGone() && (tx.conn_flags & SMC_PEER_GONE); }
-  bool IsShut() const { return tx.final_flags || IsPeerGone(); }
+  bool IsPeerGone() const { return peer_.said & SMC_CONN_GONE; }
+  bool IsOver() const { return IsPeerGone() && (tx.conn_flags & SMC_CONN_GONE); }
+  bool IsShut() const { return tx.end_flags || IsPeerGone(); }
   u64 Window() const { return peer_.reported + tx.peer_size; }
   u64 Sendable() const { return std::min(tx.written, Window()); }
   // No completion is to come for a writer, nor has the peer a reason to tell of its reading.
@@ -104,10 +104,10 @@ class World {
   }
   bool IsLow(u64 end) const { return Window() - end < tx.peer_size / 3; }
   unsigned int MostInFlight() const { return tx.nodelay ? SMC_NODELAY_PUBLISHES : 1; }
-  u8 Unsaid() const { return tx.final_flags & ~tx.conn_flags; }
+  u8 Unsaid() const { return tx.end_flags & ~tx.conn_flags; }
   bool HasEnded() const;
   bool HasToReport() const;
-  bool HasLeft() const { return (tx.conn_flags & SMC_PEER_GONE) && !MayStillAbort(); }
+  bool HasLeft() const { return (tx.conn_flags & SMC_CONN_GONE) && !MayStillAbort(); }
   bool MayStillAbort() const;
 
   bool Write(u32 bytes, bool is_urgent, bool is_more);
@@ -173,7 +173,7 @@ bool World::HasToReport() const {
 }
 
 bool World::MayStillAbort() const {
-  return (tx.conn_flags & SMC_PEER_GONE) == kClosed && (tx.final_flags & kAbort) && !IsPeerGone();
+  return (tx.conn_flags & SMC_CONN_GONE) == kClosed && (tx.end_flags & kAbort) && !IsPeerGone();
 }
 
 // As smc_stream_write() and smc_stream_push_sent() do.
@@ -314,10 +314,10 @@ bool World::Report() {
 bool World::PeerSays(u8 flags) {
   // Its kernel says no more after its last word, but for a reset that this end can hear of.
   if (!(flags & ~peer_.said) || (peer_.said & kAbort) ||
-      (IsPeerGone() && (flags != kAbort || (peer_.conn_flags & SMC_PEER_GONE))))
+      (IsPeerGone() && (flags != kAbort || (peer_.conn_flags & SMC_CONN_GONE))))
     return false;
   peer_.said |= flags;
-  if ((flags & kAbort) && !(tx.conn_flags & SMC_PEER_GONE)) smc_tx_end(&tx, kAbort);
+  if ((flags & kAbort) && !(tx.conn_flags & SMC_CONN_GONE)) smc_tx_end(&tx, kAbort);
   Push(SMC_PUSH_AUTOCORK);
   return true;
 }
@@ -339,13 +339,13 @@ void World::PushOnce(smc_push how) {
     if (end == tx.sent && smc_publish_lacks_completion(&tx) && !smc_tx_has_room(&tx))
       tx.control = true;
     switch (smc_publish_decide(&tx, how, end, final, &config_.enough)) {
-      case SMC_PUBLISH_LIMIT:
+      case SMC_DUE_LIMITED:
         has_timer_ = true;
         return;
-      case SMC_PUBLISH_NOTHING:
-      case SMC_PUBLISH_HOLD:
+      case SMC_DUE_NOTHING:
+      case SMC_DUE_HELD:
         return;
-      case SMC_PUBLISH_NOW:
+      case SMC_DUE_NOW:
         break;
     }
     if (!Publish(end, final) || end == READ_ONCE(tx.written)) return;
@@ -388,12 +388,12 @@ bool World::Publish(u64 end, u8 final) {
 void World::CheckConnFlags(u64 end, u8 fresh) const {
   bool is_all = end == tx.written;
 
-  if (tx.conn_flags & SMC_PEER_GONE) {
+  if (tx.conn_flags & SMC_CONN_GONE) {
     ASSERT_TRUE(MayStillAbort() && fresh == kAbort && end == tx.sent) << "after the last word";
     return;
   }
   ASSERT_FALSE(fresh & ~Unsaid());
-  if (tx.final_flags & kAbort) {
+  if (tx.end_flags & kAbort) {
     ASSERT_EQ(end, tx.sent) << "bytes with a reset";
     ASSERT_TRUE(fresh & kAbort);
     // A byte that another thread writes meanwhile is never published.
@@ -426,10 +426,10 @@ void World::CheckProdFlags(u64 end, u8 flags, u8 fresh) const {
 
 // A push leaves nothing that could go, but for little that may wait.
 void World::CheckPushed(const smc_stream_tx& before, smc_push how) const {
-  u8 unsaid = before.final_flags & ~before.conn_flags;
+  u8 unsaid = before.end_flags & ~before.conn_flags;
   u64 end = Sendable();
 
-  if (is_busy_ || IsPeerGone() || (before.conn_flags & SMC_PEER_GONE) || (tx.final_flags & kAbort))
+  if (is_busy_ || IsPeerGone() || (before.conn_flags & SMC_CONN_GONE) || (tx.end_flags & kAbort))
     return;
   if (how == SMC_PUSH_NOW || before.control || (unsaid && end == tx.written)) {
     if (how == SMC_PUSH_NOW || !before.urgent) ASSERT_EQ(tx.sent, end);
@@ -453,7 +453,7 @@ void World::CheckPushed(const smc_stream_tx& before, smc_push how) const {
 void World::CheckWaits() const {
   if (is_busy_ || is_starved_ || HasLeft() || !is_pushed_) return;
   ASSERT_FALSE(has_word_);
-  if (tx.final_flags & kAbort) {
+  if (tx.end_flags & kAbort) {
     ASSERT_TRUE(tx.conn_flags & kAbort);
     return;
   }
@@ -481,10 +481,10 @@ void World::CheckOrphan(const World& before) const {
   ASSERT_LE(then, now);
   ASSERT_LT(now, smc_orphan_progress(&tx, true));
   if (wait != smc_orphan_waits_for(&before.tx)) ASSERT_NE(then, now);
-  ASSERT_EQ(wait == SMC_ORPHAN_ANSWER, (tx.final_flags & kAbort) != 0);
+  ASSERT_EQ(wait == SMC_ORPHAN_ANSWER, (tx.end_flags & kAbort) != 0);
   if (wait == SMC_ORPHAN_ANSWER) return;
   ASSERT_EQ(then != now, tx.acked != before.tx.acked ||
-                             ((tx.conn_flags ^ before.tx.conn_flags) & SMC_PEER_GONE));
+                             ((tx.conn_flags ^ before.tx.conn_flags) & SMC_CONN_GONE));
   ASSERT_EQ(wait == SMC_ORPHAN_END, (tx.conn_flags & kClosed) && peer_.reported == tx.sent);
 }
 
@@ -514,7 +514,7 @@ void World::Finish() {
 
   Settle();
   Check(before);
-  if (!IsPeerGone() && !(tx.final_flags & kAbort)) {
+  if (!IsPeerGone() && !(tx.end_flags & kAbort)) {
     ASSERT_EQ(peer_.received, tx.written);
     ASSERT_TRUE(IsShut() || !tx.waiting || smc_tx_has_room(&tx)) << "a writer waits for ever";
   }
@@ -522,7 +522,7 @@ void World::Finish() {
   if (Close()) Settle();
   Check(before);
   ASSERT_TRUE(HasEnded() || IsOver());
-  if (tx.final_flags & kAbort) return;
+  if (tx.end_flags & kAbort) return;
   ASSERT_EQ(tx.conn_flags, kDone | kClosed);
   if (IsPeerGone()) return;
   ASSERT_EQ(peer_.received, tx.written);
@@ -541,7 +541,7 @@ std::string World::State() const {
   for (u64 value : {tx.written, tx.sent, tx.arrived, tx.acked, tx.reusable, tx.urgent}) add(value);
   add(tx.in_flight);
   add(tx.ends_in);
-  for (u8 flags : {tx.prod_flags, tx.conn_flags, tx.final_flags}) add(flags);
+  for (u8 flags : {tx.prod_flags, tx.conn_flags, tx.end_flags}) add(flags);
   add(tx.control | tx.waiting << 1 | tx.any_room << 2 | is_busy_ << 3 | is_starved_ << 4 |
       has_timer_ << 5 | has_word_ << 6);
   add(urgent_);

@@ -80,7 +80,7 @@ static int wire_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 	}
 	*message = (struct message){ .cdc = *cdc, .begin = st->tx.sent, .end = end };
 	message->is_unsignaled = from->pair->is_unsignaled && !st->tx.in_flight && !cdc->conn_flags &&
-			    !st->tx.waiting && !smc_stream_watches_arrival(st);
+			    !st->tx.waiting && !smc_stream_watches_delivery(st);
 	if (!message->is_unsignaled)
 		smc_stream_get(st);
 	from->n_sent++;
