@@ -269,8 +269,23 @@ static u64 smc_rdma_element_addr(const struct smc_clc_r *r, u64 size)
 }
 
 /*
- * Whether another connection may still write into a part of the element; called under the lock of
- * the group's connections. An RToken is in each CLC message, so whoever has seen one can name
+ * Whether the peer's element is in use: bytes may still be written to it, or be read from it in
+ * good order. After a reset alone nothing is written, and the peer's reader gets an error.
+ */
+static bool smc_rdma_conn_needs_element(const struct smc_stream *st)
+{
+	const u8 said = READ_ONCE(st->tx.conn_flags) & SMC_CONN_GONE;
+
+	if (!said)
+		return true;
+	if (said == SMC_CONN_ABORT || smc_stream_has_parted(st))
+		return false;
+	return READ_ONCE(st->tx.acked) != READ_ONCE(st->tx.sent);
+}
+
+/*
+ * Whether another connection uses a part of the element; called under the lock of the group's
+ * connections. An RToken is in each CLC message, so whoever has seen one can name
  * elements of others (RFC 7609 section 3.5.2.2).
  */
 static bool smc_rdma_conn_is_used(const struct smc_rdma_conn *conn, const struct smc_clc_r *r,
@@ -283,7 +298,7 @@ static bool smc_rdma_conn_is_used(const struct smc_rdma_conn *conn, const struct
 	xa_for_each(&conn->group->conns, index, other)
 		if (other->peer_known && other->peer_rkey == r->rkey &&
 		    addr < other->peer_addr + other->stream.tx.peer_size &&
-		    other->peer_addr < addr + size && !smc_stream_has_parted(&other->stream))
+		    other->peer_addr < addr + size && smc_rdma_conn_needs_element(&other->stream))
 			return true;
 	return false;
 }

@@ -62,7 +62,7 @@ static void smc_group_free(struct smc_lgr *lgr)
 
 	xa_destroy(&group->conns);
 	kvfree(group->link);
-	kfree(group);
+	kvfree(group);
 }
 
 /*
@@ -224,9 +224,12 @@ static bool smc_groups_have_room(const struct net *net, enum smc_role role,
 		if (group->role == role && group->lgr.n_conns < SMC_GROUP_FEW_CONNS &&
 		    smc_address_same_prefix(&group->peer.addr, addr))
 			own++;
-	/* The limit for quarantined elements is the host's. */
+	/*
+	 * The limit for quarantined elements is the host's. Namespaces of other users may have
+	 * other hosts at the same address.
+	 */
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
-		if (smc_lgr_is_dead(&group->lgr) ||
+		if (smc_lgr_is_dead(&group->lgr) || group->lgr.net->user_ns != net->user_ns ||
 		    !smc_address_same_prefix(&group->peer.addr, addr))
 			continue;
 		quarantined += group->n_quarantined;
@@ -249,7 +252,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 
 	if (!smc_groups_have_room(net, role, &peer->addr))
 		return ERR_PTR(-EUSERS);
-	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	group = kvzalloc(sizeof(*group), GFP_KERNEL);
 	if (!group)
 		return ERR_PTR(-ENOMEM);
 	group->role = role;

@@ -16,7 +16,7 @@
  * More than connections that a group may have. Of a peer that has still more RMBs, those for which
  * no connection has asked are forgotten first.
  */
-#define SMC_RTOKENS	1024
+#define SMC_RTOKENS	512
 
 /**
  * struct smc_rtokens - what the peer told of its RMBs
@@ -28,8 +28,8 @@ struct smc_rtokens {
 	spinlock_t lock;
 	unsigned int next;
 	struct {
-		u32 rkey;
 		u64 addr;
+		u32 rkey;
 		bool is_used;
 	} rt[SMC_RTOKENS];
 };

@@ -403,14 +403,22 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
 {
 	const u8 sndbuf_class = smc_rdma_sndbuf_class(&s->base);
+	struct smc_group *group = s->conn->group;
 	int rc;
 
 	/* The old connection's last message may come after the element is used again. */
-	wait_var_event_timeout(&s->conn->group->conns,
+	wait_var_event_timeout(&group->conns,
 			       (rc = smc_rdma_conn_set_peer(s->conn, r, sndbuf_class,
 							    s->base.memcg)) != -EADDRINUSE,
 			       SMC_ELEMENT_TIMEOUT);
-	return rc == -EADDRINUSE ? -EHOSTUNREACH : rc;
+	if (rc != -EADDRINUSE)
+		return rc;
+	/* Another program may hold elements that are the peer's to give: take another group. */
+	if (s->base.role == SMC_CLIENT && ipv6_addr_equal(&group->peer.addr, &s->peer.addr)) {
+		smc_group_retire(group);
+		return -ENOLINK;
+	}
+	return -EHOSTUNREACH;
 }
 
 static int smc_rdma_server_set_peer(struct smc_rdma_setup *s,

@@ -768,8 +768,12 @@ TEST_F(RogueServer, TellsOfItsBuffers)
 /* It names an element that another connection uses, as a program could that has seen an ACCEPT. */
 TEST_F(RogueServer, NamesAnElementInUse)
 {
-	expect_refused(accept_of_link());
-	expect_joined(accept_of_link());
+	smc_clc_agreement free_one = accept_of_link();
+
+	free_one.r.rmbe_index = 2;
+	expect_refused(accept_of_link(), SMC_DIAG_NO_ACTIVE_LINK);
+	/* The group is retired, so that the server makes another one. */
+	expect_refused(free_one, SMC_DIAG_NO_ACTIVE_LINK);
 }
 
 /* A program at the server's address, which the link's server is not. */
