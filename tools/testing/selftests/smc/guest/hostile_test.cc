@@ -1191,12 +1191,12 @@ TEST_F(Impostor, GuessesFewLinks)
  */
 TEST_F(Impostor, StaysSilentInManyGroups)
 {
-	RemoteSysctlScope max(*agent, "net.smc.max_orphans", "32");
+	RemoteSysctlScope max(*agent, "net.smc.max_orphans", "128");
 	std::list<Connection> kept;
 	bool is_smc = true;
 
 	for (int silent = 0; is_smc; silent++) {
-		ASSERT_LT(silent, 8) << "a quarter of what may be quarantined";
+		ASSERT_LT(silent, 32) << "a quarter of what may be quarantined";
 		EXPECT_FALSE(receive_agreement(pose(), SMC_CLC_ACCEPT).first_contact);
 		wait_until("the group is retired", [&] {
 			Counters before = agent->counters();
