@@ -49,8 +49,8 @@ struct smc_cancel {
  * @net: network namespace
  * @saddr: address of this end of the TCP connection; an IPv4 address is mapped to IPv6
  * @daddr: address of the peer, likewise
- * @dst: route of the TCP connection, with a reference; NULL if there is none. It is that of
- *	the moment when the setup began or, at the client, the ACCEPT came
+ * @dst: route of the TCP connection, with a reference; NULL if there is none, or for @pair. It is
+ *	that of the moment when the setup began or, at the client, the ACCEPT came
  * @memcg: control group to charge for buffers, or NULL; lives as long as the setup
  * @role: role of this end
  * @version: SMC version, the newest until another one is chosen

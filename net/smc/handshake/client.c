@@ -107,6 +107,7 @@ static bool smc_client_prepare(struct smc_client *c)
 		c->setups[type->kind] = smc_setup_new(type, c->hs, SMC_CLIENT);
 		if (!c->setups[type->kind])
 			return false;
+		smc_route_look_up(c->setups[type->kind], c->hs->sk);
 	}
 	return true;
 }

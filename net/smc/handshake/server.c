@@ -86,6 +86,7 @@ static u32 smc_server_choose(struct smc_server *srv)
 		if (!srv->setup)
 			return SMC_DIAG_NO_MEMORY;
 		srv->setup->offered = offered;
+		smc_route_look_up(srv->setup, srv->hs->sk);
 		reason = smc_server_try(srv);
 	}
 	return reason;

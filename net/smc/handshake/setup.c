@@ -10,7 +10,6 @@
 #include "admin/stats.h"
 #include "clc_io.h"
 #include "handshake.h"
-#include "route.h"
 #include "setup.h"
 #include "stream/stream.h"
 #include "tcp.h"
@@ -19,7 +18,7 @@ struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct sm
 				     enum smc_role role)
 {
 	struct smc_path_setup *s = kzalloc(type->setup_size, GFP_KERNEL);
-	struct sock *sk = hs->sk;
+	const struct sock *sk = hs->sk;
 
 	if (!s)
 		return NULL;
@@ -27,7 +26,6 @@ struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct sm
 	s->net = sock_net(sk);
 	s->saddr = smc_tcp_saddr(sk);
 	s->daddr = smc_tcp_daddr(sk);
-	smc_route_look_up(s, sk);
 	s->memcg = hs->memcg;
 	s->role = role;
 	s->version = SMC_VERSION_2;
