@@ -79,30 +79,33 @@ static inline u32 smc_tcp_silence(const struct sock *sk)
 	return keepalive_time_elapsed(tcp_sk(sk));
 }
 
-/* The address of this end; an IPv4 address is mapped to IPv6. */
-static inline struct in6_addr smc_tcp_saddr(const struct sock *sk)
+/* @ipv4 or, if the socket has it, @ipv6; an IPv4 address is mapped to IPv6. */
+static inline struct in6_addr smc_tcp_address(__be32 ipv4, const struct in6_addr *ipv6)
 {
-	struct in6_addr addr;
+	struct in6_addr mapped;
 
-#if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6)
-		return sk->sk_v6_rcv_saddr;
-#endif
-	ipv6_addr_set_v4mapped(sk->sk_rcv_saddr, &addr);
-	return addr;
+	if (ipv6)
+		return *ipv6;
+	ipv6_addr_set_v4mapped(ipv4, &mapped);
+	return mapped;
 }
 
-/* The address of the peer; an IPv4 address is mapped to IPv6. */
+/* The address of this end. */
+static inline struct in6_addr smc_tcp_saddr(const struct sock *sk)
+{
+	return smc_tcp_address(sk->sk_rcv_saddr, inet6_rcv_saddr(sk));
+}
+
+/* The address of the peer. */
 static inline struct in6_addr smc_tcp_daddr(const struct sock *sk)
 {
-	struct in6_addr addr;
+	const struct in6_addr *ipv6 = NULL;
 
 #if IS_ENABLED(CONFIG_IPV6)
 	if (sk->sk_family == AF_INET6)
-		return sk->sk_v6_daddr;
+		ipv6 = &sk->sk_v6_daddr;
 #endif
-	ipv6_addr_set_v4mapped(sk->sk_daddr, &addr);
-	return addr;
+	return smc_tcp_address(sk->sk_daddr, ipv6);
 }
 
 /* Options that the application has set. */

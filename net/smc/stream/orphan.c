@@ -53,16 +53,23 @@ static void smc_orphans_add(int n, long pages)
 	atomic_long_add(pages, &smc_orphan_pages);
 }
 
+/* Whether these are within one of @parts of what the host may quarantine. */
+static bool smc_quarantine_fits(int n, long pages, int parts)
+{
+	return n <= READ_ONCE(smc_sysctl_max_orphans) / (2 * parts) &&
+	       pages <= totalram_pages() / (16 * parts);
+}
+
 bool smc_stream_quarantine(int n, long pages)
 {
 	n = atomic_add_return(n, &smc_n_quarantined);
 	pages = atomic_long_add_return(pages, &smc_quarantined_pages);
-	return n <= READ_ONCE(smc_sysctl_max_orphans) / 2 && pages <= totalram_pages() / 16;
+	return smc_quarantine_fits(n, pages, 1);
 }
 
 bool smc_stream_may_quarantine(int n, long pages)
 {
-	return n <= READ_ONCE(smc_sysctl_max_orphans) / 8 && pages <= totalram_pages() / 64;
+	return smc_quarantine_fits(n, pages, 4);
 }
 
 unsigned long smc_stream_fin_time(const struct smc_stream *st)
