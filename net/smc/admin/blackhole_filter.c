@@ -62,7 +62,7 @@ static void smc_syn_hide_option(struct sk_buff *skb, int offset)
 
 /* @key has the client's address; the rest is filled in here. */
 static void smc_syn_filter(struct sk_buff *skb, int offset, const struct net *net,
-			  struct smc_blackhole_key *key)
+			   struct smc_blackhole_key *key)
 {
 	const struct tcphdr *th;
 

@@ -285,8 +285,8 @@ static bool smc_rdma_conn_needs_element(const struct smc_stream *st)
 
 /*
  * Whether another connection uses a part of the element; called under the lock of the group's
- * connections. An RToken is in each CLC message, so whoever has seen one can name
- * elements of others (RFC 7609 section 3.5.2.2).
+ * connections. An RToken is in each CLC message, so a program that has seen one can name elements
+ * of others (RFC 7609 section 3.5.2.2).
  */
 static bool smc_rdma_conn_is_used(const struct smc_rdma_conn *conn, const struct smc_clc_r *r,
 				  u64 size)

@@ -85,8 +85,8 @@ int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct
  * smc_stream_on_tx_room().
  *
  * Context: process, may sleep.
- * Return: 0; -EPROTO if the peer's values are impossible; -EADDRINUSE if another connection uses the
- * element, whose end calls wake_up_var() for the group's connections; or an error of the link.
+ * Return: 0; -EPROTO if the peer's values are impossible; -EADDRINUSE if another connection uses
+ * the element, whose end calls wake_up_var() for the group's connections; or an error of the link.
  */
 int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 sndbuf_class,
 			    struct mem_cgroup *memcg);

@@ -50,7 +50,10 @@
 #define SMC_GROUPS_MAX		8192
 #define SMC_GROUP_FEW_CONNS	16
 
-/* After so many CLC messages that name a group without a proof, none counts as proof any more. */
+/*
+ * So many CLC messages may name a group without a proof. After those of the peer's address the
+ * group is retired; after those from elsewhere no other address can join it.
+ */
 #define SMC_GROUP_GUESSES	16
 
 /* Groups that connections may join. The hash is secret, because peers can choose their GIDs. */

@@ -334,10 +334,10 @@ void smc_listener_set_blackhole_key(struct smc_sock *child)
 {
 	if (!smc_peer_in_net(child->sk))
 		child->hs.blackhole_key = smc_blackhole_key_client(smc_tcp_daddr(child->sk),
-							   child->sk->sk_num);
+								   child->sk->sk_num);
 }
 
-/* @generation: the listener's count of generation when @req was taken. */
+/* @generation: that of the listener when @req was taken. */
 static struct smc_sock *smc_listener_classify_new(struct smc_listener *l, struct request_sock *req,
 						  unsigned int generation)
 {

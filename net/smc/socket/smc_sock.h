@@ -38,7 +38,7 @@ enum smc_mode {
  * Value of smc_sock.local_listener: connect() will run SMC's handshake. With a remote peer it stays
  * so; a listener of this namespace that gets the other end replaces it.
  */
-#define SMC_LISTENER_UNKNOWN		((struct smc_listener *)ERR_PTR(-ENOENT))
+#define SMC_LISTENER_UNKNOWN	((struct smc_listener *)ERR_PTR(-ENOENT))
 
 /**
  * struct smc_sock - what SMC knows of a socket
@@ -73,7 +73,7 @@ enum smc_mode {
  * @keepalive_sent: time of the last probe, in tcp_jiffies32
  * @listener: the listener, from SMC_MODE_LISTEN until release; else NULL
  * @parent: listener that this connection came to, until accept()
- * @generation: the parent's count of generation when the connection was taken from TCP
+ * @generation: that of the parent when the connection was taken from TCP
  * @req: TCP's request of this connection. The reference belongs to TCP's accept queue while the
  *	connection waits there
  * @is_deferred: accept() does not return the connection before the peer has sent data (of the

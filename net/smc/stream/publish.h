@@ -26,7 +26,7 @@ enum smc_push {
 /* The results of smc_publish_decide(). */
 enum smc_publish_decision {
 	SMC_DUE_NOTHING,	/* there is nothing to publish */
-	SMC_DUE_HELD,	/* wait until a completion pushes it */
+	SMC_DUE_HELD,		/* wait until a completion pushes it */
 	SMC_DUE_LIMITED,	/* wait for the peer's credit, or smc_stream_start_hold_timer() */
 	SMC_DUE_NOW,
 };
