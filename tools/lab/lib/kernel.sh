@@ -107,6 +107,8 @@ kernel_headers() {
 	kbuild=$(apt-cache show "$headers=$version" | grep -om1 'linux-kbuild-[^ ,]*')
 	[[ $kbuild ]] || die "$headers depends on no linux-kbuild"
 	for package in "$headers" "${headers%-amd64}-common" "$kbuild"; do
+		# All ABIs of a series share this one. It is newer while the next kernel's is not there.
+		[[ $package != "$kbuild" ]] || version=$(archive_version "$kbuild")
 		archive_unpack "$package" "$version" "$new/$package" &&
 			mkdir -p "$new/usr" && cp -a "$new/$package/usr/." "$new/usr/" &&
 			rm -r "$new/$package" || return
