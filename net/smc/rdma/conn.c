@@ -158,7 +158,7 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn)
 	conn->rmb.is_quarantined = true;
 	/* Nothing was posted from the send buffer before the peer was known. */
 	conn->sndbuf.is_quarantined = conn->peer_known;
-	smc_group_quarantine(conn->group, smc_stream_pages(&conn->stream));
+	smc_rdma_group_quarantine(conn->group, smc_stream_pages(&conn->stream));
 }
 
 static void smc_rdma_over(struct smc_stream *st)
@@ -191,7 +191,7 @@ static void smc_rdma_free(struct smc_stream *st)
 	conn->rmb.used = smc_rdma_conn_used(conn);
 	smc_element_free(&conn->sndbuf);
 	smc_element_free(&conn->rmb);
-	smc_group_put(conn->group);
+	smc_rdma_group_put(conn->group);
 	kfree_rcu(conn, rcu);
 }
 
@@ -203,7 +203,7 @@ static const struct smc_path_ops smc_rdma_path_ops = {
 	.free	  = smc_rdma_free,
 };
 
-struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class,
+struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_class,
 					   struct mem_cgroup *memcg)
 {
 	struct mem_cgroup *outer;
@@ -253,7 +253,7 @@ err_conn:
 	return ERR_PTR(rc);
 err_group:
 	smc_lgr_unreserve(&group->lgr);
-	smc_group_put(group);
+	smc_rdma_group_put(group);
 	return ERR_PTR(rc);
 }
 
@@ -364,7 +364,7 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
 	r->alert_token = smc_rdma_conn_token(conn);
 }
 
-struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token)
+struct smc_rdma_conn *smc_rdma_conn_get(struct smc_rdma_group *group, u32 token)
 {
 	struct smc_rdma_conn *conn;
 
@@ -377,7 +377,7 @@ struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token)
 	return conn;
 }
 
-struct smc_rdma_conn *smc_rdma_conn_next(struct smc_group *group, unsigned long *index)
+struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned long *index)
 {
 	struct smc_rdma_conn *conn;
 
@@ -396,16 +396,16 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_group *group, unsigned long 
  * takes an aborted connection for alive. Any other peer that continues violates the
  * protocol.
  */
-static void smc_rdma_conn_on_unknown_token(struct smc_group *group)
+static void smc_rdma_conn_on_unknown_token(struct smc_rdma_group *group)
 {
 	if (++group->unknown_tokens / SMC_RECV_SLOTS >= READ_ONCE(group->n_had) &&
 	    !READ_ONCE(group->retired))
-		smc_group_on_violation(group, SMC_VIOLATION_TOKEN);
+		smc_rdma_group_on_violation(group, SMC_VIOLATION_TOKEN);
 	else
 		smc_stat_violation(smc_net(group->lgr.net), SMC_VIOLATION_TOKEN);
 }
 
-void smc_rdma_conn_receive(struct smc_group *group, const struct smc_cdc *cdc)
+void smc_rdma_conn_receive(struct smc_rdma_group *group, const struct smc_cdc *cdc)
 {
 	struct smc_rdma_conn *conn;
 

@@ -7,7 +7,7 @@
 #include "stream/stream.h"
 #include "wire/clc.h"
 
-struct smc_group;
+struct smc_rdma_group;
 struct sk_buff;
 
 /**
@@ -34,7 +34,7 @@ struct smc_rdma_conn {
 	struct smc_stream stream;
 	spinlock_t lock;
 	struct rcu_head rcu;
-	struct smc_group *group;
+	struct smc_rdma_group *group;
 	struct smc_element rmb;
 	struct smc_element sndbuf;
 	u32 index;
@@ -59,7 +59,7 @@ struct smc_rdma_conn {
  * Context: process, may sleep.
  * Return: the connection, with a reference to its stream, or an ERR_PTR.
  */
-struct smc_rdma_conn *smc_rdma_conn_create(struct smc_group *group, u8 rmb_class,
+struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_class,
 					   struct mem_cgroup *memcg);
 
 /**
@@ -116,7 +116,7 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
  * Context: any but hard interrupt.
  * Return: the connection with a reference to its stream, or NULL.
  */
-struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token);
+struct smc_rdma_conn *smc_rdma_conn_get(struct smc_rdma_group *group, u32 token);
 
 /**
  * smc_rdma_conn_next() - the connections of a group, one after the other
@@ -126,7 +126,7 @@ struct smc_rdma_conn *smc_rdma_conn_get(struct smc_group *group, u32 token);
  * Context: any but hard interrupt.
  * Return: the next one with a reference to its stream, or NULL.
  */
-struct smc_rdma_conn *smc_rdma_conn_next(struct smc_group *group, unsigned long *index);
+struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned long *index);
 
 /**
  * smc_rdma_conn_receive() - a CDC message arrived on the group's link
@@ -135,6 +135,6 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_group *group, unsigned long 
  *
  * Context: softirq.
  */
-void smc_rdma_conn_receive(struct smc_group *group, const struct smc_cdc *cdc);
+void smc_rdma_conn_receive(struct smc_rdma_group *group, const struct smc_cdc *cdc);
 
 #endif

@@ -44,13 +44,13 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 
 	switch (event->event) {
 	case IB_EVENT_DEVICE_FATAL:
-		smc_groups_port_down(dev, SMC_ALL_PORTS);
+		smc_rdma_groups_port_down(dev, SMC_ALL_PORTS);
 		break;
 	case IB_EVENT_PORT_ERR:
-		smc_groups_port_down(dev, event->element.port_num);
+		smc_rdma_groups_port_down(dev, event->element.port_num);
 		break;
 	case IB_EVENT_GID_CHANGE:
-		smc_groups_check_gids(dev, event->element.port_num);
+		smc_rdma_groups_check_gids(dev, event->element.port_num);
 		break;
 	default:
 		break;
@@ -104,7 +104,7 @@ static void smc_rdma_remove(struct ib_device *ibdev, void *client_data)
 
 	ib_unregister_event_handler(&dev->events);
 	/* The device still works until this callback returns, so peers can be told. */
-	smc_groups_shutdown_device(dev);
+	smc_rdma_groups_shutdown_device(dev);
 	/* Links and handshakes hold references; both end in bounded time. */
 	smc_rdma_device_put(dev);
 	wait_for_completion(&dev->unused);

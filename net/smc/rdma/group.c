@@ -57,11 +57,11 @@
 #define SMC_GROUP_GUESSES	16
 
 /* Groups that connections may join. The hash is secret, because peers can choose their GIDs. */
-static DEFINE_HASHTABLE(smc_groups_by_gid, 8);
+static DEFINE_HASHTABLE(smc_rdma_groups_by_gid, 8);
 
-static void smc_group_free(struct smc_lgr *lgr)
+static void smc_rdma_group_free(struct smc_lgr *lgr)
 {
-	struct smc_group *group = smc_group_of(lgr);
+	struct smc_rdma_group *group = smc_rdma_group_of(lgr);
 
 	xa_destroy(&group->conns);
 	kvfree(group->link);
@@ -72,14 +72,15 @@ static void smc_group_free(struct smc_lgr *lgr)
  * Wakes everything that waits for the group's peer. Called with smc_rdma_lgrs.lock while the group
  * is in the list, so that the link exists.
  */
-static void smc_group_wake(struct smc_group *group)
+static void smc_rdma_group_wake(struct smc_rdma_group *group)
 {
 	smc_llc_wake(group);
 	wake_up_all(&group->link->slot_wait);
 }
 
 /* Return: how long the end of the group may wait for the peer; no time unless it is in order. */
-static unsigned long smc_group_shutdown_timeout(const struct smc_group *group, bool in_order)
+static unsigned long smc_rdma_group_shutdown_timeout(const struct smc_rdma_group *group,
+						     bool in_order)
 {
 	if (!in_order)
 		return 0;
@@ -87,18 +88,18 @@ static unsigned long smc_group_shutdown_timeout(const struct smc_group *group, b
 					   SMC_GROUP_SHUTDOWN_TIMEOUT_NET;
 }
 
-bool smc_group_is_spare(const struct smc_group *group)
+bool smc_rdma_group_is_spare(const struct smc_rdma_group *group)
 {
 	return smc_lgr_is_idle(&group->lgr) &&
 	       time_after(jiffies, READ_ONCE(group->lgr.idle_since) + SMC_GROUP_SPARE);
 }
 
-static u32 smc_group_hash(const struct net *net, const u8 *gid)
+static u32 smc_rdma_group_hash(const struct net *net, const u8 *gid)
 {
 	return jhash(gid, SMC_GID_LEN, net_hash_mix(net));
 }
 
-static void smc_group_terminate_locked(struct smc_group *group, int err, bool in_order)
+static void smc_rdma_group_terminate_locked(struct smc_rdma_group *group, int err, bool in_order)
 {
 	const struct smc_lgr *lgr = &group->lgr;
 	const bool was_active = smc_lgr_is_active(lgr);
@@ -110,36 +111,37 @@ static void smc_group_terminate_locked(struct smc_group *group, int err, bool in
 	if (was_active && lgr->n_conns)
 		smc_stat_rdma(smc_net(lgr->net), SMC_RDMA_GROUPS_LOST, 1);
 	group->tell_peer = in_order && was_active;
-	WRITE_ONCE(group->shutdown_deadline, jiffies + smc_group_shutdown_timeout(group, in_order));
+	WRITE_ONCE(group->shutdown_deadline,
+		   jiffies + smc_rdma_group_shutdown_timeout(group, in_order));
 	smc_lgr_mark_dead(&group->lgr, err);
 	smc_stream_quarantine(-group->n_quarantined, -group->quarantined_pages);
 	/* Waits for the peer are in vain from now on, and would delay handshakes and the work. */
-	smc_group_wake(group);
+	smc_rdma_group_wake(group);
 }
 
 /*
  * Ends a group in order. A group that is ending already when its namespace ends gets no more time
  * than the other groups.
  */
-static void smc_group_shutdown(struct smc_lgr *lgr)
+static void smc_rdma_group_shutdown(struct smc_lgr *lgr)
 {
-	struct smc_group *group = smc_group_of(lgr);
-	const unsigned long by = jiffies + smc_group_shutdown_timeout(group, true);
+	struct smc_rdma_group *group = smc_rdma_group_of(lgr);
+	const unsigned long by = jiffies + smc_rdma_group_shutdown_timeout(group, true);
 
 	if (smc_lgr_is_dead(lgr) && time_before(by, group->shutdown_deadline))
 		WRITE_ONCE(group->shutdown_deadline, by);
-	smc_group_terminate_locked(group, ECONNRESET, true);
+	smc_rdma_group_terminate_locked(group, ECONNRESET, true);
 }
 
-static void smc_group_on_probe(struct work_struct *work)
+static void smc_rdma_group_on_probe(struct work_struct *work)
 {
-	struct smc_group *group = container_of(work, struct smc_group, probe.work);
+	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group, probe.work);
 	int interval = READ_ONCE(smc_net(group->lgr.net)->sysctl.smcr_testlink_time);
 	unsigned long silent = jiffies - READ_ONCE(group->link->last_rx);
 
 	if (interval && silent >= interval) {
 		if (smc_llc_test_link(group)) {
-			smc_group_terminate(group, ETIMEDOUT);
+			smc_rdma_group_terminate(group, ETIMEDOUT);
 			return;
 		}
 		silent = 0;
@@ -148,7 +150,7 @@ static void smc_group_on_probe(struct work_struct *work)
 	queue_delayed_work(smc_link_wq, &group->probe, interval ? interval - silent : 30 * HZ);
 }
 
-static void smc_group_abort_conns(struct smc_group *group)
+static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
 {
 	struct smc_rdma_conn *conn;
 	unsigned long index = 0;
@@ -163,7 +165,7 @@ static void smc_group_abort_conns(struct smc_group *group)
  * Logs the end of a group, while the link still holds the device. A group whose first contact
  * failed is not logged.
  */
-static void smc_group_log_end(const struct smc_group *group)
+static void smc_rdma_group_log_end(const struct smc_rdma_group *group)
 {
 	const char *device = group->link->port.dev->ibdev->name;
 	unsigned int n_conns = READ_ONCE(group->lgr.n_conns);
@@ -179,7 +181,7 @@ static void smc_group_log_end(const struct smc_group *group)
 			device, &group->peer.addr, n_conns, ERR_PTR(-group->lgr.err));
 }
 
-static void smc_group_unhash(struct smc_group *group)
+static void smc_rdma_group_unhash(struct smc_rdma_group *group)
 {
 	unsigned long flags;
 
@@ -189,13 +191,13 @@ static void smc_group_unhash(struct smc_group *group)
 }
 
 /* Ends everything that uses the link, then the link. */
-static void smc_group_end(struct smc_lgr *lgr)
+static void smc_rdma_group_end(struct smc_lgr *lgr)
 {
-	struct smc_group *group = smc_group_of(lgr);
+	struct smc_rdma_group *group = smc_rdma_group_of(lgr);
 
 	cancel_delayed_work_sync(&group->probe);
-	smc_group_log_end(group);
-	smc_group_unhash(group);
+	smc_rdma_group_log_end(group);
+	smc_rdma_group_unhash(group);
 	if (group->tell_peer)
 		smc_llc_delete_all(group);
 	smc_llc_finish(group);
@@ -203,7 +205,7 @@ static void smc_group_end(struct smc_lgr *lgr)
 
 	smc_link_stop(group->link);
 	smc_llc_stop(group);
-	smc_group_abort_conns(group);
+	smc_rdma_group_abort_conns(group);
 	smc_mr_buffers_deregister(group);
 	smc_link_release(group->link);
 }
@@ -212,11 +214,11 @@ static void smc_group_end(struct smc_lgr *lgr)
  * Whether another group may be created. First contacts that pass this check at the same time may
  * exceed the limits together, but their number is limited, too.
  */
-static bool smc_groups_have_room(const struct net *net, enum smc_role role,
-				 const struct in6_addr *addr)
+static bool smc_rdma_groups_have_room(const struct net *net, enum smc_role role,
+				      const struct in6_addr *addr)
 {
 	const struct smc_net_lgrs *in_net = smc_lgrs_of(&smc_rdma_lgrs, net);
-	const struct smc_group *group;
+	const struct smc_rdma_group *group;
 	unsigned int own = 0, quarantined = 0;
 	unsigned long flags;
 	long pages = 0;
@@ -246,14 +248,15 @@ static bool smc_groups_have_room(const struct net *net, enum smc_role role,
 	return has_room;
 }
 
-struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 version,
-				   const struct smc_rdma_port *port, const struct smc_peer *peer)
+struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role, u8 version,
+					     const struct smc_rdma_port *port,
+					     const struct smc_rdma_peer *peer)
 {
-	struct smc_group *group;
+	struct smc_rdma_group *group;
 	struct smc_link *link;
 	unsigned long flags;
 
-	if (!smc_groups_have_room(net, role, &peer->addr))
+	if (!smc_rdma_groups_have_room(net, role, &peer->addr))
 		return ERR_PTR(-EUSERS);
 	group = kvzalloc(sizeof(*group), GFP_KERNEL);
 	if (!group)
@@ -266,7 +269,7 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	group->n_had = 1;
 	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	smc_llc_init(group);
-	INIT_DELAYED_WORK(&group->probe, smc_group_on_probe);
+	INIT_DELAYED_WORK(&group->probe, smc_rdma_group_on_probe);
 	smc_mr_buffers_init(&group->buffers);
 	smc_rtokens_init(&group->rtokens);
 	smc_lgr_init(&group->lgr, &smc_rdma_lgrs, net);
@@ -283,13 +286,13 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
 	smc_lgr_list(&group->lgr, SMC_LGR_NEW);
 	/* A handshake may hold on to a device whose removal has begun. */
 	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
-		smc_group_terminate_locked(group, ENETDOWN, false);
+		smc_rdma_group_terminate_locked(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return group;
 }
 
-static bool smc_group_is_with(const struct smc_group *group, struct net *net, enum smc_role role,
-			      u8 version, const struct smc_peer *peer)
+static bool smc_rdma_group_is_with(const struct smc_rdma_group *group, struct net *net,
+				   enum smc_role role, u8 version, const struct smc_rdma_peer *peer)
 {
 	if (!smc_lgr_is_active(&group->lgr) || group->lgr.net != net || group->role != role ||
 	    group->version != version)
@@ -305,7 +308,8 @@ static bool smc_group_is_with(const struct smc_group *group, struct net *net, en
  * Whether the group's link has the same local port, GID and VLAN as a new link would have, and no
  * larger packets. A group at another port may be in another network.
  */
-static bool smc_group_is_at(const struct smc_group *group, const struct smc_rdma_port *port)
+static bool smc_rdma_group_is_at(const struct smc_rdma_group *group,
+				 const struct smc_rdma_port *port)
 {
 	const struct smc_link *link = group->link;
 
@@ -314,31 +318,33 @@ static bool smc_group_is_at(const struct smc_group *group, const struct smc_rdma
 	       !memcmp(link->gid, port->gid->gid.raw, sizeof(link->gid));
 }
 
-static void smc_group_reserve(struct smc_group *group)
+static void smc_rdma_group_reserve(struct smc_rdma_group *group)
 {
 	smc_lgr_reserve(&group->lgr);
 	WRITE_ONCE(group->n_had, group->n_had + 1);
 }
 
-struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
-					    const struct smc_rdma_port *port,
-					    const struct smc_peer *peer, const u8 *eid)
+struct smc_rdma_group *smc_rdma_group_find_for_server(struct net *net, u8 version,
+						      const struct smc_rdma_port *port,
+						      const struct smc_rdma_peer *peer,
+						      const u8 *eid)
 {
-	struct smc_group *group;
+	struct smc_rdma_group *group;
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	hash_for_each_possible(smc_groups_by_gid, group, by_gid, smc_group_hash(net, peer->gid)) {
+	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
+			       smc_rdma_group_hash(net, peer->gid)) {
 		/* A stranger that names the peer's GID can't reach elements, see design.rst. */
-		if (!smc_group_is_with(group, net, SMC_SERVER, version, peer) || group->retired ||
-		    !ipv6_addr_equal(&group->peer.addr, &peer->addr) ||
-		    !smc_group_is_at(group, port))
+		if (!smc_rdma_group_is_with(group, net, SMC_SERVER, version, peer) ||
+		    group->retired || !ipv6_addr_equal(&group->peer.addr, &peer->addr) ||
+		    !smc_rdma_group_is_at(group, port))
 			continue;
 		if (version == SMC_VERSION_2 && memcmp(group->eid, eid, SMC_EID_LEN))
 			continue;
 		if (group->lgr.n_conns >= group->max_conns)
 			continue;
-		smc_group_reserve(group);
+		smc_rdma_group_reserve(group);
 		goto out;
 	}
 	group = NULL;
@@ -347,7 +353,7 @@ out:
 	return group;
 }
 
-static void smc_group_retire_locked(struct smc_group *group)
+static void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
 {
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	WRITE_ONCE(group->retired, true);
@@ -361,7 +367,8 @@ static void smc_group_retire_locked(struct smc_group *group)
  * the RToken was told over the link. One that sees the CLC messages of the link's ends knows it,
  * too: smc_rdma_conn_set_peer() keeps that one from the elements of others.
  */
-static bool smc_group_is_proven(struct smc_group *group, const struct smc_clc_r *r, bool at_address)
+static bool smc_rdma_group_is_proven(struct smc_rdma_group *group, const struct smc_clc_r *r,
+				     bool at_address)
 {
 	unsigned int *guesses = &group->n_guesses[at_address];
 
@@ -371,45 +378,47 @@ static bool smc_group_is_proven(struct smc_group *group, const struct smc_clc_r 
 	if (smc_rtokens_have(&group->rtokens, r->rkey, r->rmb_addr))
 		return true;
 	if (++*guesses >= SMC_GROUP_GUESSES && at_address)
-		smc_group_retire_locked(group);
+		smc_rdma_group_retire_locked(group);
 	return false;
 }
 
-bool smc_group_confirm(struct smc_group *group, const struct smc_clc_r *r)
+bool smc_rdma_group_confirm(struct smc_rdma_group *group, const struct smc_clc_r *r)
 {
 	unsigned long flags;
 	bool is_proven;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	is_proven = smc_group_is_proven(group, r, true);
+	is_proven = smc_rdma_group_is_proven(group, r, true);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return is_proven;
 }
 
-struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
-					    const struct smc_rdma_port *port,
-					    const struct smc_peer *peer, const struct smc_clc_r *r)
+struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 version,
+						      const struct smc_rdma_port *port,
+						      const struct smc_rdma_peer *peer,
+						      const struct smc_clc_r *r)
 {
-	struct smc_group *found = ERR_PTR(-ENOENT);
-	struct smc_group *group;
+	struct smc_rdma_group *found = ERR_PTR(-ENOENT);
+	struct smc_rdma_group *group;
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	hash_for_each_possible(smc_groups_by_gid, group, by_gid, smc_group_hash(net, peer->gid)) {
+	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
+			       smc_rdma_group_hash(net, peer->gid)) {
 		/*
 		 * If the group exists, the DECLINE does not say that it was not found, because the
 		 * in-tree module would end the group with its connections.
 		 */
-		if (!smc_group_is_with(group, net, SMC_CLIENT, version, peer) ||
+		if (!smc_rdma_group_is_with(group, net, SMC_CLIENT, version, peer) ||
 		    group->link->peer.qpn != r->qpn)
 			continue;
 		if (IS_ERR(found))
 			found = ERR_PTR(group->retired ? -ENOLINK : -EHOSTUNREACH);
-		if (group->retired || !smc_group_is_at(group, port))
+		if (group->retired || !smc_rdma_group_is_at(group, port))
 			continue;
 		/* A server may offer a link at all addresses of its host. */
-		if (!smc_group_is_proven(group, r,
-					 ipv6_addr_equal(&group->peer.addr, &peer->addr)))
+		if (!smc_rdma_group_is_proven(group, r,
+					      ipv6_addr_equal(&group->peer.addr, &peer->addr)))
 			continue;
 		found = group;
 		break;
@@ -418,47 +427,47 @@ struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
 	 * Only the server enforces the limit: a connection may be over there, and not here yet.
 	 */
 	if (!IS_ERR(found))
-		smc_group_reserve(found);
+		smc_rdma_group_reserve(found);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return found;
 }
 
-static unsigned int smc_group_owner(const struct smc_lgr *lgr)
+static unsigned int smc_rdma_group_owner(const struct smc_lgr *lgr)
 {
-	const struct smc_group *group = smc_group_of(lgr);
+	const struct smc_rdma_group *group = smc_rdma_group_of(lgr);
 	const struct in6_addr prefix = smc_address_prefix(&group->peer.addr);
 
 	return jhash(&prefix, sizeof(prefix), net_hash_mix(&init_net)) % SMC_LGR_OWNERS;
 }
 
-static unsigned long smc_group_idle_time(const struct smc_lgr *lgr)
+static unsigned long smc_rdma_group_idle_time(const struct smc_lgr *lgr)
 {
-	const struct smc_group *group = smc_group_of(lgr);
+	const struct smc_rdma_group *group = smc_rdma_group_of(lgr);
 
 	if (group->retired)
 		return 0;
 	return group->role == SMC_SERVER ? SMC_GROUP_IDLE : SMC_GROUP_IDLE_CLIENT;
 }
 
-bool smc_group_end_spare(struct smc_group *group)
+bool smc_rdma_group_end_spare(struct smc_rdma_group *group)
 {
 	unsigned long flags;
 	bool is_spare;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	is_spare = smc_group_is_spare(group);
+	is_spare = smc_rdma_group_is_spare(group);
 	if (is_spare)
-		smc_group_shutdown(&group->lgr);
+		smc_rdma_group_shutdown(&group->lgr);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return is_spare;
 }
 
-void smc_group_retire(struct smc_group *group)
+void smc_rdma_group_retire(struct smc_rdma_group *group)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	smc_group_retire_locked(group);
+	smc_rdma_group_retire_locked(group);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
@@ -466,21 +475,21 @@ void smc_group_retire(struct smc_group *group)
  * Ends the group with the most quarantined pages of the owner that has the most in all its groups:
  * a peer may spread its connections over many groups.
  */
-static void smc_groups_end_most_quarantined(void)
+static void smc_rdma_groups_end_most_quarantined(void)
 {
-	struct smc_group *group, *most = NULL;
+	struct smc_rdma_group *group, *most = NULL;
 	long n_by_owner[SMC_LGR_OWNERS] = {}, n_of_owner, n_of_owner_most = 0;
 
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
 		if (smc_lgr_is_dead(&group->lgr))
 			continue;
-		n_by_owner[smc_group_owner(&group->lgr)] += group->quarantined_pages;
+		n_by_owner[smc_rdma_group_owner(&group->lgr)] += group->quarantined_pages;
 	}
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
 		if (smc_lgr_is_dead(&group->lgr) || !group->n_quarantined)
 			continue;
-		n_of_owner = n_by_owner[smc_group_owner(&group->lgr)];
+		n_of_owner = n_by_owner[smc_rdma_group_owner(&group->lgr)];
 		if (most && n_of_owner < n_of_owner_most)
 			continue;
 		if (most && n_of_owner == n_of_owner_most &&
@@ -494,10 +503,10 @@ static void smc_groups_end_most_quarantined(void)
 	 * it has kept open.
 	 */
 	if (most)
-		smc_group_terminate_locked(most, ECONNRESET, false);
+		smc_rdma_group_terminate_locked(most, ECONNRESET, false);
 }
 
-void smc_group_quarantine(struct smc_group *group, long pages)
+void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages)
 {
 	unsigned long flags;
 
@@ -507,13 +516,13 @@ void smc_group_quarantine(struct smc_group *group, long pages)
 		group->n_quarantined++;
 		group->quarantined_pages += pages;
 		if (!smc_stream_quarantine(1, pages))
-			smc_groups_end_most_quarantined();
+			smc_rdma_groups_end_most_quarantined();
 	}
-	smc_group_retire_locked(group);
+	smc_rdma_group_retire_locked(group);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-int smc_group_activate(struct smc_group *group)
+int smc_rdma_group_activate(struct smc_rdma_group *group)
 {
 	const struct net *net = group->lgr.net;
 	unsigned long flags;
@@ -521,8 +530,8 @@ int smc_group_activate(struct smc_group *group)
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	if (group->lgr.state == SMC_LGR_NEW) {
-		hash_add(smc_groups_by_gid, &group->by_gid,
-			 smc_group_hash(net, group->peer.gid));
+		hash_add(smc_rdma_groups_by_gid, &group->by_gid,
+			 smc_rdma_group_hash(net, group->peer.gid));
 		queue_delayed_work(smc_link_wq, &group->probe,
 				   READ_ONCE(smc_net(net)->sysctl.smcr_testlink_time));
 		smc_lgr_activate(&group->lgr);
@@ -536,39 +545,39 @@ int smc_group_activate(struct smc_group *group)
 	return rc;
 }
 
-void smc_group_terminate(struct smc_group *group, int err)
+void smc_rdma_group_terminate(struct smc_rdma_group *group, int err)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	smc_group_terminate_locked(group, err, false);
+	smc_rdma_group_terminate_locked(group, err, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-void smc_group_on_violation(struct smc_group *group, enum smc_violation what)
+void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violation what)
 {
 	smc_stat_violation(smc_net(group->lgr.net), what);
 	if (!smc_lgr_is_dead(&group->lgr))
 		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
 			smc_violation_names[what]);
-	smc_group_terminate(group, ECONNRESET);
+	smc_rdma_group_terminate(group, ECONNRESET);
 }
 
-void smc_group_peer_left(struct smc_group *group)
+void smc_rdma_group_peer_left(struct smc_rdma_group *group)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	smc_group_shutdown(&group->lgr);
+	smc_rdma_group_shutdown(&group->lgr);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-long smc_group_time_left(const struct smc_group *group)
+long smc_rdma_group_time_left(const struct smc_rdma_group *group)
 {
 	return clamp_t(long, READ_ONCE(group->shutdown_deadline) - jiffies, 0, SMC_GROUP_LOOK);
 }
 
-int smc_group_error_of(enum ib_wc_status status)
+int smc_rdma_group_error_of(enum ib_wc_status status)
 {
 	switch (status) {
 	case IB_WC_RETRY_EXC_ERR:
@@ -581,8 +590,8 @@ int smc_group_error_of(enum ib_wc_status status)
 }
 
 /* Whether a group uses a port. A dead group may have released its port. */
-static bool smc_group_uses_port(const struct smc_group *group, const struct smc_rdma_device *dev,
-				u32 port)
+static bool smc_rdma_group_uses_port(const struct smc_rdma_group *group,
+				     const struct smc_rdma_device *dev, u32 port)
 {
 	const struct smc_rdma_port *own = &group->link->port;
 
@@ -591,32 +600,33 @@ static bool smc_group_uses_port(const struct smc_group *group, const struct smc_
 }
 
 /* Ends the groups on a port, except those for which @is_kept, if not NULL, returns true. */
-static void smc_groups_terminate_device(const struct smc_rdma_device *dev, u32 port, bool tell_peer,
-					bool (*is_kept)(const struct smc_group *group))
+static void smc_rdma_groups_terminate_device(const struct smc_rdma_device *dev, u32 port,
+					     bool tell_peer,
+					     bool (*is_kept)(const struct smc_rdma_group *group))
 {
-	struct smc_group *group;
+	struct smc_rdma_group *group;
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list)
-		if (smc_group_uses_port(group, dev, port) && !(is_kept && is_kept(group)))
-			smc_group_terminate_locked(group, ENETDOWN, tell_peer);
+		if (smc_rdma_group_uses_port(group, dev, port) && !(is_kept && is_kept(group)))
+			smc_rdma_group_terminate_locked(group, ENETDOWN, tell_peer);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-void smc_groups_port_down(struct smc_rdma_device *dev, u32 port)
+void smc_rdma_groups_port_down(struct smc_rdma_device *dev, u32 port)
 {
-	smc_groups_terminate_device(dev, port, false, NULL);
+	smc_rdma_groups_terminate_device(dev, port, false, NULL);
 }
 
-void smc_groups_shutdown_device(struct smc_rdma_device *dev)
+void smc_rdma_groups_shutdown_device(struct smc_rdma_device *dev)
 {
 	/* A thread that creates a group after the lock was held for the walk sees this. */
 	WRITE_ONCE(dev->leaving, true);
-	smc_groups_terminate_device(dev, SMC_ALL_PORTS, true, NULL);
+	smc_rdma_groups_terminate_device(dev, SMC_ALL_PORTS, true, NULL);
 }
 
-static bool smc_group_has_gid(const struct smc_group *group)
+static bool smc_rdma_group_has_gid(const struct smc_rdma_group *group)
 {
 	const struct ib_gid_attr *attr = group->link->port.gid;
 	union ib_gid gid;
@@ -625,35 +635,36 @@ static bool smc_group_has_gid(const struct smc_group *group)
 	       !memcmp(&gid, &attr->gid, sizeof(gid));
 }
 
-void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port)
+void smc_rdma_groups_check_gids(struct smc_rdma_device *dev, u32 port)
 {
-	smc_groups_terminate_device(dev, port, false, smc_group_has_gid);
+	smc_rdma_groups_terminate_device(dev, port, false, smc_rdma_group_has_gid);
 }
 
-unsigned int smc_groups_count_on(const struct net *net, const struct smc_rdma_device *dev, u32 port)
+unsigned int smc_rdma_groups_count_on(const struct net *net, const struct smc_rdma_device *dev,
+				      u32 port)
 {
-	const struct smc_group *group;
+	const struct smc_rdma_group *group;
 	unsigned int n = 0;
 
 	spin_lock_irq(&smc_rdma_lgrs.lock);
 	list_for_each_entry(group, &smc_lgrs_of(&smc_rdma_lgrs, net)->list, lgr.in_net)
-		if (smc_group_uses_port(group, dev, port))
+		if (smc_rdma_group_uses_port(group, dev, port))
 			n++;
 	spin_unlock_irq(&smc_rdma_lgrs.lock);
 	return n;
 }
 
-static const struct smc_lgr_ops smc_group_ops = {
-	.idle_time	= smc_group_idle_time,
-	.owner		= smc_group_owner,
-	.shutdown	= smc_group_shutdown,
-	.end		= smc_group_end,
-	.free		= smc_group_free,
+static const struct smc_lgr_ops smc_rdma_group_ops = {
+	.idle_time	= smc_rdma_group_idle_time,
+	.owner		= smc_rdma_group_owner,
+	.shutdown	= smc_rdma_group_shutdown,
+	.end		= smc_rdma_group_end,
+	.free		= smc_rdma_group_free,
 	.idle_pages	= smc_mr_buffers_idle_pages,
 	.give_back	= smc_mr_buffers_queue_free,
 };
 
 struct smc_lgr_kind smc_rdma_lgrs = {
 	.path	= SMC_PATH_R,
-	.ops	= &smc_group_ops,
+	.ops	= &smc_rdma_group_ops,
 };

@@ -33,7 +33,7 @@ struct smc_rdma_port;
  * address. So a server offers its groups only to clients at the same address. A client joins a
  * group with a server at another address only if that server proves that the link is its own.
  */
-struct smc_peer {
+struct smc_rdma_peer {
 	struct in6_addr addr;	/* of the peer's TCP connection, see admin/address.h */
 	u8 id[SMC_PEER_ID_LEN];
 	u8 gid[SMC_GID_LEN];
@@ -41,7 +41,7 @@ struct smc_peer {
 };
 
 /**
- * struct smc_group - a link group
+ * struct smc_rdma_group - a link group
  * @lgr: the part that groups of both paths have
  * @by_gid: entry in the hash table by the peer's GID, once other connections may join
  * @role: role of this end at first contact
@@ -75,7 +75,7 @@ struct smc_peer {
  * @llc: link layer control
  * @probe: work that sends TEST LINK on a silent link
  */
-struct smc_group {
+struct smc_rdma_group {
 	struct smc_lgr lgr;
 	struct hlist_node by_gid;
 	enum smc_role role;
@@ -84,7 +84,7 @@ struct smc_group {
 	bool tell_peer;
 	unsigned long shutdown_deadline;
 	bool retired;
-	struct smc_peer peer;
+	struct smc_rdma_peer peer;
 	u8 peer_os;
 	u8 peer_hostname[SMC_HOSTNAME_LEN];
 	u8 eid[SMC_EID_LEN];
@@ -108,20 +108,20 @@ struct smc_group {
 /* The groups of SMC-R. */
 extern struct smc_lgr_kind smc_rdma_lgrs;
 
-#define smc_group_of(ptr)	container_of(ptr, struct smc_group, lgr)
+#define smc_rdma_group_of(ptr)	container_of(ptr, struct smc_rdma_group, lgr)
 
-static inline void smc_group_get(struct smc_group *group)
+static inline void smc_rdma_group_get(struct smc_rdma_group *group)
 {
 	smc_lgr_get(&group->lgr);
 }
 
-static inline void smc_group_put(struct smc_group *group)
+static inline void smc_rdma_group_put(struct smc_rdma_group *group)
 {
 	smc_lgr_put(&group->lgr);
 }
 
 /**
- * smc_group_create() - create a group for a first contact, with its link in state INIT
+ * smc_rdma_group_create() - create a group for a first contact, with its link in state INIT
  * @net: network namespace
  * @role: role of this end
  * @version: SMC version
@@ -134,11 +134,12 @@ static inline void smc_group_put(struct smc_group *group)
  * Return: the group with a reference for the caller, or an ERR_PTR: -EUSERS if the owner of the
  * peer's address, the namespace or the host has as many groups as it may have.
  */
-struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 version,
-				   const struct smc_rdma_port *port, const struct smc_peer *peer);
+struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role, u8 version,
+					     const struct smc_rdma_port *port,
+					     const struct smc_rdma_peer *peer);
 
 /**
- * smc_group_find_for_server() - find a group with room that a new connection may join
+ * smc_rdma_group_find_for_server() - find a group with room that a new connection may join
  * @net: namespace
  * @version: SMC version
  * @port: port of this end
@@ -147,12 +148,13 @@ struct smc_group *smc_group_create(struct net *net, enum smc_role role, u8 versi
  *
  * Return: the group with a reference and a reserved connection, or NULL.
  */
-struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
-					    const struct smc_rdma_port *port,
-					    const struct smc_peer *peer, const u8 *eid);
+struct smc_rdma_group *smc_rdma_group_find_for_server(struct net *net, u8 version,
+						      const struct smc_rdma_port *port,
+						      const struct smc_rdma_peer *peer,
+						      const u8 *eid);
 
 /**
- * smc_group_find_for_client() - find the group of the link that a server named
+ * smc_rdma_group_find_for_client() - find the group of the link that a server named
  * @net: namespace
  * @version: SMC version
  * @port: port of this end
@@ -165,20 +167,21 @@ struct smc_group *smc_group_find_for_server(struct net *net, u8 version,
  * no such group; of -ENOLINK if it is retired; or of -EHOSTUNREACH if the group's link is at
  * another port, or not proven.
  */
-struct smc_group *smc_group_find_for_client(struct net *net, u8 version,
-					    const struct smc_rdma_port *port,
-					    const struct smc_peer *peer, const struct smc_clc_r *r);
+struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 version,
+						      const struct smc_rdma_port *port,
+						      const struct smc_rdma_peer *peer,
+						      const struct smc_clc_r *r);
 
 /**
- * smc_group_retire() - let no new connection join a group; its present connections go on
+ * smc_rdma_group_retire() - let no new connection join a group; its present connections go on
  * @group: group
  *
  * Context: any but hard interrupt.
  */
-void smc_group_retire(struct smc_group *group);
+void smc_rdma_group_retire(struct smc_rdma_group *group);
 
 /**
- * smc_group_confirm() - check that a client's CONFIRM names an RMB of the peer of the group's link
+ * smc_rdma_group_confirm() - check that a client's CONFIRM names an RMB of the link's peer
  * @group: group of a server
  * @r: description of the link in the CONFIRM
  *
@@ -187,29 +190,29 @@ void smc_group_retire(struct smc_group *group);
  *
  * Context: any but hard interrupt.
  */
-bool smc_group_confirm(struct smc_group *group, const struct smc_clc_r *r);
+bool smc_rdma_group_confirm(struct smc_rdma_group *group, const struct smc_clc_r *r);
 
 /**
- * smc_group_is_spare() - whether a group is idle and may end when memory is short
+ * smc_rdma_group_is_spare() - whether a group is idle and may end when memory is short
  * @group: group
  *
  * A group that has just become idle is not spare: the peer may have chosen it for a new connection.
  *
  * Context: any, as smc_lgr_is_idle().
  */
-bool smc_group_is_spare(const struct smc_group *group);
+bool smc_rdma_group_is_spare(const struct smc_rdma_group *group);
 
 /**
- * smc_group_end_spare() - end a group if it is spare, since memory is short
+ * smc_rdma_group_end_spare() - end a group if it is spare, since memory is short
  * @group: group
  *
  * Context: process.
  * Return: whether it ends.
  */
-bool smc_group_end_spare(struct smc_group *group);
+bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
 
 /**
- * smc_group_quarantine() - keep the elements of a connection that is over until the link ends
+ * smc_rdma_group_quarantine() - keep the elements of a connection that is over until the link ends
  * @group: group, which is retired
  * @pages: pages of the elements
  *
@@ -219,44 +222,44 @@ bool smc_group_end_spare(struct smc_group *group);
  *
  * Context: any but hard interrupt.
  */
-void smc_group_quarantine(struct smc_group *group, long pages);
+void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages);
 
 /**
- * smc_group_activate() - complete the first contact: other connections may join
+ * smc_rdma_group_activate() - complete the first contact: other connections may join
  * @group: group
  *
  * Return: 0, or -ENOLINK if the group died meanwhile.
  */
-int smc_group_activate(struct smc_group *group);
+int smc_rdma_group_activate(struct smc_rdma_group *group);
 
 /**
- * smc_group_terminate() - end a group and all its connections, in the group's own work
+ * smc_rdma_group_terminate() - end a group and all its connections, in the group's own work
  * @group: group
  * @err: positive errno for the connections
  *
  * Context: any.
  */
-void smc_group_terminate(struct smc_group *group, int err);
+void smc_rdma_group_terminate(struct smc_rdma_group *group, int err);
 
 /**
- * smc_group_on_violation() - count and log a violation of the protocol, and end the group
+ * smc_rdma_group_on_violation() - count and log a violation of the protocol, and end the group
  * @group: group
  * @what: violation by the peer
  *
  * Context: any but hard interrupt.
  */
-void smc_group_on_violation(struct smc_group *group, enum smc_violation what);
+void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violation what);
 
 /**
- * smc_group_peer_left() - end a group whose peer has left, once the peer has got the answer
+ * smc_rdma_group_peer_left() - end a group whose peer has left, once the peer has got the answer
  * @group: group
  *
  * Context: any.
  */
-void smc_group_peer_left(struct smc_group *group);
+void smc_rdma_group_peer_left(struct smc_rdma_group *group);
 
 /**
- * smc_group_time_left() - how long the end of a group may wait for the peer until the next call
+ * smc_rdma_group_time_left() - how long the end of a group may wait until the next call
  * @group: dead group
  *
  * One deadline applies to all messages of the group's end. It may be moved to an earlier time
@@ -264,49 +267,51 @@ void smc_group_peer_left(struct smc_group *group);
  *
  * Return: jiffies, or 0 after the deadline.
  */
-long smc_group_time_left(const struct smc_group *group);
+long smc_rdma_group_time_left(const struct smc_rdma_group *group);
 
 /**
- * smc_group_error_of() - the errno of TCP that corresponds to the failure of a work request
+ * smc_rdma_group_error_of() - the errno of TCP that corresponds to the failure of a work request
  * @status: status of the work request
  */
-int smc_group_error_of(enum ib_wc_status status);
+int smc_rdma_group_error_of(enum ib_wc_status status);
 
 /**
- * smc_groups_port_down() - end the groups on a port that went down, or on a broken device
+ * smc_rdma_groups_port_down() - end the groups on a port that went down, or on a broken device
  * @dev: device
  * @port: number or SMC_ALL_PORTS
  *
  * Context: any.
  */
-void smc_groups_port_down(struct smc_rdma_device *dev, u32 port);
+void smc_rdma_groups_port_down(struct smc_rdma_device *dev, u32 port);
 
 /**
- * smc_groups_shutdown_device() - end the groups on a device that goes away, and tell their peers
+ * smc_rdma_groups_shutdown_device() - end the groups on a device that goes away
  * @dev: device
+ *
+ * Their peers are told.
  *
  * Context: any; the groups end in works of their own.
  */
-void smc_groups_shutdown_device(struct smc_rdma_device *dev);
+void smc_rdma_groups_shutdown_device(struct smc_rdma_device *dev);
 
 /**
- * smc_groups_check_gids() - end the groups whose local address is gone
+ * smc_rdma_groups_check_gids() - end the groups whose local address is gone
  * @dev: device
  * @port: number
  *
  * Context: any.
  */
-void smc_groups_check_gids(struct smc_rdma_device *dev, u32 port);
+void smc_rdma_groups_check_gids(struct smc_rdma_device *dev, u32 port);
 
 /**
- * smc_groups_count_on() - count the groups of a namespace that use a device, except dead ones
+ * smc_rdma_groups_count_on() - count the groups of a namespace that use a device, except dead ones
  * @net: namespace
  * @dev: device
  * @port: number or SMC_ALL_PORTS
  *
  * Context: process.
  */
-unsigned int smc_groups_count_on(const struct net *net, const struct smc_rdma_device *dev,
-				 u32 port);
+unsigned int smc_rdma_groups_count_on(const struct net *net, const struct smc_rdma_device *dev,
+				      u32 port);
 
 #endif

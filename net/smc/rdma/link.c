@@ -86,7 +86,7 @@ static void smc_link_on_registered(struct ib_cq *cq, struct ib_wc *wc)
 	complete_all(&reg->done);
 }
 
-struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_port *port)
+struct smc_link *smc_link_create(struct smc_rdma_group *group, const struct smc_rdma_port *port)
 {
 	struct ib_device *ibdev = port->dev->ibdev;
 	struct smc_link *link;

@@ -15,7 +15,7 @@
 #include "device.h"
 #include "wire/llc.h"
 
-struct smc_group;
+struct smc_rdma_group;
 struct smc_rdma_conn;
 
 /* Messages in flight, each a bit of a u64; the in-tree module posts as many receives. */
@@ -113,7 +113,7 @@ struct smc_link_peer {
  * @last_rx: jiffies when the last message was received
  */
 struct smc_link {
-	struct smc_group *group;
+	struct smc_rdma_group *group;
 	struct smc_rdma_port port;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
@@ -161,7 +161,7 @@ struct smc_link {
  * Context: process, may sleep.
  * Return: the link or an ERR_PTR.
  */
-struct smc_link *smc_link_create(struct smc_group *group, const struct smc_rdma_port *port);
+struct smc_link *smc_link_create(struct smc_rdma_group *group, const struct smc_rdma_port *port);
 
 /**
  * smc_link_stop() - destroy the queue pair, so that nothing is sent or received any more

@@ -17,7 +17,7 @@
 
 static void smc_llc_answer_all(struct work_struct *work);
 
-void smc_llc_init(struct smc_group *group)
+void smc_llc_init(struct smc_rdma_group *group)
 {
 	struct smc_llc *llc = &group->llc;
 
@@ -28,23 +28,23 @@ void smc_llc_init(struct smc_group *group)
 	INIT_WORK(&llc->work, smc_llc_answer_all);
 }
 
-void smc_llc_finish(struct smc_group *group)
+void smc_llc_finish(struct smc_rdma_group *group)
 {
 	flush_work(&group->llc.work);
 }
 
-void smc_llc_stop(struct smc_group *group)
+void smc_llc_stop(struct smc_rdma_group *group)
 {
 	smc_llc_wake(group);
 	cancel_work_sync(&group->llc.work);
 }
 
-void smc_llc_wake(struct smc_group *group)
+void smc_llc_wake(struct smc_rdma_group *group)
 {
 	wake_up_all(&group->llc.wait);
 }
 
-void smc_llc_resume(struct smc_group *group)
+void smc_llc_resume(struct smc_rdma_group *group)
 {
 	queue_work(smc_wq, &group->llc.work);
 }
@@ -55,19 +55,19 @@ static bool smc_llc_is_reply(const struct smc_llc_msg *msg)
 }
 
 /* Tell whether a DELETE LINK is for the existing link. */
-static bool smc_llc_ends_link(const struct smc_group *group, const struct smc_llc_msg *msg)
+static bool smc_llc_ends_link(const struct smc_rdma_group *group, const struct smc_llc_msg *msg)
 {
 	return (msg->flags & SMC_LLC_DELETE_ALL) || msg->delete_link.link == group->link->number;
 }
 
 /* The number of the second link in an ADD LINK: the next one, as peers may expect. */
-static u8 smc_llc_second_link(const struct smc_group *group)
+static u8 smc_llc_second_link(const struct smc_rdma_group *group)
 {
 	return group->link->number + 1;
 }
 
 /* Tell whether a DELETE LINK reply is to smc_llc_delete_all(), which is for dead groups only. */
-static bool smc_llc_answers_delete_link(const struct smc_group *group,
+static bool smc_llc_answers_delete_link(const struct smc_rdma_group *group,
 					const struct smc_llc_msg *msg)
 {
 	if (!smc_lgr_is_dead(&group->lgr))
@@ -78,7 +78,8 @@ static bool smc_llc_answers_delete_link(const struct smc_group *group,
 }
 
 /* Tell whether a message says that the peer ends the link, as a request or a reply. */
-static bool smc_llc_is_delete_link(const struct smc_group *group, const struct smc_llc_msg *msg)
+static bool smc_llc_is_delete_link(const struct smc_rdma_group *group,
+				   const struct smc_llc_msg *msg)
 {
 	if (msg->type != SMC_LLC_DELETE_LINK)
 		return false;
@@ -112,7 +113,7 @@ static bool smc_llc_enqueue(struct smc_llc *llc, const u8 *message, const struct
 	return true;
 }
 
-void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
+void smc_llc_receive(struct smc_rdma_group *group, const u8 *message, u32 len)
 {
 	struct smc_llc *llc = &group->llc;
 	struct smc_llc_msg msg;
@@ -140,7 +141,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len)
 	return;
 
 violation:
-	smc_group_on_violation(group, SMC_VIOLATION_LLC);
+	smc_rdma_group_on_violation(group, SMC_VIOLATION_LLC);
 }
 
 /* @request: request whose reply is expected; NULL if a request of the peer is expected */
@@ -163,13 +164,13 @@ static void smc_llc_expect_nothing(struct smc_llc *llc)
 	spin_unlock_bh(&llc->lock);
 }
 
-static bool smc_llc_has_ended(const struct smc_group *group)
+static bool smc_llc_has_ended(const struct smc_rdma_group *group)
 {
 	return READ_ONCE(group->llc.has_come) || smc_lgr_is_dead(&group->lgr);
 }
 
 /* Sleep on two wait queues, the link's and that of @off. Return: true if @off cancelled it. */
-static bool smc_llc_sleep(struct smc_group *group, long timeo, const struct smc_cancel *off)
+static bool smc_llc_sleep(struct smc_rdma_group *group, long timeo, const struct smc_cancel *off)
 {
 	DEFINE_WAIT(by_link);
 	DEFINE_WAIT(by_other);
@@ -189,7 +190,7 @@ static bool smc_llc_sleep(struct smc_group *group, long timeo, const struct smc_
 }
 
 /* @off: condition that cancels the wait, or NULL */
-static int smc_llc_await(struct smc_group *group, long timeo, const struct smc_cancel *off,
+static int smc_llc_await(struct smc_rdma_group *group, long timeo, const struct smc_cancel *off,
 			 struct smc_llc_msg *msg)
 {
 	struct smc_llc *llc = &group->llc;
@@ -213,7 +214,7 @@ static int smc_llc_await(struct smc_group *group, long timeo, const struct smc_c
 	return rc;
 }
 
-static int smc_llc_send(struct smc_group *group, const struct smc_llc_msg *msg)
+static int smc_llc_send(struct smc_rdma_group *group, const struct smc_llc_msg *msg)
 {
 	u8 message[SMC_LLC_LEN];
 
@@ -222,7 +223,7 @@ static int smc_llc_send(struct smc_group *group, const struct smc_llc_msg *msg)
 }
 
 /* Send @msg and wait for its reply, which replaces it. @off may cancel the wait, unless NULL. */
-static int smc_llc_request_until(struct smc_group *group, const struct smc_cancel *off,
+static int smc_llc_request_until(struct smc_rdma_group *group, const struct smc_cancel *off,
 				 struct smc_llc_msg *msg)
 {
 	struct smc_llc *llc = &group->llc;
@@ -241,13 +242,13 @@ static int smc_llc_request_until(struct smc_group *group, const struct smc_cance
 	return rc;
 }
 
-static int smc_llc_request(struct smc_group *group, struct smc_llc_msg *msg)
+static int smc_llc_request(struct smc_rdma_group *group, struct smc_llc_msg *msg)
 {
 	return smc_llc_request_until(group, NULL, msg);
 }
 
 /* Fill in the CONFIRM LINK for this end of the link. */
-static void smc_llc_describe_link(const struct smc_group *group, struct smc_llc_msg *msg)
+static void smc_llc_describe_link(const struct smc_rdma_group *group, struct smc_llc_msg *msg)
 {
 	const struct smc_link *link = group->link;
 
@@ -267,11 +268,11 @@ static void smc_llc_describe_link(const struct smc_group *group, struct smc_llc_
  * Check and store the peer's CONFIRM LINK. It must confirm the queue pair that the peer's
  * CLC message named, and accept that elements of this end don't start with an eye catcher.
  */
-static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_msg *msg)
+static int smc_llc_note_confirmed(struct smc_rdma_group *group, const struct smc_llc_msg *msg)
 {
 	if (msg->confirm_link.qpn != group->link->peer.qpn ||
 	    (msg->flags & SMC_LLC_NO_RMBE_EYE_CATCHER) != SMC_LLC_NO_RMBE_EYE_CATCHER) {
-		smc_group_on_violation(group, SMC_VIOLATION_LLC);
+		smc_rdma_group_on_violation(group, SMC_VIOLATION_LLC);
 		return -EPROTO;
 	}
 	group->link->peer_user_id = msg->confirm_link.user_id;
@@ -281,7 +282,7 @@ static int smc_llc_note_confirmed(struct smc_group *group, const struct smc_llc_
 	return 0;
 }
 
-int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_cancel *off)
+int smc_llc_confirm_link_server(struct smc_rdma_group *group, const struct smc_cancel *off)
 {
 	struct smc_llc_msg msg = {};
 	int rc;
@@ -291,12 +292,12 @@ int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_cancel
 	return rc ? rc : smc_llc_note_confirmed(group, &msg);
 }
 
-void smc_llc_expect_confirm_link(struct smc_group *group)
+void smc_llc_expect_confirm_link(struct smc_rdma_group *group)
 {
 	smc_llc_expect(&group->llc, SMC_LLC_CONFIRM_LINK, NULL);
 }
 
-int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_cancel *off)
+int smc_llc_confirm_link_client(struct smc_rdma_group *group, const struct smc_cancel *off)
 {
 	struct smc_llc_msg msg;
 	int rc = smc_llc_await(group, SMC_LLC_CONFIRM_LINK_WAIT, off, &msg);
@@ -307,7 +308,7 @@ int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_cancel
 	return smc_llc_note_confirmed(group, &msg);
 }
 
-int smc_llc_confirm_link_reply(struct smc_group *group)
+int smc_llc_confirm_link_reply(struct smc_rdma_group *group)
 {
 	struct smc_llc_msg msg = { .flags = SMC_LLC_REPLY };
 
@@ -316,7 +317,7 @@ int smc_llc_confirm_link_reply(struct smc_group *group)
 }
 
 /* A peer that accepted the link would wait for the next step, and its connect() with it. */
-static void smc_llc_take_back_link(struct smc_group *group)
+static void smc_llc_take_back_link(struct smc_rdma_group *group)
 {
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_DELETE_LINK,
@@ -331,7 +332,7 @@ static void smc_llc_take_back_link(struct smc_group *group)
 	smc_llc_send(group, &msg);
 }
 
-void smc_llc_offer_no_second_link(struct smc_group *group)
+void smc_llc_offer_no_second_link(struct smc_rdma_group *group)
 {
 	const struct smc_link *link = group->link;
 	struct smc_llc_msg msg = {
@@ -353,14 +354,14 @@ void smc_llc_offer_no_second_link(struct smc_group *group)
 		smc_llc_take_back_link(group);
 }
 
-bool smc_llc_may_request(const struct smc_group *group)
+bool smc_llc_may_request(const struct smc_rdma_group *group)
 {
 	lockdep_assert_held(&group->buffers.lock);
 	return !time_before(jiffies, group->llc.ask_again);
 }
 
 /* All handshakes that need memory in the group wait here, so a timeout is not repeated at once. */
-static int smc_llc_request_rkey(struct smc_group *group, struct smc_llc_msg *msg)
+static int smc_llc_request_rkey(struct smc_rdma_group *group, struct smc_llc_msg *msg)
 {
 	struct smc_llc *llc = &group->llc;
 	int rc;
@@ -373,7 +374,7 @@ static int smc_llc_request_rkey(struct smc_group *group, struct smc_llc_msg *msg
 	return rc;
 }
 
-int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr)
+int smc_llc_confirm_rkey(struct smc_rdma_group *group, u32 rkey, u64 addr)
 {
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_CONFIRM_RKEY,
@@ -386,7 +387,7 @@ int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr)
 	return rc;
 }
 
-void smc_llc_delete_rkeys(struct smc_group *group, const u32 *rkeys, unsigned int n)
+void smc_llc_delete_rkeys(struct smc_rdma_group *group, const u32 *rkeys, unsigned int n)
 {
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_DELETE_RKEY,
@@ -397,7 +398,7 @@ void smc_llc_delete_rkeys(struct smc_group *group, const u32 *rkeys, unsigned in
 	smc_llc_request_rkey(group, &msg);
 }
 
-int smc_llc_test_link(struct smc_group *group)
+int smc_llc_test_link(struct smc_rdma_group *group)
 {
 	struct smc_llc_msg msg = { .type = SMC_LLC_TEST_LINK };
 	unsigned int n = atomic_inc_return(&group->llc.tests);
@@ -407,13 +408,13 @@ int smc_llc_test_link(struct smc_group *group)
 	return smc_llc_request(group, &msg);
 }
 
-static bool smc_llc_has_deleted_link(const struct smc_group *group)
+static bool smc_llc_has_deleted_link(const struct smc_rdma_group *group)
 {
 	return READ_ONCE(group->llc.peer_left) || READ_ONCE(group->link->broken) ||
-	       !smc_group_time_left(group);
+	       !smc_rdma_group_time_left(group);
 }
 
-void smc_llc_delete_all(struct smc_group *group)
+void smc_llc_delete_all(struct smc_rdma_group *group)
 {
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_DELETE_LINK,
@@ -430,11 +431,11 @@ void smc_llc_delete_all(struct smc_group *group)
 	 */
 	while (!smc_llc_has_deleted_link(group))
 		wait_event_timeout(group->llc.wait, smc_llc_has_deleted_link(group),
-				   smc_group_time_left(group));
+				   smc_rdma_group_time_left(group));
 }
 
 /* Answer a DELETE LINK for another link: the peer may give up one whose ADD LINK was rejected. */
-static int smc_llc_answer_no_link(struct smc_group *group, const struct smc_llc_msg *request)
+static int smc_llc_answer_no_link(struct smc_rdma_group *group, const struct smc_llc_msg *request)
 {
 	struct smc_llc_msg msg = *request;
 	u8 message[SMC_LLC_LEN];
@@ -446,7 +447,7 @@ static int smc_llc_answer_no_link(struct smc_group *group, const struct smc_llc_
 }
 
 /* Forget the RMBs that the peer deletes: as many of them as the message's short form lists. */
-static void smc_llc_delete_rtokens(struct smc_group *group, const struct smc_llc_msg *msg)
+static void smc_llc_delete_rtokens(struct smc_rdma_group *group, const struct smc_llc_msg *msg)
 {
 	unsigned int i, n = min_t(unsigned int, msg->delete_rkey.count, SMC_LLC_DELETE_RKEYS);
 
@@ -455,7 +456,7 @@ static void smc_llc_delete_rtokens(struct smc_group *group, const struct smc_llc
 }
 
 /* Answer a request. Return: 0, -EAGAIN without a free slot, or an error that ends the group. */
-static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
+static int smc_llc_answer(struct smc_rdma_group *group, struct smc_llc_queued *q)
 {
 	u8 flags = 0;
 
@@ -484,10 +485,10 @@ static int smc_llc_answer(struct smc_group *group, struct smc_llc_queued *q)
 		/* A peer that acknowledges nothing leaves no free slot, and gets no answer. */
 		smc_link_try_send_llc(group->link, q->message);
 		/* The work that ends the group waits until the answer is sent. */
-		smc_group_peer_left(group);
+		smc_rdma_group_peer_left(group);
 		return -ECONNRESET;
 	default:
-		smc_group_on_violation(group, SMC_VIOLATION_LLC);
+		smc_rdma_group_on_violation(group, SMC_VIOLATION_LLC);
 		return -EPROTO;
 	}
 	smc_llc_reply(q->message, flags);
@@ -519,7 +520,7 @@ static void smc_llc_drop_first(struct smc_llc *llc)
 static void smc_llc_answer_all(struct work_struct *work)
 {
 	struct smc_llc *llc = container_of(work, struct smc_llc, work);
-	struct smc_group *group = container_of(llc, struct smc_group, llc);
+	struct smc_rdma_group *group = container_of(llc, struct smc_rdma_group, llc);
 	struct smc_llc_queued q;
 	int n, rc;
 
@@ -531,7 +532,7 @@ static void smc_llc_answer_all(struct work_struct *work)
 			return;
 		smc_llc_drop_first(llc);
 		if (rc) {
-			smc_group_terminate(group, ECONNRESET);
+			smc_rdma_group_terminate(group, ECONNRESET);
 			return;
 		}
 	}

@@ -16,7 +16,7 @@
 #include "wire/llc.h"
 
 struct smc_cancel;
-struct smc_group;
+struct smc_rdma_group;
 
 #define SMC_LLC_QUEUE	16	/* requests of a peer waiting for their answer */
 
@@ -66,7 +66,7 @@ struct smc_llc {
  * smc_llc_init() - initialise: nothing is expected, and the queue is empty
  * @group: group, zeroed in this part
  */
-void smc_llc_init(struct smc_group *group);
+void smc_llc_init(struct smc_rdma_group *group);
 
 /**
  * smc_llc_finish() - wait until the peer's requests are answered as far as possible
@@ -74,13 +74,13 @@ void smc_llc_init(struct smc_group *group);
  *
  * Context: process, may sleep.
  */
-void smc_llc_finish(struct smc_group *group);
+void smc_llc_finish(struct smc_rdma_group *group);
 
 /**
  * smc_llc_stop() - stop the work that answers requests; the link is stopped already
  * @group: group
  */
-void smc_llc_stop(struct smc_group *group);
+void smc_llc_stop(struct smc_rdma_group *group);
 
 /**
  * smc_llc_wake() - wake all that wait for the peer, so that they see that the group is dead
@@ -88,7 +88,7 @@ void smc_llc_stop(struct smc_group *group);
  *
  * Context: any.
  */
-void smc_llc_wake(struct smc_group *group);
+void smc_llc_wake(struct smc_rdma_group *group);
 
 /**
  * smc_llc_resume() - queue the work that answers the peer's requests
@@ -96,7 +96,7 @@ void smc_llc_wake(struct smc_group *group);
  *
  * Context: any.
  */
-void smc_llc_resume(struct smc_group *group);
+void smc_llc_resume(struct smc_rdma_group *group);
 
 /**
  * smc_llc_receive() - handle an LLC message from the peer
@@ -106,7 +106,7 @@ void smc_llc_resume(struct smc_group *group);
  *
  * Context: softirq.
  */
-void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len);
+void smc_llc_receive(struct smc_rdma_group *group, const u8 *message, u32 len);
 
 /**
  * smc_llc_confirm_link_server() - send CONFIRM LINK as server, and wait for the reply
@@ -116,7 +116,7 @@ void smc_llc_receive(struct smc_group *group, const u8 *message, u32 len);
  * Context: process, may sleep up to 2 s.
  * Return: 0, -ETIMEDOUT, -ENOLINK, -ECANCELED.
  */
-int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_cancel *off);
+int smc_llc_confirm_link_server(struct smc_rdma_group *group, const struct smc_cancel *off);
 
 /**
  * smc_llc_expect_confirm_link() - prepare for the server's CONFIRM LINK
@@ -124,7 +124,7 @@ int smc_llc_confirm_link_server(struct smc_group *group, const struct smc_cancel
  *
  * Must be called before the server can send it; smc_llc_confirm_link_client() follows.
  */
-void smc_llc_expect_confirm_link(struct smc_group *group);
+void smc_llc_expect_confirm_link(struct smc_rdma_group *group);
 
 /**
  * smc_llc_confirm_link_client() - wait for the server's CONFIRM LINK
@@ -135,7 +135,7 @@ void smc_llc_expect_confirm_link(struct smc_group *group);
  * Return: 0, with the link's number and the peer's limits stored; -ETIMEDOUT, -ENOLINK,
  * -ECANCELED.
  */
-int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_cancel *off);
+int smc_llc_confirm_link_client(struct smc_rdma_group *group, const struct smc_cancel *off);
 
 /**
  * smc_llc_confirm_link_reply() - reply to CONFIRM LINK, once the link can send
@@ -144,7 +144,7 @@ int smc_llc_confirm_link_client(struct smc_group *group, const struct smc_cancel
  * Context: process, may sleep.
  * Return: 0 or -errno.
  */
-int smc_llc_confirm_link_reply(struct smc_group *group);
+int smc_llc_confirm_link_reply(struct smc_rdma_group *group);
 
 /**
  * smc_llc_offer_no_second_link() - send the ADD LINK that a version 1 client expects
@@ -157,7 +157,7 @@ int smc_llc_confirm_link_reply(struct smc_group *group);
  * Context: process, may sleep up to 2 s for the reply, and as long for each message's
  * slot.
  */
-void smc_llc_offer_no_second_link(struct smc_group *group);
+void smc_llc_offer_no_second_link(struct smc_rdma_group *group);
 
 /**
  * smc_llc_may_request() - tell whether to send a request about a key: no timeout happened lately
@@ -165,7 +165,7 @@ void smc_llc_offer_no_second_link(struct smc_group *group);
  *
  * Context: the group's buffer lock is held.
  */
-bool smc_llc_may_request(const struct smc_group *group);
+bool smc_llc_may_request(const struct smc_rdma_group *group);
 
 /**
  * smc_llc_confirm_rkey() - announce a new RMB to the peer
@@ -177,7 +177,7 @@ bool smc_llc_may_request(const struct smc_group *group);
  * Return: 0; -EREMOTEIO if the peer refuses; -ETIMEDOUT, which is immediate after a recent
  * timeout; -ENOLINK.
  */
-int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr);
+int smc_llc_confirm_rkey(struct smc_rdma_group *group, u32 rkey, u64 addr);
 
 /**
  * smc_llc_delete_rkeys() - delete the keys of RMBs at the peer, and wait for its reply
@@ -187,7 +187,7 @@ int smc_llc_confirm_rkey(struct smc_group *group, u32 rkey, u64 addr);
  *
  * Context: process, may sleep up to 2 s.
  */
-void smc_llc_delete_rkeys(struct smc_group *group, const u32 *rkeys, unsigned int n);
+void smc_llc_delete_rkeys(struct smc_rdma_group *group, const u32 *rkeys, unsigned int n);
 
 /**
  * smc_llc_test_link() - probe a silent link
@@ -196,14 +196,14 @@ void smc_llc_delete_rkeys(struct smc_group *group, const u32 *rkeys, unsigned in
  * Context: process, may sleep up to 2 s.
  * Return: 0, -ETIMEDOUT, -ENOLINK.
  */
-int smc_llc_test_link(struct smc_group *group);
+int smc_llc_test_link(struct smc_rdma_group *group);
 
 /**
  * smc_llc_delete_all() - tell the peer that the group ends, and wait for its DELETE LINK
  * @group: dead group; nothing is sent if the peer has sent DELETE LINK already
  *
- * Context: process, may sleep as long as smc_group_time_left() allows.
+ * Context: process, may sleep as long as smc_rdma_group_time_left() allows.
  */
-void smc_llc_delete_all(struct smc_group *group);
+void smc_llc_delete_all(struct smc_rdma_group *group);
 
 #endif

@@ -104,7 +104,7 @@ void smc_link_break(struct smc_link *link, int err)
 	wake_up_all(&link->slot_wait);
 	/* The group may be dead already, and wait for its peer's answer. */
 	smc_llc_wake(link->group);
-	smc_group_terminate(link->group, err);
+	smc_rdma_group_terminate(link->group, err);
 }
 
 /*
@@ -215,7 +215,7 @@ static void smc_link_handle_recv(struct smc_link *link, struct smc_recv_slot *sl
 		return;
 	}
 	if (smc_cdc_parse(message, len, &cdc)) {
-		smc_group_on_violation(link->group, SMC_VIOLATION_CDC);
+		smc_rdma_group_on_violation(link->group, SMC_VIOLATION_CDC);
 		return;
 	}
 	smc_rdma_conn_receive(link->group, &cdc);
@@ -233,7 +233,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 	WRITE_ONCE(link->last_rx, jiffies);
 	/* A write with immediate data also consumes a receive; its length is that of the write. */
 	if (wc->opcode != IB_WC_RECV || wc->byte_len > SMC_LLC_V2_MAX_LEN) {
-		smc_group_on_violation(link->group, SMC_VIOLATION_LLC);
+		smc_rdma_group_on_violation(link->group, SMC_VIOLATION_LLC);
 		return;
 	}
 	smc_link_handle_recv(link, slot, wc->byte_len);
@@ -326,7 +326,7 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->status == IB_WC_SUCCESS)
 		smc_link_free_slots(link, slot->covers);
 	else
-		smc_link_break(link, smc_group_error_of(wc->status));
+		smc_link_break(link, smc_rdma_group_error_of(wc->status));
 	/*
 	 * Connections that wait for a slot come before the one that just had one. A
 	 * connection that has nothing to send any more leaves the slot to the next.
@@ -349,7 +349,7 @@ static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct smc_link *link = container_of(wc->wr_cqe, struct smc_link, write_cqe);
 
-	smc_link_break(link, smc_group_error_of(wc->status));
+	smc_link_break(link, smc_rdma_group_error_of(wc->status));
 }
 
 void smc_link_drop_slots(struct smc_link *link)
@@ -445,7 +445,7 @@ int smc_link_try_send_llc(struct smc_link *link, const u8 *message)
 
 static bool smc_link_times_out(const struct smc_link *link, unsigned long deadline)
 {
-	if (smc_lgr_is_dead(&link->group->lgr) && !smc_group_time_left(link->group))
+	if (smc_lgr_is_dead(&link->group->lgr) && !smc_rdma_group_time_left(link->group))
 		return true;
 	return time_after(jiffies, deadline);
 }
@@ -468,12 +468,12 @@ static bool smc_link_is_flushed(struct smc_link *link)
 {
 	return !READ_ONCE(link->up) || READ_ONCE(link->broken) ||
 	       (READ_ONCE(link->free_slots) | READ_ONCE(link->unsignaled_slots)) == SMC_ALL_SLOTS ||
-	       !smc_group_time_left(link->group);
+	       !smc_rdma_group_time_left(link->group);
 }
 
 void smc_link_flush(struct smc_link *link)
 {
 	while (!smc_link_is_flushed(link))
 		wait_event_timeout(link->slot_wait, smc_link_is_flushed(link),
-				   smc_group_time_left(link->group));
+				   smc_rdma_group_time_left(link->group));
 }

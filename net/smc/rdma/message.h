@@ -99,7 +99,7 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message);
  * smc_link_flush() - wait until all signaled messages have completed
  * @link: link of a dead group
  *
- * Context: process, may sleep as long as smc_group_time_left() allows.
+ * Context: process, may sleep as long as smc_rdma_group_time_left() allows.
  */
 void smc_link_flush(struct smc_link *link);
 

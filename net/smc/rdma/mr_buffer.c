@@ -105,7 +105,7 @@ static void smc_mr_buffer_discard(struct smc_link *link, struct smc_mr_buffer *m
 	smc_buffer_put(&mrs->buffer);
 }
 
-static void smc_mr_buffers_discard(struct smc_group *group, struct list_head *list)
+static void smc_mr_buffers_discard(struct smc_rdma_group *group, struct list_head *list)
 {
 	struct smc_mr_buffer *mrs, *next;
 
@@ -114,7 +114,7 @@ static void smc_mr_buffers_discard(struct smc_group *group, struct list_head *li
 		smc_mr_buffer_discard(group->link, mrs);
 }
 
-static void smc_mr_buffers_discard_late(struct smc_group *group)
+static void smc_mr_buffers_discard_late(struct smc_rdma_group *group)
 {
 	if (group->buffers.late)
 		smc_mr_buffer_discard(group->link, group->buffers.late);
@@ -208,7 +208,7 @@ static int smc_mr_buffer_register(struct smc_link *link, struct smc_mr_buffer *m
 }
 
 /* Register a buffer that was made after first contact, and announce it to the peer. */
-static int smc_mr_buffer_make_ready(struct smc_group *group, struct smc_mr_buffer *mrs)
+static int smc_mr_buffer_make_ready(struct smc_rdma_group *group, struct smc_mr_buffer *mrs)
 {
 	int rc = smc_mr_buffer_register(group->link, mrs);
 
@@ -222,7 +222,7 @@ static int smc_mr_buffer_make_ready(struct smc_group *group, struct smc_mr_buffe
  * used them are over, with no RDMA write under way in either direction. If the peer
  * is slow to answer, it is told only some of the keys, as other threads wait for the lock.
  */
-static void smc_mr_buffers_delete_rkey(struct smc_group *group, struct list_head *list)
+static void smc_mr_buffers_delete_rkey(struct smc_rdma_group *group, struct list_head *list)
 {
 	const unsigned long until = jiffies + SMC_DELETE_RKEY_TIMEOUT;
 	u32 rkeys[SMC_LLC_DELETE_RKEYS];
@@ -247,7 +247,7 @@ static void smc_mr_buffers_delete_rkey(struct smc_group *group, struct list_head
 /* Free idle buffers, so that a peak's memory doesn't stay for the lifetime of the group. */
 static void smc_mr_buffers_trim(struct work_struct *work)
 {
-	struct smc_group *group = container_of(work, struct smc_group, buffers.trim.work);
+	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group, buffers.trim.work);
 	bool in_use = READ_ONCE(group->lgr.n_conns);
 	LIST_HEAD(idle);
 	int use;
@@ -268,11 +268,12 @@ out:
 /* The end of an idle group tells its peer more than keys. */
 static void smc_mr_buffers_free_empty(struct work_struct *work)
 {
-	struct smc_group *group = container_of(work, struct smc_group, buffers.free_empty);
+	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group,
+						    buffers.free_empty);
 	LIST_HEAD(empty);
 	int use;
 
-	if (smc_group_end_spare(group))
+	if (smc_rdma_group_end_spare(group))
 		return;
 	mutex_lock(&group->buffers.lock);
 	/* Without a request to the peer they stay: smc_mr_buffers_trim() retries later. */
@@ -284,8 +285,8 @@ static void smc_mr_buffers_free_empty(struct work_struct *work)
 
 unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr)
 {
-	struct smc_group *group = smc_group_of(lgr);
-	const bool is_spare = smc_group_is_spare(group);
+	struct smc_rdma_group *group = smc_rdma_group_of(lgr);
+	const bool is_spare = smc_rdma_group_is_spare(group);
 	unsigned long pages = is_spare ? SMC_GROUP_PAGES : 0;
 	int use;
 
@@ -300,9 +301,10 @@ unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr)
 /* Freeing waits for the device and the peer, who may be slow: so a work frees, not the caller. */
 unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr)
 {
+	struct smc_mr_buffers *buffers = &smc_rdma_group_of(lgr)->buffers;
 	unsigned long idle = smc_mr_buffers_idle_pages(lgr);
 
-	return idle && queue_work(smc_link_wq, &smc_group_of(lgr)->buffers.free_empty) ? idle : 0;
+	return idle && queue_work(smc_link_wq, &buffers->free_empty) ? idle : 0;
 }
 
 void smc_mr_buffers_init(struct smc_mr_buffers *buffers)
@@ -317,7 +319,7 @@ void smc_mr_buffers_init(struct smc_mr_buffers *buffers)
 }
 
 /* Free the empty buffers of control groups that are gone, lest a busy group collects them. */
-static void smc_mr_buffers_free_offline(struct smc_group *group, struct smc_buffer_pool *pool)
+static void smc_mr_buffers_free_offline(struct smc_rdma_group *group, struct smc_buffer_pool *pool)
 {
 	LIST_HEAD(left);
 
@@ -326,7 +328,7 @@ static void smc_mr_buffers_free_offline(struct smc_group *group, struct smc_buff
 }
 
 /* Before allocating for an RMB, tell whether the link and the peer are likely to answer. */
-static bool smc_mr_buffers_may_add(struct smc_group *group, const struct smc_buffer_attr *spec)
+static bool smc_mr_buffers_may_add(struct smc_rdma_group *group, const struct smc_buffer_attr *spec)
 {
 	bool is_registering = smc_link_is_registering(group->link);
 
@@ -341,7 +343,7 @@ static bool smc_mr_buffers_may_add(struct smc_group *group, const struct smc_buf
  * threads that have waited as long give up together.
  * Return: 0 with the lock, or -EBUSY.
  */
-static int smc_mr_buffers_lock(struct smc_group *group)
+static int smc_mr_buffers_lock(struct smc_rdma_group *group)
 {
 	const unsigned long until = jiffies + SMC_BUFFERS_WAIT;
 
@@ -352,7 +354,7 @@ static int smc_mr_buffers_lock(struct smc_group *group)
 	return -EBUSY;
 }
 
-static int smc_mr_buffers_prepare(struct smc_group *group, const struct smc_buffer_attr *spec)
+static int smc_mr_buffers_prepare(struct smc_rdma_group *group, const struct smc_buffer_attr *spec)
 {
 	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(spec)];
 	int rc = smc_mr_buffers_lock(group);
@@ -373,7 +375,7 @@ static int smc_mr_buffers_prepare(struct smc_group *group, const struct smc_buff
  * Make a new buffer usable, and take an element of it. On error the buffer is freed,
  * or kept as buffers.late, and no longer belongs to the caller.
  */
-static int smc_mr_buffers_make_usable(struct smc_group *group, struct smc_mr_buffer *mrs,
+static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_mr_buffer *mrs,
 				       struct smc_element *el)
 {
 	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(&mrs->buffer.spec)];
@@ -403,7 +405,7 @@ static int smc_mr_buffers_make_usable(struct smc_group *group, struct smc_mr_buf
 /* The allocation happens without the lock, so only threads of its control group wait for it. */
 static int smc_mr_buffer_add(const struct smc_buffer_attr *spec, void *arg, struct smc_element *el)
 {
-	struct smc_group *group = arg;
+	struct smc_rdma_group *group = arg;
 	struct smc_mr_buffer *mrs;
 	int rc;
 
@@ -429,7 +431,7 @@ static int smc_mr_buffers_error(int rc)
 	return rc == -ETIMEDOUT ? -EIO : rc;
 }
 
-int smc_mr_buffers_alloc(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
+int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, u8 size_class,
 			 struct mem_cgroup *memcg, struct smc_element *el)
 {
 	struct smc_buffer_attr spec = {
@@ -449,7 +451,7 @@ int smc_mr_buffers_alloc(struct smc_group *group, enum smc_buffer_use use, u8 si
 	return smc_mr_buffers_error(rc);
 }
 
-int smc_mr_buffers_register(struct smc_group *group)
+int smc_mr_buffers_register(struct smc_rdma_group *group)
 {
 	struct smc_mr_buffer *mrs;
 	int rc = 0;
@@ -467,7 +469,7 @@ int smc_mr_buffers_register(struct smc_group *group)
 	return smc_mr_buffers_error(rc);
 }
 
-void smc_mr_buffers_deregister(struct smc_group *group)
+void smc_mr_buffers_deregister(struct smc_rdma_group *group)
 {
 	LIST_HEAD(all);
 	int use;

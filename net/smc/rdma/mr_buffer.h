@@ -15,7 +15,7 @@
 
 #include "memory/buffer.h"
 
-struct smc_group;
+struct smc_rdma_group;
 struct smc_lgr;
 struct smc_link;
 
@@ -94,7 +94,7 @@ void smc_mr_buffers_init(struct smc_mr_buffers *buffers);
  * if the link or the peer stalls, or the device can't register the buffer; or another error of the
  * link.
  */
-int smc_mr_buffers_alloc(struct smc_group *group, enum smc_buffer_use use, u8 size_class,
+int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, u8 size_class,
 			 struct mem_cgroup *memcg, struct smc_element *el);
 
 static inline struct smc_mr_buffer *smc_mr_buffer_of(const struct smc_element *el)
@@ -111,7 +111,7 @@ static inline struct smc_mr_buffer *smc_mr_buffer_of(const struct smc_element *e
  * Context: process, may sleep.
  * Return: 0 or -errno.
  */
-int smc_mr_buffers_register(struct smc_group *group);
+int smc_mr_buffers_register(struct smc_rdma_group *group);
 
 /**
  * smc_mr_buffers_deregister() - unmap all buffers of a group from the device
@@ -119,6 +119,6 @@ int smc_mr_buffers_register(struct smc_group *group);
  *
  * Elements stay readable until they are given back.
  */
-void smc_mr_buffers_deregister(struct smc_group *group);
+void smc_mr_buffers_deregister(struct smc_rdma_group *group);
 
 #endif

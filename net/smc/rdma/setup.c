@@ -64,11 +64,11 @@ struct smc_rdma_setup {
 	struct smc_path_setup base;
 	struct smc_rdma_port port;
 	union ib_gid offered_gid[SMC_VERSION_2 + 1];
-	struct smc_peer peer;
+	struct smc_rdma_peer peer;
 	u8 gateway[SMC_MAC_LEN];
 	bool is_routed;
 	bool cancelled;
-	struct smc_group *group;
+	struct smc_rdma_group *group;
 	struct smc_rdma_conn *conn;
 	struct hlist_node contact;
 	unsigned long alone_until;
@@ -116,7 +116,7 @@ static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 static int smc_rdma_setup_peer(struct smc_rdma_setup *s, const u8 *id, const u8 *gid,
 			       const u8 *mac)
 {
-	struct smc_peer *peer = &s->peer;
+	struct smc_rdma_peer *peer = &s->peer;
 	int routed;
 
 	peer->addr = s->base.daddr;
@@ -156,7 +156,7 @@ static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_cl
 static bool smc_first_contact_is_with(const struct smc_rdma_setup *other,
 				      const struct smc_rdma_setup *s)
 {
-	const struct smc_peer *a = &other->peer, *b = &s->peer;
+	const struct smc_rdma_peer *a = &other->peer, *b = &s->peer;
 
 	return other->base.net == s->base.net && ipv6_addr_equal(&a->addr, &b->addr) &&
 	       !memcmp(a->id, b->id, sizeof(a->id)) && !memcmp(a->gid, b->gid, sizeof(a->gid)) &&
@@ -211,16 +211,17 @@ static void smc_first_contact_end(struct smc_rdma_setup *s)
 }
 
 /* Creates the group of a first contact. If the setup fails, it ends the group. */
-static struct smc_group *smc_rdma_setup_group(struct smc_rdma_setup *s)
+static struct smc_rdma_group *smc_rdma_setup_group(struct smc_rdma_setup *s)
 {
-	struct smc_group *group;
+	struct smc_rdma_group *group;
 
 	s->base.first_contact = true;
-	group = smc_group_create(s->base.net, s->base.role, s->base.version, &s->port, &s->peer);
+	group = smc_rdma_group_create(s->base.net, s->base.role, s->base.version, &s->port,
+				      &s->peer);
 	if (IS_ERR(group))
 		return group;
 	memcpy(group->eid, s->base.eid, SMC_EID_LEN);
-	smc_group_get(group);
+	smc_rdma_group_get(group);
 	s->group = group;
 	return group;
 }
@@ -276,14 +277,14 @@ static void smc_rdma_setup_note_decline(struct smc_path_setup *base, u32 peer_re
 		smc_rdma_note_unreachable(s);
 }
 
-static struct smc_group *smc_rdma_server_find(struct smc_rdma_setup *s)
+static struct smc_rdma_group *smc_rdma_server_find(struct smc_rdma_setup *s)
 {
-	return smc_group_find_for_server(s->base.net, s->base.version, &s->port, &s->peer,
-					 s->base.eid);
+	return smc_rdma_group_find_for_server(s->base.net, s->base.version, &s->port, &s->peer,
+					      s->base.eid);
 }
 
 /* Return: 0 with a group, or with NULL if a first contact begins; or as smc_first_contact_try(). */
-static int smc_rdma_server_try(struct smc_rdma_setup *s, struct smc_group **group)
+static int smc_rdma_server_try(struct smc_rdma_setup *s, struct smc_rdma_group **group)
 {
 	*group = smc_rdma_server_find(s);
 	return *group ? 0 : smc_first_contact_try(s);
@@ -293,10 +294,10 @@ static int smc_rdma_server_try(struct smc_rdma_setup *s, struct smc_group **grou
  * Return: a group for the server: an existing one, or a new one once no other first contact with
  * the peer has just begun.
  */
-static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
+static struct smc_rdma_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 {
 	unsigned long until = jiffies + SMC_FIRST_CONTACT_TIMEOUT;
-	struct smc_group *group;
+	struct smc_rdma_group *group;
 	int rc;
 
 	/* As a rule it ends soon. Connections of hosts that restart together should not use TCP. */
@@ -322,7 +323,7 @@ static struct smc_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 	return group;
 }
 
-static int smc_rdma_setup_conn(struct smc_rdma_setup *s, struct smc_group *group)
+static int smc_rdma_setup_conn(struct smc_rdma_setup *s, struct smc_rdma_group *group)
 {
 	u32 rmem = s->base.rcvbuf ? : READ_ONCE(smc_net(s->base.net)->sysctl.rmem);
 	struct smc_rdma_conn *conn;
@@ -360,7 +361,8 @@ static void smc_rdma_setup_describe(struct smc_path_setup *base, struct smc_clc_
 }
 
 /* Notes what a version 2 peer says of itself on first contact. */
-static void smc_rdma_note_first_contact(struct smc_group *group, const struct smc_clc_agreement *a)
+static void smc_rdma_note_first_contact(struct smc_rdma_group *group,
+					const struct smc_clc_agreement *a)
 {
 	if (group->version != SMC_VERSION_2)
 		return;
@@ -388,7 +390,7 @@ static bool smc_rdma_is_unicast(const struct smc_clc_r *r)
 static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct smc_clc_agreement *a)
 {
 	struct smc_link_peer peer = { .qpn = a->r.qpn, .psn = a->r.psn, .mtu = a->r.qp_mtu };
-	struct smc_group *group = s->conn->group;
+	struct smc_rdma_group *group = s->conn->group;
 
 	if (a->r.qp_mtu < IB_MTU_256 || a->r.qp_mtu > IB_MTU_4096 || !smc_rdma_is_unicast(&a->r))
 		return -EPROTO;
@@ -403,7 +405,7 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
 {
 	const u8 sndbuf_class = smc_rdma_sndbuf_class(&s->base);
-	struct smc_group *group = s->conn->group;
+	struct smc_rdma_group *group = s->conn->group;
 	int rc;
 
 	/* The old connection's last message may come after the element is used again. */
@@ -415,7 +417,7 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 		return rc;
 	/* Another program may hold elements that are the peer's to give: take another group. */
 	if (s->base.role == SMC_CLIENT && ipv6_addr_equal(&group->peer.addr, &s->peer.addr)) {
-		smc_group_retire(group);
+		smc_rdma_group_retire(group);
 		return -ENOLINK;
 	}
 	return -EHOSTUNREACH;
@@ -435,7 +437,7 @@ static int smc_rdma_server_set_peer(struct smc_rdma_setup *s,
 static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 					 const struct smc_clc_agreement *confirm)
 {
-	struct smc_group *group = s->conn->group;
+	struct smc_rdma_group *group = s->conn->group;
 	int rc;
 
 	WRITE_ONCE(s->alone_until, jiffies + SMC_FIRST_CONTACT_TIMEOUT);
@@ -451,7 +453,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 		return rc;
 	if (!group->release)
 		smc_llc_offer_no_second_link(group);
-	return smc_group_activate(group);
+	return smc_rdma_group_activate(group);
 }
 
 /*
@@ -474,12 +476,12 @@ static bool smc_rdma_is_proposer(const struct smc_rdma_setup *s, const struct sm
 static int smc_rdma_server_confirm(struct smc_rdma_setup *s,
 				   const struct smc_clc_agreement *confirm)
 {
-	struct smc_group *group = s->conn->group;
+	struct smc_rdma_group *group = s->conn->group;
 	const bool first_contact = s->base.first_contact;
 
 	/* A client at another link can't reach the element, which then needs no quarantine. */
 	s->base.exposed = first_contact || smc_rdma_is_at_link(&confirm->r, group->link);
-	if ((!first_contact && !smc_group_confirm(group, &confirm->r)) || !s->base.exposed ||
+	if ((!first_contact && !smc_rdma_group_confirm(group, &confirm->r)) || !s->base.exposed ||
 	    !smc_rdma_is_proposer(s, &confirm->r) ||
 	    !smc_clc_confirms_contact(confirm, first_contact)) {
 		smc_stat_violation(smc_net(s->base.net), SMC_VIOLATION_CLC);
@@ -514,11 +516,12 @@ static int smc_rdma_client_reach(struct smc_rdma_setup *s)
 	return 0;
 }
 
-static struct smc_group *smc_rdma_client_group(struct smc_rdma_setup *s, const struct smc_clc_r *r)
+static struct smc_rdma_group *smc_rdma_client_group(struct smc_rdma_setup *s,
+						    const struct smc_clc_r *r)
 {
 	if (!s->base.first_contact)
-		return smc_group_find_for_client(s->base.net, s->base.version, &s->port, &s->peer,
-						 r);
+		return smc_rdma_group_find_for_client(s->base.net, s->base.version, &s->port,
+						      &s->peer, r);
 	if (smc_rdma_is_unreachable(s))
 		return ERR_PTR(-EHOSTUNREACH);
 	return smc_rdma_setup_group(s);
@@ -544,13 +547,13 @@ static int smc_rdma_client_join(struct smc_path_setup *base, const struct smc_cl
 
 static int smc_rdma_client_first_contact(struct smc_rdma_setup *s)
 {
-	struct smc_group *group = s->conn->group;
+	struct smc_rdma_group *group = s->conn->group;
 
 	/* The reply comes last: once the server has it, it may offer the group. */
 	return smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(group, &s->base.cancel)) ? :
 	       smc_link_to_rts(group->link) ? :
 	       smc_mr_buffers_register(group) ? :
-	       smc_group_activate(group) ? :
+	       smc_rdma_group_activate(group) ? :
 	       smc_llc_confirm_link_reply(group);
 }
 
@@ -569,12 +572,12 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 	 * group takes no new connection; if it is lost, TEST LINK ends the others.
 	 */
 	if (base->out_of_sync && s->conn)
-		smc_group_retire(s->conn->group);
+		smc_rdma_group_retire(s->conn->group);
 	/* A group whose first contact failed is of no use. */
 	if (s->group && !keep)
-		smc_group_terminate(s->group, ECONNABORTED);
+		smc_rdma_group_terminate(s->group, ECONNABORTED);
 	if (s->group)
-		smc_group_put(s->group);
+		smc_rdma_group_put(s->group);
 	/* A client that has sent the CONFIRM may write into the element until the link ends. */
 	if (s->conn && !keep && base->exposed && !base->first_contact)
 		smc_rdma_conn_quarantine(s->conn);

@@ -40,7 +40,7 @@ static int smc_show_ifindex(const struct net_device *ndev, const struct net *net
 	return !IS_ERR_OR_NULL(ndev) && net_eq(dev_net(ndev), net) ? ndev->ifindex : 0;
 }
 
-static bool smc_show_port_of(const struct smc_group *group, struct smc_show_port *port)
+static bool smc_show_port_of(const struct smc_rdma_group *group, struct smc_show_port *port)
 {
 	struct smc_link *link = group->link;
 	const struct ib_device *ibdev;
@@ -64,7 +64,7 @@ static bool smc_show_port_of(const struct smc_group *group, struct smc_show_port
 	return up;
 }
 
-static int smc_show_put_buffers(struct sk_buff *skb, const struct smc_group *group)
+static int smc_show_put_buffers(struct sk_buff *skb, const struct smc_rdma_group *group)
 {
 	const struct smc_buffer_pool *pools = group->buffers.pools;
 	struct smc_buffer_pool_bytes rmbs = smc_buffer_pool_bytes(&pools[SMC_BUFFER_RMB]);
@@ -78,7 +78,7 @@ static int smc_show_put_buffers(struct sk_buff *skb, const struct smc_group *gro
 	       nla_put_uint(skb, SMC_NLA_LGR_R_SNDBUF_ALLOC, sndbufs.physical + sndbufs.virtual);
 }
 
-static int smc_show_put_v2(struct sk_buff *skb, const struct smc_group *group)
+static int smc_show_put_v2(struct sk_buff *skb, const struct smc_rdma_group *group)
 {
 	const struct smc_netlink_lgr_v2 v2 = {
 		.version  = group->version,
@@ -102,7 +102,7 @@ static int smc_show_put_v2(struct sk_buff *skb, const struct smc_group *group)
 }
 
 static int smc_show_put_group(struct sk_buff *skb, struct netlink_callback *cb,
-			      struct smc_group *group)
+			      struct smc_rdma_group *group)
 {
 	struct smc_show_port port;
 	bool up = smc_show_port_of(group, &port);
@@ -127,10 +127,10 @@ static int smc_show_group(struct sk_buff *skb, struct netlink_callback *cb, stru
 	struct smc_netlink_msg m;
 
 	return smc_netlink_open(&m, skb, cb, SMC_GEN_LGR_SMCR) ?:
-	       smc_netlink_close(&m, smc_show_put_group(skb, cb, smc_group_of(lgr)));
+	       smc_netlink_close(&m, smc_show_put_group(skb, cb, smc_rdma_group_of(lgr)));
 }
 
-static int smc_show_put_link(struct sk_buff *skb, struct smc_group *group)
+static int smc_show_put_link(struct sk_buff *skb, struct smc_rdma_group *group)
 {
 	struct smc_link *link = group->link;
 	char peer_gid[SMC_SHOW_GID_LEN];
@@ -168,7 +168,7 @@ static int smc_show_group_with_link(struct sk_buff *skb, struct netlink_callback
 	if (rc)
 		return rc;
 	rc = smc_netlink_open(&m, skb, cb, SMC_GEN_LINK_SMCR) ?:
-	     smc_netlink_close(&m, smc_show_put_link(skb, smc_group_of(lgr)));
+	     smc_netlink_close(&m, smc_show_put_link(skb, smc_rdma_group_of(lgr)));
 	if (rc)
 		nlmsg_trim(skb, before);
 	return rc;
@@ -200,7 +200,7 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 			.pnetid	 = pnetid,
 			.ifindex = smc_show_ifindex(smc_rdma_port_netdev_rcu(ibdev, num), net),
 			.active	 = smc_rdma_port_is_active(ibdev, num),
-			.links	 = smc_groups_count_on(net, dev, num),
+			.links	 = smc_rdma_groups_count_on(net, dev, num),
 		};
 		pnetid[0] = '\0';
 		port.pnetid_by_user = with_pnet && smc_rdma_pnet_of_port(ibdev, num, pnetid);
@@ -226,7 +226,7 @@ static int smc_show_put_pci(struct sk_buff *skb, const struct ib_device *ibdev, 
 static int smc_show_put_device(struct sk_buff *skb, struct netlink_callback *cb,
 			       const struct smc_rdma_device *dev)
 {
-	u32 links = smc_groups_count_on(sock_net(skb->sk), dev, SMC_ALL_PORTS);
+	u32 links = smc_rdma_groups_count_on(sock_net(skb->sk), dev, SMC_ALL_PORTS);
 	bool host = smc_netlink_may_see_host(cb);
 
 	/* As groups have no second link, every link in use is critical. */
