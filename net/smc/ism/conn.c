@@ -262,6 +262,6 @@ void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d)
 	d->chid = name.chid;
 	d->token = conn->token;
 	d->dmbe_index = conn->index;
-	d->dmbe_size_code = conn->dmbe->el.buffer->spec.size_class;
+	d->dmbe_size_code = conn->dmbe->el.buffer->attr.size_class;
 	d->link_id = conn->link_id;
 }

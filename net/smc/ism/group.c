@@ -191,7 +191,7 @@ static void smc_ism_group_shrink(struct smc_ism_group *group)
 	smc_dmbs_detach(&left);
 }
 
-static int smc_dmb_add(const struct smc_buffer_attr *spec, void *arg, struct smc_element *el)
+static int smc_dmb_add(const struct smc_buffer_attr *attr, void *arg, struct smc_element *el)
 {
 	struct smc_ism_group *group = arg;
 	struct smc_buffer *dmb;
@@ -201,7 +201,7 @@ static int smc_dmb_add(const struct smc_buffer_attr *spec, void *arg, struct smc
 	dmb = kzalloc(sizeof(*dmb), SMC_GFP_CONN);
 	if (!dmb)
 		return -ENOMEM;
-	rc = smc_buffer_init(dmb, spec, smc_dmb_release);
+	rc = smc_buffer_init(dmb, attr, smc_dmb_release);
 	if (rc) {
 		kfree(dmb);
 		return rc;
@@ -211,14 +211,14 @@ static int smc_dmb_add(const struct smc_buffer_attr *spec, void *arg, struct smc
 		smc_buffer_detach(dmb);
 		return rc;
 	}
-	smc_stat_ism(smc_net(spec->net), SMC_ISM_DMBS, 1);
+	smc_stat_ism(smc_net(attr->net), SMC_ISM_DMBS, 1);
 	return 0;
 }
 
 int smc_ism_group_alloc_element(struct smc_ism_group *group, u8 size_class,
 				struct mem_cgroup *memcg, bool nowait, struct smc_element *el)
 {
-	struct smc_buffer_attr spec = {
+	struct smc_buffer_attr attr = {
 		.net	    = group->peer.net,
 		.memcg	    = memcg,
 		.kind	    = SMC_PATH_D,
@@ -228,7 +228,7 @@ int smc_ism_group_alloc_element(struct smc_ism_group *group, u8 size_class,
 		.type	    = SMC_BUF_MIXED,
 	};
 
-	return smc_buffer_pool_alloc(&group->dmbs, &spec, nowait ? NULL : smc_dmb_add, group, el);
+	return smc_buffer_pool_alloc(&group->dmbs, &attr, nowait ? NULL : smc_dmb_add, group, el);
 }
 
 static unsigned long smc_dmbs_idle_pages(struct smc_lgr *lgr)

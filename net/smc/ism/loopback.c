@@ -96,7 +96,7 @@ static int smc_loopback_open(struct smc_ism_conn *conn)
 static bool smc_loopback_is(const struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
 	return conn->token == d->token && conn->index == d->dmbe_index &&
-	       conn->dmbe->el.buffer->spec.size_class == d->dmbe_size_code;
+	       conn->dmbe->el.buffer->attr.size_class == d->dmbe_size_code;
 }
 
 /* Find the connection of an element. Return: it, with a reference to its stream, or NULL. */

@@ -38,7 +38,7 @@ static bool smc_buffer_is_within(long bytes, int pages)
 /* Remove the buffer from its namespace's account. */
 static void smc_buffer_leave_net(const struct smc_buffer *buffer)
 {
-	atomic_long_sub(smc_buffer_bytes(buffer), &smc_net(buffer->spec.net)->buffer_bytes);
+	atomic_long_sub(smc_buffer_bytes(buffer), &smc_net(buffer->attr.net)->buffer_bytes);
 }
 
 static void smc_buffer_unreserve(const struct smc_buffer *buffer)
@@ -54,12 +54,12 @@ static void smc_buffer_unreserve(const struct smc_buffer *buffer)
  */
 static bool smc_buffer_reserve(const struct smc_buffer *buffer)
 {
-	struct smc_net *sn = smc_net(buffer->spec.net);
+	struct smc_net *sn = smc_net(buffer->attr.net);
 	const long bytes = smc_buffer_bytes(buffer);
 	const long host = atomic_long_add_return(bytes, &smc_buffer_host_bytes);
 	const long own = atomic_long_add_return(bytes, &sn->buffer_bytes);
 	/* Any namespace but the initial one has at most as much as it leaves to all others. */
-	const long weight = net_eq(buffer->spec.net, &init_net) ? 0 : own;
+	const long weight = net_eq(buffer->attr.net, &init_net) ? 0 : own;
 
 	if (smc_buffer_is_within(host + weight, READ_ONCE(smc_sysctl_host_mem_limit)) &&
 	    smc_buffer_is_within(own, READ_ONCE(sn->sysctl.mem_limit)))
@@ -70,7 +70,7 @@ static bool smc_buffer_reserve(const struct smc_buffer *buffer)
 
 static void smc_buffer_count(const struct smc_buffer *buffer, s64 bytes)
 {
-	smc_stat_buffer_bytes(smc_net(buffer->spec.net), buffer->spec.kind, buffer->spec.is_rx,
+	smc_stat_buffer_bytes(smc_net(buffer->attr.net), buffer->attr.kind, buffer->attr.is_rx,
 			      bytes);
 }
 
@@ -90,7 +90,7 @@ static void smc_buffer_free(struct kref *ref)
 {
 	struct smc_buffer *buffer = container_of(ref, struct smc_buffer, ref);
 
-	if (buffer->spec.net) {
+	if (buffer->attr.net) {
 		smc_buffer_count(buffer, -(s64)smc_buffer_bytes(buffer));
 		smc_buffer_leave_net(buffer);
 	}
@@ -99,7 +99,7 @@ static void smc_buffer_free(struct kref *ref)
 		smc_buffer_vfree(buffer);
 	else
 		free_pages_exact(buffer->mem, smc_buffer_bytes(buffer));
-	mem_cgroup_put(buffer->spec.memcg);
+	mem_cgroup_put(buffer->attr.memcg);
 	buffer->release(buffer);
 }
 
@@ -112,14 +112,14 @@ void smc_buffer_detach(struct smc_buffer *buffer)
 {
 	smc_buffer_count(buffer, -(s64)smc_buffer_bytes(buffer));
 	smc_buffer_leave_net(buffer);
-	buffer->spec.net = NULL;
+	buffer->attr.net = NULL;
 	smc_buffer_put(buffer);
 }
 
 static bool smc_buffer_try(struct smc_buffer *buffer, unsigned int n, bool is_virtual)
 {
 	/* Without a control group no group is charged, not even the one of the current thread. */
-	const gfp_t unwanted = buffer->spec.memcg ? 0 : __GFP_ACCOUNT;
+	const gfp_t unwanted = buffer->attr.memcg ? 0 : __GFP_ACCOUNT;
 	const gfp_t gfp = (SMC_GFP_CONN & ~unwanted) | __GFP_ZERO;
 
 	buffer->n = n;
@@ -140,37 +140,37 @@ static bool smc_buffer_try(struct smc_buffer *buffer, unsigned int n, bool is_vi
  */
 static int smc_buffer_alloc_memory(struct smc_buffer *buffer)
 {
-	const unsigned int most = clamp(buffer->spec.most_bytes / smc_buffer_element_bytes(buffer),
+	const unsigned int most = clamp(buffer->attr.most_bytes / smc_buffer_element_bytes(buffer),
 					1U,
 					(unsigned int)SMC_BUFFER_MAX_ELEMENTS);
 	unsigned int n;
 
-	for (n = buffer->spec.type == SMC_BUF_VIRTUAL ? 0 : most; n; n /= 2)
+	for (n = buffer->attr.type == SMC_BUF_VIRTUAL ? 0 : most; n; n /= 2)
 		if (smc_buffer_try(buffer, n, false))
 			return 0;
-	if (buffer->spec.type != SMC_BUF_PHYSICAL && smc_buffer_try(buffer, most, true))
+	if (buffer->attr.type != SMC_BUF_PHYSICAL && smc_buffer_try(buffer, most, true))
 		return 0;
 	return -ENOMEM;
 }
 
-int smc_buffer_init(struct smc_buffer *buffer, const struct smc_buffer_attr *spec,
+int smc_buffer_init(struct smc_buffer *buffer, const struct smc_buffer_attr *attr,
 		    void (*release)(struct smc_buffer *buffer))
 {
 	struct mem_cgroup *outer;
 	int rc;
 
-	if (!mem_cgroup_tryget(spec->memcg))
+	if (!mem_cgroup_tryget(attr->memcg))
 		return -ENOMEM;
 	kref_init(&buffer->ref);
 	spin_lock_init(&buffer->lock);
-	buffer->spec = *spec;
+	buffer->attr = *attr;
 	buffer->release = release;
 
-	outer = set_active_memcg(buffer->spec.memcg);
+	outer = set_active_memcg(buffer->attr.memcg);
 	rc = smc_buffer_alloc_memory(buffer);
 	set_active_memcg(outer);
 	if (rc) {
-		mem_cgroup_put(buffer->spec.memcg);
+		mem_cgroup_put(buffer->attr.memcg);
 		return rc;
 	}
 	smc_buffer_count(buffer, smc_buffer_bytes(buffer));
@@ -207,7 +207,7 @@ static bool smc_buffer_is_empty(const struct smc_buffer *buffer)
 
 static bool smc_buffer_is_offline(const struct smc_buffer *buffer)
 {
-	return buffer->spec.memcg && !mem_cgroup_online(buffer->spec.memcg) &&
+	return buffer->attr.memcg && !mem_cgroup_online(buffer->attr.memcg) &&
 	       smc_buffer_is_empty(buffer);
 }
 
@@ -351,28 +351,28 @@ int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
 	return rc;
 }
 
-static bool smc_buffer_pool_reuse(struct smc_buffer_pool *pool, const struct smc_buffer_attr *spec,
+static bool smc_buffer_pool_reuse(struct smc_buffer_pool *pool, const struct smc_buffer_attr *attr,
 				  struct smc_element *el)
 {
 	struct smc_buffer *buffer;
 
 	lockdep_assert_held(&pool->lock);
 	list_for_each_entry(buffer, &pool->list, list)
-		if (buffer->spec.size_class == spec->size_class &&
-		    buffer->spec.memcg == spec->memcg &&
+		if (buffer->attr.size_class == attr->size_class &&
+		    buffer->attr.memcg == attr->memcg &&
 		    smc_buffer_take(buffer, el))
 			return true;
 	return false;
 }
 
 static bool smc_buffer_pool_is_making(const struct smc_buffer_pool *pool,
-				      const struct smc_buffer_attr *spec)
+				      const struct smc_buffer_attr *attr)
 {
 	const struct smc_buffer_maker *maker;
 
 	lockdep_assert_held(&pool->lock);
 	list_for_each_entry(maker, &pool->makers, list)
-		if (maker->size_class == spec->size_class && maker->memcg == spec->memcg)
+		if (maker->size_class == attr->size_class && maker->memcg == attr->memcg)
 			return true;
 	return false;
 }
@@ -382,7 +382,7 @@ static bool smc_buffer_pool_is_making(const struct smc_buffer_pool *pool,
  * Return: 0 with an element; -EAGAIN if the caller has to allocate a buffer;
  * -EBUSY while another thread of its control group allocates one; or -ENOLINK.
  */
-static int smc_buffer_pool_try(struct smc_buffer_pool *pool, const struct smc_buffer_attr *spec,
+static int smc_buffer_pool_try(struct smc_buffer_pool *pool, const struct smc_buffer_attr *attr,
 			       struct smc_buffer_maker *maker, struct smc_element *el)
 {
 	int rc = -EAGAIN;
@@ -390,9 +390,9 @@ static int smc_buffer_pool_try(struct smc_buffer_pool *pool, const struct smc_bu
 	spin_lock_bh(&pool->lock);
 	if (pool->closed)
 		rc = -ENOLINK;
-	else if (smc_buffer_pool_reuse(pool, spec, el))
+	else if (smc_buffer_pool_reuse(pool, attr, el))
 		rc = 0;
-	else if (maker && smc_buffer_pool_is_making(pool, spec))
+	else if (maker && smc_buffer_pool_is_making(pool, attr))
 		rc = -EBUSY;
 	else if (maker)
 		list_add(&maker->list, &pool->makers);
@@ -400,18 +400,18 @@ static int smc_buffer_pool_try(struct smc_buffer_pool *pool, const struct smc_bu
 	return rc;
 }
 
-/* Take a free element of a smaller class, for want of memory for the class of @spec. */
+/* Take a free element of a smaller class, for want of memory for the class of @attr. */
 static bool smc_buffer_pool_alloc_smaller(struct smc_buffer_pool *pool,
-					  struct smc_buffer_attr *spec,
+					  struct smc_buffer_attr *attr,
 					  struct smc_element *el)
 {
 	bool taken;
 
 	spin_lock_bh(&pool->lock);
 	do {
-		spec->size_class--;
-		taken = smc_buffer_pool_reuse(pool, spec, el);
-	} while (!taken && spec->size_class);
+		attr->size_class--;
+		taken = smc_buffer_pool_reuse(pool, attr, el);
+	} while (!taken && attr->size_class);
 	spin_unlock_bh(&pool->lock);
 	return taken;
 }
@@ -422,20 +422,20 @@ static bool smc_buffer_pool_alloc_smaller(struct smc_buffer_pool *pool,
  * smallest class is tried, and less of it.
  * Return: 0 with an element of a new buffer, 1 with an element that was free, or an error.
  */
-static int smc_buffer_pool_make(struct smc_buffer_pool *pool, struct smc_buffer_attr *spec,
+static int smc_buffer_pool_make(struct smc_buffer_pool *pool, struct smc_buffer_attr *attr,
 				smc_buffer_add_t add,
 				void *arg, struct smc_element *el)
 {
-	int rc = add(spec, arg, el);
+	int rc = add(attr, arg, el);
 
-	if (rc != -ENOMEM || !spec->size_class)
+	if (rc != -ENOMEM || !attr->size_class)
 		return rc;
-	smc_stat_buffer_downgraded(smc_net(spec->net), spec->kind, spec->is_rx);
-	spec->most_bytes = smc_size_class_bytes(spec->size_class) / 2;
-	if (smc_buffer_pool_alloc_smaller(pool, spec, el))
+	smc_stat_buffer_downgraded(smc_net(attr->net), attr->kind, attr->is_rx);
+	attr->most_bytes = smc_size_class_bytes(attr->size_class) / 2;
+	if (smc_buffer_pool_alloc_smaller(pool, attr, el))
 		return 1;
-	spec->size_class = 0;
-	return add(spec, arg, el);
+	attr->size_class = 0;
+	return add(attr, arg, el);
 }
 
 static void smc_buffer_pool_end_making(struct smc_buffer_pool *pool, struct smc_buffer_maker *maker)
@@ -446,28 +446,28 @@ static void smc_buffer_pool_end_making(struct smc_buffer_pool *pool, struct smc_
 	wake_up_all(&pool->made);
 }
 
-int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *spec,
+int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *attr,
 			  smc_buffer_add_t add,
 			  void *arg, struct smc_element *el)
 {
-	struct smc_buffer_maker maker = { .memcg = spec->memcg, .size_class = spec->size_class };
+	struct smc_buffer_maker maker = { .memcg = attr->memcg, .size_class = attr->size_class };
 	bool reused = true;
 	int rc;
 
 	/* Other threads may allocate slowly, one after the other. */
 	wait_event_timeout(pool->made,
-			   (rc = smc_buffer_pool_try(pool, spec, add ? &maker : NULL,
+			   (rc = smc_buffer_pool_try(pool, attr, add ? &maker : NULL,
 						     el)) != -EBUSY,
 			   SMC_BUFFER_ALLOC_TIMEOUT);
 	if (rc == -EAGAIN && add) {
-		rc = smc_buffer_pool_make(pool, spec, add, arg, el);
+		rc = smc_buffer_pool_make(pool, attr, add, arg, el);
 		smc_buffer_pool_end_making(pool, &maker);
 		reused = rc > 0;
 	}
 	if (rc < 0)
 		return rc;
-	smc_stat_buffer(smc_net(spec->net), spec->kind, spec->is_rx,
-			smc_size_class_bytes(spec->size_class), reused);
+	smc_stat_buffer(smc_net(attr->net), attr->kind, attr->is_rx,
+			smc_size_class_bytes(attr->size_class), reused);
 	return 0;
 }
 

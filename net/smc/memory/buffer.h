@@ -63,7 +63,7 @@ struct smc_buffer_attr {
  * struct smc_buffer - a buffer
  * @list: entry in the path's list
  * @ref: the path holds one reference, and each element in use holds one
- * @spec: its attributes; the control group is referenced
+ * @attr: its attributes; the control group is referenced
  * @n: number of elements
  * @taken: one bit per element in use; protected by @lock
  * @is_idle: no element has been in use since the last smc_buffer_pool_remove_idle();
@@ -77,7 +77,7 @@ struct smc_buffer_attr {
 struct smc_buffer {
 	struct list_head list;
 	struct kref ref;
-	struct smc_buffer_attr spec;
+	struct smc_buffer_attr attr;
 	unsigned int n;
 	DECLARE_BITMAP(taken, SMC_BUFFER_MAX_ELEMENTS);
 	bool is_idle;
@@ -134,13 +134,13 @@ struct smc_element {
 /**
  * smc_buffer_init() - initialise a buffer and allocate its memory
  * @buffer: zeroed, in a structure of the path
- * @spec: its attributes
+ * @attr: its attributes
  * @release: see struct smc_buffer
  *
  * Context: process, may sleep.
  * Return: 0 with a reference; or -ENOMEM, with nothing to release.
  */
-int smc_buffer_init(struct smc_buffer *buffer, const struct smc_buffer_attr *spec,
+int smc_buffer_init(struct smc_buffer *buffer, const struct smc_buffer_attr *attr,
 		    void (*release)(struct smc_buffer *buffer));
 
 /**
@@ -169,20 +169,20 @@ void smc_buffer_pool_init(struct smc_buffer_pool *pool, struct delayed_work *tri
 
 /**
  * typedef smc_buffer_add_t - allocate a buffer and add it to its pool
- * @spec: attributes of the buffer
+ * @attr: attributes of the buffer
  * @arg: argument that the caller of smc_buffer_pool_alloc() passed
  * @el: filled on success by smc_buffer_pool_add()
  *
  * Context: process, may sleep; without the lock of the pool.
  * Return: 0; -ENOMEM if memory is short; or another error.
  */
-typedef int (*smc_buffer_add_t)(const struct smc_buffer_attr *spec, void *arg,
+typedef int (*smc_buffer_add_t)(const struct smc_buffer_attr *attr, void *arg,
 				struct smc_element *el);
 
 /**
  * smc_buffer_pool_alloc() - take an element; add a buffer if none is free
  * @pool: pool
- * @spec: attributes of the buffer to add. If memory is short, they change: a
+ * @attr: attributes of the buffer to add. If memory is short, they change: a
  *	free element of a smaller class is taken, or a buffer of the smallest
  *	class is added
  * @add: function that adds a buffer; NULL if that would take too long
@@ -194,7 +194,7 @@ typedef int (*smc_buffer_add_t)(const struct smc_buffer_attr *spec, void *arg,
  * -EBUSY if other threads take too long to add a buffer; -ENOLINK once the pool
  * is closed.
  */
-int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *spec,
+int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *attr,
 			  smc_buffer_add_t add,
 			  void *arg, struct smc_element *el);
 
@@ -289,7 +289,7 @@ static inline struct smc_buffer_pool_bytes smc_buffer_pool_bytes(const struct sm
 
 static inline u32 smc_buffer_element_bytes(const struct smc_buffer *buffer)
 {
-	return smc_size_class_bytes(buffer->spec.size_class);
+	return smc_size_class_bytes(buffer->attr.size_class);
 }
 
 static inline size_t smc_buffer_bytes(const struct smc_buffer *buffer)

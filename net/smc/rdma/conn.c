@@ -359,7 +359,7 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
 	r->rkey = buffer->rkey;
 	r->rmb_addr = buffer->iova;
 	r->rmbe_index = conn->rmb.index + 1;
-	r->rmbe_size_code = buffer->buffer.spec.size_class;
+	r->rmbe_size_code = buffer->buffer.attr.size_class;
 	r->qp_mtu = link->mtu ? link->mtu : link->port.mtu;
 	r->alert_token = smc_rdma_conn_token(conn);
 }

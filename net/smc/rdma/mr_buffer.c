@@ -29,89 +29,89 @@
 
 static void smc_mr_buffer_release(struct smc_buffer *buffer)
 {
-	struct smc_mr_buffer *mrs = container_of(buffer, struct smc_mr_buffer, buffer);
+	struct smc_mr_buffer *mrb = container_of(buffer, struct smc_mr_buffer, buffer);
 
-	sg_free_table(&mrs->sgt);
-	kfree(mrs);
+	sg_free_table(&mrb->sgt);
+	kfree(mrb);
 }
 
-static int smc_mr_buffer_make_sgt(struct smc_mr_buffer *mrs)
+static int smc_mr_buffer_make_sgt(struct smc_mr_buffer *mrb)
 {
-	const struct smc_buffer *buffer = &mrs->buffer;
+	const struct smc_buffer *buffer = &mrb->buffer;
 	unsigned int pages = smc_buffer_bytes(buffer) >> PAGE_SHIFT;
 	struct scatterlist *sg;
 	int i, rc;
 
 	if (!buffer->is_virtual) {
-		rc = sg_alloc_table(&mrs->sgt, 1, GFP_KERNEL);
+		rc = sg_alloc_table(&mrb->sgt, 1, GFP_KERNEL);
 		if (rc)
 			return rc;
-		sg_set_buf(mrs->sgt.sgl, buffer->mem, smc_buffer_bytes(buffer));
+		sg_set_buf(mrb->sgt.sgl, buffer->mem, smc_buffer_bytes(buffer));
 		return 0;
 	}
-	rc = sg_alloc_table(&mrs->sgt, pages, GFP_KERNEL);
+	rc = sg_alloc_table(&mrb->sgt, pages, GFP_KERNEL);
 	if (rc)
 		return rc;
-	for_each_sgtable_sg(&mrs->sgt, sg, i)
+	for_each_sgtable_sg(&mrb->sgt, sg, i)
 		sg_set_page(sg, vmalloc_to_page(buffer->mem + i * PAGE_SIZE), PAGE_SIZE, 0);
 	return 0;
 }
 
-static struct smc_mr_buffer *smc_mr_buffer_alloc(const struct smc_buffer_attr *spec)
+static struct smc_mr_buffer *smc_mr_buffer_alloc(const struct smc_buffer_attr *attr)
 {
-	struct smc_mr_buffer *mrs = kzalloc(sizeof(*mrs), GFP_KERNEL);
+	struct smc_mr_buffer *mrb = kzalloc(sizeof(*mrb), GFP_KERNEL);
 	int rc;
 
-	if (!mrs)
+	if (!mrb)
 		return ERR_PTR(-ENOMEM);
-	rc = smc_buffer_init(&mrs->buffer, spec, smc_mr_buffer_release);
+	rc = smc_buffer_init(&mrb->buffer, attr, smc_mr_buffer_release);
 	if (rc) {
-		kfree(mrs);
+		kfree(mrb);
 		return ERR_PTR(rc);
 	}
-	rc = smc_mr_buffer_make_sgt(mrs);
+	rc = smc_mr_buffer_make_sgt(mrb);
 	if (rc) {
-		smc_buffer_put(&mrs->buffer);
+		smc_buffer_put(&mrb->buffer);
 		return ERR_PTR(rc);
 	}
-	return mrs;
+	return mrb;
 }
 
-static enum dma_data_direction smc_mr_buffer_direction(const struct smc_mr_buffer *mrs)
+static enum dma_data_direction smc_mr_buffer_direction(const struct smc_mr_buffer *mrb)
 {
-	return mrs->buffer.spec.is_rx ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	return mrb->buffer.attr.is_rx ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 }
 
-static void smc_mr_buffer_unmap(struct smc_link *link, struct smc_mr_buffer *mrs)
+static void smc_mr_buffer_unmap(struct smc_link *link, struct smc_mr_buffer *mrb)
 {
-	if (mrs->mr)
-		ib_dereg_mr(mrs->mr);
-	mrs->mr = NULL;
-	if (mrs->is_mapped)
-		ib_dma_unmap_sgtable_attrs(link->port.dev->ibdev, &mrs->sgt,
-					   smc_mr_buffer_direction(mrs), 0);
-	mrs->is_mapped = false;
+	if (mrb->mr)
+		ib_dereg_mr(mrb->mr);
+	mrb->mr = NULL;
+	if (mrb->is_mapped)
+		ib_dma_unmap_sgtable_attrs(link->port.dev->ibdev, &mrb->sgt,
+					   smc_mr_buffer_direction(mrb), 0);
+	mrb->is_mapped = false;
 }
 
-static enum smc_buffer_use smc_buffer_use_of(const struct smc_buffer_attr *spec)
+static enum smc_buffer_use smc_buffer_use_of(const struct smc_buffer_attr *attr)
 {
-	return spec->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_SNDBUF;
+	return attr->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_SNDBUF;
 }
 
 /* Free a buffer that is in no list. */
-static void smc_mr_buffer_discard(struct smc_link *link, struct smc_mr_buffer *mrs)
+static void smc_mr_buffer_discard(struct smc_link *link, struct smc_mr_buffer *mrb)
 {
-	smc_mr_buffer_unmap(link, mrs);
-	smc_buffer_put(&mrs->buffer);
+	smc_mr_buffer_unmap(link, mrb);
+	smc_buffer_put(&mrb->buffer);
 }
 
 static void smc_mr_buffers_discard(struct smc_rdma_group *group, struct list_head *list)
 {
-	struct smc_mr_buffer *mrs, *next;
+	struct smc_mr_buffer *mrb, *next;
 
 	lockdep_assert_held(&group->buffers.lock);
-	list_for_each_entry_safe(mrs, next, list, buffer.list)
-		smc_mr_buffer_discard(group->link, mrs);
+	list_for_each_entry_safe(mrb, next, list, buffer.list)
+		smc_mr_buffer_discard(group->link, mrb);
 }
 
 static void smc_mr_buffers_discard_late(struct smc_rdma_group *group)
@@ -122,98 +122,98 @@ static void smc_mr_buffers_discard_late(struct smc_rdma_group *group)
 }
 
 /* A send buffer in one piece needs no memory region: the domain's local key covers all memory. */
-static bool smc_mr_buffer_is_plain(const struct smc_mr_buffer *mrs)
+static bool smc_mr_buffer_is_plain(const struct smc_mr_buffer *mrb)
 {
-	return !mrs->buffer.spec.is_rx && mrs->sgt.nents == 1;
+	return !mrb->buffer.attr.is_rx && mrb->sgt.nents == 1;
 }
 
 /*
  * Tell whether the CPU and the device see each other's writes at once. The peer may
  * write at any time, so with bounce buffers nobody could know when to copy.
  */
-static bool smc_mr_buffer_is_coherent(struct ib_device *ibdev, const struct smc_mr_buffer *mrs)
+static bool smc_mr_buffer_is_coherent(struct ib_device *ibdev, const struct smc_mr_buffer *mrb)
 {
 	struct scatterlist *sg;
 	int i;
 
 	if (ib_uses_virt_dma(ibdev))
 		return true;
-	for_each_sgtable_dma_sg(&mrs->sgt, sg, i)
+	for_each_sgtable_dma_sg(&mrb->sgt, sg, i)
 		if (smc_dma_needs_sync(ibdev->dma_device, sg_dma_address(sg)))
 			return false;
 	return true;
 }
 
 /* Map a buffer and set its keys. Keys of a memory region become valid when it is registered. */
-static int smc_mr_buffer_map(struct smc_link *link, struct smc_mr_buffer *mrs)
+static int smc_mr_buffer_map(struct smc_link *link, struct smc_mr_buffer *mrb)
 {
 	struct ib_device *ibdev = link->port.dev->ibdev;
-	unsigned int pages = smc_buffer_bytes(&mrs->buffer) >> PAGE_SHIFT;
+	unsigned int pages = smc_buffer_bytes(&mrb->buffer) >> PAGE_SHIFT;
 	int n, rc;
 
-	rc = ib_dma_map_sgtable_attrs(ibdev, &mrs->sgt, smc_mr_buffer_direction(mrs), 0);
+	rc = ib_dma_map_sgtable_attrs(ibdev, &mrb->sgt, smc_mr_buffer_direction(mrb), 0);
 	if (rc)
 		return rc;
-	mrs->is_mapped = true;
-	if (!smc_mr_buffer_is_coherent(ibdev, mrs)) {
+	mrb->is_mapped = true;
+	if (!smc_mr_buffer_is_coherent(ibdev, mrb)) {
 		rc = -EOPNOTSUPP;
 		goto err;
 	}
-	if (smc_mr_buffer_is_plain(mrs)) {
-		mrs->lkey = link->pd->local_dma_lkey;
-		mrs->iova = sg_dma_address(mrs->sgt.sgl);
+	if (smc_mr_buffer_is_plain(mrb)) {
+		mrb->lkey = link->pd->local_dma_lkey;
+		mrb->iova = sg_dma_address(mrb->sgt.sgl);
 		return 0;
 	}
 
-	mrs->mr = ib_alloc_mr(link->pd, IB_MR_TYPE_MEM_REG, pages);
-	if (IS_ERR(mrs->mr)) {
-		rc = PTR_ERR(mrs->mr);
-		mrs->mr = NULL;
+	mrb->mr = ib_alloc_mr(link->pd, IB_MR_TYPE_MEM_REG, pages);
+	if (IS_ERR(mrb->mr)) {
+		rc = PTR_ERR(mrb->mr);
+		mrb->mr = NULL;
 		goto err;
 	}
-	n = ib_map_mr_sg(mrs->mr, mrs->sgt.sgl, mrs->sgt.nents, NULL, PAGE_SIZE);
-	if (n != mrs->sgt.nents) {
+	n = ib_map_mr_sg(mrb->mr, mrb->sgt.sgl, mrb->sgt.nents, NULL, PAGE_SIZE);
+	if (n != mrb->sgt.nents) {
 		rc = n < 0 ? n : -EINVAL;
 		goto err;
 	}
-	ib_update_fast_reg_key(mrs->mr, (u8)get_random_u32());
+	ib_update_fast_reg_key(mrb->mr, (u8)get_random_u32());
 	/* The peer learns this address, which for some devices is a kernel address by default. */
-	mrs->mr->iova = (u64)get_random_u32() << PAGE_SHIFT;
-	mrs->rkey = mrs->mr->rkey;
-	mrs->lkey = mrs->mr->lkey;
-	mrs->iova = mrs->mr->iova;
+	mrb->mr->iova = (u64)get_random_u32() << PAGE_SHIFT;
+	mrb->rkey = mrb->mr->rkey;
+	mrb->lkey = mrb->mr->lkey;
+	mrb->iova = mrb->mr->iova;
 	return 0;
 
 err:
-	smc_mr_buffer_unmap(link, mrs);
+	smc_mr_buffer_unmap(link, mrb);
 	return rc;
 }
 
-static int smc_mr_buffer_register(struct smc_link *link, struct smc_mr_buffer *mrs)
+static int smc_mr_buffer_register(struct smc_link *link, struct smc_mr_buffer *mrb)
 {
 	int access = IB_ACCESS_LOCAL_WRITE;
 	int rc;
 
-	if (!mrs->mr)
+	if (!mrb->mr)
 		return 0;
 	/* An earlier registration has timed out and may still complete. */
 	if (smc_link_is_registering(link))
 		return -ETIMEDOUT;
-	if (mrs->buffer.spec.is_rx)
+	if (mrb->buffer.attr.is_rx)
 		access |= IB_ACCESS_REMOTE_WRITE;
-	rc = smc_link_register(link, mrs->mr, access);
+	rc = smc_link_register(link, mrb->mr, access);
 	if (!rc)
-		smc_stat_rdma(smc_net(mrs->buffer.spec.net), SMC_RDMA_REGISTRATIONS, 1);
+		smc_stat_rdma(smc_net(mrb->buffer.attr.net), SMC_RDMA_REGISTRATIONS, 1);
 	return rc;
 }
 
 /* Register a buffer that was made after first contact, and announce it to the peer. */
-static int smc_mr_buffer_make_ready(struct smc_rdma_group *group, struct smc_mr_buffer *mrs)
+static int smc_mr_buffer_make_ready(struct smc_rdma_group *group, struct smc_mr_buffer *mrb)
 {
-	int rc = smc_mr_buffer_register(group->link, mrs);
+	int rc = smc_mr_buffer_register(group->link, mrb);
 
-	if (!rc && mrs->buffer.spec.is_rx)
-		rc = smc_llc_confirm_rkey(group, mrs->rkey, mrs->iova);
+	if (!rc && mrb->buffer.attr.is_rx)
+		rc = smc_llc_confirm_rkey(group, mrb->rkey, mrb->iova);
 	return rc;
 }
 
@@ -226,13 +226,13 @@ static void smc_mr_buffers_delete_rkey(struct smc_rdma_group *group, struct list
 {
 	const unsigned long until = jiffies + SMC_DELETE_RKEY_TIMEOUT;
 	u32 rkeys[SMC_LLC_DELETE_RKEYS];
-	struct smc_mr_buffer *mrs;
+	struct smc_mr_buffer *mrb;
 	unsigned int n = 0;
 
-	list_for_each_entry(mrs, list, buffer.list) {
-		if (!mrs->buffer.spec.is_rx)
+	list_for_each_entry(mrb, list, buffer.list) {
+		if (!mrb->buffer.attr.is_rx)
 			continue;
-		rkeys[n++] = mrs->rkey;
+		rkeys[n++] = mrb->rkey;
 		if (n < ARRAY_SIZE(rkeys))
 			continue;
 		if (time_before(jiffies, until))
@@ -328,13 +328,13 @@ static void smc_mr_buffers_free_offline(struct smc_rdma_group *group, struct smc
 }
 
 /* Before allocating for an RMB, tell whether the link and the peer are likely to answer. */
-static bool smc_mr_buffers_may_add(struct smc_rdma_group *group, const struct smc_buffer_attr *spec)
+static bool smc_mr_buffers_may_add(struct smc_rdma_group *group, const struct smc_buffer_attr *attr)
 {
 	bool is_registering = smc_link_is_registering(group->link);
 
 	if (!is_registering)
 		smc_mr_buffers_discard_late(group);
-	return !spec->is_rx || (!is_registering && smc_llc_may_request(group));
+	return !attr->is_rx || (!is_registering && smc_llc_may_request(group));
 }
 
 /*
@@ -354,9 +354,9 @@ static int smc_mr_buffers_lock(struct smc_rdma_group *group)
 	return -EBUSY;
 }
 
-static int smc_mr_buffers_prepare(struct smc_rdma_group *group, const struct smc_buffer_attr *spec)
+static int smc_mr_buffers_prepare(struct smc_rdma_group *group, const struct smc_buffer_attr *attr)
 {
-	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(spec)];
+	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(attr)];
 	int rc = smc_mr_buffers_lock(group);
 
 	if (rc)
@@ -365,7 +365,7 @@ static int smc_mr_buffers_prepare(struct smc_rdma_group *group, const struct smc
 		rc = -ENOLINK;
 	if (!rc)
 		smc_mr_buffers_free_offline(group, pool);
-	if (!rc && !smc_mr_buffers_may_add(group, spec))
+	if (!rc && !smc_mr_buffers_may_add(group, attr))
 		rc = -ETIMEDOUT;
 	mutex_unlock(&group->buffers.lock);
 	return rc;
@@ -375,52 +375,52 @@ static int smc_mr_buffers_prepare(struct smc_rdma_group *group, const struct smc
  * Make a new buffer usable, and take an element of it. On error the buffer is freed,
  * or kept as buffers.late, and no longer belongs to the caller.
  */
-static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_mr_buffer *mrs,
+static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_mr_buffer *mrb,
 				       struct smc_element *el)
 {
-	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(&mrs->buffer.spec)];
+	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(&mrb->buffer.attr)];
 	/* Once the buffer pool is closed, the link may be gone. */
-	int rc = pool->closed ? -ENOLINK : smc_mr_buffer_map(group->link, mrs);
+	int rc = pool->closed ? -ENOLINK : smc_mr_buffer_map(group->link, mrb);
 
 	lockdep_assert_held(&group->buffers.lock);
 	if (!rc && !smc_link_is_registering(group->link))
 		smc_mr_buffers_discard_late(group);
 	/* At most one registration is late, because no other is posted until it completes. */
-	if (!rc && mrs->mr && group->buffers.late)
+	if (!rc && mrb->mr && group->buffers.late)
 		rc = -ETIMEDOUT;
 	if (!rc && smc_lgr_is_active(&group->lgr))
-		rc = smc_mr_buffer_make_ready(group, mrs);
+		rc = smc_mr_buffer_make_ready(group, mrb);
 	if (!rc)
-		rc = smc_buffer_pool_add(pool, &mrs->buffer, el);
+		rc = smc_buffer_pool_add(pool, &mrb->buffer, el);
 	if (!rc)
 		return 0;
 	/* A posted registration refers to the buffer until it completes or the link stops. */
 	if (!pool->closed && !group->buffers.late && smc_link_is_registering(group->link))
-		group->buffers.late = mrs;
+		group->buffers.late = mrb;
 	else
-		smc_mr_buffer_discard(group->link, mrs);
+		smc_mr_buffer_discard(group->link, mrb);
 	return rc;
 }
 
 /* The allocation happens without the lock, so only threads of its control group wait for it. */
-static int smc_mr_buffer_add(const struct smc_buffer_attr *spec, void *arg, struct smc_element *el)
+static int smc_mr_buffer_add(const struct smc_buffer_attr *attr, void *arg, struct smc_element *el)
 {
 	struct smc_rdma_group *group = arg;
-	struct smc_mr_buffer *mrs;
+	struct smc_mr_buffer *mrb;
 	int rc;
 
-	rc = smc_mr_buffers_prepare(group, spec);
+	rc = smc_mr_buffers_prepare(group, attr);
 	if (rc)
 		return rc;
-	mrs = smc_mr_buffer_alloc(spec);
-	if (IS_ERR(mrs))
-		return PTR_ERR(mrs);
+	mrb = smc_mr_buffer_alloc(attr);
+	if (IS_ERR(mrb))
+		return PTR_ERR(mrb);
 	rc = smc_mr_buffers_lock(group);
 	if (rc) {
-		smc_buffer_put(&mrs->buffer);
+		smc_buffer_put(&mrb->buffer);
 		return rc;
 	}
-	rc = smc_mr_buffers_make_usable(group, mrs, el);
+	rc = smc_mr_buffers_make_usable(group, mrb, el);
 	mutex_unlock(&group->buffers.lock);
 	return rc;
 }
@@ -434,7 +434,7 @@ static int smc_mr_buffers_error(int rc)
 int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, u8 size_class,
 			 struct mem_cgroup *memcg, struct smc_element *el)
 {
-	struct smc_buffer_attr spec = {
+	struct smc_buffer_attr attr = {
 		.net	    = group->lgr.net,
 		.memcg	    = memcg,
 		.kind	    = SMC_PATH_R,
@@ -443,7 +443,7 @@ int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, 
 		.size_class = size_class,
 		.type	    = READ_ONCE(smc_net(group->lgr.net)->sysctl.smcr_buf_type),
 	};
-	int rc = smc_buffer_pool_alloc(&group->buffers.pools[use], &spec, smc_mr_buffer_add, group,
+	int rc = smc_buffer_pool_alloc(&group->buffers.pools[use], &attr, smc_mr_buffer_add, group,
 				       el);
 
 	if (!rc)
@@ -453,14 +453,14 @@ int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, 
 
 int smc_mr_buffers_register(struct smc_rdma_group *group)
 {
-	struct smc_mr_buffer *mrs;
+	struct smc_mr_buffer *mrb;
 	int rc = 0;
 	int use;
 
 	mutex_lock(&group->buffers.lock);
 	for (use = 0; use < SMC_N_BUFFER_USES && !rc; use++) {
-		list_for_each_entry(mrs, &group->buffers.pools[use].list, buffer.list) {
-			rc = smc_mr_buffer_register(group->link, mrs);
+		list_for_each_entry(mrb, &group->buffers.pools[use].list, buffer.list) {
+			rc = smc_mr_buffer_register(group->link, mrb);
 			if (rc)
 				break;
 		}

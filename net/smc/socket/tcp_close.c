@@ -143,7 +143,7 @@ static void smc_tcp_close_count(const struct smc_sock *smc, struct tcp_info *inf
 {
 	const struct smc_stream *st = smc->stream;
 
-	info->tcpi_bytes_acked = READ_ONCE(st->tx.arrived);
+	info->tcpi_bytes_acked = READ_ONCE(st->tx.delivered);
 	info->tcpi_bytes_sent = READ_ONCE(st->tx.sent);
 	info->tcpi_notsent_bytes = smc_stream_unsent(st);
 	info->tcpi_bytes_received = READ_ONCE(st->rx.received);

@@ -126,7 +126,8 @@ static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pend
 {
 	unsigned int most = tx->nodelay ? SMC_NODELAY_PUBLISHES : 1;
 
-	return tx->in_flight >= most && !tx->control && !tx->urgent && pending < READ_ONCE(*enough);
+	return tx->in_flight >= most && !tx->update_pending && !tx->urgent &&
+	       pending < READ_ONCE(*enough);
 }
 
 /*
@@ -137,7 +138,7 @@ static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pend
  */
 static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *tx, u64 end)
 {
-	return !tx->control && !tx->urgent && end < READ_ONCE(tx->written) &&
+	return !tx->update_pending && !tx->urgent && end < READ_ONCE(tx->written) &&
 	       smc_tx_window_is_low(tx, tx->sent);
 }
 
@@ -157,7 +158,7 @@ static inline enum smc_publish_decision smc_publish_decide(const struct smc_stre
 {
 	u64 pending = end - tx->sent;
 
-	if (!pending && !tx->control && !final)
+	if (!pending && !tx->update_pending && !final)
 		return SMC_DUE_NOTHING;
 	if (how == SMC_PUSH_NOW || final)
 		return SMC_DUE_NOW;

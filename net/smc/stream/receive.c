@@ -35,7 +35,7 @@ static bool smc_stream_credit_is_due(const struct smc_stream *st)
 	 */
 	if (!wants)
 		return false;
-	if (freed >= READ_ONCE(st->rx.asked) / 4)
+	if (freed >= READ_ONCE(st->rx.unreported_at_request) / 4)
 		return true;
 	at = smc_stream_take_snapshot(st);
 	return !smc_snapshot_readable(&at);
@@ -44,7 +44,7 @@ static bool smc_stream_credit_is_due(const struct smc_stream *st)
 bool smc_stream_note_credit(struct smc_stream *st)
 {
 	if (smc_stream_credit_is_due(st)) {
-		st->tx.control = true;
+		st->tx.update_pending = true;
 		return true;
 	}
 	if (smc_rx_window_is_wanted(st))

@@ -34,7 +34,7 @@ struct smc_stream_rx {
 	u32 offset;		/* offset of consumed in the ring */
 	struct smc_cursor received_cursor;	/* cursor of received */
 	struct smc_cursor reported_cursor;	/* cursor of reported */
-	u64 asked;		/* unreported bytes when the peer last asked for window */
+	u64 unreported_at_request;	/* unreported bytes when the peer last asked for window */
 	u64 urgent;		/* end of the last urgent byte, or 0 */
 	u64 urgent_skip;	/* end of replaced urgent bytes that the reader steps over, or 0 */
 	u8 urgent_byte;

@@ -463,7 +463,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	}
 	events = conn_flags & ~rx->conn_flags;
 	if (cdc->prod_flags & SMC_PROD_WANT_WINDOW)
-		WRITE_ONCE(rx->asked, rx->received - rx->reported);
+		WRITE_ONCE(rx->unreported_at_request, rx->received - rx->reported);
 	WRITE_ONCE(rx->prod_flags, cdc->prod_flags);
 	/*
 	 * Pairs with the barrier in smc_stream_consume(): at least one thread
@@ -553,7 +553,7 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 
 	spin_lock_bh(st->lock);
 	if (smc_rx_window_is_wanted(st))
-		st->tx.control = true;
+		st->tx.update_pending = true;
 	if (st->tx.waiting && smc_tx_free(&st->tx) && !smc_tx_exceeds_lowat(st)) {
 		WRITE_ONCE(st->tx.any_room, true);
 		WRITE_ONCE(st->tx.waiting, false);

@@ -4,7 +4,7 @@
  *
  *	acked <= sent <= written, sent <= acked + peer_size, written <= reusable + size
  *
- * holds, and arrived and reusable are no further than sent. The application
+ * holds, and delivered and reusable are no further than sent. The application
  * moves written, under the socket lock; the other positions move under the
  * stream's lock. Code that holds neither lock may load one position earlier
  * than another. The functions below order their loads so that a distance is
@@ -31,7 +31,7 @@ struct smc_stream_tx {
 	u32 peer_size;		/* bytes in the peer's element */
 	u64 written;		/* end of what the application wrote */
 	u64 sent;		/* end of what was published */
-	u64 arrived;		/* end of what the path has delivered, see enum smc_publish */
+	u64 delivered;		/* end of what the path has delivered, see enum smc_publish */
 	u64 acked;		/* end of what the peer consumed */
 	u64 reusable;		/* end of the bytes in the ring that may be overwritten */
 	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
@@ -44,7 +44,7 @@ struct smc_stream_tx {
 	u8 prod_flags;		/* for the next publish */
 	u8 conn_flags;		/* published so far */
 	u8 end_flags;		/* to be published with the last byte */
-	bool control;		/* flags or a cursor wait to be published */
+	bool update_pending;	/* flags or a cursor wait to be published */
 	bool waiting;		/* a writer waits for room in the ring */
 	bool blocked;		/* such a writer is a send() that has bytes left */
 	bool any_room;		/* such a writer has waited so long that any room wakes it */
@@ -116,7 +116,7 @@ static inline void smc_tx_write_urgent(struct smc_stream_tx *tx, u32 copied)
 {
 	tx->urgent = tx->written + copied;
 	/* As with TCP, a peer without window learns of the urgent byte, too. */
-	tx->control = true;
+	tx->update_pending = true;
 	smc_tx_write(tx, copied);
 }
 
@@ -145,7 +145,7 @@ static inline u64 smc_tx_unsent(const struct smc_stream_tx *tx)
 /* Bytes written that the path has not delivered yet. */
 static inline u64 smc_tx_undelivered(const struct smc_stream_tx *tx)
 {
-	return smc_tx_distance(&tx->arrived, &tx->written);
+	return smc_tx_distance(&tx->delivered, &tx->written);
 }
 
 /**
@@ -214,11 +214,11 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 	WRITE_ONCE(tx->sent, end);
 	tx->sent_cursor = cdc->prod;
 	tx->prod_flags = cdc->prod_flags & ~SMC_PROD_URGENT;
-	tx->control = false;
+	tx->update_pending = false;
 	if (is_in_flight)
 		WRITE_ONCE(tx->in_flight, tx->in_flight + 1);
 	else
-		WRITE_ONCE(tx->arrived, end);
+		WRITE_ONCE(tx->delivered, end);
 	if (final)
 		WRITE_ONCE(tx->ends_in, tx->in_flight);
 	/*
@@ -241,7 +241,7 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 static inline bool smc_tx_complete(struct smc_stream_tx *tx, u64 end)
 {
 	WRITE_ONCE(tx->in_flight, tx->in_flight - 1);
-	WRITE_ONCE(tx->arrived, end);
+	WRITE_ONCE(tx->delivered, end);
 	smc_tx_reuse(tx, end);
 	if (!tx->ends_in)
 		return false;

@@ -75,7 +75,7 @@ static u32 smc_stamp_due(const struct smc_stream *st, const struct smc_stamp *st
 
 	if (stamp->end <= st->tx.sent)
 		due |= SMC_STAMPS_PUBLISHED;
-	if (stamp->end <= st->tx.arrived)
+	if (stamp->end <= st->tx.delivered)
 		due |= SMC_STAMPS_ARRIVED;
 	return stamp->wanted & due;
 }

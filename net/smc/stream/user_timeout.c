@@ -36,7 +36,7 @@ static u64 smc_user_timeout_progress(const struct smc_stream *st)
 	if (st->err || smc_stream_is_down(st) || (st->tx.end_flags & SMC_CONN_ABORT) ||
 	    (st->rx.conn_flags & SMC_CONN_GONE) || !smc_user_timeout_is_due(st))
 		return SMC_NOT_DUE;
-	return 1 + st->tx.arrived + st->tx.acked;
+	return 1 + st->tx.delivered + st->tx.acked;
 }
 
 /*

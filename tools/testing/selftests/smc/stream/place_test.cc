@@ -427,7 +427,7 @@ TEST(Room, IsBounded) {
     auto move = [&] {
       tx.written += random.UpTo(tx.size - (tx.written - tx.reusable));
       tx.sent += random.UpTo(tx.written - tx.sent);
-      tx.arrived = tx.sent;
+      tx.delivered = tx.sent;
       if (random.Coin()) smc_tx_reuse(&tx, tx.reusable + random.UpTo(tx.sent - tx.reusable));
     };
 

@@ -149,10 +149,10 @@ class World {
 
 void World::CheckOrder() const {
   ASSERT_TRUE(tx.acked <= tx.sent && tx.sent <= tx.written && tx.sent <= tx.acked + tx.peer_size &&
-              tx.written <= tx.reusable + tx.size && tx.arrived <= tx.sent &&
+              tx.written <= tx.reusable + tx.size && tx.delivered <= tx.sent &&
               tx.acked <= tx.reusable && tx.reusable <= tx.sent)
-      << "acked " << tx.acked << " sent " << tx.sent << " written " << tx.written << " arrived "
-      << tx.arrived << " reusable " << tx.reusable;
+      << "acked " << tx.acked << " sent " << tx.sent << " written " << tx.written << " delivered "
+      << tx.delivered << " reusable " << tx.reusable;
   ASSERT_LE(tx.written, std::max(completed_, peer_.reported) + tx.size) << "overwritten";
 }
 
@@ -232,7 +232,7 @@ void World::NoteRoom() {
 }
 
 bool World::Credit() {
-  tx.control = has_word_ = true;
+  tx.update_pending = has_word_ = true;
   Push(SMC_PUSH_AUTOCORK);
   return true;
 }
@@ -337,7 +337,7 @@ void World::PushOnce(smc_push how) {
     u8 final = smc_publish_final(&tx, end, peer_.said);
 
     if (end == tx.sent && smc_publish_lacks_completion(&tx) && !smc_tx_has_room(&tx))
-      tx.control = true;
+      tx.update_pending = true;
     switch (smc_publish_decide(&tx, how, end, final, &config_.enough)) {
       case SMC_DUE_LIMITED:
         has_timer_ = true;
@@ -431,7 +431,7 @@ void World::CheckPushed(const smc_stream_tx& before, smc_push how) const {
 
   if (is_busy_ || IsPeerGone() || (before.conn_flags & SMC_CONN_GONE) || (tx.end_flags & kAbort))
     return;
-  if (how == SMC_PUSH_NOW || before.control || (unsaid && end == tx.written)) {
+  if (how == SMC_PUSH_NOW || before.update_pending || (unsaid && end == tx.written)) {
     if (how == SMC_PUSH_NOW || !before.urgent) ASSERT_EQ(tx.sent, end);
   } else if (!before.urgent) {
     bool is_small = end - before.sent < config_.enough;
@@ -494,7 +494,7 @@ void World::Check(const World& before) const {
   CheckOrder();
   ASSERT_TRUE(tx.sent_cursor.wrap == sent.wrap && tx.sent_cursor.offset == sent.offset);
   ASSERT_EQ(tx.offset, tx.written % tx.size);
-  ASSERT_EQ(tx.arrived, arrived_);
+  ASSERT_EQ(tx.delivered, arrived_);
   ASSERT_EQ((tx.prod_flags & SMC_PROD_WANT_WINDOW) != 0, is_asking_);
   ASSERT_EQ(smc_tx_has_ended(&tx), HasEnded());
   CheckWaits();
@@ -538,11 +538,12 @@ std::string World::State() const {
   std::string state;
   auto add = [&state](u64 value) { state += static_cast<char>(value); };
 
-  for (u64 value : {tx.written, tx.sent, tx.arrived, tx.acked, tx.reusable, tx.urgent}) add(value);
+  for (u64 value : {tx.written, tx.sent, tx.delivered, tx.acked, tx.reusable, tx.urgent})
+    add(value);
   add(tx.in_flight);
   add(tx.ends_in);
   for (u8 flags : {tx.prod_flags, tx.conn_flags, tx.end_flags}) add(flags);
-  add(tx.control | tx.waiting << 1 | tx.any_room << 2 | is_busy_ << 3 | is_starved_ << 4 |
+  add(tx.update_pending | tx.waiting << 1 | tx.any_room << 2 | is_busy_ << 3 | is_starved_ << 4 |
       has_timer_ << 5 | has_word_ << 6);
   add(urgent_);
   add(completed_);

@@ -618,7 +618,7 @@ static const char *tx_broken(const struct smc_stream_tx *tx)
 	MUST_HOLD(tx->sent <= tx->written);
 	MUST_HOLD(tx->sent <= tx->acked + tx->peer_size);
 	MUST_HOLD(tx->written <= tx->reusable + tx->size);
-	MUST_HOLD(tx->arrived <= tx->sent);
+	MUST_HOLD(tx->delivered <= tx->sent);
 	MUST_HOLD(tx->reusable <= tx->sent);
 	MUST_HOLD(tx->offset == tx->written % tx->size);
 	MUST_HOLD(cursor_is_at(tx->sent_cursor, tx->sent, tx->peer_size));
