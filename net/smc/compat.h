@@ -24,7 +24,7 @@
 #define SMC_CTL_CONST const
 #endif
 
-/* Before 6.6 an empty entry ended a sysctl table, instead of a count. */
+/* Since 6.6 a sysctl table has a size; before that an empty entry ended it. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 #define register_net_sysctl_sz(net, path, table, size) register_net_sysctl(net, path, table)
 #endif
@@ -55,7 +55,7 @@ static inline struct sock *smc_tcp_accept(struct sock *sk)
 }
 #endif
 
-/* Stable releases of 6.1 and 6.12 added the last argument; Kbuild detects it. */
+/* Stable releases of 6.1 and 6.12 added the last argument of syn_recv_sock(); Kbuild detects it. */
 #define SMC_SYN_RECV_BASE_ARGS							\
 	const struct sock *sk, struct sk_buff *skb, struct request_sock *req,	\
 	struct dst_entry *dst, struct request_sock *req_unhash, bool *own_req
@@ -69,7 +69,7 @@ static inline struct sock *smc_tcp_accept(struct sock *sk)
 #define SMC_SYN_RECV_PASS	SMC_SYN_RECV_BASE_PASS
 #endif
 
-/* Since 6.7 the kernel has attributes of 4 bytes, or 8 if the value needs them. */
+/* Since 6.7 netlink has integer attributes of 4 bytes, or of 8 if the value needs them. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 static inline int nla_put_uint(struct sk_buff *skb, int attrtype, u64 value)
 {
@@ -88,7 +88,7 @@ static inline int nla_put_uint(struct sk_buff *skb, int attrtype, u64 value)
 #define TCP_AO_REPAIR	42
 #endif
 
-/* Tell whether TCP signs its segments. The caller holds the socket lock. */
+/* Whether TCP signs its segments. The caller holds the socket lock. */
 static inline bool smc_tcp_has_keys(const struct sock *sk)
 {
 #ifdef CONFIG_TCP_MD5SIG
@@ -135,9 +135,9 @@ static inline bool smc_dma_by_iommu(struct device *dev)
 #endif
 
 /*
- * Tell whether the CPU has to synchronise what the device writes to @addr.
- * dma_need_sync() may say so for every device behind an IOMMU, although the IOMMU code
- * copies only for untrusted devices. So behind an IOMMU only coherence counts here.
+ * Whether the CPU has to synchronise memory that the device writes to, at @addr. dma_need_sync()
+ * may return true for every device behind an IOMMU, although the IOMMU code copies only for
+ * untrusted devices. So behind an IOMMU only coherence counts here.
  */
 static inline bool smc_dma_needs_sync(struct device *dev, dma_addr_t addr)
 {
@@ -146,7 +146,7 @@ static inline bool smc_dma_needs_sync(struct device *dev, dma_addr_t addr)
 	return dma_need_sync(dev, addr);
 }
 
-/* Stable releases of 6.12 added the last argument; Kbuild detects it. */
+/* Stable releases of 6.12 added the last argument of __tcp_send_ack(); Kbuild detects it. */
 static inline void smc_tcp_send_ack(struct sock *sk)
 {
 #ifdef SMC_HAS_ACK_FLAGS
@@ -156,12 +156,12 @@ static inline void smc_tcp_send_ack(struct sock *sk)
 #endif
 }
 
-/* Since 6.11 the kernel defines the number. */
+/* Since 6.11 the kernel defines IPPROTO_SMC. */
 #ifndef IPPROTO_SMC
 #define IPPROTO_SMC 256
 #endif
 
-/* Since 6.5 sendfile() arrives as sendmsg(). */
+/* Since 6.5 sendfile() calls sendmsg() and then splice_eof(); before that it called sendpage(). */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 static inline void smc_compat_ops(struct proto_ops *ops, void (*splice_eof)(struct socket *sock))
 {
@@ -186,7 +186,10 @@ static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket
 
 typedef int (*smc_prot_ioctl_t)(struct sock *sk, int cmd, int *value);
 
-/* Since 6.7 io_uring calls the protocol's ioctl. Return: the previous one; NULL before 6.7. */
+/*
+ * Replaces the ioctl operation of @prot, which io_uring calls since 6.7. Return: the previous
+ * operation; NULL before 6.7.
+ */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_prot_ioctl_t ioctl)
 {
@@ -202,7 +205,7 @@ static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_pro
 }
 #endif
 
-/* Before 6.5 no message has the flag, even if the kernel defines it: see smc_compat_ops(). */
+/* Before 6.5 no message has this flag, even if the kernel defines it: see smc_compat_ops(). */
 #ifndef MSG_SPLICE_PAGES
 #define MSG_SPLICE_PAGES	0
 #endif
@@ -218,7 +221,7 @@ static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_pro
 #define ITER_SOURCE	WRITE
 #endif
 
-/* Since 6.2 the kernel has this function. */
+/* Since 6.2 the kernel has mem_cgroup_tryget(). */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 static inline bool mem_cgroup_tryget(struct mem_cgroup *memcg)
 {

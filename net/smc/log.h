@@ -7,7 +7,7 @@
 #include <linux/ratelimit.h>
 #include <net/net_namespace.h>
 
-/* At most so many messages a minute of each kind: peers can cause some kinds at any rate. */
+/* Limit of messages of each kind in an interval: peers can cause some kinds at any rate. */
 #define SMC_LOG_INTERVAL	(60 * HZ)
 #define SMC_LOG_BURST		10
 

@@ -15,7 +15,7 @@
 #include "compat.h"
 #include "tcp.h"
 
-/* Requests visited in one go, with softirqs off. Root in a namespace may allow any backlog. */
+/* Limit of requests visited with softirqs off: root of a namespace may set any backlog. */
 #define SMC_QUEUE_WALK_MAX	4096
 
 /* A place in the queue: a request, or NULL at the end, and the request before it. */
@@ -186,7 +186,7 @@ static bool smc_is_offered_request(struct sock *sk, const struct sock *listener)
 	return req->rsk_listener == listener && inet_rsk(req)->smc_ok;
 }
 
-/* Return: a request in the bucket that was offered SMC, with a reference; or NULL. */
+/* Return: a request of @listener in the bucket that was offered SMC, with a reference; or NULL. */
 static struct request_sock *smc_offered_request(struct inet_hashinfo *table, unsigned int bucket,
 						const struct sock *listener)
 {
@@ -219,7 +219,7 @@ void smc_tcp_drop_offered_requests(struct sock *sk)
 			req = smc_offered_request(table, i, sk);
 			if (!req)
 				break;
-			/* TCP calls this in softirqs, and it takes the lock of the bucket. */
+			/* TCP takes the lock of the bucket, and expects softirqs off. */
 			local_bh_disable();
 			inet_csk_reqsk_queue_drop_and_put(sk, req);
 			local_bh_enable();
@@ -228,7 +228,7 @@ void smc_tcp_drop_offered_requests(struct sock *sk)
 	}
 }
 
-/* Called under RCU: a route may lose its device at any time. Return: NULL without a route. */
+/* Called under RCU: the route and its device may go. Return: NULL without a route. */
 static struct net_device *smc_local_peer_device(const struct sock *sk)
 {
 	const struct dst_entry *dst = rcu_dereference(sk->sk_dst_cache);
@@ -300,7 +300,7 @@ bool smc_tcp_syn_is_lost(const struct sock *sk)
 	return icsk->icsk_retransmits >= 1 || retries <= 1;
 }
 
-/* TCP's recvmsg() would lock the socket, and obey the application's options, like SO_PEEK_OFF. */
+/* TCP's recvmsg() can't be used: it would lock the socket, and obey options like SO_PEEK_OFF. */
 int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -327,7 +327,7 @@ int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len)
 	return -EPROTO;
 }
 
-/* For tcp_read_sock(): drops as many bytes as desc->count still says. */
+/* Called by tcp_read_sock(): drops at most desc->count bytes, and subtracts them from it. */
 static int smc_tcp_skip(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
 			size_t len)
 {
@@ -345,10 +345,10 @@ void smc_tcp_drop(struct sock *sk, size_t len)
 }
 
 /*
- * When memory is short, TCP sets flags in the struct socket, and waits on its wait queue, even if
- * for no time. A connection that was not accepted yet has no struct socket, so it gets this one,
- * which belongs to nobody, while it sends. It has an inode, because code that looks up the socket
- * of a sock reads the inode, too.
+ * When memory is short, TCP sets flags in the struct socket, and sleeps on its wait queue, if only
+ * with a timeout of 0. A connection that was not accepted yet has no struct socket, so it gets this
+ * one while it sends. This struct socket belongs to nobody. It has an inode, because code that
+ * looks up the socket of a sock also reads the inode.
  */
 static struct socket_alloc smc_tcp_nobody = {
 	.socket.wq.wait = __WAIT_QUEUE_HEAD_INITIALIZER(smc_tcp_nobody.socket.wq.wait),
@@ -402,7 +402,7 @@ void smc_tcp_reset(struct sock *sk)
 	int peek_off = sk->sk_peek_off;
 	int locks = sk->sk_userlocks;
 
-	/* disconnect() would forget the addresses, the route, and the application's options. */
+	/* disconnect() would clear the addresses, the route, and the application's options. */
 	sk->sk_userlocks |= SOCK_BINDADDR_LOCK;
 	tp->saved_syn = NULL;
 	smc_tcp_disconnect(sk);

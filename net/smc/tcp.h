@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * SMC's access to the internals of TCP's socks. With compat.h and socket/callbacks.c this is all
- * that depends on how TCP works inside, and has to be compared with each new kernel.
+ * SMC's access to the internals of TCP's socks. Besides tcp.[ch], only compat.h and
+ * socket/callbacks.c depend on how TCP works inside. All of them have to be compared with each new
+ * kernel.
  *
  * Connections that wait for accept() are in TCP's accept queue. The queue counts against the
  * backlog, and ss shows it, so SMC's connections wait there, too. TCP's accept() looks at the queue
@@ -79,7 +80,7 @@ static inline u32 smc_tcp_silence(const struct sock *sk)
 	return keepalive_time_elapsed(tcp_sk(sk));
 }
 
-/* @ipv4 or, if the socket has it, @ipv6; an IPv4 address is mapped to IPv6. */
+/* Return: @ipv6 or, if that is NULL, @ipv4 mapped to IPv6. */
 static inline struct in6_addr smc_tcp_address(__be32 ipv4, const struct in6_addr *ipv6)
 {
 	struct in6_addr mapped;
@@ -125,25 +126,28 @@ static inline u32 smc_tcp_notsent_lowat(const struct sock *sk)
 	return tcp_notsent_lowat(tcp_sk(sk));
 }
 
-/* TCP_INQ */
+/* Whether recvmsg() is to report the number of unread bytes (TCP_INQ). */
 static inline bool smc_tcp_tells_inq(const struct sock *sk)
 {
 	return tcp_sk(sk)->recvmsg_inq;
 }
 
-/* TCP_USER_TIMEOUT, in milliseconds. */
+/* The value of TCP_USER_TIMEOUT, in milliseconds. */
 static inline u32 smc_tcp_user_timeout(const struct sock *sk)
 {
 	return READ_ONCE(inet_csk(sk)->icsk_user_timeout);
 }
 
-/* TCP_DEFER_ACCEPT, as a number of retransmissions of the SYN-ACK. */
+/* The value of TCP_DEFER_ACCEPT, as a number of retransmissions of the SYN-ACK. */
 static inline u8 smc_tcp_defer_accept(const struct sock *sk)
 {
 	return READ_ONCE(inet_csk(sk)->icsk_accept_queue.rskq_defer_accept);
 }
 
-/* Whether TCP_REPAIR or keys change the bytes or the packets; with the socket lock. */
+/*
+ * Whether TCP_REPAIR, or keys for TCP-MD5 or TCP-AO, change the bytes or the packets. The caller
+ * holds the socket lock.
+ */
 static inline bool smc_tcp_is_altered(const struct sock *sk)
 {
 	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk);
@@ -155,14 +159,14 @@ static inline bool smc_tcp_has_fast_open(const struct sock *sk)
 	return smc_connect_is_deferred(sk) || tcp_sk(sk)->fastopen_connect;
 }
 
-/* Disconnects, as if the socket had never been connected; with the socket lock. */
+/* Disconnects, as if the socket had never been connected. The caller holds the socket lock. */
 static inline void smc_tcp_disconnect(struct sock *sk)
 {
 	sk->sk_prot->disconnect(sk, O_NONBLOCK);
 }
 
 /**
- * smc_tcp_reset() - reset TCP's connection, and leave the socket as a reset of the peer's does:
+ * smc_tcp_reset() - reset TCP's connection, and leave the socket as a reset by the peer would:
  * closed, with its addresses
  * @sk: socket, locked, whose connection is not closed; sk_err may be ECONNRESET afterwards
  *
@@ -191,25 +195,26 @@ bool smc_tcp_probe(struct sock *sk);
 void smc_tcp_time_out(struct sock *sk);
 
 /**
- * smc_tcp_peek() - copy the next bytes, regardless of the application's options
+ * smc_tcp_peek() - copy the next received bytes without consuming them, regardless of the
+ * application's options
  * @sk: socket, locked
  * @buf: buffer of @len bytes
- * @len: number of bytes to copy; so many have come
+ * @len: number of bytes to copy; at least as many have come
  *
  * Return: 0, or -EPROTO if one of the bytes is urgent.
  */
 int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len);
 
 /**
- * smc_tcp_drop() - read and drop the next bytes
+ * smc_tcp_drop() - consume and drop the next received bytes
  * @sk: socket, locked
- * @len: number of bytes to drop; so many have come
+ * @len: number of bytes to drop; at least as many have come
  */
 void smc_tcp_drop(struct sock *sk, size_t len);
 
 /**
  * smc_tcp_write() - send bytes that are not the application's, at once
- * @sk: socket, locked; may wait for accept()
+ * @sk: socket, locked; accept() need not have returned it yet
  * @buf: bytes to send
  * @len: number of bytes, less than TCP's smallest send buffer
  *
@@ -286,9 +291,9 @@ static inline bool smc_accept_queue_is_half_full(const struct sock *listener)
  * @fits: tells which connections fit
  * @arg: passed to @fits
  *
- * Only the first few thousand connections are looked at. A later one is found when these have gone.
- * New connections among these go when the listener's work takes them, and each of them is reported
- * when it is ready. The others go by accept(), which calls this function each time.
+ * Looks only at the first few thousand connections, and finds a later one once these have left the
+ * queue. The listener's work takes the new ones out, and reports each of them when it is ready.
+ * accept() takes the others, and calls this function each time.
  *
  * Context: any, without the lock of a connection that waits.
  */
@@ -307,7 +312,7 @@ struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_que
 					   const void *arg);
 
 /**
- * smc_accept_queue_try_take() - smc_accept_queue_take() for a thread of another user
+ * smc_accept_queue_try_take() - take the first connection that fits, in a thread of another user
  * @listener: TCP socket, not locked
  * @fits: tells which connections fit
  * @arg: passed to @fits
@@ -345,7 +350,7 @@ void smc_accept_queue_put(struct sock *listener, struct request_sock *req);
 bool smc_accept_queue_raise(struct sock *listener, smc_accept_queue_fits fits, const void *arg);
 
 /**
- * smc_accept_queue_last() - the last connection in the queue
+ * smc_accept_queue_last() - get the last connection in the queue
  * @listener: TCP socket
  *
  * Context: any.

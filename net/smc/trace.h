@@ -37,7 +37,7 @@ TRACE_DEFINE_ENUM(SMC_APP_ATTACHED);
 TRACE_DEFINE_ENUM(SMC_APP_ORPHAN);
 TRACE_DEFINE_ENUM(SMC_APP_GONE);
 
-/* A connection goes on as TCP. An SMC socket has TCP's sock, so both pointers are the same. */
+/* A connection goes on as TCP. An SMC socket has TCP's sock, so "sk" and "clcsk" are equal. */
 TRACE_EVENT(smc_switch_to_fallback,
 	TP_PROTO(const struct sock *sk, u32 reason), TP_ARGS(sk, reason),
 	TP_STRUCT__entry(
@@ -56,7 +56,7 @@ TRACE_EVENT(smc_switch_to_fallback,
 		  __entry->sk, __entry->clcsk, __entry->net_cookie, __entry->fallback_rsn)
 );
 
-/* A call has moved bytes. A stream has no device, so the kind of path stands for a device name. */
+/* A call has moved bytes. A stream has no device, so "dev" is the kind of its path. */
 DECLARE_EVENT_CLASS(smc_msg_event,
 	TP_PROTO(const struct smc_stream *st, size_t len), TP_ARGS(st, len),
 	TP_STRUCT__entry(

@@ -18,13 +18,13 @@ bool smc_listener_is_ready(struct smc_listener *l)
 {
 	if (smc_accept_queue_has(l->smc->sk, smc_request_is_ready, NULL))
 		return true;
-	/* The new connections may have been held back for want of room. */
+	/* The work may have left new connections in the queue for want of room. */
 	if (!smc_accept_queue_is_empty(l->smc->sk))
 		smc_listener_kick(l);
 	return false;
 }
 
-/* Why a connection is TCP's: its client was not offered SMC, or did not offer SMC. */
+/* Return: the reason for TCP: the client was not offered SMC, or did not offer SMC. */
 static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_sock *child)
 {
 	if (READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
@@ -34,7 +34,7 @@ static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_so
 	return SMC_DIAG_PEER_NO_SMC;
 }
 
-/* Makes SMC know a connection of TCP's, to count it. Without memory the connection is reset. */
+/* Creates the state of a TCP connection, which counts as a fallback. Without memory, resets it. */
 static struct smc_sock *smc_listener_classify_tcp(struct smc_listener *l, struct sock *sk)
 {
 	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
@@ -50,7 +50,10 @@ static struct smc_sock *smc_listener_classify_tcp(struct smc_listener *l, struct
 	return child;
 }
 
-/* Return: false if another listener has the child, or if this listener was ended and drops it. */
+/*
+ * Takes a child out of the listener's list for accept(). Return: false if another listener has the
+ * child, or if this listener was closed and resets the child.
+ */
 static bool smc_listener_claim(struct smc_listener *l, struct smc_sock *child)
 {
 	bool is_own;
@@ -67,7 +70,7 @@ static bool smc_listener_claim(struct smc_listener *l, struct smc_sock *child)
 	return is_own;
 }
 
-/* @sk: connection from TCP's accept(). Return: what SMC knows of it, or NULL if it was reset. */
+/* Return: the state of @sk, a connection from TCP's accept(); or NULL if @sk was reset. */
 static struct smc_sock *smc_listener_classify(struct smc_listener *l, struct sock *sk)
 {
 	struct smc_sock *child;
@@ -83,7 +86,7 @@ static struct smc_sock *smc_listener_classify(struct smc_listener *l, struct soc
 		smc_reset_other(sk);
 		return NULL;
 	}
-	/* The queue's reference is the application's now. */
+	/* Drop the listener's reference; the queue's now belongs to the application. */
 	sock_put(sk);
 	return child;
 }
@@ -101,7 +104,7 @@ static struct smc_sock *smc_listener_accept_one(struct smc_listener *l)
 	lock_sock(sk);
 	is_ready = smc_accept_queue_raise(sk, smc_request_is_ready, NULL);
 	release_sock(sk);
-	/* Other threads take new connections only, so the ready one is still first. */
+	/* Other threads take only new connections, so the ready one is still the first. */
 	if (is_ready)
 		child = smc_tcp_accept(sk);
 	if (child)
@@ -118,7 +121,7 @@ static int smc_listener_wait(struct smc_listener *l, long *timeo)
 
 	if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
 		return -EINVAL;
-	/* Before the checks that end the wait: this thread may be the only one that was woken. */
+	/* First: this thread may be the only one that a ready connection has woken. */
 	if (smc_listener_is_ready(l))
 		return 0;
 	if (!*timeo)
@@ -147,11 +150,11 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 		if (rc)
 			return rc;
 	}
-	/* Connections were held back for want of room, or because this thread had the lock. */
+	/* The work may have left new connections queued, for want of room or of the socket lock. */
 	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
 		smc_listener_kick(l);
 
-	/* Wait until the work that handed the child over is done with it. */
+	/* The work that ran the handshake may still use the child. */
 	flush_delayed_work(&child->hs.work);
 	lock_sock(child->sk);
 	/* The child inherits this flag of the listener, as in TCP's accept(). */

@@ -34,10 +34,7 @@ static struct smc_tcp_family smc_tcp_ipv4, smc_tcp_ipv6;
 
 static void smc_tcp_error_report(struct sock *sk);
 
-/*
- * The family of a hooked socket does not change: IPV6_ADDRFORM needs a connection, and SMC refuses
- * the option for its own.
- */
+/* The family of an SMC socket does not change: smc_option_begin() refuses IPV6_ADDRFORM. */
 static struct smc_tcp_family *smc_tcp_family_of(const struct sock *sk)
 {
 	return sk->sk_family == AF_INET6 ? &smc_tcp_ipv6 : &smc_tcp_ipv4;
@@ -67,7 +64,7 @@ void smc_callbacks_init(const struct sock *tcp)
 		family->prot = tcp->sk_prot;
 }
 
-/* Called with sk_callback_lock. Nothing happens if BPF's map of sockets has replaced sk_prot. */
+/* Called with sk_callback_lock. Does nothing if a BPF map of sockets has replaced sk_prot. */
 static void smc_prot_replace(struct sock *sk, const struct proto *from, struct proto *to)
 {
 	if (sk->sk_prot == from)
@@ -128,8 +125,8 @@ static void smc_callbacks_restore(struct sock *sk)
 static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS);
 
 /*
- * Called under RCU or with the socket's file open: operations of this module are a part of struct
- * smc_listener.
+ * Called under RCU or with the socket's file open: @ops may be part of a struct smc_listener, which
+ * then stays.
  */
 static bool smc_children_are_hooked(const struct inet_connection_sock_af_ops *ops)
 {
@@ -140,15 +137,15 @@ static void smc_children_unhook(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
-	/* A child of an IPv6 listener with an IPv4 client has got other operations from TCP. */
+	/* TCP has given other operations to an IPv4 client's child of an IPv6 listener. */
 	if (smc_children_are_hooked(icsk->icsk_af_ops))
 		WRITE_ONCE(icsk->icsk_af_ops, smc_tcp_family_of(sk)->af_ops);
 }
 
 /*
- * TCP marks a child as offered SMC if the client's SYN had the option and the listener @sk ever
- * offered SMC. But the SYN-ACK may have come from another listener, which is closed now and is the
- * one that counts.
+ * Whether the SYN-ACK may have offered SMC. TCP marks a child as offered SMC if the client's SYN
+ * had the option and the listener that creates the child ever offered SMC. But if the request has
+ * migrated, another listener, which is closed now, sent the SYN-ACK: req->rsk_listener.
  */
 static bool smc_child_may_be_offered(const struct request_sock *req)
 {
@@ -157,7 +154,7 @@ static bool smc_child_may_be_offered(const struct request_sock *req)
 	return listener && smc_tcp_offers(listener);
 }
 
-/* Whether a SYN creates the child (Fast Open). Its bytes are the application's, no PROPOSAL. */
+/* Whether the child is created by a SYN (Fast Open), whose bytes are not a PROPOSAL. */
 static bool smc_child_is_fast_open(struct sk_buff *skb)
 {
 	return TCP_SKB_CB(skb)->tcp_flags & TCPHDR_SYN;
@@ -172,7 +169,7 @@ static void smc_child_init_tcp(struct sock *child, const struct request_sock *re
 	/* With Fast Open the SYN-ACK is still to be sent, and without the mark it offers no SMC. */
 	if (!smc_child_may_be_offered(req) || smc_child_is_fast_open(skb))
 		smc_tcp_set_offer(child, false);
-	/* The answer to the PROPOSAL acknowledges the PROPOSAL. */
+	/* Delay acknowledgements: the answer to the PROPOSAL acknowledges it, too. */
 	if (smc_tcp_offers(child))
 		smc_tcp_set_delayed_ack(child, true);
 }
@@ -233,8 +230,8 @@ struct smc_sock *smc_sk_listening(const struct sock *sk)
 }
 
 /*
- * The stream sends SIGIO for what arrives. The flag that says that a reader waits keeps TCP from
- * sending SIGIO for its own FIN.
+ * Keeps TCP from sending SIGIO for its FIN, because the stream sends SIGIO for its own end. TCP
+ * sends none while SOCKWQ_ASYNC_WAITDATA says that a reader waits.
  */
 static void smc_sock_mute_sigio(struct sock *sk, bool is_muted)
 {
@@ -275,8 +272,8 @@ void smc_tcp_wake(struct sock *sk)
 }
 
 /*
- * Return: whether the client is in this namespace, and its connect(), which is under way, takes the
- * connection from the listener.
+ * Hands the listener to the client's connect(), if that is under way in this namespace.
+ * Return: whether that connect() is to take @child from TCP's queue.
  */
 static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 {
@@ -297,8 +294,8 @@ static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 }
 
 /*
- * Handles TCP's report of a new connection. Connections without SMC are ready for accept() at once.
- * The last connection in the queue need not be the reported one.
+ * Handles TCP's report of a new connection, which need not be the last one in the queue. A
+ * connection without SMC is ready for accept() at once.
  */
 static void smc_tcp_has_connection(struct smc_listener *l)
 {
@@ -306,7 +303,10 @@ static void smc_tcp_has_connection(struct smc_listener *l)
 
 	if (smc_accept_queue_has(sk, smc_request_is_ready, NULL))
 		smc_default_data_ready(sk);
-	/* What a connecting thread is to take counts in the backlog, and the thread may be late. */
+	/*
+	 * A connection left to a connecting thread counts against the backlog, and the thread may
+	 * be slow: once the queue is half full, the work takes the connection.
+	 */
 	if (!child || smc_accept_queue_is_half_full(sk) || !smc_tcp_has_local(l, child))
 		smc_listener_kick(l);
 	if (child)
@@ -337,15 +337,15 @@ static void smc_begin_client_handshake(struct smc_sock *smc)
 	if (!READ_ONCE(smc->local_listener))
 		smc_handshake_queue(&smc->hs);
 	else if (smc_peer_in_net(smc->sk))
-		/* Acknowledge the SYN-ACK at once: connect() can take the other end only then. */
+		/* Acknowledge the SYN-ACK at once: only then can connect() take the other end. */
 		smc_tcp_set_delayed_ack(smc->sk, false);
 }
 
 /*
- * Whether the peer waits for a PROPOSAL. If the SYN-ACK has the SMC option, the server has got the
- * option in a SYN, so it waits even if the last SYN left the option out. But if SYNs crossed, the
+ * Whether the peer waits for a PROPOSAL. If the SYN-ACK has the SMC option, the server got the
+ * option in a SYN, and waits even if the last SYN left the option out. But if SYNs crossed, the
  * option came in the peer's SYN, and the peer may have got only SYNs without it. A SYN-ACK that
- * answers a SYN is the first segment that came; after crossed SYNs it is not.
+ * answers a SYN is the first segment received; after crossed SYNs it is not.
  */
 static bool smc_peer_awaits_proposal(const struct smc_sock *smc)
 {
@@ -355,15 +355,18 @@ static bool smc_peer_awaits_proposal(const struct smc_sock *smc)
 	       (smc_tcp_offers(sk) || (smc->option_removed && tcp_sk(sk)->segs_in == 1));
 }
 
-/* Whether a SYN without the option was sent: the next SYN leaves some time after the timer. */
+/*
+ * Whether a SYN without the option was sent: after the timer removes the option, some time passes
+ * before the next SYN.
+ */
 static bool smc_tcp_sent_without(const struct smc_sock *smc)
 {
 	return smc->option_removed && smc_tcp_retransmits(smc->sk) != smc->retrans_with;
 }
 
 /*
- * TCP is connected, and the peer does not offer SMC. If the SYNs with the option had no answer, and
- * a SYN without it had one, the server is noted.
+ * Falls back, because TCP is connected and the peer does not offer SMC. If the server answered only
+ * a SYN without the option, a blackhole entry is made for it.
  */
 static void smc_tcp_came_without(struct smc_sock *smc)
 {
@@ -394,8 +397,8 @@ static void smc_tcp_connected(struct smc_sock *smc)
 
 /*
  * Whether SMC's handshake is under way, and no connect() waits for TCP's handshake in order to run
- * SMC's. All other threads wait for the end of SMC's handshake, and are not to be woken before:
- * after a wake-up, io_uring calls connect() again, and would fail with EALREADY.
+ * SMC's. All other threads wait for the end of SMC's handshake, and must not be woken before that:
+ * io_uring would call connect() again, which would fail with EALREADY.
  */
 static bool smc_is_only_handshake(const struct smc_sock *smc)
 {
@@ -428,9 +431,9 @@ out:
 }
 
 /*
- * Whether TCP reports a reset, by either end: it does so once its connection is closed. The stream
- * has reported its own end or will report it, so TCP's report is dropped. A report is not dropped
- * while the error queue has entries.
+ * Whether TCP's report is of a reset by either end, after which its connection is closed. The
+ * report is then dropped, because the stream reports its own end. While the error queue has
+ * entries, the report may be of those, and is passed on.
  */
 static bool smc_is_reset_report(const struct smc_sock *smc)
 {

@@ -18,7 +18,7 @@
 #include "tcp.h"
 #include "wire/clc.h"
 
-/* The first look is before the first retransmission, which comes after TCP_TIMEOUT_INIT. */
+/* The timer first expires before the first retransmission, which comes after TCP_TIMEOUT_INIT. */
 #define SMC_SYN_FIRST_TIMER	(3 * TCP_TIMEOUT_INIT / 4)
 #define SMC_SYN_TIMER		(TCP_TIMEOUT_INIT / 2)
 
@@ -48,7 +48,7 @@ static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 
-	/* In TCP_CLOSE TCP has not begun yet; TCP's callback reports states after TCP_SYN_SENT. */
+	/* TCP_CLOSE: no SYN was sent yet. After TCP_SYN_SENT, TCP calls its callback. */
 	if (smc->mode != SMC_MODE_CONNECTING ||
 	    !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_SYN_SENT)))
 		return 0;
@@ -72,7 +72,7 @@ void smc_connect_forget_listener(struct sock *sk)
 {
 	struct smc_sock *smc = smc_sock_find(sk);
 
-	/* The socket listened, or tried to. Calls of accept() may still use its listener. */
+	/* The socket listened, or tried to. An accept() may still use the listener, so it stays. */
 	if (smc && smc->mode == SMC_MODE_LISTEN && sk->sk_state == TCP_CLOSE) {
 		smc->tcp_only = true;
 		smc_listener_unhook(smc->listener);
@@ -80,8 +80,8 @@ void smc_connect_forget_listener(struct sock *sk)
 }
 
 /*
- * Begins with no local listener. An earlier connect(), which another thread undid, may not have
- * taken the one that it was given.
+ * Resets @local_listener for a new connect(). An earlier connect() that another thread undid may
+ * have left a listener there: its work then takes the other end.
  */
 static void smc_connect_forget_local(struct smc_sock *smc)
 {
@@ -93,7 +93,10 @@ static void smc_connect_forget_local(struct smc_sock *smc)
 	smc_listener_unref(l);
 }
 
-/* Prepares a socket to offer SMC in its SYN, unless something speaks against SMC. */
+/*
+ * Prepares a socket to offer SMC in its SYN, unless its state, an option, a quota or a blackhole
+ * entry forbids that.
+ */
 static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr, int len)
 {
 	struct sock *sk = sock->sk;
@@ -109,7 +112,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		smc = smc_sock_create(sk, SMC_CLIENT);
 	if (!smc)
 		return;
-	/* SMC may know the socket already, because of an option or as a server. */
+	/* An option or an earlier listen() may have created the state, with the server's role. */
 	smc->role = SMC_CLIENT;
 	smc_handshake_reset(&smc->hs);
 	smc_blackhole_key_server(&smc->hs.blackhole_key, sk->sk_uid, addr, len);
@@ -134,7 +137,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		mod_timer(&smc->syn, jiffies + SMC_SYN_FIRST_TIMER);
 }
 
-/* Locks the socket when no SMC handshake is under way. */
+/* Locks the socket, and ends an SMC handshake that is under way. */
 static void smc_connect_lock(struct sock *sk)
 {
 	struct smc_sock *smc;
@@ -148,9 +151,9 @@ static void smc_connect_lock(struct sock *sk)
 }
 
 /*
- * Called with the socket locked. The lock is held over SMC's and TCP's part, so no connect() of
- * another thread comes between them. Calls may be under way in a stream, so the stream stays until
- * the release; the socket is TCP's after this function.
+ * Disconnects a locked socket: first SMC's part, then TCP's. The lock is held over both, so no
+ * connect() of another thread comes between them. Other calls may still use the stream, so it stays
+ * until release. After this function the socket is TCP's.
  */
 static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 {
@@ -167,7 +170,7 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 	}
 	if (smc && smc->mode != SMC_MODE_LISTEN)
 		smc_sock_unhook(smc);
-	/* TCP's own connect() takes the lock around this call. */
+	/* As in TCP's own connect(), the socket is locked during this call. */
 	rc = __inet_stream_connect(sock, addr, len, flags, 0);
 	/* As with TCP, an unreported error remains if nothing was to be reset. */
 	if (!by_reset && !rc)
@@ -175,7 +178,7 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 	return rc;
 }
 
-/* connect() to AF_UNSPEC disconnects the socket, or stops listening. */
+/* Handles connect() to AF_UNSPEC, which disconnects the socket or makes it stop listening. */
 static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int len, int flags)
 {
 	struct sock *sk = sock->sk;
@@ -191,7 +194,7 @@ static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int le
 		listener = smc_listener_of(sk);
 		if (listener == before)
 			break;
-		/* Another thread had the socket listen, or connect. */
+		/* Another thread has called listen() or connect() meanwhile. */
 		release_sock(sk);
 		if (before)
 			smc_listener_stop_end(before);
@@ -204,8 +207,8 @@ static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int le
 }
 
 /*
- * connect() failed. Either TCP refused to begin, which no callback reports, or it returned the
- * error of a connection that failed. The next connect() starts anew.
+ * Leaves SMC after a failed connect(), so that the next one starts anew. Either TCP refused to
+ * begin, which no callback reports, or it returned the error of a connection that failed.
  */
 static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 {
@@ -244,7 +247,7 @@ static int smc_connect_result(struct socket *sock)
 	return rc;
 }
 
-/* TCP is connected, but SMC's handshake goes on, so the socket is still connecting. */
+/* Marks the socket as still connecting: TCP is connected, but SMC's handshake goes on. */
 static void smc_connect_suspend(struct socket *sock)
 {
 	lock_sock(sock->sk);
@@ -266,9 +269,10 @@ static struct smc_sock *smc_connect_take_peer(const struct smc_sock *smc, struct
 }
 
 /*
- * Does the listener's work: takes the other end from @l. If the caller is to run @smc's handshake
- * (@is_own), the handshakes of both ends are run without a message. Closing the listener does not
- * wait for this thread: if the listener is closed meanwhile, the thread resets the connection.
+ * Takes the other end from TCP's queue in place of @l's work. If the caller is to run @smc's
+ * handshake (@is_own), this function runs the handshakes of both ends without a message. Closing
+ * the listener does not wait for this thread: if the listener is closed meanwhile, the thread
+ * resets the other end.
  * Return: whether the ends have agreed on a stream.
  */
 static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l, bool is_own)
@@ -292,8 +296,8 @@ static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l, bool 
 }
 
 /*
- * Runs SMC's handshake, if TCP is connected. The handshake goes on without the caller on a signal,
- * after @timeo, or if the peer has a link or memory to confirm.
+ * Runs SMC's handshake, if TCP is connected. A worker runs the rest of it after a signal, after
+ * @timeo, or if the peer has a link or memory to confirm.
  */
 static void smc_connect_handshake(struct smc_sock *smc, long timeo)
 {
@@ -359,8 +363,8 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	already = sock->state == SS_CONNECTING;
 	smc = smc_sk(sk);
 	/*
-	 * The lock is held over SMC's part and TCP's, so TCP begins what this thread has prepared,
-	 * and no other thread, which may know nothing of SMC, begins it. See @local_listener.
+	 * The socket stays locked after smc_connect_enter(). Otherwise another thread, which has
+	 * prepared nothing of SMC's, could begin TCP's connection. See smc_sock.local_listener.
 	 */
 	rc = __inet_stream_connect(sock, addr, len, flags, 0);
 	release_sock(sk);

@@ -13,7 +13,7 @@ struct socket;
 struct timer_list;
 
 /**
- * smc_connect() - connect() of struct proto_ops
+ * smc_connect() - connect a socket, as an operation of struct proto_ops
  * @sock: socket
  * @addr: address of the server
  * @len: bytes in @addr
@@ -25,7 +25,8 @@ struct timer_list;
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
 
 /**
- * smc_connect_forget_listener() - leave a socket that has listened to TCP, before TCP connects
+ * smc_connect_forget_listener() - leave a socket that has listened to TCP alone, because it is
+ * about to connect
  * @sk: socket, locked
  *
  * Context: process; may sleep.
@@ -33,7 +34,7 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
 void smc_connect_forget_listener(struct sock *sk);
 
 /**
- * smc_connect_timer() - leave the SMC option out of later SYNs if two SYNs got no answer
+ * smc_connect_timer() - leave the SMC option out of later SYNs if the SYNs so far got no answer
  * @timer: timer @syn of a socket in SMC_MODE_CONNECTING
  *
  * Context: softirq.
@@ -41,7 +42,8 @@ void smc_connect_forget_listener(struct sock *sk);
 void smc_connect_timer(struct timer_list *timer);
 
 /**
- * smc_wait_for_connection() - smc_wait_connected() of a socket whose handshakes are under way
+ * smc_wait_for_connection() - wait for the end of handshakes that smc_wait_connected() found under
+ * way
  * @smc: socket
  * @timeo: jiffies; 0: do not wait
  *

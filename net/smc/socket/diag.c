@@ -16,8 +16,8 @@
 #include "wire/bytes.h"
 
 /*
- * States as user-space tools number them: TCP's, where SMC has the same state, and from
- * 20 on those of a connection that is being closed.
+ * States, numbered as user-space tools expect: by TCP's number if TCP has the same state, and from
+ * 20 on for a connection that is being closed.
  */
 enum {
 	SMC_STATE_ACTIVE	  = TCP_ESTABLISHED,
@@ -138,7 +138,7 @@ static void smc_diag_fill(const struct smc_diag_dump *dump, const struct smc_soc
 		smc_diag_fill_stream(st, msg);
 		return;
 	}
-	/* The mode has no value for "undecided", so all sockets that are not TCP yet show SMC-R. */
+	/* diag_mode has no value for "undecided", so a socket shows SMC-R until it is TCP's. */
 	msg->diag_mode = READ_ONCE(smc->mode) == SMC_MODE_TCP ? SMC_DIAG_MODE_FALLBACK_TCP :
 								SMC_DIAG_MODE_SMCR;
 	msg->diag_state = READ_ONCE(smc->mode) == SMC_MODE_HANDSHAKE ? SMC_STATE_INIT :
@@ -264,7 +264,7 @@ static int smc_diag_put_extensions(const struct smc_diag_dump *dump, const struc
 	return rc;
 }
 
-/* The namespace's array of sockets is locked, so the socket stays. */
+/* Called with the namespace's array of sockets locked, so the socket and its stream stay. */
 static int smc_diag_put(struct smc_sock *smc, void *arg)
 {
 	const struct smc_diag_dump *dump = arg;

@@ -10,7 +10,7 @@
 #include "family.h"
 #include "ops.h"
 
-/* Protocols of AF_SMC. */
+/* Protocols that socket() accepts for AF_SMC. */
 enum { SMC_PROTO_IPV4 = 0, SMC_PROTO_IPV6 = 1 };
 
 /* Create a TCP socket, and move its struct sock to @sock. */
@@ -33,7 +33,7 @@ static int smc_create(struct net *net, struct socket *sock, int protocol, int ke
 
 	sock->ops = smc_ops_of_family(family);
 	sock->state = SS_UNCONNECTED;
-	/* Keep io_uring's zero-copy support of the TCP socket. */
+	/* As with TCP, io_uring may send without copying. */
 	if (test_bit(SOCK_SUPPORT_ZC, &tcp->flags))
 		set_bit(SOCK_SUPPORT_ZC, &sock->flags);
 	sock_graft(tcp->sk, sock);
@@ -49,8 +49,8 @@ static const struct net_proto_family smc_family = {
 };
 
 /*
- * IPPROTO_SMC: a copy of TCP's protocol, whose init operation makes the socket a TCP
- * socket. So it is TCP's on the wire and for every other part of the kernel.
+ * IPPROTO_SMC is a copy of TCP's struct proto. Its init operation gives a new sock TCP's own struct
+ * proto and protocol number, so packets and the rest of the kernel see a TCP socket.
  */
 static struct smc_protocol {
 	struct proto *tcp;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* SMC sockets of programs: AF_SMC, or IPPROTO_SMC of AF_INET and AF_INET6. */
+/* SMC sockets: family AF_SMC, or protocol IPPROTO_SMC of AF_INET and AF_INET6. */
 #ifndef SMC_FAMILY_H
 #define SMC_FAMILY_H
 
@@ -11,8 +11,8 @@ struct sock;
  * smc_family_adopt() - make the struct sock of a new socket hold this module
  * @sk: new TCP sock that no other thread knows yet
  *
- * The sock of an IPPROTO_SMC socket holds the module anyway. With this reference the
- * module stays until socket() takes its own for the operations, and also if it fails
+ * The sock of an IPPROTO_SMC socket holds the module from the beginning. The reference of this
+ * function keeps the module until socket() takes one for the operations, and also if socket() fails
  * before that.
  *
  * Context: any.
@@ -24,8 +24,8 @@ bool smc_family_adopt(struct sock *sk);
  * smc_family_to_tcp() - let the struct sock of a socket hold TCP's module again
  * @sk: socket, locked, whose file is open and so holds this module
  *
- * Otherwise also the sock that TCP leaves in TIME_WAIT would hold this module, for a
- * minute.
+ * The sock that TCP leaves in TIME_WAIT takes a reference to the same module as this sock. It would
+ * hold this module for a minute.
  */
 void smc_family_to_tcp(struct sock *sk);
 

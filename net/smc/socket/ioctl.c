@@ -11,7 +11,7 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 
-/* Under @st's lock: an urgent byte that comes in changes more than one of these. */
+/* Called with @st->lock, because an urgent byte that arrives changes several of these values. */
 static int smc_ioctl_amount(struct smc_stream *st, unsigned int cmd)
 {
 	switch (cmd) {

@@ -7,10 +7,10 @@ struct sock;
 struct socket;
 
 /**
- * smc_ioctl() - the operation
+ * smc_ioctl() - answer ioctl(), as an operation of struct proto_ops
  * @sock: socket
  * @cmd: request
- * @arg: pointer for the result
+ * @arg: address for the result
  *
  * Context: process.
  * Return: 0 or -errno.
@@ -18,11 +18,11 @@ struct socket;
 int smc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
 
 /**
- * smc_ioctl_sk() - what an ioctl() counts
+ * smc_ioctl_sk() - get the value that an ioctl() asks of a socket's stream
  * @sk: socket
  * @cmd: request
  *
- * Return: the count, or -ENOIOCTLCMD if TCP has the answer.
+ * Return: the value, or -ENOIOCTLCMD if TCP is to answer the request.
  */
 int smc_ioctl_sk(const struct sock *sk, unsigned int cmd);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * While a stream carries the data, the TCP connection below it is silent. So nothing
- * would detect that its packets don't arrive any more, because a rule drops them, or
- * its device or route is gone. Also conntrack, NAT and load balancers would forget the
- * connection. Probes like those of TCP's keepalive help in both cases.
+ * While a stream carries the data, the TCP connection below it is silent. So nothing would detect
+ * that its packets don't arrive any more, because a rule drops them, or its device or route is
+ * gone. Also, conntrack, NAT and load balancers would forget the connection. Probes like those of
+ * TCP's keepalive help in both cases.
  *
- * TCP's own keepalive belongs to the application: getsockopt(SO_KEEPALIVE) reads the
- * flag of the struct sock, past the socket's operations. So it is left as it is, and
- * may end the connection sooner.
+ * TCP's own keepalive belongs to the application: getsockopt(SO_KEEPALIVE) reads the flag of the
+ * struct sock without a call of the socket's operations. So SMC leaves TCP's keepalive as it is. If
+ * it is on, it may end the connection before SMC's probes do.
  */
 
 #include <net/tcp.h>
@@ -29,16 +29,16 @@
 /* The timer wheel rounds longer waits to seconds, so that many of them would expire together. */
 #define SMC_KEEPALIVE_MAX_SLEEP	(15 * HZ)
 
-/* Jiffies of silence before a probe, or 0 for none. */
+/* Jiffies of silence before a probe; 0 if the connection is not to be probed. */
 static unsigned long smc_keepalive_time(const struct smc_sock *smc)
 {
 	return READ_ONCE(smc_net(sock_net(smc->sk))->sysctl.tcp_keepalive_time);
 }
 
 /*
- * The next wait for something that is due in @left jiffies. It is random, because
- * connections that were made together must not be probed together: the queue of a
- * device would drop most of the probes.
+ * Return: how many jiffies to wait next if something is due in @left jiffies. The time is random,
+ * because connections that were made together must not be probed together: the queue of a device
+ * would drop most of the probes.
  */
 static unsigned long smc_keepalive_wait(unsigned long left)
 {
@@ -47,7 +47,10 @@ static unsigned long smc_keepalive_wait(unsigned long left)
 	return left - reciprocal_scale(get_random_u32(), left / 4 + 1);
 }
 
-/* At least a second, because peers may answer only one probe each half second. */
+/*
+ * Jiffies between probes: at least a second, because peers may answer only one probe each half
+ * second.
+ */
 static unsigned long smc_keepalive_interval(unsigned long time)
 {
 	return max(time / SMC_KEEPALIVE_INTERVALS, (unsigned long)HZ);
@@ -62,7 +65,7 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 
 	if (!time || smc->mode != SMC_MODE_STREAM || sk->sk_state == TCP_CLOSE)
 		return 0;
-	/* Nothing depends on the peer any more. It may have closed the TCP connection, too. */
+	/* The stream failed or the peer closed it, so nothing depends on the TCP connection now. */
 	if (smc_stream_has_failed(smc->stream) ||
 	    (READ_ONCE(smc->stream->rx.conn_flags) & SMC_CONN_GONE))
 		return 0;
@@ -74,7 +77,7 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 		smc->keepalive_probes = 0;
 	if (silent < 3 * time / 4 && !smc->keepalive_probes)
 		return smc_keepalive_wait(time - silent);
-	/* TCP repeats its FIN by itself. */
+	/* TCP itself retransmits unacknowledged bytes and its FIN. */
 	if (smc_tcp_is_unacked(sk))
 		return smc_keepalive_interval(time);
 	if (smc->keepalive_probes == SMC_KEEPALIVE_PROBES) {

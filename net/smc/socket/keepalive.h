@@ -11,12 +11,13 @@ struct smc_sock;
  * smc_keepalive_begin() - start to probe the TCP connection
  * @smc: socket, locked, that has just entered SMC_MODE_STREAM
  *
- * Probing ends with this mode, with the stream, or when the peer has ended it.
+ * Probing ends when the socket leaves this mode, when the stream fails, or when the peer closes the
+ * stream.
  */
 void smc_keepalive_begin(struct smc_sock *smc);
 
 /**
- * smc_keepalive_timer() - timer function for probes
+ * smc_keepalive_timer() - send a probe, or end a connection that does not answer, if that is due
  * @timer: timer in a struct smc_sock, which stays until smc_sock_cancel()
  */
 void smc_keepalive_timer(struct timer_list *timer);

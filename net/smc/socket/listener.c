@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Takes connections from TCP's accept queue through SMC's handshake, and back to the queue. */
+/* Takes connections from TCP's accept queue, and puts them back after their SMC handshakes. */
 
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
@@ -20,10 +20,10 @@
 static void smc_listener_take(struct work_struct *work);
 
 /*
- * TCP asks for each SYN with the SMC option whether to leave the option out of the SYN-ACK. A
- * connection that TCP may give to another listener is not offered SMC. The mark in the sock,
- * syn_smc, says whether any connection ever was offered SMC. TCP handshakes under way depend on
- * the mark, so it stays set.
+ * Whether TCP is to leave the option out of a SYN-ACK; TCP calls this for each SYN with the option.
+ * A connection that TCP may give to another listener is not offered SMC. The mark in the sock,
+ * syn_smc, says whether any connection ever was offered SMC. TCP handshakes under way depend on the
+ * mark, so it stays set.
  */
 static bool smc_listener_congested(const struct sock *sk)
 {
@@ -100,8 +100,8 @@ void smc_listener_unref(struct smc_listener *l)
 
 /*
  * A new connection was offered SMC, and its SMC handshake has not begun. All other connections in
- * the queue are ready for accept(). A connection that the listener put back does not look new: it
- * stays hooked as long as TCP's mark is set, or, if BPF has replaced the hooks, is in the array.
+ * the queue are ready for accept(). A connection that the listener put back is not new: while TCP's
+ * mark is set, it is hooked, or, if BPF has replaced the hooks, it is in the namespace's array.
  */
 bool smc_request_is_new(const struct request_sock *req, const void *arg)
 {
@@ -128,9 +128,9 @@ static bool smc_request_is_of(const struct request_sock *req, const void *child)
 /*
  * No SMC handshake begins while backlog + 1 connections, TCP's own limit, are ready for accept().
  * Connections in their SMC handshake do not count: clients that delay it must not keep others from
- * accept(). So more connections than the backlog may be ready once their handshakes are over. If so
- * many new connections lead the queue that accept() finds no ready one, there is room, and the new
- * ones are taken out of the way.
+ * accept(). So more connections than the backlog may be ready once their handshakes are over.
+ * accept() searches only the first few thousand connections in the queue. If all of these are new,
+ * there is room, so that they are taken out of the way.
  */
 static bool smc_listener_has_room(struct smc_listener *l)
 {
@@ -144,8 +144,8 @@ static bool smc_listener_has_room(struct smc_listener *l)
 }
 
 /*
- * How long TCP would wait for the peer's first data (TCP_DEFER_ACCEPT): until it had retransmitted
- * the SYN-ACK @retrans times.
+ * Return: for how many jiffies TCP would wait for the peer's first data (TCP_DEFER_ACCEPT): until
+ * it had retransmitted the SYN-ACK @retrans times.
  */
 static unsigned long smc_listener_deferral(u8 retrans)
 {
@@ -185,7 +185,7 @@ static void smc_listener_reset_one(struct smc_sock *child)
  * Called with l->lock. With TCP_DEFER_ACCEPT, TCP has taken the client's PROPOSAL for its first
  * data, but the application waits for the first data of the stream. The option's unit is
  * retransmissions of the SYN-ACK, which TCP sends while no data comes. As with TCP, at most as many
- * connections as the backlog are kept from accept().
+ * connections as the backlog are deferred.
  * Return: whether the child is deferred. Its work ends the deferral, and needs l->lock for that.
  */
 static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
@@ -199,18 +199,18 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 	list_move_tail(&child->siblings, &l->deferred);
 	l->n_deferred++;
 	l->n_handshakes--;
-	/* First: once the child is deferred, its peer's first data has the work run at once. */
+	/* Before the child is deferred: from then on the peer's first data sets the delay to 0. */
 	smc_sock_queue_later(child, smc_listener_deferral(retrans));
 	WRITE_ONCE(child->is_deferred, true);
-	/* Last: data that comes from now on finds the child deferred. */
+	/* Last: data that came earlier queued no work, and data that comes later queues it. */
 	if (!smc_stream_await(child->stream))
 		smc_sock_queue_later(child, 0);
 	return true;
 }
 
 /*
- * Moves a child to the connections that wait for accept(), from those that @n counts. A listener
- * that is being closed keeps the child in its list, and resets it there.
+ * Moves a child from the list that @n counts to the connections that wait for accept(). If the
+ * listener is being closed, the child stays in its list, and the closing thread resets it.
  */
 static void smc_listener_make_ready(struct smc_listener *l, struct smc_sock *child, unsigned int *n)
 {
@@ -231,7 +231,7 @@ static void smc_listener_notify(struct smc_listener *l)
 		smc_listener_kick(l);
 }
 
-/* Called with the locks of smc_listener_handshake_done(). Return: whether it waits for accept(). */
+/* Called with the listener's lock and the child's. Return: false if the child is deferred. */
 static bool smc_listener_requeue(struct smc_listener *l, struct smc_sock *child)
 {
 	if (smc_listener_defers(l, child))
@@ -285,7 +285,7 @@ void smc_listener_end_deferral(struct smc_sock *child)
 	rcu_read_unlock();
 	if (!l)
 		return;
-	/* As soon as it waits, the child may be accepted, and the listener closed. */
+	/* Once the child waits for accept(), another thread may free it, or close the listener. */
 	if (smc_listener_undefer(l, child))
 		smc_listener_notify(l);
 	smc_listener_unref(l);
@@ -337,7 +337,10 @@ void smc_listener_set_blackhole_key(struct smc_sock *child)
 								   child->sk->sk_num);
 }
 
-/* @generation: that of the listener when @req was taken. */
+/*
+ * Creates SMC's state of a new connection. @generation was the listener's when @req was taken from
+ * TCP.
+ */
 static struct smc_sock *smc_listener_classify_new(struct smc_listener *l, struct request_sock *req,
 						  unsigned int generation)
 {
@@ -347,14 +350,14 @@ static struct smc_sock *smc_listener_classify_new(struct smc_listener *l, struct
 		return NULL;
 	child->parent = l;
 	child->req = req;
-	/* TCP may destroy the connection, see smc_listener_drop(). */
+	/* TCP may destroy the connection, see smc_listener_drop(), but the sock must stay. */
 	sock_hold(child->sk);
 	smc_listener_set_blackhole_key(child);
 	child->generation = generation;
 	return child;
 }
 
-/* A BPF program has the connection in a map, and would read the client's PROPOSAL. */
+/* Resets a connection in a BPF map, whose program would read the client's PROPOSAL. */
 static void smc_listener_refuse(struct smc_listener *l, struct smc_sock *child)
 {
 	smc_listener_stop_offering(l);
@@ -372,7 +375,7 @@ static bool smc_listener_add(struct smc_listener *l, struct smc_sock *child)
 	return false;
 }
 
-/* The listener was closed, and did not find the child in a list. */
+/* Resets a child that was in no list when the listener was closed. */
 static void smc_listener_end_one(struct smc_sock *child)
 {
 	if (child->mode == SMC_MODE_HANDSHAKE) {
@@ -403,8 +406,9 @@ void smc_listener_enter(struct smc_listener *l, struct smc_sock *child)
 }
 
 /*
- * Begins the SMC handshake of a connection that was offered SMC. Without memory the connection is
- * reset. Return: the connection, for smc_listener_enter(); or NULL.
+ * Begins the SMC handshake of a connection that was offered SMC. Resets the connection if there is
+ * no memory, or if a BPF program has it.
+ * Return: the connection, for smc_listener_enter(); or NULL.
  */
 static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct request_sock *req,
 					   unsigned int generation)
@@ -431,7 +435,7 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 		smc_listener_refuse(l, child);
 		return NULL;
 	}
-	/* A DECLINE needs no worker. */
+	/* The handshake only sends a DECLINE, which needs no worker. */
 	if (child->hs.refusal)
 		smc_handshake_run(&child->hs);
 	return child;
@@ -443,7 +447,7 @@ static struct request_sock *smc_listener_next(struct smc_listener *l)
 	return smc_accept_queue_take(l->sk, smc_request_is_new, NULL);
 }
 
-/* A thread that finds a child in no list leaves the child alone. */
+/* Takes the first child out of @list, which @n counts. From then on no other thread handles it. */
 static struct smc_sock *smc_listener_pop(struct smc_listener *l, struct list_head *list,
 					 unsigned int *n)
 {
@@ -482,7 +486,10 @@ static void smc_listener_drop(struct smc_sock *child)
 		return;
 	}
 	if (!smc_abandon_queued(child)) {
-		/* First, so that another listener does not take the connection for its own. */
+		/*
+		 * Abort before SMC forgets the connection: another listener would accept it as
+		 * TCP's.
+		 */
 		tcp_abort(sk, ECONNABORTED);
 		smc_abandon(child);
 	}
@@ -517,7 +524,9 @@ static void smc_listener_take_later(struct smc_listener *l)
 	queue_delayed_work(smc_net(sock_net(l->sk))->accept_wq, &l->take, SMC_SOCK_RETRY);
 }
 
-/* smc_listener_drop_all() for the work, which never waits for the listener's user. */
+/*
+ * Does what smc_listener_drop_all() does, without waiting for a user who has the listener locked.
+ */
 static void smc_listener_drop_by_work(struct smc_listener *l)
 {
 	struct smc_sock *child;
@@ -536,9 +545,10 @@ static void smc_listener_drop_by_work(struct smc_listener *l)
 }
 
 /*
- * The listener's user may keep the listener locked for long: then the work comes back later, and
- * delays no other work. If the listener was ended from outside, TCP has reset the connections that
- * waited: the work drops them, so that their peers learn of the end soon.
+ * Takes new connections from TCP, and begins their SMC handshakes. If the listener's user keeps the
+ * listener locked, the work queues itself again, so that it delays no other work. If TCP ended the
+ * listener by tcp_abort(), TCP has reset the connections that waited: the work drops them, so that
+ * their peers learn of the end soon.
  */
 static void smc_listener_take(struct work_struct *work)
 {
@@ -581,7 +591,7 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 	return req ? smc_listener_begin(l, req, generation) : NULL;
 }
 
-/* All together, so that the listener's close lasts no longer than the one that takes longest. */
+/* Aborts all handshakes at once, so that closing the listener takes only as long as one of them. */
 static void smc_listener_abort_handshakes(struct smc_listener *l)
 {
 	struct smc_sock *child;
@@ -606,7 +616,7 @@ static void smc_listener_reset(struct smc_listener *l)
 	smc_listener_drop_all(l);
 }
 
-/* After this no connection is taken, enters a list, or moves from one list to another. */
+/* After this call no connection is taken, enters a list, or moves from one list to another. */
 static void smc_listener_halt(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);
@@ -629,7 +639,10 @@ static void smc_listener_close(struct smc_listener *l)
 	smc_listener_reset(l);
 }
 
-/* Called while no thread accepts: under @stopping, or in the release of the socket. */
+/*
+ * Resets all connections that were offered SMC, if TCP may give them to another listener. Called
+ * while no thread accepts: under @stopping, or in the release of the socket.
+ */
 static void smc_listener_revoke_offer(struct smc_listener *l)
 {
 	struct sock *sk = l->sk;
@@ -638,7 +651,7 @@ static void smc_listener_revoke_offer(struct smc_listener *l)
 	    !smc_migrates(sk))
 		return;
 	WRITE_ONCE(l->withdrawn, true);
-	/* Packets that TCP was handling: their connections are now where the search finds them. */
+	/* TCP may be handling packets: wait until the search can find their connections. */
 	synchronize_net();
 	smc_listener_close(l);
 	smc_migrate_drop_offered(sk);
@@ -657,7 +670,7 @@ void smc_listener_stop_end(struct smc_listener *l)
 	smc_listener_open(l);
 	WRITE_ONCE(l->withdrawn, false);
 	mutex_unlock(&l->stopping);
-	/* Another thread may have had the socket listen again, and a kick may have been ignored. */
+	/* Kicks were ignored meanwhile. Another thread may have called listen() again. */
 	if (READ_ONCE(l->sk->sk_state) == TCP_LISTEN)
 		smc_listener_kick(l);
 }
@@ -678,7 +691,7 @@ void smc_listen_undo(struct smc_sock *smc, struct socket *sock)
 	struct sock *sk = smc->sk;
 
 	smc_listener_revoke_offer(l);
-	/* While the socket listens, new children are copies of it, and the hook unhooks them. */
+	/* While the socket listens, the hook stays, and unhooks new children, which are copies. */
 	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
 		smc_tcp_ops(sk)->shutdown(sock, SHUT_RDWR);
 	lock_sock(sk);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The accepting half of a listening socket. A listener takes connections from TCP's accept queue,
- * has their SMC handshakes run side by side, and puts each connection back for accept() when its
- * handshake is over.
+ * Listening sockets. A listener takes connections from TCP's accept queue, has their SMC handshakes
+ * run concurrently, and puts each connection back for accept() when its handshake is over.
  *
  * A connection that was taken is in one of the listener's lists, or only the thread that took it
- * has it. The thread enters it in a list only if the listener was not closed since the connection
+ * has it. The thread enters the connection in a list only if the listener was not closed since it
  * was taken; the check and the entry are one step under the lock. Closing the listener ends the
  * connections in its lists, and a thread that comes too late ends its own connection. So closing
- * waits for no thread that takes connections, which may be another user's.
+ * does not wait for threads that take connections, which may be another user's.
  */
 #ifndef SMC_LISTENER_H
 #define SMC_LISTENER_H
@@ -27,8 +26,8 @@ struct sock;
 struct socket;
 
 /**
- * struct smc_listener - the accepting half of a listening socket
- * @smc: the listening socket; valid until the socket is closed for good
+ * struct smc_listener - SMC's state of a listening socket
+ * @smc: the listening socket; valid until its release
  * @sk: struct sock of the listening socket, referenced
  * @refs: references of the socket, of connect() calls that take their other ends from the
  *	listener, and of works that end a deferral
@@ -46,11 +45,11 @@ struct socket;
  * @n_deferred: number of connections in @deferred
  * @closed: no more connections are taken
  * @generation: number of times that the listener was closed
- * @memcg: control group to charge for children, referenced, or NULL. It is the socket's, and from
- *	the first accept() on that of the last thread that called accept()
+ * @memcg: control group to charge for children, referenced; or NULL. Until the first accept() it is
+ *	the socket's, then that of the last thread that called accept()
  * @tcp_only: new connections are TCP's
  * @withdrawn: the listener is about to stop: new connections are TCP's, and requests that were
- *	offered SMC do not become connections; written under @stopping
+ *	offered SMC do not become connections; written under @stopping or by the release
  * @rcu: frees the listener after TCP's callbacks are done with it
  */
 struct smc_listener {
@@ -102,7 +101,8 @@ void smc_listener_stop_offering(struct smc_listener *l);
 void smc_listener_stop_begin(struct smc_listener *l);
 
 /**
- * smc_listener_stop_end() - conclude the call, whether TCP stopped listening or refused
+ * smc_listener_stop_end() - finish what smc_listener_stop_begin() began, whether TCP stopped
+ * listening or refused
  * @l: listener
  *
  * Resets all connections that were not accepted, unless TCP still listens and
@@ -121,7 +121,7 @@ void smc_listener_stop_end(struct smc_listener *l);
 bool smc_listener_has_revoked(const struct sock *sk);
 
 /**
- * smc_listener_unhook() - leave the socket to TCP
+ * smc_listener_unhook() - leave the socket of a listener to TCP
  * @l: listener, its socket locked and not listening
  *
  * Context: process; may sleep.
@@ -167,9 +167,9 @@ static inline bool smc_listener_get(struct smc_listener *l)
 void smc_listener_unref(struct smc_listener *l);
 
 /**
- * smc_listener_take_this() - take one connection from TCP, as the work takes all of them
- * @l: listener, with a reference of the caller's
- * @child: the connection, with a reference of the caller's
+ * smc_listener_take_this() - take one connection from TCP, as the listener's work takes all of them
+ * @l: listener, to which the caller has a reference
+ * @child: the connection, to which the caller has a reference
  *
  * If a user has the listener locked, the work takes the connection later.
  *
@@ -221,17 +221,16 @@ bool smc_request_is_new(const struct request_sock *req, const void *arg);
  * @req: request of the connection
  * @arg: unused
  *
- * Context: as smc_request_is_new().
+ * Context: any, under RCU or with the queue's lock.
  */
 bool smc_request_is_ready(const struct request_sock *req, const void *arg);
 
 /**
- * smc_listener_set_blackhole_key() - note the client, which gets no SMC for a while if it sends no
- * PROPOSAL
+ * smc_listener_set_blackhole_key() - choose the blackhole entry for a client that sends no PROPOSAL
  * @child: connection, new
  *
- * No client within the namespace is noted. No middlebox there removes the option, and all local
- * users share the address: one of them must not take SMC from the others.
+ * There is no entry for a client in this namespace. No middlebox there removes the option, and all
+ * local users share the address: one of them must not take SMC from the others.
  *
  * Context: any.
  */
@@ -241,7 +240,7 @@ void smc_listener_set_blackhole_key(struct smc_sock *child);
  * smc_listener_is_ready() - whether accept() would find a connection
  * @l: listener
  *
- * If not, threads that wait are woken when there is one.
+ * If not, threads that wait are woken once there is one.
  *
  * Context: any.
  */
@@ -251,16 +250,16 @@ bool smc_listener_is_ready(struct smc_listener *l);
  * smc_listener_charge_caller() - charge new children to the calling thread's control group
  * @l: listener
  *
- * TCP charges the thread that accepts a connection, but a worker of SMC's takes the connection from
- * TCP before. The process that created the listener may have created it for another, as a process
- * that hands its sockets to services does.
+ * TCP charges the thread that calls accept(), but SMC charges memory before that, in a worker. The
+ * thread that created the listener may have created it for a service, as a service manager does:
+ * then its own control group is the wrong one.
  *
  * Context: process.
  */
 void smc_listener_charge_caller(struct smc_listener *l);
 
 /**
- * smc_listener_accept() - accept()
+ * smc_listener_accept() - accept a connection
  * @l: listener
  * @newsock: gets the connection
  * @flags: O_NONBLOCK

@@ -36,8 +36,8 @@ static bool smc_request_is_offered(const struct request_sock *req, const void *a
 }
 
 /*
- * A child may have an SMC state that belongs to another listener: TCP moved the child
- * here from there. That listener drops the state.
+ * Resets the children in the accept queue that were offered SMC. A child may have an SMC state that
+ * belongs to another listener, from which TCP has moved the child. That listener frees the state.
  */
 static void smc_reset_offered_children(struct sock *sk)
 {
@@ -56,7 +56,7 @@ static void smc_reset_offered_children(struct sock *sk)
 
 void smc_migrate_drop_offered(struct sock *sk)
 {
-	/* In this order: no request becomes a child after it was looked for. */
+	/* Requests first: a request that becomes a child before its turn is found as a child. */
 	smc_tcp_drop_offered_requests(sk);
 	smc_reset_offered_children(sk);
 }

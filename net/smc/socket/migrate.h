@@ -12,7 +12,7 @@
 struct sock;
 
 /**
- * smc_migrates() - tell whether TCP would migrate a listener's connections now
+ * smc_migrates() - whether TCP would migrate a listener's connections now
  * @sk: listener
  *
  * Context: any.
@@ -21,11 +21,11 @@ bool smc_migrates(const struct sock *sk);
 
 /**
  * smc_migrate_drop_offered() - drop the connections that must not migrate
- * @sk: listener; stopped offering SMC at least a grace period of RCU ago. No other
- *	thread takes from its accept queue
+ * @sk: listener, which stopped offering SMC at least an RCU grace period ago. No other thread takes
+ *	connections from its accept queue
  *
- * They are the connections whose SYN-ACK offered SMC, either requests or children in
- * the accept queue: their clients will send a PROPOSAL. They are reset.
+ * A connection must not migrate if its SYN-ACK offered SMC, because its client will send a
+ * PROPOSAL. Such requests are dropped, and such children in the accept queue are reset.
  *
  * Context: process, without the socket lock; may sleep.
  */

@@ -52,8 +52,8 @@ const struct proto_ops *smc_ops_of_family(int family)
 }
 
 /*
- * Waits, in a call that transfers data, until a connection begun by a non-blocking connect() has
- * its stream. Return: the stream, NULL if the call is TCP's, or an error pointer.
+ * Waits, in a call that transfers data, until the handshakes that a non-blocking connect() began
+ * are over. Return: the stream, NULL if the call is TCP's, or an error pointer.
  */
 static struct smc_stream *smc_await_stream(struct sock *sk, long timeo)
 {
@@ -63,7 +63,10 @@ static struct smc_stream *smc_await_stream(struct sock *sk, long timeo)
 	return rc ? ERR_PTR(rc) : smc_stream_of(sk);
 }
 
-/* The same for a call that reads: it must not read CLC messages that come too late. */
+/*
+ * Does what smc_await_stream() does, for a call that reads. Also drops CLC messages that come too
+ * late, which the call must not read.
+ */
 static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 {
 	struct smc_stream *st = smc_await_stream(sk, timeo);
@@ -71,7 +74,7 @@ static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 
 	if (st || !smc_sk(sk))
 		return st;
-	/* TCP does not call data_ready for fewer bytes than SO_RCVLOWAT. */
+	/* Late messages may be left: TCP calls no data_ready below SO_RCVLOWAT bytes. */
 	lock_sock(sk);
 	smc = smc_sk(sk);
 	if (smc && smc->mode == SMC_MODE_TCP)
@@ -81,9 +84,9 @@ static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 }
 
 /*
- * With MSG_FASTOPEN the call connects, by TCP. As in connect(), the lock is held over SMC's part
- * and TCP's. If another thread has begun a connect() since the caller looked, the answers are those
- * of TCP to a call that may not wait.
+ * Handles a call with MSG_FASTOPEN, which connects by TCP. As in smc_connect(), the lock is held
+ * over SMC's part and TCP's. If another thread has begun a connect() since the caller looked, the
+ * call fails as TCP's would if it must not wait.
  */
 static int smc_sendmsg_fast_open(struct sock *sk, struct msghdr *msg, size_t len)
 {
@@ -106,7 +109,7 @@ static int smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	const struct sock *sk = sock->sk;
 
-	/* A connection in a map of BPF has operations that look at what is sent. */
+	/* A BPF map of sockets replaces sk_prot->sendmsg by its own, which must see the bytes. */
 	if ((msg->msg_flags & MSG_FASTOPEN) && READ_ONCE(sk->sk_prot)->sendmsg == tcp_sendmsg)
 		return smc_sendmsg_fast_open(sock->sk, msg, len);
 	return smc_tcp_ops(sk)->sendmsg(sock, msg, len);
@@ -273,7 +276,7 @@ static int smc_shutdown_tcp(struct socket *sock, int how)
 static int smc_shutdown_stream(struct socket *sock, struct smc_stream *st, int how)
 {
 	struct sock *sk = sock->sk;
-	/* TCP may have been reset while the stream still waits for its own end: not down yet. */
+	/* A stream that still waits for its own end is not down, even if TCP was reset. */
 	bool is_down = smc_stream_has_failed(st) ||
 		       (sk->sk_state == TCP_CLOSE && smc_stream_is_closed(st));
 
@@ -285,7 +288,7 @@ static int smc_shutdown_stream(struct socket *sock, struct smc_stream *st, int h
 		sock->state = is_down ? SS_DISCONNECTING : SS_CONNECTED;
 	if (is_down)
 		return -ENOTCONN;
-	/* SHUT_RD, SHUT_WR and SHUT_RDWR count from 0, the bits from 1. */
+	/* SHUT_RD, SHUT_WR and SHUT_RDWR are 0, 1 and 2: plus 1 they are *_SHUTDOWN bits. */
 	smc_stream_shutdown(st, how + 1);
 	smc_tcp_close(sk);
 	return 0;
@@ -335,7 +338,7 @@ static int smc_listen_begin(struct socket *sock)
 
 	if (smc && smc_is_connecting(smc))
 		return -EINVAL;
-	/* The same answer as TCP's, whose state may change a moment later. */
+	/* Answer as TCP would now: its state may change a moment later. */
 	if (sk->sk_state != TCP_CLOSE || sock->state != SS_UNCONNECTED)
 		return sk->sk_state == TCP_LISTEN ? 0 : -EINVAL;
 	/* Children of the listener would inherit what is left of an earlier connection. */
@@ -356,7 +359,7 @@ static int smc_listen(struct socket *sock, int backlog)
 	struct sock *sk = sock->sk;
 	int rc;
 
-	/* The listener was ended from outside: first reset the connections that waited in it. */
+	/* After a tcp_abort() of the listener, first reset the connections that waited in it. */
 	if (listener && READ_ONCE(sk->sk_state) != TCP_LISTEN) {
 		smc_listener_stop_begin(listener);
 		smc_listener_stop_end(listener);
@@ -424,7 +427,7 @@ static void smc_stream_apply_option(struct smc_stream *st, int optname)
 	switch (optname) {
 	case TCP_NODELAY:
 	case TCP_CORK:
-		/* Either option may have ended TCP_CORK, which holds data back. */
+		/* Send bytes that TCP_CORK or MSG_MORE held back, unless TCP_CORK still holds. */
 		if (!smc_tcp_is_corked(st->sk))
 			smc_stream_uncork(st);
 		break;
@@ -503,7 +506,7 @@ static bool smc_release_later(struct smc_stream *st, struct socket *sock)
 
 static void smc_release_abort(struct smc_stream *st, struct sock *sk)
 {
-	/* TCP first, see smc_tcp_close_orderly(). */
+	/* Disconnect TCP before the stream ends, see smc_tcp_close_orderly(). */
 	lock_sock(sk);
 	smc_tcp_disconnect(sk);
 	release_sock(sk);
@@ -599,7 +602,7 @@ static int smc_set_rcvlowat(struct sock *sk, int value)
 	return rc;
 }
 
-/* Frees what SMC knows of a connection that no other thread can find any more. */
+/* Frees SMC's state of a connection that no other thread can find any more, and its stream. */
 static void smc_discard(struct smc_sock *smc)
 {
 	smc_sock_cancel(smc);
@@ -622,14 +625,17 @@ void smc_abandon(struct smc_sock *smc)
 	smc_discard(smc);
 }
 
-/* Called under bh_lock_sock(), with the connection locked by no user. */
+/*
+ * Ends the TCP connection below a stream, and unhooks the socket. Called under bh_lock_sock(),
+ * while no thread owns the socket lock.
+ */
 static void smc_end_queued(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 
 	/*
-	 * TCP may have destroyed the connection. One without a stream is TCP's, and the other
-	 * listener's.
+	 * Leave a connection without a stream to TCP, and to the other listener. TCP may have
+	 * destroyed a connection that has a stream.
 	 */
 	if (smc->mode == SMC_MODE_STREAM && sk->sk_state != TCP_CLOSE &&
 	    !sock_flag(sk, SOCK_DEAD)) {
@@ -647,7 +653,7 @@ bool smc_abandon_queued(struct smc_sock *smc)
 	local_bh_disable();
 	bh_lock_sock(sk);
 	is_owned = sock_owned_by_user(sk);
-	/* First, so that another listener does not take the connection for its own. */
+	/* Before SMC forgets the connection: another listener would accept it as TCP's. */
 	if (!is_owned)
 		smc_end_queued(smc);
 	bh_unlock_sock(sk);
@@ -675,14 +681,14 @@ void smc_reset_tcp(struct sock *sk)
 	smc_reset_other(sk);
 }
 
-/* TCP's connection and the stream may each last for a while after the other has ended. */
+/* Whether there is a peer depends on the stream: TCP's connection may end before or after it. */
 static int smc_getname(struct socket *sock, struct sockaddr *addr, int peer)
 {
 	struct smc_stream *st = smc_stream_of(sock->sk);
 
 	if (peer == 1 && (st ? smc_stream_has_failed(st) : smc_sk_is_connecting(sock->sk)))
 		return -ENOTCONN;
-	/* @peer is 2 in accept(), for which TCP gives the address in every state. */
+	/* With 2, which accept() uses, TCP gives the peer's address in every state. */
 	if (peer == 1 && st && !smc_stream_is_closed(st))
 		peer = 2;
 	return smc_tcp_ops(sock->sk)->getname(sock, addr, peer);
@@ -711,7 +717,7 @@ static void smc_ops_derive(struct smc_family_ops *ops, const struct proto_ops *t
 	ops->tcp = tcp;
 }
 
-/* TCP over IPv6 does not export its operations, but its sockets show them. */
+/* The operations of TCP over IPv6 are not exported, so they are read from a socket. */
 static int smc_ops_derive_family(int family, struct smc_family_ops *ops)
 {
 	struct socket *sock;

@@ -17,7 +17,7 @@ struct sock;
 int smc_ops_init(void);
 
 /**
- * smc_ops_for() - SMC's counterpart of TCP's operations
+ * smc_ops_for() - get SMC's counterpart of TCP's operations
  * @tcp: operations of a socket
  *
  * Context: any.
@@ -26,7 +26,7 @@ int smc_ops_init(void);
 const struct proto_ops *smc_ops_for(const struct proto_ops *tcp);
 
 /**
- * smc_ops_of_family() - SMC's operations for an address family
+ * smc_ops_of_family() - get SMC's operations for an address family
  * @family: AF_INET or AF_INET6
  *
  * Return: NULL if the kernel has no TCP for @family.
@@ -34,13 +34,13 @@ const struct proto_ops *smc_ops_for(const struct proto_ops *tcp);
 const struct proto_ops *smc_ops_of_family(int family);
 
 /**
- * smc_tcp_ops() - TCP's operations for an SMC socket
+ * smc_tcp_ops() - get TCP's operations for an SMC socket
  * @sk: socket
  */
 const struct proto_ops *smc_tcp_ops(const struct sock *sk);
 
 /**
- * smc_abandon() - SMC's part of a close by reset
+ * smc_abandon() - end SMC's part of a connection that is about to be reset
  * @smc: connection that no application has seen; freed by this function
  *
  * Context: process, without the socket lock; may sleep.
@@ -51,24 +51,26 @@ void smc_abandon(struct smc_sock *smc);
  * smc_abandon_queued() - close a connection that TCP may have in the queue of another listener
  * @smc: connection whose handshake is over
  *
- * A connection in an accept queue may be locked by its spinlock only: inet_csk_listen_stop() takes
- * the connection out without a look at its owner. The peer learns of the end from the stream.
+ * No thread may own the socket lock of a connection in an accept queue, because
+ * inet_csk_listen_stop() expects no owner. So this function takes only the spinlock. The peer
+ * learns of the end from the stream.
  *
  * Context: process, may sleep.
- * Return: false, with nothing done, if a user has the connection locked; then it is in no queue.
+ * Return: false, with nothing done, if a thread owns the socket lock; then the connection is in no
+ * queue.
  */
 bool smc_abandon_queued(struct smc_sock *smc);
 
 /**
- * smc_reset_other() - close a connection of TCP's by reset
- * @sk: socket that no application has seen; if it has a struct smc_sock, another thread frees that
+ * smc_reset_other() - reset a TCP connection that no application has seen
+ * @sk: socket; if SMC keeps a state of it, another thread frees the state
  *
  * Context: process, without the socket lock; may sleep.
  */
 void smc_reset_other(struct sock *sk);
 
 /**
- * smc_reset_tcp() - close a connection that no application has seen, by reset
+ * smc_reset_tcp() - reset a connection that no application has seen, and free SMC's state of it
  * @sk: socket
  *
  * Context: process, without the socket lock; may sleep.

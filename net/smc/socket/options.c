@@ -13,7 +13,7 @@
 
 #include "../../../include/uapi/linux/smc.h"
 
-/* TCP options that change the bytes of the TCP connection, or delay its SYN. */
+/* Whether a TCP option changes the bytes of the TCP connection, or delays its SYN. */
 static bool smc_tcp_option_is_of_tcp(int optname)
 {
 	switch (optname) {
@@ -33,7 +33,10 @@ static bool smc_tcp_option_is_of_tcp(int optname)
 	}
 }
 
-/* The same for options of any level. An IPsec policy changes the packets and their bytes. */
+/*
+ * Whether an option of any level changes the bytes or the packets of the TCP connection, or delays
+ * its SYN. An IPsec policy changes both.
+ */
 static bool smc_option_is_of_tcp(const struct sock *sk, int level, int optname)
 {
 	switch (level) {
@@ -55,10 +58,13 @@ static bool smc_option_is_administrators(int level, int optname)
 	return level != SOL_TCP || optname == TCP_REPAIR || optname == TCP_AO_REPAIR;
 }
 
-/* The error for an option that an SMC connection can't have. TCP's own errors come first. */
+/*
+ * Return: the error for an option that an SMC connection can't have. TCP's own errors take
+ * precedence.
+ */
 static int smc_option_refusal(const struct sock *sk, int level, int optname)
 {
-	/* TCP permits this one only before connect(). */
+	/* TCP permits TCP_FASTOPEN_CONNECT only before connect(). */
 	if (level == SOL_TCP && optname == TCP_FASTOPEN_CONNECT)
 		return -EINVAL;
 	if (smc_option_is_administrators(level, optname) &&
@@ -69,7 +75,7 @@ static int smc_option_refusal(const struct sock *sk, int level, int optname)
 
 bool smc_serves_only_tcp(const struct sock *sk)
 {
-	/* A shutdown() before there is a connection ends TCP's as soon as that begins. */
+	/* After a shutdown() without a connection, TCP ends the next one as soon as it begins. */
 	return smc_tcp_is_altered(sk) || READ_ONCE(sk->sk_shutdown);
 }
 
@@ -93,9 +99,10 @@ int smc_option_begin(struct sock *sk, int level, int optname)
 	int rc;
 
 	/*
-	 * Both replace the socket's operations, which are this module's: its release would not be
-	 * called. Kernel TLS also keeps a copy of those that it replaces first, for all its sockets
-	 * of the host. Programs take the error for a kernel without the ULP, and go on without.
+	 * TCP_ULP and IPV6_ADDRFORM replace the socket's operations, so this module's release would
+	 * not be called. Kernel TLS also keeps a copy of the first operations that it replaces, for
+	 * all its sockets of the host. A program takes ENOENT for a kernel without the ULP, and
+	 * goes on without it.
 	 */
 	if (level == SOL_TCP && optname == TCP_ULP)
 		return -ENOENT;

@@ -9,7 +9,7 @@ struct sock;
 struct socket;
 
 /**
- * smc_serves_only_tcp() - tell whether a listener has an option or state that SMC can't serve
+ * smc_serves_only_tcp() - whether a listener has an option or state that SMC can't serve
  * @sk: socket, locked
  *
  * Context: process.
@@ -17,7 +17,7 @@ struct socket;
 bool smc_serves_only_tcp(const struct sock *sk);
 
 /**
- * smc_wants_only_tcp() - tell whether a client has an option or state that SMC can't serve
+ * smc_wants_only_tcp() - whether a client has an option or state that SMC can't serve
  * @sk: socket, locked
  *
  * Context: process.
@@ -30,9 +30,9 @@ bool smc_wants_only_tcp(const struct sock *sk);
  * @level: SOL_*
  * @optname: option
  *
- * An option that replaces the socket's operations is refused, whatever the socket is. An option
- * that changes the TCP connection is refused while SMC carries the data. For such an option,
- * connections that the socket begins before smc_option_end() are TCP.
+ * An option that replaces the socket's operations is refused for every socket. An option that
+ * changes the TCP connection is refused while SMC carries the data. While such an option is being
+ * set, until smc_option_end(), connections that the socket begins are TCP's.
  *
  * Context: process, without the socket lock.
  * Return: 0, if smc_option_end() is to be called; -ENOENT, -EOPNOTSUPP, -EINVAL, -EPERM or

@@ -21,7 +21,7 @@
 #include "trace.h"
 #include "workqueue.h"
 
-/* How long after TCP's FIN or reset the end of the stream may come. */
+/* Jiffies after TCP's FIN or reset in which the peer has to end the stream. */
 #define SMC_FIN_WAIT		(5 * HZ)
 
 static void smc_sock_check_fin(struct work_struct *work);
@@ -41,7 +41,10 @@ struct smc_sock *smc_sock_find(const struct sock *sk)
 	return xa_load(&smc_net(sock_net(sk))->socks, smc_sock_index(sk));
 }
 
-/* TCP charges nobody if sockets are not accounted, or if the root group created the socket. */
+/*
+ * Return: the control group of the socket, referenced. If TCP charges none, because sockets are not
+ * accounted or the root group created the socket: that of set_active_memcg() or of the caller.
+ */
 static struct mem_cgroup *smc_sock_get_memcg(const struct sock *sk)
 {
 	if (sk->sk_memcg && mem_cgroup_tryget(sk->sk_memcg))
@@ -78,7 +81,7 @@ static gfp_t smc_sock_gfp(const struct sock *sk)
 	return sk->sk_socket ? GFP_KERNEL : GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
 }
 
-/* Charges the control group that set_active_memcg() has set. */
+/* Charges the control group set by set_active_memcg(). */
 static struct smc_sock *smc_sock_make(struct sock *sk, enum smc_role role,
 				      struct mem_cgroup *memcg)
 {
@@ -134,15 +137,16 @@ int smc_sock_for_each(const struct net *net, unsigned long *index,
 
 void smc_sock_queue_later(struct smc_sock *smc, unsigned long delay)
 {
-	/* Few sockets need the work, and cancelling it costs time even if it never ran. */
+	/* smc_sock_cancel() skips a work that was never queued, because cancelling costs time. */
 	WRITE_ONCE(smc->has_later, true);
 	mod_delayed_work(smc_wq, &smc->later, delay);
 }
 
 /*
- * TCP's callback can't send, so a work declines a PROPOSAL. No work is queued for a connection that
- * waits for accept(): nobody may lock such a connection, as TCP expects when it stops listening.
- * Return: true while there is no byte for the application.
+ * Drops late CLC messages. TCP's callback can't send, so a work declines a late PROPOSAL. No such
+ * work is queued for a connection that waits for accept(): the work would lock the connection,
+ * which TCP expects to be unlocked when it stops listening.
+ * Return: true while no byte for the application has come.
  */
 static bool smc_sock_skip_late_clc(struct smc_sock *smc)
 {
@@ -167,8 +171,8 @@ void smc_sock_timer(struct smc_sock *smc, struct timer_list *timer,
 
 /*
  * Does what is due on the socket: ends the deferral of a connection (TCP_DEFER_ACCEPT), closes
- * TCP's connection after its stream, or declines a PROPOSAL that came too late. The socket's user
- * may keep the socket locked for long: then the work comes back later, and delays no other work.
+ * TCP's connection after its stream, or declines a PROPOSAL that came too late. If the socket's
+ * user keeps the socket locked, the work queues itself again, so that it delays no other work.
  */
 static void smc_sock_do_later(struct work_struct *work)
 {
@@ -179,7 +183,7 @@ static void smc_sock_do_later(struct work_struct *work)
 		smc_listener_end_deferral(smc);
 		return;
 	}
-	/* A connection without a parent is not deferred: the other duties are due at once. */
+	/* Only a connection with a parent can be deferred. The other duties are due at once. */
 	if (!smc_sock_trylock(smc->sk)) {
 		queue_delayed_work(smc_wq, &smc->later, SMC_SOCK_RETRY);
 		return;
@@ -217,21 +221,21 @@ static bool smc_sock_has_reported(const struct sock *sk)
 	return sk->sk_state == TCP_CLOSE && sk->sk_socket && sk->sk_socket->state == SS_UNCONNECTED;
 }
 
-/* SMC's handshake broke off in the middle: neither SMC nor TCP can go on. */
+/* Ends a connection whose SMC handshake broke off in the middle: neither SMC nor TCP can go on. */
 static void smc_sock_abort(struct smc_sock *smc, int err)
 {
 	struct sock *sk = smc->sk;
-	/* TCP's own error comes first, unless sending a message has taken it. */
+	/* TCP's own error takes precedence, unless the sending of a CLC message has taken it. */
 	int reset = sk->sk_err;
 	bool has_told = smc_sock_has_reported(sk);
 
-	/* After a reset, as opposed to a disconnect, accept() can still name the peer. */
+	/* smc_tcp_reset(), unlike a disconnect, keeps the peer's address for accept(). */
 	if (sk->sk_state != TCP_CLOSE)
 		smc_tcp_reset(sk);
-	/* The next connect() or read takes the error. */
+	/* The next connect() or read returns the error. */
 	if (!has_told)
 		WRITE_ONCE(sk->sk_err, reset ? : smc->hs.aborted ? ECONNRESET : -err);
-	/* Last: before this, no call takes the connection for one that TCP may use. */
+	/* Last: calls wait while the socket is hooked, and use TCP's connection afterwards. */
 	smc_sock_unhook(smc);
 }
 
@@ -254,8 +258,8 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	smp_store_release(&smc->mode, SMC_MODE_STREAM);
 	smc_keepalive_begin(smc);
 	/*
-	 * The peer may have sent data or closed already. Waiting threads need no wake-up here: they
-	 * are woken when the handshake is over.
+	 * The peer may have sent data or closed already. Waiting threads need no wake-up here:
+	 * smc_sock_finish_handshake() wakes them.
 	 */
 	smc_stream_report_urgent(smc->stream);
 	smc_sock_check_tcp(smc);
@@ -275,8 +279,8 @@ void smc_sock_leave_smc(struct smc_sock *smc)
 }
 
 /*
- * The connection goes on with TCP. SO_TIMESTAMPING counts the application's bytes only, so the CLC
- * messages sent so far are left out of the count.
+ * Lets the connection go on with TCP. SO_TIMESTAMPING counts the application's bytes only, so the
+ * CLC messages sent so far are left out of the count.
  */
 static void smc_sock_enter_tcp(struct smc_sock *smc)
 {
@@ -313,8 +317,9 @@ static const struct smc_handshake_ops smc_sock_handshake_ops = {
 };
 
 /*
- * TCP's FIN or reset and the end of the stream travel on different paths, so the end may come some
- * time after. But a peer that closed TCP and never ends the stream is gone.
+ * Aborts a stream whose end has not come in time after TCP's FIN or reset. The stream's end travels
+ * on another path, so it may come later than TCP's. But a peer that closed TCP and never ends the
+ * stream is gone.
  */
 static void smc_sock_check_fin(struct work_struct *work)
 {
@@ -326,8 +331,9 @@ static void smc_sock_check_fin(struct work_struct *work)
 }
 
 /*
- * @end has the SMC_CONN_* flags of which one is to come. After a reset, even one that follows a
- * FIN, fewer flags count as an end than after a FIN.
+ * Gives the peer SMC_FIN_WAIT to send one of the flags @end (SMC_CONN_*). Fewer flags are permitted
+ * after a reset than after a FIN. A reset may follow a FIN: then only the flags permitted after
+ * both count.
  */
 static void smc_sock_await_end(struct smc_sock *smc, u8 end)
 {
@@ -338,10 +344,10 @@ static void smc_sock_await_end(struct smc_sock *smc, u8 end)
 }
 
 /*
- * TCP's connection broke. If the peer reset it, the stream's message of that reset, and bytes
- * before it, may still be on their way. A stream that had failed before gets no second error:
- * sk_err becomes the stream's error again unless a call that transfers data has returned it.
- * Whether SO_ERROR has taken that error can't be known.
+ * Handles the break of TCP's connection. If the peer reset TCP, its last bytes and the end of its
+ * stream may still be on their way. A stream that had failed before gets no second error: sk_err
+ * becomes the stream's error again, unless a call that transfers data has returned that error.
+ * SO_ERROR may have returned it, too, but leaves no record of that.
  */
 static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 {
@@ -355,7 +361,7 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 		WRITE_ONCE(sk->sk_err, 0);
 	} else if (!READ_ONCE(st->rx.conn_flags) && (err == ECONNRESET || err == EPIPE)) {
 		WRITE_ONCE(sk->sk_err, 0);
-		/* A peer that has only shut down its sending direction still needs TCP. */
+		/* SMC_CONN_DONE_WRITING does not count: it leaves the peer in need of TCP. */
 		smc_sock_await_end(smc, SMC_CONN_GONE);
 	} else {
 		smc_stream_abort(st, err);
@@ -363,8 +369,9 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 }
 
 /*
- * When both ends have closed, TCP ends without an error, and has seen a FIN. An error that the
- * application has not read may be older: it may come from an ICMP message that IP_RECVERR reports.
+ * Whether TCP's connection is closed because both ends closed it. TCP has then seen a FIN, and ends
+ * without an error. @err may still be set: by an earlier ICMP message that IP_RECVERR reports, and
+ * that the application has not read.
  */
 static bool smc_sock_tcp_is_over(const struct smc_sock *smc, int err)
 {

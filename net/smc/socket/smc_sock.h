@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An SMC socket is a TCP socket with this module's operations: its struct sock is TCP's. SMC keeps
- * a struct smc_sock for it from connect(), listen() or the first SMC option on, in an array of the
- * namespace that is indexed by struct sock. sk_user_data points to the struct while SMC has
- * anything to do with the socket. A listener's sk_user_data is left to BPF's maps of sockets, so
- * callbacks.c finds the listener by its operations. TCP does every call of a socket that SMC does
- * not know, or that went back to TCP.
+ * An SMC socket is a TCP socket with this module's operations: its struct sock is TCP's. From
+ * connect(), listen(), accept() or an option that concerns SMC until release, SMC keeps a struct
+ * smc_sock for the socket, in an array of the namespace that is indexed by the address of the
+ * struct sock. While SMC takes part in the connection, the socket is hooked: it has this module's
+ * callbacks, and its sk_user_data points to the struct smc_sock. A listener's sk_user_data is left
+ * to BPF's maps of sockets, so callbacks.c finds the listener by its operations. The calls of a
+ * socket that is not hooked are TCP's.
  *
- * Locking: the socket lock protects the mode. The struct lives until release, so calls
- * may use it without a reference; TCP's callbacks use it under RCU.
+ * Locking: the socket lock protects the mode. The struct lives until release, so calls may use it
+ * without a reference; TCP's callbacks use it under RCU.
  */
 #ifndef SMC_SOCK_H
 #define SMC_SOCK_H
@@ -27,7 +28,7 @@ struct smc_listener;
 struct smc_stream;
 
 enum smc_mode {
-	SMC_MODE_TCP,		/* by choice or fallback; hooked only for late CLC messages */
+	SMC_MODE_TCP,		/* the socket is TCP's; hooked only while CLC messages may come */
 	SMC_MODE_CONNECTING,	/* TCP's handshake is under way */
 	SMC_MODE_HANDSHAKE,	/* SMC's handshake is under way */
 	SMC_MODE_STREAM,	/* the stream carries the data */
@@ -35,29 +36,30 @@ enum smc_mode {
 };
 
 /*
- * Value of smc_sock.local_listener: connect() will run SMC's handshake. With a remote peer it stays
- * so; a listener of this namespace that gets the other end replaces it.
+ * Value of smc_sock.local_listener: connect() will run SMC's handshake, and no listener of this
+ * namespace has reported the other end. With a remote peer that does not change.
  */
 #define SMC_LISTENER_UNKNOWN	((struct smc_listener *)ERR_PTR(-ENOENT))
 
 /**
- * struct smc_sock - what SMC knows of a socket
+ * struct smc_sock - SMC's state of a socket
  * @sk: the TCP socket
  * @mode: see enum smc_mode
  * @role: client or server
  * @tcp_only: the socket has listened, and its later connections are TCP's
- * @tcp_holds: number of options being set, during which no connection may begin to use SMC
+ * @tcp_holds: number of setsockopt() calls under way that change the TCP connection; meanwhile no
+ *	connection may begin to use SMC
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many handshakes are under way
- * @local_listener: while connect() is under way and will run SMC's handshake: the listener of this
- *	namespace that has the other end, referenced, or SMC_LISTENER_UNKNOWN; otherwise NULL. If
- *	SMC's handshake begins while it is set, no work is queued. So the thread that sets it holds
- *	the socket lock until TCP has begun to connect, and then takes it in
- *	smc_connect_handshake(), unless another connect() has: the one that takes it runs the
- *	handshake that has begun
+ * @local_listener: NULL, unless connect() is under way and will run SMC's handshake: then the
+ *	listener of this namespace that has the other end, referenced, or SMC_LISTENER_UNKNOWN. If
+ *	SMC's handshake begins while the field is set, no work is queued for it. So the thread that
+ *	sets the field holds the socket lock until TCP has begun to connect. Then
+ *	smc_connect_handshake() takes the field's value. If several threads call connect(), the one
+ *	that takes the value runs the handshake that has begun
  * @reason: why the connection is TCP's: a diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
- * @memcg: control group to charge for buffers, referenced; or NULL. It is the socket's, or, where
- *	TCP charges nobody, that of the thread that created this struct
+ * @memcg: control group to charge for buffers, referenced; or NULL. It is the socket's or, if TCP
+ *	charges none, that of the thread that created this struct
  * @hs: SMC's handshake
  * @stream: the stream, from SMC_MODE_STREAM until release; else NULL
  * @later: work that callbacks of TCP and of the stream queue, see smc_sock_do_later()
@@ -65,19 +67,19 @@ enum smc_mode {
  * @syn: timer that detects SYNs without an answer, in SMC_MODE_CONNECTING
  * @option_removed: @syn has removed the SMC option from the SYNs still to come
  * @retrans_with: TCP's count of retransmissions when the option was removed
- * @awaited_end: SMC_CONN_* flags, one of which the peer's end of the stream is to carry after TCP's
- *	FIN or reset; 0 before those
+ * @awaited_end: SMC_CONN_* flags, one of which the peer has to send after TCP's FIN or reset; 0
+ *	before that
  * @fin: work that aborts the stream if no flag of @awaited_end has come in time
- * @keepalive: timer that finds out whether TCP's connection below the stream still stands
+ * @keepalive: timer that probes the TCP connection below the stream
  * @keepalive_probes: number of probes sent since the peer last answered
  * @keepalive_sent: time of the last probe, in tcp_jiffies32
  * @listener: the listener, from SMC_MODE_LISTEN until release; else NULL
  * @parent: listener that this connection came to, until accept()
- * @generation: that of the parent when the connection was taken from TCP
+ * @generation: generation of @parent when the connection was taken from TCP
  * @req: TCP's request of this connection. The reference belongs to TCP's accept queue while the
  *	connection waits there
- * @is_deferred: accept() does not return the connection before the peer has sent data (of the
- *	stream); written under the parent's lock
+ * @is_deferred: accept() does not return the connection before the peer has sent data by the
+ *	stream; written under @parent's lock
  * @siblings: entry in one of the parent's lists
  * @rcu: frees the struct after TCP's callbacks are done with it
  */
@@ -127,23 +129,23 @@ static inline bool smc_is_connecting(const struct smc_sock *smc)
 }
 
 /**
- * smc_tcp_data_ready() - TCP's sk_data_ready, as long as a socket is hooked
+ * smc_tcp_data_ready() - handle TCP's sk_data_ready for a hooked socket
  * @sk: socket
  *
- * Context: TCP's: any but hard interrupt; the socket is locked, unless it listens.
+ * Context: any but hard interrupt; TCP has locked the socket, unless it listens.
  */
 void smc_tcp_data_ready(struct sock *sk);
 
 /**
- * smc_tcp_state_change() - TCP's sk_state_change, likewise
+ * smc_tcp_state_change() - handle TCP's sk_state_change for a hooked socket
  * @sk: socket
  *
- * Context: TCP's: any but hard interrupt; the socket is locked.
+ * Context: any but hard interrupt; TCP has locked the socket.
  */
 void smc_tcp_state_change(struct sock *sk);
 
 /**
- * smc_sk_listening() - smc_sk() of a socket whose sk_user_data is not SMC's
+ * smc_sk_listening() - find SMC's state of a listener, whose sk_user_data is not SMC's
  * @sk: socket with this module's callbacks
  *
  * Context: as smc_sk().
@@ -152,12 +154,12 @@ void smc_tcp_state_change(struct sock *sk);
 struct smc_sock *smc_sk_listening(const struct sock *sk);
 
 /**
- * smc_sk() - what SMC knows of a socket that it has to do with now
+ * smc_sk() - find SMC's state of a socket that is hooked now
  * @sk: socket
  *
  * Context: the caller has the socket's file open, is its release, or is under RCU. No checker finds
- * a caller that is none of these. A caller that only compares the pointer may have any context.
- * Return: NULL if the socket is TCP's now.
+ * a caller that breaks this rule. A caller that only compares the pointer may have any context.
+ * Return: NULL if the socket is not hooked: then it is TCP's.
  */
 static inline struct smc_sock *smc_sk(const struct sock *sk)
 {
@@ -187,7 +189,7 @@ static inline bool smc_sk_is_connecting(const struct sock *sk)
 }
 
 /**
- * smc_mode() - the mode of a socket, for a call without its lock
+ * smc_mode() - read the mode of a socket without its lock
  * @smc: socket
  *
  * Context: any.
@@ -199,11 +201,11 @@ static inline enum smc_mode smc_mode(const struct smc_sock *smc)
 }
 
 /**
- * smc_stream_of() - the socket's stream now; inline for the calls that transfer data
+ * smc_stream_of() - get the stream that a socket has now
  * @sk: socket whose release has not begun
  *
  * Context: any.
- * Return: NULL without one.
+ * Return: the stream, or NULL.
  */
 static __always_inline struct smc_stream *smc_stream_of(const struct sock *sk)
 {
@@ -213,12 +215,12 @@ static __always_inline struct smc_stream *smc_stream_of(const struct sock *sk)
 }
 
 /**
- * smc_listener_of() - the socket's listener now, looked up once
+ * smc_listener_of() - get the listener of a socket that listens with SMC now
  * @sk: socket whose release has not begun
  *
  * Context: any.
- * Return: NULL if the socket does not listen with SMC; another thread may make it TCP's at any
- * time.
+ * Return: the listener, or NULL. Another thread may leave the socket to TCP at any time, so a call
+ * looks the listener up only once.
  */
 static inline struct smc_listener *smc_listener_of(const struct sock *sk)
 {
@@ -228,29 +230,29 @@ static inline struct smc_listener *smc_listener_of(const struct sock *sk)
 }
 
 /**
- * smc_sock_find() - what SMC knows of a socket, including one that went back to TCP
+ * smc_sock_find() - find SMC's state of a socket, including one that went back to TCP
  * @sk: socket
  *
  * Context: the caller has the socket's file open, is its release, or is under RCU.
- * Return: NULL if SMC does not know the socket.
+ * Return: NULL if SMC keeps no state of the socket.
  */
 struct smc_sock *smc_sock_find(const struct sock *sk);
 
 /**
- * smc_sock_create() - make SMC know a socket, in SMC_MODE_TCP
+ * smc_sock_create() - create SMC's state of a socket, in SMC_MODE_TCP
  * @sk: socket
- * @role: of this end in SMC's handshake
+ * @role: role of this end in SMC's handshake
  *
  * The struct and later its buffers are charged to the socket's control group, or else to that of
  * set_active_memcg() or of the caller.
  *
- * Return: NULL without memory.
+ * Return: the state, or NULL if there is no memory.
  */
 struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
 
 /**
- * smc_sock_free() - free what SMC knows of a socket, after an RCU grace period
- * @smc: socket that was forgotten, and whose SMC handshake is over
+ * smc_sock_free() - free SMC's state of a socket, after an RCU grace period
+ * @smc: socket after smc_sock_forget(), whose SMC handshake is over
  */
 void smc_sock_free(struct smc_sock *smc);
 
@@ -258,12 +260,13 @@ void smc_sock_free(struct smc_sock *smc);
  * smc_sock_forget() - take a socket out of the array because its release begins
  * @smc: socket
  *
- * Each socket in the array has a live struct sock and, in SMC_MODE_STREAM, a live stream.
+ * smc_sock_for_each() relies on this: each socket in the array has a live struct sock and, in
+ * SMC_MODE_STREAM, a live stream.
  */
 void smc_sock_forget(struct smc_sock *smc);
 
 /**
- * smc_sock_timer() - body of a socket's timer function
+ * smc_sock_timer() - run a timer function of a socket, and restart the timer on request
  * @smc: socket
  * @timer: one of its timers, which has expired
  * @look: called under bh_lock_sock(); returns in how many jiffies to call it again, or 0
@@ -278,8 +281,8 @@ void smc_sock_timer(struct smc_sock *smc, struct timer_list *timer,
  * @sk: socket about to connect or listen, or just taken from TCP
  *
  * Under tcp2smc, parts of the kernel that call sock_create() get an SMC socket. It differs from an
- * application's: it has foreign callbacks or user data, restricted allocations (sk_allocation), or
- * no file although sock_create_kern() did not create it.
+ * application's socket: it has callbacks or user data of that part, restricted allocations
+ * (sk_allocation), or no file although sock_create_kern() did not create it.
  *
  * Context: the socket is locked.
  */
@@ -289,7 +292,7 @@ bool smc_sock_is_taken(const struct sock *sk);
  * smc_sock_leave_smc() - leave the socket to TCP, and end its stream if it has one
  * @smc: socket, locked, whose TCP connection is closed or about to be
  *
- * Calls may be under way in the stream, so the stream stays until the release of the socket.
+ * Other calls may still use the stream, so it stays until the release of the socket.
  *
  * Context: process.
  */
@@ -298,7 +301,7 @@ void smc_sock_leave_smc(struct smc_sock *smc);
 /**
  * smc_sock_hook() - replace the socket's callbacks by this module's
  * @smc: socket, locked
- * @mode: to enter
+ * @mode: mode to enter
  */
 void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode);
 
@@ -318,7 +321,8 @@ void smc_sock_unhook(struct smc_sock *smc);
 void smc_sock_fall_back(struct smc_sock *smc, u32 reason);
 
 /**
- * smc_sock_drop_late() - drop CLC messages that come too late; unhook once other bytes came
+ * smc_sock_drop_late() - drop CLC messages that come too late; unhook the socket once other bytes
+ * came
  * @smc: socket, hooked, in SMC_MODE_TCP; locked or in TCP's data_ready callback
  *
  * Return: true while there is no byte for the application.
@@ -328,13 +332,13 @@ bool smc_sock_drop_late(struct smc_sock *smc);
 /**
  * smc_sock_for_each() - call @fn for every socket of a namespace, until it returns an error
  * @net: namespace
- * @index: index of the array to begin at, 0 for all; after an error, that of the socket of the
- *	error
+ * @index: index to begin at, 0 for all sockets; after an error of @fn, the index of the socket that
+ *	caused it
  * @fn: called for each socket
  * @arg: passed to @fn
  *
- * A caller that goes on from an index meets each lasting socket exactly once, while other sockets
- * come and go.
+ * A caller that continues from @index meets each socket that stays exactly once, even if others
+ * come and go between the calls.
  *
  * Context: process; @fn runs under the array's lock, with softirqs off.
  * Return: 0 or the error of @fn.
@@ -349,14 +353,15 @@ int smc_sock_for_each(const struct net *net, unsigned long *index,
 void smc_sock_check_tcp(struct smc_sock *smc);
 
 /**
- * smc_sock_tcp_changed() - draw conclusions for the stream from TCP's state
+ * smc_sock_tcp_changed() - abort the stream, or wait for its end, if TCP's connection broke or got
+ * a FIN
  * @smc: socket in SMC_MODE_STREAM, locked or in one of TCP's callbacks
  */
 void smc_sock_tcp_changed(struct smc_sock *smc);
 
 /**
- * smc_sock_queue_later() - have a worker do what is due on a socket, see smc_sock_do_later()
- * @smc: socket; the caller holds a lock that makes smc_sock_cancel() come later
+ * smc_sock_queue_later() - queue the work of a socket, smc_sock_do_later()
+ * @smc: socket; the caller holds a lock that its release takes before it calls smc_sock_cancel()
  * @delay: in jiffies; replaces the delay of an earlier call
  *
  * Context: any but hard interrupt.
@@ -372,7 +377,7 @@ void smc_sock_queue_later(struct smc_sock *smc, unsigned long delay);
 void smc_sock_cancel(struct smc_sock *smc);
 
 /**
- * smc_tcp_wake() - wake all threads that wait for anything on a socket
+ * smc_tcp_wake() - wake all threads that wait on a socket, whatever they wait for
  * @sk: socket
  */
 void smc_tcp_wake(struct sock *sk);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The supported kernels have no hook in common that could change new TCP sockets. But
- * every new TCP socket passes tcp_init_sock() when it is complete but not in use yet. A
- * kprobe at the entry of that function gives the socket this module's operations, if the
- * namespace has tcp2smc set. The probe is based on ftrace, and so cheap. It is placed
- * when the host sets the sysctl for the first time, and stays until the module is
- * unloaded: the root of a container must not be able to patch kernel text.
+ * The supported kernels have no hook in common that could change new TCP sockets. But every new TCP
+ * socket passes tcp_init_sock() when it is complete but not in use yet. A kprobe at the entry of
+ * that function gives the socket this module's operations, if the namespace has tcp2smc set. The
+ * probe is based on ftrace, and therefore cheap. It is placed when the host sets the sysctl for the
+ * first time, and stays until the module is unloaded: the root of a container must not be able to
+ * patch kernel text.
  */
 
 #include <linux/capability.h>
@@ -19,7 +19,7 @@
 #include "ops.h"
 #include "tcp2smc.h"
 
-/* A thread that tests whether the probe works, and whether the probe saw it. */
+/* The thread that tests whether the probe works, and whether the probe saw the test. */
 static struct task_struct *smc_tcp2smc_test_task;
 static bool smc_tcp2smc_test_hit;
 
@@ -30,9 +30,9 @@ static bool smc_tcp2smc_is_enabled(const struct sock *sk)
 }
 
 /*
- * Context: preemption off. Once the operations are set, creation may be preempted before
- * it takes a reference for them, so the sock holds the module. While the module is being
- * unloaded no reference is possible, and the socket stays TCP.
+ * Context: preemption off. After the probe has set the operations, the creating thread may be
+ * preempted before it takes a module reference for them. So the sock takes one here. While the
+ * module is being unloaded, no reference is possible, and the socket stays TCP's.
  */
 static int smc_tcp2smc_probe(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -81,7 +81,9 @@ static int smc_tcp2smc_place(void)
 
 	if (smc_tcp2smc_is_placed)
 		return 0;
-	/* Refused beside a symbol; an attempt that failed leaves it there. */
+	/*
+	 * register_kprobe() refuses an address beside a symbol, and a failed call leaves one here.
+	 */
 	smc_tcp2smc_kprobe.addr = NULL;
 	rc = register_kprobe(&smc_tcp2smc_kprobe);
 	smc_tcp2smc_is_placed = !rc;
@@ -89,8 +91,9 @@ static int smc_tcp2smc_place(void)
 }
 
 /*
- * One caller at a time. In the first user namespace, whoever owns that of the network; others would
- * have all wait while they look for memory for the try, in their control group.
+ * Called with tcp2smc_lock. Only the host's administrator may place or test the probe. The test
+ * allocates memory: the root of a container whose control group is full would hold the lock for
+ * long, and all other writers of the sysctl would wait.
  */
 static int smc_tcp2smc_enable(void)
 {

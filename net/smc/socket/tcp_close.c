@@ -10,7 +10,7 @@
 #include "stream/stream.h"
 #include "tcp.h"
 
-/* Delay of TCP's reset after the stream failed, so that the program can read SO_ERROR before. */
+/* Delay of TCP's reset after the stream failed, so that the program can read SO_ERROR first. */
 #define SMC_TCP_CLOSE_DELAY	(HZ / 10)
 
 void smc_tcp_close_failed(struct sock *sk)
@@ -24,9 +24,9 @@ void smc_tcp_close_failed(struct sock *sk)
 	err = READ_ONCE(sk->sk_err);
 	smc_tcp_reset(sk);
 	/*
-	 * Restore the stream's error, unless the program has read it. SO_ERROR takes
-	 * sk_err without the lock: between these lines it may find TCP's error, and the
-	 * stream's once more afterwards.
+	 * Restore the stream's error, unless the program has read it: TCP's reset may have changed
+	 * sk_err. getsockopt(SO_ERROR) takes sk_err without the lock. So between these lines it may
+	 * return TCP's error, and later the stream's a second time.
 	 */
 	WRITE_ONCE(sk->sk_err, err);
 }
@@ -94,7 +94,7 @@ bool smc_tcp_close_orderly(struct smc_stream *st, struct sock *sk, long linger)
 	bool by_reset = smc_stream_closes_by_reset(st);
 	bool done;
 
-	/* Before the stream: otherwise TCP would report its reset as another error. */
+	/* TCP before the stream: otherwise TCP would report its reset as another error. */
 	if (by_reset || smc_stream_has_failed(st))
 		smc_tcp_disconnect(sk);
 	done = smc_stream_close(st, by_reset, linger);
@@ -102,12 +102,15 @@ bool smc_tcp_close_orderly(struct smc_stream *st, struct sock *sk, long linger)
 	if (smc_stream_has_failed(st) && sk->sk_state != TCP_CLOSE)
 		smc_tcp_disconnect(sk);
 	smc_tcp_shutdown(sk, st);
-	/* The stream has lingered already. */
+	/* TCP need not linger, because the stream has. */
 	sock_reset_flag(sk, SOCK_LINGER);
 	return done;
 }
 
-/* The state that a plain TCP connection would have, if that of the connection below is @state. */
+/*
+ * Return: the state that a plain TCP connection would have in place of the stream and of the TCP
+ * connection below, which has the state @state.
+ */
 static u8 smc_tcp_close_state(const struct smc_stream *st, u8 state)
 {
 	/* SMC_CONN_ABORT may be the kernel's own answer, not an end by the application. */
@@ -129,7 +132,7 @@ static u8 smc_tcp_close_state(const struct smc_stream *st, u8 state)
 		/* TCP reports a socket as closed while its connection is in TIME_WAIT. */
 		return is_received ? TCP_CLOSE : TCP_FIN_WAIT2;
 	case TCP_CLOSE:
-		/* TCP's reset came before the stream's end, and no call has reported that yet. */
+		/* TCP was reset before the stream's end came, and no call has reported that yet. */
 		if (is_received)
 			return is_sent ? TCP_CLOSE : TCP_CLOSE_WAIT;
 		return is_sent ? TCP_FIN_WAIT2 : TCP_ESTABLISHED;
@@ -138,7 +141,7 @@ static u8 smc_tcp_close_state(const struct smc_stream *st, u8 state)
 	}
 }
 
-/* Count bytes as TCP does: with an acknowledged SYN, and with a FIN in each direction. */
+/* Counts bytes as TCP does, which counts a client's acknowledged SYN and each FIN as a byte. */
 static void smc_tcp_close_count(const struct smc_sock *smc, struct tcp_info *info)
 {
 	const struct smc_stream *st = smc->stream;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Closing the TCP connection below a stream. The connection ends as if it carried the
- * stream's bytes itself: so its states, its TIME_WAIT and the output of ss are TCP's.
+ * Closing the TCP connection below a stream. The connection ends as if it had carried the stream's
+ * bytes itself: its states, its TIME_WAIT and the output of ss are those of plain TCP.
  *
- * TCP's FIN is sent after the peer's host has the message with which the stream ends,
- * because the peer may take a FIN for the end of the whole connection. If the last
- * bytes wait for the peer's window, so does the FIN. A reset discards bytes, and waits
- * for nothing.
+ * TCP's FIN is sent after the peer's host has the message with which the stream ends, because the
+ * peer may take a FIN for the end of the whole connection. If the last bytes wait for the peer's
+ * window, so does the FIN. A reset discards bytes, and waits for nothing.
  */
 #ifndef SMC_TCP_CLOSE_H
 #define SMC_TCP_CLOSE_H
@@ -18,7 +17,8 @@ struct smc_stream;
 struct sock;
 
 /**
- * smc_tcp_close() - shut down the TCP connection if the stream is shut down
+ * smc_tcp_close() - shut down the TCP connection, if the stream is shut down and its end was
+ * delivered
  * @sk: socket, locked; nothing happens without a stream
  *
  * Context: process.
@@ -35,7 +35,7 @@ void smc_tcp_close(struct sock *sk);
 void smc_tcp_close_later(struct sock *sk);
 
 /**
- * smc_tcp_close_begin() - queue the work for a stream that failed before it had a socket
+ * smc_tcp_close_begin() - call smc_tcp_close_later() if the stream failed before it had a socket
  * @smc: socket, locked, which has just got its stream, or left its listener
  *
  * Context: process.
@@ -43,7 +43,8 @@ void smc_tcp_close_later(struct sock *sk);
 void smc_tcp_close_begin(struct smc_sock *smc);
 
 /**
- * smc_tcp_close_by_work() - the work queued by smc_tcp_close_later()
+ * smc_tcp_close_by_work() - shut down or reset the TCP connection, in the work that
+ * smc_tcp_close_later() queued
  * @smc: socket, locked
  *
  * Context: process.
