@@ -4,8 +4,8 @@
  * the kernel's own smc module has as well have the same names and fields here, so that scripts work
  * with either module.
  *
- * Pointers serve to tell the events of one object from those of another. The socket is TCP's sock,
- * as in the events "tcp" and "sock".
+ * Pointers tell the events of different objects apart. The socket is TCP's sock, as in the events
+ * "tcp" and "sock".
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM smc

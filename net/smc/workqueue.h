@@ -7,8 +7,8 @@
 /*
  * The work queues of the module, created by module.c. Each namespace also has work queues of its
  * own for SMC handshakes (admin/net.h). A queue runs a bounded number of works at a time. So no
- * work may wait for something that another work of the same queue does: otherwise a peer for which
- * many works wait would stop all of them.
+ * work may wait for something that another work of the same queue does: if many works wait for one
+ * peer, that other work would not run.
  */
 
 /* Works that must sleep but wait for no peer, like those that answer peers. */

@@ -24,7 +24,7 @@ bool smc_listener_is_ready(struct smc_listener *l)
 	return false;
 }
 
-/* Return: the reason for TCP: the client was not offered SMC, or did not offer SMC. */
+/* Return: the diagnosis of a connection without SMC: this end or the client did not offer SMC. */
 static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_sock *child)
 {
 	if (READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
@@ -34,7 +34,10 @@ static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_so
 	return SMC_DIAG_PEER_NO_SMC;
 }
 
-/* Creates the state of a TCP connection, which counts as a fallback. Without memory, resets it. */
+/*
+ * Creates SMC's state of a connection that is TCP's, and counts the fallback. Resets the connection
+ * if there is no memory.
+ */
 static struct smc_sock *smc_listener_classify_tcp(struct smc_listener *l, struct sock *sk)
 {
 	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);

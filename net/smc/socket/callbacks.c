@@ -137,7 +137,7 @@ static void smc_children_unhook(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
-	/* TCP has given other operations to an IPv4 client's child of an IPv6 listener. */
+	/* A child of an IPv6 listener has other operations, from TCP, if its client is IPv4. */
 	if (smc_children_are_hooked(icsk->icsk_af_ops))
 		WRITE_ONCE(icsk->icsk_af_ops, smc_tcp_family_of(sk)->af_ops);
 }
@@ -166,7 +166,9 @@ static void smc_child_init_tcp(struct sock *child, const struct request_sock *re
 	smc_callbacks_restore(child);
 	smc_children_unhook(child);
 	smc_tcp_set_congested(child, NULL);
-	/* With Fast Open the SYN-ACK is still to be sent, and without the mark it offers no SMC. */
+	/*
+	 * With Fast Open the SYN-ACK is still to be sent. It offers no SMC if the child does not.
+	 */
 	if (!smc_child_may_be_offered(req) || smc_child_is_fast_open(skb))
 		smc_tcp_set_offer(child, false);
 	/* Delay acknowledgements: the answer to the PROPOSAL acknowledges it, too. */
@@ -225,7 +227,7 @@ struct smc_sock *smc_sk_listening(const struct sock *sk)
 {
 	const struct smc_listener *l = smc_children_listener(sk);
 
-	/* A child that is being created is a copy of the listener, not the listener. */
+	/* A child that is being created has the operations, too, as a copy of the listener. */
 	return l && l->smc->sk == sk ? l->smc : NULL;
 }
 
@@ -355,10 +357,7 @@ static bool smc_peer_awaits_proposal(const struct smc_sock *smc)
 	       (smc_tcp_offers(sk) || (smc->option_removed && tcp_sk(sk)->segs_in == 1));
 }
 
-/*
- * Whether a SYN without the option was sent: after the timer removes the option, some time passes
- * before the next SYN.
- */
+/* Whether a SYN without the option was sent: TCP sends it some time after the timer. */
 static bool smc_tcp_sent_without(const struct smc_sock *smc)
 {
 	return smc->option_removed && smc_tcp_retransmits(smc->sk) != smc->retrans_with;
@@ -366,7 +365,7 @@ static bool smc_tcp_sent_without(const struct smc_sock *smc)
 
 /*
  * Falls back, because TCP is connected and the peer does not offer SMC. If the server answered only
- * a SYN without the option, a blackhole entry is made for it.
+ * a SYN without the option, a blackhole entry is made for the server.
  */
 static void smc_tcp_came_without(struct smc_sock *smc)
 {

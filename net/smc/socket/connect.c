@@ -81,7 +81,7 @@ void smc_connect_forget_listener(struct sock *sk)
 
 /*
  * Resets @local_listener for a new connect(). An earlier connect() that another thread undid may
- * have left a listener there: its work then takes the other end.
+ * have left a listener there. The work of that listener is queued to take the other end.
  */
 static void smc_connect_forget_local(struct smc_sock *smc)
 {
@@ -164,7 +164,7 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 	int rc;
 
 	if (smc && smc->mode == SMC_MODE_STREAM) {
-		/* Send a FIN that is due before TCP forgets the connection. */
+		/* If a FIN is due, send it before TCP forgets the connection. */
 		smc_tcp_close(sk);
 		by_reset = smc_stream_disconnect(smc->stream, &err);
 	}
@@ -226,8 +226,8 @@ static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 }
 
 /*
- * Return: the result of connect() once SMC's handshake is over. After a failure the socket is as
- * TCP leaves it.
+ * Return: the result of connect() once SMC's handshake is over. After a failure the socket is in
+ * the state in which TCP's connect() leaves it.
  */
 static int smc_connect_result(struct socket *sock)
 {

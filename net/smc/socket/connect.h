@@ -25,8 +25,8 @@ struct timer_list;
 int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
 
 /**
- * smc_connect_forget_listener() - leave a socket that has listened to TCP alone, because it is
- * about to connect
+ * smc_connect_forget_listener() - unhook a socket that has listened, because TCP is about to
+ * connect it
  * @sk: socket, locked
  *
  * Context: process; may sleep.

@@ -487,8 +487,8 @@ static void smc_listener_drop(struct smc_sock *child)
 	}
 	if (!smc_abandon_queued(child)) {
 		/*
-		 * Abort before SMC forgets the connection: another listener would accept it as
-		 * TCP's.
+		 * Abort the connection before SMC forgets it: otherwise another listener accepts it
+		 * as TCP's.
 		 */
 		tcp_abort(sk, ECONNABORTED);
 		smc_abandon(child);
@@ -591,7 +591,7 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 	return req ? smc_listener_begin(l, req, generation) : NULL;
 }
 
-/* Aborts all handshakes at once, so that closing the listener takes only as long as one of them. */
+/* Aborts all handshakes at once, so that closing the listener takes as long as the slowest one. */
 static void smc_listener_abort_handshakes(struct smc_listener *l)
 {
 	struct smc_sock *child;

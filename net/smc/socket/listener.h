@@ -114,7 +114,7 @@ void smc_listener_stop_end(struct smc_listener *l);
 
 /**
  * smc_listener_has_revoked() - whether requests that were offered SMC must not become connections
- * @sk: socket
+ * @sk: listening socket
  *
  * Context: any, under RCU.
  */
@@ -167,7 +167,7 @@ static inline bool smc_listener_get(struct smc_listener *l)
 void smc_listener_unref(struct smc_listener *l);
 
 /**
- * smc_listener_take_this() - take one connection from TCP, as the listener's work takes all of them
+ * smc_listener_take_this() - take one connection from TCP in place of the listener's work
  * @l: listener, to which the caller has a reference
  * @child: the connection, to which the caller has a reference
  *
@@ -179,7 +179,7 @@ void smc_listener_unref(struct smc_listener *l);
 struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child);
 
 /**
- * smc_listener_enter() - enter a connection that was taken in the listener's lists
+ * smc_listener_enter() - put a connection that was taken from TCP in one of the listener's lists
  * @l: listener
  * @child: connection; if its SMC handshake is not over, a worker runs it
  *

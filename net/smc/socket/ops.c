@@ -74,7 +74,7 @@ static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 
 	if (st || !smc_sk(sk))
 		return st;
-	/* Late messages may be left: TCP calls no data_ready below SO_RCVLOWAT bytes. */
+	/* Some may be left: TCP calls data_ready only for SO_RCVLOWAT bytes or more. */
 	lock_sock(sk);
 	smc = smc_sk(sk);
 	if (smc && smc->mode == SMC_MODE_TCP)
@@ -86,7 +86,7 @@ static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 /*
  * Handles a call with MSG_FASTOPEN, which connects by TCP. As in smc_connect(), the lock is held
  * over SMC's part and TCP's. If another thread has begun a connect() since the caller looked, the
- * call fails as TCP's would if it must not wait.
+ * call fails as TCP's non-blocking call would.
  */
 static int smc_sendmsg_fast_open(struct sock *sk, struct msghdr *msg, size_t len)
 {
@@ -135,7 +135,7 @@ static int smc_stream_fast_open(struct socket *sock, const struct msghdr *msg)
 		return -EOPNOTSUPP;
 	if (sock->state == SS_CONNECTED)
 		return -EISCONN;
-	/* Another thread may have just disconnected the socket: then the state stays. */
+	/* If another thread has just disconnected the socket, its state stays as it is. */
 	if (sock->state == SS_CONNECTING)
 		sock->state = SS_CONNECTED;
 	return 0;
@@ -653,7 +653,9 @@ bool smc_abandon_queued(struct smc_sock *smc)
 	local_bh_disable();
 	bh_lock_sock(sk);
 	is_owned = sock_owned_by_user(sk);
-	/* Before SMC forgets the connection: another listener would accept it as TCP's. */
+	/*
+	 * End the connection before SMC forgets it: otherwise another listener accepts it as TCP's.
+	 */
 	if (!is_owned)
 		smc_end_queued(smc);
 	bh_unlock_sock(sk);

@@ -34,8 +34,8 @@ static bool smc_tcp_option_is_of_tcp(int optname)
 }
 
 /*
- * Whether an option of any level changes the bytes or the packets of the TCP connection, or delays
- * its SYN. An IPsec policy changes both.
+ * Whether an option of any level changes the bytes or packets of the TCP connection, as an IPsec
+ * policy does, or delays its SYN.
  */
 static bool smc_option_is_of_tcp(const struct sock *sk, int level, int optname)
 {

@@ -178,7 +178,9 @@ static void smc_sock_do_later(struct work_struct *work)
 {
 	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, later);
 
-	/* Nobody locks a connection that waits for accept(), see smc_sock_skip_late_clc(). */
+	/*
+	 * A work must not lock a connection that waits for accept(), see smc_sock_skip_late_clc().
+	 */
 	if (READ_ONCE(smc->parent)) {
 		smc_listener_end_deferral(smc);
 		return;
@@ -225,7 +227,7 @@ static bool smc_sock_has_reported(const struct sock *sk)
 static void smc_sock_abort(struct smc_sock *smc, int err)
 {
 	struct sock *sk = smc->sk;
-	/* TCP's own error takes precedence, unless the sending of a CLC message has taken it. */
+	/* TCP's own error takes precedence, unless the sending of a CLC message has cleared it. */
 	int reset = sk->sk_err;
 	bool has_told = smc_sock_has_reported(sk);
 
@@ -361,7 +363,10 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 		WRITE_ONCE(sk->sk_err, 0);
 	} else if (!READ_ONCE(st->rx.conn_flags) && (err == ECONNRESET || err == EPIPE)) {
 		WRITE_ONCE(sk->sk_err, 0);
-		/* SMC_CONN_DONE_WRITING does not count: it leaves the peer in need of TCP. */
+		/*
+		 * A peer that has only sent SMC_CONN_DONE_WRITING still needs TCP: wait for the
+		 * others.
+		 */
 		smc_sock_await_end(smc, SMC_CONN_GONE);
 	} else {
 		smc_stream_abort(st, err);

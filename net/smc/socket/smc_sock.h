@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An SMC socket is a TCP socket with this module's operations: its struct sock is TCP's. From
- * connect(), listen(), accept() or an option that concerns SMC until release, SMC keeps a struct
- * smc_sock for the socket, in an array of the namespace that is indexed by the address of the
- * struct sock. While SMC takes part in the connection, the socket is hooked: it has this module's
+ * An SMC socket is a TCP socket with this module's operations: its struct sock is TCP's. SMC keeps
+ * its state of a socket in a struct smc_sock, which connect(), listen(), accept() or an option that
+ * concerns SMC creates. An array of the namespace, indexed by the address of the struct sock, has
+ * these structs. While SMC takes part in the connection, the socket is hooked: it has this module's
  * callbacks, and its sk_user_data points to the struct smc_sock. A listener's sk_user_data is left
  * to BPF's maps of sockets, so callbacks.c finds the listener by its operations. The calls of a
  * socket that is not hooked are TCP's.
@@ -36,8 +36,8 @@ enum smc_mode {
 };
 
 /*
- * Value of smc_sock.local_listener: connect() will run SMC's handshake, and no listener of this
- * namespace has reported the other end. With a remote peer that does not change.
+ * Value of smc_sock.local_listener: connect() will run SMC's handshake. If a listener of this
+ * namespace gets the other end, a pointer to this listener replaces the value.
  */
 #define SMC_LISTENER_UNKNOWN	((struct smc_listener *)ERR_PTR(-ENOENT))
 
@@ -157,8 +157,9 @@ struct smc_sock *smc_sk_listening(const struct sock *sk);
  * smc_sk() - find SMC's state of a socket that is hooked now
  * @sk: socket
  *
- * Context: the caller has the socket's file open, is its release, or is under RCU. No checker finds
- * a caller that breaks this rule. A caller that only compares the pointer may have any context.
+ * Context: the caller has the socket's file open, releases the socket, or is under RCU. No checker
+ * finds a caller that breaks this rule. A caller that only compares the pointer may have any
+ * context.
  * Return: NULL if the socket is not hooked: then it is TCP's.
  */
 static inline struct smc_sock *smc_sk(const struct sock *sk)
@@ -233,7 +234,7 @@ static inline struct smc_listener *smc_listener_of(const struct sock *sk)
  * smc_sock_find() - find SMC's state of a socket, including one that went back to TCP
  * @sk: socket
  *
- * Context: the caller has the socket's file open, is its release, or is under RCU.
+ * Context: the caller has the socket's file open, releases the socket, or is under RCU.
  * Return: NULL if SMC keeps no state of the socket.
  */
 struct smc_sock *smc_sock_find(const struct sock *sk);
@@ -361,7 +362,7 @@ void smc_sock_tcp_changed(struct smc_sock *smc);
 
 /**
  * smc_sock_queue_later() - queue the work of a socket, smc_sock_do_later()
- * @smc: socket; the caller holds a lock that its release takes before it calls smc_sock_cancel()
+ * @smc: socket; the caller holds a lock that the socket's release takes before smc_sock_cancel()
  * @delay: in jiffies; replaces the delay of an earlier call
  *
  * Context: any but hard interrupt.
