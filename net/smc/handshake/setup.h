@@ -20,9 +20,9 @@ struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct sm
 				     enum smc_role role);
 
 /**
- * smc_setup_diagnosis() - translate the result of a step
+ * smc_setup_diagnosis() - translate the result of a step into a diagnosis
  * @s: setup
- * @rc: what the step returned: 0 or -errno
+ * @rc: result of the step: 0 or -errno
  *
  * Return: 0; the diagnosis that a DECLINE is to carry; or -ECONNRESET if it is too late for a
  * DECLINE.
@@ -32,8 +32,8 @@ s64 smc_setup_diagnosis(const struct smc_path_setup *s, int rc);
 /**
  * smc_setup_describe() - fill in this end's ACCEPT or CONFIRM, except the release
  * @s: setup with a stream
- * @type: of the message
- * @a: filled
+ * @type: type of the message
+ * @a: message to fill in
  */
 void smc_setup_describe(struct smc_path_setup *s, enum smc_clc_type type,
 			struct smc_clc_agreement *a);
@@ -55,7 +55,7 @@ void smc_setup_end(struct smc_path_setup *s, const struct smc_handshake *hs);
 /**
  * smc_setup_free() - free a setup that was ended
  * @s: setup, or NULL
- * @peer_reason: diagnosis code of the peer's DECLINE, or 0
+ * @peer_reason: diagnosis code of the peer's DECLINE, or 0, from which the path may learn
  */
 void smc_setup_free(struct smc_path_setup *s, u32 peer_reason);
 
