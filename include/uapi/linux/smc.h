@@ -328,14 +328,14 @@ enum {
 	SMC_NLA_BLACKHOLE_GID,			/* string: of an RDMA port, in place of PORT */
 	SMC_NLA_BLACKHOLE_AGE,			/* u32: seconds since the event */
 	SMC_NLA_BLACKHOLE_LEFT,			/* u32: seconds until the entry expires */
-	SMC_NLA_BLACKHOLE_UID,			/* u32: user who does without SMC; only of a server */
+	SMC_NLA_BLACKHOLE_UID,			/* u32: only of a server: user without SMC */
 	__SMC_NLA_BLACKHOLE_MAX,
 	SMC_NLA_BLACKHOLE_MAX = __SMC_NLA_BLACKHOLE_MAX - 1,
 };
 
 /* SMC_NLA_BLACKHOLE_EVENT */
 enum {
-	SMC_BLACKHOLE_SYN_LOST = 1,		/* a server answered only a SYN without the option */
+	SMC_BLACKHOLE_SYN_LOST = 1,		/* a server answered only SYNs without the option */
 	SMC_BLACKHOLE_NO_ANSWER,		/* a server did not answer a PROPOSAL */
 	SMC_BLACKHOLE_NO_PROPOSAL,		/* a client offered SMC, but sent no PROPOSAL */
 	SMC_BLACKHOLE_NO_LINK,			/* no link to an RDMA port could be confirmed */

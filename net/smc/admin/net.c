@@ -77,7 +77,7 @@ static int __net_init smc_net_init_net(struct net *net)
 	struct smc_net *sn = smc_net(net);
 	int kind, err;
 
-	/* TCP's callbacks use this in softirqs. An entry is charged to its socket's control group. */
+	/* TCP's callbacks use this in softirqs. An entry is charged to its socket's cgroup. */
 	xa_init_flags(&sn->socks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	INIT_WORK(&sn->make_queues, smc_net_make_queues);
 	for (kind = 0; kind < SMC_N_PATHS; kind++)

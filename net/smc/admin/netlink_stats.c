@@ -169,7 +169,7 @@ static int put_fallback(struct sk_buff *skb, struct netlink_callback *cb,
 	return err;
 }
 
-/* args[0] is the role, args[1] the next reason of this role, args[2] whether the totals are sent. */
+/* args[0] is the role, args[1] the role's next reason, args[2] whether the totals are sent. */
 int smc_netlink_dump_fallbacks(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct smc_fallbacks *fallbacks = smc_net(sock_net(skb->sk))->fallbacks;

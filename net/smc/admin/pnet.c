@@ -259,7 +259,7 @@ static void device_named(struct smc_pnet_table *table, const struct net_device *
 		waiting->ifindex = dev->ifindex;
 		return;
 	}
-	/* A renamed device keeps its entry. No device can match the entry that waited for the name. */
+	/* A renamed device keeps its entry, so the entry that waited for its name is useless. */
 	if (waiting)
 		drop(waiting);
 	strscpy(own->ifname, dev->name, sizeof(own->ifname));

@@ -230,7 +230,7 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 	return !smc_clc_take(hs, buf);
 }
 
-/* Whether the wait is to end. Called between setting the task's state and sleeping: takes no lock. */
+/* Whether the wait is to end. Called after the task's state is set to sleep, so takes no lock. */
 static bool smc_clc_is_cancelled(const void *arg)
 {
 	const struct smc_handshake *hs = arg;
@@ -238,7 +238,7 @@ static bool smc_clc_is_cancelled(const void *arg)
 	return smc_clc_has_or_broke(hs, 1);
 }
 
-/* Whether the peer has closed: a client may confirm the link, send all its data, and close early. */
+/* Whether the peer has closed. A client may do so after it confirmed the link and sent all data. */
 static bool smc_clc_has_left(const void *arg)
 {
 	const struct smc_handshake *hs = arg;
@@ -261,7 +261,7 @@ void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason)
 	hs->reason = reason;
 	hs->owed = true;
 	hs->may_decline = true;
-	/* The application can't have sent yet, so its first write or FIN will change this number. */
+	/* The application can't have sent yet: its first data or FIN will change this number. */
 	hs->written = smc_tcp_written(hs->sk);
 }
 

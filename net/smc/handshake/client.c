@@ -19,7 +19,7 @@ struct smc_client {
 	struct smc_handshake *hs;
 	s64 rc;			/* result of smc_client_propose() */
 	struct smc_path_setup *setups[SMC_N_PATHS];	/* by kind of path */
-	struct smc_path_setup *setup;	/* that of the path that the server chose */
+	struct smc_path_setup *setup;	/* setup on the path that the server chose */
 	struct smc_clc_agreement accept;
 	u8 buf[SMC_CLC_MAX_LEN];
 };

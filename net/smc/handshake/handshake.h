@@ -149,7 +149,7 @@ void smc_handshake_run(struct smc_handshake *hs);
 
 /**
  * smc_handshake_queue() - have a worker run the handshake
- * @hs: handshake, which the caller must not run after this
+ * @hs: handshake, which the caller must not run or queue after this call
  *
  * Context: any.
  */
@@ -259,7 +259,7 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason);
 void smc_handshake_decline_late(struct smc_handshake *hs);
 
 /**
- * smc_handshake_drop_late() - drop CLC messages that come too late, so that no application reads them
+ * smc_handshake_drop_late() - drop CLC messages that come too late, before the application reads
  * @hs: handshake that is over and had TCP as its result
  *
  * Context: the socket is locked, or TCP calls its data_ready.

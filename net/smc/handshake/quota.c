@@ -56,8 +56,8 @@ static unsigned int smc_quota_hash_uid(kuid_t uid, const void *where)
 
 /*
  * Hashes the user for whom a socket of @uid in @net counts. A user may have many uids and network
- * namespaces in a user namespace of his own, so the owner of the outermost such namespace counts. If
- * root is that owner, each user namespace counts as another user. In a network namespace that
+ * namespaces in a user namespace of his own, so the owner of the outermost such namespace counts.
+ * If root is that owner, each user namespace counts as another user. In a network namespace that
  * belongs to the initial user namespace, and that only root can make, each uid is a user.
  */
 static unsigned int smc_quota_hash_user(const struct net *net, kuid_t uid)

@@ -32,7 +32,7 @@ struct smc_quota {
  * smc_quota_congested() - whether too many handshakes are under way for a socket to offer SMC
  * @net: namespace of the socket, which connects or listens
  * @uid: user who owns the socket
- * @limit: prefer TCP when many are under way (SMC_LIMIT_HS)
+ * @limit: prefer TCP when many handshakes are under way (SMC_LIMIT_HS)
  *
  * Context: any.
  */
@@ -40,13 +40,13 @@ bool smc_quota_congested(const struct net *net, kuid_t uid, bool limit);
 
 /**
  * smc_quota_take() - count a handshake that begins
- * @hs: handshake of a connected socket, its role set
+ * @hs: handshake of a connected socket; its role is set
  *
  * The SYN or SYN-ACK that offered SMC left earlier, when fewer handshakes may have been under way.
  * So the limit is higher here than for an offer.
  *
  * Context: any.
- * Return: false if there are too many handshakes. Then @hs is not counted, and must decline at once.
+ * Return: false if there are too many handshakes: @hs is not counted, and must decline at once.
  */
 bool smc_quota_take(struct smc_handshake *hs);
 

@@ -52,7 +52,7 @@ static void smc_route_anew(struct sock *sk)
 	local_bh_enable();
 }
 
-/* Return: a valid route, which also respects IPsec policies that are newer than the SYN; or NULL. */
+/* Return: a valid route, which also respects IPsec policies newer than the SYN; or NULL. */
 static struct dst_entry *smc_route_get(struct sock *sk)
 {
 	struct dst_entry *dst = smc_route_get_valid(sk);

@@ -28,7 +28,7 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 	hs->role = role;
 	trace_smc_handshake_start(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
-	/* The answer to a CLC message also acknowledges it, so no ACK of its own is needed. */
+	/* The answer to a CLC message also acknowledges it, so no separate ACK is needed. */
 	smc_tcp_set_delayed_ack(hs->sk, true);
 	/* More handshakes than the limit may have been offered before the offers stopped. */
 	if (!smc_quota_take(hs))
@@ -142,7 +142,7 @@ void smc_handshake_stop(struct smc_handshake *hs)
 {
 	lock_sock(hs->sk);
 	for (;;) {
-		/* TCP's callbacks run under the socket lock, too, so none starts a handshake now. */
+		/* TCP's callbacks run under the socket lock: none starts a handshake now. */
 		WRITE_ONCE(hs->aborted, true);
 		if (hs->state == SMC_HANDSHAKE_NONE)
 			return;

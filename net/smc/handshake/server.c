@@ -18,7 +18,7 @@
 /* State of a server's handshake. */
 struct smc_server {
 	struct smc_handshake *hs;
-	struct smc_path_setup *setup;	/* that of the chosen path, or NULL */
+	struct smc_path_setup *setup;	/* setup on the chosen path, or NULL */
 	struct smc_clc_proposal proposal;
 	struct smc_clc_agreement confirm;
 	u8 version;		/* of a DECLINE: the agreed version, before that the client's */

@@ -11,10 +11,10 @@ struct smc_handshake;
  * smc_setup_new() - begin to set up a connection on a path
  * @type: the path
  * @hs: handshake
- * @role: of this end
+ * @role: role of this end
  *
  * Context: process, may sleep.
- * Return: the setup, which smc_setup_end() and smc_setup_free() are to end; or NULL without memory.
+ * Return: the setup, to be ended by smc_setup_end() and smc_setup_free(); NULL without memory.
  */
 struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct smc_handshake *hs,
 				     enum smc_role role);
