@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
  * AF_SMC sockets in sock_diag (linux/sock_diag.h). A request carries struct
- * smc_diag_req. Each answer carries struct smc_diag_msg and, as attributes, those of
- * the requested extensions that the socket has.
+ * smc_diag_req. Each answer carries struct smc_diag_msg and, as attributes, the
+ * requested extensions, except those that the socket does not have.
  */
 #ifndef _UAPI_SMC_DIAG_H_
 #define _UAPI_SMC_DIAG_H_

@@ -62,7 +62,7 @@ bool smc_eid_match(const u8 (*eids)[SMC_EID_LEN], unsigned int n, u8 *match)
 	return false;
 }
 
-/* Whether @name is an EID that z/OS allows, because its hosts must be able to have it, too. */
+/* Whether z/OS allows @name as an EID, too. An EID must be valid on all hosts that share it. */
 static bool valid(const char *name, size_t len)
 {
 	return len && len <= SMC_EID_LEN && name[0] != '.' && name[0] != '-' &&

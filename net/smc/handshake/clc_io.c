@@ -287,7 +287,7 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	len = smc_clc_build_decline(buf, &decline);
 	/*
 	 * An error here will also fail the application's next call. SO_TIMESTAMPING counts the
-	 * application's bytes only, so its origin moves past the DECLINE.
+	 * application's bytes only, so sk_tskey, from which it counts, moves past the DECLINE.
 	 */
 	if (!smc_tcp_write(hs->sk, buf, len))
 		atomic_add(len, &sk->sk_tskey);
