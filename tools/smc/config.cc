@@ -14,7 +14,7 @@ void put_string(nl_msg* msg, int attr, const std::string& value) {
   if (nla_put_string(msg, attr, value.c_str()) < 0) throw std::bad_alloc();
 }
 
-/* The kernel expects EIDs with the same padding as in messages. */
+/* Sends a request with an EID. The kernel expects the padding that EIDs have in CLC messages. */
 void eid_request(int cmd, const std::string& eid) {
   std::string padded = eid;
   if (padded.size() < SMC_MAX_EID_LEN) padded.resize(SMC_MAX_EID_LEN, ' ');

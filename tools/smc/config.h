@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The administrator's settings: EIDs, the PNET table, the limit of handshakes,
- * and the blackholes, which can be flushed.
+ * Shows and changes the administrator's settings: EIDs, the PNET table, and the
+ * limit of handshakes. Shows and flushes the blackhole entries.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ Json seid_show();
 void seid_set(bool enabled);
 
 Json pnet_show();
-/* @words: "dev NAME", "ib NAME" and "port NUMBER" in any order */
+/* Adds an entry. @words are "dev NAME", "ib NAME" and "port NUMBER" in any order. */
 void pnet_add(const std::string& pnetid, const std::vector<std::string>& words);
 void pnet_del(const std::string& pnetid);
 void pnet_flush();

@@ -21,7 +21,7 @@
 
 namespace {
 
-/* The kernel reports AF_SMC for both families; an IPv4 address fills one word. */
+/* Whether addresses are IPv6: the kernel reports AF_SMC for both, but IPv4 fills only one word. */
 bool is_ipv6(const smc_diag_msg& msg) {
   auto used = [](const __be32* addr) {
     return std::any_of(addr + 1, addr + 4, [](__be32 word) { return word != 0; });
@@ -53,7 +53,7 @@ bool extension(nlattr* const* attrs, int type, T& out, size_t least) {
 
 Json cursor(const smc_diag_cursor& c) { return {{"wrap", c.wrap}, {"count", c.count}}; }
 
-/* Bytes from one cursor to a later one in a ring. */
+/* Returns the number of bytes from a cursor to a later cursor in a ring. */
 uint64_t distance(const smc_diag_cursor& from, const smc_diag_cursor& to, uint64_t size) {
   return static_cast<uint16_t>(to.wrap - from.wrap) * size + to.count - from.count;
 }
@@ -117,7 +117,7 @@ Json dmb(const smcd_diag_dmbinfo& info) {
   };
 }
 
-/* The kernel also reports SMC-R for sockets that are not SMC yet, and may never be. */
+/* Whether diag_mode is known: the kernel also reports SMC-R for sockets that may not become SMC. */
 bool has_mode(const smc_diag_msg& msg) {
   if (msg.diag_mode != SMC_DIAG_MODE_SMCR) return true;
   return msg.diag_state != TCP_LISTEN && msg.diag_state != TCP_SYN_SENT &&

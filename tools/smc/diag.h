@@ -4,5 +4,5 @@
 
 #include "schema.h"
 
-/* One object per socket of this network namespace. */
+/* Returns one object for each socket of this network namespace. */
 Json dump_sockets();

@@ -68,7 +68,7 @@ class Program {
     return REFUSED;
   }
 
-  /* For an unknown command, CLI11 only reports that a command is missing. */
+  /* Reports an unknown command, for which CLI11 would only report that a command is missing. */
   int refuse(const CLI::ParseError& e) {
     std::vector<std::string> extra = app.remaining();
     std::string what = e.what();
@@ -90,7 +90,7 @@ class Program {
       if (object.contains(name)) std::cout << object[name].get<std::string>() << '\n';
   }
 
-  /* The kernel reports the name of an SMC-D device in place of a PCI address. */
+  /* Adds names of SMC-D devices, which the kernel reports in place of a PCI address. */
   static Json with_names(Json devices) {
     for (Json& device : devices)
       if (device["path"] == "SMC-D") device["name"] = device.value("pci-id", "");
@@ -177,7 +177,7 @@ class Program {
       print(value);
   }
 
-  /* An object with no other command than "show". */
+  /* Adds an object whose only command is "show". */
   void show(const char* name, const char* help, const std::function<Json()>& get,
             const Print& print) {
     CLI::App* object = app.add_subcommand(name, help);
@@ -193,7 +193,7 @@ class Program {
     return sub;
   }
 
-  /* An object with several commands. The default is "show". */
+  /* Adds an object with several commands. The default is "show". */
   CLI::App* object(const char* name, const char* help, const std::function<Json()>& get,
                    const Print& print) {
     CLI::App* sub = app.add_subcommand(name, help);

@@ -93,7 +93,7 @@ void NetlinkSocket::exchange(Message msg, const Handler& handler) {
   throw KernelError(what, state.error);
 }
 
-/* genl_ctrl_resolve() does not report why it fails. */
+/* Asks for the family's number. genl_ctrl_resolve() does not report why it fails. */
 Family::Family(const char* name) : socket(NETLINK_GENERIC), id(GENL_ID_CTRL) {
   Message msg = message(CTRL_CMD_GETFAMILY, NLM_F_ACK);
   nla_put_string(msg.get(), CTRL_ATTR_FAMILY_NAME, name);

@@ -18,7 +18,7 @@ struct KernelError : std::runtime_error {
   int number; /* errno of the kernel's answer */
 };
 
-/* The kernel does not have the interface. */
+/* The kernel does not have the netlink family or the sock_diag handler of SMC. */
 struct NotThere : KernelError {
   using KernelError::KernelError;
 };

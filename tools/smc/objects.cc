@@ -7,7 +7,7 @@
 
 namespace {
 
-/* The number of a nest is that of the command that dumps it. */
+/* Dumps the objects that have @nest, whose number is also that of the command. */
 Json dump(Family& family, int nest, Schema schema) {
   Json out = Json::array();
   family.dump(nest, [&](int, const nlattr* attrs, int len) {
@@ -22,7 +22,7 @@ Json first(int nest, Schema schema) {
   return all.empty() ? Json::object() : all[0];
 }
 
-/* The objects of both paths. The first field of each is the name of its path. */
+/* Dumps the objects of both paths. The first field of each object is the name of its path. */
 Json both(int nest_r, Schema schema_r, int nest_d, Schema schema_d) {
   Family family(SMC_GENL_FAMILY_NAME);
   Json out = Json::array();
@@ -44,7 +44,7 @@ Json info() { return first(SMC_GEN_SYS_INFO, schema::info); }
 
 Json groups() { return both(SMC_GEN_LGR_SMCR, schema::group_r, SMC_GEN_LGR_SMCD, schema::group_d); }
 
-/* The dump has each link group before its links. */
+/* Returns the links, each with the id of its group. The dump has each group before its links. */
 Json links() {
   Json out = Json::array();
   Json group;

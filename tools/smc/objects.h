@@ -10,5 +10,5 @@ Json links();
 Json devices();
 Json stats();
 
-/* {"client-total", "server-total", "reasons"} */
+/* Returns an object with "client-total", "server-total" and "reasons". */
 Json fallbacks();

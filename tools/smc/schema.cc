@@ -37,8 +37,8 @@ uint64_t number(const nlattr* attr) {
 }
 
 /*
- * Some texts come from a peer, so characters are replaced that could harm a
- * terminal or are invalid in JSON.
+ * Returns the text of an attribute. It may come from a peer, so characters that could
+ * harm a terminal or are invalid in JSON are replaced.
  */
 std::string text(const nlattr* attr) {
   const char* data = static_cast<const char*>(nla_data(attr));
@@ -89,7 +89,7 @@ Json value(const Field& field, const nlattr* attr) {
   return nullptr;
 }
 
-/* Unlike nla_find(), this function finds attribute 0, which some nests have. */
+/* Finds an attribute. Unlike nla_find() it finds attribute 0, too, which some nests have. */
 const nlattr* find(int type, const nlattr* attrs, int len) {
   for (const nlattr* attr = attrs; nla_ok(attr, len); attr = nla_next(attr, &len))
     if (nla_type(attr) == type) return attr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Netlink attributes as JSON: a schema names the attributes of a nest and gives
- * the types of their values.
+ * Decodes netlink attributes to JSON. A schema lists the attributes of a nest, with their
+ * names in JSON and the kinds of their values.
  */
 #pragma once
 
@@ -13,12 +13,12 @@
 using Json = nlohmann::ordered_json;
 
 enum class Kind {
-  number,  /* size as that of the attribute */
-  hex,     /* such a number, as a string */
-  wire_id, /* such a number in network byte order, as a string */
+  number,  /* of 1, 2, 4 or 8 bytes, like the attribute */
+  hex,     /* number, shown as a hexadecimal string */
+  wire_id, /* number in network byte order, shown as a hexadecimal string */
   boolean,
-  text,   /* without trailing blanks */
-  netdev, /* ifindex, as the name of the device */
+  text,   /* shown without trailing blanks */
+  netdev, /* ifindex, shown as the name of the device */
   role,
   group_type,
   link_state,

@@ -34,7 +34,7 @@ const Word oses[] = {{1, "z/OS"}, {2, "Linux"}, {3, "AIX"}};
 
 const Word modes[] = {{0, "SMC-R"}, {1, "TCP"}, {2, "SMC-D"}};
 
-/* States that TCP also has keep their TCP numbers. */
+/* Names of a socket's states. SMC's states that TCP has, too, have TCP's numbers. */
 const Word states[] = {
     {1, "established"}, {2, "connecting"}, {3, "connecting"},   {4, "closing"},
     {5, "closing"},     {6, "closing"},    {7, "closed"},       {8, "peer-closed"},

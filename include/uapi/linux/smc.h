@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * What user space needs to configure and watch AF_SMC sockets, other than the
- * sockets themselves (linux/smc_diag.h): two generic netlink families and a socket
- * option. Each attribute's type stands behind it.
+ * Interfaces to configure and watch SMC: two generic netlink families and a socket
+ * option. Sockets are shown by sock_diag, see linux/smc_diag.h. The comment after
+ * each attribute names its type.
  */
 #ifndef _UAPI_LINUX_SMC_H_
 #define _UAPI_LINUX_SMC_H_
@@ -13,7 +13,7 @@
 #define SMC_GENL_FAMILY_NAME		"SMC_GEN_NETLINK"
 #define SMC_GENL_FAMILY_VERSION		1
 
-/* Lengths of texts, and how many user EIDs a host can have */
+/* Lengths of texts, and the maximum number of user EIDs of a host */
 #define SMC_PCI_ID_STR_LEN		16
 #define SMC_MAX_HOSTNAME_LEN		32
 #define SMC_MAX_UEID			4
@@ -22,10 +22,10 @@
 /* Attributes of an entry of the PNET table (family SMC_PNETID) */
 enum {
 	SMC_PNETID_UNSPEC,
-	SMC_PNETID_NAME,
-	SMC_PNETID_ETHNAME,
-	SMC_PNETID_IBNAME,
-	SMC_PNETID_IBPORT,
+	SMC_PNETID_NAME,			/* string */
+	SMC_PNETID_ETHNAME,			/* string */
+	SMC_PNETID_IBNAME,			/* string */
+	SMC_PNETID_IBPORT,			/* u8 */
 	__SMC_PNETID_MAX,
 	SMC_PNETID_MAX = __SMC_PNETID_MAX - 1,
 };
@@ -60,15 +60,15 @@ enum {
 	SMC_NETLINK_DISABLE_HS_LIMITATION,
 };
 
-/* Commands that only this module has, from the half of the numbers that others leave free */
+/* Commands that the in-tree module does not have, with numbers far above those of its commands */
 enum {
 	SMC_NETLINK_GET_BLACKHOLES = 128,
 	SMC_NETLINK_FLUSH_BLACKHOLES,
 };
 
 /*
- * Top level attributes of the family's dumps; the tables of EIDs and the handshake
- * limitation have their attributes at the top level instead.
+ * Top-level attributes of the dumps of SMC_GEN_NETLINK. Messages about EIDs and about
+ * the handshake limitation have no such nest: their attributes are at the top level.
  */
 enum {
 	SMC_GEN_UNSPEC,
@@ -84,7 +84,7 @@ enum {
 	SMC_GEN_MAX = __SMC_GEN_MAX - 1,
 };
 
-/* Likewise, of commands that only this module has */
+/* Top-level attribute of the dump that the in-tree module does not have */
 enum {
 	SMC_GEN_BLACKHOLE = 128,		/* nest */
 };
@@ -211,8 +211,8 @@ enum {
 };
 
 /*
- * In SMC_NLA_STATS_T_{T,R}X_RMB_SIZE and SMC_NLA_STATS_T_{T,R}XPLOAD_SIZE: how many had
- * up to this size, and more than the step before.
+ * In SMC_NLA_STATS_T_{T,R}X_RMB_SIZE and SMC_NLA_STATS_T_{T,R}XPLOAD_SIZE: the number of
+ * buffers, or of calls, with at most this size and more than the size before.
  */
 enum {
 	SMC_NLA_STATS_PLOAD_PAD,
@@ -282,7 +282,7 @@ enum {
 	SMC_NLA_STATS_MAX = __SMC_NLA_STATS_MAX - 1,
 };
 
-/* In SMC_GEN_FBACK_STATS, one message per reason and side */
+/* In SMC_GEN_FBACK_STATS, one message for each reason and role */
 enum {
 	SMC_NLA_FBACK_STATS_PAD,
 	SMC_NLA_FBACK_STATS_TYPE,		/* u8 */
@@ -319,29 +319,29 @@ enum {
 	SMC_NLA_HS_LIMITATION_MAX = __SMC_NLA_HS_LIMITATION_MAX - 1,
 };
 
-/* In SMC_GEN_BLACKHOLE: whom SMC has done harm to, and is kept from for a while */
+/* In SMC_GEN_BLACKHOLE: a peer with which SMC has failed, and is not used for a while */
 enum {
 	SMC_NLA_BLACKHOLE_UNSPEC,
 	SMC_NLA_BLACKHOLE_EVENT,		/* u8: SMC_BLACKHOLE_SYN_LOST... */
-	SMC_NLA_BLACKHOLE_ADDR,			/* string: of the peer */
-	SMC_NLA_BLACKHOLE_PORT,			/* u16: a server's, or a client's here */
-	SMC_NLA_BLACKHOLE_GID,			/* string: of an RDMA port, without PORT */
-	SMC_NLA_BLACKHOLE_AGE,			/* u32: seconds since that happened */
-	SMC_NLA_BLACKHOLE_LEFT,			/* u32: seconds until the entry goes */
-	SMC_NLA_BLACKHOLE_UID,			/* u32: of a server: whose connections are spared */
+	SMC_NLA_BLACKHOLE_ADDR,			/* string: the peer's address */
+	SMC_NLA_BLACKHOLE_PORT,			/* u16: of the server, or the client's local port */
+	SMC_NLA_BLACKHOLE_GID,			/* string: of an RDMA port, in place of PORT */
+	SMC_NLA_BLACKHOLE_AGE,			/* u32: seconds since the event */
+	SMC_NLA_BLACKHOLE_LEFT,			/* u32: seconds until the entry expires */
+	SMC_NLA_BLACKHOLE_UID,			/* u32: only of a server: user without SMC */
 	__SMC_NLA_BLACKHOLE_MAX,
 	SMC_NLA_BLACKHOLE_MAX = __SMC_NLA_BLACKHOLE_MAX - 1,
 };
 
 /* SMC_NLA_BLACKHOLE_EVENT */
 enum {
-	SMC_BLACKHOLE_SYN_LOST = 1,		/* a server answered only without option */
+	SMC_BLACKHOLE_SYN_LOST = 1,		/* a server answered only SYNs without the option */
 	SMC_BLACKHOLE_NO_ANSWER,		/* a server did not answer a PROPOSAL */
-	SMC_BLACKHOLE_NO_PROPOSAL,		/* a client offered SMC, and sent none */
+	SMC_BLACKHOLE_NO_PROPOSAL,		/* a client offered SMC, but sent no PROPOSAL */
 	SMC_BLACKHOLE_NO_LINK,			/* no link to an RDMA port could be confirmed */
 };
 
-/* Option at level SOL_SMC, int: whether handshakes are limited under load */
+/* Socket option at level SOL_SMC, int: prefer TCP when many handshakes are under way */
 #define SMC_LIMIT_HS 1
 
 #endif /* _UAPI_LINUX_SMC_H_ */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Watching AF_SMC sockets with sock_diag (linux/sock_diag.h): a request carries
- * struct smc_diag_req, each answer struct smc_diag_msg and, as attributes, the
- * extensions asked for that the socket has.
+ * AF_SMC sockets in sock_diag (linux/sock_diag.h). A request carries struct
+ * smc_diag_req. Each answer carries struct smc_diag_msg and, as attributes, the
+ * requested extensions, except those that the socket does not have.
  */
 #ifndef _UAPI_SMC_DIAG_H_
 #define _UAPI_SMC_DIAG_H_
@@ -24,7 +24,7 @@ struct smc_diag_msg {
 	__u8		diag_state;
 	union {
 		__u8	diag_mode;	/* SMC_DIAG_MODE_* */
-		__u8	diag_fallback;	/* its name in the past */
+		__u8	diag_fallback;	/* former name of diag_mode */
 	};
 	__u8		diag_shutdown;	/* 1: no more receiving, 2: no more sending */
 	struct inet_diag_sockid id;
@@ -33,7 +33,7 @@ struct smc_diag_msg {
 	__aligned_u64	diag_inode;
 };
 
-/* What carries a connection's data */
+/* Values of diag_mode: the protocol that carries a connection's data */
 enum {
 	SMC_DIAG_MODE_SMCR,
 	SMC_DIAG_MODE_FALLBACK_TCP,
@@ -54,12 +54,12 @@ enum {
 #define SMC_DIAG_MAX (__SMC_DIAG_MAX - 1)
 
 /*
- * An attribute that the in-tree module does not have: struct smc_diag_rmbe. It comes with
- * SMC_DIAG_CONNINFO, for diag_ext has no bit for its type.
+ * An attribute that the in-tree module does not have: struct smc_diag_rmbe. A request for
+ * SMC_DIAG_CONNINFO also requests this attribute, because diag_ext has no bit for it.
  */
 #define SMC_DIAG_RMBE	128
 
-/* A place in an element, and how often it has been wrapped around */
+/* A cursor: an offset (count) in an element, and the number of times that it has wrapped */
 struct smc_diag_cursor {
 	__u16	reserved;
 	__u16	wrap;
@@ -68,13 +68,13 @@ struct smc_diag_cursor {
 
 struct smc_diag_conninfo {
 	__u32			token;		/* alert token of this end */
-	__u32			sndbuf_size;	/* bytes, as the following */
-	__u32			rmbe_size;
-	__u32			peer_rmbe_size;
-	/* in our element, as the peer and we last said */
+	__u32			sndbuf_size;	/* bytes */
+	__u32			rmbe_size;	/* bytes */
+	__u32			peer_rmbe_size;	/* bytes */
+	/* cursors in this end's element: the peer's producer cursor, this end's consumer cursor */
 	struct smc_diag_cursor	rx_prod;
 	struct smc_diag_cursor	rx_cons;
-	/* in the peer's element */
+	/* cursors in the peer's element: this end's producer cursor, the peer's consumer cursor */
 	struct smc_diag_cursor	tx_prod;
 	struct smc_diag_cursor	tx_cons;
 	/* flags of the CDC messages last received and sent */
@@ -82,7 +82,7 @@ struct smc_diag_conninfo {
 	__u8			rx_conn_state_flags;
 	__u8			tx_prod_flags;
 	__u8			tx_conn_state_flags;
-	/* in our send buffer: filled to here, sent to here, and known to have arrived */
+	/* ends of the bytes in this end's send buffer: of all, of those sent, of those arrived */
 	struct smc_diag_cursor	tx_prep;
 	struct smc_diag_cursor	tx_sent;
 	struct smc_diag_cursor	tx_fin;
@@ -90,7 +90,7 @@ struct smc_diag_conninfo {
 
 struct smc_diag_linkinfo {
 	__u8 link_id;
-	__u8 ibname[IB_DEVICE_NAME_MAX];	/* NUL-terminated, as the GIDs */
+	__u8 ibname[IB_DEVICE_NAME_MAX];	/* NUL-terminated, as are gid and peer_gid */
 	__u8 ibport;
 	__u8 gid[40];
 	__u8 peer_gid[40];
@@ -101,19 +101,19 @@ struct smc_diag_lgrinfo {
 	__u8				role;	/* 0 client, 1 server */
 };
 
-/* What the ends of a connection told each other about their elements */
+/* Elements of both ends of a connection, as the ends told each other */
 struct smc_diag_rmbe {
 	/*
-	 * alert token of the peer; ours is in smc_diag_conninfo. Of SMC-D's tokens these are
-	 * the lower half: both are in smcd_diag_dmbinfo
+	 * alert token of the peer; that of this end is in smc_diag_conninfo. With SMC-D both are
+	 * the lower halves of the DMB tokens in smcd_diag_dmbinfo
 	 */
 	__u32 peer_token;
-	__u8 index;		/* of our element in its RMB, from 1, or in its DMB, from 0 */
-	__u8 peer_index;	/* of the peer's; 0 while not known, as peer_token */
+	__u8 index;		/* of this end's element: in its RMB from 1, in its DMB from 0 */
+	__u8 peer_index;	/* of the peer's element; 0, as peer_token, while not known */
 	__u16 reserved;
 };
 
-/* Why a connection is TCP: diagnoses of CLC DECLINE messages */
+/* Reasons for which a connection fell back to TCP: diagnosis codes of a DECLINE */
 struct smc_diag_fallback {
 	__u32 reason;
 	__u32 peer_diagnosis;
@@ -123,8 +123,8 @@ struct smcd_diag_dmbinfo {
 	__u32		linkid;
 	__aligned_u64	peer_gid;
 	__aligned_u64	my_gid;
-	__aligned_u64	token;		/* of our DMB */
-	__aligned_u64	peer_token;	/* of the peer's */
+	__aligned_u64	token;		/* of this end's DMB */
+	__aligned_u64	peer_token;	/* of the peer's DMB */
 	__aligned_u64	peer_gid_ext;	/* second halves of 128-bit GIDs */
 	__aligned_u64	my_gid_ext;
 };

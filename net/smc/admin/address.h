@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The address of a TCP connection's peer; an IPv4 address is mapped to IPv6. Nothing else is proven
- * about an unknown peer: it has answered a SYN-ACK at this address. So limits per peer use the
- * address, and so do look-ups that must not find the objects of another peer.
+ * The address of a TCP connection's peer; an IPv4 address is mapped to IPv6. By TCP's handshake an
+ * unknown peer has proven its address, and nothing else. So limits per peer use the address, and so
+ * do look-ups that must not find the objects of another peer.
  */
 #ifndef SMC_ADMIN_ADDRESS_H
 #define SMC_ADMIN_ADDRESS_H
@@ -27,7 +27,7 @@ static inline struct in6_addr smc_address_prefix(const struct in6_addr *addr)
 }
 
 /**
- * smc_address_same_prefix() - tell from the prefix whether two addresses may be one host's
+ * smc_address_same_prefix() - whether two addresses may belong to one host, as their prefixes say
  * @a: address; an IPv4 address is mapped to IPv6
  * @b: another address
  */

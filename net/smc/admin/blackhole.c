@@ -14,13 +14,13 @@
 #include "admin/net.h"
 
 #define SMC_BLACKHOLE_BUCKETS	64
-/* Entries of each kind: entries of one kind never evict those of another. */
+/* Maximum number of entries of each kind, so that no kind evicts the entries of another. */
 #define SMC_BLACKHOLES_MAX	256
-/* Entries are counted in as many hash buckets, by the user or peer they are due to. */
+/* Number of hash buckets in which entries are counted by the user or peer that caused them. */
 #define SMC_BLACKHOLE_PREFIX_BUCKETS	256
 /*
- * The peer, or a middlebox on the way, may have failed only briefly. So the first
- * entry lasts this long, and each later one twice as long as the one before.
+ * The peer, or a middlebox on the way, may have failed only briefly. So an entry first
+ * lasts this long, and twice as long each time that SMC fails again after it expired.
  */
 #define SMC_BLACKHOLE_FIRST_TIME	(60UL * HZ)
 #define SMC_BLACKHOLE_DOUBLINGS		10
@@ -29,7 +29,7 @@
  * struct smc_blackhole - an entry
  * @key: the peer
  * @event: last event, SMC_BLACKHOLE_SYN_LOST and so on
- * @again: how often an event followed after the entry had expired
+ * @again: number of events that came after the entry had expired
  * @since: time of the last event, in jiffies
  * @serial: serial number; grows along the list @by_age
  * @entry: node in its hash bucket
@@ -49,15 +49,15 @@ struct smc_blackhole {
 
 /**
  * struct smc_blackholes - the entries of a namespace
- * @lock: protects all up to @n_by_prefix, with softirqs off; look-ups need only RCU
+ * @lock: protects the fields up to @n_by_prefix, with softirqs off; look-ups need only RCU
  * @bucket: hash table by key
  * @by_age: list of all entries, the oldest first
  * @serial: serial number of the newest entry
  * @n: number of entries of each kind
- * @n_by_prefix: number of entries of each kind, by hash of the user or peer they are due to
+ * @n_by_prefix: number of entries of each kind, by hash of the user or peer that caused them
  * @net: the namespace
  * @filter_lock: serialises the start and end of the SYN filter
- * @is_filtering: the filter is running, or ran until the namespace began to end
+ * @is_filtering: the filter is running, or must not start any more as the namespace is ending
  */
 struct smc_blackholes {
 	spinlock_t lock;
@@ -111,9 +111,9 @@ struct smc_blackhole_key smc_blackhole_key_gid(struct in6_addr addr, const u8 *g
 }
 
 /*
- * Lifetime of an entry in jiffies. The sysctl also applies to existing entries. The
- * lifetime for an RDMA port never doubles: a link recovers much sooner than a
- * middlebox is taught an option.
+ * Return: lifetime of an entry in jiffies. The sysctl also applies to existing entries.
+ * The lifetime for an RDMA port never doubles: a port may soon work again, but a
+ * middlebox that drops the SMC option is seldom changed.
  */
 static unsigned long smc_blackhole_time(const struct smc_net *sn, const struct smc_blackhole *b)
 {
@@ -128,7 +128,7 @@ bool smc_blackhole_is_on(const struct smc_net *sn)
 	return READ_ONCE(sn->sysctl.blackhole_timeout);
 }
 
-/* Rest of an entry's lifetime, in jiffies. */
+/* Return: rest of an entry's lifetime, in jiffies; 0 if the entry has expired. */
 static unsigned long smc_blackhole_left(const struct smc_net *sn, const struct smc_blackhole *b)
 {
 	unsigned long time = smc_blackhole_time(sn, b);
@@ -165,9 +165,9 @@ static struct smc_blackhole *smc_blackhole_find(struct smc_blackholes *all,
 }
 
 /*
- * The number of entries that are due to the same user or peer as @key: for a server
- * the user who connected, otherwise the peer. A peer is a whole IPv6 /64, as it may
- * have all of its addresses.
+ * Return: the count of entries that are caused by the same user or peer as the entry of
+ * @key: for a server by the user who connected, otherwise by the peer. All addresses of
+ * an IPv6 /64 count as one peer, because one host may have them all.
  */
 static u16 *smc_blackhole_count_of_prefix(struct smc_blackholes *all,
 					  const struct smc_blackhole_key *key)
@@ -193,7 +193,7 @@ static void smc_blackhole_drop(struct smc_blackholes *all, struct smc_blackhole 
 }
 
 /*
- * Select the entry to evict: an expired one, or else the oldest entry of the user or
+ * Selects the entry to evict: an expired one, or else the oldest entry of the user or
  * peer with the most entries. So a user or peer with many entries can't evict those
  * of others.
  */
@@ -287,9 +287,9 @@ void smc_blackhole_forget(struct smc_net *sn, const struct smc_blackhole_key *ke
 }
 
 /*
- * The filter starts with the first client and runs until the namespace ends.
- * Unregistering a netfilter hook drops all packets queued by NFQUEUE, and the filter
- * costs little while there is no client.
+ * Starts the filter with the first entry for a client. The filter runs until the
+ * namespace ends: unregistering a netfilter hook would drop all packets queued by
+ * NFQUEUE, and the filter costs little while no client has an entry.
  */
 static void smc_blackhole_filter(struct smc_blackholes *all)
 {
@@ -357,7 +357,7 @@ int smc_blackhole_init_net(struct net *net)
 	return 0;
 }
 
-/* A client may still be added after this, but does not start the filter again. */
+/* Stops the filter. An entry for a client may still be added, but does not start it again. */
 void smc_blackhole_pre_exit_net(struct net *net)
 {
 	struct smc_blackholes *all = smc_net(net)->blackholes;
@@ -369,7 +369,7 @@ void smc_blackhole_pre_exit_net(struct net *net)
 	mutex_unlock(&all->filter_lock);
 }
 
-/* No socket is left in the namespace that could add an entry. */
+/* Called when the namespace has no socket left that could add an entry. */
 void smc_blackhole_exit_net(struct net *net)
 {
 	smc_blackhole_flush(smc_net(net));

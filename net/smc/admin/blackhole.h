@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Blackhole entries: peers with which SMC has failed, by address or by GID. The
- * namespace does without SMC there for a while, see net.smc.blackhole_timeout.
+ * namespace does not use SMC with these peers for a while, see net.smc.blackhole_timeout.
  */
 #ifndef SMC_ADMIN_BLACKHOLE_H
 #define SMC_ADMIN_BLACKHOLE_H
@@ -20,9 +20,9 @@ struct sockaddr;
 /* The kinds of peer that an entry describes. */
 enum smc_blackhole_kind {
 	SMC_BLACKHOLE_NONE,	/* no peer: events for this key are dropped */
-	SMC_BLACKHOLE_SERVER,	/* server address and port: a user's SYN to it has no option */
-	SMC_BLACKHOLE_CLIENT,	/* client address and local port: the SYN's option is hidden */
-	SMC_BLACKHOLE_GID,	/* RDMA port of a host at an address: no link is made to it */
+	SMC_BLACKHOLE_SERVER,	/* server's address and port: a user's SYNs do not offer SMC */
+	SMC_BLACKHOLE_CLIENT,	/* client's address, local port: the option of SYNs is hidden */
+	SMC_BLACKHOLE_GID,	/* address, and GID of an RDMA port: no link is made to the port */
 	SMC_N_BLACKHOLE_KINDS,
 };
 
@@ -44,8 +44,8 @@ struct smc_blackhole_key {
 
 /**
  * struct smc_blackhole_info - an entry as shown to user space
- * @serial: serial number of the entry, larger than those of older entries;
- *	0 stands for the place before the first
+ * @serial: serial number of the entry, larger than those of older entries; 0 if
+ *	smc_blackhole_next() is to begin with the first entry
  * @key: the peer
  * @event: SMC_BLACKHOLE_SYN_LOST and so on
  * @age: seconds since the event
@@ -90,7 +90,7 @@ struct smc_blackhole_key smc_blackhole_key_client(struct in6_addr addr, u16 port
 struct smc_blackhole_key smc_blackhole_key_gid(struct in6_addr addr, const u8 *gid);
 
 /**
- * smc_blackhole_is_on() - tell whether a namespace keeps blackhole entries
+ * smc_blackhole_is_on() - whether a namespace keeps blackhole entries
  * @sn: namespace
  */
 bool smc_blackhole_is_on(const struct smc_net *sn);
@@ -98,7 +98,7 @@ bool smc_blackhole_is_on(const struct smc_net *sn);
 /**
  * smc_blackhole_note() - add an entry for a server or GID, or renew it
  * @sn: namespace
- * @key: the peer; not a client
+ * @key: the peer; a client needs smc_blackhole_note_client()
  * @event: SMC_BLACKHOLE_SYN_LOST and so on
  *
  * If the namespace has too many entries of this kind, one of them is removed: an
@@ -120,7 +120,7 @@ void smc_blackhole_note(struct smc_net *sn, const struct smc_blackhole_key *key,
 void smc_blackhole_note_client(struct smc_net *sn, const struct smc_blackhole_key *key, u8 event);
 
 /**
- * smc_blackhole_has() - look for an entry that has not expired
+ * smc_blackhole_has() - whether a peer has an entry that has not expired
  * @sn: namespace
  * @key: the peer
  *
@@ -148,10 +148,10 @@ void smc_blackhole_flush(struct smc_net *sn);
 /**
  * smc_blackhole_next() - get the next entry of a dump
  * @sn: namespace
- * @info: @serial is that of the previous entry, or 0; filled with the next entry
+ * @info: has the serial number of the previous entry, or 0; filled with the next entry
  *
  * Context: process.
- * Return: false if there is no further one.
+ * Return: false if there is no further entry.
  */
 bool smc_blackhole_next(const struct smc_net *sn, struct smc_blackhole_info *info);
 

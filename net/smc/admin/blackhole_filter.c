@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A netfilter hook that hides the SMC option in the SYNs of clients in the table, so
- * that TCP leaves it out of the SYN-ACK. TCP's own callback can't serve: it asks
+ * that TCP leaves it out of the SYN-ACK. TCP's own callback can't be used: it asks
  * whether to send the option, but doesn't pass the client's address.
  */
 #include <linux/ip.h>
@@ -18,7 +18,7 @@
 
 /*
  * Return: the place of the ExID; NULL if there is none, or if the SYN has the TCP-AO
- * option (RFC 5925): that signs all options, so a changed SYN would be dropped.
+ * option (RFC 5925), which signs all options, so that TCP would drop a changed SYN.
  */
 static u8 *smc_syn_find_exid(u8 *options, int len)
 {
@@ -44,7 +44,7 @@ static u8 *smc_syn_find_exid(u8 *options, int len)
 }
 
 /*
- * Exchange the halves of the ExID. Nobody uses the resulting ExID, so TCP ignores
+ * Exchanges the halves of the ExID. Nobody uses the resulting ExID, so TCP ignores
  * the option. The checksum stays right, as it is a sum of 16-bit words.
  */
 static void smc_syn_hide_option(struct sk_buff *skb, int offset)
@@ -60,7 +60,7 @@ static void smc_syn_hide_option(struct sk_buff *skb, int offset)
 		put_unaligned_be32(rol32(TCPOPT_SMC_MAGIC, 16), exid);
 }
 
-/* @key has the client's address; the rest is filled in here. */
+/* Hides the option of a SYN if its client has an entry. @key has only the client's address yet. */
 static void smc_syn_filter(struct sk_buff *skb, int offset, const struct net *net,
 			   struct smc_blackhole_key *key)
 {

@@ -9,7 +9,7 @@
 /* Offered by a host on which no EID is configured. */
 static const char default_eid[] = "SMC-DEFAULT-EID";
 
-/* Configured EIDs, in the order in which they were added: serial numbers ascend. */
+/* Configured EIDs, in the order in which they were added, so that their serial numbers ascend. */
 static u8 table[SMC_EID_MAX][SMC_EID_LEN];
 static unsigned long eid_serials[SMC_EID_MAX];
 static unsigned long last_eid_serial;
@@ -62,7 +62,7 @@ bool smc_eid_match(const u8 (*eids)[SMC_EID_LEN], unsigned int n, u8 *match)
 	return false;
 }
 
-/* Check the characters: those that z/OS allows. */
+/* Whether z/OS allows @name as an EID, too. An EID must be valid on all hosts that share it. */
 static bool valid(const char *name, size_t len)
 {
 	return len && len <= SMC_EID_LEN && name[0] != '.' && name[0] != '-' &&

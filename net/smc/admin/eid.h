@@ -51,7 +51,7 @@ int smc_eid_add(const char *name, struct netlink_ext_ack *extack);
  * @name: EID, as in smc_eid_add()
  * @extack: explains the error
  *
- * Context: not hard interrupt. Return: 0; -EINVAL, or -ENOENT if it is not configured.
+ * Context: not hard interrupt. Return: 0; -EINVAL, or -ENOENT if the EID is not configured.
  */
 int smc_eid_remove(const char *name, struct netlink_ext_ack *extack);
 
@@ -64,13 +64,13 @@ void smc_eid_flush(void);
 
 /**
  * smc_eid_next() - get the configured EID that was added next
- * @serial: serial number of the previous EID, or 0 for the first
+ * @serial: serial number of the previous EID, or 0 to get the first
  * @eid: filled, SMC_EID_LEN bytes
  *
  * A caller that walks the table sees each EID once, even if others are added or
  * removed meanwhile. The default EID is not part of the table.
  *
- * Context: not hard interrupt. Return: serial number of the EID, or 0 if there is none.
+ * Context: not hard interrupt. Return: serial number of the EID, or 0 if no EID is left.
  */
 unsigned long smc_eid_next(unsigned long serial, u8 *eid);
 

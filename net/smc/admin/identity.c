@@ -15,14 +15,17 @@ void smc_identity_init(void)
 	get_random_bytes(&smc_identity_secret, sizeof(smc_identity_secret));
 }
 
-/* An instance number[2] and a MAC address[6], of nobody's device: that would name the host. */
+/*
+ * Makes a peer id: 2 bytes of instance number and a MAC address (RFC 7609 appendix A.2). The
+ * address is random, because that of a device would identify the host in all its namespaces.
+ */
 void smc_own_peer_id(const struct net *net, u8 *id)
 {
 	u64 random = siphash_1u64(net->net_cookie, &smc_identity_secret);
 
 	static_assert(sizeof(random) == SMC_PEER_ID_LEN);
 	memcpy(id, &random, SMC_PEER_ID_LEN);
-	/* An address of one station, locally administered. */
+	/* The MAC address is a unicast address, locally administered. */
 	id[2] = (id[2] & 0xfe) | 0x02;
 }
 
@@ -32,8 +35,8 @@ void smc_describe_host(struct smc_clc_first_contact *fc, const struct net *net)
 	fc->max_links = 1;
 	memset(fc->hostname, ' ', SMC_HOSTNAME_LEN);
 	/*
-	 * A namespace that is not the host's tells nobody the host's name. Modules can't take
-	 * the lock of the name; a name torn by a change is informative only.
+	 * Only the initial namespace tells peers the host's name. A module can't take the lock
+	 * of the name, so a change may garble it. Peers only display it.
 	 */
 	if (net_eq(net, &init_net))
 		memcpy(fc->hostname, init_utsname()->nodename, SMC_HOSTNAME_LEN);

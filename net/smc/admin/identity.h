@@ -8,20 +8,20 @@
 struct net;
 
 /**
- * smc_identity_init() - choose new peer ids, with each load of the module
+ * smc_identity_init() - choose a secret from which peer ids are made, at each load of the module
  */
 void smc_identity_init(void);
 
 /**
- * smc_own_peer_id() - a network namespace's peer id: no other has it
+ * smc_own_peer_id() - get the peer id of a network namespace
  * @net: namespace
- * @id: SMC_PEER_ID_LEN bytes
+ * @id: SMC_PEER_ID_LEN bytes, to be filled in; no other namespace or host has this id
  */
 void smc_own_peer_id(const struct net *net, u8 *id);
 
 /**
- * smc_describe_host() - what a version 2 message says of this host on first contact
- * @fc: its system, name and number of links are filled
+ * smc_describe_host() - describe this host for a version 2 message on first contact
+ * @fc: operating system, host name and maximum number of links are filled in
  * @net: namespace
  */
 void smc_describe_host(struct smc_clc_first_contact *fc, const struct net *net);

@@ -27,8 +27,8 @@ static void smc_net_destroy_queues(const struct smc_net *sn)
 }
 
 /*
- * The queue is bound to CPUs: the steps of an SMC handshake are short, and faster on the CPU where
- * its packets arrive.
+ * Makes a work queue that is bound to CPUs: the steps of an SMC handshake are short, and faster on
+ * the CPU where its packets arrive.
  */
 static int smc_net_make_queue(struct workqueue_struct **queue, const char *name, int max_active)
 {
@@ -40,9 +40,9 @@ static int smc_net_make_queue(struct workqueue_struct **queue, const char *name,
 }
 
 /*
- * A work makes the queues, one after the other, for all first sockets of a namespace. In the thread
- * of a user, who may give it no processor time, others would wait for that thread: those of the
- * namespace, and for a lock of alloc_workqueue() all of the host.
+ * Makes the queues of a namespace, in a work. A user may give his own thread no processor time. If
+ * such a thread made the queues, other threads would wait for it: those that create sockets in the
+ * namespace and, because alloc_workqueue() takes a lock, all of the host that create queues.
  */
 static void smc_net_make_queues(struct work_struct *work)
 {
@@ -57,13 +57,13 @@ static void smc_net_make_queues(struct work_struct *work)
 
 static bool smc_net_has_queues(const struct smc_net *sn)
 {
-	/* Made last; pairs with smp_store_release() in smc_net_make_queue(). */
+	/* This queue is made last. Pairs with smp_store_release() in smc_net_make_queue(). */
 	return smp_load_acquire(&sn->handshake_queues[SMC_HANDSHAKE_QUEUES - 1].wq);
 }
 
 int smc_net_prepare(struct smc_net *sn)
 {
-	/* Counters are made last, so the work queues are there as well. */
+	/* The counters are made after the work queues, so the queues are there as well. */
 	if (smc_stats_are_made(sn))
 		return 0;
 	queue_work(system_unbound_wq, &sn->make_queues);
@@ -71,13 +71,13 @@ int smc_net_prepare(struct smc_net *sn)
 	return smc_net_has_queues(sn) ? smc_stats_make(sn) : -ENOMEM;
 }
 
-/* The sysctls come last: they let users create sockets, which need the rest. */
+/* Makes the sysctls last: by tcp2smc they let users create SMC sockets, which need the rest. */
 static int __net_init smc_net_init_net(struct net *net)
 {
 	struct smc_net *sn = smc_net(net);
 	int kind, err;
 
-	/* TCP's callbacks look here in softirqs. An entry is charged to its socket's cgroup. */
+	/* TCP's callbacks use this in softirqs. An entry is charged to its socket's cgroup. */
 	xa_init_flags(&sn->socks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	INIT_WORK(&sn->make_queues, smc_net_make_queues);
 	for (kind = 0; kind < SMC_N_PATHS; kind++)
@@ -111,7 +111,7 @@ static void __net_exit smc_net_end_paths(struct net *net, bool wait)
 	int kind;
 
 	for (kind = 0; kind < SMC_N_PATHS; kind++) {
-		/* The module may be going, too, and clear it. */
+		/* The module may be unloaded meanwhile, which sets the operation to NULL. */
 		exit = READ_ONCE(exits[kind]);
 		if (exit)
 			exit->end(exit, net, wait);

@@ -22,11 +22,11 @@ struct smc_pnet_table;
 struct smc_stats;
 
 /*
- * Number of SMC handshakes in a namespace from which on SYNs and SYN-ACKs have no SMC option, but
- * those of users who have no handshake under way: see smc_quota_congested().
+ * While this many SMC handshakes are under way in a namespace, SYNs and SYN-ACKs offer SMC only for
+ * users who have no handshake under way: see smc_quota_congested().
  */
 #define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
-/* More SMC handshakes may begin, offered earlier. Each needs a place in a work queue. */
+/* SMC handshakes that were offered earlier may still begin. Each needs a place in a work queue. */
 #define SMC_HANDSHAKE_QUEUES	2
 #define SMC_HANDSHAKES_BEGUN_MAX	(SMC_HANDSHAKE_QUEUES * SMC_HANDSHAKES_MAX)
 
@@ -35,14 +35,14 @@ struct smc_stats;
  * @wq: the work queue, see smc_net_prepare()
  * @handshakes: number of handshakes that have a place in @wq, as client or server, see
  *	handshake/quota.c. It is limited to the number of works that one CPU runs at the same time,
- *	so that no handshake waits for the peer of another
+ *	so that no handshake has to wait until another's peer answers
  */
 struct smc_handshake_wq {
 	struct workqueue_struct *wq;
 	atomic_t handshakes;
 };
 
-/* Link groups of one path in a namespace; under the lock of their kind, see group/group.h. */
+/* Link groups of one path in a namespace, protected by the lock in struct smc_lgr_kind. */
 struct smc_net_lgrs {
 	struct list_head list;
 	unsigned int n;
@@ -68,7 +68,7 @@ struct smc_net {
 
 	struct xarray socks;	/* the sockets that SMC knows: socket/smc_sock.c */
 
-	/* Streams whose sockets are closed already: stream/orphan.c. */
+	/* Number of streams whose sockets are closed already: stream/orphan.c. */
 	atomic_t orphans;
 
 	struct smc_net_lgrs lgrs[SMC_N_PATHS];
@@ -97,12 +97,12 @@ static inline struct smc_net *smc_net(const struct net *net)
  * smc_net_prepare() - make the per-CPU counters and work queues of a namespace
  * @sn: namespace; does nothing if it has them already
  *
- * Called before SMC knows the first socket of a namespace, because most namespaces
- * never have one. Only sockets, and the objects that their SMC handshakes make, use the
- * counters and queues. The counters are charged to set_active_memcg()'s control
- * group or the caller's. They are allocated without a lock, so that a thread that is
- * short of memory delays no other. A work makes the work queues, for the same reason.
- * Work queues are charged to no control group.
+ * A namespace gets them only before its first SMC socket, because most namespaces never
+ * have one. Only sockets, and the objects that their SMC handshakes make, use the
+ * counters and queues. The counters are charged to set_active_memcg()'s
+ * control group or the caller's. They are allocated without a lock, so that a thread
+ * that is short of memory delays no other thread. For the same reason a work makes the
+ * work queues, which are charged to no control group.
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
@@ -111,11 +111,11 @@ int smc_net_prepare(struct smc_net *sn);
 
 /**
  * struct smc_net_exit - a path's operation for namespaces that end
- * @end: ends the link groups of a namespace. With @wait, waits until the namespace has none;
- *	called before anything of its struct smc_net is freed
+ * @end: ends the link groups of a namespace; with @wait, also waits until the namespace has none.
+ *	Called in process context, before anything of the namespace's struct smc_net is freed
  *
- * If several namespaces end together, @end is called for all of them without @wait first. It is
- * called in process context, and also for each namespace in smc_net_exit().
+ * If several namespaces end together, @end is first called for all of them without @wait, so that
+ * their groups end at the same time. smc_net_exit() causes these calls for every namespace.
  */
 struct smc_net_exit {
 	void (*end)(struct smc_net_exit *exit, struct net *net, bool wait);
@@ -124,7 +124,7 @@ struct smc_net_exit {
 /**
  * smc_net_set_exit() - set a path's operation for namespaces that end
  * @kind: the path
- * @exit: the operation; NULL for none, once no group of the path is left in any namespace
+ * @exit: the operation; or NULL once no group of the path is left in any namespace
  */
 void smc_net_set_exit(enum smc_path_kind kind, struct smc_net_exit *exit);
 

@@ -133,13 +133,13 @@ static int dump_objects(struct sk_buff *skb, struct netlink_callback *cb)
 			err = sources[path]->dump[cmd](skb, cb);
 	up_read(&sources_lock);
 
-	/* Objects already in the message go out first; an empty message ends the dump. */
+	/* Objects that are already in @skb go out before an error. An empty @skb ends the dump. */
 	return skb->len ?: err;
 }
 
 /* Commands take only these attributes; all others occur only in answers. */
 static const struct nla_policy policy[SMC_NLA_EID_TABLE_MAX + 1] = {
-	/* No maximum length here: an EID that is too long gets an explanation. */
+	/* No maximum length here: the handlers explain the error if an EID is too long. */
 	[SMC_NLA_EID_TABLE_ENTRY] = { .type = NLA_STRING },
 };
 
@@ -166,7 +166,7 @@ static const struct genl_small_ops ops[] = {
 	CHANGE(SMC_NETLINK_ENABLE_HS_LIMITATION, smc_netlink_set_limit),
 	CHANGE(SMC_NETLINK_DISABLE_HS_LIMITATION, smc_netlink_set_limit),
 	SHOW(SMC_NETLINK_GET_BLACKHOLES, smc_netlink_dump_blackholes),
-	/* The table belongs to the namespace, so the namespace's root may flush it. */
+	/* Blackhole entries belong to the namespace, so the namespace's root may flush them. */
 	{ .cmd = SMC_NETLINK_FLUSH_BLACKHOLES, .doit = smc_netlink_flush_blackholes,
 	  .flags = GENL_UNS_ADMIN_PERM },
 };

@@ -16,13 +16,12 @@ typedef int (*smc_netlink_dump_t)(struct sk_buff *skb, struct netlink_callback *
 
 /**
  * struct smc_netlink_source - dumps the link groups, links and devices of a path
- * @dump: what the path answers to SMC_NETLINK_GET_LGR_SMCR and so on; NULL for the commands of
- *	the other path. SMC_NETLINK_GET_LINK_SMCR shows each link group as in
+ * @dump: functions that answer SMC_NETLINK_GET_LGR_SMCR and so on, by command; NULL for the
+ *	commands of the other path. For SMC_NETLINK_GET_LINK_SMCR each link group is shown as for
  *	SMC_NETLINK_GET_LGR_SMCR, followed by its links
  *
- * Each operation adds messages to @skb. It keeps its position in cb->args[0] to
- * cb->args[3], which are 0 in the first call. It shows only objects of
- * sock_net(skb->sk).
+ * Each function adds messages to @skb, and shows only objects of sock_net(skb->sk). It
+ * keeps its position in cb->args[0] to cb->args[3], which are 0 in the first call.
  *
  * Context: process. Return: 0 after the last object, -EMSGSIZE if the next one
  * doesn't fit, or an error that ends the dump.
@@ -64,8 +63,8 @@ int smc_netlink_begin(struct smc_netlink_msg *m, struct sk_buff *skb, struct net
  * @m: to be closed with smc_netlink_close() if this succeeds
  * @skb: buffer of the dump
  * @cb: state of the dump
- * @nest: top-level attribute, SMC_GEN_*; equal to the number of the command that
- *	requests such messages, which also goes into the header
+ * @nest: top-level attribute, SMC_GEN_*. The command that requests such messages has
+ *	the same number, which goes into the message's header, too
  *
  * Return: 0 or -EMSGSIZE.
  */
@@ -75,14 +74,14 @@ int smc_netlink_open(struct smc_netlink_msg *m, struct sk_buff *skb, struct netl
 /**
  * smc_netlink_close() - end a message of a dump
  * @m: message that smc_netlink_begin() or smc_netlink_open() has begun
- * @err: error from adding its attributes: the message is removed again; or 0
+ * @err: 0, or the error from adding the attributes, which makes this function remove the message
  *
  * Return: @err.
  */
 int smc_netlink_close(struct smc_netlink_msg *m, int err);
 
 /**
- * smc_netlink_may_see_host() - tell whether a dump may show properties of the host
+ * smc_netlink_may_see_host() - whether a dump may show properties of the host
  * @cb: state of the dump
  *
  * EIDs, PNET IDs of RDMA ports and addresses of adapters are the same in all

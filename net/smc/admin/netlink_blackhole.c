@@ -7,7 +7,7 @@
 #include "admin/net.h"
 #include "admin/netlink_ops.h"
 
-/* Length of an IPv4 or IPv6 address, or of a GID, as text. */
+/* Bytes that an IPv4 or IPv6 address or a GID needs as text, with the NUL. */
 #define ADDRESS_LEN	sizeof("0000:0000:0000:0000:0000:0000:0000:0000")
 
 static int put_address(struct sk_buff *skb, const struct in6_addr *addr)
@@ -58,7 +58,10 @@ static int put_blackhole(struct sk_buff *skb, struct netlink_callback *cb,
 	return smc_netlink_close(&m, err);
 }
 
-/* An entry for a server names a user: only that user and the namespace's root may see it. */
+/*
+ * Whether the dump may show the entry of @key. A server's entry names a user, so only that user and
+ * the namespace's root may see it.
+ */
 static bool may_see(const struct netlink_callback *cb, const struct smc_blackhole_key *key)
 {
 	const struct net *net = sock_net(NETLINK_CB(cb->skb).sk);
@@ -68,8 +71,8 @@ static bool may_see(const struct netlink_callback *cb, const struct smc_blackhol
 }
 
 /*
- * args[0] is the serial number of the last entry shown. The dump misses no entry; an
- * entry that is renewed meanwhile is shown twice.
+ * args[0] is the serial number of the last entry shown. The dump misses no entry, but
+ * shows an entry twice that is renewed meanwhile.
  */
 int smc_netlink_dump_blackholes(struct sk_buff *skb, struct netlink_callback *cb)
 {

@@ -94,7 +94,7 @@ int smc_netlink_flush_ueids(struct sk_buff *skb, struct genl_info *info)
 	return 0;
 }
 
-/* The system EID is the name of an IBM Z machine, so this host has none to show. */
+/* Shows no system EID: only IBM Z machines have one. */
 int smc_netlink_dump_seid(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct smc_netlink_msg m;

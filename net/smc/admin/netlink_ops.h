@@ -12,7 +12,7 @@
 struct genl_info;
 
 /**
- * smc_netlink_has_source() - tell whether a path has registered a source
+ * smc_netlink_has_source() - whether a path has registered a source
  * @kind: the path
  *
  * Context: process, may sleep.
@@ -22,63 +22,63 @@ bool smc_netlink_has_source(enum smc_path_kind kind);
 /* netlink_host.c */
 
 /**
- * smc_netlink_dump_info() - SMC_NETLINK_GET_SYS_INFO: versions, host name and paths
+ * smc_netlink_dump_info() - handle SMC_NETLINK_GET_SYS_INFO: show versions, host name, paths
  * @skb: buffer of the dump
  * @cb: state of the dump
  */
 int smc_netlink_dump_info(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
- * smc_netlink_dump_ueids() - SMC_NETLINK_DUMP_UEID: the configured EIDs
+ * smc_netlink_dump_ueids() - handle SMC_NETLINK_DUMP_UEID: show the configured EIDs
  * @skb: buffer of the dump
  * @cb: state of the dump
  */
 int smc_netlink_dump_ueids(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
- * smc_netlink_add_ueid() - SMC_NETLINK_ADD_UEID: configure an EID
+ * smc_netlink_add_ueid() - handle SMC_NETLINK_ADD_UEID: configure an EID
  * @skb: request
  * @info: its attributes
  */
 int smc_netlink_add_ueid(struct sk_buff *skb, struct genl_info *info);
 
 /**
- * smc_netlink_remove_ueid() - SMC_NETLINK_REMOVE_UEID: remove an EID
+ * smc_netlink_remove_ueid() - handle SMC_NETLINK_REMOVE_UEID: remove an EID
  * @skb: request
  * @info: its attributes
  */
 int smc_netlink_remove_ueid(struct sk_buff *skb, struct genl_info *info);
 
 /**
- * smc_netlink_flush_ueids() - SMC_NETLINK_FLUSH_UEID: remove all EIDs
+ * smc_netlink_flush_ueids() - handle SMC_NETLINK_FLUSH_UEID: remove all EIDs
  * @skb: request
  * @info: its attributes
  */
 int smc_netlink_flush_ueids(struct sk_buff *skb, struct genl_info *info);
 
 /**
- * smc_netlink_dump_seid() - SMC_NETLINK_DUMP_SEID: the system EID
+ * smc_netlink_dump_seid() - handle SMC_NETLINK_DUMP_SEID: show that there is no system EID
  * @skb: buffer of the dump
  * @cb: state of the dump
  */
 int smc_netlink_dump_seid(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
- * smc_netlink_set_seid() - SMC_NETLINK_ENABLE_SEID and _DISABLE_SEID
+ * smc_netlink_set_seid() - refuse SMC_NETLINK_ENABLE_SEID and _DISABLE_SEID
  * @skb: request
  * @info: its attributes
  */
 int smc_netlink_set_seid(struct sk_buff *skb, struct genl_info *info);
 
 /**
- * smc_netlink_dump_limit() - SMC_NETLINK_DUMP_HS_LIMITATION: the value of limit_smc_hs
+ * smc_netlink_dump_limit() - handle SMC_NETLINK_DUMP_HS_LIMITATION: show limit_smc_hs
  * @skb: buffer of the dump
  * @cb: state of the dump
  */
 int smc_netlink_dump_limit(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
- * smc_netlink_set_limit() - SMC_NETLINK_ENABLE_HS_LIMITATION and _DISABLE_HS_LIMITATION
+ * smc_netlink_set_limit() - handle SMC_NETLINK_{EN,DIS}ABLE_HS_LIMITATION: set limit_smc_hs
  * @skb: request
  * @info: its attributes
  */
@@ -87,14 +87,14 @@ int smc_netlink_set_limit(struct sk_buff *skb, struct genl_info *info);
 /* netlink_blackhole.c */
 
 /**
- * smc_netlink_dump_blackholes() - SMC_NETLINK_GET_BLACKHOLES: the blackhole entries
+ * smc_netlink_dump_blackholes() - handle SMC_NETLINK_GET_BLACKHOLES: show blackhole entries
  * @skb: buffer of the dump
  * @cb: state of the dump
  */
 int smc_netlink_dump_blackholes(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
- * smc_netlink_flush_blackholes() - SMC_NETLINK_FLUSH_BLACKHOLES: remove all blackhole entries
+ * smc_netlink_flush_blackholes() - handle SMC_NETLINK_FLUSH_BLACKHOLES: remove all entries
  * @skb: request
  * @info: its attributes
  */
@@ -103,14 +103,14 @@ int smc_netlink_flush_blackholes(struct sk_buff *skb, struct genl_info *info);
 /* netlink_stats.c */
 
 /**
- * smc_netlink_dump_stats() - SMC_NETLINK_GET_STATS: the counters
+ * smc_netlink_dump_stats() - handle SMC_NETLINK_GET_STATS: show the counters
  * @skb: buffer of the dump
  * @cb: state of the dump
  */
 int smc_netlink_dump_stats(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
- * smc_netlink_dump_fallbacks() - SMC_NETLINK_GET_FBACK_STATS: fallbacks by role and reason
+ * smc_netlink_dump_fallbacks() - handle SMC_NETLINK_GET_FBACK_STATS: show fallbacks by reason
  * @skb: buffer of the dump
  * @cb: state of the dump
  */

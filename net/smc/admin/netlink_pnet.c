@@ -34,7 +34,7 @@ static int put_entry(struct sk_buff *skb, u32 portid, u32 seq, const struct smc_
 	return 0;
 }
 
-/* PNET IDs are upper case; lower case letters are converted. */
+/* Gets the PNET ID of a request. PNET IDs are upper case, so lower case letters are converted. */
 static int get_pnetid(const struct genl_info *info, char *pnetid)
 {
 	const struct nlattr *attr = info->attrs[SMC_PNETID_NAME];
@@ -119,7 +119,7 @@ static int pnet_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len;
 }
 
-/* Reply with all entries of one network, as a dump would send them, but in a single buffer. */
+/* Replies with all entries of one network, in the messages of a dump, but in a single buffer. */
 static int pnet_get(struct sk_buff *skb, struct genl_info *info)
 {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
@@ -150,7 +150,7 @@ err_reply:
 }
 
 static const struct nla_policy pnet_policy[SMC_PNETID_MAX + 1] = {
-	/* No maximum length here: a name that is too long gets an explanation. */
+	/* No maximum length here: get_pnetid() explains the error if a name is too long. */
 	[SMC_PNETID_NAME]	= { .type = NLA_NUL_STRING },
 	[SMC_PNETID_ETHNAME]	= { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
 	[SMC_PNETID_IBNAME]	= { .type = NLA_NUL_STRING, .len = IB_DEVICE_NAME_MAX - 1 },

@@ -9,7 +9,7 @@
 #include "admin/netlink_ops.h"
 #include "admin/stats_show.h"
 
-/* The attributes for the words of each array of counters. */
+/* Attributes for the elements of an array of counters, in the order of the array. */
 static const int size_attrs[] = {
 	SMC_NLA_STATS_PLOAD_8K, SMC_NLA_STATS_PLOAD_16K, SMC_NLA_STATS_PLOAD_32K,
 	SMC_NLA_STATS_PLOAD_64K, SMC_NLA_STATS_PLOAD_128K, SMC_NLA_STATS_PLOAD_256K,
@@ -38,7 +38,7 @@ static_assert(ARRAY_SIZE(size_attrs) == SMC_STAT_SIZES);
 static_assert(ARRAY_SIZE(event_attrs) == SMC_STAT_N_BUFFER_EVENTS);
 static_assert(ARRAY_SIZE(call_attrs) == SMC_STAT_N_CALLS);
 
-/* SMC_NLA_STATS_PAD is 0, as is the padding attribute of all other nests of counters. */
+/* SMC_NLA_STATS_PAD is right in every nest, because each nest of counters has 0 for padding. */
 static int put_u64(struct sk_buff *skb, int attr, u64 value)
 {
 	return nla_put_u64_64bit(skb, attr, value, SMC_NLA_STATS_PAD);
@@ -64,7 +64,7 @@ static int put_nest(struct sk_buff *skb, int attr, const int *attrs, const u64 *
 	return 0;
 }
 
-/* Put 8 bytes only for a value that needs them. The sum over the CPUs may briefly be negative. */
+/* Puts 8 bytes only for a value that needs them. The sum over the CPUs may briefly be negative. */
 static int put_usage(struct sk_buff *skb, int attr, s64 bytes)
 {
 	if (bytes > U32_MAX)
@@ -146,7 +146,7 @@ int smc_netlink_dump_stats(struct sk_buff *skb, struct netlink_callback *cb)
 	return err ?: skb->len;
 }
 
-/* Each message has one reason of a role; the first of a dump also has both roles' totals. */
+/* Puts a message with one reason of a role. A dump's first message also has both roles' totals. */
 static int put_fallback(struct sk_buff *skb, struct netlink_callback *cb,
 			const struct smc_fallbacks *all, enum smc_role role, unsigned int i)
 {
@@ -169,7 +169,7 @@ static int put_fallback(struct sk_buff *skb, struct netlink_callback *cb,
 	return err;
 }
 
-/* args[0] is the role, args[1] its next reason, args[2] whether the totals are sent. */
+/* args[0] is the role, args[1] the role's next reason, args[2] whether the totals are sent. */
 int smc_netlink_dump_fallbacks(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct smc_fallbacks *fallbacks = smc_net(sock_net(skb->sk))->fallbacks;

@@ -16,16 +16,16 @@
 #include "admin/pnet_table.h"
 
 /*
- * Names and ifindexes of devices change only under RTNL. The lock is for readers,
- * which don't hold RTNL.
+ * The PNET table of a namespace. smc_pnet_add() holds RTNL besides the lock: it looks a
+ * device up and adds the entry before the device can be renamed or removed.
  */
 struct smc_pnet_table {
-	spinlock_t lock;	/* protects all below */
+	spinlock_t lock;	/* protects the fields below */
 	struct list_head entries;	/* in the order in which they were added */
 	unsigned long last_serial;
 };
 
-/* An entry for an RDMA port has ifindex 0 and no ifname, so neither look-up finds it. */
+/* Look-ups by ifindex or ifname find no entry of an RDMA port: it has ifindex 0 and no ifname. */
 static struct smc_pnet_entry *find_ifindex(struct smc_pnet_table *table, int ifindex)
 {
 	struct smc_pnet_entry *entry;
@@ -66,7 +66,7 @@ static void drop(struct smc_pnet_entry *entry)
 /* Result of a walk over a device and its lower devices. */
 struct pnet_found {
 	char *pnetid;
-	const struct net_device *vouched;	/* the device, if is_explicit is set in its entry */
+	const struct net_device *vouched;	/* the device found, if its entry is explicit */
 };
 
 static int pnetid_of_one(struct net_device *dev, struct netdev_nested_priv *priv)
@@ -95,7 +95,7 @@ bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_explicit)
 	is_found = pnetid_of_one(dev, &priv) ||
 		   netdev_walk_all_lower_dev_rcu(dev, pnetid_of_one, &priv);
 	rcu_read_unlock();
-	/* A container's root may put any device on top of a listed one, or name it so. */
+	/* A container's root may put @dev on top of a listed device, or give it a listed name. */
 	*is_explicit = found.vouched == dev;
 	return is_found;
 }
@@ -131,7 +131,7 @@ static struct smc_pnet_entry *new_netdev_entry(struct net *net, const char *pnet
 	if (!entry)
 		return NULL;
 
-	/* @ifname may be an alternative name. */
+	/* @ifname may be an alternative name, but the notifier looks for the device's own name. */
 	dev = __dev_get_by_name(net, ifname);
 	strscpy(entry->ifname, dev ? dev->name : ifname, sizeof(entry->ifname));
 	entry->ifindex = dev ? dev->ifindex : 0;
@@ -259,7 +259,7 @@ static void device_named(struct smc_pnet_table *table, const struct net_device *
 		waiting->ifindex = dev->ifindex;
 		return;
 	}
-	/* The entry that the device had before wins; the other one matches no device now. */
+	/* A renamed device keeps its entry, so the entry that waited for its name is useless. */
 	if (waiting)
 		drop(waiting);
 	strscpy(own->ifname, dev->name, sizeof(own->ifname));

@@ -20,10 +20,10 @@ struct net_device;
  * smc_pnet_of_netdev() - get the PNET ID of a network device
  * @dev: held by the caller
  * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
- * @is_explicit: set to true if the entry is for @dev itself, which existed when the entry was made
+ * @is_explicit: set to whether the entry is for @dev itself, and was made while @dev existed
  *
- * For a device without an entry, the entry of a lower device counts: a VLAN's real
- * device, a bond's or team's ports, and so on downwards, the first that has one.
+ * For a device without an entry, the first lower device that has an entry counts: the
+ * real device of a VLAN, a port of a bond or team, and so on downwards.
  *
  * Context: with or without RTNL; not hard interrupt. Return: true if there is an entry.
  */

@@ -56,10 +56,10 @@ unsigned int smc_pnet_remove(struct net *net, const char *pnetid);
 void smc_pnet_flush(struct net *net);
 
 /**
- * smc_pnet_next() - copy the entry that was added next
+ * smc_pnet_next() - copy the next entry, in the order in which entries were added
  * @net: namespace of the table
  * @pnetid: copy only entries with this PNET ID; NULL for all
- * @entry: @serial is that of the previous entry, or 0 for the first; filled
+ * @entry: has the serial number of the previous entry, or 0 to get the first; filled
  *
  * A caller that walks the table sees each entry once, even if others are added or
  * removed meanwhile.

@@ -6,8 +6,8 @@
 #include "admin/stats_show.h"
 
 /*
- * Shared by all namespaces that don't have counters of their own yet. Nothing should be
- * counted for them; this absorbs what is counted nevertheless.
+ * Counters shared by all namespaces that don't have counters of their own yet. Nothing
+ * should be counted for such a namespace; if something is, nobody sees the count.
  */
 static struct smc_stats __percpu *smc_stats_none;
 
@@ -41,7 +41,7 @@ int smc_stats_init_net(struct net *net)
 
 bool smc_stats_are_made(const struct smc_net *sn)
 {
-	/* Pairs with the cmpxchg() in smc_stats_make(): all that was made before it is visible. */
+	/* Pairs with cmpxchg() in smc_stats_make(): the work queues, made earlier, are visible. */
 	return smp_load_acquire(&sn->stats) != smc_stats_none;
 }
 
@@ -51,7 +51,7 @@ int smc_stats_make(struct smc_net *sn)
 
 	if (!made)
 		return smc_stats_are_made(sn) ? 0 : -ENOMEM;
-	/* Several sockets may get here at once: one wins, the others free their copy. */
+	/* Several threads may get here at once: one sets its counters, the others free theirs. */
 	if (cmpxchg(&sn->stats, smc_stats_none, made) != smc_stats_none)
 		free_percpu(made);
 	return 0;

@@ -5,8 +5,8 @@
  * called in hard interrupts. A namespace gets its counters before its first SMC socket,
  * see smc_net_prepare(); until then there is nothing to count.
  *
- * User space reads them by SMC_NETLINK_GET_STATS and SMC_NETLINK_GET_FBACK_STATS.
- * Counters without an attribute there are in /proc/net/smc_stat.
+ * User space reads the counters by SMC_NETLINK_GET_STATS and SMC_NETLINK_GET_FBACK_STATS.
+ * Counters for which these have no attribute are in /proc/net/smc_stat.
  */
 #ifndef SMC_ADMIN_STATS_H
 #define SMC_ADMIN_STATS_H
@@ -31,10 +31,10 @@ enum smc_violation {
 	SMC_N_VIOLATIONS,
 };
 
-/* As /proc/net/smc_stat has them. */
+/* Names of the violations in /proc/net/smc_stat. */
 extern const char *const smc_violation_names[SMC_N_VIOLATIONS];
 
-/* Work of the RDMA path. */
+/* Counters of SMC-R. */
 enum smc_rdma_counter {
 	SMC_RDMA_WRITES,
 	SMC_RDMA_WRITE_BYTES,
@@ -47,7 +47,7 @@ enum smc_rdma_counter {
 	SMC_N_RDMA_COUNTERS,
 };
 
-/* Activity of SMC-D. */
+/* Counters of SMC-D. */
 enum smc_ism_counter {
 	SMC_ISM_WRITES,			/* publishes, with bytes or without */
 	SMC_ISM_WRITE_BYTES,
@@ -56,7 +56,7 @@ enum smc_ism_counter {
 	SMC_N_ISM_COUNTERS,
 };
 
-/* Connections that are closed here, but not yet by the peer. */
+/* Counters of orphans: connections that are closed here, but not yet by the peer. */
 enum smc_orphan_counter {
 	SMC_ORPHANS,			/* current number; one CPU's share may be negative */
 	SMC_ORPHANS_TIMED_OUT,		/* reset because the peer took too long */
@@ -95,7 +95,7 @@ enum { SMC_STAT_TX, SMC_STAT_RX, SMC_STAT_N_DIRECTIONS };
 struct smc_stat_direction {
 	u64 bytes;
 	u64 payload[SMC_STAT_SIZES];	/* number of calls, by bytes transferred */
-	u64 buffer[SMC_STAT_SIZES];
+	u64 buffer[SMC_STAT_SIZES];	/* number of buffers that connections got, by size */
 	u64 event[SMC_STAT_N_BUFFER_EVENTS];
 	u64 buffer_bytes;	/* allocated at present; one CPU's share may be negative */
 };
@@ -132,14 +132,14 @@ static inline struct smc_stat_path __percpu *smc_stat_path(const struct smc_net 
 	return &sn->stats->path[kind];
 }
 
-/* One call accepted @len bytes from the program, or returned so many to it (@rx). */
+/* Counts a call that took @len bytes from the application or, with @rx, returned them to it. */
 static inline void smc_stat_bytes(struct smc_stat_path __percpu *stats, bool rx, size_t len)
 {
 	this_cpu_add(stats->direction[rx].bytes, len);
 	this_cpu_inc(stats->direction[rx].payload[smc_stat_size_step(len)]);
 }
 
-/* A buffer of this end, or of the peer, was too small for a call, or is full. */
+/* Counts an event of a buffer of this end or, for the events *_PEER, of the peer. */
 static inline void smc_stat_buffer_event(struct smc_stat_path __percpu *stats, bool rx,
 					 enum smc_stat_buffer_event event)
 {
@@ -151,7 +151,7 @@ static inline void smc_stat_call(struct smc_stat_path __percpu *stats, enum smc_
 	this_cpu_inc(stats->call[which]);
 }
 
-/* A connection got a buffer of @size bytes, either reused or newly allocated. */
+/* Counts a buffer of @size bytes that a connection got, reused or newly allocated. */
 static inline void smc_stat_buffer(const struct smc_net *sn, enum smc_path_kind kind, bool rx,
 				   u32 size, bool reused)
 {
@@ -161,28 +161,28 @@ static inline void smc_stat_buffer(const struct smc_net *sn, enum smc_path_kind 
 	smc_stat_buffer_event(stats, rx, reused ? SMC_STAT_REUSED : SMC_STAT_ALLOCATED);
 }
 
-/* A connection got a smaller buffer than requested. */
+/* Counts a buffer that is smaller than the connection requested. */
 static inline void smc_stat_buffer_downgraded(const struct smc_net *sn, enum smc_path_kind kind,
 					      bool rx)
 {
 	smc_stat_buffer_event(smc_stat_path(sn, kind), rx, SMC_STAT_DOWNGRADED);
 }
 
-/* The memory occupied by buffers grew by @bytes, or shrank if negative. */
+/* Adds @bytes to the memory that buffers occupy. @bytes is negative when a buffer is freed. */
 static inline void smc_stat_buffer_bytes(const struct smc_net *sn, enum smc_path_kind kind, bool rx,
 					 s64 bytes)
 {
 	smc_stat_add(sn, path[kind].direction[rx].buffer_bytes, bytes);
 }
 
-/* An SMC handshake ended with an SMC connection of @version 1 or 2. */
+/* Counts an SMC handshake that ended with an SMC connection of @version 1 or 2. */
 static inline void smc_stat_handshake(const struct smc_net *sn, enum smc_path_kind kind,
 				      enum smc_role role, u8 version)
 {
 	smc_stat_inc(sn, path[kind].handshakes[role][version - 1]);
 }
 
-/* An SMC handshake failed with an error: neither SMC nor an agreed fallback. */
+/* Counts an SMC handshake that failed with an error, which ends the connection. */
 static inline void smc_stat_handshake_error(const struct smc_net *sn, enum smc_role role)
 {
 	smc_stat_inc(sn, handshake_errors[role]);
@@ -192,7 +192,7 @@ static inline void smc_stat_handshake_error(const struct smc_net *sn, enum smc_r
  * smc_stat_fallback() - count a connection that fell back to TCP
  * @sn: namespace of the connection
  * @role: role of this end
- * @reason: enum smc_clc_diagnosis, which this end sent or would have sent
+ * @reason: enum smc_clc_diagnosis that says why
  */
 void smc_stat_fallback(const struct smc_net *sn, enum smc_role role, u32 reason);
 
@@ -201,33 +201,33 @@ static inline void smc_stat_violation(const struct smc_net *sn, enum smc_violati
 	smc_stat_inc(sn, violation[what]);
 }
 
-/* @n is 1 except for SMC_RDMA_WRITE_BYTES. */
+/* Adds @n operations to a counter, or @n bytes to SMC_RDMA_WRITE_BYTES. */
 static inline void smc_stat_rdma(const struct smc_net *sn, enum smc_rdma_counter which, u64 n)
 {
 	smc_stat_add(sn, rdma[which], n);
 }
 
-/* @n is 1 except for SMC_ISM_WRITE_BYTES. */
+/* Adds @n operations to a counter, or @n bytes to SMC_ISM_WRITE_BYTES. */
 static inline void smc_stat_ism(const struct smc_net *sn, enum smc_ism_counter which, u64 n)
 {
 	smc_stat_add(sn, ism[which], n);
 }
 
-/* @n is 1, or -1 when SMC_ORPHANS shrinks. */
+/* Adds @n to a counter. @n is 1, or -1 when an orphan is no longer one. */
 static inline void smc_stat_orphan(const struct smc_net *sn, enum smc_orphan_counter which, s64 n)
 {
 	smc_stat_add(sn, orphan[which], n);
 }
 
-/* net.c calls these, once or for each namespace. */
+/* net.c calls the first two once, and the others for each namespace. */
 int smc_stats_init(void);
 void smc_stats_exit(void);
 int smc_stats_init_net(struct net *net);
 void smc_stats_exit_net(struct net *net);
 
-/* Tell whether a namespace has per-CPU counters of its own. */
+/* Whether a namespace has per-CPU counters of its own. */
 bool smc_stats_are_made(const struct smc_net *sn);
-/* Make the counters of a namespace; concurrent callers share one set. Return: 0 or -ENOMEM. */
+/* Makes the counters of a namespace; concurrent callers share one set. Return: 0 or -ENOMEM. */
 int smc_stats_make(struct smc_net *sn);
 
 #endif

@@ -51,7 +51,10 @@ static void show(struct seq_file *seq, const char *const *names, const u64 *valu
 		seq_printf(seq, "%s %llu\n", names[i], values[i]);
 }
 
-/* Netlink has these by role and reason: SMC_NETLINK_GET_STATS, SMC_NETLINK_GET_FBACK_STATS. */
+/*
+ * Shows the totals of failures. SMC_NETLINK_GET_STATS has the errors by role, and
+ * SMC_NETLINK_GET_FBACK_STATS the fallbacks by role and reason.
+ */
 static void show_failures(struct seq_file *seq, struct smc_fallbacks *fallbacks,
 			  const struct smc_stats *sum)
 {

@@ -9,7 +9,7 @@
 
 #include "admin/stats.h"
 
-/* More than there are diagnoses; any further reason counts only in the total. */
+/* More than there are diagnosis codes. If a reason finds no room, it counts only in the total. */
 #define SMC_FALLBACK_REASONS	48
 
 struct smc_fallback_side {
@@ -22,7 +22,7 @@ struct smc_fallback_side {
 };
 
 struct smc_fallbacks {
-	spinlock_t lock;	/* protects all below */
+	spinlock_t lock;	/* protects @side */
 	struct smc_fallback_side side[SMC_N_ROLES];
 };
 
@@ -33,7 +33,7 @@ struct smc_fallbacks {
  */
 void smc_stats_sum(struct net *net, struct smc_stats *sum);
 
-/* /proc/net/smc_stat */
+/* stats.c calls these for each namespace, to make and remove /proc/net/smc_stat. */
 int smc_stats_proc_init_net(struct net *net);
 void smc_stats_proc_exit_net(struct net *net);
 

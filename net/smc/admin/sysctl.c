@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * net.smc.*: the sysctls of a network namespace and of the host. A namespace has an own value of
- * each sysctl, which its administrator has written, and an effective value, which SMC uses. For
- * some sysctls the own value of init_net, the host's, limits the effective values of all others.
+ * net.smc.*: the sysctls of a network namespace and of the host. Each sysctl of a namespace has an
+ * own value, which the namespace's administrator sets, and an effective value, which SMC uses. For
+ * some sysctls the own value of init_net limits the effective values of all other namespaces.
  */
 
 #include <linux/jiffies.h>
@@ -69,7 +69,7 @@ static int tcp2smc_handler(SMC_CTL_CONST struct ctl_table *table, int write, voi
 	return tcp2smc_set(sysctl, value);
 }
 
-/* Handles a time that user space sees in seconds and SMC in jiffies. It is never negative. */
+/* Handles a time that user space sees in seconds and SMC in jiffies. Refuses a negative time. */
 static int seconds_handler(SMC_CTL_CONST struct ctl_table *table, int write, void *buffer,
 			   size_t *lenp, loff_t *ppos)
 {
@@ -83,7 +83,7 @@ static int bound_min(int own, int host)
 	return min(own, host);
 }
 
-/* For times of which 0 means never. */
+/* Combines two times of which 0 means never. */
 static int bound_time(int own, int host)
 {
 	return min_not_zero(own, host);
@@ -96,8 +96,8 @@ static int bound_or(int own, int host)
 
 /*
  * A sysctl of every namespace. @combine makes a namespace's effective value from its own value and
- * the host's; without @combine the own value is effective. From two equal values, as in init_net,
- * @combine makes the same value.
+ * that of init_net; without @combine the own value is effective. From two equal values, as there
+ * are in init_net, @combine makes this value.
  */
 struct smc_sysctl_param {
 	const char *name;
@@ -154,8 +154,8 @@ struct smc_sysctl_own {
 
 /*
  * Guards the list, the own values, and the effective values. Every namespace that begins or ends
- * takes the lock. It is a spinlock, because a task that holds a mutex may get no processor time if
- * its control group has a limit.
+ * takes the lock. It is a spinlock, because a task that held a mutex might be throttled by its
+ * control group, and would delay all namespaces.
  */
 static DEFINE_SPINLOCK(own_lock);
 static LIST_HEAD(own_list);
@@ -295,7 +295,7 @@ static void fill_table(struct smc_sysctl_own *own_values)
 	};
 }
 
-/* Gives a new namespace the host's own values, and enters it in the list. */
+/* Gives a new namespace init_net's own values, and enters it in the list. */
 static void own_begin(struct smc_sysctl_own *own_values)
 {
 	struct smc_sysctl_param *param;

@@ -40,7 +40,7 @@ struct smc_sysctl {
 	int smcd;			/* bool: use SMC-D */
 	int smcd_rmem;			/* bytes */
 	int spin_usec;			/* upper bound for a reader's busy polling */
-	int tcp_keepalive_time;		/* jiffies; 0: the TCP connection below is not probed */
+	int tcp_keepalive_time;		/* jiffies; 0: TCP connections of SMC are not probed */
 	int blackhole_timeout;		/* jiffies; 0: no blackhole entries */
 	int mem_limit;			/* pages of buffers */
 	int tcp2smc;			/* bool: TCP sockets become SMC sockets */
@@ -50,14 +50,14 @@ struct smc_sysctl {
 
 /**
  * smc_sysctl_set_tcp2smc_hook() - register the function that switches tcp2smc on
- * @fn: called when a namespace sets tcp2smc. If it fails, the value stays 0 and the
- *	writer of the sysctl gets the error. May sleep; calls never overlap. NULL for
- *	none: setting tcp2smc then fails with -EOPNOTSUPP.
+ * @fn: called when 1 is written to a namespace's tcp2smc. If it fails, tcp2smc keeps its
+ *	value, and the writer gets the error. May sleep; calls never overlap. With NULL for
+ *	@fn, such a write fails with -EOPNOTSUPP.
  */
 void smc_sysctl_set_tcp2smc_hook(int (*fn)(void));
 
 /**
- * smc_sysctl_limit_handshakes() - set limit_smc_hs by other means than the sysctl
+ * smc_sysctl_limit_handshakes() - set limit_smc_hs as a write to the sysctl does
  * @net: namespace
  * @limit: new value
  *
@@ -67,7 +67,7 @@ void smc_sysctl_limit_handshakes(struct net *net, bool limit);
 
 /* Maximum number of orphans (stream/orphan.c) on the host; for READ_ONCE(). */
 extern unsigned int smc_sysctl_max_orphans;
-/* enum smc_smcd_scope of all namespaces; for READ_ONCE(). */
+/* enum smc_smcd_scope, for all namespaces of the host; for READ_ONCE(). */
 extern int smc_sysctl_smcd_scope;
 /* Maximum pages of buffers (memory/buffer.h) on the host; for READ_ONCE(). */
 extern int smc_sysctl_host_mem_limit;

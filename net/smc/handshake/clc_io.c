@@ -18,7 +18,7 @@
 #define SMC_CLC_WAIT	(6 * HZ)
 #define SMC_CLC_POLL_INTERVAL	(HZ / 20)
 
-/* Whether so many bytes have come, or the wait for them is in vain. */
+/* Whether @bytes bytes have come, or can't come any more because the handshake or TCP has ended. */
 static bool smc_clc_has_or_broke(const struct smc_handshake *hs, int bytes)
 {
 	struct sock *sk = hs->sk;
@@ -65,8 +65,8 @@ static int smc_clc_wait(struct smc_handshake *hs, int bytes)
 
 /*
  * Locks the socket. A handshake holds things that others wait for: references to ports, a worker,
- * a place among the handshakes under way. So it waits for the user of the socket no longer than for
- * a peer, but tries at least once.
+ * a place among the handshakes under way. So it does not wait longer for a user who keeps the
+ * socket locked than for a peer, but it tries at least once.
  * Return: 0; -EINTR when the handshake was aborted; or -ECONNABORTED when the socket is still
  * locked at the time @due.
  */
@@ -147,7 +147,10 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 		return;
 	}
 	hs->peer_reason = decline.diagnosis;
-	/* A client that has retired the group does not set the flag: the in-tree module ends it. */
+	/*
+	 * A client that has retired the group sends this diagnosis, but does not set the flag: the
+	 * flag makes an in-tree server end the group, with all its connections.
+	 */
 	hs->out_of_sync = decline.out_of_sync || decline.diagnosis == SMC_DIAG_NO_ACTIVE_LINK;
 }
 
@@ -205,7 +208,7 @@ int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len)
 	return 0;
 }
 
-/* The peer has begun a message that can only be a DECLINE. The rest may still be on its way. */
+/* Takes the DECLINE of which the peer's first byte has come. Waits for the rest of the message. */
 static int smc_clc_await_decline(struct smc_handshake *hs, u8 *buf)
 {
 	s64 rc;
@@ -227,7 +230,7 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 	return !smc_clc_take(hs, buf);
 }
 
-/* Called between setting the task's state and sleeping, so it takes no lock. */
+/* Whether the wait is to end. Called after the task's state is set to sleep, so takes no lock. */
 static bool smc_clc_is_cancelled(const void *arg)
 {
 	const struct smc_handshake *hs = arg;
@@ -235,7 +238,7 @@ static bool smc_clc_is_cancelled(const void *arg)
 	return smc_clc_has_or_broke(hs, 1);
 }
 
-/* A client that has confirmed the link may have sent all its data by then, and closed. */
+/* Whether the peer has closed. A client may do so after it confirmed the link and sent all data. */
 static bool smc_clc_has_left(const void *arg)
 {
 	const struct smc_handshake *hs = arg;
@@ -258,7 +261,7 @@ void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason)
 	hs->reason = reason;
 	hs->owed = true;
 	hs->may_decline = true;
-	/* The application can't send yet. */
+	/* The application can't have sent yet: its first data or FIN will change this number. */
 	hs->written = smc_tcp_written(hs->sk);
 }
 
@@ -276,7 +279,7 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	if (!hs->declines)
 		return;
 	hs->declines = false;
-	/* A FIN counts as sent data, too. */
+	/* The application's data and its FIN both advance TCP's write_seq. */
 	if (smc_tcp_written(sk) != hs->written ||
 	    !((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)))
 		return;
@@ -284,7 +287,7 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	len = smc_clc_build_decline(buf, &decline);
 	/*
 	 * An error here will also fail the application's next call. SO_TIMESTAMPING counts the
-	 * application's bytes only, so the DECLINE is left out of the count.
+	 * application's bytes only, so sk_tskey, from which it counts, moves past the DECLINE.
 	 */
 	if (!smc_tcp_write(hs->sk, buf, len))
 		atomic_add(len, &sk->sk_tskey);
@@ -294,7 +297,7 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 {
 	struct smc_clc_decline decline = {
 		.version     = version,
-		/* A peer that is late may still know the link group. */
+		/* A peer whose message did not come in time may still know the link group. */
 		.out_of_sync = (reason == SMC_DIAG_SYNC && !hs->timed_out) ||
 			       reason == SMC_DIAG_NO_SERVER_LINK,
 		.diagnosis   = reason,
@@ -306,14 +309,14 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 		return smc_clc_await_decline(hs, buf);
 	if (smc_clc_take_early_decline(hs, buf))
 		return 0;
-	/* If the user keeps the socket locked, a DECLINE that has come is dropped later. */
+	/* The user keeps the socket locked, so the DECLINE that has come must be dropped later. */
 	if (smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE)
 		hs->owed = true;
 	smc_own_peer_id(sock_net(hs->sk), decline.peer_id);
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
 }
 
-/* Notes a CLC message that came too late: its sender does speak SMC. */
+/* Notes a CLC message that came too late. Its sender speaks SMC, so the blackhole entry goes. */
 static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_header *hdr)
 {
 	hs->late_left = hdr->length;
@@ -325,7 +328,7 @@ static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_hea
 	hs->late_version = min_t(u8, hdr->version, SMC_VERSION_2);
 }
 
-/* For tcp_read_sock(). Return: bytes to drop, or 0 at the application's first byte. */
+/* Callback of tcp_read_sock(). Return: bytes to drop, or 0 at the application's first byte. */
 static int smc_clc_consume(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
 			   size_t len)
 {

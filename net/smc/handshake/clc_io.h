@@ -9,7 +9,7 @@
 struct smc_handshake;
 
 /**
- * smc_clc_expect() - start the time in which the peer's next message is to come
+ * smc_clc_expect() - set the time until which the peer's next message may take
  * @hs: handshake
  */
 void smc_clc_expect(struct smc_handshake *hs);
@@ -19,7 +19,7 @@ void smc_clc_expect(struct smc_handshake *hs);
  * @hs: handshake, which gets the header of the message
  *
  * Context: process, without the socket lock; waits for nobody.
- * Return: true if so; false also while the user keeps the socket locked.
+ * Return: true if it has come; false also while the user keeps the socket locked.
  */
 bool smc_clc_has_message(struct smc_handshake *hs);
 
@@ -28,7 +28,7 @@ bool smc_clc_has_message(struct smc_handshake *hs);
  * @hs: handshake, which gets the header of the message
  *
  * Context: process; sleeps until the message is late.
- * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed; -EPROTO when it sent something else;
+ * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed; -EPROTO when it sent no CLC message;
  * -EINTR when the handshake was aborted; -ERESTARTSYS on a signal, if @hs is interruptible;
  * -ECONNABORTED when the user kept the socket locked until the message was late; or another error.
  */
@@ -39,23 +39,23 @@ int smc_clc_peek(struct smc_handshake *hs);
  * @hs: handshake, which gets the header of the message
  * @buf: SMC_CLC_MAX_LEN bytes, for the message
  *
- * A DECLINE is noted in @hs, too. Bytes that are no CLC message are counted as a violation, and
- * left on the connection.
+ * A DECLINE also sets @hs->reason. Bytes that are no complete CLC message are counted as a
+ * violation, and left on the connection.
  *
  * Context: process; sleeps until the message is late.
- * Return: 0; SMC_DIAG_SYNC when no message came in time; -ECONNRESET when the peer closed, or sent
- * something else; -EINTR when the handshake was aborted; -ECONNABORTED when the user kept the
+ * Return: 0; SMC_DIAG_SYNC when no byte came in time; -ECONNRESET when the peer closed, or sent no
+ * complete CLC message; -EINTR when the handshake was aborted; -ECONNABORTED when the user kept the
  * socket locked; or another error.
  */
 s64 smc_clc_take(struct smc_handshake *hs, u8 *buf);
 
 /**
  * smc_clc_take_early_decline() - take a DECLINE that the peer sent before its turn
- * @hs: handshake, in which the DECLINE is noted
+ * @hs: handshake, whose reason the DECLINE sets
  * @buf: SMC_CLC_MAX_LEN bytes
  *
  * Context: process, without the socket lock; waits for nobody.
- * Return: whether there was a DECLINE.
+ * Return: true if it took a DECLINE; false also while the user keeps the socket locked.
  */
 bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
 
@@ -65,7 +65,7 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
  * @buf: the message
  * @len: length of the message
  *
- * Context: process, without the socket lock; waits for the lock at most as long as for a message.
+ * Context: process, without the socket lock, for which it waits at most as long as for a message.
  * Return: 0 or -errno; -ECONNABORTED when the user kept the socket locked.
  */
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len);
@@ -82,16 +82,17 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len);
 int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len);
 
 /**
- * smc_clc_defer_decline() - go on with TCP, and decline the PROPOSAL only if it comes
- * @hs: handshake, as server, before any message
+ * smc_clc_defer_decline() - go on with TCP, and decline a PROPOSAL that still comes
+ * @hs: handshake of a server that has got no message
  * @reason: diagnosis
  *
- * The client may not have got the SMC option; then its application would read a DECLINE as data.
+ * No DECLINE is sent before a PROPOSAL comes: if the client has not got the SMC option, its
+ * application would read the DECLINE as data.
  */
 void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason);
 
 /**
- * smc_clc_cancel() - events that cancel the wait for a link to be confirmed
+ * smc_clc_cancel() - describe the events that cancel the wait for a link to be confirmed
  * @hs: handshake, which outlives the wait
  *
  * No CLC message is due during the wait. The wait is cancelled when the peer sends bytes, which
@@ -109,8 +110,9 @@ struct smc_cancel smc_clc_cancel(struct smc_handshake *hs);
  * @reason: diagnosis
  * @buf: SMC_CLC_MAX_LEN bytes
  *
- * Takes a DECLINE that the peer has already sent, and sends one otherwise. Once both ends have
- * agreed on SMC, any byte of the peer's begins a DECLINE, and its end is waited for.
+ * If the peer's DECLINE has come, the function takes it; otherwise it sends a DECLINE. Once both
+ * ends have agreed on SMC, any byte from the peer begins a DECLINE, so the function waits for the
+ * rest of that message.
  *
  * Context: process, without the socket lock; sleeps at most as long as for a CLC message.
  * Return: 0, or an error that ends the connection.

@@ -19,7 +19,7 @@ struct smc_client {
 	struct smc_handshake *hs;
 	s64 rc;			/* result of smc_client_propose() */
 	struct smc_path_setup *setups[SMC_N_PATHS];	/* by kind of path */
-	struct smc_path_setup *setup;	/* on the path that the server chose */
+	struct smc_path_setup *setup;	/* setup on the path that the server chose */
 	struct smc_clc_agreement accept;
 	u8 buf[SMC_CLC_MAX_LEN];
 };
@@ -59,7 +59,7 @@ static size_t smc_client_build_confirm(struct smc_client *c)
 	struct smc_clc_agreement confirm;
 
 	smc_setup_describe(c->setup, SMC_CLC_CONFIRM, &confirm);
-	/* Not newer than this end's release, see smc_client_check(). */
+	/* This end supports the server's release: smc_client_check() has made sure of it. */
 	confirm.fc.release = c->accept.fc.release;
 	return smc_clc_build_agreement(c->buf, &confirm);
 }
@@ -72,7 +72,7 @@ static s64 smc_client_take_accept(struct smc_client *c)
 
 	/* Bytes that are no CLC message are an error: the server sent them as data. */
 	rc = smc_clc_take(hs, c->buf);
-	/* The server, or a middlebox, may return an option that it does not know. */
+	/* A server or middlebox that does not know SMC may have returned the option of the SYN. */
 	if (rc == -ECONNRESET || hs->timed_out)
 		smc_blackhole_note(smc_net(sock_net(hs->sk)), &hs->blackhole_key,
 				   SMC_BLACKHOLE_NO_ANSWER);
@@ -118,7 +118,7 @@ static s64 smc_client_propose(struct smc_client *c)
 	size_t len;
 	s64 rc;
 
-	/* A server with too many handshakes declines at once, which may cross this message. */
+	/* A server with too many handshakes sends a DECLINE without waiting for the PROPOSAL. */
 	hs->owed = true;
 	if (hs->refusal)
 		return hs->refusal;
@@ -172,8 +172,8 @@ void smc_handshake_propose(struct smc_handshake *hs)
 }
 
 /*
- * Whether the client's next steps wait for the peer, which has a link or memory to confirm. No
- * signal ends such a wait.
+ * Whether the client's next steps wait until the server confirms a link or memory. No signal ends
+ * such a wait, so a worker runs these steps.
  */
 static bool smc_client_waits(const struct smc_client *c)
 {
@@ -187,7 +187,7 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	unsigned long due = hs->due;
 	int rc;
 
-	/* There was no memory: smc_handshake_client() begins the handshake anew. */
+	/* The PROPOSAL was not sent, for lack of memory. smc_handshake_client() tries again. */
 	if (!hs->client)
 		return false;
 	if (hs->client->rc)
@@ -200,7 +200,7 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	rc = smc_clc_peek(hs);
 	hs->due = due;
 	hs->interruptible = false;
-	/* After an error the message may still come, and be one that needs a worker. */
+	/* After an error the answer may still come, and require steps that only a worker runs. */
 	return !rc && !smc_client_waits(hs->client);
 }
 

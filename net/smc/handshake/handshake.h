@@ -30,11 +30,10 @@ enum smc_handshake_state {
 };
 
 /**
- * struct smc_handshake_ops - functions that tell a socket of its handshake
- * @conclude: takes the result; called with the socket locked. The application can't use the
- *	connection before
- * @release: called without the socket lock when the worker that ran a server's handshake is done
- *	with it
+ * struct smc_handshake_ops - functions of the socket that the handshake calls
+ * @conclude: takes the result; called with the socket locked. The application can use the
+ *	connection only afterwards
+ * @release: called without the socket lock once the worker no longer uses a server's handshake
  */
 struct smc_handshake_ops {
 	void (*conclude)(struct smc_handshake *hs);
@@ -46,7 +45,7 @@ struct smc_handshake_ops {
  * @ops: functions of the socket
  * @sk: TCP socket, connected, whose peer has offered SMC
  * @memcg: control group to charge for buffers, or NULL; lives as long as the handshake
- * @work: runs the handshake, or tells the socket of its end
+ * @work: runs the handshake, or calls ->conclude() after it
  * @wait: woken when @sk has something to read or changes state, and when the handshake is over
  * @state: see enum smc_handshake_state; changes from and to SMC_HANDSHAKE_NONE with the socket
  *	locked
@@ -55,23 +54,23 @@ struct smc_handshake_ops {
  * @result: 0, or the error that the handshake broke off with
  * @aborted: the application gave up; set before @wait is woken
  * @interruptible: a signal ends the waits for the peer
- * @refusal: diagnosis to decline with at once, or 0
+ * @refusal: diagnosis of a DECLINE that is to be sent at once, or 0
  * @client: state of a client's handshake that smc_handshake_propose() began; else NULL
- * @head: header of the peer's message that was taken last or, with @has_head, comes next
+ * @head: header of the peer's next message if @has_head is set, else of the one taken last
  * @has_head: @head was read from a message that has not been taken yet
  * @due: time in jiffies after which the peer's next message is late
- * @agreed: the CONFIRM was exchanged: the peer may send nothing more but a DECLINE
+ * @agreed: the CONFIRM was exchanged, so the peer may send only a DECLINE from now on
  * @stream: result: the stream, with a reference; NULL means TCP
  * @reason: diagnosis code that says why the connection falls back to TCP
  * @peer_reason: diagnosis code of the peer's DECLINE, or 0
  * @out_of_sync: the peer's DECLINE says that no connection can join the link group
- * @timed_out: a message of the peer's did not come in time
- * @owed: result: CLC messages of the peer's may still come, which the application must not read
- * @late_left: bytes still to be dropped of a late message whose header has come
- * @blackhole_key: key of the blackhole entry that a failure of this handshake makes
- * @may_decline: the peer has got no answer, so a late PROPOSAL is to be declined
- * @written: TCP's write_seq when @may_decline was set
- * @declines: a late PROPOSAL has come, of @late_version, and is to be declined
+ * @timed_out: a message of the peer did not come in time
+ * @owed: result: CLC messages may still come from the peer, which the application must not read
+ * @late_left: number of bytes still to drop of a late message whose header has come
+ * @blackhole_key: key of the blackhole entry that a failure of this handshake adds
+ * @may_decline: the client has got no answer, so a late PROPOSAL is to be declined
+ * @written: TCP's write_seq when @may_decline was set; it changes once the application sends
+ * @declines: a late PROPOSAL has come, and is to be declined
  * @late_version: SMC version of the late PROPOSAL
  */
 struct smc_handshake {
@@ -118,7 +117,8 @@ void smc_handshake_init(struct smc_handshake *hs, struct sock *sk, struct mem_cg
 
 /**
  * smc_handshake_reset() - prepare for the next handshake of a socket
- * @hs: handshake, not under way; threads that waited for the last one may still be in @hs->wait
+ * @hs: handshake that is not under way. Its @wait stays as it is, because threads that waited for
+ *	the end of the last handshake may still be in it
  */
 static inline void smc_handshake_reset(struct smc_handshake *hs)
 {
@@ -126,21 +126,22 @@ static inline void smc_handshake_reset(struct smc_handshake *hs)
 }
 
 /**
- * smc_handshake_start() - start a handshake: TCP is connected, and the peer has offered SMC
- * @hs: handshake; its socket is locked, or in one of TCP's callbacks
- * @role: of this end
+ * smc_handshake_start() - start a handshake once TCP is connected and the peer has offered SMC
+ * @hs: handshake; the caller holds the socket lock, or is a callback of TCP
+ * @role: role of this end
  *
- * If too many handshakes are under way, this one is to decline at once. The caller must run or
- * queue the handshake; until then smc_handshake_stop() waits.
+ * If too many handshakes are under way, this one will decline at once. The caller must then run or
+ * queue the handshake, because smc_handshake_stop() waits until it is over.
  */
 void smc_handshake_start(struct smc_handshake *hs, enum smc_role role);
 
 /**
- * smc_handshake_run() - run the handshake, or the rest of it
- * @hs: handshake that the caller started, or that its work runs
+ * smc_handshake_run() - run the handshake, or the steps that are left after the PROPOSAL
+ * @hs: handshake that was started, and that no other thread runs
  *
  * If the user keeps the socket locked at the end, a work calls ->conclude() once the socket is
- * unlocked. For a connection that waits for accept(), ->conclude() is called at once.
+ * unlocked. A connection that waits for accept() has no such user, so this function calls
+ * ->conclude() itself.
  *
  * Context: process, without the socket lock; sleeps while it waits for the peer.
  */
@@ -148,25 +149,26 @@ void smc_handshake_run(struct smc_handshake *hs);
 
 /**
  * smc_handshake_queue() - have a worker run the handshake
- * @hs: handshake, which the caller must not run after this
+ * @hs: handshake, which the caller must not run or queue after this call
  *
  * Context: any.
  */
 void smc_handshake_queue(struct smc_handshake *hs);
 
 /**
- * smc_handshake_run_for() - run a client's handshake; after a time, queue the rest of it
- * @hs: handshake, which the caller must not run after this
- * @timeo: how long to wait for the answer, in jiffies; 0: do not wait
+ * smc_handshake_run_for() - run a client's handshake, but wait only for a time for the answer
+ * @hs: handshake, which the caller must not run or queue after this call
+ * @timeo: how long to wait for the server's answer, in jiffies; 0: do not wait
  *
- * The rest is also queued on a signal or an error, or if the peer has a link or memory to confirm.
+ * A worker runs the remaining steps if the answer does not come within @timeo, if a signal or an
+ * error ends the wait, if there is no memory, or if the server must first confirm a link or memory.
  *
  * Context: process, without the socket lock.
  */
 void smc_handshake_run_for(struct smc_handshake *hs, long timeo);
 
 /**
- * smc_handshake_stop() - end the handshake, if one is under way, and let none begin
+ * smc_handshake_stop() - abort the handshake if it is under way, and keep it from starting again
  * @hs: handshake
  *
  * Context: process; may sleep. Takes the socket lock, and returns with it held.
@@ -174,7 +176,7 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo);
 void smc_handshake_stop(struct smc_handshake *hs);
 
 /**
- * smc_handshake_end() - end the handshake, and wait until its work does not use the socket any more
+ * smc_handshake_end() - abort the handshake, and wait until its work no longer uses the socket
  * @hs: handshake of a socket that no other thread can call
  *
  * Context: process, without the socket lock; may sleep.
@@ -185,28 +187,28 @@ void smc_handshake_end(struct smc_handshake *hs);
  * smc_handshake_propose() - send the PROPOSAL, as client, unless the handshake has begun
  * @hs: handshake
  *
- * Context: process, without the socket lock; waits for nobody.
+ * Context: process, without the socket lock, for which it may wait; does not wait for the peer.
  */
 void smc_handshake_propose(struct smc_handshake *hs);
 
 /**
  * smc_handshake_await() - wait for the answer to the PROPOSAL
  * @hs: handshake that smc_handshake_propose() began
- * @timeo: how long, in jiffies; 0: do not wait
+ * @timeo: how long to wait, in jiffies; 0: do not wait
  *
  * Context: process, without the socket lock; a signal ends the wait.
- * Return: true if the rest of the handshake, smc_handshake_client(), waits for nobody.
+ * Return: whether the caller can call smc_handshake_client(), which will not wait for the peer.
  */
 bool smc_handshake_await(struct smc_handshake *hs, long timeo);
 
 /**
- * smc_handshake_local() - perform the handshakes of both ends without a message, with SMC-D
+ * smc_handshake_local() - perform the handshakes of both ends without CLC messages, for SMC-D
  * @client: handshake of the client
  * @server: handshake of the server, in the same namespace
  *
- * One thread performs both handshakes, and allocates elements for both ends. It must not spend time
- * or memory that is the other end's to spend. So if an end needs new memory for elements or a new
- * link group, the function fails, and each end runs its own handshake, with messages.
+ * The calling thread allocates elements for both ends, although the ends may belong to different
+ * users. So that no user spends time or memory for another, the function fails if an end needs new
+ * memory for elements or a new link group. Each end then runs its own handshake, with messages.
  *
  * Context: process, without any socket lock; waits for nobody.
  * Return: whether both ends have their stream. If not, both handshakes can be run as if this
@@ -219,8 +221,8 @@ bool smc_handshake_local(struct smc_handshake *client, struct smc_handshake *ser
  * @hs: handshake
  *
  * Context: process, without the socket lock; sleeps while it waits for the peer.
- * Return: 0 with the result in @hs; or an error that ends the connection. It is -ECONNRESET if the
- * peer broke the protocol in the middle of the handshake, so that the TCP connection can't serve
+ * Return: 0 with the result in @hs; or an error that ends the connection. -ECONNRESET says that the
+ * peer closed or broke the protocol during the handshake, so that the TCP connection can't serve
  * the application either.
  */
 int smc_handshake_client(struct smc_handshake *hs);
@@ -239,16 +241,16 @@ int smc_handshake_server(struct smc_handshake *hs);
  * @hs: handshake
  * @reason: diagnosis
  *
- * Context: process, without the socket lock; waits for nobody.
+ * Context: process, without the socket lock, for which it may wait; does not wait for the peer.
  * Return: 0 with TCP as the result, or an error that ends the connection.
  */
 int smc_handshake_refuse(struct smc_handshake *hs, u32 reason);
 
 /**
- * smc_handshake_decline_late() - answer the PROPOSAL that smc_handshake_drop_late() found
+ * smc_handshake_decline_late() - decline the PROPOSAL that smc_handshake_drop_late() has found
  * @hs: handshake that is over and had TCP as its result
  *
- * No DECLINE is sent if the application has sent anything: the DECLINE would come in the middle of
+ * If the application has sent bytes or a FIN, there is no DECLINE: it would come in the middle of
  * the application's bytes. A client that still waits for the answer finds that those bytes are no
  * CLC message, and ends the connection.
  *
@@ -261,7 +263,7 @@ void smc_handshake_decline_late(struct smc_handshake *hs);
  * @hs: handshake that is over and had TCP as its result
  *
  * Context: the socket is locked, or TCP calls its data_ready.
- * Return: true as long as no byte for the application came.
+ * Return: whether more late CLC messages may come: true until the application's first byte comes.
  */
 bool smc_handshake_drop_late(struct smc_handshake *hs);
 

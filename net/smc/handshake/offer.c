@@ -8,7 +8,7 @@
 #include "offer.h"
 #include "route.h"
 
-/* Return: @others, and in addition the path of @s if that can be offered in @version. */
+/* Adds the path of @s to the offer @others, if @version can offer it. Return: the new offer. */
 static enum smc_clc_offer smc_offer_add(struct smc_path_setup *s, u8 version,
 					struct smc_clc_proposal *p, enum smc_clc_offer others)
 {

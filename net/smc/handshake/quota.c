@@ -13,13 +13,14 @@
 #include "tcp.h"
 
 /*
- * Limit in a namespace with SMC_LIMIT_HS or net.smc.limit_smc_hs, and, on a busy host, for users
- * that have handshakes under way.
+ * Limit of a namespace for offers by sockets with SMC_LIMIT_HS, with net.smc.limit_smc_hs for all
+ * offers, and on a busy host for offers by users that have handshakes under way.
  */
 #define SMC_HANDSHAKES_LIMITED		64
 /*
- * Handshakes in all namespaces, of which users may have any number. From the first number on the
- * host is busy, and the second is the limit. A single user can't make the host busy.
+ * Numbers of handshakes in all namespaces together, because a user may create any number of
+ * namespaces. From SMC_HANDSHAKES_HOST_BUSY on the host is busy, and SMC_HANDSHAKES_HOST_MAX is the
+ * limit. A single user can't make the host busy.
  */
 #define SMC_HANDSHAKES_HOST_BUSY	(2 * SMC_HANDSHAKES_MAX)
 #define SMC_HANDSHAKES_HOST_MAX		(4 * SMC_HANDSHAKES_MAX)
@@ -30,8 +31,8 @@
 static atomic_t smc_handshakes;	/* under way, in all namespaces */
 
 /*
- * Handshakes by a hash of the user or the peer. Users with the same hash share one quota. The key
- * is secret, so no user can choose to share that of another.
+ * Numbers of handshakes by a hash of the user or of the peer. Those with the same hash share one
+ * quota. The hash's key is secret, so nobody can choose whose quota to share.
  */
 static atomic_t smc_quota_users[1024];
 static atomic_t smc_quota_peers[1024];
@@ -45,8 +46,8 @@ static unsigned int smc_quota_hash(u64 who, const void *where)
 }
 
 /*
- * A user of the host counts as one, wherever the sockets are. Root acts for many users, so its
- * handshakes are counted by @where.
+ * Hashes a user of the host, whose handshakes in all namespaces count together. Root acts for many
+ * users, so its handshakes count separately for each namespace @where.
  */
 static unsigned int smc_quota_hash_uid(kuid_t uid, const void *where)
 {
@@ -54,10 +55,10 @@ static unsigned int smc_quota_hash_uid(kuid_t uid, const void *where)
 }
 
 /*
- * Finds the user who answers for a socket of @uid in @net. A user may have many uids and network
- * namespaces in a user namespace of his own, so the owner of the outermost user namespace counts.
- * If root is that owner, each user namespace counts as another user. A network namespace outside of
- * all those, which only root can make, has users of its own, by uid.
+ * Hashes the user for whom a socket of @uid in @net counts. A user may have many uids and network
+ * namespaces in a user namespace of his own, so the owner of the outermost such namespace counts.
+ * If root is that owner, each user namespace counts as another user. In a network namespace that
+ * belongs to the initial user namespace, and that only root can make, each uid is a user.
  */
 static unsigned int smc_quota_hash_user(const struct net *net, kuid_t uid)
 {
@@ -72,7 +73,7 @@ static unsigned int smc_quota_hash_user(const struct net *net, kuid_t uid)
 	return smc_quota_hash_uid(ns->owner, ns);
 }
 
-/* A host has at least a /64 of IPv6 addresses, so the hash is that of the prefix. */
+/* Hashes a peer's address. A host may have all addresses of an IPv6 /64, so only the /64 counts. */
 static unsigned int smc_quota_hash_address(const struct net *net, struct in6_addr addr)
 {
 	u64 prefix;
@@ -83,7 +84,10 @@ static unsigned int smc_quota_hash_address(const struct net *net, struct in6_add
 	return smc_quota_hash(prefix, net);
 }
 
-/* All clients within the namespace have its addresses, so their users are counted instead. */
+/*
+ * Finds the count of the peer's handshakes. All clients within the namespace have its addresses, so
+ * for a server the client's user counts instead. Return: NULL for a client within the namespace.
+ */
 static atomic_t *smc_quota_peer(const struct smc_handshake *hs)
 {
 	const struct net *net = sock_net(hs->sk);
@@ -120,7 +124,7 @@ static bool smc_quota_may(int own, int left)
 
 /*
  * Return: number of places in a namespace for an offer by a user with @own handshakes. A user
- * without a handshake may also get a place that is otherwise kept for earlier offers.
+ * without a handshake may also get a place that is kept for handshakes that were offered earlier.
  */
 static int smc_quota_most(const struct smc_net *sn, bool limit, int own)
 {

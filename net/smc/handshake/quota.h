@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Quotas of the SMC handshakes under way. Each handshake counts for a user at this end and for a
- * peer at the other end. Neither may have more handshakes than remain for others, in the network
- * namespace and on the host. So a single user or peer gets half of the places at most, and the last
- * places are for users and peers without a handshake.
+ * peer at the other end. A user or peer that has handshakes gets another only while more places are
+ * free than it uses, in the network namespace and on the host. So a single user or peer gets half
+ * of the places at most, and the last places are for users and peers without a handshake.
  */
 #ifndef SMC_QUOTA_H
 #define SMC_QUOTA_H
@@ -32,7 +32,7 @@ struct smc_quota {
  * smc_quota_congested() - whether too many handshakes are under way for a socket to offer SMC
  * @net: namespace of the socket, which connects or listens
  * @uid: user who owns the socket
- * @limit: prefer TCP when many are under way (SMC_LIMIT_HS)
+ * @limit: prefer TCP when many handshakes are under way (SMC_LIMIT_HS)
  *
  * Context: any.
  */
@@ -40,19 +40,19 @@ bool smc_quota_congested(const struct net *net, kuid_t uid, bool limit);
 
 /**
  * smc_quota_take() - count a handshake that begins
- * @hs: handshake of a connected socket, its role set
+ * @hs: handshake of a connected socket; its role is set
  *
- * SMC was offered in SYNs that left earlier, when fewer handshakes were under way. So the limit is
- * higher here than for an offer.
+ * The SYN or SYN-ACK that offered SMC left earlier, when fewer handshakes may have been under way.
+ * So the limit is higher here than for an offer.
  *
  * Context: any.
- * Return: false if there are too many handshakes: @hs is not counted, and to be declined at once.
+ * Return: false if there are too many handshakes: @hs is not counted, and must decline at once.
  */
 bool smc_quota_take(struct smc_handshake *hs);
 
 /**
- * smc_quota_return() - discount a handshake that is over
- * @quota: of a handshake for which smc_quota_take() was called
+ * smc_quota_return() - stop counting a handshake that is over
+ * @quota: counts that include the handshake, as smc_quota_take() has set them, or none
  *
  * Context: any.
  */

@@ -39,8 +39,8 @@ static struct dst_entry *smc_route_get_valid(struct sock *sk)
 }
 
 /*
- * Looks up the route as TCP would for its next packet. The function does not wait for the socket
- * lock, whose owner may be about to change the route: then there is no route.
+ * Lets TCP look up the socket's route, as it would for its next packet. If a user holds the socket
+ * lock, the function does nothing rather than wait, and the socket stays without a valid route.
  */
 static void smc_route_anew(struct sock *sk)
 {
@@ -52,7 +52,7 @@ static void smc_route_anew(struct sock *sk)
 	local_bh_enable();
 }
 
-/* Return: the valid route, which respects IPsec policies newer than the SYN, too; or NULL. */
+/* Return: a valid route, which also respects IPsec policies newer than the SYN; or NULL. */
 static struct dst_entry *smc_route_get(struct sock *sk)
 {
 	struct dst_entry *dst = smc_route_get_valid(sk);

@@ -10,18 +10,18 @@
 struct sock;
 
 /**
- * smc_route_is_secured() - whether IPsec protects the route; RDMA would bypass it
+ * smc_route_is_secured() - whether IPsec protects the connection, which rules out SMC
  * @sk: connected TCP socket
  *
- * The route is looked up anew if it has changed.
+ * SMC's bytes would bypass IPsec. The route is looked up anew if it has changed.
  *
  * Context: process, without the socket lock; waits for nobody.
- * Return: true also if there is no route, or none can be looked up at this moment.
+ * Return: true also if the route is not known now, because IPsec may protect it.
  */
 bool smc_route_is_secured(struct sock *sk);
 
 /**
- * smc_route_look_up() - give a setup the TCP connection's route of this moment
+ * smc_route_look_up() - store the TCP connection's current route in a setup
  * @s: setup; smc_setup_end() releases the route
  * @sk: connected TCP socket
  *
@@ -40,7 +40,7 @@ void smc_route_look_up(struct smc_path_setup *s, struct sock *sk);
 bool smc_route_describe(const struct smc_path_setup *s, struct smc_clc_proposal *p);
 
 /**
- * smc_route_matches() - whether this end is in one of the subnets a PROPOSAL names
+ * smc_route_matches() - whether this end is in one of the subnets that a PROPOSAL names
  * @s: setup
  * @p: the client's PROPOSAL
  */

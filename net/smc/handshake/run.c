@@ -28,14 +28,14 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 	hs->role = role;
 	trace_smc_handshake_start(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
-	/* The answers to CLC messages acknowledge them. */
+	/* The answer to a CLC message also acknowledges it, so no separate ACK is needed. */
 	smc_tcp_set_delayed_ack(hs->sk, true);
-	/* Too many peers may have been offered SMC before the offers stopped. */
+	/* More handshakes than the limit may have been offered before the offers stopped. */
 	if (!smc_quota_take(hs))
 		hs->refusal = SMC_DIAG_NO_MEMORY;
 }
 
-/* Each counted handshake gets a worker. Those that are not counted share a few workers. */
+/* Each counted handshake gets a worker. The others, which are to decline, share a few workers. */
 void smc_handshake_queue(struct smc_handshake *hs)
 {
 	queue_delayed_work(hs->quota.queue ? hs->quota.queue->wq : smc_handshake_overflow_wq,
@@ -52,7 +52,10 @@ static int smc_handshake_agree(struct smc_handshake *hs)
 	return hs->refusal ? smc_handshake_refuse(hs, hs->refusal) : smc_handshake_server(hs);
 }
 
-/* Locks the socket. A connection that waits for accept() has no user who could keep it locked. */
+/*
+ * Locks the socket. A connection that waits for accept() has no user who could keep it locked.
+ * Return: false if a user has the socket locked.
+ */
 static bool smc_handshake_lock(const struct smc_handshake *hs)
 {
 	if (hs->sk->sk_socket)
@@ -62,8 +65,9 @@ static bool smc_handshake_lock(const struct smc_handshake *hs)
 }
 
 /*
- * Tells the socket of the end. The handshake has given back everything that others may wait for, so
- * a user who keeps the socket locked delays only the socket's own handshake.
+ * Tells the socket that its handshake is over, or queues a work that will do so after @retry
+ * jiffies. The handshake holds nothing any more that others wait for, so a user who keeps the
+ * socket locked delays only his own connection.
  */
 static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
 {
@@ -75,7 +79,10 @@ static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
 	hs->ops->conclude(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_NONE);
 	wake_up(&hs->wait);
-	/* Last: a client's next handshake, or its end, may follow on another queue at once. */
+	/*
+	 * Unlock last: once the socket is unlocked, its next handshake may run on another queue, or
+	 * the socket may be released.
+	 */
 	release_sock(hs->sk);
 }
 
@@ -98,9 +105,9 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
 }
 
 /*
- * A handshake that is to be declined has no place in a queue of its namespace, and holds nothing
- * that others wait for, except a worker of the shared queue. So its work is put off while the user
- * keeps the socket locked. Return: whether the work was put off.
+ * Puts off the work of a handshake that is to decline, while the user keeps the socket locked. Such
+ * a handshake has no place in a queue of its namespace, and would occupy a worker that many
+ * handshakes share. Return: whether the work was put off.
  */
 static bool smc_handshake_put_off(struct smc_handshake *hs)
 {
@@ -111,9 +118,10 @@ static bool smc_handshake_put_off(struct smc_handshake *hs)
 }
 
 /*
- * The work of a client's handshake is queued on more than one queue. So a flush does not wait for
- * one that has been queued elsewhere since, and the work leaves the handshake alone once it is
- * queued again or the socket is released. A server's is queued once.
+ * A client's work may be queued on another queue while it still runs on this one, and a flush waits
+ * only for the run that was queued last. So a run does not use the handshake after it has queued
+ * the work again or unlocked the socket. A server's work runs to its end only once, so ->release()
+ * may follow.
  */
 static void smc_handshake_work(struct work_struct *work)
 {
@@ -134,7 +142,7 @@ void smc_handshake_stop(struct smc_handshake *hs)
 {
 	lock_sock(hs->sk);
 	for (;;) {
-		/* TCP's callback has the socket lock as well, and starts no handshake now. */
+		/* TCP's callbacks run under the socket lock: none starts a handshake now. */
 		WRITE_ONCE(hs->aborted, true);
 		if (hs->state == SMC_HANDSHAKE_NONE)
 			return;

@@ -18,16 +18,16 @@
 /* State of a server's handshake. */
 struct smc_server {
 	struct smc_handshake *hs;
-	struct smc_path_setup *setup;	/* on the path that is chosen, or NULL */
+	struct smc_path_setup *setup;	/* setup on the chosen path, or NULL */
 	struct smc_clc_proposal proposal;
 	struct smc_clc_agreement confirm;
-	u8 version;		/* for a DECLINE: the agreed version, or the client's */
+	u8 version;		/* of a DECLINE: the agreed version, before that the client's */
 	u8 buf[SMC_CLC_MAX_LEN];
 };
 
 /*
- * Version 2 needs a common EID, version 1 a common subnet, and either needs a device. Return: 0 or
- * a diagnosis.
+ * Tries to use @version. Version 2 needs a common EID, version 1 a common subnet, and either needs
+ * a device. Return: 0 or a diagnosis.
  */
 static u32 smc_server_try_version(struct smc_server *srv, u8 version)
 {
@@ -44,8 +44,8 @@ static u32 smc_server_try_version(struct smc_server *srv, u8 version)
 }
 
 /*
- * Chooses the newest version that works. Return: 0, or the diagnosis of the newest version that was
- * offered.
+ * Chooses the newest version that works. Return: 0 or a diagnosis: that of the path's type, if it
+ * has one, else that of the newest version that was offered.
  */
 static u32 smc_server_try(struct smc_server *srv)
 {
@@ -65,8 +65,8 @@ static u32 smc_server_try(struct smc_server *srv)
 }
 
 /*
- * Chooses the first path that reaches the client. If a later step of it fails, no other is tried.
- * Return: 0, or the diagnosis of the last offered path.
+ * Chooses the first path that reaches the client. If a later step on this path fails, no other path
+ * is tried. Return: 0, or the diagnosis of the last offered path.
  */
 static u32 smc_server_choose(struct smc_server *srv)
 {
@@ -177,8 +177,8 @@ static s64 smc_server_answer(struct smc_server *srv)
 		return rc;
 	srv->version = s->version;
 	/*
-	 * That may take longer than the client waits. A DECLINE that has come means no link group:
-	 * the client has got no ACCEPT that names one.
+	 * The client may have declined meanwhile, if it did not wait so long for the ACCEPT. It has
+	 * got no ACCEPT that names a link group, so its DECLINE says nothing about the group.
 	 */
 	if (smc_clc_take_early_decline(hs, srv->buf)) {
 		hs->out_of_sync = false;
@@ -251,8 +251,8 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 	if (smc_clc_has_message(hs))
 		version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	/*
-	 * The client still owes its PROPOSAL, which may not have come yet. With too many handshakes
-	 * no thread waits for it: the client reads the DECLINE before any bytes that the
+	 * The client's PROPOSAL may not have come yet. With too many handshakes under way no thread
+	 * waits for it. The DECLINE is sent first, so the client reads it before any bytes that the
 	 * application may send at once.
 	 */
 	hs->owed = true;

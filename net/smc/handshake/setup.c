@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The life of a setup, on any path. */
+/* Makes, describes and ends a setup, on any path. */
 
 #include <linux/slab.h>
 #include <net/dst.h>
@@ -30,7 +30,7 @@ struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct sm
 	s->role = role;
 	s->version = SMC_VERSION_2;
 	s->cancel = smc_clc_cancel(hs);
-	/* The kernel doubles what SO_RCVBUF and SO_SNDBUF ask for, see socket(7). */
+	/* The kernel doubles the values of SO_RCVBUF and SO_SNDBUF, see socket(7). */
 	if (sk->sk_userlocks & SOCK_RCVBUF_LOCK)
 		s->rcvbuf = READ_ONCE(sk->sk_rcvbuf) / 2;
 	if (sk->sk_userlocks & SOCK_SNDBUF_LOCK)

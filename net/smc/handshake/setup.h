@@ -11,18 +11,18 @@ struct smc_handshake;
  * smc_setup_new() - begin to set up a connection on a path
  * @type: the path
  * @hs: handshake
- * @role: of this end
+ * @role: role of this end
  *
  * Context: process, may sleep.
- * Return: the setup, which smc_setup_end() and smc_setup_free() are to end; or NULL without memory.
+ * Return: the setup, to be ended by smc_setup_end() and smc_setup_free(); NULL without memory.
  */
 struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct smc_handshake *hs,
 				     enum smc_role role);
 
 /**
- * smc_setup_diagnosis() - translate the result of a step
+ * smc_setup_diagnosis() - translate the result of a step into a diagnosis
  * @s: setup
- * @rc: what the step returned: 0 or -errno
+ * @rc: result of the step: 0 or -errno
  *
  * Return: 0; the diagnosis that a DECLINE is to carry; or -ECONNRESET if it is too late for a
  * DECLINE.
@@ -32,8 +32,8 @@ s64 smc_setup_diagnosis(const struct smc_path_setup *s, int rc);
 /**
  * smc_setup_describe() - fill in this end's ACCEPT or CONFIRM, except the release
  * @s: setup with a stream
- * @type: of the message
- * @a: filled
+ * @type: type of the message
+ * @a: message to fill in
  */
 void smc_setup_describe(struct smc_path_setup *s, enum smc_clc_type type,
 			struct smc_clc_agreement *a);
@@ -55,7 +55,7 @@ void smc_setup_end(struct smc_path_setup *s, const struct smc_handshake *hs);
 /**
  * smc_setup_free() - free a setup that was ended
  * @s: setup, or NULL
- * @peer_reason: diagnosis code of the peer's DECLINE, or 0
+ * @peer_reason: diagnosis code of the peer's DECLINE, or 0, from which the path may learn
  */
 void smc_setup_free(struct smc_path_setup *s, u32 peer_reason);
 
