@@ -140,7 +140,7 @@ static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_
 	client->stream.lock = server->stream.lock;
 }
 
-/* Whether a client may join: it may have learned the element's token from another namespace. */
+/* Whether a client may attach: it may have learned the token from another namespace. */
 static bool smc_loopback_may_join(const struct smc_ism_conn *client,
 				  const struct smc_ism_conn *server)
 {

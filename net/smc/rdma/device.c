@@ -402,7 +402,7 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 	return -ENODEV;
 }
 
-/* Find a port by the PNET ID of the route's device, if any. Context: RCU read lock held. */
+/* Find a port by the route's device, and by its PNET ID if it has one. Under RCU. */
 static int smc_rdma_search_network(struct smc_rdma_need *need, struct smc_rdma_port *port)
 {
 	char wanted[SMC_MAX_PNETID_LEN + 1];

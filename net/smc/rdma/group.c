@@ -33,7 +33,7 @@
 
 /* How long a group that ends in order waits until its peer confirms that it knows of the end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT		(2 * HZ)
-/* Shorter when the namespace ends: other tenants' namespaces that end wait for this one. */
+/* A shorter wait when the namespace ends: other tenants' namespaces wait for its end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT_NET	(HZ / 5)
 /* How often the deadline is checked: the namespace may begin to end meanwhile. */
 #define SMC_GROUP_LOOK		(HZ / 20)
@@ -51,8 +51,8 @@
 #define SMC_GROUP_FEW_CONNS	16
 
 /*
- * So many CLC messages may name a group without a proof. If they come from the peer's address, the
- * group is then retired. If they come from other addresses, no other address can join it then.
+ * Number of CLC messages that may name a group without a proof. After so many from the peer's
+ * address, the group is retired. After so many from other addresses, they can no longer join it.
  */
 #define SMC_GROUP_GUESSES	16
 
@@ -284,7 +284,7 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	smc_lgr_list(&group->lgr, SMC_LGR_NEW);
-	/* A handshake may hold on to a device whose removal has begun. */
+	/* Removal of the device, or smc_link_break(), missed the group before it was listed. */
 	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
 		smc_rdma_group_terminate_locked(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
