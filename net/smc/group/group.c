@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The life of link groups of both paths. */
+/* The common part of both paths' link groups: lists, states, idle time, shrinker and end. */
 
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
@@ -37,9 +37,9 @@ void smc_lgr_put(struct smc_lgr *lgr)
 }
 
 /*
- * State and number of connections of a group change only here once it is made, so that the
- * namespace's counts of active and idle groups are always right. A dead group, which may outlive
- * its namespace, is in neither count.
+ * Change a group's state and number of connections. Nothing else changes them after smc_lgr_init(),
+ * so the namespace's counts of active and idle groups are always right. A dead group, which may
+ * outlive its namespace, is in neither count.
  */
 static void smc_lgr_become(struct smc_lgr *lgr, enum smc_lgr_state state, unsigned int n_conns)
 {
@@ -64,7 +64,7 @@ void smc_lgr_list(struct smc_lgr *lgr, enum smc_lgr_state state)
 
 	lockdep_assert_held(&kind->lock);
 	smc_lgr_get(lgr);
-	/* The lists are sorted by serial, newest first: a dump goes on below the last one shown. */
+	/* Newest first: a dump goes on with serial numbers below that of the last group shown. */
 	lgr->serial = atomic_long_inc_return(&smc_lgr_last_serial);
 	list_add(&lgr->list, &kind->list);
 	kind->n++;
@@ -99,7 +99,7 @@ void smc_lgr_mark_dead(struct smc_lgr *lgr, int err)
 	mod_delayed_work(smc_end_wq, &lgr->end, 0);
 }
 
-/* An idle group ends, or its work is queued again for the rest of its idle time. */
+/* End an idle group, or queue its work again for the rest of its idle time. */
 static void smc_lgr_check_idle(struct smc_lgr *lgr)
 {
 	const struct smc_lgr_ops *ops = lgr->kind->ops;
@@ -124,7 +124,10 @@ static void smc_lgr_on_end(struct work_struct *work)
 	spin_unlock_irq(&kind->lock);
 	if (!ends)
 		return;
-	/* The work may have been queued again while it waited for the lock, but not after this. */
+	/*
+	 * The work may have been queued again while it waited for the lock. From now on it is not,
+	 * because the group is dead.
+	 */
 	cancel_delayed_work(&lgr->end);
 
 	smc_lgr_hide_from_shrinker(lgr);
@@ -167,8 +170,8 @@ static unsigned int smc_lgr_owner(const struct smc_lgr *lgr)
 }
 
 /*
- * Ends the group that has been idle longest of those of the owner with most idle groups. So an
- * owner with many groups does not have the groups of others ended.
+ * End a group of the owner with the most idle groups: the one that has been idle for longest. So an
+ * owner with many groups does not make groups of other owners end.
  */
 static void smc_lgrs_end_idle(const struct smc_net_lgrs *in_net)
 {
@@ -200,7 +203,7 @@ void smc_lgr_idle_begin(struct smc_lgr *lgr)
 		lgr->kind->ops->shutdown(lgr);
 		return;
 	}
-	/* If it is pending, it is for an earlier time; smc_lgr_check_idle() queues it again. */
+	/* A work that is pending runs earlier, and smc_lgr_check_idle() then queues it again. */
 	queue_delayed_work(smc_end_wq, &lgr->end, idle_time);
 	if (in_net->n_idle > SMC_LGRS_IDLE_MAX)
 		smc_lgrs_end_idle(in_net);
@@ -209,7 +212,7 @@ void smc_lgr_idle_begin(struct smc_lgr *lgr)
 void smc_lgr_activate(struct smc_lgr *lgr)
 {
 	smc_lgr_become(lgr, SMC_LGR_ACTIVE, lgr->n_conns);
-	/* The connection may have ended before the link was confirmed. */
+	/* The first connection may have ended before the link was confirmed. */
 	if (smc_lgr_is_idle(lgr))
 		smc_lgr_idle_begin(lgr);
 }
@@ -231,8 +234,8 @@ void smc_lgr_unreserve(struct smc_lgr *lgr)
 }
 
 /*
- * Return: the first group that is not dead, with a serial number below @last unless that is 0; with
- * a reference; or NULL.
+ * Find the next group for a dump: the newest that is not dead and, unless @last is 0, has a serial
+ * number below @last. Return: the group with a reference, or NULL.
  */
 static struct smc_lgr *smc_lgr_next(struct smc_lgr_kind *kind, const struct net *net,
 				    unsigned long last)
@@ -272,7 +275,7 @@ static unsigned long smc_lgrs_count(struct shrinker *shrinker, struct shrink_con
 	struct smc_lgr *lgr;
 	unsigned long pages = 0;
 
-	/* Each pass of reclaim calls this, so a pass may be missed while the lock is taken. */
+	/* Reclaim calls this often, so it need not wait for the lock: the next call counts. */
 	if (!spin_trylock_bh(&smc_lgr_shrink_lock))
 		return 0;
 	list_for_each_entry(lgr, &smc_lgr_shrink_list, shrink)
@@ -323,7 +326,7 @@ static bool smc_lgrs_are_none(struct smc_lgr_kind *kind, const struct net *net)
 	return none;
 }
 
-/* Shuts down the groups of a namespace, or all groups of the kind if @net is NULL. */
+/* Shut down the groups of a namespace, or all groups of the kind if @net is NULL. */
 static void smc_lgrs_shutdown(struct smc_lgr_kind *kind, const struct net *net)
 {
 	struct smc_lgr *lgr;
@@ -342,7 +345,10 @@ static void smc_lgrs_end_net(struct smc_net_exit *exit, struct net *net, bool wa
 {
 	struct smc_lgr_kind *kind = container_of(exit, struct smc_lgr_kind, net_exit);
 
-	/* The second call: a kernel socket, which holds no namespace, may have made a new group. */
+	/*
+	 * The call with @wait shuts down again: a kernel socket, which holds no namespace, may have
+	 * made a new group since the first call.
+	 */
 	smc_lgrs_shutdown(kind, net);
 	if (wait)
 		wait_event(kind->ended, smc_lgrs_are_none(kind, net));
@@ -360,6 +366,6 @@ void smc_lgr_kind_init(struct smc_lgr_kind *kind)
 void smc_lgr_kind_exit(struct smc_lgr_kind *kind)
 {
 	smc_lgrs_end_net(&kind->net_exit, NULL, true);
-	/* Until here, a namespace that ends waits for its groups, too. */
+	/* Until all groups have ended, a namespace that ends must wait for its groups, too. */
 	smc_net_set_exit(kind->path, NULL);
 }

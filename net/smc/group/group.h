@@ -20,7 +20,7 @@ struct sk_buff;
 struct smc_lgr;
 struct smc_lgr_kind;
 
-/* Number of hashes that tell the owners of the peers' addresses apart. */
+/* Number of hash values by which owners of the peers' addresses are told apart. */
 #define SMC_LGR_OWNERS			32
 
 enum smc_lgr_state {
@@ -33,17 +33,17 @@ enum smc_lgr_state {
  * struct smc_lgr_ops - operations that differ between the paths
  * @idle_time: returns for how many jiffies the group is kept without connections, 0 if it ends at
  *	once
- * @owner: returns the number of the owner of the peer's address, less than SMC_LGR_OWNERS;
+ * @owner: returns a hash of the owner of the peer's address, less than SMC_LGR_OWNERS;
  *	NULL: all groups have one owner
- * @shutdown: calls smc_lgr_mark_dead(), and has the peer told if that is possible; also called for
+ * @shutdown: calls smc_lgr_mark_dead(), and has the peer told if possible; also called for
  *	a dead group
  * @end: ends everything that the group has; called in the group's work, may sleep
  * @free: frees the group, whose last reference is gone
  * @idle_pages: returns the number of pages that no connection uses
- * @give_back: frees these pages, at once or in a work; returns their number
+ * @give_back: frees the pages that no connection uses, at once or in a work; returns their number
  *
- * The first three are called with the lock of the kind held; @idle_pages and @give_back with that
- * of the shrinker, from smc_lgr_init() until @end.
+ * @idle_time, @owner and @shutdown are called with the lock of the kind held. @idle_pages and
+ * @give_back are called with the shrinker's lock held, from smc_lgr_init() until @end.
  */
 struct smc_lgr_ops {
 	unsigned long (*idle_time)(const struct smc_lgr *lgr);
@@ -76,14 +76,14 @@ struct smc_lgr_kind {
 };
 
 /**
- * struct smc_lgr - the part of a link group that both paths have
+ * struct smc_lgr - common part of the link groups of both paths
  * @kind: the link groups of the same path
  * @list: entry in the kind's list of all groups
  * @in_net: entry in the kind's list of the namespace
  * @shrink: entry in the shrinker's list
  * @ref: references: one of the lists until the group has ended, and one of each connection and
  *	handshake
- * @net: network namespace; outlives the group's time in the lists
+ * @net: network namespace; valid while the group is in the lists
  * @serial: serial number, larger than those of all earlier groups of the host on either path
  * @state: see enum smc_lgr_state; like the fields below, protected by the kind's lock
  * @err: errno for the connections of a dead group
@@ -109,8 +109,8 @@ struct smc_lgr {
 /**
  * smc_lgr_shrinker_init() - register the shrinker
  *
- * It frees memory that no connection uses when the host's memory is short. Without memory for the
- * shrinker itself there is none.
+ * The shrinker frees memory that no connection uses when the host's memory is short. If the
+ * shrinker itself can't be allocated, the module works without it.
  */
 void smc_lgr_shrinker_init(void);
 void smc_lgr_shrinker_exit(void);
@@ -130,8 +130,9 @@ void smc_lgr_kind_init(struct smc_lgr_kind *kind);
 void smc_lgr_kind_exit(struct smc_lgr_kind *kind);
 
 /**
- * smc_lgr_init() - initialise a group, which gets in no list but the shrinker's
- * @lgr: common part of a group of the path; zeroed, the rest of the group is initialised
+ * smc_lgr_init() - initialise a group, and enter it in the shrinker's list
+ * @lgr: common part of the group, zeroed; the rest of the group is initialised already, because the
+ *	shrinker may use it
  * @kind: the link groups of the path
  * @net: namespace
  *
@@ -174,7 +175,7 @@ void smc_lgr_mark_dead(struct smc_lgr *lgr, int err);
 
 /**
  * smc_lgr_get() - take a reference
- * @lgr: group, referenced, or in the lists with these locked
+ * @lgr: group that the caller has a reference to, or has found in the lists under their lock
  *
  * Context: any.
  */
@@ -208,13 +209,15 @@ void smc_lgr_reserve(struct smc_lgr *lgr);
 void smc_lgr_unreserve(struct smc_lgr *lgr);
 
 /**
- * smc_lgr_unreserve_locked() - the same, for a caller that holds the lock of the kind
+ * smc_lgr_unreserve_locked() - drop the reservation of a connection that is over
  * @lgr: group
+ *
+ * Context: with the lock of the kind.
  */
 void smc_lgr_unreserve_locked(struct smc_lgr *lgr);
 
 /**
- * smc_lgr_idle_begin() - start the idle time of a group that became idle, or has a shorter one now
+ * smc_lgr_idle_begin() - start the idle time of a group that became idle, or was retired while idle
  * @lgr: idle group
  *
  * Context: with the lock of the kind.
@@ -239,13 +242,13 @@ static inline bool smc_lgr_is_idle(const struct smc_lgr *lgr)
 	return !READ_ONCE(lgr->n_conns) && smc_lgr_is_active(lgr);
 }
 
-/* Id of a link group for user space, whose existing tools look at the upper 24 bits only. */
+/* Return: the id of a group for user space. Existing tools look at the upper 24 bits only. */
 static inline u32 smc_lgr_id(const struct smc_lgr *lgr)
 {
 	return lgr->serial << 8;
 }
 
-/* The groups of a kind in a namespace. */
+/* Return: the groups of a kind in a namespace. */
 static inline struct smc_net_lgrs *smc_lgrs_of(const struct smc_lgr_kind *kind,
 					       const struct net *net)
 {

@@ -60,7 +60,7 @@ static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_cla
 		kfree(dmbe);
 		return ERR_PTR(rc);
 	}
-	/* The last connection has left its cursors there. */
+	/* The element's last user has left the cursors of its connection in the control area. */
 	memset(smc_dmbe_control(dmbe), 0, SMC_DMBE_CONTROL_LEN);
 	smc_dmbe_control(dmbe)->type = SMC_CDC_TYPE;
 	return dmbe;
@@ -119,7 +119,7 @@ static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
 	strscpy(info->device, group->peer.dev->name, sizeof(info->device));
 	smc_ism_put_gid(info->gid, &group->peer.dev->address);
 	smc_ism_put_gid(info->peer_gid, &group->peer.address);
-	/* A connection that both ends have closed kept its path until then. */
+	/* The path of a connection that both ends have closed is not lost. */
 	return !smc_stream_is_down(st) || smc_stream_has_parted(st);
 }
 
@@ -151,7 +151,7 @@ void smc_ism_conn_detach(struct smc_ism_conn *conn)
 	if (!dmbe || ((st->tx.end_flags & SMC_CONN_CLOSED) && !st->err))
 		return;
 	conn->peer_dmbe = NULL;
-	/* A copy may be in progress. It does not sleep, see smc_ring_fill(). */
+	/* A copy may be in progress, in a read-side section of RCU: see smc_ring_fill(). */
 	call_rcu(&dmbe->rcu, smc_dmbe_unuse_late);
 }
 
@@ -205,8 +205,8 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 	st->rx.ring = smc_dmbe_ring(dmbe);
 	st->rx.size = smc_dmbe_ring_bytes(dmbe);
 	/*
-	 * The size of the peer's element is unknown. Any value is right,
-	 * because nothing was sent.
+	 * Nothing is sent before the size of the peer's element is known, so any
+	 * size will do.
 	 */
 	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
 	/* The path holds one reference until the stream is over, and the caller holds the other. */

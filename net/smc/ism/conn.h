@@ -16,7 +16,7 @@ struct smc_ism_group;
 /**
  * struct smc_dmbe - an element of a DMB in use
  * @users: users of the element: the connection that reads it, and the one that writes to it
- * @el: the element
+ * @el: element in the DMB
  * @rcu: defers the writer's smc_dmbe_unuse() until no copy is in progress
  * @ref: references to @lock: @users together hold one, and each stream with
  *	this lock holds one
@@ -35,15 +35,15 @@ struct smc_dmbe {
  * @stream: byte stream; has the reference count
  * @group: link group, referenced
  * @siblings: entry in the group's list until the stream is over; under smc_ism_lgrs.lock
- * @dmbe: element that the peer writes into, used
- * @peer_dmbe: the peer's, likewise, where this end writes into it directly; NULL until it is
- *	attached, and after smc_ism_conn_detach()
- * @lock_owner: the one of both whose lock is the stream's, referenced
+ * @dmbe: element that the peer writes into; this connection is one of its users
+ * @peer_dmbe: element of the peer that this end writes into, also as one of its users; NULL until
+ *	it is attached, and after smc_ism_conn_detach()
+ * @lock_owner: element, @dmbe or @peer_dmbe, whose lock is the stream's lock; referenced
  * @token: token of this end's element
  * @index: index of this end's element, from 0
  * @peer_token: token of the peer's element
  * @peer_index: index of the peer's element
- * @link_id: the server's name of the group
+ * @link_id: id by which messages name the group; the server chooses it
  * @entry: entry in the device's table of elements
  * @rcu: frees the structure after searches of that table are over
  */
@@ -144,7 +144,7 @@ int smc_ism_conn_open(struct smc_ism_conn *conn);
  * @peer: SMC-D part of the message
  *
  * Context: process.
- * Return: 0, or -EPROTO if the device does not have it for this connection.
+ * Return: 0, or -EPROTO if the device does not have the element for this connection.
  */
 int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer);
 
@@ -156,12 +156,11 @@ int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d);
 
 /**
- * smc_ism_conn_detach() - the stream is over: leave the peer's element after a
- * grace period
- * @conn: connection
+ * smc_ism_conn_detach() - stop using the peer's element, after a grace period of RCU
+ * @conn: connection whose stream is over
  *
- * The peer reads no more bytes from it, and the application may keep the socket
- * for as long as it likes.
+ * The peer reads no more bytes from the element. Without this the application could
+ * keep the element in use, by its socket, for as long as it likes.
  *
  * Context: softirqs off, the stream's lock held.
  */

@@ -29,22 +29,22 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
 }
 
 /**
- * struct smc_ism_ops - what a device can do
- * @name: what messages of an end in @net are to call the device.
- * @reaches: whether the device @peer, as named in messages of a version, can write into memory of
- *	@dev, and the other way round, for an end in @net. If so, @peer becomes its address, which
- *	is the same whatever it was called.
- * @open: make the element of @conn known under its token and index. Returns 0 or -errno. Under the
- *	stream's lock.
- * @close: undo @open, if it was, and what @attach did. The peer does not write to the element any
- *	more. Not hard interrupt.
+ * struct smc_ism_ops - operations of a device
+ * @name: return the address by which messages of an end in @net name the device.
+ * @reaches: whether @dev and the device that messages name @peer can write into each other's
+ *	memory, for an end in @net. If so, @peer is set to the address of the peer's device, which
+ *	does not depend on the name.
+ * @open: make the element of @conn known under its token and index. Called with the stream's lock.
+ *	Returns 0 or -errno.
+ * @close: undo @open and @attach, if they were called. The peer does not write to the element any
+ *	more. Called in any context but hard interrupt.
  * @attach: make the peer's element writable for @conn: set its stream's sending ring, under
  *	the stream's lock. Returns 0, or -EPROTO if there is no such element, or it is not for
- *	this connection. Process context.
- * @publish: the sending ring is filled up to position @end. See to it that these bytes are in the
- *	peer's element, then that @producer and @consumer are in its control area, and that
- *	smc_ism_conn_receive() is called there. Under the stream's lock, softirqs off. Returns as
- *	the publish of a path does.
+ *	this connection. Called in process context.
+ * @publish: write the bytes of the sending ring up to position @end into the peer's element, unless
+ *	the ring is that element, then @producer and @consumer into its control area, and have
+ *	smc_ism_conn_receive() called for the peer. Called with the stream's lock, softirqs off.
+ *	Returns as @publish of struct smc_path_ops does.
  */
 struct smc_ism_ops {
 	struct smc_clc_ism (*name)(const struct smc_ism_device *dev, const struct net *net);
@@ -98,8 +98,8 @@ static inline bool smc_ism_is_on(const struct smc_net *sn)
 }
 
 /*
- * The device inside the host. Its address changes with each load of the module,
- * and no message contains it.
+ * The loopback device. Its address changes with each load of the module, and no
+ * message contains that address.
  */
 extern struct smc_ism_device smc_loopback;
 

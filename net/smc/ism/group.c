@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The life of SMC-D link groups and their DMBs. */
+/* SMC-D link groups and their DMBs: creation, search and end. */
 
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -9,7 +9,7 @@
 #include "conn.h"
 #include "group.h"
 
-/* How long a group without connections is kept, so that the next one needs no new memory. */
+/* How long an idle group is kept, so that its next connection needs no new memory. */
 #define SMC_ISM_GROUP_IDLE	(600 * HZ)
 
 static void smc_ism_group_free(struct smc_lgr *lgr)
@@ -34,7 +34,7 @@ static void smc_ism_group_abort_conns(struct smc_ism_group *group)
 	spin_unlock_irq(&smc_ism_lgrs.lock);
 }
 
-/* Detaches DMBs. Elements that are in use stay: the peer may be writing into them. */
+/* Detach DMBs. Elements that are in use stay: the peer may be writing into them. */
 static void smc_dmbs_detach(struct list_head *dmbs)
 {
 	struct smc_buffer *dmb, *next;
@@ -52,7 +52,7 @@ static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
 	smc_dmbs_detach(&all);
 }
 
-/* Frees idle DMBs, so that the memory of a peak does not stay as long as the group. */
+/* Free idle DMBs, so that the memory of a peak does not stay as long as the group. */
 static void smc_ism_group_trim(struct work_struct *work)
 {
 	struct smc_ism_group *group = container_of(work, struct smc_ism_group, trim.work);
@@ -62,7 +62,7 @@ static void smc_ism_group_trim(struct work_struct *work)
 	smc_dmbs_detach(&idle);
 }
 
-/* A group without an established connection is not kept: its server may be malicious. */
+/* Return: 0 for a group that never had an established connection: its server may be malicious. */
 static unsigned long smc_ism_group_idle_time(const struct smc_lgr *lgr)
 {
 	return READ_ONCE(smc_ism_group_of(lgr)->was_used) ? SMC_ISM_GROUP_IDLE : 0;
@@ -114,7 +114,7 @@ static bool smc_ism_group_reserve(struct smc_ism_group *group)
 	return true;
 }
 
-/* Return: a matching group, or else @fresh, which is entered in the lists unless it is NULL. */
+/* Find a group for @peer, or else enter @fresh in the lists and return it, unless it is NULL. */
 static struct smc_ism_group *smc_ism_group_find_or_list(const struct smc_ism_peer *peer,
 							struct smc_ism_group *fresh)
 {
@@ -182,7 +182,7 @@ static void smc_dmb_release(struct smc_buffer *buffer)
 	kfree(buffer);
 }
 
-/* Frees DMBs of control groups that are gone: a busy group would collect them otherwise. */
+/* Free empty DMBs of control groups that are gone: a busy group would accumulate them. */
 static void smc_ism_group_shrink(struct smc_ism_group *group)
 {
 	LIST_HEAD(left);
@@ -242,7 +242,10 @@ static unsigned long smc_dmbs_give_back(struct smc_lgr *lgr)
 	LIST_HEAD(empty);
 
 	pages = smc_buffer_pool_remove_empty(&smc_ism_group_of(lgr)->dmbs, &empty);
-	/* Under the shrinker's lock: the group's end waits for it, and the namespace for that. */
+	/*
+	 * smc_buffer_detach() uses the namespace, which stays: it waits for the end of the group,
+	 * and that end waits for the shrinker's lock, which the caller holds.
+	 */
 	smc_dmbs_detach(&empty);
 	return pages;
 }

@@ -33,16 +33,16 @@ struct smc_ism_peer {
 
 /**
  * struct smc_ism_group - a link group
- * @lgr: the part that groups of both paths have
+ * @lgr: common part of the groups of both paths
  * @peer: key of the group
- * @link_id: a server's name of the group in messages; random, because a serial number would reveal
- *	how many groups others have
+ * @link_id: id by which a server's messages name the group; random, because a serial number would
+ *	reveal how many groups other users have
  * @was_used: a connection was established: the group is worth keeping for the next one
  * @conns: connections that are not over; under smc_ism_lgrs.lock
  * @release: the peer's release of version 2
  * @peer_os: enum smc_os_type of the peer
  * @peer_hostname: host name of the peer, as the peer says; blank or zero padded
- * @dmbs: the DMBs
+ * @dmbs: pool of the DMBs
  * @trim: work that frees idle DMBs
  */
 struct smc_ism_group {
@@ -66,12 +66,12 @@ extern struct smc_lgr_kind smc_ism_lgrs;
 /**
  * smc_ism_group_join() - find or create a group for a new connection
  * @peer: key of the group
- * @is_new: set to true if the group was created, otherwise left as it is; NULL: create none
+ * @is_new: false; set to true if the group is created. NULL: create no group
  *
  * A client that does not know the group creates it, whether or not the server calls the connection
  * a first contact: all namespaces of a host have one GID, so the server may know the group from
- * another namespace. The server's name of the group, @link_id, is not part of the key: a malicious
- * server could give each connection another name, and have the client keep memory for each.
+ * another namespace. The server's @link_id of the group is not part of the key: a malicious server
+ * could give each connection another @link_id, and have the client keep memory for each.
  *
  * Context: process, may sleep.
  * Return: the group with a reference and a reserved connection; NULL if there is none and @is_new
@@ -80,7 +80,7 @@ extern struct smc_lgr_kind smc_ism_lgrs;
 struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new);
 
 /**
- * smc_ism_group_add_conn() - let a connection end with its group
+ * smc_ism_group_add_conn() - enter a connection in its group's list, so that it ends with the group
  * @group: group
  * @conn: connection that has a reservation
  *
@@ -89,7 +89,7 @@ struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *
 int smc_ism_group_add_conn(struct smc_ism_group *group, struct smc_ism_conn *conn);
 
 /**
- * smc_ism_group_del_conn() - drop the reservation of a connection that is over
+ * smc_ism_group_del_conn() - remove a connection that is over, and drop its reservation
  * @conn: connection
  *
  * Context: any but hard interrupt.

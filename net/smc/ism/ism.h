@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The SMC-D path as a whole. */
+/* Initialisation and exit of the SMC-D path. */
 #ifndef SMC_ISM_ISM_H
 #define SMC_ISM_ISM_H
 

@@ -5,8 +5,8 @@
  * server's, so a signal is a function call.
  *
  * An end that writes to the peer's element may be in the middle of a copy when
- * the connection ends. So this end is a user of the element, which no other
- * connection gets before the copy is over.
+ * the connection ends. So the writing end is a user of the element, and no other
+ * connection gets the element before the copy is over.
  */
 
 #include <linux/random.h>
@@ -33,13 +33,13 @@ static const struct rhashtable_params smc_loopback_params = {
 };
 
 /*
- * Elements of all namespaces. The table grows, so a namespace with many
- * connections does not slow down another's lookups.
+ * Connections of all namespaces, by the token of their element. The table grows,
+ * so a namespace with many connections does not slow down another's lookups.
  */
 static struct rhashtable smc_loopback_elements;
 static siphash_key_t smc_loopback_secret;
 
-/* A value that is equal for ends that net.smc.smcd_scope allows to use SMC-D with each other. */
+/* Return: a value that is equal for ends that net.smc.smcd_scope allows to use SMC-D together. */
 static u64 smc_loopback_domain(const struct net *net)
 {
 	switch (READ_ONCE(smc_sysctl_smcd_scope)) {
@@ -53,10 +53,10 @@ static u64 smc_loopback_domain(const struct net *net)
 }
 
 /*
- * A GID in messages consists of a random number and a hash that only this host
- * can compute from it. So the ends of one host recognise each other, and to
- * others a host looks different in each SMC handshake. Version 1 has room for
- * half of the hash.
+ * Build the GID for messages: a random number, and a hash of it that only this
+ * host can compute. So the ends of one host recognise each other, and to others
+ * a host looks different in each SMC handshake. Version 1 has room for half of
+ * the hash.
  */
 static struct smc_clc_ism smc_loopback_name_by(const struct net *net, u32 random)
 {
@@ -92,14 +92,14 @@ static int smc_loopback_open(struct smc_ism_conn *conn)
 					     smc_loopback_params);
 }
 
-/* A CLC message refers to the element of @conn. */
+/* Whether a CLC message names the element of @conn. */
 static bool smc_loopback_is(const struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
 	return conn->token == d->token && conn->index == d->dmbe_index &&
 	       conn->dmbe->el.buffer->attr.size_class == d->dmbe_size_code;
 }
 
-/* Find the connection of an element. Return: it, with a reference to its stream, or NULL. */
+/* Return: the connection whose element @d names, with a reference to its stream; or NULL. */
 static struct smc_ism_conn *smc_loopback_find(const struct smc_clc_d *d)
 {
 	struct smc_ism_conn *conn;
@@ -116,7 +116,7 @@ static struct smc_ism_conn *smc_loopback_find(const struct smc_clc_d *d)
 	return NULL;
 }
 
-/* The caller holds the lock of @peer's stream. */
+/* Make the peer's element the sending ring of @conn. Under the lock of @peer's stream. */
 static void smc_loopback_map(struct smc_ism_conn *conn, struct smc_ism_conn *peer)
 {
 	struct smc_stream_tx *tx = &conn->stream.tx;
@@ -131,7 +131,7 @@ static void smc_loopback_map(struct smc_ism_conn *conn, struct smc_ism_conn *pee
 	tx->peer_size = tx->size;
 }
 
-/* No other thread knows the client's stream yet, so its lock can be replaced. */
+/* Replace the lock of the client's stream, which no other thread knows yet, by the server's. */
 static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_conn *server)
 {
 	smc_dmbe_get(server->dmbe);
@@ -140,7 +140,7 @@ static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_
 	client->stream.lock = server->stream.lock;
 }
 
-/* A client may have learned the element's token from another namespace. */
+/* Whether a client may attach: it may have learned the token from another namespace. */
 static bool smc_loopback_may_join(const struct smc_ism_conn *client,
 				  const struct smc_ism_conn *server)
 {
@@ -150,7 +150,7 @@ static bool smc_loopback_may_join(const struct smc_ism_conn *client,
 	       smc_loopback_domain(server->group->peer.net);
 }
 
-/* The client finds the server's connection by its element. */
+/* Attach the client to the server's connection, which is found by its element. */
 static int smc_loopback_attach_client(struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
 	struct smc_ism_conn *server = smc_loopback_find(d);
@@ -174,7 +174,7 @@ static int smc_loopback_attach_client(struct smc_ism_conn *conn, const struct sm
 	return rc;
 }
 
-/* The CONFIRM must name the element of the client that has attached. */
+/* Attach the server. The CONFIRM must name the element of the client that has attached. */
 static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
 	struct smc_stream *st = &conn->stream;
@@ -190,7 +190,7 @@ static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct sm
 		}
 	}
 	spin_unlock_bh(st->lock);
-	/* Publish what had to wait for the ring. The client may have ended already. */
+	/* Publish cursors and flags that waited for the ring. The client may have ended already. */
 	if (!rc)
 		smc_stream_on_tx_room(st);
 	return rc;
@@ -204,8 +204,8 @@ static int smc_loopback_attach(struct smc_ism_conn *conn, const struct smc_clc_d
 }
 
 /*
- * Called when both ends have sent their final flags. Otherwise the local peer
- * loses its path, too.
+ * Leave the local peer. If the ends have not both sent their final flags, the
+ * local peer loses its path, too.
  */
 static void smc_loopback_close(struct smc_ism_conn *conn)
 {
@@ -230,8 +230,8 @@ static void smc_loopback_close(struct smc_ism_conn *conn)
 }
 
 /*
- * The bytes are in the peer's element already, because that is the ring. A
- * stream that can publish is not over, so it has its local peer.
+ * Publish cursors and flags. The bytes are in the peer's element already, because
+ * that is the ring. A stream that can publish is not over, so it has its local peer.
  */
 static int smc_loopback_publish(struct smc_ism_conn *conn, u64 end, u64 producer, u64 consumer)
 {
@@ -242,7 +242,7 @@ static int smc_loopback_publish(struct smc_ism_conn *conn, u64 end, u64 producer
 	control = smc_dmbe_control(conn->peer_dmbe);
 	/* Pairs with smc_ism_conn_receive(): the bytes are visible before the cursor. */
 	smp_store_release(&control->producer, producer);
-	/* Likewise, bytes and cursor are visible before the flags. */
+	/* Pairs with smc_ism_conn_receive(), too: bytes and cursor are visible before the flags. */
 	smp_store_release(&control->consumer, consumer);
 	smc_ism_conn_receive(smc_ism_conn_of(conn->stream.local_peer));
 	return SMC_PUBLISH_DONE;

@@ -57,7 +57,7 @@ static void smc_ism_setup_use(struct smc_ism_setup *s, struct smc_ism_device *de
 	memcpy(s->peer.eid, s->base.eid, SMC_EID_LEN);
 }
 
-/* Finds the device that shares memory with the peer's device, which messages call @name. */
+/* Find the device that shares memory with the peer's device, which messages call @name. */
 static int smc_ism_setup_find(struct smc_ism_setup *s, struct smc_clc_ism name)
 {
 	struct smc_ism_device *dev = smc_ism_device_to(s->base.net, &name, s->base.version);
@@ -68,7 +68,7 @@ static int smc_ism_setup_find(struct smc_ism_setup *s, struct smc_clc_ism name)
 	return 0;
 }
 
-/* Finds a device that shares memory with one of the devices that the PROPOSAL names. */
+/* Find a device that shares memory with one of the devices that the PROPOSAL names. */
 static int smc_ism_setup_find_device(struct smc_path_setup *base, const struct smc_clc_proposal *p)
 {
 	const struct smc_clc_ism v1 = { .gid = p->ism_gid, .chid = p->ism_chid };
@@ -177,7 +177,7 @@ static int smc_ism_client_join(struct smc_path_setup *base, const struct smc_clc
 	return rc;
 }
 
-/* Prepares the setup of one end: both ends are in this kernel, so they use the loopback device. */
+/* Prepare the setup of one end: both ends are in this kernel, so they use the loopback device. */
 static void smc_ism_pair_prepare(struct smc_ism_setup *s)
 {
 	smc_ism_setup_use(s, &smc_loopback, &smc_loopback.address);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Generic netlink dumps of SMC-D link groups and devices. cb->args[0] is the
- * serial of the last group dumped, since groups are in the order of descending
- * serials, or the number of devices dumped.
+ * Netlink dumps of SMC-D link groups and devices. cb->args[0] is the number of
+ * devices shown, or the serial number of the last group shown: groups come in
+ * descending order.
  */
 
 #include <net/net_namespace.h>
@@ -72,7 +72,7 @@ static int smc_ism_show_put_device(struct sk_buff *skb, const struct smc_ism_dev
 	const struct smc_netlink_port port = { .pnetid = "", .active = true };
 	u32 groups = READ_ONCE(smc_lgrs_of(&smc_ism_lgrs, sock_net(skb->sk))->n_active);
 
-	/* There is no other device to take the place of one in use. */
+	/* Every device in use is critical, because no other device could replace it. */
 	return nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, groups) ?:
 	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, groups > 0) ?:
 	       nla_put_u32(skb, SMC_NLA_DEV_PCI_FID, 0) ?:

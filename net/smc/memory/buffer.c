@@ -22,8 +22,8 @@
 #define SMC_BUFFER_ALLOC_TIMEOUT	(3 * HZ)
 
 /*
- * Buffers in a pool, beyond which none is made. Idle ones of many control groups would make the
- * list long, which is searched with softirqs off. A group's connections need fewer.
+ * Limit for the number of buffers in a pool. The list is searched with softirqs off, and idle
+ * buffers of many control groups could make it long. A link group's connections need fewer buffers.
  */
 #define SMC_BUFFER_POOL_MAX		4096
 
@@ -49,8 +49,8 @@ static void smc_buffer_unreserve(const struct smc_buffer *buffer)
 
 /*
  * Check the limits before memory is allocated, and count the buffer. Buffers
- * that others reserve at the same time count even if they fail later. So near a
- * limit a buffer may be refused that would just fit.
+ * that other threads reserve at the same time count even if their allocation
+ * fails later. So near a limit a buffer may be refused that would just fit.
  */
 static bool smc_buffer_reserve(const struct smc_buffer *buffer)
 {
@@ -75,9 +75,9 @@ static void smc_buffer_count(const struct smc_buffer *buffer, s64 bytes)
 }
 
 /*
- * vfree() defers the work to another thread in a context that must not sleep.
- * Among these contexts it recognises only hard interrupts and disabled
- * softirqs, so disable softirqs here.
+ * Free virtual memory in a context that may not sleep. vfree() then has a work
+ * free it, but only if it sees a hard interrupt or that softirqs are disabled,
+ * so disable softirqs.
  */
 static void smc_buffer_vfree(const struct smc_buffer *buffer)
 {
@@ -177,7 +177,7 @@ int smc_buffer_init(struct smc_buffer *buffer, const struct smc_buffer_attr *att
 	return 0;
 }
 
-/* Called with the lock of the pool, see struct smc_buffer_pool. */
+/* Take a free element. Called with the lock of the pool. */
 static bool smc_buffer_take(struct smc_buffer *buffer, struct smc_element *el)
 {
 	unsigned int i;
@@ -194,12 +194,12 @@ static bool smc_buffer_take(struct smc_buffer *buffer, struct smc_element *el)
 	kref_get(&buffer->ref);
 	el->buffer = buffer;
 	el->index = i;
-	/* No other connection has the element. */
+	/* The buffer's lock is not needed: no other connection has the element. */
 	el->used = buffer->used[i];
 	return true;
 }
 
-/* No element is taken while the caller holds the lock of the pool. */
+/* Whether no element is in use. None can be taken while the caller holds the lock of the pool. */
 static bool smc_buffer_is_empty(const struct smc_buffer *buffer)
 {
 	return bitmap_empty(buffer->taken, buffer->n);
@@ -249,7 +249,7 @@ void smc_buffer_pool_remove_offline(struct smc_buffer_pool *pool, struct list_he
 	struct smc_buffer *buffer, *next;
 
 	spin_lock_bh(&pool->lock);
-	/* In a full pool the oldest that is empty makes room. */
+	/* The oldest empty buffer of a full pool makes room for a new one. */
 	list_for_each_entry_safe_reverse(buffer, next, &pool->list, list)
 		if (smc_buffer_is_offline(buffer) ||
 		    (pool->n >= SMC_BUFFER_POOL_MAX && smc_buffer_is_empty(buffer)))
@@ -258,8 +258,8 @@ void smc_buffer_pool_remove_offline(struct smc_buffer_pool *pool, struct list_he
 }
 
 /*
- * Queue the next check, unless it is queued already. Once the pool is closed,
- * the path may cancel it.
+ * Queue the next check, unless it is queued already. None is queued for a closed
+ * pool, because the path cancels the work after it has closed the pool.
  */
 static void smc_buffer_pool_schedule_trim(struct smc_buffer_pool *pool)
 {
@@ -378,7 +378,8 @@ static bool smc_buffer_pool_is_making(const struct smc_buffer_pool *pool,
 }
 
 /*
- * @maker: entry of the caller if it would allocate a buffer, or NULL
+ * Take a free element, or enter @maker in the list of threads that allocate a buffer. @maker is
+ * NULL if the caller would not allocate one.
  * Return: 0 with an element; -EAGAIN if the caller has to allocate a buffer;
  * -EBUSY while another thread of its control group allocates one; or -ENOLINK.
  */
@@ -400,7 +401,7 @@ static int smc_buffer_pool_try(struct smc_buffer_pool *pool, const struct smc_bu
 	return rc;
 }
 
-/* Take a free element of a smaller class, for want of memory for the class of @attr. */
+/* Take a free element of a smaller class, because memory is short for the class of @attr. */
 static bool smc_buffer_pool_alloc_smaller(struct smc_buffer_pool *pool,
 					  struct smc_buffer_attr *attr,
 					  struct smc_element *el)
@@ -417,9 +418,10 @@ static bool smc_buffer_pool_alloc_smaller(struct smc_buffer_pool *pool,
 }
 
 /*
- * There are few attempts, because each one that fails may have reclaimed memory
- * for nothing. If there was no memory for one element of the class, only the
- * smallest class is tried, and less of it.
+ * Add a buffer. If there is no memory for even one element of the class, take a
+ * free element of a smaller class, or else add a smaller buffer of the smallest
+ * class. The classes between are not tried, because each attempt that fails may
+ * have reclaimed memory for nothing.
  * Return: 0 with an element of a new buffer, 1 with an element that was free, or an error.
  */
 static int smc_buffer_pool_make(struct smc_buffer_pool *pool, struct smc_buffer_attr *attr,
@@ -454,7 +456,7 @@ int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *
 	bool reused = true;
 	int rc;
 
-	/* Other threads may allocate slowly, one after the other. */
+	/* The time is limited: other threads may allocate slowly, one after the other. */
 	wait_event_timeout(pool->made,
 			   (rc = smc_buffer_pool_try(pool, attr, add ? &maker : NULL,
 						     el)) != -EBUSY,

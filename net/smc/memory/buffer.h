@@ -30,9 +30,9 @@ struct mem_cgroup;
 struct net;
 
 /*
- * For memory that a handshake charges to the control group of its end. The peer may be a stranger,
- * and this thread another user's: so the OOM killer must not act there, and the search for memory
- * must be short. If there is none, the connection is TCP.
+ * For memory that a handshake charges to the control group of its socket. The peer may be a
+ * stranger, so it must not make the OOM killer act in that group. This thread may be another
+ * user's, so the search for memory must be short. Without memory the connection uses TCP.
  */
 #define SMC_GFP_CONN	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
@@ -41,12 +41,12 @@ struct net;
 
 /**
  * struct smc_buffer_attr - attributes of a buffer
- * @net: namespace that accounts for it; NULL once the path has dropped the buffer
- * @memcg: control group that it is charged to, or NULL
- * @kind: path that it belongs to
- * @is_rx: the peer writes into it
- * @most_bytes: limit of its size; it has at least one element nevertheless
- * @size_class: size class of its elements
+ * @net: namespace that accounts for the buffer; NULL after smc_buffer_detach()
+ * @memcg: control group that the buffer is charged to, or NULL
+ * @kind: path that the buffer belongs to
+ * @is_rx: the peer writes into the buffer
+ * @most_bytes: limit for the buffer's size; the buffer has at least one element nevertheless
+ * @size_class: size class of the elements
  * @type: kind of memory
  */
 struct smc_buffer_attr {
@@ -61,16 +61,16 @@ struct smc_buffer_attr {
 
 /**
  * struct smc_buffer - a buffer
- * @list: entry in the path's list
+ * @list: entry in the pool's list, or in a list of buffers that were removed from the pool
  * @ref: the path holds one reference, and each element in use holds one
- * @attr: its attributes; the control group is referenced
+ * @attr: attributes of the buffer; the control group is referenced
  * @n: number of elements
- * @taken: one bit per element in use; protected by @lock
+ * @taken: one bit per element that is in use or quarantined; protected by @lock
  * @is_idle: no element has been in use since the last smc_buffer_pool_remove_idle();
  *	under the pool's lock
  * @used: bytes that the last user left in each free element, see struct smc_element
  * @lock: taken with softirqs off
- * @mem: kernel address
+ * @mem: kernel address of the memory
  * @is_virtual: allocated by vmalloc() instead of in one piece of physical memory
  * @release: frees the structure around the buffer when its memory is gone
  */
@@ -108,7 +108,7 @@ struct smc_buffer_pool_bytes {
  *
  * No thread allocates, or waits for a peer, with @lock held. The delays of one
  * control group must not delay the others, whose elements are in the same list.
- * So a buffer is allocated first and added then. In each control group only one
+ * So a buffer is first allocated, and then added. In each control group only one
  * thread at a time allocates a buffer of a size class, and the others wait for
  * it.
  */
@@ -134,7 +134,7 @@ struct smc_element {
 /**
  * smc_buffer_init() - initialise a buffer and allocate its memory
  * @buffer: zeroed, in a structure of the path
- * @attr: its attributes
+ * @attr: attributes of the buffer; copied
  * @release: see struct smc_buffer
  *
  * Context: process, may sleep.
@@ -156,7 +156,7 @@ void smc_buffer_put(struct smc_buffer *buffer);
  * namespace's account
  * @buffer: buffer
  *
- * The peer's end may keep elements in use for longer than the namespace lives.
+ * A peer in another namespace may keep elements in use after this namespace has ended.
  */
 void smc_buffer_detach(struct smc_buffer *buffer);
 
@@ -201,7 +201,7 @@ int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *
 /**
  * smc_buffer_pool_add() - add a buffer to the pool, and take its first element
  * @pool: pool
- * @buffer: new buffer; the pool gets the caller's reference
+ * @buffer: new buffer; on success the pool gets the caller's reference
  * @el: filled on success
  *
  * Context: process.
@@ -215,7 +215,7 @@ int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
  * @pool: pool
  * @removed: list for these buffers; the caller gets their references
  *
- * From a pool that is full the oldest unused buffer is removed, too.
+ * If the pool is full, its oldest unused buffer is removed, too.
  *
  * Context: process.
  */
@@ -225,7 +225,7 @@ void smc_buffer_pool_remove_offline(struct smc_buffer_pool *pool, struct list_he
  * smc_buffer_pool_remove_idle() - remove buffers unused for half a minute, and queue
  * the next check
  * @pool: pool
- * @keep_one: keep one of them for the next connection
+ * @keep_one: keep one unused buffer for the next connection
  * @removed: list for the removed buffers; the caller gets their references
  *
  * Context: process.
@@ -278,7 +278,7 @@ void smc_element_clear(struct smc_element *el);
  */
 void smc_element_free(struct smc_element *el);
 
-/* Read without the lock: each of the two values was correct at some moment. */
+/* Read @bytes without the lock: each of the two values was correct at some moment. */
 static inline struct smc_buffer_pool_bytes smc_buffer_pool_bytes(const struct smc_buffer_pool *pool)
 {
 	return (struct smc_buffer_pool_bytes) {

@@ -13,10 +13,10 @@
 #include "wire/cdc.h"
 #include "wire/size_class.h"
 
-/* Low bits of an alert token: where the group's table has the connection, from 1. */
+/* Low bits of an alert token: index of the connection in the group's @conns, from 1. */
 #define SMC_TOKEN_INDEX		0x3ff
 
-/* No more than this is likely a whole request or answer. */
+/* A publish of at most this size is likely a whole request or response. */
 #define SMC_UNSIGNALED_BYTES		SZ_4K
 
 static struct smc_rdma_conn *smc_rdma_conn_of(struct smc_stream *st)
@@ -24,13 +24,13 @@ static struct smc_rdma_conn *smc_rdma_conn_of(struct smc_stream *st)
 	return container_of(st, struct smc_rdma_conn, stream);
 }
 
-/* Token of a connection: its index, and a secret that owners of other connections can't guess. */
+/* Return: a connection's token: its index, and a secret that other users can't guess. */
 static u32 smc_rdma_conn_token(const struct smc_rdma_conn *conn)
 {
 	return conn->secret | conn->index;
 }
 
-/* Work requests of one publish: the ring's seam splits it in two at most. */
+/* RDMA writes of one publish: two if its bytes wrap around the end of the ring. */
 struct smc_writes {
 	struct ib_rdma_wr wr[SMC_WRS_PER_MESSAGE - 1];
 	struct ib_sge sge[SMC_WRS_PER_MESSAGE - 1];
@@ -68,7 +68,10 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 	w->n++;
 }
 
-/* Sizes are powers of two and tx.size is the smaller one, so a piece never wraps in either ring. */
+/*
+ * Split the bytes where they wrap in this end's ring. The writes then don't wrap in the peer's ring
+ * either: both sizes are powers of two, and the peer's size is not the smaller one.
+ */
 static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *conn,
 			    u64 pos, u64 end)
 {
@@ -82,9 +85,9 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
 }
 
 /*
- * Tell whether the CDC message may be unsignaled, as nothing waits for its completion.
+ * Whether the CDC message may be unsignaled, because nothing waits for its completion.
  * A program that sends several messages in a row needs completions: small writes are
- * held back until the last one completes, and a blocked writer may wait for that.
+ * held back until the last message completes, and a blocked writer may wait for that.
  * Sockets that track when bytes arrive, or how long that takes, need completions, too.
  * A response to bytes from the peer needs none, which saves an interrupt.
  */
@@ -165,17 +168,20 @@ static void smc_rdma_over(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 
-	/* Only this end has aborted: the peer may still write if the link is up. */
+	/* Unless both ends have sent final flags, the peer may write as long as the link is up. */
 	if (st->sk && !smc_stream_has_parted(st))
 		smc_rdma_conn_quarantine(conn);
 	xa_erase_bh(&conn->group->conns, conn->index);
-	/* For smc_rdma_setup_set_peer(). */
+	/* smc_rdma_setup_set_peer() may wait for the peer's element of this connection. */
 	wake_up_var(&conn->group->conns);
 	smc_lgr_unreserve(&conn->group->lgr);
 	smc_stream_put(st);
 }
 
-/* The part that the peer wrote. After a protocol violation it may be more than the peer said. */
+/*
+ * Return: the bytes at the start of the element that the peer may have written. After a violation
+ * these may be more than the peer's cursor says.
+ */
 static u32 smc_rdma_conn_used(const struct smc_rdma_conn *conn)
 {
 	const struct smc_stream *st = &conn->stream;
@@ -183,7 +189,10 @@ static u32 smc_rdma_conn_used(const struct smc_rdma_conn *conn)
 	return smc_stream_has_failed(st) ? st->rx.size : min_t(u64, st->rx.received, st->rx.size);
 }
 
-/* Called when both ends have sent their last message, or the elements are quarantined. */
+/*
+ * Free a connection. An element that is not quarantined can be reused, because the peer no longer
+ * writes to it: both ends have sent their final flags, or the peer never learned of the element.
+ */
 static void smc_rdma_free(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
@@ -230,7 +239,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_
 		goto err_conn;
 	st->rx.ring = smc_element_mem(&conn->rmb);
 	st->rx.size = smc_buffer_element_bytes(conn->rmb.buffer);
-	/* A placeholder until the peer's size is known: nothing is sent before. */
+	/* Nothing is sent before the size of the peer's element is known, so any size will do. */
 	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
 
 	/* One reference for the xarray, until the stream is over, and one for the caller. */
@@ -240,7 +249,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_
 	if (rc >= 0) {
 		if (!smc_lgr_is_dead(&group->lgr))
 			return conn;
-		/* The group may have ended before the connection was in the xarray. */
+		/* If the group ended before xa_alloc_cyclic_bh(), its end missed the connection. */
 		smc_stream_on_lost(st, ENOLINK);
 		smc_stream_put(st);
 		return ERR_PTR(-ENOLINK);
@@ -269,8 +278,9 @@ static u64 smc_rdma_element_addr(const struct smc_clc_r *r, u64 size)
 }
 
 /*
- * Whether the peer's element is in use: bytes may still be written to it, or be read from it in
- * good order. After a reset alone nothing is written, and the peer's reader gets an error.
+ * Whether the peer's element is still in use: this end may write to it, or the peer may have to
+ * read bytes before an orderly end. After SMC_CONN_ABORT alone this end writes nothing, and the
+ * peer's reader gets an error instead of the bytes.
  */
 static bool smc_rdma_conn_needs_element(const struct smc_stream *st)
 {
@@ -284,9 +294,9 @@ static bool smc_rdma_conn_needs_element(const struct smc_stream *st)
 }
 
 /*
- * Whether another connection uses a part of the element; called under the lock of the group's
- * connections. An RToken is in each CLC message, so a program that has seen one can name elements
- * of others (RFC 7609 section 3.5.2.2).
+ * Whether another connection uses a part of the element. Called under the lock of the group's
+ * @conns. Each ACCEPT and CONFIRM has an RToken, so a program that has seen one of them can name
+ * elements of other connections (RFC 7609 section 3.5.2.2).
  */
 static bool smc_rdma_conn_is_used(const struct smc_rdma_conn *conn, const struct smc_clc_r *r,
 				  u64 size)
@@ -392,8 +402,8 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned 
 /*
  * Handle a CDC message with an unknown token. Context: softirq. Such messages may have
  * been in flight when this end sent its last message for a connection, at most as many
- * as this end has receives. The peer of a retired group may also send more, because it
- * takes an aborted connection for alive. Any other peer that continues violates the
+ * as this end has receives. The peer of a retired group may send more of them, because it
+ * may not know that a connection was aborted. Any other peer that sends more violates the
  * protocol.
  */
 static void smc_rdma_conn_on_unknown_token(struct smc_rdma_group *group)
@@ -409,7 +419,7 @@ void smc_rdma_conn_receive(struct smc_rdma_group *group, const struct smc_cdc *c
 {
 	struct smc_rdma_conn *conn;
 
-	/* Sent after a failover to another link; a group of this module has only one link. */
+	/* The flag announces a failover to another link. A group of this module has only one. */
 	if (cdc->prod_flags & SMC_PROD_FAILOVER)
 		return;
 	conn = smc_rdma_conn_get(group, cdc->token);

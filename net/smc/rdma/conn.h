@@ -17,16 +17,16 @@ struct sk_buff;
  * @rcu: delays the free until look-ups by token are over
  * @group: link group, referenced
  * @rmb: element that the peer writes into
- * @sndbuf: element that this end's writes come from
- * @index: place in the group's table, the low bits of this end's alert token
+ * @sndbuf: element that this end's RDMA writes read from
+ * @index: index in the group's @conns; also the low bits of this end's alert token
  * @secret: the other bits of this end's alert token, random
- * @peer_known: what follows is set
+ * @peer_known: the @peer_* fields below are set
  * @peer_token: the peer's alert token
  * @peer_rkey: remote key of the peer's RMB
  * @peer_addr: address of the peer's element
  * @peer_index: index of the peer's element in its RMB, from 1
  * @seq: sequence number of the last CDC message sent; protected by @lock
- * @answered: value of stream.rx.received when that message was sent
+ * @answered: value of stream.rx.received when the last CDC message was sent
  * @tx_wait: node in the link's list of connections that wait for a send slot; under the
  *	link's lock
  */
@@ -51,8 +51,8 @@ struct smc_rdma_conn {
 
 /**
  * smc_rdma_conn_create() - create a connection with its RMB element and alert token
- * @group: group with a reservation and a reference of the caller; both pass to the
- *	connection, even if this fails
+ * @group: group with a reservation and a reference of the caller; the connection takes both over,
+ *	and a failure drops them
  * @rmb_class: wanted size class of the RMB element
  * @memcg: control group to charge, or NULL
  *
@@ -65,8 +65,8 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_
 /**
  * smc_rdma_conn_alloc_sndbuf() - allocate the send buffer before the peer is known
  * @conn: connection
- * @size_class: wanted size class; of a larger send buffer than the peer's element, only a part as
- *	large as that element is used
+ * @size_class: wanted size class. If the send buffer turns out larger than the peer's element, only
+ *	its first bytes are used, as many as the element has
  * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.
@@ -81,12 +81,13 @@ int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct
  * @sndbuf_class: wanted size class of the send buffer, if there is none yet
  * @memcg: control group to charge, or NULL
  *
- * If the peer may have sent something before, the answer goes out only with the next
- * smc_stream_on_tx_room().
+ * The peer's first CDC message may have come before this call. Then the caller has to call
+ * smc_stream_on_tx_room(), which sends the answer.
  *
  * Context: process, may sleep.
  * Return: 0; -EPROTO if the peer's values are impossible; -EADDRINUSE if another connection uses
- * the element, whose end calls wake_up_var() for the group's connections; or an error of the link.
+ * the element, and calls wake_up_var() on the group's @conns when it is over; or an error of
+ * smc_mr_buffers_alloc().
  */
 int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 sndbuf_class,
 			    struct mem_cgroup *memcg);
@@ -100,7 +101,7 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
 
 /**
  * smc_rdma_conn_quarantine() - quarantine the elements: they are not reused until the link ends
- * @conn: connection that is not over yet
+ * @conn: connection that still has its reservation in the group
  *
  * The group is retired, and ends with its last connection.
  *
@@ -119,17 +120,17 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
 struct smc_rdma_conn *smc_rdma_conn_get(struct smc_rdma_group *group, u32 token);
 
 /**
- * smc_rdma_conn_next() - the connections of a group, one after the other
+ * smc_rdma_conn_next() - iterate over the connections of a group
  * @group: group
- * @index: place of the last one in the group's table; 0: the first is wanted
+ * @index: index of the previous connection in the group's @conns, or 0 to begin; updated
  *
  * Context: any but hard interrupt.
- * Return: the next one with a reference to its stream, or NULL.
+ * Return: the next connection with a reference to its stream, or NULL.
  */
 struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned long *index);
 
 /**
- * smc_rdma_conn_receive() - a CDC message arrived on the group's link
+ * smc_rdma_conn_receive() - handle a CDC message that arrived on the group's link
  * @group: group
  * @cdc: message, not checked yet
  *

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The list of RDMA devices; a connection finds its port by route and PNET ID. */
+/* The list of RDMA devices, and the search for a connection's port by route and PNET ID. */
 
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -24,7 +24,7 @@
 /* In the order of serial numbers; read under RCU, so that no connection waits for a dump. */
 static LIST_HEAD(smc_rdma_devices);
 static unsigned long smc_rdma_last_serial;
-static DEFINE_SPINLOCK(smc_rdma_devices_lock);	/* protects changes to both */
+static DEFINE_SPINLOCK(smc_rdma_devices_lock);	/* protects changes to list and serial */
 static struct ib_client smc_rdma_client;
 
 static void smc_rdma_device_unused(struct kref *ref)
@@ -37,7 +37,7 @@ static void smc_rdma_device_put(struct smc_rdma_device *dev)
 	kref_put(&dev->users, smc_rdma_device_unused);
 }
 
-/* Context: any; works end the groups. */
+/* End the groups that an event concerns. Context: any, because works end them. */
 static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	struct smc_rdma_device *dev = container_of(handler, struct smc_rdma_device, events);
@@ -57,7 +57,7 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 	}
 }
 
-/* A work request registers each RMB as a whole, so the device must be able to do that. */
+/* Whether a device can register a whole RMB by one work request, which this module requires. */
 static bool smc_rdma_can_register(const struct ib_device_attr *attrs)
 {
 	return (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
@@ -118,7 +118,7 @@ static struct ib_client smc_rdma_client = {
 	.remove	= smc_rdma_remove,
 };
 
-/* The RDMA core updates its cache before it reports an event to clients. */
+/* The cached state is current: the RDMA core updates it before it reports an event to clients. */
 bool smc_rdma_port_is_active(struct ib_device *ibdev, u32 num)
 {
 	enum ib_port_state state;
@@ -155,9 +155,9 @@ static bool smc_rdma_is_kind(const struct net_device *dev, const char *kind)
 }
 
 /*
- * Tell whether a device sends packets on unchanged, except for a VLAN tag or a MAC
- * address. For any other device the adapter would send bytes in plain form that the
- * device would encrypt (macsec) or encapsulate (vxlan).
+ * Whether an upper device passes packets on unchanged, except for a VLAN tag or a MAC
+ * address. RDMA bypasses upper devices, so it would send bytes in plain form that another
+ * kind of device would encrypt (macsec) or encapsulate (vxlan).
  */
 static bool smc_netdev_is_transparent(const struct net_device *dev)
 {
@@ -166,7 +166,7 @@ static bool smc_netdev_is_transparent(const struct net_device *dev)
 	       smc_rdma_is_kind(dev, "ipvlan");
 }
 
-/* Tunnels route on their own, and may not name a lower device. */
+/* Whether a device is a tunnel. Tunnels do their own routing, and may list no lower device. */
 static bool smc_rdma_is_tunnel(const struct net_device *dev)
 {
 	return (dev->type != ARPHRD_ETHER && dev->type != ARPHRD_LOOPBACK) ||
@@ -181,7 +181,7 @@ static int smc_netdev_transforms(struct net_device *dev, struct netdev_nested_pr
 	       (!list_empty(&dev->adj_list.lower) && !smc_netdev_is_transparent(dev));
 }
 
-/* Tell whether a device or one of its lower devices transforms packets. Under RCU. */
+/* Whether a device or one of its lower devices transforms packets. Under RCU. */
 static bool smc_rdma_is_overlay(struct net_device *dev)
 {
 	return smc_netdev_transforms(dev, NULL) ||
@@ -195,7 +195,10 @@ static int smc_rdma_note_vlan(struct net_device *dev, struct netdev_nested_priv 
 	return 1;
 }
 
-/* Under RCU: the VLAN of a device or of its first lower VLAN device, as in the RDMA core; or 0. */
+/*
+ * Return: the VLAN of a device or, as in the RDMA core, of its first lower device; 0 if neither is
+ * a VLAN device. Under RCU.
+ */
 static u16 smc_rdma_vlan_of(struct net_device *dev)
 {
 	u16 vlan = 0;
@@ -217,7 +220,7 @@ static bool smc_rdma_gid_is_link_local(const u8 *gid)
 	return ipv6_addr_type((const struct in6_addr *)gid) & IPV6_ADDR_LINKLOCAL;
 }
 
-/* A routable GID is an IPv4 or IPv6 address, and both ends' must be of the same kind. */
+/* Whether a GID can reach the peer's: both are IP addresses, and must have the same family. */
 static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
 {
 	return !need->peer_gid ||
@@ -225,10 +228,10 @@ static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct sm
 }
 
 /*
- * Tell whether a GID's network device suits the connection: it is the route's device.
- * If the port was found by PNET ID, it may also be another device of the connection's
- * namespace in the same VLAN (RFC 7609 section 3.1), or of the host, if the host's
- * administrator has put the route's device into the PNET table of that namespace.
+ * Whether a GID's network device suits the connection. Without @by_pnet it must be the
+ * route's device. With @by_pnet it must be in the same VLAN (RFC 7609 section 3.1), and in
+ * the connection's namespace or, if the host's administrator has put the route's device into
+ * the PNET table, in the initial namespace.
  */
 static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct smc_rdma_need *need,
 				 bool by_pnet)
@@ -250,8 +253,8 @@ static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct sm
 
 /*
  * Rank a GID; 0 if it can't be used. Version 1 uses RoCE v1 GIDs (RFC 7609 section 3.2), version 2
- * routable ones, preferably the local address of the TCP connection. Routers don't forward
- * link-local addresses.
+ * routable ones, preferably the local address of the TCP connection. Link-local addresses come
+ * last, because routers don't forward them.
  */
 static unsigned int smc_rdma_rank_gid(const struct ib_gid_attr *attr,
 				      const struct smc_rdma_need *need, bool by_pnet)
@@ -272,7 +275,7 @@ static unsigned int smc_rdma_rank_gid(const struct ib_gid_attr *attr,
 	return smc_rdma_gid_is_ipv4(gid) == smc_rdma_gid_is_ipv4(local) ? 3 : 2;
 }
 
-/* Choose the source GID on a port. */
+/* Choose the source GID on a port. Return: the GID with a reference, or NULL. */
 static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u32 num,
 						     const struct smc_rdma_need *need, bool by_pnet)
 {
@@ -295,7 +298,10 @@ static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u3
 	return best;
 }
 
-/* The RDMA core gives a port the addresses of its network device and of upper devices. */
+/*
+ * Whether a port may have GIDs of a network device: the RDMA core gives it those of its own device
+ * and of upper devices.
+ */
 static bool smc_rdma_port_carries(struct ib_device *ibdev, u32 num, struct net_device *ndev)
 {
 	struct net_device *own = smc_rdma_port_netdev_rcu(ibdev, num);
@@ -314,8 +320,8 @@ static bool smc_rdma_port_fits(struct ib_device *ibdev, u32 num, const struct sm
 }
 
 /*
- * The largest MTU for the whole path: a RoCE packet that is too large is dropped, as it
- * can't be fragmented. Drivers derive the port's MTU from its own network device likewise.
+ * Return: the largest MTU for the whole path, or 0. A RoCE packet that is too large is
+ * dropped, as it can't be fragmented. iboe_get_mtu() leaves room for the headers.
  */
 static enum ib_mtu smc_rdma_path_mtu(const struct ib_gid_attr *gid,
 				     const struct smc_rdma_need *need)
@@ -347,7 +353,7 @@ static int smc_rdma_use_port(struct smc_rdma_device *dev, u32 num,
 		rdma_put_gid_attr(port->gid);
 		return -ENODEV;
 	}
-	/* The RDMA core says 0xffff for no VLAN. */
+	/* The RDMA core returns 0xffff if there is no VLAN. */
 	if (!(port->vlan < VLAN_N_VID))
 		port->vlan = 0;
 	return 0;
@@ -370,8 +376,8 @@ static bool smc_rdma_port_is_in(const struct ib_device *ibdev, u32 num, const ch
 }
 
 /*
- * Find a port in the network @wanted, or in any if that is NULL; if @by_pnet, its GID may
- * belong to another device than the route's.
+ * Find a port in the network @wanted, or in any network if @wanted is NULL. With @by_pnet, the
+ * port's GID may belong to a network device other than the route's.
  */
 static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted, bool by_pnet,
 			   struct smc_rdma_port *port)
@@ -387,7 +393,7 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 				continue;
 			if (smc_rdma_use_port(dev, num, need, by_pnet, port))
 				continue;
-			/* Not 0: removal drops its reference after a grace period. */
+			/* The count is not 0: removal drops its reference after a grace period. */
 			kref_get(&dev->users);
 			port->dev = dev;
 			return 0;
@@ -396,7 +402,7 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 	return -ENODEV;
 }
 
-/* Context: RCU read lock held. */
+/* Find a port by the route's device, and by its PNET ID if it has one. Under RCU. */
 static int smc_rdma_search_network(struct smc_rdma_need *need, struct smc_rdma_port *port)
 {
 	char wanted[SMC_MAX_PNETID_LEN + 1];

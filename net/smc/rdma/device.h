@@ -51,15 +51,16 @@ struct smc_rdma_port {
  * smc_rdma_port_find() - find the RDMA port for a connection
  * @s: setup
  * @version: version of SMC-R; it determines the type of the GID
- * @peer_gid: the peer's GID, which the port's must be able to reach, in version 2;
+ * @peer_gid: in version 2, the peer's GID, which the port's GID must be able to reach;
  *	NULL if not known yet
  * @port: filled on success; release with smc_rdma_port_put()
  *
- * If the route's network device has a PNET ID, an RDMA port with the same ID is used;
- * otherwise the RDMA port of that network device. If the port has no GID of the
- * route's device, a GID of another device of the connection's namespace is used, if that
- * device is in the same VLAN. A device that encrypts or encapsulates what it sends
- * never has a port.
+ * If the route's network device has a PNET ID, an RDMA port with the same PNET ID is used;
+ * otherwise the RDMA port of that network device. If a port found by PNET ID has no GID of the
+ * route's device, a GID of another network device is used. That device has to be in the same VLAN,
+ * and in the connection's namespace or, if the host's administrator has put the route's device into
+ * the PNET table, in the initial one. A network device that encrypts or encapsulates packets has no
+ * port.
  *
  * Context: process; doesn't sleep, and sends no command to a device.
  * Return: 0; -EHOSTUNREACH without a route; -ENODEV without a port.
@@ -68,18 +69,19 @@ int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *pee
 		       struct smc_rdma_port *port);
 
 /**
- * smc_rdma_gateway() - how packets of a version 2 link reach the peer by a router
+ * smc_rdma_gateway() - find the router to the peer of a version 2 link
  * @s: setup whose route has a gateway
- * @port: that RDMA is to use
- * @peer_gid: the peer's
- * @mac: filled with the router's address
+ * @port: port that the link is to use
+ * @peer_gid: the peer's GID
+ * @mac: filled with the router's MAC address if there is a router
  *
- * A route by a router that is not on the port's network, as the PNET table allows it, says nothing
- * of the port's. Then the peer has to be in a subnet of the port's device.
+ * If the port was found by PNET ID, the route's network device may not be the port's. The route's
+ * router then says nothing about the port, and the peer has to be in a subnet of the port's device.
  *
  * Context: process.
- * Return: 0 if the peer is on the port's link; 1 if there is a router; -ENETUNREACH if there is
- * no way that can be known: a router without an address, or a link-local GID with one.
+ * Return: 0 if the peer is in a subnet of the port's device; 1 if there is a router; -ENETUNREACH
+ * without a route, if the router's MAC address is not known, or if the peer is in no such subnet or
+ * a GID is link-local, which no router forwards.
  */
 int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port *port,
 		     const u8 *peer_gid, u8 *mac);
@@ -111,7 +113,8 @@ struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num);
  * @num: number of the port
  * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
  *
- * An entry in the table may name the device, or its PCI function. The device's name wins.
+ * An entry in the table may name the device, or its PCI function. The entry by the device's name
+ * takes precedence.
  *
  * Context: not hard interrupt.
  * Return: true if there is an entry.

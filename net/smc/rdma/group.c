@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The life of SMC-R link groups. */
+/* SMC-R link groups: creation, search, limits and end. */
 
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -26,14 +26,14 @@
 #define SMC_GROUP_IDLE_CLIENT	(610 * HZ)
 
 /*
- * After so long an idle group may end when memory is short: a program that opens one connection
- * after the other would have opened the next one.
+ * A group may end when memory is short once it has been idle for so long: a program that opens one
+ * connection after the other would have opened the next one by then.
  */
 #define SMC_GROUP_SPARE		HZ
 
 /* How long a group that ends in order waits until its peer confirms that it knows of the end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT		(2 * HZ)
-/* The same when the namespace ends: other namespaces that end, of any tenant, wait for this one. */
+/* A shorter wait when the namespace ends: other tenants' namespaces wait for its end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT_NET	(HZ / 5)
 /* How often the deadline is checked: the namespace may begin to end meanwhile. */
 #define SMC_GROUP_LOOK		(HZ / 20)
@@ -51,8 +51,8 @@
 #define SMC_GROUP_FEW_CONNS	16
 
 /*
- * So many CLC messages may name a group without a proof. After those of the peer's address the
- * group is retired; after those from elsewhere no other address can join it.
+ * Number of CLC messages that may name a group without a proof. After so many from the peer's
+ * address, the group is retired. After so many from other addresses, they can no longer join it.
  */
 #define SMC_GROUP_GUESSES	16
 
@@ -69,7 +69,7 @@ static void smc_rdma_group_free(struct smc_lgr *lgr)
 }
 
 /*
- * Wakes everything that waits for the group's peer. Called with smc_rdma_lgrs.lock while the group
+ * Wake all threads that wait for the group's peer. Called with smc_rdma_lgrs.lock while the group
  * is in the list, so that the link exists.
  */
 static void smc_rdma_group_wake(struct smc_rdma_group *group)
@@ -78,7 +78,7 @@ static void smc_rdma_group_wake(struct smc_rdma_group *group)
 	wake_up_all(&group->link->slot_wait);
 }
 
-/* Return: how long the end of the group may wait for the peer; no time unless it is in order. */
+/* Return: how long the end of a group may wait for the peer; 0 if the end is not in order. */
 static unsigned long smc_rdma_group_shutdown_timeout(const struct smc_rdma_group *group,
 						     bool in_order)
 {
@@ -115,13 +115,13 @@ static void smc_rdma_group_terminate_locked(struct smc_rdma_group *group, int er
 		   jiffies + smc_rdma_group_shutdown_timeout(group, in_order));
 	smc_lgr_mark_dead(&group->lgr, err);
 	smc_stream_quarantine(-group->n_quarantined, -group->quarantined_pages);
-	/* Waits for the peer are in vain from now on, and would delay handshakes and the work. */
+	/* From now on waits for the peer are in vain, and delay handshakes and the group's end. */
 	smc_rdma_group_wake(group);
 }
 
 /*
- * Ends a group in order. A group that is ending already when its namespace ends gets no more time
- * than the other groups.
+ * End a group in order. If the namespace ends while a group is ending, the group's deadline becomes
+ * the earlier one of the other groups in the namespace.
  */
 static void smc_rdma_group_shutdown(struct smc_lgr *lgr)
 {
@@ -162,7 +162,7 @@ static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
 }
 
 /*
- * Logs the end of a group, while the link still holds the device. A group whose first contact
+ * Log the end of a group, while the link still holds the device. A group whose first contact
  * failed is not logged.
  */
 static void smc_rdma_group_log_end(const struct smc_rdma_group *group)
@@ -190,7 +190,7 @@ static void smc_rdma_group_unhash(struct smc_rdma_group *group)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-/* Ends everything that uses the link, then the link. */
+/* End everything that uses the link, then the link. */
 static void smc_rdma_group_end(struct smc_lgr *lgr)
 {
 	struct smc_rdma_group *group = smc_rdma_group_of(lgr);
@@ -284,7 +284,7 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	smc_lgr_list(&group->lgr, SMC_LGR_NEW);
-	/* A handshake may hold on to a device whose removal has begun. */
+	/* Removal of the device, or smc_link_break(), missed the group before it was listed. */
 	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
 		smc_rdma_group_terminate_locked(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -305,8 +305,8 @@ static bool smc_rdma_group_is_with(const struct smc_rdma_group *group, struct ne
 }
 
 /*
- * Whether the group's link has the same local port, GID and VLAN as a new link would have, and no
- * larger packets. A group at another port may be in another network.
+ * Whether the group's link has the local port, GID and VLAN that a new link would have, and no
+ * larger packets. Another port may be in another network.
  */
 static bool smc_rdma_group_is_at(const struct smc_rdma_group *group,
 				 const struct smc_rdma_port *port)
@@ -335,7 +335,7 @@ struct smc_rdma_group *smc_rdma_group_find_for_server(struct net *net, u8 versio
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
-		/* A stranger that names the peer's GID can't reach elements, see design.rst. */
+		/* A client that claims another host's GID can't reach elements, see design.rst. */
 		if (!smc_rdma_group_is_with(group, net, SMC_SERVER, version, peer) ||
 		    group->retired || !ipv6_addr_equal(&group->peer.addr, &peer->addr) ||
 		    !smc_rdma_group_is_at(group, port))
@@ -362,10 +362,10 @@ static void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
 }
 
 /*
- * Whether the RMB that a CLC message names is one of the link's peer. Another program at its
- * address (@at_address) or elsewhere can see or guess all that the message says of the link, but
- * the RToken was told over the link. One that sees the CLC messages of the link's ends knows it,
- * too: smc_rdma_conn_set_peer() keeps that one from the elements of others.
+ * Whether the RMB that a CLC message names is one of the link's peer. Another program, at the
+ * peer's address (@at_address) or elsewhere, can guess all that the message says of the link,
+ * except the RToken. A program that has seen CLC messages of the link's ends knows an RToken, too,
+ * but smc_rdma_conn_set_peer() keeps it from elements of other connections.
  */
 static bool smc_rdma_group_is_proven(struct smc_rdma_group *group, const struct smc_clc_r *r,
 				     bool at_address)
@@ -406,8 +406,8 @@ struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 versio
 	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
 		/*
-		 * If the group exists, the DECLINE does not say that it was not found, because the
-		 * in-tree module would end the group with its connections.
+		 * If the group exists, the error is not -ENOENT: at a DECLINE for an unknown group,
+		 * an in-tree server would end the group with its connections.
 		 */
 		if (!smc_rdma_group_is_with(group, net, SMC_CLIENT, version, peer) ||
 		    group->link->peer.qpn != r->qpn)
@@ -424,7 +424,8 @@ struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 versio
 		break;
 	}
 	/*
-	 * Only the server enforces the limit: a connection may be over there, and not here yet.
+	 * The client does not check max_conns: a connection may be over at the server, and not
+	 * here yet.
 	 */
 	if (!IS_ERR(found))
 		smc_rdma_group_reserve(found);
@@ -472,8 +473,8 @@ void smc_rdma_group_retire(struct smc_rdma_group *group)
 }
 
 /*
- * Ends the group with the most quarantined pages of the owner that has the most in all its groups:
- * a peer may spread its connections over many groups.
+ * End one group: of the owner that has the most quarantined pages in all its groups, the group that
+ * has the most. A peer may spread its connections over many groups, so owners are compared first.
  */
 static void smc_rdma_groups_end_most_quarantined(void)
 {
@@ -599,7 +600,7 @@ static bool smc_rdma_group_uses_port(const struct smc_rdma_group *group,
 	       (port == SMC_ALL_PORTS || own->gid->port_num == port);
 }
 
-/* Ends the groups on a port, except those for which @is_kept, if not NULL, returns true. */
+/* End the groups on a port, except those for which @is_kept, if not NULL, returns true. */
 static void smc_rdma_groups_terminate_device(const struct smc_rdma_device *dev, u32 port,
 					     bool tell_peer,
 					     bool (*is_kept)(const struct smc_rdma_group *group))
@@ -621,7 +622,7 @@ void smc_rdma_groups_port_down(struct smc_rdma_device *dev, u32 port)
 
 void smc_rdma_groups_shutdown_device(struct smc_rdma_device *dev)
 {
-	/* A thread that creates a group after the lock was held for the walk sees this. */
+	/* A thread that lists a group after this walk of the list sees this, and ends the group. */
 	WRITE_ONCE(dev->leaving, true);
 	smc_rdma_groups_terminate_device(dev, SMC_ALL_PORTS, true, NULL);
 }

@@ -26,12 +26,13 @@ struct smc_rdma_conn;
 struct smc_rdma_device;
 struct smc_rdma_port;
 
-#define SMC_ALL_PORTS		0	/* no port has the number 0 */
+#define SMC_ALL_PORTS		0	/* ports are numbered from 1 */
 
 /*
- * Identity of a peer, by which a group is found. The peer may lie about it, except about the
- * address. So a server offers its groups only to clients at the same address. A client joins a
- * group with a server at another address only if that server proves that the link is its own.
+ * Identity of a peer, by which a group is found. Only the address is certain: the rest is taken
+ * from the peer's CLC messages, which may lie. So a server lets only clients at the address of its
+ * peer join a group. A client joins a group with a server at any address, if the server proves that
+ * it is at the other end of the link: see smc_rdma_group_find_for_client().
  */
 struct smc_rdma_peer {
 	struct in6_addr addr;	/* of the peer's TCP connection, see admin/address.h */
@@ -42,12 +43,12 @@ struct smc_rdma_peer {
 
 /**
  * struct smc_rdma_group - a link group
- * @lgr: the part that groups of both paths have
+ * @lgr: common part of the groups of both paths
  * @by_gid: entry in the hash table by the peer's GID, once other connections may join
  * @role: role of this end at first contact
  * @version: SMC version
  * @release: release of version 2
- * @tell_peer: the group's end sends DELETE LINK
+ * @tell_peer: DELETE LINK is sent when the group ends
  * @shutdown_deadline: time in jiffies until which a dead group may wait for its peer
  * @retired: no connection joins any more, and the group ends after the last one; under
  *	smc_rdma_lgrs.lock
@@ -60,13 +61,13 @@ struct smc_rdma_peer {
  * @max_conns: agreed limit for connections, which the server enforces
  * @n_had: number of connections and reservations that the group ever had; changed under
  *	smc_rdma_lgrs.lock
- * @unknown_tokens: number of messages for none of the group's connections; only the poller of the
- *	completion queue changes it
- * @n_guesses: numbers of CLC messages that named the group without a proof, from other addresses
- *	and from the peer's; under smc_rdma_lgrs.lock
+ * @unknown_tokens: number of CDC messages whose token belongs to no connection of the group; only
+ *	the poller of the completion queue changes it
+ * @n_guesses: numbers of CLC messages that named the group without a proof, [0] from other
+ *	addresses, and [1] from the peer's address; under smc_rdma_lgrs.lock
  * @n_quarantined: number of connections that are over but keep their elements; under
  *	smc_rdma_lgrs.lock
- * @quarantined_pages: pages of these elements
+ * @quarantined_pages: pages of the quarantined elements
  * @link: the link
  * @conns: connections by the index in their alert tokens; locked with softirqs off
  * @next_index: hint for the index of the next connection
@@ -132,7 +133,8 @@ static inline void smc_rdma_group_put(struct smc_rdma_group *group)
  *
  * Context: process, may sleep.
  * Return: the group with a reference for the caller, or an ERR_PTR: -EUSERS if the owner of the
- * peer's address, the namespace or the host has as many groups as it may have.
+ * peer's address, the namespace or the host has as many groups as it may have, or the owner has too
+ * many quarantined elements.
  */
 struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role, u8 version,
 					     const struct smc_rdma_port *port,
@@ -165,7 +167,7 @@ struct smc_rdma_group *smc_rdma_group_find_for_server(struct net *net, u8 versio
  *
  * Return: the group with a reference and a reserved connection; an ERR_PTR of -ENOENT if there is
  * no such group; of -ENOLINK if it is retired; or of -EHOSTUNREACH if the group's link is at
- * another port, or not proven.
+ * another port, or not proven to be the server's.
  */
 struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 version,
 						      const struct smc_rdma_port *port,
@@ -181,12 +183,12 @@ struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 versio
 void smc_rdma_group_retire(struct smc_rdma_group *group);
 
 /**
- * smc_rdma_group_confirm() - check that a client's CONFIRM names an RMB of the link's peer
+ * smc_rdma_group_confirm() - whether a client's CONFIRM names an RMB of the link's peer
  * @group: group of a server
  * @r: description of the link in the CONFIRM
  *
- * After some wrong ones the group is retired, because a program at the client's address must not
- * be able to try all RTokens.
+ * After several wrong CONFIRMs the group is retired, because a program at the client's address must
+ * not be able to try all RTokens.
  *
  * Context: any but hard interrupt.
  */
@@ -198,7 +200,7 @@ bool smc_rdma_group_confirm(struct smc_rdma_group *group, const struct smc_clc_r
  *
  * A group that has just become idle is not spare: the peer may have chosen it for a new connection.
  *
- * Context: any, as smc_lgr_is_idle().
+ * Context: any. The answer holds under smc_rdma_lgrs.lock only.
  */
 bool smc_rdma_group_is_spare(const struct smc_rdma_group *group);
 
@@ -213,12 +215,12 @@ bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
 
 /**
  * smc_rdma_group_quarantine() - keep the elements of a connection that is over until the link ends
- * @group: group, which is retired
+ * @group: group of the connection; this retires it
  * @pages: pages of the elements
  *
- * If the host's limit for such elements is exceeded, a group ends. It is that with the most
- * quarantined pages of the peer with the most quarantined pages; peers are told apart by address.
- * The connection whose elements are kept still counts among the group's connections.
+ * If the host's limits for quarantined elements are exceeded, one group ends: of the owner that has
+ * the most quarantined pages, the group that has the most. The connection must still have its
+ * reservation.
  *
  * Context: any but hard interrupt.
  */
@@ -251,8 +253,10 @@ void smc_rdma_group_terminate(struct smc_rdma_group *group, int err);
 void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violation what);
 
 /**
- * smc_rdma_group_peer_left() - end a group whose peer has left, once the peer has got the answer
+ * smc_rdma_group_peer_left() - end a group in order after the peer's DELETE LINK
  * @group: group
+ *
+ * The end waits until the peer has got the answer.
  *
  * Context: any.
  */
@@ -263,14 +267,14 @@ void smc_rdma_group_peer_left(struct smc_rdma_group *group);
  * @group: dead group
  *
  * One deadline applies to all messages of the group's end. It may be moved to an earlier time
- * during a wait, so the result is a short time.
+ * during a wait, so the result is a short time, after which the caller asks again.
  *
  * Return: jiffies, or 0 after the deadline.
  */
 long smc_rdma_group_time_left(const struct smc_rdma_group *group);
 
 /**
- * smc_rdma_group_error_of() - the errno of TCP that corresponds to the failure of a work request
+ * smc_rdma_group_error_of() - get the errno of TCP that fits a failed work request
  * @status: status of the work request
  */
 int smc_rdma_group_error_of(enum ib_wc_status status);
@@ -278,7 +282,7 @@ int smc_rdma_group_error_of(enum ib_wc_status status);
 /**
  * smc_rdma_groups_port_down() - end the groups on a port that went down, or on a broken device
  * @dev: device
- * @port: number or SMC_ALL_PORTS
+ * @port: number of the port, or SMC_ALL_PORTS
  *
  * Context: any.
  */
@@ -288,7 +292,7 @@ void smc_rdma_groups_port_down(struct smc_rdma_device *dev, u32 port);
  * smc_rdma_groups_shutdown_device() - end the groups on a device that goes away
  * @dev: device
  *
- * Their peers are told.
+ * DELETE LINK tells the peers.
  *
  * Context: any; the groups end in works of their own.
  */
@@ -297,7 +301,7 @@ void smc_rdma_groups_shutdown_device(struct smc_rdma_device *dev);
 /**
  * smc_rdma_groups_check_gids() - end the groups whose local address is gone
  * @dev: device
- * @port: number
+ * @port: number of the port
  *
  * Context: any.
  */
@@ -307,7 +311,7 @@ void smc_rdma_groups_check_gids(struct smc_rdma_device *dev, u32 port);
  * smc_rdma_groups_count_on() - count the groups of a namespace that use a device, except dead ones
  * @net: namespace
  * @dev: device
- * @port: number or SMC_ALL_PORTS
+ * @port: number of the port, or SMC_ALL_PORTS
  *
  * Context: process.
  */

@@ -117,7 +117,7 @@ struct smc_link *smc_link_create(struct smc_rdma_group *group, const struct smc_
 		rc = PTR_ERR(link->pd);
 		goto err_port;
 	}
-	/* A queue pair that fails completes all its work requests, signaled or not. */
+	/* Room for all work requests: a queue pair that fails completes even unsignaled ones. */
 	link->cq = ib_alloc_cq_any(ibdev, link, SMC_SEND_WRS + SMC_RECV_SLOTS, IB_POLL_SOFTIRQ);
 	if (IS_ERR(link->cq)) {
 		rc = PTR_ERR(link->cq);
@@ -165,17 +165,17 @@ void smc_link_stop(struct smc_link *link)
 	spin_unlock_bh(&link->lock);
 	wake_up(&link->slot_wait);
 	cancel_delayed_work_sync(&link->stall);
-	/* Threads that fill a send slot do so with softirqs off; its memory is freed soon. */
+	/* Wait for threads that fill send slots (with softirqs off): the memory is freed soon. */
 	synchronize_rcu();
 
 	/*
-	 * soft-RoCE waits for all references to a queue pair before it destroys it. A
-	 * queue pair that still sends to a peer that is gone may never get there.
+	 * Stop the queue pair from sending: soft-RoCE destroys a queue pair only once all
+	 * references to it are gone, which may never happen while it sends to a peer that is gone.
 	 */
 	ib_modify_qp(link->qp, &attr, IB_QP_STATE);
 	trace_smcr_link_state(link, IB_QPS_ERR, (void *)_RET_IP_);
 	ib_destroy_qp(link->qp);
-	/* Waits for a poll in progress; afterwards no completion is delivered. */
+	/* This waits for a poll in progress. Afterwards no completion is delivered. */
 	ib_free_cq(link->cq);
 	mutex_unlock(&link->verbs_lock);
 	/* A registration in flight will not complete any more. */
@@ -191,7 +191,7 @@ void smc_link_release(struct smc_link *link)
 	smc_rdma_port_put(&link->port);
 }
 
-/* The queue pair may be gone: a first contact may still run when the link ends. */
+/* Modify the queue pair, unless it is gone: a first contact may still run when the link ends. */
 static int smc_link_modify(struct smc_link *link, struct ib_qp_attr *attr, int mask)
 {
 	int rc = -ENOLINK;
@@ -282,7 +282,10 @@ int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access)
 		complete_all(&reg->done);
 		return rc;
 	}
-	/* The registration waits for earlier sends, and a peer that stalls may recover. */
+	/*
+	 * The device processes the registration after all earlier sends, which a peer that stalls
+	 * delays. Such a peer may recover within this time.
+	 */
 	if (!wait_for_completion_timeout(&reg->done, SMC_REGISTER_WAIT))
 		return -ETIMEDOUT;
 	return reg->status == IB_WC_SUCCESS ? 0 : -EIO;

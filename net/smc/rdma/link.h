@@ -18,14 +18,14 @@
 struct smc_rdma_group;
 struct smc_rdma_conn;
 
-/* Messages in flight, each a bit of a u64; the in-tree module posts as many receives. */
+/* Limit for messages in flight, one bit of a u64 each: the in-tree module posts 48 receives. */
 #define SMC_SEND_SLOTS		48
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, if the ring wraps, and the message */
 /* Two more for registrations: one in flight, and one whose queue entry isn't freed yet. */
 #define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + 2)
 #define SMC_RECV_SLOTS		256
 #define SMC_MESSAGE_LEN		44	/* length of LLC and CDC messages */
-#define SMC_MESSAGE_ROOM	64	/* distance of messages in the DMA areas below */
+#define SMC_MESSAGE_ROOM	64	/* distance between messages in a DMA area */
 
 /* Memory that the device reads or writes by DMA. */
 struct smc_dma_area {
@@ -36,8 +36,8 @@ struct smc_dma_area {
 };
 
 /*
- * A message being sent. An unsignaled one has no completion of its own: the completion
- * of the next signaled message frees both slots, as a queue pair completes in order.
+ * A slot for a message being sent. An unsignaled message has no completion of its own: the
+ * completion of the next signaled message frees both slots, as a queue pair completes in order.
  */
 struct smc_send_slot {
 	struct ib_cqe cqe;
@@ -54,7 +54,7 @@ struct smc_recv_slot {
 	struct smc_link *link;
 };
 
-/* A memory registration; @done is completed while none is in flight. */
+/* A memory registration; @done is complete while no registration is in flight. */
 struct smc_registration {
 	struct ib_cqe cqe;
 	struct completion done;
@@ -77,8 +77,8 @@ struct smc_link_peer {
  * @pd: protection domain
  * @cq: completion queue for both directions
  * @qp: queue pair
- * @qpn: number of @qp; stays when @qp is gone, as a message may still name it
- * @gid: GID of @port; stays when @port is gone
+ * @qpn: number of @qp; stays valid when @qp is gone, as a message may still name it
+ * @gid: GID of @port; stays valid when @port is gone
  * @gid_index: index of @gid in the port's GID table
  * @port_num: number of @port
  * @psn: first packet sequence number sent
@@ -95,15 +95,16 @@ struct smc_link_peer {
  * @broken: a work request or the queue pair failed: nothing more is sent, and the group is about
  *	to end; set without the lock
  * @free_slots: one bit per free send slot
- * @unsignaled_slots: one per slot that the next signaled message gives back, too
- * @n_signaled: signaled messages that have not completed
- * @last_sent: jiffies when one of them completed, or the first of them was posted
- * @stall: finds out that none completes; queued while there are any
+ * @unsignaled_slots: one bit per slot that the completion of the next signaled message frees, too
+ * @n_signaled: number of signaled messages in flight
+ * @last_sent: time in jiffies when a signaled message last completed, or was posted while no other
+ *	was in flight
+ * @stall: work that checks the send timeout; queued while signaled messages are in flight
  * @tx_waiters: connections that found no free slot
- * @llc_starved: an LLC sender found none
- * @slot_wait: LLC senders that wait for one
+ * @llc_starved: an LLC sender found no free slot
+ * @slot_wait: wait queue of LLC senders without a slot, and of smc_link_flush()
  * @send: the send slots
- * @write_cqe: gets completions of RDMA writes, only those that failed: writes are unsignaled
+ * @write_cqe: completion handler for RDMA writes; they are unsignaled, so only failed ones complete
  * @recv: the posted receives
  * @sent: DMA area for the messages of the send slots
  * @received: DMA area for the messages of the receives
@@ -176,7 +177,7 @@ void smc_link_stop(struct smc_link *link);
 
 /**
  * smc_link_release() - release the device's resources
- * @link: stopped, and all memory regions on it deregistered
+ * @link: link that is stopped, and whose memory regions are all deregistered
  *
  * Context: process, may sleep.
  */
@@ -207,16 +208,16 @@ int smc_link_to_rts(struct smc_link *link);
  * @mr: region mapped by ib_map_mr_sg()
  * @access: IB_ACCESS_*
  *
- * Callers exclude each other, and check that no registration is in flight.
+ * The caller holds the group's buffer lock, and has checked that no registration is in flight.
  *
  * Context: process, may sleep up to 2 s.
- * Return: 0 or -errno. After -ETIMEDOUT the region must stay as long as
- * smc_link_is_registering().
+ * Return: 0 or -errno. After -ETIMEDOUT the region must not be freed as long as
+ * smc_link_is_registering() returns true.
  */
 int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access);
 
 /**
- * smc_link_is_registering() - tell whether a work request may still refer to a region
+ * smc_link_is_registering() - whether a registration in flight may still refer to a region
  * @link: link that has not stopped
  *
  * Context: any, but not concurrently with smc_link_register().

@@ -12,8 +12,9 @@
 #include "workqueue.h"
 
 #define SMC_LLC_REPLY_WAIT		(2 * HZ)
-#define SMC_LLC_RETRY_INTERVAL		(10 * HZ)	/* after a request timed out */
-#define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)	/* at a client */
+#define SMC_LLC_RETRY_INTERVAL		(10 * HZ)	/* after a request about a key timed out */
+/* How long a client waits for the server's CONFIRM LINK. */
+#define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)
 
 static void smc_llc_answer_all(struct work_struct *work);
 
@@ -54,19 +55,19 @@ static bool smc_llc_is_reply(const struct smc_llc_msg *msg)
 	return msg->flags & SMC_LLC_REPLY;
 }
 
-/* Tell whether a DELETE LINK is for the existing link. */
+/* Whether a DELETE LINK request ends the group's link. */
 static bool smc_llc_ends_link(const struct smc_rdma_group *group, const struct smc_llc_msg *msg)
 {
 	return (msg->flags & SMC_LLC_DELETE_ALL) || msg->delete_link.link == group->link->number;
 }
 
-/* The number of the second link in an ADD LINK: the next one, as peers may expect. */
+/* Return: the number of the second link in an ADD LINK: the next number, as peers may expect. */
 static u8 smc_llc_second_link(const struct smc_rdma_group *group)
 {
 	return group->link->number + 1;
 }
 
-/* Tell whether a DELETE LINK reply is to smc_llc_delete_all(), which is for dead groups only. */
+/* Whether a DELETE LINK reply answers smc_llc_delete_all(), which is for dead groups only. */
 static bool smc_llc_answers_delete_link(const struct smc_rdma_group *group,
 					const struct smc_llc_msg *msg)
 {
@@ -77,7 +78,7 @@ static bool smc_llc_answers_delete_link(const struct smc_rdma_group *group,
 	       msg->delete_link.link != smc_llc_second_link(group);
 }
 
-/* Tell whether a message says that the peer ends the link, as a request or a reply. */
+/* Whether a message, a request or a reply, says that the peer ends the link. */
 static bool smc_llc_is_delete_link(const struct smc_rdma_group *group,
 				   const struct smc_llc_msg *msg)
 {
@@ -87,7 +88,7 @@ static bool smc_llc_is_delete_link(const struct smc_rdma_group *group,
 				       smc_llc_ends_link(group, msg);
 }
 
-/* Under llc.lock: if @msg is the expected message, store it for the thread that waits. */
+/* Store @msg for the thread that waits, if it is the expected message. Under llc.lock. */
 static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_llc_msg *msg)
 {
 	if (llc->has_come || llc->awaited != msg->type ||
@@ -100,7 +101,7 @@ static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_llc_msg *
 	return true;
 }
 
-/* Under llc.lock. Return: false if the queue is full, as the peer sends requests too fast. */
+/* Queue a request. Under llc.lock. Return: false if the queue is full: the peer sends too fast. */
 static bool smc_llc_enqueue(struct smc_llc *llc, const u8 *message, const struct smc_llc_msg *msg)
 {
 	struct smc_llc_queued *q;
@@ -135,7 +136,7 @@ void smc_llc_receive(struct smc_rdma_group *group, const u8 *message, u32 len)
 	wake_up_all(&llc->wait);
 	if (!queued)
 		goto violation;
-	/* A reply that arrives after the timeout of its request is dropped. */
+	/* A reply that no thread expects is dropped: its request has timed out. */
 	if (!smc_llc_is_reply(&msg))
 		smc_llc_resume(group);
 	return;
@@ -144,7 +145,7 @@ violation:
 	smc_rdma_group_on_violation(group, SMC_VIOLATION_LLC);
 }
 
-/* @request: request whose reply is expected; NULL if a request of the peer is expected */
+/* Expect the reply to @request or, if @request is NULL, the peer's request of type @type. */
 static void smc_llc_expect(struct smc_llc *llc, enum smc_llc_type type,
 			   const struct smc_llc_msg *request)
 {
@@ -169,7 +170,7 @@ static bool smc_llc_has_ended(const struct smc_rdma_group *group)
 	return READ_ONCE(group->llc.has_come) || smc_lgr_is_dead(&group->lgr);
 }
 
-/* Sleep on two wait queues, the link's and that of @off. Return: true if @off cancelled it. */
+/* Sleep on two wait queues, llc.wait and @off->wait. Return: true if @off cancelled the wait. */
 static bool smc_llc_sleep(struct smc_rdma_group *group, long timeo, const struct smc_cancel *off)
 {
 	DEFINE_WAIT(by_link);
@@ -189,7 +190,7 @@ static bool smc_llc_sleep(struct smc_rdma_group *group, long timeo, const struct
 	return is_off;
 }
 
-/* @off: condition that cancels the wait, or NULL */
+/* Wait for the expected message, and copy it to @msg. @off may cancel the wait, unless NULL. */
 static int smc_llc_await(struct smc_rdma_group *group, long timeo, const struct smc_cancel *off,
 			 struct smc_llc_msg *msg)
 {
@@ -222,7 +223,7 @@ static int smc_llc_send(struct smc_rdma_group *group, const struct smc_llc_msg *
 	return smc_link_send_llc(group->link, message);
 }
 
-/* Send @msg and wait for its reply, which replaces it. @off may cancel the wait, unless NULL. */
+/* Send @msg, wait for the reply, and copy that to @msg. @off may cancel the wait, unless NULL. */
 static int smc_llc_request_until(struct smc_rdma_group *group, const struct smc_cancel *off,
 				 struct smc_llc_msg *msg)
 {
@@ -316,7 +317,10 @@ int smc_llc_confirm_link_reply(struct smc_rdma_group *group)
 	return smc_llc_send(group, &msg);
 }
 
-/* A peer that accepted the link would wait for the next step, and its connect() with it. */
+/*
+ * Delete the second link that was offered. A peer that accepted it would wait for the next step of
+ * ADD LINK, and the peer's connect() would wait as long.
+ */
 static void smc_llc_take_back_link(struct smc_rdma_group *group)
 {
 	struct smc_llc_msg msg = {
@@ -360,7 +364,10 @@ bool smc_llc_may_request(const struct smc_rdma_group *group)
 	return !time_before(jiffies, group->llc.ask_again);
 }
 
-/* All handshakes that need memory in the group wait here, so a timeout is not repeated at once. */
+/*
+ * Send a request about a key, unless one has just timed out: all handshakes that need a new buffer
+ * in the group wait for this.
+ */
 static int smc_llc_request_rkey(struct smc_rdma_group *group, struct smc_llc_msg *msg)
 {
 	struct smc_llc *llc = &group->llc;
@@ -403,7 +410,7 @@ int smc_llc_test_link(struct smc_rdma_group *group)
 	struct smc_llc_msg msg = { .type = SMC_LLC_TEST_LINK };
 	unsigned int n = atomic_inc_return(&group->llc.tests);
 
-	/* The peer echoes the number, so a late reply isn't taken for that of the next test. */
+	/* The peer echoes the number, so that a late reply to an earlier test is not accepted. */
 	memcpy(msg.test_link.data, &n, sizeof(n));
 	return smc_llc_request(group, &msg);
 }
@@ -426,15 +433,15 @@ void smc_llc_delete_all(struct smc_rdma_group *group)
 	if (READ_ONCE(group->llc.peer_left) || smc_llc_send(group, &msg))
 		return;
 	/*
-	 * A server answers with a DELETE LINK of its own. If the queue pair were gone by
-	 * then, the peer would keep and offer the group until its retries are over.
+	 * A server answers with a DELETE LINK of its own. If this end's queue pair were gone by
+	 * then, the server would keep offering the group until its retries are over.
 	 */
 	while (!smc_llc_has_deleted_link(group))
 		wait_event_timeout(group->llc.wait, smc_llc_has_deleted_link(group),
 				   smc_rdma_group_time_left(group));
 }
 
-/* Answer a DELETE LINK for another link: the peer may give up one whose ADD LINK was rejected. */
+/* Answer a DELETE LINK for no existing link, such as the one of a rejected ADD LINK. */
 static int smc_llc_answer_no_link(struct smc_rdma_group *group, const struct smc_llc_msg *request)
 {
 	struct smc_llc_msg msg = *request;
@@ -446,7 +453,7 @@ static int smc_llc_answer_no_link(struct smc_rdma_group *group, const struct smc
 	return smc_link_try_send_llc(group->link, message);
 }
 
-/* Forget the RMBs that the peer deletes: as many of them as the message's short form lists. */
+/* Forget the RMBs that the peer deletes: as many of them as smc_llc_parse() decodes. */
 static void smc_llc_delete_rtokens(struct smc_rdma_group *group, const struct smc_llc_msg *msg)
 {
 	unsigned int i, n = min_t(unsigned int, msg->delete_rkey.count, SMC_LLC_DELETE_RKEYS);
@@ -516,7 +523,10 @@ static void smc_llc_drop_first(struct smc_llc *llc)
 	spin_unlock_bh(&llc->lock);
 }
 
-/* Doesn't block: while the peer acknowledges no message, its requests stay in the queue. */
+/*
+ * Answer the peer's requests without blocking: while the peer acknowledges no message, they stay in
+ * the queue.
+ */
 static void smc_llc_answer_all(struct work_struct *work)
 {
 	struct smc_llc *llc = container_of(work, struct smc_llc, work);
@@ -536,7 +546,7 @@ static void smc_llc_answer_all(struct work_struct *work)
 			return;
 		}
 	}
-	/* A dead group answers what was there, not what the peer goes on to send. */
+	/* A peer that goes on sending requests must not delay the end of a dead group. */
 	if (!smc_lgr_is_dead(&group->lgr))
 		smc_llc_resume(group);
 }

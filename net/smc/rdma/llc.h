@@ -34,13 +34,13 @@ struct smc_llc_queued {
  * @awaited_flags: SMC_LLC_REPLY for a reply, 0 for a request
  * @request: request whose reply is expected; NULL if a request is expected
  * @has_come: the expected message has arrived
- * @came: this message
+ * @came: copy of the message that has arrived
  * @peer_left: the peer sent DELETE LINK for the link, as a request or a reply
- * @ask_again: jiffies from which on the peer may again be sent a request about a key;
+ * @ask_again: time in jiffies before which the peer is sent no further request about a key;
  *	under the group's buffer lock
  * @queue: ring of the peer's requests that wait for their answer
- * @head: index of the first of them
- * @n: number of them
+ * @head: index of the oldest request in @queue
+ * @n: number of requests in @queue
  * @tests: number of TEST LINK requests sent
  * @work: answers the peer's requests
  */
@@ -63,8 +63,8 @@ struct smc_llc {
 };
 
 /**
- * smc_llc_init() - initialise: nothing is expected, and the queue is empty
- * @group: group, zeroed in this part
+ * smc_llc_init() - initialise the link layer control of a group
+ * @group: group whose @llc is zeroed
  */
 void smc_llc_init(struct smc_rdma_group *group);
 
@@ -83,7 +83,7 @@ void smc_llc_finish(struct smc_rdma_group *group);
 void smc_llc_stop(struct smc_rdma_group *group);
 
 /**
- * smc_llc_wake() - wake all that wait for the peer, so that they see that the group is dead
+ * smc_llc_wake() - wake all threads that wait for the peer: the group may be dead
  * @group: group
  *
  * Context: any.
@@ -114,7 +114,8 @@ void smc_llc_receive(struct smc_rdma_group *group, const u8 *message, u32 len);
  * @off: condition that cancels the wait
  *
  * Context: process, may sleep up to 2 s.
- * Return: 0, -ETIMEDOUT, -ENOLINK, -ECANCELED.
+ * Return: 0, with the peer's limits stored; -ETIMEDOUT, -ENOLINK, -ECANCELED; -EPROTO if the reply
+ * does not fit.
  */
 int smc_llc_confirm_link_server(struct smc_rdma_group *group, const struct smc_cancel *off);
 
@@ -133,7 +134,7 @@ void smc_llc_expect_confirm_link(struct smc_rdma_group *group);
  *
  * Context: process, may sleep up to 4 s.
  * Return: 0, with the link's number and the peer's limits stored; -ETIMEDOUT, -ENOLINK,
- * -ECANCELED.
+ * -ECANCELED; -EPROTO if the message does not fit.
  */
 int smc_llc_confirm_link_client(struct smc_rdma_group *group, const struct smc_cancel *off);
 
@@ -147,20 +148,20 @@ int smc_llc_confirm_link_client(struct smc_rdma_group *group, const struct smc_c
 int smc_llc_confirm_link_reply(struct smc_rdma_group *group);
 
 /**
- * smc_llc_offer_no_second_link() - send the ADD LINK that a version 1 client expects
- * @group: group
+ * smc_llc_offer_no_second_link() - send the ADD LINK that a client of an older release expects
+ * @group: group of version 1, or of release 0
  *
- * A version 1 client waits for ADD LINK after first contact. This one names the existing
- * queue pair, so a client with one adapter rejects it. If the client accepts it,
- * DELETE LINK takes it back.
+ * Such a client waits for ADD LINK after first contact. This ADD LINK names the existing
+ * queue pair, so a client with one adapter rejects the second link. If the client accepts it,
+ * DELETE LINK removes it.
  *
- * Context: process, may sleep up to 2 s for the reply, and as long for each message's
- * slot.
+ * Context: process, may sleep up to 2 s for the reply, and up to 2 s for the slot of each
+ * message.
  */
 void smc_llc_offer_no_second_link(struct smc_rdma_group *group);
 
 /**
- * smc_llc_may_request() - tell whether to send a request about a key: no timeout happened lately
+ * smc_llc_may_request() - whether to send a request about a key: no such request timed out lately
  * @group: group
  *
  * Context: the group's buffer lock is held.

@@ -12,10 +12,10 @@
 
 #define SMC_OVERFLOW_LEN	(SMC_LLC_V2_MAX_LEN - SMC_MESSAGE_LEN)
 #define SMC_SLOT_WAIT		(2 * HZ)
-/* Slots that connections leave to LLC, whose peers wait for the answers. */
+/* Slots that connections leave free for LLC messages, because the peer waits for answers. */
 #define SMC_LLC_SLOTS		4
 #define SMC_ALL_SLOTS		GENMASK_ULL(SMC_SEND_SLOTS - 1, 0)
-/* Send timeout: no message completes, as the peer posts no receives or acknowledges nothing. */
+/* Send timeout, for a peer that posts no receives or acknowledges nothing. */
 #define SMC_LINK_TX_TIMEOUT		(30 * HZ)
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
@@ -97,7 +97,7 @@ u8 *smc_send_message(const struct smc_send_slot *slot)
 
 void smc_link_break(struct smc_link *link, int err)
 {
-	/* A failed queue pair flushes hundreds of work requests, and each of them gets here. */
+	/* A failed queue pair flushes hundreds of work requests, each of which calls this. */
 	if (READ_ONCE(link->broken))
 		return;
 	WRITE_ONCE(link->broken, true);
@@ -133,7 +133,7 @@ static void smc_link_check_tx_timeout(struct work_struct *work)
 	smc_link_break(link, ETIMEDOUT);
 }
 
-/* A signaled message was posted. */
+/* Count a signaled message that was posted, and see to it that the send timeout is checked. */
 static void smc_link_note_signaled(struct smc_link *link)
 {
 	lockdep_assert_held(&link->lock);
@@ -187,9 +187,10 @@ int smc_link_post_recvs(struct smc_link *link)
 }
 
 /*
- * Context: softirq. The message is copied out of the slot once, before it is checked,
- * because a hostile peer may make the device write to the slot again. Only one CPU at a
- * time polls the completion queue, so one copy per link is enough.
+ * Handle a received message. It is copied once, before it is checked, because all receives
+ * share the overflow area, and a hostile peer may make the device write to that again. Only
+ * one CPU at a time polls the completion queue, so each link needs memory for one copy.
+ * Context: softirq.
  */
 static void smc_link_handle_recv(struct smc_link *link, struct smc_recv_slot *slot, u32 len)
 {
@@ -246,7 +247,7 @@ static u64 smc_slot_bit(const struct smc_send_slot *slot)
 	return BIT_ULL(slot - slot->link->send);
 }
 
-/* Under link->lock: tell whether there is a free slot for a connection. */
+/* Whether there is a free slot for a connection. Under link->lock. */
 static bool smc_link_has_room(const struct smc_link *link)
 {
 	return hweight64(link->free_slots) > SMC_LLC_SLOTS;
@@ -272,7 +273,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 	}
 	slot = &link->send[__ffs64(link->free_slots)];
 	link->free_slots &= ~smc_slot_bit(slot);
-	/* Signaled messages, which free the slots of unsignaled ones, need slots, too. */
+	/* Leave slots for signaled messages: their completions free those of unsignaled ones. */
 	slot->is_unsignaled = may_be_unsignaled &&
 			      hweight64(link->free_slots) >= SMC_SEND_SLOTS / 2;
 	slot->conn = slot->is_unsignaled ? NULL : conn;
@@ -283,7 +284,7 @@ out:
 	return slot;
 }
 
-/* A signaled message completed: free its slot and those that it covers. */
+/* Free the slots that the completion of a signaled message covers, with its own slot. */
 static void smc_link_free_slots(struct smc_link *link, u64 slots)
 {
 	bool llc_starved;
@@ -299,7 +300,7 @@ static void smc_link_free_slots(struct smc_link *link, u64 slots)
 		smc_llc_resume(link->group);
 }
 
-/* Return: the next connection that waits, with its reference, if a slot is free; or NULL. */
+/* Return: the next connection that waits for a slot, with a reference, if one is free; or NULL. */
 static struct smc_rdma_conn *smc_link_pop_tx_waiter(struct smc_link *link)
 {
 	struct smc_rdma_conn *conn = NULL;
@@ -322,14 +323,17 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	u64 end = slot->end;
 
 	slot->conn = NULL;
-	/* After a failure the slots stay taken: a later signaled message may cover them, too. */
+	/*
+	 * After a failure no slot is freed: the message may be an unsignaled one, whose slot a
+	 * later signaled message covers, too.
+	 */
 	if (wc->status == IB_WC_SUCCESS)
 		smc_link_free_slots(link, slot->covers);
 	else
 		smc_link_break(link, smc_rdma_group_error_of(wc->status));
 	/*
-	 * Connections that wait for a slot come before the one that just had one. A
-	 * connection that has nothing to send any more leaves the slot to the next.
+	 * Connections that wait for a slot come before the connection of this message. A
+	 * connection that has nothing more to send leaves the slot to the next one.
 	 */
 	while ((waiter = smc_link_pop_tx_waiter(link))) {
 		smc_stream_on_tx_room(&waiter->stream);
@@ -412,7 +416,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 	spin_unlock(&link->lock);
 	if (!rc) {
 		smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_SENDS, 1);
-		/* See smc_link_is_flushed(). */
+		/* smc_link_flush() does not wait for the slots of unsignaled messages. */
 		if (is_unsignaled && wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);
 		return 0;

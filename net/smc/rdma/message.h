@@ -48,7 +48,7 @@ void smc_link_break(struct smc_link *link, int err);
  * @conn: connection; gets smc_stream_on_tx_room() when a slot becomes free after
  *	-EAGAIN, and smc_stream_on_tx_done() when the message completes, unless it is
  *	unsignaled. NULL for LLC
- * @may_be_unsignaled: the message may be unsignaled
+ * @may_be_unsignaled: the caller needs no completion of the message
  *
  * Context: softirqs off.
  * Return: the slot, -EAGAIN, or -ENOLINK if the link is down.

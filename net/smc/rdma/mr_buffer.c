@@ -16,15 +16,15 @@
 
 #include "mr_buffer.h"
 
-/* Time for telling the peer of RMBs that are freed. */
+/* Time limit for sending DELETE RKEY for a list of RMBs. */
 #define SMC_DELETE_RKEY_TIMEOUT	(2 * HZ)
 /* Delay of the next trim while no request may be sent to the peer, see smc_llc_may_request(). */
 #define SMC_TRIM_RETRY		(10 * HZ)
 
-/* A thread that has waited so long for the lock sends the peer no request for another buffer. */
+/* A thread that has waited longer than this for the buffer lock gives up. */
 #define SMC_BUFFERS_WAIT	(2 * HZ)
 
-/* Approximate number of pages of an idle group that are in no buffer, but in its queue pair. */
+/* Approximate number of pages that an idle group has for its queue pair, besides its buffers. */
 #define SMC_GROUP_PAGES		32
 
 static void smc_mr_buffer_release(struct smc_buffer *buffer)
@@ -121,15 +121,18 @@ static void smc_mr_buffers_discard_late(struct smc_rdma_group *group)
 	group->buffers.late = NULL;
 }
 
-/* A send buffer in one piece needs no memory region: the domain's local key covers all memory. */
+/*
+ * Whether a buffer needs no memory region: for a send buffer in one piece, the protection domain's
+ * local key will do, which covers all memory.
+ */
 static bool smc_mr_buffer_is_plain(const struct smc_mr_buffer *mrb)
 {
 	return !mrb->buffer.attr.is_rx && mrb->sgt.nents == 1;
 }
 
 /*
- * Tell whether the CPU and the device see each other's writes at once. The peer may
- * write at any time, so with bounce buffers nobody could know when to copy.
+ * Whether the CPU and the device see each other's writes at once. The peer may write at any
+ * time, so this end could not know when to copy from a bounce buffer.
  */
 static bool smc_mr_buffer_is_coherent(struct ib_device *ibdev, const struct smc_mr_buffer *mrb)
 {
@@ -177,7 +180,7 @@ static int smc_mr_buffer_map(struct smc_link *link, struct smc_mr_buffer *mrb)
 		goto err;
 	}
 	ib_update_fast_reg_key(mrb->mr, (u8)get_random_u32());
-	/* The peer learns this address, which for some devices is a kernel address by default. */
+	/* The peer learns this address: replace the default, a kernel address with some devices. */
 	mrb->mr->iova = (u64)get_random_u32() << PAGE_SHIFT;
 	mrb->rkey = mrb->mr->rkey;
 	mrb->lkey = mrb->mr->lkey;
@@ -219,8 +222,8 @@ static int smc_mr_buffer_make_ready(struct smc_rdma_group *group, struct smc_mr_
 
 /*
  * Delete the keys of the buffers in @list at the peer, and free the buffers. All connections that
- * used them are over, with no RDMA write under way in either direction. If the peer
- * is slow to answer, it is told only some of the keys, as other threads wait for the lock.
+ * used the buffers are over, with no RDMA write under way in either direction. If the peer
+ * is slow to answer, it is told only some of the keys, because other threads wait for the lock.
  */
 static void smc_mr_buffers_delete_rkey(struct smc_rdma_group *group, struct list_head *list)
 {
@@ -254,7 +257,7 @@ static void smc_mr_buffers_trim(struct work_struct *work)
 
 	mutex_lock(&group->buffers.lock);
 	if (!smc_llc_may_request(group) && !smc_lgr_is_dead(&group->lgr)) {
-		/* The peer would go on to hold keys of memory that is gone. */
+		/* The peer can't be told now, and would keep the keys of memory that is gone. */
 		queue_delayed_work(smc_link_wq, &group->buffers.trim, SMC_TRIM_RETRY);
 		goto out;
 	}
@@ -265,7 +268,7 @@ out:
 	mutex_unlock(&group->buffers.lock);
 }
 
-/* The end of an idle group tells its peer more than keys. */
+/* End a spare group, so that one DELETE LINK replaces all DELETE RKEYs, or free empty buffers. */
 static void smc_mr_buffers_free_empty(struct work_struct *work)
 {
 	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group,
@@ -276,7 +279,7 @@ static void smc_mr_buffers_free_empty(struct work_struct *work)
 	if (smc_rdma_group_end_spare(group))
 		return;
 	mutex_lock(&group->buffers.lock);
-	/* Without a request to the peer they stay: smc_mr_buffers_trim() retries later. */
+	/* Buffers stay if the peer can't be told now: smc_mr_buffers_trim() frees them later. */
 	for (use = 0; use < SMC_N_BUFFER_USES && smc_llc_may_request(group); use++)
 		smc_buffer_pool_remove_empty(&group->buffers.pools[use], &empty);
 	smc_mr_buffers_delete_rkey(group, &empty);
@@ -290,7 +293,7 @@ unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr)
 	unsigned long pages = is_spare ? SMC_GROUP_PAGES : 0;
 	int use;
 
-	/* The end of one gives all back, and the next connection takes what another has. */
+	/* A dead group's end frees all. A group in use just now may need its buffers again. */
 	if (smc_lgr_is_dead(lgr) || (smc_lgr_is_idle(lgr) && !is_spare))
 		return 0;
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
@@ -298,7 +301,7 @@ unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr)
 	return pages;
 }
 
-/* Freeing waits for the device and the peer, who may be slow: so a work frees, not the caller. */
+/* A work frees the buffers, because that waits for the device and the peer, which may be slow. */
 unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr)
 {
 	struct smc_mr_buffers *buffers = &smc_rdma_group_of(lgr)->buffers;
@@ -318,7 +321,7 @@ void smc_mr_buffers_init(struct smc_mr_buffers *buffers)
 		smc_buffer_pool_init(&buffers->pools[use], &buffers->trim);
 }
 
-/* Free the empty buffers of control groups that are gone, lest a busy group collects them. */
+/* Free the empty buffers of control groups that are gone: a busy group would accumulate them. */
 static void smc_mr_buffers_free_offline(struct smc_rdma_group *group, struct smc_buffer_pool *pool)
 {
 	LIST_HEAD(left);
@@ -327,7 +330,10 @@ static void smc_mr_buffers_free_offline(struct smc_rdma_group *group, struct smc
 	smc_mr_buffers_delete_rkey(group, &left);
 }
 
-/* Before allocating for an RMB, tell whether the link and the peer are likely to answer. */
+/*
+ * Whether to allocate a buffer. The link has to register an RMB, and the peer to answer CONFIRM
+ * RKEY, so memory for an RMB would be in vain while either of them is overdue.
+ */
 static bool smc_mr_buffers_may_add(struct smc_rdma_group *group, const struct smc_buffer_attr *attr)
 {
 	bool is_registering = smc_link_is_registering(group->link);
@@ -338,9 +344,9 @@ static bool smc_mr_buffers_may_add(struct smc_rdma_group *group, const struct sm
 }
 
 /*
- * Takes the lock. While a peer is slow to answer, each control group that allocates a buffer holds
- * the lock for long, one after the other. So a thread that gets the lock too late gives up, and all
- * threads that have waited as long give up together.
+ * Take the buffer lock. While a peer is slow to answer, threads that add a buffer, one of each
+ * control group, hold the lock for long, one after the other. So a thread that gets the lock after
+ * SMC_BUFFERS_WAIT gives up, as do all that have waited as long.
  * Return: 0 with the lock, or -EBUSY.
  */
 static int smc_mr_buffers_lock(struct smc_rdma_group *group)
@@ -402,7 +408,10 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 	return rc;
 }
 
-/* The allocation happens without the lock, so only threads of its control group wait for it. */
+/*
+ * Add a buffer. Its memory is allocated without the lock, so only threads of the same control group
+ * wait for that.
+ */
 static int smc_mr_buffer_add(const struct smc_buffer_attr *attr, void *arg, struct smc_element *el)
 {
 	struct smc_rdma_group *group = arg;
@@ -425,7 +434,7 @@ static int smc_mr_buffer_add(const struct smc_buffer_attr *attr, void *arg, stru
 	return rc;
 }
 
-/* Callers take -ETIMEDOUT for the timeout of CONFIRM LINK, so this one gets another errno. */
+/* Replace -ETIMEDOUT, which callers would take for the timeout of CONFIRM LINK. */
 static int smc_mr_buffers_error(int rc)
 {
 	return rc == -ETIMEDOUT ? -EIO : rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Buffers of a link group: RMBs, which the peer writes into, and send buffers, which
- * this end's RDMA writes read from. A buffer is 1 MiB of memory that is registered with
+ * this end's RDMA writes read from. A buffer is up to 1 MiB of memory that is made known to
  * the device once. It is cut into elements of one size class; each connection takes an
  * element and gives it back.
  */
@@ -48,8 +48,8 @@ struct smc_mr_buffer {
  * @lock: held while a buffer is registered, announced to the peer or removed, also during the
  *	wait for the peer's reply, so that this happens to one buffer at a time. Elements are
  *	allocated and freed without it
- * @late: buffer whose registration took too long and may be under way, or NULL. No element of it
- *	is allocated
+ * @late: buffer whose registration timed out and may still be under way, or NULL. None of its
+ *	elements is in use
  * @pools: the buffers by use; closed when the link ends
  * @trim: work that frees idle buffers
  * @free_empty: work that frees all empty buffers, because memory is short
@@ -63,19 +63,21 @@ struct smc_mr_buffers {
 };
 
 /**
- * smc_mr_buffers_idle_pages() - pages that a group gives back when memory is short
+ * smc_mr_buffers_idle_pages() - count the pages that a group gives back when memory is short
  * @lgr: group
  *
- * Groups without connections end, other groups lose their empty buffers.
+ * A spare group gives back all by its end, and a group with connections its empty buffers. This
+ * function and smc_mr_buffers_queue_free() are operations of struct smc_lgr_ops.
  *
- * Context: any but hard interrupt, as the following one: see struct smc_lgr_ops.
+ * Context: any but hard interrupt.
  */
 unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr);
 unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr);
 
 /**
- * smc_mr_buffers_init() - initialise the buffers of a group: none yet
- * @buffers: zeroed; smc_mr_buffers_deregister() must be called for its group in the end
+ * smc_mr_buffers_init() - initialise a group's buffer pools, which are empty
+ * @buffers: zeroed; before a group that was listed is freed, smc_mr_buffers_deregister() must be
+ *	called, which cancels the works
  */
 void smc_mr_buffers_init(struct smc_mr_buffers *buffers);
 

@@ -2,9 +2,9 @@
 /*
  * The RTokens of a link's peer: the RKeys and addresses of its RMBs (RFC 7609 section 3.5.5.2).
  *
- * The peer tells them by the first contact, and later by CONFIRM RKEY before a CLC message names
- * the RMB. So a CLC message with an RToken that did not come over the link is another program's,
- * which may not even exist. Writes to such an RMB would end the link.
+ * The peer announces an RMB at first contact, or by CONFIRM RKEY before a CLC message names it. So
+ * a CLC message with an RToken that was not announced comes from another program, and the RMB may
+ * not exist. A write to such an RMB would end the link.
  */
 #ifndef SMC_RTOKEN_H
 #define SMC_RTOKEN_H
@@ -13,16 +13,17 @@
 #include <linux/types.h>
 
 /*
- * More than connections that a group may have. Of a peer that has still more RMBs, those for which
- * no connection has asked are forgotten first.
+ * More RMBs than a group may have connections. If a peer announces still more, this end first
+ * forgets RMBs that no CLC message has named for a while.
  */
 #define SMC_RTOKENS	512
 
 /**
- * struct smc_rtokens - what the peer told of its RMBs
+ * struct smc_rtokens - the RTokens that the peer has announced
  * @lock: protects the rest; innermost, with interrupts off
- * @next: where the search for one to forget goes on
- * @rt: RKey and address, and whether a connection has asked for it since the last search
+ * @next: index in @rt at which the next search for an RToken to forget begins
+ * @rt: RKey and address, and whether smc_rtokens_have() has found the entry since such a search
+ *	last passed it
  */
 struct smc_rtokens {
 	spinlock_t lock;
@@ -41,8 +42,8 @@ struct smc_rtokens {
 void smc_rtokens_init(struct smc_rtokens *rtokens);
 
 /**
- * smc_rtokens_add() - note an RMB of the peer
- * @rtokens: of the link
+ * smc_rtokens_add() - note an RMB that the peer announces
+ * @rtokens: table of the link
  * @rkey: RKey
  * @addr: RDMA address
  *
@@ -52,7 +53,7 @@ void smc_rtokens_add(struct smc_rtokens *rtokens, u32 rkey, u64 addr);
 
 /**
  * smc_rtokens_delete() - forget an RMB that the peer has deleted
- * @rtokens: of the link
+ * @rtokens: table of the link
  * @rkey: RKey
  *
  * Context: any.
@@ -60,8 +61,8 @@ void smc_rtokens_add(struct smc_rtokens *rtokens, u32 rkey, u64 addr);
 void smc_rtokens_delete(struct smc_rtokens *rtokens, u32 rkey);
 
 /**
- * smc_rtokens_have() - whether the peer has told of an RMB
- * @rtokens: of the link
+ * smc_rtokens_have() - whether the peer has announced an RMB
+ * @rtokens: table of the link
  * @rkey: RKey
  * @addr: RDMA address
  *

@@ -21,17 +21,17 @@
 #include "wire/size_class.h"
 
 /*
- * How long a server waits for other first contacts with the same peer. The client waits six seconds
- * for the ACCEPT, and the steps between take time as well.
+ * How long a server waits for other first contacts with the same peer. Its client waits six seconds
+ * for the ACCEPT, and the server's other steps before the ACCEPT take time as well.
  */
 #define SMC_FIRST_CONTACT_TIMEOUT	(3 * HZ)
 /*
- * How long a first contact without CONFIRM keeps others with the same peer waiting. Its client may
- * be a program that sends none, or drops the ACCEPT, to make the connections of its host TCP.
+ * How long a first contact keeps others with the same peer waiting before its CONFIRM comes. Its
+ * client may be a program that withholds the CONFIRM to make other connections of its host use TCP.
  */
 #define SMC_FIRST_CONTACT_ALONE		HZ
 
-/* How long a new connection waits until the peer's element is no longer used by another one. */
+/* How long a new connection waits until no older connection uses the peer's element any more. */
 #define SMC_ELEMENT_TIMEOUT		HZ
 
 /*
@@ -49,7 +49,7 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
 /**
  * struct smc_rdma_setup - a connection that is being set up
  * @base: the part that is common to all paths
- * @port: the local port, with references once it has a device; as client from the ACCEPT on
+ * @port: the local port, referenced if its device is set; a client sets it after the ACCEPT
  * @offered_gid: the GID in the PROPOSAL for each version, as client
  * @peer: identity of the peer
  * @gateway: MAC address of the router to the peer, if @is_routed
@@ -86,8 +86,9 @@ static u8 smc_rdma_sndbuf_class(const struct smc_path_setup *base)
 }
 
 /*
- * The removal of a device waits until nobody holds its ports, and this thread may be a user's that
- * gets no processor time. So it holds the port only within a read-side section of RCU.
+ * Offer the port's GID. The removal of a device waits until no thread holds its ports, and this may
+ * be a user's thread that gets no processor time. So the port is held only within a read-side
+ * section of RCU.
  */
 static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 				 struct smc_clc_proposal *p)
@@ -112,7 +113,7 @@ static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 	return true;
 }
 
-/* Notes the identity that the peer claims, and finds the router to it. */
+/* Note the identity that the peer claims, and find the router to the peer. */
 static int smc_rdma_setup_peer(struct smc_rdma_setup *s, const u8 *id, const u8 *gid,
 			       const u8 *mac)
 {
@@ -142,7 +143,7 @@ static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_cl
 	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 	bool is_v2 = base->version == SMC_VERSION_2;
 
-	/* There may have been no way to the client from the port for a newer version. */
+	/* An attempt for a newer version may have found a port that does not reach the client. */
 	smc_rdma_setup_put_port(s);
 	if (smc_rdma_port_find(base, base->version, is_v2 ? p->gid_v2 : NULL, &s->port))
 		return -ENODEV;
@@ -150,8 +151,8 @@ static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_cl
 }
 
 /*
- * Whether a first contact is with the same peer. The address counts, too: what a peer at another
- * address claims to be delays no client here.
+ * Whether two first contacts are with the same peer. They must have the same address, too: a peer
+ * at another address may claim any identity, and must not delay this client.
  */
 static bool smc_first_contact_is_with(const struct smc_rdma_setup *other,
 				      const struct smc_rdma_setup *s)
@@ -163,7 +164,10 @@ static bool smc_first_contact_is_with(const struct smc_rdma_setup *other,
 	       !memcmp(a->mac, b->mac, sizeof(a->mac));
 }
 
-/* Return: 0; -EAGAIN while another one with the peer has just begun; -EUSERS if too many have. */
+/*
+ * Begin a first contact. Return: 0; -EAGAIN if another one with the same peer has just begun;
+ * -EUSERS if too many are under way.
+ */
 static int smc_first_contact_try(struct smc_rdma_setup *s)
 {
 	unsigned int own = 0, in_net = 0, all = 0;
@@ -186,7 +190,10 @@ static int smc_first_contact_try(struct smc_rdma_setup *s)
 		else
 			is_silent = true;
 	}
-	/* Beside a silent one, others that may be silent, too, keep nobody waiting. */
+	/*
+	 * If a first contact with the peer was silent for too long, don't wait for any other: a
+	 * program could begin one silent first contact after the other.
+	 */
 	if (is_alone && !is_silent)
 		rc = -EAGAIN;
 	else if (own + in_net >= SMC_FIRST_CONTACTS_PER_NET ||
@@ -210,7 +217,7 @@ static void smc_first_contact_end(struct smc_rdma_setup *s)
 	wake_up_all(&smc_first_contact_ended);
 }
 
-/* Creates the group of a first contact. If the setup fails, it ends the group. */
+/* Create the group of a first contact. smc_rdma_setup_end() ends the group if the setup fails. */
 static struct smc_rdma_group *smc_rdma_setup_group(struct smc_rdma_setup *s)
 {
 	struct smc_rdma_group *group;
@@ -231,7 +238,7 @@ static struct smc_blackhole_key smc_rdma_key(const struct smc_rdma_setup *s)
 	return smc_blackhole_key_gid(s->base.daddr, s->peer.gid);
 }
 
-/* Whether a link to the peer failed not long ago. Each new attempt would take seconds. */
+/* Whether a link to the peer failed not long ago: each new attempt would take seconds. */
 static bool smc_rdma_is_unreachable(const struct smc_rdma_setup *s)
 {
 	struct smc_blackhole_key key = smc_rdma_key(s);
@@ -247,8 +254,8 @@ static void smc_rdma_note_unreachable(const struct smc_rdma_setup *s)
 }
 
 /*
- * Notes whether the link was confirmed (@rc). A peer that has said that it leaves was reached, and
- * a port that went down at this end is not the peer's fault.
+ * Note whether the link was confirmed (@rc). The peer does not count as unreachable if its DELETE
+ * LINK has come, or if this end's port went down.
  */
 static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 {
@@ -265,8 +272,8 @@ static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 }
 
 /*
- * Notes a link that the peer found to lead nowhere. This end may have been cancelled by the peer's
- * DECLINE before its own wait was over.
+ * Note that the peer is unreachable if its DECLINE says that it could not confirm the link. Only a
+ * DECLINE that cancelled this end's wait counts: otherwise the wait had a result of its own.
  */
 static void smc_rdma_setup_note_decline(struct smc_path_setup *base, u32 peer_reason)
 {
@@ -283,7 +290,10 @@ static struct smc_rdma_group *smc_rdma_server_find(struct smc_rdma_setup *s)
 					      s->base.eid);
 }
 
-/* Return: 0 with a group, or with NULL if a first contact begins; or as smc_first_contact_try(). */
+/*
+ * Find a group, or begin a first contact. Return: 0 with the group, or with NULL if a first contact
+ * has begun; or an error of smc_first_contact_try().
+ */
 static int smc_rdma_server_try(struct smc_rdma_setup *s, struct smc_rdma_group **group)
 {
 	*group = smc_rdma_server_find(s);
@@ -291,8 +301,8 @@ static int smc_rdma_server_try(struct smc_rdma_setup *s, struct smc_rdma_group *
 }
 
 /*
- * Return: a group for the server: an existing one, or a new one once no other first contact with
- * the peer has just begun.
+ * Find a group for the server's connection, or create one. If another first contact with the peer
+ * has just begun, wait for it, since this connection may then join its group.
  */
 static struct smc_rdma_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 {
@@ -300,7 +310,10 @@ static struct smc_rdma_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 	struct smc_rdma_group *group;
 	int rc;
 
-	/* As a rule it ends soon. Connections of hosts that restart together should not use TCP. */
+	/*
+	 * First contacts usually end soon. If there are too many, this waits as well, so that hosts
+	 * that restart together need not use TCP.
+	 */
 	do
 		wait_event_timeout(smc_first_contact_ended, !(rc = smc_rdma_server_try(s, &group)),
 				   SMC_FIRST_CONTACT_ALONE / 10);
@@ -309,7 +322,7 @@ static struct smc_rdma_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 		return ERR_PTR(rc == -EAGAIN ? -ETIMEDOUT : rc);
 	if (group)
 		return group;
-	/* Another first contact may have ended in between. */
+	/* Another first contact may have ended after the search and before this one began. */
 	group = smc_rdma_server_find(s);
 	if (!group && smc_rdma_is_unreachable(s))
 		group = ERR_PTR(-EHOSTUNREACH);
@@ -343,7 +356,7 @@ static int smc_rdma_server_reserve(struct smc_path_setup *base)
 {
 	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 
-	/* Allocate the send buffer here: after the CONFIRM it would be too late to decline. */
+	/* Allocate the send buffer now: after the CONFIRM it would be too late for a DECLINE. */
 	return smc_rdma_setup_conn(s, smc_rdma_server_group(s)) ? :
 	       smc_rdma_conn_alloc_sndbuf(s->conn, smc_rdma_sndbuf_class(base), base->memcg);
 }
@@ -355,12 +368,12 @@ static void smc_rdma_setup_describe(struct smc_path_setup *base, struct smc_clc_
 	smc_rdma_conn_describe(conn, &a->r);
 	smc_own_peer_id(base->net, a->r.peer_id);
 	a->fc.max_conns = conn->group->max_conns;
-	/* A link may use no other address than the proposed one. */
+	/* The list is for further links, but the group has only this one. */
 	a->n_gids = 1;
 	memcpy(a->gids[0], a->r.gid, SMC_GID_LEN);
 }
 
-/* Notes what a version 2 peer says of itself on first contact. */
+/* Note a version 2 peer's release, system, name and limit, which it sends on first contact. */
 static void smc_rdma_note_first_contact(struct smc_rdma_group *group,
 					const struct smc_clc_agreement *a)
 {
@@ -369,12 +382,12 @@ static void smc_rdma_note_first_contact(struct smc_rdma_group *group,
 	group->release = min_t(u8, a->fc.release, SMC_RELEASE);
 	group->peer_os = a->fc.os_type;
 	memcpy(group->peer_hostname, a->fc.hostname, SMC_HOSTNAME_LEN);
-	/* The protocol does not allow fewer than 16, but a peer that asks for fewer gets that. */
+	/* The protocol does not allow a limit below 16, but a peer's lower limit is obeyed. */
 	if (group->release && a->fc.max_conns)
 		group->max_conns = min(group->max_conns, a->fc.max_conns);
 }
 
-/* Whether the peer's addresses are those of one host, as opposed to multicast or broadcast. */
+/* Whether the peer's GID and MAC address are those of one host, not multicast or broadcast. */
 static bool smc_rdma_is_unicast(const struct smc_clc_r *r)
 {
 	struct in6_addr gid;
@@ -408,14 +421,14 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 	struct smc_rdma_group *group = s->conn->group;
 	int rc;
 
-	/* The old connection's last message may come after the element is used again. */
+	/* The peer may reuse an element before its old connection's last message arrives here. */
 	wait_var_event_timeout(&group->conns,
 			       (rc = smc_rdma_conn_set_peer(s->conn, r, sndbuf_class,
 							    s->base.memcg)) != -EADDRINUSE,
 			       SMC_ELEMENT_TIMEOUT);
 	if (rc != -EADDRINUSE)
 		return rc;
-	/* Another program may hold elements that are the peer's to give: take another group. */
+	/* A program may have claimed elements of the peer. New connections get another group. */
 	if (s->base.role == SMC_CLIENT && ipv6_addr_equal(&group->peer.addr, &s->peer.addr)) {
 		smc_rdma_group_retire(group);
 		return -ENOLINK;
@@ -428,7 +441,7 @@ static int smc_rdma_server_set_peer(struct smc_rdma_setup *s,
 {
 	int rc = smc_rdma_setup_set_peer(s, &confirm->r);
 
-	/* The client's first message may have come before its CONFIRM, and need an answer. */
+	/* The client's first CDC message may have come before its CONFIRM, and need an answer. */
 	if (!rc)
 		smc_stream_on_tx_room(&s->conn->stream);
 	return rc;
@@ -457,8 +470,8 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 }
 
 /*
- * Whether a client says that it is at the other end of the link. It may be, and write, also if its
- * CONFIRM is not proven to come from there.
+ * Whether a client claims to be at the other end of the link. If it does, it may be there and write
+ * into the element, even if its CONFIRM lacks the proof.
  */
 static bool smc_rdma_is_at_link(const struct smc_clc_r *r, const struct smc_link *link)
 {
@@ -504,7 +517,7 @@ static int smc_rdma_server_complete(struct smc_path_setup *base,
 	return rc && !base->first_contact ? -EPIPE : rc;
 }
 
-/* Finds the port whose GID the PROPOSAL named. It may have gone, or have another GID now. */
+/* Find the port whose GID the PROPOSAL named. The port may be gone, or have another GID now. */
 static int smc_rdma_client_reach(struct smc_rdma_setup *s)
 {
 	int rc = smc_rdma_port_find(&s->base, s->base.version, NULL, &s->port);
@@ -549,7 +562,7 @@ static int smc_rdma_client_first_contact(struct smc_rdma_setup *s)
 {
 	struct smc_rdma_group *group = s->conn->group;
 
-	/* The reply comes last: once the server has it, it may offer the group. */
+	/* The reply comes last: a server that has it may offer the group to other connections. */
 	return smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(group, &s->base.cancel)) ? :
 	       smc_link_to_rts(group->link) ? :
 	       smc_mr_buffers_register(group) ? :
@@ -569,7 +582,7 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 	/*
 	 * The client, at the address from which the group was created, does not know the group, or
 	 * has retired it. Its host has booted anew, or another program uses the address. So the
-	 * group takes no new connection; if it is lost, TEST LINK ends the others.
+	 * group takes no new connection. If its link is lost, TEST LINK fails and ends the group.
 	 */
 	if (base->out_of_sync && s->conn)
 		smc_rdma_group_retire(s->conn->group);

@@ -19,7 +19,7 @@
 #include "link.h"
 #include "show.h"
 
-/* SMC_NLA_LINK_STATE and SMC_NLA_LGR_R_TYPE, as user-space tools number them. */
+/* Values of SMC_NLA_LINK_STATE and SMC_NLA_LGR_R_TYPE, as user-space tools know them. */
 enum { SMC_SHOW_LINK_ACTIVATING = 2, SMC_SHOW_LINK_ACTIVE = 3 };
 enum { SMC_SHOW_GROUP_NONE, SMC_SHOW_GROUP_SINGLE };
 
@@ -34,7 +34,10 @@ struct smc_show_port {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 };
 
-/* Namespaces may share an RDMA device, but its network device is in only one of them. */
+/*
+ * Return: the index of a network device; 0 if it is not in @net. Namespaces may share an RDMA
+ * device, but its network device is in only one of them.
+ */
 static int smc_show_ifindex(const struct net_device *ndev, const struct net *net)
 {
 	return !IS_ERR_OR_NULL(ndev) && net_eq(dev_net(ndev), net) ? ndev->ifindex : 0;
@@ -184,7 +187,7 @@ static int smc_show_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 	return smc_lgrs_dump(&smc_rdma_lgrs, skb, cb, smc_show_group_with_link);
 }
 
-/* The table of ports, which user tools know, has room for two. Context: RCU read lock held. */
+/* Put the first two ports of a device: user tools know no more. Context: RCU read lock held. */
 static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device *dev,
 			      bool with_pnet)
 {
@@ -210,7 +213,7 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 	return 0;
 }
 
-/* Existing tools need all of these for each device. FID and CHID are ids of IBM Z. */
+/* Put the PCI attributes, all of which existing tools need. FID and CHID exist on IBM Z only. */
 static int smc_show_put_pci(struct sk_buff *skb, const struct ib_device *ibdev, bool with_id)
 {
 	const struct device *parent = ibdev->dev.parent;
