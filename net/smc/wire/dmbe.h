@@ -17,11 +17,11 @@ struct smc_dmbe_control {
 	u8 type;		/* SMC_CDC_TYPE */
 	u8 reserved[7];
 	u64 producer;		/* word of smc_dmbe_pack() */
-	u64 consumer;		/* likewise, with the flags */
+	u64 consumer;		/* word of smc_dmbe_pack(), with the flags */
 	u64 reserved2;
 };
 
-/* One word. Its fields are in memory in this order, as bit-fields are in either byte order. */
+/* One word of the control area. Bit-fields have this order in memory in either byte order. */
 union smc_dmbe_word {
 	u64 word;
 	struct {
