@@ -29,7 +29,7 @@ struct smc_cdc;
 struct smc_stream;
 
 /**
- * struct smc_cancel - events beside the link's own that end the wait for a link to be confirmed
+ * struct smc_cancel - events other than the link's that end the wait for a link to be confirmed
  * @wait: wait queue, woken when @is_over may have become true
  * @is_over: whether the wait is to end; called between setting the task's state and sleeping, so it
  *	takes no lock
@@ -175,7 +175,7 @@ struct smc_path_info {
 /* Results of a publish other than an error. */
 enum smc_publish {
 	SMC_PUBLISH_BEGUN,	/* smc_stream_on_tx_done() follows, unless the path is lost */
-	SMC_PUBLISH_DONE,	/* no call follows; it arrives, unless the path is lost */
+	SMC_PUBLISH_DONE,	/* no call follows: the bytes arrive unless the path is lost */
 };
 
 /**
@@ -185,7 +185,7 @@ enum smc_publish {
  *	cursors and flags in @cdc, visible to the peer, in this order. The other fields of
  *	@cdc are for the path to fill. Called with st->lock held and softirqs disabled; must
  *	not sleep. Returns enum smc_publish; -EAGAIN if there is no room now, and
- *	smc_stream_on_tx_room() follows; another error if the path is dead, and
+ *	smc_stream_on_tx_room() follows; another error if the path is lost, and
  *	smc_stream_on_lost() follows or has been called.
  * @describe: fill @info, which is zeroed, with the path's description. Called with
  *	st->lock held and softirqs disabled; must not sleep. Returns false if the path is

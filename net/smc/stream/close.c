@@ -85,8 +85,8 @@ static void smc_stream_linger(struct smc_stream *st, long timeo)
 }
 
 /*
- * Whether a closed stream waits only for its local peer. That has all bytes in
- * its element already, and when it closes, both streams are over.
+ * Whether a closed stream waits only for its local peer. The local peer has all
+ * bytes in its element already, and when it closes, both streams are over.
  */
 static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
 {

@@ -70,7 +70,7 @@ static inline bool smc_tx_writable(const struct smc_stream *st)
 	return smc_tx_has_room(&st->tx) && !smc_tx_exceeds_lowat(st);
 }
 
-/* Whether the error or the flags keep new bytes from the peer's application. */
+/* Whether, by error and flags, bytes written from now on can't reach the peer's application. */
 static inline bool smc_tx_shut(const struct smc_stream *st)
 {
 	/* Pairs with smc_stream_fail(): a thread that sees the end also sees its error. */
@@ -123,8 +123,8 @@ static inline bool smc_rx_ended(const struct smc_stream *st)
 }
 
 /*
- * Whether urgent bytes are read in line. Without a socket the answer is no, and
- * smc_stream_attach() makes up for that.
+ * Whether urgent bytes are read in line. Without a socket the answer is no;
+ * smc_stream_attach() undoes a skip that follows from this.
  */
 static inline bool smc_stream_is_inline(const struct smc_stream *st)
 {
@@ -262,7 +262,7 @@ int smc_stream_take_cmsg(const struct smc_stream *st, struct msghdr *msg, u32 *t
  * one is requested
  * @sk: socket, locked
  * @msg: message
- * @len: its bytes
+ * @len: number of bytes in @msg
  * @notice: set to the notification, for smc_zerocopy_end(), or to NULL
  *
  * Return: 0, or -ENOBUFS if too many notifications are unread, or too much
@@ -330,7 +330,7 @@ static inline bool smc_rx_window_is_wanted(const struct smc_stream *st)
 /**
  * smc_stream_push() - publish bytes, flags and cursors that are due
  * @st: stream
- * @how: whether they may be held back
+ * @how: whether small amounts may be held back
  *
  * Context: softirqs off, @st->lock held.
  */
@@ -342,7 +342,7 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how);
  * @st: stream
  *
  * For this end and for the local peer: answer the other end's publish, wake
- * waiters, and end the stream if both ends have closed.
+ * waiters, and end the stream if both ends have closed or the path is lost.
  */
 void smc_stream_unlock(struct smc_stream *st) __releases(st->lock);
 
@@ -413,7 +413,7 @@ void smc_stream_check_local_peer(struct smc_stream *st);
 
 /**
  * smc_stream_update_orphan() - restart the time limit of an orphan's peer on progress
- * @st: stream, its lock held; it may just have changed
+ * @st: stream that may have changed, its lock held
  */
 void smc_stream_update_orphan(struct smc_stream *st);
 
@@ -428,7 +428,7 @@ static inline bool smc_stream_has_undelivered(const struct smc_stream *st)
 
 /**
  * smc_stream_update_user_timeout() - start the user timeout, or restart it on progress
- * @st: stream, its lock held; it may just have changed
+ * @st: stream that may have changed, its lock held
  */
 void smc_stream_update_user_timeout(struct smc_stream *st);
 

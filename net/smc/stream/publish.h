@@ -147,8 +147,8 @@ static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *t
 /**
  * smc_publish_decide() - whether the next publish is due
  * @tx: send positions of the stream
- * @how: whether it may be held back
- * @end: position where it ends
+ * @how: whether the publish may be held back
+ * @end: position where the publish ends
  * @final: result of smc_publish_final()
  * @enough: number of bytes that do not wait for a publish in flight, from
  *	net.smc.autocorking_size

@@ -19,7 +19,7 @@ struct smc_rx_timestamp {
 	u64 time;		/* nanoseconds since 1970; 0 if not asked for */
 };
 
-/* Sorted by position, and so by time. */
+/* Sorted by position, for smc_rx_timestamps_find(). */
 struct smc_rx_timestamps {
 	unsigned int n;
 	struct smc_rx_timestamp places[SMC_ARRIVALS_MAX];

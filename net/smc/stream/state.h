@@ -32,7 +32,7 @@ enum smc_app_state {
 	SMC_APP_NONE,		/* SMC's handshake is under way, or failed */
 	SMC_APP_ATTACHED,	/* attached to a socket */
 	SMC_APP_ORPHAN,		/* closed; the kernel waits for the peer, see orphan.c */
-	SMC_APP_GONE,		/* closed; at most, a local peer's end is still to come */
+	SMC_APP_GONE,		/* closed; only a local peer may still have to close */
 };
 
 /**

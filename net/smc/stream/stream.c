@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A stream from smc_stream_init() to its end, and the events that its path reports. */
+/* Create, attach and end a stream, and handle the events that its path reports. */
 
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -73,8 +73,8 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	if (st->err)
 		WRITE_ONCE(sk->sk_err, st->err);
 	/*
-	 * Before, urgent bytes counted as read out of line. Nothing was read, so
-	 * a skip that smc_rx_mark() recorded can be taken back.
+	 * Before, smc_stream_is_inline() was false. Nothing was read since, so a
+	 * skip that smc_rx_mark() recorded can be taken back.
 	 */
 	if (sock_flag(sk, SOCK_URGINLINE))
 		WRITE_ONCE(st->rx.urgent_skip, 0);
@@ -181,7 +181,7 @@ void smc_stream_fail(struct smc_stream *st, int err)
 	if (st->err)
 		return;
 	st->events |= EPOLLERR;
-	/* An error that was told before was one of TCP's, by IP_RECVERR, and not this one. */
+	/* An error that a call returned before was one of TCP's, by IP_RECVERR, not this one. */
 	WRITE_ONCE(st->is_err_told, false);
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);
@@ -574,7 +574,7 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 void smc_stream_start_hold_timer(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	/* A stream becomes over under this lock, and nothing stops a timer that starts later. */
+	/* Nothing stops a timer that starts after the stream became over, under this lock. */
 	if (smc_stream_is_over(st) || timer_pending(&st->hold_timer))
 		return;
 	smc_stream_get(st);

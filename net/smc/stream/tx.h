@@ -22,8 +22,8 @@
 
 #define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
 /*
- * A writer's request for window. Either flag may come alone from a peer. This
- * end sends UPDATE_REQUESTED alone with SMC_CONN_CLOSED, otherwise both.
+ * A writer's request for window. This end sets both flags, but for an orphan
+ * UPDATE_REQUESTED alone (smc_publish_prod_flags()). A peer may set either alone.
  */
 #define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
 
@@ -176,7 +176,7 @@ static inline int smc_tx_acknowledge(struct smc_stream_tx *tx, struct smc_cursor
 	return 0;
 }
 
-/* Request that @flags follow the last byte, under the stream's lock; they are read without it. */
+/* Request that @flags follow the last byte. Needs the stream's lock, unlike reading the flags. */
 static inline void smc_tx_end(struct smc_stream_tx *tx, u8 flags)
 {
 	WRITE_ONCE(tx->end_flags, tx->end_flags | flags);
@@ -204,9 +204,9 @@ static inline bool smc_tx_has_ended(const struct smc_stream_tx *tx)
 /**
  * smc_tx_publish() - record that the path has accepted a publish
  * @tx: send positions of the stream, whose lock is held
- * @end: position where it ends
+ * @end: position where the publish ends
  * @cdc: message that the peer gets
- * @final: those of its connection flags that are sent for the first time
+ * @final: connection flags of @cdc that are sent for the first time
  * @is_in_flight: smc_tx_complete() follows
  */
 static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struct smc_cdc *cdc,
@@ -234,7 +234,7 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 /**
  * smc_tx_complete() - record that a publish completed: its bytes are in the peer's host
  * @tx: send positions of the stream, whose lock is held
- * @end: position where it ended
+ * @end: position where the publish ended
  *
  * The caller publishes nothing else before this call, because a publish that
  * carries the final flags counts the ones in flight.

@@ -12,7 +12,7 @@
  * because TCP would have accepted them.
  *
  * The timer runs only if the option is set. Progress does not stop the timer;
- * when it expires, it computes the remaining time.
+ * when the timer expires, its function computes the remaining time.
  */
 
 

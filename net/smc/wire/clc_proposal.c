@@ -7,7 +7,7 @@
 #include "bytes.h"
 #include "clc_frame.h"
 
-/* Header flags */
+/* Header flags: the offer of version 1 in the low bits, that of version 2 above */
 #define OFFER_MASK	0x03
 #define OFFER_V2_SHIFT	2
 

@@ -53,8 +53,8 @@ static inline u64 smc_dmbe_pack(struct smc_cursor cur, u8 prod_flags, u8 conn_fl
 
 /**
  * smc_dmbe_unpack() - decode the two words of a control area
- * @producer: the producer cursor's word, as read once
- * @consumer: the consumer cursor's word, as read once
+ * @producer: the producer cursor's word, loaded once
+ * @consumer: the consumer cursor's word, loaded once
  * @cdc: gets the cursors and flags, which are not yet checked against the connection
  */
 static inline void smc_dmbe_unpack(u64 producer, u64 consumer, struct smc_cdc *cdc)
