@@ -29,11 +29,12 @@ struct smc_cdc;
 struct smc_stream;
 
 /**
- * struct smc_cancel - events beside the link's own that end the wait for a link to be confirmed
+ * struct smc_cancel - events other than the link's that end the wait for a link to be confirmed
  * @wait: wait queue, woken when @is_over may have become true
- * @is_over: whether the wait is to end; called between setting the task's state and sleeping
- * @has_left: whether the peer has closed its TCP connection, perhaps after it answered; explains a
- *	wait that was in vain
+ * @is_over: whether the wait is to end; called between setting the task's state and sleeping, so it
+ *	takes no lock
+ * @has_left: whether the peer has closed its TCP connection. If so, a wait without an answer counts
+ *	as cancelled, not as timed out
  * @arg: passed to both functions
  */
 struct smc_cancel {
@@ -48,16 +49,16 @@ struct smc_cancel {
  * @type: the path
  * @net: network namespace
  * @saddr: address of this end of the TCP connection; an IPv4 address is mapped to IPv6
- * @daddr: address of the peer, likewise
+ * @daddr: address of the peer's end; an IPv4 address is mapped to IPv6
  * @dst: route of the TCP connection, with a reference; NULL if there is none, or for @pair. It is
- *	that of the moment when the setup began or, at the client, the ACCEPT came
+ *	looked up when the setup begins, and at the client again when the ACCEPT comes
  * @memcg: control group to charge for buffers, or NULL; lives as long as the setup
  * @role: role of this end
  * @version: SMC version, the newest until another one is chosen
  * @offered: a bit for each version that the PROPOSAL offers
  * @is_direct: there is a route, and it has no gateway
  * @first_contact: the link group is created for this connection
- * @exposed: as server: the peer knows the element of this end, and may believe that it is connected
+ * @exposed: as server: the peer knows this end's element, and may write into it already
  * @out_of_sync: as server: the peer does not know the link group, or has retired it
  * @eid: the agreed EID in version 2, otherwise zero
  * @rcvbuf: bytes that the application asked for by SO_RCVBUF, or 0
@@ -92,15 +93,15 @@ struct smc_path_setup {
 /**
  * struct smc_path_type - a path's part of the handshake: the steps between the CLC messages
  * @kind: kind of path, for messages, statistics and diagnosis
- * @waits: the client's steps after the ACCEPT may wait for the peer, or others for them, so only a
- *	worker runs them
- * @diagnosis: diagnosis of an end that can't use the path, for any reason; 0: the first reason
- *	counts
+ * @waits: the client's steps after the ACCEPT may wait for the peer, or make other threads wait, so
+ *	only a worker runs them
+ * @diagnosis: diagnosis of an end that can't use the path, whatever the reason; 0 if the diagnosis
+ *	depends on the reason that was found first
  * @setup_size: bytes of the path's structure that begins with struct smc_path_setup; zeroed before
  *	the first step
  * @offer: step of a client before the PROPOSAL: find out whether the path can be offered in
- *	@version. If so, fill in the path's part of @p and return true. The thread may be a user's
- *	that gets no processor time, so nothing is held afterwards that others wait for.
+ *	@version. If so, fill in the path's part of @p and return true. The caller may be a user's
+ *	thread that then gets no CPU time, so @offer holds nothing afterwards for which others wait.
  * @reach: step of a server after the PROPOSAL: find the device for s->version. After a failure it
  *	may be called again for an older version.
  * @server_reserve: step before the ACCEPT: get a group and an element. Sets @stream and
@@ -108,15 +109,16 @@ struct smc_path_setup {
  * @describe: fill in the path's part of this end's ACCEPT or CONFIRM.
  * @client_join: step after the ACCEPT, before the CONFIRM. Sets @stream.
  * @server_complete: step after the CONFIRM: make the connection usable. Returns -EPIPE if that
- *	fails, and the client, which believes that it is connected, would not read a DECLINE.
+ *	fails when the client already uses the connection, and so would not read a DECLINE.
  * @client_complete: step after the CONFIRM: make the connection usable. NULL if there is nothing to
  *	do.
- * @pair: all steps of both ends of one namespace, in version 2, without a message. Returns false
+ * @pair: do all steps of version 2 for two ends in one namespace, without messages. Returns false
  *	rather than allocate new memory for elements, or create a group. NULL if the path can't do
  *	this.
- * @end: release everything that the setup holds, except the stream. With @keep the connection is
- *	in use.
- * @learn: learn from the diagnosis of the peer's DECLINE, or 0, after @end; or NULL.
+ * @end: release everything that the setup holds, except the stream. @keep is true if the
+ *	connection remains in use.
+ * @learn: learn from the diagnosis of the peer's DECLINE, 0 if there was none. Called after @end.
+ *	NULL if there is nothing to learn.
  *
  * All functions are called in process context without a lock. They may sleep, except @offer. A step
  * returns 0 or -errno, which smc_setup_diagnosis() translates for a DECLINE. @end is called in any
@@ -147,14 +149,14 @@ extern const struct smc_path_type *const smc_path_types[SMC_N_PATHS];
 /**
  * struct smc_path_info - description of the path of a stream, for smc_diag
  * @role: role of this end in the link group
- * @link: number of the link in the group, or of the group
+ * @link: number of the link in its group with SMC-R, id of the group with SMC-D
  * @port: port number of the device
  * @device: name of the device
  * @gid: this end's address on the path
  * @peer_gid: the peer's address on the path
  * @token: token by which the peer addresses this end
  * @peer_token: token by which this end addresses the peer; 0 while not known
- * @index: index of the element that the peer writes into, as the peer knows it
+ * @index: index of this end's element, as CLC messages count it
  * @peer_index: index of the peer's element, once that is known
  */
 struct smc_path_info {
@@ -172,8 +174,8 @@ struct smc_path_info {
 
 /* Results of a publish other than an error. */
 enum smc_publish {
-	SMC_PUBLISH_BEGUN,	/* smc_stream_on_tx_done() follows, unless the path dies */
-	SMC_PUBLISH_DONE,	/* no call: the peer's host gets it unless the path dies */
+	SMC_PUBLISH_BEGUN,	/* smc_stream_on_tx_done() follows, unless the path is lost */
+	SMC_PUBLISH_DONE,	/* no call follows: the bytes arrive unless the path is lost */
 };
 
 /**
@@ -183,7 +185,7 @@ enum smc_publish {
  *	cursors and flags in @cdc, visible to the peer, in this order. The other fields of
  *	@cdc are for the path to fill. Called with st->lock held and softirqs disabled; must
  *	not sleep. Returns enum smc_publish; -EAGAIN if there is no room now, and
- *	smc_stream_on_tx_room() follows; another error if the path is dead, and
+ *	smc_stream_on_tx_room() follows; another error if the path is lost, and
  *	smc_stream_on_lost() follows or has been called.
  * @describe: fill @info, which is zeroed, with the path's description. Called with
  *	st->lock held and softirqs disabled; must not sleep. Returns false if the path is

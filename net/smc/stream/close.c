@@ -53,8 +53,8 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 		by_reset = true;
 	}
 	/*
-	 * Neither this end nor a later flag of the peer may set an error of the
-	 * socket's next connection.
+	 * With st->err set, neither this end nor a later flag of the peer can
+	 * set an error for the socket's next connection.
 	 */
 	if (!st->err) {
 		/* Pairs with smc_rx_shut() and smc_tx_shut(). */
@@ -85,8 +85,8 @@ static void smc_stream_linger(struct smc_stream *st, long timeo)
 }
 
 /*
- * All bytes for the local peer are in its element already, and its own end will
- * end both streams.
+ * Whether a closed stream waits only for its local peer. The local peer has all
+ * bytes in its element already, and when it closes, both streams are over.
  */
 static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
 {
@@ -95,10 +95,10 @@ static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
 }
 
 /*
- * The application is gone. The socket's memory and namespace must not depend on
- * when the local peer's application closes. So the local peer gets the time for
- * which TCP waits for a FIN. Even later, the local peer may read all bytes that
- * were written to it.
+ * Note that the application is gone. The socket and its namespace must not stay
+ * for as long as the local peer's application likes. So the local peer gets the
+ * time for which TCP waits for a FIN. After that it can still read all bytes
+ * that were written to it.
  */
 static void smc_stream_detach_app(struct smc_stream *st)
 {

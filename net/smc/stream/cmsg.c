@@ -32,7 +32,7 @@ static void smc_cmsg_put_timeval(struct msghdr *msg, bool is_new, const struct t
 		put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMP_OLD, sizeof(old), &old);
 }
 
-/* SO_TIMESTAMPING asks for arrival times. */
+/* Whether SO_TIMESTAMPING asks for arrival times. */
 static bool smc_cmsg_reports_arrivals(u32 tsflags)
 {
 	return (tsflags & SOF_TIMESTAMPING_SOFTWARE) &&
@@ -41,8 +41,8 @@ static bool smc_cmsg_reports_arrivals(u32 tsflags)
 }
 
 /*
- * As TCP's tcp_recv_timestamp(), which is not exported. There are no hardware
- * timestamps with SMC.
+ * Add arrival times as TCP's tcp_recv_timestamp() does, which is not exported.
+ * There are no hardware timestamps with SMC.
  */
 static void smc_cmsg_put_arrival(struct msghdr *msg, const struct sock *sk, u64 arrival)
 {
@@ -63,12 +63,12 @@ static void smc_cmsg_put_arrival(struct msghdr *msg, const struct sock *sk, u64 
 }
 
 /*
- * Number of bytes to read. As with TCP's FIN, the end of the stream counts as
- * one more byte, both before and after it is read.
+ * Count the bytes to read, for TCP_INQ. As with TCP's FIN, the end of the stream
+ * counts as one more byte, both before and after it is read.
  */
 static int smc_stream_inq(const struct smc_stream *st)
 {
-	/* Loaded before the bytes: a caller that sees the end sees all of them. */
+	/* Loaded before the positions: a caller that sees the end also sees all bytes. */
 	u8 flags = smp_load_acquire(&st->rx.conn_flags);
 	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);
 

@@ -13,16 +13,18 @@
 #include "stream.h"
 #include "tcp.h"
 
-/* Events beside EPOLL*. This one: the stream is over, so ->over() has to be called. */
+/* Events in addition to EPOLL*. */
+
+/* The stream is over: its path has to be told by ->over(). */
 #define SMC_EVENTS_OVER	((__force __poll_t)BIT(16))
-/* Bytes arrived, but fewer than SO_RCVLOWAT. They wake a reader in recv(), and no poller. */
+/* Bytes arrived, but fewer than SO_RCVLOWAT. This event wakes a reader in recv(), but no poller. */
 #define SMC_EVENTS_FEW	((__force __poll_t)BIT(17))
-/* A direction ended. This event wakes exclusive waiters, too, all of them. */
+/* A direction ended. This event wakes all waiters, even the exclusive ones. */
 #define SMC_EVENTS_END	((__force __poll_t)BIT(18))
 /*
- * Events that may have become true when a stream ends or fails. EPOLLHUP
- * reaches every sleeper and poller except a select() for writing. EPOLLIN is
- * not among them, because SIGIO would report bytes.
+ * Events that may have become true when a stream ends or fails. EPOLLHUP wakes
+ * every sleeper and poller except a select() for writing, which EPOLLOUT wakes.
+ * EPOLLIN is left out, because SIGIO would then report bytes.
  */
 #define SMC_EVENTS_ALL	(SMC_EVENTS_END | EPOLLHUP | EPOLLOUT | EPOLLWRNORM)
 /* The peer's host has received all flags that end this direction. */
@@ -37,8 +39,8 @@
 	(SMC_EVENTS_OVER | SMC_EVENTS_END_DELIVERED | SMC_EVENTS_STAMPS | SMC_EVENTS_AWAITED)
 
 /*
- * Wake function of a thread that sleeps for @events. A wake-up without a key
- * may be for any of them.
+ * Wake a thread that sleeps for @events: the core of its wait queue function. A
+ * wake-up without a key may be for any event.
  */
 static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, unsigned int mode,
 			       int sync, void *key)
@@ -55,50 +57,50 @@ static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, u
 	return woken_wake_function(wait, mode, sync, key);
 }
 
-/* TCP_NOTSENT_LOWAT: too many written bytes are not published. Needs st->sk. */
+/* Whether too many written bytes are unpublished, by TCP_NOTSENT_LOWAT. Needs @st->sk. */
 static inline bool smc_tx_exceeds_lowat(const struct smc_stream *st)
 {
-	/* As with TCP, whoever waits is told when that is less than half of the limit. */
+	/* As with TCP, a writer is woken once less than half of the limit is unpublished. */
 	return 2 * smc_tx_unsent(&st->tx) >= smc_tcp_notsent_lowat(st->sk);
 }
 
-/* There is enough room to wake a writer. */
+/* Whether there is enough room to wake a writer. */
 static inline bool smc_tx_writable(const struct smc_stream *st)
 {
 	return smc_tx_has_room(&st->tx) && !smc_tx_exceeds_lowat(st);
 }
 
-/* Asks error and flags: nothing that this end writes will reach the peer's application. */
+/* Whether, by error and flags, bytes written from now on can't reach the peer's application. */
 static inline bool smc_tx_shut(const struct smc_stream *st)
 {
 	/* Pairs with smc_stream_fail(): a thread that sees the end also sees its error. */
 	if (smp_load_acquire(&st->err) || READ_ONCE(st->tx.end_flags))
 		return true;
-	/* Pairs with smc_stream_update(), for the same reason. */
+	/* Pairs with smc_stream_update(): the error that the peer's flags cause is visible, too. */
 	return smp_load_acquire(&st->rx.conn_flags) & SMC_CONN_GONE;
 }
 
-/* There is room, or waiting for it is useless. */
+/* Whether there is room, or waiting for it is useless. */
 static inline bool smc_tx_ready(const struct smc_stream *st)
 {
 	return smc_tx_shut(st) || smc_tx_writable(st);
 }
 
 /*
- * Asks error and flags: the peer has closed in good order. TCP could not tell that from a shutdown
- * yet, so the next send succeeds and its bytes are discarded.
+ * Whether, by error and flags, the peer has closed in good order. TCP could not tell this from a
+ * shutdown yet, so the next send succeeds and its bytes are discarded.
  */
 static inline bool smc_tx_is_discarded(const struct smc_stream *st)
 {
 	/*
-	 * SMC_CONN_ABORT alone does not mean that this application ended: it
-	 * also answers a peer that stopped waiting.
+	 * SMC_CONN_ABORT in end_flags does not mean that this application ended
+	 * the stream: it is also the answer to a peer that stopped waiting.
 	 */
 	return !READ_ONCE(st->err) && !(READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT) &&
 	       (READ_ONCE(st->rx.conn_flags) & SMC_CONN_CLOSED);
 }
 
-/* Asks error and flags: nothing more will arrive. */
+/* Whether a reader gets no more bytes, by the error, shutdown(), or the peer's flags. */
 static inline bool smc_rx_shut(const struct smc_stream *st)
 {
 	/*
@@ -107,47 +109,50 @@ static inline bool smc_rx_shut(const struct smc_stream *st)
 	 */
 	if (smp_load_acquire(&st->err) || READ_ONCE(st->rcv_shutdown))
 		return true;
-	/* Pairs with smc_stream_update(), for the same reason. */
+	/* Pairs with smc_stream_update(): the bytes before the flags are visible, too. */
 	return smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_CONN_GONE);
 }
 
 /*
- * Asks the peer's flags: all that it wrote has arrived. As with TCP, that remains true if the
- * peer aborts later.
+ * Whether, by the peer's flags, all bytes that it wrote have arrived. As with TCP, this remains
+ * true if the peer aborts later.
  */
 static inline bool smc_rx_ended(const struct smc_stream *st)
 {
 	return READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING);
 }
 
-/* Urgent bytes are read in line. Before a socket is attached, false; attaching corrects that. */
+/*
+ * Whether urgent bytes are read in line. Without a socket the answer is no;
+ * smc_stream_attach() undoes a skip that follows from this.
+ */
 static inline bool smc_stream_is_inline(const struct smc_stream *st)
 {
 	return st->sk && sock_flag(st->sk, SOCK_URGINLINE);
 }
 
-/* Take a snapshot for a reader. */
+/* Take a snapshot of the receive positions for one decision of a reader. */
 static inline struct smc_rx_snapshot smc_stream_take_snapshot(const struct smc_stream *st)
 {
 	return smc_rx_take_snapshot(&st->rx, smc_stream_is_inline(st));
 }
 
-/* Bytes after @pos have arrived. */
+/* Whether bytes after @pos have arrived. */
 static inline bool smc_rx_is_beyond(const struct smc_stream *st, u64 pos)
 {
-	/* Pairs with smc_rx_arrive(): the bytes are there. */
+	/* Pairs with smc_rx_arrive(): the bytes are in the ring. */
 	return smp_load_acquire(&st->rx.received) > pos;
 }
 
-/* A reader at @pos need not wait: there are bytes, the end, or an error. */
+/* Whether a reader at @pos need not wait: there are bytes, the end, or an error. */
 static inline bool smc_stream_may_read(const struct smc_stream *st, u64 pos)
 {
 	return smc_rx_is_beyond(st, pos) || smc_rx_shut(st) || READ_ONCE(st->sk->sk_err);
 }
 
 /*
- * Take the socket's error for a call that transfers data. The reset of the TCP
- * connection, which follows, is no second error then.
+ * Take the socket's error for a call that transfers data, and note that. The
+ * reset of the TCP connection, which follows, then sets no second error.
  */
 static inline int smc_stream_take_error(struct smc_stream *st)
 {
@@ -162,10 +167,12 @@ static inline int smc_stream_take_error(struct smc_stream *st)
  * smc_stream_note_credit() - schedule a credit message to the peer, if it is due
  * @st: stream, its lock held
  *
- * Credit is returned lazily, so that one message returns much of the window: a
- * quarter of the element or, while the peer is short of window, a quarter of
- * the bytes that were not reported when it said so. Less than that is returned
- * only after a delay.
+ * Credit is due when it is a quarter of the element, so that one message
+ * returns much of the window. It is due earlier only while the peer asks for
+ * window. If the peer asks for updates alone (SMC_PROD_UPDATE_REQUESTED), any
+ * credit is due. If the peer is blocked (SMC_PROD_WRITE_BLOCKED), credit is due
+ * when it is a quarter of the bytes that were unreported at the request, when
+ * the reader has emptied the ring, or when the hold timer expires.
  *
  * Return: true if the next push sends the credit.
  */
@@ -178,13 +185,13 @@ bool smc_stream_note_credit(struct smc_stream *st);
  * @began: local_clock() when the wait began
  *
  * Context: the socket lock is held; it is released during the polling.
- * Return: true if there is something to read; the wait has been noted then.
- * False if the caller has to sleep, and to note the wait afterwards.
+ * Return: true if there is something to read; smc_stream_note_wait() was called
+ * then. False if the caller has to sleep, and to call it afterwards.
  */
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 
 /**
- * smc_stream_spin_begin() - start with the estimate that another stream's first wait left
+ * smc_stream_spin_begin() - estimate the first wait by that of an earlier stream
  * @st: stream
  * @role: role of this end
  */
@@ -206,16 +213,16 @@ bool smc_stream_has_enough(const struct smc_stream *st);
  */
 void smc_stream_note_wait(struct smc_stream *st, u64 took);
 
-/* The socket currently asks for arrival times. */
+/* Whether the socket currently asks for arrival times. */
 static inline bool smc_stream_asks_for_arrivals(const struct smc_stream *st)
 {
 	return st->sk && (READ_ONCE(st->sk->sk_flags) & SK_FLAGS_TIMESTAMP);
 }
 
 /*
- * The socket asks for arrival times, or did before. The first arrival is
- * recorded after its bytes became readable, but under the same hold of the
- * lock.
+ * Whether the socket asks for arrival times, or did before. A reader may find
+ * the first bytes before @arrivals is set. But both happen under one hold of
+ * the stream's lock, for which smc_stream_arrived_at() waits.
  */
 static inline bool smc_stream_times_arrivals(const struct smc_stream *st)
 {
@@ -232,7 +239,7 @@ void smc_stream_note_arrival(struct smc_stream *st, u64 begin);
 /**
  * smc_stream_arrived_at() - return the arrival time of a byte
  * @st: stream
- * @pos: position of the byte, which was not consumed before the read
+ * @pos: position of the byte, which was unread when the caller's read began
  *
  * Context: any, without @st->lock.
  * Return: nanoseconds since 1970; 0 if the byte has not arrived, or its time
@@ -244,18 +251,18 @@ u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos);
  * smc_stream_take_cmsg() - parse the control messages of a sendmsg()
  * @st: stream of a socket
  * @msg: message
- * @tsflags: set to the SOF_TIMESTAMPING_TX_* that are requested, among other flags
+ * @tsflags: set to SOF_TIMESTAMPING_*: the socket's, but with the TX flags of @msg if it has any
  *
  * Return: 0 or -EINVAL.
  */
 int smc_stream_take_cmsg(const struct smc_stream *st, struct msghdr *msg, u32 *tsflags);
 
 /**
- * smc_zerocopy_begin() - before a send: allocate its MSG_ZEROCOPY notification,
- * if one is requested
+ * smc_zerocopy_begin() - allocate the MSG_ZEROCOPY notification for a send, if
+ * one is requested
  * @sk: socket, locked
  * @msg: message
- * @len: its bytes
+ * @len: number of bytes in @msg
  * @notice: set to the notification, for smc_zerocopy_end(), or to NULL
  *
  * Return: 0, or -ENOBUFS if too many notifications are unread, or too much
@@ -265,19 +272,19 @@ int smc_zerocopy_begin(struct sock *sk, const struct msghdr *msg, size_t len,
 		       struct ubuf_info **notice);
 
 /**
- * smc_zerocopy_end() - after a send: notify that its bytes were copied
+ * smc_zerocopy_end() - notify the application that the bytes of a send were copied
  * @notice: notification, or NULL
- * @is_sent: some bytes were sent; otherwise the number of the notification is returned
+ * @is_sent: bytes were sent; otherwise there is no notification, and its number is used again
  *
  * Context: process, the socket locked.
  */
 void smc_zerocopy_end(struct ubuf_info *notice, bool is_sent);
 
 /**
- * smc_tx_timestamps_number() - before a send: begin to number bytes, if the socket has
- * just asked for that
+ * smc_tx_timestamps_number() - begin to number bytes if SOF_TIMESTAMPING_OPT_ID
+ * was set after the last send
  * @st: stream, its socket locked
- * @tsflags: the socket's flags
+ * @tsflags: SOF_TIMESTAMPING_* of the send that begins
  */
 void smc_tx_timestamps_number(struct smc_stream *st, u32 tsflags);
 
@@ -286,8 +293,8 @@ void smc_tx_timestamps_number(struct smc_stream *st, u32 tsflags);
  * @st: stream, its socket locked
  * @tsflags: SOF_TIMESTAMPING_TX_*, among other flags
  *
- * The next smc_stream_unlock() checks whether one is due. If memory is short,
- * there is no timestamp.
+ * The next smc_stream_unlock() checks whether a timestamp is due. If memory is
+ * short, there is no timestamp.
  */
 void smc_tx_timestamps_ask(struct smc_stream *st, u32 tsflags);
 
@@ -306,24 +313,24 @@ bool smc_tx_timestamps_are_due(const struct smc_stream *st);
 void smc_tx_timestamps_report(struct smc_stream *st);
 
 /*
- * Bytes that the application has read and that were not reported to the peer.
- * Either lock suffices.
+ * Count the bytes that the application has read and that were not reported to
+ * the peer. The socket lock or the stream's lock is held.
  */
 static inline u64 smc_rx_freed(const struct smc_stream *st)
 {
 	return READ_ONCE(st->rx.consumed) - READ_ONCE(st->rx.reported);
 }
 
-/* The peer is short of window, and this end has some to return. */
+/* Whether the peer asks for window, and this end has some to return. */
 static inline bool smc_rx_window_is_wanted(const struct smc_stream *st)
 {
 	return smc_rx_freed(st) && (READ_ONCE(st->rx.prod_flags) & SMC_PROD_WANT_WINDOW);
 }
 
 /**
- * smc_stream_push() - publish bytes, flags and cursors that wait for it
+ * smc_stream_push() - publish bytes, flags and cursors that are due
  * @st: stream
- * @how: whether they may be held back
+ * @how: whether small amounts may be held back
  *
  * Context: softirqs off, @st->lock held.
  */
@@ -335,17 +342,17 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how);
  * @st: stream
  *
  * For this end and for the local peer: answer the other end's publish, wake
- * waiters, and end the stream if both ends have closed.
+ * waiters, and end the stream if both ends have closed or the path is lost.
  */
 void smc_stream_unlock(struct smc_stream *st) __releases(st->lock);
 
 /**
- * smc_stream_want_room() - have a writer woken when there is room
+ * smc_stream_want_room() - request that a writer is woken when there is room
  * @st: stream, its lock not held
  * @has_bytes: the writer is a send() that has bytes left
  *
- * Publishes the written bytes, since only that makes room. Room that exists
- * already wakes no writer, so the caller has to check again afterwards.
+ * Publishes the written bytes, because only published bytes can make room. Room
+ * that exists already wakes no writer, so the caller has to check again.
  */
 void smc_stream_want_room(struct smc_stream *st, bool has_bytes);
 
@@ -379,55 +386,55 @@ void smc_stream_fail(struct smc_stream *st, int err);
 void smc_stream_break(struct smc_stream *st, int err);
 
 /**
- * smc_stream_fin_time() - how long to wait for the peer's end after this end's
+ * smc_stream_fin_time() - return how long a closed stream waits for its peer to close
  * @st: stream of a socket
  *
- * This is the time that TCP waits for a FIN, but at most TCP_FIN_TIMEOUT_MAX:
- * the memory is the host's, and the sysctl belongs to the owner of the
- * namespace.
+ * TCP waits as long for a FIN, but here TCP_FIN_TIMEOUT_MAX is the limit: the
+ * stream takes memory of the host, and the owner of the namespace sets the sysctl.
  *
  * Return: jiffies.
  */
 unsigned long smc_stream_fin_time(const struct smc_stream *st);
 
 /**
- * smc_stream_check_orphan() - the end_work of an orphan
+ * smc_stream_check_orphan() - end an orphan that is over or whose peer is late (end_work)
  * @st: stream; the work holds a reference
  *
- * The work runs when the peer's time is over, and when the stream is over.
+ * The work runs when the peer's time limit has expired, and when the stream is over.
  */
 void smc_stream_check_orphan(struct smc_stream *st);
 
 /**
- * smc_stream_check_local_peer() - the end_work of a closed stream that only waits for
- * its local peer's end
+ * smc_stream_check_local_peer() - end a closed stream whose local peer is late to
+ * close (end_work)
  * @st: stream; the work holds a reference
  */
 void smc_stream_check_local_peer(struct smc_stream *st);
 
 /**
- * smc_stream_update_orphan() - after each change of an orphan: restart the
- * peer's time on progress
- * @st: stream, its lock held
+ * smc_stream_update_orphan() - restart the time limit of an orphan's peer on progress
+ * @st: stream that may have changed, its lock held
  */
 void smc_stream_update_orphan(struct smc_stream *st);
 
-/* Bytes wait for the peer now, or did before. Otherwise there is nothing to time. */
+/*
+ * Whether bytes wait for the peer, or did at the last call of
+ * smc_stream_update_user_timeout(). Otherwise that function has nothing to do.
+ */
 static inline bool smc_stream_has_undelivered(const struct smc_stream *st)
 {
 	return st->user_progress || smc_stream_undelivered(st) || st->tx.blocked;
 }
 
 /**
- * smc_stream_update_user_timeout() - after each change of a stream: start or
- * restart its user timeout
- * @st: stream, its lock held
+ * smc_stream_update_user_timeout() - start the user timeout, or restart it on progress
+ * @st: stream that may have changed, its lock held
  */
 void smc_stream_update_user_timeout(struct smc_stream *st);
 
 /**
- * smc_stream_check_user_timeout() - the timer of TCP_USER_TIMEOUT
- * @timer: timer in its stream; it holds a reference
+ * smc_stream_check_user_timeout() - reset a stream whose TCP_USER_TIMEOUT has expired
+ * @timer: the stream's user_timer, which owns a reference to the stream
  */
 void smc_stream_check_user_timeout(struct timer_list *timer);
 
@@ -435,19 +442,20 @@ void smc_stream_check_user_timeout(struct timer_list *timer);
  * smc_stream_start_hold_timer() - limit the time for which something is held back
  * @st: stream, its lock held
  *
- * Small amounts of data, a small window, and a wake-up for a little room are
- * held back until there is more of them. But the other end may need exactly
- * these to continue.
+ * This end holds back small amounts of data, small amounts of credit, and the
+ * wake-up of a writer for little room, until there is more. But an application
+ * may need exactly these to continue. The timer also reports timestamps that
+ * smc_tx_timestamps_report() left.
  */
 void smc_stream_start_hold_timer(struct smc_stream *st);
 
 /*
- * The functions that each transfer runs through never cross from one page into
- * another, wherever the linker puts them, because each is smaller than its
- * alignment. An emulator that links jumps only within pages, as QEMU does,
- * takes a twentieth more time for a round trip if they cross. Each function has
- * a section of its own: in a shared section the assembler would fill the gaps
- * with jumps, and objtool warns about those.
+ * Each function that every transfer calls stays within one page, wherever the
+ * linker puts it, because it is smaller than its alignment. Across pages, a
+ * round trip takes a twentieth longer in an emulator such as QEMU, which links
+ * jumps only within a page. Each function has a section of its own: in a shared
+ * section the assembler would fill the gaps with jumps, and objtool warns about
+ * those.
  */
 __typeof__(smc_stream_recv) smc_stream_recv
 	__section(".text.smc_stream_recv") __aligned(SZ_4K);

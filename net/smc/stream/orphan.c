@@ -6,20 +6,20 @@
  * longer than it would keep one of TCP's. As long as the peer has not reported
  * that it has read everything, it has to report some progress within the time
  * for which TCP probes a closed window of an orphan's peer. The time is not
- * shorter, because other implementations discard unread bytes at the
- * SMC_CONN_ABORT below. Until the last byte has found a window,
- * TCP_USER_TIMEOUT may shorten the time (user_timeout.c). When everything is
- * read, the peer has to end the stream within the time for which TCP waits for
- * a FIN. After either time this end sends SMC_CONN_ABORT, which the peer's
- * kernel answers without its application. If the peer does not answer even that
- * for as long as TCP waits for a FIN, it is given up. It may still write, so
- * the element is not reused (path->over() ensures that).
+ * shorter, because other implementations discard unread bytes when they receive
+ * SMC_CONN_ABORT. Until the last byte has found a window, TCP_USER_TIMEOUT may
+ * shorten the time (user_timeout.c). When everything is read, the peer has to
+ * end the stream within the time for which TCP waits for a FIN. After either
+ * time this end sends SMC_CONN_ABORT, which the peer's kernel answers without
+ * its application. If the answer does not come for as long as TCP waits for a
+ * FIN, the peer is given up. It may still write, so path->over() ensures that
+ * this end's element is not reused.
  *
  * The orphans of the host are limited as TCP's are: in number by
  * net.smc.max_orphans, and in memory by an eighth of the total. Streams whose
  * peer was given up count for as long as their elements exist. They may take
- * half of each limit. Beyond that the path ends a link group, along with the
- * group's other connections.
+ * half of each limit. If they exceed that, the path ends a link group, along
+ * with the group's other connections.
  */
 
 #include <linux/mm.h>
@@ -33,9 +33,10 @@
 #include "workqueue.h"
 
 /*
- * TCP sends its first window probe after 0.2 s, and ten more, each after twice
- * the time of the last. Then it gives up a peer whose window has stayed closed.
- * While the peer answers, net.ipv4.tcp_orphan_retries does not shorten that.
+ * TCP sends its first window probe after 0.2 s, and doubles the interval for
+ * each of ten more, up to TCP_RTO_MAX. Then it gives up a peer whose window has
+ * stayed closed. net.ipv4.tcp_orphan_retries is for peers that do not answer
+ * the probes.
  */
 #define SMC_ORPHAN_PROBE_TIME	((BIT(10) - 1) * TCP_RTO_MIN + TCP_RTO_MAX)
 
@@ -53,7 +54,7 @@ static void smc_orphans_add(int n, long pages)
 	atomic_long_add(pages, &smc_orphan_pages);
 }
 
-/* Whether these are within one of @parts of what the host may quarantine. */
+/* Whether @n streams of @pages fit into one of @parts equal parts of the limits for quarantine. */
 static bool smc_quarantine_fits(int n, long pages, int parts)
 {
 	return n <= READ_ONCE(smc_sysctl_max_orphans) / (2 * parts) &&
@@ -78,7 +79,7 @@ unsigned long smc_stream_fin_time(const struct smc_stream *st)
 	return min(tcp_fin_time(st->sk), TCP_FIN_TIMEOUT_MAX);
 }
 
-/* The limits of the host allow one more orphan, of @pages. */
+/* Whether the limits of the host allow one more orphan, of @pages. */
 static bool smc_orphans_have_room(long pages)
 {
 	int n = atomic_read(&smc_n_orphans) + atomic_read(&smc_n_quarantined);
@@ -87,7 +88,7 @@ static bool smc_orphans_have_room(long pages)
 	return n < READ_ONCE(smc_sysctl_max_orphans) && pages <= totalram_pages() / 8;
 }
 
-/* Time limit of the peer for what @st waits for now, in jiffies. */
+/* Return the peer's time limit, in jiffies, for the event that @st waits for now. */
 static unsigned long smc_orphan_time(const struct smc_stream *st)
 {
 	unsigned long fin_time = smc_stream_fin_time(st);
@@ -104,7 +105,7 @@ static unsigned long smc_orphan_time(const struct smc_stream *st)
 	return SMC_ORPHAN_PROBE_TIME;
 }
 
-/* The TCP connection can be closed: the peer knows of the end, or never will. */
+/* Whether the TCP connection can be closed: the peer knows of the end, or never will. */
 static bool smc_orphan_leaves_tcp(const struct smc_stream *st)
 {
 	return st->orphan && (smc_stream_is_over(st) || smc_stream_has_ended(st));
@@ -127,8 +128,9 @@ void smc_stream_update_orphan(struct smc_stream *st)
 }
 
 /*
- * The peer's time is over. The work runs again after the next time limit, or at
- * once if the stream is over.
+ * Reset the stream, as the peer's time limit has expired; if it was reset before,
+ * give up the peer. The work runs again after the next time limit, or at once if
+ * the stream is over.
  */
 static void smc_orphan_expire(struct smc_stream *st)
 {
@@ -149,7 +151,7 @@ static void smc_orphan_end(struct smc_stream *st)
 	smc_stat_orphan(sn, SMC_ORPHANS, -1);
 	smc_orphans_add(-1, -smc_stream_pages(st));
 	smc_stream_put(st);
-	/* The exit of the namespace waits for this, so only the address may be used after it. */
+	/* At zero the namespace may exit and free @sn. wake_up_var() uses only the address. */
 	if (atomic_dec_and_test(&sn->orphans))
 		wake_up_var(&sn->orphans);
 }
@@ -169,7 +171,7 @@ void smc_stream_check_orphan(struct smc_stream *st)
 
 	spin_lock_bh(st->lock);
 	over = smc_stream_is_over(st);
-	/* While this work waited for the lock, the peer's time restarted, or the stream ended. */
+	/* The peer's time restarted, or the stream ended, while this run waited for the lock. */
 	stale = delayed_work_pending(&st->end_work);
 	if (smc_orphan_leaves_tcp(st)) {
 		sock = st->orphan;
@@ -182,7 +184,7 @@ void smc_stream_check_orphan(struct smc_stream *st)
 	smc_stream_unlock(st);
 	if (sock)
 		smc_orphan_close_tcp(st, sock);
-	/* The end of the stream was the last to queue the work. */
+	/* Nothing queues the work after the end of the stream, so this run is the last. */
 	if (over && !stale)
 		smc_orphan_end(st);
 }

@@ -15,7 +15,7 @@ enum smc_orphan_wait {
 	SMC_ORPHAN_ANSWER,	/* the peer's kernel answers SMC_CONN_ABORT */
 };
 
-/* The event that an orphan waits for now. */
+/* Return the event that an orphan waits for now. */
 static inline enum smc_orphan_wait smc_orphan_waits_for(const struct smc_stream_tx *tx)
 {
 	if (tx->end_flags & SMC_CONN_ABORT)
@@ -26,7 +26,7 @@ static inline enum smc_orphan_wait smc_orphan_waits_for(const struct smc_stream_
 }
 
 /**
- * smc_orphan_progress() - a value that changes when the peer's time restarts
+ * smc_orphan_progress() - compute a value that changes when the peer's time limit restarts
  * @tx: send positions of the stream
  * @is_over: the stream is over, and no longer waits
  *
@@ -38,7 +38,7 @@ static inline u64 smc_orphan_progress(const struct smc_stream_tx *tx, bool is_ov
 		return ~0ULL;
 	if (tx->end_flags & SMC_CONN_ABORT)
 		return ~0ULL - 1;
-	/* If all bytes were acked before, publishing the final flags still changes the value. */
+	/* Publishing the final flags changes the value even if all bytes were consumed before. */
 	return 2 * tx->acked + !!(tx->conn_flags & SMC_CONN_GONE);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * rx.h, tx.h and the headers with decisions need this beside wire/platform.h:
- * access to positions that others may move at the same time. These headers are
- * also compiled for user space, for unit tests, which define the accesses.
+ * Access to positions that other threads may move at the same time, for rx.h,
+ * tx.h and the other headers that are also compiled for user space, for unit
+ * tests. The tests define the accesses themselves.
  */
 #ifndef SMC_STREAM_PLATFORM_H
 #define SMC_STREAM_PLATFORM_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* poll(): the operations that would not wait. */
+/* poll(): which operations would not have to wait. */
 
 #include <linux/tcp.h>
 #include <net/sock.h>
@@ -7,8 +7,8 @@
 #include "internal.h"
 
 /*
- * So many bytes are enough to wake a reader: as many as SO_RCVLOWAT says. As
- * with TCP, fewer are enough while the peer has no window, because no more will
+ * Whether @bytes are enough to wake a reader: as many as SO_RCVLOWAT says. As
+ * with TCP, fewer are enough while the peer asks for window, because no more may
  * arrive then.
  */
 static bool smc_stream_is_enough(const struct smc_stream *st, u64 bytes)
@@ -25,7 +25,7 @@ bool smc_stream_has_enough(const struct smc_stream *st)
 	return smc_stream_is_enough(st, smc_snapshot_readable(&at));
 }
 
-/* An urgent byte that a read would only step over does not count as readable. */
+/* Whether poll() reports bytes. An urgent byte that a read would only step over does not count. */
 static bool smc_stream_is_readable(const struct smc_stream *st)
 {
 	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When a stream publishes to its peer, and what. */
+/* Publishing: when a stream sends bytes, cursors and flags to its peer, and which of them. */
 
 #include <net/sock.h>
 
@@ -7,7 +7,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Call the path once. Return: 0, or its error, with nothing changed. */
+/* Publish once by the path. Return: 0, or the path's error, with the stream unchanged. */
 static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 {
 	u64 consumed = READ_ONCE(st->rx.consumed);
@@ -18,7 +18,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 					    consumed - st->rx.reported),
 		.conn_flags = st->tx.conn_flags | final,
 	};
-	/* TCP_NOTSENT_LOWAT may hold back a writer that waits. */
+	/* A writer that waits because of TCP_NOTSENT_LOWAT may continue after this publish. */
 	bool limited = READ_ONCE(st->tx.waiting) && smc_tx_exceeds_lowat(st);
 	int rc;
 

@@ -27,7 +27,7 @@ enum smc_push {
 enum smc_publish_decision {
 	SMC_DUE_NOTHING,	/* there is nothing to publish */
 	SMC_DUE_HELD,		/* wait until a completion pushes it */
-	SMC_DUE_LIMITED,	/* wait for the peer's credit, or smc_stream_start_hold_timer() */
+	SMC_DUE_LIMITED,	/* wait for the peer's credit, but no longer than the hold timer */
 	SMC_DUE_NOW,
 };
 
@@ -52,11 +52,11 @@ static inline bool smc_publish_is_allowed(const struct smc_stream_tx *tx, u8 pee
 }
 
 /**
- * smc_publish_end() - where the next publish ends
+ * smc_publish_end() - determine where the next publish ends
  * @tx: send positions of the stream
  *
- * An urgent byte is the last one of its publish, because that is the byte that
- * the flag refers to.
+ * An urgent byte is the last one of its publish, because
+ * SMC_PROD_URGENT_PRESENT refers to the last byte.
  */
 static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 {
@@ -73,7 +73,7 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 	return end < window ? end : window;
 }
 
-/* No more bytes follow: this publish has all of them, or the peer accepts no more. */
+/* Whether no bytes follow a publish up to @end: none are left, or either end discards them. */
 static inline bool smc_publish_is_last(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
 	return end == READ_ONCE(tx->written) || (tx->end_flags & SMC_CONN_ABORT) ||
@@ -81,7 +81,7 @@ static inline bool smc_publish_is_last(const struct smc_stream_tx *tx, u64 end, 
 }
 
 /**
- * smc_publish_final() - which connection flags to send for the first time
+ * smc_publish_final() - determine which connection flags to send for the first time
  * @tx: send positions of the stream
  * @end: position where the publish ends
  * @peer: connection flags that the peer has published
@@ -108,8 +108,8 @@ static inline u8 smc_publish_final(const struct smc_stream_tx *tx, u64 end, u8 p
  *	the caller checks
  *
  * The ring may be full of bytes that were published without a completion, and
- * the peer has no reason to report that it read them. A writer that waits for
- * room then waits until one more message completes.
+ * the peer may have no reason to report that it read them. Then a waiting writer
+ * gets room only when one more message completes.
  */
 static inline bool smc_publish_lacks_completion(const struct smc_stream_tx *tx)
 {
@@ -118,8 +118,9 @@ static inline bool smc_publish_lacks_completion(const struct smc_stream_tx *tx)
 }
 
 /*
- * Amounts of less than @enough wait for a publish in flight, so that many small
- * writes share one message. The completion of that publish pushes them.
+ * Whether @pending bytes wait for a publish in flight. Amounts of less than
+ * @enough do, so that many small writes share one message. The completion of
+ * the publish in flight pushes them.
  */
 static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pending,
 					const unsigned int *enough)
@@ -131,10 +132,11 @@ static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pend
 }
 
 /*
- * Bytes that follow a nearly closed window wait until there is enough of it for
- * a useful message. The publish that used up the window has asked the peer to
- * return it. But the peer may read nothing before it has the remaining bytes,
- * so this wait is limited (RFC 1122 section 4.2.3.4).
+ * Whether bytes wait for a larger window. If the window is nearly closed, bytes
+ * beyond it wait until it is large enough for a useful message. The publish that
+ * used up the window has asked the peer to return it. But the peer may read
+ * nothing before it has the remaining bytes, so this wait is limited (RFC 1122
+ * section 4.2.3.4).
  */
 static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *tx, u64 end)
 {
@@ -145,8 +147,8 @@ static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *t
 /**
  * smc_publish_decide() - whether the next publish is due
  * @tx: send positions of the stream
- * @how: whether it may be held back
- * @end: position where it ends
+ * @how: whether the publish may be held back
+ * @end: position where the publish ends
  * @final: result of smc_publish_final()
  * @enough: number of bytes that do not wait for a publish in flight, from
  *	net.smc.autocorking_size
@@ -170,7 +172,7 @@ static inline enum smc_publish_decision smc_publish_decide(const struct smc_stre
 }
 
 /**
- * smc_publish_prod_flags() - the producer's flags of a publish
+ * smc_publish_prod_flags() - determine the producer flags of a publish
  * @tx: send positions of the stream
  * @end: position where the publish ends
  * @final: result of smc_publish_final()
@@ -182,15 +184,16 @@ static inline u8 smc_publish_prod_flags(const struct smc_stream_tx *tx, u64 end,
 	u8 flags = tx->prod_flags;
 
 	/*
-	 * A publish that uses up the window asks for its return at once. A peer
-	 * that has read everything by the time of a later request may have no
-	 * occasion to answer.
+	 * The publish that uses up the window also asks the peer to return it.
+	 * If the request came later, a peer that has read everything by then
+	 * might have no occasion to answer.
 	 */
 	if (smc_tx_window_is_low(tx, end))
 		flags |= SMC_PROD_WANT_WINDOW;
 	/*
-	 * The time limit of an orphan depends on what the peer reads, and an
-	 * orphan can't ask for that later.
+	 * UPDATE_REQUESTED alone asks the peer to report each read. An orphan
+	 * needs these reports for its peer's time limit, and can't ask for them
+	 * later, because it publishes no more.
 	 */
 	if ((final & SMC_CONN_CLOSED) && end != tx->acked && !has_local_peer) {
 		flags &= ~SMC_PROD_WRITE_BLOCKED;

@@ -26,12 +26,13 @@ static bool smc_stream_credit_is_due(const struct smc_stream *st)
 		return false;
 	if (freed >= st->rx.size / 4)
 		return true;
-	/* A request for an update alone is answered after each read. */
+	/* SMC_PROD_UPDATE_REQUESTED alone asks for a report of each read. */
 	if (wants == SMC_PROD_UPDATE_REQUESTED)
 		return true;
 	/*
-	 * The peer's window may be smaller than the element. The bytes that it
-	 * has sent show its size.
+	 * The peer may use less of the window than the element has, such as the
+	 * size of its own ring. The bytes that were unreported when the peer
+	 * asked for window show how much it uses.
 	 */
 	if (!wants)
 		return false;
@@ -66,9 +67,9 @@ static void smc_stream_give_credit(struct smc_stream *st)
 }
 
 /*
- * recv(MSG_OOB): read the urgent byte ahead of the bytes before it. Functions
- * that few reads call, like this one, are out of line, so that all other reads
- * save no registers for them.
+ * Do the work of recv(MSG_OOB): read the urgent byte ahead of the bytes before
+ * it. Functions that few reads call, like this one, are out of line, so that
+ * other reads need not save registers for them.
  */
 static noinline int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr *msg, size_t len,
 					   int flags)
@@ -83,7 +84,7 @@ static noinline int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr 
 	spin_lock_bh(st->lock);
 	unread = rx->urgent_unread;
 	byte = rx->urgent_byte;
-	/* As with TCP, the byte stays readable only after an orderly end. */
+	/* As with TCP, a reset makes the byte unreadable, but an orderly end does not. */
 	is_lost = smc_stream_has_failed(st) && !smc_rx_ended(st);
 	if (!(flags & MSG_PEEK) && !is_lost)
 		rx->urgent_unread = false;
@@ -105,7 +106,7 @@ static noinline int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr 
 	return memcpy_to_msg(msg, &byte, 1) ? -EFAULT : 1;
 }
 
-/* A reader does not wake for other events of the socket, above all not for a writer's room. */
+/* Wake a reader only for a reader's events, above all not for a writer's room. */
 static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mode, int sync,
 				  void *key)
 {
@@ -113,7 +114,7 @@ static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mo
 			    sync, key);
 }
 
-/* Out of line: a reader that finds bytes by busy polling needs no wait queue entry. */
+/* Out of line, because a reader that finds bytes by busy polling needs no wait queue entry. */
 static noinline void smc_stream_sleep_for_data(struct smc_stream *st, u64 pos, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, smc_stream_wake_reader);
@@ -125,8 +126,8 @@ static noinline void smc_stream_sleep_for_data(struct smc_stream *st, u64 pos, l
 }
 
 /*
- * Wait for bytes after @pos. The socket lock is released meanwhile, so another
- * reader may take them.
+ * Wait for bytes after @pos. The wait releases the socket lock, so another
+ * reader may take the bytes.
  * Return: 0 to check again, 1 at the end of the stream (orderly, or by the
  * socket's error), or an error.
  */
@@ -152,7 +153,7 @@ static int smc_stream_wait_for_data(struct smc_stream *st, u64 pos, long *timeo)
 	return 0;
 }
 
-/* A signal is pending, perhaps for an urgent byte that has arrived. */
+/* Whether a signal is pending, such as the SIGURG of an urgent byte that has arrived. */
 static noinline bool smc_stream_urgent_signals(struct smc_stream *st)
 {
 	/*
@@ -164,7 +165,7 @@ static noinline bool smc_stream_urgent_signals(struct smc_stream *st)
 	return signal_pending(current);
 }
 
-/* As with TCP, an urgent byte that was read past or stepped over can't be read any more. */
+/* As with TCP, withdraw the urgent byte from recv(MSG_OOB) once the reader has passed it. */
 static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 {
 	if (likely(!READ_ONCE(st->rx.urgent_unread)))
@@ -176,9 +177,9 @@ static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 }
 
 /*
- * Memory beyond the ring belongs to somebody else. A reader whose position is
- * not within the published bytes is a bug: the stream is reset, so neither the
- * reader nor the peer gets more of it.
+ * Reset a stream whose reader's position is outside the published bytes, which
+ * is a bug. Memory beyond the ring belongs to other connections, and neither the
+ * reader nor the peer may get it.
  */
 static noinline int smc_stream_abort_bad_position(struct smc_stream *st)
 {
@@ -187,7 +188,7 @@ static noinline int smc_stream_abort_bad_position(struct smc_stream *st)
 	return -ECONNRESET;
 }
 
-/* Move consumed to the reader's position: the bytes before it belong to the peer again. */
+/* Move consumed to the reader's position @pos, so that the peer may reuse the room before it. */
 static void smc_stream_consume(struct smc_stream *st, u64 pos)
 {
 	if (pos == st->rx.consumed)
@@ -200,16 +201,16 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 	st->rx.offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - st->rx.consumed);
 	/* The copy out of the ring is complete before the peer may overwrite it. */
 	smp_store_release(&st->rx.consumed, pos);
-	/* The position is visible before the check whether the peer waits for the window. */
+	/* Pairs with smc_stream_update(): store consumed before checking what the peer asks for. */
 	smp_mb();
 	smc_stream_give_credit(st);
 }
 
 /*
  * Copy some of the @len bytes at @pos, or discard them. The copy may sleep in a
- * page fault with the socket locked: it only delays this end's own ring. This
- * function and smc_stream_read() are inline, so that the snapshot stays in
- * registers.
+ * page fault with the socket locked: the ring is this end's own, so the peer
+ * need not wait. This function and smc_stream_read() are inline, so that the
+ * snapshot stays in registers.
  * Return: number of bytes, or an error.
  */
 static __always_inline ssize_t smc_stream_take(struct smc_stream *st,
@@ -229,7 +230,7 @@ static __always_inline ssize_t smc_stream_take(struct smc_stream *st,
 	return len;
 }
 
-/* Result of a read without bytes whose wait returned @rc. An orderly end is no error. */
+/* Return the result of a read that got no bytes and ended with @rc. An orderly end is no error. */
 static int smc_stream_end_of_read(struct smc_stream *st, int rc)
 {
 	return rc > 0 && !smc_rx_ended(st) ? smc_stream_take_error(st) : min(rc, 0);
@@ -282,7 +283,7 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 		if (rc)
 			break;
 	} while (done < len);
-	/* A read of zero bytes has just waited, and another reader may have moved the position. */
+	/* While a read of zero bytes waited, another reader may have moved the position. */
 	if (unlikely(!len))
 		*pos = max(*pos, smc_stream_take_snapshot(st).start);
 	/* A read that has bytes leaves the error to the next call. */
@@ -302,7 +303,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 	if (unlikely(flags & MSG_OOB)) {
 		/*
 		 * A program that only reads urgent bytes has to return the
-		 * window of skipped ones, too.
+		 * window of the bytes that it skips, too.
 		 */
 		if (!peek)
 			smc_stream_consume(st, smc_stream_take_snapshot(st).start);
@@ -430,6 +431,6 @@ bool smc_stream_at_mark(const struct smc_stream *st)
 {
 	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);
 
-	/* As with TCP, true even if a reset came instead of the byte. */
+	/* As with TCP, true even if this end has refused the urgent byte by a reset. */
 	return at.urgent == at.start + 1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The positions of what a stream receives, and of its reader.
+ * The positions of a stream's receive side, and of its reader.
  *
  * At any time
  *
@@ -28,8 +28,8 @@
 struct smc_stream_rx {
 	u8 *ring;
 	u32 size;
-	u64 received;		/* end of what the peer published */
-	u64 consumed;		/* end of what the application read */
+	u64 received;		/* end of the bytes that the peer published */
+	u64 consumed;		/* end of the bytes that the application read */
 	u64 reported;		/* value of consumed that was last sent to the peer */
 	u32 offset;		/* offset of consumed in the ring */
 	struct smc_cursor received_cursor;	/* cursor of received */
@@ -39,17 +39,17 @@ struct smc_stream_rx {
 	u64 urgent_skip;	/* end of replaced urgent bytes that the reader steps over, or 0 */
 	u8 urgent_byte;
 	bool urgent_unread;
-	u8 prod_flags;		/* the last ones received from the peer */
-	u8 conn_flags;
+	u8 prod_flags;		/* of the peer's last message */
+	u8 conn_flags;		/* of all messages of the peer */
 };
 
 /**
  * struct smc_rx_snapshot - a snapshot of the receive positions for a reader
  * @reported: value of @consumed that was sent to the peer last
- * @consumed: end of what the application read
- * @start: the reader's position: @consumed, or the end of the urgent bytes that
- *	follow it and that a later one replaced
- * @received: end of what the peer published
+ * @consumed: end of the bytes that the application read
+ * @start: the reader's position: @consumed, or beyond it the end of urgent bytes
+ *	that a later urgent byte replaced
+ * @received: end of the bytes that the peer published
  * @urgent: end of the last urgent byte, or 0; if it is beyond @received, the
  *	byte has not arrived yet
  * @size: size of the ring in bytes
@@ -66,7 +66,7 @@ struct smc_rx_snapshot {
 };
 
 /**
- * smc_rx_take_snapshot() - take a snapshot
+ * smc_rx_take_snapshot() - load all positions in an order that preserves their relations
  * @rx: positions, which the peer may be moving
  * @is_inline: urgent bytes are read in line
  *
@@ -83,13 +83,13 @@ static inline struct smc_rx_snapshot smc_rx_take_snapshot(const struct smc_strea
 	/* Loaded before received, so received is not behind it. */
 	at.consumed = smp_load_acquire(&rx->consumed);
 	do {
-		/* Loaded before received, for the same reason. */
+		/* Loaded before received, so received is not behind it either. */
 		skip = smp_load_acquire(&rx->urgent_skip);
-		/* Pairs with smc_rx_arrive(): the bytes are there. */
+		/* Pairs with smc_rx_arrive(): the bytes are in the ring. */
 		at.received = smp_load_acquire(&rx->received);
-		/* Loaded after the bytes, so the mark among them is seen. */
+		/* Loaded after received, so an urgent byte among the received ones is seen. */
 		at.urgent = smp_load_acquire(&rx->urgent);
-		/* Pairs with smc_rx_mark(): a mark that replaced another is seen with its skip. */
+		/* Pairs with smc_rx_mark(): a new urgent is seen along with its urgent_skip. */
 	} while (skip != READ_ONCE(rx->urgent_skip));
 	/* Loaded after received, which is then at most a ring ahead of it. */
 	at.reported = READ_ONCE(rx->reported);
@@ -120,35 +120,35 @@ static inline bool smc_rx_may_consume(const struct smc_stream_rx *rx, u64 pos)
 {
 	u64 passed = pos - rx->consumed;
 
-	/* Pairs with smc_rx_arrive(): the bytes are there. */
+	/* Pairs with smc_rx_arrive(): the bytes are in the ring. */
 	return passed <= smp_load_acquire(&rx->received) - rx->consumed && passed <= rx->size;
 }
 
-/* Number of bytes that a reader would find. */
+/* Count the bytes that a reader would find. */
 static inline u64 smc_snapshot_readable(const struct smc_rx_snapshot *at)
 {
 	return at->received - at->start;
 }
 
-/* The ring is full: nothing more can arrive before something is read. */
+/* Whether the ring is full: nothing more can arrive before something is read. */
 static inline bool smc_snapshot_is_full(const struct smc_rx_snapshot *at)
 {
 	return at->received - at->consumed == at->size;
 }
 
-/* The urgent byte has arrived and is the next one at @pos: a read stops before it. */
+/* Whether the byte at @pos has arrived and is urgent: a read stops before it. */
 static inline bool smc_snapshot_is_mark(const struct smc_rx_snapshot *at, u64 pos)
 {
 	return at->urgent == pos + 1 && at->urgent <= at->received;
 }
 
-/* The urgent byte is the next one at the reader's position. */
+/* Whether the byte at the reader's position has arrived and is urgent. */
 static inline bool smc_snapshot_at_mark(const struct smc_rx_snapshot *at)
 {
 	return smc_snapshot_is_mark(at, at->start);
 }
 
-/* Number of bytes that splice() would find: up to the urgent one, in line or not. */
+/* Count the bytes that splice() would find: up to the urgent one, in line or not. */
 static inline u64 smc_snapshot_spliceable(const struct smc_rx_snapshot *at)
 {
 	if (at->urgent > at->start && at->urgent <= at->received)
@@ -157,7 +157,7 @@ static inline u64 smc_snapshot_spliceable(const struct smc_rx_snapshot *at)
 }
 
 /**
- * smc_snapshot_queued() - number of bytes that one read would return: up to the urgent one
+ * smc_snapshot_queued() - count the bytes that one read would return, up to the urgent one
  * @at: snapshot
  */
 static inline u64 smc_snapshot_queued(const struct smc_rx_snapshot *at)
@@ -170,8 +170,8 @@ static inline u64 smc_snapshot_queued(const struct smc_rx_snapshot *at)
  * @at: snapshot
  * @pos: position of the reader; moved over the bytes to skip and, if @is_first,
  *	over an urgent byte that is read out of line
- * @is_first: the read has no bytes yet; a read that has bytes stops before an
- *	urgent one (tcp(7))
+ * @is_first: the read has no bytes yet; a read that has some stops before an
+ *	urgent byte (tcp(7))
  *
  * Return: number of bytes at *@pos, up to the last one that arrived or to the
  * next urgent byte.
@@ -214,8 +214,8 @@ static inline u64 smc_snapshot_piece(const struct smc_rx_snapshot *at, u64 *pos,
 }
 
 /**
- * smc_snapshot_ends_read() - whether a read that finds no more bytes returns
- * instead of waiting
+ * smc_snapshot_ends_read() - whether a read for which smc_snapshot_piece() found
+ * nothing returns instead of waiting
  * @at: snapshot
  * @pos: position of the reader
  * @done: bytes that the read has copied
@@ -232,13 +232,13 @@ static inline bool smc_snapshot_ends_read(const struct smc_rx_snapshot *at, u64 
 }
 
 /**
- * smc_snapshot_skips() - whether the next urgent byte makes the reader step over the last one
- * @at: snapshot
+ * smc_snapshot_skips() - whether a new urgent byte makes the reader step over the previous one
+ * @at: snapshot taken before the new urgent byte is recorded
  *
  * As with TCP, a reader that has stopped at an urgent byte steps over it when
- * the next one arrives. Only the reader can return the window of skipped bytes.
- * So they take less than half of the ring, and a reader that does not check in
- * between sees one of the urgent bytes in the end.
+ * the next one arrives. But only the reader can return the window of skipped
+ * bytes. So skipped bytes take less than half of the ring; after that a replaced
+ * urgent byte is read like any other.
  */
 static inline bool smc_snapshot_skips(const struct smc_rx_snapshot *at)
 {
@@ -246,7 +246,7 @@ static inline bool smc_snapshot_skips(const struct smc_rx_snapshot *at)
 	       at->urgent - at->consumed < at->size / 2;
 }
 
-/* Save the last of @arrived bytes, which end at @prod, as urgent before it can be overwritten. */
+/* Record that the last of @arrived bytes up to @prod is urgent, and save a copy for MSG_OOB. */
 static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod, u32 arrived,
 			       bool is_inline)
 {
@@ -256,9 +256,9 @@ static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod,
 	WRITE_ONCE(rx->urgent_unread, true);
 	at = smc_rx_take_snapshot(rx, is_inline);
 	if (smc_snapshot_skips(&at))
-		/* Pairs with smc_rx_take_snapshot(), which sees no skip beyond received. */
+		/* Pairs with smc_rx_take_snapshot(), which sees no urgent_skip beyond received. */
 		smp_store_release(&rx->urgent_skip, at.urgent);
-	/* Pairs with smc_rx_take_snapshot(), which sees the skip along with the mark. */
+	/* Pairs with smc_rx_take_snapshot(), which sees urgent_skip along with urgent. */
 	smp_store_release(&rx->urgent, rx->received + arrived);
 }
 
@@ -277,7 +277,7 @@ static inline void smc_rx_arrive(struct smc_stream_rx *rx, struct smc_cursor pro
 	if (unlikely(is_urgent && arrived))
 		smc_rx_mark(rx, prod, arrived, is_inline);
 	rx->received_cursor = prod;
-	/* Pairs with smc_rx_take_snapshot(), which sees the bytes and their mark along with it. */
+	/* Pairs with smc_rx_take_snapshot(), which sees bytes and urgent along with received. */
 	smp_store_release(&rx->received, rx->received + arrived);
 }
 

@@ -4,8 +4,8 @@
  *
  * The time of an arrival applies to all bytes from its first one up to the next
  * arrival. If there are more arrivals than entries, the last entry covers all
- * the later ones, with the time of the last: TCP does the same with segments
- * that it joins.
+ * later arrivals, with the time of the latest, as TCP does with segments that
+ * it joins.
  */
 #ifndef SMC_STREAM_RX_TIMESTAMP_H
 #define SMC_STREAM_RX_TIMESTAMP_H
@@ -19,7 +19,7 @@ struct smc_rx_timestamp {
 	u64 time;		/* nanoseconds since 1970; 0 if not asked for */
 };
 
-/* Sorted by position, and so by time. */
+/* Sorted by position, for smc_rx_timestamps_find(). */
 struct smc_rx_timestamps {
 	unsigned int n;
 	struct smc_rx_timestamp places[SMC_ARRIVALS_MAX];
@@ -56,7 +56,7 @@ static inline void smc_rx_timestamps_note(struct smc_rx_timestamps *as, u64 begi
 /**
  * smc_rx_timestamps_find() - find the arrival time of a byte
  * @as: arrivals of the stream, whose lock is held
- * @pos: position of the byte, which has arrived and was unread until now
+ * @pos: position of the byte, which has arrived and is not consumed yet
  *
  * Return: nanoseconds since 1970, or 0 if the socket did not ask for it at that time.
  */

@@ -28,7 +28,7 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	WRITE_ONCE(st->tx.any_room, false);
 	WRITE_ONCE(st->tx.waiting, true);
 	st->tx.blocked |= has_bytes;
-	/* Pairs with the barrier in smc_stream_note_room(). */
+	/* Pairs with smc_stream_note_room(): one of the two threads sees the other's store. */
 	smp_mb();
 	smc_stream_push(st, SMC_PUSH_NOW);
 	if (smc_tx_free(&st->tx) && !smc_tx_writable(st))
@@ -43,7 +43,7 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	smc_stream_unlock(st);
 }
 
-/* A writer does not wake for bytes that arrive: these are for others who wait at the socket. */
+/* Wake a writer only for a writer's events: bytes that arrive are for other threads. */
 static int smc_stream_wake_writer(struct wait_queue_entry *wait, unsigned int mode, int sync,
 				  void *key)
 {
@@ -68,8 +68,8 @@ static noinline int smc_stream_wait_for_room(struct smc_stream *st, long *timeo)
 	int rc = 0;
 
 	/*
-	 * Queued first, because another sender may take the room for which this
-	 * thread is woken, before this thread sleeps.
+	 * The thread joins the wait queue before it requests room. Otherwise it
+	 * could miss the wake-up, and another sender could take the room.
 	 */
 	add_wait_queue(sk_sleep(sk), &wait);
 	smc_stream_want_room(st, true);
@@ -134,7 +134,7 @@ static size_t smc_stream_fill(struct smc_stream *st, size_t len, struct iov_iter
 }
 
 /*
- * How many bytes to accept now. As with TCP, TCP_NOTSENT_LOWAT limits the
+ * Return how many bytes to accept now. As with TCP, TCP_NOTSENT_LOWAT limits the
  * unpublished bytes before each piece, and a piece is as long as a segment can
  * be.
  */
@@ -150,9 +150,9 @@ static u32 smc_stream_room(const struct smc_stream *st)
 
 /*
  * Fault in the next @len bytes. A program that serves page faults may delay
- * that for as long as it likes, so the socket lock is released: neither the
- * peer, for its element, nor other threads, for the lock, may have to wait. If
- * some bytes can't be faulted in, @msg is truncated before them.
+ * that for as long as it likes, so the socket lock is released: the peer must
+ * not have to wait for its element, nor other threads for the lock. If some
+ * bytes can't be faulted in, @msg is truncated before them.
  */
 static noinline int smc_stream_fault_in(struct smc_stream *st, struct msghdr *msg, size_t len)
 {
@@ -171,9 +171,9 @@ static noinline int smc_stream_fault_in(struct smc_stream *st, struct msghdr *ms
 }
 
 /*
- * Accept as many bytes as there is room for. As with TCP, which keeps its lock,
- * bytes of another thread do not come between them: if some are not present,
- * none is accepted before all are faulted in.
+ * Accept as many bytes as there is room for. As with TCP, which keeps the socket
+ * locked, bytes of another thread do not come between them. So if some bytes are
+ * not in memory, none is accepted before all of them are faulted in.
  * Return: bytes accepted, 0 to try again, or an error.
  */
 static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 free)
@@ -194,7 +194,7 @@ static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 
 	return copied;
 }
 
-/* The application wants small data joined with its next write. */
+/* Whether the application wants small data joined with its next write. */
 static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags)
 {
 	if (!(flags & MSG_MORE) && !smc_tcp_is_corked(st->sk))
@@ -203,10 +203,11 @@ static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags
 }
 
 /*
- * With TCP only the reset in answer to data reveals that the peer has closed.
- * Until it comes the send buffer accepts as much as it has room for, and the
- * next send fails. Here the free room of the ring limits that amount, but the
- * bytes are discarded: the ring may belong to another connection by now.
+ * Discard bytes for a peer that has closed. With TCP only the reset in answer to
+ * data reveals that. Until the reset comes, the send buffer accepts as much as
+ * it has room for, and the next send fails. Here the free room of the ring
+ * limits that amount, but the bytes are discarded, because the ring may belong
+ * to another connection by now.
  * Return: bytes accepted, -EPIPE if there is no room for any, or an error of
  * the memory to send from.
  */
@@ -220,7 +221,7 @@ static noinline ssize_t smc_stream_send_discard(struct smc_stream *st, struct ms
 	rc = len ? smc_stream_fault_in(st, msg, len) : 0;
 	if (rc)
 		return rc;
-	/* Another thread has done the first send meanwhile. */
+	/* While the socket was unlocked, another thread has done the first send. */
 	if (!smc_tx_is_discarded(st))
 		return -EPIPE;
 	len = min(len, msg_data_left(msg));
@@ -239,7 +240,7 @@ static void smc_stream_push_sent(struct smc_stream *st, unsigned int flags)
 		smc_stat_call(st->stats, SMC_STAT_CORK);
 		spin_lock_bh(st->lock);
 		smc_stream_start_hold_timer(st);
-		/* The local peer may have published the bytes already. */
+		/* Some push may have published the bytes already, so timestamps may be due. */
 		smc_stream_unlock(st);
 		return;
 	}
@@ -308,7 +309,7 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 	return done;
 }
 
-/* The send has no options, as most do. */
+/* Whether the send, like most, has nothing that smc_stream_send_special() handles. */
 static bool smc_send_is_plain(const struct smc_stream *st, const struct msghdr *msg)
 {
 	return !(msg->msg_flags & MSG_ZEROCOPY) && !msg->msg_controllen &&

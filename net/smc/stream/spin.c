@@ -24,7 +24,7 @@
  */
 #define SMC_SPIN_LOOKS	16
 
-/* SO_BUSY_POLL: nanoseconds to poll, whatever the last waits were. */
+/* Return how long SO_BUSY_POLL asks to poll, in nanoseconds, whatever the last waits were. */
 static u64 smc_busy_poll(const struct sock *sk)
 {
 #ifdef CONFIG_NET_RX_BUSY_POLL

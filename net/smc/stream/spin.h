@@ -93,7 +93,7 @@ static inline void smc_spin_pay(struct smc_spin *spin, u64 took)
 }
 
 /**
- * smc_spin_learnt() - the last wait that another stream shall start with
+ * smc_spin_learnt() - return the wait that the next stream starts with, as if it were its last
  * @spin: wait times of the stream
  * @most: as for smc_spin_budget()
  */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The life of a stream is two states: that of its path and that of its
- * application. Each only moves forward, under the stream's lock, by the
- * functions below.
+ * A stream has two states: that of its path and that of its application. Each
+ * only moves forward, under the stream's lock, by the functions below.
  *
  *	path	UP ──(lost, or the peer is given up)──> LOST ──> OVER
  *		UP ──(both ends have sent their final flags)──────> OVER
@@ -33,13 +32,13 @@ enum smc_app_state {
 	SMC_APP_NONE,		/* SMC's handshake is under way, or failed */
 	SMC_APP_ATTACHED,	/* attached to a socket */
 	SMC_APP_ORPHAN,		/* closed; the kernel waits for the peer, see orphan.c */
-	SMC_APP_GONE,		/* closed; at most, a local peer's end is still to come */
+	SMC_APP_GONE,		/* closed; only a local peer may still have to close */
 };
 
 /**
  * struct smc_stream_state - where a stream is in its life
  * @path: state of the path; written under the stream's lock, read by READ_ONCE() without it
- * @app: state of the application, likewise
+ * @app: state of the application; written under the stream's lock, read by READ_ONCE() without it
  */
 struct smc_stream_state {
 	enum smc_path_state path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The life of a stream, and the events that the path reports to it. */
+/* Create, attach and end a stream, and handle the events that its path reports. */
 
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -8,7 +8,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* As with TCP's sk_data_ready, waiters for normal and for urgent bytes are woken by either. */
+/* As with TCP's sk_data_ready, normal and urgent bytes alike wake the waiters for both. */
 #define SMC_EVENTS_BYTES	(EPOLLIN | EPOLLRDNORM | EPOLLPRI | EPOLLRDBAND)
 
 static void smc_stream_hold_expired(struct timer_list *timer);
@@ -43,7 +43,7 @@ static void smc_stream_free(struct kref *ref)
 
 	kfree(st->stamps);
 	kfree(st->arrivals);
-	/* The path still updates counters of the namespace, which the socket keeps alive. */
+	/* ->free() updates counters of the namespace, so the socket, which holds it, comes last. */
 	st->path->free(st);
 	if (sk)
 		sock_put(sk);
@@ -72,14 +72,17 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	smc_state_app(&st->state, st->lock, SMC_APP_ATTACHED);
 	if (st->err)
 		WRITE_ONCE(sk->sk_err, st->err);
-	/* Nothing was read before, so no urgent byte was skipped. */
+	/*
+	 * Before, smc_stream_is_inline() was false. Nothing was read since, so a
+	 * skip that smc_rx_mark() recorded can be taken back.
+	 */
 	if (sock_flag(sk, SOCK_URGINLINE))
 		WRITE_ONCE(st->rx.urgent_skip, 0);
-	/* The bytes that have arrived become readable only now. */
+	/* Bytes that came before become readable only now, so this counts as their arrival. */
 	if (st->rx.received)
 		smc_stream_note_arrival(st, 0);
 	spin_unlock_bh(st->lock);
-	/* For SO_TIMESTAMPING: TCP's sequence numbers don't count the stream's bytes. */
+	/* SO_TIMESTAMPING numbers the stream's bytes from 0, not by TCP's sequence numbers. */
 	atomic_set(&sk->sk_tskey, 0);
 }
 
@@ -134,7 +137,7 @@ void smc_stream_wake(struct smc_stream *st, __poll_t events)
 		smc_wake(sk, events);
 }
 
-/* The band that SIGIO reports for incoming bytes, or for the end, as with TCP's FIN. */
+/* Return the band for SIGIO. As with TCP's FIN, it is POLL_HUP if both directions have ended. */
 static int smc_event_band(const struct smc_stream *st, __poll_t events)
 {
 	return (events & EPOLLRDHUP) && READ_ONCE(st->tx.end_flags) ? POLL_HUP : POLL_IN;
@@ -146,9 +149,9 @@ static void smc_stream_signal(const struct smc_stream *st, struct sock *sk, __po
 	if (!sk || !events)
 		return;
 	/*
-	 * Signals first: a reader that waits gets none, and says until it wakes
-	 * that it waits. It says so in @st->is_read, because the socket's own
-	 * flag keeps TCP silent, see smc_sock_mute_sigio().
+	 * SIGIO comes before the wake-up, because a reader that waits gets none,
+	 * and clears @st->is_read once it wakes. The socket's own flag for such
+	 * a reader serves to keep TCP silent, see smc_sock_mute_sigio().
 	 */
 	if ((events & SMC_EVENTS_BYTES) && !READ_ONCE(st->is_read))
 		sk_wake_async(sk, SOCK_WAKE_IO, smc_event_band(st, events));
@@ -159,7 +162,7 @@ static void smc_stream_signal(const struct smc_stream *st, struct sock *sk, __po
 
 void smc_stream_notify_readers(struct smc_stream *st)
 {
-	/* TCP reports a FIN again, too. */
+	/* As with TCP's FIN, the end is reported again. */
 	if (smc_stream_has_enough(st) || smc_rx_ended(st))
 		smc_stream_signal(st, READ_ONCE(st->sk), EPOLLIN | EPOLLRDNORM);
 }
@@ -178,7 +181,7 @@ void smc_stream_fail(struct smc_stream *st, int err)
 	if (st->err)
 		return;
 	st->events |= EPOLLERR;
-	/* An error that was reported before was TCP's: IP_RECVERR lets those through. */
+	/* An error that a call returned before was one of TCP's, by IP_RECVERR, not this one. */
 	WRITE_ONCE(st->is_err_told, false);
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);
@@ -209,8 +212,8 @@ static bool smc_stream_answer(struct smc_stream *st)
 }
 
 /*
- * Called with the stream's lock: a reader that sees the urgent byte and takes
- * the lock sees the signal, too.
+ * Send SIGURG. This is called under the stream's lock, so a reader that sees
+ * the urgent byte and then takes the lock sees the signal, too.
  */
 static noinline void smc_stream_signal_urgent(const struct smc_stream *st)
 {
@@ -218,7 +221,7 @@ static noinline void smc_stream_signal_urgent(const struct smc_stream *st)
 
 	if (!sk)
 		return;
-	/* This lock protects sk_socket, which is cleared before its file goes. */
+	/* sk_callback_lock protects sk_socket, which is cleared before its file is freed. */
 	read_lock_bh(&sk->sk_callback_lock);
 	sk_send_sigurg(sk);
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -235,7 +238,7 @@ static __always_inline __poll_t smc_stream_take_events(struct smc_stream *st)
 
 	if (!smc_stream_is_over(st) && (smc_stream_is_down(st) || smc_stream_has_parted(st))) {
 		smc_state_path(&st->state, st->lock, SMC_PATH_OVER);
-		/* The TCP connection follows this end, too. */
+		/* For SMC_EVENTS_END_DELIVERED the socket shuts down the TCP connection. */
 		st->events |= SMC_EVENTS_OVER | SMC_EVENTS_END_DELIVERED;
 	}
 	if (st->is_awaited && (st->events & (EPOLLIN | SMC_EVENTS_FEW | SMC_EVENTS_END))) {
@@ -258,10 +261,10 @@ static __always_inline __poll_t smc_stream_take_events(struct smc_stream *st)
 	return events;
 }
 
-/* Each timer owns a reference while it is pending. */
+/* Stop @timer, which owns a reference to the stream while it is pending. */
 static void smc_stream_stop_timer(struct smc_stream *st, struct timer_list *timer)
 {
-	/* timer_pending() is cheaper, and it suffices: a stream that is over starts no timer. */
+	/* timer_pending() is cheap, and suffices because a stream that is over starts no timer. */
 	if (timer_pending(timer) && timer_delete(timer))
 		smc_stream_put(st);
 }
@@ -309,7 +312,7 @@ void smc_stream_unlock(struct smc_stream *st)
 	struct smc_stream *local_peer = st->local_peer;
 	__poll_t own, local_peers = 0;
 
-	/* An answer may need an answer itself. No answer is sent twice, so the loop ends. */
+	/* The other end may have to answer an answer. No answer is sent twice, so the loop ends. */
 	while (smc_stream_answer(st) || smc_stream_answer(local_peer))
 		;
 	own = smc_stream_take_events(st);
@@ -329,9 +332,9 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 	spin_lock_bh(st->lock);
 	smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
 	/*
-	 * If both ends had closed before, and the peer's host knows that,
-	 * nothing is lost. The same holds if the peer had closed: all that it
-	 * wrote has arrived, and it reads no more.
+	 * Nothing is lost if no more bytes would arrive, and the peer's host has
+	 * this end's flags. Nothing is lost either if the peer has closed: all
+	 * bytes that it wrote have arrived, and it reads no more.
 	 */
 	if (!smc_tx_is_discarded(st) && (!smc_rx_shut(st) || !smc_stream_has_ended(st)))
 		smc_stream_fail(st, err);
@@ -356,14 +359,14 @@ void smc_stream_abort(struct smc_stream *st, int err)
 	smc_stream_unlock(st);
 }
 
-/* The error that TCP would set for a reset: it depends on whether a FIN came before. */
+/* Return the error that TCP would set for a reset: it depends on whether a FIN came before. */
 static int smc_stream_reset_error(const struct smc_stream *st)
 {
 	return (st->rx.conn_flags & SMC_CONN_DONE_WRITING) && !st->tx.end_flags ? EPIPE :
 										    ECONNRESET;
 }
 
-/* The application has closed the stream, or has shut both directions. */
+/* Whether the application has closed the stream, or has shut down both directions. */
 static bool smc_stream_reads_no_more(const struct smc_stream *st)
 {
 	u8 final = READ_ONCE(st->tx.end_flags);
@@ -381,9 +384,9 @@ static int smc_stream_take_producer(struct smc_stream *st, const struct smc_cdc 
 	if (smc_cursor_distance(cdc->prod, rx->received_cursor, rx->size,
 				rx->size - (u32)(rx->received - rx->reported), &arrived))
 		return -EPROTO;
-	/* As with TCP: nobody will read these bytes, or answer them. */
+	/* As with TCP, bytes that the application will neither read nor answer cause a reset. */
 	if (unlikely(smc_stream_reads_no_more(st)) && arrived) {
-		/* TCP handles an urgent byte before it checks for readers. */
+		/* As with TCP, an urgent byte among them is still reported. */
 		if (is_urgent && !st->err) {
 			smc_rx_mark(rx, cdc->prod, arrived, smc_stream_is_inline(st));
 			st->events |= EPOLLPRI;
@@ -399,7 +402,7 @@ void smc_stream_note_room(struct smc_stream *st)
 	lockdep_assert_held(st->lock);
 	if (!smc_tx_free(&st->tx))
 		return;
-	/* Pairs with the barrier in smc_stream_want_room(). */
+	/* Pairs with smc_stream_want_room(): one of the two threads sees the other's store. */
 	smp_mb();
 	if (!READ_ONCE(st->tx.waiting))
 		return;
@@ -412,7 +415,7 @@ void smc_stream_note_room(struct smc_stream *st)
 	st->events |= EPOLLOUT | EPOLLWRNORM;
 }
 
-/* The event for bytes that have arrived. Unless SO_RCVLOWAT is set, one byte is enough. */
+/* Return the event for bytes that have arrived. Unless SO_RCVLOWAT is set, one byte is enough. */
 static __poll_t smc_stream_arrival(const struct smc_stream *st)
 {
 	bool is_few = st->sk && READ_ONCE(st->sk->sk_rcvlowat) > 1 && !smc_stream_has_enough(st);
@@ -421,8 +424,9 @@ static __poll_t smc_stream_arrival(const struct smc_stream *st)
 }
 
 /*
- * The events for the peer's new @flags. If the peer had @ended its writing
- * before, no signal follows. A half-close is no event for writers.
+ * Return the events for the peer's new connection @flags. If the peer had
+ * @ended its bytes by an earlier message, readers get no second SIGIO. If only
+ * the peer's direction ends, no writer is woken.
  */
 static __poll_t smc_stream_end_events(const struct smc_stream *st, u8 flags, bool ended)
 {
@@ -458,7 +462,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
 		st->events |= SMC_EVENTS_ALL;
 		st->updated = true;
-		/* The peer may be gone, but this is no orderly end: bytes may be missing. */
+		/* Bytes may be missing, so final flags in this message count as a reset. */
 		conn_flags = conn_flags & SMC_CONN_GONE ? SMC_CONN_ABORT : 0;
 	}
 	events = conn_flags & ~rx->conn_flags;
@@ -466,16 +470,18 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		WRITE_ONCE(rx->unreported_at_request, rx->received - rx->reported);
 	WRITE_ONCE(rx->prod_flags, cdc->prod_flags);
 	/*
-	 * Pairs with the barrier in smc_stream_consume(): at least one thread
-	 * sees the other's store.
+	 * Pairs with the barrier in smc_stream_consume(): this thread sees how
+	 * far the reader is, or the reader sees that the peer asks for window.
 	 */
 	smp_mb();
 	if (unlikely(events & SMC_CONN_ABORT)) {
 		/*
-		 * All bytes of a peer that has closed have arrived. So its
-		 * abort only means that it stops waiting, unless bytes of this
-		 * end came too late for it. A single message may carry both
-		 * flags if the close found no free slot.
+		 * If SMC_CONN_CLOSED comes before SMC_CONN_ABORT, or with it,
+		 * all bytes of the peer have arrived. The abort then means that
+		 * the peer no longer waits for this end to close, which is no
+		 * error. But if the peer has not consumed all bytes of this
+		 * end, they came after its close and are lost. One message has
+		 * both flags if the link had no free slot for the first.
 		 */
 		if (!((rx->conn_flags | conn_flags) & SMC_CONN_CLOSED) ||
 		    st->tx.acked != st->tx.sent)
@@ -485,12 +491,12 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 			smc_tx_end(&st->tx, SMC_CONN_ABORT);
 	}
 	/*
-	 * Pairs with smc_rx_shut() and smc_tx_shut(): the bytes and the error
-	 * are seen before the end.
+	 * Pairs with smc_rx_shut() and smc_tx_shut(): a thread that sees the
+	 * end also sees the bytes and the error.
 	 */
 	smp_store_release(&rx->conn_flags, rx->conn_flags | conn_flags);
 
-	/* The peer is out of window, so a reader below its low-water mark gets no more bytes. */
+	/* The peer is short of window, so a reader may wait for SO_RCVLOWAT bytes in vain. */
 	if (wants)
 		st->events |= EPOLLIN | EPOLLRDNORM;
 	if (rx->received != received) {
@@ -504,7 +510,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	}
 	if (st->tx.acked != acked) {
 		smc_stream_note_room(st);
-		/* Remaining bytes may be sent now, or a writer may need a completion. */
+		/* Remaining bytes may be sent now, or a writer may need a message to complete. */
 		if (smc_stream_unsent(st) || READ_ONCE(st->tx.waiting))
 			st->updated = true;
 	}
@@ -534,7 +540,7 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end)
 	if (has_ended)
 		st->events |= SMC_EVENTS_END_DELIVERED;
 	smc_stream_unlock(st);
-	/* The application may linger in close() until the last byte has left. */
+	/* Wake an application that lingers in close() until the peer's host has everything. */
 	if (has_ended)
 		smc_stream_wake(st, EPOLLHUP);
 }
@@ -546,7 +552,7 @@ void smc_stream_on_tx_room(struct smc_stream *st)
 	smc_stream_unlock(st);
 }
 
-/* The timer owns a reference while it is pending. */
+/* Function of hold_timer, which owns a reference to the stream while it is pending. */
 static void smc_stream_hold_expired(struct timer_list *timer)
 {
 	struct smc_stream *st = container_of(timer, struct smc_stream, hold_timer);
@@ -568,7 +574,7 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 void smc_stream_start_hold_timer(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	/* The end of the stream, under this lock, stops the timer for good. */
+	/* Nothing stops a timer that starts after the stream became over, under this lock. */
 	if (smc_stream_is_over(st) || timer_pending(&st->hold_timer))
 		return;
 	smc_stream_get(st);

@@ -48,7 +48,7 @@ struct sock;
 struct socket;
 
 /**
- * struct smc_stream - see the top of this file
+ * struct smc_stream - the byte stream of one connection, see the top of this file
  * @path: the path that carries the stream
  * @lock: the path's lock, shared with @local_peer; see above
  * @local_peer: stream of the other end, if that is in this host; the path sets it and
@@ -56,7 +56,7 @@ struct socket;
  * @ref: the path holds one reference until ->over(), and the socket holds one
  * @state: states of the path and of the application, see state.h
  * @sn: network namespace, whose statistics count the stream
- * @stats: the part of these statistics for this kind of @path
+ * @stats: the statistics of @sn for this kind of @path
  * @sk: socket to wake; referenced, so that it and its namespace stay as long as
  *	the stream; NULL until smc_stream_attach()
  * @tx: positions of the sending side
@@ -64,16 +64,16 @@ struct socket;
  * @spin: durations of the reader's waits, under the socket lock
  * @first_wait: where @sn keeps the estimate for the first wait of the next
  *	stream, see spin.c; NULL once this stream has waited
- * @notify: tells the socket that the stream is over or smc_stream_has_ended(),
- *	for which it shuts down its TCP connection, or that the event has come
- *	that smc_stream_await() asked for; called in any context but hard
- *	interrupt, with @sk referenced, which may be locked
- * @is_awaited: @notify is to be called for the event of
- *	smc_stream_await(); under @lock
+ * @notify: called when the stream is over or smc_stream_has_ended(), so that the
+ *	socket shuts down its TCP connection, and once for smc_stream_await();
+ *	called in any context but hard interrupt, with @sk referenced and
+ *	perhaps locked
+ * @is_awaited: smc_stream_await() has asked for a call of @notify, which is still
+ *	to come; under @lock
  * @err: positive errno that ended the stream; 0 before that
  * @is_err_told: a call that transfers data has returned the error to the application
  * @rcv_shutdown: the application shut down its receiving side
- * @is_read: a reader sleeps, so bytes that arrive raise no signal
+ * @is_read: a reader waits, so bytes that arrive raise no SIGIO
  * @updated: the peer published something that this end may have to answer
  * @events: EPOLL* events that became true and that no waiter was woken for yet;
  *	EPOLLERR stands for @err
@@ -83,14 +83,14 @@ struct socket;
  * @arrivals: arrival times of received bytes, under @lock; NULL until the
  *	socket asks for them
  * @orphan: socket that holds @sk after the application has closed, or NULL
- * @orphan_progress: the peer's progress when its current time limit began
+ * @orphan_progress: smc_orphan_progress() when the peer's current time limit began
  * @end_work: ends the stream after the application has closed
  * @hold_timer: limits the time for which something is held back, see
  *	smc_stream_start_hold_timer()
  * @user_progress: the peer's progress when its current TCP_USER_TIMEOUT began,
  *	see user_timeout.c
- * @user_since: jiffies at that moment
- * @user_timer: checks whether that timeout has expired
+ * @user_since: jiffies when the current TCP_USER_TIMEOUT began
+ * @user_timer: checks whether the current TCP_USER_TIMEOUT has expired
  */
 struct smc_stream {
 	const struct smc_path_ops *path;
@@ -188,20 +188,20 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc);
 bool smc_stream_watches_delivery(const struct smc_stream *st);
 
 /**
- * smc_stream_on_tx_done() - a publish completed: its bytes are in the peer's host
+ * smc_stream_on_tx_done() - note that a publish completed: its bytes are in the peer's host
  * @st: stream
  * @end: position where the publish ended
  */
 void smc_stream_on_tx_done(struct smc_stream *st, u64 end);
 
 /**
- * smc_stream_on_tx_room() - the path has room again after it returned -EAGAIN
+ * smc_stream_on_tx_room() - publish again: the path has room after it returned -EAGAIN
  * @st: stream
  */
 void smc_stream_on_tx_room(struct smc_stream *st);
 
 /**
- * smc_stream_on_lost() - the path failed; nothing arrives or leaves any more
+ * smc_stream_on_lost() - note that the path failed: nothing arrives or leaves any more
  * @st: stream
  * @err: positive errno for the application
  */
@@ -220,12 +220,12 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 		       void (*notify)(struct sock *sk));
 
 /**
- * smc_stream_await() - have @st->notify called when the peer's first bytes, or
- * its end, arrive
+ * smc_stream_await() - request a call of @st->notify when the peer's first bytes,
+ * or its end, arrive
  * @st: stream that is attached
  *
  * Context: any, softirqs off.
- * Return: false if either has arrived already.
+ * Return: false, without a call, if either has arrived already or the stream has failed.
  */
 bool smc_stream_await(struct smc_stream *st);
 
@@ -239,10 +239,10 @@ bool smc_stream_await(struct smc_stream *st);
 void smc_stream_report_urgent(struct smc_stream *st);
 
 /**
- * smc_stream_send() - sendmsg()
+ * smc_stream_send() - do the work of sendmsg()
  * @st: stream
  * @msg: data, and MSG_* flags in msg_flags
- * @len: bytes
+ * @len: number of bytes in @msg
  *
  * Context: process; releases the socket lock while it waits.
  * Return: number of bytes accepted, or -EAGAIN, -EPIPE, -ECONNRESET, -EFAULT,
@@ -252,7 +252,7 @@ void smc_stream_report_urgent(struct smc_stream *st);
 int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len);
 
 /**
- * smc_stream_recv() - recvmsg()
+ * smc_stream_recv() - do the work of recvmsg()
  * @st: stream
  * @msg: destination
  * @len: bytes wanted
@@ -267,14 +267,14 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 		    u64 *arrival);
 
 /**
- * smc_stream_splice() - splice() from the stream
+ * smc_stream_splice() - do the work of splice() from the stream
  * @st: stream
  * @pipe: destination, locked by the caller
  * @len: bytes wanted, at least one
  * @timeo: how long to wait for the first byte, in jiffies
  *
- * As with TCP, it moves only bytes in front of an urgent byte, never steps over
- * an urgent byte, and leaves the offset of SO_PEEK_OFF alone.
+ * As with TCP, splice() moves only the bytes in front of an urgent byte, never
+ * steps over an urgent byte, and leaves the offset of SO_PEEK_OFF alone.
  *
  * Context: process; releases the socket lock while it waits.
  * Return: bytes moved; 0 at the end of the stream or in front of an urgent byte; or -errno.
@@ -328,14 +328,14 @@ void smc_stream_notify_readers(struct smc_stream *st);
 void smc_stream_notify_writers(struct smc_stream *st);
 
 /**
- * smc_stream_shutdown() - shutdown()
+ * smc_stream_shutdown() - do the work of shutdown()
  * @st: stream
  * @how: RCV_SHUTDOWN, SEND_SHUTDOWN or both
  */
 void smc_stream_shutdown(struct smc_stream *st, int how);
 
 /**
- * smc_stream_closes_by_reset() - whether TCP would close by a reset
+ * smc_stream_closes_by_reset() - whether TCP's close() would reset the connection
  * @st: stream
  *
  * TCP does so if data is unread, or SO_LINGER is set to zero seconds, unless
@@ -344,10 +344,10 @@ void smc_stream_shutdown(struct smc_stream *st, int how);
 bool smc_stream_closes_by_reset(const struct smc_stream *st);
 
 /**
- * smc_stream_close() - the application closes
+ * smc_stream_close() - do the work of close()
  * @st: stream
- * @by_reset: close by a reset
- * @linger: jiffies to wait until the last byte has left
+ * @by_reset: send SMC_CONN_ABORT instead of the flags of an orderly end
+ * @linger: limit, in jiffies, of the wait until the peer's host has all bytes and flags
  *
  * Return: true if nothing is left to do; false if close continues in the
  * background, for which the caller calls smc_stream_orphan().
@@ -379,8 +379,8 @@ void smc_stream_abort(struct smc_stream *st, int err);
  * smc_stream_may_be_orphan() - whether the limits of the host allow one more orphan
  * @st: stream that smc_stream_close() left unfinished
  *
- * Return: true if so. False, counted, if the caller has to reset the stream by
- * smc_stream_abort().
+ * Return: true if so. Otherwise false, which the statistics count: the caller
+ * has to reset the stream by smc_stream_abort().
  */
 bool smc_stream_may_be_orphan(const struct smc_stream *st);
 
@@ -389,13 +389,13 @@ bool smc_stream_may_be_orphan(const struct smc_stream *st);
  * @st: stream that smc_stream_close() left unfinished, or that was aborted; the
  *	caller's reference goes to the orphan
  * @sock: kernel socket that now holds the TCP connection; it is released once
- *	the end is published, or can't be published any more; NULL if the TCP
- *	connection is closed
+ *	the peer's host has this end's flags, or can't get them any more; NULL
+ *	if the TCP connection is closed
  */
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock);
 
 /**
- * smc_stream_pages() - memory of both rings, in pages
+ * smc_stream_pages() - return the memory of both rings, in pages
  * @st: stream; the sizes of its elements never change
  */
 static inline long smc_stream_pages(const struct smc_stream *st)
@@ -414,24 +414,25 @@ static inline long smc_stream_pages(const struct smc_stream *st)
 bool smc_stream_quarantine(int n, long pages);
 
 /**
- * smc_stream_may_quarantine() - whether a peer may have more such streams
- * @n: number of those that it has
+ * smc_stream_may_quarantine() - whether a peer is within its part of the limits for quarantine
+ * @n: number of the peer's streams that smc_stream_quarantine() counts
  * @pages: sum of their smc_stream_pages()
  *
- * A quarter of the host's limits is for one peer, so that it is TCP before its groups have to end.
+ * One peer may have a quarter of the host's limits. After that its connections stay TCP, so that
+ * the host need not end link groups.
  *
  * Context: any.
  */
 bool smc_stream_may_quarantine(int n, long pages);
 
 /*
- * The ends of a stream. Of the two enumerations of state.h, the first two functions ask that of the
- * path, and none asks that of the application. The others ask for the error, or for the flags that
- * either end has sent.
+ * Ways in which a stream may have ended. The first two functions check the state of the path (enum
+ * smc_path_state). The others check the error, or the connection flags that either end has sent.
+ * None checks the state of the application.
  */
 
 /**
- * smc_stream_is_down() - asks the path's state: is it not UP, so that no publish is possible?
+ * smc_stream_is_down() - whether the path's state is not SMC_PATH_UP, which prevents any publish
  * @st: stream
  */
 static inline bool smc_stream_is_down(const struct smc_stream *st)
@@ -440,10 +441,10 @@ static inline bool smc_stream_is_down(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_is_over() - asks the path's state: is it OVER?
+ * smc_stream_is_over() - whether the path's state is SMC_PATH_OVER
  * @st: stream
  *
- * Then the path has been told, or will be when the stream's lock is released.
+ * If so, the path has been told, or will be when the stream's lock is released.
  */
 static inline bool smc_stream_is_over(const struct smc_stream *st)
 {
@@ -452,10 +453,10 @@ static inline bool smc_stream_is_over(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_has_parted() - asks the flags: have both ends sent their final flags?
+ * smc_stream_has_parted() - whether, by the flags, both ends have sent their final flags
  * @st: stream
  *
- * A stream that is over without that has lost its path, or has given up its peer.
+ * If they have not, a stream that is over has lost its path, or has given up its peer.
  */
 static inline bool smc_stream_has_parted(const struct smc_stream *st)
 {
@@ -464,7 +465,7 @@ static inline bool smc_stream_has_parted(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_has_failed() - asks the error: was the stream reset or its path lost, not closed?
+ * smc_stream_has_failed() - whether, by the error, the stream was reset or lost its path
  * @st: stream
  */
 static inline bool smc_stream_has_failed(const struct smc_stream *st)
@@ -473,8 +474,7 @@ static inline bool smc_stream_has_failed(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_has_ended() - asks the flags: has the peer's host received all flags that end this
- * direction?
+ * smc_stream_has_ended() - whether, by the flags, the peer's host knows that this direction ended
  * @st: stream
  *
  * Context: any.
@@ -485,7 +485,7 @@ static inline bool smc_stream_has_ended(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_is_closed() - asks error and flags: have both ends shut down in good order?
+ * smc_stream_is_closed() - whether, by error and flags, both ends have shut down in good order
  * @st: stream
  *
  * TCP would not reset such a connection, even if data is unread.
@@ -498,7 +498,7 @@ static inline bool smc_stream_is_closed(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_is_reset() - asks error and flags: would TCP have reset the connection, not closed it?
+ * smc_stream_is_reset() - whether, by error and flags, a reset would have ended a TCP connection
  * @st: stream
  */
 static inline bool smc_stream_is_reset(const struct smc_stream *st)
@@ -507,7 +507,7 @@ static inline bool smc_stream_is_reset(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_unsent() - bytes written that are not yet published
+ * smc_stream_unsent() - count the written bytes that are not yet published
  * @st: stream
  */
 static inline u64 smc_stream_unsent(const struct smc_stream *st)
@@ -516,7 +516,7 @@ static inline u64 smc_stream_unsent(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_undelivered() - bytes written that the path has not delivered yet (SIOCOUTQ)
+ * smc_stream_undelivered() - count the written bytes that the path has not delivered yet (SIOCOUTQ)
  * @st: stream
  */
 static inline u64 smc_stream_undelivered(const struct smc_stream *st)
@@ -525,7 +525,7 @@ static inline u64 smc_stream_undelivered(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_queued() - bytes that one read would return: up to the urgent one (SIOCINQ)
+ * smc_stream_queued() - count the bytes that one read would return, up to the urgent one (SIOCINQ)
  * @st: stream
  */
 u64 smc_stream_queued(const struct smc_stream *st);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The positions of what a stream sends. At any time
+ * The positions of a stream's send side. At any time
  *
  *	acked <= sent <= written, sent <= acked + peer_size, written <= reusable + size
  *
@@ -21,7 +21,10 @@
 #define SMC_CONN_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
 
 #define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
-/* A writer's request for window. This end sets both flags together; a peer may set one alone. */
+/*
+ * A writer's request for window. This end sets both flags, but for an orphan
+ * UPDATE_REQUESTED alone (smc_publish_prod_flags()). A peer may set either alone.
+ */
 #define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
 
 struct smc_stream_tx {
@@ -29,25 +32,25 @@ struct smc_stream_tx {
 	u32 size;		/* bytes in the ring; divides peer_size */
 	u32 mem_bytes;		/* size of the memory that the ring is in, for limits */
 	u32 peer_size;		/* bytes in the peer's element */
-	u64 written;		/* end of what the application wrote */
-	u64 sent;		/* end of what was published */
-	u64 delivered;		/* end of what the path has delivered, see enum smc_publish */
-	u64 acked;		/* end of what the peer consumed */
+	u64 written;		/* end of the bytes that the application wrote */
+	u64 sent;		/* end of the published bytes */
+	u64 delivered;		/* end of the bytes that the path delivered, see enum smc_publish */
+	u64 acked;		/* end of the bytes that the peer has consumed */
 	u64 reusable;		/* end of the bytes in the ring that may be overwritten */
 	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
 	u32 offset;		/* offset of written in the ring */
 	struct smc_cursor sent_cursor;	/* cursor of sent in the peer's element */
 	struct smc_cursor acked_cursor;	/* cursor of acked in the peer's element */
 	unsigned int in_flight;	/* publishes that the path has not completed */
-	unsigned int ends_in;	/* of those, up to the last one that carries end_flags */
-	bool nodelay;		/* TCP_NODELAY, as the last write found it */
+	unsigned int ends_in;	/* completions to wait for until the peer's host has end_flags */
+	bool nodelay;		/* TCP_NODELAY at the time of the last write */
 	u8 prod_flags;		/* for the next publish */
 	u8 conn_flags;		/* published so far */
 	u8 end_flags;		/* to be published with the last byte */
 	bool update_pending;	/* flags or a cursor wait to be published */
 	bool waiting;		/* a writer waits for room in the ring */
-	bool blocked;		/* such a writer is a send() that has bytes left */
-	bool any_room;		/* such a writer has waited so long that any room wakes it */
+	bool blocked;		/* a send() with bytes left is such a waiting writer */
+	bool any_room;		/* a writer has waited so long that any room wakes it */
 };
 
 /**
@@ -63,13 +66,13 @@ static inline u32 smc_tx_free(const struct smc_stream_tx *tx)
 	/* Pairs with the release in smc_tx_reuse(): the bytes may be overwritten. */
 	u64 reusable = smp_load_acquire(&tx->reusable);
 
-	/* Meanwhile another thread may have written bytes that the peer has read already. */
+	/* Without a lock, bytes after written may have been sent and become reusable meanwhile. */
 	return written > reusable ? tx->size - (u32)(written - reusable) : tx->size;
 }
 
 /*
- * The ring's bytes up to @end may be overwritten: the peer has consumed them,
- * or the path is done with them.
+ * Allow the ring's bytes up to @end to be overwritten: the peer has consumed
+ * them, or the path is done with them.
  */
 static inline void smc_tx_reuse(struct smc_stream_tx *tx, u64 end)
 {
@@ -83,9 +86,9 @@ static inline void smc_tx_reuse(struct smc_stream_tx *tx, u64 end)
  * @tx: send positions of the stream
  *
  * As with TCP, a third of the ring is enough. If the ring is smaller than the
- * peer's element, there may never be that much: a peer that was not asked for
- * window reports its reads only after a tenth of the element. So there is also
- * enough room if no more than such a tenth is in use.
+ * peer's element, a third may never become free: a peer that was not asked for
+ * window may report its reads only after a tenth of the element. So there is
+ * also enough room if no more than a tenth of the element is in use.
  */
 static inline bool smc_tx_has_room(const struct smc_stream_tx *tx)
 {
@@ -109,8 +112,8 @@ static inline void smc_tx_write(struct smc_stream_tx *tx, u32 copied)
 
 /*
  * Record bytes of which the last one is urgent. The caller holds the stream's
- * lock as well: a completion may push at any time, and has to see both
- * positions or neither.
+ * lock in addition to the socket lock: a completion may push at any time, and
+ * has to see both urgent and written moved, or neither.
  */
 static inline void smc_tx_write_urgent(struct smc_stream_tx *tx, u32 copied)
 {
@@ -120,29 +123,29 @@ static inline void smc_tx_write_urgent(struct smc_stream_tx *tx, u32 copied)
 	smc_tx_write(tx, copied);
 }
 
-/* Less than a third of the peer's element would be window once everything up to @end is sent. */
+/* Whether less than a third of the peer's element is window once all bytes up to @end are sent. */
 static inline bool smc_tx_window_is_low(const struct smc_stream_tx *tx, u64 end)
 {
 	return tx->peer_size - (u32)(end - tx->acked) < tx->peer_size / 3;
 }
 
-/* Distance from one position to another that is never behind it, while others may move both. */
+/* Return the distance from *@from to *@to, never a negative one; other threads may move both. */
 static inline u64 smc_tx_distance(const u64 *from, const u64 *to)
 {
-	/* Loaded first, so it is not ahead of the other. */
+	/* Loaded first, so it is not ahead of *@to. */
 	u64 begin = smp_load_acquire(from);
 
-	/* Pairs with the release of the bytes up to there. */
+	/* Pairs with the release in smc_tx_write(). */
 	return smp_load_acquire(to) - begin;
 }
 
-/* Bytes written that are not yet published. */
+/* Count the written bytes that are not yet published. */
 static inline u64 smc_tx_unsent(const struct smc_stream_tx *tx)
 {
 	return smc_tx_distance(&tx->sent, &tx->written);
 }
 
-/* Bytes written that the path has not delivered yet. */
+/* Count the written bytes that the path has not delivered yet. */
 static inline u64 smc_tx_undelivered(const struct smc_stream_tx *tx)
 {
 	return smc_tx_distance(&tx->delivered, &tx->written);
@@ -173,7 +176,7 @@ static inline int smc_tx_acknowledge(struct smc_stream_tx *tx, struct smc_cursor
 	return 0;
 }
 
-/* Send @flags after the last byte. Needs the stream's lock; readers of the flags may have none. */
+/* Request that @flags follow the last byte. Needs the stream's lock, unlike reading the flags. */
 static inline void smc_tx_end(struct smc_stream_tx *tx, u8 flags)
 {
 	WRITE_ONCE(tx->end_flags, tx->end_flags | flags);
@@ -190,7 +193,7 @@ static inline bool smc_tx_has_ended(const struct smc_stream_tx *tx)
 {
 	/*
 	 * Pairs with smc_tx_publish(): a thread that sees the final flags also
-	 * sees them in flight.
+	 * sees in ends_in that they are in flight.
 	 */
 	u8 said = smp_load_acquire(&tx->conn_flags);
 
@@ -201,9 +204,9 @@ static inline bool smc_tx_has_ended(const struct smc_stream_tx *tx)
 /**
  * smc_tx_publish() - record that the path has accepted a publish
  * @tx: send positions of the stream, whose lock is held
- * @end: position where it ends
+ * @end: position where the publish ends
  * @cdc: message that the peer gets
- * @final: those of its connection flags that are sent for the first time
+ * @final: connection flags of @cdc that are sent for the first time
  * @is_in_flight: smc_tx_complete() follows
  */
 static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struct smc_cdc *cdc,
@@ -223,7 +226,7 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 		WRITE_ONCE(tx->ends_in, tx->in_flight);
 	/*
 	 * Pairs with smc_tx_has_ended(): a thread that sees the final flags
-	 * also sees them in flight.
+	 * also sees in ends_in that they are in flight.
 	 */
 	smp_store_release(&tx->conn_flags, cdc->conn_flags);
 }
@@ -231,12 +234,12 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 /**
  * smc_tx_complete() - record that a publish completed: its bytes are in the peer's host
  * @tx: send positions of the stream, whose lock is held
- * @end: position where it ended
+ * @end: position where the publish ended
  *
- * The caller records it before it publishes anything else, because that may
- * carry the final flags.
+ * The caller publishes nothing else before this call, because a publish that
+ * carries the final flags counts the ones in flight.
  *
- * Return: true if this direction has ended with it.
+ * Return: true if the peer's host now has all flags that end this direction.
  */
 static inline bool smc_tx_complete(struct smc_stream_tx *tx, u64 end)
 {

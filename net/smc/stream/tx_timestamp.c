@@ -4,8 +4,8 @@
  * timestamps of its last byte in the socket's error queue. One is taken when
  * the byte is published, which stands for both entering the packet scheduler
  * and leaving by the device. Another is taken when the peer's host has the
- * byte. If more requests wait than there is room for, the last entry is for the
- * latest: TCP does the same with data that it sends in one segment.
+ * byte. If more requests wait than there are entries, the latest request takes
+ * over the last entry, as with TCP for data that it sends in one segment.
  */
 
 #include <linux/errqueue.h>
@@ -19,11 +19,11 @@
 
 #define SMC_STAMPS_MAX		16
 
-/* SOF_TIMESTAMPING_TX_HARDWARE is for a network device, and no network device sees the bytes. */
+/* There is no SOF_TIMESTAMPING_TX_HARDWARE, because no network device sees the bytes. */
 #define SMC_STAMPS_PUBLISHED	(SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_TX_SOFTWARE)
 #define SMC_STAMPS_ARRIVED	SOF_TIMESTAMPING_TX_ACK
 
-/* Timestamps that were requested and not yet reported. */
+/* Timestamps of one byte that were requested and not yet reported. */
 struct smc_stamp {
 	u64 end;		/* position after the byte */
 	u32 wanted;		/* SOF_TIMESTAMPING_TX_* */
@@ -41,7 +41,7 @@ void smc_tx_timestamps_number(struct smc_stream *st, u32 tsflags)
 
 	if (!(tsflags & SOF_TIMESTAMPING_OPT_ID) || atomic_read(first) == st->first_stamp)
 		return;
-	/* The option was set after the last send: TCP has stored one of its sequence numbers. */
+	/* The option was set after the last send, and TCP stored one of its sequence numbers. */
 	st->first_stamp = st->tx.written;
 	atomic_set(first, st->first_stamp);
 }
@@ -68,7 +68,7 @@ void smc_tx_timestamps_ask(struct smc_stream *st, u32 tsflags)
 	spin_unlock_bh(st->lock);
 }
 
-/* The requested timestamps of @stamp that are due. */
+/* Return the requested timestamps of @stamp that are due. */
 static u32 smc_stamp_due(const struct smc_stream *st, const struct smc_stamp *stamp)
 {
 	u32 due = 0;
@@ -80,7 +80,7 @@ static u32 smc_stamp_due(const struct smc_stream *st, const struct smc_stamp *st
 	return stamp->wanted & due;
 }
 
-/* Return: the first of which a timestamp is due, or NULL. */
+/* Find the first entry that has a due timestamp. Return: the entry, or NULL. */
 static struct smc_stamp *smc_stamp_first_due(const struct smc_stream *st)
 {
 	struct smc_tx_timestamps *stamps = st->stamps;
@@ -97,7 +97,7 @@ bool smc_tx_timestamps_are_due(const struct smc_stream *st)
 	return smc_stamp_first_due(st);
 }
 
-/* Remove the first timestamps that are due. Return: their flags, or 0. */
+/* Remove the due timestamps of the first entry that has any. Return: their flags, or 0. */
 static u32 smc_tx_timestamps_take(struct smc_stream *st, u64 *end)
 {
 	struct smc_tx_timestamps *stamps = st->stamps;
@@ -115,7 +115,7 @@ static u32 smc_tx_timestamps_take(struct smc_stream *st, u64 *end)
 	return due;
 }
 
-/* TCP would queue a segment. An skb without data replaces it here. */
+/* Report by an skb without data, which replaces the segment for which TCP would report. */
 static void smc_stamp_report(struct sock *sk, u32 due, u64 end)
 {
 	struct sk_buff *skb = alloc_skb(0, GFP_ATOMIC);
@@ -140,13 +140,13 @@ void smc_tx_timestamps_report(struct smc_stream *st)
 	u32 due;
 
 	spin_lock_bh(st->lock);
-	/* Only one thread reports at a time, so arrival is not reported before publishing. */
+	/* One thread reports at a time, so no arrival is reported before its publishing. */
 	if (stamps->is_reporting)
 		goto out;
 	stamps->is_reporting = true;
 	/*
-	 * A sender may ask faster than this thread, which may not be the sender's, can report.
-	 * Nobody asks after the end of the stream.
+	 * The loop is limited, because a sender may request timestamps as fast as another thread
+	 * reports them here. After the end of the stream there are no new requests.
 	 */
 	while ((left || smc_stream_is_over(st)) && (due = smc_tx_timestamps_take(st, &end))) {
 		left -= !!left;
@@ -155,7 +155,7 @@ void smc_tx_timestamps_report(struct smc_stream *st)
 		spin_lock_bh(st->lock);
 	}
 	stamps->is_reporting = false;
-	/* The next publish reports the rest, or else the timer does. */
+	/* The next publish reports the rest, or else the hold timer does. */
 	if (smc_tx_timestamps_are_due(st))
 		smc_stream_start_hold_timer(st);
 out:

@@ -7,12 +7,12 @@
  * peer's element would have been acknowledged by TCP. So a stream measures the
  * time for which undelivered bytes wait without progress: no publish completes,
  * and the peer consumes nothing, which alone opens the window. Any progress
- * restarts the time. A ring that is the peer's element accepts no byte without
- * a window. There a writer waits instead, with bytes that TCP would have
- * accepted.
+ * restarts the time. With SMC-D the ring is the peer's element, which accepts no
+ * byte without window. There the bytes with which a writer waits count, too,
+ * because TCP would have accepted them.
  *
  * The timer runs only if the option is set. Progress does not stop the timer;
- * when it expires, it computes the remaining time.
+ * when the timer expires, its function computes the remaining time.
  */
 
 
@@ -29,7 +29,7 @@ static bool smc_user_timeout_is_due(const struct smc_stream *st)
 	       (st->tx.blocked && !st->tx.end_flags && !smc_tx_free(&st->tx));
 }
 
-/* A value that changes when the peer's time restarts. */
+/* Return a value that changes when the peer's time limit restarts. */
 static u64 smc_user_timeout_progress(const struct smc_stream *st)
 {
 	/* A stream that has ended, or that the peer has left, waits for nothing. */
@@ -40,9 +40,9 @@ static u64 smc_user_timeout_progress(const struct smc_stream *st)
 }
 
 /*
- * Time limit of the peer in jiffies; 0 if it has none. TCP starts to measure at
- * its first retransmission or window probe. By then this end no longer holds
- * anything back.
+ * Return the peer's time limit in jiffies, or 0 if it has none. TCP starts to
+ * measure at its first retransmission or window probe, hence TCP_RTO_MIN. By
+ * then this end no longer holds back any bytes.
  */
 static unsigned long smc_user_timeout_jiffies(const struct smc_stream *st)
 {
@@ -51,7 +51,7 @@ static unsigned long smc_user_timeout_jiffies(const struct smc_stream *st)
 	return timeout ? TCP_RTO_MIN + msecs_to_jiffies(timeout) : 0;
 }
 
-/* Bytes wait for the peer. The timer owns a reference while it is pending. */
+/* Start the timer, which owns a reference to the stream while it is pending. */
 static void smc_user_timeout_start(struct smc_stream *st)
 {
 	unsigned long time = smc_user_timeout_jiffies(st);
@@ -69,7 +69,7 @@ void smc_stream_update_user_timeout(struct smc_stream *st)
 		st->user_progress = progress;
 		st->user_since = jiffies;
 	}
-	/* The end of the stream stops the timer for good: no bytes wait after it. */
+	/* After the end of the stream no bytes wait, so nothing starts the timer again. */
 	if (progress != SMC_NOT_DUE && !timer_pending(&st->user_timer))
 		smc_user_timeout_start(st);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * MSG_ZEROCOPY. A stream copies the bytes nevertheless, and reports that by
- * TCP's notifications in the socket's error queue. The socket numbers and
- * limits these itself.
+ * TCP's notifications in the socket's error queue. The kernel's socket code
+ * numbers and limits the notifications.
  */
 
 #include <linux/skbuff.h>

@@ -28,7 +28,7 @@ enum smc_conn_flag {
 	SMC_CONN_DONE_WRITING		= 0x80,
 	SMC_CONN_CLOSED			= 0x40,
 	SMC_CONN_ABORT			= 0x20,
-	SMC_CONN_FLAGS			= 0xe0,	/* the others mean nothing */
+	SMC_CONN_FLAGS			= 0xe0,	/* all flags above; other bits are ignored */
 };
 
 struct smc_cdc {

@@ -18,7 +18,7 @@ extern "C" {
 
 #define SMC_CLC_HEADER_LEN	8
 #define SMC_CLC_MAX_LEN		4096	/* longest message accepted from a peer */
-#define SMC_CLC_DECLINE_MAX_LEN	44	/* longest one that is sent */
+#define SMC_CLC_DECLINE_MAX_LEN	44	/* longest DECLINE that this end sends */
 #define SMC_GID_LEN		16
 #define SMC_MAC_LEN		6
 #define SMC_PEER_ID_LEN		8
@@ -26,10 +26,10 @@ extern "C" {
 #define SMC_HOSTNAME_LEN	32
 #define SMC_CLC_MAX_EIDS	8
 #define SMC_CLC_MAX_PREFIXES6	8
-#define SMC_CLC_MAX_ISM		8	/* devices; an emulated one takes two entries */
+#define SMC_CLC_MAX_ISM		8	/* devices; each emulated one has two entries in messages */
 #define SMC_CLC_MAX_GIDS	8
 #define SMC_CLC_MAX_FURTHER	4	/* diagnoses of a version 2 DECLINE after the first */
-#define SMC_CHID_EMULATED	0xff00	/* from here on emulated, with 128-bit GIDs */
+#define SMC_CHID_EMULATED	0xff00	/* lowest CHID of emulated devices, with 128-bit GIDs */
 #define SMC_CHID_LOOPBACK	0xffff
 #define SMC_VERSION_1		1
 #define SMC_VERSION_2		2
@@ -51,19 +51,19 @@ enum smc_clc_offer {
 	SMC_OFFER_BOTH	= 3,
 };
 
-/* The offer includes SMC-R. */
+/* Whether the offer includes SMC-R. */
 static inline bool smc_offer_has_r(enum smc_clc_offer offer)
 {
 	return offer == SMC_OFFER_R || offer == SMC_OFFER_BOTH;
 }
 
-/* The offer includes SMC-D. */
+/* Whether the offer includes SMC-D. */
 static inline bool smc_offer_has_d(enum smc_clc_offer offer)
 {
 	return offer == SMC_OFFER_D || offer == SMC_OFFER_BOTH;
 }
 
-/* The device is an emulated ISM device, with a GID of 128 bits. */
+/* Whether @chid is that of an emulated ISM device, which has a GID of 128 bits. */
 static inline bool smc_chid_is_emulated(u16 chid)
 {
 	return chid >= SMC_CHID_EMULATED;
@@ -124,7 +124,7 @@ struct smc_clc_header {
 	enum smc_clc_type type;
 	u16 length;		/* of the whole message, trailer included */
 	u8 version;
-	u8 flags;		/* low nibble of byte 7, unchanged */
+	u8 flags;		/* low nibble of byte 7: SMC_CLC_FLAG_*, or a PROPOSAL's offers */
 };
 
 struct smc_prefix6 {
@@ -152,7 +152,7 @@ struct smc_clc_proposal {
 	u8 n_prefixes6;
 	struct smc_prefix6 prefixes6[SMC_CLC_MAX_PREFIXES6];
 
-	/* SMC-D version 1 device; absent from version 1 without SMC-D */
+	/* SMC-D version 1 device; a version 1 PROPOSAL without SMC-D omits this and the options */
 	u64 ism_gid;
 	u16 ism_chid;
 	u8 vendor_oui[3];	/* vendor of the options */
@@ -171,7 +171,7 @@ struct smc_clc_proposal {
 	bool has_dv2;
 	bool has_seid;
 	u8 seid[SMC_EID_LEN];
-	u8 n_ism;		/* devices, not wire entries */
+	u8 n_ism;		/* devices; each emulated one has two entries in the message */
 	struct smc_clc_ism ism[SMC_CLC_MAX_ISM];
 };
 
@@ -196,7 +196,7 @@ struct smc_clc_r {
 	u32 psn;
 	u32 rkey;
 	u64 rmb_addr;		/* start of the RMB, not of the element */
-	u8 rmbe_index;		/* from 1 */
+	u8 rmbe_index;		/* counted from 1 */
 	u8 rmbe_size_code;
 	u8 qp_mtu;
 	u32 alert_token;
@@ -207,7 +207,7 @@ struct smc_clc_d {
 	u64 gid;
 	u64 gid_ext;
 	u64 token;
-	u8 dmbe_index;		/* from 0 */
+	u8 dmbe_index;		/* counted from 0 */
 	u8 dmbe_size_code;
 	u32 link_id;
 	u16 chid;
@@ -224,7 +224,7 @@ struct smc_clc_agreement {
 	};
 	u8 eid[SMC_EID_LEN];	/* version 2 */
 	struct smc_clc_first_contact fc;	/* version 2, first contact */
-	u8 n_gids;		/* version 2 SMC-R first-contact CONFIRM */
+	u8 n_gids;		/* version 2, first contact, CONFIRM of SMC-R */
 	u8 gids[SMC_CLC_MAX_GIDS][SMC_GID_LEN];
 };
 
@@ -248,7 +248,7 @@ struct smc_clc_decline {
 int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr);
 
 /**
- * smc_clc_agreed_path() - the path that an ACCEPT or CONFIRM names
+ * smc_clc_agreed_path() - return the path that an ACCEPT or CONFIRM names
  * @hdr: header of a CLC message
  *
  * Return: SMC_OFFER_R or SMC_OFFER_D; SMC_OFFER_NONE for another message.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CLC ACCEPT and CONFIRM: each end tells the other one where to write its data.
- * The two messages have one format and differ in their type.
+ * CLC ACCEPT and CONFIRM: each end tells the other end where to write. The two
+ * messages have one format and differ in their type.
  */
 #include "bytes.h"
 #include "clc_frame.h"
@@ -40,7 +40,7 @@ enum {
 /* First contact extension */
 enum {
 	FC_DIRECT	= 0,	/* top bit */
-	FC_OS_RELEASE	= 1,	/* a nibble each */
+	FC_OS_RELEASE	= 1,	/* OS type in the high nibble, release in the low */
 	FC_HOSTNAME	= 4,
 	FC_END		= 36,	/* of release 0 */
 	FC_MAX_CONNS	= 36,
@@ -117,7 +117,7 @@ static void put_d_v2(u8 *buf, const struct smc_clc_d *d)
 	put_be64(buf + D_GID_EXT, d->gid_ext);
 }
 
-/* Return: end of the extension at @at, or 0 if the message ends before. */
+/* Decode the extension at @at. Return: its end, or 0 if the message is too short for it. */
 static u32 get_first_contact(const u8 *buf, u32 at, u32 end, struct smc_clc_first_contact *fc)
 {
 	const u8 *p;
@@ -141,7 +141,7 @@ static u32 get_first_contact(const u8 *buf, u32 at, u32 end, struct smc_clc_firs
 	return at + FC_R1_END;
 }
 
-/* Return: end of the extension. */
+/* Encode the extension at @at. Return: its end. */
 static u32 put_first_contact(u8 *buf, u32 at, const struct smc_clc_first_contact *fc)
 {
 	u8 *p = buf + at;
@@ -181,7 +181,7 @@ static u32 put_gids(u8 *buf, u32 at, const struct smc_clc_agreement *a)
 	return at + GIDS_LIST + SMC_GID_LEN * a->n_gids;
 }
 
-/* The client's CONFIRM of an SMC-R first contact lists the GIDs for a second link. */
+/* Whether GIDs for a second link follow at first contact: only the client lists them, for SMC-R. */
 static bool has_gids(const struct smc_clc_agreement *a)
 {
 	return a->type == SMC_CLC_CONFIRM && !a->is_d;

@@ -23,8 +23,8 @@
 					 SMC_GID_LEN * SMC_CLC_MAX_GIDS)
 
 /*
- * Header flags. An ACCEPT or CONFIRM has the path in its low bits; a DECLINE
- * has only the last flag.
+ * Header flags. An ACCEPT or CONFIRM has the path and FIRST_CONTACT, a DECLINE
+ * has OUT_OF_SYNC, and a PROPOSAL has its offers in place of these flags.
  */
 #define SMC_CLC_FLAG_PATH		0x03
 #define SMC_CLC_FLAG_FIRST_CONTACT	0x08
@@ -52,7 +52,7 @@ int smc_clc_open(const u8 *buf, size_t len, struct smc_clc_header *hdr, u32 *end
  */
 size_t smc_clc_close(u8 *buf, u32 end, const struct smc_clc_header *hdr);
 
-/* @size bytes at offset @at end at or before @end. */
+/* Whether @size bytes at offset @at end at or before @end. */
 static inline bool smc_clc_fits(u32 at, u32 size, u32 end)
 {
 	return at <= end && size <= end - at;

@@ -42,8 +42,8 @@ static u32 min_length(const struct smc_clc_header *hdr)
 }
 
 /*
- * An ACCEPT or CONFIRM names one path and one version that both ends support. A
- * PROPOSAL or DECLINE may come from a sender of any later version.
+ * Whether an ACCEPT or CONFIRM names a path and a version that this end knows. A
+ * PROPOSAL or DECLINE needs no such check: its version may be any later one.
  */
 static bool is_agreeable(const struct smc_clc_header *hdr)
 {
@@ -52,7 +52,10 @@ static bool is_agreeable(const struct smc_clc_header *hdr)
 	return (path == SMC_OFFER_R || path == SMC_OFFER_D) && hdr->version <= SMC_VERSION_2;
 }
 
-/* Later versions may extend a message. In version 1 only the lists of a PROPOSAL vary. */
+/*
+ * Whether the message's length is possible. Later versions may extend messages.
+ * In version 1 only a PROPOSAL has lists of variable length.
+ */
 static bool is_length_possible(const struct smc_clc_header *hdr)
 {
 	u32 min = min_length(hdr);

@@ -7,7 +7,7 @@
 #include "bytes.h"
 #include "clc_frame.h"
 
-/* Header flags */
+/* Header flags: the offer of version 1 in the low bits, that of version 2 above */
 #define OFFER_MASK	0x03
 #define OFFER_V2_SHIFT	2
 
@@ -64,7 +64,7 @@ enum {
 	ISM_SIZE	= 10,
 };
 
-/* Version 1 senders without SMC-D omit the block. */
+/* Whether the SMC-D and version 2 block is present: version 1 senders without SMC-D omit it. */
 static bool has_block(const struct smc_clc_proposal *p)
 {
 	return p->version != SMC_VERSION_1 || smc_offer_has_d(p->offer_v1);
@@ -95,7 +95,7 @@ static int get_ip_area(const u8 *buf, u32 at, u32 end, struct smc_clc_proposal *
 	return 0;
 }
 
-/* Return: end of the area. */
+/* Encode the IP area at @at. Return: its end. */
 static u32 put_ip_area(u8 *buf, u32 at, const struct smc_clc_proposal *p)
 {
 	u8 *ip = buf + at;
@@ -113,7 +113,7 @@ static u32 put_ip_area(u8 *buf, u32 at, const struct smc_clc_proposal *p)
 	return at + IP_PREFIXES6 + IP6_SIZE * p->n_prefixes6;
 }
 
-/* The GID of an emulated device is twice as long and takes a second entry. */
+/* Decode @n entries. The GID of an emulated device is twice as long and takes a second entry. */
 static int get_ism_entries(const u8 *entry, unsigned int n, struct smc_clc_proposal *p)
 {
 	const u8 *end = entry + ISM_SIZE * n;
@@ -143,7 +143,7 @@ static u8 *put_ism_entry(u8 *entry, u64 gid, u16 chid)
 	return entry + ISM_SIZE;
 }
 
-/* Return: number of entries. */
+/* Encode the devices. Return: number of entries, which is two for each emulated device. */
 static u8 put_ism_entries(u8 *entry, const struct smc_clc_proposal *p)
 {
 	const u8 *start = entry;
@@ -157,7 +157,7 @@ static u8 put_ism_entries(u8 *entry, const struct smc_clc_proposal *p)
 	return (u8)((entry - start) / ISM_SIZE);
 }
 
-/* The version 2 extension at @v2 has been checked to be complete. */
+/* Decode the SMC-D extension, if any. The version 2 extension at @v2 is known to be complete. */
 static int get_dv2(const u8 *buf, u32 v2, u32 end, struct smc_clc_proposal *p)
 {
 	u32 eids_end = v2 + V2_EIDS + SMC_EID_LEN * p->n_eids;
@@ -177,7 +177,7 @@ static int get_dv2(const u8 *buf, u32 v2, u32 end, struct smc_clc_proposal *p)
 	return get_ism_entries(buf + at + DV2_ENTRIES, n, p);
 }
 
-/* Return: end of the extension. */
+/* Encode the SMC-D extension at @at. Return: its end. */
 static u32 put_dv2(u8 *buf, u32 v2, u32 at, const struct smc_clc_proposal *p)
 {
 	u8 n = put_ism_entries(buf + at + DV2_ENTRIES, p);
@@ -212,7 +212,7 @@ static int get_v2(const u8 *buf, u32 at, u32 end, struct smc_clc_proposal *p)
 	return smc_offer_has_d(p->offer_v2) ? get_dv2(buf, at, end, p) : 0;
 }
 
-/* Return: end of the extension. */
+/* Encode the version 2 extension at @at, and its SMC-D extension. Return: the end. */
 static u32 put_v2(u8 *buf, u32 at, const struct smc_clc_proposal *p)
 {
 	u32 eids_end = at + V2_EIDS + SMC_EID_LEN * p->n_eids;

@@ -17,11 +17,11 @@ struct smc_dmbe_control {
 	u8 type;		/* SMC_CDC_TYPE */
 	u8 reserved[7];
 	u64 producer;		/* word of smc_dmbe_pack() */
-	u64 consumer;		/* likewise, with the flags */
+	u64 consumer;		/* word of smc_dmbe_pack(), with the flags */
 	u64 reserved2;
 };
 
-/* One word. Its fields are in memory in this order, as bit-fields are in either byte order. */
+/* One word of the control area. Bit-fields have this order in memory in either byte order. */
 union smc_dmbe_word {
 	u64 word;
 	struct {
@@ -53,8 +53,8 @@ static inline u64 smc_dmbe_pack(struct smc_cursor cur, u8 prod_flags, u8 conn_fl
 
 /**
  * smc_dmbe_unpack() - decode the two words of a control area
- * @producer: the producer cursor's word, as read once
- * @consumer: the consumer cursor's word, as read once
+ * @producer: the producer cursor's word, loaded once
+ * @consumer: the consumer cursor's word, loaded once
  * @cdc: gets the cursors and flags, which are not yet checked against the connection
  */
 static inline void smc_dmbe_unpack(u64 producer, u64 consumer, struct smc_cdc *cdc)

@@ -2,8 +2,9 @@
 /*
  * Decode and encode LLC messages.
  *
- * Version 2 has a 16-bit length instead of version 1's 8-bit length and reason.
- * Peers send this length, and the 16-bit counts, in either byte order.
+ * In place of version 1's 8-bit length and 8-bit reason, version 2 has a 16-bit
+ * length. Some peers send that and the 16-bit counts of version 2 in
+ * little-endian byte order, so both byte orders are accepted.
  */
 #include "bytes.h"
 #include "llc.h"
@@ -68,10 +69,10 @@ enum {
 
 #define LLC_V2		0x20	/* in the type byte */
 #define LLC_VERSION	0xf0
-#define LLC_N_TYPES	(0x0f + 1)	/* of the other nibble */
+#define LLC_N_TYPES	(0x0f + 1)	/* the type is the low nibble */
 #define AL_DIRECT_FLAG	0x80
 
-/* The length field, in one byte order, is at least @need and at most the received @len. */
+/* Whether the length field, in either byte order, is between @need and the received @len. */
 static bool has_length(const u8 *buf, u32 need, size_t len)
 {
 	u32 be = get_be16(buf + LLC_LENGTH);
@@ -81,8 +82,8 @@ static bool has_length(const u8 *buf, u32 need, size_t len)
 }
 
 /*
- * All messages that are sent have this length: in 8 bits of version 1, or 16
- * bits in network order of version 2.
+ * Set the length to SMC_LLC_LEN, which all messages that this end sends have.
+ * The field has 8 bits in version 1, and 16 bits, big-endian, in version 2.
  */
 static void put_length(u8 *buf)
 {
@@ -231,7 +232,10 @@ static int check_request_add_link(const u8 *buf, size_t len, struct smc_llc_msg 
 	return has_length(buf, RAL_GIDS + SMC_GID_LEN * buf[RAL_COUNT], len) ? 0 : -EPROTO;
 }
 
-/* The first token of a CONFIRM RKEY has the count in place of its link number. */
+/*
+ * Return the offset of the RTokens in a CONFIRM RKEY or its continuation. In a
+ * CONFIRM RKEY the count takes the place of the first one's link number.
+ */
 static unsigned int confirm_rkey_tokens(const struct smc_llc_msg *msg)
 {
 	return msg->type == SMC_LLC_CONFIRM_RKEY ? CR_TOKENS : CRC_TOKENS;
@@ -271,7 +275,7 @@ static void put_test_link(u8 *buf, const struct smc_llc_msg *msg)
 	memcpy(buf + TL_DATA, msg->test_link.data, sizeof(msg->test_link.data));
 }
 
-/* Number of keys that a DELETE RKEY lists. */
+/* Count the keys that a DELETE RKEY lists: a version 2 reply lists only the invalid ones. */
 static unsigned int delete_rkey_listed(const struct smc_llc_msg *msg)
 {
 	if (msg->v2 && (msg->flags & SMC_LLC_REPLY))

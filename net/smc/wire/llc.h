@@ -89,7 +89,7 @@ struct smc_llc_msg {
 		} add_link;
 		struct {
 			u8 link;
-			u8 count;	/* as sent: tokens left, may be more than in rt */
+			u8 count;	/* RTokens left, may be more than rt has */
 			struct smc_llc_rtoken rt[2];
 		} add_link_cont;
 		struct {
@@ -98,10 +98,11 @@ struct smc_llc_msg {
 		} delete_link;
 		struct {
 			/*
-			 * CONFIRM RKEY: rt[0] is for the link that carries the
-			 * message; count tokens for other links follow it, two
-			 * of them here, the rest in CONT messages. CONT: count
-			 * tokens are left, three of them here.
+			 * In a CONFIRM RKEY, rt[0] is for the link that carries
+			 * the message. Of count RTokens for other links, the
+			 * first two follow here, the rest in continuations. In
+			 * a continuation, count RTokens are left, the first
+			 * three of which are here.
 			 */
 			u8 count;
 			struct smc_llc_rtoken rt[3];
@@ -116,7 +117,7 @@ struct smc_llc_msg {
 			 * lists only the invalid keys.
 			 */
 			u8 count;
-			u8 errors;	/* version 1: mask; version 2: count of invalid ones */
+			u8 errors;	/* invalid keys: version 1: mask; version 2: count */
 			u32 rkey[SMC_LLC_DELETE_RKEYS];
 		} delete_rkey;
 	};
