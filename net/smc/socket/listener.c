@@ -330,7 +330,7 @@ static struct smc_sock *smc_listener_create_child(struct smc_listener *l, struct
 {
 	struct mem_cgroup *memcg = smc_listener_get_memcg(l);
 	struct mem_cgroup *outer = set_active_memcg(memcg);
-	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
+	struct smc_sock *child = smc_sock_create_child(sk);
 
 	set_active_memcg(outer);
 	mem_cgroup_put(memcg);
