@@ -634,8 +634,8 @@ public:
 	}
 	int runs(const std::string &function) const
 	{
-		return std::stoi(must_run("grep -cE 'function:? " + function + "$' " + root +
-					  "/trace || true"));
+		return std::stoi(
+		    must_run("grep -cw 'function " + function + "' " + root + "/trace || true"));
 	}
 
 private:
