@@ -18,15 +18,28 @@
 /* Limit of requests visited with softirqs off: root of a namespace may set any backlog. */
 #define SMC_QUEUE_WALK_MAX	4096
 
-/* A place in the queue: a request, or NULL at the end, and the request before it. */
+/*
+ * A place in the queue: a request, or NULL at the end, and the request before it. @left is the
+ * number of requests that may still be visited before the queue's lock is released.
+ */
 struct smc_queued {
 	struct request_sock *before;
 	struct request_sock *req;
+	int left;
 };
 
 static struct request_sock_queue *smc_queue_of(struct sock *listener)
 {
 	return &inet_csk(listener)->icsk_accept_queue;
+}
+
+/* Called with the queue's lock. */
+static struct smc_queued smc_queue_begin(const struct request_sock_queue *queue)
+{
+	return (struct smc_queued){
+		.req  = queue->rskq_accept_head,
+		.left = SMC_QUEUE_WALK_MAX,
+	};
 }
 
 /*
@@ -35,11 +48,10 @@ static struct request_sock_queue *smc_queue_of(struct sock *listener)
  */
 static bool smc_queue_walk(struct smc_queued *at, smc_accept_queue_fits fits, const void *arg)
 {
-	int left = SMC_QUEUE_WALK_MAX;
-
 	while (at->req && !fits(at->req, arg)) {
-		if (!left--)
+		if (!at->left)
 			return false;
+		at->left--;
 		at->before = at->req;
 		at->req = at->req->dl_next;
 	}
@@ -54,13 +66,14 @@ static bool smc_queue_walk(struct smc_queued *at, smc_accept_queue_fits fits, co
 static struct smc_queued smc_queue_find(struct request_sock_queue *queue,
 					smc_accept_queue_fits fits, const void *arg)
 {
-	struct smc_queued at = { .req = queue->rskq_accept_head };
+	struct smc_queued at = smc_queue_begin(queue);
 
 	lockdep_assert_held(&queue->rskq_lock);
 	while (!smc_queue_walk(&at, fits, arg)) {
 		spin_unlock_bh(&queue->rskq_lock);
 		cond_resched();
 		spin_lock_bh(&queue->rskq_lock);
+		at.left = SMC_QUEUE_WALK_MAX;
 	}
 	return at;
 }
@@ -78,26 +91,44 @@ static void smc_queue_unlink(struct request_sock_queue *queue, const struct smc_
 bool smc_accept_queue_has(struct sock *listener, smc_accept_queue_fits fits, const void *arg)
 {
 	struct request_sock_queue *queue = smc_queue_of(listener);
-	struct smc_queued at = {};
+	struct smc_queued at;
 	bool has;
 
 	if (reqsk_queue_empty(queue))
 		return false;
 	spin_lock_bh(&queue->rskq_lock);
-	at.req = queue->rskq_accept_head;
+	at = smc_queue_begin(queue);
 	has = smc_queue_walk(&at, fits, arg) && at.req;
 	spin_unlock_bh(&queue->rskq_lock);
 	return has;
 }
 
-/* Called with the queue's lock. Return: the request at @at, taken out of the queue; or NULL. */
-static struct request_sock *smc_queue_remove(struct sock *listener, const struct smc_queued *at)
+/*
+ * Called with the queue's lock. Moves @at to the next request. Return: the request at @at, taken
+ * out of the queue; or NULL.
+ */
+static struct request_sock *smc_queue_remove(struct sock *listener, struct smc_queued *at)
 {
-	if (!at->req)
+	struct request_sock *req = at->req;
+
+	if (!req)
 		return NULL;
 	smc_queue_unlink(smc_queue_of(listener), at);
 	sk_acceptq_removed(listener);
-	return at->req;
+	at->req = req->dl_next;
+	return req;
+}
+
+/* Called with the queue's lock. Return: number of requests in @reqs. */
+static int smc_queue_take(struct sock *listener, smc_accept_queue_fits fits, const void *arg,
+			  struct request_sock **reqs, int most)
+{
+	struct smc_queued at = smc_queue_begin(smc_queue_of(listener));
+	int n = 0;
+
+	while (n < most && smc_queue_walk(&at, fits, arg) && at.req)
+		reqs[n++] = smc_queue_remove(listener, &at);
+	return n;
 }
 
 struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_queue_fits fits,
@@ -115,23 +146,20 @@ struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_que
 	return req;
 }
 
-struct request_sock *smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits,
-					       const void *arg)
+int smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits, const void *arg,
+			      struct request_sock **reqs, int most)
 {
 	struct request_sock_queue *queue = smc_queue_of(listener);
-	struct request_sock *req = NULL;
-	struct smc_queued at = {};
+	int n = -EAGAIN;
 
 	spin_lock_bh(&listener->sk_lock.slock);
 	if (!sock_owned_by_user(listener)) {
 		spin_lock(&queue->rskq_lock);
-		at.req = queue->rskq_accept_head;
-		if (smc_queue_walk(&at, fits, arg))
-			req = smc_queue_remove(listener, &at);
+		n = smc_queue_take(listener, fits, arg, reqs, most);
 		spin_unlock(&queue->rskq_lock);
 	}
 	spin_unlock_bh(&listener->sk_lock.slock);
-	return req;
+	return n;
 }
 
 void smc_accept_queue_put(struct sock *listener, struct request_sock *req)

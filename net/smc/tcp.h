@@ -312,20 +312,23 @@ struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_que
 					   const void *arg);
 
 /**
- * smc_accept_queue_try_take() - take the first connection that fits, in a thread of another user
+ * smc_accept_queue_try_take() - take the first connections that fit, in a worker or in a thread of
+ * another user
  * @listener: TCP socket, not locked
  * @fits: tells which connections fit
  * @arg: passed to @fits
+ * @reqs: gets TCP's requests of the connections, as smc_accept_queue_take() returns them
+ * @most: number of places in @reqs
  *
  * The function holds the listener's spinlock, and does not own the socket lock. A thread that owns
- * the socket lock may get no processor time, and the listener's user would wait for it.
+ * the socket lock may get no processor time, and the listener's user would wait for it. The
+ * function looks only at the first few thousand connections, as smc_accept_queue_has() does.
  *
  * Context: process.
- * Return: as smc_accept_queue_take(); NULL also if a user has the listener locked, or if the first
- *	few thousand do not fit.
+ * Return: number of connections that were taken, or -EAGAIN if a user has the listener locked.
  */
-struct request_sock *smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits,
-					       const void *arg);
+int smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits, const void *arg,
+			      struct request_sock **reqs, int most);
 
 /**
  * smc_accept_queue_put() - have a connection wait for accept() again

@@ -28,14 +28,17 @@ static void smc_net_destroy_queues(const struct smc_net *sn)
 
 /*
  * Makes a work queue that is bound to CPUs: the steps of an SMC handshake are short, and faster on
- * the CPU where its packets arrive.
+ * the CPU where its packets arrive. All bound queues of the host share each CPU's workers, and a
+ * user can make works of these queues use much of a CPU's time: by many connections, or in a
+ * handshake by a control group whose memory is hard to reclaim. WQ_CPU_INTENSIVE lets other works
+ * start meanwhile.
  */
 static int smc_net_make_queue(struct workqueue_struct **queue, const char *name, int max_active)
 {
 	if (*queue)
 		return 0;
 	/* Pairs with smp_load_acquire() in smc_net_has_queues(). */
-	smp_store_release(queue, alloc_workqueue("%s", 0, max_active, name));
+	smp_store_release(queue, alloc_workqueue("%s", WQ_CPU_INTENSIVE, max_active, name));
 	return *queue ? 0 : -ENOMEM;
 }
 

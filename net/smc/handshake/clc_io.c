@@ -185,9 +185,13 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 {
+	/* A connection that waits for accept() has no user who could keep it locked. */
+	bool may_wait = hs->quota.queue || !hs->sk->sk_socket;
 	int rc;
 
-	rc = smc_clc_lock(hs, jiffies + SMC_CLC_WAIT);
+	rc = smc_clc_lock(hs, jiffies + (may_wait ? SMC_CLC_WAIT : 0));
+	if (rc == -ECONNABORTED && !may_wait)
+		return -EBUSY;
 	if (rc)
 		return rc;
 	rc = smc_tcp_write(hs->sk, buf, len);

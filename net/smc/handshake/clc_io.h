@@ -66,7 +66,9 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
  * @len: length of the message
  *
  * Context: process, without the socket lock, for which it waits at most as long as for a message.
- * Return: 0 or -errno; -ECONNABORTED when the user kept the socket locked.
+ *	A handshake without a place among those under way does not wait for it.
+ * Return: 0 or -errno; -ECONNABORTED when the user kept the socket locked, or -EBUSY without a
+ *	place.
  */
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len);
 

@@ -120,8 +120,6 @@ static s64 smc_client_propose(struct smc_client *c)
 
 	/* A server with too many handshakes sends a DECLINE without waiting for the PROPOSAL. */
 	hs->owed = true;
-	if (hs->refusal)
-		return hs->refusal;
 	if (smc_route_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;
 	if (!smc_client_prepare(c))
@@ -160,7 +158,7 @@ void smc_handshake_propose(struct smc_handshake *hs)
 {
 	struct smc_client *c;
 
-	if (hs->client)
+	if (hs->client || hs->refusal)
 		return;
 	c = kmalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
@@ -187,7 +185,10 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	unsigned long due = hs->due;
 	int rc;
 
-	/* The PROPOSAL was not sent, for lack of memory. smc_handshake_client() tries again. */
+	/*
+	 * The PROPOSAL was not sent: for lack of memory, and smc_handshake_client() tries again; or
+	 * because the handshake is refused.
+	 */
 	if (!hs->client)
 		return false;
 	if (hs->client->rc)

@@ -184,7 +184,8 @@ void smc_handshake_stop(struct smc_handshake *hs);
 void smc_handshake_end(struct smc_handshake *hs);
 
 /**
- * smc_handshake_propose() - send the PROPOSAL, as client, unless the handshake has begun
+ * smc_handshake_propose() - send the PROPOSAL, as client, unless the handshake has begun or is
+ * refused
  * @hs: handshake
  *
  * Context: process, without the socket lock, for which it may wait; does not wait for the peer.
@@ -237,12 +238,13 @@ int smc_handshake_client(struct smc_handshake *hs);
 int smc_handshake_server(struct smc_handshake *hs);
 
 /**
- * smc_handshake_refuse() - decline a handshake that has not begun, as server
+ * smc_handshake_refuse() - decline a handshake that has not begun
  * @hs: handshake
  * @reason: diagnosis
  *
- * Context: process, without the socket lock, for which it may wait; does not wait for the peer.
- * Return: 0 with TCP as the result, or an error that ends the connection.
+ * Context: process, without the socket lock; does not wait for the peer, nor for the socket's user.
+ * Return: 0 with TCP as the result; -EBUSY if the user has the socket locked, and the caller is to
+ *	try again later; or an error that ends the connection.
  */
 int smc_handshake_refuse(struct smc_handshake *hs, u32 reason);
 

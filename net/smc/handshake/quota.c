@@ -155,18 +155,41 @@ static struct smc_handshake_wq *smc_quota_take_place(struct smc_net *sn)
 	return NULL;
 }
 
+/*
+ * Whether a client may have another handshake with a server's user. The SYN-ACKs of that user leave
+ * out the option for all clients once he has as many handshakes as may be offered. So a client that
+ * has some gets no more than the user may then still get, while each one also leaves one less to
+ * others.
+ */
+static bool smc_quota_client_may(const struct smc_net *sn, int user, int peer)
+{
+	int left = smc_quota_left(sn, smc_quota_most(sn, false, user));
+
+	return !peer || peer < (left - SMC_QUOTA_RESERVE - user) / 2;
+}
+
+/* Whether the user and the peer may have another handshake, which was offered. */
+static bool smc_quota_may_begin(const struct smc_net *sn, enum smc_role role,
+				const struct smc_quota *quota)
+{
+	int left = smc_quota_left(sn, SMC_HANDSHAKES_BEGUN_MAX);
+	int user = atomic_read(quota->user);
+	int peer = quota->peer ? atomic_read(quota->peer) : 0;
+
+	return smc_quota_may(user, left) && smc_quota_may(peer, left) &&
+	       (role == SMC_CLIENT || smc_quota_client_may(sn, user, peer));
+}
+
 bool smc_quota_take(struct smc_handshake *hs)
 {
 	struct smc_net *sn = smc_net(sock_net(hs->sk));
-	int left = smc_quota_left(sn, SMC_HANDSHAKES_BEGUN_MAX);
 	struct smc_quota quota = {
 		.user = &smc_quota_users[smc_quota_hash_user(sock_net(hs->sk), hs->sk->sk_uid)],
 		.peer = smc_quota_peer(hs),
 	};
 
 	hs->quota = (struct smc_quota){};
-	if (!smc_quota_may(atomic_read(quota.user), left) ||
-	    (quota.peer && !smc_quota_may(atomic_read(quota.peer), left)))
+	if (!smc_quota_may_begin(sn, hs->role, &quota))
 		return false;
 	/* Other threads may have taken the free places meanwhile. */
 	quota.queue = smc_quota_take_place(sn);

@@ -3,7 +3,8 @@
  * Quotas of the SMC handshakes under way. Each handshake counts for a user at this end and for a
  * peer at the other end. A user or peer that has handshakes gets another only while more places are
  * free than it uses, in the network namespace and on the host. So a single user or peer gets half
- * of the places at most, and the last places are for users and peers without a handshake.
+ * of the places at most, and the last places are for users and peers without a handshake. In the
+ * same way a client gets half of what a server's user may be offered.
  */
 #ifndef SMC_QUOTA_H
 #define SMC_QUOTA_H

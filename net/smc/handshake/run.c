@@ -47,9 +47,9 @@ static int smc_handshake_agree(struct smc_handshake *hs)
 	/* smc_handshake_local() has performed the handshake already. */
 	if (hs->stream)
 		return 0;
-	if (hs->role == SMC_CLIENT)
-		return smc_handshake_client(hs);
-	return hs->refusal ? smc_handshake_refuse(hs, hs->refusal) : smc_handshake_server(hs);
+	if (hs->refusal)
+		return smc_handshake_refuse(hs, hs->refusal);
+	return hs->role == SMC_CLIENT ? smc_handshake_client(hs) : smc_handshake_server(hs);
 }
 
 /*
@@ -89,6 +89,11 @@ static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
 void smc_handshake_run(struct smc_handshake *hs)
 {
 	hs->result = smc_handshake_agree(hs);
+	if (hs->result == -EBUSY) {
+		/* Has no place in a queue of its namespace, and must not occupy a shared worker. */
+		queue_delayed_work(smc_handshake_overflow_wq, &hs->work, SMC_SOCK_RETRY);
+		return;
+	}
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_OVER);
 	smc_quota_return(&hs->quota);
 	/* Try again after one jiffy: most calls lock the socket for a moment only. */
@@ -105,19 +110,6 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
 }
 
 /*
- * Puts off the work of a handshake that is to decline, while the user keeps the socket locked. Such
- * a handshake has no place in a queue of its namespace, and would occupy a worker that many
- * handshakes share. Return: whether the work was put off.
- */
-static bool smc_handshake_put_off(struct smc_handshake *hs)
-{
-	if (hs->quota.queue || READ_ONCE(hs->aborted) || !sock_owned_by_user_nocheck(hs->sk))
-		return false;
-	queue_delayed_work(smc_handshake_overflow_wq, &hs->work, SMC_SOCK_RETRY);
-	return true;
-}
-
-/*
  * A client's work may be queued on another queue while it still runs on this one, and a flush waits
  * only for the run that was queued last. So a run does not use the handshake after it has queued
  * the work again or unlocked the socket. A server's work runs to its end only once, so ->release()
@@ -128,8 +120,6 @@ static void smc_handshake_work(struct work_struct *work)
 	struct smc_handshake *hs = container_of(to_delayed_work(work), struct smc_handshake, work);
 	const bool is_server = hs->role == SMC_SERVER;
 
-	if (hs->state == SMC_HANDSHAKE_RUNS && smc_handshake_put_off(hs))
-		return;
 	if (hs->state == SMC_HANDSHAKE_RUNS)
 		smc_handshake_run(hs);
 	else

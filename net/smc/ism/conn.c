@@ -44,10 +44,19 @@ void smc_dmbe_unuse(struct smc_dmbe *dmbe)
 	smc_dmbe_put(dmbe);
 }
 
+/*
+ * A connecting thread (@nowait) performs the handshake of the other end, too, and must not reclaim
+ * memory of the other end's control group.
+ */
+static gfp_t smc_ism_gfp(bool nowait)
+{
+	return nowait ? SMC_GFP_CONN & ~__GFP_DIRECT_RECLAIM : SMC_GFP_CONN;
+}
+
 static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_class,
 					struct mem_cgroup *memcg, bool nowait)
 {
-	struct smc_dmbe *dmbe = kzalloc(sizeof(*dmbe), SMC_GFP_CONN);
+	struct smc_dmbe *dmbe = kzalloc(sizeof(*dmbe), smc_ism_gfp(nowait));
 	int rc;
 
 	if (!dmbe)
@@ -182,7 +191,7 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 	struct smc_stream *st;
 	int rc = -ENOMEM;
 
-	conn = kzalloc(sizeof(*conn), SMC_GFP_CONN);
+	conn = kzalloc(sizeof(*conn), smc_ism_gfp(nowait));
 	if (!conn)
 		goto err_group;
 	dmbe = smc_dmbe_create(group, size_class, memcg, nowait);

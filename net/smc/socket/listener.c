@@ -17,6 +17,13 @@
 #include "tcp.h"
 #include "wire/clc.h"
 
+/*
+ * Limit of connections that one run of a listener's work takes or drops. All listeners of a
+ * namespace share the work queue, and none may occupy it for as long as its clients like: the work
+ * queues itself again behind the others.
+ */
+#define SMC_LISTENER_BATCH	16
+
 static void smc_listener_take(struct work_struct *work);
 
 /*
@@ -323,7 +330,7 @@ static struct smc_sock *smc_listener_create_child(struct smc_listener *l, struct
 {
 	struct mem_cgroup *memcg = smc_listener_get_memcg(l);
 	struct mem_cgroup *outer = set_active_memcg(memcg);
-	struct smc_sock *child = smc_sock_create(sk, SMC_SERVER);
+	struct smc_sock *child = smc_sock_create_child(sk);
 
 	set_active_memcg(outer);
 	mem_cgroup_put(memcg);
@@ -441,12 +448,6 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 	return child;
 }
 
-/* Called with the listener locked. Return: the next new connection, or NULL. */
-static struct request_sock *smc_listener_next(struct smc_listener *l)
-{
-	return smc_accept_queue_take(l->sk, smc_request_is_new, NULL);
-}
-
 /* Takes the first child out of @list, which @n counts. From then on no other thread handles it. */
 static struct smc_sock *smc_listener_pop(struct smc_listener *l, struct list_head *list,
 					 unsigned int *n)
@@ -525,23 +526,39 @@ static void smc_listener_take_later(struct smc_listener *l)
 }
 
 /*
- * Does what smc_listener_drop_all() does, without waiting for a user who has the listener locked.
+ * Resets a connection whose SMC handshake is over, without waiting for a user who has the listener
+ * locked. Return: whether there may be another connection to reset now.
  */
+static bool smc_listener_drop_one(struct smc_listener *l)
+{
+	struct smc_sock *child = smc_listener_pop(l, &l->deferred, &l->n_deferred);
+
+	if (child) {
+		smc_listener_reset_one(child);
+		return true;
+	}
+	if (!READ_ONCE(l->n_ready))
+		return false;
+	if (!smc_sock_trylock(l->sk)) {
+		smc_listener_take_later(l);
+		return false;
+	}
+	child = smc_listener_pop_ready(l);
+	release_sock(l->sk);
+	if (child)
+		smc_listener_drop(child);
+	return child;
+}
+
+/* Does what smc_listener_drop_all() does, in several runs of the work. */
 static void smc_listener_drop_by_work(struct smc_listener *l)
 {
-	struct smc_sock *child;
+	int i;
 
-	smc_listener_drop_deferred(l);
-	while (READ_ONCE(l->n_ready)) {
-		if (!smc_sock_trylock(l->sk)) {
-			smc_listener_take_later(l);
+	for (i = 0; i < SMC_LISTENER_BATCH; i++)
+		if (!smc_listener_drop_one(l))
 			return;
-		}
-		child = smc_listener_pop_ready(l);
-		release_sock(l->sk);
-		if (child)
-			smc_listener_drop(child);
-	}
+	smc_listener_kick(l);
 }
 
 /*
@@ -555,40 +572,43 @@ static void smc_listener_take(struct work_struct *work)
 	struct smc_listener *l = container_of(to_delayed_work(work), struct smc_listener, take);
 	struct sock *sk = l->sk;
 	unsigned int generation = READ_ONCE(l->generation);
-	struct request_sock *req;
+	struct request_sock *reqs[SMC_LISTENER_BATCH];
 	struct smc_sock *child;
+	int i, n;
 
 	if (READ_ONCE(sk->sk_state) != TCP_LISTEN) {
 		smc_listener_drop_by_work(l);
 		return;
 	}
-	while (!smc_accept_queue_is_empty(sk) && smc_listener_has_room(l)) {
-		if (!smc_sock_trylock(sk)) {
-			smc_listener_take_later(l);
-			return;
-		}
-		req = smc_listener_next(l);
-		release_sock(sk);
-		if (!req)
-			return;
-		child = smc_listener_begin(l, req, generation);
+	if (smc_accept_queue_is_empty(sk) || !smc_listener_has_room(l))
+		return;
+	n = smc_accept_queue_try_take(sk, smc_request_is_new, NULL, reqs, ARRAY_SIZE(reqs));
+	if (n < 0) {
+		smc_listener_take_later(l);
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		child = smc_listener_begin(l, reqs[i], generation);
 		if (child)
 			smc_listener_enter(l, child);
 	}
+	if (n == ARRAY_SIZE(reqs))
+		smc_listener_kick(l);
 }
 
 struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child)
 {
 	/* Read before the check that the listener is open: a later close changes the number. */
 	unsigned int generation = READ_ONCE(l->generation);
-	struct request_sock *req = NULL;
+	struct request_sock *req;
 	struct sock *sk = l->sk;
+	bool has_taken;
 
-	if (smc_listener_has_room(l))
-		req = smc_accept_queue_try_take(sk, smc_request_is_new_of, child);
+	has_taken = smc_listener_has_room(l) &&
+		    smc_accept_queue_try_take(sk, smc_request_is_new_of, child, &req, 1) == 1;
 	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
 		smc_listener_kick(l);
-	return req ? smc_listener_begin(l, req, generation) : NULL;
+	return has_taken ? smc_listener_begin(l, req, generation) : NULL;
 }
 
 /* Aborts all handshakes at once, so that closing the listener takes as long as the slowest one. */

@@ -72,20 +72,10 @@ static void smc_sock_init(struct smc_sock *smc, struct sock *sk, enum smc_role r
 	INIT_LIST_HEAD(&smc->siblings);
 }
 
-/*
- * A stranger's SYN must not make the OOM killer act in the server's control group. So until
- * accept(), while the connection has no struct socket, an allocation that finds no memory fails.
- */
-static gfp_t smc_sock_gfp(const struct sock *sk)
-{
-	return sk->sk_socket ? GFP_KERNEL : GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
-}
-
 /* Charges the control group set by set_active_memcg(). */
 static struct smc_sock *smc_sock_make(struct sock *sk, enum smc_role role,
-				      struct mem_cgroup *memcg)
+				      struct mem_cgroup *memcg, gfp_t gfp)
 {
-	gfp_t gfp = smc_sock_gfp(sk);
 	struct smc_sock *smc;
 
 	if (smc_net_prepare(smc_net(sock_net(sk))))
@@ -101,16 +91,36 @@ static struct smc_sock *smc_sock_make(struct sock *sk, enum smc_role role,
 	return smc;
 }
 
-struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
+static struct smc_sock *smc_sock_create_gfp(struct sock *sk, enum smc_role role, gfp_t gfp)
 {
 	struct mem_cgroup *memcg = smc_sock_get_memcg(sk);
 	struct mem_cgroup *outer = set_active_memcg(memcg);
-	struct smc_sock *smc = smc_sock_make(sk, role, memcg);
+	struct smc_sock *smc = smc_sock_make(sk, role, memcg, gfp);
 
 	set_active_memcg(outer);
 	if (!smc)
 		mem_cgroup_put(memcg);
 	return smc;
+}
+
+/*
+ * A stranger's SYN must not make the OOM killer act in the server's control group. So in accept(),
+ * while the connection has no struct socket, an allocation that finds no memory fails.
+ */
+struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
+{
+	gfp_t may_fail = sk->sk_socket ? 0 : __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
+
+	return smc_sock_create_gfp(sk, role, GFP_KERNEL | may_fail);
+}
+
+/*
+ * GFP_ATOMIC neither reclaims memory of the control group nor sleeps because the group has too
+ * much, and charges the group even beyond its limit.
+ */
+struct smc_sock *smc_sock_create_child(struct sock *sk)
+{
+	return smc_sock_create_gfp(sk, SMC_SERVER, GFP_ATOMIC | __GFP_NOWARN);
 }
 
 void smc_sock_forget(struct smc_sock *smc)

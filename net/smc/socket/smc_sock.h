@@ -252,6 +252,20 @@ struct smc_sock *smc_sock_find(const struct sock *sk);
 struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
 
 /**
+ * smc_sock_create_child() - create SMC's state of a connection that waits in TCP's accept queue
+ * @sk: connection
+ *
+ * Does for a worker that listeners share, or for a connecting thread, what smc_sock_create() does
+ * for the socket's user. The thread must not wait for memory of the listener's control group. So
+ * the group may exceed its limit, by one struct smc_sock for each TCP sock that waits, which TCP
+ * charges to nobody. The group's next ordinary allocation then reclaims memory, or fails.
+ *
+ * Context: process; does not sleep.
+ * Return: the state, or NULL if the host has no memory.
+ */
+struct smc_sock *smc_sock_create_child(struct sock *sk);
+
+/**
  * smc_sock_free() - free SMC's state of a socket, after an RCU grace period
  * @smc: socket after smc_sock_forget(), whose SMC handshake is over
  */

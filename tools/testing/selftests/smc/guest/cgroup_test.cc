@@ -325,6 +325,65 @@ TEST_F(AcceptedMemory, OfADeclinedClient)
 	recv_flow(accepted, {.seed = 1, .bytes = MiB});
 }
 
+/*
+ * Others take a listener's connections before accept(): a worker for all listeners, or the thread
+ * that connects within the namespace. They neither wait until the listener's control group has
+ * memory again, nor reset the connections because it has none.
+ */
+class OfAFullGroup : public testing::Test
+{
+protected:
+	/* More than the memory that the group has in stock is enough for. */
+	static constexpr int clients = 64;
+
+	void SetUp() override
+	{
+		group.enter();
+		listener = must_listen(Flavor(), clients);
+		group.leave();
+		group.leave_room_for(0);
+	}
+	void expect_served(const std::function<Fd()> &connect)
+	{
+		std::vector<Ends> all(clients);
+
+		for (Ends &one : all)
+			one.here = connect();
+		/* From the first accept() on another control group is charged. */
+		for (Ends &one : all) {
+			one.there = must_accept(listener);
+			send_flow(one.there, flow);
+		}
+		/* accept() may not keep the order. */
+		for (Ends &one : all)
+			recv_flow(one.here, flow);
+		EXPECT_EQ(group.ooms(), 0);
+	}
+	int port() const
+	{
+		return local_address(listener).port();
+	}
+
+	static constexpr Flow flow = {.seed = 1, .bytes = 1000};
+	ControlGroup group;
+	Fd listener;
+};
+
+TEST_F(OfAFullGroup, IsTakenByAWorker)
+{
+	Netns netns;
+
+	expect_served([&] {
+		return netns.make(
+		    [&] { return must_connect(Flavor(), address_from("10.99.0.1", port())); });
+	});
+}
+
+TEST_F(OfAFullGroup, IsTakenByTheClient)
+{
+	expect_served([&] { return must_connect(Flavor(), address_from("127.0.0.1", port())); });
+}
+
 /* How one end of a connection closes while its peer never does. */
 enum class Departure { close, reset };
 

@@ -610,3 +610,79 @@ TEST(HeldListeners, DoNotHoldUpOthers)
 	for (std::future<int> &holder : holders)
 		holder.wait();
 }
+
+namespace
+{
+
+/* Runs of a function by workers, from the kernel's tracer. */
+class WorkTrace
+{
+public:
+	static bool possible()
+	{
+		return access(root.c_str(), F_OK) == 0;
+	}
+	WorkTrace()
+	{
+		must_run("mountpoint -q " + root + " || mount -t tracefs nodev " + root);
+		must_run("cd " + root + " && echo >trace && echo 1 >" + event +
+			 " && echo 1 >tracing_on");
+	}
+	~WorkTrace()
+	{
+		run_command("cd " + root + " && echo 0 >" + event + " && echo >trace");
+	}
+	int runs(const std::string &function) const
+	{
+		return std::stoi(
+		    must_run("grep -cw 'function " + function + "' " + root + "/trace || true"));
+	}
+
+private:
+	inline static const std::string root = "/sys/kernel/tracing",
+					event = "events/workqueue/workqueue_execute_start/enable";
+};
+
+int under_way()
+{
+	return std::stoi(must_run(smc("sock") + " | grep -c connecting || true"));
+}
+
+} // namespace
+
+/*
+ * A listener with many new connections does not keep its worker until it has taken all: the works
+ * of other listeners have their turns in between.
+ */
+TEST(ManyNewConnections, AreTakenInTurns)
+{
+	constexpr int clients = 96, at_a_time = 16;
+
+	if (!WorkTrace::possible())
+		GTEST_SKIP() << "this kernel traces no events";
+
+	LatePage page;
+	const sock_fprog program = {.len = 1,
+				    .filter = reinterpret_cast<sock_filter *>(page.bytes())};
+	Fd listener = must_listen(Flavor(), clients);
+	Address to = address_from("127.0.0.1", local_address(listener).port());
+	std::vector<Fd> silent;
+
+	/* While the listener is held, no work takes anything. */
+	std::future<int> holder = std::async(std::launch::async, [&] {
+		return setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+				  sizeof(program));
+	});
+
+	page.await_touch();
+	for (int i = 0; i < clients; i++)
+		silent.push_back(offering_connection(to));
+
+	int before = under_way();
+	WorkTrace trace;
+
+	page.fill('\0');
+	holder.wait();
+	wait_until("all are taken", [&] { return under_way() == before + clients; });
+	EXPECT_GE(trace.runs("smc_listener_take"), clients / at_a_time);
+}

@@ -19,6 +19,7 @@
 
 #include "agent.h"
 #include "limit.h"
+#include "netns.h"
 #include "place.h"
 #include "rogue.h"
 #include "service.h"
@@ -181,10 +182,29 @@ constexpr int handshakes = 5000, port = 23000;
 
 /* For a single user or address: Documentation/security.rst. */
 constexpr int offered_most = 248, begun_most = 504;
+/* Of a client's address, for one user as server. */
+constexpr int of_an_address = offered_most / 2;
 /* Of all who have some, in a namespace. */
 constexpr int offered_by_all = 512;
 
 using Shell = std::function<std::string(const std::string &)>;
+
+/* Connections to a listener: how many handshakes its namespace has, and how many are ready. */
+struct Reached {
+	int under_way, ready;
+
+	int sum() const
+	{
+		return under_way + ready;
+	}
+};
+
+Reached handshakes_and_ready(const Shell &shell, int port)
+{
+	return {.under_way = std::stoi(shell(smc("sock") + " | grep -c connecting || true")),
+		.ready = std::stoi(shell("ss -Hltn sport = :" + std::to_string(port) +
+					 " | { read -r _ n _; echo $n; }"))};
+}
 
 /*
  * Of @begun connections to a listener few are in a handshake, and the others were ready at once.
@@ -192,9 +212,7 @@ using Shell = std::function<std::string(const std::string &)>;
  */
 int check_shares(const Shell &shell, int port, int begun)
 {
-	int under_way = std::stoi(shell(smc("sock") + " | grep -c connecting || true"));
-	int ready = std::stoi(
-	    shell("ss -Hltn sport = :" + std::to_string(port) + " | { read -r _ n _; echo $n; }"));
+	auto [under_way, ready] = handshakes_and_ready(shell, port);
 
 	if (under_way > begun_most || ready < begun - begun_most)
 		throw std::runtime_error("of " + std::to_string(begun) + " connections " +
@@ -330,6 +348,34 @@ TEST(Handshakes, OfUsersWhoHadNone)
 	    [&] { return fill_places(user) > offered_by_all; }, 240);
 }
 
+/* Clients at one address, who connect and fall silent, don't switch SMC off for all others. */
+TEST(Handshakes, OfASilentAddress)
+{
+	constexpr int clients = offered_most + 50;
+	Netns silent(0), honest(1);
+	Fd listener = must_listen(Flavor(), clients);
+	int port = local_address(listener).port();
+	std::vector<Fd> all;
+
+	allow_files(clients);
+	silent.enter([&] {
+		for (int i = 0; i < clients; i++)
+			all.push_back(offering_connection(address_from("10.99.0.1", port)));
+	});
+	/* Those of whom the server has too many are TCP, and ready for accept() at once. */
+	wait_until("the server has looked at all",
+		   [&] { return handshakes_and_ready(must_run, port).sum() == clients; });
+
+	int under_way = handshakes_and_ready(must_run, port).under_way;
+
+	EXPECT_GE(under_way, of_an_address / 2);
+	EXPECT_LE(under_way, of_an_address);
+
+	Ends ends = honest.connect(Role::server);
+
+	EXPECT_NE(mode_shown(ends.here), "TCP");
+}
+
 namespace
 {
 
@@ -419,7 +465,7 @@ TEST_F(HandshakesOfAPeer, StayHalfMade)
 	check_honest();
 	expect_no_growth(
 	    handshakes / 4, [&] { return memory_there(); }, [&] { fall_silent(); });
-	EXPECT_GE(most_under_way, offered_most / 2);
+	EXPECT_GE(most_under_way, of_an_address / 2);
 	/* Their handshakes end on their own. */
 	wait_until("an honest peer has SMC again", [&] {
 		Connection one = make_connection(agent, Flavor());
