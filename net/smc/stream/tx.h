@@ -16,6 +16,7 @@
 #include "platform.h"
 #include "wire/cdc.h"
 #include "wire/cursor.h"
+#include "wire/size_class.h"
 
 /* The final flags: an end that has sent one of them sends no more bytes. */
 #define SMC_CONN_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
@@ -85,14 +86,17 @@ static inline void smc_tx_reuse(struct smc_stream_tx *tx, u64 end)
  * As with TCP, a third of the ring is enough. If the ring is smaller than the
  * peer's element, there may never be that much: a peer that was not asked for
  * window reports its reads only after a tenth of the element. So there is also
- * enough room if no more than such a tenth is in use.
+ * enough room if no more than such a tenth is in use. An element that is larger
+ * than any here is a claim, which must not make each byte of room wake a writer.
  */
 static inline bool smc_tx_has_room(const struct smc_stream_tx *tx)
 {
+	const u32 largest = SMC_SIZE_CLASS_MIN_BYTES << SMC_SIZE_CLASS_R_MAX;
 	u32 free = smc_tx_free(tx);
+	u32 used = tx->size - free;
 
 	return free && (free >= tx->size / 3 || READ_ONCE(tx->any_room) ||
-			tx->size - free <= tx->peer_size / 10);
+			(used <= tx->peer_size / 10 && used <= largest / 10));
 }
 
 /**
@@ -165,8 +169,9 @@ static inline int smc_tx_acknowledge(struct smc_stream_tx *tx, struct smc_cursor
 	if (!freed)
 		return 0;
 	tx->acked_cursor = cons;
-	tx->acked += freed;
-	smc_tx_reuse(tx, tx->acked);
+	/* In this order acked is never beyond reusable. */
+	smc_tx_reuse(tx, tx->acked + freed);
+	WRITE_ONCE(tx->acked, tx->acked + freed);
 	/* The next publish need not ask for window. */
 	if (!smc_tx_window_is_low(tx, tx->sent))
 		tx->prod_flags &= ~SMC_PROD_WANT_WINDOW;
@@ -223,7 +228,7 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 		WRITE_ONCE(tx->ends_in, tx->in_flight);
 	/*
 	 * Pairs with smc_tx_has_ended(): a thread that sees the final flags
-	 * also sees them in flight.
+	 * also sees them in flight, and the position where the bytes end.
 	 */
 	smp_store_release(&tx->conn_flags, cdc->conn_flags);
 }
