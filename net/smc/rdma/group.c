@@ -560,7 +560,8 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
 	if (!smc_lgr_is_dead(&group->lgr))
 		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
 			smc_violation_names[what]);
-	smc_rdma_group_terminate(group, ECONNRESET);
+	/* However many violations follow, only this one takes the lock of all groups. */
+	smc_link_break(group->link, ECONNRESET);
 }
 
 void smc_rdma_group_peer_left(struct smc_rdma_group *group)

@@ -427,6 +427,18 @@ TEST_F(Rogue, FillsMoreThanItKnowsOf)
 	expect_link();
 }
 
+/* soft-RoCE lets any peer invalidate keys of the whole device: one that does loses its link. */
+TEST_F(Rogue, InvalidatesAKey)
+{
+	const smc_llc_msg msg = llc(SMC_LLC_TEST_LINK);
+	uint8_t buf[SMC_LLC_LEN];
+
+	smc_llc_build(buf, &msg);
+	link.say_and_invalidate({reinterpret_cast<char *>(buf), sizeof(buf)}, link.server().r.rkey);
+	expect_counted("violation_llc");
+	expect_reset(victim);
+}
+
 TEST_F(Rogue, AbortEndsTheConnectionOnly)
 {
 	smc_cdc cdc = link.true_cdc();
