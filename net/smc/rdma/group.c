@@ -219,9 +219,9 @@ static bool smc_rdma_groups_have_room(const struct net *net, enum smc_role role,
 {
 	const struct smc_net_lgrs *in_net = smc_lgrs_of(&smc_rdma_lgrs, net);
 	const struct smc_rdma_group *group;
-	unsigned int own = 0, quarantined = 0;
+	unsigned int own = 0, quarantined = 0, quarantined_all = 0;
+	long pages = 0, pages_all = 0;
 	unsigned long flags;
-	long pages = 0;
 	bool has_room;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
@@ -231,17 +231,23 @@ static bool smc_rdma_groups_have_room(const struct net *net, enum smc_role role,
 			own++;
 	/*
 	 * The limit for quarantined elements is the host's. Namespaces of other users may have
-	 * other hosts at the same address.
+	 * other hosts at the same address, so these have shares of their own. But in all of them
+	 * the address may have no more than twice a share, or it would exceed the limit alone.
 	 */
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
-		if (smc_lgr_is_dead(&group->lgr) || group->lgr.net->user_ns != net->user_ns ||
+		if (smc_lgr_is_dead(&group->lgr) ||
 		    !smc_address_same_prefix(&group->peer.addr, addr))
+			continue;
+		quarantined_all += group->n_quarantined;
+		pages_all += group->quarantined_pages;
+		if (group->lgr.net->user_ns != net->user_ns)
 			continue;
 		quarantined += group->n_quarantined;
 		pages += group->quarantined_pages;
 	}
 	has_room = own < SMC_GROUPS_PER_ADDRESS &&
 		   smc_stream_may_quarantine(quarantined, pages) &&
+		   smc_stream_may_quarantine(quarantined_all / 2, pages_all / 2) &&
 		   own + in_net->n < SMC_GROUPS_PER_NET &&
 		   in_net->n + smc_rdma_lgrs.n < SMC_GROUPS_MAX;
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
