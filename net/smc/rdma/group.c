@@ -33,8 +33,16 @@
 
 /* How long a group that ends in order waits until its peer confirms that it knows of the end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT		(2 * HZ)
-/* The same when the namespace ends: other namespaces that end, of any tenant, wait for this one. */
-#define SMC_GROUP_SHUTDOWN_TIMEOUT_NET	(HZ / 5)
+/*
+ * The same when the namespace ends: other namespaces that end, of any tenant, wait for this one.
+ * And when the peer has left, which only has to acknowledge the answer.
+ */
+#define SMC_GROUP_SHUTDOWN_TIMEOUT_SHORT	(HZ / 5)
+/*
+ * So many groups wait for their peers at a time. Further ones end without waiting: peers that let
+ * all their groups wait must not take all works of the queue from the ends of others.
+ */
+#define SMC_GROUPS_WAITING_MAX	WQ_DFL_ACTIVE
 /* How often the deadline is checked: the namespace may begin to end meanwhile. */
 #define SMC_GROUP_LOOK		(HZ / 20)
 
@@ -58,6 +66,8 @@
 
 /* Groups that connections may join. The hash is secret, because peers can choose their GIDs. */
 static DEFINE_HASHTABLE(smc_rdma_groups_by_gid, 8);
+
+static atomic_t smc_rdma_groups_waiting = ATOMIC_INIT(0);
 
 static void smc_rdma_group_free(struct smc_lgr *lgr)
 {
@@ -84,8 +94,9 @@ static unsigned long smc_rdma_group_shutdown_timeout(const struct smc_rdma_group
 {
 	if (!in_order)
 		return 0;
-	return check_net(group->lgr.net) ? SMC_GROUP_SHUTDOWN_TIMEOUT :
-					   SMC_GROUP_SHUTDOWN_TIMEOUT_NET;
+	if (READ_ONCE(group->llc.peer_left) || !check_net(group->lgr.net))
+		return SMC_GROUP_SHUTDOWN_TIMEOUT_SHORT;
+	return SMC_GROUP_SHUTDOWN_TIMEOUT;
 }
 
 bool smc_rdma_group_is_spare(const struct smc_rdma_group *group)
@@ -190,6 +201,18 @@ static void smc_rdma_group_unhash(struct smc_rdma_group *group)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
+/* Tells the peer of the end, and gives it time to take the last messages. */
+static void smc_rdma_group_take_leave(struct smc_rdma_group *group)
+{
+	if (atomic_inc_return(&smc_rdma_groups_waiting) > SMC_GROUPS_WAITING_MAX)
+		WRITE_ONCE(group->shutdown_deadline, jiffies);
+	if (group->tell_peer)
+		smc_llc_delete_all(group);
+	smc_llc_finish(group);
+	smc_link_flush(group->link);
+	atomic_dec(&smc_rdma_groups_waiting);
+}
+
 /* Ends everything that uses the link, then the link. */
 static void smc_rdma_group_end(struct smc_lgr *lgr)
 {
@@ -198,10 +221,7 @@ static void smc_rdma_group_end(struct smc_lgr *lgr)
 	cancel_delayed_work_sync(&group->probe);
 	smc_rdma_group_log_end(group);
 	smc_rdma_group_unhash(group);
-	if (group->tell_peer)
-		smc_llc_delete_all(group);
-	smc_llc_finish(group);
-	smc_link_flush(group->link);
+	smc_rdma_group_take_leave(group);
 
 	smc_link_stop(group->link);
 	smc_llc_stop(group);
