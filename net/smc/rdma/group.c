@@ -419,16 +419,18 @@ bool smc_rdma_group_confirm(struct smc_rdma_group *group, const struct smc_clc_r
 	return is_proven;
 }
 
-struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 version,
-						      const struct smc_rdma_port *port,
-						      const struct smc_rdma_peer *peer,
-						      const struct smc_clc_r *r)
+/*
+ * Finds the group that a server names, among those with servers at its own address (@at_address)
+ * or among the others. Return: as smc_rdma_group_find_for_client(), without a reference.
+ */
+static struct smc_rdma_group *smc_rdma_group_find_named(struct net *net, u8 version,
+							const struct smc_rdma_port *port,
+							const struct smc_rdma_peer *peer,
+							const struct smc_clc_r *r, bool at_address)
 {
 	struct smc_rdma_group *found = ERR_PTR(-ENOENT);
 	struct smc_rdma_group *group;
-	unsigned long flags;
 
-	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
 		/*
@@ -436,19 +438,35 @@ struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 versio
 		 * in-tree module would end the group with its connections.
 		 */
 		if (!smc_rdma_group_is_with(group, net, SMC_CLIENT, version, peer) ||
-		    group->link->peer.qpn != r->qpn)
+		    group->link->peer.qpn != r->qpn ||
+		    ipv6_addr_equal(&group->peer.addr, &peer->addr) != at_address)
 			continue;
 		if (IS_ERR(found))
 			found = ERR_PTR(group->retired ? -ENOLINK : -EHOSTUNREACH);
 		if (group->retired || !smc_rdma_group_is_at(group, port))
 			continue;
-		/* A server may offer a link at all addresses of its host. */
-		if (!smc_rdma_group_is_proven(group, r,
-					      ipv6_addr_equal(&group->peer.addr, &peer->addr)))
-			continue;
-		found = group;
-		break;
+		if (smc_rdma_group_is_proven(group, r, at_address))
+			return group;
 	}
+	return found;
+}
+
+struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 version,
+						      const struct smc_rdma_port *port,
+						      const struct smc_rdma_peer *peer,
+						      const struct smc_clc_r *r)
+{
+	struct smc_rdma_group *found;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	found = smc_rdma_group_find_named(net, version, port, peer, r, true);
+	/*
+	 * A server may offer a link at all addresses of its host. A group at the server's own
+	 * address, of whatever use, shows that one elsewhere is another server's.
+	 */
+	if (found == ERR_PTR(-ENOENT))
+		found = smc_rdma_group_find_named(net, version, port, peer, r, false);
 	/*
 	 * Only the server enforces the limit: a connection may be over there, and not here yet.
 	 */
@@ -548,6 +566,51 @@ void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
+/* Whether a group's link is confirmed, and leads from the same port as @link to @end. */
+static bool smc_rdma_group_leads_to(const struct smc_rdma_group *group, const struct smc_link *link,
+				    const struct smc_link_peer *end)
+{
+	const struct smc_link *own = group->link;
+
+	return smc_lgr_is_active(&group->lgr) && group->vlan == link->group->vlan &&
+	       own->port.dev == link->port.dev && own->port_num == link->port_num &&
+	       !memcmp(own->gid, link->gid, SMC_GID_LEN) && own->peer.qpn == end->qpn &&
+	       !memcmp(own->peer.gid, end->gid, SMC_GID_LEN);
+}
+
+/*
+ * A queue pair has one other end, so the peer at another address whose link is confirmed keeps
+ * @end. A peer at the same address may have booted anew: once its new link is confirmed, the old
+ * one gets no more connections. It does not end by that: another program may use the address.
+ */
+static int smc_rdma_group_claim_end(const struct smc_rdma_group *group,
+				    const struct smc_link_peer *end, bool is_confirmed)
+{
+	struct smc_rdma_group *other;
+
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	list_for_each_entry(other, &smc_lgrs_of(&smc_rdma_lgrs, group->lgr.net)->list, lgr.in_net) {
+		if (!smc_rdma_group_leads_to(other, group->link, end))
+			continue;
+		if (!ipv6_addr_equal(&other->peer.addr, &group->peer.addr))
+			return -EHOSTUNREACH;
+		if (is_confirmed)
+			smc_rdma_group_retire_locked(other);
+	}
+	return 0;
+}
+
+int smc_rdma_group_may_lead_to(const struct smc_rdma_group *group, const struct smc_link_peer *end)
+{
+	unsigned long flags;
+	int rc;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	rc = smc_rdma_group_claim_end(group, end, false);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+	return rc;
+}
+
 int smc_rdma_group_activate(struct smc_rdma_group *group)
 {
 	const struct net *net = group->lgr.net;
@@ -555,13 +618,15 @@ int smc_rdma_group_activate(struct smc_rdma_group *group)
 	int rc = -ENOLINK;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	if (group->lgr.state == SMC_LGR_NEW) {
+	if (group->lgr.state == SMC_LGR_NEW)
+		/* Once more, because others may have been confirmed meanwhile. */
+		rc = smc_rdma_group_claim_end(group, &group->link->peer, true);
+	if (!rc) {
 		hash_add(smc_rdma_groups_by_gid, &group->by_gid,
 			 smc_rdma_group_hash(net, group->peer.gid));
 		queue_delayed_work(smc_link_wq, &group->probe,
 				   READ_ONCE(smc_net(net)->sysctl.smcr_testlink_time));
 		smc_lgr_activate(&group->lgr);
-		rc = 0;
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	/* The setup of the first contact still holds the device. */

@@ -391,11 +391,15 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 {
 	struct smc_link_peer peer = { .qpn = a->r.qpn, .psn = a->r.psn, .mtu = a->r.qp_mtu };
 	struct smc_rdma_group *group = s->conn->group;
+	int rc;
 
 	if (a->r.qp_mtu < IB_MTU_256 || a->r.qp_mtu > IB_MTU_4096 || !smc_rdma_is_unicast(&a->r))
 		return -EPROTO;
 	memcpy(peer.gid, a->r.gid, SMC_GID_LEN);
 	memcpy(peer.mac, s->is_routed ? s->gateway : a->r.mac, SMC_MAC_LEN);
+	rc = smc_rdma_group_may_lead_to(group, &peer);
+	if (rc)
+		return rc;
 	group->is_routed = s->is_routed;
 	smc_rtokens_add(&group->rtokens, a->r.rkey, a->r.rmb_addr);
 	smc_rdma_note_first_contact(group, a);

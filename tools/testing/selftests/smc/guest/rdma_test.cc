@@ -620,8 +620,10 @@ class RogueServer : public testing::Test
 protected:
 	RogueServer() : link(own_gid())
 	{
-		smc_clc_agreement accept = accept_of_link();
-
+		first_contact(accept_of_link());
+	}
+	void first_contact(smc_clc_agreement accept)
+	{
 		accept.first_contact = true;
 
 		Lured &lured = answer(accept);
@@ -786,6 +788,51 @@ TEST_F(RogueServer, NamesAnElementInUse)
 	expect_refused(accept_of_link(), SMC_DIAG_NO_ACTIVE_LINK);
 	/* The group is retired, so that the server makes another one. */
 	expect_refused(free_one, SMC_DIAG_NO_ACTIVE_LINK);
+}
+
+/* The server declined when the client was through: it has freed the element, which nobody reads. */
+TEST_F(RogueServer, DeclinesLate)
+{
+	smc_clc_agreement accept = accept_of_link();
+
+	accept.r.rmbe_index = n_elements + 1;
+
+	Lured &lured = answer(accept);
+
+	EXPECT_FALSE(receive_agreement(lured.rogue, SMC_CLC_CONFIRM).first_contact);
+	EXPECT_EQ(lured.connecting.join(), "0");
+	ASSERT_EQ(lured.client.send("bytes"), 5);
+	send_bytes(lured.rogue, encode_decline(SMC_DIAG_SYNC));
+	expect_reset(lured.client);
+	expect_joined(accept);
+}
+
+/*
+ * A server at another address says that the queue pair is its own. It would be taken for the other
+ * one's link.
+ */
+TEST_F(RogueServer, HasItsQueuePairAlone)
+{
+	OtherAddress stranger;
+	smc_clc_agreement accept = accept_of_link();
+
+	accept.first_contact = true;
+	expect_refused(accept, SMC_DIAG_NO_ROUTE, stranger.text);
+	expect_joined(accept_of_link());
+}
+
+/* The server's host has booted, and the queue pairs have the same numbers: that link is the one. */
+TEST_F(RogueServer, BootsAnew)
+{
+	smc_clc_agreement old = accept_of_link(), anew = old;
+
+	/* Free, as the group is not retired for that. */
+	old.r.rmbe_index = 99;
+	anew.r.peer_id[0] ^= 0x55;
+	link.begin_anew();
+	first_contact(anew);
+	expect_joined(anew);
+	expect_refused(old, SMC_DIAG_NO_ACTIVE_LINK);
 }
 
 /* A program at the server's address, which the link's server is not. */
