@@ -409,14 +409,23 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
 {
 	const u8 sndbuf_class = smc_rdma_sndbuf_class(&s->base);
+	const unsigned long until = jiffies + SMC_ELEMENT_TIMEOUT;
 	struct smc_rdma_group *group = s->conn->group;
 	int rc;
 
-	/* The old connection's last message may come after the element is used again. */
-	wait_var_event_timeout(&group->conns,
-			       (rc = smc_rdma_conn_set_peer(s->conn, r, sndbuf_class,
-							    s->base.memcg)) != -EADDRINUSE,
-			       SMC_ELEMENT_TIMEOUT);
+	/*
+	 * The old connection's last message may come after the element is used again. Its end wakes
+	 * this thread; an element also becomes free before that, which wakes nobody.
+	 */
+	do
+		wait_var_event_timeout(&group->conns,
+				       (rc = smc_rdma_conn_set_peer(s->conn, r, sndbuf_class,
+								    s->base.memcg)) != -EADDRINUSE,
+				       SMC_ELEMENT_TIMEOUT / 10);
+	while (rc == -EADDRINUSE && time_before(jiffies, until));
+	/* Its connections have gone, and their elements with them; a client can still decline. */
+	if (smc_lgr_is_dead(&group->lgr))
+		return -ENOLINK;
 	if (rc != -EADDRINUSE)
 		return rc;
 	/* Another program may hold elements that are the peer's to give: take another group. */

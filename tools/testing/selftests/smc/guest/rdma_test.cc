@@ -944,6 +944,32 @@ TEST(SecondContact, NamesAnElementInUse)
 	}
 }
 
+/* A reset keeps no program from reading what had arrived. */
+TEST(SecondContact, NamesAnElementThatIsRead)
+{
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor());
+	Job accept = listener.start_accept();
+	Address to = address_of(1, AF_INET, listener.port());
+	RogueLink link(to);
+	RemoteSocket victim(agent, std::stoi(accept.join()));
+	Fd first = link.take_tcp();
+	std::string message;
+
+	ASSERT_EQ(victim.send("answer"), 6);
+	ASSERT_EQ(link.write(0, "unread"), IBV_WC_SUCCESS);
+	link.sent = 6;
+	ASSERT_TRUE(link.say(link.true_cdc()));
+	victim.await(POLLIN);
+	victim.close();
+	do {
+		message = link.hear_type(SMC_CDC_TYPE);
+		ASSERT_EQ(message.size(), size_t(SMC_CDC_LEN));
+	} while (!(message[25] & SMC_CONN_ABORT));
+	link.connect_again(to);
+	EXPECT_EQ(receive_message(link.take_tcp()), "");
+}
+
 TEST_F(Rogue, DeleteRkeyIsAnswered)
 {
 	smc_llc_msg msg = llc(SMC_LLC_DELETE_RKEY);
