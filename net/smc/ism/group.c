@@ -195,6 +195,7 @@ static int smc_dmb_add(const struct smc_buffer_attr *attr, void *arg, struct smc
 {
 	struct smc_ism_group *group = arg;
 	struct smc_buffer *dmb;
+	LIST_HEAD(removed);
 	int rc;
 
 	smc_ism_group_shrink(group);
@@ -206,7 +207,8 @@ static int smc_dmb_add(const struct smc_buffer_attr *attr, void *arg, struct smc
 		kfree(dmb);
 		return rc;
 	}
-	rc = smc_buffer_pool_add(&group->dmbs, dmb, el);
+	rc = smc_buffer_pool_add(&group->dmbs, dmb, el, &removed);
+	smc_dmbs_detach(&removed);
 	if (rc) {
 		smc_buffer_detach(dmb);
 		return rc;

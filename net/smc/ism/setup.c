@@ -13,12 +13,14 @@
  * @base: the part that is common to all paths
  * @peer: key of the link group, once a device was found
  * @nowait: fail rather than wait for memory or create a group
+ * @is_new: the group was created for this connection
  * @conn: the connection; NULL before a step creates it
  */
 struct smc_ism_setup {
 	struct smc_path_setup base;
 	struct smc_ism_peer peer;
 	bool nowait;
+	bool is_new;
 	struct smc_ism_conn *conn;
 };
 
@@ -85,14 +87,14 @@ static int smc_ism_setup_find_device(struct smc_path_setup *base, const struct s
 	return -ENODEV;
 }
 
-static int smc_ism_setup_conn(struct smc_ism_setup *s, bool *is_new)
+static int smc_ism_setup_conn(struct smc_ism_setup *s)
 {
 	u32 rmem = s->base.rcvbuf ? : READ_ONCE(smc_net(s->base.net)->sysctl.smcd_rmem);
 	struct smc_ism_group *group;
 	struct smc_ism_conn *conn;
 
-	*is_new = false;
-	group = smc_ism_group_join(&s->peer, s->nowait ? NULL : is_new);
+	s->is_new = false;
+	group = smc_ism_group_join(&s->peer, s->nowait ? NULL : &s->is_new);
 	if (!group)
 		return -ENOMEM;
 	conn = smc_ism_conn_create(group, smc_size_class_of(rmem, SMC_SIZE_CLASS_D_MAX),
@@ -107,8 +109,10 @@ static int smc_ism_setup_conn(struct smc_ism_setup *s, bool *is_new)
 static int smc_ism_server_reserve(struct smc_path_setup *base)
 {
 	struct smc_ism_setup *s = smc_ism_setup_of(base);
+	int rc = smc_ism_setup_conn(s);
 
-	return smc_ism_setup_conn(s, &base->first_contact) ? : smc_ism_conn_open(s->conn);
+	base->first_contact = s->is_new;
+	return rc ? : smc_ism_conn_open(s->conn);
 }
 
 static void smc_ism_setup_describe(struct smc_path_setup *base, struct smc_clc_agreement *a)
@@ -124,10 +128,16 @@ static struct smc_clc_ism smc_ism_setup_sender(const struct smc_clc_d *d)
 	return (struct smc_clc_ism) { .gid = d->gid, .gid_ext = d->gid_ext, .chid = d->chid };
 }
 
-static void smc_ism_note_first_contact(struct smc_ism_group *group,
+/*
+ * Notes what the peer says of itself. All connections of the group share that, so no later one
+ * changes it, whatever its server says of first contact.
+ */
+static void smc_ism_note_first_contact(const struct smc_ism_setup *s,
 				       const struct smc_clc_agreement *a)
 {
-	if (!a->first_contact || a->version != SMC_VERSION_2)
+	struct smc_ism_group *group = s->conn->group;
+
+	if (!s->is_new || !a->first_contact || a->version != SMC_VERSION_2)
 		return;
 	group->release = min_t(u8, a->fc.release, SMC_RELEASE);
 	group->peer_os = a->fc.os_type;
@@ -146,16 +156,15 @@ static int smc_ism_server_complete(struct smc_path_setup *base,
 		return -ENODEV;
 	if (!smc_clc_confirms_contact(confirm, base->first_contact))
 		return -EPROTO;
-	smc_ism_note_first_contact(s->conn->group, confirm);
+	smc_ism_note_first_contact(s, confirm);
 	return smc_ism_conn_attach(s->conn, &confirm->d);
 }
 
 static int smc_ism_setup_join(struct smc_ism_setup *s, const struct smc_clc_d *d)
 {
-	bool is_new;
 	int rc;
 
-	rc = smc_ism_setup_conn(s, &is_new);
+	rc = smc_ism_setup_conn(s);
 	if (rc)
 		return rc;
 	s->conn->link_id = d->link_id;
@@ -173,7 +182,7 @@ static int smc_ism_client_join(struct smc_path_setup *base, const struct smc_clc
 	rc = smc_ism_setup_find(s, smc_ism_setup_sender(&accept->d)) ? :
 	     smc_ism_setup_join(s, &accept->d);
 	if (!rc)
-		smc_ism_note_first_contact(s->conn->group, accept);
+		smc_ism_note_first_contact(s, accept);
 	return rc;
 }
 

@@ -249,10 +249,8 @@ void smc_buffer_pool_remove_offline(struct smc_buffer_pool *pool, struct list_he
 	struct smc_buffer *buffer, *next;
 
 	spin_lock_bh(&pool->lock);
-	/* The oldest empty buffer of a full pool makes room for a new one. */
-	list_for_each_entry_safe_reverse(buffer, next, &pool->list, list)
-		if (smc_buffer_is_offline(buffer) ||
-		    (pool->n >= SMC_BUFFER_POOL_MAX && smc_buffer_is_empty(buffer)))
+	list_for_each_entry_safe(buffer, next, &pool->list, list)
+		if (smc_buffer_is_offline(buffer))
 			smc_buffer_pool_remove(pool, buffer, removed);
 	spin_unlock_bh(&pool->lock);
 }
@@ -330,12 +328,28 @@ void smc_buffer_pool_close(struct smc_buffer_pool *pool, struct list_head *remov
 	wake_up_all(&pool->made);
 }
 
+/* In a full pool an empty buffer makes room: the oldest of those that were unused for some time. */
+static void smc_buffer_pool_make_room(struct smc_buffer_pool *pool, struct list_head *removed)
+{
+	struct smc_buffer *buffer, *oldest = NULL;
+
+	lockdep_assert_held(&pool->lock);
+	if (pool->n < SMC_BUFFER_POOL_MAX)
+		return;
+	list_for_each_entry(buffer, &pool->list, list)
+		if (smc_buffer_is_empty(buffer) && (!oldest || buffer->is_idle >= oldest->is_idle))
+			oldest = buffer;
+	if (oldest)
+		smc_buffer_pool_remove(pool, oldest, removed);
+}
+
 int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
-			struct smc_element *el)
+			struct smc_element *el, struct list_head *removed)
 {
 	int rc = 0;
 
 	spin_lock_bh(&pool->lock);
+	smc_buffer_pool_make_room(pool, removed);
 	if (pool->closed) {
 		rc = -ENOLINK;
 	} else if (pool->n >= SMC_BUFFER_POOL_MAX) {

@@ -203,19 +203,19 @@ int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *
  * @pool: pool
  * @buffer: new buffer; on success the pool gets the caller's reference
  * @el: filled on success
+ * @removed: list for an unused buffer that makes room for it, as the pool has as many as it may
+ *	have; the caller gets its reference
  *
  * Context: process.
- * Return: 0; -ENOMEM if the pool has as many buffers as it may have; or -ENOLINK if it is closed.
+ * Return: 0; -ENOMEM if no buffer can make room; or -ENOLINK if the pool is closed.
  */
 int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
-			struct smc_element *el);
+			struct smc_element *el, struct list_head *removed);
 
 /**
  * smc_buffer_pool_remove_offline() - remove unused buffers whose control group is offline
  * @pool: pool
  * @removed: list for these buffers; the caller gets their references
- *
- * If the pool is full, its oldest unused buffer is removed, too.
  *
  * Context: process.
  */

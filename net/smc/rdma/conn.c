@@ -277,18 +277,28 @@ static u64 smc_rdma_element_addr(const struct smc_clc_r *r, u64 size)
 	return r->rmb_addr + (r->rmbe_index - 1) * size;
 }
 
+/* Whether the peer has sent anything for the connection. */
+static bool smc_rdma_conn_was_heard(const struct smc_stream *st)
+{
+	return READ_ONCE(st->rx.conn_flags) || READ_ONCE(st->rx.received) ||
+	       READ_ONCE(st->tx.acked);
+}
+
 /*
- * Whether the peer's element is still in use: this end may write to it, or the peer may have to
- * read bytes before an orderly end. After SMC_CONN_ABORT alone this end writes nothing, and the
- * peer's reader gets an error instead of the bytes.
+ * Whether the peer's element is still in use: this end may write to it, or the peer's program may
+ * read bytes from it. A reset keeps no program from reading bytes that had arrived. A peer that has
+ * never sent anything may have declined late, and has freed the element. After the peer's final
+ * flags nothing tells whether its program still reads, so the peer is believed.
  */
 static bool smc_rdma_conn_needs_element(const struct smc_stream *st)
 {
-	const u8 said = READ_ONCE(st->tx.conn_flags) & SMC_CONN_GONE;
+	/* Pairs with smc_tx_publish(): the end of what was sent is visible, too. */
+	const u8 said = smp_load_acquire(&st->tx.conn_flags) & SMC_CONN_GONE;
 
 	if (!said)
 		return true;
-	if (said == SMC_CONN_ABORT || smc_stream_has_parted(st))
+	if (smc_stream_has_parted(st) ||
+	    (said == SMC_CONN_ABORT && !smc_rdma_conn_was_heard(st)))
 		return false;
 	return READ_ONCE(st->tx.acked) != READ_ONCE(st->tx.sent);
 }

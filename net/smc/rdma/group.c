@@ -33,8 +33,16 @@
 
 /* How long a group that ends in order waits until its peer confirms that it knows of the end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT		(2 * HZ)
-/* A shorter wait when the namespace ends: other tenants' namespaces wait for its end. */
-#define SMC_GROUP_SHUTDOWN_TIMEOUT_NET	(HZ / 5)
+/*
+ * A shorter wait when the namespace ends, for which other tenants' namespaces wait, and when the
+ * peer has left, which only has to acknowledge the answer.
+ */
+#define SMC_GROUP_SHUTDOWN_TIMEOUT_SHORT	(HZ / 5)
+/*
+ * Limit of groups that wait for their peers at a time. Further groups end without waiting, so that
+ * silent peers do not occupy all works of the queue.
+ */
+#define SMC_GROUPS_WAITING_MAX	WQ_DFL_ACTIVE
 /* How often the deadline is checked: the namespace may begin to end meanwhile. */
 #define SMC_GROUP_LOOK		(HZ / 20)
 
@@ -58,6 +66,8 @@
 
 /* Groups that connections may join. The hash is secret, because peers can choose their GIDs. */
 static DEFINE_HASHTABLE(smc_rdma_groups_by_gid, 8);
+
+static atomic_t smc_rdma_groups_waiting = ATOMIC_INIT(0);
 
 static void smc_rdma_group_free(struct smc_lgr *lgr)
 {
@@ -84,8 +94,9 @@ static unsigned long smc_rdma_group_shutdown_timeout(const struct smc_rdma_group
 {
 	if (!in_order)
 		return 0;
-	return check_net(group->lgr.net) ? SMC_GROUP_SHUTDOWN_TIMEOUT :
-					   SMC_GROUP_SHUTDOWN_TIMEOUT_NET;
+	if (READ_ONCE(group->llc.peer_left) || !check_net(group->lgr.net))
+		return SMC_GROUP_SHUTDOWN_TIMEOUT_SHORT;
+	return SMC_GROUP_SHUTDOWN_TIMEOUT;
 }
 
 bool smc_rdma_group_is_spare(const struct smc_rdma_group *group)
@@ -190,6 +201,18 @@ static void smc_rdma_group_unhash(struct smc_rdma_group *group)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
+/* Tell the peer of the end, and give it time to take the last messages. */
+static void smc_rdma_group_take_leave(struct smc_rdma_group *group)
+{
+	if (atomic_inc_return(&smc_rdma_groups_waiting) > SMC_GROUPS_WAITING_MAX)
+		WRITE_ONCE(group->shutdown_deadline, jiffies);
+	if (group->tell_peer)
+		smc_llc_delete_all(group);
+	smc_llc_finish(group);
+	smc_link_flush(group->link);
+	atomic_dec(&smc_rdma_groups_waiting);
+}
+
 /* End everything that uses the link, then the link. */
 static void smc_rdma_group_end(struct smc_lgr *lgr)
 {
@@ -198,10 +221,7 @@ static void smc_rdma_group_end(struct smc_lgr *lgr)
 	cancel_delayed_work_sync(&group->probe);
 	smc_rdma_group_log_end(group);
 	smc_rdma_group_unhash(group);
-	if (group->tell_peer)
-		smc_llc_delete_all(group);
-	smc_llc_finish(group);
-	smc_link_flush(group->link);
+	smc_rdma_group_take_leave(group);
 
 	smc_link_stop(group->link);
 	smc_llc_stop(group);
@@ -219,9 +239,9 @@ static bool smc_rdma_groups_have_room(const struct net *net, enum smc_role role,
 {
 	const struct smc_net_lgrs *in_net = smc_lgrs_of(&smc_rdma_lgrs, net);
 	const struct smc_rdma_group *group;
-	unsigned int own = 0, quarantined = 0;
+	unsigned int own = 0, quarantined = 0, quarantined_all = 0;
+	long pages = 0, pages_all = 0;
 	unsigned long flags;
-	long pages = 0;
 	bool has_room;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
@@ -231,17 +251,23 @@ static bool smc_rdma_groups_have_room(const struct net *net, enum smc_role role,
 			own++;
 	/*
 	 * The limit for quarantined elements is the host's. Namespaces of other users may have
-	 * other hosts at the same address.
+	 * other hosts at the same address, so these have shares of their own. But in all of them
+	 * the address may have no more than twice a share, or it would exceed the limit alone.
 	 */
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
-		if (smc_lgr_is_dead(&group->lgr) || group->lgr.net->user_ns != net->user_ns ||
+		if (smc_lgr_is_dead(&group->lgr) ||
 		    !smc_address_same_prefix(&group->peer.addr, addr))
+			continue;
+		quarantined_all += group->n_quarantined;
+		pages_all += group->quarantined_pages;
+		if (group->lgr.net->user_ns != net->user_ns)
 			continue;
 		quarantined += group->n_quarantined;
 		pages += group->quarantined_pages;
 	}
 	has_room = own < SMC_GROUPS_PER_ADDRESS &&
 		   smc_stream_may_quarantine(quarantined, pages) &&
+		   smc_stream_may_quarantine(quarantined_all / 2, pages_all / 2) &&
 		   own + in_net->n < SMC_GROUPS_PER_NET &&
 		   in_net->n + smc_rdma_lgrs.n < SMC_GROUPS_MAX;
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -393,16 +419,18 @@ bool smc_rdma_group_confirm(struct smc_rdma_group *group, const struct smc_clc_r
 	return is_proven;
 }
 
-struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 version,
-						      const struct smc_rdma_port *port,
-						      const struct smc_rdma_peer *peer,
-						      const struct smc_clc_r *r)
+/*
+ * Finds the group that a server names, among those with servers at its own address (@at_address)
+ * or among the others. Return: as smc_rdma_group_find_for_client(), without a reference.
+ */
+static struct smc_rdma_group *smc_rdma_group_find_named(struct net *net, u8 version,
+							const struct smc_rdma_port *port,
+							const struct smc_rdma_peer *peer,
+							const struct smc_clc_r *r, bool at_address)
 {
 	struct smc_rdma_group *found = ERR_PTR(-ENOENT);
 	struct smc_rdma_group *group;
-	unsigned long flags;
 
-	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
 		/*
@@ -410,19 +438,35 @@ struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 versio
 		 * an in-tree server would end the group with its connections.
 		 */
 		if (!smc_rdma_group_is_with(group, net, SMC_CLIENT, version, peer) ||
-		    group->link->peer.qpn != r->qpn)
+		    group->link->peer.qpn != r->qpn ||
+		    ipv6_addr_equal(&group->peer.addr, &peer->addr) != at_address)
 			continue;
 		if (IS_ERR(found))
 			found = ERR_PTR(group->retired ? -ENOLINK : -EHOSTUNREACH);
 		if (group->retired || !smc_rdma_group_is_at(group, port))
 			continue;
-		/* A server may offer a link at all addresses of its host. */
-		if (!smc_rdma_group_is_proven(group, r,
-					      ipv6_addr_equal(&group->peer.addr, &peer->addr)))
-			continue;
-		found = group;
-		break;
+		if (smc_rdma_group_is_proven(group, r, at_address))
+			return group;
 	}
+	return found;
+}
+
+struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 version,
+						      const struct smc_rdma_port *port,
+						      const struct smc_rdma_peer *peer,
+						      const struct smc_clc_r *r)
+{
+	struct smc_rdma_group *found;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	found = smc_rdma_group_find_named(net, version, port, peer, r, true);
+	/*
+	 * A server may offer a link at all addresses of its host. A group at the server's own
+	 * address, of whatever use, shows that one elsewhere is another server's.
+	 */
+	if (found == ERR_PTR(-ENOENT))
+		found = smc_rdma_group_find_named(net, version, port, peer, r, false);
 	/*
 	 * The client does not check max_conns: a connection may be over at the server, and not
 	 * here yet.
@@ -523,6 +567,51 @@ void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
+/* Whether a group's link is confirmed, and leads from the same port as @link to @end. */
+static bool smc_rdma_group_leads_to(const struct smc_rdma_group *group, const struct smc_link *link,
+				    const struct smc_link_peer *end)
+{
+	const struct smc_link *own = group->link;
+
+	return smc_lgr_is_active(&group->lgr) && group->vlan == link->group->vlan &&
+	       own->port.dev == link->port.dev && own->port_num == link->port_num &&
+	       !memcmp(own->gid, link->gid, SMC_GID_LEN) && own->peer.qpn == end->qpn &&
+	       !memcmp(own->peer.gid, end->gid, SMC_GID_LEN);
+}
+
+/*
+ * A queue pair has one other end, so the peer at another address whose link is confirmed keeps
+ * @end. A peer at the same address may have booted anew: once its new link is confirmed, the old
+ * one gets no more connections. It does not end by that: another program may use the address.
+ */
+static int smc_rdma_group_claim_end(const struct smc_rdma_group *group,
+				    const struct smc_link_peer *end, bool is_confirmed)
+{
+	struct smc_rdma_group *other;
+
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	list_for_each_entry(other, &smc_lgrs_of(&smc_rdma_lgrs, group->lgr.net)->list, lgr.in_net) {
+		if (!smc_rdma_group_leads_to(other, group->link, end))
+			continue;
+		if (!ipv6_addr_equal(&other->peer.addr, &group->peer.addr))
+			return -EHOSTUNREACH;
+		if (is_confirmed)
+			smc_rdma_group_retire_locked(other);
+	}
+	return 0;
+}
+
+int smc_rdma_group_may_lead_to(const struct smc_rdma_group *group, const struct smc_link_peer *end)
+{
+	unsigned long flags;
+	int rc;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	rc = smc_rdma_group_claim_end(group, end, false);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+	return rc;
+}
+
 int smc_rdma_group_activate(struct smc_rdma_group *group)
 {
 	const struct net *net = group->lgr.net;
@@ -530,13 +619,15 @@ int smc_rdma_group_activate(struct smc_rdma_group *group)
 	int rc = -ENOLINK;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	if (group->lgr.state == SMC_LGR_NEW) {
+	if (group->lgr.state == SMC_LGR_NEW)
+		/* Once more, because others may have been confirmed meanwhile. */
+		rc = smc_rdma_group_claim_end(group, &group->link->peer, true);
+	if (!rc) {
 		hash_add(smc_rdma_groups_by_gid, &group->by_gid,
 			 smc_rdma_group_hash(net, group->peer.gid));
 		queue_delayed_work(smc_link_wq, &group->probe,
 				   READ_ONCE(smc_net(net)->sysctl.smcr_testlink_time));
 		smc_lgr_activate(&group->lgr);
-		rc = 0;
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	/* The setup of the first contact still holds the device. */
@@ -561,7 +652,8 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
 	if (!smc_lgr_is_dead(&group->lgr))
 		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
 			smc_violation_names[what]);
-	smc_rdma_group_terminate(group, ECONNRESET);
+	/* However many violations follow, only this one takes the lock of all groups. */
+	smc_link_break(group->link, ECONNRESET);
 }
 
 void smc_rdma_group_peer_left(struct smc_rdma_group *group)

@@ -22,6 +22,7 @@
 
 struct net;
 struct smc_link;
+struct smc_link_peer;
 struct smc_rdma_conn;
 struct smc_rdma_device;
 struct smc_rdma_port;
@@ -227,10 +228,24 @@ bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
 void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages);
 
 /**
+ * smc_rdma_group_may_lead_to() - whether a peer may be at the queue pair that it names
+ * @group: new group
+ * @end: the peer's end of the link, from its CLC message
+ *
+ * To be asked before the first packet goes there.
+ *
+ * Context: any.
+ * Return: 0, or -EHOSTUNREACH if the link of a peer at another address leads there.
+ */
+int smc_rdma_group_may_lead_to(const struct smc_rdma_group *group, const struct smc_link_peer *end);
+
+/**
  * smc_rdma_group_activate() - complete the first contact: other connections may join
  * @group: group
  *
- * Return: 0, or -ENOLINK if the group died meanwhile.
+ * Other groups with the same address and queue pair of the peer are retired.
+ *
+ * Return: 0; -ENOLINK if the group died meanwhile; or as smc_rdma_group_may_lead_to().
  */
 int smc_rdma_group_activate(struct smc_rdma_group *group);
 

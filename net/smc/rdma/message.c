@@ -232,13 +232,19 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	WRITE_ONCE(link->last_rx, jiffies);
-	/* A write with immediate data also consumes a receive; its length is that of the write. */
-	if (wc->opcode != IB_WC_RECV || wc->byte_len > SMC_LLC_V2_MAX_LEN) {
+	/*
+	 * A write with immediate data also consumes a receive; its length is that of the write. A
+	 * message that invalidates a key does so on the whole device with soft-RoCE, and its sender
+	 * may have tried to hit the RMB of another link.
+	 */
+	if (wc->opcode != IB_WC_RECV || (wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
+	    wc->byte_len > SMC_LLC_V2_MAX_LEN) {
 		smc_rdma_group_on_violation(link->group, SMC_VIOLATION_LLC);
 		return;
 	}
 	smc_link_handle_recv(link, slot, wc->byte_len);
-	if (smc_link_post_recv(slot))
+	/* A peer that broke the protocol finds no more receives. */
+	if (!READ_ONCE(link->broken) && smc_link_post_recv(slot))
 		smc_link_break(link, ECONNRESET);
 }
 

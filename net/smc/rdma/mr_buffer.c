@@ -385,6 +385,7 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 				       struct smc_element *el)
 {
 	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(&mrb->buffer.attr)];
+	LIST_HEAD(removed);
 	/* Once the buffer pool is closed, the link may be gone. */
 	int rc = pool->closed ? -ENOLINK : smc_mr_buffer_map(group->link, mrb);
 
@@ -397,7 +398,8 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 	if (!rc && smc_lgr_is_active(&group->lgr))
 		rc = smc_mr_buffer_make_ready(group, mrb);
 	if (!rc)
-		rc = smc_buffer_pool_add(pool, &mrb->buffer, el);
+		rc = smc_buffer_pool_add(pool, &mrb->buffer, el, &removed);
+	smc_mr_buffers_delete_rkey(group, &removed);
 	if (!rc)
 		return 0;
 	/* A posted registration refers to the buffer until it completes or the link stops. */

@@ -404,11 +404,15 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 {
 	struct smc_link_peer peer = { .qpn = a->r.qpn, .psn = a->r.psn, .mtu = a->r.qp_mtu };
 	struct smc_rdma_group *group = s->conn->group;
+	int rc;
 
 	if (a->r.qp_mtu < IB_MTU_256 || a->r.qp_mtu > IB_MTU_4096 || !smc_rdma_is_unicast(&a->r))
 		return -EPROTO;
 	memcpy(peer.gid, a->r.gid, SMC_GID_LEN);
 	memcpy(peer.mac, s->is_routed ? s->gateway : a->r.mac, SMC_MAC_LEN);
+	rc = smc_rdma_group_may_lead_to(group, &peer);
+	if (rc)
+		return rc;
 	group->is_routed = s->is_routed;
 	smc_rtokens_add(&group->rtokens, a->r.rkey, a->r.rmb_addr);
 	smc_rdma_note_first_contact(group, a);
@@ -418,14 +422,24 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
 {
 	const u8 sndbuf_class = smc_rdma_sndbuf_class(&s->base);
+	const unsigned long until = jiffies + SMC_ELEMENT_TIMEOUT;
 	struct smc_rdma_group *group = s->conn->group;
 	int rc;
 
-	/* The peer may reuse an element before its old connection's last message arrives here. */
-	wait_var_event_timeout(&group->conns,
-			       (rc = smc_rdma_conn_set_peer(s->conn, r, sndbuf_class,
-							    s->base.memcg)) != -EADDRINUSE,
-			       SMC_ELEMENT_TIMEOUT);
+	/*
+	 * The peer may reuse an element before its old connection's last message arrives here. The
+	 * end of that connection wakes this thread. Its final flags, which also free the element,
+	 * wake nobody, so look every tenth of a second.
+	 */
+	do
+		wait_var_event_timeout(&group->conns,
+				       (rc = smc_rdma_conn_set_peer(s->conn, r, sndbuf_class,
+								    s->base.memcg)) != -EADDRINUSE,
+				       SMC_ELEMENT_TIMEOUT / 10);
+	while (rc == -EADDRINUSE && time_before(jiffies, until));
+	/* The end of the group has freed the element. A client can still decline. */
+	if (smc_lgr_is_dead(&group->lgr))
+		return -ENOLINK;
 	if (rc != -EADDRINUSE)
 		return rc;
 	/* A program may have claimed elements of the peer. New connections get another group. */

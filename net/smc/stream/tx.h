@@ -16,6 +16,7 @@
 #include "platform.h"
 #include "wire/cdc.h"
 #include "wire/cursor.h"
+#include "wire/size_class.h"
 
 /* The final flags: an end that has sent one of them sends no more bytes. */
 #define SMC_CONN_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
@@ -88,14 +89,18 @@ static inline void smc_tx_reuse(struct smc_stream_tx *tx, u64 end)
  * As with TCP, a third of the ring is enough. If the ring is smaller than the
  * peer's element, a third may never become free: a peer that was not asked for
  * window may report its reads only after a tenth of the element. So there is
- * also enough room if no more than a tenth of the element is in use.
+ * also enough room if no more than a tenth of the element is in use. A hostile
+ * peer may claim an element larger than any here, so that each byte of room
+ * would wake the writer: the largest element here is the limit.
  */
 static inline bool smc_tx_has_room(const struct smc_stream_tx *tx)
 {
+	const u32 largest = SMC_SIZE_CLASS_MIN_BYTES << SMC_SIZE_CLASS_R_MAX;
 	u32 free = smc_tx_free(tx);
+	u32 used = tx->size - free;
 
 	return free && (free >= tx->size / 3 || READ_ONCE(tx->any_room) ||
-			tx->size - free <= tx->peer_size / 10);
+			(used <= tx->peer_size / 10 && used <= largest / 10));
 }
 
 /**
@@ -168,8 +173,9 @@ static inline int smc_tx_acknowledge(struct smc_stream_tx *tx, struct smc_cursor
 	if (!freed)
 		return 0;
 	tx->acked_cursor = cons;
-	tx->acked += freed;
-	smc_tx_reuse(tx, tx->acked);
+	/* In this order acked is never beyond reusable. */
+	smc_tx_reuse(tx, tx->acked + freed);
+	WRITE_ONCE(tx->acked, tx->acked + freed);
 	/* The next publish need not ask for window. */
 	if (!smc_tx_window_is_low(tx, tx->sent))
 		tx->prod_flags &= ~SMC_PROD_WANT_WINDOW;
@@ -226,7 +232,7 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 		WRITE_ONCE(tx->ends_in, tx->in_flight);
 	/*
 	 * Pairs with smc_tx_has_ended(): a thread that sees the final flags
-	 * also sees in ends_in that they are in flight.
+	 * also sees them in flight, and the position where the bytes end.
 	 */
 	smp_store_release(&tx->conn_flags, cdc->conn_flags);
 }

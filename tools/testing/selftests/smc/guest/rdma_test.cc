@@ -427,6 +427,18 @@ TEST_F(Rogue, FillsMoreThanItKnowsOf)
 	expect_link();
 }
 
+/* soft-RoCE lets any peer invalidate keys of the whole device: one that does loses its link. */
+TEST_F(Rogue, InvalidatesAKey)
+{
+	const smc_llc_msg msg = llc(SMC_LLC_TEST_LINK);
+	uint8_t buf[SMC_LLC_LEN];
+
+	smc_llc_build(buf, &msg);
+	link.say_and_invalidate({reinterpret_cast<char *>(buf), sizeof(buf)}, link.server().r.rkey);
+	expect_counted("violation_llc");
+	expect_reset(victim);
+}
+
 TEST_F(Rogue, AbortEndsTheConnectionOnly)
 {
 	smc_cdc cdc = link.true_cdc();
@@ -608,8 +620,10 @@ class RogueServer : public testing::Test
 protected:
 	RogueServer() : link(own_gid())
 	{
-		smc_clc_agreement accept = accept_of_link();
-
+		first_contact(accept_of_link());
+	}
+	void first_contact(smc_clc_agreement accept)
+	{
 		accept.first_contact = true;
 
 		Lured &lured = answer(accept);
@@ -776,6 +790,51 @@ TEST_F(RogueServer, NamesAnElementInUse)
 	expect_refused(free_one, SMC_DIAG_NO_ACTIVE_LINK);
 }
 
+/* The server declined when the client was through: it has freed the element, which nobody reads. */
+TEST_F(RogueServer, DeclinesLate)
+{
+	smc_clc_agreement accept = accept_of_link();
+
+	accept.r.rmbe_index = n_elements + 1;
+
+	Lured &lured = answer(accept);
+
+	EXPECT_FALSE(receive_agreement(lured.rogue, SMC_CLC_CONFIRM).first_contact);
+	EXPECT_EQ(lured.connecting.join(), "0");
+	ASSERT_EQ(lured.client.send("bytes"), 5);
+	send_bytes(lured.rogue, encode_decline(SMC_DIAG_SYNC));
+	expect_reset(lured.client);
+	expect_joined(accept);
+}
+
+/*
+ * A server at another address says that the queue pair is its own. It would be taken for the other
+ * one's link.
+ */
+TEST_F(RogueServer, HasItsQueuePairAlone)
+{
+	OtherAddress stranger;
+	smc_clc_agreement accept = accept_of_link();
+
+	accept.first_contact = true;
+	expect_refused(accept, SMC_DIAG_NO_ROUTE, stranger.text);
+	expect_joined(accept_of_link());
+}
+
+/* The server's host has booted, and the queue pairs have the same numbers: that link is the one. */
+TEST_F(RogueServer, BootsAnew)
+{
+	smc_clc_agreement old = accept_of_link(), anew = old;
+
+	/* Free, as the group is not retired for that. */
+	old.r.rmbe_index = 99;
+	anew.r.peer_id[0] ^= 0x55;
+	link.begin_anew();
+	first_contact(anew);
+	expect_joined(anew);
+	expect_refused(old, SMC_DIAG_NO_ACTIVE_LINK);
+}
+
 /* A program at the server's address, which the link's server is not. */
 TEST_F(RogueServer, ProvesItsLinkAtItsAddress)
 {
@@ -883,6 +942,32 @@ TEST(SecondContact, NamesAnElementInUse)
 		link.connect_again(to, change);
 		EXPECT_EQ(receive_message(link.take_tcp()), "");
 	}
+}
+
+/* A reset keeps no program from reading what had arrived. */
+TEST(SecondContact, NamesAnElementThatIsRead)
+{
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor());
+	Job accept = listener.start_accept();
+	Address to = address_of(1, AF_INET, listener.port());
+	RogueLink link(to);
+	RemoteSocket victim(agent, std::stoi(accept.join()));
+	Fd first = link.take_tcp();
+	std::string message;
+
+	ASSERT_EQ(victim.send("answer"), 6);
+	ASSERT_EQ(link.write(0, "unread"), IBV_WC_SUCCESS);
+	link.sent = 6;
+	ASSERT_TRUE(link.say(link.true_cdc()));
+	victim.await(POLLIN);
+	victim.close();
+	do {
+		message = link.hear_type(SMC_CDC_TYPE);
+		ASSERT_EQ(message.size(), size_t(SMC_CDC_LEN));
+	} while (!(message[25] & SMC_CONN_ABORT));
+	link.connect_again(to);
+	EXPECT_EQ(receive_message(link.take_tcp()), "");
 }
 
 TEST_F(Rogue, DeleteRkeyIsAnswered)

@@ -78,7 +78,24 @@ void RogueQueuePair::make_queue_pair()
 	init.sq_sig_all = 1;
 	qp = ibv_create_qp(pd, &init);
 	must_be(qp, "QP");
+	begin();
+}
 
+void RogueQueuePair::begin_anew()
+{
+	ibv_qp_attr attr = {};
+	ibv_wc wc;
+
+	attr.qp_state = IBV_QPS_RESET;
+	must_be(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "QP to RESET");
+	while (ibv_poll_cq(receive_cq, 1, &wc) > 0)
+		;
+	missing.clear();
+	begin();
+}
+
+void RogueQueuePair::begin()
+{
 	ibv_qp_attr attr = {};
 
 	attr.qp_state = IBV_QPS_INIT;
@@ -175,17 +192,32 @@ ibv_wc_status RogueQueuePair::post_and_wait(ibv_send_wr &wr)
 	return wc->status;
 }
 
-bool RogueQueuePair::say(const std::string &bytes)
+bool RogueQueuePair::post_send(ibv_send_wr &wr, const std::string &bytes)
 {
 	char *at = memory.data() + element_bytes + slots * slot;
 	ibv_sge sge = {reinterpret_cast<uint64_t>(at), uint32_t(bytes.size()), mr->lkey};
-	ibv_send_wr wr = {};
 
 	memcpy(at, bytes.data(), bytes.size());
 	wr.sg_list = &sge;
 	wr.num_sge = bytes.empty() ? 0 : 1;
-	wr.opcode = IBV_WR_SEND;
 	return post_and_wait(wr) == IBV_WC_SUCCESS;
+}
+
+bool RogueQueuePair::say(const std::string &bytes)
+{
+	ibv_send_wr wr = {};
+
+	wr.opcode = IBV_WR_SEND;
+	return post_send(wr, bytes);
+}
+
+bool RogueQueuePair::say_and_invalidate(const std::string &bytes, uint32_t rkey)
+{
+	ibv_send_wr wr = {};
+
+	wr.opcode = IBV_WR_SEND_WITH_INV;
+	wr.invalidate_rkey = rkey;
+	return post_send(wr, bytes);
 }
 
 ibv_wc_status RogueQueuePair::post_write(ibv_wr_opcode opcode, uint64_t address, uint32_t rkey,

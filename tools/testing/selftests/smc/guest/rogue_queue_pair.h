@@ -33,9 +33,13 @@ public:
 	~RogueQueuePair();
 
 	void connect(const FarEnd &far, uint32_t own_psn);
+	/* The same queue pair, not connected any more: the other end is not told. */
+	void begin_anew();
 
 	/* Sends any bytes as a message; false if the link did not take them. */
 	bool say(const std::string &bytes);
+	/* The same, and has the other end's adapter invalidate @rkey. */
+	bool say_and_invalidate(const std::string &bytes, uint32_t rkey);
 	ibv_wc_status write_to(uint64_t address, uint32_t rkey, const std::string &bytes);
 	/* Writes zeros, with immediate data. */
 	ibv_wc_status write_with_immediate_to(uint64_t address, uint32_t rkey, uint32_t bytes);
@@ -79,6 +83,8 @@ private:
 
 	void open_device(const std::string &gid);
 	void make_queue_pair();
+	void begin();
+	bool post_send(ibv_send_wr &wr, const std::string &bytes);
 	void post_receive(size_t i);
 	ibv_wc_status post_and_wait(ibv_send_wr &wr);
 	ibv_wc_status post_write(ibv_wr_opcode opcode, uint64_t address, uint32_t rkey,

@@ -658,6 +658,39 @@ TEST_F(Unconfirmed, ByADecline)
 	expect_no_group([](Fd &rogue) { send_bytes(rogue, encode_decline(SMC_DIAG_SYNC)); });
 }
 
+/*
+ * A program that handles CLC messages itself passes on those of a server, and says of another first
+ * contact what it likes: that describes no group that other connections use.
+ */
+TEST_F(Smcd, IsDescribedByItsFirstServer)
+{
+	RemoteSocket listener = agent.listen(Flavor());
+	const std::string at = address_of(0, AF_INET, 0).text();
+	Relayed first = relay(agent, listener, at, address_of(1, AF_INET, 0).text());
+	auto [client, connecting, to_client] = lure(agent, at);
+	Fd to_server =
+	    propose(address_of(1, AF_INET, listener.port()), receive_proposal(to_client));
+	smc_clc_agreement accept = receive_agreement(to_server, SMC_CLC_ACCEPT);
+
+	ASSERT_FALSE(accept.first_contact);
+	accept.first_contact = true;
+	accept.fc.os_type = SMC_OS_LINUX;
+	accept.fc.release = 1;
+	memcpy(accept.fc.hostname, "another", 7);
+	send_bytes(to_client, encode(accept));
+
+	smc_clc_agreement confirm = receive_agreement(to_client, SMC_CLC_CONFIRM);
+
+	confirm.first_contact = false;
+	send_bytes(to_server, encode(confirm));
+	EXPECT_EQ(connecting.join(), "0");
+
+	RemoteSocket server = listener.accept();
+	const std::string groups = agent.must_run(smc("-j group"));
+
+	EXPECT_EQ(groups.find("another"), std::string::npos) << groups;
+}
+
 /* TCP misbehaves below a connection whose bytes go by SMC-D. */
 class UnderTcp : public testing::TestWithParam<Role>
 {

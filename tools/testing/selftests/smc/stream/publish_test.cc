@@ -718,6 +718,19 @@ TEST(Room, IsWorthWaking) {
   }
 }
 
+// A peer may claim an element of half a GiB, of which a tenth is more than any ring.
+TEST(Room, IsNotWhatTheElementIsClaimedToBe) {
+  constexpr u32 kSize = 512 << 10;
+  smc_stream_tx tx = {};
+
+  tx.size = kSize;
+  tx.peer_size = smc_size_class_bytes(SMC_SIZE_CLASS_PEER_MAX);
+  tx.written = kSize - 1;
+  EXPECT_FALSE(smc_tx_has_room(&tx));
+  tx.written = kSize * 2 / 3;
+  EXPECT_TRUE(smc_tx_has_room(&tx));
+}
+
 // A peer that says it consumed what it was not sent, or consumes it twice, changes nothing.
 TEST(Acknowledging, TakesOnlyWhatIsSent) {
   constexpr u32 kSize = 8;
