@@ -29,7 +29,7 @@ struct smc_cdc;
 struct smc_stream;
 
 /**
- * struct smc_cancel - events other than the link's that end the wait for a link to be confirmed
+ * struct smc_cancel - events other than the path's that end a wait of the setup for the peer
  * @wait: wait queue, woken when @is_over may have become true
  * @is_over: whether the wait is to end; called between setting the task's state and sleeping, so it
  *	takes no lock
@@ -63,7 +63,7 @@ struct smc_cancel {
  * @eid: the agreed EID in version 2, otherwise zero
  * @rcvbuf: bytes that the application asked for by SO_RCVBUF, or 0
  * @sndbuf: bytes that the application asked for by SO_SNDBUF, or 0
- * @cancel: events that end the wait for a link to be confirmed
+ * @cancel: events that end waits for the peer
  * @stream: the connection's stream, referenced; NULL before a step sets it
  *
  * The structure of each path begins with this one. It has what a path needs to know of the TCP

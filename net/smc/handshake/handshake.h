@@ -168,7 +168,19 @@ void smc_handshake_queue(struct smc_handshake *hs);
 void smc_handshake_run_for(struct smc_handshake *hs, long timeo);
 
 /**
- * smc_handshake_stop() - abort the handshake if it is under way, and keep it from starting again
+ * smc_handshake_abort() - abort the handshake if it is under way, and keep it from starting again
+ * @hs: handshake; the caller holds the socket lock
+ *
+ * The handshake ends by itself. It waits for no further message, but it may be in a step of the
+ * path that waits for the peer, for seconds.
+ *
+ * Context: process.
+ * Return: whether it is under way, so that ->conclude() will be called once the socket is unlocked.
+ */
+bool smc_handshake_abort(struct smc_handshake *hs);
+
+/**
+ * smc_handshake_stop() - do what smc_handshake_abort() does, and wait until the handshake is over
  * @hs: handshake
  *
  * Context: process; may sleep. Takes the socket lock, and returns with it held.

@@ -128,15 +128,20 @@ static void smc_handshake_work(struct work_struct *work)
 		hs->ops->release(hs);
 }
 
+bool smc_handshake_abort(struct smc_handshake *hs)
+{
+	/* TCP's callbacks run under the socket lock: none starts a handshake now. */
+	WRITE_ONCE(hs->aborted, true);
+	if (hs->state == SMC_HANDSHAKE_NONE)
+		return false;
+	wake_up(&hs->wait);
+	return true;
+}
+
 void smc_handshake_stop(struct smc_handshake *hs)
 {
 	lock_sock(hs->sk);
-	for (;;) {
-		/* TCP's callbacks run under the socket lock: none starts a handshake now. */
-		WRITE_ONCE(hs->aborted, true);
-		if (hs->state == SMC_HANDSHAKE_NONE)
-			return;
-		wake_up(&hs->wait);
+	while (smc_handshake_abort(hs)) {
 		release_sock(hs->sk);
 		flush_delayed_work(&hs->work);
 		wait_event(hs->wait, READ_ONCE(hs->state) == SMC_HANDSHAKE_NONE);

@@ -336,7 +336,7 @@ static void smc_llc_take_back_link(struct smc_rdma_group *group)
 	smc_llc_send(group, &msg);
 }
 
-void smc_llc_offer_no_second_link(struct smc_rdma_group *group)
+void smc_llc_offer_no_second_link(struct smc_rdma_group *group, const struct smc_cancel *off)
 {
 	const struct smc_link *link = group->link;
 	struct smc_llc_msg msg = {
@@ -352,9 +352,10 @@ void smc_llc_offer_no_second_link(struct smc_rdma_group *group)
 
 	memcpy(msg.add_link.mac, link->port.mac, SMC_MAC_LEN);
 	memcpy(msg.add_link.gid, link->gid, SMC_GID_LEN);
-	rc = smc_llc_request(group, &msg);
-	/* After a timeout a slow peer may still accept the link. */
-	if (rc == -ETIMEDOUT || (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
+	rc = smc_llc_request_until(group, off, &msg);
+	/* A peer whose answer was not awaited may still accept the link. */
+	if (rc == -ETIMEDOUT || rc == -ECANCELED ||
+	    (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
 		smc_llc_take_back_link(group);
 }
 

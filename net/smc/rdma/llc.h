@@ -150,6 +150,7 @@ int smc_llc_confirm_link_reply(struct smc_rdma_group *group);
 /**
  * smc_llc_offer_no_second_link() - send the ADD LINK that a client of an older release expects
  * @group: group of version 1, or of release 0
+ * @off: condition that cancels the wait for the reply
  *
  * Such a client waits for ADD LINK after first contact. This ADD LINK names the existing
  * queue pair, so a client with one adapter rejects the second link. If the client accepts it,
@@ -158,7 +159,7 @@ int smc_llc_confirm_link_reply(struct smc_rdma_group *group);
  * Context: process, may sleep up to 2 s for the reply, and up to 2 s for the slot of each
  * message.
  */
-void smc_llc_offer_no_second_link(struct smc_rdma_group *group);
+void smc_llc_offer_no_second_link(struct smc_rdma_group *group, const struct smc_cancel *off);
 
 /**
  * smc_llc_may_request() - whether to send a request about a key: no such request timed out lately

@@ -284,6 +284,12 @@ static void smc_rdma_setup_note_decline(struct smc_path_setup *base, u32 peer_re
 		smc_rdma_note_unreachable(s);
 }
 
+/* Waits that nothing wakes when this becomes true look at it every tenth of a second. */
+static bool smc_rdma_is_cancelled(const struct smc_rdma_setup *s)
+{
+	return s->base.cancel.is_over(s->base.cancel.arg);
+}
+
 static struct smc_rdma_group *smc_rdma_server_find(struct smc_rdma_setup *s)
 {
 	return smc_rdma_group_find_for_server(s->base.net, s->base.version, &s->port, &s->peer,
@@ -317,7 +323,7 @@ static struct smc_rdma_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 	do
 		wait_event_timeout(smc_first_contact_ended, !(rc = smc_rdma_server_try(s, &group)),
 				   SMC_FIRST_CONTACT_ALONE / 10);
-	while (rc && time_before(jiffies, until));
+	while (rc && time_before(jiffies, until) && !smc_rdma_is_cancelled(s));
 	if (rc)
 		return ERR_PTR(rc == -EAGAIN ? -ETIMEDOUT : rc);
 	if (group)
@@ -436,12 +442,14 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 				       (rc = smc_rdma_conn_set_peer(s->conn, r, sndbuf_class,
 								    s->base.memcg)) != -EADDRINUSE,
 				       SMC_ELEMENT_TIMEOUT / 10);
-	while (rc == -EADDRINUSE && time_before(jiffies, until));
+	while (rc == -EADDRINUSE && time_before(jiffies, until) && !smc_rdma_is_cancelled(s));
 	/* The end of the group has freed the element. A client can still decline. */
 	if (smc_lgr_is_dead(&group->lgr))
 		return -ENOLINK;
 	if (rc != -EADDRINUSE)
 		return rc;
+	if (smc_rdma_is_cancelled(s))
+		return -ECANCELED;
 	/* A program may have claimed elements of the peer. New connections get another group. */
 	if (s->base.role == SMC_CLIENT && ipv6_addr_equal(&group->peer.addr, &s->peer.addr)) {
 		smc_rdma_group_retire(group);
@@ -479,7 +487,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	if (rc)
 		return rc;
 	if (!group->release)
-		smc_llc_offer_no_second_link(group);
+		smc_llc_offer_no_second_link(group, &s->base.cancel);
 	return smc_rdma_group_activate(group);
 }
 

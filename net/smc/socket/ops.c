@@ -482,20 +482,33 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 }
 
 /*
- * Lets the stream's close go on without the application's socket: TCP's sock gets another struct
- * socket. Return: false without memory.
+ * Return: a struct socket that can replace the one that the application has closed, so that the
+ * close can go on without it. NULL without memory.
  */
-static bool smc_release_later(struct smc_stream *st, struct socket *sock)
+static struct socket *smc_release_create(const struct socket *sock, const struct proto_ops *ops)
 {
-	struct sock *sk = sock->sk;
+	const struct sock *sk = sock->sk;
 	struct socket *orphan;
 
 	if (sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &orphan))
-		return false;
-	orphan->ops = smc_tcp_ops(sk);
+		return NULL;
+	orphan->ops = ops;
 	/* The release of the orphan puts the reference that sock_create() would have taken. */
-	__module_get(orphan->ops->owner);
-	orphan->state = SS_CONNECTED;
+	__module_get(ops->owner);
+	orphan->state = sock->state;
+	/* sock_graft() sets the owner of the sock to that of the inode. */
+	SOCK_INODE(orphan)->i_uid = sk->sk_uid;
+	return orphan;
+}
+
+/* Lets the stream's close go on without the application's socket. Return: false without memory. */
+static bool smc_release_later(struct smc_stream *st, struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct socket *orphan = smc_release_create(sock, smc_tcp_ops(sk));
+
+	if (!orphan)
+		return false;
 	lock_sock(sk);
 	sock_graft(sk, orphan);
 	release_sock(sk);
@@ -561,6 +574,60 @@ static void smc_release_left(struct smc_stream *st)
 	smc_stream_orphan(st, NULL);
 }
 
+static void smc_release_work(struct work_struct *work)
+{
+	sock_release(container_of(work, struct smc_sock, release)->sk->sk_socket);
+}
+
+/* Hands the sock over to @orphan, unless the handshake has ended meanwhile. */
+static bool smc_release_hand_over(struct smc_sock *smc, struct socket *orphan)
+{
+	struct sock *sk = smc->sk;
+	bool is_under_way;
+
+	lock_sock(sk);
+	is_under_way = smc_handshake_abort(&smc->hs);
+	if (is_under_way) {
+		sock_graft(sk, orphan);
+		INIT_WORK(&smc->release, smc_release_work);
+		smc->is_released = true;
+		/* The application has sent nothing that a worker could linger for. */
+		if (sk->sk_lingertime)
+			sock_reset_flag(sk, SOCK_LINGER);
+	}
+	release_sock(sk);
+	return is_under_way;
+}
+
+/*
+ * Aborts the handshake. If it does not end at once, a work releases the socket when it is over: a
+ * step of the path may wait for the peer for seconds, and the thread that closes may serve others.
+ * The quota of handshakes bounds the sockets that are so released. A handshake without a place in
+ * it waits for no peer; and a socket of the kernel does not hold its namespace, so that its close
+ * must be complete. Return: whether the socket is the work's.
+ */
+static bool smc_release_after_handshake(struct smc_sock *smc, struct socket *sock)
+{
+	struct sock *sk = smc->sk;
+	struct socket *orphan;
+	bool is_under_way;
+
+	lock_sock(sk);
+	is_under_way = smc_handshake_abort(&smc->hs);
+	release_sock(sk);
+	if (!is_under_way || !smc->hs.quota.queue || !sk->sk_net_refcnt)
+		return false;
+	orphan = smc_release_create(sock, sock->ops);
+	if (!orphan)
+		return false;
+	if (!smc_release_hand_over(smc, orphan)) {
+		sock_release(orphan);
+		return false;
+	}
+	sock->sk = NULL;
+	return true;
+}
+
 static int smc_release(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
@@ -571,6 +638,8 @@ static int smc_release(struct socket *sock)
 	smc = smc_sock_find(sk);
 	if (!smc)
 		return smc_tcp_ops(sk)->release(sock);
+	if (smc_release_after_handshake(smc, sock))
+		return 0;
 
 	smc_sock_forget(smc);
 	if (smc->listener)

@@ -313,6 +313,8 @@ static void smc_sock_finish_handshake(struct smc_handshake *hs)
 	else
 		smc_sock_enter_tcp(smc);
 	smc_tcp_wake(smc->sk);
+	if (smc->is_released)
+		queue_work(smc_wq, &smc->release);
 }
 
 static void smc_sock_release_handshake(struct smc_handshake *hs)

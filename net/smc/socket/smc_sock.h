@@ -61,6 +61,8 @@ enum smc_mode {
  * @memcg: control group to charge for buffers, referenced; or NULL. It is the socket's or, if TCP
  *	charges none, that of the thread that created this struct
  * @hs: SMC's handshake
+ * @is_released: the application has closed the socket while @hs is under way: @release follows
+ * @release: work that releases the socket once @hs is over
  * @stream: the stream, from SMC_MODE_STREAM until release; else NULL
  * @later: work that callbacks of TCP and of the stream queue, see smc_sock_do_later()
  * @has_later: @later was queued at least once, see smc_sock_queue_later()
@@ -95,6 +97,8 @@ struct smc_sock {
 	u32 peer_reason;
 	struct mem_cgroup *memcg;
 	struct smc_handshake hs;
+	bool is_released;
+	struct work_struct release;
 	struct smc_stream *stream;
 	struct delayed_work later;
 	bool has_later;

@@ -632,6 +632,19 @@ TEST_F(Undecided, TimedOut)
 	EXPECT_EQ(must_get(fd, SOL_SOCKET, SO_ERROR), 0);
 }
 
+/* TCP's connection ends after the handshake, for which nobody lingers. */
+TEST_F(Undecided, Closed)
+{
+	timeval timeout = {.tv_sec = 0, .tv_usec = 300000};
+
+	must_linger(fd, 60);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	begin();
+	expect_end(EINPROGRESS);
+	EXPECT_EQ(fd.close(), 0);
+	EXPECT_EQ(receive_message(rogue), "");
+}
+
 TEST_F(Undecided, Disconnected)
 {
 	sockaddr unspec = {};

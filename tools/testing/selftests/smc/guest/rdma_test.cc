@@ -640,13 +640,17 @@ protected:
 	}
 	void TearDown() override
 	{
+		end_link();
+		wait_until("no connection is left", [&] { return !connections_at(agent); });
+	}
+	void end_link()
+	{
 		smc_llc_msg msg = {.type = SMC_LLC_DELETE_LINK};
 
 		msg.v2 = true;
 		msg.flags = SMC_LLC_DELETE_ALL;
 		msg.delete_link.reason = SMC_LLC_DEL_OPERATOR;
 		say(msg);
-		wait_until("no connection is left", [&] { return !connections_at(agent); });
 	}
 	static std::string own_gid()
 	{
@@ -833,6 +837,78 @@ TEST_F(RogueServer, BootsAnew)
 	first_contact(anew);
 	expect_joined(anew);
 	expect_refused(old, SMC_DIAG_NO_ACTIVE_LINK);
+}
+
+/*
+ * A program gives up its connection while the server withholds what the client's kernel waits for:
+ * the answer about a new RMB, or an element that is free.
+ */
+class RogueServerHolds : public RogueServer
+{
+protected:
+	/* Begins to connect, and gets an ACCEPT that names element @index. */
+	void begin(uint8_t index)
+	{
+		Fd listener = offering_socket();
+		smc_clc_agreement accept = accept_of_link();
+
+		ASSERT_EQ(listen(listener, 1), 0);
+		client.emplace(agent.socket(Flavor()));
+		agent.call({"nonblock", std::to_string(client->number()), "1"});
+		ASSERT_EQ(client->connect(address_from(address_of(0, AF_INET, 0).text(),
+						       local_address(listener).port())),
+			  -EINPROGRESS);
+		rogue = must_accept(listener);
+		receive_proposal(rogue);
+		accept.r.rmbe_index = index;
+		send_bytes(rogue, encode(accept));
+	}
+	/* Makes the client wait for an element that its first connection uses. */
+	void begin_with_element_in_use()
+	{
+		begin(1);
+		wait_until("the client waits", [&] { return connections_at(agent) == 2; });
+	}
+
+	std::optional<RemoteSocket> client;
+	Fd rogue;
+};
+
+/*
+ * close() returns before the answer is late: the answer still counts. The connection ends after it.
+ */
+TEST_F(RogueServerHolds, NoClose)
+{
+	/* Of a size that the link has no RMB for. */
+	RemoteSysctlScope rmem(agent, "net.smc.rmem", "524288");
+
+	begin(++n_elements);
+
+	std::string message = link.hear_type(0x20 | SMC_LLC_CONFIRM_RKEY);
+
+	ASSERT_FALSE(message.empty());
+	EXPECT_EQ(client->close(), 0);
+	message[3] = char(SMC_LLC_REPLY);
+	ASSERT_TRUE(link.say(message));
+	EXPECT_EQ(receive_message(rogue), "");
+	expect_joined(accept_of_link());
+}
+
+/* Nor is the group retired because of an element that was not waited for to the end. */
+TEST_F(RogueServerHolds, NoShutdown)
+{
+	begin_with_element_in_use();
+	EXPECT_EQ(client->shutdown(SHUT_RDWR), 0);
+	EXPECT_EQ(receive_message(rogue), "");
+	expect_joined(accept_of_link());
+}
+
+/* Nor does the element count as free because the group ends: the client can still decline. */
+TEST_F(RogueServerHolds, NoDecline)
+{
+	begin_with_element_in_use();
+	end_link();
+	EXPECT_EQ(diagnosis_of(receive_message(rogue)), SMC_DIAG_NO_ACTIVE_LINK);
 }
 
 /* A program at the server's address, which the link's server is not. */
