@@ -210,7 +210,8 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 
 /*
  * Called with the child's lock, too. Moves the child from the list that @n counts to the
- * connections that wait for accept(). If the listener is being closed, the child stays in its list, and the closing thread resets it.
+ * connections that wait for accept(). If the listener is being closed, the child stays in its list,
+ * and the closing thread resets it.
  */
 static void smc_listener_make_ready(struct smc_listener *l, struct smc_sock *child, unsigned int *n)
 {

@@ -643,7 +643,8 @@ static void run_at_once()
 		throw_errno("SCHED_FIFO");
 }
 
-/* A thread that locks a socket, by an option whose value is not there, until the end of its life. */
+/* A thread that locks a socket, by an option whose value is not there, until the end of its life.
+ */
 class Locker
 {
 public:
@@ -735,7 +736,6 @@ protected:
 	Fd closing, client;
 	int port;
 };
-
 
 /* TCP accepts there, for a socket with SMC's operations: the connection is reset instead. */
 TEST_F(GivenAway, ToAnSmcSocketThatIsTcps)
