@@ -83,7 +83,7 @@ static struct smc_sock *smc_listener_classify(struct smc_listener *l, struct soc
 	child = smc_sock_find(sk);
 	is_own = child && smc_listener_claim(l, child);
 	rcu_read_unlock();
-	if (!child && !smc_sk(sk))
+	if (!child)
 		return smc_listener_classify_tcp(l, sk);
 	if (!is_own) {
 		smc_reset_other(sk);
@@ -163,11 +163,9 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 	/* The child inherits this flag of the listener, as in TCP's accept(). */
 	if (test_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags))
 		set_bit(SOCK_SUPPORT_ZC, &newsock->flags);
-	/* While the child waited for accept(), no work declined a late PROPOSAL. */
-	if (smc_sk(child->sk) == child && child->mode == SMC_MODE_TCP)
-		smc_sock_drop_late(child);
 	sock_graft(child->sk, newsock);
 	newsock->state = SS_CONNECTED;
+	smc_sock_unpark(child);
 	smc_tcp_close_begin(child);
 	release_sock(child->sk);
 	return 0;

@@ -107,6 +107,7 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+/* Called with sk_callback_lock, or for a sock that no other thread knows yet. */
 static void smc_callbacks_restore(struct sock *sk)
 {
 	if (sk->sk_data_ready == smc_tcp_data_ready)
@@ -115,6 +116,42 @@ static void smc_callbacks_restore(struct sock *sk)
 		WRITE_ONCE(sk->sk_state_change, smc_default_state_change);
 	if (sk->sk_error_report == smc_tcp_error_report)
 		WRITE_ONCE(sk->sk_error_report, smc_default_error_report);
+}
+
+/* Whether sk_user_data is SMC's, whoever has the callbacks. */
+static bool smc_has_user_data(const struct smc_sock *smc)
+{
+	return (uintptr_t)rcu_access_pointer(__sk_user_data(smc->sk)) ==
+	       ((uintptr_t)smc | SK_USER_DATA_NOCOPY);
+}
+
+/*
+ * sk_user_data stays: it keeps other parts of the kernel away from the connection, and shows that
+ * the connection was hooked.
+ */
+void smc_sock_park(struct smc_sock *smc)
+{
+	struct smc_tcp_family *family = smc_tcp_family_of(smc->sk);
+	struct sock *sk = smc->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	smc_prot_replace(sk, &family->smc_prot, family->prot);
+	smc_callbacks_restore(sk);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+void smc_sock_unpark(struct smc_sock *smc)
+{
+	if (!smc_has_user_data(smc))
+		return;
+	smc_sock_hook(smc, smc->mode);
+	/* What TCP reported meanwhile, SMC has not seen. */
+	if (smc->mode == SMC_MODE_STREAM) {
+		smc_sock_check_tcp(smc);
+		smc_sock_tcp_changed(smc);
+	} else {
+		smc_sock_drop_late(smc);
+	}
 }
 
 /*
@@ -260,7 +297,7 @@ void smc_sock_unhook(struct smc_sock *smc)
 	smc_tcp_set_offer(sk, false);
 	write_lock_bh(&sk->sk_callback_lock);
 	smc_prot_replace(sk, &family->smc_prot, family->prot);
-	if (smc_sk(sk) == smc && !smc_sk_listening(sk))
+	if (smc_has_user_data(smc))
 		rcu_assign_sk_user_data(sk, NULL);
 	smc_callbacks_restore(sk);
 	write_unlock_bh(&sk->sk_callback_lock);

@@ -107,14 +107,14 @@ void smc_listener_unref(struct smc_listener *l)
 
 /*
  * A new connection was offered SMC, and its SMC handshake has not begun. All other connections in
- * the queue are ready for accept(). A connection that the listener put back is not new: while TCP's
- * mark is set, it is hooked, or, if BPF has replaced the hooks, it is in the namespace's array.
+ * the queue are ready for accept(). A connection that a listener put back is not new: while TCP's
+ * mark is set, it is in the namespace's array.
  */
 bool smc_request_is_new(const struct request_sock *req, const void *arg)
 {
 	struct sock *sk = req->sk;
 
-	return smc_tcp_offers(sk) && !smc_sk(sk) && !smc_sock_find(sk);
+	return smc_tcp_offers(sk) && !smc_sock_find(sk);
 }
 
 bool smc_request_is_ready(const struct request_sock *req, const void *arg)
@@ -216,8 +216,9 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 }
 
 /*
- * Moves a child from the list that @n counts to the connections that wait for accept(). If the
- * listener is being closed, the child stays in its list, and the closing thread resets it.
+ * Called with the child's lock, too. Moves the child from the list that @n counts to the
+ * connections that wait for accept(). If the listener is being closed, the child stays in its list,
+ * and the closing thread resets it.
  */
 static void smc_listener_make_ready(struct smc_listener *l, struct smc_sock *child, unsigned int *n)
 {
@@ -227,6 +228,7 @@ static void smc_listener_make_ready(struct smc_listener *l, struct smc_sock *chi
 	list_move_tail(&child->siblings, &l->ready);
 	l->n_ready++;
 	--*n;
+	smc_sock_park(child);
 	smc_accept_queue_put(l->sk, child->req);
 }
 
@@ -711,12 +713,16 @@ void smc_listen_undo(struct smc_sock *smc, struct socket *sock)
 	struct sock *sk = smc->sk;
 
 	smc_listener_revoke_offer(l);
+	/*
+	 * Before TCP stops: migration may have been switched on a moment ago, and TCP must not give
+	 * away what this listener owns.
+	 */
+	smc_listener_close(l);
 	/* While the socket listens, the hook stays, and unhooks new children, which are copies. */
 	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
 		smc_tcp_ops(sk)->shutdown(sock, SHUT_RDWR);
 	lock_sock(sk);
 	smc_sock_unhook(smc);
 	release_sock(sk);
-	smc_listener_close(l);
 	smc_listener_unref(l);
 }

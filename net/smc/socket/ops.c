@@ -379,12 +379,32 @@ static int smc_listen(struct socket *sock, int backlog)
 	return rc;
 }
 
+/*
+ * Accepts by TCP. TCP may have moved a connection here that another listener owns, or the socket's
+ * own listener until another part of the kernel took the socket over. This socket must not have
+ * such a connection: it would release the state that the listener is about to free. If there is no
+ * state, no listener creates one, because the connection is in no queue any more.
+ */
+static int smc_accept_tcp(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)
+{
+	const struct proto_ops *tcp = smc_tcp_ops(sock->sk);
+	int rc;
+
+	for (;;) {
+		rc = tcp->accept(sock, newsock, SMC_ACCEPT_PASS);
+		if (rc || !smc_sock_find(newsock->sk))
+			return rc;
+		sock_no_linger(newsock->sk);
+		tcp->release(newsock);
+	}
+}
+
 static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)
 {
 	struct smc_listener *listener = smc_listener_of(sock->sk);
 
 	if (!listener)
-		return smc_tcp_ops(sock->sk)->accept(sock, newsock, SMC_ACCEPT_PASS);
+		return smc_accept_tcp(sock, newsock, SMC_ACCEPT_PASS);
 	return smc_listener_accept(listener, newsock, SMC_ACCEPT_FLAGS);
 }
 
@@ -636,7 +656,8 @@ static int smc_release(struct socket *sock)
 	if (!sk)
 		return 0;
 	smc = smc_sock_find(sk);
-	if (!smc)
+	/* A listener's connection is the listener's to release, see smc_accept_tcp(). */
+	if (!smc || WARN_ON_ONCE(READ_ONCE(smc->parent)))
 		return smc_tcp_ops(sk)->release(sock);
 	if (smc_release_after_handshake(smc, sock))
 		return 0;
@@ -686,11 +707,12 @@ void smc_abandon(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 
-	smc_sock_forget(smc);
 	smc_handshake_end(&smc->hs);
 	lock_sock(sk);
 	smc_sock_unhook(smc);
 	release_sock(sk);
+	/* Last, see the head of smc_sock.h. */
+	smc_sock_forget(smc);
 	smc_discard(smc);
 }
 

@@ -8,6 +8,16 @@
  * to BPF's maps of sockets, so callbacks.c finds the listener by its operations. The calls of a
  * socket that is not hooked are TCP's.
  *
+ * Who owns a struct smc_sock: a listener, if @parent is set, else the struct socket of the struct
+ * sock. Only the owner frees it, and a struct socket with this module's operations never has a
+ * connection that a listener owns. TCP may move such a connection to any other listener while it
+ * waits for accept(), and that listener may be plain TCP's. So a sock in TCP's accept queue has
+ * only TCP's callbacks and sk_prot (smc_sock_park()), and SMC hooks it again when the owning
+ * listener accepts it (smc_listener_accept()). Any other SMC socket resets it instead
+ * (smc_accept_tcp(), smc_listener_classify()). The owning listener unhooks the connection before it
+ * takes the struct smc_sock out of the array: if the array has none, no listener will touch the
+ * connection again.
+ *
  * Locking: the socket lock protects the mode. The struct lives until release, so calls may use it
  * without a reference; TCP's callbacks use it under RCU.
  */
@@ -76,7 +86,7 @@ enum smc_mode {
  * @keepalive_probes: number of probes sent since the peer last answered
  * @keepalive_sent: time of the last probe, in tcp_jiffies32
  * @listener: the listener, from SMC_MODE_LISTEN until release; else NULL
- * @parent: listener that this connection came to, until accept()
+ * @parent: listener that owns this struct: the connection came to it, and waits for its accept()
  * @generation: generation of @parent when the connection was taken from TCP
  * @req: TCP's request of this connection. The reference belongs to TCP's accept queue while the
  *	connection waits there
@@ -323,6 +333,23 @@ void smc_sock_leave_smc(struct smc_sock *smc);
  * @mode: mode to enter
  */
 void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode);
+
+/**
+ * smc_sock_park() - give a connection TCP's callbacks and sk_prot while it is in TCP's accept queue
+ * @smc: connection, locked or under bh_lock_sock(); hooked or not
+ *
+ * TCP may give the connection to another listener, whose user may have other parts of the kernel
+ * save what they find in the sock, as kernel TLS does. The connection stays as it is otherwise.
+ */
+void smc_sock_park(struct smc_sock *smc);
+
+/**
+ * smc_sock_unpark() - hook a connection again that was hooked before smc_sock_park()
+ * @smc: connection that leaves its listener, locked
+ *
+ * Context: process.
+ */
+void smc_sock_unpark(struct smc_sock *smc);
 
 /**
  * smc_sock_unhook() - give the socket back its own callbacks, and leave it to TCP

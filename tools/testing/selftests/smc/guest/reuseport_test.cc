@@ -16,14 +16,17 @@
 #include <linux/smc.h>
 #include <memory>
 #include <netinet/tcp.h>
+#include <optional>
 #include <poll.h>
 #include <random>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
 
 #include "agent.h"
+#include "late_page.h"
 #include "limit.h"
 #include "place.h"
 #include "rogue.h"
@@ -613,6 +616,167 @@ TEST_P(Stopping, SwitchedOnLateInHandshake)
 
 	serve(staying);
 	EXPECT_EQ(late.outcome(), "");
+}
+
+/* Threads that sleep because another one has a socket locked. */
+static int waiting_for_a_socket()
+{
+	return stoi(run_command("grep -ls lock_sock /proc/[0-9]*/task/*/wchan | wc -l").text);
+}
+
+static int tcp_state(int fd)
+{
+	tcp_info info = {};
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(fd, SOL_TCP, TCP_INFO, &info, &len))
+		throw_errno("TCP_INFO");
+	return info.tcpi_state;
+}
+
+/* The calling thread does not wait for a processor, as workers of the kernel do. */
+static void run_at_once()
+{
+	sched_param first = {.sched_priority = 1};
+
+	if (sched_setscheduler(0, SCHED_FIFO, &first))
+		throw_errno("SCHED_FIFO");
+}
+
+/* A thread that locks a socket, by an option whose value is not there, until the end of its life.
+ */
+class Locker
+{
+public:
+	explicit Locker(int fd)
+	    : done(std::async(std::launch::async, [this, fd] {
+		      run_at_once();
+
+		      sock_fprog program = {1, reinterpret_cast<sock_filter *>(page.bytes())};
+
+		      setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+	      }))
+	{
+	}
+	~Locker()
+	{
+		page.fill(0);
+	}
+	void await_lock() const
+	{
+		page.await_touch();
+	}
+
+private:
+	LatePage page;
+	std::future<void> done;
+};
+
+/*
+ * A connection that its SMC listener has made a stream of, and that TCP gave to another listener,
+ * because "ss -K" ended the first one when migration had just been switched on. The first listener
+ * still owns the stream: its user keeps it locked, so that its work can't end the stream.
+ */
+class GivenAway : public testing::Test
+{
+protected:
+	GivenAway() : closing(join_group(smc4)), port(local_address(closing).port())
+	{
+		client = must_connect(smc4, local(AF_INET, port));
+		await(closing, POLLIN);
+	}
+	/* Another listener of the group, which does not block. */
+	Fd another(const Flavor &flavor, bool by_tcp) const
+	{
+		tcp_md5sig key = {.tcpm_keylen = 3, .tcpm_key = "key"};
+		auto *nobody = reinterpret_cast<sockaddr_in *>(&key.tcpm_addr);
+		Address address = any_address(AF_INET, port);
+		Fd fd = must_socket(flavor);
+
+		nobody->sin_family = AF_INET;
+		nobody->sin_addr.s_addr = htonl(0xc0000201); /* 192.0.2.1 */
+		if (by_tcp && setsockopt(fd, SOL_TCP, TCP_MD5SIG, &key, sizeof(key)))
+			throw_errno("TCP_MD5SIG");
+		must_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+		if (bind(fd, address.get(), address.len) || listen(fd, 16))
+			throw_errno("listen");
+		fcntl(fd, F_SETFL, O_NONBLOCK);
+		return fd;
+	}
+	/*
+	 * Ends the first listener from outside, and gives its connection to the one that is
+	 * returned. @locked then has the first one locked.
+	 */
+	Fd end_first(std::optional<Locker> &locked, const Flavor &flavor, bool by_tcp)
+	{
+		std::optional<Locker> before(std::in_place, closing);
+		int64_t moved = migrated();
+
+		before->await_lock();
+		/* Only two threads wait for a lock, and get it in this order. */
+		std::future<void> killer = std::async(std::launch::async, [this] {
+			run_at_once();
+			must_run("ss -K -ltn 'sport = :" + std::to_string(port) + "'");
+		});
+
+		wait_until("ss -K waits", [] { return waiting_for_a_socket() == 1; });
+		locked.emplace(closing);
+		wait_until("another waits", [] { return waiting_for_a_socket() == 2; });
+
+		Fd other = another(flavor, by_tcp);
+		SysctlScope on("net.ipv4.tcp_migrate_req", "1");
+
+		before.reset();
+		locked->await_lock();
+		killer.get();
+		EXPECT_EQ(migrated(), moved + 1);
+		return other;
+	}
+
+	Fd closing, client;
+	int port;
+};
+
+/* TCP accepts there, for a socket with SMC's operations: the connection is reset instead. */
+TEST_F(GivenAway, ToAnSmcSocketThatIsTcps)
+{
+	std::optional<Locker> locked;
+	Fd other = end_first(locked, smc4, true);
+	char byte;
+
+	{
+		Fd given(accept(other, nullptr, nullptr));
+
+		/* If the work of the first listener was faster after all, this is what is left. */
+		EXPECT_TRUE(given < 0 || tcp_state(given) == TCP_CLOSE);
+	}
+	locked.reset();
+	closing.close();
+	EXPECT_EQ(recv(client, &byte, 1, 0), -1);
+	EXPECT_EQ(errno, ECONNRESET);
+	expect_served(other, port, plain);
+}
+
+/* Kernel TLS saves what it finds in the connection, which outlives this module. */
+TEST_F(GivenAway, ToATcpSocketWithTls)
+{
+	std::optional<Locker> locked;
+	Fd other = end_first(locked, plain, false);
+	Fd given = must_accept(other);
+	int bytes = -1;
+
+	/* Each kernel of Debian's has TLS. */
+	if (!on_debug_kernel() && tcp_state(given) == TCP_ESTABLISHED &&
+	    setsockopt(given, SOL_TCP, TCP_ULP, "tls", 3))
+		throw_errno("TCP_ULP");
+	locked.reset();
+	closing.close();
+	client.close();
+	wait_until("unloaded", [] { return run_command("lab-smc unload").status == 0; });
+	EXPECT_EQ(ioctl(given, FIONREAD, &bytes), 0);
+	EXPECT_EQ(bytes, 0);
+	given.close();
+	must_run("lab-smc load");
 }
 
 /*
