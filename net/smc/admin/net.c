@@ -27,6 +27,12 @@ static void smc_net_destroy_queues(const struct smc_net *sn)
 }
 
 /*
+ * Works of listeners that run on a CPU at a time. They wait for nobody but for a socket lock, so
+ * more would only occupy workers of the host.
+ */
+#define SMC_ACCEPT_WORKS	16
+
+/*
  * Makes a work queue that is bound to CPUs: the steps of an SMC handshake are short, and faster on
  * the CPU where its packets arrive. All bound queues of the host share each CPU's workers, and a
  * user can make works of these queues use much of a CPU's time: by many connections, or in a
@@ -52,7 +58,7 @@ static void smc_net_make_queues(struct work_struct *work)
 	struct smc_net *sn = container_of(work, struct smc_net, make_queues);
 	int i, rc;
 
-	rc = smc_net_make_queue(&sn->accept_wq, "smc_accept", WQ_MAX_ACTIVE);
+	rc = smc_net_make_queue(&sn->accept_wq, "smc_accept", SMC_ACCEPT_WORKS);
 	for (i = 0; !rc && i < SMC_HANDSHAKE_QUEUES; i++)
 		rc = smc_net_make_queue(&sn->handshake_queues[i].wq, "smc_handshake",
 					SMC_HANDSHAKES_MAX);

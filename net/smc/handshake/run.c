@@ -89,7 +89,7 @@ static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
 void smc_handshake_run(struct smc_handshake *hs)
 {
 	hs->result = smc_handshake_agree(hs);
-	if (hs->result == -EBUSY) {
+	if (hs->refusal && hs->result == -EBUSY) {
 		/* Has no place in a queue of its namespace, and must not occupy a shared worker. */
 		queue_delayed_work(smc_handshake_overflow_wq, &hs->work, SMC_SOCK_RETRY);
 		return;

@@ -715,14 +715,17 @@ void smc_listen_undo(struct smc_sock *smc, struct socket *sock)
 	smc_listener_revoke_offer(l);
 	/*
 	 * Before TCP stops: migration may have been switched on a moment ago, and TCP must not give
-	 * away what this listener owns.
+	 * away what waits for accept() and is this listener's. Handshakes end after TCP has
+	 * stopped, because a peer can delay their end.
 	 */
-	smc_listener_close(l);
+	smc_listener_halt(l);
+	smc_listener_drop_all(l);
 	/* While the socket listens, the hook stays, and unhooks new children, which are copies. */
 	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
 		smc_tcp_ops(sk)->shutdown(sock, SHUT_RDWR);
 	lock_sock(sk);
 	smc_sock_unhook(smc);
 	release_sock(sk);
+	smc_listener_close(l);
 	smc_listener_unref(l);
 }

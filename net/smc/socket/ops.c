@@ -594,33 +594,13 @@ static void smc_release_left(struct smc_stream *st)
 	smc_stream_orphan(st, NULL);
 }
 
-static void smc_release_work(struct work_struct *work)
+static void smc_release_orphaned(struct work_struct *work)
 {
 	sock_release(container_of(work, struct smc_sock, release)->sk->sk_socket);
 }
 
-/* Hands the sock over to @orphan, unless the handshake has ended meanwhile. */
-static bool smc_release_hand_over(struct smc_sock *smc, struct socket *orphan)
-{
-	struct sock *sk = smc->sk;
-	bool is_under_way;
-
-	lock_sock(sk);
-	is_under_way = smc_handshake_abort(&smc->hs);
-	if (is_under_way) {
-		sock_graft(sk, orphan);
-		INIT_WORK(&smc->release, smc_release_work);
-		smc->is_released = true;
-		/* The application has sent nothing that a worker could linger for. */
-		if (sk->sk_lingertime)
-			sock_reset_flag(sk, SOCK_LINGER);
-	}
-	release_sock(sk);
-	return is_under_way;
-}
-
 /*
- * Aborts the handshake. If it does not end at once, a work releases the socket when it is over: a
+ * Aborts the handshake. If it is still under way, a work releases the socket when it is over: a
  * step of the path may wait for the peer for seconds, and the thread that closes may serve others.
  * The quota of handshakes bounds the sockets that are so released. A handshake without a place in
  * it waits for no peer; and a socket of the kernel does not hold its namespace, so that its close
@@ -628,24 +608,25 @@ static bool smc_release_hand_over(struct smc_sock *smc, struct socket *orphan)
  */
 static bool smc_release_after_handshake(struct smc_sock *smc, struct socket *sock)
 {
+	struct socket *orphan = NULL;
 	struct sock *sk = smc->sk;
-	struct socket *orphan;
-	bool is_under_way;
 
 	lock_sock(sk);
-	is_under_way = smc_handshake_abort(&smc->hs);
-	release_sock(sk);
-	if (!is_under_way || !smc->hs.quota.queue || !sk->sk_net_refcnt)
-		return false;
-	orphan = smc_release_create(sock, sock->ops);
-	if (!orphan)
-		return false;
-	if (!smc_release_hand_over(smc, orphan)) {
-		sock_release(orphan);
-		return false;
+	if (smc_handshake_abort(&smc->hs) && smc->hs.quota.queue && sk->sk_net_refcnt)
+		orphan = smc_release_create(sock, sock->ops);
+	if (orphan) {
+		sock_graft(sk, orphan);
+		INIT_WORK(&smc->release, smc_release_orphaned);
+		smc->is_released = true;
+		/* As TCP's close() would. An aborted handshake sends and reads nothing more. */
+		if (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime)
+			smc_tcp_disconnect(sk);
+		/* The application has sent nothing that a worker could linger for. */
+		sock_reset_flag(sk, SOCK_LINGER);
+		sock->sk = NULL;
 	}
-	sock->sk = NULL;
-	return true;
+	release_sock(sk);
+	return orphan;
 }
 
 static int smc_release(struct socket *sock)
@@ -726,9 +707,10 @@ static void smc_end_queued(struct smc_sock *smc)
 
 	/*
 	 * Leave a connection without a stream to TCP, and to the other listener. TCP may have
-	 * destroyed a connection that has a stream.
+	 * destroyed a connection that has a stream, or given it to a socket of its own, whose owner
+	 * may have begun something else with it. The end of the stream tells the peer.
 	 */
-	if (smc->mode == SMC_MODE_STREAM && sk->sk_state != TCP_CLOSE &&
+	if (smc->mode == SMC_MODE_STREAM && sk->sk_state != TCP_CLOSE && !sk->sk_socket &&
 	    !sock_flag(sk, SOCK_DEAD)) {
 		WRITE_ONCE(sk->sk_err, ECONNABORTED);
 		tcp_done(sk);
