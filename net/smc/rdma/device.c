@@ -44,10 +44,11 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 
 	switch (event->event) {
 	case IB_EVENT_DEVICE_FATAL:
-		smc_rdma_groups_port_down(dev, SMC_ALL_PORTS);
+		smc_rdma_groups_device_failed(dev);
 		break;
 	case IB_EVENT_PORT_ERR:
-		smc_rdma_groups_port_down(dev, event->element.port_num);
+	case IB_EVENT_PORT_ACTIVE:
+		smc_rdma_groups_watch_port(dev, event->element.port_num);
 		break;
 	case IB_EVENT_GID_CHANGE:
 		smc_rdma_groups_check_gids(dev, event->element.port_num);

@@ -46,6 +46,14 @@
 /* How often the deadline is checked: the namespace may begin to end meanwhile. */
 #define SMC_GROUP_LOOK		(HZ / 20)
 
+/* A link is lost when so many TEST LINK messages in a row had no reply, two seconds for each. */
+#define SMC_GROUP_PROBES	3
+/*
+ * How long a port may be down before its groups end: about as long as a queue pair repeats what the
+ * peer does not acknowledge.
+ */
+#define SMC_PORT_DOWN_TIMEOUT	(4 * HZ)
+
 /*
  * Limits for the number of groups. A peer can claim to be any number of hosts, and so have any
  * number of groups created, each with a queue pair and memory of its own. So the numbers for the
@@ -144,21 +152,62 @@ static void smc_rdma_group_shutdown(struct smc_lgr *lgr)
 	smc_rdma_group_terminate_locked(group, ECONNRESET, true);
 }
 
+/*
+ * Test a link that is silent. Return: the delay of the next test, in jiffies, or the error of a
+ * link that is lost.
+ */
+static long smc_rdma_group_test_link(struct smc_rdma_group *group)
+{
+	unsigned int interval = READ_ONCE(smc_net(group->lgr.net)->sysctl.smcr_testlink_time);
+	unsigned long silent = jiffies - READ_ONCE(group->link->last_rx);
+	int rc = 0;
+
+	/* If tests are off, check again later whether they still are. */
+	if (!interval) {
+		group->n_unanswered = 0;
+		return 30 * HZ;
+	}
+	if (silent >= interval) {
+		rc = smc_llc_test_link(group);
+		silent = 0;
+	}
+	group->n_unanswered = rc ? group->n_unanswered + 1 : 0;
+	if (rc == -ENOLINK || group->n_unanswered == SMC_GROUP_PROBES)
+		return -ETIMEDOUT;
+	return rc ? 0 : interval - silent;
+}
+
+/*
+ * Return: 0 if the port is up; or for how many jiffies the group still waits for it; or -ENETDOWN.
+ * smc_rdma_groups_watch_port() has the work run whenever the port has gone down or come back.
+ */
+static long smc_rdma_group_look_at_port(struct smc_rdma_group *group)
+{
+	const struct smc_link *link = group->link;
+	long left;
+
+	if (smc_rdma_port_is_active(link->port.dev->ibdev, link->port_num)) {
+		group->port_is_down = false;
+		return 0;
+	}
+	if (!group->port_is_down)
+		group->port_down_since = jiffies;
+	group->port_is_down = true;
+	left = (long)(group->port_down_since + SMC_PORT_DOWN_TIMEOUT - jiffies);
+	return left > 0 ? left : -ENETDOWN;
+}
+
 static void smc_rdma_group_on_probe(struct work_struct *work)
 {
 	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group, probe.work);
-	int interval = READ_ONCE(smc_net(group->lgr.net)->sysctl.smcr_testlink_time);
-	unsigned long silent = jiffies - READ_ONCE(group->link->last_rx);
+	long delay = smc_rdma_group_look_at_port(group);
 
-	if (interval && silent >= interval) {
-		if (smc_llc_test_link(group)) {
-			smc_rdma_group_terminate(group, ETIMEDOUT);
-			return;
-		}
-		silent = 0;
-	}
-	/* If probes are off, check again later whether they still are. */
-	queue_delayed_work(smc_link_wq, &group->probe, interval ? interval - silent : 30 * HZ);
+	if (!delay)
+		delay = smc_rdma_group_test_link(group);
+	if (delay < 0)
+		smc_rdma_group_terminate(group, -delay);
+	else
+		queue_delayed_work(smc_link_wq, &group->probe, delay);
 }
 
 static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
@@ -707,9 +756,27 @@ static void smc_rdma_groups_terminate_device(const struct smc_rdma_device *dev, 
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-void smc_rdma_groups_port_down(struct smc_rdma_device *dev, u32 port)
+void smc_rdma_groups_device_failed(struct smc_rdma_device *dev)
 {
-	smc_rdma_groups_terminate_device(dev, port, false, NULL);
+	smc_rdma_groups_terminate_device(dev, SMC_ALL_PORTS, false, NULL);
+}
+
+void smc_rdma_groups_watch_port(struct smc_rdma_device *dev, u32 port)
+{
+	struct smc_rdma_group *group;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
+		if (!smc_rdma_group_uses_port(group, dev, port))
+			continue;
+		if (smc_lgr_is_active(&group->lgr))
+			mod_delayed_work(smc_link_wq, &group->probe, 0);
+		else if (!smc_rdma_port_is_active(dev->ibdev, port))
+			/* The connection of a first contact can still be TCP. */
+			smc_rdma_group_terminate_locked(group, ENETDOWN, false);
+	}
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
 void smc_rdma_groups_shutdown_device(struct smc_rdma_device *dev)

@@ -75,7 +75,11 @@ struct smc_rdma_peer {
  * @rtokens: RMBs of the peer
  * @buffers: RMBs and send buffers
  * @llc: link layer control
- * @probe: work that sends TEST LINK on a silent link
+ * @n_unanswered: number of the last TEST LINK messages, in a row, that had no reply; only @probe
+ *	uses this and the next two fields
+ * @port_is_down: the port was down when @probe last looked at it
+ * @port_down_since: time in jiffies when @probe first found the port down
+ * @probe: work that sends TEST LINK on a silent link, and looks at the port
  */
 struct smc_rdma_group {
 	struct smc_lgr lgr;
@@ -104,6 +108,9 @@ struct smc_rdma_group {
 	struct smc_rtokens rtokens;
 	struct smc_mr_buffers buffers;
 	struct smc_llc llc;
+	unsigned int n_unanswered;
+	bool port_is_down;
+	unsigned long port_down_since;
 	struct delayed_work probe;
 };
 
@@ -295,13 +302,23 @@ long smc_rdma_group_time_left(const struct smc_rdma_group *group);
 int smc_rdma_group_error_of(enum ib_wc_status status);
 
 /**
- * smc_rdma_groups_port_down() - end the groups on a port that went down, or on a broken device
+ * smc_rdma_groups_device_failed() - end the groups on a broken device
  * @dev: device
- * @port: number of the port, or SMC_ALL_PORTS
  *
  * Context: any.
  */
-void smc_rdma_groups_port_down(struct smc_rdma_device *dev, u32 port);
+void smc_rdma_groups_device_failed(struct smc_rdma_device *dev);
+
+/**
+ * smc_rdma_groups_watch_port() - note that a port has gone down, or has come back
+ * @dev: device
+ * @port: number of the port
+ *
+ * The groups on a port that is down end, unless it comes back soon. No new connection uses it.
+ *
+ * Context: any.
+ */
+void smc_rdma_groups_watch_port(struct smc_rdma_device *dev, u32 port);
 
 /**
  * smc_rdma_groups_shutdown_device() - end the groups on a device that goes away

@@ -462,6 +462,12 @@ TEST_P(LifeOf, PeersDeviceDeletedUnderLoad)
 
 static const std::string ipv6_again = " && ip addr replace fd83::1/64 dev eth0 nodad";
 
+static bool port_is_active()
+{
+	return read_file("/sys/class/infiniband/rxe0/ports/1/state").find("ACTIVE") !=
+	       std::string::npos;
+}
+
 /* This end knows at once; the other, whose window is full, finds out by TEST LINK. */
 class CutOff : public LifeOf
 {
@@ -492,10 +498,22 @@ TEST_P(CutOff, InterfaceDownUnderLoad)
 
 	expect_ends_by("ip link set eth0 down");
 	must_run("ip link set eth0 up" + ipv6_again);
-	wait_until("the port is active", [] {
-		return read_file("/sys/class/infiniband/rxe0/ports/1/state").find("ACTIVE") !=
-		       std::string::npos;
-	});
+	wait_until("the port is active", port_is_active);
+}
+
+/* Optics, switches and reconfigurations take a carrier away for a moment. */
+TEST_P(CutOff, PortDownForAMoment)
+{
+	NEEDS_ANOTHER_HOST("SMC-D needs no network device");
+
+	Connection one = make_connection(peer, Flavor(), GetParam());
+	Counters before = Counters::now();
+
+	check_data(one, 1000, true);
+	must_run("ip link set eth0 down && ip link set eth0 up" + ipv6_again);
+	wait_until("the port is active", port_is_active);
+	check_data(one, 100000, true);
+	EXPECT_EQ((Counters::now() - before)["rdma_groups_lost"], 0);
 }
 
 TEST_P(CutOff, AddressRemovedUnderLoad)
