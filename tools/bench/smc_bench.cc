@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -204,6 +206,72 @@ double Connections(const Endpoint& to, double seconds) {
   return count / Since(start);
 }
 
+// Connections that write all the time, until they are destroyed.
+class Writers {
+ public:
+  Writers(const Endpoint& to, unsigned number) : sent_(number) {
+    for (unsigned i = 0; i < number; i++) sockets_.push_back(Ask(to, {kSink, kSize}));
+    for (unsigned i = 0; i < number; i++) threads_.emplace_back([this, i] { Write(i); });
+  }
+  ~Writers() {
+    // Ends a send() that waits, too.
+    for (const Socket& sock : sockets_) shutdown(sock.fd(), SHUT_RDWR);
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  // How many bytes each has written since the last call.
+  std::vector<uint64_t> TakeSent() {
+    std::vector<uint64_t> sent;
+    for (std::atomic<uint64_t>& bytes : sent_) sent.push_back(bytes.exchange(0));
+    return sent;
+  }
+
+ private:
+  static constexpr uint32_t kSize = 65536;
+
+  void Write(unsigned i) {
+    std::vector<char> buffer(kSize, 'x');
+    for (;;) {
+      ssize_t n = send(sockets_[i].fd(), buffer.data(), buffer.size(), MSG_NOSIGNAL);
+      if (n < 0) return;
+      sent_[i] += n;
+    }
+  }
+
+  std::vector<Socket> sockets_;
+  std::vector<std::atomic<uint64_t>> sent_;
+  std::vector<std::thread> threads_;
+};
+
+// Seconds that the median round trip takes beside connections that write all the time.
+double Beside(const Endpoint& to, unsigned writers, uint32_t size, double seconds) {
+  Writers others(to, writers);
+  Socket sock = Ask(to, {kEcho, size});
+  std::vector<char> buffer(size, 'x');
+  std::vector<double> times;
+  for (auto start = Clock::now(); Since(start) < seconds;) {
+    auto sent = Clock::now();
+    sock.Send(buffer.data(), size);
+    if (!sock.Receive(buffer.data(), size)) throw std::runtime_error("the server closed");
+    times.push_back(Since(sent));
+  }
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return times[times.size() / 2];
+}
+
+// What the slowest of the writers wrote, as a part of the mean.
+double Share(const Endpoint& to, unsigned writers, double seconds) {
+  Writers all(to, writers);
+  // The first connections have the link for themselves.
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds / 4));
+  all.TakeSent();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  std::vector<uint64_t> sent = all.TakeSent();
+  double sum = 0;
+  for (uint64_t bytes : sent) sum += static_cast<double>(bytes);
+  return static_cast<double>(*std::min_element(sent.begin(), sent.end())) * writers / sum;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -211,6 +279,7 @@ int main(int argc, char** argv) {
   Endpoint endpoint;
   std::string measure;
   uint32_t size = 65536;
+  unsigned writers = 4;
   double seconds = 1;
 
   app.require_subcommand(1);
@@ -223,9 +292,11 @@ int main(int argc, char** argv) {
   auto* client = app.add_subcommand("client", "measure once");
   client->add_option("address", endpoint.host, "the server's")->required();
   client->add_option("measure", measure, "what")
-      ->check(CLI::IsMember({"throughput", "roundtrip", "connections"}))
+      ->check(CLI::IsMember({"throughput", "roundtrip", "connections", "beside", "share"}))
       ->required();
   client->add_option("--size", size, "bytes in a message")->check(CLI::Range(1, 1 << 20));
+  client->add_option("--writers", writers, "connections that write all the time")
+      ->check(CLI::Range(1, 1000));
   client->add_option("--seconds", seconds, "for how long")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
 
@@ -234,6 +305,8 @@ int main(int argc, char** argv) {
     if (*server) Serve(endpoint);
     double value = measure == "throughput"  ? Throughput(endpoint, size, seconds)
                    : measure == "roundtrip" ? RoundTrip(endpoint, size, seconds)
+                   : measure == "beside"    ? Beside(endpoint, writers, size, seconds)
+                   : measure == "share"     ? Share(endpoint, writers, seconds)
                                             : Connections(endpoint, seconds);
     std::cout << value << std::endl;
   } catch (const std::exception& e) {

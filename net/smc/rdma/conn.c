@@ -17,7 +17,7 @@
 #define SMC_TOKEN_INDEX		0x3ff
 
 /* A publish of at most this size is likely a whole request or response. */
-#define SMC_UNSIGNALED_BYTES		SZ_4K
+#define SMC_SMALL_BYTES		SZ_4K
 
 static struct smc_rdma_conn *smc_rdma_conn_of(struct smc_stream *st)
 {
@@ -95,9 +95,18 @@ static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end
 {
 	const struct smc_stream *st = &conn->stream;
 
-	return st->rx.received != conn->answered && end - st->tx.sent <= SMC_UNSIGNALED_BYTES &&
+	return st->rx.received != conn->answered && end - st->tx.sent <= SMC_SMALL_BYTES &&
 	       !st->tx.in_flight && !conn_flags && !st->tx.waiting &&
 	       !smc_stream_watches_delivery(st);
+}
+
+/*
+ * Bytes that wait until the link has few others under way. A connection that has only a request or
+ * an answer under way does not wait: all connections together have few such bytes.
+ */
+static u32 smc_rdma_bulk_bytes(const struct smc_stream *st, u64 end)
+{
+	return end - st->tx.delivered > SMC_SMALL_BYTES ? end - st->tx.sent : 0;
 }
 
 static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
@@ -110,12 +119,13 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 
 	if (!conn->peer_known)
 		return -EAGAIN;
-	slot = smc_link_get_slot(conn->group->link, conn,
+	slot = smc_link_get_slot(conn->group->link, conn, smc_rdma_bulk_bytes(st, end),
 				 smc_rdma_may_be_unsignaled(conn, end, cdc->conn_flags));
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
 	is_unsignaled = slot->is_unsignaled;
 	conn->answered = st->rx.received;
+	st->tx.most = smc_link_is_shared(conn->group->link) ? SMC_SHARED_BYTES : U32_MAX;
 
 	smc_writes_make(&w, conn, st->tx.sent, end);
 	slot->end = end;

@@ -27,6 +27,8 @@ struct sk_buff;
  * @peer_index: index of the peer's element in its RMB, from 1
  * @seq: sequence number of the last CDC message sent; protected by @lock
  * @answered: value of stream.rx.received when the last CDC message was sent
+ * @waits_as_bulk: @tx_wait is in the list of those that wait for room for bulk bytes; under the
+ *	link's lock
  * @tx_wait: node in the link's list of connections that wait for a send slot; under the
  *	link's lock
  */
@@ -46,6 +48,7 @@ struct smc_rdma_conn {
 	u8 peer_index;
 	u16 seq;
 	u64 answered;
+	bool waits_as_bulk;
 	struct list_head tx_wait;
 };
 

@@ -102,7 +102,9 @@ struct smc_link *smc_link_create(struct smc_rdma_group *group, const struct smc_
 	link->psn = get_random_u32() & 0xffffff;
 	mutex_init(&link->verbs_lock);
 	spin_lock_init(&link->lock);
-	INIT_LIST_HEAD(&link->tx_waiters);
+	INIT_LIST_HEAD(&link->slot_waiters);
+	INIT_LIST_HEAD(&link->bulk_waiters);
+	link->bulk.limit = SMC_BULK_LIMIT_MIN;
 	init_waitqueue_head(&link->slot_wait);
 	link->registration.cqe.done = smc_link_on_registered;
 	init_completion(&link->registration.done);

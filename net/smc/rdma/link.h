@@ -25,6 +25,15 @@ struct smc_rdma_conn;
 #define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + 2)
 #define SMC_RECV_SLOTS		256
 #define SMC_MESSAGE_LEN		44	/* length of LLC and CDC messages */
+/*
+ * The largest publish on a link that several connections use: the messages of one wait behind those
+ * of the others. A connection that has the link for itself publishes all that it has at once,
+ * because each message costs a completion and, at the peer, an interrupt.
+ */
+#define SMC_SHARED_BYTES	SZ_32K
+/* Bounds for the limit of bulk bytes under way on a link. */
+#define SMC_BULK_LIMIT_MIN	SZ_64K
+#define SMC_BULK_LIMIT_MAX	SZ_4M
 #define SMC_MESSAGE_ROOM	64	/* distance between messages in a DMA area */
 
 /* Memory that the device reads or writes by DMA. */
@@ -45,6 +54,9 @@ struct smc_send_slot {
 	struct smc_rdma_conn *conn;	/* referenced, gets the completion; or NULL */
 	u64 end;			/* position in the stream after this message */
 	u64 covers;			/* slots that its completion frees, one bit each */
+	u32 bulk_bytes;			/* its part of the link's bulk bytes under way */
+	bool is_bulk_alone;		/* no others were under way when it was posted */
+	u64 posted;			/* time in ns, if it has bulk bytes */
 	bool is_unsignaled;
 };
 
@@ -68,6 +80,17 @@ struct smc_link_peer {
 	u32 qpn;
 	u32 psn;
 	enum ib_mtu mtu;
+};
+
+/*
+ * The queue pair sends in the order of posts, so bytes of connections that have many under way
+ * delay the messages of all others. Their limit follows the time that they take: more than about
+ * twice as long as a message that has the link for itself means that they queue.
+ */
+struct smc_link_bulk {
+	u32 bytes;		/* under way */
+	u32 limit;		/* none are posted while there are as many */
+	u64 alone;		/* ns that the last message took that was alone; 0: unknown */
 };
 
 /**
@@ -100,7 +123,14 @@ struct smc_link_peer {
  * @last_sent: time in jiffies when a signaled message last completed, or was posted while no other
  *	was in flight
  * @stall: work that checks the send timeout; queued while signaled messages are in flight
- * @tx_waiters: connections that found no free slot
+ * @bulk: bytes under way of connections that have many of them, and their limit
+ * @slot_waiters: connections that wait for a free slot
+ * @bulk_waiters: connections that wait until fewer bulk bytes are under way
+ * @bulk_is_next: @bulk_waiters come before @slot_waiters next time
+ * @turn: the connection that has waited longest, while it is offered what it waited for; NULL if
+ *	there is none. A pointer to compare with: the connection may be gone
+ * @last_sender: the connection that sent last; a pointer to compare with, like @turn
+ * @shared_at: time in jiffies when another connection than before sent
  * @llc_starved: an LLC sender found no free slot
  * @slot_wait: wait queue of LLC senders without a slot, and of smc_link_flush()
  * @send: the send slots
@@ -141,7 +171,13 @@ struct smc_link {
 	unsigned int n_signaled;
 	unsigned long last_sent;
 	struct delayed_work stall;
-	struct list_head tx_waiters;
+	struct smc_link_bulk bulk;
+	struct list_head slot_waiters;
+	struct list_head bulk_waiters;
+	bool bulk_is_next;
+	const struct smc_rdma_conn *turn;
+	const struct smc_rdma_conn *last_sender;
+	unsigned long shared_at;
 	bool llc_starved;
 	wait_queue_head_t slot_wait;
 	struct smc_send_slot send[SMC_SEND_SLOTS];

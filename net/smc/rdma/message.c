@@ -17,6 +17,8 @@
 #define SMC_ALL_SLOTS		GENMASK_ULL(SMC_SEND_SLOTS - 1, 0)
 /* Send timeout, for a peer that posts no receives or acknowledges nothing. */
 #define SMC_LINK_TX_TIMEOUT		(30 * HZ)
+/* Bulk bytes may take so much longer than twice the time of a message that is alone. */
+#define SMC_BULK_DELAY_NS		(100 * NSEC_PER_USEC)
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
 static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc);
@@ -253,32 +255,109 @@ static u64 smc_slot_bit(const struct smc_send_slot *slot)
 	return BIT_ULL(slot - slot->link->send);
 }
 
-/* Whether there is a free slot for a connection. Under link->lock. */
-static bool smc_link_has_room(const struct smc_link *link)
+/* Return: the number of free slots for connections. Under link->lock. */
+static int smc_link_free_conn_slots(const struct smc_link *link)
 {
-	return hweight64(link->free_slots) > SMC_LLC_SLOTS;
+	return (int)hweight64(link->free_slots) - SMC_LLC_SLOTS;
+}
+
+static bool smc_link_has_bulk_room(const struct smc_link *link)
+{
+	return link->bulk.bytes < link->bulk.limit;
+}
+
+/* Return: the list in which a connection has to wait, or NULL. Under link->lock. */
+static struct list_head *smc_link_queue_for(struct smc_link *link, const struct smc_rdma_conn *conn,
+					    bool is_bulk)
+{
+	struct list_head *waiters = is_bulk ? &link->bulk_waiters : &link->slot_waiters;
+	int n_free = smc_link_free_conn_slots(link);
+
+	if (link->turn == conn)
+		return n_free > 0 && (!is_bulk || smc_link_has_bulk_room(link)) ? NULL : waiters;
+	/* A slot and room for bulk bytes are kept for the connection whose turn it is. */
+	if (n_free <= (link->turn ? 1 : 0) || !list_empty(waiters))
+		return waiters;
+	return is_bulk && (link->turn || !smc_link_has_bulk_room(link)) ? waiters : NULL;
+}
+
+/*
+ * Whether a message has to wait; if so, its connection is queued. A connection that waits already
+ * keeps its place, unless it now needs only a slot. Under link->lock.
+ */
+static bool smc_link_must_wait(struct smc_link *link, struct smc_rdma_conn *conn, bool is_bulk)
+{
+	struct list_head *waiters = smc_link_queue_for(link, conn, is_bulk);
+
+	if (!waiters) {
+		/* Its next message waits behind those of others. */
+		if (link->turn == conn)
+			link->turn = NULL;
+		return false;
+	}
+	if (list_empty(&conn->tx_wait)) {
+		smc_stream_get(&conn->stream);
+		list_add_tail(&conn->tx_wait, waiters);
+		conn->waits_as_bulk = is_bulk;
+	} else if (!is_bulk && conn->waits_as_bulk) {
+		list_move_tail(&conn->tx_wait, waiters);
+		conn->waits_as_bulk = false;
+	}
+	return true;
+}
+
+/* Take bulk bytes for a message. Under link->lock. */
+static void smc_link_begin_bulk(struct smc_link *link, struct smc_send_slot *slot, u32 bulk_bytes)
+{
+	slot->bulk_bytes = bulk_bytes;
+	if (!bulk_bytes)
+		return;
+	slot->posted = ktime_get_ns();
+	slot->is_bulk_alone = !link->bulk.bytes && bulk_bytes <= SMC_SHARED_BYTES;
+	link->bulk.bytes += bulk_bytes;
+}
+
+/*
+ * Give back the bulk bytes of a message that has completed, and adapt the limit. It grows only
+ * while connections wait, because otherwise nothing shows that it is too low. Under link->lock.
+ */
+static void smc_link_end_bulk(struct smc_link *link, const struct smc_send_slot *slot)
+{
+	struct smc_link_bulk *bulk = &link->bulk;
+	u64 took;
+
+	if (!slot->bulk_bytes)
+		return;
+	bulk->bytes -= slot->bulk_bytes;
+	took = ktime_get_ns() - slot->posted;
+	if (slot->is_bulk_alone)
+		bulk->alone = took;
+	if (took > 2 * bulk->alone + SMC_BULK_DELAY_NS)
+		bulk->limit = max_t(u32, bulk->limit - bulk->limit / 8, SMC_BULK_LIMIT_MIN);
+	else if (!list_empty(&link->bulk_waiters))
+		bulk->limit = min_t(u32, bulk->limit + slot->bulk_bytes, SMC_BULK_LIMIT_MAX);
 }
 
 struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn,
-					bool may_be_unsignaled)
+					u32 bulk_bytes, bool may_be_unsignaled)
 {
 	struct smc_send_slot *slot = ERR_PTR(-ENOLINK);
 
 	spin_lock(&link->lock);
 	if (!link->up || link->broken)
 		goto out;
-	if (conn ? !smc_link_has_room(link) : !link->free_slots) {
-		if (!conn) {
-			link->llc_starved = true;
-		} else if (list_empty(&conn->tx_wait)) {
-			smc_stream_get(&conn->stream);
-			list_add_tail(&conn->tx_wait, &link->tx_waiters);
-		}
+	if (conn ? smc_link_must_wait(link, conn, bulk_bytes) : !link->free_slots) {
+		link->llc_starved |= !conn;
 		slot = ERR_PTR(-EAGAIN);
 		goto out;
 	}
 	slot = &link->send[__ffs64(link->free_slots)];
 	link->free_slots &= ~smc_slot_bit(slot);
+	smc_link_begin_bulk(link, slot, bulk_bytes);
+	if (conn && link->last_sender != conn) {
+		link->last_sender = conn;
+		WRITE_ONCE(link->shared_at, jiffies);
+	}
 	/* Leave slots for signaled messages: their completions free those of unsignaled ones. */
 	slot->is_unsignaled = may_be_unsignaled &&
 			      hweight64(link->free_slots) >= SMC_SEND_SLOTS / 2;
@@ -291,12 +370,13 @@ out:
 }
 
 /* Free the slots that the completion of a signaled message covers, with its own slot. */
-static void smc_link_free_slots(struct smc_link *link, u64 slots)
+static void smc_link_free_slots(struct smc_link *link, const struct smc_send_slot *slot)
 {
 	bool llc_starved;
 
 	spin_lock_bh(&link->lock);
-	link->free_slots |= slots;
+	link->free_slots |= slot->covers;
+	smc_link_end_bulk(link, slot);
 	link->n_signaled--;
 	link->last_sent = jiffies;
 	llc_starved = link->llc_starved;
@@ -306,16 +386,35 @@ static void smc_link_free_slots(struct smc_link *link, u64 slots)
 		smc_llc_resume(link->group);
 }
 
-/* Return: the next connection that waits for a slot, with a reference, if one is free; or NULL. */
+/* Return: the first connection that waits for room for bulk bytes, if there is room; or NULL. */
+static struct smc_rdma_conn *smc_link_first_bulk_waiter(struct smc_link *link)
+{
+	if (!smc_link_has_bulk_room(link))
+		return NULL;
+	return list_first_entry_or_null(&link->bulk_waiters, struct smc_rdma_conn, tx_wait);
+}
+
+/*
+ * Return: the connection that has waited longest, with a reference, if it can be served now; or
+ * NULL. The two lists take turns, so that neither waits until the other is empty. One thread at a
+ * time calls this, until it returns NULL.
+ */
 static struct smc_rdma_conn *smc_link_pop_tx_waiter(struct smc_link *link)
 {
 	struct smc_rdma_conn *conn = NULL;
 
 	spin_lock_bh(&link->lock);
-	if (smc_link_has_room(link))
-		conn = list_first_entry_or_null(&link->tx_waiters, struct smc_rdma_conn, tx_wait);
+	if (smc_link_free_conn_slots(link) > 0) {
+		if (link->bulk_is_next || list_empty(&link->slot_waiters))
+			conn = smc_link_first_bulk_waiter(link);
+		if (!conn)
+			conn = list_first_entry_or_null(&link->slot_waiters, struct smc_rdma_conn,
+							tx_wait);
+		link->bulk_is_next = conn && !conn->waits_as_bulk;
+	}
 	if (conn)
 		list_del_init(&conn->tx_wait);
+	link->turn = conn;
 	spin_unlock_bh(&link->lock);
 	return conn;
 }
@@ -334,7 +433,7 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	 * later signaled message covers, too.
 	 */
 	if (wc->status == IB_WC_SUCCESS)
-		smc_link_free_slots(link, slot->covers);
+		smc_link_free_slots(link, slot);
 	else
 		smc_link_break(link, smc_rdma_group_error_of(wc->status));
 	/*
@@ -364,7 +463,8 @@ static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc)
 
 void smc_link_drop_slots(struct smc_link *link)
 {
-	struct smc_rdma_conn *conn;
+	struct smc_rdma_conn *conn, *next;
+	LIST_HEAD(waiters);
 	int i;
 
 	for (i = 0; i < SMC_SEND_SLOTS; i++) {
@@ -373,11 +473,16 @@ void smc_link_drop_slots(struct smc_link *link)
 		if (conn)
 			smc_stream_put(&conn->stream);
 	}
+	/* The link is down: no connection begins to wait after this. */
 	spin_lock_bh(&link->lock);
 	link->free_slots = SMC_ALL_SLOTS;
+	list_splice_init(&link->slot_waiters, &waiters);
+	list_splice_tail_init(&link->bulk_waiters, &waiters);
 	spin_unlock_bh(&link->lock);
-	while ((conn = smc_link_pop_tx_waiter(link)))
+	list_for_each_entry_safe(conn, next, &waiters, tx_wait) {
+		list_del_init(&conn->tx_wait);
 		smc_stream_put(&conn->stream);
+	}
 }
 
 int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct ib_send_wr *last)
@@ -443,7 +548,7 @@ int smc_link_try_send_llc(struct smc_link *link, const u8 *message)
 	int rc;
 
 	local_bh_disable();
-	slot = smc_link_get_slot(link, NULL, false);
+	slot = smc_link_get_slot(link, NULL, 0, false);
 	rc = PTR_ERR_OR_ZERO(slot);
 	if (!rc) {
 		memcpy(smc_send_message(slot), message, SMC_MESSAGE_LEN);

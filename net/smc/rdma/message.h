@@ -48,13 +48,23 @@ void smc_link_break(struct smc_link *link, int err);
  * @conn: connection; gets smc_stream_on_tx_room() when a slot becomes free after
  *	-EAGAIN, and smc_stream_on_tx_done() when the message completes, unless it is
  *	unsignaled. NULL for LLC
- * @may_be_unsignaled: the caller needs no completion of the message
+ * @bulk_bytes: bytes to write that count for the link's limit of bytes under way, or 0
+ * @may_be_unsignaled: the caller needs no completion of the message; only without @bulk_bytes
+ *
+ * Connections that wait for a slot are served in the order in which they began to wait, and so are
+ * those that wait for room for bulk bytes.
  *
  * Context: softirqs off.
  * Return: the slot, -EAGAIN, or -ENOLINK if the link is down.
  */
 struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn,
-					bool may_be_unsignaled);
+					u32 bulk_bytes, bool may_be_unsignaled);
+
+/* Whether several connections use a link: one followed another in the last tenth of a second. */
+static inline bool smc_link_is_shared(const struct smc_link *link)
+{
+	return time_before(jiffies, READ_ONCE(link->shared_at) + HZ / 10);
+}
 
 /**
  * smc_send_message() - get the buffer for a slot's message

@@ -41,7 +41,7 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 {
 	struct smc_stream_tx *tx = &st->tx;
 	enum smc_publish_decision decision;
-	u64 end;
+	u64 end, piece;
 	u8 final;
 
 	lockdep_assert_held(st->lock);
@@ -58,7 +58,10 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 			smc_stream_start_hold_timer(st);
 		if (decision != SMC_DUE_NOW)
 			return;
-		if (smc_publish_once(st, end, final) || end == READ_ONCE(tx->written))
+		tx->due = end;
+		piece = smc_publish_piece(tx, end, st->rx.conn_flags);
+		if (smc_publish_once(st, piece, piece == end ? final : 0) ||
+		    piece == READ_ONCE(tx->written))
 			return;
 	}
 }

@@ -14,7 +14,7 @@
  * flight. A program that sends a few requests in a row has all of them on their
  * way; if it sends more, they are joined. Each publish takes one of the slots
  * of the link, which its connections share (rdma/link.h). The slots suffice for
- * fifteen such connections.
+ * eleven such connections.
  */
 #define SMC_NODELAY_PUBLISHES	4
 
@@ -71,6 +71,19 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 		/* Pairs with the release in smc_tx_write(): the bytes are in the ring. */
 		end = smp_load_acquire(&tx->written);
 	return end < window ? end : window;
+}
+
+/**
+ * smc_publish_piece() - where the next publish ends, if the path splits large amounts
+ * @tx: send positions of the stream
+ * @end: result of smc_publish_end()
+ * @peer: connection flags that the peer has published
+ *
+ * A peer that has sent final flags discards the bytes, so they must not delay this end's.
+ */
+static inline u64 smc_publish_piece(const struct smc_stream_tx *tx, u64 end, u8 peer)
+{
+	return end - tx->sent > tx->most && !(peer & SMC_CONN_GONE) ? tx->sent + tx->most : end;
 }
 
 /* Whether no bytes follow a publish up to @end: none are left, or either end discards them. */
@@ -162,7 +175,8 @@ static inline enum smc_publish_decision smc_publish_decide(const struct smc_stre
 
 	if (!pending && !tx->update_pending && !final)
 		return SMC_DUE_NOTHING;
-	if (how == SMC_PUSH_NOW || final)
+	/* The rest of an amount that the path has split is as urgent as its first piece. */
+	if (how == SMC_PUSH_NOW || final || tx->due > tx->sent)
 		return SMC_DUE_NOW;
 	if (smc_publish_may_wait(tx, pending, enough))
 		return SMC_DUE_HELD;

@@ -579,6 +579,40 @@ TEST_F(RogueDeaf, AcknowledgesNothing)
 	expect_stalled();
 }
 
+/* A writer's bytes wait while those of another one are under way; a request does not. */
+TEST_F(RogueDeaf, HasFewBytesUnderWay)
+{
+	smc_llc_msg another = llc(SMC_LLC_CONFIRM_RKEY);
+	auto written = [&] {
+		return (agent.counters() - established)["rdma_write_bytes"];
+	};
+
+	another.confirm_rkey.rt[0] = {.rkey = link.another_rkey(), .addr = link.address()};
+	ASSERT_TRUE(link.say(another));
+	ASSERT_FALSE(link.hear_type(0x20 | SMC_LLC_CONFIRM_RKEY).empty());
+
+	Fd first = link.take_tcp();
+	Job accepted = listener.start_accept();
+
+	link.connect_again(address_of(1, AF_INET, listener.port()),
+			   [&](smc_clc_r &r) { r.rkey = another.confirm_rkey.rt[0].rkey; });
+
+	RemoteSocket other(agent, std::stoi(accepted.join()));
+
+	link.destroy_queue_pair();
+	ASSERT_EQ(victim.send(std::string(65536, 'x')), 65536);
+
+	/* All of it, or the first piece if the connections count as sharing the link. */
+	const int64_t first_bytes = written();
+
+	EXPECT_GE(first_bytes, 32768);
+	ASSERT_EQ(other.send("request"), 7);
+	EXPECT_EQ(written(), first_bytes + 7);
+	ASSERT_EQ(other.send(std::string(32768, 'x')), 32768);
+	EXPECT_EQ(written(), first_bytes + 7);
+	expect_stalled();
+}
+
 /* A correct peer may be short of receives at any time. Nothing is lost. */
 TEST_F(RogueDeaf, PostsFewReceives)
 {

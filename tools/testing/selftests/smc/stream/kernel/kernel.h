@@ -39,6 +39,7 @@ struct in6_addr {
 };
 
 #define BIT(n)			(1UL << (n))
+#define U32_MAX			((u32)~0U)
 #define SZ_2K			2048
 #define SZ_4K			4096
 #define SZ_8K			8192
