@@ -90,7 +90,7 @@ struct smc_link_peer {
 struct smc_link_bulk {
 	u32 bytes;		/* under way */
 	u32 limit;		/* none are posted while there are as many */
-	u64 alone;		/* ns that the last message took that was alone; 0: unknown */
+	u64 alone;		/* ns that messages take that are alone; 0: unknown */
 };
 
 /**

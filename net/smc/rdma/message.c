@@ -330,8 +330,9 @@ static void smc_link_end_bulk(struct smc_link *link, const struct smc_send_slot 
 		return;
 	bulk->bytes -= slot->bulk_bytes;
 	took = ktime_get_ns() - slot->posted;
+	/* Falls at once and rises slowly: one message that was repeated says little. */
 	if (slot->is_bulk_alone)
-		bulk->alone = took;
+		bulk->alone = bulk->alone ? min(took, bulk->alone + bulk->alone / 8) : took;
 	if (took > 2 * bulk->alone + SMC_BULK_DELAY_NS)
 		bulk->limit = max_t(u32, bulk->limit - bulk->limit / 8, SMC_BULK_LIMIT_MIN);
 	else if (!list_empty(&link->bulk_waiters))
