@@ -346,6 +346,8 @@ static void smc_rdma_conn_note_peer(struct smc_rdma_conn *conn, const struct smc
 	st->tx.mem_bytes = smc_buffer_element_bytes(conn->sndbuf.buffer);
 	/* The peer's element may be smaller than the send buffer. */
 	st->tx.size = min_t(u64, smc_buffer_element_bytes(conn->sndbuf.buffer), size);
+	/* Until the first publish shows whether others use the link. */
+	st->tx.most = SMC_SHARED_BYTES;
 	conn->peer_known = true;
 }
 

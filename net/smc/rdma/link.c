@@ -86,6 +86,15 @@ static void smc_link_on_registered(struct ib_cq *cq, struct ib_wc *wc)
 	complete_all(&reg->done);
 }
 
+/*
+ * Bulk bytes that are under way in any case: for an adapter 0.4 ms at 10 Gb/s, and 0.04 ms at 100
+ * Gb/s. soft-RoCE may be a thousand times slower.
+ */
+static u32 smc_link_least_bulk(const struct smc_rdma_port *port)
+{
+	return port->dev->ibdev->ops.driver_id == RDMA_DRIVER_RXE ? SZ_64K : SZ_512K;
+}
+
 struct smc_link *smc_link_create(struct smc_rdma_group *group, const struct smc_rdma_port *port)
 {
 	struct ib_device *ibdev = port->dev->ibdev;
@@ -104,7 +113,8 @@ struct smc_link *smc_link_create(struct smc_rdma_group *group, const struct smc_
 	spin_lock_init(&link->lock);
 	INIT_LIST_HEAD(&link->slot_waiters);
 	INIT_LIST_HEAD(&link->bulk_waiters);
-	link->bulk.limit = SMC_BULK_LIMIT_MIN;
+	link->bulk.least = smc_link_least_bulk(port);
+	link->bulk.limit = link->bulk.least;
 	init_waitqueue_head(&link->slot_wait);
 	link->registration.cqe.done = smc_link_on_registered;
 	init_completion(&link->registration.done);

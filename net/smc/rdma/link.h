@@ -31,9 +31,8 @@ struct smc_rdma_conn;
  * because each message costs a completion and, at the peer, an interrupt.
  */
 #define SMC_SHARED_BYTES	SZ_32K
-/* Bounds for the limit of bulk bytes under way on a link. */
-#define SMC_BULK_LIMIT_MIN	SZ_64K
-#define SMC_BULK_LIMIT_MAX	SZ_4M
+/* The largest limit of bulk bytes under way on a link. */
+#define SMC_BULK_LIMIT_MAX	SZ_1M
 #define SMC_MESSAGE_ROOM	64	/* distance between messages in a DMA area */
 
 /* Memory that the device reads or writes by DMA. */
@@ -89,8 +88,11 @@ struct smc_link_peer {
  */
 struct smc_link_bulk {
 	u32 bytes;		/* under way */
+	const struct smc_rdma_conn *sole;	/* whose they all are, to compare with; or NULL */
 	u32 limit;		/* none are posted while there are as many */
+	u32 least;		/* the limit is no lower */
 	u64 alone;		/* ns that messages take that are alone; 0: unknown */
+	u64 shrunk_at;		/* time in ns when the limit last shrank */
 };
 
 /**

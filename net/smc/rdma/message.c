@@ -19,6 +19,8 @@
 #define SMC_LINK_TX_TIMEOUT		(30 * HZ)
 /* Bulk bytes may take so much longer than twice the time of a message that is alone. */
 #define SMC_BULK_DELAY_NS		(100 * NSEC_PER_USEC)
+/* A message that took longer was not alone on the network, or was repeated. */
+#define SMC_BULK_ALONE_MAX_NS		(10 * NSEC_PER_MSEC)
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
 static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc);
@@ -261,9 +263,11 @@ static int smc_link_free_conn_slots(const struct smc_link *link)
 	return (int)hweight64(link->free_slots) - SMC_LLC_SLOTS;
 }
 
-static bool smc_link_has_bulk_room(const struct smc_link *link)
+/* A connection that has the link for itself delays no others. Under link->lock. */
+static bool smc_link_has_bulk_room(const struct smc_link *link, const struct smc_rdma_conn *conn)
 {
-	return link->bulk.bytes < link->bulk.limit;
+	return link->bulk.bytes < link->bulk.limit ||
+	       (link->bulk.sole == conn && !smc_link_is_shared(link));
 }
 
 /* Return: the list in which a connection has to wait, or NULL. Under link->lock. */
@@ -274,11 +278,12 @@ static struct list_head *smc_link_queue_for(struct smc_link *link, const struct 
 	int n_free = smc_link_free_conn_slots(link);
 
 	if (link->turn == conn)
-		return n_free > 0 && (!is_bulk || smc_link_has_bulk_room(link)) ? NULL : waiters;
+		return n_free > 0 && (!is_bulk || smc_link_has_bulk_room(link, conn)) ? NULL :
+											waiters;
 	/* A slot and room for bulk bytes are kept for the connection whose turn it is. */
 	if (n_free <= (link->turn ? 1 : 0) || !list_empty(waiters))
 		return waiters;
-	return is_bulk && (link->turn || !smc_link_has_bulk_room(link)) ? waiters : NULL;
+	return is_bulk && (link->turn || !smc_link_has_bulk_room(link, conn)) ? waiters : NULL;
 }
 
 /*
@@ -306,15 +311,22 @@ static bool smc_link_must_wait(struct smc_link *link, struct smc_rdma_conn *conn
 	return true;
 }
 
-/* Take bulk bytes for a message. Under link->lock. */
-static void smc_link_begin_bulk(struct smc_link *link, struct smc_send_slot *slot, u32 bulk_bytes)
+/* Take bulk bytes for a message of @conn. Under link->lock. */
+static void smc_link_begin_bulk(struct smc_link *link, struct smc_send_slot *slot,
+				const struct smc_rdma_conn *conn, u32 bulk_bytes)
 {
+	struct smc_link_bulk *bulk = &link->bulk;
+
 	slot->bulk_bytes = bulk_bytes;
 	if (!bulk_bytes)
 		return;
 	slot->posted = ktime_get_ns();
-	slot->is_bulk_alone = !link->bulk.bytes && bulk_bytes <= SMC_SHARED_BYTES;
-	link->bulk.bytes += bulk_bytes;
+	slot->is_bulk_alone = !bulk->bytes && bulk_bytes <= SMC_SHARED_BYTES;
+	if (!bulk->bytes)
+		bulk->sole = conn;
+	else if (bulk->sole != conn)
+		bulk->sole = NULL;
+	bulk->bytes += bulk_bytes;
 }
 
 /*
@@ -333,10 +345,15 @@ static void smc_link_end_bulk(struct smc_link *link, const struct smc_send_slot 
 	/* Falls at once and rises slowly: one message that was repeated says little. */
 	if (slot->is_bulk_alone)
 		bulk->alone = bulk->alone ? min(took, bulk->alone + bulk->alone / 8) : took;
-	if (took > 2 * bulk->alone + SMC_BULK_DELAY_NS)
-		bulk->limit = max_t(u32, bulk->limit - bulk->limit / 8, SMC_BULK_LIMIT_MIN);
-	else if (!list_empty(&link->bulk_waiters))
-		bulk->limit = min_t(u32, bulk->limit + slot->bulk_bytes, SMC_BULK_LIMIT_MAX);
+	if (took <= 2 * min_t(u64, bulk->alone, SMC_BULK_ALONE_MAX_NS) + SMC_BULK_DELAY_NS) {
+		if (!list_empty(&link->bulk_waiters))
+			bulk->limit = min_t(u32, bulk->limit + slot->bulk_bytes,
+					    SMC_BULK_LIMIT_MAX);
+	} else if (slot->posted >= bulk->shrunk_at) {
+		/* Once for all messages that were under way together. */
+		bulk->limit = max(bulk->limit - bulk->limit / 8, bulk->least);
+		bulk->shrunk_at = slot->posted + took;
+	}
 }
 
 struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn,
@@ -354,7 +371,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 	}
 	slot = &link->send[__ffs64(link->free_slots)];
 	link->free_slots &= ~smc_slot_bit(slot);
-	smc_link_begin_bulk(link, slot, bulk_bytes);
+	smc_link_begin_bulk(link, slot, conn, bulk_bytes);
 	if (conn && link->last_sender != conn) {
 		link->last_sender = conn;
 		WRITE_ONCE(link->shared_at, jiffies);
@@ -390,9 +407,10 @@ static void smc_link_free_slots(struct smc_link *link, const struct smc_send_slo
 /* Return: the first connection that waits for room for bulk bytes, if there is room; or NULL. */
 static struct smc_rdma_conn *smc_link_first_bulk_waiter(struct smc_link *link)
 {
-	if (!smc_link_has_bulk_room(link))
-		return NULL;
-	return list_first_entry_or_null(&link->bulk_waiters, struct smc_rdma_conn, tx_wait);
+	struct smc_rdma_conn *conn;
+
+	conn = list_first_entry_or_null(&link->bulk_waiters, struct smc_rdma_conn, tx_wait);
+	return conn && smc_link_has_bulk_room(link, conn) ? conn : NULL;
 }
 
 /*

@@ -480,15 +480,21 @@ static struct smc_sock *smc_listener_pop_ready(struct smc_listener *l)
 	return child;
 }
 
-static void smc_listener_drop(struct smc_sock *child)
+/*
+ * Ends a connection whose handshake is over. Return: false, with nothing done, if TCP has given the
+ * connection to another listener, whose user has it locked, and the caller may not wait for that.
+ */
+static bool smc_listener_drop(struct smc_sock *child, bool may_wait)
 {
 	struct sock *sk = child->sk;
 
 	if (child->req) {
 		smc_listener_reset_one(child);
-		return;
+		return true;
 	}
 	if (!smc_abandon_queued(child)) {
+		if (!may_wait)
+			return false;
 		/*
 		 * Abort the connection before SMC forgets it: otherwise another listener accepts it
 		 * as TCP's.
@@ -497,6 +503,7 @@ static void smc_listener_drop(struct smc_sock *child)
 		smc_abandon(child);
 	}
 	sock_put(sk);
+	return true;
 }
 
 static void smc_listener_drop_deferred(struct smc_listener *l)
@@ -518,13 +525,21 @@ static void smc_listener_drop_all(struct smc_listener *l)
 		child = smc_listener_pop_ready(l);
 		release_sock(l->sk);
 		if (child)
-			smc_listener_drop(child);
+			smc_listener_drop(child, true);
 	} while (child);
 }
 
 static void smc_listener_take_later(struct smc_listener *l)
 {
 	queue_delayed_work(smc_net(sock_net(l->sk))->accept_wq, &l->take, SMC_SOCK_RETRY);
+}
+
+static void smc_listener_put_back(struct smc_listener *l, struct smc_sock *child)
+{
+	spin_lock_bh(&l->lock);
+	list_add(&child->siblings, &l->ready);
+	l->n_ready++;
+	spin_unlock_bh(&l->lock);
 }
 
 /*
@@ -547,8 +562,11 @@ static bool smc_listener_drop_one(struct smc_listener *l)
 	}
 	child = smc_listener_pop_ready(l);
 	release_sock(l->sk);
-	if (child)
-		smc_listener_drop(child);
+	if (child && !smc_listener_drop(child, false)) {
+		smc_listener_put_back(l, child);
+		smc_listener_take_later(l);
+		return false;
+	}
 	return child;
 }
 

@@ -618,11 +618,17 @@ static bool smc_release_after_handshake(struct smc_sock *smc, struct socket *soc
 		sock_graft(sk, orphan);
 		INIT_WORK(&smc->release, smc_release_orphaned);
 		smc->is_released = true;
-		/* As TCP's close() would. An aborted handshake sends and reads nothing more. */
-		if (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime)
-			smc_tcp_disconnect(sk);
 		/* The application has sent nothing that a worker could linger for. */
-		sock_reset_flag(sk, SOCK_LINGER);
+		if (sk->sk_lingertime)
+			sock_reset_flag(sk, SOCK_LINGER);
+		/*
+		 * Reset the connection now, as TCP's close() would, and free its port. An aborted
+		 * handshake sends and reads nothing more.
+		 */
+		if (sock_flag(sk, SOCK_LINGER)) {
+			sk->sk_userlocks &= ~SOCK_BINDPORT_LOCK;
+			smc_tcp_disconnect(sk);
+		}
 		sock->sk = NULL;
 	}
 	release_sock(sk);
@@ -708,9 +714,9 @@ static void smc_end_queued(struct smc_sock *smc)
 	/*
 	 * Leave a connection without a stream to TCP, and to the other listener. TCP may have
 	 * destroyed a connection that has a stream, or given it to a socket of its own, whose owner
-	 * may have begun something else with it. The end of the stream tells the peer.
+	 * may listen with it by now: the end of the stream tells the peer.
 	 */
-	if (smc->mode == SMC_MODE_STREAM && sk->sk_state != TCP_CLOSE && !sk->sk_socket &&
+	if (smc->mode == SMC_MODE_STREAM && !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)) &&
 	    !sock_flag(sk, SOCK_DEAD)) {
 		WRITE_ONCE(sk->sk_err, ECONNABORTED);
 		tcp_done(sk);
