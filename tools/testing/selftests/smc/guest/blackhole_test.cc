@@ -595,14 +595,13 @@ TEST_F(Blackhole, PeersHaveTheirOwn)
 		    [&] { return offering_connection(to, i ? "10.99.0.3" : "10.99.0.2"); }));
 		sockets.push_back(std::move(listener));
 		/*
-		 * The first entry is the oldest. A user has at most as many handshakes as he leaves
-		 * to others, and checking the table after each connect would take longer than a
-		 * handshake.
+		 * The first entry is the oldest. One client has at most 124 handshakes with a user,
+		 * and checking the table after each connect would take longer than a handshake.
 		 */
-		if (!i || (i >= 200 && i % 20 == 0))
+		if (!i || (i >= 80 && i % 20 == 0))
 			wait_until("earlier ones are noted", [&] {
 				return fallbacks(Role::server, BLACKHOLE) >
-				       before + std::max(i - 180, 0);
+				       before + std::max(i - 80, 0);
 			});
 	}
 	wait_until("all are noted",
