@@ -18,13 +18,16 @@ bool smc_listener_is_ready(struct smc_listener *l)
 {
 	if (smc_accept_queue_has(l->smc->sk, smc_request_is_ready, NULL))
 		return true;
-	/* The work may have left new connections in the queue for want of room. */
+	/*
+	 * The queue has only new connections. The listener's work leaves them there while too many
+	 * others are ready, so now it may have to take them.
+	 */
 	if (!smc_accept_queue_is_empty(l->smc->sk))
 		smc_listener_kick(l);
 	return false;
 }
 
-/* Return: the diagnosis of a connection without SMC: this end or the client did not offer SMC. */
+/* Return: the diagnosis for a connection that has no SMC because one end did not offer SMC. */
 static u32 smc_listener_reason(const struct smc_listener *l, const struct smc_sock *child)
 {
 	if (READ_ONCE(l->tcp_only) || smc_migrates(l->smc->sk))
@@ -89,7 +92,10 @@ static struct smc_sock *smc_listener_classify(struct smc_listener *l, struct soc
 		smc_reset_other(sk);
 		return NULL;
 	}
-	/* Drop the listener's reference; the queue's now belongs to the application. */
+	/*
+	 * Drop the listener's reference. The accept queue's reference now belongs to the
+	 * application.
+	 */
 	sock_put(sk);
 	return child;
 }
@@ -107,7 +113,7 @@ static struct smc_sock *smc_listener_accept_one(struct smc_listener *l)
 	lock_sock(sk);
 	is_ready = smc_accept_queue_raise(sk, smc_request_is_ready, NULL);
 	release_sock(sk);
-	/* Other threads take only new connections, so the ready one is still the first. */
+	/* The ready connection is still first in the queue: other threads take only new ones. */
 	if (is_ready)
 		child = smc_tcp_accept(sk);
 	if (child)
@@ -124,7 +130,10 @@ static int smc_listener_wait(struct smc_listener *l, long *timeo)
 
 	if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
 		return -EINVAL;
-	/* First: this thread may be the only one that a ready connection has woken. */
+	/*
+	 * Look for a connection before checking the time and signals: a ready connection may have
+	 * woken only this thread.
+	 */
 	if (smc_listener_is_ready(l))
 		return 0;
 	if (!*timeo)
@@ -132,7 +141,7 @@ static int smc_listener_wait(struct smc_listener *l, long *timeo)
 	if (signal_pending(current))
 		return sock_intr_errno(*timeo);
 
-	/* Exclusive: one connection wakes one of the accepting threads. */
+	/* Wait exclusively, so that each connection wakes only one of the accepting threads. */
 	prepare_to_wait_exclusive(sk_sleep(sk), &wait, TASK_INTERRUPTIBLE);
 	if (!smc_listener_is_ready(l) && READ_ONCE(sk->sk_state) == TCP_LISTEN)
 		*timeo = schedule_timeout(*timeo);
@@ -153,11 +162,14 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 		if (rc)
 			return rc;
 	}
-	/* The work may have left new connections queued, for want of room or of the socket lock. */
+	/*
+	 * The listener's work may have left new connections in the queue, because too many others
+	 * were ready, or because a thread had the listener locked.
+	 */
 	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
 		smc_listener_kick(l);
 
-	/* The work that ran the handshake may still use the child. */
+	/* Wait for the work that ran the handshake, because it may still use the child. */
 	flush_delayed_work(&child->hs.work);
 	lock_sock(child->sk);
 	/* The child inherits this flag of the listener, as in TCP's accept(). */

@@ -20,8 +20,8 @@ static void (*smc_default_state_change)(struct sock *sk);
 static void (*smc_default_error_report)(struct sock *sk);
 
 /*
- * TCP's operations for one IP version, and a copy of TCP's struct proto with SMC's ioctl, which
- * io_uring calls.
+ * TCP's operations for one IP version. io_uring calls the ioctl operation of a sock's struct proto,
+ * so @smc_prot is a copy of TCP's struct proto with SMC's ioctl.
  */
 struct smc_tcp_family {
 	const struct inet_connection_sock_af_ops *af_ops;
@@ -96,7 +96,7 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 
 	WRITE_ONCE(smc->mode, mode);
 	write_lock_bh(&sk->sk_callback_lock);
-	/* A listener's sk_user_data is left to BPF's maps, so that BPF programs can find it. */
+	/* Leave a listener's sk_user_data to BPF: a map of listeners stores a pointer there. */
 	if (mode != SMC_MODE_LISTEN) {
 		__rcu_assign_sk_user_data_with_flags(sk, smc, SK_USER_DATA_NOCOPY);
 		smc_prot_replace(sk, family->prot, &family->smc_prot);
@@ -145,7 +145,7 @@ void smc_sock_unpark(struct smc_sock *smc)
 	if (!smc_has_user_data(smc))
 		return;
 	smc_sock_hook(smc, smc->mode);
-	/* What TCP reported meanwhile, SMC has not seen. */
+	/* SMC has not seen what TCP reported while the connection was parked. */
 	if (smc->mode == SMC_MODE_STREAM) {
 		smc_sock_check_tcp(smc);
 		smc_sock_tcp_changed(smc);
@@ -162,8 +162,8 @@ void smc_sock_unpark(struct smc_sock *smc)
 static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS);
 
 /*
- * Called under RCU or with the socket's file open: @ops may be part of a struct smc_listener, which
- * then stays.
+ * Called under RCU or with the socket's file open, so that a struct smc_listener that @ops is part
+ * of is not freed meanwhile.
  */
 static bool smc_children_are_hooked(const struct inet_connection_sock_af_ops *ops)
 {
@@ -174,15 +174,18 @@ static void smc_children_unhook(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
-	/* A child of an IPv6 listener has other operations, from TCP, if its client is IPv4. */
+	/*
+	 * If an IPv6 listener's client uses IPv4, TCP has already given the child other operations.
+	 */
 	if (smc_children_are_hooked(icsk->icsk_af_ops))
 		WRITE_ONCE(icsk->icsk_af_ops, smc_tcp_family_of(sk)->af_ops);
 }
 
 /*
  * Whether the SYN-ACK may have offered SMC. TCP marks a child as offered SMC if the client's SYN
- * had the option and the listener that creates the child ever offered SMC. But if the request has
- * migrated, another listener, which is closed now, sent the SYN-ACK: req->rsk_listener.
+ * had the option and the listener that creates the child ever offered SMC. But after migration
+ * another listener sent the SYN-ACK: req->rsk_listener, which is closed now. That one must have
+ * offered SMC, too.
  */
 static bool smc_child_may_be_offered(const struct request_sock *req)
 {
@@ -208,7 +211,7 @@ static void smc_child_init_tcp(struct sock *child, const struct request_sock *re
 	 */
 	if (!smc_child_may_be_offered(req) || smc_child_is_fast_open(skb))
 		smc_tcp_set_offer(child, false);
-	/* Delay acknowledgements: the answer to the PROPOSAL acknowledges it, too. */
+	/* Delay acknowledgements: the ACCEPT or DECLINE also acknowledges the PROPOSAL. */
 	if (smc_tcp_offers(child))
 		smc_tcp_set_delayed_ack(child, true);
 }
@@ -217,7 +220,10 @@ static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS)
 {
 	struct sock *child;
 
-	/* smc_migrate_drop_offered() drops these requests. */
+	/*
+	 * The listener is about to stop: create no child. smc_migrate_drop_offered() drops the
+	 * request.
+	 */
 	if (inet_rsk(req)->smc_ok && smc_listener_has_revoked(sk)) {
 		dst_release(dst);
 		return NULL;
@@ -233,8 +239,8 @@ bool smc_children_are_unhooked(const struct sock *sk)
 	const struct inet_connection_sock_af_ops *tcp = smc_tcp_family_of(sk)->af_ops;
 
 	/*
-	 * A socket that once connected to an IPv4-mapped address has other operations, with the
-	 * same syn_recv_sock.
+	 * Compare syn_recv_sock, not the tables: a socket that once connected to an IPv4-mapped
+	 * address has another table of TCP's, with the same syn_recv_sock.
 	 */
 	return inet_csk(sk)->icsk_af_ops->syn_recv_sock == tcp->syn_recv_sock;
 }
@@ -264,7 +270,10 @@ struct smc_sock *smc_sk_listening(const struct sock *sk)
 {
 	const struct smc_listener *l = smc_children_listener(sk);
 
-	/* A child that is being created has the operations, too, as a copy of the listener. */
+	/*
+	 * A child that is being created also has the listener's operations: it is a copy of the
+	 * listener.
+	 */
 	return l && l->smc->sk == sk ? l->smc : NULL;
 }
 
@@ -311,8 +320,8 @@ void smc_tcp_wake(struct sock *sk)
 }
 
 /*
- * Hands the listener to the client's connect(), if that is under way in this namespace.
- * Return: whether that connect() is to take @child from TCP's queue.
+ * Hands @l to the connect() of @child's client, if that connect() is under way in this namespace.
+ * Return: whether connect() is to take @child from TCP's queue.
  */
 static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 {
@@ -333,7 +342,8 @@ static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 }
 
 /*
- * Handles TCP's report of a new connection, which need not be the last one in the queue. A
+ * Handles TCP's report of a new connection. The new connection is taken to be the last in the
+ * queue. If a newer one is last by now, TCP reports that one, too, and then the work is queued. A
  * connection without SMC is ready for accept() at once.
  */
 static void smc_tcp_has_connection(struct smc_listener *l)
@@ -376,15 +386,18 @@ static void smc_begin_client_handshake(struct smc_sock *smc)
 	if (!READ_ONCE(smc->local_listener))
 		smc_handshake_queue(&smc->hs);
 	else if (smc_peer_in_net(smc->sk))
-		/* Acknowledge the SYN-ACK at once: only then can connect() take the other end. */
+		/*
+		 * Acknowledge the SYN-ACK at once: only this ACK creates the server's end, which
+		 * connect() is to take from the listener's queue.
+		 */
 		smc_tcp_set_delayed_ack(smc->sk, false);
 }
 
 /*
- * Whether the peer waits for a PROPOSAL. If the SYN-ACK has the SMC option, the server got the
- * option in a SYN, and waits even if the last SYN left the option out. But if SYNs crossed, the
- * option came in the peer's SYN, and the peer may have got only SYNs without it. A SYN-ACK that
- * answers a SYN is the first segment received; after crossed SYNs it is not.
+ * Whether the peer waits for a PROPOSAL. A server whose SYN-ACK has the SMC option got the option
+ * in one of the SYNs, even if the last SYN left it out. But SYNs may have crossed. Then the option
+ * came in the peer's own SYN, and the peer may have got only SYNs without the option. A SYN-ACK
+ * that is the first segment received shows that no SYNs crossed.
  */
 static bool smc_peer_awaits_proposal(const struct smc_sock *smc)
 {
@@ -394,7 +407,10 @@ static bool smc_peer_awaits_proposal(const struct smc_sock *smc)
 	       (smc_tcp_offers(sk) || (smc->option_removed && tcp_sk(sk)->segs_in == 1));
 }
 
-/* Whether a SYN without the option was sent: TCP sends it some time after the timer. */
+/*
+ * Whether a SYN without the option was sent. The timer only removes the option; TCP sends the next
+ * SYN some time later.
+ */
 static bool smc_tcp_sent_without(const struct smc_sock *smc)
 {
 	return smc->option_removed && smc_tcp_retransmits(smc->sk) != smc->retrans_with;
@@ -432,9 +448,9 @@ static void smc_tcp_connected(struct smc_sock *smc)
 }
 
 /*
- * Whether SMC's handshake is under way, and no connect() waits for TCP's handshake in order to run
- * SMC's. All other threads wait for the end of SMC's handshake, and must not be woken before that:
- * io_uring would call connect() again, which would fail with EALREADY.
+ * Whether SMC's handshake is under way and a worker runs it. Then no thread must be woken before
+ * the end of SMC's handshake: io_uring would call connect() again and get EALREADY. But while
+ * @local_listener is set, a connect() waits to run the handshake itself, and must be woken.
  */
 static bool smc_is_only_handshake(const struct smc_sock *smc)
 {
@@ -467,9 +483,9 @@ out:
 }
 
 /*
- * Whether TCP's report is of a reset by either end, after which its connection is closed. The
- * report is then dropped, because the stream reports its own end. While the error queue has
- * entries, the report may be of those, and is passed on.
+ * Whether TCP reports a reset, by either end, that closed its connection. Such a report is dropped,
+ * because the stream reports its own end. But while the error queue has entries, the report may be
+ * of one of them, and is passed on.
  */
 static bool smc_is_reset_report(const struct smc_sock *smc)
 {

@@ -18,7 +18,10 @@
 #include "tcp.h"
 #include "wire/clc.h"
 
-/* The timer first expires before the first retransmission, which comes after TCP_TIMEOUT_INIT. */
+/*
+ * The timer first expires before the first retransmission (after TCP_TIMEOUT_INIT): with
+ * net.ipv4.tcp_syn_retries = 1 the option must be removed from that SYN, because it is the last.
+ */
 #define SMC_SYN_FIRST_TIMER	(3 * TCP_TIMEOUT_INIT / 4)
 #define SMC_SYN_TIMER		(TCP_TIMEOUT_INIT / 2)
 
@@ -48,7 +51,10 @@ static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 
-	/* TCP_CLOSE: no SYN was sent yet. After TCP_SYN_SENT, TCP calls its callback. */
+	/*
+	 * In TCP_CLOSE no SYN was sent yet. When TCP_SYN_SENT ends, TCP calls
+	 * smc_tcp_state_change(), and the timer is no longer needed.
+	 */
 	if (smc->mode != SMC_MODE_CONNECTING ||
 	    !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_SYN_SENT)))
 		return 0;
@@ -81,7 +87,7 @@ void smc_connect_forget_listener(struct sock *sk)
 
 /*
  * Resets @local_listener for a new connect(). An earlier connect() that another thread undid may
- * have left a listener there. The work of that listener is queued to take the other end.
+ * have left a listener there. That listener's work then takes the earlier connection's other end.
  */
 static void smc_connect_forget_local(struct smc_sock *smc)
 {
@@ -208,7 +214,7 @@ static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int le
 
 /*
  * Leaves SMC after a failed connect(), so that the next one starts anew. Either TCP refused to
- * begin, which no callback reports, or it returned the error of a connection that failed.
+ * begin, which no callback reports, or connect() returned the error of a connection that failed.
  */
 static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 {

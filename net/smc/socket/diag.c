@@ -138,7 +138,7 @@ static void smc_diag_fill(const struct smc_diag_dump *dump, const struct smc_soc
 		smc_diag_fill_stream(st, msg);
 		return;
 	}
-	/* diag_mode has no value for "undecided", so a socket shows SMC-R until it is TCP's. */
+	/* diag_mode has no value for "undecided": a socket that may still use SMC shows SMC-R. */
 	msg->diag_mode = READ_ONCE(smc->mode) == SMC_MODE_TCP ? SMC_DIAG_MODE_FALLBACK_TCP :
 								SMC_DIAG_MODE_SMCR;
 	msg->diag_state = READ_ONCE(smc->mode) == SMC_MODE_HANDSHAKE ? SMC_STATE_INIT :
@@ -295,7 +295,7 @@ static int smc_diag_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	int rc = smc_sock_for_each(sock_net(skb->sk), &index, smc_diag_put, &dump);
 
 	cb->args[0] = index;
-	/* Sockets already in the message go out first; an empty message ends the dump. */
+	/* A message with sockets is sent, and the dump goes on. An empty message ends the dump. */
 	return skb->len ?: rc;
 }
 

@@ -13,7 +13,7 @@
 /* Protocols that socket() accepts for AF_SMC. */
 enum { SMC_PROTO_IPV4 = 0, SMC_PROTO_IPV6 = 1 };
 
-/* Create a TCP socket, and move its struct sock to @sock. */
+/* Creates a TCP socket, and moves its struct sock to @sock. */
 static int smc_create(struct net *net, struct socket *sock, int protocol, int kern)
 {
 	struct socket *tcp;

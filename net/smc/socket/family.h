@@ -11,9 +11,10 @@ struct sock;
  * smc_family_adopt() - make the struct sock of a new socket hold this module
  * @sk: new TCP sock that no other thread knows yet
  *
- * The sock of an IPPROTO_SMC socket holds the module from the beginning. The reference of this
- * function keeps the module until socket() takes one for the operations, and also if socket() fails
- * before that.
+ * A sock holds the module that owns its sk_prot_creator. For an IPPROTO_SMC socket that is this
+ * module from the beginning; for another one this function changes sk_prot_creator. So this module
+ * stays until socket() has taken a reference for the operations. If socket() fails before that,
+ * freeing the sock drops the reference.
  *
  * Context: any.
  * Return: false if the module is being unloaded.
@@ -24,8 +25,8 @@ bool smc_family_adopt(struct sock *sk);
  * smc_family_to_tcp() - let the struct sock of a socket hold TCP's module again
  * @sk: socket, locked, whose file is open and so holds this module
  *
- * The sock that TCP leaves in TIME_WAIT takes a reference to the same module as this sock. It would
- * hold this module for a minute.
+ * The sock that TCP leaves in TIME_WAIT takes a reference to the same module as this sock. That
+ * must not be this module, or it could not be unloaded for a minute.
  */
 void smc_family_to_tcp(struct sock *sk);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * While a stream carries the data, the TCP connection below it is silent. So nothing would detect
- * that its packets don't arrive any more, because a rule drops them, or its device or route is
- * gone. Also, conntrack, NAT and load balancers would forget the connection. Probes like those of
- * TCP's keepalive help in both cases.
+ * that TCP's packets no longer arrive, for example because a rule drops them or a route is gone.
+ * Also, conntrack, NAT and load balancers would forget the connection. Probes like those of TCP's
+ * keepalive help in both cases.
  *
  * TCP's own keepalive belongs to the application: getsockopt(SO_KEEPALIVE) reads the flag of the
  * struct sock without a call of the socket's operations. So SMC leaves TCP's keepalive as it is. If
- * it is on, it may end the connection before SMC's probes do.
+ * TCP's keepalive is on, it may end the connection before SMC's probes do.
  */
 
 #include <net/tcp.h>
@@ -19,9 +19,9 @@
 #include "tcp.h"
 
 /*
- * The connection ends after this many probes without an answer, as with TCP, since some
- * probes get lost. Their interval is a tenth of the keepalive time. So with the default
- * about a minute passes in all.
+ * The connection ends after this many probes without an answer. As with TCP, several are sent
+ * because single probes may get lost. The interval between probes is a tenth of the keepalive time.
+ * So with the default time the connection ends after about a minute of silence.
  */
 #define SMC_KEEPALIVE_PROBES	9
 #define SMC_KEEPALIVE_INTERVALS	10
@@ -81,7 +81,7 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 	if (smc_tcp_is_unacked(sk))
 		return smc_keepalive_interval(time);
 	if (smc->keepalive_probes == SMC_KEEPALIVE_PROBES) {
-		/* TCP's callback then ends the stream, which tells the peer. */
+		/* TCP's callback then ends the stream, and the end of the stream tells the peer. */
 		smc_tcp_time_out(sk);
 		return 0;
 	}

@@ -107,8 +107,8 @@ void smc_listener_unref(struct smc_listener *l)
 
 /*
  * A new connection was offered SMC, and its SMC handshake has not begun. All other connections in
- * the queue are ready for accept(). A connection that a listener put back is not new: while TCP's
- * mark is set, it is in the namespace's array.
+ * the queue are ready for accept(). A connection that a listener put back may still have TCP's
+ * mark. But as long as it does, the array has SMC's state of it, which shows that it is not new.
  */
 bool smc_request_is_new(const struct request_sock *req, const void *arg)
 {
@@ -136,8 +136,9 @@ static bool smc_request_is_of(const struct request_sock *req, const void *child)
  * No SMC handshake begins while backlog + 1 connections, TCP's own limit, are ready for accept().
  * Connections in their SMC handshake do not count: clients that delay it must not keep others from
  * accept(). So more connections than the backlog may be ready once their handshakes are over.
- * accept() searches only the first few thousand connections in the queue. If all of these are new,
- * there is room, so that they are taken out of the way.
+ *
+ * poll() and a waiting accept() look only at the first few thousand connections in the queue. If
+ * all of these are new, they are taken in any case, so that a ready one behind them is found.
  */
 static bool smc_listener_has_room(struct smc_listener *l)
 {
@@ -189,11 +190,12 @@ static void smc_listener_reset_one(struct smc_sock *child)
 }
 
 /*
- * Called with l->lock. With TCP_DEFER_ACCEPT, TCP has taken the client's PROPOSAL for its first
- * data, but the application waits for the first data of the stream. The option's unit is
+ * Called with l->lock. Defers the child until the first data of its stream, if TCP_DEFER_ACCEPT is
+ * set: for TCP the client's PROPOSAL was the first data. The option limits the time, in
  * retransmissions of the SYN-ACK, which TCP sends while no data comes. As with TCP, at most as many
  * connections as the backlog are deferred.
- * Return: whether the child is deferred. Its work ends the deferral, and needs l->lock for that.
+ * Return: whether the child is deferred. If so, it stays deferred until the caller releases
+ * l->lock.
  */
 static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 {
@@ -206,19 +208,22 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 	list_move_tail(&child->siblings, &l->deferred);
 	l->n_deferred++;
 	l->n_handshakes--;
-	/* Before the child is deferred: from then on the peer's first data sets the delay to 0. */
+	/*
+	 * Queue the work before @is_deferred is set: from then on the peer's first data queues it
+	 * with delay 0, which this delay must not replace.
+	 */
 	smc_sock_queue_later(child, smc_listener_deferral(retrans));
 	WRITE_ONCE(child->is_deferred, true);
-	/* Last: data that came earlier queued no work, and data that comes later queues it. */
+	/* Ask for data only now: data that came before @is_deferred was set has queued no work. */
 	if (!smc_stream_await(child->stream))
 		smc_sock_queue_later(child, 0);
 	return true;
 }
 
 /*
- * Called with the child's lock, too. Moves the child from the list that @n counts to the
- * connections that wait for accept(). If the listener is being closed, the child stays in its list,
- * and the closing thread resets it.
+ * Called with the locks of the listener and of the child. Moves the child from the list that @n
+ * counts to the connections that wait for accept(). If the listener is being closed, the child
+ * stays in its list, and the closing thread resets it.
  */
 static void smc_listener_make_ready(struct smc_listener *l, struct smc_sock *child, unsigned int *n)
 {
@@ -235,7 +240,7 @@ static void smc_listener_make_ready(struct smc_listener *l, struct smc_sock *chi
 static void smc_listener_notify(struct smc_listener *l)
 {
 	smc_listener_wake(l);
-	/* TCP does not listen any more: the work drops the connection. */
+	/* If TCP does not listen any more, the work drops the connection. */
 	if (READ_ONCE(l->sk->sk_state) != TCP_LISTEN)
 		smc_listener_kick(l);
 }
@@ -294,7 +299,10 @@ void smc_listener_end_deferral(struct smc_sock *child)
 	rcu_read_unlock();
 	if (!l)
 		return;
-	/* Once the child waits for accept(), another thread may free it, or close the listener. */
+	/*
+	 * The reference to @l is needed because, once the child waits for accept(), another thread
+	 * may free the child and close the listener.
+	 */
 	if (smc_listener_undefer(l, child))
 		smc_listener_notify(l);
 	smc_listener_unref(l);
@@ -347,8 +355,8 @@ void smc_listener_set_blackhole_key(struct smc_sock *child)
 }
 
 /*
- * Creates SMC's state of a new connection. @generation was the listener's when @req was taken from
- * TCP.
+ * Creates SMC's state of a new connection. @generation is the listener's, read before @req was
+ * taken from TCP.
  */
 static struct smc_sock *smc_listener_classify_new(struct smc_listener *l, struct request_sock *req,
 						  unsigned int generation)
@@ -366,7 +374,10 @@ static struct smc_sock *smc_listener_classify_new(struct smc_listener *l, struct
 	return child;
 }
 
-/* Resets a connection in a BPF map, whose program would read the client's PROPOSAL. */
+/*
+ * Resets a connection that a BPF map has: the program of the map would read the client's PROPOSAL.
+ * Later connections would get into the map, too, so they are not offered SMC.
+ */
 static void smc_listener_refuse(struct smc_listener *l, struct smc_sock *child)
 {
 	smc_listener_stop_offering(l);
@@ -444,7 +455,7 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 		smc_listener_refuse(l, child);
 		return NULL;
 	}
-	/* The handshake only sends a DECLINE, which needs no worker. */
+	/* A refused handshake only sends a DECLINE, which needs no worker. */
 	if (child->hs.refusal)
 		smc_handshake_run(&child->hs);
 	return child;
@@ -468,7 +479,7 @@ static struct smc_sock *smc_listener_pop(struct smc_listener *l, struct list_hea
 
 /*
  * Called with the listener locked. Return: a connection that waited for accept() until now, or
- * NULL. The connection has no request if TCP has stopped listening: TCP has destroyed the
+ * NULL. If TCP has stopped listening, the connection has no request: TCP has destroyed the
  * connection, or given it to another listener.
  */
 static struct smc_sock *smc_listener_pop_ready(struct smc_listener *l)
@@ -618,7 +629,10 @@ static void smc_listener_take(struct work_struct *work)
 
 struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child)
 {
-	/* Read before the check that the listener is open: a later close changes the number. */
+	/*
+	 * Read the generation before smc_listener_has_room() checks that the listener is open: a
+	 * later close changes the generation.
+	 */
 	unsigned int generation = READ_ONCE(l->generation);
 	struct request_sock *req;
 	struct sock *sk = l->sk;
@@ -691,7 +705,10 @@ static void smc_listener_revoke_offer(struct smc_listener *l)
 	    !smc_migrates(sk))
 		return;
 	WRITE_ONCE(l->withdrawn, true);
-	/* TCP may be handling packets: wait until the search can find their connections. */
+	/*
+	 * Softirqs that have not seen @withdrawn may still be creating connections: wait until
+	 * smc_migrate_drop_offered() can find these.
+	 */
 	synchronize_net();
 	smc_listener_close(l);
 	smc_migrate_drop_offered(sk);
@@ -710,7 +727,10 @@ void smc_listener_stop_end(struct smc_listener *l)
 	smc_listener_open(l);
 	WRITE_ONCE(l->withdrawn, false);
 	mutex_unlock(&l->stopping);
-	/* Kicks were ignored meanwhile. Another thread may have called listen() again. */
+	/*
+	 * Queue the work: smc_listener_kick() did nothing while the listener was closed. If TCP has
+	 * stopped listening, another thread may have called listen() again.
+	 */
 	if (READ_ONCE(l->sk->sk_state) == TCP_LISTEN)
 		smc_listener_kick(l);
 }
@@ -719,7 +739,9 @@ void smc_listener_unhook(struct smc_listener *l)
 {
 	struct sock *sk = l->sk;
 
-	/* TCP may still be about to call smc_listener_congested() for an earlier SYN. */
+	/*
+	 * Wait for softirqs: TCP may be about to call smc_listener_congested() for an earlier SYN.
+	 */
 	synchronize_net();
 	smc_tcp_set_congested(sk, NULL);
 	smc_sock_unhook(l->smc);
@@ -732,13 +754,16 @@ void smc_listen_undo(struct smc_sock *smc, struct socket *sock)
 
 	smc_listener_revoke_offer(l);
 	/*
-	 * Before TCP stops: migration may have been switched on a moment ago, and TCP must not give
-	 * away what waits for accept() and is this listener's. Handshakes end after TCP has
-	 * stopped, because a peer can delay their end.
+	 * Reset the connections that wait for accept() before TCP stops listening: if migration was
+	 * switched on a moment ago, TCP would give them to another listener. End the handshakes
+	 * after TCP has stopped, because a peer can delay their end.
 	 */
 	smc_listener_halt(l);
 	smc_listener_drop_all(l);
-	/* While the socket listens, the hook stays, and unhooks new children, which are copies. */
+	/*
+	 * Stop TCP before the listener is unhooked: a new child is a hooked copy of the listener,
+	 * and only the listener's hook unhooks it.
+	 */
 	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
 		smc_tcp_ops(sk)->shutdown(sock, SHUT_RDWR);
 	lock_sock(sk);

@@ -3,11 +3,11 @@
  * Listening sockets. A listener takes connections from TCP's accept queue, has their SMC handshakes
  * run concurrently, and puts each connection back for accept() when its handshake is over.
  *
- * A connection that was taken is in one of the listener's lists, or only the thread that took it
- * has it. The thread enters the connection in a list only if the listener was not closed since it
- * was taken; the check and the entry are one step under the lock. Closing the listener ends the
- * connections in its lists, and a thread that comes too late ends its own connection. So closing
- * does not wait for threads that take connections, which may be another user's.
+ * After a thread has taken a connection from the queue, no other thread handles the connection
+ * until it is in one of the listener's lists. The thread puts it there only if the listener was not
+ * closed meanwhile; the check and the entry are one step under the lock. Closing the listener ends
+ * the connections in its lists. A thread that comes too late ends its own connection. So closing
+ * does not wait for the threads that take connections, which may be another user's.
  */
 #ifndef SMC_LISTENER_H
 #define SMC_LISTENER_H
@@ -179,7 +179,8 @@ void smc_listener_unref(struct smc_listener *l);
 struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child);
 
 /**
- * smc_listener_enter() - put a connection that was taken from TCP in one of the listener's lists
+ * smc_listener_enter() - put a connection in one of the listener's lists after it was taken from
+ * TCP
  * @l: listener
  * @child: connection; if its SMC handshake is not over, a worker runs it
  *
@@ -240,7 +241,7 @@ void smc_listener_set_blackhole_key(struct smc_sock *child);
  * smc_listener_is_ready() - whether accept() would find a connection
  * @l: listener
  *
- * If not, threads that wait are woken once there is one.
+ * If accept() would find none, threads that wait for one are woken as soon as there is one.
  *
  * Context: any.
  */
@@ -250,9 +251,9 @@ bool smc_listener_is_ready(struct smc_listener *l);
  * smc_listener_charge_caller() - charge new children to the calling thread's control group
  * @l: listener
  *
- * TCP charges the thread that calls accept(), but SMC charges memory before that, in a worker. The
- * thread that created the listener may have created it for a service, as a service manager does:
- * then its own control group is the wrong one.
+ * TCP charges the thread that calls accept(), but SMC charges memory before accept(), in a worker.
+ * The thread that created the listener may be that of a service manager, whose control group is the
+ * wrong one.
  *
  * Context: process.
  */

@@ -56,7 +56,10 @@ static void smc_reset_offered_children(struct sock *sk)
 
 void smc_migrate_drop_offered(struct sock *sk)
 {
-	/* Requests first: a request that becomes a child before its turn is found as a child. */
+	/*
+	 * Drop the requests before the children: a request that becomes a child meanwhile is found
+	 * as a child.
+	 */
 	smc_tcp_drop_offered_requests(sk);
 	smc_reset_offered_children(sk);
 }

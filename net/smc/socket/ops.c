@@ -74,7 +74,10 @@ static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
 
 	if (st || !smc_sk(sk))
 		return st;
-	/* Some may be left: TCP calls data_ready only for SO_RCVLOWAT bytes or more. */
+	/*
+	 * Late CLC messages may be in TCP's queue: TCP calls data_ready only for SO_RCVLOWAT bytes
+	 * or more.
+	 */
 	lock_sock(sk);
 	smc = smc_sk(sk);
 	if (smc && smc->mode == SMC_MODE_TCP)
@@ -135,7 +138,7 @@ static int smc_stream_fast_open(struct socket *sock, const struct msghdr *msg)
 		return -EOPNOTSUPP;
 	if (sock->state == SS_CONNECTED)
 		return -EISCONN;
-	/* If another thread has just disconnected the socket, its state stays as it is. */
+	/* Change no other state: another thread may have just disconnected the socket. */
 	if (sock->state == SS_CONNECTING)
 		sock->state = SS_CONNECTED;
 	return 0;
@@ -276,7 +279,7 @@ static int smc_shutdown_tcp(struct socket *sock, int how)
 static int smc_shutdown_stream(struct socket *sock, struct smc_stream *st, int how)
 {
 	struct sock *sk = sock->sk;
-	/* A stream that still waits for its own end is not down, even if TCP was reset. */
+	/* TCP's reset alone does not end a stream whose last message is still on its way. */
 	bool is_down = smc_stream_has_failed(st) ||
 		       (sk->sk_state == TCP_CLOSE && smc_stream_is_closed(st));
 
@@ -324,7 +327,7 @@ static int smc_bind(struct socket *sock, struct sockaddr *addr, int len)
 		lock_sock(sk);
 		smc_release_transfer(sk, st);
 	} else if (st && READ_ONCE(sk->sk_state) == TCP_CLOSE && !smc_stream_is_closed(st)) {
-		/* TCP was reset, but the stream still waits for its own end. */
+		/* TCP was reset, but the last message of the stream is still on its way. */
 		return -EINVAL;
 	}
 	return smc_tcp_ops(sk)->bind(sock, addr, len);
@@ -338,7 +341,10 @@ static int smc_listen_begin(struct socket *sock)
 
 	if (smc && smc_is_connecting(smc))
 		return -EINVAL;
-	/* Answer as TCP would now: its state may change a moment later. */
+	/*
+	 * Answer by TCP's present state: another thread may change the state before TCP itself
+	 * looks at it.
+	 */
 	if (sk->sk_state != TCP_CLOSE || sock->state != SS_UNCONNECTED)
 		return sk->sk_state == TCP_LISTEN ? 0 : -EINVAL;
 	/* Children of the listener would inherit what is left of an earlier connection. */
@@ -373,17 +379,18 @@ static int smc_listen(struct socket *sock, int backlog)
 
 	rc = smc_tcp_ops(sk)->listen(sock, backlog);
 	listener = smc_listener_of(sock->sk);
-	/* The backlog may have grown. */
+	/* If the backlog has grown, the work may take more connections now. */
 	if (!rc && listener)
 		smc_listener_kick(listener);
 	return rc;
 }
 
 /*
- * Accepts by TCP. TCP may have moved a connection here that another listener owns, or the socket's
- * own listener until another part of the kernel took the socket over. This socket must not have
- * such a connection: it would release the state that the listener is about to free. If there is no
- * state, no listener creates one, because the connection is in no queue any more.
+ * Accepts by TCP. Resets each connection that a listener owns, that is, one with a struct smc_sock.
+ * TCP may have moved the connection here from another listener; or this socket's own listener owns
+ * it, and another part of the kernel has taken the socket over since. @newsock must not get such a
+ * connection, because its release would free the struct that the listener is about to free. A
+ * connection without the struct gets none later: it is in no accept queue any more.
  */
 static int smc_accept_tcp(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)
 {
@@ -429,7 +436,7 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 	return rc;
 }
 
-/* sendfile() has sent the end of the file as if more data were to follow. */
+/* sendfile() sends even the end of the file with MSG_MORE: publish what the flag held back. */
 static void smc_splice_eof(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
@@ -494,7 +501,7 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 	rc = smc_tcp_ops(sock->sk)->getsockopt(sock, level, optname, optval, optlen);
 	if (rc || level != SOL_TCP || optname != TCP_INFO)
 		return rc;
-	/* Looked up once: another thread may leave the socket to TCP. */
+	/* Look up SMC's state only once: another thread may leave the socket to TCP. */
 	smc = smc_sk(sock->sk);
 	if (!smc || smc_mode(smc) != SMC_MODE_STREAM)
 		return 0;
@@ -502,8 +509,8 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 }
 
 /*
- * Return: a struct socket that can replace the one that the application has closed, so that the
- * close can go on without it. NULL without memory.
+ * Return: a new struct socket that gets the sock in place of the one that the application closes,
+ * so that close() can return before the connection ends. NULL without memory.
  */
 static struct socket *smc_release_create(const struct socket *sock, const struct proto_ops *ops)
 {
@@ -600,11 +607,15 @@ static void smc_release_orphaned(struct work_struct *work)
 }
 
 /*
- * Aborts the handshake. If it is still under way, a work releases the socket when it is over: a
- * step of the path may wait for the peer for seconds, and the thread that closes may serve others.
- * The quota of handshakes bounds the sockets that are so released. A handshake without a place in
- * it waits for no peer; and a socket of the kernel does not hold its namespace, so that its close
- * must be complete. Return: whether the socket is the work's.
+ * Aborts the handshake. If it can't end at once, close() returns, and a work releases the socket
+ * after the end of the handshake: a step of the path may wait for the peer for seconds, and the
+ * thread that closes may serve others.
+ *
+ * In three cases close() waits instead. A handshake without a place in the quota waits for no peer,
+ * and the quota limits the number of works. A socket of the kernel does not hold its namespace, so
+ * its close must be complete. And there may be no memory.
+ *
+ * Return: whether the work releases the socket.
  */
 static bool smc_release_after_handshake(struct smc_sock *smc, struct socket *sock)
 {
@@ -643,7 +654,7 @@ static int smc_release(struct socket *sock)
 	if (!sk)
 		return 0;
 	smc = smc_sock_find(sk);
-	/* A listener's connection is the listener's to release, see smc_accept_tcp(). */
+	/* A connection that a listener owns is released by the listener, see smc_accept_tcp(). */
 	if (!smc || WARN_ON_ONCE(READ_ONCE(smc->parent)))
 		return smc_tcp_ops(sk)->release(sock);
 	if (smc_release_after_handshake(smc, sock))
@@ -679,7 +690,7 @@ static int smc_set_rcvlowat(struct sock *sk, int value)
 	return rc;
 }
 
-/* Frees SMC's state of a connection that no other thread can find any more, and its stream. */
+/* Frees SMC's state and the stream of a connection that no other thread can find any more. */
 static void smc_discard(struct smc_sock *smc)
 {
 	smc_sock_cancel(smc);
@@ -698,7 +709,7 @@ void smc_abandon(struct smc_sock *smc)
 	lock_sock(sk);
 	smc_sock_unhook(smc);
 	release_sock(sk);
-	/* Last, see the head of smc_sock.h. */
+	/* Forget the connection only after it is unhooked, see the head of smc_sock.h. */
 	smc_sock_forget(smc);
 	smc_discard(smc);
 }
@@ -712,9 +723,9 @@ static void smc_end_queued(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	/*
-	 * Leave a connection without a stream to TCP, and to the other listener. TCP may have
-	 * destroyed a connection that has a stream, or given it to a socket of its own, whose owner
-	 * may listen with it by now: the end of the stream tells the peer.
+	 * Without a stream the connection is TCP's: leave it to the listener that has it now. With
+	 * a stream, TCP may have destroyed the connection already, or given it to a struct socket,
+	 * whose user may listen with it by now. The stream tells the peer of its end.
 	 */
 	if (smc->mode == SMC_MODE_STREAM && !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)) &&
 	    !sock_flag(sk, SOCK_DEAD)) {
@@ -769,7 +780,10 @@ static int smc_getname(struct socket *sock, struct sockaddr *addr, int peer)
 
 	if (peer == 1 && (st ? smc_stream_has_failed(st) : smc_sk_is_connecting(sock->sk)))
 		return -ENOTCONN;
-	/* With 2, which accept() uses, TCP gives the peer's address in every state. */
+	/*
+	 * Let TCP look up the address with @peer 2, as for accept(): then it gives the address in
+	 * every state.
+	 */
 	if (peer == 1 && st && !smc_stream_is_closed(st))
 		peer = 2;
 	return smc_tcp_ops(sock->sk)->getname(sock, addr, peer);

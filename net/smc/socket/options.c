@@ -75,7 +75,10 @@ static int smc_option_refusal(const struct sock *sk, int level, int optname)
 
 bool smc_serves_only_tcp(const struct sock *sk)
 {
-	/* After a shutdown() without a connection, TCP ends the next one as soon as it begins. */
+	/*
+	 * After a shutdown() without a connection, TCP ends the next connection as soon as it
+	 * begins.
+	 */
 	return smc_tcp_is_altered(sk) || READ_ONCE(sk->sk_shutdown);
 }
 
@@ -100,9 +103,9 @@ int smc_option_begin(struct sock *sk, int level, int optname)
 
 	/*
 	 * TCP_ULP and IPV6_ADDRFORM replace the socket's operations, so this module's release would
-	 * not be called. Kernel TLS also keeps a copy of the first operations that it replaces, for
-	 * all its sockets of the host. A program takes ENOENT for a kernel without the ULP, and
-	 * goes on without it.
+	 * not be called. Kernel TLS would even keep a copy of this module's operations for all TLS
+	 * sockets of the host, if they are the first that it replaces. A program takes ENOENT for a
+	 * kernel without the ULP, and does without it.
 	 */
 	if (level == SOL_TCP && optname == TCP_ULP)
 		return -ENOENT;

@@ -42,8 +42,9 @@ struct smc_sock *smc_sock_find(const struct sock *sk)
 }
 
 /*
- * Return: the control group of the socket, referenced. If TCP charges none, because sockets are not
- * accounted or the root group created the socket: that of set_active_memcg() or of the caller.
+ * Return: the control group of the socket, referenced. TCP charges no group if sockets are not
+ * accounted, or if the root group created the socket. Then the group is that of set_active_memcg(),
+ * or else of the caller.
  */
 static struct mem_cgroup *smc_sock_get_memcg(const struct sock *sk)
 {
@@ -115,8 +116,8 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 }
 
 /*
- * GFP_ATOMIC neither reclaims memory of the control group nor sleeps because the group has too
- * much, and charges the group even beyond its limit.
+ * Allocates with GFP_ATOMIC: this charges the control group even beyond its limit, and neither
+ * reclaims memory of the group nor sleeps because the group has too much.
  */
 struct smc_sock *smc_sock_create_child(struct sock *sk)
 {
@@ -195,7 +196,7 @@ static void smc_sock_do_later(struct work_struct *work)
 		smc_listener_end_deferral(smc);
 		return;
 	}
-	/* Only a connection with a parent can be deferred. The other duties are due at once. */
+	/* Without a parent no deferral is left to end. Everything else is due now. */
 	if (!smc_sock_trylock(smc->sk)) {
 		queue_delayed_work(smc_wq, &smc->later, SMC_SOCK_RETRY);
 		return;
@@ -227,7 +228,10 @@ bool smc_sock_drop_late(struct smc_sock *smc)
 	return false;
 }
 
-/* Whether connect() has returned the error: TCP's connection broke before SMC's handshake did. */
+/*
+ * Whether connect() has already returned the error, because TCP's connection broke before SMC's
+ * handshake failed.
+ */
 static bool smc_sock_has_reported(const struct sock *sk)
 {
 	return sk->sk_state == TCP_CLOSE && sk->sk_socket && sk->sk_socket->state == SS_UNCONNECTED;
@@ -247,7 +251,10 @@ static void smc_sock_abort(struct smc_sock *smc, int err)
 	/* The next connect() or read returns the error. */
 	if (!has_told)
 		WRITE_ONCE(sk->sk_err, reset ? : smc->hs.aborted ? ECONNRESET : -err);
-	/* Last: calls wait while the socket is hooked, and use TCP's connection afterwards. */
+	/*
+	 * Unhook only now: calls wait while the socket is hooked, and use TCP's connection
+	 * afterwards.
+	 */
 	smc_sock_unhook(smc);
 }
 
@@ -376,8 +383,8 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 	} else if (!READ_ONCE(st->rx.conn_flags) && (err == ECONNRESET || err == EPIPE)) {
 		WRITE_ONCE(sk->sk_err, 0);
 		/*
-		 * A peer that has only sent SMC_CONN_DONE_WRITING still needs TCP: wait for the
-		 * others.
+		 * A peer that has only shut down writing still needs TCP: wait for a flag other
+		 * than SMC_CONN_DONE_WRITING.
 		 */
 		smc_sock_await_end(smc, SMC_CONN_GONE);
 	} else {
@@ -387,8 +394,8 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 
 /*
  * Whether TCP's connection is closed because both ends closed it. TCP has then seen a FIN, and ends
- * without an error. @err may still be set: by an earlier ICMP message that IP_RECVERR reports, and
- * that the application has not read.
+ * without an error. @err may still be that of an earlier ICMP message (IP_RECVERR) if the
+ * application has not read it.
  */
 static bool smc_sock_tcp_is_over(const struct smc_sock *smc, int err)
 {

@@ -8,15 +8,15 @@
  * to BPF's maps of sockets, so callbacks.c finds the listener by its operations. The calls of a
  * socket that is not hooked are TCP's.
  *
- * Who owns a struct smc_sock: a listener, if @parent is set, else the struct socket of the struct
- * sock. Only the owner frees it, and a struct socket with this module's operations never has a
- * connection that a listener owns. TCP may move such a connection to any other listener while it
- * waits for accept(), and that listener may be plain TCP's. So a sock in TCP's accept queue has
- * only TCP's callbacks and sk_prot (smc_sock_park()), and SMC hooks it again when the owning
- * listener accepts it (smc_listener_accept()). Any other SMC socket resets it instead
- * (smc_accept_tcp(), smc_listener_classify()). The owning listener unhooks the connection before it
- * takes the struct smc_sock out of the array: if the array has none, no listener will touch the
- * connection again.
+ * Ownership: if @parent is set, that listener owns the struct smc_sock; else the struct socket of
+ * the struct sock does. Only the owner frees the struct. A struct socket with this module's
+ * operations never has a connection that a listener owns. While such a connection waits for
+ * accept(), TCP may move it to any other listener, even one that is plain TCP's. So a sock in TCP's
+ * accept queue has only TCP's callbacks and sk_prot (smc_sock_park()). When the owning listener
+ * accepts the connection, SMC hooks it again (smc_listener_accept()). Any other SMC socket that
+ * accepts the connection resets it (smc_accept_tcp(), smc_listener_classify()). The owning listener
+ * unhooks a connection before it takes the struct smc_sock out of the array. So a listener that
+ * finds no struct in the array knows that the owner will not touch the connection again.
  *
  * Locking: the socket lock protects the mode. The struct lives until release, so calls may use it
  * without a reference; TCP's callbacks use it under RCU.
@@ -60,12 +60,12 @@ enum smc_mode {
  * @tcp_holds: number of setsockopt() calls under way that change the TCP connection; meanwhile no
  *	connection may begin to use SMC
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many handshakes are under way
- * @local_listener: NULL, unless connect() is under way and will run SMC's handshake: then the
- *	listener of this namespace that has the other end, referenced, or SMC_LISTENER_UNKNOWN. If
- *	SMC's handshake begins while the field is set, no work is queued for it. So the thread that
- *	sets the field holds the socket lock until TCP has begun to connect. Then
- *	smc_connect_handshake() takes the field's value. If several threads call connect(), the one
- *	that takes the value runs the handshake that has begun
+ * @local_listener: NULL, unless a connect() is under way that will run SMC's handshake. Then the
+ *	listener of this namespace that has the other end, referenced, or SMC_LISTENER_UNKNOWN.
+ *	While the field is set, a handshake that begins is not queued for a worker:
+ *	smc_connect_handshake() takes the field's value, and runs the handshake. So the thread that
+ *	sets the field holds the socket lock until TCP has begun to connect. If several threads call
+ *	connect(), the one that takes the value runs the handshake
  * @reason: why the connection is TCP's: a diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @memcg: control group to charge for buffers, referenced; or NULL. It is the socket's or, if TCP
@@ -86,7 +86,8 @@ enum smc_mode {
  * @keepalive_probes: number of probes sent since the peer last answered
  * @keepalive_sent: time of the last probe, in tcp_jiffies32
  * @listener: the listener, from SMC_MODE_LISTEN until release; else NULL
- * @parent: listener that owns this struct: the connection came to it, and waits for its accept()
+ * @parent: listener that owns this struct, from when it takes the connection from TCP until its
+ *	accept() returns the connection; else NULL
  * @generation: generation of @parent when the connection was taken from TCP
  * @req: TCP's request of this connection. The reference belongs to TCP's accept queue while the
  *	connection waits there
@@ -269,10 +270,10 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
  * smc_sock_create_child() - create SMC's state of a connection that waits in TCP's accept queue
  * @sk: connection
  *
- * Does for a worker that listeners share, or for a connecting thread, what smc_sock_create() does
- * for the socket's user. The thread must not wait for memory of the listener's control group. So
- * the group may exceed its limit, by one struct smc_sock for each TCP sock that waits, which TCP
- * charges to nobody. The group's next ordinary allocation then reclaims memory, or fails.
+ * A worker that all listeners share calls this, or a connecting thread. Neither must wait for
+ * memory of the listener's control group. So the group may exceed its limit by one struct smc_sock
+ * for each connection that waits for accept(). (TCP charges the waiting sock to nobody.) The
+ * group's next ordinary allocation then reclaims memory, or fails.
  *
  * Context: process; does not sleep.
  * Return: the state, or NULL if the host has no memory.
@@ -309,8 +310,8 @@ void smc_sock_timer(struct smc_sock *smc, struct timer_list *timer,
  * smc_sock_is_taken() - whether another part of the kernel uses a socket, or seems to
  * @sk: socket about to connect or listen, or just taken from TCP
  *
- * Under tcp2smc, parts of the kernel that call sock_create() get an SMC socket. It differs from an
- * application's socket: it has callbacks or user data of that part, restricted allocations
+ * Under tcp2smc, parts of the kernel that call sock_create() get an SMC socket. Such a socket
+ * differs from an application's: it has callbacks or user data of that part, restricted allocations
  * (sk_allocation), or no file although sock_create_kern() did not create it.
  *
  * Context: the socket is locked.
@@ -338,13 +339,14 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode);
  * smc_sock_park() - give a connection TCP's callbacks and sk_prot while it is in TCP's accept queue
  * @smc: connection, locked or under bh_lock_sock(); hooked or not
  *
- * TCP may give the connection to another listener, whose user may have other parts of the kernel
- * save what they find in the sock, as kernel TLS does. The connection stays as it is otherwise.
+ * TCP may give the connection to another listener. That listener's user may have another part of
+ * the kernel, such as kernel TLS, save the callbacks and sk_prot that it finds. Nothing else of the
+ * connection changes.
  */
 void smc_sock_park(struct smc_sock *smc);
 
 /**
- * smc_sock_unpark() - hook a connection again that was hooked before smc_sock_park()
+ * smc_sock_unpark() - hook a connection again if it was hooked before smc_sock_park()
  * @smc: connection that leaves its listener, locked
  *
  * Context: process.
@@ -383,8 +385,8 @@ bool smc_sock_drop_late(struct smc_sock *smc);
  * @fn: called for each socket
  * @arg: passed to @fn
  *
- * A caller that continues from @index meets each socket that stays exactly once, even if others
- * come and go between the calls.
+ * A caller that continues from @index meets each socket exactly once if the socket exists all the
+ * time. Other sockets may come and go between the calls.
  *
  * Context: process; @fn runs under the array's lock, with softirqs off.
  * Return: 0 or the error of @fn.

@@ -31,8 +31,8 @@ static bool smc_tcp2smc_is_enabled(const struct sock *sk)
 
 /*
  * Context: preemption off. After the probe has set the operations, the creating thread may be
- * preempted before it takes a module reference for them. So the sock takes one here. While the
- * module is being unloaded, no reference is possible, and the socket stays TCP's.
+ * preempted before it takes a module reference for them. So the sock takes a reference here. While
+ * the module is being unloaded, no reference is possible, and the socket stays TCP's.
  */
 static int smc_tcp2smc_probe(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -57,7 +57,7 @@ static struct kprobe smc_tcp2smc_kprobe = {
 static bool smc_tcp2smc_is_placed;
 
 /*
- * Create a socket to test the probe. Probes may be disabled, for example by
+ * Tests the probe by creating a socket. Probes may be disabled, for example by
  * kernel.ftrace_enabled, but register_kprobe() doesn't report that.
  */
 static int smc_tcp2smc_try(void)
@@ -82,7 +82,8 @@ static int smc_tcp2smc_place(void)
 	if (smc_tcp2smc_is_placed)
 		return 0;
 	/*
-	 * register_kprobe() refuses an address beside a symbol, and a failed call leaves one here.
+	 * register_kprobe() refuses a kprobe that has both an address and a symbol, and leaves the
+	 * address set when it fails.
 	 */
 	smc_tcp2smc_kprobe.addr = NULL;
 	rc = register_kprobe(&smc_tcp2smc_kprobe);

@@ -24,9 +24,9 @@ void smc_tcp_close_failed(struct sock *sk)
 	err = READ_ONCE(sk->sk_err);
 	smc_tcp_reset(sk);
 	/*
-	 * Restore the stream's error, unless the program has read it: TCP's reset may have changed
-	 * sk_err. getsockopt(SO_ERROR) takes sk_err without the lock. So between these lines it may
-	 * return TCP's error, and later the stream's a second time.
+	 * TCP's reset may have changed sk_err. Restore the stream's error, or 0 if the program has
+	 * read that. getsockopt(SO_ERROR) takes sk_err without the lock: a call between these lines
+	 * may return TCP's error, and a later one the stream's error a second time.
 	 */
 	WRITE_ONCE(sk->sk_err, err);
 }
@@ -94,7 +94,10 @@ bool smc_tcp_close_orderly(struct smc_stream *st, struct sock *sk, long linger)
 	bool by_reset = smc_stream_closes_by_reset(st);
 	bool done;
 
-	/* TCP before the stream: otherwise TCP would report its reset as another error. */
+	/*
+	 * Disconnect TCP before the stream closes: otherwise TCP would report its reset as another
+	 * error.
+	 */
 	if (by_reset || smc_stream_has_failed(st))
 		smc_tcp_disconnect(sk);
 	done = smc_stream_close(st, by_reset, linger);
@@ -108,8 +111,8 @@ bool smc_tcp_close_orderly(struct smc_stream *st, struct sock *sk, long linger)
 }
 
 /*
- * Return: the state that a plain TCP connection would have in place of the stream and of the TCP
- * connection below, which has the state @state.
+ * Return: the state that TCP_INFO shows for a stream: that of a TCP connection that had carried the
+ * stream's bytes itself. @state is the state of the TCP connection below the stream.
  */
 static u8 smc_tcp_close_state(const struct smc_stream *st, u8 state)
 {
@@ -141,7 +144,7 @@ static u8 smc_tcp_close_state(const struct smc_stream *st, u8 state)
 	}
 }
 
-/* Counts bytes as TCP does, which counts a client's acknowledged SYN and each FIN as a byte. */
+/* Counts bytes as TCP does: a client's acknowledged SYN and each FIN count as a byte. */
 static void smc_tcp_close_count(const struct smc_sock *smc, struct tcp_info *info)
 {
 	const struct smc_stream *st = smc->stream;

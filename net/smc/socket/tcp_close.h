@@ -55,8 +55,8 @@ void smc_tcp_close_by_work(struct smc_sock *smc);
  * smc_tcp_close_failed() - reset the TCP connection because the stream has failed
  * @sk: socket, locked; the caller has seen the stream's failure
  *
- * A call that reports the failure does this last, so that every later call behaves as with
- * TCP. Nothing happens if the TCP connection is closed already.
+ * A call that reports the failure calls this function last, so that every later call behaves as
+ * with TCP. Nothing happens if the TCP connection is closed already.
  *
  * Context: process.
  */
