@@ -17,7 +17,10 @@
 #define SMC_ALL_SLOTS		GENMASK_ULL(SMC_SEND_SLOTS - 1, 0)
 /* Send timeout, for a peer that posts no receives or acknowledges nothing. */
 #define SMC_LINK_TX_TIMEOUT		(30 * HZ)
-/* Bulk bytes may take so much longer than twice the time of a message that is alone. */
+/*
+ * The limit of bulk bytes falls if a message takes longer than twice the time of one that has the
+ * link for itself, and this much more.
+ */
 #define SMC_BULK_DELAY_NS		(100 * NSEC_PER_USEC)
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
@@ -104,7 +107,10 @@ void smc_link_break(struct smc_link *link, int err)
 		return;
 	WRITE_ONCE(link->broken, true);
 	wake_up_all(&link->slot_wait);
-	/* The group may be dead already, and wait for its peer's answer. */
+	/*
+	 * A dead group, which smc_rdma_group_terminate() leaves alone, may wait for its peer's
+	 * answer.
+	 */
 	smc_llc_wake(link->group);
 	smc_rdma_group_terminate(link->group, err);
 }
@@ -235,9 +241,9 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	WRITE_ONCE(link->last_rx, jiffies);
 	/*
-	 * A write with immediate data also consumes a receive; its length is that of the write. A
-	 * message that invalidates a key does so on the whole device with soft-RoCE, and its sender
-	 * may have tried to hit the RMB of another link.
+	 * Accept only plain messages. A write with immediate data also consumes a receive, and then
+	 * the length is that of the write. With soft-RoCE a message that invalidates a key can do
+	 * so to any key of the device, and its sender may have aimed at the RMB of another link.
 	 */
 	if (wc->opcode != IB_WC_RECV || (wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
 	    wc->byte_len > SMC_LLC_V2_MAX_LEN) {
@@ -245,7 +251,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	smc_link_handle_recv(link, slot, wc->byte_len);
-	/* A peer that broke the protocol finds no more receives. */
+	/* Post no more receives for a peer that broke the protocol. */
 	if (!READ_ONCE(link->broken) && smc_link_post_recv(slot))
 		smc_link_break(link, ECONNRESET);
 }
@@ -266,7 +272,7 @@ static bool smc_link_has_bulk_room(const struct smc_link *link)
 	return link->bulk.bytes < link->bulk.limit;
 }
 
-/* Return: the list in which a connection has to wait, or NULL. Under link->lock. */
+/* Return: the list in which a connection has to wait, or NULL if it may send. Under link->lock. */
 static struct list_head *smc_link_queue_for(struct smc_link *link, const struct smc_rdma_conn *conn,
 					    bool is_bulk)
 {
@@ -283,14 +289,15 @@ static struct list_head *smc_link_queue_for(struct smc_link *link, const struct 
 
 /*
  * Whether a message has to wait; if so, its connection is queued. A connection that waits already
- * keeps its place, unless it now needs only a slot. Under link->lock.
+ * keeps its place. But if it waits for room for bulk bytes, and now needs only a slot, it moves to
+ * the end of @slot_waiters. Under link->lock.
  */
 static bool smc_link_must_wait(struct smc_link *link, struct smc_rdma_conn *conn, bool is_bulk)
 {
 	struct list_head *waiters = smc_link_queue_for(link, conn, is_bulk);
 
 	if (!waiters) {
-		/* Its next message waits behind those of others. */
+		/* The connection's turn is over: its next message waits behind those of others. */
 		if (link->turn == conn)
 			link->turn = NULL;
 		return false;
@@ -306,7 +313,7 @@ static bool smc_link_must_wait(struct smc_link *link, struct smc_rdma_conn *conn
 	return true;
 }
 
-/* Take bulk bytes for a message. Under link->lock. */
+/* Count the bulk bytes of a message as under way. Under link->lock. */
 static void smc_link_begin_bulk(struct smc_link *link, struct smc_send_slot *slot, u32 bulk_bytes)
 {
 	slot->bulk_bytes = bulk_bytes;
@@ -318,8 +325,9 @@ static void smc_link_begin_bulk(struct smc_link *link, struct smc_send_slot *slo
 }
 
 /*
- * Give back the bulk bytes of a message that has completed, and adapt the limit. It grows only
- * while connections wait, because otherwise nothing shows that it is too low. Under link->lock.
+ * Count the bulk bytes of a message that has completed as no longer under way, and adapt the limit.
+ * The limit grows only while connections wait for room: nothing else shows that it is too low.
+ * Under link->lock.
  */
 static void smc_link_end_bulk(struct smc_link *link, const struct smc_send_slot *slot)
 {
@@ -330,7 +338,10 @@ static void smc_link_end_bulk(struct smc_link *link, const struct smc_send_slot 
 		return;
 	bulk->bytes -= slot->bulk_bytes;
 	took = ktime_get_ns() - slot->posted;
-	/* Falls at once and rises slowly: one message that was repeated says little. */
+	/*
+	 * The value falls at once and rises slowly, because the queue pair may have repeated one
+	 * slow message.
+	 */
 	if (slot->is_bulk_alone)
 		bulk->alone = bulk->alone ? min(took, bulk->alone + bulk->alone / 8) : took;
 	if (took > 2 * bulk->alone + SMC_BULK_DELAY_NS)
@@ -359,7 +370,9 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 		link->last_sender = conn;
 		WRITE_ONCE(link->shared_at, jiffies);
 	}
-	/* Leave slots for signaled messages: their completions free those of unsignaled ones. */
+	/*
+	 * Leave slots for signaled messages: their completions free the slots of unsignaled ones.
+	 */
 	slot->is_unsignaled = may_be_unsignaled &&
 			      hweight64(link->free_slots) >= SMC_SEND_SLOTS / 2;
 	slot->conn = slot->is_unsignaled ? NULL : conn;
@@ -370,7 +383,7 @@ out:
 	return slot;
 }
 
-/* Free the slots that the completion of a signaled message covers, with its own slot. */
+/* Free the slots that the completion of a signaled message covers, its own among them. */
 static void smc_link_free_slots(struct smc_link *link, const struct smc_send_slot *slot)
 {
 	bool llc_starved;
@@ -396,9 +409,9 @@ static struct smc_rdma_conn *smc_link_first_bulk_waiter(struct smc_link *link)
 }
 
 /*
- * Return: the connection that has waited longest, with a reference, if it can be served now; or
- * NULL. The two lists take turns, so that neither waits until the other is empty. One thread at a
- * time calls this, until it returns NULL.
+ * Return: the next connection to serve, with a reference; NULL if none waits or can be served now.
+ * The two lists take turns, so that the connections in one need not wait until the other is empty.
+ * Only the poller of the completion queue calls this, until it returns NULL.
  */
 static struct smc_rdma_conn *smc_link_pop_tx_waiter(struct smc_link *link)
 {
@@ -430,16 +443,16 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 
 	slot->conn = NULL;
 	/*
-	 * After a failure no slot is freed: the message may be an unsignaled one, whose slot a
-	 * later signaled message covers, too.
+	 * After a failure no slot is freed: the failed message may be an unsignaled one, whose slot
+	 * the completion of a later signaled message covers, too.
 	 */
 	if (wc->status == IB_WC_SUCCESS)
 		smc_link_free_slots(link, slot);
 	else
 		smc_link_break(link, smc_rdma_group_error_of(wc->status));
 	/*
-	 * Connections that wait for a slot come before the connection of this message. A
-	 * connection that has nothing more to send leaves the slot to the next one.
+	 * Connections that wait come before the connection of this message. If one of them has
+	 * nothing more to send, it leaves the slot to the next one.
 	 */
 	while ((waiter = smc_link_pop_tx_waiter(link))) {
 		smc_stream_on_tx_room(&waiter->stream);
@@ -528,7 +541,9 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 	spin_unlock(&link->lock);
 	if (!rc) {
 		smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_SENDS, 1);
-		/* smc_link_flush() does not wait for the slots of unsignaled messages. */
+		/*
+		 * smc_link_flush() waits for no unsignaled message, so this one may end its wait.
+		 */
 		if (is_unsignaled && wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);
 		return 0;
