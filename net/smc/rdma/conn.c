@@ -87,9 +87,9 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
 /*
  * Whether the CDC message may be unsignaled, because nothing waits for its completion. A program
  * that sends several messages in a row needs completions: small writes are held back until the last
- * message completes, and a blocked writer may wait for the completion, too. So does a socket with
- * SO_TIMESTAMPING or TCP_USER_TIMEOUT. A response to bytes from the peer needs no completion, which
- * saves an interrupt.
+ * message completes, and a blocked writer may wait for the completion. A socket with
+ * SO_TIMESTAMPING or TCP_USER_TIMEOUT needs completions, too. A response to bytes from the peer
+ * needs none, which saves an interrupt.
  */
 static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
 {
@@ -299,19 +299,16 @@ static bool smc_rdma_conn_was_heard(const struct smc_stream *st)
 }
 
 /*
- * Whether the peer's element is still in use. Until this end's final flags it is, because this end
- * may write to it. After them the peer's program may still read bytes that had arrived, even after
- * a reset, until the peer reports them all as read. There are two exceptions. If the peer has sent
- * final flags, too, nothing tells whether its program still reads, so the peer is believed when it
- * names the element again. If this end has reset the connection, and the peer has never sent
- * anything, the peer may have declined late, and then has freed the element.
+ * Whether the peer's element is still in use. Until this end has sent final flags it is, because
+ * this end may write to it. Afterwards the peer's program may still read bytes that had arrived,
+ * even after a reset, until the peer reports them all as read. There are two exceptions. If the
+ * peer has sent final flags, too, nothing tells whether its program still reads, so the peer is
+ * believed when it names the element again. If this end has reset the connection, and the peer has
+ * never sent anything, the peer may have declined late, and then has freed the element.
  */
 static bool smc_rdma_conn_needs_element(const struct smc_stream *st)
 {
-	/*
-	 * Pairs with smc_tx_publish(): if the final flags are visible, so is the last value of
-	 * tx.sent.
-	 */
+	/* Pairs with smc_tx_publish(): along with the final flags, the last tx.sent is visible. */
 	const u8 said = smp_load_acquire(&st->tx.conn_flags) & SMC_CONN_GONE;
 
 	if (!said)
@@ -447,9 +444,7 @@ void smc_rdma_conn_receive(struct smc_rdma_group *group, const struct smc_cdc *c
 {
 	struct smc_rdma_conn *conn;
 
-	/*
-	 * The flag announces a failover to another link. A group of this module has only one link.
-	 */
+	/* The flag announces a failover to another link. A group of this module has only one. */
 	if (cdc->prod_flags & SMC_PROD_FAILOVER)
 		return;
 	conn = smc_rdma_conn_get(group, cdc->token);

@@ -304,7 +304,7 @@ static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u3
 
 /*
  * Whether a port may have GIDs of the network device @ndev. The RDMA core gives a port the GIDs of
- * its own network device, and of the upper devices of that one.
+ * its own network device, and of that device's upper devices.
  */
 static bool smc_rdma_port_carries(struct ib_device *ibdev, u32 num, struct net_device *ndev)
 {
@@ -324,9 +324,9 @@ static bool smc_rdma_port_fits(struct ib_device *ibdev, u32 num, const struct sm
 }
 
 /*
- * Return: the largest MTU for the whole path; 0 if it is below the least one of RDMA. A RoCE packet
- * that is too large is dropped, as it can't be fragmented. iboe_get_mtu() leaves room for the
- * headers.
+ * Return: the largest MTU for the whole path; 0 if even the smallest one of RDMA is too large. A
+ * RoCE packet that is too large is dropped, as it can't be fragmented. iboe_get_mtu() leaves room
+ * for the headers.
  */
 static enum ib_mtu smc_rdma_path_mtu(const struct ib_gid_attr *gid,
 				     const struct smc_rdma_need *need)

@@ -80,9 +80,9 @@ int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *pee
  *
  * Context: process.
  * Return: 0 if the peer is in a subnet of the port's device; 1 if there is a router; or
- * -ENETUNREACH: there is no route; the router's MAC address is not known; the port is not the
- * route's, and the peer is in no subnet of the port's device; or a GID is link-local, and no router
- * forwards its packets.
+ * -ENETUNREACH. The last is returned if there is no route, or the router's MAC address is not
+ * known; if the port is not the route's, and the peer is in no subnet of the port's device; and if
+ * a GID is link-local, because no router forwards its packets.
  */
 int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port *port,
 		     const u8 *peer_gid, u8 *mac);

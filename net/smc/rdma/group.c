@@ -43,12 +43,10 @@
  * silent peers do not occupy all works of the queue.
  */
 #define SMC_GROUPS_WAITING_MAX	WQ_DFL_ACTIVE
-/*
- * How often the deadline is checked: it becomes earlier if the namespace begins to end meanwhile.
- */
+/* How often the deadline is checked: the end of the namespace may make it earlier. */
 #define SMC_GROUP_LOOK		(HZ / 20)
 
-/* A link counts as lost when this many TEST LINK messages in a row had no reply for two seconds. */
+/* A link is lost when this many TEST LINK messages in a row had no reply within two seconds. */
 #define SMC_GROUP_PROBES	3
 /*
  * How long a port may be down before its groups end: about as long as a queue pair repeats what the
@@ -138,10 +136,7 @@ static void smc_rdma_group_terminate_locked(struct smc_rdma_group *group, int er
 		   jiffies + smc_rdma_group_shutdown_timeout(group, in_order));
 	smc_lgr_mark_dead(&group->lgr, err);
 	smc_stream_quarantine(-group->n_quarantined, -group->quarantined_pages);
-	/*
-	 * From now on waits for the peer are in vain, and would delay handshakes and the group's
-	 * end.
-	 */
+	/* Waits for the peer are in vain now, and would delay handshakes and the group's end. */
 	smc_rdma_group_wake(group);
 }
 
@@ -368,9 +363,7 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	smc_lgr_list(&group->lgr, SMC_LGR_NEW);
-	/*
-	 * The device's removal and smc_link_break() find only groups in the list: make up for them.
-	 */
+	/* The device's removal and smc_link_break() end only groups in the list: check for both. */
 	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
 		smc_rdma_group_terminate_locked(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -450,9 +443,10 @@ static void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
 /*
  * Whether a CLC message proves that its sender is the link's peer: it names an RToken that the peer
  * has announced over the link. All else in the message can be guessed. A message without the proof
- * counts as a guess, and too many guesses from the peer's address (@at_address) retire the group. A
- * program that has read CLC messages of the link's ends knows RTokens, but smc_rdma_conn_set_peer()
- * keeps it from the elements of other connections.
+ * counts as a guess. Too many guesses from the peer's address (@at_address) retire the group; after
+ * too many from other addresses, no message from there is accepted. A program that has read CLC
+ * messages of the link's ends knows RTokens, but smc_rdma_conn_set_peer() keeps it from the
+ * elements of other connections.
  */
 static bool smc_rdma_group_is_proven(struct smc_rdma_group *group, const struct smc_clc_r *r,
 				     bool at_address)
@@ -481,8 +475,8 @@ bool smc_rdma_group_confirm(struct smc_rdma_group *group, const struct smc_clc_r
 }
 
 /*
- * Find the group whose link a server's ACCEPT names. With @at_address, search the groups whose peer
- * has the server's address, else only the groups whose peer has another address. Return: as
+ * Find the group whose link a server's ACCEPT names. With @at_address, search only groups whose
+ * peer has the server's address, otherwise only groups whose peer has another address. Return: as
  * smc_rdma_group_find_for_client(), without a reference.
  */
 static struct smc_rdma_group *smc_rdma_group_find_named(struct net *net, u8 version,
@@ -496,9 +490,8 @@ static struct smc_rdma_group *smc_rdma_group_find_named(struct net *net, u8 vers
 	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
 		/*
-		 * If the group exists, the error is another than -ENOENT, for which the DECLINE
-		 * would say that the group is unknown. An in-tree server would then end the group
-		 * with its connections.
+		 * If the group exists, don't return -ENOENT: the DECLINE would say that the group
+		 * is unknown, upon which an in-tree server ends the group with its connections.
 		 */
 		if (!smc_rdma_group_is_with(group, net, SMC_CLIENT, version, peer) ||
 		    group->link->peer.qpn != r->qpn ||

@@ -3,16 +3,16 @@
  * Link groups of SMC-R. All connections between two hosts that were set up in the same direction
  * share a link group (RFC 7609 section 2.2). In this module a group has one link.
  *
- * A program that speaks CLC itself may pose as the kernel of its host or another. Four checks keep
- * it from the link groups of others (see Documentation/design.rst for the reasons):
- * - RToken: an ACCEPT or CONFIRM must name an RMB that the link's peer has announced over the
- *   link (rtoken.h). Otherwise it counts as a guess. Too many guesses from the peer's address
- *   retire the group; too many from elsewhere keep all servers elsewhere out
+ * A program that speaks CLC itself can pose as the kernel of its own host, or of another. These
+ * checks keep it from joining a kernel's link group (Documentation/design.rst gives the reasons):
+ * - RToken: an ACCEPT or CONFIRM must name an RMB that the group's peer has announced over the
+ *   link (rtoken.h). If not, it counts as a guess. Too many guesses from the peer's address retire
+ *   the group; after too many from other addresses, servers at these can't join any more
  *   (smc_rdma_group_is_proven()).
- * - Names: the message must also name the peer id, GID and queue pair of the link's peer.
- * - Element: no other connection may use the one that it names (smc_rdma_conn_set_peer()).
- * - First contact: no confirmed link may lead from the same port to the queue pair that it names,
- *   if that link's peer is at another address (smc_rdma_group_may_lead_to()).
+ * - Names: the message must also have the peer id, GID and queue pair of the group's peer.
+ * - Element: no other connection may use the element it names (smc_rdma_conn_set_peer()).
+ * - First contact: the new link must not lead to a queue pair to which a confirmed link to a peer
+ *   at another address leads (smc_rdma_group_may_lead_to()).
  */
 #ifndef SMC_RDMA_GROUP_H
 #define SMC_RDMA_GROUP_H
@@ -42,9 +42,9 @@ struct smc_rdma_port;
 
 /*
  * Identity of a peer, by which a group is found. Only the address is certain: the rest is from CLC
- * messages, which a program may forge. So a server lets a client join only a group whose peer has
- * the client's address. A client may join a group whose peer has another address than the server,
- * because the server's ACCEPT has to prove that it is at the other end of the link.
+ * messages, which a program may forge. A server chooses a group before the client has proven
+ * anything, so only one whose peer has the client's address. A client chooses a group by the
+ * ACCEPT, which has the proof, so the group's peer may have another address than the server.
  */
 struct smc_rdma_peer {
 	struct in6_addr addr;	/* of the peer's TCP connection, see admin/address.h */

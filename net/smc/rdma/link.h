@@ -18,7 +18,10 @@
 struct smc_rdma_group;
 struct smc_rdma_conn;
 
-/* Limit for messages in flight: the in-tree module posts 48 receives. Each has a bit in a u64. */
+/*
+ * Limit for messages in flight, each of which has a bit in a u64. The in-tree module posts 48
+ * receives.
+ */
 #define SMC_SEND_SLOTS		48
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, if the ring wraps, and the message */
 /* Two more for registrations: one in flight, and one whose queue entry isn't freed yet. */
@@ -53,9 +56,9 @@ struct smc_send_slot {
 	struct smc_link *link;
 	struct smc_rdma_conn *conn;	/* referenced, gets the completion; or NULL */
 	u64 end;			/* position in the stream after this message */
-	u64 covers;			/* slots that this completion frees, one bit each */
+	u64 covers;			/* slots that the completion frees, one bit each */
 	u32 bulk_bytes;			/* bulk bytes that the message reports, or 0 */
-	bool is_bulk_alone;		/* few, and no others were under way before */
+	bool is_bulk_alone;		/* its bulk bytes are few, and had the link alone */
 	u64 posted;			/* time in ns; only with bulk bytes */
 	bool is_unsignaled;
 };

@@ -223,9 +223,7 @@ static int smc_llc_send(struct smc_rdma_group *group, const struct smc_llc_msg *
 	return smc_link_send_llc(group->link, message);
 }
 
-/*
- * Send @msg, wait for the reply, and copy the reply to @msg. @off may cancel the wait, unless NULL.
- */
+/* Send @msg, wait for the reply, and put it into @msg. @off may cancel the wait, unless NULL. */
 static int smc_llc_request_until(struct smc_rdma_group *group, const struct smc_cancel *off,
 				 struct smc_llc_msg *msg)
 {

@@ -18,8 +18,8 @@
 /* Send timeout, for a peer that posts no receives or acknowledges nothing. */
 #define SMC_LINK_TX_TIMEOUT		(30 * HZ)
 /*
- * The limit of bulk bytes falls if a message takes longer than twice the time of one that has the
- * link for itself, and this much more.
+ * The limit of bulk bytes falls if a message takes this much longer than twice the time of one that
+ * has the link for itself.
  */
 #define SMC_BULK_DELAY_NS		(100 * NSEC_PER_USEC)
 
@@ -107,10 +107,7 @@ void smc_link_break(struct smc_link *link, int err)
 		return;
 	WRITE_ONCE(link->broken, true);
 	wake_up_all(&link->slot_wait);
-	/*
-	 * A dead group, which smc_rdma_group_terminate() leaves alone, may wait for its peer's
-	 * answer.
-	 */
+	/* Wake a dead group that waits for its peer: smc_rdma_group_terminate() ignores it. */
 	smc_llc_wake(link->group);
 	smc_rdma_group_terminate(link->group, err);
 }
@@ -338,10 +335,7 @@ static void smc_link_end_bulk(struct smc_link *link, const struct smc_send_slot 
 		return;
 	bulk->bytes -= slot->bulk_bytes;
 	took = ktime_get_ns() - slot->posted;
-	/*
-	 * The value falls at once and rises slowly, because the queue pair may have repeated one
-	 * slow message.
-	 */
+	/* @alone falls at once and rises slowly: the queue pair may have repeated this message. */
 	if (slot->is_bulk_alone)
 		bulk->alone = bulk->alone ? min(took, bulk->alone + bulk->alone / 8) : took;
 	if (took > 2 * bulk->alone + SMC_BULK_DELAY_NS)
@@ -370,9 +364,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 		link->last_sender = conn;
 		WRITE_ONCE(link->shared_at, jiffies);
 	}
-	/*
-	 * Leave slots for signaled messages: their completions free the slots of unsignaled ones.
-	 */
+	/* Keep slots for signaled messages, whose completions free those of unsignaled ones. */
 	slot->is_unsignaled = may_be_unsignaled &&
 			      hweight64(link->free_slots) >= SMC_SEND_SLOTS / 2;
 	slot->conn = slot->is_unsignaled ? NULL : conn;

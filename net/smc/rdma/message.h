@@ -48,9 +48,9 @@ void smc_link_break(struct smc_link *link, int err);
 /**
  * smc_link_get_slot() - take a free send slot
  * @link: link to send on
- * @conn: connection that sends, or NULL for LLC. After -EAGAIN smc_stream_on_tx_room() is called
- *	when it can send; after a slot smc_stream_on_tx_done() when its message completes, unless
- *	that is unsignaled
+ * @conn: connection that sends, or NULL for LLC. It gets smc_stream_on_tx_room() when it can send
+ *	after -EAGAIN, and smc_stream_on_tx_done() when its message completes, unless that is
+ *	unsignaled
  * @bulk_bytes: bytes that the message reports, if they count for the link's limit of bulk bytes, or
  *	0
  * @may_be_unsignaled: the caller needs no completion of the message; false if @bulk_bytes is not 0

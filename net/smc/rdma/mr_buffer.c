@@ -257,7 +257,9 @@ static void smc_mr_buffers_trim(struct work_struct *work)
 
 	mutex_lock(&group->buffers.lock);
 	if (!smc_llc_may_request(group) && !smc_lgr_is_dead(&group->lgr)) {
-		/* If the peer can't be told now, it would keep the keys of memory that is gone. */
+		/*
+		 * The peer can't be told now, and would keep keys of freed memory: try again later.
+		 */
 		queue_delayed_work(smc_link_wq, &group->buffers.trim, SMC_TRIM_RETRY);
 		goto out;
 	}

@@ -37,9 +37,9 @@
 
 /*
  * Limits for the first contacts under way as server. Each has a queue pair, an RMB and a send
- * buffer before its client has proven anything. The owner of an address may have at most as many in
- * a namespace as remain for other owners, and a namespace at most as many on the host as remain for
- * other namespaces.
+ * buffer before its client has proven anything. In a namespace the owner of an address may have at
+ * most as many as remain for other owners. On the host a namespace may have at most as many as
+ * remain for other namespaces.
  */
 #define SMC_FIRST_CONTACTS_PER_NET	128
 #define SMC_FIRST_CONTACTS_MAX	512
@@ -485,8 +485,8 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 
 	WRITE_ONCE(s->alone_until, jiffies + SMC_FIRST_CONTACT_TIMEOUT);
 	/*
-	 * Another host's GID and MAC address may have been in the PROPOSAL: that host must not get
-	 * this link.
+	 * Keep the GID and MAC address to which the link leads: those in the PROPOSAL may be
+	 * another host's, which must not get this link.
 	 */
 	memcpy(group->peer.gid, confirm->r.gid, SMC_GID_LEN);
 	memcpy(group->peer.mac, confirm->r.mac, SMC_MAC_LEN);
