@@ -101,9 +101,9 @@ static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end
 }
 
 /*
- * Return: how many bytes of a publish count as bulk bytes, whose number under way on a link is
- * limited; 0 if the connection has only a request or an answer under way. Such a connection need
- * not wait for that limit, because all connections together have few such bytes.
+ * Return: how many bytes of a publish count for the limit of bulk bytes under way on the link; 0 if
+ * the connection has only a request or an answer under way. Such a connection need not wait for the
+ * limit, because all connections together have few such bytes.
  */
 static u32 smc_rdma_bulk_bytes(const struct smc_stream *st, u64 end)
 {
@@ -170,7 +170,9 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn)
 {
 	conn->rmb.is_quarantined = true;
-	/* The send buffer can be reused if the peer is not known: nothing was posted from it. */
+	/*
+	 * If the peer was never known, nothing was posted from the send buffer: it can be reused.
+	 */
 	conn->sndbuf.is_quarantined = conn->peer_known;
 	smc_rdma_group_quarantine(conn->group, smc_stream_pages(&conn->stream));
 }
@@ -263,7 +265,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_
 	if (rc >= 0) {
 		if (!smc_lgr_is_dead(&group->lgr))
 			return conn;
-		/* If the group ended before xa_alloc_cyclic_bh(), its end missed the connection. */
+		/* A group that died before this has ended its connections: end this one here. */
 		smc_stream_on_lost(st, ENOLINK);
 		smc_stream_put(st);
 		return ERR_PTR(-ENOLINK);

@@ -69,7 +69,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_
  * smc_rdma_conn_alloc_sndbuf() - allocate the send buffer before the peer is known
  * @conn: connection
  * @size_class: wanted size class. If the peer's element turns out smaller than the send buffer,
- *	only that many bytes at the start of the send buffer are used
+ *	only as much of the send buffer is used
  * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.

@@ -61,7 +61,7 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 	}
 }
 
-/* Whether a device can register a whole RMB by one work request, which this module requires. */
+/* Whether a device can register a whole RMB by one work request, as this module requires. */
 static bool smc_rdma_can_register(const struct ib_device_attr *attrs)
 {
 	return (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&

@@ -31,7 +31,7 @@
  */
 #define SMC_GROUP_SPARE		HZ
 
-/* How long a group that ends in order waits for its peer to confirm that it knows of the end. */
+/* How long a group that ends in order waits until its peer has confirmed the end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT		(2 * HZ)
 /*
  * The wait is shorter in two cases. If the namespace ends, the ends of other tenants' namespaces
@@ -56,11 +56,10 @@
 
 /*
  * Limits for the number of groups. A peer can claim to be any number of hosts, and so have any
- * number of groups created, each with a queue pair and memory of its own. So the groups of the
- * owner of an address (or of an IPv6 /64), of a namespace and of the host are limited. Besides, an
- * owner or a namespace has at most as many groups as remain for all others. A group with 16
- * connections or more does not count for its owner: it may be full, as 16 is the lowest limit that
- * a peer may set.
+ * number of groups created, each with a queue pair and memory of its own. So the owner of an
+ * address (or of an IPv6 /64), a namespace and the host have a limit each. Besides, an owner or a
+ * namespace has at most as many groups as remain for all others. A group with 16 connections or
+ * more does not count for its owner: it may be full, as 16 is the lowest limit that a peer may set.
  */
 #define SMC_GROUPS_PER_ADDRESS	256
 #define SMC_GROUPS_PER_NET	2048
@@ -414,7 +413,10 @@ struct smc_rdma_group *smc_rdma_group_find_for_server(struct net *net, u8 versio
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
-		/* A client that claims another host's GID can't name its RMBs in the CONFIRM. */
+		/*
+		 * A client that claims another host's GID can't name that host's RMBs in its
+		 * CONFIRM.
+		 */
 		if (!smc_rdma_group_is_with(group, net, SMC_SERVER, version, peer) ||
 		    group->retired || !ipv6_addr_equal(&group->peer.addr, &peer->addr) ||
 		    !smc_rdma_group_is_at(group, port))

@@ -7,12 +7,12 @@
  * checks keep it from joining a kernel's link group (Documentation/design.rst gives the reasons):
  * - RToken: an ACCEPT or CONFIRM must name an RMB that the group's peer has announced over the
  *   link (rtoken.h). If not, it counts as a guess. Too many guesses from the peer's address retire
- *   the group; after too many from other addresses, servers at these can't join any more
+ *   the group; after too many from other addresses, no server there can join any more
  *   (smc_rdma_group_is_proven()).
  * - Names: the message must also have the peer id, GID and queue pair of the group's peer.
  * - Element: no other connection may use the element it names (smc_rdma_conn_set_peer()).
- * - First contact: the new link must not lead to a queue pair to which a confirmed link to a peer
- *   at another address leads (smc_rdma_group_may_lead_to()).
+ * - First contact: if a confirmed link leads to a peer at another address, no new link may lead to
+ *   the same queue pair (smc_rdma_group_may_lead_to()).
  */
 #ifndef SMC_RDMA_GROUP_H
 #define SMC_RDMA_GROUP_H
@@ -43,8 +43,8 @@ struct smc_rdma_port;
 /*
  * Identity of a peer, by which a group is found. Only the address is certain: the rest is from CLC
  * messages, which a program may forge. A server chooses a group before the client has proven
- * anything, so only one whose peer has the client's address. A client chooses a group by the
- * ACCEPT, which has the proof, so the group's peer may have another address than the server.
+ * anything, so it takes only a group whose peer has the client's address. A client chooses a group
+ * by the ACCEPT, which has the proof, so the group's peer may have another address than the server.
  */
 struct smc_rdma_peer {
 	struct in6_addr addr;	/* of the peer's TCP connection, see admin/address.h */

@@ -94,7 +94,7 @@ struct smc_link_peer {
 struct smc_link_bulk {
 	u32 bytes;		/* under way */
 	u32 limit;		/* no more are posted once @bytes has reached this */
-	u64 alone;		/* ns that a message takes with no others under way; 0: unknown */
+	u64 alone;		/* ns that a message takes if no other is under way; 0: unknown */
 };
 
 /**

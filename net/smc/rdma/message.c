@@ -444,7 +444,7 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 		smc_link_break(link, smc_rdma_group_error_of(wc->status));
 	/*
 	 * Connections that wait come before the connection of this message. If one of them has
-	 * nothing more to send, it leaves the slot to the next one.
+	 * nothing more to send, it leaves the free slot to the next one.
 	 */
 	while ((waiter = smc_link_pop_tx_waiter(link))) {
 		smc_stream_on_tx_room(&waiter->stream);

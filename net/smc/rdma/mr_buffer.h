@@ -82,7 +82,7 @@ void smc_mr_buffers_init(struct smc_mr_buffers *buffers);
 
 /**
  * smc_mr_buffers_alloc() - take an element, allocating and registering a buffer if necessary
- * @group: group whose link is in state RTS, or which is in its first contact
+ * @group: group whose link is in state RTS, or whose first contact is under way
  * @use: RMB or send buffer
  * @size_class: wanted size class; a smaller one is used if memory is short
  * @memcg: control group to charge, or NULL

@@ -193,8 +193,8 @@ static int smc_first_contact_try(struct smc_rdma_setup *s)
 			is_silent = true;
 	}
 	/*
-	 * If a first contact with the peer was silent for too long, don't wait for any other: a
-	 * program could begin one silent first contact after the other.
+	 * If a first contact with the peer was silent for too long, don't wait for any other.
+	 * Otherwise a program could delay this client by one silent first contact after the other.
 	 */
 	if (is_alone && !is_silent)
 		rc = -EAGAIN;
@@ -544,7 +544,7 @@ static int smc_rdma_server_complete(struct smc_path_setup *base,
 	int rc = smc_rdma_server_confirm(smc_rdma_setup_of(base), confirm);
 
 	/*
-	 * On a confirmed link the CONFIRM is the client's last step: the client would not read a
+	 * On an existing link the CONFIRM is the client's last step: the client would not read a
 	 * DECLINE.
 	 */
 	return rc && !base->first_contact ? -EPIPE : rc;
