@@ -40,7 +40,9 @@ static void smc_rdma_device_put(struct smc_rdma_device *dev)
 	kref_put(&dev->users, smc_rdma_device_unused);
 }
 
-/* Handle an event: end or check the groups that it concerns. Context: any; works do the rest. */
+/*
+ * Handle an event: end or check the groups that it concerns. Context: any; works do what may sleep.
+ */
 static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	struct smc_rdma_device *dev = container_of(handler, struct smc_rdma_device, events);
@@ -407,7 +409,7 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 	return -ENODEV;
 }
 
-/* Find a port by the route's device, and by its PNET ID if it has one. Under RCU. */
+/* Find a port by the route's device and, if the device has one, its PNET ID. Under RCU. */
 static int smc_rdma_search_network(struct smc_rdma_need *need, struct smc_rdma_port *port)
 {
 	char wanted[SMC_MAX_PNETID_LEN + 1];

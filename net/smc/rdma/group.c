@@ -446,7 +446,7 @@ static void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
  * Whether a CLC message proves that its sender is the link's peer: it names an RToken that the peer
  * has announced over the link. All else in the message can be guessed. A message without the proof
  * counts as a guess. Too many guesses from the peer's address (@at_address) retire the group; after
- * too many from other addresses, no message from there is accepted. A program that has read CLC
+ * too many from other addresses, no message from those is accepted. A program that has read CLC
  * messages of the link's ends knows RTokens, but smc_rdma_conn_set_peer() keeps it from the
  * elements of other connections.
  */
@@ -693,7 +693,7 @@ int smc_rdma_group_activate(struct smc_rdma_group *group)
 		smc_lgr_activate(&group->lgr);
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
-	/* The setup of the first contact still holds the device. */
+	/* The device's name can be read: the setup of the first contact holds the device. */
 	if (!rc)
 		smc_log(pr_info, net, "%s: new link group with %pI6c",
 			group->link->port.dev->ibdev->name, &group->peer.addr);

@@ -58,7 +58,7 @@ struct smc_send_slot {
 	u64 end;			/* position in the stream after this message */
 	u64 covers;			/* slots that the completion frees, one bit each */
 	u32 bulk_bytes;			/* bulk bytes that the message reports, or 0 */
-	bool is_bulk_alone;		/* its bulk bytes are few, and had the link alone */
+	bool is_bulk_alone;		/* few bulk bytes, and no others under way at the post */
 	u64 posted;			/* time in ns; only with bulk bytes */
 	bool is_unsignaled;
 };
@@ -94,7 +94,7 @@ struct smc_link_peer {
 struct smc_link_bulk {
 	u32 bytes;		/* under way */
 	u32 limit;		/* no more are posted once @bytes has reached this */
-	u64 alone;		/* ns that a message takes if no other is under way; 0: unknown */
+	u64 alone;		/* ns that few bulk bytes take with no others; 0: unknown */
 };
 
 /**

@@ -61,7 +61,7 @@ static bool smc_llc_ends_link(const struct smc_rdma_group *group, const struct s
 	return (msg->flags & SMC_LLC_DELETE_ALL) || msg->delete_link.link == group->link->number;
 }
 
-/* Return: the number of the second link in an ADD LINK. Peers may expect the next number. */
+/* Return: the number of the second link in an ADD LINK: the next one, as peers may expect. */
 static u8 smc_llc_second_link(const struct smc_rdma_group *group)
 {
 	return group->link->number + 1;

@@ -107,7 +107,7 @@ void smc_link_break(struct smc_link *link, int err)
 		return;
 	WRITE_ONCE(link->broken, true);
 	wake_up_all(&link->slot_wait);
-	/* Wake a dead group that waits for its peer: smc_rdma_group_terminate() ignores it. */
+	/* If the group is dead already, nothing else wakes the threads that wait for its peer. */
 	smc_llc_wake(link->group);
 	smc_rdma_group_terminate(link->group, err);
 }
@@ -192,10 +192,9 @@ int smc_link_post_recvs(struct smc_link *link)
 }
 
 /*
- * Handle a received message. It is copied once, before it is checked, because all receives
- * share the overflow area, and a hostile peer may make the device write to that again. Only
- * one CPU at a time polls the completion queue, so each link needs memory for one copy.
- * Context: softirq.
+ * Handle a received message. It is copied once, before it is checked: all receives share the
+ * overflow area, and a hostile peer may make the device write to that area again. Only one CPU at a
+ * time polls the completion queue, so each link needs memory for one copy. Context: softirq.
  */
 static void smc_link_handle_recv(struct smc_link *link, struct smc_recv_slot *slot, u32 len)
 {
@@ -375,7 +374,9 @@ out:
 	return slot;
 }
 
-/* Free the slots that the completion of a signaled message covers, its own among them. */
+/*
+ * Free the slot of a signaled message that has completed, and those of unsignaled ones before it.
+ */
 static void smc_link_free_slots(struct smc_link *link, const struct smc_send_slot *slot)
 {
 	bool llc_starved;

@@ -75,8 +75,8 @@ unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr);
 
 /**
  * smc_mr_buffers_init() - initialise a group's buffer pools, which are empty
- * @buffers: zeroed. If the group is listed, smc_mr_buffers_deregister(), which cancels the works,
- *	must be called before the group is freed
+ * @buffers: zeroed. Before a group that has been listed is freed, smc_mr_buffers_deregister() must
+ *	be called, to cancel the works
  */
 void smc_mr_buffers_init(struct smc_mr_buffers *buffers);
 

@@ -448,7 +448,10 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 								    s->base.memcg)) != -EADDRINUSE,
 				       SMC_ELEMENT_TIMEOUT / 10);
 	while (rc == -EADDRINUSE && time_before(jiffies, until) && !smc_rdma_is_cancelled(s));
-	/* If the group has ended, the element is free but useless. A client can still decline. */
+	/*
+	 * A dead group takes no connection, even if its end has freed the element. A client can
+	 * still decline.
+	 */
 	if (smc_lgr_is_dead(&group->lgr))
 		return -ENOLINK;
 	if (rc != -EADDRINUSE)
