@@ -70,7 +70,7 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 
 /*
  * Split the bytes where they wrap in this end's ring. The writes then don't wrap in the peer's ring
- * either: both sizes are powers of two, and the peer's size is not the smaller one.
+ * either: both sizes are powers of two, and the peer's ring is at least as large.
  */
 static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *conn,
 			    u64 pos, u64 end)
@@ -85,11 +85,11 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
 }
 
 /*
- * Whether the CDC message may be unsignaled, because nothing waits for its completion.
- * A program that sends several messages in a row needs completions: small writes are
- * held back until the last message completes, and a blocked writer may wait for that.
- * Sockets that track when bytes arrive, or how long that takes, need completions, too.
- * A response to bytes from the peer needs none, which saves an interrupt.
+ * Whether the CDC message may be unsignaled, because nothing waits for its completion. A program
+ * that sends several messages in a row needs completions: small writes are held back until the last
+ * message completes, and a blocked writer may wait for the completion. A socket with
+ * SO_TIMESTAMPING or TCP_USER_TIMEOUT needs completions, too. A response to bytes from the peer
+ * needs none, which saves an interrupt.
  */
 static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
 {
@@ -101,8 +101,9 @@ static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end
 }
 
 /*
- * Bytes that wait until the link has few others under way. A connection that has only a request or
- * an answer under way does not wait: all connections together have few such bytes.
+ * Return: how many bytes of a publish count for the limit of bulk bytes under way on the link; 0 if
+ * the connection has only a request or an answer under way. Such a connection need not wait for the
+ * limit, because all connections together have few such bytes.
  */
 static u32 smc_rdma_bulk_bytes(const struct smc_stream *st, u64 end)
 {
@@ -169,7 +170,9 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn)
 {
 	conn->rmb.is_quarantined = true;
-	/* Nothing was posted from the send buffer before the peer was known. */
+	/*
+	 * If the peer was never known, nothing was posted from the send buffer: it can be reused.
+	 */
 	conn->sndbuf.is_quarantined = conn->peer_known;
 	smc_rdma_group_quarantine(conn->group, smc_stream_pages(&conn->stream));
 }
@@ -182,15 +185,18 @@ static void smc_rdma_over(struct smc_stream *st)
 	if (st->sk && !smc_stream_has_parted(st))
 		smc_rdma_conn_quarantine(conn);
 	xa_erase_bh(&conn->group->conns, conn->index);
-	/* smc_rdma_setup_set_peer() may wait for the peer's element of this connection. */
+	/*
+	 * A new connection may wait, in smc_rdma_setup_set_peer(), for the element of the peer that
+	 * this connection has used.
+	 */
 	wake_up_var(&conn->group->conns);
 	smc_lgr_unreserve(&conn->group->lgr);
 	smc_stream_put(st);
 }
 
 /*
- * Return: the bytes at the start of the element that the peer may have written. After a violation
- * these may be more than the peer's cursor says.
+ * Return: how many bytes at the start of the element the peer may have written. After a violation
+ * the peer may have written more than its cursor says.
  */
 static u32 smc_rdma_conn_used(const struct smc_rdma_conn *conn)
 {
@@ -259,7 +265,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_
 	if (rc >= 0) {
 		if (!smc_lgr_is_dead(&group->lgr))
 			return conn;
-		/* If the group ended before xa_alloc_cyclic_bh(), its end missed the connection. */
+		/* A group that died before this has ended its connections: end this one here. */
 		smc_stream_on_lost(st, ENOLINK);
 		smc_stream_put(st);
 		return ERR_PTR(-ENOLINK);
@@ -295,14 +301,16 @@ static bool smc_rdma_conn_was_heard(const struct smc_stream *st)
 }
 
 /*
- * Whether the peer's element is still in use: this end may write to it, or the peer's program may
- * read bytes from it. A reset keeps no program from reading bytes that had arrived. A peer that has
- * never sent anything may have declined late, and has freed the element. After the peer's final
- * flags nothing tells whether its program still reads, so the peer is believed.
+ * Whether the peer's element is still in use. Until this end has sent final flags it is, because
+ * this end may write to it. Afterwards the peer's program may still read bytes that had arrived,
+ * even after a reset, until the peer reports them all as read. There are two exceptions. If the
+ * peer has sent final flags, too, nothing tells whether its program still reads, so the peer is
+ * believed when it names the element again. If this end has reset the connection, and the peer has
+ * never sent anything, the peer may have declined late, and then has freed the element.
  */
 static bool smc_rdma_conn_needs_element(const struct smc_stream *st)
 {
-	/* Pairs with smc_tx_publish(): the end of what was sent is visible, too. */
+	/* Pairs with smc_tx_publish(): along with the final flags, the last tx.sent is visible. */
 	const u8 said = smp_load_acquire(&st->tx.conn_flags) & SMC_CONN_GONE;
 
 	if (!said)
@@ -314,9 +322,9 @@ static bool smc_rdma_conn_needs_element(const struct smc_stream *st)
 }
 
 /*
- * Whether another connection uses a part of the element. Called under the lock of the group's
- * @conns. Each ACCEPT and CONFIRM has an RToken, so a program that has seen one of them can name
- * elements of other connections (RFC 7609 section 3.5.2.2).
+ * Whether another connection uses a part of the element that the peer names. Each ACCEPT and
+ * CONFIRM has an RToken, so a program that has seen one of these messages can name elements of
+ * other connections (RFC 7609 section 3.5.2.2). Called under the lock of the group's @conns.
  */
 static bool smc_rdma_conn_is_used(const struct smc_rdma_conn *conn, const struct smc_clc_r *r,
 				  u64 size)
@@ -422,11 +430,10 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned 
 }
 
 /*
- * Handle a CDC message with an unknown token. Context: softirq. Such messages may have
- * been in flight when this end sent its last message for a connection, at most as many
- * as this end has receives. The peer of a retired group may send more of them, because it
- * may not know that a connection was aborted. Any other peer that sends more violates the
- * protocol.
+ * Handle a CDC message with an unknown token. When this end sends its last message for a
+ * connection, messages of the peer for that connection may be in flight, at most SMC_RECV_SLOTS of
+ * them. The peer of a retired group may send more, because it may not know that a connection was
+ * aborted. Any other peer that sends more violates the protocol. Context: softirq.
  */
 static void smc_rdma_conn_on_unknown_token(struct smc_rdma_group *group)
 {

@@ -27,10 +27,10 @@ struct sk_buff;
  * @peer_index: index of the peer's element in its RMB, from 1
  * @seq: sequence number of the last CDC message sent; protected by @lock
  * @answered: value of stream.rx.received when the last CDC message was sent
- * @waits_as_bulk: @tx_wait is in the list of those that wait for room for bulk bytes; under the
+ * @waits_as_bulk: @tx_wait is in the link's @bulk_waiters, not in its @slot_waiters; under the
  *	link's lock
- * @tx_wait: node in the link's list of connections that wait for a send slot; under the
- *	link's lock
+ * @tx_wait: node in the link's @slot_waiters or @bulk_waiters while the connection waits to send;
+ *	under the link's lock
  */
 struct smc_rdma_conn {
 	struct smc_stream stream;
@@ -54,8 +54,8 @@ struct smc_rdma_conn {
 
 /**
  * smc_rdma_conn_create() - create a connection with its RMB element and alert token
- * @group: group with a reservation and a reference of the caller; the connection takes both over,
- *	and a failure drops them
+ * @group: group in which the caller has a reservation, and to which it has a reference; the
+ *	connection takes both over, and a failure drops them
  * @rmb_class: wanted size class of the RMB element
  * @memcg: control group to charge, or NULL
  *
@@ -68,8 +68,8 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_
 /**
  * smc_rdma_conn_alloc_sndbuf() - allocate the send buffer before the peer is known
  * @conn: connection
- * @size_class: wanted size class. If the send buffer turns out larger than the peer's element, only
- *	its first bytes are used, as many as the element has
+ * @size_class: wanted size class. If the peer's element turns out smaller than the send buffer,
+ *	only as much of the send buffer is used
  * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.
@@ -84,13 +84,13 @@ int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct
  * @sndbuf_class: wanted size class of the send buffer, if there is none yet
  * @memcg: control group to charge, or NULL
  *
- * The peer's first CDC message may have come before this call. Then the caller has to call
- * smc_stream_on_tx_room(), which sends the answer.
+ * At a server, the client's first CDC message may have come before this call, and could not be
+ * answered. So a server calls smc_stream_on_tx_room() afterwards, which sends the answer.
  *
  * Context: process, may sleep.
- * Return: 0; -EPROTO if the peer's values are impossible; -EADDRINUSE if another connection uses
- * the element, and calls wake_up_var() on the group's @conns when it is over; or an error of
- * smc_mr_buffers_alloc().
+ * Return: 0; -EPROTO if the peer's values are impossible; an error of smc_mr_buffers_alloc(); or
+ * -EADDRINUSE if another connection uses the element. When any connection of the group is over,
+ * wake_up_var() is called on the group's @conns.
  */
 int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 sndbuf_class,
 			    struct mem_cgroup *memcg);

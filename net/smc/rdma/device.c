@@ -21,7 +21,10 @@
 #include "log.h"
 #include "path.h"
 
-/* In the order of serial numbers; read under RCU, so that no connection waits for a dump. */
+/*
+ * All devices, in the order of their serial numbers. Read under RCU, so that no connection waits
+ * while a netlink dump walks the list.
+ */
 static LIST_HEAD(smc_rdma_devices);
 static unsigned long smc_rdma_last_serial;
 static DEFINE_SPINLOCK(smc_rdma_devices_lock);	/* protects changes to list and serial */
@@ -37,7 +40,9 @@ static void smc_rdma_device_put(struct smc_rdma_device *dev)
 	kref_put(&dev->users, smc_rdma_device_unused);
 }
 
-/* End the groups that an event concerns. Context: any, because works end them. */
+/*
+ * Handle an event: end or check the groups that it concerns. Context: any; works do what may sleep.
+ */
 static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	struct smc_rdma_device *dev = container_of(handler, struct smc_rdma_device, events);
@@ -58,7 +63,7 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 	}
 }
 
-/* Whether a device can register a whole RMB by one work request, which this module requires. */
+/* Whether a device can register a whole RMB by one work request, as this module requires. */
 static bool smc_rdma_can_register(const struct ib_device_attr *attrs)
 {
 	return (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
@@ -104,7 +109,7 @@ static void smc_rdma_remove(struct ib_device *ibdev, void *client_data)
 	synchronize_rcu();
 
 	ib_unregister_event_handler(&dev->events);
-	/* The device still works until this callback returns, so peers can be told. */
+	/* The device still works until this callback returns, so the groups' peers can be told. */
 	smc_rdma_groups_shutdown_device(dev);
 	/* Links and handshakes hold references; both end in bounded time. */
 	smc_rdma_device_put(dev);
@@ -119,7 +124,7 @@ static struct ib_client smc_rdma_client = {
 	.remove	= smc_rdma_remove,
 };
 
-/* The cached state is current: the RDMA core updates it before it reports an event to clients. */
+/* The cached state is current: the RDMA core updates the cache before it reports an event. */
 bool smc_rdma_port_is_active(struct ib_device *ibdev, u32 num)
 {
 	enum ib_port_state state;
@@ -156,9 +161,9 @@ static bool smc_rdma_is_kind(const struct net_device *dev, const char *kind)
 }
 
 /*
- * Whether an upper device passes packets on unchanged, except for a VLAN tag or a MAC
- * address. RDMA bypasses upper devices, so it would send bytes in plain form that another
- * kind of device would encrypt (macsec) or encapsulate (vxlan).
+ * Whether an upper device passes packets on unchanged, except for a VLAN tag or a MAC address. RDMA
+ * bypasses upper devices: bytes that another kind of device would encrypt (macsec) or encapsulate
+ * (vxlan) would be sent in plain form.
  */
 static bool smc_netdev_is_transparent(const struct net_device *dev)
 {
@@ -229,10 +234,10 @@ static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct sm
 }
 
 /*
- * Whether a GID's network device suits the connection. Without @by_pnet it must be the
- * route's device. With @by_pnet it must be in the same VLAN (RFC 7609 section 3.1), and in
- * the connection's namespace or, if the host's administrator has put the route's device into
- * the PNET table, in the initial namespace.
+ * Whether a GID's network device suits the connection. Without @by_pnet it must be the route's
+ * device. With @by_pnet it must be in the same VLAN (RFC 7609 section 3.1) and in the connection's
+ * namespace. If the host's administrator has put the route's device into the PNET table, it may
+ * also be in the initial namespace.
  */
 static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct smc_rdma_need *need,
 				 bool by_pnet)
@@ -300,8 +305,8 @@ static const struct ib_gid_attr *smc_rdma_choose_gid(struct ib_device *ibdev, u3
 }
 
 /*
- * Whether a port may have GIDs of a network device: the RDMA core gives it those of its own device
- * and of upper devices.
+ * Whether a port may have GIDs of the network device @ndev. The RDMA core gives a port the GIDs of
+ * its own network device, and of that device's upper devices.
  */
 static bool smc_rdma_port_carries(struct ib_device *ibdev, u32 num, struct net_device *ndev)
 {
@@ -321,8 +326,9 @@ static bool smc_rdma_port_fits(struct ib_device *ibdev, u32 num, const struct sm
 }
 
 /*
- * Return: the largest MTU for the whole path, or 0. A RoCE packet that is too large is
- * dropped, as it can't be fragmented. iboe_get_mtu() leaves room for the headers.
+ * Return: the largest MTU for the whole path; 0 if even the smallest one of RDMA is too large. A
+ * RoCE packet that is too large is dropped, as it can't be fragmented. iboe_get_mtu() leaves room
+ * for the headers.
  */
 static enum ib_mtu smc_rdma_path_mtu(const struct ib_gid_attr *gid,
 				     const struct smc_rdma_need *need)
@@ -377,8 +383,8 @@ static bool smc_rdma_port_is_in(const struct ib_device *ibdev, u32 num, const ch
 }
 
 /*
- * Find a port in the network @wanted, or in any network if @wanted is NULL. With @by_pnet, the
- * port's GID may belong to a network device other than the route's.
+ * Find a port with the PNET ID @wanted, or any port if @wanted is NULL. With @by_pnet, the port's
+ * GID may belong to a network device other than the route's.
  */
 static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted, bool by_pnet,
 			   struct smc_rdma_port *port)
@@ -403,7 +409,7 @@ static int smc_rdma_search(const struct smc_rdma_need *need, const char *wanted,
 	return -ENODEV;
 }
 
-/* Find a port by the route's device, and by its PNET ID if it has one. Under RCU. */
+/* Find a port by the route's device and, if the device has one, its PNET ID. Under RCU. */
 static int smc_rdma_search_network(struct smc_rdma_need *need, struct smc_rdma_port *port)
 {
 	char wanted[SMC_MAX_PNETID_LEN + 1];

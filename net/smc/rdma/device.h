@@ -15,8 +15,8 @@ struct smc_path_setup;
  * struct smc_rdma_device - an RDMA device while this module may use it
  * @list: node in the list of all devices
  * @serial: serial number; grows along the list
- * @ibdev: the device; valid while a reference is held
- * @users: reference count; removal waits until all are dropped
+ * @ibdev: the device; valid while a reference to this struct is held
+ * @users: reference count; the device's removal waits until all references are dropped
  * @unused: completed with the last reference
  * @events: handler for events of ports and GIDs
  * @leaving: removal has begun, so no link group may be added
@@ -56,11 +56,11 @@ struct smc_rdma_port {
  * @port: filled on success; release with smc_rdma_port_put()
  *
  * If the route's network device has a PNET ID, an RDMA port with the same PNET ID is used;
- * otherwise the RDMA port of that network device. If a port found by PNET ID has no GID of the
- * route's device, a GID of another network device is used. That device has to be in the same VLAN,
- * and in the connection's namespace or, if the host's administrator has put the route's device into
- * the PNET table, in the initial one. A network device that encrypts or encapsulates packets has no
- * port.
+ * otherwise the RDMA port of that network device. A port found by PNET ID may have no GID of the
+ * route's device. Then a GID of another network device is used, which has to be in the same VLAN
+ * and in the connection's namespace. If the host's administrator has put the route's device into
+ * the PNET table, the other device may also be in the initial namespace. A network device that
+ * encrypts or encapsulates packets has no port.
  *
  * Context: process; doesn't sleep, and sends no command to a device.
  * Return: 0; -EHOSTUNREACH without a route; -ENODEV without a port.
@@ -79,9 +79,10 @@ int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *pee
  * router then says nothing about the port, and the peer has to be in a subnet of the port's device.
  *
  * Context: process.
- * Return: 0 if the peer is in a subnet of the port's device; 1 if there is a router; -ENETUNREACH
- * without a route, if the router's MAC address is not known, or if the peer is in no such subnet or
- * a GID is link-local, which no router forwards.
+ * Return: 0 if the peer is in a subnet of the port's device; 1 if there is a router; or
+ * -ENETUNREACH. The last is returned if there is no route, or the router's MAC address is not
+ * known; if the port is not the route's, and the peer is in no subnet of the port's device; and if
+ * a GID is link-local, because no router forwards its packets.
  */
 int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port *port,
 		     const u8 *peer_gid, u8 *mac);

@@ -26,16 +26,16 @@
 #define SMC_GROUP_IDLE_CLIENT	(610 * HZ)
 
 /*
- * A group may end when memory is short once it has been idle for so long: a program that opens one
- * connection after the other would have opened the next one by then.
+ * How long a group must have been idle before it may end because memory is short. A program that
+ * opens one connection after the other would have opened the next one by then.
  */
 #define SMC_GROUP_SPARE		HZ
 
-/* How long a group that ends in order waits until its peer confirms that it knows of the end. */
+/* How long a group that ends in order waits until its peer has confirmed the end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT		(2 * HZ)
 /*
- * A shorter wait when the namespace ends, for which other tenants' namespaces wait, and when the
- * peer has left, which only has to acknowledge the answer.
+ * The wait is shorter in two cases. If the namespace ends, the ends of other tenants' namespaces
+ * wait for this one. If the peer has left, it only has to acknowledge this end's answer.
  */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT_SHORT	(HZ / 5)
 /*
@@ -43,10 +43,10 @@
  * silent peers do not occupy all works of the queue.
  */
 #define SMC_GROUPS_WAITING_MAX	WQ_DFL_ACTIVE
-/* How often the deadline is checked: the namespace may begin to end meanwhile. */
+/* How often the deadline is checked: the end of the namespace may make it earlier. */
 #define SMC_GROUP_LOOK		(HZ / 20)
 
-/* A link is lost when so many TEST LINK messages in a row had no reply, two seconds for each. */
+/* A link is lost when this many TEST LINK messages in a row had no reply within two seconds. */
 #define SMC_GROUP_PROBES	3
 /*
  * How long a port may be down before its groups end: about as long as a queue pair repeats what the
@@ -56,10 +56,10 @@
 
 /*
  * Limits for the number of groups. A peer can claim to be any number of hosts, and so have any
- * number of groups created, each with a queue pair and memory of its own. So the numbers for the
- * owner of an address, a namespace and the host are limited, and an owner or a namespace has at
- * most as many groups as remain for all others. A group with 16 connections or more does not count
- * for its owner: 16 is the lowest limit that a peer may set.
+ * number of groups created, each with a queue pair and memory of its own. So the owner of an
+ * address (or of an IPv6 /64), a namespace and the host have a limit each. Besides, an owner or a
+ * namespace has at most as many groups as remain for all others. A group with 16 connections or
+ * more does not count for its owner: it may be full, as 16 is the lowest limit that a peer may set.
  */
 #define SMC_GROUPS_PER_ADDRESS	256
 #define SMC_GROUPS_PER_NET	2048
@@ -68,7 +68,8 @@
 
 /*
  * Number of CLC messages that may name a group without a proof. After so many from the peer's
- * address, the group is retired. After so many from other addresses, they can no longer join it.
+ * address, the group is retired. After so many from servers at other addresses, no connection to a
+ * server at another address joins it, with or without a proof.
  */
 #define SMC_GROUP_GUESSES	16
 
@@ -134,13 +135,13 @@ static void smc_rdma_group_terminate_locked(struct smc_rdma_group *group, int er
 		   jiffies + smc_rdma_group_shutdown_timeout(group, in_order));
 	smc_lgr_mark_dead(&group->lgr, err);
 	smc_stream_quarantine(-group->n_quarantined, -group->quarantined_pages);
-	/* From now on waits for the peer are in vain, and delay handshakes and the group's end. */
+	/* Waits for the peer are in vain now, and would delay handshakes and the group's end. */
 	smc_rdma_group_wake(group);
 }
 
 /*
- * End a group in order. If the namespace ends while a group is ending, the group's deadline becomes
- * the earlier one of the other groups in the namespace.
+ * End a group in order. If the group is ending already, only its deadline may change: it becomes
+ * earlier if the peer has left, or if the namespace ends.
  */
 static void smc_rdma_group_shutdown(struct smc_lgr *lgr)
 {
@@ -153,8 +154,8 @@ static void smc_rdma_group_shutdown(struct smc_lgr *lgr)
 }
 
 /*
- * Test a link that is silent. Return: the delay of the next test, in jiffies, or the error of a
- * link that is lost.
+ * Test the link if it is silent. Return: after how many jiffies to test it next, or -ETIMEDOUT if
+ * it is lost.
  */
 static long smc_rdma_group_test_link(struct smc_rdma_group *group)
 {
@@ -178,8 +179,9 @@ static long smc_rdma_group_test_link(struct smc_rdma_group *group)
 }
 
 /*
- * Return: 0 if the port is up; or for how many jiffies the group still waits for it; or -ENETDOWN.
- * smc_rdma_groups_watch_port() has the work run whenever the port has gone down or come back.
+ * Return: 0 if the port is up; if it is down, for how many jiffies the group still waits for it, or
+ * -ENETDOWN after that time. smc_rdma_groups_watch_port() queues the work that calls this whenever
+ * the port has gone down or come back.
  */
 static long smc_rdma_group_look_at_port(struct smc_rdma_group *group)
 {
@@ -299,9 +301,10 @@ static bool smc_rdma_groups_have_room(const struct net *net, enum smc_role role,
 		    smc_address_same_prefix(&group->peer.addr, addr))
 			own++;
 	/*
-	 * The limit for quarantined elements is the host's. Namespaces of other users may have
-	 * other hosts at the same address, so these have shares of their own. But in all of them
-	 * the address may have no more than twice a share, or it would exceed the limit alone.
+	 * The limit for quarantined elements is the host's, and one peer may have a quarter of it.
+	 * A namespace of another user may have another host at the same address, so the elements
+	 * there count separately. But for all namespaces together the address may have at most
+	 * twice that part: otherwise it could exceed the host's limit alone.
 	 */
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
 		if (smc_lgr_is_dead(&group->lgr) ||
@@ -359,7 +362,7 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	smc_lgr_list(&group->lgr, SMC_LGR_NEW);
-	/* Removal of the device, or smc_link_break(), missed the group before it was listed. */
+	/* The device's removal and smc_link_break() end only groups in the list: check for both. */
 	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
 		smc_rdma_group_terminate_locked(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -381,7 +384,7 @@ static bool smc_rdma_group_is_with(const struct smc_rdma_group *group, struct ne
 
 /*
  * Whether the group's link has the local port, GID and VLAN that a new link would have, and no
- * larger packets. Another port may be in another network.
+ * larger MTU. A link at another port may be in another network.
  */
 static bool smc_rdma_group_is_at(const struct smc_rdma_group *group,
 				 const struct smc_rdma_port *port)
@@ -410,7 +413,10 @@ struct smc_rdma_group *smc_rdma_group_find_for_server(struct net *net, u8 versio
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
-		/* A client that claims another host's GID can't reach elements, see design.rst. */
+		/*
+		 * A client that claims another host's GID can't name that host's RMBs in its
+		 * CONFIRM.
+		 */
 		if (!smc_rdma_group_is_with(group, net, SMC_SERVER, version, peer) ||
 		    group->retired || !ipv6_addr_equal(&group->peer.addr, &peer->addr) ||
 		    !smc_rdma_group_is_at(group, port))
@@ -437,10 +443,12 @@ static void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
 }
 
 /*
- * Whether the RMB that a CLC message names is one of the link's peer. Another program, at the
- * peer's address (@at_address) or elsewhere, can guess all that the message says of the link,
- * except the RToken. A program that has seen CLC messages of the link's ends knows an RToken, too,
- * but smc_rdma_conn_set_peer() keeps it from elements of other connections.
+ * Whether a CLC message proves that its sender is the link's peer: it names an RToken that the peer
+ * has announced over the link. All else in the message can be guessed. A message without the proof
+ * counts as a guess. Too many guesses from the peer's address (@at_address) retire the group; after
+ * too many from other addresses, no message from those is accepted. A program that has read CLC
+ * messages of the link's ends knows RTokens, but smc_rdma_conn_set_peer() keeps it from the
+ * elements of other connections.
  */
 static bool smc_rdma_group_is_proven(struct smc_rdma_group *group, const struct smc_clc_r *r,
 				     bool at_address)
@@ -469,8 +477,9 @@ bool smc_rdma_group_confirm(struct smc_rdma_group *group, const struct smc_clc_r
 }
 
 /*
- * Finds the group that a server names, among those with servers at its own address (@at_address)
- * or among the others. Return: as smc_rdma_group_find_for_client(), without a reference.
+ * Find the group whose link a server's ACCEPT names. With @at_address, search only groups whose
+ * peer has the server's address, otherwise only groups whose peer has another address. Return: as
+ * smc_rdma_group_find_for_client(), without a reference.
  */
 static struct smc_rdma_group *smc_rdma_group_find_named(struct net *net, u8 version,
 							const struct smc_rdma_port *port,
@@ -483,8 +492,8 @@ static struct smc_rdma_group *smc_rdma_group_find_named(struct net *net, u8 vers
 	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
 		/*
-		 * If the group exists, the error is not -ENOENT: at a DECLINE for an unknown group,
-		 * an in-tree server would end the group with its connections.
+		 * If the group exists, don't return -ENOENT: the DECLINE would say that the group
+		 * is unknown, upon which an in-tree server ends the group with its connections.
 		 */
 		if (!smc_rdma_group_is_with(group, net, SMC_CLIENT, version, peer) ||
 		    group->link->peer.qpn != r->qpn ||
@@ -511,14 +520,15 @@ struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 versio
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	found = smc_rdma_group_find_named(net, version, port, peer, r, true);
 	/*
-	 * A server may offer a link at all addresses of its host. A group at the server's own
-	 * address, of whatever use, shows that one elsewhere is another server's.
+	 * A server may offer its link at all addresses of its host, so search the groups whose peer
+	 * has another address, too. But if a group at the server's own address has the link's
+	 * names, usable or not, then such a group at another address is another server's.
 	 */
 	if (found == ERR_PTR(-ENOENT))
 		found = smc_rdma_group_find_named(net, version, port, peer, r, false);
 	/*
-	 * The client does not check max_conns: a connection may be over at the server, and not
-	 * here yet.
+	 * The client does not check max_conns: a connection may be over at the server before it is
+	 * over here.
 	 */
 	if (!IS_ERR(found))
 		smc_rdma_group_reserve(found);
@@ -593,7 +603,7 @@ static void smc_rdma_groups_end_most_quarantined(void)
 		n_of_owner_most = n_of_owner;
 	}
 	/*
-	 * Without DELETE LINK: after it, the in-tree module may hang in close() of connections that
+	 * Send no DELETE LINK: after it the in-tree module may hang in close() of connections that
 	 * it has kept open.
 	 */
 	if (most)
@@ -605,7 +615,10 @@ void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages)
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	/* A group that is dead, or ends after this last connection, frees its memory soon. */
+	/*
+	 * Don't count a group that frees its memory soon: it is dead, or ends after this
+	 * connection.
+	 */
 	if (!smc_lgr_is_dead(&group->lgr) && group->lgr.n_conns > 1) {
 		group->n_quarantined++;
 		group->quarantined_pages += pages;
@@ -629,9 +642,10 @@ static bool smc_rdma_group_leads_to(const struct smc_rdma_group *group, const st
 }
 
 /*
- * A queue pair has one other end, so the peer at another address whose link is confirmed keeps
- * @end. A peer at the same address may have booted anew: once its new link is confirmed, the old
- * one gets no more connections. It does not end by that: another program may use the address.
+ * Check that @end is not the end of another peer's link. A queue pair is connected to one other, so
+ * if a confirmed link to a peer at another address leads to @end, @group can't use it. A peer at
+ * the same address may have booted anew: once its new link is confirmed, its old group takes no
+ * more connections. The old group is not ended, because another program may use the address.
  */
 static int smc_rdma_group_claim_end(const struct smc_rdma_group *group,
 				    const struct smc_link_peer *end, bool is_confirmed)
@@ -669,7 +683,7 @@ int smc_rdma_group_activate(struct smc_rdma_group *group)
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	if (group->lgr.state == SMC_LGR_NEW)
-		/* Once more, because others may have been confirmed meanwhile. */
+		/* Check once more: other links may have been confirmed since the last check. */
 		rc = smc_rdma_group_claim_end(group, &group->link->peer, true);
 	if (!rc) {
 		hash_add(smc_rdma_groups_by_gid, &group->by_gid,
@@ -679,7 +693,7 @@ int smc_rdma_group_activate(struct smc_rdma_group *group)
 		smc_lgr_activate(&group->lgr);
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
-	/* The setup of the first contact still holds the device. */
+	/* The device's name can be read: the setup of the first contact holds the device. */
 	if (!rc)
 		smc_log(pr_info, net, "%s: new link group with %pI6c",
 			group->link->port.dev->ibdev->name, &group->peer.addr);
@@ -701,7 +715,7 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
 	if (!smc_lgr_is_dead(&group->lgr))
 		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
 			smc_violation_names[what]);
-	/* However many violations follow, only this one takes the lock of all groups. */
+	/* This takes the lock of all groups for the first violation only, however many follow. */
 	smc_link_break(group->link, ECONNRESET);
 }
 
@@ -731,7 +745,7 @@ int smc_rdma_group_error_of(enum ib_wc_status status)
 	}
 }
 
-/* Whether a group uses a port. A dead group may have released its port. */
+/* Whether a group uses a port. A dead group does not count: it may have released its port. */
 static bool smc_rdma_group_uses_port(const struct smc_rdma_group *group,
 				     const struct smc_rdma_device *dev, u32 port)
 {
@@ -773,7 +787,7 @@ void smc_rdma_groups_watch_port(struct smc_rdma_device *dev, u32 port)
 		if (smc_lgr_is_active(&group->lgr))
 			mod_delayed_work(smc_link_wq, &group->probe, 0);
 		else if (!smc_rdma_port_is_active(dev->ibdev, port))
-			/* The connection of a first contact can still be TCP. */
+			/* End a first contact at once: its connection can still use TCP. */
 			smc_rdma_group_terminate_locked(group, ENETDOWN, false);
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -781,7 +795,7 @@ void smc_rdma_groups_watch_port(struct smc_rdma_device *dev, u32 port)
 
 void smc_rdma_groups_shutdown_device(struct smc_rdma_device *dev)
 {
-	/* A thread that lists a group after this walk of the list sees this, and ends the group. */
+	/* A thread that lists a group after the walk below sees @leaving, and ends the group. */
 	WRITE_ONCE(dev->leaving, true);
 	smc_rdma_groups_terminate_device(dev, SMC_ALL_PORTS, true, NULL);
 }

@@ -2,6 +2,17 @@
 /*
  * Link groups of SMC-R. All connections between two hosts that were set up in the same direction
  * share a link group (RFC 7609 section 2.2). In this module a group has one link.
+ *
+ * A program that speaks CLC itself can pose as the kernel of its own host, or of another. These
+ * checks keep it from joining a kernel's link group (Documentation/design.rst gives the reasons):
+ * - RToken: an ACCEPT or CONFIRM must name an RMB that the group's peer has announced over the
+ *   link (rtoken.h). If not, it counts as a guess. Too many guesses from the peer's address retire
+ *   the group; after too many from other addresses, no server there can join any more
+ *   (smc_rdma_group_is_proven()).
+ * - Names: the message must also have the peer id, GID and queue pair of the group's peer.
+ * - Element: no other connection may use the element it names (smc_rdma_conn_set_peer()).
+ * - First contact: if a confirmed link leads to a peer at another address, no new link may lead to
+ *   the same queue pair (smc_rdma_group_may_lead_to()).
  */
 #ifndef SMC_RDMA_GROUP_H
 #define SMC_RDMA_GROUP_H
@@ -30,10 +41,10 @@ struct smc_rdma_port;
 #define SMC_ALL_PORTS		0	/* ports are numbered from 1 */
 
 /*
- * Identity of a peer, by which a group is found. Only the address is certain: the rest is taken
- * from the peer's CLC messages, which may lie. So a server lets only clients at the address of its
- * peer join a group. A client joins a group with a server at any address, if the server proves that
- * it is at the other end of the link: see smc_rdma_group_find_for_client().
+ * Identity of a peer, by which a group is found. Only the address is certain: the rest is from CLC
+ * messages, which a program may forge. A server chooses a group before the client has proven
+ * anything, so it takes only a group whose peer has the client's address. A client chooses a group
+ * by the ACCEPT, which has the proof, so the group's peer may have another address than the server.
  */
 struct smc_rdma_peer {
 	struct in6_addr addr;	/* of the peer's TCP connection, see admin/address.h */
@@ -45,13 +56,13 @@ struct smc_rdma_peer {
 /**
  * struct smc_rdma_group - a link group
  * @lgr: common part of the groups of both paths
- * @by_gid: entry in the hash table by the peer's GID, once other connections may join
+ * @by_gid: node in the hash table of groups that connections may join, by the peer's GID
  * @role: role of this end at first contact
  * @version: SMC version
  * @release: release of version 2
  * @tell_peer: DELETE LINK is sent when the group ends
  * @shutdown_deadline: time in jiffies until which a dead group may wait for its peer
- * @retired: no connection joins any more, and the group ends after the last one; under
+ * @retired: no connection joins any more, and the group ends with its last connection; under
  *	smc_rdma_lgrs.lock
  * @peer: identity of the peer
  * @peer_os: enum smc_os_type of the peer
@@ -64,10 +75,10 @@ struct smc_rdma_peer {
  *	smc_rdma_lgrs.lock
  * @unknown_tokens: number of CDC messages whose token belongs to no connection of the group; only
  *	the poller of the completion queue changes it
- * @n_guesses: numbers of CLC messages that named the group without a proof, [0] from other
- *	addresses, and [1] from the peer's address; under smc_rdma_lgrs.lock
- * @n_quarantined: number of connections that are over but keep their elements; under
- *	smc_rdma_lgrs.lock
+ * @n_guesses: numbers of CLC messages that named the group without a proof: [1] from the peer's
+ *	address, [0] from other addresses; under smc_rdma_lgrs.lock
+ * @n_quarantined: number of connections that are over, but whose elements are not reused before the
+ *	link ends; under smc_rdma_lgrs.lock
  * @quarantined_pages: pages of the quarantined elements
  * @link: the link
  * @conns: connections by the index in their alert tokens; locked with softirqs off
@@ -75,8 +86,8 @@ struct smc_rdma_peer {
  * @rtokens: RMBs of the peer
  * @buffers: RMBs and send buffers
  * @llc: link layer control
- * @n_unanswered: number of the last TEST LINK messages, in a row, that had no reply; only @probe
- *	uses this and the next two fields
+ * @n_unanswered: number of TEST LINK messages in a row that had no reply; only @probe uses this and
+ *	the next two fields
  * @port_is_down: the port was down when @probe last looked at it
  * @port_down_since: time in jiffies when @probe first found the port down
  * @probe: work that sends TEST LINK on a silent link, and looks at the port
@@ -171,7 +182,7 @@ struct smc_rdma_group *smc_rdma_group_find_for_server(struct net *net, u8 versio
  * @peer: identity of the server that accepts
  * @r: description of the link in the server's ACCEPT
  *
- * The RMB that the server names proves that the link is the server's, see rtoken.h.
+ * The RMB that the server names proves that the link is the server's, see the head of this file.
  *
  * Return: the group with a reference and a reserved connection; an ERR_PTR of -ENOENT if there is
  * no such group; of -ENOLINK if it is retired; or of -EHOSTUNREACH if the group's link is at
@@ -222,8 +233,8 @@ bool smc_rdma_group_is_spare(const struct smc_rdma_group *group);
 bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
 
 /**
- * smc_rdma_group_quarantine() - keep the elements of a connection that is over until the link ends
- * @group: group of the connection; this retires it
+ * smc_rdma_group_quarantine() - keep a connection's elements from being reused until the link ends
+ * @group: group of the connection, which is over; this retires the group
  * @pages: pages of the elements
  *
  * If the host's limits for quarantined elements are exceeded, one group ends: of the owner that has
@@ -235,14 +246,14 @@ bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
 void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages);
 
 /**
- * smc_rdma_group_may_lead_to() - whether a peer may be at the queue pair that it names
+ * smc_rdma_group_may_lead_to() - whether a new group's link may lead to the end that the peer names
  * @group: new group
  * @end: the peer's end of the link, from its CLC message
  *
- * To be asked before the first packet goes there.
+ * Must be called before the first packet is sent to @end.
  *
  * Context: any.
- * Return: 0, or -EHOSTUNREACH if the link of a peer at another address leads there.
+ * Return: 0, or -EHOSTUNREACH if a confirmed link to a peer at another address leads to @end.
  */
 int smc_rdma_group_may_lead_to(const struct smc_rdma_group *group, const struct smc_link_peer *end);
 
@@ -278,7 +289,7 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
  * smc_rdma_group_peer_left() - end a group in order after the peer's DELETE LINK
  * @group: group
  *
- * The end waits until the peer has got the answer.
+ * The end waits until the peer has got the answer to its DELETE LINK.
  *
  * Context: any.
  */
@@ -314,7 +325,7 @@ void smc_rdma_groups_device_failed(struct smc_rdma_device *dev);
  * @dev: device
  * @port: number of the port
  *
- * The groups on a port that is down end, unless it comes back soon. No new connection uses it.
+ * The groups on the port end if it stays down. While it is down, no new connection uses it.
  *
  * Context: any.
  */

@@ -11,7 +11,7 @@
 #include "message.h"
 #include "trace.h"
 
-/* Values in common use, see Documentation/design.rst. */
+/* Attributes of a queue pair: values in common use, see Documentation/design.rst. */
 #define SMC_QP_RETRIES		7
 #define SMC_QP_RNR_RETRIES	7	/* 7 means no limit */
 /* 4.096 us << 15 = 0.13 s; adapters may wait up to four times as long. */
@@ -233,7 +233,7 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
 	memcpy(dgid.raw, peer->gid, sizeof(dgid.raw));
 	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
 	rdma_ah_set_port_num(ah, link->port_num);
-	/* A RoCE v1 GID is link-local, so any hop limit will do. */
+	/* 64 hops for version 2. A RoCE v1 GID is link-local, so any limit will do in version 1. */
 	rdma_ah_set_grh(ah, &dgid, 0, link->gid_index, 64, 0);
 	/* The RDMA core doesn't resolve the MAC address for kernel users. */
 	memcpy(ah->roce.dmac, peer->mac, SMC_MAC_LEN);
@@ -295,8 +295,8 @@ int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access)
 		return rc;
 	}
 	/*
-	 * The device processes the registration after all earlier sends, which a peer that stalls
-	 * delays. Such a peer may recover within this time.
+	 * The device processes the registration after all earlier sends. A peer that stalls delays
+	 * these, but may recover within this time.
 	 */
 	if (!wait_for_completion_timeout(&reg->done, SMC_REGISTER_WAIT))
 		return -ETIMEDOUT;

@@ -18,7 +18,10 @@
 struct smc_rdma_group;
 struct smc_rdma_conn;
 
-/* Limit for messages in flight, one bit of a u64 each: the in-tree module posts 48 receives. */
+/*
+ * Limit for messages in flight, each of which has a bit in a u64. The in-tree module posts 48
+ * receives.
+ */
 #define SMC_SEND_SLOTS		48
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, if the ring wraps, and the message */
 /* Two more for registrations: one in flight, and one whose queue entry isn't freed yet. */
@@ -26,9 +29,9 @@ struct smc_rdma_conn;
 #define SMC_RECV_SLOTS		256
 #define SMC_MESSAGE_LEN		44	/* length of LLC and CDC messages */
 /*
- * The largest publish on a link that several connections use: the messages of one wait behind those
- * of the others. A connection that has the link for itself publishes all that it has at once,
- * because each message costs a completion and, at the peer, an interrupt.
+ * The largest publish on a link that several connections use, because the messages of one wait
+ * behind those of the others. A connection that has the link for itself publishes all that it has
+ * at once: each message costs a completion and, at the peer, an interrupt.
  */
 #define SMC_SHARED_BYTES	SZ_32K
 /* The largest limit of bulk bytes under way on a link. */
@@ -52,10 +55,10 @@ struct smc_send_slot {
 	struct smc_link *link;
 	struct smc_rdma_conn *conn;	/* referenced, gets the completion; or NULL */
 	u64 end;			/* position in the stream after this message */
-	u64 covers;			/* slots that its completion frees, one bit each */
-	u32 bulk_bytes;			/* its part of the link's bulk bytes under way */
-	bool is_bulk_alone;		/* no others were under way when it was posted */
-	u64 posted;			/* time in ns, if it has bulk bytes */
+	u64 covers;			/* slots that the completion frees, one bit each */
+	u32 bulk_bytes;			/* bulk bytes that the message reports, or 0 */
+	bool is_bulk_alone;		/* few bulk bytes, and no others under way at the post */
+	u64 posted;			/* time in ns; only with bulk bytes */
 	bool is_unsignaled;
 };
 
@@ -82,16 +85,17 @@ struct smc_link_peer {
 };
 
 /*
- * The queue pair sends in the order of posts, so bytes of connections that have many under way
- * delay the messages of all others. Their limit follows the time that they take: more than about
- * twice as long as a message that has the link for itself means that they queue.
+ * The queue pair sends in the order of posts, so connections with many bytes under way delay the
+ * messages of all others. Such bytes, called bulk bytes, have a common limit on the link. The limit
+ * adapts to the time that a message takes: if that is more than about twice as long as for a
+ * message that has the link for itself, bulk bytes queue up, and the limit falls.
  */
 struct smc_link_bulk {
 	u32 bytes;		/* under way */
-	const struct smc_rdma_conn *sole;	/* whose they all are, to compare with; or NULL */
-	u32 limit;		/* none are posted while there are as many */
-	u32 least;		/* the limit is no lower */
-	u64 alone;		/* ns that messages take that are alone; 0: unknown */
+	const struct smc_rdma_conn *sole;	/* the connection that has all of them, or NULL */
+	u32 limit;		/* no more are posted once @bytes has reached this */
+	u32 least;		/* the limit does not fall below this */
+	u64 alone;		/* ns that few bulk bytes take with no others; 0: unknown */
 	u64 shrunk_at;		/* time in ns when the limit last shrank */
 };
 
@@ -125,14 +129,15 @@ struct smc_link_bulk {
  * @last_sent: time in jiffies when a signaled message last completed, or was posted while no other
  *	was in flight
  * @stall: work that checks the send timeout; queued while signaled messages are in flight
- * @bulk: bytes under way of connections that have many of them, and their limit
+ * @bulk: bulk bytes under way, and their limit
  * @slot_waiters: connections that wait for a free slot
  * @bulk_waiters: connections that wait until fewer bulk bytes are under way
  * @bulk_is_next: @bulk_waiters come before @slot_waiters next time
- * @turn: the connection that has waited longest, while it is offered what it waited for; NULL if
- *	there is none. A pointer to compare with: the connection may be gone
- * @last_sender: the connection that sent last; a pointer to compare with, like @turn
- * @shared_at: time in jiffies when another connection than before sent
+ * @turn: connection that was taken from the waiting connections and may send now: a slot is kept
+ *	for it, and room for its bulk bytes. NULL if there is none. Only compared with, because the
+ *	connection may be gone
+ * @last_sender: connection that sent last; only compared with, like @turn
+ * @shared_at: time in jiffies when @last_sender last changed
  * @llc_starved: an LLC sender found no free slot
  * @slot_wait: wait queue of LLC senders without a slot, and of smc_link_flush()
  * @send: the send slots

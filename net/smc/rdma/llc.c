@@ -61,7 +61,7 @@ static bool smc_llc_ends_link(const struct smc_rdma_group *group, const struct s
 	return (msg->flags & SMC_LLC_DELETE_ALL) || msg->delete_link.link == group->link->number;
 }
 
-/* Return: the number of the second link in an ADD LINK: the next number, as peers may expect. */
+/* Return: the number of the second link in an ADD LINK: the next one, as peers may expect. */
 static u8 smc_llc_second_link(const struct smc_rdma_group *group)
 {
 	return group->link->number + 1;
@@ -73,7 +73,7 @@ static bool smc_llc_answers_delete_link(const struct smc_rdma_group *group,
 {
 	if (!smc_lgr_is_dead(&group->lgr))
 		return false;
-	/* The reply to smc_llc_take_back_link() may also arrive this late. */
+	/* A late reply to smc_llc_take_back_link() names the second link. */
 	return (msg->flags & SMC_LLC_DELETE_ALL) ||
 	       msg->delete_link.link != smc_llc_second_link(group);
 }
@@ -223,7 +223,7 @@ static int smc_llc_send(struct smc_rdma_group *group, const struct smc_llc_msg *
 	return smc_link_send_llc(group->link, message);
 }
 
-/* Send @msg, wait for the reply, and copy that to @msg. @off may cancel the wait, unless NULL. */
+/* Send @msg, wait for the reply, and put it into @msg. @off may cancel the wait, unless NULL. */
 static int smc_llc_request_until(struct smc_rdma_group *group, const struct smc_cancel *off,
 				 struct smc_llc_msg *msg)
 {
@@ -318,8 +318,8 @@ int smc_llc_confirm_link_reply(struct smc_rdma_group *group)
 }
 
 /*
- * Delete the second link that was offered. A peer that accepted it would wait for the next step of
- * ADD LINK, and the peer's connect() would wait as long.
+ * Delete the second link that was offered. Otherwise a peer that has accepted it would wait for the
+ * next step of ADD LINK, and so would the peer's connect().
  */
 static void smc_llc_take_back_link(struct smc_rdma_group *group)
 {
@@ -353,7 +353,7 @@ void smc_llc_offer_no_second_link(struct smc_rdma_group *group, const struct smc
 	memcpy(msg.add_link.mac, link->port.mac, SMC_MAC_LEN);
 	memcpy(msg.add_link.gid, link->gid, SMC_GID_LEN);
 	rc = smc_llc_request_until(group, off, &msg);
-	/* A peer whose answer was not awaited may still accept the link. */
+	/* If this end stopped waiting for the answer, the peer may still accept the link. */
 	if (rc == -ETIMEDOUT || rc == -ECANCELED ||
 	    (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
 		smc_llc_take_back_link(group);
@@ -366,8 +366,8 @@ bool smc_llc_may_request(const struct smc_rdma_group *group)
 }
 
 /*
- * Send a request about a key, unless one has just timed out: all handshakes that need a new buffer
- * in the group wait for this.
+ * Send a request about a key, unless one has timed out lately: all handshakes that need a new
+ * buffer of the group wait until the request is over.
  */
 static int smc_llc_request_rkey(struct smc_rdma_group *group, struct smc_llc_msg *msg)
 {
@@ -442,7 +442,7 @@ void smc_llc_delete_all(struct smc_rdma_group *group)
 				   smc_rdma_group_time_left(group));
 }
 
-/* Answer a DELETE LINK for no existing link, such as the one of a rejected ADD LINK. */
+/* Answer a DELETE LINK for a link that does not exist, such as the one in a rejected ADD LINK. */
 static int smc_llc_answer_no_link(struct smc_rdma_group *group, const struct smc_llc_msg *request)
 {
 	struct smc_llc_msg msg = *request;
@@ -525,8 +525,8 @@ static void smc_llc_drop_first(struct smc_llc *llc)
 }
 
 /*
- * Answer the peer's requests without blocking: while the peer acknowledges no message, they stay in
- * the queue.
+ * Answer the peer's requests without blocking: while the peer acknowledges no message, its requests
+ * stay in the queue.
  */
 static void smc_llc_answer_all(struct work_struct *work)
 {

@@ -18,7 +18,7 @@
 struct smc_cancel;
 struct smc_rdma_group;
 
-#define SMC_LLC_QUEUE	16	/* requests of a peer waiting for their answer */
+#define SMC_LLC_QUEUE	16	/* limit of the peer's requests that wait for an answer */
 
 struct smc_llc_queued {
 	u8 message[SMC_LLC_LEN];
@@ -123,7 +123,8 @@ int smc_llc_confirm_link_server(struct smc_rdma_group *group, const struct smc_c
  * smc_llc_expect_confirm_link() - prepare for the server's CONFIRM LINK
  * @group: group
  *
- * Must be called before the server can send it; smc_llc_confirm_link_client() follows.
+ * Must be called before the server can send CONFIRM LINK. smc_llc_confirm_link_client() then waits
+ * for it.
  */
 void smc_llc_expect_confirm_link(struct smc_rdma_group *group);
 
@@ -152,9 +153,9 @@ int smc_llc_confirm_link_reply(struct smc_rdma_group *group);
  * @group: group of version 1, or of release 0
  * @off: condition that cancels the wait for the reply
  *
- * Such a client waits for ADD LINK after first contact. This ADD LINK names the existing
- * queue pair, so a client with one adapter rejects the second link. If the client accepts it,
- * DELETE LINK removes it.
+ * Such a client waits for ADD LINK after first contact. This ADD LINK names the existing queue
+ * pair, so a client with one adapter rejects the second link. If the client accepts the second
+ * link, DELETE LINK removes it.
  *
  * Context: process, may sleep up to 2 s for the reply, and up to 2 s for the slot of each
  * message.

@@ -17,7 +17,10 @@
 #define SMC_ALL_SLOTS		GENMASK_ULL(SMC_SEND_SLOTS - 1, 0)
 /* Send timeout, for a peer that posts no receives or acknowledges nothing. */
 #define SMC_LINK_TX_TIMEOUT		(30 * HZ)
-/* Bulk bytes may take so much longer than twice the time of a message that is alone. */
+/*
+ * The limit of bulk bytes falls if a message takes this much longer than twice the time of one that
+ * has the link for itself.
+ */
 #define SMC_BULK_DELAY_NS		(100 * NSEC_PER_USEC)
 /* A message that took longer was not alone on the network, or was repeated. */
 #define SMC_BULK_ALONE_MAX_NS		(10 * NSEC_PER_MSEC)
@@ -106,7 +109,7 @@ void smc_link_break(struct smc_link *link, int err)
 		return;
 	WRITE_ONCE(link->broken, true);
 	wake_up_all(&link->slot_wait);
-	/* The group may be dead already, and wait for its peer's answer. */
+	/* If the group is dead already, nothing else wakes the threads that wait for its peer. */
 	smc_llc_wake(link->group);
 	smc_rdma_group_terminate(link->group, err);
 }
@@ -191,10 +194,9 @@ int smc_link_post_recvs(struct smc_link *link)
 }
 
 /*
- * Handle a received message. It is copied once, before it is checked, because all receives
- * share the overflow area, and a hostile peer may make the device write to that again. Only
- * one CPU at a time polls the completion queue, so each link needs memory for one copy.
- * Context: softirq.
+ * Handle a received message. It is copied once, before it is checked: all receives share the
+ * overflow area, and a hostile peer may make the device write to that area again. Only one CPU at a
+ * time polls the completion queue, so each link needs memory for one copy. Context: softirq.
  */
 static void smc_link_handle_recv(struct smc_link *link, struct smc_recv_slot *slot, u32 len)
 {
@@ -237,9 +239,9 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	WRITE_ONCE(link->last_rx, jiffies);
 	/*
-	 * A write with immediate data also consumes a receive; its length is that of the write. A
-	 * message that invalidates a key does so on the whole device with soft-RoCE, and its sender
-	 * may have tried to hit the RMB of another link.
+	 * Accept only plain messages. A write with immediate data also consumes a receive, and then
+	 * the length is that of the write. With soft-RoCE a message that invalidates a key can do
+	 * so to any key of the device, and its sender may have aimed at the RMB of another link.
 	 */
 	if (wc->opcode != IB_WC_RECV || (wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
 	    wc->byte_len > SMC_LLC_V2_MAX_LEN) {
@@ -247,7 +249,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	smc_link_handle_recv(link, slot, wc->byte_len);
-	/* A peer that broke the protocol finds no more receives. */
+	/* Post no more receives for a peer that broke the protocol. */
 	if (!READ_ONCE(link->broken) && smc_link_post_recv(slot))
 		smc_link_break(link, ECONNRESET);
 }
@@ -270,7 +272,7 @@ static bool smc_link_has_bulk_room(const struct smc_link *link, const struct smc
 	       (link->bulk.sole == conn && !smc_link_is_shared(link));
 }
 
-/* Return: the list in which a connection has to wait, or NULL. Under link->lock. */
+/* Return: the list in which a connection has to wait, or NULL if it may send. Under link->lock. */
 static struct list_head *smc_link_queue_for(struct smc_link *link, const struct smc_rdma_conn *conn,
 					    bool is_bulk)
 {
@@ -288,14 +290,15 @@ static struct list_head *smc_link_queue_for(struct smc_link *link, const struct 
 
 /*
  * Whether a message has to wait; if so, its connection is queued. A connection that waits already
- * keeps its place, unless it now needs only a slot. Under link->lock.
+ * keeps its place. But if it waits for room for bulk bytes, and now needs only a slot, it moves to
+ * the end of @slot_waiters. Under link->lock.
  */
 static bool smc_link_must_wait(struct smc_link *link, struct smc_rdma_conn *conn, bool is_bulk)
 {
 	struct list_head *waiters = smc_link_queue_for(link, conn, is_bulk);
 
 	if (!waiters) {
-		/* Its next message waits behind those of others. */
+		/* The connection's turn is over: its next message waits behind those of others. */
 		if (link->turn == conn)
 			link->turn = NULL;
 		return false;
@@ -330,8 +333,9 @@ static void smc_link_begin_bulk(struct smc_link *link, struct smc_send_slot *slo
 }
 
 /*
- * Give back the bulk bytes of a message that has completed, and adapt the limit. It grows only
- * while connections wait, because otherwise nothing shows that it is too low. Under link->lock.
+ * Count the bulk bytes of a message that has completed as no longer under way, and adapt the limit.
+ * The limit grows only while connections wait for room: nothing else shows that it is too low.
+ * Under link->lock.
  */
 static void smc_link_end_bulk(struct smc_link *link, const struct smc_send_slot *slot)
 {
@@ -342,7 +346,7 @@ static void smc_link_end_bulk(struct smc_link *link, const struct smc_send_slot 
 		return;
 	bulk->bytes -= slot->bulk_bytes;
 	took = ktime_get_ns() - slot->posted;
-	/* Falls at once and rises slowly: one message that was repeated says little. */
+	/* @alone falls at once and rises slowly: the queue pair may have repeated this message. */
 	if (slot->is_bulk_alone)
 		bulk->alone = bulk->alone ? min(took, bulk->alone + bulk->alone / 8) : took;
 	if (took <= 2 * min_t(u64, bulk->alone, SMC_BULK_ALONE_MAX_NS) + SMC_BULK_DELAY_NS) {
@@ -376,7 +380,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 		link->last_sender = conn;
 		WRITE_ONCE(link->shared_at, jiffies);
 	}
-	/* Leave slots for signaled messages: their completions free those of unsignaled ones. */
+	/* Keep slots for signaled messages, whose completions free those of unsignaled ones. */
 	slot->is_unsignaled = may_be_unsignaled &&
 			      hweight64(link->free_slots) >= SMC_SEND_SLOTS / 2;
 	slot->conn = slot->is_unsignaled ? NULL : conn;
@@ -387,7 +391,9 @@ out:
 	return slot;
 }
 
-/* Free the slots that the completion of a signaled message covers, with its own slot. */
+/*
+ * Free the slot of a signaled message that has completed, and those of unsignaled ones before it.
+ */
 static void smc_link_free_slots(struct smc_link *link, const struct smc_send_slot *slot)
 {
 	bool llc_starved;
@@ -414,9 +420,9 @@ static struct smc_rdma_conn *smc_link_first_bulk_waiter(struct smc_link *link)
 }
 
 /*
- * Return: the connection that has waited longest, with a reference, if it can be served now; or
- * NULL. The two lists take turns, so that neither waits until the other is empty. One thread at a
- * time calls this, until it returns NULL.
+ * Return: the next connection to serve, with a reference; NULL if none waits or can be served now.
+ * The two lists take turns, so that the connections in one need not wait until the other is empty.
+ * Only the poller of the completion queue calls this, until it returns NULL.
  */
 static struct smc_rdma_conn *smc_link_pop_tx_waiter(struct smc_link *link)
 {
@@ -448,16 +454,16 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 
 	slot->conn = NULL;
 	/*
-	 * After a failure no slot is freed: the message may be an unsignaled one, whose slot a
-	 * later signaled message covers, too.
+	 * After a failure no slot is freed: the failed message may be an unsignaled one, whose slot
+	 * the completion of a later signaled message covers, too.
 	 */
 	if (wc->status == IB_WC_SUCCESS)
 		smc_link_free_slots(link, slot);
 	else
 		smc_link_break(link, smc_rdma_group_error_of(wc->status));
 	/*
-	 * Connections that wait for a slot come before the connection of this message. A
-	 * connection that has nothing more to send leaves the slot to the next one.
+	 * Connections that wait come before the connection of this message. If one of them has
+	 * nothing more to send, it leaves the free slot to the next one.
 	 */
 	while ((waiter = smc_link_pop_tx_waiter(link))) {
 		smc_stream_on_tx_room(&waiter->stream);
@@ -546,7 +552,9 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 	spin_unlock(&link->lock);
 	if (!rc) {
 		smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_SENDS, 1);
-		/* smc_link_flush() does not wait for the slots of unsignaled messages. */
+		/*
+		 * smc_link_flush() waits for no unsignaled message, so this one may end its wait.
+		 */
 		if (is_unsignaled && wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);
 		return 0;

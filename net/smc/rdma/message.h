@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The messages of a link, LLC and CDC: 44 bytes each, sent by RDMA SEND. */
+/*
+ * The messages of a link, LLC and CDC, sent by RDMA SEND. This end's messages have 44 bytes; LLC
+ * messages of a version 2 peer may be longer.
+ */
 #ifndef SMC_RDMA_MESSAGE_H
 #define SMC_RDMA_MESSAGE_H
 
@@ -45,17 +48,18 @@ void smc_link_break(struct smc_link *link, int err);
 /**
  * smc_link_get_slot() - take a free send slot
  * @link: link to send on
- * @conn: connection; gets smc_stream_on_tx_room() when a slot becomes free after
- *	-EAGAIN, and smc_stream_on_tx_done() when the message completes, unless it is
- *	unsignaled. NULL for LLC
- * @bulk_bytes: bytes to write that count for the link's limit of bytes under way, or 0
- * @may_be_unsignaled: the caller needs no completion of the message; only without @bulk_bytes
+ * @conn: connection that sends, or NULL for LLC. It gets smc_stream_on_tx_room() when it can send
+ *	after -EAGAIN, and smc_stream_on_tx_done() when its message completes, unless that is
+ *	unsignaled
+ * @bulk_bytes: bytes that the message reports, if they count for the link's limit of bulk bytes, or
+ *	0
+ * @may_be_unsignaled: the caller needs no completion of the message; false if @bulk_bytes is not 0
  *
- * Connections that wait for a slot are served in the order in which they began to wait, and so are
- * those that wait for room for bulk bytes.
+ * Connections that wait for a slot are served in the order in which they began to wait. So are the
+ * connections that wait for room for bulk bytes. The two kinds take turns.
  *
  * Context: softirqs off.
- * Return: the slot, -EAGAIN, or -ENOLINK if the link is down.
+ * Return: the slot; -EAGAIN if the caller has to wait; or -ENOLINK if the link is down.
  */
 struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn,
 					u32 bulk_bytes, bool may_be_unsignaled);
@@ -74,8 +78,8 @@ u8 *smc_send_message(const struct smc_send_slot *slot);
 
 /**
  * smc_link_post() - post the message of a slot, after RDMA writes
- * @slot: filled slot; freed by the completion of its message, or of the next signaled
- *	one if it is unsignaled
+ * @slot: filled slot. The completion of its message frees it; if that is unsignaled, the completion
+ *	of the next signaled message does
  * @writes: chain of unsignaled work requests to post before the message, or NULL
  * @last: last work request of the chain
  *

@@ -180,7 +180,7 @@ static int smc_mr_buffer_map(struct smc_link *link, struct smc_mr_buffer *mrb)
 		goto err;
 	}
 	ib_update_fast_reg_key(mrb->mr, (u8)get_random_u32());
-	/* The peer learns this address: replace the default, a kernel address with some devices. */
+	/* The peer learns this address, and the default is a kernel address with some devices. */
 	mrb->mr->iova = (u64)get_random_u32() << PAGE_SHIFT;
 	mrb->rkey = mrb->mr->rkey;
 	mrb->lkey = mrb->mr->lkey;
@@ -257,7 +257,9 @@ static void smc_mr_buffers_trim(struct work_struct *work)
 
 	mutex_lock(&group->buffers.lock);
 	if (!smc_llc_may_request(group) && !smc_lgr_is_dead(&group->lgr)) {
-		/* The peer can't be told now, and would keep the keys of memory that is gone. */
+		/*
+		 * The peer can't be told now, and would keep keys of freed memory: try again later.
+		 */
 		queue_delayed_work(smc_link_wq, &group->buffers.trim, SMC_TRIM_RETRY);
 		goto out;
 	}
@@ -268,7 +270,10 @@ out:
 	mutex_unlock(&group->buffers.lock);
 }
 
-/* End a spare group, so that one DELETE LINK replaces all DELETE RKEYs, or free empty buffers. */
+/*
+ * Free empty buffers. A spare group ends instead, so that one DELETE LINK replaces all DELETE
+ * RKEYs.
+ */
 static void smc_mr_buffers_free_empty(struct work_struct *work)
 {
 	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group,
@@ -293,7 +298,10 @@ unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr)
 	unsigned long pages = is_spare ? SMC_GROUP_PAGES : 0;
 	int use;
 
-	/* A dead group's end frees all. A group in use just now may need its buffers again. */
+	/*
+	 * The end of a dead group frees everything. A group that has just become idle may need its
+	 * buffers again.
+	 */
 	if (smc_lgr_is_dead(lgr) || (smc_lgr_is_idle(lgr) && !is_spare))
 		return 0;
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
@@ -301,7 +309,7 @@ unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr)
 	return pages;
 }
 
-/* A work frees the buffers, because that waits for the device and the peer, which may be slow. */
+/* A work frees the buffers, because freeing them waits for the device and the peer. */
 unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr)
 {
 	struct smc_mr_buffers *buffers = &smc_rdma_group_of(lgr)->buffers;
@@ -321,7 +329,10 @@ void smc_mr_buffers_init(struct smc_mr_buffers *buffers)
 		smc_buffer_pool_init(&buffers->pools[use], &buffers->trim);
 }
 
-/* Free the empty buffers of control groups that are gone: a busy group would accumulate them. */
+/*
+ * Free empty buffers that are charged to removed cgroups: a link group that is always in use would
+ * accumulate them.
+ */
 static void smc_mr_buffers_free_offline(struct smc_rdma_group *group, struct smc_buffer_pool *pool)
 {
 	LIST_HEAD(left);
@@ -331,8 +342,8 @@ static void smc_mr_buffers_free_offline(struct smc_rdma_group *group, struct smc
 }
 
 /*
- * Whether to allocate a buffer. The link has to register an RMB, and the peer to answer CONFIRM
- * RKEY, so memory for an RMB would be in vain while either of them is overdue.
+ * Whether to allocate a buffer. An RMB needs a registration and the peer's answer to CONFIRM RKEY.
+ * While an earlier registration or answer is overdue, memory for another RMB would be in vain.
  */
 static bool smc_mr_buffers_may_add(struct smc_rdma_group *group, const struct smc_buffer_attr *attr)
 {
@@ -344,9 +355,9 @@ static bool smc_mr_buffers_may_add(struct smc_rdma_group *group, const struct sm
 }
 
 /*
- * Take the buffer lock. While a peer is slow to answer, threads that add a buffer, one of each
- * control group, hold the lock for long, one after the other. So a thread that gets the lock after
- * SMC_BUFFERS_WAIT gives up, as do all that have waited as long.
+ * Take the buffer lock. While a peer is slow to answer, the threads that add a buffer (one for each
+ * control group) hold the lock for long, one after the other. So each thread that has waited longer
+ * than SMC_BUFFERS_WAIT gives up, even though it has got the lock.
  * Return: 0 with the lock, or -EBUSY.
  */
 static int smc_mr_buffers_lock(struct smc_rdma_group *group)

@@ -27,8 +27,7 @@ enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_SNDBUF, SMC_N_BUFFER_USES };
  * @sgt: pages of the memory
  * @mr: memory region while the link is up; NULL for a send buffer that needs none,
  *	because it is contiguous for the device
- * @rkey: remote key, for the peer; like @lkey and @iova it stays valid to read after
- *	@mr is gone
+ * @rkey: remote key, for the peer; like @lkey and @iova it may still be read after @mr is gone
  * @lkey: local key
  * @iova: start address for the device and the peer
  * @is_mapped: @sgt is mapped for the device
@@ -45,9 +44,9 @@ struct smc_mr_buffer {
 
 /**
  * struct smc_mr_buffers - the buffers of a group
- * @lock: held while a buffer is registered, announced to the peer or removed, also during the
- *	wait for the peer's reply, so that this happens to one buffer at a time. Elements are
- *	allocated and freed without it
+ * @lock: held while a buffer is registered, announced to the peer or removed, even during the wait
+ *	for the peer's reply. So the device and the peer handle one buffer at a time. Elements are
+ *	allocated and freed without the lock
  * @late: buffer whose registration timed out and may still be under way, or NULL. None of its
  *	elements is in use
  * @pools: the buffers by use; closed when the link ends
@@ -66,8 +65,8 @@ struct smc_mr_buffers {
  * smc_mr_buffers_idle_pages() - count the pages that a group gives back when memory is short
  * @lgr: group
  *
- * A spare group gives back all by its end, and a group with connections its empty buffers. This
- * function and smc_mr_buffers_queue_free() are operations of struct smc_lgr_ops.
+ * A spare group ends and gives back all pages; a group with connections gives back its empty
+ * buffers. This function and smc_mr_buffers_queue_free() are operations of struct smc_lgr_ops.
  *
  * Context: any but hard interrupt.
  */
@@ -76,14 +75,14 @@ unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr);
 
 /**
  * smc_mr_buffers_init() - initialise a group's buffer pools, which are empty
- * @buffers: zeroed; before a group that was listed is freed, smc_mr_buffers_deregister() must be
- *	called, which cancels the works
+ * @buffers: zeroed. Before a group that has been listed is freed, smc_mr_buffers_deregister() must
+ *	be called, to cancel the works
  */
 void smc_mr_buffers_init(struct smc_mr_buffers *buffers);
 
 /**
  * smc_mr_buffers_alloc() - take an element, allocating and registering a buffer if necessary
- * @group: group whose link is in state RTS, or which is in its first contact
+ * @group: group whose link is in state RTS, or whose first contact is under way
  * @use: RMB or send buffer
  * @size_class: wanted size class; a smaller one is used if memory is short
  * @memcg: control group to charge, or NULL
@@ -108,7 +107,7 @@ static inline struct smc_mr_buffer *smc_mr_buffer_of(const struct smc_element *e
  * smc_mr_buffers_register() - register the buffers that were made during first contact
  * @group: group whose link has just reached state RTS
  *
- * CLC messages have told the peer their keys already.
+ * CLC messages have told the peer the keys of these buffers already.
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.

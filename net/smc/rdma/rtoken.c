@@ -15,7 +15,7 @@ void smc_rtokens_init(struct smc_rtokens *rtokens)
 		rtokens->rt[i].addr = SMC_RTOKEN_UNUSED;
 }
 
-/* Return: the index of the RMB, or SMC_RTOKENS. */
+/* Return: the index of the RMB's entry, or SMC_RTOKENS if there is none. */
 static unsigned int smc_rtokens_find(const struct smc_rtokens *rtokens, u32 rkey)
 {
 	unsigned int i;
@@ -27,7 +27,10 @@ static unsigned int smc_rtokens_find(const struct smc_rtokens *rtokens, u32 rkey
 	return i;
 }
 
-/* Return: index of an unused entry, or else of one that was not asked for since the last turn. */
+/*
+ * Return: the index of an unused entry or else, by the clock algorithm, of one that
+ * smc_rtokens_have() has not found since @next last passed it.
+ */
 static unsigned int smc_rtokens_place(struct smc_rtokens *rtokens)
 {
 	unsigned int i;

@@ -22,8 +22,8 @@
  * struct smc_rtokens - the RTokens that the peer has announced
  * @lock: protects the rest; innermost, with interrupts off
  * @next: index in @rt at which the next search for an RToken to forget begins
- * @rt: RKey and address, and whether smc_rtokens_have() has found the entry since such a search
- *	last passed it
+ * @rt: RKey and address, and whether smc_rtokens_have() has found the entry since @next last passed
+ *	it
  */
 struct smc_rtokens {
 	spinlock_t lock;

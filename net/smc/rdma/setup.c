@@ -21,13 +21,14 @@
 #include "wire/size_class.h"
 
 /*
- * How long a server waits for other first contacts with the same peer. Its client waits six seconds
+ * How long a server waits for other first contacts with the same peer. The client waits six seconds
  * for the ACCEPT, and the server's other steps before the ACCEPT take time as well.
  */
 #define SMC_FIRST_CONTACT_TIMEOUT	(3 * HZ)
 /*
- * How long a first contact keeps others with the same peer waiting before its CONFIRM comes. Its
- * client may be a program that withholds the CONFIRM to make other connections of its host use TCP.
+ * How long a first contact whose CONFIRM has not come keeps other first contacts with the same peer
+ * waiting. Its client may be a program that withholds the CONFIRM, to make other connections of its
+ * host use TCP.
  */
 #define SMC_FIRST_CONTACT_ALONE		HZ
 
@@ -36,8 +37,9 @@
 
 /*
  * Limits for the first contacts under way as server. Each has a queue pair, an RMB and a send
- * buffer before its client has proven anything. The owner of an address may have at most as many in
- * a namespace as remain for others, and so may a namespace on the host.
+ * buffer before its client has proven anything. In a namespace the owner of an address may have at
+ * most as many as remain for other owners. On the host a namespace may have at most as many as
+ * remain for other namespaces.
  */
 #define SMC_FIRST_CONTACTS_PER_NET	128
 #define SMC_FIRST_CONTACTS_MAX	512
@@ -49,7 +51,7 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
 /**
  * struct smc_rdma_setup - a connection that is being set up
  * @base: the part that is common to all paths
- * @port: the local port, referenced if its device is set; a client sets it after the ACCEPT
+ * @port: the local port; referenced if @port.dev is set. A client sets it after the ACCEPT
  * @offered_gid: the GID in the PROPOSAL for each version, as client
  * @peer: identity of the peer
  * @gateway: MAC address of the router to the peer, if @is_routed
@@ -86,9 +88,9 @@ static u8 smc_rdma_sndbuf_class(const struct smc_path_setup *base)
 }
 
 /*
- * Offer the port's GID. The removal of a device waits until no thread holds its ports, and this may
- * be a user's thread that gets no processor time. So the port is held only within a read-side
- * section of RCU.
+ * Offer the port's GID. The removal of a device waits until no thread holds a port of it. A user's
+ * thread may get no CPU time for long, so it holds the port only within an RCU read-side section,
+ * for which the removal waits anyway.
  */
 static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 				 struct smc_clc_proposal *p)
@@ -151,8 +153,8 @@ static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_cl
 }
 
 /*
- * Whether two first contacts are with the same peer. They must have the same address, too: a peer
- * at another address may claim any identity, and must not delay this client.
+ * Whether two first contacts are with the same peer. The addresses must be equal, too: a peer at
+ * another address may claim any identity, and must not delay this client.
  */
 static bool smc_first_contact_is_with(const struct smc_rdma_setup *other,
 				      const struct smc_rdma_setup *s)
@@ -191,8 +193,8 @@ static int smc_first_contact_try(struct smc_rdma_setup *s)
 			is_silent = true;
 	}
 	/*
-	 * If a first contact with the peer was silent for too long, don't wait for any other: a
-	 * program could begin one silent first contact after the other.
+	 * If a first contact with the peer was silent for too long, don't wait for any other.
+	 * Otherwise a program could delay this client by one silent first contact after the other.
 	 */
 	if (is_alone && !is_silent)
 		rc = -EAGAIN;
@@ -284,7 +286,10 @@ static void smc_rdma_setup_note_decline(struct smc_path_setup *base, u32 peer_re
 		smc_rdma_note_unreachable(s);
 }
 
-/* Waits that nothing wakes when this becomes true look at it every tenth of a second. */
+/*
+ * Whether the setup is cancelled. Waits that check this are not woken when it becomes true, so they
+ * check it every tenth of a second.
+ */
 static bool smc_rdma_is_cancelled(const struct smc_rdma_setup *s)
 {
 	return s->base.cancel.is_over(s->base.cancel.arg);
@@ -317,7 +322,7 @@ static struct smc_rdma_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 	int rc;
 
 	/*
-	 * First contacts usually end soon. If there are too many, this waits as well, so that hosts
+	 * First contacts usually end soon. If too many are under way, wait as well, so that hosts
 	 * that restart together need not use TCP.
 	 */
 	do
@@ -328,7 +333,7 @@ static struct smc_rdma_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 		return ERR_PTR(rc == -EAGAIN ? -ETIMEDOUT : rc);
 	if (group)
 		return group;
-	/* Another first contact may have ended after the search and before this one began. */
+	/* Search again: another first contact may have ended just before this one began. */
 	group = smc_rdma_server_find(s);
 	if (!group && smc_rdma_is_unreachable(s))
 		group = ERR_PTR(-EHOSTUNREACH);
@@ -433,9 +438,9 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 	int rc;
 
 	/*
-	 * The peer may reuse an element before its old connection's last message arrives here. The
-	 * end of that connection wakes this thread. Its final flags, which also free the element,
-	 * wake nobody, so look every tenth of a second.
+	 * The peer may reuse an element before the last message of the element's old connection
+	 * arrives here. The end of the old connection wakes this thread. The peer's final flags,
+	 * which also free the element, wake nobody, so look every tenth of a second.
 	 */
 	do
 		wait_var_event_timeout(&group->conns,
@@ -443,14 +448,20 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 								    s->base.memcg)) != -EADDRINUSE,
 				       SMC_ELEMENT_TIMEOUT / 10);
 	while (rc == -EADDRINUSE && time_before(jiffies, until) && !smc_rdma_is_cancelled(s));
-	/* The end of the group has freed the element. A client can still decline. */
+	/*
+	 * A dead group takes no connection, even if its end has freed the element. A client can
+	 * still decline.
+	 */
 	if (smc_lgr_is_dead(&group->lgr))
 		return -ENOLINK;
 	if (rc != -EADDRINUSE)
 		return rc;
 	if (smc_rdma_is_cancelled(s))
 		return -ECANCELED;
-	/* A program may have claimed elements of the peer. New connections get another group. */
+	/*
+	 * A program may have claimed elements in the peer's name, so new connections need another
+	 * group.
+	 */
 	if (s->base.role == SMC_CLIENT && ipv6_addr_equal(&group->peer.addr, &s->peer.addr)) {
 		smc_rdma_group_retire(group);
 		return -ENOLINK;
@@ -476,7 +487,10 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	int rc;
 
 	WRITE_ONCE(s->alone_until, jiffies + SMC_FIRST_CONTACT_TIMEOUT);
-	/* If the client posed as another host in its PROPOSAL, that host must not get this link. */
+	/*
+	 * Keep the GID and MAC address to which the link leads: those in the PROPOSAL may be
+	 * another host's, which must not get this link.
+	 */
 	memcpy(group->peer.gid, confirm->r.gid, SMC_GID_LEN);
 	memcpy(group->peer.mac, confirm->r.mac, SMC_MAC_LEN);
 	rc = smc_rdma_link_to_peer(s, confirm) ? :
@@ -500,7 +514,7 @@ static bool smc_rdma_is_at_link(const struct smc_clc_r *r, const struct smc_link
 	return r->qpn == link->peer.qpn && !memcmp(r->gid, link->peer.gid, SMC_GID_LEN);
 }
 
-/* Whether the CONFIRM has the PROPOSAL's peer id. A PROPOSAL of version 2 only has no peer id. */
+/* Whether the CONFIRM has the PROPOSAL's peer id. A PROPOSAL for version 2 alone has no peer id. */
 static bool smc_rdma_is_proposer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
 {
 	if (s->base.version == SMC_VERSION_2 && !memchr_inv(s->peer.id, 0, sizeof(s->peer.id)))
@@ -533,8 +547,8 @@ static int smc_rdma_server_complete(struct smc_path_setup *base,
 	int rc = smc_rdma_server_confirm(smc_rdma_setup_of(base), confirm);
 
 	/*
-	 * Unless a link is to be confirmed, the CONFIRM is the client's last step: the client would
-	 * not read a DECLINE.
+	 * On an existing link the CONFIRM is the client's last step: the client would not read a
+	 * DECLINE.
 	 */
 	return rc && !base->first_contact ? -EPIPE : rc;
 }
@@ -602,9 +616,9 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 
 	/*
-	 * The client, at the address from which the group was created, does not know the group, or
-	 * has retired it. Its host has booted anew, or another program uses the address. So the
-	 * group takes no new connection. If its link is lost, TEST LINK fails and ends the group.
+	 * A client at the address of the group's peer does not know the group, or has retired it.
+	 * Its host has booted anew, or another program uses the address. So the group takes no new
+	 * connection. If its link is lost, TEST LINK fails and ends the group.
 	 */
 	if (base->out_of_sync && s->conn)
 		smc_rdma_group_retire(s->conn->group);

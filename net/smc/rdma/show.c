@@ -187,7 +187,9 @@ static int smc_show_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 	return smc_lgrs_dump(&smc_rdma_lgrs, skb, cb, smc_show_group_with_link);
 }
 
-/* Put the first two ports of a device: user tools know no more. Context: RCU read lock held. */
+/*
+ * Put the first two ports of a device: user-space tools know only two. Context: RCU read lock held.
+ */
 static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device *dev,
 			      bool with_pnet)
 {
