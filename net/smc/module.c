@@ -113,8 +113,8 @@ err_loopback:
 }
 
 /*
- * Sockets hold the module, so none is left. Connections whose sockets are closed may
- * still wait for their peers: they end with their link groups.
+ * Every socket holds the module, so no socket is left. Connections whose sockets are closed
+ * may still wait for their peers; they end with their link groups.
  */
 static void __exit smc_exit(void)
 {

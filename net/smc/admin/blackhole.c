@@ -357,7 +357,7 @@ int smc_blackhole_init_net(struct net *net)
 	return 0;
 }
 
-/* Stops the filter. An entry for a client may still be added, but does not start it again. */
+/* Stops the filter. An entry for a client may still be added, but won't start the filter again. */
 void smc_blackhole_pre_exit_net(struct net *net)
 {
 	struct smc_blackholes *all = smc_net(net)->blackholes;

@@ -26,7 +26,11 @@ struct smc_stats;
  * users who have no handshake under way: see smc_quota_congested().
  */
 #define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
-/* SMC handshakes that were offered earlier may still begin. Each needs a place in a work queue. */
+/*
+ * SMC handshakes that were offered below that limit may still begin, up to
+ * SMC_HANDSHAKES_BEGUN_MAX. Each needs a place in a work queue, and each of the work queues has
+ * SMC_HANDSHAKES_MAX places.
+ */
 #define SMC_HANDSHAKE_QUEUES	2
 #define SMC_HANDSHAKES_BEGUN_MAX	(SMC_HANDSHAKE_QUEUES * SMC_HANDSHAKES_MAX)
 

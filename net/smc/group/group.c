@@ -275,7 +275,7 @@ static unsigned long smc_lgrs_count(struct shrinker *shrinker, struct shrink_con
 	struct smc_lgr *lgr;
 	unsigned long pages = 0;
 
-	/* Reclaim calls this often, so it need not wait for the lock: the next call counts. */
+	/* Reclaim calls this function often: a later call will find the lock free and count. */
 	if (!spin_trylock_bh(&smc_lgr_shrink_lock))
 		return 0;
 	list_for_each_entry(lgr, &smc_lgr_shrink_list, shrink)
@@ -366,6 +366,9 @@ void smc_lgr_kind_init(struct smc_lgr_kind *kind)
 void smc_lgr_kind_exit(struct smc_lgr_kind *kind)
 {
 	smc_lgrs_end_net(&kind->net_exit, NULL, true);
-	/* Until all groups have ended, a namespace that ends must wait for its groups, too. */
+	/*
+	 * Clear the operation only now: until all groups have ended, the end of a namespace must
+	 * find it in order to wait for its groups.
+	 */
 	smc_net_set_exit(kind->path, NULL);
 }

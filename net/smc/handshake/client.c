@@ -70,15 +70,18 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	struct smc_handshake *hs = c->hs;
 	s64 rc;
 
-	/* Bytes that are no CLC message are an error: the server sent them as data. */
+	/* Bytes that are no CLC message are an error: the server's application sent them. */
 	rc = smc_clc_take(hs, c->buf);
-	/* A server or middlebox that does not know SMC may have returned the option of the SYN. */
+	/*
+	 * No CLC message came. Perhaps the server does not know SMC, and it or a middlebox echoed
+	 * the option of the SYN.
+	 */
 	if (rc == -ECONNRESET || hs->timed_out)
 		smc_blackhole_note(smc_net(sock_net(hs->sk)), &hs->blackhole_key,
 				   SMC_BLACKHOLE_NO_ANSWER);
 	if (rc)
 		return rc;
-	/* The server speaks SMC: forget earlier failures, so that another counts as the first. */
+	/* The server speaks SMC: forget its failures, so that the next one counts as the first. */
 	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->blackhole_key);
 	if (hs->reason)
 		return 0;

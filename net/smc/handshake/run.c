@@ -90,7 +90,10 @@ void smc_handshake_run(struct smc_handshake *hs)
 {
 	hs->result = smc_handshake_agree(hs);
 	if (hs->refusal && hs->result == -EBUSY) {
-		/* Has no place in a queue of its namespace, and must not occupy a shared worker. */
+		/*
+		 * The handshake has no place in a queue of its namespace. Do not occupy a worker of
+		 * the shared queue while the user keeps the socket locked.
+		 */
 		queue_delayed_work(smc_handshake_overflow_wq, &hs->work, SMC_SOCK_RETRY);
 		return;
 	}

@@ -114,7 +114,10 @@ static bool smc_ism_group_reserve(struct smc_ism_group *group)
 	return true;
 }
 
-/* Find a group for @peer, or else enter @fresh in the lists and return it, unless it is NULL. */
+/*
+ * Find a group for @peer, and reserve a connection in it. If there is none, enter @fresh in the
+ * lists and return it; @fresh may be NULL.
+ */
 static struct smc_ism_group *smc_ism_group_find_or_list(const struct smc_ism_peer *peer,
 							struct smc_ism_group *fresh)
 {
@@ -182,7 +185,7 @@ static void smc_dmb_release(struct smc_buffer *buffer)
 	kfree(buffer);
 }
 
-/* Free empty DMBs of control groups that are gone: a busy group would accumulate them. */
+/* Free empty DMBs that are charged to removed cgroups: a busy link group would accumulate them. */
 static void smc_ism_group_shrink(struct smc_ism_group *group)
 {
 	LIST_HEAD(left);
@@ -245,8 +248,8 @@ static unsigned long smc_dmbs_give_back(struct smc_lgr *lgr)
 
 	pages = smc_buffer_pool_remove_empty(&smc_ism_group_of(lgr)->dmbs, &empty);
 	/*
-	 * smc_buffer_detach() uses the namespace, which stays: it waits for the end of the group,
-	 * and that end waits for the shrinker's lock, which the caller holds.
+	 * smc_buffer_detach() uses the namespace. The namespace can't end now: its end waits for
+	 * the group's end, which waits for the shrinker's lock, which the caller holds.
 	 */
 	smc_dmbs_detach(&empty);
 	return pages;
