@@ -188,8 +188,8 @@ static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket
 typedef int (*smc_prot_ioctl_t)(struct sock *sk, int cmd, int *value);
 
 /*
- * Replaces the ioctl operation of @prot, which io_uring calls since 6.7. Return: the previous
- * operation; NULL before 6.7.
+ * Replaces @prot's ioctl operation: since 6.7 io_uring calls that operation directly. Return: the
+ * previous operation; NULL before 6.7.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_prot_ioctl_t ioctl)

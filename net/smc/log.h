@@ -7,7 +7,7 @@
 #include <linux/ratelimit.h>
 #include <net/net_namespace.h>
 
-/* Limit of messages of each kind in an interval: peers can cause some kinds at any rate. */
+/* Each kind of message has a limit per interval, because peers can cause some kinds at any rate. */
 #define SMC_LOG_INTERVAL	(60 * HZ)
 #define SMC_LOG_BURST		10
 

@@ -174,7 +174,7 @@ struct smc_path_info {
 	u8 peer_index;
 };
 
-/* Results of a publish other than an error. */
+/* Results of a publish that did not fail. */
 enum smc_publish {
 	SMC_PUBLISH_BEGUN,	/* smc_stream_on_tx_done() follows, unless the path is lost */
 	SMC_PUBLISH_DONE,	/* no call follows: the bytes arrive unless the path is lost */

@@ -259,7 +259,7 @@ void smc_tcp_drop_offered_requests(struct sock *sk)
 	}
 }
 
-/* Called under RCU: the route and its device may go. Return: NULL without a route. */
+/* Called under RCU, which keeps the route and its device. Return: NULL if there is no route. */
 static struct net_device *smc_local_peer_device(const struct sock *sk)
 {
 	const struct dst_entry *dst = rcu_dereference(sk->sk_dst_cache);
@@ -418,7 +418,7 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len)
 		smc_tcp_set_socket(sk, NULL);
 	if (rc < 0)
 		return rc;
-	/* The first bytes of a connection fit into TCP's smallest send buffer. */
+	/* No short write is expected: the bytes fit into TCP's smallest send buffer. */
 	return rc == len ? 0 : -EMSGSIZE;
 }
 

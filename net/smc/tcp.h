@@ -334,7 +334,8 @@ int smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits,
 /**
  * smc_accept_queue_put() - have a connection wait for accept() again
  * @listener: TCP socket
- * @req: request of the connection; the queue gets the caller's references to both
+ * @req: request of the connection; the queue gets the caller's references to @req and to the
+ *	connection
  *
  * If the socket does not listen any more, TCP disconnects the connection and destroys it.
  *

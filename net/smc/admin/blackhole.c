@@ -262,7 +262,7 @@ bool smc_blackhole_has(const struct smc_net *sn, const struct smc_blackhole_key 
 	const struct smc_blackhole *b;
 	bool has;
 
-	/* The common case: no entry at all. */
+	/* In the common case there is no entry of this kind at all. */
 	if (!READ_ONCE(all->n[key->kind]))
 		return false;
 	rcu_read_lock();

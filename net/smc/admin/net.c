@@ -66,7 +66,7 @@ static void smc_net_make_queues(struct work_struct *work)
 
 static bool smc_net_has_queues(const struct smc_net *sn)
 {
-	/* This queue is made last. Pairs with smp_store_release() in smc_net_make_queue(). */
+	/* The last queue is made last. Pairs with smp_store_release() in smc_net_make_queue(). */
 	return smp_load_acquire(&sn->handshake_queues[SMC_HANDSHAKE_QUEUES - 1].wq);
 }
 

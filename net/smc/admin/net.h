@@ -80,7 +80,7 @@ struct smc_net {
 	/* Bytes of all buffers of the namespace, see memory/buffer.h. */
 	atomic_long_t buffer_bytes;
 
-	/* Learnt duration of a stream's first wait, see stream/spin.c; the last writer wins. */
+	/* Learnt duration of a stream's first wait, see stream/spin.c. The last writer wins. */
 	u64 first_wait[SMC_N_PATHS][SMC_N_ROLES];
 };
 

@@ -83,7 +83,7 @@ static int bound_min(int own, int host)
 	return min(own, host);
 }
 
-/* Combines two times of which 0 means never. */
+/* Combines two times. A time of 0 means never. */
 static int bound_time(int own, int host)
 {
 	return min_not_zero(own, host);

@@ -88,8 +88,8 @@ int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len);
  * @hs: handshake of a server that has got no message
  * @reason: diagnosis
  *
- * No DECLINE is sent before a PROPOSAL comes: if the client has not got the SMC option, its
- * application would read the DECLINE as data.
+ * No DECLINE is sent before a PROPOSAL comes: if the SMC option of the SYN-ACK has not reached the
+ * client, the client's application would read the DECLINE as data.
  */
 void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason);
 

@@ -121,7 +121,7 @@ static s64 smc_client_propose(struct smc_client *c)
 	size_t len;
 	s64 rc;
 
-	/* A server with too many handshakes sends a DECLINE without waiting for the PROPOSAL. */
+	/* From now on a DECLINE may come: a server with too many handshakes awaits no PROPOSAL. */
 	hs->owed = true;
 	if (smc_route_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;
@@ -189,8 +189,8 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	int rc;
 
 	/*
-	 * The PROPOSAL was not sent: for lack of memory, and smc_handshake_client() tries again; or
-	 * because the handshake is refused.
+	 * The PROPOSAL was not sent. Either memory was short, and smc_handshake_client() will try
+	 * again; or the handshake is refused.
 	 */
 	if (!hs->client)
 		return false;

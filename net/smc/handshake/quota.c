@@ -57,9 +57,8 @@ static unsigned int smc_quota_hash_uid(kuid_t uid, const void *where)
 /*
  * Hashes the user for whom a socket of @uid in @net counts. A user may have many uids and network
  * namespaces in a user namespace of his own, so the owner of the outermost user namespace below the
- * initial one is the user. Each such user namespace that root owns is a user of its own.
- * In a network namespace of the initial user namespace, which only root can make, each uid is a
- * user.
+ * initial one is the user. Each such user namespace that root owns is a user of its own. In a
+ * network namespace of the initial user namespace, which only root can make, each uid is a user.
  */
 static unsigned int smc_quota_hash_user(const struct net *net, kuid_t uid)
 {
@@ -171,7 +170,7 @@ static bool smc_quota_client_may(const struct smc_net *sn, int user, int peer)
 	return !peer || peer < (left - SMC_QUOTA_RESERVE - user) / 2;
 }
 
-/* Whether the user and the peer may have another handshake, which was offered. */
+/* Whether a handshake that was offered may begin: its user and its peer may have another one. */
 static bool smc_quota_may_begin(const struct smc_net *sn, enum smc_role role,
 				const struct smc_quota *quota)
 {

@@ -45,8 +45,8 @@ void smc_dmbe_unuse(struct smc_dmbe *dmbe)
 }
 
 /*
- * With @nowait a connecting thread performs both ends' handshakes, and must not reclaim memory
- * of the other end's control group.
+ * With @nowait a connecting thread performs the handshakes of both ends, and must not reclaim
+ * memory of the other end's control group.
  */
 static gfp_t smc_ism_gfp(bool nowait)
 {
@@ -97,8 +97,8 @@ void smc_ism_conn_receive(struct smc_ism_conn *conn)
 	struct smc_cdc cdc;
 
 	/*
-	 * Loaded in the opposite order of the stores, so the flags are never
-	 * newer than the bytes.
+	 * Load the words in the opposite order of the peer's stores, so that
+	 * the flags are never newer than the bytes.
 	 */
 	consumer = smp_load_acquire(&control->consumer);
 	/* Pairs with smc_loopback_publish(). */
@@ -204,7 +204,7 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 	conn->dmbe = dmbe;
 	conn->token = get_random_u64();
 	conn->index = dmbe->el.index;
-	conn->link_id = group->link_id;	/* a client replaces it by the server's from the ACCEPT */
+	conn->link_id = group->link_id;	/* a client later sets the server's id, from the ACCEPT */
 	conn->lock_owner = dmbe;
 	smc_dmbe_get(dmbe);
 	INIT_LIST_HEAD(&conn->siblings);

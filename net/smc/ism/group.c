@@ -62,7 +62,10 @@ static void smc_ism_group_trim(struct work_struct *work)
 	smc_dmbs_detach(&idle);
 }
 
-/* Return: 0 for a group that never had an established connection: its server may be malicious. */
+/*
+ * Return: how long to keep an idle group; 0 for a group that never had an established connection,
+ * because its server may be malicious.
+ */
 static unsigned long smc_ism_group_idle_time(const struct smc_lgr *lgr)
 {
 	return READ_ONCE(smc_ism_group_of(lgr)->was_used) ? SMC_ISM_GROUP_IDLE : 0;

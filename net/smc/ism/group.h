@@ -28,8 +28,8 @@ struct smc_ism_peer {
 	struct smc_ism_device *dev;
 	enum smc_role role;		/* of this end at first contact */
 	u8 version;
-	struct smc_clc_ism address;	/* of the peer's device, not its name in messages */
-	u8 eid[SMC_EID_LEN];		/* the agreed EID, which this end has; version 2 */
+	struct smc_clc_ism address;	/* of the peer's device, as smc_ism_device_to() gives it */
+	u8 eid[SMC_EID_LEN];		/* the agreed EID in version 2, otherwise zero */
 };
 
 /**

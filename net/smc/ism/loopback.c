@@ -190,7 +190,7 @@ static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct sm
 		}
 	}
 	spin_unlock_bh(st->lock);
-	/* Publish cursors and flags that waited for the ring. The client may have ended already. */
+	/* Publish cursors and flags that waited for the ring, unless the client has ended. */
 	if (!rc)
 		smc_stream_on_tx_room(st);
 	return rc;

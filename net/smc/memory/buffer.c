@@ -14,7 +14,7 @@
 
 /*
  * Interval of the checks for unused buffers. A buffer that two checks in a row
- * find unused is released. So it stays for a minute at most.
+ * find unused is released, that is, within a minute.
  */
 #define SMC_BUFFER_TRIM_INTERVAL	(30 * HZ)
 
@@ -121,7 +121,7 @@ void smc_buffer_detach(struct smc_buffer *buffer)
 
 static bool smc_buffer_try(struct smc_buffer *buffer, unsigned int n, bool is_virtual)
 {
-	/* Without a control group no group is charged, not even the one of the current thread. */
+	/* Without attr.memcg no control group is charged, not even that of the current thread. */
 	const gfp_t unwanted = buffer->attr.memcg ? 0 : __GFP_ACCOUNT;
 	const gfp_t gfp = (SMC_GFP_CONN & ~unwanted) | __GFP_ZERO;
 

@@ -156,7 +156,8 @@ void smc_buffer_put(struct smc_buffer *buffer);
  * namespace's account
  * @buffer: buffer
  *
- * A peer in another namespace may keep elements in use after this namespace has ended.
+ * Elements may stay in use, and with them the memory. A peer in another namespace may use them even
+ * after the buffer's namespace has ended.
  */
 void smc_buffer_detach(struct smc_buffer *buffer);
 
