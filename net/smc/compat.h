@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All differences between the supported kernel versions. The rest of the module is
- * written for the newest version, and this file adapts older ones to that.
+ * All code that depends on the kernel version. The rest of the module is written for the
+ * newest version, and this file makes it work with the older ones, too.
  */
 #ifndef SMC_COMPAT_H
 #define SMC_COMPAT_H
@@ -137,7 +137,8 @@ static inline bool smc_dma_by_iommu(struct device *dev)
 /*
  * Whether the CPU has to synchronise memory that the device writes to, at @addr. dma_need_sync()
  * may return true for every device behind an IOMMU, although the IOMMU code copies only for
- * untrusted devices. So behind an IOMMU only coherence counts here.
+ * untrusted devices. So behind an IOMMU the answer depends only on whether the device is coherent
+ * with the CPU's caches.
  */
 static inline bool smc_dma_needs_sync(struct device *dev, dma_addr_t addr)
 {
@@ -187,8 +188,8 @@ static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket
 typedef int (*smc_prot_ioctl_t)(struct sock *sk, int cmd, int *value);
 
 /*
- * Replaces the ioctl operation of @prot, which io_uring calls since 6.7. Return: the previous
- * operation; NULL before 6.7.
+ * Replaces @prot's ioctl operation: since 6.7 io_uring calls that operation directly. Return: the
+ * previous operation; NULL before 6.7.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_prot_ioctl_t ioctl)
@@ -205,7 +206,10 @@ static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_pro
 }
 #endif
 
-/* Before 6.5 no message has this flag, even if the kernel defines it: see smc_compat_ops(). */
+/*
+ * Since 6.5 sendfile() sets this flag in its messages. Before that no message has the flag, whether
+ * or not the kernel defines it: see smc_compat_ops().
+ */
 #ifndef MSG_SPLICE_PAGES
 #define MSG_SPLICE_PAGES	0
 #endif

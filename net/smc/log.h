@@ -7,16 +7,16 @@
 #include <linux/ratelimit.h>
 #include <net/net_namespace.h>
 
-/* Limit of messages of each kind in an interval: peers can cause some kinds at any rate. */
+/* Each kind of message has a limit per interval, because peers can cause some kinds at any rate. */
 #define SMC_LOG_INTERVAL	(60 * HZ)
 #define SMC_LOG_BURST		10
 
 /*
  * smc_log() - log an event in @net by @print, which is pr_info or pr_warn
  *
- * The log is the host's, so events in namespaces other than init_net, whose tenants could fill the
- * log, are left out. Each call site has a limit of its own, so that no kind of message suppresses
- * another. Any context.
+ * The log is the host's, and the tenants of other namespaces than init_net could fill it. So only
+ * events in init_net are logged. Each call site has a limit of its own, so that no kind of message
+ * suppresses another. Any context.
  */
 #define smc_log(print, net, fmt, ...)						\
 do {										\

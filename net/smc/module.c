@@ -44,7 +44,7 @@ static void smc_workqueues_exit(void)
 static int __init smc_workqueues_init(void)
 {
 	smc_wq = alloc_workqueue("smc", 0, WQ_MAX_ACTIVE);
-	/* Unbound, because their works take long and are not urgent. */
+	/* These two queues are unbound, because their works take long and are not urgent. */
 	smc_link_wq = alloc_workqueue("smc_link", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_end_wq = alloc_workqueue("smc_end", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_handshake_overflow_wq = alloc_workqueue("smc_overflow", 0, WQ_MAX_ACTIVE);
@@ -113,8 +113,8 @@ err_loopback:
 }
 
 /*
- * Sockets hold the module, so none is left. Connections whose sockets are closed may
- * still wait for their peers: they end with their link groups.
+ * Every socket holds the module, so no socket is left. Connections whose sockets are closed
+ * may still wait for their peers; they end with their link groups.
  */
 static void __exit smc_exit(void)
 {
@@ -129,7 +129,10 @@ static void __exit smc_exit(void)
 	smc_pnet_exit();
 	smc_net_exit();
 	smc_workqueues_exit();
-	/* Wait for timers that ran while they were deleted, and for RCU callbacks. */
+	/*
+	 * Wait for timer functions that were running when their timers were deleted, and for RCU
+	 * callbacks.
+	 */
 	synchronize_rcu();
 	rcu_barrier();
 	smc_loopback_exit();

@@ -29,7 +29,7 @@ struct smc_cdc;
 struct smc_stream;
 
 /**
- * struct smc_cancel - events other than the path's that end a wait of the setup for the peer
+ * struct smc_cancel - events outside the path that end the setup's wait for the peer
  * @wait: wait queue, woken when @is_over may have become true
  * @is_over: whether the wait is to end; called between setting the task's state and sleeping, so it
  *	takes no lock
@@ -95,21 +95,23 @@ struct smc_path_setup {
  * @kind: kind of path, for messages, statistics and diagnosis
  * @waits: the client's steps after the ACCEPT may wait for the peer, or make other threads wait, so
  *	only a worker runs them
- * @diagnosis: diagnosis of an end that can't use the path, whatever the reason; 0 if the diagnosis
- *	depends on the reason that was found first
+ * @diagnosis: diagnosis of an end that has no device for the path, and of a server for which no
+ *	offered version works on the path, whatever the reason. 0: such an end says
+ *	SMC_DIAG_NO_DEVICE_R, and such a server why the newest offered version does not work
  * @setup_size: bytes of the path's structure that begins with struct smc_path_setup; zeroed before
  *	the first step
  * @offer: step of a client before the PROPOSAL: find out whether the path can be offered in
  *	@version. If so, fill in the path's part of @p and return true. The caller may be a user's
- *	thread that then gets no CPU time, so @offer holds nothing afterwards for which others wait.
- * @reach: step of a server after the PROPOSAL: find the device for s->version. After a failure it
- *	may be called again for an older version.
+ *	thread that then gets no CPU time. So on return @offer has released everything that other
+ *	threads could wait for.
+ * @reach: step of a server after the PROPOSAL: find the device for the setup's version. If @reach
+ *	fails, the server may call it again for an older version.
  * @server_reserve: step before the ACCEPT: get a group and an element. Sets @stream and
  *	@first_contact.
  * @describe: fill in the path's part of this end's ACCEPT or CONFIRM.
  * @client_join: step after the ACCEPT, before the CONFIRM. Sets @stream.
- * @server_complete: step after the CONFIRM: make the connection usable. Returns -EPIPE if that
- *	fails when the client already uses the connection, and so would not read a DECLINE.
+ * @server_complete: step after the CONFIRM: make the connection usable. Returns -EPIPE if this
+ *	fails once the client may use the connection: the client would not read a DECLINE any more.
  * @client_complete: step after the CONFIRM: make the connection usable. NULL if there is nothing to
  *	do.
  * @pair: do all steps of version 2 for two ends in one namespace, without messages. Returns false
@@ -121,8 +123,8 @@ struct smc_path_setup {
  *	NULL if there is nothing to learn.
  *
  * All functions are called in process context without a lock. They may sleep, except @offer. A step
- * returns 0 or -errno, which smc_setup_diagnosis() translates for a DECLINE. @end is called in any
- * case.
+ * returns 0 or -errno, which smc_setup_diagnosis() translates for a DECLINE. @end is called after
+ * the last step, whether or not that step succeeded.
  */
 struct smc_path_type {
 	enum smc_path_kind kind;
@@ -172,7 +174,7 @@ struct smc_path_info {
 	u8 peer_index;
 };
 
-/* Results of a publish other than an error. */
+/* Results of a publish that did not fail. */
 enum smc_publish {
 	SMC_PUBLISH_BEGUN,	/* smc_stream_on_tx_done() follows, unless the path is lost */
 	SMC_PUBLISH_DONE,	/* no call follows: the bytes arrive unless the path is lost */
@@ -190,10 +192,10 @@ enum smc_publish {
  * @describe: fill @info, which is zeroed, with the path's description. Called with
  *	st->lock held and softirqs disabled; must not sleep. Returns false if the path is
  *	lost; then the content of @info does not count.
- * @over: release the path's part of a stream to which the peer will not write any more, and from
- *	which nothing will be published. No copy into its tx.ring begins any more; a copy may be
- *	under way, in a read-side section of RCU, unless the application has closed. Called once, in
- *	any context but hard interrupt.
+ * @over: release what the path holds for a stream, once neither the peer writes to the stream nor
+ *	this end publishes any more. No thread begins a copy into the stream's tx.ring any more.
+ *	Unless the application has closed the socket, a copy may still be under way, in an RCU
+ *	read-side critical section. Called once, in any context but hard interrupt.
  * @free: free a stream whose last reference is gone. Called in any context but hard interrupt.
  */
 struct smc_path_ops {

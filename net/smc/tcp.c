@@ -43,8 +43,8 @@ static struct smc_queued smc_queue_begin(const struct request_sock_queue *queue)
 }
 
 /*
- * Called with the queue's lock. Return: true with @at at the first request that fits, or at the
- * end; false if the walk is to go on from @at.
+ * Moves @at to the first request that fits, or to the end. Called with the queue's lock. Return:
+ * false if at->left requests were visited before that; the walk is to go on from @at.
  */
 static bool smc_queue_walk(struct smc_queued *at, smc_accept_queue_fits fits, const void *arg)
 {
@@ -59,9 +59,9 @@ static bool smc_queue_walk(struct smc_queued *at, smc_accept_queue_fits fits, co
 }
 
 /*
- * Called with the listener locked, and with the queue's lock, which is released now and then on a
- * long walk. Meanwhile no request leaves the queue, because the listener is locked, and new
- * requests are added at the end.
+ * Called with the listener locked, and with the queue's lock. A long walk releases the queue's lock
+ * now and then. The place stays valid: while the listener is locked, no request leaves the queue,
+ * and new requests are added at the end.
  */
 static struct smc_queued smc_queue_find(struct request_sock_queue *queue,
 					smc_accept_queue_fits fits, const void *arg)
@@ -104,8 +104,8 @@ bool smc_accept_queue_has(struct sock *listener, smc_accept_queue_fits fits, con
 }
 
 /*
- * Called with the queue's lock. Moves @at to the next request. Return: the request at @at, taken
- * out of the queue; or NULL.
+ * Takes the request at @at out of the queue, and moves @at to the next one. Called with the queue's
+ * lock. Return: the request taken, or NULL if @at is at the end.
  */
 static struct request_sock *smc_queue_remove(struct sock *listener, struct smc_queued *at)
 {
@@ -214,7 +214,10 @@ static bool smc_is_offered_request(struct sock *sk, const struct sock *listener)
 	return req->rsk_listener == listener && inet_rsk(req)->smc_ok;
 }
 
-/* Return: a request of @listener in the bucket that was offered SMC, with a reference; or NULL. */
+/*
+ * Searches a bucket of TCP's hash table. Return: a request of @listener whose SYN-ACK offered SMC,
+ * with a reference; or NULL.
+ */
 static struct request_sock *smc_offered_request(struct inet_hashinfo *table, unsigned int bucket,
 						const struct sock *listener)
 {
@@ -256,7 +259,7 @@ void smc_tcp_drop_offered_requests(struct sock *sk)
 	}
 }
 
-/* Called under RCU: the route and its device may go. Return: NULL without a route. */
+/* Called under RCU, which keeps the route and its device. Return: NULL if there is no route. */
 static struct net_device *smc_local_peer_device(const struct sock *sk)
 {
 	const struct dst_entry *dst = rcu_dereference(sk->sk_dst_cache);
@@ -314,7 +317,7 @@ struct sock *smc_local_peer_find(const struct sock *sk)
 	rcu_read_unlock();
 	if (!peer || sk_fullsock(peer))
 		return peer;
-	/* A TIME_WAIT sock of an earlier connection, or a request. */
+	/* Not the peer's socket, but a TIME_WAIT sock of an earlier connection, or a request. */
 	sock_gen_put(peer);
 	return NULL;
 }
@@ -355,7 +358,7 @@ int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len)
 	return -EPROTO;
 }
 
-/* Called by tcp_read_sock(): drops at most desc->count bytes, and subtracts them from it. */
+/* Called by tcp_read_sock(). Drops at most desc->count bytes, and subtracts that number from it. */
 static int smc_tcp_skip(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
 			size_t len)
 {
@@ -415,7 +418,7 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len)
 		smc_tcp_set_socket(sk, NULL);
 	if (rc < 0)
 		return rc;
-	/* The first bytes of a connection fit into TCP's smallest send buffer. */
+	/* No short write is expected: the bytes fit into TCP's smallest send buffer. */
 	return rc == len ? 0 : -EMSGSIZE;
 }
 
@@ -446,8 +449,8 @@ void smc_tcp_reset(struct sock *sk)
 
 /*
  * Sends a segment with an old sequence number, which the peer acknowledges. TCP's own function for
- * this is not exported. The function that sends an acknowledgement can be called instead: it takes
- * the sequence number from snd_nxt.
+ * this is not exported. So this function sends an acknowledgement, whose sequence number TCP takes
+ * from snd_nxt, while snd_nxt is set back.
  */
 bool smc_tcp_probe(struct sock *sk)
 {

@@ -5,9 +5,9 @@
  * kernel.
  *
  * Connections that wait for accept() are in TCP's accept queue. The queue counts against the
- * backlog, and ss shows it, so SMC's connections wait there, too. TCP's accept() looks at the queue
- * twice with the listener locked, and takes the first connection. So no thread takes a connection
- * out of the queue without that lock.
+ * backlog, and ss shows it, so SMC's connections wait there, too. TCP's accept() locks the
+ * listener, looks whether the queue is empty, and if not, takes the first connection without
+ * looking again. So no thread may take a connection out of the queue without the listener's lock.
  */
 #ifndef SMC_TCP_H
 #define SMC_TCP_H
@@ -19,8 +19,8 @@
 #include "compat.h"
 
 /*
- * Whether this end offers SMC: a client by the option in its SYN, a listener if it ever did so in a
- * SYN-ACK.
+ * Whether this end offers SMC. A client does so in its SYN. A listener counts as offering SMC once
+ * it has sent the SMC option in a SYN-ACK.
  */
 static inline bool smc_tcp_offers(const struct sock *sk)
 {
@@ -145,8 +145,8 @@ static inline u8 smc_tcp_defer_accept(const struct sock *sk)
 }
 
 /*
- * Whether TCP_REPAIR, or keys for TCP-MD5 or TCP-AO, change the bytes or the packets. The caller
- * holds the socket lock.
+ * Whether the socket is in the mode TCP_REPAIR, or has keys for TCP-MD5 or TCP-AO. SMC can do
+ * neither. The caller holds the socket lock.
  */
 static inline bool smc_tcp_is_altered(const struct sock *sk)
 {
@@ -291,9 +291,9 @@ static inline bool smc_accept_queue_is_half_full(const struct sock *listener)
  * @fits: tells which connections fit
  * @arg: passed to @fits
  *
- * Looks only at the first few thousand connections, and finds a later one once these have left the
- * queue. The listener's work takes the new ones out, and reports each of them when it is ready.
- * accept() takes the others, and calls this function each time.
+ * Looks only at the first few thousand connections. A connection behind them is found later: the
+ * listener's work takes new connections out of the queue, accept() takes ready ones, and both then
+ * call this function again.
  *
  * Context: any, without the lock of a connection that waits.
  */
@@ -302,7 +302,8 @@ bool smc_accept_queue_has(struct sock *listener, smc_accept_queue_fits fits, con
 /**
  * smc_accept_queue_take() - take the first connection that fits
  * @listener: TCP socket, locked
- * @fits: tells which connections fit: none whose SYN-ACK is not acknowledged yet (Fast Open)
+ * @fits: tells which connections fit; must refuse a connection whose SYN-ACK is not acknowledged
+ *	yet (Fast Open)
  * @arg: passed to @fits
  *
  * Return: TCP's request of the connection, with a reference to the request and to the connection,
@@ -320,9 +321,9 @@ struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_que
  * @reqs: gets TCP's requests of the connections, as smc_accept_queue_take() returns them
  * @most: number of places in @reqs
  *
- * The function holds the listener's spinlock, and does not own the socket lock. A thread that owns
- * the socket lock may get no processor time, and the listener's user would wait for it. The
- * function looks only at the first few thousand connections, as smc_accept_queue_has() does.
+ * The function holds only the listener's spinlock. If it owned the socket lock, and its thread then
+ * got no processor time, the listener's user would have to wait for that thread. The function looks
+ * only at the first few thousand connections, as smc_accept_queue_has() does.
  *
  * Context: process.
  * Return: number of connections that were taken, or -EAGAIN if a user has the listener locked.
@@ -333,7 +334,8 @@ int smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits,
 /**
  * smc_accept_queue_put() - have a connection wait for accept() again
  * @listener: TCP socket
- * @req: request of the connection; the queue gets both references
+ * @req: request of the connection; the queue gets the caller's references to @req and to the
+ *	connection
  *
  * If the socket does not listen any more, TCP disconnects the connection and destroys it.
  *

@@ -4,8 +4,8 @@
  * the kernel's own smc module has as well have the same names and fields here, so that scripts work
  * with either module.
  *
- * Pointers tell the events of different objects apart. The socket is TCP's sock, as in the events
- * "tcp" and "sock".
+ * Pointers tell the events of different objects apart. For a socket the pointer is that to TCP's
+ * sock, as in the events "tcp" and "sock".
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM smc
@@ -82,9 +82,9 @@ DEFINE_EVENT(smc_msg_event, smc_rx_recvmsg,
 	TP_PROTO(const struct smc_stream *st, size_t len), TP_ARGS(st, len));
 
 /*
- * An event of a link. "state" is the state of the link group (enum smc_lgr_state) when the link
- * goes down, and the new state of the queue pair (enum ib_qp_state) when that changes. The device
- * may be renamed at any time, so the size of its name is fixed.
+ * An event of a link. In smcr_link_down "state" is the state of the link group (enum
+ * smc_lgr_state); in smcr_link_state it is the new state of the queue pair (enum ib_qp_state). The
+ * device may be renamed at any time, so the size of its name is fixed.
  */
 DECLARE_EVENT_CLASS(smcr_link_event,
 	TP_PROTO(const struct smc_link *link, int state, void *location),
@@ -118,8 +118,9 @@ DEFINE_EVENT(smcr_link_event, smcr_link_state,
 	TP_ARGS(link, state, location));
 
 /*
- * A link group gets another state. "err" is the error that its connections get. A dead group may
- * outlive its namespace, but the state of a dead group does not change any more.
+ * A link group gets another state. "err" is the error that its connections get. The group's
+ * namespace still exists: only a dead group can outlive it, and a dead group's state does not
+ * change.
  */
 TRACE_EVENT(smc_lgr_state,
 	TP_PROTO(const struct smc_lgr *lgr, int state), TP_ARGS(lgr, state),

@@ -262,7 +262,7 @@ bool smc_blackhole_has(const struct smc_net *sn, const struct smc_blackhole_key 
 	const struct smc_blackhole *b;
 	bool has;
 
-	/* The common case: no entry at all. */
+	/* In the common case there is no entry of this kind at all. */
 	if (!READ_ONCE(all->n[key->kind]))
 		return false;
 	rcu_read_lock();
@@ -357,7 +357,7 @@ int smc_blackhole_init_net(struct net *net)
 	return 0;
 }
 
-/* Stops the filter. An entry for a client may still be added, but does not start it again. */
+/* Stops the filter. An entry for a client may still be added, but won't start the filter again. */
 void smc_blackhole_pre_exit_net(struct net *net)
 {
 	struct smc_blackholes *all = smc_net(net)->blackholes;

@@ -8,7 +8,7 @@
 struct net;
 
 /**
- * smc_identity_init() - choose a secret from which peer ids are made, at each load of the module
+ * smc_identity_init() - choose the secret from which peer ids are made until the module is unloaded
  */
 void smc_identity_init(void);
 

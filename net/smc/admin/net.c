@@ -27,17 +27,17 @@ static void smc_net_destroy_queues(const struct smc_net *sn)
 }
 
 /*
- * Works of listeners that run on a CPU at a time. They wait for nobody but for a socket lock, so
- * more would only occupy workers of the host.
+ * Limit of listeners' works that run on one CPU at the same time. The works do not wait for peers,
+ * so more of them would only occupy workers of the host.
  */
 #define SMC_ACCEPT_WORKS	16
 
 /*
  * Makes a work queue that is bound to CPUs: the steps of an SMC handshake are short, and faster on
- * the CPU where its packets arrive. All bound queues of the host share each CPU's workers, and a
- * user can make works of these queues use much of a CPU's time: by many connections, or in a
- * handshake by a control group whose memory is hard to reclaim. WQ_CPU_INTENSIVE lets other works
- * start meanwhile.
+ * the CPU where its packets arrive. All bound queues of the host share each CPU's workers. A user
+ * can make the works of this queue use much of a CPU's time: by many connections, or by a control
+ * group whose memory is hard to reclaim. WQ_CPU_INTENSIVE lets the works of other queues start
+ * meanwhile.
  */
 static int smc_net_make_queue(struct workqueue_struct **queue, const char *name, int max_active)
 {
@@ -66,7 +66,7 @@ static void smc_net_make_queues(struct work_struct *work)
 
 static bool smc_net_has_queues(const struct smc_net *sn)
 {
-	/* This queue is made last. Pairs with smp_store_release() in smc_net_make_queue(). */
+	/* The last queue is made last. Pairs with smp_store_release() in smc_net_make_queue(). */
 	return smp_load_acquire(&sn->handshake_queues[SMC_HANDSHAKE_QUEUES - 1].wq);
 }
 
@@ -86,7 +86,7 @@ static int __net_init smc_net_init_net(struct net *net)
 	struct smc_net *sn = smc_net(net);
 	int kind, err;
 
-	/* TCP's callbacks use this in softirqs. An entry is charged to its socket's cgroup. */
+	/* TCP's callbacks use @socks in softirqs. An entry is charged to its socket's cgroup. */
 	xa_init_flags(&sn->socks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	INIT_WORK(&sn->make_queues, smc_net_make_queues);
 	for (kind = 0; kind < SMC_N_PATHS; kind++)

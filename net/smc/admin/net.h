@@ -26,7 +26,11 @@ struct smc_stats;
  * users who have no handshake under way: see smc_quota_congested().
  */
 #define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
-/* SMC handshakes that were offered earlier may still begin. Each needs a place in a work queue. */
+/*
+ * SMC handshakes that were offered below that limit may still begin, up to
+ * SMC_HANDSHAKES_BEGUN_MAX. Each needs a place in a work queue, and each of the work queues has
+ * SMC_HANDSHAKES_MAX places.
+ */
 #define SMC_HANDSHAKE_QUEUES	2
 #define SMC_HANDSHAKES_BEGUN_MAX	(SMC_HANDSHAKE_QUEUES * SMC_HANDSHAKES_MAX)
 
@@ -76,7 +80,7 @@ struct smc_net {
 	/* Bytes of all buffers of the namespace, see memory/buffer.h. */
 	atomic_long_t buffer_bytes;
 
-	/* Learnt duration of a stream's first wait, see stream/spin.c; the last writer wins. */
+	/* Learnt duration of a stream's first wait, see stream/spin.c. The last writer wins. */
 	u64 first_wait[SMC_N_PATHS][SMC_N_ROLES];
 };
 

@@ -133,7 +133,10 @@ static int dump_objects(struct sk_buff *skb, struct netlink_callback *cb)
 			err = sources[path]->dump[cmd](skb, cb);
 	up_read(&sources_lock);
 
-	/* Objects that are already in @skb go out before an error. An empty @skb ends the dump. */
+	/*
+	 * After an error, objects that are already in @skb are sent, and the next call returns the
+	 * error. An empty @skb ends the dump.
+	 */
 	return skb->len ?: err;
 }
 

@@ -38,7 +38,7 @@ static_assert(ARRAY_SIZE(size_attrs) == SMC_STAT_SIZES);
 static_assert(ARRAY_SIZE(event_attrs) == SMC_STAT_N_BUFFER_EVENTS);
 static_assert(ARRAY_SIZE(call_attrs) == SMC_STAT_N_CALLS);
 
-/* SMC_NLA_STATS_PAD is right in every nest, because each nest of counters has 0 for padding. */
+/* SMC_NLA_STATS_PAD is right in every nest of counters: their padding attributes are all 0. */
 static int put_u64(struct sk_buff *skb, int attr, u64 value)
 {
 	return nla_put_u64_64bit(skb, attr, value, SMC_NLA_STATS_PAD);

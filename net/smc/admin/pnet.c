@@ -95,7 +95,10 @@ bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_explicit)
 	is_found = pnetid_of_one(dev, &priv) ||
 		   netdev_walk_all_lower_dev_rcu(dev, pnetid_of_one, &priv);
 	rcu_read_unlock();
-	/* A container's root may put @dev on top of a listed device, or give it a listed name. */
+	/*
+	 * Only an entry that was made for @dev itself is explicit. A container's root may put @dev
+	 * on top of a listed device, or give @dev a listed name.
+	 */
 	*is_explicit = found.vouched == dev;
 	return is_found;
 }

@@ -83,7 +83,7 @@ static int bound_min(int own, int host)
 	return min(own, host);
 }
 
-/* Combines two times of which 0 means never. */
+/* Combines two times. A time of 0 means never. */
 static int bound_time(int own, int host)
 {
 	return min_not_zero(own, host);
@@ -96,8 +96,8 @@ static int bound_or(int own, int host)
 
 /*
  * A sysctl of every namespace. @combine makes a namespace's effective value from its own value and
- * that of init_net; without @combine the own value is effective. From two equal values, as there
- * are in init_net, @combine makes this value.
+ * that of init_net; without @combine the own value is effective. In init_net the two values are
+ * equal, and @combine must return just this value.
  */
 struct smc_sysctl_param {
 	const char *name;

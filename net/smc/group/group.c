@@ -203,7 +203,7 @@ void smc_lgr_idle_begin(struct smc_lgr *lgr)
 		lgr->kind->ops->shutdown(lgr);
 		return;
 	}
-	/* A work that is pending runs earlier, and smc_lgr_check_idle() then queues it again. */
+	/* If the work is pending, it runs earlier, and smc_lgr_check_idle() queues it again. */
 	queue_delayed_work(smc_end_wq, &lgr->end, idle_time);
 	if (in_net->n_idle > SMC_LGRS_IDLE_MAX)
 		smc_lgrs_end_idle(in_net);
@@ -275,7 +275,7 @@ static unsigned long smc_lgrs_count(struct shrinker *shrinker, struct shrink_con
 	struct smc_lgr *lgr;
 	unsigned long pages = 0;
 
-	/* Reclaim calls this often, so it need not wait for the lock: the next call counts. */
+	/* Do not wait for the lock: reclaim calls this function often, and a later call gets it. */
 	if (!spin_trylock_bh(&smc_lgr_shrink_lock))
 		return 0;
 	list_for_each_entry(lgr, &smc_lgr_shrink_list, shrink)
@@ -297,7 +297,7 @@ static unsigned long smc_lgrs_scan(struct shrinker *shrinker, struct shrink_cont
 		if (pages >= sc->nr_to_scan)
 			break;
 	}
-	/* The next call visits the other groups first. */
+	/* Move the visited groups to the end, so that the next call visits the others first. */
 	list_splice_tail(&seen, &smc_lgr_shrink_list);
 	spin_unlock_bh(&smc_lgr_shrink_lock);
 	if (!pages)
@@ -366,6 +366,9 @@ void smc_lgr_kind_init(struct smc_lgr_kind *kind)
 void smc_lgr_kind_exit(struct smc_lgr_kind *kind)
 {
 	smc_lgrs_end_net(&kind->net_exit, NULL, true);
-	/* Until all groups have ended, a namespace that ends must wait for its groups, too. */
+	/*
+	 * Clear the operation only now: until all groups have ended, the end of a namespace must
+	 * find it in order to wait for its groups.
+	 */
 	smc_net_set_exit(kind->path, NULL);
 }

@@ -186,7 +186,7 @@ static inline void smc_lgr_get(struct smc_lgr *lgr)
 
 /**
  * smc_lgr_put() - drop a reference
- * @lgr: group; it has ended, or was never listed, if this is the last reference
+ * @lgr: group, which is freed with its last reference; the lists hold one until the group has ended
  *
  * Context: any but hard interrupt.
  */

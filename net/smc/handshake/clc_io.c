@@ -65,8 +65,8 @@ static int smc_clc_wait(struct smc_handshake *hs, int bytes)
 
 /*
  * Locks the socket. A handshake holds things that others wait for: references to ports, a worker,
- * a place among the handshakes under way. So it does not wait longer for a user who keeps the
- * socket locked than for a peer, but it tries at least once.
+ * a place among the handshakes under way. So it waits for a user who keeps the socket locked no
+ * longer than for a peer. It tries at least once.
  * Return: 0; -EINTR when the handshake was aborted; or -ECONNABORTED when the socket is still
  * locked at the time @due.
  */
@@ -148,8 +148,8 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 	}
 	hs->peer_reason = decline.diagnosis;
 	/*
-	 * A client that has retired the group sends this diagnosis, but does not set the flag: the
-	 * flag makes an in-tree server end the group, with all its connections.
+	 * A client that has retired the group sends SMC_DIAG_NO_ACTIVE_LINK without the flag
+	 * out_of_sync. An in-tree server that gets the flag ends the group and all its connections.
 	 */
 	hs->out_of_sync = decline.out_of_sync || decline.diagnosis == SMC_DIAG_NO_ACTIVE_LINK;
 }
@@ -212,7 +212,7 @@ int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len)
 	return 0;
 }
 
-/* Takes the DECLINE of which the peer's first byte has come. Waits for the rest of the message. */
+/* Takes a DECLINE whose first byte has come, and waits for the rest of that message. */
 static int smc_clc_await_decline(struct smc_handshake *hs, u8 *buf)
 {
 	s64 rc;
@@ -320,7 +320,7 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
 }
 
-/* Notes a CLC message that came too late. Its sender speaks SMC, so the blackhole entry goes. */
+/* Notes a CLC message that came too late. The peer speaks SMC, so forget its blackhole entry. */
 static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_header *hdr)
 {
 	hs->late_left = hdr->length;

@@ -9,7 +9,7 @@
 struct smc_handshake;
 
 /**
- * smc_clc_expect() - set the time until which the peer's next message may take
+ * smc_clc_expect() - set the time after which the peer's next message is late
  * @hs: handshake
  */
 void smc_clc_expect(struct smc_handshake *hs);
@@ -65,10 +65,10 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
  * @buf: the message
  * @len: length of the message
  *
- * Context: process, without the socket lock, for which it waits at most as long as for a message.
- *	A handshake without a place among those under way does not wait for it.
- * Return: 0 or -errno; -ECONNABORTED when the user kept the socket locked, or -EBUSY without a
- *	place.
+ * Context: process, without the socket lock. Waits for a user who has the socket locked at most as
+ *	long as for a CLC message; a handshake without a place in the quota does not wait for him.
+ * Return: 0 or -errno. If the user kept the socket locked: -ECONNABORTED, or -EBUSY for a handshake
+ *	without a place in the quota.
  */
 int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len);
 
@@ -88,8 +88,8 @@ int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len);
  * @hs: handshake of a server that has got no message
  * @reason: diagnosis
  *
- * No DECLINE is sent before a PROPOSAL comes: if the client has not got the SMC option, its
- * application would read the DECLINE as data.
+ * No DECLINE is sent before a PROPOSAL comes: if the SMC option of the SYN-ACK has not reached the
+ * client, the client's application would read the DECLINE as data.
  */
 void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason);
 

@@ -70,15 +70,18 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	struct smc_handshake *hs = c->hs;
 	s64 rc;
 
-	/* Bytes that are no CLC message are an error: the server sent them as data. */
+	/* Bytes that are no CLC message are an error: the server's application sent them. */
 	rc = smc_clc_take(hs, c->buf);
-	/* A server or middlebox that does not know SMC may have returned the option of the SYN. */
+	/*
+	 * No CLC message came. Perhaps the server does not know SMC, and it or a middlebox echoed
+	 * the option of the SYN.
+	 */
 	if (rc == -ECONNRESET || hs->timed_out)
 		smc_blackhole_note(smc_net(sock_net(hs->sk)), &hs->blackhole_key,
 				   SMC_BLACKHOLE_NO_ANSWER);
 	if (rc)
 		return rc;
-	/* The server speaks SMC: forget earlier failures, so that another counts as the first. */
+	/* The server speaks SMC: forget its failures, so that the next one counts as the first. */
 	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->blackhole_key);
 	if (hs->reason)
 		return 0;
@@ -118,7 +121,7 @@ static s64 smc_client_propose(struct smc_client *c)
 	size_t len;
 	s64 rc;
 
-	/* A server with too many handshakes sends a DECLINE without waiting for the PROPOSAL. */
+	/* From now on a DECLINE may come: a server with too many handshakes awaits no PROPOSAL. */
 	hs->owed = true;
 	if (smc_route_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;
@@ -186,8 +189,8 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	int rc;
 
 	/*
-	 * The PROPOSAL was not sent: for lack of memory, and smc_handshake_client() tries again; or
-	 * because the handshake is refused.
+	 * The PROPOSAL was not sent. Either memory was short, and smc_handshake_client() will try
+	 * again; or the handshake is refused.
 	 */
 	if (!hs->client)
 		return false;

@@ -130,8 +130,8 @@ static inline void smc_handshake_reset(struct smc_handshake *hs)
  * @hs: handshake; the caller holds the socket lock, or is a callback of TCP
  * @role: role of this end
  *
- * If too many handshakes are under way, this one will decline at once. The caller must then run or
- * queue the handshake, because smc_handshake_stop() waits until it is over.
+ * If too many handshakes are under way, this one will decline at once. In either case the caller
+ * must run or queue the handshake afterwards, because smc_handshake_stop() waits for its end.
  */
 void smc_handshake_start(struct smc_handshake *hs, enum smc_role role);
 

@@ -8,7 +8,7 @@
 #include "offer.h"
 #include "route.h"
 
-/* Adds the path of @s to the offer @others, if @version can offer it. Return: the new offer. */
+/* Adds the path of @s to the offer @others, if it can be offered in @version. Return: the offer. */
 static enum smc_clc_offer smc_offer_add(struct smc_path_setup *s, u8 version,
 					struct smc_clc_proposal *p, enum smc_clc_offer others)
 {
@@ -20,7 +20,7 @@ static enum smc_clc_offer smc_offer_add(struct smc_path_setup *s, u8 version,
 
 static void smc_offer_fill(struct smc_path_setup *const *setups, struct smc_clc_proposal *p)
 {
-	/* Version 1 compares the ends' subnets, so it can't be offered without one. */
+	/* Version 1 compares the ends' subnets, so an end without a subnet can't offer it. */
 	bool has_subnet = smc_route_describe(setups[0], p);
 	int i;
 

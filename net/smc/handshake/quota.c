@@ -13,8 +13,8 @@
 #include "tcp.h"
 
 /*
- * Limit of a namespace for offers by sockets with SMC_LIMIT_HS, with net.smc.limit_smc_hs for all
- * offers, and on a busy host for offers by users that have handshakes under way.
+ * Limit of a namespace for three kinds of offers: those of sockets with SMC_LIMIT_HS, all offers if
+ * net.smc.limit_smc_hs is set, and on a busy host those of users who have handshakes under way.
  */
 #define SMC_HANDSHAKES_LIMITED		64
 /*
@@ -56,9 +56,9 @@ static unsigned int smc_quota_hash_uid(kuid_t uid, const void *where)
 
 /*
  * Hashes the user for whom a socket of @uid in @net counts. A user may have many uids and network
- * namespaces in a user namespace of his own, so the owner of the outermost such namespace counts.
- * If root is that owner, each user namespace counts as another user. In a network namespace that
- * belongs to the initial user namespace, and that only root can make, each uid is a user.
+ * namespaces in a user namespace of his own, so the owner of the outermost user namespace below the
+ * initial one is the user. Each such user namespace that root owns is a user of its own. In a
+ * network namespace of the initial user namespace, which only root can make, each uid is a user.
  */
 static unsigned int smc_quota_hash_user(const struct net *net, kuid_t uid)
 {
@@ -85,8 +85,9 @@ static unsigned int smc_quota_hash_address(const struct net *net, struct in6_add
 }
 
 /*
- * Finds the count of the peer's handshakes. All clients within the namespace have its addresses, so
- * for a server the client's user counts instead. Return: NULL for a client within the namespace.
+ * Finds the count of the peer's handshakes. All clients in the server's own namespace share its
+ * addresses, so for them the client's user counts as the peer. Return: NULL if this end is the
+ * client, and its server is in the same namespace.
  */
 static atomic_t *smc_quota_peer(const struct smc_handshake *hs)
 {
@@ -156,10 +157,11 @@ static struct smc_handshake_wq *smc_quota_take_place(struct smc_net *sn)
 }
 
 /*
- * Whether a client may have another handshake with a server's user. The SYN-ACKs of that user leave
- * out the option for all clients once he has as many handshakes as may be offered. So a client that
- * has some gets no more than the user may then still get, while each one also leaves one less to
- * others.
+ * Whether a client with @peer handshakes may have another with a server's user, who has @user. Once
+ * the user has as many as may be offered, his SYN-ACKs leave out the option for all clients. So a
+ * client that has handshakes gets another only while the user can still get more than the client
+ * has. The user can still get half of (left - reserve - user), because each handshake adds one to
+ * his number and takes one of the places left.
  */
 static bool smc_quota_client_may(const struct smc_net *sn, int user, int peer)
 {
@@ -168,7 +170,7 @@ static bool smc_quota_client_may(const struct smc_net *sn, int user, int peer)
 	return !peer || peer < (left - SMC_QUOTA_RESERVE - user) / 2;
 }
 
-/* Whether the user and the peer may have another handshake, which was offered. */
+/* Whether a handshake that was offered may begin: its user and its peer may have another one. */
 static bool smc_quota_may_begin(const struct smc_net *sn, enum smc_role role,
 				const struct smc_quota *quota)
 {

@@ -3,8 +3,9 @@
  * Quotas of the SMC handshakes under way. Each handshake counts for a user at this end and for a
  * peer at the other end. A user or peer that has handshakes gets another only while more places are
  * free than it uses, in the network namespace and on the host. So a single user or peer gets half
- * of the places at most, and the last places are for users and peers without a handshake. In the
- * same way a client gets half of what a server's user may be offered.
+ * of the places at most, and the last places are for users and peers without a handshake. By the
+ * same rule a client that has handshakes gets another with a server's user only while this user can
+ * still get more handshakes than the client has.
  */
 #ifndef SMC_QUOTA_H
 #define SMC_QUOTA_H
@@ -53,7 +54,8 @@ bool smc_quota_take(struct smc_handshake *hs);
 
 /**
  * smc_quota_return() - stop counting a handshake that is over
- * @quota: counts that include the handshake, as smc_quota_take() has set them, or none
+ * @quota: counts that include the handshake, as smc_quota_take() has set them; nothing happens if
+ *	the handshake was not counted
  *
  * Context: any.
  */

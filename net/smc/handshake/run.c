@@ -30,7 +30,7 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
 	/* The answer to a CLC message also acknowledges it, so no separate ACK is needed. */
 	smc_tcp_set_delayed_ack(hs->sk, true);
-	/* More handshakes than the limit may have been offered before the offers stopped. */
+	/* Before the offers stopped, more handshakes than the limit may have been offered. */
 	if (!smc_quota_take(hs))
 		hs->refusal = SMC_DIAG_NO_MEMORY;
 }
@@ -90,7 +90,10 @@ void smc_handshake_run(struct smc_handshake *hs)
 {
 	hs->result = smc_handshake_agree(hs);
 	if (hs->refusal && hs->result == -EBUSY) {
-		/* Has no place in a queue of its namespace, and must not occupy a shared worker. */
+		/*
+		 * The handshake has no place in a queue of its namespace. Do not occupy a worker of
+		 * the shared queue while the user keeps the socket locked.
+		 */
 		queue_delayed_work(smc_handshake_overflow_wq, &hs->work, SMC_SOCK_RETRY);
 		return;
 	}
@@ -110,10 +113,10 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
 }
 
 /*
- * A client's work may be queued on another queue while it still runs on this one, and a flush waits
+ * A client's work may be queued on one work queue while it still runs on another, and a flush waits
  * only for the run that was queued last. So a run does not use the handshake after it has queued
- * the work again or unlocked the socket. A server's work runs to its end only once, so ->release()
- * may follow.
+ * the work again or unlocked the socket. A server's work is not queued again, because no user can
+ * have the socket locked before accept(); so the run may call ->release() at its end.
  */
 static void smc_handshake_work(struct work_struct *work)
 {

@@ -21,13 +21,13 @@ struct smc_server {
 	struct smc_path_setup *setup;	/* setup on the chosen path, or NULL */
 	struct smc_clc_proposal proposal;
 	struct smc_clc_agreement confirm;
-	u8 version;		/* of a DECLINE: the agreed version, before that the client's */
+	u8 version;		/* of a DECLINE: first the client's version, later the agreed one */
 	u8 buf[SMC_CLC_MAX_LEN];
 };
 
 /*
- * Tries to use @version. Version 2 needs a common EID, version 1 a common subnet, and either needs
- * a device. Return: 0 or a diagnosis.
+ * Tries to use @version. Version 2 needs a common EID, version 1 a common subnet, and both versions
+ * need a device. Return: 0 or a diagnosis.
  */
 static u32 smc_server_try_version(struct smc_server *srv, u8 version)
 {
@@ -111,7 +111,7 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc == -ECONNRESET) {
-		/* The client does not speak SMC, despite its SYN: the bytes are data. */
+		/* The client does not speak SMC, despite its SYN's option: the bytes are data. */
 		hs->reason = SMC_DIAG_PEER_NO_SMC;
 		return 0;
 	}
@@ -139,7 +139,7 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
-	/* Bytes that are no CLC message are an error: the client sent them as data. */
+	/* Bytes that are no CLC message are an error: the client's application sent them. */
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc || hs->reason)
 		return rc;

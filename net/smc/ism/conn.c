@@ -45,7 +45,7 @@ void smc_dmbe_unuse(struct smc_dmbe *dmbe)
 }
 
 /*
- * A connecting thread (@nowait) performs the handshake of the other end, too, and must not reclaim
+ * With @nowait a connecting thread performs the handshakes of both ends, and must not reclaim
  * memory of the other end's control group.
  */
 static gfp_t smc_ism_gfp(bool nowait)
@@ -69,7 +69,7 @@ static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_cla
 		kfree(dmbe);
 		return ERR_PTR(rc);
 	}
-	/* The element's last user has left the cursors of its connection in the control area. */
+	/* The control area still has the cursors of the connection that used the element before. */
 	memset(smc_dmbe_control(dmbe), 0, SMC_DMBE_CONTROL_LEN);
 	smc_dmbe_control(dmbe)->type = SMC_CDC_TYPE;
 	return dmbe;
@@ -97,8 +97,8 @@ void smc_ism_conn_receive(struct smc_ism_conn *conn)
 	struct smc_cdc cdc;
 
 	/*
-	 * Loaded in the opposite order of the stores, so the flags are never
-	 * newer than the bytes.
+	 * Load the words in the opposite order of the peer's stores, so that
+	 * the flags are never newer than the bytes.
 	 */
 	consumer = smp_load_acquire(&control->consumer);
 	/* Pairs with smc_loopback_publish(). */
@@ -153,9 +153,9 @@ void smc_ism_conn_detach(struct smc_ism_conn *conn)
 
 	lockdep_assert_held(st->lock);
 	/*
-	 * If the application has closed, no thread sends, and the stream itself
-	 * is freed soon. But after smc_stream_disconnect() the socket may stay,
-	 * and hold the stream.
+	 * Once the application has closed, no thread sends, and the stream is
+	 * freed soon and then stops using the element. But after
+	 * smc_stream_disconnect() the socket may stay, and keep the stream.
 	 */
 	if (!dmbe || ((st->tx.end_flags & SMC_CONN_CLOSED) && !st->err))
 		return;
@@ -204,7 +204,7 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 	conn->dmbe = dmbe;
 	conn->token = get_random_u64();
 	conn->index = dmbe->el.index;
-	conn->link_id = group->link_id;	/* a client replaces it by the server's from the ACCEPT */
+	conn->link_id = group->link_id;	/* a client later sets the server's id, from the ACCEPT */
 	conn->lock_owner = dmbe;
 	smc_dmbe_get(dmbe);
 	INIT_LIST_HEAD(&conn->siblings);
@@ -245,7 +245,10 @@ int smc_ism_conn_open(struct smc_ism_conn *conn)
 	struct smc_stream *st = &conn->stream;
 	int rc = -ENOLINK;
 
-	/* A stream that its local peer has ended must not be added: nothing would remove it. */
+	/*
+	 * If the local peer has already ended the stream, the connection must not be added to the
+	 * group's list, because nothing would remove it.
+	 */
 	spin_lock_bh(st->lock);
 	if (!smc_stream_is_over(st))
 		rc = smc_ism_group_add_conn(conn->group, conn);

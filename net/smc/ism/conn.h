@@ -15,12 +15,14 @@ struct smc_ism_group;
 
 /**
  * struct smc_dmbe - an element of a DMB in use
- * @users: users of the element: the connection that reads it, and the one that writes to it
+ * @users: connections that use the element's memory: the one that reads it, and the one that writes
+ *	to it; the last of them returns the element
  * @el: element in the DMB
  * @rcu: defers the writer's smc_dmbe_unuse() until no copy is in progress
- * @ref: references to @lock: @users together hold one, and each stream with
- *	this lock holds one
- * @lock: lock of the stream; if the streams of both ends share a lock, it is the server's
+ * @ref: references to this struct, and so to @lock: all @users together hold one, and each stream
+ *	that uses @lock holds one
+ * @lock: lock of the stream that reads the element. If the streams of both ends share a lock, both
+ *	use that of the element which the server reads
  */
 struct smc_dmbe {
 	refcount_t users;
@@ -36,8 +38,8 @@ struct smc_dmbe {
  * @group: link group, referenced
  * @siblings: entry in the group's list until the stream is over; under smc_ism_lgrs.lock
  * @dmbe: element that the peer writes into; this connection is one of its users
- * @peer_dmbe: element of the peer that this end writes into, also as one of its users; NULL until
- *	it is attached, and after smc_ism_conn_detach()
+ * @peer_dmbe: element of the peer, which this end writes into; this connection is one of its users.
+ *	NULL until it is attached, and after smc_ism_conn_detach()
  * @lock_owner: element, @dmbe or @peer_dmbe, whose lock is the stream's lock; referenced
  * @token: token of this end's element
  * @index: index of this end's element, from 0
@@ -159,8 +161,8 @@ void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d)
  * smc_ism_conn_detach() - stop using the peer's element, after a grace period of RCU
  * @conn: connection whose stream is over
  *
- * The peer reads no more bytes from the element. Without this the application could
- * keep the element in use, by its socket, for as long as it likes.
+ * The peer reads no more bytes from the element. Without this call, an application
+ * that keeps its socket open would also keep the element in use.
  *
  * Context: softirqs off, the stream's lock held.
  */

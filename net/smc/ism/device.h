@@ -31,9 +31,9 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
 /**
  * struct smc_ism_ops - operations of a device
  * @name: return the address by which messages of an end in @net name the device.
- * @reaches: whether @dev and the device that messages name @peer can write into each other's
- *	memory, for an end in @net. If so, @peer is set to the address of the peer's device, which
- *	does not depend on the name.
+ * @reaches: whether @dev and the device which the peer's messages call *@peer share memory, for
+ *	an end in @net. If so, replaces the name in *@peer by the address of the peer's device,
+ *	which does not depend on the name.
  * @open: make the element of @conn known under its token and index. Called with the stream's lock.
  *	Returns 0 or -errno.
  * @close: undo @open and @attach, if they were called. The peer does not write to the element any
@@ -41,10 +41,10 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
  * @attach: make the peer's element writable for @conn: set its stream's sending ring, under
  *	the stream's lock. Returns 0, or -EPROTO if there is no such element, or it is not for
  *	this connection. Called in process context.
- * @publish: write the bytes of the sending ring up to position @end into the peer's element, unless
- *	the ring is that element, then @producer and @consumer into its control area, and have
- *	smc_ism_conn_receive() called for the peer. Called with the stream's lock, softirqs off.
- *	Returns as @publish of struct smc_path_ops does.
+ * @publish: copy the bytes of the sending ring up to position @end into the peer's element, unless
+ *	that element itself is the ring. Then write @producer and @consumer into its control area,
+ *	and have smc_ism_conn_receive() called for the peer. Called with the stream's lock, softirqs
+ *	off. Returns as @publish of struct smc_path_ops does.
  */
 struct smc_ism_ops {
 	struct smc_clc_ism (*name)(const struct smc_ism_device *dev, const struct net *net);
@@ -59,8 +59,8 @@ struct smc_ism_ops {
 /**
  * struct smc_ism_device - a device
  * @name: name that users see
- * @address: GID, unique among devices of this kind, and channel; from
- *	SMC_CHID_EMULATED on, the GID has 128 bits
+ * @address: GID, unique among devices of this kind, and channel (CHID). With a CHID
+ *	from SMC_CHID_EMULATED on, the GID has 128 bits
  * @ops: its operations
  */
 struct smc_ism_device {
@@ -80,7 +80,8 @@ struct smc_ism_device *smc_ism_device_at(unsigned int i);
 /**
  * smc_ism_device_to() - find the device that shares memory with a peer's device
  * @net: network namespace of this end
- * @peer: the peer's device, as its messages name it; becomes the device's address
+ * @peer: the address that the peer's messages give for its device; replaced by that device's own
+ *	address
  * @version: version of SMC
  *
  * Return: the device, or NULL if there is none.

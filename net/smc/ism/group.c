@@ -62,7 +62,10 @@ static void smc_ism_group_trim(struct work_struct *work)
 	smc_dmbs_detach(&idle);
 }
 
-/* Return: 0 for a group that never had an established connection: its server may be malicious. */
+/*
+ * Return: how long to keep an idle group; 0 for a group that never had an established connection,
+ * because its server may be malicious.
+ */
 static unsigned long smc_ism_group_idle_time(const struct smc_lgr *lgr)
 {
 	return READ_ONCE(smc_ism_group_of(lgr)->was_used) ? SMC_ISM_GROUP_IDLE : 0;
@@ -114,7 +117,10 @@ static bool smc_ism_group_reserve(struct smc_ism_group *group)
 	return true;
 }
 
-/* Find a group for @peer, or else enter @fresh in the lists and return it, unless it is NULL. */
+/*
+ * Find a group for @peer, and reserve a connection in it. If there is none, enter @fresh in the
+ * lists and return it; @fresh may be NULL.
+ */
 static struct smc_ism_group *smc_ism_group_find_or_list(const struct smc_ism_peer *peer,
 							struct smc_ism_group *fresh)
 {
@@ -182,7 +188,7 @@ static void smc_dmb_release(struct smc_buffer *buffer)
 	kfree(buffer);
 }
 
-/* Free empty DMBs of control groups that are gone: a busy group would accumulate them. */
+/* Free empty DMBs that are charged to removed cgroups: a busy link group would accumulate them. */
 static void smc_ism_group_shrink(struct smc_ism_group *group)
 {
 	LIST_HEAD(left);
@@ -245,8 +251,8 @@ static unsigned long smc_dmbs_give_back(struct smc_lgr *lgr)
 
 	pages = smc_buffer_pool_remove_empty(&smc_ism_group_of(lgr)->dmbs, &empty);
 	/*
-	 * smc_buffer_detach() uses the namespace, which stays: it waits for the end of the group,
-	 * and that end waits for the shrinker's lock, which the caller holds.
+	 * smc_buffer_detach() uses the namespace. The namespace can't end now: its end waits for
+	 * the group's end, which waits for the shrinker's lock, which the caller holds.
 	 */
 	smc_dmbs_detach(&empty);
 	return pages;

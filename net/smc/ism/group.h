@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Link groups of SMC-D. All connections between two ends that were set up in the same direction
- * share a link group, namely its DMBs. There is no link to set up or to lose. A group ends when it
- * was idle for a while, with its namespace, or with the module.
+ * Link groups of SMC-D. Connections of a namespace share a link group, and so its DMBs, if this end
+ * has the same role in them, and the peer's device, the SMC version and the EID are the same. There
+ * is no link to set up or to lose. A group ends when it was idle for a while, with its namespace,
+ * or with the module.
  */
 #ifndef SMC_ISM_GROUP_H
 #define SMC_ISM_GROUP_H
@@ -27,8 +28,8 @@ struct smc_ism_peer {
 	struct smc_ism_device *dev;
 	enum smc_role role;		/* of this end at first contact */
 	u8 version;
-	struct smc_clc_ism address;	/* of the peer's device, not its name in messages */
-	u8 eid[SMC_EID_LEN];		/* the agreed EID, which this end has; version 2 */
+	struct smc_clc_ism address;	/* of the peer's device, as smc_ism_device_to() gives it */
+	u8 eid[SMC_EID_LEN];		/* the agreed EID in version 2, otherwise zero */
 };
 
 /**
@@ -68,10 +69,10 @@ extern struct smc_lgr_kind smc_ism_lgrs;
  * @peer: key of the group
  * @is_new: false; set to true if the group is created. NULL: create no group
  *
- * A client that does not know the group creates it, whether or not the server calls the connection
- * a first contact: all namespaces of a host have one GID, so the server may know the group from
- * another namespace. The server's @link_id of the group is not part of the key: a malicious server
- * could give each connection another @link_id, and have the client keep memory for each.
+ * A client without a matching group creates one, even if the server does not call the connection a
+ * first contact: the server may have its group from a client in another namespace of this host. The
+ * server's @link_id is not part of the key. If it were, a malicious server could give each
+ * connection another @link_id, and make the client keep memory for each.
  *
  * Context: process, may sleep.
  * Return: the group with a reference and a reserved connection; NULL if there is none and @is_new

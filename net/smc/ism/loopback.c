@@ -54,8 +54,8 @@ static u64 smc_loopback_domain(const struct net *net)
 
 /*
  * Build the GID for messages: a random number, and a hash of it that only this
- * host can compute. So the ends of one host recognise each other, and to others
- * a host looks different in each SMC handshake. Version 1 has room for half of
+ * host can compute. So the ends of one host recognise each other, and other
+ * hosts see another GID in each SMC handshake. Version 1 has room for half of
  * the hash.
  */
 static struct smc_clc_ism smc_loopback_name_by(const struct net *net, u32 random)
@@ -106,7 +106,7 @@ static struct smc_ism_conn *smc_loopback_find(const struct smc_clc_d *d)
 
 	rcu_read_lock();
 	conn = rhashtable_lookup(&smc_loopback_elements, &d->token, smc_loopback_params);
-	/* A connection that has just left the table is freed after a grace period. */
+	/* A connection may have lost its last reference; it is freed only after a grace period. */
 	if (conn && !kref_get_unless_zero(&conn->stream.ref))
 		conn = NULL;
 	rcu_read_unlock();
@@ -140,7 +140,7 @@ static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_
 	client->stream.lock = server->stream.lock;
 }
 
-/* Whether a client may attach: it may have learned the token from another namespace. */
+/* Whether @client may attach. The token is no proof: it may come from another namespace. */
 static bool smc_loopback_may_join(const struct smc_ism_conn *client,
 				  const struct smc_ism_conn *server)
 {
@@ -190,7 +190,7 @@ static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct sm
 		}
 	}
 	spin_unlock_bh(st->lock);
-	/* Publish cursors and flags that waited for the ring. The client may have ended already. */
+	/* Publish cursors and flags that waited for the ring, unless the client has ended. */
 	if (!rc)
 		smc_stream_on_tx_room(st);
 	return rc;
@@ -204,8 +204,8 @@ static int smc_loopback_attach(struct smc_ism_conn *conn, const struct smc_clc_d
 }
 
 /*
- * Leave the local peer. If the ends have not both sent their final flags, the
- * local peer loses its path, too.
+ * Separate the stream from its local peer. Unless both ends have sent their final
+ * flags, the local peer loses its path, too.
  */
 static void smc_loopback_close(struct smc_ism_conn *conn)
 {
@@ -230,8 +230,9 @@ static void smc_loopback_close(struct smc_ism_conn *conn)
 }
 
 /*
- * Publish cursors and flags. The bytes are in the peer's element already, because
- * that is the ring. A stream that can publish is not over, so it has its local peer.
+ * Publish cursors and flags. The bytes are in the peer's element already, because the
+ * sending ring is that element. A stream that can publish is not over, so it has its
+ * local peer.
  */
 static int smc_loopback_publish(struct smc_ism_conn *conn, u64 end, u64 producer, u64 consumer)
 {

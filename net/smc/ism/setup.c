@@ -129,8 +129,9 @@ static struct smc_clc_ism smc_ism_setup_sender(const struct smc_clc_d *d)
 }
 
 /*
- * Notes what the peer says of itself. All connections of the group share that, so no later one
- * changes it, whatever its server says of first contact.
+ * Notes the peer's release, operating system and host name in the group. Only the connection that
+ * created the group does so, because all its connections share these values. A server that calls a
+ * later connection a first contact changes nothing.
  */
 static void smc_ism_note_first_contact(const struct smc_ism_setup *s,
 				       const struct smc_clc_agreement *a)

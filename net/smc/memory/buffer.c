@@ -14,7 +14,7 @@
 
 /*
  * Interval of the checks for unused buffers. A buffer that two checks in a row
- * find unused is released, so within a minute.
+ * find unused is released, that is, within a minute.
  */
 #define SMC_BUFFER_TRIM_INTERVAL	(30 * HZ)
 
@@ -58,7 +58,10 @@ static bool smc_buffer_reserve(const struct smc_buffer *buffer)
 	const long bytes = smc_buffer_bytes(buffer);
 	const long host = atomic_long_add_return(bytes, &smc_buffer_host_bytes);
 	const long own = atomic_long_add_return(bytes, &sn->buffer_bytes);
-	/* Any namespace but the initial one has at most as much as it leaves to all others. */
+	/*
+	 * The bytes of another namespace than the initial one count twice, so that it has at most
+	 * as much as it leaves free for all others.
+	 */
 	const long weight = net_eq(buffer->attr.net, &init_net) ? 0 : own;
 
 	if (smc_buffer_is_within(host + weight, READ_ONCE(smc_sysctl_host_mem_limit)) &&
@@ -75,9 +78,9 @@ static void smc_buffer_count(const struct smc_buffer *buffer, s64 bytes)
 }
 
 /*
- * Free virtual memory in a context that may not sleep. vfree() then has a work
- * free it, but only if it sees a hard interrupt or that softirqs are disabled,
- * so disable softirqs.
+ * Free virtual memory, also in a context that may not sleep. vfree() may sleep,
+ * unless it finds softirqs disabled: then it has a work free the memory. So
+ * disable them.
  */
 static void smc_buffer_vfree(const struct smc_buffer *buffer)
 {
@@ -118,7 +121,7 @@ void smc_buffer_detach(struct smc_buffer *buffer)
 
 static bool smc_buffer_try(struct smc_buffer *buffer, unsigned int n, bool is_virtual)
 {
-	/* Without a control group no group is charged, not even the one of the current thread. */
+	/* Without attr.memcg no control group is charged, not even that of the current thread. */
 	const gfp_t unwanted = buffer->attr.memcg ? 0 : __GFP_ACCOUNT;
 	const gfp_t gfp = (SMC_GFP_CONN & ~unwanted) | __GFP_ZERO;
 
@@ -328,7 +331,10 @@ void smc_buffer_pool_close(struct smc_buffer_pool *pool, struct list_head *remov
 	wake_up_all(&pool->made);
 }
 
-/* In a full pool an empty buffer makes room: the oldest of those that were unused for some time. */
+/*
+ * Remove an empty buffer from a full pool: the oldest that was unused for some time or, if there is
+ * none, the oldest empty one.
+ */
 static void smc_buffer_pool_make_room(struct smc_buffer_pool *pool, struct list_head *removed)
 {
 	struct smc_buffer *buffer, *oldest = NULL;

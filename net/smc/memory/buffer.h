@@ -31,13 +31,13 @@ struct net;
 
 /*
  * For memory that a handshake charges to the control group of its socket. The peer may be a
- * stranger, so it must not make the OOM killer act in that group. This thread may be another
- * user's, so the search for memory must be short. Without memory the connection uses TCP.
+ * stranger, so it must not make the OOM killer act in that group. The thread that allocates may be
+ * another user's, so the search for memory must be short. Without memory the connection uses TCP.
  */
 #define SMC_GFP_CONN	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 #define SMC_BUFFER_BYTES		(1u << 20)	/* also the size of the largest element */
-#define SMC_BUFFER_MAX_ELEMENTS	255		/* an index has one byte, and some start at 1 */
+#define SMC_BUFFER_MAX_ELEMENTS	255		/* an index has one byte, from 1 on with SMC-R */
 
 /**
  * struct smc_buffer_attr - attributes of a buffer
@@ -156,7 +156,8 @@ void smc_buffer_put(struct smc_buffer *buffer);
  * namespace's account
  * @buffer: buffer
  *
- * A peer in another namespace may keep elements in use after this namespace has ended.
+ * Elements may stay in use, and with them the memory. A peer in another namespace may use them even
+ * after the buffer's namespace has ended.
  */
 void smc_buffer_detach(struct smc_buffer *buffer);
 
@@ -203,8 +204,8 @@ int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *
  * @pool: pool
  * @buffer: new buffer; on success the pool gets the caller's reference
  * @el: filled on success
- * @removed: list for an unused buffer that makes room for it, as the pool has as many as it may
- *	have; the caller gets its reference
+ * @removed: list for the unused buffer that is removed to make room if the pool is full; the caller
+ *	gets the reference to it
  *
  * Context: process.
  * Return: 0; -ENOMEM if no buffer can make room; or -ENOLINK if the pool is closed.
