@@ -8,8 +8,8 @@
 
 /*
  * Whether @bytes are enough to wake a reader: as many as SO_RCVLOWAT says. As
- * with TCP, fewer are enough while the peer asks for window, because no more may
- * arrive then.
+ * with TCP, fewer are enough while the peer asks for window, because the peer
+ * may be unable to send more.
  */
 static bool smc_stream_is_enough(const struct smc_stream *st, u64 bytes)
 {

@@ -11,8 +11,8 @@
  *
  * The path is UP until it is lost, or both ends have sent their final flags.
  * Then the next release of the lock (smc_stream_unlock()) moves it to OVER and
- * tells the path. An application that closes leaves an ORPHAN if the peer still
- * has to receive something, or to read it; otherwise it is GONE.
+ * tells the path. If the peer still has to receive or to read something when the
+ * application closes, the application's state is ORPHAN; otherwise it is GONE.
  */
 #ifndef SMC_STREAM_STATE_H
 #define SMC_STREAM_STATE_H

@@ -35,8 +35,10 @@ union smc_dmbe_word {
 /**
  * smc_dmbe_pack() - pack a cursor into one word of the control area
  * @cur: cursor
- * @prod_flags: producer flags, in the consumer cursor's word only
- * @conn_flags: connection flags, in the consumer cursor's word only
+ * @prod_flags: producer flags; 0 for the producer cursor's word
+ * @conn_flags: connection flags; 0 for the producer cursor's word
+ *
+ * Only the consumer cursor's word has flags.
  *
  * Return: the word, in host byte order.
  */
