@@ -95,9 +95,9 @@ static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
 }
 
 /*
- * Note that the application is gone. The socket and its namespace must not stay
- * for as long as the local peer's application likes. So the local peer has to
- * close within the time for which TCP waits for a FIN. If it is late, it can
+ * Record that the application is gone. The socket and its namespace must not
+ * stay for as long as the local peer's application likes. So the local peer has
+ * to close within the time for which TCP waits for a FIN. If it is late, it can
  * still read all bytes that were written to it.
  */
 static void smc_stream_detach_app(struct smc_stream *st)

@@ -19,7 +19,7 @@
 #define SMC_EVENTS_OVER	((__force __poll_t)BIT(16))
 /* Bytes arrived, but fewer than SO_RCVLOWAT. This event wakes a reader in recv(), but no poller. */
 #define SMC_EVENTS_FEW	((__force __poll_t)BIT(17))
-/* A direction ended. This event wakes all waiters, even the exclusive ones. */
+/* A direction ended. This event wakes all waiters, not just one of the exclusive ones. */
 #define SMC_EVENTS_END	((__force __poll_t)BIT(18))
 /*
  * Events that may have become true when a stream ends or fails. EPOLLHUP wakes
@@ -34,7 +34,7 @@
 /* The event that smc_stream_await() asked for has occurred. */
 #define SMC_EVENTS_AWAITED	((__force __poll_t)BIT(21))
 
-/* Events that no waiter at the socket waits for. */
+/* Events that wake no waiter of the socket: smc_stream_report_sock() handles them. */
 #define SMC_EVENTS_MORE \
 	(SMC_EVENTS_OVER | SMC_EVENTS_END_DELIVERED | SMC_EVENTS_STAMPS | SMC_EVENTS_AWAITED)
 
@@ -64,7 +64,7 @@ static inline bool smc_tx_exceeds_lowat(const struct smc_stream *st)
 	return 2 * smc_tx_unsent(&st->tx) >= smc_tcp_notsent_lowat(st->sk);
 }
 
-/* Whether there is enough room to wake a writer. */
+/* Whether there is enough room to wake a writer, by TCP_NOTSENT_LOWAT, too. */
 static inline bool smc_tx_writable(const struct smc_stream *st)
 {
 	return smc_tx_has_room(&st->tx) && !smc_tx_exceeds_lowat(st);
@@ -101,7 +101,7 @@ static inline bool smc_tx_is_discarded(const struct smc_stream *st)
 	       (READ_ONCE(st->rx.conn_flags) & SMC_CONN_CLOSED);
 }
 
-/* Whether a reader does not wait for more bytes: by the error, shutdown(), or the peer's flags. */
+/* Whether waiting for more bytes is useless: by the error, shutdown(), or the peer's flags. */
 static inline bool smc_rx_shut(const struct smc_stream *st)
 {
 	/*

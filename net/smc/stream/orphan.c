@@ -13,9 +13,9 @@
  *    reset the stream earlier (user_timeout.c).
  * 2. After that report the peer has to end the stream within the time for which
  *    TCP waits for a FIN.
- * 3. After either time this end sends SMC_CONN_ABORT, which the peer's kernel
- *    answers without its application. If the answer does not come for as long
- *    as TCP waits for a FIN, this end gives up the peer. The peer may still
+ * 3. If the peer misses either limit, this end sends SMC_CONN_ABORT. The peer's
+ *    kernel answers without its application. If the answer does not come for as
+ *    long as TCP waits for a FIN, this end gives up the peer. The peer may still
  *    write, so path->over() ensures that this end's element is not reused.
  *
  * The orphans of the host are limited as TCP's are: their number by

@@ -76,7 +76,7 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 }
 
 /**
- * smc_publish_piece() - where the next publish ends, if the path splits large amounts
+ * smc_publish_piece() - where the next publish ends by the path's limit, tx->most
  * @tx: send positions of the stream
  * @end: result of smc_publish_end()
  * @peer: connection flags that the peer has published
@@ -178,7 +178,7 @@ static inline enum smc_publish_decision smc_publish_decide(const struct smc_stre
 
 	if (!pending && !tx->update_pending && !final)
 		return SMC_DUE_NOTHING;
-	/* These bytes were due before, but the path split the amount, or had no room. */
+	/* These bytes were due before, but exceeded tx->most, or the path had no room. */
 	if (how == SMC_PUSH_NOW || final || tx->due > tx->sent)
 		return SMC_DUE_NOW;
 	if (smc_publish_may_wait(tx, pending, enough))

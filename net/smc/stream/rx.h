@@ -81,18 +81,18 @@ static inline struct smc_rx_snapshot smc_rx_take_snapshot(const struct smc_strea
 	struct smc_rx_snapshot at = { .size = rx->size, .is_inline = is_inline };
 	u64 skip;
 
-	/* Loaded before received, so received is not behind it. */
+	/* Load consumed before received, so that received is not behind it. */
 	at.consumed = smp_load_acquire(&rx->consumed);
 	do {
-		/* Loaded before received, so received is not behind it either. */
+		/* Load urgent_skip before received, so that received is not behind it. */
 		skip = smp_load_acquire(&rx->urgent_skip);
 		/* Pairs with smc_rx_arrive(): the bytes are in the ring. */
 		at.received = smp_load_acquire(&rx->received);
-		/* Loaded after received, so an urgent byte among the received ones is seen. */
+		/* Load urgent after received, to see an urgent byte among the received ones. */
 		at.urgent = smp_load_acquire(&rx->urgent);
 		/* Pairs with smc_rx_mark(): a new value of urgent is seen with its urgent_skip. */
 	} while (skip != READ_ONCE(rx->urgent_skip));
-	/* Loaded after received, so received is at most a ring ahead of it. */
+	/* Load reported after received, so that received is at most a ring ahead of it. */
 	at.reported = READ_ONCE(rx->reported);
 	at.start = skip > at.consumed ? skip : at.consumed;
 	return at;
@@ -269,7 +269,7 @@ static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod,
  *	arrives meanwhile
  * @prod: the peer's cursor
  * @arrived: number of new bytes, from smc_cursor_distance()
- * @is_urgent: the last of them is urgent
+ * @is_urgent: the last new byte is urgent
  * @is_inline: urgent bytes are read in line
  */
 static inline void smc_rx_arrive(struct smc_stream_rx *rx, struct smc_cursor prod, u32 arrived,

@@ -21,7 +21,7 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 {
 	bool waited;
 
-	/* SIGIO is sent only to a program that was told to wait before. */
+	/* SIGIO for room is sent only to a program that has found no room before. */
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, st->sk);
 	spin_lock_bh(st->lock);
 	waited = st->tx.waiting;
@@ -106,7 +106,7 @@ static size_t smc_ring_fill(struct smc_stream *st, u32 offset, size_t len, struc
 	size_t copied = 0;
 
 	rcu_read_lock();
-	/* The stream is over before that grace period begins. */
+	/* While the stream is not over, the grace period before reuse has not begun. */
 	if (!smc_stream_is_over(st)) {
 		pagefault_disable();
 		copied = _copy_from_iter(st->tx.ring + offset, len, from);

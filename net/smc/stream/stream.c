@@ -502,7 +502,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	 */
 	smp_store_release(&rx->conn_flags, rx->conn_flags | conn_flags);
 
-	/* The peer is short of window, so a reader may wait for SO_RCVLOWAT bytes in vain. */
+	/* Wake a reader: while the peer is short of window, SO_RCVLOWAT bytes may never arrive. */
 	if (wants)
 		st->events |= EPOLLIN | EPOLLRDNORM;
 	if (rx->received != received) {
@@ -583,7 +583,7 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 void smc_stream_start_hold_timer(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	/* The stream becomes over under this lock, and nothing would stop a timer started later. */
+	/* Nothing would stop a timer that starts once the stream is over. */
 	if (smc_stream_is_over(st) || timer_pending(&st->hold_timer))
 		return;
 	smc_stream_get(st);

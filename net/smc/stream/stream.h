@@ -419,8 +419,8 @@ bool smc_stream_quarantine(int n, long pages);
  * @n: number of the peer's streams that smc_stream_quarantine() counts
  * @pages: sum of their smc_stream_pages()
  *
- * One peer may have a quarter of the host's limits. After that its connections stay TCP, so that
- * the host need not end link groups.
+ * One peer may have a quarter of the host's limits. Beyond that its new connections stay TCP, so
+ * that the host need not end link groups.
  *
  * Context: any.
  */

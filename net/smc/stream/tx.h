@@ -35,7 +35,7 @@ struct smc_stream_tx {
 	u32 peer_size;		/* bytes in the peer's element */
 	u64 written;		/* end of the bytes that the application wrote */
 	u64 sent;		/* end of the published bytes */
-	u32 most;		/* limit of the next publish; the path has larger amounts split */
+	u32 most;		/* most bytes of the next publish, a limit that the path sets */
 	u64 due;		/* end of the bytes to publish as soon as the path has room */
 	u64 delivered;		/* end of the bytes that the path delivered, see enum smc_publish */
 	u64 acked;		/* end of the bytes that the peer has consumed */
@@ -64,7 +64,7 @@ struct smc_stream_tx {
  */
 static inline u32 smc_tx_free(const struct smc_stream_tx *tx)
 {
-	/* Loaded first, so it is at most a ring ahead of reusable. */
+	/* Load written first, so that it is at most a ring ahead of reusable. */
 	u64 written = smp_load_acquire(&tx->written);
 	/* Pairs with the release in smc_tx_reuse(): the bytes may be overwritten. */
 	u64 reusable = smp_load_acquire(&tx->reusable);
@@ -148,7 +148,7 @@ static inline bool smc_tx_window_is_low(const struct smc_stream_tx *tx, u64 end)
 /* Return the distance from *@from to *@to, never a negative one; other threads may move both. */
 static inline u64 smc_tx_distance(const u64 *from, const u64 *to)
 {
-	/* Loaded first, so it is not ahead of *@to. */
+	/* Load *@from first, so that it is not ahead of *@to. */
 	u64 begin = smp_load_acquire(from);
 
 	/* Pairs with the release in smc_tx_write(). */
@@ -187,7 +187,7 @@ static inline int smc_tx_acknowledge(struct smc_stream_tx *tx, struct smc_cursor
 	/* In this order acked is never beyond reusable. */
 	smc_tx_reuse(tx, tx->acked + freed);
 	WRITE_ONCE(tx->acked, tx->acked + freed);
-	/* The next publish need not ask for window. */
+	/* There is enough window, so the next publish need not ask for it. */
 	if (!smc_tx_window_is_low(tx, tx->sent))
 		tx->prod_flags &= ~SMC_PROD_WANT_WINDOW;
 	return 0;

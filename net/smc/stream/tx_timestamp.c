@@ -41,7 +41,7 @@ void smc_tx_timestamps_number(struct smc_stream *st, u32 tsflags)
 
 	if (!(tsflags & SOF_TIMESTAMPING_OPT_ID) || atomic_read(first) == st->first_stamp)
 		return;
-	/* The option was set after the last send, and TCP stored one of its sequence numbers. */
+	/* The option was set after the last send. Replace the sequence number that TCP stored. */
 	st->first_stamp = st->tx.written;
 	atomic_set(first, st->first_stamp);
 }
@@ -115,7 +115,7 @@ static u32 smc_tx_timestamps_take(struct smc_stream *st, u64 *end)
 	return due;
 }
 
-/* Report by an skb without data, which replaces the segment for which TCP would report. */
+/* Report by an skb without data, in place of the segment by which TCP would report. */
 static void smc_stamp_report(struct sock *sk, u32 due, u64 end)
 {
 	struct sk_buff *skb = alloc_skb(0, GFP_ATOMIC);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The control area at the start of an element of a DMB: the peer of an SMC-D
- * connection writes its cursors there, in host byte order. It writes a cursor,
- * with the flags beside it, by one aligned store.
+ * connection writes its cursors there, in host byte order. The peer writes each
+ * cursor, with the flags beside it, by one aligned store.
  */
 #ifndef SMC_WIRE_DMBE_H
 #define SMC_WIRE_DMBE_H
@@ -21,7 +21,7 @@ struct smc_dmbe_control {
 	u64 reserved2;
 };
 
-/* One word of the control area. Bit-fields have this order in memory in either byte order. */
+/* One word of the control area. The fields have this order in memory on every host. */
 union smc_dmbe_word {
 	u64 word;
 	struct {
