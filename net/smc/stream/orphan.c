@@ -57,7 +57,7 @@ static void smc_orphans_add(int n, long pages)
 	atomic_long_add(pages, &smc_orphan_pages);
 }
 
-/* Whether @n streams of @pages fit into one of @parts equal parts of the limits for quarantine. */
+/* Whether @n streams of @pages take no more than 1/@parts of the limits for quarantine. */
 static bool smc_quarantine_fits(int n, long pages, int parts)
 {
 	return n <= READ_ONCE(smc_sysctl_max_orphans) / (2 * parts) &&

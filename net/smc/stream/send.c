@@ -208,8 +208,8 @@ static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags
  * buffer has room for, and the next send fails. Here the free room of the ring
  * is the limit of the first send. Its bytes are discarded, because the ring may
  * belong to another connection by now.
- * Return: bytes accepted, -EPIPE if there is no room for any, or an error of
- * the memory to send from.
+ * Return: bytes accepted; -EPIPE if there is no room for any; or the error of
+ * smc_stream_fault_in().
  */
 static noinline ssize_t smc_stream_send_discard(struct smc_stream *st, struct msghdr *msg)
 {

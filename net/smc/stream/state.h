@@ -36,7 +36,7 @@ enum smc_app_state {
 };
 
 /**
- * struct smc_stream_state - where a stream is in its life
+ * struct smc_stream_state - the two states of a stream
  * @path: state of the path; written under the stream's lock, read by READ_ONCE() without it
  * @app: state of the application; written under the stream's lock, read by READ_ONCE() without it
  */

@@ -317,7 +317,10 @@ void smc_stream_unlock(struct smc_stream *st)
 	struct smc_stream *local_peer = st->local_peer;
 	__poll_t own, local_peers = 0;
 
-	/* The other end may have to answer an answer. No answer is sent twice, so the loop ends. */
+	/*
+	 * One end's answer may be something that the other end has to answer. The loop
+	 * ends, because no answer is sent twice.
+	 */
 	while (smc_stream_answer(st) || smc_stream_answer(local_peer))
 		;
 	own = smc_stream_take_events(st);

@@ -23,8 +23,8 @@
 
 #define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
 /*
- * A writer's request for window. This end sets both flags, but for an orphan
- * UPDATE_REQUESTED alone (smc_publish_prod_flags()). A peer may set either alone.
+ * A writer's request for window. This end sets both flags, or, if an orphan asks,
+ * only UPDATE_REQUESTED (smc_publish_prod_flags()). A peer may set either one.
  */
 #define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
 
