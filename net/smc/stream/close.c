@@ -43,9 +43,9 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
 	} else if (smc_rx_ended(st) && (st->tx.conn_flags & SMC_CONN_DONE_WRITING)) {
 		/*
-		 * As with TCP, there is nothing to reset once both FINs have left. Whether
-		 * the peer's host has received this end's flags does not matter: all later
-		 * flags arrive after them.
+		 * As with TCP, nothing is reset once both ends have shut down. This end's
+		 * flags need not have arrived yet: flags that it sends later arrive after
+		 * them.
 		 */
 		smc_tx_end(&st->tx, SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
 	} else {
@@ -53,8 +53,8 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 		by_reset = true;
 	}
 	/*
-	 * With st->err set, neither this end nor a later flag of the peer can
-	 * set an error for the socket's next connection.
+	 * Once st->err is set, smc_stream_fail() does nothing. Otherwise a later flag
+	 * of the peer could set an error for the socket's next connection.
 	 */
 	if (!st->err) {
 		/* Pairs with smc_rx_shut() and smc_tx_shut(). */
@@ -95,10 +95,10 @@ static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
 }
 
 /*
- * Note that the application is gone. The socket and its namespace must not stay
- * for as long as the local peer's application likes. So the local peer gets the
- * time for which TCP waits for a FIN. After that it can still read all bytes
- * that were written to it.
+ * Record that the application is gone. The socket and its namespace must not
+ * stay for as long as the local peer's application likes. So the local peer has
+ * to close within the time for which TCP waits for a FIN. If it is late, it can
+ * still read all bytes that were written to it.
  */
 static void smc_stream_detach_app(struct smc_stream *st)
 {
@@ -116,7 +116,7 @@ void smc_stream_check_local_peer(struct smc_stream *st)
 	bool is_early;
 
 	spin_lock_bh(st->lock);
-	/* A local peer whose SMC handshake is still under way has not seen the bytes yet. */
+	/* A local peer whose SMC handshake is under way can't read yet, so it gets more time. */
 	is_early = !smc_stream_is_over(st) && st->local_peer && !st->local_peer->tx.ring;
 	if (is_early)
 		queue_delayed_work(smc_wq, &st->end_work, smc_stream_fin_time(st));

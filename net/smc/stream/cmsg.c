@@ -68,7 +68,7 @@ static void smc_cmsg_put_arrival(struct msghdr *msg, const struct sock *sk, u64 
  */
 static int smc_stream_inq(const struct smc_stream *st)
 {
-	/* Loaded before the positions: a caller that sees the end also sees all bytes. */
+	/* Load the flags before the positions: a caller that sees the end also sees all bytes. */
 	u8 flags = smp_load_acquire(&st->rx.conn_flags);
 	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);
 

@@ -19,7 +19,7 @@
 #define SMC_EVENTS_OVER	((__force __poll_t)BIT(16))
 /* Bytes arrived, but fewer than SO_RCVLOWAT. This event wakes a reader in recv(), but no poller. */
 #define SMC_EVENTS_FEW	((__force __poll_t)BIT(17))
-/* A direction ended. This event wakes all waiters, even the exclusive ones. */
+/* A direction ended. This event wakes all waiters, not just one of the exclusive ones. */
 #define SMC_EVENTS_END	((__force __poll_t)BIT(18))
 /*
  * Events that may have become true when a stream ends or fails. EPOLLHUP wakes
@@ -34,12 +34,12 @@
 /* The event that smc_stream_await() asked for has occurred. */
 #define SMC_EVENTS_AWAITED	((__force __poll_t)BIT(21))
 
-/* Events that no waiter at the socket waits for. */
+/* Events that wake no waiter of the socket: smc_stream_report_sock() handles them. */
 #define SMC_EVENTS_MORE \
 	(SMC_EVENTS_OVER | SMC_EVENTS_END_DELIVERED | SMC_EVENTS_STAMPS | SMC_EVENTS_AWAITED)
 
 /*
- * Wake a thread that sleeps for @events: the core of its wait queue function. A
+ * Do the work of a wait queue function: wake a thread that sleeps for @events. A
  * wake-up without a key may be for any event.
  */
 static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, unsigned int mode,
@@ -48,9 +48,9 @@ static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, u
 	if (key && !(key_to_poll(key) & events))
 		return 0;
 	/*
-	 * The thread is marked as woken already. Before it sleeps again, it
-	 * clears the mark and checks its condition. The waker has stored its
-	 * event before it checks for sleepers, see skwq_has_sleeper().
+	 * The thread has been woken already, and will see this event, too: it
+	 * clears the flag before it checks its condition again. The waker has
+	 * stored the event before this check, see skwq_has_sleeper().
 	 */
 	if (READ_ONCE(wait->flags) & WQ_FLAG_WOKEN)
 		return 0;
@@ -64,7 +64,7 @@ static inline bool smc_tx_exceeds_lowat(const struct smc_stream *st)
 	return 2 * smc_tx_unsent(&st->tx) >= smc_tcp_notsent_lowat(st->sk);
 }
 
-/* Whether there is enough room to wake a writer. */
+/* Whether there is enough room to wake a writer, by TCP_NOTSENT_LOWAT, too. */
 static inline bool smc_tx_writable(const struct smc_stream *st)
 {
 	return smc_tx_has_room(&st->tx) && !smc_tx_exceeds_lowat(st);
@@ -87,20 +87,21 @@ static inline bool smc_tx_ready(const struct smc_stream *st)
 }
 
 /*
- * Whether, by error and flags, the peer has closed in good order. TCP could not tell this from a
- * shutdown yet, so the next send succeeds and its bytes are discarded.
+ * Whether, by error and flags, the peer has closed in good order. With TCP this end would have
+ * only a FIN, which a shutdown sends, too. So the next send succeeds, and its bytes are discarded.
  */
 static inline bool smc_tx_is_discarded(const struct smc_stream *st)
 {
 	/*
-	 * SMC_CONN_ABORT in end_flags does not mean that this application ended
-	 * the stream: it is also the answer to a peer that stopped waiting.
+	 * SMC_CONN_ABORT alone in end_flags does not show that this application
+	 * ended the stream: it may be this end's answer to SMC_CONN_ABORT of
+	 * the peer, which has stopped waiting.
 	 */
 	return !READ_ONCE(st->err) && !(READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT) &&
 	       (READ_ONCE(st->rx.conn_flags) & SMC_CONN_CLOSED);
 }
 
-/* Whether a reader gets no more bytes, by the error, shutdown(), or the peer's flags. */
+/* Whether waiting for more bytes is useless: by the error, shutdown(), or the peer's flags. */
 static inline bool smc_rx_shut(const struct smc_stream *st)
 {
 	/*
@@ -123,8 +124,9 @@ static inline bool smc_rx_ended(const struct smc_stream *st)
 }
 
 /*
- * Whether urgent bytes are read in line. Without a socket the answer is no;
- * smc_stream_attach() undoes a skip that follows from this.
+ * Whether urgent bytes are read in line. Without a socket the answer is no, so
+ * smc_rx_mark() may skip one. smc_stream_attach() takes such a skip back if the
+ * socket reads urgent bytes in line.
  */
 static inline bool smc_stream_is_inline(const struct smc_stream *st)
 {
@@ -151,8 +153,9 @@ static inline bool smc_stream_may_read(const struct smc_stream *st, u64 pos)
 }
 
 /*
- * Take the socket's error for a call that transfers data, and note that. The
- * reset of the TCP connection, which follows, then sets no second error.
+ * Take the socket's error for a call that transfers data, and record that the
+ * application has it. The reset of the TCP connection, which follows, then sets
+ * no second error.
  */
 static inline int smc_stream_take_error(struct smc_stream *st)
 {
@@ -185,13 +188,14 @@ bool smc_stream_note_credit(struct smc_stream *st);
  * @began: local_clock() when the wait began
  *
  * Context: the socket lock is held; it is released during the polling.
- * Return: true if there is something to read; smc_stream_note_wait() was called
- * then. False if the caller has to sleep, and to call it afterwards.
+ * Return: true if there is something to read, and the wait is recorded. False if
+ * the caller has to sleep, and to call smc_stream_note_wait() afterwards.
  */
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 
 /**
- * smc_stream_spin_begin() - estimate the first wait by that of an earlier stream
+ * smc_stream_spin_begin() - expect the first wait to take as long as the first
+ * wait of an earlier stream
  * @st: stream
  * @role: role of this end
  */
@@ -221,8 +225,8 @@ static inline bool smc_stream_asks_for_arrivals(const struct smc_stream *st)
 
 /*
  * Whether the socket asks for arrival times, or did before. A reader may find
- * the first bytes before @arrivals is set. But both happen under one hold of
- * the stream's lock, for which smc_stream_arrived_at() waits.
+ * the first bytes before @arrivals is set. But smc_stream_arrived_at() takes the
+ * stream's lock, which is held from the arrival until @arrivals is set.
  */
 static inline bool smc_stream_times_arrivals(const struct smc_stream *st)
 {
@@ -251,7 +255,7 @@ u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos);
  * smc_stream_take_cmsg() - parse the control messages of a sendmsg()
  * @st: stream of a socket
  * @msg: message
- * @tsflags: set to SOF_TIMESTAMPING_*: the socket's, but with the TX flags of @msg if it has any
+ * @tsflags: set to the socket's SOF_TIMESTAMPING_*; TX flags in @msg replace the socket's
  *
  * Return: 0 or -EINVAL.
  */
@@ -389,8 +393,9 @@ void smc_stream_break(struct smc_stream *st, int err);
  * smc_stream_fin_time() - return how long a closed stream waits for its peer to close
  * @st: stream of a socket
  *
- * TCP waits as long for a FIN, but here TCP_FIN_TIMEOUT_MAX is the limit: the
- * stream takes memory of the host, and the owner of the namespace sets the sysctl.
+ * TCP waits as long for a FIN. But here TCP_FIN_TIMEOUT_MAX is the limit: the
+ * stream takes memory of the host, and the owner of a namespace may set
+ * net.ipv4.tcp_fin_timeout to any time.
  *
  * Return: jiffies.
  */
@@ -450,12 +455,11 @@ void smc_stream_check_user_timeout(struct timer_list *timer);
 void smc_stream_start_hold_timer(struct smc_stream *st);
 
 /*
- * Each function that every transfer calls stays within one page, wherever the
- * linker puts it, because it is smaller than its alignment. Across pages, a
- * round trip takes a twentieth longer in an emulator such as QEMU, which links
- * jumps only within a page. Each function has a section of its own: in a shared
- * section the assembler would fill the gaps with jumps, and objtool warns about
- * those.
+ * Keep each function that every transfer calls within one page, by an alignment
+ * of more than its size. An emulator such as QEMU links jumps only within a page:
+ * if these functions cross pages, a round trip takes a twentieth longer there.
+ * Each function has a section of its own. In a shared section the assembler
+ * would fill the gaps with jumps, of which objtool warns.
  */
 __typeof__(smc_stream_recv) smc_stream_recv
 	__section(".text.smc_stream_recv") __aligned(SZ_4K);

@@ -3,20 +3,23 @@
  * Orphans: streams that their application has closed, and whose peer has not.
  *
  * A peer that lives, but never reads or never closes, keeps an orphan for no
- * longer than it would keep one of TCP's. As long as the peer has not reported
- * that it has read everything, it has to report some progress within the time
- * for which TCP probes a closed window of an orphan's peer. The time is not
- * shorter, because other implementations discard unread bytes when they receive
- * SMC_CONN_ABORT. Until the last byte has found a window, TCP_USER_TIMEOUT may
- * shorten the time (user_timeout.c). When everything is read, the peer has to
- * end the stream within the time for which TCP waits for a FIN. After either
- * time this end sends SMC_CONN_ABORT, which the peer's kernel answers without
- * its application. If the answer does not come for as long as TCP waits for a
- * FIN, the peer is given up. It may still write, so path->over() ensures that
- * this end's element is not reused.
+ * longer than it would keep one of TCP's. The peer has three time limits, one
+ * after the other:
  *
- * The orphans of the host are limited as TCP's are: in number by
- * net.smc.max_orphans, and in memory by an eighth of the total. Streams whose
+ * 1. Until the peer has reported that it read everything, it has to report some
+ *    progress within SMC_ORPHAN_PROBE_TIME. A shorter limit would lose bytes,
+ *    because other implementations discard unread bytes when they receive
+ *    SMC_CONN_ABORT. But until all bytes are delivered, TCP_USER_TIMEOUT may
+ *    reset the stream earlier (user_timeout.c).
+ * 2. After that report the peer has to end the stream within the time for which
+ *    TCP waits for a FIN.
+ * 3. If the peer misses either limit, this end sends SMC_CONN_ABORT. The peer's
+ *    kernel answers without its application. If the answer does not come for as
+ *    long as TCP waits for a FIN, this end gives up the peer. The peer may still
+ *    write, so path->over() ensures that this end's element is not reused.
+ *
+ * The orphans of the host are limited as TCP's are: their number by
+ * net.smc.max_orphans, and their memory to an eighth of the host's. Streams whose
  * peer was given up count for as long as their elements exist. They may take
  * half of each limit. If they exceed that, the path ends a link group, along
  * with the group's other connections.
@@ -33,10 +36,10 @@
 #include "workqueue.h"
 
 /*
- * TCP sends its first window probe after 0.2 s, and doubles the interval for
- * each of ten more, up to TCP_RTO_MAX. Then it gives up a peer whose window has
- * stayed closed. net.ipv4.tcp_orphan_retries is for peers that do not answer
- * the probes.
+ * The time for which TCP probes a closed window of an orphan's peer. TCP sends
+ * the first probe after 0.2 s, and doubles the interval for each of ten more, up
+ * to TCP_RTO_MAX. Then it gives up the peer. (net.ipv4.tcp_orphan_retries is only
+ * for peers that do not answer the probes.)
  */
 #define SMC_ORPHAN_PROBE_TIME	((BIT(10) - 1) * TCP_RTO_MIN + TCP_RTO_MAX)
 
@@ -54,7 +57,7 @@ static void smc_orphans_add(int n, long pages)
 	atomic_long_add(pages, &smc_orphan_pages);
 }
 
-/* Whether @n streams of @pages fit into one of @parts equal parts of the limits for quarantine. */
+/* Whether @n streams of @pages take no more than 1/@parts of the limits for quarantine. */
 static bool smc_quarantine_fits(int n, long pages, int parts)
 {
 	return n <= READ_ONCE(smc_sysctl_max_orphans) / (2 * parts) &&
@@ -171,7 +174,10 @@ void smc_stream_check_orphan(struct smc_stream *st)
 
 	spin_lock_bh(st->lock);
 	over = smc_stream_is_over(st);
-	/* The peer's time restarted, or the stream ended, while this run waited for the lock. */
+	/*
+	 * The work is queued again if the peer's time limit restarted, or the stream
+	 * ended, while this run waited for the lock.
+	 */
 	stale = delayed_work_pending(&st->end_work);
 	if (smc_orphan_leaves_tcp(st)) {
 		sock = st->orphan;
@@ -203,8 +209,8 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 	smc_stat_orphan(st->sn, SMC_ORPHANS, 1);
 	atomic_inc(&st->sn->orphans);
 	/*
-	 * TCP does not count a connection that has a socket. This socket has no
-	 * file, so count it.
+	 * TCP does not count a connection that has a socket as an orphan. But this
+	 * socket has no file, so count its connection.
 	 */
 	if (sock)
 		this_cpu_inc(tcp_orphan_count);

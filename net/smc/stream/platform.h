@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Access to positions that other threads may move at the same time, for rx.h,
- * tx.h and the other headers that are also compiled for user space, for unit
- * tests. The tests define the accesses themselves.
+ * Access to positions that other threads may be moving: READ_ONCE(),
+ * smp_load_acquire() and so on. rx.h, tx.h and other headers that include this
+ * one are also compiled for user space, by unit tests. The tests define the
+ * accesses themselves.
  */
 #ifndef SMC_STREAM_PLATFORM_H
 #define SMC_STREAM_PLATFORM_H

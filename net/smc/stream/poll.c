@@ -8,8 +8,8 @@
 
 /*
  * Whether @bytes are enough to wake a reader: as many as SO_RCVLOWAT says. As
- * with TCP, fewer are enough while the peer asks for window, because no more may
- * arrive then.
+ * with TCP, fewer are enough while the peer asks for window, because the peer
+ * may be unable to send more.
  */
 static bool smc_stream_is_enough(const struct smc_stream *st, u64 bytes)
 {
@@ -38,7 +38,7 @@ static bool smc_stream_is_readable(const struct smc_stream *st)
 
 __poll_t smc_stream_poll(struct smc_stream *st)
 {
-	/* Loaded before the error: a poller that sees the end also sees the error. */
+	/* Check for the end before the error: a poller that sees the end also sees the error. */
 	bool rx_shut = smc_rx_shut(st);
 	struct sock *sk = st->sk;
 	__poll_t mask = 0;

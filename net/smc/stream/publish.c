@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Publishing: when a stream sends bytes, cursors and flags to its peer, and which of them. */
+/* Publishing: decide when to send which bytes, cursors and flags to the peer, and send them. */
 
 #include <net/sock.h>
 
@@ -7,7 +7,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Publish once by the path. Return: 0, or the path's error, with the stream unchanged. */
+/* Publish once by the path. Return: 0, or the path's error; then the stream is unchanged. */
 static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 {
 	u64 consumed = READ_ONCE(st->rx.consumed);

@@ -2,7 +2,9 @@
 /*
  * The decisions of publish.c: where the next publish ends, which flags it
  * carries, and whether it is due. They depend on positions and flags alone. The
- * stream's lock is held, so only written changes meanwhile, by the application.
+ * stream's lock is held, so meanwhile only tx->written changes, when the
+ * application writes. (send.c decides whether MSG_MORE or TCP_CORK delays the
+ * publish of a write.)
  */
 #ifndef SMC_STREAM_PUBLISH_H
 #define SMC_STREAM_PUBLISH_H
@@ -11,10 +13,10 @@
 
 /*
  * With TCP_NODELAY, small amounts wait only while this many publishes are in
- * flight. A program that sends a few requests in a row has all of them on their
- * way; if it sends more, they are joined. Each publish takes one of the slots
- * of the link, which its connections share (rdma/link.h). The slots suffice for
- * eleven such connections.
+ * flight. So a program can send a few requests in a row without delay; if it
+ * sends more, they share a message. Each publish takes one send slot of the link
+ * (rdma/link.h). The link's connections share its slots, and there are enough
+ * for eleven connections with this many publishes.
  */
 #define SMC_NODELAY_PUBLISHES	4
 
@@ -26,7 +28,7 @@ enum smc_push {
 /* The results of smc_publish_decide(). */
 enum smc_publish_decision {
 	SMC_DUE_NOTHING,	/* there is nothing to publish */
-	SMC_DUE_HELD,		/* wait until a completion pushes it */
+	SMC_DUE_HELD,		/* wait for a completion, which pushes again */
 	SMC_DUE_LIMITED,	/* wait for the peer's credit, but no longer than the hold timer */
 	SMC_DUE_NOW,
 };
@@ -38,8 +40,8 @@ enum smc_publish_decision {
  *
  * After its final flags this end publishes nothing, because the peer may have
  * freed its element. There is one exception: as long as the peer has not sent
- * final flags itself, it has the element, and this end may send SMC_CONN_ABORT
- * after SMC_CONN_CLOSED, to say that it stops waiting.
+ * final flags itself, it still has the element. Then this end may send
+ * SMC_CONN_ABORT after SMC_CONN_CLOSED, to say that it waits no longer.
  */
 static inline bool smc_publish_is_allowed(const struct smc_stream_tx *tx, u8 peer)
 {
@@ -74,12 +76,13 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 }
 
 /**
- * smc_publish_piece() - where the next publish ends, if the path splits large amounts
+ * smc_publish_piece() - where the next publish ends by the path's limit, tx->most
  * @tx: send positions of the stream
  * @end: result of smc_publish_end()
  * @peer: connection flags that the peer has published
  *
- * A peer that has sent final flags discards the bytes, so they must not delay this end's.
+ * A peer that has sent final flags discards the bytes. Then they are not split, so that they
+ * do not delay the final flags of this end.
  */
 static inline u64 smc_publish_piece(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
@@ -145,11 +148,11 @@ static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pend
 }
 
 /*
- * Whether bytes wait for a larger window. If the window is nearly closed, bytes
- * beyond it wait until it is large enough for a useful message. The publish that
- * used up the window has asked the peer to return it. But the peer may read
- * nothing before it has the remaining bytes, so this wait is limited (RFC 1122
- * section 4.2.3.4).
+ * Whether bytes wait for a larger window. If the window is nearly used up, and
+ * too small for all written bytes, no bytes are published until it allows a
+ * useful message. An earlier publish has asked the peer for window. But the
+ * peer's application may read nothing before it has the remaining bytes, so the
+ * hold timer limits this wait (RFC 1122 section 4.2.3.4).
  */
 static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *tx, u64 end)
 {
@@ -163,8 +166,8 @@ static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *t
  * @how: whether the publish may be held back
  * @end: position where the publish ends
  * @final: result of smc_publish_final()
- * @enough: number of bytes that do not wait for a publish in flight, from
- *	net.smc.autocorking_size
+ * @enough: net.smc.autocorking_size, which may change at any time: this many
+ *	bytes do not wait for a publish in flight
  */
 static inline enum smc_publish_decision smc_publish_decide(const struct smc_stream_tx *tx,
 							   enum smc_push how,
@@ -175,7 +178,7 @@ static inline enum smc_publish_decision smc_publish_decide(const struct smc_stre
 
 	if (!pending && !tx->update_pending && !final)
 		return SMC_DUE_NOTHING;
-	/* The rest of an amount that the path has split is as urgent as its first piece. */
+	/* These bytes were due before, but exceeded tx->most, or the path had no room. */
 	if (how == SMC_PUSH_NOW || final || tx->due > tx->sent)
 		return SMC_DUE_NOW;
 	if (smc_publish_may_wait(tx, pending, enough))

@@ -30,9 +30,9 @@ static bool smc_stream_credit_is_due(const struct smc_stream *st)
 	if (wants == SMC_PROD_UPDATE_REQUESTED)
 		return true;
 	/*
-	 * The peer may use less of the window than the element has, such as the
-	 * size of its own ring. The bytes that were unreported when the peer
-	 * asked for window show how much it uses.
+	 * A peer whose own ring is small may never use a quarter of the
+	 * element. The bytes that were unreported when the peer asked for
+	 * window show how much of the element it uses.
 	 */
 	if (!wants)
 		return false;
@@ -106,7 +106,7 @@ static noinline int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr 
 	return memcpy_to_msg(msg, &byte, 1) ? -EFAULT : 1;
 }
 
-/* Wake a reader only for a reader's events, above all not for a writer's room. */
+/* Wake a reader only for a reader's events: room in the ring is for other threads. */
 static int smc_stream_wake_reader(struct wait_queue_entry *wait, unsigned int mode, int sync,
 				  void *key)
 {
@@ -177,9 +177,9 @@ static void smc_stream_pass_urgent(struct smc_stream *st, u64 pos)
 }
 
 /*
- * Reset a stream whose reader's position is outside the published bytes, which
- * is a bug. Memory beyond the ring belongs to other connections, and neither the
- * reader nor the peer may get it.
+ * Reset a stream because of a bug: the reader's position is outside the
+ * published bytes. The memory beyond the ring belongs to other connections, so
+ * this end must neither read it nor return window for it.
  */
 static noinline int smc_stream_abort_bad_position(struct smc_stream *st)
 {
@@ -208,9 +208,9 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 
 /*
  * Copy some of the @len bytes at @pos, or discard them. The copy may sleep in a
- * page fault with the socket locked: the ring is this end's own, so the peer
- * need not wait. This function and smc_stream_read() are inline, so that the
- * snapshot stays in registers.
+ * page fault with the socket locked: the ring is this end's own memory, so the
+ * peer does not wait for the copy. This function and smc_stream_read() are
+ * inline, so that the snapshot stays in registers.
  * Return: number of bytes, or an error.
  */
 static __always_inline ssize_t smc_stream_take(struct smc_stream *st,
@@ -230,15 +230,19 @@ static __always_inline ssize_t smc_stream_take(struct smc_stream *st,
 	return len;
 }
 
-/* Return the result of a read that got no bytes and ended with @rc. An orderly end is no error. */
+/*
+ * Return the result of a read that got no bytes. @rc is the result of
+ * smc_stream_wait_for_data(): 1 at the end of the stream, which is an error
+ * unless the end is orderly.
+ */
 static int smc_stream_end_of_read(struct smc_stream *st, int rc)
 {
 	return rc > 0 && !smc_rx_ended(st) ? smc_stream_take_error(st) : min(rc, 0);
 }
 
 /*
- * Read up to @len bytes at *@pos, which moves over them and over skipped bytes.
- * The read begins at the reader's position, or at *@pos if that is further on.
+ * Read up to @len bytes, from the reader's position or from *@pos, whichever is
+ * further on. Set *@pos to the end of the bytes that were read or skipped.
  * Return: bytes, 0 at the end of the stream, or -errno.
  */
 static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msghdr *msg,

@@ -6,18 +6,19 @@
  *
  *	reported <= consumed <= received <= reported + size
  *
- * holds, and a reader's own position, which is ahead of consumed while it
- * copies or peeks, is no further than received. Nothing is copied unless
- * smc_snapshot_holds() allows it for a snapshot, and consumed does not move unless
- * smc_rx_may_consume() allows it.
+ * holds. While a reader copies or peeks, its own position is ahead of consumed,
+ * but it copies nothing beyond received: smc_snapshot_holds() checks each copy.
+ * smc_rx_may_consume() checks each move of consumed.
  *
  * Only the reader moves consumed, under the socket lock. The peer moves
- * received. The reader has to step over an urgent byte at its position if a
- * later urgent byte replaces it. The peer's publish only records that in
- * urgent_skip, which never decreases and is never beyond received.
+ * received. If a new urgent byte arrives while the reader is at the previous
+ * one, the reader has to step over the previous one. The peer's publish does not
+ * move consumed, but records in urgent_skip how far to step. While a socket is
+ * attached, urgent_skip never decreases. It is never beyond received.
  *
- * Each decision uses one snapshot of all positions, from smc_rx_take_snapshot(), because
- * positions that are loaded at different moments need not be in this order.
+ * Each decision uses one snapshot of all positions, from smc_rx_take_snapshot(),
+ * because positions that are loaded at different moments need not be in the
+ * order above.
  */
 #ifndef SMC_STREAM_RX_H
 #define SMC_STREAM_RX_H
@@ -80,18 +81,18 @@ static inline struct smc_rx_snapshot smc_rx_take_snapshot(const struct smc_strea
 	struct smc_rx_snapshot at = { .size = rx->size, .is_inline = is_inline };
 	u64 skip;
 
-	/* Loaded before received, so received is not behind it. */
+	/* Load consumed before received, so that received is not behind it. */
 	at.consumed = smp_load_acquire(&rx->consumed);
 	do {
-		/* Loaded before received, so received is not behind it either. */
+		/* Load urgent_skip before received, so that received is not behind it. */
 		skip = smp_load_acquire(&rx->urgent_skip);
 		/* Pairs with smc_rx_arrive(): the bytes are in the ring. */
 		at.received = smp_load_acquire(&rx->received);
-		/* Loaded after received, so an urgent byte among the received ones is seen. */
+		/* Load urgent after received, to see an urgent byte among the received ones. */
 		at.urgent = smp_load_acquire(&rx->urgent);
-		/* Pairs with smc_rx_mark(): a new urgent is seen along with its urgent_skip. */
+		/* Pairs with smc_rx_mark(): a new value of urgent is seen with its urgent_skip. */
 	} while (skip != READ_ONCE(rx->urgent_skip));
-	/* Loaded after received, which is then at most a ring ahead of it. */
+	/* Load reported after received, so that received is at most a ring ahead of it. */
 	at.reported = READ_ONCE(rx->reported);
 	at.start = skip > at.consumed ? skip : at.consumed;
 	return at;
@@ -236,9 +237,9 @@ static inline bool smc_snapshot_ends_read(const struct smc_rx_snapshot *at, u64 
  * @at: snapshot taken before the new urgent byte is recorded
  *
  * As with TCP, a reader that has stopped at an urgent byte steps over it when
- * the next one arrives. But only the reader can return the window of skipped
- * bytes. So skipped bytes take less than half of the ring; after that a replaced
- * urgent byte is read like any other.
+ * the next urgent byte arrives. But a skipped byte takes window until the reader
+ * reads on. So skipped bytes take less than half of the ring; beyond that the
+ * reader gets a replaced urgent byte like any other byte.
  */
 static inline bool smc_snapshot_skips(const struct smc_rx_snapshot *at)
 {
@@ -268,7 +269,7 @@ static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod,
  *	arrives meanwhile
  * @prod: the peer's cursor
  * @arrived: number of new bytes, from smc_cursor_distance()
- * @is_urgent: the last of them is urgent
+ * @is_urgent: the last new byte is urgent
  * @is_inline: urgent bytes are read in line
  */
 static inline void smc_rx_arrive(struct smc_stream_rx *rx, struct smc_cursor prod, u32 arrived,

@@ -13,7 +13,7 @@ void smc_stream_note_arrival(struct smc_stream *st, u64 begin)
 	bool asks = smc_stream_asks_for_arrivals(st);
 
 	lockdep_assert_held(st->lock);
-	/* The stream is not notified when a socket begins to ask, so it checks at each arrival. */
+	/* Nothing tells the stream when its socket begins to ask, so check at each arrival. */
 	if (asks && !st->arrivals)
 		WRITE_ONCE(st->arrivals, kzalloc(sizeof(*st->arrivals), GFP_ATOMIC));
 	if (st->arrivals)

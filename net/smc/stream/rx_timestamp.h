@@ -58,7 +58,7 @@ static inline void smc_rx_timestamps_note(struct smc_rx_timestamps *as, u64 begi
  * @as: arrivals of the stream, whose lock is held
  * @pos: position of the byte, which has arrived and is not consumed yet
  *
- * Return: nanoseconds since 1970, or 0 if the socket did not ask for it at that time.
+ * Return: nanoseconds since 1970, or 0 if the socket did not ask for times when the byte arrived.
  */
 static inline u64 smc_rx_timestamps_find(const struct smc_rx_timestamps *as, u64 pos)
 {

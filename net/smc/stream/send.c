@@ -14,14 +14,14 @@
 #include "tcp.h"
 #include "trace.h"
 
-/* Limit of one copy, because the end of a stream may have to wait for it. */
+/* Most bytes of one copy: the ring of a stream that ends is not reused before the copy is done. */
 #define SMC_FILL_BYTES	((size_t)SZ_64K)
 
 void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 {
 	bool waited;
 
-	/* SIGIO is sent only to a program that was told to wait before. */
+	/* SIGIO for room is sent only to a program that has found no room before. */
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, st->sk);
 	spin_lock_bh(st->lock);
 	waited = st->tx.waiting;
@@ -33,7 +33,7 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	smc_stream_push(st, SMC_PUSH_NOW);
 	if (smc_tx_free(&st->tx) && !smc_tx_writable(st))
 		smc_stream_start_hold_timer(st);
-	/* The writer finds room and does not sleep. */
+	/* If there is room, the writer does not sleep. */
 	if (smc_tx_writable(st))
 		st->tx.blocked = false;
 	if (!waited && !smc_tx_writable(st))
@@ -106,7 +106,7 @@ static size_t smc_ring_fill(struct smc_stream *st, u32 offset, size_t len, struc
 	size_t copied = 0;
 
 	rcu_read_lock();
-	/* The stream is over before that grace period begins. */
+	/* While the stream is not over, the grace period before reuse has not begun. */
 	if (!smc_stream_is_over(st)) {
 		pagefault_disable();
 		copied = _copy_from_iter(st->tx.ring + offset, len, from);
@@ -149,10 +149,10 @@ static u32 smc_stream_room(const struct smc_stream *st)
 }
 
 /*
- * Fault in the next @len bytes. A program that serves page faults may delay
- * that for as long as it likes, so the socket lock is released: the peer must
- * not have to wait for its element, nor other threads for the lock. If some
- * bytes can't be faulted in, @msg is truncated before them.
+ * Fault in the next @len bytes. The program that serves the page faults
+ * (userfaultfd) may take as long as it likes. So release the socket lock, for
+ * which other threads wait, and perhaps the peer, which wants its element back.
+ * If some bytes can't be faulted in, truncate @msg before them.
  */
 static noinline int smc_stream_fault_in(struct smc_stream *st, struct msghdr *msg, size_t len)
 {
@@ -204,12 +204,12 @@ static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags
 
 /*
  * Discard bytes for a peer that has closed. With TCP only the reset in answer to
- * data reveals that. Until the reset comes, the send buffer accepts as much as
- * it has room for, and the next send fails. Here the free room of the ring
- * limits that amount, but the bytes are discarded, because the ring may belong
- * to another connection by now.
- * Return: bytes accepted, -EPIPE if there is no room for any, or an error of
- * the memory to send from.
+ * data reveals the close: the first send succeeds for as many bytes as the send
+ * buffer has room for, and the next send fails. Here the free room of the ring
+ * is the limit of the first send. Its bytes are discarded, because the ring may
+ * belong to another connection by now.
+ * Return: bytes accepted; -EPIPE if there is no room for any; or the error of
+ * smc_stream_fault_in().
  */
 static noinline ssize_t smc_stream_send_discard(struct smc_stream *st, struct msghdr *msg)
 {
@@ -221,7 +221,7 @@ static noinline ssize_t smc_stream_send_discard(struct smc_stream *st, struct ms
 	rc = len ? smc_stream_fault_in(st, msg, len) : 0;
 	if (rc)
 		return rc;
-	/* While the socket was unlocked, another thread has done the first send. */
+	/* While the socket was unlocked, another thread has made the one send that succeeds. */
 	if (!smc_tx_is_discarded(st))
 		return -EPIPE;
 	len = min(len, msg_data_left(msg));

@@ -6,10 +6,10 @@
 #include "platform.h"
 
 /*
- * A peer that always sends just before its reader goes to sleep would make it
- * busy poll all the time. So only waits of up to SMC_SPIN_SHORT nanoseconds,
- * about the time that a sleep costs, may be polled for without limit. Polling
- * for longer ones may take one part in SMC_SPIN_PARTS of the time.
+ * If the peer always sent just before the reader would go to sleep, the reader
+ * would busy poll all the time. So it may poll without limit only for waits of
+ * up to SMC_SPIN_SHORT nanoseconds, about the time that a sleep costs. Polling
+ * for longer waits may take one part in SMC_SPIN_PARTS of the time.
  */
 #define SMC_SPIN_SHORT	100000
 #define SMC_SPIN_PARTS	4
@@ -93,7 +93,7 @@ static inline void smc_spin_pay(struct smc_spin *spin, u64 took)
 }
 
 /**
- * smc_spin_learnt() - return the wait that the next stream starts with, as if it were its last
+ * smc_spin_learnt() - return the estimate for the first wait of the next stream
  * @spin: wait times of the stream
  * @most: as for smc_spin_budget()
  */

@@ -11,8 +11,8 @@
  *
  * The path is UP until it is lost, or both ends have sent their final flags.
  * Then the next release of the lock (smc_stream_unlock()) moves it to OVER and
- * tells the path. An application that closes leaves an ORPHAN if the peer still
- * has to receive something, or to read it; otherwise it is GONE.
+ * tells the path. If the peer still has to receive or to read something when the
+ * application closes, the application's state is ORPHAN; otherwise it is GONE.
  */
 #ifndef SMC_STREAM_STATE_H
 #define SMC_STREAM_STATE_H
@@ -36,7 +36,7 @@ enum smc_app_state {
 };
 
 /**
- * struct smc_stream_state - where a stream is in its life
+ * struct smc_stream_state - the two states of a stream
  * @path: state of the path; written under the stream's lock, read by READ_ONCE() without it
  * @app: state of the application; written under the stream's lock, read by READ_ONCE() without it
  */

@@ -44,7 +44,10 @@ static void smc_stream_free(struct kref *ref)
 
 	kfree(st->stamps);
 	kfree(st->arrivals);
-	/* ->free() updates counters of the namespace, so the socket, which holds it, comes last. */
+	/*
+	 * ->free() updates counters of the namespace. The socket holds the namespace, so put
+	 * the socket last.
+	 */
 	st->path->free(st);
 	if (sk)
 		sock_put(sk);
@@ -74,8 +77,8 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	if (st->err)
 		WRITE_ONCE(sk->sk_err, st->err);
 	/*
-	 * Before, smc_stream_is_inline() was false. Nothing was read since, so a
-	 * skip that smc_rx_mark() recorded can be taken back.
+	 * Without a socket, smc_stream_is_inline() was false, so smc_rx_mark()
+	 * may have recorded a skip. Nothing has been read yet: take it back.
 	 */
 	if (sock_flag(sk, SOCK_URGINLINE))
 		WRITE_ONCE(st->rx.urgent_skip, 0);
@@ -150,9 +153,10 @@ static void smc_stream_signal(const struct smc_stream *st, struct sock *sk, __po
 	if (!sk || !events)
 		return;
 	/*
-	 * SIGIO comes before the wake-up, because a reader that waits gets none,
-	 * and clears @st->is_read once it wakes. The socket's own flag for such
-	 * a reader serves to keep TCP silent, see smc_sock_mute_sigio().
+	 * Send SIGIO before the wake-up: a waiting reader has set @st->is_read,
+	 * to get no SIGIO, and clears it once it wakes. (The socket's own flag
+	 * for a waiting reader has another use, to keep TCP from sending SIGIO,
+	 * see smc_sock_mute_sigio().)
 	 */
 	if ((events & SMC_EVENTS_BYTES) && !READ_ONCE(st->is_read))
 		sk_wake_async(sk, SOCK_WAKE_IO, smc_event_band(st, events));
@@ -182,7 +186,7 @@ void smc_stream_fail(struct smc_stream *st, int err)
 	if (st->err)
 		return;
 	st->events |= EPOLLERR;
-	/* An error that a call returned before was one of TCP's, by IP_RECVERR, not this one. */
+	/* A call may have returned an error of TCP before (IP_RECVERR). This one is new. */
 	WRITE_ONCE(st->is_err_told, false);
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);
@@ -230,8 +234,8 @@ static noinline void smc_stream_signal_urgent(const struct smc_stream *st)
 
 /*
  * Collect the events to report once the stream's lock is released. If there are
- * any, the stream is referenced until smc_stream_report(). Each publish does this
- * for both ends, mostly without a result, so it is inline.
+ * any, take a reference, which smc_stream_report() drops. This function is
+ * inline, because each publish calls it for both ends, mostly without a result.
  */
 static __always_inline __poll_t smc_stream_take_events(struct smc_stream *st)
 {
@@ -313,7 +317,10 @@ void smc_stream_unlock(struct smc_stream *st)
 	struct smc_stream *local_peer = st->local_peer;
 	__poll_t own, local_peers = 0;
 
-	/* The other end may have to answer an answer. No answer is sent twice, so the loop ends. */
+	/*
+	 * One end's answer may be something that the other end has to answer. The loop
+	 * ends, because no answer is sent twice.
+	 */
 	while (smc_stream_answer(st) || smc_stream_answer(local_peer))
 		;
 	own = smc_stream_take_events(st);
@@ -333,9 +340,9 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 	spin_lock_bh(st->lock);
 	smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
 	/*
-	 * Nothing is lost if no more bytes would arrive, and the peer's host has
-	 * this end's flags. Nothing is lost either if the peer has closed: all
-	 * bytes that it wrote have arrived, and it reads no more.
+	 * The loss of the path is no error if no more bytes would arrive, and the
+	 * peer's host has this end's flags. It is no error either if the peer has
+	 * closed: all bytes of the peer have arrived, and it reads no more.
 	 */
 	if (!smc_tx_is_discarded(st) && (!smc_rx_shut(st) || !smc_stream_has_ended(st)))
 		smc_stream_fail(st, err);
@@ -480,14 +487,15 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		 * If SMC_CONN_CLOSED comes before SMC_CONN_ABORT, or with it,
 		 * all bytes of the peer have arrived. The abort then means that
 		 * the peer no longer waits for this end to close, which is no
-		 * error. But if the peer has not consumed all bytes of this
-		 * end, they came after its close and are lost. One message has
-		 * both flags if the link had no free slot for the first.
+		 * error. But bytes of this end that the peer has not consumed
+		 * came after its close and are lost, which is an error. One
+		 * message has both flags if the link had no free slot when the
+		 * first was due.
 		 */
 		if (!((rx->conn_flags | conn_flags) & SMC_CONN_CLOSED) ||
 		    st->tx.acked != st->tx.sent)
 			smc_stream_fail(st, smc_stream_reset_error(st));
-		/* The peer may reuse its element once it knows that this end writes no more. */
+		/* The peer can't reuse its element before it knows that this end writes no more. */
 		if (!(st->tx.conn_flags & SMC_CONN_GONE))
 			smc_tx_end(&st->tx, SMC_CONN_ABORT);
 	}
@@ -497,7 +505,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	 */
 	smp_store_release(&rx->conn_flags, rx->conn_flags | conn_flags);
 
-	/* The peer is short of window, so a reader may wait for SO_RCVLOWAT bytes in vain. */
+	/* Wake a reader: while the peer is short of window, SO_RCVLOWAT bytes may never arrive. */
 	if (wants)
 		st->events |= EPOLLIN | EPOLLRDNORM;
 	if (rx->received != received) {
@@ -511,7 +519,10 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	}
 	if (st->tx.acked != acked) {
 		smc_stream_note_room(st);
-		/* Remaining bytes may be sent now, or a writer may need a message to complete. */
+		/*
+		 * Remaining bytes may be sent now. Or a waiting writer may need
+		 * one more message, see smc_publish_lacks_completion().
+		 */
 		if (smc_stream_unsent(st) || READ_ONCE(st->tx.waiting))
 			st->updated = true;
 	}
@@ -575,7 +586,7 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 void smc_stream_start_hold_timer(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	/* Nothing stops a timer that starts after the stream became over, under this lock. */
+	/* Nothing would stop a timer that starts once the stream is over. */
 	if (smc_stream_is_over(st) || timer_pending(&st->hold_timer))
 		return;
 	smc_stream_get(st);

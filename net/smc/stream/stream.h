@@ -131,13 +131,13 @@ struct smc_stream {
  * smc_stream_init() - initialise the stream of a connection that a path just made
  * @st: zeroed memory
  * @path: the path
- * @net: network namespace; the path ends its streams before the namespace goes,
- *	and @sk holds it once there is one
+ * @net: network namespace, which outlives the stream's use of it: a socket holds
+ *	its namespace, and the path ends its streams before the namespace goes
  * @lock: initialised by the path; lives as long as the stream
  *
  * Before anything can arrive, the path has to set the rings and their sizes.
- * The reference count starts at one. This reference is the path's, which drops
- * it after ->over().
+ * The reference count starts at one. The path owns this first reference, and
+ * drops it after ->over().
  */
 void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
 		     spinlock_t *lock);
@@ -322,7 +322,8 @@ void smc_stream_set_user_timeout(struct smc_stream *st);
 void smc_stream_notify_readers(struct smc_stream *st);
 
 /**
- * smc_stream_notify_writers() - wake writers if the room that is there suffices now
+ * smc_stream_notify_writers() - wake writers if there is enough room for the current
+ * TCP_NOTSENT_LOWAT
  * @st: stream
  */
 void smc_stream_notify_writers(struct smc_stream *st);
@@ -379,8 +380,8 @@ void smc_stream_abort(struct smc_stream *st, int err);
  * smc_stream_may_be_orphan() - whether the limits of the host allow one more orphan
  * @st: stream that smc_stream_close() left unfinished
  *
- * Return: true if so. Otherwise false, which the statistics count: the caller
- * has to reset the stream by smc_stream_abort().
+ * Return: true, or false if the caller has to reset the stream by
+ * smc_stream_abort(). The statistics count the latter.
  */
 bool smc_stream_may_be_orphan(const struct smc_stream *st);
 
@@ -418,8 +419,8 @@ bool smc_stream_quarantine(int n, long pages);
  * @n: number of the peer's streams that smc_stream_quarantine() counts
  * @pages: sum of their smc_stream_pages()
  *
- * One peer may have a quarter of the host's limits. After that its connections stay TCP, so that
- * the host need not end link groups.
+ * One peer may have a quarter of the host's limits. Beyond that its new connections stay TCP, so
+ * that the host need not end link groups.
  *
  * Context: any.
  */

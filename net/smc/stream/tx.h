@@ -23,8 +23,8 @@
 
 #define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
 /*
- * A writer's request for window. This end sets both flags, but for an orphan
- * UPDATE_REQUESTED alone (smc_publish_prod_flags()). A peer may set either alone.
+ * A writer's request for window. This end sets both flags, or, if an orphan asks,
+ * only UPDATE_REQUESTED (smc_publish_prod_flags()). A peer may set either one.
  */
 #define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
 
@@ -35,7 +35,7 @@ struct smc_stream_tx {
 	u32 peer_size;		/* bytes in the peer's element */
 	u64 written;		/* end of the bytes that the application wrote */
 	u64 sent;		/* end of the published bytes */
-	u32 most;		/* bytes of the next publish; the path splits larger amounts */
+	u32 most;		/* most bytes of the next publish, a limit that the path sets */
 	u64 due;		/* end of the bytes to publish as soon as the path has room */
 	u64 delivered;		/* end of the bytes that the path delivered, see enum smc_publish */
 	u64 acked;		/* end of the bytes that the peer has consumed */
@@ -52,7 +52,7 @@ struct smc_stream_tx {
 	u8 end_flags;		/* to be published with the last byte */
 	bool update_pending;	/* flags or a cursor wait to be published */
 	bool waiting;		/* a writer waits for room in the ring */
-	bool blocked;		/* a send() with bytes left is such a waiting writer */
+	bool blocked;		/* the waiting writer is a send() that has bytes left */
 	bool any_room;		/* a writer has waited so long that any room wakes it */
 };
 
@@ -64,12 +64,15 @@ struct smc_stream_tx {
  */
 static inline u32 smc_tx_free(const struct smc_stream_tx *tx)
 {
-	/* Loaded first, so it is at most a ring ahead of reusable. */
+	/* Load written first, so that it is at most a ring ahead of reusable. */
 	u64 written = smp_load_acquire(&tx->written);
 	/* Pairs with the release in smc_tx_reuse(): the bytes may be overwritten. */
 	u64 reusable = smp_load_acquire(&tx->reusable);
 
-	/* Without a lock, bytes after written may have been sent and become reusable meanwhile. */
+	/*
+	 * Without a lock, more bytes may have been written, sent and made reusable
+	 * since the first load. Then reusable is ahead of this copy of written.
+	 */
 	return written > reusable ? tx->size - (u32)(written - reusable) : tx->size;
 }
 
@@ -88,12 +91,13 @@ static inline void smc_tx_reuse(struct smc_stream_tx *tx, u64 end)
  * smc_tx_has_room() - whether there is enough room to wake a writer
  * @tx: send positions of the stream
  *
- * As with TCP, a third of the ring is enough. If the ring is smaller than the
+ * As with TCP, a third of the ring is enough. But if the ring is smaller than the
  * peer's element, a third may never become free: a peer that was not asked for
- * window may report its reads only after a tenth of the element. So there is
- * also enough room if no more than a tenth of the element is in use. A hostile
- * peer may claim an element larger than any here, so that each byte of room
- * would wake the writer: the largest element here is the limit.
+ * window may report its reads only once they are a tenth of the element. So there
+ * is also enough room if the bytes in use are no more than a tenth of the element.
+ * By this rule alone, a hostile peer that claims a huge element could have the
+ * writer woken for each byte of room. So the element counts as no larger than the
+ * largest one of this module.
  */
 static inline bool smc_tx_has_room(const struct smc_stream_tx *tx)
 {
@@ -125,7 +129,12 @@ static inline void smc_tx_write(struct smc_stream_tx *tx, u32 copied)
 static inline void smc_tx_write_urgent(struct smc_stream_tx *tx, u32 copied)
 {
 	tx->urgent = tx->written + copied;
-	/* As with TCP, a peer without window learns of the urgent byte, too. */
+	/*
+	 * Tell the peer at once, even without window for the byte: the next publish
+	 * has SMC_PROD_URGENT_PENDING, as TCP's window probe has the urgent pointer.
+	 * (The receiving side of this module ignores the flag: unlike TCP, it reports
+	 * an urgent byte only when the byte arrives.)
+	 */
 	tx->update_pending = true;
 	smc_tx_write(tx, copied);
 }
@@ -139,7 +148,7 @@ static inline bool smc_tx_window_is_low(const struct smc_stream_tx *tx, u64 end)
 /* Return the distance from *@from to *@to, never a negative one; other threads may move both. */
 static inline u64 smc_tx_distance(const u64 *from, const u64 *to)
 {
-	/* Loaded first, so it is not ahead of *@to. */
+	/* Load *@from first, so that it is not ahead of *@to. */
 	u64 begin = smp_load_acquire(from);
 
 	/* Pairs with the release in smc_tx_write(). */
@@ -178,7 +187,7 @@ static inline int smc_tx_acknowledge(struct smc_stream_tx *tx, struct smc_cursor
 	/* In this order acked is never beyond reusable. */
 	smc_tx_reuse(tx, tx->acked + freed);
 	WRITE_ONCE(tx->acked, tx->acked + freed);
-	/* The next publish need not ask for window. */
+	/* There is enough window, so the next publish need not ask for it. */
 	if (!smc_tx_window_is_low(tx, tx->sent))
 		tx->prod_flags &= ~SMC_PROD_WANT_WINDOW;
 	return 0;
@@ -244,8 +253,8 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
  * @tx: send positions of the stream, whose lock is held
  * @end: position where the publish ended
  *
- * The caller publishes nothing else before this call, because a publish that
- * carries the final flags counts the ones in flight.
+ * The caller publishes nothing between the completion and this call. Otherwise a
+ * publish with the final flags would count the completed one as in flight (ends_in).
  *
  * Return: true if the peer's host now has all flags that end this direction.
  */

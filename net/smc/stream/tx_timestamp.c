@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SO_TIMESTAMPING of sent bytes. As with TCP, a send() that asks for it gets
- * timestamps of its last byte in the socket's error queue. One is taken when
- * the byte is published, which stands for both entering the packet scheduler
- * and leaving by the device. Another is taken when the peer's host has the
- * byte. If more requests wait than there are entries, the latest request takes
- * over the last entry, as with TCP for data that it sends in one segment.
+ * SO_TIMESTAMPING of sent bytes. As with TCP, a send() that asks for timestamps
+ * gets those of its last byte, in the socket's error queue. One is taken when
+ * the byte is published: it stands for both entering the packet scheduler and
+ * leaving by the device. Another is taken when the peer's host has the byte. If
+ * more requests wait than there are entries, the latest request takes over the
+ * last entry, as with TCP for data that it sends in one segment.
  */
 
 #include <linux/errqueue.h>
@@ -41,7 +41,7 @@ void smc_tx_timestamps_number(struct smc_stream *st, u32 tsflags)
 
 	if (!(tsflags & SOF_TIMESTAMPING_OPT_ID) || atomic_read(first) == st->first_stamp)
 		return;
-	/* The option was set after the last send, and TCP stored one of its sequence numbers. */
+	/* The option was set after the last send. Replace the sequence number that TCP stored. */
 	st->first_stamp = st->tx.written;
 	atomic_set(first, st->first_stamp);
 }
@@ -115,7 +115,7 @@ static u32 smc_tx_timestamps_take(struct smc_stream *st, u64 *end)
 	return due;
 }
 
-/* Report by an skb without data, which replaces the segment for which TCP would report. */
+/* Report by an skb without data, in place of the segment by which TCP would report. */
 static void smc_stamp_report(struct sock *sk, u32 due, u64 end)
 {
 	struct sk_buff *skb = alloc_skb(0, GFP_ATOMIC);
@@ -140,7 +140,7 @@ void smc_tx_timestamps_report(struct smc_stream *st)
 	u32 due;
 
 	spin_lock_bh(st->lock);
-	/* One thread reports at a time, so no arrival is reported before its publishing. */
+	/* One thread reports at a time, so that no arrival is reported before its publishing. */
 	if (stamps->is_reporting)
 		goto out;
 	stamps->is_reporting = true;

@@ -3,18 +3,19 @@
  * TCP_USER_TIMEOUT (RFC 5482): the end of a stream whose peer makes no progress.
  *
  * TCP measures the time for which sent bytes are not acknowledged, or unsent
- * bytes find a closed window, even if the peer answers the probes. Bytes in the
- * peer's element would have been acknowledged by TCP. So a stream measures the
- * time for which undelivered bytes wait without progress: no publish completes,
- * and the peer consumes nothing, which alone opens the window. Any progress
- * restarts the time. With SMC-D the ring is the peer's element, which accepts no
- * byte without window. There the bytes with which a writer waits count, too,
- * because TCP would have accepted them.
+ * bytes find a closed window, even if the peer answers the probes. TCP would have
+ * acknowledged bytes that are in the peer's element, so those do not count. A
+ * stream measures the time for which undelivered bytes wait while no publish
+ * completes and the peer consumes nothing. (The window opens only when the peer
+ * consumes.) Any progress restarts the time.
+ *
+ * With SMC-D the ring is the peer's element, so no byte is written into it
+ * without window. But TCP's send buffer would have accepted such bytes. So with
+ * SMC-D the bytes of a waiting writer count as undelivered.
  *
  * The timer runs only if the option is set. Progress does not stop the timer;
  * when the timer expires, its function computes the remaining time.
  */
-
 
 #include "admin/stats.h"
 #include "internal.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Cursors: a position in a stream, as messages contain it.
+ * Cursors: positions in a stream, as messages contain them.
  *
  * The stream counts its bytes by 64-bit positions, which begin with the
  * connection and never wrap. A cursor has only the offset in the element and a

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The control area at the start of an element of a DMB: the peer of an SMC-D
- * connection writes its cursors there, in host byte order. It writes a cursor,
- * with the flags beside it, by one aligned store.
+ * connection writes its cursors there, in host byte order. The peer writes each
+ * cursor, with the flags beside it, by one aligned store.
  */
 #ifndef SMC_WIRE_DMBE_H
 #define SMC_WIRE_DMBE_H
@@ -21,7 +21,7 @@ struct smc_dmbe_control {
 	u64 reserved2;
 };
 
-/* One word of the control area. Bit-fields have this order in memory in either byte order. */
+/* One word of the control area. The fields have this order in memory on every host. */
 union smc_dmbe_word {
 	u64 word;
 	struct {
@@ -35,8 +35,10 @@ union smc_dmbe_word {
 /**
  * smc_dmbe_pack() - pack a cursor into one word of the control area
  * @cur: cursor
- * @prod_flags: producer flags, in the consumer cursor's word only
- * @conn_flags: connection flags, in the consumer cursor's word only
+ * @prod_flags: producer flags; 0 for the producer cursor's word
+ * @conn_flags: connection flags; 0 for the producer cursor's word
+ *
+ * Only the consumer cursor's word has flags.
  *
  * Return: the word, in host byte order.
  */

@@ -3,8 +3,8 @@
  * Decode and encode LLC messages.
  *
  * In place of version 1's 8-bit length and 8-bit reason, version 2 has a 16-bit
- * length. Some peers send that and the 16-bit counts of version 2 in
- * little-endian byte order, so both byte orders are accepted.
+ * length. Some peers send the 16-bit length and the 16-bit counts of version 2
+ * in little-endian byte order, so both byte orders are accepted.
  */
 #include "bytes.h"
 #include "llc.h"
@@ -93,7 +93,7 @@ static void put_length(u8 *buf)
 	buf[LLC_LENGTH + 1] = is_v2 ? SMC_LLC_LEN : 0;
 }
 
-/* Read a 16-bit count in either byte order. It is never above 255. */
+/* Read a 16-bit count in either byte order: at most 255, so one of the bytes has to be zero. */
 static int get_count(const u8 *p)
 {
 	return p[0] && p[1] ? -EPROTO : p[0] | p[1];
@@ -234,7 +234,7 @@ static int check_request_add_link(const u8 *buf, size_t len, struct smc_llc_msg 
 
 /*
  * Return the offset of the RTokens in a CONFIRM RKEY or its continuation. In a
- * CONFIRM RKEY the count takes the place of the first one's link number.
+ * CONFIRM RKEY the count takes the place of the first RToken's link number.
  */
 static unsigned int confirm_rkey_tokens(const struct smc_llc_msg *msg)
 {
@@ -372,7 +372,7 @@ bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc
 	case SMC_LLC_CONFIRM_RKEY:
 		return reply->confirm_rkey.rt[0].rkey == request->confirm_rkey.rt[0].rkey;
 	case SMC_LLC_DELETE_RKEY:
-		/* A version 2 reply lists only invalid keys. */
+		/* A version 2 reply lists only invalid keys, so it may leave out the request's. */
 		return reply->v2 || reply->delete_rkey.rkey[0] == request->delete_rkey.rkey[0];
 	case SMC_LLC_TEST_LINK:
 		return !memcmp(reply->test_link.data, request->test_link.data,

@@ -99,10 +99,10 @@ struct smc_llc_msg {
 		struct {
 			/*
 			 * In a CONFIRM RKEY, rt[0] is for the link that carries
-			 * the message. Of count RTokens for other links, the
-			 * first two follow here, the rest in continuations. In
-			 * a continuation, count RTokens are left, the first
-			 * three of which are here.
+			 * the message, and count is the number of RTokens for
+			 * other links: the first two are here, the rest in
+			 * continuations. In a continuation, count is the number
+			 * of RTokens left, and the first three of them are here.
 			 */
 			u8 count;
 			struct smc_llc_rtoken rt[3];
@@ -151,8 +151,8 @@ bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc
  *	keys.
  *
  * The length of a version 2 message is big-endian, as are all other fields.
- * In-tree Linux sends it in host order, and accepts both orders, because it
- * only checks that the length is large enough.
+ * In-tree Linux sends the length in host order. It accepts either order, because
+ * it only checks that the length is large enough.
  */
 void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg);
 
