@@ -709,8 +709,6 @@ protected:
 	 */
 	Fd end_first(std::optional<Locker> &locked, const Flavor &flavor, bool by_tcp)
 	{
-		/* First: what throws must not do so while threads wait for a lock. */
-		Fd other = another(flavor, by_tcp);
 		std::optional<Locker> before(std::in_place, closing);
 		int64_t moved = migrated();
 
@@ -725,6 +723,8 @@ protected:
 		locked.emplace(closing);
 		wait_until("another waits", [] { return waiting_for_a_socket() == 2; });
 
+		/* Not before: ss -K ends all listeners at the port that it finds. */
+		Fd other = another(flavor, by_tcp);
 		SysctlScope on("net.ipv4.tcp_migrate_req", "1");
 
 		before.reset();
