@@ -6,17 +6,16 @@
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
-#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <sstream>
-#include <sys/ioctl.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 #include <vector>
 
 #include "agent.h"
+#include "full.h"
 #include "pattern.h"
 #include "place.h"
 #include "smc_tool.h"
@@ -55,22 +54,22 @@ void hurry(int fd, int milliseconds = 3000)
  * Sends the pattern @seed until @unsent bytes don't fit the window. Return: the number of all
  * bytes.
  */
-uint64_t fill(int fd, uint64_t seed, int unsent = 1)
+uint64_t fill(int fd, uint64_t seed, uint64_t unsent = 1)
 {
 	uint64_t sent = 0;
 
 	wait_until("the window is closed", [&] {
 		std::string chunk = pattern(seed, sent, 16 * KiB);
 		ssize_t n;
-		int left;
 
 		while ((n = send(fd, chunk.data(), chunk.size(), MSG_DONTWAIT)) > 0) {
 			sent += n;
 			chunk = pattern(seed, sent, 16 * KiB);
 		}
-		if (ioctl(fd, SIOCOUTQNSD, &left))
-			throw_errno("SIOCOUTQNSD");
-		return left >= unsent;
+		/* Bytes also stay unsent for a moment while others are under way. */
+		TcpInfo info = tcp_info_of(fd);
+
+		return info.unsent >= unsent && info.acked >= info.sent;
 	});
 	return sent;
 }
