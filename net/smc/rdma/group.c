@@ -45,6 +45,8 @@
 #define SMC_GROUPS_WAITING_MAX	WQ_DFL_ACTIVE
 /* How often the deadline is checked: the end of the namespace may make it earlier. */
 #define SMC_GROUP_LOOK		(HZ / 20)
+/* A peer from which nothing has come for so long has said its last words. */
+#define SMC_GROUP_SILENCE		(HZ / 10)
 
 /* A link is lost when this many TEST LINK messages in a row had no reply within two seconds. */
 #define SMC_GROUP_PROBES	3
@@ -252,6 +254,20 @@ static void smc_rdma_group_unhash(struct smc_rdma_group *group)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
+/*
+ * Acknowledge what the peer still sends. The peer of a retired group may have kept connections open
+ * that are over here, and ends them only now. The in-tree module waits without limit for these
+ * messages to complete, and with soft-RoCE they never do if the queue pair here is gone.
+ */
+static void smc_rdma_group_await_silence(const struct smc_rdma_group *group)
+{
+	const struct smc_link *link = group->link;
+
+	while (smc_rdma_group_time_left(group) && !READ_ONCE(link->broken) &&
+	       time_before(jiffies, READ_ONCE(link->last_rx) + SMC_GROUP_SILENCE))
+		schedule_timeout_uninterruptible(SMC_GROUP_LOOK);
+}
+
 /* Tell the peer of the end, and give it time to take the last messages. */
 static void smc_rdma_group_take_leave(struct smc_rdma_group *group)
 {
@@ -261,6 +277,8 @@ static void smc_rdma_group_take_leave(struct smc_rdma_group *group)
 		smc_llc_delete_all(group);
 	smc_llc_finish(group);
 	smc_link_flush(group->link);
+	if (group->retired)
+		smc_rdma_group_await_silence(group);
 	atomic_dec(&smc_rdma_groups_waiting);
 }
 
