@@ -548,7 +548,7 @@ static void smc_listener_take_later(struct smc_listener *l)
 static void smc_listener_put_back(struct smc_listener *l, struct smc_sock *child)
 {
 	spin_lock_bh(&l->lock);
-	/* Behind the others, which need not wait for this user. */
+	/* Behind the others, so that the next run begins with them. */
 	list_add_tail(&child->siblings, &l->ready);
 	l->n_ready++;
 	spin_unlock_bh(&l->lock);
