@@ -145,11 +145,15 @@ run_program() {
 	local out=$LAB_OUT/bpftrace tracer status
 
 	: >"$out"
-	bpftrace -e "$(program)" >"$out" 2>&1 &
+	# It says that it attaches its probes before it does.
+	bpftrace -e "$(program) interval:s:1 { printf(\"attached\\n\"); }" >"$out" 2>&1 &
 	tracer=$!
-	await 120 grep -q Attaching "$out" && connection 43 && connection 2
+	await 120 grep -q attached "$out" && connection 43 && connection 2
 	status=$?
-	kill -INT "$tracer"
+	# A signal that comes before it handles signals is lost.
+	while kill -INT "$tracer" 2>/dev/null; do
+		sleep 1
+	done
 	wait "$tracer"
 	((status == 0)) && grep -qE '^@usecs\[0, 1\]:' "$out" && grep -qE '^@usecs\[1, 1\]:' "$out" &&
 		grep -qE '^@fallbacks\[.*, [1-9]' "$out"
