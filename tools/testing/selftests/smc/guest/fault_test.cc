@@ -25,6 +25,7 @@
 #include "agent.h"
 #include "by_rdma.h"
 #include "fuse_page.h"
+#include "kernel_trace.h"
 #include "late_page.h"
 #include "limit.h"
 #include "netns.h"
@@ -557,35 +558,6 @@ TEST(HeldListeners, DoNotHoldUpOthers)
 namespace
 {
 
-/* Runs of a function by workers, from the kernel's tracer. */
-class WorkTrace
-{
-public:
-	static bool possible()
-	{
-		return access(root.c_str(), F_OK) == 0;
-	}
-	WorkTrace()
-	{
-		must_run("mountpoint -q " + root + " || mount -t tracefs nodev " + root);
-		must_run("cd " + root + " && echo >trace && echo 1 >" + event +
-			 " && echo 1 >tracing_on");
-	}
-	~WorkTrace()
-	{
-		run_command("cd " + root + " && echo 0 >" + event + " && echo >trace");
-	}
-	int runs(const std::string &function) const
-	{
-		return std::stoi(
-		    must_run("grep -cw 'function " + function + "' " + root + "/trace || true"));
-	}
-
-private:
-	inline static const std::string root = "/sys/kernel/tracing",
-					event = "events/workqueue/workqueue_execute_start/enable";
-};
-
 int under_way()
 {
 	return std::stoi(must_run(smc("sock") + " | grep -c connecting || true"));
@@ -601,7 +573,7 @@ TEST(ManyNewConnections, AreTakenInTurns)
 {
 	constexpr int clients = 96, at_a_time = 16;
 
-	if (!WorkTrace::possible())
+	if (!KernelTrace::possible())
 		GTEST_SKIP() << "this kernel traces no events";
 
 	LatePage page;
@@ -622,10 +594,10 @@ TEST(ManyNewConnections, AreTakenInTurns)
 		silent.push_back(offering_connection(to));
 
 	int before = under_way();
-	WorkTrace trace;
+	KernelTrace trace("workqueue/workqueue_execute_start");
 
 	page.fill('\0');
 	holder.wait();
 	wait_until("all are taken", [&] { return under_way() == before + clients; });
-	EXPECT_GE(trace.runs("smc_listener_take"), clients / at_a_time);
+	EXPECT_GE(trace.lines("function smc_listener_take").size(), size_t(clients / at_a_time));
 }

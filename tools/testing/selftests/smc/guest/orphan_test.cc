@@ -16,6 +16,7 @@
 
 #include "agent.h"
 #include "full.h"
+#include "kernel_trace.h"
 #include "pattern.h"
 #include "place.h"
 #include "smc_tool.h"
@@ -389,69 +390,40 @@ TEST_P(Orphan, ModuleIsUnloaded)
 	before = Counters::now();
 }
 
-/* Timers that the kernel started, from its tracer. */
-class TimerTrace
+/* The timeouts in seconds of all timers with this function that were traced. */
+static std::vector<long> timeouts(const KernelTrace &trace, const std::string &function)
 {
-public:
-	static bool possible()
-	{
-		return access("/sys/kernel/tracing", F_OK) == 0;
-	}
-	TimerTrace()
-	{
-		must_run("mountpoint -q " + root + " || mount -t tracefs nodev " + root);
-		must_run("cd " + root + " && echo >trace && echo 1 >" + event +
-			 " && echo 1 >tracing_on");
-	}
-	~TimerTrace()
-	{
-		run_command("cd " + root + " && echo 0 >" + event + " && echo >trace");
-	}
-	/* The timeouts in seconds of all timers with this function. */
-	std::vector<long> seconds(const std::string &function) const
-	{
-		std::istringstream lines(
-		    must_run("grep -F 'function=" + function + "' " + root + "/trace || true"));
-		const std::string key = "timeout=";
-		std::vector<long> all;
-		std::string line;
-
-		while (std::getline(lines, line)) {
-			size_t at = line.find(key);
-
-			if (at != std::string::npos)
-				all.push_back(rounded(std::stol(line.substr(at + key.size()))));
-		}
-		return all;
-	}
-
-private:
-	/* A tick may have passed before the timer was traced. */
-	static long rounded(long ticks)
-	{
-		return (ticks + HZ / 2) / HZ;
-	}
 	/* The same in all kernels of the lab. */
-	static constexpr long HZ = 250;
-	const std::string root = "/sys/kernel/tracing", event = "events/timer/timer_start/enable";
-};
+	constexpr long HZ = 250;
+	const std::string key = "timeout=";
+	std::vector<long> seconds;
+
+	for (const std::string &line : trace.lines("function=" + function)) {
+		size_t at = line.find(key);
+
+		/* A tick may have passed before the timer was traced. */
+		if (at != std::string::npos)
+			seconds.push_back((std::stol(line.substr(at + key.size())) + HZ / 2) / HZ);
+	}
+	return seconds;
+}
 
 /* The owner of a namespace may set the sysctl to weeks. */
 TEST_P(Orphan, FinTimeoutHasALimit)
 {
-	if (!TimerTrace::possible())
+	if (!KernelTrace::possible())
 		GTEST_SKIP() << "this kernel traces no events";
 
 	constexpr long weeks = 3 * 7 * 86400, limit = 120;
 	SysctlScope fin_timeout("net.ipv4.tcp_fin_timeout", std::to_string(weeks));
 	std::vector<long> seconds;
-	TimerTrace trace;
+	KernelTrace trace("timer/timer_start");
 	Connection one = connection();
 
 	check_data(one, 1000, true);
 	one.here.close();
 	wait_until("a timer was started for the end of the peer", [&] {
-		seconds = trace.seconds("delayed_work_timer_fn");
+		seconds = timeouts(trace, "delayed_work_timer_fn");
 		return std::ranges::find(seconds, limit) != seconds.end() ||
 		       std::ranges::find(seconds, weeks) != seconds.end();
 	});
