@@ -272,46 +272,38 @@ static bool smc_link_has_bulk_room(const struct smc_link *link, const struct smc
 	       (link->bulk.sole == conn && !smc_link_is_shared(link));
 }
 
-/* Return: the list in which a connection has to wait, or NULL if it may send. Under link->lock. */
-static struct list_head *smc_link_queue_for(struct smc_link *link, const struct smc_rdma_conn *conn,
-					    bool is_bulk)
+static struct list_head *smc_link_waiters(struct smc_link *link, bool is_bulk)
 {
-	struct list_head *waiters = is_bulk ? &link->bulk_waiters : &link->slot_waiters;
-	int n_free = smc_link_free_conn_slots(link);
+	return is_bulk ? &link->bulk_waiters : &link->slot_waiters;
+}
 
-	if (link->turn == conn)
-		return n_free > 0 && (!is_bulk || smc_link_has_bulk_room(link, conn)) ? NULL :
-											waiters;
+/* Whether a connection may send a message now, before those that wait. Under link->lock. */
+static bool smc_link_is_free_for(struct smc_link *link, const struct smc_rdma_conn *conn,
+				 bool is_bulk)
+{
+	const bool is_turn = link->turn == conn;
 	/* A slot and room for bulk bytes are kept for the connection whose turn it is. */
-	if (n_free <= (link->turn ? 1 : 0) || !list_empty(waiters))
-		return waiters;
-	return is_bulk && (link->turn || !smc_link_has_bulk_room(link, conn)) ? waiters : NULL;
+	const bool is_kept = link->turn && !is_turn;
+
+	if (!is_turn && !list_empty(smc_link_waiters(link, is_bulk)))
+		return false;
+	if (smc_link_free_conn_slots(link) <= is_kept)
+		return false;
+	return !is_bulk || (!is_kept && smc_link_has_bulk_room(link, conn));
 }
 
 /*
- * Whether a message has to wait; if so, its connection is queued. A connection that waits already
- * keeps its place. But if it waits for room for bulk bytes, and now needs only a slot, it moves to
- * the end of @slot_waiters. Under link->lock.
+ * Have a connection wait. One that waits already keeps its place. But if it waits for room for bulk
+ * bytes, and now needs only a slot, it moves to the end of @slot_waiters. Under link->lock.
  */
-static bool smc_link_must_wait(struct smc_link *link, struct smc_rdma_conn *conn, bool is_bulk)
+static void smc_link_queue(struct smc_link *link, struct smc_rdma_conn *conn, bool is_bulk)
 {
-	struct list_head *waiters = smc_link_queue_for(link, conn, is_bulk);
-
-	if (!waiters) {
-		/* The connection's turn is over: its next message waits behind those of others. */
-		if (link->turn == conn)
-			link->turn = NULL;
-		return false;
-	}
-	if (list_empty(&conn->tx_wait)) {
+	if (list_empty(&conn->tx_wait))
 		smc_stream_get(&conn->stream);
-		list_add_tail(&conn->tx_wait, waiters);
-		conn->waits_as_bulk = is_bulk;
-	} else if (!is_bulk && conn->waits_as_bulk) {
-		list_move_tail(&conn->tx_wait, waiters);
-		conn->waits_as_bulk = false;
-	}
-	return true;
+	else if (is_bulk || !conn->waits_as_bulk)
+		return;
+	list_move_tail(&conn->tx_wait, smc_link_waiters(link, is_bulk));
+	conn->waits_as_bulk = is_bulk;
 }
 
 /* Take bulk bytes for a message of @conn. Under link->lock. */
@@ -368,11 +360,17 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 	spin_lock(&link->lock);
 	if (!link->up || link->broken)
 		goto out;
-	if (conn ? smc_link_must_wait(link, conn, bulk_bytes) : !link->free_slots) {
-		link->llc_starved |= !conn;
+	if (conn ? !smc_link_is_free_for(link, conn, bulk_bytes) : !link->free_slots) {
+		if (conn)
+			smc_link_queue(link, conn, bulk_bytes);
+		else
+			link->llc_starved = true;
 		slot = ERR_PTR(-EAGAIN);
 		goto out;
 	}
+	/* The next message of the connection whose turn it was waits behind those of others. */
+	if (link->turn == conn)
+		link->turn = NULL;
 	slot = &link->send[__ffs64(link->free_slots)];
 	link->free_slots &= ~smc_slot_bit(slot);
 	smc_link_begin_bulk(link, slot, conn, bulk_bytes);
