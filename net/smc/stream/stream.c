@@ -326,12 +326,17 @@ void smc_stream_unlock(struct smc_stream *st)
 	own = smc_stream_take_events(st);
 	if (local_peer)
 		local_peers = smc_stream_take_events(local_peer);
-	spin_unlock_bh(st->lock);
+	spin_unlock(st->lock);
 
 	if (own)
 		smc_stream_report(st, own);
 	if (local_peers)
 		smc_stream_report(local_peer, local_peers);
+	/*
+	 * Only now can this thread be preempted: the local peer may belong to another user, whose
+	 * threads must not wait until this one gets CPU time again.
+	 */
+	local_bh_enable();
 }
 
 void smc_stream_on_lost(struct smc_stream *st, int err)

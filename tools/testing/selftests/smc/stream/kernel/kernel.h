@@ -140,6 +140,7 @@ static inline void spin_unlock(spinlock_t *lock)
 
 #define spin_lock_bh		spin_lock
 #define spin_unlock_bh		spin_unlock
+#define local_bh_enable()	do { } while (0)
 #define read_lock_bh		spin_lock
 #define read_unlock_bh		spin_unlock
 #define rcu_read_lock()		do { } while (0)
