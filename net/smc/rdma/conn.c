@@ -55,7 +55,7 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 	};
 	*wr = (struct ib_rdma_wr) {
 		.wr = {
-			.wr_cqe	 = &conn->group->link->write_cqe,
+			.wr_cqe	 = &conn->link->write_cqe,
 			.opcode	 = IB_WR_RDMA_WRITE,
 			.sg_list = sge,
 			.num_sge = 1,
@@ -120,13 +120,13 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 
 	if (!conn->peer_known)
 		return -EAGAIN;
-	slot = smc_link_get_slot(conn->group->link, conn, smc_rdma_bulk_bytes(st, end),
+	slot = smc_link_get_slot(conn->link, conn, smc_rdma_bulk_bytes(st, end),
 				 smc_rdma_may_be_unsignaled(conn, end, cdc->conn_flags));
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
 	is_unsignaled = slot->is_unsignaled;
 	conn->answered = st->rx.received;
-	st->tx.most = smc_link_is_shared(conn->group->link) ? SMC_SHARED_BYTES : U32_MAX;
+	st->tx.most = smc_link_is_shared(conn->link) ? SMC_SHARED_BYTES : U32_MAX;
 
 	smc_writes_make(&w, conn, st->tx.sent, end);
 	slot->end = end;
@@ -144,7 +144,7 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 {
 	const struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
-	struct smc_link *link = conn->group->link;
+	struct smc_link *link = conn->link;
 	bool up;
 
 	info->role = conn->group->role;
@@ -244,6 +244,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_
 		goto err_group;
 	}
 	conn->group = group;
+	conn->link = group->link;
 	conn->secret = get_random_u32() & ~SMC_TOKEN_INDEX;
 	INIT_LIST_HEAD(&conn->tx_wait);
 	st = &conn->stream;
@@ -390,7 +391,7 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r)
 {
 	const struct smc_mr_buffer *buffer = smc_mr_buffer_of(&conn->rmb);
-	const struct smc_link *link = conn->group->link;
+	const struct smc_link *link = conn->link;
 
 	memcpy(r->gid, link->gid, SMC_GID_LEN);
 	memcpy(r->mac, link->port.mac, SMC_MAC_LEN);

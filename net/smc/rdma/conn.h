@@ -7,6 +7,7 @@
 #include "stream/stream.h"
 #include "wire/clc.h"
 
+struct smc_link;
 struct smc_rdma_group;
 struct sk_buff;
 
@@ -16,6 +17,7 @@ struct sk_buff;
  * @lock: the stream's lock
  * @rcu: delays the free until look-ups by token are over
  * @group: link group, referenced
+ * @link: link of the group that the connection sends on
  * @rmb: element that the peer writes into
  * @sndbuf: element that this end's RDMA writes read from
  * @index: index in the group's @conns; also the low bits of this end's alert token
@@ -37,6 +39,7 @@ struct smc_rdma_conn {
 	spinlock_t lock;
 	struct rcu_head rcu;
 	struct smc_rdma_group *group;
+	struct smc_link *link;
 	struct smc_element rmb;
 	struct smc_element sndbuf;
 	u32 index;
