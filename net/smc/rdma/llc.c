@@ -102,20 +102,24 @@ static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_llc_msg *
 }
 
 /* Queue a request. Under llc.lock. Return: false if the queue is full: the peer sends too fast. */
-static bool smc_llc_enqueue(struct smc_llc *llc, const u8 *message, const struct smc_llc_msg *msg)
+static bool smc_llc_enqueue(struct smc_link *link, const u8 *message,
+			    const struct smc_llc_msg *msg)
 {
+	struct smc_llc *llc = &link->group->llc;
 	struct smc_llc_queued *q;
 
 	if (llc->n == SMC_LLC_QUEUE)
 		return false;
 	q = &llc->queue[(llc->head + llc->n++) % SMC_LLC_QUEUE];
+	q->link = link;
 	memcpy(q->message, message, SMC_LLC_LEN);
 	q->parsed = *msg;
 	return true;
 }
 
-void smc_llc_receive(struct smc_rdma_group *group, const u8 *message, u32 len)
+void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len)
 {
+	struct smc_rdma_group *group = link->group;
 	struct smc_llc *llc = &group->llc;
 	struct smc_llc_msg msg;
 	bool queued = true;
@@ -131,7 +135,7 @@ void smc_llc_receive(struct smc_rdma_group *group, const u8 *message, u32 len)
 	if (smc_llc_is_delete_link(group, &msg))
 		WRITE_ONCE(llc->peer_left, true);
 	if (!smc_llc_take_awaited(llc, &msg) && !smc_llc_is_reply(&msg))
-		queued = smc_llc_enqueue(llc, message, &msg);
+		queued = smc_llc_enqueue(link, message, &msg);
 	spin_unlock_bh(&llc->lock);
 	wake_up_all(&llc->wait);
 	if (!queued)
@@ -443,7 +447,7 @@ void smc_llc_delete_all(struct smc_rdma_group *group)
 }
 
 /* Answer a DELETE LINK for a link that does not exist, such as the one in a rejected ADD LINK. */
-static int smc_llc_answer_no_link(struct smc_rdma_group *group, const struct smc_llc_msg *request)
+static int smc_llc_answer_no_link(struct smc_link *link, const struct smc_llc_msg *request)
 {
 	struct smc_llc_msg msg = *request;
 	u8 message[SMC_LLC_LEN];
@@ -451,7 +455,7 @@ static int smc_llc_answer_no_link(struct smc_rdma_group *group, const struct smc
 	msg.flags |= SMC_LLC_REPLY;
 	msg.delete_link.reason = SMC_LLC_DEL_NO_SUCH_LINK;
 	smc_llc_build(message, &msg);
-	return smc_link_try_send_llc(group->link, message);
+	return smc_link_try_send_llc(link, message);
 }
 
 /* Forget the RMBs that the peer deletes: as many of them as smc_llc_parse() decodes. */
@@ -464,8 +468,9 @@ static void smc_llc_delete_rtokens(struct smc_rdma_group *group, const struct sm
 }
 
 /* Answer a request. Return: 0, -EAGAIN without a free slot, or an error that ends the group. */
-static int smc_llc_answer(struct smc_rdma_group *group, struct smc_llc_queued *q)
+static int smc_llc_answer(struct smc_llc_queued *q)
 {
+	struct smc_rdma_group *group = q->link->group;
 	u8 flags = 0;
 
 	switch (q->parsed.type) {
@@ -488,10 +493,10 @@ static int smc_llc_answer(struct smc_rdma_group *group, struct smc_llc_queued *q
 		return 0;
 	case SMC_LLC_DELETE_LINK:
 		if (!smc_llc_ends_link(group, &q->parsed))
-			return smc_llc_answer_no_link(group, &q->parsed);
+			return smc_llc_answer_no_link(q->link, &q->parsed);
 		smc_llc_reply(q->message, 0);
 		/* A peer that acknowledges nothing leaves no free slot, and gets no answer. */
-		smc_link_try_send_llc(group->link, q->message);
+		smc_link_try_send_llc(q->link, q->message);
 		/* The work that ends the group waits until the answer is sent. */
 		smc_rdma_group_peer_left(group);
 		return -ECONNRESET;
@@ -500,7 +505,7 @@ static int smc_llc_answer(struct smc_rdma_group *group, struct smc_llc_queued *q
 		return -EPROTO;
 	}
 	smc_llc_reply(q->message, flags);
-	return smc_link_try_send_llc(group->link, q->message);
+	return smc_link_try_send_llc(q->link, q->message);
 }
 
 /* Copy the first request; it stays in the queue. Return: false if the queue is empty. */
@@ -538,7 +543,7 @@ static void smc_llc_answer_all(struct work_struct *work)
 	for (n = 0; n < SMC_LLC_QUEUE; n++) {
 		if (!smc_llc_peek(llc, &q))
 			return;
-		rc = smc_llc_answer(group, &q);
+		rc = smc_llc_answer(&q);
 		if (rc == -EAGAIN)
 			return;
 		smc_llc_drop_first(llc);

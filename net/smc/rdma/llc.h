@@ -16,11 +16,13 @@
 #include "wire/llc.h"
 
 struct smc_cancel;
+struct smc_link;
 struct smc_rdma_group;
 
 #define SMC_LLC_QUEUE	16	/* limit of the peer's requests that wait for an answer */
 
 struct smc_llc_queued {
+	struct smc_link *link;	/* on which the request came, and the answer goes */
 	u8 message[SMC_LLC_LEN];
 	struct smc_llc_msg parsed;
 };
@@ -100,13 +102,13 @@ void smc_llc_resume(struct smc_rdma_group *group);
 
 /**
  * smc_llc_receive() - handle an LLC message from the peer
- * @group: group
+ * @link: link on which it came
  * @message: first SMC_LLC_LEN bytes of the message
  * @len: length of the whole message
  *
  * Context: softirq.
  */
-void smc_llc_receive(struct smc_rdma_group *group, const u8 *message, u32 len);
+void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len);
 
 /**
  * smc_llc_confirm_link_server() - send CONFIRM LINK as server, and wait for the reply

@@ -218,7 +218,7 @@ static void smc_link_handle_recv(struct smc_link *link, struct smc_recv_slot *sl
 	smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_RECVS, 1);
 
 	if (message[0] != SMC_CDC_TYPE) {
-		smc_llc_receive(link->group, message, len);
+		smc_llc_receive(link, message, len);
 		return;
 	}
 	if (smc_cdc_parse(message, len, &cdc)) {
