@@ -48,8 +48,9 @@
 /* A peer from which nothing has come for so long has said its last words. */
 #define SMC_GROUP_SILENCE		(HZ / 10)
 
-/* A link is lost when this many TEST LINK messages in a row had no reply within two seconds. */
-#define SMC_GROUP_PROBES	3
+/* A link is lost if nothing is received within two seconds after each of this many TEST LINKs. */
+#define SMC_LINK_TESTS		3
+#define SMC_LINK_TEST_WAIT	(2 * HZ)
 /*
  * How long a port may be down before its groups end: about as long as a queue pair repeats what the
  * peer does not acknowledge.
@@ -156,58 +157,60 @@ static void smc_rdma_group_shutdown(struct smc_lgr *lgr)
 }
 
 /*
- * Test the link if it is silent. Return: after how many jiffies to test it next, or -ETIMEDOUT if
- * it is lost.
+ * Test the link if it is silent. Return: after how many jiffies to look at it next, or -ETIMEDOUT
+ * if it is lost.
  */
-static long smc_rdma_group_test_link(struct smc_rdma_group *group)
+static long smc_link_test(struct smc_link *link)
 {
-	unsigned int interval = READ_ONCE(smc_net(group->lgr.net)->sysctl.smcr_testlink_time);
-	unsigned long silent = jiffies - READ_ONCE(group->link->last_rx);
-	int rc = 0;
+	const struct net *net = link->group->lgr.net;
+	const unsigned long interval = READ_ONCE(smc_net(net)->sysctl.smcr_testlink_time);
+	const unsigned long last_rx = READ_ONCE(link->last_rx);
+	long left;
 
+	if (!interval || time_after_eq(last_rx, link->tested))
+		link->n_tests = 0;
 	/* If tests are off, check again later whether they still are. */
-	if (!interval) {
-		group->n_unanswered = 0;
+	if (!interval)
 		return 30 * HZ;
-	}
-	if (silent >= interval) {
-		rc = smc_llc_test_link(group);
-		silent = 0;
-	}
-	group->n_unanswered = rc ? group->n_unanswered + 1 : 0;
-	if (rc == -ENOLINK || group->n_unanswered == SMC_GROUP_PROBES)
+	left = (long)(link->n_tests ? link->tested + SMC_LINK_TEST_WAIT - jiffies :
+				      last_rx + interval - jiffies);
+	if (left > 0)
+		return left;
+	if (link->n_tests == SMC_LINK_TESTS)
 		return -ETIMEDOUT;
-	return rc ? 0 : interval - silent;
+	link->n_tests++;
+	link->tested = jiffies;
+	smc_llc_test_link(link);
+	return SMC_LINK_TEST_WAIT;
 }
 
 /*
- * Return: 0 if the port is up; if it is down, for how many jiffies the group still waits for it, or
+ * Return: 0 if the port is up; if it is down, for how many jiffies the link still waits for it, or
  * -ENETDOWN after that time. smc_rdma_groups_watch_port() queues the work that calls this whenever
  * the port has gone down or come back.
  */
-static long smc_rdma_group_look_at_port(struct smc_rdma_group *group)
+static long smc_link_look_at_port(struct smc_link *link)
 {
-	const struct smc_link *link = group->link;
 	long left;
 
 	if (smc_rdma_port_is_active(link->port.dev->ibdev, link->port_num)) {
-		group->port_is_down = false;
+		link->port_is_down = false;
 		return 0;
 	}
-	if (!group->port_is_down)
-		group->port_down_since = jiffies;
-	group->port_is_down = true;
-	left = (long)(group->port_down_since + SMC_PORT_DOWN_TIMEOUT - jiffies);
+	if (!link->port_is_down)
+		link->port_down_since = jiffies;
+	link->port_is_down = true;
+	left = (long)(link->port_down_since + SMC_PORT_DOWN_TIMEOUT - jiffies);
 	return left > 0 ? left : -ENETDOWN;
 }
 
 static void smc_rdma_group_on_probe(struct work_struct *work)
 {
 	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group, probe.work);
-	long delay = smc_rdma_group_look_at_port(group);
+	long delay = smc_link_look_at_port(group->link);
 
 	if (!delay)
-		delay = smc_rdma_group_test_link(group);
+		delay = smc_link_test(group->link);
 	if (delay < 0)
 		smc_rdma_group_terminate(group, -delay);
 	else

@@ -86,10 +86,6 @@ struct smc_rdma_peer {
  * @rtokens: RMBs of the peer
  * @buffers: RMBs and send buffers
  * @llc: link layer control
- * @n_unanswered: number of TEST LINK messages in a row that had no reply; only @probe uses this and
- *	the next two fields
- * @port_is_down: the port was down when @probe last looked at it
- * @port_down_since: time in jiffies when @probe first found the port down
  * @probe: work that sends TEST LINK on a silent link, and looks at the port
  */
 struct smc_rdma_group {
@@ -119,9 +115,6 @@ struct smc_rdma_group {
 	struct smc_rtokens rtokens;
 	struct smc_mr_buffers buffers;
 	struct smc_llc llc;
-	unsigned int n_unanswered;
-	bool port_is_down;
-	unsigned long port_down_since;
 	struct delayed_work probe;
 };
 

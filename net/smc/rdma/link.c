@@ -106,6 +106,7 @@ struct smc_link *smc_link_create(struct smc_rdma_group *group, const struct smc_
 		return ERR_PTR(-ENOMEM);
 	link->group = group;
 	link->last_rx = jiffies;
+	link->tested = link->last_rx;
 	/* Random, because a counter would reveal the number of other links. */
 	link->user_id = get_random_u32();
 	link->psn = get_random_u32() & 0xffffff;

@@ -410,14 +410,17 @@ void smc_llc_delete_rkeys(struct smc_rdma_group *group, const u32 *rkeys, unsign
 	smc_llc_request_rkey(group, &msg);
 }
 
-int smc_llc_test_link(struct smc_rdma_group *group)
+void smc_llc_test_link(struct smc_link *link)
 {
-	struct smc_llc_msg msg = { .type = SMC_LLC_TEST_LINK };
-	unsigned int n = atomic_inc_return(&group->llc.tests);
+	const struct smc_llc_msg msg = {
+		.type = SMC_LLC_TEST_LINK,
+		.v2   = link->group->version == SMC_VERSION_2,
+	};
+	u8 message[SMC_LLC_LEN];
 
-	/* The peer echoes the number, so that a late reply to an earlier test is not accepted. */
-	memcpy(msg.test_link.data, &n, sizeof(n));
-	return smc_llc_request(group, &msg);
+	smc_llc_build(message, &msg);
+	/* A peer that acknowledges nothing leaves no free slot, and does not answer either. */
+	smc_link_try_send_llc(link, message);
 }
 
 static bool smc_llc_has_deleted_link(const struct smc_rdma_group *group)

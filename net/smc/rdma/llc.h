@@ -43,7 +43,6 @@ struct smc_llc_queued {
  * @queue: ring of the peer's requests that wait for their answer
  * @head: index of the oldest request in @queue
  * @n: number of requests in @queue
- * @tests: number of TEST LINK requests sent
  * @work: answers the peer's requests
  */
 struct smc_llc {
@@ -60,7 +59,6 @@ struct smc_llc {
 	struct smc_llc_queued queue[SMC_LLC_QUEUE];
 	unsigned int head;
 	unsigned int n;
-	atomic_t tests;
 	struct work_struct work;
 };
 
@@ -195,13 +193,14 @@ int smc_llc_confirm_rkey(struct smc_rdma_group *group, u32 rkey, u64 addr);
 void smc_llc_delete_rkeys(struct smc_rdma_group *group, const u32 *rkeys, unsigned int n);
 
 /**
- * smc_llc_test_link() - probe a silent link
- * @group: group
+ * smc_llc_test_link() - send TEST LINK on a silent link
+ * @link: link
  *
- * Context: process, may sleep up to 2 s.
- * Return: 0, -ETIMEDOUT, -ENOLINK.
+ * Nothing waits for the reply: any message that is received shows that the link works.
+ *
+ * Context: process.
  */
-int smc_llc_test_link(struct smc_rdma_group *group);
+void smc_llc_test_link(struct smc_link *link);
 
 /**
  * smc_llc_delete_all() - tell the peer that the group ends, and wait for its DELETE LINK
