@@ -42,8 +42,9 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 {
 	const struct smc_stream_tx *tx = &conn->stream.tx;
 	const struct smc_mr_buffer *buffer = smc_mr_buffer_of(&conn->sndbuf);
+	const struct smc_region *region = &buffer->regions[conn->link->index];
 	/* The ring occupies the start of the element, which may be larger. */
-	u64 sndbuf = buffer->iova +
+	u64 sndbuf = region->iova +
 		     (u64)conn->sndbuf.index * smc_buffer_element_bytes(&buffer->buffer);
 	struct ib_rdma_wr *wr = &w->wr[w->n];
 	struct ib_sge *sge = &w->sge[w->n];
@@ -51,7 +52,7 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 	*sge = (struct ib_sge) {
 		.addr	= sndbuf + (pos & (tx->size - 1)),
 		.length	= len,
-		.lkey	= buffer->lkey,
+		.lkey	= region->lkey,
 	};
 	*wr = (struct ib_rdma_wr) {
 		.wr = {
@@ -216,6 +217,7 @@ static void smc_rdma_free(struct smc_stream *st)
 	conn->rmb.used = smc_rdma_conn_used(conn);
 	smc_element_free(&conn->sndbuf);
 	smc_element_free(&conn->rmb);
+	smc_link_put(conn->link);
 	smc_rdma_group_put(conn->group);
 	kfree_rcu(conn, rcu);
 }
@@ -228,9 +230,10 @@ static const struct smc_path_ops smc_rdma_path_ops = {
 	.free	  = smc_rdma_free,
 };
 
-struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_class,
+struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 					   struct mem_cgroup *memcg)
 {
+	struct smc_rdma_group *group = link->group;
 	struct mem_cgroup *outer;
 	struct smc_rdma_conn *conn;
 	struct smc_stream *st;
@@ -244,7 +247,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_
 		goto err_group;
 	}
 	conn->group = group;
-	conn->link = group->link;
+	conn->link = link;
 	conn->secret = get_random_u32() & ~SMC_TOKEN_INDEX;
 	INIT_LIST_HEAD(&conn->tx_wait);
 	st = &conn->stream;
@@ -279,6 +282,7 @@ err_conn:
 	return ERR_PTR(rc);
 err_group:
 	smc_lgr_unreserve(&group->lgr);
+	smc_link_put(link);
 	smc_rdma_group_put(group);
 	return ERR_PTR(rc);
 }
@@ -392,13 +396,14 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
 {
 	const struct smc_mr_buffer *buffer = smc_mr_buffer_of(&conn->rmb);
 	const struct smc_link *link = conn->link;
+	const struct smc_region *region = &buffer->regions[link->index];
 
 	memcpy(r->gid, link->gid, SMC_GID_LEN);
 	memcpy(r->mac, link->port.mac, SMC_MAC_LEN);
 	r->qpn = link->qpn;
 	r->psn = link->psn;
-	r->rkey = buffer->rkey;
-	r->rmb_addr = buffer->iova;
+	r->rkey = region->rkey;
+	r->rmb_addr = region->iova;
 	r->rmbe_index = conn->rmb.index + 1;
 	r->rmbe_size_code = buffer->buffer.attr.size_class;
 	r->qp_mtu = link->mtu ? link->mtu : link->port.mtu;

@@ -17,7 +17,7 @@ struct sk_buff;
  * @lock: the stream's lock
  * @rcu: delays the free until look-ups by token are over
  * @group: link group, referenced
- * @link: link of the group that the connection sends on
+ * @link: link of the group that the connection sends on, referenced
  * @rmb: element that the peer writes into
  * @sndbuf: element that this end's RDMA writes read from
  * @index: index in the group's @conns; also the low bits of this end's alert token
@@ -57,15 +57,15 @@ struct smc_rdma_conn {
 
 /**
  * smc_rdma_conn_create() - create a connection with its RMB element and alert token
- * @group: group in which the caller has a reservation, and to which it has a reference; the
- *	connection takes both over, and a failure drops them
+ * @link: link in whose group the caller has a reservation, with references to both; the connection
+ *	takes them over, and a failure drops them
  * @rmb_class: wanted size class of the RMB element
  * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.
  * Return: the connection, with a reference to its stream, or an ERR_PTR.
  */
-struct smc_rdma_conn *smc_rdma_conn_create(struct smc_rdma_group *group, u8 rmb_class,
+struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 					   struct mem_cgroup *memcg);
 
 /**

@@ -18,6 +18,7 @@
 #include "admin/pnet.h"
 #include "device.h"
 #include "group.h"
+#include "links.h"
 #include "log.h"
 #include "path.h"
 
@@ -41,7 +42,7 @@ static void smc_rdma_device_put(struct smc_rdma_device *dev)
 }
 
 /*
- * Handle an event: end or check the groups that it concerns. Context: any; works do what may sleep.
+ * Handle an event: end or check the links that it concerns. Context: any; works do what may sleep.
  */
 static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *event)
 {
@@ -49,14 +50,14 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 
 	switch (event->event) {
 	case IB_EVENT_DEVICE_FATAL:
-		smc_rdma_groups_device_failed(dev);
+		smc_links_device_failed(dev);
 		break;
 	case IB_EVENT_PORT_ERR:
 	case IB_EVENT_PORT_ACTIVE:
-		smc_rdma_groups_watch_port(dev, event->element.port_num);
+		smc_links_watch_port(dev, event->element.port_num);
 		break;
 	case IB_EVENT_GID_CHANGE:
-		smc_rdma_groups_check_gids(dev, event->element.port_num);
+		smc_links_check_gids(dev, event->element.port_num);
 		break;
 	default:
 		break;
@@ -110,7 +111,7 @@ static void smc_rdma_remove(struct ib_device *ibdev, void *client_data)
 
 	ib_unregister_event_handler(&dev->events);
 	/* The device still works until this callback returns, so the groups' peers can be told. */
-	smc_rdma_groups_shutdown_device(dev);
+	smc_links_shutdown_device(dev);
 	/* Links and handshakes hold references; both end in bounded time. */
 	smc_rdma_device_put(dev);
 	wait_for_completion(&dev->unused);

@@ -15,6 +15,7 @@
 #include "conn.h"
 #include "group.h"
 #include "link.h"
+#include "links.h"
 #include "log.h"
 #include "message.h"
 #include "trace.h"
@@ -48,15 +49,6 @@
 /* A peer from which nothing has come for so long has said its last words. */
 #define SMC_GROUP_SILENCE		(HZ / 10)
 
-/* A link is lost if nothing is received within two seconds after each of this many TEST LINKs. */
-#define SMC_LINK_TESTS		3
-#define SMC_LINK_TEST_WAIT	(2 * HZ)
-/*
- * How long a port may be down before its groups end: about as long as a queue pair repeats what the
- * peer does not acknowledge.
- */
-#define SMC_PORT_DOWN_TIMEOUT	(4 * HZ)
-
 /*
  * Limits for the number of groups. A peer can claim to be any number of hosts, and so have any
  * number of groups created, each with a queue pair and memory of its own. So the owner of an
@@ -76,8 +68,8 @@
  */
 #define SMC_GROUP_GUESSES	16
 
-/* Groups that connections may join. The hash is secret, because peers can choose their GIDs. */
-static DEFINE_HASHTABLE(smc_rdma_groups_by_gid, 8);
+/* Links that connections may use. The hash is secret, because peers can choose their GIDs. */
+static DEFINE_HASHTABLE(smc_links_by_gid, 8);
 
 static atomic_t smc_rdma_groups_waiting = ATOMIC_INIT(0);
 
@@ -85,19 +77,26 @@ static void smc_rdma_group_free(struct smc_lgr *lgr)
 {
 	struct smc_rdma_group *group = smc_rdma_group_of(lgr);
 
+	unsigned int i;
+
+	for (i = 0; i < SMC_LINKS; i++)
+		if (group->links[i])
+			smc_link_put(group->links[i]);
 	xa_destroy(&group->conns);
-	kvfree(group->link);
 	kvfree(group);
 }
 
 /*
  * Wake all threads that wait for the group's peer. Called with smc_rdma_lgrs.lock while the group
- * is in the list, so that the link exists.
+ * is in the list, so that the links exist.
  */
 static void smc_rdma_group_wake(struct smc_rdma_group *group)
 {
+	struct smc_link *link;
+
 	smc_llc_wake(group);
-	wake_up_all(&group->link->slot_wait);
+	smc_for_each_link(link, group)
+		wake_up_all(&link->slot_wait);
 }
 
 /* Return: how long the end of a group may wait for the peer; 0 if the end is not in order. */
@@ -126,11 +125,13 @@ static void smc_rdma_group_terminate_locked(struct smc_rdma_group *group, int er
 {
 	const struct smc_lgr *lgr = &group->lgr;
 	const bool was_active = smc_lgr_is_active(lgr);
+	struct smc_link *link;
 
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	if (smc_lgr_is_dead(lgr))
 		return;
-	trace_smcr_link_down(group->link, lgr->state, (void *)_RET_IP_);
+	smc_for_each_link(link, group)
+		trace_smcr_link_down(link, lgr->state, (void *)_RET_IP_);
 	if (was_active && lgr->n_conns)
 		smc_stat_rdma(smc_net(lgr->net), SMC_RDMA_GROUPS_LOST, 1);
 	group->tell_peer = in_order && was_active;
@@ -156,67 +157,6 @@ static void smc_rdma_group_shutdown(struct smc_lgr *lgr)
 	smc_rdma_group_terminate_locked(group, ECONNRESET, true);
 }
 
-/*
- * Test the link if it is silent. Return: after how many jiffies to look at it next, or -ETIMEDOUT
- * if it is lost.
- */
-static long smc_link_test(struct smc_link *link)
-{
-	const struct net *net = link->group->lgr.net;
-	const unsigned long interval = READ_ONCE(smc_net(net)->sysctl.smcr_testlink_time);
-	const unsigned long last_rx = READ_ONCE(link->last_rx);
-	long left;
-
-	if (!interval || time_after_eq(last_rx, link->tested))
-		link->n_tests = 0;
-	/* If tests are off, check again later whether they still are. */
-	if (!interval)
-		return 30 * HZ;
-	left = (long)(link->n_tests ? link->tested + SMC_LINK_TEST_WAIT - jiffies :
-				      last_rx + interval - jiffies);
-	if (left > 0)
-		return left;
-	if (link->n_tests == SMC_LINK_TESTS)
-		return -ETIMEDOUT;
-	link->n_tests++;
-	link->tested = jiffies;
-	smc_llc_test_link(link);
-	return SMC_LINK_TEST_WAIT;
-}
-
-/*
- * Return: 0 if the port is up; if it is down, for how many jiffies the link still waits for it, or
- * -ENETDOWN after that time. smc_rdma_groups_watch_port() queues the work that calls this whenever
- * the port has gone down or come back.
- */
-static long smc_link_look_at_port(struct smc_link *link)
-{
-	long left;
-
-	if (smc_rdma_port_is_active(link->port.dev->ibdev, link->port_num)) {
-		link->port_is_down = false;
-		return 0;
-	}
-	if (!link->port_is_down)
-		link->port_down_since = jiffies;
-	link->port_is_down = true;
-	left = (long)(link->port_down_since + SMC_PORT_DOWN_TIMEOUT - jiffies);
-	return left > 0 ? left : -ENETDOWN;
-}
-
-static void smc_rdma_group_on_probe(struct work_struct *work)
-{
-	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group, probe.work);
-	long delay = smc_link_look_at_port(group->link);
-
-	if (!delay)
-		delay = smc_link_test(group->link);
-	if (delay < 0)
-		smc_rdma_group_terminate(group, -delay);
-	else
-		queue_delayed_work(smc_link_wq, &group->probe, delay);
-}
-
 static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
 {
 	struct smc_rdma_conn *conn;
@@ -234,10 +174,10 @@ static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
  */
 static void smc_rdma_group_log_end(const struct smc_rdma_group *group)
 {
-	const char *device = group->link->port.dev->ibdev->name;
+	const char *device = smc_rdma_group_link_from(group, 0)->port.dev->ibdev->name;
 	unsigned int n_conns = READ_ONCE(group->lgr.n_conns);
 
-	if (hlist_unhashed(&group->by_gid))
+	if (!group->was_active)
 		return;
 	if (group->tell_peer && !n_conns)
 		smc_log(pr_info, group->lgr.net, "%s: idle link group with %pI6c ended", device,
@@ -250,10 +190,12 @@ static void smc_rdma_group_log_end(const struct smc_rdma_group *group)
 
 static void smc_rdma_group_unhash(struct smc_rdma_group *group)
 {
+	struct smc_link *link;
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	hash_del(&group->by_gid);
+	smc_for_each_link(link, group)
+		hash_del(&link->by_gid);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
@@ -262,11 +204,9 @@ static void smc_rdma_group_unhash(struct smc_rdma_group *group)
  * that are over here, and ends them only now. The in-tree module waits without limit for these
  * messages to complete, and with soft-RoCE they never do if the queue pair here is gone.
  */
-static void smc_rdma_group_await_silence(const struct smc_rdma_group *group)
+static void smc_link_await_silence(const struct smc_link *link)
 {
-	const struct smc_link *link = group->link;
-
-	while (smc_rdma_group_time_left(group) && !READ_ONCE(link->broken) &&
+	while (smc_rdma_group_time_left(link->group) && !READ_ONCE(link->broken) &&
 	       time_before(jiffies, READ_ONCE(link->last_rx) + SMC_GROUP_SILENCE))
 		schedule_timeout_uninterruptible(SMC_GROUP_LOOK);
 }
@@ -274,32 +214,39 @@ static void smc_rdma_group_await_silence(const struct smc_rdma_group *group)
 /* Tell the peer of the end, and give it time to take the last messages. */
 static void smc_rdma_group_take_leave(struct smc_rdma_group *group)
 {
+	struct smc_link *link;
+
 	if (atomic_inc_return(&smc_rdma_groups_waiting) > SMC_GROUPS_WAITING_MAX)
 		WRITE_ONCE(group->shutdown_deadline, jiffies);
 	if (group->tell_peer)
 		smc_llc_delete_all(group);
 	smc_llc_finish(group);
-	smc_link_flush(group->link);
-	if (group->retired)
-		smc_rdma_group_await_silence(group);
+	smc_for_each_link(link, group) {
+		smc_link_flush(link);
+		if (group->retired)
+			smc_link_await_silence(link);
+	}
 	atomic_dec(&smc_rdma_groups_waiting);
 }
 
-/* End everything that uses the link, then the link. */
+/* End everything that uses the links, then the links. */
 static void smc_rdma_group_end(struct smc_lgr *lgr)
 {
 	struct smc_rdma_group *group = smc_rdma_group_of(lgr);
+	struct smc_link *link;
 
-	cancel_delayed_work_sync(&group->probe);
+	cancel_delayed_work_sync(&group->links_work);
 	smc_rdma_group_log_end(group);
 	smc_rdma_group_unhash(group);
 	smc_rdma_group_take_leave(group);
 
-	smc_link_stop(group->link);
+	smc_for_each_link(link, group)
+		smc_link_stop(link);
 	smc_llc_stop(group);
 	smc_rdma_group_abort_conns(group);
-	smc_mr_buffers_deregister(group);
-	smc_link_release(group->link);
+	smc_mr_buffers_close(group);
+	smc_for_each_link(link, group)
+		smc_link_release(link);
 }
 
 /*
@@ -368,17 +315,17 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 	group->n_had = 1;
 	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	smc_llc_init(group);
-	INIT_DELAYED_WORK(&group->probe, smc_rdma_group_on_probe);
+	smc_links_init(group);
 	smc_mr_buffers_init(&group->buffers);
 	smc_rtokens_init(&group->rtokens);
 	smc_lgr_init(&group->lgr, &smc_rdma_lgrs, net);
 
-	link = smc_link_create(group, port);
+	link = smc_link_create(group, 0, port);
 	if (IS_ERR(link)) {
 		smc_lgr_discard(&group->lgr);
 		return ERR_CAST(link);
 	}
-	group->link = link;
+	group->links[0] = link;
 	smc_stat_rdma(smc_net(net), SMC_RDMA_GROUPS_CREATED, 1);
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
@@ -390,69 +337,73 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 	return group;
 }
 
-static bool smc_rdma_group_is_with(const struct smc_rdma_group *group, struct net *net,
-				   enum smc_role role, u8 version, const struct smc_rdma_peer *peer)
+/* Whether connections of a peer may use a link, in the role of this end. */
+static bool smc_link_is_with(const struct smc_link *link, struct net *net, enum smc_role role,
+			     u8 version, const struct smc_rdma_peer *peer)
 {
+	const struct smc_rdma_group *group = link->group;
+
 	if (!smc_lgr_is_active(&group->lgr) || group->lgr.net != net || group->role != role ||
 	    group->version != version)
 		return false;
 	if (memcmp(group->peer.id, peer->id, sizeof(peer->id)) ||
-	    memcmp(group->peer.gid, peer->gid, sizeof(peer->gid)))
+	    memcmp(link->peer.gid, peer->gid, sizeof(peer->gid)))
 		return false;
-	return version != SMC_VERSION_1 ||
-	       !memcmp(group->peer.mac, peer->mac, sizeof(peer->mac));
+	/* In version 2 the MAC address of the link's peer may be a router's. */
+	return version != SMC_VERSION_1 || !memcmp(link->peer.mac, peer->mac, sizeof(peer->mac));
 }
 
 /*
- * Whether the group's link has the local port, GID and VLAN that a new link would have, and no
- * larger MTU. A link at another port may be in another network.
+ * Whether a link has the local port, GID and VLAN that a new link would have, and no larger MTU. A
+ * link at another port may be in another network.
  */
-static bool smc_rdma_group_is_at(const struct smc_rdma_group *group,
-				 const struct smc_rdma_port *port)
+static bool smc_link_is_at(const struct smc_link *link, const struct smc_rdma_port *port)
 {
-	const struct smc_link *link = group->link;
-
-	return group->vlan == port->vlan && link->port.dev == port->dev &&
+	return link->group->vlan == port->vlan && link->port.dev == port->dev &&
 	       link->port_num == port->gid->port_num && link->mtu <= port->mtu &&
 	       !memcmp(link->gid, port->gid->gid.raw, sizeof(link->gid));
 }
 
-static void smc_rdma_group_reserve(struct smc_rdma_group *group)
+/* Reserve a connection on a link. */
+static void smc_link_reserve(struct smc_link *link)
 {
+	struct smc_rdma_group *group = link->group;
+
 	smc_lgr_reserve(&group->lgr);
 	WRITE_ONCE(group->n_had, group->n_had + 1);
+	smc_link_get(link);
 }
 
-struct smc_rdma_group *smc_rdma_group_find_for_server(struct net *net, u8 version,
-						      const struct smc_rdma_port *port,
-						      const struct smc_rdma_peer *peer,
-						      const u8 *eid)
+struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
+						const struct smc_rdma_port *port,
+						const struct smc_rdma_peer *peer, const u8 *eid)
 {
 	struct smc_rdma_group *group;
+	struct smc_link *link;
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
+	hash_for_each_possible(smc_links_by_gid, link, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
+		group = link->group;
 		/*
 		 * A client that claims another host's GID can't name that host's RMBs in its
 		 * CONFIRM.
 		 */
-		if (!smc_rdma_group_is_with(group, net, SMC_SERVER, version, peer) ||
-		    group->retired || !ipv6_addr_equal(&group->peer.addr, &peer->addr) ||
-		    !smc_rdma_group_is_at(group, port))
+		if (!smc_link_is_with(link, net, SMC_SERVER, version, peer) || group->retired ||
+		    !ipv6_addr_equal(&group->peer.addr, &peer->addr) || !smc_link_is_at(link, port))
 			continue;
 		if (version == SMC_VERSION_2 && memcmp(group->eid, eid, SMC_EID_LEN))
 			continue;
 		if (group->lgr.n_conns >= group->max_conns)
 			continue;
-		smc_rdma_group_reserve(group);
+		smc_link_reserve(link);
 		goto out;
 	}
-	group = NULL;
+	link = NULL;
 out:
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
-	return group;
+	return link;
 }
 
 static void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
@@ -471,88 +422,92 @@ static void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
  * messages of the link's ends knows RTokens, but smc_rdma_conn_set_peer() keeps it from the
  * elements of other connections.
  */
-static bool smc_rdma_group_is_proven(struct smc_rdma_group *group, const struct smc_clc_r *r,
-				     bool at_address)
+static bool smc_link_is_proven(const struct smc_link *link, const struct smc_clc_r *r,
+			       bool at_address)
 {
+	const struct smc_rtoken rt = { .rkey = r->rkey, .addr = r->rmb_addr };
+	struct smc_rdma_group *group = link->group;
 	unsigned int *guesses = &group->n_guesses[at_address];
 
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	if (!at_address && *guesses >= SMC_GROUP_GUESSES)
 		return false;
-	if (smc_rtokens_have(&group->rtokens, r->rkey, r->rmb_addr))
+	if (smc_rtokens_have(&group->rtokens, link->index, rt))
 		return true;
 	if (++*guesses >= SMC_GROUP_GUESSES && at_address)
 		smc_rdma_group_retire_locked(group);
 	return false;
 }
 
-bool smc_rdma_group_confirm(struct smc_rdma_group *group, const struct smc_clc_r *r)
+bool smc_link_confirm(const struct smc_link *link, const struct smc_clc_r *r)
 {
 	unsigned long flags;
 	bool is_proven;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	is_proven = smc_rdma_group_is_proven(group, r, true);
+	is_proven = smc_link_is_proven(link, r, true);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return is_proven;
 }
 
 /*
- * Find the group whose link a server's ACCEPT names. With @at_address, search only groups whose
- * peer has the server's address, otherwise only groups whose peer has another address. Return: as
+ * Find the link that a server's ACCEPT names. With @at_address, search only groups whose peer has
+ * the server's address, otherwise only groups whose peer has another address. Return: as
  * smc_rdma_group_find_for_client(), without a reference.
  */
-static struct smc_rdma_group *smc_rdma_group_find_named(struct net *net, u8 version,
-							const struct smc_rdma_port *port,
-							const struct smc_rdma_peer *peer,
-							const struct smc_clc_r *r, bool at_address)
+static struct smc_link *smc_link_find_named(struct net *net, u8 version,
+					    const struct smc_rdma_port *port,
+					    const struct smc_rdma_peer *peer,
+					    const struct smc_clc_r *r, bool at_address)
 {
-	struct smc_rdma_group *found = ERR_PTR(-ENOENT);
+	struct smc_link *found = ERR_PTR(-ENOENT);
 	struct smc_rdma_group *group;
+	struct smc_link *link;
 
-	hash_for_each_possible(smc_rdma_groups_by_gid, group, by_gid,
+	hash_for_each_possible(smc_links_by_gid, link, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
+		group = link->group;
 		/*
 		 * If the group exists, don't return -ENOENT: the DECLINE would say that the group
 		 * is unknown, upon which an in-tree server ends the group with its connections.
 		 */
-		if (!smc_rdma_group_is_with(group, net, SMC_CLIENT, version, peer) ||
-		    group->link->peer.qpn != r->qpn ||
+		if (!smc_link_is_with(link, net, SMC_CLIENT, version, peer) ||
+		    link->peer.qpn != r->qpn ||
 		    ipv6_addr_equal(&group->peer.addr, &peer->addr) != at_address)
 			continue;
 		if (IS_ERR(found))
 			found = ERR_PTR(group->retired ? -ENOLINK : -EHOSTUNREACH);
-		if (group->retired || !smc_rdma_group_is_at(group, port))
+		if (group->retired || !smc_link_is_at(link, port))
 			continue;
-		if (smc_rdma_group_is_proven(group, r, at_address))
-			return group;
+		if (smc_link_is_proven(link, r, at_address))
+			return link;
 	}
 	return found;
 }
 
-struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 version,
-						      const struct smc_rdma_port *port,
-						      const struct smc_rdma_peer *peer,
-						      const struct smc_clc_r *r)
+struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
+						const struct smc_rdma_port *port,
+						const struct smc_rdma_peer *peer,
+						const struct smc_clc_r *r)
 {
-	struct smc_rdma_group *found;
+	struct smc_link *found;
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	found = smc_rdma_group_find_named(net, version, port, peer, r, true);
+	found = smc_link_find_named(net, version, port, peer, r, true);
 	/*
 	 * A server may offer its link at all addresses of its host, so search the groups whose peer
 	 * has another address, too. But if a group at the server's own address has the link's
 	 * names, usable or not, then such a group at another address is another server's.
 	 */
 	if (found == ERR_PTR(-ENOENT))
-		found = smc_rdma_group_find_named(net, version, port, peer, r, false);
+		found = smc_link_find_named(net, version, port, peer, r, false);
 	/*
 	 * The client does not check max_conns: a connection may be over at the server before it is
 	 * over here.
 	 */
 	if (!IS_ERR(found))
-		smc_rdma_group_reserve(found);
+		smc_link_reserve(found);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return found;
 }
@@ -650,32 +605,45 @@ void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-/* Whether a group's link is confirmed, and leads from the same port as @link to @end. */
-static bool smc_rdma_group_leads_to(const struct smc_rdma_group *group, const struct smc_link *link,
-				    const struct smc_link_peer *end)
+/* Whether a link is confirmed, and leads from the same port as @link to @end. */
+static bool smc_link_leads_to(const struct smc_link *own, const struct smc_link *link,
+			      const struct smc_link_peer *end)
 {
-	const struct smc_link *own = group->link;
-
-	return smc_lgr_is_active(&group->lgr) && group->vlan == link->group->vlan &&
+	return own->is_confirmed && own->group->vlan == link->group->vlan &&
 	       own->port.dev == link->port.dev && own->port_num == link->port_num &&
 	       !memcmp(own->gid, link->gid, SMC_GID_LEN) && own->peer.qpn == end->qpn &&
 	       !memcmp(own->peer.gid, end->gid, SMC_GID_LEN);
 }
 
+static bool smc_rdma_group_leads_to(const struct smc_rdma_group *group, const struct smc_link *link,
+				    const struct smc_link_peer *end)
+{
+	const struct smc_link *own;
+
+	/* The links of a dead group may have released their ports. */
+	if (!smc_lgr_is_active(&group->lgr))
+		return false;
+	smc_for_each_link(own, group)
+		if (smc_link_leads_to(own, link, end))
+			return true;
+	return false;
+}
+
 /*
  * Check that @end is not the end of another peer's link. A queue pair is connected to one other, so
- * if a confirmed link to a peer at another address leads to @end, @group can't use it. A peer at
- * the same address may have booted anew: once its new link is confirmed, its old group takes no
- * more connections. The old group is not ended, because another program may use the address.
+ * if a confirmed link to a peer at another address leads to @end, @link can't use it. A peer at the
+ * same address may have booted anew: once its new link is confirmed, its old group takes no more
+ * connections. The old group is not ended, because another program may use the address.
  */
-static int smc_rdma_group_claim_end(const struct smc_rdma_group *group,
-				    const struct smc_link_peer *end, bool is_confirmed)
+static int smc_link_claim_end(const struct smc_link *link, const struct smc_link_peer *end,
+			      bool is_confirmed)
 {
+	const struct smc_rdma_group *group = link->group;
 	struct smc_rdma_group *other;
 
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	list_for_each_entry(other, &smc_lgrs_of(&smc_rdma_lgrs, group->lgr.net)->list, lgr.in_net) {
-		if (!smc_rdma_group_leads_to(other, group->link, end))
+		if (!smc_rdma_group_leads_to(other, link, end))
 			continue;
 		if (!ipv6_addr_equal(&other->peer.addr, &group->peer.addr))
 			return -EHOSTUNREACH;
@@ -685,39 +653,52 @@ static int smc_rdma_group_claim_end(const struct smc_rdma_group *group,
 	return 0;
 }
 
-int smc_rdma_group_may_lead_to(const struct smc_rdma_group *group, const struct smc_link_peer *end)
+int smc_link_may_lead_to(const struct smc_link *link, const struct smc_link_peer *end)
 {
 	unsigned long flags;
 	int rc;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	rc = smc_rdma_group_claim_end(group, end, false);
+	rc = smc_link_claim_end(link, end, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return rc;
 }
 
+/* Let connections use a confirmed link. Return: 0, or an error of smc_link_may_lead_to(). */
+static int smc_link_activate(struct smc_link *link)
+{
+	/* Check once more: other links may have been confirmed since the last check. */
+	int rc = smc_link_claim_end(link, &link->peer, true);
+
+	if (rc)
+		return rc;
+	link->is_confirmed = true;
+	hash_add(smc_links_by_gid, &link->by_gid,
+		 smc_rdma_group_hash(link->group->lgr.net, link->peer.gid));
+	return 0;
+}
+
 int smc_rdma_group_activate(struct smc_rdma_group *group)
 {
+	struct smc_link *link = smc_rdma_group_link_from(group, 0);
 	const struct net *net = group->lgr.net;
 	unsigned long flags;
 	int rc = -ENOLINK;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	if (group->lgr.state == SMC_LGR_NEW)
-		/* Check once more: other links may have been confirmed since the last check. */
-		rc = smc_rdma_group_claim_end(group, &group->link->peer, true);
+		rc = smc_link_activate(link);
 	if (!rc) {
-		hash_add(smc_rdma_groups_by_gid, &group->by_gid,
-			 smc_rdma_group_hash(net, group->peer.gid));
-		queue_delayed_work(smc_link_wq, &group->probe,
+		queue_delayed_work(smc_link_wq, &group->links_work,
 				   READ_ONCE(smc_net(net)->sysctl.smcr_testlink_time));
+		group->was_active = true;
 		smc_lgr_activate(&group->lgr);
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	/* The device's name can be read: the setup of the first contact holds the device. */
 	if (!rc)
 		smc_log(pr_info, net, "%s: new link group with %pI6c",
-			group->link->port.dev->ibdev->name, &group->peer.addr);
+			link->port.dev->ibdev->name, &group->peer.addr);
 	return rc;
 }
 
@@ -736,8 +717,25 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
 	if (!smc_lgr_is_dead(&group->lgr))
 		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
 			smc_violation_names[what]);
-	/* This takes the lock of all groups for the first violation only, however many follow. */
-	smc_link_break(group->link, ECONNRESET);
+	smc_rdma_group_break(group, ECONNRESET);
+}
+
+void smc_rdma_group_break(struct smc_rdma_group *group, int err)
+{
+	struct smc_link *link;
+	unsigned long flags;
+
+	/* Hundreds of calls may follow the first one. */
+	if (READ_ONCE(group->is_broken))
+		return;
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	WRITE_ONCE(group->is_broken, true);
+	smc_for_each_link(link, group)
+		WRITE_ONCE(link->broken, true);
+	smc_rdma_group_terminate_locked(group, err, false);
+	/* If the group was dead already, nothing else wakes the threads that wait for its peer. */
+	smc_rdma_group_wake(group);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
 void smc_rdma_group_peer_left(struct smc_rdma_group *group)
@@ -766,87 +764,28 @@ int smc_rdma_group_error_of(enum ib_wc_status status)
 	}
 }
 
-/* Whether a group uses a port. A dead group does not count: it may have released its port. */
-static bool smc_rdma_group_uses_port(const struct smc_rdma_group *group,
-				     const struct smc_rdma_device *dev, u32 port)
+struct smc_link *smc_rdma_group_other_link(const struct smc_link *link)
 {
-	const struct smc_rdma_port *own = &group->link->port;
+	struct smc_link *other;
 
-	return !smc_lgr_is_dead(&group->lgr) && own->dev == dev &&
-	       (port == SMC_ALL_PORTS || own->gid->port_num == port);
+	smc_for_each_link(other, link->group)
+		if (other != link && other->is_confirmed && !READ_ONCE(other->broken))
+			return other;
+	return NULL;
 }
 
-/* End the groups on a port, except those for which @is_kept, if not NULL, returns true. */
-static void smc_rdma_groups_terminate_device(const struct smc_rdma_device *dev, u32 port,
-					     bool tell_peer,
-					     bool (*is_kept)(const struct smc_rdma_group *group))
+void smc_rdma_group_lose_link(struct smc_link *link, int err, bool in_order)
 {
-	struct smc_rdma_group *group;
-	unsigned long flags;
+	struct smc_rdma_group *group = link->group;
 
-	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list)
-		if (smc_rdma_group_uses_port(group, dev, port) && !(is_kept && is_kept(group)))
-			smc_rdma_group_terminate_locked(group, ENETDOWN, tell_peer);
-	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
-}
-
-void smc_rdma_groups_device_failed(struct smc_rdma_device *dev)
-{
-	smc_rdma_groups_terminate_device(dev, SMC_ALL_PORTS, false, NULL);
-}
-
-void smc_rdma_groups_watch_port(struct smc_rdma_device *dev, u32 port)
-{
-	struct smc_rdma_group *group;
-	unsigned long flags;
-
-	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
-		if (!smc_rdma_group_uses_port(group, dev, port))
-			continue;
-		if (smc_lgr_is_active(&group->lgr))
-			mod_delayed_work(smc_link_wq, &group->probe, 0);
-		else if (!smc_rdma_port_is_active(dev->ibdev, port))
-			/* End a first contact at once: its connection can still use TCP. */
-			smc_rdma_group_terminate_locked(group, ENETDOWN, false);
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	if (!smc_lgr_is_active(&group->lgr) || !smc_rdma_group_other_link(link)) {
+		smc_rdma_group_terminate_locked(group, err, in_order);
+		return;
 	}
-	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
-}
-
-void smc_rdma_groups_shutdown_device(struct smc_rdma_device *dev)
-{
-	/* A thread that lists a group after the walk below sees @leaving, and ends the group. */
-	WRITE_ONCE(dev->leaving, true);
-	smc_rdma_groups_terminate_device(dev, SMC_ALL_PORTS, true, NULL);
-}
-
-static bool smc_rdma_group_has_gid(const struct smc_rdma_group *group)
-{
-	const struct ib_gid_attr *attr = group->link->port.gid;
-	union ib_gid gid;
-
-	return !rdma_query_gid(attr->device, attr->port_num, attr->index, &gid) &&
-	       !memcmp(&gid, &attr->gid, sizeof(gid));
-}
-
-void smc_rdma_groups_check_gids(struct smc_rdma_device *dev, u32 port)
-{
-	smc_rdma_groups_terminate_device(dev, port, false, smc_rdma_group_has_gid);
-}
-
-unsigned int smc_rdma_groups_count_on(const struct net *net, const struct smc_rdma_device *dev,
-				      u32 port)
-{
-	const struct smc_rdma_group *group;
-	unsigned int n = 0;
-
-	spin_lock_irq(&smc_rdma_lgrs.lock);
-	list_for_each_entry(group, &smc_lgrs_of(&smc_rdma_lgrs, net)->list, lgr.in_net)
-		if (smc_rdma_group_uses_port(group, dev, port))
-			n++;
-	spin_unlock_irq(&smc_rdma_lgrs.lock);
-	return n;
+	trace_smcr_link_down(link, group->lgr.state, (void *)_RET_IP_);
+	WRITE_ONCE(link->broken, true);
+	mod_delayed_work(smc_link_wq, &group->links_work, 0);
 }
 
 static const struct smc_lgr_ops smc_rdma_group_ops = {

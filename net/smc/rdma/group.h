@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Link groups of SMC-R. All connections between two hosts that were set up in the same direction
- * share a link group (RFC 7609 section 2.2). In this module a group has one link.
+ * share a link group (RFC 7609 section 2.2).
  *
  * A program that speaks CLC itself can pose as the kernel of its own host, or of another. These
  * checks keep it from joining a kernel's link group (Documentation/design.rst gives the reasons):
  * - RToken: an ACCEPT or CONFIRM must name an RMB that the group's peer has announced over the
  *   link (rtoken.h). If not, it counts as a guess. Too many guesses from the peer's address retire
  *   the group; after too many from other addresses, no server there can join any more
- *   (smc_rdma_group_is_proven()).
+ *   (smc_link_is_proven()).
  * - Names: the message must also have the peer id, GID and queue pair of the group's peer.
  * - Element: no other connection may use the element it names (smc_rdma_conn_set_peer()).
  * - First contact: if a confirmed link leads to a peer at another address, no new link may lead to
- *   the same queue pair (smc_rdma_group_may_lead_to()).
+ *   the same queue pair (smc_link_may_lead_to()).
  */
 #ifndef SMC_RDMA_GROUP_H
 #define SMC_RDMA_GROUP_H
@@ -24,6 +24,7 @@
 #include <linux/xarray.h>
 
 #include "admin/stats.h"
+#include "link.h"
 #include "mr_buffer.h"
 #include "rtoken.h"
 #include "group/group.h"
@@ -32,13 +33,7 @@
 #include "wire/clc.h"
 
 struct net;
-struct smc_link;
-struct smc_link_peer;
 struct smc_rdma_conn;
-struct smc_rdma_device;
-struct smc_rdma_port;
-
-#define SMC_ALL_PORTS		0	/* ports are numbered from 1 */
 
 /*
  * Identity of a peer, by which a group is found. Only the address is certain: the rest is from CLC
@@ -56,12 +51,13 @@ struct smc_rdma_peer {
 /**
  * struct smc_rdma_group - a link group
  * @lgr: common part of the groups of both paths
- * @by_gid: node in the hash table of groups that connections may join, by the peer's GID
  * @role: role of this end at first contact
  * @version: SMC version
  * @release: release of version 2
  * @tell_peer: DELETE LINK is sent when the group ends
  * @shutdown_deadline: time in jiffies until which a dead group may wait for its peer
+ * @was_active: the first contact was completed
+ * @is_broken: smc_rdma_group_break() was called
  * @retired: no connection joins any more, and the group ends with its last connection; under
  *	smc_rdma_lgrs.lock
  * @peer: identity of the peer
@@ -80,22 +76,24 @@ struct smc_rdma_peer {
  * @n_quarantined: number of connections that are over, but whose elements are not reused before the
  *	link ends; under smc_rdma_lgrs.lock
  * @quarantined_pages: pages of the quarantined elements
- * @link: the link
+ * @links: the links, NULL where there is none. An entry changes with the buffer lock and
+ *	smc_rdma_lgrs.lock held
  * @conns: connections by the index in their alert tokens; locked with softirqs off
  * @next_index: hint for the index of the next connection
  * @rtokens: RMBs of the peer
  * @buffers: RMBs and send buffers
  * @llc: link layer control
- * @probe: work that sends TEST LINK on a silent link, and looks at the port
+ * @links_work: work that looks after the links, see links.h
  */
 struct smc_rdma_group {
 	struct smc_lgr lgr;
-	struct hlist_node by_gid;
 	enum smc_role role;
 	u8 version;
 	u8 release;
 	bool tell_peer;
 	unsigned long shutdown_deadline;
+	bool was_active;
+	bool is_broken;
 	bool retired;
 	struct smc_rdma_peer peer;
 	u8 peer_os;
@@ -109,19 +107,35 @@ struct smc_rdma_group {
 	unsigned int n_guesses[2];
 	int n_quarantined;
 	long quarantined_pages;
-	struct smc_link *link;
+	struct smc_link *links[SMC_LINKS];
 	struct xarray conns;
 	u32 next_index;
 	struct smc_rtokens rtokens;
 	struct smc_mr_buffers buffers;
 	struct smc_llc llc;
-	struct delayed_work probe;
+	struct delayed_work links_work;
 };
 
 /* The groups of SMC-R. */
 extern struct smc_lgr_kind smc_rdma_lgrs;
 
 #define smc_rdma_group_of(ptr)	container_of(ptr, struct smc_rdma_group, lgr)
+
+/* Return: the first link of a group with an index from @index on, or NULL. */
+static inline struct smc_link *smc_rdma_group_link_from(const struct smc_rdma_group *group,
+							unsigned int index)
+{
+	struct smc_link *link = NULL;
+
+	for (; index < SMC_LINKS && !link; index++)
+		link = READ_ONCE(group->links[index]);
+	return link;
+}
+
+/* Iterate over the links of a group. */
+#define smc_for_each_link(link, group)					\
+	for ((link) = smc_rdma_group_link_from(group, 0); (link);	\
+	     (link) = smc_rdma_group_link_from(group, (link)->index + 1))
 
 static inline void smc_rdma_group_get(struct smc_rdma_group *group)
 {
@@ -153,22 +167,21 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 					     const struct smc_rdma_peer *peer);
 
 /**
- * smc_rdma_group_find_for_server() - find a group with room that a new connection may join
+ * smc_rdma_group_find_for_server() - find a link that a new connection may use
  * @net: namespace
  * @version: SMC version
  * @port: port of this end
  * @peer: identity of the client that proposes
  * @eid: agreed EID, in version 2
  *
- * Return: the group with a reference and a reserved connection, or NULL.
+ * Return: the link with a reference to it and its group, and a reserved connection; or NULL.
  */
-struct smc_rdma_group *smc_rdma_group_find_for_server(struct net *net, u8 version,
-						      const struct smc_rdma_port *port,
-						      const struct smc_rdma_peer *peer,
-						      const u8 *eid);
+struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
+						const struct smc_rdma_port *port,
+						const struct smc_rdma_peer *peer, const u8 *eid);
 
 /**
- * smc_rdma_group_find_for_client() - find the group of the link that a server named
+ * smc_rdma_group_find_for_client() - find the link that a server named
  * @net: namespace
  * @version: SMC version
  * @port: port of this end
@@ -177,14 +190,14 @@ struct smc_rdma_group *smc_rdma_group_find_for_server(struct net *net, u8 versio
  *
  * The RMB that the server names proves that the link is the server's, see the head of this file.
  *
- * Return: the group with a reference and a reserved connection; an ERR_PTR of -ENOENT if there is
- * no such group; of -ENOLINK if it is retired; or of -EHOSTUNREACH if the group's link is at
- * another port, or not proven to be the server's.
+ * Return: the link with a reference to it and its group, and a reserved connection; an ERR_PTR of
+ * -ENOENT if there is no such link; of -ENOLINK if its group is retired; or of -EHOSTUNREACH if the
+ * link is at another port, or not proven to be the server's.
  */
-struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 version,
-						      const struct smc_rdma_port *port,
-						      const struct smc_rdma_peer *peer,
-						      const struct smc_clc_r *r);
+struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
+						const struct smc_rdma_port *port,
+						const struct smc_rdma_peer *peer,
+						const struct smc_clc_r *r);
 
 /**
  * smc_rdma_group_retire() - let no new connection join a group; its present connections go on
@@ -195,8 +208,8 @@ struct smc_rdma_group *smc_rdma_group_find_for_client(struct net *net, u8 versio
 void smc_rdma_group_retire(struct smc_rdma_group *group);
 
 /**
- * smc_rdma_group_confirm() - whether a client's CONFIRM names an RMB of the link's peer
- * @group: group of a server
+ * smc_link_confirm() - whether a client's CONFIRM names an RMB of the link's peer
+ * @link: link of a server
  * @r: description of the link in the CONFIRM
  *
  * After several wrong CONFIRMs the group is retired, because a program at the client's address must
@@ -204,7 +217,7 @@ void smc_rdma_group_retire(struct smc_rdma_group *group);
  *
  * Context: any but hard interrupt.
  */
-bool smc_rdma_group_confirm(struct smc_rdma_group *group, const struct smc_clc_r *r);
+bool smc_link_confirm(const struct smc_link *link, const struct smc_clc_r *r);
 
 /**
  * smc_rdma_group_is_spare() - whether a group is idle and may end when memory is short
@@ -239,16 +252,16 @@ bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
 void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages);
 
 /**
- * smc_rdma_group_may_lead_to() - whether a new group's link may lead to the end that the peer names
- * @group: new group
- * @end: the peer's end of the link, from its CLC message
+ * smc_link_may_lead_to() - whether a new link may lead to the end that the peer names
+ * @link: new link
+ * @end: the peer's end of the link, from its message
  *
  * Must be called before the first packet is sent to @end.
  *
  * Context: any.
  * Return: 0, or -EHOSTUNREACH if a confirmed link to a peer at another address leads to @end.
  */
-int smc_rdma_group_may_lead_to(const struct smc_rdma_group *group, const struct smc_link_peer *end);
+int smc_link_may_lead_to(const struct smc_link *link, const struct smc_link_peer *end);
 
 /**
  * smc_rdma_group_activate() - complete the first contact: other connections may join
@@ -256,7 +269,7 @@ int smc_rdma_group_may_lead_to(const struct smc_rdma_group *group, const struct 
  *
  * Other groups with the same address and queue pair of the peer are retired.
  *
- * Return: 0; -ENOLINK if the group died meanwhile; or as smc_rdma_group_may_lead_to().
+ * Return: 0; -ENOLINK if the group died meanwhile; or as smc_link_may_lead_to().
  */
 int smc_rdma_group_activate(struct smc_rdma_group *group);
 
@@ -306,52 +319,31 @@ long smc_rdma_group_time_left(const struct smc_rdma_group *group);
 int smc_rdma_group_error_of(enum ib_wc_status status);
 
 /**
- * smc_rdma_groups_device_failed() - end the groups on a broken device
- * @dev: device
+ * smc_rdma_group_break() - end a group whose links may carry nothing more
+ * @group: group
+ * @err: positive errno for the connections
  *
  * Context: any.
  */
-void smc_rdma_groups_device_failed(struct smc_rdma_device *dev);
+void smc_rdma_group_break(struct smc_rdma_group *group, int err);
 
 /**
- * smc_rdma_groups_watch_port() - note that a port has gone down, or has come back
- * @dev: device
- * @port: number of the port
+ * smc_rdma_group_other_link() - find a link that can take over from another
+ * @link: link
  *
- * The groups on the port end if it stays down. While it is down, no new connection uses it.
- *
- * Context: any.
+ * Context: with smc_rdma_lgrs.lock or the buffer lock.
+ * Return: a confirmed link of the group that is not broken, or NULL.
  */
-void smc_rdma_groups_watch_port(struct smc_rdma_device *dev, u32 port);
+struct smc_link *smc_rdma_group_other_link(const struct smc_link *link);
 
 /**
- * smc_rdma_groups_shutdown_device() - end the groups on a device that goes away
- * @dev: device
+ * smc_rdma_group_lose_link() - end a link, and its group if no other link can take over
+ * @link: link of a group in the list
+ * @err: positive errno for the connections if the group ends
+ * @in_order: the link still works, so the peer can be told of the group's end
  *
- * DELETE LINK tells the peers.
- *
- * Context: any; the groups end in works of their own.
+ * Context: with smc_rdma_lgrs.lock.
  */
-void smc_rdma_groups_shutdown_device(struct smc_rdma_device *dev);
-
-/**
- * smc_rdma_groups_check_gids() - end the groups whose local address is gone
- * @dev: device
- * @port: number of the port
- *
- * Context: any.
- */
-void smc_rdma_groups_check_gids(struct smc_rdma_device *dev, u32 port);
-
-/**
- * smc_rdma_groups_count_on() - count the groups of a namespace that use a device, except dead ones
- * @net: namespace
- * @dev: device
- * @port: number of the port, or SMC_ALL_PORTS
- *
- * Context: process.
- */
-unsigned int smc_rdma_groups_count_on(const struct net *net, const struct smc_rdma_device *dev,
-				      u32 port);
+void smc_rdma_group_lose_link(struct smc_link *link, int err, bool in_order);
 
 #endif

@@ -95,7 +95,18 @@ static u32 smc_link_least_bulk(const struct smc_rdma_port *port)
 	return port->dev->ibdev->ops.driver_id == RDMA_DRIVER_RXE ? SZ_64K : SZ_512K;
 }
 
-struct smc_link *smc_link_create(struct smc_rdma_group *group, const struct smc_rdma_port *port)
+static void smc_link_free(struct kref *ref)
+{
+	kvfree(container_of(ref, struct smc_link, ref));
+}
+
+void smc_link_put(struct smc_link *link)
+{
+	kref_put(&link->ref, smc_link_free);
+}
+
+struct smc_link *smc_link_create(struct smc_rdma_group *group, unsigned int index,
+				 const struct smc_rdma_port *port)
 {
 	struct ib_device *ibdev = port->dev->ibdev;
 	struct smc_link *link;
@@ -105,6 +116,8 @@ struct smc_link *smc_link_create(struct smc_rdma_group *group, const struct smc_
 	if (!link)
 		return ERR_PTR(-ENOMEM);
 	link->group = group;
+	link->index = index;
+	kref_init(&link->ref);
 	link->last_rx = jiffies;
 	link->tested = link->last_rx;
 	/* Random, because a counter would reveal the number of other links. */

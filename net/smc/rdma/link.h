@@ -18,6 +18,8 @@
 struct smc_rdma_group;
 struct smc_rdma_conn;
 
+#define SMC_LINKS		2	/* most links of a group */
+
 /*
  * Limit for messages in flight, each of which has a bit in a u64. The in-tree module posts 48
  * receives.
@@ -102,6 +104,10 @@ struct smc_link_bulk {
 /**
  * struct smc_link - a link to a peer
  * @group: its link group
+ * @index: index in the group's @links
+ * @ref: one reference of the group's @links, and one of each connection that uses the link
+ * @by_gid: node in the hash table of links that connections may use, by the peer's GID
+ * @is_confirmed: CONFIRM LINK is over, so connections may use the link; under smc_rdma_lgrs.lock
  * @port: local port and address
  * @pd: protection domain
  * @cq: completion queue for both directions
@@ -157,6 +163,10 @@ struct smc_link_bulk {
  */
 struct smc_link {
 	struct smc_rdma_group *group;
+	unsigned int index;
+	struct kref ref;
+	struct hlist_node by_gid;
+	bool is_confirmed;
 	struct smc_rdma_port port;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
@@ -209,12 +219,27 @@ struct smc_link {
 /**
  * smc_link_create() - create a link, with its queue pair in state INIT and receives posted
  * @group: its link group
+ * @index: index in the group's @links, which the caller sets
  * @port: local port; copied
  *
  * Context: process, may sleep.
  * Return: the link or an ERR_PTR.
  */
-struct smc_link *smc_link_create(struct smc_rdma_group *group, const struct smc_rdma_port *port);
+struct smc_link *smc_link_create(struct smc_rdma_group *group, unsigned int index,
+				 const struct smc_rdma_port *port);
+
+static inline void smc_link_get(struct smc_link *link)
+{
+	kref_get(&link->ref);
+}
+
+/**
+ * smc_link_put() - drop a reference; the last one frees the structure
+ * @link: link; its last user has called smc_link_release() before
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_link_put(struct smc_link *link);
 
 /**
  * smc_link_stop() - destroy the queue pair, so that nothing is sent or received any more

@@ -55,16 +55,29 @@ static bool smc_llc_is_reply(const struct smc_llc_msg *msg)
 	return msg->flags & SMC_LLC_REPLY;
 }
 
+/* Return: the link for this end's requests, one that works if there is any. */
+static struct smc_link *smc_llc_link(const struct smc_rdma_group *group)
+{
+	struct smc_link *link;
+
+	smc_for_each_link(link, group)
+		if (link->is_confirmed && !READ_ONCE(link->broken))
+			return link;
+	/* During first contact the only link is not confirmed yet. */
+	return smc_rdma_group_link_from(group, 0);
+}
+
 /* Whether a DELETE LINK request ends the group's link. */
 static bool smc_llc_ends_link(const struct smc_rdma_group *group, const struct smc_llc_msg *msg)
 {
-	return (msg->flags & SMC_LLC_DELETE_ALL) || msg->delete_link.link == group->link->number;
+	return (msg->flags & SMC_LLC_DELETE_ALL) ||
+	       msg->delete_link.link == smc_llc_link(group)->number;
 }
 
 /* Return: the number of the second link in an ADD LINK: the next one, as peers may expect. */
 static u8 smc_llc_second_link(const struct smc_rdma_group *group)
 {
-	return group->link->number + 1;
+	return smc_llc_link(group)->number + 1;
 }
 
 /* Whether a DELETE LINK reply answers smc_llc_delete_all(), which is for dead groups only. */
@@ -149,11 +162,17 @@ violation:
 	smc_rdma_group_on_violation(group, SMC_VIOLATION_LLC);
 }
 
-/* Expect the reply to @request or, if @request is NULL, the peer's request of type @type. */
-static void smc_llc_expect(struct smc_llc *llc, enum smc_llc_type type,
+/*
+ * Expect, on a link, the reply to @request or, if @request is NULL, the peer's request of type
+ * @type.
+ */
+static void smc_llc_expect(struct smc_link *link, enum smc_llc_type type,
 			   const struct smc_llc_msg *request)
 {
+	struct smc_llc *llc = &link->group->llc;
+
 	spin_lock_bh(&llc->lock);
+	llc->link = link;
 	llc->awaited = type;
 	llc->awaited_flags = request ? SMC_LLC_REPLY : 0;
 	llc->request = request;
@@ -169,9 +188,11 @@ static void smc_llc_expect_nothing(struct smc_llc *llc)
 	spin_unlock_bh(&llc->lock);
 }
 
+/* Whether the expected message has come, or never will. */
 static bool smc_llc_has_ended(const struct smc_rdma_group *group)
 {
-	return READ_ONCE(group->llc.has_come) || smc_lgr_is_dead(&group->lgr);
+	return READ_ONCE(group->llc.has_come) || smc_lgr_is_dead(&group->lgr) ||
+	       READ_ONCE(group->llc.link->broken);
 }
 
 /* Sleep on two wait queues, llc.wait and @off->wait. Return: true if @off cancelled the wait. */
@@ -210,7 +231,7 @@ static int smc_llc_await(struct smc_rdma_group *group, long timeo, const struct 
 	if (llc->has_come) {
 		*msg = llc->came;
 		rc = 0;
-	} else if (smc_lgr_is_dead(&group->lgr)) {
+	} else if (smc_lgr_is_dead(&group->lgr) || READ_ONCE(llc->link->broken)) {
 		rc = -ENOLINK;
 	}
 	llc->awaited = 0;
@@ -219,26 +240,30 @@ static int smc_llc_await(struct smc_rdma_group *group, long timeo, const struct 
 	return rc;
 }
 
-static int smc_llc_send(struct smc_rdma_group *group, const struct smc_llc_msg *msg)
+static int smc_llc_send(struct smc_link *link, const struct smc_llc_msg *msg)
 {
 	u8 message[SMC_LLC_LEN];
 
 	smc_llc_build(message, msg);
-	return smc_link_send_llc(group->link, message);
+	return smc_link_send_llc(link, message);
 }
 
-/* Send @msg, wait for the reply, and put it into @msg. @off may cancel the wait, unless NULL. */
-static int smc_llc_request_until(struct smc_rdma_group *group, const struct smc_cancel *off,
+/*
+ * Send @msg on a link, wait for the reply, and put it into @msg. @off may cancel the wait, unless
+ * NULL.
+ */
+static int smc_llc_request_until(struct smc_link *link, const struct smc_cancel *off,
 				 struct smc_llc_msg *msg)
 {
+	struct smc_rdma_group *group = link->group;
 	struct smc_llc *llc = &group->llc;
 	int rc;
 
 	msg->v2 = group->version == SMC_VERSION_2;
 
 	mutex_lock(&llc->request_lock);
-	smc_llc_expect(llc, msg->type, msg);
-	rc = smc_llc_send(group, msg);
+	smc_llc_expect(link, msg->type, msg);
+	rc = smc_llc_send(link, msg);
 	if (rc)
 		smc_llc_expect_nothing(llc);
 	else
@@ -247,15 +272,10 @@ static int smc_llc_request_until(struct smc_rdma_group *group, const struct smc_
 	return rc;
 }
 
-static int smc_llc_request(struct smc_rdma_group *group, struct smc_llc_msg *msg)
-{
-	return smc_llc_request_until(group, NULL, msg);
-}
-
 /* Fill in the CONFIRM LINK for this end of the link. */
-static void smc_llc_describe_link(const struct smc_rdma_group *group, struct smc_llc_msg *msg)
+static void smc_llc_describe_link(const struct smc_link *link, struct smc_llc_msg *msg)
 {
-	const struct smc_link *link = group->link;
+	const struct smc_rdma_group *group = link->group;
 
 	msg->type = SMC_LLC_CONFIRM_LINK;
 	msg->v2 = group->version == SMC_VERSION_2;
@@ -273,52 +293,54 @@ static void smc_llc_describe_link(const struct smc_rdma_group *group, struct smc
  * Check and store the peer's CONFIRM LINK. It must confirm the queue pair that the peer's
  * CLC message named, and accept that elements of this end don't start with an eye catcher.
  */
-static int smc_llc_note_confirmed(struct smc_rdma_group *group, const struct smc_llc_msg *msg)
+static int smc_llc_note_confirmed(struct smc_link *link, const struct smc_llc_msg *msg)
 {
-	if (msg->confirm_link.qpn != group->link->peer.qpn ||
+	struct smc_rdma_group *group = link->group;
+
+	if (msg->confirm_link.qpn != link->peer.qpn ||
 	    (msg->flags & SMC_LLC_NO_RMBE_EYE_CATCHER) != SMC_LLC_NO_RMBE_EYE_CATCHER) {
 		smc_rdma_group_on_violation(group, SMC_VIOLATION_LLC);
 		return -EPROTO;
 	}
-	group->link->peer_user_id = msg->confirm_link.user_id;
+	link->peer_user_id = msg->confirm_link.user_id;
 	/* z/OS and AIX may accept fewer connections than 255. */
 	if (msg->confirm_link.max_conns)
 		group->max_conns = min(group->max_conns, msg->confirm_link.max_conns);
 	return 0;
 }
 
-int smc_llc_confirm_link_server(struct smc_rdma_group *group, const struct smc_cancel *off)
+int smc_llc_confirm_link_server(struct smc_link *link, const struct smc_cancel *off)
 {
 	struct smc_llc_msg msg = {};
 	int rc;
 
-	smc_llc_describe_link(group, &msg);
-	rc = smc_llc_request_until(group, off, &msg);
-	return rc ? rc : smc_llc_note_confirmed(group, &msg);
+	smc_llc_describe_link(link, &msg);
+	rc = smc_llc_request_until(link, off, &msg);
+	return rc ? rc : smc_llc_note_confirmed(link, &msg);
 }
 
-void smc_llc_expect_confirm_link(struct smc_rdma_group *group)
+void smc_llc_expect_confirm_link(struct smc_link *link)
 {
-	smc_llc_expect(&group->llc, SMC_LLC_CONFIRM_LINK, NULL);
+	smc_llc_expect(link, SMC_LLC_CONFIRM_LINK, NULL);
 }
 
-int smc_llc_confirm_link_client(struct smc_rdma_group *group, const struct smc_cancel *off)
+int smc_llc_confirm_link_client(struct smc_link *link, const struct smc_cancel *off)
 {
 	struct smc_llc_msg msg;
-	int rc = smc_llc_await(group, SMC_LLC_CONFIRM_LINK_WAIT, off, &msg);
+	int rc = smc_llc_await(link->group, SMC_LLC_CONFIRM_LINK_WAIT, off, &msg);
 
 	if (rc)
 		return rc;
-	group->link->number = msg.confirm_link.link;
-	return smc_llc_note_confirmed(group, &msg);
+	link->number = msg.confirm_link.link;
+	return smc_llc_note_confirmed(link, &msg);
 }
 
-int smc_llc_confirm_link_reply(struct smc_rdma_group *group)
+int smc_llc_confirm_link_reply(struct smc_link *link)
 {
 	struct smc_llc_msg msg = { .flags = SMC_LLC_REPLY };
 
-	smc_llc_describe_link(group, &msg);
-	return smc_llc_send(group, &msg);
+	smc_llc_describe_link(link, &msg);
+	return smc_llc_send(link, &msg);
 }
 
 /*
@@ -337,12 +359,12 @@ static void smc_llc_take_back_link(struct smc_rdma_group *group)
 	};
 
 	/* The reply has no information, so nothing waits for it. */
-	smc_llc_send(group, &msg);
+	smc_llc_send(smc_llc_link(group), &msg);
 }
 
-void smc_llc_offer_no_second_link(struct smc_rdma_group *group, const struct smc_cancel *off)
+void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel *off)
 {
-	const struct smc_link *link = group->link;
+	struct smc_rdma_group *group = link->group;
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_ADD_LINK,
 		.add_link = {
@@ -356,7 +378,7 @@ void smc_llc_offer_no_second_link(struct smc_rdma_group *group, const struct smc
 
 	memcpy(msg.add_link.mac, link->port.mac, SMC_MAC_LEN);
 	memcpy(msg.add_link.gid, link->gid, SMC_GID_LEN);
-	rc = smc_llc_request_until(group, off, &msg);
+	rc = smc_llc_request_until(link, off, &msg);
 	/* If this end stopped waiting for the answer, the peer may still accept the link. */
 	if (rc == -ETIMEDOUT || rc == -ECANCELED ||
 	    (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
@@ -373,41 +395,68 @@ bool smc_llc_may_request(const struct smc_rdma_group *group)
  * Send a request about a key, unless one has timed out lately: all handshakes that need a new
  * buffer of the group wait until the request is over.
  */
-static int smc_llc_request_rkey(struct smc_rdma_group *group, struct smc_llc_msg *msg)
+static int smc_llc_request_rkey(struct smc_link *link, struct smc_llc_msg *msg)
 {
-	struct smc_llc *llc = &group->llc;
+	struct smc_rdma_group *group = link->group;
 	int rc;
 
 	if (!smc_llc_may_request(group))
 		return -ETIMEDOUT;
-	rc = smc_llc_request(group, msg);
+	rc = smc_llc_request_until(link, NULL, msg);
 	if (rc == -ETIMEDOUT)
-		llc->ask_again = jiffies + SMC_LLC_RETRY_INTERVAL;
+		group->llc.ask_again = jiffies + SMC_LLC_RETRY_INTERVAL;
 	return rc;
 }
 
-int smc_llc_confirm_rkey(struct smc_rdma_group *group, u32 rkey, u64 addr)
+static struct smc_rtoken smc_rtoken_of(const struct smc_llc_rtoken *rt)
 {
+	return (struct smc_rtoken) { .rkey = rt->rkey, .addr = rt->addr };
+}
+
+static struct smc_llc_rtoken smc_llc_rtoken_of(const struct smc_mr_buffer *rmb,
+					       const struct smc_link *link)
+{
+	const struct smc_region *region = &rmb->regions[link->index];
+
+	return (struct smc_llc_rtoken) {
+		.link = link->number,
+		.rkey = region->rkey,
+		.addr = region->iova,
+	};
+}
+
+int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffer *rmb)
+{
+	struct smc_link *other, *link = smc_llc_link(group);
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_CONFIRM_RKEY,
-		.confirm_rkey.rt[0] = { .rkey = rkey, .addr = addr },
+		.confirm_rkey.rt[0] = smc_llc_rtoken_of(rmb, link),
 	};
-	int rc = smc_llc_request_rkey(group, &msg);
+	int rc;
 
+	smc_for_each_link(other, group)
+		if (other != link)
+			msg.confirm_rkey.rt[++msg.confirm_rkey.count] =
+				smc_llc_rtoken_of(rmb, other);
+	rc = smc_llc_request_rkey(link, &msg);
 	if (!rc && (msg.flags & SMC_LLC_RKEY_NEGATIVE))
 		rc = -EREMOTEIO;
 	return rc;
 }
 
-void smc_llc_delete_rkeys(struct smc_rdma_group *group, const u32 *rkeys, unsigned int n)
+void smc_llc_delete_rkeys(struct smc_rdma_group *group, const struct smc_mr_buffer *const *rmbs,
+			  unsigned int n)
 {
+	struct smc_link *link = smc_llc_link(group);
 	struct smc_llc_msg msg = {
 		.type = SMC_LLC_DELETE_RKEY,
 		.delete_rkey.count = n,
 	};
+	unsigned int i;
 
-	memcpy(msg.delete_rkey.rkey, rkeys, n * sizeof(*rkeys));
-	smc_llc_request_rkey(group, &msg);
+	for (i = 0; i < n; i++)
+		msg.delete_rkey.rkey[i] = rmbs[i]->regions[link->index].rkey;
+	smc_llc_request_rkey(link, &msg);
 }
 
 void smc_llc_test_link(struct smc_link *link)
@@ -425,7 +474,7 @@ void smc_llc_test_link(struct smc_link *link)
 
 static bool smc_llc_has_deleted_link(const struct smc_rdma_group *group)
 {
-	return READ_ONCE(group->llc.peer_left) || READ_ONCE(group->link->broken) ||
+	return READ_ONCE(group->llc.peer_left) || READ_ONCE(smc_llc_link(group)->broken) ||
 	       !smc_rdma_group_time_left(group);
 }
 
@@ -438,7 +487,7 @@ void smc_llc_delete_all(struct smc_rdma_group *group)
 		.delete_link.reason = SMC_LLC_DEL_PROGRAM,
 	};
 
-	if (READ_ONCE(group->llc.peer_left) || smc_llc_send(group, &msg))
+	if (READ_ONCE(group->llc.peer_left) || smc_llc_send(smc_llc_link(group), &msg))
 		return;
 	/*
 	 * A server answers with a DELETE LINK of its own. If this end's queue pair were gone by
@@ -461,13 +510,30 @@ static int smc_llc_answer_no_link(struct smc_link *link, const struct smc_llc_ms
 	return smc_link_try_send_llc(link, message);
 }
 
+/* Note an RMB that the peer announces on a link, with its RTokens on the other links. */
+static void smc_llc_add_rtokens(const struct smc_link *link, const struct smc_llc_msg *msg)
+{
+	const struct smc_llc_rtoken *rt = msg->confirm_rkey.rt;
+	unsigned int i, n = min_t(unsigned int, msg->confirm_rkey.count,
+				  ARRAY_SIZE(msg->confirm_rkey.rt) - 1);
+	struct smc_rtokens *rtokens = &link->group->rtokens;
+	const struct smc_link *other;
+
+	smc_rtokens_add(rtokens, link->index, smc_rtoken_of(&rt[0]));
+	for (i = 1; i <= n; i++)
+		smc_for_each_link(other, link->group)
+			if (other != link && other->number == rt[i].link)
+				smc_rtokens_add_on(rtokens, link->index, rt[0].rkey, other->index,
+						   smc_rtoken_of(&rt[i]));
+}
+
 /* Forget the RMBs that the peer deletes: as many of them as smc_llc_parse() decodes. */
-static void smc_llc_delete_rtokens(struct smc_rdma_group *group, const struct smc_llc_msg *msg)
+static void smc_llc_delete_rtokens(const struct smc_link *link, const struct smc_llc_msg *msg)
 {
 	unsigned int i, n = min_t(unsigned int, msg->delete_rkey.count, SMC_LLC_DELETE_RKEYS);
 
 	for (i = 0; i < n; i++)
-		smc_rtokens_delete(&group->rtokens, msg->delete_rkey.rkey[i]);
+		smc_rtokens_delete(&link->group->rtokens, link->index, msg->delete_rkey.rkey[i]);
 }
 
 /* Answer a request. Return: 0, -EAGAIN without a free slot, or an error that ends the group. */
@@ -481,11 +547,10 @@ static int smc_llc_answer(struct smc_llc_queued *q)
 	case SMC_LLC_CONFIRM_RKEY_CONT:
 		break;
 	case SMC_LLC_CONFIRM_RKEY:
-		smc_rtokens_add(&group->rtokens, q->parsed.confirm_rkey.rt[0].rkey,
-				q->parsed.confirm_rkey.rt[0].addr);
+		smc_llc_add_rtokens(q->link, &q->parsed);
 		break;
 	case SMC_LLC_DELETE_RKEY:
-		smc_llc_delete_rtokens(group, &q->parsed);
+		smc_llc_delete_rtokens(q->link, &q->parsed);
 		break;
 	case SMC_LLC_ADD_LINK:
 		/* A group of this module has only one link. */

@@ -17,6 +17,7 @@
 
 struct smc_cancel;
 struct smc_link;
+struct smc_mr_buffer;
 struct smc_rdma_group;
 
 #define SMC_LLC_QUEUE	16	/* limit of the peer's requests that wait for an answer */
@@ -32,6 +33,7 @@ struct smc_llc_queued {
  * @request_lock: held while a request of this end is outstanding
  * @lock: protects all below; softirqs off
  * @wait: wait queue for the expected message
+ * @link: link on which a message is or was expected last
  * @awaited: type of the expected message, or 0
  * @awaited_flags: SMC_LLC_REPLY for a reply, 0 for a request
  * @request: request whose reply is expected; NULL if a request is expected
@@ -49,6 +51,7 @@ struct smc_llc {
 	struct mutex request_lock;
 	spinlock_t lock;
 	wait_queue_head_t wait;
+	struct smc_link *link;
 	u8 awaited;
 	u8 awaited_flags;
 	const struct smc_llc_msg *request;
@@ -110,47 +113,47 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len);
 
 /**
  * smc_llc_confirm_link_server() - send CONFIRM LINK as server, and wait for the reply
- * @group: group
- * @off: condition that cancels the wait
+ * @link: link
+ * @off: condition that cancels the wait, or NULL
  *
  * Context: process, may sleep up to 2 s.
  * Return: 0, with the peer's limits stored; -ETIMEDOUT, -ENOLINK, -ECANCELED; -EPROTO if the reply
  * does not fit.
  */
-int smc_llc_confirm_link_server(struct smc_rdma_group *group, const struct smc_cancel *off);
+int smc_llc_confirm_link_server(struct smc_link *link, const struct smc_cancel *off);
 
 /**
  * smc_llc_expect_confirm_link() - prepare for the server's CONFIRM LINK
- * @group: group
+ * @link: link
  *
  * Must be called before the server can send CONFIRM LINK. smc_llc_confirm_link_client() then waits
  * for it.
  */
-void smc_llc_expect_confirm_link(struct smc_rdma_group *group);
+void smc_llc_expect_confirm_link(struct smc_link *link);
 
 /**
  * smc_llc_confirm_link_client() - wait for the server's CONFIRM LINK
- * @group: group
+ * @link: link
  * @off: condition that cancels the wait
  *
  * Context: process, may sleep up to 4 s.
  * Return: 0, with the link's number and the peer's limits stored; -ETIMEDOUT, -ENOLINK,
  * -ECANCELED; -EPROTO if the message does not fit.
  */
-int smc_llc_confirm_link_client(struct smc_rdma_group *group, const struct smc_cancel *off);
+int smc_llc_confirm_link_client(struct smc_link *link, const struct smc_cancel *off);
 
 /**
  * smc_llc_confirm_link_reply() - reply to CONFIRM LINK, once the link can send
- * @group: group
+ * @link: link
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.
  */
-int smc_llc_confirm_link_reply(struct smc_rdma_group *group);
+int smc_llc_confirm_link_reply(struct smc_link *link);
 
 /**
  * smc_llc_offer_no_second_link() - send the ADD LINK that a client of an older release expects
- * @group: group of version 1, or of release 0
+ * @link: link of a group of version 1, or of release 0
  * @off: condition that cancels the wait for the reply
  *
  * Such a client waits for ADD LINK after first contact. This ADD LINK names the existing queue
@@ -160,7 +163,7 @@ int smc_llc_confirm_link_reply(struct smc_rdma_group *group);
  * Context: process, may sleep up to 2 s for the reply, and up to 2 s for the slot of each
  * message.
  */
-void smc_llc_offer_no_second_link(struct smc_rdma_group *group, const struct smc_cancel *off);
+void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel *off);
 
 /**
  * smc_llc_may_request() - whether to send a request about a key: no such request timed out lately
@@ -173,24 +176,24 @@ bool smc_llc_may_request(const struct smc_rdma_group *group);
 /**
  * smc_llc_confirm_rkey() - announce a new RMB to the peer
  * @group: group
- * @rkey: remote key of the RMB
- * @addr: start address of the RMB for the peer's writes
+ * @rmb: RMB that is mapped on all links of the group
  *
  * Context: process, may sleep up to 2 s.
  * Return: 0; -EREMOTEIO if the peer refuses; -ETIMEDOUT, which is immediate after a recent
  * timeout; -ENOLINK.
  */
-int smc_llc_confirm_rkey(struct smc_rdma_group *group, u32 rkey, u64 addr);
+int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffer *rmb);
 
 /**
  * smc_llc_delete_rkeys() - delete the keys of RMBs at the peer, and wait for its reply
  * @group: group
- * @rkeys: remote keys of the RMBs
- * @n: number of keys, at most SMC_LLC_DELETE_RKEYS
+ * @rmbs: the RMBs
+ * @n: number of RMBs, at most SMC_LLC_DELETE_RKEYS
  *
  * Context: process, may sleep up to 2 s.
  */
-void smc_llc_delete_rkeys(struct smc_rdma_group *group, const u32 *rkeys, unsigned int n);
+void smc_llc_delete_rkeys(struct smc_rdma_group *group, const struct smc_mr_buffer *const *rmbs,
+			  unsigned int n);
 
 /**
  * smc_llc_test_link() - send TEST LINK on a silent link

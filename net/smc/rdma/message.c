@@ -104,14 +104,18 @@ u8 *smc_send_message(const struct smc_send_slot *slot)
 
 void smc_link_break(struct smc_link *link, int err)
 {
+	unsigned long flags;
+
 	/* A failed queue pair flushes hundreds of work requests, each of which calls this. */
 	if (READ_ONCE(link->broken))
 		return;
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	WRITE_ONCE(link->broken, true);
+	smc_rdma_group_lose_link(link, err, false);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+	/* Wake threads that wait for the link's peer, even if the group is dead already. */
 	wake_up_all(&link->slot_wait);
-	/* If the group is dead already, nothing else wakes the threads that wait for its peer. */
 	smc_llc_wake(link->group);
-	smc_rdma_group_terminate(link->group, err);
 }
 
 /*

@@ -34,7 +34,7 @@ void smc_link_free_messages(struct smc_link *link);
 int smc_link_post_recvs(struct smc_link *link);
 
 /**
- * smc_link_break() - end the group of a link that has failed
+ * smc_link_break() - end a link that has failed, and its group if it has no other
  * @link: link
  * @err: positive errno for the connections
  *

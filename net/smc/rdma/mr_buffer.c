@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* RMBs and send buffers: allocation, registration, and their elements. */
 
-#include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 
 #include "admin/net.h"
-#include "admin/stats.h"
-#include "compat.h"
 #include "group.h"
 #include "link.h"
 #include "llc.h"
@@ -29,32 +25,7 @@
 
 static void smc_mr_buffer_release(struct smc_buffer *buffer)
 {
-	struct smc_mr_buffer *mrb = container_of(buffer, struct smc_mr_buffer, buffer);
-
-	sg_free_table(&mrb->sgt);
-	kfree(mrb);
-}
-
-static int smc_mr_buffer_make_sgt(struct smc_mr_buffer *mrb)
-{
-	const struct smc_buffer *buffer = &mrb->buffer;
-	unsigned int pages = smc_buffer_bytes(buffer) >> PAGE_SHIFT;
-	struct scatterlist *sg;
-	int i, rc;
-
-	if (!buffer->is_virtual) {
-		rc = sg_alloc_table(&mrb->sgt, 1, GFP_KERNEL);
-		if (rc)
-			return rc;
-		sg_set_buf(mrb->sgt.sgl, buffer->mem, smc_buffer_bytes(buffer));
-		return 0;
-	}
-	rc = sg_alloc_table(&mrb->sgt, pages, GFP_KERNEL);
-	if (rc)
-		return rc;
-	for_each_sgtable_sg(&mrb->sgt, sg, i)
-		sg_set_page(sg, vmalloc_to_page(buffer->mem + i * PAGE_SIZE), PAGE_SIZE, 0);
-	return 0;
+	kfree(container_of(buffer, struct smc_mr_buffer, buffer));
 }
 
 static struct smc_mr_buffer *smc_mr_buffer_alloc(const struct smc_buffer_attr *attr)
@@ -69,28 +40,7 @@ static struct smc_mr_buffer *smc_mr_buffer_alloc(const struct smc_buffer_attr *a
 		kfree(mrb);
 		return ERR_PTR(rc);
 	}
-	rc = smc_mr_buffer_make_sgt(mrb);
-	if (rc) {
-		smc_buffer_put(&mrb->buffer);
-		return ERR_PTR(rc);
-	}
 	return mrb;
-}
-
-static enum dma_data_direction smc_mr_buffer_direction(const struct smc_mr_buffer *mrb)
-{
-	return mrb->buffer.attr.is_rx ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
-}
-
-static void smc_mr_buffer_unmap(struct smc_link *link, struct smc_mr_buffer *mrb)
-{
-	if (mrb->mr)
-		ib_dereg_mr(mrb->mr);
-	mrb->mr = NULL;
-	if (mrb->is_mapped)
-		ib_dma_unmap_sgtable_attrs(link->port.dev->ibdev, &mrb->sgt,
-					   smc_mr_buffer_direction(mrb), 0);
-	mrb->is_mapped = false;
 }
 
 static enum smc_buffer_use smc_buffer_use_of(const struct smc_buffer_attr *attr)
@@ -98,10 +48,18 @@ static enum smc_buffer_use smc_buffer_use_of(const struct smc_buffer_attr *attr)
 	return attr->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_SNDBUF;
 }
 
-/* Free a buffer that is in no list. */
-static void smc_mr_buffer_discard(struct smc_link *link, struct smc_mr_buffer *mrb)
+static void smc_mr_buffer_unmap(struct smc_mr_buffer *mrb, struct smc_link *link)
 {
-	smc_mr_buffer_unmap(link, mrb);
+	smc_region_unmap(&mrb->regions[link->index], link, &mrb->buffer);
+}
+
+/* Free a buffer that is in no list. */
+static void smc_mr_buffer_discard(struct smc_rdma_group *group, struct smc_mr_buffer *mrb)
+{
+	struct smc_link *link;
+
+	smc_for_each_link(link, group)
+		smc_mr_buffer_unmap(mrb, link);
 	smc_buffer_put(&mrb->buffer);
 }
 
@@ -111,112 +69,74 @@ static void smc_mr_buffers_discard(struct smc_rdma_group *group, struct list_hea
 
 	lockdep_assert_held(&group->buffers.lock);
 	list_for_each_entry_safe(mrb, next, list, buffer.list)
-		smc_mr_buffer_discard(group->link, mrb);
+		smc_mr_buffer_discard(group, mrb);
 }
 
 static void smc_mr_buffers_discard_late(struct smc_rdma_group *group)
 {
 	if (group->buffers.late)
-		smc_mr_buffer_discard(group->link, group->buffers.late);
+		smc_mr_buffer_discard(group, group->buffers.late);
 	group->buffers.late = NULL;
 }
 
-/*
- * Whether a buffer needs no memory region: for a send buffer in one piece, the protection domain's
- * local key will do, which covers all memory.
- */
-static bool smc_mr_buffer_is_plain(const struct smc_mr_buffer *mrb)
+/* Whether a registration is under way on any link. */
+static bool smc_mr_buffers_are_registering(struct smc_rdma_group *group)
 {
-	return !mrb->buffer.attr.is_rx && mrb->sgt.nents == 1;
+	struct smc_link *link;
+
+	smc_for_each_link(link, group)
+		if (smc_link_is_registering(link))
+			return true;
+	return false;
 }
 
-/*
- * Whether the CPU and the device see each other's writes at once. The peer may write at any
- * time, so this end could not know when to copy from a bounce buffer.
- */
-static bool smc_mr_buffer_is_coherent(struct ib_device *ibdev, const struct smc_mr_buffer *mrb)
+/* Whether a buffer needs a registration on any link. */
+static bool smc_mr_buffer_has_region(const struct smc_mr_buffer *mrb)
 {
-	struct scatterlist *sg;
-	int i;
+	unsigned int i;
 
-	if (ib_uses_virt_dma(ibdev))
-		return true;
-	for_each_sgtable_dma_sg(&mrb->sgt, sg, i)
-		if (smc_dma_needs_sync(ibdev->dma_device, sg_dma_address(sg)))
-			return false;
-	return true;
+	for (i = 0; i < SMC_LINKS; i++)
+		if (mrb->regions[i].mr)
+			return true;
+	return false;
 }
 
-/* Map a buffer and set its keys. Keys of a memory region become valid when it is registered. */
-static int smc_mr_buffer_map(struct smc_link *link, struct smc_mr_buffer *mrb)
+static int smc_mr_buffer_map(struct smc_rdma_group *group, struct smc_mr_buffer *mrb)
 {
-	struct ib_device *ibdev = link->port.dev->ibdev;
-	unsigned int pages = smc_buffer_bytes(&mrb->buffer) >> PAGE_SHIFT;
-	int n, rc;
+	struct smc_link *link;
+	int rc = 0;
 
-	rc = ib_dma_map_sgtable_attrs(ibdev, &mrb->sgt, smc_mr_buffer_direction(mrb), 0);
-	if (rc)
-		return rc;
-	mrb->is_mapped = true;
-	if (!smc_mr_buffer_is_coherent(ibdev, mrb)) {
-		rc = -EOPNOTSUPP;
-		goto err;
-	}
-	if (smc_mr_buffer_is_plain(mrb)) {
-		mrb->lkey = link->pd->local_dma_lkey;
-		mrb->iova = sg_dma_address(mrb->sgt.sgl);
-		return 0;
-	}
-
-	mrb->mr = ib_alloc_mr(link->pd, IB_MR_TYPE_MEM_REG, pages);
-	if (IS_ERR(mrb->mr)) {
-		rc = PTR_ERR(mrb->mr);
-		mrb->mr = NULL;
-		goto err;
-	}
-	n = ib_map_mr_sg(mrb->mr, mrb->sgt.sgl, mrb->sgt.nents, NULL, PAGE_SIZE);
-	if (n != mrb->sgt.nents) {
-		rc = n < 0 ? n : -EINVAL;
-		goto err;
-	}
-	ib_update_fast_reg_key(mrb->mr, (u8)get_random_u32());
-	/* The peer learns this address, and the default is a kernel address with some devices. */
-	mrb->mr->iova = (u64)get_random_u32() << PAGE_SHIFT;
-	mrb->rkey = mrb->mr->rkey;
-	mrb->lkey = mrb->mr->lkey;
-	mrb->iova = mrb->mr->iova;
-	return 0;
-
-err:
-	smc_mr_buffer_unmap(link, mrb);
+	smc_for_each_link(link, group)
+		rc = rc ? : smc_region_map(&mrb->regions[link->index], link, &mrb->buffer);
 	return rc;
 }
 
-static int smc_mr_buffer_register(struct smc_link *link, struct smc_mr_buffer *mrb)
+/*
+ * Register a buffer on the links that are confirmed; on a new one smc_mr_buffers_register() does it
+ * later. A link that breaks meanwhile is no obstacle while another one is left.
+ */
+static int smc_mr_buffer_register(struct smc_rdma_group *group, struct smc_mr_buffer *mrb)
 {
-	int access = IB_ACCESS_LOCAL_WRITE;
+	struct smc_link *link;
 	int rc;
 
-	if (!mrb->mr)
-		return 0;
-	/* An earlier registration has timed out and may still complete. */
-	if (smc_link_is_registering(link))
-		return -ETIMEDOUT;
-	if (mrb->buffer.attr.is_rx)
-		access |= IB_ACCESS_REMOTE_WRITE;
-	rc = smc_link_register(link, mrb->mr, access);
-	if (!rc)
-		smc_stat_rdma(smc_net(mrb->buffer.attr.net), SMC_RDMA_REGISTRATIONS, 1);
-	return rc;
+	smc_for_each_link(link, group) {
+		if (!link->is_confirmed)
+			continue;
+		rc = smc_region_register(&mrb->regions[link->index], link, &mrb->buffer);
+		if (rc && !READ_ONCE(link->broken))
+			return rc;
+	}
+	return 0;
 }
 
 /* Register a buffer that was made after first contact, and announce it to the peer. */
 static int smc_mr_buffer_make_ready(struct smc_rdma_group *group, struct smc_mr_buffer *mrb)
 {
-	int rc = smc_mr_buffer_register(group->link, mrb);
+	int rc = smc_mr_buffer_register(group, mrb);
 
 	if (!rc && mrb->buffer.attr.is_rx)
-		rc = smc_llc_confirm_rkey(group, mrb->rkey, mrb->iova);
+		rc = smc_llc_confirm_rkey(group, mrb);
 	return rc;
 }
 
@@ -228,22 +148,22 @@ static int smc_mr_buffer_make_ready(struct smc_rdma_group *group, struct smc_mr_
 static void smc_mr_buffers_delete_rkey(struct smc_rdma_group *group, struct list_head *list)
 {
 	const unsigned long until = jiffies + SMC_DELETE_RKEY_TIMEOUT;
-	u32 rkeys[SMC_LLC_DELETE_RKEYS];
+	const struct smc_mr_buffer *rmbs[SMC_LLC_DELETE_RKEYS];
 	struct smc_mr_buffer *mrb;
 	unsigned int n = 0;
 
 	list_for_each_entry(mrb, list, buffer.list) {
 		if (!mrb->buffer.attr.is_rx)
 			continue;
-		rkeys[n++] = mrb->rkey;
-		if (n < ARRAY_SIZE(rkeys))
+		rmbs[n++] = mrb;
+		if (n < ARRAY_SIZE(rmbs))
 			continue;
 		if (time_before(jiffies, until))
-			smc_llc_delete_rkeys(group, rkeys, n);
+			smc_llc_delete_rkeys(group, rmbs, n);
 		n = 0;
 	}
 	if (n && time_before(jiffies, until))
-		smc_llc_delete_rkeys(group, rkeys, n);
+		smc_llc_delete_rkeys(group, rmbs, n);
 	smc_mr_buffers_discard(group, list);
 }
 
@@ -347,7 +267,7 @@ static void smc_mr_buffers_free_offline(struct smc_rdma_group *group, struct smc
  */
 static bool smc_mr_buffers_may_add(struct smc_rdma_group *group, const struct smc_buffer_attr *attr)
 {
-	bool is_registering = smc_link_is_registering(group->link);
+	bool is_registering = smc_mr_buffers_are_registering(group);
 
 	if (!is_registering)
 		smc_mr_buffers_discard_late(group);
@@ -397,14 +317,14 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 {
 	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(&mrb->buffer.attr)];
 	LIST_HEAD(removed);
-	/* Once the buffer pool is closed, the link may be gone. */
-	int rc = pool->closed ? -ENOLINK : smc_mr_buffer_map(group->link, mrb);
+	/* Once the buffer pool is closed, the links may be gone. */
+	int rc = pool->closed ? -ENOLINK : smc_mr_buffer_map(group, mrb);
 
 	lockdep_assert_held(&group->buffers.lock);
-	if (!rc && !smc_link_is_registering(group->link))
+	if (!rc && !smc_mr_buffers_are_registering(group))
 		smc_mr_buffers_discard_late(group);
 	/* At most one registration is late, because no other is posted until it completes. */
-	if (!rc && mrb->mr && group->buffers.late)
+	if (!rc && smc_mr_buffer_has_region(mrb) && group->buffers.late)
 		rc = -ETIMEDOUT;
 	if (!rc && smc_lgr_is_active(&group->lgr))
 		rc = smc_mr_buffer_make_ready(group, mrb);
@@ -414,10 +334,10 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 	if (!rc)
 		return 0;
 	/* A posted registration refers to the buffer until it completes or the link stops. */
-	if (!pool->closed && !group->buffers.late && smc_link_is_registering(group->link))
+	if (!pool->closed && !group->buffers.late && smc_mr_buffers_are_registering(group))
 		group->buffers.late = mrb;
 	else
-		smc_mr_buffer_discard(group->link, mrb);
+		smc_mr_buffer_discard(group, mrb);
 	return rc;
 }
 
@@ -473,25 +393,55 @@ int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, 
 	return smc_mr_buffers_error(rc);
 }
 
-int smc_mr_buffers_register(struct smc_rdma_group *group)
+int smc_mr_buffers_map(struct smc_link *link)
 {
+	struct smc_mr_buffers *buffers = &link->group->buffers;
 	struct smc_mr_buffer *mrb;
-	int rc = 0;
-	int use;
+	int use, rc;
 
-	mutex_lock(&group->buffers.lock);
-	for (use = 0; use < SMC_N_BUFFER_USES && !rc; use++) {
-		list_for_each_entry(mrb, &group->buffers.pools[use].list, buffer.list) {
-			rc = smc_mr_buffer_register(group->link, mrb);
+	lockdep_assert_held(&buffers->lock);
+	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
+		list_for_each_entry(mrb, &buffers->pools[use].list, buffer.list) {
+			rc = smc_region_map(&mrb->regions[link->index], link, &mrb->buffer);
 			if (rc)
-				break;
+				return rc;
 		}
 	}
-	mutex_unlock(&group->buffers.lock);
-	return smc_mr_buffers_error(rc);
+	return 0;
 }
 
-void smc_mr_buffers_deregister(struct smc_rdma_group *group)
+int smc_mr_buffers_register(struct smc_link *link)
+{
+	struct smc_mr_buffers *buffers = &link->group->buffers;
+	struct smc_mr_buffer *mrb;
+	int use, rc;
+
+	lockdep_assert_held(&buffers->lock);
+	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
+		list_for_each_entry(mrb, &buffers->pools[use].list, buffer.list) {
+			rc = smc_region_register(&mrb->regions[link->index], link, &mrb->buffer);
+			if (rc)
+				return smc_mr_buffers_error(rc);
+		}
+	}
+	return 0;
+}
+
+void smc_mr_buffers_unmap(struct smc_link *link)
+{
+	struct smc_mr_buffers *buffers = &link->group->buffers;
+	struct smc_mr_buffer *mrb;
+	int use;
+
+	lockdep_assert_held(&buffers->lock);
+	if (buffers->late)
+		smc_mr_buffer_unmap(buffers->late, link);
+	for (use = 0; use < SMC_N_BUFFER_USES; use++)
+		list_for_each_entry(mrb, &buffers->pools[use].list, buffer.list)
+			smc_mr_buffer_unmap(mrb, link);
+}
+
+void smc_mr_buffers_close(struct smc_rdma_group *group)
 {
 	LIST_HEAD(all);
 	int use;

@@ -10,43 +10,32 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/scatterlist.h>
-#include <rdma/ib_verbs.h>
+#include <linux/workqueue.h>
 
+#include "link.h"
 #include "memory/buffer.h"
+#include "region.h"
 
 struct smc_rdma_group;
 struct smc_lgr;
-struct smc_link;
 
 enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_SNDBUF, SMC_N_BUFFER_USES };
 
 /**
- * struct smc_mr_buffer - a buffer that the device can access
+ * struct smc_mr_buffer - a buffer that devices can access
  * @buffer: its memory and elements
- * @sgt: pages of the memory
- * @mr: memory region while the link is up; NULL for a send buffer that needs none,
- *	because it is contiguous for the device
- * @rkey: remote key, for the peer; like @lkey and @iova it may still be read after @mr is gone
- * @lkey: local key
- * @iova: start address for the device and the peer
- * @is_mapped: @sgt is mapped for the device
+ * @regions: the buffer on each link of the group
  */
 struct smc_mr_buffer {
 	struct smc_buffer buffer;
-	struct sg_table sgt;
-	struct ib_mr *mr;
-	u32 rkey;
-	u32 lkey;
-	u64 iova;
-	bool is_mapped;
+	struct smc_region regions[SMC_LINKS];
 };
 
 /**
  * struct smc_mr_buffers - the buffers of a group
- * @lock: held while a buffer is registered, announced to the peer or removed, even during the wait
- *	for the peer's reply. So the device and the peer handle one buffer at a time. Elements are
- *	allocated and freed without the lock
+ * @lock: held while a buffer is registered, announced to the peer or removed, and while a link is
+ *	added or removed, even during the wait for the peer's reply. So the devices and the peer
+ *	handle one buffer at a time. Elements are allocated and freed without the lock
  * @late: buffer whose registration timed out and may still be under way, or NULL. None of its
  *	elements is in use
  * @pools: the buffers by use; closed when the link ends
@@ -104,22 +93,41 @@ static inline struct smc_mr_buffer *smc_mr_buffer_of(const struct smc_element *e
 }
 
 /**
- * smc_mr_buffers_register() - register the buffers that were made during first contact
- * @group: group whose link has just reached state RTS
+ * smc_mr_buffers_map() - map all buffers of a group on a new link
+ * @link: new link; if this fails, smc_mr_buffers_unmap() follows
  *
- * CLC messages have told the peer the keys of these buffers already.
- *
- * Context: process, may sleep.
+ * Context: process, may sleep; with the buffer lock.
  * Return: 0 or -errno.
  */
-int smc_mr_buffers_register(struct smc_rdma_group *group);
+int smc_mr_buffers_map(struct smc_link *link);
 
 /**
- * smc_mr_buffers_deregister() - unmap all buffers of a group from the device
- * @group: group whose link is stopped
+ * smc_mr_buffers_register() - register all buffers on a link that is about to be used
+ * @link: link that has just reached state RTS
+ *
+ * The peer learns the keys by CLC messages or ADD LINK.
+ *
+ * Context: process, may sleep; with the buffer lock.
+ * Return: 0 or -errno.
+ */
+int smc_mr_buffers_register(struct smc_link *link);
+
+/**
+ * smc_mr_buffers_unmap() - unmap all buffers from the device of a link that ends
+ * @link: link that is stopped
+ *
+ * Context: process, may sleep; with the buffer lock.
+ */
+void smc_mr_buffers_unmap(struct smc_link *link);
+
+/**
+ * smc_mr_buffers_close() - unmap all buffers of a group, and free those that are not in use
+ * @group: group whose links are stopped
  *
  * Elements stay readable until they are given back.
+ *
+ * Context: process, may sleep.
  */
-void smc_mr_buffers_deregister(struct smc_rdma_group *group);
+void smc_mr_buffers_close(struct smc_rdma_group *group);
 
 #endif

@@ -3,8 +3,27 @@
 
 #include "rtoken.h"
 
-/* Address of an unused entry: no RMB can be there. */
+/* Address of an unused RToken: no RMB can be there. */
 #define SMC_RTOKEN_UNUSED	U64_MAX
+
+static bool smc_rtoken_is_set(const struct smc_rtoken *rt)
+{
+	return rt->addr != SMC_RTOKEN_UNUSED;
+}
+
+static void smc_rtoken_clear(struct smc_rtoken *rt)
+{
+	*rt = (struct smc_rtoken) { .addr = SMC_RTOKEN_UNUSED };
+}
+
+static void smc_rtokens_clear(struct smc_rtokens *rtokens, unsigned int i)
+{
+	unsigned int link;
+
+	for (link = 0; link < SMC_LINKS; link++)
+		smc_rtoken_clear(&rtokens->rmb[i].on[link]);
+	rtokens->rmb[i].is_used = false;
+}
 
 void smc_rtokens_init(struct smc_rtokens *rtokens)
 {
@@ -12,19 +31,30 @@ void smc_rtokens_init(struct smc_rtokens *rtokens)
 
 	spin_lock_init(&rtokens->lock);
 	for (i = 0; i < SMC_RTOKENS; i++)
-		rtokens->rt[i].addr = SMC_RTOKEN_UNUSED;
+		smc_rtokens_clear(rtokens, i);
 }
 
-/* Return: the index of the RMB's entry, or SMC_RTOKENS if there is none. */
-static unsigned int smc_rtokens_find(const struct smc_rtokens *rtokens, u32 rkey)
+/* Return: the index of the RMB with an RKey on a link, or SMC_RTOKENS if there is none. */
+static unsigned int smc_rtokens_find(const struct smc_rtokens *rtokens, unsigned int link, u32 rkey)
 {
 	unsigned int i;
 
 	lockdep_assert_held(&rtokens->lock);
 	for (i = 0; i < SMC_RTOKENS; i++)
-		if (rtokens->rt[i].rkey == rkey && rtokens->rt[i].addr != SMC_RTOKEN_UNUSED)
+		if (rtokens->rmb[i].on[link].rkey == rkey &&
+		    smc_rtoken_is_set(&rtokens->rmb[i].on[link]))
 			break;
 	return i;
+}
+
+static bool smc_rtokens_are_set(const struct smc_rtokens *rtokens, unsigned int i)
+{
+	unsigned int link;
+
+	for (link = 0; link < SMC_LINKS; link++)
+		if (smc_rtoken_is_set(&rtokens->rmb[i].on[link]))
+			return true;
+	return false;
 }
 
 /*
@@ -36,56 +66,95 @@ static unsigned int smc_rtokens_place(struct smc_rtokens *rtokens)
 	unsigned int i;
 
 	for (i = 0; i < SMC_RTOKENS; i++)
-		if (rtokens->rt[i].addr == SMC_RTOKEN_UNUSED)
+		if (!smc_rtokens_are_set(rtokens, i))
 			return i;
 	for (;;) {
 		i = rtokens->next;
 		rtokens->next = (i + 1) % SMC_RTOKENS;
-		if (!rtokens->rt[i].is_used)
+		if (!rtokens->rmb[i].is_used)
 			return i;
-		rtokens->rt[i].is_used = false;
+		rtokens->rmb[i].is_used = false;
 	}
 }
 
-void smc_rtokens_add(struct smc_rtokens *rtokens, u32 rkey, u64 addr)
+void smc_rtokens_add(struct smc_rtokens *rtokens, unsigned int link, struct smc_rtoken rt)
 {
 	unsigned long flags;
 	unsigned int i;
 
 	spin_lock_irqsave(&rtokens->lock, flags);
-	i = smc_rtokens_find(rtokens, rkey);
+	i = smc_rtokens_find(rtokens, link, rt.rkey);
 	if (i == SMC_RTOKENS) {
 		i = smc_rtokens_place(rtokens);
-		rtokens->rt[i].is_used = false;
+		smc_rtokens_clear(rtokens, i);
 	}
-	rtokens->rt[i].rkey = rkey;
-	rtokens->rt[i].addr = addr;
+	rtokens->rmb[i].on[link] = rt;
 	spin_unlock_irqrestore(&rtokens->lock, flags);
 }
 
-void smc_rtokens_delete(struct smc_rtokens *rtokens, u32 rkey)
+void smc_rtokens_add_on(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
+			unsigned int other, struct smc_rtoken rt)
 {
 	unsigned long flags;
 	unsigned int i;
 
 	spin_lock_irqsave(&rtokens->lock, flags);
-	i = smc_rtokens_find(rtokens, rkey);
+	i = smc_rtokens_find(rtokens, link, rkey);
 	if (i < SMC_RTOKENS)
-		rtokens->rt[i].addr = SMC_RTOKEN_UNUSED;
+		rtokens->rmb[i].on[other] = rt;
 	spin_unlock_irqrestore(&rtokens->lock, flags);
 }
 
-bool smc_rtokens_have(struct smc_rtokens *rtokens, u32 rkey, u64 addr)
+void smc_rtokens_delete(struct smc_rtokens *rtokens, unsigned int link, u32 rkey)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&rtokens->lock, flags);
+	i = smc_rtokens_find(rtokens, link, rkey);
+	if (i < SMC_RTOKENS)
+		smc_rtokens_clear(rtokens, i);
+	spin_unlock_irqrestore(&rtokens->lock, flags);
+}
+
+void smc_rtokens_forget_link(struct smc_rtokens *rtokens, unsigned int link)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&rtokens->lock, flags);
+	for (i = 0; i < SMC_RTOKENS; i++)
+		smc_rtoken_clear(&rtokens->rmb[i].on[link]);
+	spin_unlock_irqrestore(&rtokens->lock, flags);
+}
+
+bool smc_rtokens_have(struct smc_rtokens *rtokens, unsigned int link, struct smc_rtoken rt)
 {
 	unsigned long flags;
 	unsigned int i;
 	bool found;
 
 	spin_lock_irqsave(&rtokens->lock, flags);
-	i = smc_rtokens_find(rtokens, rkey);
-	found = i < SMC_RTOKENS && rtokens->rt[i].addr == addr;
+	i = smc_rtokens_find(rtokens, link, rt.rkey);
+	found = i < SMC_RTOKENS && rtokens->rmb[i].on[link].addr == rt.addr;
 	if (found)
-		rtokens->rt[i].is_used = true;
+		rtokens->rmb[i].is_used = true;
+	spin_unlock_irqrestore(&rtokens->lock, flags);
+	return found;
+}
+
+bool smc_rtokens_find_on(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
+			 unsigned int other, struct smc_rtoken *rt)
+{
+	unsigned long flags;
+	unsigned int i;
+	bool found;
+
+	spin_lock_irqsave(&rtokens->lock, flags);
+	i = smc_rtokens_find(rtokens, link, rkey);
+	found = i < SMC_RTOKENS && smc_rtoken_is_set(&rtokens->rmb[i].on[other]);
+	if (found)
+		*rt = rtokens->rmb[i].on[other];
 	spin_unlock_irqrestore(&rtokens->lock, flags);
 	return found;
 }

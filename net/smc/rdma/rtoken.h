@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The RTokens of a link's peer: the RKeys and addresses of its RMBs (RFC 7609 section 3.5.5.2).
+ * The RTokens of a group's peer: the RKeys and addresses of its RMBs (RFC 7609 section 3.5.5.2). An
+ * RMB has an RToken on each link.
  *
  * The peer announces an RMB at first contact, or by CONFIRM RKEY before a CLC message names it. So
  * a CLC message with an RToken that was not announced comes from another program, and the RMB may
@@ -12,27 +13,34 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "link.h"
+
 /*
  * More RMBs than a group may have connections. If a peer announces still more, this end first
  * forgets RMBs that no CLC message has named for a while.
  */
 #define SMC_RTOKENS	512
 
+/* The RKey and the address of an RMB on a link. */
+struct smc_rtoken {
+	u32 rkey;
+	u64 addr;
+};
+
 /**
  * struct smc_rtokens - the RTokens that the peer has announced
  * @lock: protects the rest; innermost, with interrupts off
- * @next: index in @rt at which the next search for an RToken to forget begins
- * @rt: RKey and address, and whether smc_rtokens_have() has found the entry since @next last passed
- *	it
+ * @next: index in @rmb at which the next search for an RMB to forget begins
+ * @rmb: the RMB's RTokens by the index of the link, and whether smc_rtokens_have() has found the
+ *	entry since @next last passed it
  */
 struct smc_rtokens {
 	spinlock_t lock;
 	unsigned int next;
 	struct {
-		u64 addr;
-		u32 rkey;
+		struct smc_rtoken on[SMC_LINKS];
 		bool is_used;
-	} rt[SMC_RTOKENS];
+	} rmb[SMC_RTOKENS];
 };
 
 /**
@@ -43,31 +51,68 @@ void smc_rtokens_init(struct smc_rtokens *rtokens);
 
 /**
  * smc_rtokens_add() - note an RMB that the peer announces
- * @rtokens: table of the link
- * @rkey: RKey
- * @addr: RDMA address
+ * @rtokens: table of the group
+ * @link: index of the link
+ * @rt: RToken on that link
  *
  * Context: any.
  */
-void smc_rtokens_add(struct smc_rtokens *rtokens, u32 rkey, u64 addr);
+void smc_rtokens_add(struct smc_rtokens *rtokens, unsigned int link, struct smc_rtoken rt);
+
+/**
+ * smc_rtokens_add_on() - note the RToken of a known RMB on another link
+ * @rtokens: table of the group
+ * @link: index of the link on which the RMB is known
+ * @rkey: RKey on that link; an RMB that is not known is ignored
+ * @other: index of the other link
+ * @rt: RToken on the other link
+ *
+ * Context: any.
+ */
+void smc_rtokens_add_on(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
+			unsigned int other, struct smc_rtoken rt);
 
 /**
  * smc_rtokens_delete() - forget an RMB that the peer has deleted
- * @rtokens: table of the link
- * @rkey: RKey
+ * @rtokens: table of the group
+ * @link: index of the link
+ * @rkey: RKey on that link
  *
  * Context: any.
  */
-void smc_rtokens_delete(struct smc_rtokens *rtokens, u32 rkey);
+void smc_rtokens_delete(struct smc_rtokens *rtokens, unsigned int link, u32 rkey);
+
+/**
+ * smc_rtokens_forget_link() - forget all RTokens on a link that has ended
+ * @rtokens: table of the group
+ * @link: index of the link
+ *
+ * Context: any.
+ */
+void smc_rtokens_forget_link(struct smc_rtokens *rtokens, unsigned int link);
 
 /**
  * smc_rtokens_have() - whether the peer has announced an RMB
- * @rtokens: table of the link
- * @rkey: RKey
- * @addr: RDMA address
+ * @rtokens: table of the group
+ * @link: index of the link
+ * @rt: RToken on that link
  *
  * Context: any.
  */
-bool smc_rtokens_have(struct smc_rtokens *rtokens, u32 rkey, u64 addr);
+bool smc_rtokens_have(struct smc_rtokens *rtokens, unsigned int link, struct smc_rtoken rt);
+
+/**
+ * smc_rtokens_find_on() - find the RToken of an RMB on another link
+ * @rtokens: table of the group
+ * @link: index of the link on which the RMB is known
+ * @rkey: RKey on that link
+ * @other: index of the other link
+ * @rt: filled with the RToken on the other link
+ *
+ * Context: any.
+ * Return: false if the RMB or its RToken on the other link is not known.
+ */
+bool smc_rtokens_find_on(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
+			 unsigned int other, struct smc_rtoken *rt);
 
 #endif

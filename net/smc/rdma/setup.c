@@ -220,19 +220,22 @@ static void smc_first_contact_end(struct smc_rdma_setup *s)
 }
 
 /* Create the group of a first contact. smc_rdma_setup_end() ends the group if the setup fails. */
-static struct smc_rdma_group *smc_rdma_setup_group(struct smc_rdma_setup *s)
+static struct smc_link *smc_rdma_setup_group(struct smc_rdma_setup *s)
 {
 	struct smc_rdma_group *group;
+	struct smc_link *link;
 
 	s->base.first_contact = true;
 	group = smc_rdma_group_create(s->base.net, s->base.role, s->base.version, &s->port,
 				      &s->peer);
 	if (IS_ERR(group))
-		return group;
+		return ERR_CAST(group);
 	memcpy(group->eid, s->base.eid, SMC_EID_LEN);
 	smc_rdma_group_get(group);
 	s->group = group;
-	return group;
+	link = smc_rdma_group_link_from(group, 0);
+	smc_link_get(link);
+	return link;
 }
 
 static struct smc_blackhole_key smc_rdma_key(const struct smc_rdma_setup *s)
@@ -295,30 +298,30 @@ static bool smc_rdma_is_cancelled(const struct smc_rdma_setup *s)
 	return s->base.cancel.is_over(s->base.cancel.arg);
 }
 
-static struct smc_rdma_group *smc_rdma_server_find(struct smc_rdma_setup *s)
+static struct smc_link *smc_rdma_server_find(struct smc_rdma_setup *s)
 {
 	return smc_rdma_group_find_for_server(s->base.net, s->base.version, &s->port, &s->peer,
 					      s->base.eid);
 }
 
 /*
- * Find a group, or begin a first contact. Return: 0 with the group, or with NULL if a first contact
+ * Find a link, or begin a first contact. Return: 0 with the link, or with NULL if a first contact
  * has begun; or an error of smc_first_contact_try().
  */
-static int smc_rdma_server_try(struct smc_rdma_setup *s, struct smc_rdma_group **group)
+static int smc_rdma_server_try(struct smc_rdma_setup *s, struct smc_link **link)
 {
-	*group = smc_rdma_server_find(s);
-	return *group ? 0 : smc_first_contact_try(s);
+	*link = smc_rdma_server_find(s);
+	return *link ? 0 : smc_first_contact_try(s);
 }
 
 /*
- * Find a group for the server's connection, or create one. If another first contact with the peer
+ * Find a link for the server's connection, or create a group with one. If another first contact with the peer
  * has just begun, wait for it, since this connection may then join its group.
  */
-static struct smc_rdma_group *smc_rdma_server_group(struct smc_rdma_setup *s)
+static struct smc_link *smc_rdma_server_link(struct smc_rdma_setup *s)
 {
 	unsigned long until = jiffies + SMC_FIRST_CONTACT_TIMEOUT;
-	struct smc_rdma_group *group;
+	struct smc_link *link;
 	int rc;
 
 	/*
@@ -326,35 +329,35 @@ static struct smc_rdma_group *smc_rdma_server_group(struct smc_rdma_setup *s)
 	 * that restart together need not use TCP.
 	 */
 	do
-		wait_event_timeout(smc_first_contact_ended, !(rc = smc_rdma_server_try(s, &group)),
+		wait_event_timeout(smc_first_contact_ended, !(rc = smc_rdma_server_try(s, &link)),
 				   SMC_FIRST_CONTACT_ALONE / 10);
 	while (rc && time_before(jiffies, until) && !smc_rdma_is_cancelled(s));
 	if (rc)
 		return ERR_PTR(rc == -EAGAIN ? -ETIMEDOUT : rc);
-	if (group)
-		return group;
+	if (link)
+		return link;
 	/* Search again: another first contact may have ended just before this one began. */
-	group = smc_rdma_server_find(s);
-	if (!group && smc_rdma_is_unreachable(s))
-		group = ERR_PTR(-EHOSTUNREACH);
-	if (group) {
+	link = smc_rdma_server_find(s);
+	if (!link && smc_rdma_is_unreachable(s))
+		link = ERR_PTR(-EHOSTUNREACH);
+	if (link) {
 		smc_first_contact_end(s);
-		return group;
+		return link;
 	}
-	group = smc_rdma_setup_group(s);
-	if (!IS_ERR(group))
-		group->link->number = 1;
-	return group;
+	link = smc_rdma_setup_group(s);
+	if (!IS_ERR(link))
+		link->number = 1;
+	return link;
 }
 
-static int smc_rdma_setup_conn(struct smc_rdma_setup *s, struct smc_rdma_group *group)
+static int smc_rdma_setup_conn(struct smc_rdma_setup *s, struct smc_link *link)
 {
 	u32 rmem = s->base.rcvbuf ? : READ_ONCE(smc_net(s->base.net)->sysctl.rmem);
 	struct smc_rdma_conn *conn;
 
-	if (IS_ERR(group))
-		return PTR_ERR(group);
-	conn = smc_rdma_conn_create(group, smc_size_class_of(rmem, SMC_SIZE_CLASS_R_MAX),
+	if (IS_ERR(link))
+		return PTR_ERR(link);
+	conn = smc_rdma_conn_create(link, smc_size_class_of(rmem, SMC_SIZE_CLASS_R_MAX),
 				    s->base.memcg);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
@@ -368,7 +371,7 @@ static int smc_rdma_server_reserve(struct smc_path_setup *base)
 	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 
 	/* Allocate the send buffer now: after the CONFIRM it would be too late for a DECLINE. */
-	return smc_rdma_setup_conn(s, smc_rdma_server_group(s)) ? :
+	return smc_rdma_setup_conn(s, smc_rdma_server_link(s)) ? :
 	       smc_rdma_conn_alloc_sndbuf(s->conn, smc_rdma_sndbuf_class(base), base->memcg);
 }
 
@@ -415,19 +418,21 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 {
 	struct smc_link_peer peer = { .qpn = a->r.qpn, .psn = a->r.psn, .mtu = a->r.qp_mtu };
 	struct smc_rdma_group *group = s->conn->group;
+	struct smc_link *link = s->conn->link;
 	int rc;
 
 	if (a->r.qp_mtu < IB_MTU_256 || a->r.qp_mtu > IB_MTU_4096 || !smc_rdma_is_unicast(&a->r))
 		return -EPROTO;
 	memcpy(peer.gid, a->r.gid, SMC_GID_LEN);
 	memcpy(peer.mac, s->is_routed ? s->gateway : a->r.mac, SMC_MAC_LEN);
-	rc = smc_rdma_group_may_lead_to(group, &peer);
+	rc = smc_link_may_lead_to(link, &peer);
 	if (rc)
 		return rc;
 	group->is_routed = s->is_routed;
-	smc_rtokens_add(&group->rtokens, a->r.rkey, a->r.rmb_addr);
+	smc_rtokens_add(&group->rtokens, link->index,
+			(struct smc_rtoken) { .rkey = a->r.rkey, .addr = a->r.rmb_addr });
 	smc_rdma_note_first_contact(group, a);
-	return smc_link_to_rtr(group->link, &peer);
+	return smc_link_to_rtr(link, &peer);
 }
 
 static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct smc_clc_r *r)
@@ -480,10 +485,23 @@ static int smc_rdma_server_set_peer(struct smc_rdma_setup *s,
 	return rc;
 }
 
+/* Register the buffers that were made during first contact. */
+static int smc_rdma_setup_register(struct smc_link *link)
+{
+	struct mutex *lock = &link->group->buffers.lock;
+	int rc;
+
+	mutex_lock(lock);
+	rc = smc_mr_buffers_register(link);
+	mutex_unlock(lock);
+	return rc;
+}
+
 static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 					 const struct smc_clc_agreement *confirm)
 {
 	struct smc_rdma_group *group = s->conn->group;
+	struct smc_link *link = s->conn->link;
 	int rc;
 
 	WRITE_ONCE(s->alone_until, jiffies + SMC_FIRST_CONTACT_TIMEOUT);
@@ -494,14 +512,14 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	memcpy(group->peer.gid, confirm->r.gid, SMC_GID_LEN);
 	memcpy(group->peer.mac, confirm->r.mac, SMC_MAC_LEN);
 	rc = smc_rdma_link_to_peer(s, confirm) ? :
-	     smc_link_to_rts(group->link) ? :
+	     smc_link_to_rts(link) ? :
 	     smc_rdma_server_set_peer(s, confirm) ? :
-	     smc_mr_buffers_register(group) ? :
-	     smc_rdma_note_confirmed(s, smc_llc_confirm_link_server(group, &s->base.cancel));
+	     smc_rdma_setup_register(link) ? :
+	     smc_rdma_note_confirmed(s, smc_llc_confirm_link_server(link, &s->base.cancel));
 	if (rc)
 		return rc;
 	if (!group->release)
-		smc_llc_offer_no_second_link(group, &s->base.cancel);
+		smc_llc_offer_no_second_link(link, &s->base.cancel);
 	return smc_rdma_group_activate(group);
 }
 
@@ -525,12 +543,12 @@ static bool smc_rdma_is_proposer(const struct smc_rdma_setup *s, const struct sm
 static int smc_rdma_server_confirm(struct smc_rdma_setup *s,
 				   const struct smc_clc_agreement *confirm)
 {
-	struct smc_rdma_group *group = s->conn->group;
+	const struct smc_link *link = s->conn->link;
 	const bool first_contact = s->base.first_contact;
 
 	/* A client at another link can't reach the element, which then needs no quarantine. */
-	s->base.exposed = first_contact || smc_rdma_is_at_link(&confirm->r, group->link);
-	if ((!first_contact && !smc_rdma_group_confirm(group, &confirm->r)) || !s->base.exposed ||
+	s->base.exposed = first_contact || smc_rdma_is_at_link(&confirm->r, link);
+	if ((!first_contact && !smc_link_confirm(link, &confirm->r)) || !s->base.exposed ||
 	    !smc_rdma_is_proposer(s, &confirm->r) ||
 	    !smc_clc_confirms_contact(confirm, first_contact)) {
 		smc_stat_violation(smc_net(s->base.net), SMC_VIOLATION_CLC);
@@ -565,8 +583,7 @@ static int smc_rdma_client_reach(struct smc_rdma_setup *s)
 	return 0;
 }
 
-static struct smc_rdma_group *smc_rdma_client_group(struct smc_rdma_setup *s,
-						    const struct smc_clc_r *r)
+static struct smc_link *smc_rdma_client_link(struct smc_rdma_setup *s, const struct smc_clc_r *r)
 {
 	if (!s->base.first_contact)
 		return smc_rdma_group_find_for_client(s->base.net, s->base.version, &s->port,
@@ -584,11 +601,11 @@ static int smc_rdma_client_join(struct smc_path_setup *base, const struct smc_cl
 
 	rc = smc_rdma_client_reach(s) ? :
 	     smc_rdma_setup_peer(s, r->peer_id, r->gid, r->mac) ? :
-	     smc_rdma_setup_conn(s, smc_rdma_client_group(s, r));
+	     smc_rdma_setup_conn(s, smc_rdma_client_link(s, r));
 	if (rc)
 		return rc;
 	if (base->first_contact) {
-		smc_llc_expect_confirm_link(s->conn->group);
+		smc_llc_expect_confirm_link(s->conn->link);
 		rc = smc_rdma_link_to_peer(s, accept);
 	}
 	return rc ? : smc_rdma_setup_set_peer(s, r);
@@ -596,14 +613,14 @@ static int smc_rdma_client_join(struct smc_path_setup *base, const struct smc_cl
 
 static int smc_rdma_client_first_contact(struct smc_rdma_setup *s)
 {
-	struct smc_rdma_group *group = s->conn->group;
+	struct smc_link *link = s->conn->link;
 
 	/* The reply comes last: a server that has it may offer the group to other connections. */
-	return smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(group, &s->base.cancel)) ? :
-	       smc_link_to_rts(group->link) ? :
-	       smc_mr_buffers_register(group) ? :
-	       smc_rdma_group_activate(group) ? :
-	       smc_llc_confirm_link_reply(group);
+	return smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(link, &s->base.cancel)) ? :
+	       smc_link_to_rts(link) ? :
+	       smc_rdma_setup_register(link) ? :
+	       smc_rdma_group_activate(s->conn->group) ? :
+	       smc_llc_confirm_link_reply(link);
 }
 
 static int smc_rdma_client_complete(struct smc_path_setup *base)

@@ -17,6 +17,7 @@
 #include "device.h"
 #include "group.h"
 #include "link.h"
+#include "links.h"
 #include "show.h"
 
 /* Values of SMC_NLA_LINK_STATE and SMC_NLA_LGR_R_TYPE, as user-space tools know them. */
@@ -43,9 +44,8 @@ static int smc_show_ifindex(const struct net_device *ndev, const struct net *net
 	return !IS_ERR_OR_NULL(ndev) && net_eq(dev_net(ndev), net) ? ndev->ifindex : 0;
 }
 
-static bool smc_show_port_of(const struct smc_rdma_group *group, struct smc_show_port *port)
+static bool smc_show_port_of(struct smc_link *link, struct smc_show_port *port)
 {
-	struct smc_link *link = group->link;
 	const struct ib_device *ibdev;
 	bool up;
 
@@ -59,12 +59,25 @@ static bool smc_show_port_of(const struct smc_rdma_group *group, struct smc_show
 		smc_rdma_pnet_of_port(ibdev, port->num, port->pnetid);
 		rcu_read_lock();
 		port->ifindex = smc_show_ifindex(rdma_read_gid_attr_ndev_rcu(link->port.gid),
-						 group->lgr.net);
+						 link->group->lgr.net);
 		rcu_read_unlock();
 		snprintf(port->gid, sizeof(port->gid), "%pI6", link->port.gid->gid.raw);
 	}
 	spin_unlock_bh(&link->lock);
 	return up;
+}
+
+/* Return: the first link of a group with an index from @index on, with a reference, or NULL. */
+static struct smc_link *smc_show_get_link(const struct smc_rdma_group *group, unsigned int index)
+{
+	struct smc_link *link;
+
+	spin_lock_irq(&smc_rdma_lgrs.lock);
+	link = smc_rdma_group_link_from(group, index);
+	if (link)
+		smc_link_get(link);
+	spin_unlock_irq(&smc_rdma_lgrs.lock);
+	return link;
 }
 
 static int smc_show_put_buffers(struct sk_buff *skb, const struct smc_rdma_group *group)
@@ -108,9 +121,13 @@ static int smc_show_put_group(struct sk_buff *skb, struct netlink_callback *cb,
 			      struct smc_rdma_group *group)
 {
 	struct smc_show_port port;
-	bool up = smc_show_port_of(group, &port);
+	struct smc_link *link = smc_show_get_link(group, 0);
+	bool up = link && smc_show_port_of(link, &port);
 
-	if (!smc_netlink_may_see_host(cb))
+	if (link)
+		smc_link_put(link);
+
+	if (!up || !smc_netlink_may_see_host(cb))
 		port.pnetid[0] = '\0';
 	if (nla_put_u32(skb, SMC_NLA_LGR_R_ID, smc_lgr_id(&group->lgr)) ||
 	    nla_put_u32(skb, SMC_NLA_LGR_R_CONNS_NUM, READ_ONCE(group->lgr.n_conns)) ||
@@ -133,9 +150,9 @@ static int smc_show_group(struct sk_buff *skb, struct netlink_callback *cb, stru
 	       smc_netlink_close(&m, smc_show_put_group(skb, cb, smc_rdma_group_of(lgr)));
 }
 
-static int smc_show_put_link(struct sk_buff *skb, struct smc_rdma_group *group)
+static int smc_show_put_link(struct sk_buff *skb, struct smc_link *link)
 {
-	struct smc_link *link = group->link;
+	const struct smc_rdma_group *group = link->group;
 	char peer_gid[SMC_SHOW_GID_LEN];
 	struct smc_show_port port;
 
@@ -143,13 +160,13 @@ static int smc_show_put_link(struct sk_buff *skb, struct smc_rdma_group *group)
 	    nla_put_be32(skb, SMC_NLA_LINK_UID, cpu_to_be32(link->user_id)) ||
 	    nla_put_be32(skb, SMC_NLA_LINK_PEER_UID, cpu_to_be32(link->peer_user_id)) ||
 	    nla_put_u32(skb, SMC_NLA_LINK_CONN_CNT, READ_ONCE(group->lgr.n_conns)) ||
-	    nla_put_u32(skb, SMC_NLA_LINK_STATE, smc_lgr_is_active(&group->lgr) ?
+	    nla_put_u32(skb, SMC_NLA_LINK_STATE, link->is_confirmed ?
 			SMC_SHOW_LINK_ACTIVE : SMC_SHOW_LINK_ACTIVATING))
 		return -EMSGSIZE;
 	snprintf(peer_gid, sizeof(peer_gid), "%pI6", link->peer.gid);
 	if (nla_put_string(skb, SMC_NLA_LINK_PEER_GID, peer_gid))
 		return -EMSGSIZE;
-	if (!smc_show_port_of(group, &port))
+	if (!smc_show_port_of(link, &port))
 		return 0;
 	if (nla_put_string(skb, SMC_NLA_LINK_IB_DEV, port.ibname) ||
 	    nla_put_u8(skb, SMC_NLA_LINK_IB_PORT, port.num) ||
@@ -159,19 +176,31 @@ static int smc_show_put_link(struct sk_buff *skb, struct smc_rdma_group *group)
 	return 0;
 }
 
-/* Put a group and its link: both messages or none. */
-static int smc_show_group_with_link(struct sk_buff *skb, struct netlink_callback *cb,
-				    struct smc_lgr *lgr)
+static int smc_show_links(struct sk_buff *skb, struct netlink_callback *cb,
+			  const struct smc_rdma_group *group)
+{
+	struct smc_netlink_msg m;
+	struct smc_link *link;
+	unsigned int index = 0;
+	int rc = 0;
+
+	while (!rc && (link = smc_show_get_link(group, index))) {
+		index = link->index + 1;
+		rc = smc_netlink_open(&m, skb, cb, SMC_GEN_LINK_SMCR) ?:
+		     smc_netlink_close(&m, smc_show_put_link(skb, link));
+		smc_link_put(link);
+	}
+	return rc;
+}
+
+/* Put a group and its links: all messages or none. */
+static int smc_show_group_with_links(struct sk_buff *skb, struct netlink_callback *cb,
+				     struct smc_lgr *lgr)
 {
 	const unsigned char *before = skb_tail_pointer(skb);
-	struct smc_netlink_msg m;
 	int rc;
 
-	rc = smc_show_group(skb, cb, lgr);
-	if (rc)
-		return rc;
-	rc = smc_netlink_open(&m, skb, cb, SMC_GEN_LINK_SMCR) ?:
-	     smc_netlink_close(&m, smc_show_put_link(skb, smc_rdma_group_of(lgr)));
+	rc = smc_show_group(skb, cb, lgr) ? : smc_show_links(skb, cb, smc_rdma_group_of(lgr));
 	if (rc)
 		nlmsg_trim(skb, before);
 	return rc;
@@ -184,7 +213,7 @@ static int smc_show_dump_groups(struct sk_buff *skb, struct netlink_callback *cb
 
 static int smc_show_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return smc_lgrs_dump(&smc_rdma_lgrs, skb, cb, smc_show_group_with_link);
+	return smc_lgrs_dump(&smc_rdma_lgrs, skb, cb, smc_show_group_with_links);
 }
 
 /*
@@ -205,7 +234,7 @@ static int smc_show_put_ports(struct sk_buff *skb, const struct smc_rdma_device 
 			.pnetid	 = pnetid,
 			.ifindex = smc_show_ifindex(smc_rdma_port_netdev_rcu(ibdev, num), net),
 			.active	 = smc_rdma_port_is_active(ibdev, num),
-			.links	 = smc_rdma_groups_count_on(net, dev, num),
+			.links	 = smc_links_count_on(net, dev, num),
 		};
 		pnetid[0] = '\0';
 		port.pnetid_by_user = with_pnet && smc_rdma_pnet_of_port(ibdev, num, pnetid);
@@ -231,7 +260,7 @@ static int smc_show_put_pci(struct sk_buff *skb, const struct ib_device *ibdev, 
 static int smc_show_put_device(struct sk_buff *skb, struct netlink_callback *cb,
 			       const struct smc_rdma_device *dev)
 {
-	u32 links = smc_rdma_groups_count_on(sock_net(skb->sk), dev, SMC_ALL_PORTS);
+	u32 links = smc_links_count_on(sock_net(skb->sk), dev, SMC_ALL_PORTS);
 	bool host = smc_netlink_may_see_host(cb);
 
 	/* As groups have no second link, every link in use is critical. */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The links of a group: one work for each group tests links that are silent, and looks at the ports
+ * of the links.
+ */
+#ifndef SMC_RDMA_LINKS_H
+#define SMC_RDMA_LINKS_H
+
+#include <linux/types.h>
+
+struct net;
+struct smc_rdma_device;
+struct smc_rdma_group;
+
+#define SMC_ALL_PORTS		0	/* ports are numbered from 1 */
+
+/**
+ * smc_links_init() - initialise the work that looks after a group's links
+ * @group: new group
+ */
+void smc_links_init(struct smc_rdma_group *group);
+
+/**
+ * smc_links_device_failed() - end the links on a broken device
+ * @dev: device
+ *
+ * Context: any.
+ */
+void smc_links_device_failed(struct smc_rdma_device *dev);
+
+/**
+ * smc_links_watch_port() - note that a port has gone down, or has come back
+ * @dev: device
+ * @port: number of the port
+ *
+ * The links on the port end if it stays down. While it is down, no new connection uses it.
+ *
+ * Context: any.
+ */
+void smc_links_watch_port(struct smc_rdma_device *dev, u32 port);
+
+/**
+ * smc_links_shutdown_device() - end the links on a device that goes away
+ * @dev: device
+ *
+ * DELETE LINK tells the peers.
+ *
+ * Context: any; works end the links.
+ */
+void smc_links_shutdown_device(struct smc_rdma_device *dev);
+
+/**
+ * smc_links_check_gids() - end the links whose local address is gone
+ * @dev: device
+ * @port: number of the port
+ *
+ * Context: any.
+ */
+void smc_links_check_gids(struct smc_rdma_device *dev, u32 port);
+
+/**
+ * smc_links_count_on() - count the links of a namespace that use a device
+ * @net: namespace
+ * @dev: device
+ * @port: number of the port, or SMC_ALL_PORTS
+ *
+ * Context: process.
+ */
+unsigned int smc_links_count_on(const struct net *net, const struct smc_rdma_device *dev, u32 port);
+
+#endif
