@@ -62,6 +62,12 @@
 #define SMC_GROUP_FEW_CONNS	16
 
 /*
+ * A server spreads the connections of one peer over this many groups, as far as there are processors
+ * and completion vectors. Another group is made when each has SMC_GROUP_FEW_CONNS connections.
+ */
+#define SMC_GROUPS_SPREAD	8
+
+/*
  * Number of CLC messages that may name a group without a proof. After so many from the peer's
  * address, the group is retired. After so many from servers at other addresses, no connection to a
  * server at another address joins it, with or without a proof.
@@ -374,36 +380,54 @@ static void smc_link_reserve(struct smc_link *link)
 	smc_link_get(link);
 }
 
+/* Whether a new connection of a client may use a link of this server. */
+static bool smc_link_serves(const struct smc_link *link, struct net *net, u8 version,
+			    const struct smc_rdma_port *port, const struct smc_rdma_peer *peer,
+			    const u8 *eid)
+{
+	const struct smc_rdma_group *group = link->group;
+
+	/* A client that claims another host's GID can't name that host's RMBs in its CONFIRM. */
+	return smc_link_is_with(link, net, SMC_SERVER, version, peer) && !group->retired &&
+	       ipv6_addr_equal(&group->peer.addr, &peer->addr) && smc_link_is_at(link, port) &&
+	       (version != SMC_VERSION_2 || !memcmp(group->eid, eid, SMC_EID_LEN));
+}
+
+/* Whether all of a peer's @n groups, of which @least has the fewest connections, are crowded. */
+static bool smc_rdma_groups_are_crowded(const struct smc_rdma_group *least, unsigned int n,
+					const struct smc_rdma_port *port)
+{
+	const unsigned int vectors = port->dev->ibdev->num_comp_vectors;
+
+	return least->lgr.n_conns >= SMC_GROUP_FEW_CONNS &&
+	       n < min3(vectors, num_online_cpus(), (unsigned int)SMC_GROUPS_SPREAD);
+}
+
 struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 						const struct smc_rdma_port *port,
-						const struct smc_rdma_peer *peer, const u8 *eid)
+						const struct smc_rdma_peer *peer, const u8 *eid,
+						bool spread)
 {
-	struct smc_rdma_group *group;
-	struct smc_link *link;
+	struct smc_link *link, *least = NULL;
 	unsigned long flags;
+	unsigned int n = 0;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_links_by_gid, link, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
-		group = link->group;
-		/*
-		 * A client that claims another host's GID can't name that host's RMBs in its
-		 * CONFIRM.
-		 */
-		if (!smc_link_is_with(link, net, SMC_SERVER, version, peer) || group->retired ||
-		    !ipv6_addr_equal(&group->peer.addr, &peer->addr) || !smc_link_is_at(link, port))
+		if (!smc_link_serves(link, net, version, port, peer, eid))
 			continue;
-		if (version == SMC_VERSION_2 && memcmp(group->eid, eid, SMC_EID_LEN))
-			continue;
-		if (group->lgr.n_conns >= group->max_conns)
-			continue;
-		smc_link_reserve(link);
-		goto out;
+		n++;
+		if (link->group->lgr.n_conns < link->group->max_conns &&
+		    (!least || link->group->lgr.n_conns < least->group->lgr.n_conns))
+			least = link;
 	}
-	link = NULL;
-out:
+	if (least && spread && smc_rdma_groups_are_crowded(least->group, n, port))
+		least = NULL;
+	if (least)
+		smc_link_reserve(least);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
-	return link;
+	return least;
 }
 
 static void smc_rdma_group_retire_locked(struct smc_rdma_group *group)

@@ -173,12 +173,17 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
  * @port: port of this end
  * @peer: identity of the client that proposes
  * @eid: agreed EID, in version 2
+ * @spread: find no crowded group as long as the peer may have another one
+ *
+ * One processor handles the messages of a link, so the connections of a busy peer are spread over
+ * several groups. Of the groups with room, the one with the fewest connections is taken.
  *
  * Return: the link with a reference to it and its group, and a reserved connection; or NULL.
  */
 struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 						const struct smc_rdma_port *port,
-						const struct smc_rdma_peer *peer, const u8 *eid);
+						const struct smc_rdma_peer *peer, const u8 *eid,
+						bool spread);
 
 /**
  * smc_rdma_group_find_for_client() - find the link that a server named

@@ -298,25 +298,55 @@ static bool smc_rdma_is_cancelled(const struct smc_rdma_setup *s)
 	return s->base.cancel.is_over(s->base.cancel.arg);
 }
 
-static struct smc_link *smc_rdma_server_find(struct smc_rdma_setup *s)
+static struct smc_link *smc_rdma_server_find(struct smc_rdma_setup *s, bool spread)
 {
 	return smc_rdma_group_find_for_server(s->base.net, s->base.version, &s->port, &s->peer,
-					      s->base.eid);
+					      s->base.eid, spread);
 }
 
 /*
- * Find a link, or begin a first contact. Return: 0 with the link, or with NULL if a first contact
- * has begun; or an error of smc_first_contact_try().
+ * Find a link, or begin a first contact. While another first contact is under way, a link of a
+ * crowded group will do. Return: 0 with the link, or with NULL if a first contact has begun; or an
+ * error of smc_first_contact_try().
  */
 static int smc_rdma_server_try(struct smc_rdma_setup *s, struct smc_link **link)
 {
-	*link = smc_rdma_server_find(s);
-	return *link ? 0 : smc_first_contact_try(s);
+	int rc;
+
+	*link = smc_rdma_server_find(s, true);
+	if (*link)
+		return 0;
+	rc = smc_first_contact_try(s);
+	if (!rc)
+		return 0;
+	*link = smc_rdma_server_find(s, false);
+	return *link ? 0 : rc;
 }
 
 /*
- * Find a link for the server's connection, or create a group with one. If another first contact with the peer
- * has just begun, wait for it, since this connection may then join its group.
+ * Create a group with a link for the server's connection. If that fails, a link of a crowded group
+ * will do.
+ */
+static struct smc_link *smc_rdma_server_create(struct smc_rdma_setup *s)
+{
+	struct smc_link *crowded, *link;
+
+	link = smc_rdma_is_unreachable(s) ? ERR_PTR(-EHOSTUNREACH) : smc_rdma_setup_group(s);
+	if (!IS_ERR(link)) {
+		link->number = 1;
+		return link;
+	}
+	crowded = smc_rdma_server_find(s, false);
+	if (!crowded)
+		return link;
+	s->base.first_contact = false;
+	smc_first_contact_end(s);
+	return crowded;
+}
+
+/*
+ * Find a link for the server's connection, or create a group with one. If another first contact
+ * with the peer has just begun, wait for it, since this connection may then join its group.
  */
 static struct smc_link *smc_rdma_server_link(struct smc_rdma_setup *s)
 {
@@ -337,16 +367,10 @@ static struct smc_link *smc_rdma_server_link(struct smc_rdma_setup *s)
 	if (link)
 		return link;
 	/* Search again: another first contact may have ended just before this one began. */
-	link = smc_rdma_server_find(s);
-	if (!link && smc_rdma_is_unreachable(s))
-		link = ERR_PTR(-EHOSTUNREACH);
-	if (link) {
-		smc_first_contact_end(s);
-		return link;
-	}
-	link = smc_rdma_setup_group(s);
-	if (!IS_ERR(link))
-		link->number = 1;
+	link = smc_rdma_server_find(s, true);
+	if (!link)
+		return smc_rdma_server_create(s);
+	smc_first_contact_end(s);
 	return link;
 }
 

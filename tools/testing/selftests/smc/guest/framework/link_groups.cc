@@ -36,7 +36,10 @@ int on_group(nl_msg *message, void *argument)
 	    nla_find(static_cast<nlattr *>(nla_data(group)), nla_len(group), dump.connections);
 
 	dump.sum.groups++;
-	dump.sum.connections += connections ? nla_get_u32(connections) : 0;
+	if (connections && nla_get_u32(connections)) {
+		dump.sum.connections += nla_get_u32(connections);
+		dump.sum.used++;
+	}
 	return NL_OK;
 }
 

@@ -11,6 +11,7 @@ namespace guest
 /* Number of link groups of this network namespace, of both paths, and of all their connections. */
 struct LinkGroups {
 	int groups = 0, connections = 0;
+	int used = 0; /* groups with connections */
 };
 
 LinkGroups link_groups();
