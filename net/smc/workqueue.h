@@ -2,6 +2,8 @@
 #ifndef SMC_WORKQUEUE_H
 #define SMC_WORKQUEUE_H
 
+#include <linux/build_bug.h>
+#include <linux/nodemask.h>
 #include <linux/workqueue.h>
 
 /*
@@ -22,5 +24,26 @@ extern struct workqueue_struct *smc_link_wq;
 extern struct workqueue_struct *smc_end_wq;
 /* SMC handshakes beyond the quotas, which are to be declined. */
 extern struct workqueue_struct *smc_handshake_overflow_wq;
+
+/*
+ * Number of works of an unbound queue that may wait for peers at a time, on a host with one NUMA
+ * node. The queue has at least as many places for works that do not wait. The number is the
+ * module's own, because the kernel's maximum depends on its version.
+ */
+#define SMC_WQ_WAITING_MAX	256
+static_assert(2 * SMC_WQ_WAITING_MAX <= WQ_MAX_ACTIVE);
+
+/**
+ * smc_wq_waiting_max() - get the number of works of an unbound queue that may wait for peers
+ *
+ * The kernel divides the places of an unbound queue among the NUMA nodes, and the works may all be
+ * those of one node. So the number shrinks like a node's places.
+ *
+ * Context: any.
+ */
+static inline int smc_wq_waiting_max(void)
+{
+	return SMC_WQ_WAITING_MAX / num_online_nodes();
+}
 
 #endif

@@ -6,6 +6,7 @@
 #define SMC_ADMIN_NET_H
 
 #include <linux/atomic.h>
+#include <linux/build_bug.h>
 #include <linux/list.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -23,9 +24,11 @@ struct smc_stats;
 
 /*
  * While this many SMC handshakes are under way in a namespace, SYNs and SYN-ACKs offer SMC only for
- * users who have no handshake under way: see smc_quota_congested().
+ * users who have no handshake under way: see smc_quota_congested(). A work queue has room for this
+ * many works. The number is the module's own, because the kernel's maximum depends on its version.
  */
-#define SMC_HANDSHAKES_MAX	WQ_MAX_ACTIVE
+#define SMC_HANDSHAKES_MAX	512
+static_assert(SMC_HANDSHAKES_MAX <= WQ_MAX_ACTIVE);
 /*
  * SMC handshakes that were offered below that limit may still begin, up to
  * SMC_HANDSHAKES_BEGUN_MAX. Each needs a place in a work queue, and each of the work queues has

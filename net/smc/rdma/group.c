@@ -39,11 +39,6 @@
  * wait for this one. If the peer has left, it only has to acknowledge this end's answer.
  */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT_SHORT	(HZ / 5)
-/*
- * Limit of groups that wait for their peers at a time. Further groups end without waiting, so that
- * silent peers do not occupy all works of the queue.
- */
-#define SMC_GROUPS_WAITING_MAX	WQ_DFL_ACTIVE
 /* How often the deadline is checked: the end of the namespace may make it earlier. */
 #define SMC_GROUP_LOOK		(HZ / 20)
 /* A peer from which nothing has come for so long has said its last words. */
@@ -77,6 +72,7 @@
 /* Links that connections may use. The hash is secret, because peers can choose their GIDs. */
 static DEFINE_HASHTABLE(smc_links_by_gid, 8);
 
+/* Number of groups that wait for their peers in smc_end_wq. */
 static atomic_t smc_rdma_groups_waiting = ATOMIC_INIT(0);
 
 static void smc_rdma_group_free(struct smc_lgr *lgr)
@@ -217,12 +213,15 @@ static void smc_link_await_silence(const struct smc_link *link)
 		schedule_timeout_uninterruptible(SMC_GROUP_LOOK);
 }
 
-/* Tell the peer of the end, and give it time to take the last messages. */
+/*
+ * Tell the peer of the end, and give it time to take the last messages. If many groups wait for
+ * their peers, this one does not, so that silent peers do not occupy all places of the queue.
+ */
 static void smc_rdma_group_take_leave(struct smc_rdma_group *group)
 {
 	struct smc_link *link;
 
-	if (atomic_inc_return(&smc_rdma_groups_waiting) > SMC_GROUPS_WAITING_MAX)
+	if (atomic_inc_return(&smc_rdma_groups_waiting) > smc_wq_waiting_max())
 		WRITE_ONCE(group->shutdown_deadline, jiffies);
 	if (group->tell_peer)
 		smc_llc_delete_all(group);

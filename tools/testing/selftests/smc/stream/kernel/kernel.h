@@ -18,6 +18,8 @@
 
 /* Compilers and types. */
 
+#undef static_assert
+#define static_assert(x)	_Static_assert(x, #x)
 #define __force
 #define __percpu
 #define __releases(x)
@@ -210,7 +212,8 @@ void kernel_run_work(struct timer_list *timer);
 
 #define TASK_INTERRUPTIBLE	1
 #define WQ_FLAG_WOKEN		2
-#define WQ_MAX_ACTIVE		512
+#define WQ_MAX_ACTIVE		512	/* the least of all supported kernels */
+#define num_online_nodes()	1
 #define poll_to_key(events)	((void *)(uintptr_t)(events))
 #define key_to_poll(key)	((__poll_t)(uintptr_t)(key))
 
