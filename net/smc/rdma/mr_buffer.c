@@ -14,8 +14,8 @@
 
 /* Time limit for sending DELETE RKEY for a list of RMBs. */
 #define SMC_DELETE_RKEY_TIMEOUT	(2 * HZ)
-/* Delay of the next trim while no request may be sent to the peer, see smc_llc_may_request(). */
-#define SMC_TRIM_RETRY		(10 * HZ)
+/* Delay of the next trim after one that left out the RMBs: as long as the pools' own interval. */
+#define SMC_TRIM_RETRY		(30 * HZ)
 
 /* A thread that has waited longer than this for the buffer lock gives up. */
 #define SMC_BUFFERS_WAIT	(2 * HZ)
@@ -143,7 +143,8 @@ static int smc_mr_buffer_make_ready(struct smc_rdma_group *group, struct smc_mr_
 /*
  * Delete the keys of the buffers in @list at the peer, and free the buffers. All connections that
  * used the buffers are over, with no RDMA write under way in either direction. If the peer
- * is slow to answer, it is told only some of the keys, because other threads wait for the lock.
+ * is slow to answer, it is told only some of the keys, because other threads wait for the lock; and
+ * none while smc_llc_may_request() is false. A peer that uses a key after that ends its own link.
  */
 static void smc_mr_buffers_delete_rkey(struct smc_rdma_group *group, struct list_head *list)
 {
@@ -167,32 +168,42 @@ static void smc_mr_buffers_delete_rkey(struct smc_rdma_group *group, struct list
 	smc_mr_buffers_discard(group, list);
 }
 
+/*
+ * Whether to look for idle RMBs now. A peer that can't be told would keep keys of freed memory, so
+ * the look is put off to the next trim. But the peer decides how long it can't be told, and must
+ * not keep the memory that way: RMBs are left out of at most every other trim.
+ */
+static bool smc_mr_buffers_may_trim_rmbs(struct smc_rdma_group *group)
+{
+	struct smc_mr_buffers *buffers = &group->buffers;
+
+	lockdep_assert_held(&buffers->lock);
+	buffers->left_out = !buffers->left_out && !smc_llc_may_request(group) &&
+			    !smc_lgr_is_dead(&group->lgr);
+	return !buffers->left_out;
+}
+
 /* Free idle buffers, so that a peak's memory doesn't stay for the lifetime of the group. */
 static void smc_mr_buffers_trim(struct work_struct *work)
 {
 	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group, buffers.trim.work);
+	struct smc_mr_buffers *buffers = &group->buffers;
 	bool in_use = READ_ONCE(group->lgr.n_conns);
 	LIST_HEAD(idle);
-	int use;
 
-	mutex_lock(&group->buffers.lock);
-	if (!smc_llc_may_request(group) && !smc_lgr_is_dead(&group->lgr)) {
-		/*
-		 * The peer can't be told now, and would keep keys of freed memory: try again later.
-		 */
-		queue_delayed_work(smc_link_wq, &group->buffers.trim, SMC_TRIM_RETRY);
-		goto out;
-	}
-	for (use = 0; use < SMC_N_BUFFER_USES; use++)
-		smc_buffer_pool_remove_idle(&group->buffers.pools[use], in_use, &idle);
+	mutex_lock(&buffers->lock);
+	smc_buffer_pool_remove_idle(&buffers->pools[SMC_BUFFER_SNDBUF], in_use, &idle);
+	if (smc_mr_buffers_may_trim_rmbs(group))
+		smc_buffer_pool_remove_idle(&buffers->pools[SMC_BUFFER_RMB], in_use, &idle);
+	else
+		queue_delayed_work(smc_link_wq, &buffers->trim, SMC_TRIM_RETRY);
 	smc_mr_buffers_delete_rkey(group, &idle);
-out:
-	mutex_unlock(&group->buffers.lock);
+	mutex_unlock(&buffers->lock);
 }
 
 /*
- * Free empty buffers. A spare group ends instead, so that one DELETE LINK replaces all DELETE
- * RKEYs.
+ * Free empty buffers, even if the peer can't be told now. A spare group ends instead, so that one
+ * DELETE LINK replaces all DELETE RKEYs.
  */
 static void smc_mr_buffers_free_empty(struct work_struct *work)
 {
@@ -204,8 +215,7 @@ static void smc_mr_buffers_free_empty(struct work_struct *work)
 	if (smc_rdma_group_end_spare(group))
 		return;
 	mutex_lock(&group->buffers.lock);
-	/* Buffers stay if the peer can't be told now: smc_mr_buffers_trim() frees them later. */
-	for (use = 0; use < SMC_N_BUFFER_USES && smc_llc_may_request(group); use++)
+	for (use = 0; use < SMC_N_BUFFER_USES; use++)
 		smc_buffer_pool_remove_empty(&group->buffers.pools[use], &empty);
 	smc_mr_buffers_delete_rkey(group, &empty);
 	mutex_unlock(&group->buffers.lock);

@@ -39,6 +39,7 @@ struct smc_mr_buffer {
  * @late: buffer whose registration timed out and may still be under way, or NULL. None of its
  *	elements is in use
  * @pools: the buffers by use; closed when the link ends
+ * @left_out: the last trim did not look at the RMBs; under @lock
  * @trim: work that frees idle buffers
  * @free_empty: work that frees all empty buffers, because memory is short
  */
@@ -46,6 +47,7 @@ struct smc_mr_buffers {
 	struct mutex lock;
 	struct smc_mr_buffer *late;
 	struct smc_buffer_pool pools[SMC_N_BUFFER_USES];
+	bool left_out;
 	struct delayed_work trim;
 	struct work_struct free_empty;
 };
