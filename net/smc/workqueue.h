@@ -15,10 +15,18 @@
 
 /* Works that must sleep but wait for no peer, like those that answer peers. */
 extern struct workqueue_struct *smc_wq;
-/* Works that wait for the peer of a link group: probes, and the announcement of memory. */
+/*
+ * Works of link groups that wait for no peer either, but take longer: those that look after links,
+ * and those that free the memory of SMC-D.
+ */
 extern struct workqueue_struct *smc_link_wq;
 /*
- * Works that end link groups. They have a queue of their own, because no slow work may delay them:
+ * Works that free the memory of SMC-R, and may wait until the peer has been told of it. No more
+ * than smc_wq_waiting_max() of them wait.
+ */
+extern struct workqueue_struct *smc_free_wq;
+/*
+ * Works that end link groups, of which no more than smc_wq_waiting_max() wait for peers. They have a queue of their own, because no slow work may delay them:
  * a namespace that ends waits for the end of its groups, and other namespaces that end wait for it.
  */
 extern struct workqueue_struct *smc_end_wq;

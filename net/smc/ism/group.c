@@ -8,6 +8,7 @@
 #include "admin/stats.h"
 #include "conn.h"
 #include "group.h"
+#include "workqueue.h"
 
 /* How long an idle group is kept, so that its next connection needs no new memory. */
 #define SMC_ISM_GROUP_IDLE	(600 * HZ)
@@ -93,7 +94,7 @@ static struct smc_ism_group *smc_ism_group_create(const struct smc_ism_peer *pee
 	group->link_id = get_random_u32() | 1;
 	INIT_LIST_HEAD(&group->conns);
 	INIT_DELAYED_WORK(&group->trim, smc_ism_group_trim);
-	smc_buffer_pool_init(&group->dmbs, &group->trim);
+	smc_buffer_pool_init(&group->dmbs, smc_link_wq, &group->trim);
 	smc_lgr_init(&group->lgr, &smc_ism_lgrs, peer->net);
 	return group;
 }

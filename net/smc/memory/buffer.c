@@ -10,7 +10,6 @@
 #include "admin/stats.h"
 #include "compat.h"
 #include "buffer.h"
-#include "workqueue.h"
 
 /*
  * Interval of the checks for unused buffers. A buffer that two checks in a row
@@ -221,8 +220,10 @@ struct smc_buffer_maker {
 	u8 size_class;
 };
 
-void smc_buffer_pool_init(struct smc_buffer_pool *pool, struct delayed_work *trim)
+void smc_buffer_pool_init(struct smc_buffer_pool *pool, struct workqueue_struct *wq,
+			  struct delayed_work *trim)
 {
+	pool->wq = wq;
 	pool->trim = trim;
 	spin_lock_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->list);
@@ -266,7 +267,7 @@ static void smc_buffer_pool_schedule_trim(struct smc_buffer_pool *pool)
 {
 	lockdep_assert_held(&pool->lock);
 	if (!pool->closed && !list_empty(&pool->list))
-		queue_delayed_work(smc_link_wq, pool->trim, SMC_BUFFER_TRIM_INTERVAL);
+		queue_delayed_work(pool->wq, pool->trim, SMC_BUFFER_TRIM_INTERVAL);
 }
 
 void smc_buffer_pool_remove_idle(struct smc_buffer_pool *pool, bool keep_one,

@@ -103,6 +103,7 @@ struct smc_buffer_pool_bytes {
  * @makers: threads that allocate a buffer for the pool
  * @made: woken when one of these threads is done
  * @closed: no more buffers are added
+ * @wq: queue for @trim
  * @trim: the path's work that calls smc_buffer_pool_remove_idle(); queued as long as
  *	there are buffers
  *
@@ -120,6 +121,7 @@ struct smc_buffer_pool {
 	struct list_head makers;
 	wait_queue_head_t made;
 	bool closed;
+	struct workqueue_struct *wq;
 	struct delayed_work *trim;
 };
 
@@ -164,9 +166,11 @@ void smc_buffer_detach(struct smc_buffer *buffer);
 /**
  * smc_buffer_pool_init() - initialise an empty pool
  * @pool: zeroed
+ * @wq: see struct smc_buffer_pool
  * @trim: see struct smc_buffer_pool; the path cancels it after it has closed the pool
  */
-void smc_buffer_pool_init(struct smc_buffer_pool *pool, struct delayed_work *trim);
+void smc_buffer_pool_init(struct smc_buffer_pool *pool, struct workqueue_struct *wq,
+			  struct delayed_work *trim);
 
 /**
  * typedef smc_buffer_add_t - allocate a buffer and add it to its pool

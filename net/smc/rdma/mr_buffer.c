@@ -23,6 +23,9 @@
 /* Approximate number of pages that an idle group has for its queue pair, besides its buffers. */
 #define SMC_GROUP_PAGES		32
 
+/* Number of works that smc_free_wq runs. */
+static atomic_t smc_mr_buffers_works = ATOMIC_INIT(0);
+
 static void smc_mr_buffer_release(struct smc_buffer *buffer)
 {
 	kfree(container_of(buffer, struct smc_mr_buffer, buffer));
@@ -141,12 +144,11 @@ static int smc_mr_buffer_make_ready(struct smc_rdma_group *group, struct smc_mr_
 }
 
 /*
- * Delete the keys of the buffers in @list at the peer, and free the buffers. All connections that
- * used the buffers are over, with no RDMA write under way in either direction. If the peer
- * is slow to answer, it is told only some of the keys, because other threads wait for the lock; and
- * none while smc_llc_may_request() is false. A peer that uses a key after that ends its own link.
+ * Delete the keys of the buffers in @list at the peer. If the peer is slow to answer, it is told
+ * only some of the keys, because other threads wait for the lock; and none while
+ * smc_llc_may_request() is false.
  */
-static void smc_mr_buffers_delete_rkey(struct smc_rdma_group *group, struct list_head *list)
+static void smc_mr_buffers_delete_rkeys(struct smc_rdma_group *group, struct list_head *list)
 {
 	const unsigned long until = jiffies + SMC_DELETE_RKEY_TIMEOUT;
 	const struct smc_mr_buffer *rmbs[SMC_LLC_DELETE_RKEYS];
@@ -165,7 +167,41 @@ static void smc_mr_buffers_delete_rkey(struct smc_rdma_group *group, struct list
 	}
 	if (n && time_before(jiffies, until))
 		smc_llc_delete_rkeys(group, rmbs, n);
+}
+
+/*
+ * Free the buffers in @list. All connections that used them are over, with no RDMA write under way
+ * in either direction. Unless @tell, the peer learns nothing of it: if it uses a key after that, it
+ * ends its own link.
+ */
+static void smc_mr_buffers_free(struct smc_rdma_group *group, struct list_head *list, bool tell)
+{
+	if (tell)
+		smc_mr_buffers_delete_rkeys(group, list);
 	smc_mr_buffers_discard(group, list);
+}
+
+/*
+ * Note that a work of smc_free_wq begins. Return: false if it must not wait for the peer because
+ * many of these works may be waiting: silent peers must not occupy all places of the queue.
+ */
+static bool smc_mr_buffers_begin_work(void)
+{
+	return atomic_inc_return(&smc_mr_buffers_works) <= smc_wq_waiting_max();
+}
+
+static void smc_mr_buffers_end_work(void)
+{
+	atomic_dec(&smc_mr_buffers_works);
+}
+
+/* Take the buffer lock, whose holder may wait for the peer. Return: whether the lock is taken. */
+static bool smc_mr_buffers_lock_for_work(struct smc_mr_buffers *buffers, bool may_wait)
+{
+	if (!may_wait)
+		return mutex_trylock(&buffers->lock);
+	mutex_lock(&buffers->lock);
+	return true;
 }
 
 /*
@@ -183,22 +219,36 @@ static bool smc_mr_buffers_may_trim_rmbs(struct smc_rdma_group *group)
 	return !buffers->left_out;
 }
 
+/* Remove idle buffers from the pools. Return: false if the RMBs were left out. */
+static bool smc_mr_buffers_remove_idle(struct smc_rdma_group *group, struct list_head *idle)
+{
+	struct smc_buffer_pool *pools = group->buffers.pools;
+	const bool in_use = READ_ONCE(group->lgr.n_conns);
+
+	smc_buffer_pool_remove_idle(&pools[SMC_BUFFER_SNDBUF], in_use, idle);
+	if (!smc_mr_buffers_may_trim_rmbs(group))
+		return false;
+	smc_buffer_pool_remove_idle(&pools[SMC_BUFFER_RMB], in_use, idle);
+	return true;
+}
+
 /* Free idle buffers, so that a peak's memory doesn't stay for the lifetime of the group. */
 static void smc_mr_buffers_trim(struct work_struct *work)
 {
 	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group, buffers.trim.work);
 	struct smc_mr_buffers *buffers = &group->buffers;
-	bool in_use = READ_ONCE(group->lgr.n_conns);
+	const bool may_wait = smc_mr_buffers_begin_work();
+	bool is_done = false;
 	LIST_HEAD(idle);
 
-	mutex_lock(&buffers->lock);
-	smc_buffer_pool_remove_idle(&buffers->pools[SMC_BUFFER_SNDBUF], in_use, &idle);
-	if (smc_mr_buffers_may_trim_rmbs(group))
-		smc_buffer_pool_remove_idle(&buffers->pools[SMC_BUFFER_RMB], in_use, &idle);
-	else
-		queue_delayed_work(smc_link_wq, &buffers->trim, SMC_TRIM_RETRY);
-	smc_mr_buffers_delete_rkey(group, &idle);
-	mutex_unlock(&buffers->lock);
+	if (smc_mr_buffers_lock_for_work(buffers, may_wait)) {
+		is_done = smc_mr_buffers_remove_idle(group, &idle);
+		smc_mr_buffers_free(group, &idle, may_wait);
+		mutex_unlock(&buffers->lock);
+	}
+	if (!is_done)
+		queue_delayed_work(smc_free_wq, &buffers->trim, SMC_TRIM_RETRY);
+	smc_mr_buffers_end_work();
 }
 
 /*
@@ -209,16 +259,19 @@ static void smc_mr_buffers_free_empty(struct work_struct *work)
 {
 	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group,
 						    buffers.free_empty);
+	struct smc_mr_buffers *buffers = &group->buffers;
+	const bool may_wait = smc_mr_buffers_begin_work();
 	LIST_HEAD(empty);
 	int use;
 
-	if (smc_rdma_group_end_spare(group))
-		return;
-	mutex_lock(&group->buffers.lock);
-	for (use = 0; use < SMC_N_BUFFER_USES; use++)
-		smc_buffer_pool_remove_empty(&group->buffers.pools[use], &empty);
-	smc_mr_buffers_delete_rkey(group, &empty);
-	mutex_unlock(&group->buffers.lock);
+	/* If this work must not wait for the lock, the buffers stay until the next one. */
+	if (!smc_rdma_group_end_spare(group) && smc_mr_buffers_lock_for_work(buffers, may_wait)) {
+		for (use = 0; use < SMC_N_BUFFER_USES; use++)
+			smc_buffer_pool_remove_empty(&buffers->pools[use], &empty);
+		smc_mr_buffers_free(group, &empty, may_wait);
+		mutex_unlock(&buffers->lock);
+	}
+	smc_mr_buffers_end_work();
 }
 
 unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr)
@@ -245,7 +298,7 @@ unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr)
 	struct smc_mr_buffers *buffers = &smc_rdma_group_of(lgr)->buffers;
 	unsigned long idle = smc_mr_buffers_idle_pages(lgr);
 
-	return idle && queue_work(smc_link_wq, &buffers->free_empty) ? idle : 0;
+	return idle && queue_work(smc_free_wq, &buffers->free_empty) ? idle : 0;
 }
 
 void smc_mr_buffers_init(struct smc_mr_buffers *buffers)
@@ -256,7 +309,7 @@ void smc_mr_buffers_init(struct smc_mr_buffers *buffers)
 	INIT_DELAYED_WORK(&buffers->trim, smc_mr_buffers_trim);
 	INIT_WORK(&buffers->free_empty, smc_mr_buffers_free_empty);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
-		smc_buffer_pool_init(&buffers->pools[use], &buffers->trim);
+		smc_buffer_pool_init(&buffers->pools[use], smc_free_wq, &buffers->trim);
 }
 
 /*
@@ -268,7 +321,7 @@ static void smc_mr_buffers_free_offline(struct smc_rdma_group *group, struct smc
 	LIST_HEAD(left);
 
 	smc_buffer_pool_remove_offline(pool, &left);
-	smc_mr_buffers_delete_rkey(group, &left);
+	smc_mr_buffers_free(group, &left, true);
 }
 
 /*
@@ -340,7 +393,7 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 		rc = smc_mr_buffer_make_ready(group, mrb);
 	if (!rc)
 		rc = smc_buffer_pool_add(pool, &mrb->buffer, el, &removed);
-	smc_mr_buffers_delete_rkey(group, &removed);
+	smc_mr_buffers_free(group, &removed, true);
 	if (!rc)
 		return 0;
 	/* A posted registration refers to the buffer until it completes or the link stops. */
