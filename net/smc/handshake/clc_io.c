@@ -297,6 +297,15 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 		atomic_add(len, &sk->sk_tskey);
 }
 
+/*
+ * Return: the diagnosis for a DECLINE. The code for too many link groups is this module's own: other
+ * implementations do not know it, and strangers need not learn that the limit is reached.
+ */
+static u32 smc_clc_diagnosis_to_send(u32 reason)
+{
+	return reason == SMC_DIAG_TOO_MANY_GROUPS ? SMC_DIAG_NO_MEMORY : reason;
+}
+
 int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 {
 	struct smc_clc_decline decline = {
@@ -304,7 +313,7 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 		/* A peer whose message did not come in time may still know the link group. */
 		.out_of_sync = (reason == SMC_DIAG_SYNC && !hs->timed_out) ||
 			       reason == SMC_DIAG_NO_SERVER_LINK,
-		.diagnosis   = reason,
+		.diagnosis   = smc_clc_diagnosis_to_send(reason),
 		.os_type     = SMC_OS_LINUX,
 	};
 
