@@ -26,8 +26,9 @@ extern struct workqueue_struct *smc_link_wq;
  */
 extern struct workqueue_struct *smc_free_wq;
 /*
- * Works that end link groups, of which no more than smc_wq_waiting_max() wait for peers. They have a queue of their own, because no slow work may delay them:
- * a namespace that ends waits for the end of its groups, and other namespaces that end wait for it.
+ * Works that end link groups, of which no more than smc_wq_waiting_max() wait for peers. They have
+ * a queue of their own, because no slow work may delay them: a namespace that ends waits for the
+ * end of its groups, and other namespaces that end wait for it.
  */
 extern struct workqueue_struct *smc_end_wq;
 /* SMC handshakes beyond the quotas, which are to be declined. */

@@ -298,8 +298,8 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 }
 
 /*
- * Return: the diagnosis for a DECLINE. The code for too many link groups is this module's own: other
- * implementations do not know it, and strangers need not learn that the limit is reached.
+ * Return: the diagnosis for a DECLINE. The code for too many link groups is this module's own:
+ * other implementations do not know it, and strangers need not learn that the limit is reached.
  */
 static u32 smc_clc_diagnosis_to_send(u32 reason)
 {

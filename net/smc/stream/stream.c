@@ -437,6 +437,18 @@ static __poll_t smc_stream_arrival(const struct smc_stream *st)
 }
 
 /*
+ * Whether bytes are unread of whose arrival no poller was told, because they are fewer than
+ * SO_RCVLOWAT. They have to be read if the peer is short of window: it may be unable to send more.
+ */
+static noinline bool smc_stream_has_few(const struct smc_stream *st)
+{
+	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);
+	u64 readable = smc_snapshot_readable(&at);
+
+	return readable && st->sk && readable < READ_ONCE(st->sk->sk_rcvlowat);
+}
+
+/*
  * Return the events for the peer's new connection @flags. If the peer had
  * @ended its bytes by an earlier message, readers get no second SIGIO. If only
  * the peer's direction ends, no writer is woken.
@@ -510,8 +522,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	 */
 	smp_store_release(&rx->conn_flags, rx->conn_flags | conn_flags);
 
-	/* Wake a reader: while the peer is short of window, SO_RCVLOWAT bytes may never arrive. */
-	if (wants)
+	if (wants && smc_stream_has_few(st))
 		st->events |= EPOLLIN | EPOLLRDNORM;
 	if (rx->received != received) {
 		if (unlikely(smc_stream_times_arrivals(st)))

@@ -254,6 +254,29 @@ TEST_P(Bytes, AReaderIsToldOfEnough) {
   EXPECT_TRUE(end_poll(b_.get()) & EPOLLIN);
 }
 
+TEST_P(Bytes, AReaderIsToldOfFewWhenThePeerLacksWindow) {
+  end_set_rcvlowat(b_.get(), 20);
+  EXPECT_EQ(a_.Send(10), 10);
+  Run();
+  EXPECT_FALSE(end_told(b_.get()) & EPOLLIN);
+  end_forge(b_.get(), 0, SMC_PROD_WRITE_BLOCKED, 0);
+  EXPECT_TRUE(end_told(b_.get()) & EPOLLIN);
+  EXPECT_TRUE(end_poll(b_.get()) & EPOLLIN);
+}
+
+// However often the peer says that it lacks window.
+TEST_P(Bytes, AMessageWithoutBytesTellsNobody) {
+  for (ssize_t bytes : {0, 10}) {
+    if (bytes) EXPECT_EQ(a_.Send(bytes), bytes);
+    Run();
+    EXPECT_EQ(!(end_told(b_.get()) & EPOLLIN), !bytes);
+    for (int flags : {+SMC_PROD_WRITE_BLOCKED, 0, +SMC_PROD_UPDATE_REQUESTED, 0}) {
+      end_forge(b_.get(), 0, static_cast<uint8_t>(flags), 0);
+      EXPECT_FALSE(end_told(b_.get()) & EPOLLIN);
+    }
+  }
+}
+
 TEST_P(Bytes, AnUrgentByteIsAheadOfOthers) {
   EXPECT_EQ(a_.Send(3, MSG_OOB), 3);
   Run();
@@ -333,7 +356,7 @@ TEST_P(Bytes, ACursorBeyondTheWindowEndsTheStream) {
   EXPECT_EQ(a_.Send(10), 10);
   Run();
   // Local peers are one kernel, but the check is the same.
-  end_forge(b_.get(), kSize - 5, 0);
+  end_forge(b_.get(), kSize - 5, 0, 0);
   EXPECT_EQ(both_.violations(), 1u);
   EXPECT_EQ(end_error(b_.get()), ECONNRESET);
   Run();

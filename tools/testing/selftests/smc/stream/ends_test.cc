@@ -126,7 +126,7 @@ TEST_P(Ends, ACloseWithUnreadBytesIsAReset) {
 
 // Nobody may wait for another end of the stream because of them.
 TEST_P(Ends, FlagsWithoutAMeaningAreNoEnd) {
-  end_forge(b_.get(), 0, 0x1f);
+  end_forge(b_.get(), 0, 0, 0x1f);
   EXPECT_EQ(end_peer_conn_flags(b_.get()), 0);
   a_.Send(10);
   end_shutdown(a_.get(), kSendShutdown);

@@ -257,11 +257,12 @@ void end_lose(struct end *end, int err)
 	end_drop_messages(end);
 }
 
-void end_forge(struct end *end, u32 ahead, u8 conn_flags)
+void end_forge(struct end *end, u32 ahead, u8 prod_flags, u8 conn_flags)
 {
 	struct smc_cdc cdc = {
 		.prod = smc_cursor_advanced(end->st.rx.received_cursor, end->st.rx.size, ahead),
 		.cons = end->st.tx.acked_cursor,
+		.prod_flags = prod_flags,
 		.conn_flags = conn_flags,
 	};
 

@@ -52,7 +52,7 @@ void pair_run(struct pair *pair);
 /* The path is gone for this end: nothing arrives or leaves. */
 void end_lose(struct end *end, int err);
 /* Give @end a message that its peer never sent, with a producer cursor @ahead of what it has. */
-void end_forge(struct end *end, uint32_t ahead, uint8_t conn_flags);
+void end_forge(struct end *end, uint32_t ahead, uint8_t prod_flags, uint8_t conn_flags);
 
 /* The application. */
 ssize_t end_send(struct end *end, const void *bytes, size_t len, int flags);
