@@ -30,10 +30,10 @@ static u32 smc_rdma_conn_token(const struct smc_rdma_conn *conn)
 	return conn->secret | conn->index;
 }
 
-/* RDMA writes of one publish: two if its bytes wrap around the end of the ring. */
+/* RDMA writes of one publish: two if its bytes wrap around the end of the ring, or more pieces. */
 struct smc_writes {
-	struct ib_rdma_wr wr[SMC_WRS_PER_MESSAGE - 1];
-	struct ib_sge sge[SMC_WRS_PER_MESSAGE - 1];
+	struct ib_rdma_wr wr[SMC_WRITES_MAX];
+	struct ib_sge sge[SMC_WRITES_MAX];
 	unsigned int n;
 };
 
@@ -71,16 +71,18 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 
 /*
  * Split the bytes where they wrap in this end's ring. The writes then don't wrap in the peer's ring
- * either: both sizes are powers of two, and the peer's ring is at least as large.
+ * either: both sizes are powers of two, and the peer's ring is at least as large. With soft-RoCE a
+ * write has at most SMC_SOFT_WRITE_BYTES.
  */
 static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *conn,
 			    u64 pos, u64 end)
 {
+	u32 most = conn->group->link->is_soft ? SMC_SOFT_WRITE_BYTES : U32_MAX;
 	u32 size = conn->stream.tx.size;
 	u32 len;
 
 	for (w->n = 0; pos < end; pos += len) {
-		len = min_t(u64, end - pos, size - (pos & (size - 1)));
+		len = min3(end - pos, (u64)(size - (pos & (size - 1))), (u64)most);
 		smc_writes_add(w, conn, pos, len);
 	}
 }

@@ -14,14 +14,6 @@
 /* Attributes of a queue pair: values in common use, see Documentation/design.rst. */
 #define SMC_QP_RETRIES		7
 #define SMC_QP_RNR_RETRIES	7	/* 7 means no limit */
-/* 4.096 us << 15 = 0.13 s; adapters may wait up to four times as long. */
-#define SMC_QP_ACK_TIMEOUT	15
-/*
- * 0.5 s. A virtual machine may be descheduled for longer than 0.13 s, and soft-RoCE
- * can't repeat a message from its middle: rxe_requester() then starts with a FIRST
- * packet again, upon which the responder puts the queue pair into error.
- */
-#define SMC_QP_ACK_TIMEOUT_RXE	17
 #define SMC_QP_RNR_TIMER	5	/* 0.06 ms */
 
 #define SMC_REGISTER_WAIT	(2 * HZ)
@@ -90,9 +82,9 @@ static void smc_link_on_registered(struct ib_cq *cq, struct ib_wc *wc)
  * Bulk bytes that are under way in any case: for an adapter 0.4 ms at 10 Gb/s, and 0.04 ms at 100
  * Gb/s. soft-RoCE may be a thousand times slower.
  */
-static u32 smc_link_least_bulk(const struct smc_rdma_port *port)
+static u32 smc_link_least_bulk(const struct smc_link *link)
 {
-	return port->dev->ibdev->ops.driver_id == RDMA_DRIVER_RXE ? SZ_64K : SZ_512K;
+	return link->is_soft ? SZ_64K : SZ_512K;
 }
 
 static void smc_link_free(struct kref *ref)
@@ -127,7 +119,8 @@ struct smc_link *smc_link_create(struct smc_rdma_group *group, unsigned int inde
 	spin_lock_init(&link->lock);
 	INIT_LIST_HEAD(&link->slot_waiters);
 	INIT_LIST_HEAD(&link->bulk_waiters);
-	link->bulk.least = smc_link_least_bulk(port);
+	link->is_soft = ibdev->ops.driver_id == RDMA_DRIVER_RXE;
+	link->bulk.least = smc_link_least_bulk(link);
 	link->bulk.limit = link->bulk.least;
 	init_waitqueue_head(&link->slot_wait);
 	link->registration.cqe.done = smc_link_on_registered;
@@ -259,17 +252,11 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
 			       IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 }
 
-static u8 smc_link_ack_timeout(const struct smc_link *link)
-{
-	return link->port.dev->ibdev->ops.driver_id == RDMA_DRIVER_RXE ? SMC_QP_ACK_TIMEOUT_RXE :
-									SMC_QP_ACK_TIMEOUT;
-}
-
 int smc_link_to_rts(struct smc_link *link)
 {
 	struct ib_qp_attr attr = {
 		.qp_state	= IB_QPS_RTS,
-		.timeout	= smc_link_ack_timeout(link),
+		.timeout	= SMC_QP_ACK_TIMEOUT,
 		.retry_cnt	= SMC_QP_RETRIES,
 		.rnr_retry	= SMC_QP_RNR_RETRIES,
 		.sq_psn		= link->psn,

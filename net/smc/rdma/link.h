@@ -14,6 +14,7 @@
 
 #include "device.h"
 #include "wire/llc.h"
+#include "wire/size_class.h"
 
 struct smc_rdma_group;
 struct smc_rdma_conn;
@@ -26,8 +27,23 @@ struct smc_rdma_conn;
  */
 #define SMC_SEND_SLOTS		48
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, if the ring wraps, and the message */
+/*
+ * The largest RDMA write with soft-RoCE: 64 of its usual packets. soft-RoCE asks for an
+ * acknowledgement at the end of each write, and within a write behind 65 packets. If it has to
+ * repeat a write twice before the first repeated packet leaves, because the network device still
+ * holds more than 64 previous ones, it continues behind the acknowledged packet, but as if the
+ * write began there. The peer's queue pair then fails. So no acknowledgement may be due within a
+ * write.
+ */
+#define SMC_SOFT_WRITE_BYTES	SZ_64K
+/* The largest publish. */
+#define SMC_RING_MAX		(SMC_SIZE_CLASS_MIN_BYTES << SMC_SIZE_CLASS_R_MAX)
+/* Most writes of a message: the two parts of a ring that wraps, each cut into pieces. */
+#define SMC_WRITES_MAX		(SMC_RING_MAX / SMC_SOFT_WRITE_BYTES + 1)
+/* Writes that are under way because they are pieces of larger ones. */
+#define SMC_PIECES		((SMC_BULK_LIMIT_MAX + SMC_RING_MAX) / SMC_SOFT_WRITE_BYTES)
 /* Two more for registrations: one in flight, and one whose queue entry isn't freed yet. */
-#define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + 2)
+#define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + SMC_PIECES + 2)
 #define SMC_RECV_SLOTS		256
 #define SMC_MESSAGE_LEN		44	/* length of LLC and CDC messages */
 /*
@@ -38,6 +54,8 @@ struct smc_rdma_conn;
 #define SMC_SHARED_BYTES	SZ_32K
 /* The largest limit of bulk bytes under way on a link. */
 #define SMC_BULK_LIMIT_MAX	SZ_1M
+/* 4.096 us << 15 = 0.13 s; adapters may wait up to four times as long. */
+#define SMC_QP_ACK_TIMEOUT	15
 #define SMC_MESSAGE_ROOM	64	/* distance between messages in a DMA area */
 
 /* Memory that the device reads or writes by DMA. */
@@ -123,6 +141,7 @@ struct smc_link_bulk {
  * @peer_user_id: the peer's id for the link
  * @peer: the peer's end
  * @can_inline: messages are sent inline, without DMA
+ * @is_soft: the device is soft-RoCE
  * @registration: the last memory registration; under the group's buffer lock
  * @verbs_lock: keeps the queue pair alive while it is modified
  * @lock: protects all below, and every post to @qp; nests inside a stream's lock
@@ -182,6 +201,7 @@ struct smc_link {
 	u32 peer_user_id;
 	struct smc_link_peer peer;
 	bool can_inline;
+	bool is_soft;
 	struct smc_registration registration;
 	struct mutex verbs_lock;
 
