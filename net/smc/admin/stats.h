@@ -39,6 +39,7 @@ enum smc_rdma_counter {
 	SMC_RDMA_WRITES,
 	SMC_RDMA_WRITE_BYTES,
 	SMC_RDMA_SENDS,
+	SMC_RDMA_LOSSY_PUBLISHES,	/* publishes on a link that loses packets */
 	SMC_RDMA_RECVS,
 	SMC_RDMA_REGISTRATIONS,		/* memory regions registered */
 	SMC_RDMA_GROUPS_CREATED,

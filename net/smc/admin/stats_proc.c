@@ -23,6 +23,7 @@ static const char *const rdma_names[SMC_N_RDMA_COUNTERS] = {
 	[SMC_RDMA_WRITES]		= "rdma_writes",
 	[SMC_RDMA_WRITE_BYTES]		= "rdma_write_bytes",
 	[SMC_RDMA_SENDS]		= "rdma_sends",
+	[SMC_RDMA_LOSSY_PUBLISHES]	= "rdma_lossy_publishes",
 	[SMC_RDMA_RECVS]		= "rdma_recvs",
 	[SMC_RDMA_REGISTRATIONS]	= "rdma_registrations",
 	[SMC_RDMA_GROUPS_CREATED]	= "rdma_groups_created",

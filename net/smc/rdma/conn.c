@@ -113,6 +113,23 @@ static u32 smc_rdma_bulk_bytes(const struct smc_stream *st, u64 end)
 	return end - st->tx.delivered > SMC_SMALL_BYTES ? end - st->tx.sent : 0;
 }
 
+/*
+ * Return: the most bytes of the next publish. On a lossy link it is one packet. Once soft-RoCE
+ * repeats packets because the peer missed one, it ignores that the peer misses another until a
+ * message is acknowledged, and waits for its time-out.
+ */
+static u32 smc_rdma_most(const struct smc_link *link)
+{
+	if (unlikely(smc_link_is_lossy(link)))
+		return ib_mtu_enum_to_int(link->mtu);
+	return smc_link_is_shared(link) ? SMC_SHARED_BYTES : U32_MAX;
+}
+
+void smc_rdma_conn_limit(struct smc_rdma_conn *conn)
+{
+	WRITE_ONCE(conn->stream.tx.most, smc_rdma_most(conn->group->link));
+}
+
 static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
@@ -129,7 +146,7 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 		return PTR_ERR(slot);
 	is_unsignaled = slot->is_unsignaled;
 	conn->answered = st->rx.received;
-	st->tx.most = smc_link_is_shared(conn->link) ? SMC_SHARED_BYTES : U32_MAX;
+	smc_rdma_conn_limit(conn);
 
 	smc_writes_make(&w, conn, st->tx.sent, end);
 	slot->end = end;
@@ -141,6 +158,8 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 		return rc;
 	smc_stat_rdma(st->sn, SMC_RDMA_WRITES, w.n);
 	smc_stat_rdma(st->sn, SMC_RDMA_WRITE_BYTES, end - st->tx.sent);
+	if (unlikely(smc_link_is_lossy(conn->group->link)))
+		smc_stat_rdma(st->sn, SMC_RDMA_LOSSY_PUBLISHES, 1);
 	return is_unsignaled ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
 }
 

@@ -116,6 +116,14 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
 void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
 
 /**
+ * smc_rdma_conn_limit() - set the most bytes of the next publish to what the link now bears
+ * @conn: connection
+ *
+ * Context: any.
+ */
+void smc_rdma_conn_limit(struct smc_rdma_conn *conn);
+
+/**
  * smc_rdma_conn_get() - find a connection by its alert token
  * @group: group of the link
  * @token: alert token of this end

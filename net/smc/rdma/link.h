@@ -117,6 +117,7 @@ struct smc_link_bulk {
 	u32 least;		/* the limit does not fall below this */
 	u64 alone;		/* ns that few bulk bytes take with no others; 0: unknown */
 	u64 shrunk_at;		/* time in ns when the limit last shrank */
+	unsigned int lossy;	/* this many messages in time show that no more packets are lost */
 };
 
 /**

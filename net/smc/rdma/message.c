@@ -24,6 +24,12 @@
 #define SMC_BULK_DELAY_NS		(100 * NSEC_PER_USEC)
 /* A message that took longer was not alone on the network, or was repeated. */
 #define SMC_BULK_ALONE_MAX_NS		(10 * NSEC_PER_MSEC)
+/* The time after which a queue pair repeats what is not acknowledged. */
+#define SMC_BULK_REPEATED_NS		(4096ULL << SMC_QP_ACK_TIMEOUT)
+/* Bulk bytes under way on a lossy link: soft-RoCE repeats all that follow a lost packet. */
+#define SMC_BULK_LOSSY_LIMIT		SZ_16K
+/* A link is lossy until this many messages in succession have completed without a time-out. */
+#define SMC_BULK_LOSSY_MESSAGES		256
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
 static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc);
@@ -272,6 +278,8 @@ static int smc_link_free_conn_slots(const struct smc_link *link)
 /* A connection that has the link for itself delays no others. Under link->lock. */
 static bool smc_link_has_bulk_room(const struct smc_link *link, const struct smc_rdma_conn *conn)
 {
+	if (smc_link_is_lossy(link))
+		return link->bulk.bytes < SMC_BULK_LOSSY_LIMIT;
 	return link->bulk.bytes < link->bulk.limit ||
 	       (link->bulk.sole == conn && !smc_link_is_shared(link));
 }
@@ -329,6 +337,22 @@ static void smc_link_begin_bulk(struct smc_link *link, struct smc_send_slot *slo
 }
 
 /*
+ * Note whether a message with bulk bytes was repeated after a time-out, as packets were lost. It
+ * took the time-out, and the time that up to 128 KiB take. Only soft-RoCE needs to know, see
+ * smc_rdma_most(). Under link->lock.
+ */
+static void smc_link_note_loss(struct smc_link *link, u64 took)
+{
+	struct smc_link_bulk *bulk = &link->bulk;
+
+	if (took >= SMC_BULK_REPEATED_NS + min(4 * bulk->alone, SMC_BULK_REPEATED_NS) &&
+	    link->is_soft)
+		WRITE_ONCE(bulk->lossy, SMC_BULK_LOSSY_MESSAGES);
+	else if (bulk->lossy)
+		WRITE_ONCE(bulk->lossy, bulk->lossy - 1);
+}
+
+/*
  * Count the bulk bytes of a message that has completed as no longer under way, and adapt the limit.
  * The limit grows only while connections wait for room: nothing else shows that it is too low.
  * Under link->lock.
@@ -342,6 +366,7 @@ static void smc_link_end_bulk(struct smc_link *link, const struct smc_send_slot 
 		return;
 	bulk->bytes -= slot->bulk_bytes;
 	took = ktime_get_ns() - slot->posted;
+	smc_link_note_loss(link, took);
 	/* @alone falls at once and rises slowly: the queue pair may have repeated this message. */
 	if (slot->is_bulk_alone)
 		bulk->alone = bulk->alone ? min(took, bulk->alone + bulk->alone / 8) : took;
@@ -473,6 +498,8 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	if (conn) {
 		/* A failed message may not have arrived; its connection ends with the link. */
+		if (unlikely(smc_link_is_lossy(link)))
+			smc_rdma_conn_limit(conn);
 		if (wc->status == IB_WC_SUCCESS)
 			smc_stream_on_tx_done(&conn->stream, end);
 		smc_stream_put(&conn->stream);

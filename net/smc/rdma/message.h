@@ -70,6 +70,12 @@ static inline bool smc_link_is_shared(const struct smc_link *link)
 	return time_before(jiffies, READ_ONCE(link->shared_at) + HZ / 10);
 }
 
+/* Whether a link over soft-RoCE has lately lost packets. */
+static inline bool smc_link_is_lossy(const struct smc_link *link)
+{
+	return READ_ONCE(link->bulk.lossy);
+}
+
 /**
  * smc_send_message() - get the buffer for a slot's message
  * @slot: slot

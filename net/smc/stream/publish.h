@@ -86,7 +86,9 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
  */
 static inline u64 smc_publish_piece(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
-	return end - tx->sent > tx->most && !(peer & SMC_CONN_GONE) ? tx->sent + tx->most : end;
+	u32 most = READ_ONCE(tx->most);
+
+	return end - tx->sent > most && !(peer & SMC_CONN_GONE) ? tx->sent + most : end;
 }
 
 /* Whether no bytes follow a publish up to @end: none are left, or either end discards them. */

@@ -35,7 +35,7 @@ struct smc_stream_tx {
 	u32 peer_size;		/* bytes in the peer's element */
 	u64 written;		/* end of the bytes that the application wrote */
 	u64 sent;		/* end of the published bytes */
-	u32 most;		/* most bytes of the next publish, a limit that the path sets */
+	u32 most;		/* limit of the next publish; the path sets it at any time */
 	u64 due;		/* end of the bytes to publish as soon as the path has room */
 	u64 delivered;		/* end of the bytes that the path delivered, see enum smc_publish */
 	u64 acked;		/* end of the bytes that the peer has consumed */
