@@ -77,7 +77,7 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *conn,
 			    u64 pos, u64 end)
 {
-	u32 most = conn->group->link->is_soft ? SMC_SOFT_WRITE_BYTES : U32_MAX;
+	u32 most = conn->link->is_soft ? SMC_SOFT_WRITE_BYTES : U32_MAX;
 	u32 size = conn->stream.tx.size;
 	u32 len;
 
@@ -127,7 +127,7 @@ static u32 smc_rdma_most(const struct smc_link *link)
 
 void smc_rdma_conn_limit(struct smc_rdma_conn *conn)
 {
-	WRITE_ONCE(conn->stream.tx.most, smc_rdma_most(conn->group->link));
+	WRITE_ONCE(conn->stream.tx.most, smc_rdma_most(conn->link));
 }
 
 static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
@@ -158,7 +158,7 @@ static int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 		return rc;
 	smc_stat_rdma(st->sn, SMC_RDMA_WRITES, w.n);
 	smc_stat_rdma(st->sn, SMC_RDMA_WRITE_BYTES, end - st->tx.sent);
-	if (unlikely(smc_link_is_lossy(conn->group->link)))
+	if (unlikely(smc_link_is_lossy(conn->link)))
 		smc_stat_rdma(st->sn, SMC_RDMA_LOSSY_PUBLISHES, 1);
 	return is_unsignaled ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
 }

@@ -9,8 +9,11 @@
 #include "llc.h"
 #include "workqueue.h"
 
-/* A link is lost if nothing is received within two seconds after each of this many TEST LINKs. */
-#define SMC_LINK_TESTS		3
+/*
+ * A link is lost if nothing is received within two seconds after each of this many TEST LINKs. So
+ * connections of a silent link outlive ten seconds without any packet, as those of a busy link do.
+ */
+#define SMC_LINK_TESTS		6
 #define SMC_LINK_TEST_WAIT	(2 * HZ)
 
 /*
