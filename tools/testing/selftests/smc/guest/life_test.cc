@@ -148,6 +148,38 @@ private:
 	Agent &peer;
 };
 
+/*
+ * A network that can lose a part of what both guests send, packets of RoCE and of TCP. Create and
+ * destroy it while nothing is sent: a device whose queue is replaced refuses packets, and soft-RoCE
+ * takes that for the failure of a queue pair.
+ */
+class Lossy
+{
+public:
+	explicit Lossy(Agent &peer) : peer(peer)
+	{
+		at_both("add dev eth0 root netem");
+	}
+	~Lossy()
+	{
+		run_command("tc qdisc del dev eth0 root");
+		peer.run_command("tc qdisc del dev eth0 root");
+	}
+	void lose(int percent)
+	{
+		at_both("change dev eth0 root netem loss " + std::to_string(percent) + "%");
+	}
+
+private:
+	void at_both(const std::string &change)
+	{
+		must_run("tc qdisc " + change);
+		peer.must_run("tc qdisc " + change);
+	}
+
+	Agent &peer;
+};
+
 } // namespace
 
 class Life : public testing::Test
@@ -601,6 +633,83 @@ TEST_F(Life, PeerVanishesWhileIdle)
 		EXPECT_EQ(ending(one.here), ETIMEDOUT);
 		one.there.await(POLLHUP | POLLERR, 120);
 	}
+}
+
+/* A link outlives more lost tests than fit into a short outage of the network. */
+TEST_F(Life, SilentLinkOutlivesAnOutage)
+{
+	NEEDS_ANOTHER_HOST("SMC-D has no link to lose");
+
+	SysctlScope often("net.smc.smcr_testlink_time", "1");
+
+	must_run(reload);
+	set_sysctl("net.smc.smcr_testlink_time", "1");
+
+	Connection one = make_connection(peer, Flavor());
+
+	check_data(one, 1000, true);
+	{
+		Silence silence(peer);
+		int64_t before = Counters::now()["rdma_sends"];
+
+		/* The first of them may answer a test of the peer. */
+		wait_until("four tests stay unanswered",
+			   [&] { return Counters::now()["rdma_sends"] >= before + 5; });
+	}
+	check_data(one, 1000, true);
+}
+
+/* As long as packets get lost, publishes are small, so that soft-RoCE repeats little. */
+TEST_F(Life, LossyLinkCarriesAllBytes)
+{
+	NEEDS_ANOTHER_HOST("no packet carries the bytes");
+	if (run_command("modprobe sch_netem").status ||
+	    peer.run_command("modprobe sch_netem").status)
+		GTEST_SKIP() << "a kernel has no netem";
+
+	Lossy network(peer);
+	Connection one = make_connection(peer, Flavor());
+	auto small = [] {
+		return Counters::now()["rdma_lossy_publishes"];
+	};
+	int64_t before = small();
+
+	check_data(one, 1000, true);
+	network.lose(5);
+	wait_until("the loss is noticed", [&] {
+		check_data(one, 100000, true);
+		return small() > before;
+	});
+	check_data(one, 300000, true);
+	network.lose(0);
+	wait_until("publishes are large again", [&] {
+		int64_t until_now = small();
+
+		check_data(one, 100000, true);
+		return small() == until_now;
+	});
+}
+
+/* soft-RoCE must not have to acknowledge a write before its end, or it may fail to repeat it. */
+TEST_F(Life, WritesAreShort)
+{
+	NEEDS_ANOTHER_HOST("SMC-D does not write by RDMA");
+
+	constexpr int most = 64 * KiB;
+	SysctlScope here("net.smc.wmem", std::to_string(512 * KiB));
+	RemoteSysctlScope there(peer, "net.smc.rmem", std::to_string(512 * KiB));
+	Connection one = make_connection(peer, Flavor());
+
+	check_data(one, 1000, true);
+
+	Counters before = Counters::now();
+	std::string bytes(200 * KiB, 'x');
+
+	ASSERT_EQ(send(one.here, bytes.data(), bytes.size(), MSG_MORE), ssize_t(bytes.size()));
+	ASSERT_EQ(send(one.here, "x", 1, 0), 1);
+	wait_until("all is written",
+		   [&] { return (Counters::now() - before)["rdma_write_bytes"] > 200 * KiB; });
+	EXPECT_GE((Counters::now() - before)["rdma_writes"] * most, 200 * KiB);
 }
 
 /* The peer comes back without the link groups that this end still has. */
