@@ -232,7 +232,6 @@ int smc_ism_group_alloc_element(struct smc_ism_group *group, u8 size_class,
 		.memcg	    = memcg,
 		.kind	    = SMC_PATH_D,
 		.is_rx	    = true,
-		.most_bytes = SMC_BUFFER_BYTES,
 		.size_class = size_class,
 		.type	    = SMC_BUF_MIXED,
 	};

@@ -372,6 +372,11 @@ int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
 	return rc;
 }
 
+static bool smc_buffer_is_like(const struct smc_buffer *buffer, const struct smc_buffer_attr *attr)
+{
+	return buffer->attr.size_class == attr->size_class && buffer->attr.memcg == attr->memcg;
+}
+
 static bool smc_buffer_pool_reuse(struct smc_buffer_pool *pool, const struct smc_buffer_attr *attr,
 				  struct smc_element *el)
 {
@@ -379,11 +384,23 @@ static bool smc_buffer_pool_reuse(struct smc_buffer_pool *pool, const struct smc
 
 	lockdep_assert_held(&pool->lock);
 	list_for_each_entry(buffer, &pool->list, list)
-		if (buffer->attr.size_class == attr->size_class &&
-		    buffer->attr.memcg == attr->memcg &&
-		    smc_buffer_take(buffer, el))
+		if (smc_buffer_is_like(buffer, attr) && smc_buffer_take(buffer, el))
 			return true;
 	return false;
+}
+
+/* Return: the most bytes for the next buffer of @attr: as many as the pool has of its kind. */
+static u32 smc_buffer_pool_next_bytes(const struct smc_buffer_pool *pool,
+				      const struct smc_buffer_attr *attr)
+{
+	const struct smc_buffer *buffer;
+	size_t bytes = 0;
+
+	lockdep_assert_held(&pool->lock);
+	list_for_each_entry(buffer, &pool->list, list)
+		if (smc_buffer_is_like(buffer, attr))
+			bytes += smc_buffer_bytes(buffer);
+	return min_t(size_t, bytes, SMC_BUFFER_BYTES);
 }
 
 static bool smc_buffer_pool_is_making(const struct smc_buffer_pool *pool,
@@ -399,34 +416,41 @@ static bool smc_buffer_pool_is_making(const struct smc_buffer_pool *pool,
 }
 
 /*
- * Take a free element, or enter @maker in the list of threads that allocate a buffer. @maker is
- * NULL if the caller would not allocate one.
+ * Take a free element, or enter @maker in the list of threads that allocate a buffer, and set the
+ * size of that. @maker is NULL if the caller would not allocate one.
  * Return: 0 with an element; -EAGAIN if the caller has to allocate a buffer;
  * -EBUSY while another thread of its control group allocates one; or -ENOLINK.
  */
-static int smc_buffer_pool_try(struct smc_buffer_pool *pool, const struct smc_buffer_attr *attr,
+static int smc_buffer_pool_try(struct smc_buffer_pool *pool, struct smc_buffer_attr *attr,
 			       struct smc_buffer_maker *maker, struct smc_element *el)
 {
 	int rc = -EAGAIN;
 
 	spin_lock_bh(&pool->lock);
-	if (pool->closed)
+	if (pool->closed) {
 		rc = -ENOLINK;
-	else if (smc_buffer_pool_reuse(pool, attr, el))
+	} else if (smc_buffer_pool_reuse(pool, attr, el)) {
 		rc = 0;
-	else if (maker && smc_buffer_pool_is_making(pool, attr))
+	} else if (maker && smc_buffer_pool_is_making(pool, attr)) {
 		rc = -EBUSY;
-	else if (maker)
+	} else if (maker) {
+		attr->most_bytes = smc_buffer_pool_next_bytes(pool, attr);
 		list_add(&maker->list, &pool->makers);
+	}
 	spin_unlock_bh(&pool->lock);
 	return rc;
 }
 
-/* Take a free element of a smaller class, because memory is short for the class of @attr. */
+/*
+ * Take a free element of a smaller class, because memory is short for the class of @attr. If there
+ * is none, set the size of a buffer of the smallest class: no more than half of the element that
+ * there was no memory for.
+ */
 static bool smc_buffer_pool_alloc_smaller(struct smc_buffer_pool *pool,
 					  struct smc_buffer_attr *attr,
 					  struct smc_element *el)
 {
+	const u32 half = smc_size_class_bytes(attr->size_class) / 2;
 	bool taken;
 
 	spin_lock_bh(&pool->lock);
@@ -434,14 +458,16 @@ static bool smc_buffer_pool_alloc_smaller(struct smc_buffer_pool *pool,
 		attr->size_class--;
 		taken = smc_buffer_pool_reuse(pool, attr, el);
 	} while (!taken && attr->size_class);
+	if (!taken)
+		attr->most_bytes = min(half, smc_buffer_pool_next_bytes(pool, attr));
 	spin_unlock_bh(&pool->lock);
 	return taken;
 }
 
 /*
  * Add a buffer. If there is no memory for even one element of the class, take a
- * free element of a smaller class, or else add a smaller buffer of the smallest
- * class. The classes between are not tried, because each attempt that fails may
+ * free element of a smaller class, or else add a buffer of the smallest class.
+ * The classes between are not tried, because each attempt that fails may
  * have reclaimed memory for nothing.
  * Return: 0 with an element of a new buffer, 1 with an element that was free, or an error.
  */
@@ -454,10 +480,8 @@ static int smc_buffer_pool_make(struct smc_buffer_pool *pool, struct smc_buffer_
 	if (rc != -ENOMEM || !attr->size_class)
 		return rc;
 	smc_stat_buffer_downgraded(smc_net(attr->net), attr->kind, attr->is_rx);
-	attr->most_bytes = smc_size_class_bytes(attr->size_class) / 2;
 	if (smc_buffer_pool_alloc_smaller(pool, attr, el))
 		return 1;
-	attr->size_class = 0;
 	return add(attr, arg, el);
 }
 

@@ -9,6 +9,10 @@
  * allow. A buffer counts from before its memory is allocated: for the namespace
  * until the path drops the buffer, and for the host until the memory is freed.
  * Beyond a limit an allocation fails with -ENOMEM.
+ *
+ * The buffers of a pool grow. Whoever makes a first connection may be a stranger, so the first
+ * buffer of a size class and control group has one element. Each further buffer has as many as the
+ * pool has for both already, up to SMC_BUFFER_BYTES: many connections take few registrations.
  */
 #ifndef SMC_MEMORY_BUFFER_H
 #define SMC_MEMORY_BUFFER_H
@@ -45,7 +49,8 @@ struct net;
  * @memcg: control group that the buffer is charged to, or NULL
  * @kind: path that the buffer belongs to
  * @is_rx: the peer writes into the buffer
- * @most_bytes: limit for the buffer's size; the buffer has at least one element nevertheless
+ * @most_bytes: limit for the buffer's size, which smc_buffer_pool_alloc() sets; the buffer has at
+ *	least one element nevertheless
  * @size_class: size class of the elements
  * @type: kind of memory
  */
@@ -187,9 +192,9 @@ typedef int (*smc_buffer_add_t)(const struct smc_buffer_attr *attr, void *arg,
 /**
  * smc_buffer_pool_alloc() - take an element; add a buffer if none is free
  * @pool: pool
- * @attr: attributes of the buffer to add. If memory is short, they change: a
- *	free element of a smaller class is taken, or a buffer of the smallest
- *	class is added
+ * @attr: attributes of the buffer to add, without its size. If memory is short, they
+ *	change: a free element of a smaller class is taken, or a buffer of the
+ *	smallest class is added
  * @add: function that adds a buffer; NULL if that would take too long
  * @arg: argument for @add
  * @el: filled on success

@@ -444,7 +444,6 @@ int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, 
 		.memcg	    = memcg,
 		.kind	    = SMC_PATH_R,
 		.is_rx	    = use == SMC_BUFFER_RMB,
-		.most_bytes = SMC_BUFFER_BYTES,
 		.size_class = size_class,
 		.type	    = READ_ONCE(smc_net(group->lgr.net)->sysctl.smcr_buf_type),
 	};

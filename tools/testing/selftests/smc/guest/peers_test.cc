@@ -344,6 +344,25 @@ protected:
 		expect_bytes(message, 4, theirs.substr(32, 6) + theirs.substr(16, 16));
 		expect_bytes(message, 26, theirs.substr(38, 3));
 	}
+	/*
+	 * The module's later connection has another RMB, which the peer knows before a CLC message
+	 * names it: its key and address.
+	 */
+	std::string confirm_rmb()
+	{
+		std::string request = hear_llc(6, 0), rmb = request.substr(5, 12);
+
+		expect_bytes(request, 4, hex("00") + rmb + zeros(27));
+		request[3] = char(0x80);
+		EXPECT_TRUE(qp->say(request));
+		return rmb;
+	}
+	/* The module's CLC message names the RMB that it has told of. */
+	void expect_rmb(const std::string &rmb)
+	{
+		expect_bytes(theirs, 41, rmb.substr(0, 4));
+		expect_bytes(theirs, 52, rmb.substr(4, 8));
+	}
 	/* With the server at the agent. @index: index of the peer's element */
 	RemoteSocket contact_as_client(bool first_contact, uint8_t index)
 	{
@@ -354,9 +373,14 @@ protected:
 
 		tcp = offering_connection(address_of(1, AF_INET, listener->port()));
 		send_bytes(tcp, proposal());
+
+		std::string rmb = first_contact ? "" : confirm_rmb();
+
 		take_agreement(receive_message(tcp), accept_type, first_contact);
 		if (first_contact)
 			connect_queue_pair();
+		else
+			expect_rmb(rmb);
 		send_bytes(tcp, agreement(confirm_type, first_contact, index));
 		if (first_contact) {
 			expect_confirm_link(0);
@@ -397,11 +421,16 @@ protected:
 		tcp = std::move(lured.rogue);
 		check_proposal(receive_message(tcp));
 		send_bytes(tcp, agreement(accept_type, first_contact, index));
+
+		std::string rmb = first_contact ? "" : confirm_rmb();
+
 		take_agreement(receive_message(tcp), confirm_type, first_contact);
 		if (first_contact) {
 			connect_queue_pair();
 			EXPECT_TRUE(qp->say(confirm_link(0)));
 			expect_confirm_link(0x80);
+		} else {
+			expect_rmb(rmb);
 		}
 		if (first_contact && dialect().offers_link)
 			offer_link();

@@ -733,6 +733,7 @@ protected:
 
 		receive_proposal(lured.rogue);
 		send_bytes(lured.rogue, encode(accept));
+		confirm_rkeys(link, lured.rogue);
 		return lured;
 	}
 	template <class... At>
@@ -901,6 +902,12 @@ protected:
 	void begin_with_element_in_use()
 	{
 		begin(1);
+
+		std::string message = link.hear_type(0x20 | SMC_LLC_CONFIRM_RKEY);
+
+		ASSERT_FALSE(message.empty());
+		message[3] = char(SMC_LLC_REPLY);
+		ASSERT_TRUE(link.say(message));
 		wait_until("the client waits", [&] { return connections_at(agent) == 2; });
 	}
 
@@ -998,18 +1005,13 @@ TEST_F(Rogue, ConfirmRkeyIsAnswered)
 TEST(RogueSilent, ConfirmRkeyIsNotAnswered)
 {
 	Agent agent;
-	/* A buffer has two elements. */
-	RemoteSysctlScope rmem(agent, "net.smc.rmem", "524288");
 	RemoteSocket listener = agent.listen(Flavor());
 	Address to = address_of(1, AF_INET, listener.port());
 	RogueLink link(to);
-	Fd first = link.take_tcp();
+	/* The first buffer has one element. */
+	Fd second = propose(to, good_proposal());
 
-	link.connect_again(to, [](smc_clc_r &r) { r.rmbe_index = 2; });
-
-	Fd third = propose(to, good_proposal());
-
-	EXPECT_EQ(diagnosis_of(receive_message(third)), SMC_DIAG_INTERNAL_REGISTER);
+	EXPECT_EQ(diagnosis_of(receive_message(second)), SMC_DIAG_INTERNAL_REGISTER);
 }
 
 /*

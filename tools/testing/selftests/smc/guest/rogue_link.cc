@@ -3,10 +3,27 @@
 
 #include <algorithm>
 #include <cstring>
+#include <poll.h>
 #include <stdexcept>
 
 namespace guest
 {
+
+void confirm_rkeys(RogueQueuePair &link, int tcp)
+{
+	pollfd answer = {tcp, POLLIN, 0};
+
+	wait_until("the other end answers", [&] {
+		std::string message = link.hear(0);
+
+		if (!message.empty() && uint8_t(message[0]) == (0x20 | SMC_LLC_CONFIRM_RKEY) &&
+		    !(message[3] & SMC_LLC_REPLY)) {
+			message[3] |= SMC_LLC_REPLY;
+			link.say(message);
+		}
+		return poll(&answer, 1, 0) > 0;
+	});
+}
 
 static std::string own_gid()
 {
@@ -61,6 +78,7 @@ void RogueLink::confirm_link()
 void RogueLink::connect_again(const Address &server, const std::function<void(smc_clc_r &)> &change)
 {
 	tcp = propose(server, good_proposal());
+	confirm_rkeys(*this, tcp);
 	accept = receive_agreement(tcp, SMC_CLC_ACCEPT);
 	if (accept.first_contact)
 		throw std::runtime_error("the server does not know the link any more");

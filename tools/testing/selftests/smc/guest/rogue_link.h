@@ -17,6 +17,12 @@
 namespace guest
 {
 
+/*
+ * Confirms the RMBs that the other end tells of over @link, until its next CLC message is at @tcp:
+ * it may need another RMB first.
+ */
+void confirm_rkeys(RogueQueuePair &link, int tcp);
+
 class RogueLink : public RogueQueuePair
 {
 public:
@@ -31,7 +37,8 @@ public:
 
 	/*
 	 * Another connection by the same link, which the server must know again. Its CONFIRM names
-	 * the same element, unless @change changes that.
+	 * the same element, unless @change changes that. If the server needs another RMB, the
+	 * rogue confirms that.
 	 */
 	void connect_again(
 	    const Address &server, const std::function<void(smc_clc_r &)> &change = [](auto &) {});
