@@ -192,6 +192,9 @@ enum smc_publish {
  * @describe: fill @info, which is zeroed, with the path's description. Called with
  *	st->lock held and softirqs disabled; must not sleep. Returns false if the path is
  *	lost; then the content of @info does not count.
+ * @orphan: count the memory of the stream's elements as that of an orphan, until they are returned.
+ *	Called at most once, in process context without a lock, when the application has closed and
+ *	the peer has not.
  * @over: release what the path holds for a stream, once neither the peer writes to the stream nor
  *	this end publishes any more. No thread begins a copy into the stream's tx.ring any more.
  *	Unless the application has closed the socket, a copy may still be under way, in an RCU
@@ -202,6 +205,7 @@ struct smc_path_ops {
 	enum smc_path_kind kind;
 	int (*publish)(struct smc_stream *st, u64 end, struct smc_cdc *cdc);
 	bool (*describe)(struct smc_stream *st, struct smc_path_info *info);
+	void (*orphan)(struct smc_stream *st);
 	void (*over)(struct smc_stream *st);
 	void (*free)(struct smc_stream *st);
 };

@@ -11,6 +11,9 @@
  */
 static struct smc_stats __percpu *smc_stats_none;
 
+atomic_long_t smc_orphan_pages = ATOMIC_LONG_INIT(0);
+atomic_long_t smc_quarantined_pages = ATOMIC_LONG_INIT(0);
+
 int smc_stats_init(void)
 {
 	smc_stats_none = alloc_percpu(struct smc_stats);

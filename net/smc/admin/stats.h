@@ -11,6 +11,7 @@
 #ifndef SMC_ADMIN_STATS_H
 #define SMC_ADMIN_STATS_H
 
+#include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
@@ -213,6 +214,16 @@ static inline void smc_stat_ism(const struct smc_net *sn, enum smc_ism_counter w
 {
 	smc_stat_add(sn, ism[which], n);
 }
+
+/*
+ * Pages of the host's memory that connections keep which are closed here, or over, and whose peers
+ * may still write. An element keeps its whole buffer, so buffers count whole, and each of them in
+ * one of the two sums at the most: in @smc_quarantined_pages if it has a quarantined element, and
+ * its link group is not dead; else in @smc_orphan_pages if an orphan has an element of it.
+ * memory/buffer.c keeps the rule.
+ */
+extern atomic_long_t smc_orphan_pages;
+extern atomic_long_t smc_quarantined_pages;
 
 /* Adds @n to a counter. @n is 1, or -1 when an orphan is no longer one. */
 static inline void smc_stat_orphan(const struct smc_net *sn, enum smc_orphan_counter which, s64 n)

@@ -69,6 +69,13 @@ static void show_failures(struct seq_file *seq, struct smc_fallbacks *fallbacks,
 	seq_printf(seq, "handshake_errors %llu\n", n);
 }
 
+/* Shows what the limits of the host for orphans are compared with. Only the host sees that. */
+static void show_host(struct seq_file *seq)
+{
+	seq_printf(seq, "orphan_pages %ld\n", atomic_long_read(&smc_orphan_pages));
+	seq_printf(seq, "quarantined_pages %ld\n", atomic_long_read(&smc_quarantined_pages));
+}
+
 static int smc_stat_show(struct seq_file *seq, void *unused)
 {
 	struct smc_stats *sum = kmalloc(sizeof(*sum), GFP_KERNEL);
@@ -84,6 +91,8 @@ static int smc_stat_show(struct seq_file *seq, void *unused)
 	/* The sum over the CPUs may briefly be negative. */
 	sum->orphan[SMC_ORPHANS] = max_t(s64, sum->orphan[SMC_ORPHANS], 0);
 	show(seq, orphan_names, sum->orphan, SMC_N_ORPHAN_COUNTERS);
+	if (net_eq(net, &init_net))
+		show_host(seq);
 	kfree(sum);
 	return 0;
 }

@@ -132,6 +132,12 @@ static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
 	return !smc_stream_is_down(st) || smc_stream_has_parted(st);
 }
 
+/* The peer's element is the peer's memory, and does not count. */
+static void smc_ism_orphan(struct smc_stream *st)
+{
+	smc_element_orphan(&smc_ism_conn_of(st)->dmbe->el);
+}
+
 static void smc_ism_over(struct smc_stream *st)
 {
 	struct smc_ism_conn *conn = smc_ism_conn_of(st);
@@ -179,6 +185,7 @@ static const struct smc_path_ops smc_ism_path_ops = {
 	.kind	  = SMC_PATH_D,
 	.publish  = smc_ism_publish,
 	.describe = smc_ism_describe,
+	.orphan	  = smc_ism_orphan,
 	.over	  = smc_ism_over,
 	.free	  = smc_ism_free,
 };

@@ -127,7 +127,6 @@ static void smc_loopback_map(struct smc_ism_conn *conn, struct smc_ism_conn *pee
 	conn->peer_index = peer->index;
 	tx->ring = smc_dmbe_ring(peer->dmbe);
 	tx->size = smc_dmbe_ring_bytes(peer->dmbe);
-	tx->mem_bytes = tx->size;
 	tx->peer_size = tx->size;
 }
 

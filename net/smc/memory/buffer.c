@@ -92,6 +92,7 @@ static void smc_buffer_free(struct kref *ref)
 {
 	struct smc_buffer *buffer = container_of(ref, struct smc_buffer, ref);
 
+	WARN_ON_ONCE(buffer->n_orphaned);
 	if (buffer->attr.net) {
 		smc_buffer_count(buffer, -(s64)smc_buffer_bytes(buffer));
 		smc_buffer_leave_net(buffer);
@@ -300,7 +301,7 @@ unsigned long smc_buffer_pool_remove_empty(struct smc_buffer_pool *pool, struct 
 	list_for_each_entry_safe(buffer, next, &pool->list, list) {
 		if (!smc_buffer_is_empty(buffer))
 			continue;
-		pages += smc_buffer_bytes(buffer) >> PAGE_SHIFT;
+		pages += smc_buffer_pages(buffer);
 		smc_buffer_pool_remove(pool, buffer, removed);
 	}
 	spin_unlock_bh(&pool->lock);
@@ -315,7 +316,7 @@ unsigned long smc_buffer_pool_empty_pages(struct smc_buffer_pool *pool)
 	spin_lock_bh(&pool->lock);
 	list_for_each_entry(buffer, &pool->list, list)
 		if (smc_buffer_is_empty(buffer))
-			pages += smc_buffer_bytes(buffer) >> PAGE_SHIFT;
+			pages += smc_buffer_pages(buffer);
 	spin_unlock_bh(&pool->lock);
 	return pages;
 }
@@ -524,6 +525,47 @@ void smc_element_clear(struct smc_element *el)
 	el->used = 0;
 }
 
+/* Change why the buffer is kept, and with that the host's sum. */
+static void smc_buffer_keep(struct smc_buffer *buffer, unsigned int n_orphaned, bool is_quarantined)
+{
+	const bool was_counted = buffer->n_orphaned && !buffer->is_quarantined;
+	const bool is_counted = n_orphaned && !is_quarantined;
+	const long pages = smc_buffer_pages(buffer);
+
+	lockdep_assert_held(&buffer->lock);
+	buffer->n_orphaned = n_orphaned;
+	buffer->is_quarantined = is_quarantined;
+	if (is_counted != was_counted)
+		atomic_long_add(is_counted ? pages : -pages, &smc_orphan_pages);
+}
+
+void smc_element_orphan(struct smc_element *el)
+{
+	struct smc_buffer *buffer = el->buffer;
+
+	if (!buffer)
+		return;
+	spin_lock_bh(&buffer->lock);
+	if (!WARN_ON_ONCE(el->is_orphaned)) {
+		el->is_orphaned = true;
+		smc_buffer_keep(buffer, buffer->n_orphaned + 1, buffer->is_quarantined);
+	}
+	spin_unlock_bh(&buffer->lock);
+}
+
+long smc_element_quarantine(struct smc_element *el)
+{
+	struct smc_buffer *buffer = el->buffer;
+	bool is_first;
+
+	spin_lock_bh(&buffer->lock);
+	is_first = !buffer->is_quarantined;
+	el->is_quarantined = true;
+	smc_buffer_keep(buffer, buffer->n_orphaned, true);
+	spin_unlock_bh(&buffer->lock);
+	return is_first ? smc_buffer_pages(buffer) : 0;
+}
+
 void smc_element_free(struct smc_element *el)
 {
 	struct smc_buffer *buffer = el->buffer;
@@ -531,6 +573,8 @@ void smc_element_free(struct smc_element *el)
 	if (!buffer)
 		return;
 	spin_lock_bh(&buffer->lock);
+	if (el->is_orphaned)
+		smc_buffer_keep(buffer, buffer->n_orphaned - 1, buffer->is_quarantined);
 	buffer->used[el->index] = el->used;
 	if (!el->is_quarantined)
 		__clear_bit(el->index, buffer->taken);

@@ -71,6 +71,8 @@ struct smc_buffer_attr {
  * @attr: attributes of the buffer; the control group is referenced
  * @n: number of elements
  * @taken: one bit per element that is in use or quarantined; protected by @lock
+ * @n_orphaned: number of elements in use that count as orphans' (smc_element_orphan()); under @lock
+ * @is_quarantined: an element is quarantined, and stays so until the buffer is freed; under @lock
  * @is_idle: no element has been in use since the last smc_buffer_pool_remove_idle();
  *	under the pool's lock
  * @used: bytes that the last user left in each free element, see struct smc_element
@@ -78,6 +80,9 @@ struct smc_buffer_attr {
  * @mem: kernel address of the memory
  * @is_virtual: allocated by vmalloc() instead of in one piece of physical memory
  * @release: frees the structure around the buffer when its memory is gone
+ *
+ * The pages of a buffer are part of smc_orphan_pages exactly while @n_orphaned is not 0 and
+ * @is_quarantined is false. With @is_quarantined they count in the buffer's link group.
  */
 struct smc_buffer {
 	struct list_head list;
@@ -85,6 +90,8 @@ struct smc_buffer {
 	struct smc_buffer_attr attr;
 	unsigned int n;
 	DECLARE_BITMAP(taken, SMC_BUFFER_MAX_ELEMENTS);
+	unsigned int n_orphaned;
+	bool is_quarantined;
 	bool is_idle;
 	u32 used[SMC_BUFFER_MAX_ELEMENTS];
 	spinlock_t lock;
@@ -134,7 +141,8 @@ struct smc_buffer_pool {
 struct smc_element {
 	struct smc_buffer *buffer;
 	unsigned int index;	/* from 0 */
-	bool is_quarantined;		/* the peer may still write to it, so it is not reused */
+	bool is_orphaned;	/* counts in the buffer's @n_orphaned; under its lock */
+	bool is_quarantined;	/* the peer may still write to it, so it is not reused; likewise */
 	u32 used;		/* bytes in use from its start; the rest is zero */
 };
 
@@ -281,6 +289,27 @@ void smc_buffer_pool_close(struct smc_buffer_pool *pool, struct list_head *remov
 void smc_element_clear(struct smc_element *el);
 
 /**
+ * smc_element_orphan() - count an element as an orphan's until it is returned
+ * @el: element, if one was taken
+ *
+ * The whole buffer counts in smc_orphan_pages from its first such element until the last one is
+ * returned.
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_element_orphan(struct smc_element *el);
+
+/**
+ * smc_element_quarantine() - keep an element from being used again once it is returned
+ * @el: element taken
+ *
+ * Context: any but hard interrupt.
+ * Return: the pages of the buffer if this is its first quarantined element, else 0. They no longer
+ * count in smc_orphan_pages.
+ */
+long smc_element_quarantine(struct smc_element *el);
+
+/**
  * smc_element_free() - return an element to its buffer, if one was taken
  * @el: element
  *
@@ -305,6 +334,11 @@ static inline u32 smc_buffer_element_bytes(const struct smc_buffer *buffer)
 static inline size_t smc_buffer_bytes(const struct smc_buffer *buffer)
 {
 	return (size_t)buffer->n * smc_buffer_element_bytes(buffer);
+}
+
+static inline long smc_buffer_pages(const struct smc_buffer *buffer)
+{
+	return smc_buffer_bytes(buffer) >> PAGE_SHIFT;
 }
 
 static inline u8 *smc_element_mem(const struct smc_element *el)

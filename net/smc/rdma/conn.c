@@ -191,12 +191,22 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 
 void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn)
 {
-	conn->rmb.is_quarantined = true;
+	long pages = smc_element_quarantine(&conn->rmb);
+
 	/*
 	 * If the peer was never known, nothing was posted from the send buffer: it can be reused.
 	 */
-	conn->sndbuf.is_quarantined = conn->peer_known;
-	smc_rdma_group_quarantine(conn->group, smc_stream_pages(&conn->stream));
+	if (conn->peer_known)
+		pages += smc_element_quarantine(&conn->sndbuf);
+	smc_rdma_group_quarantine(conn->group, pages);
+}
+
+static void smc_rdma_orphan(struct smc_stream *st)
+{
+	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
+
+	smc_element_orphan(&conn->rmb);
+	smc_element_orphan(&conn->sndbuf);
 }
 
 static void smc_rdma_over(struct smc_stream *st)
@@ -247,6 +257,7 @@ static const struct smc_path_ops smc_rdma_path_ops = {
 	.kind	  = SMC_PATH_R,
 	.publish  = smc_rdma_publish,
 	.describe = smc_rdma_describe,
+	.orphan	  = smc_rdma_orphan,
 	.over	  = smc_rdma_over,
 	.free	  = smc_rdma_free,
 };
@@ -377,7 +388,6 @@ static void smc_rdma_conn_note_peer(struct smc_rdma_conn *conn, const struct smc
 	conn->peer_index = r->rmbe_index;
 	st->tx.peer_size = size;
 	st->tx.ring = smc_element_mem(&conn->sndbuf);
-	st->tx.mem_bytes = smc_buffer_element_bytes(conn->sndbuf.buffer);
 	/* The peer's element may be smaller than the send buffer. */
 	st->tx.size = min_t(u64, smc_buffer_element_bytes(conn->sndbuf.buffer), size);
 	/* Until the first publish shows whether others use the link. */

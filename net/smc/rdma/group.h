@@ -75,7 +75,8 @@ struct smc_rdma_peer {
  *	address, [0] from other addresses; under smc_rdma_lgrs.lock
  * @n_quarantined: number of connections that are over, but whose elements are not reused before the
  *	link ends; under smc_rdma_lgrs.lock
- * @quarantined_pages: pages of the quarantined elements
+ * @quarantined_pages: pages of the group's buffers that have a quarantined element; like
+ *	@n_quarantined part of the host's sums until the group dies
  * @links: the links, NULL where there is none. An entry changes with the buffer lock and
  *	smc_rdma_lgrs.lock held
  * @conns: connections by the index in their alert tokens; locked with softirqs off
@@ -246,7 +247,7 @@ bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
 /**
  * smc_rdma_group_quarantine() - keep a connection's elements from being reused until the link ends
  * @group: group of the connection, which is over; this retires the group
- * @pages: pages of the elements
+ * @pages: sum of the results of smc_element_quarantine() for the elements
  *
  * If the host's limits for quarantined elements are exceeded, one group ends: of the owner that has
  * the most quarantined pages, the group that has the most. The connection must still have its

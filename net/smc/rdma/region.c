@@ -14,7 +14,7 @@
 
 static int smc_region_alloc_sgt(struct smc_region *region, const struct smc_buffer *buffer)
 {
-	unsigned int pages = smc_buffer_bytes(buffer) >> PAGE_SHIFT;
+	unsigned int pages = smc_buffer_pages(buffer);
 	struct scatterlist *sg;
 	int i, rc;
 
@@ -96,7 +96,7 @@ static int smc_region_map_dma(struct smc_region *region, struct ib_device *ibdev
 static int smc_region_alloc_mr(struct smc_region *region, struct smc_link *link,
 			       const struct smc_buffer *buffer)
 {
-	unsigned int pages = smc_buffer_bytes(buffer) >> PAGE_SHIFT;
+	unsigned int pages = smc_buffer_pages(buffer);
 	struct ib_mr *mr = ib_alloc_mr(link->pd, IB_MR_TYPE_MEM_REG, pages);
 	int n;
 

@@ -19,10 +19,11 @@
  *    write, so path->over() ensures that this end's element is not reused.
  *
  * The orphans of the host are limited as TCP's are: their number by
- * net.smc.max_orphans, and their memory to an eighth of the host's. Streams whose
- * peer was given up count for as long as their elements exist. They may take
- * half of each limit. If they exceed that, the path ends a link group, along
- * with the group's other connections.
+ * net.smc.max_orphans, and their memory to an eighth of the host's. One element
+ * keeps its buffer with all others in it, so buffers count whole: the sums are in
+ * admin/stats.h. Streams whose peer was given up count for as long as their
+ * elements exist. They may take half of each limit. If they exceed that, the path
+ * ends a link group, along with the group's other connections.
  */
 
 #include <linux/mm.h>
@@ -47,17 +48,9 @@
 #define SMC_ORPHAN_TIMEOUT_SHORT	(2UL * HZ)
 
 static atomic_t smc_n_orphans = ATOMIC_INIT(0);
-static atomic_long_t smc_orphan_pages = ATOMIC_LONG_INIT(0);
 static atomic_t smc_n_quarantined = ATOMIC_INIT(0);
-static atomic_long_t smc_quarantined_pages = ATOMIC_LONG_INIT(0);
 
-static void smc_orphans_add(int n, long pages)
-{
-	atomic_add(n, &smc_n_orphans);
-	atomic_long_add(pages, &smc_orphan_pages);
-}
-
-/* Whether @n streams of @pages take no more than 1/@parts of the limits for quarantine. */
+/* Whether @n streams that keep @pages take no more than 1/@parts of the limits for quarantine. */
 static bool smc_quarantine_fits(int n, long pages, int parts)
 {
 	return n <= READ_ONCE(smc_sysctl_max_orphans) / (2 * parts) &&
@@ -82,13 +75,17 @@ unsigned long smc_stream_fin_time(const struct smc_stream *st)
 	return min(tcp_fin_time(st->sk), TCP_FIN_TIMEOUT_MAX);
 }
 
-/* Whether the limits of the host allow one more orphan, of @pages. */
-static bool smc_orphans_have_room(long pages)
+/*
+ * Whether the limits of the host allow one more orphan. How many pages it adds is known only when
+ * its elements count, so the last one may exceed the limit, by its two buffers.
+ */
+static bool smc_orphans_have_room(void)
 {
-	int n = atomic_read(&smc_n_orphans) + atomic_read(&smc_n_quarantined);
+	const int n = atomic_read(&smc_n_orphans) + atomic_read(&smc_n_quarantined);
+	const long pages = atomic_long_read(&smc_orphan_pages) +
+			   atomic_long_read(&smc_quarantined_pages);
 
-	pages += atomic_long_read(&smc_orphan_pages) + atomic_long_read(&smc_quarantined_pages);
-	return n < READ_ONCE(smc_sysctl_max_orphans) && pages <= totalram_pages() / 8;
+	return n < READ_ONCE(smc_sysctl_max_orphans) && pages < totalram_pages() / 8;
 }
 
 /* Return the peer's time limit, in jiffies, for the event that @st waits for now. */
@@ -98,8 +95,8 @@ static unsigned long smc_orphan_time(const struct smc_stream *st)
 
 	switch (smc_orphan_waits_for(&st->tx)) {
 	case SMC_ORPHAN_ANSWER:
-		return smc_orphans_have_room(0) ? fin_time : min(fin_time,
-								 SMC_ORPHAN_TIMEOUT_SHORT);
+		return smc_orphans_have_room() ? fin_time : min(fin_time,
+								SMC_ORPHAN_TIMEOUT_SHORT);
 	case SMC_ORPHAN_END:
 		return fin_time;
 	case SMC_ORPHAN_READING:
@@ -152,7 +149,7 @@ static void smc_orphan_end(struct smc_stream *st)
 	struct smc_net *sn = st->sn;
 
 	smc_stat_orphan(sn, SMC_ORPHANS, -1);
-	smc_orphans_add(-1, -smc_stream_pages(st));
+	atomic_dec(&smc_n_orphans);
 	smc_stream_put(st);
 	/* At zero the namespace may exit and free @sn. wake_up_var() uses only the address. */
 	if (atomic_dec_and_test(&sn->orphans))
@@ -197,7 +194,7 @@ void smc_stream_check_orphan(struct smc_stream *st)
 
 bool smc_stream_may_be_orphan(const struct smc_stream *st)
 {
-	if (smc_orphans_have_room(smc_stream_pages(st)))
+	if (smc_orphans_have_room())
 		return true;
 	smc_stat_orphan(st->sn, SMC_ORPHANS_REFUSED, 1);
 	return false;
@@ -205,7 +202,8 @@ bool smc_stream_may_be_orphan(const struct smc_stream *st)
 
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 {
-	smc_orphans_add(1, smc_stream_pages(st));
+	atomic_inc(&smc_n_orphans);
+	st->path->orphan(st);
 	smc_stat_orphan(st->sn, SMC_ORPHANS, 1);
 	atomic_inc(&st->sn->orphans);
 	/*

@@ -396,18 +396,9 @@ bool smc_stream_may_be_orphan(const struct smc_stream *st);
 void smc_stream_orphan(struct smc_stream *st, struct socket *sock);
 
 /**
- * smc_stream_pages() - return the memory of both rings, in pages
- * @st: stream; the sizes of its elements never change
- */
-static inline long smc_stream_pages(const struct smc_stream *st)
-{
-	return (st->rx.size + st->tx.mem_bytes) / PAGE_SIZE;
-}
-
-/**
  * smc_stream_quarantine() - account for ended streams whose memory a peer may still write to
  * @n: change of their number; negative once their memory can be used again
- * @pages: change of the sum of their smc_stream_pages()
+ * @pages: change of the pages of the buffers that their elements are in, each counted once
  *
  * Context: any.
  * Return: false if the host has more of them than its limits allow.
@@ -417,7 +408,7 @@ bool smc_stream_quarantine(int n, long pages);
 /**
  * smc_stream_may_quarantine() - whether a peer is within its part of the limits for quarantine
  * @n: number of the peer's streams that smc_stream_quarantine() counts
- * @pages: sum of their smc_stream_pages()
+ * @pages: pages of the buffers that their elements are in
  *
  * One peer may have a quarter of the host's limits. Beyond that its new connections stay TCP, so
  * that the host need not end link groups.

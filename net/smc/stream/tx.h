@@ -31,7 +31,6 @@
 struct smc_stream_tx {
 	u8 *ring;		/* bytes are copied into it at offset */
 	u32 size;		/* bytes in the ring; divides peer_size */
-	u32 mem_bytes;		/* size of the memory that the ring is in, for limits */
 	u32 peer_size;		/* bytes in the peer's element */
 	u64 written;		/* end of the bytes that the application wrote */
 	u64 sent;		/* end of the published bytes */

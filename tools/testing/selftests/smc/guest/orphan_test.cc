@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <sstream>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "agent.h"
 #include "full.h"
 #include "kernel_trace.h"
+#include "link_groups.h"
 #include "pattern.h"
 #include "place.h"
 #include "smc_tool.h"
@@ -337,42 +337,115 @@ TEST_P(Orphan, TooMany)
 	EXPECT_EQ(passed()["orphans_timed_out"], 0);
 }
 
-/* Few orphans, but they would occupy more than an eighth of the memory. */
-TEST_P(Orphan, TooLarge)
+/*
+ * A host with elements of 512 KiB, in buffers of pages. The second connection has a buffer of its
+ * own like the first one; each later buffer has two elements, as the largest have.
+ */
+class LargeOrphan : public Orphan
 {
-	NEEDS_ANOTHER_HOST("a local peer's socket is gone when it is closed");
+protected:
+	/* Pages of a buffer with two elements, for receiving and for sending. */
+	static constexpr int64_t pages_of_two = 2 * 2 * 512 * KiB / 4096;
 
-	SysctlScope wmem("net.smc.wmem", "524288"), rmem("net.smc.rmem", "524288");
+	void SetUp() override
+	{
+		NEEDS_ANOTHER_HOST("a local peer's socket is gone when it is closed");
+		give_back();
+	}
+	void TearDown() override
+	{
+		Orphan::TearDown();
+		if (!IsSkipped())
+			give_back();
+	}
+	/* No buffer of connections before is used again, or counts for limits of tests after. */
+	static void give_back()
+	{
+		wait_until("no group is left", [] {
+			write_file("/proc/sys/vm/drop_caches", "2");
+			return !link_groups().groups;
+		});
+	}
+	/* The pages that orphans and quarantined connections of this host keep. */
+	static int64_t pages()
+	{
+		Counters now = Counters::now();
+
+		return now["orphan_pages"] + now["quarantined_pages"];
+	}
+
+	SysctlScope wmem{"net.smc.wmem", "524288"}, rmem{"net.smc.rmem", "524288"};
 	/* The ring for sending is at most as large as the peer's for receiving. */
-	RemoteSysctlScope far_rmem(peer, "net.smc.rmem", "524288");
+	RemoteSysctlScope far_rmem{peer, "net.smc.rmem", "524288"};
 	/* Without contiguous memory, elements would be smaller. */
-	SysctlScope type("net.smc.smcr_buf_type", "1");
-	RemoteSysctlScope far_type(peer, "net.smc.smcr_buf_type", "1");
+	SysctlScope type{"net.smc.smcr_buf_type", "1"};
+	RemoteSysctlScope far_type{peer, "net.smc.smcr_buf_type", "1"};
 	/* Idle memory of an earlier group counts, too. */
-	SysctlScope of_host("net.smc.host_mem_limit", "1000000000");
-	SysctlScope of_net("net.smc.mem_limit", "1000000000");
-	RemoteSysctlScope far_of_host(peer, "net.smc.host_mem_limit", "1000000000");
-	RemoteSysctlScope far_of_net(peer, "net.smc.mem_limit", "1000000000");
-	constexpr uint64_t bytes_each = 2 * 512 * KiB;
+	SysctlScope of_host{"net.smc.host_mem_limit", "1000000000"};
+	SysctlScope of_net{"net.smc.mem_limit", "1000000000"};
+	RemoteSysctlScope far_of_host{peer, "net.smc.host_mem_limit", "1000000000"};
+	RemoteSysctlScope far_of_net{peer, "net.smc.mem_limit", "1000000000"};
+};
+
+INSTANTIATE_TEST_SUITE_P(, LargeOrphan, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+/* An orphan keeps its buffers whole, and another one in the same buffers keeps nothing more. */
+TEST_P(LargeOrphan, KeepsItsBuffers)
+{
+	std::array<Connection, 4> all = {connection(), connection(), connection(), connection()};
+
+	ASSERT_EQ(pages(), 0);
+	all[2].here.close();
+	EXPECT_EQ(pages(), pages_of_two);
+	all[3].here.close();
+	EXPECT_EQ(pages(), pages_of_two);
+	all[0].here.close();
+	EXPECT_EQ(pages(), pages_of_two + pages_of_two / 2);
+
+	all[2].there.close();
+	wait_until("one has ended", [] { return Counters::now()["orphans"] == 2; });
+	EXPECT_EQ(pages(), pages_of_two + pages_of_two / 2);
+	all[3].there.close();
+	wait_until("the buffer is not kept any more", [] { return pages() == pages_of_two / 2; });
+	all[0].there.close();
+	wait_until("none is kept", [] { return !pages(); });
+}
+
+/*
+ * Few orphans, but they keep an eighth of the memory: each one the buffers of another one, which is
+ * open.
+ */
+TEST_P(LargeOrphan, TooLarge)
+{
 	struct sysinfo info;
 	std::vector<Connection> all;
+	uint64_t closed = 0;
 
 	ASSERT_EQ(sysinfo(&info), 0);
-	const uint64_t fit = info.totalram * info.mem_unit / 8 / bytes_each;
+	const int64_t limit = info.totalram * info.mem_unit / 4096 / 8;
 
-	for (uint64_t i = 0; i <= fit; i++)
+	/* In the first two buffers there is one connection each. */
+	while (all.size() / 2 * pages_of_two < uint64_t(limit) + 2 * pages_of_two)
 		all.push_back(connection());
-	for (Connection &one : all)
-		one.here.close();
+	for (; !passed()["orphans_refused"]; closed++) {
+		ASSERT_LT(2 * closed, all.size());
+		EXPECT_EQ(passed()["orphans"], int64_t(closed));
+		EXPECT_LT(pages(), limit + pages_of_two);
+		all[2 * closed].here.close();
+	}
+	EXPECT_GE(pages(), limit);
+	EXPECT_LE(int64_t(closed - 1), limit / pages_of_two + 2);
 	/* No byte is missing at the peer, even if its end is delayed by many others. */
-	expect_as_with_tcp_when_refused(all[fit].there);
-	EXPECT_EQ(passed()["orphans_refused"], 1);
-	for (Connection &one : std::span(all).first(fit)) {
-		one.there.expect_end();
-		one.there.close();
+	expect_as_with_tcp_when_refused(all[2 * (closed - 1)].there);
+	for (uint64_t i = 0; i < closed - 1; i++) {
+		all[2 * i].there.expect_end();
+		all[2 * i].there.close();
 	}
 	wait_until("none is left", [] { return !Counters::now()["orphans"]; });
+	wait_until("nothing is kept", [] { return !pages(); });
 	EXPECT_EQ(passed()["orphans_timed_out"], 0);
+	EXPECT_EQ(passed()["orphans_refused"], 1);
 }
 
 /* The module can be unloaded, whatever the peer still holds. */

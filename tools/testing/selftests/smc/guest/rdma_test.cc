@@ -521,6 +521,60 @@ TEST_F(Rogue, NeverClosesAnything)
 }
 
 /*
+ * Elements into which the rogue may still write keep their buffers, which count whole and once,
+ * until the group ends.
+ */
+TEST_F(Rogue, KeepsBuffers)
+{
+	/* Elements of 128 KiB in both directions; the third and fourth are in the same buffers. */
+	constexpr int64_t one = 2 * 128 * 1024 / 4096, two = 2 * one;
+	Address to = address_of(1, AF_INET, listener.port());
+	std::vector<RemoteSocket> others;
+	std::vector<Fd> tcp;
+
+	auto orphan_pages = [&] {
+		return agent.counters()["orphan_pages"];
+	};
+	auto quarantined_pages = [&] {
+		return agent.counters()["quarantined_pages"];
+	};
+	auto close = [](RemoteSocket &socket) {
+		ASSERT_EQ(socket.set(SOL_TCP, TCP_LINGER2, 1), 0);
+		socket.close();
+	};
+	auto await_end = [&] {
+		wait_until("it is given up", [&] { return !agent.counters()["orphans"]; });
+		EXPECT_EQ(orphan_pages(), 0);
+	};
+
+	for (int element = 2; element <= 4; element++) {
+		Job accepted = listener.start_accept();
+
+		tcp.push_back(link.take_tcp());
+		link.connect_again(to, [element](smc_clc_r &r) { r.rmbe_index = element; });
+		others.emplace_back(agent, std::stoi(accepted.join()));
+	}
+	wait_until("nothing of tests before is kept", [&] { return !quarantined_pages(); });
+	close(others[1]);
+	EXPECT_EQ(orphan_pages(), two);
+	await_end();
+	EXPECT_EQ(quarantined_pages(), two);
+	/* In the same buffers. */
+	close(others[2]);
+	EXPECT_EQ(orphan_pages(), 0);
+	await_end();
+	EXPECT_EQ(quarantined_pages(), two);
+	close(others[0]);
+	EXPECT_EQ(orphan_pages(), one);
+	await_end();
+	EXPECT_EQ(quarantined_pages(), two + one);
+
+	ASSERT_TRUE(link.say(delete_all()));
+	wait_until("nothing is kept", [&] { return !quarantined_pages(); });
+	EXPECT_EQ(victim.ending(), -ECONNRESET);
+}
+
+/*
  * The rogue accepts no more messages, but still sends, so the link would not be tested if its
  * timeout were on.
  */

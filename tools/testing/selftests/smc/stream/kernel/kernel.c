@@ -13,6 +13,7 @@ const struct pipe_buf_operations nosteal_pipe_buf_ops;
 struct workqueue_struct *smc_wq;
 unsigned int smc_sysctl_max_orphans = 64;
 unsigned int smc_net_id;
+atomic_long_t smc_orphan_pages, smc_quarantined_pages;
 
 static struct timer_list *timers;
 static bool (*meanwhile)(void *arg);

@@ -103,6 +103,7 @@ typedef struct {
 #define atomic_inc(a)			((void)++(a)->n)
 #define atomic_add(value, a)		((void)((a)->n += (value)))
 #define atomic_add_return(value, a)	((a)->n += (value))
+#define atomic_dec(a)			((void)--(a)->n)
 #define atomic_dec_and_test(a)		(!--(a)->n)
 #define atomic_long_read		atomic_read
 #define atomic_long_add			atomic_add

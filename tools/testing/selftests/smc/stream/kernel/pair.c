@@ -36,6 +36,7 @@ struct end {
 	bool is_over_in_order;
 	bool is_freed;
 	bool is_closed;
+	bool is_orphan;
 
 	struct socket sock;
 	struct tcp_sock tcp;
@@ -105,6 +106,14 @@ static bool pair_describe(struct smc_stream *st, struct smc_path_info *info)
 	return false;
 }
 
+static void pair_orphan(struct smc_stream *st)
+{
+	struct end *end = end_of(st);
+
+	KERNEL_EXPECT(end->is_closed && !end->is_orphan && !st->lock->is_held);
+	end->is_orphan = true;
+}
+
 static void end_note_over(struct end *end)
 {
 	KERNEL_EXPECT(!end->is_over && !end->st.lock->is_held);
@@ -151,6 +160,7 @@ static const struct smc_path_ops wire_ops = {
 	.kind	  = SMC_PATH_R,
 	.publish  = wire_publish,
 	.describe = pair_describe,
+	.orphan	  = pair_orphan,
 	.over	  = wire_over,
 	.free	  = pair_free_end,
 };
@@ -159,6 +169,7 @@ static const struct smc_path_ops mates_ops = {
 	.kind	  = SMC_PATH_D,
 	.publish  = mates_publish,
 	.describe = pair_describe,
+	.orphan	  = pair_orphan,
 	.over	  = mates_over,
 	.free	  = pair_free_end,
 };
@@ -303,7 +314,6 @@ static void end_make(struct end *end, const struct pair_setup *setup, int which)
 	st->rx.size = setup->element[which];
 	st->tx.peer_size = setup->element[!which];
 	st->tx.size = is_wire ? setup->ring[which] : st->tx.peer_size;
-	st->tx.mem_bytes = is_wire ? st->tx.size : 0;
 	if (is_wire)
 		st->tx.most = 4096;
 	if (is_wire)
