@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <list>
 #include <netinet/tcp.h>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <poll.h>
 #include <random>
@@ -1066,6 +1067,69 @@ TEST(RogueSilent, ConfirmRkeyIsNotAnswered)
 	Fd second = propose(to, good_proposal());
 
 	EXPECT_EQ(diagnosis_of(receive_message(second)), SMC_DIAG_INTERNAL_REGISTER);
+}
+
+/* Bytes of the send buffers of groups with connections. */
+static int64_t send_buffers_at(Agent &agent)
+{
+	int64_t bytes = 0;
+
+	for (const auto &group : parse_json(agent.must_run(smc("-j group"))))
+		if (group.at("conns").get<int>())
+			bytes += group.at("sndbuf-bytes").get<int64_t>();
+	return bytes;
+}
+
+/* Memory that nobody uses does not wait for a peer that can't be told of it. */
+TEST(RogueSilent, KeepsNoEmptyBuffer)
+{
+	Agent agent;
+	/* A buffer has two elements. */
+	RemoteSysctlScope rmem(agent, "net.smc.rmem", "524288");
+	RemoteSysctlScope wmem(agent, "net.smc.wmem", "524288");
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+	RogueLink link(to);
+	Fd first_tcp = link.take_tcp();
+	RemoteSocket first = listener.accept();
+
+	wait_until("earlier tests have left nothing", [&] { return connections_at(agent) == 1; });
+
+	int64_t of_first = send_buffers_at(agent);
+
+	/* The next connection sends from a buffer of its own, which is empty after its end. */
+	agent.set_sysctl("net.smc.wmem", "65536");
+	link.connect_again(to, [](smc_clc_r &r) { r.rmbe_index = 2; });
+
+	RemoteSocket second = listener.accept();
+	smc_cdc end = link.true_cdc();
+
+	end.conn_flags = SMC_CONN_ABORT;
+	ASSERT_TRUE(link.say(end));
+	second.close();
+	wait_until("the first is left", [&] { return connections_at(agent) == 1; });
+	ASSERT_GT(send_buffers_at(agent), of_first);
+
+	/* The next one receives into a new buffer, of which the rogue does not want to know. */
+	agent.set_sysctl("net.smc.rmem", "65536");
+
+	Fd third = propose(to, good_proposal());
+
+	EXPECT_EQ(diagnosis_of(receive_message(third)), SMC_DIAG_INTERNAL_REGISTER);
+	ASSERT_FALSE(link.hear_type(0x20 | SMC_LLC_CONFIRM_RKEY).empty());
+	wait_until(
+	    "the empty buffer is freed",
+	    [&] {
+		    agent.must_run("echo 2 >/proc/sys/vm/drop_caches");
+		    return send_buffers_at(agent) == of_first;
+	    },
+	    5);
+
+	/* It is not asked again yet, so nor was it told. */
+	Fd fourth = propose(to, good_proposal());
+
+	EXPECT_EQ(diagnosis_of(receive_message(fourth)), SMC_DIAG_INTERNAL_REGISTER);
+	EXPECT_TRUE(link.hear_type(0x20 | SMC_LLC_CONFIRM_RKEY, 0).empty());
 }
 
 /*
