@@ -44,12 +44,14 @@ static void smc_workqueues_exit(void)
 
 static int __init smc_workqueues_init(void)
 {
-	smc_wq = alloc_workqueue("smc", 0, WQ_MAX_ACTIVE);
+	/* As to WQ_CPU_INTENSIVE, see smc_net_make_queue(). */
+	smc_wq = alloc_workqueue("smc", WQ_CPU_INTENSIVE, WQ_MAX_ACTIVE);
 	/* These three queues are unbound, because their works take long and are not urgent. */
 	smc_link_wq = alloc_workqueue("smc_link", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_free_wq = alloc_workqueue("smc_free", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_end_wq = alloc_workqueue("smc_end", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
-	smc_handshake_overflow_wq = alloc_workqueue("smc_overflow", 0, WQ_MAX_ACTIVE);
+	smc_handshake_overflow_wq = alloc_workqueue("smc_overflow", WQ_CPU_INTENSIVE,
+						    WQ_MAX_ACTIVE);
 	if (smc_wq && smc_link_wq && smc_free_wq && smc_end_wq && smc_handshake_overflow_wq)
 		return 0;
 	smc_workqueues_exit();

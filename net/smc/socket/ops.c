@@ -21,6 +21,7 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
+#include "workqueue.h"
 
 /* TCP's operations for one IP version, and SMC's. */
 struct smc_family_ops {
@@ -553,8 +554,25 @@ static void smc_release_abort(struct smc_stream *st, struct sock *sk)
 	smc_stream_abort(st, ECONNABORTED);
 }
 
-static void smc_release_orphan(struct smc_stream *st, struct socket *sock)
+/* Releases TCP's part of a socket, for close() or in a work (smc_release_orphaned()). */
+static void smc_release_tcp(const struct smc_sock *smc, struct socket *sock)
 {
+	const struct proto_ops *tcp = smc_tcp_ops(smc->sk);
+	unsigned int outer;
+
+	if (!smc->is_released) {
+		tcp->release(sock);
+		return;
+	}
+	outer = smc_overcharge_begin();
+	tcp->release(sock);
+	smc_overcharge_end(outer);
+}
+
+static void smc_release_orphan(const struct smc_sock *smc, struct socket *sock)
+{
+	struct smc_stream *st = smc->stream;
+
 	if (!smc_stream_may_be_orphan(st))
 		smc_release_abort(st, sock->sk);
 	/* TCP's connection ends only when the peer's host knows of the end of the stream. */
@@ -563,7 +581,7 @@ static void smc_release_orphan(struct smc_stream *st, struct socket *sock)
 			return;
 		smc_release_abort(st, sock->sk);
 	}
-	smc_tcp_ops(sock->sk)->release(sock);
+	smc_release_tcp(smc, sock);
 	smc_stream_orphan(st, NULL);
 }
 
@@ -580,10 +598,10 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 	release_sock(sk);
 	smc_sock_cancel(smc);
 	if (!done) {
-		smc_release_orphan(st, sock);
+		smc_release_orphan(smc, sock);
 		return;
 	}
-	smc_tcp_ops(sk)->release(sock);
+	smc_release_tcp(smc, sock);
 	smc_stream_put(st);
 }
 
@@ -671,7 +689,7 @@ static int smc_release(struct socket *sock)
 		smc_sock_unhook(smc);
 		release_sock(sk);
 		smc_sock_cancel(smc);
-		smc_tcp_ops(sk)->release(sock);
+		smc_release_tcp(smc, sock);
 		if (smc->stream)
 			smc_release_left(smc->stream);
 	}

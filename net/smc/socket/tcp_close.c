@@ -9,6 +9,7 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
+#include "workqueue.h"
 
 /* Delay of TCP's reset after the stream failed, so that the program can read SO_ERROR first. */
 #define SMC_TCP_CLOSE_DELAY	(HZ / 10)
@@ -33,11 +34,15 @@ void smc_tcp_close_failed(struct sock *sk)
 
 static void smc_tcp_shutdown(struct sock *sk, const struct smc_stream *st)
 {
+	unsigned int outer;
+
 	if ((!smc_stream_has_ended(st) && !smc_stream_is_over(st)) || smc_stream_is_reset(st) ||
 	    !READ_ONCE(st->tx.end_flags) || (sk->sk_shutdown & SEND_SHUTDOWN))
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	outer = smc_overcharge_begin();
 	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	smc_overcharge_end(outer);
 }
 
 void smc_tcp_close(struct sock *sk)

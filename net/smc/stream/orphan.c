@@ -158,10 +158,13 @@ static void smc_orphan_end(struct smc_stream *st)
 
 static void smc_orphan_close_tcp(const struct smc_stream *st, struct socket *sock)
 {
+	unsigned int outer = smc_overcharge_begin();
+
 	if (smc_stream_is_reset(st))
 		sock_no_linger(sock->sk);
 	this_cpu_dec(tcp_orphan_count);
 	sock_release(sock);
+	smc_overcharge_end(outer);
 }
 
 void smc_stream_check_orphan(struct smc_stream *st)
