@@ -65,58 +65,99 @@ static struct smc_stream *smc_await_stream(struct sock *sk, long timeo)
 }
 
 /*
- * Does what smc_await_stream() does, for a call that reads. Also drops CLC messages that come too
- * late, which the call must not read.
+ * Whether SMC has to do with a connection that is under way or made. The answer holds while the
+ * socket is locked: connect() keeps the lock from before it hooks the socket until the SYN has
+ * left. Without the lock another thread may be in between. So a call of TCP's that does not find
+ * the socket connected looks again under the lock. Otherwise TCP's operation would wait for the
+ * lock, and then take the connection for TCP's.
  */
-static struct smc_stream *smc_await_read_stream(struct sock *sk, long timeo)
+static bool smc_is_in_use(const struct sock *sk)
 {
-	struct smc_stream *st = smc_await_stream(sk, timeo);
-	struct smc_sock *smc;
+	return smc_sk_is_connecting(sk) || smc_stream_of(sk);
+}
 
-	if (st || !smc_sk(sk))
-		return st;
+/*
+ * Looks again at a socket for a call that reads. TCP's operations for reading lock the socket
+ * themselves. So if the next connection may use SMC, this function gives TCP's answer.
+ * Return: 1 if another thread has begun a connect(), 0 if the call is TCP's, or -errno.
+ */
+static int smc_begin_tcp_read(struct socket *sock, int flags)
+{
+	struct sock *sk = sock->sk;
+	struct smc_sock *smc;
+	int rc = 0;
+
+	lock_sock(sk);
+	smc = smc_sk(sk);
+	if (smc_is_in_use(sk))
+		rc = 1;
+	else if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
+		 !smc_serves_only_tcp(sk))
+		rc = flags & MSG_OOB ? -EINVAL : sock_error(sk) ? : -ENOTCONN;
 	/*
 	 * Late CLC messages may be in TCP's queue: TCP calls data_ready only for SO_RCVLOWAT bytes
 	 * or more.
 	 */
-	lock_sock(sk);
-	smc = smc_sk(sk);
-	if (smc && smc->mode == SMC_MODE_TCP)
+	else if (smc && smc->mode == SMC_MODE_TCP)
 		smc_sock_drop_late(smc);
-	release_sock(sk);
-	return NULL;
-}
-
-/*
- * Handles a call with MSG_FASTOPEN, which connects by TCP. As in smc_connect(), the lock is held
- * over SMC's part and TCP's. If another thread has begun a connect() since the caller looked, the
- * call fails as TCP's non-blocking call would.
- */
-static int smc_sendmsg_fast_open(struct sock *sk, struct msghdr *msg, size_t len)
-{
-	int rc;
-
-	lock_sock(sk);
-	smc_family_to_tcp(sk);
-	smc_connect_forget_listener(sk);
-	if (smc_sk_is_connecting(sk))
-		rc = -EALREADY;
-	else if (smc_stream_of(sk))
-		rc = -EISCONN;
-	else
-		rc = tcp_sendmsg_locked(sk, msg, len);
 	release_sock(sk);
 	return rc;
 }
 
-static int smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len)
+/*
+ * Does what smc_await_stream() does, for a call that reads with @flags. Also drops CLC messages
+ * that come too late, which the call must not read.
+ */
+static struct smc_stream *smc_await_read_stream(struct socket *sock, long timeo, int flags)
 {
-	const struct sock *sk = sock->sk;
+	struct sock *sk = sock->sk;
+	struct smc_stream *st;
+	bool was_closed;
+	int rc;
+
+	do {
+		/* The state first: TCP leaves TCP_CLOSE after connect() hooked the socket. */
+		was_closed = smp_load_acquire(&sk->sk_state) == TCP_CLOSE;
+		st = smc_await_stream(sk, timeo);
+		if (st || (!was_closed && !smc_sk(sk)))
+			return st;
+		rc = smc_begin_tcp_read(sock, flags);
+	} while (rc > 0);
+	return ERR_PTR(rc);
+}
+
+/* Prepares a call with MSG_FASTOPEN, which connects by TCP. Called with the socket locked. */
+static void smc_prepare_fast_open(struct sock *sk)
+{
+	smc_family_to_tcp(sk);
+	smc_connect_forget_listener(sk);
+}
+
+/*
+ * Sends by TCP. Return: false if another thread has begun a connect() since the caller looked; else
+ * @rc is the call's result.
+ */
+static bool smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len, int *rc)
+{
+	struct sock *sk = sock->sk;
+	bool is_tcps;
 
 	/* A BPF map of sockets replaces sk_prot->sendmsg by its own, which must see the bytes. */
-	if ((msg->msg_flags & MSG_FASTOPEN) && READ_ONCE(sk->sk_prot)->sendmsg == tcp_sendmsg)
-		return smc_sendmsg_fast_open(sock->sk, msg, len);
-	return smc_tcp_ops(sk)->sendmsg(sock, msg, len);
+	if (READ_ONCE(sk->sk_prot)->sendmsg != tcp_sendmsg) {
+		*rc = smc_tcp_ops(sk)->sendmsg(sock, msg, len);
+		return true;
+	}
+	*rc = -EAGAIN;
+	if (inet_send_prepare(sk))
+		return true;
+	lock_sock(sk);
+	is_tcps = !smc_is_in_use(sk);
+	if (is_tcps && (msg->msg_flags & MSG_FASTOPEN))
+		smc_prepare_fast_open(sk);
+	if (is_tcps)
+		*rc = tcp_sendmsg_locked(sk, msg, len);
+	release_sock(sk);
+	return is_tcps;
 }
 
 static bool smc_is_unspec(const struct msghdr *msg)
@@ -164,18 +205,19 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = sock->sk;
 	struct smc_stream *st;
-	int rc = 0;
+	int rc;
 
-	st = smc_stream_of(sk) ?:
-	     smc_await_stream(sk, sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT));
-	if (IS_ERR(st))
-		return PTR_ERR(st);
-	if (!st)
-		return smc_sendmsg_tcp(sock, msg, len);
+	do {
+		st = smc_stream_of(sk) ?:
+		     smc_await_stream(sk, sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT));
+		if (IS_ERR(st))
+			return PTR_ERR(st);
+		if (!st && smc_sendmsg_tcp(sock, msg, len, &rc))
+			return rc;
+	} while (!st);
 
 	lock_sock(sk);
-	if (msg->msg_flags & MSG_FASTOPEN)
-		rc = smc_stream_fast_open(sock, msg);
+	rc = msg->msg_flags & MSG_FASTOPEN ? smc_stream_fast_open(sock, msg) : 0;
 	if (!rc)
 		rc = smc_stream_send(st, msg, len);
 	smc_release_transfer(sk, st);
@@ -198,7 +240,7 @@ static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int 
 	if (flags & MSG_ERRQUEUE)
 		return smc_tcp_ops(sk)->recvmsg(sock, msg, len, flags);
 	st = smc_stream_of(sk) ?:
-	     smc_await_read_stream(sk, sock_rcvtimeo(sk, flags & MSG_DONTWAIT));
+	     smc_await_read_stream(sock, sock_rcvtimeo(sk, flags & MSG_DONTWAIT), flags);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
 	if (!st)
@@ -276,6 +318,29 @@ static int smc_shutdown_tcp(struct socket *sock, int how)
 	return rc;
 }
 
+/* SHUT_RD, SHUT_WR and SHUT_RDWR are 0, 1 and 2: plus 1 they are *_SHUTDOWN bits. */
+static u8 smc_shutdown_bits(int how)
+{
+	return how + 1;
+}
+
+/*
+ * Looks again at a socket that TCP is to shut down. If it is not connected, sets the flags that TCP
+ * is about to set: with them the next connection is TCP's (smc_serves_only_tcp()).
+ * Return: false if another thread has begun a connect() since the caller looked.
+ */
+static bool smc_begin_tcp_shutdown(struct sock *sk, int how)
+{
+	bool is_tcps;
+
+	lock_sock(sk);
+	is_tcps = !smc_is_in_use(sk);
+	if (is_tcps && sk->sk_state == TCP_CLOSE)
+		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | smc_shutdown_bits(how));
+	release_sock(sk);
+	return is_tcps;
+}
+
 /* Called with the socket locked. */
 static int smc_shutdown_stream(struct socket *sock, struct smc_stream *st, int how)
 {
@@ -292,8 +357,7 @@ static int smc_shutdown_stream(struct socket *sock, struct smc_stream *st, int h
 		sock->state = is_down ? SS_DISCONNECTING : SS_CONNECTED;
 	if (is_down)
 		return -ENOTCONN;
-	/* SHUT_RD, SHUT_WR and SHUT_RDWR are 0, 1 and 2: plus 1 they are *_SHUTDOWN bits. */
-	smc_stream_shutdown(st, how + 1);
+	smc_stream_shutdown(st, smc_shutdown_bits(how));
 	smc_tcp_close(sk);
 	return 0;
 }
@@ -301,17 +365,20 @@ static int smc_shutdown_stream(struct socket *sock, struct smc_stream *st, int h
 static int smc_shutdown(struct socket *sock, int how)
 {
 	struct sock *sk = sock->sk;
-	struct smc_sock *smc = smc_sk(sk);
 	struct smc_stream *st;
+	struct smc_sock *smc;
 	int rc;
 
 	if (how < SHUT_RD || how > SHUT_RDWR)
 		return -EINVAL;
-	if (smc && smc_is_connecting(smc) && !smc_shutdown_connecting(smc, sock))
-		return 0;
-	st = smc_stream_of(sk);
-	if (!st)
-		return smc_shutdown_tcp(sock, how);
+	do {
+		smc = smc_sk(sk);
+		if (smc && smc_is_connecting(smc) && !smc_shutdown_connecting(smc, sock))
+			return 0;
+		st = smc_stream_of(sk);
+		if (!st && smc_begin_tcp_shutdown(sk, how))
+			return smc_shutdown_tcp(sock, how);
+	} while (!st);
 	lock_sock(sk);
 	rc = smc_shutdown_stream(sock, st, how);
 	release_sock(sk);
@@ -409,8 +476,13 @@ static int smc_accept_tcp(struct socket *sock, struct socket *newsock, SMC_ACCEP
 
 static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)
 {
+	/* Look at the state first: TCP listens after listen() hooked the socket. */
+	bool listens = smp_load_acquire(&sock->sk->sk_state) == TCP_LISTEN;
 	struct smc_listener *listener = smc_listener_of(sock->sk);
 
+	/* TCP's answer: TCP itself would take the connections of a listen() in the meantime. */
+	if (!listener && !listens)
+		return -EINVAL;
 	if (!listener)
 		return smc_accept_tcp(sock, newsock, SMC_ACCEPT_PASS);
 	return smc_listener_accept(listener, newsock, SMC_ACCEPT_FLAGS);
@@ -425,7 +497,7 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 	struct smc_stream *st;
 	ssize_t rc;
 
-	st = smc_stream_of(sk) ?: smc_await_read_stream(sk, timeo);
+	st = smc_stream_of(sk) ?: smc_await_read_stream(sock, timeo, 0);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
 	if (!st)

@@ -512,6 +512,97 @@ TEST_P(Api, FastOpenAtAnyMoment)
 	}
 }
 
+/*
+ * A thread tries a call again and again until it succeeds, while another one connects the socket.
+ * So the call may begin before connect(), and go on once the socket is connected.
+ */
+class FromBeforeConnect : public Api
+{
+protected:
+	/* @call returns 1 in the end, and before that -1 with @refusal. */
+	void repeat(int refusal, const std::function<int(int fd)> &call,
+		    const std::function<void(Connection &)> &check)
+	{
+		constexpr int rounds = 40;
+		RemoteSocket listener = agent.listen(flavor, rounds);
+		Address to = of_agent(listener.port());
+
+		for (int i = 0; i < rounds && !HasFailure(); i++) {
+			Fd fd = make();
+			std::atomic<bool> has_begun = false;
+
+			/* A call that does not notice the connection ends, too. */
+			set_timeout(fd, SO_RCVTIMEO, 20000);
+
+			std::jthread calling([&, number = int(fd)] {
+				int rc;
+
+				do {
+					rc = call(number);
+					has_begun = true;
+				} while (rc < 0 && errno == refusal);
+				EXPECT_EQ(rc, 1) << strerror(errno);
+			});
+
+			wait_until("the first call", [&] { return has_begun.load(); });
+			EXPECT_ERRNO(0, connect(fd, to.get(), to.len));
+
+			Connection connection = {std::move(fd), listener.accept()};
+
+			check(connection);
+			calling.join();
+			check_data(connection, 100, flavor.is_smc());
+		}
+	}
+	static void expect_byte_there(Connection &connection)
+	{
+		EXPECT_EQ(connection.there.recv(1), "x");
+	}
+	static void send_from_there(Connection &connection)
+	{
+		EXPECT_EQ(connection.there.send("x"), 1);
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, FromBeforeConnect, testing::ValuesIn(main_flavors()),
+			 testing::PrintToStringParamName());
+
+TEST_P(FromBeforeConnect, Send)
+{
+	repeat(
+	    EPIPE, [](int fd) { return send(fd, "x", 1, MSG_NOSIGNAL); }, expect_byte_there);
+}
+
+TEST_P(FromBeforeConnect, Recv)
+{
+	repeat(
+	    ENOTCONN,
+	    [](int fd) {
+		    char byte;
+
+		    return recv(fd, &byte, 1, 0);
+	    },
+	    send_from_there);
+}
+
+TEST_P(FromBeforeConnect, Splice)
+{
+	int pipes[2];
+
+	ASSERT_EQ(pipe(pipes), 0);
+	repeat(
+	    ENOTCONN,
+	    [&](int fd) {
+		    int rc = splice(fd, nullptr, pipes[1], nullptr, 1, 0);
+		    char byte;
+
+		    return rc == 1 ? read(pipes[0], &byte, 1) : rc;
+	    },
+	    send_from_there);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
 TEST_P(Api, CloseWhileConnecting)
 {
 	RemoteSocket listener = agent.listen(flavor, 64);
