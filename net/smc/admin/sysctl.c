@@ -5,6 +5,7 @@
  * some sysctls the own value of init_net limits the effective values of all other namespaces.
  */
 
+#include <linux/capability.h>
 #include <linux/jiffies.h>
 #include <linux/limits.h>
 #include <linux/list.h>
@@ -27,9 +28,11 @@ static int mem_max = INT_MAX / 2;	/* so that rounding up to a power of two can't
 static int conns_min = 16;
 static int conns_max = 255;
 
-/* Guards the hook and every namespace's tcp2smc. */
+/* Guards the hook. Only the host's administrator and the module's exit take it. */
 static DEFINE_MUTEX(tcp2smc_lock);
 static int (*tcp2smc_hook)(void);
+/* Whether the hook has succeeded. */
+static bool tcp2smc_works;
 
 void smc_sysctl_set_tcp2smc_hook(int (*fn)(void))
 {
@@ -38,15 +41,20 @@ void smc_sysctl_set_tcp2smc_hook(int (*fn)(void))
 	mutex_unlock(&tcp2smc_lock);
 }
 
-static int tcp2smc_set(struct smc_sysctl *sysctl, bool enable)
+/*
+ * Calls the hook for the host's administrator. The root of a container may only use what works
+ * already, and takes no lock: he may give his threads no processor time.
+ */
+static int tcp2smc_prepare(void)
 {
-	int err = 0;
+	int err;
 
+	if (!capable(CAP_NET_ADMIN))
+		return READ_ONCE(tcp2smc_works) ? 0 : -EPERM;
 	mutex_lock(&tcp2smc_lock);
-	if (enable)
-		err = tcp2smc_hook ? tcp2smc_hook() : -EOPNOTSUPP;
+	err = tcp2smc_hook ? tcp2smc_hook() : -EOPNOTSUPP;
 	if (!err)
-		WRITE_ONCE(sysctl->tcp2smc, enable);
+		WRITE_ONCE(tcp2smc_works, true);
 	mutex_unlock(&tcp2smc_lock);
 	return err;
 }
@@ -64,9 +72,11 @@ static int tcp2smc_handler(SMC_CTL_CONST struct ctl_table *table, int write, voi
 	};
 	int err = proc_dointvec_minmax(&copy, write, buffer, lenp, ppos);
 
-	if (err || !write)
-		return err;
-	return tcp2smc_set(sysctl, value);
+	if (!err && write && value)
+		err = tcp2smc_prepare();
+	if (!err && write)
+		WRITE_ONCE(sysctl->tcp2smc, value);
+	return err;
 }
 
 /* Handles a time that user space sees in seconds and SMC in jiffies. Refuses a negative time. */

