@@ -170,6 +170,7 @@ static struct genl_family pnet_family __ro_after_init = {
 	.maxattr	= SMC_PNETID_MAX,
 	.policy		= pnet_policy,
 	.netnsok	= true,
+	.parallel_ops	= true,
 	.small_ops	= pnet_ops,
 	.n_small_ops	= ARRAY_SIZE(pnet_ops),
 	.resv_start_op	= SMC_PNETID_FLUSH + 1,
