@@ -19,6 +19,7 @@ constexpr u16 kEtherTypeIpv4 = 0x0800;
 constexpr size_t kEthernetLen = 14;
 constexpr u8 kProtocolTcp = 6;
 constexpr u8 kProtocolUdp = 17;
+constexpr size_t kUdpLen = 8;
 constexpr u16 kRocePort = 4791;
 constexpr size_t kBthLen = 12;
 constexpr size_t kIcrcLen = 4;
@@ -45,10 +46,10 @@ class Reader {
   void Frame(View frame) {
     if (get_be16(Front(frame, kEthernetLen).data() + 12) != kEtherTypeIpv4) return;
     View ip = From(frame, kEthernetLen);
-    ip = Front(ip, get_be16(Front(ip, 20).data() + 2));
-    View payload = From(ip, (ip[0] & 15) * 4);
-    if (ip[9] == kProtocolTcp) Tcp(ip, payload);
-    if (ip[9] == kProtocolUdp) Udp(payload);
+    size_t length = get_be16(Front(ip, 20).data() + 2);
+    size_t header = (ip[0] & 15) * 4;
+    if (ip[9] == kProtocolTcp) Tcp(ip, From(Front(ip, length), header));
+    if (ip[9] == kProtocolUdp) Udp(From(ip, header));
   }
 
   Capture Take() {
@@ -83,12 +84,14 @@ class Reader {
     std::copy(data.begin(), data.end(), bytes.begin() + at);
   }
 
+  // A capture may lack the end of a packet: the ICRC of a SEND, and the bytes of a WRITE.
   void Udp(View udp) {
-    if (get_be16(Front(udp, 8).data() + 2) != kRocePort) return;
-    View bth = From(udp, 8);
+    if (get_be16(Front(udp, kUdpLen).data() + 2) != kRocePort) return;
+    View bth = From(udp, kUdpLen);
     if (Front(bth, kBthLen)[0] != kRcSendOnly) return;
     size_t padding = (bth[1] >> 4) & 3;
-    View send = From(Front(bth, bth.size() - kIcrcLen - padding), kBthLen);
+    size_t length = get_be16(udp.data() + 4) - kUdpLen - kBthLen - padding - kIcrcLen;
+    View send = Front(From(bth, kBthLen), length);
     auto& list = !send.empty() && send[0] == SMC_CDC_TYPE ? capture_.cdc : capture_.llc;
     list.emplace_back(send.begin(), send.end());
   }
@@ -130,8 +133,11 @@ Capture ReadCapture(const std::filesystem::path& file) {
 
 Capture ReadAllCaptures() {
   Capture all;
-  for (const char* file : {"smcd-v2-loopback-clc.pcap", "smcr-v2-first-contact-data-close.pcap",
-                           "smcr-v2-no-common-eid-decline.pcap"}) {
+  for (const char* file :
+       {"smcd-v2-loopback-clc.pcap", "smcr-v2-first-contact-data-close.pcap",
+        "smcr-v2-no-common-eid-decline.pcap", "smcr-v2-two-links-rkeys-close.pcap",
+        "smcr-v2-asymmetric-becomes-symmetric.pcap", "smcr-v2-failover-port-down.pcap",
+        "smcr-v2-failover-rewrite.pcap"}) {
     Capture one = ReadCapture(std::filesystem::path(WIRE_CAPTURES) / file);
     std::move(one.clc.begin(), one.clc.end(), std::back_inserter(all.clc));
     std::move(one.cdc.begin(), one.cdc.end(), std::back_inserter(all.cdc));
