@@ -120,8 +120,13 @@ static u32 smc_rdma_bulk_bytes(const struct smc_stream *st, u64 end)
  */
 static u32 smc_rdma_most(const struct smc_link *link)
 {
+	const u32 packet = ib_mtu_enum_to_int(link->mtu);
+
 	if (unlikely(smc_link_is_lossy(link)))
-		return ib_mtu_enum_to_int(link->mtu);
+		return packet;
+	/* With smaller packets fewer bytes make a write in which no acknowledgement is due. */
+	if (unlikely(link->is_soft && link->mtu < IB_MTU_1024))
+		return SMC_SOFT_WRITE_BYTES / 1024 * packet;
 	return smc_link_is_shared(link) ? SMC_SHARED_BYTES : U32_MAX;
 }
 

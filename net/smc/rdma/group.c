@@ -61,6 +61,8 @@
  * and completion vectors. Another group is made when each has SMC_GROUP_FEW_CONNS connections.
  */
 #define SMC_GROUPS_SPREAD	8
+/* How long no further group is made for a peer after a first contact has failed. */
+#define SMC_GROUPS_SPREAD_RETRY	(60 * HZ)
 
 /*
  * Number of CLC messages that may name a group without a proof. After so many from the peer's
@@ -318,6 +320,7 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 	group->vlan = port->vlan;
 	group->max_conns = READ_ONCE(smc_net(net)->sysctl.max_conns_per_lgr);
 	group->n_had = 1;
+	group->spread_after = jiffies;
 	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	smc_llc_init(group);
 	smc_links_init(group);
@@ -392,14 +395,45 @@ static bool smc_link_serves(const struct smc_link *link, struct net *net, u8 ver
 	       (version != SMC_VERSION_2 || !memcmp(group->eid, eid, SMC_EID_LEN));
 }
 
-/* Whether all of a peer's @n groups, of which @least has the fewest connections, are crowded. */
-static bool smc_rdma_groups_are_crowded(const struct smc_rdma_group *least, unsigned int n,
-					const struct smc_rdma_port *port)
+/*
+ * Whether a peer may have another group, because all of its @n groups are crowded. @least is the one
+ * with the fewest connections.
+ */
+static bool smc_rdma_groups_may_spread(const struct smc_rdma_group *least, unsigned int n,
+				       const struct smc_rdma_port *port)
 {
 	const unsigned int vectors = port->dev->ibdev->num_comp_vectors;
 
 	return least->lgr.n_conns >= SMC_GROUP_FEW_CONNS &&
+	       !time_before(jiffies, least->spread_after) &&
 	       n < min3(vectors, num_online_cpus(), (unsigned int)SMC_GROUPS_SPREAD);
+}
+
+void smc_link_unreserve(struct smc_link *link)
+{
+	struct smc_rdma_group *group = link->group;
+
+	smc_lgr_unreserve(&group->lgr);
+	smc_link_put(link);
+	smc_rdma_group_put(group);
+}
+
+void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct smc_rdma_port *port,
+				    const struct smc_rdma_peer *peer)
+{
+	struct smc_rdma_group *group;
+	struct smc_link *link;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	hash_for_each_possible(smc_links_by_gid, link, by_gid,
+			       smc_rdma_group_hash(net, peer->gid)) {
+		group = link->group;
+		if (smc_link_is_with(link, net, SMC_SERVER, version, peer) &&
+		    ipv6_addr_equal(&group->peer.addr, &peer->addr) && smc_link_is_at(link, port))
+			group->spread_after = jiffies + SMC_GROUPS_SPREAD_RETRY;
+	}
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
 struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
@@ -421,7 +455,7 @@ struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 		    (!least || link->group->lgr.n_conns < least->group->lgr.n_conns))
 			least = link;
 	}
-	if (least && spread && smc_rdma_groups_are_crowded(least->group, n, port))
+	if (least && spread && smc_rdma_groups_may_spread(least->group, n, port))
 		least = NULL;
 	if (least)
 		smc_link_reserve(least);

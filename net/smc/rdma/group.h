@@ -67,6 +67,8 @@ struct smc_rdma_peer {
  * @is_routed: a router is between the ends of the link; version 2
  * @vlan: VLAN, or 0
  * @max_conns: agreed limit for connections, which the server enforces
+ * @spread_after: time in jiffies before which this server makes no further group for the peer; under
+ *	smc_rdma_lgrs.lock
  * @n_had: number of connections and reservations that the group ever had; changed under
  *	smc_rdma_lgrs.lock
  * @unknown_tokens: number of CDC messages whose token belongs to no connection of the group; only
@@ -103,6 +105,7 @@ struct smc_rdma_group {
 	bool is_routed;
 	u16 vlan;
 	u8 max_conns;
+	unsigned long spread_after;
 	unsigned long n_had;
 	u64 unknown_tokens;
 	unsigned int n_guesses[2];
@@ -185,6 +188,28 @@ struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 						const struct smc_rdma_port *port,
 						const struct smc_rdma_peer *peer, const u8 *eid,
 						bool spread);
+
+/**
+ * smc_link_unreserve() - drop what smc_rdma_group_find_for_server() reserved
+ * @link: link that the connection does not use
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_link_unreserve(struct smc_link *link);
+
+/**
+ * smc_rdma_groups_put_off_spread() - make no further group for a peer for a minute
+ * @net: namespace
+ * @version: SMC version
+ * @port: port of this end
+ * @peer: identity of a client with which a first contact has failed
+ *
+ * Its connections use the groups that exist, however crowded.
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct smc_rdma_port *port,
+				    const struct smc_rdma_peer *peer);
 
 /**
  * smc_rdma_group_find_for_client() - find the link that a server named

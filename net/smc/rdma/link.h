@@ -175,11 +175,11 @@ struct smc_link_bulk {
  *	LLC messages are that long, and only one of them may be in flight
  * @large: copy of a received message while it is processed
  * @last_rx: jiffies when the last message was received
- * @n_tests: number of TEST LINK messages in a row after which nothing was received; only the group's
- *	@probe uses this and the fields below
+ * @n_tests: number of TEST LINK messages in a row after which nothing was received; only the
+ *	group's @links_work uses this and the fields below
  * @tested: time in jiffies when the last TEST LINK was sent
- * @port_is_down: the port was down when @probe last looked at it
- * @port_down_since: time in jiffies when @probe first found the port down
+ * @port_is_down: the port was down when @links_work last looked at it
+ * @port_down_since: time in jiffies when @links_work first found the port down
  */
 struct smc_link {
 	struct smc_rdma_group *group;

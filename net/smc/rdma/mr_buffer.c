@@ -127,7 +127,9 @@ static int smc_mr_buffer_register(struct smc_rdma_group *group, struct smc_mr_bu
 		if (!link->is_confirmed)
 			continue;
 		rc = smc_region_register(&mrb->regions[link->index], link, &mrb->buffer);
-		if (rc && !READ_ONCE(link->broken))
+		/* After a timeout the device may still refer to the buffer. */
+		if (rc == -ETIMEDOUT || (rc && !(READ_ONCE(link->broken) &&
+						 smc_rdma_group_other_link(link))))
 			return rc;
 	}
 	return 0;

@@ -66,7 +66,7 @@ unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr);
 
 /**
  * smc_mr_buffers_init() - initialise a group's buffer pools, which are empty
- * @buffers: zeroed. Before a group that has been listed is freed, smc_mr_buffers_deregister() must
+ * @buffers: zeroed. Before a group that has been listed is freed, smc_mr_buffers_close() must
  *	be called, to cancel the works
  */
 void smc_mr_buffers_init(struct smc_mr_buffers *buffers);

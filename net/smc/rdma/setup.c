@@ -167,10 +167,11 @@ static bool smc_first_contact_is_with(const struct smc_rdma_setup *other,
 }
 
 /*
- * Begin a first contact. Return: 0; -EAGAIN if another one with the same peer has just begun;
- * -EUSERS if too many are under way.
+ * Begin a first contact. @has_group: the client has a crowded group, and waits for no other first
+ * contact. Return: 0; -EAGAIN if another one with the same peer has just begun; -EUSERS if too many
+ * are under way.
  */
-static int smc_first_contact_try(struct smc_rdma_setup *s)
+static int smc_first_contact_try(struct smc_rdma_setup *s, bool has_group)
 {
 	unsigned int own = 0, in_net = 0, all = 0;
 	bool is_alone = false, is_silent = false;
@@ -196,7 +197,7 @@ static int smc_first_contact_try(struct smc_rdma_setup *s)
 	 * If a first contact with the peer was silent for too long, don't wait for any other.
 	 * Otherwise a program could delay this client by one silent first contact after the other.
 	 */
-	if (is_alone && !is_silent)
+	if (has_group ? is_alone || is_silent : is_alone && !is_silent)
 		rc = -EAGAIN;
 	else if (own + in_net >= SMC_FIRST_CONTACTS_PER_NET ||
 		 in_net + all >= SMC_FIRST_CONTACTS_MAX)
@@ -316,10 +317,12 @@ static int smc_rdma_server_try(struct smc_rdma_setup *s, struct smc_link **link)
 	*link = smc_rdma_server_find(s, true);
 	if (*link)
 		return 0;
-	rc = smc_first_contact_try(s);
-	if (!rc)
-		return 0;
 	*link = smc_rdma_server_find(s, false);
+	rc = smc_first_contact_try(s, *link);
+	if (*link && !rc) {
+		smc_link_unreserve(*link);
+		*link = NULL;
+	}
 	return *link ? 0 : rc;
 }
 
@@ -666,6 +669,9 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 	/* A group whose first contact failed is of no use. */
 	if (s->group && !keep)
 		smc_rdma_group_terminate(s->group, ECONNABORTED);
+	/* The next connection may fail, too, but the client's other groups work. */
+	if (s->group && !keep && base->role == SMC_SERVER)
+		smc_rdma_groups_put_off_spread(base->net, base->version, &s->port, &s->peer);
 	if (s->group)
 		smc_rdma_group_put(s->group);
 	/* A client that has sent the CONFIRM may write into the element until the link ends. */

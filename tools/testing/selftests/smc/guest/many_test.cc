@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Many connections, at once and in a row. */
-#include <algorithm>
 #include <gtest/gtest.h>
 #include <linux/smc.h>
 #include <linux/smc_diag.h>
@@ -12,7 +11,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 #include "agent.h"
@@ -104,32 +102,6 @@ TEST(Many, DumpedWhileSocketsComeAndGo)
 	}
 	EXPECT_EQ(waiting.size(), 0u) << "were not shown";
 	EXPECT_GE(shown.size(), sockets);
-}
-
-/* A server spreads many connections of a peer over link groups, up to one for each processor. */
-TEST(Many, SpreadOverGroups)
-{
-	const int most = std::min<int>(std::thread::hardware_concurrency(), 8);
-	Agent agent;
-
-	if (peer_within())
-		GTEST_SKIP() << "groups of SMC-D have no processors";
-	set_limit(300);
-	for (Role role : both_roles) {
-		std::vector<Connection> connections;
-
-		wait_until("no connection is left", [] { return !link_groups().connections; });
-
-		Counters before = Counters::now();
-
-		/* Some groups may have been idle before. */
-		for (int i = 0; i < 20 * most; i++)
-			connections.push_back(make_connection(agent, Flavor(), role));
-		EXPECT_GE(link_groups().used, most);
-		EXPECT_LE((Counters::now() - before)["rdma_groups_created"], most);
-		for (Connection &connection : connections)
-			check_data(connection, 10000, true);
-	}
 }
 
 /* A link group has 255 connections: these need three groups, one of which may exist already. */

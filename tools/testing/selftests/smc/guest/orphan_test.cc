@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <sys/sysinfo.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -418,6 +419,9 @@ TEST_P(LargeOrphan, KeepsItsBuffers)
  */
 TEST_P(LargeOrphan, TooLarge)
 {
+	if (!peer_within() && std::thread::hardware_concurrency() > 1)
+		GTEST_SKIP() << "connections are spread over link groups, and so over buffers";
+
 	struct sysinfo info;
 	std::vector<Connection> all;
 	uint64_t closed = 0;
