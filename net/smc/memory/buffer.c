@@ -10,6 +10,7 @@
 #include "admin/stats.h"
 #include "compat.h"
 #include "buffer.h"
+#include "memcg.h"
 
 /*
  * Interval of the checks for unused buffers. A buffer that two checks in a row
@@ -88,6 +89,14 @@ static void smc_buffer_vfree(const struct smc_buffer *buffer)
 	local_bh_enable();
 }
 
+static void smc_buffer_free_memory(const struct smc_buffer *buffer)
+{
+	if (buffer->is_virtual)
+		smc_buffer_vfree(buffer);
+	else
+		free_pages_exact(buffer->mem, smc_buffer_bytes(buffer));
+}
+
 static void smc_buffer_free(struct kref *ref)
 {
 	struct smc_buffer *buffer = container_of(ref, struct smc_buffer, ref);
@@ -98,10 +107,7 @@ static void smc_buffer_free(struct kref *ref)
 		smc_buffer_leave_net(buffer);
 	}
 	atomic_long_sub(smc_buffer_bytes(buffer), &smc_buffer_host_bytes);
-	if (buffer->is_virtual)
-		smc_buffer_vfree(buffer);
-	else
-		free_pages_exact(buffer->mem, smc_buffer_bytes(buffer));
+	smc_buffer_free_memory(buffer);
 	mem_cgroup_put(buffer->attr.memcg);
 	buffer->release(buffer);
 }
@@ -127,19 +133,24 @@ static bool smc_buffer_try(struct smc_buffer *buffer, unsigned int n, bool is_vi
 
 	buffer->n = n;
 	buffer->is_virtual = is_virtual;
-	if (!smc_buffer_reserve(buffer))
+	if (!smc_memcg_has_room(buffer->attr.memcg, smc_buffer_pages(buffer)) ||
+	    !smc_buffer_reserve(buffer))
 		return false;
 	buffer->mem = is_virtual ? __vmalloc(smc_buffer_bytes(buffer), gfp) :
 				 alloc_pages_exact(smc_buffer_bytes(buffer), gfp);
-	if (!buffer->mem)
-		smc_buffer_unreserve(buffer);
-	return buffer->mem;
+	/* Other threads of the control group may have found the same room. */
+	if (buffer->mem && smc_memcg_has_room(buffer->attr.memcg, 0))
+		return true;
+	if (buffer->mem)
+		smc_buffer_free_memory(buffer);
+	smc_buffer_unreserve(buffer);
+	return false;
 }
 
 /*
  * The memory is zeroed, because a peer can make an application read bytes that
  * the peer only claims to have written. If physically contiguous memory is
- * short, the buffer gets fewer elements.
+ * short, or the control group's, the buffer gets fewer elements.
  */
 static int smc_buffer_alloc_memory(struct smc_buffer *buffer)
 {
@@ -151,8 +162,9 @@ static int smc_buffer_alloc_memory(struct smc_buffer *buffer)
 	for (n = buffer->attr.type == SMC_BUF_VIRTUAL ? 0 : most; n; n /= 2)
 		if (smc_buffer_try(buffer, n, false))
 			return 0;
-	if (buffer->attr.type != SMC_BUF_PHYSICAL && smc_buffer_try(buffer, most, true))
-		return 0;
+	for (n = buffer->attr.type == SMC_BUF_PHYSICAL ? 0 : most; n; n /= 2)
+		if (smc_buffer_try(buffer, n, true))
+			return 0;
 	return -ENOMEM;
 }
 

@@ -60,9 +60,22 @@ public:
 	 * The charge includes a stock of 256 KiB per processor. The kernel uses up the stock before
 	 * it enforces the limit, but for other processors that may take a moment.
 	 */
+	void leave(int64_t bytes) const
+	{
+		limit(charged_at_least() + bytes);
+	}
+	/* For buffers, which leave an eighth of the limit free. */
 	void leave_room_for(int64_t bytes) const
 	{
-		write("memory.max", std::to_string(charged_at_least() + bytes));
+		limit((charged_at_least() + bytes) * 8 / 7);
+	}
+	void limit(int64_t bytes) const
+	{
+		write("memory.max", std::to_string(bytes));
+	}
+	int64_t limit() const
+	{
+		return std::stoll(read_file(directory + "/memory.max"));
 	}
 	/* Does @work in the group, and raises the limit by the amount charged. */
 	void work_beyond_limit(const std::function<void()> &work) const
@@ -78,10 +91,21 @@ public:
 			write("memory.max",
 			      std::to_string(std::stoll(max) + charged_at_least() - before));
 	}
+	int64_t events(const std::string &which) const
+	{
+		return Counters(read_file(directory + "/memory.events"))[which];
+	}
 	/* The number of times the kernel invoked the OOM killer. */
 	int64_t ooms() const
 	{
-		return Counters(read_file(directory + "/memory.events"))["oom"];
+		return events("oom");
+	}
+	/* Has the group charged with so many bytes in all. */
+	void take(int64_t bytes)
+	{
+		enter();
+		taken.assign(bytes - charged_at_least(), 'x');
+		leave();
 	}
 
 private:
@@ -98,6 +122,7 @@ private:
 	}
 
 	const std::string directory = "/sys/fs/cgroup/smc-test";
+	std::string taken;
 };
 
 void ask_for_large_buffers(int fd)
@@ -262,6 +287,132 @@ TEST_P(Limited, IsTcpWithoutRoom)
 	check_data(connections.back(), 100000, true);
 }
 
+/* An eighth of the limit stays free for the program itself. */
+TEST_P(Limited, LeavesAReserve)
+{
+	constexpr int64_t limit = 64 * MiB;
+	std::vector<Connection> connections;
+
+	group.limit(limit);
+	/* There is room for a few of the connections, and without the reserve for most. */
+	group.take(limit * 7 / 8 - 4 * MiB);
+	while (connections.size() < most - 1)
+		connections.push_back(connect_another());
+	EXPECT_GE(buffers_of(connections[0].here), large_buffers);
+	EXPECT_LT(buffers_of(connections.back().here), large_buffers);
+	EXPECT_LT(group.charged(), group.limit() * 7 / 8 + MiB);
+	EXPECT_EQ(group.events("max"), 0);
+}
+
+/* The kernel drops its copies of files where memory is needed. */
+TEST_P(Limited, TakesWhatFilesTake)
+{
+	constexpr int64_t limit = 24 * MiB;
+
+	group.limit(limit);
+	write_file("/proc/sys/vm/drop_caches", "1");
+	group.enter();
+	/* Programs that have compiled this one are large. */
+	must_run("cat $(g++ -print-prog-name=cc1plus) $(gcc -print-prog-name=cc1) >/dev/null");
+	group.leave();
+	ASSERT_GT(group.charged(), limit * 7 / 8) << "not enough files";
+
+	Connection one = connect_another();
+
+	EXPECT_GE(buffers_of(one.here), large_buffers);
+	EXPECT_EQ(group.ooms(), 0);
+	check_data(one, 100000, true);
+}
+
+/* A limited control group of an agent's host, and in it another one, which the agent is in. */
+class ServerGroup
+{
+public:
+	static constexpr int64_t limit = 64 * MiB;
+
+	explicit ServerGroup(Agent &agent) : agent(agent)
+	{
+		const std::string to = " >" + outer;
+
+		agent.must_run("echo +memory >/sys/fs/cgroup/cgroup.subtree_control; mkdir -p " +
+			       outer + "/inner; echo +memory" + to +
+			       "/cgroup.subtree_control; echo " + std::to_string(limit) + to +
+			       "/memory.max; echo " + std::to_string(agent.pid()) + to +
+			       "/inner/cgroup.procs");
+	}
+	ServerGroup(const ServerGroup &) = delete;
+	~ServerGroup()
+	{
+		agent.run_command("echo " + std::to_string(agent.pid()) +
+				  " >/sys/fs/cgroup/cgroup.procs; rmdir " + outer + "/inner " +
+				  outer);
+	}
+	/* The most that was charged at a time. */
+	int64_t peak() const
+	{
+		return std::stoll(agent.read_file(outer + "/memory.peak"));
+	}
+	int64_t events(const std::string &which) const
+	{
+		return Counters(agent.read_file(outer + "/memory.events"))[which];
+	}
+
+private:
+	Agent &agent;
+	const std::string outer = "/sys/fs/cgroup/smc-outer";
+};
+
+/* The buffers of a server, in bytes, and what 64 silent clients may have it charged in all. */
+struct Silence {
+	const char *name;
+	int buffer;
+	int64_t most;
+};
+
+/*
+ * Clients that claim to be many hosts, and stay silent after the ACCEPT: each gets no more than the
+ * memory of one connection, and together they leave the server an eighth of its limit.
+ */
+class SilentClients : public testing::TestWithParam<Silence>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(, SilentClients,
+			 testing::Values(Silence{"SmallBuffers", 128 * KiB, 24 * MiB},
+					 Silence{"LargeBuffers", 512 * KiB,
+						 ServerGroup::limit * 7 / 8 + 2 * MiB}),
+			 [](const auto &info) { return std::string(info.param.name); });
+
+TEST_P(SilentClients, LeaveTheServerMemory)
+{
+	NEEDS_ANOTHER_HOST("the rogue speaks SMC-R");
+	/* As many first contacts as a server has with one address. */
+	constexpr int clients = 64;
+	const std::string bytes = std::to_string(GetParam().buffer);
+	Agent agent;
+	RemoteSysctlScope rmem(agent, "net.smc.rmem", bytes), wmem(agent, "net.smc.wmem", bytes);
+	ServerGroup group(agent);
+	OtherAddress stranger;
+	RemoteSocket listener = agent.listen(Flavor(), clients);
+	Address to = address_of(1, AF_INET, listener.port());
+	smc_clc_proposal proposal = good_proposal();
+	std::vector<Fd> silent;
+	int accepted = 0;
+
+	for (int i = 0; i < clients; i++) {
+		proposal.gid_v2[15] = 100 + i;
+		silent.push_back(propose(to, proposal, stranger.text));
+	}
+	for (Fd &fd : silent)
+		accepted += !diagnosis_of(receive_message(fd));
+	EXPECT_GT(accepted, clients / 2);
+	/* The server has memory for itself. */
+	agent.must_run("head -c 4M /dev/zero | tail -c 4M | wc -c");
+	EXPECT_LT(group.peak() - 4 * MiB, GetParam().most);
+	for (const char *which : {"max", "oom", "oom_kill"})
+		EXPECT_EQ(group.events(which), 0) << which;
+}
+
 /* Memory that waits in TCP's queue is charged to the process that accepts it, as with TCP. */
 class AcceptedMemory : public testing::Test
 {
@@ -341,7 +492,7 @@ protected:
 		group.enter();
 		listener = must_listen(Flavor(), clients);
 		group.leave();
-		group.leave_room_for(0);
+		group.leave(0);
 	}
 	void expect_served(const std::function<Fd()> &connect)
 	{

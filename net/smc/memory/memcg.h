@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SMC_MEMORY_MEMCG_H
+#define SMC_MEMORY_MEMCG_H
+
+#include <linux/types.h>
+
+struct mem_cgroup;
+
+/**
+ * smc_memcg_has_room() - whether a control group may be charged for a buffer
+ * @memcg: control group, or NULL
+ * @pages: pages of the buffer; 0 if it has been charged already
+ *
+ * Afterwards an eighth of the limit (the lesser of memory.max and memory.high) has to be free in
+ * the control group and in each one above it, in either version of the hierarchy. Half of the page
+ * cache of @memcg counts as free: a group that reads files has a cache up to its limit, of which
+ * the kernel gives back what is needed.
+ *
+ * Context: any.
+ */
+#ifdef CONFIG_MEMCG
+bool smc_memcg_has_room(struct mem_cgroup *memcg, unsigned long pages);
+#else
+static inline bool smc_memcg_has_room(struct mem_cgroup *memcg, unsigned long pages)
+{
+	return true;
+}
+#endif
+
+#endif
