@@ -57,8 +57,9 @@
 #define SMC_GROUP_FEW_CONNS	16
 
 /*
- * A server spreads the connections of one peer over this many groups, as far as there are processors
- * and completion vectors. Another group is made when each has SMC_GROUP_FEW_CONNS connections.
+ * A server spreads the connections of one peer over this many groups, as far as there are
+ * processors and completion vectors. Another group is made when each has SMC_GROUP_FEW_CONNS
+ * connections.
  */
 #define SMC_GROUPS_SPREAD	8
 /* How long no further group is made for a peer after a first contact has failed. */
@@ -396,8 +397,8 @@ static bool smc_link_serves(const struct smc_link *link, struct net *net, u8 ver
 }
 
 /*
- * Whether a peer may have another group, because all of its @n groups are crowded. @least is the one
- * with the fewest connections.
+ * Whether a peer may have another group, because all of its @n groups are crowded. @least is the
+ * one with the fewest connections.
  */
 static bool smc_rdma_groups_may_spread(const struct smc_rdma_group *least, unsigned int n,
 				       const struct smc_rdma_port *port)

@@ -67,8 +67,8 @@ struct smc_rdma_peer {
  * @is_routed: a router is between the ends of the link; version 2
  * @vlan: VLAN, or 0
  * @max_conns: agreed limit for connections, which the server enforces
- * @spread_after: time in jiffies before which this server makes no further group for the peer; under
- *	smc_rdma_lgrs.lock
+ * @spread_after: time in jiffies before which this server makes no further group for the peer;
+ *	under smc_rdma_lgrs.lock
  * @n_had: number of connections and reservations that the group ever had; changed under
  *	smc_rdma_lgrs.lock
  * @unknown_tokens: number of CDC messages whose token belongs to no connection of the group; only

@@ -7,6 +7,7 @@
 #include "group.h"
 #include "links.h"
 #include "llc.h"
+#include "message.h"
 #include "workqueue.h"
 
 /*
@@ -94,7 +95,9 @@ void smc_links_init(struct smc_rdma_group *group)
 	INIT_DELAYED_WORK(&group->links_work, smc_links_look_after);
 }
 
-/* Whether a link uses a port. Called for groups that are not dead, so that the link has its port. */
+/*
+ * Whether a link uses a port. Called for groups that are not dead, so that the link has its port.
+ */
 static bool smc_link_uses_port(const struct smc_link *link, const struct smc_rdma_device *dev,
 			       u32 port)
 {

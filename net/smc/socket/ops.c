@@ -6,6 +6,7 @@
 
 #include <linux/fs.h>
 #include <linux/tcp.h>
+#include <net/inet_common.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
