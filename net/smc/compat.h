@@ -106,8 +106,8 @@ static inline bool smc_tcp_has_keys(const struct sock *sk)
 #endif
 }
 
-/* Since 6.7 defer_connect is one of the socket's atomic flags. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+/* Since 6.6 defer_connect is one of the socket's atomic flags. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 static inline bool smc_connect_is_deferred(const struct sock *sk)
 {
 	return inet_sk(sk)->defer_connect;
