@@ -50,8 +50,9 @@ struct smc_cancel {
  * @net: network namespace
  * @saddr: address of this end of the TCP connection; an IPv4 address is mapped to IPv6
  * @daddr: address of the peer's end; an IPv4 address is mapped to IPv6
- * @dst: route of the TCP connection, with a reference; NULL if there is none, or for @pair. It is
- *	looked up when the setup begins, and at the client again when the ACCEPT comes
+ * @dst: route of the TCP connection, with a reference; NULL if there is none, or if @pair of struct
+ *	smc_path_type sets up both ends. It is looked up when the setup begins, and at the client
+ *	again when the ACCEPT comes
  * @memcg: control group to charge for buffers, or NULL; lives as long as the setup
  * @role: role of this end
  * @version: SMC version, the newest until another one is chosen

@@ -55,10 +55,13 @@ static unsigned int smc_quota_hash_uid(kuid_t uid, const void *where)
 }
 
 /*
- * Hashes the user for whom a socket of @uid in @net counts. A user may have many uids and network
- * namespaces in a user namespace of his own, so the owner of the outermost user namespace below the
- * initial one is the user. Each such user namespace that root owns is a user of its own. In a
- * network namespace of the initial user namespace, which only root can make, each uid is a user.
+ * Hashes the user for whom a socket of @uid in @net counts:
+ * - In the initial network namespace, the user is @uid.
+ * - Only root can make other network namespaces in the initial user namespace. In each of these,
+ *   each uid is a user of its own.
+ * - In a user namespace of his own, a user may have many uids and network namespaces. So there the
+ *   user is the owner of the outermost user namespace below the initial one. If root is that owner,
+ *   each such user namespace is a user of its own.
  */
 static unsigned int smc_quota_hash_user(const struct net *net, kuid_t uid)
 {

@@ -3,9 +3,9 @@
  * Quotas of the SMC handshakes under way. Each handshake counts for a user at this end and for a
  * peer at the other end. A user or peer that has handshakes gets another only while more places are
  * free than it uses, in the network namespace and on the host. So a single user or peer gets half
- * of the places at most, and the last places are for users and peers without a handshake. By the
- * same rule a client that has handshakes gets another with a server's user only while this user can
- * still get more handshakes than the client has.
+ * of the places at most, and the last places are for users and peers without a handshake. A server
+ * applies the same rule to its user's places: a client that has handshakes gets another only while
+ * the user can still get more handshakes than the client has.
  */
 #ifndef SMC_QUOTA_H
 #define SMC_QUOTA_H

@@ -67,7 +67,8 @@ static u32 smc_server_try(struct smc_server *srv)
 
 /*
  * Chooses the first path that reaches the client. If a later step on this path fails, no other path
- * is tried. Return: 0, or the diagnosis of the last offered path.
+ * is tried. Return: 0; the diagnosis of the last offered path, or SMC_DIAG_NO_DEVICE_D if none is
+ * offered; or SMC_DIAG_NO_MEMORY.
  */
 static u32 smc_server_choose(struct smc_server *srv)
 {

@@ -19,8 +19,8 @@ bool smc_listener_is_ready(struct smc_listener *l)
 	if (smc_accept_queue_has(l->smc->sk, smc_request_is_ready, NULL))
 		return true;
 	/*
-	 * The queue has only new connections. The listener's work leaves them there while too many
-	 * others are ready, so now it may have to take them.
+	 * Now the queue has only new connections. The listener's work may have left them there
+	 * while too many others were ready, so queue the work again.
 	 */
 	if (!smc_accept_queue_is_empty(l->smc->sk))
 		smc_listener_kick(l);
@@ -131,8 +131,8 @@ static int smc_listener_wait(struct smc_listener *l, long *timeo)
 	if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
 		return -EINVAL;
 	/*
-	 * Look for a connection before checking the time and signals: a ready connection may have
-	 * woken only this thread.
+	 * Look for a connection before checking the time and signals. A ready connection may have
+	 * woken only this thread: if this thread left, no other would accept the connection.
 	 */
 	if (smc_listener_is_ready(l))
 		return 0;
@@ -164,12 +164,12 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 	}
 	/*
 	 * The listener's work may have left new connections in the queue, because too many others
-	 * were ready, or because a thread had the listener locked.
+	 * were ready, or because a thread had the listener locked. If so, queue the work again.
 	 */
 	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
 		smc_listener_kick(l);
 
-	/* Wait for the work that ran the handshake, because it may still use the child. */
+	/* Wait until the work that ran the handshake no longer uses the child. */
 	flush_delayed_work(&child->hs.work);
 	lock_sock(child->sk);
 	/* The child inherits this flag of the listener, as in TCP's accept(). */

@@ -126,8 +126,8 @@ static bool smc_has_user_data(const struct smc_sock *smc)
 }
 
 /*
- * sk_user_data stays: it keeps other parts of the kernel away from the connection, and shows that
- * the connection was hooked.
+ * Leaves sk_user_data set. This keeps other parts of the kernel away from the connection, and shows
+ * smc_sock_unpark() that the connection was hooked.
  */
 void smc_sock_park(struct smc_sock *smc)
 {
@@ -156,14 +156,14 @@ void smc_sock_unpark(struct smc_sock *smc)
 
 /*
  * TCP creates a child by the listener's operation syn_recv_sock, which is this function while the
- * listener is hooked. A new child is a copy of the listener, hooks included. It is locked until it
- * is in an accept queue, so no other thread sees it before this function has unhooked it.
+ * listener is hooked. A new child is a copy of the listener, hooks included. The child is locked
+ * until it is in an accept queue, so this function unhooks it before any other thread sees it.
  */
 static struct sock *smc_syn_recv_sock(SMC_SYN_RECV_ARGS);
 
 /*
- * Called under RCU or with the socket's file open, so that a struct smc_listener that @ops is part
- * of is not freed meanwhile.
+ * Whether @ops is part of a struct smc_listener. The caller is under RCU or has the socket's file
+ * open, so that the struct is not freed meanwhile.
  */
 static bool smc_children_are_hooked(const struct inet_connection_sock_af_ops *ops)
 {
@@ -175,7 +175,8 @@ static void smc_children_unhook(struct sock *sk)
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
 	/*
-	 * If an IPv6 listener's client uses IPv4, TCP has already given the child other operations.
+	 * If the client of an IPv6 listener uses IPv4, TCP has already given the child other
+	 * operations, which stay.
 	 */
 	if (smc_children_are_hooked(icsk->icsk_af_ops))
 		WRITE_ONCE(icsk->icsk_af_ops, smc_tcp_family_of(sk)->af_ops);
@@ -183,9 +184,9 @@ static void smc_children_unhook(struct sock *sk)
 
 /*
  * Whether the SYN-ACK may have offered SMC. TCP marks a child as offered SMC if the client's SYN
- * had the option and the listener that creates the child ever offered SMC. But after migration
- * another listener sent the SYN-ACK: req->rsk_listener, which is closed now. That one must have
- * offered SMC, too.
+ * had the option, and the listener that creates the child ever offered SMC. But after a migration,
+ * the SYN-ACK came from another listener: req->rsk_listener, which is closed now. So that listener
+ * must have offered SMC, too.
  */
 static bool smc_child_may_be_offered(const struct request_sock *req)
 {
@@ -278,8 +279,8 @@ struct smc_sock *smc_sk_listening(const struct sock *sk)
 }
 
 /*
- * Keeps TCP from sending SIGIO for its FIN, because the stream sends SIGIO for its own end. TCP
- * sends none while SOCKWQ_ASYNC_WAITDATA says that a reader waits.
+ * Keeps TCP from sending SIGIO for its FIN, because the stream sends SIGIO for its own end. The
+ * flag SOCKWQ_ASYNC_WAITDATA says that a reader waits: as long as it is set, TCP sends no SIGIO.
  */
 static void smc_sock_mute_sigio(struct sock *sk, bool is_muted)
 {
@@ -321,7 +322,7 @@ void smc_tcp_wake(struct sock *sk)
 
 /*
  * Hands @l to the connect() of @child's client, if that connect() is under way in this namespace.
- * Return: whether connect() is to take @child from TCP's queue.
+ * Return: whether that connect() is to take @child from TCP's queue.
  */
 static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 {
@@ -342,9 +343,10 @@ static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 }
 
 /*
- * Handles TCP's report of a new connection. The new connection is taken to be the last in the
- * queue. If a newer one is last by now, TCP reports that one, too, and then the work is queued. A
- * connection without SMC is ready for accept() at once.
+ * Handles TCP's report of a new connection, and assumes that this connection is the last in the
+ * queue. If a newer one is last by now, TCP reports that one, too. Then the second report finds
+ * that the newer connection was handed over already, and queues the work, which takes the older
+ * one. A connection without SMC is ready for accept() at once.
  */
 static void smc_tcp_has_connection(struct smc_listener *l)
 {
@@ -353,8 +355,8 @@ static void smc_tcp_has_connection(struct smc_listener *l)
 	if (smc_accept_queue_has(sk, smc_request_is_ready, NULL))
 		smc_default_data_ready(sk);
 	/*
-	 * A connection left to a connecting thread counts against the backlog, and the thread may
-	 * be slow: once the queue is half full, the work takes the connection.
+	 * Once the queue is half full, have the work take the connection. If it were left to a
+	 * connecting thread, which may be slow, it would count against the backlog meanwhile.
 	 */
 	if (!child || smc_accept_queue_is_half_full(sk) || !smc_tcp_has_local(l, child))
 		smc_listener_kick(l);
@@ -394,10 +396,10 @@ static void smc_begin_client_handshake(struct smc_sock *smc)
 }
 
 /*
- * Whether the peer waits for a PROPOSAL. A server whose SYN-ACK has the SMC option got the option
- * in one of the SYNs, even if the last SYN left it out. But SYNs may have crossed. Then the option
- * came in the peer's own SYN, and the peer may have got only SYNs without the option. A SYN-ACK
- * that is the first segment received shows that no SYNs crossed.
+ * Whether the peer waits for a PROPOSAL. If a server's SYN-ACK has the SMC option, the server got
+ * the option in one of the SYNs, even if the last SYN left it out. But if both ends connect to each
+ * other, their SYNs may cross. Then the option came in the peer's own SYN, and the peer may have
+ * got only SYNs without the option. If the SYN-ACK is the first segment received, no SYNs crossed.
  */
 static bool smc_peer_awaits_proposal(const struct smc_sock *smc)
 {
@@ -483,9 +485,9 @@ out:
 }
 
 /*
- * Whether TCP reports a reset, by either end, that closed its connection. Such a report is dropped,
+ * Whether TCP reports that a reset, by either end, closed its connection. Such a report is dropped,
  * because the stream reports its own end. But while the error queue has entries, the report may be
- * of one of them, and is passed on.
+ * about one of these, so the report is passed on.
  */
 static bool smc_is_reset_report(const struct smc_sock *smc)
 {

@@ -19,8 +19,9 @@
 #include "wire/clc.h"
 
 /*
- * The timer first expires before the first retransmission (after TCP_TIMEOUT_INIT): with
- * net.ipv4.tcp_syn_retries = 1 the option must be removed from that SYN, because it is the last.
+ * TCP first retransmits the SYN after TCP_TIMEOUT_INIT, and the timer first expires before that.
+ * With net.ipv4.tcp_syn_retries = 1 the retransmitted SYN is the last, so it must not have the
+ * option.
  */
 #define SMC_SYN_FIRST_TIMER	(3 * TCP_TIMEOUT_INIT / 4)
 #define SMC_SYN_TIMER		(TCP_TIMEOUT_INIT / 2)
@@ -52,8 +53,8 @@ static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 
 	/*
-	 * In TCP_CLOSE no SYN was sent yet. When TCP_SYN_SENT ends, TCP calls
-	 * smc_tcp_state_change(), and the timer is no longer needed.
+	 * Look again only in TCP_CLOSE, in which no SYN was sent yet, and in TCP_SYN_SENT. When
+	 * TCP_SYN_SENT ends, TCP calls smc_tcp_state_change(), and the timer is no longer needed.
 	 */
 	if (smc->mode != SMC_MODE_CONNECTING ||
 	    !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_SYN_SENT)))
@@ -62,7 +63,7 @@ static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 		return HZ / 20;
 	if (sk->sk_state == TCP_CLOSE || !smc_tcp_syn_is_lost(sk))
 		return SMC_SYN_TIMER;
-	/* A middlebox may drop SYNs because of the option, without a reply. */
+	/* Remove the option: a middlebox may drop SYNs because of it, without a reply. */
 	smc->option_removed = true;
 	smc->retrans_with = smc_tcp_retransmits(sk);
 	smc_tcp_set_offer(sk, false);
@@ -78,7 +79,7 @@ void smc_connect_forget_listener(struct sock *sk)
 {
 	struct smc_sock *smc = smc_sock_find(sk);
 
-	/* The socket listened, or tried to. An accept() may still use the listener, so it stays. */
+	/* The socket listened, or tried to. Keep the listener: an accept() may still use it. */
 	if (smc && smc->mode == SMC_MODE_LISTEN && sk->sk_state == TCP_CLOSE) {
 		smc->tcp_only = true;
 		smc_listener_unhook(smc->listener);
@@ -86,8 +87,9 @@ void smc_connect_forget_listener(struct sock *sk)
 }
 
 /*
- * Resets @local_listener for a new connect(). An earlier connect() that another thread undid may
- * have left a listener there. That listener's work then takes the earlier connection's other end.
+ * Resets @local_listener for a new connect(). If another thread undid an earlier connect(), the
+ * field may still have a listener. The other end of the earlier connection is in that listener's
+ * queue, so have the listener's work take that end.
  */
 static void smc_connect_forget_local(struct smc_sock *smc)
 {
@@ -213,8 +215,8 @@ static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int le
 }
 
 /*
- * Leaves SMC after a failed connect(), so that the next one starts anew. Either TCP refused to
- * begin, which no callback reports, or connect() returned the error of a connection that failed.
+ * Leaves SMC after a failed connect(), so that the next connect() starts anew. Either TCP refused
+ * to begin, which no callback reports, or connect() returned the error of a connection that failed.
  */
 static void smc_connect_undo(struct smc_sock *smc, const struct socket *sock)
 {
@@ -287,7 +289,7 @@ static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l, bool 
 	bool agreed = false;
 
 	if (child) {
-		/* A program that captures packets must see the CLC messages. */
+		/* If a program captures packets, send the CLC messages, which it must see. */
 		agreed = is_own && child->mode == SMC_MODE_HANDSHAKE &&
 			 !smc_local_peer_is_captured(smc->sk) &&
 			 smc_handshake_local(&smc->hs, &child->hs);
@@ -320,15 +322,15 @@ static void smc_connect_handshake(struct smc_sock *smc, long timeo)
 		smc_handshake_run_for(&smc->hs, timeo);
 }
 
-/* Return: how much of @timeo is left, @began being the jiffies at its start. */
+/* Return: how much is left of the time @timeo, which began at @began. Both are in jiffies. */
 static long smc_time_left(long timeo, unsigned long began)
 {
 	return timeo == MAX_SCHEDULE_TIMEOUT ? timeo : max(timeo - (long)(jiffies - began), 0L);
 }
 
 /*
- * Prepares the socket. While SMC's handshake is under way, the function waits: TCP's connect()
- * would return EISCONN. Return: 0 with the socket locked, or -errno.
+ * Prepares the socket for connect(). First waits for the end of an SMC handshake that is under way,
+ * because TCP's connect() would return EISCONN. Return: 0 with the socket locked, or -errno.
  */
 static int smc_connect_enter(struct socket *sock, const struct sockaddr *addr, int len, long timeo,
 			     unsigned long began)
@@ -370,7 +372,7 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	smc = smc_sk(sk);
 	/*
 	 * The socket stays locked after smc_connect_enter(). Otherwise another thread, which has
-	 * prepared nothing of SMC's, could begin TCP's connection. See smc_sock.local_listener.
+	 * not prepared SMC, could begin TCP's connection. See smc_sock.local_listener.
 	 */
 	rc = __inet_stream_connect(sock, addr, len, flags, 0);
 	release_sock(sk);

@@ -253,7 +253,7 @@ static int smc_diag_put_extensions(const struct smc_diag_dump *dump, const struc
 {
 	int rc;
 
-	/* Tools expect these two attributes even without a request. */
+	/* Tools expect these two attributes even if they have not asked for them. */
 	rc = nla_put_u8(dump->skb, SMC_DIAG_SHUTDOWN, msg->diag_shutdown) ?:
 	     smc_diag_put_fallback(dump, smc);
 	if (rc || !st)

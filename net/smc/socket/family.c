@@ -49,8 +49,9 @@ static const struct net_proto_family smc_family = {
 };
 
 /*
- * IPPROTO_SMC is a copy of TCP's struct proto. Its init operation gives a new sock TCP's own struct
- * proto and protocol number, so packets and the rest of the kernel see a TCP socket.
+ * The protocol IPPROTO_SMC has a copy of TCP's struct proto. The copy's init operation gives a new
+ * sock TCP's own struct proto and protocol number. So for packets and for the rest of the kernel,
+ * the socket is TCP's.
  */
 static struct smc_protocol {
 	struct proto *tcp;

@@ -26,7 +26,7 @@
 #define SMC_KEEPALIVE_PROBES	9
 #define SMC_KEEPALIVE_INTERVALS	10
 
-/* The timer wheel rounds longer waits to seconds, so that many of them would expire together. */
+/* The timer wheel rounds longer waits to seconds, and many of the timers would expire together. */
 #define SMC_KEEPALIVE_MAX_SLEEP	(15 * HZ)
 
 /* Jiffies of silence before a probe; 0 if the connection is not to be probed. */
@@ -77,7 +77,7 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 		smc->keepalive_probes = 0;
 	if (silent < 3 * time / 4 && !smc->keepalive_probes)
 		return smc_keepalive_wait(time - silent);
-	/* TCP itself retransmits unacknowledged bytes and its FIN. */
+	/* Send no probe: TCP itself retransmits unacknowledged bytes and its FIN. */
 	if (smc_tcp_is_unacked(sk))
 		return smc_keepalive_interval(time);
 	if (smc->keepalive_probes == SMC_KEEPALIVE_PROBES) {

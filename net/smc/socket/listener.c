@@ -18,9 +18,9 @@
 #include "wire/clc.h"
 
 /*
- * Limit of connections that one run of a listener's work takes or drops. All listeners of a
- * namespace share the work queue, and none may occupy it for as long as its clients like: the work
- * queues itself again behind the others.
+ * Limit of connections that one run of a listener's work takes or drops. At the limit the work
+ * queues itself again, behind the works of other listeners. All listeners of a namespace share the
+ * work queue, and the clients of one must not occupy it for as long as they like.
  */
 #define SMC_LISTENER_BATCH	16
 
@@ -107,8 +107,9 @@ void smc_listener_unref(struct smc_listener *l)
 
 /*
  * A new connection was offered SMC, and its SMC handshake has not begun. All other connections in
- * the queue are ready for accept(). A connection that a listener put back may still have TCP's
- * mark. But as long as it does, the array has SMC's state of it, which shows that it is not new.
+ * the queue are ready for accept(). A connection that a listener put back may still be marked by
+ * TCP as offered SMC. But as long as it is, the namespace's array has its struct smc_sock, which
+ * shows that the connection is not new.
  */
 bool smc_request_is_new(const struct request_sock *req, const void *arg)
 {
@@ -134,8 +135,9 @@ static bool smc_request_is_of(const struct request_sock *req, const void *child)
 
 /*
  * No SMC handshake begins while backlog + 1 connections, TCP's own limit, are ready for accept().
- * Connections in their SMC handshake do not count: clients that delay it must not keep others from
- * accept(). So more connections than the backlog may be ready once their handshakes are over.
+ * Connections in their SMC handshake do not count: clients that delay their handshakes must not
+ * keep others from accept(). So more connections than the backlog may be ready once their
+ * handshakes are over.
  *
  * poll() and a waiting accept() look only at the first few thousand connections in the queue. If
  * all of these are new, they are taken in any case, so that a ready one behind them is found.
@@ -152,8 +154,8 @@ static bool smc_listener_has_room(struct smc_listener *l)
 }
 
 /*
- * Return: for how many jiffies TCP would wait for the peer's first data (TCP_DEFER_ACCEPT): until
- * it had retransmitted the SYN-ACK @retrans times.
+ * Return: for how many jiffies TCP would wait for the peer's first data (TCP_DEFER_ACCEPT), that
+ * is, until TCP had retransmitted the SYN-ACK @retrans times.
  */
 static unsigned long smc_listener_deferral(u8 retrans)
 {
@@ -191,9 +193,9 @@ static void smc_listener_reset_one(struct smc_sock *child)
 
 /*
  * Called with l->lock. Defers the child until the first data of its stream, if TCP_DEFER_ACCEPT is
- * set: for TCP the client's PROPOSAL was the first data. The option limits the time, in
- * retransmissions of the SYN-ACK, which TCP sends while no data comes. As with TCP, at most as many
- * connections as the backlog are deferred.
+ * set. TCP deferred the child only until the PROPOSAL, which was the first data for TCP. The option
+ * limits the time, as a number of SYN-ACKs that TCP would retransmit while no data comes. As with
+ * TCP, at most as many connections as the backlog are deferred.
  * Return: whether the child is deferred. If so, it stays deferred until the caller releases
  * l->lock.
  */
@@ -209,8 +211,8 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 	l->n_deferred++;
 	l->n_handshakes--;
 	/*
-	 * Queue the work before @is_deferred is set: from then on the peer's first data queues it
-	 * with delay 0, which this delay must not replace.
+	 * Queue the work before @is_deferred is set. From then on the peer's first data queues the
+	 * work with delay 0, and the delay here must not replace that.
 	 */
 	smc_sock_queue_later(child, smc_listener_deferral(retrans));
 	WRITE_ONCE(child->is_deferred, true);
@@ -221,8 +223,8 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 }
 
 /*
- * Called with the locks of the listener and of the child. Moves the child from the list that @n
- * counts to the connections that wait for accept(). If the listener is being closed, the child
+ * Called with the locks of the listener and of the child. Has the child wait for accept(), and
+ * moves it to l->ready from the list whose length is @n. If the listener is being closed, the child
  * stays in its list, and the closing thread resets it.
  */
 static void smc_listener_make_ready(struct smc_listener *l, struct smc_sock *child, unsigned int *n)
@@ -240,7 +242,7 @@ static void smc_listener_make_ready(struct smc_listener *l, struct smc_sock *chi
 static void smc_listener_notify(struct smc_listener *l)
 {
 	smc_listener_wake(l);
-	/* If TCP does not listen any more, the work drops the connection. */
+	/* If TCP does not listen any more, have the work drop the connection. */
 	if (READ_ONCE(l->sk->sk_state) != TCP_LISTEN)
 		smc_listener_kick(l);
 }
@@ -333,8 +335,8 @@ static struct mem_cgroup *smc_listener_get_memcg(struct smc_listener *l)
 }
 
 /*
- * A child has no control group before TCP's accept(), and this thread may be a worker, so the
- * listener's control group is charged.
+ * Charges the listener's control group: the child has none before TCP's accept(), and this thread
+ * may be a worker.
  */
 static struct smc_sock *smc_listener_create_child(struct smc_listener *l, struct sock *sk)
 {
@@ -367,7 +369,7 @@ static struct smc_sock *smc_listener_classify_new(struct smc_listener *l, struct
 		return NULL;
 	child->parent = l;
 	child->req = req;
-	/* TCP may destroy the connection, see smc_listener_drop(), but the sock must stay. */
+	/* The sock must stay even if TCP destroys the connection, see smc_listener_drop(). */
 	sock_hold(child->sk);
 	smc_listener_set_blackhole_key(child);
 	child->generation = generation;
@@ -461,7 +463,10 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 	return child;
 }
 
-/* Takes the first child out of @list, which @n counts. From then on no other thread handles it. */
+/*
+ * Takes the first child out of @list, whose length is @n. From then on no other thread handles the
+ * child.
+ */
 static struct smc_sock *smc_listener_pop(struct smc_listener *l, struct list_head *list,
 					 unsigned int *n)
 {
@@ -492,8 +497,9 @@ static struct smc_sock *smc_listener_pop_ready(struct smc_listener *l)
 }
 
 /*
- * Ends a connection whose handshake is over. Return: false, with nothing done, if TCP has given the
- * connection to another listener, whose user has it locked, and the caller may not wait for that.
+ * Ends a connection whose handshake is over. TCP may have given the connection to another listener,
+ * and a user of that listener may have the connection locked. If so, waits for the user only if
+ * @may_wait. Return: false, with nothing done, if it would have to wait but may not.
  */
 static bool smc_listener_drop(struct smc_sock *child, bool may_wait)
 {
@@ -548,7 +554,7 @@ static void smc_listener_take_later(struct smc_listener *l)
 static void smc_listener_put_back(struct smc_listener *l, struct smc_sock *child)
 {
 	spin_lock_bh(&l->lock);
-	/* Behind the others, so that the next run begins with them. */
+	/* Put the child behind the others, so that the work's next run begins with the others. */
 	list_add_tail(&child->siblings, &l->ready);
 	l->n_ready++;
 	spin_unlock_bh(&l->lock);
@@ -646,7 +652,10 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 	return has_taken ? smc_listener_begin(l, req, generation) : NULL;
 }
 
-/* Aborts all handshakes at once, so that closing the listener takes as long as the slowest one. */
+/*
+ * Aborts all handshakes at once, so that closing the listener takes only as long as the slowest
+ * handshake.
+ */
 static void smc_listener_abort_handshakes(struct smc_listener *l)
 {
 	struct smc_sock *child;
@@ -729,8 +738,9 @@ void smc_listener_stop_end(struct smc_listener *l)
 	WRITE_ONCE(l->withdrawn, false);
 	mutex_unlock(&l->stopping);
 	/*
-	 * Queue the work: smc_listener_kick() did nothing while the listener was closed. If TCP has
-	 * stopped listening, another thread may have called listen() again.
+	 * Queue the work: smc_listener_kick() did nothing while the listener was closed. Even if
+	 * TCP had stopped listening, the socket may listen: another thread may have called listen()
+	 * again.
 	 */
 	if (READ_ONCE(l->sk->sk_state) == TCP_LISTEN)
 		smc_listener_kick(l);
@@ -755,15 +765,15 @@ void smc_listen_undo(struct smc_sock *smc, struct socket *sock)
 
 	smc_listener_revoke_offer(l);
 	/*
-	 * Reset the connections that wait for accept() before TCP stops listening: if migration was
-	 * switched on a moment ago, TCP would give them to another listener. End the handshakes
+	 * Before TCP stops listening, reset the connections that wait for accept(): if migration
+	 * was switched on a moment ago, TCP would give them to another listener. End the handshakes
 	 * after TCP has stopped, because a peer can delay their end.
 	 */
 	smc_listener_halt(l);
 	smc_listener_drop_all(l);
 	/*
 	 * Stop TCP before the listener is unhooked: a new child is a hooked copy of the listener,
-	 * and only the listener's hook unhooks it.
+	 * and only the listener's hook unhooks the child.
 	 */
 	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
 		smc_tcp_ops(sk)->shutdown(sock, SHUT_RDWR);

@@ -7,7 +7,7 @@
  * until it is in one of the listener's lists. The thread puts it there only if the listener was not
  * closed meanwhile; the check and the entry are one step under the lock. Closing the listener ends
  * the connections in its lists. A thread that comes too late ends its own connection. So closing
- * does not wait for the threads that take connections, which may be another user's.
+ * waits for no thread that takes connections: such a thread may be another user's.
  */
 #ifndef SMC_LISTENER_H
 #define SMC_LISTENER_H
@@ -101,8 +101,8 @@ void smc_listener_stop_offering(struct smc_listener *l);
 void smc_listener_stop_begin(struct smc_listener *l);
 
 /**
- * smc_listener_stop_end() - finish what smc_listener_stop_begin() began, whether TCP stopped
- * listening or refused
+ * smc_listener_stop_end() - finish what smc_listener_stop_begin() began, whether or not TCP has
+ * stopped listening
  * @l: listener
  *
  * Resets all connections that were not accepted, unless TCP still listens and
@@ -139,7 +139,8 @@ void smc_listener_unhook(struct smc_listener *l);
 void smc_listen_undo(struct smc_sock *smc, struct socket *sock);
 
 /**
- * smc_listener_kick() - queue the listener's work: TCP has a connection, or has ended the listener
+ * smc_listener_kick() - queue the listener's work, because TCP has a connection or has ended the
+ * listener
  * @l: listener
  *
  * Context: any.
@@ -230,8 +231,8 @@ bool smc_request_is_ready(const struct request_sock *req, const void *arg);
  * smc_listener_set_blackhole_key() - choose the blackhole entry for a client that sends no PROPOSAL
  * @child: connection, new
  *
- * There is no entry for a client in this namespace. No middlebox there removes the option, and all
- * local users share the address: one of them must not take SMC from the others.
+ * A client in this namespace gets no entry. No middlebox on the way could remove the option. And
+ * all local users share the address, so by an entry one of them could take SMC from the others.
  *
  * Context: any.
  */
@@ -251,9 +252,9 @@ bool smc_listener_is_ready(struct smc_listener *l);
  * smc_listener_charge_caller() - charge new children to the calling thread's control group
  * @l: listener
  *
- * TCP charges the thread that calls accept(), but SMC charges memory before accept(), in a worker.
- * The thread that created the listener may be that of a service manager, whose control group is the
- * wrong one.
+ * TCP charges the thread that calls accept(). SMC needs memory before accept(), in a worker, so it
+ * charges the thread that called accept() last. The thread that created the listener may belong to
+ * a service manager, whose control group is the wrong one.
  *
  * Context: process.
  */

@@ -25,7 +25,8 @@ bool smc_migrates(const struct sock *sk);
  *	connections from its accept queue
  *
  * A connection must not migrate if its SYN-ACK offered SMC, because its client will send a
- * PROPOSAL. Such requests are dropped, and such children in the accept queue are reset.
+ * PROPOSAL. This function drops such a connection if it is a request, and resets it if it is a
+ * child in the accept queue.
  *
  * Context: process, without the socket lock; may sleep.
  */

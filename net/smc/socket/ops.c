@@ -54,8 +54,8 @@ const struct proto_ops *smc_ops_of_family(int family)
 }
 
 /*
- * Waits, in a call that transfers data, until the handshakes that a non-blocking connect() began
- * are over. Return: the stream, NULL if the call is TCP's, or an error pointer.
+ * Waits for the end of handshakes that a non-blocking connect() began, for a call that transfers
+ * data. Return: the stream, NULL if the call is TCP's, or an error pointer.
  */
 static struct smc_stream *smc_await_stream(struct sock *sk, long timeo)
 {
@@ -66,11 +66,12 @@ static struct smc_stream *smc_await_stream(struct sock *sk, long timeo)
 }
 
 /*
- * Whether SMC has to do with a connection that is under way or made. The answer holds while the
- * socket is locked: connect() keeps the lock from before it hooks the socket until the SYN has
- * left. Without the lock another thread may be in between. So a call of TCP's that does not find
- * the socket connected looks again under the lock. Otherwise TCP's operation would wait for the
- * lock, and then take the connection for TCP's.
+ * Whether SMC takes part in the socket's connection, or in one that is being made. The answer holds
+ * while the socket is locked: connect() takes the lock before it hooks the socket, and keeps the
+ * lock until the SYN has left. A call that looks without the lock may do so between these steps of
+ * another thread. So if such a call finds the socket not connected, and is to be left to TCP, it
+ * looks again under the lock. Otherwise TCP's operation would wait for the lock, and then take the
+ * connection for TCP's.
  */
 static bool smc_is_in_use(const struct sock *sk)
 {
@@ -78,8 +79,9 @@ static bool smc_is_in_use(const struct sock *sk)
 }
 
 /*
- * Looks again at a socket for a call that reads. TCP's operations for reading lock the socket
- * themselves. So if the next connection may use SMC, this function gives TCP's answer.
+ * Looks again, under the lock, at a socket for a call that reads. TCP's operations for reading take
+ * the lock themselves, and a connect() could come before that. So if the socket is not connected,
+ * and its next connection may use SMC, this function itself returns the error that TCP would.
  * Return: 1 if another thread has begun a connect(), 0 if the call is TCP's, or -errno.
  */
 static int smc_begin_tcp_read(struct socket *sock, int flags)
@@ -96,8 +98,8 @@ static int smc_begin_tcp_read(struct socket *sock, int flags)
 		 !smc_serves_only_tcp(sk))
 		rc = flags & MSG_OOB ? -EINVAL : sock_error(sk) ? : -ENOTCONN;
 	/*
-	 * Late CLC messages may be in TCP's queue: TCP calls data_ready only for SO_RCVLOWAT bytes
-	 * or more.
+	 * Late CLC messages may still be in TCP's queue, because TCP calls data_ready only for
+	 * SO_RCVLOWAT bytes or more.
 	 */
 	else if (smc && smc->mode == SMC_MODE_TCP)
 		smc_sock_drop_late(smc);
@@ -117,7 +119,7 @@ static struct smc_stream *smc_await_read_stream(struct socket *sock, long timeo,
 	int rc;
 
 	do {
-		/* The state first: TCP leaves TCP_CLOSE after connect() hooked the socket. */
+		/* Read the state first: connect() hooks the socket before TCP leaves TCP_CLOSE. */
 		was_closed = smp_load_acquire(&sk->sk_state) == TCP_CLOSE;
 		st = smc_await_stream(sk, timeo);
 		if (st || (!was_closed && !smc_sk(sk)))
@@ -143,7 +145,7 @@ static bool smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len,
 	struct sock *sk = sock->sk;
 	bool is_tcps;
 
-	/* A BPF map of sockets replaces sk_prot->sendmsg by its own, which must see the bytes. */
+	/* A BPF map of sockets has a sendmsg function of its own, which must see the bytes. */
 	if (READ_ONCE(sk->sk_prot)->sendmsg != tcp_sendmsg) {
 		*rc = smc_tcp_ops(sk)->sendmsg(sock, msg, len);
 		return true;
@@ -326,8 +328,9 @@ static u8 smc_shutdown_bits(int how)
 }
 
 /*
- * Looks again at a socket that TCP is to shut down. If it is not connected, sets the flags that TCP
- * is about to set: with them the next connection is TCP's (smc_serves_only_tcp()).
+ * Looks again, under the lock, at a socket that TCP is to shut down. If the socket is not
+ * connected, sets the flags that TCP is about to set, so that the next connection is TCP's
+ * (smc_serves_only_tcp()).
  * Return: false if another thread has begun a connect() since the caller looked.
  */
 static bool smc_begin_tcp_shutdown(struct sock *sk, int how)
@@ -416,7 +419,7 @@ static int smc_listen_begin(struct socket *sock)
 	 */
 	if (sk->sk_state != TCP_CLOSE || sock->state != SS_UNCONNECTED)
 		return sk->sk_state == TCP_LISTEN ? 0 : -EINVAL;
-	/* Children of the listener would inherit what is left of an earlier connection. */
+	/* End what is left of an earlier connection: the listener's children would inherit it. */
 	if (smc && smc->mode != SMC_MODE_LISTEN)
 		smc_sock_leave_smc(smc);
 	if ((smc && (smc->tcp_only || smc->tcp_holds || smc->listener)) ||
@@ -455,11 +458,12 @@ static int smc_listen(struct socket *sock, int backlog)
 }
 
 /*
- * Accepts by TCP. Resets each connection that a listener owns, that is, one with a struct smc_sock.
- * TCP may have moved the connection here from another listener; or this socket's own listener owns
- * it, and another part of the kernel has taken the socket over since. @newsock must not get such a
- * connection, because its release would free the struct that the listener is about to free. A
- * connection without the struct gets none later: it is in no accept queue any more.
+ * Accepts by TCP. If the connection has a struct smc_sock, a listener owns both, and is about to
+ * free the struct. @newsock must not get such a connection, because the release of @newsock would
+ * free the struct, too. So reset the connection. There are two ways to such a connection: TCP has
+ * moved it here from another listener, or another part of the kernel has taken over @sock since its
+ * own listener took the connection. A connection without a struct smc_sock stays without: it is in
+ * no accept queue any more, so no listener finds it.
  */
 static int smc_accept_tcp(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)
 {
@@ -477,11 +481,11 @@ static int smc_accept_tcp(struct socket *sock, struct socket *newsock, SMC_ACCEP
 
 static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)
 {
-	/* Look at the state first: TCP listens after listen() hooked the socket. */
+	/* Read the state first: listen() hooks the socket before TCP listens. */
 	bool listens = smp_load_acquire(&sock->sk->sk_state) == TCP_LISTEN;
 	struct smc_listener *listener = smc_listener_of(sock->sk);
 
-	/* TCP's answer: TCP itself would take the connections of a listen() in the meantime. */
+	/* Return TCP's error here: if a listen() came meanwhile, TCP would take its connections. */
 	if (!listener && !listens)
 		return -EINVAL;
 	if (!listener)
@@ -522,7 +526,7 @@ static void smc_splice_eof(struct socket *sock)
 		smc_stream_uncork(st);
 }
 
-/* Applies an option that TCP has set to the socket's stream. */
+/* Applies to the socket's stream an option that TCP has set. */
 static void smc_stream_apply_option(struct smc_stream *st, int optname)
 {
 	switch (optname) {
@@ -583,8 +587,8 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 }
 
 /*
- * Return: a new struct socket that gets the sock in place of the one that the application closes,
- * so that close() can return before the connection ends. NULL without memory.
+ * Creates a struct socket that is to get the sock of @sock, which the application closes. So
+ * close() can return before the connection ends. Return: the struct socket, or NULL without memory.
  */
 static struct socket *smc_release_create(const struct socket *sock, const struct proto_ops *ops)
 {
@@ -594,10 +598,10 @@ static struct socket *smc_release_create(const struct socket *sock, const struct
 	if (sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &orphan))
 		return NULL;
 	orphan->ops = ops;
-	/* The release of the orphan puts the reference that sock_create() would have taken. */
+	/* The release of the orphan drops the reference that sock_create() would have taken. */
 	__module_get(ops->owner);
 	orphan->state = sock->state;
-	/* sock_graft() sets the owner of the sock to that of the inode. */
+	/* Keep the sock's owner: sock_graft() sets the sock's owner to that of the inode. */
 	SOCK_INODE(orphan)->i_uid = sk->sk_uid;
 	return orphan;
 }
@@ -720,7 +724,7 @@ static bool smc_release_after_handshake(struct smc_sock *smc, struct socket *soc
 		sock_graft(sk, orphan);
 		INIT_WORK(&smc->release, smc_release_orphaned);
 		smc->is_released = true;
-		/* The application has sent nothing that a worker could linger for. */
+		/* A worker need not linger, because the application has sent nothing. */
 		if (sk->sk_lingertime)
 			sock_reset_flag(sk, SOCK_LINGER);
 		/*
@@ -815,8 +819,8 @@ static void smc_end_queued(struct smc_sock *smc)
 
 	/*
 	 * Without a stream the connection is TCP's: leave it to the listener that has it now. With
-	 * a stream, TCP may have destroyed the connection already, or given it to a struct socket,
-	 * whose user may listen with it by now. The stream tells the peer of its end.
+	 * a stream, end the connection, unless TCP has destroyed it already, or has given it to a
+	 * struct socket with which a user listens by now. The stream tells the peer of its end.
 	 */
 	if (smc->mode == SMC_MODE_STREAM && !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)) &&
 	    !sock_flag(sk, SOCK_DEAD)) {
@@ -872,7 +876,7 @@ static int smc_getname(struct socket *sock, struct sockaddr *addr, int peer)
 	if (peer == 1 && (st ? smc_stream_has_failed(st) : smc_sk_is_connecting(sock->sk)))
 		return -ENOTCONN;
 	/*
-	 * Let TCP look up the address with @peer 2, as for accept(): then it gives the address in
+	 * Let TCP look up the address with @peer 2, as for accept(): then TCP gives the address in
 	 * every state.
 	 */
 	if (peer == 1 && st && !smc_stream_is_closed(st))

@@ -103,9 +103,9 @@ int smc_option_begin(struct sock *sk, int level, int optname)
 
 	/*
 	 * TCP_ULP and IPV6_ADDRFORM replace the socket's operations, so this module's release would
-	 * not be called. Kernel TLS would even keep a copy of this module's operations for all TLS
-	 * sockets of the host, if they are the first that it replaces. A program takes ENOENT for a
-	 * kernel without the ULP, and does without it.
+	 * not be called. Kernel TLS also keeps a copy of the first operations that it replaces, for
+	 * all TLS sockets of the host, and these operations could be this module's. A program that
+	 * gets ENOENT takes the kernel for one without the ULP, and does without the ULP.
 	 */
 	if (level == SOL_TCP && optname == TCP_ULP)
 		return -ENOENT;

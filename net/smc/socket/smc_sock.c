@@ -32,7 +32,7 @@ static const struct smc_handshake_ops smc_sock_handshake_ops;
 static unsigned long smc_sock_index(const struct sock *sk)
 {
 	BUILD_BUG_ON(sizeof(struct tcp_sock) < SZ_1K);
-	/* Virtual addresses are larger numbers, which would make the array deeper. */
+	/* Use the physical address: virtual ones are larger, and would make the array deeper. */
 	return __pa(sk) / SZ_1K;
 }
 
@@ -192,6 +192,7 @@ static void smc_sock_do_later(struct work_struct *work)
 
 	/*
 	 * A work must not lock a connection that waits for accept(), see smc_sock_skip_late_clc().
+	 * So until accept() the work only ends the deferral.
 	 */
 	if (READ_ONCE(smc->parent)) {
 		smc_listener_end_deferral(smc);
@@ -263,7 +264,7 @@ static void smc_sock_abort(struct smc_sock *smc, int err)
 
 void smc_sock_check_tcp(struct smc_sock *smc)
 {
-	/* The bytes may be a late DECLINE; in any case the peer uses TCP on this connection. */
+	/* Any bytes, perhaps a late DECLINE, show that the peer uses TCP on this connection. */
 	if (tcp_inq(smc->sk) <= 0)
 		return;
 	smc_stat_violation(smc_net(sock_net(smc->sk)), SMC_VIOLATION_CLC);
@@ -355,9 +356,9 @@ static void smc_sock_check_fin(struct work_struct *work)
 }
 
 /*
- * Gives the peer SMC_FIN_WAIT to send one of the flags @end (SMC_CONN_*). Fewer flags are permitted
- * after a reset than after a FIN. A reset may follow a FIN: then only the flags permitted after
- * both count.
+ * Has a work abort the stream unless the peer sends one of the flags @end (SMC_CONN_*) within the
+ * time SMC_FIN_WAIT. After a reset fewer flags count than after a FIN. If a reset follows a FIN,
+ * the time goes on, and only the flags that are in both sets count.
  */
 static void smc_sock_await_end(struct smc_sock *smc, u8 end)
 {
@@ -369,9 +370,10 @@ static void smc_sock_await_end(struct smc_sock *smc, u8 end)
 
 /*
  * Handles the break of TCP's connection. If the peer reset TCP, its last bytes and the end of its
- * stream may still be on their way. A stream that had failed before gets no second error: sk_err
- * becomes the stream's error again, unless a call that transfers data has returned that error.
- * SO_ERROR may have returned it, too, but leaves no record of that.
+ * stream may still be on their way. If the stream had failed before, TCP's error is dropped, and
+ * sk_err becomes the stream's error again, or 0 if a call that transfers data has returned the
+ * stream's error. SO_ERROR may have returned the error, too, but leaves no record of that, so the
+ * error may be reported twice.
  */
 static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 {

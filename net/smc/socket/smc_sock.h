@@ -71,7 +71,7 @@ enum smc_mode {
  * @memcg: control group to charge for buffers, referenced; or NULL. It is the socket's or, if TCP
  *	charges none, that of the thread that created this struct
  * @hs: SMC's handshake
- * @is_released: the application has closed the socket while @hs is under way: @release follows
+ * @is_released: the application closed the socket while @hs was under way: @release follows
  * @release: work that releases the socket once @hs is over
  * @stream: the stream, from SMC_MODE_STREAM until release; else NULL
  * @later: work that callbacks of TCP and of the stream queue, see smc_sock_do_later()
@@ -172,9 +172,8 @@ struct smc_sock *smc_sk_listening(const struct sock *sk);
  * smc_sk() - find SMC's state of a socket that is hooked now
  * @sk: socket
  *
- * Context: the caller has the socket's file open, releases the socket, or is under RCU. No checker
- * finds a caller that breaks this rule. A caller that only compares the pointer may have any
- * context.
+ * Context: the caller has the socket's file open, releases the socket, or is under RCU. Neither
+ * lockdep nor sparse checks that. If the caller only compares the pointer: any.
  * Return: NULL if the socket is not hooked: then it is TCP's.
  */
 static inline struct smc_sock *smc_sk(const struct sock *sk)
@@ -270,7 +269,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
  * smc_sock_create_child() - create SMC's state of a connection that waits in TCP's accept queue
  * @sk: connection
  *
- * A worker that all listeners share calls this, or a connecting thread. Neither must wait for
+ * The caller is a worker that all listeners share, or a connecting thread. Neither must wait for
  * memory of the listener's control group. So the group may exceed its limit by one struct smc_sock
  * for each connection that waits for accept(). (TCP charges the waiting sock to nobody.) The
  * group's next ordinary allocation then reclaims memory, or fails.
@@ -339,9 +338,9 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode);
  * smc_sock_park() - give a connection TCP's callbacks and sk_prot while it is in TCP's accept queue
  * @smc: connection, locked or under bh_lock_sock(); hooked or not
  *
- * TCP may give the connection to another listener. That listener's user may have another part of
- * the kernel, such as kernel TLS, save the callbacks and sk_prot that it finds. Nothing else of the
- * connection changes.
+ * TCP may give the connection to another listener. That listener's user may then turn on another
+ * part of the kernel, such as kernel TLS, which saves the callbacks and sk_prot that it finds. So
+ * these must not be SMC's. Nothing else of the connection changes.
  */
 void smc_sock_park(struct smc_sock *smc);
 

@@ -81,8 +81,8 @@ static int smc_tcp2smc_place(void)
 	if (smc_tcp2smc_is_placed)
 		return 0;
 	/*
-	 * register_kprobe() refuses a kprobe that has both an address and a symbol, and leaves the
-	 * address set when it fails.
+	 * If register_kprobe() failed before, it has left the address set. Clear it, because
+	 * register_kprobe() refuses a kprobe that has both an address and a symbol.
 	 */
 	smc_tcp2smc_kprobe.addr = NULL;
 	rc = register_kprobe(&smc_tcp2smc_kprobe);

@@ -26,8 +26,8 @@ void smc_tcp_close_failed(struct sock *sk)
 	smc_tcp_reset(sk);
 	/*
 	 * TCP's reset may have changed sk_err. Restore the stream's error, or 0 if the program has
-	 * read that. getsockopt(SO_ERROR) takes sk_err without the lock: a call between these lines
-	 * may return TCP's error, and a later one the stream's error a second time.
+	 * read the error. getsockopt(SO_ERROR) takes sk_err without the lock. So a call between
+	 * these lines may return TCP's error, and a later call the stream's error a second time.
 	 */
 	WRITE_ONCE(sk->sk_err, err);
 }
@@ -64,9 +64,9 @@ void smc_tcp_close_by_work(struct smc_sock *smc)
 }
 
 /*
- * A call that reports the stream's failure also resets the TCP connection; the work does
- * so if no call comes soon. A connection that waits for accept() gets no such call, so
- * there the work runs at once.
+ * A call that reports the stream's failure also resets the TCP connection. If no such call comes
+ * soon, the work resets it. A connection that waits for accept() gets no such call, so its work
+ * runs at once.
  */
 static unsigned long smc_tcp_close_delay(const struct smc_sock *smc)
 {
@@ -116,8 +116,8 @@ bool smc_tcp_close_orderly(struct smc_stream *st, struct sock *sk, long linger)
 }
 
 /*
- * Return: the state that TCP_INFO shows for a stream: that of a TCP connection that had carried the
- * stream's bytes itself. @state is the state of the TCP connection below the stream.
+ * Return: the state that TCP_INFO shows for a stream. A TCP connection would be in this state if it
+ * had carried the stream's bytes itself. @state is that of the TCP connection below the stream.
  */
 static u8 smc_tcp_close_state(const struct smc_stream *st, u8 state)
 {

@@ -3,9 +3,9 @@
  * Closing the TCP connection below a stream. The connection ends as if it had carried the stream's
  * bytes itself: its states, its TIME_WAIT and the output of ss are those of plain TCP.
  *
- * TCP's FIN is sent after the peer's host has the message with which the stream ends, because the
- * peer may take a FIN for the end of the whole connection. If the last bytes wait for the peer's
- * window, so does the FIN. A reset discards bytes, and waits for nothing.
+ * TCP's FIN is sent only after the peer's host has got the message that ends the stream. Otherwise
+ * the peer may take the FIN for the end of the whole connection. If the last bytes wait for the
+ * peer's window, the FIN waits, too. A reset discards bytes, and waits for nothing.
  */
 #ifndef SMC_TCP_CLOSE_H
 #define SMC_TCP_CLOSE_H

@@ -48,8 +48,8 @@ struct smc_stream_rx {
  * struct smc_rx_snapshot - a snapshot of the receive positions for a reader
  * @reported: value of @consumed that was sent to the peer last
  * @consumed: end of the bytes that the application read
- * @start: the reader's position: @consumed, or beyond it the end of urgent bytes
- *	that a later urgent byte replaced
+ * @start: the reader's position: @consumed or, if that is further on, the end of urgent bytes that
+ *	a later urgent byte replaced
  * @received: end of the bytes that the peer published
  * @urgent: end of the last urgent byte, or 0; if it is beyond @received, the
  *	byte has not arrived yet

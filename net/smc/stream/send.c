@@ -14,7 +14,10 @@
 #include "tcp.h"
 #include "trace.h"
 
-/* Most bytes of one copy: the ring of a stream that ends is not reused before the copy is done. */
+/*
+ * Limit of bytes in one copy. If the stream ends meanwhile, its ring can be reused only after the
+ * copy, so a copy must not take long.
+ */
 #define SMC_FILL_BYTES	((size_t)SZ_64K)
 
 void smc_stream_want_room(struct smc_stream *st, bool has_bytes)

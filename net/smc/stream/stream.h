@@ -362,8 +362,8 @@ bool smc_stream_close(struct smc_stream *st, bool by_reset, long linger);
  * @err: set to the socket's pending error, which is cleared
  *
  * Context: process.
- * Return: true if the end is a reset; false if both ends had closed, or the
- * stream had failed.
+ * Return: true if the end is a reset; false if both ends had shut down writing, or the stream had
+ * failed.
  */
 bool smc_stream_disconnect(struct smc_stream *st, int *err);
 

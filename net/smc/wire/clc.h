@@ -242,8 +242,8 @@ struct smc_clc_decline {
  * @buf: at least SMC_CLC_HEADER_LEN bytes
  * @hdr: filled on success
  *
- * Return: 0, or -EPROTO if the bytes are not the start of a CLC message, or the
- * length is impossible for its type.
+ * Return: 0, or -EPROTO if the bytes are not the start of a CLC message, the length is impossible
+ * for its type, or an ACCEPT or CONFIRM names an unknown path or version.
  */
 int smc_clc_parse_header(const u8 *buf, struct smc_clc_header *hdr);
 
