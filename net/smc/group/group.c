@@ -37,9 +37,9 @@ void smc_lgr_put(struct smc_lgr *lgr)
 }
 
 /*
- * Change a group's state and number of connections. Nothing else changes them after smc_lgr_init(),
- * so the namespace's counts of active and idle groups are always right. A dead group, which may
- * outlive its namespace, is in neither count.
+ * Change a group's state and number of connections. Nothing else changes these two after
+ * smc_lgr_init(), so the namespace's counts of active and idle groups are always right. A dead
+ * group, which may outlive its namespace, is in neither count.
  */
 static void smc_lgr_become(struct smc_lgr *lgr, enum smc_lgr_state state, unsigned int n_conns)
 {
@@ -125,8 +125,8 @@ static void smc_lgr_on_end(struct work_struct *work)
 	if (!ends)
 		return;
 	/*
-	 * The work may have been queued again while it waited for the lock. From now on it is not,
-	 * because the group is dead.
+	 * The work may have been queued again while it waited for the lock. From now on nothing
+	 * queues it, because the group is dead.
 	 */
 	cancel_delayed_work(&lgr->end);
 
@@ -170,8 +170,8 @@ static unsigned int smc_lgr_owner(const struct smc_lgr *lgr)
 }
 
 /*
- * End a group of the owner with the most idle groups: the one that has been idle for longest. So an
- * owner with many groups does not make groups of other owners end.
+ * Choose the owner with the most idle groups, and end that of its groups which has been idle for
+ * longest. So an owner with many groups does not make groups of other owners end.
  */
 static void smc_lgrs_end_idle(const struct smc_net_lgrs *in_net)
 {

@@ -35,9 +35,9 @@ enum smc_lgr_state {
  *	once
  * @owner: returns a hash of the owner of the peer's address, less than SMC_LGR_OWNERS;
  *	NULL: all groups have one owner
- * @shutdown: calls smc_lgr_mark_dead(), and has the peer told if possible; also called for
- *	a dead group
- * @end: ends everything that the group has; called in the group's work, may sleep
+ * @shutdown: calls smc_lgr_mark_dead(), and has the peer told if possible; is also called for a
+ *	dead group
+ * @end: ends everything that the group has; is called in the group's work, may sleep
  * @free: frees the group, whose last reference is gone
  * @idle_pages: returns the number of pages that no connection uses
  * @give_back: frees the pages that no connection uses, at once or in a work; returns their number
@@ -81,8 +81,8 @@ struct smc_lgr_kind {
  * @list: entry in the kind's list of all groups
  * @in_net: entry in the kind's list of the namespace
  * @shrink: entry in the shrinker's list
- * @ref: references: one of the lists until the group has ended, and one of each connection and
- *	handshake
+ * @ref: references: the lists hold one until the group has ended; each connection and each
+ *	handshake holds one
  * @net: network namespace; valid while the group is in the lists
  * @serial: serial number, larger than those of all earlier groups of the host on either path
  * @state: see enum smc_lgr_state; like the fields below, protected by the kind's lock
@@ -109,7 +109,7 @@ struct smc_lgr {
 /**
  * smc_lgr_shrinker_init() - register the shrinker
  *
- * The shrinker frees memory that no connection uses when the host's memory is short. If the
+ * When the host's memory is short, the shrinker frees memory that no connection uses. If the
  * shrinker itself can't be allocated, the module works without it.
  */
 void smc_lgr_shrinker_init(void);
@@ -230,7 +230,10 @@ static inline bool smc_lgr_is_active(const struct smc_lgr *lgr)
 	return READ_ONCE(lgr->state) == SMC_LGR_ACTIVE;
 }
 
-/* Whether the group is ending or has ended. Once it was listed, a dead group stays dead. */
+/*
+ * Whether the group is ending or has ended. A group is dead before it is listed, too. A group that
+ * dies after that stays dead.
+ */
 static inline bool smc_lgr_is_dead(const struct smc_lgr *lgr)
 {
 	return READ_ONCE(lgr->state) == SMC_LGR_DEAD;

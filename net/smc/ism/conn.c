@@ -159,9 +159,9 @@ void smc_ism_conn_detach(struct smc_ism_conn *conn)
 
 	lockdep_assert_held(st->lock);
 	/*
-	 * Once the application has closed, no thread sends, and the stream is
-	 * freed soon and then stops using the element. But after
-	 * smc_stream_disconnect() the socket may stay, and keep the stream.
+	 * Keep the element if the application has closed: no thread sends any more, and
+	 * smc_ism_free() will return it soon. But after smc_stream_disconnect(), which sets
+	 * st->err, the socket may stay and keep the stream, so return the element now.
 	 */
 	if (!dmbe || ((st->tx.end_flags & SMC_CONN_CLOSED) && !st->err))
 		return;

@@ -22,7 +22,7 @@ struct smc_ism_group;
  * @ref: references to this struct, and so to @lock: all @users together hold one, and each stream
  *	that uses @lock holds one
  * @lock: lock of the stream that reads the element. If the streams of both ends share a lock, both
- *	use that of the element which the server reads
+ *	use the lock of the element that the server reads
  */
 struct smc_dmbe {
 	refcount_t users;

@@ -31,20 +31,20 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
 /**
  * struct smc_ism_ops - operations of a device
  * @name: return the address by which messages of an end in @net name the device.
- * @reaches: whether @dev and the device which the peer's messages call *@peer share memory, for
- *	an end in @net. If so, replaces the name in *@peer by the address of the peer's device,
- *	which does not depend on the name.
+ * @reaches: whether @dev shares memory with the device that the peer's messages name *@peer, for an
+ *	end in @net. Messages may name one device differently each time. So, if true, *@peer is
+ *	replaced by the device's own address, which is always the same.
  * @open: make the element of @conn known under its token and index. Called with the stream's lock.
  *	Returns 0 or -errno.
  * @close: undo @open and @attach, if they were called. The peer does not write to the element any
  *	more. Called in any context but hard interrupt.
- * @attach: make the peer's element writable for @conn: set its stream's sending ring, under
- *	the stream's lock. Returns 0, or -EPROTO if there is no such element, or it is not for
+ * @attach: make the peer's element writable for @conn: set the sending ring of the stream of @conn,
+ *	under the stream's lock. Returns 0, or -EPROTO if there is no such element, or it is not for
  *	this connection. Called in process context.
  * @publish: copy the bytes of the sending ring up to position @end into the peer's element, unless
- *	that element itself is the ring. Then write @producer and @consumer into its control area,
- *	and have smc_ism_conn_receive() called for the peer. Called with the stream's lock, softirqs
- *	off. Returns as @publish of struct smc_path_ops does.
+ *	that element itself is the ring. Then write @producer and @consumer into the element's
+ *	control area, and have smc_ism_conn_receive() called for the peer. Called with the stream's
+ *	lock, softirqs off. Returns what @publish of struct smc_path_ops returns.
  */
 struct smc_ism_ops {
 	struct smc_clc_ism (*name)(const struct smc_ism_device *dev, const struct net *net);

@@ -2,8 +2,8 @@
 /*
  * Link groups of SMC-D. Connections of a namespace share a link group, and so its DMBs, if this end
  * has the same role in them, and the peer's device, the SMC version and the EID are the same. There
- * is no link to set up or to lose. A group ends when it was idle for a while, with its namespace,
- * or with the module.
+ * is no link to set up or to lose. A group ends after it was idle for a while, or with its
+ * namespace, or with the module.
  */
 #ifndef SMC_ISM_GROUP_H
 #define SMC_ISM_GROUP_H

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ISM device inside a host: the peer's element is memory of this kernel,
- * too. The streams of both ends become local peers and share one lock, the
- * server's, so a signal is a function call.
+ * The ISM device inside a host: the peer's element is memory of this kernel, too. The streams of
+ * both ends become local peers and share one lock, the server's. So the signal of a publish is a
+ * function call.
  *
- * An end that writes to the peer's element may be in the middle of a copy when
- * the connection ends. So the writing end is a user of the element, and no other
- * connection gets the element before the copy is over.
+ * An end that writes to the peer's element may be in the middle of a copy when the connection ends.
+ * So the writing end is a user of the element, and no other connection gets the element before the
+ * copy is over.
  */
 
 #include <linux/random.h>
@@ -53,10 +53,9 @@ static u64 smc_loopback_domain(const struct net *net)
 }
 
 /*
- * Build the GID for messages: a random number, and a hash of it that only this
- * host can compute. So the ends of one host recognise each other, and other
- * hosts see another GID in each SMC handshake. Version 1 has room for half of
- * the hash.
+ * Build the GID for messages: a random number, and a hash of that number that only this host can
+ * compute. So the ends of one host recognise each other, and other hosts see another GID in each
+ * SMC handshake. Version 1 has room for half of the hash.
  */
 static struct smc_clc_ism smc_loopback_name_by(const struct net *net, u32 random)
 {

@@ -59,7 +59,7 @@ static void smc_ism_setup_use(struct smc_ism_setup *s, struct smc_ism_device *de
 	memcpy(s->peer.eid, s->base.eid, SMC_EID_LEN);
 }
 
-/* Find the device that shares memory with the peer's device, which messages call @name. */
+/* Find the device that shares memory with the device that the peer's messages name @name. */
 static int smc_ism_setup_find(struct smc_ism_setup *s, struct smc_clc_ism name)
 {
 	struct smc_ism_device *dev = smc_ism_device_to(s->base.net, &name, s->base.version);
@@ -129,9 +129,9 @@ static struct smc_clc_ism smc_ism_setup_sender(const struct smc_clc_d *d)
 }
 
 /*
- * Notes the peer's release, operating system and host name in the group. Only the connection that
- * created the group does so, because all its connections share these values. A server that calls a
- * later connection a first contact changes nothing.
+ * Note the peer's release, operating system and host name in the group. Only the connection that
+ * created the group does so, because all connections of the group share these values. If a server
+ * calls a later connection a first contact, nothing changes.
  */
 static void smc_ism_note_first_contact(const struct smc_ism_setup *s,
 				       const struct smc_clc_agreement *a)

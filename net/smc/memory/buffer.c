@@ -59,8 +59,8 @@ static bool smc_buffer_reserve(const struct smc_buffer *buffer)
 	const long host = atomic_long_add_return(bytes, &smc_buffer_host_bytes);
 	const long own = atomic_long_add_return(bytes, &sn->buffer_bytes);
 	/*
-	 * The bytes of another namespace than the initial one count twice, so that it has at most
-	 * as much as it leaves free for all others.
+	 * Unless it is the initial one, count the namespace's own bytes twice: so the namespace has
+	 * at most as much as it leaves free for all others.
 	 */
 	const long weight = net_eq(buffer->attr.net, &init_net) ? 0 : own;
 
@@ -78,9 +78,8 @@ static void smc_buffer_count(const struct smc_buffer *buffer, s64 bytes)
 }
 
 /*
- * Free virtual memory, also in a context that may not sleep. vfree() may sleep,
- * unless it finds softirqs disabled: then it has a work free the memory. So
- * disable them.
+ * Free virtual memory, also in a context that may not sleep. vfree() may sleep, unless it finds
+ * softirqs disabled: then it has a work free the memory. So disable softirqs.
  */
 static void smc_buffer_vfree(const struct smc_buffer *buffer)
 {
@@ -138,7 +137,7 @@ static bool smc_buffer_try(struct smc_buffer *buffer, unsigned int n, bool is_vi
 		return false;
 	buffer->mem = is_virtual ? __vmalloc(smc_buffer_bytes(buffer), gfp) :
 				 alloc_pages_exact(smc_buffer_bytes(buffer), gfp);
-	/* Other threads of the control group may have found the same room. */
+	/* Check again: other threads of the control group may have found the same room. */
 	if (buffer->mem && smc_memcg_has_room(buffer->attr.memcg, 0))
 		return true;
 	if (buffer->mem)
@@ -148,9 +147,9 @@ static bool smc_buffer_try(struct smc_buffer *buffer, unsigned int n, bool is_vi
 }
 
 /*
- * The memory is zeroed, because a peer can make an application read bytes that
- * the peer only claims to have written. If physically contiguous memory is
- * short, or the control group's, the buffer gets fewer elements.
+ * The memory is zeroed, because a peer can make an application read bytes that the peer only claims
+ * to have written. If physically contiguous memory is short, or the control group has little memory
+ * left, the buffer gets fewer elements.
  */
 static int smc_buffer_alloc_memory(struct smc_buffer *buffer)
 {
@@ -273,8 +272,8 @@ void smc_buffer_pool_remove_offline(struct smc_buffer_pool *pool, struct list_he
 }
 
 /*
- * Queue the next check, unless it is queued already. None is queued for a closed
- * pool, because the path cancels the work after it has closed the pool.
+ * Queue the next check, unless it is queued already. No check is queued for a closed pool, because
+ * the path cancels the work after it has closed the pool.
  */
 static void smc_buffer_pool_schedule_trim(struct smc_buffer_pool *pool)
 {
@@ -402,7 +401,10 @@ static bool smc_buffer_pool_reuse(struct smc_buffer_pool *pool, const struct smc
 	return false;
 }
 
-/* Return: the most bytes for the next buffer of @attr: as many as the pool has of its kind. */
+/*
+ * Return: the limit for the bytes of the next buffer: as many as the pool has of the size class and
+ * control group in @attr.
+ */
 static u32 smc_buffer_pool_next_bytes(const struct smc_buffer_pool *pool,
 				      const struct smc_buffer_attr *attr)
 {
@@ -430,9 +432,9 @@ static bool smc_buffer_pool_is_making(const struct smc_buffer_pool *pool,
 
 /*
  * Take a free element, or enter @maker in the list of threads that allocate a buffer, and set the
- * size of that. @maker is NULL if the caller would not allocate one.
- * Return: 0 with an element; -EAGAIN if the caller has to allocate a buffer;
- * -EBUSY while another thread of its control group allocates one; or -ENOLINK.
+ * limit of that buffer's size in @attr. @maker is NULL if the caller would not allocate one.
+ * Return: 0 with an element; -EAGAIN if the caller has to allocate a buffer; -EBUSY while another
+ * thread of its control group allocates one; or -ENOLINK.
  */
 static int smc_buffer_pool_try(struct smc_buffer_pool *pool, struct smc_buffer_attr *attr,
 			       struct smc_buffer_maker *maker, struct smc_element *el)
@@ -456,8 +458,8 @@ static int smc_buffer_pool_try(struct smc_buffer_pool *pool, struct smc_buffer_a
 
 /*
  * Take a free element of a smaller class, because memory is short for the class of @attr. If there
- * is none, set the size of a buffer of the smallest class: no more than half of the element that
- * there was no memory for.
+ * is none, prepare @attr for a buffer of the smallest class. The size of that buffer is limited to
+ * half of the element for which there was no memory.
  */
 static bool smc_buffer_pool_alloc_smaller(struct smc_buffer_pool *pool,
 					  struct smc_buffer_attr *attr,
@@ -537,7 +539,7 @@ void smc_element_clear(struct smc_element *el)
 	el->used = 0;
 }
 
-/* Change why the buffer is kept, and with that the host's sum. */
+/* Set the reasons to keep a buffer, and with them the host's sum, smc_orphan_pages. */
 static void smc_buffer_keep(struct smc_buffer *buffer, unsigned int n_orphaned, bool is_quarantined)
 {
 	const bool was_counted = buffer->n_orphaned && !buffer->is_quarantined;

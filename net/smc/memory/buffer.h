@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Buffers: pieces of memory, divided into elements of one size class that
- * connections take and return. The path makes the memory accessible to a peer
- * or a device.
+ * Buffers: pieces of memory. Each buffer is divided into elements of one size class. Connections
+ * take elements and return them. The path makes the memory accessible to a peer or a device.
  *
- * All buffers of a namespace together are limited to net.smc.mem_limit pages,
- * and all of the host to net.smc.host_mem_limit, whatever the control groups
- * allow. A buffer counts from before its memory is allocated: for the namespace
- * until the path drops the buffer, and for the host until the memory is freed.
- * Beyond a limit an allocation fails with -ENOMEM.
+ * All buffers of a namespace together are limited to net.smc.mem_limit pages, and all buffers of
+ * the host to net.smc.host_mem_limit, whatever the control groups allow. A buffer counts from
+ * before its memory is allocated: for the namespace until the path drops the buffer, and for the
+ * host until the memory is freed. Beyond a limit an allocation fails with -ENOMEM.
  *
- * The buffers of a pool grow. Whoever makes a first connection may be a stranger, so the first
- * buffer of a size class and control group has one element. Each further buffer has as many as the
- * pool has for both already, up to SMC_BUFFER_BYTES: many connections take few registrations.
+ * Later buffers of a pool are larger. A first connection may be a stranger's, so the first buffer
+ * of a size class and control group has one element. Each further buffer has as many elements as
+ * the pool already has for this size class and control group, up to SMC_BUFFER_BYTES. So many
+ * connections take few registrations.
  */
 #ifndef SMC_MEMORY_BUFFER_H
 #define SMC_MEMORY_BUFFER_H
@@ -240,8 +239,8 @@ int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
 void smc_buffer_pool_remove_offline(struct smc_buffer_pool *pool, struct list_head *removed);
 
 /**
- * smc_buffer_pool_remove_idle() - remove buffers unused for half a minute, and queue
- * the next check
+ * smc_buffer_pool_remove_idle() - remove buffers that were unused for half a minute, and queue the
+ * next check
  * @pool: pool
  * @keep_one: keep one unused buffer for the next connection
  * @removed: list for the removed buffers; the caller gets their references
@@ -284,7 +283,7 @@ void smc_buffer_pool_close(struct smc_buffer_pool *pool, struct list_head *remov
  * smc_element_clear() - zero the bytes that the last user left
  * @el: element just taken
  *
- * Only for a path that sets @el->used before it returns an element.
+ * Only for a path that sets @el->used before it calls smc_element_free().
  */
 void smc_element_clear(struct smc_element *el);
 
@@ -304,8 +303,8 @@ void smc_element_orphan(struct smc_element *el);
  * @el: element taken
  *
  * Context: any but hard interrupt.
- * Return: the pages of the buffer if this is its first quarantined element, else 0. They no longer
- * count in smc_orphan_pages.
+ * Return: the pages of the buffer if this is its first quarantined element, else 0. The buffer's
+ * pages no longer count in smc_orphan_pages.
  */
 long smc_element_quarantine(struct smc_element *el);
 

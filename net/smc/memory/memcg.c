@@ -14,7 +14,10 @@
  */
 #define SMC_MEMCG_RESERVE	8	/* an eighth */
 
-/* Return: the pages of files in the generations, which replace the other lists if they are on. */
+/*
+ * Return: the pages of files in the generations of the multi-generational LRU. If that is on, the
+ * generations replace the other lists.
+ */
 static unsigned long smc_memcg_generations(const struct lruvec *lruvec, int zone)
 {
 	long pages = 0;
@@ -30,8 +33,8 @@ static unsigned long smc_memcg_generations(const struct lruvec *lruvec, int zone
 }
 
 /*
- * Return: the pages of files that a control group itself has in memory; those of groups below it
- * are not known here.
+ * Return: the pages of files that a control group itself has in memory. The pages of groups below
+ * it are not known here.
  */
 static unsigned long smc_memcg_cache(const struct mem_cgroup *memcg)
 {
@@ -55,7 +58,10 @@ bool smc_memcg_has_room(struct mem_cgroup *memcg, unsigned long pages)
 
 	if (!memcg)
 		return true;
-	/* As in the kernel's own estimate of available memory, programs need half of the cache. */
+	/*
+	 * Count half of the cache as free. As in the kernel's own estimate of available memory,
+	 * programs need the other half.
+	 */
 	cache = smc_memcg_cache(memcg) / 2;
 	for (; memcg; memcg = parent_mem_cgroup(memcg)) {
 		limit = min(READ_ONCE(memcg->memory.max), READ_ONCE(memcg->memory.high));

@@ -24,13 +24,16 @@ static struct smc_rdma_conn *smc_rdma_conn_of(struct smc_stream *st)
 	return container_of(st, struct smc_rdma_conn, stream);
 }
 
-/* Return: a connection's token: its index, and a secret that other users can't guess. */
+/* Return: a connection's alert token: its index, and a secret that other users can't guess. */
 static u32 smc_rdma_conn_token(const struct smc_rdma_conn *conn)
 {
 	return conn->secret | conn->index;
 }
 
-/* RDMA writes of one publish: two if its bytes wrap around the end of the ring, or more pieces. */
+/*
+ * The RDMA writes of one publish. There are two if the bytes wrap around the end of the ring, and
+ * more with soft-RoCE, which limits the size of a write.
+ */
 struct smc_writes {
 	struct ib_rdma_wr wr[SMC_WRITES_MAX];
 	struct ib_sge sge[SMC_WRITES_MAX];
@@ -92,7 +95,7 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
  * that sends several messages in a row needs completions: small writes are held back until the last
  * message completes, and a blocked writer may wait for the completion. A socket with
  * SO_TIMESTAMPING or TCP_USER_TIMEOUT needs completions, too. A response to bytes from the peer
- * needs none, which saves an interrupt.
+ * needs no completion, and an unsignaled message saves the interrupt.
  */
 static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
 {
@@ -114,9 +117,10 @@ static u32 smc_rdma_bulk_bytes(const struct smc_stream *st, u64 end)
 }
 
 /*
- * Return: the most bytes of the next publish. On a lossy link it is one packet. Once soft-RoCE
- * repeats packets because the peer missed one, it ignores that the peer misses another until a
- * message is acknowledged, and waits for its time-out.
+ * Return: the limit for the bytes of the next publish. On a lossy link it is one packet. When the
+ * peer reports that it missed a packet, soft-RoCE repeats packets. Until a message is acknowledged,
+ * soft-RoCE then ignores further such reports, so after another loss it repeats nothing before its
+ * time-out.
  */
 static u32 smc_rdma_most(const struct smc_link *link)
 {
@@ -124,7 +128,10 @@ static u32 smc_rdma_most(const struct smc_link *link)
 
 	if (unlikely(smc_link_is_lossy(link)))
 		return packet;
-	/* With smaller packets fewer bytes make a write in which no acknowledgement is due. */
+	/*
+	 * soft-RoCE counts packets: if they are smaller, a write must have fewer bytes, so that no
+	 * acknowledgement is due within it (see SMC_SOFT_WRITE_BYTES).
+	 */
 	if (unlikely(link->is_soft && link->mtu < IB_MTU_1024))
 		return SMC_SOFT_WRITE_BYTES / 1024 * packet;
 	return smc_link_is_shared(link) ? SMC_SHARED_BYTES : U32_MAX;
@@ -223,8 +230,8 @@ static void smc_rdma_over(struct smc_stream *st)
 		smc_rdma_conn_quarantine(conn);
 	xa_erase_bh(&conn->group->conns, conn->index);
 	/*
-	 * A new connection may wait, in smc_rdma_setup_set_peer(), for the element of the peer that
-	 * this connection has used.
+	 * A new connection may wait, in smc_rdma_setup_set_peer(), until this connection no longer
+	 * uses an element of the peer: wake it.
 	 */
 	wake_up_var(&conn->group->conns);
 	smc_lgr_unreserve(&conn->group->lgr);
@@ -299,14 +306,19 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 	/* Nothing is sent before the size of the peer's element is known, so any size will do. */
 	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
 
-	/* One reference for the xarray, until the stream is over, and one for the caller. */
+	/*
+	 * The xarray holds one reference until the stream is over, and the caller holds the other.
+	 */
 	smc_stream_get(st);
 	rc = xa_alloc_cyclic_bh(&group->conns, &conn->index, conn, XA_LIMIT(1, SMC_TOKEN_INDEX),
 				&group->next_index, GFP_KERNEL);
 	if (rc >= 0) {
 		if (!smc_lgr_is_dead(&group->lgr))
 			return conn;
-		/* A group that died before this has ended its connections: end this one here. */
+		/*
+		 * If the group died before this, its end may have missed this connection: end it
+		 * here.
+		 */
 		smc_stream_on_lost(st, ENOLINK);
 		smc_stream_put(st);
 		return ERR_PTR(-ENOLINK);
@@ -343,12 +355,13 @@ static bool smc_rdma_conn_was_heard(const struct smc_stream *st)
 }
 
 /*
- * Whether the peer's element is still in use. Until this end has sent final flags it is, because
- * this end may write to it. Afterwards the peer's program may still read bytes that had arrived,
- * even after a reset, until the peer reports them all as read. There are two exceptions. If the
- * peer has sent final flags, too, nothing tells whether its program still reads, so the peer is
- * believed when it names the element again. If this end has reset the connection, and the peer has
- * never sent anything, the peer may have declined late, and then has freed the element.
+ * Whether the peer's element is still in use. It is in use until this end has sent final flags,
+ * because this end may write to it. After that, even after a reset, the peer's program may still
+ * read bytes that had arrived. So the element is in use until the peer reports all bytes as read.
+ * There are two exceptions. If the peer has sent final flags, too, nothing tells whether its
+ * program still reads. So when the peer names the element again, this end believes that the element
+ * is free. If this end has reset the connection, and the peer has never sent anything, the peer may
+ * have declined late, and then has freed the element.
  */
 static bool smc_rdma_conn_needs_element(const struct smc_stream *st)
 {
@@ -395,7 +408,10 @@ static void smc_rdma_conn_note_peer(struct smc_rdma_conn *conn, const struct smc
 	st->tx.ring = smc_element_mem(&conn->sndbuf);
 	/* The peer's element may be smaller than the send buffer. */
 	st->tx.size = min_t(u64, smc_buffer_element_bytes(conn->sndbuf.buffer), size);
-	/* Until the first publish shows whether others use the link. */
+	/*
+	 * Assume that other connections use the link, until the first publish shows whether they
+	 * do.
+	 */
 	st->tx.most = SMC_SHARED_BYTES;
 	conn->peer_known = true;
 }
@@ -473,9 +489,10 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned 
 
 /*
  * Handle a CDC message with an unknown token. When this end sends its last message for a
- * connection, messages of the peer for that connection may be in flight, at most SMC_RECV_SLOTS of
- * them. The peer of a retired group may send more, because it may not know that a connection was
- * aborted. Any other peer that sends more violates the protocol. Context: softirq.
+ * connection, messages of the peer for that connection may be in flight. The peer may send fewer
+ * than SMC_RECV_SLOTS such messages for each connection or reservation that the group ever had
+ * (@n_had). More of them violate the protocol, unless the group is retired: its peer may not know
+ * that a connection was aborted, and so may send more. Context: softirq.
  */
 static void smc_rdma_conn_on_unknown_token(struct smc_rdma_group *group)
 {
@@ -490,7 +507,10 @@ void smc_rdma_conn_receive(struct smc_rdma_group *group, const struct smc_cdc *c
 {
 	struct smc_rdma_conn *conn;
 
-	/* The flag announces a failover to another link. A group of this module has only one. */
+	/*
+	 * Ignore an announcement of a failover to another link: a group of this module has only
+	 * one.
+	 */
 	if (cdc->prod_flags & SMC_PROD_FAILOVER)
 		return;
 	conn = smc_rdma_conn_get(group, cdc->token);

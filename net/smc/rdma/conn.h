@@ -57,8 +57,8 @@ struct smc_rdma_conn {
 
 /**
  * smc_rdma_conn_create() - create a connection with its RMB element and alert token
- * @link: link in whose group the caller has a reservation, with references to both; the connection
- *	takes them over, and a failure drops them
+ * @link: link to use. The caller has a reference to the link, a reference to its group, and a
+ *	reservation in the group. The connection takes over all three; a failure drops them
  * @rmb_class: wanted size class of the RMB element
  * @memcg: control group to charge, or NULL
  *
@@ -92,8 +92,9 @@ int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct
  *
  * Context: process, may sleep.
  * Return: 0; -EPROTO if the peer's values are impossible; an error of smc_mr_buffers_alloc(); or
- * -EADDRINUSE if another connection uses the element. When any connection of the group is over,
- * wake_up_var() is called on the group's @conns.
+ * -EADDRINUSE if another connection uses the element. The caller can wait for the end of that
+ * connection: when any connection of the group is over, wake_up_var() is called on the group's
+ * @conns.
  */
 int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 sndbuf_class,
 			    struct mem_cgroup *memcg);
@@ -109,14 +110,14 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
  * smc_rdma_conn_quarantine() - quarantine the elements: they are not reused until the link ends
  * @conn: connection that still has its reservation in the group
  *
- * The group is retired, and ends with its last connection.
+ * This retires the group, which then ends with its last connection.
  *
  * Context: any but hard interrupt.
  */
 void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
 
 /**
- * smc_rdma_conn_limit() - set the most bytes of the next publish to what the link now bears
+ * smc_rdma_conn_limit() - set the limit of the next publish by what the link bears now
  * @conn: connection
  *
  * Context: any.

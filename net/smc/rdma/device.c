@@ -23,7 +23,7 @@
 #include "path.h"
 
 /*
- * All devices, in the order of their serial numbers. Read under RCU, so that no connection waits
+ * All devices, in the order of their serial numbers. Readers use RCU, so that no connection waits
  * while a netlink dump walks the list.
  */
 static LIST_HEAD(smc_rdma_devices);
@@ -42,7 +42,8 @@ static void smc_rdma_device_put(struct smc_rdma_device *dev)
 }
 
 /*
- * Handle an event: end or check the links that it concerns. Context: any; works do what may sleep.
+ * Handle an event: end or check the links that it concerns. Context: any, because works do all that
+ * may sleep.
  */
 static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *event)
 {
@@ -106,13 +107,15 @@ static void smc_rdma_remove(struct ib_device *ibdev, void *client_data)
 	spin_lock(&smc_rdma_devices_lock);
 	list_del_rcu(&dev->list);
 	spin_unlock(&smc_rdma_devices_lock);
-	/* Readers that found the device in the list hold references after this. */
+	/* After this, no reader that found the device in the list uses it without a reference. */
 	synchronize_rcu();
 
 	ib_unregister_event_handler(&dev->events);
 	/* The device still works until this callback returns, so the groups' peers can be told. */
 	smc_links_shutdown_device(dev);
-	/* Links and handshakes hold references; both end in bounded time. */
+	/*
+	 * Wait until links and handshakes have dropped their references: both end in bounded time.
+	 */
 	smc_rdma_device_put(dev);
 	wait_for_completion(&dev->unused);
 	kfree(dev);
@@ -173,7 +176,10 @@ static bool smc_netdev_is_transparent(const struct net_device *dev)
 	       smc_rdma_is_kind(dev, "ipvlan");
 }
 
-/* Whether a device is a tunnel. Tunnels do their own routing, and may list no lower device. */
+/*
+ * Whether a device is a tunnel. A tunnel does its own routing, and may list no lower device, so the
+ * list of lower devices does not tell.
+ */
 static bool smc_rdma_is_tunnel(const struct net_device *dev)
 {
 	return (dev->type != ARPHRD_ETHER && dev->type != ARPHRD_LOOPBACK) ||
@@ -227,7 +233,7 @@ static bool smc_rdma_gid_is_link_local(const u8 *gid)
 	return ipv6_addr_type((const struct in6_addr *)gid) & IPV6_ADDR_LINKLOCAL;
 }
 
-/* Whether a GID can reach the peer's: both are IP addresses, and must have the same family. */
+/* Whether a GID can reach the peer's GID: both are IP addresses, and must have the same family. */
 static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
 {
 	return !need->peer_gid ||
@@ -235,10 +241,10 @@ static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct sm
 }
 
 /*
- * Whether a GID's network device suits the connection. Without @by_pnet it must be the route's
- * device. With @by_pnet it must be in the same VLAN (RFC 7609 section 3.1) and in the connection's
- * namespace. If the host's administrator has put the route's device into the PNET table, it may
- * also be in the initial namespace.
+ * Whether a GID's network device suits the connection. Without @by_pnet the network device must be
+ * the route's. With @by_pnet it must be in the same VLAN (RFC 7609 section 3.1) and in the
+ * connection's namespace. If the host's administrator has put the route's device into the PNET
+ * table, the GID's device may also be in the initial namespace.
  */
 static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct smc_rdma_need *need,
 				 bool by_pnet)
@@ -259,9 +265,9 @@ static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct sm
 #define SMC_GID_BEST	4
 
 /*
- * Rank a GID; 0 if it can't be used. Version 1 uses RoCE v1 GIDs (RFC 7609 section 3.2), version 2
- * routable ones, preferably the local address of the TCP connection. Link-local addresses come
- * last, because routers don't forward them.
+ * Rank a GID. Return: the rank; 0 if the GID can't be used. Version 1 uses GIDs of RoCE v1 (RFC
+ * 7609 section 3.2). Version 2 uses routable GIDs, preferably the local address of the TCP
+ * connection. Link-local addresses come last, because routers don't forward their packets.
  */
 static unsigned int smc_rdma_rank_gid(const struct ib_gid_attr *attr,
 				      const struct smc_rdma_need *need, bool by_pnet)
@@ -327,9 +333,9 @@ static bool smc_rdma_port_fits(struct ib_device *ibdev, u32 num, const struct sm
 }
 
 /*
- * Return: the largest MTU for the whole path; 0 if even the smallest one of RDMA is too large. A
- * RoCE packet that is too large is dropped, as it can't be fragmented. iboe_get_mtu() leaves room
- * for the headers.
+ * Return: the largest MTU for the whole path; 0 if the path is too narrow even for RDMA's smallest
+ * MTU. A RoCE packet that is too large is dropped, as it can't be fragmented. iboe_get_mtu() leaves
+ * room for the headers.
  */
 static enum ib_mtu smc_rdma_path_mtu(const struct ib_gid_attr *gid,
 				     const struct smc_rdma_need *need)

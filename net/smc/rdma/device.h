@@ -57,10 +57,10 @@ struct smc_rdma_port {
  *
  * If the route's network device has a PNET ID, an RDMA port with the same PNET ID is used;
  * otherwise the RDMA port of that network device. A port found by PNET ID may have no GID of the
- * route's device. Then a GID of another network device is used, which has to be in the same VLAN
- * and in the connection's namespace. If the host's administrator has put the route's device into
- * the PNET table, the other device may also be in the initial namespace. A network device that
- * encrypts or encapsulates packets has no port.
+ * route's device. Then a GID of another network device is used. This other device has to be in the
+ * same VLAN and in the connection's namespace. If the host's administrator has put the route's
+ * device into the PNET table, the other device may also be in the initial namespace. A network
+ * device that encrypts or encapsulates packets has no port.
  *
  * Context: process; doesn't sleep, and sends no command to a device.
  * Return: 0; -EHOSTUNREACH without a route; -ENODEV without a port.
@@ -75,14 +75,15 @@ int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *pee
  * @peer_gid: the peer's GID
  * @mac: filled with the router's MAC address if there is a router
  *
- * If the port was found by PNET ID, the route's network device may not be the port's. The route's
- * router then says nothing about the port, and the peer has to be in a subnet of the port's device.
+ * If the port was found by PNET ID, the route may use another network device than the port's. The
+ * port may not reach the route's router then, so the peer has to be in a subnet of the port's
+ * device.
  *
  * Context: process.
- * Return: 0 if the peer is in a subnet of the port's device; 1 if there is a router; or
- * -ENETUNREACH. The last is returned if there is no route, or the router's MAC address is not
- * known; if the port is not the route's, and the peer is in no subnet of the port's device; and if
- * a GID is link-local, because no router forwards its packets.
+ * Return: if the route uses the port's device: 1, or -ENETUNREACH if the router's MAC address is
+ * not known, or a GID is link-local (no router forwards its packets). If the route uses another
+ * device: 0 if the peer is in a subnet of the port's device, else -ENETUNREACH. Without a route or
+ * a next hop: -ENETUNREACH.
  */
 int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port *port,
 		     const u8 *peer_gid, u8 *mac);

@@ -69,9 +69,10 @@ static bool smc_gateway_is_link_local(const struct in6_addr *gid)
 }
 
 /*
- * Find out how packets of the port reach the peer. @neigh is the next hop of TCP's route. Its MAC
- * address is usually known, because TCP has just used it. Return: 1 with the router's MAC address
- * in @mac; 0 if the peer is in a subnet of the port's device; or -ENETUNREACH.
+ * Find out how packets of the port reach the peer. @neigh is the next hop of TCP's route. If the
+ * route uses the port's device, the next hop is the router. Its MAC address is usually known,
+ * because TCP has just used it. Otherwise the peer must be in a subnet of the port's device.
+ * Return: as smc_rdma_gateway().
  */
 static int smc_gateway_of(const struct neighbour *neigh, const struct smc_rdma_port *port,
 			  const struct in6_addr *peer, u8 *mac)

@@ -21,9 +21,11 @@
 #include "trace.h"
 #include "workqueue.h"
 
-/* How long a group without connections is kept, so that the next one needs no first contact. */
+/*
+ * How long a group without connections is kept. A connection made meanwhile needs no first contact.
+ */
 #define SMC_GROUP_IDLE	(600 * HZ)
-/* The client waits longer, so that normally the server ends the group. */
+/* The client keeps the group longer, so that normally the server ends it. */
 #define SMC_GROUP_IDLE_CLIENT	(610 * HZ)
 
 /*
@@ -32,16 +34,16 @@
  */
 #define SMC_GROUP_SPARE		HZ
 
-/* How long a group that ends in order waits until its peer has confirmed the end. */
+/* How long the orderly end of a group waits until the peer has confirmed the end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT		(2 * HZ)
 /*
  * The wait is shorter in two cases. If the namespace ends, the ends of other tenants' namespaces
- * wait for this one. If the peer has left, it only has to acknowledge this end's answer.
+ * wait for this end. If the peer has left, it only has to acknowledge this end's answer.
  */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT_SHORT	(HZ / 5)
-/* How often the deadline is checked: the end of the namespace may make it earlier. */
+/* How often the deadline is checked: the end of the namespace may move it to an earlier time. */
 #define SMC_GROUP_LOOK		(HZ / 20)
-/* A peer from which nothing has come for so long has said its last words. */
+/* If nothing has come from the peer for so long, it has sent its last message. */
 #define SMC_GROUP_SILENCE		(HZ / 10)
 
 /*
@@ -104,7 +106,7 @@ static void smc_rdma_group_wake(struct smc_rdma_group *group)
 		wake_up_all(&link->slot_wait);
 }
 
-/* Return: how long the end of a group may wait for the peer; 0 if the end is not in order. */
+/* Return: how long the end of a group may wait for the peer; 0 if the end is not orderly. */
 static unsigned long smc_rdma_group_shutdown_timeout(const struct smc_rdma_group *group,
 						     bool in_order)
 {
@@ -149,8 +151,8 @@ static void smc_rdma_group_terminate_locked(struct smc_rdma_group *group, int er
 }
 
 /*
- * End a group in order. If the group is ending already, only its deadline may change: it becomes
- * earlier if the peer has left, or if the namespace ends.
+ * Begin the orderly end of a group. If the group is ending already, only its deadline may change:
+ * it becomes earlier if the peer has left, or if the namespace ends.
  */
 static void smc_rdma_group_shutdown(struct smc_lgr *lgr)
 {
@@ -205,9 +207,10 @@ static void smc_rdma_group_unhash(struct smc_rdma_group *group)
 }
 
 /*
- * Acknowledge what the peer still sends. The peer of a retired group may have kept connections open
- * that are over here, and ends them only now. The in-tree module waits without limit for these
- * messages to complete, and with soft-RoCE they never do if the queue pair here is gone.
+ * Keep the queue pair, so that it acknowledges messages, until the peer is silent. The peer of a
+ * retired group may have kept connections open that are over here, and may send their last messages
+ * only now. The in-tree module waits without limit for these messages to complete. With soft-RoCE
+ * they never complete if the queue pair here is gone.
  */
 static void smc_link_await_silence(const struct smc_link *link)
 {
@@ -218,7 +221,8 @@ static void smc_link_await_silence(const struct smc_link *link)
 
 /*
  * Tell the peer of the end, and give it time to take the last messages. If many groups wait for
- * their peers, this one does not, so that silent peers do not occupy all places of the queue.
+ * their peers, this group does not wait, so that silent peers do not occupy all places of
+ * smc_end_wq.
  */
 static void smc_rdma_group_take_leave(struct smc_rdma_group *group)
 {
@@ -278,7 +282,7 @@ static bool smc_rdma_groups_have_room(const struct net *net, enum smc_role role,
 			own++;
 	/*
 	 * The limit for quarantined elements is the host's, and one peer may have a quarter of it.
-	 * A namespace of another user may have another host at the same address, so the elements
+	 * In a namespace of another user, the same address may be another host's, so the elements
 	 * there count separately. But for all namespaces together the address may have at most
 	 * twice that part: otherwise it could exceed the host's limit alone.
 	 */
@@ -339,14 +343,17 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	smc_lgr_list(&group->lgr, SMC_LGR_NEW);
-	/* The device's removal and smc_link_break() end only groups in the list: check for both. */
+	/*
+	 * The device's removal and smc_link_break() end only groups in the list. Either may have
+	 * come before the group was listed, so check for both.
+	 */
 	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
 		smc_rdma_group_terminate_locked(group, ENETDOWN, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return group;
 }
 
-/* Whether connections of a peer may use a link, in the role of this end. */
+/* Whether a link belongs to an active group with @peer, in which this end has @role. */
 static bool smc_link_is_with(const struct smc_link *link, struct net *net, enum smc_role role,
 			     u8 version, const struct smc_rdma_peer *peer)
 {
@@ -390,15 +397,18 @@ static bool smc_link_serves(const struct smc_link *link, struct net *net, u8 ver
 {
 	const struct smc_rdma_group *group = link->group;
 
-	/* A client that claims another host's GID can't name that host's RMBs in its CONFIRM. */
+	/*
+	 * The client may claim another host's GID here, but then can't name that host's RMBs in its
+	 * CONFIRM.
+	 */
 	return smc_link_is_with(link, net, SMC_SERVER, version, peer) && !group->retired &&
 	       ipv6_addr_equal(&group->peer.addr, &peer->addr) && smc_link_is_at(link, port) &&
 	       (version != SMC_VERSION_2 || !memcmp(group->eid, eid, SMC_EID_LEN));
 }
 
 /*
- * Whether a peer may have another group, because all of its @n groups are crowded. @least is the
- * one with the fewest connections.
+ * Whether a peer may have another group, because all of its @n groups are crowded. @least is its
+ * group with the fewest connections.
  */
 static bool smc_rdma_groups_may_spread(const struct smc_rdma_group *least, unsigned int n,
 				       const struct smc_rdma_port *port)
@@ -473,12 +483,12 @@ static void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
 }
 
 /*
- * Whether a CLC message proves that its sender is the link's peer: it names an RToken that the peer
- * has announced over the link. All else in the message can be guessed. A message without the proof
- * counts as a guess. Too many guesses from the peer's address (@at_address) retire the group; after
- * too many from other addresses, no message from those is accepted. A program that has read CLC
- * messages of the link's ends knows RTokens, but smc_rdma_conn_set_peer() keeps it from the
- * elements of other connections.
+ * Whether a CLC message proves that its sender is the link's peer. The proof is an RToken that the
+ * peer has announced over the link; all else in the message can be guessed. A message without the
+ * proof counts as a guess. Too many guesses from the peer's address (@at_address) retire the group.
+ * After too many guesses from other addresses, no message from those is accepted. A program that
+ * has read CLC messages of the link's ends knows RTokens, but smc_rdma_conn_set_peer() keeps it
+ * from the elements of other connections.
  */
 static bool smc_link_is_proven(const struct smc_link *link, const struct smc_clc_r *r,
 			       bool at_address)
@@ -511,7 +521,7 @@ bool smc_link_confirm(const struct smc_link *link, const struct smc_clc_r *r)
 /*
  * Find the link that a server's ACCEPT names. With @at_address, search only groups whose peer has
  * the server's address, otherwise only groups whose peer has another address. Return: as
- * smc_rdma_group_find_for_client(), without a reference.
+ * smc_rdma_group_find_for_client(), but without a reference or a reservation.
  */
 static struct smc_link *smc_link_find_named(struct net *net, u8 version,
 					    const struct smc_rdma_port *port,
@@ -555,8 +565,9 @@ struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
 	found = smc_link_find_named(net, version, port, peer, r, true);
 	/*
 	 * A server may offer its link at all addresses of its host, so search the groups whose peer
-	 * has another address, too. But if a group at the server's own address has the link's
-	 * names, usable or not, then such a group at another address is another server's.
+	 * has another address, too. But don't search these if a group at the server's own address
+	 * has the names in the ACCEPT, even if that group can't be used: a group at another address
+	 * with the same names is another server's.
 	 */
 	if (found == ERR_PTR(-ENOENT))
 		found = smc_link_find_named(net, version, port, peer, r, false);
@@ -610,8 +621,8 @@ void smc_rdma_group_retire(struct smc_rdma_group *group)
 }
 
 /*
- * End one group: of the owner that has the most quarantined pages in all its groups, the group that
- * has the most. A peer may spread its connections over many groups, so owners are compared first.
+ * Choose the owner with the most quarantined pages in all its groups together, and end its group
+ * with the most. A peer may spread its connections over many groups, so owners are compared first.
  */
 static void smc_rdma_groups_end_most_quarantined(void)
 {
@@ -650,7 +661,7 @@ void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages)
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	/*
-	 * Don't count a group that frees its memory soon: it is dead, or ends after this
+	 * Don't count a group that frees its memory soon, because it is dead, or ends after this
 	 * connection.
 	 */
 	if (!smc_lgr_is_dead(&group->lgr) && group->lgr.n_conns > 1) {
@@ -663,7 +674,7 @@ void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-/* Whether a link is confirmed, and leads from the same port as @link to @end. */
+/* Whether @own is confirmed, and leads to @end from the same port as @link. */
 static bool smc_link_leads_to(const struct smc_link *own, const struct smc_link *link,
 			      const struct smc_link_peer *end)
 {
@@ -688,10 +699,10 @@ static bool smc_rdma_group_leads_to(const struct smc_rdma_group *group, const st
 }
 
 /*
- * Check that @end is not the end of another peer's link. A queue pair is connected to one other, so
- * if a confirmed link to a peer at another address leads to @end, @link can't use it. A peer at the
- * same address may have booted anew: once its new link is confirmed, its old group takes no more
- * connections. The old group is not ended, because another program may use the address.
+ * Check that @end is not the end of another peer's link. A queue pair is connected to only one
+ * other, so @link can't lead to @end if a confirmed link to a peer at another address does. A peer
+ * at the same address may have booted anew: once its new link is confirmed, its old group takes no
+ * more connections. The old group is not ended, because another program may use the address.
  */
 static int smc_link_claim_end(const struct smc_link *link, const struct smc_link_peer *end,
 			      bool is_confirmed)
@@ -783,7 +794,10 @@ void smc_rdma_group_break(struct smc_rdma_group *group, int err)
 	struct smc_link *link;
 	unsigned long flags;
 
-	/* Hundreds of calls may follow the first one. */
+	/*
+	 * Return at once if the group is broken already: hundreds of calls may follow the first
+	 * one.
+	 */
 	if (READ_ONCE(group->is_broken))
 		return;
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Link groups of SMC-R. All connections between two hosts that were set up in the same direction
- * share a link group (RFC 7609 section 2.2).
+ * Link groups of SMC-R. The connections between two hosts that were set up in the same direction
+ * share a link group (RFC 7609 section 2.2), or several groups if there are many connections.
  *
  * A program that speaks CLC itself can pose as the kernel of its own host, or of another. These
- * checks keep it from joining a kernel's link group (Documentation/design.rst gives the reasons):
- * - RToken: an ACCEPT or CONFIRM must name an RMB that the group's peer has announced over the
- *   link (rtoken.h). If not, it counts as a guess. Too many guesses from the peer's address retire
- *   the group; after too many from other addresses, no server there can join any more
- *   (smc_link_is_proven()).
+ * checks keep such a program from joining a kernel's link group (Documentation/design.rst gives the
+ * reasons):
+ * - RToken: an ACCEPT or CONFIRM must name an RMB that the group's peer has announced over the link
+ *   (rtoken.h). A message that names another RMB counts as a guess. Too many guesses from the
+ *   peer's address retire the group. After too many guesses from other addresses, no message from
+ *   those is accepted any more (smc_link_is_proven()).
  * - Names: the message must also have the peer id, GID and queue pair of the group's peer.
- * - Element: no other connection may use the element it names (smc_rdma_conn_set_peer()).
- * - First contact: if a confirmed link leads to a peer at another address, no new link may lead to
- *   the same queue pair (smc_link_may_lead_to()).
+ * - Element: no other connection may use the element that the message names
+ *   (smc_rdma_conn_set_peer()).
+ * - First contact: a new link must not lead to the queue pair of a confirmed link whose peer has
+ *   another address (smc_link_may_lead_to()).
  */
 #ifndef SMC_RDMA_GROUP_H
 #define SMC_RDMA_GROUP_H
@@ -75,10 +77,10 @@ struct smc_rdma_peer {
  *	the poller of the completion queue changes it
  * @n_guesses: numbers of CLC messages that named the group without a proof: [1] from the peer's
  *	address, [0] from other addresses; under smc_rdma_lgrs.lock
- * @n_quarantined: number of connections that are over, but whose elements are not reused before the
+ * @n_quarantined: number of connections that are over, and whose elements are not reused before the
  *	link ends; under smc_rdma_lgrs.lock
- * @quarantined_pages: pages of the group's buffers that have a quarantined element; like
- *	@n_quarantined part of the host's sums until the group dies
+ * @quarantined_pages: pages of the group's buffers that have a quarantined element. Until the group
+ *	dies, the host's sums include this number and @n_quarantined
  * @links: the links, NULL where there is none. An entry changes with the buffer lock and
  *	smc_rdma_lgrs.lock held
  * @conns: connections by the index in their alert tokens; locked with softirqs off
@@ -125,7 +127,7 @@ extern struct smc_lgr_kind smc_rdma_lgrs;
 
 #define smc_rdma_group_of(ptr)	container_of(ptr, struct smc_rdma_group, lgr)
 
-/* Return: the first link of a group with an index from @index on, or NULL. */
+/* Return: the link of a group with the lowest index from @index on, or NULL. */
 static inline struct smc_link *smc_rdma_group_link_from(const struct smc_rdma_group *group,
 							unsigned int index)
 {
@@ -177,7 +179,7 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
  * @port: port of this end
  * @peer: identity of the client that proposes
  * @eid: agreed EID, in version 2
- * @spread: find no crowded group as long as the peer may have another one
+ * @spread: find no group if all groups with the peer are crowded, and the peer may have another
  *
  * One processor handles the messages of a link, so the connections of a busy peer are spread over
  * several groups. Of the groups with room, the one with the fewest connections is taken.
@@ -204,7 +206,7 @@ void smc_link_unreserve(struct smc_link *link);
  * @port: port of this end
  * @peer: identity of a client with which a first contact has failed
  *
- * Its connections use the groups that exist, however crowded.
+ * The peer's connections use the groups that exist, however crowded.
  *
  * Context: any but hard interrupt.
  */
@@ -243,8 +245,8 @@ void smc_rdma_group_retire(struct smc_rdma_group *group);
  * @link: link of a server
  * @r: description of the link in the CONFIRM
  *
- * After several wrong CONFIRMs the group is retired, because a program at the client's address must
- * not be able to try all RTokens.
+ * Several wrong CONFIRMs retire the group, because a program at the client's address must not be
+ * able to try all RTokens.
  *
  * Context: any but hard interrupt.
  */
@@ -261,11 +263,11 @@ bool smc_link_confirm(const struct smc_link *link, const struct smc_clc_r *r);
 bool smc_rdma_group_is_spare(const struct smc_rdma_group *group);
 
 /**
- * smc_rdma_group_end_spare() - end a group if it is spare, since memory is short
+ * smc_rdma_group_end_spare() - when memory is short, end a group if it is spare
  * @group: group
  *
  * Context: process.
- * Return: whether it ends.
+ * Return: true if the group was spare, and now ends.
  */
 bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
 
@@ -274,9 +276,9 @@ bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
  * @group: group of the connection, which is over; this retires the group
  * @pages: sum of the results of smc_element_quarantine() for the elements
  *
- * If the host's limits for quarantined elements are exceeded, one group ends: of the owner that has
- * the most quarantined pages, the group that has the most. The connection must still have its
- * reservation.
+ * If the host's limits for quarantined elements are exceeded, one group ends: the owner with the
+ * most quarantined pages in all its groups loses its group with the most. The connection must still
+ * have its reservation.
  *
  * Context: any but hard interrupt.
  */
@@ -323,10 +325,10 @@ void smc_rdma_group_terminate(struct smc_rdma_group *group, int err);
 void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violation what);
 
 /**
- * smc_rdma_group_peer_left() - end a group in order after the peer's DELETE LINK
+ * smc_rdma_group_peer_left() - begin the orderly end of a group after the peer's DELETE LINK
  * @group: group
  *
- * The end waits until the peer has got the answer to its DELETE LINK.
+ * The end waits until the peer has got this end's answer to the DELETE LINK.
  *
  * Context: any.
  */
@@ -336,8 +338,8 @@ void smc_rdma_group_peer_left(struct smc_rdma_group *group);
  * smc_rdma_group_time_left() - how long the end of a group may wait until the next call
  * @group: dead group
  *
- * One deadline applies to all messages of the group's end. It may be moved to an earlier time
- * during a wait, so the result is a short time, after which the caller asks again.
+ * One deadline applies to all messages of the group's end. During a wait the deadline may move to
+ * an earlier time. So the result is a short time, after which the caller asks again.
  *
  * Return: jiffies, or 0 after the deadline.
  */

@@ -79,8 +79,8 @@ static void smc_link_on_registered(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * Bulk bytes that are under way in any case: for an adapter 0.4 ms at 10 Gb/s, and 0.04 ms at 100
- * Gb/s. soft-RoCE may be a thousand times slower.
+ * Lower bound for the limit of bulk bytes. An adapter sends as many in 0.4 ms at 10 Gb/s, and in
+ * 0.04 ms at 100 Gb/s. soft-RoCE may be a thousand times slower, so it has a smaller bound.
  */
 static u32 smc_link_least_bulk(const struct smc_link *link)
 {

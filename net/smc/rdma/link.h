@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A link: a reliable connected queue pair to a peer, with a completion queue, buffers
- * for the messages sent and received, and a protection domain of its own, so that this
- * peer can access only memory registered for it.
+ * A link: a reliable connected queue pair to a peer. It has a completion queue, and buffers for the
+ * messages sent and received. It has a protection domain of its own, so that its peer can access
+ * only memory that is registered for this link.
  */
 #ifndef SMC_RDMA_LINK_H
 #define SMC_RDMA_LINK_H
@@ -19,37 +19,37 @@
 struct smc_rdma_group;
 struct smc_rdma_conn;
 
-#define SMC_LINKS		2	/* most links of a group */
+#define SMC_LINKS		2	/* limit for the links of a group */
 
 /*
- * Limit for messages in flight, each of which has a bit in a u64. The in-tree module posts 48
- * receives.
+ * Limit for messages in flight. It is 48, because the in-tree module posts 48 receives. It can't
+ * exceed 64, because each message in flight has a bit in a u64.
  */
 #define SMC_SEND_SLOTS		48
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, if the ring wraps, and the message */
 /*
  * The largest RDMA write with soft-RoCE: 64 of its usual packets. soft-RoCE asks for an
- * acknowledgement at the end of each write, and within a write behind 65 packets. If it has to
- * repeat a write twice before the first repeated packet leaves, because the network device still
- * holds more than 64 previous ones, it continues behind the acknowledged packet, but as if the
- * write began there. The peer's queue pair then fails. So no acknowledgement may be due within a
- * write.
+ * acknowledgement at the end of each write, and within a write behind 65 packets. No
+ * acknowledgement may be due within a write, because of an error of soft-RoCE. It occurs if
+ * soft-RoCE has to repeat a write twice before the first repeated packet leaves, as the network
+ * device still holds more than 64 previous packets. Then soft-RoCE continues behind the
+ * acknowledged packet, but as if the write began there, and the peer's queue pair fails.
  */
 #define SMC_SOFT_WRITE_BYTES	SZ_64K
 /* The largest publish. */
 #define SMC_RING_MAX		(SMC_SIZE_CLASS_MIN_BYTES << SMC_SIZE_CLASS_R_MAX)
-/* Most writes of a message: the two parts of a ring that wraps, each cut into pieces. */
+/* Limit for the writes of a message: the two parts of a ring that wraps, each cut into pieces. */
 #define SMC_WRITES_MAX		(SMC_RING_MAX / SMC_SOFT_WRITE_BYTES + 1)
-/* Writes that are under way because they are pieces of larger ones. */
+/* Room for the pieces into which the writes under way are cut. */
 #define SMC_PIECES		((SMC_BULK_LIMIT_MAX + SMC_RING_MAX) / SMC_SOFT_WRITE_BYTES)
 /* Two more for registrations: one in flight, and one whose queue entry isn't freed yet. */
 #define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + SMC_PIECES + 2)
 #define SMC_RECV_SLOTS		256
 #define SMC_MESSAGE_LEN		44	/* length of LLC and CDC messages */
 /*
- * The largest publish on a link that several connections use, because the messages of one wait
- * behind those of the others. A connection that has the link for itself publishes all that it has
- * at once: each message costs a completion and, at the peer, an interrupt.
+ * The largest publish on a link that several connections use, because the messages of one
+ * connection wait behind those of the others. A connection that has the link for itself publishes
+ * all bytes that it has at once: each message costs a completion and, at the peer, an interrupt.
  */
 #define SMC_SHARED_BYTES	SZ_32K
 /* The largest limit of bulk bytes under way on a link. */
@@ -77,7 +77,7 @@ struct smc_send_slot {
 	u64 end;			/* position in the stream after this message */
 	u64 covers;			/* slots that the completion frees, one bit each */
 	u32 bulk_bytes;			/* bulk bytes that the message reports, or 0 */
-	bool is_bulk_alone;		/* few bulk bytes, and no others under way at the post */
+	bool is_bulk_alone;		/* few bulk bytes, and at the post no others under way */
 	u64 posted;			/* time in ns; only with bulk bytes */
 	bool is_unsignaled;
 };
@@ -107,7 +107,7 @@ struct smc_link_peer {
 /*
  * The queue pair sends in the order of posts, so connections with many bytes under way delay the
  * messages of all others. Such bytes, called bulk bytes, have a common limit on the link. The limit
- * adapts to the time that a message takes: if that is more than about twice as long as for a
+ * adapts to the time that a message takes. If that time is more than about twice as long as for a
  * message that has the link for itself, bulk bytes queue up, and the limit falls.
  */
 struct smc_link_bulk {
@@ -115,16 +115,16 @@ struct smc_link_bulk {
 	const struct smc_rdma_conn *sole;	/* the connection that has all of them, or NULL */
 	u32 limit;		/* no more are posted once @bytes has reached this */
 	u32 least;		/* the limit does not fall below this */
-	u64 alone;		/* ns that few bulk bytes take with no others; 0: unknown */
+	u64 alone;		/* ns that a message of few bulk bytes takes alone; 0: unknown */
 	u64 shrunk_at;		/* time in ns when the limit last shrank */
-	unsigned int lossy;	/* this many messages in time show that no more packets are lost */
+	unsigned int lossy;	/* messages that have to be in time until the link isn't lossy */
 };
 
 /**
  * struct smc_link - a link to a peer
  * @group: its link group
  * @index: index in the group's @links
- * @ref: one reference of the group's @links, and one of each connection that uses the link
+ * @ref: references: the group's @links hold one, and each connection that uses the link holds one
  * @by_gid: node in the hash table of links that connections may use, by the peer's GID
  * @is_confirmed: CONFIRM LINK is over, so connections may use the link; under smc_rdma_lgrs.lock
  * @port: local port and address
@@ -145,12 +145,14 @@ struct smc_link_bulk {
  * @is_soft: the device is soft-RoCE
  * @registration: the last memory registration; under the group's buffer lock
  * @verbs_lock: keeps the queue pair alive while it is modified
- * @lock: protects all below, and every post to @qp; nests inside a stream's lock
+ * @lock: protects the fields from @up to @llc_starved, and every post to @qp; nests inside a
+ *	stream's lock
  * @up: the queue pair exists
- * @broken: a work request or the queue pair failed: nothing more is sent, and the group is about
- *	to end; set without the lock
+ * @broken: the link has failed or is to end, so nothing more is sent. If no other link can take
+ *	over, the group is about to end. Set without the lock
  * @free_slots: one bit per free send slot
- * @unsignaled_slots: one bit per slot that the completion of the next signaled message frees, too
+ * @unsignaled_slots: one bit per slot of an unsignaled message; the completion of the next signaled
+ *	message frees these slots, too
  * @n_signaled: number of signaled messages in flight
  * @last_sent: time in jiffies when a signaled message last completed, or was posted while no other
  *	was in flight
@@ -160,9 +162,9 @@ struct smc_link_bulk {
  * @bulk_waiters: connections that wait until fewer bulk bytes are under way
  * @bulk_is_next: @bulk_waiters come before @slot_waiters next time
  * @turn: connection that was taken from the waiting connections and may send now: a slot is kept
- *	for it, and room for its bulk bytes. NULL if there is none. Only compared with, because the
- *	connection may be gone
- * @last_sender: connection that sent last; only compared with, like @turn
+ *	for it, and room for its bulk bytes. NULL if there is none. The pointer is only compared,
+ *	because the connection may be gone
+ * @last_sender: connection that sent last; the pointer is only compared, like @turn
  * @shared_at: time in jiffies when @last_sender last changed
  * @llc_starved: an LLC sender found no free slot
  * @slot_wait: wait queue of LLC senders without a slot, and of smc_link_flush()
@@ -256,7 +258,7 @@ static inline void smc_link_get(struct smc_link *link)
 
 /**
  * smc_link_put() - drop a reference; the last one frees the structure
- * @link: link; its last user has called smc_link_release() before
+ * @link: link; smc_link_release() has to be called before the last reference is dropped
  *
  * Context: any but hard interrupt.
  */

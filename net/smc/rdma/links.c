@@ -54,9 +54,9 @@ static long smc_link_test(struct smc_link *link)
 }
 
 /*
- * Return: 0 if the port is up; if it is down, for how many jiffies the link still waits for it, or
- * -ENETDOWN after that time. smc_links_watch_port() queues the work that calls this whenever the
- * port has gone down or come back.
+ * Return: 0 if the port is up. If the port is down: for how many jiffies the link still waits for
+ * it, or -ENETDOWN after that time. Whenever the port has gone down or come back,
+ * smc_links_watch_port() queues the work that calls this function.
  */
 static long smc_link_look_at_port(struct smc_link *link)
 {
@@ -96,7 +96,8 @@ void smc_links_init(struct smc_rdma_group *group)
 }
 
 /*
- * Whether a link uses a port. Called for groups that are not dead, so that the link has its port.
+ * Whether a link uses a port. Called only for groups that are not dead, because the links of dead
+ * groups may have released their ports.
  */
 static bool smc_link_uses_port(const struct smc_link *link, const struct smc_rdma_device *dev,
 			       u32 port)
@@ -153,7 +154,7 @@ void smc_links_watch_port(struct smc_rdma_device *dev, u32 port)
 
 void smc_links_shutdown_device(struct smc_rdma_device *dev)
 {
-	/* A thread that lists a group after the walk below sees @leaving, and ends the group. */
+	/* Set @leaving first: smc_rdma_group_create() ends a group that the walk below misses. */
 	WRITE_ONCE(dev->leaving, true);
 	smc_links_lose_port(dev, SMC_ALL_PORTS, true, NULL);
 }

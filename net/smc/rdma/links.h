@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The links of a group: one work for each group tests links that are silent, and looks at the ports
+ * The links of a group. One work for each group tests links that are silent, and looks at the ports
  * of the links.
  */
 #ifndef SMC_RDMA_LINKS_H
@@ -33,7 +33,7 @@ void smc_links_device_failed(struct smc_rdma_device *dev);
  * @dev: device
  * @port: number of the port
  *
- * The links on the port end if it stays down. While it is down, no new connection uses it.
+ * If the port stays down, the links on it end. While the port is down, no new connection uses it.
  *
  * Context: any.
  */

@@ -55,7 +55,7 @@ static bool smc_llc_is_reply(const struct smc_llc_msg *msg)
 	return msg->flags & SMC_LLC_REPLY;
 }
 
-/* Return: the link for this end's requests, one that works if there is any. */
+/* Return: the link for this end's requests: a link that works, if there is one. */
 static struct smc_link *smc_llc_link(const struct smc_rdma_group *group)
 {
 	struct smc_link *link;
@@ -74,7 +74,10 @@ static bool smc_llc_ends_link(const struct smc_rdma_group *group, const struct s
 	       msg->delete_link.link == smc_llc_link(group)->number;
 }
 
-/* Return: the number of the second link in an ADD LINK: the next one, as peers may expect. */
+/*
+ * Return: the number of the second link in an ADD LINK: one more than the first link's, as peers
+ * may expect.
+ */
 static u8 smc_llc_second_link(const struct smc_rdma_group *group)
 {
 	return smc_llc_link(group)->number + 1;
@@ -86,7 +89,7 @@ static bool smc_llc_answers_delete_link(const struct smc_rdma_group *group,
 {
 	if (!smc_lgr_is_dead(&group->lgr))
 		return false;
-	/* A late reply to smc_llc_take_back_link() names the second link. */
+	/* A reply that names the second link is a late answer to smc_llc_take_back_link(). */
 	return (msg->flags & SMC_LLC_DELETE_ALL) ||
 	       msg->delete_link.link != smc_llc_second_link(group);
 }
@@ -114,7 +117,10 @@ static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_llc_msg *
 	return true;
 }
 
-/* Queue a request. Under llc.lock. Return: false if the queue is full: the peer sends too fast. */
+/*
+ * Queue a request. Under llc.lock. Return: false if the queue is full, because the peer sends too
+ * fast.
+ */
 static bool smc_llc_enqueue(struct smc_link *link, const u8 *message,
 			    const struct smc_llc_msg *msg)
 {
@@ -163,8 +169,8 @@ violation:
 }
 
 /*
- * Expect, on a link, the reply to @request or, if @request is NULL, the peer's request of type
- * @type.
+ * Expect a message on a link: the reply to @request or, if @request is NULL, the peer's request of
+ * type @type.
  */
 static void smc_llc_expect(struct smc_link *link, enum smc_llc_type type,
 			   const struct smc_llc_msg *request)
@@ -215,7 +221,7 @@ static bool smc_llc_sleep(struct smc_rdma_group *group, long timeo, const struct
 	return is_off;
 }
 
-/* Wait for the expected message, and copy it to @msg. @off may cancel the wait, unless NULL. */
+/* Wait for the expected message, and copy it to @msg. Unless NULL, @off may cancel the wait. */
 static int smc_llc_await(struct smc_rdma_group *group, long timeo, const struct smc_cancel *off,
 			 struct smc_llc_msg *msg)
 {
@@ -249,8 +255,8 @@ static int smc_llc_send(struct smc_link *link, const struct smc_llc_msg *msg)
 }
 
 /*
- * Send @msg on a link, wait for the reply, and put it into @msg. @off may cancel the wait, unless
- * NULL.
+ * Send @msg on a link, wait for the reply, and put it into @msg. Unless NULL, @off may cancel the
+ * wait.
  */
 static int smc_llc_request_until(struct smc_link *link, const struct smc_cancel *off,
 				 struct smc_llc_msg *msg)
@@ -290,8 +296,8 @@ static void smc_llc_describe_link(const struct smc_link *link, struct smc_llc_ms
 }
 
 /*
- * Check and store the peer's CONFIRM LINK. It must confirm the queue pair that the peer's
- * CLC message named, and accept that elements of this end don't start with an eye catcher.
+ * Check and store the peer's CONFIRM LINK. It must confirm the queue pair that the peer's CLC
+ * message named. It must also accept that elements of this end don't start with an eye catcher.
  */
 static int smc_llc_note_confirmed(struct smc_link *link, const struct smc_llc_msg *msg)
 {
@@ -392,8 +398,8 @@ bool smc_llc_may_request(const struct smc_rdma_group *group)
 }
 
 /*
- * Send a request about a key, unless one has timed out lately: all handshakes that need a new
- * buffer of the group wait until the request is over.
+ * Send a request about a key, unless one has timed out lately: until a request is over, all
+ * handshakes that need a new buffer of the group wait.
  */
 static int smc_llc_request_rkey(struct smc_link *link, struct smc_llc_msg *msg)
 {
@@ -468,7 +474,10 @@ void smc_llc_test_link(struct smc_link *link)
 	u8 message[SMC_LLC_LEN];
 
 	smc_llc_build(message, &msg);
-	/* A peer that acknowledges nothing leaves no free slot, and does not answer either. */
+	/*
+	 * Ignore errors: a peer that acknowledges nothing leaves no free slot, and would not answer
+	 * either.
+	 */
 	smc_link_try_send_llc(link, message);
 }
 
@@ -490,8 +499,8 @@ void smc_llc_delete_all(struct smc_rdma_group *group)
 	if (READ_ONCE(group->llc.peer_left) || smc_llc_send(smc_llc_link(group), &msg))
 		return;
 	/*
-	 * A server answers with a DELETE LINK of its own. If this end's queue pair were gone by
-	 * then, the server would keep offering the group until its retries are over.
+	 * Wait: a server answers with a DELETE LINK of its own. If this end's queue pair were gone
+	 * by then, the server would keep offering the group until its retries are over.
 	 */
 	while (!smc_llc_has_deleted_link(group))
 		wait_event_timeout(group->llc.wait, smc_llc_has_deleted_link(group),

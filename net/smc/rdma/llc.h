@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Link layer control (LLC): how the two ends of a group manage its link and the keys of
- * its RMBs (RFC 7609 section 3.3). A work answers the peer's requests. This end has at
- * most one request outstanding.
+ * Link layer control (LLC): the messages by which the two ends of a group manage its links and the
+ * keys of its RMBs (RFC 7609 section 3.3). A work answers the peer's requests. This end has at most
+ * one request outstanding.
  */
 #ifndef SMC_RDMA_LLC_H
 #define SMC_RDMA_LLC_H
@@ -31,7 +31,7 @@ struct smc_llc_queued {
 /**
  * struct smc_llc - link layer control of a group
  * @request_lock: held while a request of this end is outstanding
- * @lock: protects all below; softirqs off
+ * @lock: protects the fields from @link to @n, except @ask_again; taken with softirqs off
  * @wait: wait queue for the expected message
  * @link: link on which a message is or was expected last
  * @awaited: type of the expected message, or 0
@@ -40,8 +40,8 @@ struct smc_llc_queued {
  * @has_come: the expected message has arrived
  * @came: copy of the message that has arrived
  * @peer_left: the peer sent DELETE LINK for the link, as a request or a reply
- * @ask_again: time in jiffies before which the peer is sent no further request about a key;
- *	under the group's buffer lock
+ * @ask_again: time in jiffies before which this end sends no further request about a key; under the
+ *	group's buffer lock
  * @queue: ring of the peer's requests that wait for their answer
  * @head: index of the oldest request in @queue
  * @n: number of requests in @queue
@@ -73,20 +73,20 @@ void smc_llc_init(struct smc_rdma_group *group);
 
 /**
  * smc_llc_finish() - wait until the peer's requests are answered as far as possible
- * @group: group whose link is up
+ * @group: group whose links are up
  *
  * Context: process, may sleep.
  */
 void smc_llc_finish(struct smc_rdma_group *group);
 
 /**
- * smc_llc_stop() - stop the work that answers requests; the link is stopped already
- * @group: group
+ * smc_llc_stop() - stop the work that answers requests
+ * @group: group whose links are stopped
  */
 void smc_llc_stop(struct smc_rdma_group *group);
 
 /**
- * smc_llc_wake() - wake all threads that wait for the peer: the group may be dead
+ * smc_llc_wake() - wake the threads that wait for the peer, as the group or a link may be over
  * @group: group
  *
  * Context: any.

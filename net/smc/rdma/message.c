@@ -18,15 +18,18 @@
 /* Send timeout, for a peer that posts no receives or acknowledges nothing. */
 #define SMC_LINK_TX_TIMEOUT		(30 * HZ)
 /*
- * The limit of bulk bytes falls if a message takes this much longer than twice the time of one that
- * has the link for itself.
+ * The limit of bulk bytes falls if a message takes longer than this time plus twice the time that a
+ * message takes alone.
  */
 #define SMC_BULK_DELAY_NS		(100 * NSEC_PER_USEC)
 /* A message that took longer was not alone on the network, or was repeated. */
 #define SMC_BULK_ALONE_MAX_NS		(10 * NSEC_PER_MSEC)
 /* The time after which a queue pair repeats what is not acknowledged. */
 #define SMC_BULK_REPEATED_NS		(4096ULL << SMC_QP_ACK_TIMEOUT)
-/* Bulk bytes under way on a lossy link: soft-RoCE repeats all that follow a lost packet. */
+/*
+ * Limit of bulk bytes on a lossy link. It is low, as soft-RoCE repeats all that follow a lost
+ * packet.
+ */
 #define SMC_BULK_LOSSY_LIMIT		SZ_16K
 /* A link is lossy until this many messages in succession have completed without a time-out. */
 #define SMC_BULK_LOSSY_MESSAGES		256
@@ -150,7 +153,7 @@ static void smc_link_check_tx_timeout(struct work_struct *work)
 	smc_link_break(link, ETIMEDOUT);
 }
 
-/* Count a signaled message that was posted, and see to it that the send timeout is checked. */
+/* Count a signaled message that was posted, and have a work check the send timeout. */
 static void smc_link_note_signaled(struct smc_link *link)
 {
 	lockdep_assert_held(&link->lock);
@@ -249,9 +252,9 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	WRITE_ONCE(link->last_rx, jiffies);
 	/*
-	 * Accept only plain messages. A write with immediate data also consumes a receive, and then
-	 * the length is that of the write. With soft-RoCE a message that invalidates a key can do
-	 * so to any key of the device, and its sender may have aimed at the RMB of another link.
+	 * Accept only plain messages. A write with immediate data also consumes a receive, and the
+	 * completion then has the length of the write. With soft-RoCE a message may invalidate any
+	 * key of the device, and its sender may have aimed at the RMB of another link.
 	 */
 	if (wc->opcode != IB_WC_RECV || (wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
 	    wc->byte_len > SMC_LLC_V2_MAX_LEN) {
@@ -275,7 +278,10 @@ static int smc_link_free_conn_slots(const struct smc_link *link)
 	return (int)hweight64(link->free_slots) - SMC_LLC_SLOTS;
 }
 
-/* A connection that has the link for itself delays no others. Under link->lock. */
+/*
+ * Whether a message of @conn may add bulk bytes. A connection that has the link for itself delays
+ * no others, so the limit does not apply to it, unless the link is lossy. Under link->lock.
+ */
 static bool smc_link_has_bulk_room(const struct smc_link *link, const struct smc_rdma_conn *conn)
 {
 	if (smc_link_is_lossy(link))
@@ -305,8 +311,9 @@ static bool smc_link_is_free_for(struct smc_link *link, const struct smc_rdma_co
 }
 
 /*
- * Have a connection wait. One that waits already keeps its place. But if it waits for room for bulk
- * bytes, and now needs only a slot, it moves to the end of @slot_waiters. Under link->lock.
+ * Have a connection wait. A connection that waits already keeps its place. But if it waits for room
+ * for bulk bytes, and now needs only a slot, it moves to the end of @slot_waiters. Under
+ * link->lock.
  */
 static void smc_link_queue(struct smc_link *link, struct smc_rdma_conn *conn, bool is_bulk)
 {
@@ -318,7 +325,7 @@ static void smc_link_queue(struct smc_link *link, struct smc_rdma_conn *conn, bo
 	conn->waits_as_bulk = is_bulk;
 }
 
-/* Take bulk bytes for a message of @conn. Under link->lock. */
+/* Count the bulk bytes of a message of @conn as under way. Under link->lock. */
 static void smc_link_begin_bulk(struct smc_link *link, struct smc_send_slot *slot,
 				const struct smc_rdma_conn *conn, u32 bulk_bytes)
 {
@@ -337,8 +344,9 @@ static void smc_link_begin_bulk(struct smc_link *link, struct smc_send_slot *slo
 }
 
 /*
- * Note whether a message with bulk bytes was repeated after a time-out, as packets were lost. It
- * took the time-out, and the time that up to 128 KiB take. Only soft-RoCE needs to know, see
+ * Note whether a message with bulk bytes was repeated after a time-out, because packets were lost.
+ * A message counts as repeated if it took the time-out and, in addition, the time that up to 128
+ * KiB take, or another time-out if that is shorter. Only soft-RoCE needs to know, see
  * smc_rdma_most(). Under link->lock.
  */
 static void smc_link_note_loss(struct smc_link *link, u64 took)
@@ -375,7 +383,7 @@ static void smc_link_end_bulk(struct smc_link *link, const struct smc_send_slot 
 			bulk->limit = min_t(u32, bulk->limit + slot->bulk_bytes,
 					    SMC_BULK_LIMIT_MAX);
 	} else if (slot->posted >= bulk->shrunk_at) {
-		/* Once for all messages that were under way together. */
+		/* Shrink the limit once for all messages that were under way together. */
 		bulk->limit = max(bulk->limit - bulk->limit / 8, bulk->least);
 		bulk->shrunk_at = slot->posted + took;
 	}
@@ -397,7 +405,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 		slot = ERR_PTR(-EAGAIN);
 		goto out;
 	}
-	/* The next message of the connection whose turn it was waits behind those of others. */
+	/* The turn is over: the next message of @conn waits behind those of others. */
 	if (link->turn == conn)
 		link->turn = NULL;
 	slot = &link->send[__ffs64(link->free_slots)];
@@ -407,7 +415,10 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 		link->last_sender = conn;
 		WRITE_ONCE(link->shared_at, jiffies);
 	}
-	/* Keep slots for signaled messages, whose completions free those of unsignaled ones. */
+	/*
+	 * Keep slots for signaled messages: only their completions free the slots of unsignaled
+	 * messages.
+	 */
 	slot->is_unsignaled = may_be_unsignaled &&
 			      hweight64(link->free_slots) >= SMC_SEND_SLOTS / 2;
 	slot->conn = slot->is_unsignaled ? NULL : conn;
@@ -419,7 +430,8 @@ out:
 }
 
 /*
- * Free the slot of a signaled message that has completed, and those of unsignaled ones before it.
+ * Free the slot of a signaled message that has completed, and the slots of the unsignaled messages
+ * before it.
  */
 static void smc_link_free_slots(struct smc_link *link, const struct smc_send_slot *slot)
 {
@@ -449,7 +461,8 @@ static struct smc_rdma_conn *smc_link_first_bulk_waiter(struct smc_link *link)
 /*
  * Return: the next connection to serve, with a reference; NULL if none waits or can be served now.
  * The two lists take turns, so that the connections in one need not wait until the other is empty.
- * Only the poller of the completion queue calls this, until it returns NULL.
+ * Only the poller of the completion queue calls this function, and repeats the call until the
+ * result is NULL.
  */
 static struct smc_rdma_conn *smc_link_pop_tx_waiter(struct smc_link *link)
 {
@@ -481,25 +494,25 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 
 	slot->conn = NULL;
 	/*
-	 * After a failure no slot is freed: the failed message may be an unsignaled one, whose slot
-	 * the completion of a later signaled message covers, too.
+	 * After a failure, free no slot. The failed message may be an unsignaled one, and the
+	 * completion of the next signaled message covers the slot of such a message.
 	 */
 	if (wc->status == IB_WC_SUCCESS)
 		smc_link_free_slots(link, slot);
 	else
 		smc_link_break(link, smc_rdma_group_error_of(wc->status));
 	/*
-	 * Connections that wait come before the connection of this message. If one of them has
-	 * nothing more to send, it leaves the free slot to the next one.
+	 * Connections that wait come before the connection of this message. If a waiting connection
+	 * has nothing more to send, it leaves the free slot to the next one.
 	 */
 	while ((waiter = smc_link_pop_tx_waiter(link))) {
 		smc_stream_on_tx_room(&waiter->stream);
 		smc_stream_put(&waiter->stream);
 	}
 	if (conn) {
-		/* A failed message may not have arrived; its connection ends with the link. */
 		if (unlikely(smc_link_is_lossy(link)))
 			smc_rdma_conn_limit(conn);
+		/* A failed message may not have arrived. Its connection ends with the link. */
 		if (wc->status == IB_WC_SUCCESS)
 			smc_stream_on_tx_done(&conn->stream, end);
 		smc_stream_put(&conn->stream);
@@ -582,7 +595,8 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 	if (!rc) {
 		smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_SENDS, 1);
 		/*
-		 * smc_link_flush() waits for no unsignaled message, so this one may end its wait.
+		 * smc_link_flush() does not wait for unsignaled messages, so this one may end its
+		 * wait.
 		 */
 		if (is_unsignaled && wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);

@@ -34,12 +34,12 @@ void smc_link_free_messages(struct smc_link *link);
 int smc_link_post_recvs(struct smc_link *link);
 
 /**
- * smc_link_break() - end a link that has failed, and its group if it has no other
+ * smc_link_break() - end a link that has failed, and the group if it has no other link
  * @link: link
  * @err: positive errno for the connections
  *
- * Nothing is sent any more. Threads that wait to send, or for a message of the peer, give up. A
- * group that is still being created ends when it is listed.
+ * Nothing is sent any more. Threads that wait to send, or wait for a message of the peer, give up.
+ * A group that is still being created ends when it is listed.
  *
  * Context: any.
  */
@@ -48,11 +48,11 @@ void smc_link_break(struct smc_link *link, int err);
 /**
  * smc_link_get_slot() - take a free send slot
  * @link: link to send on
- * @conn: connection that sends, or NULL for LLC. It gets smc_stream_on_tx_room() when it can send
- *	after -EAGAIN, and smc_stream_on_tx_done() when its message completes, unless that is
- *	unsignaled
- * @bulk_bytes: bytes that the message reports, if they count for the link's limit of bulk bytes, or
- *	0
+ * @conn: connection that sends, or NULL for LLC. After -EAGAIN, smc_stream_on_tx_room() tells it
+ *	that it can send. smc_stream_on_tx_done() tells it that its message has completed, unless
+ *	the message is unsignaled
+ * @bulk_bytes: number of bytes that the message reports, if they count for the link's limit of bulk
+ *	bytes; otherwise 0
  * @may_be_unsignaled: the caller needs no completion of the message; false if @bulk_bytes is not 0
  *
  * Connections that wait for a slot are served in the order in which they began to wait. So are the
@@ -84,8 +84,8 @@ u8 *smc_send_message(const struct smc_send_slot *slot);
 
 /**
  * smc_link_post() - post the message of a slot, after RDMA writes
- * @slot: filled slot. The completion of its message frees it; if that is unsignaled, the completion
- *	of the next signaled message does
+ * @slot: filled slot. The completion of its message frees it. If the message is unsignaled, the
+ *	completion of the next signaled message frees the slot
  * @writes: chain of unsignaled work requests to post before the message, or NULL
  * @last: last work request of the chain
  *
@@ -101,7 +101,8 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
  * @message: SMC_MESSAGE_LEN bytes
  *
  * Context: process.
- * Return: 0; -ENOLINK; or -EAGAIN: smc_llc_resume() is called when a slot becomes free.
+ * Return: 0; -ENOLINK; or -EAGAIN without a free slot: smc_llc_resume() is called when there is
+ * one.
  */
 int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
 

@@ -115,8 +115,8 @@ static int smc_mr_buffer_map(struct smc_rdma_group *group, struct smc_mr_buffer 
 }
 
 /*
- * Register a buffer on the links that are confirmed; on a new one smc_mr_buffers_register() does it
- * later. A link that breaks meanwhile is no obstacle while another one is left.
+ * Register a buffer on the links that are confirmed. On a new link smc_mr_buffers_register()
+ * registers it later. A link that breaks meanwhile is no obstacle while another one is left.
  */
 static int smc_mr_buffer_register(struct smc_rdma_group *group, struct smc_mr_buffer *mrb)
 {
@@ -127,7 +127,10 @@ static int smc_mr_buffer_register(struct smc_rdma_group *group, struct smc_mr_bu
 		if (!link->is_confirmed)
 			continue;
 		rc = smc_region_register(&mrb->regions[link->index], link, &mrb->buffer);
-		/* After a timeout the device may still refer to the buffer. */
+		/*
+		 * A timeout is an error even then, because the device may still refer to the
+		 * buffer.
+		 */
 		if (rc == -ETIMEDOUT || (rc && !(READ_ONCE(link->broken) &&
 						 smc_rdma_group_other_link(link))))
 			return rc;
@@ -146,9 +149,9 @@ static int smc_mr_buffer_make_ready(struct smc_rdma_group *group, struct smc_mr_
 }
 
 /*
- * Delete the keys of the buffers in @list at the peer. If the peer is slow to answer, it is told
- * only some of the keys, because other threads wait for the lock; and none while
- * smc_llc_may_request() is false.
+ * Delete the keys of the buffers in @list at the peer. If the peer is slow to answer, delete only
+ * some of the keys, because other threads wait for the lock. While smc_llc_may_request() is false,
+ * delete none.
  */
 static void smc_mr_buffers_delete_rkeys(struct smc_rdma_group *group, struct list_head *list)
 {
@@ -173,8 +176,8 @@ static void smc_mr_buffers_delete_rkeys(struct smc_rdma_group *group, struct lis
 
 /*
  * Free the buffers in @list. All connections that used them are over, with no RDMA write under way
- * in either direction. Unless @tell, the peer learns nothing of it: if it uses a key after that, it
- * ends its own link.
+ * in either direction. Without @tell, the peer does not learn that the keys are gone. If it uses a
+ * key after that, it ends its own link.
  */
 static void smc_mr_buffers_free(struct smc_rdma_group *group, struct list_head *list, bool tell)
 {
@@ -184,8 +187,9 @@ static void smc_mr_buffers_free(struct smc_rdma_group *group, struct list_head *
 }
 
 /*
- * Note that a work of smc_free_wq begins. Return: false if it must not wait for the peer because
- * many of these works may be waiting: silent peers must not occupy all places of the queue.
+ * Note that a work of smc_free_wq begins. Return: false if the work must not wait for the peer. It
+ * must not if many of these works may be waiting, because silent peers must not occupy all places
+ * of the queue.
  */
 static bool smc_mr_buffers_begin_work(void)
 {
@@ -208,8 +212,8 @@ static bool smc_mr_buffers_lock_for_work(struct smc_mr_buffers *buffers, bool ma
 
 /*
  * Whether to look for idle RMBs now. A peer that can't be told would keep keys of freed memory, so
- * the look is put off to the next trim. But the peer decides how long it can't be told, and must
- * not keep the memory that way: RMBs are left out of at most every other trim.
+ * a trim leaves out the RMBs while the peer can't be told. But the peer decides how long that
+ * lasts, and must not keep the memory that way. So at most every other trim leaves out the RMBs.
  */
 static bool smc_mr_buffers_may_trim_rmbs(struct smc_rdma_group *group)
 {
@@ -234,7 +238,7 @@ static bool smc_mr_buffers_remove_idle(struct smc_rdma_group *group, struct list
 	return true;
 }
 
-/* Free idle buffers, so that a peak's memory doesn't stay for the lifetime of the group. */
+/* Free idle buffers, so that the memory of a peak does not stay as long as the group. */
 static void smc_mr_buffers_trim(struct work_struct *work)
 {
 	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group, buffers.trim.work);
@@ -266,7 +270,10 @@ static void smc_mr_buffers_free_empty(struct work_struct *work)
 	LIST_HEAD(empty);
 	int use;
 
-	/* If this work must not wait for the lock, the buffers stay until the next one. */
+	/*
+	 * If the lock is held, and this work must not wait for it, the buffers stay until the next
+	 * work.
+	 */
 	if (!smc_rdma_group_end_spare(group) && smc_mr_buffers_lock_for_work(buffers, may_wait)) {
 		for (use = 0; use < SMC_N_BUFFER_USES; use++)
 			smc_buffer_pool_remove_empty(&buffers->pools[use], &empty);
@@ -284,8 +291,8 @@ unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr)
 	int use;
 
 	/*
-	 * The end of a dead group frees everything. A group that has just become idle may need its
-	 * buffers again.
+	 * Count nothing for a dead group, because its end frees everything; and nothing for a group
+	 * that has just become idle, because it may need its buffers again.
 	 */
 	if (smc_lgr_is_dead(lgr) || (smc_lgr_is_idle(lgr) && !is_spare))
 		return 0;
@@ -315,8 +322,8 @@ void smc_mr_buffers_init(struct smc_mr_buffers *buffers)
 }
 
 /*
- * Free empty buffers that are charged to removed cgroups: a link group that is always in use would
- * accumulate them.
+ * Free empty buffers that are charged to removed cgroups: otherwise a link group that is always in
+ * use would accumulate them.
  */
 static void smc_mr_buffers_free_offline(struct smc_rdma_group *group, struct smc_buffer_pool *pool)
 {
@@ -408,7 +415,7 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 
 /*
  * Add a buffer. Its memory is allocated without the lock, so only threads of the same control group
- * wait for that.
+ * wait for the allocation.
  */
 static int smc_mr_buffer_add(const struct smc_buffer_attr *attr, void *arg, struct smc_element *el)
 {

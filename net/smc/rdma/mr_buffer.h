@@ -34,11 +34,12 @@ struct smc_mr_buffer {
 /**
  * struct smc_mr_buffers - the buffers of a group
  * @lock: held while a buffer is registered, announced to the peer or removed, and while a link is
- *	added or removed, even during the wait for the peer's reply. So the devices and the peer
- *	handle one buffer at a time. Elements are allocated and freed without the lock
+ *	added or removed. The holder keeps the lock even while it waits for the peer's reply. So the
+ *	devices and the peer handle one buffer at a time. Elements are allocated and freed without
+ *	the lock
  * @late: buffer whose registration timed out and may still be under way, or NULL. None of its
  *	elements is in use
- * @pools: the buffers by use; closed when the link ends
+ * @pools: the buffers by use; closed when the links have ended
  * @left_out: the last trim did not look at the RMBs; under @lock
  * @trim: work that frees idle buffers
  * @free_empty: work that frees all empty buffers, because memory is short
@@ -56,8 +57,11 @@ struct smc_mr_buffers {
  * smc_mr_buffers_idle_pages() - count the pages that a group gives back when memory is short
  * @lgr: group
  *
- * A spare group ends and gives back all pages; a group with connections gives back its empty
- * buffers. This function and smc_mr_buffers_queue_free() are operations of struct smc_lgr_ops.
+ * A spare group (see smc_rdma_group_is_spare()) ends, and gives back all pages. A group that has
+ * just become idle gives back none. A group with connections gives back its empty buffers.
+ *
+ * This function and smc_mr_buffers_queue_free(), which has a work free the pages, are operations of
+ * struct smc_lgr_ops.
  *
  * Context: any but hard interrupt.
  */

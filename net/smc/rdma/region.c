@@ -53,8 +53,8 @@ void smc_region_unmap(struct smc_region *region, struct smc_link *link,
 }
 
 /*
- * Whether a buffer needs no memory region: for a send buffer in one piece, the protection domain's
- * local key will do, which covers all memory.
+ * Whether a buffer needs no memory region. A send buffer in one piece needs none, because the local
+ * key of the protection domain covers all memory.
  */
 static bool smc_region_is_plain(const struct smc_region *region, const struct smc_buffer *buffer)
 {
@@ -107,7 +107,10 @@ static int smc_region_alloc_mr(struct smc_region *region, struct smc_link *link,
 	if (n != region->sgt.nents)
 		return n < 0 ? n : -EINVAL;
 	ib_update_fast_reg_key(mr, (u8)get_random_u32());
-	/* The peer learns this address, and the default is a kernel address with some devices. */
+	/*
+	 * Use a random address: the peer learns it, and with some devices the default is a kernel
+	 * address.
+	 */
 	mr->iova = (u64)get_random_u32() << PAGE_SHIFT;
 	region->rkey = mr->rkey;
 	region->lkey = mr->lkey;

@@ -16,8 +16,8 @@
 #include "link.h"
 
 /*
- * More RMBs than a group may have connections. If a peer announces still more, this end first
- * forgets RMBs that no CLC message has named for a while.
+ * Limit for the RMBs of a peer: more than a group may have connections. If a peer announces still
+ * more RMBs, this end first forgets those that no CLC message has named for a while.
  */
 #define SMC_RTOKENS	512
 
@@ -31,8 +31,8 @@ struct smc_rtoken {
  * struct smc_rtokens - the RTokens that the peer has announced
  * @lock: protects the rest; innermost, with interrupts off
  * @next: index in @rmb at which the next search for an RMB to forget begins
- * @rmb: the RMB's RTokens by the index of the link, and whether smc_rtokens_have() has found the
- *	entry since @next last passed it
+ * @rmb: an entry for each RMB: @on has its RTokens by the index of the link; @is_used is true if
+ *	smc_rtokens_have() has found the entry since @next last passed it
  */
 struct smc_rtokens {
 	spinlock_t lock;

@@ -26,9 +26,9 @@
  */
 #define SMC_FIRST_CONTACT_TIMEOUT	(3 * HZ)
 /*
- * How long a first contact whose CONFIRM has not come keeps other first contacts with the same peer
- * waiting. Its client may be a program that withholds the CONFIRM, to make other connections of its
- * host use TCP.
+ * How long other first contacts with the same peer wait for one whose CONFIRM has not come. Its
+ * client may be a program that withholds the CONFIRM, to make other connections of its host use
+ * TCP.
  */
 #define SMC_FIRST_CONTACT_ALONE		HZ
 
@@ -36,10 +36,10 @@
 #define SMC_ELEMENT_TIMEOUT		HZ
 
 /*
- * Limits for the first contacts under way as server. Each has a queue pair, an RMB and a send
- * buffer before its client has proven anything. In a namespace the owner of an address may have at
- * most as many as remain for other owners. On the host a namespace may have at most as many as
- * remain for other namespaces.
+ * Limits for the first contacts under way as server. Each first contact has a queue pair, an RMB
+ * and a send buffer before its client has proven anything. In a namespace the owner of an address
+ * may have at most as many first contacts as remain for other owners. On the host a namespace may
+ * have at most as many as remain for other namespaces.
  */
 #define SMC_FIRST_CONTACTS_PER_NET	128
 #define SMC_FIRST_CONTACTS_MAX	512
@@ -167,9 +167,10 @@ static bool smc_first_contact_is_with(const struct smc_rdma_setup *other,
 }
 
 /*
- * Begin a first contact. @has_group: the client has a crowded group, and waits for no other first
- * contact. Return: 0; -EAGAIN if another one with the same peer has just begun; -EUSERS if too many
- * are under way.
+ * Begin a first contact. With @has_group, the client has a crowded group, and uses it while any
+ * other first contact with the client is under way. Return: 0; -EAGAIN if another first contact
+ * with the same peer has just begun or, with @has_group, is under way; -EUSERS if too many are
+ * under way.
  */
 static int smc_first_contact_try(struct smc_rdma_setup *s, bool has_group)
 {
@@ -291,8 +292,8 @@ static void smc_rdma_setup_note_decline(struct smc_path_setup *base, u32 peer_re
 }
 
 /*
- * Whether the setup is cancelled. Waits that check this are not woken when it becomes true, so they
- * check it every tenth of a second.
+ * Whether the setup is cancelled. A cancel does not wake the threads whose waits check this, so
+ * they repeat the check every tenth of a second.
  */
 static bool smc_rdma_is_cancelled(const struct smc_rdma_setup *s)
 {
@@ -348,8 +349,8 @@ static struct smc_link *smc_rdma_server_create(struct smc_rdma_setup *s)
 }
 
 /*
- * Find a link for the server's connection, or create a group with one. If another first contact
- * with the peer has just begun, wait for it, since this connection may then join its group.
+ * Find a link for the server's connection, or create a group with a link. If another first contact
+ * with the peer has just begun, wait for it, since this connection may then join that group.
  */
 static struct smc_link *smc_rdma_server_link(struct smc_rdma_setup *s)
 {
@@ -409,7 +410,7 @@ static void smc_rdma_setup_describe(struct smc_path_setup *base, struct smc_clc_
 	smc_rdma_conn_describe(conn, &a->r);
 	smc_own_peer_id(base->net, a->r.peer_id);
 	a->fc.max_conns = conn->group->max_conns;
-	/* The list is for further links, but the group has only this one. */
+	/* The list of GIDs is for further links, but the group has only this one. */
 	a->n_gids = 1;
 	memcpy(a->gids[0], a->r.gid, SMC_GID_LEN);
 }
@@ -481,8 +482,8 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 				       SMC_ELEMENT_TIMEOUT / 10);
 	while (rc == -EADDRINUSE && time_before(jiffies, until) && !smc_rdma_is_cancelled(s));
 	/*
-	 * A dead group takes no connection, even if its end has freed the element. A client can
-	 * still decline.
+	 * A dead group takes no connection, even if the group's end has freed the peer's element. A
+	 * client can still decline.
 	 */
 	if (smc_lgr_is_dead(&group->lgr))
 		return -ENOLINK;
@@ -506,7 +507,9 @@ static int smc_rdma_server_set_peer(struct smc_rdma_setup *s,
 {
 	int rc = smc_rdma_setup_set_peer(s, &confirm->r);
 
-	/* The client's first CDC message may have come before its CONFIRM, and need an answer. */
+	/*
+	 * The client's first CDC message may have come before its CONFIRM, and may need an answer.
+	 */
 	if (!rc)
 		smc_stream_on_tx_room(&s->conn->stream);
 	return rc;
@@ -551,8 +554,8 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 }
 
 /*
- * Whether a client claims to be at the other end of the link. If it does, it may be there and write
- * into the element, even if its CONFIRM lacks the proof.
+ * Whether a client claims to be at the other end of the link. If so, the client may be there and
+ * write into the element, even if its CONFIRM lacks the proof.
  */
 static bool smc_rdma_is_at_link(const struct smc_clc_r *r, const struct smc_link *link)
 {
@@ -669,7 +672,10 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 	/* A group whose first contact failed is of no use. */
 	if (s->group && !keep)
 		smc_rdma_group_terminate(s->group, ECONNABORTED);
-	/* The next connection may fail, too, but the client's other groups work. */
+	/*
+	 * Have the client's next connections use its other groups, which work: another first
+	 * contact may fail, too.
+	 */
 	if (s->group && !keep && base->role == SMC_SERVER)
 		smc_rdma_groups_put_off_spread(base->net, base->version, &s->port, &s->peer);
 	if (s->group)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Netlink dumps of link groups, links and devices. A dump may sleep, so it holds a
- * reference to one group at a time. cb->args[0] is the serial number of the last object
- * shown: groups come in descending order, devices in ascending order.
+ * Netlink dumps of link groups, links and devices. A dump may sleep, so it holds a reference to one
+ * group at a time. cb->args[0] is the serial number of the last object that was shown: groups come
+ * in descending order, devices in ascending order.
  */
 
 #include <linux/pci.h>
@@ -67,7 +67,7 @@ static bool smc_show_port_of(struct smc_link *link, struct smc_show_port *port)
 	return up;
 }
 
-/* Return: the first link of a group with an index from @index on, with a reference, or NULL. */
+/* Return: the link of a group with the lowest index from @index on, with a reference, or NULL. */
 static struct smc_link *smc_show_get_link(const struct smc_rdma_group *group, unsigned int index)
 {
 	struct smc_link *link;
