@@ -3,6 +3,7 @@
 
 #include <linux/net.h>
 #include <linux/netdevice.h>
+#include <linux/sched/mm.h>
 #include <net/dst.h>
 #include <net/inet6_hashtables.h>
 #include <net/inet_connection_sock.h>
@@ -393,6 +394,48 @@ static void smc_tcp_set_socket(struct sock *sk, struct socket *sock)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+void smc_tcp_charge_ahead(struct sock *sk, size_t len)
+{
+	/* TCP charges an skb when it allocates it, and then the bytes that it copies. */
+	const int need = len + 2 * SKB_TRUESIZE(MAX_TCP_HEADER);
+	unsigned int outer;
+
+	if (!(current->flags & PF_WQ_WORKER) || sk->sk_forward_alloc >= need)
+		return;
+	/*
+	 * Nothing may be allocated between these calls: it would come from the host's reserves, and
+	 * a receiver on this host drops skbs with such memory.
+	 */
+	outer = memalloc_noreclaim_save();
+	__sk_mem_schedule(sk, need - sk->sk_forward_alloc, SK_MEM_SEND);
+	memalloc_noreclaim_restore(outer);
+}
+
+void smc_tcp_fin_ahead(struct sock *sk)
+{
+	lock_sock(sk);
+	/* In these cases TCP sends no FIN, but resets the connection. */
+	if (((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)) && !tcp_inq(sk) &&
+	    !(sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime)) {
+		smc_tcp_charge_ahead(sk, 0);
+		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	}
+	release_sock(sk);
+}
+
+void smc_tcp_unlock(struct sock *sk)
+{
+	unsigned int outer;
+
+	if (!(current->flags & PF_WQ_WORKER)) {
+		release_sock(sk);
+		return;
+	}
+	outer = memalloc_noreclaim_save();
+	release_sock(sk);
+	memalloc_noreclaim_restore(outer);
+}
+
 int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
@@ -411,6 +454,7 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len)
 	nonagle = tp->nonagle;
 	tp->nonagle = TCP_NAGLE_OFF;
 	WRITE_ONCE(sk->sk_tsflags, tsflags & ~SOF_TIMESTAMPING_TX_RECORD_MASK);
+	smc_tcp_charge_ahead(sk, len);
 	rc = tcp_sendmsg_locked(sk, &msg, len);
 	WRITE_ONCE(sk->sk_tsflags, tsflags);
 	tp->nonagle = nonagle;

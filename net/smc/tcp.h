@@ -213,6 +213,38 @@ int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len);
 void smc_tcp_drop(struct sock *sk, size_t len);
 
 /**
+ * smc_tcp_charge_ahead() - let a work's next send charge nothing to the socket's control group
+ * @sk: socket, locked
+ * @len: number of bytes to send; 0 for a FIN
+ *
+ * If the group has no room, TCP's charge for a send by a thread first reclaims the group's memory
+ * in many passes, each for as long as the group's user likes, and then calls the OOM killer. Works
+ * of a queue that several users share must not wait for that. So they charge what the send needs
+ * beforehand, at once and beyond the limit, as a softirq does. The group's next ordinary allocation
+ * has to reclaim. This does nothing in a thread that is no work.
+ */
+void smc_tcp_charge_ahead(struct sock *sk, size_t len);
+
+/**
+ * smc_tcp_fin_ahead() - send a connection's FIN before a work closes the connection
+ * @sk: socket without a user
+ *
+ * tcp_close() gives back what was charged ahead, and then charges for the FIN.
+ *
+ * Context: process, may sleep.
+ */
+void smc_tcp_fin_ahead(struct sock *sk);
+
+/**
+ * smc_tcp_unlock() - unlock a socket, perhaps in a work of a queue that several users share
+ * @sk: socket, locked
+ *
+ * In a work, what has come meanwhile is charged at once and beyond the limit, see
+ * smc_tcp_charge_ahead().
+ */
+void smc_tcp_unlock(struct sock *sk);
+
+/**
  * smc_tcp_write() - send bytes that are not the application's, at once
  * @sk: socket, locked; accept() need not have returned it yet
  * @buf: bytes to send

@@ -4,7 +4,6 @@
 
 #include <linux/build_bug.h>
 #include <linux/nodemask.h>
-#include <linux/sched/mm.h>
 #include <linux/workqueue.h>
 
 /*
@@ -54,34 +53,6 @@ static_assert(2 * SMC_WQ_WAITING_MAX <= WQ_MAX_ACTIVE);
 static inline int smc_wq_waiting_max(void)
 {
 	return SMC_WQ_WAITING_MAX / num_online_nodes();
-}
-
-/**
- * smc_overcharge_begin() - have charges exceed a control group's limit instead of reclaiming
- *
- * A work that sends, or that unlocks a socket and so receives what has come meanwhile, makes TCP
- * charge the socket's control group. If the group has no room, such a charge first reclaims the
- * group's memory in many passes, each for as long as the group's user likes, and then calls the OOM
- * killer. So a work of a queue that several users share does this between smc_overcharge_begin()
- * and smc_overcharge_end(). There a charge is made at once, as in a softirq, and the group's next
- * ordinary allocation has to reclaim.
- *
- * Context: process. Between the two calls wait for no work: the kernel warns of that. Allocate
- * little there: it may come from the host's reserves.
- * Return: the argument of smc_overcharge_end().
- */
-static inline unsigned int smc_overcharge_begin(void)
-{
-	return memalloc_noreclaim_save();
-}
-
-/**
- * smc_overcharge_end() - have charges reclaim memory again
- * @outer: what smc_overcharge_begin() returned
- */
-static inline void smc_overcharge_end(unsigned int outer)
-{
-	memalloc_noreclaim_restore(outer);
 }
 
 #endif

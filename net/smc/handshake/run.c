@@ -71,13 +71,10 @@ static bool smc_handshake_lock(const struct smc_handshake *hs)
  */
 static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
 {
-	unsigned int outer;
-
 	if (!smc_handshake_lock(hs)) {
 		queue_delayed_work(smc_wq, &hs->work, retry);
 		return;
 	}
-	outer = smc_overcharge_begin();
 	trace_smc_handshake_end(hs);
 	hs->ops->conclude(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_NONE);
@@ -86,8 +83,7 @@ static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
 	 * Unlock last: once the socket is unlocked, its next handshake may run on another queue, or
 	 * the socket may be released.
 	 */
-	release_sock(hs->sk);
-	smc_overcharge_end(outer);
+	smc_tcp_unlock(hs->sk);
 }
 
 void smc_handshake_run(struct smc_handshake *hs)

@@ -246,12 +246,10 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 {
 	u8 *buf = kmalloc(SMC_CLC_MAX_LEN, GFP_KERNEL);
 	u8 version = SMC_VERSION_2;
-	unsigned int outer;
 	int rc;
 
 	if (!buf)
 		return -ENOMEM;
-	outer = smc_overcharge_begin();
 	if (smc_clc_has_message(hs))
 		version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	/*
@@ -261,7 +259,6 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 	 */
 	hs->owed = true;
 	rc = smc_clc_fall_back(hs, version, reason, buf);
-	smc_overcharge_end(outer);
 	kfree(buf);
 	return rc;
 }

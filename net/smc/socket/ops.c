@@ -635,15 +635,10 @@ static void smc_release_abort(struct smc_stream *st, struct sock *sk)
 static void smc_release_tcp(const struct smc_sock *smc, struct socket *sock)
 {
 	const struct proto_ops *tcp = smc_tcp_ops(smc->sk);
-	unsigned int outer;
 
-	if (!smc->is_released) {
-		tcp->release(sock);
-		return;
-	}
-	outer = smc_overcharge_begin();
+	if (smc->is_released)
+		smc_tcp_fin_ahead(sock->sk);
 	tcp->release(sock);
-	smc_overcharge_end(outer);
 }
 
 static void smc_release_orphan(const struct smc_sock *smc, struct socket *sock)

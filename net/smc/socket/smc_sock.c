@@ -188,7 +188,6 @@ void smc_sock_timer(struct smc_sock *smc, struct timer_list *timer,
 static void smc_sock_do_later(struct work_struct *work)
 {
 	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, later);
-	unsigned int outer;
 
 	/*
 	 * A work must not lock a connection that waits for accept(), see smc_sock_skip_late_clc().
@@ -203,13 +202,11 @@ static void smc_sock_do_later(struct work_struct *work)
 		queue_delayed_work(smc_wq, &smc->later, SMC_SOCK_RETRY);
 		return;
 	}
-	outer = smc_overcharge_begin();
 	if (smc->mode == SMC_MODE_TCP)
 		smc_handshake_decline_late(&smc->hs);
 	else
 		smc_tcp_close_by_work(smc);
-	release_sock(smc->sk);
-	smc_overcharge_end(outer);
+	smc_tcp_unlock(smc->sk);
 }
 
 void smc_sock_fall_back(struct smc_sock *smc, u32 reason)

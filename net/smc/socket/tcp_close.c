@@ -34,15 +34,12 @@ void smc_tcp_close_failed(struct sock *sk)
 
 static void smc_tcp_shutdown(struct sock *sk, const struct smc_stream *st)
 {
-	unsigned int outer;
-
 	if ((!smc_stream_has_ended(st) && !smc_stream_is_over(st)) || smc_stream_is_reset(st) ||
 	    !READ_ONCE(st->tx.end_flags) || (sk->sk_shutdown & SEND_SHUTDOWN))
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
-	outer = smc_overcharge_begin();
+	smc_tcp_charge_ahead(sk, 0);
 	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
-	smc_overcharge_end(outer);
 }
 
 void smc_tcp_close(struct sock *sk)

@@ -34,6 +34,7 @@
 #include "admin/sysctl.h"
 #include "internal.h"
 #include "orphan.h"
+#include "tcp.h"
 #include "workqueue.h"
 
 /*
@@ -158,13 +159,11 @@ static void smc_orphan_end(struct smc_stream *st)
 
 static void smc_orphan_close_tcp(const struct smc_stream *st, struct socket *sock)
 {
-	unsigned int outer = smc_overcharge_begin();
-
 	if (smc_stream_is_reset(st))
 		sock_no_linger(sock->sk);
+	smc_tcp_fin_ahead(sock->sk);
 	this_cpu_dec(tcp_orphan_count);
 	sock_release(sock);
-	smc_overcharge_end(outer);
 }
 
 void smc_stream_check_orphan(struct smc_stream *st)

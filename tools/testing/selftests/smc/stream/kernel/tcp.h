@@ -20,6 +20,10 @@ static inline u32 smc_tcp_notsent_lowat(const struct sock *sk)
 	return tcp_sk(sk)->notsent_lowat;
 }
 
+static inline void smc_tcp_fin_ahead(struct sock *sk)
+{
+}
+
 static inline u32 smc_tcp_user_timeout(const struct sock *sk)
 {
 	return inet_csk(sk)->icsk_user_timeout;
