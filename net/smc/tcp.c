@@ -414,13 +414,14 @@ void smc_tcp_charge_ahead(struct sock *sk, size_t len)
 void smc_tcp_fin_ahead(struct sock *sk)
 {
 	lock_sock(sk);
-	/* In these cases TCP sends no FIN, but resets the connection. */
+	/* In other cases TCP sends no FIN; it may reset the connection instead. */
 	if (((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)) && !tcp_inq(sk) &&
+	    !tcp_sk(sk)->repair &&
 	    !(sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime)) {
 		smc_tcp_charge_ahead(sk, 0);
 		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
 	}
-	release_sock(sk);
+	smc_tcp_unlock(sk);
 }
 
 void smc_tcp_unlock(struct sock *sk)

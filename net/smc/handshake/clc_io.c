@@ -93,7 +93,7 @@ static int smc_clc_read(struct smc_handshake *hs, u8 *buf, size_t len)
 	rc = smc_tcp_peek(hs->sk, buf, len);
 	if (!rc)
 		smc_tcp_drop(hs->sk, len);
-	release_sock(hs->sk);
+	smc_tcp_unlock(hs->sk);
 	return rc;
 }
 
@@ -113,7 +113,7 @@ static int smc_clc_peek_head(struct smc_handshake *hs, unsigned long due)
 	if (rc)
 		return rc;
 	rc = smc_tcp_peek(hs->sk, head, sizeof(head));
-	release_sock(hs->sk);
+	smc_tcp_unlock(hs->sk);
 	if (!rc)
 		rc = smc_clc_parse_header(head, &hs->head);
 	hs->has_head = !rc;
@@ -197,7 +197,7 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len)
 	rc = smc_tcp_write(hs->sk, buf, len);
 	if (!rc)
 		trace_smc_clc(hs->sk, true, buf, len);
-	release_sock(hs->sk);
+	smc_tcp_unlock(hs->sk);
 	return rc;
 }
 

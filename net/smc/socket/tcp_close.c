@@ -9,7 +9,6 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
-#include "workqueue.h"
 
 /* Delay of TCP's reset after the stream failed, so that the program can read SO_ERROR first. */
 #define SMC_TCP_CLOSE_DELAY	(HZ / 10)
