@@ -59,7 +59,7 @@ static void smc_ism_setup_use(struct smc_ism_setup *s, struct smc_ism_device *de
 	memcpy(s->peer.eid, s->base.eid, SMC_EID_LEN);
 }
 
-/* Find the device that shares memory with the device that the peer's messages name @name. */
+/* Find the device that shares memory with the device that the peer's messages call @name. */
 static int smc_ism_setup_find(struct smc_ism_setup *s, struct smc_clc_ism name)
 {
 	struct smc_ism_device *dev = smc_ism_device_to(s->base.net, &name, s->base.version);

@@ -117,7 +117,7 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
 void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
 
 /**
- * smc_rdma_conn_limit() - set the limit of the next publish by what the link bears now
+ * smc_rdma_conn_limit() - set the limit of the next publish to what the link can carry now
  * @conn: connection
  *
  * Context: any.

@@ -37,8 +37,9 @@
 /* How long the orderly end of a group waits until the peer has confirmed the end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT		(2 * HZ)
 /*
- * The wait is shorter in two cases. If the namespace ends, the ends of other tenants' namespaces
- * wait for this end. If the peer has left, it only has to acknowledge this end's answer.
+ * The wait is shorter in two cases. If the namespace is torn down, the teardown of other tenants'
+ * namespaces waits for this one. If the peer has left, it only has to acknowledge this host's
+ * answer.
  */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT_SHORT	(HZ / 5)
 /* How often the deadline is checked: the end of the namespace may move it to an earlier time. */

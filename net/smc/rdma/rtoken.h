@@ -4,8 +4,8 @@
  * RMB has an RToken on each link.
  *
  * The peer announces an RMB at first contact, or by CONFIRM RKEY before a CLC message names it. So
- * a CLC message with an RToken that was not announced comes from another program, and the RMB may
- * not exist. A write to such an RMB would end the link.
+ * if a CLC message has an RToken that was not announced, a program that imitates SMC has sent the
+ * message, and the RMB may not exist. A write to such an RMB would end the link.
  */
 #ifndef SMC_RTOKEN_H
 #define SMC_RTOKEN_H
@@ -16,8 +16,8 @@
 #include "link.h"
 
 /*
- * Limit for the RMBs of a peer: more than a group may have connections. If a peer announces still
- * more RMBs, this end first forgets those that no CLC message has named for a while.
+ * Limit for the RMBs of a peer. It is higher than the limit for the connections of a group. If a
+ * peer announces more RMBs, this end first forgets those that no CLC message has named for a while.
  */
 #define SMC_RTOKENS	512
 

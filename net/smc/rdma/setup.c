@@ -555,7 +555,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 
 /*
  * Whether a client claims to be at the other end of the link. If so, the client may be there and
- * write into the element, even if its CONFIRM lacks the proof.
+ * write into the element, even if its CONFIRM lacks the proof that smc_link_confirm() checks.
  */
 static bool smc_rdma_is_at_link(const struct smc_clc_r *r, const struct smc_link *link)
 {

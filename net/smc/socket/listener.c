@@ -106,10 +106,10 @@ void smc_listener_unref(struct smc_listener *l)
 }
 
 /*
- * A new connection was offered SMC, and its SMC handshake has not begun. All other connections in
- * the queue are ready for accept(). A connection that a listener put back may still be marked by
- * TCP as offered SMC. But as long as it is, the namespace's array has its struct smc_sock, which
- * shows that the connection is not new.
+ * A connection in the queue is new if it was offered SMC, and its SMC handshake has not begun. All
+ * other connections are ready for accept(). A connection that a listener has put back may keep
+ * TCP's mark of an SMC offer. While the connection has the mark, its struct smc_sock is in the
+ * namespace's array, which shows that the connection is not new.
  */
 bool smc_request_is_new(const struct request_sock *req, const void *arg)
 {

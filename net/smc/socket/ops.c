@@ -814,8 +814,9 @@ static void smc_end_queued(struct smc_sock *smc)
 
 	/*
 	 * Without a stream the connection is TCP's: leave it to the listener that has it now. With
-	 * a stream, end the connection, unless TCP has destroyed it already, or has given it to a
-	 * struct socket with which a user listens by now. The stream tells the peer of its end.
+	 * a stream, end the connection, unless TCP has destroyed it already, or an application has
+	 * accepted the connection, and since then made its socket a listener. The stream tells the
+	 * peer of its end.
 	 */
 	if (smc->mode == SMC_MODE_STREAM && !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)) &&
 	    !sock_flag(sk, SOCK_DEAD)) {

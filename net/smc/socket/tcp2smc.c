@@ -18,8 +18,9 @@
 #include "ops.h"
 #include "tcp2smc.h"
 
-/* The thread that tests whether the probe works, and whether the probe saw the test. */
+/* The thread that tests whether the probe works, or NULL. */
 static struct task_struct *smc_tcp2smc_test_task;
+/* The probe has seen the test. */
 static bool smc_tcp2smc_test_hit;
 
 static bool smc_tcp2smc_is_enabled(const struct sock *sk)
