@@ -14,7 +14,6 @@
 #include "offer.h"
 #include "route.h"
 #include "setup.h"
-#include "workqueue.h"
 
 /* State of a server's handshake. */
 struct smc_server {

@@ -182,10 +182,11 @@ static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
  */
 static void smc_rdma_group_log_end(const struct smc_rdma_group *group)
 {
-	const char *device = smc_rdma_group_link_from(group, 0)->port.dev->ibdev->name;
+	const struct smc_link *link = smc_rdma_group_link_from(group, 0);
+	const char *device = link->port.dev->ibdev->name;
 	unsigned int n_conns = READ_ONCE(group->lgr.n_conns);
 
-	if (!group->was_active)
+	if (!link->is_confirmed)
 		return;
 	if (group->tell_peer && !n_conns)
 		smc_log(pr_info, group->lgr.net, "%s: idle link group with %pI6c ended", device,
@@ -761,7 +762,6 @@ int smc_rdma_group_activate(struct smc_rdma_group *group)
 	if (!rc) {
 		queue_delayed_work(smc_link_wq, &group->links_work,
 				   READ_ONCE(smc_net(net)->sysctl.smcr_testlink_time));
-		group->was_active = true;
 		smc_lgr_activate(&group->lgr);
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -781,16 +781,8 @@ void smc_rdma_group_terminate(struct smc_rdma_group *group, int err)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violation what)
-{
-	smc_stat_violation(smc_net(group->lgr.net), what);
-	if (!smc_lgr_is_dead(&group->lgr))
-		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
-			smc_violation_names[what]);
-	smc_rdma_group_break(group, ECONNRESET);
-}
-
-void smc_rdma_group_break(struct smc_rdma_group *group, int err)
+/* End a group whose links may carry nothing more, because the peer has broken the protocol. */
+static void smc_rdma_group_break(struct smc_rdma_group *group)
 {
 	struct smc_link *link;
 	unsigned long flags;
@@ -805,10 +797,19 @@ void smc_rdma_group_break(struct smc_rdma_group *group, int err)
 	WRITE_ONCE(group->is_broken, true);
 	smc_for_each_link(link, group)
 		WRITE_ONCE(link->broken, true);
-	smc_rdma_group_terminate_locked(group, err, false);
+	smc_rdma_group_terminate_locked(group, ECONNRESET, false);
 	/* If the group was dead already, nothing else wakes the threads that wait for its peer. */
 	smc_rdma_group_wake(group);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+}
+
+void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violation what)
+{
+	smc_stat_violation(smc_net(group->lgr.net), what);
+	if (!smc_lgr_is_dead(&group->lgr))
+		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
+			smc_violation_names[what]);
+	smc_rdma_group_break(group);
 }
 
 void smc_rdma_group_peer_left(struct smc_rdma_group *group)

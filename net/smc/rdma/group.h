@@ -58,8 +58,7 @@ struct smc_rdma_peer {
  * @release: release of version 2
  * @tell_peer: DELETE LINK is sent when the group ends
  * @shutdown_deadline: time in jiffies until which a dead group may wait for its peer
- * @was_active: the first contact was completed
- * @is_broken: smc_rdma_group_break() was called
+ * @is_broken: the peer has broken the protocol, so no link sends anything more
  * @retired: no connection joins any more, and the group ends with its last connection; under
  *	smc_rdma_lgrs.lock
  * @peer: identity of the peer
@@ -97,7 +96,6 @@ struct smc_rdma_group {
 	u8 release;
 	bool tell_peer;
 	unsigned long shutdown_deadline;
-	bool was_active;
 	bool is_broken;
 	bool retired;
 	struct smc_rdma_peer peer;
@@ -350,15 +348,6 @@ long smc_rdma_group_time_left(const struct smc_rdma_group *group);
  * @status: status of the work request
  */
 int smc_rdma_group_error_of(enum ib_wc_status status);
-
-/**
- * smc_rdma_group_break() - end a group whose links may carry nothing more
- * @group: group
- * @err: positive errno for the connections
- *
- * Context: any.
- */
-void smc_rdma_group_break(struct smc_rdma_group *group, int err);
 
 /**
  * smc_rdma_group_other_link() - find a link that can take over from another

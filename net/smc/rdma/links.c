@@ -95,14 +95,12 @@ void smc_links_init(struct smc_rdma_group *group)
 	INIT_DELAYED_WORK(&group->links_work, smc_links_look_after);
 }
 
-/*
- * Whether a link uses a port. Called only for groups that are not dead, because the links of dead
- * groups may have released their ports.
- */
+/* Whether a link uses a port. Links of dead groups do not count: they may have released theirs. */
 static bool smc_link_uses_port(const struct smc_link *link, const struct smc_rdma_device *dev,
 			       u32 port)
 {
-	return link->port.dev == dev && (port == SMC_ALL_PORTS || link->port_num == port);
+	return !smc_lgr_is_dead(&link->group->lgr) && link->port.dev == dev &&
+	       (port == SMC_ALL_PORTS || link->port_num == port);
 }
 
 /* End the links on a port, except those for which @is_kept, if not NULL, returns true. */
@@ -114,13 +112,10 @@ static void smc_links_lose_port(const struct smc_rdma_device *dev, u32 port, boo
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
-		if (smc_lgr_is_dead(&group->lgr))
-			continue;
+	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list)
 		smc_for_each_link(link, group)
 			if (smc_link_uses_port(link, dev, port) && !(is_kept && is_kept(link)))
 				smc_rdma_group_lose_link(link, ENETDOWN, tell_peer);
-	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
@@ -137,8 +132,6 @@ void smc_links_watch_port(struct smc_rdma_device *dev, u32 port)
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
-		if (smc_lgr_is_dead(&group->lgr))
-			continue;
 		smc_for_each_link(link, group) {
 			if (!smc_link_uses_port(link, dev, port))
 				continue;
@@ -180,12 +173,9 @@ unsigned int smc_links_count_on(const struct net *net, const struct smc_rdma_dev
 	unsigned int n = 0;
 
 	spin_lock_irq(&smc_rdma_lgrs.lock);
-	list_for_each_entry(group, &smc_lgrs_of(&smc_rdma_lgrs, net)->list, lgr.in_net) {
-		if (smc_lgr_is_dead(&group->lgr))
-			continue;
+	list_for_each_entry(group, &smc_lgrs_of(&smc_rdma_lgrs, net)->list, lgr.in_net)
 		smc_for_each_link(link, group)
 			n += smc_link_uses_port(link, dev, port);
-	}
 	spin_unlock_irq(&smc_rdma_lgrs.lock);
 	return n;
 }

@@ -51,18 +51,13 @@ static enum smc_buffer_use smc_buffer_use_of(const struct smc_buffer_attr *attr)
 	return attr->is_rx ? SMC_BUFFER_RMB : SMC_BUFFER_SNDBUF;
 }
 
-static void smc_mr_buffer_unmap(struct smc_mr_buffer *mrb, struct smc_link *link)
-{
-	smc_region_unmap(&mrb->regions[link->index], link, &mrb->buffer);
-}
-
 /* Free a buffer that is in no list. */
 static void smc_mr_buffer_discard(struct smc_rdma_group *group, struct smc_mr_buffer *mrb)
 {
 	struct smc_link *link;
 
 	smc_for_each_link(link, group)
-		smc_mr_buffer_unmap(mrb, link);
+		smc_region_unmap(&mrb->regions[link->index], link, &mrb->buffer);
 	smc_buffer_put(&mrb->buffer);
 }
 
@@ -464,23 +459,6 @@ int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, 
 	return smc_mr_buffers_error(rc);
 }
 
-int smc_mr_buffers_map(struct smc_link *link)
-{
-	struct smc_mr_buffers *buffers = &link->group->buffers;
-	struct smc_mr_buffer *mrb;
-	int use, rc;
-
-	lockdep_assert_held(&buffers->lock);
-	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
-		list_for_each_entry(mrb, &buffers->pools[use].list, buffer.list) {
-			rc = smc_region_map(&mrb->regions[link->index], link, &mrb->buffer);
-			if (rc)
-				return rc;
-		}
-	}
-	return 0;
-}
-
 int smc_mr_buffers_register(struct smc_link *link)
 {
 	struct smc_mr_buffers *buffers = &link->group->buffers;
@@ -496,20 +474,6 @@ int smc_mr_buffers_register(struct smc_link *link)
 		}
 	}
 	return 0;
-}
-
-void smc_mr_buffers_unmap(struct smc_link *link)
-{
-	struct smc_mr_buffers *buffers = &link->group->buffers;
-	struct smc_mr_buffer *mrb;
-	int use;
-
-	lockdep_assert_held(&buffers->lock);
-	if (buffers->late)
-		smc_mr_buffer_unmap(buffers->late, link);
-	for (use = 0; use < SMC_N_BUFFER_USES; use++)
-		list_for_each_entry(mrb, &buffers->pools[use].list, buffer.list)
-			smc_mr_buffer_unmap(mrb, link);
 }
 
 void smc_mr_buffers_close(struct smc_rdma_group *group)

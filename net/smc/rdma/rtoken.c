@@ -117,17 +117,6 @@ void smc_rtokens_delete(struct smc_rtokens *rtokens, unsigned int link, u32 rkey
 	spin_unlock_irqrestore(&rtokens->lock, flags);
 }
 
-void smc_rtokens_forget_link(struct smc_rtokens *rtokens, unsigned int link)
-{
-	unsigned long flags;
-	unsigned int i;
-
-	spin_lock_irqsave(&rtokens->lock, flags);
-	for (i = 0; i < SMC_RTOKENS; i++)
-		smc_rtoken_clear(&rtokens->rmb[i].on[link]);
-	spin_unlock_irqrestore(&rtokens->lock, flags);
-}
-
 bool smc_rtokens_have(struct smc_rtokens *rtokens, unsigned int link, struct smc_rtoken rt)
 {
 	unsigned long flags;
@@ -139,22 +128,6 @@ bool smc_rtokens_have(struct smc_rtokens *rtokens, unsigned int link, struct smc
 	found = i < SMC_RTOKENS && rtokens->rmb[i].on[link].addr == rt.addr;
 	if (found)
 		rtokens->rmb[i].is_used = true;
-	spin_unlock_irqrestore(&rtokens->lock, flags);
-	return found;
-}
-
-bool smc_rtokens_find_on(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
-			 unsigned int other, struct smc_rtoken *rt)
-{
-	unsigned long flags;
-	unsigned int i;
-	bool found;
-
-	spin_lock_irqsave(&rtokens->lock, flags);
-	i = smc_rtokens_find(rtokens, link, rkey);
-	found = i < SMC_RTOKENS && smc_rtoken_is_set(&rtokens->rmb[i].on[other]);
-	if (found)
-		*rt = rtokens->rmb[i].on[other];
 	spin_unlock_irqrestore(&rtokens->lock, flags);
 	return found;
 }

@@ -22,7 +22,6 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
-#include "workqueue.h"
 
 /* TCP's operations for one IP version, and SMC's. */
 struct smc_family_ops {
