@@ -218,9 +218,9 @@ static inline void smc_stat_ism(const struct smc_net *sn, enum smc_ism_counter w
 /*
  * Pages of the host's memory that connections keep which are closed here, or over, and whose peers
  * may still write. An element keeps its whole buffer, so buffers count whole, and each of them in
- * one of the two sums at the most: in @smc_quarantined_pages if it has a quarantined element, and
- * its link group is not dead; else in @smc_orphan_pages if an orphan has an element of it.
- * memory/buffer.c keeps the rule.
+ * one of the two sums at the most: in @smc_quarantined_pages if it has a quarantined element; else
+ * in @smc_orphan_pages if an orphan has an element of it. A dead link group has left the first sum
+ * with its buffers, which are freed soon. memory/buffer.c keeps the rule.
  */
 extern atomic_long_t smc_orphan_pages;
 extern atomic_long_t smc_quarantined_pages;
