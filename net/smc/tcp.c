@@ -396,12 +396,14 @@ static void smc_tcp_set_socket(struct sock *sk, struct socket *sock)
 
 void smc_tcp_charge_ahead(struct sock *sk, size_t len)
 {
+	/* Until 6.2 an skb's head is from kmalloc(), and the whole object is charged. */
+	const int head = kmalloc_size_roundup(SKB_HEAD_ALIGN(MAX_TCP_HEADER));
 	/*
 	 * TCP charges an skb when it allocates it, and then the bytes that it copies. A peer may
 	 * have the 44 bytes of a DECLINE split into segments of eight, which may take an skb each.
 	 * A longer message is sent in a place of its handshake's own, which may reclaim.
 	 */
-	const int need = len + 7 * SKB_TRUESIZE(MAX_TCP_HEADER);
+	const int need = len + 7 * (head + SKB_DATA_ALIGN(sizeof(struct sk_buff)));
 	unsigned int outer;
 
 	if (!(current->flags & PF_WQ_WORKER) || sk->sk_forward_alloc >= need)
