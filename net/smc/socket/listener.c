@@ -601,9 +601,9 @@ static void smc_listener_drop_by_work(struct smc_listener *l)
 
 /*
  * Takes new connections from TCP, and begins their SMC handshakes. If the listener's user keeps the
- * listener locked, the work queues itself again, so that it delays no other work. If TCP ended the
- * listener by tcp_abort(), TCP has reset the connections that waited: the work drops them, so that
- * their peers learn of the end soon.
+ * listener locked, the work queues itself again, so that it delays no other work. If tcp_abort()
+ * ended the listener, TCP has reset the connections in its accept queue. The work then ends their
+ * streams, and resets the deferred connections, so that the peers learn of the end soon.
  */
 static void smc_listener_take(struct work_struct *work)
 {

@@ -700,9 +700,9 @@ static void smc_release_orphaned(struct work_struct *work)
  * after the end of the handshake: a step of the path may wait for the peer for seconds, and the
  * thread that closes may serve others.
  *
- * In three cases close() waits instead. A handshake without a place in the quota waits for no peer,
- * and the quota limits the number of works. A socket of the kernel does not hold its namespace, so
- * its close must be complete. And there may be no memory.
+ * In three cases close() waits instead. The handshake has no place in the quota: then it waits for
+ * no peer, and the quota would not limit the number of works. The socket is the kernel's: it does
+ * not hold its namespace, so its close must be complete. Or there is no memory for the work.
  *
  * Return: whether the work releases the socket.
  */
