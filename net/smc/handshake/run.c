@@ -145,7 +145,7 @@ void smc_handshake_stop(struct smc_handshake *hs)
 {
 	lock_sock(hs->sk);
 	while (smc_handshake_abort(hs)) {
-		release_sock(hs->sk);
+		smc_tcp_unlock(hs->sk);
 		flush_delayed_work(&hs->work);
 		wait_event(hs->wait, READ_ONCE(hs->state) == SMC_HANDSHAKE_NONE);
 		/* Another thread may start the next handshake before this thread has the lock. */
@@ -156,6 +156,6 @@ void smc_handshake_stop(struct smc_handshake *hs)
 void smc_handshake_end(struct smc_handshake *hs)
 {
 	smc_handshake_stop(hs);
-	release_sock(hs->sk);
+	smc_tcp_unlock(hs->sk);
 	flush_delayed_work(&hs->work);
 }

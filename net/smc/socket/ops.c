@@ -615,7 +615,7 @@ static bool smc_release_later(struct smc_stream *st, struct socket *sock)
 		return false;
 	lock_sock(sk);
 	sock_graft(sk, orphan);
-	release_sock(sk);
+	smc_tcp_unlock(sk);
 	sock->sk = NULL;
 	smc_stream_orphan(st, orphan);
 	return true;
@@ -626,7 +626,7 @@ static void smc_release_abort(struct smc_stream *st, struct sock *sk)
 	/* Disconnect TCP before the stream ends, see smc_tcp_close_orderly(). */
 	lock_sock(sk);
 	smc_tcp_disconnect(sk);
-	release_sock(sk);
+	smc_tcp_unlock(sk);
 	smc_stream_abort(st, ECONNABORTED);
 }
 
@@ -666,7 +666,7 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 	smc_sock_unhook(smc);
 	done = smc_tcp_close_orderly(st, sk, sock_flag(sk, SOCK_LINGER) &&
 				     !(current->flags & PF_EXITING) ? sk->sk_lingertime : 0);
-	release_sock(sk);
+	smc_tcp_unlock(sk);
 	smc_sock_cancel(smc);
 	if (!done) {
 		smc_release_orphan(smc, sock);
@@ -731,7 +731,7 @@ static bool smc_release_after_handshake(struct smc_sock *smc, struct socket *soc
 		}
 		sock->sk = NULL;
 	}
-	release_sock(sk);
+	smc_tcp_unlock(sk);
 	return orphan;
 }
 
@@ -758,7 +758,7 @@ static int smc_release(struct socket *sock)
 	} else {
 		lock_sock(sk);
 		smc_sock_unhook(smc);
-		release_sock(sk);
+		smc_tcp_unlock(sk);
 		smc_sock_cancel(smc);
 		smc_release_tcp(smc, sock);
 		if (smc->stream)

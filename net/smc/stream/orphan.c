@@ -78,7 +78,8 @@ unsigned long smc_stream_fin_time(const struct smc_stream *st)
 
 /*
  * Whether the limits of the host allow one more orphan. How many pages it adds is known only when
- * its elements count, so the last one may exceed the limit, by its two buffers.
+ * its elements count, so orphans that come at the same time may exceed the limit, each by its two
+ * buffers.
  */
 static bool smc_orphans_have_room(void)
 {
