@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
+#include <sys/ioctl.h>
 #include <sys/sysinfo.h>
 #include <thread>
 #include <unistd.h>
@@ -106,8 +108,8 @@ protected:
 		wait_until("TCP has none either", [] { return !orphans_of_tcp(); });
 	}
 	/*
-	 * This end sends and closes, and with max_orphans=0 the connection ends at once. The peer
-	 * reads the bytes afterwards.
+	 * This end sends and closes, and with max_orphans=0 the connection ends at once. As with
+	 * TCP, bytes that were not sent by then are lost. The peer reads the others afterwards.
 	 */
 	void expect_read_when_it_is_over(Connection &one)
 	{
@@ -115,6 +117,11 @@ protected:
 		constexpr Flow flow = {.seed = 1, .bytes = 30000};
 
 		send_flow(one.here, flow);
+		wait_until("all is sent", [&] {
+			int unsent = -1;
+
+			return !ioctl(one.here, SIOCOUTQNSD, &unsent) && !unsent;
+		});
 		one.here.close();
 		expect_gone();
 		one.there.recv_flow(flow);
