@@ -369,6 +369,9 @@ int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc_msg *reply)
 {
 	switch (request->type) {
+	case SMC_LLC_ADD_LINK:
+		/* A refusal repeats the link number, too. */
+		return reply->add_link.link == request->add_link.link;
 	case SMC_LLC_CONFIRM_RKEY:
 		return reply->confirm_rkey.rt[0].rkey == request->confirm_rkey.rt[0].rkey;
 	case SMC_LLC_DELETE_RKEY:

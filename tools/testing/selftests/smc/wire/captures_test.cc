@@ -238,6 +238,27 @@ TEST(Captures, AddLinkRefusalIsTheInTreeOne) {
   EXPECT_EQ(refused, 3);
 }
 
+// Every reply repeats the link number, a refusal as well as a large one.
+TEST(Captures, AddLinkIsAnsweredByItsOwnReplyOnly) {
+  std::vector<smc_llc_msg> requests, replies;
+  for (const char* capture : {kFirstContact, kTwoLinks, kAsymmetric, kPortDown, kRewrite}) {
+    requests.clear();
+    for (const Llc& l : LlcMessages(capture, SMC_LLC_ADD_LINK)) {
+      if (!(l.msg.flags & SMC_LLC_REPLY)) {
+        requests.push_back(l.msg);
+        continue;
+      }
+      replies.push_back(l.msg);
+      EXPECT_EQ(std::ranges::count_if(requests,
+                                      [&](const smc_llc_msg& request) {
+                                        return smc_llc_is_answered(&request, &l.msg);
+                                      }),
+                1);
+    }
+  }
+  EXPECT_EQ(replies.size(), 9u);
+}
+
 TEST(Captures, FirstConfirmListsTheGidInUseAndTheOther) {
   auto a = Agreements(kTwoLinks, SMC_CLC_CONFIRM).at(0);
   EXPECT_EQ(Hex(a.r.gid), kGid02);

@@ -204,6 +204,12 @@ TEST(Llc, RepliesAnswerTheirRequestOnly) {
     return smc_llc_is_answered(&request, &reply);
   };
 
+  request.add_link.link = 2;
+  EXPECT_FALSE(is_answered(SMC_LLC_ADD_LINK));
+  reply.add_link.link = 2;
+  EXPECT_TRUE(is_answered(SMC_LLC_ADD_LINK));
+
+  request = reply = {};
   EXPECT_TRUE(is_answered(SMC_LLC_CONFIRM_RKEY));
   request.confirm_rkey.rt[0].rkey = 7;
   EXPECT_FALSE(is_answered(SMC_LLC_CONFIRM_RKEY));
