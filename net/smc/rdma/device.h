@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* RDMA devices, and the choice of a port for a TCP connection. */
+/* RDMA devices. */
 #ifndef SMC_RDMA_DEVICE_H
 #define SMC_RDMA_DEVICE_H
 
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <rdma/ib_verbs.h>
-
-#include "wire/clc.h"
-
-struct smc_path_setup;
 
 /**
  * struct smc_rdma_device - an RDMA device while this module may use it
@@ -32,111 +28,20 @@ struct smc_rdma_device {
 };
 
 /**
- * struct smc_rdma_port - a port with the local address to use
- * @dev: device, referenced
- * @gid: source GID, referenced; names the port and, for RoCE, the network device
- * @mac: MAC address of the network device
- * @vlan: VLAN of the network device, or 0
- * @mtu: largest MTU that the port, the GID's network device and the route allow
+ * smc_rdma_device_get() - take a reference to a device
+ * @dev: device, referenced or found in the list under RCU
+ *
+ * Context: any. The count is not 0: removal drops its reference after a grace period.
  */
-struct smc_rdma_port {
-	struct smc_rdma_device *dev;
-	const struct ib_gid_attr *gid;
-	u8 mac[SMC_MAC_LEN];
-	u16 vlan;
-	enum ib_mtu mtu;
-};
+void smc_rdma_device_get(struct smc_rdma_device *dev);
 
 /**
- * smc_rdma_port_find() - find the RDMA port for a connection
- * @s: setup
- * @version: version of SMC-R; it determines the type of the GID
- * @peer_gid: in version 2, the peer's GID, which the port's GID must be able to reach;
- *	NULL if not known yet
- * @port: filled on success; release with smc_rdma_port_put()
+ * smc_rdma_device_put() - drop a reference to a device
+ * @dev: device
  *
- * If the route's network device has a PNET ID, an RDMA port with the same PNET ID is used;
- * otherwise the RDMA port of that network device. A port found by PNET ID may have no GID of the
- * route's device. Then a GID of another network device is used. This other device has to be in the
- * same VLAN and in the connection's namespace. If the host's administrator has put the route's
- * device into the PNET table, the other device may also be in the initial namespace. A network
- * device that encrypts or encapsulates packets has no port.
- *
- * Context: process; doesn't sleep, and sends no command to a device.
- * Return: 0; -EHOSTUNREACH without a route; -ENODEV without a port.
+ * Context: any.
  */
-int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *peer_gid,
-		       struct smc_rdma_port *port);
-
-/**
- * smc_rdma_gateway() - find the router to the peer of a version 2 link
- * @s: setup whose route has a gateway
- * @port: port that the link is to use
- * @peer_gid: the peer's GID
- * @mac: filled with the router's MAC address if there is a router
- *
- * If the port was found by PNET ID, the route may use another network device than the port's. The
- * port may not reach the route's router then, so the peer has to be in a subnet of the port's
- * device.
- *
- * Context: process.
- * Return: if the route uses the port's device: 1, or -ENETUNREACH if the router's MAC address is
- * not known, or a GID is link-local (no router forwards its packets). If the route uses another
- * device: 0 if the peer is in a subnet of the port's device, else -ENETUNREACH. Without a route or
- * a next hop: -ENETUNREACH.
- */
-int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port *port,
-		     const u8 *peer_gid, u8 *mac);
-
-/**
- * smc_rdma_port_is_active() - whether a port is up
- * @ibdev: device, in use
- * @num: number of the port
- *
- * Context: any; reads the RDMA core's cache.
- */
-bool smc_rdma_port_is_active(struct ib_device *ibdev, u32 num);
-
-/**
- * smc_rdma_port_netdev_rcu() - get the network device that a port belongs to
- * @ibdev: device, in use
- * @num: number of the port
- *
- * This is the network device of the port's first GID.
- *
- * Context: RCU read lock held.
- * Return: the device, or NULL.
- */
-struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num);
-
-/**
- * smc_rdma_pnet_of_port() - get the PNET ID of a port from the PNET table
- * @ibdev: device, in use
- * @num: number of the port
- * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
- *
- * An entry in the table may name the device, or its PCI function. The entry by the device's name
- * takes precedence.
- *
- * Context: not hard interrupt.
- * Return: true if there is an entry.
- */
-bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid);
-
-/**
- * smc_rdma_port_copy() - copy a port, and take references to its device and GID
- * @to: filled
- * @from: port to copy
- */
-void smc_rdma_port_copy(struct smc_rdma_port *to, const struct smc_rdma_port *from);
-
-/**
- * smc_rdma_port_put() - drop the references to a port's device and GID
- * @port: port to release
- *
- * Context: process.
- */
-void smc_rdma_port_put(struct smc_rdma_port *port);
+void smc_rdma_device_put(struct smc_rdma_device *dev);
 
 /**
  * smc_rdma_devices_for_each() - call @fn for every device, until it returns an error

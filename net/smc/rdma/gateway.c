@@ -11,7 +11,7 @@
 #include <net/neighbour.h>
 #include <rdma/ib_cache.h>
 
-#include "device.h"
+#include "port.h"
 #include "path.h"
 
 static bool smc_gateway_subnet_has4(const struct net_device *ndev, __be32 address)

@@ -12,7 +12,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "device.h"
+#include "port.h"
 #include "wire/llc.h"
 #include "wire/size_class.h"
 
