@@ -55,6 +55,11 @@ struct smc_rdma_conn {
 	struct list_head tx_wait;
 };
 
+static inline struct smc_rdma_conn *smc_rdma_conn_of(struct smc_stream *st)
+{
+	return container_of(st, struct smc_rdma_conn, stream);
+}
+
 /**
  * smc_rdma_conn_create() - create a connection with its RMB element and alert token
  * @link: link to use. The caller has a reference to the link, a reference to its group, and a
@@ -115,14 +120,6 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
  * Context: any but hard interrupt.
  */
 void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
-
-/**
- * smc_rdma_conn_limit() - set the limit of the next publish to what the link can carry now
- * @conn: connection
- *
- * Context: any.
- */
-void smc_rdma_conn_limit(struct smc_rdma_conn *conn);
 
 /**
  * smc_rdma_conn_get() - find a connection by its alert token

@@ -8,6 +8,7 @@
 #include "group.h"
 #include "llc.h"
 #include "message.h"
+#include "publish.h"
 #include "workqueue.h"
 
 #define SMC_OVERFLOW_LEN	(SMC_LLC_V2_MAX_LEN - SMC_MESSAGE_LEN)
