@@ -11,8 +11,8 @@
 #include <net/neighbour.h>
 #include <rdma/ib_cache.h>
 
-#include "port.h"
 #include "path.h"
+#include "port.h"
 
 static bool smc_gateway_subnet_has4(const struct net_device *ndev, __be32 address)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The search for a port: by a connection's route and PNET ID, or for one more link of a group. */
+/* The search for a connection's port by route and PNET ID. */
 
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>

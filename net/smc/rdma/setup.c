@@ -12,11 +12,11 @@
 #include "admin/net.h"
 #include "admin/stats.h"
 #include "conn.h"
-#include "device.h"
 #include "group.h"
 #include "link.h"
 #include "llc.h"
 #include "path.h"
+#include "port.h"
 #include "rdma.h"
 #include "wire/size_class.h"
 

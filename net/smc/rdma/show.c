@@ -18,6 +18,7 @@
 #include "group.h"
 #include "link.h"
 #include "links.h"
+#include "port.h"
 #include "show.h"
 
 /* Values of SMC_NLA_LINK_STATE and SMC_NLA_LGR_R_TYPE, as user-space tools know them. */
