@@ -32,7 +32,7 @@ enum {
 	AL_DIRECT	= 44,	/* top bit; from here on in the large layout only */
 	AL_TARGET_GID	= 46,
 	AL_COUNT	= 70,
-	AL_RKEYS	= 72,
+	AL_RKEYS	= SMC_LLC_ADD_LINK_LEN(0),
 
 	ALC_LINK	= 4,
 	ALC_COUNT	= 5,
@@ -42,7 +42,7 @@ enum {
 	DL_REASON	= 5,
 
 	RAL_COUNT	= 24,
-	RAL_GIDS	= 28,
+	RAL_GIDS	= SMC_LLC_REQUEST_ADD_LINK_LEN(0),
 
 	CR_COUNT	= 4,
 	CR_TOKENS	= 4,
@@ -72,18 +72,30 @@ enum {
 #define LLC_N_TYPES	(0x0f + 1)	/* the type is the low nibble */
 #define AL_DIRECT_FLAG	0x80
 
-/* Whether the length field, in either byte order, is between @need and the received @len. */
-static bool has_length(const u8 *buf, u32 need, size_t len)
+static bool is_between(u32 length, u32 need, size_t len)
 {
-	u32 be = get_be16(buf + LLC_LENGTH);
-	u32 le = (u32)buf[LLC_LENGTH + 1] << 8 | buf[LLC_LENGTH];
-
-	return (be >= need && be <= len) || (le >= need && le <= len);
+	return length >= need && length <= len;
 }
 
 /*
- * Set the length to SMC_LLC_LEN, which all messages that this end sends have.
- * The field has 8 bits in version 1, and 16 bits, big-endian, in version 2.
+ * Whether the length field, in either byte order, is between @need and the received @len. If so,
+ * note whether this is true of little-endian order only. A call with a larger @need decides anew:
+ * fewer numbers are possible then.
+ */
+static bool has_length(const u8 *buf, u32 need, size_t len, struct smc_llc_msg *msg)
+{
+	bool be = is_between(get_be16(buf + LLC_LENGTH), need, len);
+	bool le = is_between((u32)buf[LLC_LENGTH + 1] << 8 | buf[LLC_LENGTH], need, len);
+
+	if (!be && !le)
+		return false;
+	msg->little_endian = !be;
+	return true;
+}
+
+/*
+ * Set the length to SMC_LLC_LEN, for all but large messages. The field has 8 bits
+ * in version 1, and 16 bits, big-endian, in version 2.
  */
 static void put_length(u8 *buf)
 {
@@ -91,6 +103,12 @@ static void put_length(u8 *buf)
 
 	buf[LLC_LENGTH] = is_v2 ? 0 : SMC_LLC_LEN;
 	buf[LLC_LENGTH + 1] = is_v2 ? SMC_LLC_LEN : 0;
+}
+
+/* Encode a 16-bit length or count in the given byte order. */
+static void put_16(u8 *p, u32 v, bool little_endian)
+{
+	put_be16(p, (u16)(little_endian ? v << 8 | v >> 8 : v));
 }
 
 /* Read a 16-bit count in either byte order: at most 255, so one of the bytes has to be zero. */
@@ -158,7 +176,7 @@ static int get_add_link_large(const u8 *buf, size_t len, struct smc_llc_msg *msg
 {
 	int n = get_count(buf + AL_COUNT);
 
-	if (n < 0 || !has_length(buf, AL_RKEYS + AT_SIZE * n, len))
+	if (n < 0 || !has_length(buf, SMC_LLC_ADD_LINK_LEN(n), len, msg))
 		return -EPROTO;
 	msg->add_link.large = true;
 	msg->add_link.direct = buf[AL_DIRECT] & AL_DIRECT_FLAG;
@@ -175,7 +193,7 @@ static int get_add_link(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 	msg->add_link.link = buf[AL_LINK];
 	msg->add_link.mtu = buf[AL_MTU] & 0x0f;
 	msg->add_link.psn = get_be24(buf + AL_PSN);
-	if (!msg->v2 || !has_length(buf, AL_RKEYS, len))
+	if (!msg->v2 || !has_length(buf, SMC_LLC_ADD_LINK_LEN(0), len, msg))
 		return 0;
 	return get_add_link_large(buf, len, msg);
 }
@@ -229,7 +247,9 @@ static int check_request_add_link(const u8 *buf, size_t len, struct smc_llc_msg 
 {
 	if (!msg->v2)
 		return -EOPNOTSUPP;
-	return has_length(buf, RAL_GIDS + SMC_GID_LEN * buf[RAL_COUNT], len) ? 0 : -EPROTO;
+	if (!has_length(buf, SMC_LLC_REQUEST_ADD_LINK_LEN(buf[RAL_COUNT]), len, msg))
+		return -EPROTO;
+	return 0;
 }
 
 /*
@@ -291,7 +311,7 @@ static int get_delete_rkey(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 	msg->delete_rkey.errors = buf[DR_ERRORS];
 	listed = delete_rkey_listed(msg);
 	if (msg->v2) {
-		if (!has_length(buf, DR_RKEYS + 4 * listed, len))
+		if (!has_length(buf, DR_RKEYS + 4 * listed, len, msg))
 			return -EPROTO;
 	} else if (listed > SMC_LLC_DELETE_RKEYS) {
 		return -EPROTO;
@@ -355,7 +375,7 @@ int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 	msg->v2 = version == LLC_V2;
 	msg->flags = buf[LLC_FLAGS];
 	if (msg->v2) {
-		if (!has_length(buf, SMC_LLC_LEN, len))
+		if (!has_length(buf, SMC_LLC_LEN, len, msg))
 			return -EPROTO;
 	} else {
 		if (buf[LLC_LENGTH] != SMC_LLC_LEN)
@@ -391,6 +411,43 @@ void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg)
 	put_head(buf, msg);
 	if (llc_types[msg->type].put)
 		llc_types[msg->type].put(buf, msg);
+}
+
+u32 smc_llc_build_add_link(u8 *buf, const struct smc_llc_msg *msg)
+{
+	u32 len = SMC_LLC_ADD_LINK_LEN(msg->add_link.n_rkeys);
+
+	memset(buf, 0, len);
+	put_head(buf, msg);
+	put_16(buf + LLC_LENGTH, len, msg->little_endian);
+	put_add_link(buf, msg);
+	buf[AL_DIRECT] = msg->add_link.direct ? AL_DIRECT_FLAG : 0;
+	memcpy(buf + AL_TARGET_GID, msg->add_link.target_gid, SMC_GID_LEN);
+	put_16(buf + AL_COUNT, msg->add_link.n_rkeys, msg->little_endian);
+	return len;
+}
+
+void smc_llc_put_add_link_rtoken(u8 *buf, unsigned int i, const struct smc_llc_rtoken *rt)
+{
+	put_add_token(buf + AL_RKEYS + AT_SIZE * i, rt);
+}
+
+struct smc_llc_rtoken smc_llc_get_add_link_rtoken(const u8 *buf, unsigned int i)
+{
+	return get_add_token(buf + AL_RKEYS + AT_SIZE * i);
+}
+
+u32 smc_llc_build_request_add_link(u8 *buf, const u8 (*gids)[SMC_GID_LEN], u8 n,
+				   bool little_endian)
+{
+	u32 len = SMC_LLC_REQUEST_ADD_LINK_LEN(n);
+
+	memset(buf, 0, len);
+	buf[LLC_TYPE] = SMC_LLC_REQUEST_ADD_LINK | LLC_V2;
+	put_16(buf + LLC_LENGTH, len, little_endian);
+	buf[RAL_COUNT] = n;
+	memcpy(buf + RAL_GIDS, gids, SMC_GID_LEN * n);
+	return len;
 }
 
 void smc_llc_reply(u8 *buf, u8 flags)

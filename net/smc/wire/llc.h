@@ -16,6 +16,13 @@ extern "C" {
 #define SMC_LLC_LEN		44	/* of all messages but the large ones of version 2 */
 #define SMC_LLC_V2_MAX_LEN	8192
 #define SMC_LLC_DELETE_RKEYS	8	/* keys of a DELETE RKEY in struct smc_llc_msg */
+#define SMC_LLC_ADD_LINK_RKEYS	255	/* RTokens of a large ADD LINK */
+#define SMC_LLC_ADD_LINK_GIDS	8	/* GIDs of a REQUEST ADD LINK that this end sends */
+
+/* Length of a large ADD LINK with @n RTokens. */
+#define SMC_LLC_ADD_LINK_LEN(n)		(72 + 16 * (n))
+/* Length of a REQUEST ADD LINK with @n GIDs. */
+#define SMC_LLC_REQUEST_ADD_LINK_LEN(n)	(28 + SMC_GID_LEN * (n))
 
 /* The type byte without the version in its high nibble. */
 enum smc_llc_type {
@@ -62,6 +69,12 @@ struct smc_llc_rtoken {
 struct smc_llc_msg {
 	enum smc_llc_type type;
 	bool v2;
+	/*
+	 * Version 2: smc_llc_parse() found that the length is possible in little-endian order only.
+	 * That is the peer's order. This end answers by large messages in the same order, because
+	 * in-tree Linux reads their counts in host order.
+	 */
+	bool little_endian;
 	u8 flags;
 	u8 reason;		/* of a refusal; version 1 only */
 	union {
@@ -85,7 +98,7 @@ struct smc_llc_msg {
 			bool large;
 			bool direct;
 			u8 target_gid[SMC_GID_LEN];
-			u8 n_rkeys;	/* checked to be present, not decoded */
+			u8 n_rkeys;	/* RTokens: smc_llc_get_add_link_rtoken() */
 		} add_link;
 		struct {
 			u8 link;
@@ -130,6 +143,7 @@ struct smc_llc_msg {
  * @msg: filled on success
  *
  * The 16-bit length and counts of version 2 are accepted in either byte order.
+ * If the length is possible in both, @msg->little_endian is false.
  *
  * Return: 0; -EPROTO for a malformed message; -EOPNOTSUPP for one of unknown
  * type, which a receiver ignores.
@@ -147,14 +161,55 @@ bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc
  * smc_llc_build() - encode a message into the 44-byte form
  * @buf: SMC_LLC_LEN bytes
  * @msg: contents of the message. For a large ADD LINK, only the fields of a
- *	small one are encoded. A DELETE RKEY lists at most SMC_LLC_DELETE_RKEYS
- *	keys.
+ *	small one are encoded; smc_llc_build_add_link() encodes all of it. A
+ *	DELETE RKEY lists at most SMC_LLC_DELETE_RKEYS keys.
  *
  * The length of a version 2 message is big-endian, as are all other fields.
  * In-tree Linux sends the length in host order. It accepts either order, because
  * it only checks that the length is large enough.
  */
 void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg);
+
+/**
+ * smc_llc_build_add_link() - encode the large ADD LINK of version 2, request or reply
+ * @buf: SMC_LLC_ADD_LINK_LEN(@msg->add_link.n_rkeys) bytes
+ * @msg: contents of the message, whose type is SMC_LLC_ADD_LINK and whose version is 2. Length
+ *	and count get the byte order that @msg->little_endian says.
+ *
+ * The RTokens are zero until smc_llc_put_add_link_rtoken() has encoded them.
+ *
+ * Return: length of the message.
+ */
+u32 smc_llc_build_add_link(u8 *buf, const struct smc_llc_msg *msg);
+
+/**
+ * smc_llc_put_add_link_rtoken() - encode one RToken of a large ADD LINK
+ * @buf: the message, by smc_llc_build_add_link()
+ * @i: index of the RToken, less than add_link.n_rkeys of the message
+ * @rt: the RToken; its link number is not encoded
+ */
+void smc_llc_put_add_link_rtoken(u8 *buf, unsigned int i, const struct smc_llc_rtoken *rt);
+
+/**
+ * smc_llc_get_add_link_rtoken() - decode one RToken of a large ADD LINK
+ * @buf: the message, accepted by smc_llc_parse()
+ * @i: index of the RToken, less than add_link.n_rkeys of the message
+ *
+ * Return: the RToken, with link number 0.
+ */
+struct smc_llc_rtoken smc_llc_get_add_link_rtoken(const u8 *buf, unsigned int i);
+
+/**
+ * smc_llc_build_request_add_link() - encode a REQUEST ADD LINK of version 2
+ * @buf: SMC_LLC_REQUEST_ADD_LINK_LEN(@n) bytes
+ * @gids: GIDs of this end, that of the link in use first
+ * @n: count of @gids, from 1 to SMC_LLC_ADD_LINK_GIDS
+ * @little_endian: byte order of the length
+ *
+ * Return: length of the message.
+ */
+u32 smc_llc_build_request_add_link(u8 *buf, const u8 (*gids)[SMC_GID_LEN], u8 n,
+				   bool little_endian);
 
 /**
  * smc_llc_reply() - turn a received request into its reply, in place

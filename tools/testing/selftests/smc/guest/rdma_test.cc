@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <random>
 
-#include "../wire/large_add_link.h"
 #include "rogue_link.h"
 #include "smc_tool.h"
 #include "tcp_table.h"
@@ -1231,10 +1230,12 @@ TEST_P(RogueAddLink, IsRejected)
 	if (GetParam() < 0) {
 		ASSERT_TRUE(link.say(msg));
 	} else {
-		std::vector<smc_llc_rtoken> tokens(GetParam());
-		std::vector<u8> bytes = wire::BuildLargeAddLink(msg, tokens);
+		std::string large(SMC_LLC_ADD_LINK_LEN(GetParam()), '\0');
 
-		ASSERT_TRUE(link.say(std::string(bytes.begin(), bytes.end())));
+		msg.little_endian = true; /* as in-tree Linux */
+		msg.add_link.n_rkeys = GetParam();
+		smc_llc_build_add_link(reinterpret_cast<uint8_t *>(large.data()), &msg);
+		ASSERT_TRUE(link.say(large));
 	}
 
 	std::string reply = link.hear_type(0x20 | SMC_LLC_ADD_LINK);

@@ -25,6 +25,11 @@ class Text {
     return Field(name, Hex({reinterpret_cast<const u8*>(array), sizeof(array)}));
   }
 
+  template <size_t N>
+  Text& operator()(const char* name, const std::array<u8, N>& array) {
+    return Field(name, Hex(array));
+  }
+
   std::string Take() { return std::move(text_); }
 
  private:
@@ -66,6 +71,7 @@ void Body(Text& t, const Llc& l) {
       t("link", m.delete_link.link)("reason", m.delete_link.reason);
       break;
     case SMC_LLC_REQUEST_ADD_LINK:
+      for (const auto& gid : l.gids) t("gid", gid);
       break;
     case SMC_LLC_CONFIRM_RKEY:
     case SMC_LLC_CONFIRM_RKEY_CONT:

@@ -18,6 +18,15 @@ Bytes Message(u8 type, u8 length0, u8 length1, size_t size) {
   return bytes;
 }
 
+// What in-tree Linux sent: links-in-tree.rst has both messages.
+constexpr char kAddLink[] =
+    "22 5800 00 525483000101 0000 00000000000000000000ffff0a530101 000011 02 03 1d8bfd"
+    "0000000000000000 80 00 00000000000000000000ffff0a530101 0000000000000000 0100"
+    "00000324 000003f6 ffff888009a40000";
+constexpr char kRequestAddLink[] =
+    "25 3c00 00 0000000000000000000000000000000000000000 02 000000"
+    "00000000000000000000ffff0a530002 00000000000000000000ffff0a530102";
+
 // The same message with its 16-bit length, and ADD LINK's count, the other way round.
 Bytes Swapped(Bytes bytes) {
   std::swap(bytes[1], bytes[2]);
@@ -80,6 +89,52 @@ TEST(Llc, LargeAddLinkFieldsAreWhereTheProtocolSays) {
   EXPECT_EQ(l.value.tokens[0].addr, 0x494a4b4c4d4e4f50u);
   EXPECT_EQ(l.value.tokens[1].rkey, 0x51525354u);
   EXPECT_EQ(Hex(Build(l.value)), Hex(FromHex(bytes)));
+}
+
+TEST(Llc, LargeAddLinkIsBuiltAsInTreeLinuxSendsIt) {
+  constexpr u8 kGid[SMC_GID_LEN] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 83, 1, 1};
+  constexpr u8 kMac[SMC_MAC_LEN] = {0x52, 0x54, 0x83, 0, 1, 1};
+  constexpr smc_llc_rtoken kToken = {
+      .link = 0, .rkey = 0x324, .rkey_new = 0x3f6, .addr = 0xffff888009a40000};
+  smc_llc_msg msg = {.type = SMC_LLC_ADD_LINK, .v2 = true};
+  std::ranges::copy(kMac, msg.add_link.mac);
+  std::ranges::copy(kGid, msg.add_link.gid);
+  std::ranges::copy(kGid, msg.add_link.target_gid);
+  msg.add_link.qpn = 0x11;
+  msg.add_link.link = 2;
+  msg.add_link.mtu = 3;
+  msg.add_link.psn = 0x1d8bfd;
+  msg.add_link.direct = true;
+  msg.add_link.n_rkeys = 1;
+
+  for (bool little_endian : {true, false}) {
+    msg.little_endian = little_endian;
+    Bytes bytes(88, 0xa5), expected = FromHex(kAddLink);
+    EXPECT_EQ(smc_llc_build_add_link(bytes.data(), &msg), bytes.size());
+    EXPECT_EQ(Hex(std::span(bytes).last(16)), std::string(2 * 16, '0'));
+    smc_llc_put_add_link_rtoken(bytes.data(), 0, &kToken);
+    EXPECT_EQ(Hex(bytes), Hex(little_endian ? expected : Swapped(expected)));
+  }
+}
+
+TEST(Llc, LargeAddLinkReplyHasItsFlagsAndMayBeIndirect) {
+  Random random(18);
+  Llc l = SampleLargeAddLink(random, 1);
+  l.msg.flags = SMC_LLC_REPLY;
+  l.msg.add_link.direct = false;
+  Bytes bytes = Build(l);
+  EXPECT_EQ(bytes[3], 0x80);
+  EXPECT_EQ(bytes[44], 0);
+}
+
+TEST(Llc, RequestAddLinkIsBuiltAsInTreeLinuxSendsIt) {
+  constexpr u8 kGids[2][SMC_GID_LEN] = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 83, 0, 2},
+                                        {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 83, 1, 2}};
+  for (bool little_endian : {true, false}) {
+    Bytes bytes(60, 0xa5), expected = FromHex(kRequestAddLink);
+    EXPECT_EQ(smc_llc_build_request_add_link(bytes.data(), kGids, 2, little_endian), bytes.size());
+    EXPECT_EQ(Hex(bytes), Hex(little_endian ? expected : Swapped(expected)));
+  }
 }
 
 TEST(Llc, AddLinkContFieldsAreWhereTheRfcSays) {
@@ -189,11 +244,38 @@ TEST(Llc, Version2LengthIsSentInNetworkOrder) {
   EXPECT_EQ(Hex(std::span(small).first(3)), "27002c");
 }
 
-TEST(Llc, LargeAddLinkIsReadAsInTreeLinuxSendsIt) {
+TEST(Llc, Version2OrderIsThatInWhichTheLengthIsPossible) {
   Random random(11);
-  Bytes large = Build(SampleLargeAddLink(random, 20));
-  EXPECT_EQ(Hex(std::span(large).first(3)), "228801");  // 392
-  EXPECT_EQ(Hex(std::span(large).subspan(70, 2)), "1400");
+  for (const Llc& l : Samples<Llc>(random)) {
+    Bytes bytes = Build(l);
+    if (l.msg.v2) {
+      EXPECT_EQ(Parse<Llc>(bytes).value.msg.little_endian, l.msg.little_endian);
+      EXPECT_EQ(Parse<Llc>(Swapped(bytes)).value.msg.little_endian, !l.msg.little_endian);
+    } else {
+      EXPECT_FALSE(Parse<Llc>(bytes).value.msg.little_endian);
+    }
+  }
+}
+
+// 513 and 258 are the same bytes, in either order. ADD LINK of 20 keys has 392 bytes, of 124 keys
+// 2056, which is 0808.
+TEST(Llc, Version2OrderIsThatOfALengthWithRoomForAllKeys) {
+  Random random(11);
+  Bytes bytes = Build(SampleLargeAddLink(random, 20));
+  bytes.resize(513);
+  EXPECT_TRUE(Parse<Llc>(With16(bytes, 1, 0x0102)).value.msg.little_endian);
+  EXPECT_FALSE(Parse<Llc>(With16(bytes, 1, 0x0201)).value.msg.little_endian);
+
+  Bytes fewer = Build(SampleLargeAddLink(random, 1));
+  fewer.resize(513);
+  EXPECT_FALSE(Parse<Llc>(With16(fewer, 1, 0x0102)).value.msg.little_endian);
+  EXPECT_FALSE(Parse<Llc>(With16(fewer, 1, 0x0201)).value.msg.little_endian);
+
+  for (bool little_endian : {true, false}) {
+    auto parsed = Parse<Llc>(Build(SampleLargeAddLink(random, 124, little_endian)));
+    EXPECT_EQ(parsed.value.tokens.size(), 124u);
+    EXPECT_FALSE(parsed.value.msg.little_endian);
+  }
 }
 
 // A reply that comes late is none to the next request of its type.
@@ -237,9 +319,11 @@ TEST(Llc, Version2LengthIsWithinWhatCame) {
         auto possible = [size](size_t length) {
           return length >= SMC_LLC_LEN && length <= size && length <= SMC_LLC_V2_MAX_LEN;
         };
-        ASSERT_EQ(Error(Message(kType, static_cast<u8>(low), static_cast<u8>(high), size)),
-                  possible(low | high << 8) || possible(high | low << 8) ? 0 : -EPROTO)
-            << low << ", " << high << " of " << size;
+        bool le = possible(low | high << 8), be = possible(high | low << 8);
+        auto parsed = Parse<Llc>(Message(kType, static_cast<u8>(low), static_cast<u8>(high), size));
+        ASSERT_EQ(parsed.error, le || be ? 0 : -EPROTO) << low << ", " << high << " of " << size;
+        if (!parsed.error)
+          ASSERT_EQ(parsed.value.msg.little_endian, !be) << low << ", " << high << " of " << size;
       }
 }
 
@@ -278,14 +362,15 @@ TEST(Llc, AddLinkTokensNeverReachBeyondTheMessage) {
   }
 }
 
-TEST(Llc, LongestAddLinkSurvivesTheRoundTrip) {
+TEST(Llc, AddLinkWithAnyNumberOfKeysSurvivesTheRoundTrip) {
   Random random(17);
-  Llc l = SampleLargeAddLink(random, 255);
-  for (const Bytes& bytes : {Build(l), Swapped(Build(l))}) {
-    auto parsed = Parse<Llc>(bytes);
-    ASSERT_EQ(parsed.error, 0);
-    EXPECT_EQ(Describe(parsed.value), Describe(l));
-  }
+  for (int n = 0; n <= SMC_LLC_ADD_LINK_RKEYS; n++)
+    for (bool little_endian : {true, false}) {
+      Llc l = SampleLargeAddLink(random, static_cast<u8>(n), little_endian);
+      auto parsed = Parse<Llc>(Build(l));
+      ASSERT_EQ(parsed.error, 0);
+      EXPECT_EQ(Describe(parsed.value), Describe(l));
+    }
 }
 
 TEST(Llc, AddLinkCountIsBelow256) {
@@ -367,6 +452,7 @@ TEST(Llc, DeleteRkeyReplyOfVersion2ListsTheInvalidKeysOnly) {
 TEST(Llc, ReplyRepeatsTheRequest) {
   Random random(15);
   for (const Llc& l : Samples<Llc>(random)) {
+    if (l.msg.type == SMC_LLC_REQUEST_ADD_LINK) continue;  // ADD LINK answers it
     Bytes request = Build(l);
     Bytes reply = request;
     smc_llc_reply(reply.data(), SMC_LLC_RKEY_RETRY);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "large_add_link.h"
+#include "wire/bytes.h"
 
 namespace wire {
 namespace {
@@ -45,6 +45,25 @@ Bytes BuildClc(size_t (*build)(u8*, const T*), const T& message, u8 fill) {
 size_t ListedKeys(const smc_llc_msg& msg) {
   bool invalid_only = msg.v2 && (msg.flags & SMC_LLC_REPLY);
   return invalid_only ? msg.delete_rkey.errors : msg.delete_rkey.count;
+}
+
+Bytes BuildLargeAddLink(const Llc& l, u8 fill) {
+  Bytes bytes(SMC_LLC_ADD_LINK_LEN(l.tokens.size()), fill);
+  if (smc_llc_build_add_link(bytes.data(), &l.msg) != bytes.size())
+    throw std::length_error("an ADD LINK of another length than its tokens need");
+  for (unsigned i = 0; i < l.tokens.size(); i++)
+    smc_llc_put_add_link_rtoken(bytes.data(), i, &l.tokens[i]);
+  return bytes;
+}
+
+Bytes BuildRequestAddLink(const Llc& l, u8 fill) {
+  Bytes bytes(SMC_LLC_REQUEST_ADD_LINK_LEN(l.gids.size()), fill);
+  u8 gids[SMC_LLC_ADD_LINK_GIDS][SMC_GID_LEN];
+  for (size_t i = 0; i < l.gids.size(); i++) std::ranges::copy(l.gids[i], gids[i]);
+  if (smc_llc_build_request_add_link(bytes.data(), gids, static_cast<u8>(l.gids.size()),
+                                     l.msg.little_endian) != bytes.size())
+    throw std::length_error("a REQUEST ADD LINK of another length than its GIDs need");
+  return bytes;
 }
 
 }  // namespace
@@ -88,7 +107,11 @@ Parsed<Llc> Parse(std::span<const u8> bytes) {
 
   if (msg.type == SMC_LLC_ADD_LINK)
     for (unsigned i = 0; i < msg.add_link.n_rkeys; i++)
-      parsed.value.tokens.push_back(LargeAddLinkToken(copy.get(), i));
+      parsed.value.tokens.push_back(smc_llc_get_add_link_rtoken(copy.get(), i));
+  if (msg.type == SMC_LLC_REQUEST_ADD_LINK)
+    for (unsigned i = 0; i < copy[24]; i++)
+      std::copy_n(&copy[28 + SMC_GID_LEN * i], SMC_GID_LEN,
+                  parsed.value.gids.emplace_back().begin());
   if (msg.type == SMC_LLC_DELETE_RKEY)
     for (unsigned i = 0; i < ListedKeys(msg); i++) {
       u32 rkey = get_be32(copy.get() + 8 + 4 * i);
@@ -115,15 +138,16 @@ Bytes Build(const smc_cdc& c, u8 fill) {
 }
 
 Bytes Build(const Llc& l, u8 fill) {
-  if (l.msg.type == SMC_LLC_ADD_LINK && l.msg.add_link.large)
-    return BuildLargeAddLink(l.msg, l.tokens);
+  if (l.msg.type == SMC_LLC_ADD_LINK && l.msg.add_link.large) return BuildLargeAddLink(l, fill);
+  if (!l.gids.empty()) return BuildRequestAddLink(l, fill);
   Bytes bytes(SMC_LLC_LEN, fill);
   smc_llc_build(bytes.data(), &l.msg);
   return bytes;
 }
 
 bool IsBuildable(const Llc& l) {
-  return l.msg.type != SMC_LLC_DELETE_RKEY || ListedKeys(l.msg) <= SMC_LLC_DELETE_RKEYS;
+  if (l.msg.type == SMC_LLC_DELETE_RKEY) return ListedKeys(l.msg) <= SMC_LLC_DELETE_RKEYS;
+  return l.gids.empty() || (l.gids.size() <= SMC_LLC_ADD_LINK_GIDS && !l.msg.flags);
 }
 
 std::string Hex(std::span<const u8> bytes) {

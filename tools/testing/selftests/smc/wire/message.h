@@ -6,6 +6,7 @@
 #ifndef SMC_WIRE_TESTS_MESSAGE_H_
 #define SMC_WIRE_TESTS_MESSAGE_H_
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,10 +20,11 @@ namespace wire {
 
 using Bytes = std::vector<u8>;
 
-// An LLC message with what lies outside of struct smc_llc_msg: the tokens of a large ADD LINK.
+// An LLC message with what lies outside of struct smc_llc_msg.
 struct Llc {
   smc_llc_msg msg = {};
-  std::vector<smc_llc_rtoken> tokens;
+  std::vector<smc_llc_rtoken> tokens;             // of a large ADD LINK
+  std::vector<std::array<u8, SMC_GID_LEN>> gids;  // of a REQUEST ADD LINK
 };
 
 // What the parser returned, and the message if that was 0.
@@ -54,7 +56,7 @@ Bytes Build(const smc_clc_decline& d, u8 fill = 0xa5);
 Bytes Build(const smc_cdc& c, u8 fill = 0xa5);
 Bytes Build(const Llc& l, u8 fill = 0xa5);
 
-// Are the message's lists within what its builder can say?
+// Are the message's lists, and the flags of a REQUEST ADD LINK, within what its builder can say?
 inline bool IsBuildable(const auto&) { return true; }
 bool IsBuildable(const Llc& l);
 

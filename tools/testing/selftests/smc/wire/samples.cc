@@ -219,13 +219,24 @@ Llc SampleLlc(Random& random, smc_llc_type type, bool v2, bool reply) {
   return l;
 }
 
-Llc SampleLargeAddLink(Random& random, u8 n_rkeys) {
+Llc SampleLargeAddLink(Random& random, u8 n_rkeys, bool little_endian) {
   Llc l = SampleLlc(random, SMC_LLC_ADD_LINK, true, random.Coin());
+  l.msg.little_endian = little_endian;
   l.msg.add_link.large = true;
   l.msg.add_link.direct = random.Coin();
   random.Fill(l.msg.add_link.target_gid);
   l.msg.add_link.n_rkeys = n_rkeys;
   for (u8 i = 0; i < n_rkeys; i++) l.tokens.push_back(AddToken(random));
+  return l;
+}
+
+Llc SampleRequestAddLink(Random& random, u8 n_gids, bool little_endian) {
+  Llc l;
+  l.msg.type = SMC_LLC_REQUEST_ADD_LINK;
+  l.msg.v2 = true;
+  l.msg.little_endian = little_endian;
+  for (u8 i = 0; i < n_gids; i++)
+    for (u8& byte : l.gids.emplace_back()) byte = random.U8();
   return l;
 }
 
@@ -272,7 +283,12 @@ std::vector<Llc> Samples(Random& random) {
       for (bool reply : kBoth)
         if (v2 || type != SMC_LLC_REQUEST_ADD_LINK)
           samples.push_back(SampleLlc(random, static_cast<smc_llc_type>(type), v2, reply));
-  for (u8 n_rkeys : {0, 1, 2, 20}) samples.push_back(SampleLargeAddLink(random, n_rkeys));
+  for (bool little_endian : {true, false}) {
+    for (u8 n_rkeys : {0, 1, 2, 20})
+      samples.push_back(SampleLargeAddLink(random, n_rkeys, little_endian));
+    for (u8 n_gids : {1, 2, SMC_LLC_ADD_LINK_GIDS})
+      samples.push_back(SampleRequestAddLink(random, n_gids, little_endian));
+  }
   return samples;
 }
 

@@ -16,7 +16,8 @@ smc_clc_agreement SampleAgreement(Random& random, smc_clc_type type, u8 version,
 smc_clc_decline SampleDecline(Random& random, u8 version);
 smc_cdc SampleCdc(Random& random);
 Llc SampleLlc(Random& random, smc_llc_type type, bool v2, bool reply);
-Llc SampleLargeAddLink(Random& random, u8 n_rkeys);
+Llc SampleLargeAddLink(Random& random, u8 n_rkeys, bool little_endian = true);
+Llc SampleRequestAddLink(Random& random, u8 n_gids, bool little_endian);
 
 // One of every shape.
 template <typename T>

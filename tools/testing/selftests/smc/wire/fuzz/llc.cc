@@ -3,14 +3,23 @@
 
 using namespace wire;
 
+// A large ADD LINK is built in the peer's order. One length, 0808, reads alike in both.
+static void CheckOrder(const Llc& l) {
+  Bytes built = Build(l);
+  Require(Parse<Llc>(built).value.msg.little_endian == l.msg.little_endian || built[1] == built[2],
+          "byte order");
+}
+
 static void Check(const Llc& l) {
   const smc_llc_msg& m = l.msg;
   Require(m.type >= SMC_LLC_CONFIRM_LINK && m.type <= SMC_LLC_DELETE_RKEY, "type");
   Require(m.reason <= 15 && !(m.v2 && m.reason), "reason");
+  Require(m.v2 || !m.little_endian, "two byte orders only in version 2");
   if (m.type == SMC_LLC_ADD_LINK) {
     Require(m.add_link.mtu <= 15, "MTU");
     Require(m.v2 || !m.add_link.large, "large only in version 2");
     Require(l.tokens.size() == m.add_link.n_rkeys, "count of tokens");
+    if (m.add_link.large) CheckOrder(l);
   }
   if (m.type == SMC_LLC_DELETE_RKEY && !m.v2)
     Require(m.delete_rkey.count <= SMC_LLC_DELETE_RKEYS, "count of keys");
