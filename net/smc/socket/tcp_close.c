@@ -33,8 +33,11 @@ void smc_tcp_close_failed(struct sock *sk)
 
 static void smc_tcp_shutdown(struct sock *sk, const struct smc_stream *st)
 {
-	if ((!smc_stream_has_ended(st) && !smc_stream_is_over(st)) || smc_stream_is_reset(st) ||
-	    !READ_ONCE(st->tx.end_flags) || (sk->sk_shutdown & SEND_SHUTDOWN))
+	bool is_ended = smc_stream_has_ended(st) || smc_stream_has_parted(st) ||
+			smc_stream_is_over(st);
+
+	if (!is_ended || smc_stream_is_reset(st) || !READ_ONCE(st->tx.end_flags) ||
+	    (sk->sk_shutdown & SEND_SHUTDOWN))
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
 	smc_tcp_charge_ahead(sk, 0);

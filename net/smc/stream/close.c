@@ -98,13 +98,14 @@ static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
  * Record that the application is gone. The socket and its namespace must not
  * stay for as long as the local peer's application likes. So the local peer has
  * to close within the time for which TCP waits for a FIN. If it is late, it can
- * still read all bytes that were written to it.
+ * still read all bytes that were written to it. Any other peer has closed, and
+ * the path limits how long it may take to deliver this end's flags.
  */
 static void smc_stream_detach_app(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
 	smc_state_app(&st->state, st->lock, SMC_APP_GONE);
-	if (smc_stream_is_over(st))
+	if (smc_stream_is_over(st) || !st->local_peer)
 		return;
 	/* The work owns this reference, see smc_stream_stop_end_work(). */
 	smc_stream_get(st);
@@ -145,7 +146,9 @@ bool smc_stream_close(struct smc_stream *st, bool by_reset, long linger)
 	if (linger)
 		smc_stream_linger(st, linger);
 	spin_lock_bh(st->lock);
-	done = smc_stream_is_over(st) || smc_stream_awaits_local_peer(st);
+	/* If both ends have closed, only the delivery of this end's flags is awaited. */
+	done = smc_stream_is_over(st) || smc_stream_has_parted(st) ||
+	       smc_stream_awaits_local_peer(st);
 	if (done)
 		smc_stream_detach_app(st);
 	spin_unlock_bh(st->lock);

@@ -341,16 +341,6 @@ static inline bool smc_rx_window_is_wanted(const struct smc_stream *st)
 void smc_stream_push(struct smc_stream *st, enum smc_push how);
 
 /**
- * smc_stream_unlock() - release @st->lock and handle the consequences of what
- * was done under it
- * @st: stream
- *
- * For this end and for the local peer: answer the other end's publish, wake
- * waiters, and end the stream if both ends have closed or the path is lost.
- */
-void smc_stream_unlock(struct smc_stream *st) __releases(st->lock);
-
-/**
  * smc_stream_want_room() - request that a writer is woken when there is room
  * @st: stream, its lock not held
  * @has_bytes: the writer is a send() that has bytes left

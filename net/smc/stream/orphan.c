@@ -137,6 +137,11 @@ void smc_stream_update_orphan(struct smc_stream *st)
 static void smc_orphan_expire(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
+	/* The peer has closed. Only this end's flags are to be delivered, which the path limits. */
+	if (smc_stream_has_parted(st)) {
+		smc_orphan_rearm(st);
+		return;
+	}
 	if (st->tx.end_flags & SMC_CONN_ABORT) {
 		smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
 	} else {

@@ -41,13 +41,14 @@ enum smc_publish_decision {
  * After its final flags this end publishes nothing, because the peer may have
  * freed its element. There is one exception: as long as the peer has not sent
  * final flags itself, it still has the element. Then this end may send
- * SMC_CONN_ABORT after SMC_CONN_CLOSED, to say that it waits no longer.
+ * SMC_CONN_ABORT after SMC_CONN_CLOSED, to say that it waits no longer. And if
+ * the path has moved, the final flags may be lost, so they are published again.
  */
 static inline bool smc_publish_is_allowed(const struct smc_stream_tx *tx, u8 peer)
 {
 	u8 said = tx->conn_flags & SMC_CONN_GONE;
 
-	if (!said)
+	if (!said || tx->again)
 		return true;
 	return said == SMC_CONN_CLOSED && (tx->end_flags & SMC_CONN_ABORT) &&
 	       !(peer & SMC_CONN_GONE);
@@ -65,7 +66,7 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 	u64 window = tx->acked + tx->peer_size;
 	u64 end;
 
-	if (unlikely(tx->end_flags & SMC_CONN_ABORT))
+	if (unlikely((tx->end_flags & SMC_CONN_ABORT) || (tx->conn_flags & SMC_CONN_GONE)))
 		return tx->sent;
 	if (unlikely(tx->urgent > tx->sent))
 		end = tx->urgent;
@@ -105,7 +106,7 @@ static inline bool smc_publish_is_last(const struct smc_stream_tx *tx, u64 end, 
  * @peer: connection flags that the peer has published
  *
  * The flags of an orderly end tell the peer that it has all bytes. So a reset
- * that leaves out bytes sends SMC_CONN_ABORT alone.
+ * that leaves out bytes sends SMC_CONN_ABORT alone, and nothing follows it.
  *
  * Return: flags; 0 if more bytes follow this publish.
  */
@@ -113,7 +114,7 @@ static inline u8 smc_publish_final(const struct smc_stream_tx *tx, u64 end, u8 p
 {
 	u8 final = tx->end_flags & ~tx->conn_flags;
 
-	if (!smc_publish_is_last(tx, end, peer))
+	if (!smc_publish_is_last(tx, end, peer) || (tx->conn_flags & SMC_CONN_ABORT))
 		return 0;
 	if ((final & SMC_CONN_ABORT) && end != READ_ONCE(tx->written))
 		return SMC_CONN_ABORT;
@@ -214,7 +215,7 @@ static inline u8 smc_publish_prod_flags(const struct smc_stream_tx *tx, u64 end,
 	 * needs these reports for its peer's time limit, and can't ask for them
 	 * later, because it publishes no more.
 	 */
-	if ((final & SMC_CONN_CLOSED) && end != tx->acked && !has_local_peer) {
+	if (((final | tx->conn_flags) & SMC_CONN_CLOSED) && end != tx->acked && !has_local_peer) {
 		flags &= ~SMC_PROD_WRITE_BLOCKED;
 		flags |= SMC_PROD_UPDATE_REQUESTED;
 	}

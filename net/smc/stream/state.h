@@ -4,12 +4,13 @@
  * only moves forward, under the stream's lock, by the functions below.
  *
  *	path	UP ──(lost, or the peer is given up)──> LOST ──> OVER
- *		UP ──(both ends have sent their final flags)──────> OVER
+ *		UP ──(both ends' final flags are sent, this end's have arrived)──> OVER
  *
  *	app	NONE ──(attach)──> ATTACHED ──(close)──> ORPHAN
  *		                   ATTACHED ──(close)──> GONE
  *
- * The path is UP until it is lost, or both ends have sent their final flags.
+ * The path is UP until it is lost, or both ends have sent their final flags, and
+ * those of this end have arrived. Until then the path may have to publish them again.
  * Then the next release of the lock (smc_stream_unlock()) moves it to OVER and
  * tells the path. If the peer still has to receive or to read something when the
  * application closes, the application's state is ORPHAN; otherwise it is GONE.
@@ -32,7 +33,7 @@ enum smc_app_state {
 	SMC_APP_NONE,		/* SMC's handshake is under way, or failed */
 	SMC_APP_ATTACHED,	/* attached to a socket */
 	SMC_APP_ORPHAN,		/* closed; the kernel waits for the peer, see orphan.c */
-	SMC_APP_GONE,		/* closed; only a local peer may still have to close */
+	SMC_APP_GONE,		/* closed; only a local peer or the delivery of flags is awaited */
 };
 
 /**

@@ -241,7 +241,7 @@ static __always_inline __poll_t smc_stream_take_events(struct smc_stream *st)
 {
 	__poll_t events;
 
-	if (!smc_stream_is_over(st) && (smc_stream_is_down(st) || smc_stream_has_parted(st))) {
+	if (!smc_stream_is_over(st) && (smc_stream_is_down(st) || smc_stream_has_finished(st))) {
 		smc_state_path(&st->state, st->lock, SMC_PATH_OVER);
 		/* For SMC_EVENTS_END_DELIVERED the socket shuts down the TCP connection. */
 		st->events |= SMC_EVENTS_OVER | SMC_EVENTS_END_DELIVERED;
@@ -347,9 +347,11 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 	/*
 	 * The loss of the path is no error if no more bytes would arrive, and the
 	 * peer's host has this end's flags. It is no error either if the peer has
-	 * closed: all bytes of the peer have arrived, and it reads no more.
+	 * closed: all bytes of the peer have arrived, and it reads no more. Nor is
+	 * it one if this end has closed, too.
 	 */
-	if (!smc_tx_is_discarded(st) && (!smc_rx_shut(st) || !smc_stream_has_ended(st)))
+	if (!smc_stream_has_parted(st) && !smc_tx_is_discarded(st) &&
+	    (!smc_rx_shut(st) || !smc_stream_has_ended(st)))
 		smc_stream_fail(st, err);
 	st->events |= SMC_EVENTS_ALL;
 	smc_stream_unlock(st);
@@ -578,6 +580,13 @@ void smc_stream_on_tx_room(struct smc_stream *st)
 	spin_lock_bh(st->lock);
 	smc_stream_push(st, SMC_PUSH_AUTOCORK);
 	smc_stream_unlock(st);
+}
+
+void smc_stream_restart(struct smc_stream *st)
+{
+	lockdep_assert_held(st->lock);
+	smc_tx_restart(&st->tx);
+	smc_stream_push(st, SMC_PUSH_NOW);
 }
 
 /* Function of hold_timer, which owns a reference to the stream while it is pending. */

@@ -179,6 +179,16 @@ void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc);
 void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc);
 
 /**
+ * smc_stream_unlock() - release @st->lock and handle the consequences of what
+ * was done under it
+ * @st: stream
+ *
+ * For this end and for the local peer: answer the other end's publish, wake
+ * waiters, and end the stream if both ends have closed or the path is lost.
+ */
+void smc_stream_unlock(struct smc_stream *st) __releases(st->lock);
+
+/**
  * smc_stream_watches_delivery() - whether the stream has to know when its bytes
  * reach the peer's host
  * @st: stream, its lock held
@@ -199,6 +209,15 @@ void smc_stream_on_tx_done(struct smc_stream *st, u64 end);
  * @st: stream
  */
 void smc_stream_on_tx_room(struct smc_stream *st);
+
+/**
+ * smc_stream_restart() - publish again what may be lost, as the path has moved
+ * @st: stream, its lock held; the caller releases it by smc_stream_unlock()
+ *
+ * None of the earlier publishes completes any more. The path itself brings the bytes from
+ * tx.reusable up to tx.sent to the peer again, before the next publish.
+ */
+void smc_stream_restart(struct smc_stream *st);
 
 /**
  * smc_stream_on_lost() - note that the path failed: nothing arrives or leaves any more
@@ -454,6 +473,18 @@ static inline bool smc_stream_has_parted(const struct smc_stream *st)
 {
 	return (READ_ONCE(st->rx.conn_flags) & SMC_CONN_GONE) &&
 	       (READ_ONCE(st->tx.conn_flags) & SMC_CONN_GONE);
+}
+
+/**
+ * smc_stream_has_finished() - whether the path has nothing more to do
+ * @st: stream, its lock held, or over
+ *
+ * Both ends have sent their final flags, and those of this end have arrived. Until then the path
+ * may have to publish them again, see smc_stream_restart().
+ */
+static inline bool smc_stream_has_finished(const struct smc_stream *st)
+{
+	return smc_stream_has_parted(st) && !st->tx.in_flight && !st->tx.again;
 }
 
 /**

@@ -50,6 +50,7 @@ struct smc_stream_tx {
 	u8 conn_flags;		/* published so far */
 	u8 end_flags;		/* to be published with the last byte */
 	bool update_pending;	/* flags or a cursor wait to be published */
+	bool again;		/* the path has moved, and nothing was published since */
 	bool waiting;		/* a writer waits for room in the ring */
 	bool blocked;		/* the waiting writer is a send() that has bytes left */
 	bool any_room;		/* a writer has waited so long that any room wakes it */
@@ -234,6 +235,7 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 	tx->sent_cursor = cdc->prod;
 	tx->prod_flags = cdc->prod_flags & ~SMC_PROD_URGENT;
 	tx->update_pending = false;
+	tx->again = false;
 	if (is_in_flight)
 		WRITE_ONCE(tx->in_flight, tx->in_flight + 1);
 	else
@@ -266,6 +268,24 @@ static inline bool smc_tx_complete(struct smc_stream_tx *tx, u64 end)
 		return false;
 	WRITE_ONCE(tx->ends_in, tx->ends_in - 1);
 	return smc_tx_has_ended(tx);
+}
+
+/**
+ * smc_tx_restart() - forget the publishes in flight: the path has moved, and none of them completes
+ * @tx: send positions of the stream, whose lock is held
+ *
+ * The next publish has the newest cursors and all flags. If the peer's host already has all flags
+ * that end this direction, there is none: the peer may have freed its element.
+ */
+static inline void smc_tx_restart(struct smc_stream_tx *tx)
+{
+	WRITE_ONCE(tx->in_flight, 0);
+	if ((tx->conn_flags & SMC_CONN_GONE) && !tx->ends_in)
+		return;
+	if (tx->ends_in)
+		WRITE_ONCE(tx->ends_in, 1);
+	tx->again = true;
+	tx->update_pending = true;
 }
 
 #endif

@@ -40,7 +40,7 @@ struct Message {
   u8 prod_flags;
   u8 conn_flags;
   bool completes;
-  bool is_final;  // says something of the end for the first time
+  bool is_final;  // says something of the end that the peer's host may not know
 };
 
 // A stream that sends, and all that is around the decisions in stream/: the rest of the stream, its
@@ -68,6 +68,7 @@ class World {
   bool TellRoom();                                          // and it says so
   bool Deliver();
   bool Complete();
+  bool Move();  // the path, to another link: what is under way is lost, and written again
   bool Read() { return Read(peer_.received - peer_.consumed); }
   bool ReadOne() { return Read(1); }
   bool Report();  // the peer: how far it has read
@@ -132,6 +133,7 @@ class World {
   bool is_starved_ = false;  // the path is to say when there is room
   bool has_timer_ = false;
   bool is_pushed_ = true;           // what was written beside something else is
+  bool is_end_lost_ = false;        // what was said of the end was under way when the path moved
   bool has_word_ = false;           // beside bytes and the end there is something to say
   bool is_asking_ = false;          // for window, since the last time when there was enough
   u64 urgent_ = 0;                  // end of the last urgent byte, while it is not published; or 0
@@ -159,7 +161,7 @@ void World::CheckOrder() const {
 bool World::HasEnded() const {
   auto is_final = [](const Message& m) { return m.is_final; };
 
-  return tx.conn_flags && std::none_of(posted_.begin(), posted_.end(), is_final) &&
+  return tx.conn_flags && !is_end_lost_ && std::none_of(posted_.begin(), posted_.end(), is_final) &&
          std::none_of(delivered_.begin(), delivered_.end(), is_final) &&
          ((tx.conn_flags & kAbort) || !Unsaid());
 }
@@ -293,6 +295,19 @@ bool World::Complete() {
   return true;
 }
 
+// As smc_rdma_conn_move() does.
+bool World::Move() {
+  if (config_.has_local_peer) return false;
+  for (const auto* messages : {&posted_, &delivered_})
+    for (const Message& message : *messages) is_end_lost_ |= message.is_final;
+  posted_.clear();
+  delivered_.clear();
+  if (!(tx.conn_flags & SMC_CONN_GONE) || is_end_lost_) has_word_ = true;
+  smc_tx_restart(&tx);
+  Push(SMC_PUSH_NOW);
+  return true;
+}
+
 bool World::Read(u64 bytes) {
   if (IsPeerGone() || !bytes || bytes > peer_.received - peer_.consumed) return false;
   peer_.consumed += bytes;
@@ -371,10 +386,11 @@ bool World::Publish(u64 end, u8 final) {
   CheckProdFlags(end, cdc.prod_flags, final);
 
   // As smc_rdma_may_be_unsignaled() has it.
-  bool quietly = is_unsignaled && !tx.in_flight && !cdc.conn_flags && !tx.waiting;
+  bool quietly = is_unsignaled && !tx.in_flight && !cdc.conn_flags && !tx.waiting && !tx.again;
   bool completes = !config_.has_local_peer && !quietly;
 
-  posted_.push_back({end, cdc.prod_flags, cdc.conn_flags, completes, final != 0});
+  bool is_final = std::exchange(is_end_lost_, false) || final;
+  posted_.push_back({end, cdc.prod_flags, cdc.conn_flags, completes, is_final});
   is_asking_ |= cdc.prod_flags & SMC_PROD_WANT_WINDOW;
   if (end == urgent_) urgent_ = 0;
   if (!completes) arrived_ = end;
@@ -388,6 +404,12 @@ bool World::Publish(u64 end, u8 final) {
 void World::CheckConnFlags(u64 end, u8 fresh) const {
   bool is_all = end == tx.written;
 
+  if ((tx.conn_flags & SMC_CONN_GONE) && is_end_lost_) {
+    ASSERT_EQ(end, tx.sent) << "bytes with the last word";
+    ASSERT_FALSE(fresh & ~Unsaid());
+    ASSERT_FALSE(fresh && (tx.conn_flags & kAbort)) << "after a reset";
+    return;
+  }
   if (tx.conn_flags & SMC_CONN_GONE) {
     ASSERT_TRUE(MayStillAbort() && fresh == kAbort && end == tx.sent) << "after the last word";
     return;
@@ -416,7 +438,7 @@ void World::CheckProdFlags(u64 end, u8 flags, u8 fresh) const {
     ASSERT_EQ(flags & SMC_PROD_URGENT, SMC_PROD_URGENT_PENDING);
   ASSERT_TRUE(!urgent_ || end <= urgent_) << "an urgent byte ends its own publish";
 
-  if ((fresh & kClosed) && end != tx.acked && !config_.has_local_peer)
+  if (((fresh | tx.conn_flags) & kClosed) && end != tx.acked && !config_.has_local_peer)
     ASSERT_EQ(wants, SMC_PROD_UPDATE_REQUESTED);
   else if (IsLow(end))
     ASSERT_EQ(wants, SMC_PROD_WANT_WINDOW);
@@ -451,7 +473,9 @@ void World::CheckPushed(const smc_stream_tx& before, smc_push how) const {
 
 // Bytes and writers wait for nothing but what will happen.
 void World::CheckWaits() const {
-  if (is_busy_ || is_starved_ || HasLeft() || !is_pushed_) return;
+  if (is_busy_ || is_starved_) return;
+  ASSERT_FALSE(is_end_lost_);
+  if (HasLeft() || !is_pushed_) return;
   ASSERT_FALSE(has_word_);
   if (tx.end_flags & kAbort) {
     ASSERT_TRUE(tx.conn_flags & kAbort);
@@ -543,6 +567,7 @@ std::string World::State() const {
   add(tx.in_flight);
   add(tx.ends_in);
   for (u8 flags : {tx.prod_flags, tx.conn_flags, tx.end_flags}) add(flags);
+  add(tx.again | is_end_lost_ << 1);
   add(tx.update_pending | tx.waiting << 1 | tx.any_room << 2 | is_busy_ << 3 | is_starved_ << 4 |
       has_timer_ << 5 | has_word_ << 6);
   add(urgent_);
@@ -571,9 +596,9 @@ struct Event {
 // Under the socket lock, in which the application does nothing else.
 const Event kCalls[] = {EVENT(Write), EVENT(WriteMore), EVENT(WriteUrgent),
                         EVENT(Fill),  EVENT(Uncork),    EVENT(Credit)};
-const Event kOthers[] = {EVENT(BeBusy),  EVENT(BeIdle),   EVENT(TellRoom),
-                         EVENT(Deliver), EVENT(Complete), EVENT(Read),
-                         EVENT(ReadOne), EVENT(Report),   EVENT(Expire)};
+const Event kOthers[] = {EVENT(BeBusy),   EVENT(BeIdle), EVENT(TellRoom), EVENT(Deliver),
+                         EVENT(Complete), EVENT(Read),   EVENT(ReadOne),  EVENT(Report),
+                         EVENT(Expire),   EVENT(Move)};
 const Event kEnds[] = {EVENT(Shutdown),     EVENT(Close),     EVENT(Abort),
                        EVENT(PeerShutdown), EVENT(PeerClose), EVENT(PeerAbort)};
 #undef EVENT
@@ -694,6 +719,22 @@ TEST_F(RandomPublishing, WhileAnotherThreadWrites) {
     }
     world.Finish();
     ASSERT_FALSE(HasFailure()) << "seed " << seed << events;
+  }
+}
+
+// It may come again, without the bytes that it left out.
+TEST(LastWord, HasNoBytes) {
+  for (u8 said : {kClosed, kAbort}) {
+    smc_stream_tx tx = {};
+
+    tx.size = tx.peer_size = 8;
+    tx.sent = 4;
+    tx.written = 8;
+    tx.conn_flags = tx.end_flags = said;
+    EXPECT_FALSE(smc_publish_is_allowed(&tx, kClosed));
+    tx.again = true;
+    EXPECT_TRUE(smc_publish_is_allowed(&tx, kClosed));
+    EXPECT_EQ(smc_publish_end(&tx), 4u);
   }
 }
 

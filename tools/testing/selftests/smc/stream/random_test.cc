@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Random events at both ends of a stream and on its path. What holds between the positions does
-// after each; no byte is lost or changed; and nobody waits for what has happened already.
+// Random events at both ends of a stream and on its path, which may move. What holds between the
+// positions does after each; no byte is lost or changed; and nobody waits for what has happened
+// already.
 #include "random.h"
 
 #include <memory>
@@ -130,7 +131,8 @@ class Transfer {
       : random_(seed),
         both_(RandomSetup(random_)),
         a_(both_.a, random_, random_.UpTo(3000)),
-        b_(both_.b, random_, random_.UpTo(3000)) {
+        b_(both_.b, random_, random_.UpTo(3000)),
+        moves_(random_.UpTo(5)) {
     // Read out of line, its byte would be missing among the others.
     a_.SetUrgent(b_.reads_inline());
     b_.SetUrgent(a_.reads_inline());
@@ -154,6 +156,10 @@ class Transfer {
   bool Step() {
     a_.Listen();
     b_.Listen();
+    if (moves_ && random_.UpTo(50) == 0) {
+      Move();
+      return true;
+    }
     switch (random_.UpTo(9)) {
       case 0:
       case 1:
@@ -166,6 +172,13 @@ class Transfer {
       default:
         return MovePath(random_, random_.Coin() ? both_.a.get() : both_.b.get());
     }
+  }
+
+  // What one end has not done, a move would do, so there are few of them.
+  void Move() {
+    if (moves_) moves_--;
+    for (Side* side : {&both_.a, &both_.b})
+      if (random_.Coin()) end_move(side->get());
   }
 
   // Anything at all. Time passes only when nothing else happens.
@@ -183,6 +196,7 @@ class Transfer {
       EXPECT_EQ(end_error(side->get()), 0);
       end_close(side->get(), 0);
       if (random_.Coin()) both_.Run();
+      if (random_.Coin()) Move();
     }
     both_.Run();
     EXPECT_TRUE(end_is_freed(both_.a.get()));
@@ -198,6 +212,7 @@ class Transfer {
   Random random_;
   Both both_;
   Application a_, b_;
+  uint64_t moves_;  // of paths to another link that are still to come
 };
 
 TEST(Random, TransfersEnd) {
@@ -225,8 +240,10 @@ class Chaos {
       MovePath(random_, side(!which).get());
       both_.Check();
     }
-    for (int which : {0, 1})
+    for (int which : {0, 1}) {
+      end_set_full(side(which).get(), false);
       if (!is_closed_[which]) Close(which, false);
+    }
     for (int i = 0; i < 4; i++) {
       both_.Run();
       kernel_advance(kForever);
@@ -254,8 +271,12 @@ class Chaos {
     if (random_.UpTo(150) == 0) return end_lose(self.get(), ECONNRESET);
     if (random_.UpTo(150) == 0) return end_abort(self.get(), ECONNABORTED);
     if (random_.UpTo(30) == 0) kernel_advance(random_.UpTo(500));
+    if (random_.UpTo(30) == 0) Move(self);
+    if (random_.UpTo(20) == 0) end_set_full(self.get(), random_.Coin());
     if (!is_closed_[which]) Call(which, self);
   }
+
+  void Move(Side& self) { end_move(self.get()); }
 
   void Call(int which, Side& self) {
     switch (random_.UpTo(60)) {

@@ -10,6 +10,7 @@ struct message {
 	u64 begin;
 	u64 end;
 	bool is_unsignaled;		/* no completion follows */
+	bool is_repeat;			/* bytes once more, of which the stream does not know */
 };
 
 struct end {
@@ -27,7 +28,12 @@ struct end {
 	unsigned int n_completed;
 	unsigned int n_delivered;
 	bool wants_slot;	/* the stream was told -EAGAIN */
+	bool is_full;		/* it is told so even if slots are free */
 	bool is_lost;
+	bool resumes;		/* moved, and not all is sent again that may be lost */
+	u64 repeat_from;	/* from where it is, while @resumes */
+	bool omits;		/* bytes from there on are neither written again nor reported */
+	u64 urgent_end;		/* of the last urgent byte that was published, or 0 */
 	unsigned int n_published;
 	u64 n_bytes;
 	struct smc_cdc last;	/* of those published */
@@ -67,26 +73,73 @@ static void end_count(struct end *end, u64 pos, const struct smc_cdc *cdc)
 	end->last = *cdc;
 }
 
+static bool end_has_slot(const struct end *end)
+{
+	return !end->is_full &&
+	       end->n_sent - min(end->n_completed, end->n_delivered) < PAIR_SLOTS;
+}
+
+/* Return: whether there was room. */
+static bool end_post(struct end *end, const struct message *message)
+{
+	end->wants_slot = !end_has_slot(end);
+	if (end->wants_slot)
+		return false;
+	end->sent[end->n_sent++ % PAIR_SLOTS] = *message;
+	return true;
+}
+
+/* As smc_rdma_resume() does it. Behind an urgent byte there is word of it, and of no other. */
+static int wire_resume(struct end *from)
+{
+	const struct smc_stream *st = &from->st;
+
+	for (;;) {
+		struct message message = { .is_unsignaled = true, .is_repeat = true };
+
+		from->repeat_from = max(from->repeat_from, st->tx.acked);
+		from->omits = smc_stream_has_parted(st) && from->repeat_from < st->tx.sent;
+		if (from->repeat_from == st->tx.sent || from->omits)
+			break;
+		message.begin = from->repeat_from;
+		message.end = st->tx.sent;
+		if (from->urgent_end > message.begin) {
+			message.end = from->urgent_end;
+			message.cdc.prod = smc_cursor_from_position(message.end, st->tx.peer_size);
+			message.cdc.cons = st->rx.reported_cursor;
+			message.cdc.prod_flags = SMC_PROD_URGENT;
+		}
+		if (!end_post(from, &message))
+			return -EAGAIN;
+		from->repeat_from = message.end;
+	}
+	from->resumes = false;
+	return 0;
+}
+
 static int wire_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 {
+	struct message message = { .cdc = *cdc, .begin = st->tx.sent, .end = end };
 	struct end *from = end_of(st);
-	struct message *message = &from->sent[from->n_sent % PAIR_SLOTS];
 
 	KERNEL_EXPECT(!from->is_over);
 	if (from->is_lost)
 		return -ENOLINK;
-	if (from->n_sent - min(from->n_completed, from->n_delivered) == PAIR_SLOTS) {
-		from->wants_slot = true;
+	if (from->resumes && wire_resume(from))
 		return -EAGAIN;
-	}
-	*message = (struct message){ .cdc = *cdc, .begin = st->tx.sent, .end = end };
-	message->is_unsignaled = from->pair->is_unsignaled && !st->tx.in_flight && !cdc->conn_flags &&
-			    !st->tx.waiting && !smc_stream_watches_delivery(st);
-	if (!message->is_unsignaled)
+	if (from->omits)
+		message.cdc.prod = smc_cursor_from_position(from->repeat_from, st->tx.peer_size);
+	message.is_unsignaled = from->pair->is_unsignaled && !st->tx.in_flight &&
+				!cdc->conn_flags && !st->tx.waiting && !st->tx.again &&
+				!smc_stream_watches_delivery(st);
+	if (!end_post(from, &message))
+		return -EAGAIN;
+	if (!message.is_unsignaled)
 		smc_stream_get(st);
-	from->n_sent++;
+	if (cdc->prod_flags & SMC_PROD_URGENT_PRESENT)
+		from->urgent_end = end;
 	end_count(from, end, cdc);
-	return message->is_unsignaled ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
+	return message.is_unsignaled ? SMC_PUBLISH_DONE : SMC_PUBLISH_BEGUN;
 }
 
 static int mates_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
@@ -180,6 +233,9 @@ static void message_land(struct end *from, const struct message *message)
 	struct end *to = from->peer;
 	u64 pos;
 
+	/* It may be over before this end hears of it. Nobody has got its element yet. */
+	if (to->is_over && message->is_repeat)
+		return;
 	KERNEL_EXPECT(!to->is_over_in_order || message->begin == message->end);
 	for (pos = message->begin; pos < message->end; pos++)
 		to->element[pos % to->st.rx.size] = from->ring[pos % from->st.tx.size];
@@ -196,8 +252,7 @@ bool pair_land(struct end *from)
 
 static void end_offer_slot(struct end *end)
 {
-	if (!end->wants_slot ||
-	    end->n_sent - min(end->n_completed, end->n_delivered) == PAIR_SLOTS)
+	if (!end->wants_slot || !end_has_slot(end))
 		return;
 	end->wants_slot = false;
 	if (!end->is_over)
@@ -219,15 +274,26 @@ bool pair_complete(struct end *from)
 	return true;
 }
 
+/* Of bytes that come once more there is only word of an urgent one, unless it has come before. */
+static bool message_is_news(const struct end *to, const struct message *message)
+{
+	return !message->is_repeat ||
+	       (message->cdc.prod_flags && message->end > to->st.rx.received);
+}
+
 bool pair_deliver(struct end *from)
 {
 	const struct message *message = &from->sent[from->n_delivered % PAIR_SLOTS];
+	struct smc_cdc cdc = message->cdc;
 	struct end *to = from->peer;
 
 	if (from->n_delivered == from->n_landed)
 		return false;
-	if (!to->is_over && !to->is_lost)
-		smc_stream_on_update(&to->st, &message->cdc);
+	/* As smc_rdma_conn_hold_producer() does it. */
+	if (from->omits)
+		cdc.prod = to->st.rx.received_cursor;
+	if (!to->is_over && !to->is_lost && message_is_news(to, message))
+		smc_stream_on_update(&to->st, &cdc);
 	from->n_delivered++;
 	end_offer_slot(from);
 	return true;
@@ -249,12 +315,43 @@ void pair_run(struct pair *pair)
 	} while (any);
 }
 
-/* What is under way is not heard of any more. */
-static void end_drop_messages(struct end *end)
+/* None of them completes any more. */
+static void end_drop_completions(struct end *end)
 {
 	for (; end->n_completed != end->n_sent; end->n_completed++)
 		if (!end->sent[end->n_completed % PAIR_SLOTS].is_unsignaled)
 			smc_stream_put(&end->st);
+}
+
+void end_move(struct end *end)
+{
+	struct smc_stream *st = &end->st;
+
+	if (end->pair->kind != PAIR_WIRE || end->is_lost || end->is_over)
+		return;
+	smc_stream_get(st);
+	end_drop_completions(end);
+	end->n_sent = end->n_landed;
+	end->n_completed = end->n_landed;
+	spin_lock_bh(st->lock);
+	/* As smc_rdma_conn_move() does it. */
+	end->resumes = true;
+	end->repeat_from = st->tx.reusable;
+	smc_stream_restart(st);
+	smc_stream_unlock(st);
+	smc_stream_put(st);
+}
+
+void end_set_full(struct end *end, bool is_full)
+{
+	end->is_full = is_full;
+	end_offer_slot(end);
+}
+
+/* What is under way is not heard of any more. */
+static void end_drop_messages(struct end *end)
+{
+	end_drop_completions(end);
 	end->n_landed = end->n_sent;
 	end->n_delivered = end->n_sent;
 }

@@ -51,6 +51,13 @@ bool pair_deliver(struct end *from);
 void pair_run(struct pair *pair);
 /* The path is gone for this end: nothing arrives or leaves. */
 void end_lose(struct end *end, int err);
+/*
+ * The path of PAIR_WIRE moves to another link: of what @end has published, what has not landed is
+ * lost, and nothing completes any more. What has landed may still be delivered.
+ */
+void end_move(struct end *end);
+/* The path has no room for what @end publishes, until it is told that there is some again. */
+void end_set_full(struct end *end, bool is_full);
 /* Give @end a message that its peer never sent, with a producer cursor @ahead of what it has. */
 void end_forge(struct end *end, uint32_t ahead, uint8_t prod_flags, uint8_t conn_flags);
 
