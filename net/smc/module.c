@@ -22,6 +22,7 @@
 struct workqueue_struct *smc_wq;
 struct workqueue_struct *smc_link_wq;
 struct workqueue_struct *smc_free_wq;
+struct workqueue_struct *smc_add_link_wq;
 struct workqueue_struct *smc_end_wq;
 struct workqueue_struct *smc_handshake_overflow_wq;
 
@@ -33,7 +34,8 @@ const struct smc_path_type *const smc_path_types[SMC_N_PATHS] = {
 static void smc_workqueues_exit(void)
 {
 	struct workqueue_struct **const all[] = {
-		&smc_handshake_overflow_wq, &smc_end_wq, &smc_free_wq, &smc_link_wq, &smc_wq,
+		&smc_handshake_overflow_wq, &smc_end_wq, &smc_add_link_wq, &smc_free_wq,
+		&smc_link_wq, &smc_wq,
 	};
 	int i;
 
@@ -46,13 +48,15 @@ static int __init smc_workqueues_init(void)
 {
 	/* As to WQ_CPU_INTENSIVE, see smc_net_make_queue(). */
 	smc_wq = alloc_workqueue("smc", WQ_CPU_INTENSIVE, WQ_MAX_ACTIVE);
-	/* These three queues are unbound, because their works take long and are not urgent. */
+	/* These four queues are unbound, because their works take long and are not urgent. */
 	smc_link_wq = alloc_workqueue("smc_link", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_free_wq = alloc_workqueue("smc_free", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
+	smc_add_link_wq = alloc_workqueue("smc_add_link", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_end_wq = alloc_workqueue("smc_end", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_handshake_overflow_wq = alloc_workqueue("smc_overflow", WQ_CPU_INTENSIVE,
 						    WQ_MAX_ACTIVE);
-	if (smc_wq && smc_link_wq && smc_free_wq && smc_end_wq && smc_handshake_overflow_wq)
+	if (smc_wq && smc_link_wq && smc_free_wq && smc_add_link_wq && smc_end_wq &&
+	    smc_handshake_overflow_wq)
 		return 0;
 	smc_workqueues_exit();
 	return -ENOMEM;

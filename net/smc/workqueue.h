@@ -17,7 +17,7 @@
 extern struct workqueue_struct *smc_wq;
 /*
  * Works of link groups that wait for no peer either, but take longer: those that look after links,
- * and those that free the memory of SMC-D.
+ * and may wait a second for the device of a lost one, and those that free the memory of SMC-D.
  */
 extern struct workqueue_struct *smc_link_wq;
 /*
@@ -25,6 +25,11 @@ extern struct workqueue_struct *smc_link_wq;
  * than smc_wq_waiting_max() of them wait.
  */
 extern struct workqueue_struct *smc_free_wq;
+/*
+ * Works that add links to link groups, and may wait for the peer, and works that remove lost links,
+ * and may wait for threads that wait for the peer. No more than smc_wq_waiting_max() of them wait.
+ */
+extern struct workqueue_struct *smc_add_link_wq;
 /*
  * Works that end link groups, of which no more than smc_wq_waiting_max() wait for peers. They have
  * a queue of their own, because no slow work may delay them: a namespace that ends waits for the

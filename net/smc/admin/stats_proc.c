@@ -28,6 +28,9 @@ static const char *const rdma_names[SMC_N_RDMA_COUNTERS] = {
 	[SMC_RDMA_REGISTRATIONS]	= "rdma_registrations",
 	[SMC_RDMA_GROUPS_CREATED]	= "rdma_groups_created",
 	[SMC_RDMA_GROUPS_LOST]		= "rdma_groups_lost",
+	[SMC_RDMA_LINKS_ADDED]		= "rdma_links_added",
+	[SMC_RDMA_LINKS_LOST]		= "rdma_links_lost",
+	[SMC_RDMA_CONNS_MOVED]		= "rdma_conns_moved",
 	[SMC_RDMA_LINKS_STALLED]	= "rdma_links_stalled",
 };
 

@@ -35,7 +35,7 @@ struct smc_sysctl {
 	int wmem;			/* bytes */
 	int rmem;			/* bytes */
 	int max_conns_per_lgr;		/* 16 to 255 */
-	int max_links_per_lgr;		/* always 1 */
+	int max_links_per_lgr;		/* 1 or 2 */
 	int limit_smc_hs;		/* bool: prefer TCP under load; netlink sets it as well */
 	int smcd;			/* bool: use SMC-D */
 	int smcd_rmem;			/* bytes */

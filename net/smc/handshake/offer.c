@@ -24,6 +24,8 @@ static void smc_offer_fill(struct smc_path_setup *const *setups, struct smc_clc_
 	bool has_subnet = smc_route_describe(setups[0], p);
 	int i;
 
+	/* Unless SMC-R of version 2 is offered, see below. */
+	p->max_links = 1;
 	for (i = 0; i < SMC_N_PATHS; i++) {
 		p->offer_v2 = smc_offer_add(setups[i], SMC_VERSION_2, p, p->offer_v2);
 		if (has_subnet)
@@ -32,7 +34,6 @@ static void smc_offer_fill(struct smc_path_setup *const *setups, struct smc_clc_
 	p->release = SMC_RELEASE;
 	p->n_eids = smc_eid_list(p->eids, SMC_CLC_MAX_EIDS);
 	p->max_conns = READ_ONCE(smc_net(setups[0]->net)->sysctl.max_conns_per_lgr);
-	p->max_links = 1;
 }
 
 u32 smc_offer_build(struct smc_path_setup *const *setups, u8 *buf, size_t *len)

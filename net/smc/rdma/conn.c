@@ -72,8 +72,11 @@ static void smc_rdma_over(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 
-	/* Unless both ends have sent final flags, the peer may write as long as the link is up. */
-	if (st->sk && !smc_stream_has_parted(st))
+	/*
+	 * Unless both ends have sent final flags, the peer may write as long as the link is up. And
+	 * unless those of this end have arrived, the queue pair may still read bytes to repeat.
+	 */
+	if (st->sk && !smc_stream_has_finished(st))
 		smc_rdma_conn_quarantine(conn);
 	xa_erase_bh(&conn->group->conns, conn->index);
 	/*
@@ -81,6 +84,7 @@ static void smc_rdma_over(struct smc_stream *st)
 	 * uses an element of the peer: wake it.
 	 */
 	wake_up_var(&conn->group->conns);
+	atomic_dec(&conn->link->n_conns);
 	smc_lgr_unreserve(&conn->group->lgr);
 	smc_stream_put(st);
 }
@@ -121,6 +125,15 @@ static const struct smc_path_ops smc_rdma_path_ops = {
 	.free	  = smc_rdma_free,
 };
 
+/*
+ * Return: the error of a setup. If only its link is lost, the group is not: a server that reads in
+ * the DECLINE that it is would give the group no more connections.
+ */
+static int smc_rdma_conn_error(const struct smc_rdma_group *group, int rc)
+{
+	return rc == -ENOLINK && !smc_lgr_is_dead(&group->lgr) ? -EHOSTUNREACH : rc;
+}
+
 struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 					   struct mem_cgroup *memcg)
 {
@@ -157,22 +170,28 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 	 * The xarray holds one reference until the stream is over, and the caller holds the other.
 	 */
 	smc_stream_get(st);
+	atomic_inc(&link->n_conns);
 	rc = xa_alloc_cyclic_bh(&group->conns, &conn->index, conn, XA_LIMIT(1, SMC_TOKEN_INDEX),
 				&group->next_index, GFP_KERNEL);
 	if (rc >= 0) {
-		if (!smc_lgr_is_dead(&group->lgr))
+		/* Pairs with smc_link_move_conns(). */
+		smp_mb();
+		if (!smc_lgr_is_dead(&group->lgr) && !READ_ONCE(link->broken))
 			return conn;
 		/*
-		 * If the group died before this, its end may have missed this connection: end it
-		 * here.
+		 * If the group died or the link broke before this, its end may have missed this
+		 * connection: end it here.
 		 */
+		rc = smc_rdma_conn_error(group, -ENOLINK);
 		smc_stream_on_lost(st, ENOLINK);
 		smc_stream_put(st);
-		return ERR_PTR(-ENOLINK);
+		return ERR_PTR(rc);
 	}
+	atomic_dec(&link->n_conns);
 	smc_stream_put(st);
 
 err_conn:
+	rc = smc_rdma_conn_error(group, rc);
 	smc_lgr_unreserve(&group->lgr);
 	smc_stream_put(st);
 	return ERR_PTR(rc);
@@ -185,8 +204,10 @@ err_group:
 
 int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct mem_cgroup *memcg)
 {
-	return smc_mr_buffers_alloc(conn->group, SMC_BUFFER_SNDBUF, size_class, memcg,
-				    &conn->sndbuf);
+	int rc = smc_mr_buffers_alloc(conn->group, SMC_BUFFER_SNDBUF, size_class, memcg,
+				      &conn->sndbuf);
+
+	return smc_rdma_conn_error(conn->group, rc);
 }
 
 static u64 smc_rdma_element_addr(const struct smc_clc_r *r, u64 size)
@@ -208,14 +229,17 @@ static bool smc_rdma_conn_was_heard(const struct smc_stream *st)
  * There are two exceptions. If the peer has sent final flags, too, nothing tells whether its
  * program still reads. So when the peer names the element again, this end believes that the element
  * is free. If this end has reset the connection, and the peer has never sent anything, the peer may
- * have declined late, and then has freed the element.
+ * have declined late, and then has freed the element. A connection that has moved needs the element
+ * until it is over: its link may still have bytes to repeat, and nothing orders these with the
+ * bytes that a new connection sends by another link.
  */
-static bool smc_rdma_conn_needs_element(const struct smc_stream *st)
+static bool smc_rdma_conn_needs_element(const struct smc_rdma_conn *conn)
 {
+	const struct smc_stream *st = &conn->stream;
 	/* Pairs with smc_tx_publish(): along with the final flags, the last tx.sent is visible. */
 	const u8 said = smp_load_acquire(&st->tx.conn_flags) & SMC_CONN_GONE;
 
-	if (!said)
+	if (!said || conn->has_moved)
 		return true;
 	if (smc_stream_has_parted(st) ||
 	    (said == SMC_CONN_ABORT && !smc_rdma_conn_was_heard(st)))
@@ -223,23 +247,39 @@ static bool smc_rdma_conn_needs_element(const struct smc_stream *st)
 	return READ_ONCE(st->tx.acked) != READ_ONCE(st->tx.sent);
 }
 
+/* Whether a connection uses a part of the @size bytes at @rt. */
+static bool smc_rdma_conn_uses(const struct smc_rdma_conn *conn, struct smc_rtoken rt, u64 size)
+{
+	return conn->peer_known && conn->peer_rkey == rt.rkey &&
+	       rt.addr < conn->peer_addr + conn->stream.tx.peer_size &&
+	       conn->peer_addr < rt.addr + size && smc_rdma_conn_needs_element(conn);
+}
+
 /*
  * Whether another connection uses a part of the element that the peer names. Each ACCEPT and
  * CONFIRM has an RToken, so a program that has seen one of these messages can name elements of
- * other connections (RFC 7609 section 3.5.2.2). Called under the lock of the group's @conns.
+ * other connections (RFC 7609 section 3.5.2.2). The other connection may use another link, on which
+ * the element has another key. Called under the lock of the group's @conns.
  */
 static bool smc_rdma_conn_is_used(const struct smc_rdma_conn *conn, const struct smc_clc_r *r,
 				  u64 size)
 {
-	const u64 addr = smc_rdma_element_addr(r, size);
+	struct smc_rtoken on[SMC_LINKS];
 	const struct smc_rdma_conn *other;
 	unsigned long index;
 
-	xa_for_each(&conn->group->conns, index, other)
-		if (other->peer_known && other->peer_rkey == r->rkey &&
-		    addr < other->peer_addr + other->stream.tx.peer_size &&
-		    other->peer_addr < addr + size && smc_rdma_conn_needs_element(&other->stream))
+	smc_rtokens_get(&conn->group->rtokens, conn->link->index, r->rkey, on);
+	/* The peer may have deleted the RMB meanwhile. */
+	on[conn->link->index] = (struct smc_rtoken) { .rkey = r->rkey, .addr = r->rmb_addr };
+	xa_for_each(&conn->group->conns, index, other) {
+		struct smc_rtoken rt = on[other->link->index];
+
+		if (!smc_rtoken_is_set(&rt))
+			continue;
+		rt.addr += (r->rmbe_index - 1) * size;
+		if (smc_rdma_conn_uses(other, rt, size))
 			return true;
+	}
 	return false;
 }
 
@@ -268,7 +308,7 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 {
 	u64 size = smc_size_class_bytes(r->rmbe_size_code);
 	struct smc_stream *st = &conn->stream;
-	bool is_used;
+	bool is_used = false, is_lost;
 	int rc = 0;
 
 	/* The element must not wrap around the end of the address space. */
@@ -283,18 +323,23 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 
 	spin_lock_bh(st->lock);
 	xa_lock(&conn->group->conns);
-	is_used = smc_rdma_conn_is_used(conn, r, size);
-	if (!is_used)
+	/* smc_rdma_conn_move() leaves a connection whose peer is not known with the lost link. */
+	is_lost = READ_ONCE(conn->link->broken);
+	if (!is_lost)
+		is_used = smc_rdma_conn_is_used(conn, r, size);
+	if (!is_lost && !is_used)
 		smc_rdma_conn_note_peer(conn, r, size);
 	xa_unlock(&conn->group->conns);
 	spin_unlock_bh(st->lock);
+	if (is_lost)
+		return smc_rdma_conn_error(conn->group, -ENOLINK);
 	return is_used ? -EADDRINUSE : 0;
 }
 
-void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r)
+void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, const struct smc_link *link,
+			    struct smc_clc_r *r)
 {
 	const struct smc_mr_buffer *buffer = smc_mr_buffer_of(&conn->rmb);
-	const struct smc_link *link = conn->link;
 	const struct smc_region *region = &buffer->regions[link->index];
 
 	memcpy(r->gid, link->gid, SMC_GID_LEN);
@@ -307,6 +352,54 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
 	r->rmbe_size_code = buffer->buffer.attr.size_class;
 	r->qp_mtu = link->mtu ? link->mtu : link->port.mtu;
 	r->alert_token = smc_rdma_conn_token(conn);
+}
+
+/* Use another link. Under the stream's lock. Return: false if the peer's RMB is not known there. */
+static bool smc_rdma_conn_use(struct smc_rdma_conn *conn, struct smc_link *link)
+{
+	struct smc_rdma_group *group = conn->group;
+	struct smc_rtoken rt;
+
+	if (!smc_rtokens_find_on(&group->rtokens, conn->link->index, conn->peer_rkey, link->index,
+				 &rt))
+		return false;
+	smc_link_get(link);
+	atomic_inc(&link->n_conns);
+	atomic_dec(&conn->link->n_conns);
+	smc_link_put(conn->link);
+	/* smc_rdma_conn_is_used() reads these fields under this lock alone. */
+	xa_lock(&group->conns);
+	conn->link = link;
+	conn->has_moved = true;
+	conn->peer_rkey = rt.rkey;
+	conn->peer_addr = rt.addr + (u64)(conn->peer_index - 1) * conn->stream.tx.peer_size;
+	xa_unlock(&group->conns);
+	return true;
+}
+
+bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struct smc_link *to)
+{
+	struct smc_stream *st = &conn->stream;
+	bool uses_link, has_moved = false;
+
+	spin_lock_bh(st->lock);
+	/*
+	 * A stream that is over or lost has nothing to move; smc_rdma_over() may be under way. Nor
+	 * has one whose peer is not known yet: smc_rdma_conn_set_peer() fails its handshake.
+	 */
+	uses_link = conn->link == from && conn->peer_known && st->state.path == SMC_PATH_UP;
+	if (uses_link)
+		has_moved = smc_rdma_conn_use(conn, to);
+	if (has_moved) {
+		conn->resumes = true;
+		conn->is_validated = false;
+		conn->repeat_from = st->tx.reusable;
+		smc_stream_restart(st);
+	}
+	smc_stream_unlock(st);
+	if (uses_link && !has_moved)
+		smc_stream_on_lost(st, ECONNRESET);
+	return has_moved;
 }
 
 struct smc_rdma_conn *smc_rdma_conn_get(struct smc_rdma_group *group, u32 token)
@@ -343,28 +436,146 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned 
  */
 static void smc_rdma_conn_on_unknown_token(struct smc_rdma_group *group)
 {
-	if (++group->unknown_tokens / SMC_RECV_SLOTS >= READ_ONCE(group->n_had) &&
+	const u64 n = atomic64_inc_return(&group->unknown_tokens);
+
+	if (n / SMC_RECV_SLOTS >= READ_ONCE(group->n_had) &&
 	    !READ_ONCE(group->retired))
 		smc_rdma_group_on_violation(group, SMC_VIOLATION_TOKEN);
 	else
 		smc_stat_violation(smc_net(group->lgr.net), SMC_VIOLATION_TOKEN);
 }
 
-void smc_rdma_conn_receive(struct smc_rdma_group *group, const struct smc_cdc *cdc)
+/*
+ * After a failover the peer reports the bytes that it writes again, so its producer cursor may go
+ * back (Documentation/links-in-tree.rst). Nothing has arrived then.
+ */
+static void smc_rdma_conn_hold_producer(const struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 {
-	struct smc_rdma_conn *conn;
+	const struct smc_stream_rx *rx = &conn->stream.rx;
+	u32 behind;
 
-	/*
-	 * Ignore an announcement of a failover to another link: a group of this module has only
-	 * one.
-	 */
-	if (cdc->prod_flags & SMC_PROD_FAILOVER)
+	if (!smc_cursor_distance(rx->received_cursor, cdc->prod, rx->size, rx->size, &behind))
+		cdc->prod = rx->received_cursor;
+}
+
+/* Whether a message is not newer than another one. */
+static bool smc_cdc_is_until(u16 seq, u16 other)
+{
+	return (s16)(seq - other) <= 0;
+}
+
+/* Give a message to the stream, unless a newer one has come. */
+static void smc_rdma_conn_update(struct smc_rdma_conn *conn, struct smc_cdc *cdc)
+{
+	if (unlikely(conn->peer_has_moved)) {
+		if (smc_cdc_is_until(cdc->seq, conn->peer_seq))
+			return;
+		smc_rdma_conn_hold_producer(conn, cdc);
+	}
+	conn->peer_seq = cdc->seq;
+	smc_stream_update(&conn->stream, cdc);
+}
+
+static void smc_rdma_conn_take_held(struct smc_rdma_conn *conn)
+{
+	if (!conn->holds)
 		return;
-	conn = smc_rdma_conn_get(group, cdc->token);
-	if (!conn) {
-		smc_rdma_conn_on_unknown_token(group);
+	conn->holds = false;
+	smc_rdma_conn_update(conn, &conn->held);
+}
+
+/*
+ * Handle the peer's validation. It names the last message that has arrived, as the peer knows. This
+ * message may still wait in the completion queue of the link that the peer has left. Until it
+ * comes, its bytes may be missing, and so may those before what later messages report.
+ */
+static void smc_rdma_conn_validate(struct smc_rdma_conn *conn, const struct smc_cdc *cdc)
+{
+	conn->peer_has_moved = true;
+	conn->validated_seq = cdc->seq;
+	conn->is_missing = !smc_cdc_is_until(cdc->seq, conn->peer_seq);
+	if (!conn->is_missing)
+		smc_rdma_conn_take_held(conn);
+}
+
+/* Handle a message under the stream's lock: two links may have one at the same time. */
+static void smc_rdma_conn_take(struct smc_rdma_conn *conn, struct smc_cdc *cdc)
+{
+	if (unlikely(cdc->prod_flags & SMC_PROD_FAILOVER)) {
+		smc_rdma_conn_validate(conn, cdc);
 		return;
 	}
-	smc_stream_on_update(&conn->stream, cdc);
-	smc_stream_put(&conn->stream);
+	if (likely(!conn->is_missing)) {
+		smc_rdma_conn_update(conn, cdc);
+		return;
+	}
+	if (!smc_cdc_is_until(cdc->seq, conn->validated_seq)) {
+		/* A newer message has all that matters of an older one. */
+		conn->held = *cdc;
+		conn->holds = true;
+		return;
+	}
+	smc_rdma_conn_update(conn, cdc);
+	conn->is_missing = cdc->seq != conn->validated_seq;
+	if (!conn->is_missing)
+		smc_rdma_conn_take_held(conn);
+}
+
+/*
+ * Reset a connection whose message is lost for good, under the stream's lock. No more bytes are
+ * taken: others are missing before them.
+ */
+static void smc_rdma_conn_give_up_missing(struct smc_rdma_conn *conn)
+{
+	if (smc_stream_is_down(&conn->stream))
+		return;
+	smc_stream_break_gap(&conn->stream, ECONNRESET);
+	conn->is_missing = false;
+	smc_rdma_conn_take_held(conn);
+}
+
+void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn)
+{
+	struct smc_stream *st = &conn->stream;
+
+	spin_lock_bh(st->lock);
+	if (conn->is_missing)
+		smc_rdma_conn_give_up_missing(conn);
+	smc_stream_unlock(st);
+}
+
+/*
+ * Whether the message that the peer's validation names may still come by another link than @link.
+ * The peer has left that link, and so has this end, or its connection still uses it.
+ */
+static bool smc_rdma_conn_hears_late(const struct smc_rdma_conn *conn, const struct smc_link *link)
+{
+	const struct smc_link *other;
+
+	if (conn->link != link)
+		return true;
+	smc_for_each_link(other, link->group)
+		if (other != link && other->is_confirmed && READ_ONCE(other->is_left) &&
+		    !READ_ONCE(other->is_drained))
+			return true;
+	return false;
+}
+
+void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
+{
+	struct smc_rdma_conn *conn = smc_rdma_conn_get(link->group, cdc->token);
+	struct smc_stream *st;
+
+	if (!conn) {
+		smc_rdma_conn_on_unknown_token(link->group);
+		return;
+	}
+	st = &conn->stream;
+	spin_lock_bh(st->lock);
+	smc_rdma_conn_take(conn, cdc);
+	/* If the other link is drained later, smc_rdma_conn_check_validation() follows. */
+	if (unlikely(conn->is_missing) && !smc_rdma_conn_hears_late(conn, link))
+		smc_rdma_conn_give_up_missing(conn);
+	smc_stream_unlock(st);
+	smc_stream_put(st);
 }

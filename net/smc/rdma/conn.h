@@ -17,17 +17,34 @@ struct sk_buff;
  * @lock: the stream's lock
  * @rcu: delays the free until look-ups by token are over
  * @group: link group, referenced
- * @link: link of the group that the connection sends on, referenced
+ * @link: link of the group that the connection sends on, referenced; changes only in
+ *	smc_rdma_conn_move(), under @lock and the lock of the group's @conns, when nothing of the
+ *	connection is under way on the old link any more
  * @rmb: element that the peer writes into
  * @sndbuf: element that this end's RDMA writes read from
  * @index: index in the group's @conns; also the low bits of this end's alert token
  * @secret: the other bits of this end's alert token, random
  * @peer_known: the @peer_* fields below are set
  * @peer_token: the peer's alert token
- * @peer_rkey: remote key of the peer's RMB
- * @peer_addr: address of the peer's element
+ * @peer_rkey: remote key of the peer's RMB on @link
+ * @peer_addr: address of the peer's element on @link
  * @peer_index: index of the peer's element in its RMB, from 1
  * @seq: sequence number of the last CDC message sent; protected by @lock
+ * @done_seq: sequence number of the last CDC message that is known to have arrived
+ * @peer_seq: sequence number of the peer's last CDC message; protected by @lock, as all up to
+ *	@repeat_from
+ * @has_moved: this end has moved to another link before; under the lock of the group's @conns
+ * @peer_has_moved: the peer has moved to another link
+ * @validated_seq: sequence number of the last message that has arrived, as the peer said then
+ * @is_missing: that message has not come yet
+ * @holds: @held waits until the message with @validated_seq comes
+ * @held: the newest message of those that came meanwhile by another link
+ * @resumes: this end has moved to another link, and has not sent again all that may be lost
+ * @is_validated: the peer was told that this end has moved; while @resumes
+ * @repeat_from: position from which bytes are to be written again, while @resumes
+ * @omits: the bytes from @repeat_from on were not written again, because both ends have sent their
+ *	final flags; so they are not reported either
+ * @urgent_end: end of the last urgent byte that was published, or 0
  * @answered: value of stream.rx.received when the last CDC message was sent
  * @waits_as_bulk: @tx_wait is in the link's @bulk_waiters, not in its @slot_waiters; under the
  *	link's lock
@@ -49,7 +66,20 @@ struct smc_rdma_conn {
 	u32 peer_rkey;
 	u64 peer_addr;
 	u8 peer_index;
+	bool has_moved;
 	u16 seq;
+	u16 done_seq;
+	u16 peer_seq;
+	bool peer_has_moved;
+	u16 validated_seq;
+	bool is_missing;
+	bool holds;
+	struct smc_cdc held;
+	bool resumes;
+	bool is_validated;
+	u64 repeat_from;
+	bool omits;
+	u64 urgent_end;
 	u64 answered;
 	bool waits_as_bulk;
 	struct list_head tx_wait;
@@ -107,9 +137,25 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 /**
  * smc_rdma_conn_describe() - fill in this end's part of the CLC message
  * @conn: connection
+ * @link: link that the connection uses
  * @r: filled
  */
-void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *r);
+void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, const struct smc_link *link,
+			    struct smc_clc_r *r);
+
+/**
+ * smc_rdma_conn_move() - move a connection to another link of its group
+ * @conn: connection
+ * @from: link that is quiesced; nothing happens if the connection uses another one
+ * @to: link to use. The stream is lost if the peer has not announced its RMB on this link, or if
+ *	the handshake has not got far enough
+ *
+ * What may be lost is sent again, as far as @to has room now.
+ *
+ * Context: process.
+ * Return: whether the connection has moved.
+ */
+bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struct smc_link *to);
 
 /**
  * smc_rdma_conn_quarantine() - quarantine the elements: they are not reused until the link ends
@@ -120,6 +166,17 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, struct smc_clc_r *
  * Context: any but hard interrupt.
  */
 void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
+
+/**
+ * smc_rdma_conn_check_validation() - reset the connection if a message is lost for good
+ * @conn: connection
+ *
+ * Called when nothing comes from a lost link any more. A message is lost if the peer knew, when it
+ * announced a failover, that the message had arrived, but it has not come.
+ *
+ * Context: process.
+ */
+void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn);
 
 /**
  * smc_rdma_conn_get() - find a connection by its alert token
@@ -142,12 +199,12 @@ struct smc_rdma_conn *smc_rdma_conn_get(struct smc_rdma_group *group, u32 token)
 struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned long *index);
 
 /**
- * smc_rdma_conn_receive() - handle a CDC message that arrived on the group's link
- * @group: group
- * @cdc: message, not checked yet
+ * smc_rdma_conn_receive() - handle a CDC message
+ * @link: link by which it came
+ * @cdc: message, not checked yet; changed
  *
  * Context: softirq.
  */
-void smc_rdma_conn_receive(struct smc_rdma_group *group, const struct smc_cdc *cdc);
+void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc);
 
 #endif

@@ -47,11 +47,15 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 		smc_links_device_failed(dev);
 		break;
 	case IB_EVENT_PORT_ERR:
+		smc_links_watch_port(dev, event->element.port_num);
+		break;
 	case IB_EVENT_PORT_ACTIVE:
 		smc_links_watch_port(dev, event->element.port_num);
+		smc_links_seek_port();
 		break;
 	case IB_EVENT_GID_CHANGE:
 		smc_links_check_gids(dev, event->element.port_num);
+		smc_links_seek_port();
 		break;
 	default:
 		break;
@@ -90,6 +94,7 @@ static int smc_rdma_add(struct ib_device *ibdev)
 	list_add_tail_rcu(&dev->list, &smc_rdma_devices);
 	spin_unlock(&smc_rdma_devices_lock);
 	smc_log(pr_info, &init_net, "%s: device added", ibdev->name);
+	smc_links_seek_port();
 	return 0;
 }
 

@@ -47,18 +47,20 @@ static bool smc_gateway_subnet_has6(const struct net_device *ndev, const struct 
 }
 #endif
 
-/* Whether the peer's GID is in a subnet of the network device that has the port's GID. */
-static bool smc_gateway_is_on_link(const struct smc_rdma_port *port, const struct in6_addr *peer)
+bool smc_rdma_is_on_link(const struct ib_gid_attr *own, const u8 *peer_gid)
 {
 	const struct net_device *ndev;
+	struct in6_addr peer;
 	bool on_link = false;
 
+	memcpy(&peer, peer_gid, sizeof(peer));
+
 	rcu_read_lock();
-	ndev = rdma_read_gid_attr_ndev_rcu(port->gid);
+	ndev = rdma_read_gid_attr_ndev_rcu(own);
 	if (!IS_ERR(ndev))
-		on_link = ipv6_addr_v4mapped(peer) ?
-			  smc_gateway_subnet_has4(ndev, peer->s6_addr32[3]) :
-			  smc_gateway_subnet_has6(ndev, peer);
+		on_link = ipv6_addr_v4mapped(&peer) ?
+			  smc_gateway_subnet_has4(ndev, peer.s6_addr32[3]) :
+			  smc_gateway_subnet_has6(ndev, &peer);
 	rcu_read_unlock();
 	return on_link;
 }
@@ -79,7 +81,7 @@ static int smc_gateway_of(const struct neighbour *neigh, const struct smc_rdma_p
 {
 	if (neigh->dev->type != ARPHRD_ETHER ||
 	    !ether_addr_equal(neigh->dev->dev_addr, port->mac))
-		return smc_gateway_is_on_link(port, peer) ? 0 : -ENETUNREACH;
+		return smc_rdma_is_on_link(port->gid, peer->s6_addr) ? 0 : -ENETUNREACH;
 	if (!(READ_ONCE(neigh->nud_state) & NUD_VALID) || smc_gateway_is_link_local(peer) ||
 	    smc_gateway_is_link_local((const struct in6_addr *)port->gid->gid.raw))
 		return -ENETUNREACH;

@@ -9,6 +9,7 @@
 #include <net/netns/hash.h>
 #include <rdma/ib_cache.h>
 
+#include "add_link.h"
 #include "admin/address.h"
 #include "admin/net.h"
 #include "admin/stats.h"
@@ -84,7 +85,6 @@ static atomic_t smc_rdma_groups_waiting = ATOMIC_INIT(0);
 static void smc_rdma_group_free(struct smc_lgr *lgr)
 {
 	struct smc_rdma_group *group = smc_rdma_group_of(lgr);
-
 	unsigned int i;
 
 	for (i = 0; i < SMC_LINKS; i++)
@@ -250,13 +250,21 @@ static void smc_rdma_group_end(struct smc_lgr *lgr)
 	struct smc_link *link;
 
 	cancel_delayed_work_sync(&group->links_work);
+	smc_add_link_stop(group);
+	smc_links_cancel_ends(group);
 	smc_rdma_group_log_end(group);
 	smc_rdma_group_unhash(group);
 	smc_rdma_group_take_leave(group);
 
-	smc_for_each_link(link, group)
-		smc_link_stop(link);
+	smc_for_each_link(link, group) {
+		if (!link->is_left)
+			smc_link_quiesce(link);
+		if (!link->is_drained)
+			smc_link_destroy(link);
+	}
 	smc_llc_stop(group);
+	/* An ADD LINK may have come meanwhile. */
+	smc_add_link_stop(group);
 	smc_rdma_group_abort_conns(group);
 	smc_mr_buffers_close(group);
 	smc_for_each_link(link, group)
@@ -326,11 +334,14 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 	group->peer = *peer;
 	group->vlan = port->vlan;
 	group->max_conns = READ_ONCE(smc_net(net)->sysctl.max_conns_per_lgr);
+	group->max_links = 1;
+	group->last_number = 1;
 	group->n_had = 1;
 	group->spread_after = jiffies;
 	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	smc_llc_init(group);
 	smc_links_init(group);
+	smc_add_link_init(group);
 	smc_mr_buffers_init(&group->buffers);
 	smc_rtokens_init(&group->rtokens);
 	smc_lgr_init(&group->lgr, &smc_rdma_lgrs, net);
@@ -341,6 +352,7 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 		return ERR_CAST(link);
 	}
 	group->links[0] = link;
+	memcpy(group->gid, link->gid, SMC_GID_LEN);
 	smc_stat_rdma(smc_net(net), SMC_RDMA_GROUPS_CREATED, 1);
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
@@ -355,20 +367,30 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 	return group;
 }
 
-/* Whether a link belongs to an active group with @peer, in which this end has @role. */
-static bool smc_link_is_with(const struct smc_link *link, struct net *net, enum smc_role role,
-			     u8 version, const struct smc_rdma_peer *peer)
+/* Whether a group with @peer is active, and this end has @role in it; the GID does not matter. */
+static bool smc_rdma_group_is_with(const struct smc_rdma_group *group, struct net *net,
+				   enum smc_role role, u8 version, const struct smc_rdma_peer *peer)
 {
-	const struct smc_rdma_group *group = link->group;
+	return smc_lgr_is_active(&group->lgr) && group->lgr.net == net && group->role == role &&
+	       group->version == version && !memcmp(group->peer.id, peer->id, sizeof(peer->id));
+}
 
-	if (!smc_lgr_is_active(&group->lgr) || group->lgr.net != net || group->role != role ||
-	    group->version != version)
-		return false;
-	if (memcmp(group->peer.id, peer->id, sizeof(peer->id)) ||
-	    memcmp(link->peer.gid, peer->gid, sizeof(peer->gid)))
+/* Whether a link leads to the GID of @peer. */
+static bool smc_link_has_peer(const struct smc_link *link, u8 version,
+			      const struct smc_rdma_peer *peer)
+{
+	if (memcmp(link->peer.gid, peer->gid, sizeof(peer->gid)))
 		return false;
 	/* In version 2 the MAC address of the link's peer may be a router's. */
 	return version != SMC_VERSION_1 || !memcmp(link->peer.mac, peer->mac, sizeof(peer->mac));
+}
+
+/* Whether a link leads to @peer, and belongs to an active group in which this end has @role. */
+static bool smc_link_is_with(const struct smc_link *link, struct net *net, enum smc_role role,
+			     u8 version, const struct smc_rdma_peer *peer)
+{
+	return smc_rdma_group_is_with(link->group, net, role, version, peer) &&
+	       smc_link_has_peer(link, version, peer);
 }
 
 /*
@@ -382,6 +404,37 @@ static bool smc_link_is_at(const struct smc_link *link, const struct smc_rdma_po
 	       !memcmp(link->gid, port->gid->gid.raw, sizeof(link->gid));
 }
 
+/* Whether a link of a group is, or the first one was, at the port that a new link would have. */
+static bool smc_rdma_group_is_at(const struct smc_rdma_group *group,
+				 const struct smc_rdma_port *port)
+{
+	const u8 *gid = port->gid->gid.raw;
+	const struct smc_link *link;
+
+	smc_for_each_link(link, group) {
+		if (!link->is_confirmed)
+			continue;
+		if (smc_link_is_at(link, port))
+			return true;
+		if (!memcmp(link->gid, gid, SMC_GID_LEN))
+			return false;
+	}
+	/* The first link may be lost, while TCP still uses its network. */
+	return group->vlan == port->vlan && !memcmp(group->gid, gid, SMC_GID_LEN);
+}
+
+/* Return: the working link of a group that the fewest connections use. */
+static struct smc_link *smc_rdma_group_least_link(const struct smc_rdma_group *group)
+{
+	struct smc_link *link, *least = NULL;
+
+	smc_for_each_link(link, group)
+		if (smc_link_works(link) &&
+		    (!least || atomic_read(&link->n_conns) < atomic_read(&least->n_conns)))
+			least = link;
+	return least;
+}
+
 /* Reserve a connection on a link. */
 static void smc_link_reserve(struct smc_link *link)
 {
@@ -392,20 +445,33 @@ static void smc_link_reserve(struct smc_link *link)
 	smc_link_get(link);
 }
 
-/* Whether a new connection of a client may use a link of this server. */
-static bool smc_link_serves(const struct smc_link *link, struct net *net, u8 version,
-			    const struct smc_rdma_port *port, const struct smc_rdma_peer *peer,
-			    const u8 *eid)
+/* Whether a new connection of a client may use a group of this server, by all but GIDs. */
+static bool smc_rdma_group_serves(const struct smc_rdma_group *group, struct net *net, u8 version,
+				  const struct smc_rdma_port *port,
+				  const struct smc_rdma_peer *peer, const u8 *eid)
 {
-	const struct smc_rdma_group *group = link->group;
-
 	/*
 	 * The client may claim another host's GID here, but then can't name that host's RMBs in its
 	 * CONFIRM.
 	 */
-	return smc_link_is_with(link, net, SMC_SERVER, version, peer) && !group->retired &&
-	       ipv6_addr_equal(&group->peer.addr, &peer->addr) && smc_link_is_at(link, port) &&
+	return smc_rdma_group_is_with(group, net, SMC_SERVER, version, peer) && !group->retired &&
+	       ipv6_addr_equal(&group->peer.addr, &peer->addr) &&
+	       smc_rdma_group_is_at(group, port) &&
 	       (version != SMC_VERSION_2 || !memcmp(group->eid, eid, SMC_EID_LEN));
+}
+
+/* The groups that may serve a new connection: their number, and the one that has most room. */
+struct smc_rdma_choice {
+	unsigned int n;
+	struct smc_rdma_group *least;
+};
+
+static void smc_rdma_choice_add(struct smc_rdma_choice *choice, struct smc_rdma_group *group)
+{
+	choice->n++;
+	if (group->lgr.n_conns < group->max_conns &&
+	    (!choice->least || group->lgr.n_conns < choice->least->lgr.n_conns))
+		choice->least = group;
 }
 
 /*
@@ -454,22 +520,26 @@ struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 						const struct smc_rdma_peer *peer, const u8 *eid,
 						bool spread)
 {
+	struct smc_rdma_choice choice = {};
 	struct smc_link *link, *least = NULL;
+	struct smc_rdma_group *group;
 	unsigned long flags;
-	unsigned int n = 0;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	hash_for_each_possible(smc_links_by_gid, link, by_gid,
-			       smc_rdma_group_hash(net, peer->gid)) {
-		if (!smc_link_serves(link, net, version, port, peer, eid))
-			continue;
-		n++;
-		if (link->group->lgr.n_conns < link->group->max_conns &&
-		    (!least || link->group->lgr.n_conns < least->group->lgr.n_conns))
-			least = link;
-	}
-	if (least && spread && smc_rdma_groups_may_spread(least->group, n, port))
-		least = NULL;
+			       smc_rdma_group_hash(net, peer->gid))
+		if (smc_link_works(link) && smc_link_has_peer(link, version, peer) &&
+		    smc_rdma_group_serves(link->group, net, version, port, peer, eid))
+			smc_rdma_choice_add(&choice, link->group);
+	/* The client may name the GID of a first link that is lost. */
+	if (!choice.n)
+		list_for_each_entry(group, &smc_lgrs_of(&smc_rdma_lgrs, net)->list, lgr.in_net)
+			if (group->max_links > 1 &&
+			    !memcmp(group->peer.gid, peer->gid, SMC_GID_LEN) &&
+			    smc_rdma_group_serves(group, net, version, port, peer, eid))
+				smc_rdma_choice_add(&choice, group);
+	if (choice.least && !(spread && smc_rdma_groups_may_spread(choice.least, choice.n, port)))
+		least = smc_rdma_group_least_link(choice.least);
 	if (least)
 		smc_link_reserve(least);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -547,12 +617,28 @@ static struct smc_link *smc_link_find_named(struct net *net, u8 version,
 			continue;
 		if (IS_ERR(found))
 			found = ERR_PTR(group->retired ? -ENOLINK : -EHOSTUNREACH);
-		if (group->retired || !smc_link_is_at(link, port))
+		if (group->retired || !smc_link_works(link) || !smc_rdma_group_is_at(group, port))
 			continue;
 		if (smc_link_is_proven(link, r, at_address))
 			return link;
 	}
 	return found;
+}
+
+/*
+ * Whether a server names a link that is lost, of a group that has another one: the server does not
+ * know yet. The answer must not be that the group is unknown, see smc_link_find_named().
+ */
+static bool smc_rdma_group_has_lost(struct net *net, u8 version, const struct smc_rdma_peer *peer,
+				    const struct smc_clc_r *r)
+{
+	const struct smc_rdma_group *group;
+
+	list_for_each_entry(group, &smc_lgrs_of(&smc_rdma_lgrs, net)->list, lgr.in_net)
+		if (smc_rdma_group_is_with(group, net, SMC_CLIENT, version, peer) &&
+		    group->lost.qpn == r->qpn && !memcmp(group->lost.gid, r->gid, SMC_GID_LEN))
+			return true;
+	return false;
 }
 
 struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
@@ -568,11 +654,13 @@ struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
 	/*
 	 * A server may offer its link at all addresses of its host, so search the groups whose peer
 	 * has another address, too. But don't search these if a group at the server's own address
-	 * has the names in the ACCEPT, even if that group can't be used: a group at another address
-	 * with the same names is another server's.
+	 * has the peer id, GID and queue pair of the ACCEPT, even if that group can't be used: a
+	 * group at another address with the same three is another server's.
 	 */
 	if (found == ERR_PTR(-ENOENT))
 		found = smc_link_find_named(net, version, port, peer, r, false);
+	if (found == ERR_PTR(-ENOENT) && smc_rdma_group_has_lost(net, version, peer, r))
+		found = ERR_PTR(-EHOSTUNREACH);
 	/*
 	 * The client does not check max_conns: a connection may be over at the server before it is
 	 * over here.
@@ -763,6 +851,8 @@ int smc_rdma_group_activate(struct smc_rdma_group *group)
 		queue_delayed_work(smc_link_wq, &group->links_work,
 				   READ_ONCE(smc_net(net)->sysctl.smcr_testlink_time));
 		smc_lgr_activate(&group->lgr);
+		if (group->role == SMC_SERVER)
+			smc_add_link_queue(group);
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	/* The device's name can be read: the setup of the first contact holds the device. */
@@ -843,9 +933,102 @@ struct smc_link *smc_rdma_group_other_link(const struct smc_link *link)
 	struct smc_link *other;
 
 	smc_for_each_link(other, link->group)
-		if (other != link && other->is_confirmed && !READ_ONCE(other->broken))
+		if (other != link && smc_link_works(other))
 			return other;
 	return NULL;
+}
+
+struct smc_link *smc_rdma_group_get_link(struct smc_rdma_group *group, unsigned int index)
+{
+	struct smc_link *link;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	link = group->links[index];
+	if (link)
+		smc_link_get(link);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+	return link;
+}
+
+struct smc_link *smc_rdma_group_working_link(struct smc_rdma_group *group)
+{
+	struct smc_link *link;
+
+	lockdep_assert_held(&group->buffers.lock);
+	if (!smc_lgr_is_active(&group->lgr))
+		return NULL;
+	smc_for_each_link(link, group)
+		if (smc_link_works(link))
+			return link;
+	return NULL;
+}
+
+void smc_rdma_group_insert_link(struct smc_link *link)
+{
+	struct smc_rdma_group *group = link->group;
+	unsigned long flags;
+
+	lockdep_assert_held(&group->buffers.lock);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	WRITE_ONCE(group->links[link->index], link);
+	/* The device's removal ends only links that it finds in a group. */
+	if (READ_ONCE(link->port.dev->leaving))
+		smc_rdma_group_lose_link(link, ENETDOWN, false);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+}
+
+static void smc_rdma_group_watch_tx(const struct smc_rdma_group *group)
+{
+	struct smc_link *link;
+
+	smc_for_each_link(link, group)
+		if (smc_link_works(link))
+			smc_link_watch_tx(link);
+}
+
+int smc_rdma_group_activate_link(struct smc_link *link)
+{
+	struct smc_rdma_group *group = link->group;
+	unsigned long flags;
+	int rc = -ENOLINK;
+
+	lockdep_assert_held(&group->buffers.lock);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	if (smc_lgr_is_active(&group->lgr) && !READ_ONCE(link->broken))
+		rc = smc_link_activate(link);
+	if (!rc) {
+		mod_delayed_work(smc_link_wq, &group->links_work, 0);
+		smc_rdma_group_watch_tx(group);
+	}
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+	if (rc)
+		return rc;
+	smc_llc_resume(group);
+	smc_stat_rdma(smc_net(group->lgr.net), SMC_RDMA_LINKS_ADDED, 1);
+	smc_log(pr_info, group->lgr.net, "%s: link %u with %pI6c added",
+		link->port.dev->ibdev->name, link->number, &group->peer.addr);
+	return 0;
+}
+
+void smc_rdma_group_remove_link(struct smc_link *link)
+{
+	struct smc_rdma_group *group = link->group;
+	unsigned long flags;
+
+	lockdep_assert_held(&group->buffers.lock);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	hash_del(&link->by_gid);
+	WRITE_ONCE(group->links[link->index], NULL);
+	if (link->is_confirmed)
+		group->lost = link->peer;
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+	/* Softirqs, and works that note RTokens, walk the links without a lock. */
+	synchronize_rcu();
+	smc_mr_buffers_unmap(link);
+	smc_rtokens_forget_link(&group->rtokens, link->index);
+	smc_link_release(link);
+	smc_link_put(link);
 }
 
 void smc_rdma_group_lose_link(struct smc_link *link, int err, bool in_order)
@@ -859,7 +1042,27 @@ void smc_rdma_group_lose_link(struct smc_link *link, int err, bool in_order)
 	}
 	trace_smcr_link_down(link, group->lgr.state, (void *)_RET_IP_);
 	WRITE_ONCE(link->broken, true);
+	smc_rdma_group_wake(group);
 	mod_delayed_work(smc_link_wq, &group->links_work, 0);
+}
+
+bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number)
+{
+	struct smc_link *link, *found = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	smc_for_each_link(link, group)
+		if (link->number == number)
+			found = link;
+	if (found) {
+		/* A server answers the client's DELETE LINK by one of its own. */
+		if (!READ_ONCE(found->broken))
+			found->is_deleted = true;
+		smc_rdma_group_lose_link(found, ECONNRESET, false);
+	}
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+	return found;
 }
 
 static const struct smc_lgr_ops smc_rdma_group_ops = {

@@ -68,12 +68,19 @@ struct smc_rdma_peer {
  * @is_routed: a router is between the ends of the link; version 2
  * @vlan: VLAN, or 0
  * @max_conns: agreed limit for connections, which the server enforces
+ * @max_links: agreed limit for links
+ * @last_number: number of the last link that this server has offered
+ * @has_offered: this server has sent an ADD LINK
+ * @is_slow: the peer has let the last attempt to add a link time out; only @add_link_work uses it
+ * @gid: GID of this end's first link, which may be gone
+ * @lost: the peer's end of the last confirmed link that was taken out of the group; under
+ *	smc_rdma_lgrs.lock
+ * @peer_gids: GIDs of the client's ports; version 2. Under @llc's lock once the group is active
  * @spread_after: time in jiffies before which this server makes no further group for the peer;
  *	under smc_rdma_lgrs.lock
  * @n_had: number of connections and reservations that the group ever had; changed under
  *	smc_rdma_lgrs.lock
- * @unknown_tokens: number of CDC messages whose token belongs to no connection of the group; only
- *	the poller of the completion queue changes it
+ * @unknown_tokens: number of CDC messages whose token belongs to no connection of the group
  * @n_guesses: numbers of CLC messages that named the group without a proof: [1] from the peer's
  *	address, [0] from other addresses; under smc_rdma_lgrs.lock
  * @n_quarantined: number of connections that are over, and whose elements are not reused before the
@@ -81,13 +88,20 @@ struct smc_rdma_peer {
  * @quarantined_pages: pages of the group's buffers that have a quarantined element. Until the group
  *	dies, the host's sums include this number and @n_quarantined
  * @links: the links, NULL where there is none. An entry changes with the buffer lock and
- *	smc_rdma_lgrs.lock held
+ *	smc_rdma_lgrs.lock held, and a link that was taken out stays until RCU readers are done. So
+ *	each of the three keeps the links while they are walked
  * @conns: connections by the index in their alert tokens; locked with softirqs off
  * @next_index: hint for the index of the next connection
  * @rtokens: RMBs of the peer
  * @buffers: RMBs and send buffers
  * @llc: link layer control
  * @links_work: work that looks after the links, see links.h
+ * @add_link_work: work that adds a link, see add_link.h
+ * @offer_after: time in jiffies before which a client refuses offers of a link; only
+ *	@add_link_work uses it
+ * @add_link_after: time in jiffies before which this end does not try again to add a link; 0 if it
+ *	has not tried yet
+ * @add_link_delay: jiffies from the last attempt to the next one that needs no event
  */
 struct smc_rdma_group {
 	struct smc_lgr lgr;
@@ -105,9 +119,16 @@ struct smc_rdma_group {
 	bool is_routed;
 	u16 vlan;
 	u8 max_conns;
+	u8 max_links;
+	u8 last_number;
+	bool has_offered;
+	bool is_slow;
+	u8 gid[SMC_GID_LEN];
+	struct smc_link_peer lost;
+	struct smc_rdma_gids peer_gids;
 	unsigned long spread_after;
 	unsigned long n_had;
-	u64 unknown_tokens;
+	atomic64_t unknown_tokens;
 	unsigned int n_guesses[2];
 	int n_quarantined;
 	long quarantined_pages;
@@ -118,6 +139,10 @@ struct smc_rdma_group {
 	struct smc_mr_buffers buffers;
 	struct smc_llc llc;
 	struct delayed_work links_work;
+	struct delayed_work add_link_work;
+	unsigned long add_link_after;
+	unsigned long add_link_delay;
+	unsigned long offer_after;
 };
 
 /* The groups of SMC-R. */
@@ -223,7 +248,7 @@ void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct sm
  *
  * Return: the link with a reference to it and its group, and a reserved connection; an ERR_PTR of
  * -ENOENT if there is no such link; of -ENOLINK if its group is retired; or of -EHOSTUNREACH if the
- * link is at another port, or not proven to be the server's.
+ * link is lost, at another port, or not proven to be the server's.
  */
 struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
 						const struct smc_rdma_port *port,
@@ -350,10 +375,64 @@ long smc_rdma_group_time_left(const struct smc_rdma_group *group);
 int smc_rdma_group_error_of(enum ib_wc_status status);
 
 /**
+ * smc_rdma_group_get_link() - get a link by its index
+ * @group: group
+ * @index: index in the group's @links
+ *
+ * Context: any.
+ * Return: the link with a reference, or NULL.
+ */
+struct smc_link *smc_rdma_group_get_link(struct smc_rdma_group *group, unsigned int index);
+
+/**
+ * smc_rdma_group_working_link() - find a link that works
+ * @group: group
+ *
+ * Context: process; with the buffer lock.
+ * Return: a confirmed link that is not broken, or NULL if there is none, or the group is dead.
+ */
+struct smc_link *smc_rdma_group_working_link(struct smc_rdma_group *group);
+
+/**
+ * smc_rdma_group_insert_link() - put a new link into its group
+ * @link: link whose index is free
+ *
+ * Context: process; with the buffer lock.
+ */
+void smc_rdma_group_insert_link(struct smc_link *link);
+
+/**
+ * smc_rdma_group_activate_link() - let connections use a link that was added to an active group
+ * @link: link that is confirmed
+ *
+ * Context: process; with the buffer lock.
+ * Return: 0; -ENOLINK if the group died meanwhile or the link broke; or as smc_link_may_lead_to().
+ */
+int smc_rdma_group_activate_link(struct smc_link *link);
+
+/**
+ * smc_rdma_group_remove_link() - take a link out of its group, and release it
+ * @link: link that is stopped, and that no connection uses
+ *
+ * Context: process, may sleep; with the buffer lock.
+ */
+void smc_rdma_group_remove_link(struct smc_link *link);
+
+/**
+ * smc_rdma_group_delete_link() - end a link because the peer asks for it
+ * @group: group with another link
+ * @number: number of the link
+ *
+ * Context: any.
+ * Return: false if there is no such link.
+ */
+bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number);
+
+/**
  * smc_rdma_group_other_link() - find a link that can take over from another
  * @link: link
  *
- * Context: with smc_rdma_lgrs.lock or the buffer lock.
+ * Context: under RCU, or with smc_rdma_lgrs.lock or the buffer lock.
  * Return: a confirmed link of the group that is not broken, or NULL.
  */
 struct smc_link *smc_rdma_group_other_link(const struct smc_link *link);

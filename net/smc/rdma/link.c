@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Lifecycle of a link: protection domain, completion queue, queue pair, registrations. */
 
+#include <linux/etherdevice.h>
+#include <linux/in.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
 #include "admin/stats.h"
@@ -174,17 +178,20 @@ err_port:
 	return ERR_PTR(rc);
 }
 
-void smc_link_stop(struct smc_link *link)
+void smc_link_quiesce(struct smc_link *link)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
 	mutex_lock(&link->verbs_lock);
 	spin_lock_bh(&link->lock);
-	link->up = false;
+	WRITE_ONCE(link->up, false);
 	spin_unlock_bh(&link->lock);
 	wake_up(&link->slot_wait);
 	cancel_delayed_work_sync(&link->stall);
-	/* Wait for threads that fill send slots (with softirqs off): the memory is freed soon. */
+	/*
+	 * Wait for threads that fill send slots, and for completions that found the link up, with
+	 * softirqs off: the memory is freed soon, and connections move to another link.
+	 */
 	synchronize_rcu();
 
 	/*
@@ -193,14 +200,25 @@ void smc_link_stop(struct smc_link *link)
 	 */
 	ib_modify_qp(link->qp, &attr, IB_QP_STATE);
 	trace_smcr_link_state(link, IB_QPS_ERR, (void *)_RET_IP_);
+	mutex_unlock(&link->verbs_lock);
+	smc_link_drop_slots(link);
+}
+
+void smc_link_destroy(struct smc_link *link)
+{
 	ib_destroy_qp(link->qp);
 	/* This waits for a poll in progress. Afterwards no completion is delivered. */
 	ib_free_cq(link->cq);
-	mutex_unlock(&link->verbs_lock);
+	WRITE_ONCE(link->is_drained, true);
 	/* A registration in flight will not complete any more. */
 	link->registration.status = IB_WC_WR_FLUSH_ERR;
 	complete_all(&link->registration.done);
-	smc_link_drop_slots(link);
+}
+
+void smc_link_stop(struct smc_link *link)
+{
+	smc_link_quiesce(link);
+	smc_link_destroy(link);
 }
 
 void smc_link_release(struct smc_link *link)
@@ -222,6 +240,19 @@ static int smc_link_modify(struct smc_link *link, struct ib_qp_attr *attr, int m
 		trace_smcr_link_state(link, attr->qp_state, (void *)_RET_IP_);
 	mutex_unlock(&link->verbs_lock);
 	return rc;
+}
+
+bool smc_link_peer_is_valid(const struct smc_link_peer *peer)
+{
+	struct in6_addr gid;
+	__be32 ipv4;
+
+	memcpy(&gid, peer->gid, sizeof(gid));
+	ipv4 = gid.s6_addr32[3];
+	if (ipv6_addr_v4mapped(&gid) && (ipv4_is_zeronet(ipv4) || ipv4_is_lbcast(ipv4)))
+		return false;
+	return peer->mtu >= IB_MTU_256 && peer->mtu <= IB_MTU_4096 && !ipv6_addr_any(&gid) &&
+	       !rdma_is_multicast_addr(&gid) && is_valid_ether_addr(peer->mac);
 }
 
 int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)

@@ -75,11 +75,13 @@ struct smc_send_slot {
 	struct smc_link *link;
 	struct smc_rdma_conn *conn;	/* referenced, gets the completion; or NULL */
 	u64 end;			/* position in the stream after this message */
+	u16 seq;			/* sequence number of the CDC message of @conn */
 	u64 covers;			/* slots that the completion frees, one bit each */
 	u32 bulk_bytes;			/* bulk bytes that the message reports, or 0 */
 	bool is_bulk_alone;		/* few bulk bytes, and at the post no others under way */
 	u64 posted;			/* time in ns; only with bulk bytes */
 	bool is_unsignaled;
+	bool is_large;			/* the message is in the link's @large_sent */
 };
 
 /* A posted receive. */
@@ -126,7 +128,14 @@ struct smc_link_bulk {
  * @index: index in the group's @links
  * @ref: references: the group's @links hold one, and each connection that uses the link holds one
  * @by_gid: node in the hash table of links that connections may use, by the peer's GID
+ * @n_conns: number of connections that send on the link
  * @is_confirmed: CONFIRM LINK is over, so connections may use the link; under smc_rdma_lgrs.lock
+ * @is_deleted: the peer has asked for the end of the link; under smc_rdma_lgrs.lock
+ * @is_left: the link is quiesced, and @end_work is to remove it from the group
+ * @is_flushed: a receive has completed with an error, so none of what comes later is written
+ * @is_drained: the queue pair is destroyed, and no message comes from the link any more
+ * @end_work: destroys the queue pair, and removes the link from the group; has a reference to the
+ *	link and to the group while it is queued
  * @port: local port and address
  * @pd: protection domain
  * @cq: completion queue for both directions
@@ -173,6 +182,9 @@ struct smc_link_bulk {
  * @recv: the posted receives
  * @sent: DMA area for the messages of the send slots
  * @received: DMA area for the messages of the receives
+ * @large_sent: DMA area for a message that does not fit into @sent, allocated when the first one is
+ *	sent; under the group's buffer lock
+ * @large_is_sent: the message in @large_sent is in flight
  * @overflow: DMA area for the part of a received message beyond its slot. Only version 2
  *	LLC messages are that long, and only one of them may be in flight
  * @large: copy of a received message while it is processed
@@ -180,7 +192,7 @@ struct smc_link_bulk {
  * @n_tests: number of TEST LINK messages in a row after which nothing was received; only the
  *	group's @links_work uses this and the fields below
  * @tested: time in jiffies when the last TEST LINK was sent
- * @port_is_down: the port was down when @links_work last looked at it
+ * @port_is_down: the port was down when @links_work last looked at it; @end_work uses this, too
  * @port_down_since: time in jiffies when @links_work first found the port down
  */
 struct smc_link {
@@ -188,7 +200,13 @@ struct smc_link {
 	unsigned int index;
 	struct kref ref;
 	struct hlist_node by_gid;
+	atomic_t n_conns;
 	bool is_confirmed;
+	bool is_deleted;
+	bool is_left;
+	bool is_flushed;
+	bool is_drained;
+	struct delayed_work end_work;
 	struct smc_rdma_port port;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
@@ -230,6 +248,8 @@ struct smc_link {
 	struct smc_recv_slot recv[SMC_RECV_SLOTS];
 	struct smc_dma_area sent;
 	struct smc_dma_area received;
+	struct smc_dma_area large_sent;
+	bool large_is_sent;
 	struct smc_dma_area overflow;
 	u8 large[SMC_LLC_V2_MAX_LEN];
 	unsigned long last_rx;
@@ -256,6 +276,12 @@ static inline void smc_link_get(struct smc_link *link)
 	kref_get(&link->ref);
 }
 
+/* Whether connections may use a link. */
+static inline bool smc_link_works(const struct smc_link *link)
+{
+	return READ_ONCE(link->is_confirmed) && !READ_ONCE(link->broken);
+}
+
 /**
  * smc_link_put() - drop a reference; the last one frees the structure
  * @link: link; smc_link_release() has to be called before the last reference is dropped
@@ -265,15 +291,50 @@ static inline void smc_link_get(struct smc_link *link)
 void smc_link_put(struct smc_link *link);
 
 /**
- * smc_link_stop() - destroy the queue pair, so that nothing is sent or received any more
+ * smc_link_quiesce() - put the queue pair into the error state, and forget what is under way
  * @link: link; posts to it fail from now on
  *
- * The queue pair isn't drained first, because soft-RoCE of Linux 6.1 may never flush a
- * queue pair in error.
+ * Afterwards no connection learns of a completion any more. The queue pair isn't drained, because
+ * soft-RoCE of Linux 6.1 may never flush a queue pair in error.
+ *
+ * Context: process, may sleep.
+ */
+void smc_link_quiesce(struct smc_link *link);
+
+/**
+ * smc_link_destroy() - destroy the queue pair and the completion queue
+ * @link: link that is quiesced
+ *
+ * With soft-RoCE this may take a minute, as long as the network device holds packets of the queue
+ * pair: a device that is down may do so.
+ *
+ * Context: process, may sleep.
+ */
+void smc_link_destroy(struct smc_link *link);
+
+/**
+ * smc_link_stop() - quiesce a link, and destroy its queue pair
+ * @link: link
  *
  * Context: process, may sleep.
  */
 void smc_link_stop(struct smc_link *link);
+
+/**
+ * smc_link_leave() - quiesce a link that its group is to leave
+ * @link: link of a group that has another link
+ *
+ * Context: process, may sleep. Not concurrently with the end of the group.
+ */
+void smc_link_leave(struct smc_link *link);
+
+/**
+ * smc_link_end_later() - have a work remove a link from its group
+ * @link: link that was left, and that no connection with a stream that is up uses any more
+ *
+ * Context: process. Not concurrently with the end of the group.
+ */
+void smc_link_end_later(struct smc_link *link);
 
 /**
  * smc_link_release() - release the device's resources
@@ -284,9 +345,17 @@ void smc_link_stop(struct smc_link *link);
 void smc_link_release(struct smc_link *link);
 
 /**
+ * smc_link_peer_is_valid() - whether the peer's end of a link can exist
+ * @peer: what the peer says
+ *
+ * The GID and the MAC address must be those of one host, not multicast or broadcast.
+ */
+bool smc_link_peer_is_valid(const struct smc_link_peer *peer);
+
+/**
  * smc_link_to_rtr() - move the queue pair to state RTR (ready to receive)
  * @link: link in state INIT
- * @peer: the peer's end, from its CLC message
+ * @peer: the peer's end, from its CLC message or ADD LINK
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.

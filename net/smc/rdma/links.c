@@ -1,30 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Look after the links of a group: test those that are silent, and watch their ports. */
+/*
+ * Look after the links of a group: test those that are silent, watch their ports, and move the
+ * connections of those that are lost.
+ */
 
 #include <rdma/ib_cache.h>
 
+#include "add_link.h"
 #include "admin/net.h"
+#include "admin/stats.h"
+#include "conn.h"
 #include "group.h"
 #include "links.h"
 #include "llc.h"
+#include "log.h"
 #include "message.h"
 #include "workqueue.h"
 
 /*
  * A link is lost if nothing is received within two seconds after each of this many TEST LINKs. So
  * connections of a silent link outlive ten seconds without any packet, as those of a busy link do.
+ * With another link to take over, one TEST LINK is enough.
  */
 #define SMC_LINK_TESTS		6
 #define SMC_LINK_TEST_WAIT	(2 * HZ)
 
 /*
- * How long a port may be down before its links end: about as long as a queue pair repeats what the
- * peer does not acknowledge.
+ * How long a port may be down before its links end, unless other links can take over: about as long
+ * as a queue pair repeats what the peer does not acknowledge.
  */
 #define SMC_PORT_DOWN_TIMEOUT	(4 * HZ)
 
+/*
+ * How long to wait until a receive of a quiesced link is flushed. Without a posted receive there is
+ * none to flush. Messages that have come but are not handled yet outlive a queue pair of soft-RoCE,
+ * but not one of an adapter.
+ */
+#define SMC_LINK_FLUSH_TIMEOUT		HZ
+#define SMC_LINK_FLUSH_TIMEOUT_SOFT	(HZ / 10)
+
+/* How often to look whether a link that can't be removed now can be. */
+#define SMC_LINK_END_RETRY	HZ
+
 /* How often to look whether TEST LINK is still off. */
 #define SMC_LINK_LOOK		(30 * HZ)
+
+/* Whether another link can take over from a link. */
+static bool smc_link_has_other(const struct smc_link *link)
+{
+	bool has_other;
+
+	rcu_read_lock();
+	has_other = smc_rdma_group_other_link(link);
+	rcu_read_unlock();
+	return has_other;
+}
 
 /*
  * Test a link if it is silent. Return: after how many jiffies to look at it next, or -ETIMEDOUT if
@@ -45,7 +75,8 @@ static long smc_link_test(struct smc_link *link)
 				      last_rx + interval - jiffies);
 	if (left > 0)
 		return left;
-	if (link->n_tests == SMC_LINK_TESTS)
+	if (link->n_tests >= SMC_LINK_TESTS ||
+	    (link->n_tests && smc_llc_may_leave(link, link->tested)))
 		return -ETIMEDOUT;
 	link->n_tests++;
 	link->tested = jiffies;
@@ -69,22 +100,230 @@ static long smc_link_look_at_port(struct smc_link *link)
 	if (!link->port_is_down)
 		link->port_down_since = jiffies;
 	link->port_is_down = true;
+	if (smc_link_has_other(link))
+		return -ENETDOWN;
 	left = (long)(link->port_down_since + SMC_PORT_DOWN_TIMEOUT - jiffies);
 	return left > 0 ? left : -ENETDOWN;
+}
+
+/* Move the connections of a link to another one. Return: how many have moved. */
+static unsigned int smc_link_move_conns(struct smc_link *from, struct smc_link *to)
+{
+	struct smc_rdma_conn *conn;
+	unsigned long index = 0;
+	unsigned int n = 0;
+
+	/*
+	 * Pairs with smc_rdma_conn_create(): a connection that is not found here finds the link
+	 * broken.
+	 */
+	smp_mb();
+	while ((conn = smc_rdma_conn_next(from->group, &index))) {
+		n += smc_rdma_conn_move(conn, from, to);
+		smc_stream_put(&conn->stream);
+	}
+	return n;
+}
+
+static void smc_links_check_validations(struct smc_rdma_group *group)
+{
+	struct smc_rdma_conn *conn;
+	unsigned long index = 0;
+
+	while ((conn = smc_rdma_conn_next(group, &index))) {
+		smc_rdma_conn_check_validation(conn);
+		smc_stream_put(&conn->stream);
+	}
+}
+
+/*
+ * Whether the queue pair can't be destroyed yet. Network devices that are down, like virtio_net,
+ * may hold packets that they have not sent, and soft-RoCE waits for these with a warning.
+ */
+static bool smc_link_has_packets(const struct smc_link *link)
+{
+	const struct smc_rdma_device *dev = link->port.dev;
+
+	return link->is_soft && !smc_rdma_port_is_active(dev->ibdev, link->port_num) &&
+	       !READ_ONCE(dev->leaving) && !smc_lgr_is_dead(&link->group->lgr);
+}
+
+/* Have a lost link succeeded by another one. */
+static void smc_link_seek_successor(const struct smc_link *link)
+{
+	struct smc_rdma_group *group = link->group;
+	unsigned long flags;
+
+	if (!link->is_confirmed)
+		return;
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	/* A port that was down has an event when it comes up, and needs no time. */
+	if (link->port_is_down)
+		smc_add_link_queue(group);
+	else
+		smc_add_link_after_loss(group);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+}
+
+static void smc_link_put_end(struct smc_link *link)
+{
+	struct smc_rdma_group *group = link->group;
+
+	smc_link_put(link);
+	smc_rdma_group_put(group);
+}
+
+/*
+ * Take a link out of its group. Return: false if the buffer lock is held and the work must not wait
+ * for it.
+ */
+static bool smc_link_remove(struct smc_link *link, bool may_wait)
+{
+	struct mutex *lock = &link->group->buffers.lock;
+
+	if (may_wait)
+		mutex_lock(lock);
+	else if (!mutex_trylock(lock))
+		return false;
+	smc_rdma_group_remove_link(link);
+	mutex_unlock(lock);
+	smc_link_seek_successor(link);
+	return true;
+}
+
+static void smc_link_end(struct work_struct *work)
+{
+	struct smc_link *link = container_of(work, struct smc_link, end_work.work);
+	const bool may_wait = smc_add_link_enter(false);
+	bool is_removed = false;
+
+	if (!smc_link_has_packets(link)) {
+		/* Without the lock, as this may take long. */
+		if (!link->is_drained)
+			smc_link_destroy(link);
+		/* The link carried messages only if it was confirmed. */
+		if (link->is_confirmed)
+			smc_links_check_validations(link->group);
+		is_removed = smc_link_remove(link, may_wait);
+	}
+	smc_add_link_exit();
+	/* A work that is being cancelled is not queued again. */
+	if (is_removed || !queue_delayed_work(smc_add_link_wq, &link->end_work, SMC_LINK_END_RETRY))
+		smc_link_put_end(link);
+}
+
+void smc_link_leave(struct smc_link *link)
+{
+	const long timeout = link->is_soft ? SMC_LINK_FLUSH_TIMEOUT_SOFT : SMC_LINK_FLUSH_TIMEOUT;
+
+	INIT_DELAYED_WORK(&link->end_work, smc_link_end);
+	WRITE_ONCE(link->is_left, true);
+	smc_link_quiesce(link);
+	/*
+	 * The device may still be writing bytes that have arrived, and the peer is to get credit
+	 * for newer ones at their place by another link. Once a receive is flushed, all that
+	 * arrived before is written, and its messages are handled. If none is flushed, the queue
+	 * pair has to go.
+	 */
+	if (!wait_event_timeout(link->slot_wait, READ_ONCE(link->is_flushed), timeout) &&
+	    !smc_link_has_packets(link))
+		smc_link_destroy(link);
+}
+
+void smc_link_end_later(struct smc_link *link)
+{
+	smc_rdma_group_get(link->group);
+	smc_link_get(link);
+	queue_delayed_work(smc_add_link_wq, &link->end_work, 0);
+}
+
+/*
+ * Move the connections of a broken link to another one. The link is quiesced first, so that it
+ * sends nothing to the peer after what the other link sends.
+ */
+static void smc_link_fail_over(struct smc_link *link, struct smc_link *to)
+{
+	struct smc_rdma_group *group = link->group;
+	unsigned int n;
+
+	smc_link_leave(link);
+	n = smc_link_move_conns(link, to);
+	smc_stat_rdma(smc_net(group->lgr.net), SMC_RDMA_LINKS_LOST, 1);
+	smc_stat_rdma(smc_net(group->lgr.net), SMC_RDMA_CONNS_MOVED, n);
+	/* The requests that wait for a free slot of the lost link get no answer. */
+	smc_llc_resume(group);
+	smc_log(pr_warn, group->lgr.net, "%s: link %u with %pI6c lost, %u connections use link %u",
+		link->port.dev->ibdev->name, link->number, &group->peer.addr, n, to->number);
+	/* A server answers the client's DELETE LINK by one of its own. */
+	if (!link->is_deleted || group->role == SMC_SERVER)
+		smc_llc_delete_link(to, link->number, SMC_LLC_DELETE_ORDERLY);
+	smc_link_end_later(link);
+}
+
+static void smc_link_try_fail_over(struct smc_link *link)
+{
+	struct smc_link *to;
+	unsigned int i;
+
+	for (i = 0; i < SMC_LINKS; i++) {
+		to = smc_rdma_group_get_link(link->group, i);
+		if (to && to != link && smc_link_works(to))
+			smc_link_fail_over(link, to);
+		if (to)
+			smc_link_put(to);
+		if (link->is_left)
+			return;
+	}
+}
+
+void smc_links_cancel_ends(struct smc_rdma_group *group)
+{
+	struct smc_link *link;
+	unsigned int i;
+
+	for (i = 0; i < SMC_LINKS; i++) {
+		link = smc_rdma_group_get_link(group, i);
+		if (!link)
+			continue;
+		if (link->is_left && cancel_delayed_work_sync(&link->end_work))
+			smc_link_put_end(link);
+		smc_link_put(link);
+	}
+}
+
+/* Return: after how many jiffies to look at the link next. */
+static long smc_link_look_after(struct smc_link *link)
+{
+	long delay;
+
+	/* The work that adds the link looks after it as long as it is not confirmed. */
+	if (!READ_ONCE(link->is_confirmed))
+		return SMC_LINK_LOOK;
+	if (READ_ONCE(link->broken)) {
+		if (!link->is_left)
+			smc_link_try_fail_over(link);
+		return SMC_LINK_LOOK;
+	}
+	delay = smc_link_look_at_port(link) ? : smc_link_test(link);
+	if (delay >= 0)
+		return delay;
+	smc_link_break(link, -delay);
+	return SMC_LINK_LOOK;
 }
 
 static void smc_links_look_after(struct work_struct *work)
 {
 	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group, links_work.work);
-	long delay, next = SMC_LINK_LOOK;
+	long next = SMC_LINK_LOOK;
 	struct smc_link *link;
+	unsigned int i;
 
-	smc_for_each_link(link, group) {
-		delay = smc_link_look_at_port(link) ? : smc_link_test(link);
-		if (delay < 0)
-			smc_link_break(link, -delay);
-		else
-			next = min(next, delay);
+	for (i = 0; i < SMC_LINKS; i++) {
+		link = smc_rdma_group_get_link(group, i);
+		if (!link)
+			continue;
+		next = min(next, smc_link_look_after(link));
+		smc_link_put(link);
 	}
 	if (!smc_lgr_is_dead(&group->lgr))
 		queue_delayed_work(smc_link_wq, &group->links_work, next);
@@ -142,6 +381,17 @@ void smc_links_watch_port(struct smc_rdma_device *dev, u32 port)
 				smc_rdma_group_lose_link(link, ENETDOWN, false);
 		}
 	}
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+}
+
+void smc_links_seek_port(void)
+{
+	struct smc_rdma_group *group;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list)
+		smc_add_link_queue(group);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 

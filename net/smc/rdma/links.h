@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The links of a group. One work for each group tests links that are silent, and looks at the ports
- * of the links.
+ * The links of a group. One work for each group tests links that are silent, looks at the ports of
+ * the links, and moves the connections of a lost link to another one.
  */
 #ifndef SMC_RDMA_LINKS_H
 #define SMC_RDMA_LINKS_H
@@ -21,6 +21,14 @@ struct smc_rdma_group;
 void smc_links_init(struct smc_rdma_group *group);
 
 /**
+ * smc_links_cancel_ends() - cancel the works that remove links, or wait for those that run
+ * @group: dead group, of which no link begins to end any more
+ *
+ * Context: process, may sleep.
+ */
+void smc_links_cancel_ends(struct smc_rdma_group *group);
+
+/**
  * smc_links_device_failed() - end the links on a broken device
  * @dev: device
  *
@@ -38,6 +46,13 @@ void smc_links_device_failed(struct smc_rdma_device *dev);
  * Context: any.
  */
 void smc_links_watch_port(struct smc_rdma_device *dev, u32 port);
+
+/**
+ * smc_links_seek_port() - have groups that lack a link look for a port, as one may have come up
+ *
+ * Context: any.
+ */
+void smc_links_seek_port(void);
 
 /**
  * smc_links_shutdown_device() - end the links on a device that goes away

@@ -3,6 +3,7 @@
 
 #include <linux/slab.h>
 
+#include "add_link.h"
 #include "admin/stats.h"
 #include "group.h"
 #include "link.h"
@@ -17,6 +18,7 @@
 #define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)
 
 static void smc_llc_answer_all(struct work_struct *work);
+static void smc_llc_drop(struct smc_llc *llc, unsigned int i);
 
 void smc_llc_init(struct smc_rdma_group *group)
 {
@@ -38,6 +40,8 @@ void smc_llc_stop(struct smc_rdma_group *group)
 {
 	smc_llc_wake(group);
 	cancel_work_sync(&group->llc.work);
+	while (group->llc.n)
+		smc_llc_drop(&group->llc, 0);
 }
 
 void smc_llc_wake(struct smc_rdma_group *group)
@@ -67,48 +71,78 @@ static struct smc_link *smc_llc_link(const struct smc_rdma_group *group)
 	return smc_rdma_group_link_from(group, 0);
 }
 
-/* Whether a DELETE LINK request ends the group's link. */
-static bool smc_llc_ends_link(const struct smc_rdma_group *group, const struct smc_llc_msg *msg)
+/* Return: the link with a number, or NULL. Under RCU, or with the buffer lock. */
+static struct smc_link *smc_llc_find_link(const struct smc_rdma_group *group, u8 number)
 {
-	return (msg->flags & SMC_LLC_DELETE_ALL) ||
-	       msg->delete_link.link == smc_llc_link(group)->number;
+	struct smc_link *link;
+
+	smc_for_each_link(link, group)
+		if (link->number == number)
+			return link;
+	return NULL;
+}
+
+/* Whether a DELETE LINK request names the only link that works. Under RCU. */
+static bool smc_llc_deletes_last(const struct smc_rdma_group *group, const struct smc_llc_msg *msg)
+{
+	const struct smc_link *link;
+
+	if (msg->flags & SMC_LLC_DELETE_ALL)
+		return false;
+	link = smc_llc_find_link(group, msg->delete_link.link);
+	return link && !smc_rdma_group_other_link(link);
 }
 
 /*
- * Return: the number of the second link in an ADD LINK: one more than the first link's, as peers
- * may expect.
+ * Whether a DELETE LINK request, which came by the link @by, ends the group: it names all links, or
+ * the only one that works. If it came by another link, that one is not confirmed here yet. Under
+ * RCU.
+ */
+static bool smc_llc_ends_group(const struct smc_link *by, const struct smc_llc_msg *msg)
+{
+	return (msg->flags & SMC_LLC_DELETE_ALL) ||
+	       (smc_llc_deletes_last(by->group, msg) && by->number == msg->delete_link.link);
+}
+
+/*
+ * Return: the number of the second link in an ADD LINK that is not meant: one more than the first
+ * link's, as peers may expect.
  */
 static u8 smc_llc_second_link(const struct smc_rdma_group *group)
 {
 	return smc_llc_link(group)->number + 1;
 }
 
-/* Whether a DELETE LINK reply answers smc_llc_delete_all(), which is for dead groups only. */
-static bool smc_llc_answers_delete_link(const struct smc_rdma_group *group,
-					const struct smc_llc_msg *msg)
+/*
+ * Whether a DELETE LINK reply answers smc_llc_delete_all(), which is for dead groups only. A reply
+ * that names a link that is gone, or never was, is a late answer to another DELETE LINK.
+ */
+static bool smc_llc_answers_delete_all(const struct smc_rdma_group *group,
+				       const struct smc_llc_msg *msg)
 {
-	if (!smc_lgr_is_dead(&group->lgr))
-		return false;
-	/* A reply that names the second link is a late answer to smc_llc_take_back_link(). */
-	return (msg->flags & SMC_LLC_DELETE_ALL) ||
-	       msg->delete_link.link != smc_llc_second_link(group);
+	return smc_lgr_is_dead(&group->lgr) &&
+	       ((msg->flags & SMC_LLC_DELETE_ALL) || !msg->delete_link.link ||
+		smc_llc_find_link(group, msg->delete_link.link));
 }
 
-/* Whether a message, a request or a reply, says that the peer ends the link. */
-static bool smc_llc_is_delete_link(const struct smc_rdma_group *group,
-				   const struct smc_llc_msg *msg)
+/* Whether a message, a request or a reply, says that the peer ends the group. Under RCU. */
+static bool smc_llc_is_delete_all(const struct smc_link *by, const struct smc_llc_msg *msg)
 {
 	if (msg->type != SMC_LLC_DELETE_LINK)
 		return false;
-	return smc_llc_is_reply(msg) ? smc_llc_answers_delete_link(group, msg) :
-				       smc_llc_ends_link(group, msg);
+	return smc_llc_is_reply(msg) ? smc_llc_answers_delete_all(by->group, msg) :
+				       smc_llc_ends_group(by, msg);
 }
 
 /* Store @msg for the thread that waits, if it is the expected message. Under llc.lock. */
-static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_llc_msg *msg)
+static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_link *link,
+				 const struct smc_llc_msg *msg)
 {
 	if (llc->has_come || llc->awaited != msg->type ||
 	    llc->awaited_flags != (msg->flags & SMC_LLC_REPLY))
+		return false;
+	/* CONFIRM LINK shows that the link works by which it comes. */
+	if (msg->type == SMC_LLC_CONFIRM_LINK && link != llc->link)
 		return false;
 	if (llc->request && !smc_llc_is_answered(llc->request, msg))
 		return false;
@@ -130,10 +164,63 @@ static bool smc_llc_enqueue(struct smc_link *link, const u8 *message,
 	if (llc->n == SMC_LLC_QUEUE)
 		return false;
 	q = &llc->queue[(llc->head + llc->n++) % SMC_LLC_QUEUE];
+	smc_link_get(link);
 	q->link = link;
 	memcpy(q->message, message, SMC_LLC_LEN);
 	q->parsed = *msg;
 	return true;
+}
+
+/* Keep the RTokens of an ADD LINK for the thread that adds the link. Under llc.lock. */
+static void smc_llc_copy_add_link(struct smc_llc *llc, const u8 *message,
+				  const struct smc_llc_msg *msg)
+{
+	if (msg->type == SMC_LLC_ADD_LINK && msg->add_link.large)
+		memcpy(llc->add_link, message, SMC_LLC_ADD_LINK_LEN(msg->add_link.n_rkeys));
+}
+
+/* Whether a message offers a second link that this end may accept. */
+static bool smc_llc_is_offer(const struct smc_rdma_group *group, const struct smc_llc_msg *msg)
+{
+	return msg->type == SMC_LLC_ADD_LINK && !smc_llc_is_reply(msg) && msg->add_link.large &&
+	       group->role == SMC_CLIENT && group->max_links > 1;
+}
+
+/*
+ * Have the offer of a link answered. A server that offers one link after the other without waiting
+ * for the answer gets an answer to one of them. Under llc.lock.
+ */
+static void smc_llc_take_offer(struct smc_llc *llc, const u8 *message,
+			       const struct smc_llc_msg *msg)
+{
+	struct smc_rdma_group *group = container_of(llc, struct smc_rdma_group, llc);
+
+	if (llc->has_offer)
+		return;
+	llc->has_offer = true;
+	llc->offer = *msg;
+	smc_llc_copy_add_link(llc, message, msg);
+	smc_add_link_queue(group);
+}
+
+bool smc_llc_get_offer(struct smc_rdma_group *group, struct smc_llc_msg *offer)
+{
+	struct smc_llc *llc = &group->llc;
+	bool has_offer;
+
+	spin_lock_bh(&llc->lock);
+	has_offer = llc->has_offer;
+	if (has_offer)
+		*offer = llc->offer;
+	spin_unlock_bh(&llc->lock);
+	return has_offer;
+}
+
+void smc_llc_drop_offer(struct smc_rdma_group *group)
+{
+	spin_lock_bh(&group->llc.lock);
+	group->llc.has_offer = false;
+	spin_unlock_bh(&group->llc.lock);
 }
 
 void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len)
@@ -151,9 +238,16 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len)
 		goto violation;
 
 	spin_lock_bh(&llc->lock);
-	if (smc_llc_is_delete_link(group, &msg))
+	/* The length of an ADD LINK may read the same in both orders. */
+	if (msg.type != SMC_LLC_ADD_LINK)
+		llc->little_endian = msg.little_endian;
+	if (smc_llc_is_delete_all(link, &msg))
 		WRITE_ONCE(llc->peer_left, true);
-	if (!smc_llc_take_awaited(llc, &msg) && !smc_llc_is_reply(&msg))
+	if (smc_llc_is_offer(group, &msg))
+		smc_llc_take_offer(llc, message, &msg);
+	else if (smc_llc_take_awaited(llc, link, &msg))
+		smc_llc_copy_add_link(llc, message, &msg);
+	else if (!smc_llc_is_reply(&msg))
 		queued = smc_llc_enqueue(link, message, &msg);
 	spin_unlock_bh(&llc->lock);
 	wake_up_all(&llc->wait);
@@ -255,11 +349,11 @@ static int smc_llc_send(struct smc_link *link, const struct smc_llc_msg *msg)
 }
 
 /*
- * Send @msg on a link, wait for the reply, and put it into @msg. Unless NULL, @off may cancel the
- * wait.
+ * Send a request on a link: @msg or, unless NULL, @large of @len bytes, which is the same in its
+ * whole length. Wait for the reply, and put it into @msg. Unless NULL, @off may cancel the wait.
  */
-static int smc_llc_request_until(struct smc_link *link, const struct smc_cancel *off,
-				 struct smc_llc_msg *msg)
+static int smc_llc_request(struct smc_link *link, const struct smc_cancel *off,
+			   struct smc_llc_msg *msg, const u8 *large, size_t len)
 {
 	struct smc_rdma_group *group = link->group;
 	struct smc_llc *llc = &group->llc;
@@ -269,13 +363,19 @@ static int smc_llc_request_until(struct smc_link *link, const struct smc_cancel 
 
 	mutex_lock(&llc->request_lock);
 	smc_llc_expect(link, msg->type, msg);
-	rc = smc_llc_send(link, msg);
+	rc = large ? smc_link_send_large(link, large, len) : smc_llc_send(link, msg);
 	if (rc)
 		smc_llc_expect_nothing(llc);
 	else
 		rc = smc_llc_await(group, SMC_LLC_REPLY_WAIT, off, msg);
 	mutex_unlock(&llc->request_lock);
 	return rc;
+}
+
+static int smc_llc_request_until(struct smc_link *link, const struct smc_cancel *off,
+				 struct smc_llc_msg *msg)
+{
+	return smc_llc_request(link, off, msg, NULL, 0);
 }
 
 /* Fill in the CONFIRM LINK for this end of the link. */
@@ -291,7 +391,7 @@ static void smc_llc_describe_link(const struct smc_link *link, struct smc_llc_ms
 	msg->confirm_link.qpn = link->qpn;
 	msg->confirm_link.link = link->number;
 	msg->confirm_link.user_id = link->user_id;
-	msg->confirm_link.max_links = 1;
+	msg->confirm_link.max_links = group->max_links;
 	msg->confirm_link.max_conns = group->max_conns;
 }
 
@@ -333,10 +433,16 @@ void smc_llc_expect_confirm_link(struct smc_link *link)
 int smc_llc_confirm_link_client(struct smc_link *link, const struct smc_cancel *off)
 {
 	struct smc_llc_msg msg;
-	int rc = smc_llc_await(link->group, SMC_LLC_CONFIRM_LINK_WAIT, off, &msg);
+	int rc = smc_llc_await(link->group, off ? SMC_LLC_CONFIRM_LINK_WAIT : SMC_LLC_REPLY_WAIT,
+			       off, &msg);
 
 	if (rc)
 		return rc;
+	/* ADD LINK has told the number of an added link. */
+	if (link->number && link->number != msg.confirm_link.link) {
+		smc_rdma_group_on_violation(link->group, SMC_VIOLATION_LLC);
+		return -EPROTO;
+	}
 	link->number = msg.confirm_link.link;
 	return smc_llc_note_confirmed(link, &msg);
 }
@@ -349,23 +455,22 @@ int smc_llc_confirm_link_reply(struct smc_link *link)
 	return smc_llc_send(link, &msg);
 }
 
-/*
- * Delete the second link that was offered. Otherwise a peer that has accepted it would wait for the
- * next step of ADD LINK, and so would the peer's connect().
- */
-static void smc_llc_take_back_link(struct smc_rdma_group *group)
+void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags)
 {
-	struct smc_llc_msg msg = {
-		.type = SMC_LLC_DELETE_LINK,
-		.v2 = group->version == SMC_VERSION_2,
+	const struct smc_llc_msg msg = {
+		.type  = SMC_LLC_DELETE_LINK,
+		.v2    = link->group->version == SMC_VERSION_2,
+		.flags = flags,
 		.delete_link = {
-			.link	= smc_llc_second_link(group),
+			.link	= number,
 			.reason	= SMC_LLC_DEL_LOST_PATH,
 		},
 	};
+	u8 message[SMC_LLC_LEN];
 
+	smc_llc_build(message, &msg);
 	/* The reply has no information, so nothing waits for it. */
-	smc_llc_send(smc_llc_link(group), &msg);
+	smc_link_try_send_llc(link, message);
 }
 
 void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel *off)
@@ -385,10 +490,51 @@ void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel
 	memcpy(msg.add_link.mac, link->port.mac, SMC_MAC_LEN);
 	memcpy(msg.add_link.gid, link->gid, SMC_GID_LEN);
 	rc = smc_llc_request_until(link, off, &msg);
-	/* If this end stopped waiting for the answer, the peer may still accept the link. */
+	/*
+	 * If this end stopped waiting for the answer, the peer may still accept the link. It then
+	 * waits for the next step of ADD LINK, and so does its connect().
+	 */
 	if (rc == -ETIMEDOUT || rc == -ECANCELED ||
 	    (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
-		smc_llc_take_back_link(group);
+		smc_llc_delete_link(link, smc_llc_second_link(group), 0);
+}
+
+int smc_llc_offer_link(struct smc_link *link, const u8 *message, size_t len,
+		       struct smc_llc_msg *msg)
+{
+	return smc_llc_request(link, NULL, msg, message, len);
+}
+
+void smc_llc_refuse_link(struct smc_link *link)
+{
+	struct smc_llc *llc = &link->group->llc;
+	u8 message[SMC_LLC_LEN];
+
+	/* The refusal is the offer in another length, so its RTokens don't matter. */
+	spin_lock_bh(&llc->lock);
+	memcpy(message, llc->add_link, SMC_LLC_LEN);
+	spin_unlock_bh(&llc->lock);
+	smc_llc_reply(message, SMC_LLC_ADD_LINK_REJECTED);
+	smc_link_try_send_llc(link, message);
+}
+
+void smc_llc_add_link_rtokens(const struct smc_link *link, const struct smc_link *new)
+{
+	struct smc_rdma_group *group = link->group;
+	struct smc_llc *llc = &group->llc;
+	struct smc_llc_msg msg;
+	struct smc_llc_rtoken rt;
+	unsigned int i;
+
+	spin_lock_bh(&llc->lock);
+	if (!smc_llc_parse(llc->add_link, sizeof(llc->add_link), &msg)) {
+		for (i = 0; i < msg.add_link.n_rkeys; i++) {
+			rt = smc_llc_get_add_link_rtoken(llc->add_link, i);
+			smc_rtokens_add_on(&group->rtokens, link->index, rt.rkey, new->index,
+					   (struct smc_rtoken) { rt.rkey_new, rt.addr });
+		}
+	}
+	spin_unlock_bh(&llc->lock);
 }
 
 bool smc_llc_may_request(const struct smc_rdma_group *group)
@@ -441,7 +587,7 @@ int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffe
 	int rc;
 
 	smc_for_each_link(other, group)
-		if (other != link)
+		if (other != link && !READ_ONCE(other->is_left))
 			msg.confirm_rkey.rt[++msg.confirm_rkey.count] =
 				smc_llc_rtoken_of(rmb, other);
 	rc = smc_llc_request_rkey(link, &msg);
@@ -479,6 +625,20 @@ void smc_llc_test_link(struct smc_link *link)
 	 * either.
 	 */
 	smc_link_try_send_llc(link, message);
+}
+
+bool smc_llc_may_leave(const struct smc_link *link, unsigned long since)
+{
+	struct smc_link *other;
+	bool may_leave;
+
+	rcu_read_lock();
+	other = smc_rdma_group_other_link(link);
+	may_leave = other && time_after_eq(READ_ONCE(other->last_rx), since);
+	if (other && !may_leave)
+		smc_llc_test_link(other);
+	rcu_read_unlock();
+	return may_leave;
 }
 
 static bool smc_llc_has_deleted_link(const struct smc_rdma_group *group)
@@ -528,12 +688,18 @@ static void smc_llc_add_rtokens(const struct smc_link *link, const struct smc_ll
 	struct smc_rtokens *rtokens = &link->group->rtokens;
 	const struct smc_link *other;
 
+	/* Once a link is taken out of the group, another one may get its index. */
+	rcu_read_lock();
+	if (READ_ONCE(link->group->links[link->index]) != link)
+		goto out;
 	smc_rtokens_add(rtokens, link->index, smc_rtoken_of(&rt[0]));
 	for (i = 1; i <= n; i++)
 		smc_for_each_link(other, link->group)
 			if (other != link && other->number == rt[i].link)
 				smc_rtokens_add_on(rtokens, link->index, rt[0].rkey, other->index,
 						   smc_rtoken_of(&rt[i]));
+out:
+	rcu_read_unlock();
 }
 
 /* Forget the RMBs that the peer deletes: as many of them as smc_llc_parse() decodes. */
@@ -541,8 +707,44 @@ static void smc_llc_delete_rtokens(const struct smc_link *link, const struct smc
 {
 	unsigned int i, n = min_t(unsigned int, msg->delete_rkey.count, SMC_LLC_DELETE_RKEYS);
 
-	for (i = 0; i < n; i++)
-		smc_rtokens_delete(&link->group->rtokens, link->index, msg->delete_rkey.rkey[i]);
+	rcu_read_lock();
+	if (READ_ONCE(link->group->links[link->index]) == link)
+		for (i = 0; i < n; i++)
+			smc_rtokens_delete(&link->group->rtokens, link->index,
+					   msg->delete_rkey.rkey[i]);
+	rcu_read_unlock();
+}
+
+/*
+ * Answer a DELETE LINK. A server answers by a DELETE LINK of its own, once its connections have
+ * left the link. Return: as smc_llc_answer(); -EAGAIN also if the link that is to take over is not
+ * confirmed yet.
+ */
+static int smc_llc_answer_delete_link(struct smc_llc_queued *q)
+{
+	struct smc_rdma_group *group = q->link->group;
+	bool ends_group, is_early;
+
+	rcu_read_lock();
+	ends_group = smc_llc_ends_group(q->link, &q->parsed);
+	is_early = !ends_group && !READ_ONCE(q->link->is_confirmed) &&
+		   smc_llc_deletes_last(group, &q->parsed);
+	rcu_read_unlock();
+	/* The work runs again when that link is confirmed or given up. */
+	if (is_early)
+		return READ_ONCE(q->link->is_left) ? -ENOLINK : -EAGAIN;
+	if (!ends_group && !smc_rdma_group_delete_link(group, q->parsed.delete_link.link))
+		return smc_llc_answer_no_link(q->link, &q->parsed);
+	if (!ends_group && group->role == SMC_SERVER)
+		return 0;
+	smc_llc_reply(q->message, 0);
+	/* A peer that acknowledges nothing leaves no free slot, and gets no answer. */
+	smc_link_try_send_llc(q->link, q->message);
+	if (!ends_group)
+		return 0;
+	/* The work that ends the group waits until the answer is sent. */
+	smc_rdma_group_peer_left(group);
+	return -ECONNRESET;
 }
 
 /* Answer a request. Return: 0, -EAGAIN without a free slot, or an error that ends the group. */
@@ -562,21 +764,16 @@ static int smc_llc_answer(struct smc_llc_queued *q)
 		smc_llc_delete_rtokens(q->link, &q->parsed);
 		break;
 	case SMC_LLC_ADD_LINK:
-		/* A group of this module has only one link. */
 		flags = SMC_LLC_ADD_LINK_REJECTED;
 		break;
 	case SMC_LLC_REQUEST_ADD_LINK:
+		/* ADD LINK is the answer. */
+		smc_add_link_on_request(group, &q->parsed);
+		return 0;
 	case SMC_LLC_ADD_LINK_CONT:
 		return 0;
 	case SMC_LLC_DELETE_LINK:
-		if (!smc_llc_ends_link(group, &q->parsed))
-			return smc_llc_answer_no_link(q->link, &q->parsed);
-		smc_llc_reply(q->message, 0);
-		/* A peer that acknowledges nothing leaves no free slot, and gets no answer. */
-		smc_link_try_send_llc(q->link, q->message);
-		/* The work that ends the group waits until the answer is sent. */
-		smc_rdma_group_peer_left(group);
-		return -ECONNRESET;
+		return smc_llc_answer_delete_link(q);
 	default:
 		smc_rdma_group_on_violation(group, SMC_VIOLATION_LLC);
 		return -EPROTO;
@@ -585,51 +782,67 @@ static int smc_llc_answer(struct smc_llc_queued *q)
 	return smc_link_try_send_llc(q->link, q->message);
 }
 
-/* Copy the first request; it stays in the queue. Return: false if the queue is empty. */
-static bool smc_llc_peek(struct smc_llc *llc, struct smc_llc_queued *q)
+static unsigned int smc_llc_count(struct smc_llc *llc)
 {
-	bool some;
+	unsigned int n;
 
 	spin_lock_bh(&llc->lock);
-	some = llc->n;
-	if (some)
-		*q = llc->queue[llc->head];
+	n = llc->n;
 	spin_unlock_bh(&llc->lock);
-	return some;
+	return n;
 }
 
-static void smc_llc_drop_first(struct smc_llc *llc)
+/* Copy the request that has @i others before it; it stays in the queue. */
+static void smc_llc_peek(struct smc_llc *llc, unsigned int i, struct smc_llc_queued *q)
 {
 	spin_lock_bh(&llc->lock);
+	*q = llc->queue[(llc->head + i) % SMC_LLC_QUEUE];
+	spin_unlock_bh(&llc->lock);
+}
+
+/* Remove the request that has @i others before it. The others keep their order. */
+static void smc_llc_drop(struct smc_llc *llc, unsigned int i)
+{
+	struct smc_llc_queued *queue = llc->queue;
+	struct smc_link *link;
+
+	spin_lock_bh(&llc->lock);
+	link = queue[(llc->head + i) % SMC_LLC_QUEUE].link;
+	for (; i; i--)
+		queue[(llc->head + i) % SMC_LLC_QUEUE] = queue[(llc->head + i - 1) % SMC_LLC_QUEUE];
 	llc->head = (llc->head + 1) % SMC_LLC_QUEUE;
 	llc->n--;
 	spin_unlock_bh(&llc->lock);
+	smc_link_put(link);
 }
 
 /*
- * Answer the peer's requests without blocking: while the peer acknowledges no message, its requests
- * stay in the queue.
+ * Answer the peer's requests without blocking. While the peer acknowledges no message on a link,
+ * the requests of that link stay in the queue, in their order. Those of another link do not wait
+ * for them. smc_llc_resume() is called when a slot is free, and for each request that comes.
  */
 static void smc_llc_answer_all(struct work_struct *work)
 {
 	struct smc_llc *llc = container_of(work, struct smc_llc, work);
 	struct smc_rdma_group *group = container_of(llc, struct smc_rdma_group, llc);
+	unsigned int n, n_kept = 0;
+	unsigned long starved = 0;
 	struct smc_llc_queued q;
-	int n, rc;
+	int rc;
 
-	for (n = 0; n < SMC_LLC_QUEUE; n++) {
-		if (!smc_llc_peek(llc, &q))
-			return;
-		rc = smc_llc_answer(&q);
-		if (rc == -EAGAIN)
-			return;
-		smc_llc_drop_first(llc);
-		if (rc) {
+	for (n = smc_llc_count(llc); n; n--) {
+		smc_llc_peek(llc, n_kept, &q);
+		rc = test_bit(q.link->index, &starved) ? -EAGAIN : smc_llc_answer(&q);
+		if (rc == -EAGAIN) {
+			__set_bit(q.link->index, &starved);
+			n_kept++;
+			continue;
+		}
+		smc_llc_drop(llc, n_kept);
+		/* A request that came by a lost link gets no answer. */
+		if (rc && rc != -ENOLINK) {
 			smc_rdma_group_terminate(group, ECONNRESET);
 			return;
 		}
 	}
-	/* A peer that goes on sending requests must not delay the end of a dead group. */
-	if (!smc_lgr_is_dead(&group->lgr))
-		smc_llc_resume(group);
 }

@@ -23,7 +23,7 @@ struct smc_rdma_group;
 #define SMC_LLC_QUEUE	16	/* limit of the peer's requests that wait for an answer */
 
 struct smc_llc_queued {
-	struct smc_link *link;	/* on which the request came, and the answer goes */
+	struct smc_link *link;	/* on which the request came, and the answer goes; referenced */
 	u8 message[SMC_LLC_LEN];
 	struct smc_llc_msg parsed;
 };
@@ -39,7 +39,11 @@ struct smc_llc_queued {
  * @request: request whose reply is expected; NULL if a request is expected
  * @has_come: the expected message has arrived
  * @came: copy of the message that has arrived
- * @peer_left: the peer sent DELETE LINK for the link, as a request or a reply
+ * @little_endian: the peer's last message of version 2 had a little-endian length
+ * @has_offer: the server's ADD LINK waits for an answer
+ * @offer: that ADD LINK
+ * @add_link: the last ADD LINK, request or reply, that has RTokens
+ * @peer_left: the peer sent DELETE LINK for all links, as a request or a reply
  * @ask_again: time in jiffies before which this end sends no further request about a key; under the
  *	group's buffer lock
  * @queue: ring of the peer's requests that wait for their answer
@@ -57,6 +61,10 @@ struct smc_llc {
 	const struct smc_llc_msg *request;
 	bool has_come;
 	struct smc_llc_msg came;
+	bool little_endian;
+	bool has_offer;
+	struct smc_llc_msg offer;
+	u8 add_link[SMC_LLC_ADD_LINK_LEN(SMC_LLC_ADD_LINK_RKEYS)];
 	bool peer_left;
 	unsigned long ask_again;
 	struct smc_llc_queued queue[SMC_LLC_QUEUE];
@@ -118,7 +126,8 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len);
  *
  * Context: process, may sleep up to 2 s.
  * Return: 0, with the peer's limits stored; -ETIMEDOUT, -ENOLINK, -ECANCELED; -EPROTO if the reply
- * does not fit.
+ * names another queue pair than the peer's CLC message or ADD LINK, or requires eye catchers in
+ * elements.
  */
 int smc_llc_confirm_link_server(struct smc_link *link, const struct smc_cancel *off);
 
@@ -134,11 +143,12 @@ void smc_llc_expect_confirm_link(struct smc_link *link);
 /**
  * smc_llc_confirm_link_client() - wait for the server's CONFIRM LINK
  * @link: link
- * @off: condition that cancels the wait
+ * @off: condition that cancels the wait, or NULL
  *
- * Context: process, may sleep up to 4 s.
+ * Context: process, may sleep up to 4 s, or 2 s without @off.
  * Return: 0, with the link's number and the peer's limits stored; -ETIMEDOUT, -ENOLINK,
- * -ECANCELED; -EPROTO if the message does not fit.
+ * -ECANCELED; -EPROTO if the message names another queue pair than the peer's CLC message or ADD
+ * LINK, or requires eye catchers in elements.
  */
 int smc_llc_confirm_link_client(struct smc_link *link, const struct smc_cancel *off);
 
@@ -166,7 +176,61 @@ int smc_llc_confirm_link_reply(struct smc_link *link);
 void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel *off);
 
 /**
- * smc_llc_may_request() - whether to send a request about a key: no such request timed out lately
+ * smc_llc_offer_link() - send ADD LINK as server, and wait for the reply
+ * @link: link to send on
+ * @message: ADD LINK in the large layout
+ * @len: its length
+ * @msg: the fields of @message; filled with the reply
+ *
+ * Context: process, may sleep up to 2 s; with the buffer lock.
+ * Return: 0; -ETIMEDOUT, -ENOLINK, or an error of smc_link_send_large().
+ */
+int smc_llc_offer_link(struct smc_link *link, const u8 *message, size_t len,
+		       struct smc_llc_msg *msg);
+
+/**
+ * smc_llc_get_offer() - get the server's ADD LINK that waits for an answer
+ * @group: group of a client
+ * @offer: filled
+ *
+ * Return: false if there is none.
+ */
+bool smc_llc_get_offer(struct smc_rdma_group *group, struct smc_llc_msg *offer);
+
+/**
+ * smc_llc_refuse_link() - refuse the server's ADD LINK
+ * @link: link to send on
+ *
+ * Context: process.
+ */
+void smc_llc_refuse_link(struct smc_link *link);
+
+/**
+ * smc_llc_drop_offer() - note that the server's ADD LINK has its answer
+ * @group: group of a client
+ */
+void smc_llc_drop_offer(struct smc_rdma_group *group);
+
+/**
+ * smc_llc_add_link_rtokens() - note the peer's RTokens on a new link, from its last ADD LINK
+ * @link: link by which the ADD LINK came
+ * @new: new link
+ */
+void smc_llc_add_link_rtokens(const struct smc_link *link, const struct smc_link *new);
+
+/**
+ * smc_llc_delete_link() - tell the peer that one link of several ends
+ * @link: another link, to send on
+ * @number: number of the link that ends
+ * @flags: SMC_LLC_DELETE_ORDERLY if the link was in use
+ *
+ * Context: process. Nothing is sent if @link has no free slot.
+ */
+void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags);
+
+/**
+ * smc_llc_may_request() - whether a request about a key may be sent: false for 10 s after one timed
+ *	out
  * @group: group
  *
  * Context: the group's buffer lock is held.
@@ -194,6 +258,18 @@ int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffe
  */
 void smc_llc_delete_rkeys(struct smc_rdma_group *group, const struct smc_mr_buffer *const *rmbs,
 			  unsigned int n);
+
+/**
+ * smc_llc_may_leave() - whether another link of the group can take over, and is known to work
+ * @link: link from which nothing comes
+ * @since: time in jiffies
+ *
+ * The other link must have received something since @since, as both may have fallen silent
+ * together. If it has not, TEST LINK is sent on it, so that a later call may have another result.
+ *
+ * Context: any but hard interrupt; without the lock of a link.
+ */
+bool smc_llc_may_leave(const struct smc_link *link, unsigned long since);
 
 /**
  * smc_llc_test_link() - send TEST LINK on a silent link

@@ -17,7 +17,11 @@
 #define SMC_LLC_SLOTS		4
 #define SMC_ALL_SLOTS		GENMASK_ULL(SMC_SEND_SLOTS - 1, 0)
 /* Send timeout, for a peer that posts no receives or acknowledges nothing. */
-#define SMC_LINK_TX_TIMEOUT		(30 * HZ)
+#define SMC_LINK_TX_TIMEOUT	(30 * HZ)
+/* Send timeout of a link if another one can take over. */
+#define SMC_LINK_MOVE_TIMEOUT	(2 * HZ)
+/* How often to look whether a message completes. */
+#define SMC_LINK_TX_LOOK	HZ
 /*
  * The limit of bulk bytes falls if a message takes longer than this time plus twice the time that a
  * message takes alone.
@@ -97,6 +101,7 @@ int smc_link_alloc_messages(struct smc_link *link)
 
 void smc_link_free_messages(struct smc_link *link)
 {
+	smc_dma_area_free(link, &link->large_sent);
 	smc_dma_area_free(link, &link->overflow);
 	smc_dma_area_free(link, &link->received);
 	smc_dma_area_free(link, &link->sent);
@@ -128,6 +133,12 @@ void smc_link_break(struct smc_link *link, int err)
 	smc_llc_wake(link->group);
 }
 
+/* Return: after how many jiffies to check the send timeout. Under link->lock. */
+static long smc_link_tx_look(const struct smc_link *link)
+{
+	return smc_rdma_group_other_link(link) ? SMC_LINK_TX_LOOK : SMC_LINK_TX_TIMEOUT;
+}
+
 /*
  * Check the send timeout of a link. The queue pair repeats a message without limit
  * while the peer has no receive posted, because a correct peer may be short of receives
@@ -137,21 +148,29 @@ void smc_link_break(struct smc_link *link, int err)
 static void smc_link_check_tx_timeout(struct work_struct *work)
 {
 	struct smc_link *link = container_of(to_delayed_work(work), struct smc_link, stall);
-	unsigned long waited;
-	bool stalled = false;
+	unsigned long since = jiffies, waited;
+	long left;
 
 	spin_lock_bh(&link->lock);
 	if (link->up && !link->broken && link->n_signaled) {
-		waited = jiffies - link->last_sent;
-		stalled = waited >= SMC_LINK_TX_TIMEOUT;
-		if (!stalled)
-			queue_delayed_work(smc_wq, &link->stall, SMC_LINK_TX_TIMEOUT - waited);
+		since = link->last_sent;
+		left = SMC_LINK_TX_TIMEOUT - (long)(jiffies - since);
+		queue_delayed_work(smc_wq, &link->stall,
+				   clamp(left, SMC_LINK_TX_LOOK, smc_link_tx_look(link)));
 	}
 	spin_unlock_bh(&link->lock);
-	if (!stalled)
+	waited = jiffies - since;
+	if (waited < SMC_LINK_TX_TIMEOUT &&
+	    (waited < SMC_LINK_MOVE_TIMEOUT ||
+	     !smc_llc_may_leave(link, since + SMC_LINK_TX_LOOK)))
 		return;
 	smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_LINKS_STALLED, 1);
 	smc_link_break(link, ETIMEDOUT);
+}
+
+void smc_link_watch_tx(struct smc_link *link)
+{
+	mod_delayed_work(smc_wq, &link->stall, SMC_LINK_TX_LOOK);
 }
 
 /* Count a signaled message that was posted, and have a work check the send timeout. */
@@ -161,7 +180,7 @@ static void smc_link_note_signaled(struct smc_link *link)
 	if (!link->n_signaled++)
 		link->last_sent = jiffies;
 	if (!delayed_work_pending(&link->stall))
-		queue_delayed_work(smc_wq, &link->stall, SMC_LINK_TX_TIMEOUT);
+		queue_delayed_work(smc_wq, &link->stall, smc_link_tx_look(link));
 }
 
 static int smc_link_post_recv(struct smc_recv_slot *slot)
@@ -239,7 +258,7 @@ static void smc_link_handle_recv(struct smc_link *link, struct smc_recv_slot *sl
 		smc_rdma_group_on_violation(link->group, SMC_VIOLATION_CDC);
 		return;
 	}
-	smc_rdma_conn_receive(link->group, &cdc);
+	smc_rdma_conn_receive(link, &cdc);
 }
 
 static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
@@ -248,6 +267,9 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 	struct smc_link *link = slot->link;
 
 	if (wc->status != IB_WC_SUCCESS) {
+		WRITE_ONCE(link->is_flushed, true);
+		if (wq_has_sleeper(&link->slot_wait))
+			wake_up(&link->slot_wait);
 		smc_link_break(link, ECONNRESET);
 		return;
 	}
@@ -346,9 +368,9 @@ static void smc_link_begin_bulk(struct smc_link *link, struct smc_send_slot *slo
 
 /*
  * Note whether a message with bulk bytes was repeated after a time-out, because packets were lost.
- * A message counts as repeated if it took the time-out and, in addition, the time that up to 128
- * KiB take, or another time-out if that is shorter. Only soft-RoCE needs to know, see
- * smc_rdma_most(). Under link->lock.
+ * A message counts as repeated if it took at least the time-out plus a margin. The margin is four
+ * times what a message of up to SMC_SHARED_BYTES takes alone, but no more than another time-out.
+ * Only links over soft-RoCE become lossy, see smc_rdma_most(). Under link->lock.
  */
 static void smc_link_note_loss(struct smc_link *link, u64 took)
 {
@@ -420,6 +442,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 	 * Keep slots for signaled messages: only their completions free the slots of unsignaled
 	 * messages.
 	 */
+	slot->is_large = false;
 	slot->is_unsignaled = may_be_unsignaled &&
 			      hweight64(link->free_slots) >= SMC_SEND_SLOTS / 2;
 	slot->conn = slot->is_unsignaled ? NULL : conn;
@@ -428,6 +451,12 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 out:
 	spin_unlock(&link->lock);
 	return slot;
+}
+
+void smc_send_slot_drop_conn(struct smc_send_slot *slot)
+{
+	smc_stream_put(&slot->conn->stream);
+	slot->conn = NULL;
 }
 
 /*
@@ -440,6 +469,8 @@ static void smc_link_free_slots(struct smc_link *link, const struct smc_send_slo
 
 	spin_lock_bh(&link->lock);
 	link->free_slots |= slot->covers;
+	if (slot->is_large)
+		link->large_is_sent = false;
 	smc_link_end_bulk(link, slot);
 	link->n_signaled--;
 	link->last_sent = jiffies;
@@ -491,17 +522,21 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	struct smc_link *link = slot->link;
 	struct smc_rdma_conn *conn = slot->conn;
 	struct smc_rdma_conn *waiter;
+	const u16 seq = slot->seq;
 	u64 end = slot->end;
 
-	slot->conn = NULL;
 	/*
-	 * After a failure, free no slot. The failed message may be an unsignaled one, and the
-	 * completion of the next signaled message covers the slot of such a message.
+	 * After a failure, or once the link is down, smc_link_drop_slots() has the rest to do, as
+	 * the connection may move to another link. Free no slot: the failed message may be an
+	 * unsignaled one, and the completion of the next signaled message covers the slot of such a
+	 * message.
 	 */
-	if (wc->status == IB_WC_SUCCESS)
-		smc_link_free_slots(link, slot);
-	else
+	if (wc->status != IB_WC_SUCCESS)
 		smc_link_break(link, smc_rdma_group_error_of(wc->status));
+	if (wc->status != IB_WC_SUCCESS || !READ_ONCE(link->up))
+		return;
+	slot->conn = NULL;
+	smc_link_free_slots(link, slot);
 	/*
 	 * Connections that wait come before the connection of this message. If a waiting connection
 	 * has nothing more to send, it leaves the free slot to the next one.
@@ -513,9 +548,8 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	if (conn) {
 		if (unlikely(smc_link_is_lossy(link)))
 			smc_rdma_conn_limit(conn);
-		/* A failed message may not have arrived. Its connection ends with the link. */
-		if (wc->status == IB_WC_SUCCESS)
-			smc_stream_on_tx_done(&conn->stream, end);
+		WRITE_ONCE(conn->done_seq, seq);
+		smc_stream_on_tx_done(&conn->stream, end);
 		smc_stream_put(&conn->stream);
 	}
 	if (wq_has_sleeper(&link->slot_wait))
@@ -553,18 +587,34 @@ void smc_link_drop_slots(struct smc_link *link)
 	}
 }
 
+/* Describe where the message of a slot is. Return: send flags. */
+static int smc_send_sge(const struct smc_send_slot *slot, struct ib_sge *sge)
+{
+	const struct smc_link *link = slot->link;
+
+	sge->lkey = link->pd->local_dma_lkey;
+	if (slot->is_large) {
+		sge->addr = link->large_sent.dma;
+		sge->length = link->large_sent.len;
+		return 0;
+	}
+	sge->length = SMC_MESSAGE_LEN;
+	if (link->can_inline) {
+		sge->addr = (uintptr_t)smc_send_message(slot);
+		return IB_SEND_INLINE;
+	}
+	sge->addr = link->sent.dma + (slot - link->send) * SMC_MESSAGE_ROOM;
+	ib_dma_sync_single_for_device(link->port.dev->ibdev, sge->addr, SMC_MESSAGE_LEN,
+				      DMA_TO_DEVICE);
+	return 0;
+}
+
 int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct ib_send_wr *last)
 {
 	struct smc_link *link = slot->link;
-	u8 *message = smc_send_message(slot);
-	u64 dma = link->sent.dma + (slot - link->send) * SMC_MESSAGE_ROOM;
 	/* Copied, because the slot may be reused as soon as the message is posted. */
 	bool is_unsignaled = slot->is_unsignaled;
-	struct ib_sge sge = {
-		.addr	= link->can_inline ? (uintptr_t)message : dma,
-		.length	= SMC_MESSAGE_LEN,
-		.lkey	= link->pd->local_dma_lkey,
-	};
+	struct ib_sge sge;
 	struct ib_send_wr send = {
 		.wr_cqe	    = &slot->cqe,
 		.sg_list    = &sge,
@@ -572,15 +622,12 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		.opcode	    = IB_WR_SEND,
 		/* The peer may have armed its completion queue for solicited events only. */
 		.send_flags = IB_SEND_SOLICITED | (is_unsignaled ? 0 : IB_SEND_SIGNALED) |
-			      (link->can_inline ? IB_SEND_INLINE : 0),
+			      smc_send_sge(slot, &sge),
 	};
 	int rc = -ENOLINK;
 
 	if (last)
 		last->next = &send;
-	if (!link->can_inline)
-		ib_dma_sync_single_for_device(link->port.dev->ibdev, dma, SMC_MESSAGE_LEN,
-					      DMA_TO_DEVICE);
 	spin_lock(&link->lock);
 	if (is_unsignaled) {
 		WRITE_ONCE(link->unsignaled_slots, link->unsignaled_slots | smc_slot_bit(slot));
@@ -623,6 +670,41 @@ int smc_link_try_send_llc(struct smc_link *link, const u8 *message)
 	rc = PTR_ERR_OR_ZERO(slot);
 	if (!rc) {
 		memcpy(smc_send_message(slot), message, SMC_MESSAGE_LEN);
+		rc = smc_link_post(slot, NULL, NULL);
+	}
+	local_bh_enable();
+	return rc;
+}
+
+/* Return: where to build a large message of @len bytes, or an ERR_PTR. */
+static u8 *smc_link_alloc_large(struct smc_link *link, size_t len)
+{
+	lockdep_assert_held(&link->group->buffers.lock);
+	if (READ_ONCE(link->large_is_sent))
+		return ERR_PTR(-EBUSY);
+	smc_dma_area_free(link, &link->large_sent);
+	if (smc_dma_area_alloc(link, &link->large_sent, len, DMA_TO_DEVICE))
+		return ERR_PTR(-ENOMEM);
+	return link->large_sent.mem;
+}
+
+int smc_link_send_large(struct smc_link *link, const u8 *message, size_t len)
+{
+	u8 *mem = smc_link_alloc_large(link, len);
+	struct smc_send_slot *slot;
+	int rc;
+
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	memcpy(mem, message, len);
+	ib_dma_sync_single_for_device(link->port.dev->ibdev, link->large_sent.dma, len,
+				      DMA_TO_DEVICE);
+	local_bh_disable();
+	slot = smc_link_get_slot(link, NULL, 0, false);
+	rc = PTR_ERR_OR_ZERO(slot);
+	if (!rc) {
+		slot->is_large = true;
+		WRITE_ONCE(link->large_is_sent, true);
 		rc = smc_link_post(slot, NULL, NULL);
 	}
 	local_bh_enable();

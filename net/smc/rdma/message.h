@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The messages of a link, LLC and CDC, sent by RDMA SEND. This end's messages have 44 bytes; LLC
- * messages of a version 2 peer may be longer.
+ * The messages of a link, LLC and CDC, sent by RDMA SEND. They have 44 bytes, except for a few LLC
+ * messages of version 2.
  */
 #ifndef SMC_RDMA_MESSAGE_H
 #define SMC_RDMA_MESSAGE_H
@@ -46,6 +46,14 @@ int smc_link_post_recvs(struct smc_link *link);
 void smc_link_break(struct smc_link *link, int err);
 
 /**
+ * smc_link_watch_tx() - check the send timeout soon, as another link can take over now
+ * @link: link that works; with smc_rdma_lgrs.lock held
+ *
+ * Context: any.
+ */
+void smc_link_watch_tx(struct smc_link *link);
+
+/**
  * smc_link_get_slot() - take a free send slot
  * @link: link to send on
  * @conn: connection that sends, or NULL for LLC. After -EAGAIN, smc_stream_on_tx_room() tells it
@@ -83,6 +91,14 @@ static inline bool smc_link_is_lossy(const struct smc_link *link)
 u8 *smc_send_message(const struct smc_send_slot *slot);
 
 /**
+ * smc_send_slot_drop_conn() - let the connection of a slot learn nothing of the completion
+ * @slot: slot with a connection, to which the caller has another reference
+ *
+ * Context: any.
+ */
+void smc_send_slot_drop_conn(struct smc_send_slot *slot);
+
+/**
  * smc_link_post() - post the message of a slot, after RDMA writes
  * @slot: filled slot. The completion of its message frees it. If the message is unsignaled, the
  *	completion of the next signaled message frees the slot
@@ -107,6 +123,18 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
 
 /**
+ * smc_link_send_large() - send an LLC message of any length if there is a free slot
+ * @link: link in state RTS
+ * @message: message
+ * @len: its length
+ *
+ * Context: process, may sleep; with the group's buffer lock.
+ * Return: 0; -EAGAIN without a free slot; -EBUSY while another large message is in flight; -ENOMEM;
+ * or -ENOLINK.
+ */
+int smc_link_send_large(struct smc_link *link, const u8 *message, size_t len);
+
+/**
  * smc_link_send_llc() - send an LLC message, waiting for a free slot
  * @link: link in state RTS
  * @message: SMC_MESSAGE_LEN bytes
@@ -126,9 +154,9 @@ void smc_link_flush(struct smc_link *link);
 
 /**
  * smc_link_drop_slots() - free the slots and references of messages in flight
- * @link: link that is stopped
+ * @link: link that is down
  *
- * Context: process; the completion queue is gone.
+ * Context: process.
  */
 void smc_link_drop_slots(struct smc_link *link);
 

@@ -104,8 +104,13 @@ static int smc_mr_buffer_map(struct smc_rdma_group *group, struct smc_mr_buffer 
 	struct smc_link *link;
 	int rc = 0;
 
-	smc_for_each_link(link, group)
-		rc = rc ? : smc_region_map(&mrb->regions[link->index], link, &mrb->buffer);
+	smc_for_each_link(link, group) {
+		if (READ_ONCE(link->is_left))
+			continue;
+		rc = smc_region_map(&mrb->regions[link->index], link, &mrb->buffer);
+		if (rc)
+			break;
+	}
 	return rc;
 }
 
@@ -459,6 +464,23 @@ int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, 
 	return smc_mr_buffers_error(rc);
 }
 
+int smc_mr_buffers_map(struct smc_link *link)
+{
+	struct smc_mr_buffers *buffers = &link->group->buffers;
+	struct smc_mr_buffer *mrb;
+	int use, rc;
+
+	lockdep_assert_held(&buffers->lock);
+	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
+		list_for_each_entry(mrb, &buffers->pools[use].list, buffer.list) {
+			rc = smc_region_map(&mrb->regions[link->index], link, &mrb->buffer);
+			if (rc)
+				return rc;
+		}
+	}
+	return 0;
+}
+
 int smc_mr_buffers_register(struct smc_link *link)
 {
 	struct smc_mr_buffers *buffers = &link->group->buffers;
@@ -474,6 +496,36 @@ int smc_mr_buffers_register(struct smc_link *link)
 		}
 	}
 	return 0;
+}
+
+void smc_mr_buffers_unmap(struct smc_link *link)
+{
+	struct smc_mr_buffers *buffers = &link->group->buffers;
+	struct smc_mr_buffer *mrb;
+	int use;
+
+	lockdep_assert_held(&buffers->lock);
+	if (buffers->late)
+		smc_region_unmap(&buffers->late->regions[link->index], link,
+				 &buffers->late->buffer);
+	for (use = 0; use < SMC_N_BUFFER_USES; use++)
+		list_for_each_entry(mrb, &buffers->pools[use].list, buffer.list)
+			smc_region_unmap(&mrb->regions[link->index], link, &mrb->buffer);
+}
+
+int smc_mr_buffers_rmbs(struct smc_rdma_group *group,
+			int (*fn)(const struct smc_mr_buffer *rmb, void *arg), void *arg)
+{
+	const struct smc_mr_buffer *rmb;
+	int rc = 0;
+
+	lockdep_assert_held(&group->buffers.lock);
+	list_for_each_entry(rmb, &group->buffers.pools[SMC_BUFFER_RMB].list, buffer.list) {
+		rc = fn(rmb, arg);
+		if (rc)
+			break;
+	}
+	return rc;
 }
 
 void smc_mr_buffers_close(struct smc_rdma_group *group)

@@ -99,6 +99,15 @@ static inline struct smc_mr_buffer *smc_mr_buffer_of(const struct smc_element *e
 }
 
 /**
+ * smc_mr_buffers_map() - map all buffers of a group on a new link
+ * @link: new link; if this fails, smc_mr_buffers_unmap() follows
+ *
+ * Context: process, may sleep; with the buffer lock.
+ * Return: 0 or -errno.
+ */
+int smc_mr_buffers_map(struct smc_link *link);
+
+/**
  * smc_mr_buffers_register() - register all buffers on a link that is about to be used
  * @link: link that has just reached state RTS
  *
@@ -108,6 +117,26 @@ static inline struct smc_mr_buffer *smc_mr_buffer_of(const struct smc_element *e
  * Return: 0 or -errno.
  */
 int smc_mr_buffers_register(struct smc_link *link);
+
+/**
+ * smc_mr_buffers_unmap() - unmap all buffers from the device of a link that ends
+ * @link: link that is stopped
+ *
+ * Context: process, may sleep; with the buffer lock.
+ */
+void smc_mr_buffers_unmap(struct smc_link *link);
+
+/**
+ * smc_mr_buffers_rmbs() - call @fn for each RMB of a group, until it returns an error
+ * @group: group
+ * @fn: function to call
+ * @arg: passed on to @fn
+ *
+ * Context: process; with the buffer lock.
+ * Return: the last return value of @fn, or 0.
+ */
+int smc_mr_buffers_rmbs(struct smc_rdma_group *group,
+			int (*fn)(const struct smc_mr_buffer *rmb, void *arg), void *arg);
 
 /**
  * smc_mr_buffers_close() - unmap all buffers of a group, and free those that are not in use

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The search for a connection's port by route and PNET ID. */
+/* The search for the port of a connection, or of one more link of a group, by route and PNET ID. */
 
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -41,10 +41,12 @@ struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num)
 struct smc_rdma_need {
 	struct net *net;
 	u8 version;
-	const u8 *local;	/* local address of the TCP connection */
+	const u8 *local;	/* local address of the TCP connection, or NULL */
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
+	const struct smc_rdma_gids *near;	/* GIDs of which a subnet must have one, or NULL */
 	const char *pnetid;	/* PNET ID of the port, or NULL */
-	struct net_device *ndev;	/* network device of the route */
+	const u8 *beside;	/* GID in the same subnet, of a port without PNET ID; or NULL */
+	struct net_device *ndev;	/* network device of the route; NULL for a second link */
 	bool by_pnet;		/* the GID may belong to another network device than @ndev */
 	bool is_explicit;	/* the GID may belong to a network device of init_net */
 	u16 vlan;
@@ -133,6 +135,31 @@ static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct sm
 }
 
 /*
+ * Whether a GID is in one network with a GID of the peer: a subnet of the GID's network device has
+ * one of them. A link-local address does not tell which network it is in.
+ */
+static bool smc_rdma_gid_is_near(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
+{
+	const u8 *peer;
+	unsigned int i;
+
+	if (need->beside && (smc_rdma_gid_is_link_local(need->beside) ||
+			     !smc_rdma_is_on_link(attr, need->beside)))
+		return false;
+	if (!need->near)
+		return true;
+	if (smc_rdma_gid_is_link_local(attr->gid.raw))
+		return false;
+	for (i = 0; i < need->near->n; i++) {
+		peer = need->near->gid[i];
+		if (smc_rdma_gid_is_ipv4(attr->gid.raw) == smc_rdma_gid_is_ipv4(peer) &&
+		    !smc_rdma_gid_is_link_local(peer) && smc_rdma_is_on_link(attr, peer))
+			return true;
+	}
+	return false;
+}
+
+/*
  * Whether a GID's network device suits the connection. Without by_pnet the network device must be
  * the route's. With by_pnet it must be in the same VLAN (RFC 7609 section 3.1) and in the
  * connection's namespace. If the host's administrator has put the route's device into the PNET
@@ -168,10 +195,13 @@ static unsigned int smc_rdma_rank_gid(const struct ib_gid_attr *attr,
 	const u8 *gid = attr->gid.raw, *local = need->local;
 
 	if (attr->gid_type != type || !smc_rdma_gid_belongs(attr, need) ||
-	    !smc_rdma_gid_reaches(attr, need))
+	    !smc_rdma_gid_reaches(attr, need) || !smc_rdma_gid_is_near(attr, need))
 		return 0;
 	if (need->version == SMC_VERSION_1)
 		return SMC_GID_BEST;
+	/* A port for another link needs a GID that tells which network it is in. */
+	if (!local)
+		return smc_rdma_gid_is_link_local(gid) ? 0 : SMC_GID_BEST;
 	if (!memcmp(gid, local, SMC_GID_LEN))
 		return SMC_GID_BEST;
 	if (smc_rdma_gid_is_link_local(gid))
@@ -271,18 +301,31 @@ bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid)
 	       (parent && smc_pnet_of_ibport(dev_name(parent), num, pnetid));
 }
 
-static bool smc_rdma_port_is_in(const struct ib_device *ibdev, u32 num, const char *wanted)
+/* Whether a port has the PNET ID that it has to have, or none if it must not have one. */
+static bool smc_rdma_port_is_in_network(const struct ib_device *ibdev, u32 num,
+					const struct smc_rdma_need *need)
 {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 
-	return smc_rdma_pnet_of_port(ibdev, num, pnetid) && !strcmp(pnetid, wanted);
+	if (!need->pnetid && !need->beside)
+		return true;
+	if (!smc_rdma_pnet_of_port(ibdev, num, pnetid))
+		return need->beside;
+	return need->pnetid && !strcmp(pnetid, need->pnetid);
 }
 
-/* Arguments of a search. */
+/* Arguments of a search; @other is a port that is not wanted, or NULL. */
 struct smc_rdma_search {
 	const struct smc_rdma_need *need;
+	const struct smc_rdma_port *other;
 	struct smc_rdma_port *port;
 };
+
+static bool smc_rdma_port_is(const struct smc_rdma_port *port, const struct smc_rdma_device *dev,
+			     u32 num)
+{
+	return port->dev == dev && port->gid->port_num == num;
+}
 
 /* Return: 1 with the port filled if a port of @dev meets the needs, else 0. */
 static int smc_rdma_search_device(struct smc_rdma_device *dev, void *arg)
@@ -294,7 +337,9 @@ static int smc_rdma_search_device(struct smc_rdma_device *dev, void *arg)
 	if (!rdma_dev_access_netns(dev->ibdev, need->net))
 		return 0;
 	rdma_for_each_port(dev->ibdev, num) {
-		if (need->pnetid && !smc_rdma_port_is_in(dev->ibdev, num, need->pnetid))
+		if (!smc_rdma_port_is_in_network(dev->ibdev, num, need))
+			continue;
+		if (search->other && smc_rdma_port_is(search->other, dev, num))
 			continue;
 		if (smc_rdma_use_port(dev, num, need, search->port))
 			continue;
@@ -347,6 +392,41 @@ int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *pee
 	need.vlan = smc_rdma_vlan_of(need.ndev);
 	need.mtu = dst_mtu(s->dst);
 	rc = smc_rdma_search_network(&need, port);
+	rcu_read_unlock();
+	return rc;
+}
+
+/* Whether the network device of a port's GID is in another namespace, the initial one. */
+static bool smc_rdma_port_is_of_host(const struct smc_rdma_port *port, const struct net *net)
+{
+	const struct net_device *ndev = rdma_read_gid_attr_ndev_rcu(port->gid);
+
+	return !IS_ERR(ndev) && !net_eq(dev_net(ndev), net);
+}
+
+int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
+			     const struct smc_rdma_gids *peer, struct smc_rdma_port *port)
+{
+	char pnetid[SMC_MAX_PNETID_LEN + 1];
+	struct smc_rdma_need need = {
+		.net	  = net,
+		.version  = SMC_VERSION_2,
+		.peer_gid = peer ? NULL : other->gid->gid.raw,
+		.near	  = peer,
+		.by_pnet  = true,
+		.vlan	  = other->vlan,
+		.mtu	  = U32_MAX,
+	};
+	struct smc_rdma_search search = { .need = &need, .other = other, .port = port };
+	int rc;
+
+	rcu_read_lock();
+	need.is_explicit = smc_rdma_port_is_of_host(other, net);
+	if (smc_rdma_pnet_of_port(other->dev->ibdev, other->gid->port_num, pnetid))
+		need.pnetid = pnetid;
+	else
+		need.beside = other->gid->gid.raw;
+	rc = smc_rdma_devices_for_each(smc_rdma_search_device, &search) ? 0 : -ENODEV;
 	rcu_read_unlock();
 	return rc;
 }

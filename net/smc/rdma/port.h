@@ -47,6 +47,39 @@ struct smc_rdma_port {
 int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *peer_gid,
 		       struct smc_rdma_port *port);
 
+/* GIDs of a peer. */
+struct smc_rdma_gids {
+	unsigned int n;
+	u8 gid[SMC_CLC_MAX_GIDS][SMC_GID_LEN];
+};
+
+/**
+ * smc_rdma_port_find_other() - find a port for another link of a group
+ * @net: namespace of the group
+ * @other: port of the link that the group has
+ * @peer: GIDs of the peer; NULL if they are not known yet
+ * @port: filled on success; release with smc_rdma_port_put()
+ *
+ * The port has the PNET ID and the VLAN of @other. If @other has no PNET ID, the port has none
+ * either, and a subnet of its network device has the GID of @other: nothing else tells that both
+ * ports are in one network. If the peer's GIDs are known, a subnet of the port's network device has
+ * one of them, so that the link needs no router.
+ *
+ * Context: process; doesn't sleep.
+ * Return: 0; -ENODEV without a port.
+ */
+int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
+			     const struct smc_rdma_gids *peer, struct smc_rdma_port *port);
+
+/**
+ * smc_rdma_is_on_link() - whether a subnet of the network device of a GID has the peer's GID
+ * @own: GID of a port
+ * @peer_gid: the peer's GID
+ *
+ * Context: any.
+ */
+bool smc_rdma_is_on_link(const struct ib_gid_attr *own, const u8 *peer_gid);
+
 /**
  * smc_rdma_gateway() - find the router to the peer of a version 2 link
  * @s: setup whose route has a gateway

@@ -13,6 +13,12 @@
 #define SMC_SMALL_BYTES		SZ_4K
 
 /*
+ * Limit for the messages in a row without a completion. After a failover the peer compares the
+ * number of the last message that has completed with 16-bit numbers of its own.
+ */
+#define SMC_UNSIGNALED_MAX	SZ_16K
+
+/*
  * The RDMA writes of one publish. There are two if the bytes wrap around the end of the ring, and
  * more with soft-RoCE, which limits the size of a write.
  */
@@ -76,15 +82,17 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
  * Whether the CDC message may be unsignaled, because nothing waits for its completion. A program
  * that sends several messages in a row needs completions: small writes are held back until the last
  * message completes, and a blocked writer may wait for the completion. A socket with
- * SO_TIMESTAMPING or TCP_USER_TIMEOUT needs completions, too. A response to bytes from the peer
- * needs no completion, and an unsignaled message saves the interrupt.
+ * SO_TIMESTAMPING or TCP_USER_TIMEOUT needs completions, too, and so does a connection that has
+ * moved: the stream does not count the writes of repeated bytes as under way. A response to bytes
+ * from the peer needs no completion, and an unsignaled message saves the interrupt.
  */
 static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
 {
 	const struct smc_stream *st = &conn->stream;
 
 	return st->rx.received != conn->answered && end - st->tx.sent <= SMC_SMALL_BYTES &&
-	       !st->tx.in_flight && !conn_flags && !st->tx.waiting &&
+	       !st->tx.in_flight && !conn_flags && !st->tx.waiting && !st->tx.again &&
+	       (u16)(conn->seq - READ_ONCE(conn->done_seq)) < SMC_UNSIGNALED_MAX &&
 	       !smc_stream_watches_delivery(st);
 }
 
@@ -124,6 +132,103 @@ void smc_rdma_conn_limit(struct smc_rdma_conn *conn)
 	WRITE_ONCE(conn->stream.tx.most, smc_rdma_most(conn->link));
 }
 
+/*
+ * Fill in the message behind bytes that are written again. It announces the failover, and names the
+ * last message that is known to have arrived, so that the peer finds out whether it misses any. It
+ * reports no bytes: the cursor of an earlier message may be beyond them, and the in-tree module
+ * would misread one that goes back across the end of its ring. Only behind an urgent byte there has
+ * to be a report, since an urgent byte is the last one of its message.
+ */
+static void smc_rdma_announce(struct smc_rdma_conn *conn, u64 end, struct smc_cdc *cdc)
+{
+	const struct smc_stream *st = &conn->stream;
+
+	cdc->token = conn->peer_token;
+	if (end == conn->repeat_from || end != conn->urgent_end) {
+		cdc->seq = READ_ONCE(conn->done_seq);
+		cdc->prod_flags = SMC_PROD_FAILOVER;
+		return;
+	}
+	cdc->seq = ++conn->seq;
+	cdc->prod = smc_cursor_from_position(end, st->tx.peer_size);
+	/* Credit that the stream has not counted as given would be a violation here. */
+	cdc->cons = st->rx.reported_cursor;
+	cdc->prod_flags = SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT;
+}
+
+/*
+ * Announce the failover, behind RDMA writes of the bytes up to @end that the peer may have missed.
+ * The slot has no connection, because the stream does not count this as a publish.
+ */
+static int smc_rdma_repeat(struct smc_rdma_conn *conn, u64 end)
+{
+	const u64 from = conn->repeat_from;
+	struct smc_cdc cdc = {};
+	struct smc_send_slot *slot;
+	struct smc_writes w;
+	int rc;
+
+	slot = smc_link_get_slot(conn->link, conn, end - from > SMC_SMALL_BYTES ? end - from : 0,
+				 false);
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	smc_send_slot_drop_conn(slot);
+	smc_rdma_announce(conn, end, &cdc);
+	smc_cdc_build(smc_send_message(slot), &cdc);
+	smc_writes_make(&w, conn, from, end);
+	rc = smc_link_post(slot, w.n ? &w.wr[0].wr : NULL, w.n ? &w.wr[w.n - 1].wr : NULL);
+	if (!rc)
+		conn->repeat_from = end;
+	return rc;
+}
+
+/*
+ * Return: the position up to which bytes are to be written again. If both ends have sent their
+ * final flags, the peer may have freed its element.
+ */
+static u64 smc_rdma_repeat_until(const struct smc_rdma_conn *conn)
+{
+	const struct smc_stream *st = &conn->stream;
+
+	return smc_stream_has_parted(st) ? conn->repeat_from : st->tx.sent;
+}
+
+/* Return: the end of the bytes that the next message announces. The first one announces none. */
+static u64 smc_rdma_repeat_end(const struct smc_rdma_conn *conn, u64 until)
+{
+	const u64 from = conn->repeat_from;
+	u64 end;
+
+	if (!conn->is_validated)
+		return from;
+	end = min(until, from + smc_rdma_most(conn->link));
+	return conn->urgent_end > from ? min(end, conn->urgent_end) : end;
+}
+
+/*
+ * Continue on another link (RFC 7609 section 4.6.1): announce the failover, then write the bytes
+ * again that the peer may have missed. The bytes that it has consumed are not among them, because
+ * newer bytes may have taken their place. Return: 0 if all is posted.
+ */
+static int smc_rdma_resume(struct smc_rdma_conn *conn)
+{
+	u64 until, end;
+	int rc;
+
+	do {
+		conn->repeat_from = max(conn->repeat_from, conn->stream.tx.acked);
+		until = smc_rdma_repeat_until(conn);
+		end = smc_rdma_repeat_end(conn, until);
+		rc = smc_rdma_repeat(conn, end);
+		if (rc)
+			return rc;
+		conn->is_validated = true;
+	} while (end < until);
+	conn->resumes = false;
+	conn->omits = until < conn->stream.tx.sent;
+	return 0;
+}
+
 int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
@@ -134,6 +239,11 @@ int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 
 	if (!conn->peer_known)
 		return -EAGAIN;
+	if (unlikely(conn->resumes)) {
+		rc = smc_rdma_resume(conn);
+		if (rc)
+			return rc;
+	}
 	slot = smc_link_get_slot(conn->link, conn, smc_rdma_bulk_bytes(st, end),
 				 smc_rdma_may_be_unsignaled(conn, end, cdc->conn_flags));
 	if (IS_ERR(slot))
@@ -144,7 +254,13 @@ int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 
 	smc_writes_make(&w, conn, st->tx.sent, end);
 	slot->end = end;
+	if (unlikely(cdc->prod_flags & SMC_PROD_URGENT_PRESENT))
+		conn->urgent_end = end;
+	/* The peer's program may still read what has arrived before a reset. */
+	if (unlikely(conn->omits))
+		cdc->prod = smc_cursor_from_position(conn->repeat_from, st->tx.peer_size);
 	cdc->seq = ++conn->seq;
+	slot->seq = cdc->seq;
 	cdc->token = conn->peer_token;
 	smc_cdc_build(smc_send_message(slot), cdc);
 	rc = smc_link_post(slot, w.n ? &w.wr[0].wr : NULL, w.n ? &w.wr[w.n - 1].wr : NULL);

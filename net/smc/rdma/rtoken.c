@@ -3,14 +3,6 @@
 
 #include "rtoken.h"
 
-/* Address of an unused RToken: no RMB can be there. */
-#define SMC_RTOKEN_UNUSED	U64_MAX
-
-static bool smc_rtoken_is_set(const struct smc_rtoken *rt)
-{
-	return rt->addr != SMC_RTOKEN_UNUSED;
-}
-
 static void smc_rtoken_clear(struct smc_rtoken *rt)
 {
 	*rt = (struct smc_rtoken) { .addr = SMC_RTOKEN_UNUSED };
@@ -130,4 +122,41 @@ bool smc_rtokens_have(struct smc_rtokens *rtokens, unsigned int link, struct smc
 		rtokens->rmb[i].is_used = true;
 	spin_unlock_irqrestore(&rtokens->lock, flags);
 	return found;
+}
+
+void smc_rtokens_get(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
+		     struct smc_rtoken *on)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&rtokens->lock, flags);
+	i = smc_rtokens_find(rtokens, link, rkey);
+	for (link = 0; link < SMC_LINKS; link++)
+		if (i < SMC_RTOKENS)
+			on[link] = rtokens->rmb[i].on[link];
+		else
+			smc_rtoken_clear(&on[link]);
+	spin_unlock_irqrestore(&rtokens->lock, flags);
+}
+
+bool smc_rtokens_find_on(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
+			 unsigned int other, struct smc_rtoken *rt)
+{
+	struct smc_rtoken on[SMC_LINKS];
+
+	smc_rtokens_get(rtokens, link, rkey, on);
+	*rt = on[other];
+	return smc_rtoken_is_set(rt);
+}
+
+void smc_rtokens_forget_link(struct smc_rtokens *rtokens, unsigned int link)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&rtokens->lock, flags);
+	for (i = 0; i < SMC_RTOKENS; i++)
+		smc_rtoken_clear(&rtokens->rmb[i].on[link]);
+	spin_unlock_irqrestore(&rtokens->lock, flags);
 }

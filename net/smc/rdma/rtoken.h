@@ -27,6 +27,14 @@ struct smc_rtoken {
 	u64 addr;
 };
 
+/* Address of an unused RToken: no RMB can be there. */
+#define SMC_RTOKEN_UNUSED	U64_MAX
+
+static inline bool smc_rtoken_is_set(const struct smc_rtoken *rt)
+{
+	return rt->addr != SMC_RTOKEN_UNUSED;
+}
+
 /**
  * struct smc_rtokens - the RTokens that the peer has announced
  * @lock: protects the rest; innermost, with interrupts off
@@ -91,5 +99,40 @@ void smc_rtokens_delete(struct smc_rtokens *rtokens, unsigned int link, u32 rkey
  * Context: any.
  */
 bool smc_rtokens_have(struct smc_rtokens *rtokens, unsigned int link, struct smc_rtoken rt);
+
+/**
+ * smc_rtokens_get() - get the RTokens of an RMB on all links
+ * @rtokens: table of the group
+ * @link: index of the link on which the RMB is known
+ * @rkey: RKey on that link
+ * @on: SMC_LINKS RTokens to fill; those that are not known are unused ones
+ *
+ * Context: any.
+ */
+void smc_rtokens_get(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
+		     struct smc_rtoken *on);
+
+/**
+ * smc_rtokens_find_on() - find the RToken of an RMB on another link
+ * @rtokens: table of the group
+ * @link: index of the link on which the RMB is known
+ * @rkey: RKey on that link
+ * @other: index of the other link
+ * @rt: filled with the RToken on the other link
+ *
+ * Context: any.
+ * Return: false if the RMB or its RToken on the other link is not known.
+ */
+bool smc_rtokens_find_on(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
+			 unsigned int other, struct smc_rtoken *rt);
+
+/**
+ * smc_rtokens_forget_link() - forget all RTokens on a link that has ended
+ * @rtokens: table of the group
+ * @link: index of the link
+ *
+ * Context: any.
+ */
+void smc_rtokens_forget_link(struct smc_rtokens *rtokens, unsigned int link);
 
 #endif

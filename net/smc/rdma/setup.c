@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The steps of an SMC-R handshake between the CLC messages (RFC 7609 section 3.5). */
 
-#include <linux/etherdevice.h>
-#include <linux/in.h>
 #include <net/ipv6.h>
-#include <rdma/ib_addr.h>
 
 #include "admin/address.h"
 #include "admin/blackhole.h"
@@ -59,6 +56,8 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
  * @cancelled: @base.cancel ended the wait for the link to be confirmed
  * @group: the group created for this connection, referenced; or NULL
  * @conn: the connection; NULL before a step creates it
+ * @link: link that the connection was made for, referenced; NULL before that
+ * @max_links: limit for the links of a new group, as far as known
  * @contact: entry in the list of first contacts under way, as server
  * @alone_until: time in jiffies until which no other first contact with the peer begins
  */
@@ -72,6 +71,8 @@ struct smc_rdma_setup {
 	bool cancelled;
 	struct smc_rdma_group *group;
 	struct smc_rdma_conn *conn;
+	struct smc_link *link;
+	u8 max_links;
 	struct hlist_node contact;
 	unsigned long alone_until;
 };
@@ -88,6 +89,15 @@ static u8 smc_rdma_sndbuf_class(const struct smc_path_setup *base)
 }
 
 /*
+ * Return: how many links a new group may have, as far as this end is concerned. Another port need
+ * not be there yet. Each link goes by a network of its own, without a router.
+ */
+static u8 smc_rdma_setup_max_links(const struct smc_path_setup *base)
+{
+	return base->is_direct ? READ_ONCE(smc_net(base->net)->sysctl.max_links_per_lgr) : 1;
+}
+
+/*
  * Offer the port's GID. The removal of a device waits until no thread holds a port of it. A user's
  * thread may get no CPU time for long, so it holds the port only within an RCU read-side section,
  * for which the removal waits anyway.
@@ -96,6 +106,7 @@ static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 				 struct smc_clc_proposal *p)
 {
 	u8 *gid = version == SMC_VERSION_2 ? p->gid_v2 : p->gid_v1;
+	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 	struct smc_rdma_port port;
 
 	rcu_read_lock();
@@ -104,10 +115,14 @@ static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 		return false;
 	}
 	memcpy(gid, port.gid->gid.raw, SMC_GID_LEN);
+	if (version == SMC_VERSION_2) {
+		s->max_links = smc_rdma_setup_max_links(base);
+		p->max_links = s->max_links;
+	}
 	smc_rdma_port_put(&port);
 	rcu_read_unlock();
 
-	memcpy(smc_rdma_setup_of(base)->offered_gid[version].raw, gid, SMC_GID_LEN);
+	memcpy(s->offered_gid[version].raw, gid, SMC_GID_LEN);
 	if (version == SMC_VERSION_1) {
 		smc_own_peer_id(base->net, p->peer_id);
 		memcpy(p->mac, port.mac, SMC_MAC_LEN);
@@ -149,6 +164,10 @@ static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_cl
 	smc_rdma_setup_put_port(s);
 	if (smc_rdma_port_find(base, base->version, is_v2 ? p->gid_v2 : NULL, &s->port))
 		return -ENODEV;
+	/* Release 0 of version 2 does not agree on a number of links. */
+	s->max_links = 1;
+	if (is_v2 && p->release)
+		s->max_links = min(p->max_links, smc_rdma_setup_max_links(base));
 	return smc_rdma_setup_peer(s, p->peer_id, is_v2 ? p->gid_v2 : p->gid_v1, p->mac);
 }
 
@@ -233,6 +252,7 @@ static struct smc_link *smc_rdma_setup_group(struct smc_rdma_setup *s)
 	if (IS_ERR(group))
 		return ERR_CAST(group);
 	memcpy(group->eid, s->base.eid, SMC_EID_LEN);
+	group->max_links = s->base.version == SMC_VERSION_2 ? max_t(u8, s->max_links, 1) : 1;
 	smc_rdma_group_get(group);
 	s->group = group;
 	link = smc_rdma_group_link_from(group, 0);
@@ -385,6 +405,8 @@ static int smc_rdma_setup_conn(struct smc_rdma_setup *s, struct smc_link *link)
 
 	if (IS_ERR(link))
 		return PTR_ERR(link);
+	smc_link_get(link);
+	s->link = link;
 	conn = smc_rdma_conn_create(link, smc_size_class_of(rmem, SMC_SIZE_CLASS_R_MAX),
 				    s->base.memcg);
 	if (IS_ERR(conn))
@@ -403,16 +425,41 @@ static int smc_rdma_server_reserve(struct smc_path_setup *base)
 	       smc_rdma_conn_alloc_sndbuf(s->conn, smc_rdma_sndbuf_class(base), base->memcg);
 }
 
-static void smc_rdma_setup_describe(struct smc_path_setup *base, struct smc_clc_agreement *a)
+/* List the GIDs that this end's links may have, the first link's first. */
+static void smc_rdma_setup_list_gids(const struct smc_rdma_setup *s, struct smc_clc_agreement *a)
 {
-	const struct smc_rdma_conn *conn = smc_rdma_setup_of(base)->conn;
+	struct smc_rdma_port other;
 
-	smc_rdma_conn_describe(conn, &a->r);
-	smc_own_peer_id(base->net, a->r.peer_id);
-	a->fc.max_conns = conn->group->max_conns;
-	/* The list of GIDs is for further links, but the group has only this one. */
 	a->n_gids = 1;
 	memcpy(a->gids[0], a->r.gid, SMC_GID_LEN);
+	if (s->conn->group->max_links == 1 ||
+	    smc_rdma_port_find_other(s->base.net, &s->link->port, NULL, &other))
+		return;
+	memcpy(a->gids[a->n_gids++], other.gid->gid.raw, SMC_GID_LEN);
+	smc_rdma_port_put(&other);
+}
+
+static void smc_rdma_setup_describe(struct smc_path_setup *base, struct smc_clc_agreement *a)
+{
+	const struct smc_rdma_setup *s = smc_rdma_setup_of(base);
+
+	smc_rdma_conn_describe(s->conn, s->link, &a->r);
+	smc_own_peer_id(base->net, a->r.peer_id);
+	a->fc.max_conns = s->conn->group->max_conns;
+	a->fc.max_links = s->conn->group->max_links;
+	if (base->first_contact)
+		smc_rdma_setup_list_gids(s, a);
+}
+
+/* Note the GIDs of a client's ports. */
+static void smc_rdma_note_gids(struct smc_rdma_group *group, const struct smc_clc_agreement *a)
+{
+	struct smc_rdma_gids *gids = &group->peer_gids;
+	unsigned int i;
+
+	for (i = 0; i < a->n_gids; i++)
+		memcpy(gids->gid[i], a->gids[i], SMC_GID_LEN);
+	gids->n = a->n_gids;
 }
 
 /* Note a version 2 peer's release, system, name and limit, which it sends on first contact. */
@@ -427,32 +474,26 @@ static void smc_rdma_note_first_contact(struct smc_rdma_group *group,
 	/* The protocol does not allow a limit below 16, but a peer's lower limit is obeyed. */
 	if (group->release && a->fc.max_conns)
 		group->max_conns = min(group->max_conns, a->fc.max_conns);
-}
-
-/* Whether the peer's GID and MAC address are those of one host, not multicast or broadcast. */
-static bool smc_rdma_is_unicast(const struct smc_clc_r *r)
-{
-	struct in6_addr gid;
-	__be32 ipv4;
-
-	memcpy(&gid, r->gid, sizeof(gid));
-	ipv4 = gid.s6_addr32[3];
-	if (ipv6_addr_v4mapped(&gid) && (ipv4_is_zeronet(ipv4) || ipv4_is_lbcast(ipv4)))
-		return false;
-	return !ipv6_addr_any(&gid) && !rdma_is_multicast_addr(&gid) && is_valid_ether_addr(r->mac);
+	if (group->release)
+		group->max_links = clamp_t(u8, a->fc.max_links, 1, group->max_links);
+	else
+		group->max_links = 1;
+	smc_rdma_note_gids(group, a);
 }
 
 static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct smc_clc_agreement *a)
 {
 	struct smc_link_peer peer = { .qpn = a->r.qpn, .psn = a->r.psn, .mtu = a->r.qp_mtu };
 	struct smc_rdma_group *group = s->conn->group;
-	struct smc_link *link = s->conn->link;
+	struct smc_link *link = s->link;
 	int rc;
 
-	if (a->r.qp_mtu < IB_MTU_256 || a->r.qp_mtu > IB_MTU_4096 || !smc_rdma_is_unicast(&a->r))
-		return -EPROTO;
 	memcpy(peer.gid, a->r.gid, SMC_GID_LEN);
-	memcpy(peer.mac, s->is_routed ? s->gateway : a->r.mac, SMC_MAC_LEN);
+	memcpy(peer.mac, a->r.mac, SMC_MAC_LEN);
+	if (!smc_link_peer_is_valid(&peer))
+		return -EPROTO;
+	if (s->is_routed)
+		memcpy(peer.mac, s->gateway, SMC_MAC_LEN);
 	rc = smc_link_may_lead_to(link, &peer);
 	if (rc)
 		return rc;
@@ -482,11 +523,13 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 				       SMC_ELEMENT_TIMEOUT / 10);
 	while (rc == -EADDRINUSE && time_before(jiffies, until) && !smc_rdma_is_cancelled(s));
 	/*
-	 * A dead group takes no connection, even if the group's end has freed the peer's element. A
-	 * client can still decline.
+	 * A dead group takes no connection, even if the group's end has freed the peer's element.
+	 * Nor does a link that was lost before the handshake got here. A client can still decline.
 	 */
 	if (smc_lgr_is_dead(&group->lgr))
 		return -ENOLINK;
+	if (READ_ONCE(s->conn->stream.state.path) != SMC_PATH_UP)
+		return -EHOSTUNREACH;
 	if (rc != -EADDRINUSE)
 		return rc;
 	if (smc_rdma_is_cancelled(s))
@@ -531,7 +574,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 					 const struct smc_clc_agreement *confirm)
 {
 	struct smc_rdma_group *group = s->conn->group;
-	struct smc_link *link = s->conn->link;
+	struct smc_link *link = s->link;
 	int rc;
 
 	WRITE_ONCE(s->alone_until, jiffies + SMC_FIRST_CONTACT_TIMEOUT);
@@ -573,9 +616,14 @@ static bool smc_rdma_is_proposer(const struct smc_rdma_setup *s, const struct sm
 static int smc_rdma_server_confirm(struct smc_rdma_setup *s,
 				   const struct smc_clc_agreement *confirm)
 {
-	const struct smc_link *link = s->conn->link;
+	const struct smc_link *link = s->link;
 	const bool first_contact = s->base.first_contact;
 
+	/* The link may have been lost since the ACCEPT; then the CONFIRM is no guess. */
+	if (!first_contact && READ_ONCE(link->broken)) {
+		s->base.exposed = true;
+		return -ENOLINK;
+	}
 	/* A client at another link can't reach the element, which then needs no quarantine. */
 	s->base.exposed = first_contact || smc_rdma_is_at_link(&confirm->r, link);
 	if ((!first_contact && !smc_link_confirm(link, &confirm->r)) || !s->base.exposed ||
@@ -635,7 +683,7 @@ static int smc_rdma_client_join(struct smc_path_setup *base, const struct smc_cl
 	if (rc)
 		return rc;
 	if (base->first_contact) {
-		smc_llc_expect_confirm_link(s->conn->link);
+		smc_llc_expect_confirm_link(s->link);
 		rc = smc_rdma_link_to_peer(s, accept);
 	}
 	return rc ? : smc_rdma_setup_set_peer(s, r);
@@ -643,7 +691,7 @@ static int smc_rdma_client_join(struct smc_path_setup *base, const struct smc_cl
 
 static int smc_rdma_client_first_contact(struct smc_rdma_setup *s)
 {
-	struct smc_link *link = s->conn->link;
+	struct smc_link *link = s->link;
 
 	/* The reply comes last: a server that has it may offer the group to other connections. */
 	return smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(link, &s->base.cancel)) ? :
@@ -678,6 +726,8 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 	 */
 	if (s->group && !keep && base->role == SMC_SERVER)
 		smc_rdma_groups_put_off_spread(base->net, base->version, &s->port, &s->peer);
+	if (s->link)
+		smc_link_put(s->link);
 	if (s->group)
 		smc_rdma_group_put(s->group);
 	/* A client that has sent the CONFIRM may write into the element until the link ends. */

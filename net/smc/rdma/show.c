@@ -23,7 +23,7 @@
 
 /* Values of SMC_NLA_LINK_STATE and SMC_NLA_LGR_R_TYPE, as user-space tools know them. */
 enum { SMC_SHOW_LINK_ACTIVATING = 2, SMC_SHOW_LINK_ACTIVE = 3 };
-enum { SMC_SHOW_GROUP_NONE, SMC_SHOW_GROUP_SINGLE };
+enum { SMC_SHOW_GROUP_NONE, SMC_SHOW_GROUP_SINGLE, SMC_SHOW_GROUP_SYMMETRIC };
 
 #define SMC_SHOW_GID_LEN	40
 
@@ -68,17 +68,35 @@ static bool smc_show_port_of(struct smc_link *link, struct smc_show_port *port)
 	return up;
 }
 
-/* Return: the link of a group with the lowest index from @index on, with a reference, or NULL. */
-static struct smc_link *smc_show_get_link(const struct smc_rdma_group *group, unsigned int index)
+/*
+ * Return: the link of a group with the lowest index from @index on, with a reference, or NULL. A
+ * link that connections have left is not shown.
+ */
+static struct smc_link *smc_show_get_link(struct smc_rdma_group *group, unsigned int index)
 {
 	struct smc_link *link;
 
-	spin_lock_irq(&smc_rdma_lgrs.lock);
-	link = smc_rdma_group_link_from(group, index);
-	if (link)
-		smc_link_get(link);
-	spin_unlock_irq(&smc_rdma_lgrs.lock);
-	return link;
+	for (; index < SMC_LINKS; index++) {
+		link = smc_rdma_group_get_link(group, index);
+		if (link && !READ_ONCE(link->is_left))
+			return link;
+		if (link)
+			smc_link_put(link);
+	}
+	return NULL;
+}
+
+/* Return: the type of a group by the number of its links that connections may use. */
+static u8 smc_show_group_type(struct smc_rdma_group *group)
+{
+	u8 type = SMC_SHOW_GROUP_NONE;
+	const struct smc_link *link;
+
+	rcu_read_lock();
+	smc_for_each_link(link, group)
+		type += smc_link_works(link);
+	rcu_read_unlock();
+	return type;
 }
 
 static int smc_show_put_buffers(struct sk_buff *skb, const struct smc_rdma_group *group)
@@ -112,7 +130,7 @@ static int smc_show_put_v2(struct sk_buff *skb, const struct smc_rdma_group *gro
 	if (!nest ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_DIRECT, !group->is_routed) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_MAX_CONNS, group->max_conns) ||
-	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_MAX_LINKS, 1))
+	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_MAX_LINKS, group->max_links))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -133,7 +151,7 @@ static int smc_show_put_group(struct sk_buff *skb, struct netlink_callback *cb,
 	if (nla_put_u32(skb, SMC_NLA_LGR_R_ID, smc_lgr_id(&group->lgr)) ||
 	    nla_put_u32(skb, SMC_NLA_LGR_R_CONNS_NUM, READ_ONCE(group->lgr.n_conns)) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_ROLE, group->role) ||
-	    nla_put_u8(skb, SMC_NLA_LGR_R_TYPE, up ? SMC_SHOW_GROUP_SINGLE : SMC_SHOW_GROUP_NONE) ||
+	    nla_put_u8(skb, SMC_NLA_LGR_R_TYPE, smc_show_group_type(group)) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_VLAN_ID, group->vlan) ||
 	    nla_put_u64_64bit(skb, SMC_NLA_LGR_R_NET_COOKIE, group->lgr.net->net_cookie,
 			      SMC_NLA_LGR_R_PAD) ||
@@ -153,14 +171,13 @@ static int smc_show_group(struct sk_buff *skb, struct netlink_callback *cb, stru
 
 static int smc_show_put_link(struct sk_buff *skb, struct smc_link *link)
 {
-	const struct smc_rdma_group *group = link->group;
 	char peer_gid[SMC_SHOW_GID_LEN];
 	struct smc_show_port port;
 
 	if (nla_put_u8(skb, SMC_NLA_LINK_ID, link->number) ||
 	    nla_put_be32(skb, SMC_NLA_LINK_UID, cpu_to_be32(link->user_id)) ||
 	    nla_put_be32(skb, SMC_NLA_LINK_PEER_UID, cpu_to_be32(link->peer_user_id)) ||
-	    nla_put_u32(skb, SMC_NLA_LINK_CONN_CNT, READ_ONCE(group->lgr.n_conns)) ||
+	    nla_put_u32(skb, SMC_NLA_LINK_CONN_CNT, atomic_read(&link->n_conns)) ||
 	    nla_put_u32(skb, SMC_NLA_LINK_STATE, link->is_confirmed ?
 			SMC_SHOW_LINK_ACTIVE : SMC_SHOW_LINK_ACTIVATING))
 		return -EMSGSIZE;
@@ -178,7 +195,7 @@ static int smc_show_put_link(struct sk_buff *skb, struct smc_link *link)
 }
 
 static int smc_show_links(struct sk_buff *skb, struct netlink_callback *cb,
-			  const struct smc_rdma_group *group)
+			  struct smc_rdma_group *group)
 {
 	struct smc_netlink_msg m;
 	struct smc_link *link;
@@ -264,7 +281,6 @@ static int smc_show_put_device(struct sk_buff *skb, struct netlink_callback *cb,
 	u32 links = smc_links_count_on(sock_net(skb->sk), dev, SMC_ALL_PORTS);
 	bool host = smc_netlink_may_see_host(cb);
 
-	/* As groups have no second link, every link in use is critical. */
 	return nla_put_string(skb, SMC_NLA_DEV_IB_NAME, dev->ibdev->name) ?:
 	       nla_put_u32(skb, SMC_NLA_DEV_USE_CNT, links) ?:
 	       nla_put_u8(skb, SMC_NLA_DEV_IS_CRIT, links > 0) ?:

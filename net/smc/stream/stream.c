@@ -367,6 +367,12 @@ void smc_stream_break(struct smc_stream *st, int err)
 	smc_stream_push(st, SMC_PUSH_NOW);
 }
 
+void smc_stream_break_gap(struct smc_stream *st, int err)
+{
+	smc_stream_break(st, err);
+	WRITE_ONCE(st->rcv_shutdown, true);
+}
+
 void smc_stream_abort(struct smc_stream *st, int err)
 {
 	spin_lock_bh(st->lock);

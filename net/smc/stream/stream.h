@@ -72,7 +72,7 @@ struct socket;
  *	to come; under @lock
  * @err: positive errno that ended the stream; 0 before that
  * @is_err_told: a call that transfers data has returned the error to the application
- * @rcv_shutdown: the application shut down its receiving side
+ * @rcv_shutdown: the application shut down its receiving side, or bytes are missing for good
  * @is_read: a reader waits, so bytes that arrive raise no SIGIO
  * @updated: the peer published something that this end may have to answer
  * @events: EPOLL* events that became true and that no waiter was woken for yet;
@@ -218,6 +218,15 @@ void smc_stream_on_tx_room(struct smc_stream *st);
  * tx.reusable up to tx.sent to the peer again, before the next publish.
  */
 void smc_stream_restart(struct smc_stream *st);
+
+/**
+ * smc_stream_break_gap() - reset the stream, as bytes of the peer are lost for good
+ * @st: stream that is not down, its lock held; the caller releases it by smc_stream_unlock()
+ * @err: error of the stream
+ *
+ * Bytes that arrive later are refused, and an orderly end behind them counts as a reset.
+ */
+void smc_stream_break_gap(struct smc_stream *st, int err);
 
 /**
  * smc_stream_on_lost() - note that the path failed: nothing arrives or leaves any more

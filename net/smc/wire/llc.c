@@ -242,13 +242,17 @@ static void put_delete_link(u8 *buf, const struct smc_llc_msg *msg)
 	put_be32(buf + DL_REASON, msg->delete_link.reason);
 }
 
-/* The fields do not matter to an end that never adds a link, so only the form is checked. */
-static int check_request_add_link(const u8 *buf, size_t len, struct smc_llc_msg *msg)
+static int get_request_add_link(const u8 *buf, size_t len, struct smc_llc_msg *msg)
 {
 	if (!msg->v2)
 		return -EOPNOTSUPP;
 	if (!has_length(buf, SMC_LLC_REQUEST_ADD_LINK_LEN(buf[RAL_COUNT]), len, msg))
 		return -EPROTO;
+	msg->request_add_link.n_gids = buf[RAL_COUNT];
+	if (msg->request_add_link.n_gids > SMC_LLC_ADD_LINK_GIDS)
+		msg->request_add_link.n_gids = SMC_LLC_ADD_LINK_GIDS;
+	memcpy(msg->request_add_link.gids, buf + RAL_GIDS,
+	       SMC_GID_LEN * msg->request_add_link.n_gids);
 	return 0;
 }
 
@@ -341,7 +345,7 @@ static const struct {
 	[SMC_LLC_ADD_LINK]	    = { get_add_link, put_add_link },
 	[SMC_LLC_ADD_LINK_CONT]	    = { get_add_link_cont, put_add_link_cont },
 	[SMC_LLC_DELETE_LINK]	    = { get_delete_link, put_delete_link },
-	[SMC_LLC_REQUEST_ADD_LINK]  = { check_request_add_link },
+	[SMC_LLC_REQUEST_ADD_LINK]  = { get_request_add_link },
 	[SMC_LLC_CONFIRM_RKEY]	    = { get_confirm_rkey, put_confirm_rkey },
 	[SMC_LLC_TEST_LINK]	    = { get_test_link, put_test_link },
 	[SMC_LLC_CONFIRM_RKEY_CONT] = { get_confirm_rkey, put_confirm_rkey },

@@ -17,7 +17,7 @@ extern "C" {
 #define SMC_LLC_V2_MAX_LEN	8192
 #define SMC_LLC_DELETE_RKEYS	8	/* keys of a DELETE RKEY in struct smc_llc_msg */
 #define SMC_LLC_ADD_LINK_RKEYS	255	/* RTokens of a large ADD LINK */
-#define SMC_LLC_ADD_LINK_GIDS	8	/* GIDs of a REQUEST ADD LINK that this end sends */
+#define SMC_LLC_ADD_LINK_GIDS	8	/* GIDs of a REQUEST ADD LINK that are sent or decoded */
 
 /* Length of a large ADD LINK with @n RTokens. */
 #define SMC_LLC_ADD_LINK_LEN(n)		(72 + 16 * (n))
@@ -30,7 +30,7 @@ enum smc_llc_type {
 	SMC_LLC_ADD_LINK		= 0x02,
 	SMC_LLC_ADD_LINK_CONT		= 0x03,
 	SMC_LLC_DELETE_LINK		= 0x04,
-	SMC_LLC_REQUEST_ADD_LINK	= 0x05,	/* version 2 only; checked, not decoded */
+	SMC_LLC_REQUEST_ADD_LINK	= 0x05,	/* version 2 only */
 	SMC_LLC_CONFIRM_RKEY		= 0x06,
 	SMC_LLC_TEST_LINK		= 0x07,
 	SMC_LLC_CONFIRM_RKEY_CONT	= 0x08,
@@ -105,6 +105,10 @@ struct smc_llc_msg {
 			u8 count;	/* RTokens left, may be more than rt has */
 			struct smc_llc_rtoken rt[2];
 		} add_link_cont;
+		struct {
+			u8 n_gids;	/* GIDs in gids; further ones are not decoded */
+			u8 gids[SMC_LLC_ADD_LINK_GIDS][SMC_GID_LEN];
+		} request_add_link;
 		struct {
 			u8 link;
 			u32 reason;

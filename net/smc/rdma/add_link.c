@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Adding a link to a group. */
+
+#include <linux/etherdevice.h>
+#include <linux/slab.h>
+
+#include "add_link.h"
+#include "group.h"
+#include "link.h"
+#include "llc.h"
+#include "log.h"
+#include "message.h"
+#include "workqueue.h"
+
+/* The least time between two attempts of this end to add a link. */
+#define SMC_ADD_LINK_INTERVAL	(10 * HZ)
+
+/*
+ * The longest time until this end tries again. After an attempt in vain there may be no more event
+ * of a port: the peer was busy, or a path becomes whole again. But an attempt holds the buffer lock
+ * for seconds, so the time doubles with each.
+ */
+#define SMC_ADD_LINK_RETRY	(300 * HZ)
+
+/* Number of works of smc_add_link_wq that run, and may wait for their peers. */
+static atomic_t smc_add_links_waiting = ATOMIC_INIT(0);
+
+bool smc_add_link_enter(bool is_slow)
+{
+	return atomic_inc_return(&smc_add_links_waiting) <= smc_wq_waiting_max() >> is_slow;
+}
+
+void smc_add_link_exit(void)
+{
+	atomic_dec(&smc_add_links_waiting);
+}
+
+/* Whether a group may have one more link than it has. Under RCU, or with the buffer lock. */
+static bool smc_add_link_is_wanted(const struct smc_rdma_group *group)
+{
+	const struct smc_link *link;
+	unsigned int n = 0;
+
+	smc_for_each_link(link, group)
+		n++;
+	return n < group->max_links && smc_lgr_is_active(&group->lgr);
+}
+
+/* Return: an index at which the group has no link. */
+static unsigned int smc_add_link_index(const struct smc_rdma_group *group)
+{
+	unsigned int i = 0;
+
+	while (group->links[i])
+		i++;
+	return i;
+}
+
+/* Make a link at another port than @first, with all buffers mapped, and put it into the group. */
+static struct smc_link *smc_add_link_create(struct smc_link *first,
+					    const struct smc_rdma_gids *peer)
+{
+	struct smc_rdma_group *group = first->group;
+	struct smc_rdma_port port;
+	struct smc_link *link;
+	int rc;
+
+	rc = smc_rdma_port_find_other(group->lgr.net, &first->port, peer, &port);
+	if (rc)
+		return ERR_PTR(rc);
+	link = smc_link_create(group, smc_add_link_index(group), &port);
+	smc_rdma_port_put(&port);
+	if (IS_ERR(link))
+		return link;
+	smc_rdma_group_insert_link(link);
+	rc = smc_mr_buffers_map(link);
+	if (!rc)
+		return link;
+	smc_link_stop(link);
+	smc_rdma_group_remove_link(link);
+	return ERR_PTR(rc);
+}
+
+static int smc_add_link_count(const struct smc_mr_buffer *rmb, void *arg)
+{
+	unsigned int *n = arg;
+
+	return ++*n > SMC_LLC_ADD_LINK_RKEYS ? -E2BIG : 0;
+}
+
+/* An ADD LINK while its RTokens are filled in. */
+struct smc_add_link_message {
+	const struct smc_link *first;
+	const struct smc_link *link;
+	u8 *buf;
+	unsigned int n;
+};
+
+static int smc_add_link_put_rmb(const struct smc_mr_buffer *rmb, void *arg)
+{
+	struct smc_add_link_message *m = arg;
+	const struct smc_region *region = &rmb->regions[m->link->index];
+	const struct smc_llc_rtoken rt = {
+		.rkey	  = rmb->regions[m->first->index].rkey,
+		.rkey_new = region->rkey,
+		.addr	  = region->iova,
+	};
+
+	smc_llc_put_add_link_rtoken(m->buf, m->n++, &rt);
+	return 0;
+}
+
+/* Fill in the ADD LINK for this end of a link, except for its RTokens. */
+static void smc_add_link_describe(const struct smc_link *link, u8 flags, struct smc_llc_msg *msg)
+{
+	*msg = (struct smc_llc_msg) {
+		.type	       = SMC_LLC_ADD_LINK,
+		.v2	       = true,
+		.flags	       = flags,
+		.little_endian = READ_ONCE(link->group->llc.little_endian),
+		.add_link = {
+			.large	= true,
+			.direct	= true,
+			.qpn	= link->qpn,
+			.link	= link->number,
+			.mtu	= link->port.mtu,
+			.psn	= link->psn,
+		},
+	};
+	memcpy(msg->add_link.mac, link->port.mac, SMC_MAC_LEN);
+	memcpy(msg->add_link.gid, link->gid, SMC_GID_LEN);
+	memcpy(msg->add_link.target_gid, link->gid, SMC_GID_LEN);
+}
+
+/*
+ * Build the ADD LINK that tells the peer of @link, to be sent on @first. Return: its length, with
+ * the message in @buf, which the caller frees; -ENOMEM; or -E2BIG if there are too many RMBs.
+ */
+static int smc_add_link_build(const struct smc_link *first, const struct smc_link *link,
+			      struct smc_llc_msg *msg, u8 **buf)
+{
+	struct smc_add_link_message m = { .first = first, .link = link };
+	unsigned int n = 0;
+	int rc;
+
+	rc = smc_mr_buffers_rmbs(first->group, smc_add_link_count, &n);
+	if (rc)
+		return rc;
+	msg->add_link.n_rkeys = n;
+	m.buf = kmalloc(SMC_LLC_ADD_LINK_LEN(n), GFP_KERNEL);
+	if (!m.buf)
+		return -ENOMEM;
+	*buf = m.buf;
+	rc = smc_llc_build_add_link(m.buf, msg);
+	smc_mr_buffers_rmbs(first->group, smc_add_link_put_rmb, &m);
+	return rc;
+}
+
+/*
+ * Get the end that the peer's ADD LINK names. A link that leads to the same port as the first one
+ * would be lost with it. Return: 0 or -EHOSTUNREACH.
+ */
+static int smc_add_link_get_peer(const struct smc_link *first, const struct smc_llc_msg *msg,
+				 struct smc_link_peer *peer)
+{
+	*peer = (struct smc_link_peer) {
+		.qpn = msg->add_link.qpn,
+		.psn = msg->add_link.psn,
+		.mtu = msg->add_link.mtu,
+	};
+	memcpy(peer->gid, msg->add_link.gid, SMC_GID_LEN);
+	memcpy(peer->mac, msg->add_link.mac, SMC_MAC_LEN);
+	if (!memcmp(peer->gid, first->peer.gid, SMC_GID_LEN) ||
+	    !memcmp(peer->mac, first->peer.mac, SMC_MAC_LEN) || !smc_link_peer_is_valid(peer))
+		return -EHOSTUNREACH;
+	return 0;
+}
+
+/* Have a new link lead to the end that the peer's ADD LINK names. */
+static int smc_add_link_to_peer(struct smc_link *first, struct smc_link *link,
+				const struct smc_llc_msg *msg)
+{
+	struct smc_link_peer peer;
+	int rc = smc_add_link_get_peer(first, msg, &peer);
+
+	if (rc)
+		return rc;
+	if (!smc_rdma_is_on_link(link->port.gid, peer.gid))
+		return -EHOSTUNREACH;
+	smc_llc_add_link_rtokens(first, link);
+	return smc_link_may_lead_to(link, &peer) ? : smc_link_to_rtr(link, &peer);
+}
+
+/* Offer a link to the client, and learn its end. Return: -ECONNREFUSED if it wants none. */
+static int smc_add_link_offer(struct smc_link *first, struct smc_link *link)
+{
+	struct smc_llc_msg msg;
+	u8 *buf;
+	int rc;
+
+	smc_add_link_describe(link, 0, &msg);
+	rc = smc_add_link_build(first, link, &msg, &buf);
+	if (rc < 0)
+		return rc;
+	rc = smc_llc_offer_link(first, buf, rc, &msg);
+	kfree(buf);
+	first->group->has_offered |= !rc || rc == -ETIMEDOUT;
+	if (rc)
+		return rc;
+	if (msg.flags & SMC_LLC_ADD_LINK_REJECTED || !msg.add_link.large)
+		return -ECONNREFUSED;
+	return smc_add_link_to_peer(first, link, &msg);
+}
+
+/* Tell the client of this end, so that it sends its end. */
+static int smc_add_link_accept(struct smc_link *first, struct smc_link *link)
+{
+	struct smc_llc_msg msg;
+	u8 *buf;
+	int rc;
+
+	smc_add_link_describe(link, SMC_LLC_REPLY, &msg);
+	rc = smc_add_link_build(first, link, &msg, &buf);
+	if (rc < 0)
+		return rc;
+	rc = smc_link_send_large(first, buf, rc);
+	kfree(buf);
+	return rc;
+}
+
+/* Undo a link that did not come about, and tell the peer if it may have its end already. */
+static void smc_add_link_undo(struct smc_link *first, struct smc_link *link, bool tell_peer)
+{
+	if (tell_peer)
+		smc_llc_delete_link(first, link->number, 0);
+	smc_link_leave(link);
+	/* A DELETE LINK may wait for the link to be confirmed. */
+	smc_llc_resume(first->group);
+	smc_link_end_later(link);
+}
+
+/* Note that this end tries to add a link, and have it try again if that is in vain. */
+static void smc_add_link_note_attempt(struct smc_rdma_group *group)
+{
+	WRITE_ONCE(group->add_link_after, (jiffies + SMC_ADD_LINK_INTERVAL) | 1);
+	group->add_link_delay = clamp(2 * group->add_link_delay, SMC_ADD_LINK_INTERVAL,
+				      SMC_ADD_LINK_RETRY);
+	mod_delayed_work(smc_add_link_wq, &group->add_link_work, group->add_link_delay);
+	/* An offer that has just come is answered at once. */
+	smp_mb();
+	if (READ_ONCE(group->llc.has_offer))
+		smc_add_link_queue(group);
+}
+
+/* Copy the GIDs that a link of the client may have, besides that of @first. */
+static void smc_add_link_get_gids(struct smc_link *first, struct smc_rdma_gids *gids)
+{
+	struct smc_rdma_group *group = first->group;
+	unsigned int i, n = 0;
+
+	spin_lock_bh(&group->llc.lock);
+	for (i = 0; i < group->peer_gids.n; i++)
+		if (memcmp(group->peer_gids.gid[i], first->peer.gid, SMC_GID_LEN))
+			memcpy(gids->gid[n++], group->peer_gids.gid[i], SMC_GID_LEN);
+	spin_unlock_bh(&group->llc.lock);
+	gids->n = n;
+}
+
+/* Whether a new link may have a number. */
+static bool smc_add_link_is_free(const struct smc_rdma_group *group, u8 number)
+{
+	const struct smc_link *link;
+
+	smc_for_each_link(link, group)
+		if (link->number == number)
+			return false;
+	return number;
+}
+
+/* Return: the next number for a link. */
+static u8 smc_add_link_number(const struct smc_rdma_group *group)
+{
+	u8 number = group->last_number + 1;
+
+	while (!smc_add_link_is_free(group, number))
+		number++;
+	return number;
+}
+
+/*
+ * Send the ADD LINK for which the client may wait because the ends have agreed on two links, though
+ * no link is to be added. It names the link that exists, so a client with one port rejects it. If
+ * the client accepts it, or may still do so, DELETE LINK takes it back.
+ */
+static void smc_add_link_offer_none(struct smc_link *first, bool may_wait)
+{
+	struct smc_rdma_group *group = first->group;
+	u8 message[SMC_LLC_ADD_LINK_LEN(0)];
+	struct smc_llc_msg msg;
+	int rc;
+
+	if (group->has_offered)
+		return;
+	smc_add_link_describe(first, 0, &msg);
+	msg.add_link.link = smc_add_link_number(group);
+	group->last_number = msg.add_link.link;
+	smc_llc_build_add_link(message, &msg);
+	if (may_wait)
+		rc = smc_llc_offer_link(first, message, sizeof(message), &msg);
+	else
+		rc = smc_link_send_large(first, message, sizeof(message)) ? : -ETIMEDOUT;
+	group->has_offered = !rc || rc == -ETIMEDOUT;
+	if (rc == -ETIMEDOUT || (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
+		smc_llc_delete_link(first, group->last_number, 0);
+}
+
+static void smc_add_link_as_server(struct smc_link *first)
+{
+	struct smc_rdma_group *group = first->group;
+	struct smc_rdma_gids client;
+	struct smc_link *link;
+	int rc;
+
+	smc_add_link_note_attempt(group);
+	smc_add_link_get_gids(first, &client);
+	link = smc_add_link_create(first, &client);
+	if (IS_ERR(link)) {
+		smc_add_link_offer_none(first, true);
+		return;
+	}
+	group->last_number = smc_add_link_number(group);
+	link->number = group->last_number;
+	rc = smc_add_link_offer(first, link) ? :
+	     smc_link_to_rts(link) ? :
+	     smc_mr_buffers_register(link) ? :
+	     smc_llc_confirm_link_server(link, NULL) ? :
+	     smc_rdma_group_activate_link(link);
+	group->is_slow = rc == -ETIMEDOUT;
+	if (rc)
+		smc_add_link_undo(first, link, rc != -ECONNREFUSED && group->has_offered);
+	smc_add_link_offer_none(first, true);
+}
+
+/* Finish what the reply to the server's offer has begun. */
+static void smc_add_link_confirm(struct smc_link *first, struct smc_link *link)
+{
+	int rc = smc_llc_confirm_link_client(link, NULL) ? :
+		 smc_link_to_rts(link) ? :
+		 smc_mr_buffers_register(link) ? :
+		 smc_rdma_group_activate_link(link);
+
+	first->group->is_slow = rc == -ETIMEDOUT;
+	if (rc)
+		smc_add_link_undo(first, link, true);
+	else
+		/* If the reply can't be sent, the link is lost like any other. */
+		smc_llc_confirm_link_reply(link);
+}
+
+/* Accept the server's offer. Return: an error if the offer is to be refused. */
+static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_msg *offer)
+{
+	struct smc_rdma_gids server = { .n = 1 };
+	struct smc_link_peer peer;
+	struct smc_link *link;
+	int rc;
+
+	rc = smc_add_link_get_peer(first, offer, &peer);
+	if (rc)
+		return rc;
+	if (!smc_add_link_is_free(first->group, offer->add_link.link))
+		return -EEXIST;
+	memcpy(server.gid[0], offer->add_link.gid, SMC_GID_LEN);
+	link = smc_add_link_create(first, &server);
+	if (IS_ERR(link))
+		return PTR_ERR(link);
+	link->number = offer->add_link.link;
+	rc = smc_add_link_to_peer(first, link, offer);
+	if (!rc) {
+		/* Expect CONFIRM LINK before the server can send it. */
+		smc_llc_expect_confirm_link(link);
+		rc = smc_add_link_accept(first, link);
+	}
+	if (rc)
+		smc_add_link_undo(first, link, false);
+	else
+		smc_add_link_confirm(first, link);
+	return rc;
+}
+
+/*
+ * Whether to look at the server's offer. The time between two offers has a limit, as each costs
+ * work of the device. After that time, this end asks for a link if it lacks one.
+ */
+static bool smc_add_link_may_accept(struct smc_rdma_group *group, bool may_wait)
+{
+	const long left = (long)(group->offer_after - jiffies);
+
+	if (!smc_add_link_is_wanted(group))
+		return false;
+	if (left <= 0 && may_wait) {
+		group->offer_after = jiffies + SMC_ADD_LINK_INTERVAL;
+		return true;
+	}
+	mod_delayed_work(smc_add_link_wq, &group->add_link_work, max_t(long, left, HZ));
+	return false;
+}
+
+/* Answer the server's offer. Refuse it if the group needs no link, or no other port fits. */
+static void smc_add_link_answer(struct smc_link *first, const struct smc_llc_msg *offer,
+				bool may_wait)
+{
+	struct smc_rdma_group *group = first->group;
+
+	if (!smc_add_link_may_accept(group, may_wait) || smc_add_link_as_client(first, offer))
+		smc_llc_refuse_link(first);
+	smc_llc_drop_offer(group);
+}
+
+/* Ask the server for a link if there is another port. */
+static void smc_add_link_ask(struct smc_link *first)
+{
+	struct smc_rdma_group *group = first->group;
+	u8 message[SMC_LLC_REQUEST_ADD_LINK_LEN(2)], gids[2][SMC_GID_LEN];
+	struct smc_rdma_port port;
+
+	if (smc_rdma_port_find_other(group->lgr.net, &first->port, NULL, &port))
+		return;
+	memcpy(gids[0], first->gid, SMC_GID_LEN);
+	memcpy(gids[1], port.gid->gid.raw, SMC_GID_LEN);
+	smc_rdma_port_put(&port);
+	smc_add_link_note_attempt(group);
+	smc_llc_build_request_add_link(message, gids, 2, READ_ONCE(group->llc.little_endian));
+	smc_link_send_large(first, message, sizeof(message));
+}
+
+/* Add a link if this end is the server, or ask the server for one. */
+static void smc_add_link_try(struct smc_link *first, bool may_wait)
+{
+	struct smc_rdma_group *group = first->group;
+
+	if (!smc_add_link_is_wanted(group))
+		return;
+	if (!may_wait) {
+		mod_delayed_work(smc_add_link_wq, &group->add_link_work, SMC_ADD_LINK_INTERVAL);
+		if (group->role == SMC_SERVER)
+			smc_add_link_offer_none(first, false);
+	} else if (group->role == SMC_SERVER) {
+		smc_add_link_as_server(first);
+	} else {
+		smc_add_link_ask(first);
+	}
+}
+
+static void smc_add_link(struct smc_link *first, bool may_wait)
+{
+	struct smc_rdma_group *group = first->group;
+	struct smc_llc_msg offer;
+
+	if (group->role == SMC_CLIENT && smc_llc_get_offer(group, &offer))
+		smc_add_link_answer(first, &offer, may_wait);
+	else
+		smc_add_link_try(first, may_wait);
+}
+
+void smc_add_link_on_request(struct smc_rdma_group *group, const struct smc_llc_msg *msg)
+{
+	struct smc_rdma_gids *gids = &group->peer_gids;
+
+	static_assert(sizeof(msg->request_add_link.gids) <= sizeof(gids->gid));
+	if (group->role == SMC_CLIENT)
+		return;
+	spin_lock_bh(&group->llc.lock);
+	gids->n = msg->request_add_link.n_gids;
+	memcpy(gids->gid, msg->request_add_link.gids, sizeof(msg->request_add_link.gids));
+	spin_unlock_bh(&group->llc.lock);
+	smc_add_link_queue(group);
+}
+
+void smc_add_link_after_loss(struct smc_rdma_group *group)
+{
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	/* The end of the group does not wait for a work that is queued once the group is dead. */
+	if (!smc_lgr_is_active(&group->lgr))
+		return;
+	group->add_link_delay = 0;
+	smc_add_link_note_attempt(group);
+}
+
+static void smc_add_link_work(struct work_struct *work)
+{
+	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group,
+						    add_link_work.work);
+	const bool may_wait = smc_add_link_enter(group->is_slow);
+	struct smc_link *first;
+
+	if (!may_wait && !mutex_trylock(&group->buffers.lock)) {
+		queue_delayed_work(smc_add_link_wq, &group->add_link_work, HZ);
+		goto out;
+	}
+	if (may_wait)
+		mutex_lock(&group->buffers.lock);
+	first = smc_rdma_group_working_link(group);
+	if (first)
+		smc_add_link(first, may_wait);
+	mutex_unlock(&group->buffers.lock);
+out:
+	smc_add_link_exit();
+}
+
+void smc_add_link_init(struct smc_rdma_group *group)
+{
+	INIT_DELAYED_WORK(&group->add_link_work, smc_add_link_work);
+	group->offer_after = jiffies;
+}
+
+void smc_add_link_queue(struct smc_rdma_group *group)
+{
+	const unsigned long after = READ_ONCE(group->add_link_after);
+	const long left = after ? (long)(after - jiffies) : 0;
+
+	if (group->max_links == 1 || !smc_lgr_is_active(&group->lgr))
+		return;
+	mod_delayed_work(smc_add_link_wq, &group->add_link_work,
+			 READ_ONCE(group->llc.has_offer) ? 0 : max(left, 0L));
+}
+
+void smc_add_link_stop(struct smc_rdma_group *group)
+{
+	cancel_delayed_work_sync(&group->add_link_work);
+}
