@@ -167,12 +167,13 @@ uninstall:
 		echo 'The module is still loaded: "modprobe -r smc", once no socket uses it.'
 
 # Parts of the tests: see .ci/parts.
-CHECK	:= lint sparse docs install wire uapi selftest scripts guest interop within-basic within-host-basic \
-	tenants core-6.1 core-debug
+CHECK	:= lint sparse docs install wire uapi selftest scripts guest interop links within-basic \
+	within-host-basic tenants core-6.1 core-debug
 CHECK_FAST := lint sparse wire smoke
 CHECK_LONG := sparse-6.1 scripts-tree selftest-all demo within within-host guest-smp interop-smp \
-	tenants-scale guest-6.1 within-6.1 fuzz-debug reproducible tidy debian13
-CHECK_DEBUG := selftest-debug guest-debug within-debug within-host-debug interop-debug
+	tenants-scale guest-6.1 within-6.1 links-all links-ours-tree links-tree-ours fuzz-debug \
+	reproducible tidy debian13
+CHECK_DEBUG := selftest-debug guest-debug within-debug within-host-debug interop-debug links-debug
 
 # By one apt-get: what comes after each takes as long as the packages.
 .PHONY: deps-check

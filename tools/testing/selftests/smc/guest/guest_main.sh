@@ -114,7 +114,7 @@ act_peer() {
 act_within() {
 	local failed
 	((LAB_NODE == 0)) || return 0
-	export LAB_WITHIN=$1
+	export LAB_WITHIN=$1 LAB_LANS=2
 	lab-smc load || exit
 	set -e
 	"peer_in_$1"

@@ -15,7 +15,8 @@
 # --within puts both ends into one guest, where they talk by SMC-D: "host", in one network
 # namespace; "netns", in two. Programs about RDMA are then not among those run by default.
 #
-# tenants_scale, which takes long, is among none of these.
+# tenants_scale, which takes long, is among none of these, nor is links, which needs a LAN more
+# ("--lans 3"): two for RDMA, and the last one, as always, for the control connections.
 #
 # The guests do each ACT after that, with the module loaded anew, as booting them takes long:
 #   within host|netns PROGRAM...  in guest 0, as with --within
@@ -91,8 +92,8 @@ add_act() {
 }
 
 declare -A skip=(
-	[peer]='@(interop*|smcd|fault|fuzz|reuseport|differ|tenants|tenants_scale)_test'
-	[netns]='@(interop*|peers|pnet|rdma|route|tenants_scale)_test'
+	[peer]='@(interop*|smcd|fault|fuzz|reuseport|differ|tenants|tenants_scale|links*)_test'
+	[netns]='@(interop*|peers|pnet|rdma|route|tenants_scale|links*)_test'
 )
 skip[host]=${skip[netns]}
 place=${within:-peer}
@@ -129,7 +130,7 @@ for name in $(kernels); do
 		>"$log" 2>&1 || { cat "$log"; exit 2; } >&2
 done
 
-# LAN 1 is for the control connections.
+# The last LAN is for the control connections.
 O=$build "$top/tools/lab/lab" run -n "$guests" --lans 2 -o "$out" -t "$limit" \
 	-k "$kernel" --smc "$smc" -e "LAB_FILTER=$filter" \
 	-e "KBUILD_FLAGS=${KBUILD_FLAGS:-}" "${options[@]}" \

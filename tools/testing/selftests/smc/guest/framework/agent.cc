@@ -11,7 +11,8 @@ namespace guest
 {
 
 Agent::Agent(int node)
-    : control(must_connect(Flavor{Kind::tcp, AF_INET}, address_of(node, AF_INET, agent_port, 1))),
+    : control(must_connect(Flavor{Kind::tcp, AF_INET},
+			   address_of(node, AF_INET, agent_port, control_lan()))),
       number(node)
 {
 }

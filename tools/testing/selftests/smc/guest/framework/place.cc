@@ -16,6 +16,13 @@ Place peer_place()
 	return place == "host" ? Place::host : Place::netns;
 }
 
+int control_lan()
+{
+	const char *lans = getenv("LAB_LANS");
+
+	return lans ? std::stoi(lans) - 1 : 1;
+}
+
 std::string by_path(const std::string &what)
 {
 	return (peer_within() ? "ism_" : "rdma_") + what;

@@ -32,6 +32,9 @@ inline bool peer_within()
 			GTEST_SKIP() << (why);                                                     \
 	} while (0)
 
+/* Returns the LAN of the control connections: the last one. */
+int control_lan();
+
 /* Returns the name of a counter of the path to the peer: by_path("write_bytes"). */
 std::string by_path(const std::string &what);
 

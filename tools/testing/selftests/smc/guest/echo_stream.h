@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A connection with bytes under way in both directions for as long as a test needs them. */
+#ifndef GUEST_ECHO_STREAM_H
+#define GUEST_ECHO_STREAM_H
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "agent.h"
+
+namespace guest
+{
+
+/* This end sends without end, the other end echoes, and this end checks every byte. */
+class EchoStream
+{
+public:
+	EchoStream(Connection connection, uint64_t seed);
+	EchoStream(const EchoStream &) = delete;
+	~EchoStream();
+
+	int fd() const
+	{
+		return connection.here;
+	}
+	/* Waits for the echo of bytes that have not been sent yet; throws if the stream fails. */
+	void await_progress();
+	/* Sends nothing until resume(), and waits until all bytes are back. */
+	void pause();
+	void resume()
+	{
+		paused = false;
+	}
+	/* Sends no more, and waits for the end: throws unless every byte came back. */
+	void finish();
+	/* Waits until the stream ends by itself; returns errno of recv() or send(), or 0. */
+	int await_ending();
+
+private:
+	void send_all();
+	bool send_some(const std::string &bytes);
+	void receive_all();
+
+	/* Throws if the stream has ended. */
+	void must_last() const;
+
+	Connection connection;
+	const uint64_t seed;
+	std::atomic<uint64_t> sent = 0, echoed = 0;
+	std::atomic<int> send_error = 0;
+	std::atomic<bool> stopping = false, paused = false, idle = false, ended = false;
+	/* Written before @ended is set. */
+	int error = 0;
+	bool is_wrong = false;
+	std::thread sender, receiver;
+	Job echoing;
+};
+
+} // namespace guest
+
+#endif

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Link groups with two links, and what becomes of their connections when one of them is lost:
+ *
+ *   run_guest.sh -c 1 --lans 3 [--smc 0=tree,1=tree] links
+ *
+ * Either end may have the in-tree module. A guest has one processor, as a server may have a group
+ * for each.
+ */
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/smc_diag.h>
+#include <poll.h>
+
+#include <cerrno>
+#include <list>
+#include <stdexcept>
+
+#include "echo_stream.h"
+#include "limit.h"
+#include "links_shown.h"
+#include "two_ports.h"
+
+using namespace guest;
+
+/* Both modules are loaded anew for each test, and nothing is left that keeps them afterwards. */
+class TwoLinks : public testing::Test
+{
+protected:
+	void SetUp() override
+	{
+		set_limit(240);
+		here.set_up();
+		there.set_up();
+		is_set_up = true;
+	}
+
+	void TearDown() override
+	{
+		if (!is_set_up)
+			return;
+		here.lose_nothing();
+		there.lose_nothing();
+		wait_until("the module here is unloaded", [&] { return here.unload(); });
+		wait_until("the module there is unloaded", [&] { return there.unload(); });
+	}
+
+	std::string links_shown() const
+	{
+		return "here:\n" + to_string(here.groups()) + "there:\n" +
+		       to_string(there.groups());
+	}
+
+	/* Both ends come to have one group, with active links by these devices. */
+	bool get_links(const std::string &devices, int seconds) const
+	{
+		auto has_links = [&](const TwoPorts &end) {
+			std::vector<ShownGroup> groups = end.groups();
+
+			return groups.size() == 1 && groups[0].devices() == devices;
+		};
+
+		try {
+			wait_until(
+			    "links by " + devices,
+			    [&] { return has_links(here) && has_links(there); }, seconds);
+		} catch (const std::runtime_error &) {
+			return false;
+		}
+		return true;
+	}
+
+	void must_get_links(const std::string &devices) const
+	{
+		if (!get_links(devices, 60))
+			throw std::runtime_error("no links by " + devices + ":\n" + links_shown());
+	}
+
+	Connection connection(Role role)
+	{
+		Connection one = make_connection(peer, Flavor(), role);
+
+		EXPECT_EQ(socket_mode(one.here), SMC_DIAG_MODE_SMCR);
+		return one;
+	}
+
+	/* The end of a connection in which this guest has a role. */
+	const TwoPorts &end_of(Role role, Role wanted) const
+	{
+		return role == wanted ? here : there;
+	}
+
+	Agent peer;
+	const TwoPorts here, there{peer};
+
+private:
+	bool is_set_up = false;
+};
+
+class SecondLink : public TwoLinks, public testing::WithParamInterface<Role>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(, SecondLink, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(SecondLink, IsMade)
+{
+	Connection one = connection(GetParam());
+
+	must_get_links("rxe0 rxe1");
+	for (const TwoPorts &end : {here, there})
+		EXPECT_EQ(end.groups()[0].type, GroupType::symmetric);
+}
+
+TEST_P(SecondLink, HasConnections)
+{
+	constexpr int n = 16;
+	std::list<EchoStream> streams;
+	Connection first = connection(GetParam());
+
+	must_get_links("rxe0 rxe1");
+	for (int i = 0; i < n; i++)
+		streams.emplace_back(connection(GetParam()), i);
+	for (const TwoPorts &end : {here, there}) {
+		ShownGroup group = end.groups()[0];
+
+		for (const char *device : {"rxe0", "rxe1"})
+			EXPECT_GT(group.connections_by(device), 0) << device;
+		EXPECT_EQ(group.connections_by("rxe0") + group.connections_by("rxe1"), n + 1);
+	}
+	for (EchoStream &stream : streams)
+		stream.await_progress();
+	for (EchoStream &stream : streams)
+		stream.finish();
+}
+
+/* Connections with bytes under way. */
+class Streams : public TwoLinks
+{
+protected:
+	void TearDown() override
+	{
+		streams.clear();
+		TwoLinks::TearDown();
+	}
+
+	/* Connections on both links, with bytes under way. */
+	void begin_streams(Role role)
+	{
+		streams.emplace_back(connection(role), 1);
+		must_get_links("rxe0 rxe1");
+		for (int i = 2; i <= 4; i++)
+			streams.emplace_back(connection(role), i);
+		for (const TwoPorts &end : {here, there})
+			for (const char *device : {"rxe0", "rxe1"})
+				EXPECT_GT(end.groups()[0].connections_by(device), 0) << device;
+		await_progress();
+	}
+
+	void await_progress()
+	{
+		for (EchoStream &stream : streams)
+			stream.await_progress();
+	}
+
+	void finish()
+	{
+		for (EchoStream &stream : streams)
+			stream.finish();
+		streams.clear();
+	}
+
+	std::list<EchoStream> streams;
+};
+
+/* A way to lose a port, and to get it back. */
+struct Loss {
+	const char *name;
+	int port;
+	void (TwoPorts::*lose)(int port) const;
+	void (TwoPorts::*find)(int port) const;
+};
+
+constexpr Loss losses[] = {
+    {"PortDown", 1, &TwoPorts::take_down, &TwoPorts::take_up},
+    {"FirstPortDown", 0, &TwoPorts::take_down, &TwoPorts::take_up},
+    {"DeviceRemoved", 1, &TwoPorts::remove_device, &TwoPorts::add_device},
+    {"FirstDeviceRemoved", 0, &TwoPorts::remove_device, &TwoPorts::add_device},
+};
+
+struct LossAt {
+	Loss loss;
+	Role here;   /* the role of this guest */
+	Role victim; /* the end that loses the port */
+};
+
+std::vector<LossAt> losses_at_each_end()
+{
+	std::vector<LossAt> all;
+
+	for (const Loss &loss : losses)
+		for (Role role : both_roles)
+			for (Role victim : both_roles)
+				all.push_back({loss, role, victim});
+	return all;
+}
+
+class LostLink : public Streams, public testing::WithParamInterface<LossAt>
+{
+protected:
+	const TwoPorts &victim() const
+	{
+		return end_of(GetParam().here, GetParam().victim);
+	}
+
+	const TwoPorts &server() const
+	{
+		return end_of(GetParam().here, Role::server);
+	}
+
+	/*
+	 * An in-tree server hangs for ever if its client deletes a link on which the server has
+	 * messages under way, so there are none then.
+	 */
+	void lose()
+	{
+		const bool quiet = GetParam().victim == Role::client && server().is_tree();
+
+		if (quiet)
+			for (EchoStream &stream : streams)
+				stream.pause();
+		(victim().*GetParam().loss.lose)(GetParam().loss.port);
+		must_get_links(GetParam().loss.port ? "rxe0" : "rxe1");
+		for (EchoStream &stream : streams)
+			stream.resume();
+	}
+
+	void find()
+	{
+		if (server().is_tree())
+			await_vain_attempt();
+		(victim().*GetParam().loss.find)(GetParam().loss.port);
+		must_get_links("rxe0 rxe1");
+	}
+
+private:
+	/*
+	 * An in-tree server may try another link at once, which takes 5 s if the client agrees, and
+	 * a port that comes up meanwhile is ignored.
+	 */
+	void await_vain_attempt() const
+	{
+		auto tries = [&] {
+			return server().groups().at(0).links.size() > 1;
+		};
+
+		try {
+			wait_until("the server tries another link", tries, 5);
+		} catch (const std::runtime_error &) {
+			return;
+		}
+		wait_until("the server tries no other link", [&] { return !tries(); });
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, LostLink, testing::ValuesIn(losses_at_each_end()), [](const auto &info) {
+	const LossAt &at = info.param;
+
+	return std::string(at.loss.name) + "At" + to_string(at.victim) +
+	       (at.here == at.victim ? "Here" : "There");
+});
+
+TEST_P(LostLink, LosesNoByteAndComesBack)
+{
+	begin_streams(GetParam().here);
+	lose();
+	await_progress();
+	find();
+	await_progress();
+	finish();
+}
+
+/*
+ * Losses that the in-tree module has no part in: as a server it may hang for ever when a link is
+ * lost with messages under way.
+ */
+class Losses : public Streams, public testing::WithParamInterface<Role>
+{
+protected:
+	void SetUp() override
+	{
+		Streams::SetUp();
+		if (here.is_tree() || there.is_tree())
+			GTEST_SKIP() << "the in-tree module may hang";
+	}
+
+	void take_down_and_up(const TwoPorts &end, int port)
+	{
+		end.take_down(port);
+		must_get_links(port ? "rxe0" : "rxe1");
+		await_progress();
+		end.take_up(port);
+		must_get_links("rxe0 rxe1");
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, Losses, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(Losses, OneAfterTheOther)
+{
+	begin_streams(GetParam());
+	take_down_and_up(here, 1);
+	take_down_and_up(there, 0);
+	take_down_and_up(there, 1);
+	finish();
+}
+
+TEST_P(Losses, AtBothEnds)
+{
+	begin_streams(GetParam());
+	here.take_down(1);
+	there.take_down(1);
+	must_get_links("rxe0");
+	await_progress();
+	there.take_up(1);
+	here.take_up(1);
+	must_get_links("rxe0 rxe1");
+	finish();
+}
+
+TEST_P(Losses, WithoutAnEvent)
+{
+	begin_streams(GetParam());
+	there.lose(1);
+	must_get_links("rxe0");
+	await_progress();
+	finish();
+}
+
+TEST_P(Losses, WhileStreamsEnd)
+{
+	begin_streams(GetParam());
+	there.lose(1);
+	finish();
+	must_get_links("rxe0");
+}
+
+TEST_P(Losses, OfBothLinks)
+{
+	begin_streams(GetParam());
+	here.remove_device(0);
+	here.remove_device(1);
+	for (EchoStream &stream : streams)
+		EXPECT_EQ(stream.await_ending(), ENETDOWN);
+	wait_until("the groups end",
+		   [&] { return here.groups().empty() && there.groups().empty(); });
+}
+
+TEST_P(Losses, OfTheOtherLinkWithoutAnEvent)
+{
+	begin_streams(GetParam());
+	here.remove_device(1);
+	must_get_links("rxe0");
+	await_progress();
+	there.lose(0);
+	/* If the other end is the first to give up, it resets TCP's connection. */
+	for (EchoStream &stream : streams)
+		EXPECT_THAT(stream.await_ending(), testing::AnyOf(ETIMEDOUT, ECONNRESET));
+}
+
+TEST_P(Losses, WhileThePeerIsKilled)
+{
+	Agent killed;
+
+	begin_streams(GetParam());
+	for (int i = 5; i <= 8; i++)
+		streams.emplace_back(make_connection(killed, Flavor(), GetParam()), i);
+	await_progress();
+	there.lose(1);
+	killed.kill();
+	must_get_links("rxe0");
+	for (int i = 5; i <= 8; i++) {
+		/* As with TCP, it depends on whether the killed program had bytes to read. */
+		EXPECT_THAT(streams.back().await_ending(), testing::AnyOf(0, EPIPE, ECONNRESET));
+		streams.pop_back();
+	}
+	await_progress();
+	finish();
+}
+
+TEST_P(Losses, KeepUrgentBytes)
+{
+	Connection first = connection(GetParam());
+
+	must_get_links("rxe0 rxe1");
+
+	Connection second = connection(GetParam());
+	Connection *const ends[] = {&first, &second};
+
+	EXPECT_EQ(here.groups()[0].connections_by("rxe1"), 1);
+	there.lose(1);
+	for (Connection *one : ends) {
+		ASSERT_EQ(send(one->here, "abC", 3, MSG_OOB), 3);
+		ASSERT_EQ(send(one->here, "de", 2, 0), 2);
+	}
+	must_get_links("rxe0");
+	for (Connection *one : ends) {
+		EXPECT_TRUE(one->there.await(POLLPRI) & POLLPRI);
+		EXPECT_EQ(one->there.recv(5), "ab");
+		EXPECT_EQ(one->there.recv(1, MSG_OOB), "C");
+		EXPECT_EQ(one->there.recv(5), "de");
+	}
+}
+
+TEST_P(SecondLink, IsNotMadeBeyondTheLimit)
+{
+	here.set_sysctl("net.smc.smcr_max_links_per_lgr", "1");
+
+	Connection one = connection(GetParam());
+
+	/* A port that comes up is an occasion for a second link. */
+	there.take_down(1);
+	there.take_up(1);
+
+	Connection other = connection(GetParam());
+
+	for (const TwoPorts &end : {here, there}) {
+		std::vector<ShownGroup> groups = end.groups();
+
+		ASSERT_EQ(groups.size(), 1u);
+		EXPECT_EQ(groups[0].type, GroupType::single);
+		EXPECT_EQ(groups[0].links.size(), 1u);
+	}
+}
+
+TEST_P(SecondLink, IsMadeByANewDevice)
+{
+	there.remove_device(1);
+
+	Connection one = connection(GetParam());
+
+	must_get_links("rxe0");
+	there.add_device(1);
+	must_get_links("rxe0 rxe1");
+}

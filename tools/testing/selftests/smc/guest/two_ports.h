@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The two RoCE ports of a guest, which make a second link possible: rxe0 on eth0 in LAN 0, where
+ * TCP's packets go, too, and rxe1 on eth1 in LAN 1. run_guest.sh needs "--lans 3".
+ */
+#ifndef GUEST_TWO_PORTS_H
+#define GUEST_TWO_PORTS_H
+
+#include <string>
+#include <vector>
+
+#include "agent.h"
+
+namespace guest
+{
+
+class TwoPorts
+{
+public:
+	/* Of this guest, or of an agent's. */
+	TwoPorts();
+	explicit TwoPorts(Agent &agent);
+
+	/* Loads the module, with an EID and one PNET ID for all; both ports are up afterwards. */
+	void set_up() const;
+	/* Returns whether the module is not loaded any more: it is kept while it has sockets. */
+	bool unload() const;
+	/* The guest has the in-tree module. */
+	bool is_tree() const;
+
+	void set_sysctl(const std::string &name, const std::string &value) const;
+
+	void take_down(int port) const;
+	void take_up(int port) const;
+	void remove_device(int port) const;
+	void add_device(int port) const;
+	/* RoCE packets of that LAN are dropped when they arrive here, without an event. */
+	void lose(int port) const;
+	/* Nothing is dropped any more. */
+	void lose_nothing() const;
+
+	std::vector<struct ShownGroup> groups() const;
+
+private:
+	std::string must_run(const std::string &command) const;
+
+	Agent *agent = nullptr;
+};
+
+} // namespace guest
+
+#endif
