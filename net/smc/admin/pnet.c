@@ -177,6 +177,18 @@ static int insert(struct smc_pnet_table *table, struct smc_pnet_entry *netdev,
 	return 0;
 }
 
+static BLOCKING_NOTIFIER_HEAD(smc_pnet_chain);
+
+int smc_pnet_register_notifier(struct notifier_block *nb)
+{
+	return blocking_notifier_chain_register(&smc_pnet_chain, nb);
+}
+
+void smc_pnet_unregister_notifier(struct notifier_block *nb)
+{
+	blocking_notifier_chain_unregister(&smc_pnet_chain, nb);
+}
+
 int smc_pnet_add(struct net *net, const char *pnetid, const char *ifname, const char *ibname,
 		 u8 ibport, struct netlink_ext_ack *extack)
 {
@@ -201,8 +213,11 @@ int smc_pnet_add(struct net *net, const char *pnetid, const char *ifname, const 
 	if (err) {
 		kfree(netdev);
 		kfree(port);
+		return err;
 	}
-	return err;
+	if (port)
+		blocking_notifier_call_chain(&smc_pnet_chain, 0, NULL);
+	return 0;
 }
 
 unsigned int smc_pnet_remove(struct net *net, const char *pnetid)

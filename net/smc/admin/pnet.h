@@ -13,6 +13,7 @@
 
 struct net;
 struct net_device;
+struct notifier_block;
 
 #define SMC_MAX_PNETID_LEN	16
 
@@ -38,6 +39,23 @@ bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_explicit)
  * Context: not hard interrupt. Return: true if there is an entry.
  */
 bool smc_pnet_of_ibport(const char *ibname, u8 port, char *pnetid);
+
+/**
+ * smc_pnet_register_notifier() - have a function called whenever an RDMA port has got a PNET ID
+ * @nb: the function, which may sleep; its arguments say nothing
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int smc_pnet_register_notifier(struct notifier_block *nb);
+
+/**
+ * smc_pnet_unregister_notifier() - undo smc_pnet_register_notifier(), and wait for its calls
+ * @nb: the function
+ *
+ * Context: process, may sleep.
+ */
+void smc_pnet_unregister_notifier(struct notifier_block *nb);
 
 /* net.c calls these for each namespace. */
 int smc_pnet_init_net(struct net *net);

@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
+#include "admin/pnet.h"
 #include "device.h"
 #include "group.h"
 #include "links.h"
@@ -141,12 +142,29 @@ int smc_rdma_devices_for_each(int (*fn)(struct smc_rdma_device *dev, void *arg),
 	return rc;
 }
 
+static int smc_rdma_on_pnet(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	smc_links_seek_port();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block smc_rdma_pnet_notifier = { .notifier_call = smc_rdma_on_pnet };
+
 int smc_rdma_device_init(void)
 {
-	return ib_register_client(&smc_rdma_client);
+	int err;
+
+	err = smc_pnet_register_notifier(&smc_rdma_pnet_notifier);
+	if (err)
+		return err;
+	err = ib_register_client(&smc_rdma_client);
+	if (err)
+		smc_pnet_unregister_notifier(&smc_rdma_pnet_notifier);
+	return err;
 }
 
 void smc_rdma_device_exit(void)
 {
 	ib_unregister_client(&smc_rdma_client);
+	smc_pnet_unregister_notifier(&smc_rdma_pnet_notifier);
 }
