@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 
 #include "add_link.h"
+#include "add_link_ends.h"
 #include "group.h"
 #include "link.h"
 #include "llc.h"
@@ -22,6 +23,9 @@
  */
 #define SMC_ADD_LINK_RETRY	(300 * HZ)
 
+/* The time until this end tries an asymmetric link again that could not be confirmed. */
+#define SMC_ADD_LINK_ASYMMETRIC	(600 * HZ)
+
 /* Number of works of smc_add_link_wq that run, and may wait for their peers. */
 static atomic_t smc_add_links_waiting = ATOMIC_INIT(0);
 
@@ -35,15 +39,22 @@ void smc_add_link_exit(void)
 	atomic_dec(&smc_add_links_waiting);
 }
 
-/* Whether a group may have one more link than it has. Under RCU, or with the buffer lock. */
+/*
+ * Whether a group may have one more link than it has. A symmetric link may come in addition to the
+ * asymmetric one that it replaces. Under RCU, or with the buffer lock.
+ */
 static bool smc_add_link_is_wanted(const struct smc_rdma_group *group)
 {
 	const struct smc_link *link;
-	unsigned int n = 0;
+	unsigned int n = 0, n_left = 0;
 
-	smc_for_each_link(link, group)
+	smc_for_each_link(link, group) {
 		n++;
-	return n < group->max_links && smc_lgr_is_active(&group->lgr);
+		n_left += READ_ONCE(link->is_left);
+	}
+	if (!smc_lgr_is_active(&group->lgr) || n == SMC_LINKS)
+		return false;
+	return n - n_left < group->max_links || smc_rdma_group_shares(group);
 }
 
 /* Return: an index at which the group has no link. */
@@ -56,20 +67,18 @@ static unsigned int smc_add_link_index(const struct smc_rdma_group *group)
 	return i;
 }
 
-/* Make a link at another port than @first, with all buffers mapped, and put it into the group. */
-static struct smc_link *smc_add_link_create(struct smc_link *first,
-					    const struct smc_rdma_gids *peer)
+/*
+ * Make a link at a port of this end, with all buffers mapped, and put it into the group. The port
+ * reference is dropped.
+ */
+static struct smc_link *smc_add_link_create(struct smc_rdma_group *group,
+					    struct smc_rdma_port *port)
 {
-	struct smc_rdma_group *group = first->group;
-	struct smc_rdma_port port;
 	struct smc_link *link;
 	int rc;
 
-	rc = smc_rdma_port_find_other(group->lgr.net, &first->port, peer, &port);
-	if (rc)
-		return ERR_PTR(rc);
-	link = smc_link_create(group, smc_add_link_index(group), &port);
-	smc_rdma_port_put(&port);
+	link = smc_link_create(group, smc_add_link_index(group), port);
+	smc_rdma_port_put(port);
 	if (IS_ERR(link))
 		return link;
 	smc_rdma_group_insert_link(link);
@@ -156,39 +165,24 @@ static int smc_add_link_build(const struct smc_link *first, const struct smc_lin
 	return rc;
 }
 
-/*
- * Get the end that the peer's ADD LINK names. A link that leads to the same port as the first one
- * would be lost with it. Return: 0 or -EHOSTUNREACH.
- */
-static int smc_add_link_get_peer(const struct smc_link *first, const struct smc_llc_msg *msg,
-				 struct smc_link_peer *peer)
-{
-	*peer = (struct smc_link_peer) {
-		.qpn = msg->add_link.qpn,
-		.psn = msg->add_link.psn,
-		.mtu = msg->add_link.mtu,
-	};
-	memcpy(peer->gid, msg->add_link.gid, SMC_GID_LEN);
-	memcpy(peer->mac, msg->add_link.mac, SMC_MAC_LEN);
-	if (!memcmp(peer->gid, first->peer.gid, SMC_GID_LEN) ||
-	    !memcmp(peer->mac, first->peer.mac, SMC_MAC_LEN) || !smc_link_peer_is_valid(peer))
-		return -EHOSTUNREACH;
-	return 0;
-}
-
 /* Have a new link lead to the end that the peer's ADD LINK names. */
 static int smc_add_link_to_peer(struct smc_link *first, struct smc_link *link,
 				const struct smc_llc_msg *msg)
 {
 	struct smc_link_peer peer;
-	int rc = smc_add_link_get_peer(first, msg, &peer);
+	int rc = smc_add_link_get_peer(msg, &peer);
 
 	if (rc)
 		return rc;
 	if (!smc_rdma_is_on_link(link->port.gid, peer.gid))
 		return -EHOSTUNREACH;
-	smc_llc_add_link_rtokens(first, link);
-	return smc_link_may_lead_to(link, &peer) ? : smc_link_to_rtr(link, &peer);
+	rc = smc_link_may_lead_to(link, &peer) ? : smc_link_to_rtr(link, &peer);
+	if (rc)
+		return rc;
+	if (!smc_add_link_is_of_use(first, link))
+		return -EHOSTUNREACH;
+	smc_llc_add_link_rtokens(link);
+	return 0;
 }
 
 /* Offer a link to the client, and learn its end. Return: -ECONNREFUSED if it wants none. */
@@ -232,38 +226,62 @@ static int smc_add_link_accept(struct smc_link *first, struct smc_link *link)
 static void smc_add_link_undo(struct smc_link *first, struct smc_link *link, bool tell_peer)
 {
 	if (tell_peer)
-		smc_llc_delete_link(first, link->number, 0);
+		smc_llc_delete_link(first, link->number, 0, SMC_LLC_DEL_LOST_PATH);
 	smc_link_leave(link);
 	/* A DELETE LINK may wait for the link to be confirmed. */
 	smc_llc_resume(first->group);
 	smc_link_end_later(link);
 }
 
-/* Note that this end tries to add a link, and have it try again if that is in vain. */
-static void smc_add_link_note_attempt(struct smc_rdma_group *group)
+/* Have this end try after some jiffies. But an offer that has just come is answered at once. */
+static void smc_add_link_try_after(struct smc_rdma_group *group, unsigned long delay)
 {
-	WRITE_ONCE(group->add_link_after, (jiffies + SMC_ADD_LINK_INTERVAL) | 1);
-	group->add_link_delay = clamp(2 * group->add_link_delay, SMC_ADD_LINK_INTERVAL,
-				      SMC_ADD_LINK_RETRY);
-	mod_delayed_work(smc_add_link_wq, &group->add_link_work, group->add_link_delay);
-	/* An offer that has just come is answered at once. */
+	mod_delayed_work(smc_add_link_wq, &group->add_link_work, delay);
+	/* Pairs with smc_llc_take_offer(), which sets has_offer before it queues the work. */
 	smp_mb();
 	if (READ_ONCE(group->llc.has_offer))
 		smc_add_link_queue(group);
 }
 
-/* Copy the GIDs that a link of the client may have, besides that of @first. */
-static void smc_add_link_get_gids(struct smc_link *first, struct smc_rdma_gids *gids)
+/* Return: after how many jiffies to try again, each time twice as many. */
+static unsigned long smc_add_link_back_off(struct smc_rdma_group *group)
+{
+	group->add_link_delay = clamp(2 * group->add_link_delay, SMC_ADD_LINK_INTERVAL,
+				      SMC_ADD_LINK_RETRY);
+	return group->add_link_delay;
+}
+
+/*
+ * Note that this end tries to add a link, and have it try again if that is in vain. If there is no
+ * port for a link that is to replace an asymmetric one, only an event will bring one.
+ */
+static void smc_add_link_note_attempt(struct smc_rdma_group *group)
+{
+	WRITE_ONCE(group->add_link_after, (jiffies + SMC_ADD_LINK_INTERVAL) | 1);
+	if (!smc_rdma_group_shares(group))
+		smc_add_link_try_after(group, smc_add_link_back_off(group));
+}
+
+/*
+ * Note whether a link was added. If an asymmetric one can't be confirmed, the ports may be in
+ * different networks that look like one. As each attempt makes in-tree peers wait for seconds, the
+ * next one is later.
+ */
+static void smc_add_link_note_result(struct smc_link *first, const struct smc_link *link, int rc)
 {
 	struct smc_rdma_group *group = first->group;
-	unsigned int i, n = 0;
 
-	spin_lock_bh(&group->llc.lock);
-	for (i = 0; i < group->peer_gids.n; i++)
-		if (memcmp(group->peer_gids.gid[i], first->peer.gid, SMC_GID_LEN))
-			memcpy(gids->gid[n++], group->peer_gids.gid[i], SMC_GID_LEN);
-	spin_unlock_bh(&group->llc.lock);
-	gids->n = n;
+	group->is_slow = rc == -ETIMEDOUT;
+	if (rc == -ETIMEDOUT && link->peer.qpn && smc_links_share(first, link))
+		WRITE_ONCE(group->asymmetric_after, (jiffies + SMC_ADD_LINK_ASYMMETRIC) | 1);
+	/*
+	 * The work of a client, which has answered an offer, and of an asymmetric group is not
+	 * queued yet.
+	 */
+	if (rc && rc != -ECONNREFUSED &&
+	    (group->role == SMC_CLIENT || smc_rdma_group_shares(group)))
+		mod_delayed_work(smc_add_link_wq, &group->add_link_work,
+				 smc_add_link_back_off(group));
 }
 
 /* Whether a new link may have a number. */
@@ -311,19 +329,19 @@ static void smc_add_link_offer_none(struct smc_link *first, bool may_wait)
 		rc = smc_link_send_large(first, message, sizeof(message)) ? : -ETIMEDOUT;
 	group->has_offered = !rc || rc == -ETIMEDOUT;
 	if (rc == -ETIMEDOUT || (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
-		smc_llc_delete_link(first, group->last_number, 0);
+		smc_llc_delete_link(first, group->last_number, 0, SMC_LLC_DEL_LOST_PATH);
 }
 
 static void smc_add_link_as_server(struct smc_link *first)
 {
 	struct smc_rdma_group *group = first->group;
-	struct smc_rdma_gids client;
+	struct smc_rdma_port port;
 	struct smc_link *link;
 	int rc;
 
 	smc_add_link_note_attempt(group);
-	smc_add_link_get_gids(first, &client);
-	link = smc_add_link_create(first, &client);
+	rc = smc_add_link_find_server_port(first, &port);
+	link = rc ? ERR_PTR(rc) : smc_add_link_create(group, &port);
 	if (IS_ERR(link)) {
 		smc_add_link_offer_none(first, true);
 		return;
@@ -335,43 +353,51 @@ static void smc_add_link_as_server(struct smc_link *first)
 	     smc_mr_buffers_register(link) ? :
 	     smc_llc_confirm_link_server(link, NULL) ? :
 	     smc_rdma_group_activate_link(link);
-	group->is_slow = rc == -ETIMEDOUT;
+	smc_add_link_note_result(first, link, rc);
 	if (rc)
 		smc_add_link_undo(first, link, rc != -ECONNREFUSED && group->has_offered);
+	else
+		smc_rdma_group_replace_link(first, link);
 	smc_add_link_offer_none(first, true);
 }
 
-/* Finish what the reply to the server's offer has begun. */
-static void smc_add_link_confirm(struct smc_link *first, struct smc_link *link)
+/* Finish what the reply to the server's offer, which went by the link @by, has begun. */
+static void smc_add_link_confirm(struct smc_link *first, struct smc_link *link, struct smc_link *by)
 {
 	int rc = smc_llc_confirm_link_client(link, NULL) ? :
 		 smc_link_to_rts(link) ? :
 		 smc_mr_buffers_register(link) ? :
 		 smc_rdma_group_activate_link(link);
 
-	first->group->is_slow = rc == -ETIMEDOUT;
+	smc_add_link_note_result(first, link, rc);
 	if (rc)
-		smc_add_link_undo(first, link, true);
+		smc_add_link_undo(by, link, true);
 	else
 		/* If the reply can't be sent, the link is lost like any other. */
 		smc_llc_confirm_link_reply(link);
 }
 
-/* Accept the server's offer. Return: an error if the offer is to be refused. */
-static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_msg *offer)
+/*
+ * Accept the server's offer, and answer by the link @by. Return: an error if the offer is to be
+ * refused.
+ */
+static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_msg *offer,
+				  struct smc_link *by)
 {
-	struct smc_rdma_gids server = { .n = 1 };
+	struct smc_rdma_port port;
 	struct smc_link_peer peer;
 	struct smc_link *link;
 	int rc;
 
-	rc = smc_add_link_get_peer(first, offer, &peer);
+	rc = smc_add_link_get_peer(offer, &peer);
 	if (rc)
 		return rc;
 	if (!smc_add_link_is_free(first->group, offer->add_link.link))
 		return -EEXIST;
-	memcpy(server.gid[0], offer->add_link.gid, SMC_GID_LEN);
-	link = smc_add_link_create(first, &server);
+	rc = smc_add_link_find_client_port(first, &peer, &port);
+	if (rc)
+		return rc;
+	link = smc_add_link_create(first->group, &port);
 	if (IS_ERR(link))
 		return PTR_ERR(link);
 	link->number = offer->add_link.link;
@@ -379,12 +405,12 @@ static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_m
 	if (!rc) {
 		/* Expect CONFIRM LINK before the server can send it. */
 		smc_llc_expect_confirm_link(link);
-		rc = smc_add_link_accept(first, link);
+		rc = smc_add_link_accept(by, link);
 	}
 	if (rc)
-		smc_add_link_undo(first, link, false);
+		smc_add_link_undo(by, link, false);
 	else
-		smc_add_link_confirm(first, link);
+		smc_add_link_confirm(first, link, by);
 	return rc;
 }
 
@@ -411,9 +437,10 @@ static void smc_add_link_answer(struct smc_link *first, const struct smc_llc_msg
 				bool may_wait)
 {
 	struct smc_rdma_group *group = first->group;
+	struct smc_link *by = smc_llc_link_of_offer(group) ? : first;
 
-	if (!smc_add_link_may_accept(group, may_wait) || smc_add_link_as_client(first, offer))
-		smc_llc_refuse_link(first);
+	if (!smc_add_link_may_accept(group, may_wait) || smc_add_link_as_client(first, offer, by))
+		smc_llc_refuse_link(by);
 	smc_llc_drop_offer(group);
 }
 
@@ -439,10 +466,17 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 {
 	struct smc_rdma_group *group = first->group;
 
+	const unsigned long after = READ_ONCE(group->add_link_after);
+
 	if (!smc_add_link_is_wanted(group))
 		return;
+	/* An offer that the server took back had the work queued at once. */
+	if (after && time_before(jiffies, after)) {
+		smc_add_link_try_after(group, after - jiffies);
+		return;
+	}
 	if (!may_wait) {
-		mod_delayed_work(smc_add_link_wq, &group->add_link_work, SMC_ADD_LINK_INTERVAL);
+		smc_add_link_try_after(group, SMC_ADD_LINK_INTERVAL);
 		if (group->role == SMC_SERVER)
 			smc_add_link_offer_none(first, false);
 	} else if (group->role == SMC_SERVER) {
@@ -471,9 +505,20 @@ void smc_add_link_on_request(struct smc_rdma_group *group, const struct smc_llc_
 	if (group->role == SMC_CLIENT)
 		return;
 	spin_lock_bh(&group->llc.lock);
+	if (gids->n != msg->request_add_link.n_gids ||
+	    memcmp(gids->gid, msg->request_add_link.gids, gids->n * SMC_GID_LEN))
+		WRITE_ONCE(group->asymmetric_after, 0);
 	gids->n = msg->request_add_link.n_gids;
 	memcpy(gids->gid, msg->request_add_link.gids, sizeof(msg->request_add_link.gids));
 	spin_unlock_bh(&group->llc.lock);
+	smc_add_link_queue(group);
+}
+
+void smc_add_link_on_port(struct smc_rdma_group *group)
+{
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	WRITE_ONCE(group->asymmetric_after, 0);
+	group->add_link_delay = 0;
 	smc_add_link_queue(group);
 }
 
@@ -483,8 +528,10 @@ void smc_add_link_after_loss(struct smc_rdma_group *group)
 	/* The end of the group does not wait for a work that is queued once the group is dead. */
 	if (!smc_lgr_is_active(&group->lgr))
 		return;
+	WRITE_ONCE(group->asymmetric_after, 0);
 	group->add_link_delay = 0;
-	smc_add_link_note_attempt(group);
+	WRITE_ONCE(group->add_link_after, (jiffies + SMC_ADD_LINK_INTERVAL) | 1);
+	smc_add_link_try_after(group, smc_add_link_back_off(group));
 }
 
 static void smc_add_link_work(struct work_struct *work)
@@ -500,8 +547,8 @@ static void smc_add_link_work(struct work_struct *work)
 	}
 	if (may_wait)
 		mutex_lock(&group->buffers.lock);
-	first = smc_rdma_group_working_link(group);
-	if (first)
+	first = smc_rdma_group_oldest_link(group);
+	if (first && smc_lgr_is_active(&group->lgr))
 		smc_add_link(first, may_wait);
 	mutex_unlock(&group->buffers.lock);
 out:

@@ -41,6 +41,14 @@ void smc_add_link_queue(struct smc_rdma_group *group);
 void smc_add_link_on_request(struct smc_rdma_group *group, const struct smc_llc_msg *msg);
 
 /**
+ * smc_add_link_on_port() - try to add a link, as a port has come up, or a device or GID is new
+ * @group: group
+ *
+ * Context: any; with smc_rdma_lgrs.lock.
+ */
+void smc_add_link_on_port(struct smc_rdma_group *group);
+
+/**
  * smc_add_link_after_loss() - try to add a link again some seconds after one was lost
  * @group: group
  *

@@ -14,55 +14,57 @@
 #include "path.h"
 #include "port.h"
 
-static bool smc_gateway_subnet_has4(const struct net_device *ndev, __be32 address)
+/* Return: the longest prefix of a subnet of a device that has an address, or -1. */
+static int smc_gateway_prefix4(const struct net_device *ndev, __be32 address)
 {
 	struct in_device *in_dev = __in_dev_get_rcu(ndev);
 	const struct in_ifaddr *ifa;
+	int prefix = -1;
 
 	if (!in_dev)
-		return false;
+		return -1;
 	in_dev_for_each_ifa_rcu(ifa, in_dev)
 		if (inet_ifa_match(address, ifa))
-			return true;
-	return false;
+			prefix = max_t(int, prefix, ifa->ifa_prefixlen);
+	return prefix;
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static bool smc_gateway_subnet_has6(const struct net_device *ndev, const struct in6_addr *address)
+static int smc_gateway_prefix6(const struct net_device *ndev, const struct in6_addr *address)
 {
 	struct inet6_dev *in6_dev = __in6_dev_get(ndev);
 	struct inet6_ifaddr *ifa;
+	int prefix = -1;
 
 	if (!in6_dev)
-		return false;
+		return -1;
 	list_for_each_entry_rcu(ifa, &in6_dev->addr_list, if_list)
 		if (ipv6_prefix_equal(&ifa->addr, address, ifa->prefix_len))
-			return true;
-	return false;
+			prefix = max_t(int, prefix, ifa->prefix_len);
+	return prefix;
 }
 #else
-static bool smc_gateway_subnet_has6(const struct net_device *ndev, const struct in6_addr *address)
+static int smc_gateway_prefix6(const struct net_device *ndev, const struct in6_addr *address)
 {
-	return false;
+	return -1;
 }
 #endif
 
-bool smc_rdma_is_on_link(const struct ib_gid_attr *own, const u8 *peer_gid)
+int smc_rdma_prefix_to(const struct ib_gid_attr *own, const u8 *peer_gid)
 {
 	const struct net_device *ndev;
 	struct in6_addr peer;
-	bool on_link = false;
+	int prefix = -1;
 
 	memcpy(&peer, peer_gid, sizeof(peer));
 
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(own);
 	if (!IS_ERR(ndev))
-		on_link = ipv6_addr_v4mapped(&peer) ?
-			  smc_gateway_subnet_has4(ndev, peer.s6_addr32[3]) :
-			  smc_gateway_subnet_has6(ndev, &peer);
+		prefix = ipv6_addr_v4mapped(&peer) ? smc_gateway_prefix4(ndev, peer.s6_addr32[3]) :
+						     smc_gateway_prefix6(ndev, &peer);
 	rcu_read_unlock();
-	return on_link;
+	return prefix;
 }
 
 static bool smc_gateway_is_link_local(const struct in6_addr *gid)

@@ -423,16 +423,80 @@ static bool smc_rdma_group_is_at(const struct smc_rdma_group *group,
 	return group->vlan == port->vlan && !memcmp(group->gid, gid, SMC_GID_LEN);
 }
 
-/* Return: the working link of a group that the fewest connections use. */
+unsigned int smc_links_share(const struct smc_link *link, const struct smc_link *other)
+{
+	unsigned int shared = SMC_LINKS_SHARE_NOTHING;
+
+	if (link->port.dev == other->port.dev && link->port_num == other->port_num)
+		shared |= SMC_LINKS_SHARE_LOCAL;
+	if (!memcmp(link->peer.gid, other->peer.gid, SMC_GID_LEN) ||
+	    !memcmp(link->peer.mac, other->peer.mac, SMC_MAC_LEN))
+		shared |= SMC_LINKS_SHARE_PEER;
+	return shared;
+}
+
+/*
+ * Return: what a link shares with older links that work, as smc_links_share(). An asymmetric link
+ * shares something.
+ */
+static unsigned int smc_link_shares(const struct smc_link *link)
+{
+	unsigned int shared = SMC_LINKS_SHARE_NOTHING;
+	const struct smc_link *other;
+
+	smc_for_each_link(other, link->group)
+		if (smc_link_works(other) && other->serial < link->serial)
+			shared |= smc_links_share(link, other);
+	return shared;
+}
+
+unsigned int smc_rdma_group_shares(const struct smc_rdma_group *group)
+{
+	unsigned int shared = SMC_LINKS_SHARE_NOTHING;
+	const struct smc_link *link;
+
+	smc_for_each_link(link, group)
+		if (smc_link_works(link))
+			shared |= smc_link_shares(link);
+	return shared;
+}
+
+struct smc_link *smc_rdma_group_oldest_link(const struct smc_rdma_group *group)
+{
+	struct smc_link *link, *oldest = NULL;
+
+	smc_for_each_link(link, group)
+		if (smc_link_works(link) && (!oldest || link->serial < oldest->serial))
+			oldest = link;
+	return oldest;
+}
+
+/*
+ * Return: the working link of a group that the fewest connections use. Both ends keep connections
+ * from an asymmetric link, so that none has to move when that is replaced.
+ */
 static struct smc_link *smc_rdma_group_least_link(const struct smc_rdma_group *group)
 {
 	struct smc_link *link, *least = NULL;
 
 	smc_for_each_link(link, group)
-		if (smc_link_works(link) &&
+		if (smc_link_works(link) && !smc_link_shares(link) &&
 		    (!least || atomic_read(&link->n_conns) < atomic_read(&least->n_conns)))
 			least = link;
 	return least;
+}
+
+struct smc_link *smc_rdma_group_get_oldest_link(struct smc_rdma_group *group)
+{
+	struct smc_link *link;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	link = smc_rdma_group_oldest_link(group);
+	if (link)
+		smc_link_get(link);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+	return link;
 }
 
 /* Reserve a connection on a link. */
@@ -515,6 +579,21 @@ void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct sm
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
+/* Whether a link before this one in its group works and leads to the same GID. */
+static bool smc_link_repeats_peer(const struct smc_link *link)
+{
+	const struct smc_link *before;
+
+	smc_for_each_link(before, link->group) {
+		if (before == link)
+			break;
+		if (smc_link_works(before) &&
+		    !memcmp(before->peer.gid, link->peer.gid, SMC_GID_LEN))
+			return true;
+	}
+	return false;
+}
+
 struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 						const struct smc_rdma_port *port,
 						const struct smc_rdma_peer *peer, const u8 *eid,
@@ -529,6 +608,7 @@ struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 	hash_for_each_possible(smc_links_by_gid, link, by_gid,
 			       smc_rdma_group_hash(net, peer->gid))
 		if (smc_link_works(link) && smc_link_has_peer(link, version, peer) &&
+		    !smc_link_repeats_peer(link) &&
 		    smc_rdma_group_serves(link->group, net, version, port, peer, eid))
 			smc_rdma_choice_add(&choice, link->group);
 	/* The client may name the GID of a first link that is lost. */
@@ -625,6 +705,18 @@ static struct smc_link *smc_link_find_named(struct net *net, u8 version,
 	return found;
 }
 
+static bool smc_rdma_group_has_lost_qp(const struct smc_rdma_group *group,
+				       const struct smc_clc_r *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < SMC_LINKS; i++)
+		if (group->lost[i].qpn == r->qpn &&
+		    !memcmp(group->lost[i].gid, r->gid, SMC_GID_LEN))
+			return true;
+	return false;
+}
+
 /*
  * Whether a server names a link that is lost, of a group that has another one: the server does not
  * know yet. The answer must not be that the group is unknown, see smc_link_find_named().
@@ -636,7 +728,7 @@ static bool smc_rdma_group_has_lost(struct net *net, u8 version, const struct sm
 
 	list_for_each_entry(group, &smc_lgrs_of(&smc_rdma_lgrs, net)->list, lgr.in_net)
 		if (smc_rdma_group_is_with(group, net, SMC_CLIENT, version, peer) &&
-		    group->lost.qpn == r->qpn && !memcmp(group->lost.gid, r->gid, SMC_GID_LEN))
+		    smc_rdma_group_has_lost_qp(group, r))
 			return true;
 	return false;
 }
@@ -951,19 +1043,6 @@ struct smc_link *smc_rdma_group_get_link(struct smc_rdma_group *group, unsigned 
 	return link;
 }
 
-struct smc_link *smc_rdma_group_working_link(struct smc_rdma_group *group)
-{
-	struct smc_link *link;
-
-	lockdep_assert_held(&group->buffers.lock);
-	if (!smc_lgr_is_active(&group->lgr))
-		return NULL;
-	smc_for_each_link(link, group)
-		if (smc_link_works(link))
-			return link;
-	return NULL;
-}
-
 void smc_rdma_group_insert_link(struct smc_link *link)
 {
 	struct smc_rdma_group *group = link->group;
@@ -971,6 +1050,7 @@ void smc_rdma_group_insert_link(struct smc_link *link)
 
 	lockdep_assert_held(&group->buffers.lock);
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	link->serial = ++group->last_serial;
 	WRITE_ONCE(group->links[link->index], link);
 	/* The device's removal ends only links that it finds in a group. */
 	if (READ_ONCE(link->port.dev->leaving))
@@ -1021,7 +1101,7 @@ void smc_rdma_group_remove_link(struct smc_link *link)
 	hash_del(&link->by_gid);
 	WRITE_ONCE(group->links[link->index], NULL);
 	if (link->is_confirmed)
-		group->lost = link->peer;
+		group->lost[link->index] = link->peer;
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	/* Softirqs, and works that note RTokens, walk the links without a lock. */
 	synchronize_rcu();
@@ -1046,7 +1126,23 @@ void smc_rdma_group_lose_link(struct smc_link *link, int err, bool in_order)
 	mod_delayed_work(smc_link_wq, &group->links_work, 0);
 }
 
-bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number)
+void smc_rdma_group_replace_link(const struct smc_link *oldest, const struct smc_link *link)
+{
+	struct smc_link *other;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	smc_for_each_link(other, oldest->group) {
+		if (other == oldest || other == link || !smc_link_works(other) ||
+		    !smc_link_works(oldest) || !smc_link_works(link))
+			continue;
+		other->is_replaced = true;
+		smc_rdma_group_lose_link(other, ECONNRESET, false);
+	}
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+}
+
+bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 reason)
 {
 	struct smc_link *link, *found = NULL;
 	unsigned long flags;
@@ -1057,8 +1153,10 @@ bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number)
 			found = link;
 	if (found) {
 		/* A server answers the client's DELETE LINK by one of its own. */
-		if (!READ_ONCE(found->broken))
+		if (!READ_ONCE(found->broken)) {
 			found->is_deleted = true;
+			found->is_replaced = reason == SMC_LLC_DEL_ASYMMETRIC;
+		}
 		smc_rdma_group_lose_link(found, ECONNRESET, false);
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);

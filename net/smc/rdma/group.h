@@ -73,8 +73,8 @@ struct smc_rdma_peer {
  * @has_offered: this server has sent an ADD LINK
  * @is_slow: the peer has let the last attempt to add a link time out; only @add_link_work uses it
  * @gid: GID of this end's first link, which may be gone
- * @lost: the peer's end of the last confirmed link that was taken out of the group; under
- *	smc_rdma_lgrs.lock
+ * @lost: the peer's end of the last confirmed link at each index of @links that was taken out of
+ *	the group; under smc_rdma_lgrs.lock
  * @peer_gids: GIDs of the client's ports; version 2. Under @llc's lock once the group is active
  * @spread_after: time in jiffies before which this server makes no further group for the peer;
  *	under smc_rdma_lgrs.lock
@@ -99,6 +99,8 @@ struct smc_rdma_peer {
  * @add_link_work: work that adds a link, see add_link.h
  * @offer_after: time in jiffies before which a client refuses offers of a link; only
  *	@add_link_work uses it
+ * @last_serial: serial of the last link that was put into @links
+ * @asymmetric_after: time in jiffies before which this end adds no asymmetric link; 0 for none
  * @add_link_after: time in jiffies before which this end does not try again to add a link; 0 if it
  *	has not tried yet
  * @add_link_delay: jiffies from the last attempt to the next one that needs no event
@@ -124,7 +126,7 @@ struct smc_rdma_group {
 	bool has_offered;
 	bool is_slow;
 	u8 gid[SMC_GID_LEN];
-	struct smc_link_peer lost;
+	struct smc_link_peer lost[SMC_LINKS];
 	struct smc_rdma_gids peer_gids;
 	unsigned long spread_after;
 	unsigned long n_had;
@@ -133,6 +135,7 @@ struct smc_rdma_group {
 	int n_quarantined;
 	long quarantined_pages;
 	struct smc_link *links[SMC_LINKS];
+	u64 last_serial;
 	struct xarray conns;
 	u32 next_index;
 	struct smc_rtokens rtokens;
@@ -140,10 +143,19 @@ struct smc_rdma_group {
 	struct smc_llc llc;
 	struct delayed_work links_work;
 	struct delayed_work add_link_work;
+	unsigned long asymmetric_after;
 	unsigned long add_link_after;
 	unsigned long add_link_delay;
 	unsigned long offer_after;
 };
+
+/*
+ * An asymmetric link shares the port of one end with another link (RFC 7609 section 2.2): that end
+ * has only one port.
+ */
+#define SMC_LINKS_SHARE_NOTHING	0
+#define SMC_LINKS_SHARE_LOCAL	BIT(0)
+#define SMC_LINKS_SHARE_PEER	BIT(1)
 
 /* The groups of SMC-R. */
 extern struct smc_lgr_kind smc_rdma_lgrs;
@@ -385,13 +397,43 @@ int smc_rdma_group_error_of(enum ib_wc_status status);
 struct smc_link *smc_rdma_group_get_link(struct smc_rdma_group *group, unsigned int index);
 
 /**
- * smc_rdma_group_working_link() - find a link that works
+ * smc_rdma_group_get_oldest_link() - get the oldest link that works
  * @group: group
  *
- * Context: process; with the buffer lock.
- * Return: a confirmed link that is not broken, or NULL if there is none, or the group is dead.
+ * Context: any.
+ * Return: the link with a reference, or NULL.
  */
-struct smc_link *smc_rdma_group_working_link(struct smc_rdma_group *group);
+struct smc_link *smc_rdma_group_get_oldest_link(struct smc_rdma_group *group);
+
+/**
+ * smc_links_share() - which end's port two links have in common
+ * @link: link
+ * @other: another link of the group
+ *
+ * Context: any.
+ * Return: SMC_LINKS_SHARE_NOTHING, or SMC_LINKS_SHARE_LOCAL, SMC_LINKS_SHARE_PEER or both of them.
+ */
+unsigned int smc_links_share(const struct smc_link *link, const struct smc_link *other);
+
+/**
+ * smc_rdma_group_shares() - which end's port the working links of a group have in common
+ * @group: group
+ *
+ * Context: under RCU, or with smc_rdma_lgrs.lock or the buffer lock.
+ * Return: as smc_links_share(). If it is SMC_LINKS_SHARE_NOTHING, no link is asymmetric.
+ */
+unsigned int smc_rdma_group_shares(const struct smc_rdma_group *group);
+
+/**
+ * smc_rdma_group_oldest_link() - find the oldest link that works
+ * @group: group
+ *
+ * The asymmetric link of a group is never the oldest one.
+ *
+ * Context: under RCU, or with smc_rdma_lgrs.lock or the buffer lock.
+ * Return: the link, or NULL.
+ */
+struct smc_link *smc_rdma_group_oldest_link(const struct smc_rdma_group *group);
 
 /**
  * smc_rdma_group_insert_link() - put a new link into its group
@@ -411,6 +453,17 @@ void smc_rdma_group_insert_link(struct smc_link *link);
 int smc_rdma_group_activate_link(struct smc_link *link);
 
 /**
+ * smc_rdma_group_replace_link() - end the asymmetric link that a symmetric one replaces
+ * @oldest: oldest link of a server, which stays
+ * @link: the new link
+ *
+ * Does nothing if the group has no third link.
+ *
+ * Context: process.
+ */
+void smc_rdma_group_replace_link(const struct smc_link *oldest, const struct smc_link *link);
+
+/**
  * smc_rdma_group_remove_link() - take a link out of its group, and release it
  * @link: link that is stopped, and that no connection uses
  *
@@ -422,11 +475,12 @@ void smc_rdma_group_remove_link(struct smc_link *link);
  * smc_rdma_group_delete_link() - end a link because the peer asks for it
  * @group: group with another link
  * @number: number of the link
+ * @reason: reason that the peer gives
  *
  * Context: any.
  * Return: false if there is no such link.
  */
-bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number);
+bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 reason);
 
 /**
  * smc_rdma_group_other_link() - find a link that can take over from another

@@ -19,7 +19,11 @@
 struct smc_rdma_group;
 struct smc_rdma_conn;
 
-#define SMC_LINKS		2	/* limit for the links of a group */
+/*
+ * Limit for the links of a group: two and, until the asymmetric one of them ends, a link that
+ * replaces it.
+ */
+#define SMC_LINKS		3
 
 /*
  * Limit for messages in flight. It is 48, because the in-tree module posts 48 receives. It can't
@@ -130,6 +134,9 @@ struct smc_link_bulk {
  * @by_gid: node in the hash table of links that connections may use, by the peer's GID
  * @n_conns: number of connections that send on the link
  * @is_confirmed: CONFIRM LINK is over, so connections may use the link; under smc_rdma_lgrs.lock
+ * @serial: number of the link by age; both ends add links in the same order
+ * @is_replaced: this asymmetric link ends because a symmetric one has been added; under
+ *	smc_rdma_lgrs.lock
  * @is_deleted: the peer has asked for the end of the link; under smc_rdma_lgrs.lock
  * @is_left: the link is quiesced, and @end_work is to remove it from the group
  * @is_flushed: a receive has completed with an error, so none of what comes later is written
@@ -202,6 +209,8 @@ struct smc_link {
 	struct hlist_node by_gid;
 	atomic_t n_conns;
 	bool is_confirmed;
+	u64 serial;
+	bool is_replaced;
 	bool is_deleted;
 	bool is_left;
 	bool is_flushed;

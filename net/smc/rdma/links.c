@@ -56,6 +56,21 @@ static bool smc_link_has_other(const struct smc_link *link)
 	return has_other;
 }
 
+/* Whether a link at another port can take over from a link. */
+static bool smc_link_has_other_port(const struct smc_link *link)
+{
+	const struct smc_link *other;
+	bool has_other = false;
+
+	rcu_read_lock();
+	smc_for_each_link(other, link->group)
+		if (other != link && smc_link_works(other) &&
+		    !(smc_links_share(link, other) & SMC_LINKS_SHARE_LOCAL))
+			has_other = true;
+	rcu_read_unlock();
+	return has_other;
+}
+
 /*
  * Test a link if it is silent. Return: after how many jiffies to look at it next, or -ETIMEDOUT if
  * it is lost.
@@ -100,7 +115,7 @@ static long smc_link_look_at_port(struct smc_link *link)
 	if (!link->port_is_down)
 		link->port_down_since = jiffies;
 	link->port_is_down = true;
-	if (smc_link_has_other(link))
+	if (smc_link_has_other_port(link))
 		return -ENETDOWN;
 	left = (long)(link->port_down_since + SMC_PORT_DOWN_TIMEOUT - jiffies);
 	return left > 0 ? left : -ENETDOWN;
@@ -237,43 +252,51 @@ void smc_link_end_later(struct smc_link *link)
 	queue_delayed_work(smc_add_link_wq, &link->end_work, 0);
 }
 
+/* Count and log that @n connections of a link use another one. */
+static void smc_link_note_end(const struct smc_link *link, const struct smc_link *to,
+			      unsigned int n)
+{
+	const struct smc_rdma_group *group = link->group;
+	struct net *net = group->lgr.net;
+	const char *device = link->port.dev->ibdev->name;
+
+	smc_stat_rdma(smc_net(net), SMC_RDMA_CONNS_MOVED, n);
+	if (link->is_replaced) {
+		smc_log(pr_info, net, "%s: link %u with %pI6c replaced, %u connections use link %u",
+			device, link->number, &group->peer.addr, n, to->number);
+		return;
+	}
+	smc_stat_rdma(smc_net(net), SMC_RDMA_LINKS_LOST, 1);
+	smc_log(pr_warn, net, "%s: link %u with %pI6c lost, %u connections use link %u", device,
+		link->number, &group->peer.addr, n, to->number);
+}
+
 /*
  * Move the connections of a broken link to another one. The link is quiesced first, so that it
  * sends nothing to the peer after what the other link sends.
  */
-static void smc_link_fail_over(struct smc_link *link, struct smc_link *to)
+static void smc_link_fail_over(struct smc_link *link)
 {
 	struct smc_rdma_group *group = link->group;
+	struct smc_link *to;
 	unsigned int n;
 
 	smc_link_leave(link);
+	/* Both ends take the same one. Without another link the group ends. */
+	to = smc_rdma_group_get_oldest_link(group);
+	if (!to)
+		return;
 	n = smc_link_move_conns(link, to);
-	smc_stat_rdma(smc_net(group->lgr.net), SMC_RDMA_LINKS_LOST, 1);
-	smc_stat_rdma(smc_net(group->lgr.net), SMC_RDMA_CONNS_MOVED, n);
+	smc_link_note_end(link, to, n);
 	/* The requests that wait for a free slot of the lost link get no answer. */
 	smc_llc_resume(group);
-	smc_log(pr_warn, group->lgr.net, "%s: link %u with %pI6c lost, %u connections use link %u",
-		link->port.dev->ibdev->name, link->number, &group->peer.addr, n, to->number);
 	/* A server answers the client's DELETE LINK by one of its own. */
 	if (!link->is_deleted || group->role == SMC_SERVER)
-		smc_llc_delete_link(to, link->number, SMC_LLC_DELETE_ORDERLY);
+		smc_llc_delete_link(to, link->number, SMC_LLC_DELETE_ORDERLY,
+				    link->is_replaced ? SMC_LLC_DEL_ASYMMETRIC :
+							SMC_LLC_DEL_LOST_PATH);
+	smc_link_put(to);
 	smc_link_end_later(link);
-}
-
-static void smc_link_try_fail_over(struct smc_link *link)
-{
-	struct smc_link *to;
-	unsigned int i;
-
-	for (i = 0; i < SMC_LINKS; i++) {
-		to = smc_rdma_group_get_link(link->group, i);
-		if (to && to != link && smc_link_works(to))
-			smc_link_fail_over(link, to);
-		if (to)
-			smc_link_put(to);
-		if (link->is_left)
-			return;
-	}
 }
 
 void smc_links_cancel_ends(struct smc_rdma_group *group)
@@ -300,8 +323,8 @@ static long smc_link_look_after(struct smc_link *link)
 	if (!READ_ONCE(link->is_confirmed))
 		return SMC_LINK_LOOK;
 	if (READ_ONCE(link->broken)) {
-		if (!link->is_left)
-			smc_link_try_fail_over(link);
+		if (!link->is_left && smc_link_has_other(link))
+			smc_link_fail_over(link);
 		return SMC_LINK_LOOK;
 	}
 	delay = smc_link_look_at_port(link) ? : smc_link_test(link);
@@ -391,7 +414,7 @@ void smc_links_seek_port(void)
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list)
-		smc_add_link_queue(group);
+		smc_add_link_on_port(group);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 

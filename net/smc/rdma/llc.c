@@ -172,11 +172,15 @@ static bool smc_llc_enqueue(struct smc_link *link, const u8 *message,
 }
 
 /* Keep the RTokens of an ADD LINK for the thread that adds the link. Under llc.lock. */
-static void smc_llc_copy_add_link(struct smc_llc *llc, const u8 *message,
+static void smc_llc_copy_add_link(const struct smc_link *link, const u8 *message,
 				  const struct smc_llc_msg *msg)
 {
-	if (msg->type == SMC_LLC_ADD_LINK && msg->add_link.large)
-		memcpy(llc->add_link, message, SMC_LLC_ADD_LINK_LEN(msg->add_link.n_rkeys));
+	struct smc_llc *llc = &link->group->llc;
+
+	if (msg->type != SMC_LLC_ADD_LINK || !msg->add_link.large)
+		return;
+	memcpy(llc->add_link, message, SMC_LLC_ADD_LINK_LEN(msg->add_link.n_rkeys));
+	llc->add_link_by = link->index;
 }
 
 /* Whether a message offers a second link that this end may accept. */
@@ -190,17 +194,17 @@ static bool smc_llc_is_offer(const struct smc_rdma_group *group, const struct sm
  * Have the offer of a link answered. A server that offers one link after the other without waiting
  * for the answer gets an answer to one of them. Under llc.lock.
  */
-static void smc_llc_take_offer(struct smc_llc *llc, const u8 *message,
+static void smc_llc_take_offer(const struct smc_link *link, const u8 *message,
 			       const struct smc_llc_msg *msg)
 {
-	struct smc_rdma_group *group = container_of(llc, struct smc_rdma_group, llc);
+	struct smc_llc *llc = &link->group->llc;
 
 	if (llc->has_offer)
 		return;
 	llc->has_offer = true;
 	llc->offer = *msg;
-	smc_llc_copy_add_link(llc, message, msg);
-	smc_add_link_queue(group);
+	smc_llc_copy_add_link(link, message, msg);
+	smc_add_link_queue(link->group);
 }
 
 bool smc_llc_get_offer(struct smc_rdma_group *group, struct smc_llc_msg *offer)
@@ -210,16 +214,29 @@ bool smc_llc_get_offer(struct smc_rdma_group *group, struct smc_llc_msg *offer)
 
 	spin_lock_bh(&llc->lock);
 	has_offer = llc->has_offer;
+	llc->is_answering = has_offer;
 	if (has_offer)
 		*offer = llc->offer;
 	spin_unlock_bh(&llc->lock);
 	return has_offer;
 }
 
+struct smc_link *smc_llc_link_of_offer(struct smc_rdma_group *group)
+{
+	struct smc_link *link;
+
+	lockdep_assert_held(&group->buffers.lock);
+	spin_lock_bh(&group->llc.lock);
+	link = group->links[group->llc.add_link_by];
+	spin_unlock_bh(&group->llc.lock);
+	return link && smc_link_works(link) ? link : NULL;
+}
+
 void smc_llc_drop_offer(struct smc_rdma_group *group)
 {
 	spin_lock_bh(&group->llc.lock);
 	group->llc.has_offer = false;
+	group->llc.is_answering = false;
 	spin_unlock_bh(&group->llc.lock);
 }
 
@@ -244,9 +261,9 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len)
 	if (smc_llc_is_delete_all(link, &msg))
 		WRITE_ONCE(llc->peer_left, true);
 	if (smc_llc_is_offer(group, &msg))
-		smc_llc_take_offer(llc, message, &msg);
+		smc_llc_take_offer(link, message, &msg);
 	else if (smc_llc_take_awaited(llc, link, &msg))
-		smc_llc_copy_add_link(llc, message, &msg);
+		smc_llc_copy_add_link(link, message, &msg);
 	else if (!smc_llc_is_reply(&msg))
 		queued = smc_llc_enqueue(link, message, &msg);
 	spin_unlock_bh(&llc->lock);
@@ -455,7 +472,8 @@ int smc_llc_confirm_link_reply(struct smc_link *link)
 	return smc_llc_send(link, &msg);
 }
 
-void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags)
+void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags,
+			 enum smc_llc_delete_reason reason)
 {
 	const struct smc_llc_msg msg = {
 		.type  = SMC_LLC_DELETE_LINK,
@@ -463,7 +481,7 @@ void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags)
 		.flags = flags,
 		.delete_link = {
 			.link	= number,
-			.reason	= SMC_LLC_DEL_LOST_PATH,
+			.reason	= reason,
 		},
 	};
 	u8 message[SMC_LLC_LEN];
@@ -496,7 +514,7 @@ void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel
 	 */
 	if (rc == -ETIMEDOUT || rc == -ECANCELED ||
 	    (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
-		smc_llc_delete_link(link, smc_llc_second_link(group), 0);
+		smc_llc_delete_link(link, smc_llc_second_link(group), 0, SMC_LLC_DEL_LOST_PATH);
 }
 
 int smc_llc_offer_link(struct smc_link *link, const u8 *message, size_t len,
@@ -518,7 +536,7 @@ void smc_llc_refuse_link(struct smc_link *link)
 	smc_link_try_send_llc(link, message);
 }
 
-void smc_llc_add_link_rtokens(const struct smc_link *link, const struct smc_link *new)
+void smc_llc_add_link_rtokens(const struct smc_link *link)
 {
 	struct smc_rdma_group *group = link->group;
 	struct smc_llc *llc = &group->llc;
@@ -530,7 +548,7 @@ void smc_llc_add_link_rtokens(const struct smc_link *link, const struct smc_link
 	if (!smc_llc_parse(llc->add_link, sizeof(llc->add_link), &msg)) {
 		for (i = 0; i < msg.add_link.n_rkeys; i++) {
 			rt = smc_llc_get_add_link_rtoken(llc->add_link, i);
-			smc_rtokens_add_on(&group->rtokens, link->index, rt.rkey, new->index,
+			smc_rtokens_add_on(&group->rtokens, llc->add_link_by, rt.rkey, link->index,
 					   (struct smc_rtoken) { rt.rkey_new, rt.addr });
 		}
 	}
@@ -629,14 +647,18 @@ void smc_llc_test_link(struct smc_link *link)
 
 bool smc_llc_may_leave(const struct smc_link *link, unsigned long since)
 {
+	bool may_leave = false;
 	struct smc_link *other;
-	bool may_leave;
 
 	rcu_read_lock();
-	other = smc_rdma_group_other_link(link);
-	may_leave = other && time_after_eq(READ_ONCE(other->last_rx), since);
-	if (other && !may_leave)
-		smc_llc_test_link(other);
+	smc_for_each_link(other, link->group) {
+		if (other == link || !smc_link_works(other))
+			continue;
+		if (time_after_eq(READ_ONCE(other->last_rx), since))
+			may_leave = true;
+		else
+			smc_llc_test_link(other);
+	}
 	rcu_read_unlock();
 	return may_leave;
 }
@@ -667,12 +689,20 @@ void smc_llc_delete_all(struct smc_rdma_group *group)
 				   smc_rdma_group_time_left(group));
 }
 
-/* Answer a DELETE LINK for a link that does not exist, such as the one in a rejected ADD LINK. */
+/*
+ * Answer a DELETE LINK for a link that does not exist, such as the one in a rejected ADD LINK. If
+ * the ADD LINK has not been answered yet, the server takes it back.
+ */
 static int smc_llc_answer_no_link(struct smc_link *link, const struct smc_llc_msg *request)
 {
+	struct smc_llc *llc = &link->group->llc;
 	struct smc_llc_msg msg = *request;
 	u8 message[SMC_LLC_LEN];
 
+	spin_lock_bh(&llc->lock);
+	if (!llc->is_answering && llc->offer.add_link.link == request->delete_link.link)
+		llc->has_offer = false;
+	spin_unlock_bh(&llc->lock);
 	msg.flags |= SMC_LLC_REPLY;
 	msg.delete_link.reason = SMC_LLC_DEL_NO_SUCH_LINK;
 	smc_llc_build(message, &msg);
@@ -733,7 +763,8 @@ static int smc_llc_answer_delete_link(struct smc_llc_queued *q)
 	/* The work runs again when that link is confirmed or given up. */
 	if (is_early)
 		return READ_ONCE(q->link->is_left) ? -ENOLINK : -EAGAIN;
-	if (!ends_group && !smc_rdma_group_delete_link(group, q->parsed.delete_link.link))
+	if (!ends_group && !smc_rdma_group_delete_link(group, q->parsed.delete_link.link,
+						       q->parsed.delete_link.reason))
 		return smc_llc_answer_no_link(q->link, &q->parsed);
 	if (!ends_group && group->role == SMC_SERVER)
 		return 0;

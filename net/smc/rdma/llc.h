@@ -41,8 +41,10 @@ struct smc_llc_queued {
  * @came: copy of the message that has arrived
  * @little_endian: the peer's last message of version 2 had a little-endian length
  * @has_offer: the server's ADD LINK waits for an answer
+ * @is_answering: it is being answered
  * @offer: that ADD LINK
  * @add_link: the last ADD LINK, request or reply, that has RTokens
+ * @add_link_by: index of the link by which @add_link came
  * @peer_left: the peer sent DELETE LINK for all links, as a request or a reply
  * @ask_again: time in jiffies before which this end sends no further request about a key; under the
  *	group's buffer lock
@@ -63,8 +65,10 @@ struct smc_llc {
 	struct smc_llc_msg came;
 	bool little_endian;
 	bool has_offer;
+	bool is_answering;
 	struct smc_llc_msg offer;
 	u8 add_link[SMC_LLC_ADD_LINK_LEN(SMC_LLC_ADD_LINK_RKEYS)];
+	u8 add_link_by;
 	bool peer_left;
 	unsigned long ask_again;
 	struct smc_llc_queued queue[SMC_LLC_QUEUE];
@@ -206,6 +210,15 @@ bool smc_llc_get_offer(struct smc_rdma_group *group, struct smc_llc_msg *offer);
 void smc_llc_refuse_link(struct smc_link *link);
 
 /**
+ * smc_llc_link_of_offer() - find the link by which the server's ADD LINK came
+ * @group: group of a client
+ *
+ * Context: process; with the buffer lock.
+ * Return: the link, or NULL if it does not work any more.
+ */
+struct smc_link *smc_llc_link_of_offer(struct smc_rdma_group *group);
+
+/**
  * smc_llc_drop_offer() - note that the server's ADD LINK has its answer
  * @group: group of a client
  */
@@ -213,20 +226,21 @@ void smc_llc_drop_offer(struct smc_rdma_group *group);
 
 /**
  * smc_llc_add_link_rtokens() - note the peer's RTokens on a new link, from its last ADD LINK
- * @link: link by which the ADD LINK came
- * @new: new link
+ * @link: new link
  */
-void smc_llc_add_link_rtokens(const struct smc_link *link, const struct smc_link *new);
+void smc_llc_add_link_rtokens(const struct smc_link *link);
 
 /**
  * smc_llc_delete_link() - tell the peer that one link of several ends
  * @link: another link, to send on
  * @number: number of the link that ends
  * @flags: SMC_LLC_DELETE_ORDERLY if the link was in use
+ * @reason: reason of the end
  *
  * Context: process. Nothing is sent if @link has no free slot.
  */
-void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags);
+void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags,
+			 enum smc_llc_delete_reason reason);
 
 /**
  * smc_llc_may_request() - whether a request about a key may be sent: false for 10 s after one timed

@@ -44,6 +44,7 @@ struct smc_rdma_need {
 	const u8 *local;	/* local address of the TCP connection, or NULL */
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
 	const struct smc_rdma_gids *near;	/* GIDs of which a subnet must have one, or NULL */
+	const struct ib_gid_attr *other;	/* GID whose subnet for it is no smaller; or NULL */
 	const char *pnetid;	/* PNET ID of the port, or NULL */
 	const u8 *beside;	/* GID in the same subnet, of a port without PNET ID; or NULL */
 	struct net_device *ndev;	/* network device of the route; NULL for a second link */
@@ -135,12 +136,23 @@ static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct sm
 }
 
 /*
- * Whether a GID is in one network with a GID of the peer: a subnet of the GID's network device has
- * one of them. A link-local address does not tell which network it is in.
+ * Whether a GID reaches a GID of the peer without a router: a subnet of the GID's network device
+ * has that, and the network device of @other has no smaller one. A link-local address does not tell
+ * which network it is in.
  */
+static bool smc_rdma_gid_has_near(const struct ib_gid_attr *attr, const u8 *peer,
+				  const struct ib_gid_attr *other)
+{
+	const int prefix = smc_rdma_prefix_to(attr, peer);
+
+	return smc_rdma_gid_is_ipv4(attr->gid.raw) == smc_rdma_gid_is_ipv4(peer) &&
+	       !smc_rdma_gid_is_link_local(peer) && prefix >= 0 &&
+	       !(other && smc_rdma_prefix_to(other, peer) > prefix);
+}
+
+/* Whether a GID reaches a GID of the peer, and is in one network with the first port's GID. */
 static bool smc_rdma_gid_is_near(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
 {
-	const u8 *peer;
 	unsigned int i;
 
 	if (need->beside && (smc_rdma_gid_is_link_local(need->beside) ||
@@ -150,12 +162,9 @@ static bool smc_rdma_gid_is_near(const struct ib_gid_attr *attr, const struct sm
 		return true;
 	if (smc_rdma_gid_is_link_local(attr->gid.raw))
 		return false;
-	for (i = 0; i < need->near->n; i++) {
-		peer = need->near->gid[i];
-		if (smc_rdma_gid_is_ipv4(attr->gid.raw) == smc_rdma_gid_is_ipv4(peer) &&
-		    !smc_rdma_gid_is_link_local(peer) && smc_rdma_is_on_link(attr, peer))
+	for (i = 0; i < need->near->n; i++)
+		if (smc_rdma_gid_has_near(attr, need->near->gid[i], need->other))
 			return true;
-	}
 	return false;
 }
 
@@ -413,6 +422,7 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 		.version  = SMC_VERSION_2,
 		.peer_gid = peer ? NULL : other->gid->gid.raw,
 		.near	  = peer,
+		.other	  = other->gid,
 		.by_pnet  = true,
 		.vlan	  = other->vlan,
 		.mtu	  = U32_MAX,
@@ -429,6 +439,13 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 	rc = smc_rdma_devices_for_each(smc_rdma_search_device, &search) ? 0 : -ENODEV;
 	rcu_read_unlock();
 	return rc;
+}
+
+bool smc_rdma_port_reaches(const struct smc_rdma_port *port, const struct smc_rdma_gids *peer)
+{
+	const struct smc_rdma_need need = { .near = peer };
+
+	return smc_rdma_gid_is_near(port->gid, &need);
 }
 
 void smc_rdma_port_copy(struct smc_rdma_port *to, const struct smc_rdma_port *from)

@@ -63,7 +63,7 @@ struct smc_rdma_gids {
  * The port has the PNET ID and the VLAN of @other. If @other has no PNET ID, the port has none
  * either, and a subnet of its network device has the GID of @other: nothing else tells that both
  * ports are in one network. If the peer's GIDs are known, a subnet of the port's network device has
- * one of them, so that the link needs no router.
+ * one of them, so that the link needs no router, and @other has no smaller subnet for that GID.
  *
  * Context: process; doesn't sleep.
  * Return: 0; -ENODEV without a port.
@@ -72,13 +72,29 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 			     const struct smc_rdma_gids *peer, struct smc_rdma_port *port);
 
 /**
- * smc_rdma_is_on_link() - whether a subnet of the network device of a GID has the peer's GID
+ * smc_rdma_port_reaches() - whether a subnet of the network device of a port has the peer's GID
+ * @port: port
+ * @peer: GIDs of the peer, of which one has to be in a subnet
+ *
+ * Context: any but hard interrupt.
+ */
+bool smc_rdma_port_reaches(const struct smc_rdma_port *port, const struct smc_rdma_gids *peer);
+
+/**
+ * smc_rdma_prefix_to() - get the subnet of a GID's network device that has the peer's GID
  * @own: GID of a port
  * @peer_gid: the peer's GID
  *
  * Context: any.
+ * Return: the length of its prefix, the longest one if there are several such subnets; or -1.
  */
-bool smc_rdma_is_on_link(const struct ib_gid_attr *own, const u8 *peer_gid);
+int smc_rdma_prefix_to(const struct ib_gid_attr *own, const u8 *peer_gid);
+
+/* Whether a subnet of the network device of a GID has the peer's GID. */
+static inline bool smc_rdma_is_on_link(const struct ib_gid_attr *own, const u8 *peer_gid)
+{
+	return smc_rdma_prefix_to(own, peer_gid) >= 0;
+}
 
 /**
  * smc_rdma_gateway() - find the router to the peer of a version 2 link

@@ -23,7 +23,13 @@
 
 /* Values of SMC_NLA_LINK_STATE and SMC_NLA_LGR_R_TYPE, as user-space tools know them. */
 enum { SMC_SHOW_LINK_ACTIVATING = 2, SMC_SHOW_LINK_ACTIVE = 3 };
-enum { SMC_SHOW_GROUP_NONE, SMC_SHOW_GROUP_SINGLE, SMC_SHOW_GROUP_SYMMETRIC };
+enum {
+	SMC_SHOW_GROUP_NONE,
+	SMC_SHOW_GROUP_SINGLE,
+	SMC_SHOW_GROUP_SYMMETRIC,
+	SMC_SHOW_GROUP_ASYMMETRIC_PEER,
+	SMC_SHOW_GROUP_ASYMMETRIC_LOCAL,
+};
 
 #define SMC_SHOW_GID_LEN	40
 
@@ -86,17 +92,22 @@ static struct smc_link *smc_show_get_link(struct smc_rdma_group *group, unsigned
 	return NULL;
 }
 
-/* Return: the type of a group by the number of its links that connections may use. */
+/* Return: the type of a group by its links that connections may use. */
 static u8 smc_show_group_type(struct smc_rdma_group *group)
 {
-	u8 type = SMC_SHOW_GROUP_NONE;
 	const struct smc_link *link;
+	unsigned int n = 0, shared;
 
 	rcu_read_lock();
 	smc_for_each_link(link, group)
-		type += smc_link_works(link);
+		n += smc_link_works(link);
+	shared = smc_rdma_group_shares(group);
 	rcu_read_unlock();
-	return type;
+	if (n < 2)
+		return n ? SMC_SHOW_GROUP_SINGLE : SMC_SHOW_GROUP_NONE;
+	if (shared & SMC_LINKS_SHARE_LOCAL)
+		return SMC_SHOW_GROUP_ASYMMETRIC_LOCAL;
+	return shared ? SMC_SHOW_GROUP_ASYMMETRIC_PEER : SMC_SHOW_GROUP_SYMMETRIC;
 }
 
 static int smc_show_put_buffers(struct sk_buff *skb, const struct smc_rdma_group *group)

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The ends of a link that is to be added to a group. Preferably, neither end uses a port that
+ * another link of the group uses. If one end has no other port that reaches the peer, the link is
+ * asymmetric: that end uses its port again (RFC 7609 section 2.2).
+ */
+#ifndef SMC_RDMA_ADD_LINK_ENDS_H
+#define SMC_RDMA_ADD_LINK_ENDS_H
+
+#include <linux/types.h>
+
+struct smc_link;
+struct smc_link_peer;
+struct smc_llc_msg;
+struct smc_rdma_port;
+
+/**
+ * smc_add_link_find_server_port() - find the port of this server for another link
+ * @oldest: oldest link that works
+ * @port: filled on success; release with smc_rdma_port_put()
+ *
+ * Context: process; with the buffer lock.
+ * Return: 0; -ENODEV without a port.
+ */
+int smc_add_link_find_server_port(const struct smc_link *oldest, struct smc_rdma_port *port);
+
+/**
+ * smc_add_link_find_client_port() - find the port of this client for the link that is offered
+ * @oldest: oldest link that works
+ * @peer: end of the link that the server's ADD LINK names
+ * @port: filled on success; release with smc_rdma_port_put()
+ *
+ * Context: process; with the buffer lock.
+ * Return: 0; -ENODEV without a port; or -EHOSTUNREACH if a link to @peer would be of no use.
+ */
+int smc_add_link_find_client_port(const struct smc_link *oldest, const struct smc_link_peer *peer,
+				  struct smc_rdma_port *port);
+
+/**
+ * smc_add_link_get_peer() - get the end that the peer's ADD LINK names
+ * @msg: ADD LINK
+ * @peer: filled
+ *
+ * Context: any.
+ * Return: 0 or -EHOSTUNREACH.
+ */
+int smc_add_link_get_peer(const struct smc_llc_msg *msg, struct smc_link_peer *peer);
+
+/**
+ * smc_add_link_is_of_use() - whether a new link is of use beside the oldest one
+ * @oldest: oldest link that works
+ * @link: new link, whose ends are known
+ *
+ * If the ports of both ends were the same, both links would be lost together. If only one end's
+ * port is the same, the link is asymmetric, which is of use only if the group has no other link.
+ *
+ * Context: process; with the buffer lock.
+ */
+bool smc_add_link_is_of_use(const struct smc_link *oldest, const struct smc_link *link);
+
+#endif
