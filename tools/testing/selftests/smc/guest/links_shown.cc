@@ -50,10 +50,10 @@ std::string text_of(const Shown &shown, const std::string &path)
 	return bytes.substr(0, bytes.find('\0'));
 }
 
-/* A link that is just being left is shown without its device. */
-std::string device_of(const Shown &shown)
+/* A link that is just being left is shown without its port. */
+std::string text_of_port(const Shown &shown, int attribute)
 {
-	const std::string path = path_of(SMC_GEN_LINK_SMCR, SMC_NLA_LINK_IB_DEV);
+	const std::string path = path_of(SMC_GEN_LINK_SMCR, attribute);
 
 	return shown.count(path) ? text_of(shown, path) : "";
 }
@@ -66,7 +66,8 @@ ShownLink link_of(const Shown &shown)
 
 	return {
 	    .number = int(number_of(shown, path(SMC_NLA_LINK_ID))),
-	    .device = device_of(shown),
+	    .device = text_of_port(shown, SMC_NLA_LINK_IB_DEV),
+	    .gid = text_of_port(shown, SMC_NLA_LINK_GID),
 	    .active = number_of(shown, path(SMC_NLA_LINK_STATE)) == link_is_active,
 	    .connections = int(number_of(shown, path(SMC_NLA_LINK_CONN_CNT))),
 	};
@@ -76,11 +77,13 @@ ShownLink link_of(const Shown &shown)
 std::vector<ShownGroup> groups_of(const std::string &dump)
 {
 	const std::string type = path_of(SMC_GEN_LGR_SMCR, SMC_NLA_LGR_R_TYPE);
+	const std::string vlan = path_of(SMC_GEN_LGR_SMCR, SMC_NLA_LGR_R_VLAN_ID);
 	std::vector<ShownGroup> groups;
 
 	for (const Shown &shown : shown_in(dump)) {
 		if (shown.count(type))
-			groups.push_back({GroupType(number_of(shown, type)), {}});
+			groups.push_back(
+			    {GroupType(number_of(shown, type)), int(number_of(shown, vlan)), {}});
 		else if (groups.empty())
 			throw std::runtime_error("a link without a group");
 		else

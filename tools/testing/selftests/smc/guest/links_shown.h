@@ -17,13 +17,14 @@ enum class GroupType { none, single, symmetric, asymmetric_peer, asymmetric_loca
 
 struct ShownLink {
 	int number;
-	std::string device;
+	std::string device, gid;
 	bool active;
 	int connections;
 };
 
 struct ShownGroup {
 	GroupType type;
+	int vlan;
 	std::vector<ShownLink> links;
 
 	/* The devices of the active links in order, as "rxe0 rxe1". */

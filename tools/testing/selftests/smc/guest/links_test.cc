@@ -19,83 +19,9 @@
 #include "echo_stream.h"
 #include "limit.h"
 #include "links_shown.h"
-#include "two_ports.h"
+#include "two_links.h"
 
 using namespace guest;
-
-/* Both modules are loaded anew for each test, and nothing is left that keeps them afterwards. */
-class TwoLinks : public testing::Test
-{
-protected:
-	void SetUp() override
-	{
-		set_limit(240);
-		here.set_up();
-		there.set_up();
-		is_set_up = true;
-	}
-
-	void TearDown() override
-	{
-		if (!is_set_up)
-			return;
-		here.lose_nothing();
-		there.lose_nothing();
-		wait_until("the module here is unloaded", [&] { return here.unload(); });
-		wait_until("the module there is unloaded", [&] { return there.unload(); });
-	}
-
-	std::string links_shown() const
-	{
-		return "here:\n" + to_string(here.groups()) + "there:\n" +
-		       to_string(there.groups());
-	}
-
-	/* Both ends come to have one group, with active links by these devices. */
-	bool get_links(const std::string &devices, int seconds) const
-	{
-		auto has_links = [&](const TwoPorts &end) {
-			std::vector<ShownGroup> groups = end.groups();
-
-			return groups.size() == 1 && groups[0].devices() == devices;
-		};
-
-		try {
-			wait_until(
-			    "links by " + devices,
-			    [&] { return has_links(here) && has_links(there); }, seconds);
-		} catch (const std::runtime_error &) {
-			return false;
-		}
-		return true;
-	}
-
-	void must_get_links(const std::string &devices) const
-	{
-		if (!get_links(devices, 60))
-			throw std::runtime_error("no links by " + devices + ":\n" + links_shown());
-	}
-
-	Connection connection(Role role)
-	{
-		Connection one = make_connection(peer, Flavor(), role);
-
-		EXPECT_EQ(socket_mode(one.here), SMC_DIAG_MODE_SMCR);
-		return one;
-	}
-
-	/* The end of a connection in which this guest has a role. */
-	const TwoPorts &end_of(Role role, Role wanted) const
-	{
-		return role == wanted ? here : there;
-	}
-
-	Agent peer;
-	const TwoPorts here, there{peer};
-
-private:
-	bool is_set_up = false;
-};
 
 class SecondLink : public TwoLinks, public testing::WithParamInterface<Role>
 {
@@ -135,44 +61,37 @@ TEST_P(SecondLink, HasConnections)
 		stream.finish();
 }
 
-/* Connections with bytes under way. */
-class Streams : public TwoLinks
+/* Of a connection by a VLAN device, both links are in its VLAN. */
+TEST_F(TwoLinks, AreInTheVlan)
 {
-protected:
-	void TearDown() override
-	{
-		streams.clear();
-		TwoLinks::TearDown();
-	}
+	constexpr int id = 5;
 
-	/* Connections on both links, with bytes under way. */
-	void begin_streams(Role role)
-	{
-		streams.emplace_back(connection(role), 1);
-		must_get_links("rxe0 rxe1");
-		for (int i = 2; i <= 4; i++)
-			streams.emplace_back(connection(role), i);
-		for (const TwoPorts &end : {here, there})
-			for (const char *device : {"rxe0", "rxe1"})
-				EXPECT_GT(end.groups()[0].connections_by(device), 0) << device;
-		await_progress();
-	}
+	if (!here.has_vlans() || !there.has_vlans())
+		GTEST_SKIP() << "a kernel without VLANs";
+	for (const TwoPorts &end : {here, there})
+		end.add_vlan(id);
 
-	void await_progress()
-	{
-		for (EchoStream &stream : streams)
-			stream.await_progress();
-	}
+	RemoteSocket listener = peer.listen(Flavor());
+	Fd fd = must_connect(Flavor(), address_from("10.86.0.2", listener.port()));
+	EchoStream stream(Connection{std::move(fd), listener.accept()}, 1);
 
-	void finish()
-	{
-		for (EchoStream &stream : streams)
-			stream.finish();
-		streams.clear();
-	}
+	must_get_links("rxe0 rxe1");
+	for (const TwoPorts &end : {here, there}) {
+		const ShownGroup group = end.groups()[0];
 
-	std::list<EchoStream> streams;
-};
+		EXPECT_EQ(group.vlan, id);
+		for (const ShownLink &link : group.links)
+			EXPECT_THAT(link.gid, testing::HasSubstr("ffff:0a56:")) << link.device;
+	}
+	there.take_down(0);
+	must_get_links("rxe1");
+	stream.await_progress();
+	there.take_up(0);
+	must_get_links("rxe0 rxe1");
+	stream.finish();
+	for (const TwoPorts &end : {here, there})
+		end.remove_vlan();
+}
 
 /* A way to lose a port, and to get it back. */
 struct Loss {

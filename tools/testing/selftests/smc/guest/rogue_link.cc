@@ -25,15 +25,32 @@ void confirm_rkeys(RogueQueuePair &link, int tcp)
 	});
 }
 
-static std::string own_gid()
+std::string RogueLink::own_gid()
 {
 	const smc_clc_agreement own = good_agreement(SMC_CLC_CONFIRM);
 
 	return {reinterpret_cast<const char *>(own.r.gid), SMC_GID_LEN};
 }
 
-RogueLink::RogueLink(const Address &server, Confirm answer)
-    : RogueQueuePair(own_gid()), tcp(propose(server, good_proposal()))
+std::string RogueLink::other_gid()
+{
+	/* ::ffff:10.83.0.77, see OtherAddress. */
+	std::string gid = own_gid();
+
+	gid[SMC_GID_LEN - 1] = 77;
+	return gid;
+}
+
+static smc_clc_proposal proposal_of(int max_links)
+{
+	smc_clc_proposal proposal = good_proposal();
+
+	proposal.max_links = max_links;
+	return proposal;
+}
+
+RogueLink::RogueLink(const Address &server, Confirm answer, int max_links)
+    : RogueQueuePair(own_gid()), tcp(propose(server, proposal_of(max_links)))
 {
 	accept = receive_agreement(tcp, SMC_CLC_ACCEPT);
 	if (!accept.first_contact)
@@ -44,6 +61,12 @@ RogueLink::RogueLink(const Address &server, Confirm answer)
 	confirm.r.qpn = qpn();
 	confirm.r.rkey = rkey();
 	confirm.r.rmb_addr = address();
+	if (max_links > 1) {
+		confirm.fc.max_links = max_links;
+		confirm.n_gids = 2;
+		memcpy(confirm.gids[0], own_gid().data(), SMC_GID_LEN);
+		memcpy(confirm.gids[1], other_gid().data(), SMC_GID_LEN);
+	}
 	connect({{reinterpret_cast<const char *>(accept.r.gid), SMC_GID_LEN},
 		 accept.r.qpn,
 		 accept.r.psn,
@@ -54,10 +77,10 @@ RogueLink::RogueLink(const Address &server, Confirm answer)
 	if (hear_type(0x20 | SMC_LLC_CONFIRM_LINK).empty())
 		throw std::runtime_error("no CONFIRM LINK");
 	if (answer == Confirm::answered)
-		confirm_link();
+		confirm_link(max_links);
 }
 
-void RogueLink::confirm_link()
+void RogueLink::confirm_link(int max_links)
 {
 	smc_llc_msg reply = {};
 
@@ -69,7 +92,7 @@ void RogueLink::confirm_link()
 	reply.confirm_link.qpn = qpn();
 	reply.confirm_link.link = 1;
 	reply.confirm_link.user_id = 0x1234;
-	reply.confirm_link.max_links = 1;
+	reply.confirm_link.max_links = max_links;
 	reply.confirm_link.max_conns = 255;
 	if (!say(reply))
 		throw std::runtime_error("CONFIRM LINK could not be answered");

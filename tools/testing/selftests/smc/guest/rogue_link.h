@@ -31,9 +31,15 @@ public:
 
 	/*
 	 * Connects to an SMC listener of IPv4; throws unless that leads to a connection or, with
-	 * @answer unanswered, to a server that waits for the answer.
+	 * @answer unanswered, to a server that waits for the answer. A rogue that takes two links
+	 * says that it has another port, at other_gid().
 	 */
-	explicit RogueLink(const Address &server, Confirm answer = Confirm::answered);
+	explicit RogueLink(const Address &server, Confirm answer = Confirm::answered,
+			   int max_links = 1);
+
+	static std::string own_gid();
+	/* The GID of a port that the rogue does not have, in the subnet of its own. */
+	static std::string other_gid();
 
 	/*
 	 * Another connection by the same link, which the server must know again. Its CONFIRM names
@@ -83,7 +89,7 @@ public:
 	uint64_t sent = 0, received = 0;
 
 private:
-	void confirm_link();
+	void confirm_link(int max_links);
 
 	smc_clc_agreement accept = {}, confirm = {};
 	uint16_t seq = 0;

@@ -21,27 +21,6 @@ std::string rxe(int port)
 	return "rxe" + std::to_string(port);
 }
 
-/*
- * A second port is one whose subnet has the addresses of the connection in it, so the prefix of LAN
- * 1 is short. The addresses that IPv6 loses when a device goes down are needed by lab-rxe.
- */
-std::string with_addresses(int port)
-{
-	const std::string node = "$((LAB_NODE + 1))", dev = " dev " + eth(port);
-
-	if (port == 0)
-		return "ip addr replace 10.83.0." + node + "/24" + dev +
-		       " && ip -6 addr replace fd83::" + node + "/64" + dev + " nodad";
-	return "{ ip addr del 10.83.1." + node + "/24" + dev +
-	       " 2>/dev/null; ip addr replace 10.83.1." + node + "/16" + dev +
-	       " && ip -6 addr replace fd83:1::" + node + "/64" + dev + " nodad; }";
-}
-
-std::string up(int port)
-{
-	return "ip link set " + eth(port) + " up && " + with_addresses(port);
-}
-
 std::string with_device(int port)
 {
 	return "{ test -e /sys/class/infiniband/" + rxe(port) + " || lab-rxe " + eth(port) + "; }";
@@ -58,10 +37,33 @@ const std::string no_rules = "{ ! nft list ruleset >/dev/null 2>&1 || nft flush 
 
 } // namespace
 
-TwoPorts::TwoPorts() = default;
-
-TwoPorts::TwoPorts(Agent &agent) : agent(&agent)
+TwoPorts::TwoPorts(Subnets subnets) : subnets(subnets)
 {
+}
+
+TwoPorts::TwoPorts(Agent &agent, Subnets subnets) : agent(&agent), subnets(subnets)
+{
+}
+
+/*
+ * A second port is one whose subnet has the addresses of the connection in it, so the prefix of LAN
+ * 1 is short. The addresses that IPv6 loses when a device goes down are needed by lab-rxe.
+ */
+std::string TwoPorts::with_addresses(int port) const
+{
+	const std::string node = "$((LAB_NODE + 1))", lan = std::to_string(port);
+	const std::string dev = " dev " + eth(port), ipv4 = "10.83." + lan + "." + node;
+	const bool is_wide = port || subnets == Subnets::one;
+
+	return "{ ip addr del " + ipv4 + (is_wide ? "/24" : "/16") + dev +
+	       " 2>/dev/null; ip addr replace " + ipv4 + (is_wide ? "/16" : "/24") + dev +
+	       " && ip -6 addr replace fd83:" + (port ? "1:" : "") + ":" + node + "/64" + dev +
+	       " nodad; }";
+}
+
+std::string TwoPorts::up(int port) const
+{
+	return "ip link set " + eth(port) + " up && " + with_addresses(port);
 }
 
 std::string TwoPorts::must_run(const std::string &command) const
@@ -71,7 +73,11 @@ std::string TwoPorts::must_run(const std::string &command) const
 
 void TwoPorts::set_up() const
 {
-	std::string command = "lab-smc unload && " + no_rules;
+	/* The other end may have both LANs on a bridge, and then each address is asked for on both.
+	 */
+	std::string command = "lab-smc unload && sysctl -q net.ipv4.conf.all.arp_ignore=1 "
+			      "net.ipv4.conf.all.arp_announce=2 && " +
+			      no_rules;
 
 	/* The in-tree module prefers the device that is older, so the order counts. */
 	for (int port : {0, 1})
@@ -91,6 +97,31 @@ bool TwoPorts::unload() const
 	const std::string command = "lab-smc unload";
 
 	return !(agent ? agent->run_command(command) : run_command(command)).status;
+}
+
+bool TwoPorts::has_vlans() const
+{
+	return must_run("modprobe 8021q && echo yes; true") == "yes\n";
+}
+
+void TwoPorts::add_vlan(int id) const
+{
+	std::string command = "true";
+
+	for (int port : {0, 1}) {
+		const std::string vlan = "vlan" + std::to_string(port);
+
+		command += " && ip link add link " + eth(port) + " name " + vlan +
+			   " type vlan id " + std::to_string(id) + " && ip addr add 10.86." +
+			   std::to_string(port) + ".$((LAB_NODE + 1))/24 dev " + vlan +
+			   " && ip link set " + vlan + " up && " + smc("pnet add NET1 dev " + vlan);
+	}
+	must_run(command);
+}
+
+void TwoPorts::remove_vlan() const
+{
+	must_run("ip link delete vlan0; ip link delete vlan1");
 }
 
 bool TwoPorts::is_tree() const

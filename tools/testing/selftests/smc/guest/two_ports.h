@@ -14,12 +14,15 @@
 namespace guest
 {
 
+/* LAN 0 has a subnet within that of LAN 1, or both have one subnet. */
+enum class Subnets { nested, one };
+
 class TwoPorts
 {
 public:
 	/* Of this guest, or of an agent's. */
-	TwoPorts();
-	explicit TwoPorts(Agent &agent);
+	explicit TwoPorts(Subnets subnets);
+	TwoPorts(Agent &agent, Subnets subnets);
 
 	/* Loads the module, with an EID and one PNET ID for all; both ports are up afterwards. */
 	void set_up() const;
@@ -27,6 +30,11 @@ public:
 	bool unload() const;
 	/* The guest has the in-tree module. */
 	bool is_tree() const;
+
+	bool has_vlans() const;
+	/* A VLAN device on each of eth0 and eth1, "vlan0" and "vlan1", of the same PNET ID. */
+	void add_vlan(int id) const;
+	void remove_vlan() const;
 
 	void set_sysctl(const std::string &name, const std::string &value) const;
 
@@ -43,8 +51,11 @@ public:
 
 private:
 	std::string must_run(const std::string &command) const;
+	std::string with_addresses(int port) const;
+	std::string up(int port) const;
 
 	Agent *agent = nullptr;
+	const Subnets subnets;
 };
 
 } // namespace guest

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A client that lies about a second link: in the answer to ADD LINK, and in validation.
+ */
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "rogue_link.h"
+
+using namespace guest;
+
+/*
+ * The rogue agrees to two links and names a second port, so the server, which has one port, offers
+ * an asymmetric link.
+ */
+class RogueSecondLink : public testing::Test
+{
+protected:
+	RogueSecondLink()
+	    : max_links(agent, "net.smc.smcr_max_links_per_lgr", "2"),
+	      listener(agent.listen(Flavor())), accept(listener.start_accept()),
+	      to(address_of(1, AF_INET, listener.port())),
+	      link(to, RogueLink::Confirm::answered, 2), victim(agent, std::stoi(accept.join())),
+	      offer(link.hear_type(type_of(SMC_LLC_ADD_LINK)))
+	{
+		if (offer.size() < SMC_LLC_ADD_LINK_LEN(0))
+			throw std::runtime_error("no ADD LINK");
+	}
+
+	static uint8_t type_of(smc_llc_type type)
+	{
+		return 0x20 | type;
+	}
+
+	/* The offer as its answer, with an end of the rogue's own: its other port. */
+	smc_llc_msg answer() const
+	{
+		smc_llc_msg msg = {};
+
+		smc_llc_parse(reinterpret_cast<const uint8_t *>(offer.data()), offer.size(), &msg);
+		msg.flags = SMC_LLC_REPLY;
+		memcpy(msg.add_link.gid, RogueLink::other_gid().data(), SMC_GID_LEN);
+		memcpy(msg.add_link.mac, "\2\0\0\0\0\1", SMC_MAC_LEN);
+		msg.add_link.qpn = 99;
+		msg.add_link.n_rkeys = 0;
+		return msg;
+	}
+
+	void say_answer(const smc_llc_msg &msg)
+	{
+		std::string message(SMC_LLC_ADD_LINK_LEN(msg.add_link.n_rkeys), '\0');
+
+		smc_llc_build_add_link(reinterpret_cast<uint8_t *>(message.data()), &msg);
+		ASSERT_TRUE(link.say(message));
+	}
+
+	/* The server gives the link up, and tells so. */
+	void expect_deleted()
+	{
+		std::string message = link.hear_type(type_of(SMC_LLC_DELETE_LINK));
+
+		ASSERT_EQ(message.size(), size_t(SMC_LLC_LEN));
+		EXPECT_EQ(uint8_t(message[3]), 0);
+		EXPECT_EQ(uint8_t(message[4]), answer().add_link.link);
+	}
+
+	void say_truly()
+	{
+		smc_cdc cdc = link.true_cdc();
+
+		seq = cdc.seq;
+		ASSERT_TRUE(link.say(cdc));
+	}
+
+	void expect_alive()
+	{
+		ASSERT_EQ(link.write(link.sent, "alive"), IBV_WC_SUCCESS);
+		link.sent += 5;
+		say_truly();
+		EXPECT_EQ(victim.recv(5, MSG_WAITALL), "alive");
+	}
+
+	Agent agent;
+	RemoteSysctlScope max_links;
+	RemoteSocket listener;
+	Job accept;
+	Address to;
+	RogueLink link;
+	RemoteSocket victim;
+	std::string offer;
+	uint16_t seq = 0; /* of the last CDC message */
+};
+
+TEST_F(RogueSecondLink, IsRefused)
+{
+	offer.resize(SMC_LLC_LEN);
+	offer[3] = char(SMC_LLC_REPLY | SMC_LLC_ADD_LINK_REJECTED);
+	ASSERT_TRUE(link.say(offer));
+	expect_alive();
+	EXPECT_TRUE(link.hear_type(type_of(SMC_LLC_DELETE_LINK), 1).empty());
+}
+
+TEST_F(RogueSecondLink, GetsNoAnswer)
+{
+	expect_deleted();
+	expect_alive();
+}
+
+TEST_F(RogueSecondLink, IsNotConfirmed)
+{
+	say_answer(answer());
+	expect_deleted();
+	expect_alive();
+}
+
+/* Both links would be lost together. */
+TEST_F(RogueSecondLink, LeadsToTheFirstEnd)
+{
+	smc_llc_msg msg = answer();
+
+	memcpy(msg.add_link.gid, link.own_gid().data(), SMC_GID_LEN);
+	msg.add_link.qpn = link.qpn();
+	say_answer(msg);
+	expect_deleted();
+	expect_alive();
+}
+
+TEST_F(RogueSecondLink, LeadsOutOfTheSubnet)
+{
+	smc_llc_msg msg = answer();
+
+	msg.add_link.gid[SMC_GID_LEN - 4] = 11;
+	say_answer(msg);
+	expect_deleted();
+	expect_alive();
+}
+
+TEST_F(RogueSecondLink, HasAnotherNumber)
+{
+	smc_llc_msg msg = answer();
+
+	msg.add_link.link++;
+	say_answer(msg);
+	expect_deleted();
+	expect_alive();
+}
+
+/* None of them belongs to an RMB that the server knows. */
+TEST_F(RogueSecondLink, HasKeysOfNothing)
+{
+	smc_llc_msg msg = answer();
+	std::string message(SMC_LLC_ADD_LINK_LEN(255), '\x5a');
+
+	msg.add_link.n_rkeys = 255;
+	smc_llc_build_add_link(reinterpret_cast<uint8_t *>(message.data()), &msg);
+	ASSERT_TRUE(link.say(message));
+	expect_deleted();
+	expect_alive();
+}
+
+/* The offered link, while it is offered; another one; and the only one that works. */
+TEST_F(RogueSecondLink, IsDeletedMeanwhile)
+{
+	smc_llc_msg msg = {};
+
+	msg.type = SMC_LLC_DELETE_LINK;
+	msg.v2 = true;
+	for (int number : {int(answer().add_link.link), 77}) {
+		msg.delete_link.link = number;
+		ASSERT_TRUE(link.say(msg));
+	}
+	expect_alive();
+	msg.delete_link.link = 1;
+	ASSERT_TRUE(link.say(msg));
+	expect_reset(victim);
+}
+
+/* Each offer costs the server work of its device, so it makes few, however often it is asked. */
+TEST_F(RogueSecondLink, IsAskedForWithoutEnd)
+{
+	std::string message(SMC_LLC_REQUEST_ADD_LINK_LEN(2), '\0');
+	uint8_t gids[2][SMC_GID_LEN];
+
+	memcpy(gids[0], link.own_gid().data(), SMC_GID_LEN);
+	memcpy(gids[1], RogueLink::other_gid().data(), SMC_GID_LEN);
+	smc_llc_build_request_add_link(reinterpret_cast<uint8_t *>(message.data()), gids, 2, true);
+	expect_deleted();
+	for (int i = 0; i < 200; i++)
+		ASSERT_TRUE(link.say(message));
+	expect_alive();
+	EXPECT_TRUE(link.hear_type(type_of(SMC_LLC_ADD_LINK), 1).empty());
+}
+
+/* What the rogue says of messages that arrived before it moved: it has not moved. */
+class RogueValidation : public RogueSecondLink
+{
+protected:
+	/* Validation names a message by its distance from the last one. */
+	void say_validation(int distance)
+	{
+		smc_cdc cdc = {};
+
+		cdc.seq = seq + distance;
+		cdc.token = link.server().r.alert_token;
+		cdc.prod_flags = SMC_PROD_FAILOVER;
+		ASSERT_TRUE(link.say(cdc));
+	}
+};
+
+TEST_F(RogueValidation, NamesMessagesThatHaveCome)
+{
+	expect_alive();
+	for (int distance : {0, -1, -2})
+		say_validation(distance);
+	expect_alive();
+}
+
+/* A message of which the server has not heard, though nothing is on the way any more. */
+TEST_F(RogueValidation, NamesMessagesThatNeverCome)
+{
+	expect_alive();
+	say_validation(5);
+	expect_reset(victim);
+}
+
+TEST_F(RogueValidation, ComesWithoutEnd)
+{
+	expect_alive();
+	for (int i = 0; i < 200; i++)
+		say_validation(0);
+	expect_alive();
+}
+
+/* The bytes are counted from the first that were not reported; these go back behind those. */
+TEST_F(RogueValidation, GoesBackInTheStream)
+{
+	expect_alive();
+	expect_alive();
+	say_validation(0);
+	link.sent -= 7;
+	say_truly();
+	link.sent += 7;
+	expect_alive();
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "two_links.h"
+
+#include <linux/smc_diag.h>
+
+#include <stdexcept>
+
+#include "limit.h"
+#include "links_shown.h"
+
+namespace guest
+{
+
+void TwoLinks::SetUp()
+{
+	set_limit(240);
+	here.set_up();
+	there.set_up();
+	is_set_up = true;
+}
+
+void TwoLinks::TearDown()
+{
+	if (!is_set_up)
+		return;
+	here.lose_nothing();
+	there.lose_nothing();
+	wait_until("the module here is unloaded", [&] { return here.unload(); });
+	wait_until("the module there is unloaded", [&] { return there.unload(); });
+}
+
+std::string TwoLinks::links_shown() const
+{
+	return "here:\n" + to_string(here.groups()) + "there:\n" + to_string(there.groups());
+}
+
+bool TwoLinks::get_links(const std::string &devices_here, const std::string &devices_there,
+			 int seconds) const
+{
+	auto has_links = [](const TwoPorts &end, const std::string &devices) {
+		std::vector<ShownGroup> groups = end.groups();
+
+		return groups.size() == 1 && groups[0].devices() == devices;
+	};
+
+	try {
+		wait_until(
+		    "links by " + devices_here,
+		    [&] {
+			    return has_links(here, devices_here) && has_links(there, devices_there);
+		    },
+		    seconds);
+	} catch (const std::runtime_error &) {
+		return false;
+	}
+	return true;
+}
+
+bool TwoLinks::get_links(const std::string &devices, int seconds) const
+{
+	return get_links(devices, devices, seconds);
+}
+
+void TwoLinks::must_get_links(const std::string &devices_here,
+			      const std::string &devices_there) const
+{
+	if (!get_links(devices_here, devices_there, 60))
+		throw std::runtime_error("no links by " + devices_here + ", " + devices_there +
+					 ":\n" + links_shown());
+}
+
+Connection TwoLinks::connection(Role role)
+{
+	Connection one = make_connection(peer, Flavor(), role);
+
+	EXPECT_EQ(socket_mode(one.here), SMC_DIAG_MODE_SMCR);
+	return one;
+}
+
+void Streams::TearDown()
+{
+	streams.clear();
+	TwoLinks::TearDown();
+}
+
+void Streams::begin_streams(Role role, const std::string &devices_here,
+			    const std::string &devices_there)
+{
+	streams.emplace_back(connection(role), 1);
+	must_get_links(devices_here, devices_there);
+	for (int i = 2; i <= 4; i++)
+		streams.emplace_back(connection(role), i);
+	await_progress();
+}
+
+void Streams::begin_streams(Role role)
+{
+	begin_streams(role, "rxe0 rxe1", "rxe0 rxe1");
+	for (const TwoPorts &end : {here, there})
+		for (const char *device : {"rxe0", "rxe1"})
+			EXPECT_GT(end.groups()[0].connections_by(device), 0) << device;
+}
+
+void Streams::await_progress()
+{
+	for (EchoStream &stream : streams)
+		stream.await_progress();
+}
+
+void Streams::finish()
+{
+	for (EchoStream &stream : streams)
+		stream.finish();
+	streams.clear();
+}
+
+} // namespace guest

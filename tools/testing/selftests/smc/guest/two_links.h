@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Fixtures for tests of link groups with two links. */
+#ifndef GUEST_TWO_LINKS_H
+#define GUEST_TWO_LINKS_H
+
+#include <gtest/gtest.h>
+
+#include <list>
+#include <string>
+
+#include "echo_stream.h"
+#include "two_ports.h"
+
+namespace guest
+{
+
+/* Both modules are loaded anew for each test, and nothing is left that keeps them afterwards. */
+class TwoLinks : public testing::Test
+{
+protected:
+	explicit TwoLinks(Subnets subnets = Subnets::nested) : here(subnets), there(peer, subnets)
+	{
+	}
+
+	void SetUp() override;
+	void TearDown() override;
+
+	std::string links_shown() const;
+
+	/* Both ends come to have one group, with active links by these devices. */
+	bool get_links(const std::string &devices, int seconds) const;
+	void must_get_links(const std::string &devices) const
+	{
+		must_get_links(devices, devices);
+	}
+	void must_get_links(const std::string &here, const std::string &there) const;
+
+	Connection connection(Role role);
+
+	/* The end of a connection in which this guest has a role. */
+	const TwoPorts &end_of(Role role, Role wanted) const
+	{
+		return role == wanted ? here : there;
+	}
+
+	Agent peer;
+	const TwoPorts here, there;
+
+private:
+	bool get_links(const std::string &devices_here, const std::string &devices_there,
+		       int seconds) const;
+
+	bool is_set_up = false;
+};
+
+/* Connections with bytes under way. */
+class Streams : public TwoLinks
+{
+protected:
+	using TwoLinks::TwoLinks;
+
+	void TearDown() override;
+
+	/* Connections on both links, with bytes under way. */
+	void begin_streams(Role role);
+	/* Connections once both ends have links by these devices. */
+	void begin_streams(Role role, const std::string &devices_here,
+			   const std::string &devices_there);
+	void await_progress();
+	void finish();
+
+	std::list<EchoStream> streams;
+};
+
+} // namespace guest
+
+#endif
