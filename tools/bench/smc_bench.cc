@@ -272,6 +272,18 @@ double Share(const Endpoint& to, unsigned writers, double seconds) {
   return static_cast<double>(*std::min_element(sent.begin(), sent.end())) * writers / sum;
 }
 
+// Bytes per second of all writers together.
+double Total(const Endpoint& to, unsigned writers, double seconds) {
+  Writers all(to, writers);
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds / 4));
+  all.TakeSent();
+  auto start = Clock::now();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  double sum = 0;
+  for (uint64_t bytes : all.TakeSent()) sum += static_cast<double>(bytes);
+  return sum / Since(start);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -292,7 +304,7 @@ int main(int argc, char** argv) {
   auto* client = app.add_subcommand("client", "measure once");
   client->add_option("address", endpoint.host, "the server's")->required();
   client->add_option("measure", measure, "what")
-      ->check(CLI::IsMember({"throughput", "roundtrip", "connections", "beside", "share"}))
+      ->check(CLI::IsMember({"throughput", "roundtrip", "connections", "beside", "share", "total"}))
       ->required();
   client->add_option("--size", size, "bytes in a message")->check(CLI::Range(1, 1 << 20));
   client->add_option("--writers", writers, "connections that write all the time")
@@ -307,6 +319,7 @@ int main(int argc, char** argv) {
                    : measure == "roundtrip" ? RoundTrip(endpoint, size, seconds)
                    : measure == "beside"    ? Beside(endpoint, writers, size, seconds)
                    : measure == "share"     ? Share(endpoint, writers, seconds)
+                   : measure == "total"     ? Total(endpoint, writers, seconds)
                                             : Connections(endpoint, seconds);
     std::cout << value << std::endl;
   } catch (const std::exception& e) {
