@@ -430,6 +430,20 @@ void smc_tcp_fin_ahead(struct sock *sk)
 	smc_tcp_unlock(sk);
 }
 
+bool smc_tcp_trylock(struct sock *sk)
+{
+	bool is_free;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	is_free = !sock_owned_by_user(sk);
+	if (is_free) {
+		sk->sk_lock.owned = 1;
+		mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+	}
+	spin_unlock_bh(&sk->sk_lock.slock);
+	return is_free;
+}
+
 void smc_tcp_unlock(struct sock *sk)
 {
 	unsigned int outer;

@@ -235,6 +235,22 @@ void smc_tcp_charge_ahead(struct sock *sk, size_t len);
  */
 void smc_tcp_fin_ahead(struct sock *sk);
 
+/* Jiffies after which a work that found a socket locked tries again. */
+#define SMC_SOCK_RETRY		(HZ / 20)
+
+/**
+ * smc_tcp_trylock() - lock a socket like lock_sock(), unless another thread has it locked
+ * @sk: socket, which its user may keep locked for long
+ *
+ * A user can keep his socket locked for as long as he likes, for example by a setsockopt() from
+ * memory whose page fault never ends. So no work waits for a socket lock: a work that finds the
+ * socket locked tries again later.
+ *
+ * Context: process.
+ * Return: whether the socket is locked now.
+ */
+bool smc_tcp_trylock(struct sock *sk);
+
 /**
  * smc_tcp_unlock() - unlock a socket, perhaps in a work of a queue that several users share
  * @sk: socket, locked

@@ -13,7 +13,6 @@
 #include "handshake.h"
 #include "tcp.h"
 #include "trace.h"
-#include "trylock.h"
 
 #define SMC_CLC_WAIT	(6 * HZ)
 #define SMC_CLC_POLL_INTERVAL	(HZ / 20)
@@ -75,7 +74,7 @@ static int smc_clc_lock(struct smc_handshake *hs, unsigned long due)
 	for (;;) {
 		if (READ_ONCE(hs->aborted))
 			return -EINTR;
-		if (smc_sock_trylock(hs->sk))
+		if (smc_tcp_trylock(hs->sk))
 			return 0;
 		if (time_after_eq(jiffies, due))
 			return -ECONNABORTED;

@@ -7,7 +7,6 @@
 #include "handshake.h"
 #include "tcp.h"
 #include "trace.h"
-#include "trylock.h"
 #include "workqueue.h"
 
 static void smc_handshake_work(struct work_struct *work);
@@ -59,7 +58,7 @@ static int smc_handshake_agree(struct smc_handshake *hs)
 static bool smc_handshake_lock(const struct smc_handshake *hs)
 {
 	if (hs->sk->sk_socket)
-		return smc_sock_trylock(hs->sk);
+		return smc_tcp_trylock(hs->sk);
 	lock_sock(hs->sk);
 	return true;
 }

@@ -574,7 +574,7 @@ static bool smc_listener_drop_one(struct smc_listener *l)
 	}
 	if (!READ_ONCE(l->n_ready))
 		return false;
-	if (!smc_sock_trylock(l->sk)) {
+	if (!smc_tcp_trylock(l->sk)) {
 		smc_listener_take_later(l);
 		return false;
 	}

@@ -198,7 +198,7 @@ static void smc_sock_do_later(struct work_struct *work)
 		return;
 	}
 	/* Without a parent no deferral is left to end. Everything else is due now. */
-	if (!smc_sock_trylock(smc->sk)) {
+	if (!smc_tcp_trylock(smc->sk)) {
 		queue_delayed_work(smc_wq, &smc->later, SMC_SOCK_RETRY);
 		return;
 	}

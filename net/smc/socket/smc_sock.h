@@ -32,7 +32,6 @@
 
 #include "path_kind.h"
 #include "handshake/handshake.h"
-#include "trylock.h"
 
 struct smc_listener;
 struct smc_stream;
