@@ -200,6 +200,61 @@ struct sock *smc_accept_queue_last(struct sock *listener)
 	return child;
 }
 
+static u32 smc_tcp_route_cookie(const struct sock *sk)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6)
+		return inet6_sk(sk)->dst_cookie;
+#endif
+	return 0;
+}
+
+/* Return: the socket's route, with a reference; or NULL if there is none, or it is obsolete. */
+static struct dst_entry *smc_tcp_route_if_valid(struct sock *sk)
+{
+	struct dst_entry *dst = sk_dst_get(sk);
+
+	if (!dst || !dst->obsolete || dst->ops->check(dst, smc_tcp_route_cookie(sk)))
+		return dst;
+	/* The obsolete route stays in the socket until TCP, under the socket lock, drops it. */
+	dst_release(dst);
+	return NULL;
+}
+
+/*
+ * Lets TCP look up the socket's route, as it would for its next packet. If a user holds the socket
+ * lock, the function does nothing rather than wait, and the socket stays without a valid route.
+ */
+static void smc_tcp_route_anew(struct sock *sk)
+{
+	local_bh_disable();
+	bh_lock_sock(sk);
+	if (!sock_owned_by_user(sk))
+		inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+}
+
+/* Return: a valid route, which also respects IPsec policies newer than the SYN; or NULL. */
+static struct dst_entry *smc_tcp_route(struct sock *sk)
+{
+	struct dst_entry *dst = smc_tcp_route_if_valid(sk);
+
+	if (dst)
+		return dst;
+	smc_tcp_route_anew(sk);
+	return smc_tcp_route_if_valid(sk);
+}
+
+bool smc_tcp_is_secured(struct sock *sk)
+{
+	struct dst_entry *dst = smc_tcp_route(sk);
+	bool is_secured = !dst || dst_xfrm(dst);
+
+	dst_release(dst);
+	return is_secured;
+}
+
 static struct inet_hashinfo *smc_tcp_hashinfo(const struct sock *sk)
 {
 	return sock_net(sk)->ipv4.tcp_death_row.hashinfo;

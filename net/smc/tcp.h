@@ -271,6 +271,17 @@ void smc_tcp_unlock(struct sock *sk);
 int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len);
 
 /**
+ * smc_tcp_is_secured() - whether IPsec protects the connection, which rules out SMC
+ * @sk: connected TCP socket
+ *
+ * SMC's bytes would bypass IPsec. The route is looked up anew if it has changed.
+ *
+ * Context: process, without the socket lock; waits for nobody.
+ * Return: true also if the route is not known now, because IPsec may protect it.
+ */
+bool smc_tcp_is_secured(struct sock *sk);
+
+/**
  * smc_tcp_drop_offered_requests() - drop a listener's requests whose SYN-ACK offered SMC
  * @sk: listener
  *

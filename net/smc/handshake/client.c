@@ -13,6 +13,7 @@
 #include "offer.h"
 #include "route.h"
 #include "setup.h"
+#include "tcp.h"
 
 /* State of a client's handshake. */
 struct smc_client {
@@ -50,7 +51,7 @@ static s64 smc_client_join(struct smc_client *c)
 	s->version = c->accept.version;
 	s->first_contact = c->accept.first_contact;
 	/* The route may have changed since the PROPOSAL. */
-	smc_route_look_up(s, c->hs->sk);
+	smc_route_set(s, sk_dst_get(c->hs->sk));
 	return smc_setup_diagnosis(s, s->type->client_join(s, &c->accept));
 }
 
@@ -110,7 +111,7 @@ static bool smc_client_prepare(struct smc_client *c)
 		c->setups[type->kind] = smc_setup_new(type, c->hs, SMC_CLIENT);
 		if (!c->setups[type->kind])
 			return false;
-		smc_route_look_up(c->setups[type->kind], c->hs->sk);
+		smc_route_set(c->setups[type->kind], sk_dst_get(c->hs->sk));
 	}
 	return true;
 }
@@ -123,7 +124,7 @@ static s64 smc_client_propose(struct smc_client *c)
 
 	/* From now on a DECLINE may come: a server with too many handshakes awaits no PROPOSAL. */
 	hs->owed = true;
-	if (smc_route_is_secured(hs->sk))
+	if (smc_tcp_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;
 	if (!smc_client_prepare(c))
 		return SMC_DIAG_NO_MEMORY;

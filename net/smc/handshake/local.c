@@ -11,12 +11,12 @@
 #include "admin/eid.h"
 #include "admin/net.h"
 #include "handshake.h"
-#include "route.h"
 #include "setup.h"
+#include "tcp.h"
 
 static bool smc_local_may(const struct smc_handshake *hs)
 {
-	return !READ_ONCE(hs->aborted) && !smc_route_is_secured(hs->sk);
+	return !READ_ONCE(hs->aborted) && !smc_tcp_is_secured(hs->sk);
 }
 
 static struct smc_path_setup *smc_local_prepare(const struct smc_path_type *type,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Looks at the route of a TCP connection. */
+/* What a route says about the use of SMC. */
 
 #include <linux/inetdevice.h>
 #include <net/dst.h>
@@ -8,69 +8,8 @@
 #include <net/ip6_fib.h>
 #include <net/ipv6.h>
 #include <net/route.h>
-#include <net/sock.h>
 
 #include "route.h"
-
-static u32 smc_route_cookie(const struct sock *sk)
-{
-#if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6)
-		return inet6_sk(sk)->dst_cookie;
-#endif
-	return 0;
-}
-
-static bool smc_route_holds(const struct sock *sk, struct dst_entry *dst)
-{
-	return !dst->obsolete || dst->ops->check(dst, smc_route_cookie(sk));
-}
-
-/* Return: the socket's route, with a reference; or NULL if there is none, or it is obsolete. */
-static struct dst_entry *smc_route_get_valid(struct sock *sk)
-{
-	struct dst_entry *dst = sk_dst_get(sk);
-
-	if (!dst || smc_route_holds(sk, dst))
-		return dst;
-	/* The obsolete route stays in the socket until TCP, under the socket lock, drops it. */
-	dst_release(dst);
-	return NULL;
-}
-
-/*
- * Lets TCP look up the socket's route, as it would for its next packet. If a user holds the socket
- * lock, the function does nothing rather than wait, and the socket stays without a valid route.
- */
-static void smc_route_anew(struct sock *sk)
-{
-	local_bh_disable();
-	bh_lock_sock(sk);
-	if (!sock_owned_by_user(sk))
-		inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
-	bh_unlock_sock(sk);
-	local_bh_enable();
-}
-
-/* Return: a valid route, which also respects IPsec policies newer than the SYN; or NULL. */
-static struct dst_entry *smc_route_get(struct sock *sk)
-{
-	struct dst_entry *dst = smc_route_get_valid(sk);
-
-	if (dst)
-		return dst;
-	smc_route_anew(sk);
-	return smc_route_get_valid(sk);
-}
-
-bool smc_route_is_secured(struct sock *sk)
-{
-	struct dst_entry *dst = smc_route_get(sk);
-	bool secured = !dst || dst_xfrm(dst);
-
-	dst_release(dst);
-	return secured;
-}
 
 static bool smc_dst_has_gateway(const struct dst_entry *dst)
 {
@@ -79,11 +18,11 @@ static bool smc_dst_has_gateway(const struct dst_entry *dst)
 	return container_of(dst, struct rt6_info, dst)->rt6i_flags & RTF_GATEWAY;
 }
 
-void smc_route_look_up(struct smc_path_setup *s, struct sock *sk)
+void smc_route_set(struct smc_path_setup *s, struct dst_entry *dst)
 {
 	dst_release(s->dst);
-	s->dst = sk_dst_get(sk);
-	s->is_direct = s->dst && !smc_dst_has_gateway(s->dst);
+	s->dst = dst;
+	s->is_direct = dst && !smc_dst_has_gateway(dst);
 }
 
 static bool smc_route_describe4(__be32 saddr, struct in_device *in_dev, struct smc_clc_proposal *p)

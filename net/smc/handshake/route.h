@@ -7,27 +7,16 @@
 
 #include "path.h"
 
-struct sock;
+struct dst_entry;
 
 /**
- * smc_route_is_secured() - whether IPsec protects the connection, which rules out SMC
- * @sk: connected TCP socket
- *
- * SMC's bytes would bypass IPsec. The route is looked up anew if it has changed.
- *
- * Context: process, without the socket lock; waits for nobody.
- * Return: true also if the route is not known now, because IPsec may protect it.
- */
-bool smc_route_is_secured(struct sock *sk);
-
-/**
- * smc_route_look_up() - store the TCP connection's current route in a setup
+ * smc_route_set() - store the TCP connection's current route in a setup
  * @s: setup; smc_setup_end() releases the route
- * @sk: connected TCP socket
+ * @dst: route, with a reference, which the setup gets; or NULL
  *
  * Context: process.
  */
-void smc_route_look_up(struct smc_path_setup *s, struct sock *sk);
+void smc_route_set(struct smc_path_setup *s, struct dst_entry *dst);
 
 /**
  * smc_route_describe() - find the IP subnets of this end, for a version 1 PROPOSAL

@@ -14,6 +14,7 @@
 #include "offer.h"
 #include "route.h"
 #include "setup.h"
+#include "tcp.h"
 
 /* State of a server's handshake. */
 struct smc_server {
@@ -87,7 +88,7 @@ static u32 smc_server_choose(struct smc_server *srv)
 		if (!srv->setup)
 			return SMC_DIAG_NO_MEMORY;
 		srv->setup->offered = offered;
-		smc_route_look_up(srv->setup, srv->hs->sk);
+		smc_route_set(srv->setup, sk_dst_get(srv->hs->sk));
 		reason = smc_server_try(srv);
 	}
 	return reason;
@@ -162,7 +163,7 @@ static s64 smc_server_consider(struct smc_server *srv)
 	rc = smc_server_take_proposal(srv);
 	if (rc || hs->reason)
 		return rc;
-	if (smc_route_is_secured(hs->sk))
+	if (smc_tcp_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;
 	return smc_server_choose(srv);
 }
