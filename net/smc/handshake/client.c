@@ -154,7 +154,7 @@ static s64 smc_client_agree(struct smc_client *c)
 	if (s->type->client_complete)
 		rc = smc_setup_diagnosis(s, s->type->client_complete(s));
 	if (!rc)
-		smc_setup_succeed(s, hs);
+		hs->stream = smc_setup_succeed(s);
 	return rc;
 }
 
@@ -221,7 +221,7 @@ int smc_handshake_client(struct smc_handshake *hs)
 		return -ENOMEM;
 	rc = c->rc ? : smc_client_agree(c);
 	for (i = 0; i < SMC_N_PATHS; i++)
-		smc_setup_end(c->setups[i], hs);
+		smc_setup_end(c->setups[i], hs->stream);
 	/* Decline in the version of the ACCEPT, if an ACCEPT came. */
 	if (rc > 0)
 		rc = smc_clc_fall_back(hs, c->accept.version ? : SMC_VERSION_2, rc, c->buf);

@@ -33,10 +33,10 @@ static struct smc_path_setup *smc_local_prepare(const struct smc_path_type *type
 static void smc_local_finish(struct smc_path_setup *s, struct smc_handshake *hs, bool agreed)
 {
 	if (agreed) {
-		smc_setup_succeed(s, hs);
+		hs->stream = smc_setup_succeed(s);
 		smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->blackhole_key);
 	}
-	smc_setup_end(s, hs);
+	smc_setup_end(s, hs->stream);
 	smc_setup_free(s, 0);
 }
 

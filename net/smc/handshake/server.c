@@ -82,7 +82,7 @@ static u32 smc_server_choose(struct smc_server *srv)
 		offered = smc_offer_versions(&srv->proposal, type->kind);
 		if (!offered)
 			continue;
-		smc_setup_end(srv->setup, srv->hs);
+		smc_setup_end(srv->setup, false);
 		smc_setup_free(srv->setup, 0);
 		srv->setup = smc_setup_new(type, srv->hs, SMC_SERVER);
 		if (!srv->setup)
@@ -203,7 +203,7 @@ static s64 smc_server_complete(struct smc_server *srv)
 	hs->agreed = true;
 	rc = smc_setup_diagnosis(s, s->type->server_complete(s, &srv->confirm));
 	if (!rc)
-		smc_setup_succeed(s, hs);
+		hs->stream = smc_setup_succeed(s);
 	return rc;
 }
 
@@ -232,7 +232,7 @@ int smc_handshake_server(struct smc_handshake *hs)
 	rc = smc_server_run(srv);
 	if (srv->setup)
 		srv->setup->out_of_sync = hs->out_of_sync;
-	smc_setup_end(srv->setup, hs);
+	smc_setup_end(srv->setup, hs->stream);
 	if (rc > 0)
 		rc = smc_clc_fall_back(hs, srv->version, rc, srv->buf);
 	smc_setup_free(srv->setup, hs->peer_reason);

@@ -88,19 +88,19 @@ void smc_setup_describe(struct smc_path_setup *s, enum smc_clc_type type,
 	s->type->describe(s, a);
 }
 
-void smc_setup_succeed(struct smc_path_setup *s, struct smc_handshake *hs)
+struct smc_stream *smc_setup_succeed(const struct smc_path_setup *s)
 {
-	hs->stream = s->stream;
 	smc_stat_handshake(smc_net(s->net), s->type->kind, s->role, s->version);
+	return s->stream;
 }
 
-void smc_setup_end(struct smc_path_setup *s, const struct smc_handshake *hs)
+void smc_setup_end(struct smc_path_setup *s, bool keep)
 {
 	if (!s)
 		return;
-	s->type->end(s, hs->stream);
+	s->type->end(s, keep);
 	dst_release(s->dst);
-	if (!s->stream || hs->stream)
+	if (!s->stream || keep)
 		return;
 	smc_stream_on_lost(s->stream, ECONNABORTED);
 	smc_stream_put(s->stream);

@@ -39,18 +39,19 @@ void smc_setup_describe(struct smc_path_setup *s, enum smc_clc_type type,
 			struct smc_clc_agreement *a);
 
 /**
- * smc_setup_succeed() - hand the stream over to the handshake
+ * smc_setup_succeed() - count a setup that succeeded, and get its stream
  * @s: setup whose last step succeeded
- * @hs: handshake
+ *
+ * Return: the stream, with the setup's reference.
  */
-void smc_setup_succeed(struct smc_path_setup *s, struct smc_handshake *hs);
+struct smc_stream *smc_setup_succeed(const struct smc_path_setup *s);
 
 /**
  * smc_setup_end() - release everything that the setup holds, but not the setup itself
  * @s: setup, or NULL
- * @hs: handshake; the setup's stream ends unless @hs has taken it
+ * @keep: the handshake has got its stream, of this setup or another; if not, this setup's ends
  */
-void smc_setup_end(struct smc_path_setup *s, const struct smc_handshake *hs);
+void smc_setup_end(struct smc_path_setup *s, bool keep);
 
 /**
  * smc_setup_free() - free a setup that was ended
