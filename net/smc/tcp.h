@@ -145,18 +145,23 @@ static inline u8 smc_tcp_defer_accept(const struct sock *sk)
 }
 
 /*
- * Whether the socket is in the mode TCP_REPAIR, or has keys for TCP-MD5 or TCP-AO. SMC can do
- * neither. The caller holds the socket lock.
+ * Whether the socket has an option or state that SMC can't serve: the mode TCP_REPAIR; keys for
+ * TCP-MD5 or TCP-AO; or a shutdown() without a connection, after which TCP ends the next connection
+ * as soon as it begins. The caller holds the socket lock.
  */
-static inline bool smc_tcp_is_altered(const struct sock *sk)
+static inline bool smc_serves_only_tcp(const struct sock *sk)
 {
-	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk);
+	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk) || READ_ONCE(sk->sk_shutdown);
 }
 
-/* Whether bytes may leave with the SYN (TCP Fast Open). */
-static inline bool smc_tcp_has_fast_open(const struct sock *sk)
+/*
+ * Whether a client's socket has such an option or state, or its bytes may leave with the SYN (TCP
+ * Fast Open) and so can't go by SMC. The caller holds the socket lock.
+ */
+static inline bool smc_wants_only_tcp(const struct sock *sk)
 {
-	return smc_connect_is_deferred(sk) || tcp_sk(sk)->fastopen_connect;
+	return smc_serves_only_tcp(sk) || smc_connect_is_deferred(sk) ||
+	       tcp_sk(sk)->fastopen_connect;
 }
 
 /* Disconnects, as if the socket had never been connected. The caller holds the socket lock. */

@@ -12,7 +12,6 @@
 #include "tcp_close.h"
 #include "listener.h"
 #include "ops.h"
-#include "options.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"

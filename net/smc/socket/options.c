@@ -73,21 +73,6 @@ static int smc_option_refusal(const struct sock *sk, int level, int optname)
 	return -EOPNOTSUPP;
 }
 
-bool smc_serves_only_tcp(const struct sock *sk)
-{
-	/*
-	 * After a shutdown() without a connection, TCP ends the next connection as soon as it
-	 * begins.
-	 */
-	return smc_tcp_is_altered(sk) || READ_ONCE(sk->sk_shutdown);
-}
-
-bool smc_wants_only_tcp(const struct sock *sk)
-{
-	/* Bytes that leave with the SYN can't go by SMC. */
-	return smc_serves_only_tcp(sk) || smc_tcp_has_fast_open(sk);
-}
-
 static int smc_option_hold(struct smc_sock *smc, int level, int optname)
 {
 	if (smc->mode != SMC_MODE_TCP && smc->mode != SMC_MODE_LISTEN)

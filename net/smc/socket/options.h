@@ -9,22 +9,6 @@ struct sock;
 struct socket;
 
 /**
- * smc_serves_only_tcp() - whether a listener has an option or state that SMC can't serve
- * @sk: socket, locked
- *
- * Context: process.
- */
-bool smc_serves_only_tcp(const struct sock *sk);
-
-/**
- * smc_wants_only_tcp() - whether a client has an option or state that SMC can't serve
- * @sk: socket, locked
- *
- * Context: process.
- */
-bool smc_wants_only_tcp(const struct sock *sk);
-
-/**
  * smc_option_begin() - prepare for a setsockopt() that TCP will handle
  * @sk: socket
  * @level: SOL_*
