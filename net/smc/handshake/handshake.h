@@ -7,7 +7,6 @@
 #ifndef SMC_HANDSHAKE_H
 #define SMC_HANDSHAKE_H
 
-#include <linux/string.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -120,10 +119,7 @@ void smc_handshake_init(struct smc_handshake *hs, struct sock *sk, struct mem_cg
  * @hs: handshake that is not under way. Its @wait stays as it is, because threads that waited for
  *	the end of the last handshake may still be in it
  */
-static inline void smc_handshake_reset(struct smc_handshake *hs)
-{
-	memset_after(hs, 0, wait);
-}
+void smc_handshake_reset(struct smc_handshake *hs);
 
 /**
  * smc_handshake_start() - start a handshake once TCP is connected and the peer has offered SMC

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Runs a handshake, in the thread that connects or in a worker. */
 
+#include <linux/string.h>
 #include <net/sock.h>
 
 #include "admin/net.h"
@@ -10,6 +11,11 @@
 #include "workqueue.h"
 
 static void smc_handshake_work(struct work_struct *work);
+
+void smc_handshake_reset(struct smc_handshake *hs)
+{
+	memset_after(hs, 0, wait);
+}
 
 void smc_handshake_init(struct smc_handshake *hs, struct sock *sk, struct mem_cgroup *memcg,
 			const struct smc_handshake_ops *ops)
