@@ -25,12 +25,14 @@
 #define SMC_SYN_FIRST_TIMER	(3 * TCP_TIMEOUT_INIT / 4)
 #define SMC_SYN_TIMER		(TCP_TIMEOUT_INIT / 2)
 
-int smc_wait_for_connection(struct smc_sock *smc, long timeo)
+int smc_wait_connected(struct smc_sock *smc, long timeo)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	struct sock *sk = smc->sk;
 	int rc = 0;
 
+	if (!smc_is_connecting(smc))
+		return 0;
 	add_wait_queue(sk_sleep(sk), &wait);
 	while (smc_is_connecting(smc)) {
 		rc = -EAGAIN;

@@ -3,10 +3,7 @@
 #ifndef SMC_CONNECT_H
 #define SMC_CONNECT_H
 
-#include <linux/types.h>
-
-#include "smc_sock.h"
-
+struct smc_sock;
 struct sock;
 struct sockaddr;
 struct socket;
@@ -42,17 +39,6 @@ void smc_connect_forget_listener(struct sock *sk);
 void smc_connect_timer(struct timer_list *timer);
 
 /**
- * smc_wait_for_connection() - wait for the end of handshakes that smc_wait_connected() found under
- * way
- * @smc: socket
- * @timeo: jiffies; 0: do not wait
- *
- * Context: process, without the socket lock.
- * Return: 0; -EAGAIN after @timeo; or a signal's errno.
- */
-int smc_wait_for_connection(struct smc_sock *smc, long timeo);
-
-/**
  * smc_wait_connected() - wait for TCP's handshake and SMC's to end
  * @smc: socket
  * @timeo: jiffies; 0: do not wait
@@ -60,10 +46,6 @@ int smc_wait_for_connection(struct smc_sock *smc, long timeo);
  * Context: process, without the socket lock.
  * Return: 0; -EAGAIN after @timeo; or a signal's errno.
  */
-static inline int smc_wait_connected(struct smc_sock *smc, long timeo)
-{
-	/* Inline, because each call that transfers data checks this. */
-	return smc_is_connecting(smc) ? smc_wait_for_connection(smc, timeo) : 0;
-}
+int smc_wait_connected(struct smc_sock *smc, long timeo);
 
 #endif
