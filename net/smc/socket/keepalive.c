@@ -30,9 +30,9 @@
 #define SMC_KEEPALIVE_MAX_SLEEP	(15 * HZ)
 
 /* Jiffies of silence before a probe; 0 if the connection is not to be probed. */
-static unsigned long smc_keepalive_time(const struct smc_sock *smc)
+static unsigned long smc_keepalive_time(const struct net *net)
 {
-	return READ_ONCE(smc_net(sock_net(smc->sk))->sysctl.tcp_keepalive_time);
+	return READ_ONCE(smc_net(net)->sysctl.tcp_keepalive_time);
 }
 
 /*
@@ -59,7 +59,7 @@ static unsigned long smc_keepalive_interval(unsigned long time)
 /* Called under bh_lock_sock(). Return: in how many jiffies to look again, or 0. */
 static unsigned long smc_keepalive_check(struct smc_sock *smc)
 {
-	unsigned long time = smc_keepalive_time(smc);
+	unsigned long time = smc_keepalive_time(sock_net(smc->sk));
 	struct sock *sk = smc->sk;
 	unsigned long silent;
 
@@ -98,10 +98,10 @@ void smc_keepalive_timer(struct timer_list *timer)
 		       smc_keepalive_check);
 }
 
-void smc_keepalive_begin(struct smc_sock *smc)
+void smc_keepalive_begin(struct timer_list *timer, const struct net *net)
 {
-	unsigned long time = smc_keepalive_time(smc);
+	unsigned long time = smc_keepalive_time(net);
 
 	if (time)
-		mod_timer(&smc->keepalive, jiffies + smc_keepalive_wait(time));
+		mod_timer(timer, jiffies + smc_keepalive_wait(time));
 }

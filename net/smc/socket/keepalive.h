@@ -5,16 +5,17 @@
 
 #include <linux/timer.h>
 
-struct smc_sock;
+struct net;
 
 /**
  * smc_keepalive_begin() - start to probe the TCP connection
- * @smc: socket, locked, that has just entered SMC_MODE_STREAM
+ * @timer: timer @keepalive of a socket, locked, that has just entered SMC_MODE_STREAM
+ * @net: namespace of the socket
  *
  * Probing ends when the socket leaves this mode, when the stream fails, or when the peer closes the
  * stream.
  */
-void smc_keepalive_begin(struct smc_sock *smc);
+void smc_keepalive_begin(struct timer_list *timer, const struct net *net);
 
 /**
  * smc_keepalive_timer() - send a probe, or end a connection that does not answer, if that is due

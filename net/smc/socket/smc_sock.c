@@ -276,7 +276,7 @@ static void smc_sock_enter_stream(struct smc_sock *smc)
 	smc_stream_attach(smc->stream, sk, smc->role, smc_tcp_close_later);
 	/* Pairs with smc_mode(): calls look at the stream without the lock. */
 	smp_store_release(&smc->mode, SMC_MODE_STREAM);
-	smc_keepalive_begin(smc);
+	smc_keepalive_begin(&smc->keepalive, sock_net(sk));
 	/*
 	 * The peer may have sent data or closed already. Waiting threads need no wake-up here:
 	 * smc_sock_finish_handshake() wakes them.
