@@ -69,6 +69,11 @@ static inline u32 smc_tcp_retransmits(const struct sock *sk)
 	return tcp_sk(sk)->total_retrans;
 }
 
+static inline u32 smc_tcp_segments_in(const struct sock *sk)
+{
+	return tcp_sk(sk)->segs_in;
+}
+
 static inline bool smc_tcp_is_unacked(const struct sock *sk)
 {
 	return tcp_sk(sk)->packets_out;

@@ -4,15 +4,13 @@
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
-#include "admin/blackhole.h"
-#include "admin/net.h"
 #include "compat.h"
+#include "connect.h"
 #include "ioctl.h"
 #include "listener.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
-#include "wire/clc.h"
 
 /* TCP's own callbacks. */
 static void (*smc_default_data_ready)(struct sock *sk);
@@ -381,74 +379,6 @@ void smc_tcp_data_ready(struct sock *sk)
 	rcu_read_unlock();
 }
 
-static void smc_begin_client_handshake(struct smc_sock *smc)
-{
-	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
-	smc_handshake_start(&smc->hs, SMC_CLIENT);
-	if (!READ_ONCE(smc->local_listener))
-		smc_handshake_queue(&smc->hs);
-	else if (smc_peer_in_net(smc->sk))
-		/*
-		 * Acknowledge the SYN-ACK at once: only this ACK creates the server's end, which
-		 * connect() is to take from the listener's queue.
-		 */
-		smc_tcp_set_delayed_ack(smc->sk, false);
-}
-
-/*
- * Whether the peer waits for a PROPOSAL. If a server's SYN-ACK has the SMC option, the server got
- * the option in one of the SYNs, even if the last SYN left it out. But if both ends connect to each
- * other, their SYNs may cross. Then the option came in the peer's own SYN, and the peer may have
- * got only SYNs without the option. If the SYN-ACK is the first segment received, no SYNs crossed.
- */
-static bool smc_peer_awaits_proposal(const struct smc_sock *smc)
-{
-	const struct sock *sk = smc->sk;
-
-	return smc_tcp_is_offered(sk) &&
-	       (smc_tcp_offers(sk) || (smc->option_removed && tcp_sk(sk)->segs_in == 1));
-}
-
-/*
- * Whether a SYN without the option was sent. The timer only removes the option; TCP sends the next
- * SYN some time later.
- */
-static bool smc_tcp_sent_without(const struct smc_sock *smc)
-{
-	return smc->option_removed && smc_tcp_retransmits(smc->sk) != smc->retrans_with;
-}
-
-/*
- * Falls back, because TCP is connected and the peer does not offer SMC. If the server answered only
- * a SYN without the option, a blackhole entry is made for the server.
- */
-static void smc_tcp_came_without(struct smc_sock *smc)
-{
-	if (!smc_tcp_sent_without(smc)) {
-		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);
-		return;
-	}
-	smc_blackhole_note(smc_net(sock_net(smc->sk)), &smc->hs.blackhole_key,
-			   SMC_BLACKHOLE_SYN_LOST);
-	smc_sock_fall_back(smc, SMC_DIAG_BLACKHOLE);
-}
-
-/* Handles the end of TCP's handshake of a client, successful or not. */
-static void smc_tcp_connected(struct smc_sock *smc)
-{
-	struct sock *sk = smc->sk;
-
-	if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
-		return;
-	timer_delete(&smc->syn);
-	if (sk->sk_state == TCP_CLOSE || READ_ONCE(smc->hs.aborted))
-		smc_sock_unhook(smc);
-	else if (smc_peer_awaits_proposal(smc))
-		smc_begin_client_handshake(smc);
-	else
-		smc_tcp_came_without(smc);
-}
-
 /*
  * Whether SMC's handshake is under way and a worker runs it. Then no thread must be woken before
  * the end of SMC's handshake: io_uring would call connect() again and get EALREADY. But while
@@ -473,7 +403,7 @@ void smc_tcp_state_change(struct sock *sk)
 		goto out;
 	}
 	if (smc && smc->mode == SMC_MODE_CONNECTING)
-		smc_tcp_connected(smc);
+		smc_connect_tcp_done(smc);
 	else if (smc && smc->mode == SMC_MODE_HANDSHAKE)
 		wake_up(&smc->hs.wait);
 	else if (smc && smc->mode == SMC_MODE_LISTEN)

@@ -55,7 +55,7 @@ static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 
 	/*
 	 * Look again only in TCP_CLOSE, in which no SYN was sent yet, and in TCP_SYN_SENT. When
-	 * TCP_SYN_SENT ends, TCP calls smc_tcp_state_change(), and the timer is no longer needed.
+	 * TCP_SYN_SENT ends, smc_connect_tcp_done() deletes the timer.
 	 */
 	if (smc->mode != SMC_MODE_CONNECTING ||
 	    !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_SYN_SENT)))
@@ -74,6 +74,73 @@ static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 void smc_connect_timer(struct timer_list *timer)
 {
 	smc_sock_timer(container_of(timer, struct smc_sock, syn), timer, smc_connect_check_syn);
+}
+
+static void smc_connect_begin_handshake(struct smc_sock *smc)
+{
+	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
+	smc_handshake_start(&smc->hs, SMC_CLIENT);
+	if (!READ_ONCE(smc->local_listener))
+		smc_handshake_queue(&smc->hs);
+	else if (smc_peer_in_net(smc->sk))
+		/*
+		 * Acknowledge the SYN-ACK at once: only this ACK creates the server's end, which
+		 * connect() is to take from the listener's queue.
+		 */
+		smc_tcp_set_delayed_ack(smc->sk, false);
+}
+
+/*
+ * Whether the peer waits for a PROPOSAL. If a server's SYN-ACK has the SMC option, the server got
+ * the option in one of the SYNs, even if the last SYN left it out. But if both ends connect to each
+ * other, their SYNs may cross. Then the option came in the peer's own SYN, and the peer may have
+ * got only SYNs without the option. If the SYN-ACK is the first segment received, no SYNs crossed.
+ */
+static bool smc_connect_peer_awaits(const struct smc_sock *smc)
+{
+	const struct sock *sk = smc->sk;
+
+	return smc_tcp_is_offered(sk) &&
+	       (smc_tcp_offers(sk) || (smc->option_removed && smc_tcp_segments_in(sk) == 1));
+}
+
+/*
+ * Whether a SYN without the option was sent. The timer only removes the option; TCP sends the next
+ * SYN some time later.
+ */
+static bool smc_connect_sent_without(const struct smc_sock *smc)
+{
+	return smc->option_removed && smc_tcp_retransmits(smc->sk) != smc->retrans_with;
+}
+
+/*
+ * Falls back, because TCP is connected and the peer does not offer SMC. If the server answered only
+ * a SYN without the option, a blackhole entry is made for the server.
+ */
+static void smc_connect_came_without(struct smc_sock *smc)
+{
+	if (!smc_connect_sent_without(smc)) {
+		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);
+		return;
+	}
+	smc_blackhole_note(smc_net(sock_net(smc->sk)), &smc->hs.blackhole_key,
+			   SMC_BLACKHOLE_SYN_LOST);
+	smc_sock_fall_back(smc, SMC_DIAG_BLACKHOLE);
+}
+
+void smc_connect_tcp_done(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+
+	if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
+		return;
+	timer_delete(&smc->syn);
+	if (sk->sk_state == TCP_CLOSE || READ_ONCE(smc->hs.aborted))
+		smc_sock_unhook(smc);
+	else if (smc_connect_peer_awaits(smc))
+		smc_connect_begin_handshake(smc);
+	else
+		smc_connect_came_without(smc);
 }
 
 void smc_connect_forget_listener(struct sock *sk)

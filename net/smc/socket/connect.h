@@ -39,6 +39,14 @@ void smc_connect_forget_listener(struct sock *sk);
 void smc_connect_timer(struct timer_list *timer);
 
 /**
+ * smc_connect_tcp_done() - begin SMC's handshake or fall back, if TCP's handshake has ended
+ * @smc: socket in SMC_MODE_CONNECTING; TCP has reported a change of its state
+ *
+ * Context: TCP has locked the socket and calls sk_state_change.
+ */
+void smc_connect_tcp_done(struct smc_sock *smc);
+
+/**
  * smc_wait_connected() - wait for TCP's handshake and SMC's to end
  * @smc: socket
  * @timeo: jiffies; 0: do not wait
