@@ -11,6 +11,7 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
+#include "tcp_close.h"
 
 /* TCP's own callbacks. */
 static void (*smc_default_data_ready)(struct sock *sk);

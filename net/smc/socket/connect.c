@@ -55,7 +55,7 @@ static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 
 	/*
 	 * Look again only in TCP_CLOSE, in which no SYN was sent yet, and in TCP_SYN_SENT. When
-	 * TCP_SYN_SENT ends, smc_connect_tcp_done() deletes the timer.
+	 * TCP_SYN_SENT ends, the timer is no longer needed.
 	 */
 	if (smc->mode != SMC_MODE_CONNECTING ||
 	    !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_SYN_SENT)))

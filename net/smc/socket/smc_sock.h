@@ -394,19 +394,6 @@ int smc_sock_for_each(const struct net *net, unsigned long *index,
 		      int (*fn)(struct smc_sock *smc, void *arg), void *arg);
 
 /**
- * smc_sock_check_tcp() - abort the stream if bytes arrived by TCP
- * @smc: socket in SMC_MODE_STREAM
- */
-void smc_sock_check_tcp(struct smc_sock *smc);
-
-/**
- * smc_sock_tcp_changed() - abort the stream, or wait for its end, if TCP's connection broke or got
- * a FIN
- * @smc: socket in SMC_MODE_STREAM, locked or in one of TCP's callbacks
- */
-void smc_sock_tcp_changed(struct smc_sock *smc);
-
-/**
  * smc_sock_queue_later() - queue the work of a socket, smc_sock_do_later()
  * @smc: socket; the caller holds a lock that the socket's release takes before smc_sock_cancel()
  * @delay: in jiffies; replaces the delay of an earlier call

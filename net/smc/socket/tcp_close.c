@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Closing the TCP connection below a stream. */
+/* Closing the TCP connection below a stream, and what its end means for the stream. */
 
 #include <linux/tcp.h>
 #include <linux/uaccess.h>
 #include <net/tcp.h>
 
-#include "tcp_close.h"
+#include "admin/net.h"
+#include "admin/stats.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
+#include "tcp_close.h"
+#include "workqueue.h"
 
 /* Delay of TCP's reset after the stream failed, so that the program can read SO_ERROR first. */
 #define SMC_TCP_CLOSE_DELAY	(HZ / 10)
+
+/* Jiffies after TCP's FIN or reset in which the peer has to end the stream. */
+#define SMC_FIN_WAIT		(5 * HZ)
 
 void smc_tcp_close_failed(struct sock *sk)
 {
@@ -91,6 +97,92 @@ void smc_tcp_close_begin(struct smc_sock *smc)
 {
 	if (smc->mode == SMC_MODE_STREAM && smc_stream_has_failed(smc->stream))
 		smc_tcp_close_later(smc->sk);
+}
+
+void smc_sock_check_tcp(struct smc_sock *smc)
+{
+	/* Any bytes, perhaps a late DECLINE, show that the peer uses TCP on this connection. */
+	if (tcp_inq(smc->sk) <= 0)
+		return;
+	smc_stat_violation(smc_net(sock_net(smc->sk)), SMC_VIOLATION_CLC);
+	smc_stream_abort(smc->stream, ECONNRESET);
+}
+
+void smc_sock_check_fin(struct work_struct *work)
+{
+	struct smc_sock *smc = container_of(to_delayed_work(work), struct smc_sock, fin);
+	struct smc_stream *st = smc->stream;
+
+	if (!(READ_ONCE(st->rx.conn_flags) & READ_ONCE(smc->awaited_end)))
+		smc_stream_abort(st, ECONNRESET);
+}
+
+/*
+ * Has a work abort the stream unless the peer sends one of the flags @end (SMC_CONN_*) within the
+ * time SMC_FIN_WAIT. After a reset fewer flags count than after a FIN. If a reset follows a FIN,
+ * the time goes on, and only the flags that are in both sets count.
+ */
+static void smc_sock_await_end(struct smc_sock *smc, u8 end)
+{
+	if (READ_ONCE(smc->stream->rx.conn_flags) & end)
+		return;
+	WRITE_ONCE(smc->awaited_end, end & (smc->awaited_end ? : SMC_CONN_FLAGS));
+	queue_delayed_work(smc_wq, &smc->fin, SMC_FIN_WAIT);
+}
+
+/*
+ * Handles the break of TCP's connection. If the peer reset TCP, its last bytes and the end of its
+ * stream may still be on their way. If the stream had failed before, TCP's error is dropped, and
+ * sk_err becomes the stream's error again, or 0 if a call that transfers data has returned the
+ * stream's error. SO_ERROR may have returned the error, too, but leaves no record of that, so the
+ * error may be reported twice.
+ */
+static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
+{
+	struct smc_stream *st = smc->stream;
+	struct sock *sk = smc->sk;
+
+	if (smc_stream_has_failed(st)) {
+		WRITE_ONCE(sk->sk_err, READ_ONCE(st->is_err_told) ? 0 : st->err);
+	} else if (smc_stream_is_closed(st)) {
+		/* A plain TCP connection has no errors once both ends have closed it. */
+		WRITE_ONCE(sk->sk_err, 0);
+	} else if (!READ_ONCE(st->rx.conn_flags) && (err == ECONNRESET || err == EPIPE)) {
+		WRITE_ONCE(sk->sk_err, 0);
+		/*
+		 * A peer that has only shut down writing still needs TCP: wait for a flag other
+		 * than SMC_CONN_DONE_WRITING.
+		 */
+		smc_sock_await_end(smc, SMC_CONN_GONE);
+	} else {
+		smc_stream_abort(st, err);
+	}
+}
+
+/*
+ * Whether TCP's connection is closed because both ends closed it. TCP has then seen a FIN, and ends
+ * without an error. @err may still be that of an earlier ICMP message (IP_RECVERR) if the
+ * application has not read it.
+ */
+static bool smc_sock_tcp_is_over(const struct smc_sock *smc, int err)
+{
+	const struct smc_stream *st = smc->stream;
+
+	if (!sock_flag(smc->sk, SOCK_DONE) || err == ECONNRESET || err == EPIPE ||
+	    err == ETIMEDOUT)
+		return false;
+	return !err || (smc_stream_has_ended(st) && READ_ONCE(st->rx.conn_flags));
+}
+
+void smc_sock_tcp_changed(struct smc_sock *smc)
+{
+	struct sock *sk = smc->sk;
+	int err = READ_ONCE(sk->sk_err);
+
+	if (sk->sk_state == TCP_CLOSE && !smc_sock_tcp_is_over(smc, err))
+		smc_sock_tcp_failed(smc, err ? : ECONNRESET);
+	else if (sk->sk_shutdown & RCV_SHUTDOWN)
+		smc_sock_await_end(smc, SMC_CONN_FLAGS);
 }
 
 bool smc_tcp_close_orderly(struct smc_stream *st, struct sock *sk, long linger)

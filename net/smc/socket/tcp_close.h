@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Closing the TCP connection below a stream. The connection ends as if it had carried the stream's
- * bytes itself: its states, its TIME_WAIT and the output of ss are those of plain TCP.
+ * Closing the TCP connection below a stream, and what its end means for the stream. The connection
+ * ends as if it had carried the stream's bytes itself: its states, its TIME_WAIT and the output of
+ * ss are those of plain TCP.
  *
  * TCP's FIN is sent only after the peer's host has got the message that ends the stream. Otherwise
  * the peer may take the FIN for the end of the whole connection. If the last bytes wait for the
@@ -15,6 +16,7 @@
 struct smc_sock;
 struct smc_stream;
 struct sock;
+struct work_struct;
 
 /**
  * smc_tcp_close() - shut down the TCP connection, if the stream is shut down and its end was
@@ -61,6 +63,28 @@ void smc_tcp_close_by_work(struct smc_sock *smc);
  * Context: process.
  */
 void smc_tcp_close_failed(struct sock *sk);
+
+/**
+ * smc_sock_check_tcp() - abort the stream if bytes arrived by TCP
+ * @smc: socket in SMC_MODE_STREAM
+ */
+void smc_sock_check_tcp(struct smc_sock *smc);
+
+/**
+ * smc_sock_tcp_changed() - abort the stream, or wait for its end, if TCP's connection broke or got
+ * a FIN
+ * @smc: socket in SMC_MODE_STREAM, locked or in one of TCP's callbacks
+ */
+void smc_sock_tcp_changed(struct smc_sock *smc);
+
+/**
+ * smc_sock_check_fin() - abort a stream whose end has not come in time after TCP's FIN or reset
+ * @work: work @fin of a struct smc_sock
+ *
+ * The stream's end travels on another path, so it may come later than TCP's. But a peer that closed
+ * TCP and never ends the stream is gone.
+ */
+void smc_sock_check_fin(struct work_struct *work);
 
 /**
  * smc_tcp_close_orderly() - close the stream and the TCP connection
