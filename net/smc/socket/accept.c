@@ -3,13 +3,13 @@
 
 #include <net/tcp.h>
 
+#include "abandon.h"
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "compat.h"
 #include "tcp_close.h"
 #include "listener.h"
 #include "migrate.h"
-#include "ops.h"
 #include "smc_sock.h"
 #include "tcp.h"
 #include "wire/clc.h"

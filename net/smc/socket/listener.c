@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "abandon.h"
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "compat.h"

@@ -6,8 +6,8 @@
 #include <net/sock_reuseport.h>
 #include <net/tcp.h>
 
+#include "abandon.h"
 #include "migrate.h"
-#include "ops.h"
 #include "tcp.h"
 
 static bool smc_group_migrates(const struct sock_reuseport *group)
