@@ -2,6 +2,7 @@
 /* Sends and receives CLC messages over the TCP connection, and takes no byte of an application. */
 
 #include <linux/net.h>
+#include <linux/slab.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
@@ -326,6 +327,27 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 		hs->owed = true;
 	smc_own_peer_id(sock_net(hs->sk), decline.peer_id);
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
+}
+
+int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
+{
+	u8 *buf = kmalloc(SMC_CLC_MAX_LEN, GFP_KERNEL);
+	u8 version = SMC_VERSION_2;
+	int rc;
+
+	if (!buf)
+		return -ENOMEM;
+	if (smc_clc_has_message(hs))
+		version = min_t(u8, hs->head.version, SMC_VERSION_2);
+	/*
+	 * The client's PROPOSAL may not have come yet. With too many handshakes under way no thread
+	 * waits for it. The DECLINE is sent first, so the client reads it before any bytes that the
+	 * application may send at once.
+	 */
+	hs->owed = true;
+	rc = smc_clc_fall_back(hs, version, reason, buf);
+	kfree(buf);
+	return rc;
 }
 
 /* Notes a CLC message that came too late. The peer speaks SMC, so forget its blackhole entry. */

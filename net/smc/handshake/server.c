@@ -241,24 +241,3 @@ int smc_handshake_server(struct smc_handshake *hs)
 	kfree(srv);
 	return rc;
 }
-
-int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
-{
-	u8 *buf = kmalloc(SMC_CLC_MAX_LEN, GFP_KERNEL);
-	u8 version = SMC_VERSION_2;
-	int rc;
-
-	if (!buf)
-		return -ENOMEM;
-	if (smc_clc_has_message(hs))
-		version = min_t(u8, hs->head.version, SMC_VERSION_2);
-	/*
-	 * The client's PROPOSAL may not have come yet. With too many handshakes under way no thread
-	 * waits for it. The DECLINE is sent first, so the client reads it before any bytes that the
-	 * application may send at once.
-	 */
-	hs->owed = true;
-	rc = smc_clc_fall_back(hs, version, reason, buf);
-	kfree(buf);
-	return rc;
-}
