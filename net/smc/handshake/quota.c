@@ -8,7 +8,6 @@
 #include <net/ipv6.h>
 
 #include "admin/net.h"
-#include "handshake.h"
 #include "quota.h"
 #include "tcp.h"
 
@@ -92,19 +91,19 @@ static unsigned int smc_quota_hash_address(const struct net *net, struct in6_add
  * addresses, so for them the client's user counts as the peer. Return: NULL if this end is the
  * client, and its server is in the same namespace.
  */
-static atomic_t *smc_quota_peer(const struct smc_handshake *hs)
+static atomic_t *smc_quota_peer(const struct sock *sk, enum smc_role role)
 {
-	const struct net *net = sock_net(hs->sk);
+	const struct net *net = sock_net(sk);
 	struct sock *client = NULL;
 	unsigned int hash;
 
-	if (smc_peer_in_net(hs->sk)) {
-		if (hs->role == SMC_CLIENT)
+	if (smc_peer_in_net(sk)) {
+		if (role == SMC_CLIENT)
 			return NULL;
-		client = smc_local_peer_find(hs->sk);
+		client = smc_local_peer_find(sk);
 	}
 	if (!client)
-		return &smc_quota_peers[smc_quota_hash_address(net, smc_tcp_daddr(hs->sk))];
+		return &smc_quota_peers[smc_quota_hash_address(net, smc_tcp_daddr(sk))];
 	hash = smc_quota_hash_user(net, client->sk_uid);
 	sock_put(client);
 	return &smc_quota_peers[hash];
@@ -185,26 +184,24 @@ static bool smc_quota_may_begin(const struct smc_net *sn, enum smc_role role,
 	       (role == SMC_CLIENT || smc_quota_client_may(sn, user, peer));
 }
 
-bool smc_quota_take(struct smc_handshake *hs)
+bool smc_quota_take(struct smc_quota *quota, const struct sock *sk, enum smc_role role)
 {
-	struct smc_net *sn = smc_net(sock_net(hs->sk));
-	struct smc_quota quota = {
-		.user = &smc_quota_users[smc_quota_hash_user(sock_net(hs->sk), hs->sk->sk_uid)],
-		.peer = smc_quota_peer(hs),
-	};
+	struct smc_net *sn = smc_net(sock_net(sk));
 
-	hs->quota = (struct smc_quota){};
-	if (!smc_quota_may_begin(sn, hs->role, &quota))
+	*quota = (struct smc_quota){
+		.user = &smc_quota_users[smc_quota_hash_user(sock_net(sk), sk->sk_uid)],
+		.peer = smc_quota_peer(sk, role),
+	};
+	if (!smc_quota_may_begin(sn, role, quota))
 		return false;
 	/* Other threads may have taken the free places meanwhile. */
-	quota.queue = smc_quota_take_place(sn);
-	if (!quota.queue)
+	quota->queue = smc_quota_take_place(sn);
+	if (!quota->queue)
 		return false;
-	atomic_inc(quota.user);
-	if (quota.peer)
-		atomic_inc(quota.peer);
+	atomic_inc(quota->user);
+	if (quota->peer)
+		atomic_inc(quota->peer);
 	atomic_inc(&smc_handshakes);
-	hs->quota = quota;
 	return true;
 }
 

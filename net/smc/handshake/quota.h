@@ -13,9 +13,11 @@
 #include <linux/atomic.h>
 #include <linux/uidgid.h>
 
+#include "path_kind.h"
+
 struct net;
-struct smc_handshake;
 struct smc_handshake_wq;
+struct sock;
 
 /**
  * struct smc_quota - the counts that include a handshake
@@ -42,15 +44,18 @@ bool smc_quota_congested(const struct net *net, kuid_t uid, bool limit);
 
 /**
  * smc_quota_take() - count a handshake that begins
- * @hs: handshake of a connected socket; its role is set
+ * @quota: set to the counts that include the handshake
+ * @sk: TCP socket, connected
+ * @role: role of this end
  *
  * The SYN or SYN-ACK that offered SMC left earlier, when fewer handshakes may have been under way.
  * So the limit is higher here than for an offer.
  *
  * Context: any.
- * Return: false if there are too many handshakes: @hs is not counted, and must decline at once.
+ * Return: false if there are too many handshakes: this one is not counted, and must decline at
+ *	once.
  */
-bool smc_quota_take(struct smc_handshake *hs);
+bool smc_quota_take(struct smc_quota *quota, const struct sock *sk, enum smc_role role);
 
 /**
  * smc_quota_return() - stop counting a handshake that is over

@@ -36,7 +36,7 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 	/* The answer to a CLC message also acknowledges it, so no separate ACK is needed. */
 	smc_tcp_set_delayed_ack(hs->sk, true);
 	/* Before the offers stopped, more handshakes than the limit may have been offered. */
-	if (!smc_quota_take(hs))
+	if (!smc_quota_take(&hs->quota, hs->sk, role))
 		hs->refusal = SMC_DIAG_NO_MEMORY;
 }
 
