@@ -9,7 +9,6 @@
 #include "ioctl.h"
 #include "listener.h"
 #include "smc_sock.h"
-#include "stream/stream.h"
 #include "tcp.h"
 #include "tcp_close.h"
 

@@ -6,12 +6,10 @@
 
 #include "admin/blackhole.h"
 #include "admin/net.h"
-#include "compat.h"
 #include "connect.h"
 #include "family.h"
 #include "tcp_close.h"
 #include "listener.h"
-#include "ops.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"

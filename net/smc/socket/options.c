@@ -9,7 +9,6 @@
 #include "options.h"
 #include "smc_sock.h"
 #include "tcp.h"
-#include "wire/clc.h"
 
 #include "../../../include/uapi/linux/smc.h"
 
