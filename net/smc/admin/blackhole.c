@@ -16,7 +16,7 @@
 #define SMC_BLACKHOLE_BUCKETS	64
 /* Maximum number of entries of each kind, so that no kind evicts the entries of another. */
 #define SMC_BLACKHOLES_MAX	256
-/* Number of hash buckets in which entries are counted by the user or peer that caused them. */
+/* Number of hash buckets. A bucket counts the entries that users or peers with one hash caused. */
 #define SMC_BLACKHOLE_PREFIX_BUCKETS	256
 /*
  * The peer, or a middlebox on the way, may have failed only briefly. So an entry first

@@ -50,8 +50,9 @@ static int smc_net_make_queue(struct workqueue_struct **queue, const char *name,
 
 /*
  * Makes the queues of a namespace, in a work. A user may give his own thread no processor time. If
- * such a thread made the queues, other threads would wait for it: those that create sockets in the
- * namespace and, because alloc_workqueue() takes a lock, all of the host that create queues.
+ * such a thread made the queues, all threads that create sockets in the namespace would wait for
+ * that thread. So would all threads of the host that create work queues, because alloc_workqueue()
+ * takes a lock.
  */
 static void smc_net_make_queues(struct work_struct *work)
 {

@@ -9,7 +9,7 @@
 
 static struct genl_family family;
 
-/* The sources of the paths; NULL for none. */
+/* For each path, the functions that dump its objects; NULL if the path has registered none. */
 static const struct smc_netlink_source *sources[SMC_N_PATHS];
 
 /* Held for reading while a source is in use. */

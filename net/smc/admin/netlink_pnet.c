@@ -12,7 +12,7 @@
 
 #define IBPORT_MAX	2	/* ports of an RDMA device */
 #define IBPORT_NONE	255	/* reported for an entry without RDMA port */
-#define NAME_NONE	"n/a"	/* reported for an entry without that kind of device */
+#define NAME_NONE	"n/a"	/* reported for the device name that an entry lacks */
 
 static struct genl_family pnet_family;
 

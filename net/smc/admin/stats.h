@@ -144,7 +144,7 @@ static inline void smc_stat_bytes(struct smc_stat_path __percpu *stats, bool rx,
 	this_cpu_inc(stats->direction[rx].payload[smc_stat_size_step(len)]);
 }
 
-/* Counts an event of a buffer of this end or, for the events *_PEER, of the peer. */
+/* Counts an event of a buffer. The buffer is the peer's for the events *_PEER, else this end's. */
 static inline void smc_stat_buffer_event(struct smc_stat_path __percpu *stats, bool rx,
 					 enum smc_stat_buffer_event event)
 {

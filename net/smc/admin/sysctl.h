@@ -50,9 +50,10 @@ struct smc_sysctl {
 
 /**
  * smc_sysctl_set_tcp2smc_hook() - register the function that switches tcp2smc on
- * @fn: called when 1 is written to a namespace's tcp2smc. If it fails, tcp2smc keeps its
- *	value, and the writer gets the error. May sleep; calls never overlap. With NULL for
- *	@fn, such a write fails with -EOPNOTSUPP.
+ * @fn: called when the host's administrator writes 1 to a namespace's tcp2smc. If @fn fails,
+ *	tcp2smc keeps its value, and the writer gets the error. @fn may sleep; calls never overlap.
+ *	With NULL for @fn, such a write fails with -EOPNOTSUPP. A write by a container's root does
+ *	not call @fn: that write succeeds if @fn has succeeded before, else it fails with -EPERM.
  */
 void smc_sysctl_set_tcp2smc_hook(int (*fn)(void));
 

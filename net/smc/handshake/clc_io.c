@@ -65,8 +65,8 @@ static int smc_clc_wait(struct smc_handshake *hs, int bytes)
 
 /*
  * Locks the socket. A handshake holds things that others wait for: references to ports, a worker,
- * a place among the handshakes under way. So it waits for a user who keeps the socket locked no
- * longer than for a peer. It tries at least once.
+ * a place among the handshakes under way. So if a user keeps the socket locked, the handshake waits
+ * no longer than it would for a peer. This function tries the lock at least once.
  * Return: 0; -EINTR when the handshake was aborted; or -ECONNABORTED when the socket is still
  * locked at the time @due.
  */
@@ -148,8 +148,8 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 	}
 	hs->peer_reason = decline.diagnosis;
 	/*
-	 * A client that has retired the group sends SMC_DIAG_NO_ACTIVE_LINK without the flag
-	 * out_of_sync. An in-tree server that gets the flag ends the group and all its connections.
+	 * A client that has retired the group sends SMC_DIAG_NO_ACTIVE_LINK. It leaves out the flag
+	 * out_of_sync, because an in-tree server would end the group and all its connections.
 	 */
 	hs->out_of_sync = decline.out_of_sync || decline.diagnosis == SMC_DIAG_NO_ACTIVE_LINK;
 }

@@ -19,7 +19,8 @@ void smc_clc_expect(struct smc_handshake *hs);
  * @hs: handshake, which gets the header of the message
  *
  * Context: process, without the socket lock; waits for nobody.
- * Return: true if it has come; false also while the user keeps the socket locked.
+ * Return: true if it has come; false also if the header is still to be read, and the user keeps the
+ * socket locked.
  */
 bool smc_clc_has_message(struct smc_handshake *hs);
 
@@ -42,7 +43,7 @@ int smc_clc_peek(struct smc_handshake *hs);
  * A DECLINE also sets @hs->reason. Bytes that are no complete CLC message are counted as a
  * violation, and left on the connection.
  *
- * Context: process; sleeps until the message is late.
+ * Context: process; sleeps until the message has come completely, or is late.
  * Return: 0; SMC_DIAG_SYNC when no byte came in time; -ECONNRESET when the peer closed, or sent no
  * complete CLC message; -EINTR when the handshake was aborted; -ECONNABORTED when the user kept the
  * socket locked; or another error.

@@ -87,7 +87,10 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	if (hs->reason)
 		return 0;
 	if (hs->head.type == SMC_CLC_PROPOSAL) {
-		/* The ends connected to each other, or the socket to itself: both are clients. */
+		/*
+		 * Both ends are clients: each has called connect() with the other's address, or one
+		 * socket has called it with its own address.
+		 */
 		hs->reason = SMC_DIAG_SYNC;
 		return 0;
 	}

@@ -269,7 +269,7 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason);
 void smc_handshake_decline_late(struct smc_handshake *hs);
 
 /**
- * smc_handshake_drop_late() - drop CLC messages that come too late, before the application reads
+ * smc_handshake_drop_late() - drop late CLC messages, so that the application does not read them
  * @hs: handshake that is over and had TCP as its result
  *
  * Context: the socket is locked, or TCP calls its data_ready.

@@ -24,7 +24,7 @@ static void smc_offer_fill(struct smc_path_setup *const *setups, struct smc_clc_
 	bool has_subnet = smc_route_describe(setups[0], p);
 	int i;
 
-	/* Unless SMC-R of version 2 is offered, see below. */
+	/* The offer operation of SMC-R changes this limit if SMC-R can be offered in version 2. */
 	p->max_links = 1;
 	for (i = 0; i < SMC_N_PATHS; i++) {
 		p->offer_v2 = smc_offer_add(setups[i], SMC_VERSION_2, p, p->offer_v2);

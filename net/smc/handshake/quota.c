@@ -30,8 +30,8 @@
 static atomic_t smc_handshakes;	/* under way, in all namespaces */
 
 /*
- * Numbers of handshakes by a hash of the user or of the peer. Those with the same hash share one
- * quota. The hash's key is secret, so nobody can choose whose quota to share.
+ * Numbers of handshakes by a hash of the user or of the peer. Users with the same hash share one
+ * quota, and so do peers. The hash's key is secret, so nobody can choose whose quota to share.
  */
 static atomic_t smc_quota_users[1024];
 static atomic_t smc_quota_peers[1024];
@@ -159,11 +159,11 @@ static struct smc_handshake_wq *smc_quota_take_place(struct smc_net *sn)
 }
 
 /*
- * Whether a client with @peer handshakes may have another with a server's user, who has @user. Once
- * the user has as many as may be offered, his SYN-ACKs leave out the option for all clients. So a
- * client that has handshakes gets another only while the user can still get more than the client
- * has. The user can still get half of (left - reserve - user), because each handshake adds one to
- * his number and takes one of the places left.
+ * Whether a client may have another handshake with a server's user. The client has @peer handshakes
+ * now, and the user has @user. Once the user has as many as may be offered, his SYN-ACKs leave out
+ * the option for all clients. So a client that has handshakes gets another only while the user can
+ * still get more than the client has. Each new handshake adds one to @user, and takes one of the
+ * places left. So the user can still get half of (left - reserve - user).
  */
 static bool smc_quota_client_may(const struct smc_net *sn, int user, int peer)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a route says about the use of SMC. */
+/* Reads from a route whether it has a gateway, and in which IP subnets this end is. */
 
 #include <linux/inetdevice.h>
 #include <net/dst.h>

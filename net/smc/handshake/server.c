@@ -113,7 +113,7 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc == -ECONNRESET) {
-		/* The client does not speak SMC, despite its SYN's option: the bytes are data. */
+		/* Despite its SYN's option, the client sent no CLC message: any bytes are data. */
 		hs->reason = SMC_DIAG_PEER_NO_SMC;
 		return 0;
 	}

@@ -49,7 +49,8 @@ struct smc_stream *smc_setup_succeed(const struct smc_path_setup *s);
 /**
  * smc_setup_end() - release everything that the setup holds, but not the setup itself
  * @s: setup, or NULL
- * @keep: the handshake has got its stream, of this setup or another; if not, this setup's ends
+ * @keep: the handshake has a stream, which this setup or another one made. Otherwise this setup's
+ *	stream ends
  */
 void smc_setup_end(struct smc_path_setup *s, bool keep);
 

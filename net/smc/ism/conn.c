@@ -132,7 +132,7 @@ static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
 	return !smc_stream_is_down(st) || smc_stream_has_parted(st);
 }
 
-/* The peer's element is the peer's memory, and does not count. */
+/* Only this end's element counts as memory of the orphan; the peer's element is the peer's. */
 static void smc_ism_orphan(struct smc_stream *st)
 {
 	smc_element_orphan(&smc_ism_conn_of(st)->dmbe->el);

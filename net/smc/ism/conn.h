@@ -119,8 +119,8 @@ static inline struct smc_dmbe_control *smc_dmbe_control(const struct smc_dmbe *d
 
 /**
  * smc_ism_conn_create() - create a connection with an element, unknown to any peer yet
- * @group: link group; one reservation and one reference of the caller go to the
- *	connection, even if this fails
+ * @group: link group. The connection takes over one reservation and one reference of the caller; if
+ *	no connection is created, this function drops both
  * @size_class: wanted size class of the element
  * @memcg: control group to charge, or NULL
  * @nowait: take an element only if one is free
@@ -136,7 +136,7 @@ struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_cl
  * @conn: connection
  *
  * Context: process.
- * Return: 0, -ENOLINK if the group has ended, or an error of the device.
+ * Return: 0, -ENOLINK if the stream or the group has ended, or an error of the device.
  */
 int smc_ism_conn_open(struct smc_ism_conn *conn);
 

@@ -36,8 +36,9 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
  *	replaced by the device's own address, which is always the same.
  * @open: make the element of @conn known under its token and index. Called with the stream's lock.
  *	Returns 0 or -errno.
- * @close: undo @open and @attach, if they were called. The peer does not write to the element any
- *	more. Called in any context but hard interrupt.
+ * @close: undo @open and @attach, if they were called. When @close returns, the peer publishes
+ *	nothing more to the element of @conn, but a copy that the peer has begun may still be in
+ *	progress. Called in any context but hard interrupt.
  * @attach: make the peer's element writable for @conn: set the sending ring of the stream of @conn,
  *	under the stream's lock. Returns 0, or -EPROTO if there is no such element, or it is not for
  *	this connection. Called in process context.

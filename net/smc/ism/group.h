@@ -70,9 +70,10 @@ extern struct smc_lgr_kind smc_ism_lgrs;
  * @is_new: false; set to true if the group is created. NULL: create no group
  *
  * A client without a matching group creates one, even if the server does not call the connection a
- * first contact: the server may have its group from a client in another namespace of this host. The
- * server's @link_id is not part of the key. If it were, a malicious server could give each
- * connection another @link_id, and make the client keep memory for each.
+ * first contact: the server may have made its group for a client in another namespace of this host,
+ * and each namespace has groups of its own. The server's @link_id is not part of the key. If
+ * @link_id were part of it, a malicious server could give each connection another @link_id, and
+ * make the client keep memory for each.
  *
  * Context: process, may sleep.
  * Return: the group with a reference and a reserved connection; NULL if there is none and @is_new

@@ -53,9 +53,9 @@ static u64 smc_loopback_domain(const struct net *net)
 }
 
 /*
- * Build the GID for messages: a random number, and a hash of that number that only this host can
- * compute. So the ends of one host recognise each other, and other hosts see another GID in each
- * SMC handshake. Version 1 has room for half of the hash.
+ * Build the GID for messages: a random number, and a hash of that number and of the domain of @net.
+ * Only this host can compute the hash. So the ends of one domain recognise each other, and other
+ * hosts see another GID in each SMC handshake. Version 1 has room for half of the hash.
  */
 static struct smc_clc_ism smc_loopback_name_by(const struct net *net, u32 random)
 {

@@ -17,13 +17,13 @@
 #define SMC_ADD_LINK_INTERVAL	(10 * HZ)
 
 /*
- * The longest time until this end tries again. After an attempt in vain there may be no more event
- * of a port: the peer was busy, or a path becomes whole again. But an attempt holds the buffer lock
- * for seconds, so the time doubles with each.
+ * The longest time until this end tries again. This end can't wait for an event of a port: none
+ * comes if the peer was only busy, or if a path between the hosts becomes whole again. But an
+ * attempt holds the buffer lock for seconds, so the time doubles with each attempt.
  */
 #define SMC_ADD_LINK_RETRY	(300 * HZ)
 
-/* The time until this end tries an asymmetric link again that could not be confirmed. */
+/* If an asymmetric link could not be confirmed, the time until this end tries one again. */
 #define SMC_ADD_LINK_ASYMMETRIC	(600 * HZ)
 
 /* Number of works of smc_add_link_wq that run, and may wait for their peers. */

@@ -269,7 +269,10 @@ static bool smc_rdma_conn_is_used(const struct smc_rdma_conn *conn, const struct
 	unsigned long index;
 
 	smc_rtokens_get(&conn->group->rtokens, conn->link->index, r->rkey, on);
-	/* The peer may have deleted the RMB meanwhile. */
+	/*
+	 * If the peer has deleted the RMB meanwhile, the table lacks its RToken. So take that of
+	 * this link from the message.
+	 */
 	on[conn->link->index] = (struct smc_rtoken) { .rkey = r->rkey, .addr = r->rmb_addr };
 	xa_for_each(&conn->group->conns, index, other) {
 		struct smc_rtoken rt = on[other->link->index];

@@ -31,12 +31,13 @@ struct sk_buff;
  * @peer_index: index of the peer's element in its RMB, from 1
  * @seq: sequence number of the last CDC message sent; protected by @lock
  * @done_seq: sequence number of the last CDC message that is known to have arrived
- * @peer_seq: sequence number of the peer's last CDC message; protected by @lock, as all up to
- *	@repeat_from
+ * @peer_seq: sequence number of the peer's last CDC message. @lock protects this field and the
+ *	next ones up to @repeat_from, except @has_moved
  * @has_moved: this end has moved to another link before; under the lock of the group's @conns
  * @peer_has_moved: the peer has moved to another link
- * @validated_seq: sequence number of the last message that has arrived, as the peer said then
- * @is_missing: that message has not come yet
+ * @validated_seq: sequence number of the last message that this end must have, as the peer said
+ *	when it moved
+ * @is_missing: the message with @validated_seq has not come yet
  * @holds: @held waits until the message with @validated_seq comes
  * @held: the newest message of those that came meanwhile by another link
  * @resumes: this end has moved to another link, and has not sent again all that may be lost

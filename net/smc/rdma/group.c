@@ -745,9 +745,9 @@ struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
 	found = smc_link_find_named(net, version, port, peer, r, true);
 	/*
 	 * A server may offer its link at all addresses of its host, so search the groups whose peer
-	 * has another address, too. But don't search these if a group at the server's own address
-	 * has the peer id, GID and queue pair of the ACCEPT, even if that group can't be used: a
-	 * group at another address with the same three is another server's.
+	 * has another address, too. There is one exception: a group at the server's own address has
+	 * the peer id, GID and queue pair of the ACCEPT, even if this group can't be used. Then a
+	 * group at another address with the same three values belongs to another server.
 	 */
 	if (found == ERR_PTR(-ENOENT))
 		found = smc_link_find_named(net, version, port, peer, r, false);

@@ -82,7 +82,7 @@ struct smc_send_slot {
 	u16 seq;			/* sequence number of the CDC message of @conn */
 	u64 covers;			/* slots that the completion frees, one bit each */
 	u32 bulk_bytes;			/* bulk bytes that the message reports, or 0 */
-	bool is_bulk_alone;		/* few bulk bytes, and at the post no others under way */
+	bool is_bulk_alone;		/* few bulk bytes; no others were under way at the post */
 	u64 posted;			/* time in ns; only with bulk bytes */
 	bool is_unsignaled;
 	bool is_large;			/* the message is in the link's @large_sent */

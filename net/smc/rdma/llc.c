@@ -94,9 +94,9 @@ static bool smc_llc_deletes_last(const struct smc_rdma_group *group, const struc
 }
 
 /*
- * Whether a DELETE LINK request, which came by the link @by, ends the group: it names all links, or
- * the only one that works. If it came by another link, that one is not confirmed here yet. Under
- * RCU.
+ * Whether a DELETE LINK request, which came by the link @by, ends the group: the request names all
+ * links, or the only link that works. But if @by is not the link that the request names, the group
+ * goes on: @by works for the peer, and is only not confirmed here yet. Under RCU.
  */
 static bool smc_llc_ends_group(const struct smc_link *by, const struct smc_llc_msg *msg)
 {
@@ -255,7 +255,7 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len)
 		goto violation;
 
 	spin_lock_bh(&llc->lock);
-	/* The length of an ADD LINK may read the same in both orders. */
+	/* The length of an ADD LINK may read the same in both byte orders, so it shows none. */
 	if (msg.type != SMC_LLC_ADD_LINK)
 		llc->little_endian = msg.little_endian;
 	if (smc_llc_is_delete_all(link, &msg))
@@ -528,7 +528,7 @@ void smc_llc_refuse_link(struct smc_link *link)
 	struct smc_llc *llc = &link->group->llc;
 	u8 message[SMC_LLC_LEN];
 
-	/* The refusal is the offer in another length, so its RTokens don't matter. */
+	/* The refusal is only the first SMC_LLC_LEN bytes of the offer, without its RTokens. */
 	spin_lock_bh(&llc->lock);
 	memcpy(message, llc->add_link, SMC_LLC_LEN);
 	spin_unlock_bh(&llc->lock);

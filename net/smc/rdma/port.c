@@ -43,7 +43,7 @@ struct smc_rdma_need {
 	u8 version;
 	const u8 *local;	/* local address of the TCP connection, or NULL */
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
-	const struct smc_rdma_gids *near;	/* GIDs of which a subnet must have one, or NULL */
+	const struct smc_rdma_gids *near;	/* peer's GIDs, one in a port's subnet; or NULL */
 	const struct ib_gid_attr *other;	/* GID whose subnet for it is no smaller; or NULL */
 	const char *pnetid;	/* PNET ID of the port, or NULL */
 	const u8 *beside;	/* GID in the same subnet, of a port without PNET ID; or NULL */

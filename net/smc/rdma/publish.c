@@ -82,9 +82,10 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
  * Whether the CDC message may be unsignaled, because nothing waits for its completion. A program
  * that sends several messages in a row needs completions: small writes are held back until the last
  * message completes, and a blocked writer may wait for the completion. A socket with
- * SO_TIMESTAMPING or TCP_USER_TIMEOUT needs completions, too, and so does a connection that has
- * moved: the stream does not count the writes of repeated bytes as under way. A response to bytes
- * from the peer needs no completion, and an unsignaled message saves the interrupt.
+ * SO_TIMESTAMPING or TCP_USER_TIMEOUT needs completions, too. So does the first publish after a
+ * connection has moved: the stream does not count the writes of repeated bytes as under way. A
+ * response to bytes from the peer needs no completion, and an unsignaled message saves the
+ * interrupt.
  */
 static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
 {
@@ -256,7 +257,10 @@ int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 	slot->end = end;
 	if (unlikely(cdc->prod_flags & SMC_PROD_URGENT_PRESENT))
 		conn->urgent_end = end;
-	/* The peer's program may still read what has arrived before a reset. */
+	/*
+	 * Don't report bytes that were not written again: the peer's program may still read all
+	 * that is reported before a reset.
+	 */
 	if (unlikely(conn->omits))
 		cdc->prod = smc_cursor_from_position(conn->repeat_from, st->tx.peer_size);
 	cdc->seq = ++conn->seq;

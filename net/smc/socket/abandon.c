@@ -7,7 +7,10 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 
-/* Frees SMC's state and the stream of a connection that no other thread can find any more. */
+/*
+ * Frees SMC's state of a connection that no other thread can find any more. The connection's stream
+ * is aborted, and ends as an orphan.
+ */
 static void smc_discard(struct smc_sock *smc)
 {
 	smc_sock_cancel(smc);

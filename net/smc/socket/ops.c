@@ -459,10 +459,10 @@ static int smc_listen(struct socket *sock, int backlog)
 /*
  * Accepts by TCP. If the connection has a struct smc_sock, a listener owns both, and is about to
  * free the struct. @newsock must not get such a connection, because the release of @newsock would
- * free the struct, too. So reset the connection. There are two ways to such a connection: TCP has
- * moved it here from another listener, or another part of the kernel has taken over @sock since its
- * own listener took the connection. A connection without a struct smc_sock stays without: it is in
- * no accept queue any more, so no listener finds it.
+ * free the struct, too. So reset the connection. TCP may have moved such a connection here from
+ * another listener. Or SMC's listener of @sock took the connection, and since then another part of
+ * the kernel has taken over @sock. A connection without a struct smc_sock never gets one: the
+ * connection has left the accept queue, so no listener finds it any more.
  */
 static int smc_accept_tcp(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)
 {

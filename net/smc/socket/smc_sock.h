@@ -59,13 +59,14 @@ enum smc_mode {
  * @tcp_holds: number of setsockopt() calls under way that change the TCP connection; meanwhile no
  *	connection may begin to use SMC
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many handshakes are under way
- * @local_listener: NULL, unless a connect() is under way that will run SMC's handshake. Then the
- *	listener of this namespace that has the other end, referenced, or SMC_LISTENER_UNKNOWN.
- *	While the field is set, a handshake that begins is not queued for a worker:
- *	smc_connect_handshake() takes the field's value, and runs the handshake. If several threads
- *	call connect(), the one that takes the value runs the handshake. The thread that sets the
- *	field holds the socket lock until TCP has begun to connect: otherwise a thread that has not
- *	prepared SMC could begin TCP's connection while the field is set
+ * @local_listener: NULL, unless a connect() is under way that will run SMC's handshake. This
+ *	connect() sets the field to SMC_LISTENER_UNKNOWN. If a listener of this namespace gets the
+ *	other end, a referenced pointer to the listener replaces the value. While the field is set,
+ *	a handshake that begins is not queued for a worker: smc_connect_handshake() takes the
+ *	field's value, and runs the handshake. If several threads call connect(), the thread that
+ *	takes the value runs the handshake. The thread that sets the field keeps the socket locked
+ *	until TCP has begun to connect. Otherwise another thread, which has not prepared SMC, could
+ *	begin TCP's connection while the field is set
  * @reason: why the connection is TCP's: a diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @memcg: control group to charge for buffers, referenced; or NULL. It is the socket's or, if TCP

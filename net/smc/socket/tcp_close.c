@@ -118,9 +118,9 @@ void smc_sock_check_fin(struct work_struct *work)
 }
 
 /*
- * Has a work abort the stream unless the peer sends one of the flags @end (SMC_CONN_*) within the
- * time SMC_FIN_WAIT. After a reset fewer flags count than after a FIN. If a reset follows a FIN,
- * the time goes on, and only the flags that are in both sets count.
+ * Queues a work that aborts the stream unless the peer sends one of the flags @end (SMC_CONN_*)
+ * within the time SMC_FIN_WAIT. The caller passes fewer flags after a reset than after a FIN. If a
+ * reset follows a FIN, the time is not extended, and only the flags of both calls count.
  */
 static void smc_sock_await_end(struct smc_sock *smc, u8 end)
 {

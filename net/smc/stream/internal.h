@@ -87,8 +87,9 @@ static inline bool smc_tx_ready(const struct smc_stream *st)
 }
 
 /*
- * Whether, by error and flags, the peer has closed in good order. With TCP this end would have
- * only a FIN, which a shutdown sends, too. So the next send succeeds, and its bytes are discarded.
+ * Whether, by error and flags, the peer has closed in good order. With TCP this end would have seen
+ * only a FIN, which does not tell a close from a shutdown. So the next send succeeds as with TCP,
+ * and its bytes are discarded.
  */
 static inline bool smc_tx_is_discarded(const struct smc_stream *st)
 {

@@ -39,9 +39,9 @@
 
 /*
  * The time for which TCP probes a closed window of an orphan's peer. TCP sends
- * the first probe after 0.2 s, and doubles the interval for each of ten more, up
- * to TCP_RTO_MAX. Then it gives up the peer. (net.ipv4.tcp_orphan_retries is only
- * for peers that do not answer the probes.)
+ * the first probe after 0.2 s, and doubles the interval for each of nine more.
+ * TCP_RTO_MAX after the last probe it gives up the peer.
+ * (net.ipv4.tcp_orphan_retries is only for peers that do not answer the probes.)
  */
 #define SMC_ORPHAN_PROBE_TIME	((BIT(10) - 1) * TCP_RTO_MIN + TCP_RTO_MAX)
 

@@ -39,10 +39,10 @@ enum smc_publish_decision {
  * @peer: connection flags that the peer has published
  *
  * After its final flags this end publishes nothing, because the peer may have
- * freed its element. There is one exception: as long as the peer has not sent
- * final flags itself, it still has the element. Then this end may send
- * SMC_CONN_ABORT after SMC_CONN_CLOSED, to say that it waits no longer. And if
- * the path has moved, the final flags may be lost, so they are published again.
+ * freed its element. There are two exceptions. As long as the peer has not sent
+ * final flags itself, the peer still has the element. Then this end may send
+ * SMC_CONN_ABORT after SMC_CONN_CLOSED, to say that this end waits no longer. And
+ * if the path has moved, the final flags may be lost, so they are published again.
  */
 static inline bool smc_publish_is_allowed(const struct smc_stream_tx *tx, u8 peer)
 {

@@ -153,8 +153,8 @@ static u32 smc_stream_room(const struct smc_stream *st)
 
 /*
  * Fault in the next @len bytes. The program that serves the page faults
- * (userfaultfd) may take as long as it likes. So release the socket lock, for
- * which other threads wait, and perhaps the peer, which wants its element back.
+ * (userfaultfd) may take as long as it likes. So release the socket lock: other
+ * threads wait for the lock, and perhaps the peer does, to get its element back.
  * If some bytes can't be faulted in, truncate @msg before them.
  */
 static noinline int smc_stream_fault_in(struct smc_stream *st, struct msghdr *msg, size_t len)
@@ -224,7 +224,10 @@ static noinline ssize_t smc_stream_send_discard(struct smc_stream *st, struct ms
 	rc = len ? smc_stream_fault_in(st, msg, len) : 0;
 	if (rc)
 		return rc;
-	/* While the socket was unlocked, another thread has made the one send that succeeds. */
+	/*
+	 * While the socket was unlocked, another thread may have made the one send that succeeds,
+	 * or the stream may have ended in another way.
+	 */
 	if (!smc_tx_is_discarded(st))
 		return -EPIPE;
 	len = min(len, msg_data_left(msg));

@@ -69,8 +69,8 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 		if (found || !single_task_running() || need_resched() || signal_pending(current))
 			break;
 		/*
-		 * The time of the last check without a result is close enough
-		 * to the time of the answer.
+		 * The clock is not read again once an answer is found: the time
+		 * after the last check without a result is close enough.
 		 */
 		now = local_clock();
 		if (now - began >= budget)

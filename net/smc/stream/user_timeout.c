@@ -3,11 +3,11 @@
  * TCP_USER_TIMEOUT (RFC 5482): the end of a stream whose peer makes no progress.
  *
  * TCP measures the time for which sent bytes are not acknowledged, or unsent
- * bytes find a closed window, even if the peer answers the probes. TCP would have
- * acknowledged bytes that are in the peer's element, so those do not count. A
- * stream measures the time for which undelivered bytes wait while no publish
- * completes and the peer consumes nothing. (The window opens only when the peer
- * consumes.) Any progress restarts the time.
+ * bytes find a closed window, even if the peer answers the probes. The peer's TCP
+ * would acknowledge bytes as soon as the peer's host has them, so bytes in the
+ * peer's element do not count. A stream measures the time for which undelivered
+ * bytes wait while no publish completes and the peer consumes nothing. (The window
+ * opens only when the peer consumes.) Any progress restarts the time.
  *
  * With SMC-D the ring is the peer's element, so no byte is written into it
  * without window. But TCP's send buffer would have accepted such bytes. So with

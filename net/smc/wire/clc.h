@@ -297,7 +297,7 @@ size_t smc_clc_build_proposal(u8 *buf, const struct smc_clc_proposal *p);
 /**
  * smc_clc_build_agreement() - encode an ACCEPT or CONFIRM
  * @buf: room for SMC_CLC_MAX_LEN bytes
- * @a: contents of the message; its count is within its array
+ * @a: contents of the message; n_gids is at most SMC_CLC_MAX_GIDS
  *
  * Return: the length of the message.
  */
@@ -305,7 +305,7 @@ size_t smc_clc_build_agreement(u8 *buf, const struct smc_clc_agreement *a);
 
 /**
  * smc_clc_build_decline() - encode a DECLINE
- * @buf: room for SMC_CLC_MAX_LEN bytes
+ * @buf: room for SMC_CLC_DECLINE_MAX_LEN bytes
  * @d: contents of the message
  *
  * Return: the length of the message.

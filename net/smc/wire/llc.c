@@ -79,8 +79,8 @@ static bool is_between(u32 length, u32 need, size_t len)
 
 /*
  * Whether the length field, in either byte order, is between @need and the received @len. If so,
- * note whether this is true of little-endian order only. A call with a larger @need decides anew:
- * fewer numbers are possible then.
+ * note whether this is true of little-endian order only. A later call with a larger @need replaces
+ * the note, because the larger @need may rule out one of the two orders.
  */
 static bool has_length(const u8 *buf, u32 need, size_t len, struct smc_llc_msg *msg)
 {

@@ -98,7 +98,7 @@ struct smc_llc_msg {
 			bool large;
 			bool direct;
 			u8 target_gid[SMC_GID_LEN];
-			u8 n_rkeys;	/* RTokens: smc_llc_get_add_link_rtoken() */
+			u8 n_rkeys;	/* number of RTokens, for smc_llc_get_add_link_rtoken() */
 		} add_link;
 		struct {
 			u8 link;
@@ -150,7 +150,7 @@ struct smc_llc_msg {
  * If the length is possible in both, @msg->little_endian is false.
  *
  * Return: 0; -EPROTO for a malformed message; -EOPNOTSUPP for one of unknown
- * type, which a receiver ignores.
+ * type or version, which a receiver ignores.
  */
 int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg);
 
