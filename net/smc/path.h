@@ -9,8 +9,8 @@
  * positions and asks the path to publish them. By the smc_stream_on_*() functions of
  * stream/stream.h, the path tells the stream what the peer has published.
  *
- * If both ends of a connection are in this host, their streams share one lock, and a publish
- * updates the other end's stream, the local peer, by smc_stream_update() before it returns.
+ * With SMC-D both ends of a connection are in this kernel. Their streams share one lock, and a
+ * publish updates the other end's stream, the local peer, by smc_stream_update() before it returns.
  */
 #ifndef SMC_PATH_H
 #define SMC_PATH_H
@@ -32,7 +32,7 @@ struct smc_stream;
  * struct smc_cancel - events outside the path that end the setup's wait for the peer
  * @wait: wait queue, woken when @is_over may have become true
  * @is_over: whether the wait is to end; called between setting the task's state and sleeping, so it
- *	takes no lock
+ *	must not take a lock
  * @has_left: whether the peer has closed its TCP connection. If so, a wait without an answer counts
  *	as cancelled, not as timed out
  * @arg: passed to both functions
@@ -67,8 +67,8 @@ struct smc_cancel {
  * @cancel: events that end waits for the peer
  * @stream: the connection's stream, referenced; NULL before a step sets it
  *
- * The structure of each path begins with this one. It has what a path needs to know of the TCP
- * connection, so that no path sees the socket.
+ * The structure of each path begins with this one. This structure has what a path needs to know of
+ * the TCP connection, so that no path sees the socket.
  */
 struct smc_path_setup {
 	const struct smc_path_type *type;
@@ -96,9 +96,10 @@ struct smc_path_setup {
  * @kind: kind of path, for messages, statistics and diagnosis
  * @waits: the client's steps after the ACCEPT may wait for the peer, or make other threads wait, so
  *	only a worker runs them
- * @diagnosis: diagnosis of an end that has no device for the path, and of a server for which no
- *	offered version works on the path, whatever the reason. 0: such an end says
- *	SMC_DIAG_NO_DEVICE_R, and such a server why the newest offered version does not work
+ * @diagnosis: diagnosis that an end sends if it has no device for the path, and that a server sends
+ *	if no offered version works on the path, whatever the reason. If @diagnosis is 0, the end
+ *	without a device sends SMC_DIAG_NO_DEVICE_R, and the server sends the reason why the newest
+ *	offered version does not work
  * @setup_size: bytes of the path's structure that begins with struct smc_path_setup; zeroed before
  *	the first step
  * @offer: step of a client before the PROPOSAL: find out whether the path can be offered in

@@ -454,9 +454,10 @@ void smc_tcp_charge_ahead(struct sock *sk, size_t len)
 	/* Until 6.2 an skb's head is from kmalloc(), and the whole object is charged. */
 	const int head = kmalloc_size_roundup(SKB_HEAD_ALIGN(MAX_TCP_HEADER));
 	/*
-	 * TCP charges an skb when it allocates it, and then the bytes that it copies. A peer may
-	 * have the 44 bytes of a DECLINE split into segments of eight, which may take an skb each.
-	 * A longer message is sent in a place of its handshake's own, which may reclaim.
+	 * TCP charges an skb when it allocates it, and then the bytes that it copies. By a small
+	 * MSS a peer can make TCP split the 44 bytes of a DECLINE into segments of eight bytes, and
+	 * each segment may take an skb. Only a handshake that has a place in the quota sends a
+	 * longer message, and such a handshake may wait until memory is reclaimed.
 	 */
 	const int need = len + 7 * (head + SKB_DATA_ALIGN(sizeof(struct sk_buff)));
 	unsigned int outer;

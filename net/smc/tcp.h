@@ -160,8 +160,9 @@ static inline bool smc_serves_only_tcp(const struct sock *sk)
 }
 
 /*
- * Whether a client's socket has such an option or state, or its bytes may leave with the SYN (TCP
- * Fast Open) and so can't go by SMC. The caller holds the socket lock.
+ * Whether a client's socket has an option or state that SMC can't serve (smc_serves_only_tcp()), or
+ * its bytes may leave with the SYN (TCP Fast Open) and so can't go by SMC. The caller holds the
+ * socket lock.
  */
 static inline bool smc_wants_only_tcp(const struct sock *sk)
 {
@@ -223,7 +224,7 @@ int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len);
 void smc_tcp_drop(struct sock *sk, size_t len);
 
 /**
- * smc_tcp_charge_ahead() - let a work's next send charge nothing to the socket's control group
+ * smc_tcp_charge_ahead() - charge the socket's control group for a work's next send, beforehand
  * @sk: socket, locked
  * @len: number of bytes to send; 0 for a FIN
  *
@@ -231,7 +232,7 @@ void smc_tcp_drop(struct sock *sk, size_t len);
  * in many passes, each for as long as the group's user likes, and then calls the OOM killer. Works
  * of a queue that several users share must not wait for that. So they charge what the send needs
  * beforehand, at once and beyond the limit, as a softirq does. The group's next ordinary allocation
- * has to reclaim. This does nothing in a thread that is no work.
+ * has to reclaim. In a thread that runs no work, this function does nothing.
  */
 void smc_tcp_charge_ahead(struct sock *sk, size_t len);
 
@@ -239,7 +240,8 @@ void smc_tcp_charge_ahead(struct sock *sk, size_t len);
  * smc_tcp_fin_ahead() - send a connection's FIN before a work closes the connection
  * @sk: socket without a user
  *
- * tcp_close() gives back what was charged ahead, and then charges for the FIN.
+ * tcp_close() gives back what was charged ahead, and then charges for the FIN, for which the work
+ * might have to wait. So this function sends the FIN earlier, with a charge of its own.
  *
  * Context: process, may sleep.
  */
@@ -265,8 +267,8 @@ bool smc_tcp_trylock(struct sock *sk);
  * smc_tcp_unlock() - unlock a socket, perhaps in a work of a queue that several users share
  * @sk: socket, locked
  *
- * In a work, what has come meanwhile is charged at once and beyond the limit, see
- * smc_tcp_charge_ahead().
+ * The unlock handles the packets that came while the socket was locked. In a work, their memory is
+ * charged at once and beyond the limit, see smc_tcp_charge_ahead().
  */
 void smc_tcp_unlock(struct sock *sk);
 
@@ -287,7 +289,7 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len);
  * SMC's bytes would bypass IPsec. The route is looked up anew if it has changed.
  *
  * Context: process, without the socket lock; waits for nobody.
- * Return: true also if the route is not known now, because IPsec may protect it.
+ * Return: true also if the route is not known now, because IPsec may protect the connection.
  */
 bool smc_tcp_is_secured(struct sock *sk);
 

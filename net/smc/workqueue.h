@@ -13,11 +13,11 @@
  * not start.
  */
 
-/* Works that must sleep but wait for no peer, like those that answer peers. */
+/* Works that sleep but wait for no peer, for example the works that answer peers. */
 extern struct workqueue_struct *smc_wq;
 /*
- * Works of link groups that wait for no peer either, but take longer: those that look after links,
- * and may wait a second for the device of a lost one, and those that free the memory of SMC-D.
+ * Works of link groups that wait for no peer either, but take longer. Some look after links, and
+ * may wait a second for the device of a lost link. Others free the memory of SMC-D.
  */
 extern struct workqueue_struct *smc_link_wq;
 /*
@@ -26,8 +26,9 @@ extern struct workqueue_struct *smc_link_wq;
  */
 extern struct workqueue_struct *smc_free_wq;
 /*
- * Works that add links to link groups, and may wait for the peer, and works that remove lost links,
- * and may wait for threads that wait for the peer. No more than smc_wq_waiting_max() of them wait.
+ * Works that change the links of link groups. Some add links, and may wait for the peer. Others
+ * remove lost links, and may wait for threads that wait for the peer. No more than
+ * smc_wq_waiting_max() of all these works wait.
  */
 extern struct workqueue_struct *smc_add_link_wq;
 /*

@@ -165,9 +165,10 @@ static struct smc_blackhole *smc_blackhole_find(struct smc_blackholes *all,
 }
 
 /*
- * Return: the count of entries that are caused by the same user or peer as the entry of
- * @key: for a server by the user who connected, otherwise by the peer. All addresses of
- * an IPv6 /64 count as one peer, because one host may have them all.
+ * Return: the count of the entries that have the same cause as the entry of @key. The
+ * cause of a server's entry is the user who connected, that of another entry is the
+ * peer. All addresses of an IPv6 /64 count as one peer, because one host may have them
+ * all.
  */
 static u16 *smc_blackhole_count_of_prefix(struct smc_blackholes *all,
 					  const struct smc_blackhole_key *key)

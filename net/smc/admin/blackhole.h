@@ -21,7 +21,7 @@ struct sockaddr;
 enum smc_blackhole_kind {
 	SMC_BLACKHOLE_NONE,	/* no peer: events for this key are dropped */
 	SMC_BLACKHOLE_SERVER,	/* server's address and port: a user's SYNs do not offer SMC */
-	SMC_BLACKHOLE_CLIENT,	/* client's address, local port: the option of SYNs is hidden */
+	SMC_BLACKHOLE_CLIENT,	/* client's address, local port: its SYNs' option is hidden */
 	SMC_BLACKHOLE_GID,	/* address, and GID of an RDMA port: no link is made to the port */
 	SMC_N_BLACKHOLE_KINDS,
 };
@@ -66,8 +66,8 @@ struct smc_blackhole_info {
  * @addr: destination from the application
  * @len: length of @addr in bytes
  *
- * The key includes the user: a user can drop packets to his own sockets, and so
- * must not turn off SMC for other users.
+ * The key includes the user. A user can make SMC fail by dropping packets to his own
+ * sockets, but this must not turn off SMC for other users.
  */
 void smc_blackhole_key_server(struct smc_blackhole_key *key, kuid_t uid,
 			      const struct sockaddr *addr, int len);

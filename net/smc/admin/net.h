@@ -108,8 +108,9 @@ static inline struct smc_net *smc_net(const struct net *net)
  * have one. Only sockets, and the objects that their SMC handshakes make, use the
  * counters and queues. The counters are charged to set_active_memcg()'s
  * control group or the caller's. They are allocated without a lock, so that a thread
- * that is short of memory delays no other thread. For the same reason a work makes the
- * work queues, which are charged to no control group.
+ * that is short of memory delays no other thread. The work queues are made by a work, so
+ * that a thread without processor time delays no other thread. The work queues are
+ * charged to no control group.
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
@@ -122,7 +123,8 @@ int smc_net_prepare(struct smc_net *sn);
  *	Called in process context, before anything of the namespace's struct smc_net is freed
  *
  * If several namespaces end together, @end is first called for all of them without @wait, so that
- * their groups end at the same time. smc_net_exit() causes these calls for every namespace.
+ * their groups end at the same time. When the module is unloaded, each path ends its groups itself,
+ * and clears its operation before the function smc_net_exit() is called.
  */
 struct smc_net_exit {
 	void (*end)(struct smc_net_exit *exit, struct net *net, bool wait);

@@ -47,7 +47,7 @@ struct smc_netlink_msg {
 };
 
 /**
- * smc_netlink_begin() - begin one message of a dump that has no top-level nest
+ * smc_netlink_begin() - begin a message without a top-level nest, for a dump
  * @m: to be closed with smc_netlink_close() if this succeeds
  * @skb: buffer of the dump
  * @cb: state of the dump

@@ -72,7 +72,8 @@ static bool may_see(const struct netlink_callback *cb, const struct smc_blackhol
 
 /*
  * args[0] is the serial number of the last entry that was shown, or hidden from this reader. The
- * dump misses no other entry. It shows an entry again if the entry is renewed meanwhile.
+ * dump misses no entry that the reader may see. It shows an entry again if the entry is renewed
+ * meanwhile.
  */
 int smc_netlink_dump_blackholes(struct sk_buff *skb, struct netlink_callback *cb)
 {

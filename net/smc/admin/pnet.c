@@ -96,8 +96,9 @@ bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_explicit)
 		   netdev_walk_all_lower_dev_rcu(dev, pnetid_of_one, &priv);
 	rcu_read_unlock();
 	/*
-	 * Only an entry that was made for @dev itself is explicit. A container's root may put @dev
-	 * on top of a listed device, or give @dev a listed name.
+	 * Only an entry that the administrator made for @dev itself is explicit. Any other entry
+	 * proves nothing about @dev: a container's root may put @dev on top of a listed device, or
+	 * give @dev a listed name.
 	 */
 	*is_explicit = found.vouched == dev;
 	return is_found;

@@ -41,8 +41,8 @@ bool smc_pnet_of_netdev(struct net_device *dev, char *pnetid, bool *is_explicit)
 bool smc_pnet_of_ibport(const char *ibname, u8 port, char *pnetid);
 
 /**
- * smc_pnet_register_notifier() - have a function called whenever an RDMA port has got a PNET ID
- * @nb: the function, which may sleep; its arguments say nothing
+ * smc_pnet_register_notifier() - register a function to be called after an RDMA port gets a PNET ID
+ * @nb: the function, which may sleep; its arguments carry no information
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno.
@@ -50,7 +50,7 @@ bool smc_pnet_of_ibport(const char *ibname, u8 port, char *pnetid);
 int smc_pnet_register_notifier(struct notifier_block *nb);
 
 /**
- * smc_pnet_unregister_notifier() - undo smc_pnet_register_notifier(), and wait for its calls
+ * smc_pnet_unregister_notifier() - undo smc_pnet_register_notifier(), and wait for calls of @nb
  * @nb: the function
  *
  * Context: process, may sleep.

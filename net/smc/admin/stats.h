@@ -219,16 +219,17 @@ static inline void smc_stat_ism(const struct smc_net *sn, enum smc_ism_counter w
 }
 
 /*
- * Pages of the host's memory that connections keep which are closed here, or over, and whose peers
- * may still write. An element keeps its whole buffer, so buffers count whole, and each of them in
- * one of the two sums at the most: in @smc_quarantined_pages if it has a quarantined element; else
- * in @smc_orphan_pages if an orphan has an element of it. A dead link group has left the first sum
- * with its buffers, which are freed soon. memory/buffer.c keeps the rule.
+ * Pages of the host's memory into which peers may still write, although the connections are closed
+ * here (orphans) or over (their elements are quarantined). An element keeps its whole buffer, so a
+ * buffer counts with all its pages. It counts in one of the two sums at most: in
+ * @smc_quarantined_pages if it has a quarantined element; else in @smc_orphan_pages if an orphan
+ * has an element of it. When a link group dies, its buffers leave @smc_quarantined_pages, because
+ * they are freed soon. memory/buffer.c keeps the rule.
  */
 extern atomic_long_t smc_orphan_pages;
 extern atomic_long_t smc_quarantined_pages;
 
-/* Adds @n to a counter. @n is 1, or -1 when an orphan is no longer one. */
+/* Adds @n to a counter. @n is 1, or -1 when a connection is no longer an orphan. */
 static inline void smc_stat_orphan(const struct smc_net *sn, enum smc_orphan_counter which, s64 n)
 {
 	smc_stat_add(sn, orphan[which], n);

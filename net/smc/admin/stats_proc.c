@@ -72,7 +72,7 @@ static void show_failures(struct seq_file *seq, struct smc_fallbacks *fallbacks,
 	seq_printf(seq, "handshake_errors %llu\n", n);
 }
 
-/* Shows what the limits of the host for orphans are compared with. Only the host sees that. */
+/* Shows the pages that count against the host's limits for orphans, in init_net only. */
 static void show_host(struct seq_file *seq)
 {
 	seq_printf(seq, "orphan_pages %ld\n", atomic_long_read(&smc_orphan_pages));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * net.smc.*: the sysctls of a network namespace and of the host. Each sysctl of a namespace has an
- * own value, which the namespace's administrator sets, and an effective value, which SMC uses. For
- * some sysctls the own value of init_net limits the effective values of all other namespaces.
+ * net.smc.*: the sysctls of a network namespace and of the host. Each sysctl of a namespace has two
+ * values: its own value, which the namespace's administrator sets, and the effective value, which
+ * SMC uses. For some sysctls the own value of init_net limits the effective values of all other
+ * namespaces.
  */
 
 #include <linux/capability.h>
@@ -28,7 +29,7 @@ static int mem_max = INT_MAX / 2;	/* so that rounding up to a power of two can't
 static int conns_min = 16;
 static int conns_max = 255;
 
-/* Guards the hook. Only the host's administrator and the module's exit take it. */
+/* Guards the hook. Only the host's administrator and the module's init and exit take the lock. */
 static DEFINE_MUTEX(tcp2smc_lock);
 static int (*tcp2smc_hook)(void);
 /* Whether the hook has succeeded. */

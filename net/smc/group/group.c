@@ -170,8 +170,8 @@ static unsigned int smc_lgr_owner(const struct smc_lgr *lgr)
 }
 
 /*
- * Choose the owner with the most idle groups, and end that of its groups which has been idle for
- * longest. So an owner with many groups does not make groups of other owners end.
+ * Choose the owner with the most idle groups, and end the group of this owner that has been idle
+ * for longest. So an owner with many groups does not make groups of other owners end.
  */
 static void smc_lgrs_end_idle(const struct smc_net_lgrs *in_net)
 {

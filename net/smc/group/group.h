@@ -35,8 +35,8 @@ enum smc_lgr_state {
  *	once
  * @owner: returns a hash of the owner of the peer's address, less than SMC_LGR_OWNERS;
  *	NULL: all groups have one owner
- * @shutdown: calls smc_lgr_mark_dead(), and has the peer told if possible; is also called for a
- *	dead group
+ * @shutdown: calls smc_lgr_mark_dead(), and arranges for the peer to be told, if possible; is also
+ *	called for a dead group
  * @end: ends everything that the group has; is called in the group's work, may sleep
  * @free: frees the group, whose last reference is gone
  * @idle_pages: returns the number of pages that no connection uses

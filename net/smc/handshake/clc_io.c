@@ -149,7 +149,8 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 	hs->peer_reason = decline.diagnosis;
 	/*
 	 * A client that has retired the group sends SMC_DIAG_NO_ACTIVE_LINK. It leaves out the flag
-	 * out_of_sync, because an in-tree server would end the group and all its connections.
+	 * out_of_sync, because the flag would make an in-tree server end the group and all its
+	 * connections.
 	 */
 	hs->out_of_sync = decline.out_of_sync || decline.diagnosis == SMC_DIAG_NO_ACTIVE_LINK;
 }
@@ -229,7 +230,7 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 {
 	if (!smc_clc_has_message(hs) || hs->head.type != SMC_CLC_DECLINE)
 		return false;
-	/* The message has come completely, so the call does not wait. */
+	/* The message has come completely. Do not wait for the socket lock, either. */
 	hs->due = jiffies;
 	return !smc_clc_take(hs, buf);
 }
@@ -290,8 +291,9 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	smc_own_peer_id(sock_net(hs->sk), decline.peer_id);
 	len = smc_clc_build_decline(buf, &decline);
 	/*
-	 * An error here will also fail the application's next call. SO_TIMESTAMPING counts the
-	 * application's bytes only, so sk_tskey, from which it counts, moves past the DECLINE.
+	 * An error here will also fail the application's next call. SO_TIMESTAMPING counts bytes
+	 * from sk_tskey on, and is to count only the application's. So sk_tskey moves past the
+	 * DECLINE.
 	 */
 	if (!smc_tcp_write(hs->sk, buf, len))
 		atomic_add(len, &sk->sk_tskey);
@@ -340,9 +342,9 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 	if (smc_clc_has_message(hs))
 		version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	/*
-	 * The client's PROPOSAL may not have come yet. With too many handshakes under way no thread
-	 * waits for it. The DECLINE is sent first, so the client reads it before any bytes that the
-	 * application may send at once.
+	 * The peer's PROPOSAL or DECLINE may still come. With too many handshakes under way no
+	 * thread waits for it. This end's DECLINE is sent first, so the peer reads it before any
+	 * bytes that the application may send at once.
 	 */
 	hs->owed = true;
 	rc = smc_clc_fall_back(hs, version, reason, buf);

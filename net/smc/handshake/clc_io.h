@@ -28,7 +28,7 @@ bool smc_clc_has_message(struct smc_handshake *hs);
  * smc_clc_peek() - wait for the peer's next message, and leave it on the connection
  * @hs: handshake, which gets the header of the message
  *
- * Context: process; sleeps until the message is late.
+ * Context: process; sleeps until the message has come completely, or is late.
  * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed; -EPROTO when it sent no CLC message;
  * -EINTR when the handshake was aborted; -ERESTARTSYS on a signal, if @hs is interruptible;
  * -ECONNABORTED when the user kept the socket locked until the message was late; or another error.
@@ -66,8 +66,9 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
  * @buf: the message
  * @len: length of the message
  *
- * Context: process, without the socket lock. Waits for a user who has the socket locked at most as
- *	long as for a CLC message; a handshake without a place in the quota does not wait for him.
+ * Context: process, without the socket lock. If a user has the socket locked, the function waits
+ *	for the lock, but no longer than for a CLC message. If the handshake has no place in the
+ *	quota, the function does not wait.
  * Return: 0 or -errno. If the user kept the socket locked: -ECONNABORTED, or -EBUSY for a handshake
  *	without a place in the quota.
  */

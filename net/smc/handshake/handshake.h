@@ -64,10 +64,11 @@ struct smc_handshake_ops {
  * @peer_reason: diagnosis code of the peer's DECLINE, or 0
  * @out_of_sync: the peer's DECLINE says that no connection can join the link group
  * @timed_out: a message of the peer did not come in time
- * @owed: result: CLC messages may still come from the peer, which the application must not read
- * @late_left: number of bytes still to drop of a late message whose header has come
+ * @owed: result: the peer may still send CLC messages, which the application must not read
+ * @late_left: bytes of a late message that are still to be dropped; 0 until its header has come
  * @blackhole_key: key of the blackhole entry that a failure of this handshake adds
- * @may_decline: the client has got no answer, so a late PROPOSAL is to be declined
+ * @may_decline: as server: no PROPOSAL came and no DECLINE was sent, so a late PROPOSAL is to be
+ *	declined
  * @written: TCP's write_seq when @may_decline was set; it changes once the application sends
  * @declines: a late PROPOSAL has come, and is to be declined
  * @late_version: SMC version of the late PROPOSAL
@@ -157,7 +158,8 @@ void smc_handshake_queue(struct smc_handshake *hs);
  * @timeo: how long to wait for the server's answer, in jiffies; 0: do not wait
  *
  * A worker runs the remaining steps if the answer does not come within @timeo, if a signal or an
- * error ends the wait, if there is no memory, or if the server must first confirm a link or memory.
+ * error ends the wait, if there is no memory, if the handshake is refused, or if the server must
+ * first confirm a link or memory.
  *
  * Context: process, without the socket lock.
  */
@@ -167,8 +169,8 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo);
  * smc_handshake_abort() - abort the handshake if it is under way, and keep it from starting again
  * @hs: handshake; the caller holds the socket lock
  *
- * The handshake ends by itself. It waits for no further message, but it may be in a step of the
- * path that waits for the peer, for seconds.
+ * The handshake ends by itself. It waits for no further CLC message, but a step of the path may
+ * still wait for the peer for some seconds.
  *
  * Context: process.
  * Return: whether it is under way, so that ->conclude() will be called once the socket is unlocked.

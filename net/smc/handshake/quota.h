@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Quotas of the SMC handshakes under way. Each handshake counts for a user at this end and for a
- * peer at the other end. A user or peer that has handshakes gets another only while more places are
- * free than it uses, in the network namespace and on the host. So a single user or peer gets half
- * of the places at most, and the last places are for users and peers without a handshake. A server
+ * peer at the other end. A user or peer that has handshakes gets another only while its number of
+ * handshakes is below the number of free places, less a reserve. The free places are those of the
+ * network namespace, or those of the host if these are fewer. So a single user or peer gets half of
+ * the places at most, and the reserve is for users and peers without a handshake. A server
  * applies the same rule to its user's places: a client that has handshakes gets another only while
  * the user can still get more handshakes than the client has.
  */
@@ -48,8 +49,8 @@ bool smc_quota_congested(const struct net *net, kuid_t uid, bool limit);
  * @sk: TCP socket, connected
  * @role: role of this end
  *
- * The SYN or SYN-ACK that offered SMC left earlier, when fewer handshakes may have been under way.
- * So the limit is higher here than for an offer.
+ * The SYN or SYN-ACK that offered SMC was sent earlier, when fewer handshakes may have been under
+ * way. So the limit is higher here than for an offer.
  *
  * Context: any.
  * Return: false if there are too many handshakes: this one is not counted, and must decline at

@@ -57,7 +57,7 @@ void smc_setup_end(struct smc_path_setup *s, bool keep);
 /**
  * smc_setup_free() - free a setup that was ended
  * @s: setup, or NULL
- * @peer_reason: diagnosis code of the peer's DECLINE, or 0, from which the path may learn
+ * @peer_reason: diagnosis code of the peer's DECLINE, from which the path may learn; or 0
  */
 void smc_setup_free(struct smc_path_setup *s, u32 peer_reason);
 

@@ -146,7 +146,7 @@ int smc_ism_conn_open(struct smc_ism_conn *conn);
  * @peer: SMC-D part of the message
  *
  * Context: process.
- * Return: 0, or -EPROTO if the device does not have the element for this connection.
+ * Return: 0, or -EPROTO if there is no such element, or the element is not for this connection.
  */
 int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer);
 

@@ -31,9 +31,9 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
 /**
  * struct smc_ism_ops - operations of a device
  * @name: return the address by which messages of an end in @net name the device.
- * @reaches: whether @dev shares memory with the device that the peer's messages name *@peer, for an
- *	end in @net. Messages may name one device differently each time. So, if true, *@peer is
- *	replaced by the device's own address, which is always the same.
+ * @reaches: whether, for an end in @net, @dev shares memory with the device whose address in the
+ *	peer's messages is *@peer. The address of one device may differ between messages. So, if
+ *	true, @reaches replaces *@peer by the peer device's own address, which is always the same.
  * @open: make the element of @conn known under its token and index. Called with the stream's lock.
  *	Returns 0 or -errno.
  * @close: undo @open and @attach, if they were called. When @close returns, the peer publishes

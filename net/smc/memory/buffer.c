@@ -59,8 +59,8 @@ static bool smc_buffer_reserve(const struct smc_buffer *buffer)
 	const long host = atomic_long_add_return(bytes, &smc_buffer_host_bytes);
 	const long own = atomic_long_add_return(bytes, &sn->buffer_bytes);
 	/*
-	 * Unless it is the initial one, count the namespace's own bytes twice: so the namespace has
-	 * at most as much as it leaves free for all others.
+	 * Count the own bytes of a namespace other than init_net twice. So such a namespace has at
+	 * most as much as it leaves free for all others.
 	 */
 	const long weight = net_eq(buffer->attr.net, &init_net) ? 0 : own;
 
@@ -539,7 +539,7 @@ void smc_element_clear(struct smc_element *el)
 	el->used = 0;
 }
 
-/* Set the reasons to keep a buffer, and with them the host's sum, smc_orphan_pages. */
+/* Set a buffer's @n_orphaned and @is_quarantined, and update the host's smc_orphan_pages. */
 static void smc_buffer_keep(struct smc_buffer *buffer, unsigned int n_orphaned, bool is_quarantined)
 {
 	const bool was_counted = buffer->n_orphaned && !buffer->is_quarantined;

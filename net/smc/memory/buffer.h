@@ -10,8 +10,8 @@
  *
  * Later buffers of a pool are larger. A first connection may be a stranger's, so the first buffer
  * of a size class and control group has one element. Each further buffer has as many elements as
- * the pool already has for this size class and control group, up to SMC_BUFFER_BYTES. So many
- * connections take few registrations.
+ * the pool already has for this size class and control group, up to SMC_BUFFER_BYTES. Thus a few
+ * registrations serve many connections.
  */
 #ifndef SMC_MEMORY_BUFFER_H
 #define SMC_MEMORY_BUFFER_H
@@ -40,7 +40,7 @@ struct net;
 #define SMC_GFP_CONN	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 #define SMC_BUFFER_BYTES		(1u << 20)	/* also the size of the largest element */
-#define SMC_BUFFER_MAX_ELEMENTS	255		/* an index has one byte, from 1 on with SMC-R */
+#define SMC_BUFFER_MAX_ELEMENTS	255		/* one byte in messages; SMC-R counts from 1 */
 
 /**
  * struct smc_buffer_attr - attributes of a buffer
@@ -141,7 +141,7 @@ struct smc_element {
 	struct smc_buffer *buffer;
 	unsigned int index;	/* from 0 */
 	bool is_orphaned;	/* counts in the buffer's @n_orphaned; under its lock */
-	bool is_quarantined;	/* the peer may still write to it, so it is not reused; likewise */
+	bool is_quarantined;	/* not reused, as the peer may write to it; under the same lock */
 	u32 used;		/* bytes in use from its start; the rest is zero */
 };
 

@@ -26,7 +26,7 @@
 /* If an asymmetric link could not be confirmed, the time until this end tries one again. */
 #define SMC_ADD_LINK_ASYMMETRIC	(600 * HZ)
 
-/* Number of works of smc_add_link_wq that run, and may wait for their peers. */
+/* Number of works of smc_add_link_wq that run, whether or not they may wait for their peers. */
 static atomic_t smc_add_links_waiting = ATOMIC_INIT(0);
 
 bool smc_add_link_enter(bool is_slow)
@@ -142,8 +142,8 @@ static void smc_add_link_describe(const struct smc_link *link, u8 flags, struct 
 }
 
 /*
- * Build the ADD LINK that tells the peer of @link, to be sent on @first. Return: its length, with
- * the message in @buf, which the caller frees; -ENOMEM; or -E2BIG if there are too many RMBs.
+ * Build an ADD LINK that announces @link, to be sent on @first. Return: the length of the message,
+ * with the message in @buf, which the caller frees; -ENOMEM; or -E2BIG if there are too many RMBs.
  */
 static int smc_add_link_build(const struct smc_link *first, const struct smc_link *link,
 			      struct smc_llc_msg *msg, u8 **buf)
@@ -165,7 +165,7 @@ static int smc_add_link_build(const struct smc_link *first, const struct smc_lin
 	return rc;
 }
 
-/* Have a new link lead to the end that the peer's ADD LINK names. */
+/* Connect a new link to the end that the peer's ADD LINK names. */
 static int smc_add_link_to_peer(struct smc_link *first, struct smc_link *link,
 				const struct smc_llc_msg *msg)
 {
@@ -185,7 +185,10 @@ static int smc_add_link_to_peer(struct smc_link *first, struct smc_link *link,
 	return 0;
 }
 
-/* Offer a link to the client, and learn its end. Return: -ECONNREFUSED if it wants none. */
+/*
+ * Offer a link to the client, and connect the link to the client's end. Return: 0 or an error;
+ * -ECONNREFUSED if the client rejects the offer.
+ */
 static int smc_add_link_offer(struct smc_link *first, struct smc_link *link)
 {
 	struct smc_llc_msg msg;
@@ -206,7 +209,7 @@ static int smc_add_link_offer(struct smc_link *first, struct smc_link *link)
 	return smc_add_link_to_peer(first, link, &msg);
 }
 
-/* Tell the client of this end, so that it sends its end. */
+/* Accept the server's offer: send the server this client's end of the link. */
 static int smc_add_link_accept(struct smc_link *first, struct smc_link *link)
 {
 	struct smc_llc_msg msg;
@@ -222,18 +225,24 @@ static int smc_add_link_accept(struct smc_link *first, struct smc_link *link)
 	return rc;
 }
 
-/* Undo a link that did not come about, and tell the peer if it may have its end already. */
+/*
+ * Undo a link that did not come about. With @tell_peer, the peer may have set up its end already,
+ * so send the peer a DELETE LINK.
+ */
 static void smc_add_link_undo(struct smc_link *first, struct smc_link *link, bool tell_peer)
 {
 	if (tell_peer)
 		smc_llc_delete_link(first, link->number, 0, SMC_LLC_DEL_LOST_PATH);
 	smc_link_leave(link);
-	/* A DELETE LINK may wait for the link to be confirmed. */
+	/* The peer's DELETE LINK may have waited for this link, so resume the answers. */
 	smc_llc_resume(first->group);
 	smc_link_end_later(link);
 }
 
-/* Have this end try after some jiffies. But an offer that has just come is answered at once. */
+/*
+ * Queue the work for a try after @delay jiffies. But if an offer has just come, queue the work at
+ * once, because mod_delayed_work() has put off the answer, too.
+ */
 static void smc_add_link_try_after(struct smc_rdma_group *group, unsigned long delay)
 {
 	mod_delayed_work(smc_add_link_wq, &group->add_link_work, delay);
@@ -252,8 +261,9 @@ static unsigned long smc_add_link_back_off(struct smc_rdma_group *group)
 }
 
 /*
- * Note that this end tries to add a link, and have it try again if that is in vain. If there is no
- * port for a link that is to replace an asymmetric one, only an event will bring one.
+ * Note that this end tries to add a link, and queue the next try in case this one fails. An
+ * asymmetric group queues none here: if it has no port for a symmetric link, only an event can
+ * bring such a port.
  */
 static void smc_add_link_note_attempt(struct smc_rdma_group *group)
 {
@@ -263,9 +273,9 @@ static void smc_add_link_note_attempt(struct smc_rdma_group *group)
 }
 
 /*
- * Note whether a link was added. If an asymmetric one can't be confirmed, the ports may be in
- * different networks that look like one. As each attempt makes in-tree peers wait for seconds, the
- * next one is later.
+ * Note whether a link was added. If an asymmetric link can't be confirmed, its ports may be in
+ * different networks that look the same. Each attempt makes an in-tree peer wait for seconds, so
+ * this end tries no asymmetric link again before SMC_ADD_LINK_ASYMMETRIC is over.
  */
 static void smc_add_link_note_result(struct smc_link *first, const struct smc_link *link, int rc)
 {
@@ -275,8 +285,8 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 	if (rc == -ETIMEDOUT && link->peer.qpn && smc_links_share(first, link))
 		WRITE_ONCE(group->asymmetric_after, (jiffies + SMC_ADD_LINK_ASYMMETRIC) | 1);
 	/*
-	 * The work of a client, which has answered an offer, and of an asymmetric group is not
-	 * queued yet.
+	 * Queue the work in the two cases in which smc_add_link_note_attempt() has not queued it:
+	 * at a client, which has answered an offer, and in an asymmetric group.
 	 */
 	if (rc && rc != -ECONNREFUSED &&
 	    (group->role == SMC_CLIENT || smc_rdma_group_shares(group)))
@@ -284,7 +294,7 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 				 smc_add_link_back_off(group));
 }
 
-/* Whether a new link may have a number. */
+/* Whether a new link may get @number: it is not 0, and no link has it. */
 static bool smc_add_link_is_free(const struct smc_rdma_group *group, u8 number)
 {
 	const struct smc_link *link;
@@ -306,9 +316,10 @@ static u8 smc_add_link_number(const struct smc_rdma_group *group)
 }
 
 /*
- * Send the ADD LINK for which the client may wait because the ends have agreed on two links, though
- * no link is to be added. It names the link that exists, so a client with one port rejects it. If
- * the client accepts it, or may still do so, DELETE LINK takes it back.
+ * Send an ADD LINK although no link is to be added: if the ends have agreed on two links, the
+ * client may wait for the message. The ADD LINK names this server's end of the link that exists, so
+ * a client with one port rejects it. If the client accepts the offer, or may still accept it,
+ * DELETE LINK takes the offer back.
  */
 static void smc_add_link_offer_none(struct smc_link *first, bool may_wait)
 {
@@ -361,7 +372,7 @@ static void smc_add_link_as_server(struct smc_link *first)
 	smc_add_link_offer_none(first, true);
 }
 
-/* Finish what the reply to the server's offer, which went by the link @by, has begun. */
+/* Confirm and activate the link, after this client's reply to the offer has gone by @by. */
 static void smc_add_link_confirm(struct smc_link *first, struct smc_link *link, struct smc_link *by)
 {
 	int rc = smc_llc_confirm_link_client(link, NULL) ? :
@@ -415,8 +426,8 @@ static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_m
 }
 
 /*
- * Whether to look at the server's offer. The time between two offers has a limit, as each costs
- * work of the device. After that time, this end asks for a link if it lacks one.
+ * Whether to look at the server's offer. Each offer costs the device work, so this end looks at no
+ * more than one per SMC_ADD_LINK_INTERVAL. If it must not look now, it asks for a link later.
  */
 static bool smc_add_link_may_accept(struct smc_rdma_group *group, bool may_wait)
 {
@@ -432,7 +443,7 @@ static bool smc_add_link_may_accept(struct smc_rdma_group *group, bool may_wait)
 	return false;
 }
 
-/* Answer the server's offer. Refuse it if the group needs no link, or no other port fits. */
+/* Answer the server's offer. Refuse it if the group needs no link, or if no port fits. */
 static void smc_add_link_answer(struct smc_link *first, const struct smc_llc_msg *offer,
 				bool may_wait)
 {
@@ -470,7 +481,7 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 
 	if (!smc_add_link_is_wanted(group))
 		return;
-	/* An offer that the server took back had the work queued at once. */
+	/* An offer may have queued the work at once, before the server took the offer back. */
 	if (after && time_before(jiffies, after)) {
 		smc_add_link_try_after(group, after - jiffies);
 		return;

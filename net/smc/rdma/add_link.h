@@ -2,8 +2,8 @@
 /*
  * Adding a link to a group (RFC 7609 section 3.5.5): the server offers it by ADD LINK, the client
  * answers with its end, and CONFIRM LINK on the new link shows that it works. A work of the group
- * does all of this, and holds the group's buffer lock meanwhile, so that no RMB is made that the
- * peer would not learn of.
+ * does all of this, and holds the group's buffer lock meanwhile: an RMB that was made meanwhile
+ * would be missing from the ADD LINK, so the peer would not learn of it.
  */
 #ifndef SMC_RDMA_ADD_LINK_H
 #define SMC_RDMA_ADD_LINK_H
@@ -21,8 +21,9 @@ void smc_add_link_init(struct smc_rdma_group *group);
 
 /**
  * smc_add_link_queue() - try to add a link if the group lacks one
- * @group: group in the list. The caller holds smc_rdma_lgrs.lock; or is a work or a completion for
- *	which the end of the group waits before it calls smc_add_link_stop() for the last time
+ * @group: group in the list. The caller holds smc_rdma_lgrs.lock, or is a work or the handler of a
+ *	completion. The end of the group must wait for this work or handler before its last call of
+ *	smc_add_link_stop()
  *
  * A server offers a link. A client answers the server's offer or, if there is none, asks for one.
  * Attempts that do not answer an offer are at least ten seconds apart.
@@ -57,12 +58,12 @@ void smc_add_link_on_port(struct smc_rdma_group *group);
 void smc_add_link_after_loss(struct smc_rdma_group *group);
 
 /**
- * smc_add_link_enter() - count a work of smc_add_link_wq that may wait
- * @is_slow: the group's peer has let the last attempt to add a link time out. Works of such groups
- *	may have half of the places
+ * smc_add_link_enter() - count a work of smc_add_link_wq, and decide whether it may wait
+ * @is_slow: the group's peer has let the last attempt to add a link time out. Then the work may
+ *	wait only if no more than half of smc_wq_waiting_max() works run
  *
  * Context: process. The work has to call smc_add_link_exit() in any case.
- * Return: whether the work may wait: smc_wq_waiting_max() works may at a time.
+ * Return: whether the work may wait. At most smc_wq_waiting_max() works may wait at the same time.
  */
 bool smc_add_link_enter(bool is_slow);
 

@@ -17,7 +17,7 @@ int smc_add_link_get_peer(const struct smc_llc_msg *msg, struct smc_link_peer *p
 	return smc_link_peer_is_valid(peer) ? 0 : -EHOSTUNREACH;
 }
 
-/* Whether an asymmetric link may be added to a group with this oldest link. */
+/* Whether an asymmetric link may be added beside @oldest, the group's oldest link that works. */
 static bool smc_add_link_may_share(const struct smc_link *oldest)
 {
 	const unsigned long after = READ_ONCE(oldest->group->asymmetric_after);
@@ -38,7 +38,7 @@ bool smc_add_link_is_of_use(const struct smc_link *oldest, const struct smc_link
 	}
 }
 
-/* Copy the GIDs that a link of the client may have, besides that of @oldest. */
+/* Copy the client's GIDs to which a new link may lead: all but the one to which @oldest leads. */
 static void smc_add_link_get_gids(const struct smc_link *oldest, struct smc_rdma_gids *gids)
 {
 	struct smc_rdma_group *group = oldest->group;

@@ -42,7 +42,7 @@ int smc_add_link_find_client_port(const struct smc_link *oldest, const struct sm
  * @peer: filled
  *
  * Context: any.
- * Return: 0 or -EHOSTUNREACH.
+ * Return: 0; or -EHOSTUNREACH if the message names no valid end.
  */
 int smc_add_link_get_peer(const struct smc_llc_msg *msg, struct smc_link_peer *peer);
 

@@ -74,7 +74,8 @@ static void smc_rdma_over(struct smc_stream *st)
 
 	/*
 	 * Unless both ends have sent final flags, the peer may write as long as the link is up. And
-	 * unless those of this end have arrived, the queue pair may still read bytes to repeat.
+	 * unless this end's final flags have arrived, the queue pair may still read the send
+	 * buffer, to send bytes again.
 	 */
 	if (st->sk && !smc_stream_has_finished(st))
 		smc_rdma_conn_quarantine(conn);
@@ -126,8 +127,8 @@ static const struct smc_path_ops smc_rdma_path_ops = {
 };
 
 /*
- * Return: the error of a setup. If only its link is lost, the group is not: a server that reads in
- * the DECLINE that it is would give the group no more connections.
+ * Return: the error of a setup. If only the link is lost, the error is -EHOSTUNREACH: a server that
+ * reads in the DECLINE that the group is lost would give the group no more connections.
  */
 static int smc_rdma_conn_error(const struct smc_rdma_group *group, int rc)
 {
@@ -179,8 +180,8 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 		if (!smc_lgr_is_dead(&group->lgr) && !READ_ONCE(link->broken))
 			return conn;
 		/*
-		 * If the group died or the link broke before this, its end may have missed this
-		 * connection: end it here.
+		 * If the group died or the link broke before this connection was in @conns, nothing
+		 * else may end or move the connection: end it here.
 		 */
 		rc = smc_rdma_conn_error(group, -ENOLINK);
 		smc_stream_on_lost(st, ENOLINK);
@@ -270,8 +271,8 @@ static bool smc_rdma_conn_is_used(const struct smc_rdma_conn *conn, const struct
 
 	smc_rtokens_get(&conn->group->rtokens, conn->link->index, r->rkey, on);
 	/*
-	 * If the peer has deleted the RMB meanwhile, the table lacks its RToken. So take that of
-	 * this link from the message.
+	 * If the peer has deleted the RMB meanwhile, the table lacks its RTokens. So take the
+	 * RToken on this link from the message.
 	 */
 	on[conn->link->index] = (struct smc_rtoken) { .rkey = r->rkey, .addr = r->rmb_addr };
 	xa_for_each(&conn->group->conns, index, other) {
@@ -326,7 +327,7 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 
 	spin_lock_bh(st->lock);
 	xa_lock(&conn->group->conns);
-	/* smc_rdma_conn_move() leaves a connection whose peer is not known with the lost link. */
+	/* If the peer is not known, smc_rdma_conn_move() leaves the connection on the lost link. */
 	is_lost = READ_ONCE(conn->link->broken);
 	if (!is_lost)
 		is_used = smc_rdma_conn_is_used(conn, r, size);
@@ -387,8 +388,9 @@ bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struc
 
 	spin_lock_bh(st->lock);
 	/*
-	 * A stream that is over or lost has nothing to move; smc_rdma_over() may be under way. Nor
-	 * has one whose peer is not known yet: smc_rdma_conn_set_peer() fails its handshake.
+	 * A stream that is over or lost has nothing to move; smc_rdma_over() may be under way. A
+	 * stream whose peer is not known yet has nothing to move either: smc_rdma_conn_set_peer()
+	 * finds that the link is lost, and the handshake fails.
 	 */
 	uses_link = conn->link == from && conn->peer_known && st->state.path == SMC_PATH_UP;
 	if (uses_link)
@@ -450,7 +452,7 @@ static void smc_rdma_conn_on_unknown_token(struct smc_rdma_group *group)
 
 /*
  * After a failover the peer reports the bytes that it writes again, so its producer cursor may go
- * back (Documentation/links-in-tree.rst). Nothing has arrived then.
+ * back (Documentation/links-in-tree.rst). These bytes are not new, so keep the last cursor then.
  */
 static void smc_rdma_conn_hold_producer(const struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 {
@@ -488,9 +490,10 @@ static void smc_rdma_conn_take_held(struct smc_rdma_conn *conn)
 }
 
 /*
- * Handle the peer's validation. It names the last message that has arrived, as the peer knows. This
- * message may still wait in the completion queue of the link that the peer has left. Until it
- * comes, its bytes may be missing, and so may those before what later messages report.
+ * Handle the peer's validation. It names the last message that, as the peer knows, this host's
+ * device has received. This message may still wait in the completion queue of the link that the
+ * peer has left. Until this end handles the message, bytes may be missing before the bytes that a
+ * later message reports.
  */
 static void smc_rdma_conn_validate(struct smc_rdma_conn *conn, const struct smc_cdc *cdc)
 {
@@ -501,7 +504,7 @@ static void smc_rdma_conn_validate(struct smc_rdma_conn *conn, const struct smc_
 		smc_rdma_conn_take_held(conn);
 }
 
-/* Handle a message under the stream's lock: two links may have one at the same time. */
+/* Handle a message under the stream's lock: two links may deliver messages at the same time. */
 static void smc_rdma_conn_take(struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 {
 	if (unlikely(cdc->prod_flags & SMC_PROD_FAILOVER)) {
@@ -525,8 +528,8 @@ static void smc_rdma_conn_take(struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 }
 
 /*
- * Reset a connection whose message is lost for good, under the stream's lock. No more bytes are
- * taken: others are missing before them.
+ * Reset a connection of which a message is lost for good. Under the stream's lock. The stream takes
+ * no more bytes, because bytes before them are missing.
  */
 static void smc_rdma_conn_give_up_missing(struct smc_rdma_conn *conn)
 {
@@ -548,8 +551,9 @@ void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn)
 }
 
 /*
- * Whether the message that the peer's validation names may still come by another link than @link.
- * The peer has left that link, and so has this end, or its connection still uses it.
+ * Whether the message that the peer's validation names may still come by the link that the peer has
+ * left. That link is not @link. Either the connection still uses that link at this end, or this end
+ * has left that link as well, but has not drained it.
  */
 static bool smc_rdma_conn_hears_late(const struct smc_rdma_conn *conn, const struct smc_link *link)
 {

@@ -24,7 +24,7 @@ struct sk_buff;
  * @sndbuf: element that this end's RDMA writes read from
  * @index: index in the group's @conns; also the low bits of this end's alert token
  * @secret: the other bits of this end's alert token, random
- * @peer_known: the @peer_* fields below are set
+ * @peer_known: @peer_token, @peer_rkey, @peer_addr and @peer_index are set
  * @peer_token: the peer's alert token
  * @peer_rkey: remote key of the peer's RMB on @link
  * @peer_addr: address of the peer's element on @link
@@ -39,12 +39,12 @@ struct sk_buff;
  *	when it moved
  * @is_missing: the message with @validated_seq has not come yet
  * @holds: @held waits until the message with @validated_seq comes
- * @held: the newest message of those that came meanwhile by another link
+ * @held: while @holds, the newest of the messages that came by another link
  * @resumes: this end has moved to another link, and has not sent again all that may be lost
  * @is_validated: the peer was told that this end has moved; while @resumes
  * @repeat_from: position from which bytes are to be written again, while @resumes
  * @omits: the bytes from @repeat_from on were not written again, because both ends have sent their
- *	final flags; so they are not reported either
+ *	final flags; so this end's messages do not report these bytes either
  * @urgent_end: end of the last urgent byte that was published, or 0
  * @answered: value of stream.rx.received when the last CDC message was sent
  * @waits_as_bulk: @tx_wait is in the link's @bulk_waiters, not in its @slot_waiters; under the
@@ -127,10 +127,10 @@ int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct
  * answered. So a server calls smc_stream_on_tx_room() afterwards, which sends the answer.
  *
  * Context: process, may sleep.
- * Return: 0; -EPROTO if the peer's values are impossible; an error of smc_mr_buffers_alloc(); or
- * -EADDRINUSE if another connection uses the element. The caller can wait for the end of that
- * connection: when any connection of the group is over, wake_up_var() is called on the group's
- * @conns.
+ * Return: 0; -EPROTO if the peer's values are impossible; an error of smc_rdma_conn_alloc_sndbuf();
+ * -EHOSTUNREACH if the link is lost, or -ENOLINK if the group is; or -EADDRINUSE if another
+ * connection uses the element. The caller can wait for the end of that connection: when any
+ * connection of the group is over, wake_up_var() is called on the group's @conns.
  */
 int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 sndbuf_class,
 			    struct mem_cgroup *memcg);
@@ -148,8 +148,10 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, const struct smc_l
  * smc_rdma_conn_move() - move a connection to another link of its group
  * @conn: connection
  * @from: link that is quiesced; nothing happens if the connection uses another one
- * @to: link to use. The stream is lost if the peer has not announced its RMB on this link, or if
- *	the handshake has not got far enough
+ * @to: link to use. The stream is lost if the peer has not announced its RMB on this link
+ *
+ * If the peer's part of the CLC message is not known yet, the connection stays on @from, and
+ * smc_rdma_conn_set_peer() fails later.
  *
  * What may be lost is sent again, as far as @to has room now.
  *
@@ -172,8 +174,9 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
  * smc_rdma_conn_check_validation() - reset the connection if a message is lost for good
  * @conn: connection
  *
- * Called when nothing comes from a lost link any more. A message is lost if the peer knew, when it
- * announced a failover, that the message had arrived, but it has not come.
+ * Called when nothing comes from a lost link any more. When the peer announced its failover, it
+ * named the last message that this host's device had acknowledged. If this end has not got that
+ * message by now, the message is lost for good.
  *
  * Context: process.
  */

@@ -110,7 +110,7 @@ static void smc_rdma_remove(struct ib_device *ibdev, void *client_data)
 	synchronize_rcu();
 
 	ib_unregister_event_handler(&dev->events);
-	/* The device still works until this callback returns, so the groups' peers can be told. */
+	/* The device works until this callback returns, so groups can still send DELETE LINK. */
 	smc_links_shutdown_device(dev);
 	/*
 	 * Wait until links and handshakes have dropped their references: both end in bounded time.

@@ -14,7 +14,7 @@
 #include "path.h"
 #include "port.h"
 
-/* Return: the longest prefix of a subnet of a device that has an address, or -1. */
+/* Return: the length of the longest prefix of the device's subnets that contain @address, or -1. */
 static int smc_gateway_prefix4(const struct net_device *ndev, __be32 address)
 {
 	struct in_device *in_dev = __in_dev_get_rcu(ndev);
@@ -74,8 +74,9 @@ static bool smc_gateway_is_link_local(const struct in6_addr *gid)
 
 /*
  * Find out how packets of the port reach the peer. @neigh is the next hop of TCP's route. If the
- * route uses the port's device, the next hop is the router. Its MAC address is usually known,
- * because TCP has just used it. Otherwise the peer must be in a subnet of the port's device.
+ * route uses the port's device, the next hop is the router. The router's MAC address is usually
+ * known, because TCP has just used it. If the route uses another device, the peer must be in a
+ * subnet of the port's device.
  * Return: as smc_rdma_gateway().
  */
 static int smc_gateway_of(const struct neighbour *neigh, const struct smc_rdma_port *port,

@@ -263,7 +263,7 @@ static void smc_rdma_group_end(struct smc_lgr *lgr)
 			smc_link_destroy(link);
 	}
 	smc_llc_stop(group);
-	/* An ADD LINK may have come meanwhile. */
+	/* An ADD LINK that came while the group died may have queued the work again. */
 	smc_add_link_stop(group);
 	smc_rdma_group_abort_conns(group);
 	smc_mr_buffers_close(group);
@@ -404,7 +404,7 @@ static bool smc_link_is_at(const struct smc_link *link, const struct smc_rdma_po
 	       !memcmp(link->gid, port->gid->gid.raw, sizeof(link->gid));
 }
 
-/* Whether a link of a group is, or the first one was, at the port that a new link would have. */
+/* Whether a group has a link at the port that a new link would have, or had its first one there. */
 static bool smc_rdma_group_is_at(const struct smc_rdma_group *group,
 				 const struct smc_rdma_port *port)
 {
@@ -472,8 +472,8 @@ struct smc_link *smc_rdma_group_oldest_link(const struct smc_rdma_group *group)
 }
 
 /*
- * Return: the working link of a group that the fewest connections use. Both ends keep connections
- * from an asymmetric link, so that none has to move when that is replaced.
+ * Return: the working link of a group that the fewest connections use. Neither end gives
+ * connections to an asymmetric link: they would have to move when a symmetric link replaces it.
  */
 static struct smc_link *smc_rdma_group_least_link(const struct smc_rdma_group *group)
 {
@@ -509,7 +509,10 @@ static void smc_link_reserve(struct smc_link *link)
 	smc_link_get(link);
 }
 
-/* Whether a new connection of a client may use a group of this server, by all but GIDs. */
+/*
+ * Whether a new connection of a client may use a group of this server. The caller has compared the
+ * client's GID.
+ */
 static bool smc_rdma_group_serves(const struct smc_rdma_group *group, struct net *net, u8 version,
 				  const struct smc_rdma_port *port,
 				  const struct smc_rdma_peer *peer, const u8 *eid)
@@ -718,8 +721,9 @@ static bool smc_rdma_group_has_lost_qp(const struct smc_rdma_group *group,
 }
 
 /*
- * Whether a server names a link that is lost, of a group that has another one: the server does not
- * know yet. The answer must not be that the group is unknown, see smc_link_find_named().
+ * Whether a server names a lost link of a group that goes on with another link: the server may not
+ * know of the loss yet. The answer must not be that the group is unknown, see
+ * smc_link_find_named().
  */
 static bool smc_rdma_group_has_lost(struct net *net, u8 version, const struct smc_rdma_peer *peer,
 				    const struct smc_clc_r *r)
@@ -1152,7 +1156,10 @@ bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 rea
 		if (link->number == number)
 			found = link;
 	if (found) {
-		/* A server answers the client's DELETE LINK by one of its own. */
+		/*
+		 * If the link is broken already, the message may be a server's answer to this
+		 * client's own DELETE LINK, and does not show that the peer wanted the end.
+		 */
 		if (!READ_ONCE(found->broken)) {
 			found->is_deleted = true;
 			found->is_replaced = reason == SMC_LLC_DEL_ASYMMETRIC;

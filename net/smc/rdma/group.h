@@ -73,7 +73,7 @@ struct smc_rdma_peer {
  * @has_offered: this server has sent an ADD LINK
  * @is_slow: the peer has let the last attempt to add a link time out; only @add_link_work uses it
  * @gid: GID of this end's first link, which may be gone
- * @lost: the peer's end of the last confirmed link at each index of @links that was taken out of
+ * @lost: for each index of @links, the peer's end of the confirmed link that was last taken out of
  *	the group; under smc_rdma_lgrs.lock
  * @peer_gids: GIDs of the client's ports; version 2. Under @llc's lock once the group is active
  * @spread_after: time in jiffies before which this server makes no further group for the peer;
@@ -89,7 +89,7 @@ struct smc_rdma_peer {
  *	dies, the host's sums include this number and @n_quarantined
  * @links: the links, NULL where there is none. An entry changes with the buffer lock and
  *	smc_rdma_lgrs.lock held, and a link that was taken out stays until RCU readers are done. So
- *	each of the three keeps the links while they are walked
+ *	to walk the links, it is enough to hold one of the two locks or to be under RCU
  * @conns: connections by the index in their alert tokens; locked with softirqs off
  * @next_index: hint for the index of the next connection
  * @rtokens: RMBs of the peer
@@ -103,7 +103,7 @@ struct smc_rdma_peer {
  * @asymmetric_after: time in jiffies before which this end adds no asymmetric link; 0 for none
  * @add_link_after: time in jiffies before which this end does not try again to add a link; 0 if it
  *	has not tried yet
- * @add_link_delay: jiffies from the last attempt to the next one that needs no event
+ * @add_link_delay: jiffies from the last attempt until this end tries again without an event
  */
 struct smc_rdma_group {
 	struct smc_lgr lgr;

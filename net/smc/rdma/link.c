@@ -83,8 +83,8 @@ static void smc_link_on_registered(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * Lower bound for the limit of bulk bytes. An adapter sends as many in 0.4 ms at 10 Gb/s, and in
- * 0.04 ms at 100 Gb/s. soft-RoCE may be a thousand times slower, so it has a smaller bound.
+ * Lower bound for the limit of bulk bytes. An adapter sends 512 KiB in 0.4 ms at 10 Gb/s, and in
+ * 0.04 ms at 100 Gb/s. soft-RoCE may be a thousand times slower, so its bound is smaller.
  */
 static u32 smc_link_least_bulk(const struct smc_link *link)
 {
@@ -189,8 +189,9 @@ void smc_link_quiesce(struct smc_link *link)
 	wake_up(&link->slot_wait);
 	cancel_delayed_work_sync(&link->stall);
 	/*
-	 * Wait for threads that fill send slots, and for completions that found the link up, with
-	 * softirqs off: the memory is freed soon, and connections move to another link.
+	 * Wait for threads that fill send slots, and for completions that found the link up: soon
+	 * the slots' memory is freed, and connections move to another link. Both have softirqs off,
+	 * so synchronize_rcu() waits for them.
 	 */
 	synchronize_rcu();
 

@@ -20,8 +20,8 @@ struct smc_rdma_group;
 struct smc_rdma_conn;
 
 /*
- * Limit for the links of a group: two and, until the asymmetric one of them ends, a link that
- * replaces it.
+ * Limit for the links of a group: two, and a third one while it replaces an asymmetric link, until
+ * the asymmetric link ends.
  */
 #define SMC_LINKS		3
 
@@ -33,14 +33,14 @@ struct smc_rdma_conn;
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, if the ring wraps, and the message */
 /*
  * The largest RDMA write with soft-RoCE: 64 of its usual packets. soft-RoCE asks for an
- * acknowledgement at the end of each write, and within a write behind 65 packets. No
- * acknowledgement may be due within a write, because of an error of soft-RoCE. It occurs if
- * soft-RoCE has to repeat a write twice before the first repeated packet leaves, as the network
- * device still holds more than 64 previous packets. Then soft-RoCE continues behind the
+ * acknowledgement at the end of each write, and after each 65 packets of a longer write. An
+ * acknowledgement within a write is harmful because of an error of soft-RoCE. The error occurs if
+ * soft-RoCE has to repeat a write a second time before the first repeated packet leaves, because
+ * the network device still holds more than 64 earlier packets. Then soft-RoCE continues after the
  * acknowledged packet, but as if the write began there, and the peer's queue pair fails.
  */
 #define SMC_SOFT_WRITE_BYTES	SZ_64K
-/* The largest publish. */
+/* The largest receive buffer, so also the largest publish. */
 #define SMC_RING_MAX		(SMC_SIZE_CLASS_MIN_BYTES << SMC_SIZE_CLASS_R_MAX)
 /* Limit for the writes of a message: the two parts of a ring that wraps, each cut into pieces. */
 #define SMC_WRITES_MAX		(SMC_RING_MAX / SMC_SOFT_WRITE_BYTES + 1)
@@ -112,9 +112,10 @@ struct smc_link_peer {
 
 /*
  * The queue pair sends in the order of posts, so connections with many bytes under way delay the
- * messages of all others. Such bytes, called bulk bytes, have a common limit on the link. The limit
- * adapts to the time that a message takes. If that time is more than about twice as long as for a
- * message that has the link for itself, bulk bytes queue up, and the limit falls.
+ * messages of all others. The bytes of such connections, called bulk bytes, have a common limit on
+ * the link. The limit adapts to the time that a message takes. If that time is more than about
+ * twice as long as for a message that has the link for itself, bulk bytes queue up, and the limit
+ * falls.
  */
 struct smc_link_bulk {
 	u32 bytes;		/* under way */
@@ -123,7 +124,7 @@ struct smc_link_bulk {
 	u32 least;		/* the limit does not fall below this */
 	u64 alone;		/* ns that a message of few bulk bytes takes alone; 0: unknown */
 	u64 shrunk_at;		/* time in ns when the limit last shrank */
-	unsigned int lossy;	/* messages that have to be in time until the link isn't lossy */
+	unsigned int lossy;	/* messages in time until the link isn't lossy; 0: it isn't */
 };
 
 /**
@@ -134,12 +135,15 @@ struct smc_link_bulk {
  * @by_gid: node in the hash table of links that connections may use, by the peer's GID
  * @n_conns: number of connections that send on the link
  * @is_confirmed: CONFIRM LINK is over, so connections may use the link; under smc_rdma_lgrs.lock
- * @serial: number of the link by age; both ends add links in the same order
+ * @serial: number of the link by age. Both ends add links in the same order, so they agree on which
+ *	link is the oldest
  * @is_replaced: this asymmetric link ends because a symmetric one has been added; under
  *	smc_rdma_lgrs.lock
  * @is_deleted: the peer has asked for the end of the link; under smc_rdma_lgrs.lock
- * @is_left: the link is quiesced, and @end_work is to remove it from the group
- * @is_flushed: a receive has completed with an error, so none of what comes later is written
+ * @is_left: smc_link_leave() has begun: it quiesces the link, which @end_work later removes from
+ *	the group
+ * @is_flushed: a receive has completed with an error, so the device writes no more bytes of
+ *	the peer
  * @is_drained: the queue pair is destroyed, and no message comes from the link any more
  * @end_work: destroys the queue pair, and removes the link from the group; has a reference to the
  *	link and to the group while it is queued
@@ -314,8 +318,8 @@ void smc_link_quiesce(struct smc_link *link);
  * smc_link_destroy() - destroy the queue pair and the completion queue
  * @link: link that is quiesced
  *
- * With soft-RoCE this may take a minute, as long as the network device holds packets of the queue
- * pair: a device that is down may do so.
+ * soft-RoCE waits, for up to a minute, while the network device holds packets of the queue pair. A
+ * network device that is down may hold such packets.
  *
  * Context: process, may sleep.
  */
@@ -339,7 +343,7 @@ void smc_link_leave(struct smc_link *link);
 
 /**
  * smc_link_end_later() - have a work remove a link from its group
- * @link: link that was left, and that no connection with a stream that is up uses any more
+ * @link: link after smc_link_leave(); no connection whose stream is up uses it any more
  *
  * Context: process. Not concurrently with the end of the group.
  */
@@ -355,9 +359,10 @@ void smc_link_release(struct smc_link *link);
 
 /**
  * smc_link_peer_is_valid() - whether the peer's end of a link can exist
- * @peer: what the peer says
+ * @peer: the peer's end, as its message describes it
  *
- * The GID and the MAC address must be those of one host, not multicast or broadcast.
+ * The GID and the MAC address must each be the address of a single host: neither zero nor multicast
+ * nor broadcast.
  */
 bool smc_link_peer_is_valid(const struct smc_link_peer *peer);
 

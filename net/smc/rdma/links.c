@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Look after the links of a group: test those that are silent, watch their ports, and move the
- * connections of those that are lost.
+ * Look after the links of a group: test silent links, watch the ports of all links, and move the
+ * connections of lost links.
  */
 
 #include <rdma/ib_cache.h>
@@ -32,14 +32,14 @@
 #define SMC_PORT_DOWN_TIMEOUT	(4 * HZ)
 
 /*
- * How long to wait until a receive of a quiesced link is flushed. Without a posted receive there is
- * none to flush. Messages that have come but are not handled yet outlive a queue pair of soft-RoCE,
- * but not one of an adapter.
+ * How long to wait until a receive of a quiesced link is flushed. If no receive is posted, none is
+ * flushed, so the queue pair is destroyed after this time. The messages that have come but are not
+ * handled yet are then lost with an adapter, but not with soft-RoCE, so soft-RoCE gets less time.
  */
 #define SMC_LINK_FLUSH_TIMEOUT		HZ
 #define SMC_LINK_FLUSH_TIMEOUT_SOFT	(HZ / 10)
 
-/* How often to look whether a link that can't be removed now can be. */
+/* Time until the next attempt to remove a link that can't be removed yet. */
 #define SMC_LINK_END_RETRY	HZ
 
 /* How often to look whether TEST LINK is still off. */
@@ -101,8 +101,9 @@ static long smc_link_test(struct smc_link *link)
 
 /*
  * Return: 0 if the port is up. If the port is down: for how many jiffies the link still waits for
- * it, or -ENETDOWN after that time. Whenever the port has gone down or come back,
- * smc_links_watch_port() queues the work that calls this function.
+ * the port; -ENETDOWN after that time, or at once if a link at another port can take over. Whenever
+ * the port has gone down or come back, smc_links_watch_port() queues the work that calls this
+ * function.
  */
 static long smc_link_look_at_port(struct smc_link *link)
 {
@@ -163,7 +164,7 @@ static bool smc_link_has_packets(const struct smc_link *link)
 	       !READ_ONCE(dev->leaving) && !smc_lgr_is_dead(&link->group->lgr);
 }
 
-/* Have a lost link succeeded by another one. */
+/* Queue the work that adds a link in place of a lost one. */
 static void smc_link_seek_successor(const struct smc_link *link)
 {
 	struct smc_rdma_group *group = link->group;
@@ -172,7 +173,7 @@ static void smc_link_seek_successor(const struct smc_link *link)
 	if (!link->is_confirmed)
 		return;
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	/* A port that was down has an event when it comes up, and needs no time. */
+	/* A port that is down is not tried, so don't wait. An event shows when it is up again. */
 	if (link->port_is_down)
 		smc_add_link_queue(group);
 	else
@@ -216,13 +217,16 @@ static void smc_link_end(struct work_struct *work)
 		/* Without the lock, as this may take long. */
 		if (!link->is_drained)
 			smc_link_destroy(link);
-		/* The link carried messages only if it was confirmed. */
+		/*
+		 * No message comes from the link any more, so give up missing ones. A link that was
+		 * not confirmed carried no message of a connection.
+		 */
 		if (link->is_confirmed)
 			smc_links_check_validations(link->group);
 		is_removed = smc_link_remove(link, may_wait);
 	}
 	smc_add_link_exit();
-	/* A work that is being cancelled is not queued again. */
+	/* A work that is being cancelled can't be queued again, so drop its references here. */
 	if (is_removed || !queue_delayed_work(smc_add_link_wq, &link->end_work, SMC_LINK_END_RETRY))
 		smc_link_put_end(link);
 }
@@ -235,10 +239,11 @@ void smc_link_leave(struct smc_link *link)
 	WRITE_ONCE(link->is_left, true);
 	smc_link_quiesce(link);
 	/*
-	 * The device may still be writing bytes that have arrived, and the peer is to get credit
-	 * for newer ones at their place by another link. Once a receive is flushed, all that
-	 * arrived before is written, and its messages are handled. If none is flushed, the queue
-	 * pair has to go.
+	 * The device may still be writing bytes that have arrived. Soon the peer gets credit by
+	 * another link, and sends newer bytes to the same place. The old bytes must not overwrite
+	 * the newer ones. Once a receive is flushed, all bytes that arrived before are written, and
+	 * their messages are handled. If no receive is flushed, only the end of the queue pair
+	 * ensures that the device writes no old bytes any more.
 	 */
 	if (!wait_event_timeout(link->slot_wait, READ_ONCE(link->is_flushed), timeout) &&
 	    !smc_link_has_packets(link))
@@ -282,13 +287,13 @@ static void smc_link_fail_over(struct smc_link *link)
 	unsigned int n;
 
 	smc_link_leave(link);
-	/* Both ends take the same one. Without another link the group ends. */
+	/* The oldest link is the same at both ends. Without another link the group ends. */
 	to = smc_rdma_group_get_oldest_link(group);
 	if (!to)
 		return;
 	n = smc_link_move_conns(link, to);
 	smc_link_note_end(link, to, n);
-	/* The requests that wait for a free slot of the lost link get no answer. */
+	/* Let the work drop the requests that wait for a free slot of the lost link. */
 	smc_llc_resume(group);
 	/* A server answers the client's DELETE LINK by one of its own. */
 	if (!link->is_deleted || group->role == SMC_SERVER)
@@ -357,7 +362,7 @@ void smc_links_init(struct smc_rdma_group *group)
 	INIT_DELAYED_WORK(&group->links_work, smc_links_look_after);
 }
 
-/* Whether a link uses a port. Links of dead groups do not count: they may have released theirs. */
+/* Whether a link uses a port. A link of a dead group doesn't count: its port may be released. */
 static bool smc_link_uses_port(const struct smc_link *link, const struct smc_rdma_device *dev,
 			       u32 port)
 {

@@ -48,7 +48,7 @@ void smc_links_device_failed(struct smc_rdma_device *dev);
 void smc_links_watch_port(struct smc_rdma_device *dev, u32 port);
 
 /**
- * smc_links_seek_port() - have groups that lack a link look for a port, as one may have come up
+ * smc_links_seek_port() - try to add missing links to all groups, as a port may have come up
  *
  * Context: any.
  */

@@ -105,8 +105,8 @@ static bool smc_llc_ends_group(const struct smc_link *by, const struct smc_llc_m
 }
 
 /*
- * Return: the number of the second link in an ADD LINK that is not meant: one more than the first
- * link's, as peers may expect.
+ * Return: the link number for an ADD LINK that smc_llc_offer_no_second_link() sends, although no
+ * second link is wanted. It is one more than the first link's number, as peers may expect.
  */
 static u8 smc_llc_second_link(const struct smc_rdma_group *group)
 {
@@ -141,7 +141,7 @@ static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_link *lin
 	if (llc->has_come || llc->awaited != msg->type ||
 	    llc->awaited_flags != (msg->flags & SMC_LLC_REPLY))
 		return false;
-	/* CONFIRM LINK shows that the link works by which it comes. */
+	/* CONFIRM LINK shows only that the link by which it comes works. */
 	if (msg->type == SMC_LLC_CONFIRM_LINK && link != llc->link)
 		return false;
 	if (llc->request && !smc_llc_is_answered(llc->request, msg))
@@ -191,8 +191,8 @@ static bool smc_llc_is_offer(const struct smc_rdma_group *group, const struct sm
 }
 
 /*
- * Have the offer of a link answered. A server that offers one link after the other without waiting
- * for the answer gets an answer to one of them. Under llc.lock.
+ * Keep the offer of a link, and queue the work that answers it. If the server makes another offer
+ * before it has the answer, the other offer gets no answer. Under llc.lock.
  */
 static void smc_llc_take_offer(const struct smc_link *link, const u8 *message,
 			       const struct smc_llc_msg *msg)
@@ -366,8 +366,9 @@ static int smc_llc_send(struct smc_link *link, const struct smc_llc_msg *msg)
 }
 
 /*
- * Send a request on a link: @msg or, unless NULL, @large of @len bytes, which is the same in its
- * whole length. Wait for the reply, and put it into @msg. Unless NULL, @off may cancel the wait.
+ * Send a request on a link, wait for the reply, and put it into @msg. The request is @msg or, if
+ * @large is not NULL, the message of @len bytes in @large, whose fields @msg has. Unless NULL, @off
+ * may cancel the wait.
  */
 static int smc_llc_request(struct smc_link *link, const struct smc_cancel *off,
 			   struct smc_llc_msg *msg, const u8 *large, size_t len)
@@ -414,7 +415,8 @@ static void smc_llc_describe_link(const struct smc_link *link, struct smc_llc_ms
 
 /*
  * Check and store the peer's CONFIRM LINK. It must confirm the queue pair that the peer's CLC
- * message named. It must also accept that elements of this end don't start with an eye catcher.
+ * message or ADD LINK named. It must also accept that elements of this end don't start with an eye
+ * catcher.
  */
 static int smc_llc_note_confirmed(struct smc_link *link, const struct smc_llc_msg *msg)
 {
@@ -455,7 +457,7 @@ int smc_llc_confirm_link_client(struct smc_link *link, const struct smc_cancel *
 
 	if (rc)
 		return rc;
-	/* ADD LINK has told the number of an added link. */
+	/* An added link has its number from ADD LINK, and CONFIRM LINK must have the same. */
 	if (link->number && link->number != msg.confirm_link.link) {
 		smc_rdma_group_on_violation(link->group, SMC_VIOLATION_LLC);
 		return -EPROTO;
@@ -509,8 +511,9 @@ void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel
 	memcpy(msg.add_link.gid, link->gid, SMC_GID_LEN);
 	rc = smc_llc_request_until(link, off, &msg);
 	/*
-	 * If this end stopped waiting for the answer, the peer may still accept the link. It then
-	 * waits for the next step of ADD LINK, and so does its connect().
+	 * If the peer accepts the link, maybe after this end stopped waiting for the answer, the
+	 * peer waits for the next step of ADD LINK, and so does its connect(). DELETE LINK ends
+	 * that wait.
 	 */
 	if (rc == -ETIMEDOUT || rc == -ECANCELED ||
 	    (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
@@ -760,7 +763,7 @@ static int smc_llc_answer_delete_link(struct smc_llc_queued *q)
 	is_early = !ends_group && !READ_ONCE(q->link->is_confirmed) &&
 		   smc_llc_deletes_last(group, &q->parsed);
 	rcu_read_unlock();
-	/* The work runs again when that link is confirmed or given up. */
+	/* The work runs again when the link that is to take over is confirmed or given up. */
 	if (is_early)
 		return READ_ONCE(q->link->is_left) ? -ENOLINK : -EAGAIN;
 	if (!ends_group && !smc_rdma_group_delete_link(group, q->parsed.delete_link.link,
@@ -849,8 +852,8 @@ static void smc_llc_drop(struct smc_llc *llc, unsigned int i)
 
 /*
  * Answer the peer's requests without blocking. While the peer acknowledges no message on a link,
- * the requests of that link stay in the queue, in their order. Those of another link do not wait
- * for them. smc_llc_resume() is called when a slot is free, and for each request that comes.
+ * the requests of that link stay in the queue, in their order. Requests of other links may
+ * overtake them. smc_llc_resume() is called when a slot is free, and for each request that comes.
  */
 static void smc_llc_answer_all(struct work_struct *work)
 {

@@ -41,8 +41,8 @@ struct smc_llc_queued {
  * @came: copy of the message that has arrived
  * @little_endian: the peer's last message of version 2 had a little-endian length
  * @has_offer: the server's ADD LINK waits for an answer
- * @is_answering: it is being answered
- * @offer: that ADD LINK
+ * @is_answering: the ADD LINK in @offer is being answered
+ * @offer: copy of the server's ADD LINK to which @has_offer refers
  * @add_link: the last ADD LINK, request or reply, that has RTokens
  * @add_link_by: index of the link by which @add_link came
  * @peer_left: the peer sent DELETE LINK for all links, as a request or a reply

@@ -27,13 +27,16 @@
  * message takes alone.
  */
 #define SMC_BULK_DELAY_NS		(100 * NSEC_PER_USEC)
-/* A message that took longer was not alone on the network, or was repeated. */
+/*
+ * The longest time that counts as the time a message takes alone. If a message took longer, it was
+ * not alone on the network, or was repeated.
+ */
 #define SMC_BULK_ALONE_MAX_NS		(10 * NSEC_PER_MSEC)
 /* The time after which a queue pair repeats what is not acknowledged. */
 #define SMC_BULK_REPEATED_NS		(4096ULL << SMC_QP_ACK_TIMEOUT)
 /*
- * Limit of bulk bytes on a lossy link. It is low, as soft-RoCE repeats all that follow a lost
- * packet.
+ * Limit of bulk bytes on a lossy link. It is low, because soft-RoCE repeats a lost packet and all
+ * packets after it.
  */
 #define SMC_BULK_LOSSY_LIMIT		SZ_16K
 /* A link is lossy until this many messages in succession have completed without a time-out. */
@@ -526,10 +529,10 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	u64 end = slot->end;
 
 	/*
-	 * After a failure, or once the link is down, smc_link_drop_slots() has the rest to do, as
-	 * the connection may move to another link. Free no slot: the failed message may be an
-	 * unsignaled one, and the completion of the next signaled message covers the slot of such a
-	 * message.
+	 * After a failure, or once the link is down, leave the rest to smc_link_drop_slots(), as
+	 * the connection may move to another link. Free no slot here: the failed message may be an
+	 * unsignaled one, whose @covers is not valid, and whose slot the completion of the next
+	 * signaled message frees.
 	 */
 	if (wc->status != IB_WC_SUCCESS)
 		smc_link_break(link, smc_rdma_group_error_of(wc->status));
@@ -643,8 +646,8 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 	if (!rc) {
 		smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_SENDS, 1);
 		/*
-		 * smc_link_flush() does not wait for unsignaled messages, so this one may end its
-		 * wait.
+		 * smc_link_flush() does not wait for unsignaled messages, so the post of one may
+		 * end the wait.
 		 */
 		if (is_unsignaled && wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);

@@ -56,9 +56,9 @@ void smc_link_watch_tx(struct smc_link *link);
 /**
  * smc_link_get_slot() - take a free send slot
  * @link: link to send on
- * @conn: connection that sends, or NULL for LLC. After -EAGAIN, smc_stream_on_tx_room() tells it
- *	that it can send. smc_stream_on_tx_done() tells it that its message has completed, unless
- *	the message is unsignaled
+ * @conn: connection that sends, or NULL for LLC. After -EAGAIN, smc_stream_on_tx_room() is called
+ *	once the connection can send. smc_stream_on_tx_done() is called once its message has
+ *	completed, unless the message is unsignaled
  * @bulk_bytes: number of bytes that the message reports, if they count for the link's limit of bulk
  *	bytes; otherwise 0
  * @may_be_unsignaled: the caller needs no completion of the message; false if @bulk_bytes is not 0
@@ -91,8 +91,8 @@ static inline bool smc_link_is_lossy(const struct smc_link *link)
 u8 *smc_send_message(const struct smc_send_slot *slot);
 
 /**
- * smc_send_slot_drop_conn() - let the connection of a slot learn nothing of the completion
- * @slot: slot with a connection, to which the caller has another reference
+ * smc_send_slot_drop_conn() - forget a slot's connection, which then learns of no completion
+ * @slot: slot with a connection; the caller has another reference to the connection
  *
  * Context: any.
  */
@@ -153,7 +153,7 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message);
 void smc_link_flush(struct smc_link *link);
 
 /**
- * smc_link_drop_slots() - free the slots and references of messages in flight
+ * smc_link_drop_slots() - free all send slots, and drop the connections that send or wait to send
  * @link: link that is down
  *
  * Context: process.

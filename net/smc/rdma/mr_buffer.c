@@ -128,8 +128,8 @@ static int smc_mr_buffer_register(struct smc_rdma_group *group, struct smc_mr_bu
 			continue;
 		rc = smc_region_register(&mrb->regions[link->index], link, &mrb->buffer);
 		/*
-		 * A timeout is an error even then, because the device may still refer to the
-		 * buffer.
+		 * A timeout is an error even if the link is broken, because the device may still
+		 * refer to the buffer.
 		 */
 		if (rc == -ETIMEDOUT || (rc && !(READ_ONCE(link->broken) &&
 						 smc_rdma_group_other_link(link))))
@@ -176,8 +176,8 @@ static void smc_mr_buffers_delete_rkeys(struct smc_rdma_group *group, struct lis
 
 /*
  * Free the buffers in @list. All connections that used them are over, with no RDMA write under way
- * in either direction. Without @tell, the peer does not learn that the keys are gone. If it uses a
- * key after that, it ends its own link.
+ * in either direction. Without @tell, the peer does not learn that the keys are gone. A write
+ * of the peer with such a key would fail, and end the link.
  */
 static void smc_mr_buffers_free(struct smc_rdma_group *group, struct list_head *list, bool tell)
 {
@@ -211,9 +211,9 @@ static bool smc_mr_buffers_lock_for_work(struct smc_mr_buffers *buffers, bool ma
 }
 
 /*
- * Whether to look for idle RMBs now. A peer that can't be told would keep keys of freed memory, so
- * a trim leaves out the RMBs while the peer can't be told. But the peer decides how long that
- * lasts, and must not keep the memory that way. So at most every other trim leaves out the RMBs.
+ * Whether to look for idle RMBs now. While DELETE RKEY can't be sent, a trim leaves out the RMBs,
+ * because the peer would keep keys of freed memory. But the peer decides how long that lasts, and
+ * must not be able to keep the memory in use. So at most every other trim leaves out the RMBs.
  */
 static bool smc_mr_buffers_may_trim_rmbs(struct smc_rdma_group *group)
 {

@@ -60,8 +60,8 @@ struct smc_mr_buffers {
  * A spare group (see smc_rdma_group_is_spare()) ends, and gives back all pages. A group that has
  * just become idle gives back none. A group with connections gives back its empty buffers.
  *
- * This function and smc_mr_buffers_queue_free(), which has a work free the pages, are operations of
- * struct smc_lgr_ops.
+ * This function and smc_mr_buffers_queue_free(), which queues a work to free the pages, are
+ * operations of struct smc_lgr_ops.
  *
  * Context: any but hard interrupt.
  */
@@ -100,7 +100,7 @@ static inline struct smc_mr_buffer *smc_mr_buffer_of(const struct smc_element *e
 
 /**
  * smc_mr_buffers_map() - map all buffers of a group on a new link
- * @link: new link; if this fails, smc_mr_buffers_unmap() follows
+ * @link: new link. After an error the caller removes it, which unmaps the buffers
  *
  * Context: process, may sleep; with the buffer lock.
  * Return: 0 or -errno.

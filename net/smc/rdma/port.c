@@ -43,10 +43,10 @@ struct smc_rdma_need {
 	u8 version;
 	const u8 *local;	/* local address of the TCP connection, or NULL */
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
-	const struct smc_rdma_gids *near;	/* peer's GIDs, one in a port's subnet; or NULL */
-	const struct ib_gid_attr *other;	/* GID whose subnet for it is no smaller; or NULL */
+	const struct smc_rdma_gids *near;	/* peer's GIDs; a subnet must have one; or NULL */
+	const struct ib_gid_attr *other;	/* GID with no smaller subnet for @near; or NULL */
 	const char *pnetid;	/* PNET ID of the port, or NULL */
-	const u8 *beside;	/* GID in the same subnet, of a port without PNET ID; or NULL */
+	const u8 *beside;	/* GID that a subnet of a port without PNET ID has; or NULL */
 	struct net_device *ndev;	/* network device of the route; NULL for a second link */
 	bool by_pnet;		/* the GID may belong to another network device than @ndev */
 	bool is_explicit;	/* the GID may belong to a network device of init_net */
@@ -72,8 +72,8 @@ static bool smc_netdev_is_transparent(const struct net_device *dev)
 }
 
 /*
- * Whether a device is a tunnel. A tunnel does its own routing, and may list no lower device, so the
- * list of lower devices does not tell.
+ * Whether a device is a tunnel. A tunnel does its own routing, and may list no lower device, so an
+ * empty list of lower devices does not show that packets leave unchanged.
  */
 static bool smc_rdma_is_tunnel(const struct net_device *dev)
 {
@@ -136,9 +136,9 @@ static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct sm
 }
 
 /*
- * Whether a GID reaches a GID of the peer without a router: a subnet of the GID's network device
- * has that, and the network device of @other has no smaller one. A link-local address does not tell
- * which network it is in.
+ * Whether a GID reaches the GID @peer without a router: a subnet of the GID's network device has
+ * @peer, and the network device of @other has no smaller subnet with @peer. A link-local address
+ * does not tell which network it is in.
  */
 static bool smc_rdma_gid_has_near(const struct ib_gid_attr *attr, const u8 *peer,
 				  const struct ib_gid_attr *other)
@@ -310,7 +310,7 @@ bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid)
 	       (parent && smc_pnet_of_ibport(dev_name(parent), num, pnetid));
 }
 
-/* Whether a port has the PNET ID that it has to have, or none if it must not have one. */
+/* Whether a port has the required PNET ID, or has no PNET ID if it must not have one. */
 static bool smc_rdma_port_is_in_network(const struct ib_device *ibdev, u32 num,
 					const struct smc_rdma_need *need)
 {
@@ -366,7 +366,10 @@ static int smc_rdma_search(const struct smc_rdma_need *need, struct smc_rdma_por
 	return smc_rdma_devices_for_each(smc_rdma_search_device, &search) ? 0 : -ENODEV;
 }
 
-/* Find a port by the route's device and, if the device has one, its PNET ID. Under RCU. */
+/*
+ * Find a port for the route's device. If the device has a PNET ID, the port must have the same PNET
+ * ID, and a port with a GID of the device is preferred. Under RCU.
+ */
 static int smc_rdma_search_network(struct smc_rdma_need *need, struct smc_rdma_port *port)
 {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
@@ -405,7 +408,7 @@ int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *pee
 	return rc;
 }
 
-/* Whether the network device of a port's GID is in another namespace, the initial one. */
+/* Whether the network device of a port's GID is not in @net, but in the initial namespace. */
 static bool smc_rdma_port_is_of_host(const struct smc_rdma_port *port, const struct net *net)
 {
 	const struct net_device *ndev = rdma_read_gid_attr_ndev_rcu(port->gid);

@@ -60,10 +60,11 @@ struct smc_rdma_gids {
  * @peer: GIDs of the peer; NULL if they are not known yet
  * @port: filled on success; release with smc_rdma_port_put()
  *
- * The port has the PNET ID and the VLAN of @other. If @other has no PNET ID, the port has none
- * either, and a subnet of its network device has the GID of @other: nothing else tells that both
- * ports are in one network. If the peer's GIDs are known, a subnet of the port's network device has
- * one of them, so that the link needs no router, and @other has no smaller subnet for that GID.
+ * The new port has the PNET ID and the VLAN of @other. If @other has no PNET ID, the new port has
+ * no PNET ID either, and a subnet of the new port's network device has the GID of @other: nothing
+ * else shows that both ports are in one network. If the peer's GIDs are known, a subnet of the new
+ * port's network device has one of these GIDs, so that the link needs no router, and the network
+ * device of @other has no smaller subnet with that GID.
  *
  * Context: process; doesn't sleep.
  * Return: 0; -ENODEV without a port.
@@ -81,12 +82,13 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 bool smc_rdma_port_reaches(const struct smc_rdma_port *port, const struct smc_rdma_gids *peer);
 
 /**
- * smc_rdma_prefix_to() - get the subnet of a GID's network device that has the peer's GID
+ * smc_rdma_prefix_to() - get the prefix length of the subnet by which a GID reaches a peer's GID
  * @own: GID of a port
  * @peer_gid: the peer's GID
  *
  * Context: any.
- * Return: the length of its prefix, the longest one if there are several such subnets; or -1.
+ * Return: the prefix length, the longest one if several subnets have the GID; -1 if no subnet has
+ * the GID.
  */
 int smc_rdma_prefix_to(const struct ib_gid_attr *own, const u8 *peer_gid);
 

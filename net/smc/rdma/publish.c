@@ -14,7 +14,8 @@
 
 /*
  * Limit for the messages in a row without a completion. After a failover the peer compares the
- * number of the last message that has completed with 16-bit numbers of its own.
+ * number of the last message that has completed with the numbers of the messages that it has
+ * received. All have 16 bits, so the comparison is only right if they are not far apart.
  */
 #define SMC_UNSIGNALED_MAX	SZ_16K
 
@@ -83,9 +84,9 @@ static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *co
  * that sends several messages in a row needs completions: small writes are held back until the last
  * message completes, and a blocked writer may wait for the completion. A socket with
  * SO_TIMESTAMPING or TCP_USER_TIMEOUT needs completions, too. So does the first publish after a
- * connection has moved: the stream does not count the writes of repeated bytes as under way. A
- * response to bytes from the peer needs no completion, and an unsignaled message saves the
- * interrupt.
+ * connection has moved: the stream does not count the writes of repeated bytes as under way, so
+ * only this completion shows that these bytes have arrived. A response to bytes from the peer needs
+ * no completion, and an unsignaled message saves the interrupt.
  */
 static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end, u8 conn_flags)
 {
@@ -108,10 +109,10 @@ static u32 smc_rdma_bulk_bytes(const struct smc_stream *st, u64 end)
 }
 
 /*
- * Return: the limit for the bytes of the next publish. On a lossy link it is one packet. When the
- * peer reports that it missed a packet, soft-RoCE repeats packets. Until a message is acknowledged,
- * soft-RoCE then ignores further such reports, so after another loss it repeats nothing before its
- * time-out.
+ * Return: the limit for the bytes of the next publish. On a lossy link the limit is one packet, so
+ * that each packet is acknowledged. When the peer reports a lost packet, soft-RoCE repeats packets,
+ * and ignores further reports until a message is acknowledged. If another packet is lost before
+ * that, soft-RoCE repeats nothing until its time-out.
  */
 static u32 smc_rdma_most(const struct smc_link *link)
 {
@@ -134,11 +135,12 @@ void smc_rdma_conn_limit(struct smc_rdma_conn *conn)
 }
 
 /*
- * Fill in the message behind bytes that are written again. It announces the failover, and names the
- * last message that is known to have arrived, so that the peer finds out whether it misses any. It
- * reports no bytes: the cursor of an earlier message may be beyond them, and the in-tree module
- * would misread one that goes back across the end of its ring. Only behind an urgent byte there has
- * to be a report, since an urgent byte is the last one of its message.
+ * Fill in the message behind bytes that are written again. The message announces the failover, and
+ * names the last message that is known to have arrived, so that the peer finds out whether it
+ * misses any message. The message reports no bytes: the cursor of an earlier message may be beyond
+ * these bytes, and the in-tree module would misread a cursor that goes back across the end of its
+ * ring. Only bytes that end with an urgent byte have to be reported, since the peer takes the last
+ * byte that an urgent message reports as the urgent one.
  */
 static void smc_rdma_announce(struct smc_rdma_conn *conn, u64 end, struct smc_cdc *cdc)
 {
@@ -152,7 +154,10 @@ static void smc_rdma_announce(struct smc_rdma_conn *conn, u64 end, struct smc_cd
 	}
 	cdc->seq = ++conn->seq;
 	cdc->prod = smc_cursor_from_position(end, st->tx.peer_size);
-	/* Credit that the stream has not counted as given would be a violation here. */
+	/*
+	 * Repeat the last reported cursor. A newer one would give credit that the stream has not
+	 * counted as given, and the use of that credit would look like a violation.
+	 */
 	cdc->cons = st->rx.reported_cursor;
 	cdc->prod_flags = SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT;
 }
@@ -185,7 +190,7 @@ static int smc_rdma_repeat(struct smc_rdma_conn *conn, u64 end)
 
 /*
  * Return: the position up to which bytes are to be written again. If both ends have sent their
- * final flags, the peer may have freed its element.
+ * final flags, no byte is written again, because the peer may have freed its element.
  */
 static u64 smc_rdma_repeat_until(const struct smc_rdma_conn *conn)
 {
@@ -194,7 +199,7 @@ static u64 smc_rdma_repeat_until(const struct smc_rdma_conn *conn)
 	return smc_stream_has_parted(st) ? conn->repeat_from : st->tx.sent;
 }
 
-/* Return: the end of the bytes that the next message announces. The first one announces none. */
+/* Return: the end of the bytes to write again before a message; the first message has none. */
 static u64 smc_rdma_repeat_end(const struct smc_rdma_conn *conn, u64 until)
 {
 	const u64 from = conn->repeat_from;

@@ -105,7 +105,7 @@ bool smc_rtokens_have(struct smc_rtokens *rtokens, unsigned int link, struct smc
  * @rtokens: table of the group
  * @link: index of the link on which the RMB is known
  * @rkey: RKey on that link
- * @on: SMC_LINKS RTokens to fill; those that are not known are unused ones
+ * @on: SMC_LINKS RTokens to fill; an unknown RToken is set to SMC_RTOKEN_UNUSED
  *
  * Context: any.
  */

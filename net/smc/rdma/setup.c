@@ -89,8 +89,9 @@ static u8 smc_rdma_sndbuf_class(const struct smc_path_setup *base)
 }
 
 /*
- * Return: how many links a new group may have, as far as this end is concerned. Another port need
- * not be there yet. Each link goes by a network of its own, without a router.
+ * Return: how many links a new group may have, as far as this end is concerned. A second port need
+ * not be there yet. If the route has a router, the group may have only one link, because a second
+ * link needs ports that reach each other without a router.
  */
 static u8 smc_rdma_setup_max_links(const struct smc_path_setup *base)
 {
@@ -370,7 +371,7 @@ static struct smc_link *smc_rdma_server_create(struct smc_rdma_setup *s)
 
 /*
  * Find a link for the server's connection, or create a group with a link. If another first contact
- * with the peer has just begun, wait for it, since this connection may then join that group.
+ * with the peer has just begun, wait for its end: this connection may then join the new group.
  */
 static struct smc_link *smc_rdma_server_link(struct smc_rdma_setup *s)
 {
@@ -425,7 +426,7 @@ static int smc_rdma_server_reserve(struct smc_path_setup *base)
 	       smc_rdma_conn_alloc_sndbuf(s->conn, smc_rdma_sndbuf_class(base), base->memcg);
 }
 
-/* List the GIDs that this end's links may have, the first link's first. */
+/* List the GIDs that this end's links may have. The GID of the first link comes first. */
 static void smc_rdma_setup_list_gids(const struct smc_rdma_setup *s, struct smc_clc_agreement *a)
 {
 	struct smc_rdma_port other;
@@ -524,7 +525,8 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 	while (rc == -EADDRINUSE && time_before(jiffies, until) && !smc_rdma_is_cancelled(s));
 	/*
 	 * A dead group takes no connection, even if the group's end has freed the peer's element.
-	 * Nor does a link that was lost before the handshake got here. A client can still decline.
+	 * A link that was lost before this step takes no connection either. A client has not sent
+	 * its CONFIRM yet, so it can still decline.
 	 */
 	if (smc_lgr_is_dead(&group->lgr))
 		return -ENOLINK;
@@ -579,8 +581,8 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 
 	WRITE_ONCE(s->alone_until, jiffies + SMC_FIRST_CONTACT_TIMEOUT);
 	/*
-	 * Keep the GID and MAC address to which the link leads: those in the PROPOSAL may be
-	 * another host's, which must not get this link.
+	 * Keep the GID and MAC address to which the link leads. The PROPOSAL may have named the
+	 * addresses of another host, and that host's connections must not use this link.
 	 */
 	memcpy(group->peer.gid, confirm->r.gid, SMC_GID_LEN);
 	memcpy(group->peer.mac, confirm->r.mac, SMC_MAC_LEN);
@@ -619,7 +621,7 @@ static int smc_rdma_server_confirm(struct smc_rdma_setup *s,
 	const struct smc_link *link = s->link;
 	const bool first_contact = s->base.first_contact;
 
-	/* The link may have been lost since the ACCEPT; then the CONFIRM is no guess. */
+	/* If the link was lost since the ACCEPT, the CONFIRM must not be counted as a guess. */
 	if (!first_contact && READ_ONCE(link->broken)) {
 		s->base.exposed = true;
 		return -ENOLINK;
@@ -721,8 +723,8 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 	if (s->group && !keep)
 		smc_rdma_group_terminate(s->group, ECONNABORTED);
 	/*
-	 * Have the client's next connections use its other groups, which work: another first
-	 * contact may fail, too.
+	 * Let the client's next connections use the client's other groups, because these work, and
+	 * another first contact may fail, too.
 	 */
 	if (s->group && !keep && base->role == SMC_SERVER)
 		smc_rdma_groups_put_off_spread(base->net, base->version, &s->port, &s->peer);

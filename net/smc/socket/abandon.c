@@ -45,8 +45,8 @@ static void smc_end_queued(struct smc_sock *smc)
 	/*
 	 * Without a stream the connection is TCP's: leave it to the listener that has it now. With
 	 * a stream, end the connection, unless TCP has destroyed it already, or an application has
-	 * accepted the connection, and since then made its socket a listener. The stream tells the
-	 * peer of its end.
+	 * accepted the connection, and since then made its socket a listener. tcp_done() sends no
+	 * segment: the peer learns of the end from the stream.
 	 */
 	if (smc->mode == SMC_MODE_STREAM && !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)) &&
 	    !sock_flag(sk, SOCK_DEAD)) {

@@ -116,7 +116,7 @@ static void smc_callbacks_restore(struct sock *sk)
 		WRITE_ONCE(sk->sk_error_report, smc_default_error_report);
 }
 
-/* Whether sk_user_data is SMC's, whoever has the callbacks. */
+/* Whether sk_user_data is SMC's, even if the callbacks are those of TCP or of another user. */
 static bool smc_has_user_data(const struct smc_sock *smc)
 {
 	return (uintptr_t)rcu_access_pointer(__sk_user_data(smc->sk)) ==
@@ -181,10 +181,10 @@ static void smc_children_unhook(struct sock *sk)
 }
 
 /*
- * Whether the SYN-ACK may have offered SMC. TCP marks a child as offered SMC if the client's SYN
- * had the option, and the listener that creates the child ever offered SMC. But after a migration,
- * the SYN-ACK came from another listener: req->rsk_listener, which is closed now. So that listener
- * must have offered SMC, too.
+ * Whether the SYN-ACK may have offered SMC. TCP's mark in a child says only that the client's SYN
+ * had the option, and that the listener that creates the child has offered SMC at some time. After
+ * a migration another listener has sent the SYN-ACK: req->rsk_listener, which is closed now. So
+ * this function checks that req->rsk_listener has offered SMC, too.
  */
 static bool smc_child_may_be_offered(const struct request_sock *req)
 {
@@ -341,10 +341,11 @@ static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 }
 
 /*
- * Handles TCP's report of a new connection, and assumes that this connection is the last in the
- * queue. If a newer one is last by now, TCP reports that one, too. Then the second report finds
- * that the newer connection was handed over already, and queues the work, which takes the older
- * one. A connection without SMC is ready for accept() at once.
+ * Handles TCP's report of a new connection. The report does not name the connection, so this
+ * function takes the last one in the queue for it. If a newer connection is last by now, this call
+ * hands over the newer connection. TCP reports the newer connection, too. The call for that report
+ * finds the newer connection handed over already, and queues the work, which takes the older one. A
+ * connection without SMC is ready for accept() at once.
  */
 static void smc_tcp_has_connection(struct smc_listener *l)
 {

@@ -246,7 +246,10 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 		smc_sock_unhook(smc);
 	/* As in TCP's own connect(), the socket is locked during this call. */
 	rc = __inet_stream_connect(sock, addr, len, flags, 0);
-	/* As with TCP, an unreported error remains if nothing was to be reset. */
+	/*
+	 * As with TCP, sk_err keeps an error that no call has reported, unless the stream ends by
+	 * a reset.
+	 */
 	if (!by_reset && !rc)
 		WRITE_ONCE(sk->sk_err, err);
 	return rc;

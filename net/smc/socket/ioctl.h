@@ -18,7 +18,7 @@ struct socket;
 int smc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
 
 /**
- * smc_ioctl_sk() - get the value that an ioctl() asks of a socket's stream
+ * smc_ioctl_sk() - get the value of a socket's stream that an ioctl() asks for
  * @sk: socket
  * @cmd: request
  *

@@ -197,8 +197,8 @@ static void smc_listener_reset_one(struct smc_sock *child)
  * set. TCP deferred the child only until the PROPOSAL, which was the first data for TCP. The option
  * limits the time, as a number of SYN-ACKs that TCP would retransmit while no data comes. As with
  * TCP, at most as many connections as the backlog are deferred.
- * Return: whether the child is deferred. If so, it stays deferred until the caller releases
- * l->lock.
+ * Return: whether the child is deferred. If so, no other thread ends the deferral before the caller
+ * releases l->lock.
  */
 static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 {
@@ -224,9 +224,9 @@ static bool smc_listener_defers(struct smc_listener *l, struct smc_sock *child)
 }
 
 /*
- * Called with the locks of the listener and of the child. Has the child wait for accept(), and
- * moves it to l->ready from the list whose length is @n. If the listener is being closed, the child
- * stays in its list, and the closing thread resets it.
+ * Called with the locks of the listener and of the child. Puts the child into TCP's accept queue,
+ * and moves it to l->ready from the list whose length is @n. If the listener is being closed, the
+ * child stays in its list, and the closing thread resets the child.
  */
 static void smc_listener_make_ready(struct smc_listener *l, struct smc_sock *child, unsigned int *n)
 {

@@ -36,7 +36,7 @@ struct socket;
  *	listener
  * @stopping: held by the one thread that stops the listener, or takes a connection from TCP for
  *	accept()
- * @lock: protects the fields below; taken with softirqs off
+ * @lock: protects the fields from @handshaking to @memcg; taken with softirqs off
  * @handshaking: connections in SMC's handshake
  * @ready: connections for accept(), which are in TCP's accept queue
  * @deferred: connections that wait for the first data of their peers (TCP_DEFER_ACCEPT)
@@ -192,8 +192,8 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 void smc_listener_enter(struct smc_listener *l, struct smc_sock *child);
 
 /**
- * smc_listener_handshake_done() - have a connection wait for accept() after its SMC handshake, or
- * first for its peer's data (TCP_DEFER_ACCEPT)
+ * smc_listener_handshake_done() - make a connection ready for accept() after its SMC handshake, or
+ * defer it until its peer sends data (TCP_DEFER_ACCEPT)
  * @l: listener
  * @child: connection in the listener's lists; the caller must not use it afterwards
  *
@@ -232,7 +232,7 @@ bool smc_request_is_ready(const struct request_sock *req, const void *arg);
  * @child: connection, new
  *
  * A client in this namespace gets no entry. No middlebox on the way could remove the option. And
- * all local users share the address, so by an entry one of them could take SMC from the others.
+ * all local users share one address, so one user could use an entry to take SMC from the others.
  *
  * Context: any.
  */
@@ -242,7 +242,7 @@ void smc_listener_set_blackhole_key(struct smc_sock *child);
  * smc_listener_is_ready() - whether accept() would find a connection
  * @l: listener
  *
- * If accept() would find none, threads that wait for one are woken as soon as there is one.
+ * If accept() would find no connection, waiting threads are woken as soon as one is ready.
  *
  * Context: any.
  */

@@ -66,11 +66,11 @@ static struct smc_stream *smc_await_stream(struct sock *sk, long timeo)
 
 /*
  * Whether SMC takes part in the socket's connection, or in one that is being made. The answer holds
- * while the socket is locked: connect() takes the lock before it hooks the socket, and keeps the
- * lock until the SYN has left. A call that looks without the lock may do so between these steps of
- * another thread. So if such a call finds the socket not connected, and is to be left to TCP, it
- * looks again under the lock. Otherwise TCP's operation would wait for the lock, and then take the
- * connection for TCP's.
+ * only while the socket is locked: connect() takes the lock before it hooks the socket, and keeps
+ * the lock until the SYN has left. A call that looks without the lock may look just before another
+ * thread's connect() hooks the socket. So a call that finds the socket not connected looks again
+ * under the lock before it is left to TCP. Otherwise TCP's operation would wait for the lock, and
+ * then use SMC's connection as if it were TCP's.
  */
 static bool smc_is_in_use(const struct sock *sk)
 {
@@ -197,7 +197,7 @@ static void smc_release_transfer(struct sock *sk, const struct smc_stream *st)
 	release_sock(sk);
 }
 
-/* The end of stream/internal.h says why these have sections. */
+/* The end of stream/internal.h says why these functions have sections of their own. */
 static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	__section(".text.smc_sendmsg") __aligned(SZ_1K);
 static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
@@ -484,7 +484,10 @@ static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_AR
 	bool listens = smp_load_acquire(&sock->sk->sk_state) == TCP_LISTEN;
 	struct smc_listener *listener = smc_listener_of(sock->sk);
 
-	/* Return TCP's error here: if a listen() came meanwhile, TCP would take its connections. */
+	/*
+	 * Return TCP's error here. If another thread's listen() came before TCP's accept(), TCP
+	 * would take connections that are to go through the new listener.
+	 */
 	if (!listener && !listens)
 		return -EINVAL;
 	if (!listener)

@@ -89,7 +89,7 @@ int smc_option_begin(struct sock *sk, int level, int optname)
 	 * TCP_ULP and IPV6_ADDRFORM replace the socket's operations, so this module's release would
 	 * not be called. Kernel TLS also keeps a copy of the first operations that it replaces, for
 	 * all TLS sockets of the host, and these operations could be this module's. A program that
-	 * gets ENOENT takes the kernel for one without the ULP, and does without the ULP.
+	 * gets ENOENT assumes that the kernel does not have the ULP, and goes on without the ULP.
 	 */
 	if (level == SOL_TCP && optname == TCP_ULP)
 		return -ENOENT;

@@ -426,7 +426,7 @@ void smc_tcp_wake(struct sock *sk);
 bool smc_children_are_unhooked(const struct sock *sk);
 
 /**
- * smc_children_hook() - have each new child of a listener get TCP's callbacks and operations
+ * smc_children_hook() - hook a listener so that its new children get TCP's callbacks and operations
  * @l: listener, its socket locked and not listening yet
  */
 void smc_children_hook(struct smc_listener *l);

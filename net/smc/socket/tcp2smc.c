@@ -91,7 +91,10 @@ static int smc_tcp2smc_place(void)
 	return rc;
 }
 
-/* Called with tcp2smc_lock, by the host's administrator only: the test allocates memory. */
+/*
+ * Called with tcp2smc_lock. Only the host's administrator may cause the call, because the test
+ * allocates memory, and a container's thread could stall meanwhile with the lock held.
+ */
 static int smc_tcp2smc_enable(void)
 {
 	int rc = smc_tcp2smc_place();

@@ -83,7 +83,10 @@ void smc_tcp_close_later(struct sock *sk)
 {
 	struct smc_sock *smc;
 
-	/* The release of the socket unhooks it under this lock, and then cancels the work. */
+	/*
+	 * The release of the socket unhooks it under this lock, and then cancels the work. So no
+	 * work is queued after the release has cancelled it.
+	 */
 	read_lock_bh(&sk->sk_callback_lock);
 	smc = smc_sk(sk);
 	/* Until accept() a connection needs no work, unless it is deferred until it has data. */
@@ -120,7 +123,7 @@ void smc_sock_check_fin(struct work_struct *work)
 /*
  * Queues a work that aborts the stream unless the peer sends one of the flags @end (SMC_CONN_*)
  * within the time SMC_FIN_WAIT. The caller passes fewer flags after a reset than after a FIN. If a
- * reset follows a FIN, the time is not extended, and only the flags of both calls count.
+ * reset follows a FIN, the time is not extended, and a flag counts only if both calls passed it.
  */
 static void smc_sock_await_end(struct smc_sock *smc, u8 end)
 {

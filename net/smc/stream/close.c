@@ -43,9 +43,9 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
 	} else if (smc_rx_ended(st) && (st->tx.conn_flags & SMC_CONN_DONE_WRITING)) {
 		/*
-		 * As with TCP, nothing is reset once both ends have shut down. This end's
-		 * flags need not have arrived yet: flags that it sends later arrive after
-		 * them.
+		 * As with TCP, nothing is reset once both ends have shut down. It is
+		 * enough that this end's flags are published: they arrive before all
+		 * flags that this end sends later.
 		 */
 		smc_tx_end(&st->tx, SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
 	} else {
@@ -53,8 +53,8 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 		by_reset = true;
 	}
 	/*
-	 * Once st->err is set, smc_stream_fail() does nothing. Otherwise a later flag
-	 * of the peer could set an error for the socket's next connection.
+	 * Set st->err, so that smc_stream_fail() does nothing any more. Otherwise a later
+	 * flag of the peer could set an error for the socket's next connection.
 	 */
 	if (!st->err) {
 		/* Pairs with smc_rx_shut() and smc_tx_shut(). */
@@ -98,8 +98,8 @@ static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
  * Record that the application is gone. The socket and its namespace must not
  * stay for as long as the local peer's application likes. So the local peer has
  * to close within the time for which TCP waits for a FIN. If it is late, it can
- * still read all bytes that were written to it. Any other peer has closed, and
- * the path limits how long it may take to deliver this end's flags.
+ * still read all bytes that were written to it. A peer that is not local has
+ * closed already, and the path limits the time to deliver this end's flags.
  */
 static void smc_stream_detach_app(struct smc_stream *st)
 {

@@ -50,7 +50,7 @@ static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, u
 	/*
 	 * The thread has been woken already, and will see this event, too: it
 	 * clears the flag before it checks its condition again. The waker has
-	 * stored the event before this check, see skwq_has_sleeper().
+	 * stored the event before it reads the flag here, see skwq_has_sleeper().
 	 */
 	if (READ_ONCE(wait->flags) & WQ_FLAG_WOKEN)
 		return 0;
@@ -126,8 +126,8 @@ static inline bool smc_rx_ended(const struct smc_stream *st)
 
 /*
  * Whether urgent bytes are read in line. Without a socket the answer is no, so
- * smc_rx_mark() may skip one. smc_stream_attach() takes such a skip back if the
- * socket reads urgent bytes in line.
+ * smc_rx_mark() may record that a reader steps over an urgent byte.
+ * smc_stream_attach() takes that back if the socket reads urgent bytes in line.
  */
 static inline bool smc_stream_is_inline(const struct smc_stream *st)
 {
@@ -155,8 +155,8 @@ static inline bool smc_stream_may_read(const struct smc_stream *st, u64 pos)
 
 /*
  * Take the socket's error for a call that transfers data, and record that the
- * application has it. The reset of the TCP connection, which follows, then sets
- * no second error.
+ * application has the error. If the TCP connection is reset afterwards,
+ * smc_sock_tcp_failed() then sets no second error.
  */
 static inline int smc_stream_take_error(struct smc_stream *st)
 {
@@ -189,8 +189,8 @@ bool smc_stream_note_credit(struct smc_stream *st);
  * @began: local_clock() when the wait began
  *
  * Context: the socket lock is held; it is released during the polling.
- * Return: true if there is something to read, and the wait is recorded. False if
- * the caller has to sleep, and to call smc_stream_note_wait() afterwards.
+ * Return: true if there is something to read; the wait is recorded already. False
+ * if the caller has to sleep, and to call smc_stream_note_wait() afterwards.
  */
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 
@@ -226,8 +226,9 @@ static inline bool smc_stream_asks_for_arrivals(const struct smc_stream *st)
 
 /*
  * Whether the socket asks for arrival times, or did before. A reader may find
- * the first bytes before @arrivals is set. But smc_stream_arrived_at() takes the
- * stream's lock, which is held from the arrival until @arrivals is set.
+ * the first bytes before @arrivals is set, so check the socket's flag, too. The
+ * reader still gets the time: smc_stream_arrived_at() takes the stream's lock,
+ * which is held from the arrival until @arrivals is set.
  */
 static inline bool smc_stream_times_arrivals(const struct smc_stream *st)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Orphans: streams that their application has closed, and whose peer has not.
+ * Orphans: streams that the application at this end has closed, and the peer has not.
  *
  * A peer that lives, but never reads or never closes, keeps an orphan for no
  * longer than it would keep one of TCP's. The peer has three time limits, one
@@ -20,8 +20,8 @@
  *
  * The orphans of the host are limited as TCP's are: their number by
  * net.smc.max_orphans, and their memory to an eighth of the host's. One element
- * keeps its buffer with all others in it, so buffers count whole: the sums are in
- * admin/stats.h. Streams whose peer was given up count for as long as their
+ * keeps its whole buffer, with all other elements in it, so the whole buffer
+ * counts. The sums are in admin/stats.h. Streams whose peer was given up count for as long as their
  * elements exist. They may take half of each limit. If they exceed that, the path
  * ends a link group, along with the group's other connections.
  */
@@ -77,9 +77,9 @@ unsigned long smc_stream_fin_time(const struct smc_stream *st)
 }
 
 /*
- * Whether the limits of the host allow one more orphan. How many pages it adds is known only when
- * its elements count, so orphans that come at the same time may exceed the limit, each by its two
- * buffers.
+ * Whether the limits of the host allow one more orphan. The orphan's pages are known only once
+ * ->orphan() has counted its elements, so orphans that come at the same time may exceed the limit,
+ * each by its two buffers.
  */
 static bool smc_orphans_have_room(void)
 {
@@ -137,7 +137,7 @@ void smc_stream_update_orphan(struct smc_stream *st)
 static void smc_orphan_expire(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	/* The peer has closed. Only this end's flags are to be delivered, which the path limits. */
+	/* The peer has closed, and the path limits the time to deliver this end's flags. */
 	if (smc_stream_has_parted(st)) {
 		smc_orphan_rearm(st);
 		return;
@@ -215,8 +215,8 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 	smc_stat_orphan(st->sn, SMC_ORPHANS, 1);
 	atomic_inc(&st->sn->orphans);
 	/*
-	 * TCP does not count a connection that has a socket as an orphan. But this
-	 * socket has no file, so count its connection.
+	 * TCP counts only connections without a socket as orphans. This connection has
+	 * a socket, but the socket has no file, so count the connection here.
 	 */
 	if (sock)
 		this_cpu_inc(tcp_orphan_count);

@@ -181,7 +181,7 @@ static inline enum smc_publish_decision smc_publish_decide(const struct smc_stre
 
 	if (!pending && !tx->update_pending && !final)
 		return SMC_DUE_NOTHING;
-	/* These bytes were due before, but exceeded tx->most, or the path had no room. */
+	/* The bytes up to tx->due were due before, but exceeded tx->most, or found no room. */
 	if (how == SMC_PUSH_NOW || final || tx->due > tx->sent)
 		return SMC_DUE_NOW;
 	if (smc_publish_may_wait(tx, pending, enough))

@@ -48,8 +48,8 @@ struct smc_stream_rx {
  * struct smc_rx_snapshot - a snapshot of the receive positions for a reader
  * @reported: value of @consumed that was sent to the peer last
  * @consumed: end of the bytes that the application read
- * @start: the reader's position: @consumed or, if that is further on, the end of urgent bytes that
- *	a later urgent byte replaced
+ * @start: the reader's position: @consumed, or the end of the urgent bytes that a later urgent byte
+ *	replaced, whichever is further on
  * @received: end of the bytes that the peer published
  * @urgent: end of the last urgent byte, or 0; if it is beyond @received, the
  *	byte has not arrived yet
@@ -115,7 +115,7 @@ static inline bool smc_snapshot_holds(const struct smc_rx_snapshot *at, u64 pos,
  * @rx: receive positions of the stream
  * @pos: position of the reader
  *
- * Context: the socket lock is held, as only a reader moves consumed.
+ * Context: the socket lock is held, so that no other reader moves consumed meanwhile.
  */
 static inline bool smc_rx_may_consume(const struct smc_stream_rx *rx, u64 pos)
 {
@@ -158,8 +158,10 @@ static inline u64 smc_snapshot_spliceable(const struct smc_rx_snapshot *at)
 }
 
 /**
- * smc_snapshot_queued() - count the bytes that one read would return, up to the urgent one
+ * smc_snapshot_queued() - count the bytes to read as TCP's SIOCINQ does
  * @at: snapshot
+ *
+ * Unless urgent bytes are read in line, only the bytes before the urgent byte count.
  */
 static inline u64 smc_snapshot_queued(const struct smc_rx_snapshot *at)
 {
@@ -215,8 +217,8 @@ static inline u64 smc_snapshot_piece(const struct smc_rx_snapshot *at, u64 *pos,
 }
 
 /**
- * smc_snapshot_ends_read() - whether a read for which smc_snapshot_piece() found
- * nothing returns instead of waiting
+ * smc_snapshot_ends_read() - whether a read returns instead of waiting, after
+ * smc_snapshot_piece() found no bytes for it
  * @at: snapshot
  * @pos: position of the reader
  * @done: bytes that the read has copied
@@ -238,8 +240,9 @@ static inline bool smc_snapshot_ends_read(const struct smc_rx_snapshot *at, u64 
  *
  * As with TCP, a reader that has stopped at an urgent byte steps over it when
  * the next urgent byte arrives. But a skipped byte takes window until the reader
- * reads on. So skipped bytes take less than half of the ring; beyond that the
- * reader gets a replaced urgent byte like any other byte.
+ * reads on. So the reader skips only while the bytes up to the urgent one take
+ * less than half of the ring. Beyond that it gets a replaced urgent byte like any
+ * other byte.
  */
 static inline bool smc_snapshot_skips(const struct smc_rx_snapshot *at)
 {

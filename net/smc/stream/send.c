@@ -137,9 +137,9 @@ static size_t smc_stream_fill(struct smc_stream *st, size_t len, struct iov_iter
 }
 
 /*
- * Return how many bytes to accept now. As with TCP, TCP_NOTSENT_LOWAT limits the
- * unpublished bytes before each piece, and a piece is as long as a segment can
- * be.
+ * Return how many bytes to accept now. As with TCP, a piece is accepted if fewer
+ * bytes than TCP_NOTSENT_LOWAT are unpublished before it. The piece itself may
+ * exceed the limit, but is then no longer than TCP's longest segment.
  */
 static u32 smc_stream_room(const struct smc_stream *st)
 {

@@ -9,11 +9,13 @@
  *	app	NONE ──(attach)──> ATTACHED ──(close)──> ORPHAN
  *		                   ATTACHED ──(close)──> GONE
  *
- * The path is UP until it is lost, or both ends have sent their final flags, and
- * those of this end have arrived. Until then the path may have to publish them again.
- * Then the next release of the lock (smc_stream_unlock()) moves it to OVER and
- * tells the path. If the peer still has to receive or to read something when the
- * application closes, the application's state is ORPHAN; otherwise it is GONE.
+ * The path is UP until it is lost, or until both ends have sent their final flags
+ * and this end's flags have arrived. (The path may have to publish this end's
+ * flags again before they arrive.) After either event the next smc_stream_unlock()
+ * moves the path's state to OVER and tells the path. When the application closes,
+ * its state becomes GONE if the stream is over, if both ends have sent their final
+ * flags, or if a local peer has those of this end, and so all bytes. Otherwise the
+ * state becomes ORPHAN.
  */
 #ifndef SMC_STREAM_STATE_H
 #define SMC_STREAM_STATE_H

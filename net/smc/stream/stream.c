@@ -167,7 +167,7 @@ static void smc_stream_signal(const struct smc_stream *st, struct sock *sk, __po
 
 void smc_stream_notify_readers(struct smc_stream *st)
 {
-	/* As with TCP's FIN, the end is reported again. */
+	/* As with TCP after a FIN, each new SO_RCVLOWAT reports the end once more. */
 	if (smc_stream_has_enough(st) || smc_rx_ended(st))
 		smc_stream_signal(st, READ_ONCE(st->sk), EPOLLIN | EPOLLRDNORM);
 }
@@ -348,7 +348,7 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 	 * The loss of the path is no error if no more bytes would arrive, and the
 	 * peer's host has this end's flags. It is no error either if the peer has
 	 * closed: all bytes of the peer have arrived, and it reads no more. Nor is
-	 * it one if this end has closed, too.
+	 * it one if both ends have sent their final flags.
 	 */
 	if (!smc_stream_has_parted(st) && !smc_tx_is_discarded(st) &&
 	    (!smc_rx_shut(st) || !smc_stream_has_ended(st)))
@@ -445,8 +445,8 @@ static __poll_t smc_stream_arrival(const struct smc_stream *st)
 }
 
 /*
- * Whether bytes are unread of whose arrival no poller was told, because they are fewer than
- * SO_RCVLOWAT. They have to be read if the peer is short of window: it may be unable to send more.
+ * Whether unread bytes are fewer than SO_RCVLOWAT, so that their arrival woke no poller. If the
+ * peer is short of window, the application has to read them: the peer may be unable to send more.
  */
 static noinline bool smc_stream_has_few(const struct smc_stream *st)
 {
@@ -457,9 +457,9 @@ static noinline bool smc_stream_has_few(const struct smc_stream *st)
 }
 
 /*
- * Return the events for the peer's new connection @flags. If the peer had
- * @ended its bytes by an earlier message, readers get no second SIGIO. If only
- * the peer's direction ends, no writer is woken.
+ * Return the events for the peer's new connection @flags. If an earlier message
+ * ended the peer's bytes (@ended), readers get no second SIGIO. If only the
+ * peer's direction ends, no writer is woken.
  */
 static __poll_t smc_stream_end_events(const struct smc_stream *st, u8 flags, bool ended)
 {

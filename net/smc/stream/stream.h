@@ -15,11 +15,11 @@
  * publishing, and the positions that the peer moves. Code that only reads
  * positions needs neither lock, but uses the functions of rx.h and tx.h.
  *
- * Two streams of this host that are the ends of one connection are local peers
- * (@local_peer). They share one lock, so the end that publishes also moves the
+ * With SMC-D, two streams of this kernel that are the ends of one connection are
+ * local peers (@local_peer). They share one lock, so the end that publishes also moves the
  * positions of the other end. The consequences for both ends (answers,
- * wake-ups, the end of the stream) are handled in smc_stream_unlock(), by which
- * every holder releases the lock.
+ * wake-ups, the end of the stream) are handled in smc_stream_unlock(). A holder
+ * that may have caused any of them releases the lock by this function.
  */
 #ifndef SMC_STREAM_H
 #define SMC_STREAM_H
@@ -51,8 +51,8 @@ struct socket;
  * struct smc_stream - the byte stream of one connection, see the top of this file
  * @path: the path that carries the stream
  * @lock: the path's lock, shared with @local_peer; see above
- * @local_peer: stream of the other end, if that is in this host; the path sets it and
- *	holds a reference
+ * @local_peer: with SMC-D, stream of the other end, if that end is in this kernel; the path
+ *	sets @local_peer and holds a reference
  * @ref: the path holds one reference until ->over(), and the socket holds one
  * @state: states of the path and of the application, see state.h
  * @sn: network namespace, whose statistics count the stream
@@ -130,7 +130,7 @@ struct smc_stream {
 /**
  * smc_stream_init() - initialise the stream of a connection that a path just made
  * @st: zeroed memory
- * @path: the path
+ * @path: operations of the path that carries the stream
  * @net: network namespace, which outlives the stream's use of it: a socket holds
  *	its namespace, and the path ends its streams before the namespace goes
  * @lock: initialised by the path; lives as long as the stream
@@ -222,7 +222,7 @@ void smc_stream_restart(struct smc_stream *st);
 /**
  * smc_stream_break_gap() - reset the stream, as bytes of the peer are lost for good
  * @st: stream that is not down, its lock held; the caller releases it by smc_stream_unlock()
- * @err: error of the stream
+ * @err: positive errno for the application at this end
  *
  * Bytes that arrive later are refused, and an orderly end behind them counts as a reset.
  */
@@ -557,8 +557,10 @@ static inline u64 smc_stream_undelivered(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_queued() - count the bytes that one read would return, up to the urgent one (SIOCINQ)
+ * smc_stream_queued() - count the bytes to read (SIOCINQ)
  * @st: stream
+ *
+ * As with TCP, only the bytes before the urgent byte count, unless urgent bytes are read in line.
  */
 u64 smc_stream_queued(const struct smc_stream *st);
 

@@ -275,7 +275,7 @@ static inline bool smc_tx_complete(struct smc_stream_tx *tx, u64 end)
  * @tx: send positions of the stream, whose lock is held
  *
  * The next publish has the newest cursors and all flags. If the peer's host already has all flags
- * that end this direction, there is none: the peer may have freed its element.
+ * that end this direction, nothing is published again: the peer may have freed its element.
  */
 static inline void smc_tx_restart(struct smc_stream_tx *tx)
 {

@@ -140,7 +140,7 @@ void smc_tx_timestamps_report(struct smc_stream *st)
 	u32 due;
 
 	spin_lock_bh(st->lock);
-	/* One thread reports at a time, so that no arrival is reported before its publishing. */
+	/* One thread reports at a time: a byte's publishing is reported before its arrival. */
 	if (stamps->is_reporting)
 		goto out;
 	stamps->is_reporting = true;

@@ -33,7 +33,7 @@
 /**
  * smc_clc_open() - check header, length and trailer of a whole message
  * @buf: the message
- * @len: number of bytes; the header has to contain the same
+ * @len: number of bytes, which has to be equal to the length in the header
  * @hdr: filled on success
  * @end: set on success to the offset of the trailer; no field of the body may
  *	reach beyond it
@@ -52,7 +52,7 @@ int smc_clc_open(const u8 *buf, size_t len, struct smc_clc_header *hdr, u32 *end
  */
 size_t smc_clc_close(u8 *buf, u32 end, const struct smc_clc_header *hdr);
 
-/* Whether @size bytes at offset @at end at or before @end. */
+/* Whether @size bytes from offset @at on do not reach beyond @end. */
 static inline bool smc_clc_fits(u32 at, u32 size, u32 end)
 {
 	return at <= end && size <= end - at;

@@ -129,9 +129,9 @@ struct smc_llc_msg {
 		} test_link;
 		struct {
 			/*
-			 * Keys after the eighth are checked to be present, not
-			 * decoded. A version 2 reply repeats the count, but
-			 * lists only the invalid keys.
+			 * The parser checks that keys after the eighth are
+			 * present, but does not decode them. A version 2 reply
+			 * repeats the count, but lists only the invalid keys.
 			 */
 			u8 count;
 			u8 errors;	/* invalid keys: version 1: mask; version 2: count */
