@@ -252,6 +252,12 @@ static void smc_add_link_try_after(struct smc_rdma_group *group, unsigned long d
 		smc_add_link_queue(group);
 }
 
+/* Have this end not try before the least time between two attempts is over. */
+static void smc_add_link_put_off(struct smc_rdma_group *group)
+{
+	WRITE_ONCE(group->add_link_after, (jiffies + SMC_ADD_LINK_INTERVAL) | 1);
+}
+
 /* Return: after how many jiffies to try again, each time twice as many. */
 static unsigned long smc_add_link_back_off(struct smc_rdma_group *group)
 {
@@ -267,7 +273,7 @@ static unsigned long smc_add_link_back_off(struct smc_rdma_group *group)
  */
 static void smc_add_link_note_attempt(struct smc_rdma_group *group)
 {
-	WRITE_ONCE(group->add_link_after, (jiffies + SMC_ADD_LINK_INTERVAL) | 1);
+	smc_add_link_put_off(group);
 	if (!smc_rdma_group_shares(group))
 		smc_add_link_try_after(group, smc_add_link_back_off(group));
 }
@@ -297,12 +303,7 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 /* Whether a new link may get @number: it is not 0, and no link has it. */
 static bool smc_add_link_is_free(const struct smc_rdma_group *group, u8 number)
 {
-	const struct smc_link *link;
-
-	smc_for_each_link(link, group)
-		if (link->number == number)
-			return false;
-	return number;
+	return number && !smc_rdma_group_find_link(group, number);
 }
 
 /* Return: the next number for a link. */
@@ -525,23 +526,27 @@ void smc_add_link_on_request(struct smc_rdma_group *group, const struct smc_llc_
 	smc_add_link_queue(group);
 }
 
-void smc_add_link_on_port(struct smc_rdma_group *group)
+/* After an event, attempts that were in vain do not count any more. */
+static void smc_add_link_begin_anew(struct smc_rdma_group *group)
 {
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	WRITE_ONCE(group->asymmetric_after, 0);
 	group->add_link_delay = 0;
+}
+
+void smc_add_link_on_port(struct smc_rdma_group *group)
+{
+	smc_add_link_begin_anew(group);
 	smc_add_link_queue(group);
 }
 
 void smc_add_link_after_loss(struct smc_rdma_group *group)
 {
-	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	/* The end of the group does not wait for a work that is queued once the group is dead. */
 	if (!smc_lgr_is_active(&group->lgr))
 		return;
-	WRITE_ONCE(group->asymmetric_after, 0);
-	group->add_link_delay = 0;
-	WRITE_ONCE(group->add_link_after, (jiffies + SMC_ADD_LINK_INTERVAL) | 1);
+	smc_add_link_begin_anew(group);
+	smc_add_link_put_off(group);
 	smc_add_link_try_after(group, smc_add_link_back_off(group));
 }
 

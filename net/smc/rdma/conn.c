@@ -362,10 +362,11 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, const struct smc_l
 static bool smc_rdma_conn_use(struct smc_rdma_conn *conn, struct smc_link *link)
 {
 	struct smc_rdma_group *group = conn->group;
-	struct smc_rtoken rt;
+	struct smc_rtoken on[SMC_LINKS];
+	const struct smc_rtoken *rt = &on[link->index];
 
-	if (!smc_rtokens_find_on(&group->rtokens, conn->link->index, conn->peer_rkey, link->index,
-				 &rt))
+	smc_rtokens_get(&group->rtokens, conn->link->index, conn->peer_rkey, on);
+	if (!smc_rtoken_is_set(rt))
 		return false;
 	smc_link_get(link);
 	atomic_inc(&link->n_conns);
@@ -375,8 +376,8 @@ static bool smc_rdma_conn_use(struct smc_rdma_conn *conn, struct smc_link *link)
 	xa_lock(&group->conns);
 	conn->link = link;
 	conn->has_moved = true;
-	conn->peer_rkey = rt.rkey;
-	conn->peer_addr = rt.addr + (u64)(conn->peer_index - 1) * conn->stream.tx.peer_size;
+	conn->peer_rkey = rt->rkey;
+	conn->peer_addr = rt->addr + (u64)(conn->peer_index - 1) * conn->stream.tx.peer_size;
 	xa_unlock(&group->conns);
 	return true;
 }

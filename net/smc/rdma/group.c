@@ -1034,15 +1034,27 @@ struct smc_link *smc_rdma_group_other_link(const struct smc_link *link)
 	return NULL;
 }
 
-struct smc_link *smc_rdma_group_get_link(struct smc_rdma_group *group, unsigned int index)
+struct smc_link *smc_rdma_group_find_link(const struct smc_rdma_group *group, u8 number)
+{
+	struct smc_link *link;
+
+	smc_for_each_link(link, group)
+		if (link->number == number)
+			return link;
+	return NULL;
+}
+
+struct smc_link *smc_rdma_group_next_link(struct smc_rdma_group *group, unsigned int *index)
 {
 	struct smc_link *link;
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	link = group->links[index];
-	if (link)
+	link = smc_rdma_group_link_from(group, *index);
+	if (link) {
 		smc_link_get(link);
+		*index = link->index + 1;
+	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return link;
 }
@@ -1136,25 +1148,25 @@ void smc_rdma_group_replace_link(const struct smc_link *oldest, const struct smc
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	if (!smc_link_works(oldest) || !smc_link_works(link))
+		goto out;
 	smc_for_each_link(other, oldest->group) {
-		if (other == oldest || other == link || !smc_link_works(other) ||
-		    !smc_link_works(oldest) || !smc_link_works(link))
+		if (other == oldest || other == link || !smc_link_works(other))
 			continue;
 		other->is_replaced = true;
 		smc_rdma_group_lose_link(other, ECONNRESET, false);
 	}
+out:
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
 bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 reason)
 {
-	struct smc_link *link, *found = NULL;
+	struct smc_link *found;
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	smc_for_each_link(link, group)
-		if (link->number == number)
-			found = link;
+	found = smc_rdma_group_find_link(group, number);
 	if (found) {
 		/*
 		 * If the link is broken already, the message may be a server's answer to this

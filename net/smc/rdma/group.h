@@ -387,14 +387,24 @@ long smc_rdma_group_time_left(const struct smc_rdma_group *group);
 int smc_rdma_group_error_of(enum ib_wc_status status);
 
 /**
- * smc_rdma_group_get_link() - get a link by its index
+ * smc_rdma_group_find_link() - find a link by its number
  * @group: group
- * @index: index in the group's @links
+ * @number: number of the link
+ *
+ * Context: under RCU, or with smc_rdma_lgrs.lock or the buffer lock.
+ * Return: the link, or NULL.
+ */
+struct smc_link *smc_rdma_group_find_link(const struct smc_rdma_group *group, u8 number);
+
+/**
+ * smc_rdma_group_next_link() - iterate over the links of a group, without a lock in between
+ * @group: group
+ * @index: 0 at first; afterwards as the last call has left it
  *
  * Context: any.
- * Return: the link with a reference, or NULL.
+ * Return: the next link with a reference, or NULL.
  */
-struct smc_link *smc_rdma_group_get_link(struct smc_rdma_group *group, unsigned int index);
+struct smc_link *smc_rdma_group_next_link(struct smc_rdma_group *group, unsigned int *index);
 
 /**
  * smc_rdma_group_get_oldest_link() - get the oldest link that works

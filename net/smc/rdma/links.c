@@ -306,13 +306,10 @@ static void smc_link_fail_over(struct smc_link *link)
 
 void smc_links_cancel_ends(struct smc_rdma_group *group)
 {
+	unsigned int index = 0;
 	struct smc_link *link;
-	unsigned int i;
 
-	for (i = 0; i < SMC_LINKS; i++) {
-		link = smc_rdma_group_get_link(group, i);
-		if (!link)
-			continue;
+	while ((link = smc_rdma_group_next_link(group, &index))) {
 		if (link->is_left && cancel_delayed_work_sync(&link->end_work))
 			smc_link_put_end(link);
 		smc_link_put(link);
@@ -343,13 +340,10 @@ static void smc_links_look_after(struct work_struct *work)
 {
 	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group, links_work.work);
 	long next = SMC_LINK_LOOK;
+	unsigned int index = 0;
 	struct smc_link *link;
-	unsigned int i;
 
-	for (i = 0; i < SMC_LINKS; i++) {
-		link = smc_rdma_group_get_link(group, i);
-		if (!link)
-			continue;
+	while ((link = smc_rdma_group_next_link(group, &index))) {
 		next = min(next, smc_link_look_after(link));
 		smc_link_put(link);
 	}

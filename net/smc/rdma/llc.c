@@ -71,17 +71,6 @@ static struct smc_link *smc_llc_link(const struct smc_rdma_group *group)
 	return smc_rdma_group_link_from(group, 0);
 }
 
-/* Return: the link with a number, or NULL. Under RCU, or with the buffer lock. */
-static struct smc_link *smc_llc_find_link(const struct smc_rdma_group *group, u8 number)
-{
-	struct smc_link *link;
-
-	smc_for_each_link(link, group)
-		if (link->number == number)
-			return link;
-	return NULL;
-}
-
 /* Whether a DELETE LINK request names the only link that works. Under RCU. */
 static bool smc_llc_deletes_last(const struct smc_rdma_group *group, const struct smc_llc_msg *msg)
 {
@@ -89,7 +78,7 @@ static bool smc_llc_deletes_last(const struct smc_rdma_group *group, const struc
 
 	if (msg->flags & SMC_LLC_DELETE_ALL)
 		return false;
-	link = smc_llc_find_link(group, msg->delete_link.link);
+	link = smc_rdma_group_find_link(group, msg->delete_link.link);
 	return link && !smc_rdma_group_other_link(link);
 }
 
@@ -122,7 +111,7 @@ static bool smc_llc_answers_delete_all(const struct smc_rdma_group *group,
 {
 	return smc_lgr_is_dead(&group->lgr) &&
 	       ((msg->flags & SMC_LLC_DELETE_ALL) || !msg->delete_link.link ||
-		smc_llc_find_link(group, msg->delete_link.link));
+		smc_rdma_group_find_link(group, msg->delete_link.link));
 }
 
 /* Whether a message, a request or a reply, says that the peer ends the group. Under RCU. */

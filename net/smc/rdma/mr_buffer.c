@@ -464,7 +464,10 @@ int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, 
 	return smc_mr_buffers_error(rc);
 }
 
-int smc_mr_buffers_map(struct smc_link *link)
+/* Call @op for the regions that all buffers have on a link, until it returns an error. */
+static int smc_mr_buffers_each(struct smc_link *link,
+			       int (*op)(struct smc_region *region, struct smc_link *link,
+					 const struct smc_buffer *buffer))
 {
 	struct smc_mr_buffers *buffers = &link->group->buffers;
 	struct smc_mr_buffer *mrb;
@@ -473,7 +476,7 @@ int smc_mr_buffers_map(struct smc_link *link)
 	lockdep_assert_held(&buffers->lock);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
 		list_for_each_entry(mrb, &buffers->pools[use].list, buffer.list) {
-			rc = smc_region_map(&mrb->regions[link->index], link, &mrb->buffer);
+			rc = op(&mrb->regions[link->index], link, &mrb->buffer);
 			if (rc)
 				return rc;
 		}
@@ -481,21 +484,14 @@ int smc_mr_buffers_map(struct smc_link *link)
 	return 0;
 }
 
+int smc_mr_buffers_map(struct smc_link *link)
+{
+	return smc_mr_buffers_each(link, smc_region_map);
+}
+
 int smc_mr_buffers_register(struct smc_link *link)
 {
-	struct smc_mr_buffers *buffers = &link->group->buffers;
-	struct smc_mr_buffer *mrb;
-	int use, rc;
-
-	lockdep_assert_held(&buffers->lock);
-	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
-		list_for_each_entry(mrb, &buffers->pools[use].list, buffer.list) {
-			rc = smc_region_register(&mrb->regions[link->index], link, &mrb->buffer);
-			if (rc)
-				return smc_mr_buffers_error(rc);
-		}
-	}
-	return 0;
+	return smc_mr_buffers_error(smc_mr_buffers_each(link, smc_region_register));
 }
 
 void smc_mr_buffers_unmap(struct smc_link *link)

@@ -140,16 +140,6 @@ void smc_rtokens_get(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
 	spin_unlock_irqrestore(&rtokens->lock, flags);
 }
 
-bool smc_rtokens_find_on(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
-			 unsigned int other, struct smc_rtoken *rt)
-{
-	struct smc_rtoken on[SMC_LINKS];
-
-	smc_rtokens_get(rtokens, link, rkey, on);
-	*rt = on[other];
-	return smc_rtoken_is_set(rt);
-}
-
 void smc_rtokens_forget_link(struct smc_rtokens *rtokens, unsigned int link)
 {
 	unsigned long flags;

@@ -113,20 +113,6 @@ void smc_rtokens_get(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
 		     struct smc_rtoken *on);
 
 /**
- * smc_rtokens_find_on() - find the RToken of an RMB on another link
- * @rtokens: table of the group
- * @link: index of the link on which the RMB is known
- * @rkey: RKey on that link
- * @other: index of the other link
- * @rt: filled with the RToken on the other link
- *
- * Context: any.
- * Return: false if the RMB or its RToken on the other link is not known.
- */
-bool smc_rtokens_find_on(struct smc_rtokens *rtokens, unsigned int link, u32 rkey,
-			 unsigned int other, struct smc_rtoken *rt);
-
-/**
  * smc_rtokens_forget_link() - forget all RTokens on a link that has ended
  * @rtokens: table of the group
  * @link: index of the link

@@ -74,22 +74,14 @@ static bool smc_show_port_of(struct smc_link *link, struct smc_show_port *port)
 	return up;
 }
 
-/*
- * Return: the link of a group with the lowest index from @index on, with a reference, or NULL. A
- * link that connections have left is not shown.
- */
-static struct smc_link *smc_show_get_link(struct smc_rdma_group *group, unsigned int index)
+/* As smc_rdma_group_next_link(). A link that connections have left is not shown. */
+static struct smc_link *smc_show_next_link(struct smc_rdma_group *group, unsigned int *index)
 {
 	struct smc_link *link;
 
-	for (; index < SMC_LINKS; index++) {
-		link = smc_rdma_group_get_link(group, index);
-		if (link && !READ_ONCE(link->is_left))
-			return link;
-		if (link)
-			smc_link_put(link);
-	}
-	return NULL;
+	while ((link = smc_rdma_group_next_link(group, index)) && READ_ONCE(link->is_left))
+		smc_link_put(link);
+	return link;
 }
 
 /* Return: the type of a group by its links that connections may use. */
@@ -151,7 +143,8 @@ static int smc_show_put_group(struct sk_buff *skb, struct netlink_callback *cb,
 			      struct smc_rdma_group *group)
 {
 	struct smc_show_port port;
-	struct smc_link *link = smc_show_get_link(group, 0);
+	unsigned int index = 0;
+	struct smc_link *link = smc_show_next_link(group, &index);
 	bool up = link && smc_show_port_of(link, &port);
 
 	if (link)
@@ -213,8 +206,7 @@ static int smc_show_links(struct sk_buff *skb, struct netlink_callback *cb,
 	unsigned int index = 0;
 	int rc = 0;
 
-	while (!rc && (link = smc_show_get_link(group, index))) {
-		index = link->index + 1;
+	while (!rc && (link = smc_show_next_link(group, &index))) {
 		rc = smc_netlink_open(&m, skb, cb, SMC_GEN_LINK_SMCR) ?:
 		     smc_netlink_close(&m, smc_show_put_link(skb, link));
 		smc_link_put(link);
