@@ -45,7 +45,7 @@ bool smc_quota_congested(const struct net *net, kuid_t uid, bool limit);
 
 /**
  * smc_quota_take() - count a handshake that begins
- * @quota: set to the counts that include the handshake
+ * @quota: set to the counts that include the handshake; its queue is NULL if there are none
  * @sk: TCP socket, connected
  * @role: role of this end
  *
