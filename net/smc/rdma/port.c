@@ -44,7 +44,8 @@ struct smc_rdma_need {
 	const u8 *local;	/* local address of the TCP connection, or NULL */
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
 	const struct smc_rdma_gids *near;	/* peer's GIDs; a subnet must have one; or NULL */
-	const struct ib_gid_attr *other;	/* GID with no smaller subnet for @near; or NULL */
+	/* GID of another port, which has no smaller subnet for @near; or NULL */
+	const struct ib_gid_attr *other;
 	const char *pnetid;	/* PNET ID of the port, or NULL */
 	const u8 *beside;	/* GID that a subnet of a port without PNET ID has; or NULL */
 	struct net_device *ndev;	/* network device of the route; NULL for a second link */
@@ -323,17 +324,16 @@ static bool smc_rdma_port_is_in_network(const struct ib_device *ibdev, u32 num,
 	return need->pnetid && !strcmp(pnetid, need->pnetid);
 }
 
-/* Arguments of a search; @other is a port that is not wanted, or NULL. */
+/* Arguments of a search. */
 struct smc_rdma_search {
 	const struct smc_rdma_need *need;
-	const struct smc_rdma_port *other;
 	struct smc_rdma_port *port;
 };
 
-static bool smc_rdma_port_is(const struct smc_rdma_port *port, const struct smc_rdma_device *dev,
-			     u32 num)
+static bool smc_rdma_gid_is_of_port(const struct ib_gid_attr *attr, const struct ib_device *ibdev,
+				    u32 num)
 {
-	return port->dev == dev && port->gid->port_num == num;
+	return attr->device == ibdev && attr->port_num == num;
 }
 
 /* Return: 1 with the port filled if a port of @dev meets the needs, else 0. */
@@ -348,7 +348,7 @@ static int smc_rdma_search_device(struct smc_rdma_device *dev, void *arg)
 	rdma_for_each_port(dev->ibdev, num) {
 		if (!smc_rdma_port_is_in_network(dev->ibdev, num, need))
 			continue;
-		if (search->other && smc_rdma_port_is(search->other, dev, num))
+		if (need->other && smc_rdma_gid_is_of_port(need->other, dev->ibdev, num))
 			continue;
 		if (smc_rdma_use_port(dev, num, need, search->port))
 			continue;
@@ -430,7 +430,6 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 		.vlan	  = other->vlan,
 		.mtu	  = U32_MAX,
 	};
-	struct smc_rdma_search search = { .need = &need, .other = other, .port = port };
 	int rc;
 
 	rcu_read_lock();
@@ -439,7 +438,7 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 		need.pnetid = pnetid;
 	else
 		need.beside = other->gid->gid.raw;
-	rc = smc_rdma_devices_for_each(smc_rdma_search_device, &search) ? 0 : -ENODEV;
+	rc = smc_rdma_search(&need, port);
 	rcu_read_unlock();
 	return rc;
 }
