@@ -89,6 +89,17 @@ measured() {
 		$((after[0] - before[0])) $((after[1] - before[1])) $((after[2] - before[2]))
 }
 
+# serve_guest CONTESTANT: at the address $server, until the other guest has measured.
+serve_guest() {
+	local pid
+	"$bench" --protocol "$(protocol "$1")" server "$server" >/run/server.log 2>&1 &
+	pid=$!
+	until_true 'the server listens' listens 5201 || die "$(</run/server.log)"
+	lab-barrier serving && lab-barrier measured || exit
+	kill "$pid"
+	wait "$pid"
+}
+
 # order N CONTESTANT...: the contestants, another one first in each round.
 order() {
 	local first=$(($1 % ($# - 1)))
