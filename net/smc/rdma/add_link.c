@@ -542,6 +542,7 @@ void smc_add_link_on_port(struct smc_rdma_group *group)
 
 void smc_add_link_after_loss(struct smc_rdma_group *group)
 {
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	/* The end of the group does not wait for a work that is queued once the group is dead. */
 	if (!smc_lgr_is_active(&group->lgr))
 		return;

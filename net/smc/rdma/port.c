@@ -44,7 +44,7 @@ struct smc_rdma_need {
 	const u8 *local;	/* local address of the TCP connection, or NULL */
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
 	const struct smc_rdma_gids *near;	/* peer's GIDs; a subnet must have one; or NULL */
-	/* GID of another port, which has no smaller subnet for @near; or NULL */
+	/* GID of another port, which is not wanted, and has no smaller subnet for @near; or NULL */
 	const struct ib_gid_attr *other;
 	const char *pnetid;	/* PNET ID of the port, or NULL */
 	const u8 *beside;	/* GID that a subnet of a port without PNET ID has; or NULL */

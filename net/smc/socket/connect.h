@@ -42,8 +42,8 @@ void smc_connect_timer(struct timer_list *timer);
  * smc_connect_tcp_done() - go on with SMC's part of connect(), if TCP's handshake has ended
  * @smc: socket in SMC_MODE_CONNECTING; TCP has reported a change of its state
  *
- * SMC's handshake begins if the peer awaits it. Otherwise the socket falls back or, after a failure
- * or an abort, is unhooked.
+ * After a failure or an abort the socket is unhooked. Otherwise SMC's handshake begins if the peer
+ * awaits it, and if not, the socket falls back.
  *
  * Context: TCP has locked the socket and calls sk_state_change.
  */
