@@ -1027,7 +1027,6 @@ TEST_F(MemoryExhausted, OfPages)
 	};
 	int before = downgraded();
 
-	signal(SIGPIPE, SIG_IGN);
 	{
 		Faults faults("fail_page_alloc", 50);
 

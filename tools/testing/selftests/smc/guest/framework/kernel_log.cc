@@ -34,21 +34,26 @@ std::string KernelLog::read()
 	return log;
 }
 
-/* The lab checks the whole log for a longer list. This function serves to name the test. */
-std::string kernel_complaints(const std::string &log)
+std::string kernel_lines(const std::string &log, const std::string &pattern)
 {
-	static const std::regex complaint("WARNING|BUG|Oops|KASAN|UBSAN|general protection|"
-					  "possible .*(locking|dependency|deadlock)|"
-					  "inconsistent lock state|suspicious RCU|"
-					  "invalid opcode|blocked for more than|refcount_t|"
-					  "ODEBUG|held lock freed|sleeping function called");
+	const std::regex wanted(pattern);
 	std::istringstream lines(log);
 	std::string line, found;
 
 	while (std::getline(lines, line))
-		if (std::regex_search(line, complaint))
+		if (std::regex_search(line, wanted))
 			found += line + "\n";
 	return found;
+}
+
+/* The lab checks the whole log for a longer list. This function serves to name the test. */
+std::string kernel_complaints(const std::string &log)
+{
+	return kernel_lines(log, "WARNING|BUG|Oops|KASAN|UBSAN|general protection|"
+				 "possible .*(locking|dependency|deadlock)|"
+				 "inconsistent lock state|suspicious RCU|"
+				 "invalid opcode|blocked for more than|refcount_t|"
+				 "ODEBUG|held lock freed|sleeping function called");
 }
 
 } // namespace guest

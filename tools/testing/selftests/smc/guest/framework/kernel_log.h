@@ -21,6 +21,9 @@ private:
 	Fd fd;
 };
 
+/* Returns the lines of a log in which a regular expression matches. */
+std::string kernel_lines(const std::string &log, const std::string &pattern);
+
 /* Returns the lines of a log that report a defect; empty if there are none. */
 std::string kernel_complaints(const std::string &log);
 

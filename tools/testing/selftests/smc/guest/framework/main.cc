@@ -111,6 +111,9 @@ bool selected(const std::string &filter, const std::string &name)
 	/* Every process that the test starts ends with it. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* A broken pipe is to be told as an error. Programs that the test starts don't inherit
+	 * this. */
+	signal(SIGPIPE, [](int) {});
 	delete listeners.Release(listeners.default_result_printer());
 	listeners.Append(new Diagnostics);
 	testing::GTEST_FLAG(filter) = name;
@@ -165,7 +168,12 @@ int finish(pid_t child)
 	return status;
 }
 
-/* The kernel logs of both guests. */
+/* What the kernels of both guests logged during a test. */
+struct Logged {
+	std::string complaints;
+	std::string of_smc;
+};
+
 class Watch
 {
 public:
@@ -173,12 +181,12 @@ public:
 	{
 		peer.kernel_log();
 	}
-	std::string complaints()
+	Logged during_test()
 	{
-		std::string found = kernel_complaints(own.read());
+		std::string here = own.read(), there = peer.kernel_log();
 
-		found += kernel_complaints(peer.kernel_log());
-		return found;
+		return {kernel_complaints(here) + kernel_complaints(there),
+			kernel_lines(here, "^smc: ") + kernel_lines(there, "^smc: ")};
 	}
 
 private:
@@ -186,20 +194,26 @@ private:
 	Agent peer;
 };
 
-bool report(int number, const std::string &name, int status, const std::string &complaints,
-	    double seconds)
+void print_log(const std::string &lines)
+{
+	for (size_t at = 0, end; at < lines.size(); at = end + 1) {
+		end = lines.find('\n', at);
+		printf("# kernel: %s\n", lines.substr(at, end - at).c_str());
+	}
+}
+
+bool report(int number, const std::string &name, int status, const Logged &logged, double seconds)
 {
 	bool good = WIFEXITED(status) &&
 		    (WEXITSTATUS(status) == PASSED || WEXITSTATUS(status) == SKIPPED) &&
-		    complaints.empty();
+		    logged.complaints.empty();
 
 	if (WIFSIGNALED(status))
 		printf("# ended by signal %d (%s)\n", WTERMSIG(status),
 		       strsignal(WTERMSIG(status)));
-	for (size_t at = 0, end; at < complaints.size(); at = end + 1) {
-		end = complaints.find('\n', at);
-		printf("# kernel: %s\n", complaints.substr(at, end - at).c_str());
-	}
+	if (!good)
+		print_log(logged.of_smc);
+	print_log(logged.complaints);
 	printf("%sok %d %s # %s%.1f s\n", good ? "" : "not ", number, name.c_str(),
 	       good && WEXITSTATUS(status) == SKIPPED ? "SKIP " : "", seconds);
 	fflush(stdout);
@@ -260,7 +274,7 @@ int main(int argc, char **argv)
 		int status = finish(child);
 		std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
 
-		failed += !report(i + 1, names[i], status, watch.complaints(), passed.count());
+		failed += !report(i + 1, names[i], status, watch.during_test(), passed.count());
 	}
 	return failed ? 1 : 0;
 }
