@@ -998,10 +998,13 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
 	smc_rdma_group_break(group);
 }
 
-void smc_rdma_group_peer_left(struct smc_rdma_group *group)
+void smc_rdma_group_peer_left(struct smc_rdma_group *group, u32 reason)
 {
 	unsigned long flags;
 
+	if (!smc_lgr_is_dead(&group->lgr) && READ_ONCE(group->lgr.n_conns))
+		smc_log(pr_warn, group->lgr.net, "%pI6c ended the link group: reason %#x",
+			&group->peer.addr, reason);
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	smc_rdma_group_shutdown(&group->lgr);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);

@@ -362,12 +362,13 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
 /**
  * smc_rdma_group_peer_left() - begin the orderly end of a group after the peer's DELETE LINK
  * @group: group
+ * @reason: the DELETE LINK's, for the kernel's log
  *
  * The end waits until the peer has got this end's answer to the DELETE LINK.
  *
  * Context: any.
  */
-void smc_rdma_group_peer_left(struct smc_rdma_group *group);
+void smc_rdma_group_peer_left(struct smc_rdma_group *group, u32 reason);
 
 /**
  * smc_rdma_group_time_left() - how long the end of a group may wait until the next call

@@ -28,7 +28,7 @@ static void smc_link_qp_event(struct ib_event *event, void *context)
 
 	if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_ACCESS_ERR ||
 	    event->event == IB_EVENT_QP_REQ_ERR)
-		smc_link_break(link, ECONNRESET);
+		smc_link_break(link, ECONNRESET, ib_event_msg(event->event));
 }
 
 static int smc_link_create_qp(struct smc_link *link)

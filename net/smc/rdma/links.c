@@ -332,7 +332,8 @@ static long smc_link_look_after(struct smc_link *link)
 	delay = smc_link_look_at_port(link) ? : smc_link_test(link);
 	if (delay >= 0)
 		return delay;
-	smc_link_break(link, -delay);
+	smc_link_break(link, -delay,
+		       delay == -ENETDOWN ? "its port is down" : "no answer to TEST LINK");
 	return SMC_LINK_LOOK;
 }
 

@@ -766,7 +766,7 @@ static int smc_llc_answer_delete_link(struct smc_llc_queued *q)
 	if (!ends_group)
 		return 0;
 	/* The work that ends the group waits until the answer is sent. */
-	smc_rdma_group_peer_left(group);
+	smc_rdma_group_peer_left(group, q->parsed.delete_link.reason);
 	return -ECONNRESET;
 }
 

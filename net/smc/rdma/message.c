@@ -7,6 +7,7 @@
 #include "conn.h"
 #include "group.h"
 #include "llc.h"
+#include "log.h"
 #include "message.h"
 #include "publish.h"
 #include "workqueue.h"
@@ -120,13 +121,17 @@ u8 *smc_send_message(const struct smc_send_slot *slot)
 	return slot->link->sent.mem + (slot - slot->link->send) * SMC_MESSAGE_ROOM;
 }
 
-void smc_link_break(struct smc_link *link, int err)
+void smc_link_break(struct smc_link *link, int err, const char *why)
 {
+	const struct smc_rdma_group *group = link->group;
 	unsigned long flags;
 
 	/* A failed queue pair flushes hundreds of work requests, each of which calls this. */
 	if (READ_ONCE(link->broken))
 		return;
+	if (READ_ONCE(link->is_confirmed) && !smc_lgr_is_dead(&group->lgr))
+		smc_log(pr_warn, group->lgr.net, "%s: link %u with %pI6c failed: %s",
+			link->port.dev->ibdev->name, link->number, &group->peer.addr, why);
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	WRITE_ONCE(link->broken, true);
 	smc_rdma_group_lose_link(link, err, false);
@@ -168,7 +173,7 @@ static void smc_link_check_tx_timeout(struct work_struct *work)
 	     !smc_llc_may_leave(link, since + SMC_LINK_TX_LOOK)))
 		return;
 	smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_LINKS_STALLED, 1);
-	smc_link_break(link, ETIMEDOUT);
+	smc_link_break(link, ETIMEDOUT, "no message completes");
 }
 
 void smc_link_watch_tx(struct smc_link *link)
@@ -273,7 +278,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		WRITE_ONCE(link->is_flushed, true);
 		if (wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);
-		smc_link_break(link, ECONNRESET);
+		smc_link_break(link, ECONNRESET, ib_wc_status_msg(wc->status));
 		return;
 	}
 	WRITE_ONCE(link->last_rx, jiffies);
@@ -290,7 +295,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 	smc_link_handle_recv(link, slot, wc->byte_len);
 	/* Post no more receives for a peer that broke the protocol. */
 	if (!READ_ONCE(link->broken) && smc_link_post_recv(slot))
-		smc_link_break(link, ECONNRESET);
+		smc_link_break(link, ECONNRESET, "the device takes no receive");
 }
 
 static u64 smc_slot_bit(const struct smc_send_slot *slot)
@@ -535,7 +540,8 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	 * signaled message frees.
 	 */
 	if (wc->status != IB_WC_SUCCESS)
-		smc_link_break(link, smc_rdma_group_error_of(wc->status));
+		smc_link_break(link, smc_rdma_group_error_of(wc->status),
+			       ib_wc_status_msg(wc->status));
 	if (wc->status != IB_WC_SUCCESS || !READ_ONCE(link->up))
 		return;
 	slot->conn = NULL;
@@ -563,7 +569,7 @@ static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct smc_link *link = container_of(wc->wr_cqe, struct smc_link, write_cqe);
 
-	smc_link_break(link, smc_rdma_group_error_of(wc->status));
+	smc_link_break(link, smc_rdma_group_error_of(wc->status), ib_wc_status_msg(wc->status));
 }
 
 void smc_link_drop_slots(struct smc_link *link)
@@ -654,7 +660,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		return 0;
 	}
 	/* Part of the chain may have been posted, so the slot stays taken. */
-	smc_link_break(link, ECONNRESET);
+	smc_link_break(link, ECONNRESET, "the device takes no message");
 	return -ENOLINK;
 }
 

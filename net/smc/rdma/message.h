@@ -37,13 +37,14 @@ int smc_link_post_recvs(struct smc_link *link);
  * smc_link_break() - end a link that has failed, and the group if it has no other link
  * @link: link
  * @err: positive errno for the connections
+ * @why: for the kernel's log, which has it if the link was confirmed
  *
  * Nothing is sent any more. Threads that wait to send, or wait for a message of the peer, give up.
  * A group that is still being created ends when it is listed.
  *
  * Context: any.
  */
-void smc_link_break(struct smc_link *link, int err);
+void smc_link_break(struct smc_link *link, int err, const char *why);
 
 /**
  * smc_link_watch_tx() - check the send timeout soon, as another link can take over now
