@@ -195,7 +195,8 @@ done <<-END
 	smcr_buf_type 0 1,2 3,-1
 	smcr_testlink_time 30 0,3600 -1,999999999999
 	smcr_max_conns_per_lgr 255 16,255 15,256
-	smcr_max_links_per_lgr 1 1,2 0,3
+	smcr_max_links_per_lgr 2 1,2 0,3
+	smcr_max_links_foreign 1 1,2 0,3
 	limit_smc_hs 0 1,0 2,-1
 	tcp_keepalive_time 30 0,1,7200 -1,999999999999
 	blackhole_timeout 3600 0,1,86400 -1,999999999999

@@ -57,7 +57,8 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
  * @group: the group created for this connection, referenced; or NULL
  * @conn: the connection; NULL before a step creates it
  * @link: link that the connection was made for, referenced; NULL before that
- * @max_links: limit for the links of a new group, as far as known
+ * @max_links: limit for the links of a new group
+ * @has_vendor: the peer has said that it runs this module
  * @contact: entry in the list of first contacts under way, as server
  * @alone_until: time in jiffies until which no other first contact with the peer begins
  */
@@ -73,6 +74,7 @@ struct smc_rdma_setup {
 	struct smc_rdma_conn *conn;
 	struct smc_link *link;
 	u8 max_links;
+	bool has_vendor;
 	struct hlist_node contact;
 	unsigned long alone_until;
 };
@@ -89,13 +91,32 @@ static u8 smc_rdma_sndbuf_class(const struct smc_path_setup *base)
 }
 
 /*
- * Return: how many links a new group may have, as far as this end is concerned. A second port need
- * not be there yet. If the route has a router, the group may have only one link, because a second
- * link needs ports that reach each other without a router.
+ * Return: how many links a new group may have with a peer that runs this module, as far as this end
+ * is concerned. A second port need not be there yet. If the route has a router, the group may have
+ * only one link, because a second link needs ports that reach each other without a router.
  */
 static u8 smc_rdma_setup_max_links(const struct smc_path_setup *base)
 {
 	return base->is_direct ? READ_ONCE(smc_net(base->net)->sysctl.max_links_per_lgr) : 1;
+}
+
+/* Return: the same with another peer, which may send wrong bytes after the loss of a link. */
+static u8 smc_rdma_setup_max_links_foreign(const struct smc_path_setup *base)
+{
+	return min_t(u8, smc_rdma_setup_max_links(base),
+		     READ_ONCE(smc_net(base->net)->sysctl.max_links_foreign));
+}
+
+/* Return: how many links a new group with the client may have. */
+static u8 smc_rdma_setup_agree_links(const struct smc_path_setup *base,
+				     const struct smc_clc_proposal *p)
+{
+	const u8 option = smc_clc_links_option(p);
+
+	if (option)
+		return min(option, smc_rdma_setup_max_links(base));
+	/* Release 0 of version 2 does not agree on a number of links. */
+	return p->release ? min(p->max_links, smc_rdma_setup_max_links_foreign(base)) : 1;
 }
 
 /*
@@ -117,8 +138,8 @@ static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 	}
 	memcpy(gid, port.gid->gid.raw, SMC_GID_LEN);
 	if (version == SMC_VERSION_2) {
-		s->max_links = smc_rdma_setup_max_links(base);
-		p->max_links = s->max_links;
+		p->max_links = smc_rdma_setup_max_links_foreign(base);
+		smc_clc_set_links_option(p, smc_rdma_setup_max_links(base));
 	}
 	smc_rdma_port_put(&port);
 	rcu_read_unlock();
@@ -165,10 +186,8 @@ static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_cl
 	smc_rdma_setup_put_port(s);
 	if (smc_rdma_port_find(base, base->version, is_v2 ? p->gid_v2 : NULL, &s->port))
 		return -ENODEV;
-	/* Release 0 of version 2 does not agree on a number of links. */
-	s->max_links = 1;
-	if (is_v2 && p->release)
-		s->max_links = min(p->max_links, smc_rdma_setup_max_links(base));
+	s->has_vendor = is_v2 && smc_clc_links_option(p);
+	s->max_links = is_v2 ? smc_rdma_setup_agree_links(base, p) : 1;
 	return smc_rdma_setup_peer(s, p->peer_id, is_v2 ? p->gid_v2 : p->gid_v1, p->mac);
 }
 
@@ -448,6 +467,8 @@ static void smc_rdma_setup_describe(struct smc_path_setup *base, struct smc_clc_
 	smc_own_peer_id(base->net, a->r.peer_id);
 	a->fc.max_conns = s->conn->group->max_conns;
 	a->fc.max_links = s->conn->group->max_links;
+	if (s->has_vendor)
+		smc_clc_set_vendor(&a->fc);
 	if (base->first_contact)
 		smc_rdma_setup_list_gids(s, a);
 }
@@ -679,6 +700,9 @@ static int smc_rdma_client_join(struct smc_path_setup *base, const struct smc_cl
 	const struct smc_clc_r *r = &accept->r;
 	int rc;
 
+	s->has_vendor = smc_clc_has_vendor(&accept->fc);
+	s->max_links = s->has_vendor ? smc_rdma_setup_max_links(base) :
+				       smc_rdma_setup_max_links_foreign(base);
 	rc = smc_rdma_client_reach(s) ? :
 	     smc_rdma_setup_peer(s, r->peer_id, r->gid, r->mac) ? :
 	     smc_rdma_setup_conn(s, smc_rdma_client_link(s, r));

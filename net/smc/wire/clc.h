@@ -23,6 +23,7 @@ extern "C" {
 #define SMC_MAC_LEN		6
 #define SMC_PEER_ID_LEN		8
 #define SMC_EID_LEN		32
+#define SMC_OUI_LEN		3
 #define SMC_HOSTNAME_LEN	32
 #define SMC_CLC_MAX_EIDS	8
 #define SMC_CLC_MAX_PREFIXES6	8
@@ -155,7 +156,7 @@ struct smc_clc_proposal {
 	/* SMC-D version 1 device; a version 1 PROPOSAL without SMC-D omits this and the options */
 	u64 ism_gid;
 	u16 ism_chid;
-	u8 vendor_oui[3];	/* vendor of the options */
+	u8 vendor_oui[SMC_OUI_LEN];	/* vendor of the options */
 	u8 vendor_options[5];
 
 	/* version 2 extension; present only with a version 2 offer */
@@ -274,6 +275,35 @@ int smc_clc_parse_proposal(const u8 *buf, size_t len, struct smc_clc_proposal *p
  * Return: 0 or -EPROTO.
  */
 int smc_clc_parse_agreement(const u8 *buf, size_t len, struct smc_clc_agreement *a);
+
+/**
+ * smc_clc_set_links_option() - add this module's option to a PROPOSAL
+ * @p: the PROPOSAL
+ * @max_links: links that the client supports with a server that runs this module; not 0
+ *
+ * @p->max_links is for all other servers.
+ */
+void smc_clc_set_links_option(struct smc_clc_proposal *p, u8 max_links);
+
+/**
+ * smc_clc_links_option() - read this module's option
+ * @p: a PROPOSAL
+ *
+ * Return: the links that a client which runs this module supports; 0 without the option.
+ */
+u8 smc_clc_links_option(const struct smc_clc_proposal *p);
+
+/**
+ * smc_clc_set_vendor() - name this module as the vendor of an ACCEPT or CONFIRM
+ * @fc: the fields of first contact. Only a peer that has named the same vendor may get them.
+ */
+void smc_clc_set_vendor(struct smc_clc_first_contact *fc);
+
+/**
+ * smc_clc_has_vendor() - whether a peer says that it runs this module
+ * @fc: the fields of first contact
+ */
+bool smc_clc_has_vendor(const struct smc_clc_first_contact *fc);
 
 /**
  * smc_clc_parse_decline() - decode a DECLINE

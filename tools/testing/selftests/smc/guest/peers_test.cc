@@ -325,9 +325,14 @@ protected:
 		/* Direct, Linux, the peer's release. */
 		expect_bytes(message, 104,
 			     hex("80") + be(0x20 | (dialect().os_and_release & 15), 1));
-		if (dialect().os_and_release & 15 && type == accept_type) {
+		if (!(dialect().os_and_release & 15))
+			return;
+		if (type == accept_type) {
 			EXPECT_LE(number_at(message, 140, 1), 16u) << "more than was offered";
 		}
+		/* The peer may have said 2. A vendor's options are for this module only. */
+		EXPECT_EQ(number_at(message, 141, 1), 1u);
+		expect_bytes(message, 144, zeros(4));
 	}
 	void connect_queue_pair()
 	{
@@ -450,6 +455,9 @@ protected:
 		expect_bytes(message, ip, hex("0a530000 18 0000 00"));
 		expect_bytes(message, 16, zeros(10) + hex("ffff 0a530066"));
 		expect_bytes(message, v2 + 8, zeros(10) + hex("ffff 0a530002"));
+		/* One link with other implementations, two with this module. */
+		EXPECT_EQ(number_at(message, v2 + 25, 1), 1u);
+		expect_bytes(message, 52, hex("02534d 0200000000"));
 		expect_bytes(message, v2 + 40, default_eid);
 	}
 	/* The link is rejected, as there is no other path, and the group stays. */
@@ -748,6 +756,65 @@ TEST_P(PeerAndDecline, LinkIsNotConfirmed)
 }
 
 INSTANTIATE_TEST_SUITE_P(, PeerAndDecline, testing::Values(aix, zos_v2),
+			 [](const auto &info) { return std::string(info.param.name); });
+
+/* How many links a client and the server agree on. The client declines then. */
+class AgreedLinks : public Peer
+{
+protected:
+	std::string accept_for(const std::string &vendor_options)
+	{
+		RemoteSocket server = agent.listen(Flavor());
+		std::string message;
+
+		tcp = offering_connection(address_of(1, AF_INET, server.port()));
+		message = proposal();
+		message.replace(52, vendor_options.size(), vendor_options);
+		send_bytes(tcp, message);
+		message = receive_message(tcp);
+		send_bytes(tcp, decline(dialect().version, 0x03030000));
+
+		RemoteSocket victim = server.accept();
+
+		check_tcp(tcp, victim);
+		return message;
+	}
+	void expect_links(const std::string &accept, int links, const std::string &vendor)
+	{
+		EXPECT_EQ(number_at(accept, 141, 1), unsigned(links));
+		expect_bytes(accept, 144, vendor);
+	}
+};
+
+TEST_P(AgreedLinks, WithOthersAreOne)
+{
+	expect_links(accept_for(""), 1, zeros(4));
+	expect_links(accept_for(hex("010203 02")), 1, zeros(4));
+}
+
+TEST_P(AgreedLinks, WithOthersMayBeTwo)
+{
+	RemoteSysctlScope foreign(agent, "net.smc.smcr_max_links_foreign", "2");
+
+	expect_links(accept_for(""), 2, zeros(4));
+}
+
+TEST_P(AgreedLinks, WithThisModuleAreTwo)
+{
+	const std::string vendor = hex("02534d 00");
+
+	expect_links(accept_for(hex("02534d 02")), 2, vendor);
+	expect_links(accept_for(hex("02534d ff")), 2, vendor);
+	expect_links(accept_for(hex("02534d 01")), 1, vendor);
+	/* The option can't be 0. */
+	expect_links(accept_for(hex("02534d 00")), 1, zeros(4));
+
+	RemoteSysctlScope limit(agent, "net.smc.smcr_max_links_per_lgr", "1");
+
+	expect_links(accept_for(hex("02534d 02")), 1, vendor);
+}
+
+INSTANTIATE_TEST_SUITE_P(, AgreedLinks, testing::Values(zos_v2),
 			 [](const auto &info) { return std::string(info.param.name); });
 
 /*

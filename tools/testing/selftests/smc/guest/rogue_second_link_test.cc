@@ -18,7 +18,7 @@ class RogueSecondLink : public testing::Test
 {
 protected:
 	RogueSecondLink()
-	    : max_links(agent, "net.smc.smcr_max_links_per_lgr", "2"),
+	    : max_links(agent, "net.smc.smcr_max_links_foreign", "2"),
 	      listener(agent.listen(Flavor())), accept(listener.start_accept()),
 	      to(address_of(1, AF_INET, listener.port())),
 	      link(to, RogueLink::Confirm::answered, 2), victim(agent, std::stoi(accept.join())),

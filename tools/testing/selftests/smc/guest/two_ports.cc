@@ -86,7 +86,8 @@ void TwoPorts::set_up() const
 	for (int port : {0, 1})
 		command += " && " + up(port) + " && " + with_device(port);
 	command += " && ip neigh flush all && lab-smc load && " + smc("eid add INTEROP") +
-		   " && sysctl -q net.smc.smcr_max_links_per_lgr=2";
+		   " && sysctl -q net.smc.smcr_max_links_per_lgr=2"
+		   " && sysctl -qe net.smc.smcr_max_links_foreign=2";
 	for (int port : {0, 1})
 		command += " && " + in_pnet(port);
 	must_run(command);
