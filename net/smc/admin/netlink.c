@@ -180,7 +180,7 @@ static struct genl_family family __ro_after_init = {
 	.maxattr	= SMC_NLA_EID_TABLE_MAX,
 	.policy		= policy,
 	.netnsok	= true,
-	/* The handlers have locks of their own: no user's dump holds up those of other users. */
+	/* The handlers have locks of their own, so no user's dump delays another user's dump. */
 	.parallel_ops	= true,
 	.small_ops	= ops,
 	.n_small_ops	= ARRAY_SIZE(ops),

@@ -219,12 +219,14 @@ static inline void smc_stat_ism(const struct smc_net *sn, enum smc_ism_counter w
 }
 
 /*
- * Pages of the host's memory into which peers may still write, although the connections are closed
- * here (orphans) or over (their elements are quarantined). An element keeps its whole buffer, so a
- * buffer counts with all its pages. It counts in one of the two sums at most: in
- * @smc_quarantined_pages if it has a quarantined element; else in @smc_orphan_pages if an orphan
- * has an element of it. When a link group dies, its buffers leave @smc_quarantined_pages, because
- * they are freed soon. memory/buffer.c keeps the rule.
+ * Pages of the host's memory that connections keep although they are closed here (orphans), or are
+ * over while the peer or the device may still use their elements (quarantine). With SMC-R a send
+ * buffer counts as well. An element keeps its whole buffer, so a buffer counts with all its pages.
+ * A buffer counts in one of the two sums at most: in @smc_quarantined_pages if it has a quarantined
+ * element; else in @smc_orphan_pages if an orphan has an element of it. memory/buffer.c keeps
+ * @smc_orphan_pages right, and rdma/group.c adds to @smc_quarantined_pages. A buffer with a
+ * quarantined element counts in neither sum once its link group is dead, or is about to end with
+ * its last connection, because the buffer is freed soon.
  */
 extern atomic_long_t smc_orphan_pages;
 extern atomic_long_t smc_quarantined_pages;

@@ -203,7 +203,7 @@ void smc_lgr_idle_begin(struct smc_lgr *lgr)
 		lgr->kind->ops->shutdown(lgr);
 		return;
 	}
-	/* If the work is pending, it runs earlier, and smc_lgr_check_idle() queues it again. */
+	/* A pending work keeps its earlier time, and smc_lgr_check_idle() then queues it again. */
 	queue_delayed_work(smc_end_wq, &lgr->end, idle_time);
 	if (in_net->n_idle > SMC_LGRS_IDLE_MAX)
 		smc_lgrs_end_idle(in_net);

@@ -231,8 +231,8 @@ static inline bool smc_lgr_is_active(const struct smc_lgr *lgr)
 }
 
 /*
- * Whether the group is ending or has ended. A group is dead before it is listed, too. A group that
- * dies after that stays dead.
+ * Whether the group is ending or has ended, or is not in the lists yet. A group that was in the
+ * lists and dies stays dead.
  */
 static inline bool smc_lgr_is_dead(const struct smc_lgr *lgr)
 {

@@ -18,7 +18,10 @@
 #define SMC_CLC_WAIT	(6 * HZ)
 #define SMC_CLC_POLL_INTERVAL	(HZ / 20)
 
-/* Whether @bytes bytes have come, or can't come any more because the handshake or TCP has ended. */
+/*
+ * Whether @bytes bytes have come, or the handshake was aborted, or the TCP connection has failed.
+ * The peer's FIN does not count: see smc_clc_has().
+ */
 static bool smc_clc_has_or_broke(const struct smc_handshake *hs, int bytes)
 {
 	struct sock *sk = hs->sk;

@@ -99,8 +99,8 @@ void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason);
  * smc_clc_cancel() - describe the events that cancel the wait for a link to be confirmed
  * @hs: handshake, which outlives the wait
  *
- * No CLC message is due during the wait. The wait is cancelled when the peer sends bytes, which
- * can only be a DECLINE, when the peer resets its TCP connection, or when the application has gone.
+ * No CLC message is due during the wait. Three events cancel the wait: the peer sends bytes, the
+ * peer resets its TCP connection, or the application gives up. Such bytes can only be a DECLINE.
  * The peer's FIN does not cancel the wait: the confirmation may still come over the link.
  *
  * Return: the events.

@@ -153,7 +153,7 @@ void smc_handshake_run(struct smc_handshake *hs);
 void smc_handshake_queue(struct smc_handshake *hs);
 
 /**
- * smc_handshake_run_for() - run a client's handshake, but wait only for a time for the answer
+ * smc_handshake_run_for() - run a client's handshake, but wait no longer than @timeo for the answer
  * @hs: handshake, which the caller must not run or queue after this call
  * @timeo: how long to wait for the server's answer, in jiffies; 0: do not wait
  *

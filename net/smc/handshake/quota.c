@@ -17,9 +17,9 @@
  */
 #define SMC_HANDSHAKES_LIMITED		64
 /*
- * Numbers of handshakes in all namespaces together, because a user may create any number of
- * namespaces. From SMC_HANDSHAKES_HOST_BUSY on the host is busy, and SMC_HANDSHAKES_HOST_MAX is the
- * limit. A single user can't make the host busy.
+ * Limits for the handshakes of all namespaces together. They exist because a user may create any
+ * number of namespaces. A host with SMC_HANDSHAKES_HOST_BUSY handshakes or more is busy, and
+ * SMC_HANDSHAKES_HOST_MAX is the limit. A single user can't make the host busy.
  */
 #define SMC_HANDSHAKES_HOST_BUSY	(2 * SMC_HANDSHAKES_MAX)
 #define SMC_HANDSHAKES_HOST_MAX		(4 * SMC_HANDSHAKES_MAX)
@@ -126,8 +126,9 @@ static bool smc_quota_may(int own, int left)
 }
 
 /*
- * Return: number of places in a namespace for an offer by a user with @own handshakes. A user
- * without a handshake may also get a place that is kept for handshakes that were offered earlier.
+ * Return: number of places in a namespace for an offer by a user with @own handshakes. Places
+ * beyond SMC_HANDSHAKES_MAX are kept for handshakes that were offered earlier. Unless offers are
+ * limited, a user without a handshake may get one of these places, too.
  */
 static int smc_quota_most(const struct smc_net *sn, bool limit, int own)
 {

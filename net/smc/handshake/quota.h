@@ -45,7 +45,8 @@ bool smc_quota_congested(const struct net *net, kuid_t uid, bool limit);
 
 /**
  * smc_quota_take() - count a handshake that begins
- * @quota: set to the counts that include the handshake; its queue is NULL if there are none
+ * @quota: set to the counts that include the handshake. If the handshake is not counted,
+ *	@quota->queue is NULL
  * @sk: TCP socket, connected
  * @role: role of this end
  *

@@ -158,11 +158,13 @@ int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d);
 
 /**
- * smc_ism_conn_detach() - stop using the peer's element, after a grace period of RCU
+ * smc_ism_conn_detach() - end this end's use of the peer's element
  * @conn: connection whose stream is over
  *
- * The peer reads no more bytes from the element. Without this call, an application
- * that keeps its socket open would also keep the element in use.
+ * The use ends after a grace period of RCU, because a copy into the element may be in progress. The
+ * peer reads no more bytes from the element. Without this call, an application that keeps its
+ * socket open would also keep the element in use. If the application has closed the socket in good
+ * order, this function does nothing: the stream is freed soon, and that ends the use.
  *
  * Context: softirqs off, the stream's lock held.
  */

@@ -30,7 +30,7 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
 
 /**
  * struct smc_ism_ops - operations of a device
- * @name: return the address by which messages of an end in @net name the device.
+ * @name: return the device's address for the CLC messages that an end in @net sends.
  * @reaches: whether, for an end in @net, @dev shares memory with the device whose address in the
  *	peer's messages is *@peer. The address of one device may differ between messages. So, if
  *	true, @reaches replaces *@peer by the peer device's own address, which is always the same.

@@ -64,8 +64,8 @@ static void smc_ism_group_trim(struct work_struct *work)
 }
 
 /*
- * Return: how long to keep an idle group; 0 for a group that never had an established connection,
- * because its server may be malicious.
+ * Return: how long to keep an idle group; 0 for a group that never had an established connection.
+ * Otherwise a malicious peer, which lets each handshake fail, could make this end keep such groups.
  */
 static unsigned long smc_ism_group_idle_time(const struct smc_lgr *lgr)
 {

@@ -26,7 +26,7 @@ struct smc_ism_conn;
 struct smc_ism_peer {
 	struct net *net;		/* of this end */
 	struct smc_ism_device *dev;
-	enum smc_role role;		/* of this end at first contact */
+	enum smc_role role;		/* of this end, the same in all connections of the group */
 	u8 version;
 	struct smc_clc_ism address;	/* of the peer's device, as smc_ism_device_to() gives it */
 	u8 eid[SMC_EID_LEN];		/* the agreed EID in version 2, otherwise zero */
@@ -40,7 +40,7 @@ struct smc_ism_peer {
  *	reveal how many groups other users have
  * @was_used: a connection was established: the group is worth keeping for the next one
  * @conns: connections that are not over; under smc_ism_lgrs.lock
- * @release: the peer's release of version 2
+ * @release: release of version 2 that both ends use: the peer's or this module's, the lower one
  * @peer_os: enum smc_os_type of the peer
  * @peer_hostname: host name of the peer, as the peer says; blank or zero padded
  * @dmbs: pool of the DMBs
@@ -67,7 +67,8 @@ extern struct smc_lgr_kind smc_ism_lgrs;
 /**
  * smc_ism_group_join() - find or create a group for a new connection
  * @peer: key of the group
- * @is_new: false; set to true if the group is created. NULL: create no group
+ * @is_new: points to false; set to true if the group is created. If @is_new is NULL, no group is
+ *	created
  *
  * A client without a matching group creates one, even if the server does not call the connection a
  * first contact: the server may have made its group for a client in another namespace of this host,
@@ -76,8 +77,8 @@ extern struct smc_lgr_kind smc_ism_lgrs;
  * make the client keep memory for each.
  *
  * Context: process, may sleep.
- * Return: the group with a reference and a reserved connection; NULL if there is none and @is_new
- * is NULL, or without memory.
+ * Return: the group with a reference and a reserved connection; NULL if there is no memory, or if
+ * no group matches and @is_new is NULL.
  */
 struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new);
 

@@ -138,7 +138,10 @@ static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_
 	client->stream.lock = server->stream.lock;
 }
 
-/* Whether @client may attach. The token is no proof: it may come from another namespace. */
+/*
+ * Whether @client may attach. A token that exists is no proof: it may name a connection in a
+ * namespace that net.smc.smcd_scope keeps apart from @client's namespace.
+ */
 static bool smc_loopback_may_join(const struct smc_ism_conn *client,
 				  const struct smc_ism_conn *server)
 {

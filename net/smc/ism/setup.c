@@ -129,9 +129,9 @@ static struct smc_clc_ism smc_ism_setup_sender(const struct smc_clc_d *d)
 }
 
 /*
- * Note the peer's release, operating system and host name in the group. Only the connection that
- * created the group does so, because all connections of the group share these values. If a server
- * calls a later connection a first contact, nothing changes.
+ * Note the release that both ends use, and the peer's operating system and host name, in the group.
+ * Only the connection that created the group does so, because all connections of the group share
+ * these values. If a server calls a later connection a first contact, nothing changes.
  */
 static void smc_ism_note_first_contact(const struct smc_ism_setup *s,
 				       const struct smc_clc_agreement *a)

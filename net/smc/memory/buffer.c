@@ -13,8 +13,8 @@
 #include "memcg.h"
 
 /*
- * Interval of the checks for unused buffers. A buffer that two checks in a row
- * find unused is released, that is, within a minute.
+ * Interval of the checks for unused buffers. The second check in a row that finds a buffer unused
+ * releases the buffer. So a buffer is usually released within a minute after its last use.
  */
 #define SMC_BUFFER_TRIM_INTERVAL	(30 * HZ)
 
@@ -59,8 +59,9 @@ static bool smc_buffer_reserve(const struct smc_buffer *buffer)
 	const long host = atomic_long_add_return(bytes, &smc_buffer_host_bytes);
 	const long own = atomic_long_add_return(bytes, &sn->buffer_bytes);
 	/*
-	 * Count the own bytes of a namespace other than init_net twice. So such a namespace has at
-	 * most as much as it leaves free for all others.
+	 * Count the own bytes of a namespace other than init_net twice. So such a namespace gets a
+	 * buffer only if the part of the host's limit that is still free, and is there for all
+	 * others, is at least as large as all buffers of the namespace.
 	 */
 	const long weight = net_eq(buffer->attr.net, &init_net) ? 0 : own;
 
@@ -213,7 +214,10 @@ static bool smc_buffer_take(struct smc_buffer *buffer, struct smc_element *el)
 	return true;
 }
 
-/* Whether no element is in use. None can be taken while the caller holds the lock of the pool. */
+/*
+ * Whether no element is in use or quarantined. No element can be taken while the caller holds the
+ * lock of the pool.
+ */
 static bool smc_buffer_is_empty(const struct smc_buffer *buffer)
 {
 	return bitmap_empty(buffer->taken, buffer->n);
@@ -402,8 +406,8 @@ static bool smc_buffer_pool_reuse(struct smc_buffer_pool *pool, const struct smc
 }
 
 /*
- * Return: the limit for the bytes of the next buffer: as many as the pool has of the size class and
- * control group in @attr.
+ * Return: the limit for the bytes of the next buffer. The limit is the sum of the pool's buffers of
+ * the size class and control group in @attr, up to SMC_BUFFER_BYTES.
  */
 static u32 smc_buffer_pool_next_bytes(const struct smc_buffer_pool *pool,
 				      const struct smc_buffer_attr *attr)

@@ -141,8 +141,8 @@ struct smc_element {
 	struct smc_buffer *buffer;
 	unsigned int index;	/* from 0 */
 	bool is_orphaned;	/* counts in the buffer's @n_orphaned; under its lock */
-	bool is_quarantined;	/* not reused, as the peer may write to it; under the same lock */
-	u32 used;		/* bytes in use from its start; the rest is zero */
+	bool is_quarantined;	/* not reused: the peer or device may still use it; same lock */
+	u32 used;		/* RMB: bytes left at its start; the rest is zero. Others: 0 */
 };
 
 /**
@@ -292,7 +292,7 @@ void smc_element_clear(struct smc_element *el);
  * @el: element, if one was taken
  *
  * The whole buffer counts in smc_orphan_pages from its first such element until the last one is
- * returned.
+ * returned, or until an element is quarantined.
  *
  * Context: any but hard interrupt.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How much memory the control groups that buffers are charged to have left. */
+/* The check that a control group has memory left for a buffer that is charged to it. */
 
 #include <linux/memcontrol.h>
 #include <linux/nodemask.h>

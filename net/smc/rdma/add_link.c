@@ -252,7 +252,7 @@ static void smc_add_link_try_after(struct smc_rdma_group *group, unsigned long d
 		smc_add_link_queue(group);
 }
 
-/* Have this end not try before the least time between two attempts is over. */
+/* Make this end wait for the least time between two attempts before it tries again. */
 static void smc_add_link_put_off(struct smc_rdma_group *group)
 {
 	WRITE_ONCE(group->add_link_after, (jiffies + SMC_ADD_LINK_INTERVAL) | 1);

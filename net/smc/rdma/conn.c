@@ -300,8 +300,8 @@ static void smc_rdma_conn_note_peer(struct smc_rdma_conn *conn, const struct smc
 	/* The peer's element may be smaller than the send buffer. */
 	st->tx.size = min_t(u64, smc_buffer_element_bytes(conn->sndbuf.buffer), size);
 	/*
-	 * Assume that other connections use the link, until the first publish shows whether they
-	 * do.
+	 * Assume that other connections use the link. A publish lifts this limit once no other
+	 * connection has sent on the link for a tenth of a second.
 	 */
 	st->tx.most = SMC_SHARED_BYTES;
 	conn->peer_known = true;
@@ -581,7 +581,10 @@ void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 	st = &conn->stream;
 	spin_lock_bh(st->lock);
 	smc_rdma_conn_take(conn, cdc);
-	/* If the other link is drained later, smc_rdma_conn_check_validation() follows. */
+	/*
+	 * As long as the link that the peer has left is not drained, the missing message may still
+	 * come. Once that link is drained, smc_rdma_conn_check_validation() follows.
+	 */
 	if (unlikely(conn->is_missing) && !smc_rdma_conn_hears_late(conn, link))
 		smc_rdma_conn_give_up_missing(conn);
 	smc_stream_unlock(st);

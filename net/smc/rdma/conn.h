@@ -112,7 +112,8 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
  * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.
- * Return: 0, or an error of smc_mr_buffers_alloc().
+ * Return: 0; -EHOSTUNREACH if only the link is lost, not the group; or another error of
+ * smc_mr_buffers_alloc().
  */
 int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct mem_cgroup *memcg);
 

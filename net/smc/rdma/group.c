@@ -367,7 +367,10 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 	return group;
 }
 
-/* Whether a group with @peer is active, and this end has @role in it; the GID does not matter. */
+/*
+ * Whether a group is active, its peer has the id of @peer, and this end has @role in it. The
+ * address, GID and MAC address of @peer do not matter here.
+ */
 static bool smc_rdma_group_is_with(const struct smc_rdma_group *group, struct net *net,
 				   enum smc_role role, u8 version, const struct smc_rdma_peer *peer)
 {

@@ -34,10 +34,10 @@ struct smc_rdma_conn;
 /*
  * The largest RDMA write with soft-RoCE: 64 of its usual packets. soft-RoCE asks for an
  * acknowledgement at the end of each write, and after each 65 packets of a longer write. An
- * acknowledgement within a write is harmful because of an error of soft-RoCE. The error occurs if
- * soft-RoCE has to repeat a write a second time before the first repeated packet leaves, because
- * the network device still holds more than 64 earlier packets. Then soft-RoCE continues after the
- * acknowledged packet, but as if the write began there, and the peer's queue pair fails.
+ * acknowledgement within a write is harmful because of an error of soft-RoCE. soft-RoCE sends
+ * nothing while the network device still holds more than 64 earlier packets. So it may have to
+ * repeat a write a second time before the first repeated packet has left. Then soft-RoCE continues
+ * after the acknowledged packet, but as if the write began there, and the peer's queue pair fails.
  */
 #define SMC_SOFT_WRITE_BYTES	SZ_64K
 /* The largest receive buffer, so also the largest publish. */

@@ -84,8 +84,9 @@ static bool smc_llc_deletes_last(const struct smc_rdma_group *group, const struc
 
 /*
  * Whether a DELETE LINK request, which came by the link @by, ends the group: the request names all
- * links, or the only link that works. But if @by is not the link that the request names, the group
- * goes on: @by works for the peer, and is only not confirmed here yet. Under RCU.
+ * links, or the only link that works at this end. But if the request names one link and came by
+ * another one, the group goes on: the peer already uses @by, which this end has not confirmed yet.
+ * Under RCU.
  */
 static bool smc_llc_ends_group(const struct smc_link *by, const struct smc_llc_msg *msg)
 {
@@ -738,9 +739,9 @@ static void smc_llc_delete_rtokens(const struct smc_link *link, const struct smc
 }
 
 /*
- * Answer a DELETE LINK. A server answers by a DELETE LINK of its own, once its connections have
- * left the link. Return: as smc_llc_answer(); -EAGAIN also if the link that is to take over is not
- * confirmed yet.
+ * Answer a DELETE LINK. If the group goes on without the link, a server answers by a DELETE LINK of
+ * its own, once its connections have left the link. Return: as smc_llc_answer(); -EAGAIN also if
+ * the link that is to take over is not confirmed yet.
  */
 static int smc_llc_answer_delete_link(struct smc_llc_queued *q)
 {

@@ -174,8 +174,7 @@ int smc_llc_confirm_link_reply(struct smc_link *link);
  * pair, so a client with one adapter rejects the second link. If the client accepts the second
  * link, DELETE LINK removes it.
  *
- * Context: process, may sleep up to 2 s for the reply, and up to 2 s for the slot of each
- * message.
+ * Context: process, may sleep up to 2 s for the slot of ADD LINK, and up to 2 s for the reply.
  */
 void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel *off);
 

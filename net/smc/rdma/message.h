@@ -73,7 +73,7 @@ void smc_link_watch_tx(struct smc_link *link);
 struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_conn *conn,
 					u32 bulk_bytes, bool may_be_unsignaled);
 
-/* Whether several connections use a link: one followed another in the last tenth of a second. */
+/* Whether several connections use a link: the sender changed in the last tenth of a second. */
 static inline bool smc_link_is_shared(const struct smc_link *link)
 {
 	return time_before(jiffies, READ_ONCE(link->shared_at) + HZ / 10);

@@ -43,11 +43,12 @@ struct smc_rdma_need {
 	u8 version;
 	const u8 *local;	/* local address of the TCP connection, or NULL */
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
-	const struct smc_rdma_gids *near;	/* peer's GIDs; a subnet must have one; or NULL */
+	/* GIDs of the peer, of which a subnet of the port must have one; or NULL */
+	const struct smc_rdma_gids *near;
 	/* GID of another port, which is not wanted, and has no smaller subnet for @near; or NULL */
 	const struct ib_gid_attr *other;
 	const char *pnetid;	/* PNET ID of the port, or NULL */
-	const u8 *beside;	/* GID that a subnet of a port without PNET ID has; or NULL */
+	const u8 *beside;	/* the port has no PNET ID, and a subnet with this GID; or NULL */
 	struct net_device *ndev;	/* network device of the route; NULL for a second link */
 	bool by_pnet;		/* the GID may belong to another network device than @ndev */
 	bool is_explicit;	/* the GID may belong to a network device of init_net */

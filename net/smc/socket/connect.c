@@ -227,7 +227,8 @@ static void smc_connect_lock(struct sock *sk)
 /*
  * Disconnects a locked socket: first SMC's part, then TCP's. The lock is held over both, so no
  * connect() of another thread comes between them. Other calls may still use the stream, so it stays
- * until release. After this function the socket is TCP's.
+ * until release. After this function the socket is TCP's, unless it has listened: then it keeps its
+ * listener, and SMC_MODE_LISTEN.
  */
 static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 {

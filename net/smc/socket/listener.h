@@ -231,8 +231,9 @@ bool smc_request_is_ready(const struct request_sock *req, const void *arg);
  * smc_listener_set_blackhole_key() - choose the blackhole entry for a client that sends no PROPOSAL
  * @child: connection, new
  *
- * A client in this namespace gets no entry. No middlebox on the way could remove the option. And
- * all local users share one address, so one user could use an entry to take SMC from the others.
+ * The PROPOSAL may be missing because a middlebox removed the option from the SYN-ACK. A client in
+ * this namespace gets no entry, because no middlebox is on the way from that client. Also, all
+ * local users share one address, so one user could use an entry to take SMC from the others.
  *
  * Context: any.
  */

@@ -78,9 +78,10 @@ static bool smc_is_in_use(const struct sock *sk)
 }
 
 /*
- * Looks again, under the lock, at a socket for a call that reads. TCP's operations for reading take
- * the lock themselves, and a connect() could come before that. So if the socket is not connected,
- * and its next connection may use SMC, this function itself returns the error that TCP would.
+ * Checks again, now under the lock, whether a call that reads is TCP's. TCP's operations for
+ * reading take the lock themselves, and another thread's connect() could take the lock before they
+ * do. So if the socket is not connected, and its next connection may use SMC, this function itself
+ * returns the error that TCP would.
  * Return: 1 if another thread has begun a connect(), 0 if the call is TCP's, or -errno.
  */
 static int smc_begin_tcp_read(struct socket *sock, int flags)
@@ -528,7 +529,7 @@ static void smc_splice_eof(struct socket *sock)
 		smc_stream_uncork(st);
 }
 
-/* Applies to the socket's stream an option that TCP has set. */
+/* Applies an option to the socket's stream, after TCP has set the option. */
 static void smc_stream_apply_option(struct smc_stream *st, int optname)
 {
 	switch (optname) {

@@ -15,8 +15,9 @@ struct socket;
  * @optname: option
  *
  * An option that replaces the socket's operations is refused for every socket. An option that
- * changes the TCP connection is refused while SMC carries the data. While such an option is being
- * set, until smc_option_end(), connections that the socket begins are TCP's.
+ * changes the TCP connection is refused while SMC carries the data, or may do so once the handshake
+ * under way is over. While such an option is being set, until smc_option_end(), connections that
+ * the socket begins are TCP's.
  *
  * Context: process, without the socket lock.
  * Return: 0, if smc_option_end() is to be called; -ENOENT, -EOPNOTSUPP, -EINVAL, -EPERM or

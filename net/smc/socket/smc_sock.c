@@ -193,7 +193,7 @@ static void smc_sock_do_later(struct work_struct *work)
 		smc_listener_end_deferral(smc);
 		return;
 	}
-	/* Without a parent no deferral is left to end. Everything else is due now. */
+	/* A socket without a parent is not deferred. All other tasks of the work are due now. */
 	if (!smc_tcp_trylock(smc->sk)) {
 		queue_delayed_work(smc_wq, &smc->later, SMC_SOCK_RETRY);
 		return;

@@ -70,8 +70,8 @@ void smc_tcp_close_by_work(struct smc_sock *smc)
 
 /*
  * A call that reports the stream's failure also resets the TCP connection. If no such call comes
- * soon, the work resets it. A connection that waits for accept() gets no such call, so its work
- * runs at once.
+ * soon, the work resets the connection. Before accept() the work resets nothing: it only ends the
+ * deferral of the connection (TCP_DEFER_ACCEPT), so it runs at once.
  */
 static unsigned long smc_tcp_close_delay(const struct smc_sock *smc)
 {

@@ -397,7 +397,8 @@ unsigned long smc_stream_fin_time(const struct smc_stream *st);
  * smc_stream_check_orphan() - end an orphan that is over or whose peer is late (end_work)
  * @st: stream; the work holds a reference
  *
- * The work runs when the peer's time limit has expired, and when the stream is over.
+ * The work runs when the peer's time limit has expired, when the stream is over, and when the
+ * peer's host has this end's flags, so that the TCP connection can be closed.
  */
 void smc_stream_check_orphan(struct smc_stream *st);
 
@@ -448,8 +449,9 @@ void smc_stream_start_hold_timer(struct smc_stream *st);
 
 /*
  * Keep each function that every transfer calls within one page, by an alignment
- * of more than its size. An emulator such as QEMU links jumps only within a page:
- * if these functions cross pages, a round trip takes a twentieth longer there.
+ * of more than its size. An emulator such as QEMU makes a jump fast only if it stays
+ * within a page: if these functions cross pages, a round trip takes a twentieth
+ * longer there.
  * Each function has a section of its own. In a shared section the assembler
  * would fill the gaps with jumps, of which objtool warns.
  */

@@ -154,7 +154,8 @@ static u32 smc_stream_room(const struct smc_stream *st)
 /*
  * Fault in the next @len bytes. The program that serves the page faults
  * (userfaultfd) may take as long as it likes. So release the socket lock: other
- * threads wait for the lock, and perhaps the peer does, to get its element back.
+ * threads wait for the lock. One of them may be about to end the stream, and a local
+ * peer gets its element back only after that end.
  * If some bytes can't be faulted in, truncate @msg before them.
  */
 static noinline int smc_stream_fault_in(struct smc_stream *st, struct msghdr *msg, size_t len)

@@ -40,7 +40,8 @@ enum smc_app_state {
 
 /**
  * struct smc_stream_state - the two states of a stream
- * @path: state of the path; written under the stream's lock, read by READ_ONCE() without it
+ * @path: state of the path; written under the stream's lock, read without it by READ_ONCE(), or by
+ *	smp_load_acquire() if the reason of SMC_PATH_OVER must be visible, too
  * @app: state of the application; written under the stream's lock, read by READ_ONCE() without it
  */
 struct smc_stream_state {

@@ -137,7 +137,7 @@ struct smc_stream {
  *
  * Before anything can arrive, the path has to set the rings and their sizes.
  * The reference count starts at one. The path owns this first reference, and
- * drops it after ->over().
+ * drops it at the end of ->over().
  */
 void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, struct net *net,
 		     spinlock_t *lock);

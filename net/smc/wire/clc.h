@@ -113,8 +113,8 @@ enum smc_clc_diagnosis {
 	SMC_DIAG_INTERNAL_LINK_READY	= 0x09990002,
 	SMC_DIAG_INTERNAL_REGISTER	= 0x09990003,
 	/*
-	 * Never sent, only counted at this end: the SYN has no SMC option
-	 * because of a blackhole.
+	 * Never sent, only counted at this end: a blackhole keeps SMC from the
+	 * peer, or this connection's failure has just added the blackhole.
 	 */
 	SMC_DIAG_BLACKHOLE		= 0x0f010000,
 	/* Never sent, only counted at this end: a limit of link groups was reached. */

@@ -52,7 +52,7 @@ int smc_clc_open(const u8 *buf, size_t len, struct smc_clc_header *hdr, u32 *end
  */
 size_t smc_clc_close(u8 *buf, u32 end, const struct smc_clc_header *hdr);
 
-/* Whether @size bytes from offset @at on do not reach beyond @end. */
+/* Whether @size bytes at offset @at end at @end or before. */
 static inline bool smc_clc_fits(u32 at, u32 size, u32 end)
 {
 	return at <= end && size <= end - at;

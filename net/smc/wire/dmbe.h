@@ -2,7 +2,7 @@
 /*
  * The control area at the start of an element of a DMB: the peer of an SMC-D
  * connection writes its cursors there, in host byte order. The peer writes each
- * cursor, with the flags beside it, by one aligned store.
+ * cursor by one aligned store. The flags are in the consumer cursor's word.
  */
 #ifndef SMC_WIRE_DMBE_H
 #define SMC_WIRE_DMBE_H

@@ -2,9 +2,10 @@
 /*
  * Decode and encode LLC messages.
  *
- * In place of version 1's 8-bit length and 8-bit reason, version 2 has a 16-bit
- * length. Some peers send the 16-bit length and the 16-bit counts of version 2
- * in little-endian byte order, so both byte orders are accepted.
+ * Version 1 has an 8-bit length, and then a byte whose low nibble is the reason.
+ * In place of both bytes, version 2 has a 16-bit length. Some peers send the
+ * 16-bit length and the 16-bit counts of version 2 in little-endian byte order,
+ * so both byte orders are accepted.
  */
 #include "bytes.h"
 #include "llc.h"
@@ -29,7 +30,7 @@ enum {
 	AL_LINK		= 31,
 	AL_MTU		= 32,	/* low nibble */
 	AL_PSN		= 33,
-	AL_DIRECT	= 44,	/* top bit; from here on in the large layout only */
+	AL_DIRECT	= 44,	/* top bit; AL_DIRECT to AL_RKEYS: large layout only */
 	AL_TARGET_GID	= 46,
 	AL_COUNT	= 70,
 	AL_RKEYS	= SMC_LLC_ADD_LINK_LEN(0),

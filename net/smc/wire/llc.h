@@ -129,9 +129,11 @@ struct smc_llc_msg {
 		} test_link;
 		struct {
 			/*
-			 * The parser checks that keys after the eighth are
-			 * present, but does not decode them. A version 2 reply
-			 * repeats the count, but lists only the invalid keys.
+			 * In version 2, the parser checks that keys after the
+			 * eighth are present, but does not decode them. In
+			 * version 1, it refuses a message with more than eight
+			 * keys. A version 2 reply repeats the count, but lists
+			 * only the invalid keys.
 			 */
 			u8 count;
 			u8 errors;	/* invalid keys: version 1: mask; version 2: count */
