@@ -48,7 +48,7 @@ static int __init smc_workqueues_init(void)
 {
 	/* As to WQ_CPU_INTENSIVE, see smc_net_make_queue(). */
 	smc_wq = alloc_workqueue("smc", WQ_CPU_INTENSIVE, WQ_MAX_ACTIVE);
-	/* These four queues are unbound, because their works take long and are not urgent. */
+	/* These four queues are unbound, because their works may take long. */
 	smc_link_wq = alloc_workqueue("smc_link", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_free_wq = alloc_workqueue("smc_free", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	smc_add_link_wq = alloc_workqueue("smc_add_link", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
@@ -121,8 +121,10 @@ err_loopback:
 }
 
 /*
- * Every socket holds the module, so no socket is left. Connections whose sockets are closed
- * may still wait for their peers; they end with their link groups.
+ * Every socket holds the module, so no socket is left, and no handshake. Connections whose sockets
+ * are closed may still wait for their peers. They end with their link groups, for which
+ * smc_ism_exit() and smc_rdma_exit() wait. Then smc_net_exit() waits for the orphans, and
+ * smc_workqueues_exit() for all works.
  */
 static void __exit smc_exit(void)
 {

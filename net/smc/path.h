@@ -6,8 +6,9 @@
  *
  * A path gives the stream two rings: one to copy outgoing bytes into, which may be the
  * peer's element itself, and one in which the peer's bytes appear. The stream moves its
- * positions and asks the path to publish them. By the smc_stream_on_*() functions of
- * stream/stream.h, the path tells the stream what the peer has published.
+ * positions and asks the path to publish them. By smc_stream_update() of stream/stream.h, the path
+ * tells the stream what the peer has published, and by the smc_stream_on_*() functions what has
+ * become of this end's own publishes.
  *
  * With SMC-D both ends of a connection are in this kernel. Their streams share one lock, and a
  * publish updates the other end's stream, the local peer, by smc_stream_update() before it returns.

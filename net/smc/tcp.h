@@ -154,19 +154,19 @@ static inline u8 smc_tcp_defer_accept(const struct sock *sk)
  * TCP-MD5 or TCP-AO; or a shutdown() without a connection, after which TCP ends the next connection
  * as soon as it begins. The caller holds the socket lock.
  */
-static inline bool smc_serves_only_tcp(const struct sock *sk)
+static inline bool smc_must_be_tcp(const struct sock *sk)
 {
 	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk) || READ_ONCE(sk->sk_shutdown);
 }
 
 /*
- * Whether a client's socket has an option or state that SMC can't serve (smc_serves_only_tcp()), or
+ * Whether a client's socket has an option or state that SMC can't serve (smc_must_be_tcp()), or
  * its bytes may leave with the SYN (TCP Fast Open) and so can't go by SMC. The caller holds the
  * socket lock.
  */
-static inline bool smc_wants_only_tcp(const struct sock *sk)
+static inline bool smc_client_must_be_tcp(const struct sock *sk)
 {
-	return smc_serves_only_tcp(sk) || smc_connect_is_deferred(sk) ||
+	return smc_must_be_tcp(sk) || smc_connect_is_deferred(sk) ||
 	       tcp_sk(sk)->fastopen_connect;
 }
 

@@ -29,9 +29,9 @@ TRACE_DEFINE_ENUM(SMC_PATH_D);
 TRACE_DEFINE_ENUM(SMC_LGR_NEW);
 TRACE_DEFINE_ENUM(SMC_LGR_ACTIVE);
 TRACE_DEFINE_ENUM(SMC_LGR_DEAD);
-TRACE_DEFINE_ENUM(SMC_PATH_UP);
-TRACE_DEFINE_ENUM(SMC_PATH_LOST);
-TRACE_DEFINE_ENUM(SMC_PATH_OVER);
+TRACE_DEFINE_ENUM(SMC_PATH_STATE_UP);
+TRACE_DEFINE_ENUM(SMC_PATH_STATE_LOST);
+TRACE_DEFINE_ENUM(SMC_PATH_STATE_OVER);
 TRACE_DEFINE_ENUM(SMC_APP_NONE);
 TRACE_DEFINE_ENUM(SMC_APP_ATTACHED);
 TRACE_DEFINE_ENUM(SMC_APP_ORPHAN);
@@ -258,8 +258,9 @@ TRACE_EVENT(smc_stream_state,
 		__entry->err = st->err;
 	),
 	TP_printk("st=%p sk=%p path=%s app=%s err=%d", __entry->st, __entry->sk,
-		  __print_symbolic(__entry->path, { SMC_PATH_UP, "up" },
-				   { SMC_PATH_LOST, "lost" }, { SMC_PATH_OVER, "over" }),
+		  __print_symbolic(__entry->path, { SMC_PATH_STATE_UP, "up" },
+				   { SMC_PATH_STATE_LOST, "lost" },
+				   { SMC_PATH_STATE_OVER, "over" }),
 		  __print_symbolic(__entry->app, { SMC_APP_NONE, "none" },
 				   { SMC_APP_ATTACHED, "attached" },
 				   { SMC_APP_ORPHAN, "orphan" }, { SMC_APP_GONE, "gone" }),

@@ -133,6 +133,7 @@ struct smc_sysctl_param {
 #define BOOLEAN		BETWEEN(SYSCTL_ZERO, SYSCTL_ONE)
 #define SECONDS		.handler = seconds_handler
 
+/* Documentation/sysctl.rst and tools/smc/smc.7 describe each, and tools/smc/test.sh tests each. */
 static struct smc_sysctl_param params[] = {
 	PARAM("autocorking_size", autocorking_size, SZ_64K, .handler = proc_douintvec),
 	PARAM("smcr_buf_type", smcr_buf_type, SMC_BUF_PHYSICAL,

@@ -55,13 +55,10 @@ u32 smc_offer_build(struct smc_path_setup *const *setups, u8 *buf, size_t *len)
 	return rc;
 }
 
-static bool smc_offer_has(enum smc_clc_offer offer, enum smc_path_kind kind)
-{
-	return offer == SMC_OFFER_BOTH || offer == (int)kind;
-}
-
 u8 smc_offer_versions(const struct smc_clc_proposal *p, enum smc_path_kind kind)
 {
-	return smc_offer_has(p->offer_v1, kind) * BIT(SMC_VERSION_1) +
-	       smc_offer_has(p->offer_v2, kind) * BIT(SMC_VERSION_2);
+	const enum smc_clc_offer path = (enum smc_clc_offer)kind;
+
+	return smc_offer_has(p->offer_v1, path) * BIT(SMC_VERSION_1) +
+	       smc_offer_has(p->offer_v2, path) * BIT(SMC_VERSION_2);
 }

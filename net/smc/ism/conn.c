@@ -82,7 +82,7 @@ static int smc_ism_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 	u64 consumer = smc_dmbe_pack(cdc->cons, cdc->prod_flags, cdc->conn_flags);
 	int rc;
 
-	rc = conn->group->peer.dev->ops->publish(conn, end, producer, consumer);
+	rc = conn->group->key.dev->ops->publish(conn, end, producer, consumer);
 	if (rc < 0)
 		return rc;
 	smc_stat_ism(st->sn, SMC_ISM_WRITES, 1);
@@ -119,17 +119,17 @@ static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
 	const struct smc_ism_conn *conn = smc_ism_conn_of(st);
 	const struct smc_ism_group *group = conn->group;
 
-	info->role = group->peer.role;
+	info->role = group->key.role;
 	info->link = smc_lgr_id(&group->lgr);
 	info->token = conn->token;
 	info->peer_token = conn->peer_token;
 	info->index = conn->index;
 	info->peer_index = conn->peer_index;
-	strscpy(info->device, group->peer.dev->name, sizeof(info->device));
-	smc_ism_put_gid(info->gid, &group->peer.dev->address);
-	smc_ism_put_gid(info->peer_gid, &group->peer.address);
+	strscpy(info->device, group->key.dev->name, sizeof(info->device));
+	smc_ism_put_gid(info->gid, &group->key.dev->address);
+	smc_ism_put_gid(info->peer_gid, &group->key.address);
 	/* The path of a connection that both ends have closed is not lost. */
-	return !smc_stream_is_down(st) || smc_stream_has_parted(st);
+	return !smc_stream_is_down(st) || smc_stream_both_sent_final(st);
 }
 
 /* Only this end's element counts as memory of the orphan; the peer's element is the peer's. */
@@ -142,7 +142,7 @@ static void smc_ism_over(struct smc_stream *st)
 {
 	struct smc_ism_conn *conn = smc_ism_conn_of(st);
 
-	conn->group->peer.dev->ops->close(conn);
+	conn->group->key.dev->ops->close(conn);
 	smc_ism_group_del_conn(conn);
 	smc_stream_put(st);
 }
@@ -217,7 +217,7 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 	INIT_LIST_HEAD(&conn->siblings);
 
 	st = &conn->stream;
-	smc_stream_init(st, &smc_ism_path_ops, group->peer.net, &dmbe->lock);
+	smc_stream_init(st, &smc_ism_path_ops, group->key.net, &dmbe->lock);
 	st->rx.ring = smc_dmbe_ring(dmbe);
 	st->rx.size = smc_dmbe_ring_bytes(dmbe);
 	/*
@@ -260,21 +260,21 @@ int smc_ism_conn_open(struct smc_ism_conn *conn)
 	if (!smc_stream_is_over(st))
 		rc = smc_ism_group_add_conn(conn->group, conn);
 	if (!rc)
-		rc = conn->group->peer.dev->ops->open(conn);
+		rc = conn->group->key.dev->ops->open(conn);
 	spin_unlock_bh(st->lock);
 	return rc;
 }
 
 int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
 {
-	return conn->group->peer.dev->ops->attach(conn, peer);
+	return conn->group->key.dev->ops->attach(conn, peer);
 }
 
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d)
 {
 	const struct smc_ism_group *group = conn->group;
-	const struct smc_ism_device *dev = group->peer.dev;
-	const struct smc_clc_ism name = dev->ops->name(dev, group->peer.net);
+	const struct smc_ism_device *dev = group->key.dev;
+	const struct smc_clc_ism name = dev->ops->name(dev, group->key.net);
 
 	d->gid = name.gid;
 	d->gid_ext = name.gid_ext;

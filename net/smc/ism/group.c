@@ -84,30 +84,30 @@ static void smc_ism_group_end(struct smc_lgr *lgr)
 }
 
 /* Return: a group that smc_lgr_init() has initialised, or NULL without memory. */
-static struct smc_ism_group *smc_ism_group_create(const struct smc_ism_peer *peer)
+static struct smc_ism_group *smc_ism_group_create(const struct smc_ism_key *key)
 {
 	struct smc_ism_group *group = kzalloc(sizeof(*group), GFP_KERNEL);
 
 	if (!group)
 		return NULL;
-	group->peer = *peer;
+	group->key = *key;
 	group->link_id = get_random_u32() | 1;
 	INIT_LIST_HEAD(&group->conns);
 	INIT_DELAYED_WORK(&group->trim, smc_ism_group_trim);
 	smc_buffer_pool_init(&group->dmbs, smc_link_wq, &group->trim);
-	smc_lgr_init(&group->lgr, &smc_ism_lgrs, peer->net);
+	smc_lgr_init(&group->lgr, &smc_ism_lgrs, key->net);
 	return group;
 }
 
 static bool smc_ism_group_is_with(const struct smc_ism_group *group,
-				  const struct smc_ism_peer *peer)
+				  const struct smc_ism_key *key)
 {
-	const struct smc_ism_peer *own = &group->peer;
+	const struct smc_ism_key *own = &group->key;
 
-	return smc_lgr_is_active(&group->lgr) && own->dev == peer->dev && own->role == peer->role &&
-	       own->version == peer->version &&
-	       smc_ism_is_address(&own->address, &peer->address, peer->version) &&
-	       !memcmp(own->eid, peer->eid, SMC_EID_LEN);
+	return smc_lgr_is_active(&group->lgr) && own->dev == key->dev && own->role == key->role &&
+	       own->version == key->version &&
+	       smc_ism_is_address(&own->address, &key->address, key->version) &&
+	       !memcmp(own->eid, key->eid, SMC_EID_LEN);
 }
 
 static bool smc_ism_group_reserve(struct smc_ism_group *group)
@@ -119,41 +119,41 @@ static bool smc_ism_group_reserve(struct smc_ism_group *group)
 }
 
 /*
- * Find a group for @peer, and reserve a connection in it. If there is none, enter @fresh in the
+ * Find a group for @key, and reserve a connection in it. If there is none, enter @fresh in the
  * lists and return it; @fresh may be NULL.
  */
-static struct smc_ism_group *smc_ism_group_find_or_list(const struct smc_ism_peer *peer,
+static struct smc_ism_group *smc_ism_group_find_or_list(const struct smc_ism_key *key,
 							struct smc_ism_group *fresh)
 {
-	struct smc_net_lgrs *in_net = smc_lgrs_of(&smc_ism_lgrs, peer->net);
+	struct smc_net_lgrs *in_net = smc_lgrs_of(&smc_ism_lgrs, key->net);
 	struct smc_ism_group *group;
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_ism_lgrs.lock, flags);
 	list_for_each_entry(group, &in_net->list, lgr.in_net)
-		if (smc_ism_group_is_with(group, peer) && smc_ism_group_reserve(group))
+		if (smc_ism_group_is_with(group, key) && smc_ism_group_reserve(group))
 			goto out;
 	group = fresh;
 	if (fresh) {
 		smc_lgr_list(&fresh->lgr, SMC_LGR_ACTIVE);
-		smc_stat_ism(smc_net(peer->net), SMC_ISM_GROUPS_CREATED, 1);
+		smc_stat_ism(smc_net(key->net), SMC_ISM_GROUPS_CREATED, 1);
 	}
 out:
 	spin_unlock_irqrestore(&smc_ism_lgrs.lock, flags);
 	return group;
 }
 
-struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new)
+struct smc_ism_group *smc_ism_group_join(const struct smc_ism_key *key, bool *is_new)
 {
-	struct smc_ism_group *group = smc_ism_group_find_or_list(peer, NULL);
+	struct smc_ism_group *group = smc_ism_group_find_or_list(key, NULL);
 	struct smc_ism_group *fresh;
 
 	if (group || !is_new)
 		return group;
-	fresh = smc_ism_group_create(peer);
+	fresh = smc_ism_group_create(key);
 	if (!fresh)
 		return NULL;
-	group = smc_ism_group_find_or_list(peer, fresh);
+	group = smc_ism_group_find_or_list(key, fresh);
 	*is_new = group == fresh;
 	if (!*is_new)
 		smc_lgr_discard(&fresh->lgr);
@@ -228,7 +228,7 @@ int smc_ism_group_alloc_element(struct smc_ism_group *group, u8 size_class,
 				struct mem_cgroup *memcg, bool nowait, struct smc_element *el)
 {
 	struct smc_buffer_attr attr = {
-		.net	    = group->peer.net,
+		.net	    = group->key.net,
 		.memcg	    = memcg,
 		.kind	    = SMC_PATH_D,
 		.is_rx	    = true,

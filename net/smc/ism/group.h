@@ -23,7 +23,7 @@ struct smc_ism_conn;
 #define SMC_ISM_GROUP_MAX_CONNS	255
 
 /* Key by which a group is found. */
-struct smc_ism_peer {
+struct smc_ism_key {
 	struct net *net;		/* of this end */
 	struct smc_ism_device *dev;
 	enum smc_role role;		/* of this end, the same in all connections of the group */
@@ -35,7 +35,7 @@ struct smc_ism_peer {
 /**
  * struct smc_ism_group - a link group
  * @lgr: common part of the groups of both paths
- * @peer: key of the group
+ * @key: key of the group
  * @link_id: id by which a server's messages name the group; random, because a serial number would
  *	reveal how many groups other users have
  * @was_used: a connection was established: the group is worth keeping for the next one
@@ -48,7 +48,7 @@ struct smc_ism_peer {
  */
 struct smc_ism_group {
 	struct smc_lgr lgr;
-	struct smc_ism_peer peer;
+	struct smc_ism_key key;
 	u32 link_id;
 	bool was_used;
 	struct list_head conns;
@@ -66,7 +66,7 @@ extern struct smc_lgr_kind smc_ism_lgrs;
 
 /**
  * smc_ism_group_join() - find or create a group for a new connection
- * @peer: key of the group
+ * @key: key of the group
  * @is_new: points to false; set to true if the group is created. If @is_new is NULL, no group is
  *	created
  *
@@ -80,7 +80,7 @@ extern struct smc_lgr_kind smc_ism_lgrs;
  * Return: the group with a reference and a reserved connection; NULL if there is no memory, or if
  * no group matches and @is_new is NULL.
  */
-struct smc_ism_group *smc_ism_group_join(const struct smc_ism_peer *peer, bool *is_new);
+struct smc_ism_group *smc_ism_group_join(const struct smc_ism_key *key, bool *is_new);
 
 /**
  * smc_ism_group_add_conn() - enter a connection in its group's list, so that it ends with the group

@@ -145,10 +145,10 @@ static void smc_loopback_share_lock(struct smc_ism_conn *client, struct smc_ism_
 static bool smc_loopback_may_join(const struct smc_ism_conn *client,
 				  const struct smc_ism_conn *server)
 {
-	return server->group->peer.role == SMC_SERVER && !server->stream.local_peer &&
+	return server->group->key.role == SMC_SERVER && !server->stream.local_peer &&
 	       !smc_stream_is_over(&server->stream) &&
-	       smc_loopback_domain(client->group->peer.net) ==
-	       smc_loopback_domain(server->group->peer.net);
+	       smc_loopback_domain(client->group->key.net) ==
+	       smc_loopback_domain(server->group->key.net);
 }
 
 /* Attach the client to the server's connection, which is found by its element. */
@@ -199,7 +199,7 @@ static int smc_loopback_attach_server(struct smc_ism_conn *conn, const struct sm
 
 static int smc_loopback_attach(struct smc_ism_conn *conn, const struct smc_clc_d *d)
 {
-	if (conn->group->peer.role == SMC_CLIENT)
+	if (conn->group->key.role == SMC_CLIENT)
 		return smc_loopback_attach_client(conn, d);
 	return smc_loopback_attach_server(conn, d);
 }

@@ -11,14 +11,14 @@
 /**
  * struct smc_ism_setup - a connection that is being set up
  * @base: the part that is common to all paths
- * @peer: key of the link group, once a device was found
+ * @key: key of the link group, once a device was found
  * @nowait: fail rather than wait for memory or create a group
  * @is_new: the group was created for this connection
  * @conn: the connection; NULL before a step creates it
  */
 struct smc_ism_setup {
 	struct smc_path_setup base;
-	struct smc_ism_peer peer;
+	struct smc_ism_key key;
 	bool nowait;
 	bool is_new;
 	struct smc_ism_conn *conn;
@@ -49,14 +49,14 @@ static bool smc_ism_setup_offer(struct smc_path_setup *base, u8 version, struct 
 static void smc_ism_setup_use(struct smc_ism_setup *s, struct smc_ism_device *dev,
 			      const struct smc_clc_ism *address)
 {
-	s->peer = (struct smc_ism_peer) {
+	s->key = (struct smc_ism_key) {
 		.net	 = s->base.net,
 		.dev	 = dev,
 		.role	 = s->base.role,
 		.version = s->base.version,
 		.address = *address,
 	};
-	memcpy(s->peer.eid, s->base.eid, SMC_EID_LEN);
+	memcpy(s->key.eid, s->base.eid, SMC_EID_LEN);
 }
 
 /* Find the device that shares memory with the device that the peer's messages call @name. */
@@ -94,7 +94,7 @@ static int smc_ism_setup_conn(struct smc_ism_setup *s)
 	struct smc_ism_conn *conn;
 
 	s->is_new = false;
-	group = smc_ism_group_join(&s->peer, s->nowait ? NULL : &s->is_new);
+	group = smc_ism_group_join(&s->key, s->nowait ? NULL : &s->is_new);
 	if (!group)
 		return -ENOMEM;
 	conn = smc_ism_conn_create(group, smc_size_class_of(rmem, SMC_SIZE_CLASS_D_MAX),
@@ -150,10 +150,10 @@ static int smc_ism_server_complete(struct smc_path_setup *base,
 {
 	struct smc_clc_ism sender = smc_ism_setup_sender(&confirm->d);
 	struct smc_ism_setup *s = smc_ism_setup_of(base);
-	const struct smc_ism_peer *peer = &s->peer;
+	const struct smc_ism_key *key = &s->key;
 
-	if (smc_ism_device_to(peer->net, &sender, peer->version) != peer->dev ||
-	    !smc_ism_is_address(&sender, &peer->address, peer->version))
+	if (smc_ism_device_to(key->net, &sender, key->version) != key->dev ||
+	    !smc_ism_is_address(&sender, &key->address, key->version))
 		return -ENODEV;
 	if (!smc_clc_confirms_contact(confirm, base->first_contact))
 		return -EPROTO;

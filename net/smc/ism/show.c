@@ -21,14 +21,14 @@ static int smc_ism_show_put_u64(struct sk_buff *skb, int attr, u64 value)
 static int smc_ism_show_put_v2(struct sk_buff *skb, const struct smc_ism_group *group)
 {
 	const struct smc_netlink_lgr_v2 v2 = {
-		.version  = group->peer.version,
+		.version  = group->key.version,
 		.release  = group->release,
 		.os	  = group->peer_os,
-		.eid	  = group->peer.eid,
+		.eid	  = group->key.eid,
 		.hostname = group->peer_hostname,
 	};
 
-	if (group->peer.version != SMC_VERSION_2)
+	if (group->key.version != SMC_VERSION_2)
 		return 0;
 	return smc_netlink_put_lgr_v2(skb, SMC_NLA_LGR_D_V2_COMMON, &v2);
 }
@@ -36,7 +36,7 @@ static int smc_ism_show_put_v2(struct sk_buff *skb, const struct smc_ism_group *
 static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_group *group)
 {
 	const struct smc_buffer_pool_bytes bytes = smc_buffer_pool_bytes(&group->dmbs);
-	const struct smc_ism_device *dev = group->peer.dev;
+	const struct smc_ism_device *dev = group->key.dev;
 
 	/* There is no send buffer: bytes go into the peer's element. */
 	return nla_put_u32(skb, SMC_NLA_LGR_D_ID, smc_lgr_id(&group->lgr)) ?:
@@ -46,8 +46,8 @@ static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_grou
 	       nla_put_string(skb, SMC_NLA_LGR_D_PNETID, "") ?:
 	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_GID, dev->address.gid) ?:
 	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_EXT_GID, dev->address.gid_ext) ?:
-	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_GID, group->peer.address.gid) ?:
-	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_EXT_GID, group->peer.address.gid_ext) ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_GID, group->key.address.gid) ?:
+	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_EXT_GID, group->key.address.gid_ext) ?:
 	       nla_put_uint(skb, SMC_NLA_LGR_D_SNDBUF_ALLOC, 0) ?:
 	       nla_put_uint(skb, SMC_NLA_LGR_D_DMB_ALLOC, bytes.physical + bytes.virtual) ?:
 	       smc_ism_show_put_v2(skb, group);

@@ -302,6 +302,12 @@ void smc_element_orphan(struct smc_element *el);
  * smc_element_quarantine() - keep an element from being used again once it is returned
  * @el: element taken
  *
+ * Late bytes of an old connection must not reach the element of a new one. SMC-R quarantines the
+ * element of a connection that is over (smc_rdma_over()), or whose setup has failed
+ * (smc_rdma_setup_end()), if the peer or the device may still use it. For connections that move,
+ * smc_link_leave() waits until their old link writes no more. SMC-D's elements need no quarantine:
+ * they are returned after a grace period of RCU, when no copy into them is in progress.
+ *
  * Context: any but hard interrupt.
  * Return: the pages of the buffer if this is its first quarantined element, else 0. The buffer's
  * pages no longer count in smc_orphan_pages.

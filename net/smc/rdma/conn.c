@@ -77,7 +77,8 @@ static void smc_rdma_over(struct smc_stream *st)
 	 * unless this end's final flags have arrived, the queue pair may still read the send
 	 * buffer, to send bytes again.
 	 */
-	if (st->sk && !smc_stream_has_finished(st))
+	/* Without a socket the setup failed, and smc_rdma_setup_end() has decided. */
+	if (st->sk && !smc_stream_needs_no_path(st))
 		smc_rdma_conn_quarantine(conn);
 	xa_erase_bh(&conn->group->conns, conn->index);
 	/*
@@ -238,11 +239,11 @@ static bool smc_rdma_conn_needs_element(const struct smc_rdma_conn *conn)
 {
 	const struct smc_stream *st = &conn->stream;
 	/* Pairs with smc_tx_publish(): along with the final flags, the last tx.sent is visible. */
-	const u8 said = smp_load_acquire(&st->tx.conn_flags) & SMC_CONN_GONE;
+	const u8 said = smp_load_acquire(&st->tx.conn_flags) & SMC_CONN_FINAL;
 
 	if (!said || conn->has_moved)
 		return true;
-	if (smc_stream_has_parted(st) ||
+	if (smc_stream_both_sent_final(st) ||
 	    (said == SMC_CONN_ABORT && !smc_rdma_conn_was_heard(st)))
 		return false;
 	return READ_ONCE(st->tx.acked) != READ_ONCE(st->tx.sent);
@@ -393,12 +394,13 @@ bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struc
 	 * stream whose peer is not known yet has nothing to move either: smc_rdma_conn_set_peer()
 	 * finds that the link is lost, and the handshake fails.
 	 */
-	uses_link = conn->link == from && conn->peer_known && st->state.path == SMC_PATH_UP;
+	uses_link = conn->link == from && conn->peer_known && st->state.path == SMC_PATH_STATE_UP;
 	if (uses_link)
 		has_moved = smc_rdma_conn_use(conn, to);
 	if (has_moved) {
 		conn->resumes = true;
-		conn->is_validated = false;
+		conn->has_announced = false;
+		/* Bytes whose message is unsignaled count as delivered when they are posted. */
 		conn->repeat_from = st->tx.reusable;
 		smc_stream_restart(st);
 	}
@@ -499,9 +501,9 @@ static void smc_rdma_conn_take_held(struct smc_rdma_conn *conn)
 static void smc_rdma_conn_validate(struct smc_rdma_conn *conn, const struct smc_cdc *cdc)
 {
 	conn->peer_has_moved = true;
-	conn->validated_seq = cdc->seq;
-	conn->is_missing = !smc_cdc_is_until(cdc->seq, conn->peer_seq);
-	if (!conn->is_missing)
+	conn->awaited_seq = cdc->seq;
+	conn->awaits_message = !smc_cdc_is_until(cdc->seq, conn->peer_seq);
+	if (!conn->awaits_message)
 		smc_rdma_conn_take_held(conn);
 }
 
@@ -512,19 +514,19 @@ static void smc_rdma_conn_take(struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 		smc_rdma_conn_validate(conn, cdc);
 		return;
 	}
-	if (likely(!conn->is_missing)) {
+	if (likely(!conn->awaits_message)) {
 		smc_rdma_conn_update(conn, cdc);
 		return;
 	}
-	if (!smc_cdc_is_until(cdc->seq, conn->validated_seq)) {
+	if (!smc_cdc_is_until(cdc->seq, conn->awaited_seq)) {
 		/* A newer message has all that matters of an older one. */
 		conn->held = *cdc;
 		conn->holds = true;
 		return;
 	}
 	smc_rdma_conn_update(conn, cdc);
-	conn->is_missing = cdc->seq != conn->validated_seq;
-	if (!conn->is_missing)
+	conn->awaits_message = cdc->seq != conn->awaited_seq;
+	if (!conn->awaits_message)
 		smc_rdma_conn_take_held(conn);
 }
 
@@ -537,7 +539,7 @@ static void smc_rdma_conn_give_up_missing(struct smc_rdma_conn *conn)
 	if (smc_stream_is_down(&conn->stream))
 		return;
 	smc_stream_break_gap(&conn->stream, ECONNRESET);
-	conn->is_missing = false;
+	conn->awaits_message = false;
 	smc_rdma_conn_take_held(conn);
 }
 
@@ -546,7 +548,7 @@ void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn)
 	struct smc_stream *st = &conn->stream;
 
 	spin_lock_bh(st->lock);
-	if (conn->is_missing)
+	if (conn->awaits_message)
 		smc_rdma_conn_give_up_missing(conn);
 	smc_stream_unlock(st);
 }
@@ -585,7 +587,7 @@ void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 	 * As long as the link that the peer has left is not drained, the missing message may still
 	 * come. Once that link is drained, smc_rdma_conn_check_validation() follows.
 	 */
-	if (unlikely(conn->is_missing) && !smc_rdma_conn_hears_late(conn, link))
+	if (unlikely(conn->awaits_message) && !smc_rdma_conn_hears_late(conn, link))
 		smc_rdma_conn_give_up_missing(conn);
 	smc_stream_unlock(st);
 	smc_stream_put(st);

@@ -35,13 +35,13 @@ struct sk_buff;
  *	next ones up to @repeat_from, except @has_moved
  * @has_moved: this end has moved to another link before; under the lock of the group's @conns
  * @peer_has_moved: the peer has moved to another link
- * @validated_seq: sequence number of the last message that this end must have, as the peer said
+ * @awaited_seq: sequence number of the last message that this end must have, as the peer said
  *	when it moved
- * @is_missing: the message with @validated_seq has not come yet
- * @holds: @held waits until the message with @validated_seq comes
+ * @awaits_message: the message with @awaited_seq has not come yet
+ * @holds: @held waits until the message with @awaited_seq comes
  * @held: while @holds, the newest of the messages that came by another link
  * @resumes: this end has moved to another link, and has not sent again all that may be lost
- * @is_validated: the peer was told that this end has moved; while @resumes
+ * @has_announced: the peer was told that this end has moved; while @resumes
  * @repeat_from: position from which bytes are to be written again, while @resumes
  * @omits: the bytes from @repeat_from on were not written again, because both ends have sent their
  *	final flags; so this end's messages do not report these bytes either
@@ -72,12 +72,12 @@ struct smc_rdma_conn {
 	u16 done_seq;
 	u16 peer_seq;
 	bool peer_has_moved;
-	u16 validated_seq;
-	bool is_missing;
+	u16 awaited_seq;
+	bool awaits_message;
 	bool holds;
 	struct smc_cdc held;
 	bool resumes;
-	bool is_validated;
+	bool has_announced;
 	u64 repeat_from;
 	bool omits;
 	u64 urgent_end;

@@ -196,7 +196,7 @@ static u64 smc_rdma_repeat_until(const struct smc_rdma_conn *conn)
 {
 	const struct smc_stream *st = &conn->stream;
 
-	return smc_stream_has_parted(st) ? conn->repeat_from : st->tx.sent;
+	return smc_stream_both_sent_final(st) ? conn->repeat_from : st->tx.sent;
 }
 
 /* Return: the end of the bytes to write again before a message; the first message has none. */
@@ -205,7 +205,7 @@ static u64 smc_rdma_repeat_end(const struct smc_rdma_conn *conn, u64 until)
 	const u64 from = conn->repeat_from;
 	u64 end;
 
-	if (!conn->is_validated)
+	if (!conn->has_announced)
 		return from;
 	end = min(until, from + smc_rdma_most(conn->link));
 	return conn->urgent_end > from ? min(end, conn->urgent_end) : end;
@@ -228,7 +228,7 @@ static int smc_rdma_resume(struct smc_rdma_conn *conn)
 		rc = smc_rdma_repeat(conn, end);
 		if (rc)
 			return rc;
-		conn->is_validated = true;
+		conn->has_announced = true;
 	} while (end < until);
 	conn->resumes = false;
 	conn->omits = until < conn->stream.tx.sent;

@@ -551,7 +551,7 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 	 */
 	if (smc_lgr_is_dead(&group->lgr))
 		return -ENOLINK;
-	if (READ_ONCE(s->conn->stream.state.path) != SMC_PATH_UP)
+	if (READ_ONCE(s->conn->stream.state.path) != SMC_PATH_STATE_UP)
 		return -EHOSTUNREACH;
 	if (rc != -EADDRINUSE)
 		return rc;

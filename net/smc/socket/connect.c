@@ -106,7 +106,7 @@ static bool smc_connect_peer_awaits(const struct smc_sock *smc)
  * Whether a SYN without the option was sent. The timer only removes the option; TCP sends the next
  * SYN some time later.
  */
-static bool smc_connect_sent_without(const struct smc_sock *smc)
+static bool smc_connect_sent_plain_syn(const struct smc_sock *smc)
 {
 	return smc->option_removed && smc_tcp_retransmits(smc->sk) != smc->retrans_with;
 }
@@ -115,9 +115,9 @@ static bool smc_connect_sent_without(const struct smc_sock *smc)
  * Falls back, because TCP is connected and the peer does not offer SMC. If the server answered only
  * a SYN without the option, a blackhole entry is made for the server.
  */
-static void smc_connect_came_without(struct smc_sock *smc)
+static void smc_connect_no_option(struct smc_sock *smc)
 {
-	if (!smc_connect_sent_without(smc)) {
+	if (!smc_connect_sent_plain_syn(smc)) {
 		smc_sock_fall_back(smc, SMC_DIAG_PEER_NO_SMC);
 		return;
 	}
@@ -138,7 +138,7 @@ void smc_connect_tcp_done(struct smc_sock *smc)
 	else if (smc_connect_peer_awaits(smc))
 		smc_connect_begin_handshake(smc);
 	else
-		smc_connect_came_without(smc);
+		smc_connect_no_option(smc);
 }
 
 void smc_connect_forget_listener(struct sock *sk)
@@ -190,7 +190,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 	smc->role = SMC_CLIENT;
 	smc_handshake_reset(&smc->hs);
 	smc_blackhole_key_server(&smc->hs.blackhole_key, sk->sk_uid, addr, len);
-	if (smc_wants_only_tcp(sk)) {
+	if (smc_client_must_be_tcp(sk)) {
 		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);
 		return;
 	}

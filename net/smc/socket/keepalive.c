@@ -67,7 +67,7 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 		return 0;
 	/* The stream failed or the peer closed it, so nothing depends on the TCP connection now. */
 	if (smc_stream_has_failed(smc->stream) ||
-	    (READ_ONCE(smc->stream->rx.conn_flags) & SMC_CONN_GONE))
+	    (READ_ONCE(smc->stream->rx.conn_flags) & SMC_CONN_FINAL))
 		return 0;
 	if (sock_owned_by_user(sk))
 		return HZ / 20;

@@ -95,7 +95,7 @@ static int smc_begin_tcp_read(struct socket *sock, int flags)
 	if (smc_is_in_use(sk))
 		rc = 1;
 	else if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED &&
-		 !smc_serves_only_tcp(sk))
+		 !smc_must_be_tcp(sk))
 		rc = flags & MSG_OOB ? -EINVAL : sock_error(sk) ? : -ENOTCONN;
 	/*
 	 * Late CLC messages may still be in TCP's queue, because TCP calls data_ready only for
@@ -330,7 +330,7 @@ static u8 smc_shutdown_bits(int how)
 /*
  * Looks again, under the lock, at a socket that TCP is to shut down. If the socket is not
  * connected, sets the flags that TCP is about to set, so that the next connection is TCP's
- * (smc_serves_only_tcp()).
+ * (smc_must_be_tcp()).
  * Return: false if another thread has begun a connect() since the caller looked.
  */
 static bool smc_begin_tcp_shutdown(struct sock *sk, int how)
@@ -423,7 +423,7 @@ static int smc_listen_begin(struct socket *sock)
 	if (smc && smc->mode != SMC_MODE_LISTEN)
 		smc_sock_leave_smc(smc);
 	if ((smc && (smc->tcp_only || smc->tcp_holds || smc->listener)) ||
-	    smc_serves_only_tcp(sk) || smc_sock_is_taken(sk) ||
+	    smc_must_be_tcp(sk) || smc_sock_is_taken(sk) ||
 	    !smc_children_are_unhooked(sk))
 		return 0;
 	if (!smc)
@@ -651,7 +651,7 @@ static void smc_release_orphan(const struct smc_sock *smc, struct socket *sock)
 	if (!smc_stream_may_be_orphan(st))
 		smc_release_abort(st, sock->sk);
 	/* TCP's connection ends only when the peer's host knows of the end of the stream. */
-	if (!smc_stream_has_ended(st) && !smc_stream_is_reset(st)) {
+	if (!smc_stream_end_is_delivered(st) && !smc_stream_is_reset(st)) {
 		if (smc_release_later(st, sock))
 			return;
 		smc_release_abort(st, sock->sk);

@@ -113,7 +113,7 @@ void smc_option_end(struct sock *sk, int level, int optname)
 		return;
 	lock_sock(sk);
 	smc = smc_sock_find(sk);
-	if (smc->mode == SMC_MODE_LISTEN && smc_serves_only_tcp(sk))
+	if (smc->mode == SMC_MODE_LISTEN && smc_must_be_tcp(sk))
 		smc_listener_stop_offering(smc->listener);
 	WRITE_ONCE(smc->tcp_holds, smc->tcp_holds - 1);
 	release_sock(sk);

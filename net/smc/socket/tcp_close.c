@@ -39,7 +39,7 @@ void smc_tcp_close_failed(struct sock *sk)
 
 static void smc_tcp_shutdown(struct sock *sk, const struct smc_stream *st)
 {
-	bool is_ended = smc_stream_has_ended(st) || smc_stream_has_parted(st) ||
+	bool is_ended = smc_stream_end_is_delivered(st) || smc_stream_both_sent_final(st) ||
 			smc_stream_is_over(st);
 
 	if (!is_ended || smc_stream_is_reset(st) || !READ_ONCE(st->tx.end_flags) ||
@@ -156,7 +156,7 @@ static void smc_sock_tcp_failed(struct smc_sock *smc, int err)
 		 * A peer that has only shut down writing still needs TCP: wait for a flag other
 		 * than SMC_CONN_DONE_WRITING.
 		 */
-		smc_sock_await_end(smc, SMC_CONN_GONE);
+		smc_sock_await_end(smc, SMC_CONN_FINAL);
 	} else {
 		smc_stream_abort(st, err);
 	}
@@ -174,7 +174,7 @@ static bool smc_sock_tcp_is_over(const struct smc_sock *smc, int err)
 	if (!sock_flag(smc->sk, SOCK_DONE) || err == ECONNRESET || err == EPIPE ||
 	    err == ETIMEDOUT)
 		return false;
-	return !err || (smc_stream_has_ended(st) && READ_ONCE(st->rx.conn_flags));
+	return !err || (smc_stream_end_is_delivered(st) && READ_ONCE(st->rx.conn_flags));
 }
 
 void smc_sock_tcp_changed(struct smc_sock *smc)
@@ -254,7 +254,7 @@ static void smc_tcp_close_count(const struct smc_sock *smc, struct tcp_info *inf
 	info->tcpi_bytes_received = READ_ONCE(st->rx.received);
 
 	info->tcpi_bytes_acked += smc->role == SMC_CLIENT;
-	if ((READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT) && smc_stream_has_ended(st))
+	if ((READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT) && smc_stream_end_is_delivered(st))
 		info->tcpi_bytes_acked++;
 	if (READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING))
 		info->tcpi_bytes_received++;

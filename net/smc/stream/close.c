@@ -8,7 +8,7 @@
 #include "workqueue.h"
 
 /* Publish @flags after the last byte. */
-static void smc_stream_finish(struct smc_stream *st, u8 flags)
+static void smc_stream_send_end(struct smc_stream *st, u8 flags)
 {
 	spin_lock_bh(st->lock);
 	smc_tx_end(&st->tx, flags);
@@ -25,7 +25,7 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
 		events |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
 	}
 	if (how & SEND_SHUTDOWN) {
-		smc_stream_finish(st, SMC_CONN_DONE_WRITING);
+		smc_stream_send_end(st, SMC_CONN_DONE_WRITING);
 		events |= EPOLLOUT | EPOLLWRNORM;
 	}
 	if (smc_rx_shut(st) && READ_ONCE(st->tx.end_flags))
@@ -70,7 +70,7 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 
 static bool smc_stream_has_left(const struct smc_stream *st)
 {
-	return smc_stream_is_down(st) || READ_ONCE(st->err) || smc_stream_has_ended(st);
+	return smc_stream_is_down(st) || READ_ONCE(st->err) || smc_stream_end_is_delivered(st);
 }
 
 static void smc_stream_linger(struct smc_stream *st, long timeo)
@@ -91,7 +91,7 @@ static void smc_stream_linger(struct smc_stream *st, long timeo)
 static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	return st->local_peer && (st->tx.conn_flags & SMC_CONN_GONE);
+	return st->local_peer && (st->tx.conn_flags & SMC_CONN_FINAL);
 }
 
 /*
@@ -104,7 +104,7 @@ static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
 static void smc_stream_detach_app(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
-	smc_state_app(&st->state, st->lock, SMC_APP_GONE);
+	smc_state_advance_app(&st->state, st->lock, SMC_APP_GONE);
 	if (smc_stream_is_over(st) || !st->local_peer)
 		return;
 	/* The work owns this reference, see smc_stream_stop_end_work(). */
@@ -122,7 +122,7 @@ void smc_stream_check_local_peer(struct smc_stream *st)
 	if (is_early)
 		queue_delayed_work(smc_wq, &st->end_work, smc_stream_fin_time(st));
 	else
-		smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
+		smc_state_advance_path(&st->state, st->lock, SMC_PATH_STATE_LOST);
 	smc_stream_unlock(st);
 	if (!is_early)
 		smc_stream_put(st);
@@ -142,12 +142,13 @@ bool smc_stream_close(struct smc_stream *st, bool by_reset, long linger)
 {
 	bool done;
 
-	smc_stream_finish(st, by_reset ? SMC_CONN_ABORT : SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
+	smc_stream_send_end(st, by_reset ? SMC_CONN_ABORT :
+					   SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
 	if (linger)
 		smc_stream_linger(st, linger);
 	spin_lock_bh(st->lock);
 	/* If both ends have closed, only the delivery of this end's flags is awaited. */
-	done = smc_stream_is_over(st) || smc_stream_has_parted(st) ||
+	done = smc_stream_is_over(st) || smc_stream_both_sent_final(st) ||
 	       smc_stream_awaits_local_peer(st);
 	if (done)
 		smc_stream_detach_app(st);

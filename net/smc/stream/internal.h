@@ -77,7 +77,7 @@ static inline bool smc_tx_shut(const struct smc_stream *st)
 	if (smp_load_acquire(&st->err) || READ_ONCE(st->tx.end_flags))
 		return true;
 	/* Pairs with smc_stream_update(): the error that the peer's flags cause is visible, too. */
-	return smp_load_acquire(&st->rx.conn_flags) & SMC_CONN_GONE;
+	return smp_load_acquire(&st->rx.conn_flags) & SMC_CONN_FINAL;
 }
 
 /* Whether there is room, or waiting for it is useless. */
@@ -112,7 +112,7 @@ static inline bool smc_rx_shut(const struct smc_stream *st)
 	if (smp_load_acquire(&st->err) || READ_ONCE(st->rcv_shutdown))
 		return true;
 	/* Pairs with smc_stream_update(): the bytes before the flags are visible, too. */
-	return smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_CONN_GONE);
+	return smp_load_acquire(&st->rx.conn_flags) & (SMC_CONN_DONE_WRITING | SMC_CONN_FINAL);
 }
 
 /*

@@ -110,7 +110,7 @@ static unsigned long smc_orphan_time(const struct smc_stream *st)
 /* Whether the TCP connection can be closed: the peer knows of the end, or never will. */
 static bool smc_orphan_leaves_tcp(const struct smc_stream *st)
 {
-	return st->orphan && (smc_stream_is_over(st) || smc_stream_has_ended(st));
+	return st->orphan && (smc_stream_is_over(st) || smc_stream_end_is_delivered(st));
 }
 
 static void smc_orphan_rearm(struct smc_stream *st)
@@ -138,12 +138,12 @@ static void smc_orphan_expire(struct smc_stream *st)
 {
 	lockdep_assert_held(st->lock);
 	/* The peer has closed, and the path limits the time to deliver this end's flags. */
-	if (smc_stream_has_parted(st)) {
+	if (smc_stream_both_sent_final(st)) {
 		smc_orphan_rearm(st);
 		return;
 	}
 	if (st->tx.end_flags & SMC_CONN_ABORT) {
-		smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
+		smc_state_advance_path(&st->state, st->lock, SMC_PATH_STATE_LOST);
 	} else {
 		smc_stat_orphan(st->sn, SMC_ORPHANS_TIMED_OUT, 1);
 		smc_stream_break(st, ETIMEDOUT);
@@ -222,7 +222,7 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock)
 		this_cpu_inc(tcp_orphan_count);
 
 	spin_lock_bh(st->lock);
-	smc_state_app(&st->state, st->lock, SMC_APP_ORPHAN);
+	smc_state_advance_app(&st->state, st->lock, SMC_APP_ORPHAN);
 	st->orphan = sock;
 	/* From here on the work owns the reference. */
 	smc_orphan_rearm(st);

@@ -20,7 +20,7 @@ static inline enum smc_orphan_wait smc_orphan_waits_for(const struct smc_stream_
 {
 	if (tx->end_flags & SMC_CONN_ABORT)
 		return SMC_ORPHAN_ANSWER;
-	if ((tx->conn_flags & SMC_CONN_GONE) && tx->acked == tx->sent)
+	if ((tx->conn_flags & SMC_CONN_FINAL) && tx->acked == tx->sent)
 		return SMC_ORPHAN_END;
 	return SMC_ORPHAN_READING;
 }
@@ -39,7 +39,7 @@ static inline u64 smc_orphan_progress(const struct smc_stream_tx *tx, bool is_ov
 	if (tx->end_flags & SMC_CONN_ABORT)
 		return ~0ULL - 1;
 	/* Publishing the final flags changes the value even if all bytes were consumed before. */
-	return 2 * tx->acked + !!(tx->conn_flags & SMC_CONN_GONE);
+	return 2 * tx->acked + !!(tx->conn_flags & SMC_CONN_FINAL);
 }
 
 #endif

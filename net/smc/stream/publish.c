@@ -32,7 +32,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 	st->rx.reported_cursor = cdc.cons;
 	if (unlikely(limited))
 		smc_stream_note_room(st);
-	if (unlikely(final) && smc_stream_has_ended(st))
+	if (unlikely(final) && smc_stream_end_is_delivered(st))
 		st->events |= SMC_EVENTS_END_DELIVERED;
 	return 0;
 }

@@ -46,12 +46,12 @@ enum smc_publish_decision {
  */
 static inline bool smc_publish_is_allowed(const struct smc_stream_tx *tx, u8 peer)
 {
-	u8 said = tx->conn_flags & SMC_CONN_GONE;
+	u8 said = tx->conn_flags & SMC_CONN_FINAL;
 
 	if (!said || tx->again)
 		return true;
 	return said == SMC_CONN_CLOSED && (tx->end_flags & SMC_CONN_ABORT) &&
-	       !(peer & SMC_CONN_GONE);
+	       !(peer & SMC_CONN_FINAL);
 }
 
 /**
@@ -66,7 +66,7 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 	u64 window = tx->acked + tx->peer_size;
 	u64 end;
 
-	if (unlikely((tx->end_flags & SMC_CONN_ABORT) || (tx->conn_flags & SMC_CONN_GONE)))
+	if (unlikely((tx->end_flags & SMC_CONN_ABORT) || (tx->conn_flags & SMC_CONN_FINAL)))
 		return tx->sent;
 	if (unlikely(tx->urgent > tx->sent))
 		end = tx->urgent;
@@ -89,14 +89,14 @@ static inline u64 smc_publish_piece(const struct smc_stream_tx *tx, u64 end, u8 
 {
 	u32 most = READ_ONCE(tx->most);
 
-	return end - tx->sent > most && !(peer & SMC_CONN_GONE) ? tx->sent + most : end;
+	return end - tx->sent > most && !(peer & SMC_CONN_FINAL) ? tx->sent + most : end;
 }
 
 /* Whether no bytes follow a publish up to @end: none are left, or either end discards them. */
 static inline bool smc_publish_is_last(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
 	return end == READ_ONCE(tx->written) || (tx->end_flags & SMC_CONN_ABORT) ||
-	       (peer & SMC_CONN_GONE);
+	       (peer & SMC_CONN_FINAL);
 }
 
 /**

@@ -26,9 +26,9 @@
 #include "trace.h"
 
 enum smc_path_state {
-	SMC_PATH_UP,
-	SMC_PATH_LOST,	/* no publish is possible any more */
-	SMC_PATH_OVER,	/* path->over() follows or was called; no new copy into tx.ring */
+	SMC_PATH_STATE_UP,
+	SMC_PATH_STATE_LOST,	/* no publish is possible any more */
+	SMC_PATH_STATE_OVER,	/* path->over() follows or was called; no new copy into tx.ring */
 };
 
 enum smc_app_state {
@@ -41,7 +41,7 @@ enum smc_app_state {
 /**
  * struct smc_stream_state - the two states of a stream
  * @path: state of the path; written under the stream's lock, read without it by READ_ONCE(), or by
- *	smp_load_acquire() if the reason of SMC_PATH_OVER must be visible, too
+ *	smp_load_acquire() if the reason of SMC_PATH_STATE_OVER must be visible, too
  * @app: state of the application; written under the stream's lock, read by READ_ONCE() without it
  */
 struct smc_stream_state {
@@ -50,7 +50,7 @@ struct smc_stream_state {
 };
 
 /* Move the path's state to @path, unless it is further on. The caller holds @lock, the stream's. */
-static inline void smc_state_path(struct smc_stream_state *state, const spinlock_t *lock,
+static inline void smc_state_advance_path(struct smc_stream_state *state, const spinlock_t *lock,
 				  enum smc_path_state path)
 {
 	lockdep_assert_held(lock);
@@ -65,7 +65,7 @@ static inline void smc_state_path(struct smc_stream_state *state, const spinlock
 }
 
 /* Move the application's state to @app, unless it is further on. */
-static inline void smc_state_app(struct smc_stream_state *state, const spinlock_t *lock,
+static inline void smc_state_advance_app(struct smc_stream_state *state, const spinlock_t *lock,
 				 enum smc_app_state app)
 {
 	lockdep_assert_held(lock);

@@ -73,7 +73,7 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	st->notify = notify;
 	/* Pairs with smc_stream_report(). */
 	smp_store_release(&st->sk, sk);
-	smc_state_app(&st->state, st->lock, SMC_APP_ATTACHED);
+	smc_state_advance_app(&st->state, st->lock, SMC_APP_ATTACHED);
 	if (st->err)
 		WRITE_ONCE(sk->sk_err, st->err);
 	/*
@@ -241,8 +241,8 @@ static __always_inline __poll_t smc_stream_take_events(struct smc_stream *st)
 {
 	__poll_t events;
 
-	if (!smc_stream_is_over(st) && (smc_stream_is_down(st) || smc_stream_has_finished(st))) {
-		smc_state_path(&st->state, st->lock, SMC_PATH_OVER);
+	if (!smc_stream_is_over(st) && (smc_stream_is_down(st) || smc_stream_needs_no_path(st))) {
+		smc_state_advance_path(&st->state, st->lock, SMC_PATH_STATE_OVER);
 		/* For SMC_EVENTS_END_DELIVERED the socket shuts down the TCP connection. */
 		st->events |= SMC_EVENTS_OVER | SMC_EVENTS_END_DELIVERED;
 	}
@@ -343,15 +343,15 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 {
 	smc_stream_get(st);
 	spin_lock_bh(st->lock);
-	smc_state_path(&st->state, st->lock, SMC_PATH_LOST);
+	smc_state_advance_path(&st->state, st->lock, SMC_PATH_STATE_LOST);
 	/*
 	 * The loss of the path is no error if no more bytes would arrive, and the
 	 * peer's host has this end's flags. It is no error either if the peer has
 	 * closed: all bytes of the peer have arrived, and it reads no more. Nor is
 	 * it one if both ends have sent their final flags.
 	 */
-	if (!smc_stream_has_parted(st) && !smc_tx_is_discarded(st) &&
-	    (!smc_rx_shut(st) || !smc_stream_has_ended(st)))
+	if (!smc_stream_both_sent_final(st) && !smc_tx_is_discarded(st) &&
+	    (!smc_rx_shut(st) || !smc_stream_end_is_delivered(st)))
 		smc_stream_fail(st, err);
 	st->events |= SMC_EVENTS_ALL;
 	smc_stream_unlock(st);
@@ -467,7 +467,7 @@ static __poll_t smc_stream_end_events(const struct smc_stream *st, u8 flags, boo
 
 	if (!ended && smc_rx_ended(st))
 		events |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
-	if ((flags & SMC_CONN_GONE) || READ_ONCE(st->tx.end_flags))
+	if ((flags & SMC_CONN_FINAL) || READ_ONCE(st->tx.end_flags))
 		events |= SMC_EVENTS_ALL;
 	return events;
 }
@@ -496,7 +496,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		st->events |= SMC_EVENTS_ALL;
 		st->updated = true;
 		/* Bytes may be missing, so final flags in this message count as a reset. */
-		conn_flags = conn_flags & SMC_CONN_GONE ? SMC_CONN_ABORT : 0;
+		conn_flags = conn_flags & SMC_CONN_FINAL ? SMC_CONN_ABORT : 0;
 	}
 	events = conn_flags & ~rx->conn_flags;
 	if (cdc->prod_flags & SMC_PROD_WANT_WINDOW)
@@ -521,7 +521,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		    st->tx.acked != st->tx.sent)
 			smc_stream_fail(st, smc_stream_reset_error(st));
 		/* The peer can't reuse its element before it knows that this end writes no more. */
-		if (!(st->tx.conn_flags & SMC_CONN_GONE))
+		if (!(st->tx.conn_flags & SMC_CONN_FINAL))
 			smc_tx_end(&st->tx, SMC_CONN_ABORT);
 	}
 	/*
@@ -556,13 +556,6 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		st->events |= smc_stream_end_events(st, events, ended);
 		st->updated = true;
 	}
-}
-
-void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc)
-{
-	spin_lock_bh(st->lock);
-	smc_stream_update(st, cdc);
-	smc_stream_unlock(st);
 }
 
 void smc_stream_on_tx_done(struct smc_stream *st, u64 end)

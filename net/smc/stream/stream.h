@@ -64,7 +64,7 @@ struct socket;
  * @spin: durations of the reader's waits, under the socket lock
  * @first_wait: where @sn keeps the estimate for the first wait of the next
  *	stream, see spin.c; NULL once this stream has waited
- * @notify: called when the stream is over or smc_stream_has_ended(), so that the
+ * @notify: called when the stream is over or smc_stream_end_is_delivered(), so that the
  *	socket shuts down its TCP connection, and once for smc_stream_await();
  *	called in any context but hard interrupt, with @sk referenced and
  *	perhaps locked
@@ -160,21 +160,13 @@ void smc_stream_get(struct smc_stream *st);
 void smc_stream_put(struct smc_stream *st);
 
 /**
- * smc_stream_on_update() - handle a CDC message of the peer
+ * smc_stream_update() - handle what the peer has published
  * @st: stream
- * @cdc: the peer's cursors and flags; they are validated here
+ * @cdc: the peer's cursors and flags, of a CDC message or of SMC-D's control area; they are
+ *	validated here
  *
- * Context: softirq or process; one caller at a time per stream.
- */
-void smc_stream_on_update(struct smc_stream *st, const struct smc_cdc *cdc);
-
-/**
- * smc_stream_update() - handle a publish of the local peer
- * @st: stream
- * @cdc: message of the local peer
- *
- * Context: softirqs off, @st->lock held. The local peer's smc_stream_unlock()
- * handles the consequences.
+ * Context: softirqs off, @st->lock held. smc_stream_unlock() of @st, or of its local peer, handles
+ * the consequences.
  */
 void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc);
 
@@ -446,54 +438,61 @@ bool smc_stream_quarantine(int n, long pages);
 bool smc_stream_may_quarantine(int n, long pages);
 
 /*
- * Ways in which a stream may have ended. The first two functions check the state of the path (enum
- * smc_path_state). The others check the error, or the connection flags that either end has sent.
- * None checks the state of the application.
+ * Ways in which a stream may have ended. None of these functions checks the state of the
+ * application.
+ *
+ * smc_stream_is_down(), smc_stream_is_over()	the path's state
+ * smc_stream_has_failed()			the error
+ * smc_stream_end_is_delivered()		this end's flags, delivered to the peer's host
+ * smc_stream_both_sent_final()			both ends' final flags: closed, or aborted
+ * smc_stream_needs_no_path()			both ends' final flags, this end's delivered
+ * smc_stream_is_closed()			no error, and both ends' flags of an orderly end
+ * smc_stream_is_reset()			the error, or this end's flag of an abort
  */
 
 /**
- * smc_stream_is_down() - whether the path's state is not SMC_PATH_UP, which prevents any publish
+ * smc_stream_is_down() - whether the path is no longer up, which prevents any publish
  * @st: stream
  */
 static inline bool smc_stream_is_down(const struct smc_stream *st)
 {
-	return READ_ONCE(st->state.path) != SMC_PATH_UP;
+	return READ_ONCE(st->state.path) != SMC_PATH_STATE_UP;
 }
 
 /**
- * smc_stream_is_over() - whether the path's state is SMC_PATH_OVER
+ * smc_stream_is_over() - whether the path's state is SMC_PATH_STATE_OVER
  * @st: stream
  *
  * If so, the path has been told, or will be when the stream's lock is released.
  */
 static inline bool smc_stream_is_over(const struct smc_stream *st)
 {
-	/* Pairs with smc_state_path(). */
-	return smp_load_acquire(&st->state.path) == SMC_PATH_OVER;
+	/* Pairs with smc_state_advance_path(). */
+	return smp_load_acquire(&st->state.path) == SMC_PATH_STATE_OVER;
 }
 
 /**
- * smc_stream_has_parted() - whether, by the flags, both ends have sent their final flags
+ * smc_stream_both_sent_final() - whether both ends have sent their final flags
  * @st: stream
  *
  * If they have not, a stream that is over has lost its path, or has given up its peer.
  */
-static inline bool smc_stream_has_parted(const struct smc_stream *st)
+static inline bool smc_stream_both_sent_final(const struct smc_stream *st)
 {
-	return (READ_ONCE(st->rx.conn_flags) & SMC_CONN_GONE) &&
-	       (READ_ONCE(st->tx.conn_flags) & SMC_CONN_GONE);
+	return (READ_ONCE(st->rx.conn_flags) & SMC_CONN_FINAL) &&
+	       (READ_ONCE(st->tx.conn_flags) & SMC_CONN_FINAL);
 }
 
 /**
- * smc_stream_has_finished() - whether the path has nothing more to do
+ * smc_stream_needs_no_path() - whether the path has nothing more to do
  * @st: stream, its lock held, or over
  *
  * Both ends have sent their final flags, and those of this end have arrived. Until then the path
  * may have to publish them again, see smc_stream_restart().
  */
-static inline bool smc_stream_has_finished(const struct smc_stream *st)
+static inline bool smc_stream_needs_no_path(const struct smc_stream *st)
 {
-	return smc_stream_has_parted(st) && !st->tx.in_flight && !st->tx.again;
+	return smc_stream_both_sent_final(st) && !st->tx.in_flight && !st->tx.again;
 }
 
 /**
@@ -506,14 +505,14 @@ static inline bool smc_stream_has_failed(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_has_ended() - whether, by the flags, the peer's host knows that this direction ended
+ * smc_stream_end_is_delivered() - whether the peer's host knows that this direction ended
  * @st: stream
  *
  * Context: any.
  */
-static inline bool smc_stream_has_ended(const struct smc_stream *st)
+static inline bool smc_stream_end_is_delivered(const struct smc_stream *st)
 {
-	return smc_tx_has_ended(&st->tx);
+	return smc_tx_end_is_delivered(&st->tx);
 }
 
 /**
@@ -524,7 +523,7 @@ static inline bool smc_stream_has_ended(const struct smc_stream *st)
  */
 static inline bool smc_stream_is_closed(const struct smc_stream *st)
 {
-	return !smc_stream_has_failed(st) && smc_stream_has_ended(st) &&
+	return !smc_stream_has_failed(st) && smc_stream_end_is_delivered(st) &&
 	       (READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT) &&
 	       (READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING));
 }

@@ -19,7 +19,7 @@
 #include "wire/size_class.h"
 
 /* The final flags: an end that has sent one of them sends no more bytes. */
-#define SMC_CONN_GONE	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
+#define SMC_CONN_FINAL	(SMC_CONN_CLOSED | SMC_CONN_ABORT)
 
 #define SMC_PROD_URGENT	(SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT)
 /*
@@ -36,7 +36,7 @@ struct smc_stream_tx {
 	u64 sent;		/* end of the published bytes */
 	u32 most;		/* limit of the next publish; the path sets it at any time */
 	u64 due;		/* end of the bytes to publish as soon as the path has room */
-	u64 delivered;		/* end of the bytes that the path delivered, see enum smc_publish */
+	u64 delivered;		/* end of the bytes that the path delivered, or will not report */
 	u64 acked;		/* end of the bytes that the peer has consumed */
 	u64 reusable;		/* end of the bytes in the ring that may be overwritten */
 	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
@@ -200,13 +200,13 @@ static inline void smc_tx_end(struct smc_stream_tx *tx, u8 flags)
 }
 
 /**
- * smc_tx_has_ended() - whether the peer's host has received all flags that end
+ * smc_tx_end_is_delivered() - whether the peer's host has received all flags that end
  * this direction
  * @tx: send positions of the stream
  *
  * Context: any.
  */
-static inline bool smc_tx_has_ended(const struct smc_stream_tx *tx)
+static inline bool smc_tx_end_is_delivered(const struct smc_stream_tx *tx)
 {
 	/*
 	 * Pairs with smc_tx_publish(): a thread that sees the final flags also
@@ -243,7 +243,7 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 	if (final)
 		WRITE_ONCE(tx->ends_in, tx->in_flight);
 	/*
-	 * Pairs with smc_tx_has_ended(): a thread that sees the final flags
+	 * Pairs with smc_tx_end_is_delivered(): a thread that sees the final flags
 	 * also sees them in flight, and the position where the bytes end.
 	 */
 	smp_store_release(&tx->conn_flags, cdc->conn_flags);
@@ -267,7 +267,7 @@ static inline bool smc_tx_complete(struct smc_stream_tx *tx, u64 end)
 	if (!tx->ends_in)
 		return false;
 	WRITE_ONCE(tx->ends_in, tx->ends_in - 1);
-	return smc_tx_has_ended(tx);
+	return smc_tx_end_is_delivered(tx);
 }
 
 /**
@@ -280,7 +280,7 @@ static inline bool smc_tx_complete(struct smc_stream_tx *tx, u64 end)
 static inline void smc_tx_restart(struct smc_stream_tx *tx)
 {
 	WRITE_ONCE(tx->in_flight, 0);
-	if ((tx->conn_flags & SMC_CONN_GONE) && !tx->ends_in)
+	if ((tx->conn_flags & SMC_CONN_FINAL) && !tx->ends_in)
 		return;
 	if (tx->ends_in)
 		WRITE_ONCE(tx->ends_in, 1);

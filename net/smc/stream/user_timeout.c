@@ -35,7 +35,7 @@ static u64 smc_user_timeout_progress(const struct smc_stream *st)
 {
 	/* A stream that has ended, or that the peer has left, waits for nothing. */
 	if (st->err || smc_stream_is_down(st) || (st->tx.end_flags & SMC_CONN_ABORT) ||
-	    (st->rx.conn_flags & SMC_CONN_GONE) || !smc_user_timeout_is_due(st))
+	    (st->rx.conn_flags & SMC_CONN_FINAL) || !smc_user_timeout_is_due(st))
 		return SMC_NOT_DUE;
 	return 1 + st->tx.delivered + st->tx.acked;
 }

@@ -52,16 +52,10 @@ enum smc_clc_offer {
 	SMC_OFFER_BOTH	= 3,
 };
 
-/* Whether the offer includes SMC-R. */
-static inline bool smc_offer_has_r(enum smc_clc_offer offer)
+/* Whether the offer includes @path, which is SMC_OFFER_R or SMC_OFFER_D. */
+static inline bool smc_offer_has(enum smc_clc_offer offer, enum smc_clc_offer path)
 {
-	return offer == SMC_OFFER_R || offer == SMC_OFFER_BOTH;
-}
-
-/* Whether the offer includes SMC-D. */
-static inline bool smc_offer_has_d(enum smc_clc_offer offer)
-{
-	return offer == SMC_OFFER_D || offer == SMC_OFFER_BOTH;
+	return offer == path || offer == SMC_OFFER_BOTH;
 }
 
 /* Whether @chid is that of an emulated ISM device, which has a GID of 128 bits. */

@@ -67,7 +67,7 @@ enum {
 /* Whether the SMC-D and version 2 block is present: version 1 senders without SMC-D omit it. */
 static bool has_block(const struct smc_clc_proposal *p)
 {
-	return p->version != SMC_VERSION_1 || smc_offer_has_d(p->offer_v1);
+	return p->version != SMC_VERSION_1 || smc_offer_has(p->offer_v1, SMC_OFFER_D);
 }
 
 static int get_ip_area(const u8 *buf, u32 at, u32 end, struct smc_clc_proposal *p)
@@ -209,7 +209,7 @@ static int get_v2(const u8 *buf, u32 at, u32 end, struct smc_clc_proposal *p)
 	p->max_links = v2[V2_MAX_LINKS];
 	p->features = get_be16(v2 + V2_FEATURES);
 	memcpy(p->eids, v2 + V2_EIDS, SMC_EID_LEN * p->n_eids);
-	return smc_offer_has_d(p->offer_v2) ? get_dv2(buf, at, end, p) : 0;
+	return smc_offer_has(p->offer_v2, SMC_OFFER_D) ? get_dv2(buf, at, end, p) : 0;
 }
 
 /* Encode the version 2 extension at @at, and its SMC-D extension. Return: the end. */

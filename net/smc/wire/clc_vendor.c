@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The options of CLC that are for a vendor's own use. By these, two hosts with this module agree. */
+/* The options of CLC that are for a vendor's own use: two hosts with this module agree by them. */
 #include "bytes.h"
 #include "clc.h"
 

@@ -81,7 +81,7 @@ protected:
 	}
 	static smc_clc_proposal without_version_2(smc_clc_proposal p)
 	{
-		EXPECT_TRUE(smc_offer_has_d(p.offer_v1));
+		EXPECT_TRUE(smc_offer_has(p.offer_v1, SMC_OFFER_D));
 		p.version = SMC_VERSION_1;
 		p.offer_v1 = SMC_OFFER_D;
 		p.offer_v2 = SMC_OFFER_NONE;

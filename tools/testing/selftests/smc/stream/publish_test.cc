@@ -94,8 +94,8 @@ class World {
   bool is_unsignaled;
 
  private:
-  bool IsPeerGone() const { return peer_.said & SMC_CONN_GONE; }
-  bool IsOver() const { return IsPeerGone() && (tx.conn_flags & SMC_CONN_GONE); }
+  bool IsPeerGone() const { return peer_.said & SMC_CONN_FINAL; }
+  bool IsOver() const { return IsPeerGone() && (tx.conn_flags & SMC_CONN_FINAL); }
   bool IsShut() const { return tx.end_flags || IsPeerGone(); }
   u64 Window() const { return peer_.reported + tx.peer_size; }
   u64 Sendable() const { return std::min(tx.written, Window()); }
@@ -108,7 +108,7 @@ class World {
   u8 Unsaid() const { return tx.end_flags & ~tx.conn_flags; }
   bool HasEnded() const;
   bool HasToReport() const;
-  bool HasLeft() const { return (tx.conn_flags & SMC_CONN_GONE) && !MayStillAbort(); }
+  bool HasLeft() const { return (tx.conn_flags & SMC_CONN_FINAL) && !MayStillAbort(); }
   bool MayStillAbort() const;
 
   bool Write(u32 bytes, bool is_urgent, bool is_more);
@@ -175,7 +175,7 @@ bool World::HasToReport() const {
 }
 
 bool World::MayStillAbort() const {
-  return (tx.conn_flags & SMC_CONN_GONE) == kClosed && (tx.end_flags & kAbort) && !IsPeerGone();
+  return (tx.conn_flags & SMC_CONN_FINAL) == kClosed && (tx.end_flags & kAbort) && !IsPeerGone();
 }
 
 // As smc_stream_write() and smc_stream_push_sent() do.
@@ -302,7 +302,7 @@ bool World::Move() {
     for (const Message& message : *messages) is_end_lost_ |= message.is_final;
   posted_.clear();
   delivered_.clear();
-  if (!(tx.conn_flags & SMC_CONN_GONE) || is_end_lost_) has_word_ = true;
+  if (!(tx.conn_flags & SMC_CONN_FINAL) || is_end_lost_) has_word_ = true;
   smc_tx_restart(&tx);
   Push(SMC_PUSH_NOW);
   return true;
@@ -329,10 +329,10 @@ bool World::Report() {
 bool World::PeerSays(u8 flags) {
   // Its kernel says no more after its last word, but for a reset that this end can hear of.
   if (!(flags & ~peer_.said) || (peer_.said & kAbort) ||
-      (IsPeerGone() && (flags != kAbort || (peer_.conn_flags & SMC_CONN_GONE))))
+      (IsPeerGone() && (flags != kAbort || (peer_.conn_flags & SMC_CONN_FINAL))))
     return false;
   peer_.said |= flags;
-  if ((flags & kAbort) && !(tx.conn_flags & SMC_CONN_GONE)) smc_tx_end(&tx, kAbort);
+  if ((flags & kAbort) && !(tx.conn_flags & SMC_CONN_FINAL)) smc_tx_end(&tx, kAbort);
   Push(SMC_PUSH_AUTOCORK);
   return true;
 }
@@ -404,13 +404,13 @@ bool World::Publish(u64 end, u8 final) {
 void World::CheckConnFlags(u64 end, u8 fresh) const {
   bool is_all = end == tx.written;
 
-  if ((tx.conn_flags & SMC_CONN_GONE) && is_end_lost_) {
+  if ((tx.conn_flags & SMC_CONN_FINAL) && is_end_lost_) {
     ASSERT_EQ(end, tx.sent) << "bytes with the last word";
     ASSERT_FALSE(fresh & ~Unsaid());
     ASSERT_FALSE(fresh && (tx.conn_flags & kAbort)) << "after a reset";
     return;
   }
-  if (tx.conn_flags & SMC_CONN_GONE) {
+  if (tx.conn_flags & SMC_CONN_FINAL) {
     ASSERT_TRUE(MayStillAbort() && fresh == kAbort && end == tx.sent) << "after the last word";
     return;
   }
@@ -451,7 +451,7 @@ void World::CheckPushed(const smc_stream_tx& before, smc_push how) const {
   u8 unsaid = before.end_flags & ~before.conn_flags;
   u64 end = Sendable();
 
-  if (is_busy_ || IsPeerGone() || (before.conn_flags & SMC_CONN_GONE) || (tx.end_flags & kAbort))
+  if (is_busy_ || IsPeerGone() || (before.conn_flags & SMC_CONN_FINAL) || (tx.end_flags & kAbort))
     return;
   if (how == SMC_PUSH_NOW || before.update_pending || (unsaid && end == tx.written)) {
     if (how == SMC_PUSH_NOW || !before.urgent) ASSERT_EQ(tx.sent, end);
@@ -508,7 +508,7 @@ void World::CheckOrphan(const World& before) const {
   ASSERT_EQ(wait == SMC_ORPHAN_ANSWER, (tx.end_flags & kAbort) != 0);
   if (wait == SMC_ORPHAN_ANSWER) return;
   ASSERT_EQ(then != now, tx.acked != before.tx.acked ||
-                             ((tx.conn_flags ^ before.tx.conn_flags) & SMC_CONN_GONE));
+                             ((tx.conn_flags ^ before.tx.conn_flags) & SMC_CONN_FINAL));
   ASSERT_EQ(wait == SMC_ORPHAN_END, (tx.conn_flags & kClosed) && peer_.reported == tx.sent);
 }
 
@@ -520,7 +520,7 @@ void World::Check(const World& before) const {
   ASSERT_EQ(tx.offset, tx.written % tx.size);
   ASSERT_EQ(tx.delivered, arrived_);
   ASSERT_EQ((tx.prod_flags & SMC_PROD_WANT_WINDOW) != 0, is_asking_);
-  ASSERT_EQ(smc_tx_has_ended(&tx), HasEnded());
+  ASSERT_EQ(smc_tx_end_is_delivered(&tx), HasEnded());
   CheckWaits();
   CheckOrphan(before);
 }

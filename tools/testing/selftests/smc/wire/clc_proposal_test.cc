@@ -375,10 +375,12 @@ TEST(Proposal, LaterVersionIsReadAsVersion2) {
 }
 
 TEST(Proposal, OffersAreToldApart) {
-  EXPECT_TRUE(smc_offer_has_r(SMC_OFFER_R) && !smc_offer_has_d(SMC_OFFER_R));
-  EXPECT_TRUE(!smc_offer_has_r(SMC_OFFER_D) && smc_offer_has_d(SMC_OFFER_D));
-  EXPECT_TRUE(!smc_offer_has_r(SMC_OFFER_NONE) && !smc_offer_has_d(SMC_OFFER_NONE));
-  EXPECT_TRUE(smc_offer_has_r(SMC_OFFER_BOTH) && smc_offer_has_d(SMC_OFFER_BOTH));
+  EXPECT_TRUE(smc_offer_has(SMC_OFFER_R, SMC_OFFER_R) && !smc_offer_has(SMC_OFFER_R, SMC_OFFER_D));
+  EXPECT_TRUE(!smc_offer_has(SMC_OFFER_D, SMC_OFFER_R) && smc_offer_has(SMC_OFFER_D, SMC_OFFER_D));
+  EXPECT_TRUE(!smc_offer_has(SMC_OFFER_NONE, SMC_OFFER_R) &&
+              !smc_offer_has(SMC_OFFER_NONE, SMC_OFFER_D));
+  EXPECT_TRUE(smc_offer_has(SMC_OFFER_BOTH, SMC_OFFER_R) &&
+              smc_offer_has(SMC_OFFER_BOTH, SMC_OFFER_D));
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ void FillV2(Random& random, smc_clc_proposal& p) {
   p.max_conns = random.U8();
   p.max_links = random.U8();
   p.features = random.U16();
-  if (smc_offer_has_d(p.offer_v2) && random.UpTo(3)) FillDv2(random, p);
+  if (smc_offer_has(p.offer_v2, SMC_OFFER_D) && random.UpTo(3)) FillDv2(random, p);
 }
 
 void FillR(Random& random, smc_clc_r& r) {
@@ -157,7 +157,7 @@ smc_clc_proposal SampleProposal(Random& random, u8 version, smc_clc_offer v1, sm
   random.Fill(p.gid_v1);
   random.Fill(p.mac);
   if (v1 != SMC_OFFER_NONE) FillIpArea(random, p);
-  if (version != SMC_VERSION_1 || smc_offer_has_d(v1)) FillBlock(random, p);
+  if (version != SMC_VERSION_1 || smc_offer_has(v1, SMC_OFFER_D)) FillBlock(random, p);
   if (v2 != SMC_OFFER_NONE) FillV2(random, p);
   return p;
 }

@@ -98,7 +98,7 @@ static int wire_resume(struct end *from)
 		struct message message = { .is_unsignaled = true, .is_repeat = true };
 
 		from->repeat_from = max(from->repeat_from, st->tx.acked);
-		from->omits = smc_stream_has_parted(st) && from->repeat_from < st->tx.sent;
+		from->omits = smc_stream_both_sent_final(st) && from->repeat_from < st->tx.sent;
 		if (from->repeat_from == st->tx.sent || from->omits)
 			break;
 		message.begin = from->repeat_from;
@@ -281,6 +281,13 @@ static bool message_is_news(const struct end *to, const struct message *message)
 	       (message->cdc.prod_flags && message->end > to->st.rx.received);
 }
 
+static void end_hear(struct end *end, const struct smc_cdc *cdc)
+{
+	spin_lock_bh(end->st.lock);
+	smc_stream_update(&end->st, cdc);
+	smc_stream_unlock(&end->st);
+}
+
 bool pair_deliver(struct end *from)
 {
 	const struct message *message = &from->sent[from->n_delivered % PAIR_SLOTS];
@@ -293,7 +300,7 @@ bool pair_deliver(struct end *from)
 	if (from->omits)
 		cdc.prod = to->st.rx.received_cursor;
 	if (!to->is_over && !to->is_lost && message_is_news(to, message))
-		smc_stream_on_update(&to->st, &cdc);
+		end_hear(to, &cdc);
 	from->n_delivered++;
 	end_offer_slot(from);
 	return true;
@@ -374,7 +381,7 @@ void end_forge(struct end *end, u32 ahead, u8 prod_flags, u8 conn_flags)
 		.conn_flags = conn_flags,
 	};
 
-	smc_stream_on_update(&end->st, &cdc);
+	end_hear(end, &cdc);
 }
 
 /* Making both. */
@@ -665,7 +672,7 @@ bool end_has_failed(const struct end *end)
 
 bool end_has_ended(const struct end *end)
 {
-	return smc_stream_has_ended(&end->st);
+	return smc_stream_end_is_delivered(&end->st);
 }
 
 bool end_tcp_is_released(const struct end *end)

@@ -12,7 +12,8 @@ static void Check(const smc_clc_proposal& p) {
   Require(p.n_eids <= SMC_CLC_MAX_EIDS, "count of EIDs");
   Require(p.n_ism <= SMC_CLC_MAX_ISM, "count of devices");
   Require(p.has_dv2 || (!p.has_seid && !p.n_ism), "no SMC-D without its extension");
-  Require(!p.has_dv2 || smc_offer_has_d(p.offer_v2), "no SMC-D extension without its offer");
+  Require(!p.has_dv2 || smc_offer_has(p.offer_v2, SMC_OFFER_D),
+          "no SMC-D extension without its offer");
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const u8* data, size_t size) {
