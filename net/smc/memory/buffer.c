@@ -8,8 +8,8 @@
 
 #include "admin/net.h"
 #include "admin/stats.h"
-#include "compat.h"
 #include "buffer.h"
+#include "compat.h"
 #include "memcg.h"
 
 /*

@@ -8,6 +8,7 @@
 #include "add_link_ends.h"
 #include "group.h"
 #include "link.h"
+#include "links.h"
 #include "llc.h"
 #include "log.h"
 #include "message.h"

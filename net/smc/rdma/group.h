@@ -26,12 +26,12 @@
 #include <linux/xarray.h>
 
 #include "admin/stats.h"
-#include "link.h"
-#include "mr_buffer.h"
-#include "rtoken.h"
 #include "group/group.h"
+#include "link.h"
 #include "llc.h"
+#include "mr_buffer.h"
 #include "path_kind.h"
+#include "rtoken.h"
 #include "wire/clc.h"
 
 struct net;
@@ -90,6 +90,7 @@ struct smc_rdma_peer {
  * @links: the links, NULL where there is none. An entry changes with the buffer lock and
  *	smc_rdma_lgrs.lock held, and a link that was taken out stays until RCU readers are done. So
  *	to walk the links, it is enough to hold one of the two locks or to be under RCU
+ * @last_serial: serial of the last link that was put into @links
  * @conns: connections by the index in their alert tokens; locked with softirqs off
  * @next_index: hint for the index of the next connection
  * @rtokens: RMBs of the peer
@@ -97,13 +98,12 @@ struct smc_rdma_peer {
  * @llc: link layer control
  * @links_work: work that looks after the links, see links.h
  * @add_link_work: work that adds a link, see add_link.h
- * @offer_after: time in jiffies before which a client refuses offers of a link; only
- *	@add_link_work uses it
- * @last_serial: serial of the last link that was put into @links
  * @asymmetric_after: time in jiffies before which this end adds no asymmetric link; 0 for none
  * @add_link_after: time in jiffies before which this end does not try again to add a link; 0 if it
  *	has not tried yet
  * @add_link_delay: jiffies from the last attempt until this end tries again without an event
+ * @offer_after: time in jiffies before which a client refuses offers of a link; only
+ *	@add_link_work uses it
  */
 struct smc_rdma_group {
 	struct smc_lgr lgr;

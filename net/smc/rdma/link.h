@@ -334,22 +334,6 @@ void smc_link_destroy(struct smc_link *link);
 void smc_link_stop(struct smc_link *link);
 
 /**
- * smc_link_leave() - quiesce a link that its group is to leave
- * @link: link of a group that has another link
- *
- * Context: process, may sleep. Not concurrently with the end of the group.
- */
-void smc_link_leave(struct smc_link *link);
-
-/**
- * smc_link_end_later() - have a work remove a link from its group
- * @link: link after smc_link_leave(); no connection whose stream is up uses it any more
- *
- * Context: process. Not concurrently with the end of the group.
- */
-void smc_link_end_later(struct smc_link *link);
-
-/**
  * smc_link_release() - release the device's resources
  * @link: link that is stopped, and whose memory regions are all deregistered
  *

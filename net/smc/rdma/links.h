@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct net;
+struct smc_link;
 struct smc_rdma_device;
 struct smc_rdma_group;
 
@@ -19,6 +20,22 @@ struct smc_rdma_group;
  * @group: new group
  */
 void smc_links_init(struct smc_rdma_group *group);
+
+/**
+ * smc_link_leave() - quiesce a link that its group is to leave
+ * @link: link of a group that has another link
+ *
+ * Context: process, may sleep. Not concurrently with the end of the group.
+ */
+void smc_link_leave(struct smc_link *link);
+
+/**
+ * smc_link_end_later() - have a work remove a link from its group
+ * @link: link after smc_link_leave(); no connection whose stream is up uses it any more
+ *
+ * Context: process. Not concurrently with the end of the group.
+ */
+void smc_link_end_later(struct smc_link *link);
 
 /**
  * smc_links_cancel_ends() - cancel the works that remove links, or wait for those that run

@@ -7,11 +7,11 @@
 #include "admin/blackhole.h"
 #include "admin/net.h"
 #include "compat.h"
-#include "tcp_close.h"
 #include "listener.h"
 #include "migrate.h"
 #include "smc_sock.h"
 #include "tcp.h"
+#include "tcp_close.h"
 #include "wire/clc.h"
 
 bool smc_listener_is_ready(struct smc_listener *l)

@@ -8,11 +8,11 @@
 #include "admin/net.h"
 #include "connect.h"
 #include "family.h"
-#include "tcp_close.h"
 #include "listener.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
+#include "tcp_close.h"
 #include "wire/clc.h"
 
 /*

@@ -14,7 +14,6 @@
 #include "compat.h"
 #include "connect.h"
 #include "family.h"
-#include "tcp_close.h"
 #include "ioctl.h"
 #include "listener.h"
 #include "ops.h"
@@ -22,6 +21,7 @@
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
+#include "tcp_close.h"
 
 /* TCP's operations for one IP version, and SMC's. */
 struct smc_family_ops {

@@ -12,12 +12,12 @@
 #include "admin/stats.h"
 #include "compat.h"
 #include "connect.h"
-#include "tcp_close.h"
 #include "keepalive.h"
 #include "listener.h"
 #include "smc_sock.h"
 #include "stream/stream.h"
 #include "tcp.h"
+#include "tcp_close.h"
 #include "trace.h"
 #include "workqueue.h"
 

@@ -30,8 +30,8 @@
 #include <linux/workqueue.h>
 #include <net/sock.h>
 
-#include "path_kind.h"
 #include "handshake/handshake.h"
+#include "path_kind.h"
 
 struct smc_listener;
 struct smc_stream;

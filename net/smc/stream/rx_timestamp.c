@@ -5,8 +5,8 @@
 #include <linux/timekeeping.h>
 #include <net/sock.h>
 
-#include "rx_timestamp.h"
 #include "internal.h"
+#include "rx_timestamp.h"
 
 void smc_stream_note_arrival(struct smc_stream *st, u64 begin)
 {
