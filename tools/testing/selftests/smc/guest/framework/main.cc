@@ -186,7 +186,8 @@ public:
 		std::string here = own.read(), there = peer.kernel_log();
 
 		return {kernel_complaints(here) + kernel_complaints(there),
-			kernel_lines(here, "^smc: ") + kernel_lines(there, "^smc: ")};
+			kernel_lines(here, "^smc: ") + "(the peer's:)\n" +
+			    kernel_lines(there, "^smc: ")};
 	}
 
 private:
