@@ -24,6 +24,13 @@
  */
 #define SMC_ADD_LINK_RETRY	(300 * HZ)
 
+/*
+ * The time from first contact until a server offers the second link. Connections that follow the
+ * first one need buffers, and would wait while an attempt holds the buffer lock. A client that does
+ * not run this module waits for the offer, so it gets the offer at once.
+ */
+#define SMC_ADD_LINK_FIRST	HZ
+
 /* If an asymmetric link could not be confirmed, the time until this end tries one again. */
 #define SMC_ADD_LINK_ASYMMETRIC	(600 * HZ)
 
@@ -288,6 +295,10 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 {
 	struct smc_rdma_group *group = first->group;
 
+	if (rc == -ETIMEDOUT && link->peer.qpn && !group->is_slow)
+		smc_log(pr_warn, group->lgr.net, "%s: link %u with %pI6c not added: %pI6c is silent",
+			link->port.dev->ibdev->name, link->number, &group->peer.addr,
+			link->peer.gid);
 	group->is_slow = rc == -ETIMEDOUT;
 	if (rc == -ETIMEDOUT && link->peer.qpn && smc_links_share(first, link))
 		WRITE_ONCE(group->asymmetric_after, (jiffies + SMC_ADD_LINK_ASYMMETRIC) | 1);
@@ -319,9 +330,9 @@ static u8 smc_add_link_number(const struct smc_rdma_group *group)
 
 /*
  * Send an ADD LINK although no link is to be added: if the ends have agreed on two links, the
- * client may wait for the message. The ADD LINK names this server's end of the link that exists, so
- * a client with one port rejects it. If the client accepts the offer, or may still accept it,
- * DELETE LINK takes the offer back.
+ * client may wait for the message, unless it runs this module. The ADD LINK names this server's end
+ * of the link that exists, so a client with one port rejects it. If the client accepts the offer,
+ * or may still accept it, DELETE LINK takes the offer back.
  */
 static void smc_add_link_offer_none(struct smc_link *first, bool may_wait)
 {
@@ -330,7 +341,7 @@ static void smc_add_link_offer_none(struct smc_link *first, bool may_wait)
 	struct smc_llc_msg msg;
 	int rc;
 
-	if (group->has_offered)
+	if (group->has_offered || group->has_vendor)
 		return;
 	smc_add_link_describe(first, 0, &msg);
 	msg.add_link.link = smc_add_link_number(group);
@@ -588,6 +599,13 @@ void smc_add_link_queue(struct smc_rdma_group *group)
 		return;
 	mod_delayed_work(smc_add_link_wq, &group->add_link_work,
 			 READ_ONCE(group->llc.has_offer) ? 0 : max(left, 0L));
+}
+
+void smc_add_link_queue_first(struct smc_rdma_group *group)
+{
+	if (group->has_vendor)
+		WRITE_ONCE(group->add_link_after, (jiffies + SMC_ADD_LINK_FIRST) | 1);
+	smc_add_link_queue(group);
 }
 
 void smc_add_link_stop(struct smc_rdma_group *group)

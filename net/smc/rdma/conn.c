@@ -75,9 +75,9 @@ static void smc_rdma_over(struct smc_stream *st)
 	/*
 	 * Unless both ends have sent final flags, the peer may write as long as the link is up. And
 	 * unless this end's final flags have arrived, the queue pair may still read the send
-	 * buffer, to send bytes again.
+	 * buffer, to send bytes again. Without a socket the connection is being set up, and
+	 * smc_rdma_setup_end() decides.
 	 */
-	/* Without a socket the setup failed, and smc_rdma_setup_end() has decided. */
 	if (st->sk && !smc_stream_needs_no_path(st))
 		smc_rdma_conn_quarantine(conn);
 	xa_erase_bh(&conn->group->conns, conn->index);

@@ -951,7 +951,7 @@ int smc_rdma_group_activate(struct smc_rdma_group *group)
 				   READ_ONCE(smc_net(net)->sysctl.smcr_testlink_time));
 		smc_lgr_activate(&group->lgr);
 		if (group->role == SMC_SERVER)
-			smc_add_link_queue(group);
+			smc_add_link_queue_first(group);
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	/* The device's name can be read: the setup of the first contact holds the device. */
@@ -1005,7 +1005,7 @@ void smc_rdma_group_peer_left(struct smc_rdma_group *group, u32 reason)
 {
 	unsigned long flags;
 
-	if (!smc_lgr_is_dead(&group->lgr) && READ_ONCE(group->lgr.n_conns))
+	if (smc_lgr_is_active(&group->lgr) && READ_ONCE(group->lgr.n_conns))
 		smc_log(pr_warn, group->lgr.net, "%pI6c ended the link group: reason %#x",
 			&group->peer.addr, reason);
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);

@@ -69,6 +69,7 @@ struct smc_rdma_peer {
  * @vlan: VLAN, or 0
  * @max_conns: agreed limit for connections, which the server enforces
  * @max_links: agreed limit for links
+ * @has_vendor: the peer has said that it runs this module
  * @last_number: number of the last link that this server has offered
  * @has_offered: this server has sent an ADD LINK
  * @is_slow: the peer has let the last attempt to add a link time out; only @add_link_work uses it
@@ -122,6 +123,7 @@ struct smc_rdma_group {
 	u16 vlan;
 	u8 max_conns;
 	u8 max_links;
+	bool has_vendor;
 	u8 last_number;
 	bool has_offered;
 	bool is_slow;

@@ -125,20 +125,23 @@ void smc_link_break(struct smc_link *link, int err, const char *why)
 {
 	const struct smc_rdma_group *group = link->group;
 	unsigned long flags;
+	bool is_loss;
 
 	/* A failed queue pair flushes hundreds of work requests, each of which calls this. */
 	if (READ_ONCE(link->broken))
 		return;
-	if (READ_ONCE(link->is_confirmed) && !smc_lgr_is_dead(&group->lgr))
-		smc_log(pr_warn, group->lgr.net, "%s: link %u with %pI6c failed: %s",
-			link->port.dev->ibdev->name, link->number, &group->peer.addr, why);
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	is_loss = smc_link_works(link) && !smc_lgr_is_dead(&group->lgr);
 	WRITE_ONCE(link->broken, true);
 	smc_rdma_group_lose_link(link, err, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	/* Wake threads that wait for the link's peer, even if the group is dead already. */
 	wake_up_all(&link->slot_wait);
 	smc_llc_wake(link->group);
+	/* Only the first of many calls logs, and only after the others can see the broken link. */
+	if (is_loss)
+		smc_log(pr_warn, group->lgr.net, "%s: link %u with %pI6c failed: %s",
+			link->port.dev->ibdev->name, link->number, &group->peer.addr, why);
 }
 
 /* Return: after how many jiffies to check the send timeout. Under link->lock. */

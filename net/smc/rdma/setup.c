@@ -57,6 +57,8 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
  * @group: the group created for this connection, referenced; or NULL
  * @conn: the connection; NULL before a step creates it
  * @link: link that the connection was made for, referenced; NULL before that
+ * @offered_links: links that this client has offered to a server that runs this module
+ * @offered_links_foreign: links that this client has offered to any other server
  * @max_links: limit for the links of a new group
  * @has_vendor: the peer has said that it runs this module
  * @contact: entry in the list of first contacts under way, as server
@@ -73,6 +75,8 @@ struct smc_rdma_setup {
 	struct smc_rdma_group *group;
 	struct smc_rdma_conn *conn;
 	struct smc_link *link;
+	u8 offered_links;
+	u8 offered_links_foreign;
 	u8 max_links;
 	bool has_vendor;
 	struct hlist_node contact;
@@ -113,10 +117,12 @@ static u8 smc_rdma_setup_agree_links(const struct smc_path_setup *base,
 {
 	const u8 option = smc_clc_links_option(p);
 
+	/* Release 0 of version 2 does not agree on a number of links. */
+	if (!p->release)
+		return 1;
 	if (option)
 		return min(option, smc_rdma_setup_max_links(base));
-	/* Release 0 of version 2 does not agree on a number of links. */
-	return p->release ? min(p->max_links, smc_rdma_setup_max_links_foreign(base)) : 1;
+	return min(p->max_links, smc_rdma_setup_max_links_foreign(base));
 }
 
 /*
@@ -138,8 +144,10 @@ static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 	}
 	memcpy(gid, port.gid->gid.raw, SMC_GID_LEN);
 	if (version == SMC_VERSION_2) {
-		p->max_links = smc_rdma_setup_max_links_foreign(base);
-		smc_clc_set_links_option(p, smc_rdma_setup_max_links(base));
+		s->offered_links = smc_rdma_setup_max_links(base);
+		s->offered_links_foreign = smc_rdma_setup_max_links_foreign(base);
+		p->max_links = s->offered_links_foreign;
+		smc_clc_set_links_option(p, s->offered_links);
 	}
 	smc_rdma_port_put(&port);
 	rcu_read_unlock();
@@ -273,6 +281,7 @@ static struct smc_link *smc_rdma_setup_group(struct smc_rdma_setup *s)
 		return ERR_CAST(group);
 	memcpy(group->eid, s->base.eid, SMC_EID_LEN);
 	group->max_links = s->base.version == SMC_VERSION_2 ? max_t(u8, s->max_links, 1) : 1;
+	group->has_vendor = s->has_vendor;
 	smc_rdma_group_get(group);
 	s->group = group;
 	link = smc_rdma_group_link_from(group, 0);
@@ -701,8 +710,7 @@ static int smc_rdma_client_join(struct smc_path_setup *base, const struct smc_cl
 	int rc;
 
 	s->has_vendor = smc_clc_has_vendor(&accept->fc);
-	s->max_links = s->has_vendor ? smc_rdma_setup_max_links(base) :
-				       smc_rdma_setup_max_links_foreign(base);
+	s->max_links = s->has_vendor ? s->offered_links : s->offered_links_foreign;
 	rc = smc_rdma_client_reach(s) ? :
 	     smc_rdma_setup_peer(s, r->peer_id, r->gid, r->mac) ? :
 	     smc_rdma_setup_conn(s, smc_rdma_client_link(s, r));

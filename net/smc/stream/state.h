@@ -51,7 +51,7 @@ struct smc_stream_state {
 
 /* Move the path's state to @path, unless it is further on. The caller holds @lock, the stream's. */
 static inline void smc_state_advance_path(struct smc_stream_state *state, const spinlock_t *lock,
-				  enum smc_path_state path)
+					  enum smc_path_state path)
 {
 	lockdep_assert_held(lock);
 	if (path <= state->path)
@@ -66,7 +66,7 @@ static inline void smc_state_advance_path(struct smc_stream_state *state, const 
 
 /* Move the application's state to @app, unless it is further on. */
 static inline void smc_state_advance_app(struct smc_stream_state *state, const spinlock_t *lock,
-				 enum smc_app_state app)
+					 enum smc_app_state app)
 {
 	lockdep_assert_held(lock);
 	if (app <= state->app)

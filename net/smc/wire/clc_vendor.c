@@ -11,7 +11,7 @@ enum {
 	OPTION_MAX_LINKS	= 0,
 };
 
-/* The OUI is locally administered (IEEE 802), so no other vendor's options have it. */
+/* The OUI is locally administered (IEEE 802), so no vendor owns it. */
 static const u8 oui[SMC_OUI_LEN] = { 0x02, 'S', 'M' };
 
 void smc_clc_set_links_option(struct smc_clc_proposal *p, u8 max_links)

@@ -245,7 +245,7 @@ protected:
 
 		if (dialect().os_and_release & 15)
 			extension += be(dialect().max_conns, 1) + be(dialect().max_links, 1) +
-				     zeros(2 + 4 + 8);
+				     zeros(2) + vendor + zeros(8);
 		if (type == confirm_type)
 			extension += hex("01 000000") + own_gid();
 		return extension;
@@ -618,6 +618,7 @@ protected:
 	std::optional<RemoteSocket> listener;
 	Fd tcp;
 	std::string theirs; /* the module's ACCEPT or CONFIRM */
+	std::string vendor = zeros(4);
 	uint32_t rkey = 0;
 	uint64_t sent = 0, received = 0;
 	uint16_t sequence = 0;
@@ -779,11 +780,28 @@ protected:
 		check_tcp(tcp, victim);
 		return message;
 	}
-	void expect_links(const std::string &accept, int links, const std::string &vendor)
+	/* The peer accepts two links. */
+	std::string confirm()
 	{
-		EXPECT_EQ(number_at(accept, 141, 1), unsigned(links));
-		expect_bytes(accept, 144, vendor);
+		auto [victim, connecting, rogue] = lure(agent);
+		std::string message;
+
+		receive_message(rogue);
+		send_bytes(rogue, agreement(accept_type, true, 1));
+		message = receive_message(rogue);
+		send_bytes(rogue, decline(dialect().version, 0x03030000));
+		EXPECT_EQ(connecting.join(), "0");
+		check_tcp(rogue, victim);
+		return message;
 	}
+	/* Of an ACCEPT or CONFIRM. */
+	void expect_links(const std::string &message, int links, const std::string &named)
+	{
+		EXPECT_EQ(number_at(message, 141, 1), unsigned(links));
+		expect_bytes(message, 144, named);
+	}
+
+	const std::string this_module = hex("02534d 00");
 };
 
 TEST_P(AgreedLinks, WithOthersAreOne)
@@ -797,21 +815,27 @@ TEST_P(AgreedLinks, WithOthersMayBeTwo)
 	RemoteSysctlScope foreign(agent, "net.smc.smcr_max_links_foreign", "2");
 
 	expect_links(accept_for(""), 2, zeros(4));
+	expect_links(confirm(), 2, zeros(4));
 }
 
 TEST_P(AgreedLinks, WithThisModuleAreTwo)
 {
-	const std::string vendor = hex("02534d 00");
-
-	expect_links(accept_for(hex("02534d 02")), 2, vendor);
-	expect_links(accept_for(hex("02534d ff")), 2, vendor);
-	expect_links(accept_for(hex("02534d 01")), 1, vendor);
-	/* The option can't be 0. */
+	expect_links(accept_for(hex("02534d 02")), 2, this_module);
+	expect_links(accept_for(hex("02534d ff")), 2, this_module);
+	expect_links(accept_for(hex("02534d 01")), 1, this_module);
+	/* No client has the option with 0. */
 	expect_links(accept_for(hex("02534d 00")), 1, zeros(4));
+	vendor = this_module;
+	expect_links(confirm(), 2, this_module);
+}
 
+TEST_P(AgreedLinks, WithThisModuleMayBeOne)
+{
 	RemoteSysctlScope limit(agent, "net.smc.smcr_max_links_per_lgr", "1");
 
-	expect_links(accept_for(hex("02534d 02")), 1, vendor);
+	expect_links(accept_for(hex("02534d 02")), 1, this_module);
+	vendor = this_module;
+	expect_links(confirm(), 1, this_module);
 }
 
 INSTANTIATE_TEST_SUITE_P(, AgreedLinks, testing::Values(zos_v2),

@@ -16,6 +16,8 @@ void TwoLinks::SetUp()
 	set_limit(240);
 	here.set_up();
 	there.set_up();
+	if (here.is_tree() != there.is_tree())
+		(here.is_tree() ? there : here).set_sysctl("net.smc.smcr_max_links_foreign", "2");
 	is_set_up = true;
 }
 

@@ -85,9 +85,7 @@ void TwoPorts::set_up() const
 	command += "; true";
 	for (int port : {0, 1})
 		command += " && " + up(port) + " && " + with_device(port);
-	command += " && ip neigh flush all && lab-smc load && " + smc("eid add INTEROP") +
-		   " && sysctl -q net.smc.smcr_max_links_per_lgr=2"
-		   " && sysctl -qe net.smc.smcr_max_links_foreign=2";
+	command += " && ip neigh flush all && lab-smc load && " + smc("eid add INTEROP");
 	for (int port : {0, 1})
 		command += " && " + in_pnet(port);
 	must_run(command);
