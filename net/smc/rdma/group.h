@@ -100,8 +100,7 @@ struct smc_rdma_peer {
  * @links_work: work that looks after the links, see links.h
  * @add_link_work: work that adds a link, see add_link.h
  * @asymmetric_after: time in jiffies before which this end adds no asymmetric link; 0 for none
- * @add_link_after: time in jiffies before which this end does not try again to add a link; 0 if it
- *	has not tried yet
+ * @add_link_after: time in jiffies before which this end does not try to add a link; 0 for none
  * @add_link_delay: jiffies from the last attempt until this end tries again without an event
  * @offer_after: time in jiffies before which a client refuses offers of a link; only
  *	@add_link_work uses it
