@@ -168,16 +168,35 @@ int finish(pid_t child)
 	return status;
 }
 
+/* Returns the status of wait(). */
+int run_in_child(const std::string &name)
+{
+	guest::set_limit(90);
+
+	pid_t child = fork();
+
+	if (child < 0)
+		throw_errno("fork");
+	if (!child)
+		run_test(name);
+	return finish(child);
+}
+
 /* What the kernels of both guests logged during a test. */
 struct Logged {
 	std::string complaints;
 	std::string of_smc;
+	/*
+	 * A queue pair of the in-tree module failed at the peer, by an error of soft-RoCE that this
+	 * module has no part in: see Documentation/testing.rst.
+	 */
+	bool in_tree_link_failed;
 };
 
 class Watch
 {
 public:
-	Watch()
+	Watch() : peer_is_tree(peer.run_command("echo $LAB_SMC").text == "tree\n")
 	{
 		peer.kernel_log();
 	}
@@ -187,12 +206,18 @@ public:
 
 		return {kernel_complaints(here) + kernel_complaints(there),
 			kernel_lines(here, "^smc: ") + "(the peer's:)\n" +
-			    kernel_lines(there, "^smc: ")};
+			    kernel_lines(there, "^smc: "),
+			peer_is_tree && kernel_lines(here, refused).empty() &&
+			    !kernel_lines(there, refused).empty()};
 	}
 
 private:
+	/* Logged where the other end has refused a request, IB_WC_REM_INV_REQ_ERR. */
+	static constexpr char refused[] = "make_send_cqe: non-flush error status = 9";
+
 	KernelLog own;
 	Agent peer;
+	const bool peer_is_tree;
 };
 
 void print_log(const std::string &lines)
@@ -203,11 +228,16 @@ void print_log(const std::string &lines)
 	}
 }
 
+bool is_good(int status, const Logged &logged)
+{
+	return WIFEXITED(status) &&
+	       (WEXITSTATUS(status) == PASSED || WEXITSTATUS(status) == SKIPPED) &&
+	       logged.complaints.empty();
+}
+
 bool report(int number, const std::string &name, int status, const Logged &logged, double seconds)
 {
-	bool good = WIFEXITED(status) &&
-		    (WEXITSTATUS(status) == PASSED || WEXITSTATUS(status) == SKIPPED) &&
-		    logged.complaints.empty();
+	bool good = is_good(status, logged);
 
 	if (WIFSIGNALED(status))
 		printf("# ended by signal %d (%s)\n", WTERMSIG(status),
@@ -263,19 +293,19 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < names.size(); i++) {
 		auto begin = std::chrono::steady_clock::now();
 
-		set_limit(90);
+		int status = run_in_child(names[i]);
+		Logged logged = watch.during_test();
 
-		pid_t child = fork();
+		if (!is_good(status, logged) && logged.complaints.empty() &&
+		    logged.in_tree_link_failed) {
+			printf("# soft-RoCE broke a link of the in-tree module: once more\n");
+			status = run_in_child(names[i]);
+			logged = watch.during_test();
+		}
 
-		if (child < 0)
-			throw_errno("fork");
-		if (!child)
-			run_test(names[i]);
-
-		int status = finish(child);
 		std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
 
-		failed += !report(i + 1, names[i], status, watch.during_test(), passed.count());
+		failed += !report(i + 1, names[i], status, logged, passed.count());
 	}
 	return failed ? 1 : 0;
 }
