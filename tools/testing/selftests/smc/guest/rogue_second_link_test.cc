@@ -28,6 +28,12 @@ protected:
 			throw std::runtime_error("no ADD LINK");
 	}
 
+	void TearDown() override
+	{
+		if (HasFailure())
+			ADD_FAILURE() << (agent.counters() - before).text();
+	}
+
 	static uint8_t type_of(smc_llc_type type)
 	{
 		return 0x20 | type;
@@ -82,6 +88,7 @@ protected:
 	}
 
 	Agent agent;
+	const Counters before = agent.counters();
 	RemoteSysctlScope max_links;
 	RemoteSocket listener;
 	Job accept;

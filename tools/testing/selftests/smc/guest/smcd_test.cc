@@ -773,7 +773,8 @@ protected:
 	/* Expects all bytes sent since then to have gone by SMC-D. */
 	static void expect_sent(const Counters &then, int64_t bytes)
 	{
-		EXPECT_EQ((Counters::now() - then)["ism_write_bytes"], bytes);
+		EXPECT_EQ((Counters::now() - then)["ism_write_bytes"], bytes)
+		    << run_command(smc("fallbacks")).text << run_command(smc("blackhole")).text;
 	}
 	static Address here(int listener, int family = AF_INET)
 	{
