@@ -102,10 +102,13 @@ protected:
 TEST_F(RogueSecondLink, IsRefused)
 {
 	offer.resize(SMC_LLC_LEN);
+	offer[1] = 0;
+	offer[2] = SMC_LLC_LEN;
 	offer[3] = char(SMC_LLC_REPLY | SMC_LLC_ADD_LINK_REJECTED);
 	ASSERT_TRUE(link.say(offer));
 	expect_alive();
 	EXPECT_TRUE(link.hear_type(type_of(SMC_LLC_DELETE_LINK), 1).empty());
+	EXPECT_EQ((agent.counters() - before).sum("violation_"), 0);
 }
 
 TEST_F(RogueSecondLink, GetsNoAnswer)
