@@ -299,6 +299,8 @@ int main(int argc, char **argv)
 		if (!is_good(status, logged) && logged.complaints.empty() &&
 		    logged.in_tree_link_failed) {
 			printf("# soft-RoCE broke a link of the in-tree module: once more\n");
+			/* Lest the child prints it again. */
+			fflush(stdout);
 			status = run_in_child(names[i]);
 			logged = watch.during_test();
 		}
