@@ -24,13 +24,6 @@
  */
 #define SMC_ADD_LINK_RETRY	(300 * HZ)
 
-/*
- * The time from first contact until a server offers the second link. Connections that follow the
- * first one need buffers, and would wait while an attempt holds the buffer lock. A client that does
- * not run this module waits for the offer, so it gets the offer at once.
- */
-#define SMC_ADD_LINK_FIRST	HZ
-
 /* If an asymmetric link could not be confirmed, the time until this end tries one again. */
 #define SMC_ADD_LINK_ASYMMETRIC	(600 * HZ)
 
@@ -599,13 +592,6 @@ void smc_add_link_queue(struct smc_rdma_group *group)
 		return;
 	mod_delayed_work(smc_add_link_wq, &group->add_link_work,
 			 READ_ONCE(group->llc.has_offer) ? 0 : max(left, 0L));
-}
-
-void smc_add_link_queue_first(struct smc_rdma_group *group)
-{
-	if (group->has_vendor)
-		WRITE_ONCE(group->add_link_after, (jiffies + SMC_ADD_LINK_FIRST) | 1);
-	smc_add_link_queue(group);
 }
 
 void smc_add_link_stop(struct smc_rdma_group *group)

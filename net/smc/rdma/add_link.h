@@ -33,12 +33,6 @@ void smc_add_link_init(struct smc_rdma_group *group);
 void smc_add_link_queue(struct smc_rdma_group *group);
 
 /**
- * smc_add_link_queue_first() - queue a server's first try to add a link to a group
- * @group: group that has just been put into the list, with smc_rdma_lgrs.lock held
- */
-void smc_add_link_queue_first(struct smc_rdma_group *group);
-
-/**
  * smc_add_link_on_request() - note the GIDs in a client's REQUEST ADD LINK, and offer a link
  * @group: group
  * @msg: the message

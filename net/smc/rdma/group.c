@@ -951,7 +951,7 @@ int smc_rdma_group_activate(struct smc_rdma_group *group)
 				   READ_ONCE(smc_net(net)->sysctl.smcr_testlink_time));
 		smc_lgr_activate(&group->lgr);
 		if (group->role == SMC_SERVER)
-			smc_add_link_queue_first(group);
+			smc_add_link_queue(group);
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	/* The device's name can be read: the setup of the first contact holds the device. */
