@@ -287,13 +287,14 @@ static void smc_add_link_note_attempt(struct smc_rdma_group *group)
 static void smc_add_link_note_result(struct smc_link *first, const struct smc_link *link, int rc)
 {
 	struct smc_rdma_group *group = first->group;
+	const bool is_silent = rc == -ETIMEDOUT && link->peer.qpn;
 
-	if (rc == -ETIMEDOUT && link->peer.qpn && !group->is_slow)
+	if (is_silent && !group->is_slow)
 		smc_log(pr_warn, group->lgr.net, "%s: link %u with %pI6c not added: %pI6c is silent",
 			link->port.dev->ibdev->name, link->number, &group->peer.addr,
 			link->peer.gid);
 	group->is_slow = rc == -ETIMEDOUT;
-	if (rc == -ETIMEDOUT && link->peer.qpn && smc_links_share(first, link))
+	if (is_silent && smc_links_share(first, link))
 		WRITE_ONCE(group->asymmetric_after, (jiffies + SMC_ADD_LINK_ASYMMETRIC) | 1);
 	/*
 	 * Queue the work in the two cases in which smc_add_link_note_attempt() has not queued it:

@@ -144,6 +144,12 @@ void smc_link_break(struct smc_link *link, int err, const char *why)
 			link->port.dev->ibdev->name, link->number, &group->peer.addr, why);
 }
 
+/* End a link of which a work request has failed. */
+static void smc_link_on_failed(struct smc_link *link, enum ib_wc_status status)
+{
+	smc_link_break(link, smc_rdma_group_error_of(status), ib_wc_status_msg(status));
+}
+
 /* Return: after how many jiffies to check the send timeout. Under link->lock. */
 static long smc_link_tx_look(const struct smc_link *link)
 {
@@ -281,7 +287,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		WRITE_ONCE(link->is_flushed, true);
 		if (wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);
-		smc_link_break(link, ECONNRESET, ib_wc_status_msg(wc->status));
+		smc_link_on_failed(link, wc->status);
 		return;
 	}
 	WRITE_ONCE(link->last_rx, jiffies);
@@ -543,8 +549,7 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	 * signaled message frees.
 	 */
 	if (wc->status != IB_WC_SUCCESS)
-		smc_link_break(link, smc_rdma_group_error_of(wc->status),
-			       ib_wc_status_msg(wc->status));
+		smc_link_on_failed(link, wc->status);
 	if (wc->status != IB_WC_SUCCESS || !READ_ONCE(link->up))
 		return;
 	slot->conn = NULL;
@@ -572,7 +577,7 @@ static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct smc_link *link = container_of(wc->wr_cqe, struct smc_link, write_cqe);
 
-	smc_link_break(link, smc_rdma_group_error_of(wc->status), ib_wc_status_msg(wc->status));
+	smc_link_on_failed(link, wc->status);
 }
 
 void smc_link_drop_slots(struct smc_link *link)

@@ -48,7 +48,6 @@ struct smc_rdma_need {
 	const struct smc_rdma_gids *near;
 	/* GID of another port, which is not wanted, and has no smaller subnet for @near; or NULL */
 	const struct ib_gid_attr *other;
-	int l3mdev;		/* index of the VRF of the network device of @other, or 0 */
 	const char *pnetid;	/* PNET ID of the port, or NULL */
 	const u8 *beside;	/* the port has no PNET ID, and a subnet with this GID; or NULL */
 	struct net_device *ndev;	/* network device of the route; NULL for a second link */
@@ -172,6 +171,14 @@ static bool smc_rdma_gid_is_near(const struct ib_gid_attr *attr, const struct sm
 	return false;
 }
 
+/* Return: the index of the VRF that the network device of a GID is in, or 0. */
+static int smc_rdma_l3mdev_of(const struct ib_gid_attr *attr)
+{
+	const struct net_device *ndev = rdma_read_gid_attr_ndev_rcu(attr);
+
+	return IS_ERR(ndev) ? 0 : l3mdev_master_ifindex_rcu(ndev);
+}
+
 /*
  * Whether a GID's network device suits the connection. Without by_pnet the network device must be
  * the route's. With by_pnet it must be in the same VLAN (RFC 7609 section 3.1) and in the
@@ -190,7 +197,7 @@ static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct sm
 	if (!net_eq(dev_net(ndev), need->net) &&
 	    !(need->is_explicit && net_eq(dev_net(ndev), &init_net)))
 		return false;
-	if (need->other && l3mdev_master_ifindex_rcu(ndev) != need->l3mdev)
+	if (need->other && smc_rdma_l3mdev_of(attr) != smc_rdma_l3mdev_of(need->other))
 		return false;
 	return !smc_rdma_is_overlay(ndev) && smc_rdma_vlan_of(ndev) == need->vlan;
 }
@@ -422,14 +429,6 @@ static bool smc_rdma_port_is_of_host(const struct smc_rdma_port *port, const str
 	return !IS_ERR(ndev) && !net_eq(dev_net(ndev), net);
 }
 
-/* Return: the index of the VRF that the network device of a GID is in, or 0. */
-static int smc_rdma_l3mdev_of(const struct ib_gid_attr *attr)
-{
-	const struct net_device *ndev = rdma_read_gid_attr_ndev_rcu(attr);
-
-	return IS_ERR(ndev) ? 0 : l3mdev_master_ifindex_rcu(ndev);
-}
-
 int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 			     const struct smc_rdma_gids *peer, struct smc_rdma_port *port)
 {
@@ -448,7 +447,6 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 
 	rcu_read_lock();
 	need.is_explicit = smc_rdma_port_is_of_host(other, net);
-	need.l3mdev = smc_rdma_l3mdev_of(other->gid);
 	if (smc_rdma_pnet_of_port(other->dev->ibdev, other->gid->port_num, pnetid))
 		need.pnetid = pnetid;
 	else

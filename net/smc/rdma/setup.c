@@ -194,8 +194,8 @@ static int smc_rdma_setup_reach(struct smc_path_setup *base, const struct smc_cl
 	smc_rdma_setup_put_port(s);
 	if (smc_rdma_port_find(base, base->version, is_v2 ? p->gid_v2 : NULL, &s->port))
 		return -ENODEV;
-	s->has_vendor = is_v2 && smc_clc_links_option(p);
-	s->max_links = is_v2 ? smc_rdma_setup_agree_links(base, p) : 1;
+	s->has_vendor = smc_clc_links_option(p);
+	s->max_links = smc_rdma_setup_agree_links(base, p);
 	return smc_rdma_setup_peer(s, p->peer_id, is_v2 ? p->gid_v2 : p->gid_v1, p->mac);
 }
 
