@@ -57,6 +57,7 @@ static void serve(int control)
 int main()
 {
 	signal(SIGCHLD, SIG_DFL);
+	/* As in run_test(). */
 	signal(SIGPIPE, [](int) {});
 	try {
 		Fd listener = must_listen({Kind::tcp, AF_INET}, 64, agent_port);

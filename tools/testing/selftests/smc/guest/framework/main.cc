@@ -111,8 +111,7 @@ bool selected(const std::string &filter, const std::string &name)
 	/* Every process that the test starts ends with it. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* A broken pipe is to be told as an error. Programs that the test starts don't inherit
-	 * this. */
+	/* A broken pipe is told as an error. Programs that the test starts don't inherit this. */
 	signal(SIGPIPE, [](int) {});
 	delete listeners.Release(listeners.default_result_printer());
 	listeners.Append(new Diagnostics);
