@@ -308,7 +308,7 @@ bool smc_link_is_registering(struct smc_link *link)
 int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access)
 {
 	struct smc_registration *reg = &link->registration;
-	struct ib_reg_wr wr = {
+	struct ib_reg_wr reg_wr = {
 		.wr.wr_cqe	= &reg->cqe,
 		.wr.opcode	= IB_WR_REG_MR,
 		.wr.send_flags	= IB_SEND_SIGNALED,
@@ -316,12 +316,23 @@ int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access)
 		.key		= mr->rkey,
 		.access		= access,
 	};
+	struct ib_send_wr fence = {
+		.next		    = &reg_wr.wr,
+		.wr_cqe		    = &link->unsignaled_cqe,
+		.opcode		    = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = mr->rkey,
+	};
 	int rc = -ENOLINK;
 
 	reinit_completion(&reg->done);
 	spin_lock_bh(&link->lock);
+	/*
+	 * soft-RoCE registers a region without waiting for earlier sends. If it then repeats one of
+	 * them, it registers the region again. This fails, and the queue pair with it. A local
+	 * invalidation, here of a region that is not valid yet, waits for all earlier sends.
+	 */
 	if (link->up)
-		rc = ib_post_send(link->qp, &wr.wr, NULL);
+		rc = ib_post_send(link->qp, link->is_soft ? &fence : &reg_wr.wr, NULL);
 	spin_unlock_bh(&link->lock);
 	if (rc) {
 		complete_all(&reg->done);

@@ -33,11 +33,7 @@ struct smc_rdma_conn;
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, if the ring wraps, and the message */
 /*
  * The largest RDMA write with soft-RoCE: 64 of its usual packets. soft-RoCE asks for an
- * acknowledgement at the end of each write, and after each 65 packets of a longer write. An
- * acknowledgement within a write is harmful because of an error of soft-RoCE. soft-RoCE sends
- * nothing while the network device still holds more than 64 earlier packets. So it may have to
- * repeat a write a second time before the first repeated packet has left. Then soft-RoCE continues
- * after the acknowledged packet, but as if the write began there, and the peer's queue pair fails.
+ * acknowledgement at the end of each write, and repeats a write as a whole after its time-out.
  */
 #define SMC_SOFT_WRITE_BYTES	SZ_64K
 /* The largest receive buffer, so also the largest publish. */
@@ -46,8 +42,11 @@ struct smc_rdma_conn;
 #define SMC_WRITES_MAX		(SMC_RING_MAX / SMC_SOFT_WRITE_BYTES + 1)
 /* Room for the pieces into which the writes under way are cut. */
 #define SMC_PIECES		((SMC_BULK_LIMIT_MAX + SMC_RING_MAX) / SMC_SOFT_WRITE_BYTES)
-/* Two more for registrations: one in flight, and one whose queue entry isn't freed yet. */
-#define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + SMC_PIECES + 2)
+/*
+ * Two more for each of two registrations: one in flight, and one whose queue entries aren't freed
+ * yet. With soft-RoCE a registration has two work requests.
+ */
+#define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + SMC_PIECES + 4)
 #define SMC_RECV_SLOTS		256
 #define SMC_MESSAGE_LEN		44	/* length of LLC and CDC messages */
 /*
@@ -189,7 +188,8 @@ struct smc_link_bulk {
  * @llc_starved: an LLC sender found no free slot
  * @slot_wait: wait queue of LLC senders without a slot, and of smc_link_flush()
  * @send: the send slots
- * @write_cqe: completion handler for RDMA writes; they are unsignaled, so only failed ones complete
+ * @unsignaled_cqe: completion handler for RDMA writes and local invalidations; they are
+ *	unsignaled, so only failed ones complete
  * @recv: the posted receives
  * @sent: DMA area for the messages of the send slots
  * @received: DMA area for the messages of the receives
@@ -257,7 +257,7 @@ struct smc_link {
 	bool llc_starved;
 	wait_queue_head_t slot_wait;
 	struct smc_send_slot send[SMC_SEND_SLOTS];
-	struct ib_cqe write_cqe;
+	struct ib_cqe unsignaled_cqe;
 	struct smc_recv_slot recv[SMC_RECV_SLOTS];
 	struct smc_dma_area sent;
 	struct smc_dma_area received;
@@ -372,7 +372,8 @@ int smc_link_to_rts(struct smc_link *link);
 /**
  * smc_link_register() - register a mapped memory region on a link
  * @link: link in state RTS
- * @mr: region mapped by ib_map_mr_sg()
+ * @mr: region mapped by ib_map_mr_sg() that has not been registered before; with soft-RoCE its key
+ *	is that of ib_alloc_mr()
  * @access: IB_ACCESS_*
  *
  * The caller holds the group's buffer lock, and has checked that no registration is in flight.

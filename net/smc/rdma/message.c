@@ -44,7 +44,7 @@
 #define SMC_BULK_LOSSY_MESSAGES		256
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
-static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc);
+static void smc_link_on_unsignaled_failed(struct ib_cq *cq, struct ib_wc *wc);
 static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc);
 
 static int smc_dma_area_alloc(struct smc_link *link, struct smc_dma_area *area, size_t len,
@@ -85,7 +85,7 @@ int smc_link_alloc_messages(struct smc_link *link)
 		link->send[i].cqe.done = smc_link_on_sent;
 		link->send[i].link = link;
 	}
-	link->write_cqe.done = smc_link_on_write_failed;
+	link->unsignaled_cqe.done = smc_link_on_unsignaled_failed;
 	for (i = 0; i < SMC_RECV_SLOTS; i++) {
 		link->recv[i].cqe.done = smc_link_on_received;
 		link->recv[i].link = link;
@@ -144,10 +144,16 @@ void smc_link_break(struct smc_link *link, int err, const char *why)
 			link->port.dev->ibdev->name, link->number, &group->peer.addr, why);
 }
 
-/* End a link of which a work request has failed. */
-static void smc_link_on_failed(struct smc_link *link, enum ib_wc_status status)
+/*
+ * End a link of which a work request has failed. The log tells a send from a receive: if the work
+ * requests were only flushed, the first to fail shows which end has refused a request.
+ */
+static void smc_link_on_failed(struct smc_link *link, const char *request, enum ib_wc_status status)
 {
-	smc_link_break(link, smc_rdma_group_error_of(status), ib_wc_status_msg(status));
+	char why[64];
+
+	scnprintf(why, sizeof(why), "%s: %s", request, ib_wc_status_msg(status));
+	smc_link_break(link, smc_rdma_group_error_of(status), why);
 }
 
 /* Return: after how many jiffies to check the send timeout. Under link->lock. */
@@ -287,7 +293,7 @@ static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 		WRITE_ONCE(link->is_flushed, true);
 		if (wq_has_sleeper(&link->slot_wait))
 			wake_up(&link->slot_wait);
-		smc_link_on_failed(link, wc->status);
+		smc_link_on_failed(link, "receive", wc->status);
 		return;
 	}
 	WRITE_ONCE(link->last_rx, jiffies);
@@ -549,7 +555,7 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	 * signaled message frees.
 	 */
 	if (wc->status != IB_WC_SUCCESS)
-		smc_link_on_failed(link, wc->status);
+		smc_link_on_failed(link, "send", wc->status);
 	if (wc->status != IB_WC_SUCCESS || !READ_ONCE(link->up))
 		return;
 	slot->conn = NULL;
@@ -573,11 +579,11 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 		wake_up(&link->slot_wait);
 }
 
-static void smc_link_on_write_failed(struct ib_cq *cq, struct ib_wc *wc)
+static void smc_link_on_unsignaled_failed(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct smc_link *link = container_of(wc->wr_cqe, struct smc_link, write_cqe);
+	struct smc_link *link = container_of(wc->wr_cqe, struct smc_link, unsignaled_cqe);
 
-	smc_link_on_failed(link, wc->status);
+	smc_link_on_failed(link, "send", wc->status);
 }
 
 void smc_link_drop_slots(struct smc_link *link)

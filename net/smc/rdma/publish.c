@@ -48,7 +48,7 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 	};
 	*wr = (struct ib_rdma_wr) {
 		.wr = {
-			.wr_cqe	 = &conn->link->write_cqe,
+			.wr_cqe	 = &conn->link->unsignaled_cqe,
 			.opcode	 = IB_WR_RDMA_WRITE,
 			.sg_list = sge,
 			.num_sge = 1,
@@ -116,16 +116,8 @@ static u32 smc_rdma_bulk_bytes(const struct smc_stream *st, u64 end)
  */
 static u32 smc_rdma_most(const struct smc_link *link)
 {
-	const u32 packet = ib_mtu_enum_to_int(link->mtu);
-
 	if (unlikely(smc_link_is_lossy(link)))
-		return packet;
-	/*
-	 * soft-RoCE counts packets: if they are smaller, a write must have fewer bytes, so that no
-	 * acknowledgement is due within it (see SMC_SOFT_WRITE_BYTES).
-	 */
-	if (unlikely(link->is_soft && link->mtu < IB_MTU_1024))
-		return SMC_SOFT_WRITE_BYTES / 1024 * packet;
+		return ib_mtu_enum_to_int(link->mtu);
 	return smc_link_is_shared(link) ? SMC_SHARED_BYTES : U32_MAX;
 }
 

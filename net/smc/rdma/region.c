@@ -106,7 +106,9 @@ static int smc_region_alloc_mr(struct smc_region *region, struct smc_link *link,
 	n = ib_map_mr_sg(mr, region->sgt.sgl, region->sgt.nents, NULL, PAGE_SIZE);
 	if (n != region->sgt.nents)
 		return n < 0 ? n : -EINVAL;
-	ib_update_fast_reg_key(mr, (u8)get_random_u32());
+	/* A key of soft-RoCE is random already, and smc_link_register() must know it unchanged. */
+	if (!link->is_soft)
+		ib_update_fast_reg_key(mr, (u8)get_random_u32());
 	/*
 	 * Use a random address: the peer learns it, and with some devices the default is a kernel
 	 * address.

@@ -6,6 +6,7 @@
  */
 #include <algorithm>
 #include <fcntl.h>
+#include <future>
 #include <gtest/gtest.h>
 #include <linux/smc.h>
 #include <linux/smc_diag.h>
@@ -19,6 +20,7 @@
 #include <thread>
 
 #include "limit.h"
+#include "link_groups.h"
 #include "netns.h"
 #include "nft.h"
 #include "place.h"
@@ -84,6 +86,11 @@ Fd socket_of(uid_t user)
 
 	setfsuid(0);
 	return fd;
+}
+
+bool is_ready(const std::future<Connection> &connection)
+{
+	return connection.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
 /* Connects to a server that answers the PROPOSAL with other data. */
@@ -675,6 +682,24 @@ protected:
 	{
 		agent.must_run("nft 'add table inet roce; delete table inet roce'");
 	}
+	/* Leaves free elements of the usual size in both ends' buffers. */
+	void leave_elements()
+	{
+		int used = link_groups().connections;
+
+		{
+			Connection connections[] = {make_connection(agent, Flavor()),
+						    make_connection(agent, Flavor()),
+						    make_connection(agent, Flavor())};
+		}
+		wait_until("the connections are over",
+			   [&] { return link_groups().connections == used; });
+	}
+	/* Tells whether a thread of this guest waits for the registration of a region. */
+	bool is_registering()
+	{
+		return !here("grep -ls smc_link_register /proc/[0-9]*/stack || :").empty();
+	}
 	/* Expects a connection that is TCP; @role is that of this end. */
 	void expect_tcp(Role role)
 	{
@@ -724,6 +749,47 @@ TEST_F(Unreached, GidIsNoted)
 
 		check_data(connection, 10000, true);
 	}
+}
+
+/*
+ * A region is registered while soft-RoCE repeats a message of another connection, because the
+ * acknowledgements are lost.
+ */
+TEST_F(Unreached, RegistersWhileAMessageIsRepeated)
+{
+	Connection first = make_connection(agent, Flavor());
+	int64_t lost = Counters::now()["rdma_groups_lost"];
+
+	/* Only this end needs another buffer for the second connection. */
+	leave_elements();
+
+	Preparation other_size = {.here = [](int fd) {
+		must_set(fd, SOL_SOCKET, SO_RCVBUF, 300000);
+	}};
+	Box box(here, "udp dport 4791", "drop");
+
+	send_bytes(first.here, "repeated");
+	wait_until("an acknowledgement is lost", [&] { return box.met(); });
+
+	auto connecting = std::async(std::launch::async, [&] {
+		return make_connection(agent, Flavor(), Role::client, other_size);
+	});
+
+	wait_until("a registration", [&] { return is_ready(connecting) || is_registering(); });
+
+	int64_t met = box.met();
+
+	wait_until("more acknowledgements are lost",
+		   [&] { return is_ready(connecting) || box.met() >= met + 2; });
+	box.open();
+
+	Connection second = connecting.get();
+
+	EXPECT_EQ(first.there.recv(8, MSG_WAITALL), "repeated");
+	check_data(first, 10000, true);
+	/* By TCP if the registration took too long, because this guest was slow. */
+	check_data(second, 10000, socket_mode(second.here) == SMC_DIAG_MODE_SMCR);
+	EXPECT_EQ(Counters::now()["rdma_groups_lost"], lost);
 }
 
 /* A peer that closes before its link is confirmed says nothing about the path to it. */
