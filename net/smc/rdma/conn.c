@@ -554,9 +554,10 @@ void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn)
 }
 
 /*
- * Whether the message that the peer's validation names may still come by the link that the peer has
- * left. That link is not @link. Either the connection still uses that link at this end, or this end
- * has left that link as well, but has not drained it.
+ * Whether the message that the peer's validation names may still come. It can come only by the old
+ * link, which the peer has left. @link is the link by which the validation came. The message may
+ * still come if this end's connection still uses the old link, or if this end has left the old link
+ * as well, but has not drained it.
  */
 static bool smc_rdma_conn_hears_late(const struct smc_rdma_conn *conn, const struct smc_link *link)
 {
@@ -584,10 +585,11 @@ void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 	spin_lock_bh(st->lock);
 	smc_rdma_conn_take(conn, cdc);
 	/*
-	 * As long as the link that the peer has left is not drained, the missing message may still
-	 * come. Once that link is drained, smc_rdma_conn_check_validation() follows.
+	 * Ask only once for each validation. Later messages may come by the old link, before the
+	 * missing one, and once that link is drained, smc_rdma_conn_check_validation() follows.
 	 */
-	if (unlikely(conn->awaits_message) && !smc_rdma_conn_hears_late(conn, link))
+	if (unlikely(conn->awaits_message) && (cdc->prod_flags & SMC_PROD_FAILOVER) &&
+	    !smc_rdma_conn_hears_late(conn, link))
 		smc_rdma_conn_give_up_missing(conn);
 	smc_stream_unlock(st);
 	smc_stream_put(st);
