@@ -88,7 +88,7 @@ struct smc_lgr_kind {
  * @state: see enum smc_lgr_state; like the fields below, protected by the kind's lock
  * @err: errno for the connections of a dead group
  * @n_conns: number of connections and reservations
- * @idle_since: time in jiffies when the last connection was over
+ * @idle_since: time in jiffies when the group last became idle
  * @end: work that ends the group if it is dead, or was idle for too long
  */
 struct smc_lgr {
@@ -165,7 +165,7 @@ void smc_lgr_list(struct smc_lgr *lgr, enum smc_lgr_state state);
 void smc_lgr_activate(struct smc_lgr *lgr);
 
 /**
- * smc_lgr_mark_dead() - have a group's work end the group; the work gets the lists' reference
+ * smc_lgr_mark_dead() - queue the work that ends a group; the work gets the lists' reference
  * @lgr: group; nothing happens if it is dead
  * @err: positive errno for the connections
  *

@@ -275,7 +275,8 @@ void smc_handshake_decline_late(struct smc_handshake *hs);
  * @hs: handshake that is over and had TCP as its result
  *
  * Context: the socket is locked, or TCP calls its data_ready.
- * Return: whether more late CLC messages may come: true until the application's first byte comes.
+ * Return: whether more late CLC messages may come; false at the latest once the first byte of the
+ *	peer's application has come.
  */
 bool smc_handshake_drop_late(struct smc_handshake *hs);
 

@@ -20,7 +20,7 @@ u8 smc_offer_versions(const struct smc_clc_proposal *p, enum smc_path_kind kind)
 
 /**
  * smc_offer_build() - build the PROPOSAL
- * @setups: one setup for each path; the function sets the field offered of each setup
+ * @setups: one setup for each path; the function sets each setup's ->offered
  * @buf: SMC_CLC_MAX_LEN bytes
  * @len: set to the length of the message
  *

@@ -34,7 +34,7 @@ struct smc_quota {
 };
 
 /**
- * smc_quota_congested() - whether too many handshakes are under way for a socket to offer SMC
+ * smc_quota_congested() - whether so many handshakes run that a socket must not offer SMC
  * @net: namespace of the socket, which connects or listens
  * @uid: user who owns the socket
  * @limit: prefer TCP when many handshakes are under way (SMC_LIMIT_HS)

@@ -118,10 +118,11 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
 }
 
 /*
- * A client's work may be queued on one work queue while it still runs on another, and a flush waits
- * only for the run that was queued last. So a run does not use the handshake after it has queued
- * the work again or unlocked the socket. A server's work is not queued again, because no user can
- * have the socket locked before accept(); so the run may call ->release() at its end.
+ * A client's work may be queued on one work queue while it still runs on another. The flush before
+ * the handshake is freed waits only for the run that was queued last. So a run does not use the
+ * handshake after it has queued the work again or unlocked the socket. A server's work is not
+ * queued again, because no user can have the socket locked before accept(). So the run of a server
+ * may call ->release() at its end.
  */
 static void smc_handshake_work(struct work_struct *work)
 {

@@ -45,8 +45,8 @@ static u32 smc_server_try_version(struct smc_server *srv, u8 version)
 }
 
 /*
- * Chooses the newest version that works. Return: 0 or a diagnosis: that of the path's type, if it
- * has one, else that of the newest version that was offered.
+ * Chooses the newest version that works. Return: 0; the diagnosis of the path's type, if the type
+ * has one; or else the diagnosis for the newest version that was offered.
  */
 static u32 smc_server_try(struct smc_server *srv)
 {

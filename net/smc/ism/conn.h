@@ -162,9 +162,10 @@ void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d)
  * @conn: connection whose stream is over
  *
  * The use ends after a grace period of RCU, because a copy into the element may be in progress. The
- * peer reads no more bytes from the element. Without this call, an application that keeps its
- * socket open would also keep the element in use. If the application has closed the socket in good
- * order, this function does nothing: the stream is freed soon, and that ends the use.
+ * peer has a use of its own, and may still read bytes that arrived before. Without this call, an
+ * application that keeps its socket open would also keep the element in use. If the application has
+ * closed the socket in good order, this function does nothing: the stream is freed soon, and that
+ * ends the use.
  *
  * Context: softirqs off, the stream's lock held.
  */

@@ -110,7 +110,7 @@ int smc_loopback_init(void);
 /**
  * smc_loopback_exit() - free the table of elements
  *
- * Context: process, after everything that may end a connection.
+ * Context: process, when no connection can end any more: the end of a connection uses the table.
  */
 void smc_loopback_exit(void);
 

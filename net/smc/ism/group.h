@@ -108,7 +108,8 @@ void smc_ism_group_del_conn(struct smc_ism_conn *conn);
  * @el: filled on success
  *
  * Context: process, may sleep.
- * Return: 0; -ENOMEM; -EAGAIN if @nowait, and no element is free; or -ENOLINK if the group is dead.
+ * Return: 0; -ENOMEM; -EAGAIN if @nowait, and no element is free; -EBUSY if other threads take too
+ * long to allocate a DMB; or -ENOLINK if the group is dead.
  */
 int smc_ism_group_alloc_element(struct smc_ism_group *group, u8 size_class,
 				struct mem_cgroup *memcg, bool nowait, struct smc_element *el);

@@ -60,8 +60,8 @@ static bool smc_buffer_reserve(const struct smc_buffer *buffer)
 	const long own = atomic_long_add_return(bytes, &sn->buffer_bytes);
 	/*
 	 * Count the own bytes of a namespace other than init_net twice. So such a namespace gets a
-	 * buffer only if the part of the host's limit that is still free, and is there for all
-	 * others, is at least as large as all buffers of the namespace.
+	 * buffer only if all its buffers, this one included, are no larger than the rest of the
+	 * host's limit, which stays free for all others.
 	 */
 	const long weight = net_eq(buffer->attr.net, &init_net) ? 0 : own;
 

@@ -9,8 +9,8 @@
 
 /*
  * Buffers leave this part of a control group's limit free. Charging a buffer never calls the OOM
- * killer (SMC_GFP_CONN), but after strangers have taken the last page, the next page fault of the
- * server would.
+ * killer (SMC_GFP_CONN). But if connections of strangers took the last page, the server's next page
+ * fault would call the OOM killer.
  */
 #define SMC_MEMCG_RESERVE	8	/* an eighth */
 
@@ -59,8 +59,8 @@ bool smc_memcg_has_room(struct mem_cgroup *memcg, unsigned long pages)
 	if (!memcg)
 		return true;
 	/*
-	 * Count half of the cache as free. As in the kernel's own estimate of available memory,
-	 * programs need the other half.
+	 * Count half of the cache as free, because programs need the rest. The kernel's own
+	 * estimate of available memory also keeps up to half of the cache.
 	 */
 	cache = smc_memcg_cache(memcg) / 2;
 	for (; memcg; memcg = parent_mem_cgroup(memcg)) {

@@ -42,8 +42,10 @@ void smc_add_link_queue(struct smc_rdma_group *group);
 void smc_add_link_on_request(struct smc_rdma_group *group, const struct smc_llc_msg *msg);
 
 /**
- * smc_add_link_on_port() - try to add a link, as a port has come up, or a device or GID is new
+ * smc_add_link_on_port() - try to add a link, as another port may be of use now
  * @group: group
+ *
+ * A port has come up or got a PNET ID, or a device or GID is new.
  *
  * Context: any; with smc_rdma_lgrs.lock.
  */

@@ -228,12 +228,13 @@ static bool smc_rdma_conn_was_heard(const struct smc_stream *st)
  * Whether the peer's element is still in use. It is in use until this end has sent final flags,
  * because this end may write to it. After that, even after a reset, the peer's program may still
  * read bytes that had arrived. So the element is in use until the peer reports all bytes as read.
- * There are two exceptions. If the peer has sent final flags, too, nothing tells whether its
- * program still reads. So when the peer names the element again, this end believes that the element
- * is free. If this end has reset the connection, and the peer has never sent anything, the peer may
- * have declined late, and then has freed the element. A connection that has moved needs the element
- * until it is over: its link may still have bytes to repeat, and nothing orders these with the
- * bytes that a new connection sends by another link.
+ * There are three exceptions:
+ * - The peer has sent final flags, too. Then only the peer knows whether its program still reads.
+ *   So the element counts as free, and may be used once the peer names it again.
+ * - This end has reset the connection, and the peer has never sent anything. The peer may have
+ *   declined late, and then has freed the element.
+ * - The connection has moved. It needs the element until it is over: its link may still have bytes
+ *   to repeat, and nothing orders these with the bytes that a new connection sends by another link.
  */
 static bool smc_rdma_conn_needs_element(const struct smc_rdma_conn *conn)
 {

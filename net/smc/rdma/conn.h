@@ -154,7 +154,7 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, const struct smc_l
  * If the peer's part of the CLC message is not known yet, the connection stays on @from, and
  * smc_rdma_conn_set_peer() fails later.
  *
- * What may be lost is sent again, as far as @to has room now.
+ * The connection sends again all that may be lost, as far as @to has room now.
  *
  * Context: process.
  * Return: whether the connection has moved.

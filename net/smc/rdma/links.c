@@ -33,8 +33,8 @@
 
 /*
  * How long to wait until a receive of a quiesced link is flushed. If no receive is posted, none is
- * flushed, so the queue pair is destroyed after this time. The messages that have come but are not
- * handled yet are then lost with an adapter, but not with soft-RoCE, so soft-RoCE gets less time.
+ * flushed, so the queue pair is destroyed after this time. An adapter then loses the messages that
+ * have come but are not handled yet. soft-RoCE does not lose them, so it gets less time.
  */
 #define SMC_LINK_FLUSH_TIMEOUT		HZ
 #define SMC_LINK_FLUSH_TIMEOUT_SOFT	(HZ / 10)

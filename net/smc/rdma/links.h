@@ -39,7 +39,7 @@ void smc_link_end_later(struct smc_link *link);
 
 /**
  * smc_links_cancel_ends() - cancel the works that remove links, or wait for those that run
- * @group: dead group, of which no link begins to end any more
+ * @group: dead group. The works that could queue the removal of one more link are stopped
  *
  * Context: process, may sleep.
  */

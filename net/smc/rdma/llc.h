@@ -39,13 +39,15 @@ struct smc_llc_queued {
  * @request: request whose reply is expected; NULL if a request is expected
  * @has_come: the expected message has arrived
  * @came: copy of the message that has arrived
- * @little_endian: the peer's last message of version 2 had a little-endian length
+ * @little_endian: the peer's last message of version 2 had a little-endian length; ADD LINK does not
+ *	count
  * @has_offer: the server's ADD LINK waits for an answer
  * @is_answering: the ADD LINK in @offer is being answered
  * @offer: copy of the server's ADD LINK to which @has_offer refers
  * @add_link: the last ADD LINK, request or reply, that has RTokens
  * @add_link_by: index of the link by which @add_link came
- * @peer_left: the peer sent DELETE LINK for all links, as a request or a reply
+ * @peer_left: the peer sent a DELETE LINK that ends the group: a request for all links or for the
+ *	only link that works, or the reply to this end's DELETE LINK for all links
  * @ask_again: time in jiffies before which this end sends no further request about a key; under the
  *	group's buffer lock
  * @queue: ring of the peer's requests that wait for their answer

@@ -37,7 +37,8 @@ int smc_link_post_recvs(struct smc_link *link);
  * smc_link_break() - end a link that has failed, and the group if it has no other link
  * @link: link
  * @err: positive errno for the connections
- * @why: for the kernel's log, which has it if the link was confirmed
+ * @why: reason of the failure, for the kernel's log. It is logged only if connections could use
+ *	the link
  *
  * Nothing is sent any more. Threads that wait to send, or wait for a message of the peer, give up.
  * A group that is still being created ends when it is listed.

@@ -14,7 +14,10 @@
 
 /* Time limit for sending DELETE RKEY for a list of RMBs. */
 #define SMC_DELETE_RKEY_TIMEOUT	(2 * HZ)
-/* Delay of the next trim after one that left out the RMBs: as long as the pools' own interval. */
+/*
+ * Delay of the next trim after one that left out the RMBs, or that did not get the buffer lock: as
+ * long as the pools' own interval.
+ */
 #define SMC_TRIM_RETRY		(30 * HZ)
 
 /* A thread that has waited longer than this for the buffer lock gives up. */

@@ -44,7 +44,7 @@ struct smc_rdma_need {
 	u8 version;
 	const u8 *local;	/* local address of the TCP connection, or NULL */
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
-	/* GIDs of the peer, of which a subnet of the port must have one; or NULL */
+	/* GIDs of the peer: one of them must be in a subnet of the port; or NULL */
 	const struct smc_rdma_gids *near;
 	/* GID of another port, which is not wanted, and has no smaller subnet for @near; or NULL */
 	const struct ib_gid_attr *other;

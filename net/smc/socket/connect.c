@@ -348,10 +348,11 @@ static struct smc_sock *smc_connect_take_peer(const struct smc_sock *smc, struct
 
 /*
  * Takes the other end from TCP's queue in place of @l's work. If the caller is to run @smc's
- * handshake (@is_own), this function runs the handshakes of both ends without a message. Closing
- * the listener does not wait for this thread: if the listener is closed meanwhile, the thread
- * resets the other end.
- * Return: whether the ends have agreed on a stream.
+ * handshake (@is_own), this function tries to let both ends agree on a stream without a message. If
+ * they agree, this function also concludes the handshake of the other end. Closing the listener
+ * does not wait for this thread: if the listener is closed meanwhile, the thread resets the other
+ * end.
+ * Return: whether the ends have agreed on a stream; if so, the caller concludes @smc's handshake.
  */
 static bool smc_connect_pair(struct smc_sock *smc, struct smc_listener *l, bool is_own)
 {

@@ -81,7 +81,10 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 	if (smc_tcp_is_unacked(sk))
 		return smc_keepalive_interval(time);
 	if (smc->keepalive_probes == SMC_KEEPALIVE_PROBES) {
-		/* TCP's callback then ends the stream, and the end of the stream tells the peer. */
+		/*
+		 * TCP's callback then ends the stream. TCP sends no segment: the peer learns of the
+		 * end from the stream.
+		 */
 		smc_tcp_time_out(sk);
 		return 0;
 	}

@@ -53,8 +53,8 @@ const struct proto_ops *smc_ops_of_family(int family)
 }
 
 /*
- * Waits for the end of handshakes that a non-blocking connect() began, for a call that transfers
- * data. Return: the stream, NULL if the call is TCP's, or an error pointer.
+ * A call that transfers data waits here for the end of the handshakes that a non-blocking connect()
+ * began. Return: the stream, NULL if the call is TCP's, or an error pointer.
  */
 static struct smc_stream *smc_await_stream(struct sock *sk, long timeo)
 {
@@ -458,11 +458,11 @@ static int smc_listen(struct socket *sock, int backlog)
 }
 
 /*
- * Accepts by TCP. If the connection has a struct smc_sock, a listener owns both, and is about to
- * free the struct. @newsock must not get such a connection, because the release of @newsock would
- * free the struct, too. So reset the connection. TCP may have moved such a connection here from
- * another listener. Or SMC's listener of @sock took the connection, and since then another part of
- * the kernel has taken over @sock. A connection without a struct smc_sock never gets one: the
+ * Accepts by TCP. If the connection has a struct smc_sock, a listener owns both, and will free the
+ * struct. @newsock must not get such a connection, because the release of @newsock would free the
+ * struct, too. So reset the connection. TCP may have moved such a connection here from another
+ * listener. Or SMC's listener of @sock took the connection, and since then another part of the
+ * kernel has taken over @sock. A connection without a struct smc_sock never gets one: the
  * connection has left the accept queue, so no listener finds it any more.
  */
 static int smc_accept_tcp(struct socket *sock, struct socket *newsock, SMC_ACCEPT_ARGS)

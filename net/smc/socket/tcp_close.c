@@ -234,7 +234,11 @@ static u8 smc_tcp_close_state(const struct smc_stream *st, u8 state)
 		/* TCP reports a socket as closed while its connection is in TIME_WAIT. */
 		return is_received ? TCP_CLOSE : TCP_FIN_WAIT2;
 	case TCP_CLOSE:
-		/* TCP was reset before the stream's end came, and no call has reported that yet. */
+		/*
+		 * Once both ends have shut down the stream, it is closed. Before that, TCP was
+		 * reset while the stream's end was still on its way: no call reports the reset yet,
+		 * and the stream's flags say in which state the connection would be.
+		 */
 		if (is_received)
 			return is_sent ? TCP_CLOSE : TCP_CLOSE_WAIT;
 		return is_sent ? TCP_FIN_WAIT2 : TCP_ESTABLISHED;
