@@ -115,7 +115,10 @@ void smc_blackhole_note(struct smc_net *sn, const struct smc_blackhole_key *key,
  * @key: the client
  * @event: SMC_BLACKHOLE_NO_PROPOSAL
  *
- * Context: process, may sleep. On return TCP doesn't see the option of the client's next SYN.
+ * Unless memory runs out, TCP does not see the SMC option in the client's SYNs once this function
+ * has returned.
+ *
+ * Context: process, may sleep.
  */
 void smc_blackhole_note_client(struct smc_net *sn, const struct smc_blackhole_key *key, u8 event);
 

@@ -73,7 +73,7 @@ static bool smc_net_has_queues(const struct smc_net *sn)
 
 int smc_net_prepare(struct smc_net *sn)
 {
-	/* The counters are made after the work queues, so the queues are there as well. */
+	/* If the counters are made, so are the work queues, which are made first. */
 	if (smc_stats_are_made(sn))
 		return 0;
 	queue_work(system_unbound_wq, &sn->make_queues);

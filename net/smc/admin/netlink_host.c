@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands of SMC_GEN_NETLINK about the host: its SMC versions, its EIDs, and the
- * limit for SMC handshakes.
+ * Commands of SMC_GEN_NETLINK about the SMC versions and EIDs of the host, and about the sysctl
+ * limit_smc_hs of a namespace.
  */
 #include <linux/utsname.h>
 #include <net/sock.h>

@@ -21,7 +21,7 @@
 #include "admin/net.h"
 #include "path_kind.h"
 
-/* Violations of the protocol by a peer, by the place that detects them. */
+/* Ways in which a peer's message breaks the protocol, and one bug of this module. */
 enum smc_violation {
 	SMC_VIOLATION_CLC,	/* malformed or unexpected CLC message */
 	SMC_VIOLATION_LLC,	/* malformed or impossible LLC message */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * net.smc.*: the sysctls of a network namespace and of the host. Each sysctl of a namespace has two
- * values: its own value, which the namespace's administrator sets, and the effective value, which
- * SMC uses. For some sysctls the own value of init_net limits the effective values of all other
- * namespaces.
+ * net.smc.*: the sysctls of a network namespace and of the host. Each sysctl of a namespace, except
+ * tcp2smc, has two values: its own value, which the namespace's administrator sets, and the
+ * effective value, which SMC uses. For some sysctls the own value of init_net limits the effective
+ * values of all other namespaces.
  */
 
 #include <linux/capability.h>
@@ -43,8 +43,9 @@ void smc_sysctl_set_tcp2smc_hook(int (*fn)(void))
 }
 
 /*
- * Calls the hook for the host's administrator. The root of a container may only use what works
- * already, and takes no lock: he may give his threads no processor time.
+ * Calls the hook for the host's administrator. A write by the root of a container succeeds only if
+ * the hook has succeeded before. Such a write takes no lock: that root may give the writing thread
+ * no processor time, and the thread would then hold the lock for as long as he likes.
  */
 static int tcp2smc_prepare(void)
 {

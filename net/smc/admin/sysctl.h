@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * net.smc.*: the sysctls of a network namespace.
+ * net.smc.*: the sysctls of a network namespace and of the host.
  *
  * Values may change at any time. Read each once with READ_ONCE(), and use that copy.
  */

@@ -315,7 +315,10 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 {
 	struct smc_clc_decline decline = {
 		.version     = version,
-		/* A peer whose message did not come in time may still know the link group. */
+		/*
+		 * This flag makes the peer end the link group. A peer whose message did not come in
+		 * time may still know the group, so the flag is not set for it.
+		 */
 		.out_of_sync = (reason == SMC_DIAG_SYNC && !hs->timed_out) ||
 			       reason == SMC_DIAG_NO_SERVER_LINK,
 		.diagnosis   = smc_clc_diagnosis_to_send(reason),

@@ -208,7 +208,10 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	rc = smc_clc_peek(hs);
 	hs->due = due;
 	hs->interruptible = false;
-	/* After an error the answer may still come, and require steps that only a worker runs. */
+	/*
+	 * After an error, too, a worker goes on: the answer may still come, and require steps that
+	 * only a worker runs.
+	 */
 	return !rc && !smc_client_waits(hs->client);
 }
 

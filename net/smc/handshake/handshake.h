@@ -204,11 +204,12 @@ void smc_handshake_propose(struct smc_handshake *hs);
 
 /**
  * smc_handshake_await() - wait for the answer to the PROPOSAL
- * @hs: handshake that smc_handshake_propose() began
+ * @hs: handshake for which smc_handshake_propose() was called
  * @timeo: how long to wait, in jiffies; 0: do not wait
  *
  * Context: process, without the socket lock; a signal ends the wait.
- * Return: whether the caller can call smc_handshake_client(), which will not wait for the peer.
+ * Return: whether smc_handshake_client() can now run without a wait for the peer. If not, a worker
+ * has to run it.
  */
 bool smc_handshake_await(struct smc_handshake *hs, long timeo);
 

@@ -164,8 +164,9 @@ static struct smc_handshake_wq *smc_quota_take_place(struct smc_net *sn)
  * now, and the user has @user. Once the user has as many handshakes as he may offer, his SYN-ACKs
  * leave out the option for all clients. To keep a single client from bringing this about, a client
  * that has handshakes gets another only while the user can still get more handshakes than the
- * client has. Each new handshake adds one to @user, and takes one of the places left. So the user
- * can still get half of (left - reserve - user).
+ * client has. The user gets handshakes while @user is below (left - reserve). Each new handshake
+ * adds one to @user and takes one of the places left, so it narrows this gap by two. So the user
+ * can still get (left - reserve - user) / 2.
  */
 static bool smc_quota_client_may(const struct smc_net *sn, int user, int peer)
 {

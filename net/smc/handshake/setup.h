@@ -49,8 +49,8 @@ struct smc_stream *smc_setup_succeed(const struct smc_path_setup *s);
 /**
  * smc_setup_end() - release everything that the setup holds, but not the setup itself
  * @s: setup, or NULL
- * @keep: the handshake has a stream, which this setup or another one made. Otherwise this setup's
- *	stream ends
+ * @keep: true if this setup or another one gave the handshake its stream. If false, the function
+ *	also ends this setup's stream, if there is one
  */
 void smc_setup_end(struct smc_path_setup *s, bool keep);
 

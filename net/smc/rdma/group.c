@@ -51,9 +51,11 @@
 /*
  * Limits for the number of groups. A peer can claim to be any number of hosts, and so have any
  * number of groups created, each with a queue pair and memory of its own. So the owner of an
- * address (or of an IPv6 /64), a namespace and the host have a limit each. Besides, an owner or a
- * namespace has at most as many groups as remain for all others. A group with 16 connections or
- * more does not count for its owner: it may be full, as 16 is the lowest limit that a peer may set.
+ * address (or of an IPv6 /64), a namespace and the host have a limit each. Besides, an owner
+ * gets no more groups than its namespace may still create, and a namespace no more than the host
+ * may still create: so an owner or a namespace leaves groups to all others. A group with 16
+ * connections or more does not count for its owner: it may be full, as 16 is the lowest limit that
+ * a peer may set.
  */
 #define SMC_GROUPS_PER_ADDRESS	256
 #define SMC_GROUPS_PER_NET	2048

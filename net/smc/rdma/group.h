@@ -308,13 +308,15 @@ bool smc_rdma_group_is_spare(const struct smc_rdma_group *group);
 bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
 
 /**
- * smc_rdma_group_quarantine() - keep a connection's elements from being reused until the link ends
- * @group: group of the connection, which is over; this retires the group
+ * smc_rdma_group_quarantine() - count a connection's quarantined elements, and retire the group
+ * @group: group of a connection that is over, or whose setup has failed. The connection must still
+ *	have its reservation
  * @pages: sum of the results of smc_element_quarantine() for the elements
  *
- * If the host's limits for quarantined elements are exceeded, one group ends: the owner with the
- * most quarantined pages in all its groups loses its group with the most. The connection must still
- * have its reservation.
+ * The elements, which smc_element_quarantine() keeps from being reused, stay until the link ends.
+ * If the host's limits for quarantined elements are exceeded, one group ends. Its owner is the one
+ * with the most quarantined pages in all its groups together. Of that owner's groups, the one with
+ * the most quarantined pages ends.
  *
  * Context: any but hard interrupt.
  */

@@ -118,7 +118,7 @@ struct smc_link_peer {
  */
 struct smc_link_bulk {
 	u32 bytes;		/* under way */
-	const struct smc_rdma_conn *sole;	/* the connection that has all of them, or NULL */
+	const struct smc_rdma_conn *sole;	/* the connection with all these bytes, or NULL */
 	u32 limit;		/* no more are posted once @bytes has reached this */
 	u32 least;		/* the limit does not fall below this */
 	u64 alone;		/* ns that a message of few bulk bytes takes alone; 0: unknown */

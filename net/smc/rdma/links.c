@@ -19,8 +19,9 @@
 
 /*
  * A link is lost if nothing is received within two seconds after each of this many TEST LINKs. So
- * connections of a silent link outlive ten seconds without any packet, as those of a busy link do.
- * With another link to take over, one TEST LINK is enough.
+ * connections of a silent link outlive ten seconds without any packet. With soft-RoCE those of a
+ * busy link do, too. (An adapter gives up a busy link after one to four seconds.) With another link
+ * to take over, one TEST LINK is enough.
  */
 #define SMC_LINK_TESTS		6
 #define SMC_LINK_TEST_WAIT	(2 * HZ)

@@ -260,7 +260,10 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len)
 	wake_up_all(&llc->wait);
 	if (!queued)
 		goto violation;
-	/* A reply that no thread expects is dropped: its request has timed out. */
+	/*
+	 * A reply that no thread expects is dropped: its request has timed out, or nothing waits
+	 * for the reply, as with TEST LINK and DELETE LINK.
+	 */
 	if (!smc_llc_is_reply(&msg))
 		smc_llc_resume(group);
 	return;

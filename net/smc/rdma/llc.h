@@ -154,7 +154,7 @@ void smc_llc_expect_confirm_link(struct smc_link *link);
  * Context: process, may sleep up to 4 s, or 2 s without @off.
  * Return: 0, with the link's number and the peer's limits stored; -ETIMEDOUT, -ENOLINK,
  * -ECANCELED; -EPROTO if the message names another queue pair than the peer's CLC message or ADD
- * LINK, or requires eye catchers in elements.
+ * LINK, has another link number than ADD LINK, or requires eye catchers in elements.
  */
 int smc_llc_confirm_link_client(struct smc_link *link, const struct smc_cancel *off);
 

@@ -551,8 +551,8 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	/*
 	 * After a failure, or once the link is down, leave the rest to smc_link_drop_slots(), as
 	 * the connection may move to another link. Free no slot here: the failed message may be an
-	 * unsignaled one, whose @covers is not valid, and whose slot the completion of the next
-	 * signaled message frees.
+	 * unsignaled one. Its @covers is not valid then, and its slot is in the @covers of the next
+	 * signaled message.
 	 */
 	if (wc->status != IB_WC_SUCCESS)
 		smc_link_on_failed(link, "send", wc->status);

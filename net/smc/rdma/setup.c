@@ -449,7 +449,10 @@ static int smc_rdma_server_reserve(struct smc_path_setup *base)
 {
 	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 
-	/* Allocate the send buffer now: after the CONFIRM it would be too late for a DECLINE. */
+	/*
+	 * Allocate the send buffer now: except at first contact, it would be too late for a DECLINE
+	 * after the CONFIRM.
+	 */
 	return smc_rdma_setup_conn(s, smc_rdma_server_link(s)) ? :
 	       smc_rdma_conn_alloc_sndbuf(s->conn, smc_rdma_sndbuf_class(base), base->memcg);
 }

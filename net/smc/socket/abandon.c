@@ -44,9 +44,10 @@ static void smc_end_queued(struct smc_sock *smc)
 
 	/*
 	 * Without a stream the connection is TCP's: leave it to the listener that has it now. With
-	 * a stream, end the connection, unless TCP has destroyed it already, or an application has
-	 * accepted the connection, and since then made its socket a listener. tcp_done() sends no
-	 * segment: the peer learns of the end from the stream.
+	 * a stream, end the connection. tcp_done() sends no segment: the peer learns of the end
+	 * from the stream. Leave a sock that is closed or dead (SOCK_DEAD) already. Leave a sock
+	 * that listens, too: an application has accepted the connection, disconnected the socket,
+	 * and called listen().
 	 */
 	if (smc->mode == SMC_MODE_STREAM && !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)) &&
 	    !sock_flag(sk, SOCK_DEAD)) {

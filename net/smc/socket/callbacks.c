@@ -319,8 +319,9 @@ void smc_tcp_wake(struct sock *sk)
 }
 
 /*
- * Hands @l to the connect() of @child's client, if that connect() is under way in this namespace.
- * Return: whether that connect() is to take @child from TCP's queue.
+ * If @child's other end is a socket of this namespace whose connect() is under way, hands @l to
+ * that connect(), which then takes @child from TCP's queue in place of @l's work.
+ * Return: whether @l was handed over.
  */
 static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
 {
@@ -354,8 +355,8 @@ static void smc_tcp_has_connection(struct smc_listener *l)
 	if (smc_accept_queue_has(sk, smc_request_is_ready, NULL))
 		smc_default_data_ready(sk);
 	/*
-	 * Once the queue is half full, have the work take the connection. If it were left to a
-	 * connecting thread, which may be slow, it would count against the backlog meanwhile.
+	 * Once the queue is half full, have the work take the connection. A connecting thread may
+	 * be slow to do so, and each connection in TCP's queue counts against the backlog.
 	 */
 	if (!child || smc_accept_queue_is_half_full(sk) || !smc_tcp_has_local(l, child))
 		smc_listener_kick(l);

@@ -19,8 +19,8 @@ struct sock;
 struct work_struct;
 
 /**
- * smc_tcp_close() - shut down the TCP connection, if the stream is shut down and its end was
- * delivered
+ * smc_tcp_close() - shut down the TCP connection, if the stream is shut down, and its end was
+ * delivered or both ends have sent their final flags
  * @sk: socket, locked; nothing happens without a stream
  *
  * Context: process.

@@ -87,9 +87,10 @@ static inline bool smc_tx_ready(const struct smc_stream *st)
 }
 
 /*
- * Whether, by error and flags, the peer has closed in good order. With TCP this end would have seen
- * only a FIN, which does not tell a close from a shutdown. So the next send succeeds as with TCP,
- * and its bytes are discarded.
+ * Whether the next send succeeds, and its bytes are discarded, because the peer has closed in good
+ * order. The stream has no error then, and this application has not ended its direction. With TCP
+ * this end would have seen only a FIN, which does not tell a close from a shutdown, and the send
+ * would succeed, too.
  */
 static inline bool smc_tx_is_discarded(const struct smc_stream *st)
 {
@@ -203,9 +204,10 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
 
 /**
- * smc_stream_has_enough() - whether enough bytes have arrived to wake a reader,
- * urgent ones included
+ * smc_stream_has_enough() - whether enough bytes, normal and urgent, have arrived to wake a poller
  * @st: stream of a socket
+ *
+ * A reader in recv() wakes for any number of bytes (SMC_EVENTS_FEW).
  *
  * Context: any.
  */

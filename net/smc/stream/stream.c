@@ -387,7 +387,11 @@ static int smc_stream_reset_error(const struct smc_stream *st)
 										    ECONNRESET;
 }
 
-/* Whether the application has closed the stream, or has shut down both directions. */
+/*
+ * Whether the stream takes no more bytes, for one of three reasons: the application has closed in
+ * good order; it has shut down both directions; or bytes of the peer are missing for good
+ * (smc_stream_break_gap()).
+ */
 static bool smc_stream_reads_no_more(const struct smc_stream *st)
 {
 	u8 final = READ_ONCE(st->tx.end_flags);

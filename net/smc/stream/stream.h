@@ -254,7 +254,7 @@ bool smc_stream_await(struct smc_stream *st);
  * the socket was attached
  * @st: stream
  *
- * Context: any; the socket may be locked.
+ * Context: any but hard interrupt; the socket may be locked.
  */
 void smc_stream_report_urgent(struct smc_stream *st);
 
@@ -418,7 +418,8 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock);
 /**
  * smc_stream_quarantine() - account for ended streams whose memory a peer may still write to
  * @n: change of their number; negative once their memory can be used again
- * @pages: change of the pages of the buffers that their elements are in, each counted once
+ * @pages: change of the pages that they keep: all pages of each buffer with an element of theirs.
+ *	A buffer with several such elements counts once
  *
  * Context: any.
  * Return: false if the host has more of them than its limits allow.

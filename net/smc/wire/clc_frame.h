@@ -52,7 +52,7 @@ int smc_clc_open(const u8 *buf, size_t len, struct smc_clc_header *hdr, u32 *end
  */
 size_t smc_clc_close(u8 *buf, u32 end, const struct smc_clc_header *hdr);
 
-/* Whether @size bytes at offset @at end at @end or before. */
+/* Whether @size bytes that begin at offset @at reach no further than @end. */
 static inline bool smc_clc_fits(u32 at, u32 size, u32 end)
 {
 	return at <= end && size <= end - at;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The options of CLC that are for a vendor's own use: two hosts with this module agree by them. */
+/*
+ * The fields of CLC messages for a vendor's own use. By these fields two hosts with this module
+ * recognize each other, and agree on the number of links.
+ */
 #include "bytes.h"
 #include "clc.h"
 

@@ -223,9 +223,10 @@ u32 smc_llc_build_request_add_link(u8 *buf, const u8 (*gids)[SMC_GID_LEN], u8 n,
  * @flags: flags to add to SMC_LLC_REPLY
  *
  * The reply is the first SMC_LLC_LEN bytes of @buf, and has that length,
- * whatever the length of the request. A rejected ADD LINK gets the reason that
- * there is no other path. A reply to DELETE RKEY reports no invalid key;
- * smc_llc_build() encodes a reply that lists invalid ones.
+ * whatever the length of the request. A rejected ADD LINK of version 1 gets the
+ * reason that there is no other path; version 2 has no field for a reason. A
+ * reply to DELETE RKEY reports no invalid key; smc_llc_build() encodes a reply
+ * that lists invalid ones.
  */
 void smc_llc_reply(u8 *buf, u8 flags);
 
