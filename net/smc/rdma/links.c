@@ -214,7 +214,7 @@ static void smc_link_end(struct work_struct *work)
 	const bool may_wait = smc_add_link_enter(false);
 	bool is_removed = false;
 
-	if (!smc_link_has_packets(link)) {
+	if (link->is_drained || !smc_link_has_packets(link)) {
 		/* Without the lock, as this may take long. */
 		if (!link->is_drained)
 			smc_link_destroy(link);
