@@ -78,6 +78,9 @@ static void smc_link_on_registered(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct smc_registration *reg = container_of(wc->wr_cqe, struct smc_registration, cqe);
 
+	if (wc->status != IB_WC_SUCCESS)
+		smc_link_on_failed(container_of(reg, struct smc_link, registration),
+				   "registration", wc->status);
 	reg->status = wc->status;
 	complete_all(&reg->done);
 }

@@ -33,7 +33,7 @@ struct smc_rdma_conn;
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, if the ring wraps, and the message */
 /*
  * The largest RDMA write with soft-RoCE: 64 of its usual packets. soft-RoCE asks for an
- * acknowledgement at the end of each write, and repeats a write as a whole after its time-out.
+ * acknowledgement at the end of each write, and after its time-out repeats all that has none.
  */
 #define SMC_SOFT_WRITE_BYTES	SZ_64K
 /* The largest receive buffer, so also the largest publish. */

@@ -127,7 +127,6 @@ void smc_link_break(struct smc_link *link, int err, const char *why)
 	unsigned long flags;
 	bool is_loss;
 
-	/* A failed queue pair flushes hundreds of work requests, each of which calls this. */
 	if (READ_ONCE(link->broken))
 		return;
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
@@ -144,14 +143,13 @@ void smc_link_break(struct smc_link *link, int err, const char *why)
 			link->port.dev->ibdev->name, link->number, &group->peer.addr, why);
 }
 
-/*
- * End a link of which a work request has failed. The log tells a send from a receive: if the work
- * requests were only flushed, the first to fail shows which end has refused a request.
- */
-static void smc_link_on_failed(struct smc_link *link, const char *request, enum ib_wc_status status)
+void smc_link_on_failed(struct smc_link *link, const char *request, enum ib_wc_status status)
 {
 	char why[64];
 
+	/* A failed queue pair flushes hundreds of work requests. */
+	if (READ_ONCE(link->broken))
+		return;
 	scnprintf(why, sizeof(why), "%s: %s", request, ib_wc_status_msg(status));
 	smc_link_break(link, smc_rdma_group_error_of(status), why);
 }

@@ -48,6 +48,17 @@ int smc_link_post_recvs(struct smc_link *link);
 void smc_link_break(struct smc_link *link, int err, const char *why);
 
 /**
+ * smc_link_on_failed() - end a link of which a work request has failed
+ * @link: link
+ * @request: kind of the work request, for the kernel's log. If a queue pair fails, its work requests
+ *	are flushed, and the first one to fail may tell which end has refused a request
+ * @status: status of its completion
+ *
+ * Context: any.
+ */
+void smc_link_on_failed(struct smc_link *link, const char *request, enum ib_wc_status status);
+
+/**
  * smc_link_watch_tx() - check the send timeout soon, as another link can take over now
  * @link: link that works; with smc_rdma_lgrs.lock held
  *
