@@ -16,6 +16,12 @@
 #define SMC_LLC_RETRY_INTERVAL		(10 * HZ)	/* after a request about a key timed out */
 /* How long a client waits for the server's CONFIRM LINK. */
 #define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)
+/*
+ * How long a server waits for the answer to the CONFIRM LINK of an added link. Both ends hold the
+ * buffer lock until then, so this time is shorter than SMC_BUFFERS_WAIT: a connection that needs
+ * the lock meanwhile should not become TCP.
+ */
+#define SMC_LLC_ADDED_LINK_WAIT		HZ
 
 static void smc_llc_answer_all(struct work_struct *work);
 static void smc_llc_drop(struct smc_llc *llc, unsigned int i);
@@ -361,11 +367,12 @@ static int smc_llc_send(struct smc_link *link, const struct smc_llc_msg *msg)
 /*
  * Send a request on a link, wait for the reply, and put it into @msg. The request is @msg or, if
  * @large is not NULL, the message of @len bytes in @large, whose fields @msg has. Unless NULL, @off
- * may cancel the wait.
+ * may cancel the wait. It is NULL for the CONFIRM LINK of an added link.
  */
 static int smc_llc_request(struct smc_link *link, const struct smc_cancel *off,
 			   struct smc_llc_msg *msg, const u8 *large, size_t len)
 {
+	const bool is_added = msg->type == SMC_LLC_CONFIRM_LINK && !off;
 	struct smc_rdma_group *group = link->group;
 	struct smc_llc *llc = &group->llc;
 	int rc;
@@ -378,7 +385,8 @@ static int smc_llc_request(struct smc_link *link, const struct smc_cancel *off,
 	if (rc)
 		smc_llc_expect_nothing(llc);
 	else
-		rc = smc_llc_await(group, SMC_LLC_REPLY_WAIT, off, msg);
+		rc = smc_llc_await(group, is_added ? SMC_LLC_ADDED_LINK_WAIT : SMC_LLC_REPLY_WAIT,
+				   off, msg);
 	mutex_unlock(&llc->request_lock);
 	return rc;
 }
