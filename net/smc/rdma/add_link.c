@@ -262,9 +262,31 @@ static void smc_add_link_put_off(struct smc_rdma_group *group)
 /* Return: after how many jiffies to try again, each time twice as many. */
 static unsigned long smc_add_link_back_off(struct smc_rdma_group *group)
 {
-	group->add_link_delay = clamp(2 * group->add_link_delay, SMC_ADD_LINK_INTERVAL,
-				      SMC_ADD_LINK_RETRY);
-	return group->add_link_delay;
+	const unsigned long delay = clamp(2 * group->add_link_delay, SMC_ADD_LINK_INTERVAL,
+					  SMC_ADD_LINK_RETRY);
+
+	WRITE_ONCE(group->add_link_delay, delay);
+	return delay;
+}
+
+/*
+ * Learn from the peer's other groups, unless this group has tried to add a link before: an attempt
+ * that times out holds the buffer lock for seconds, and another group has found that it does.
+ * Return: after how many jiffies this group is to try; 0 if it may try now.
+ */
+static unsigned long smc_add_link_learn(struct smc_rdma_group *group)
+{
+	unsigned long delay;
+
+	if (group->add_link_delay)
+		return 0;
+	delay = smc_rdma_group_slow_delay(group);
+	if (!delay)
+		return 0;
+	smc_add_link_put_off(group);
+	WRITE_ONCE(group->is_slow, true);
+	group->add_link_delay = delay;
+	return smc_add_link_back_off(group);
 }
 
 /*
@@ -293,7 +315,8 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 		smc_log(pr_warn, group->lgr.net, "%s: link %u with %pI6c not added: %pI6c is silent",
 			link->port.dev->ibdev->name, link->number, &group->peer.addr,
 			link->peer.gid);
-	group->is_slow = rc == -ETIMEDOUT;
+	/* A server that gets no answer deletes the link, which ends the client's wait. */
+	WRITE_ONCE(group->is_slow, rc == -ETIMEDOUT || rc == -ENOLINK);
 	if (is_silent && smc_links_share(first, link))
 		WRITE_ONCE(group->asymmetric_after, (jiffies + SMC_ADD_LINK_ASYMMETRIC) | 1);
 	/*
@@ -483,8 +506,8 @@ static void smc_add_link_ask(struct smc_link *first)
 static void smc_add_link_try(struct smc_link *first, bool may_wait)
 {
 	struct smc_rdma_group *group = first->group;
-
 	const unsigned long after = READ_ONCE(group->add_link_after);
+	unsigned long delay;
 
 	if (!smc_add_link_is_wanted(group))
 		return;
@@ -493,8 +516,9 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 		smc_add_link_try_after(group, after - jiffies);
 		return;
 	}
-	if (!may_wait) {
-		smc_add_link_try_after(group, SMC_ADD_LINK_INTERVAL);
+	delay = smc_add_link_learn(group);
+	if (!may_wait || delay) {
+		smc_add_link_try_after(group, delay ? : SMC_ADD_LINK_INTERVAL);
 		if (group->role == SMC_SERVER)
 			smc_add_link_offer_none(first, false);
 	} else if (group->role == SMC_SERVER) {
@@ -537,7 +561,7 @@ static void smc_add_link_begin_anew(struct smc_rdma_group *group)
 {
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	WRITE_ONCE(group->asymmetric_after, 0);
-	group->add_link_delay = 0;
+	WRITE_ONCE(group->add_link_delay, 0);
 }
 
 void smc_add_link_on_port(struct smc_rdma_group *group)

@@ -587,6 +587,37 @@ void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct sm
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
+static bool smc_rdma_group_has_two_links(const struct smc_rdma_group *group)
+{
+	const struct smc_link *link;
+	unsigned int n = 0;
+
+	smc_for_each_link(link, group)
+		n += smc_link_works(link);
+	return n > 1;
+}
+
+unsigned long smc_rdma_group_slow_delay(const struct smc_rdma_group *group)
+{
+	struct net *net = group->lgr.net;
+	const struct smc_rdma_group *other;
+	unsigned long flags, least = 0;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	list_for_each_entry(other, &smc_lgrs_of(&smc_rdma_lgrs, net)->list, lgr.in_net) {
+		if (other == group || !ipv6_addr_equal(&other->peer.addr, &group->peer.addr))
+			continue;
+		if (smc_rdma_group_has_two_links(other)) {
+			least = 0;
+			break;
+		}
+		if (READ_ONCE(other->is_slow))
+			least = min_not_zero(least, READ_ONCE(other->add_link_delay));
+	}
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+	return least;
+}
+
 /* Whether a link before this one in its group works and leads to the same GID. */
 static bool smc_link_repeats_peer(const struct smc_link *link)
 {

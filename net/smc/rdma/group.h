@@ -72,7 +72,7 @@ struct smc_rdma_peer {
  * @has_vendor: the peer has said that it runs this module
  * @last_number: number of the last link that this server has offered
  * @has_offered: this server has sent an ADD LINK
- * @is_slow: the peer has let the last attempt to add a link time out; only @add_link_work uses it
+ * @is_slow: the peer has let the last attempt to add a link time out; only @add_link_work sets it
  * @gid: GID of this end's first link, which may be gone
  * @lost: for each index of @links, the peer's end of the confirmed link that was last taken out of
  *	the group; under smc_rdma_lgrs.lock
@@ -248,6 +248,16 @@ void smc_link_unreserve(struct smc_link *link);
  */
 void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct smc_rdma_port *port,
 				    const struct smc_rdma_peer *peer);
+
+/**
+ * smc_rdma_group_slow_delay() - how long the peer's other groups wait until they try to add a link
+ * @group: group
+ *
+ * Context: any but hard interrupt; takes smc_rdma_lgrs.lock.
+ * Return: the least delay in jiffies of the groups whose last attempt timed out; 0 if there is none,
+ * or if a group has two links, so the peer answers by another port.
+ */
+unsigned long smc_rdma_group_slow_delay(const struct smc_rdma_group *group);
 
 /**
  * smc_rdma_group_find_for_client() - find the link that a server named

@@ -17,6 +17,7 @@
 #include <stdexcept>
 
 #include "echo_stream.h"
+#include "kernel_log.h"
 #include "limit.h"
 #include "links_shown.h"
 #include "two_links.h"
@@ -252,6 +253,7 @@ TEST_P(Losses, AtBothEnds)
 TEST_P(Losses, WithoutAnEvent)
 {
 	begin_streams(GetParam());
+	here.lose(1);
 	there.lose(1);
 	must_get_links("rxe0");
 	await_progress();
@@ -261,6 +263,7 @@ TEST_P(Losses, WithoutAnEvent)
 TEST_P(Losses, WhileStreamsEnd)
 {
 	begin_streams(GetParam());
+	here.lose(1);
 	there.lose(1);
 	finish();
 	must_get_links("rxe0");
@@ -297,6 +300,7 @@ TEST_P(Losses, WhileThePeerIsKilled)
 	for (int i = 5; i <= 8; i++)
 		streams.emplace_back(make_connection(killed, Flavor(), GetParam()), i);
 	await_progress();
+	here.lose(1);
 	there.lose(1);
 	killed.kill();
 	must_get_links("rxe0");
@@ -319,6 +323,7 @@ TEST_P(Losses, KeepUrgentBytes)
 	Connection *const ends[] = {&first, &second};
 
 	EXPECT_EQ(here.groups()[0].connections_by("rxe1"), 1);
+	here.lose(1);
 	there.lose(1);
 	for (Connection *one : ends) {
 		ASSERT_EQ(send(one->here, "abC", 3, MSG_OOB), 3);
@@ -363,4 +368,40 @@ TEST_P(SecondLink, IsMadeByANewDevice)
 	must_get_links("rxe0");
 	there.add_device(1);
 	must_get_links("rxe0 rxe1");
+}
+
+/*
+ * The attempt of one group to add a link times out. Another group with the peer puts off its own,
+ * so the first one, which tries again after ten seconds, gets its second link before.
+ */
+TEST_F(TwoLinks, OneGroupLearnsFromAnother)
+{
+	KernelLog log;
+	auto groups_with_two_links = [&] {
+		std::vector<ShownGroup> groups = here.groups();
+
+		std::erase_if(
+		    groups, [](const ShownGroup &group) { return group.devices() != "rxe0 rxe1"; });
+		return groups;
+	};
+
+	here.lose(1);
+	there.lose(1);
+
+	/* While the first one waits for an answer, the second one needs another buffer. */
+	Connection first[] = {connection(Role::server), connection(Role::server)};
+
+	wait_until("an attempt has timed out",
+		   [&] { return !kernel_lines(log.read(), "not added: .* is silent").empty(); });
+	here.lose_nothing();
+	there.lose_nothing();
+
+	Connection second = connection(Role::client);
+
+	wait_until("two links", [&] { return !groups_with_two_links().empty(); });
+
+	std::vector<ShownGroup> groups = groups_with_two_links();
+
+	ASSERT_EQ(groups.size(), 1u) << links_shown();
+	EXPECT_EQ(groups[0].connections_by("rxe0") + groups[0].connections_by("rxe1"), 2);
 }
