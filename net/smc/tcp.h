@@ -390,7 +390,7 @@ struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_que
  * @fits: tells which connections fit
  * @arg: passed to @fits
  * @reqs: gets TCP's requests of the connections, as smc_accept_queue_take() returns them
- * @most: number of places in @reqs
+ * @max: number of places in @reqs
  *
  * The function holds only the listener's spinlock. If it owned the socket lock, and its thread then
  * got no processor time, the listener's user would have to wait for that thread. The function looks
@@ -400,7 +400,7 @@ struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_que
  * Return: number of connections that were taken, or -EAGAIN if a user has the listener locked.
  */
 int smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits, const void *arg,
-			      struct request_sock **reqs, int most);
+			      struct request_sock **reqs, int max);
 
 /**
  * smc_accept_queue_put() - have a connection wait for accept() again

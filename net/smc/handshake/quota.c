@@ -109,14 +109,14 @@ static atomic_t *smc_quota_peer(const struct sock *sk, enum smc_role role)
 	return &smc_quota_peers[hash];
 }
 
-/* Return: how many of @most places in a namespace are free, or fewer if the host has fewer. */
-static int smc_quota_left(const struct smc_net *sn, int most)
+/* Return: how many of @limit places in a namespace are free, or fewer if the host has fewer. */
+static int smc_quota_left(const struct smc_net *sn, int limit)
 {
 	int i;
 
 	for (i = 0; i < SMC_HANDSHAKE_QUEUES; i++)
-		most -= atomic_read(&sn->handshake_queues[i].handshakes);
-	return min(most, SMC_HANDSHAKES_HOST_MAX - atomic_read(&smc_handshakes));
+		limit -= atomic_read(&sn->handshake_queues[i].handshakes);
+	return min(limit, SMC_HANDSHAKES_HOST_MAX - atomic_read(&smc_handshakes));
 }
 
 /* Whether a user or peer with @own handshakes may have another while @left places are free. */

@@ -305,7 +305,7 @@ static void smc_rdma_conn_note_peer(struct smc_rdma_conn *conn, const struct smc
 	 * Assume that other connections use the link. A publish lifts this limit once no other
 	 * connection has sent on the link for a tenth of a second.
 	 */
-	st->tx.most = SMC_SHARED_BYTES;
+	st->tx.publish_max = SMC_SHARED_BYTES;
 	conn->peer_known = true;
 }
 

@@ -391,7 +391,7 @@ static void smc_link_begin_bulk(struct smc_link *link, struct smc_send_slot *slo
  * Note whether a message with bulk bytes was repeated after a time-out, because packets were lost.
  * A message counts as repeated if it took at least the time-out plus a margin. The margin is four
  * times what a message of up to SMC_SHARED_BYTES takes alone, but no more than another time-out.
- * Only links over soft-RoCE become lossy, see smc_rdma_most(). Under link->lock.
+ * Only links over soft-RoCE become lossy, see smc_rdma_publish_max(). Under link->lock.
  */
 static void smc_link_note_loss(struct smc_link *link, u64 took)
 {

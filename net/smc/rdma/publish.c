@@ -69,12 +69,12 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *conn,
 			    u64 pos, u64 end)
 {
-	u32 most = conn->link->is_soft ? SMC_SOFT_WRITE_BYTES : U32_MAX;
+	u32 write_max = conn->link->is_soft ? SMC_SOFT_WRITE_BYTES : U32_MAX;
 	u32 size = conn->stream.tx.size;
 	u32 len;
 
 	for (w->n = 0; pos < end; pos += len) {
-		len = min3(end - pos, (u64)(size - (pos & (size - 1))), (u64)most);
+		len = min3(end - pos, (u64)(size - (pos & (size - 1))), (u64)write_max);
 		smc_writes_add(w, conn, pos, len);
 	}
 }
@@ -114,7 +114,7 @@ static u32 smc_rdma_bulk_bytes(const struct smc_stream *st, u64 end)
  * and ignores further reports until a message is acknowledged. If another packet is lost before
  * that, soft-RoCE repeats nothing until its time-out.
  */
-static u32 smc_rdma_most(const struct smc_link *link)
+static u32 smc_rdma_publish_max(const struct smc_link *link)
 {
 	if (unlikely(smc_link_is_lossy(link)))
 		return ib_mtu_enum_to_int(link->mtu);
@@ -123,7 +123,7 @@ static u32 smc_rdma_most(const struct smc_link *link)
 
 void smc_rdma_conn_limit(struct smc_rdma_conn *conn)
 {
-	WRITE_ONCE(conn->stream.tx.most, smc_rdma_most(conn->link));
+	WRITE_ONCE(conn->stream.tx.publish_max, smc_rdma_publish_max(conn->link));
 }
 
 /*
@@ -199,7 +199,7 @@ static u64 smc_rdma_repeat_end(const struct smc_rdma_conn *conn, u64 until)
 
 	if (!conn->has_announced)
 		return from;
-	end = min(until, from + smc_rdma_most(conn->link));
+	end = min(until, from + smc_rdma_publish_max(conn->link));
 	return conn->urgent_end > from ? min(end, conn->urgent_end) : end;
 }
 

@@ -77,7 +77,7 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 }
 
 /**
- * smc_publish_piece() - where the next publish ends by the path's limit, tx->most
+ * smc_publish_piece() - where the next publish ends by the path's limit, tx->publish_max
  * @tx: send positions of the stream
  * @end: result of smc_publish_end()
  * @peer: connection flags that the peer has published
@@ -87,9 +87,9 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
  */
 static inline u64 smc_publish_piece(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
-	u32 most = READ_ONCE(tx->most);
+	u32 publish_max = READ_ONCE(tx->publish_max);
 
-	return end - tx->sent > most && !(peer & SMC_CONN_FINAL) ? tx->sent + most : end;
+	return end - tx->sent > publish_max && !(peer & SMC_CONN_FINAL) ? tx->sent + publish_max : end;
 }
 
 /* Whether no bytes follow a publish up to @end: none are left, or either end discards them. */
@@ -144,9 +144,9 @@ static inline bool smc_publish_lacks_completion(const struct smc_stream_tx *tx)
 static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pending,
 					const unsigned int *enough)
 {
-	unsigned int most = tx->nodelay ? SMC_NODELAY_PUBLISHES : 1;
+	unsigned int in_flight_max = tx->nodelay ? SMC_NODELAY_PUBLISHES : 1;
 
-	return tx->in_flight >= most && !tx->update_pending && !tx->urgent &&
+	return tx->in_flight >= in_flight_max && !tx->update_pending && !tx->urgent &&
 	       pending < READ_ONCE(*enough);
 }
 
@@ -181,7 +181,7 @@ static inline enum smc_publish_decision smc_publish_decide(const struct smc_stre
 
 	if (!pending && !tx->update_pending && !final)
 		return SMC_DUE_NOTHING;
-	/* The bytes up to tx->due were due before, but exceeded tx->most, or found no room. */
+	/* The bytes up to tx->due were due before, but exceeded tx->publish_max, or found no room. */
 	if (how == SMC_PUSH_NOW || final || tx->due > tx->sent)
 		return SMC_DUE_NOW;
 	if (smc_publish_may_wait(tx, pending, enough))

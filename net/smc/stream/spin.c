@@ -34,7 +34,7 @@ static u64 smc_busy_poll(const struct sock *sk)
 #endif
 }
 
-static u64 smc_spin_most(const struct smc_stream *st)
+static u64 smc_spin_limit(const struct smc_stream *st)
 {
 	return (u64)READ_ONCE(st->sn->sysctl.spin_usec) * NSEC_PER_USEC;
 }
@@ -51,8 +51,8 @@ static bool smc_spin_look(const struct smc_stream *st, u64 pos)
 
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 {
-	u64 most = smc_spin_most(st);
-	u64 own = smc_spin_afford(&st->spin, smc_spin_budget(&st->spin, most), most, began);
+	u64 limit = smc_spin_limit(st);
+	u64 own = smc_spin_afford(&st->spin, smc_spin_budget(&st->spin, limit), limit, began);
 	u64 budget = max(smc_busy_poll(st->sk), own);
 	u64 now = began;
 	bool found;
@@ -96,6 +96,6 @@ void smc_stream_note_wait(struct smc_stream *st, u64 took)
 	st->spin.last = took;
 	if (likely(!st->first_wait))
 		return;
-	WRITE_ONCE(*st->first_wait, smc_spin_learnt(&st->spin, smc_spin_most(st)));
+	WRITE_ONCE(*st->first_wait, smc_spin_learnt(&st->spin, smc_spin_limit(st)));
 	st->first_wait = NULL;
 }

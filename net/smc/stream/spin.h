@@ -33,50 +33,50 @@ struct smc_spin {
 /**
  * smc_spin_longest() - compute @longest with the last wait included
  * @spin: wait times of the stream
- * @most: limit of the polling time
+ * @limit: limit of the polling time
  */
-static inline u64 smc_spin_longest(const struct smc_spin *spin, u64 most)
+static inline u64 smc_spin_longest(const struct smc_spin *spin, u64 limit)
 {
 	u64 longest = spin->longest - spin->longest / 16;
 
-	return spin->last <= most && spin->last > longest ? spin->last : longest;
+	return spin->last <= limit && spin->last > longest ? spin->last : longest;
 }
 
 /**
  * smc_spin_budget() - how long to busy poll
  * @spin: wait times of the stream, whose next wait begins
- * @most: limit of the polling time
+ * @limit: limit of the polling time
  *
  * An answer that came earlier than usual must not shorten the polling so much
  * that the next one is missed: one sleep costs more than all the polling.
  * @longest is updated here, at the beginning of the next wait, when there is
  * time for it.
  *
- * Return: nanoseconds; 0 after a wait that was longer than @most.
+ * Return: nanoseconds; 0 after a wait that was longer than @limit.
  */
-static inline u64 smc_spin_budget(struct smc_spin *spin, u64 most)
+static inline u64 smc_spin_budget(struct smc_spin *spin, u64 limit)
 {
-	spin->longest = smc_spin_longest(spin, most);
-	if (spin->last > most)
+	spin->longest = smc_spin_longest(spin, limit);
+	if (spin->last > limit)
 		return 0;
-	return spin->longest < most / 2 ? 2 * spin->longest : most;
+	return spin->longest < limit / 2 ? 2 * spin->longest : limit;
 }
 
 /**
  * smc_spin_afford() - limit the polling time by the credit that is left
  * @spin: wait times of the stream
  * @budget: result of smc_spin_budget()
- * @most: as for smc_spin_budget(); also the limit of the credit, and the credit
+ * @limit: as for smc_spin_budget(); also the limit of the credit, and the credit
  *	of a new stream
  * @now: current time
  *
  * Return: nanoseconds: @budget or 0, because polling for a part of it is useless.
  */
-static inline u64 smc_spin_afford(struct smc_spin *spin, u64 budget, u64 most, u64 now)
+static inline u64 smc_spin_afford(struct smc_spin *spin, u64 budget, u64 limit, u64 now)
 {
 	u64 credit = spin->credit + (now - spin->credited) / SMC_SPIN_PARTS;
 
-	spin->credit = credit < most ? credit : most;
+	spin->credit = credit < limit ? credit : limit;
 	spin->credited = now;
 	return budget <= SMC_SPIN_SHORT || budget <= spin->credit ? budget : 0;
 }
@@ -95,11 +95,11 @@ static inline void smc_spin_pay(struct smc_spin *spin, u64 took)
 /**
  * smc_spin_learnt() - return the estimate for the first wait of the next stream
  * @spin: wait times of the stream
- * @most: as for smc_spin_budget()
+ * @limit: as for smc_spin_budget()
  */
-static inline u64 smc_spin_learnt(const struct smc_spin *spin, u64 most)
+static inline u64 smc_spin_learnt(const struct smc_spin *spin, u64 limit)
 {
-	return spin->last > most ? spin->last : smc_spin_longest(spin, most);
+	return spin->last > limit ? spin->last : smc_spin_longest(spin, limit);
 }
 
 #endif

@@ -30,7 +30,7 @@ void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, str
 	st->sn = smc_net(net);
 	st->stats = smc_stat_path(st->sn, path->kind);
 	st->lock = lock;
-	st->tx.most = U32_MAX;
+	st->tx.publish_max = U32_MAX;
 	kref_init(&st->ref);
 	INIT_DELAYED_WORK(&st->end_work, smc_stream_end_work);
 	timer_setup(&st->hold_timer, smc_stream_hold_expired, 0);

@@ -34,7 +34,7 @@ struct smc_stream_tx {
 	u32 peer_size;		/* bytes in the peer's element */
 	u64 written;		/* end of the bytes that the application wrote */
 	u64 sent;		/* end of the published bytes */
-	u32 most;		/* limit of the next publish; the path sets it at any time */
+	u32 publish_max;	/* limit of the next publish; the path sets it at any time */
 	u64 due;		/* end of the bytes to publish as soon as the path has room */
 	u64 delivered;		/* end of the bytes that the path delivered, or will not report */
 	u64 acked;		/* end of the bytes that the peer has consumed */

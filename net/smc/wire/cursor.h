@@ -68,14 +68,14 @@ static inline struct smc_cursor smc_cursor_advanced(struct smc_cursor cur, u32 s
  * @cur: cursor as received
  * @last: previous cursor
  * @size: bytes in the element
- * @most: limit of the distance, at most @size
+ * @max: limit of the distance, at most @size
  * @distance: set to the number of bytes on success
  *
  * Return: 0, or -EPROTO if the cursor is malformed or impossible: the peer is
  * broken or hostile.
  */
 static inline int smc_cursor_distance(struct smc_cursor cur, struct smc_cursor last, u32 size,
-				      u32 most, u32 *distance)
+				      u32 max, u32 *distance)
 {
 	/* A valid step wraps at most once. */
 	u16 wraps = cur.wrap - last.wrap;
@@ -85,7 +85,7 @@ static inline int smc_cursor_distance(struct smc_cursor cur, struct smc_cursor l
 		ahead += size;
 	ahead -= last.offset;
 	/* A step backwards gives a number above any limit. */
-	if (cur.offset >= size || wraps > 1 || ahead > most)
+	if (cur.offset >= size || wraps > 1 || ahead > max)
 		return -EPROTO;
 	*distance = (u32)ahead;
 	return 0;

@@ -419,7 +419,7 @@ static void end_make(struct end *end, const struct pair_setup *setup, int which)
 	st->tx.peer_size = setup->element[!which];
 	st->tx.size = is_wire ? setup->ring[which] : st->tx.peer_size;
 	if (is_wire)
-		st->tx.most = 4096;
+		st->tx.publish_max = 4096;
 	if (is_wire)
 		end->ring = calloc(1, st->tx.size);
 	st->tx.ring = is_wire ? end->ring : end->peer->element;
