@@ -87,9 +87,9 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
  */
 static inline u64 smc_publish_piece(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
-	u32 publish_max = READ_ONCE(tx->publish_max);
+	u32 max = READ_ONCE(tx->publish_max);
 
-	return end - tx->sent > publish_max && !(peer & SMC_CONN_FINAL) ? tx->sent + publish_max : end;
+	return end - tx->sent > max && !(peer & SMC_CONN_FINAL) ? tx->sent + max : end;
 }
 
 /* Whether no bytes follow a publish up to @end: none are left, or either end discards them. */
@@ -181,7 +181,7 @@ static inline enum smc_publish_decision smc_publish_decide(const struct smc_stre
 
 	if (!pending && !tx->update_pending && !final)
 		return SMC_DUE_NOTHING;
-	/* The bytes up to tx->due were due before, but exceeded tx->publish_max, or found no room. */
+	/* Bytes up to tx->due were due before, but exceeded tx->publish_max, or found no room. */
 	if (how == SMC_PUSH_NOW || final || tx->due > tx->sent)
 		return SMC_DUE_NOW;
 	if (smc_publish_may_wait(tx, pending, enough))
