@@ -39,8 +39,8 @@ struct smc_llc_queued {
  * @request: request whose reply is expected; NULL if a request is expected
  * @has_come: the expected message has arrived
  * @came: copy of the message that has arrived
- * @little_endian: the peer's last message of version 2 had a little-endian length; ADD LINK does not
- *	count
+ * @little_endian: the peer's last message of version 2, ADD LINK apart, had a little-endian
+ *	length
  * @has_offer: the server's ADD LINK waits for an answer
  * @is_answering: the ADD LINK in @offer is being answered
  * @offer: copy of the server's ADD LINK to which @has_offer refers

@@ -50,8 +50,8 @@ void smc_link_break(struct smc_link *link, int err, const char *why);
 /**
  * smc_link_on_failed() - end a link of which a work request has failed
  * @link: link
- * @request: kind of the work request, for the kernel's log. If a queue pair fails, its work requests
- *	are flushed, and the first one to fail may tell which end has refused a request
+ * @request: kind of the work request, for the kernel's log. If a queue pair fails, its work
+ *	requests are flushed, and the first one may tell which end has refused a request
  * @status: status of its completion
  *
  * Context: any.
