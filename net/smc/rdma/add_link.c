@@ -24,6 +24,12 @@
  */
 #define SMC_ADD_LINK_RETRY	(300 * HZ)
 
+/*
+ * By this time a new group puts off its first attempt if that of another group with the peer has
+ * timed out. The other group tries again earlier, and so finds out whether the path is whole again.
+ */
+#define SMC_ADD_LINK_PUT_OFF	(20 * HZ)
+
 /* If an asymmetric link could not be confirmed, the time until this end tries one again. */
 #define SMC_ADD_LINK_ASYMMETRIC	(600 * HZ)
 
@@ -262,31 +268,22 @@ static void smc_add_link_put_off(struct smc_rdma_group *group)
 /* Return: after how many jiffies to try again, each time twice as many. */
 static unsigned long smc_add_link_back_off(struct smc_rdma_group *group)
 {
-	const unsigned long delay = clamp(2 * group->add_link_delay, SMC_ADD_LINK_INTERVAL,
-					  SMC_ADD_LINK_RETRY);
-
-	WRITE_ONCE(group->add_link_delay, delay);
-	return delay;
+	group->add_link_delay = clamp(2 * group->add_link_delay, SMC_ADD_LINK_INTERVAL,
+				      SMC_ADD_LINK_RETRY);
+	return group->add_link_delay;
 }
 
 /*
- * Learn from the peer's other groups, unless this group has tried to add a link before: an attempt
- * that times out holds the buffer lock for seconds, and another group has found that it does.
- * Return: after how many jiffies this group is to try; 0 if it may try now.
+ * Whether to put off the first attempt of this group, because an attempt of another group with the
+ * peer has timed out: each one holds the buffer lock for a second or more. A later attempt is never
+ * put off.
  */
-static unsigned long smc_add_link_learn(struct smc_rdma_group *group)
+static bool smc_add_link_is_put_off(struct smc_rdma_group *group)
 {
-	unsigned long delay;
-
-	if (group->add_link_delay)
-		return 0;
-	delay = smc_rdma_group_slow_delay(group);
-	if (!delay)
-		return 0;
-	smc_add_link_put_off(group);
-	WRITE_ONCE(group->is_slow, true);
-	group->add_link_delay = delay;
-	return smc_add_link_back_off(group);
+	if (group->has_tried)
+		return false;
+	group->has_tried = true;
+	return smc_rdma_group_peer_is_slow(group);
 }
 
 /*
@@ -316,7 +313,7 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 			link->port.dev->ibdev->name, link->number, &group->peer.addr,
 			link->peer.gid);
 	/* A server that gets no answer deletes the link, which ends the client's wait. */
-	WRITE_ONCE(group->is_slow, rc == -ETIMEDOUT || rc == -ENOLINK);
+	WRITE_ONCE(group->is_slow, rc == -ETIMEDOUT || (rc == -ENOLINK && link->is_deleted));
 	if (is_silent && smc_links_share(first, link))
 		WRITE_ONCE(group->asymmetric_after, (jiffies + SMC_ADD_LINK_ASYMMETRIC) | 1);
 	/*
@@ -507,7 +504,7 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 {
 	struct smc_rdma_group *group = first->group;
 	const unsigned long after = READ_ONCE(group->add_link_after);
-	unsigned long delay;
+	bool is_put_off;
 
 	if (!smc_add_link_is_wanted(group))
 		return;
@@ -516,11 +513,12 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 		smc_add_link_try_after(group, after - jiffies);
 		return;
 	}
-	delay = smc_add_link_learn(group);
-	if (!may_wait || delay) {
-		smc_add_link_try_after(group, delay ? : SMC_ADD_LINK_INTERVAL);
+	is_put_off = smc_add_link_is_put_off(group);
+	if (!may_wait || is_put_off) {
+		smc_add_link_try_after(group, is_put_off ? SMC_ADD_LINK_PUT_OFF :
+							   SMC_ADD_LINK_INTERVAL);
 		if (group->role == SMC_SERVER)
-			smc_add_link_offer_none(first, false);
+			smc_add_link_offer_none(first, may_wait);
 	} else if (group->role == SMC_SERVER) {
 		smc_add_link_as_server(first);
 	} else {
@@ -561,7 +559,7 @@ static void smc_add_link_begin_anew(struct smc_rdma_group *group)
 {
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	WRITE_ONCE(group->asymmetric_after, 0);
-	WRITE_ONCE(group->add_link_delay, 0);
+	group->add_link_delay = 0;
 }
 
 void smc_add_link_on_port(struct smc_rdma_group *group)

@@ -597,25 +597,38 @@ static bool smc_rdma_group_has_two_links(const struct smc_rdma_group *group)
 	return n > 1;
 }
 
-unsigned long smc_rdma_group_slow_delay(const struct smc_rdma_group *group)
+/* Whether two groups of a namespace have the same two ports at their first contacts. */
+static bool smc_rdma_group_has_ports_of(const struct smc_rdma_group *group,
+					const struct smc_rdma_group *other)
 {
-	struct net *net = group->lgr.net;
+	return ipv6_addr_equal(&group->peer.addr, &other->peer.addr) &&
+	       group->vlan == other->vlan && !memcmp(group->gid, other->gid, SMC_GID_LEN) &&
+	       !memcmp(group->peer.gid, other->peer.gid, SMC_GID_LEN);
+}
+
+bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group)
+{
+	const struct net *net = group->lgr.net;
 	const struct smc_rdma_group *other;
-	unsigned long flags, least = 0;
+	const struct smc_link *link;
+	bool is_slow = false;
+	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	list_for_each_entry(other, &smc_lgrs_of(&smc_rdma_lgrs, net)->list, lgr.in_net) {
-		if (other == group || !ipv6_addr_equal(&other->peer.addr, &group->peer.addr))
+	hash_for_each_possible(smc_links_by_gid, link, by_gid,
+			       smc_rdma_group_hash(net, group->peer.gid)) {
+		other = link->group;
+		if (other == group || other->lgr.net != net || !smc_lgr_is_active(&other->lgr) ||
+		    !smc_rdma_group_has_ports_of(other, group))
 			continue;
+		is_slow |= READ_ONCE(other->is_slow);
 		if (smc_rdma_group_has_two_links(other)) {
-			least = 0;
+			is_slow = false;
 			break;
 		}
-		if (READ_ONCE(other->is_slow))
-			least = min_not_zero(least, READ_ONCE(other->add_link_delay));
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
-	return least;
+	return is_slow;
 }
 
 /* Whether a link before this one in its group works and leads to the same GID. */

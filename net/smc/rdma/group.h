@@ -72,6 +72,7 @@ struct smc_rdma_peer {
  * @has_vendor: the peer has said that it runs this module
  * @last_number: number of the last link that this server has offered
  * @has_offered: this server has sent an ADD LINK
+ * @has_tried: the group has tried to add a link, or put this off; only @add_link_work uses it
  * @is_slow: the peer has let the last attempt to add a link time out; only @add_link_work sets it
  * @gid: GID of this end's first link, which may be gone
  * @lost: for each index of @links, the peer's end of the confirmed link that was last taken out of
@@ -125,6 +126,7 @@ struct smc_rdma_group {
 	bool has_vendor;
 	u8 last_number;
 	bool has_offered;
+	bool has_tried;
 	bool is_slow;
 	u8 gid[SMC_GID_LEN];
 	struct smc_link_peer lost[SMC_LINKS];
@@ -250,14 +252,14 @@ void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct sm
 				    const struct smc_rdma_peer *peer);
 
 /**
- * smc_rdma_group_slow_delay() - how long the peer's other groups wait until they try to add a link
+ * smc_rdma_group_peer_is_slow() - whether adding a link to another group with the peer timed out
  * @group: group
  *
- * Context: any but hard interrupt; takes smc_rdma_lgrs.lock.
- * Return: the least delay in jiffies of the groups whose last attempt timed out; 0 if there is none,
- * or if a group has two links, so the peer answers by another port.
+ * Context: any; takes smc_rdma_lgrs.lock.
+ * Return: true if the last attempt of an active group with the same ports timed out, and no such
+ * group has two links.
  */
-unsigned long smc_rdma_group_slow_delay(const struct smc_rdma_group *group);
+bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group);
 
 /**
  * smc_rdma_group_find_for_client() - find the link that a server named

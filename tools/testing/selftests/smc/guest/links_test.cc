@@ -371,11 +371,14 @@ TEST_P(SecondLink, IsMadeByANewDevice)
 }
 
 /*
- * The attempt of one group to add a link times out. Another group with the peer puts off its own,
- * so the first one, which tries again after ten seconds, gets its second link before.
+ * The attempt of one group to add a link times out. Another group with the peer puts off its own by
+ * twenty seconds, so the first one, which tries again after ten, gets its second link before.
  */
 TEST_F(TwoLinks, OneGroupLearnsFromAnother)
 {
+	if (here.is_tree() || there.is_tree())
+		GTEST_SKIP() << "the in-tree module learns nothing";
+
 	KernelLog log;
 	auto groups_with_two_links = [&] {
 		std::vector<ShownGroup> groups = here.groups();
