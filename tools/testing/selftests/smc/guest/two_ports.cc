@@ -153,6 +153,11 @@ void TwoPorts::add_device(int port) const
 	must_run(with_device(port));
 }
 
+void TwoPorts::remove_addresses(int port) const
+{
+	must_run("ip addr flush dev " + eth(port));
+}
+
 void TwoPorts::lose(int port) const
 {
 	must_run("nft 'add table inet lost; "
@@ -164,6 +169,11 @@ void TwoPorts::lose(int port) const
 void TwoPorts::lose_nothing() const
 {
 	must_run(no_rules);
+}
+
+void TwoPorts::find(int) const
+{
+	lose_nothing();
 }
 
 std::vector<ShownGroup> TwoPorts::groups() const

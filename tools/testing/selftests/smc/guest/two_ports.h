@@ -42,10 +42,14 @@ public:
 	void take_up(int port) const;
 	void remove_device(int port) const;
 	void add_device(int port) const;
+	/* take_up() adds them again. */
+	void remove_addresses(int port) const;
 	/* RoCE packets of that LAN are dropped when they arrive here, without an event. */
 	void lose(int port) const;
 	/* Nothing is dropped any more. */
 	void lose_nothing() const;
+	/* As lose_nothing(), for a table of ways to lose a port. */
+	void find(int port) const;
 
 	std::vector<struct ShownGroup> groups() const;
 

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ports are lost and come back in random order, in every way and at both ends, under connections of
+ * all kinds. One network is always whole, so no connection is lost, and no byte.
+ *
+ *   run_guest.sh -c 1 --lans 3 [-e LOSSES=100] [-e SEED=1] links_random
+ */
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <list>
+#include <poll.h>
+#include <random>
+#include <vector>
+
+#include "limit.h"
+#include "pattern.h"
+#include "place.h"
+#include "traffic.h"
+#include "two_links.h"
+
+using namespace guest;
+
+namespace
+{
+
+constexpr int talks = 88, urgents = 4, closings = 4; /* and four streams */
+
+unsigned long from_environment(const char *name, unsigned long otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoul(value, nullptr, 10) : otherwise;
+}
+
+/* A way to lose a port, and to get it back. */
+struct Way {
+	const char *name;
+	int port;
+	bool at_both_ends;
+	void (TwoPorts::*lose)(int port) const;
+	void (TwoPorts::*find)(int port) const;
+};
+
+constexpr Way ways[] = {
+    {"port 0 down", 0, false, &TwoPorts::take_down, &TwoPorts::take_up},
+    {"port 1 down", 1, false, &TwoPorts::take_down, &TwoPorts::take_up},
+    {"port 0 down at both ends", 0, true, &TwoPorts::take_down, &TwoPorts::take_up},
+    {"port 1 down at both ends", 1, true, &TwoPorts::take_down, &TwoPorts::take_up},
+    {"device 0 removed", 0, false, &TwoPorts::remove_device, &TwoPorts::add_device},
+    {"device 1 removed", 1, false, &TwoPorts::remove_device, &TwoPorts::add_device},
+    {"no address at port 1", 1, false, &TwoPorts::remove_addresses, &TwoPorts::take_up},
+    {"LAN 0 loses RoCE packets", 0, true, &TwoPorts::lose, &TwoPorts::find},
+    {"LAN 1 loses RoCE packets", 1, true, &TwoPorts::lose, &TwoPorts::find},
+};
+
+/* A connection of which the other end echoes what this end sends, from time to time. */
+class Talk
+{
+public:
+	Talk(Connection ends, uint64_t seed)
+	    : connection(std::move(ends)), seed(seed), length(seed, 3000),
+	      echoing(connection.there.start_echo())
+	{
+	}
+	Talk(const Talk &) = delete;
+	~Talk()
+	{
+		shutdown(connection.here, SHUT_RDWR);
+	}
+	void exchange()
+	{
+		const Flow flow = {.seed = seed, .bytes = length(), .position = position};
+
+		send_flow(connection.here, flow);
+		recv_flow(connection.here, flow);
+		position += flow.bytes;
+	}
+	void finish()
+	{
+		shutdown(connection.here, SHUT_WR);
+		echoing.join();
+	}
+
+private:
+	Connection connection;
+	const uint64_t seed;
+	RandomLength length;
+	uint64_t position = 0;
+	Job echoing;
+};
+
+} // namespace
+
+class RandomLosses : public Streams, public testing::WithParamInterface<Role>
+{
+protected:
+	void SetUp() override
+	{
+		Streams::SetUp();
+		if (here.is_tree() || there.is_tree())
+			GTEST_SKIP() << "the in-tree module may hang";
+		for (const TwoPorts &end : {here, there}) {
+			end.set_sysctl(rmem_sysctl(), "16384");
+			end.set_sysctl("net.smc.wmem", "16384");
+		}
+	}
+
+	void TearDown() override
+	{
+		talking.clear();
+		urgent.clear();
+		Streams::TearDown();
+	}
+
+	/* The even ones talk at each loss, the others only at the end. */
+	void talk(bool all)
+	{
+		bool is_even = true;
+
+		for (Talk &one : talking) {
+			if (all || is_even)
+				one.exchange();
+			is_even = !is_even;
+		}
+	}
+
+	std::vector<Connection> connections(int n)
+	{
+		std::vector<Connection> made;
+
+		for (int i = 0; i < n; i++)
+			made.push_back(connection(GetParam()));
+		return made;
+	}
+
+	static void send_last_bytes(std::vector<Connection> &ending)
+	{
+		for (Connection &one : ending) {
+			ASSERT_EQ(send(one.here, "last", 4, MSG_NOSIGNAL), 4);
+			one.here.close();
+		}
+	}
+
+	static void expect_last_bytes(std::vector<Connection> &ending)
+	{
+		for (Connection &one : ending) {
+			EXPECT_EQ(one.there.recv(4, MSG_WAITALL), "last");
+			one.there.expect_end();
+		}
+	}
+
+	void send_urgent_bytes()
+	{
+		for (Connection &one : urgent) {
+			ASSERT_EQ(send(one.here, "abC", 3, MSG_OOB | MSG_NOSIGNAL), 3);
+			ASSERT_EQ(send(one.here, "de", 2, MSG_NOSIGNAL), 2);
+		}
+	}
+
+	void expect_urgent_bytes()
+	{
+		for (Connection &one : urgent) {
+			EXPECT_TRUE(one.there.await(POLLPRI) & POLLPRI);
+			EXPECT_EQ(one.there.recv(5), "ab");
+			EXPECT_EQ(one.there.recv(1, MSG_OOB), "C");
+			EXPECT_EQ(one.there.recv(5), "de");
+		}
+	}
+
+	void lose_and_find(const Way &way, bool is_here)
+	{
+		std::vector<const TwoPorts *> ends = {is_here ? &here : &there};
+		std::vector<Connection> ending = connections(closings);
+
+		if (way.at_both_ends)
+			ends.push_back(is_here ? &there : &here);
+		for (const TwoPorts *end : ends)
+			(end->*way.lose)(way.port);
+		send_last_bytes(ending);
+		send_urgent_bytes();
+		talk(false);
+		must_get_links(way.port ? "rxe0" : "rxe1");
+		expect_last_bytes(ending);
+		expect_urgent_bytes();
+		await_progress();
+		for (const TwoPorts *end : ends)
+			(end->*way.find)(way.port);
+		must_get_links("rxe0 rxe1");
+		talk(false);
+		await_progress();
+	}
+
+	std::list<Talk> talking;
+	std::vector<Connection> urgent;
+};
+
+INSTANTIATE_TEST_SUITE_P(, RandomLosses, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(RandomLosses, LoseNoByte)
+{
+	const unsigned long losses = from_environment("LOSSES", 3);
+	const unsigned long seed = from_environment("SEED", std::random_device()());
+	std::mt19937 random(seed);
+
+	set_limit(240 + 60 * losses);
+	begin_streams(GetParam());
+
+	for (int i = 0; i < talks; i++)
+		talking.emplace_back(connection(GetParam()), 1000 + i);
+	urgent = connections(urgents);
+	for (unsigned long i = 0; i < losses; i++) {
+		const Way &way = ways[random() % std::size(ways)];
+		const bool is_here = random() % 2;
+
+		SCOPED_TRACE("seed " + std::to_string(seed) + ", loss " + std::to_string(i) + ", " +
+			     way.name + (is_here ? " here" : " there"));
+		lose_and_find(way, is_here);
+		if (HasFailure())
+			return;
+	}
+	talk(true);
+	for (Talk &one : talking)
+		one.finish();
+	finish();
+}
