@@ -119,7 +119,7 @@ static int pnet_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len;
 }
 
-/* Replies with all entries of one network, in the messages of a dump, but in a single buffer. */
+/* Replies with all entries of one network: messages like those of a dump, but in one buffer. */
 static int pnet_get(struct sk_buff *skb, struct genl_info *info)
 {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];

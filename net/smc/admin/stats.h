@@ -47,7 +47,7 @@ enum smc_rdma_counter {
 	SMC_RDMA_GROUPS_LOST,		/* ended while they had connections */
 	SMC_RDMA_LINKS_ADDED,		/* to groups that had another link */
 	SMC_RDMA_LINKS_LOST,		/* of groups that had another link */
-	SMC_RDMA_CONNS_MOVED,		/* from a lost link to another one */
+	SMC_RDMA_CONNS_MOVED,		/* from a link that ended to another one */
 	SMC_RDMA_LINKS_STALLED,		/* ended because the peer took no message for too long */
 	SMC_N_RDMA_COUNTERS,
 };

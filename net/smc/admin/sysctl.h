@@ -63,7 +63,7 @@ void smc_sysctl_set_tcp2smc_hook(int (*fn)(void));
  * @net: namespace
  * @limit: new value
  *
- * Context: process, may sleep.
+ * Context: process; doesn't sleep.
  */
 void smc_sysctl_limit_handshakes(struct net *net, bool limit);
 

@@ -100,7 +100,7 @@ void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason);
  * @hs: handshake, which outlives the wait
  *
  * No CLC message is due during the wait. Three events cancel the wait: the peer sends bytes, the
- * peer resets its TCP connection, or the application gives up. Such bytes can only be a DECLINE.
+ * TCP connection fails, or the application gives up. Such bytes can only be a DECLINE.
  * The peer's FIN does not cancel the wait: the confirmation may still come over the link.
  *
  * Return: the events.

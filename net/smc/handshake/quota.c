@@ -175,7 +175,7 @@ static bool smc_quota_client_may(const struct smc_net *sn, int user, int peer)
 	return !peer || peer < (left - SMC_QUOTA_RESERVE - user) / 2;
 }
 
-/* Whether a handshake that was offered may begin: its user and its peer may have another one. */
+/* Whether an offered handshake may begin: whether its user and its peer may each have one more. */
 static bool smc_quota_may_begin(const struct smc_net *sn, enum smc_role role,
 				const struct smc_quota *quota)
 {

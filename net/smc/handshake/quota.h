@@ -4,9 +4,9 @@
  * peer at the other end. A user or peer that has handshakes gets another only while its number of
  * handshakes is below the number of free places, less a reserve. The free places are those of the
  * network namespace, or those of the host if these are fewer. So a single user or peer gets half of
- * the places at most, and the reserve is for users and peers without a handshake. A server
- * applies the same rule to its user's places: a client that has handshakes gets another only while
- * the user can still get more handshakes than the client has.
+ * the places at most, and the reserve is for users and peers without a handshake. A server also
+ * applies this rule to the places that are left to its user: a client with N handshakes gets one
+ * more only while the server's user can still get more than N.
  */
 #ifndef SMC_QUOTA_H
 #define SMC_QUOTA_H

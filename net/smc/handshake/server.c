@@ -22,7 +22,7 @@ struct smc_server {
 	struct smc_path_setup *setup;	/* setup on the chosen path, or NULL */
 	struct smc_clc_proposal proposal;
 	struct smc_clc_agreement confirm;
-	u8 version;		/* of DECLINE and CONFIRM: first the client's, later the agreed */
+	u8 version;		/* of DECLINE and CONFIRM: the client's until one is agreed on */
 	u8 buf[SMC_CLC_MAX_LEN];
 };
 

@@ -401,7 +401,7 @@ bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struc
 	if (has_moved) {
 		conn->resumes = true;
 		conn->has_announced = false;
-		/* Bytes whose message is unsignaled count as delivered when they are posted. */
+		/* Not tx.delivered: unsignaled bytes count as delivered once they are posted. */
 		conn->repeat_from = st->tx.reusable;
 		smc_stream_restart(st);
 	}
@@ -496,8 +496,8 @@ static void smc_rdma_conn_take_held(struct smc_rdma_conn *conn)
 /*
  * Handle the peer's validation. It names the last message that, as the peer knows, this host's
  * device has received. This message may still wait in the completion queue of the link that the
- * peer has left. Until this end handles the message, bytes may be missing before the bytes that a
- * later message reports.
+ * peer has left. Later messages are held until this end has handled that one, because earlier bytes
+ * may still be missing.
  */
 static void smc_rdma_conn_validate(struct smc_rdma_conn *conn, const struct smc_cdc *cdc)
 {

@@ -409,7 +409,7 @@ static bool smc_link_is_at(const struct smc_link *link, const struct smc_rdma_po
 	       !memcmp(link->gid, port->gid->gid.raw, sizeof(link->gid));
 }
 
-/* Whether a group has a link at the port that a new link would have, or had its first one there. */
+/* Whether a group has a link at @port, the port of a new link, or had its first link there. */
 static bool smc_rdma_group_is_at(const struct smc_rdma_group *group,
 				 const struct smc_rdma_port *port)
 {

@@ -365,9 +365,10 @@ static int smc_llc_send(struct smc_link *link, const struct smc_llc_msg *msg)
 }
 
 /*
- * Send a request on a link, wait for the reply, and put it into @msg. The request is @msg or, if
- * @large is not NULL, the message of @len bytes in @large, whose fields @msg has. Unless NULL, @off
- * may cancel the wait. It is NULL for the CONFIRM LINK of an added link.
+ * Send a request on a link, wait for the reply, and put the reply into @msg. If @large is not NULL,
+ * the request is the message of @len bytes in @large, and @msg has the fields of that message.
+ * Otherwise the request is @msg. Unless NULL, @off may cancel the wait. @off is NULL for the
+ * CONFIRM LINK of an added link, whose wait is shorter than that of a first contact.
  */
 static int smc_llc_request(struct smc_link *link, const struct smc_cancel *off,
 			   struct smc_llc_msg *msg, const u8 *large, size_t len)

@@ -282,7 +282,7 @@ void smc_llc_delete_rkeys(struct smc_rdma_group *group, const struct smc_mr_buff
  * The other link must have received something since @since, as both may have fallen silent
  * together. If it has not, TEST LINK is sent on it, so that a later call may have another result.
  *
- * Context: any but hard interrupt; without the lock of a link.
+ * Context: process, without the lock of a link.
  */
 bool smc_llc_may_leave(const struct smc_link *link, unsigned long since);
 

@@ -417,8 +417,8 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 }
 
 /*
- * Add a buffer. Its memory is allocated without the lock, so only threads of the same control group
- * wait for the allocation.
+ * Add a buffer. Its memory is allocated without the buffer lock: an allocation that is slow in one
+ * control group must not delay the threads of the others.
  */
 static int smc_mr_buffer_add(const struct smc_buffer_attr *attr, void *arg, struct smc_element *el)
 {

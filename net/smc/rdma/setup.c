@@ -654,7 +654,10 @@ static int smc_rdma_server_confirm(struct smc_rdma_setup *s,
 	const struct smc_link *link = s->link;
 	const bool first_contact = s->base.first_contact;
 
-	/* If the link was lost since the ACCEPT, the CONFIRM must not be counted as a guess. */
+	/*
+	 * If the link was lost since the ACCEPT, its RTokens may be forgotten already, and
+	 * smc_link_confirm() would count an honest client's CONFIRM as a guess.
+	 */
 	if (!first_contact && READ_ONCE(link->broken)) {
 		s->base.exposed = true;
 		return -ENOLINK;

@@ -417,9 +417,9 @@ out:
 }
 
 /*
- * Whether TCP reports that a reset, by either end, closed its connection. Such a report is dropped,
- * because the stream reports its own end. But while the error queue has entries, the report may be
- * about one of these, so the report is passed on.
+ * Whether TCP reports that its connection broke: by a reset of either end, or by a timeout. Such a
+ * report is dropped, because the stream reports its own end. But while the error queue has entries,
+ * the report may be about one of these, so the report is passed on.
  */
 static bool smc_is_reset_report(const struct smc_sock *smc)
 {

@@ -681,7 +681,11 @@ static void smc_listener_reset(struct smc_listener *l)
 	smc_listener_drop_all(l);
 }
 
-/* After this call no connection is taken, enters a list, or moves from one list to another. */
+/*
+ * After this call no connection enters a list, or moves from one list to another. A connecting
+ * thread that found the listener open may still take a connection from TCP: smc_listener_enter()
+ * then resets the connection.
+ */
 static void smc_listener_halt(struct smc_listener *l)
 {
 	spin_lock_bh(&l->lock);

@@ -112,8 +112,8 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role)
 }
 
 /*
- * Allocates with GFP_ATOMIC: this charges the control group even beyond its limit, and neither
- * reclaims memory of the group nor sleeps because the group has too much.
+ * Allocates with GFP_ATOMIC: this charges the control group even beyond its limit. It does not
+ * reclaim memory of the group, and a group over its limit does not make the thread sleep.
  */
 struct smc_sock *smc_sock_create_child(struct sock *sk)
 {

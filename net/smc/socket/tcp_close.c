@@ -135,9 +135,9 @@ static void smc_sock_await_end(struct smc_sock *smc, u8 end)
 
 /*
  * Handles the break of TCP's connection. If the peer reset TCP, its last bytes and the end of its
- * stream may still be on their way. If the stream had failed before, TCP's error is dropped, and
- * sk_err becomes the stream's error again, or 0 if a call that transfers data has returned the
- * stream's error. SO_ERROR may have returned the error, too, but leaves no record of that, so the
+ * stream may still be on their way. If the stream had failed before, TCP's error is dropped: sk_err
+ * becomes the stream's error again. But if a call that transfers data has returned this error,
+ * sk_err becomes 0. A getsockopt(SO_ERROR) that has returned the error leaves no record, so the
  * error may be reported twice.
  */
 static void smc_sock_tcp_failed(struct smc_sock *smc, int err)

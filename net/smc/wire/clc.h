@@ -283,7 +283,8 @@ void smc_clc_set_links_option(struct smc_clc_proposal *p, u8 max_links);
  * smc_clc_links_option() - read this module's option
  * @p: a PROPOSAL
  *
- * Return: the links that a client which runs this module supports; 0 without the option.
+ * Return: how many links the client supports with a server that runs this module; 0 without the
+ * option.
  */
 u8 smc_clc_links_option(const struct smc_clc_proposal *p);
 

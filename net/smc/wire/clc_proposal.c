@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * CLC PROPOSAL: all that the client supports. Its areas are at offsets that the
- * peer chooses, so each area is checked against the ones before it and against
- * the trailer.
+ * peer chooses. So each area is checked: it must not begin within the fixed
+ * fields, and must end before the trailer. The SMC-D extension must also begin
+ * after the EIDs. The IP area may overlap the two extensions: the parser copies
+ * fields and changes none, so an overlap does no harm.
  */
 #include "bytes.h"
 #include "clc_frame.h"
