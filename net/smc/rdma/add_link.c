@@ -26,7 +26,7 @@
 
 /*
  * By this time a new group puts off its first attempt if that of another group with the peer has
- * timed out. The other group tries again earlier, and so finds out whether the path is whole again.
+ * timed out. If that was the other group's first one, it tries again earlier.
  */
 #define SMC_ADD_LINK_PUT_OFF	(20 * HZ)
 
@@ -313,7 +313,10 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 			link->port.dev->ibdev->name, link->number, &group->peer.addr,
 			link->peer.gid);
 	/* A server that gets no answer deletes the link, which ends the client's wait. */
-	WRITE_ONCE(group->is_slow, rc == -ETIMEDOUT || (rc == -ENOLINK && link->is_deleted));
+	WRITE_ONCE(group->is_slow, rc == -ETIMEDOUT || (rc == -ENOLINK && link->is_deleted &&
+							group->role == SMC_CLIENT));
+	/* A client may have answered an offer before it has tried itself. */
+	group->has_tried = true;
 	if (is_silent && smc_links_share(first, link))
 		WRITE_ONCE(group->asymmetric_after, (jiffies + SMC_ADD_LINK_ASYMMETRIC) | 1);
 	/*
@@ -515,8 +518,12 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 	}
 	is_put_off = smc_add_link_is_put_off(group);
 	if (!may_wait || is_put_off) {
-		smc_add_link_try_after(group, is_put_off ? SMC_ADD_LINK_PUT_OFF :
-							   SMC_ADD_LINK_INTERVAL);
+		/* An event of a port may have queued the work meanwhile. */
+		if (is_put_off)
+			queue_delayed_work(smc_add_link_wq, &group->add_link_work,
+					   SMC_ADD_LINK_PUT_OFF);
+		else
+			smc_add_link_try_after(group, SMC_ADD_LINK_INTERVAL);
 		if (group->role == SMC_SERVER)
 			smc_add_link_offer_none(first, may_wait);
 	} else if (group->role == SMC_SERVER) {

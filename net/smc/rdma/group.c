@@ -619,7 +619,7 @@ bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group)
 			       smc_rdma_group_hash(net, group->peer.gid)) {
 		other = link->group;
 		if (other == group || other->lgr.net != net || !smc_lgr_is_active(&other->lgr) ||
-		    !smc_rdma_group_has_ports_of(other, group))
+		    other->retired || !smc_rdma_group_has_ports_of(other, group))
 			continue;
 		is_slow |= READ_ONCE(other->is_slow);
 		if (smc_rdma_group_has_two_links(other)) {

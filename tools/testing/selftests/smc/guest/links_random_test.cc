@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Ports are lost and come back in random order, in every way and at both ends, under connections of
- * all kinds. One network is always whole, so no connection is lost, and no byte.
+ * all kinds. It is always the port with the most connections. One network is always whole, so no
+ * connection is lost, and no byte.
  *
  *   run_guest.sh -c 1 --lans 3 [-e LOSSES=100] [-e SEED=1] links_random
  */
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <list>
 #include <poll.h>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "limit.h"
+#include "links_shown.h"
 #include "pattern.h"
 #include "place.h"
 #include "traffic.h"
@@ -30,7 +34,7 @@ unsigned long from_environment(const char *name, unsigned long otherwise)
 {
 	const char *value = getenv(name);
 
-	return value ? strtoul(value, nullptr, 10) : otherwise;
+	return value ? std::stoul(value) : otherwise;
 }
 
 /* A way to lose a port, and to get it back. */
@@ -78,8 +82,11 @@ public:
 	}
 	void finish()
 	{
+		char more;
+
 		shutdown(connection.here, SHUT_WR);
-		echoing.join();
+		EXPECT_EQ(std::stoull(echoing.join()), position);
+		EXPECT_EQ(recv(connection.here, &more, 1, MSG_DONTWAIT), -1);
 	}
 
 private:
@@ -103,6 +110,8 @@ protected:
 		for (const TwoPorts &end : {here, there}) {
 			end.set_sysctl(rmem_sysctl(), "16384");
 			end.set_sysctl("net.smc.wmem", "16384");
+			/* TCP's packets go by LAN 0, which may be down for longer than a minute. */
+			end.set_sysctl("net.smc.tcp_keepalive_time", "0");
 		}
 	}
 
@@ -168,6 +177,20 @@ protected:
 		}
 	}
 
+	/* A way to lose the port with the most connections. */
+	const Way &choose(std::mt19937 &random) const
+	{
+		const ShownGroup group = here.groups()[0];
+		const int port = group.connections_by("rxe1") > group.connections_by("rxe0");
+
+		for (;;) {
+			const Way &way = ways[random() % std::size(ways)];
+
+			if (way.port == port)
+				return way;
+		}
+	}
+
 	void lose_and_find(const Way &way, bool is_here)
 	{
 		std::vector<const TwoPorts *> ends = {is_here ? &here : &there};
@@ -201,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(, RandomLosses, testing::ValuesIn(both_roles),
 TEST_P(RandomLosses, LoseNoByte)
 {
 	const unsigned long losses = from_environment("LOSSES", 3);
-	const unsigned long seed = from_environment("SEED", std::random_device()());
+	const unsigned long seed = from_environment("SEED", 1);
 	std::mt19937 random(seed);
 
 	set_limit(240 + 60 * losses);
@@ -211,11 +234,13 @@ TEST_P(RandomLosses, LoseNoByte)
 		talking.emplace_back(connection(GetParam()), 1000 + i);
 	urgent = connections(urgents);
 	for (unsigned long i = 0; i < losses; i++) {
-		const Way &way = ways[random() % std::size(ways)];
+		const Way &way = choose(random);
 		const bool is_here = random() % 2;
 
-		SCOPED_TRACE("seed " + std::to_string(seed) + ", loss " + std::to_string(i) + ", " +
-			     way.name + (is_here ? " here" : " there"));
+		/* Not a SCOPED_TRACE, which an exception or the time limit loses. */
+		printf("# seed %lu, loss %lu: %s %s\n", seed, i, way.name,
+		       is_here ? "here" : "there");
+		fflush(stdout);
 		lose_and_find(way, is_here);
 		if (HasFailure())
 			return;
