@@ -18,7 +18,7 @@ class RogueSecondLink : public testing::Test
 {
 protected:
 	RogueSecondLink()
-	    : max_links(agent, "net.smc.smcr_max_links_foreign", "2"),
+	    : groups_before(groups()), max_links(agent, "net.smc.smcr_max_links_foreign", "2"),
 	      listener(agent.listen(Flavor())), accept(listener.start_accept()),
 	      to(address_of(1, AF_INET, listener.port())),
 	      link(to, RogueLink::Confirm::answered, 2), victim(agent, std::stoi(accept.join())),
@@ -28,10 +28,24 @@ protected:
 			throw std::runtime_error("no ADD LINK");
 	}
 
+	/* Ends the group: one whose attempt has timed out puts off the offer of the next one. */
 	void TearDown() override
 	{
+		smc_llc_msg msg = {};
+
 		if (HasFailure())
 			ADD_FAILURE() << (agent.counters() - before).text();
+		msg.type = SMC_LLC_DELETE_LINK;
+		msg.v2 = true;
+		msg.flags = SMC_LLC_DELETE_ALL;
+		msg.delete_link.reason = SMC_LLC_DEL_OPERATOR;
+		link.say(msg);
+		wait_until("the group has ended", [&] { return groups() <= groups_before; });
+	}
+
+	int groups()
+	{
+		return agent.link_groups().groups;
 	}
 
 	static uint8_t type_of(smc_llc_type type)
@@ -89,6 +103,7 @@ protected:
 
 	Agent agent;
 	const Counters before = agent.counters();
+	const int groups_before;
 	RemoteSysctlScope max_links;
 	RemoteSocket listener;
 	Job accept;
@@ -199,7 +214,13 @@ TEST_F(RogueSecondLink, IsAskedForWithoutEnd)
 	for (int i = 0; i < 200; i++)
 		ASSERT_TRUE(link.say(message));
 	expect_alive();
-	EXPECT_TRUE(link.hear_type(type_of(SMC_LLC_ADD_LINK), 1).empty());
+
+	/* One each ten seconds, so none on a machine that is quick. */
+	int offers = 0;
+
+	while (!link.hear_type(type_of(SMC_LLC_ADD_LINK), 1).empty())
+		offers++;
+	EXPECT_LE(offers, 3);
 }
 
 /* What the rogue says of messages that arrived before it moved: it has not moved. */
