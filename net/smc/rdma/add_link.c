@@ -358,7 +358,7 @@ static void smc_add_link_offer_none(struct smc_link *first, bool may_wait)
 	struct smc_llc_msg msg;
 	int rc;
 
-	if (group->has_offered || group->has_vendor)
+	if (group->role == SMC_CLIENT || group->has_offered || group->has_vendor)
 		return;
 	smc_add_link_describe(first, 0, &msg);
 	msg.add_link.link = smc_add_link_number(group);
@@ -507,7 +507,6 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 {
 	struct smc_rdma_group *group = first->group;
 	const unsigned long after = READ_ONCE(group->add_link_after);
-	bool is_put_off;
 
 	if (!smc_add_link_is_wanted(group))
 		return;
@@ -516,16 +515,13 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 		smc_add_link_try_after(group, after - jiffies);
 		return;
 	}
-	is_put_off = smc_add_link_is_put_off(group);
-	if (!may_wait || is_put_off) {
+	if (smc_add_link_is_put_off(group)) {
 		/* An event of a port may have queued the work meanwhile. */
-		if (is_put_off)
-			queue_delayed_work(smc_add_link_wq, &group->add_link_work,
-					   SMC_ADD_LINK_PUT_OFF);
-		else
-			smc_add_link_try_after(group, SMC_ADD_LINK_INTERVAL);
-		if (group->role == SMC_SERVER)
-			smc_add_link_offer_none(first, may_wait);
+		queue_delayed_work(smc_add_link_wq, &group->add_link_work, SMC_ADD_LINK_PUT_OFF);
+		smc_add_link_offer_none(first, may_wait);
+	} else if (!may_wait) {
+		smc_add_link_try_after(group, SMC_ADD_LINK_INTERVAL);
+		smc_add_link_offer_none(first, false);
 	} else if (group->role == SMC_SERVER) {
 		smc_add_link_as_server(first);
 	} else {

@@ -587,16 +587,6 @@ void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct sm
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-static bool smc_rdma_group_has_two_links(const struct smc_rdma_group *group)
-{
-	const struct smc_link *link;
-	unsigned int n = 0;
-
-	smc_for_each_link(link, group)
-		n += smc_link_works(link);
-	return n > 1;
-}
-
 /* Whether two groups of a namespace have the same two ports at their first contacts. */
 static bool smc_rdma_group_has_ports_of(const struct smc_rdma_group *group,
 					const struct smc_rdma_group *other)
@@ -610,7 +600,7 @@ bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group)
 {
 	const struct net *net = group->lgr.net;
 	const struct smc_rdma_group *other;
-	const struct smc_link *link;
+	const struct smc_link *link, *first;
 	bool is_slow = false;
 	unsigned long flags;
 
@@ -622,7 +612,8 @@ bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group)
 		    other->retired || !smc_rdma_group_has_ports_of(other, group))
 			continue;
 		is_slow |= READ_ONCE(other->is_slow);
-		if (smc_rdma_group_has_two_links(other)) {
+		first = smc_rdma_group_oldest_link(other);
+		if (first && smc_rdma_group_other_link(first)) {
 			is_slow = false;
 			break;
 		}
