@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <list>
-#include <poll.h>
 #include <random>
 #include <string>
 #include <vector>
@@ -37,25 +36,21 @@ unsigned long from_environment(const char *name, unsigned long otherwise)
 	return value ? std::stoul(value) : otherwise;
 }
 
-/* A way to lose a port, and to get it back. */
 struct Way {
-	const char *name;
-	int port;
+	TwoPorts::Loss loss;
 	bool at_both_ends;
-	void (TwoPorts::*lose)(int port) const;
-	void (TwoPorts::*find)(int port) const;
 };
 
 constexpr Way ways[] = {
-    {"port 0 down", 0, false, &TwoPorts::take_down, &TwoPorts::take_up},
-    {"port 1 down", 1, false, &TwoPorts::take_down, &TwoPorts::take_up},
-    {"port 0 down at both ends", 0, true, &TwoPorts::take_down, &TwoPorts::take_up},
-    {"port 1 down at both ends", 1, true, &TwoPorts::take_down, &TwoPorts::take_up},
-    {"device 0 removed", 0, false, &TwoPorts::remove_device, &TwoPorts::add_device},
-    {"device 1 removed", 1, false, &TwoPorts::remove_device, &TwoPorts::add_device},
-    {"no address at port 1", 1, false, &TwoPorts::remove_addresses, &TwoPorts::take_up},
-    {"LAN 0 loses RoCE packets", 0, true, &TwoPorts::lose, &TwoPorts::find},
-    {"LAN 1 loses RoCE packets", 1, true, &TwoPorts::lose, &TwoPorts::find},
+    {{"port 0 down", 0, &TwoPorts::take_down, &TwoPorts::take_up}, false},
+    {{"port 1 down", 1, &TwoPorts::take_down, &TwoPorts::take_up}, false},
+    {{"port 0 down at both ends", 0, &TwoPorts::take_down, &TwoPorts::take_up}, true},
+    {{"port 1 down at both ends", 1, &TwoPorts::take_down, &TwoPorts::take_up}, true},
+    {{"device 0 removed", 0, &TwoPorts::remove_device, &TwoPorts::add_device}, false},
+    {{"device 1 removed", 1, &TwoPorts::remove_device, &TwoPorts::add_device}, false},
+    {{"no address at port 1", 1, &TwoPorts::remove_addresses, &TwoPorts::take_up}, false},
+    {{"LAN 0 loses RoCE packets", 0, &TwoPorts::lose, &TwoPorts::find}, true},
+    {{"LAN 1 loses RoCE packets", 1, &TwoPorts::lose, &TwoPorts::find}, true},
 };
 
 /* A connection of which the other end echoes what this end sends, from time to time. */
@@ -99,14 +94,14 @@ private:
 
 } // namespace
 
-class RandomLosses : public Streams, public testing::WithParamInterface<Role>
+class RandomLosses : public OwnStreams, public testing::WithParamInterface<Role>
 {
 protected:
 	void SetUp() override
 	{
-		Streams::SetUp();
-		if (here.is_tree() || there.is_tree())
-			GTEST_SKIP() << "the in-tree module may hang";
+		OwnStreams::SetUp();
+		if (IsSkipped())
+			return;
 		for (const TwoPorts &end : {here, there}) {
 			end.set_sysctl(rmem_sysctl(), "16384");
 			end.set_sysctl("net.smc.wmem", "16384");
@@ -119,7 +114,7 @@ protected:
 	{
 		talking.clear();
 		urgent.clear();
-		Streams::TearDown();
+		OwnStreams::TearDown();
 	}
 
 	/* The even ones talk at each loss, the others only at the end. */
@@ -159,24 +154,6 @@ protected:
 		}
 	}
 
-	void send_urgent_bytes()
-	{
-		for (Connection &one : urgent) {
-			ASSERT_EQ(send(one.here, "abC", 3, MSG_OOB | MSG_NOSIGNAL), 3);
-			ASSERT_EQ(send(one.here, "de", 2, MSG_NOSIGNAL), 2);
-		}
-	}
-
-	void expect_urgent_bytes()
-	{
-		for (Connection &one : urgent) {
-			EXPECT_TRUE(one.there.await(POLLPRI) & POLLPRI);
-			EXPECT_EQ(one.there.recv(5), "ab");
-			EXPECT_EQ(one.there.recv(1, MSG_OOB), "C");
-			EXPECT_EQ(one.there.recv(5), "de");
-		}
-	}
-
 	/* A way to lose the port with the most connections. */
 	const Way &choose(std::mt19937 &random) const
 	{
@@ -186,7 +163,7 @@ protected:
 		for (;;) {
 			const Way &way = ways[random() % std::size(ways)];
 
-			if (way.port == port)
+			if (way.loss.port == port)
 				return way;
 		}
 	}
@@ -199,16 +176,18 @@ protected:
 		if (way.at_both_ends)
 			ends.push_back(is_here ? &there : &here);
 		for (const TwoPorts *end : ends)
-			(end->*way.lose)(way.port);
+			(end->*way.loss.lose)(way.loss.port);
 		send_last_bytes(ending);
-		send_urgent_bytes();
+		for (Connection &one : urgent)
+			ASSERT_NO_FATAL_FAILURE(send_urgent_byte(one.here));
 		talk(false);
-		must_get_links(way.port ? "rxe0" : "rxe1");
+		must_get_links(way.loss.port ? "rxe0" : "rxe1");
 		expect_last_bytes(ending);
-		expect_urgent_bytes();
+		for (Connection &one : urgent)
+			expect_urgent_byte(one.there);
 		await_progress();
 		for (const TwoPorts *end : ends)
-			(end->*way.find)(way.port);
+			(end->*way.loss.find)(way.loss.port);
 		must_get_links("rxe0 rxe1");
 		talk(false);
 		await_progress();
@@ -238,7 +217,7 @@ TEST_P(RandomLosses, LoseNoByte)
 		const bool is_here = random() % 2;
 
 		/* Not a SCOPED_TRACE, which an exception or the time limit loses. */
-		printf("# seed %lu, loss %lu: %s %s\n", seed, i, way.name,
+		printf("# seed %lu, loss %lu: %s %s\n", seed, i, way.loss.name,
 		       is_here ? "here" : "there");
 		fflush(stdout);
 		lose_and_find(way, is_here);

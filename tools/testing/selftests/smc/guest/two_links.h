@@ -72,6 +72,20 @@ protected:
 	std::list<EchoStream> streams;
 };
 
+/* Five bytes of which the third is urgent; the other end expects them by expect_urgent_byte(). */
+void send_urgent_byte(int fd);
+void expect_urgent_byte(RemoteSocket &socket);
+
+/*
+ * Streams of this module at both ends, for losses that the in-tree module has no part in: as a
+ * server it may hang for ever when a link is lost with messages under way.
+ */
+class OwnStreams : public Streams
+{
+protected:
+	void SetUp() override;
+};
+
 } // namespace guest
 
 #endif

@@ -20,6 +20,14 @@ enum class Subnets { nested, one };
 class TwoPorts
 {
 public:
+	/* A way to lose a port, and to get it back. */
+	struct Loss {
+		const char *name;
+		int port;
+		void (TwoPorts::*lose)(int port) const;
+		void (TwoPorts::*find)(int port) const;
+	};
+
 	/* Of this guest, or of an agent's. */
 	explicit TwoPorts(Subnets subnets);
 	TwoPorts(Agent &agent, Subnets subnets);
