@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Sends and receives CLC messages over the TCP connection, and takes no byte of an application. */
+/* Sends and receives CLC messages over the TCP connection. Leaves the applications' bytes there. */
 
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -238,7 +238,10 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf)
 	return !smc_clc_take(hs, buf);
 }
 
-/* Whether the wait is to end. Called after the task's state is set to sleep, so takes no lock. */
+/*
+ * Whether a path is to stop waiting for the peer. The waiting thread may have set its task state to
+ * sleep before it calls this function, so the function takes no lock.
+ */
 static bool smc_clc_is_cancelled(const void *arg)
 {
 	const struct smc_handshake *hs = arg;
@@ -294,9 +297,9 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	smc_own_peer_id(sock_net(hs->sk), decline.peer_id);
 	len = smc_clc_build_decline(buf, &decline);
 	/*
-	 * An error here will also fail the application's next call. SO_TIMESTAMPING counts bytes
-	 * from sk_tskey on, and is to count only the application's. So sk_tskey moves past the
-	 * DECLINE.
+	 * Ignore an error: if the connection has failed, the application's next call reports that.
+	 * After a success, move sk_tskey past the DECLINE. SO_TIMESTAMPING counts bytes from
+	 * sk_tskey on, and must count only the application's.
 	 */
 	if (!smc_tcp_write(hs->sk, buf, len))
 		atomic_add(len, &sk->sk_tskey);
@@ -331,7 +334,10 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 		return smc_clc_await_decline(hs, buf);
 	if (smc_clc_take_early_decline(hs, buf))
 		return 0;
-	/* The user keeps the socket locked, so the DECLINE that has come must be dropped later. */
+	/*
+	 * If a DECLINE has come and was not taken, because the user keeps the socket locked, the
+	 * DECLINE must be dropped later.
+	 */
 	if (smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE)
 		hs->owed = true;
 	smc_own_peer_id(sock_net(hs->sk), decline.peer_id);
@@ -350,8 +356,8 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 		version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	/*
 	 * The peer's PROPOSAL or DECLINE may still come. With too many handshakes under way no
-	 * thread waits for it. This end's DECLINE is sent first, so the peer reads it before any
-	 * bytes that the application may send at once.
+	 * thread waits for that message. The application can't send before this end's DECLINE has
+	 * left, so the peer reads the DECLINE before any bytes of the application.
 	 */
 	hs->owed = true;
 	rc = smc_clc_fall_back(hs, version, reason, buf);
@@ -371,7 +377,10 @@ static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_hea
 	hs->late_version = min_t(u8, hdr->version, SMC_VERSION_2);
 }
 
-/* Callback of tcp_read_sock(). Return: bytes to drop, or 0 at the application's first byte. */
+/*
+ * Callback of tcp_read_sock(). Return: the number of bytes to drop; or 0 if the next bytes of @skb
+ * are not a whole CLC header, and so count as the application's.
+ */
 static int smc_clc_consume(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
 			   size_t len)
 {

@@ -19,8 +19,8 @@ void smc_clc_expect(struct smc_handshake *hs);
  * @hs: handshake, which gets the header of the message
  *
  * Context: process, without the socket lock; waits for nobody.
- * Return: true if it has come; false also if the header is still to be read, and the user keeps the
- * socket locked.
+ * Return: true if it has come; false if it has not, if the bytes that came are not a CLC message,
+ * or if the header can't be read now because the user keeps the socket locked.
  */
 bool smc_clc_has_message(struct smc_handshake *hs);
 
@@ -29,9 +29,10 @@ bool smc_clc_has_message(struct smc_handshake *hs);
  * @hs: handshake, which gets the header of the message
  *
  * Context: process; sleeps until the message has come completely, or is late.
- * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed; -EPROTO when it sent no CLC message;
- * -EINTR when the handshake was aborted; -ERESTARTSYS on a signal, if @hs is interruptible;
- * -ECONNABORTED when the user kept the socket locked until the message was late; or another error.
+ * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed or the TCP connection failed; -EPROTO
+ * when the bytes that came are not a CLC message; -EINTR when the handshake was aborted;
+ * -ERESTARTSYS on a signal, if @hs is interruptible; -ECONNABORTED when the user kept the socket
+ * locked until the message was late; or another error.
  */
 int smc_clc_peek(struct smc_handshake *hs);
 
@@ -40,13 +41,13 @@ int smc_clc_peek(struct smc_handshake *hs);
  * @hs: handshake, which gets the header of the message
  * @buf: SMC_CLC_MAX_LEN bytes, for the message
  *
- * A DECLINE also sets @hs->reason. Bytes that are no complete CLC message are counted as a
- * violation, and left on the connection.
+ * A DECLINE also sets @hs->reason. If the bytes that came are not a complete CLC message, the
+ * function counts a violation, and leaves the bytes on the connection.
  *
  * Context: process; sleeps until the message has come completely, or is late.
- * Return: 0; SMC_DIAG_SYNC when no byte came in time; -ECONNRESET when the peer closed, or sent no
- * complete CLC message; -EINTR when the handshake was aborted; -ECONNABORTED when the user kept the
- * socket locked; or another error.
+ * Return: 0; SMC_DIAG_SYNC when no byte came in time; -ECONNRESET when the peer closed, the TCP
+ * connection failed, or the bytes that came are not a complete CLC message; -EINTR when the
+ * handshake was aborted; -ECONNABORTED when the user kept the socket locked; or another error.
  */
 s64 smc_clc_take(struct smc_handshake *hs, u8 *buf);
 
@@ -56,7 +57,8 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf);
  * @buf: SMC_CLC_MAX_LEN bytes
  *
  * Context: process, without the socket lock; waits for nobody.
- * Return: true if it took a DECLINE; false also while the user keeps the socket locked.
+ * Return: true if it took a DECLINE; false if no DECLINE has come completely, or if the DECLINE
+ * can't be taken now because the user keeps the socket locked.
  */
 bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
 
@@ -96,12 +98,13 @@ int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len);
 void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason);
 
 /**
- * smc_clc_cancel() - describe the events that cancel the wait for a link to be confirmed
- * @hs: handshake, which outlives the wait
+ * smc_clc_cancel() - describe the events that cancel a path's waits in the handshake
+ * @hs: handshake, which outlives the waits
  *
- * No CLC message is due during the wait. Three events cancel the wait: the peer sends bytes, the
- * TCP connection fails, or the application gives up. Such bytes can only be a DECLINE.
- * The peer's FIN does not cancel the wait: the confirmation may still come over the link.
+ * One of them is the wait for a link to be confirmed. No CLC message is due during such a wait.
+ * Three events cancel it: the peer sends bytes, the TCP connection fails, or the application gives
+ * up. The peer's bytes can only be a DECLINE. The peer's FIN does not cancel the wait: a link's
+ * confirmation may still come over the link.
  *
  * Return: the events.
  */
@@ -119,7 +122,7 @@ struct smc_cancel smc_clc_cancel(struct smc_handshake *hs);
  * rest of that message.
  *
  * Context: process, without the socket lock; sleeps at most as long as for a CLC message.
- * Return: 0, or an error that ends the connection.
+ * Return: 0; -EBUSY as from smc_clc_send(); or an error that ends the connection.
  */
 int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf);
 

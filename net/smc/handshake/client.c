@@ -71,11 +71,14 @@ static s64 smc_client_take_accept(struct smc_client *c)
 	struct smc_handshake *hs = c->hs;
 	s64 rc;
 
-	/* Bytes that are no CLC message are an error: the server's application sent them. */
+	/*
+	 * If the bytes that came are not a CLC message, the server's application sent them. Then
+	 * smc_clc_take() returns an error, which ends the connection.
+	 */
 	rc = smc_clc_take(hs, c->buf);
 	/*
-	 * No CLC message came. Perhaps the server does not know SMC, and it or a middlebox echoed
-	 * the option of the SYN.
+	 * If no CLC message came, the server may not know SMC. The server or a middlebox may have
+	 * echoed the option of the SYN.
 	 */
 	if (rc == -ECONNRESET || hs->timed_out)
 		smc_blackhole_note(smc_net(sock_net(hs->sk)), &hs->blackhole_key,
@@ -177,8 +180,8 @@ void smc_handshake_propose(struct smc_handshake *hs)
 }
 
 /*
- * Whether the client's next steps wait until the server confirms a link or memory. No signal ends
- * such a wait, so a worker runs these steps.
+ * Whether the client's next steps may have to wait until the server confirms a link, or confirms
+ * that it has the key of new memory. No signal ends such a wait, so a worker runs these steps.
  */
 static bool smc_client_waits(const struct smc_client *c)
 {
@@ -193,8 +196,8 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	int rc;
 
 	/*
-	 * The PROPOSAL was not sent. Either memory was short, and smc_handshake_client() will try
-	 * again; or the handshake is refused.
+	 * If the client has no state, the PROPOSAL was not sent. Either memory was short, and
+	 * smc_handshake_client() will try again; or the handshake is refused.
 	 */
 	if (!hs->client)
 		return false;
@@ -209,8 +212,8 @@ bool smc_handshake_await(struct smc_handshake *hs, long timeo)
 	hs->due = due;
 	hs->interruptible = false;
 	/*
-	 * After an error, too, a worker goes on: the answer may still come, and require steps that
-	 * only a worker runs.
+	 * After an error, leave the rest to a worker: the answer may still come, and may require
+	 * steps that only a worker runs.
 	 */
 	return !rc && !smc_client_waits(hs->client);
 }
@@ -228,7 +231,7 @@ int smc_handshake_client(struct smc_handshake *hs)
 	rc = c->rc ? : smc_client_agree(c);
 	for (i = 0; i < SMC_N_PATHS; i++)
 		smc_setup_end(c->setups[i], hs->stream);
-	/* Decline in the version of the ACCEPT, if an ACCEPT came. */
+	/* Decline in the version of the server's answer, if an answer came. */
 	if (rc > 0)
 		rc = smc_clc_fall_back(hs, c->accept.version ? : SMC_VERSION_2, rc, c->buf);
 	for (i = 0; i < SMC_N_PATHS; i++)

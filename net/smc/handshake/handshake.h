@@ -42,10 +42,11 @@ struct smc_handshake_ops {
 /**
  * struct smc_handshake - one handshake
  * @ops: functions of the socket
- * @sk: TCP socket, connected, whose peer has offered SMC
+ * @sk: TCP socket; during a handshake it is connected, and its peer has offered SMC
  * @memcg: control group to charge for buffers, or NULL; lives as long as the handshake
  * @work: runs the handshake, or calls ->conclude() after it
- * @wait: woken when @sk has something to read or changes state, and when the handshake is over
+ * @wait: woken when @sk has something to read or changes state, when the handshake is aborted, and
+ *	when the handshake is over
  * @state: see enum smc_handshake_state; changes from and to SMC_HANDSHAKE_NONE with the socket
  *	locked
  * @role: client or server
@@ -54,7 +55,8 @@ struct smc_handshake_ops {
  * @aborted: the application gave up; set before @wait is woken
  * @interruptible: a signal ends the waits for the peer
  * @refusal: diagnosis of a DECLINE that is to be sent at once, or 0
- * @client: state of a client's handshake that smc_handshake_propose() began; else NULL
+ * @client: the client's state, made by smc_handshake_propose(); NULL before that, once the
+ *	handshake is over, and for a server
  * @head: header of the peer's next message if @has_head is set, else of the one taken last
  * @has_head: @head was read from a message that has not been taken yet
  * @due: time in jiffies after which the peer's next message is late
@@ -63,13 +65,14 @@ struct smc_handshake_ops {
  * @reason: diagnosis code that says why the connection falls back to TCP
  * @peer_reason: diagnosis code of the peer's DECLINE, or 0
  * @out_of_sync: the peer's DECLINE says that no connection can join the link group
- * @timed_out: a message of the peer did not come in time
+ * @timed_out: a message of the peer was due, and no byte of it came in time
  * @owed: result: the peer may still send CLC messages, which the application must not read
  * @late_left: bytes of a late message that are still to be dropped; 0 until its header has come
  * @blackhole_key: key of the blackhole entry that a failure of this handshake adds
  * @may_decline: as server: no PROPOSAL came and no DECLINE was sent, so a late PROPOSAL is to be
  *	declined
- * @written: TCP's write_seq when @may_decline was set; it changes once the application sends
+ * @written: TCP's write_seq when @may_decline was set. Once the application sends data or a FIN,
+ *	write_seq differs from @written
  * @declines: a late PROPOSAL has come, and is to be declined
  * @late_version: SMC version of the late PROPOSAL
  */
@@ -157,9 +160,12 @@ void smc_handshake_queue(struct smc_handshake *hs);
  * @hs: handshake, which the caller must not run or queue after this call
  * @timeo: how long to wait for the server's answer, in jiffies; 0: do not wait
  *
- * A worker runs the remaining steps if the answer does not come within @timeo, if a signal or an
- * error ends the wait, if there is no memory, if the handshake is refused, or if the server must
- * first confirm a link or memory.
+ * A worker runs the remaining steps in these cases:
+ * - The answer does not come within @timeo, or a signal or an error ends the wait.
+ * - The PROPOSAL was not sent, because there was no memory for the client's state, or because the
+ *   handshake is refused.
+ * - The next steps may have to wait until the server confirms a link, or confirms that it has the
+ *   key of new memory.
  *
  * Context: process, without the socket lock.
  */
@@ -234,8 +240,8 @@ bool smc_handshake_local(struct smc_handshake *client, struct smc_handshake *ser
  *
  * Context: process, without the socket lock; sleeps while it waits for the peer.
  * Return: 0 with the result in @hs; or an error that ends the connection. -ECONNRESET says that the
- * peer closed or broke the protocol during the handshake, so that the TCP connection can't serve
- * the application either.
+ * TCP connection can't serve the application either. Either the peer closed or broke the protocol
+ * during the handshake, or this end failed when the peer may already have begun to use SMC.
  */
 int smc_handshake_client(struct smc_handshake *hs);
 
@@ -263,9 +269,9 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason);
  * smc_handshake_decline_late() - decline the PROPOSAL that smc_handshake_drop_late() has found
  * @hs: handshake that is over and had TCP as its result
  *
- * If the application has sent bytes or a FIN, there is no DECLINE: it would come in the middle of
- * the application's bytes. A client that still waits for the answer finds that those bytes are no
- * CLC message, and ends the connection.
+ * If the application has sent bytes or a FIN, no DECLINE is sent: the DECLINE would end up in the
+ * middle of the application's bytes. A client that still waits for the answer then finds bytes that
+ * are not a CLC message, and ends the connection.
  *
  * Context: process, the socket is locked; waits for nobody.
  */
@@ -276,8 +282,8 @@ void smc_handshake_decline_late(struct smc_handshake *hs);
  * @hs: handshake that is over and had TCP as its result
  *
  * Context: the socket is locked, or TCP calls its data_ready.
- * Return: whether more late CLC messages may come; false at the latest once the first byte of the
- *	peer's application has come.
+ * Return: true while more late CLC messages may come. The result turns false when the first byte of
+ *	the peer's application comes, or earlier.
  */
 bool smc_handshake_drop_late(struct smc_handshake *hs);
 

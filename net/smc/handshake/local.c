@@ -24,7 +24,10 @@ static struct smc_path_setup *smc_local_prepare(const struct smc_path_type *type
 {
 	struct smc_path_setup *s = smc_setup_new(type, hs, role);
 
-	/* Both ends have the host's list of EIDs, so CLC messages would agree on the first EID. */
+	/*
+	 * Both ends have the host's list of EIDs. If they exchanged CLC messages, they would agree
+	 * on the first EID of the list.
+	 */
 	if (s)
 		smc_eid_list(&s->eid, 1);
 	return s;

@@ -24,7 +24,7 @@
 #define SMC_HANDSHAKES_HOST_BUSY	(2 * SMC_HANDSHAKES_MAX)
 #define SMC_HANDSHAKES_HOST_MAX		(4 * SMC_HANDSHAKES_MAX)
 
-/* Places that users and peers with a handshake under way leave to those without. */
+/* Places that are reserved for users and peers that have no handshake under way. */
 #define SMC_QUOTA_RESERVE		16
 
 static atomic_t smc_handshakes;	/* under way, in all namespaces */
@@ -88,8 +88,9 @@ static unsigned int smc_quota_hash_address(const struct net *net, struct in6_add
 
 /*
  * Finds the count of the peer's handshakes. All clients in the server's own namespace share its
- * addresses, so for them the client's user counts as the peer. Return: NULL if this end is the
- * client, and its server is in the same namespace.
+ * addresses, so for them the client's user counts as the peer. If the socket of such a client is
+ * not found, its address counts instead. Return: the count; NULL if this end is the client, and its
+ * server is in the same namespace.
  */
 static atomic_t *smc_quota_peer(const struct sock *sk, enum smc_role role)
 {
@@ -126,9 +127,10 @@ static bool smc_quota_may(int own, int left)
 }
 
 /*
- * Return: number of places in a namespace for an offer by a user with @own handshakes. Places
- * beyond SMC_HANDSHAKES_MAX are kept for handshakes that were offered earlier. Unless offers are
- * limited, a user without a handshake may get one of these places, too.
+ * Return: the limit for the handshakes of a namespace that applies when a user with @own handshakes
+ * is to offer SMC. The places beyond SMC_HANDSHAKES_MAX are kept for handshakes that were offered
+ * earlier. A user without a handshake may get one of these places, too, unless @limit or
+ * net.smc.limit_smc_hs limits the offers.
  */
 static int smc_quota_most(const struct smc_net *sn, bool limit, int own)
 {
@@ -161,12 +163,15 @@ static struct smc_handshake_wq *smc_quota_take_place(struct smc_net *sn)
 
 /*
  * Whether a client may have another handshake with a server's user. The client has @peer handshakes
- * now, and the user has @user. Once the user has as many handshakes as he may offer, his SYN-ACKs
- * leave out the option for all clients. To keep a single client from bringing this about, a client
- * that has handshakes gets another only while the user can still get more handshakes than the
- * client has. The user gets handshakes while @user is below (left - reserve). Each new handshake
- * adds one to @user and takes one of the places left, so it narrows this gap by two. So the user
- * can still get (left - reserve - user) / 2.
+ * now, and the user has @user.
+ *
+ * Once the user has as many handshakes as he may offer, his SYN-ACKs leave out the option for all
+ * clients. A single client must not be able to cause this. So a client that has handshakes gets
+ * another only while the user can still get more handshakes than the client has.
+ *
+ * The user can get another handshake while (left - reserve - user) is above 0, where left is the
+ * number of free places. Each new handshake lowers this difference by two, because it takes a place
+ * and raises @user. So the user can still get half as many handshakes as the difference.
  */
 static bool smc_quota_client_may(const struct smc_net *sn, int user, int peer)
 {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Quotas of the SMC handshakes under way. Each handshake counts for a user at this end and for a
- * peer at the other end. A user or peer that has handshakes gets another only while its number of
- * handshakes is below the number of free places, less a reserve. The free places are those of the
- * network namespace, or those of the host if these are fewer. So a single user or peer gets half of
- * the places at most, and the reserve is for users and peers without a handshake. A server also
- * applies this rule to the places that are left to its user: a client with N handshakes gets one
- * more only while the server's user can still get more than N.
+ * Quotas of the SMC handshakes under way. Each handshake takes a place, and counts for a user at
+ * this end and for a peer at the other end. The free places are those of the network namespace, or
+ * those of the host if the host has fewer.
+ *
+ * A user or peer that already has N handshakes gets another only while more than N places are free,
+ * not counting a reserve. So a single user or peer gets half of the places at most. The reserve is
+ * for users and peers without a handshake.
+ *
+ * A server also keeps a single client from using up the quota of the server's user. A client that
+ * already has N handshakes gets another only while the user can still get more than N.
  */
 #ifndef SMC_QUOTA_H
 #define SMC_QUOTA_H
@@ -51,7 +54,7 @@ bool smc_quota_congested(const struct net *net, kuid_t uid, bool limit);
  * @role: role of this end
  *
  * The SYN or SYN-ACK that offered SMC was sent earlier, when fewer handshakes may have been under
- * way. So the limit is higher here than for an offer.
+ * way. So the limit for a user is usually higher here than for an offer.
  *
  * Context: any.
  * Return: false if there are too many handshakes: this one is not counted, and must decline at

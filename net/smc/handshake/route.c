@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reads from a route whether it has a gateway, and in which IP subnets this end is. */
+/* Finds out whether a route has a gateway, and which IP subnets the route's device is in. */
 
 #include <linux/inetdevice.h>
 #include <net/dst.h>

@@ -40,7 +40,10 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 		hs->refusal = SMC_DIAG_NO_MEMORY;
 }
 
-/* Each counted handshake gets a worker. The others, which are to decline, share a few workers. */
+/*
+ * A handshake with a place in the quota gets a worker of its own. Handshakes without a place only
+ * decline, and share one work queue.
+ */
 void smc_handshake_queue(struct smc_handshake *hs)
 {
 	queue_delayed_work(hs->quota.queue ? hs->quota.queue->wq : smc_handshake_overflow_wq,
@@ -70,9 +73,9 @@ static bool smc_handshake_lock(const struct smc_handshake *hs)
 }
 
 /*
- * Tells the socket that its handshake is over, or queues a work that will do so after @retry
- * jiffies. The handshake holds nothing any more that others wait for, so a user who keeps the
- * socket locked delays only his own connection.
+ * Tells the socket that its handshake is over. If a user has the socket locked, a work tries again
+ * after @retry jiffies. The handshake no longer holds anything that others wait for, so a user who
+ * keeps the socket locked delays only his own connection.
  */
 static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
 {
@@ -118,11 +121,13 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
 }
 
 /*
- * A client's work may be queued on one work queue while it still runs on another. The flush before
- * the handshake is freed waits only for the run that was queued last. So a run does not use the
- * handshake after it has queued the work again or unlocked the socket. A server's work is not
- * queued again, because no user can have the socket locked before accept(). So the run of a server
- * may call ->release() at its end.
+ * The work of a client's handshake may be queued on one work queue while it still runs on another.
+ * Before the handshake is freed, smc_handshake_end() flushes the work. This flush waits only for
+ * the run that was queued last. So a run must not use the handshake once it has queued the work
+ * again or unlocked the socket.
+ *
+ * The work of a server's handshake is never queued again, because no user can have the socket
+ * locked before accept(). So the run of that work may call ->release() at its end.
  */
 static void smc_handshake_work(struct work_struct *work)
 {
@@ -139,7 +144,10 @@ static void smc_handshake_work(struct work_struct *work)
 
 bool smc_handshake_abort(struct smc_handshake *hs)
 {
-	/* TCP's callbacks run under the socket lock: none starts a handshake now. */
+	/*
+	 * TCP's callbacks run under the socket lock, which the caller holds. So no callback can
+	 * start a handshake before @state is read below.
+	 */
 	WRITE_ONCE(hs->aborted, true);
 	if (hs->state == SMC_HANDSHAKE_NONE)
 		return false;

@@ -22,7 +22,11 @@ struct smc_server {
 	struct smc_path_setup *setup;	/* setup on the chosen path, or NULL */
 	struct smc_clc_proposal proposal;
 	struct smc_clc_agreement confirm;
-	u8 version;		/* of DECLINE and CONFIRM: the client's until one is agreed on */
+	/*
+	 * SMC version for a DECLINE: the newest that both ends know, until they agree on a version.
+	 * After that, it is the agreed version, which the CONFIRM must have, too.
+	 */
+	u8 version;
 	u8 buf[SMC_CLC_MAX_LEN];
 };
 
@@ -45,8 +49,9 @@ static u32 smc_server_try_version(struct smc_server *srv, u8 version)
 }
 
 /*
- * Chooses the newest version that works. Return: 0; the diagnosis of the path's type, if the type
- * has one; or else the diagnosis for the newest version that was offered.
+ * Chooses the newest version that works.
+ * Return: 0 if a version works. Otherwise the diagnosis that the path's type has for this case. If
+ * the type has none, the diagnosis for the newest version that was offered.
  */
 static u32 smc_server_try(struct smc_server *srv)
 {
@@ -67,8 +72,10 @@ static u32 smc_server_try(struct smc_server *srv)
 
 /*
  * Chooses the first path that reaches the client. If a later step on this path fails, no other path
- * is tried. Return: 0; the diagnosis of the last offered path, or SMC_DIAG_NO_DEVICE_D if none is
- * offered; or SMC_DIAG_NO_MEMORY.
+ * is tried.
+ * Return: 0 if a path reaches the client; SMC_DIAG_NO_MEMORY if memory runs out;
+ * SMC_DIAG_NO_DEVICE_D if the client offers no path. If no offered path reaches the client, the
+ * diagnosis for the last one that was tried.
  */
 static u32 smc_server_choose(struct smc_server *srv)
 {
@@ -113,7 +120,10 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc == -ECONNRESET) {
-		/* Despite its SYN's option, the client sent no CLC message: any bytes are data. */
+		/*
+		 * The client's SYN had the SMC option, but the client sent no CLC message. If bytes
+		 * have come, they are data of the client's application.
+		 */
 		hs->reason = SMC_DIAG_PEER_NO_SMC;
 		return 0;
 	}
@@ -141,7 +151,10 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
-	/* Bytes that are no CLC message are an error: the client's application sent them. */
+	/*
+	 * If the bytes that came are not a CLC message, the client's application sent them. Then
+	 * smc_clc_take() returns an error, which ends the connection.
+	 */
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc || hs->reason)
 		return rc;
@@ -179,8 +192,8 @@ static s64 smc_server_answer(struct smc_server *srv)
 		return rc;
 	srv->version = s->version;
 	/*
-	 * The client may have declined meanwhile, if it did not wait so long for the ACCEPT. It has
-	 * got no ACCEPT that names a link group, so its DECLINE says nothing about the group.
+	 * The client may have stopped waiting for the ACCEPT, and have sent a DECLINE. No ACCEPT
+	 * has told the client of a link group, so the DECLINE says nothing about the group.
 	 */
 	if (smc_clc_take_early_decline(hs, srv->buf)) {
 		hs->out_of_sync = false;

@@ -49,8 +49,8 @@ struct smc_stream *smc_setup_succeed(const struct smc_path_setup *s);
 /**
  * smc_setup_end() - release everything that the setup holds, but not the setup itself
  * @s: setup, or NULL
- * @keep: true if this setup or another one gave the handshake its stream. If false, the function
- *	also ends this setup's stream, if there is one
+ * @keep: true if the handshake has got a stream, from this setup or from another one. If false, the
+ *	function also ends this setup's stream, if there is one
  */
 void smc_setup_end(struct smc_path_setup *s, bool keep);
 

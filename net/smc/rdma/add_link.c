@@ -14,26 +14,27 @@
 #include "message.h"
 #include "workqueue.h"
 
-/* The least time between two attempts of this end to add a link. */
+/* The minimum time between two attempts of this end to add a link. */
 #define SMC_ADD_LINK_INTERVAL	(10 * HZ)
 
 /*
- * The longest time until this end tries again. This end can't wait for an event of a port: none
- * comes if the peer was only busy, or if a path between the hosts becomes whole again. But an
- * attempt holds the buffer lock for seconds, so the time doubles with each attempt.
+ * The longest delay before this end tries again. This end can't rely on a port event: none comes if
+ * the peer was merely busy, or if a path between the hosts recovers. But an attempt holds the
+ * buffer lock for seconds, so the delay doubles with each attempt.
  */
 #define SMC_ADD_LINK_RETRY	(300 * HZ)
 
 /*
- * By this time a new group puts off its first attempt if that of another group with the peer has
- * timed out. If that was the other group's first one, it tries again earlier.
+ * How long a new group puts off its first attempt after an attempt of another group with the same
+ * peer has timed out. If that was the other group's first attempt, the other group tries again
+ * before this time is over.
  */
 #define SMC_ADD_LINK_PUT_OFF	(20 * HZ)
 
-/* If an asymmetric link could not be confirmed, the time until this end tries one again. */
+/* How long this end tries no asymmetric link after one could not be confirmed. */
 #define SMC_ADD_LINK_ASYMMETRIC	(600 * HZ)
 
-/* Number of works of smc_add_link_wq that run, whether or not they may wait for their peers. */
+/* Number of running work items of smc_add_link_wq, whether or not they may wait for their peers. */
 static atomic_t smc_add_links_waiting = ATOMIC_INIT(0);
 
 bool smc_add_link_enter(bool is_slow)
@@ -47,8 +48,8 @@ void smc_add_link_exit(void)
 }
 
 /*
- * Whether a group may have one more link than it has. A symmetric link may come in addition to the
- * asymmetric one that it replaces. Under RCU, or with the buffer lock.
+ * Whether a group may get one more link. A symmetric link may come in addition to the asymmetric
+ * one that it replaces. Under RCU, or with the buffer lock.
  */
 static bool smc_add_link_is_wanted(const struct smc_rdma_group *group)
 {
@@ -75,8 +76,8 @@ static unsigned int smc_add_link_index(const struct smc_rdma_group *group)
 }
 
 /*
- * Make a link at a port of this end, with all buffers mapped, and put it into the group. The port
- * reference is dropped.
+ * Create a link at a port of this end, put it into the group, and map all buffers for it. The
+ * references that @port holds are dropped.
  */
 static struct smc_link *smc_add_link_create(struct smc_rdma_group *group,
 					    struct smc_rdma_port *port)
@@ -233,39 +234,39 @@ static int smc_add_link_accept(struct smc_link *first, struct smc_link *link)
 }
 
 /*
- * Undo a link that did not come about. With @tell_peer, the peer may have set up its end already,
- * so send the peer a DELETE LINK.
+ * Undo a link that could not be added. If @tell_peer is true, the peer may already have set up its
+ * end, so send it a DELETE LINK.
  */
 static void smc_add_link_undo(struct smc_link *first, struct smc_link *link, bool tell_peer)
 {
 	if (tell_peer)
 		smc_llc_delete_link(first, link->number, 0, SMC_LLC_DEL_LOST_PATH);
 	smc_link_leave(link);
-	/* The peer's DELETE LINK may have waited for this link, so resume the answers. */
+	/* A DELETE LINK of the peer may be waiting for this link, so resume the answers. */
 	smc_llc_resume(first->group);
 	smc_link_end_later(link);
 }
 
 /*
- * Queue the work for a try after @delay jiffies. But if an offer has just come, queue the work at
- * once, because mod_delayed_work() has put off the answer, too.
+ * Queue the work item for a try after @delay jiffies. If an offer has just come, mod_delayed_work()
+ * has put off the answer, too. So queue the work item at once in that case.
  */
 static void smc_add_link_try_after(struct smc_rdma_group *group, unsigned long delay)
 {
 	mod_delayed_work(smc_add_link_wq, &group->add_link_work, delay);
-	/* Pairs with smc_llc_take_offer(), which sets has_offer before it queues the work. */
+	/* Pairs with smc_llc_take_offer(), which sets has_offer before it queues the work item. */
 	smp_mb();
 	if (READ_ONCE(group->llc.has_offer))
 		smc_add_link_queue(group);
 }
 
-/* Make this end wait for the least time between two attempts before it tries again. */
+/* Keep this end from trying again before the minimum time between two attempts is over. */
 static void smc_add_link_put_off(struct smc_rdma_group *group)
 {
 	WRITE_ONCE(group->add_link_after, (jiffies + SMC_ADD_LINK_INTERVAL) | 1);
 }
 
-/* Return: after how many jiffies to try again, each time twice as many. */
+/* Return: the delay in jiffies before the next try. Each call doubles it, within limits. */
 static unsigned long smc_add_link_back_off(struct smc_rdma_group *group)
 {
 	group->add_link_delay = clamp(2 * group->add_link_delay, SMC_ADD_LINK_INTERVAL,
@@ -274,9 +275,9 @@ static unsigned long smc_add_link_back_off(struct smc_rdma_group *group)
 }
 
 /*
- * Whether to put off the first attempt of this group, because an attempt of another group with the
- * peer has timed out: each one holds the buffer lock for a second or more. A later attempt is never
- * put off.
+ * Whether to put off this group's first attempt, because an attempt of another group with the peer
+ * has timed out. An attempt that times out holds the buffer lock for a second or more. Later
+ * attempts are never put off.
  */
 static bool smc_add_link_is_put_off(struct smc_rdma_group *group)
 {
@@ -287,9 +288,9 @@ static bool smc_add_link_is_put_off(struct smc_rdma_group *group)
 }
 
 /*
- * Note that this end tries to add a link, and queue the next try in case this one fails. An
- * asymmetric group queues none here: if it has no port for a symmetric link, only an event can
- * bring such a port.
+ * Note that this end tries to add a link, and queue the next try in case this one fails. Don't
+ * queue one for an asymmetric group: if there is no port for a symmetric link, only an event can
+ * bring one.
  */
 static void smc_add_link_note_attempt(struct smc_rdma_group *group)
 {
@@ -315,13 +316,13 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 	/* A server that gets no answer deletes the link, which ends the client's wait. */
 	WRITE_ONCE(group->is_slow, rc == -ETIMEDOUT || (rc == -ENOLINK && link->is_deleted &&
 							group->role == SMC_CLIENT));
-	/* A client may have answered an offer before it has tried itself. */
+	/* The answer to an offer also counts as a client's first attempt. */
 	group->has_tried = true;
 	if (is_silent && smc_links_share(first, link))
 		WRITE_ONCE(group->asymmetric_after, (jiffies + SMC_ADD_LINK_ASYMMETRIC) | 1);
 	/*
-	 * Queue the work in the two cases in which smc_add_link_note_attempt() has not queued it:
-	 * at a client, which has answered an offer, and in an asymmetric group.
+	 * Queue the work item in the two cases in which smc_add_link_note_attempt() has not queued
+	 * it: this end is a client that has answered an offer, or the group is asymmetric.
 	 */
 	if (rc && rc != -ECONNREFUSED &&
 	    (group->role == SMC_CLIENT || smc_rdma_group_shares(group)))
@@ -346,10 +347,10 @@ static u8 smc_add_link_number(const struct smc_rdma_group *group)
 }
 
 /*
- * Send an ADD LINK although no link is to be added: if the ends have agreed on two links, the
- * client may wait for the message, unless it runs this module. The ADD LINK names this server's end
- * of the link that exists, so a client with one port rejects it. If the client accepts the offer,
- * or may still accept it, DELETE LINK takes the offer back.
+ * Send an ADD LINK even though there is no link to add. If the ends have agreed on two links, a
+ * client that does not run this module may wait for the message. The ADD LINK names this server's
+ * end of the existing link, so a client with one port rejects it. If the client accepts the offer,
+ * or may still accept it, DELETE LINK withdraws the offer.
  */
 static void smc_add_link_offer_none(struct smc_link *first, bool may_wait)
 {
@@ -402,7 +403,7 @@ static void smc_add_link_as_server(struct smc_link *first)
 	smc_add_link_offer_none(first, true);
 }
 
-/* Confirm and activate the link, after this client's reply to the offer has gone by @by. */
+/* Confirm and activate a link, after this client has sent its reply to the offer on @by. */
 static void smc_add_link_confirm(struct smc_link *first, struct smc_link *link, struct smc_link *by)
 {
 	int rc = smc_llc_confirm_link_client(link, NULL) ? :
@@ -419,8 +420,8 @@ static void smc_add_link_confirm(struct smc_link *first, struct smc_link *link, 
 }
 
 /*
- * Accept the server's offer, and answer by the link @by. Return: an error if the offer is to be
- * refused.
+ * Accept the server's offer, and answer on the link @by. Return: an error if the caller has to
+ * refuse the offer.
  */
 static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_msg *offer,
 				  struct smc_link *by)
@@ -456,8 +457,9 @@ static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_m
 }
 
 /*
- * Whether to look at the server's offer. Each offer costs the device work, so this end looks at no
- * more than one per SMC_ADD_LINK_INTERVAL. If it must not look now, it asks for a link later.
+ * Whether to consider the server's offer. An offer makes work for the device, so this end considers
+ * no more than one per SMC_ADD_LINK_INTERVAL. If it is too early, or the work item may not wait,
+ * this end asks the server for a link later.
  */
 static bool smc_add_link_may_accept(struct smc_rdma_group *group, bool may_wait)
 {
@@ -510,13 +512,16 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 
 	if (!smc_add_link_is_wanted(group))
 		return;
-	/* An offer may have queued the work at once, before the server took the offer back. */
+	/*
+	 * The work item may have been queued at once for an offer that the server has withdrawn
+	 * since.
+	 */
 	if (after && time_before(jiffies, after)) {
 		smc_add_link_try_after(group, after - jiffies);
 		return;
 	}
 	if (smc_add_link_is_put_off(group)) {
-		/* An event of a port may have queued the work meanwhile. */
+		/* Don't put it off if a port event has just queued the work item again. */
 		queue_delayed_work(smc_add_link_wq, &group->add_link_work, SMC_ADD_LINK_PUT_OFF);
 		smc_add_link_offer_none(first, may_wait);
 	} else if (!may_wait) {
@@ -557,7 +562,7 @@ void smc_add_link_on_request(struct smc_rdma_group *group, const struct smc_llc_
 	smc_add_link_queue(group);
 }
 
-/* After an event, attempts that were in vain do not count any more. */
+/* After an event, forget the attempts that failed before it. */
 static void smc_add_link_begin_anew(struct smc_rdma_group *group)
 {
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
@@ -574,7 +579,9 @@ void smc_add_link_on_port(struct smc_rdma_group *group)
 void smc_add_link_after_loss(struct smc_rdma_group *group)
 {
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
-	/* The end of the group does not wait for a work that is queued once the group is dead. */
+	/*
+	 * The end of a group does not wait for a work item that is queued when the group is dead.
+	 */
 	if (!smc_lgr_is_active(&group->lgr))
 		return;
 	smc_add_link_begin_anew(group);

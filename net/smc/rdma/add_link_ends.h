@@ -25,9 +25,9 @@ struct smc_rdma_port;
 int smc_add_link_find_server_port(const struct smc_link *oldest, struct smc_rdma_port *port);
 
 /**
- * smc_add_link_find_client_port() - find the port of this client for the link that is offered
+ * smc_add_link_find_client_port() - find this client's port for the link that the server offers
  * @oldest: oldest link that works
- * @peer: end of the link that the server's ADD LINK names
+ * @peer: the server's end of the link, from its ADD LINK
  * @port: filled on success; release with smc_rdma_port_put()
  *
  * Context: process; with the buffer lock.
@@ -37,7 +37,7 @@ int smc_add_link_find_client_port(const struct smc_link *oldest, const struct sm
 				  struct smc_rdma_port *port);
 
 /**
- * smc_add_link_get_peer() - get the end that the peer's ADD LINK names
+ * smc_add_link_get_peer() - get the peer's end of a link from its ADD LINK
  * @msg: ADD LINK
  * @peer: filled
  *
@@ -51,8 +51,10 @@ int smc_add_link_get_peer(const struct smc_llc_msg *msg, struct smc_link_peer *p
  * @oldest: oldest link that works
  * @link: new link, whose ends are known
  *
- * If the ports of both ends were the same, both links would be lost together. If only one end's
- * port is the same, the link is asymmetric, which is of use only if the group has no other link.
+ * If both links used the same ports at both ends, they would be lost together. If they use the same
+ * port at only one end, the new link is asymmetric. An asymmetric link is of use only if the group
+ * has no link besides @oldest. For SMC_ADD_LINK_ASYMMETRIC after one could not be confirmed, none
+ * is of use.
  *
  * Context: process; with the buffer lock.
  */

@@ -82,8 +82,8 @@ static void smc_rdma_over(struct smc_stream *st)
 		smc_rdma_conn_quarantine(conn);
 	xa_erase_bh(&conn->group->conns, conn->index);
 	/*
-	 * A new connection may wait, in smc_rdma_setup_set_peer(), until this connection no longer
-	 * uses an element of the peer: wake it.
+	 * Wake new connections that wait, in smc_rdma_setup_set_peer(), until this connection no
+	 * longer uses an element of the peer.
 	 */
 	wake_up_var(&conn->group->conns);
 	atomic_dec(&conn->link->n_conns);
@@ -128,8 +128,8 @@ static const struct smc_path_ops smc_rdma_path_ops = {
 };
 
 /*
- * Return: the error of a setup. If only the link is lost, the error is -EHOSTUNREACH: a server that
- * reads in the DECLINE that the group is lost would give the group no more connections.
+ * Return: the error of a setup. If only the link is lost, the error is -EHOSTUNREACH. If the
+ * DECLINE said that the group is lost, the server would give the group no more connections.
  */
 static int smc_rdma_conn_error(const struct smc_rdma_group *group, int rc)
 {
@@ -181,8 +181,8 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 		if (!smc_lgr_is_dead(&group->lgr) && !READ_ONCE(link->broken))
 			return conn;
 		/*
-		 * If the group died or the link broke before this connection was in @conns, nothing
-		 * else may end or move the connection: end it here.
+		 * If the group died or the link broke before this connection was in @conns, it is
+		 * possible that nothing else ends or moves the connection. So end it here.
 		 */
 		rc = smc_rdma_conn_error(group, -ENOLINK);
 		smc_stream_on_lost(st, ENOLINK);
@@ -234,7 +234,8 @@ static bool smc_rdma_conn_was_heard(const struct smc_stream *st)
  * - This end has reset the connection, and the peer has never sent anything. The peer may have
  *   declined late, and then has freed the element.
  * - The connection has moved. It needs the element until it is over: its link may still have bytes
- *   to repeat, and nothing orders these with the bytes that a new connection sends by another link.
+ *   to repeat, and nothing orders these before the bytes that a new connection sends on another
+ *   link.
  */
 static bool smc_rdma_conn_needs_element(const struct smc_rdma_conn *conn)
 {
@@ -273,7 +274,7 @@ static bool smc_rdma_conn_is_used(const struct smc_rdma_conn *conn, const struct
 
 	smc_rtokens_get(&conn->group->rtokens, conn->link->index, r->rkey, on);
 	/*
-	 * If the peer has deleted the RMB meanwhile, the table lacks its RTokens. So take the
+	 * If the peer has deleted the RMB by now, the table no longer has its RTokens. So take the
 	 * RToken on this link from the message.
 	 */
 	on[conn->link->index] = (struct smc_rtoken) { .rkey = r->rkey, .addr = r->rmb_addr };
@@ -401,7 +402,10 @@ bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struc
 	if (has_moved) {
 		conn->resumes = true;
 		conn->has_announced = false;
-		/* Not tx.delivered: unsignaled bytes count as delivered once they are posted. */
+		/*
+		 * Don't begin at tx.delivered: unsignaled bytes count as delivered once they are
+		 * posted.
+		 */
 		conn->repeat_from = st->tx.reusable;
 		smc_stream_restart(st);
 	}
@@ -438,8 +442,8 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned 
 
 /*
  * Handle a CDC message with an unknown token. When this end sends its last message for a
- * connection, messages of the peer for that connection may be in flight. The peer may send fewer
- * than SMC_RECV_SLOTS such messages for each connection or reservation that the group ever had
+ * connection, messages from the peer for that connection may be in flight. The peer may send fewer
+ * than SMC_RECV_SLOTS such messages for each connection or reservation that the group has ever had
  * (@n_had). More of them violate the protocol, unless the group is retired: its peer may not know
  * that a connection was aborted, and so may send more. Context: softirq.
  */
@@ -456,7 +460,8 @@ static void smc_rdma_conn_on_unknown_token(struct smc_rdma_group *group)
 
 /*
  * After a failover the peer reports the bytes that it writes again, so its producer cursor may go
- * back (Documentation/links-in-tree.rst). These bytes are not new, so keep the last cursor then.
+ * back (Documentation/links-in-tree.rst). These bytes are not new, so keep the last cursor in that
+ * case.
  */
 static void smc_rdma_conn_hold_producer(const struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 {
@@ -467,7 +472,7 @@ static void smc_rdma_conn_hold_producer(const struct smc_rdma_conn *conn, struct
 		cdc->prod = rx->received_cursor;
 }
 
-/* Whether a message is not newer than another one. */
+/* Whether message @seq is not newer than message @other. */
 static bool smc_cdc_is_until(u16 seq, u16 other)
 {
 	return (s16)(seq - other) <= 0;
@@ -494,10 +499,10 @@ static void smc_rdma_conn_take_held(struct smc_rdma_conn *conn)
 }
 
 /*
- * Handle the peer's validation. It names the last message that, as the peer knows, this host's
- * device has received. This message may still wait in the completion queue of the link that the
- * peer has left. Later messages are held until this end has handled that one, because earlier bytes
- * may still be missing.
+ * Handle the peer's validation. It names the last message that the peer knows this host's device
+ * has received. That message may still wait in the completion queue of the link that the peer has
+ * left. Until this end has handled it, hold later messages, because earlier bytes may still be
+ * missing.
  */
 static void smc_rdma_conn_validate(struct smc_rdma_conn *conn, const struct smc_cdc *cdc)
 {
@@ -520,7 +525,7 @@ static void smc_rdma_conn_take(struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 		return;
 	}
 	if (!smc_cdc_is_until(cdc->seq, conn->awaited_seq)) {
-		/* A newer message has all that matters of an older one. */
+		/* A newer message has everything that matters in an older one. */
 		conn->held = *cdc;
 		conn->holds = true;
 		return;
@@ -532,8 +537,8 @@ static void smc_rdma_conn_take(struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 }
 
 /*
- * Reset a connection of which a message is lost for good. Under the stream's lock. The stream takes
- * no more bytes, because bytes before them are missing.
+ * Reset a connection that has lost a message for good. The stream takes no more bytes, because
+ * bytes before them are missing. Under the stream's lock.
  */
 static void smc_rdma_conn_give_up_missing(struct smc_rdma_conn *conn)
 {
@@ -555,10 +560,10 @@ void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn)
 }
 
 /*
- * Whether the message that the peer's validation names may still come. It can come only by the old
- * link, which the peer has left. @link is the link by which the validation came. The message may
- * still come if this end's connection still uses the old link, or if this end has left the old link
- * as well, but has not drained it.
+ * Whether the message that the peer's validation names may still come. It can come only on the old
+ * link, which the peer has left. @link is the link that the validation came on. The message may
+ * still come in two cases: this end's connection still uses the old link, or this end has left the
+ * old link as well, but has not drained it yet.
  */
 static bool smc_rdma_conn_hears_late(const struct smc_rdma_conn *conn, const struct smc_link *link)
 {
@@ -586,8 +591,9 @@ void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 	spin_lock_bh(st->lock);
 	smc_rdma_conn_take(conn, cdc);
 	/*
-	 * Ask only once for each validation. Later messages may come by the old link, before the
-	 * missing one, and once that link is drained, smc_rdma_conn_check_validation() follows.
+	 * Check this only when the validation itself comes. A later message may come on the old
+	 * link before the missing one does. Once the old link is drained,
+	 * smc_rdma_conn_check_validation() checks for the last time.
 	 */
 	if (unlikely(conn->awaits_message) && (cdc->prod_flags & SMC_PROD_FAILOVER) &&
 	    !smc_rdma_conn_hears_late(conn, link))

@@ -17,9 +17,9 @@ struct sk_buff;
  * @lock: the stream's lock
  * @rcu: delays the free until look-ups by token are over
  * @group: link group, referenced
- * @link: link of the group that the connection sends on, referenced; changes only in
- *	smc_rdma_conn_move(), under @lock and the lock of the group's @conns, when nothing of the
- *	connection is under way on the old link any more
+ * @link: link of the group that the connection sends on, referenced. It changes only in
+ *	smc_rdma_conn_move(), under @lock and the lock of the group's @conns, once the connection
+ *	has nothing under way on the old link
  * @rmb: element that the peer writes into
  * @sndbuf: element that this end's RDMA writes read from
  * @index: index in the group's @conns; also the low bits of this end's alert token
@@ -33,15 +33,17 @@ struct sk_buff;
  * @done_seq: sequence number of the last CDC message that is known to have arrived
  * @peer_seq: sequence number of the peer's last CDC message. @lock protects this field and the
  *	next ones up to @repeat_from, except @has_moved
- * @has_moved: this end has moved to another link before; under the lock of the group's @conns
+ * @has_moved: this end has moved to another link at least once; under the lock of the group's
+ *	@conns
  * @peer_has_moved: the peer has moved to another link
- * @awaited_seq: sequence number of the last message that this end must have, as the peer said
- *	when it moved
+ * @awaited_seq: sequence number of the last message that, according to the peer when it moved, this
+ *	end must have received
  * @awaits_message: the message with @awaited_seq has not come yet
  * @holds: @held waits until the message with @awaited_seq comes
- * @held: while @holds, the newest of the messages that came by another link
- * @resumes: this end has moved to another link, and has not sent again all that may be lost
- * @has_announced: the peer was told that this end has moved; while @resumes
+ * @held: while @holds, the newest of the messages that came on another link
+ * @resumes: this end has moved to another link, and has not yet sent again everything that may be
+ *	lost
+ * @has_announced: while @resumes, the peer has been told that this end has moved
  * @repeat_from: position from which bytes are to be written again, while @resumes
  * @omits: the bytes from @repeat_from on were not written again, because both ends have sent their
  *	final flags; so this end's messages do not report these bytes either
@@ -124,8 +126,8 @@ int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct
  * @sndbuf_class: wanted size class of the send buffer, if there is none yet
  * @memcg: control group to charge, or NULL
  *
- * At a server, the client's first CDC message may have come before this call, and could not be
- * answered. So a server calls smc_stream_on_tx_room() afterwards, which sends the answer.
+ * At a server, the client's first CDC message may have come before this call, when it could not be
+ * answered yet. So a server calls smc_stream_on_tx_room() afterwards, which sends the answer.
  *
  * Context: process, may sleep.
  * Return: 0; -EPROTO if the peer's values are impossible; an error of smc_rdma_conn_alloc_sndbuf();
@@ -154,7 +156,7 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, const struct smc_l
  * If the peer's part of the CLC message is not known yet, the connection stays on @from, and
  * smc_rdma_conn_set_peer() fails later.
  *
- * The connection sends again all that may be lost, as far as @to has room now.
+ * The connection sends again everything that may be lost, as far as @to has room for it now.
  *
  * Context: process.
  * Return: whether the connection has moved.
@@ -205,8 +207,8 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned 
 
 /**
  * smc_rdma_conn_receive() - handle a CDC message
- * @link: link by which it came
- * @cdc: message, not checked yet; changed
+ * @link: link that the message came on
+ * @cdc: message, not checked yet; may be modified
  *
  * Context: softirq.
  */

@@ -36,8 +36,8 @@ void smc_rdma_device_put(struct smc_rdma_device *dev)
 }
 
 /*
- * Handle an event: end or check the links that it concerns. Context: any, because works do all that
- * may sleep.
+ * Handle an event: end or check the links that it affects. Context: any, because work items do
+ * everything that may sleep.
  */
 static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *event)
 {
@@ -63,7 +63,7 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 	}
 }
 
-/* Whether a device can register a whole RMB by one work request, as this module requires. */
+/* Whether a device can register a whole RMB with one work request, as this module requires. */
 static bool smc_rdma_can_register(const struct ib_device_attr *attrs)
 {
 	return (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
@@ -106,7 +106,9 @@ static void smc_rdma_remove(struct ib_device *ibdev, void *client_data)
 	spin_lock(&smc_rdma_devices_lock);
 	list_del_rcu(&dev->list);
 	spin_unlock(&smc_rdma_devices_lock);
-	/* After this, no reader that found the device in the list uses it without a reference. */
+	/*
+	 * After this, each reader that found the device in the list is done or holds a reference.
+	 */
 	synchronize_rcu();
 
 	ib_unregister_event_handler(&dev->events);

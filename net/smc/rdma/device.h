@@ -13,7 +13,7 @@
  * @serial: serial number; grows along the list
  * @ibdev: the device; valid while a reference to this struct is held
  * @users: reference count; the device's removal waits until all references are dropped
- * @unused: completed with the last reference
+ * @unused: completed when the last reference is dropped
  * @events: handler for events of ports and GIDs
  * @leaving: removal has begun, so no link group may be added
  */
@@ -31,7 +31,8 @@ struct smc_rdma_device {
  * smc_rdma_device_get() - take a reference to a device
  * @dev: device, referenced or found in the list under RCU
  *
- * Context: any. The count is not 0: removal drops its reference after a grace period.
+ * Context: any. The count can't be 0: a device's removal drops the initial reference only after an
+ * RCU grace period.
  */
 void smc_rdma_device_get(struct smc_rdma_device *dev);
 

@@ -23,7 +23,8 @@
 #include "workqueue.h"
 
 /*
- * How long a group without connections is kept. A connection made meanwhile needs no first contact.
+ * How long a group without connections is kept. A connection that is made in this time needs no
+ * first contact.
  */
 #define SMC_GROUP_IDLE	(600 * HZ)
 /* The client keeps the group longer, so that normally the server ends it. */
@@ -31,31 +32,31 @@
 
 /*
  * How long a group must have been idle before it may end because memory is short. A program that
- * opens one connection after the other would have opened the next one by then.
+ * opens one connection after another would have opened the next one by then.
  */
 #define SMC_GROUP_SPARE		HZ
 
 /* How long the orderly end of a group waits until the peer has confirmed the end. */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT		(2 * HZ)
 /*
- * The wait is shorter in two cases. If the namespace is torn down, the teardown of other tenants'
- * namespaces waits for this one. If the peer has left, it only has to acknowledge this host's
- * answer.
+ * The wait is shorter in two cases. If the namespace is being torn down, the teardown of other
+ * tenants' namespaces waits for this one. If the peer has left, it only has to acknowledge this
+ * host's answer.
  */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT_SHORT	(HZ / 5)
 /* How often the deadline is checked: the end of the namespace may move it to an earlier time. */
 #define SMC_GROUP_LOOK		(HZ / 20)
-/* If nothing has come from the peer for so long, it has sent its last message. */
+/* If nothing has come from the peer for this long, assume that it has sent its last message. */
 #define SMC_GROUP_SILENCE		(HZ / 10)
 
 /*
- * Limits for the number of groups. A peer can claim to be any number of hosts, and so have any
- * number of groups created, each with a queue pair and memory of its own. So the owner of an
- * address (or of an IPv6 /64), a namespace and the host have a limit each. Besides, an owner
- * gets no more groups than its namespace may still create, and a namespace no more than the host
- * may still create: so an owner or a namespace leaves groups to all others. A group with 16
- * connections or more does not count for its owner: it may be full, as 16 is the lowest limit that
- * a peer may set.
+ * Limits for the number of groups. A peer can claim to be any number of hosts, and so cause any
+ * number of groups, each with a queue pair and memory of its own. So there is a limit for each
+ * owner of an address (or of an IPv6 /64), one for each namespace, and one for the host. In
+ * addition, an owner may have no more groups than its namespace may still create, and a namespace
+ * no more than the host may still create. So each owner or namespace leaves groups for all others.
+ * A group with 16 connections or more does not count against its owner: it may be full, as 16 is
+ * the lowest limit that a peer may set.
  */
 #define SMC_GROUPS_PER_ADDRESS	256
 #define SMC_GROUPS_PER_NET	2048
@@ -63,25 +64,25 @@
 #define SMC_GROUP_FEW_CONNS	16
 
 /*
- * A server spreads the connections of one peer over this many groups, as far as there are
- * processors and completion vectors. Another group is made when each has SMC_GROUP_FEW_CONNS
- * connections.
+ * A server spreads the connections of one peer over up to this many groups, but over no more than
+ * there are processors or completion vectors. It makes another group when each group has
+ * SMC_GROUP_FEW_CONNS connections.
  */
 #define SMC_GROUPS_SPREAD	8
 /* How long no further group is made for a peer after a first contact has failed. */
 #define SMC_GROUPS_SPREAD_RETRY	(60 * HZ)
 
 /*
- * Number of CLC messages that may name a group without a proof. After so many from the peer's
- * address, the group is retired. After so many from servers at other addresses, no connection to a
- * server at another address joins it, with or without a proof.
+ * Number of CLC messages that may name a group without a proof. After this many from the peer's
+ * address, the group is retired. After this many from servers at other addresses, no connection to
+ * a server at another address joins it, with or without a proof.
  */
 #define SMC_GROUP_GUESSES	16
 
-/* Links that connections may use. The hash is secret, because peers can choose their GIDs. */
+/* Confirmed links, by the peer's GID. The hash is secret, because peers can choose their GIDs. */
 static DEFINE_HASHTABLE(smc_links_by_gid, 8);
 
-/* Number of groups that wait for their peers in smc_end_wq. */
+/* Number of groups in smc_rdma_group_take_leave(), whether or not they wait for their peers. */
 static atomic_t smc_rdma_groups_waiting = ATOMIC_INIT(0);
 
 static void smc_rdma_group_free(struct smc_lgr *lgr)
@@ -149,7 +150,7 @@ static void smc_rdma_group_terminate_locked(struct smc_rdma_group *group, int er
 		   jiffies + smc_rdma_group_shutdown_timeout(group, in_order));
 	smc_lgr_mark_dead(&group->lgr, err);
 	smc_stream_quarantine(-group->n_quarantined, -group->quarantined_pages);
-	/* Waits for the peer are in vain now, and would delay handshakes and the group's end. */
+	/* Waiting for the peer is of no use now, and would delay handshakes and the group's end. */
 	smc_rdma_group_wake(group);
 }
 
@@ -179,8 +180,8 @@ static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
 }
 
 /*
- * Log the end of a group, while the link still holds the device. A group whose first contact
- * failed is not logged.
+ * Log the end of a group, while its links still hold their devices. Don't log a group whose first
+ * contact failed.
  */
 static void smc_rdma_group_log_end(const struct smc_rdma_group *group)
 {
@@ -212,9 +213,9 @@ static void smc_rdma_group_unhash(struct smc_rdma_group *group)
 
 /*
  * Keep the queue pair, so that it acknowledges messages, until the peer is silent. The peer of a
- * retired group may have kept connections open that are over here, and may send their last messages
- * only now. The in-tree module waits without limit for these messages to complete. With soft-RoCE
- * they never complete if the queue pair here is gone.
+ * retired group may still have connections open that are over here, and may only now send their
+ * last messages. The in-tree module waits without limit for these messages to complete. With
+ * soft-RoCE they never complete if the queue pair here is gone.
  */
 static void smc_link_await_silence(const struct smc_link *link)
 {
@@ -245,7 +246,7 @@ static void smc_rdma_group_take_leave(struct smc_rdma_group *group)
 	atomic_dec(&smc_rdma_groups_waiting);
 }
 
-/* End everything that uses the links, then the links. */
+/* End the links and everything that uses them, then release the links. */
 static void smc_rdma_group_end(struct smc_lgr *lgr)
 {
 	struct smc_rdma_group *group = smc_rdma_group_of(lgr);
@@ -265,7 +266,7 @@ static void smc_rdma_group_end(struct smc_lgr *lgr)
 			smc_link_destroy(link);
 	}
 	smc_llc_stop(group);
-	/* An ADD LINK that came while the group died may have queued the work again. */
+	/* An ADD LINK that came while the group died may have queued the work item again. */
 	smc_add_link_stop(group);
 	smc_rdma_group_abort_conns(group);
 	smc_mr_buffers_close(group);
@@ -293,10 +294,10 @@ static bool smc_rdma_groups_have_room(const struct net *net, enum smc_role role,
 		    smc_address_same_prefix(&group->peer.addr, addr))
 			own++;
 	/*
-	 * The limit for quarantined elements is the host's, and one peer may have a quarter of it.
-	 * In a namespace of another user, the same address may be another host's, so the elements
-	 * there count separately. But for all namespaces together the address may have at most
-	 * twice that part: otherwise it could exceed the host's limit alone.
+	 * The host has one limit for quarantined elements, and one peer may use a quarter of it. In
+	 * a namespace of another user, the same address may be that of another host, so the
+	 * elements there count separately. But in all namespaces together, an address may use at
+	 * most twice that share. Otherwise the address alone could exceed the host's limit.
 	 */
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list) {
 		if (smc_lgr_is_dead(&group->lgr) ||
@@ -441,8 +442,8 @@ unsigned int smc_links_share(const struct smc_link *link, const struct smc_link 
 }
 
 /*
- * Return: what a link shares with older links that work, as smc_links_share(). An asymmetric link
- * shares something.
+ * Return: at which ends a link uses the same port as an older link that works, as
+ * smc_links_share(). If there is such an end, the link is asymmetric.
  */
 static unsigned int smc_link_shares(const struct smc_link *link)
 {
@@ -477,7 +478,7 @@ struct smc_link *smc_rdma_group_oldest_link(const struct smc_rdma_group *group)
 }
 
 /*
- * Return: the working link of a group that the fewest connections use. Neither end gives
+ * Return: the working link of a group that the fewest connections use. A server gives no
  * connections to an asymmetric link: they would have to move when a symmetric link replaces it.
  */
 static struct smc_link *smc_rdma_group_least_link(const struct smc_rdma_group *group)
@@ -532,7 +533,7 @@ static bool smc_rdma_group_serves(const struct smc_rdma_group *group, struct net
 	       (version != SMC_VERSION_2 || !memcmp(group->eid, eid, SMC_EID_LEN));
 }
 
-/* The groups that may serve a new connection: their number, and the one that has most room. */
+/* The groups that may serve a new connection: their number, and the one with the most room. */
 struct smc_rdma_choice {
 	unsigned int n;
 	struct smc_rdma_group *least;
@@ -587,7 +588,7 @@ void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct sm
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-/* Whether two groups of a namespace have the same two ports at their first contacts. */
+/* Whether two groups of a namespace used the same two ports at first contact. */
 static bool smc_rdma_group_has_ports_of(const struct smc_rdma_group *group,
 					const struct smc_rdma_group *other)
 {
@@ -622,7 +623,7 @@ bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group)
 	return is_slow;
 }
 
-/* Whether a link before this one in its group works and leads to the same GID. */
+/* Whether another link, at a lower index of the group, works and leads to the same GID. */
 static bool smc_link_repeats_peer(const struct smc_link *link)
 {
 	const struct smc_link *before;
@@ -732,7 +733,7 @@ static struct smc_link *smc_link_find_named(struct net *net, u8 version,
 		group = link->group;
 		/*
 		 * If the group exists, don't return -ENOENT: the DECLINE would say that the group
-		 * is unknown, upon which an in-tree server ends the group with its connections.
+		 * is unknown, and an in-tree server would end the group with its connections.
 		 */
 		if (!smc_link_is_with(link, net, SMC_CLIENT, version, peer) ||
 		    link->peer.qpn != r->qpn ||
@@ -847,8 +848,9 @@ void smc_rdma_group_retire(struct smc_rdma_group *group)
 }
 
 /*
- * Choose the owner with the most quarantined pages in all its groups together, and end its group
- * with the most. A peer may spread its connections over many groups, so owners are compared first.
+ * Choose the owner with the most quarantined pages in all its groups together, and end that owner's
+ * group with the most. A peer may spread its connections over many groups, so owners are compared
+ * first.
  */
 static void smc_rdma_groups_end_most_quarantined(void)
 {
@@ -874,8 +876,8 @@ static void smc_rdma_groups_end_most_quarantined(void)
 		n_of_owner_most = n_of_owner;
 	}
 	/*
-	 * Send no DELETE LINK: after it the in-tree module may hang in close() of connections that
-	 * it has kept open.
+	 * Send no DELETE LINK: the in-tree module might then hang in close() of connections that it
+	 * has kept open.
 	 */
 	if (most)
 		smc_rdma_group_terminate_locked(most, ECONNRESET, false);
@@ -927,8 +929,9 @@ static bool smc_rdma_group_leads_to(const struct smc_rdma_group *group, const st
 /*
  * Check that @end is not the end of another peer's link. A queue pair is connected to only one
  * other, so @link can't lead to @end if a confirmed link to a peer at another address does. A peer
- * at the same address may have booted anew: once its new link is confirmed, its old group takes no
- * more connections. The old group is not ended, because another program may use the address.
+ * at the same address may have rebooted. Once its new link is confirmed, its old group takes no
+ * more connections. The old group does not end, because the new link may belong to another program
+ * that uses the address.
  */
 static int smc_link_claim_end(const struct smc_link *link, const struct smc_link_peer *end,
 			      bool is_confirmed)
@@ -1007,7 +1010,7 @@ void smc_rdma_group_terminate(struct smc_rdma_group *group, int err)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
-/* End a group whose links may carry nothing more, because the peer has broken the protocol. */
+/* End a group whose links must carry nothing more, because the peer has broken the protocol. */
 static void smc_rdma_group_break(struct smc_rdma_group *group)
 {
 	struct smc_link *link;
@@ -1162,7 +1165,7 @@ void smc_rdma_group_remove_link(struct smc_link *link)
 	if (link->is_confirmed)
 		group->lost[link->index] = link->peer;
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
-	/* Softirqs, and works that note RTokens, walk the links without a lock. */
+	/* Softirqs, and work items that note RTokens, walk the links without a lock. */
 	synchronize_rcu();
 	smc_mr_buffers_unmap(link);
 	smc_rtokens_forget_link(&group->rtokens, link->index);
@@ -1213,7 +1216,8 @@ bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 rea
 	if (found) {
 		/*
 		 * If the link is broken already, the message may be a server's answer to this
-		 * client's own DELETE LINK, and does not show that the peer wanted the end.
+		 * client's own DELETE LINK. It then does not show that the peer wanted the link to
+		 * end.
 		 */
 		if (!READ_ONCE(found->broken)) {
 			found->is_deleted = true;

@@ -41,10 +41,11 @@ struct smc_rdma_conn;
  * Identity of a peer, by which a group is found. Only the address is certain: the rest is from CLC
  * messages, which a program may forge. A server chooses a group before the client has proven
  * anything, so it takes only a group whose peer has the client's address. A client chooses a group
- * by the ACCEPT, which has the proof, so the group's peer may have another address than the server.
+ * by the ACCEPT, which has the proof, so the group's peer may have a different address from the
+ * server's.
  */
 struct smc_rdma_peer {
-	struct in6_addr addr;	/* of the peer's TCP connection, see admin/address.h */
+	struct in6_addr addr;	/* of the peer's end of the TCP connection, see admin/address.h */
 	u8 id[SMC_PEER_ID_LEN];
 	u8 gid[SMC_GID_LEN];
 	u8 mac[SMC_MAC_LEN];	/* compared in version 1 only */
@@ -72,18 +73,20 @@ struct smc_rdma_peer {
  * @has_vendor: the peer has said that it runs this module
  * @last_number: number of the last link that this server has offered
  * @has_offered: this server has sent an ADD LINK
- * @has_tried: the group has tried to add a link, or put this off; only @add_link_work uses it
- * @is_slow: the peer has let the last attempt to add a link time out; only @add_link_work sets it
- * @gid: GID of this end's first link, which may be gone
- * @lost: for each index of @links, the peer's end of the confirmed link that was last taken out of
- *	the group; under smc_rdma_lgrs.lock
+ * @has_tried: the group has tried to add a link, or has put off its first attempt; only
+ *	@add_link_work uses this field
+ * @is_slow: the last attempt to add a link timed out because of the peer; only @add_link_work sets
+ *	this field
+ * @gid: this end's GID on the group's first link, which may be gone
+ * @lost: for each index of @links, the peer's end of the last confirmed link that was removed from
+ *	there; under smc_rdma_lgrs.lock
  * @peer_gids: GIDs of the client's ports; version 2. Under @llc's lock once the group is active
  * @spread_after: time in jiffies before which this server makes no further group for the peer;
  *	under smc_rdma_lgrs.lock
- * @n_had: number of connections and reservations that the group ever had; changed under
+ * @n_had: number of connections and reservations that the group has ever had; changed under
  *	smc_rdma_lgrs.lock
  * @unknown_tokens: number of CDC messages whose token belongs to no connection of the group
- * @n_guesses: numbers of CLC messages that named the group without a proof: [1] from the peer's
+ * @n_guesses: number of CLC messages that named the group without a proof: [1] from the peer's
  *	address, [0] from other addresses; under smc_rdma_lgrs.lock
  * @n_quarantined: number of connections that are over, and whose elements are not reused before the
  *	link ends; under smc_rdma_lgrs.lock
@@ -98,10 +101,12 @@ struct smc_rdma_peer {
  * @rtokens: RMBs of the peer
  * @buffers: RMBs and send buffers
  * @llc: link layer control
- * @links_work: work that looks after the links, see links.h
- * @add_link_work: work that adds a link, see add_link.h
- * @asymmetric_after: time in jiffies before which this end adds no asymmetric link; 0 for none
- * @add_link_after: time in jiffies before which this end does not try to add a link; 0 for none
+ * @links_work: work item that looks after the links, see links.h
+ * @add_link_work: work item that adds a link, see add_link.h
+ * @asymmetric_after: time in jiffies before which this end adds no asymmetric link; 0 if there is
+ *	no such time
+ * @add_link_after: time in jiffies before which this end does not try to add a link; 0 if there is
+ *	no such time
  * @add_link_delay: jiffies from the last attempt until this end tries again without an event
  * @offer_after: time in jiffies before which a client refuses offers of a link; only
  *	@add_link_work uses it
@@ -153,8 +158,8 @@ struct smc_rdma_group {
 };
 
 /*
- * An asymmetric link shares the port of one end with another link (RFC 7609 section 2.2): that end
- * has only one port.
+ * At one end, an asymmetric link uses the same port as another link (RFC 7609 section 2.2), because
+ * that end has only one port.
  */
 #define SMC_LINKS_SHARE_NOTHING	0
 #define SMC_LINKS_SHARE_LOCAL	BIT(0)
@@ -217,7 +222,7 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
  * @port: port of this end
  * @peer: identity of the client that proposes
  * @eid: agreed EID, in version 2
- * @spread: find no group if all groups with the peer are crowded, and the peer may have another
+ * @spread: return NULL if all groups with the peer are crowded, and the peer may have another group
  *
  * One processor handles the messages of a link, so the connections of a busy peer are spread over
  * several groups. Of the groups with room, the one with the fewest connections is taken.
@@ -352,7 +357,7 @@ int smc_link_may_lead_to(const struct smc_link *link, const struct smc_link_peer
  *
  * Other groups with the same address and queue pair of the peer are retired.
  *
- * Return: 0; -ENOLINK if the group died meanwhile; or as smc_link_may_lead_to().
+ * Return: 0; -ENOLINK if the group has died; or an error of smc_link_may_lead_to().
  */
 int smc_rdma_group_activate(struct smc_rdma_group *group);
 
@@ -377,7 +382,7 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
 /**
  * smc_rdma_group_peer_left() - begin the orderly end of a group after the peer's DELETE LINK
  * @group: group
- * @reason: the DELETE LINK's, for the kernel's log
+ * @reason: reason that the DELETE LINK gives, for the kernel's log
  *
  * The end waits until the peer has got this end's answer to the DELETE LINK.
  *
@@ -386,19 +391,20 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
 void smc_rdma_group_peer_left(struct smc_rdma_group *group, u32 reason);
 
 /**
- * smc_rdma_group_time_left() - how long the end of a group may wait until the next call
+ * smc_rdma_group_time_left() - how long the end of a group may wait before it asks again
  * @group: dead group
  *
  * One deadline applies to all messages of the group's end. During a wait the deadline may move to
- * an earlier time. So the result is a short time, after which the caller asks again.
+ * an earlier time. So the result is a short time, after which the caller must call this function
+ * again.
  *
  * Return: jiffies, or 0 after the deadline.
  */
 long smc_rdma_group_time_left(const struct smc_rdma_group *group);
 
 /**
- * smc_rdma_group_error_of() - get the errno of TCP that fits a failed work request
- * @status: status of the work request
+ * smc_rdma_group_error_of() - get the errno of TCP that corresponds to a failed work request
+ * @status: status of the failed work request
  */
 int smc_rdma_group_error_of(enum ib_wc_status status);
 
@@ -413,9 +419,9 @@ int smc_rdma_group_error_of(enum ib_wc_status status);
 struct smc_link *smc_rdma_group_find_link(const struct smc_rdma_group *group, u8 number);
 
 /**
- * smc_rdma_group_next_link() - iterate over the links of a group, without a lock in between
+ * smc_rdma_group_next_link() - iterate over the links of a group, holding no lock between calls
  * @group: group
- * @index: 0 at first; afterwards as the last call has left it
+ * @index: 0 for the first call; afterwards the value that the last call has stored here
  *
  * Context: any.
  * Return: the next link with a reference, or NULL.
@@ -432,7 +438,7 @@ struct smc_link *smc_rdma_group_next_link(struct smc_rdma_group *group, unsigned
 struct smc_link *smc_rdma_group_get_oldest_link(struct smc_rdma_group *group);
 
 /**
- * smc_links_share() - which end's port two links have in common
+ * smc_links_share() - at which ends two links use the same port
  * @link: link
  * @other: another link of the group
  *
@@ -442,7 +448,7 @@ struct smc_link *smc_rdma_group_get_oldest_link(struct smc_rdma_group *group);
 unsigned int smc_links_share(const struct smc_link *link, const struct smc_link *other);
 
 /**
- * smc_rdma_group_shares() - which end's port the working links of a group have in common
+ * smc_rdma_group_shares() - at which ends any working links of a group use the same port
  * @group: group
  *
  * Context: under RCU, or with smc_rdma_lgrs.lock or the buffer lock.
@@ -474,13 +480,14 @@ void smc_rdma_group_insert_link(struct smc_link *link);
  * @link: link that is confirmed
  *
  * Context: process; with the buffer lock.
- * Return: 0; -ENOLINK if the group died meanwhile or the link broke; or as smc_link_may_lead_to().
+ * Return: 0; -ENOLINK if the group has died or the link is broken; or an error of
+ * smc_link_may_lead_to().
  */
 int smc_rdma_group_activate_link(struct smc_link *link);
 
 /**
  * smc_rdma_group_replace_link() - end the asymmetric link that a symmetric one replaces
- * @oldest: oldest link of a server, which stays
+ * @oldest: oldest link of a group of this server; it stays
  * @link: the new link
  *
  * Does nothing if the group has no third link.

@@ -20,8 +20,8 @@ struct smc_rdma_group;
 struct smc_rdma_conn;
 
 /*
- * Limit for the links of a group: two, and a third one while it replaces an asymmetric link, until
- * the asymmetric link ends.
+ * Limit for the links of a group: two, and a third one that replaces an asymmetric link, until the
+ * asymmetric link has ended.
  */
 #define SMC_LINKS		3
 
@@ -33,7 +33,8 @@ struct smc_rdma_conn;
 #define SMC_WRS_PER_MESSAGE	3	/* two writes, if the ring wraps, and the message */
 /*
  * The largest RDMA write with soft-RoCE: 64 of its usual packets. soft-RoCE asks for an
- * acknowledgement at the end of each write, and after its time-out repeats all that has none.
+ * acknowledgement at the end of each write, and after its time-out repeats everything that was not
+ * acknowledged.
  */
 #define SMC_SOFT_WRITE_BYTES	SZ_64K
 /* The largest receive buffer, so also the largest publish. */
@@ -43,16 +44,16 @@ struct smc_rdma_conn;
 /* Room for the pieces into which the writes under way are cut. */
 #define SMC_PIECES		((SMC_BULK_LIMIT_MAX + SMC_RING_MAX) / SMC_SOFT_WRITE_BYTES)
 /*
- * Two more for each of two registrations: one in flight, and one whose queue entries aren't freed
- * yet. With soft-RoCE a registration has two work requests.
+ * The last four work requests are for two registrations: one in flight, and one whose queue entries
+ * aren't freed yet. With soft-RoCE a registration needs two work requests.
  */
 #define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + SMC_PIECES + 4)
 #define SMC_RECV_SLOTS		256
 #define SMC_MESSAGE_LEN		44	/* length of LLC and CDC messages */
 /*
- * The largest publish on a link that several connections use, because the messages of one
- * connection wait behind those of the others. A connection that has the link for itself publishes
- * all bytes that it has at once: each message costs a completion and, at the peer, an interrupt.
+ * The largest publish on a link that several connections use. This limits how long the messages of
+ * one connection wait behind those of the others. A connection that has the link to itself
+ * publishes all its bytes at once: each message costs a completion and, at the peer, an interrupt.
  */
 #define SMC_SHARED_BYTES	SZ_32K
 /* The largest limit of bulk bytes under way on a link. */
@@ -81,7 +82,7 @@ struct smc_send_slot {
 	u16 seq;			/* sequence number of the CDC message of @conn */
 	u64 covers;			/* slots that the completion frees, one bit each */
 	u32 bulk_bytes;			/* bulk bytes that the message reports, or 0 */
-	bool is_bulk_alone;		/* few bulk bytes; no others were under way at the post */
+	bool is_bulk_alone;		/* few bulk bytes, posted while no others were under way */
 	u64 posted;			/* time in ns; only with bulk bytes */
 	bool is_unsignaled;
 	bool is_large;			/* the message is in the link's @large_sent */
@@ -110,32 +111,33 @@ struct smc_link_peer {
 };
 
 /*
- * The queue pair sends in the order of posts, so connections with many bytes under way delay the
- * messages of all others. The bytes of such connections, called bulk bytes, have a common limit on
- * the link. The limit adapts to the time that a message takes. If that time is more than about
- * twice as long as for a message that has the link for itself, bulk bytes queue up, and the limit
- * falls.
+ * The queue pair sends in the order of posts, so a connection with many bytes under way delays the
+ * messages of all others. The bytes of such connections are called bulk bytes. All bulk bytes on a
+ * link share one limit, which adapts to the time that a message takes. If that time is more than
+ * about twice as long as for a message that has the link to itself, bulk bytes are queuing up, and
+ * the limit falls.
  */
 struct smc_link_bulk {
 	u32 bytes;		/* under way */
 	const struct smc_rdma_conn *sole;	/* the connection with all these bytes, or NULL */
 	u32 limit;		/* no more are posted once @bytes has reached this */
 	u32 least;		/* the limit does not fall below this */
-	u64 alone;		/* ns that a message of few bulk bytes takes alone; 0: unknown */
+	u64 alone;		/* ns for a message of few bulk bytes with no others; 0: unknown */
 	u64 shrunk_at;		/* time in ns when the limit last shrank */
-	unsigned int lossy;	/* messages in time until the link isn't lossy; 0: it isn't */
+	unsigned int lossy;	/* messages without time-out until not lossy; 0: not lossy */
 };
 
 /**
  * struct smc_link - a link to a peer
  * @group: its link group
  * @index: index in the group's @links
- * @ref: references: the group's @links hold one, and each connection that uses the link holds one
- * @by_gid: node in the hash table of links that connections may use, by the peer's GID
+ * @ref: reference count. The group's @links holds a reference, and so does each user of the link,
+ *	such as a connection
+ * @by_gid: node in the hash table of confirmed links, by the peer's GID
  * @n_conns: number of connections that send on the link
  * @is_confirmed: CONFIRM LINK is over, so connections may use the link; under smc_rdma_lgrs.lock
- * @serial: number of the link by age. Both ends add links in the same order, so they agree on which
- *	link is the oldest
+ * @serial: number of the link in the order in which links were added. Both ends add links in the
+ *	same order, so they agree on which link is the oldest
  * @is_replaced: this asymmetric link ends because a symmetric one has been added; under
  *	smc_rdma_lgrs.lock
  * @is_deleted: the peer has asked for the end of the link; under smc_rdma_lgrs.lock
@@ -144,8 +146,8 @@ struct smc_link_bulk {
  * @is_flushed: a receive has completed with an error, so the device writes no more bytes of
  *	the peer
  * @is_drained: the queue pair is destroyed, and no message comes from the link any more
- * @end_work: destroys the queue pair, and removes the link from the group; has a reference to the
- *	link and to the group while it is queued
+ * @end_work: destroys the queue pair, and removes the link from the group; while queued, it holds a
+ *	reference to the link and one to the group
  * @port: local port and address
  * @pd: protection domain
  * @cq: completion queue for both directions
@@ -175,7 +177,7 @@ struct smc_link_bulk {
  * @n_signaled: number of signaled messages in flight
  * @last_sent: time in jiffies when a signaled message last completed, or was posted while no other
  *	was in flight
- * @stall: work that checks the send timeout; queued while signaled messages are in flight
+ * @stall: work item that checks the send timeout; queued while signaled messages are in flight
  * @bulk: bulk bytes under way, and their limit
  * @slot_waiters: connections that wait for a free slot
  * @bulk_waiters: connections that wait until fewer bulk bytes are under way
@@ -193,8 +195,8 @@ struct smc_link_bulk {
  * @recv: the posted receives
  * @sent: DMA area for the messages of the send slots
  * @received: DMA area for the messages of the receives
- * @large_sent: DMA area for a message that does not fit into @sent, allocated when the first one is
- *	sent; under the group's buffer lock
+ * @large_sent: DMA area for a message that does not fit into @sent. Each such message gets a new
+ *	one, and the old one is freed; under the group's buffer lock
  * @large_is_sent: the message in @large_sent is in flight
  * @overflow: DMA area for the part of a received message beyond its slot. Only version 2
  *	LLC messages are that long, and only one of them may be in flight
@@ -308,7 +310,7 @@ void smc_link_put(struct smc_link *link);
  * @link: link; posts to it fail from now on
  *
  * Afterwards no connection learns of a completion any more. The queue pair isn't drained, because
- * soft-RoCE of Linux 6.1 may never flush a queue pair in error.
+ * soft-RoCE in Linux 6.1 may never flush a queue pair in error.
  *
  * Context: process, may sleep.
  */
@@ -346,7 +348,7 @@ void smc_link_release(struct smc_link *link);
  * @peer: the peer's end, as its message describes it
  *
  * The GID and the MAC address must each be the address of a single host: neither zero nor multicast
- * nor broadcast.
+ * nor broadcast. The MTU must be one of enum ib_mtu.
  */
 bool smc_link_peer_is_valid(const struct smc_link_peer *peer);
 
@@ -372,8 +374,8 @@ int smc_link_to_rts(struct smc_link *link);
 /**
  * smc_link_register() - register a mapped memory region on a link
  * @link: link in state RTS
- * @mr: region mapped by ib_map_mr_sg() that has not been registered before; with soft-RoCE its key
- *	is that of ib_alloc_mr()
+ * @mr: region mapped by ib_map_mr_sg() that has not been registered before; with soft-RoCE it still
+ *	has the key that ib_alloc_mr() gave it
  * @access: IB_ACCESS_*
  *
  * The caller holds the group's buffer lock, and has checked that no registration is in flight.

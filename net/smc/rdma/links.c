@@ -19,16 +19,16 @@
 
 /*
  * A link is lost if nothing is received within two seconds after each of this many TEST LINKs. So
- * connections of a silent link outlive ten seconds without any packet. With soft-RoCE those of a
- * busy link do, too. (An adapter gives up a busy link after one to four seconds.) With another link
- * to take over, one TEST LINK is enough.
+ * connections on a silent link survive ten seconds without any packet. With soft-RoCE, connections
+ * on a busy link survive as long. (An adapter gives up a busy link after one to four seconds.) If
+ * another link can take over, one TEST LINK is enough.
  */
 #define SMC_LINK_TESTS		6
 #define SMC_LINK_TEST_WAIT	(2 * HZ)
 
 /*
- * How long a port may be down before its links end, unless other links can take over: about as long
- * as a queue pair repeats what the peer does not acknowledge.
+ * How long a port may be down before its links end, if no link at another port can take over. This
+ * is about as long as a queue pair repeats what the peer does not acknowledge.
  */
 #define SMC_PORT_DOWN_TIMEOUT	(4 * HZ)
 
@@ -43,7 +43,10 @@
 /* Time until the next attempt to remove a link that can't be removed yet. */
 #define SMC_LINK_END_RETRY	HZ
 
-/* How often to look whether TEST LINK is still off. */
+/*
+ * How often to look at a link that is not to be tested now: TEST LINK is off, or the link is broken
+ * or not confirmed yet.
+ */
 #define SMC_LINK_LOOK		(30 * HZ)
 
 /* Whether another link can take over from a link. */
@@ -73,8 +76,8 @@ static bool smc_link_has_other_port(const struct smc_link *link)
 }
 
 /*
- * Test a link if it is silent. Return: after how many jiffies to look at it next, or -ETIMEDOUT if
- * it is lost.
+ * Test a link if it is silent. Return: the time in jiffies until the next look at the link, or
+ * -ETIMEDOUT if the link is lost.
  */
 static long smc_link_test(struct smc_link *link)
 {
@@ -101,10 +104,10 @@ static long smc_link_test(struct smc_link *link)
 }
 
 /*
- * Return: 0 if the port is up. If the port is down: for how many jiffies the link still waits for
- * the port; -ENETDOWN after that time, or at once if a link at another port can take over. Whenever
- * the port has gone down or come back, smc_links_watch_port() queues the work that calls this
- * function.
+ * Return: 0 if the port is up. If the port is down: the number of jiffies that the link still waits
+ * for the port; -ENETDOWN if that wait is over, or if a link at another port can take over.
+ * Whenever the port goes down or comes back, smc_links_watch_port() queues the work item that calls
+ * this function.
  */
 static long smc_link_look_at_port(struct smc_link *link)
 {
@@ -154,8 +157,9 @@ static void smc_links_check_validations(struct smc_rdma_group *group)
 }
 
 /*
- * Whether the queue pair can't be destroyed yet. Network devices that are down, like virtio_net,
- * may hold packets that they have not sent, and soft-RoCE waits for these with a warning.
+ * Whether the queue pair should not be destroyed yet. A network device that is down, such as
+ * virtio_net, may hold packets that it has not sent, and soft-RoCE would wait for these packets,
+ * and warn. There is no choice if the RDMA device is being removed, or the group is dead.
  */
 static bool smc_link_has_packets(const struct smc_link *link)
 {
@@ -165,7 +169,7 @@ static bool smc_link_has_packets(const struct smc_link *link)
 	       !READ_ONCE(dev->leaving) && !smc_lgr_is_dead(&link->group->lgr);
 }
 
-/* Queue the work that adds a link in place of a lost one. */
+/* Queue the work item that adds a link in place of a lost one. */
 static void smc_link_seek_successor(const struct smc_link *link)
 {
 	struct smc_rdma_group *group = link->group;
@@ -174,7 +178,9 @@ static void smc_link_seek_successor(const struct smc_link *link)
 	if (!link->is_confirmed)
 		return;
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	/* A port that is down is not tried, so don't wait. An event shows when it is up again. */
+	/*
+	 * If the port is down, it is not tried, so don't wait. An event tells when it is up again.
+	 */
 	if (link->port_is_down)
 		smc_add_link_queue(group);
 	else
@@ -191,8 +197,8 @@ static void smc_link_put_end(struct smc_link *link)
 }
 
 /*
- * Take a link out of its group. Return: false if the buffer lock is held and the work must not wait
- * for it.
+ * Take a link out of its group. Return: false if the buffer lock is held and the work item must not
+ * wait for it.
  */
 static bool smc_link_remove(struct smc_link *link, bool may_wait)
 {
@@ -215,7 +221,7 @@ static void smc_link_end(struct work_struct *work)
 	bool is_removed = false;
 
 	if (link->is_drained || !smc_link_has_packets(link)) {
-		/* Without the lock, as this may take long. */
+		/* Don't hold the buffer lock here: this may take a long time. */
 		if (!link->is_drained)
 			smc_link_destroy(link);
 		/*
@@ -227,7 +233,9 @@ static void smc_link_end(struct work_struct *work)
 		is_removed = smc_link_remove(link, may_wait);
 	}
 	smc_add_link_exit();
-	/* A work that is being cancelled can't be queued again, so drop its references here. */
+	/*
+	 * A work item that is being cancelled can't be queued again, so drop its references here.
+	 */
 	if (is_removed || !queue_delayed_work(smc_add_link_wq, &link->end_work, SMC_LINK_END_RETRY))
 		smc_link_put_end(link);
 }
@@ -240,7 +248,7 @@ void smc_link_leave(struct smc_link *link)
 	WRITE_ONCE(link->is_left, true);
 	smc_link_quiesce(link);
 	/*
-	 * The device may still be writing bytes that have arrived. Soon the peer gets credit by
+	 * The device may still be writing bytes that have arrived. Soon the peer gets credit over
 	 * another link, and sends newer bytes to the same place. The old bytes must not overwrite
 	 * the newer ones. Once a receive is flushed, all bytes that arrived before are written, and
 	 * their messages are handled. If no receive is flushed, only the end of the queue pair
@@ -279,7 +287,7 @@ static void smc_link_note_end(const struct smc_link *link, const struct smc_link
 
 /*
  * Move the connections of a broken link to another one. The link is quiesced first, so that it
- * sends nothing to the peer after what the other link sends.
+ * sends nothing more once the other link has begun to send.
  */
 static void smc_link_fail_over(struct smc_link *link)
 {
@@ -294,9 +302,9 @@ static void smc_link_fail_over(struct smc_link *link)
 		return;
 	n = smc_link_move_conns(link, to);
 	smc_link_note_end(link, to, n);
-	/* Let the work drop the requests that wait for a free slot of the lost link. */
+	/* Let the work item of LLC drop the requests that wait for a free slot of the lost link. */
 	smc_llc_resume(group);
-	/* A server answers the client's DELETE LINK by one of its own. */
+	/* A server answers the client's DELETE LINK with one of its own. */
 	if (!link->is_deleted || group->role == SMC_SERVER)
 		smc_llc_delete_link(to, link->number, SMC_LLC_DELETE_ORDERLY,
 				    link->is_replaced ? SMC_LLC_DEL_ASYMMETRIC :
@@ -317,12 +325,12 @@ void smc_links_cancel_ends(struct smc_rdma_group *group)
 	}
 }
 
-/* Return: after how many jiffies to look at the link next. */
+/* Look after a link. Return: the time in jiffies until the next look at the link. */
 static long smc_link_look_after(struct smc_link *link)
 {
 	long delay;
 
-	/* The work that adds the link looks after it as long as it is not confirmed. */
+	/* Until the link is confirmed, the work item that adds it looks after it. */
 	if (!READ_ONCE(link->is_confirmed))
 		return SMC_LINK_LOOK;
 	if (READ_ONCE(link->broken)) {

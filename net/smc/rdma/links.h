@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The links of a group. One work for each group tests links that are silent, looks at the ports of
- * the links, and moves the connections of a lost link to another one.
+ * The links of a group. One work item for each group tests links that are silent, looks at the
+ * ports of the links, and moves the connections of a lost link to another one.
  */
 #ifndef SMC_RDMA_LINKS_H
 #define SMC_RDMA_LINKS_H
@@ -16,13 +16,13 @@ struct smc_rdma_group;
 #define SMC_ALL_PORTS		0	/* ports are numbered from 1 */
 
 /**
- * smc_links_init() - initialise the work that looks after a group's links
+ * smc_links_init() - initialise the work item that looks after a group's links
  * @group: new group
  */
 void smc_links_init(struct smc_rdma_group *group);
 
 /**
- * smc_link_leave() - quiesce a link that its group is to leave
+ * smc_link_leave() - quiesce a link before it is removed from its group
  * @link: link of a group that has another link
  *
  * Context: process, may sleep. Not concurrently with the end of the group.
@@ -30,7 +30,7 @@ void smc_links_init(struct smc_rdma_group *group);
 void smc_link_leave(struct smc_link *link);
 
 /**
- * smc_link_end_later() - have a work remove a link from its group
+ * smc_link_end_later() - queue the work item that removes a link from its group
  * @link: link after smc_link_leave(); no connection whose stream is up uses it any more
  *
  * Context: process. Not concurrently with the end of the group.
@@ -38,8 +38,8 @@ void smc_link_leave(struct smc_link *link);
 void smc_link_end_later(struct smc_link *link);
 
 /**
- * smc_links_cancel_ends() - cancel the works that remove links, or wait for those that run
- * @group: dead group. The works that could queue the removal of one more link are stopped
+ * smc_links_cancel_ends() - cancel the work items that remove links, or wait for running ones
+ * @group: dead group. Work items that could queue the removal of one more link have been stopped
  *
  * Context: process, may sleep.
  */
@@ -77,7 +77,7 @@ void smc_links_seek_port(void);
  *
  * DELETE LINK tells the peers.
  *
- * Context: any; works end the links.
+ * Context: any; work items end the links.
  */
 void smc_links_shutdown_device(struct smc_rdma_device *dev);
 

@@ -18,8 +18,8 @@
 #define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)
 /*
  * How long a server waits for the answer to the CONFIRM LINK of an added link. Both ends hold the
- * buffer lock until then, so this time is shorter than SMC_BUFFERS_WAIT: a connection that needs
- * the lock meanwhile should not become TCP.
+ * buffer lock until then, so this time is shorter than SMC_BUFFERS_WAIT: a connection that waits
+ * for the lock should not have to fall back to TCP.
  */
 #define SMC_LLC_ADDED_LINK_WAIT		HZ
 
@@ -65,7 +65,7 @@ static bool smc_llc_is_reply(const struct smc_llc_msg *msg)
 	return msg->flags & SMC_LLC_REPLY;
 }
 
-/* Return: the link for this end's requests: a link that works, if there is one. */
+/* Return: the link to send this end's requests on. It is a link that works, if there is one. */
 static struct smc_link *smc_llc_link(const struct smc_rdma_group *group)
 {
 	struct smc_link *link;
@@ -89,10 +89,10 @@ static bool smc_llc_deletes_last(const struct smc_rdma_group *group, const struc
 }
 
 /*
- * Whether a DELETE LINK request, which came by the link @by, ends the group: the request names all
- * links, or the only link that works at this end. But if the request names one link and came by
- * another one, the group goes on: the peer already uses @by, which this end has not confirmed yet.
- * Under RCU.
+ * Whether a DELETE LINK request, which came on the link @by, ends the group. It does if it names
+ * all links, or the only link that works at this end. There is one exception: if the request names
+ * one link but came on another, the group goes on. The peer then uses @by already, although this
+ * end has not confirmed @by yet. Under RCU.
  */
 static bool smc_llc_ends_group(const struct smc_link *by, const struct smc_llc_msg *msg)
 {
@@ -137,7 +137,7 @@ static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_link *lin
 	if (llc->has_come || llc->awaited != msg->type ||
 	    llc->awaited_flags != (msg->flags & SMC_LLC_REPLY))
 		return false;
-	/* CONFIRM LINK shows only that the link by which it comes works. */
+	/* CONFIRM LINK shows only that the link on which it came works. */
 	if (msg->type == SMC_LLC_CONFIRM_LINK && link != llc->link)
 		return false;
 	if (llc->request && !smc_llc_is_answered(llc->request, msg))
@@ -187,8 +187,8 @@ static bool smc_llc_is_offer(const struct smc_rdma_group *group, const struct sm
 }
 
 /*
- * Keep the offer of a link, and queue the work that answers it. If the server makes another offer
- * before it has the answer, the other offer gets no answer. Under llc.lock.
+ * Keep the offer of a link, and queue the work item that answers it. If the server makes a second
+ * offer before it has the answer to the first, the second gets no answer. Under llc.lock.
  */
 static void smc_llc_take_offer(const struct smc_link *link, const u8 *message,
 			       const struct smc_llc_msg *msg)
@@ -251,7 +251,10 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len)
 		goto violation;
 
 	spin_lock_bh(&llc->lock);
-	/* The length of an ADD LINK may read the same in both byte orders, so it shows none. */
+	/*
+	 * Ignore ADD LINK: its length may be valid in both byte orders, so it does not show which
+	 * one is used.
+	 */
 	if (msg.type != SMC_LLC_ADD_LINK)
 		llc->little_endian = msg.little_endian;
 	if (smc_llc_is_delete_all(link, &msg))
@@ -491,7 +494,7 @@ void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags,
 	u8 message[SMC_LLC_LEN];
 
 	smc_llc_build(message, &msg);
-	/* The reply has no information, so nothing waits for it. */
+	/* The reply carries no information, so nothing waits for it. */
 	smc_link_try_send_llc(link, message);
 }
 
@@ -513,9 +516,9 @@ void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel
 	memcpy(msg.add_link.gid, link->gid, SMC_GID_LEN);
 	rc = smc_llc_request_until(link, off, &msg);
 	/*
-	 * If the peer accepts the link, maybe after this end stopped waiting for the answer, the
-	 * peer waits for the next step of ADD LINK, and so does its connect(). DELETE LINK ends
-	 * that wait.
+	 * The peer may have accepted the link, perhaps after this end stopped waiting for the
+	 * answer. If so, connect() at the peer does not return while the peer waits for the next
+	 * step of ADD LINK. DELETE LINK ends that wait.
 	 */
 	if (rc == -ETIMEDOUT || rc == -ECANCELED ||
 	    (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
@@ -696,7 +699,7 @@ void smc_llc_delete_all(struct smc_rdma_group *group)
 
 /*
  * Answer a DELETE LINK for a link that does not exist, such as the one in a rejected ADD LINK. If
- * the ADD LINK has not been answered yet, the server takes it back.
+ * this end has not answered that ADD LINK yet, the server withdraws it by the DELETE LINK.
  */
 static int smc_llc_answer_no_link(struct smc_link *link, const struct smc_llc_msg *request)
 {
@@ -751,8 +754,8 @@ static void smc_llc_delete_rtokens(const struct smc_link *link, const struct smc
 }
 
 /*
- * Answer a DELETE LINK. If the group goes on without the link, a server answers by a DELETE LINK of
- * its own, once its connections have left the link. Return: as smc_llc_answer(); -EAGAIN also if
+ * Answer a DELETE LINK. If the group goes on without the link, a server answers with a DELETE LINK
+ * of its own, once its connections have left the link. Return: as smc_llc_answer(); also -EAGAIN if
  * the link that is to take over is not confirmed yet.
  */
 static int smc_llc_answer_delete_link(struct smc_llc_queued *q)
@@ -765,7 +768,7 @@ static int smc_llc_answer_delete_link(struct smc_llc_queued *q)
 	is_early = !ends_group && !READ_ONCE(q->link->is_confirmed) &&
 		   smc_llc_deletes_last(group, &q->parsed);
 	rcu_read_unlock();
-	/* The work runs again when the link that is to take over is confirmed or given up. */
+	/* The work item runs again when the link that is to take over is confirmed or given up. */
 	if (is_early)
 		return READ_ONCE(q->link->is_left) ? -ENOLINK : -EAGAIN;
 	if (!ends_group && !smc_rdma_group_delete_link(group, q->parsed.delete_link.link,
@@ -778,12 +781,15 @@ static int smc_llc_answer_delete_link(struct smc_llc_queued *q)
 	smc_link_try_send_llc(q->link, q->message);
 	if (!ends_group)
 		return 0;
-	/* The work that ends the group waits until the answer is sent. */
+	/* The work item that ends the group waits until the answer is sent. */
 	smc_rdma_group_peer_left(group, q->parsed.delete_link.reason);
 	return -ECONNRESET;
 }
 
-/* Answer a request. Return: 0, -EAGAIN without a free slot, or an error that ends the group. */
+/*
+ * Answer a request. Return: 0; -EAGAIN without a free slot; -ENOLINK if the link is lost; or an
+ * error that ends the group.
+ */
 static int smc_llc_answer(struct smc_llc_queued *q)
 {
 	struct smc_rdma_group *group = q->link->group;
@@ -828,7 +834,7 @@ static unsigned int smc_llc_count(struct smc_llc *llc)
 	return n;
 }
 
-/* Copy the request that has @i others before it; it stays in the queue. */
+/* Copy the request that has @i others before it, and leave it in the queue. */
 static void smc_llc_peek(struct smc_llc *llc, unsigned int i, struct smc_llc_queued *q)
 {
 	spin_lock_bh(&llc->lock);
@@ -875,7 +881,7 @@ static void smc_llc_answer_all(struct work_struct *work)
 			continue;
 		}
 		smc_llc_drop(llc, n_kept);
-		/* A request that came by a lost link gets no answer. */
+		/* A request that came on a lost link gets no answer. */
 		if (rc && rc != -ENOLINK) {
 			smc_rdma_group_terminate(group, ECONNRESET);
 			return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Link layer control (LLC): the messages by which the two ends of a group manage its links and the
- * keys of its RMBs (RFC 7609 section 3.3). A work answers the peer's requests. This end has at most
- * one request outstanding.
+ * Link layer control (LLC): the messages with which the two ends of a group manage its links and
+ * the keys of its RMBs (RFC 7609 section 3.3). A work item answers the peer's requests. This end
+ * waits for the reply to at most one of its own requests at a time.
  */
 #ifndef SMC_RDMA_LLC_H
 #define SMC_RDMA_LLC_H
@@ -23,34 +23,34 @@ struct smc_rdma_group;
 #define SMC_LLC_QUEUE	16	/* limit of the peer's requests that wait for an answer */
 
 struct smc_llc_queued {
-	struct smc_link *link;	/* on which the request came, and the answer goes; referenced */
+	struct smc_link *link;	/* link of the request and of the answer; referenced */
 	u8 message[SMC_LLC_LEN];
 	struct smc_llc_msg parsed;
 };
 
 /**
  * struct smc_llc - link layer control of a group
- * @request_lock: held while a request of this end is outstanding
+ * @request_lock: held while a thread of this end sends a request and waits for the reply
  * @lock: protects the fields from @link to @n, except @ask_again; taken with softirqs off
  * @wait: wait queue for the expected message
- * @link: link on which a message is or was expected last
+ * @link: link on which a message is expected, or was last expected
  * @awaited: type of the expected message, or 0
  * @awaited_flags: SMC_LLC_REPLY for a reply, 0 for a request
  * @request: request whose reply is expected; NULL if a request is expected
  * @has_come: the expected message has arrived
  * @came: copy of the message that has arrived
- * @little_endian: the peer's last message of version 2, ADD LINK apart, had a little-endian
- *	length
+ * @little_endian: the length in the peer's last version 2 message, other than ADD LINK, was
+ *	little-endian
  * @has_offer: the server's ADD LINK waits for an answer
  * @is_answering: the ADD LINK in @offer is being answered
  * @offer: copy of the server's ADD LINK to which @has_offer refers
  * @add_link: the last ADD LINK, request or reply, that has RTokens
- * @add_link_by: index of the link by which @add_link came
+ * @add_link_by: index of the link that @add_link came on
  * @peer_left: the peer sent a DELETE LINK that ends the group: a request for all links or for the
  *	only link that works, or the reply to this end's DELETE LINK for all links
  * @ask_again: time in jiffies before which this end sends no further request about a key; under the
  *	group's buffer lock
- * @queue: ring of the peer's requests that wait for their answer
+ * @queue: ring of the peer's requests that wait for an answer
  * @head: index of the oldest request in @queue
  * @n: number of requests in @queue
  * @work: answers the peer's requests
@@ -94,7 +94,7 @@ void smc_llc_init(struct smc_rdma_group *group);
 void smc_llc_finish(struct smc_rdma_group *group);
 
 /**
- * smc_llc_stop() - stop the work that answers requests
+ * smc_llc_stop() - stop the work item that answers requests
  * @group: group whose links are stopped
  */
 void smc_llc_stop(struct smc_rdma_group *group);
@@ -108,7 +108,7 @@ void smc_llc_stop(struct smc_rdma_group *group);
 void smc_llc_wake(struct smc_rdma_group *group);
 
 /**
- * smc_llc_resume() - queue the work that answers the peer's requests
+ * smc_llc_resume() - queue the work item that answers the peer's requests
  * @group: group
  *
  * Context: any.
@@ -132,7 +132,7 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len);
  *
  * Context: process, may sleep up to 2 s.
  * Return: 0, with the peer's limits stored; -ETIMEDOUT, -ENOLINK, -ECANCELED; -EPROTO if the reply
- * names another queue pair than the peer's CLC message or ADD LINK, or requires eye catchers in
+ * names a different queue pair from the peer's CLC message or ADD LINK, or requires eye catchers in
  * elements.
  */
 int smc_llc_confirm_link_server(struct smc_link *link, const struct smc_cancel *off);
@@ -152,9 +152,9 @@ void smc_llc_expect_confirm_link(struct smc_link *link);
  * @off: condition that cancels the wait, or NULL
  *
  * Context: process, may sleep up to 4 s, or 2 s without @off.
- * Return: 0, with the link's number and the peer's limits stored; -ETIMEDOUT, -ENOLINK,
- * -ECANCELED; -EPROTO if the message names another queue pair than the peer's CLC message or ADD
- * LINK, has another link number than ADD LINK, or requires eye catchers in elements.
+ * Return: 0, with the link's number and the peer's limits stored; -ETIMEDOUT, -ENOLINK, -ECANCELED;
+ * -EPROTO if the message names a different queue pair from the peer's CLC message or ADD LINK, has
+ * a different link number from ADD LINK, or requires eye catchers in elements.
  */
 int smc_llc_confirm_link_client(struct smc_link *link, const struct smc_cancel *off);
 
@@ -211,7 +211,7 @@ bool smc_llc_get_offer(struct smc_rdma_group *group, struct smc_llc_msg *offer);
 void smc_llc_refuse_link(struct smc_link *link);
 
 /**
- * smc_llc_link_of_offer() - find the link by which the server's ADD LINK came
+ * smc_llc_link_of_offer() - find the link that the server's ADD LINK came on
  * @group: group of a client
  *
  * Context: process; with the buffer lock.
@@ -244,8 +244,8 @@ void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags,
 			 enum smc_llc_delete_reason reason);
 
 /**
- * smc_llc_may_request() - whether a request about a key may be sent: false for 10 s after one timed
- *	out
+ * smc_llc_may_request() - whether a request about a key may be sent: false for 10 s after such a
+ *	request has timed out
  * @group: group
  *
  * Context: the group's buffer lock is held.
@@ -257,19 +257,19 @@ bool smc_llc_may_request(const struct smc_rdma_group *group);
  * @group: group
  * @rmb: RMB that is mapped on all links of the group
  *
- * Context: process, may sleep up to 2 s.
+ * Context: process, may sleep up to 2 s for a free slot, and up to 2 s for the reply.
  * Return: 0; -EREMOTEIO if the peer refuses; -ETIMEDOUT, which is immediate after a recent
  * timeout; -ENOLINK.
  */
 int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffer *rmb);
 
 /**
- * smc_llc_delete_rkeys() - delete the keys of RMBs at the peer, and wait for its reply
+ * smc_llc_delete_rkeys() - have the peer forget the keys of RMBs, and wait for its reply
  * @group: group
  * @rmbs: the RMBs
  * @n: number of RMBs, at most SMC_LLC_DELETE_RKEYS
  *
- * Context: process, may sleep up to 2 s.
+ * Context: process, may sleep up to 2 s for a free slot, and up to 2 s for the reply.
  */
 void smc_llc_delete_rkeys(struct smc_rdma_group *group, const struct smc_mr_buffer *const *rmbs,
 			  unsigned int n);
@@ -279,8 +279,9 @@ void smc_llc_delete_rkeys(struct smc_rdma_group *group, const struct smc_mr_buff
  * @link: link from which nothing comes
  * @since: time in jiffies
  *
- * The other link must have received something since @since, as both may have fallen silent
- * together. If it has not, TEST LINK is sent on it, so that a later call may have another result.
+ * The other link must have received something since @since, because both links may have fallen
+ * silent at the same time. If it has not, TEST LINK is sent on it, so that a later call may have
+ * another result.
  *
  * Context: process, without the lock of a link.
  */

@@ -24,13 +24,13 @@
 /* How often to look whether a message completes. */
 #define SMC_LINK_TX_LOOK	HZ
 /*
- * The limit of bulk bytes falls if a message takes longer than this time plus twice the time that a
- * message takes alone.
+ * The limit of bulk bytes falls if a message takes longer than this time plus twice the time of a
+ * message that has the link to itself.
  */
 #define SMC_BULK_DELAY_NS		(100 * NSEC_PER_USEC)
 /*
- * The longest time that counts as the time a message takes alone. If a message took longer, it was
- * not alone on the network, or was repeated.
+ * If a message takes longer than this, it did not have the network to itself, or was repeated. So
+ * no more than this counts as the time of a message that has the link to itself.
  */
 #define SMC_BULK_ALONE_MAX_NS		(10 * NSEC_PER_MSEC)
 /* The time after which a queue pair repeats what is not acknowledged. */
@@ -194,7 +194,9 @@ void smc_link_watch_tx(struct smc_link *link)
 	mod_delayed_work(smc_wq, &link->stall, SMC_LINK_TX_LOOK);
 }
 
-/* Count a signaled message that was posted, and have a work check the send timeout. */
+/*
+ * Count a signaled message that was posted, and queue the work item that checks the send timeout.
+ */
 static void smc_link_note_signaled(struct smc_link *link)
 {
 	lockdep_assert_held(&link->lock);
@@ -323,8 +325,8 @@ static int smc_link_free_conn_slots(const struct smc_link *link)
 }
 
 /*
- * Whether a message of @conn may add bulk bytes. A connection that has the link for itself delays
- * no others, so the limit does not apply to it, unless the link is lossy. Under link->lock.
+ * Whether a message of @conn may add bulk bytes. A connection that has the link to itself delays no
+ * others, so the limit does not apply to it, unless the link is lossy. Under link->lock.
  */
 static bool smc_link_has_bulk_room(const struct smc_link *link, const struct smc_rdma_conn *conn)
 {
@@ -339,7 +341,9 @@ static struct list_head *smc_link_waiters(struct smc_link *link, bool is_bulk)
 	return is_bulk ? &link->bulk_waiters : &link->slot_waiters;
 }
 
-/* Whether a connection may send a message now, before those that wait. Under link->lock. */
+/*
+ * Whether a connection may send a message now, before the connections that wait. Under link->lock.
+ */
 static bool smc_link_is_free_for(struct smc_link *link, const struct smc_rdma_conn *conn,
 				 bool is_bulk)
 {
@@ -559,7 +563,7 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	slot->conn = NULL;
 	smc_link_free_slots(link, slot);
 	/*
-	 * Connections that wait come before the connection of this message. If a waiting connection
+	 * Serve waiting connections before the connection of this message. If a waiting connection
 	 * has nothing more to send, it leaves the free slot to the next one.
 	 */
 	while ((waiter = smc_link_pop_tx_waiter(link))) {

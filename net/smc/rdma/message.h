@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The messages of a link, LLC and CDC, sent by RDMA SEND. They have 44 bytes, except for a few LLC
- * messages of version 2.
+ * The messages of a link, LLC and CDC, sent by RDMA SEND. They are 44 bytes long, except for a few
+ * LLC messages of version 2.
  */
 #ifndef SMC_RDMA_MESSAGE_H
 #define SMC_RDMA_MESSAGE_H
@@ -40,18 +40,18 @@ int smc_link_post_recvs(struct smc_link *link);
  * @why: reason of the failure, for the kernel's log. It is logged only if connections could use
  *	the link
  *
- * Nothing is sent any more. Threads that wait to send, or wait for a message of the peer, give up.
- * A group that is still being created ends when it is listed.
+ * Nothing is sent any more. Threads that wait to send, or wait for a message from the peer, give
+ * up. A group that is still being created ends when it is listed.
  *
  * Context: any.
  */
 void smc_link_break(struct smc_link *link, int err, const char *why);
 
 /**
- * smc_link_on_failed() - end a link of which a work request has failed
+ * smc_link_on_failed() - end a link after one of its work requests has failed
  * @link: link
- * @request: kind of the work request, for the kernel's log. If a queue pair fails, its work
- *	requests are flushed, and the first one may tell which end has refused a request
+ * @request: kind of the work request, for the kernel's log. If a queue pair fails, all its work
+ *	requests are flushed. The kind of the first one may show which end has refused a request
  * @status: status of its completion
  *
  * Context: any.
@@ -72,8 +72,8 @@ void smc_link_watch_tx(struct smc_link *link);
  * @conn: connection that sends, or NULL for LLC. After -EAGAIN, smc_stream_on_tx_room() is called
  *	once the connection can send. smc_stream_on_tx_done() is called once its message has
  *	completed, unless the message is unsignaled
- * @bulk_bytes: number of bytes that the message reports, if they count for the link's limit of bulk
- *	bytes; otherwise 0
+ * @bulk_bytes: number of bytes that the message reports, if they count towards the link's limit of
+ *	bulk bytes; otherwise 0
  * @may_be_unsignaled: the caller needs no completion of the message; false if @bulk_bytes is not 0
  *
  * Connections that wait for a slot are served in the order in which they began to wait. So are the
@@ -130,8 +130,8 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
  * @message: SMC_MESSAGE_LEN bytes
  *
  * Context: process.
- * Return: 0; -ENOLINK; or -EAGAIN without a free slot: smc_llc_resume() is called when there is
- * one.
+ * Return: 0; -ENOLINK; or -EAGAIN without a free slot. After -EAGAIN, smc_llc_resume() is called
+ * once a slot is free.
  */
 int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
 

@@ -23,10 +23,10 @@
 /* A thread that has waited longer than this for the buffer lock gives up. */
 #define SMC_BUFFERS_WAIT	(2 * HZ)
 
-/* Approximate number of pages that an idle group has for its queue pair, besides its buffers. */
+/* Approximate number of pages that an idle group uses for its queue pair, besides its buffers. */
 #define SMC_GROUP_PAGES		32
 
-/* Number of works that smc_free_wq runs. */
+/* Number of work items that smc_free_wq is running. */
 static atomic_t smc_mr_buffers_works = ATOMIC_INIT(0);
 
 static void smc_mr_buffer_release(struct smc_buffer *buffer)
@@ -118,8 +118,9 @@ static int smc_mr_buffer_map(struct smc_rdma_group *group, struct smc_mr_buffer 
 }
 
 /*
- * Register a buffer on the links that are confirmed. On a new link smc_mr_buffers_register()
- * registers it later. A link that breaks meanwhile is no obstacle while another one is left.
+ * Register a buffer on the links that are confirmed. On a new link, smc_mr_buffers_register()
+ * registers the buffer later. If a link breaks during the registration, this is no error as long as
+ * another link works.
  */
 static int smc_mr_buffer_register(struct smc_rdma_group *group, struct smc_mr_buffer *mrb)
 {
@@ -152,7 +153,7 @@ static int smc_mr_buffer_make_ready(struct smc_rdma_group *group, struct smc_mr_
 }
 
 /*
- * Delete the keys of the buffers in @list at the peer. If the peer is slow to answer, delete only
+ * Have the peer forget the keys of the buffers in @list. If the peer is slow to answer, delete only
  * some of the keys, because other threads wait for the lock. While smc_llc_may_request() is false,
  * delete none.
  */
@@ -179,8 +180,8 @@ static void smc_mr_buffers_delete_rkeys(struct smc_rdma_group *group, struct lis
 
 /*
  * Free the buffers in @list. All connections that used them are over, with no RDMA write under way
- * in either direction. Without @tell, the peer does not learn that the keys are gone. A write
- * of the peer with such a key would fail, and end the link.
+ * in either direction. Without @tell, the peer does not learn that the keys are gone. A write by
+ * the peer with such a key would fail, and end the link.
  */
 static void smc_mr_buffers_free(struct smc_rdma_group *group, struct list_head *list, bool tell)
 {
@@ -190,9 +191,9 @@ static void smc_mr_buffers_free(struct smc_rdma_group *group, struct list_head *
 }
 
 /*
- * Note that a work of smc_free_wq begins. Return: false if the work must not wait for the peer. It
- * must not if many of these works may be waiting, because silent peers must not occupy all places
- * of the queue.
+ * Note that a work item of smc_free_wq begins. Return: false if it must not wait for the peer,
+ * because smc_wq_waiting_max() of these items may be waiting already. Silent peers must not occupy
+ * all places of the queue.
  */
 static bool smc_mr_buffers_begin_work(void)
 {
@@ -241,7 +242,7 @@ static bool smc_mr_buffers_remove_idle(struct smc_rdma_group *group, struct list
 	return true;
 }
 
-/* Free idle buffers, so that the memory of a peak does not stay as long as the group. */
+/* Free idle buffers, so that a group does not keep the memory of a peak until the group ends. */
 static void smc_mr_buffers_trim(struct work_struct *work)
 {
 	struct smc_rdma_group *group = container_of(work, struct smc_rdma_group, buffers.trim.work);
@@ -274,8 +275,8 @@ static void smc_mr_buffers_free_empty(struct work_struct *work)
 	int use;
 
 	/*
-	 * If the lock is held, and this work must not wait for it, the buffers stay until the next
-	 * work.
+	 * If the lock is held, and this work item must not wait for it, the buffers stay until the
+	 * work item is queued again.
 	 */
 	if (!smc_rdma_group_end_spare(group) && smc_mr_buffers_lock_for_work(buffers, may_wait)) {
 		for (use = 0; use < SMC_N_BUFFER_USES; use++)
@@ -304,7 +305,7 @@ unsigned long smc_mr_buffers_idle_pages(struct smc_lgr *lgr)
 	return pages;
 }
 
-/* A work frees the buffers, because freeing them waits for the device and the peer. */
+/* A work item frees the buffers, because freeing them waits for the device and the peer. */
 unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr)
 {
 	struct smc_mr_buffers *buffers = &smc_rdma_group_of(lgr)->buffers;
@@ -338,7 +339,7 @@ static void smc_mr_buffers_free_offline(struct smc_rdma_group *group, struct smc
 
 /*
  * Whether to allocate a buffer. An RMB needs a registration and the peer's answer to CONFIRM RKEY.
- * While an earlier registration or answer is overdue, memory for another RMB would be in vain.
+ * While an earlier registration or answer is overdue, another RMB could not be used.
  */
 static bool smc_mr_buffers_may_add(struct smc_rdma_group *group, const struct smc_buffer_attr *attr)
 {
@@ -351,8 +352,8 @@ static bool smc_mr_buffers_may_add(struct smc_rdma_group *group, const struct sm
 
 /*
  * Take the buffer lock. While a peer is slow to answer, the threads that add a buffer (one for each
- * control group) hold the lock for long, one after the other. So each thread that has waited longer
- * than SMC_BUFFERS_WAIT gives up, even though it has got the lock.
+ * control group) hold the lock for a long time, one after another. So each thread that has waited
+ * longer than SMC_BUFFERS_WAIT gives up, even though it has got the lock.
  * Return: 0 with the lock, or -EBUSY.
  */
 static int smc_mr_buffers_lock(struct smc_rdma_group *group)
@@ -467,7 +468,7 @@ int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, 
 	return smc_mr_buffers_error(rc);
 }
 
-/* Call @op for the regions that all buffers have on a link, until it returns an error. */
+/* Call @op for each buffer's region on a link, until it returns an error. */
 static int smc_mr_buffers_each(struct smc_link *link,
 			       int (*op)(struct smc_region *region, struct smc_link *link,
 					 const struct smc_buffer *buffer))

@@ -41,8 +41,8 @@ struct smc_mr_buffer {
  *	elements is in use
  * @pools: the buffers by use; closed when the links have ended
  * @left_out: the last trim did not look at the RMBs; under @lock
- * @trim: work that frees idle buffers
- * @free_empty: work that frees all empty buffers, because memory is short
+ * @trim: work item that frees idle buffers
+ * @free_empty: work item that frees all empty buffers, because memory is short
  */
 struct smc_mr_buffers {
 	struct mutex lock;
@@ -60,7 +60,7 @@ struct smc_mr_buffers {
  * A spare group (see smc_rdma_group_is_spare()) ends, and gives back all pages. A group that has
  * just become idle gives back none. A group with connections gives back its empty buffers.
  *
- * This function and smc_mr_buffers_queue_free(), which queues a work to free the pages, are
+ * This function and smc_mr_buffers_queue_free(), which queues a work item to free the pages, are
  * operations of struct smc_lgr_ops.
  *
  * Context: any but hard interrupt.
@@ -70,8 +70,8 @@ unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr);
 
 /**
  * smc_mr_buffers_init() - initialise a group's buffer pools, which are empty
- * @buffers: zeroed. Before a group that has been listed is freed, smc_mr_buffers_close() must
- *	be called, to cancel the works
+ * @buffers: zeroed. Before a group that has been listed is freed, smc_mr_buffers_close() must be
+ *	called, to cancel the work items
  */
 void smc_mr_buffers_init(struct smc_mr_buffers *buffers);
 
@@ -81,7 +81,7 @@ void smc_mr_buffers_init(struct smc_mr_buffers *buffers);
  * @use: RMB or send buffer
  * @size_class: wanted size class; a smaller one is used if memory is short
  * @memcg: control group to charge, or NULL
- * @el: filled on success; to be given back by smc_element_free()
+ * @el: filled on success; to be given back with smc_element_free()
  *
  * CONFIRM RKEY announces a new RMB of an established group to the peer.
  *
@@ -111,7 +111,7 @@ int smc_mr_buffers_map(struct smc_link *link);
  * smc_mr_buffers_register() - register all buffers on a link that is about to be used
  * @link: link that has just reached state RTS
  *
- * The peer learns the keys by CLC messages or ADD LINK.
+ * The peer learns the keys from CLC messages or ADD LINK.
  *
  * Context: process, may sleep; with the buffer lock.
  * Return: 0 or -errno.

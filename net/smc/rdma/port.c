@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The search for the port of a connection, or of one more link of a group, by route and PNET ID. */
+/* Find the port for a connection, or for another link of a group, by route and PNET ID. */
 
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -44,14 +44,17 @@ struct smc_rdma_need {
 	u8 version;
 	const u8 *local;	/* local address of the TCP connection, or NULL */
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
-	/* GIDs of the peer: one of them must be in a subnet of the port; or NULL */
+	/* GIDs of the peer, one of which a subnet of the port must contain; or NULL */
 	const struct smc_rdma_gids *near;
-	/* GID of another port, which is not wanted, and has no smaller subnet for @near; or NULL */
+	/*
+	 * GID of the port that the group uses already, or NULL. The search skips this port. The
+	 * port must have no smaller subnet that contains the peer's GID in @near.
+	 */
 	const struct ib_gid_attr *other;
 	const char *pnetid;	/* PNET ID of the port, or NULL */
-	const u8 *beside;	/* the port has no PNET ID, and a subnet with this GID; or NULL */
+	const u8 *beside;	/* GID in a subnet of the port, which has no PNET ID; or NULL */
 	struct net_device *ndev;	/* network device of the route; NULL for a second link */
-	bool by_pnet;		/* the GID may belong to another network device than @ndev */
+	bool by_pnet;		/* the GID may belong to a network device other than @ndev */
 	bool is_explicit;	/* the GID may belong to a network device of init_net */
 	u16 vlan;
 	u32 mtu;		/* path MTU of the TCP connection */
@@ -131,7 +134,7 @@ static bool smc_rdma_gid_is_link_local(const u8 *gid)
 	return ipv6_addr_type((const struct in6_addr *)gid) & IPV6_ADDR_LINKLOCAL;
 }
 
-/* Whether a GID can reach the peer's GID: both are IP addresses, and must have the same family. */
+/* Whether a GID can reach the peer's GID. Both are IP addresses, and must be of the same family. */
 static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
 {
 	return !need->peer_gid ||
@@ -139,9 +142,9 @@ static bool smc_rdma_gid_reaches(const struct ib_gid_attr *attr, const struct sm
 }
 
 /*
- * Whether a GID reaches the GID @peer without a router: a subnet of the GID's network device has
- * @peer, and the network device of @other has no smaller subnet with @peer. A link-local address
- * does not tell which network it is in.
+ * Whether a GID reaches the GID @peer without a router. A subnet of the GID's network device must
+ * contain @peer, and the network device of @other must have no smaller subnet that contains @peer.
+ * @peer must not be link-local, because a link-local address does not show which network it is in.
  */
 static bool smc_rdma_gid_has_near(const struct ib_gid_attr *attr, const u8 *peer,
 				  const struct ib_gid_attr *other)
@@ -153,7 +156,9 @@ static bool smc_rdma_gid_has_near(const struct ib_gid_attr *attr, const u8 *peer
 	       !(other && smc_rdma_prefix_to(other, peer) > prefix);
 }
 
-/* Whether a GID reaches a GID of the peer, and is in one network with the first port's GID. */
+/*
+ * Whether a GID reaches one of the peer's GIDs, and is in the same network as the first port's GID.
+ */
 static bool smc_rdma_gid_is_near(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
 {
 	unsigned int i;
@@ -181,10 +186,10 @@ static int smc_rdma_l3mdev_of(const struct ib_gid_attr *attr)
 
 /*
  * Whether a GID's network device suits the connection. Without by_pnet the network device must be
- * the route's. With by_pnet it must be in the same VLAN (RFC 7609 section 3.1) and in the
+ * that of the route. With by_pnet it must be in the same VLAN (RFC 7609 section 3.1) and in the
  * connection's namespace. If the host's administrator has put the route's device into the PNET
- * table, the GID's device may also be in the initial namespace. The network device of a second link
- * must be in the VRF of the first link's.
+ * table, the GID's device may also be in the initial namespace. For a second link, the network
+ * device must be in the same VRF as that of the first link.
  */
 static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
 {
@@ -222,7 +227,7 @@ static unsigned int smc_rdma_rank_gid(const struct ib_gid_attr *attr,
 		return 0;
 	if (need->version == SMC_VERSION_1)
 		return SMC_GID_BEST;
-	/* A port for another link needs a GID that tells which network it is in. */
+	/* A port for another link needs a GID that shows which network the port is in. */
 	if (!local)
 		return smc_rdma_gid_is_link_local(gid) ? 0 : SMC_GID_BEST;
 	if (!memcmp(gid, local, SMC_GID_LEN))
@@ -411,7 +416,7 @@ int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *pee
 
 	if (!s->dst)
 		return -EHOSTUNREACH;
-	/* The route may change its device; the old one stays until RCU readers are done. */
+	/* The route may switch to another device. RCU keeps the old one until readers are done. */
 	rcu_read_lock();
 	need.ndev = READ_ONCE(s->dst->dev);
 	need.vlan = smc_rdma_vlan_of(need.ndev);

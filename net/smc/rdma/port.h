@@ -61,10 +61,10 @@ struct smc_rdma_gids {
  * @port: filled on success; release with smc_rdma_port_put()
  *
  * The new port has the PNET ID and the VLAN of @other. If @other has no PNET ID, the new port has
- * no PNET ID either, and a subnet of the new port's network device has the GID of @other: nothing
- * else shows that both ports are in one network. If the peer's GIDs are known, a subnet of the new
- * port's network device has one of these GIDs, so that the link needs no router, and the network
- * device of @other has no smaller subnet with that GID.
+ * no PNET ID either, and a subnet of the new port's network device contains the GID of @other.
+ * Nothing else shows that both ports are in the same network. If the peer's GIDs are known, a
+ * subnet of the new port's network device contains one of them, so that the link needs no router.
+ * The network device of @other then has no smaller subnet that contains that GID.
  *
  * Context: process; doesn't sleep.
  * Return: 0; -ENODEV without a port.
@@ -73,26 +73,26 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 			     const struct smc_rdma_gids *peer, struct smc_rdma_port *port);
 
 /**
- * smc_rdma_port_reaches() - whether a subnet of the network device of a port has the peer's GID
+ * smc_rdma_port_reaches() - whether a subnet of a port's network device contains a peer's GID
  * @port: port
- * @peer: GIDs of the peer, of which one has to be in a subnet
+ * @peer: GIDs of the peer; it is enough if a subnet contains one of them
  *
  * Context: any but hard interrupt.
  */
 bool smc_rdma_port_reaches(const struct smc_rdma_port *port, const struct smc_rdma_gids *peer);
 
 /**
- * smc_rdma_prefix_to() - get the prefix length of the subnet by which a GID reaches a peer's GID
- * @own: GID of a port
+ * smc_rdma_prefix_to() - get the prefix length of the subnet that contains a peer's GID
+ * @own: GID of a port, whose network device has the subnets
  * @peer_gid: the peer's GID
  *
  * Context: any.
- * Return: the prefix length, the longest one if several subnets have the GID; -1 if no subnet has
- * the GID.
+ * Return: the prefix length, or the longest one if several subnets contain the GID; -1 if no subnet
+ * does.
  */
 int smc_rdma_prefix_to(const struct ib_gid_attr *own, const u8 *peer_gid);
 
-/* Whether a subnet of the network device of a GID has the peer's GID. */
+/* Whether a subnet of the network device of @own contains the peer's GID. */
 static inline bool smc_rdma_is_on_link(const struct ib_gid_attr *own, const u8 *peer_gid)
 {
 	return smc_rdma_prefix_to(own, peer_gid) >= 0;
@@ -105,15 +105,17 @@ static inline bool smc_rdma_is_on_link(const struct ib_gid_attr *own, const u8 *
  * @peer_gid: the peer's GID
  * @mac: filled with the router's MAC address if there is a router
  *
- * If the port was found by PNET ID, the route may use another network device than the port's. The
- * port may not reach the route's router then, so the peer has to be in a subnet of the port's
- * device.
+ * If the port was found by PNET ID, the route may use a network device other than the port's. The
+ * port may then be unable to reach the route's router, so the peer has to be in a subnet of the
+ * port's device.
  *
  * Context: process.
- * Return: if the route uses the port's device: 1, or -ENETUNREACH if the router's MAC address is
- * not known, or a GID is link-local (no router forwards its packets). If the route uses another
- * device: 0 if the peer is in a subnet of the port's device, else -ENETUNREACH. Without a route or
- * a next hop: -ENETUNREACH.
+ * Return:
+ * - if the route uses the port's device: 1; or -ENETUNREACH if the router's MAC address is not
+ *   known, or one of the two GIDs is link-local (no router forwards its packets)
+ * - if the route uses another device: 0 if the peer is in a subnet of the port's device; else
+ *   -ENETUNREACH
+ * - without a route or a next hop: -ENETUNREACH
  */
 int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port *port,
 		     const u8 *peer_gid, u8 *mac);
@@ -145,7 +147,7 @@ struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num);
  * @num: number of the port
  * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
  *
- * An entry in the table may name the device, or its PCI function. The entry by the device's name
+ * An entry in the table may name the device, or its PCI function. An entry that names the device
  * takes precedence.
  *
  * Context: not hard interrupt.

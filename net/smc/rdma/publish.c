@@ -64,7 +64,7 @@ static void smc_writes_add(struct smc_writes *w, const struct smc_rdma_conn *con
 /*
  * Split the bytes where they wrap in this end's ring. The writes then don't wrap in the peer's ring
  * either: both sizes are powers of two, and the peer's ring is at least as large. With soft-RoCE a
- * write has at most SMC_SOFT_WRITE_BYTES.
+ * write is no longer than SMC_SOFT_WRITE_BYTES.
  */
 static void smc_writes_make(struct smc_writes *w, const struct smc_rdma_conn *conn,
 			    u64 pos, u64 end)
@@ -128,8 +128,8 @@ void smc_rdma_conn_limit(struct smc_rdma_conn *conn)
 
 /*
  * Fill in the message behind bytes that are written again. The message announces the failover, and
- * names the last message that is known to have arrived, so that the peer finds out whether it
- * misses any message. The message reports no bytes: the cursor of an earlier message may be beyond
+ * names the last message that is known to have arrived, so that the peer finds out whether it has
+ * missed a message. The message reports no bytes: the cursor of an earlier message may be beyond
  * these bytes, and the in-tree module would misread a cursor that goes back across the end of its
  * ring. Only bytes that end with an urgent byte have to be reported, since the peer takes the last
  * byte that an urgent message reports as the urgent one.
@@ -155,8 +155,9 @@ static void smc_rdma_announce(struct smc_rdma_conn *conn, u64 end, struct smc_cd
 }
 
 /*
- * Announce the failover, behind RDMA writes of the bytes up to @end that the peer may have missed.
- * The slot has no connection, because the stream does not count this as a publish.
+ * Write the bytes up to @end again, which the peer may have missed, and send the message of
+ * smc_rdma_announce() after them. The slot has no connection, because the stream does not count
+ * this as a publish.
  */
 static int smc_rdma_repeat(struct smc_rdma_conn *conn, u64 end)
 {
@@ -191,7 +192,10 @@ static u64 smc_rdma_repeat_until(const struct smc_rdma_conn *conn)
 	return smc_stream_both_sent_final(st) ? conn->repeat_from : st->tx.sent;
 }
 
-/* Return: the end of the bytes to write again before a message; the first message has none. */
+/*
+ * Return: the position up to which to write bytes again before the next message. The first message,
+ * which announces the failover, has no bytes before it.
+ */
 static u64 smc_rdma_repeat_end(const struct smc_rdma_conn *conn, u64 until)
 {
 	const u64 from = conn->repeat_from;
@@ -205,8 +209,8 @@ static u64 smc_rdma_repeat_end(const struct smc_rdma_conn *conn, u64 until)
 
 /*
  * Continue on another link (RFC 7609 section 4.6.1): announce the failover, then write the bytes
- * again that the peer may have missed. The bytes that it has consumed are not among them, because
- * newer bytes may have taken their place. Return: 0 if all is posted.
+ * again that the peer may have missed. Don't write the bytes again that the peer has consumed,
+ * because newer bytes may have taken their place. Return: 0 if all is posted.
  */
 static int smc_rdma_resume(struct smc_rdma_conn *conn)
 {

@@ -10,7 +10,7 @@ struct smc_rdma_conn;
 struct smc_stream;
 
 /**
- * smc_rdma_publish() - operation publish of struct smc_path_ops
+ * smc_rdma_publish() - implement ->publish() of struct smc_path_ops
  * @st: stream of a connection over SMC-R
  * @end: position where the publish ends
  * @cdc: message to the peer

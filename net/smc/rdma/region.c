@@ -106,7 +106,7 @@ static int smc_region_alloc_mr(struct smc_region *region, struct smc_link *link,
 	n = ib_map_mr_sg(mr, region->sgt.sgl, region->sgt.nents, NULL, PAGE_SIZE);
 	if (n != region->sgt.nents)
 		return n < 0 ? n : -EINVAL;
-	/* A key of soft-RoCE is random already, and smc_link_register() must know it unchanged. */
+	/* Keep a soft-RoCE key: it is random already, and smc_link_register() relies on it. */
 	if (!link->is_soft)
 		ib_update_fast_reg_key(mr, (u8)get_random_u32());
 	/*

@@ -49,15 +49,15 @@ int smc_region_map(struct smc_region *region, struct smc_link *link,
  * @link: link in state RTS
  * @buffer: buffer
  *
- * Context: process, may sleep; as smc_link_register().
+ * Context: process, may sleep as long as smc_link_register().
  * Return: 0 or -errno. -ETIMEDOUT if this or an earlier registration of the link is late.
  */
 int smc_region_register(struct smc_region *region, struct smc_link *link,
 			const struct smc_buffer *buffer);
 
 /**
- * smc_region_unmap() - take back the keys, and unmap the buffer if it is mapped
- * @region: region to which no registration under way refers
+ * smc_region_unmap() - invalidate the keys, and unmap the buffer if it is mapped
+ * @region: region that no registration in flight refers to
  * @link: link
  * @buffer: buffer
  *

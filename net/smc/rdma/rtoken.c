@@ -50,7 +50,7 @@ static bool smc_rtokens_are_set(const struct smc_rtokens *rtokens, unsigned int 
 }
 
 /*
- * Return: the index of an unused entry or else, by the clock algorithm, of one that
+ * Return: the index of an unused entry. If there is none, the clock algorithm chooses an entry that
  * smc_rtokens_have() has not found since @next last passed it.
  */
 static unsigned int smc_rtokens_place(struct smc_rtokens *rtokens)

@@ -39,8 +39,8 @@ static inline bool smc_rtoken_is_set(const struct smc_rtoken *rt)
  * struct smc_rtokens - the RTokens that the peer has announced
  * @lock: protects the rest; innermost, with interrupts off
  * @next: index in @rmb at which the next search for an RMB to forget begins
- * @rmb: an entry for each RMB: @on has its RTokens by the index of the link; @is_used is true if
- *	smc_rtokens_have() has found the entry since @next last passed it
+ * @rmb: one entry for each RMB. @on holds the RMB's RToken on each link, and is indexed by link.
+ *	@is_used is true if smc_rtokens_have() has found the entry since @next last passed it
  */
 struct smc_rtokens {
 	spinlock_t lock;

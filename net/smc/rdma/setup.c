@@ -56,13 +56,14 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
  * @cancelled: @base.cancel ended the wait for the link to be confirmed
  * @group: the group created for this connection, referenced; or NULL
  * @conn: the connection; NULL before a step creates it
- * @link: link that the connection was made for, referenced; NULL before that
+ * @link: link that the connection uses first, referenced; NULL before a step finds or creates it
  * @offered_links: links that this client has offered to a server that runs this module
  * @offered_links_foreign: links that this client has offered to any other server
  * @max_links: limit for the links of a new group
  * @has_vendor: the peer has said that it runs this module
  * @contact: entry in the list of first contacts under way, as server
- * @alone_until: time in jiffies until which no other first contact with the peer begins
+ * @alone_until: time in jiffies until which no other first contact with the peer begins, unless one
+ *	of the peer's first contacts has passed this time already
  */
 struct smc_rdma_setup {
 	struct smc_path_setup base;
@@ -104,7 +105,10 @@ static u8 smc_rdma_setup_max_links(const struct smc_path_setup *base)
 	return base->is_direct ? READ_ONCE(smc_net(base->net)->sysctl.max_links_per_lgr) : 1;
 }
 
-/* Return: the same with another peer, which may send wrong bytes after the loss of a link. */
+/*
+ * Like smc_rdma_setup_max_links(), but for a peer that does not run this module. Such a peer may
+ * send wrong bytes after the loss of a link.
+ */
 static u8 smc_rdma_setup_max_links_foreign(const struct smc_path_setup *base)
 {
 	return min_t(u8, smc_rdma_setup_max_links(base),
@@ -127,8 +131,8 @@ static u8 smc_rdma_setup_agree_links(const struct smc_path_setup *base,
 
 /*
  * Offer the port's GID. The removal of a device waits until no thread holds a port of it. A user's
- * thread may get no CPU time for long, so it holds the port only within an RCU read-side section,
- * for which the removal waits anyway.
+ * thread may get no CPU time for a long time, so it holds the port only within an RCU read-side
+ * section, for which the removal waits anyway.
  */
 static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 				 struct smc_clc_proposal *p)
@@ -243,7 +247,7 @@ static int smc_first_contact_try(struct smc_rdma_setup *s, bool has_group)
 	}
 	/*
 	 * If a first contact with the peer was silent for too long, don't wait for any other.
-	 * Otherwise a program could delay this client by one silent first contact after the other.
+	 * Otherwise a program could delay this client with one silent first contact after another.
 	 */
 	if (has_group ? is_alone || is_silent : is_alone && !is_silent)
 		rc = -EAGAIN;
@@ -294,7 +298,7 @@ static struct smc_blackhole_key smc_rdma_key(const struct smc_rdma_setup *s)
 	return smc_blackhole_key_gid(s->base.daddr, s->peer.gid);
 }
 
-/* Whether a link to the peer failed not long ago: each new attempt would take seconds. */
+/* Whether a link to the peer has failed recently. Each new attempt would take seconds again. */
 static bool smc_rdma_is_unreachable(const struct smc_rdma_setup *s)
 {
 	struct smc_blackhole_key key = smc_rdma_key(s);
@@ -328,8 +332,9 @@ static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 }
 
 /*
- * Note that the peer is unreachable if its DECLINE says that it could not confirm the link. Only a
- * DECLINE that cancelled this end's wait counts: otherwise the wait had a result of its own.
+ * Note that the peer is unreachable if its DECLINE says that the peer could not confirm the link.
+ * Count only a DECLINE that cancelled this end's wait. Any other wait had a result of its own,
+ * which smc_rdma_note_confirmed() has noted.
  */
 static void smc_rdma_setup_note_decline(struct smc_path_setup *base, u32 peer_reason)
 {
@@ -408,8 +413,8 @@ static struct smc_link *smc_rdma_server_link(struct smc_rdma_setup *s)
 	int rc;
 
 	/*
-	 * First contacts usually end soon. If too many are under way, wait as well, so that hosts
-	 * that restart together need not use TCP.
+	 * Wait also if too many first contacts are under way, because they usually end soon. Hosts
+	 * that restart at the same time then need not use TCP.
 	 */
 	do
 		wait_event_timeout(smc_first_contact_ended, !(rc = smc_rdma_server_try(s, &link)),
@@ -496,7 +501,9 @@ static void smc_rdma_note_gids(struct smc_rdma_group *group, const struct smc_cl
 	gids->n = a->n_gids;
 }
 
-/* Note a version 2 peer's release, system, name and limit, which it sends on first contact. */
+/*
+ * Note a version 2 peer's release, system, name, limits and GIDs, which it sends on first contact.
+ */
 static void smc_rdma_note_first_contact(struct smc_rdma_group *group,
 					const struct smc_clc_agreement *a)
 {
@@ -632,8 +639,9 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 }
 
 /*
- * Whether a client claims to be at the other end of the link. If so, the client may be there and
- * write into the element, even if its CONFIRM lacks the proof that smc_link_confirm() checks.
+ * Whether a client claims to be at the other end of the link. If so, the client may really be
+ * there, and write into the element, even if its CONFIRM lacks the proof that smc_link_confirm()
+ * checks.
  */
 static bool smc_rdma_is_at_link(const struct smc_clc_r *r, const struct smc_link *link)
 {
@@ -752,8 +760,8 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 
 	/*
 	 * A client at the address of the group's peer does not know the group, or has retired it.
-	 * Its host has booted anew, or another program uses the address. So the group takes no new
-	 * connection. If its link is lost, TEST LINK fails and ends the group.
+	 * Either its host has rebooted, or another program uses the address. So the group takes no
+	 * new connection. If the links of the group are lost, TEST LINK fails and ends the group.
 	 */
 	if (base->out_of_sync && s->conn)
 		smc_rdma_group_retire(s->conn->group);
@@ -761,8 +769,8 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 	if (s->group && !keep)
 		smc_rdma_group_terminate(s->group, ECONNABORTED);
 	/*
-	 * Let the client's next connections use the client's other groups, because these work, and
-	 * another first contact may fail, too.
+	 * Let the client's next connections use the client's existing groups. Those groups work,
+	 * and another first contact may fail, too.
 	 */
 	if (s->group && !keep && base->role == SMC_SERVER)
 		smc_rdma_groups_put_off_spread(base->net, base->version, &s->port, &s->peer);

@@ -74,7 +74,7 @@ static bool smc_show_port_of(struct smc_link *link, struct smc_show_port *port)
 	return up;
 }
 
-/* As smc_rdma_group_next_link(). A link that connections have left is not shown. */
+/* Like smc_rdma_group_next_link(), but skip links that are being removed from the group. */
 static struct smc_link *smc_show_next_link(struct smc_rdma_group *group, unsigned int *index)
 {
 	struct smc_link *link;
@@ -84,7 +84,7 @@ static struct smc_link *smc_show_next_link(struct smc_rdma_group *group, unsigne
 	return link;
 }
 
-/* Return: the type of a group by its links that connections may use. */
+/* Return: the type of a group. Only links that connections may use count. */
 static u8 smc_show_group_type(struct smc_rdma_group *group)
 {
 	const struct smc_link *link;
@@ -214,7 +214,7 @@ static int smc_show_links(struct sk_buff *skb, struct netlink_callback *cb,
 	return rc;
 }
 
-/* Put a group and its links: all messages or none. */
+/* Put the messages of a group and its links: either all of them or none. */
 static int smc_show_group_with_links(struct sk_buff *skb, struct netlink_callback *cb,
 				     struct smc_lgr *lgr)
 {
