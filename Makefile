@@ -7,9 +7,9 @@ O	?= build
 # The kernel's makefiles, and those of the tools, run elsewhere.
 override O := $(abspath $(O))
 
-# Where "make install" puts things, each below DESTDIR: programs, the library of smc_run, man
-# pages, bash's completion, what modprobe has to know, and the folder that has one of each kernel's
-# modules.
+# The folders of "make install", each below DESTDIR: for programs, the library of smc_run, man
+# pages, bash's completion, and modprobe's configuration; and the folder that has one of each
+# kernel's modules.
 PREFIX		?= /usr/local
 BINDIR		?= $(PREFIX)/bin
 LIBDIR		?= $(PREFIX)/lib
@@ -38,7 +38,7 @@ MODCONF	= $(DESTDIR)$(MODPROBEDIR)/smc.conf
 INSTALL_TO = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' MANDIR='$(MANDIR)' \
 	COMPLETIONDIR='$(COMPLETIONDIR)' STRIP='$(STRIP)'
 
-# Who builds or installs is told what is missing. Who asks for a demo or for checks gets it.
+# Targets that build or install name the packages that they lack. These targets install them.
 INSTALLING := $(if $(NODEPS),,$(filter deps deps-% demo bench docs lint fuzz soak check%,$(MAKECMDGOALS)))
 DEPS	= O=$(O) tools/install/deps $(if $(INSTALLING),,--check)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What both comparisons share, in a guest: contestants, one measurement, and the evidence of
-# which way its bytes went. A contestant is tcp, unix, verbs, tree or ours. Results go to
+# Functions that the comparisons share in a guest: contestants, one measurement, and the evidence
+# of which way its bytes went. A contestant is tcp, unix, verbs, tree or ours. Results go to
 # $LAB_OUT/results, a line of JSON for each measurement.
 
 . "$LAB_DIR/guest/wait.sh"

@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kIpprotoSmc = 256;
 
-// What a client asks of the server first.
+// The first message of a client, which tells the server what to do.
 struct Request {
   uint32_t mode;  // Mode
   uint32_t size;  // bytes in a message
@@ -219,7 +219,7 @@ class Writers {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  // How many bytes each has written since the last call.
+  // Returns the number of bytes that each writer has written since the last call.
   std::vector<uint64_t> TakeSent() {
     std::vector<uint64_t> sent;
     for (std::atomic<uint64_t>& bytes : sent_) sent.push_back(bytes.exchange(0));
@@ -259,7 +259,7 @@ double Beside(const Endpoint& to, unsigned writers, uint32_t size, double second
   return times[times.size() / 2];
 }
 
-// What the slowest of the writers wrote, as a part of the mean.
+// Returns the bytes of the slowest writer, as a part of the mean of all writers.
 double Share(const Endpoint& to, unsigned writers, double seconds) {
   Writers all(to, writers);
   // The first connections have the link for themselves.

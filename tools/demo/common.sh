@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the demo's scripts share in the guests. Lines that begin with "demo|" and "show|" reach the
-# user; results go to $LAB_OUT/results.
+# Functions that the demo's scripts share in the guests. Lines that begin with "demo|" and "show|"
+# reach the user; results go to $LAB_OUT/results.
 
 . "$LAB_DIR/guest/wait.sh"
 
@@ -46,7 +46,7 @@ ask_redis() {
 		>>"$LAB_OUT/results"
 }
 
-# with_clients COMMAND OPTION...: run it beside clients of Redis. What is looked at is not measured.
+# with_clients COMMAND OPTION...: run COMMAND beside clients of Redis, which are not measured.
 with_clients() {
 	local command=$1 clients_pid
 	shift
@@ -57,7 +57,8 @@ with_clients() {
 	wait "$clients_pid"
 }
 
-# What the counters, told by the function counters, grew by since /run/before.
+# growth PASS: print by how much each counter that the function counters prints has grown since
+# /run/before.
 growth() {
 	counters | awk -v pass="$1" 'NR == FNR { before[$1] = $2; next }
 		{ printf "%s.%s %.0f\n", pass, $1, $2 - before[$1] }' /run/before -

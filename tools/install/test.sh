@@ -4,7 +4,7 @@
 # In a guest: what "make install" installs works from where it is. modprobe and the kernel choose
 # this module; the kernel's smc_diag does not complain about it, but is left to the in-tree module.
 # "make uninstall" leaves the file tree as it was: tools/lab/lab run tools/install/test.sh
-# What does not take a kernel is in test-destdir.sh.
+# test-destdir.sh has the tests that need no kernel.
 
 release=$(uname -r)
 updates=/lib/modules/$release/updates

@@ -202,7 +202,7 @@ done <<-END
 	blackhole_timeout 3600 0,1,86400 -1,999999999999
 	tcp2smc 0 1,0,1 2,-1
 END
-# Those whose defaults depend on the host, or that no other namespace has: a name, what a new
+# Sysctls whose defaults depend on the host, or that no other namespace has: a name, what a new
 # namespace has of it, values taken and refused.
 while [[ $LAB_SMC == ours ]] && read -r name elsewhere taken refused; do
 	file=/proc/sys/net/smc/$name

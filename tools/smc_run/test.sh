@@ -53,7 +53,7 @@ barrier() {
 	local fifo=/run/$1.$port
 	((LAB_NODES == 1)) || { lab-barrier "$1"; return; }
 	mkfifo "$fifo" 2>/dev/null
-	# Who opens one end waits for who opens the other.
+	# The open of one end waits for the open of the other.
 	if ((LAB_NODE == 1)); then : <"$fifo"; else : >"$fifo"; fi
 }
 
@@ -168,7 +168,7 @@ json "[(d['name'], d['port1']['netdev'], d['port1']['pnetid'], d['port1']['activ
 stats smcr
 "$smc" dev
 
-# Where there are no AF_SMC sockets, the program has TCP's.
+# Without AF_SMC sockets, the program gets TCP sockets.
 lab-barrier "done"
 lab-smc unload || failures=$((failures + 1))
 mkdir -p /run/modprobe.d

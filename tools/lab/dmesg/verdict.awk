@@ -50,7 +50,7 @@ BEGIN {
 
 { sub(/\r$/, "") }
 
-# What follows is the lab's own doing.
+# The lab itself causes the lines that follow.
 /lab: dump of a hang follows/ { exit }
 
 # SysRq shows the tasks of a guest that hangs, and their traces mean nothing.

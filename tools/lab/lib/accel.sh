@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# KVM or emulation. That /dev/kvm exists says little: on some machines a guest
-# hangs in it. So boot one, and remember the verdict for this boot of the host.
+# The choice between KVM and emulation. The existence of /dev/kvm proves little: on some
+# machines a guest hangs under KVM. So boot a guest, and remember the verdict until the
+# host boots again.
 
 LAB_KVM_PROBE_S=15
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What every part of the lab shares: where things are, and how to complain.
+# Variables and functions that all parts of the lab share: places, and complaints.
 
 LAB_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 LAB_REPO=$(cd "$LAB_DIR/../.." && pwd -P)

@@ -46,10 +46,11 @@ debug_tarball() {
 	printf '%s/%s\n' "$1" "$tarball"
 }
 
-# debug_unpack TARBALL DIR: the half of the source that this kernel is of. Unpacking all of it takes
-# as long as compiling a hundred files. What kconfig reads has to be there of other processors and
-# drivers, too. The in-tree smc is left out as well, so that nobody working on this module reads it
-# by accident; its options stay, because they switch on TCP's SMC option.
+# debug_unpack TARBALL DIR: unpack the half of the source that this kernel needs. Unpacking all of
+# it takes as long as compiling a hundred files. kconfig also reads the Kconfig files of other
+# processors and drivers, so these are unpacked. The in-tree smc is left out as well, so that nobody
+# working on this module reads it by accident. Its options stay, because they switch on TCP's SMC
+# option.
 debug_unpack() {
 	local left_out=() dir
 	for dir in 'arch/[!x]*' sound net/smc \

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Which QEMU guests run in. Debian 12's takes nearly twice the processor time of version 10 to
-# emulate the same. Where it has to emulate, that of Debian's backports is unpacked beside the
-# kernels of guests; the installed one stays as it is, and its libraries serve both.
+# The choice of a QEMU for guests. Debian 12's version takes nearly twice the processor time of
+# version 10 to emulate the same. So if guests have to be emulated there, the QEMU of Debian's
+# backports is unpacked beside the kernels of guests. The installed QEMU stays as it is, and its
+# libraries serve both.
 
 LAB_QEMU_MAJOR=10
 
 # emulator_choose ACCELERATOR: print the root folder of a QEMU that is not the installed one, or
-# nothing. Where it can't be had, it is not asked for again before there are other package lists.
+# nothing. If that QEMU can't be downloaded, the next try waits for newer package lists.
 emulator_choose() {
 	local home=$LAB_CACHE/qemu absent=$LAB_CACHE/qemu.absent major
 	major=$(qemu-system-x86_64 --version | sed -nE '1s/.*version ([0-9]+).*/\1/p')
