@@ -490,8 +490,8 @@ void connect_twice(int fd, const Address &to, int delay)
 }
 
 /*
- * Another thread connects the socket by MSG_FASTOPEN, at any moment of a connect(). Whoever begins
- * the connection, its handshake is run: the socket gets ready, and closes.
+ * Another thread connects the socket by MSG_FASTOPEN, at any moment of a connect(). The handshake
+ * runs whichever of the two threads begins the connection: the socket gets ready, and closes.
  */
 TEST_P(Api, FastOpenAtAnyMoment)
 {

@@ -77,7 +77,7 @@ public:
 	{
 		std::ofstream(file(".expect"), std::ios::app) << "clc " << types << "\n";
 	}
-	/* How many packets match tshark's @filter: "1", or ">5". */
+	/* Expects @many packets, for instance "1" or ">5", to match tshark's @filter. */
 	void expect_packets(const std::string &many, const std::string &filter)
 	{
 		std::ofstream(file(".expect"), std::ios::app)

@@ -535,7 +535,7 @@ TEST_F(OfAFullGroup, IsTakenByTheClient)
 	expect_served([&] { return must_connect(Flavor(), address_from("127.0.0.1", port())); });
 }
 
-/* How one end of a connection closes while its peer never does. */
+/* The way in which one end of a connection closes. Its peer never closes. */
 enum class Departure { close, reset };
 
 /*

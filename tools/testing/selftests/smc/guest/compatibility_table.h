@@ -9,7 +9,7 @@
 namespace guest
 {
 
-/* How a row says that something is over SMC. */
+/* The claim of a row about the behaviour over SMC. */
 enum class Claim { as_tcp, differently, refused, makes_tcp };
 
 struct Row {

@@ -50,21 +50,21 @@ using Look = std::function<std::string(int fd)>;
 using Check = std::function<void(Bench &bench)>;
 
 /*
- * How a row is tried, for the claim that it has. Of something that is as with TCP a program sees
- * the same over both; of what is refused, the name of the errno.
+ * The trial of a row, by the row's claim. If something is as with TCP, a program has to see the
+ * same over SMC and over TCP. If it is refused, the program has to see the name of the errno.
  */
 struct Trial {
-	/* What a program does on a connection, and sees. */
+	/* Calls of a program on a connection. Returns what it sees. */
 	Act act = {};
-	/* Likewise before it is connected. */
+	/* Likewise on a socket that is not connected. */
 	Look fresh = {};
-	/* What is different. */
+	/* Checks the difference. */
 	Check differs = {};
-	/* What makes a socket TCP before it connects; "0" if it can be done. */
+	/* The call that makes a socket TCP before it connects. Returns "0" if it succeeds. */
 	Look before = {};
-	/* Of a listener, too. */
+	/* @before makes the connections of a listener TCP, too. */
 	bool listens = false;
-	/* What makes a socket TCP, if it takes more than @before. */
+	/* Checks that a socket becomes TCP, if that takes more than @before. */
 	Check makes_tcp = {};
 };
 
@@ -73,7 +73,7 @@ using Trials = std::map<std::string, Trial>;
 /* Each row of a section by its trial; neither is there without the other, or twice. */
 void try_section(const std::string &section, const Trials &trials, int family = AF_INET);
 
-/* What a socket becomes is TCP, and the reason is counted and shown. */
+/* Expects the socket that @made returns to be TCP, and the reason to be counted and shown. */
 void expect_made_tcp(const std::function<Fd()> &made);
 
 /* It goes on, by SMC or by TCP. */
@@ -92,7 +92,7 @@ struct Option {
 	std::optional<std::string> later = {};
 	/* So much is read. */
 	socklen_t len = sizeof(int);
-	/* What is read is each socket's own. */
+	/* Each socket reads a value of its own. */
 	bool varies = false;
 };
 

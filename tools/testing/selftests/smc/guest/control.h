@@ -32,7 +32,7 @@ struct Control {
 	}
 };
 
-/* What recvmsg() returned, its errno if that is negative, and what came with the bytes. */
+/* The result of recvmsg(), its errno if that is negative, and the control messages of the bytes. */
 struct Received {
 	ssize_t rc;
 	int error;

@@ -16,7 +16,7 @@ using namespace guest;
 class Fallback : public testing::TestWithParam<Role>
 {
 protected:
-	/* How often this guest, in the role of the test, fell back for this reason. */
+	/* The number of fallbacks of this guest, in the role of the test, for this reason. */
 	int64_t count(uint32_t reason)
 	{
 		return fallbacks(GetParam(), reason);

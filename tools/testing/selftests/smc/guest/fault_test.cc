@@ -39,7 +39,7 @@ using namespace guest;
 namespace
 {
 
-/* How the peer goes away. */
+/* The way in which the peer goes away. */
 enum class Departure { close, reset, kill, netns };
 
 std::string name_of(Departure departure)

@@ -20,8 +20,8 @@ size_t fill(int fd);
 size_t fill_for_good(int fd, size_t sent = 0);
 
 /*
- * How often this end has sent data: publishes of SMC (in one namespace also the peer's), or
- * segments of TCP.
+ * The number of times that this end has sent data: publishes of SMC (in one namespace also the
+ * peer's), or segments of TCP.
  */
 int64_t times_sent(int fd, bool by_smc);
 

@@ -12,7 +12,7 @@
 namespace guest
 {
 
-/* Whoever touches the page sleeps until it is filled, or until there is no file system any more. */
+/* A thread that touches the page sleeps until it is filled, or until the file system is gone. */
 class FusePage
 {
 public:
@@ -22,7 +22,7 @@ public:
 	FusePage(const FusePage &) = delete;
 	~FusePage();
 
-	/* Whether the kernel has FUSE, which those of Debian have. */
+	/* Whether the kernel has FUSE. Debian's kernels have it. */
 	static bool is_there();
 
 	char *bytes() const

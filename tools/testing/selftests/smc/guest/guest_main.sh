@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What run_guest.sh runs in every guest: guest_main.sh ACT... Each ACT is words that end with "+":
+# run_guest.sh runs this in every guest: guest_main.sh ACT... Each ACT is words that end with "+":
 #
 #   peer PROGRAM...            test programs, which find their peer at the addresses of guest 1
 #   host|netns PROGRAM...      the peer is in this guest, in the same network namespace or another

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that offers SMC and then violates the handshake protocol. Whatever it sends at whatever
- * step, the application at this end (in guest 1) gets a working TCP connection or an error, in
- * bounded time; the case is counted; and the next connection works.
+ * A peer that offers SMC and then violates the handshake protocol. The application at this end (in
+ * guest 1) gets a working TCP connection or an error, in bounded time, whatever the peer sends and
+ * at whatever step. The case is counted, and the next connection works.
  */
 #include <arpa/inet.h>
 #include <atomic>
@@ -1200,7 +1200,8 @@ TEST_F(Impostor, GuessesFewLinks)
 
 /*
  * Each one that stays silent after the ACCEPT leaves an element that can't be used again, and the
- * next connection makes another group. That ends while all connections still work.
+ * next connection makes another group. After some groups the next connection is TCP instead, while
+ * all earlier connections still work.
  */
 TEST_F(Impostor, StaysSilentInManyGroups)
 {

@@ -571,8 +571,8 @@ static int64_t buffer_bytes()
 
 /*
  * A peer has vanished while data is to be sent: the device gives up. There are more connections
- * than messages may be in flight on a link, so some wait for a slot. That takes a while, so the
- * test waits for the link groups of both roles together.
+ * than messages may be in flight on a link, so some wait for a slot. The device takes a while to
+ * give up, so the test waits for the link groups of both roles together.
  */
 TEST_F(Life, PeerVanishesUnderManyConnections)
 {

@@ -29,7 +29,7 @@ struct ShownGroup {
 
 	/* The devices of the active links in order, as "rxe0 rxe1". */
 	std::string devices() const;
-	/* How many connections the active link by that device has: 0 if there is none. */
+	/* The number of connections of the active link by that device: 0 if there is none. */
 	int connections_by(const std::string &device) const;
 };
 

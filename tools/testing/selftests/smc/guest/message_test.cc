@@ -592,7 +592,7 @@ TEST_P(SendZc, IsCompleted)
 {
 	Preparation preparation;
 
-	/* That option affects only the system call. */
+	/* SO_ZEROCOPY affects only the system call. */
 	preparation.here = [](int fd) {
 		must_set(fd, SOL_SOCKET, SO_ZEROCOPY, 1);
 	};

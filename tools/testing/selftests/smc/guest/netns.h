@@ -21,7 +21,7 @@ struct Ends {
 class Netns
 {
 public:
-	/* Whose it is: this guest's root's, or that of a user namespace of its own. */
+	/* The owner of the namespace: this guest's root, or a user namespace of its own. */
 	enum class Owner { host, container };
 
 	explicit Netns(int number = 0, Owner owner = Owner::host);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What nftables has counted. */
+/* The counters of nftables. */
 #ifndef GUEST_NFT_H
 #define GUEST_NFT_H
 

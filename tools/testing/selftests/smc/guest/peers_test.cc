@@ -759,7 +759,7 @@ TEST_P(PeerAndDecline, LinkIsNotConfirmed)
 INSTANTIATE_TEST_SUITE_P(, PeerAndDecline, testing::Values(aix, zos_v2),
 			 [](const auto &info) { return std::string(info.param.name); });
 
-/* How many links a client and the server agree on. The client declines then. */
+/* The number of links that a client and the server agree on. The client declines then. */
 class AgreedLinks : public Peer
 {
 protected:

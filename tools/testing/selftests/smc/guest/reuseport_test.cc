@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Connections that TCP moves to another listener of an SO_REUSEPORT group when their listener
- * closes. Whatever kind both listeners are, the application reads what the client wrote, and no
- * connection refers to a module that is unloaded. REUSEPORT_ROUNDS and REUSEPORT_SECONDS limit the
- * rounds and the duration of Reuseport.ManyRounds.
+ * closes. The application reads the bytes that the client wrote, whether the listeners are SMC's or
+ * TCP's, and no connection refers to a module that is unloaded. REUSEPORT_ROUNDS and
+ * REUSEPORT_SECONDS limit the rounds and the duration of Reuseport.ManyRounds.
  */
 #include <algorithm>
 #include <chrono>
@@ -322,7 +322,7 @@ private:
 	std::future<std::string> result;
 };
 
-/* Serves a client. Whatever the client got before, the bytes read are those that it wrote. */
+/* Serves a client. The bytes read are those that the client wrote, whatever it got before. */
 void serve(int listener)
 {
 	/*

@@ -183,7 +183,7 @@ public:
 
 protected:
 	virtual void walk() = 0;
-	/* How the rogue leaves: nothing of it remains here. */
+	/* The rogue leaves, and nothing of it remains here. */
 	virtual void leave()
 	{
 		close_tcp();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A queue pair of this guest's, by verbs, with an element that the other end may write into. What
- * is said over it is up to the caller: nothing here knows SMC.
+ * A queue pair of this guest's, by verbs, with an element that the other end may write into. The
+ * caller chooses the messages: nothing here knows SMC.
  */
 #ifndef GUEST_ROGUE_QUEUE_PAIR_H
 #define GUEST_ROGUE_QUEUE_PAIR_H
@@ -15,7 +15,7 @@
 namespace guest
 {
 
-/* Where the other end of a queue pair is. */
+/* The address of the other end of a queue pair. */
 struct FarEnd {
 	std::string gid; /* 16 bytes */
 	uint32_t qpn, psn;
@@ -58,7 +58,7 @@ public:
 	std::string hear(int seconds = 10);
 	std::string hear_type(uint8_t type, int seconds = 10);
 
-	/* What the other end wrote into the element here, from its start. */
+	/* The first bytes of the element here, which the other end writes into. */
 	std::string element(size_t len) const
 	{
 		return std::string(memory.data(), len);

@@ -223,7 +223,7 @@ TEST_F(RogueSecondLink, IsAskedForWithoutEnd)
 	EXPECT_LE(offers, 3);
 }
 
-/* What the rogue says of messages that arrived before it moved: it has not moved. */
+/* The rogue sends validation as if it had moved to another link. It has not moved. */
 class RogueValidation : public RogueSecondLink
 {
 protected:

@@ -7,7 +7,7 @@
 #
 #   run_guest.sh -n 2 + script tools/testing/selftests/smc/guest/routed.sh
 #
-# Whatever fails, both guests come to all barriers, and then are as they were.
+# Both guests come to all barriers even if something fails, and then are as they were.
 
 # shellcheck source=script.sh
 source "$LAB_REPO/tools/testing/selftests/smc/guest/script.sh"

@@ -145,7 +145,7 @@ failed=$(count 'not ok [0-9]')
 planned=$(sed -nE 's/^\[g0\] +1\.\.([0-9]+)$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 missing=$((planned - passed - failed - skipped))
 failed=$((failed + (missing > 0 ? missing : 0)))
-# What tests have captured is judged when no guest needs the processors any more.
+# The tests' captures are judged when no guest needs the processors any more.
 captures=$out/g0/out/captures
 [[ ! -d $captures ]] || "$here/check_captures" "$captures" | tee "$verdicts"
 taken=$(count 'ok [0-9]+ CaptureOf[^#]* # [0-9]')
@@ -156,7 +156,7 @@ passed=$((passed + good)) failed=$((failed + bad + (missing > 0 ? missing : 0)))
 # The kernel complained outside of any test, or the lab failed.
 ((status == 0 || failed > 0)) || failed=1
 ((passed + failed > 0)) || failed=1
-# What the guests have left tells why.
+# The files that the guests have left tell why a test failed.
 ((failed == 0)) || temporary=''
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))

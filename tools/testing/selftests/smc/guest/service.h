@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What goes on in this network namespace beside others who do what they can to the host. */
+/* A service in this network namespace, beside others who do what they can to the host. */
 #ifndef GUEST_SERVICE_H
 #define GUEST_SERVICE_H
 
@@ -14,8 +14,8 @@ Address loopback(int port);
 Ends connect_and_echo(const Flavor &flavor, int listener);
 
 /*
- * What the service here has to do, whatever others do: connections by SMC-D. The namespace's
- * counters have the connections of tenants in it, too, so each of these is asked for itself.
+ * Expects @rounds connections of the service to be SMC-D, whatever others do. Each of them is asked
+ * for itself, because the namespace's counters include the connections of tenants in it.
  */
 void serve(int rounds);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What smc(8) tells of sockets and link groups. */
+/* The output of smc(8) about sockets and link groups. */
 #ifndef GUEST_SMC_TOOL_H
 #define GUEST_SMC_TOOL_H
 
@@ -15,10 +15,13 @@ namespace guest
 /* A command line of smc(8), for run_command() in any guest. */
 std::string smc(const std::string &arguments);
 
-/* What smc(8) or nft(8) has printed with -j. Compiling the parser takes seconds, so it is here. */
+/*
+ * Parses the output of smc(8) or nft(8) with -j. Compiling the parser takes seconds, so no other
+ * function uses it.
+ */
 nlohmann::json parse_json(const std::string &text);
 
-/* What "smc -j sock" tells of a socket: null if nothing, or it must tell something. */
+/* The entry of a socket in "smc -j sock". Without one, find_socket() returns null. */
 nlohmann::json find_socket(int fd);
 nlohmann::json socket_shown(int fd);
 /* The same of an agent's socket. */
@@ -27,7 +30,7 @@ nlohmann::json socket_shown(Agent &agent, const RemoteSocket &socket);
 /* And of how its bytes go: "SMC-R", "SMC-D" or "TCP". */
 std::string mode_shown(int fd);
 
-/* How often this guest, in @role, fell back to TCP for a reason: a code of DECLINE. */
+/* The number of times that this guest, in @role, fell back to TCP for a reason of DECLINE. */
 int64_t fallbacks(Role role, uint32_t reason);
 /* The same of an agent's guest. */
 int64_t fallbacks(Agent &agent, Role role, uint32_t reason);

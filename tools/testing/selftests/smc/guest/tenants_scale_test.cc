@@ -334,8 +334,9 @@ int fill_places(uid_t &user)
 } // namespace
 
 /*
- * Whatever others have under way. Users whose hashes are the same have one share together, and
- * those who were first may be through when the last have come: then again, with other users.
+ * Users who have no handshake get one, whatever others have under way. Users whose hashes are the
+ * same have one share together, and the first users may be through when the last ones come. So the
+ * test repeats it with other users.
  */
 TEST(Handshakes, OfUsersWhoHadNone)
 {
@@ -362,7 +363,7 @@ TEST(Handshakes, OfASilentAddress)
 		for (int i = 0; i < clients; i++)
 			all.push_back(offering_connection(address_from("10.99.0.1", port)));
 	});
-	/* Those of whom the server has too many are TCP, and ready for accept() at once. */
+	/* Clients beyond the server's limit are TCP, and ready for accept() at once. */
 	wait_until("the server has looked at all",
 		   [&] { return handshakes_and_ready(must_run, port).sum() == clients; });
 

@@ -341,7 +341,7 @@ TEST_F(Tenants, LeaveRendezvousHanging)
 namespace
 {
 
-/* What becomes of a connection of @user here who wants TCP if much is under way. */
+/* Returns the mode of a connection of @user here, who wants TCP if much is under way. */
 int mode_of_limited(uid_t user, int listener)
 {
 	Fd fd = must_socket(smc4);
@@ -358,7 +358,7 @@ int mode_of_limited(uid_t user, int listener)
 
 } // namespace
 
-/* What one has under way in a namespace of his own counts for him here, and for nobody else. */
+/* A user's handshakes in a namespace of his own count for him here, and for nobody else. */
 TEST_F(Tenants, HaveOneShareInAllNamespaces)
 {
 	Fd listener = must_listen(smc4);
@@ -520,7 +520,7 @@ public:
 	{
 		write_file(directory + "/cgroup.procs", std::to_string(process));
 	}
-	/* How often the kernel had to reclaim memory of the group. */
+	/* The number of times that the kernel had to reclaim memory of the group. */
 	int64_t reclaims() const
 	{
 		return Counters(read_file(directory + "/memory.events"))["max"];

@@ -61,7 +61,7 @@ connection() {
 	END
 }
 
-# What ends may end a while after close().
+# Streams and groups may end a while after close().
 traced() { await 60 grep -qE "$1" "$tracing/trace"; }
 logged() { dmesg | grep -qE "] smc: $1"; }
 

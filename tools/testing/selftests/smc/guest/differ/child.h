@@ -22,7 +22,7 @@ struct SharedBytes {
 /* Return: what the call has in a child, with its errno. */
 long in_child(const std::function<long()> &call);
 
-/* What is done here while there is a child, which ends after it. */
+/* Calls @act in this process while a child has all sockets, too. The child ends afterwards. */
 void after_fork(const std::function<void()> &act);
 
 } // namespace differ

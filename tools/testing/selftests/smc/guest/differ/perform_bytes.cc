@@ -278,7 +278,7 @@ std::string Performer::do_splice_in(const Step &step)
 	return said;
 }
 
-/* How many bytes one call takes is TCP's, which counts segments: all there are come by several. */
+/* The bytes of one call depend on TCP's segments, so several calls take all that are there. */
 std::string Performer::do_splice_out(const Step &step)
 {
 	Pipe pipe;
@@ -324,7 +324,7 @@ std::string Performer::do_fork_recv(const Step &step)
 	return result_name(rc) + " " + shown(std::string(bytes.data, step.a));
 }
 
-/* How many bytes it is depends on sizes of buffers; that they all arrive does not. */
+/* The number of bytes depends on sizes of buffers. All of them arrive in any case. */
 std::string Performer::do_fill(const Step &)
 {
 	constexpr size_t part = 16384;

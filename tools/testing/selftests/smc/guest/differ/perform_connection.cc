@@ -173,7 +173,7 @@ std::string Performer::do_unspec(const Step &)
 
 std::string Performer::do_shutdown(const Step &step)
 {
-	/* Whether the end that waits for room has come decides what the next does. */
+	/* The effect would depend on whether the end that waits for room has arrived. */
 	if (file().is_full_and_ends())
 		return skipped;
 

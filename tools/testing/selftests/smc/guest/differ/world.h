@@ -33,7 +33,7 @@ struct File {
 	bool is_tuned = false;	 /* by TCP, as it has ever been connected */
 	bool peer_gone = false;	 /* closed, or disconnected: that can be seen here */
 	bool is_refused = false; /* bytes left for a peer that is gone, which resets this end */
-	bool full = false;	 /* what it has sent does not all fit into the peer */
+	bool full = false;	 /* its sent bytes do not all fit into the peer */
 	bool ends_full = false;	 /* likewise, and it has shut a direction */
 	bool sent_urgent = false;
 	bool sndbuf_set = false, rcvbuf_set = false;

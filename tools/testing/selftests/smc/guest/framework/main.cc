@@ -181,7 +181,7 @@ int run_in_child(const std::string &name)
 	return finish(child);
 }
 
-/* What the kernels of both guests logged during a test. */
+/* The lines that the kernels of both guests logged during a test. */
 struct Logged {
 	std::string complaints;
 	std::string of_smc;

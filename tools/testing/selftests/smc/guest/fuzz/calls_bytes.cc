@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What moves bytes. */
+/* Calls that move bytes. */
 #include <array>
 #include <climits>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What settings sockets are given and asked for. */
+/* Calls that set and read the settings of sockets. */
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -131,7 +131,7 @@ void file_control(Chance &c)
 	}
 }
 
-/* What the namespace's root may do to its own connections; others may not. */
+/* Only the namespace's root may write its sysctls, which apply to its own connections. */
 void write_sysctl(Chance &c)
 {
 	static const std::vector<std::string> names = {

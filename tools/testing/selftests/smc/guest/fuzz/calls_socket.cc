@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How sockets come, connect and go. */
+/* Calls that make, connect and close sockets. */
 #include <netinet/in.h>
 #include <sys/syscall.h>
 

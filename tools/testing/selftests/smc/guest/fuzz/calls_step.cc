@@ -35,7 +35,7 @@ int fd_of(int slot)
 	return first_slot + slot;
 }
 
-/* What was there is closed. */
+/* Closes the descriptor that was there. */
 void move_to(int at, int fd)
 {
 	if (fd < 0)
@@ -69,7 +69,7 @@ void pair(Chance &c, const Step &step)
 	call(SYS_close, listener);
 }
 
-/* What sends or receives, and is not in a child. */
+/* Sends or receives by io_uring, and not in a child. */
 void bytes_by_uring(Chance &c, const Step &step)
 {
 	io_uring ring;

@@ -81,7 +81,7 @@ uint8_t *Chance::room(size_t wanted)
 {
 	wanted = std::min(wanted, Arena::size);
 
-	/* What ends where the arena ends shows who reads beyond. */
+	/* Room that ends where the arena ends shows calls that read beyond it. */
 	uint8_t *at =
 	    arena.begin + (one_in(3) ? Arena::size - wanted : below(Arena::size - wanted + 1));
 

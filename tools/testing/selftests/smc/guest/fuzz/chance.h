@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a thread's calls have by chance: numbers that kernels stumble over, pointers, sockets. */
+/* Random arguments of a thread's calls: numbers that kernels stumble over, pointers, sockets. */
 #ifndef FUZZ_CHANCE_H
 #define FUZZ_CHANCE_H
 

@@ -4,8 +4,8 @@
 # run.sh [SECONDS]: Debian's trinity in a guest, as a user without rights, in namespaces of its own:
 # the calls that sockets take, on sockets of AF_SMC; then on those of IP, which tcp2smc makes SMC.
 # Trinity's own -P SMC crashes: it gets sockets of AF_SMC where it asks for those of IPv4.
-# Each takes a third of the time. It fails if none of trinity's bytes went by SMC. Whether the module
-# can be unloaded after that, and leaks, and what the kernel says, is what the lab looks at.
+# Each takes a third of the time. It fails if none of trinity's bytes went by SMC. The lab checks
+# afterwards that the module can be unloaded, and looks for leaks and for complaints of the kernel.
 
 seconds=${1:-60}
 folder=/run/trinity
