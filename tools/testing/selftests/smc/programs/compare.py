@@ -15,7 +15,7 @@ import sys
 
 
 class Run:
-    """What became of each test, and how the process of each suite ended."""
+    """The outcome of each test, and how the process of each suite ended."""
 
     def __init__(self, path):
         self.tests, self.why, self.ends = {}, {}, {}
@@ -31,7 +31,7 @@ class Run:
         self.tests = {t: "never ended" if o == "began" else o for t, o in self.tests.items()}
 
     def fault(self, suite):
-        """What is wrong with a suite as a whole, if anything."""
+        """The fault of a suite as a whole, or None."""
         end = self.ends.get(suite, "not run")
         if end != "done":
             return end

@@ -67,8 +67,8 @@ def run_program(program, name, out):
 def run_suite(name, out):
     from test import support
 
-    # Nothing that needs the Internet or much of the machine. What test_socketserver calls the
-    # network is loopback.
+    # Nothing that needs the Internet or much of the machine. The "network" of test_socketserver is
+    # loopback.
     support.use_resources = ["network"] if name == "test_socketserver" else []
     suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{name}")
     suite.run(Recorder(out))

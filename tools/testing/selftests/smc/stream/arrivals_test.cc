@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// When bytes arrived: exactly, as long as there is room for it; no byte ever before it came.
+// The times when bytes arrived. They are exact while there is room for them, and never too early.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 
 using wire::Random;
 
-// What came, byte by byte, beside what is noted of it.
+// The true time of each byte, beside the times that are noted.
 class Arrivals {
  public:
   void Arrive(u32 bytes, u64 time) {

@@ -11,7 +11,7 @@ namespace stream {
 namespace {
 
 constexpr uint32_t kSize = 1024;
-// How long something may be held back, in milliseconds.
+// The longest time for which something may be held back, in milliseconds.
 constexpr unsigned long kHold = 200;
 
 class Bytes : public testing::TestWithParam<pair_kind> {
@@ -22,7 +22,7 @@ class Bytes : public testing::TestWithParam<pair_kind> {
   bool is_wire() const { return GetParam() == PAIR_WIRE; }
   void Run() { both_.Run(); }
 
-  // What the writer's ring and the reader's element take together.
+  // The number of bytes that the writer's ring and the reader's element take together.
   uint64_t most() const { return is_wire() ? 2 * kSize : kSize; }
 
   // Writes until nothing more is taken, all delivered meanwhile.
@@ -46,7 +46,7 @@ class Bytes : public testing::TestWithParam<pair_kind> {
 INSTANTIATE_TEST_SUITE_P(Path, Bytes, testing::Values(PAIR_WIRE, PAIR_LOCAL),
                          [](const auto& info) { return KindName(info.param); });
 
-// What local peers have nothing of: messages in flight, and a ring beside the peer's element.
+// Tests of things that local peers lack: messages in flight, and a ring beside the peer's element.
 class WireBytes : public Bytes {};
 
 INSTANTIATE_TEST_SUITE_P(Path, WireBytes, testing::Values(PAIR_WIRE),
@@ -361,7 +361,7 @@ TEST_P(Bytes, ACursorBeyondTheWindowEndsTheStream) {
   EXPECT_EQ(end_error(b_.get()), ECONNRESET);
   Run();
   EXPECT_EQ(end_error(a_.get()), ECONNRESET);
-  // What came before is there.
+  // The bytes that came before are there.
   EXPECT_EQ(b_.Recv(20), 10);
   EXPECT_EQ(b_.Recv(20), -ECONNRESET);
 }
@@ -373,7 +373,7 @@ TEST_P(WireBytes, AReaderThatSleepsIsWoken) {
     bool ran;
   } once = {&both_, false};
 
-  /* Who is not woken by that is never. */
+  /* A reader that this does not wake is never woken. */
   pair_meanwhile(
       [](void* arg) {
         auto* meanwhile = static_cast<decltype(once)*>(arg);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Where a reader stands, whatever its peer and other readers do while it looks: against a model
-// that knows of every byte how it was sent, and against one of what TCP does.
+// The place of a reader, whatever its peer and other readers do while it looks. It is compared with
+// a model that knows of every byte how it was sent, and with a model of TCP.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ void ExpectOrder(const smc_rx_snapshot& at) {
   ASSERT_LE(at.received, at.reported + at.size);
 }
 
-// What happens beside a reader.
+// An event beside a reader.
 struct Event {
   enum { kPublish, kPublishUrgent, kConsume, kReport, kConsumeAndReport } what;
   u32 bytes;
@@ -105,7 +105,7 @@ std::vector<smc_stream_rx> StatesOf(Stream& s, const Events& events) {
 // Looks in every way that @states can pass meanwhile: each load sees one no older than the last.
 template <typename Check>
 void LookInEveryWay(const std::vector<smc_stream_rx>& states, bool is_inline, Check check) {
-  constexpr size_t kLoads = 6;  // those after, of a look that repeats, see the last
+  constexpr size_t kLoads = 6;  // later loads, of a look that repeats, see the last state
   std::vector<size_t> seen(kLoads, 0);
   size_t most = kLoads;
 
@@ -213,7 +213,7 @@ TEST_P(Looking, WhileAnythingHappens) {
   });
 }
 
-// What TCP does with the same bytes: see tcp_check_urg() and tcp_recvmsg_locked().
+// TCP's behaviour with the same bytes: see tcp_check_urg() and tcp_recvmsg_locked().
 class Tcp {
  public:
   Tcp(u32 size, bool is_inline) : size_(size), is_inline_(is_inline) {}

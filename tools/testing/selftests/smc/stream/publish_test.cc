@@ -44,7 +44,7 @@ struct Message {
 };
 
 // A stream that sends, and all that is around the decisions in stream/: the rest of the stream, its
-// path, and its peer. Whatever they do is checked.
+// path, and its peer. Everything that they do is checked.
 class World {
  public:
   explicit World(const Config& config) : is_unsignaled(config.is_unsignaled), config_(config) {
@@ -132,8 +132,8 @@ class World {
   bool is_busy_ = false;
   bool is_starved_ = false;  // the path is to say when there is room
   bool has_timer_ = false;
-  bool is_pushed_ = true;           // what was written beside something else is
-  bool is_end_lost_ = false;        // what was said of the end was under way when the path moved
+  bool is_pushed_ = true;           // bytes written beside something else are
+  bool is_end_lost_ = false;        // flags of the end were under way when the path moved
   bool has_word_ = false;           // beside bytes and the end there is something to say
   bool is_asking_ = false;          // for window, since the last time when there was enough
   u64 urgent_ = 0;                  // end of the last urgent byte, while it is not published; or 0

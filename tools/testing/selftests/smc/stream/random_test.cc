@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Random events at both ends of a stream and on its path, which may move. What holds between the
-// positions does after each; no byte is lost or changed; and nobody waits for what has happened
-// already.
+// Random events at both ends of a stream and on its path, which may move. After each event the
+// invariants of the positions hold. No byte is lost or changed, and nobody waits for an event that
+// has happened already.
 #include "random.h"
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace {
 using wire::Random;
 
 constexpr int kMore = MSG_MORE;
-// What a stream holds back it holds back for no longer, in milliseconds.
+// The longest time for which a stream holds anything back, in milliseconds.
 constexpr unsigned long kHold = 200;
 constexpr int kMostSteps = 100000;
 // Longer than anybody waits for a peer.
@@ -174,7 +174,7 @@ class Transfer {
     }
   }
 
-  // What one end has not done, a move would do, so there are few of them.
+  // A move would make up for things that an end has failed to do, so there are few moves.
   void Move() {
     if (moves_) moves_--;
     for (Side* side : {&both_.a, &both_.b})

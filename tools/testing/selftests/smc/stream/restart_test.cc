@@ -15,7 +15,7 @@ constexpr uint8_t kDone = SMC_CONN_DONE_WRITING;
 constexpr uint8_t kClosed = SMC_CONN_CLOSED;
 constexpr uint8_t kAbort = SMC_CONN_ABORT;
 
-// How far a message has got when its link is lost.
+// The last station of a message when its link is lost.
 enum Got {
   kPosted,
   kLanded,
@@ -513,7 +513,7 @@ TEST_F(Restart, AnAbortThatHasArrivedIsNotSaidAgain) {
   ExpectOver();
 }
 
-// What an abort leaves out stays out.
+// Bytes that an abort leaves out stay out.
 TEST_P(RestartAt, AnAbortWithBytesUnderWay) {
   a_.Send(10);
   a_.Send(5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// How long a reader watches for what its peer sends.
+// The time for which a reader watches for its peer's bytes.
 #include "stream/spin.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class Spin : public testing::Test {
     spin_.last = took;
     return budget;
   }
-  // What a reader would do next.
+  // Returns the time for which a reader would watch next.
   u64 Budget(u64 most = kMost) const {
     smc_spin copy = spin_;
 
@@ -109,7 +109,7 @@ TEST_F(Spin, PausesForgetALongWait) {
   EXPECT_LE(Budget(), 10'000U);
 }
 
-// How much of the time a reader watches if each wait takes so long, and so long is between them.
+// The part of the time in which a reader watches, for the length of waits and of pauses between.
 class SpinShare : public Spin {
  protected:
   double Share(u64 took, u64 pause) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a pair of headers says, as text by name: "SMC_MAX_UEID" is "4", and
+ * The values of a pair of headers, as text by name: "SMC_MAX_UEID" is "4", and
  * "smc_diag_msg.id" is "4+48", offset and size.
  */
 #pragma once

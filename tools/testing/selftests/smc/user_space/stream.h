@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the headers of net/smc/stream/ need of the kernel, for user space: see
- * stream/platform.h there. A test may define the accesses itself.
+ * Stand-ins in user space for the parts of the kernel that the headers of net/smc/stream/
+ * need: see stream/platform.h there. A test may define the accesses itself.
  */
 #ifndef SMC_TEST_USER_SPACE_STREAM_H
 #define SMC_TEST_USER_SPACE_STREAM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What net/smc/wire/ needs of the kernel, for user space: see wire/platform.h there. */
+/* Stand-ins in user space for the kernel's parts that net/smc/wire/ needs: see platform.h there. */
 #ifndef SMC_TEST_USER_SPACE_WIRE_H
 #define SMC_TEST_USER_SPACE_WIRE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the in-tree module sent, decoded and encoded again byte for byte.
+// Messages of the in-tree module, decoded and encoded again byte for byte.
 #include <gtest/gtest.h>
 
 #include <map>

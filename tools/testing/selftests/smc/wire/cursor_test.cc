@@ -14,7 +14,7 @@ namespace {
 
 using Wide = unsigned __int128;
 
-constexpr u32 kControlArea = 32;  // what an SMC-D ring is smaller by than its element
+constexpr u32 kControlArea = 32;  // bytes by which an SMC-D ring is smaller than its element
 
 std::vector<u32> Sizes() {
   std::vector<u32> sizes = {1, 2, 3, 7, 1000, 65535, 65536, 65537, 0x7fffffff, UINT32_MAX};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What holds for messages of all kinds: round trips, truncation, corruption.
+// Properties of messages of all kinds: round trips, truncation, corruption.
 #include <gtest/gtest.h>
 
 #include "capture.h"
@@ -26,7 +26,7 @@ std::vector<Bytes> WellFormed() {
   return all;
 }
 
-// What a parser accepts means the same after encoding it, however odd the bytes were.
+// A message that a parser accepts means the same after encoding it, however odd its bytes were.
 template <typename T>
 void ExpectRejectedOrStable(const Bytes& bytes) {
   auto parsed = Parse<T>(bytes);

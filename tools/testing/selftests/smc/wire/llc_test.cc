@@ -18,7 +18,7 @@ Bytes Message(u8 type, u8 length0, u8 length1, size_t size) {
   return bytes;
 }
 
-// What in-tree Linux sent: links-in-tree.rst has both messages.
+// Messages of in-tree Linux: links-in-tree.rst has both.
 constexpr char kAddLink[] =
     "22 5800 00 525483000101 0000 00000000000000000000ffff0a530101 000011 02 03 1d8bfd"
     "0000000000000000 80 00 00000000000000000000ffff0a530101 0000000000000000 0100"

@@ -18,7 +18,7 @@ std::unique_ptr<u8[]> Exact(std::span<const u8> bytes) {
   return copy;
 }
 
-// What a caller's stack may hold before.
+// Fills a value with garbage, as a caller's stack may hold.
 template <typename T>
 void Soil(T& value) {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -27,7 +27,7 @@ struct Llc {
   std::vector<std::array<u8, SMC_GID_LEN>> gids;  // of a REQUEST ADD LINK
 };
 
-// What the parser returned, and the message if that was 0.
+// The result of the parser, and the message if the result is 0.
 template <typename T>
 struct Parsed {
   int error = 0;

@@ -226,7 +226,7 @@ struct wait_queue_entry {
 /* At most one thread sleeps at a socket. */
 struct wait_queue_head {
 	struct wait_queue_entry *sleeper;
-	__poll_t told;			/* what anybody would have been woken for */
+	__poll_t told;			/* events that a sleeper would have been woken for */
 };
 
 typedef struct wait_queue_head wait_queue_head_t;

@@ -355,7 +355,7 @@ void end_set_full(struct end *end, bool is_full)
 	end_offer_slot(end);
 }
 
-/* What is under way is not heard of any more. */
+/* Messages under way arrive nowhere, and do not complete. */
 static void end_drop_messages(struct end *end)
 {
 	end_drop_completions(end);
@@ -628,7 +628,7 @@ void end_set_notsent_lowat(struct end *end, u32 bytes)
 	smc_stream_notify_writers(&end->st);
 }
 
-/* What a test sees of an end. */
+/* The state of an end, for tests. */
 
 unsigned int end_told(struct end *end)
 {
@@ -714,7 +714,7 @@ unsigned int pair_violations(const struct pair *pair)
 	return n;
 }
 
-/* What has to hold. */
+/* The conditions that have to hold. */
 
 #define MUST_HOLD(x)		\
 	do {			\

@@ -39,7 +39,7 @@ struct pair_setup {
 };
 
 struct pair *pair_make(const struct pair_setup *setup);
-/* What an application has not closed is lost first. */
+/* Both ends are lost first, and closed if their applications have not closed them. */
 void pair_free(struct pair *pair);
 struct end *pair_end(struct pair *pair, int which);
 
@@ -52,8 +52,8 @@ void pair_run(struct pair *pair);
 /* The path is gone for this end: nothing arrives or leaves. */
 void end_lose(struct end *end, int err);
 /*
- * The path of PAIR_WIRE moves to another link: of what @end has published, what has not landed is
- * lost, and nothing completes any more. What has landed may still be delivered.
+ * The path of PAIR_WIRE moves to another link. Messages of @end that have not landed are lost, and
+ * no earlier message completes any more. Messages that have landed may still be delivered.
  */
 void end_move(struct end *end);
 /* The path has no room for what @end publishes, until it is told that there is some again. */
@@ -104,7 +104,7 @@ uint64_t end_published_bytes(const struct end *end);
 /* Of the last one. */
 uint8_t end_last_prod_flags(const struct end *end);
 uint8_t end_last_conn_flags(const struct end *end);
-/* What its peer has said of the end of the stream. */
+/* The flags of the end of the stream that the end has received. */
 uint8_t end_peer_conn_flags(const struct end *end);
 unsigned int pair_violations(const struct pair *pair);
 /* Return: what does not hold between the positions, see tx.h and rx.h, or NULL. */
@@ -115,7 +115,7 @@ bool kernel_advance(unsigned long ms);
 /* To the next of them, if that is no later than in @most. */
 bool kernel_advance_to_timer(unsigned long most);
 bool kernel_has_timers(void);
-/* What happens while somebody sleeps; it returns false if nothing does any more. */
+/* Have @fn called while a thread sleeps. It returns false once nothing more happens. */
 void pair_meanwhile(bool (*fn)(void *arg), void *arg);
 
 #ifdef __cplusplus

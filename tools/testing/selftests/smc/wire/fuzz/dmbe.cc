@@ -8,7 +8,7 @@
 
 using namespace wire;
 
-// What the stream takes from a cursor that was at a position: a step of as many bytes at most.
+// Checks the step from @position to @cursor that the stream takes: it has @most bytes at most.
 static void Check(smc_cursor cursor, u64 position, u32 ring, u32 most) {
   u32 step;
   if (smc_cursor_distance(cursor, smc_cursor_from_position(position, ring), ring, most, &step))

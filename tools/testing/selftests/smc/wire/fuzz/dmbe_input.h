@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// How the control area's fuzzer and its seeds lay out one case.
+// The layout of one case of the control area's fuzzer and its seeds.
 #ifndef SMC_WIRE_TESTS_FUZZ_DMBE_INPUT_H_
 #define SMC_WIRE_TESTS_FUZZ_DMBE_INPUT_H_
 

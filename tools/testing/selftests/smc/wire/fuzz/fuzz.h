@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the fuzzers share. They trap where an invariant breaks; libFuzzer keeps the input.
+// Functions of all fuzzers. A fuzzer traps where an invariant breaks; libFuzzer keeps the input.
 #ifndef SMC_WIRE_TESTS_FUZZ_FUZZ_H_
 #define SMC_WIRE_TESTS_FUZZ_FUZZ_H_
 
