@@ -185,12 +185,16 @@ static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
  */
 static void smc_rdma_group_log_end(const struct smc_rdma_group *group)
 {
-	const struct smc_link *link = smc_rdma_group_link_from(group, 0);
-	const char *device = link->port.dev->ibdev->name;
 	unsigned int n_conns = READ_ONCE(group->lgr.n_conns);
+	const struct smc_link *link;
+	const char *device;
 
-	if (!link->is_confirmed)
+	smc_for_each_link(link, group)
+		if (link->is_confirmed)
+			break;
+	if (!link)
 		return;
+	device = link->port.dev->ibdev->name;
 	if (group->tell_peer && !n_conns)
 		smc_log(pr_info, group->lgr.net, "%s: idle link group with %pI6c ended", device,
 			&group->peer.addr);
