@@ -495,7 +495,28 @@ static void smc_rdma_conn_take_held(struct smc_rdma_conn *conn)
 	if (!conn->holds)
 		return;
 	conn->holds = false;
+	if (conn->holds_urgent)
+		smc_rdma_conn_update(conn, &conn->held_urgent);
+	conn->holds_urgent = false;
 	smc_rdma_conn_update(conn, &conn->held);
+}
+
+/*
+ * Hold a message. A newer message has everything that matters in an older one, except that only an
+ * urgent message says where the urgent byte is.
+ */
+static void smc_rdma_conn_hold(struct smc_rdma_conn *conn, const struct smc_cdc *cdc)
+{
+	const bool is_newest = !conn->holds || !smc_cdc_is_until(cdc->seq, conn->held.seq);
+	const struct smc_cdc *older = is_newest ? &conn->held : cdc;
+
+	if (conn->holds && (older->prod_flags & SMC_PROD_URGENT_PRESENT)) {
+		conn->held_urgent = *older;
+		conn->holds_urgent = true;
+	}
+	if (is_newest)
+		conn->held = *cdc;
+	conn->holds = true;
 }
 
 /*
@@ -507,6 +528,9 @@ static void smc_rdma_conn_take_held(struct smc_rdma_conn *conn)
 static void smc_rdma_conn_validate(struct smc_rdma_conn *conn, const struct smc_cdc *cdc)
 {
 	conn->peer_has_moved = true;
+	/* The validation of an earlier failover may come after that of a later one. */
+	if (conn->awaits_message && smc_cdc_is_until(cdc->seq, conn->awaited_seq))
+		return;
 	conn->awaited_seq = cdc->seq;
 	conn->awaits_message = !smc_cdc_is_until(cdc->seq, conn->peer_seq);
 	if (!conn->awaits_message)
@@ -525,9 +549,7 @@ static void smc_rdma_conn_take(struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 		return;
 	}
 	if (!smc_cdc_is_until(cdc->seq, conn->awaited_seq)) {
-		/* A newer message has everything that matters in an older one. */
-		conn->held = *cdc;
-		conn->holds = true;
+		smc_rdma_conn_hold(conn, cdc);
 		return;
 	}
 	smc_rdma_conn_update(conn, cdc);

@@ -41,6 +41,8 @@ struct sk_buff;
  * @awaits_message: the message with @awaited_seq has not come yet
  * @holds: @held waits until the message with @awaited_seq comes
  * @held: while @holds, the newest of the messages that came on another link
+ * @holds_urgent: @held_urgent waits, too, and comes before @held
+ * @held_urgent: while @holds_urgent, the newest message before @held that has an urgent byte
  * @resumes: this end has moved to another link, and has not yet sent again everything that may be
  *	lost
  * @has_announced: while @resumes, the peer has been told that this end has moved
@@ -78,6 +80,8 @@ struct smc_rdma_conn {
 	bool awaits_message;
 	bool holds;
 	struct smc_cdc held;
+	bool holds_urgent;
+	struct smc_cdc held_urgent;
 	bool resumes;
 	bool has_announced;
 	u64 repeat_from;
