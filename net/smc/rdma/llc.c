@@ -799,6 +799,12 @@ static int smc_llc_answer(struct smc_llc_queued *q)
 	case SMC_LLC_TEST_LINK:
 	case SMC_LLC_CONFIRM_RKEY_CONT:
 		break;
+	case SMC_LLC_CONFIRM_LINK:
+		/* The message is late: this client waits no more for the link, and leaves it. */
+		if (group->role == SMC_CLIENT && !READ_ONCE(q->link->is_confirmed))
+			return 0;
+		smc_rdma_group_on_violation(group, SMC_VIOLATION_LLC);
+		return -EPROTO;
 	case SMC_LLC_CONFIRM_RKEY:
 		smc_llc_add_rtokens(q->link, &q->parsed);
 		break;
