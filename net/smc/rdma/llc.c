@@ -164,6 +164,7 @@ static bool smc_llc_enqueue(struct smc_link *link, const u8 *message,
 	q->link = link;
 	memcpy(q->message, message, SMC_LLC_LEN);
 	q->parsed = *msg;
+	q->is_done = false;
 	return true;
 }
 
@@ -806,10 +807,12 @@ static int smc_llc_answer(struct smc_llc_queued *q)
 		smc_rdma_group_on_violation(group, SMC_VIOLATION_LLC);
 		return -EPROTO;
 	case SMC_LLC_CONFIRM_RKEY:
-		smc_llc_add_rtokens(q->link, &q->parsed);
+		if (!q->is_done)
+			smc_llc_add_rtokens(q->link, &q->parsed);
 		break;
 	case SMC_LLC_DELETE_RKEY:
-		smc_llc_delete_rtokens(q->link, &q->parsed);
+		if (!q->is_done)
+			smc_llc_delete_rtokens(q->link, &q->parsed);
 		break;
 	case SMC_LLC_ADD_LINK:
 		flags = SMC_LLC_ADD_LINK_REJECTED;
@@ -848,6 +851,14 @@ static void smc_llc_peek(struct smc_llc *llc, unsigned int i, struct smc_llc_que
 	spin_unlock_bh(&llc->lock);
 }
 
+/* Keep the request that has @i others before it, as its reply found no free slot. */
+static void smc_llc_keep(struct smc_llc *llc, unsigned int i)
+{
+	spin_lock_bh(&llc->lock);
+	llc->queue[(llc->head + i) % SMC_LLC_QUEUE].is_done = true;
+	spin_unlock_bh(&llc->lock);
+}
+
 /* Remove the request that has @i others before it. The others keep their order. */
 static void smc_llc_drop(struct smc_llc *llc, unsigned int i)
 {
@@ -880,10 +891,14 @@ static void smc_llc_answer_all(struct work_struct *work)
 
 	for (n = smc_llc_count(llc); n; n--) {
 		smc_llc_peek(llc, n_kept, &q);
-		rc = test_bit(q.link->index, &starved) ? -EAGAIN : smc_llc_answer(&q);
-		if (rc == -EAGAIN) {
-			__set_bit(q.link->index, &starved);
+		if (test_bit(q.link->index, &starved)) {
 			n_kept++;
+			continue;
+		}
+		rc = smc_llc_answer(&q);
+		if (rc == -EAGAIN) {
+			smc_llc_keep(llc, n_kept++);
+			__set_bit(q.link->index, &starved);
 			continue;
 		}
 		smc_llc_drop(llc, n_kept);

@@ -26,6 +26,7 @@ struct smc_llc_queued {
 	struct smc_link *link;	/* link of the request and of the answer; referenced */
 	u8 message[SMC_LLC_LEN];
 	struct smc_llc_msg parsed;
+	bool is_done;		/* only the reply is missing, which found no free slot */
 };
 
 /**
