@@ -6,6 +6,7 @@
 
 #include "add_link.h"
 #include "add_link_ends.h"
+#include "add_link_rtokens.h"
 #include "group.h"
 #include "link.h"
 #include "links.h"
@@ -98,41 +99,12 @@ static struct smc_link *smc_add_link_create(struct smc_rdma_group *group,
 	return ERR_PTR(rc);
 }
 
-static int smc_add_link_count(const struct smc_mr_buffer *rmb, void *arg)
-{
-	unsigned int *n = arg;
-
-	return ++*n > SMC_LLC_ADD_LINK_RKEYS ? -E2BIG : 0;
-}
-
-/* An ADD LINK while its RTokens are filled in. */
-struct smc_add_link_message {
-	const struct smc_link *first;
-	const struct smc_link *link;
-	u8 *buf;
-	unsigned int n;
-};
-
-static int smc_add_link_put_rmb(const struct smc_mr_buffer *rmb, void *arg)
-{
-	struct smc_add_link_message *m = arg;
-	const struct smc_region *region = &rmb->regions[m->link->index];
-	const struct smc_llc_rtoken rt = {
-		.rkey	  = rmb->regions[m->first->index].rkey,
-		.rkey_new = region->rkey,
-		.addr	  = region->iova,
-	};
-
-	smc_llc_put_add_link_rtoken(m->buf, m->n++, &rt);
-	return 0;
-}
-
 /* Fill in the ADD LINK for this end of a link, except for its RTokens. */
 static void smc_add_link_describe(const struct smc_link *link, u8 flags, struct smc_llc_msg *msg)
 {
 	*msg = (struct smc_llc_msg) {
 		.type	       = SMC_LLC_ADD_LINK,
-		.v2	       = true,
+		.v2	       = link->group->version == SMC_VERSION_2,
 		.flags	       = flags,
 		.little_endian = READ_ONCE(link->group->llc.little_endian),
 		.add_link = {
@@ -150,27 +122,24 @@ static void smc_add_link_describe(const struct smc_link *link, u8 flags, struct 
 }
 
 /*
- * Build an ADD LINK that announces @link, to be sent on @first. Return: the length of the message,
- * with the message in @buf, which the caller frees; -ENOMEM; or -E2BIG if there are too many RMBs.
+ * Build an ADD LINK that announces a new link. Return: the length of the message, with the message
+ * in @buf, which the caller frees; or -ENOMEM.
  */
-static int smc_add_link_build(const struct smc_link *first, const struct smc_link *link,
-			      struct smc_llc_msg *msg, u8 **buf)
+static int smc_add_link_build(const struct smc_add_link_rtokens *own, struct smc_llc_msg *msg,
+			      u8 **buf)
 {
-	struct smc_add_link_message m = { .first = first, .link = link };
-	unsigned int n = 0;
-	int rc;
+	unsigned int i;
+	int len;
 
-	rc = smc_mr_buffers_rmbs(first->group, smc_add_link_count, &n);
-	if (rc)
-		return rc;
-	msg->add_link.n_rkeys = n;
-	m.buf = kmalloc(SMC_LLC_ADD_LINK_LEN(n), GFP_KERNEL);
-	if (!m.buf)
+	if (msg->v2)
+		msg->add_link.n_rkeys = own->n;
+	*buf = kmalloc(SMC_LLC_ADD_LINK_LEN(msg->add_link.n_rkeys), GFP_KERNEL);
+	if (!*buf)
 		return -ENOMEM;
-	*buf = m.buf;
-	rc = smc_llc_build_add_link(m.buf, msg);
-	smc_mr_buffers_rmbs(first->group, smc_add_link_put_rmb, &m);
-	return rc;
+	len = smc_llc_build_add_link(*buf, msg);
+	for (i = 0; i < msg->add_link.n_rkeys; i++)
+		smc_llc_put_add_link_rtoken(*buf, i, &own->rt[i]);
+	return len;
 }
 
 /* Connect a new link to the end that the peer's ADD LINK names. */
@@ -182,7 +151,9 @@ static int smc_add_link_to_peer(struct smc_link *first, struct smc_link *link,
 
 	if (rc)
 		return rc;
-	if (!smc_rdma_is_on_link(link->port.gid, peer.gid))
+	/* A GID of version 1 does not tell which subnet it is in. */
+	if (link->group->version == SMC_VERSION_2 &&
+	    !smc_rdma_is_on_link(link->port.gid, peer.gid))
 		return -EHOSTUNREACH;
 	rc = smc_link_may_lead_to(link, &peer) ? : smc_link_to_rtr(link, &peer);
 	if (rc)
@@ -194,41 +165,58 @@ static int smc_add_link_to_peer(struct smc_link *first, struct smc_link *link,
 }
 
 /*
- * Offer a link to the client, and connect the link to the client's end. Return: 0 or an error;
+ * Offer a link to the client. Return: 0 with the client's answer in @msg, or an error;
  * -ECONNREFUSED if the client rejects the offer.
  */
-static int smc_add_link_offer(struct smc_link *first, struct smc_link *link)
+static int smc_add_link_offer(const struct smc_add_link_rtokens *own, struct smc_llc_msg *msg)
 {
-	struct smc_llc_msg msg;
 	u8 *buf;
 	int rc;
 
-	smc_add_link_describe(link, 0, &msg);
-	rc = smc_add_link_build(first, link, &msg, &buf);
+	smc_add_link_describe(own->link, 0, msg);
+	rc = smc_add_link_build(own, msg, &buf);
 	if (rc < 0)
 		return rc;
-	rc = smc_llc_offer_link(first, buf, rc, &msg);
+	rc = smc_llc_offer_link(own->by, buf, rc, msg);
 	kfree(buf);
-	first->group->has_offered |= !rc || rc == -ETIMEDOUT;
+	if (!rc || rc == -ETIMEDOUT)
+		WRITE_ONCE(own->link->group->has_offered, true);
 	if (rc)
 		return rc;
-	if (msg.flags & SMC_LLC_ADD_LINK_REJECTED || !msg.add_link.large)
+	if (msg->flags & SMC_LLC_ADD_LINK_REJECTED || msg->add_link.large != msg->v2)
 		return -ECONNREFUSED;
-	return smc_add_link_to_peer(first, link, &msg);
+	return 0;
+}
+
+/* Offer a link to the client, and connect the link to the client's end. Return: as above. */
+static int smc_add_link_negotiate(struct smc_link *first, struct smc_link *link)
+{
+	struct smc_add_link_rtokens *own = NULL;
+	struct smc_llc_msg answer;
+	int rc;
+
+	rc = smc_add_link_rtokens_get(first, link, &own) ? :
+	     smc_add_link_offer(own, &answer) ? :
+	     smc_add_link_to_peer(first, link, &answer) ? :
+	     smc_add_link_rtokens_request(own);
+	kfree(own);
+	return rc;
 }
 
 /* Accept the server's offer: send the server this client's end of the link. */
-static int smc_add_link_accept(struct smc_link *first, struct smc_link *link)
+static int smc_add_link_accept(const struct smc_add_link_rtokens *own)
 {
 	struct smc_llc_msg msg;
 	u8 *buf;
 	int rc;
 
-	smc_add_link_describe(link, SMC_LLC_REPLY, &msg);
-	rc = smc_add_link_build(first, link, &msg, &buf);
+	smc_add_link_describe(own->link, SMC_LLC_REPLY, &msg);
+	rc = smc_add_link_build(own, &msg, &buf);
 	if (rc < 0)
 		return rc;
-	rc = smc_link_send_large(first, buf, rc);
+	/* Expect the server's next message before the server can send it. */
+	smc_add_link_rtokens_expect(own);
+	rc = smc_link_send_large(own->by, buf, rc);
 	kfree(buf);
 	return rc;
 }
@@ -318,7 +306,9 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 							group->role == SMC_CLIENT));
 	/* The answer to an offer also counts as a client's first attempt. */
 	group->has_tried = true;
-	if (is_silent && smc_links_share(first, link))
+	/* A server of version 1 does not know whether the client has another port. */
+	if ((is_silent || (rc == -ECONNREFUSED && group->version == SMC_VERSION_1)) &&
+	    smc_links_share(first, link))
 		WRITE_ONCE(group->asymmetric_after, (jiffies + SMC_ADD_LINK_ASYMMETRIC) | 1);
 	/*
 	 * Queue the work item in the two cases in which smc_add_link_note_attempt() has not queued
@@ -346,30 +336,35 @@ static u8 smc_add_link_number(const struct smc_rdma_group *group)
 	return number;
 }
 
+/* Whether the client may wait for an ADD LINK. The work item alone sets @has_offered. */
+static bool smc_add_link_owes_offer(const struct smc_rdma_group *group)
+{
+	return group->role == SMC_SERVER && group->awaits_offer && !READ_ONCE(group->has_offered);
+}
+
 /*
- * Send an ADD LINK even though there is no link to add. If the ends have agreed on two links, a
- * client that does not run this module may wait for the message. The ADD LINK names this server's
- * end of the existing link, so a client with one port rejects it. If the client accepts the offer,
- * or may still accept it, DELETE LINK withdraws the offer.
+ * Send an ADD LINK even though there is no link to add, if the client may wait for the message. The
+ * ADD LINK names this server's end of the existing link, so a client with one port rejects it. If
+ * the client accepts the offer, or may still accept it, DELETE LINK withdraws the offer.
  */
 static void smc_add_link_offer_none(struct smc_link *first, bool may_wait)
 {
 	struct smc_rdma_group *group = first->group;
 	u8 message[SMC_LLC_ADD_LINK_LEN(0)];
 	struct smc_llc_msg msg;
-	int rc;
+	int len, rc;
 
-	if (group->role == SMC_CLIENT || group->has_offered || group->has_vendor)
+	if (!smc_add_link_owes_offer(group))
 		return;
 	smc_add_link_describe(first, 0, &msg);
 	msg.add_link.link = smc_add_link_number(group);
 	group->last_number = msg.add_link.link;
-	smc_llc_build_add_link(message, &msg);
+	len = smc_llc_build_add_link(message, &msg);
 	if (may_wait)
-		rc = smc_llc_offer_link(first, message, sizeof(message), &msg);
+		rc = smc_llc_offer_link(first, message, len, &msg);
 	else
-		rc = smc_link_send_large(first, message, sizeof(message)) ? : -ETIMEDOUT;
-	group->has_offered = !rc || rc == -ETIMEDOUT;
+		rc = smc_link_send_large(first, message, len) ? : -ETIMEDOUT;
+	WRITE_ONCE(group->has_offered, !rc || rc == -ETIMEDOUT);
 	if (rc == -ETIMEDOUT || (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
 		smc_llc_delete_link(first, group->last_number, 0, SMC_LLC_DEL_LOST_PATH);
 }
@@ -384,13 +379,11 @@ static void smc_add_link_as_server(struct smc_link *first)
 	smc_add_link_note_attempt(group);
 	rc = smc_add_link_find_server_port(first, &port);
 	link = rc ? ERR_PTR(rc) : smc_add_link_create(group, &port);
-	if (IS_ERR(link)) {
-		smc_add_link_offer_none(first, true);
+	if (IS_ERR(link))
 		return;
-	}
 	group->last_number = smc_add_link_number(group);
 	link->number = group->last_number;
-	rc = smc_add_link_offer(first, link) ? :
+	rc = smc_add_link_negotiate(first, link) ? :
 	     smc_link_to_rts(link) ? :
 	     smc_mr_buffers_register(link) ? :
 	     smc_llc_confirm_link_server(link, NULL) ? :
@@ -400,20 +393,21 @@ static void smc_add_link_as_server(struct smc_link *first)
 		smc_add_link_undo(first, link, rc != -ECONNREFUSED && group->has_offered);
 	else
 		smc_rdma_group_replace_link(first, link);
-	smc_add_link_offer_none(first, true);
 }
 
-/* Confirm and activate a link, after this client has sent its reply to the offer on @by. */
-static void smc_add_link_confirm(struct smc_link *first, struct smc_link *link, struct smc_link *by)
+/* Confirm and activate a link, after this client has accepted the server's offer. */
+static void smc_add_link_confirm(struct smc_link *first, struct smc_add_link_rtokens *own)
 {
-	int rc = smc_llc_confirm_link_client(link, NULL) ? :
+	struct smc_link *link = own->link;
+	int rc = smc_add_link_rtokens_reply(own) ? :
+		 smc_llc_confirm_link_client(link, NULL) ? :
 		 smc_link_to_rts(link) ? :
 		 smc_mr_buffers_register(link) ? :
 		 smc_rdma_group_activate_link(link);
 
 	smc_add_link_note_result(first, link, rc);
 	if (rc)
-		smc_add_link_undo(by, link, true);
+		smc_add_link_undo(own->by, link, true);
 	else
 		/* If the reply can't be sent, the link is lost like any other. */
 		smc_llc_confirm_link_reply(link);
@@ -426,6 +420,7 @@ static void smc_add_link_confirm(struct smc_link *first, struct smc_link *link, 
 static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_msg *offer,
 				  struct smc_link *by)
 {
+	struct smc_add_link_rtokens *own = NULL;
 	struct smc_rdma_port port;
 	struct smc_link_peer peer;
 	struct smc_link *link;
@@ -443,16 +438,14 @@ static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_m
 	if (IS_ERR(link))
 		return PTR_ERR(link);
 	link->number = offer->add_link.link;
-	rc = smc_add_link_to_peer(first, link, offer);
-	if (!rc) {
-		/* Expect CONFIRM LINK before the server can send it. */
-		smc_llc_expect_confirm_link(link);
-		rc = smc_add_link_accept(by, link);
-	}
+	rc = smc_add_link_to_peer(first, link, offer) ? :
+	     smc_add_link_rtokens_get(by, link, &own) ? :
+	     smc_add_link_accept(own);
 	if (rc)
 		smc_add_link_undo(by, link, false);
 	else
-		smc_add_link_confirm(first, link, by);
+		smc_add_link_confirm(first, own);
+	kfree(own);
 	return rc;
 }
 
@@ -487,21 +480,47 @@ static void smc_add_link_answer(struct smc_link *first, const struct smc_llc_msg
 	smc_llc_drop_offer(group);
 }
 
+/* Version 2: ask the server for a link, by the GIDs of this client's two ports. */
+static void smc_add_link_request(struct smc_link *first, const struct smc_rdma_port *port)
+{
+	u8 message[SMC_LLC_REQUEST_ADD_LINK_LEN(2)], gids[2][SMC_GID_LEN];
+	const struct smc_llc *llc = &first->group->llc;
+
+	memcpy(gids[0], first->gid, SMC_GID_LEN);
+	memcpy(gids[1], port->gid->gid.raw, SMC_GID_LEN);
+	smc_llc_build_request_add_link(message, gids, 2, READ_ONCE(llc->little_endian));
+	smc_link_send_large(first, message, sizeof(message));
+}
+
+/*
+ * Version 1: ask the server for a link, by an ADD LINK that names a port but neither a queue pair
+ * nor a link number, as the in-tree module does.
+ */
+static void smc_add_link_invite(struct smc_link *first, const struct smc_rdma_port *port)
+{
+	struct smc_llc_msg msg = { .type = SMC_LLC_ADD_LINK };
+	u8 message[SMC_LLC_LEN];
+
+	memcpy(msg.add_link.mac, port->mac, SMC_MAC_LEN);
+	memcpy(msg.add_link.gid, port->gid->gid.raw, SMC_GID_LEN);
+	smc_llc_build(message, &msg);
+	smc_link_try_send_llc(first, message);
+}
+
 /* Ask the server for a link if there is another port. */
 static void smc_add_link_ask(struct smc_link *first)
 {
 	struct smc_rdma_group *group = first->group;
-	u8 message[SMC_LLC_REQUEST_ADD_LINK_LEN(2)], gids[2][SMC_GID_LEN];
 	struct smc_rdma_port port;
 
 	if (smc_rdma_port_find_other(group->lgr.net, &first->port, NULL, &port))
 		return;
-	memcpy(gids[0], first->gid, SMC_GID_LEN);
-	memcpy(gids[1], port.gid->gid.raw, SMC_GID_LEN);
-	smc_rdma_port_put(&port);
 	smc_add_link_note_attempt(group);
-	smc_llc_build_request_add_link(message, gids, 2, READ_ONCE(group->llc.little_endian));
-	smc_link_send_large(first, message, sizeof(message));
+	if (group->version == SMC_VERSION_1)
+		smc_add_link_invite(first, &port);
+	else
+		smc_add_link_request(first, &port);
+	smc_rdma_port_put(&port);
 }
 
 /* Add a link if this end is the server, or ask the server for one. */
@@ -523,10 +542,8 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 	if (smc_add_link_is_put_off(group)) {
 		/* Don't put it off if a port event has just queued the work item again. */
 		queue_delayed_work(smc_add_link_wq, &group->add_link_work, SMC_ADD_LINK_PUT_OFF);
-		smc_add_link_offer_none(first, may_wait);
 	} else if (!may_wait) {
 		smc_add_link_try_after(group, SMC_ADD_LINK_INTERVAL);
-		smc_add_link_offer_none(first, false);
 	} else if (group->role == SMC_SERVER) {
 		smc_add_link_as_server(first);
 	} else {
@@ -539,10 +556,12 @@ static void smc_add_link(struct smc_link *first, bool may_wait)
 	struct smc_rdma_group *group = first->group;
 	struct smc_llc_msg offer;
 
-	if (group->role == SMC_CLIENT && smc_llc_get_offer(group, &offer))
+	if (group->role == SMC_CLIENT && smc_llc_get_offer(group, &offer)) {
 		smc_add_link_answer(first, &offer, may_wait);
-	else
-		smc_add_link_try(first, may_wait);
+		return;
+	}
+	smc_add_link_try(first, may_wait);
+	smc_add_link_offer_none(first, may_wait);
 }
 
 void smc_add_link_on_request(struct smc_rdma_group *group, const struct smc_llc_msg *msg)
@@ -621,7 +640,8 @@ void smc_add_link_queue(struct smc_rdma_group *group)
 	const unsigned long after = READ_ONCE(group->add_link_after);
 	const long left = after ? (long)(after - jiffies) : 0;
 
-	if (group->max_links == 1 || !smc_lgr_is_active(&group->lgr))
+	if (!smc_lgr_is_active(&group->lgr) ||
+	    (group->max_links == 1 && !smc_add_link_owes_offer(group)))
 		return;
 	mod_delayed_work(smc_add_link_wq, &group->add_link_work,
 			 READ_ONCE(group->llc.has_offer) ? 0 : max(left, 0L));

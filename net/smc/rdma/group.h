@@ -70,7 +70,7 @@ struct smc_rdma_peer {
  * @vlan: VLAN, or 0
  * @max_conns: agreed limit for connections, which the server enforces
  * @max_links: agreed limit for links
- * @has_vendor: the peer has said that it runs this module
+ * @awaits_offer: after first contact, this server's client may wait for an ADD LINK
  * @last_number: number of the last link that this server has offered
  * @has_offered: this server has sent an ADD LINK
  * @has_tried: the group has tried to add a link, or has put off its first attempt; only
@@ -128,7 +128,7 @@ struct smc_rdma_group {
 	u16 vlan;
 	u8 max_conns;
 	u8 max_links;
-	bool has_vendor;
+	bool awaits_offer;
 	u8 last_number;
 	bool has_offered;
 	bool has_tried;

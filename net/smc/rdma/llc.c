@@ -101,15 +101,6 @@ static bool smc_llc_ends_group(const struct smc_link *by, const struct smc_llc_m
 }
 
 /*
- * Return: the link number for an ADD LINK that smc_llc_offer_no_second_link() sends, although no
- * second link is wanted. It is one more than the first link's number, as peers may expect.
- */
-static u8 smc_llc_second_link(const struct smc_rdma_group *group)
-{
-	return smc_llc_link(group)->number + 1;
-}
-
-/*
  * Whether a DELETE LINK reply answers smc_llc_delete_all(), which is for dead groups only. A reply
  * that names a link that is gone, or never was, is a late answer to another DELETE LINK.
  */
@@ -137,8 +128,12 @@ static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_link *lin
 	if (llc->has_come || llc->awaited != msg->type ||
 	    llc->awaited_flags != (msg->flags & SMC_LLC_REPLY))
 		return false;
-	/* CONFIRM LINK shows only that the link on which it came works. */
-	if (msg->type == SMC_LLC_CONFIRM_LINK && link != llc->link)
+	/*
+	 * CONFIRM LINK shows only that the link on which it came works, and ADD LINK CONTINUATION
+	 * has RKeys of that link.
+	 */
+	if ((msg->type == SMC_LLC_CONFIRM_LINK || msg->type == SMC_LLC_ADD_LINK_CONT) &&
+	    link != llc->link)
 		return false;
 	if (llc->request && !smc_llc_is_answered(llc->request, msg))
 		return false;
@@ -174,17 +169,18 @@ static void smc_llc_copy_add_link(const struct smc_link *link, const u8 *message
 {
 	struct smc_llc *llc = &link->group->llc;
 
-	if (msg->type != SMC_LLC_ADD_LINK || !msg->add_link.large)
+	if (msg->type != SMC_LLC_ADD_LINK || msg->add_link.large != msg->v2)
 		return;
-	memcpy(llc->add_link, message, SMC_LLC_ADD_LINK_LEN(msg->add_link.n_rkeys));
+	memcpy(llc->add_link, message,
+	       msg->v2 ? SMC_LLC_ADD_LINK_LEN(msg->add_link.n_rkeys) : SMC_LLC_LEN);
 	llc->add_link_by = link->index;
 }
 
 /* Whether a message offers a second link that this end may accept. */
 static bool smc_llc_is_offer(const struct smc_rdma_group *group, const struct smc_llc_msg *msg)
 {
-	return msg->type == SMC_LLC_ADD_LINK && !smc_llc_is_reply(msg) && msg->add_link.large &&
-	       group->role == SMC_CLIENT && group->max_links > 1;
+	return msg->type == SMC_LLC_ADD_LINK && !smc_llc_is_reply(msg) &&
+	       msg->add_link.large == msg->v2 && group->role == SMC_CLIENT && group->max_links > 1;
 }
 
 /*
@@ -377,7 +373,8 @@ static int smc_llc_send(struct smc_link *link, const struct smc_llc_msg *msg)
 static int smc_llc_request(struct smc_link *link, const struct smc_cancel *off,
 			   struct smc_llc_msg *msg, const u8 *large, size_t len)
 {
-	const bool is_added = msg->type == SMC_LLC_CONFIRM_LINK && !off;
+	const bool is_added = msg->type == SMC_LLC_ADD_LINK_CONT ||
+			      (msg->type == SMC_LLC_CONFIRM_LINK && !off);
 	struct smc_rdma_group *group = link->group;
 	struct smc_llc *llc = &group->llc;
 	int rc;
@@ -437,6 +434,9 @@ static int smc_llc_note_confirmed(struct smc_link *link, const struct smc_llc_ms
 	/* z/OS and AIX may accept fewer connections than 255. */
 	if (msg->confirm_link.max_conns)
 		group->max_conns = min(group->max_conns, msg->confirm_link.max_conns);
+	/* From release 1 of version 2 on, CLC agrees on the number of links. */
+	if (!group->release && !smc_lgr_is_active(&group->lgr))
+		group->max_links = clamp_t(u8, msg->confirm_link.max_links, 1, group->max_links);
 	return 0;
 }
 
@@ -499,37 +499,31 @@ void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags,
 	smc_link_try_send_llc(link, message);
 }
 
-void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel *off)
-{
-	struct smc_rdma_group *group = link->group;
-	struct smc_llc_msg msg = {
-		.type = SMC_LLC_ADD_LINK,
-		.add_link = {
-			.qpn	= link->qpn,
-			.link	= smc_llc_second_link(group),
-			.mtu	= link->mtu,
-			.psn	= link->psn,
-		},
-	};
-	int rc;
-
-	memcpy(msg.add_link.mac, link->port.mac, SMC_MAC_LEN);
-	memcpy(msg.add_link.gid, link->gid, SMC_GID_LEN);
-	rc = smc_llc_request_until(link, off, &msg);
-	/*
-	 * The peer may have accepted the link, perhaps after this end stopped waiting for the
-	 * answer. If so, connect() at the peer does not return while the peer waits for the next
-	 * step of ADD LINK. DELETE LINK ends that wait.
-	 */
-	if (rc == -ETIMEDOUT || rc == -ECANCELED ||
-	    (!rc && !(msg.flags & SMC_LLC_ADD_LINK_REJECTED)))
-		smc_llc_delete_link(link, smc_llc_second_link(group), 0, SMC_LLC_DEL_LOST_PATH);
-}
-
 int smc_llc_offer_link(struct smc_link *link, const u8 *message, size_t len,
 		       struct smc_llc_msg *msg)
 {
 	return smc_llc_request(link, NULL, msg, message, len);
+}
+
+int smc_llc_continue_add_link(struct smc_link *link, struct smc_llc_msg *msg)
+{
+	return smc_llc_request_until(link, NULL, msg);
+}
+
+void smc_llc_expect_add_link_cont(struct smc_link *link)
+{
+	smc_llc_expect(link, SMC_LLC_ADD_LINK_CONT, NULL);
+}
+
+int smc_llc_await_add_link_cont(struct smc_link *link, struct smc_llc_msg *msg)
+{
+	return smc_llc_await(link->group, SMC_LLC_ADDED_LINK_WAIT, NULL, msg);
+}
+
+int smc_llc_reply_add_link_cont(struct smc_link *link, struct smc_llc_msg *msg)
+{
+	msg->flags = SMC_LLC_REPLY;
+	return smc_llc_send(link, msg);
 }
 
 void smc_llc_refuse_link(struct smc_link *link)
@@ -815,6 +809,12 @@ static int smc_llc_answer(struct smc_llc_queued *q)
 			smc_llc_delete_rtokens(q->link, &q->parsed);
 		break;
 	case SMC_LLC_ADD_LINK:
+		/* A client of version 1 asks for a link by ADD LINK, and this end's is the answer. */
+		if (group->role == SMC_SERVER && group->version == SMC_VERSION_1 &&
+		    group->max_links > 1) {
+			smc_add_link_queue(group);
+			return 0;
+		}
 		flags = SMC_LLC_ADD_LINK_REJECTED;
 		break;
 	case SMC_LLC_REQUEST_ADD_LINK:

@@ -169,19 +169,6 @@ int smc_llc_confirm_link_client(struct smc_link *link, const struct smc_cancel *
 int smc_llc_confirm_link_reply(struct smc_link *link);
 
 /**
- * smc_llc_offer_no_second_link() - send the ADD LINK that a client of an older release expects
- * @link: link of a group of version 1, or of release 0
- * @off: condition that cancels the wait for the reply
- *
- * Such a client waits for ADD LINK after first contact. This ADD LINK names the existing queue
- * pair, so a client with one adapter rejects the second link. If the client accepts the second
- * link, DELETE LINK removes it.
- *
- * Context: process, may sleep up to 2 s for the slot of ADD LINK, and up to 2 s for the reply.
- */
-void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel *off);
-
-/**
  * smc_llc_offer_link() - send ADD LINK as server, and wait for the reply
  * @link: link to send on
  * @message: ADD LINK in the large layout
@@ -193,6 +180,44 @@ void smc_llc_offer_no_second_link(struct smc_link *link, const struct smc_cancel
  */
 int smc_llc_offer_link(struct smc_link *link, const u8 *message, size_t len,
 		       struct smc_llc_msg *msg);
+
+/**
+ * smc_llc_continue_add_link() - send ADD LINK CONTINUATION as server, and wait for the reply
+ * @link: link to send on
+ * @msg: the message; filled with the reply
+ *
+ * Context: process, may sleep up to 3 s; with the buffer lock.
+ * Return: 0; -ETIMEDOUT or -ENOLINK.
+ */
+int smc_llc_continue_add_link(struct smc_link *link, struct smc_llc_msg *msg);
+
+/**
+ * smc_llc_expect_add_link_cont() - prepare for the server's ADD LINK CONTINUATION
+ * @link: link on which it will come
+ *
+ * Must be called before the server can send it.
+ */
+void smc_llc_expect_add_link_cont(struct smc_link *link);
+
+/**
+ * smc_llc_await_add_link_cont() - wait for the server's ADD LINK CONTINUATION
+ * @link: link on which it will come
+ * @msg: filled with the message
+ *
+ * Context: process, may sleep up to 1 s; with the buffer lock.
+ * Return: 0; -ETIMEDOUT or -ENOLINK.
+ */
+int smc_llc_await_add_link_cont(struct smc_link *link, struct smc_llc_msg *msg);
+
+/**
+ * smc_llc_reply_add_link_cont() - send ADD LINK CONTINUATION as client
+ * @link: link to send on
+ * @msg: the message; its reply flag is set here
+ *
+ * Context: process, may sleep up to 2 s.
+ * Return: 0; -ETIMEDOUT or -ENOLINK.
+ */
+int smc_llc_reply_add_link_cont(struct smc_link *link, struct smc_llc_msg *msg);
 
 /**
  * smc_llc_get_offer() - get the server's ADD LINK that waits for an answer

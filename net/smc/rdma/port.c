@@ -157,6 +157,17 @@ static bool smc_rdma_gid_has_near(const struct ib_gid_attr *attr, const u8 *peer
 }
 
 /*
+ * Whether GIDs don't tell if a link of version 1 needs a router: peers of version 1 don't list their
+ * GIDs, and a GID of RoCE v1 is usually a link-local address. The PNET ID has to tell then.
+ */
+static bool smc_rdma_gid_is_vague(const struct ib_gid_attr *attr, const struct smc_rdma_gids *peer)
+{
+	return attr->gid_type == IB_GID_TYPE_ROCE &&
+	       (!peer->n || smc_rdma_gid_is_link_local(attr->gid.raw) ||
+		smc_rdma_gid_is_link_local(peer->gid[0]));
+}
+
+/*
  * Whether a GID reaches one of the peer's GIDs, and is in the same network as the first port's GID.
  */
 static bool smc_rdma_gid_is_near(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
@@ -166,7 +177,7 @@ static bool smc_rdma_gid_is_near(const struct ib_gid_attr *attr, const struct sm
 	if (need->beside && (smc_rdma_gid_is_link_local(need->beside) ||
 			     !smc_rdma_is_on_link(attr, need->beside)))
 		return false;
-	if (!need->near)
+	if (!need->near || smc_rdma_gid_is_vague(attr, need->near))
 		return true;
 	if (smc_rdma_gid_is_link_local(attr->gid.raw))
 		return false;
@@ -440,7 +451,8 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 	struct smc_rdma_need need = {
 		.net	  = net,
-		.version  = SMC_VERSION_2,
+		.version  = other->gid->gid_type == IB_GID_TYPE_ROCE ? SMC_VERSION_1 :
+								   SMC_VERSION_2,
 		.peer_gid = peer ? NULL : other->gid->gid.raw,
 		.near	  = peer,
 		.other	  = other->gid,

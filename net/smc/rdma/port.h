@@ -64,7 +64,8 @@ struct smc_rdma_gids {
  * no PNET ID either, and a subnet of the new port's network device contains the GID of @other.
  * Nothing else shows that both ports are in the same network. If the peer's GIDs are known, a
  * subnet of the new port's network device contains one of them, so that the link needs no router.
- * The network device of @other then has no smaller subnet that contains that GID.
+ * The network device of @other then has no smaller subnet that contains that GID. In version 1
+ * these rules apply only if both GIDs are routable addresses.
  *
  * Context: process; doesn't sleep.
  * Return: 0; -ENODEV without a port.

@@ -121,9 +121,9 @@ static u8 smc_rdma_setup_agree_links(const struct smc_path_setup *base,
 {
 	const u8 option = smc_clc_links_option(p);
 
-	/* Release 0 of version 2 does not agree on a number of links. */
-	if (!p->release)
-		return 1;
+	/* Version 1 and release 0 of version 2 agree on the number by CONFIRM LINK. */
+	if (base->version == SMC_VERSION_1 || !p->release)
+		return smc_rdma_setup_max_links_foreign(base);
 	if (option)
 		return min(option, smc_rdma_setup_max_links(base));
 	return min(p->max_links, smc_rdma_setup_max_links_foreign(base));
@@ -147,9 +147,9 @@ static bool smc_rdma_setup_offer(struct smc_path_setup *base, u8 version,
 		return false;
 	}
 	memcpy(gid, port.gid->gid.raw, SMC_GID_LEN);
+	s->offered_links = smc_rdma_setup_max_links(base);
+	s->offered_links_foreign = smc_rdma_setup_max_links_foreign(base);
 	if (version == SMC_VERSION_2) {
-		s->offered_links = smc_rdma_setup_max_links(base);
-		s->offered_links_foreign = smc_rdma_setup_max_links_foreign(base);
 		p->max_links = s->offered_links_foreign;
 		smc_clc_set_links_option(p, s->offered_links);
 	}
@@ -284,8 +284,7 @@ static struct smc_link *smc_rdma_setup_group(struct smc_rdma_setup *s)
 	if (IS_ERR(group))
 		return ERR_CAST(group);
 	memcpy(group->eid, s->base.eid, SMC_EID_LEN);
-	group->max_links = s->base.version == SMC_VERSION_2 ? max_t(u8, s->max_links, 1) : 1;
-	group->has_vendor = s->has_vendor;
+	group->max_links = max_t(u8, s->max_links, 1);
 	smc_rdma_group_get(group);
 	s->group = group;
 	link = smc_rdma_group_link_from(group, 0);
@@ -517,8 +516,6 @@ static void smc_rdma_note_first_contact(struct smc_rdma_group *group,
 		group->max_conns = min(group->max_conns, a->fc.max_conns);
 	if (group->release)
 		group->max_links = clamp_t(u8, a->fc.max_links, 1, group->max_links);
-	else
-		group->max_links = 1;
 	smc_rdma_note_gids(group, a);
 }
 
@@ -633,8 +630,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	     smc_rdma_note_confirmed(s, smc_llc_confirm_link_server(link, &s->base.cancel));
 	if (rc)
 		return rc;
-	if (!group->release)
-		smc_llc_offer_no_second_link(link, &s->base.cancel);
+	group->awaits_offer = !group->release || (group->max_links > 1 && !s->has_vendor);
 	return smc_rdma_group_activate(group);
 }
 

@@ -397,6 +397,8 @@ bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc
 	case SMC_LLC_ADD_LINK:
 		/* A refusal repeats the link number, too. */
 		return reply->add_link.link == request->add_link.link;
+	case SMC_LLC_ADD_LINK_CONT:
+		return reply->add_link_cont.link == request->add_link_cont.link;
 	case SMC_LLC_CONFIRM_RKEY:
 		return reply->confirm_rkey.rt[0].rkey == request->confirm_rkey.rt[0].rkey;
 	case SMC_LLC_DELETE_RKEY:
@@ -422,6 +424,10 @@ u32 smc_llc_build_add_link(u8 *buf, const struct smc_llc_msg *msg)
 {
 	u32 len = SMC_LLC_ADD_LINK_LEN(msg->add_link.n_rkeys);
 
+	if (!msg->v2) {
+		smc_llc_build(buf, msg);
+		return SMC_LLC_LEN;
+	}
 	memset(buf, 0, len);
 	put_head(buf, msg);
 	put_16(buf + LLC_LENGTH, len, msg->little_endian);

@@ -177,12 +177,12 @@ bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc
 void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg);
 
 /**
- * smc_llc_build_add_link() - encode the large ADD LINK of version 2, request or reply
+ * smc_llc_build_add_link() - encode an ADD LINK, request or reply
  * @buf: SMC_LLC_ADD_LINK_LEN(@msg->add_link.n_rkeys) bytes
- * @msg: contents of the message, whose type is SMC_LLC_ADD_LINK and whose version is 2. Length
- *	and count get the byte order that @msg->little_endian says.
+ * @msg: contents of the message, whose type is SMC_LLC_ADD_LINK. In version 2, length and count
+ *	get the byte order that @msg->little_endian says.
  *
- * The RTokens are zero until smc_llc_put_add_link_rtoken() has encoded them.
+ * The message is large in version 2, and has SMC_LLC_LEN bytes in version 1. The RTokens are zero until smc_llc_put_add_link_rtoken() has encoded them.
  *
  * Return: length of the message.
  */

@@ -78,12 +78,17 @@ std::vector<ShownGroup> groups_of(const std::string &dump)
 {
 	const std::string type = path_of(SMC_GEN_LGR_SMCR, SMC_NLA_LGR_R_TYPE);
 	const std::string vlan = path_of(SMC_GEN_LGR_SMCR, SMC_NLA_LGR_R_VLAN_ID);
+	const std::string v2 = path_of(SMC_GEN_LGR_SMCR, SMC_NLA_LGR_R_V2_COMMON) + "/" +
+			       std::to_string(SMC_NLA_LGR_V2_VER);
 	std::vector<ShownGroup> groups;
 
 	for (const Shown &shown : shown_in(dump)) {
 		if (shown.count(type))
 			groups.push_back(
-			    {GroupType(number_of(shown, type)), int(number_of(shown, vlan)), {}});
+			    {.type = GroupType(number_of(shown, type)),
+			     .version = shown.count(v2) ? int(number_of(shown, v2)) : 1,
+			     .vlan = int(number_of(shown, vlan)),
+			     .links = {}});
 		else if (groups.empty())
 			throw std::runtime_error("a link without a group");
 		else

@@ -24,6 +24,7 @@ struct ShownLink {
 
 struct ShownGroup {
 	GroupType type;
+	int version;
 	int vlan;
 	std::vector<ShownLink> links;
 

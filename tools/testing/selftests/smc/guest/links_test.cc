@@ -107,6 +107,7 @@ struct LossAt {
 	Loss loss;
 	Role here;   /* the role of this guest */
 	Role victim; /* the end that loses the port */
+	int version = 2;
 };
 
 std::vector<LossAt> losses_at_each_end()
@@ -120,9 +121,27 @@ std::vector<LossAt> losses_at_each_end()
 	return all;
 }
 
+/* In version 1, the devices of a test can't be removed. */
+std::vector<LossAt> losses_in_version_1()
+{
+	std::vector<LossAt> all = losses_at_each_end();
+
+	std::erase_if(all, [](const LossAt &at) { return at.loss.lose != &TwoPorts::take_down; });
+	for (LossAt &at : all)
+		at.version = 1;
+	return all;
+}
+
 class LostLink : public Streams, public testing::WithParamInterface<LossAt>
 {
 protected:
+	void SetUp() override
+	{
+		Streams::SetUp();
+		if (GetParam().version == 1)
+			use_version_1();
+	}
+
 	const TwoPorts &victim() const
 	{
 		return end_of(GetParam().here, GetParam().victim);
@@ -178,20 +197,66 @@ private:
 	}
 };
 
-INSTANTIATE_TEST_SUITE_P(, LostLink, testing::ValuesIn(losses_at_each_end()), [](const auto &info) {
+std::string name_of(const testing::TestParamInfo<LossAt> &info)
+{
 	const LossAt &at = info.param;
 
 	return std::string(at.loss.name) + "At" + to_string(at.victim) +
 	       (at.here == at.victim ? "Here" : "There");
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(, LostLink, testing::ValuesIn(losses_at_each_end()), name_of);
+INSTANTIATE_TEST_SUITE_P(Version1, LostLink, testing::ValuesIn(losses_in_version_1()), name_of);
 
 TEST_P(LostLink, LosesNoByteAndComesBack)
 {
 	begin_streams(GetParam().here);
+	for (const TwoPorts &end : {here, there})
+		EXPECT_EQ(end.groups()[0].version, GetParam().version);
 	lose();
 	await_progress();
 	find();
 	await_progress();
+	finish();
+}
+
+/*
+ * The group has many RMBs when its second link is made, and the first one is lost then: each end
+ * must know all keys of the other on the second link.
+ */
+class ManyBuffers : public LostLink
+{
+};
+
+std::vector<LossAt> first_port_lost()
+{
+	std::vector<LossAt> all;
+
+	for (int version : {1, 2})
+		for (Role role : both_roles)
+			all.push_back({losses[1], role, Role::server, version});
+	return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(, ManyBuffers, testing::ValuesIn(first_port_lost()), [](const auto &info) {
+	return std::string("Version") + std::to_string(info.param.version) +
+	       to_string(info.param.here);
+});
+
+TEST_P(ManyBuffers, HaveKeysOnTheSecondLink)
+{
+	int seed = 0;
+
+	victim().take_down(1);
+	for (int size : {8000, 30000, 60000, 120000, 240000})
+		streams.emplace_back(connection(GetParam().here, size), ++seed);
+	must_get_links("rxe0");
+	victim().take_up(1);
+	must_get_links("rxe0 rxe1");
+	await_progress();
+	lose();
+	await_progress();
+	find();
 	finish();
 }
 

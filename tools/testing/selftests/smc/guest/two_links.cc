@@ -73,9 +73,25 @@ void TwoLinks::must_get_links(const std::string &devices_here,
 					 ":\n" + links_shown());
 }
 
-Connection TwoLinks::connection(Role role)
+void TwoLinks::use_version_1() const
 {
-	Connection one = make_connection(peer, Flavor(), role);
+	here.use_version_1();
+	there.use_version_1();
+}
+
+Connection TwoLinks::connection(Role role, int receive_buffer)
+{
+	Preparation preparation;
+
+	if (receive_buffer)
+		preparation = {
+		    [=](int fd) { must_set(fd, SOL_SOCKET, SO_RCVBUF, receive_buffer); },
+		    [=](RemoteSocket &socket) {
+			    socket.set(SOL_SOCKET, SO_RCVBUF, receive_buffer);
+		    },
+		};
+
+	Connection one = make_connection(peer, Flavor(), role, preparation);
 
 	EXPECT_EQ(socket_mode(one.here), SMC_DIAG_MODE_SMCR);
 	return one;

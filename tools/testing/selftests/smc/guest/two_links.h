@@ -35,7 +35,11 @@ protected:
 	}
 	void must_get_links(const std::string &here, const std::string &there) const;
 
-	Connection connection(Role role);
+	/* As TwoPorts::use_version_1(), at both ends. */
+	void use_version_1() const;
+
+	/* With receive buffers of that size at both ends, or of the default size. */
+	Connection connection(Role role, int receive_buffer = 0);
 
 	/* The end of a connection in which this guest has a role. */
 	const TwoPorts &end_of(Role role, Role wanted) const

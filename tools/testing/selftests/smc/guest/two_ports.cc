@@ -91,9 +91,32 @@ void TwoPorts::set_up() const
 	must_run(command);
 }
 
+void TwoPorts::use_version_1() const
+{
+	const auto count_gids = [this] {
+		return must_run("cat /sys/class/infiniband/rxe?/ports/1/gid_attrs/types/* "
+				"2>/dev/null | grep -c 'RoCE v1'; true");
+	};
+	std::string command = smc("eid flush") + " && " + smc("eid add VERSION1.$LAB_NODE") +
+			      " && insmod $LAB_BUILD/selftests/kmod/$(uname -r)/roce_v1.ko "
+			      "ibdev=rxe0,rxe1";
+
+	/* An address gets its GID of RoCE v1 when it is added. */
+	for (int port : {0, 1})
+		command += " && ip addr flush dev " + eth(port) + " scope global && " +
+			   with_addresses(port);
+	must_run(command);
+	/* By version 1 an end does not say which module it runs. */
+	if (!is_tree())
+		set_sysctl("net.smc.smcr_max_links_foreign", "2");
+	/* Each device has one for IPv4 and one for IPv6. */
+	wait_until("RoCE v1", [&] { return std::stoi(count_gids()) >= 4; });
+}
+
 bool TwoPorts::unload() const
 {
-	const std::string command = "lab-smc unload";
+	const std::string command = "lab-smc unload && "
+				    "{ ! grep -q '^roce_v1 ' /proc/modules || rmmod roce_v1; }";
 
 	return !(agent ? agent->run_command(command) : run_command(command)).status;
 }

@@ -34,6 +34,11 @@ public:
 
 	/* Loads the module, with an EID and one PNET ID for all; both ports are up afterwards. */
 	void set_up() const;
+	/*
+	 * After set_up(): this guest has no EID in common with any other, and both devices have
+	 * GIDs of RoCE v1, so SMC-R is of version 1. The devices can't be removed until unload().
+	 */
+	void use_version_1() const;
 	/* Returns whether the module is not loaded any more: it is kept while it has sockets. */
 	bool unload() const;
 	/* The guest has the in-tree module. */

@@ -137,7 +137,7 @@ Capture ReadAllCaptures() {
        {"smcd-v2-loopback-clc.pcap", "smcr-v2-first-contact-data-close.pcap",
         "smcr-v2-no-common-eid-decline.pcap", "smcr-v2-two-links-rkeys-close.pcap",
         "smcr-v2-asymmetric-becomes-symmetric.pcap", "smcr-v2-failover-port-down.pcap",
-        "smcr-v2-failover-rewrite.pcap"}) {
+        "smcr-v2-failover-rewrite.pcap", "smcr-v1-two-links.pcap"}) {
     Capture one = ReadCapture(std::filesystem::path(WIRE_CAPTURES) / file);
     std::move(one.clc.begin(), one.clc.end(), std::back_inserter(all.clc));
     std::move(one.cdc.begin(), one.cdc.end(), std::back_inserter(all.cdc));

@@ -16,6 +16,7 @@ constexpr char kFirstContact[] = WIRE_CAPTURES "/smcr-v2-first-contact-data-clos
 constexpr char kTwoLinks[] = WIRE_CAPTURES "/smcr-v2-two-links-rkeys-close.pcap";
 constexpr char kAsymmetric[] = WIRE_CAPTURES "/smcr-v2-asymmetric-becomes-symmetric.pcap";
 constexpr char kPortDown[] = WIRE_CAPTURES "/smcr-v2-failover-port-down.pcap";
+constexpr char kVersion1[] = WIRE_CAPTURES "/smcr-v1-two-links.pcap";
 constexpr char kRewrite[] = WIRE_CAPTURES "/smcr-v2-failover-rewrite.pcap";
 
 // GIDs of the hosts in the captures with two links: LAN, then host.
@@ -78,16 +79,16 @@ TEST(Captures, EveryClcMessageIsReencoded) {
         break;
     }
   }
-  EXPECT_EQ(
-      found,
-      (std::map<int, int>{
-          {SMC_CLC_PROPOSAL, 8}, {SMC_CLC_ACCEPT, 7}, {SMC_CLC_CONFIRM, 7}, {SMC_CLC_DECLINE, 1}}));
+  EXPECT_EQ(found, (std::map<int, int>{{SMC_CLC_PROPOSAL, 12},
+                                       {SMC_CLC_ACCEPT, 11},
+                                       {SMC_CLC_CONFIRM, 11},
+                                       {SMC_CLC_DECLINE, 1}}));
 }
 
 TEST(Captures, EveryCdcMessageIsReencoded) {
   auto messages = ReadAllCaptures().cdc;
   for (const Bytes& bytes : messages) ExpectSameBytes<smc_cdc>(bytes);
-  EXPECT_EQ(messages.size(), 44u);
+  EXPECT_EQ(messages.size(), 64u);
 }
 
 TEST(Captures, EveryLlcMessageIsReencoded) {
@@ -96,11 +97,31 @@ TEST(Captures, EveryLlcMessageIsReencoded) {
     ExpectSameBytes<Llc>(InNetworkOrder(bytes));
     (bytes[3] & SMC_LLC_REPLY ? replies : requests)[bytes[0]]++;
   }
-  EXPECT_EQ(requests,
-            (std::map<int, int>{
-                {0x21, 9}, {0x22, 8}, {0x24, 12}, {0x25, 2}, {0x26, 12}, {0x27, 2}, {0x29, 12}}));
-  EXPECT_EQ(replies, (std::map<int, int>{
-                         {0x21, 9}, {0x22, 9}, {0x24, 3}, {0x26, 12}, {0x27, 2}, {0x29, 12}}));
+  EXPECT_EQ(requests, (std::map<int, int>{{1, 1},
+                                          {2, 6},
+                                          {3, 5},
+                                          {4, 8},
+                                          {6, 2},
+                                          {9, 8},
+                                          {0x21, 9},
+                                          {0x22, 8},
+                                          {0x24, 12},
+                                          {0x25, 2},
+                                          {0x26, 12},
+                                          {0x27, 2},
+                                          {0x29, 12}}));
+  EXPECT_EQ(replies, (std::map<int, int>{{1, 1},
+                                         {2, 6},
+                                         {3, 5},
+                                         {4, 2},
+                                         {6, 2},
+                                         {9, 8},
+                                         {0x21, 9},
+                                         {0x22, 9},
+                                         {0x24, 3},
+                                         {0x26, 12},
+                                         {0x27, 2},
+                                         {0x29, 12}}));
 }
 
 TEST(Captures, SmcrProposalSaysWhatTsharkSays) {
@@ -252,6 +273,46 @@ TEST(Captures, AddLinkIsAnsweredByItsOwnReplyOnly) {
     }
   }
   EXPECT_EQ(replies.size(), 9u);
+}
+
+// By twos; the number is that of the keys which are left, and one message is sent without any.
+TEST(Captures, AddLinkContinuationHasTwoKeysAtMost) {
+  auto messages = LlcMessages(kVersion1, SMC_LLC_ADD_LINK_CONT);
+  std::vector<std::tuple<int, int, int>> seen;
+  for (const Llc& l : messages)
+    seen.emplace_back(l.msg.flags, l.msg.add_link_cont.link, l.msg.add_link_cont.count);
+  EXPECT_EQ(seen, (std::vector<std::tuple<int, int, int>>{{0, 2, 1},
+                                                          {0x80, 2, 1},
+                                                          {0, 3, 4},
+                                                          {0x80, 3, 4},
+                                                          {0, 3, 2},
+                                                          {0x80, 3, 2},
+                                                          {0, 4, 0},
+                                                          {0x80, 4, 0},
+                                                          {0, 5, 0},
+                                                          {0x80, 5, 0}}));
+  const smc_llc_rtoken& first = messages.at(2).msg.add_link_cont.rt[0];
+  EXPECT_EQ(first.rkey, 0x6a4u);
+  EXPECT_EQ(first.rkey_new, 0x83fu);
+  EXPECT_EQ(first.addr, 0xffff888009570000u);
+  EXPECT_EQ(messages.at(4).msg.add_link_cont.rt[1].rkey, 0x34eu);
+}
+
+TEST(Captures, AddLinkContinuationIsAnsweredByThatOfItsLink) {
+  auto messages = LlcMessages(kVersion1, SMC_LLC_ADD_LINK_CONT);
+  EXPECT_TRUE(smc_llc_is_answered(&messages.at(2).msg, &messages.at(3).msg));
+  EXPECT_FALSE(smc_llc_is_answered(&messages.at(2).msg, &messages.at(1).msg));
+}
+
+TEST(Captures, ClientOfVersion1AsksByAnAddLinkWithoutAQueuePair) {
+  auto requests = LlcMessages(kVersion1, SMC_LLC_ADD_LINK);
+  std::erase_if(requests, [](const Llc& l) { return l.msg.add_link.qpn; });
+  ASSERT_EQ(requests.size(), 2u);
+  for (const Llc& l : requests) {
+    EXPECT_EQ(l.msg.flags, 0);
+    EXPECT_EQ(l.msg.add_link.link, 0);
+    EXPECT_EQ(Hex(l.msg.add_link.gid), kGid12);
+  }
 }
 
 TEST(Captures, FirstConfirmListsTheGidInUseAndTheOther) {

@@ -117,6 +117,17 @@ TEST(Llc, LargeAddLinkIsBuiltAsInTreeLinuxSendsIt) {
   }
 }
 
+TEST(Llc, AddLinkOfVersion1IsSmall) {
+  Bytes expected = FromHex(
+      "022c0000 525483000101 0000 00000000000000000000ffff0a530101 000011 02 03 aa0804"
+      "0000000000000000");
+  auto l = Parse<Llc>(expected);
+  ASSERT_EQ(l.error, 0);
+  Bytes bytes(SMC_LLC_LEN, 0xa5);
+  EXPECT_EQ(smc_llc_build_add_link(bytes.data(), &l.value.msg), bytes.size());
+  EXPECT_EQ(Hex(bytes), Hex(expected));
+}
+
 TEST(Llc, LargeAddLinkReplyHasItsFlagsAndMayBeIndirect) {
   Random random(18);
   Llc l = SampleLargeAddLink(random, 1);

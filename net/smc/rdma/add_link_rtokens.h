@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The RTokens of a link that is added: for each RMB, the ends tell each other its RKey and address
+ * on the new link, beside its RKey on the link that carries the message. In version 2, ADD LINK
+ * itself has all RTokens. In version 1, ADD LINK CONTINUATION messages follow (RFC 7609 section
+ * 3.5.5), each with two RTokens at most.
+ */
+#ifndef SMC_RDMA_ADD_LINK_RTOKENS_H
+#define SMC_RDMA_ADD_LINK_RTOKENS_H
+
+#include "wire/llc.h"
+
+struct smc_link;
+
+/**
+ * struct smc_add_link_rtokens - the RTokens of this end's RMBs
+ * @by: link that carries the messages
+ * @link: new link
+ * @n: number of RTokens
+ * @n_sent: number of RTokens that ADD LINK CONTINUATION has carried
+ * @rt: the RTokens
+ */
+struct smc_add_link_rtokens {
+	struct smc_link *by;
+	struct smc_link *link;
+	unsigned int n;
+	unsigned int n_sent;
+	struct smc_llc_rtoken rt[SMC_LLC_ADD_LINK_RKEYS];
+};
+
+/**
+ * smc_add_link_rtokens_get() - get the RTokens of this end's RMBs
+ * @by: link that carries the messages
+ * @link: new link, on which the RMBs are mapped
+ * @own: set to the RTokens, which the caller frees by kfree() also after -E2BIG; NULL after -ENOMEM
+ *
+ * Context: process; with the group's buffer lock.
+ * Return: 0; -ENOMEM; or -E2BIG if there are too many RMBs.
+ */
+int smc_add_link_rtokens_get(struct smc_link *by, struct smc_link *link,
+			     struct smc_add_link_rtokens **own);
+
+/**
+ * smc_add_link_rtokens_expect() - expect what the server sends after this client's ADD LINK reply
+ * @own: this end's RTokens
+ *
+ * Must be called before the server can send it.
+ */
+void smc_add_link_rtokens_expect(const struct smc_add_link_rtokens *own);
+
+/**
+ * smc_add_link_rtokens_request() - exchange RTokens as server, in version 1
+ * @own: this end's RTokens
+ *
+ * Context: process, may sleep up to 3 s; with the group's buffer lock.
+ * Return: 0, with the client's RTokens noted; -ETIMEDOUT or -ENOLINK.
+ */
+int smc_add_link_rtokens_request(struct smc_add_link_rtokens *own);
+
+/**
+ * smc_add_link_rtokens_reply() - exchange RTokens as client, in version 1
+ * @own: this end's RTokens
+ *
+ * On success the server's CONFIRM LINK is expected.
+ *
+ * Context: as smc_add_link_rtokens_request().
+ * Return: as smc_add_link_rtokens_request().
+ */
+int smc_add_link_rtokens_reply(struct smc_add_link_rtokens *own);
+
+#endif
