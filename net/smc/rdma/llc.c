@@ -809,7 +809,7 @@ static int smc_llc_answer(struct smc_llc_queued *q)
 			smc_llc_delete_rtokens(q->link, &q->parsed);
 		break;
 	case SMC_LLC_ADD_LINK:
-		/* A client of version 1 asks for a link by ADD LINK, and this end's is the answer. */
+		/* A client of version 1 asks for a link by ADD LINK. This end's is the answer. */
 		if (group->role == SMC_SERVER && group->version == SMC_VERSION_1 &&
 		    group->max_links > 1) {
 			smc_add_link_queue(group);

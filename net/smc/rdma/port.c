@@ -157,8 +157,8 @@ static bool smc_rdma_gid_has_near(const struct ib_gid_attr *attr, const u8 *peer
 }
 
 /*
- * Whether GIDs don't tell if a link of version 1 needs a router: peers of version 1 don't list their
- * GIDs, and a GID of RoCE v1 is usually a link-local address. The PNET ID has to tell then.
+ * Whether the GIDs don't tell if a link of version 1 needs a router: a peer of version 1 does not
+ * list its GIDs, and a GID of RoCE v1 is usually link-local. Then the PNET ID has to tell.
  */
 static bool smc_rdma_gid_is_vague(const struct ib_gid_attr *attr, const struct smc_rdma_gids *peer)
 {

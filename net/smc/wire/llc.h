@@ -182,7 +182,8 @@ void smc_llc_build(u8 *buf, const struct smc_llc_msg *msg);
  * @msg: contents of the message, whose type is SMC_LLC_ADD_LINK. In version 2, length and count
  *	get the byte order that @msg->little_endian says.
  *
- * The message is large in version 2, and has SMC_LLC_LEN bytes in version 1. The RTokens are zero until smc_llc_put_add_link_rtoken() has encoded them.
+ * The message is large in version 2, and has SMC_LLC_LEN bytes in version 1. The RTokens are zero
+ * until smc_llc_put_add_link_rtoken() has encoded them.
  *
  * Return: length of the message.
  */
