@@ -51,6 +51,7 @@ struct smc_rdma_need {
 	 * port must have no smaller subnet that contains the peer's GID in @near.
 	 */
 	const struct ib_gid_attr *other;
+	bool other_device;	/* the search skips the other ports of the device of @other, too */
 	const char *pnetid;	/* PNET ID of the port, or NULL */
 	const u8 *beside;	/* GID in a subnet of the port, which has no PNET ID; or NULL */
 	struct net_device *ndev;	/* network device of the route; NULL for a second link */
@@ -359,10 +360,13 @@ struct smc_rdma_search {
 	struct smc_rdma_port *port;
 };
 
-static bool smc_rdma_gid_is_of_port(const struct ib_gid_attr *attr, const struct ib_device *ibdev,
-				    u32 num)
+/* Whether the search skips a port because of the port that the group uses already. */
+static bool smc_rdma_port_is_skipped(const struct ib_device *ibdev, u32 num,
+				     const struct smc_rdma_need *need)
 {
-	return attr->device == ibdev && attr->port_num == num;
+	const struct ib_gid_attr *other = need->other;
+
+	return other && other->device == ibdev && (need->other_device || other->port_num == num);
 }
 
 /* Return: 1 with the port filled if a port of @dev meets the needs, else 0. */
@@ -375,9 +379,8 @@ static int smc_rdma_search_device(struct smc_rdma_device *dev, void *arg)
 	if (!rdma_dev_access_netns(dev->ibdev, need->net))
 		return 0;
 	rdma_for_each_port(dev->ibdev, num) {
-		if (!smc_rdma_port_is_in_network(dev->ibdev, num, need))
-			continue;
-		if (need->other && smc_rdma_gid_is_of_port(need->other, dev->ibdev, num))
+		if (smc_rdma_port_is_skipped(dev->ibdev, num, need) ||
+		    !smc_rdma_port_is_in_network(dev->ibdev, num, need))
 			continue;
 		if (smc_rdma_use_port(dev, num, need, search->port))
 			continue;
@@ -468,7 +471,11 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 		need.pnetid = pnetid;
 	else
 		need.beside = other->gid->gid.raw;
+	need.other_device = true;
 	rc = smc_rdma_search(&need, port);
+	need.other_device = false;
+	if (rc)
+		rc = smc_rdma_search(&need, port);
 	rcu_read_unlock();
 	return rc;
 }

@@ -60,6 +60,8 @@ struct smc_rdma_gids {
  * @peer: GIDs of the peer; NULL if they are not known yet
  * @port: filled on success; release with smc_rdma_port_put()
  *
+ * A port of another device is preferred, because a device may fail with all its ports.
+ *
  * The new port has the PNET ID and the VLAN of @other. If @other has no PNET ID, the new port has
  * no PNET ID either, and a subnet of the new port's network device contains the GID of @other.
  * Nothing else shows that both ports are in the same network. If the peer's GIDs are known, a
