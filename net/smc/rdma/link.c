@@ -287,11 +287,38 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
 			       IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 }
 
+/*
+ * Whether another link can take over from a link, or probably will be able to: the group may have
+ * two links, and this end or the peer has another port. The limit alone does not tell: by default
+ * it is two on hosts with one port, too.
+ */
+static bool smc_link_expects_other(const struct smc_link *link)
+{
+	const struct smc_rdma_group *group = link->group;
+	struct smc_rdma_port port;
+
+	if (group->max_links == 1)
+		return false;
+	/* If the group is active, this link is added beside another one. */
+	if (smc_lgr_is_active(&group->lgr) || group->peer_gids.n > 1)
+		return true;
+	if (smc_rdma_port_find_other(group->lgr.net, &link->port, NULL, &port))
+		return false;
+	smc_rdma_port_put(&port);
+	return true;
+}
+
+static u8 smc_link_ack_timeout(const struct smc_link *link)
+{
+	return !link->is_soft && smc_link_expects_other(link) ? SMC_QP_ACK_TIMEOUT_SHORT :
+								SMC_QP_ACK_TIMEOUT;
+}
+
 int smc_link_to_rts(struct smc_link *link)
 {
 	struct ib_qp_attr attr = {
 		.qp_state	= IB_QPS_RTS,
-		.timeout	= SMC_QP_ACK_TIMEOUT,
+		.timeout	= smc_link_ack_timeout(link),
 		.retry_cnt	= SMC_QP_RETRIES,
 		.rnr_retry	= SMC_QP_RNR_RETRIES,
 		.sq_psn		= link->psn,

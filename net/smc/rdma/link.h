@@ -58,8 +58,19 @@ struct smc_rdma_conn;
 #define SMC_SHARED_BYTES	SZ_32K
 /* The largest limit of bulk bytes under way on a link. */
 #define SMC_BULK_LIMIT_MAX	SZ_1M
-/* 4.096 us << 15 = 0.13 s; adapters may wait up to four times as long. */
+/*
+ * The time after which a queue pair repeats what is not acknowledged: 4.096 us << 15 = 0.13 s.
+ * Adapters may wait up to four times as long. They give up after eight such times, in one to four
+ * seconds.
+ */
 #define SMC_QP_ACK_TIMEOUT	15
+/*
+ * The same for adapters if another link can take over: 67 ms, so they give up after 0.5 to 2.2 s.
+ * This is so short because connections stand still meanwhile, and can move. It is no shorter,
+ * because both links may fall silent together for a moment, and then both must not be given up.
+ * soft-RoCE does not give up, so a shorter time would only make it repeat more.
+ */
+#define SMC_QP_ACK_TIMEOUT_SHORT	14
 #define SMC_MESSAGE_ROOM	64	/* distance between messages in a DMA area */
 
 /* Memory that the device reads or writes by DMA. */
@@ -365,6 +376,9 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer);
 /**
  * smc_link_to_rts() - move the queue pair to state RTS (ready to send)
  * @link: link in state RTR
+ *
+ * The time-out of acknowledgements can't change afterwards. With an adapter it is shorter if the
+ * group has another link, or if this end or the peer has a port for one, as far as this end knows.
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.
