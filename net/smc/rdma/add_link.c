@@ -188,7 +188,10 @@ static int smc_add_link_offer(const struct smc_add_link_rtokens *own, struct smc
 	return 0;
 }
 
-/* Offer a link to the client, and connect the link to the client's end. Return: as above. */
+/*
+ * Offer a link to the client, connect the link to the client's end, and exchange RTokens. Return: 0
+ * or an error; -ECONNREFUSED if the client rejects the offer.
+ */
 static int smc_add_link_negotiate(struct smc_link *first, struct smc_link *link)
 {
 	struct smc_add_link_rtokens *own = NULL;
@@ -564,19 +567,19 @@ static void smc_add_link(struct smc_link *first, bool may_wait)
 	smc_add_link_offer_none(first, may_wait);
 }
 
-void smc_add_link_on_request(struct smc_rdma_group *group, const struct smc_llc_msg *msg)
+void smc_add_link_on_request(struct smc_rdma_group *group, const u8 (*gids)[SMC_GID_LEN],
+			     unsigned int n)
 {
-	struct smc_rdma_gids *gids = &group->peer_gids;
+	struct smc_rdma_gids *known = &group->peer_gids;
 
-	static_assert(sizeof(msg->request_add_link.gids) <= sizeof(gids->gid));
+	static_assert(SMC_LLC_ADD_LINK_GIDS <= ARRAY_SIZE(known->gid));
 	if (group->role == SMC_CLIENT)
 		return;
 	spin_lock_bh(&group->llc.lock);
-	if (gids->n != msg->request_add_link.n_gids ||
-	    memcmp(gids->gid, msg->request_add_link.gids, gids->n * SMC_GID_LEN))
+	if (known->n != n || memcmp(known->gid, gids, n * SMC_GID_LEN))
 		WRITE_ONCE(group->asymmetric_after, 0);
-	gids->n = msg->request_add_link.n_gids;
-	memcpy(gids->gid, msg->request_add_link.gids, sizeof(msg->request_add_link.gids));
+	known->n = n;
+	memcpy(known->gid, gids, n * SMC_GID_LEN);
 	spin_unlock_bh(&group->llc.lock);
 	smc_add_link_queue(group);
 }

@@ -11,7 +11,8 @@
 
 #include <linux/types.h>
 
-struct smc_llc_msg;
+#include "wire/clc.h"
+
 struct smc_rdma_group;
 
 /**
@@ -34,13 +35,15 @@ void smc_add_link_init(struct smc_rdma_group *group);
 void smc_add_link_queue(struct smc_rdma_group *group);
 
 /**
- * smc_add_link_on_request() - note the GIDs in a client's REQUEST ADD LINK, and offer a link
+ * smc_add_link_on_request() - offer a link to a client that asks for one
  * @group: group
- * @msg: the message
+ * @gids: GIDs of the client's ports in its REQUEST ADD LINK or, in version 1, in its ADD LINK
+ * @n: number of GIDs, at most SMC_LLC_ADD_LINK_GIDS
  *
  * Context: process.
  */
-void smc_add_link_on_request(struct smc_rdma_group *group, const struct smc_llc_msg *msg);
+void smc_add_link_on_request(struct smc_rdma_group *group, const u8 (*gids)[SMC_GID_LEN],
+			     unsigned int n);
 
 /**
  * smc_add_link_on_port() - try to add a link, as another port may be of use now

@@ -38,18 +38,33 @@ bool smc_add_link_is_of_use(const struct smc_link *oldest, const struct smc_link
 	}
 }
 
-/* Copy the client's GIDs to which a new link may lead: all but the one to which @oldest leads. */
+/* Add the end of a peer's port to @gids, unless @oldest leads there. */
+static void smc_add_link_add_gid(const struct smc_link *oldest, const u8 *gid,
+				 struct smc_rdma_gids *gids)
+{
+	if (gids->n < ARRAY_SIZE(gids->gid) && memcmp(gid, oldest->peer.gid, SMC_GID_LEN))
+		memcpy(gids->gid[gids->n++], gid, SMC_GID_LEN);
+}
+
+/*
+ * Copy the client's GIDs to which a new link may lead: all but the one to which @oldest leads. A
+ * client of version 1 does not list its GIDs, but another link may show one.
+ */
 static void smc_add_link_get_gids(const struct smc_link *oldest, struct smc_rdma_gids *gids)
 {
 	struct smc_rdma_group *group = oldest->group;
-	unsigned int i, n = 0;
+	const struct smc_link *link;
+	unsigned int i;
 
+	gids->n = 0;
 	spin_lock_bh(&group->llc.lock);
 	for (i = 0; i < group->peer_gids.n; i++)
-		if (memcmp(group->peer_gids.gid[i], oldest->peer.gid, SMC_GID_LEN))
-			memcpy(gids->gid[n++], group->peer_gids.gid[i], SMC_GID_LEN);
+		smc_add_link_add_gid(oldest, group->peer_gids.gid[i], gids);
 	spin_unlock_bh(&group->llc.lock);
-	gids->n = n;
+	if (group->version == SMC_VERSION_1 && !gids->n)
+		smc_for_each_link(link, group)
+			if (smc_link_works(link))
+				smc_add_link_add_gid(oldest, link->peer.gid, gids);
 }
 
 int smc_add_link_find_server_port(const struct smc_link *oldest, struct smc_rdma_port *port)
@@ -59,6 +74,9 @@ int smc_add_link_find_server_port(const struct smc_link *oldest, struct smc_rdma
 	int rc;
 
 	smc_add_link_get_gids(oldest, &others);
+	/* A client of version 1 may have only one port. Then the new link would be asymmetric. */
+	if (oldest->group->version == SMC_VERSION_1 && !others.n && !smc_add_link_may_share(oldest))
+		return -ENODEV;
 	rc = smc_rdma_port_find_other(net, &oldest->port, &others, port);
 	if (!rc || !smc_add_link_may_share(oldest))
 		return rc;

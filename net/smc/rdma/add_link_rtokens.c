@@ -116,6 +116,9 @@ int smc_add_link_rtokens_reply(struct smc_add_link_rtokens *own)
 		rc = smc_llc_await_add_link_cont(own->by, &msg);
 		if (rc)
 			return rc;
+		/* The message may belong to an earlier attempt, so the server has given up. */
+		if (msg.add_link_cont.link != own->link->number)
+			return -ENOLINK;
 		is_more = smc_add_link_rtokens_note(own, &msg);
 		is_more |= smc_add_link_rtokens_put(own, &msg);
 		/* Expect the next message before the server can send it. */

@@ -49,19 +49,22 @@ int smc_add_link_rtokens_get(struct smc_link *by, struct smc_link *link,
 void smc_add_link_rtokens_expect(const struct smc_add_link_rtokens *own);
 
 /**
- * smc_add_link_rtokens_request() - exchange RTokens as server, in version 1
+ * smc_add_link_rtokens_request() - exchange RTokens as server
  * @own: this end's RTokens
  *
- * Context: process, may sleep up to 3 s; with the group's buffer lock.
+ * Nothing happens in version 2, where ADD LINK has the RTokens.
+ *
+ * Context: process, may sleep up to 5 s if the peer acknowledges nothing; with the group's buffer
+ * lock.
  * Return: 0, with the client's RTokens noted; -ETIMEDOUT or -ENOLINK.
  */
 int smc_add_link_rtokens_request(struct smc_add_link_rtokens *own);
 
 /**
- * smc_add_link_rtokens_reply() - exchange RTokens as client, in version 1
+ * smc_add_link_rtokens_reply() - exchange RTokens as client
  * @own: this end's RTokens
  *
- * On success the server's CONFIRM LINK is expected.
+ * Nothing happens in version 2. On success the server's CONFIRM LINK is expected.
  *
  * Context: as smc_add_link_rtokens_request().
  * Return: as smc_add_link_rtokens_request().

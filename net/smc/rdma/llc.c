@@ -17,9 +17,9 @@
 /* How long a client waits for the server's CONFIRM LINK. */
 #define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)
 /*
- * How long a server waits for the answer to the CONFIRM LINK of an added link. Both ends hold the
- * buffer lock until then, so this time is shorter than SMC_BUFFERS_WAIT: a connection that waits
- * for the lock should not have to fall back to TCP.
+ * How long a server waits for the answer to the CONFIRM LINK of an added link, and either end waits
+ * for an ADD LINK CONTINUATION. Both ends hold the buffer lock until then, so this time is shorter
+ * than SMC_BUFFERS_WAIT: a connection that waits for the lock should not have to fall back to TCP.
  */
 #define SMC_LLC_ADDED_LINK_WAIT		HZ
 
@@ -304,11 +304,30 @@ static void smc_llc_expect_nothing(struct smc_llc *llc)
 	spin_unlock_bh(&llc->lock);
 }
 
+/*
+ * Whether the link is lost that the expected message needs. An ADD LINK CONTINUATION needs two: the
+ * one that carries it, and the new one, which is not confirmed yet. Its receiver holds the buffer
+ * lock, so the links don't change.
+ */
+static bool smc_llc_has_lost_link(const struct smc_rdma_group *group)
+{
+	const struct smc_link *link;
+
+	if (READ_ONCE(group->llc.link->broken))
+		return true;
+	if (group->llc.awaited != SMC_LLC_ADD_LINK_CONT)
+		return false;
+	smc_for_each_link(link, group)
+		if (!link->is_confirmed && !READ_ONCE(link->is_left) && READ_ONCE(link->broken))
+			return true;
+	return false;
+}
+
 /* Whether the expected message has come, or never will. */
 static bool smc_llc_has_ended(const struct smc_rdma_group *group)
 {
 	return READ_ONCE(group->llc.has_come) || smc_lgr_is_dead(&group->lgr) ||
-	       READ_ONCE(group->llc.link->broken);
+	       smc_llc_has_lost_link(group);
 }
 
 /* Sleep on two wait queues, llc.wait and @off->wait. Return: true if @off cancelled the wait. */
@@ -347,7 +366,7 @@ static int smc_llc_await(struct smc_rdma_group *group, long timeo, const struct 
 	if (llc->has_come) {
 		*msg = llc->came;
 		rc = 0;
-	} else if (smc_lgr_is_dead(&group->lgr) || READ_ONCE(llc->link->broken)) {
+	} else if (smc_lgr_is_dead(&group->lgr) || smc_llc_has_lost_link(group)) {
 		rc = -ENOLINK;
 	}
 	llc->awaited = 0;
@@ -368,7 +387,8 @@ static int smc_llc_send(struct smc_link *link, const struct smc_llc_msg *msg)
  * Send a request on a link, wait for the reply, and put the reply into @msg. If @large is not NULL,
  * the request is the message of @len bytes in @large, and @msg has the fields of that message.
  * Otherwise the request is @msg. Unless NULL, @off may cancel the wait. @off is NULL for the
- * CONFIRM LINK of an added link, whose wait is shorter than that of a first contact.
+ * CONFIRM LINK of an added link, whose wait is shorter than that of a first contact. So is the wait
+ * for the reply to ADD LINK CONTINUATION.
  */
 static int smc_llc_request(struct smc_link *link, const struct smc_cancel *off,
 			   struct smc_llc_msg *msg, const u8 *large, size_t len)
@@ -436,7 +456,8 @@ static int smc_llc_note_confirmed(struct smc_link *link, const struct smc_llc_ms
 		group->max_conns = min(group->max_conns, msg->confirm_link.max_conns);
 	/* From release 1 of version 2 on, CLC agrees on the number of links. */
 	if (!group->release && !smc_lgr_is_active(&group->lgr))
-		group->max_links = clamp_t(u8, msg->confirm_link.max_links, 1, group->max_links);
+		WRITE_ONCE(group->max_links,
+			   clamp_t(u8, msg->confirm_link.max_links, 1, group->max_links));
 	return 0;
 }
 
@@ -809,17 +830,17 @@ static int smc_llc_answer(struct smc_llc_queued *q)
 			smc_llc_delete_rtokens(q->link, &q->parsed);
 		break;
 	case SMC_LLC_ADD_LINK:
-		/* A client of version 1 asks for a link by ADD LINK. This end's is the answer. */
+		/* A client of version 1 asks for a link by ADD LINK. */
 		if (group->role == SMC_SERVER && group->version == SMC_VERSION_1 &&
 		    group->max_links > 1) {
-			smc_add_link_queue(group);
+			smc_add_link_on_request(group, &q->parsed.add_link.gid, 1);
 			return 0;
 		}
 		flags = SMC_LLC_ADD_LINK_REJECTED;
 		break;
 	case SMC_LLC_REQUEST_ADD_LINK:
-		/* ADD LINK is the answer. */
-		smc_add_link_on_request(group, &q->parsed);
+		smc_add_link_on_request(group, q->parsed.request_add_link.gids,
+					q->parsed.request_add_link.n_gids);
 		return 0;
 	case SMC_LLC_ADD_LINK_CONT:
 		return 0;
@@ -851,7 +872,10 @@ static void smc_llc_peek(struct smc_llc *llc, unsigned int i, struct smc_llc_que
 	spin_unlock_bh(&llc->lock);
 }
 
-/* Keep the request that has @i others before it, as its reply found no free slot. */
+/*
+ * Keep the request that has @i others before it, which gets its answer later. What a request about
+ * keys asks for is done already.
+ */
 static void smc_llc_keep(struct smc_llc *llc, unsigned int i)
 {
 	spin_lock_bh(&llc->lock);

@@ -45,7 +45,7 @@ struct smc_llc_queued {
  * @has_offer: the server's ADD LINK waits for an answer
  * @is_answering: the ADD LINK in @offer is being answered
  * @offer: copy of the server's ADD LINK to which @has_offer refers
- * @add_link: the last ADD LINK, request or reply, that has RTokens
+ * @add_link: the last ADD LINK, request or reply; in version 2, if it has RTokens
  * @add_link_by: index of the link that @add_link came on
  * @peer_left: the peer sent a DELETE LINK that ends the group: a request for all links or for the
  *	only link that works, or the reply to this end's DELETE LINK for all links
@@ -171,7 +171,7 @@ int smc_llc_confirm_link_reply(struct smc_link *link);
 /**
  * smc_llc_offer_link() - send ADD LINK as server, and wait for the reply
  * @link: link to send on
- * @message: ADD LINK in the large layout
+ * @message: ADD LINK, large in version 2
  * @len: its length
  * @msg: the fields of @message; filled with the reply
  *

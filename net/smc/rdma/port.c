@@ -178,8 +178,10 @@ static bool smc_rdma_gid_is_near(const struct ib_gid_attr *attr, const struct sm
 	if (need->beside && (smc_rdma_gid_is_link_local(need->beside) ||
 			     !smc_rdma_is_on_link(attr, need->beside)))
 		return false;
-	if (!need->near || smc_rdma_gid_is_vague(attr, need->near))
+	if (!need->near)
 		return true;
+	if (smc_rdma_gid_is_vague(attr, need->near))
+		return need->pnetid || need->beside;
 	if (smc_rdma_gid_is_link_local(attr->gid.raw))
 		return false;
 	for (i = 0; i < need->near->n; i++)
@@ -482,8 +484,11 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 
 bool smc_rdma_port_reaches(const struct smc_rdma_port *port, const struct smc_rdma_gids *peer)
 {
-	const struct smc_rdma_need need = { .near = peer };
+	char pnetid[SMC_MAX_PNETID_LEN + 1];
+	struct smc_rdma_need need = { .near = peer };
 
+	if (smc_rdma_pnet_of_port(port->dev->ibdev, port->gid->port_num, pnetid))
+		need.pnetid = pnetid;
 	return smc_rdma_gid_is_near(port->gid, &need);
 }
 

@@ -67,7 +67,7 @@ struct smc_rdma_gids {
  * Nothing else shows that both ports are in the same network. If the peer's GIDs are known, a
  * subnet of the new port's network device contains one of them, so that the link needs no router.
  * The network device of @other then has no smaller subnet that contains that GID. In version 1
- * these rules apply only if both GIDs are routable addresses.
+ * the rules for the peer's GIDs apply only if these are known, and both GIDs are routable.
  *
  * Context: process; doesn't sleep.
  * Return: 0; -ENODEV without a port.
@@ -79,6 +79,8 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
  * smc_rdma_port_reaches() - whether a subnet of a port's network device contains a peer's GID
  * @port: port
  * @peer: GIDs of the peer; it is enough if a subnet contains one of them
+ *
+ * In version 1 it is enough if the port has a PNET ID, unless both GIDs are routable addresses.
  *
  * Context: any but hard interrupt.
  */
