@@ -423,7 +423,8 @@ void smc_stream_update_orphan(struct smc_stream *st);
  */
 static inline bool smc_stream_has_undelivered(const struct smc_stream *st)
 {
-	return st->user_progress || smc_stream_undelivered(st) || st->tx.blocked;
+	return st->user_progress || smc_stream_undelivered(st) ||
+	       st->tx.writer == SMC_WRITER_BLOCKED;
 }
 
 /**

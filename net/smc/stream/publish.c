@@ -19,7 +19,7 @@ static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 		.conn_flags = st->tx.conn_flags | final,
 	};
 	/* A writer that waits because of TCP_NOTSENT_LOWAT may continue after this publish. */
-	bool limited = READ_ONCE(st->tx.waiting) && smc_tx_exceeds_lowat(st);
+	bool limited = smc_tx_has_writer(&st->tx) && smc_tx_exceeds_lowat(st);
 	int rc;
 
 	cdc.prod_flags = smc_publish_prod_flags(&st->tx, end, final, st->local_peer);

@@ -132,7 +132,7 @@ static inline u8 smc_publish_final(const struct smc_stream_tx *tx, u64 end, u8 p
  */
 static inline bool smc_publish_lacks_completion(const struct smc_stream_tx *tx)
 {
-	return READ_ONCE(tx->waiting) && !tx->in_flight &&
+	return smc_tx_has_writer(tx) && !tx->in_flight &&
 	       !(tx->prod_flags & SMC_PROD_WRITE_BLOCKED);
 }
 

@@ -27,18 +27,16 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	/* SIGIO for room is sent only to a program that has found no room before. */
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, st->sk);
 	spin_lock_bh(st->lock);
-	waited = st->tx.waiting;
-	WRITE_ONCE(st->tx.any_room, false);
-	WRITE_ONCE(st->tx.waiting, true);
-	st->tx.blocked |= has_bytes;
+	waited = smc_tx_has_writer(&st->tx);
+	smc_tx_want_room(&st->tx, has_bytes);
 	/* Pairs with smc_stream_note_room(): one of the two threads sees the other's store. */
 	smp_mb();
 	smc_stream_push(st, SMC_PUSH_NOW);
 	if (smc_tx_free(&st->tx) && !smc_tx_writable(st))
 		smc_stream_start_hold_timer(st);
 	/* If there is room, the writer does not sleep. */
-	if (smc_tx_writable(st))
-		st->tx.blocked = false;
+	if (st->tx.writer == SMC_WRITER_BLOCKED && smc_tx_writable(st))
+		WRITE_ONCE(st->tx.writer, SMC_WRITER_WAITS);
 	if (!waited && !smc_tx_writable(st))
 		smc_stat_buffer_event(st->stats, SMC_STAT_TX,
 				      st->tx.sent == st->tx.acked + st->tx.peer_size ?

@@ -429,14 +429,13 @@ void smc_stream_note_room(struct smc_stream *st)
 		return;
 	/* Pairs with smc_stream_want_room(): one of the two threads sees the other's store. */
 	smp_mb();
-	if (!READ_ONCE(st->tx.waiting))
+	if (!smc_tx_has_writer(&st->tx))
 		return;
 	if (!smc_tx_writable(st)) {
 		smc_stream_start_hold_timer(st);
 		return;
 	}
-	WRITE_ONCE(st->tx.waiting, false);
-	st->tx.blocked = false;
+	WRITE_ONCE(st->tx.writer, SMC_WRITER_NONE);
 	st->events |= EPOLLOUT | EPOLLWRNORM;
 }
 
@@ -551,7 +550,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		 * Remaining bytes may be sent now. Or a waiting writer may need
 		 * one more message, see smc_publish_lacks_completion().
 		 */
-		if (smc_stream_unsent(st) || READ_ONCE(st->tx.waiting))
+		if (smc_stream_unsent(st) || smc_tx_has_writer(&st->tx))
 			st->updated = true;
 	}
 	if (smc_stream_note_credit(st))
@@ -600,10 +599,8 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 	spin_lock_bh(st->lock);
 	if (smc_rx_window_is_wanted(st))
 		st->tx.update_pending = true;
-	if (st->tx.waiting && smc_tx_free(&st->tx) && !smc_tx_exceeds_lowat(st)) {
-		WRITE_ONCE(st->tx.any_room, true);
-		WRITE_ONCE(st->tx.waiting, false);
-		st->tx.blocked = false;
+	if (smc_tx_has_writer(&st->tx) && smc_tx_free(&st->tx) && !smc_tx_exceeds_lowat(st)) {
+		WRITE_ONCE(st->tx.writer, SMC_WRITER_ANY_ROOM);
 		st->events |= EPOLLOUT | EPOLLWRNORM;
 	}
 	smc_stream_push(st, SMC_PUSH_NOW);

@@ -28,6 +28,18 @@
  */
 #define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
 
+/*
+ * Whether a writer has asked to be woken when there is room in the ring, in send() or poll(). The
+ * writer is woken when there is enough room, or when there is little room and the hold timer
+ * expires.
+ */
+enum smc_writer {
+	SMC_WRITER_NONE,	/* no writer waits, or the last one was woken for enough room */
+	SMC_WRITER_ANY_ROOM,	/* the last one was woken for little room: any room is enough now */
+	SMC_WRITER_WAITS,	/* a poller waits, or a send() that found room after all */
+	SMC_WRITER_BLOCKED,	/* a send() that has bytes left waits */
+};
+
 struct smc_stream_tx {
 	u8 *ring;		/* bytes are copied into it at offset */
 	u32 size;		/* bytes in the ring; divides peer_size */
@@ -51,9 +63,7 @@ struct smc_stream_tx {
 	u8 end_flags;		/* to be published with the last byte */
 	bool update_pending;	/* flags or a cursor wait to be published */
 	bool again;		/* the path has moved, and nothing was published since */
-	bool waiting;		/* a writer waits for room in the ring */
-	bool blocked;		/* the waiting writer is a send() that has bytes left */
-	bool any_room;		/* a writer has waited so long that any room wakes it */
+	enum smc_writer writer;	/* written under the stream's lock, read by READ_ONCE() without */
 };
 
 /**
@@ -105,8 +115,23 @@ static inline bool smc_tx_has_room(const struct smc_stream_tx *tx)
 	u32 free = smc_tx_free(tx);
 	u32 used = tx->size - free;
 
-	return free && (free >= tx->size / 3 || READ_ONCE(tx->any_room) ||
+	return free && (free >= tx->size / 3 || READ_ONCE(tx->writer) == SMC_WRITER_ANY_ROOM ||
 			(used <= tx->peer_size / 10 && used <= largest / 10));
+}
+
+/* Request that a writer is woken when there is room. Needs the stream's lock. */
+static inline void smc_tx_want_room(struct smc_stream_tx *tx, bool has_bytes)
+{
+	const enum smc_writer writer = has_bytes ? SMC_WRITER_BLOCKED : SMC_WRITER_WAITS;
+
+	if (tx->writer < writer)
+		WRITE_ONCE(tx->writer, writer);
+}
+
+/* Whether a writer waits for room. */
+static inline bool smc_tx_has_writer(const struct smc_stream_tx *tx)
+{
+	return READ_ONCE(tx->writer) >= SMC_WRITER_WAITS;
 }
 
 /**

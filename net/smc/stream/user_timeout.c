@@ -27,7 +27,7 @@
 static bool smc_user_timeout_is_due(const struct smc_stream *st)
 {
 	return smc_stream_undelivered(st) ||
-	       (st->tx.blocked && !st->tx.end_flags && !smc_tx_free(&st->tx));
+	       (st->tx.writer == SMC_WRITER_BLOCKED && !st->tx.end_flags && !smc_tx_free(&st->tx));
 }
 
 /* Return a value that changes when the peer's time limit restarts. */

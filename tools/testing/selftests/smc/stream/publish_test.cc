@@ -101,7 +101,7 @@ class World {
   u64 Sendable() const { return std::min(tx.written, Window()); }
   // No completion is to come for a writer, nor has the peer a reason to tell of its reading.
   bool LacksCompletion() const {
-    return tx.waiting && !tx.in_flight && !is_asking_ && !smc_tx_has_room(&tx);
+    return smc_tx_has_writer(&tx) && !tx.in_flight && !is_asking_ && !smc_tx_has_room(&tx);
   }
   bool IsLow(u64 end) const { return Window() - end < tx.peer_size / 3; }
   unsigned int MostInFlight() const { return tx.nodelay ? SMC_NODELAY_PUBLISHES : 1; }
@@ -218,17 +218,16 @@ bool World::PushBeside() {
 
 // As smc_stream_want_room() does.
 void World::WantRoom() {
-  WRITE_ONCE(tx.any_room, false);
-  WRITE_ONCE(tx.waiting, true);
+  smc_tx_want_room(&tx, false);
   Push(SMC_PUSH_NOW);
   if (smc_tx_free(&tx) && !smc_tx_has_room(&tx)) has_timer_ = true;
 }
 
 // As smc_stream_note_room() does.
 void World::NoteRoom() {
-  if (!smc_tx_free(&tx) || !tx.waiting) return;
+  if (!smc_tx_free(&tx) || !smc_tx_has_writer(&tx)) return;
   if (smc_tx_has_room(&tx))
-    WRITE_ONCE(tx.waiting, false);
+    WRITE_ONCE(tx.writer, SMC_WRITER_NONE);
   else
     has_timer_ = true;
 }
@@ -253,9 +252,8 @@ bool World::End(u8 flags) {
 // As smc_stream_hold_expired() does.
 bool World::Expire() {
   if (!std::exchange(has_timer_, false)) return false;
-  if (tx.waiting && smc_tx_free(&tx)) {
-    WRITE_ONCE(tx.any_room, true);
-    WRITE_ONCE(tx.waiting, false);
+  if (smc_tx_has_writer(&tx) && smc_tx_free(&tx)) {
+    WRITE_ONCE(tx.writer, SMC_WRITER_ANY_ROOM);
     EXPECT_TRUE(smc_tx_has_room(&tx) || !is_pushed_);
   }
   Push(SMC_PUSH_NOW);
@@ -322,7 +320,7 @@ bool World::Report() {
   EXPECT_EQ(tx.acked, peer_.reported);
   if (!IsLow(tx.sent)) is_asking_ = false;
   NoteRoom();
-  if (smc_tx_unsent(&tx) || tx.waiting) Push(SMC_PUSH_AUTOCORK);
+  if (smc_tx_unsent(&tx) || smc_tx_has_writer(&tx)) Push(SMC_PUSH_AUTOCORK);
   return true;
 }
 
@@ -386,7 +384,8 @@ bool World::Publish(u64 end, u8 final) {
   CheckProdFlags(end, cdc.prod_flags, final);
 
   // As smc_rdma_may_be_unsignaled() has it.
-  bool quietly = is_unsignaled && !tx.in_flight && !cdc.conn_flags && !tx.waiting && !tx.again;
+  bool quietly =
+      is_unsignaled && !tx.in_flight && !cdc.conn_flags && !smc_tx_has_writer(&tx) && !tx.again;
   bool completes = !config_.has_local_peer && !quietly;
 
   bool is_final = std::exchange(is_end_lost_, false) || final;
@@ -492,7 +491,7 @@ void World::CheckWaits() const {
     ASSERT_FALSE(Unsaid());
   else
     ASSERT_TRUE(is_limited || (tx.sent == Window() && is_asked)) << "bytes";
-  if (tx.waiting && !smc_tx_has_room(&tx) && !IsShut())
+  if (smc_tx_has_writer(&tx) && !smc_tx_has_room(&tx) && !IsShut())
     ASSERT_TRUE(is_limited || is_asked || tx.sent - peer_.reported > tx.peer_size / 10) << "writer";
 }
 
@@ -540,7 +539,8 @@ void World::Finish() {
   Check(before);
   if (!IsPeerGone() && !(tx.end_flags & kAbort)) {
     ASSERT_EQ(peer_.received, tx.written);
-    ASSERT_TRUE(IsShut() || !tx.waiting || smc_tx_has_room(&tx)) << "a writer waits for ever";
+    ASSERT_TRUE(IsShut() || !smc_tx_has_writer(&tx) || smc_tx_has_room(&tx))
+        << "a writer waits for ever";
   }
 
   if (Close()) Settle();
@@ -568,8 +568,8 @@ std::string World::State() const {
   add(tx.ends_in);
   for (u8 flags : {tx.prod_flags, tx.conn_flags, tx.end_flags}) add(flags);
   add(tx.again | is_end_lost_ << 1);
-  add(tx.update_pending | tx.waiting << 1 | tx.any_room << 2 | is_busy_ << 3 | is_starved_ << 4 |
-      has_timer_ << 5 | has_word_ << 6);
+  add(tx.update_pending | tx.writer << 1 | is_busy_ << 3 | is_starved_ << 4 | has_timer_ << 5 |
+      has_word_ << 6);
   add(urgent_);
   add(completed_);
   for (u64 value : {peer_.received, peer_.consumed, peer_.reported}) add(value);
@@ -752,7 +752,7 @@ TEST(Room, IsWorthWaking) {
         tx.written = 100 + used;
         EXPECT_EQ(smc_tx_has_room(&tx), used < size && (is_third || used <= peer_size / 10))
             << used << " of " << size << ", " << peer_size;
-        tx.any_room = true;
+        tx.writer = SMC_WRITER_ANY_ROOM;
         EXPECT_EQ(smc_tx_has_room(&tx), used < size);
       }
     }
