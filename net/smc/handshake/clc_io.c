@@ -144,7 +144,7 @@ static void smc_clc_take_decline(struct smc_handshake *hs, const u8 *buf, size_t
 	struct smc_clc_decline decline;
 
 	hs->reason = SMC_DIAG_PEER_DECLINED;
-	hs->owed = false;
+	hs->late = SMC_LATE_NONE;
 	if (smc_clc_parse_decline(buf, len, &decline)) {
 		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
 		return;
@@ -168,7 +168,7 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 		rc = -EPROTO;
 	if (rc == -ETIMEDOUT) {
 		hs->timed_out = true;
-		hs->owed = true;
+		hs->late = SMC_LATE_DROPPED;
 		return SMC_DIAG_SYNC;
 	}
 	if (rc == -EPROTO) {
@@ -211,7 +211,7 @@ int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len)
 
 	if (rc)
 		return rc;
-	hs->owed = true;
+	hs->late = SMC_LATE_DROPPED;
 	smc_clc_expect(hs);
 	return 0;
 }
@@ -270,8 +270,7 @@ struct smc_cancel smc_clc_cancel(struct smc_handshake *hs)
 void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason)
 {
 	hs->reason = reason;
-	hs->owed = true;
-	hs->may_decline = true;
+	hs->late = SMC_LATE_DECLINED;
 	/* The application can't have sent yet: its first data or FIN will change this number. */
 	hs->written = smc_tcp_written(hs->sk);
 }
@@ -287,9 +286,9 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	struct sock *sk = hs->sk;
 	size_t len;
 
-	if (!hs->declines)
+	if (!hs->late_version)
 		return;
-	hs->declines = false;
+	hs->late_version = 0;
 	/* The application's data and its FIN both advance TCP's write_seq. */
 	if (smc_tcp_written(sk) != hs->written ||
 	    !((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)))
@@ -339,7 +338,7 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 	 * DECLINE must be dropped later.
 	 */
 	if (smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE)
-		hs->owed = true;
+		hs->late = SMC_LATE_DROPPED;
 	smc_own_peer_id(sock_net(hs->sk), decline.peer_id);
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
 }
@@ -359,7 +358,7 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 	 * thread waits for that message. The application can't send before this end's DECLINE has
 	 * left, so the peer reads the DECLINE before any bytes of the application.
 	 */
-	hs->owed = true;
+	hs->late = SMC_LATE_DROPPED;
 	rc = smc_clc_fall_back(hs, version, reason, buf);
 	kfree(buf);
 	return rc;
@@ -370,10 +369,9 @@ static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_hea
 {
 	hs->late_left = hdr->length;
 	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->blackhole_key);
-	if (!hs->may_decline || hdr->type != SMC_CLC_PROPOSAL)
+	if (hs->late != SMC_LATE_DECLINED || hdr->type != SMC_CLC_PROPOSAL)
 		return;
-	hs->may_decline = false;
-	hs->declines = true;
+	hs->late = SMC_LATE_DROPPED;
 	hs->late_version = min_t(u8, hdr->version, SMC_VERSION_2);
 }
 
@@ -392,7 +390,7 @@ static int smc_clc_consume(read_descriptor_t *desc, struct sk_buff *skb, unsigne
 	if (!hs->late_left) {
 		if (len < sizeof(head) || skb_copy_bits(skb, offset, head, sizeof(head)) ||
 		    smc_clc_parse_header(head, &hdr)) {
-			hs->owed = false;
+			hs->late = SMC_LATE_NONE;
 			return 0;
 		}
 		smc_clc_note_late(hs, &hdr);
@@ -408,8 +406,8 @@ bool smc_handshake_drop_late(struct smc_handshake *hs)
 
 	/* No CLC message has an urgent byte, and tcp_read_sock() does not read past one. */
 	if (smc_tcp_has_urgent(hs->sk))
-		hs->owed = false;
-	if (hs->owed)
+		hs->late = SMC_LATE_NONE;
+	if (hs->late != SMC_LATE_NONE)
 		tcp_read_sock(hs->sk, &desc, smc_clc_consume);
-	return hs->owed;
+	return hs->late != SMC_LATE_NONE;
 }

@@ -129,7 +129,7 @@ static s64 smc_client_propose(struct smc_client *c)
 	s64 rc;
 
 	/* From now on a DECLINE may come: a server with too many handshakes awaits no PROPOSAL. */
-	hs->owed = true;
+	hs->late = SMC_LATE_DROPPED;
 	if (smc_tcp_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;
 	if (!smc_client_prepare(c))

@@ -28,6 +28,13 @@ enum smc_handshake_state {
 	SMC_HANDSHAKE_OVER,	/* the handshake is over, and ->conclude() is to be called */
 };
 
+/* What to do with CLC messages that come once the handshake is over, and the connection is TCP. */
+enum smc_late_clc {
+	SMC_LATE_NONE,		/* nothing: all bytes are those of the peer's application */
+	SMC_LATE_DROPPED,	/* drop them, so that the application does not read them */
+	SMC_LATE_DECLINED,	/* as server: drop them, and answer a PROPOSAL by a DECLINE */
+};
+
 /**
  * struct smc_handshake_ops - functions of the socket that the handshake calls
  * @conclude: takes the result; called with the socket locked. The application can use the
@@ -66,15 +73,14 @@ struct smc_handshake_ops {
  * @peer_reason: diagnosis code of the peer's DECLINE, or 0
  * @out_of_sync: the peer's DECLINE says that no connection can join the link group
  * @timed_out: a message of the peer was due, and no byte of it came in time
- * @owed: result: the peer may still send CLC messages, which the application must not read
+ * @late: result: what to do with late CLC messages. The thread of the handshake sets it. After that
+ *	only smc_handshake_drop_late() changes it: from SMC_LATE_DECLINED to SMC_LATE_DROPPED when a
+ *	PROPOSAL comes, and to SMC_LATE_NONE when bytes of the peer's application do
  * @late_left: bytes of a late message that are still to be dropped; 0 until its header has come
  * @blackhole_key: key of the blackhole entry that a failure of this handshake adds
- * @may_decline: as server: no PROPOSAL came and no DECLINE was sent, so a late PROPOSAL is to be
- *	declined
- * @written: TCP's write_seq when @may_decline was set. Once the application sends data or a FIN,
- *	write_seq differs from @written
- * @declines: a late PROPOSAL has come, and is to be declined
- * @late_version: SMC version of the late PROPOSAL
+ * @written: TCP's write_seq when @late became SMC_LATE_DECLINED. Once the application sends data or
+ *	a FIN, write_seq differs from @written
+ * @late_version: SMC version of the late PROPOSAL that is to be declined, or 0
  */
 struct smc_handshake {
 	const struct smc_handshake_ops *ops;
@@ -99,12 +105,10 @@ struct smc_handshake {
 	u32 peer_reason;
 	bool out_of_sync;
 	bool timed_out;
-	bool owed;
+	enum smc_late_clc late;
 	size_t late_left;
 	struct smc_blackhole_key blackhole_key;
-	bool may_decline;
 	u32 written;
-	bool declines;
 	u8 late_version;
 };
 

@@ -157,11 +157,11 @@ void smc_sock_queue_later(struct smc_sock *smc, unsigned long delay)
  */
 static bool smc_sock_skip_late_clc(struct smc_sock *smc)
 {
-	bool owed = smc_handshake_drop_late(&smc->hs);
+	bool may_come = smc_handshake_drop_late(&smc->hs);
 
-	if (smc->hs.declines && !smc->hs.late_left && !smc->parent)
+	if (smc->hs.late_version && !smc->hs.late_left && !smc->parent)
 		smc_sock_queue_later(smc, 0);
-	return owed;
+	return may_come;
 }
 
 void smc_sock_timer(struct smc_sock *smc, struct timer_list *timer,
