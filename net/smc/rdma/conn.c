@@ -400,8 +400,7 @@ bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struc
 	if (uses_link)
 		has_moved = smc_rdma_conn_use(conn, to);
 	if (has_moved) {
-		conn->resumes = true;
-		conn->has_announced = false;
+		conn->failover = SMC_FAILOVER_ANNOUNCE;
 		/*
 		 * Don't begin at tx.delivered: unsignaled bytes count as delivered once they are
 		 * posted.

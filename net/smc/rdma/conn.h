@@ -11,6 +11,18 @@ struct smc_link;
 struct smc_rdma_group;
 struct sk_buff;
 
+/*
+ * The failover of this end to another link. In the last two states a publish has to send again what
+ * may be lost before it sends anything new. A further move leads from any state back to
+ * SMC_FAILOVER_ANNOUNCE.
+ */
+enum smc_rdma_failover {
+	SMC_FAILOVER_DONE,	/* nothing is to be sent again, or this end has never moved */
+	SMC_FAILOVER_OMITTED,	/* done, without bytes that the peer no longer takes */
+	SMC_FAILOVER_ANNOUNCE,	/* tell the peer that this end has moved */
+	SMC_FAILOVER_REPEAT,	/* the peer has been told; write bytes again */
+};
+
 /**
  * struct smc_rdma_conn - a connection over SMC-R
  * @stream: byte stream; has the reference count
@@ -43,12 +55,10 @@ struct sk_buff;
  * @held: while @holds, the newest of the messages that came on another link
  * @holds_urgent: @held_urgent waits, too, and comes before @held
  * @held_urgent: while @holds_urgent, the newest message before @held that has an urgent byte
- * @resumes: this end has moved to another link, and has not yet sent again everything that may be
- *	lost
- * @has_announced: while @resumes, the peer has been told that this end has moved
- * @repeat_from: position from which bytes are to be written again, while @resumes
- * @omits: the bytes from @repeat_from on were not written again, because both ends have sent their
- *	final flags; so this end's messages do not report these bytes either
+ * @failover: state of this end's failover; under @lock
+ * @repeat_from: position from which bytes are to be written again. In SMC_FAILOVER_OMITTED, bytes
+ *	from there on were not, because both ends have sent their final flags; so this end's
+ *	messages do not report these bytes either
  * @urgent_end: end of the last urgent byte that was published, or 0
  * @answered: value of stream.rx.received when the last CDC message was sent
  * @waits_as_bulk: @tx_wait is in the link's @bulk_waiters, not in its @slot_waiters; under the
@@ -82,10 +92,8 @@ struct smc_rdma_conn {
 	struct smc_cdc held;
 	bool holds_urgent;
 	struct smc_cdc held_urgent;
-	bool resumes;
-	bool has_announced;
+	enum smc_rdma_failover failover;
 	u64 repeat_from;
-	bool omits;
 	u64 urgent_end;
 	u64 answered;
 	bool waits_as_bulk;

@@ -201,7 +201,7 @@ static u64 smc_rdma_repeat_end(const struct smc_rdma_conn *conn, u64 until)
 	const u64 from = conn->repeat_from;
 	u64 end;
 
-	if (!conn->has_announced)
+	if (conn->failover == SMC_FAILOVER_ANNOUNCE)
 		return from;
 	end = min(until, from + smc_rdma_publish_max(conn->link));
 	return conn->urgent_end > from ? min(end, conn->urgent_end) : end;
@@ -224,10 +224,9 @@ static int smc_rdma_resume(struct smc_rdma_conn *conn)
 		rc = smc_rdma_repeat(conn, end);
 		if (rc)
 			return rc;
-		conn->has_announced = true;
+		conn->failover = SMC_FAILOVER_REPEAT;
 	} while (end < until);
-	conn->resumes = false;
-	conn->omits = until < conn->stream.tx.sent;
+	conn->failover = until < conn->stream.tx.sent ? SMC_FAILOVER_OMITTED : SMC_FAILOVER_DONE;
 	return 0;
 }
 
@@ -241,7 +240,7 @@ int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 
 	if (!conn->peer_known)
 		return -EAGAIN;
-	if (unlikely(conn->resumes)) {
+	if (unlikely(conn->failover >= SMC_FAILOVER_ANNOUNCE)) {
 		rc = smc_rdma_resume(conn);
 		if (rc)
 			return rc;
@@ -262,7 +261,7 @@ int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 	 * Don't report bytes that were not written again: the peer's program may still read all
 	 * that is reported before a reset.
 	 */
-	if (unlikely(conn->omits))
+	if (unlikely(conn->failover == SMC_FAILOVER_OMITTED))
 		cdc->prod = smc_cursor_from_position(conn->repeat_from, st->tx.peer_size);
 	cdc->seq = ++conn->seq;
 	slot->seq = cdc->seq;
