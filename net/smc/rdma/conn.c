@@ -480,7 +480,7 @@ static bool smc_cdc_is_until(u16 seq, u16 other)
 /* Give a message to the stream, unless a newer one has come. */
 static void smc_rdma_conn_update(struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 {
-	if (unlikely(conn->peer_has_moved)) {
+	if (unlikely(conn->peer_failover != SMC_PEER_HAS_NOT_MOVED)) {
 		if (smc_cdc_is_until(cdc->seq, conn->peer_seq))
 			return;
 		smc_rdma_conn_hold_producer(conn, cdc);
@@ -489,15 +489,22 @@ static void smc_rdma_conn_update(struct smc_rdma_conn *conn, struct smc_cdc *cdc
 	smc_stream_update(&conn->stream, cdc);
 }
 
+/* Whether this end waits for the last message that the peer sent on the link it has left. */
+static bool smc_rdma_conn_awaits_message(const struct smc_rdma_conn *conn)
+{
+	return conn->peer_failover >= SMC_PEER_MOVED_AWAITED;
+}
+
+/* Wait for no message any more, and handle those that were held. */
 static void smc_rdma_conn_take_held(struct smc_rdma_conn *conn)
 {
-	if (!conn->holds)
-		return;
-	conn->holds = false;
-	if (conn->holds_urgent)
+	const enum smc_rdma_peer_failover was = conn->peer_failover;
+
+	conn->peer_failover = SMC_PEER_MOVED;
+	if (was == SMC_PEER_MOVED_HELD_URGENT)
 		smc_rdma_conn_update(conn, &conn->held_urgent);
-	conn->holds_urgent = false;
-	smc_rdma_conn_update(conn, &conn->held);
+	if (was >= SMC_PEER_MOVED_HELD)
+		smc_rdma_conn_update(conn, &conn->held);
 }
 
 /*
@@ -506,16 +513,18 @@ static void smc_rdma_conn_take_held(struct smc_rdma_conn *conn)
  */
 static void smc_rdma_conn_hold(struct smc_rdma_conn *conn, const struct smc_cdc *cdc)
 {
-	const bool is_newest = !conn->holds || !smc_cdc_is_until(cdc->seq, conn->held.seq);
+	const bool is_first = conn->peer_failover < SMC_PEER_MOVED_HELD;
+	const bool is_newest = is_first || !smc_cdc_is_until(cdc->seq, conn->held.seq);
 	const struct smc_cdc *older = is_newest ? &conn->held : cdc;
 
-	if (conn->holds && (older->prod_flags & SMC_PROD_URGENT_PRESENT)) {
+	if (is_first) {
+		conn->peer_failover = SMC_PEER_MOVED_HELD;
+	} else if (older->prod_flags & SMC_PROD_URGENT_PRESENT) {
 		conn->held_urgent = *older;
-		conn->holds_urgent = true;
+		conn->peer_failover = SMC_PEER_MOVED_HELD_URGENT;
 	}
 	if (is_newest)
 		conn->held = *cdc;
-	conn->holds = true;
 }
 
 /*
@@ -526,14 +535,16 @@ static void smc_rdma_conn_hold(struct smc_rdma_conn *conn, const struct smc_cdc 
  */
 static void smc_rdma_conn_validate(struct smc_rdma_conn *conn, const struct smc_cdc *cdc)
 {
-	conn->peer_has_moved = true;
+	const bool awaits = smc_rdma_conn_awaits_message(conn);
+
 	/* The validation of an earlier failover may come after that of a later one. */
-	if (conn->awaits_message && smc_cdc_is_until(cdc->seq, conn->awaited_seq))
+	if (awaits && smc_cdc_is_until(cdc->seq, conn->awaited_seq))
 		return;
 	conn->awaited_seq = cdc->seq;
-	conn->awaits_message = !smc_cdc_is_until(cdc->seq, conn->peer_seq);
-	if (!conn->awaits_message)
+	if (smc_cdc_is_until(cdc->seq, conn->peer_seq))
 		smc_rdma_conn_take_held(conn);
+	else if (!awaits)
+		conn->peer_failover = SMC_PEER_MOVED_AWAITED;
 }
 
 /* Handle a message under the stream's lock: two links may deliver messages at the same time. */
@@ -543,7 +554,7 @@ static void smc_rdma_conn_take(struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 		smc_rdma_conn_validate(conn, cdc);
 		return;
 	}
-	if (likely(!conn->awaits_message)) {
+	if (likely(!smc_rdma_conn_awaits_message(conn))) {
 		smc_rdma_conn_update(conn, cdc);
 		return;
 	}
@@ -552,8 +563,7 @@ static void smc_rdma_conn_take(struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 		return;
 	}
 	smc_rdma_conn_update(conn, cdc);
-	conn->awaits_message = cdc->seq != conn->awaited_seq;
-	if (!conn->awaits_message)
+	if (cdc->seq == conn->awaited_seq)
 		smc_rdma_conn_take_held(conn);
 }
 
@@ -566,7 +576,6 @@ static void smc_rdma_conn_give_up_missing(struct smc_rdma_conn *conn)
 	if (smc_stream_is_down(&conn->stream))
 		return;
 	smc_stream_break_gap(&conn->stream, ECONNRESET);
-	conn->awaits_message = false;
 	smc_rdma_conn_take_held(conn);
 }
 
@@ -575,7 +584,7 @@ void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn)
 	struct smc_stream *st = &conn->stream;
 
 	spin_lock_bh(st->lock);
-	if (conn->awaits_message)
+	if (smc_rdma_conn_awaits_message(conn))
 		smc_rdma_conn_give_up_missing(conn);
 	smc_stream_unlock(st);
 }
@@ -616,7 +625,7 @@ void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 	 * link before the missing one does. Once the old link is drained,
 	 * smc_rdma_conn_check_validation() checks for the last time.
 	 */
-	if (unlikely(conn->awaits_message) && (cdc->prod_flags & SMC_PROD_FAILOVER) &&
+	if (unlikely(smc_rdma_conn_awaits_message(conn)) && (cdc->prod_flags & SMC_PROD_FAILOVER) &&
 	    !smc_rdma_conn_hears_late(conn, link))
 		smc_rdma_conn_give_up_missing(conn);
 	smc_stream_unlock(st);

@@ -23,6 +23,21 @@ enum smc_rdma_failover {
 	SMC_FAILOVER_REPEAT,	/* the peer has been told; write bytes again */
 };
 
+/*
+ * The failover of the peer to another link. Once it has moved, messages may come on two links, and
+ * so in another order than they were sent. Its validation names the last message that this host's
+ * device has received (@awaited_seq). As long as this end has not handled that message, later ones
+ * are held, because bytes before them may be missing. Each state implies the ones above it. When
+ * the message comes, or is given up, the state is SMC_PEER_MOVED again.
+ */
+enum smc_rdma_peer_failover {
+	SMC_PEER_HAS_NOT_MOVED,
+	SMC_PEER_MOVED,			/* messages older than the last one are dropped */
+	SMC_PEER_MOVED_AWAITED,		/* the message with @awaited_seq has not come yet */
+	SMC_PEER_MOVED_HELD,		/* @held waits for that message */
+	SMC_PEER_MOVED_HELD_URGENT,	/* @held_urgent waits, too, and comes before @held */
+};
+
 /**
  * struct smc_rdma_conn - a connection over SMC-R
  * @stream: byte stream; has the reference count
@@ -47,15 +62,12 @@ enum smc_rdma_failover {
  *	next ones up to @repeat_from, except @has_moved
  * @has_moved: this end has moved to another link at least once; under the lock of the group's
  *	@conns
- * @peer_has_moved: the peer has moved to another link
+ * @peer_failover: state of the peer's failover
  * @awaited_seq: sequence number of the last message that, according to the peer when it moved, this
  *	end must have received
- * @awaits_message: the message with @awaited_seq has not come yet
- * @holds: @held waits until the message with @awaited_seq comes
- * @held: while @holds, the newest of the messages that came on another link
- * @holds_urgent: @held_urgent waits, too, and comes before @held
- * @held_urgent: while @holds_urgent, the newest message before @held that has an urgent byte
- * @failover: state of this end's failover; under @lock
+ * @held: the newest of the messages that came on another link than the awaited one
+ * @held_urgent: the newest message before @held that has an urgent byte
+ * @failover: state of this end's failover
  * @repeat_from: position from which bytes are to be written again. In SMC_FAILOVER_OMITTED, bytes
  *	from there on were not, because both ends have sent their final flags; so this end's
  *	messages do not report these bytes either
@@ -85,12 +97,9 @@ struct smc_rdma_conn {
 	u16 seq;
 	u16 done_seq;
 	u16 peer_seq;
-	bool peer_has_moved;
+	enum smc_rdma_peer_failover peer_failover;
 	u16 awaited_seq;
-	bool awaits_message;
-	bool holds;
 	struct smc_cdc held;
-	bool holds_urgent;
 	struct smc_cdc held_urgent;
 	enum smc_rdma_failover failover;
 	u64 repeat_from;
