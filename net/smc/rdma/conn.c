@@ -55,7 +55,7 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn)
 	/*
 	 * If the peer was never known, nothing was posted from the send buffer: it can be reused.
 	 */
-	if (conn->peer_known)
+	if (smc_rdma_conn_has_peer(conn))
 		pages += smc_element_quarantine(&conn->sndbuf);
 	smc_rdma_group_quarantine(conn->group, pages);
 }
@@ -254,7 +254,7 @@ static bool smc_rdma_conn_needs_element(const struct smc_rdma_conn *conn)
 /* Whether a connection uses a part of the @size bytes at @rt. */
 static bool smc_rdma_conn_uses(const struct smc_rdma_conn *conn, struct smc_rtoken rt, u64 size)
 {
-	return conn->peer_known && conn->peer_rkey == rt.rkey &&
+	return smc_rdma_conn_has_peer(conn) && conn->peer_rkey == rt.rkey &&
 	       rt.addr < conn->peer_addr + conn->stream.tx.peer_size &&
 	       conn->peer_addr < rt.addr + size && smc_rdma_conn_needs_element(conn);
 }
@@ -307,7 +307,6 @@ static void smc_rdma_conn_note_peer(struct smc_rdma_conn *conn, const struct smc
 	 * connection has sent on the link for a tenth of a second.
 	 */
 	st->tx.publish_max = SMC_SHARED_BYTES;
-	conn->peer_known = true;
 }
 
 int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 sndbuf_class,
@@ -396,7 +395,8 @@ bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struc
 	 * stream whose peer is not known yet has nothing to move either: smc_rdma_conn_set_peer()
 	 * finds that the link is lost, and the handshake fails.
 	 */
-	uses_link = conn->link == from && conn->peer_known && st->state.path == SMC_PATH_STATE_UP;
+	uses_link = conn->link == from && smc_rdma_conn_has_peer(conn) &&
+		    st->state.path == SMC_PATH_STATE_UP;
 	if (uses_link)
 		has_moved = smc_rdma_conn_use(conn, to);
 	if (has_moved) {

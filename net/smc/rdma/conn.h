@@ -51,11 +51,11 @@ enum smc_rdma_peer_failover {
  * @sndbuf: element that this end's RDMA writes read from
  * @index: index in the group's @conns; also the low bits of this end's alert token
  * @secret: the other bits of this end's alert token, random
- * @peer_known: @peer_token, @peer_rkey, @peer_addr and @peer_index are set
  * @peer_token: the peer's alert token
  * @peer_rkey: remote key of the peer's RMB on @link
  * @peer_addr: address of the peer's element on @link
- * @peer_index: index of the peer's element in its RMB, from 1
+ * @peer_index: index of the peer's element in its RMB, from 1; 0 as long as the peer is not known:
+ *	@peer_token, @peer_rkey, @peer_addr and the sizes of @stream.tx are set along with it
  * @seq: sequence number of the last CDC message sent; protected by @lock
  * @done_seq: sequence number of the last CDC message that is known to have arrived
  * @peer_seq: sequence number of the peer's last CDC message. @lock protects this field and the
@@ -88,7 +88,6 @@ struct smc_rdma_conn {
 	struct smc_element sndbuf;
 	u32 index;
 	u32 secret;
-	bool peer_known;
 	u32 peer_token;
 	u32 peer_rkey;
 	u64 peer_addr;
@@ -108,6 +107,12 @@ struct smc_rdma_conn {
 	bool waits_as_bulk;
 	struct list_head tx_wait;
 };
+
+/* Whether the peer's part of the CLC message is known. */
+static inline bool smc_rdma_conn_has_peer(const struct smc_rdma_conn *conn)
+{
+	return conn->peer_index;
+}
 
 static inline struct smc_rdma_conn *smc_rdma_conn_of(struct smc_stream *st)
 {

@@ -238,7 +238,7 @@ int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 	bool is_unsignaled;
 	int rc;
 
-	if (!conn->peer_known)
+	if (!smc_rdma_conn_has_peer(conn))
 		return -EAGAIN;
 	if (unlikely(conn->failover >= SMC_FAILOVER_ANNOUNCE)) {
 		rc = smc_rdma_resume(conn);
