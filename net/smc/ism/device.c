@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The ISM devices of this host. */
 
+#include <linux/build_bug.h>
 #include <linux/kernel.h>
 
 #include "device.h"
 
 static struct smc_ism_device *const smc_ism_devices[] = { &smc_loopback };
+/* A PROPOSAL names each of them, see smc_ism_setup_offer(). */
+static_assert(ARRAY_SIZE(smc_ism_devices) <= SMC_CLC_MAX_ISM);
 
 struct smc_ism_device *smc_ism_device_at(unsigned int i)
 {
