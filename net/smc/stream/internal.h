@@ -238,24 +238,6 @@ static inline bool smc_stream_times_arrivals(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_note_arrival() - record an arrival time, if the socket asks for it
- * @st: stream, its lock held since before the bytes became readable
- * @begin: position of the first byte that arrived
- */
-void smc_stream_note_arrival(struct smc_stream *st, u64 begin);
-
-/**
- * smc_stream_arrived_at() - return the arrival time of a byte
- * @st: stream
- * @pos: position of the byte, which was unread when the caller's read began
- *
- * Context: any, without @st->lock.
- * Return: nanoseconds since 1970; 0 if the byte has not arrived, or its time
- * was not recorded.
- */
-u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos);
-
-/**
  * smc_stream_take_cmsg() - parse the control messages of a sendmsg()
  * @st: stream of a socket
  * @msg: message

@@ -14,6 +14,7 @@
 
 #include "admin/stats.h"
 #include "internal.h"
+#include "rx_timestamp.h"
 #include "trace.h"
 
 static bool smc_stream_credit_is_due(const struct smc_stream *st)
@@ -292,6 +293,21 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 		*pos = max(*pos, smc_stream_take_snapshot(st).start);
 	/* A read that has bytes leaves the error to the next call. */
 	return done ? : smc_stream_end_of_read(st, rc);
+}
+
+/*
+ * Return the arrival time of the byte at @pos, which was unread when the caller's read began, in
+ * nanoseconds since 1970; or 0 if the byte has not arrived, or its time was not recorded.
+ */
+static noinline u64 smc_stream_arrived_at(struct smc_stream *st, u64 pos)
+{
+	u64 time = 0;
+
+	spin_lock_bh(st->lock);
+	if (st->arrivals && pos < st->rx.received)
+		time = smc_rx_timestamps_find(st->arrivals, pos);
+	spin_unlock_bh(st->lock);
+	return time;
 }
 
 int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int flags,

@@ -2,10 +2,12 @@
 /* Create, attach and end a stream, and handle the events that its path reports. */
 
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include <net/sock.h>
 
 #include "admin/stats.h"
 #include "internal.h"
+#include "rx_timestamp.h"
 #include "trace.h"
 
 /* As with TCP's sk_data_ready, normal and urgent bytes alike wake the waiters for both. */
@@ -61,6 +63,23 @@ void smc_stream_get(struct smc_stream *st)
 void smc_stream_put(struct smc_stream *st)
 {
 	kref_put(&st->ref, smc_stream_free);
+}
+
+/*
+ * Record the arrival time of the bytes from @begin on, if the socket asks for it. The stream's lock
+ * has been held since before the bytes became readable.
+ */
+static noinline void smc_stream_note_arrival(struct smc_stream *st, u64 begin)
+{
+	bool asks = smc_stream_asks_for_arrivals(st);
+
+	lockdep_assert_held(st->lock);
+	/* Nothing tells the stream when its socket begins to ask, so check at each arrival. */
+	if (asks && !st->arrivals)
+		WRITE_ONCE(st->arrivals, kzalloc(sizeof(*st->arrivals), GFP_ATOMIC));
+	if (st->arrivals)
+		smc_rx_timestamps_note(st->arrivals, begin, asks ? ktime_get_real_ns() : 0,
+				       READ_ONCE(st->rx.consumed));
 }
 
 void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role role,
