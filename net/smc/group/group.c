@@ -41,7 +41,7 @@ void smc_lgr_put(struct smc_lgr *lgr)
  * smc_lgr_init(), so the namespace's counts of active and idle groups are always right. A dead
  * group, which may outlive its namespace, is in neither count.
  */
-static void smc_lgr_become(struct smc_lgr *lgr, enum smc_lgr_state state, unsigned int n_conns)
+static void smc_lgr_set(struct smc_lgr *lgr, enum smc_lgr_state state, unsigned int n_conns)
 {
 	const bool was_active = smc_lgr_is_active(lgr);
 	const bool was_idle = smc_lgr_is_idle(lgr);
@@ -70,7 +70,7 @@ void smc_lgr_list(struct smc_lgr *lgr, enum smc_lgr_state state)
 	kind->n++;
 	list_add(&lgr->in_net, &in_net->list);
 	in_net->n++;
-	smc_lgr_become(lgr, state, lgr->n_conns);
+	smc_lgr_set(lgr, state, lgr->n_conns);
 }
 
 static void smc_lgr_unlist(struct smc_lgr *lgr)
@@ -95,7 +95,7 @@ void smc_lgr_mark_dead(struct smc_lgr *lgr, int err)
 	if (lgr->state == SMC_LGR_DEAD)
 		return;
 	WRITE_ONCE(lgr->err, err);
-	smc_lgr_become(lgr, SMC_LGR_DEAD, lgr->n_conns);
+	smc_lgr_set(lgr, SMC_LGR_DEAD, lgr->n_conns);
 	mod_delayed_work(smc_end_wq, &lgr->end, 0);
 }
 
@@ -160,7 +160,7 @@ void smc_lgr_discard(struct smc_lgr *lgr)
 
 void smc_lgr_reserve(struct smc_lgr *lgr)
 {
-	smc_lgr_become(lgr, lgr->state, lgr->n_conns + 1);
+	smc_lgr_set(lgr, lgr->state, lgr->n_conns + 1);
 	smc_lgr_get(lgr);
 }
 
@@ -211,7 +211,7 @@ void smc_lgr_idle_begin(struct smc_lgr *lgr)
 
 void smc_lgr_activate(struct smc_lgr *lgr)
 {
-	smc_lgr_become(lgr, SMC_LGR_ACTIVE, lgr->n_conns);
+	smc_lgr_set(lgr, SMC_LGR_ACTIVE, lgr->n_conns);
 	/* The first connection may have ended before the link was confirmed. */
 	if (smc_lgr_is_idle(lgr))
 		smc_lgr_idle_begin(lgr);
@@ -219,7 +219,7 @@ void smc_lgr_activate(struct smc_lgr *lgr)
 
 void smc_lgr_unreserve_locked(struct smc_lgr *lgr)
 {
-	smc_lgr_become(lgr, lgr->state, lgr->n_conns - 1);
+	smc_lgr_set(lgr, lgr->state, lgr->n_conns - 1);
 	if (smc_lgr_is_idle(lgr))
 		smc_lgr_idle_begin(lgr);
 }
