@@ -443,14 +443,14 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned 
  * Handle a CDC message with an unknown token. When this end sends its last message for a
  * connection, messages from the peer for that connection may be in flight. The peer may send fewer
  * than SMC_RECV_SLOTS such messages for each connection or reservation that the group has ever had
- * (@n_had). More of them violate the protocol, unless the group is retired: its peer may not know
- * that a connection was aborted, and so may send more. Context: softirq.
+ * (@total_conns). More of them violate the protocol, unless the group is retired: its peer may not
+ * know that a connection was aborted, and so may send more. Context: softirq.
  */
 static void smc_rdma_conn_on_unknown_token(struct smc_rdma_group *group)
 {
 	const u64 n = atomic64_inc_return(&group->unknown_tokens);
 
-	if (n / SMC_RECV_SLOTS >= READ_ONCE(group->n_had) &&
+	if (n / SMC_RECV_SLOTS >= READ_ONCE(group->total_conns) &&
 	    !READ_ONCE(group->retired))
 		smc_rdma_group_on_violation(group, SMC_VIOLATION_TOKEN);
 	else
@@ -595,7 +595,8 @@ void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn)
  * still come in two cases: this end's connection still uses the old link, or this end has left the
  * old link as well, but has not drained it yet.
  */
-static bool smc_rdma_conn_hears_late(const struct smc_rdma_conn *conn, const struct smc_link *link)
+static bool smc_rdma_conn_awaited_may_come(const struct smc_rdma_conn *conn,
+					   const struct smc_link *link)
 {
 	const struct smc_link *other;
 
@@ -626,7 +627,7 @@ void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 	 * smc_rdma_conn_check_validation() checks for the last time.
 	 */
 	if (unlikely(smc_rdma_conn_awaits_message(conn)) && (cdc->prod_flags & SMC_PROD_FAILOVER) &&
-	    !smc_rdma_conn_hears_late(conn, link))
+	    !smc_rdma_conn_awaited_may_come(conn, link))
 		smc_rdma_conn_give_up_missing(conn);
 	smc_stream_unlock(st);
 	smc_stream_put(st);

@@ -82,7 +82,7 @@
 /* Confirmed links, by the peer's GID. The hash is secret, because peers can choose their GIDs. */
 static DEFINE_HASHTABLE(smc_links_by_gid, 8);
 
-/* Number of groups in smc_rdma_group_take_leave(), whether or not they wait for their peers. */
+/* Number of groups in smc_rdma_group_notify_peer(), whether or not they wait for their peers. */
 static atomic_t smc_rdma_groups_waiting = ATOMIC_INIT(0);
 
 static void smc_rdma_group_free(struct smc_lgr *lgr)
@@ -233,7 +233,7 @@ static void smc_link_await_silence(const struct smc_link *link)
  * their peers, this group does not wait, so that silent peers do not occupy all places of
  * smc_end_wq.
  */
-static void smc_rdma_group_take_leave(struct smc_rdma_group *group)
+static void smc_rdma_group_notify_peer(struct smc_rdma_group *group)
 {
 	struct smc_link *link;
 
@@ -261,7 +261,7 @@ static void smc_rdma_group_end(struct smc_lgr *lgr)
 	smc_links_cancel_ends(group);
 	smc_rdma_group_log_end(group);
 	smc_rdma_group_unhash(group);
-	smc_rdma_group_take_leave(group);
+	smc_rdma_group_notify_peer(group);
 
 	smc_for_each_link(link, group) {
 		if (!link->is_left)
@@ -343,7 +343,7 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 	group->max_conns = READ_ONCE(smc_net(net)->sysctl.max_conns_per_lgr);
 	group->max_links = 1;
 	group->last_number = 1;
-	group->n_had = 1;
+	group->total_conns = 1;
 	group->spread_after = jiffies;
 	xa_init_flags(&group->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	smc_llc_init(group);
@@ -515,7 +515,7 @@ static void smc_link_reserve(struct smc_link *link)
 	struct smc_rdma_group *group = link->group;
 
 	smc_lgr_reserve(&group->lgr);
-	WRITE_ONCE(group->n_had, group->n_had + 1);
+	WRITE_ONCE(group->total_conns, group->total_conns + 1);
 	smc_link_get(link);
 }
 

@@ -83,7 +83,7 @@ struct smc_rdma_peer {
  * @peer_gids: GIDs of the client's ports; version 2. Under @llc's lock once the group is active
  * @spread_after: time in jiffies before which this server makes no further group for the peer;
  *	under smc_rdma_lgrs.lock
- * @n_had: number of connections and reservations that the group has ever had; changed under
+ * @total_conns: number of connections and reservations that the group has ever had; changed under
  *	smc_rdma_lgrs.lock
  * @unknown_tokens: number of CDC messages whose token belongs to no connection of the group
  * @n_guesses: number of CLC messages that named the group without a proof: [1] from the peer's
@@ -137,7 +137,7 @@ struct smc_rdma_group {
 	struct smc_link_peer lost[SMC_LINKS];
 	struct smc_rdma_gids peer_gids;
 	unsigned long spread_after;
-	unsigned long n_had;
+	unsigned long total_conns;
 	atomic64_t unknown_tokens;
 	unsigned int n_guesses[2];
 	int n_quarantined;

@@ -193,10 +193,10 @@ struct smc_link_bulk {
  * @slot_waiters: connections that wait for a free slot
  * @bulk_waiters: connections that wait until fewer bulk bytes are under way
  * @bulk_is_next: @bulk_waiters come before @slot_waiters next time
- * @turn: connection that was taken from the waiting connections and may send now: a slot is kept
- *	for it, and room for its bulk bytes. NULL if there is none. The pointer is only compared,
- *	because the connection may be gone
- * @last_sender: connection that sent last; the pointer is only compared, like @turn
+ * @next_sender: connection that was taken from the waiting connections and may send now: a slot is
+ *	kept for it, and room for its bulk bytes. NULL if there is none. The pointer is only
+ *	compared, because the connection may be gone
+ * @last_sender: connection that sent last; the pointer is only compared, like @next_sender
  * @shared_at: time in jiffies when @last_sender last changed
  * @llc_starved: an LLC sender found no free slot
  * @slot_wait: wait queue of LLC senders without a slot, and of smc_link_flush()
@@ -264,7 +264,7 @@ struct smc_link {
 	struct list_head slot_waiters;
 	struct list_head bulk_waiters;
 	bool bulk_is_next;
-	const struct smc_rdma_conn *turn;
+	const struct smc_rdma_conn *next_sender;
 	const struct smc_rdma_conn *last_sender;
 	unsigned long shared_at;
 	bool llc_starved;

@@ -347,11 +347,11 @@ static struct list_head *smc_link_waiters(struct smc_link *link, bool is_bulk)
 static bool smc_link_is_free_for(struct smc_link *link, const struct smc_rdma_conn *conn,
 				 bool is_bulk)
 {
-	const bool is_turn = link->turn == conn;
-	/* A slot and room for bulk bytes are kept for the connection whose turn it is. */
-	const bool is_kept = link->turn && !is_turn;
+	const bool is_next = link->next_sender == conn;
+	/* A slot and room for bulk bytes are kept for the connection that may send next. */
+	const bool is_kept = link->next_sender && !is_next;
 
-	if (!is_turn && !list_empty(smc_link_waiters(link, is_bulk)))
+	if (!is_next && !list_empty(smc_link_waiters(link, is_bulk)))
 		return false;
 	if (smc_link_free_conn_slots(link) <= is_kept)
 		return false;
@@ -453,9 +453,9 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 		slot = ERR_PTR(-EAGAIN);
 		goto out;
 	}
-	/* The turn is over: the next message of @conn waits behind those of others. */
-	if (link->turn == conn)
-		link->turn = NULL;
+	/* Only this message was next: another one of @conn waits behind those of others. */
+	if (link->next_sender == conn)
+		link->next_sender = NULL;
 	slot = &link->send[__ffs64(link->free_slots)];
 	link->free_slots &= ~smc_slot_bit(slot);
 	smc_link_begin_bulk(link, slot, conn, bulk_bytes);
@@ -536,7 +536,7 @@ static struct smc_rdma_conn *smc_link_pop_tx_waiter(struct smc_link *link)
 	}
 	if (conn)
 		list_del_init(&conn->tx_wait);
-	link->turn = conn;
+	link->next_sender = conn;
 	spin_unlock_bh(&link->lock);
 	return conn;
 }
