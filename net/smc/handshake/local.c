@@ -14,7 +14,7 @@
 #include "setup.h"
 #include "tcp.h"
 
-static bool smc_local_may(const struct smc_handshake *hs)
+static bool smc_local_is_allowed(const struct smc_handshake *hs)
 {
 	return !READ_ONCE(hs->aborted) && !smc_tcp_is_secured(hs->sk);
 }
@@ -43,8 +43,9 @@ static void smc_local_finish(struct smc_path_setup *s, struct smc_handshake *hs,
 	smc_setup_free(s, 0);
 }
 
-static bool smc_pair_on(const struct smc_path_type *type, struct smc_handshake *client,
-			struct smc_handshake *server)
+/* Performs both handshakes on one path. Return: whether both ends have their stream. */
+static bool smc_local_pair(const struct smc_path_type *type, struct smc_handshake *client,
+			   struct smc_handshake *server)
 {
 	struct smc_path_setup *c, *s;
 	bool agreed;
@@ -64,9 +65,9 @@ bool smc_handshake_local(struct smc_handshake *client, struct smc_handshake *ser
 	bool agreed = false;
 	int i;
 
-	if (!smc_local_may(client) || !smc_local_may(server))
+	if (!smc_local_is_allowed(client) || !smc_local_is_allowed(server))
 		return false;
 	for (i = 0; i < SMC_N_PATHS && !agreed; i++)
-		agreed = smc_pair_on(smc_path_types[i], client, server);
+		agreed = smc_local_pair(smc_path_types[i], client, server);
 	return agreed;
 }

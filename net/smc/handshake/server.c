@@ -167,7 +167,7 @@ static s64 smc_server_take_confirm(struct smc_server *srv)
 	return 0;
 }
 
-static s64 smc_server_consider(struct smc_server *srv)
+static s64 smc_server_handle_proposal(struct smc_server *srv)
 {
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
@@ -224,7 +224,7 @@ static s64 smc_server_run(struct smc_server *srv)
 {
 	s64 rc;
 
-	rc = smc_server_consider(srv);
+	rc = smc_server_handle_proposal(srv);
 	if (!rc && !srv->hs->reason)
 		rc = smc_server_answer(srv);
 	if (!rc && !srv->hs->reason)
