@@ -78,7 +78,7 @@ static bool smc_has_other_callbacks(const struct sock *sk)
 			       rcu_access_pointer(__sk_user_data(sk)));
 }
 
-bool smc_sock_is_taken(const struct sock *sk)
+bool smc_sock_has_other_user(const struct sock *sk)
 {
 	const struct socket *sock = sk->sk_socket;
 
@@ -323,7 +323,7 @@ void smc_tcp_wake(struct sock *sk)
  * that connect(), which then takes @child from TCP's queue in place of @l's work.
  * Return: whether @l was handed over.
  */
-static bool smc_tcp_has_local(struct smc_listener *l, const struct sock *child)
+static bool smc_tcp_hand_to_client(struct smc_listener *l, const struct sock *child)
 {
 	struct sock *client = smc_peer_in_net(child) ? smc_local_peer_find(child) : NULL;
 	struct smc_sock *smc = client ? smc_sk(client) : NULL;
@@ -358,7 +358,7 @@ static void smc_tcp_has_connection(struct smc_listener *l)
 	 * Once the queue is half full, have the work take the connection. A connecting thread may
 	 * be slow to do so, and each connection in TCP's queue counts against the backlog.
 	 */
-	if (!child || smc_accept_queue_is_half_full(sk) || !smc_tcp_has_local(l, child))
+	if (!child || smc_accept_queue_is_half_full(sk) || !smc_tcp_hand_to_client(l, child))
 		smc_listener_kick(l);
 	if (child)
 		sock_put(child);

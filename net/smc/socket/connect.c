@@ -178,9 +178,9 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 
 	smc_connect_forget_listener(sk);
 	if (sock->state != SS_UNCONNECTED || sk->sk_state != TCP_CLOSE ||
-	    (smc && (smc->tcp_only || smc->tcp_holds || smc->stream ||
+	    (smc && (smc->tcp_only || smc->tcp_setsockopts || smc->stream ||
 		     smc->mode != SMC_MODE_TCP)) ||
-	    smc_sock_is_taken(sk))
+	    smc_sock_has_other_user(sk))
 		return;
 	if (!smc)
 		smc = smc_sock_create(sk, SMC_CLIENT);
@@ -257,7 +257,7 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 }
 
 /* Handles connect() to AF_UNSPEC, which disconnects the socket or makes it stop listening. */
-static int smc_connect_nobody(struct socket *sock, struct sockaddr *addr, int len, int flags)
+static int smc_connect_unspec(struct socket *sock, struct sockaddr *addr, int len, int flags)
 {
 	struct sock *sk = sock->sk;
 	struct smc_listener *listener = smc_listener_of(sk);
@@ -403,7 +403,7 @@ static long smc_time_left(long timeo, unsigned long began)
  * Prepares the socket for connect(). First waits for the end of an SMC handshake that is under way,
  * because TCP's connect() would return EISCONN. Return: 0 with the socket locked, or -errno.
  */
-static int smc_connect_enter(struct socket *sock, const struct sockaddr *addr, int len, long timeo,
+static int smc_connect_begin(struct socket *sock, const struct sockaddr *addr, int len, long timeo,
 			     unsigned long began)
 {
 	struct sock *sk = sock->sk;
@@ -434,15 +434,15 @@ int smc_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
 	int rc;
 
 	if (len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
-		return smc_connect_nobody(sock, addr, len, flags);
+		return smc_connect_unspec(sock, addr, len, flags);
 
-	rc = smc_connect_enter(sock, addr, len, timeo, began);
+	rc = smc_connect_begin(sock, addr, len, timeo, began);
 	if (rc)
 		return rc;
 	already = sock->state == SS_CONNECTING;
 	smc = smc_sk(sk);
 	/*
-	 * The socket stays locked after smc_connect_enter(). Otherwise another thread, which has
+	 * The socket stays locked after smc_connect_begin(). Otherwise another thread, which has
 	 * not prepared SMC, could begin TCP's connection. See smc_sock.local_listener.
 	 */
 	rc = __inet_stream_connect(sock, addr, len, flags, 0);

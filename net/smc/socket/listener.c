@@ -42,7 +42,7 @@ static bool smc_listener_congested(const struct sock *sk)
 		return true;
 	l = smc->listener;
 	if (READ_ONCE(l->tcp_only) || READ_ONCE(l->withdrawn) || smc_migrates(sk) ||
-	    READ_ONCE(smc->tcp_holds) ||
+	    READ_ONCE(smc->tcp_setsockopts) ||
 	    smc_quota_congested(sock_net(sk), sk->sk_uid, READ_ONCE(smc->limit_handshakes)))
 		return true;
 	if (!smc_tcp_offers(sk))
@@ -438,7 +438,7 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 {
 	struct smc_sock *child = smc_listener_classify_new(l, req, generation);
 	struct sock *sk = req->sk;
-	bool is_taken;
+	bool has_other_user;
 
 	if (!child) {
 		smc_reset_tcp(sk);
@@ -446,15 +446,15 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 		return NULL;
 	}
 	lock_sock(sk);
-	is_taken = smc_sock_is_taken(sk);
+	has_other_user = smc_sock_has_other_user(sk);
 	if (sk->sk_state == TCP_CLOSE) {
 		smc_sock_fall_back(child, SMC_DIAG_PEER_NO_SMC);
-	} else if (!is_taken) {
+	} else if (!has_other_user) {
 		smc_sock_hook(child, SMC_MODE_HANDSHAKE);
 		smc_handshake_start(&child->hs, SMC_SERVER);
 	}
 	release_sock(sk);
-	if (is_taken) {
+	if (has_other_user) {
 		smc_listener_refuse(l, child);
 		return NULL;
 	}

@@ -422,8 +422,8 @@ static int smc_listen_begin(struct socket *sock)
 	/* End what is left of an earlier connection: the listener's children would inherit it. */
 	if (smc && smc->mode != SMC_MODE_LISTEN)
 		smc_sock_leave_smc(smc);
-	if ((smc && (smc->tcp_only || smc->tcp_holds || smc->listener)) ||
-	    smc_must_be_tcp(sk) || smc_sock_is_taken(sk) ||
+	if ((smc && (smc->tcp_only || smc->tcp_setsockopts || smc->listener)) ||
+	    smc_must_be_tcp(sk) || smc_sock_has_other_user(sk) ||
 	    !smc_children_are_unhooked(sk))
 		return 0;
 	if (!smc)
@@ -681,7 +681,7 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 }
 
 /* Closes a stream whose socket went back to TCP: the stream stayed until this release. */
-static void smc_release_left(struct smc_stream *st)
+static void smc_release_old_stream(struct smc_stream *st)
 {
 	bool is_closed = READ_ONCE(st->tx.end_flags) & SMC_CONN_CLOSED;
 
@@ -766,7 +766,7 @@ static int smc_release(struct socket *sock)
 		smc_sock_cancel(smc);
 		smc_release_tcp(smc, sock);
 		if (smc->stream)
-			smc_release_left(smc->stream);
+			smc_release_old_stream(smc->stream);
 	}
 	smc_sock_free(smc);
 	return 0;

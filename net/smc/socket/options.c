@@ -72,11 +72,11 @@ static int smc_option_refusal(const struct sock *sk, int level, int optname)
 	return -EOPNOTSUPP;
 }
 
-static int smc_option_hold(struct smc_sock *smc, int level, int optname)
+static int smc_option_admit(struct smc_sock *smc, int level, int optname)
 {
 	if (smc->mode != SMC_MODE_TCP && smc->mode != SMC_MODE_LISTEN)
 		return smc_option_refusal(smc->sk, level, optname);
-	WRITE_ONCE(smc->tcp_holds, smc->tcp_holds + 1);
+	WRITE_ONCE(smc->tcp_setsockopts, smc->tcp_setsockopts + 1);
 	return 0;
 }
 
@@ -100,7 +100,7 @@ int smc_option_begin(struct sock *sk, int level, int optname)
 
 	lock_sock(sk);
 	smc = smc_sock_find(sk) ?: smc_sock_create(sk, SMC_CLIENT);
-	rc = smc ? smc_option_hold(smc, level, optname) : -ENOMEM;
+	rc = smc ? smc_option_admit(smc, level, optname) : -ENOMEM;
 	release_sock(sk);
 	return rc;
 }
@@ -115,7 +115,7 @@ void smc_option_end(struct sock *sk, int level, int optname)
 	smc = smc_sock_find(sk);
 	if (smc->mode == SMC_MODE_LISTEN && smc_must_be_tcp(sk))
 		smc_listener_stop_offering(smc->listener);
-	WRITE_ONCE(smc->tcp_holds, smc->tcp_holds - 1);
+	WRITE_ONCE(smc->tcp_setsockopts, smc->tcp_setsockopts - 1);
 	release_sock(sk);
 }
 

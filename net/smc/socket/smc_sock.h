@@ -56,8 +56,8 @@ enum smc_mode {
  * @mode: see enum smc_mode
  * @role: client or server
  * @tcp_only: the socket has listened, and its later connections are TCP's
- * @tcp_holds: number of setsockopt() calls under way that change the TCP connection; meanwhile no
- *	connection may begin to use SMC
+ * @tcp_setsockopts: number of setsockopt() calls under way that change the TCP connection;
+ *	meanwhile no connection may begin to use SMC
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many handshakes are under way
  * @local_listener: NULL, unless a connect() is under way that will run SMC's handshake. This
  *	connect() sets the field to SMC_LISTENER_UNKNOWN. If a listener of this namespace gets the
@@ -102,7 +102,7 @@ struct smc_sock {
 	enum smc_mode mode;
 	enum smc_role role;
 	bool tcp_only;
-	unsigned int tcp_holds;
+	unsigned int tcp_setsockopts;
 	bool limit_handshakes;
 	struct smc_listener *local_listener;
 	u32 reason;
@@ -307,7 +307,7 @@ void smc_sock_timer(struct smc_sock *smc, struct timer_list *timer,
 		    unsigned long (*look)(struct smc_sock *smc));
 
 /**
- * smc_sock_is_taken() - whether another part of the kernel uses a socket, or seems to
+ * smc_sock_has_other_user() - whether another part of the kernel uses a socket, or seems to
  * @sk: socket about to connect or listen, or just taken from TCP
  *
  * Under tcp2smc, parts of the kernel that call sock_create() get an SMC socket. Such a socket
@@ -316,7 +316,7 @@ void smc_sock_timer(struct smc_sock *smc, struct timer_list *timer,
  *
  * Context: the socket is locked.
  */
-bool smc_sock_is_taken(const struct sock *sk);
+bool smc_sock_has_other_user(const struct sock *sk);
 
 /**
  * smc_sock_leave_smc() - leave the socket to TCP, and end its stream if it has one
