@@ -295,7 +295,7 @@ bool smc_tcp_is_secured(struct sock *sk);
 
 /**
  * smc_tcp_drop_offered_requests() - drop a listener's requests whose SYN-ACK offered SMC
- * @sk: listener
+ * @sk: listener that no longer offers SMC, not locked
  *
  * A listener has no list of its requests, so TCP's hash table is searched.
  *
@@ -336,7 +336,7 @@ typedef bool (*smc_accept_queue_fits)(const struct request_sock *req, const void
 
 /**
  * smc_accept_queue_is_empty() - whether no connection waits for accept()
- * @listener: TCP socket
+ * @listener: socket that listens, or has stopped; not necessarily locked
  *
  * Context: any.
  */
@@ -347,7 +347,7 @@ static inline bool smc_accept_queue_is_empty(const struct sock *listener)
 
 /**
  * smc_accept_queue_is_half_full() - whether more than half of the backlog waits for accept()
- * @listener: TCP socket
+ * @listener: socket that listens, or has stopped; not necessarily locked
  *
  * Context: any.
  */
@@ -358,7 +358,7 @@ static inline bool smc_accept_queue_is_half_full(const struct sock *listener)
 
 /**
  * smc_accept_queue_has() - whether a connection that fits waits for accept()
- * @listener: TCP socket
+ * @listener: socket that listens, or has stopped; not necessarily locked
  * @fits: tells which connections fit
  * @arg: passed to @fits
  *
@@ -404,7 +404,7 @@ int smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits,
 
 /**
  * smc_accept_queue_put() - have a connection wait for accept() again
- * @listener: TCP socket
+ * @listener: socket that listens, or has stopped; not locked
  * @req: request of the connection; the queue gets the caller's references to @req and to the
  *	connection
  *
@@ -427,7 +427,7 @@ bool smc_accept_queue_raise(struct sock *listener, smc_accept_queue_fits fits, c
 
 /**
  * smc_accept_queue_last() - get the last connection in the queue
- * @listener: TCP socket
+ * @listener: socket that listens, or has stopped; not necessarily locked
  *
  * Context: any.
  * Return: the connection, with a reference; or NULL if the queue is empty.

@@ -75,7 +75,7 @@ void smc_blackhole_key_server(struct smc_blackhole_key *key, kuid_t uid,
 /**
  * smc_blackhole_key_client() - make the key for the peer of an accepted connection
  * @addr: the peer's address
- * @port: local port
+ * @port: port of the accepted connection at this end
  */
 struct smc_blackhole_key smc_blackhole_key_client(struct in6_addr addr, u16 port);
 
@@ -91,13 +91,13 @@ struct smc_blackhole_key smc_blackhole_key_gid(struct in6_addr addr, const u8 *g
 
 /**
  * smc_blackhole_is_on() - whether a namespace keeps blackhole entries
- * @sn: namespace
+ * @sn: namespace; its net.smc.blackhole_timeout is the answer
  */
 bool smc_blackhole_is_on(const struct smc_net *sn);
 
 /**
  * smc_blackhole_note() - add an entry for a server or GID, or renew it
- * @sn: namespace
+ * @sn: namespace whose socket has failed to use SMC
  * @key: the peer; a client needs smc_blackhole_note_client()
  * @event: SMC_BLACKHOLE_SYN_LOST and so on
  *
@@ -111,8 +111,8 @@ void smc_blackhole_note(struct smc_net *sn, const struct smc_blackhole_key *key,
 
 /**
  * smc_blackhole_note_client() - add an entry for a client, or renew it
- * @sn: namespace
- * @key: the client
+ * @sn: namespace of the server's socket
+ * @key: key that smc_blackhole_key_client() has made
  * @event: SMC_BLACKHOLE_NO_PROPOSAL
  *
  * Unless memory runs out, TCP does not see the SMC option in the client's SYNs once this function
@@ -124,8 +124,8 @@ void smc_blackhole_note_client(struct smc_net *sn, const struct smc_blackhole_ke
 
 /**
  * smc_blackhole_has() - whether a peer has an entry that has not expired
- * @sn: namespace
- * @key: the peer
+ * @sn: namespace of the socket that is to use SMC
+ * @key: key of any kind
  *
  * Context: any.
  */
@@ -133,7 +133,7 @@ bool smc_blackhole_has(const struct smc_net *sn, const struct smc_blackhole_key 
 
 /**
  * smc_blackhole_forget() - remove the entry of a peer with which SMC works again
- * @sn: namespace
+ * @sn: namespace of the socket that uses SMC
  * @key: the peer, with or without an entry
  *
  * Context: any but hard interrupt.
@@ -142,7 +142,7 @@ void smc_blackhole_forget(struct smc_net *sn, const struct smc_blackhole_key *ke
 
 /**
  * smc_blackhole_flush() - remove all entries
- * @sn: namespace
+ * @sn: namespace, which keeps the filter of SYNs
  *
  * Context: process.
  */
@@ -150,7 +150,7 @@ void smc_blackhole_flush(struct smc_net *sn);
 
 /**
  * smc_blackhole_next() - get the next entry of a dump
- * @sn: namespace
+ * @sn: namespace that the dump was requested in
  * @info: has the serial number of the previous entry, or 0; filled with the next entry
  *
  * Context: process.
@@ -160,7 +160,7 @@ bool smc_blackhole_next(const struct smc_net *sn, struct smc_blackhole_info *inf
 
 /**
  * smc_blackhole_filter_begin() - start to filter the SYNs of a namespace
- * @net: namespace
+ * @net: namespace that has no such filter, which the caller keeps track of
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.
@@ -169,7 +169,7 @@ int smc_blackhole_filter_begin(struct net *net);
 
 /**
  * smc_blackhole_filter_end() - stop filtering SYNs
- * @net: namespace
+ * @net: namespace for which smc_blackhole_filter_begin() returned 0
  *
  * A SYN may still be in the filter for an RCU grace period.
  *

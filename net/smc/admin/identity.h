@@ -14,7 +14,7 @@ void smc_identity_init(void);
 
 /**
  * smc_own_peer_id() - get the peer id of a network namespace
- * @net: namespace
+ * @net: namespace, whose cookie decides the id
  * @id: SMC_PEER_ID_LEN bytes, to be filled in; no other namespace or host has this id
  */
 void smc_own_peer_id(const struct net *net, u8 *id);
@@ -22,7 +22,7 @@ void smc_own_peer_id(const struct net *net, u8 *id);
 /**
  * smc_describe_host() - describe this host for a version 2 message on first contact
  * @fc: operating system, host name and maximum number of links are filled in
- * @net: namespace
+ * @net: namespace; only the initial one tells the host's name
  */
 void smc_describe_host(struct smc_clc_first_contact *fc, const struct net *net);
 

@@ -132,7 +132,7 @@ struct smc_net_exit {
 
 /**
  * smc_net_set_exit() - set a path's operation for namespaces that end
- * @kind: the path
+ * @kind: path whose link groups the operation ends
  * @exit: the operation; or NULL once no group of the path is left in any namespace
  */
 void smc_net_set_exit(enum smc_path_kind kind, struct smc_net_exit *exit);

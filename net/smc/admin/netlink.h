@@ -32,7 +32,7 @@ struct smc_netlink_source {
 
 /**
  * smc_netlink_set_source() - register a path's source
- * @kind: the path
+ * @kind: path whose objects the source shows
  * @src: source, which lives until it is replaced; NULL for none
  *
  * Context: process, may sleep. On return no dump uses the previous source any more.
@@ -93,7 +93,7 @@ bool smc_netlink_may_see_host(const struct netlink_callback *cb);
 /**
  * smc_netlink_put_padded() - put blank-padded text as a string attribute
  * @skb: buffer of the message
- * @attr: attribute
+ * @attr: SMC_NLA_* that the message is to have
  * @text: EID or host name, not NUL-terminated
  * @len: length of @text with the padding, at most SMC_MAX_EID_LEN
  *

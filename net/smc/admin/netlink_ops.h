@@ -13,7 +13,7 @@ struct genl_info;
 
 /**
  * smc_netlink_has_source() - whether a path has registered a source
- * @kind: the path
+ * @kind: path, in use or not
  *
  * Context: process, may sleep.
  */
@@ -37,21 +37,21 @@ int smc_netlink_dump_ueids(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
  * smc_netlink_add_ueid() - handle SMC_NETLINK_ADD_UEID: configure an EID
- * @skb: request
+ * @skb: request of the host's administrator
  * @info: its attributes
  */
 int smc_netlink_add_ueid(struct sk_buff *skb, struct genl_info *info);
 
 /**
  * smc_netlink_remove_ueid() - handle SMC_NETLINK_REMOVE_UEID: remove an EID
- * @skb: request
+ * @skb: request of the host's administrator
  * @info: its attributes
  */
 int smc_netlink_remove_ueid(struct sk_buff *skb, struct genl_info *info);
 
 /**
  * smc_netlink_flush_ueids() - handle SMC_NETLINK_FLUSH_UEID: remove all EIDs
- * @skb: request
+ * @skb: request of the host's administrator
  * @info: its attributes
  */
 int smc_netlink_flush_ueids(struct sk_buff *skb, struct genl_info *info);
@@ -65,7 +65,7 @@ int smc_netlink_dump_seid(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
  * smc_netlink_set_seid() - refuse SMC_NETLINK_ENABLE_SEID and _DISABLE_SEID
- * @skb: request
+ * @skb: request of the host's administrator
  * @info: its attributes
  */
 int smc_netlink_set_seid(struct sk_buff *skb, struct genl_info *info);
@@ -79,7 +79,7 @@ int smc_netlink_dump_limit(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
  * smc_netlink_set_limit() - handle SMC_NETLINK_{EN,DIS}ABLE_HS_LIMITATION: set limit_smc_hs
- * @skb: request
+ * @skb: request of the host's administrator; its command says which value
  * @info: its attributes
  */
 int smc_netlink_set_limit(struct sk_buff *skb, struct genl_info *info);
@@ -95,7 +95,7 @@ int smc_netlink_dump_blackholes(struct sk_buff *skb, struct netlink_callback *cb
 
 /**
  * smc_netlink_flush_blackholes() - handle SMC_NETLINK_FLUSH_BLACKHOLES: remove all entries
- * @skb: request
+ * @skb: request of the namespace's administrator
  * @info: its attributes
  */
 int smc_netlink_flush_blackholes(struct sk_buff *skb, struct genl_info *info);

@@ -43,7 +43,7 @@ int smc_pnet_add(struct net *net, const char *pnetid, const char *ifname, const 
 /**
  * smc_pnet_remove() - remove all entries with a PNET ID
  * @net: namespace of the table
- * @pnetid: PNET ID
+ * @pnetid: PNET ID, as smc_pnet_add() got it
  *
  * Return: number of entries removed.
  */

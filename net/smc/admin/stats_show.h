@@ -28,7 +28,7 @@ struct smc_fallbacks {
 
 /**
  * smc_stats_sum() - sum the counters of a namespace over all CPUs
- * @net: namespace
+ * @net: namespace that cannot end meanwhile
  * @sum: filled; zeros if the namespace has no counters yet
  */
 void smc_stats_sum(struct net *net, struct smc_stats *sum);

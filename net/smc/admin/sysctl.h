@@ -60,7 +60,7 @@ void smc_sysctl_set_tcp2smc_hook(int (*fn)(void));
 
 /**
  * smc_sysctl_limit_handshakes() - set limit_smc_hs as a write to the sysctl does
- * @net: namespace
+ * @net: namespace whose sysctl is set
  * @limit: new value
  *
  * Context: process; doesn't sleep.

@@ -134,7 +134,7 @@ void smc_lgr_kind_exit(struct smc_lgr_kind *kind);
  * @lgr: common part of the group, zeroed; the rest of the group is initialised already, because the
  *	shrinker may use it
  * @kind: the link groups of the path
- * @net: namespace
+ * @net: namespace, not referenced: it ends only when its groups have left the lists
  *
  * The caller gets one reference and one reserved connection. The group's state is SMC_LGR_DEAD, so
  * that nothing ends the group before smc_lgr_list().
@@ -143,13 +143,13 @@ void smc_lgr_init(struct smc_lgr *lgr, struct smc_lgr_kind *kind, struct net *ne
 
 /**
  * smc_lgr_discard() - free a group that was never listed
- * @lgr: group
+ * @lgr: group that only the caller and the shrinker know; the caller's reference is dropped
  */
 void smc_lgr_discard(struct smc_lgr *lgr);
 
 /**
  * smc_lgr_list() - enter a group in the lists, which get a reference
- * @lgr: group
+ * @lgr: group that smc_lgr_init() has initialised, and that is in no list of groups yet
  * @state: first state of the group
  *
  * Context: with the lock of the kind.
@@ -158,7 +158,7 @@ void smc_lgr_list(struct smc_lgr *lgr, enum smc_lgr_state state);
 
 /**
  * smc_lgr_activate() - let other connections join a group that was new
- * @lgr: group
+ * @lgr: group in SMC_LGR_NEW
  *
  * Context: with the lock of the kind.
  */
@@ -202,7 +202,7 @@ void smc_lgr_reserve(struct smc_lgr *lgr);
 
 /**
  * smc_lgr_unreserve() - drop the reservation of a connection that is over
- * @lgr: group
+ * @lgr: group in any state, in which the caller has a reservation; the caller's reference stays
  *
  * Context: any but hard interrupt.
  */
@@ -210,7 +210,7 @@ void smc_lgr_unreserve(struct smc_lgr *lgr);
 
 /**
  * smc_lgr_unreserve_locked() - drop the reservation of a connection that is over
- * @lgr: group
+ * @lgr: as for smc_lgr_unreserve()
  *
  * Context: with the lock of the kind.
  */

@@ -10,7 +10,7 @@ struct smc_handshake;
 
 /**
  * smc_clc_expect() - set the time after which the peer's next message is late
- * @hs: handshake
+ * @hs: handshake that the calling thread runs
  */
 void smc_clc_expect(struct smc_handshake *hs);
 
@@ -64,8 +64,8 @@ bool smc_clc_take_early_decline(struct smc_handshake *hs, u8 *buf);
 
 /**
  * smc_clc_send() - send a message
- * @hs: handshake
- * @buf: the message
+ * @hs: handshake that the calling thread runs
+ * @buf: the whole message, as the functions of wire/ build it
  * @len: length of the message
  *
  * Context: process, without the socket lock. If a user has the socket locked, the function waits
@@ -78,8 +78,8 @@ int smc_clc_send(struct smc_handshake *hs, const u8 *buf, size_t len);
 
 /**
  * smc_clc_ask() - send a message that the peer is to answer
- * @hs: handshake
- * @buf: the message
+ * @hs: handshake that the calling thread runs
+ * @buf: the whole message, as the functions of wire/ build it
  * @len: length of the message
  *
  * Context: as smc_clc_send().
@@ -90,7 +90,7 @@ int smc_clc_ask(struct smc_handshake *hs, const u8 *buf, size_t len);
 /**
  * smc_clc_defer_decline() - go on with TCP, and decline a PROPOSAL that still comes
  * @hs: handshake of a server that has got no message
- * @reason: diagnosis
+ * @reason: SMC_DIAG_* of the fallback, which no message carries
  *
  * No DECLINE is sent before a PROPOSAL comes: if the SMC option of the SYN-ACK has not reached the
  * client, the client's application would read the DECLINE as data.
@@ -112,9 +112,9 @@ struct smc_cancel smc_clc_cancel(struct smc_handshake *hs);
 
 /**
  * smc_clc_fall_back() - make both ends go on with TCP
- * @hs: handshake
+ * @hs: handshake that the calling thread runs; its setups hold nothing any more
  * @version: SMC version of the DECLINE
- * @reason: diagnosis
+ * @reason: SMC_DIAG_* of the fallback and of the DECLINE
  * @buf: SMC_CLC_MAX_LEN bytes
  *
  * If the peer's DECLINE has come, the function takes it; otherwise it sends a DECLINE. Once both

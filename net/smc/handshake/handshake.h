@@ -114,8 +114,8 @@ struct smc_handshake {
 
 /**
  * smc_handshake_init() - prepare for the handshakes of a socket, which has one at a time
- * @hs: handshake
- * @sk: TCP socket
+ * @hs: handshake, part of the socket's own structure
+ * @sk: TCP socket, which outlives @hs
  * @memcg: control group to charge for buffers, or NULL
  * @ops: functions of the socket
  */
@@ -189,7 +189,7 @@ bool smc_handshake_abort(struct smc_handshake *hs);
 
 /**
  * smc_handshake_stop() - do what smc_handshake_abort() does, and wait until the handshake is over
- * @hs: handshake
+ * @hs: handshake in any state, whose socket the caller has not locked
  *
  * Context: process; may sleep. Takes the socket lock, and returns with it held.
  */
@@ -206,7 +206,7 @@ void smc_handshake_end(struct smc_handshake *hs);
 /**
  * smc_handshake_propose() - send the PROPOSAL, as client, unless the handshake has begun or is
  * refused
- * @hs: handshake
+ * @hs: handshake of a client, which the calling thread runs
  *
  * Context: process, without the socket lock, for which it may wait; does not wait for the peer.
  */
@@ -240,7 +240,7 @@ bool smc_handshake_local(struct smc_handshake *client, struct smc_handshake *ser
 
 /**
  * smc_handshake_client() - perform the handshake as client
- * @hs: handshake
+ * @hs: handshake of a client, which the calling thread runs
  *
  * Context: process, without the socket lock; sleeps while it waits for the peer.
  * Return: 0 with the result in @hs; or an error that ends the connection. -ECONNRESET says that the
@@ -251,7 +251,7 @@ int smc_handshake_client(struct smc_handshake *hs);
 
 /**
  * smc_handshake_server() - perform the handshake as server
- * @hs: handshake
+ * @hs: handshake of a server, which the calling thread runs
  *
  * Context: as smc_handshake_client().
  * Return: as smc_handshake_client().
@@ -260,8 +260,8 @@ int smc_handshake_server(struct smc_handshake *hs);
 
 /**
  * smc_handshake_refuse() - decline a handshake that has not begun
- * @hs: handshake
- * @reason: diagnosis
+ * @hs: handshake in which this end has sent no message
+ * @reason: SMC_DIAG_* of the fallback and of the DECLINE
  *
  * Context: process, without the socket lock; does not wait for the peer, nor for the socket's user.
  * Return: 0 with TCP as the result; -EBUSY if the user has the socket locked, and the caller is to

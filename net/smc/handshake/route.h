@@ -20,7 +20,7 @@ void smc_route_set(struct smc_path_setup *s, struct dst_entry *dst);
 
 /**
  * smc_route_describe() - find the IP subnets of this end, for a version 1 PROPOSAL
- * @s: setup
+ * @s: setup after smc_route_set(); without a route it has no subnets
  * @p: PROPOSAL whose prefixes are filled in
  *
  * Context: process.
@@ -30,7 +30,7 @@ bool smc_route_describe(const struct smc_path_setup *s, struct smc_clc_proposal 
 
 /**
  * smc_route_matches() - whether this end is in one of the subnets that a PROPOSAL names
- * @s: setup
+ * @s: setup after smc_route_set(); without a route it matches nothing
  * @p: the client's PROPOSAL
  */
 bool smc_route_matches(const struct smc_path_setup *s, const struct smc_clc_proposal *p);

@@ -9,8 +9,8 @@ struct smc_handshake;
 
 /**
  * smc_setup_new() - begin to set up a connection on a path
- * @type: the path
- * @hs: handshake
+ * @type: one of smc_path_types[]
+ * @hs: handshake, which outlives the setup
  * @role: role of this end
  *
  * Context: process, may sleep.
@@ -21,7 +21,7 @@ struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct sm
 
 /**
  * smc_setup_diagnosis() - translate the result of a step into a diagnosis
- * @s: setup
+ * @s: setup on which the step was performed
  * @rc: result of the step: 0 or -errno
  *
  * Return: 0; the diagnosis that a DECLINE is to carry; or -ECONNRESET if it is too late for a

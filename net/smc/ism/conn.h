@@ -72,7 +72,7 @@ static inline struct smc_ism_conn *smc_ism_conn_of(struct smc_stream *st)
 
 /**
  * smc_dmbe_get() - take a reference to an element's lock
- * @dmbe: element
+ * @dmbe: element that the caller has a reference to, or whose stream's lock it holds
  *
  * Context: any.
  */
@@ -80,7 +80,7 @@ void smc_dmbe_get(struct smc_dmbe *dmbe);
 
 /**
  * smc_dmbe_put() - drop a reference to an element's lock
- * @dmbe: element
+ * @dmbe: element; its struct is freed with the last reference
  *
  * Context: any.
  */
@@ -88,7 +88,7 @@ void smc_dmbe_put(struct smc_dmbe *dmbe);
 
 /**
  * smc_dmbe_use() - add a user, which reads or writes the element
- * @dmbe: element
+ * @dmbe: element with a user that cannot end meanwhile
  *
  * Context: any.
  */
@@ -133,7 +133,7 @@ struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_cl
 
 /**
  * smc_ism_conn_open() - let the peer find the connection's element
- * @conn: connection
+ * @conn: connection that is in no list of its group yet
  *
  * Context: process.
  * Return: 0, -ENOLINK if the stream or the group has ended, or an error of the device.
@@ -142,7 +142,7 @@ int smc_ism_conn_open(struct smc_ism_conn *conn);
 
 /**
  * smc_ism_conn_attach() - attach to the element that the peer's CLC message names
- * @conn: connection
+ * @conn: connection that is being set up, and has no element of the peer yet
  * @peer: SMC-D part of the message
  *
  * Context: process.
@@ -152,7 +152,7 @@ int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
 
 /**
  * smc_ism_conn_describe() - fill in the SMC-D part of this end's CLC message
- * @conn: connection
+ * @conn: connection; a client's has the link id of the ACCEPT by now
  * @d: filled
  */
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d);
@@ -174,7 +174,7 @@ void smc_ism_conn_detach(struct smc_ism_conn *conn);
 /**
  * smc_ism_conn_receive() - handle a write of the peer to the control area of
  * this end's element
- * @conn: connection
+ * @conn: connection whose stream is the local peer of the one that has published
  *
  * Context: softirqs off, the stream's lock held.
  */

@@ -92,7 +92,7 @@ struct smc_ism_device *smc_ism_device_to(const struct net *net, struct smc_clc_i
 
 /**
  * smc_ism_is_on() - whether SMC-D is used in a namespace at all
- * @sn: namespace
+ * @sn: namespace of this end; its sysctl and the host's both count
  */
 static inline bool smc_ism_is_on(const struct smc_net *sn)
 {

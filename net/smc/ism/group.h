@@ -84,7 +84,7 @@ struct smc_ism_group *smc_ism_group_join(const struct smc_ism_key *key, bool *is
 
 /**
  * smc_ism_group_add_conn() - enter a connection in its group's list, so that it ends with the group
- * @group: group
+ * @group: group that @conn has its reservation in; may be dead
  * @conn: connection that has a reservation
  *
  * Return: 0, or -ENOLINK if the group is dead.
@@ -93,7 +93,7 @@ int smc_ism_group_add_conn(struct smc_ism_group *group, struct smc_ism_conn *con
 
 /**
  * smc_ism_group_del_conn() - remove a connection that is over, and drop its reservation
- * @conn: connection
+ * @conn: connection, which keeps its reference to the group
  *
  * Context: any but hard interrupt.
  */
@@ -101,7 +101,7 @@ void smc_ism_group_del_conn(struct smc_ism_conn *conn);
 
 /**
  * smc_ism_group_alloc_element() - allocate an element, and a DMB for it if necessary
- * @group: group
+ * @group: group that the caller has a reference to
  * @size_class: wanted size class; a smaller element is allocated if memory is short
  * @memcg: control group to charge, or NULL
  * @nowait: neither allocate a DMB nor wait for a thread that allocates one

@@ -159,7 +159,7 @@ int smc_buffer_init(struct smc_buffer *buffer, const struct smc_buffer_attr *att
 
 /**
  * smc_buffer_put() - drop a reference; the last one frees the memory
- * @buffer: buffer
+ * @buffer: buffer; as long as a pool has it, the path holds a reference
  *
  * Context: any but hard interrupt.
  */
@@ -168,7 +168,7 @@ void smc_buffer_put(struct smc_buffer *buffer);
 /**
  * smc_buffer_detach() - drop the path's reference, and remove the buffer from the
  * namespace's account
- * @buffer: buffer
+ * @buffer: buffer that was removed from its pool, or never added to one
  *
  * Elements may stay in use, and with them the memory. A peer in another namespace may use them even
  * after the buffer's namespace has ended.
@@ -198,7 +198,7 @@ typedef int (*smc_buffer_add_t)(const struct smc_buffer_attr *attr, void *arg,
 
 /**
  * smc_buffer_pool_alloc() - take an element; add a buffer if none is free
- * @pool: pool
+ * @pool: pool, whose lock is not held
  * @attr: attributes of the buffer to add, without its size. If memory is short, they
  *	change: a free element of a smaller class is taken, or a buffer of the
  *	smallest class is added
@@ -217,7 +217,7 @@ int smc_buffer_pool_alloc(struct smc_buffer_pool *pool, struct smc_buffer_attr *
 
 /**
  * smc_buffer_pool_add() - add a buffer to the pool, and take its first element
- * @pool: pool
+ * @pool: pool, whose lock is not held
  * @buffer: new buffer; on success the pool gets the caller's reference
  * @el: filled on success
  * @removed: list for the unused buffer that is removed to make room if the pool is full; the caller
@@ -231,7 +231,7 @@ int smc_buffer_pool_add(struct smc_buffer_pool *pool, struct smc_buffer *buffer,
 
 /**
  * smc_buffer_pool_remove_offline() - remove unused buffers whose control group is offline
- * @pool: pool
+ * @pool: pool, whose lock is not held
  * @removed: list for these buffers; the caller gets their references
  *
  * Context: process.
@@ -241,7 +241,7 @@ void smc_buffer_pool_remove_offline(struct smc_buffer_pool *pool, struct list_he
 /**
  * smc_buffer_pool_remove_idle() - remove buffers that were unused for half a minute, and queue the
  * next check
- * @pool: pool
+ * @pool: pool, whose lock is not held
  * @keep_one: keep one unused buffer for the next connection
  * @removed: list for the removed buffers; the caller gets their references
  *
@@ -252,7 +252,7 @@ void smc_buffer_pool_remove_idle(struct smc_buffer_pool *pool, bool keep_one,
 
 /**
  * smc_buffer_pool_remove_empty() - remove all unused buffers, because memory is short
- * @pool: pool
+ * @pool: pool, whose lock is not held
  * @removed: list for these buffers; the caller gets their references
  *
  * Context: any but hard interrupt.
@@ -262,7 +262,7 @@ unsigned long smc_buffer_pool_remove_empty(struct smc_buffer_pool *pool, struct 
 
 /**
  * smc_buffer_pool_empty_pages() - count the pages that smc_buffer_pool_remove_empty() would remove
- * @pool: pool
+ * @pool: pool, whose lock is not held
  *
  * Context: any but hard interrupt.
  */
@@ -270,7 +270,7 @@ unsigned long smc_buffer_pool_empty_pages(struct smc_buffer_pool *pool);
 
 /**
  * smc_buffer_pool_close() - remove all buffers, and allow no more to be added
- * @pool: pool
+ * @pool: pool, whose lock is not held
  * @removed: list for these buffers; the caller gets their references
  *
  * Elements may still be in use.
@@ -316,7 +316,7 @@ long smc_element_quarantine(struct smc_element *el);
 
 /**
  * smc_element_free() - return an element to its buffer, if one was taken
- * @el: element
+ * @el: element, which has no buffer afterwards
  *
  * Context: any but hard interrupt.
  */

@@ -134,7 +134,7 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 
 /**
  * smc_rdma_conn_alloc_sndbuf() - allocate the send buffer before the peer is known
- * @conn: connection
+ * @conn: connection that has no send buffer yet
  * @size_class: wanted size class. If the peer's element turns out smaller than the send buffer,
  *	only as much of the send buffer is used
  * @memcg: control group to charge, or NULL
@@ -147,7 +147,7 @@ int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct
 
 /**
  * smc_rdma_conn_set_peer() - store the peer's part of the CLC message
- * @conn: connection
+ * @conn: connection that is being set up, and whose peer is not known yet
  * @r: the peer's values, checked here
  * @sndbuf_class: wanted size class of the send buffer, if there is none yet
  * @memcg: control group to charge, or NULL
@@ -166,7 +166,7 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 
 /**
  * smc_rdma_conn_describe() - fill in this end's part of the CLC message
- * @conn: connection
+ * @conn: connection whose RMB has its keys on @link
  * @link: link that the connection uses
  * @r: filled
  */
@@ -175,7 +175,7 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, const struct smc_l
 
 /**
  * smc_rdma_conn_move() - move a connection to another link of its group
- * @conn: connection
+ * @conn: connection that the caller has a reference to, in any state
  * @from: link that is quiesced; nothing happens if the connection uses another one
  * @to: link to use. The stream is lost if the peer has not announced its RMB on this link
  *
@@ -201,7 +201,7 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
 
 /**
  * smc_rdma_conn_check_validation() - reset the connection if a message is lost for good
- * @conn: connection
+ * @conn: connection that the caller has a reference to
  *
  * Called when nothing comes from a lost link any more. When the peer announced its failover, it
  * named the last message that this host's device had acknowledged. If this end has not got that
@@ -223,7 +223,7 @@ struct smc_rdma_conn *smc_rdma_conn_get(struct smc_rdma_group *group, u32 token)
 
 /**
  * smc_rdma_conn_next() - iterate over the connections of a group
- * @group: group
+ * @group: group that the caller has a reference to, or whose work item calls this
  * @index: index of the previous connection in the group's @conns, or 0 to begin; updated
  *
  * Context: any but hard interrupt.

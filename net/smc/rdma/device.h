@@ -38,7 +38,7 @@ void smc_rdma_device_get(struct smc_rdma_device *dev);
 
 /**
  * smc_rdma_device_put() - drop a reference to a device
- * @dev: device
+ * @dev: device, whose removal waits for the last reference
  *
  * Context: any.
  */

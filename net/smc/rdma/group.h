@@ -198,10 +198,10 @@ static inline void smc_rdma_group_put(struct smc_rdma_group *group)
 
 /**
  * smc_rdma_group_create() - create a group for a first contact, with its link in state INIT
- * @net: network namespace
+ * @net: namespace that the group is listed and counted in
  * @role: role of this end
- * @version: SMC version
- * @port: local port
+ * @version: agreed SMC version, the same for all connections of the group
+ * @port: port of the first link, which takes references of its own
  * @peer: identity of the peer
  *
  * The group has one reserved connection, the caller's.
@@ -217,8 +217,8 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 
 /**
  * smc_rdma_group_find_for_server() - find a link that a new connection may use
- * @net: namespace
- * @version: SMC version
+ * @net: namespace of the listener; groups of others are not considered
+ * @version: SMC version that the group must have
  * @port: port of this end
  * @peer: identity of the client that proposes
  * @eid: agreed EID, in version 2
@@ -244,8 +244,8 @@ void smc_link_unreserve(struct smc_link *link);
 
 /**
  * smc_rdma_groups_put_off_spread() - make no further group for a peer for a minute
- * @net: namespace
- * @version: SMC version
+ * @net: namespace of the listener
+ * @version: SMC version of the first contact
  * @port: port of this end
  * @peer: identity of a client with which a first contact has failed
  *
@@ -258,7 +258,7 @@ void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct sm
 
 /**
  * smc_rdma_group_peer_is_slow() - whether adding a link to another group with the peer timed out
- * @group: group
+ * @group: group that the others are compared with; it does not count itself
  *
  * Context: any; takes smc_rdma_lgrs.lock.
  * Return: true if the last attempt of an active group with the same ports timed out, and no such
@@ -268,8 +268,8 @@ bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group);
 
 /**
  * smc_rdma_group_find_for_client() - find the link that a server named
- * @net: namespace
- * @version: SMC version
+ * @net: namespace of the client; groups of others are not considered
+ * @version: SMC version of the ACCEPT, which the group must have
  * @port: port of this end
  * @peer: identity of the server that accepts
  * @r: description of the link in the server's ACCEPT
@@ -287,7 +287,7 @@ struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
 
 /**
  * smc_rdma_group_retire() - let no new connection join a group; its present connections go on
- * @group: group
+ * @group: group that the caller has a reference to; if it is idle, it ends now
  *
  * Context: any but hard interrupt.
  */
@@ -307,7 +307,7 @@ bool smc_link_confirm(const struct smc_link *link, const struct smc_clc_r *r);
 
 /**
  * smc_rdma_group_is_spare() - whether a group is idle and may end when memory is short
- * @group: group
+ * @group: group that is referenced, or in the shrinker's list under its lock
  *
  * A group that has just become idle is not spare: the peer may have chosen it for a new connection.
  *
@@ -317,7 +317,7 @@ bool smc_rdma_group_is_spare(const struct smc_rdma_group *group);
 
 /**
  * smc_rdma_group_end_spare() - when memory is short, end a group if it is spare
- * @group: group
+ * @group: group in any state, whose work item calls this
  *
  * Context: process.
  * Return: true if the group was spare, and now ends.
@@ -353,7 +353,7 @@ int smc_link_may_lead_to(const struct smc_link *link, const struct smc_link_peer
 
 /**
  * smc_rdma_group_activate() - complete the first contact: other connections may join
- * @group: group
+ * @group: group of a first contact, after CONFIRM LINK; the caller holds the link's device
  *
  * Other groups with the same address and queue pair of the peer are retired.
  *
@@ -363,7 +363,7 @@ int smc_rdma_group_activate(struct smc_rdma_group *group);
 
 /**
  * smc_rdma_group_terminate() - end a group and all its connections, in the group's own work
- * @group: group
+ * @group: group that the caller has a reference to; nothing happens if it is dead
  * @err: positive errno for the connections
  *
  * Context: any.
@@ -372,7 +372,7 @@ void smc_rdma_group_terminate(struct smc_rdma_group *group, int err);
 
 /**
  * smc_rdma_group_on_violation() - count and log a violation of the protocol, and end the group
- * @group: group
+ * @group: group of the link that the message came on; may be dead
  * @what: violation by the peer
  *
  * Context: any but hard interrupt.
@@ -381,7 +381,8 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
 
 /**
  * smc_rdma_group_peer_left() - begin the orderly end of a group after the peer's DELETE LINK
- * @group: group
+ * @group: group of the link that the message came on; if it is already ending, its deadline may
+ *	become earlier
  * @reason: reason that the DELETE LINK gives, for the kernel's log
  *
  * The end waits until the peer has got this end's answer to the DELETE LINK.
@@ -410,7 +411,7 @@ int smc_rdma_group_error_of(enum ib_wc_status status);
 
 /**
  * smc_rdma_group_find_link() - find a link by its number
- * @group: group
+ * @group: group; links that do not work are found, too
  * @number: number of the link
  *
  * Context: under RCU, or with smc_rdma_lgrs.lock or the buffer lock.
@@ -420,7 +421,7 @@ struct smc_link *smc_rdma_group_find_link(const struct smc_rdma_group *group, u8
 
 /**
  * smc_rdma_group_next_link() - iterate over the links of a group, holding no lock between calls
- * @group: group
+ * @group: group that the caller has a reference to, or whose work item calls this
  * @index: 0 for the first call; afterwards the value that the last call has stored here
  *
  * Context: any.
@@ -430,7 +431,7 @@ struct smc_link *smc_rdma_group_next_link(struct smc_rdma_group *group, unsigned
 
 /**
  * smc_rdma_group_get_oldest_link() - get the oldest link that works
- * @group: group
+ * @group: group that the caller has a reference to, or whose work item calls this
  *
  * Context: any.
  * Return: the link with a reference, or NULL.
@@ -439,7 +440,7 @@ struct smc_link *smc_rdma_group_get_oldest_link(struct smc_rdma_group *group);
 
 /**
  * smc_links_share() - at which ends two links use the same port
- * @link: link
+ * @link: link whose peer's end is known
  * @other: another link of the group
  *
  * Context: any.
@@ -449,7 +450,7 @@ unsigned int smc_links_share(const struct smc_link *link, const struct smc_link 
 
 /**
  * smc_rdma_group_shares() - at which ends any working links of a group use the same port
- * @group: group
+ * @group: group; only links that work count
  *
  * Context: under RCU, or with smc_rdma_lgrs.lock or the buffer lock.
  * Return: as smc_links_share(). If it is SMC_LINKS_SHARE_NOTHING, no link is asymmetric.
@@ -458,7 +459,7 @@ unsigned int smc_rdma_group_shares(const struct smc_rdma_group *group);
 
 /**
  * smc_rdma_group_oldest_link() - find the oldest link that works
- * @group: group
+ * @group: group; only links that work count
  *
  * The asymmetric link of a group is never the oldest one.
  *
@@ -517,7 +518,7 @@ bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 rea
 
 /**
  * smc_rdma_group_other_link() - find a link that can take over from another
- * @link: link
+ * @link: link in any state
  *
  * Context: under RCU, or with smc_rdma_lgrs.lock or the buffer lock.
  * Return: a confirmed link of the group that is not broken, or NULL.

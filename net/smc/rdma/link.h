@@ -340,7 +340,7 @@ void smc_link_destroy(struct smc_link *link);
 
 /**
  * smc_link_stop() - quiesce a link, and destroy its queue pair
- * @link: link
+ * @link: link whose queue pair was not destroyed yet
  *
  * Context: process, may sleep.
  */

@@ -47,7 +47,7 @@ void smc_links_cancel_ends(struct smc_rdma_group *group);
 
 /**
  * smc_links_device_failed() - end the links on a broken device
- * @dev: device
+ * @dev: device that reports IB_EVENT_DEVICE_FATAL
  *
  * Context: any.
  */
@@ -55,7 +55,7 @@ void smc_links_device_failed(struct smc_rdma_device *dev);
 
 /**
  * smc_links_watch_port() - note that a port has gone down, or has come back
- * @dev: device
+ * @dev: device that reports the event of the port
  * @port: number of the port
  *
  * If the port stays down, the links on it end. While the port is down, no new connection uses it.
@@ -73,7 +73,7 @@ void smc_links_seek_port(void);
 
 /**
  * smc_links_shutdown_device() - end the links on a device that goes away
- * @dev: device
+ * @dev: device that was removed from the list
  *
  * DELETE LINK tells the peers.
  *
@@ -83,7 +83,7 @@ void smc_links_shutdown_device(struct smc_rdma_device *dev);
 
 /**
  * smc_links_check_gids() - end the links whose local address is gone
- * @dev: device
+ * @dev: device that reports IB_EVENT_GID_CHANGE
  * @port: number of the port
  *
  * Context: any.
@@ -92,8 +92,8 @@ void smc_links_check_gids(struct smc_rdma_device *dev, u32 port);
 
 /**
  * smc_links_count_on() - count the links of a namespace that use a device
- * @net: namespace
- * @dev: device
+ * @net: namespace; links of dead groups do not count
+ * @dev: device; the pointer is only compared
  * @port: number of the port, or SMC_ALL_PORTS
  *
  * Context: process.

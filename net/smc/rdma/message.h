@@ -10,7 +10,7 @@
 
 /**
  * smc_link_alloc_messages() - allocate a link's message buffers and map them for the device
- * @link: link
+ * @link: new link, which holds its port
  *
  * Context: process, may sleep.
  * Return: 0, or -ENOMEM with nothing left to free.
@@ -35,7 +35,7 @@ int smc_link_post_recvs(struct smc_link *link);
 
 /**
  * smc_link_break() - end a link that has failed, and the group if it has no other link
- * @link: link
+ * @link: link that cannot be freed meanwhile; nothing happens if it is broken
  * @err: positive errno for the connections
  * @why: reason of the failure, for the kernel's log. It is logged only if connections could use
  *	the link
@@ -49,7 +49,7 @@ void smc_link_break(struct smc_link *link, int err, const char *why);
 
 /**
  * smc_link_on_failed() - end a link after one of its work requests has failed
- * @link: link
+ * @link: link that the work request was posted on
  * @request: kind of the work request, for the kernel's log. If a queue pair fails, all its work
  *	requests are flushed. The kind of the first one may show which end has refused a request
  * @status: status of its completion
@@ -99,7 +99,7 @@ static inline bool smc_link_is_lossy(const struct smc_link *link)
 
 /**
  * smc_send_message() - get the buffer for a slot's message
- * @slot: slot
+ * @slot: slot that smc_link_get_slot() has returned
  */
 u8 *smc_send_message(const struct smc_send_slot *slot);
 
@@ -138,7 +138,7 @@ int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
 /**
  * smc_link_send_large() - send an LLC message of any length if there is a free slot
  * @link: link in state RTS
- * @message: message
+ * @message: message, which is copied
  * @len: its length
  *
  * Context: process, may sleep; with the group's buffer lock.

@@ -55,7 +55,7 @@ struct smc_mr_buffers {
 
 /**
  * smc_mr_buffers_idle_pages() - count the pages that a group gives back when memory is short
- * @lgr: group
+ * @lgr: group of SMC-R, in any state
  *
  * A spare group (see smc_rdma_group_is_spare()) ends, and gives back all pages. A group that has
  * just become idle gives back none. A group with connections gives back its empty buffers.
@@ -128,7 +128,7 @@ void smc_mr_buffers_unmap(struct smc_link *link);
 
 /**
  * smc_mr_buffers_rmbs() - call @fn for each RMB of a group, until it returns an error
- * @group: group
+ * @group: group, whose pool of RMBs the buffer lock protects
  * @fn: function to call
  * @arg: passed on to @fn
  *

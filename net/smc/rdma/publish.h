@@ -19,7 +19,7 @@ int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc);
 
 /**
  * smc_rdma_conn_limit() - set the limit of the next publish to what the link can carry now
- * @conn: connection
+ * @conn: connection whose lock is held, or that a send slot of its link refers to
  *
  * Context: any.
  */

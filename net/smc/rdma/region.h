@@ -31,8 +31,8 @@ struct smc_region {
 /**
  * smc_region_map() - map a buffer for a link's device, and choose its keys
  * @region: not mapped
- * @link: link
- * @buffer: buffer
+ * @link: link that holds its device
+ * @buffer: buffer that has its memory
  *
  * The keys of a memory region become valid with smc_region_register().
  *
@@ -47,7 +47,7 @@ int smc_region_map(struct smc_region *region, struct smc_link *link,
  * smc_region_register() - make the keys of a mapped buffer valid
  * @region: mapped
  * @link: link in state RTS
- * @buffer: buffer
+ * @buffer: buffer that was mapped
  *
  * Context: process, may sleep as long as smc_link_register().
  * Return: 0 or -errno. -ETIMEDOUT if this or an earlier registration of the link is late.
@@ -58,8 +58,8 @@ int smc_region_register(struct smc_region *region, struct smc_link *link,
 /**
  * smc_region_unmap() - invalidate the keys, and unmap the buffer if it is mapped
  * @region: region that no registration in flight refers to
- * @link: link
- * @buffer: buffer
+ * @link: link that @region was mapped for, and that still holds its device
+ * @buffer: buffer that was mapped
  *
  * Context: process, may sleep.
  */

@@ -40,7 +40,7 @@ void smc_reset_other(struct sock *sk);
 
 /**
  * smc_reset_tcp() - reset a connection that no application has seen, and free SMC's state of it
- * @sk: socket
+ * @sk: connection without a struct socket; loses the reference that close() would drop
  *
  * Context: process, without the socket lock; may sleep.
  */

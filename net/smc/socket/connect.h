@@ -11,7 +11,7 @@ struct timer_list;
 
 /**
  * smc_connect() - connect a socket, as an operation of struct proto_ops
- * @sock: socket
+ * @sock: socket with this module's operations, in any state
  * @addr: address of the server
  * @len: bytes in @addr
  * @flags: O_NONBLOCK, of the socket's file
@@ -51,7 +51,7 @@ void smc_connect_tcp_done(struct smc_sock *smc);
 
 /**
  * smc_wait_connected() - wait for TCP's handshake and SMC's to end
- * @smc: socket
+ * @smc: socket whose file is open
  * @timeo: jiffies; 0: do not wait
  *
  * Context: process, without the socket lock.

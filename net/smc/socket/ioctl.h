@@ -8,8 +8,8 @@ struct socket;
 
 /**
  * smc_ioctl() - answer ioctl(), as an operation of struct proto_ops
- * @sock: socket
- * @cmd: request
+ * @sock: socket with this module's operations, in any state
+ * @cmd: request; TCP answers those that are not about the bytes of a stream
  * @arg: address for the result
  *
  * Context: process.
@@ -19,8 +19,8 @@ int smc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
 
 /**
  * smc_ioctl_sk() - get the value of a socket's stream that an ioctl() asks for
- * @sk: socket
- * @cmd: request
+ * @sk: socket whose file is open, in any state
+ * @cmd: SIOCINQ, SIOCOUTQ, SIOCOUTQNSD, SIOCATMARK, or another request
  *
  * Return: the value, or -ENOIOCTLCMD if TCP is to answer the request.
  */

@@ -84,13 +84,13 @@ int smc_listen_prepare(struct smc_sock *smc);
 
 /**
  * smc_listener_stop_offering() - leave all new connections to TCP
- * @l: listener
+ * @l: listener, which never offers SMC again
  */
 void smc_listener_stop_offering(struct smc_listener *l);
 
 /**
  * smc_listener_stop_begin() - prepare a listener for a call that may stop it
- * @l: listener
+ * @l: listener of a socket whose file is open
  *
  * If TCP would give the connections to another listener, the connections that were offered SMC are
  * reset, and no more are taken. Other threads that stop the listener wait until
@@ -103,7 +103,7 @@ void smc_listener_stop_begin(struct smc_listener *l);
 /**
  * smc_listener_stop_end() - finish what smc_listener_stop_begin() began, whether or not TCP has
  * stopped listening
- * @l: listener
+ * @l: listener for which this thread has called smc_listener_stop_begin()
  *
  * Resets all connections that were not accepted, unless TCP still listens and
  * smc_listener_stop_begin() reset nothing.
@@ -114,7 +114,7 @@ void smc_listener_stop_end(struct smc_listener *l);
 
 /**
  * smc_listener_has_revoked() - whether requests that were offered SMC must not become connections
- * @sk: listening socket
+ * @sk: socket that listens, or has just stopped
  *
  * Context: any, under RCU.
  */
@@ -141,7 +141,7 @@ void smc_listen_undo(struct smc_sock *smc, struct socket *sock);
 /**
  * smc_listener_kick() - queue the listener's work, because TCP has a connection or has ended the
  * listener
- * @l: listener
+ * @l: listener that cannot be freed meanwhile; nothing happens if it is closed
  *
  * Context: any.
  */
@@ -161,7 +161,7 @@ static inline bool smc_listener_get(struct smc_listener *l)
 
 /**
  * smc_listener_unref() - drop a reference
- * @l: listener
+ * @l: listener, freed a grace period of RCU after the last reference
  *
  * Context: any.
  */
@@ -182,7 +182,7 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 /**
  * smc_listener_enter() - put a connection in one of the listener's lists after it was taken from
  * TCP
- * @l: listener
+ * @l: listener that @child was taken for, and that cannot be freed meanwhile
  * @child: connection; if its SMC handshake is not over, a worker runs it
  *
  * If the listener was closed since the connection was taken, the connection is reset.
@@ -194,7 +194,7 @@ void smc_listener_enter(struct smc_listener *l, struct smc_sock *child);
 /**
  * smc_listener_handshake_done() - make a connection ready for accept() after its SMC handshake, or
  * defer it until its peer sends data (TCP_DEFER_ACCEPT)
- * @l: listener
+ * @l: listener that owns @child
  * @child: connection in the listener's lists; the caller must not use it afterwards
  *
  * Context: process, without the connection's lock.
@@ -241,7 +241,7 @@ void smc_listener_set_blackhole_key(struct smc_sock *child);
 
 /**
  * smc_listener_is_ready() - whether accept() would find a connection
- * @l: listener
+ * @l: listener of a socket whose file is open
  *
  * If accept() would find no connection, waiting threads are woken as soon as one is ready.
  *
@@ -251,7 +251,7 @@ bool smc_listener_is_ready(struct smc_listener *l);
 
 /**
  * smc_listener_charge_caller() - charge new children to the calling thread's control group
- * @l: listener
+ * @l: listener of a socket whose file is open
  *
  * TCP charges the thread that calls accept(). SMC needs memory before accept(), in a worker, so it
  * charges the thread that called accept() last. The thread that created the listener may belong to
@@ -263,7 +263,7 @@ void smc_listener_charge_caller(struct smc_listener *l);
 
 /**
  * smc_listener_accept() - accept a connection
- * @l: listener
+ * @l: listener of a socket whose file is open; it may stop listening meanwhile
  * @newsock: gets the connection
  * @flags: O_NONBLOCK
  *

@@ -13,7 +13,7 @@ struct sock;
 
 /**
  * smc_migrates() - whether TCP would migrate a listener's connections now
- * @sk: listener
+ * @sk: listening socket, hooked or not
  *
  * Context: any.
  */

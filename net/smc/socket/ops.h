@@ -34,7 +34,7 @@ const struct proto_ops *smc_ops_of_family(int family);
 
 /**
  * smc_tcp_ops() - get TCP's operations for an SMC socket
- * @sk: socket
+ * @sk: socket of AF_INET or AF_INET6
  */
 const struct proto_ops *smc_tcp_ops(const struct sock *sk);
 

@@ -10,9 +10,9 @@ struct socket;
 
 /**
  * smc_option_begin() - prepare for a setsockopt() that TCP will handle
- * @sk: socket
+ * @sk: socket whose file is open, in any state
  * @level: SOL_*
- * @optname: option
+ * @optname: option of @level, which the caller has not handled itself
  *
  * An option that replaces the socket's operations is refused for every socket. An option that
  * changes the TCP connection is refused while SMC carries the data, or may do so once the handshake
@@ -27,9 +27,9 @@ int smc_option_begin(struct sock *sk, int level, int optname);
 
 /**
  * smc_option_end() - finish after TCP has set or refused the option
- * @sk: socket
+ * @sk: socket for which smc_option_begin() returned 0
  * @level: SOL_*
- * @optname: option
+ * @optname: option that smc_option_begin() got
  *
  * Context: process, without the socket lock.
  */
@@ -37,9 +37,9 @@ void smc_option_end(struct sock *sk, int level, int optname);
 
 /**
  * smc_setsockopt_smc() - set an option of level SOL_SMC
- * @sk: socket
+ * @sk: socket whose file is open, in any state
  * @optname: SMC_*
- * @optval: value
+ * @optval: an int, read before the socket is locked
  * @optlen: length of @optval in bytes
  *
  * Context: process, without the socket lock.
@@ -49,7 +49,7 @@ int smc_setsockopt_smc(struct sock *sk, int optname, sockptr_t optval, unsigned 
 
 /**
  * smc_getsockopt_smc() - get an option of level SOL_SMC
- * @sk: socket
+ * @sk: socket whose file is open, in any state
  * @optname: SMC_*
  * @optval: filled
  * @optlen: size of @optval in bytes; on return the number of bytes filled

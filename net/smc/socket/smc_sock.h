@@ -133,7 +133,7 @@ struct smc_sock {
 
 /**
  * smc_is_connecting() - whether TCP's handshake or SMC's is under way
- * @smc: socket
+ * @smc: socket in any mode
  *
  * Context: any.
  */
@@ -146,7 +146,7 @@ static inline bool smc_is_connecting(const struct smc_sock *smc)
 
 /**
  * smc_tcp_data_ready() - handle TCP's sk_data_ready for a hooked socket
- * @sk: socket
+ * @sk: socket that was hooked when TCP read its callback, and may have been unhooked since
  *
  * Context: any but hard interrupt; TCP has locked the socket, unless it listens.
  */
@@ -154,7 +154,7 @@ void smc_tcp_data_ready(struct sock *sk);
 
 /**
  * smc_tcp_state_change() - handle TCP's sk_state_change for a hooked socket
- * @sk: socket
+ * @sk: socket that was hooked when TCP read its callback, and may have been unhooked since
  *
  * Context: any but hard interrupt; TCP has locked the socket.
  */
@@ -171,7 +171,7 @@ struct smc_sock *smc_sk_listening(const struct sock *sk);
 
 /**
  * smc_sk() - find SMC's state of a socket that is hooked now
- * @sk: socket
+ * @sk: TCP socket, whoever uses it
  *
  * Context: the caller has the socket's file open, releases the socket, or is under RCU. Neither
  * lockdep nor sparse checks that. If the caller only compares the pointer: any.
@@ -193,7 +193,7 @@ static inline struct smc_sock *smc_sk(const struct sock *sk)
 
 /**
  * smc_sk_is_connecting() - smc_is_connecting() of a socket that SMC may not know
- * @sk: socket
+ * @sk: TCP socket, whoever uses it; see smc_sk()
  *
  * Context: any.
  */
@@ -206,7 +206,7 @@ static inline bool smc_sk_is_connecting(const struct sock *sk)
 
 /**
  * smc_mode() - read the mode of a socket without its lock
- * @smc: socket
+ * @smc: socket, whose mode may change at any time
  *
  * Context: any.
  */
@@ -247,7 +247,7 @@ static inline struct smc_listener *smc_listener_of(const struct sock *sk)
 
 /**
  * smc_sock_find() - find SMC's state of a socket, including one that went back to TCP
- * @sk: socket
+ * @sk: TCP socket in any state
  *
  * Context: the caller has the socket's file open, releases the socket, or is under RCU.
  * Return: NULL if SMC keeps no state of the socket.
@@ -256,7 +256,7 @@ struct smc_sock *smc_sock_find(const struct sock *sk);
 
 /**
  * smc_sock_create() - create SMC's state of a socket, in SMC_MODE_TCP
- * @sk: socket
+ * @sk: socket of which SMC keeps no state: locked, or fresh from TCP's accept()
  * @role: role of this end in SMC's handshake
  *
  * The struct and later its buffers are charged to the socket's control group, or else to that of
@@ -268,7 +268,7 @@ struct smc_sock *smc_sock_create(struct sock *sk, enum smc_role role);
 
 /**
  * smc_sock_create_child() - create SMC's state of a connection that waits in TCP's accept queue
- * @sk: connection
+ * @sk: connection that only the caller has, and of which SMC keeps no state
  *
  * The caller is a worker that all listeners share, or a connecting thread. Neither must wait for
  * memory of the listener's control group. So the group may exceed its limit by one struct smc_sock
@@ -288,7 +288,7 @@ void smc_sock_free(struct smc_sock *smc);
 
 /**
  * smc_sock_forget() - take a socket out of the array because its release begins
- * @smc: socket
+ * @smc: socket that is released, or connection that smc_sock_unhook() has left to TCP
  *
  * smc_sock_for_each() relies on this: each socket in the array has a live struct sock and, in
  * SMC_MODE_STREAM, a live stream.
@@ -297,7 +297,7 @@ void smc_sock_forget(struct smc_sock *smc);
 
 /**
  * smc_sock_timer() - run a timer function of a socket, and restart the timer on request
- * @smc: socket
+ * @smc: socket that @timer belongs to; smc_sock_cancel() waits for this function
  * @timer: one of its timers, which has expired
  * @look: called under bh_lock_sock(); returns in how many jiffies to call it again, or 0
  *
@@ -362,7 +362,7 @@ void smc_sock_unhook(struct smc_sock *smc);
 /**
  * smc_sock_fall_back() - leave the connection to TCP, and count why
  * @smc: socket, locked or in one of TCP's callbacks
- * @reason: diagnosis
+ * @reason: SMC_DIAG_*, shown by sock_diag and counted
  *
  * Unhooks the socket, unless a CLC message may still come: then smc_sock_drop_late() unhooks it.
  */
@@ -379,7 +379,7 @@ bool smc_sock_drop_late(struct smc_sock *smc);
 
 /**
  * smc_sock_for_each() - call @fn for every socket of a namespace, until it returns an error
- * @net: namespace
+ * @net: namespace that cannot end meanwhile
  * @index: index to begin at, 0 for all sockets; after an error of @fn, the index of the socket that
  *	caused it
  * @fn: called for each socket
@@ -413,7 +413,7 @@ void smc_sock_cancel(struct smc_sock *smc);
 
 /**
  * smc_tcp_wake() - wake all threads that wait on a socket, whatever they wait for
- * @sk: socket
+ * @sk: socket, hooked or not
  */
 void smc_tcp_wake(struct sock *sk);
 

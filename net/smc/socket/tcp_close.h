@@ -88,7 +88,7 @@ void smc_sock_check_fin(struct work_struct *work);
 
 /**
  * smc_tcp_close_orderly() - close the stream and the TCP connection
- * @st: stream
+ * @st: stream that is attached to @sk
  * @sk: socket of @st, locked and unhooked
  * @linger: see smc_stream_close()
  *

@@ -185,7 +185,7 @@ bool smc_stream_note_credit(struct smc_stream *st);
 
 /**
  * smc_stream_spin() - busy poll for something to read, if that seems worthwhile
- * @st: stream
+ * @st: attached stream, in which nothing was to be read beyond @pos
  * @pos: end of what was read so far
  * @began: local_clock() when the wait began
  *
@@ -198,7 +198,7 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 /**
  * smc_stream_spin_begin() - expect the first wait to take as long as the first
  * wait of an earlier stream
- * @st: stream
+ * @st: stream that is being attached, and has not waited yet
  * @role: role of this end
  */
 void smc_stream_spin_begin(struct smc_stream *st, enum smc_role role);
@@ -240,7 +240,7 @@ static inline bool smc_stream_times_arrivals(const struct smc_stream *st)
 /**
  * smc_stream_take_cmsg() - parse the control messages of a sendmsg()
  * @st: stream of a socket
- * @msg: message
+ * @msg: message of the application; its bytes are not read
  * @tsflags: set to the socket's SOF_TIMESTAMPING_*; TX flags in @msg replace the socket's
  *
  * Return: 0 or -EINVAL.
@@ -251,7 +251,7 @@ int smc_stream_take_cmsg(const struct smc_stream *st, struct msghdr *msg, u32 *t
  * smc_zerocopy_begin() - allocate the MSG_ZEROCOPY notification for a send, if
  * one is requested
  * @sk: socket, locked
- * @msg: message
+ * @msg: message of the application, whose flags are looked at
  * @len: number of bytes in @msg
  * @notice: set to the notification, for smc_zerocopy_end(), or to NULL
  *
@@ -296,7 +296,7 @@ bool smc_tx_timestamps_are_due(const struct smc_stream *st);
 
 /**
  * smc_tx_timestamps_report() - put the timestamps that are due into the error queue
- * @st: stream
+ * @st: attached stream with timestamps
  *
  * Context: any but hard interrupt, without @st->lock.
  */
@@ -319,7 +319,7 @@ static inline bool smc_rx_window_is_wanted(const struct smc_stream *st)
 
 /**
  * smc_stream_push() - publish bytes, flags and cursors that are due
- * @st: stream
+ * @st: stream in any state; nothing is published once the path is down
  * @how: whether small amounts may be held back
  *
  * Context: softirqs off, @st->lock held.
@@ -344,7 +344,7 @@ void smc_stream_note_room(struct smc_stream *st);
 
 /**
  * smc_stream_wake() - wake the threads that wait for any of @events
- * @st: stream
+ * @st: stream, attached or not; its lock is not needed
  * @events: EPOLL* that became true
  */
 void smc_stream_wake(struct smc_stream *st, __poll_t events);

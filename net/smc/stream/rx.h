@@ -159,7 +159,7 @@ static inline u64 smc_snapshot_spliceable(const struct smc_rx_snapshot *at)
 
 /**
  * smc_snapshot_queued() - count the bytes to read as TCP's SIOCINQ does
- * @at: snapshot
+ * @at: snapshot taken for this one answer
  *
  * Unless urgent bytes are read in line, only the bytes before the urgent byte count.
  */
@@ -170,7 +170,7 @@ static inline u64 smc_snapshot_queued(const struct smc_rx_snapshot *at)
 
 /**
  * smc_snapshot_step() - determine the bytes that a reader copies next
- * @at: snapshot
+ * @at: snapshot taken for this step
  * @pos: position of the reader; moved over the bytes to skip and, if @is_first,
  *	over an urgent byte that is read out of line
  * @is_first: the read has no bytes yet; a read that has some stops before an
@@ -201,7 +201,7 @@ static inline u64 smc_snapshot_step(const struct smc_rx_snapshot *at, u64 *pos, 
 
 /**
  * smc_snapshot_piece() - determine the bytes that a read copies next
- * @at: snapshot
+ * @at: snapshot taken for this piece
  * @pos: position of the reader; see smc_snapshot_step()
  * @done: bytes that the read has copied
  * @len: bytes that it wants
@@ -219,7 +219,7 @@ static inline u64 smc_snapshot_piece(const struct smc_rx_snapshot *at, u64 *pos,
 /**
  * smc_snapshot_ends_read() - whether a read returns instead of waiting, after
  * smc_snapshot_piece() found no bytes for it
- * @at: snapshot
+ * @at: snapshot in which smc_snapshot_piece() found no bytes
  * @pos: position of the reader
  * @done: bytes that the read has copied
  * @target: bytes that it waits for, at least one

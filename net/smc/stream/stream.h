@@ -153,7 +153,7 @@ void smc_stream_get(struct smc_stream *st);
 
 /**
  * smc_stream_put() - drop a reference; the path frees the stream with the last one
- * @st: stream
+ * @st: stream, which the caller must not use afterwards
  *
  * Context: any but hard interrupt, without the stream's lock.
  */
@@ -161,7 +161,7 @@ void smc_stream_put(struct smc_stream *st);
 
 /**
  * smc_stream_update() - handle what the peer has published
- * @st: stream
+ * @st: stream in any state, whose rings and sizes are set
  * @cdc: the peer's cursors and flags, of a CDC message or of SMC-D's control area; they are
  *	validated here
  *
@@ -173,7 +173,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc);
 /**
  * smc_stream_unlock() - release @st->lock and handle the consequences of what
  * was done under it
- * @st: stream
+ * @st: stream whose lock is held, and that cannot be freed meanwhile
  *
  * For this end and for the local peer: answer the other end's publish, wake
  * waiters, and end the stream if both ends have closed or the path is lost.
@@ -191,14 +191,14 @@ bool smc_stream_watches_delivery(const struct smc_stream *st);
 
 /**
  * smc_stream_on_tx_done() - note that a publish completed: its bytes are in the peer's host
- * @st: stream
+ * @st: stream that the caller has a reference to, its lock not held
  * @end: position where the publish ended
  */
 void smc_stream_on_tx_done(struct smc_stream *st, u64 end);
 
 /**
  * smc_stream_on_tx_room() - publish again: the path has room after it returned -EAGAIN
- * @st: stream
+ * @st: stream that the caller has a reference to, its lock not held
  */
 void smc_stream_on_tx_room(struct smc_stream *st);
 
@@ -222,7 +222,7 @@ void smc_stream_break_gap(struct smc_stream *st, int err);
 
 /**
  * smc_stream_on_lost() - note that the path failed: nothing arrives or leaves any more
- * @st: stream
+ * @st: stream that cannot be freed meanwhile, its lock not held; in any state
  * @err: positive errno for the application
  */
 void smc_stream_on_lost(struct smc_stream *st, int err);
@@ -252,7 +252,7 @@ bool smc_stream_await(struct smc_stream *st);
 /**
  * smc_stream_report_urgent() - raise SIGURG for an urgent byte that came before
  * the socket was attached
- * @st: stream
+ * @st: stream that is attached, its lock not held
  *
  * Context: any but hard interrupt; the socket may be locked.
  */
@@ -260,7 +260,7 @@ void smc_stream_report_urgent(struct smc_stream *st);
 
 /**
  * smc_stream_send() - do the work of sendmsg()
- * @st: stream
+ * @st: stream in any state; it may end meanwhile
  * @msg: data, and MSG_* flags in msg_flags
  * @len: number of bytes in @msg
  *
@@ -273,7 +273,7 @@ int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len);
 
 /**
  * smc_stream_recv() - do the work of recvmsg()
- * @st: stream
+ * @st: stream in any state; it may end meanwhile
  * @msg: destination
  * @len: bytes wanted
  * @flags: MSG_* flags
@@ -288,7 +288,7 @@ int smc_stream_recv(struct smc_stream *st, struct msghdr *msg, size_t len, int f
 
 /**
  * smc_stream_splice() - do the work of splice() from the stream
- * @st: stream
+ * @st: stream in any state; it may end meanwhile
  * @pipe: destination, locked by the caller
  * @len: bytes wanted, at least one
  * @timeo: how long to wait for the first byte, in jiffies
@@ -304,7 +304,7 @@ ssize_t smc_stream_splice(struct smc_stream *st, struct pipe_inode_info *pipe, s
 
 /**
  * smc_stream_put_cmsg() - add the control messages that TCP's recvmsg() would return
- * @st: stream
+ * @st: attached stream; its socket's options are read
  * @msg: destination; a control message that does not fit is left out, with MSG_CTRUNC
  * @arrival: arrival time from smc_stream_recv(), which has succeeded
  *
@@ -314,7 +314,7 @@ void smc_stream_put_cmsg(const struct smc_stream *st, struct msghdr *msg, u64 ar
 
 /**
  * smc_stream_poll() - return the events that are true now
- * @st: stream
+ * @st: attached stream, in any state
  *
  * Context: after poll_wait(), without the socket lock.
  */
@@ -322,13 +322,13 @@ __poll_t smc_stream_poll(struct smc_stream *st);
 
 /**
  * smc_stream_uncork() - publish the bytes that TCP_CORK or MSG_MORE held back
- * @st: stream
+ * @st: attached stream, its lock not held; the socket lock is not needed
  */
 void smc_stream_uncork(struct smc_stream *st);
 
 /**
  * smc_stream_set_user_timeout() - apply the socket's current TCP_USER_TIMEOUT
- * @st: stream
+ * @st: attached stream, its lock not held
  *
  * Context: the socket lock is not needed.
  */
@@ -337,27 +337,27 @@ void smc_stream_set_user_timeout(struct smc_stream *st);
 /**
  * smc_stream_notify_readers() - wake readers if the bytes that are there satisfy the
  * current SO_RCVLOWAT
- * @st: stream
+ * @st: attached stream; the socket lock is not needed
  */
 void smc_stream_notify_readers(struct smc_stream *st);
 
 /**
  * smc_stream_notify_writers() - wake writers if there is enough room for the current
  * TCP_NOTSENT_LOWAT
- * @st: stream
+ * @st: attached stream, its lock not held; the socket lock is not needed
  */
 void smc_stream_notify_writers(struct smc_stream *st);
 
 /**
  * smc_stream_shutdown() - do the work of shutdown()
- * @st: stream
+ * @st: attached stream, its lock not held
  * @how: RCV_SHUTDOWN, SEND_SHUTDOWN or both
  */
 void smc_stream_shutdown(struct smc_stream *st, int how);
 
 /**
  * smc_stream_closes_by_reset() - whether TCP's close() would reset the connection
- * @st: stream
+ * @st: attached stream; its own lock is not needed
  *
  * TCP does so if data is unread, or SO_LINGER is set to zero seconds, unless
  * both ends have shut down.
@@ -366,7 +366,7 @@ bool smc_stream_closes_by_reset(const struct smc_stream *st);
 
 /**
  * smc_stream_close() - do the work of close()
- * @st: stream
+ * @st: stream that was attached and is not closed yet, its lock not held
  * @by_reset: send SMC_CONN_ABORT instead of the flags of an orderly end
  * @linger: limit, in jiffies, of the wait until the peer's host has all bytes and flags
  *
@@ -389,7 +389,7 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err);
 
 /**
  * smc_stream_abort() - reset the stream and send the peer SMC_CONN_ABORT
- * @st: stream
+ * @st: stream in any state, its lock not held
  * @err: positive errno for the application at this end
  *
  * Context: any but hard interrupt; the socket lock is not needed.
@@ -453,7 +453,7 @@ bool smc_stream_may_quarantine(int n, long pages);
 
 /**
  * smc_stream_is_down() - whether the path is no longer up, which prevents any publish
- * @st: stream
+ * @st: stream; without its lock the path may fail right afterwards
  */
 static inline bool smc_stream_is_down(const struct smc_stream *st)
 {
@@ -462,7 +462,7 @@ static inline bool smc_stream_is_down(const struct smc_stream *st)
 
 /**
  * smc_stream_is_over() - whether the path's state is SMC_PATH_STATE_OVER
- * @st: stream
+ * @st: stream; no lock is needed, because a stream that is over stays so
  *
  * If so, the path has been told, or will be when the stream's lock is released.
  */
@@ -474,7 +474,7 @@ static inline bool smc_stream_is_over(const struct smc_stream *st)
 
 /**
  * smc_stream_both_sent_final() - whether both ends have sent their final flags
- * @st: stream
+ * @st: stream; no lock is needed, because flags stay set
  *
  * If they have not, a stream that is over has lost its path, or has given up its peer.
  */
@@ -498,7 +498,7 @@ static inline bool smc_stream_needs_no_path(const struct smc_stream *st)
 
 /**
  * smc_stream_has_failed() - whether, by the error, the stream was reset or lost its path
- * @st: stream
+ * @st: stream; no lock is needed, because the first error stays
  */
 static inline bool smc_stream_has_failed(const struct smc_stream *st)
 {
@@ -507,7 +507,7 @@ static inline bool smc_stream_has_failed(const struct smc_stream *st)
 
 /**
  * smc_stream_end_is_delivered() - whether the peer's host knows that this direction ended
- * @st: stream
+ * @st: stream with or without its lock
  *
  * Context: any.
  */
@@ -518,7 +518,7 @@ static inline bool smc_stream_end_is_delivered(const struct smc_stream *st)
 
 /**
  * smc_stream_is_closed() - whether, by error and flags, both ends have shut down in good order
- * @st: stream
+ * @st: stream with or without its lock
  *
  * TCP would not reset such a connection, even if data is unread.
  */
@@ -531,7 +531,7 @@ static inline bool smc_stream_is_closed(const struct smc_stream *st)
 
 /**
  * smc_stream_is_reset() - whether, by error and flags, a reset would have ended a TCP connection
- * @st: stream
+ * @st: stream; no lock is needed, because errors and flags stay
  */
 static inline bool smc_stream_is_reset(const struct smc_stream *st)
 {
@@ -540,7 +540,7 @@ static inline bool smc_stream_is_reset(const struct smc_stream *st)
 
 /**
  * smc_stream_unsent() - count the written bytes that are not yet published
- * @st: stream
+ * @st: stream with or without its lock
  */
 static inline u64 smc_stream_unsent(const struct smc_stream *st)
 {
@@ -549,7 +549,7 @@ static inline u64 smc_stream_unsent(const struct smc_stream *st)
 
 /**
  * smc_stream_undelivered() - count the written bytes that the path has not delivered yet (SIOCOUTQ)
- * @st: stream
+ * @st: stream with or without its lock
  */
 static inline u64 smc_stream_undelivered(const struct smc_stream *st)
 {
@@ -558,7 +558,7 @@ static inline u64 smc_stream_undelivered(const struct smc_stream *st)
 
 /**
  * smc_stream_queued() - count the bytes to read (SIOCINQ)
- * @st: stream
+ * @st: attached stream; its lock is held if the answer is compared with others
  *
  * As with TCP, only the bytes before the urgent byte count, unless urgent bytes are read in line.
  */
@@ -566,7 +566,7 @@ u64 smc_stream_queued(const struct smc_stream *st);
 
 /**
  * smc_stream_at_mark() - whether the next byte to read is the urgent one (SIOCATMARK)
- * @st: stream
+ * @st: attached stream, its lock held
  */
 bool smc_stream_at_mark(const struct smc_stream *st);
 

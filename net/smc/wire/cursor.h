@@ -34,7 +34,7 @@ static inline struct smc_cursor smc_cursor_from_position(u64 pos, u32 size)
 
 /**
  * smc_offset_advanced() - advance an offset in a ring
- * @offset: offset
+ * @offset: offset before, less than @size
  * @size: bytes in the ring
  * @by: number of bytes, at most @size
  *
@@ -49,7 +49,7 @@ static inline u32 smc_offset_advanced(u32 offset, u32 size, u32 by)
 
 /**
  * smc_cursor_advanced() - advance a cursor
- * @cur: cursor
+ * @cur: cursor before, its offset less than @size
  * @size: bytes in the element
  * @by: number of bytes, at most @size
  *
