@@ -384,6 +384,7 @@ bool smc_tcp_syn_is_lost(const struct sock *sk)
 	int retries = READ_ONCE(icsk->icsk_syn_retries) ? :
 		      READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_syn_retries);
 
+	sock_owned_by_me(sk);
 	return icsk->icsk_retransmits >= 1 || retries <= 1;
 }
 
@@ -396,6 +397,7 @@ int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len)
 	u32 offset;
 	size_t n;
 
+	sock_owned_by_me(sk);
 	if (tp->urg_data && tp->urg_seq - seq < len)
 		return -EPROTO;
 	skb_queue_walk(&sk->sk_receive_queue, skb) {
@@ -428,6 +430,7 @@ void smc_tcp_drop(struct sock *sk, size_t len)
 {
 	read_descriptor_t desc = { .count = len };
 
+	sock_owned_by_me(sk);
 	tcp_read_sock(sk, &desc, smc_tcp_skip);
 }
 
@@ -462,6 +465,7 @@ void smc_tcp_charge_ahead(struct sock *sk, size_t len)
 	const int need = len + 7 * (head + SKB_DATA_ALIGN(sizeof(struct sk_buff)));
 	unsigned int outer;
 
+	sock_owned_by_me(sk);
 	if (!(current->flags & PF_WQ_WORKER) || sk->sk_forward_alloc >= need)
 		return;
 	/*
@@ -523,6 +527,7 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len)
 	u8 nonagle;
 	int rc;
 
+	sock_owned_by_me(sk);
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	is_nobodys = !sk->sk_socket;
 	if (is_nobodys)
@@ -554,6 +559,7 @@ void smc_tcp_reset(struct sock *sk)
 	int peek_off = sk->sk_peek_off;
 	int locks = sk->sk_userlocks;
 
+	sock_owned_by_me(sk);
 	/* disconnect() would clear the addresses, the route, and the application's options. */
 	sk->sk_userlocks |= SOCK_BINDADDR_LOCK;
 	tp->saved_syn = NULL;
@@ -579,6 +585,7 @@ bool smc_tcp_probe(struct sock *sk)
 	u32 snd_nxt = tp->snd_nxt;
 	u32 sent = tp->segs_out;
 
+	sock_owned_by_me(sk);
 	WRITE_ONCE(tp->snd_nxt, tp->snd_una - 1);
 	smc_tcp_send_ack(sk);
 	WRITE_ONCE(tp->snd_nxt, snd_nxt);
@@ -587,6 +594,7 @@ bool smc_tcp_probe(struct sock *sk)
 
 void smc_tcp_time_out(struct sock *sk)
 {
+	sock_owned_by_me(sk);
 	WRITE_ONCE(sk->sk_err, READ_ONCE(sk->sk_err_soft) ? : ETIMEDOUT);
 	tcp_done(sk);
 }

@@ -156,6 +156,7 @@ static inline u8 smc_tcp_defer_accept(const struct sock *sk)
  */
 static inline bool smc_must_be_tcp(const struct sock *sk)
 {
+	sock_owned_by_me(sk);
 	return tcp_sk(sk)->repair || smc_tcp_has_keys(sk) || READ_ONCE(sk->sk_shutdown);
 }
 
@@ -173,6 +174,7 @@ static inline bool smc_client_must_be_tcp(const struct sock *sk)
 /* Disconnects, as if the socket had never been connected. The caller holds the socket lock. */
 static inline void smc_tcp_disconnect(struct sock *sk)
 {
+	sock_owned_by_me(sk);
 	sk->sk_prot->disconnect(sk, O_NONBLOCK);
 }
 

@@ -286,6 +286,7 @@ void smc_handshake_decline_late(struct smc_handshake *hs)
 	struct sock *sk = hs->sk;
 	size_t len;
 
+	sock_owned_by_me(sk);
 	if (!hs->late_version)
 		return;
 	hs->late_version = 0;
@@ -404,6 +405,7 @@ bool smc_handshake_drop_late(struct smc_handshake *hs)
 {
 	read_descriptor_t desc = { .arg.data = hs, .count = 1 };
 
+	sock_owned_by_me(hs->sk);
 	/* No CLC message has an urgent byte, and tcp_read_sock() does not read past one. */
 	if (smc_tcp_has_urgent(hs->sk))
 		hs->late = SMC_LATE_NONE;

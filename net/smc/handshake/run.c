@@ -30,6 +30,7 @@ void smc_handshake_init(struct smc_handshake *hs, struct sock *sk, struct mem_cg
 
 void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 {
+	sock_owned_by_me(hs->sk);
 	hs->role = role;
 	trace_smc_handshake_start(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
@@ -144,6 +145,7 @@ static void smc_handshake_work(struct work_struct *work)
 
 bool smc_handshake_abort(struct smc_handshake *hs)
 {
+	sock_owned_by_me(hs->sk);
 	/*
 	 * TCP's callbacks run under the socket lock, which the caller holds. So no callback can
 	 * start a handshake before @state is read below.

@@ -82,6 +82,7 @@ bool smc_sock_has_other_user(const struct sock *sk)
 {
 	const struct socket *sock = sk->sk_socket;
 
+	sock_owned_by_me(sk);
 	/* Only users in the kernel change sk_allocation, to restrict allocations. */
 	return smc_has_other_callbacks(sk) || sk->sk_allocation != GFP_KERNEL ||
 	       (sock && !sock->file && !sk->sk_kern_sock);
@@ -92,6 +93,7 @@ void smc_sock_hook(struct smc_sock *smc, enum smc_mode mode)
 	struct smc_tcp_family *family = smc_tcp_family_of(smc->sk);
 	struct sock *sk = smc->sk;
 
+	sock_owned_by_me(sk);
 	WRITE_ONCE(smc->mode, mode);
 	write_lock_bh(&sk->sk_callback_lock);
 	/* Leave a listener's sk_user_data to BPF: a map of listeners stores a pointer there. */
@@ -132,6 +134,7 @@ void smc_sock_park(struct smc_sock *smc)
 	struct smc_tcp_family *family = smc_tcp_family_of(smc->sk);
 	struct sock *sk = smc->sk;
 
+	sock_owned_by_me(sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	smc_prot_replace(sk, &family->smc_prot, family->prot);
 	smc_callbacks_restore(sk);
@@ -140,6 +143,7 @@ void smc_sock_park(struct smc_sock *smc)
 
 void smc_sock_unpark(struct smc_sock *smc)
 {
+	sock_owned_by_me(smc->sk);
 	if (!smc_has_user_data(smc))
 		return;
 	smc_sock_hook(smc, smc->mode);
@@ -237,6 +241,7 @@ bool smc_children_are_unhooked(const struct sock *sk)
 {
 	const struct inet_connection_sock_af_ops *tcp = smc_tcp_family_of(sk)->af_ops;
 
+	sock_owned_by_me(sk);
 	/*
 	 * Compare syn_recv_sock, not the tables: a socket that once connected to an IPv4-mapped
 	 * address has another table of TCP's, with the same syn_recv_sock.
@@ -248,6 +253,7 @@ void smc_children_hook(struct smc_listener *l)
 {
 	struct sock *sk = l->smc->sk;
 
+	sock_owned_by_me(sk);
 	l->af_ops = *smc_tcp_family_of(sk)->af_ops;
 	l->af_ops.syn_recv_sock = smc_syn_recv_sock;
 	/* Pairs with smc_children_listener(). */
@@ -298,6 +304,7 @@ void smc_sock_unhook(struct smc_sock *smc)
 	struct smc_tcp_family *family = smc_tcp_family_of(smc->sk);
 	struct sock *sk = smc->sk;
 
+	sock_owned_by_me(sk);
 	if (smc->mode == SMC_MODE_STREAM)
 		smc_sock_mute_sigio(sk, false);
 	WRITE_ONCE(smc->mode, SMC_MODE_TCP);

@@ -130,6 +130,7 @@ void smc_connect_tcp_done(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;
 
+	sock_owned_by_me(sk);
 	if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
 		return;
 	timer_delete(&smc->syn);
@@ -145,6 +146,7 @@ void smc_connect_forget_listener(struct sock *sk)
 {
 	struct smc_sock *smc = smc_sock_find(sk);
 
+	sock_owned_by_me(sk);
 	/* The socket listened, or tried to. Keep the listener: an accept() may still use it. */
 	if (smc && smc->mode == SMC_MODE_LISTEN && sk->sk_state == TCP_CLOSE) {
 		smc->tcp_only = true;

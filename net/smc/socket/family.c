@@ -117,6 +117,7 @@ void smc_family_to_tcp(struct sock *sk)
 {
 	struct proto *tcp = READ_ONCE(sk->sk_prot);
 
+	sock_owned_by_me(sk);
 	if (sk->sk_prot_creator->owner != THIS_MODULE)
 		return;
 	__module_get(tcp->owner);

@@ -61,6 +61,7 @@ int smc_listen_prepare(struct smc_sock *smc)
 {
 	struct smc_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 
+	sock_owned_by_me(smc->sk);
 	if (!l)
 		return -ENOMEM;
 	l->smc = smc;
@@ -755,6 +756,7 @@ void smc_listener_unhook(struct smc_listener *l)
 {
 	struct sock *sk = l->sk;
 
+	sock_owned_by_me(sk);
 	/*
 	 * Wait for softirqs: TCP may be about to call smc_listener_congested() for an earlier SYN.
 	 */

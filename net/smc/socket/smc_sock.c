@@ -207,6 +207,7 @@ static void smc_sock_do_later(struct work_struct *work)
 
 void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 {
+	sock_owned_by_me(smc->sk);
 	smc->reason = reason;
 	smc_tcp_set_delayed_ack(smc->sk, false);
 	smc_stat_fallback(smc_net(sock_net(smc->sk)), smc->role, reason);
@@ -219,6 +220,7 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 
 bool smc_sock_drop_late(struct smc_sock *smc)
 {
+	sock_owned_by_me(smc->sk);
 	if (smc_sock_skip_late_clc(smc))
 		return true;
 	smc_sock_unhook(smc);
@@ -278,6 +280,7 @@ void smc_sock_leave_smc(struct smc_sock *smc)
 {
 	int err;
 
+	sock_owned_by_me(smc->sk);
 	if (smc->mode == SMC_MODE_STREAM) {
 		smc_stream_disconnect(smc->stream, &err);
 		WRITE_ONCE(smc->sk->sk_err, err);
@@ -300,6 +303,7 @@ static void smc_sock_finish_handshake(struct smc_handshake *hs)
 {
 	struct smc_sock *smc = container_of(hs, struct smc_sock, hs);
 
+	sock_owned_by_me(smc->sk);
 	smc->peer_reason = hs->peer_reason;
 	if (hs->stream)
 		smc_sock_enter_stream(smc);

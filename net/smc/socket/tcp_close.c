@@ -23,6 +23,7 @@ void smc_tcp_close_failed(struct sock *sk)
 {
 	int err;
 
+	sock_owned_by_me(sk);
 	if (sk->sk_state == TCP_CLOSE)
 		return;
 	/* Pairs with smc_stream_fail(), which sets sk_err before it marks the stream as failed. */
@@ -54,12 +55,14 @@ void smc_tcp_close(struct sock *sk)
 {
 	const struct smc_sock *smc = smc_sk(sk);
 
+	sock_owned_by_me(sk);
 	if (smc && smc->mode == SMC_MODE_STREAM)
 		smc_tcp_shutdown(sk, smc->stream);
 }
 
 void smc_tcp_close_by_work(struct smc_sock *smc)
 {
+	sock_owned_by_me(smc->sk);
 	if (smc->mode != SMC_MODE_STREAM)
 		return;
 	if (smc_stream_has_failed(smc->stream))
@@ -98,12 +101,14 @@ void smc_tcp_close_later(struct sock *sk)
 
 void smc_tcp_close_begin(struct smc_sock *smc)
 {
+	sock_owned_by_me(smc->sk);
 	if (smc->mode == SMC_MODE_STREAM && smc_stream_has_failed(smc->stream))
 		smc_tcp_close_later(smc->sk);
 }
 
 void smc_sock_check_tcp(struct smc_sock *smc)
 {
+	sock_owned_by_me(smc->sk);
 	/* Any bytes, perhaps a late DECLINE, show that the peer uses TCP on this connection. */
 	if (tcp_inq(smc->sk) <= 0)
 		return;
@@ -182,6 +187,7 @@ void smc_sock_tcp_changed(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 	int err = READ_ONCE(sk->sk_err);
 
+	sock_owned_by_me(sk);
 	if (sk->sk_state == TCP_CLOSE && !smc_sock_tcp_is_over(smc, err))
 		smc_sock_tcp_failed(smc, err ? : ECONNRESET);
 	else if (sk->sk_shutdown & RCV_SHUTDOWN)
@@ -193,6 +199,7 @@ bool smc_tcp_close_orderly(struct smc_stream *st, struct sock *sk, long linger)
 	bool by_reset = smc_stream_closes_by_reset(st);
 	bool done;
 
+	sock_owned_by_me(sk);
 	/*
 	 * Disconnect TCP before the stream closes: otherwise TCP would report its reset as another
 	 * error.
