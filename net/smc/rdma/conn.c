@@ -519,7 +519,9 @@ static void smc_rdma_conn_hold(struct smc_rdma_conn *conn, const struct smc_cdc 
 
 	if (is_first) {
 		conn->peer_failover = SMC_PEER_MOVED_HELD;
-	} else if (older->prod_flags & SMC_PROD_URGENT_PRESENT) {
+	} else if ((older->prod_flags & SMC_PROD_URGENT_PRESENT) &&
+		   !(conn->peer_failover == SMC_PEER_MOVED_HELD_URGENT &&
+		     smc_cdc_is_until(older->seq, conn->held_urgent.seq))) {
 		conn->held_urgent = *older;
 		conn->peer_failover = SMC_PEER_MOVED_HELD_URGENT;
 	}
@@ -622,12 +624,12 @@ void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 	spin_lock_bh(st->lock);
 	smc_rdma_conn_take(conn, cdc);
 	/*
-	 * Check this only when the validation itself comes. A later message may come on the old
-	 * link before the missing one does. Once the old link is drained,
+	 * Check this only when the newest validation itself comes. A later message may come on the
+	 * old link before the missing one does. Once the old link is drained,
 	 * smc_rdma_conn_check_validation() checks for the last time.
 	 */
 	if (unlikely(smc_rdma_conn_awaits_message(conn)) && (cdc->prod_flags & SMC_PROD_FAILOVER) &&
-	    !smc_rdma_conn_awaited_may_come(conn, link))
+	    cdc->seq == conn->awaited_seq && !smc_rdma_conn_awaited_may_come(conn, link))
 		smc_rdma_conn_give_up_missing(conn);
 	smc_stream_unlock(st);
 	smc_stream_put(st);
