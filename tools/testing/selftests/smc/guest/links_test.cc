@@ -101,6 +101,9 @@ constexpr Loss losses[] = {
     {"FirstPortDown", 0, &TwoPorts::take_down, &TwoPorts::take_up},
     {"DeviceRemoved", 1, &TwoPorts::remove_device, &TwoPorts::add_device},
     {"FirstDeviceRemoved", 0, &TwoPorts::remove_device, &TwoPorts::add_device},
+    {"AddressGone", 1, &TwoPorts::remove_addresses, &TwoPorts::take_up},
+    /* It is TCP's, too, but as with FirstPortDown not for long enough to end a connection. */
+    {"FirstAddressGone", 0, &TwoPorts::remove_addresses, &TwoPorts::take_up},
 };
 
 struct LossAt {
@@ -121,7 +124,7 @@ std::vector<LossAt> losses_at_each_end()
 	return all;
 }
 
-/* In version 1, the devices of a test can't be removed. */
+/* In version 1, the devices of a test can't be removed; one way to lose a port is enough. */
 std::vector<LossAt> losses_in_version_1()
 {
 	std::vector<LossAt> all = losses_at_each_end();
@@ -140,6 +143,8 @@ protected:
 		Streams::SetUp();
 		if (GetParam().version == 1)
 			use_version_1();
+		if (GetParam().loss.lose == &TwoPorts::remove_addresses && victim().is_tree())
+			GTEST_SKIP() << "how the in-tree module loses a link so is not known";
 	}
 
 	const TwoPorts &victim() const
