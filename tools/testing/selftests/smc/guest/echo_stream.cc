@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "pattern.h"
 #include "system.h"
@@ -33,6 +35,7 @@ void EchoStream::send_all()
 {
 	RandomLength length(seed, 32768);
 
+	sending = gettid();
 	while (!stopping) {
 		idle = paused.load();
 		if (!idle && !send_some(pattern(seed, sent, length())))
@@ -118,6 +121,21 @@ int EchoStream::await_ending()
 	if (sender.joinable())
 		sender.join();
 	return error ? error : send_error.load();
+}
+
+std::string EchoStream::await_ending_there()
+{
+	try {
+		echoing.join();
+	} catch (const std::runtime_error &failure) {
+		return failure.what();
+	}
+	return "";
+}
+
+bool EchoStream::is_stuck() const
+{
+	return sleeps_in_call(sending, SYS_sendto);
 }
 
 } // namespace guest

@@ -12,7 +12,9 @@
 #include <linux/smc_diag.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <list>
 #include <stdexcept>
 
@@ -265,7 +267,32 @@ TEST_P(ManyBuffers, HaveKeysOnTheSecondLink)
 	finish();
 }
 
-class Losses : public OwnStreams, public testing::WithParamInterface<Role>
+/* Streams that a loss ends. */
+class Endings : public OwnStreams
+{
+protected:
+	/* Of links that are made from now on. */
+	void test_silent_links_soon()
+	{
+		for (const TwoPorts &end : {here, there})
+			end.set_sysctl("net.smc.smcr_testlink_time", "1");
+	}
+
+	/* If the other end is the first to give up, it resets TCP's connection. */
+	void expect_silence_is_noticed()
+	{
+		for (EchoStream &stream : streams) {
+			EXPECT_THAT(stream.await_ending(), testing::AnyOf(ETIMEDOUT, ECONNRESET));
+			EXPECT_THAT(stream.await_ending_there(), is_of_silence);
+		}
+	}
+
+	/* Of EchoStream::await_ending_there(). */
+	const testing::Matcher<std::string> is_of_silence = testing::AnyOf(
+	    testing::HasSubstr(strerror(ETIMEDOUT)), testing::HasSubstr(strerror(ECONNRESET)));
+};
+
+class Losses : public Endings, public testing::WithParamInterface<Role>
 {
 protected:
 	void take_down_and_up(const TwoPorts &end, int port)
@@ -275,6 +302,23 @@ protected:
 		await_progress();
 		end.take_up(port);
 		must_get_links("rxe0 rxe1");
+	}
+
+	/*
+	 * No byte goes any more, but TEST LINKs do: an end sends them on both links when nothing
+	 * has been acknowledged for two seconds.
+	 */
+	void await_tests_of_stuck_links()
+	{
+		wait_until("all streams are stuck", [&] {
+			return std::all_of(streams.begin(), streams.end(),
+					   [](const EchoStream &one) { return one.is_stuck(); });
+		});
+
+		const int64_t before = Counters::now()["rdma_sends"];
+
+		wait_until("TEST LINKs",
+			   [&] { return Counters::now()["rdma_sends"] >= before + 4; });
 	}
 };
 
@@ -333,6 +377,52 @@ TEST_P(Losses, OfBothLinks)
 		   [&] { return here.groups().empty() && there.groups().empty(); });
 }
 
+/*
+ * The ends notice it by themselves, one before the other, which hears of it by TCP, whose packets
+ * are not lost.
+ */
+TEST_P(Losses, OfBothLansWithoutAnEvent)
+{
+	test_silent_links_soon();
+	begin_streams(GetParam());
+	here.lose(0);
+	here.lose(1);
+	expect_silence_is_noticed();
+}
+
+/*
+ * The other end has to notice it by itself, as TCP's packets don't arrive either. soft-RoCE may not
+ * let a group end before its network device is up.
+ */
+TEST_P(Losses, OfBothPorts)
+{
+	test_silent_links_soon();
+	begin_streams(GetParam());
+	for (int port : {0, 1})
+		here.take_down(port);
+	for (EchoStream &stream : streams)
+		EXPECT_THAT(stream.await_ending_there(), is_of_silence);
+	for (int port : {0, 1})
+		here.take_up(port);
+	for (EchoStream &stream : streams)
+		EXPECT_EQ(stream.await_ending(), ENETDOWN);
+}
+
+/* No link is given up for another one of which nothing is heard either. */
+TEST_P(Losses, OfBothLansForAMoment)
+{
+	begin_streams(GetParam());
+	for (const TwoPorts &end : {here, there})
+		for (int port : {0, 1})
+			end.lose(port);
+	await_tests_of_stuck_links();
+	here.lose_nothing();
+	there.lose_nothing();
+	must_get_links("rxe0 rxe1");
+	await_progress();
+	finish();
+}
+
 TEST_P(Losses, OfTheOtherLinkWithoutAnEvent)
 {
 	begin_streams(GetParam());
@@ -340,9 +430,7 @@ TEST_P(Losses, OfTheOtherLinkWithoutAnEvent)
 	must_get_links("rxe0");
 	await_progress();
 	there.lose(0);
-	/* If the other end is the first to give up, it resets TCP's connection. */
-	for (EchoStream &stream : streams)
-		EXPECT_THAT(stream.await_ending(), testing::AnyOf(ETIMEDOUT, ECONNRESET));
+	expect_silence_is_noticed();
 }
 
 TEST_P(Losses, WhileThePeerIsKilled)
