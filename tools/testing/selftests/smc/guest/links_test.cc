@@ -267,6 +267,12 @@ TEST_P(ManyBuffers, HaveKeysOnTheSecondLink)
 	finish();
 }
 
+/*
+ * The error of an end that hears nothing more: if the other end is the first to give up, it resets
+ * TCP's connection.
+ */
+constexpr int of_silence = 0;
+
 /* Streams that a loss ends. */
 class Endings : public OwnStreams
 {
@@ -278,18 +284,25 @@ protected:
 			end.set_sysctl("net.smc.smcr_testlink_time", "1");
 	}
 
-	/* If the other end is the first to give up, it resets TCP's connection. */
-	void expect_silence_is_noticed()
+	void expect_endings_here(int error = of_silence)
 	{
 		for (EchoStream &stream : streams) {
-			EXPECT_THAT(stream.await_ending(), testing::AnyOf(ETIMEDOUT, ECONNRESET));
-			EXPECT_THAT(stream.await_ending_there(), is_of_silence);
+			if (error == of_silence)
+				EXPECT_THAT(stream.await_ending(),
+					    testing::AnyOf(ETIMEDOUT, ECONNRESET));
+			else
+				EXPECT_EQ(stream.await_ending(), error);
 		}
 	}
 
-	/* Of EchoStream::await_ending_there(). */
-	const testing::Matcher<std::string> is_of_silence = testing::AnyOf(
-	    testing::HasSubstr(strerror(ETIMEDOUT)), testing::HasSubstr(strerror(ECONNRESET)));
+	/* That of silence. */
+	void expect_endings_there()
+	{
+		for (EchoStream &stream : streams)
+			EXPECT_THAT(stream.await_ending_there(),
+				    testing::AnyOf(testing::HasSubstr(strerror(ETIMEDOUT)),
+						   testing::HasSubstr(strerror(ECONNRESET))));
+	}
 };
 
 class Losses : public Endings, public testing::WithParamInterface<Role>
@@ -387,7 +400,8 @@ TEST_P(Losses, OfBothLansWithoutAnEvent)
 	begin_streams(GetParam());
 	here.lose(0);
 	here.lose(1);
-	expect_silence_is_noticed();
+	expect_endings_here();
+	expect_endings_there();
 }
 
 /*
@@ -400,12 +414,10 @@ TEST_P(Losses, OfBothPorts)
 	begin_streams(GetParam());
 	for (int port : {0, 1})
 		here.take_down(port);
-	for (EchoStream &stream : streams)
-		EXPECT_THAT(stream.await_ending_there(), is_of_silence);
+	expect_endings_there();
 	for (int port : {0, 1})
 		here.take_up(port);
-	for (EchoStream &stream : streams)
-		EXPECT_EQ(stream.await_ending(), ENETDOWN);
+	expect_endings_here(ENETDOWN);
 }
 
 /* No link is given up for another one of which nothing is heard either. */
@@ -430,7 +442,8 @@ TEST_P(Losses, OfTheOtherLinkWithoutAnEvent)
 	must_get_links("rxe0");
 	await_progress();
 	there.lose(0);
-	expect_silence_is_noticed();
+	expect_endings_here();
+	expect_endings_there();
 }
 
 TEST_P(Losses, WhileThePeerIsKilled)
@@ -471,6 +484,45 @@ TEST_P(Losses, KeepUrgentBytes)
 	must_get_links("rxe0");
 	for (Connection *one : ends)
 		expect_urgent_byte(one->there);
+}
+
+/* A link is lost while connections are about to move to it, as the other one is lost, too. */
+struct Second {
+	Loss loss;
+	int error; /* at the end that loses its ports */
+};
+
+constexpr Second seconds[] = {
+    {{"PortDown", 0, &TwoPorts::take_down, &TwoPorts::take_up}, ENETDOWN},
+    {{"DeviceRemoved", 0, &TwoPorts::remove_device, &TwoPorts::add_device}, ENETDOWN},
+    {{"Silence", 0, &TwoPorts::lose, &TwoPorts::find}, of_silence},
+};
+
+class SecondLoss : public Endings, public testing::WithParamInterface<std::tuple<Role, Second>>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    , SecondLoss, testing::Combine(testing::ValuesIn(both_roles), testing::ValuesIn(seconds)),
+    [](const auto &info) {
+	    return to_string(std::get<Role>(info.param)) + std::get<Second>(info.param).loss.name;
+    });
+
+TEST_P(SecondLoss, EndsConnections)
+{
+	const auto &[role, second] = GetParam();
+
+	test_silent_links_soon();
+	begin_streams(role);
+	/* What moves does not arrive, so no connection gets further than its first messages. */
+	for (const TwoPorts &end : {there, here})
+		end.lose(0);
+	here.remove_device(1);
+	EXPECT_EQ(here.groups().at(0).devices(), "rxe0");
+	(here.*second.loss.lose)(0);
+	expect_endings_there();
+	(here.*second.loss.find)(0);
+	expect_endings_here(second.error);
 }
 
 TEST_P(SecondLink, IsNotMadeBeyondTheLimit)
