@@ -2,17 +2,23 @@
 /*
  * Ports are lost and come back in random order, in every way and at both ends, under connections of
  * all kinds. It is always the port with the most connections. One network is always whole, so no
- * connection is lost, and no byte.
+ * connection is lost, and no byte. In another test, each way to lose a port is taken while
+ * connections are made.
  *
  *   run_guest.sh -c 1 --lans 3 [-e LOSSES=100] [-e SEED=1] links_random
  */
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <list>
 #include <random>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "limit.h"
@@ -92,9 +98,121 @@ private:
 	Job echoing;
 };
 
+/*
+ * Connections of a few bytes each, made one after the other for as long as the object lives. Their
+ * ends at the agent's are of a process of its own, which ends with the object.
+ */
+class Visitors
+{
+public:
+	/* @role: that of this end. */
+	explicit Visitors(Role role)
+	    : role(role), listener(must_listen(Flavor())), listener_there(agent.listen(Flavor())),
+	      port_there(listener_there.port())
+	{
+		if (role == Role::client)
+			listener_there.start_echo_server(1 << 30);
+		making = std::thread([this] { make_all(); });
+	}
+	Visitors(const Visitors &) = delete;
+	~Visitors()
+	{
+		stopping = true;
+		making.join();
+	}
+	/* Waits for the end of one that begins now; throws if any of them failed. */
+	void await_next()
+	{
+		const unsigned long before = made;
+
+		wait_until("connections are made", [&] { return made > before + 1 || failed; });
+		if (failed)
+			throw std::runtime_error("a new connection failed: " + failure);
+	}
+
+private:
+	void make_all()
+	{
+		try {
+			for (; !stopping; made++)
+				role == Role::client ? visit() : be_visited();
+		} catch (const std::exception &error) {
+			failure = error.what();
+			failed = true;
+		}
+	}
+	void visit()
+	{
+		Fd fd = must_connect(Flavor(), address_of(agent.node(), AF_INET, port_there));
+		const Flow flow = {.seed = made, .bytes = made % 5000 + 1};
+
+		wait_no_longer_than_traffic_does(fd);
+		send_flow(fd, flow);
+		recv_flow(fd, flow);
+	}
+	void be_visited()
+	{
+		Job asking =
+		    agent.start({"ask-many", to_string(Flavor()), address_of(0, AF_INET, 0).text(),
+				 std::to_string(local_address(listener).port()), "1"});
+		Fd fd = must_accept(listener);
+
+		wait_no_longer_than_traffic_does(fd);
+		echo(fd);
+		asking.join();
+	}
+	/* Nothing of traffic.h waits for ever on a socket that does not block. */
+	static void wait_no_longer_than_traffic_does(int fd)
+	{
+		if (fcntl(fd, F_SETFL, O_NONBLOCK))
+			throw_errno("fcntl");
+	}
+
+	Agent agent;
+	const Role role;
+	Fd listener;
+	RemoteSocket listener_there;
+	const int port_there;
+	std::atomic<unsigned long> made = 0;
+	std::atomic<bool> stopping = false, failed = false;
+	std::string failure; /* written before @failed is set */
+	std::thread making;
+};
+
 } // namespace
 
-class RandomLosses : public OwnStreams, public testing::WithParamInterface<Role>
+class LostPorts : public OwnStreams, public testing::WithParamInterface<Role>
+{
+protected:
+	static void announce(const std::string &what, const Way &way, bool is_here)
+	{
+		/* Not a SCOPED_TRACE, which an exception or the time limit loses. */
+		printf("# %s: %s %s\n", what.c_str(), way.loss.name, is_here ? "here" : "there");
+		fflush(stdout);
+	}
+
+	void lose(const Way &way, bool is_here) const
+	{
+		for (const TwoPorts *end : victims(way, is_here))
+			(end->*way.loss.lose)(way.loss.port);
+	}
+
+	void find(const Way &way, bool is_here) const
+	{
+		for (const TwoPorts *end : victims(way, is_here))
+			(end->*way.loss.find)(way.loss.port);
+	}
+
+private:
+	std::vector<const TwoPorts *> victims(const Way &way, bool is_here) const
+	{
+		if (way.at_both_ends)
+			return {is_here ? &here : &there, is_here ? &there : &here};
+		return {is_here ? &here : &there};
+	}
+};
+
+class RandomLosses : public LostPorts
 {
 protected:
 	void SetUp() override
@@ -170,13 +288,9 @@ protected:
 
 	void lose_and_find(const Way &way, bool is_here)
 	{
-		std::vector<const TwoPorts *> ends = {is_here ? &here : &there};
 		std::vector<Connection> ending = connections(closings);
 
-		if (way.at_both_ends)
-			ends.push_back(is_here ? &there : &here);
-		for (const TwoPorts *end : ends)
-			(end->*way.loss.lose)(way.loss.port);
+		lose(way, is_here);
 		send_last_bytes(ending);
 		for (Connection &one : urgent)
 			ASSERT_NO_FATAL_FAILURE(send_urgent_byte(one.here));
@@ -186,8 +300,7 @@ protected:
 		for (Connection &one : urgent)
 			expect_urgent_byte(one.there);
 		await_progress();
-		for (const TwoPorts *end : ends)
-			(end->*way.loss.find)(way.loss.port);
+		find(way, is_here);
 		must_get_links("rxe0 rxe1");
 		talk(false);
 		await_progress();
@@ -216,10 +329,8 @@ TEST_P(RandomLosses, LoseNoByte)
 		const Way &way = choose(random);
 		const bool is_here = random() % 2;
 
-		/* Not a SCOPED_TRACE, which an exception or the time limit loses. */
-		printf("# seed %lu, loss %lu: %s %s\n", seed, i, way.loss.name,
-		       is_here ? "here" : "there");
-		fflush(stdout);
+		announce("seed " + std::to_string(seed) + ", loss " + std::to_string(i), way,
+			 is_here);
 		lose_and_find(way, is_here);
 		if (HasFailure())
 			return;
@@ -227,5 +338,58 @@ TEST_P(RandomLosses, LoseNoByte)
 	talk(true);
 	for (Talk &one : talking)
 		one.finish();
+	finish();
+}
+
+class NewConnections : public LostPorts
+{
+protected:
+	/* There may be more than one group. */
+	void await_links(const std::string &devices) const
+	{
+		auto has_links = [&](const TwoPorts &end) {
+			std::vector<ShownGroup> groups = end.groups();
+
+			return !groups.empty() &&
+			       std::all_of(groups.begin(), groups.end(),
+					   [&](const ShownGroup &group) {
+						   return group.devices() == devices;
+					   });
+		};
+
+		wait_until("links by " + devices,
+			   [&] { return has_links(here) && has_links(there); });
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, NewConnections, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+/* None of them fails, be it by SMC or by TCP, whose packets find their way all the time. */
+TEST_P(NewConnections, AreMadeWhilePortsAreLost)
+{
+	auto stops_tcp = [](const Way &way) {
+		return !way.loss.port && way.loss.lose == &TwoPorts::take_down;
+	};
+	bool is_here = false;
+
+	set_limit(600);
+	begin_streams(GetParam());
+
+	Visitors visitors(GetParam());
+
+	for (const Way &way : ways) {
+		if (stops_tcp(way))
+			continue;
+		is_here = !is_here;
+		announce("new connections", way, is_here);
+		lose(way, is_here);
+		await_links(way.loss.port ? "rxe0" : "rxe1");
+		visitors.await_next();
+		find(way, is_here);
+		await_links("rxe0 rxe1");
+		visitors.await_next();
+		await_progress();
+	}
 	finish();
 }
