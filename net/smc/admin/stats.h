@@ -49,6 +49,8 @@ enum smc_rdma_counter {
 	SMC_RDMA_LINKS_LOST,		/* of groups that had another link */
 	SMC_RDMA_CONNS_MOVED,		/* from a link that ended to another one */
 	SMC_RDMA_LINKS_STALLED,		/* ended because the peer took no message for too long */
+	SMC_RDMA_REPEATED_WRITES,	/* of bytes that a lost link may not have delivered */
+	SMC_RDMA_REPEATED_BYTES,
 	SMC_N_RDMA_COUNTERS,
 };
 
@@ -206,7 +208,7 @@ static inline void smc_stat_violation(const struct smc_net *sn, enum smc_violati
 	smc_stat_inc(sn, violation[what]);
 }
 
-/* Adds @n operations to a counter, or @n bytes to SMC_RDMA_WRITE_BYTES. */
+/* Adds @n operations to a counter, or @n bytes to SMC_RDMA_*_BYTES. */
 static inline void smc_stat_rdma(const struct smc_net *sn, enum smc_rdma_counter which, u64 n)
 {
 	smc_stat_add(sn, rdma[which], n);

@@ -32,6 +32,8 @@ static const char *const rdma_names[SMC_N_RDMA_COUNTERS] = {
 	[SMC_RDMA_LINKS_LOST]		= "rdma_links_lost",
 	[SMC_RDMA_CONNS_MOVED]		= "rdma_conns_moved",
 	[SMC_RDMA_LINKS_STALLED]	= "rdma_links_stalled",
+	[SMC_RDMA_REPEATED_WRITES]	= "rdma_repeated_writes",
+	[SMC_RDMA_REPEATED_BYTES]	= "rdma_repeated_bytes",
 };
 
 static const char *const ism_names[SMC_N_ISM_COUNTERS] = {

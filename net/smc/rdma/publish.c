@@ -176,9 +176,12 @@ static int smc_rdma_repeat(struct smc_rdma_conn *conn, u64 end)
 	smc_cdc_build(smc_send_message(slot), &cdc);
 	smc_writes_make(&w, conn, from, end);
 	rc = smc_link_post(slot, w.n ? &w.wr[0].wr : NULL, w.n ? &w.wr[w.n - 1].wr : NULL);
-	if (!rc)
-		conn->repeat_from = end;
-	return rc;
+	if (rc)
+		return rc;
+	conn->repeat_from = end;
+	smc_stat_rdma(conn->stream.sn, SMC_RDMA_REPEATED_WRITES, w.n);
+	smc_stat_rdma(conn->stream.sn, SMC_RDMA_REPEATED_BYTES, end - from);
+	return 0;
 }
 
 /*
