@@ -244,11 +244,22 @@ const Field path_fields[] = {
     {SMC_NLA_STATS_T_RX_RMB_STATS, "rx-buffers", K::nest, buffer_fields},
 };
 
+const Field link_stats_fields[] = {
+    {SMC_NLA_STATS_L_ADDED, "added", K::number},
+    {SMC_NLA_STATS_L_LOST, "lost", K::number},
+    {SMC_NLA_STATS_L_STALLED, "stalled", K::number},
+    {SMC_NLA_STATS_L_CONNS_MOVED, "conns-moved", K::number},
+    {SMC_NLA_STATS_L_REPEATED_WRITES, "repeated-writes", K::number},
+    {SMC_NLA_STATS_L_REPEATED_BYTES, "repeated-bytes", K::number},
+    {SMC_NLA_STATS_L_GROUPS_LOST, "groups-lost", K::number},
+};
+
 const Field stats_fields[] = {
     {SMC_NLA_STATS_SMCR_TECH, "smcr", K::nest, path_fields},
     {SMC_NLA_STATS_SMCD_TECH, "smcd", K::nest, path_fields},
     {SMC_NLA_STATS_CLNT_HS_ERR_CNT, "client-errors", K::number},
     {SMC_NLA_STATS_SRV_HS_ERR_CNT, "server-errors", K::number},
+    {SMC_NLA_STATS_LINKS, "links", K::nest, link_stats_fields},
 };
 
 const Field fallback_fields[] = {

@@ -117,6 +117,8 @@ json 'it == []' group
 json 'it == []' link
 [[ $LAB_SMC != ours || $("$smc" dev) == *$'\nSMC-D  loopback '* ]] || fail 'name of the SMC-D device'
 json 'it["smcr"]["client-v2"] == 0 and "1M" in it["smcd"]["tx-sizes"]' stats
+[[ $LAB_SMC != ours ]] || json 'set(it["links"]) == {"added", "lost", "stalled", "conns-moved",
+	"repeated-writes", "repeated-bytes", "groups-lost"} and not any(it["links"].values())' stats
 json 'it == []' sock
 [[ $LAB_SMC != ours ]] || { shows '' blackhole; json 'it == []' blackhole show; done_by blackhole flush; }
 

@@ -282,6 +282,25 @@ enum {
 	SMC_NLA_STATS_MAX = __SMC_NLA_STATS_MAX - 1,
 };
 
+/* In SMC_GEN_STATS; the in-tree module does not have it */
+enum {
+	SMC_NLA_STATS_LINKS = 128,		/* nest */
+};
+
+/* In SMC_NLA_STATS_LINKS: what became of the links of SMC-R */
+enum {
+	SMC_NLA_STATS_L_PAD,
+	SMC_NLA_STATS_L_GROUPS_LOST,		/* u64: groups that had connections */
+	SMC_NLA_STATS_L_ADDED,			/* u64: links of groups that had another one */
+	SMC_NLA_STATS_L_LOST,			/* u64: links of groups that had another one */
+	SMC_NLA_STATS_L_CONNS_MOVED,		/* u64: connections that left an ended link */
+	SMC_NLA_STATS_L_STALLED,		/* u64: links whose peer took no message */
+	SMC_NLA_STATS_L_REPEATED_WRITES,	/* u64: RDMA WRITEs of what may be missing */
+	SMC_NLA_STATS_L_REPEATED_BYTES,		/* u64: bytes of these */
+	__SMC_NLA_STATS_L_MAX,
+	SMC_NLA_STATS_L_MAX = __SMC_NLA_STATS_L_MAX - 1,
+};
+
 /* In SMC_GEN_FBACK_STATS, one message for each reason and role */
 enum {
 	SMC_NLA_FBACK_STATS_PAD,

@@ -34,9 +34,17 @@ static const int call_attrs[] = {
 	[SMC_STAT_URGENT]	= SMC_NLA_STATS_T_URG_DATA_CNT,
 };
 
+/* The counters from SMC_RDMA_GROUPS_LOST on. */
+static const int link_attrs[] = {
+	SMC_NLA_STATS_L_GROUPS_LOST, SMC_NLA_STATS_L_ADDED, SMC_NLA_STATS_L_LOST,
+	SMC_NLA_STATS_L_CONNS_MOVED, SMC_NLA_STATS_L_STALLED, SMC_NLA_STATS_L_REPEATED_WRITES,
+	SMC_NLA_STATS_L_REPEATED_BYTES,
+};
+
 static_assert(ARRAY_SIZE(size_attrs) == SMC_STAT_SIZES);
 static_assert(ARRAY_SIZE(event_attrs) == SMC_STAT_N_BUFFER_EVENTS);
 static_assert(ARRAY_SIZE(call_attrs) == SMC_STAT_N_CALLS);
+static_assert(ARRAY_SIZE(link_attrs) == SMC_N_RDMA_COUNTERS - SMC_RDMA_GROUPS_LOST);
 
 /* SMC_NLA_STATS_PAD is right in every nest of counters: their padding attributes are all 0. */
 static int put_u64(struct sk_buff *skb, int attr, u64 value)
@@ -126,7 +134,9 @@ static int put_stats(struct sk_buff *skb, struct netlink_callback *cb, const str
 	err = put_path(skb, SMC_NLA_STATS_SMCD_TECH, &sum->path[SMC_PATH_D]) ?:
 	      put_path(skb, SMC_NLA_STATS_SMCR_TECH, &sum->path[SMC_PATH_R]) ?:
 	      put_u64(skb, SMC_NLA_STATS_CLNT_HS_ERR_CNT, sum->handshake_errors[SMC_CLIENT]) ?:
-	      put_u64(skb, SMC_NLA_STATS_SRV_HS_ERR_CNT, sum->handshake_errors[SMC_SERVER]);
+	      put_u64(skb, SMC_NLA_STATS_SRV_HS_ERR_CNT, sum->handshake_errors[SMC_SERVER]) ?:
+	      put_nest(skb, SMC_NLA_STATS_LINKS, link_attrs, &sum->rdma[SMC_RDMA_GROUPS_LOST],
+		       ARRAY_SIZE(link_attrs));
 	return smc_netlink_close(&m, err);
 }
 

@@ -6,7 +6,7 @@
  * see smc_net_prepare(); until then there is nothing to count.
  *
  * User space reads the counters by SMC_NETLINK_GET_STATS and SMC_NETLINK_GET_FBACK_STATS.
- * Counters for which these have no attribute are in /proc/net/smc_stat.
+ * Counters for which the in-tree module has no attribute there are in /proc/net/smc_stat.
  */
 #ifndef SMC_ADMIN_STATS_H
 #define SMC_ADMIN_STATS_H
@@ -35,7 +35,7 @@ enum smc_violation {
 /* Names of the violations in /proc/net/smc_stat. */
 extern const char *const smc_violation_names[SMC_N_VIOLATIONS];
 
-/* Counters of SMC-R. */
+/* Counters of SMC-R. Those from SMC_RDMA_GROUPS_LOST on are also in SMC_NLA_STATS_LINKS. */
 enum smc_rdma_counter {
 	SMC_RDMA_WRITES,
 	SMC_RDMA_WRITE_BYTES,
