@@ -133,6 +133,7 @@ class Program {
             {"GROUP", "/group"},
             {"LINK", "/id"},
             {"STATE", "/state"},
+            {"AGE", "/state-age"},
             {"CONNS", "/conns"},
             {"DEVICE", "/device"},
             {"PORT", "/port"},

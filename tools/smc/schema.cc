@@ -168,6 +168,7 @@ const Field link_fields[] = {
     {SMC_NLA_LINK_UID, "uid", K::wire_id},
     {SMC_NLA_LINK_PEER_UID, "peer-uid", K::wire_id},
     {SMC_NLA_LINK_STATE, "state", K::link_state},
+    {SMC_NLA_LINK_STATE_AGE, "state-age", K::number},
     {SMC_NLA_LINK_CONN_CNT, "conns", K::number},
     {SMC_NLA_LINK_IB_DEV, "device", K::text},
     {SMC_NLA_LINK_IB_PORT, "port", K::number},

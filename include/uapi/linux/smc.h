@@ -160,6 +160,11 @@ enum {
 	SMC_NLA_LINK_MAX = __SMC_NLA_LINK_MAX - 1,
 };
 
+/* In SMC_GEN_LINK_SMCR; the in-tree module does not have it */
+enum {
+	SMC_NLA_LINK_STATE_AGE = 128,		/* u32: seconds since the link came to STATE */
+};
+
 /* In SMC_GEN_LGR_SMCD */
 enum {
 	SMC_NLA_LGR_D_UNSPEC,

@@ -5,6 +5,7 @@
 #include <linux/jhash.h>
 #include <linux/slab.h>
 #include <linux/sched/signal.h>
+#include <linux/timekeeping.h>
 #include <net/ipv6.h>
 #include <net/netns/hash.h>
 #include <rdma/ib_cache.h>
@@ -975,6 +976,7 @@ static int smc_link_activate(struct smc_link *link)
 	if (rc)
 		return rc;
 	link->is_confirmed = true;
+	link->state_since = ktime_get_seconds();
 	hash_add(smc_links_by_gid, &link->by_gid,
 		 smc_rdma_group_hash(link->group->lgr.net, link->peer.gid));
 	return 0;
@@ -1014,6 +1016,19 @@ void smc_rdma_group_terminate(struct smc_rdma_group *group, int err)
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
+void smc_link_note_inactive(struct smc_link *link)
+{
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	if (!smc_link_is_inactive(link))
+		link->state_since = ktime_get_seconds();
+}
+
+void smc_link_mark_broken(struct smc_link *link)
+{
+	smc_link_note_inactive(link);
+	WRITE_ONCE(link->broken, true);
+}
+
 /* End a group whose links must carry nothing more, because the peer has broken the protocol. */
 static void smc_rdma_group_break(struct smc_rdma_group *group)
 {
@@ -1029,7 +1044,7 @@ static void smc_rdma_group_break(struct smc_rdma_group *group)
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	WRITE_ONCE(group->is_broken, true);
 	smc_for_each_link(link, group)
-		WRITE_ONCE(link->broken, true);
+		smc_link_mark_broken(link);
 	smc_rdma_group_terminate_locked(group, ECONNRESET, false);
 	/* If the group was dead already, nothing else wakes the threads that wait for its peer. */
 	smc_rdma_group_wake(group);
@@ -1187,7 +1202,7 @@ void smc_rdma_group_lose_link(struct smc_link *link, int err, bool in_order)
 		return;
 	}
 	trace_smcr_link_down(link, group->lgr.state, (void *)_RET_IP_);
-	WRITE_ONCE(link->broken, true);
+	smc_link_mark_broken(link);
 	smc_rdma_group_wake(group);
 	mod_delayed_work(smc_link_wq, &group->links_work, 0);
 }

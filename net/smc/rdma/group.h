@@ -526,6 +526,22 @@ bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 rea
 struct smc_link *smc_rdma_group_other_link(const struct smc_link *link);
 
 /**
+ * smc_link_note_inactive() - note since when a link is inactive, as netlink shows it
+ * @link: link that is about to be marked as broken or left
+ *
+ * Context: with smc_rdma_lgrs.lock.
+ */
+void smc_link_note_inactive(struct smc_link *link);
+
+/**
+ * smc_link_mark_broken() - let nothing more be sent on a link
+ * @link: link
+ *
+ * Context: with smc_rdma_lgrs.lock.
+ */
+void smc_link_mark_broken(struct smc_link *link);
+
+/**
  * smc_rdma_group_lose_link() - end a link, and its group if no other link can take over
  * @link: link of a group in the list
  * @err: positive errno for the connections if the group ends

@@ -149,11 +149,13 @@ struct smc_link_bulk {
  * @is_confirmed: CONFIRM LINK is over, so connections may use the link; under smc_rdma_lgrs.lock
  * @serial: number of the link in the order in which links were added. Both ends add links in the
  *	same order, so they agree on which link is the oldest
+ * @state_since: time in seconds since when the link has the state that netlink shows; under
+ *	smc_rdma_lgrs.lock
  * @is_replaced: this asymmetric link ends because a symmetric one has been added; under
  *	smc_rdma_lgrs.lock
  * @is_deleted: the peer has asked for the end of the link; under smc_rdma_lgrs.lock
  * @is_left: smc_link_leave() has begun: it quiesces the link, which @end_work later removes from
- *	the group
+ *	the group. Set under smc_rdma_lgrs.lock
  * @is_flushed: a receive has completed with an error, so the device writes no more bytes of
  *	the peer
  * @is_drained: the queue pair is destroyed, and no message comes from the link any more
@@ -181,7 +183,7 @@ struct smc_link_bulk {
  *	stream's lock
  * @up: the queue pair exists
  * @broken: the link has failed or is to end, so nothing more is sent. If no other link can take
- *	over, the group is about to end. Set without the lock
+ *	over, the group is about to end. Set under smc_rdma_lgrs.lock, without @lock
  * @free_slots: one bit per free send slot
  * @unsignaled_slots: one bit per slot of an unsignaled message; the completion of the next signaled
  *	message frees these slots, too
@@ -227,6 +229,7 @@ struct smc_link {
 	atomic_t n_conns;
 	bool is_confirmed;
 	u64 serial;
+	time64_t state_since;
 	bool is_replaced;
 	bool is_deleted;
 	bool is_left;
@@ -306,6 +309,12 @@ static inline void smc_link_get(struct smc_link *link)
 static inline bool smc_link_works(const struct smc_link *link)
 {
 	return READ_ONCE(link->is_confirmed) && !READ_ONCE(link->broken);
+}
+
+/* Whether a link has ended, or is to end. */
+static inline bool smc_link_is_inactive(const struct smc_link *link)
+{
+	return READ_ONCE(link->broken) || READ_ONCE(link->is_left);
 }
 
 /**

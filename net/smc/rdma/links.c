@@ -243,9 +243,13 @@ static void smc_link_end(struct work_struct *work)
 void smc_link_leave(struct smc_link *link)
 {
 	const long timeout = link->is_soft ? SMC_LINK_FLUSH_TIMEOUT_SOFT : SMC_LINK_FLUSH_TIMEOUT;
+	unsigned long flags;
 
 	INIT_DELAYED_WORK(&link->end_work, smc_link_end);
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	smc_link_note_inactive(link);
 	WRITE_ONCE(link->is_left, true);
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	smc_link_quiesce(link);
 	/*
 	 * The device may still be writing bytes that have arrived. Soon the peer gets credit over

@@ -131,7 +131,7 @@ void smc_link_break(struct smc_link *link, int err, const char *why)
 		return;
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	is_loss = smc_link_works(link) && !smc_lgr_is_dead(&group->lgr);
-	WRITE_ONCE(link->broken, true);
+	smc_link_mark_broken(link);
 	smc_rdma_group_lose_link(link, err, false);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	/* Wake threads that wait for the link's peer, even if the group is dead already. */

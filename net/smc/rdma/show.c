@@ -6,6 +6,7 @@
  */
 
 #include <linux/pci.h>
+#include <linux/timekeeping.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 #include <rdma/ib_cache.h>
@@ -22,7 +23,12 @@
 #include "show.h"
 
 /* Values of SMC_NLA_LINK_STATE and SMC_NLA_LGR_R_TYPE, as user-space tools know them. */
-enum { SMC_SHOW_LINK_ACTIVATING = 2, SMC_SHOW_LINK_ACTIVE = 3 };
+enum {
+	SMC_SHOW_LINK_INACTIVE = 1,
+	SMC_SHOW_LINK_ACTIVATING,
+	SMC_SHOW_LINK_ACTIVE,
+};
+
 enum {
 	SMC_SHOW_GROUP_NONE,
 	SMC_SHOW_GROUP_SINGLE,
@@ -33,13 +39,17 @@ enum {
 
 #define SMC_SHOW_GID_LEN	40
 
-/* The port of a link, read while the link is up: afterwards the port may be gone. */
+/* The port of a link, read while the link is up: afterwards its GID may be gone. */
 struct smc_show_port {
-	char ibname[IB_DEVICE_NAME_MAX];
-	u8 num;
 	int ifindex;
-	char gid[SMC_SHOW_GID_LEN];
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
+};
+
+/* The state of a link, and its device; "" if the link has released it. */
+struct smc_show_link {
+	u32 state;
+	u32 age;	/* of the state, in seconds */
+	char device[IB_DEVICE_NAME_MAX];
 };
 
 /*
@@ -53,35 +63,55 @@ static int smc_show_ifindex(const struct net_device *ndev, const struct net *net
 
 static bool smc_show_port_of(struct smc_link *link, struct smc_show_port *port)
 {
-	const struct ib_device *ibdev;
 	bool up;
 
 	port->pnetid[0] = '\0';
 	spin_lock_bh(&link->lock);
 	up = link->up;
 	if (up) {
-		ibdev = link->port.dev->ibdev;
-		strscpy(port->ibname, ibdev->name, sizeof(port->ibname));
-		port->num = link->port.gid->port_num;
-		smc_rdma_pnet_of_port(ibdev, port->num, port->pnetid);
+		smc_rdma_pnet_of_port(link->port.dev->ibdev, link->port_num, port->pnetid);
 		rcu_read_lock();
 		port->ifindex = smc_show_ifindex(rdma_read_gid_attr_ndev_rcu(link->port.gid),
 						 link->group->lgr.net);
 		rcu_read_unlock();
-		snprintf(port->gid, sizeof(port->gid), "%pI6", link->port.gid->gid.raw);
 	}
 	spin_unlock_bh(&link->lock);
 	return up;
 }
 
-/* Like smc_rdma_group_next_link(), but skip links that are being removed from the group. */
-static struct smc_link *smc_show_next_link(struct smc_rdma_group *group, unsigned int *index)
+/* Find a link of a group that is up. Return: whether there is one. */
+static bool smc_show_port_of_group(struct smc_rdma_group *group, struct smc_show_port *port)
 {
+	unsigned int index = 0;
 	struct smc_link *link;
+	bool up = false;
 
-	while ((link = smc_rdma_group_next_link(group, index)) && READ_ONCE(link->is_left))
+	while (!up && (link = smc_rdma_group_next_link(group, &index))) {
+		up = smc_show_port_of(link, port);
 		smc_link_put(link);
-	return link;
+	}
+	return up;
+}
+
+static u32 smc_show_state(const struct smc_link *link)
+{
+	if (smc_link_is_inactive(link))
+		return SMC_SHOW_LINK_INACTIVE;
+	return link->is_confirmed ? SMC_SHOW_LINK_ACTIVE : SMC_SHOW_LINK_ACTIVATING;
+}
+
+static void smc_show_look_at_link(const struct smc_link *link, struct smc_show_link *shown)
+{
+	const struct smc_rdma_group *group = link->group;
+
+	shown->device[0] = '\0';
+	spin_lock_irq(&smc_rdma_lgrs.lock);
+	shown->state = smc_show_state(link);
+	shown->age = ktime_get_seconds() - link->state_since;
+	/* A link holds its device until it is out of its group, or the group is dead. */
+	if (!smc_lgr_is_dead(&group->lgr) && group->links[link->index] == link)
+		strscpy(shown->device, link->port.dev->ibdev->name, sizeof(shown->device));
+	spin_unlock_irq(&smc_rdma_lgrs.lock);
 }
 
 /* Return: the type of a group. Only links that connections may use count. */
@@ -143,14 +173,8 @@ static int smc_show_put_group(struct sk_buff *skb, struct netlink_callback *cb,
 			      struct smc_rdma_group *group)
 {
 	struct smc_show_port port;
-	unsigned int index = 0;
-	struct smc_link *link = smc_show_next_link(group, &index);
-	bool up = link && smc_show_port_of(link, &port);
 
-	if (link)
-		smc_link_put(link);
-
-	if (!up || !smc_netlink_may_see_host(cb))
+	if (!smc_show_port_of_group(group, &port) || !smc_netlink_may_see_host(cb))
 		port.pnetid[0] = '\0';
 	if (nla_put_u32(skb, SMC_NLA_LGR_R_ID, smc_lgr_id(&group->lgr)) ||
 	    nla_put_u32(skb, SMC_NLA_LGR_R_CONNS_NUM, READ_ONCE(group->lgr.n_conns)) ||
@@ -175,27 +199,26 @@ static int smc_show_group(struct sk_buff *skb, struct netlink_callback *cb, stru
 
 static int smc_show_put_link(struct sk_buff *skb, struct smc_link *link)
 {
-	char peer_gid[SMC_SHOW_GID_LEN];
+	char gid[SMC_SHOW_GID_LEN], peer_gid[SMC_SHOW_GID_LEN];
+	struct smc_show_link shown;
 	struct smc_show_port port;
 
+	smc_show_look_at_link(link, &shown);
+	snprintf(gid, sizeof(gid), "%pI6", link->gid);
+	snprintf(peer_gid, sizeof(peer_gid), "%pI6", link->peer.gid);
 	if (nla_put_u8(skb, SMC_NLA_LINK_ID, link->number) ||
 	    nla_put_be32(skb, SMC_NLA_LINK_UID, cpu_to_be32(link->user_id)) ||
 	    nla_put_be32(skb, SMC_NLA_LINK_PEER_UID, cpu_to_be32(link->peer_user_id)) ||
 	    nla_put_u32(skb, SMC_NLA_LINK_CONN_CNT, atomic_read(&link->n_conns)) ||
-	    nla_put_u32(skb, SMC_NLA_LINK_STATE, link->is_confirmed ?
-			SMC_SHOW_LINK_ACTIVE : SMC_SHOW_LINK_ACTIVATING))
+	    nla_put_u32(skb, SMC_NLA_LINK_STATE, shown.state) ||
+	    nla_put_u32(skb, SMC_NLA_LINK_STATE_AGE, shown.age) ||
+	    nla_put_u8(skb, SMC_NLA_LINK_IB_PORT, link->port_num) ||
+	    nla_put_string(skb, SMC_NLA_LINK_GID, gid) ||
+	    nla_put_string(skb, SMC_NLA_LINK_PEER_GID, peer_gid) ||
+	    (shown.device[0] && nla_put_string(skb, SMC_NLA_LINK_IB_DEV, shown.device)))
 		return -EMSGSIZE;
-	snprintf(peer_gid, sizeof(peer_gid), "%pI6", link->peer.gid);
-	if (nla_put_string(skb, SMC_NLA_LINK_PEER_GID, peer_gid))
-		return -EMSGSIZE;
-	if (!smc_show_port_of(link, &port))
-		return 0;
-	if (nla_put_string(skb, SMC_NLA_LINK_IB_DEV, port.ibname) ||
-	    nla_put_u8(skb, SMC_NLA_LINK_IB_PORT, port.num) ||
-	    nla_put_u32(skb, SMC_NLA_LINK_NET_DEV, port.ifindex) ||
-	    nla_put_string(skb, SMC_NLA_LINK_GID, port.gid))
-		return -EMSGSIZE;
-	return 0;
+	return smc_show_port_of(link, &port) ?
+	       nla_put_u32(skb, SMC_NLA_LINK_NET_DEV, port.ifindex) : 0;
 }
 
 static int smc_show_links(struct sk_buff *skb, struct netlink_callback *cb,
@@ -206,7 +229,7 @@ static int smc_show_links(struct sk_buff *skb, struct netlink_callback *cb,
 	unsigned int index = 0;
 	int rc = 0;
 
-	while (!rc && (link = smc_show_next_link(group, &index))) {
+	while (!rc && (link = smc_rdma_group_next_link(group, &index))) {
 		rc = smc_netlink_open(&m, skb, cb, SMC_GEN_LINK_SMCR) ?:
 		     smc_netlink_close(&m, smc_show_put_link(skb, link));
 		smc_link_put(link);

@@ -13,8 +13,8 @@ namespace guest
 namespace
 {
 
-/* Values of SMC_NLA_LINK_STATE. */
-constexpr uint64_t link_is_active = 3;
+/* SMC_NLA_LINK_STATE_AGE, which the system's headers lack. */
+constexpr int link_state_age = 128;
 
 std::string path_of(int nest, int attribute)
 {
@@ -50,7 +50,7 @@ std::string text_of(const Shown &shown, const std::string &path)
 	return bytes.substr(0, bytes.find('\0'));
 }
 
-/* A link that is just being left is shown without its port. */
+/* A link that is just being removed is shown without its device. */
 std::string text_of_port(const Shown &shown, int attribute)
 {
 	const std::string path = path_of(SMC_GEN_LINK_SMCR, attribute);
@@ -68,7 +68,9 @@ ShownLink link_of(const Shown &shown)
 	    .number = int(number_of(shown, path(SMC_NLA_LINK_ID))),
 	    .device = text_of_port(shown, SMC_NLA_LINK_IB_DEV),
 	    .gid = text_of_port(shown, SMC_NLA_LINK_GID),
-	    .active = number_of(shown, path(SMC_NLA_LINK_STATE)) == link_is_active,
+	    .state = LinkState(number_of(shown, path(SMC_NLA_LINK_STATE))),
+	    .age = shown.count(path(link_state_age)) ? int(number_of(shown, path(link_state_age)))
+						     : -1,
 	    .connections = int(number_of(shown, path(SMC_NLA_LINK_CONN_CNT))),
 	};
 }
@@ -105,7 +107,7 @@ std::string ShownGroup::devices() const
 	std::string all;
 
 	for (const ShownLink &link : links)
-		if (link.active)
+		if (link.state == LinkState::active)
 			names.push_back(link.device);
 	std::sort(names.begin(), names.end());
 	for (const std::string &name : names)
@@ -116,7 +118,7 @@ std::string ShownGroup::devices() const
 int ShownGroup::connections_by(const std::string &device) const
 {
 	for (const ShownLink &link : links)
-		if (link.active && link.device == device)
+		if (link.state == LinkState::active && link.device == device)
 			return link.connections;
 	return 0;
 }
@@ -141,8 +143,8 @@ std::string to_string(const std::vector<ShownGroup> &groups)
 		for (const ShownLink &link : groups[i].links)
 			text += "group " + std::to_string(i) + " of type " +
 				std::to_string(int(groups[i].type)) + ", link " +
-				std::to_string(link.number) + " by " + link.device +
-				(link.active ? " active, " : " not active, ") +
+				std::to_string(link.number) + " by " + link.device + " in state " +
+				std::to_string(int(link.state)) + ", " +
 				std::to_string(link.connections) + " connections\n";
 	return text;
 }

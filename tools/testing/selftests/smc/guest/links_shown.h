@@ -15,10 +15,15 @@ namespace guest
 /* The values of SMC_NLA_LGR_R_TYPE. */
 enum class GroupType { none, single, symmetric, asymmetric_peer, asymmetric_local };
 
+/* The values of SMC_NLA_LINK_STATE. */
+enum class LinkState { unused, inactive, activating, active };
+
 struct ShownLink {
 	int number;
 	std::string device, gid;
-	bool active;
+	LinkState state;
+	/* Seconds since the link came to its state; -1 if it is the in-tree module's. */
+	int age;
 	int connections;
 };
 
