@@ -84,7 +84,8 @@ DEFINE_EVENT(smc_msg_event, smc_rx_recvmsg,
 /*
  * An event of a link. In smcr_link_down "state" is the state of the link group (enum
  * smc_lgr_state); in smcr_link_state it is the new state of the queue pair (enum ib_qp_state). The
- * device may be renamed at any time, so the size of its name is fixed.
+ * device may be renamed at any time, so the size of its name is fixed. The in-tree module does not
+ * have "why", which is empty if the link has no reason of its own to end.
  */
 DECLARE_EVENT_CLASS(smcr_link_event,
 	TP_PROTO(const struct smc_link *link, int state, void *location),
@@ -96,6 +97,7 @@ DECLARE_EVENT_CLASS(smcr_link_event,
 		__field(int, state)
 		__dynamic_array(char, name, IB_DEVICE_NAME_MAX)
 		__field(void *, location)
+		__dynamic_array(char, why, SMC_LINK_WHY_LEN)
 	),
 	TP_fast_assign(
 		__entry->lnk = link;
@@ -104,10 +106,11 @@ DECLARE_EVENT_CLASS(smcr_link_event,
 		__entry->state = state;
 		strscpy(__get_str(name), link->port.dev->ibdev->name, IB_DEVICE_NAME_MAX);
 		__entry->location = location;
+		strscpy(__get_str(why), link->why, SMC_LINK_WHY_LEN);
 	),
-	TP_printk("lnk=%p lgr=%p net=%llu state=%d dev=%s location=%pS",
+	TP_printk("lnk=%p lgr=%p net=%llu state=%d dev=%s location=%pS why=%s",
 		  __entry->lnk, __entry->lgr, __entry->net_cookie, __entry->state,
-		  __get_str(name), __entry->location)
+		  __get_str(name), __entry->location, __get_str(why))
 );
 
 DEFINE_EVENT(smcr_link_event, smcr_link_down,

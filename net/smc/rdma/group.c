@@ -180,19 +180,27 @@ static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
 	}
 }
 
+/* Return: a confirmed link of a dead group, one that was not lost before the others; or NULL. */
+static const struct smc_link *smc_rdma_group_last_link(const struct smc_rdma_group *group)
+{
+	const struct smc_link *link, *last = NULL;
+
+	smc_for_each_link(link, group)
+		if (link->is_confirmed && (!last || (last->is_left && !link->is_left)))
+			last = link;
+	return last;
+}
+
 /*
  * Log the end of a group, while its links still hold their devices. Don't log a group whose first
  * contact failed.
  */
 static void smc_rdma_group_log_end(const struct smc_rdma_group *group)
 {
+	const struct smc_link *link = smc_rdma_group_last_link(group);
 	unsigned int n_conns = READ_ONCE(group->lgr.n_conns);
-	const struct smc_link *link;
 	const char *device;
 
-	smc_for_each_link(link, group)
-		if (link->is_confirmed)
-			break;
 	if (!link)
 		return;
 	device = link->port.dev->ibdev->name;
@@ -201,8 +209,9 @@ static void smc_rdma_group_log_end(const struct smc_rdma_group *group)
 			&group->peer.addr);
 	else
 		smc_log(pr_warn, group->lgr.net,
-			"%s: lost link group with %pI6c, %u connections: %pe",
-			device, &group->peer.addr, n_conns, ERR_PTR(-group->lgr.err));
+			"%s: lost link group with %pI6c, %u connections: %pe%s%s",
+			device, &group->peer.addr, n_conns, ERR_PTR(-group->lgr.err),
+			link->why[0] ? ": " : "", link->why);
 }
 
 static void smc_rdma_group_unhash(struct smc_rdma_group *group)
@@ -1029,8 +1038,21 @@ void smc_link_mark_broken(struct smc_link *link)
 	WRITE_ONCE(link->broken, true);
 }
 
+/* Note why a link ends. Reasons that come later mostly follow from the first one. */
+static void smc_link_note_why(struct smc_link *link, const char *why)
+{
+	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	if (!link->why[0])
+		strscpy(link->why, why, sizeof(link->why));
+}
+
+static void smc_link_why_deleted(char why[SMC_LINK_WHY_LEN], u32 reason)
+{
+	scnprintf(why, SMC_LINK_WHY_LEN, "DELETE LINK of the peer, reason %#x", reason);
+}
+
 /* End a group whose links must carry nothing more, because the peer has broken the protocol. */
-static void smc_rdma_group_break(struct smc_rdma_group *group)
+static void smc_rdma_group_break(struct smc_rdma_group *group, const char *why)
 {
 	struct smc_link *link;
 	unsigned long flags;
@@ -1043,8 +1065,10 @@ static void smc_rdma_group_break(struct smc_rdma_group *group)
 		return;
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	WRITE_ONCE(group->is_broken, true);
-	smc_for_each_link(link, group)
+	smc_for_each_link(link, group) {
+		smc_link_note_why(link, why);
 		smc_link_mark_broken(link);
+	}
 	smc_rdma_group_terminate_locked(group, ECONNRESET, false);
 	/* If the group was dead already, nothing else wakes the threads that wait for its peer. */
 	smc_rdma_group_wake(group);
@@ -1057,17 +1081,19 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
 	if (!smc_lgr_is_dead(&group->lgr))
 		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
 			smc_violation_names[what]);
-	smc_rdma_group_break(group);
+	smc_rdma_group_break(group, smc_violation_names[what]);
 }
 
 void smc_rdma_group_peer_left(struct smc_rdma_group *group, u32 reason)
 {
+	char why[SMC_LINK_WHY_LEN];
+	struct smc_link *link;
 	unsigned long flags;
 
-	if (smc_lgr_is_active(&group->lgr) && READ_ONCE(group->lgr.n_conns))
-		smc_log(pr_warn, group->lgr.net, "%pI6c ended the link group: reason %#x",
-			&group->peer.addr, reason);
+	smc_link_why_deleted(why, reason);
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	smc_for_each_link(link, group)
+		smc_link_note_why(link, why);
 	smc_rdma_group_shutdown(&group->lgr);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
@@ -1135,7 +1161,7 @@ void smc_rdma_group_insert_link(struct smc_link *link)
 	WRITE_ONCE(group->links[link->index], link);
 	/* The device's removal ends only links that it finds in a group. */
 	if (READ_ONCE(link->port.dev->leaving))
-		smc_rdma_group_lose_link(link, ENETDOWN, false);
+		smc_rdma_group_lose_link(link, ENETDOWN, false, "its device is removed");
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
@@ -1192,11 +1218,11 @@ void smc_rdma_group_remove_link(struct smc_link *link)
 	smc_link_put(link);
 }
 
-void smc_rdma_group_lose_link(struct smc_link *link, int err, bool in_order)
+void smc_rdma_group_lose_link(struct smc_link *link, int err, bool in_order, const char *why)
 {
 	struct smc_rdma_group *group = link->group;
 
-	lockdep_assert_held(&smc_rdma_lgrs.lock);
+	smc_link_note_why(link, why);
 	if (!smc_lgr_is_active(&group->lgr) || !smc_rdma_group_other_link(link)) {
 		smc_rdma_group_terminate_locked(group, err, in_order);
 		return;
@@ -1219,7 +1245,7 @@ void smc_rdma_group_replace_link(const struct smc_link *oldest, const struct smc
 		if (other == oldest || other == link || !smc_link_works(other))
 			continue;
 		other->is_replaced = true;
-		smc_rdma_group_lose_link(other, ECONNRESET, false);
+		smc_rdma_group_lose_link(other, ECONNRESET, false, "a symmetric link replaces it");
 	}
 out:
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -1227,9 +1253,11 @@ out:
 
 bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 reason)
 {
+	char why[SMC_LINK_WHY_LEN];
 	struct smc_link *found;
 	unsigned long flags;
 
+	smc_link_why_deleted(why, reason);
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	found = smc_rdma_group_find_link(group, number);
 	if (found) {
@@ -1242,7 +1270,7 @@ bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 rea
 			found->is_deleted = true;
 			found->is_replaced = reason == SMC_LLC_DEL_ASYMMETRIC;
 		}
-		smc_rdma_group_lose_link(found, ECONNRESET, false);
+		smc_rdma_group_lose_link(found, ECONNRESET, false, why);
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return found;

@@ -383,7 +383,7 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
  * smc_rdma_group_peer_left() - begin the orderly end of a group after the peer's DELETE LINK
  * @group: group of the link that the message came on; if it is already ending, its deadline may
  *	become earlier
- * @reason: reason that the DELETE LINK gives, for the kernel's log
+ * @reason: reason that the DELETE LINK gives, for the kernel's log and tracepoints
  *
  * The end waits until the peer has got this end's answer to the DELETE LINK.
  *
@@ -546,9 +546,10 @@ void smc_link_mark_broken(struct smc_link *link);
  * @link: link of a group in the list
  * @err: positive errno for the connections if the group ends
  * @in_order: the link still works, so the peer can be told of the group's end
+ * @why: reason, for the kernel's log and tracepoints
  *
  * Context: with smc_rdma_lgrs.lock.
  */
-void smc_rdma_group_lose_link(struct smc_link *link, int err, bool in_order);
+void smc_rdma_group_lose_link(struct smc_link *link, int err, bool in_order, const char *why);
 
 #endif

@@ -72,6 +72,7 @@ struct smc_rdma_conn;
  */
 #define SMC_QP_ACK_TIMEOUT_SHORT	14
 #define SMC_MESSAGE_ROOM	64	/* distance between messages in a DMA area */
+#define SMC_LINK_WHY_LEN	64	/* room for the reason of a link's end */
 
 /* Memory that the device reads or writes by DMA. */
 struct smc_dma_area {
@@ -151,6 +152,8 @@ struct smc_link_bulk {
  *	same order, so they agree on which link is the oldest
  * @state_since: time in seconds since when the link has the state that netlink shows; under
  *	smc_rdma_lgrs.lock
+ * @why: first reason to end the link, for the kernel's log and tracepoints; "" if there is none.
+ *	Under smc_rdma_lgrs.lock
  * @is_replaced: this asymmetric link ends because a symmetric one has been added; under
  *	smc_rdma_lgrs.lock
  * @is_deleted: the peer has asked for the end of the link; under smc_rdma_lgrs.lock
@@ -230,6 +233,7 @@ struct smc_link {
 	bool is_confirmed;
 	u64 serial;
 	time64_t state_since;
+	char why[SMC_LINK_WHY_LEN];
 	bool is_replaced;
 	bool is_deleted;
 	bool is_left;

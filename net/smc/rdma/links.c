@@ -285,8 +285,8 @@ static void smc_link_note_end(const struct smc_link *link, const struct smc_link
 		return;
 	}
 	smc_stat_rdma(smc_net(net), SMC_RDMA_LINKS_LOST, 1);
-	smc_log(pr_warn, net, "%s: link %u with %pI6c lost, %u connections use link %u", device,
-		link->number, &group->peer.addr, n, to->number);
+	smc_log(pr_warn, net, "%s: link %u with %pI6c lost, %u connections use link %u: %s", device,
+		link->number, &group->peer.addr, n, to->number, link->why);
 }
 
 /*
@@ -380,7 +380,7 @@ static bool smc_link_uses_port(const struct smc_link *link, const struct smc_rdm
 
 /* End the links on a port, except those for which @is_kept, if not NULL, returns true. */
 static void smc_links_lose_port(const struct smc_rdma_device *dev, u32 port, bool tell_peer,
-				bool (*is_kept)(const struct smc_link *link))
+				const char *why, bool (*is_kept)(const struct smc_link *link))
 {
 	struct smc_rdma_group *group;
 	struct smc_link *link;
@@ -390,13 +390,13 @@ static void smc_links_lose_port(const struct smc_rdma_device *dev, u32 port, boo
 	list_for_each_entry(group, &smc_rdma_lgrs.list, lgr.list)
 		smc_for_each_link(link, group)
 			if (smc_link_uses_port(link, dev, port) && !(is_kept && is_kept(link)))
-				smc_rdma_group_lose_link(link, ENETDOWN, tell_peer);
+				smc_rdma_group_lose_link(link, ENETDOWN, tell_peer, why);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
 void smc_links_device_failed(struct smc_rdma_device *dev)
 {
-	smc_links_lose_port(dev, SMC_ALL_PORTS, false, NULL);
+	smc_links_lose_port(dev, SMC_ALL_PORTS, false, "its device has failed", NULL);
 }
 
 void smc_links_watch_port(struct smc_rdma_device *dev, u32 port)
@@ -414,7 +414,7 @@ void smc_links_watch_port(struct smc_rdma_device *dev, u32 port)
 				mod_delayed_work(smc_link_wq, &group->links_work, 0);
 			else if (!smc_rdma_port_is_active(dev->ibdev, port))
 				/* End a first contact at once: its connection can still use TCP. */
-				smc_rdma_group_lose_link(link, ENETDOWN, false);
+				smc_rdma_group_lose_link(link, ENETDOWN, false, "its port is down");
 		}
 	}
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -435,7 +435,7 @@ void smc_links_shutdown_device(struct smc_rdma_device *dev)
 {
 	/* Set @leaving first: smc_rdma_group_create() ends a group that the walk below misses. */
 	WRITE_ONCE(dev->leaving, true);
-	smc_links_lose_port(dev, SMC_ALL_PORTS, true, NULL);
+	smc_links_lose_port(dev, SMC_ALL_PORTS, true, "its device is removed", NULL);
 }
 
 static bool smc_link_has_gid(const struct smc_link *link)
@@ -449,7 +449,7 @@ static bool smc_link_has_gid(const struct smc_link *link)
 
 void smc_links_check_gids(struct smc_rdma_device *dev, u32 port)
 {
-	smc_links_lose_port(dev, port, false, smc_link_has_gid);
+	smc_links_lose_port(dev, port, false, "its address is gone", smc_link_has_gid);
 }
 
 unsigned int smc_links_count_on(const struct net *net, const struct smc_rdma_device *dev, u32 port)

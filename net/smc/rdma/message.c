@@ -123,29 +123,22 @@ u8 *smc_send_message(const struct smc_send_slot *slot)
 
 void smc_link_break(struct smc_link *link, int err, const char *why)
 {
-	const struct smc_rdma_group *group = link->group;
 	unsigned long flags;
-	bool is_loss;
 
 	if (READ_ONCE(link->broken))
 		return;
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	is_loss = smc_link_works(link) && !smc_lgr_is_dead(&group->lgr);
 	smc_link_mark_broken(link);
-	smc_rdma_group_lose_link(link, err, false);
+	smc_rdma_group_lose_link(link, err, false, why);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	/* Wake threads that wait for the link's peer, even if the group is dead already. */
 	wake_up_all(&link->slot_wait);
 	smc_llc_wake(link->group);
-	/* Only the first of many calls logs, and only after the others can see the broken link. */
-	if (is_loss)
-		smc_log(pr_warn, group->lgr.net, "%s: link %u with %pI6c failed: %s",
-			link->port.dev->ibdev->name, link->number, &group->peer.addr, why);
 }
 
 void smc_link_on_failed(struct smc_link *link, const char *request, enum ib_wc_status status)
 {
-	char why[64];
+	char why[SMC_LINK_WHY_LEN];
 
 	/* A failed queue pair flushes hundreds of work requests. */
 	if (READ_ONCE(link->broken))

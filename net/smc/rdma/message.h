@@ -37,8 +37,7 @@ int smc_link_post_recvs(struct smc_link *link);
  * smc_link_break() - end a link that has failed, and the group if it has no other link
  * @link: link that cannot be freed meanwhile; nothing happens if it is broken
  * @err: positive errno for the connections
- * @why: reason of the failure, for the kernel's log. It is logged only if connections could use
- *	the link
+ * @why: reason of the failure, for the kernel's log and tracepoints
  *
  * Nothing is sent any more. Threads that wait to send, or wait for a message from the peer, give
  * up. A group that is still being created ends when it is listed.

@@ -18,14 +18,17 @@ fields() {
 	sed -nE '/common_/d; s/^\tfield:(.*);\toffset.*/\1/p' "$events/$1/format" | paste -sd,
 }
 
+# This module's links have one field more, which comes last.
 formats() {
+	local why=
+	[[ $LAB_SMC != ours ]] || why=',__data_loc char[] why'
 	[[ $(fields smc_switch_to_fallback) == \
 		'const void * sk,const void * clcsk,u64 net_cookie,int fallback_rsn' ]] &&
 	[[ $(fields smc_tx_sendmsg) == \
 		'const void * smc,u64 net_cookie,size_t len,__data_loc char[] name' ]] &&
 	[[ $(fields smc_rx_recvmsg) == "$(fields smc_tx_sendmsg)" ]] &&
 	[[ $(fields smcr_link_down) == "const void * lnk,const void * lgr,u64 net_cookie,int state,\
-__data_loc char[] name,void * location" ]]
+__data_loc char[] name,void * location$why" ]]
 }
 
 # connection FAMILY [COMMAND...]: a client of AF_SMC and a server of FAMILY have a connection, over
@@ -126,7 +129,8 @@ first_contact() {
 
 # By the device's removal: 100 is ENETDOWN, and 6 the queue pair's state ERR.
 loss() {
-	connection 43 rdma link delete rxe0 && traced 'smcr_link_down: .* state=1 dev=rxe0' &&
+	connection 43 rdma link delete rxe0 &&
+		traced 'smcr_link_down: .* state=1 dev=rxe0 .* why=its device is removed$' &&
 		traced 'smc_lgr_state: .* path=rdma state=dead .* err=100' &&
 		traced 'smcr_link_state: .* state=6 dev=rxe0' &&
 		traced 'smc_stream_state: .* path=lost app=attached'
@@ -134,7 +138,8 @@ loss() {
 
 messages() {
 	logged 'rxe0: device added' && logged "rxe0: new link group with ::ffff:$LAB_IP4_0" &&
-		logged "rxe0: lost link group with ::ffff:$LAB_IP4_0, 1 connections: -ENETDOWN" &&
+		logged "rxe0: lost link group with ::ffff:$LAB_IP4_0, 1 connections: -ENETDOWN: \
+its device is removed" &&
 		logged 'rxe0: device removed'
 }
 
