@@ -120,6 +120,32 @@ DEFINE_EVENT(smcr_link_event, smcr_link_state,
 	TP_PROTO(const struct smc_link *link, int state, void *location),
 	TP_ARGS(link, state, location));
 
+/* A connection has left a link of its group, and sends on another one from now on. */
+TRACE_EVENT(smcr_conn_moved,
+	TP_PROTO(const struct smc_stream *st, const struct smc_link *from,
+		 const struct smc_link *to),
+	TP_ARGS(st, from, to),
+	TP_STRUCT__entry(
+		__field(const void *, st)
+		__field(const void *, sk)
+		__field(const void *, lgr)
+		__field(u64, net_cookie)
+		__field(u8, from)
+		__field(u8, to)
+	),
+	TP_fast_assign(
+		__entry->st = st;
+		__entry->sk = READ_ONCE(st->sk);
+		__entry->lgr = &to->group->lgr;
+		__entry->net_cookie = to->group->lgr.net->net_cookie;
+		__entry->from = from->number;
+		__entry->to = to->number;
+	),
+	TP_printk("st=%p sk=%p lgr=%p net=%llu from=%u to=%u",
+		  __entry->st, __entry->sk, __entry->lgr, __entry->net_cookie, __entry->from,
+		  __entry->to)
+);
+
 /*
  * A link group gets another state. "err" is the error that its connections get. The group's
  * namespace still exists: only a dead group can outlive it, and a dead group's state does not

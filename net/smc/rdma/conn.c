@@ -10,6 +10,7 @@
 #include "group.h"
 #include "link.h"
 #include "publish.h"
+#include "trace.h"
 #include "wire/cdc.h"
 #include "wire/size_class.h"
 
@@ -406,6 +407,7 @@ bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struc
 		 * posted.
 		 */
 		conn->repeat_from = st->tx.reusable;
+		trace_smcr_conn_moved(st, from, to);
 		smc_stream_restart(st);
 	}
 	smc_stream_unlock(st);
