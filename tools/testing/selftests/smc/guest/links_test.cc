@@ -194,6 +194,18 @@ protected:
 		EXPECT_LT(links[0].age, 60);
 	}
 
+	/* Both ends move the connections, and only then count them and the link. */
+	void expect_counted_loss() const
+	{
+		for (const TwoPorts &end : {here, there}) {
+			if (end.is_tree())
+				continue;
+			wait_until("the loss is counted",
+				   [&] { return end.counters()["rdma_links_lost"] >= 1; });
+			EXPECT_GE(end.counters()["rdma_conns_moved"], 1);
+		}
+	}
+
 	void find()
 	{
 		if (server().is_tree())
@@ -241,6 +253,7 @@ TEST_P(LostLink, LosesNoByteAndComesBack)
 	lose();
 	expect_inactive_link();
 	await_progress();
+	expect_counted_loss();
 	find();
 	await_progress();
 	finish();
@@ -386,6 +399,9 @@ TEST_P(Losses, WithoutAnEvent)
 	there.lose(1);
 	must_get_links("rxe0");
 	await_progress();
+	/* What was sent after the loss, and before this end noticed it. */
+	EXPECT_GT(here.counters()["rdma_repeated_writes"], 0);
+	EXPECT_GT(here.counters()["rdma_repeated_bytes"], 0);
 	finish();
 }
 

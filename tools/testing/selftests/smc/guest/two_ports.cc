@@ -204,4 +204,9 @@ std::vector<ShownGroup> TwoPorts::groups() const
 	return agent ? shown_groups(*agent) : shown_groups();
 }
 
+Counters TwoPorts::counters() const
+{
+	return agent ? agent->counters() : Counters::now();
+}
+
 } // namespace guest

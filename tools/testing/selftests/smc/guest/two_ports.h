@@ -65,6 +65,8 @@ public:
 	void find(int port) const;
 
 	std::vector<struct ShownGroup> groups() const;
+	/* Those of this module, which starts with zeros in set_up(). */
+	Counters counters() const;
 
 private:
 	std::string must_run(const std::string &command) const;
