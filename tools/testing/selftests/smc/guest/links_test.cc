@@ -17,6 +17,7 @@
 #include <cstring>
 #include <list>
 #include <stdexcept>
+#include <tuple>
 
 #include "echo_stream.h"
 #include "kernel_log.h"
@@ -64,19 +65,35 @@ TEST_P(SecondLink, HasConnections)
 		stream.finish();
 }
 
+/* This end is in @role. @subnet: the first three numbers of the server's address. */
+Connection connection_in(const std::string &subnet, Agent &peer, Role role)
+{
+	if (role == Role::server) {
+		Fd listener = must_listen(Flavor());
+		const Address to = address_from(subnet + "1", local_address(listener).port());
+		RemoteSocket client = peer.connect(Flavor(), to);
+
+		return {must_accept(listener), std::move(client)};
+	}
+
+	RemoteSocket listener = peer.listen(Flavor());
+	Fd client = must_connect(Flavor(), address_from(subnet + "2", listener.port()));
+
+	return {std::move(client), listener.accept()};
+}
+
 /* Of a connection by a VLAN device, both links are in its VLAN. */
 TEST_F(TwoLinks, AreInTheVlan)
 {
 	constexpr int id = 5;
 
-	if (!here.has_vlans() || !there.has_vlans())
+	if (!here.has_module("8021q") || !there.has_module("8021q"))
 		GTEST_SKIP() << "a kernel without VLANs";
 	for (const TwoPorts &end : {here, there})
-		end.add_vlan(id);
+		for (int port : {0, 1})
+			end.add_vlan(port, id);
 
-	RemoteSocket listener = peer.listen(Flavor());
-	Fd fd = must_connect(Flavor(), address_from("10.86.0.2", listener.port()));
-	EchoStream stream(Connection{std::move(fd), listener.accept()}, 1);
+	EchoStream stream(connection_in("10.86.0.", peer, Role::client), 1);
 
 	must_get_links("rxe0 rxe1");
 	for (const TwoPorts &end : {here, there}) {
@@ -92,8 +109,83 @@ TEST_F(TwoLinks, AreInTheVlan)
 	there.take_up(0);
 	must_get_links("rxe0 rxe1");
 	stream.finish();
+}
+
+/* Without PNET IDs, a network is a subnet: that of LAN 1 has the addresses of both. */
+TEST_F(TwoLinks, NeedNoPnetIds)
+{
+	if (here.is_tree() || there.is_tree())
+		GTEST_SKIP() << "the in-tree module needs them";
 	for (const TwoPorts &end : {here, there})
-		end.remove_vlan();
+		end.forget_networks();
+
+	Connection one = connection(Role::client);
+
+	must_get_links("rxe0 rxe1");
+}
+
+/* A way to put port 1 of an end out of the network of port 0, and back into it. */
+struct Separation {
+	const char *name;
+	const char *module; /* of the kernel's */
+	const char *subnet; /* of the server's address */
+	void (*part)(const TwoPorts &here, const TwoPorts &there);
+	void (*join)(const TwoPorts &there);
+};
+
+constexpr Separation separations[] = {
+    {"Pnet", nullptr, "10.83.0.",
+     [](const TwoPorts &, const TwoPorts &there) { there.part_networks(); },
+     [](const TwoPorts &there) {
+	     there.join_networks();
+     }},
+    {"Vrf", "vrf", "10.83.0.", [](const TwoPorts &, const TwoPorts &there) { there.enter_vrf(); },
+     [](const TwoPorts &there) {
+	     there.leave_vrf();
+     }},
+    {"Vlan", "8021q", "10.86.0.",
+     [](const TwoPorts &here, const TwoPorts &there) {
+	     for (int port : {0, 1}) {
+		     here.add_vlan(port, 5);
+		     there.add_vlan(port, 5 + port);
+	     }
+     },
+     [](const TwoPorts &there) {
+	     there.remove_vlan(1);
+	     there.add_vlan(1, 5);
+     }},
+};
+
+class PortApart : public OwnStreams,
+		  public testing::WithParamInterface<std::tuple<Role, Separation>>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    , PortApart, testing::Combine(testing::ValuesIn(both_roles), testing::ValuesIn(separations)),
+    [](const auto &info) {
+	    return to_string(std::get<Role>(info.param)) + std::get<Separation>(info.param).name;
+    });
+
+TEST_P(PortApart, HasNoLink)
+{
+	const auto &[role, apart] = GetParam();
+
+	for (const TwoPorts &end : {here, there})
+		if (apart.module && !end.has_module(apart.module))
+			GTEST_SKIP() << "a kernel without " << apart.module;
+	apart.part(here, there);
+
+	/* By the last of them, an attempt would have been made. */
+	std::list<Connection> connections;
+
+	for (int i = 0; i < 8; i++)
+		connections.push_back(connection_in(apart.subnet, peer, role));
+	ASSERT_NO_FATAL_FAILURE(expect_one_link());
+	apart.join(there);
+	must_get_links("rxe0 rxe1");
+	EXPECT_EQ(Counters::now()["rdma_links_added"], 1);
+	EXPECT_EQ(peer.counters()["rdma_links_added"], 1);
 }
 
 using Loss = TwoPorts::Loss;
@@ -572,13 +664,7 @@ TEST_P(SecondLink, IsNotMadeBeyondTheLimit)
 
 	Connection other = connection(GetParam());
 
-	for (const TwoPorts &end : {here, there}) {
-		std::vector<ShownGroup> groups = end.groups();
-
-		ASSERT_EQ(groups.size(), 1u);
-		EXPECT_EQ(groups[0].type, GroupType::single);
-		EXPECT_EQ(groups[0].links.size(), 1u);
-	}
+	expect_one_link();
 }
 
 TEST_P(SecondLink, IsMadeByANewDevice)

@@ -73,6 +73,17 @@ void TwoLinks::must_get_links(const std::string &devices_here,
 					 ":\n" + links_shown());
 }
 
+void TwoLinks::expect_one_link() const
+{
+	for (const TwoPorts &end : {here, there}) {
+		std::vector<ShownGroup> groups = end.groups();
+
+		ASSERT_EQ(groups.size(), 1u);
+		EXPECT_EQ(groups[0].type, GroupType::single);
+		EXPECT_EQ(groups[0].links.size(), 1u);
+	}
+}
+
 void TwoLinks::use_version_1() const
 {
 	here.use_version_1();

@@ -34,6 +34,7 @@ protected:
 		must_get_links(devices, devices);
 	}
 	void must_get_links(const std::string &here, const std::string &there) const;
+	void expect_one_link() const;
 
 	/* As TwoPorts::use_version_1(), at both ends. */
 	void use_version_1() const;

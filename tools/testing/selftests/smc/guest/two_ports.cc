@@ -26,11 +26,13 @@ std::string with_device(int port)
 	return "{ test -e /sys/class/infiniband/" + rxe(port) + " || lab-rxe " + eth(port) + "; }";
 }
 
-std::string in_pnet(int port)
+std::string in_pnet(int port, const std::string &id = "NET1")
 {
-	return smc("pnet add NET1 dev " + eth(port)) + " && " +
-	       smc("pnet add NET1 ib " + rxe(port));
+	return smc("pnet add " + id + " dev " + eth(port)) + " && " +
+	       smc("pnet add " + id + " ib " + rxe(port));
 }
+
+const std::string no_pnet = smc("pnet flush");
 
 /* The debug kernel has no nftables, so it can't drop anything. */
 const std::string no_rules = "{ ! nft list ruleset >/dev/null 2>&1 || nft flush ruleset; }";
@@ -79,6 +81,8 @@ void TwoPorts::set_up() const
 			      "net.ipv4.conf.all.arp_announce=2 && " +
 			      no_rules;
 
+	for (const char *device : {"vlan0", "vlan1", "vrf0"})
+		command += std::string("; ip link delete ") + device + " 2>/dev/null";
 	/* The in-tree module prefers the device that is older, so the order counts. */
 	for (int port : {0, 1})
 		command += "; rdma link delete " + rxe(port) + " 2>/dev/null";
@@ -121,29 +125,52 @@ bool TwoPorts::unload() const
 	return !(agent ? agent->run_command(command) : run_command(command)).status;
 }
 
-bool TwoPorts::has_vlans() const
+bool TwoPorts::has_module(const std::string &name) const
 {
-	return must_run("modprobe 8021q && echo yes; true") == "yes\n";
+	return must_run("modprobe " + name + " && echo yes; true") == "yes\n";
 }
 
-void TwoPorts::add_vlan(int id) const
+void TwoPorts::add_vlan(int port, int id) const
 {
-	std::string command = "true";
+	const std::string vlan = "vlan" + std::to_string(port);
 
-	for (int port : {0, 1}) {
-		const std::string vlan = "vlan" + std::to_string(port);
-
-		command += " && ip link add link " + eth(port) + " name " + vlan +
-			   " type vlan id " + std::to_string(id) + " && ip addr add 10.86." +
-			   std::to_string(port) + ".$((LAB_NODE + 1))/24 dev " + vlan +
-			   " && ip link set " + vlan + " up && " + smc("pnet add NET1 dev " + vlan);
-	}
-	must_run(command);
+	must_run("ip link add link " + eth(port) + " name " + vlan + " type vlan id " +
+		 std::to_string(id) + " && ip addr add 10.86." + std::to_string(port) +
+		 ".$((LAB_NODE + 1))/24 dev " + vlan + " && ip link set " + vlan + " up && " +
+		 smc("pnet add NET1 dev " + vlan));
 }
 
-void TwoPorts::remove_vlan() const
+void TwoPorts::remove_vlan(int port) const
 {
-	must_run("ip link delete vlan0; ip link delete vlan1");
+	must_run("ip link delete vlan" + std::to_string(port));
+}
+
+/* A device goes down for a moment when it enters a VRF or leaves it, so its addresses may go. */
+void TwoPorts::enter_vrf() const
+{
+	must_run("ip link add vrf0 type vrf table 100 && ip link set vrf0 up && "
+		 "ip link set eth1 master vrf0 && " +
+		 up(1));
+}
+
+void TwoPorts::leave_vrf() const
+{
+	must_run("ip link delete vrf0 && " + up(1));
+}
+
+void TwoPorts::part_networks() const
+{
+	must_run(no_pnet + " && " + in_pnet(0) + " && " + in_pnet(1, "NET2"));
+}
+
+void TwoPorts::join_networks() const
+{
+	must_run(no_pnet + " && " + in_pnet(0) + " && " + in_pnet(1));
+}
+
+void TwoPorts::forget_networks() const
+{
+	must_run(no_pnet);
 }
 
 bool TwoPorts::is_tree() const

@@ -44,10 +44,21 @@ public:
 	/* The guest has the in-tree module. */
 	bool is_tree() const;
 
-	bool has_vlans() const;
-	/* A VLAN device on each of eth0 and eth1, "vlan0" and "vlan1", of the same PNET ID. */
-	void add_vlan(int id) const;
-	void remove_vlan() const;
+	/* Whether the kernel has a module, which is loaded then. */
+	bool has_module(const std::string &name) const;
+	/*
+	 * A VLAN device on eth0 or eth1, "vlan0" or "vlan1", of the same PNET ID as that. It stays
+	 * until the next set_up().
+	 */
+	void add_vlan(int port, int id) const;
+	void remove_vlan(int port) const;
+	/* Put eth1 into a VRF, of the kernel's module "vrf", and take it out again. */
+	void enter_vrf() const;
+	void leave_vrf() const;
+	/* The PNET table has port 1 in another network than port 0, both in one, or nothing. */
+	void part_networks() const;
+	void join_networks() const;
+	void forget_networks() const;
 
 	void set_sysctl(const std::string &name, const std::string &value) const;
 
