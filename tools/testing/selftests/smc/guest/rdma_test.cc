@@ -14,6 +14,7 @@
 #include <random>
 
 #include "rogue_link.h"
+#include "rogue_server.h"
 #include "smc_tool.h"
 #include "tcp_table.h"
 
@@ -99,15 +100,6 @@ protected:
 	{
 		wait_until(counter, [&] { return passed()[counter] >= at_least; });
 	}
-	/* Ends the group, whatever the state of the victim's end. */
-	smc_llc_msg delete_all()
-	{
-		smc_llc_msg msg = llc(SMC_LLC_DELETE_LINK);
-
-		msg.flags = SMC_LLC_DELETE_ALL;
-		msg.delete_link.reason = SMC_LLC_DEL_OPERATOR;
-		return msg;
-	}
 	/*
 	 * Nothing of the rogue is left for the next test, and another connection, between the
 	 * kernels of both guests, works.
@@ -121,14 +113,6 @@ protected:
 		Connection connection = make_connection(agent, Flavor());
 
 		check_data(connection, 100000, true);
-	}
-	smc_llc_msg llc(smc_llc_type type)
-	{
-		smc_llc_msg msg = {};
-
-		msg.type = type;
-		msg.v2 = true;
-		return msg;
 	}
 
 	Agent agent;
@@ -701,130 +685,6 @@ TEST(RogueUnaccepted, IsForgotten)
 		return !connections_at(agent);
 	});
 }
-
-/* The rogue as a server with a link, to which an agent's clients are led. */
-class RogueServer : public testing::Test
-{
-protected:
-	RogueServer() : link(own_gid())
-	{
-		first_contact(accept_of_link());
-	}
-	void first_contact(smc_clc_agreement accept)
-	{
-		accept.first_contact = true;
-
-		Lured &lured = answer(accept);
-		smc_clc_agreement confirm = receive_agreement(lured.rogue, SMC_CLC_CONFIRM);
-
-		link.connect({{reinterpret_cast<const char *>(confirm.r.gid), SMC_GID_LEN},
-			      confirm.r.qpn,
-			      confirm.r.psn,
-			      std::min(confirm.r.qp_mtu, accept.r.qp_mtu)},
-			     accept.r.psn);
-		say(confirm_link(accept));
-		EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_CONFIRM_LINK).empty());
-		EXPECT_EQ(lured.connecting.join(), "0");
-	}
-	void TearDown() override
-	{
-		end_link();
-		wait_until("no connection is left", [&] { return !connections_at(agent); });
-	}
-	void end_link()
-	{
-		smc_llc_msg msg = {.type = SMC_LLC_DELETE_LINK};
-
-		msg.v2 = true;
-		msg.flags = SMC_LLC_DELETE_ALL;
-		msg.delete_link.reason = SMC_LLC_DEL_OPERATOR;
-		say(msg);
-	}
-	static std::string own_gid()
-	{
-		const smc_clc_agreement own = good_agreement(SMC_CLC_ACCEPT);
-
-		return {reinterpret_cast<const char *>(own.r.gid), SMC_GID_LEN};
-	}
-	smc_clc_agreement accept_of_link()
-	{
-		smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT);
-
-		accept.first_contact = false;
-		accept.r.qpn = link.qpn();
-		accept.r.psn = 0x35ac91;
-		accept.r.rkey = link.rkey();
-		accept.r.rmb_addr = link.address();
-		return accept;
-	}
-	static smc_llc_msg confirm_link(const smc_clc_agreement &accept)
-	{
-		smc_llc_msg msg = {.type = SMC_LLC_CONFIRM_LINK};
-
-		msg.v2 = true;
-		msg.flags = SMC_LLC_NO_RMBE_EYE_CATCHER;
-		memcpy(msg.confirm_link.gid, accept.r.gid, SMC_GID_LEN);
-		memcpy(msg.confirm_link.mac, accept.r.mac, SMC_MAC_LEN);
-		msg.confirm_link.qpn = accept.r.qpn;
-		msg.confirm_link.link = 1;
-		msg.confirm_link.user_id = 0x1234;
-		msg.confirm_link.max_links = 1;
-		msg.confirm_link.max_conns = 255;
-		return msg;
-	}
-	void say(const smc_llc_msg &msg)
-	{
-		uint8_t buf[SMC_LLC_LEN];
-
-		smc_llc_build(buf, &msg);
-		link.say({reinterpret_cast<char *>(buf), sizeof(buf)});
-	}
-	/* To another client. @at: an address of this guest */
-	Lured &answer(const smc_clc_agreement &accept,
-		      const std::string &at = address_of(0, AF_INET, 0).text())
-	{
-		Lured &lured = clients.emplace_back(lure(agent, at));
-
-		receive_proposal(lured.rogue);
-		send_bytes(lured.rogue, encode(accept));
-		confirm_rkeys(link, lured.rogue);
-		return lured;
-	}
-	template <class... At>
-	void expect_joined(const smc_clc_agreement &accept, At... at)
-	{
-		smc_clc_agreement of_free_element = accept;
-
-		of_free_element.r.rmbe_index = ++n_elements;
-
-		Lured &lured = answer(of_free_element, at...);
-
-		EXPECT_FALSE(receive_agreement(lured.rogue, SMC_CLC_CONFIRM).first_contact);
-		EXPECT_EQ(lured.connecting.join(), "0");
-	}
-	/* Nor does the client want the group dropped. */
-	void expect_refused(const smc_clc_agreement &accept, uint32_t diagnosis = SMC_DIAG_NO_ROUTE,
-			    const std::string &at = address_of(0, AF_INET, 0).text())
-	{
-		Lured &lured = answer(accept, at);
-		std::string message = receive_message(lured.rogue);
-
-		smc_clc_decline decline = {};
-
-		ASSERT_EQ(smc_clc_parse_decline(reinterpret_cast<const uint8_t *>(message.data()),
-						message.size(), &decline),
-			  0);
-		EXPECT_EQ(decline.diagnosis, diagnosis);
-		EXPECT_FALSE(decline.out_of_sync);
-		EXPECT_EQ(lured.connecting.join(), "0");
-		clients.pop_back();
-	}
-
-	Agent agent;
-	RogueQueuePair link;
-	std::list<Lured> clients;
-	int n_elements = 1; /* the first contact has one */
-};
 
 /* As SMC_GROUP_GUESSES. */
 constexpr int guesses = 16;

@@ -9,6 +9,49 @@
 namespace guest
 {
 
+smc_llc_msg llc(smc_llc_type type)
+{
+	smc_llc_msg msg = {};
+
+	msg.type = type;
+	msg.v2 = true;
+	return msg;
+}
+
+smc_llc_msg delete_link(uint8_t number)
+{
+	smc_llc_msg msg = llc(SMC_LLC_DELETE_LINK);
+
+	msg.delete_link.link = number;
+	msg.delete_link.reason = SMC_LLC_DEL_LOST_PATH;
+	return msg;
+}
+
+smc_llc_msg delete_all()
+{
+	smc_llc_msg msg = llc(SMC_LLC_DELETE_LINK);
+
+	msg.flags = SMC_LLC_DELETE_ALL;
+	msg.delete_link.reason = SMC_LLC_DEL_OPERATOR;
+	return msg;
+}
+
+std::string encode(const smc_llc_msg &msg)
+{
+	uint8_t buf[SMC_LLC_LEN];
+
+	smc_llc_build(buf, &msg);
+	return {reinterpret_cast<char *>(buf), sizeof(buf)};
+}
+
+std::string encode(const smc_cdc &cdc)
+{
+	uint8_t buf[SMC_CDC_LEN];
+
+	smc_cdc_build(buf, &cdc);
+	return {reinterpret_cast<char *>(buf), sizeof(buf)};
+}
+
 void confirm_rkeys(RogueQueuePair &link, int tcp)
 {
 	pollfd answer = {tcp, POLLIN, 0};
@@ -82,10 +125,8 @@ RogueLink::RogueLink(const Address &server, Confirm answer, int max_links)
 
 void RogueLink::confirm_link(int max_links)
 {
-	smc_llc_msg reply = {};
+	smc_llc_msg reply = llc(SMC_LLC_CONFIRM_LINK);
 
-	reply.type = SMC_LLC_CONFIRM_LINK;
-	reply.v2 = true;
 	reply.flags = SMC_LLC_REPLY | SMC_LLC_NO_RMBE_EYE_CATCHER;
 	memcpy(reply.confirm_link.gid, confirm.r.gid, SMC_GID_LEN);
 	memcpy(reply.confirm_link.mac, confirm.r.mac, SMC_MAC_LEN);
@@ -117,18 +158,12 @@ void RogueLink::connect_again(const Address &server, const std::function<void(sm
 
 bool RogueLink::say(const smc_cdc &cdc)
 {
-	uint8_t buf[SMC_CDC_LEN];
-
-	smc_cdc_build(buf, &cdc);
-	return say(std::string(reinterpret_cast<char *>(buf), sizeof(buf)));
+	return say(encode(cdc));
 }
 
 bool RogueLink::say(const smc_llc_msg &msg)
 {
-	uint8_t buf[SMC_LLC_LEN];
-
-	smc_llc_build(buf, &msg);
-	return say(std::string(reinterpret_cast<char *>(buf), sizeof(buf)));
+	return say(encode(msg));
 }
 
 void RogueLink::reset_tcp()

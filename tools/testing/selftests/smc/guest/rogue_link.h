@@ -17,6 +17,14 @@
 namespace guest
 {
 
+/* LLC messages of version 2: one that is empty but for its type, and requests. */
+smc_llc_msg llc(smc_llc_type type);
+smc_llc_msg delete_link(uint8_t number);
+smc_llc_msg delete_all();
+
+std::string encode(const smc_llc_msg &msg);
+std::string encode(const smc_cdc &cdc);
+
 /*
  * Confirms the RMBs that the other end tells of over @link, until its next CLC message is at @tcp:
  * it may need another RMB first.
