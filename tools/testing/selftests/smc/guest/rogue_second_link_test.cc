@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A client that lies about a second link: in the answer to ADD LINK, and in validation.
+ * A client that lies about a second link, in the answer to ADD LINK and in validation; and one
+ * whose other requests come while a second link is made.
  */
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "rogue_link.h"
+#include "rogue_second_end.h"
 
 using namespace guest;
 
@@ -31,16 +33,16 @@ protected:
 	/* Ends the group: one whose attempt has timed out puts off the offer of the next one. */
 	void TearDown() override
 	{
-		smc_llc_msg msg = {};
-
 		if (HasFailure())
 			ADD_FAILURE() << (agent.counters() - before).text();
-		msg.type = SMC_LLC_DELETE_LINK;
-		msg.v2 = true;
-		msg.flags = SMC_LLC_DELETE_ALL;
-		msg.delete_link.reason = SMC_LLC_DEL_OPERATOR;
-		link.say(msg);
+		say_last(encode(delete_all()));
 		wait_until("the group has ended", [&] { return groups() <= groups_before; });
+	}
+
+	/* By a link that works. */
+	virtual void say_last(const std::string &message)
+	{
+		link.say(message);
 	}
 
 	int groups()
@@ -82,7 +84,25 @@ protected:
 
 		ASSERT_EQ(message.size(), size_t(SMC_LLC_LEN));
 		EXPECT_EQ(uint8_t(message[3]), 0);
-		EXPECT_EQ(uint8_t(message[4]), answer().add_link.link);
+		EXPECT_EQ(uint8_t(message[4]), number());
+	}
+
+	int number() const
+	{
+		return answer().add_link.link;
+	}
+
+	/* With the GIDs of both ports of the rogue. */
+	static std::string request_add_link()
+	{
+		std::string message(SMC_LLC_REQUEST_ADD_LINK_LEN(2), '\0');
+		uint8_t gids[2][SMC_GID_LEN];
+
+		memcpy(gids[0], RogueLink::own_gid().data(), SMC_GID_LEN);
+		memcpy(gids[1], RogueLink::other_gid().data(), SMC_GID_LEN);
+		smc_llc_build_request_add_link(reinterpret_cast<uint8_t *>(message.data()), gids, 2,
+					       true);
+		return message;
 	}
 
 	void say_truly()
@@ -187,32 +207,25 @@ TEST_F(RogueSecondLink, HasKeysOfNothing)
 /* The offered link, while it is offered; another one; and the only one that works. */
 TEST_F(RogueSecondLink, IsDeletedMeanwhile)
 {
-	smc_llc_msg msg = {};
-
-	msg.type = SMC_LLC_DELETE_LINK;
-	msg.v2 = true;
-	for (int number : {int(answer().add_link.link), 77}) {
-		msg.delete_link.link = number;
-		ASSERT_TRUE(link.say(msg));
-	}
+	for (int deleted : {number(), 77})
+		ASSERT_TRUE(link.say(delete_link(deleted)));
 	expect_alive();
-	msg.delete_link.link = 1;
-	ASSERT_TRUE(link.say(msg));
+	ASSERT_TRUE(link.say(delete_link(1)));
+	expect_reset(victim);
+}
+
+TEST_F(RogueSecondLink, IsOfferedWhenTheGroupEnds)
+{
+	ASSERT_TRUE(link.say(delete_all()));
 	expect_reset(victim);
 }
 
 /* Each offer costs the server work of its device, so it makes few, however often it is asked. */
 TEST_F(RogueSecondLink, IsAskedForWithoutEnd)
 {
-	std::string message(SMC_LLC_REQUEST_ADD_LINK_LEN(2), '\0');
-	uint8_t gids[2][SMC_GID_LEN];
-
-	memcpy(gids[0], link.own_gid().data(), SMC_GID_LEN);
-	memcpy(gids[1], RogueLink::other_gid().data(), SMC_GID_LEN);
-	smc_llc_build_request_add_link(reinterpret_cast<uint8_t *>(message.data()), gids, 2, true);
 	expect_deleted();
 	for (int i = 0; i < 200; i++)
-		ASSERT_TRUE(link.say(message));
+		ASSERT_TRUE(link.say(request_add_link()));
 	expect_alive();
 
 	/* One each ten seconds, so none on a machine that is quick. */
@@ -221,6 +234,165 @@ TEST_F(RogueSecondLink, IsAskedForWithoutEnd)
 	while (!link.hear_type(type_of(SMC_LLC_ADD_LINK), 1).empty())
 		offers++;
 	EXPECT_LE(offers, 3);
+}
+
+/* The rogue has the port that it names, so the new link works. */
+class RogueNewLink : protected HasSecondEnd, public RogueSecondLink
+{
+protected:
+	/* Takes the offer, and hears CONFIRM LINK: the server waits for the answer. */
+	void take_offer()
+	{
+		end.connect(offer);
+		ASSERT_TRUE(link.say(end.add_link(number(), SMC_LLC_REPLY, link)));
+		ASSERT_FALSE(end.hear_type(type_of(SMC_LLC_CONFIRM_LINK)).empty());
+	}
+
+	void confirm()
+	{
+		ASSERT_TRUE(end.say(end.confirm_link(number(), SMC_LLC_REPLY)));
+	}
+
+	void expect_two_links()
+	{
+		await_two_links(agent);
+		expect_alive();
+		EXPECT_EQ((agent.counters() - before).sum("violation_"), 0);
+	}
+
+	void say_last(const std::string &message) override
+	{
+		if (has_moved)
+			end.say(message);
+		else
+			link.say(message);
+	}
+
+	/* The key here of the server's RMB, which its offer tells. */
+	smc_llc_rtoken rmb_there() const
+	{
+		const uint8_t *bytes = reinterpret_cast<const uint8_t *>(offer.data());
+		smc_llc_rtoken rmb = {};
+		smc_llc_msg msg = {};
+
+		smc_llc_parse(bytes, offer.size(), &msg);
+		for (unsigned int i = 0; i < msg.add_link.n_rkeys; i++)
+			if (smc_llc_get_add_link_rtoken(bytes, i).rkey == link.server().r.rkey)
+				rmb = smc_llc_get_add_link_rtoken(bytes, i);
+		return rmb;
+	}
+
+	bool has_moved = false;
+};
+
+/* The rogue can behave correctly. Its second answer to CONFIRM LINK is of no use. */
+TEST_F(RogueNewLink, IsConfirmed)
+{
+	take_offer();
+	confirm();
+	expect_two_links();
+	confirm();
+	expect_two_links();
+}
+
+TEST_F(RogueNewLink, IsConfirmedForAnotherQueuePair)
+{
+	smc_llc_msg msg = end.confirm_link(number(), SMC_LLC_REPLY);
+
+	take_offer();
+	msg.confirm_link.qpn++;
+	end.say(msg);
+	expect_reset(victim);
+	EXPECT_EQ((agent.counters() - before)["violation_llc"], 1);
+}
+
+TEST_F(RogueNewLink, IsDeletedBeforeItIsConfirmed)
+{
+	take_offer();
+	ASSERT_TRUE(link.say(delete_link(number())));
+	expect_deleted();
+	expect_alive();
+}
+
+/* The request comes by the link that it deletes: the rogue does not know the other one yet. */
+TEST_F(RogueNewLink, FirstIsDeletedBeforeItIsConfirmed)
+{
+	take_offer();
+	ASSERT_TRUE(link.say(delete_link(1)));
+	expect_reset(victim);
+}
+
+/* The request comes by the new link, so the rogue has confirmed that, though the answer is late. */
+TEST_F(RogueNewLink, TakesOverOnceItIsConfirmed)
+{
+	take_offer();
+	ASSERT_TRUE(end.say(delete_link(1)));
+	confirm();
+	end.expect_deletion(1);
+	has_moved = true;
+
+	ASSERT_EQ(victim.send("moved"), 5);
+	end.expect_element("moved");
+
+	const smc_llc_rtoken rmb = rmb_there();
+	const uint64_t element = (link.server().r.rmbe_index - 1) * uint64_t(link.element_size());
+
+	ASSERT_EQ(end.write_to(rmb.addr + element, rmb.rkey_new, "alive"), IBV_WC_SUCCESS);
+	link.sent += 5;
+	ASSERT_TRUE(end.say(encode(link.true_cdc())));
+	EXPECT_EQ(victim.recv(5, MSG_WAITALL), "alive");
+}
+
+/* Each of them could take over from the other. */
+TEST_F(RogueNewLink, IsDeletedAlongWithTheFirst)
+{
+	take_offer();
+	confirm();
+	expect_two_links();
+	ASSERT_TRUE(link.say(delete_link(number())));
+	/* The server may have left the new one by now. */
+	ASSERT_TRUE(end.say(delete_link(1)) || link.say(delete_link(1)));
+	expect_reset(victim);
+}
+
+TEST_F(RogueNewLink, IsConfirmedWhenTheGroupEnds)
+{
+	take_offer();
+	ASSERT_TRUE(link.say(delete_all()));
+	expect_reset(victim);
+}
+
+/* The requests are answered by ADD LINKs, if at all: there is one already. */
+TEST_F(RogueNewLink, IsAskedForMeanwhile)
+{
+	for (int i = 0; i < 2; i++)
+		ASSERT_TRUE(link.say(request_add_link()));
+	take_offer();
+	ASSERT_TRUE(link.say(request_add_link()));
+	confirm();
+	expect_two_links();
+}
+
+TEST_F(RogueNewLink, IsMadeWhileABufferComesAndGoes)
+{
+	smc_llc_msg coming = llc(SMC_LLC_CONFIRM_RKEY), going = llc(SMC_LLC_DELETE_RKEY);
+	auto expect_accepted = [&](const smc_llc_msg &request) {
+		ASSERT_TRUE(link.say(request));
+
+		const std::string reply = link.hear_type(type_of(request.type));
+
+		ASSERT_EQ(reply.size(), size_t(SMC_LLC_LEN));
+		EXPECT_EQ(uint8_t(reply[3]), SMC_LLC_REPLY);
+	};
+
+	coming.confirm_rkey.rt[0] = {.rkey = link.another_rkey(), .addr = link.address()};
+	going.delete_rkey.count = 1;
+	going.delete_rkey.rkey[0] = coming.confirm_rkey.rt[0].rkey;
+	expect_accepted(coming);
+	take_offer();
+	expect_accepted(going);
+	confirm();
+	expect_two_links();
 }
 
 /* The rogue sends validation as if it had moved to another link. It has not moved. */
