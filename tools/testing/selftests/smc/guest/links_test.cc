@@ -268,7 +268,10 @@ protected:
 			stream.resume();
 	}
 
-	/* With soft-RoCE this module can't remove a lost link before the network device is up. */
+	/*
+	 * A lost link is shown as inactive until it is removed. With soft-RoCE this may be when the
+	 * network device is up again, or at once.
+	 */
 	void expect_inactive_link() const
 	{
 		const TwoPorts::Loss &loss = GetParam().loss;
@@ -277,13 +280,15 @@ protected:
 		if (loss.lose != &TwoPorts::take_down || victim().is_tree())
 			return;
 
-		std::vector<ShownLink> links = victim().groups().at(0).links;
+		const ShownGroup group = victim().groups().at(0);
 
-		std::erase_if(links, [&](const ShownLink &link) { return link.device != device; });
-		ASSERT_EQ(links.size(), 1u) << links_shown();
-		EXPECT_EQ(links[0].state, LinkState::inactive);
-		EXPECT_GE(links[0].age, 0);
-		EXPECT_LT(links[0].age, 60);
+		for (const ShownLink &link : group.links) {
+			if (link.device != device)
+				continue;
+			EXPECT_EQ(link.state, LinkState::inactive);
+			EXPECT_GE(link.age, 0);
+			EXPECT_LT(link.age, 60);
+		}
 	}
 
 	/* Both ends move the connections, and only then count them and the link. */
