@@ -42,6 +42,7 @@ smc_clc_agreement RogueServer::accept_of_link()
 	smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT);
 
 	accept.first_contact = false;
+	accept.fc.max_links = max_links;
 	accept.r.qpn = link.qpn();
 	accept.r.psn = 0x35ac91;
 	accept.r.rkey = link.rkey();
@@ -49,7 +50,7 @@ smc_clc_agreement RogueServer::accept_of_link()
 	return accept;
 }
 
-smc_llc_msg RogueServer::confirm_link(const smc_clc_agreement &accept)
+smc_llc_msg RogueServer::confirm_link(const smc_clc_agreement &accept) const
 {
 	smc_llc_msg msg = llc(SMC_LLC_CONFIRM_LINK);
 
@@ -59,7 +60,7 @@ smc_llc_msg RogueServer::confirm_link(const smc_clc_agreement &accept)
 	msg.confirm_link.qpn = accept.r.qpn;
 	msg.confirm_link.link = 1;
 	msg.confirm_link.user_id = 0x1234;
-	msg.confirm_link.max_links = 1;
+	msg.confirm_link.max_links = max_links;
 	msg.confirm_link.max_conns = 255;
 	return msg;
 }

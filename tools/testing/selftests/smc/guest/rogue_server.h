@@ -16,7 +16,11 @@ namespace guest
 class RogueServer : public testing::Test
 {
 protected:
-	RogueServer() : link(RogueLink::own_gid())
+	/* With @max_links 2, the agent's clients may take an offer of a second link. */
+	explicit RogueServer(int max_links = 1)
+	    : max_links(max_links),
+	      links_foreign(agent, "net.smc.smcr_max_links_foreign", std::to_string(max_links)),
+	      link(RogueLink::own_gid())
 	{
 		first_contact(accept_of_link());
 	}
@@ -26,7 +30,7 @@ protected:
 	void first_contact(smc_clc_agreement accept);
 	void end_link();
 	smc_clc_agreement accept_of_link();
-	static smc_llc_msg confirm_link(const smc_clc_agreement &accept);
+	smc_llc_msg confirm_link(const smc_clc_agreement &accept) const;
 	void say(const smc_llc_msg &msg)
 	{
 		link.say(encode(msg));
@@ -41,6 +45,8 @@ protected:
 			    const std::string &at = address_of(0, AF_INET, 0).text());
 
 	Agent agent;
+	const int max_links;
+	RemoteSysctlScope links_foreign;
 	RogueQueuePair link;
 	std::list<Lured> clients;
 	int n_elements = 1; /* the first contact has one */
