@@ -376,10 +376,8 @@ TEST_F(RogueNewLink, IsAskedForMeanwhile)
 TEST_F(RogueNewLink, IsMadeWhileABufferComesAndGoes)
 {
 	smc_llc_msg coming = llc(SMC_LLC_CONFIRM_RKEY), going = llc(SMC_LLC_DELETE_RKEY);
-	auto expect_accepted = [&](const smc_llc_msg &request) {
-		ASSERT_TRUE(link.say(request));
-
-		const std::string reply = link.hear_type(type_of(request.type));
+	auto expect_accepted = [&](smc_llc_type type) {
+		const std::string reply = link.hear_type(type_of(type));
 
 		ASSERT_EQ(reply.size(), size_t(SMC_LLC_LEN));
 		EXPECT_EQ(uint8_t(reply[3]), SMC_LLC_REPLY);
@@ -388,10 +386,13 @@ TEST_F(RogueNewLink, IsMadeWhileABufferComesAndGoes)
 	coming.confirm_rkey.rt[0] = {.rkey = link.another_rkey(), .addr = link.address()};
 	going.delete_rkey.count = 1;
 	going.delete_rkey.rkey[0] = coming.confirm_rkey.rt[0].rkey;
-	expect_accepted(coming);
+	ASSERT_TRUE(link.say(coming));
+	expect_accepted(coming.type);
 	take_offer();
-	expect_accepted(going);
+	/* The server waits for the answer to CONFIRM LINK for one second. */
+	ASSERT_TRUE(link.say(going));
 	confirm();
+	expect_accepted(going.type);
 	expect_two_links();
 }
 
