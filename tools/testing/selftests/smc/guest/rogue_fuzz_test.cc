@@ -25,6 +25,7 @@
 #include "place.h"
 #include "roce_v1.h"
 #include "rogue.h"
+#include "rogue_link.h"
 #include "rogue_queue_pair.h"
 #include "smc_tool.h"
 #include "wire/cdc.h"
@@ -480,13 +481,14 @@ private:
 
 	/* --- LLC and CDC */
 
-	smc_llc_msg llc(smc_llc_type type)
+	smc_llc_msg of_version(smc_llc_msg msg)
 	{
-		smc_llc_msg msg = {};
-
-		msg.type = type;
 		msg.v2 = version == SMC_VERSION_2;
 		return msg;
+	}
+	smc_llc_msg llc(smc_llc_type type)
+	{
+		return of_version(guest::llc(type));
 	}
 	smc_llc_msg confirm_link(uint8_t flags)
 	{
@@ -504,11 +506,7 @@ private:
 	}
 	smc_llc_msg delete_all()
 	{
-		smc_llc_msg msg = llc(SMC_LLC_DELETE_LINK);
-
-		msg.flags = SMC_LLC_DELETE_ALL;
-		msg.delete_link.reason = SMC_LLC_DEL_OPERATOR;
-		return msg;
+		return of_version(guest::delete_all());
 	}
 	/* An LLC message of any type, with random content. */
 	smc_llc_msg any_llc()
