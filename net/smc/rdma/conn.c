@@ -544,6 +544,10 @@ static void smc_rdma_conn_validate(struct smc_rdma_conn *conn, const struct smc_
 	/* The validation of an earlier failover may come after that of a later one. */
 	if (awaits && smc_cdc_is_until(cdc->seq, conn->awaited_seq))
 		return;
+	/* The message has come on the link that the peer has just left, and is held. */
+	if (conn->peer_failover >= SMC_PEER_MOVED_HELD &&
+	    smc_cdc_is_until(cdc->seq, conn->held.seq))
+		return;
 	conn->awaited_seq = cdc->seq;
 	if (smc_cdc_is_until(cdc->seq, conn->peer_seq))
 		smc_rdma_conn_take_held(conn);

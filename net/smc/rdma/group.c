@@ -1038,11 +1038,14 @@ void smc_link_mark_broken(struct smc_link *link)
 	WRITE_ONCE(link->broken, true);
 }
 
-/* Note why a link ends. Reasons that come later mostly follow from the first one. */
+/*
+ * Note why a link ends. Reasons that come later, or once the group is dead, mostly follow from the
+ * first one.
+ */
 static void smc_link_note_why(struct smc_link *link, const char *why)
 {
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
-	if (!link->why[0])
+	if (!link->why[0] && !smc_lgr_is_dead(&link->group->lgr))
 		strscpy(link->why, why, sizeof(link->why));
 }
 

@@ -299,10 +299,13 @@ static bool smc_link_expects_other(const struct smc_link *link)
 	const struct smc_rdma_group *group = link->group;
 	struct smc_rdma_port port;
 
-	if (group->max_links == 1)
-		return false;
 	/* If the group is active, this link is added beside another one. */
-	if (smc_lgr_is_active(&group->lgr) || group->peer_gids.n > 1)
+	if (smc_lgr_is_active(&group->lgr))
+		return true;
+	/* A server without release 1 learns by CONFIRM LINK how many links there may be. */
+	if (group->max_links == 1 || (group->role == SMC_SERVER && !group->release))
+		return false;
+	if (group->peer_gids.n > 1)
 		return true;
 	if (smc_rdma_port_find_other(group->lgr.net, &link->port, NULL, &port))
 		return false;
