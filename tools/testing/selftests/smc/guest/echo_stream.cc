@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "pattern.h"
 #include "system.h"
@@ -35,7 +33,6 @@ void EchoStream::send_all()
 {
 	RandomLength length(seed, 32768);
 
-	sending = gettid();
 	while (!stopping) {
 		idle = paused.load();
 		if (!idle && !send_some(pattern(seed, sent, length())))
@@ -131,11 +128,6 @@ std::string EchoStream::await_ending_there()
 		return failure.what();
 	}
 	return "";
-}
-
-bool EchoStream::is_stuck() const
-{
-	return sleeps_in_call(sending, SYS_sendto);
 }
 
 } // namespace guest

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
-#include <sys/types.h>
 #include <thread>
 
 #include "agent.h"
@@ -40,8 +39,6 @@ public:
 	int await_ending();
 	/* Waits for the end there; returns a text that has that of errno, or "". */
 	std::string await_ending_there();
-	/* No byte can be sent, as there is no room. */
-	bool is_stuck() const;
 
 private:
 	void send_all();
@@ -55,7 +52,6 @@ private:
 	const uint64_t seed;
 	std::atomic<uint64_t> sent = 0, echoed = 0;
 	std::atomic<int> send_error = 0;
-	std::atomic<pid_t> sending = 0; /* the thread */
 	std::atomic<bool> stopping = false, paused = false, idle = false, ended = false;
 	/* Written before @ended is set. */
 	int error = 0;

@@ -409,12 +409,14 @@ protected:
 
 	/*
 	 * ECONNRESET if the other end is the first to give up, as it resets TCP's connection, or if
-	 * this end notices a message that it could not send before it notices why.
+	 * this end notices a message that it could not send before it notices why. ETIMEDOUT if
+	 * this end is slow, and gives up before.
 	 */
 	void expect_endings_here(int error = ETIMEDOUT)
 	{
 		for (EchoStream &stream : streams)
-			EXPECT_THAT(stream.await_ending(), testing::AnyOf(error, ECONNRESET));
+			EXPECT_THAT(stream.await_ending(),
+				    testing::AnyOf(error, ECONNRESET, ETIMEDOUT));
 	}
 
 	/* The other end hears nothing more. */
@@ -437,23 +439,6 @@ protected:
 		await_progress();
 		end.take_up(port);
 		must_get_links("rxe0 rxe1");
-	}
-
-	/*
-	 * No byte goes any more, but TEST LINKs do: an end sends them on both links when nothing
-	 * has been acknowledged for two seconds.
-	 */
-	void await_tests_of_stuck_links()
-	{
-		wait_until("all streams are stuck", [&] {
-			return std::all_of(streams.begin(), streams.end(),
-					   [](const EchoStream &one) { return one.is_stuck(); });
-		});
-
-		const int64_t before = Counters::now()["rdma_sends"];
-
-		wait_until("TEST LINKs",
-			   [&] { return Counters::now()["rdma_sends"] >= before + 4; });
 	}
 };
 
@@ -489,9 +474,6 @@ TEST_P(Losses, WithoutAnEvent)
 	there.lose(1);
 	must_get_links("rxe0");
 	await_progress();
-	/* What was sent after the loss, and before this end noticed it. */
-	EXPECT_GT(here.counters()["rdma_repeated_writes"], 0);
-	EXPECT_GT(here.counters()["rdma_repeated_bytes"], 0);
 	finish();
 }
 
@@ -543,21 +525,6 @@ TEST_P(Losses, OfBothPorts)
 	for (int port : {0, 1})
 		here.take_up(port);
 	expect_endings_here(ENETDOWN);
-}
-
-/* No link is given up for another one of which nothing is heard either. */
-TEST_P(Losses, OfBothLansForAMoment)
-{
-	begin_streams(GetParam());
-	for (const TwoPorts &end : {here, there})
-		for (int port : {0, 1})
-			end.lose(port);
-	await_tests_of_stuck_links();
-	here.lose_nothing();
-	there.lose_nothing();
-	must_get_links("rxe0 rxe1");
-	await_progress();
-	finish();
 }
 
 TEST_P(Losses, OfTheOtherLinkWithoutAnEvent)
@@ -643,7 +610,6 @@ TEST_P(SecondLoss, EndsConnections)
 	for (const TwoPorts &end : {there, here})
 		end.lose(0);
 	here.remove_device(1);
-	EXPECT_EQ(here.groups().at(0).devices(), "rxe0");
 	(here.*second.loss.lose)(0);
 	expect_endings_there();
 	(here.*second.loss.find)(0);
