@@ -201,7 +201,7 @@ static int smc_add_link_negotiate(struct smc_link *first, struct smc_link *link)
 	rc = smc_add_link_rtokens_get(first, link, &own) ? :
 	     smc_add_link_offer(own, &answer) ? :
 	     smc_add_link_to_peer(first, link, &answer) ? :
-	     smc_add_link_rtokens_request(own);
+	     smc_add_link_rtokens_exchange(own);
 	kfree(own);
 	return rc;
 }
@@ -402,7 +402,7 @@ static void smc_add_link_as_server(struct smc_link *first)
 static void smc_add_link_confirm(struct smc_link *first, struct smc_add_link_rtokens *own)
 {
 	struct smc_link *link = own->link;
-	int rc = smc_add_link_rtokens_reply(own) ? :
+	int rc = smc_add_link_rtokens_exchange(own) ? :
 		 smc_llc_confirm_link_client(link, NULL) ? :
 		 smc_link_to_rts(link) ? :
 		 smc_mr_buffers_register(link) ? :

@@ -83,50 +83,54 @@ static bool smc_add_link_rtokens_note(const struct smc_add_link_rtokens *own,
 	return n < n_left;
 }
 
-int smc_add_link_rtokens_request(struct smc_add_link_rtokens *own)
+/* One step of the server: tell the client RTokens, and get its RTokens. */
+static int smc_add_link_rtokens_request(struct smc_add_link_rtokens *own, bool *is_more)
 {
-	const unsigned long deadline = jiffies + SMC_ADD_LINK_RTOKENS_WAIT;
 	struct smc_llc_msg msg;
-	bool is_more;
 	int rc;
 
-	if (own->link->group->version == SMC_VERSION_2)
-		return 0;
-	/* One message is sent even without an RMB. */
-	do {
-		is_more = smc_add_link_rtokens_put(own, &msg);
-		rc = smc_llc_continue_add_link(own->by, &msg);
-		if (rc)
-			return rc;
-		is_more |= smc_add_link_rtokens_note(own, &msg);
-	} while (is_more && time_before(jiffies, deadline));
-	return is_more ? -ETIMEDOUT : 0;
+	*is_more = smc_add_link_rtokens_put(own, &msg);
+	rc = smc_llc_continue_add_link(own->by, &msg);
+	if (!rc)
+		*is_more |= smc_add_link_rtokens_note(own, &msg);
+	return rc;
 }
 
-int smc_add_link_rtokens_reply(struct smc_add_link_rtokens *own)
+/* One step of the client: get the server's RTokens, and tell it RTokens. */
+static int smc_add_link_rtokens_reply(struct smc_add_link_rtokens *own, bool *is_more)
+{
+	struct smc_llc_msg msg;
+	int rc;
+
+	rc = smc_llc_await_add_link_cont(own->by, &msg);
+	if (rc)
+		return rc;
+	/* The message may belong to an earlier attempt, so the server has given up. */
+	if (msg.add_link_cont.link != own->link->number)
+		return -ENOLINK;
+	*is_more = smc_add_link_rtokens_note(own, &msg);
+	*is_more |= smc_add_link_rtokens_put(own, &msg);
+	/* Expect the next message before the server can send it. */
+	if (*is_more)
+		smc_llc_expect_add_link_cont(own->by);
+	else
+		smc_llc_expect_confirm_link(own->link);
+	return smc_llc_reply_add_link_cont(own->by, &msg);
+}
+
+int smc_add_link_rtokens_exchange(struct smc_add_link_rtokens *own)
 {
 	const unsigned long deadline = jiffies + SMC_ADD_LINK_RTOKENS_WAIT;
-	struct smc_llc_msg msg;
+	const struct smc_rdma_group *group = own->link->group;
 	bool is_more;
 	int rc;
 
-	if (own->link->group->version == SMC_VERSION_2)
+	if (group->version == SMC_VERSION_2)
 		return 0;
+	/* One message goes each way even without an RMB. */
 	do {
-		rc = smc_llc_await_add_link_cont(own->by, &msg);
-		if (rc)
-			return rc;
-		/* The message may belong to an earlier attempt, so the server has given up. */
-		if (msg.add_link_cont.link != own->link->number)
-			return -ENOLINK;
-		is_more = smc_add_link_rtokens_note(own, &msg);
-		is_more |= smc_add_link_rtokens_put(own, &msg);
-		/* Expect the next message before the server can send it. */
-		if (is_more)
-			smc_llc_expect_add_link_cont(own->by);
-		else
-			smc_llc_expect_confirm_link(own->link);
-		rc = smc_llc_reply_add_link_cont(own->by, &msg);
+		rc = group->role == SMC_SERVER ? smc_add_link_rtokens_request(own, &is_more) :
+						 smc_add_link_rtokens_reply(own, &is_more);
 		if (rc)
 			return rc;
 	} while (is_more && time_before(jiffies, deadline));

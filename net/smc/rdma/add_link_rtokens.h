@@ -49,26 +49,16 @@ int smc_add_link_rtokens_get(struct smc_link *by, struct smc_link *link,
 void smc_add_link_rtokens_expect(const struct smc_add_link_rtokens *own);
 
 /**
- * smc_add_link_rtokens_request() - exchange RTokens as server
- * @own: this end's RTokens
+ * smc_add_link_rtokens_exchange() - tell the peer this end's RTokens, and get the peer's
+ * @own: this end's RTokens. A client has called smc_add_link_rtokens_expect()
  *
- * Nothing happens in version 2, where ADD LINK has the RTokens.
+ * Nothing happens in version 2, where ADD LINK has the RTokens. Once a client has succeeded, the
+ * server's CONFIRM LINK is expected.
  *
  * Context: process, may sleep up to 5 s if the peer acknowledges nothing; with the group's buffer
  * lock.
- * Return: 0, with the client's RTokens noted; -ETIMEDOUT or -ENOLINK.
+ * Return: 0, with the peer's RTokens noted; -ETIMEDOUT or -ENOLINK.
  */
-int smc_add_link_rtokens_request(struct smc_add_link_rtokens *own);
-
-/**
- * smc_add_link_rtokens_reply() - exchange RTokens as client
- * @own: this end's RTokens
- *
- * Nothing happens in version 2. On success the server's CONFIRM LINK is expected.
- *
- * Context: as smc_add_link_rtokens_request().
- * Return: as smc_add_link_rtokens_request().
- */
-int smc_add_link_rtokens_reply(struct smc_add_link_rtokens *own);
+int smc_add_link_rtokens_exchange(struct smc_add_link_rtokens *own);
 
 #endif

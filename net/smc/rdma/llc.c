@@ -815,12 +815,6 @@ static int smc_llc_answer(struct smc_llc_queued *q)
 	case SMC_LLC_TEST_LINK:
 	case SMC_LLC_CONFIRM_RKEY_CONT:
 		break;
-	case SMC_LLC_CONFIRM_LINK:
-		/* The message is late: this client waits no more for the link, and leaves it. */
-		if (group->role == SMC_CLIENT && !READ_ONCE(q->link->is_confirmed))
-			return 0;
-		smc_rdma_group_on_violation(group, SMC_VIOLATION_LLC);
-		return -EPROTO;
 	case SMC_LLC_CONFIRM_RKEY:
 		if (!q->is_done)
 			smc_llc_add_rtokens(q->link, &q->parsed);
@@ -846,6 +840,11 @@ static int smc_llc_answer(struct smc_llc_queued *q)
 		return 0;
 	case SMC_LLC_DELETE_LINK:
 		return smc_llc_answer_delete_link(q);
+	case SMC_LLC_CONFIRM_LINK:
+		/* The message is late: this client waits no more for the link, and leaves it. */
+		if (group->role == SMC_CLIENT && !READ_ONCE(q->link->is_confirmed))
+			return 0;
+		fallthrough;
 	default:
 		smc_rdma_group_on_violation(group, SMC_VIOLATION_LLC);
 		return -EPROTO;
