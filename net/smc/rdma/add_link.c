@@ -280,8 +280,8 @@ static bool smc_add_link_is_put_off(struct smc_rdma_group *group)
 
 /*
  * Note that this end tries to add a link, and queue the next try in case this one fails. Don't
- * queue one for an asymmetric group: if there is no port for a symmetric link, only an event can
- * bring one.
+ * queue a try for an asymmetric group: if there is no port for a symmetric link, only an event can
+ * bring such a port.
  */
 static void smc_add_link_note_attempt(struct smc_rdma_group *group)
 {
@@ -543,7 +543,7 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 		return;
 	}
 	if (smc_add_link_is_put_off(group)) {
-		/* Don't put it off if a port event has just queued the work item again. */
+		/* This does not put off a work item that a port event has just queued again. */
 		queue_delayed_work(smc_add_link_wq, &group->add_link_work, SMC_ADD_LINK_PUT_OFF);
 	} else if (!may_wait) {
 		smc_add_link_try_after(group, SMC_ADD_LINK_INTERVAL);

@@ -38,7 +38,7 @@ bool smc_add_link_is_of_use(const struct smc_link *oldest, const struct smc_link
 	}
 }
 
-/* Add the end of a peer's port to @gids, unless @oldest leads there. */
+/* Add a GID of the peer to @gids, unless @oldest leads to that GID. */
 static void smc_add_link_add_gid(const struct smc_link *oldest, const u8 *gid,
 				 struct smc_rdma_gids *gids)
 {

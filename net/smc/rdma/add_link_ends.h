@@ -53,8 +53,8 @@ int smc_add_link_get_peer(const struct smc_llc_msg *msg, struct smc_link_peer *p
  *
  * If both links used the same ports at both ends, they would be lost together. If they use the same
  * port at only one end, the new link is asymmetric. An asymmetric link is of use only if the group
- * has no link besides @oldest. For SMC_ADD_LINK_ASYMMETRIC after one could not be confirmed, none
- * is of use.
+ * has no link besides @oldest. After an asymmetric link could not be confirmed, or was refused in
+ * version 1, no asymmetric link is of use for the time SMC_ADD_LINK_ASYMMETRIC.
  *
  * Context: process; with the buffer lock.
  */

@@ -491,7 +491,7 @@ static void smc_rdma_conn_update(struct smc_rdma_conn *conn, struct smc_cdc *cdc
 	smc_stream_update(&conn->stream, cdc);
 }
 
-/* Whether this end waits for the last message that the peer sent on the link it has left. */
+/* Whether this end waits for the message that the peer's validation names. */
 static bool smc_rdma_conn_awaits_message(const struct smc_rdma_conn *conn)
 {
 	return conn->peer_failover >= SMC_PEER_MOVED_AWAITED;
@@ -532,10 +532,10 @@ static void smc_rdma_conn_hold(struct smc_rdma_conn *conn, const struct smc_cdc 
 }
 
 /*
- * Handle the peer's validation. It names the last message that the peer knows this host's device
- * has received. That message may still wait in the completion queue of the link that the peer has
- * left. Until this end has handled it, hold later messages, because earlier bytes may still be
- * missing.
+ * Handle the peer's validation. It names the last message that, as the peer knows, this host's
+ * device has received. That message may still wait in the completion queue of the link that the
+ * peer has left. Until this end has handled it, hold later messages, because earlier bytes may
+ * still be missing.
  */
 static void smc_rdma_conn_validate(struct smc_rdma_conn *conn, const struct smc_cdc *cdc)
 {
@@ -630,9 +630,9 @@ void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 	spin_lock_bh(st->lock);
 	smc_rdma_conn_take(conn, cdc);
 	/*
-	 * Check this only when the newest validation itself comes. A later message may come on the
-	 * old link before the missing one does. Once the old link is drained,
-	 * smc_rdma_conn_check_validation() checks for the last time.
+	 * Give up only when the newest validation itself comes: a later message may come on the old
+	 * link before the missing one does. Once the old link is drained,
+	 * smc_rdma_conn_check_validation() gives up a message that is still missing.
 	 */
 	if (unlikely(smc_rdma_conn_awaits_message(conn)) && (cdc->prod_flags & SMC_PROD_FAILOVER) &&
 	    cdc->seq == conn->awaited_seq && !smc_rdma_conn_awaited_may_come(conn, link))

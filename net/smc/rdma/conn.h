@@ -18,17 +18,17 @@ struct sk_buff;
  */
 enum smc_rdma_failover {
 	SMC_FAILOVER_DONE,	/* nothing is to be sent again, or this end has never moved */
-	SMC_FAILOVER_OMITTED,	/* done, without bytes that the peer no longer takes */
+	SMC_FAILOVER_OMITTED,	/* done; bytes left out, as both ends have sent final flags */
 	SMC_FAILOVER_ANNOUNCE,	/* tell the peer that this end has moved */
 	SMC_FAILOVER_REPEAT,	/* the peer has been told; write bytes again */
 };
 
 /*
- * The failover of the peer to another link. Once it has moved, messages may come on two links, and
- * so in another order than they were sent. Its validation names the last message that this host's
- * device has received (@awaited_seq). As long as this end has not handled that message, later ones
- * are held, because bytes before them may be missing. Each state implies the ones above it. When
- * the message comes, or is given up, the state is SMC_PEER_MOVED again.
+ * The peer's failover to another link. Once the peer has moved, messages may come on two links, and
+ * so out of order. The peer's validation names the last message that this host's device has
+ * received (@awaited_seq). As long as this end has not handled that message, later ones are held,
+ * because bytes before them may be missing. Each state implies the ones above it. When the awaited
+ * message comes, or is given up, the state is SMC_PEER_MOVED again.
  */
 enum smc_rdma_peer_failover {
 	SMC_PEER_HAS_NOT_MOVED,
@@ -54,8 +54,8 @@ enum smc_rdma_peer_failover {
  * @peer_token: the peer's alert token
  * @peer_rkey: remote key of the peer's RMB on @link
  * @peer_addr: address of the peer's element on @link
- * @peer_index: index of the peer's element in its RMB, from 1; 0 as long as the peer is not known:
- *	@peer_token, @peer_rkey, @peer_addr and the sizes of @stream.tx are set along with it
+ * @peer_index: index of the peer's element in its RMB, from 1; 0 until the peer is known. It is set
+ *	together with @peer_token, @peer_rkey, @peer_addr and the sizes of @stream.tx
  * @seq: sequence number of the last CDC message sent; protected by @lock
  * @done_seq: sequence number of the last CDC message that is known to have arrived
  * @peer_seq: sequence number of the peer's last CDC message. @lock protects this field and the
@@ -63,14 +63,14 @@ enum smc_rdma_peer_failover {
  * @has_moved: this end has moved to another link at least once; under the lock of the group's
  *	@conns
  * @peer_failover: state of the peer's failover
- * @awaited_seq: sequence number of the last message that, according to the peer when it moved, this
- *	end must have received
- * @held: the newest of the messages that came on another link than the awaited one
+ * @awaited_seq: sequence number in the peer's validation: the last message that, as the peer knows,
+ *	this host's device has received
+ * @held: the newest of the messages that are held until the awaited one comes
  * @held_urgent: the newest message before @held that has an urgent byte
  * @failover: state of this end's failover
- * @repeat_from: position from which bytes are to be written again. In SMC_FAILOVER_OMITTED, bytes
- *	from there on were not, because both ends have sent their final flags; so this end's
- *	messages do not report these bytes either
+ * @repeat_from: position from which bytes are to be written again. In SMC_FAILOVER_OMITTED, the
+ *	bytes from this position on were not written again, because both ends have sent their final
+ *	flags. So this end's messages do not report these bytes either
  * @urgent_end: end of the last urgent byte that was published, or 0
  * @answered: value of stream.rx.received when the last CDC message was sent
  * @waits_as_bulk: @tx_wait is in the link's @bulk_waiters, not in its @slot_waiters; under the

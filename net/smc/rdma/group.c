@@ -180,7 +180,7 @@ static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
 	}
 }
 
-/* Return: a confirmed link of a dead group, one that was not lost before the others; or NULL. */
+/* Return: a confirmed link of a dead group, if possible one that was not lost earlier; or NULL. */
 static const struct smc_link *smc_rdma_group_last_link(const struct smc_rdma_group *group)
 {
 	const struct smc_link *link, *last = NULL;
@@ -804,9 +804,9 @@ struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
 	found = smc_link_find_named(net, version, port, peer, r, true);
 	/*
 	 * A server may offer its link at all addresses of its host, so search the groups whose peer
-	 * has another address, too. There is one exception: a group at the server's own address has
-	 * the peer id, GID and queue pair of the ACCEPT, even if this group can't be used. Then a
-	 * group at another address with the same three values belongs to another server.
+	 * has another address, too. Don't search them if a group at the server's own address has
+	 * the peer id, GID and queue pair of the ACCEPT, whether or not this group can be used. A
+	 * group at another address with the same three values then belongs to another server.
 	 */
 	if (found == ERR_PTR(-ENOENT))
 		found = smc_link_find_named(net, version, port, peer, r, false);
@@ -903,8 +903,8 @@ void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages)
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	/*
-	 * Don't count a group that frees its memory soon, because it is dead, or ends after this
-	 * connection.
+	 * A group that is dead, or ends with this connection, frees its memory soon. So don't count
+	 * it.
 	 */
 	if (!smc_lgr_is_dead(&group->lgr) && group->lgr.n_conns > 1) {
 		group->n_quarantined++;

@@ -257,12 +257,13 @@ void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct sm
 				    const struct smc_rdma_peer *peer);
 
 /**
- * smc_rdma_group_peer_is_slow() - whether adding a link to another group with the peer timed out
+ * smc_rdma_group_peer_is_slow() - whether an attempt to add a link to another group with the same
+ *	peer has timed out
  * @group: group that the others are compared with; it does not count itself
  *
  * Context: any; takes smc_rdma_lgrs.lock.
- * Return: true if the last attempt of an active group with the same ports timed out, and no such
- * group has two links.
+ * Return: true if the last attempt of a group with the same ports timed out, and no such group has
+ * two links. Only active groups that are not retired count.
  */
 bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group);
 
@@ -331,9 +332,8 @@ bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
  * @pages: sum of the results of smc_element_quarantine() for the elements
  *
  * The elements, which smc_element_quarantine() keeps from being reused, stay until the link ends.
- * If the host's limits for quarantined elements are exceeded, one group ends. Its owner is the one
- * with the most quarantined pages in all its groups together. Of that owner's groups, the one with
- * the most quarantined pages ends.
+ * If the host's limits for quarantined elements are exceeded, one group ends. The owner with the
+ * most quarantined pages in all its groups together loses the group that has the most of them.
  *
  * Context: any but hard interrupt.
  */
@@ -385,7 +385,8 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
  *	become earlier
  * @reason: reason that the DELETE LINK gives, for the kernel's log and tracepoints
  *
- * The end waits until the peer has got this end's answer to the DELETE LINK.
+ * The group's links stay until the peer has got this host's answer to the DELETE LINK, or until the
+ * deadline.
  *
  * Context: any.
  */

@@ -20,8 +20,8 @@ struct smc_rdma_group;
 struct smc_rdma_conn;
 
 /*
- * Limit for the links of a group: two, and a third one that replaces an asymmetric link, until the
- * asymmetric link has ended.
+ * Limit for the links of a group. A group normally has at most two. It has a third link while a new
+ * one replaces an asymmetric link that has not ended yet.
  */
 #define SMC_LINKS		3
 
@@ -44,8 +44,8 @@ struct smc_rdma_conn;
 /* Room for the pieces into which the writes under way are cut. */
 #define SMC_PIECES		((SMC_BULK_LIMIT_MAX + SMC_RING_MAX) / SMC_SOFT_WRITE_BYTES)
 /*
- * The last four work requests are for two registrations: one in flight, and one whose queue entries
- * aren't freed yet. With soft-RoCE a registration needs two work requests.
+ * The sum includes four work requests for two registrations: one in flight, and one whose queue
+ * entries aren't freed yet. With soft-RoCE a registration needs two work requests.
  */
 #define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + SMC_PIECES + 4)
 #define SMC_RECV_SLOTS		256
@@ -65,10 +65,11 @@ struct smc_rdma_conn;
  */
 #define SMC_QP_ACK_TIMEOUT	15
 /*
- * The same for adapters if another link can take over: 67 ms, so they give up after 0.5 to 2.2 s.
- * This is so short because connections stand still meanwhile, and can move. It is no shorter,
- * because both links may fall silent together for a moment, and then both must not be given up.
- * soft-RoCE does not give up, so a shorter time would only make it repeat more.
+ * The same time for adapters if another link can take over: 67 ms, so they give up after 0.5 to
+ * 2.2 s. The time is short because the connections stand still until the adapter gives up, and can
+ * move then. The time is no shorter because both links may fall silent together for a moment, and
+ * the group must not lose both. soft-RoCE does not give up, so a shorter time would only make it
+ * repeat more.
  */
 #define SMC_QP_ACK_TIMEOUT_SHORT	14
 #define SMC_MESSAGE_ROOM	64	/* distance between messages in a DMA area */
@@ -125,18 +126,18 @@ struct smc_link_peer {
 /*
  * The queue pair sends in the order of posts, so a connection with many bytes under way delays the
  * messages of all others. The bytes of such connections are called bulk bytes. All bulk bytes on a
- * link share one limit, which adapts to the time that a message takes. If that time is more than
- * about twice as long as for a message that has the link to itself, bulk bytes are queuing up, and
- * the limit falls.
+ * link share one limit, which adapts to the time that a message takes. If a message takes more than
+ * about twice the time of one that has the link to itself, bulk bytes are queuing up, and the limit
+ * falls.
  */
 struct smc_link_bulk {
 	u32 bytes;		/* under way */
 	const struct smc_rdma_conn *sole;	/* the connection with all these bytes, or NULL */
 	u32 limit;		/* no more are posted once @bytes has reached this */
 	u32 least;		/* the limit does not fall below this */
-	u64 alone;		/* ns for a message of few bulk bytes with no others; 0: unknown */
+	u64 alone;		/* ns that few bulk bytes take with no others; 0: unknown */
 	u64 shrunk_at;		/* time in ns when the limit last shrank */
-	unsigned int lossy;	/* messages without time-out until not lossy; 0: not lossy */
+	unsigned int lossy;	/* countdown of messages without a time-out; 0: not lossy */
 };
 
 /**
@@ -150,7 +151,7 @@ struct smc_link_bulk {
  * @is_confirmed: CONFIRM LINK is over, so connections may use the link; under smc_rdma_lgrs.lock
  * @serial: number of the link in the order in which links were added. Both ends add links in the
  *	same order, so they agree on which link is the oldest
- * @state_since: time in seconds since when the link has the state that netlink shows; under
+ * @state_since: time in seconds at which the link got the state that netlink shows; under
  *	smc_rdma_lgrs.lock
  * @why: first reason to end the link, for the kernel's log and tracepoints; "" if there is none.
  *	Under smc_rdma_lgrs.lock
@@ -204,7 +205,7 @@ struct smc_link_bulk {
  * @last_sender: connection that sent last; the pointer is only compared, like @next_sender
  * @shared_at: time in jiffies when @last_sender last changed
  * @llc_starved: an LLC sender found no free slot
- * @slot_wait: wait queue of LLC senders without a slot, and of smc_link_flush()
+ * @slot_wait: wait queue of LLC senders without a slot, of smc_link_flush() and of smc_link_leave()
  * @send: the send slots
  * @unsignaled_cqe: completion handler for RDMA writes and local invalidations; they are
  *	unsignaled, so only failed ones complete

@@ -179,7 +179,8 @@ static void smc_link_seek_successor(const struct smc_link *link)
 		return;
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	/*
-	 * If the port is down, it is not tried, so don't wait. An event tells when it is up again.
+	 * If the lost link's port is down, the attempt can't use it, so don't delay the attempt. An
+	 * event tells when the port is up again.
 	 */
 	if (link->port_is_down)
 		smc_add_link_queue(group);
@@ -225,8 +226,8 @@ static void smc_link_end(struct work_struct *work)
 		if (!link->is_drained)
 			smc_link_destroy(link);
 		/*
-		 * No message comes from the link any more, so give up missing ones. A link that was
-		 * not confirmed carried no message of a connection.
+		 * No message comes from the link any more, so don't wait for missing ones. A link
+		 * that was not confirmed carried no message of a connection.
 		 */
 		if (link->is_confirmed)
 			smc_links_check_validations(link->group);

@@ -14,7 +14,7 @@
 
 #define SMC_LLC_REPLY_WAIT		(2 * HZ)
 #define SMC_LLC_RETRY_INTERVAL		(10 * HZ)	/* after a request about a key timed out */
-/* How long a client waits for the server's CONFIRM LINK. */
+/* How long a client waits for the server's CONFIRM LINK at first contact. */
 #define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)
 /*
  * How long a server waits for the answer to the CONFIRM LINK of an added link, and either end waits
@@ -89,10 +89,10 @@ static bool smc_llc_deletes_last(const struct smc_rdma_group *group, const struc
 }
 
 /*
- * Whether a DELETE LINK request, which came on the link @by, ends the group. It does if it names
- * all links, or the only link that works at this end. There is one exception: if the request names
- * one link but came on another, the group goes on. The peer then uses @by already, although this
- * end has not confirmed @by yet. Under RCU.
+ * Whether a DELETE LINK request, which came on the link @by, ends the group. The group ends if the
+ * request names all links, or the only link that works at this end. There is one exception: if the
+ * request names one link but came on another, the group goes on. The peer then uses @by already,
+ * although this end has not confirmed @by yet. Under RCU.
  */
 static bool smc_llc_ends_group(const struct smc_link *by, const struct smc_llc_msg *msg)
 {
@@ -305,9 +305,9 @@ static void smc_llc_expect_nothing(struct smc_llc *llc)
 }
 
 /*
- * Whether the link is lost that the expected message needs. An ADD LINK CONTINUATION needs two: the
- * one that carries it, and the new one, which is not confirmed yet. Its receiver holds the buffer
- * lock, so the links don't change.
+ * Whether a link that the expected message needs is lost. An ADD LINK CONTINUATION needs two links:
+ * the one that carries it, and the new one, which is not confirmed yet. The thread that expects it
+ * holds the buffer lock, so the links don't change.
  */
 static bool smc_llc_has_lost_link(const struct smc_rdma_group *group)
 {
@@ -350,7 +350,7 @@ static bool smc_llc_sleep(struct smc_rdma_group *group, long timeo, const struct
 	return is_off;
 }
 
-/* Wait for the expected message, and copy it to @msg. Unless NULL, @off may cancel the wait. */
+/* Wait for the expected message, and copy it to @msg. @off, if not NULL, may cancel the wait. */
 static int smc_llc_await(struct smc_rdma_group *group, long timeo, const struct smc_cancel *off,
 			 struct smc_llc_msg *msg)
 {
@@ -386,9 +386,8 @@ static int smc_llc_send(struct smc_link *link, const struct smc_llc_msg *msg)
 /*
  * Send a request on a link, wait for the reply, and put the reply into @msg. If @large is not NULL,
  * the request is the message of @len bytes in @large, and @msg has the fields of that message.
- * Otherwise the request is @msg. Unless NULL, @off may cancel the wait. @off is NULL for the
- * CONFIRM LINK of an added link, whose wait is shorter than that of a first contact. So is the wait
- * for the reply to ADD LINK CONTINUATION.
+ * Otherwise the request is @msg. @off, if not NULL, may cancel the wait. The CONFIRM LINK of an
+ * added link, which has no @off, and ADD LINK CONTINUATION have a shorter wait.
  */
 static int smc_llc_request(struct smc_link *link, const struct smc_cancel *off,
 			   struct smc_llc_msg *msg, const u8 *large, size_t len)
@@ -872,8 +871,8 @@ static void smc_llc_peek(struct smc_llc *llc, unsigned int i, struct smc_llc_que
 }
 
 /*
- * Keep the request that has @i others before it, which gets its answer later. What a request about
- * keys asks for is done already.
+ * Leave the request that has @i others before it in the queue, to be answered later. If it is about
+ * keys, this end has carried it out already.
  */
 static void smc_llc_keep(struct smc_llc *llc, unsigned int i)
 {

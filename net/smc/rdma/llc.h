@@ -26,7 +26,7 @@ struct smc_llc_queued {
 	struct smc_link *link;	/* link of the request and of the answer; referenced */
 	u8 message[SMC_LLC_LEN];
 	struct smc_llc_msg parsed;
-	bool is_done;		/* only the reply is missing, which found no free slot */
+	bool is_done;		/* the keys of the request are noted; only the reply is missing */
 };
 
 /**
@@ -45,7 +45,8 @@ struct smc_llc_queued {
  * @has_offer: the server's ADD LINK waits for an answer
  * @is_answering: the ADD LINK in @offer is being answered
  * @offer: copy of the server's ADD LINK to which @has_offer refers
- * @add_link: the last ADD LINK, request or reply; in version 2, if it has RTokens
+ * @add_link: the peer's last ADD LINK, request or reply; in version 2 only a large one, which has
+ *	RTokens
  * @add_link_by: index of the link that @add_link came on
  * @peer_left: the peer sent a DELETE LINK that ends the group: a request for all links or for the
  *	only link that works, or the reply to this end's DELETE LINK for all links

@@ -446,7 +446,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 		slot = ERR_PTR(-EAGAIN);
 		goto out;
 	}
-	/* Only this message was next: another one of @conn waits behind those of others. */
+	/* Only this message goes first: the next one of @conn waits behind other connections. */
 	if (link->next_sender == conn)
 		link->next_sender = NULL;
 	slot = &link->send[__ffs64(link->free_slots)];

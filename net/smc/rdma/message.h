@@ -75,7 +75,7 @@ void smc_link_watch_tx(struct smc_link *link);
  *	bulk bytes; otherwise 0
  * @may_be_unsignaled: the caller needs no completion of the message; false if @bulk_bytes is not 0
  *
- * Connections that wait for a slot are served in the order in which they began to wait. So are the
+ * Connections that wait for a slot are served in the order in which they began to wait, and so are
  * connections that wait for room for bulk bytes. The two kinds take turns.
  *
  * Context: softirqs off.

@@ -119,7 +119,7 @@ static int smc_mr_buffer_map(struct smc_rdma_group *group, struct smc_mr_buffer 
 
 /*
  * Register a buffer on the links that are confirmed. On a new link, smc_mr_buffers_register()
- * registers the buffer later. If a link breaks during the registration, this is no error as long as
+ * registers the buffer later. A link that breaks during the registration causes no error as long as
  * another link works.
  */
 static int smc_mr_buffer_register(struct smc_rdma_group *group, struct smc_mr_buffer *mrb)

@@ -53,7 +53,8 @@ struct smc_rdma_need {
 	const struct ib_gid_attr *other;
 	bool other_device;	/* the search skips the other ports of the device of @other, too */
 	const char *pnetid;	/* PNET ID of the port, or NULL */
-	const u8 *beside;	/* GID in a subnet of the port, which has no PNET ID; or NULL */
+	/* GID of @other if that port has no PNET ID; a subnet of the port must contain it */
+	const u8 *beside;
 	struct net_device *ndev;	/* network device of the route; NULL for a second link */
 	bool by_pnet;		/* the GID may belong to a network device other than @ndev */
 	bool is_explicit;	/* the GID may belong to a network device of init_net */

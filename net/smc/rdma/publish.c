@@ -127,12 +127,14 @@ void smc_rdma_conn_limit(struct smc_rdma_conn *conn)
 }
 
 /*
- * Fill in the message behind bytes that are written again. The message announces the failover, and
- * names the last message that is known to have arrived, so that the peer finds out whether it has
- * missed a message. The message reports no bytes: the cursor of an earlier message may be beyond
- * these bytes, and the in-tree module would misread a cursor that goes back across the end of its
- * ring. Only bytes that end with an urgent byte have to be reported, since the peer takes the last
- * byte that an urgent message reports as the urgent one.
+ * Fill in the message that follows bytes that are written again. It is a validation: it announces
+ * the failover, and names the last message that is known to have arrived, so that the peer finds
+ * out whether it has missed a message. A validation reports no bytes. The cursor of an earlier
+ * message may be beyond the bytes written again, and the in-tree module would misread a cursor that
+ * goes back across the end of its ring.
+ *
+ * Bytes that end with an urgent byte must be reported, so an urgent message follows them instead.
+ * The peer takes the last byte that an urgent message reports as the urgent one.
  */
 static void smc_rdma_announce(struct smc_rdma_conn *conn, u64 end, struct smc_cdc *cdc)
 {
@@ -211,9 +213,9 @@ static u64 smc_rdma_repeat_end(const struct smc_rdma_conn *conn, u64 until)
 }
 
 /*
- * Continue on another link (RFC 7609 section 4.6.1): announce the failover, then write the bytes
- * again that the peer may have missed. Don't write the bytes again that the peer has consumed,
- * because newer bytes may have taken their place. Return: 0 if all is posted.
+ * Continue on another link (RFC 7609 section 4.6.1): announce the failover, then write again the
+ * bytes that the peer may have missed. Leave out bytes that the peer has consumed, because newer
+ * bytes may have taken their place. Return: 0 if all is posted.
  */
 static int smc_rdma_resume(struct smc_rdma_conn *conn)
 {

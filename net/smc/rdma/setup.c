@@ -63,7 +63,7 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
  * @has_vendor: the peer has said that it runs this module
  * @contact: entry in the list of first contacts under way, as server
  * @alone_until: time in jiffies until which no other first contact with the peer begins, unless one
- *	of the peer's first contacts has passed this time already
+ *	of the first contacts with the peer is past its own @alone_until
  */
 struct smc_rdma_setup {
 	struct smc_path_setup base;
@@ -454,8 +454,8 @@ static int smc_rdma_server_reserve(struct smc_path_setup *base)
 	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 
 	/*
-	 * Allocate the send buffer now: except at first contact, it would be too late for a DECLINE
-	 * after the CONFIRM.
+	 * Allocate the send buffer before the ACCEPT. After the CONFIRM this end could only decline
+	 * at first contact.
 	 */
 	return smc_rdma_setup_conn(s, smc_rdma_server_link(s)) ? :
 	       smc_rdma_conn_alloc_sndbuf(s->conn, smc_rdma_sndbuf_class(base), base->memcg);

@@ -79,7 +79,7 @@ static bool smc_show_port_of(struct smc_link *link, struct smc_show_port *port)
 	return up;
 }
 
-/* Find a link of a group that is up. Return: whether there is one. */
+/* Fill in the port of a group's first link that is up. Return: whether there is such a link. */
 static bool smc_show_port_of_group(struct smc_rdma_group *group, struct smc_show_port *port)
 {
 	unsigned int index = 0;
