@@ -319,9 +319,9 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 	struct smc_clc_decline decline = {
 		.version     = version,
 		/*
-		 * This flag makes the peer end the link group, because the ends do not agree about
-		 * the group. A message that did not come in time is no sign of that: the peer may
-		 * still know the group. So a timeout does not set the flag.
+		 * This flag says that the ends do not agree about the link group, and makes the
+		 * peer end the group. A message that did not come in time does not show that they
+		 * disagree: the peer may still know the group. So a timeout does not set the flag.
 		 */
 		.out_of_sync = (reason == SMC_DIAG_SYNC && !hs->timed_out) ||
 			       reason == SMC_DIAG_NO_SERVER_LINK,

@@ -101,10 +101,10 @@ void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason);
  * smc_clc_cancel() - describe the events that cancel a path's waits in the handshake
  * @hs: handshake, which outlives the waits
  *
- * One of them is the wait for a link to be confirmed. No CLC message is due during such a wait.
- * Three events cancel it: the peer sends bytes, the TCP connection fails, or the application gives
- * up. The peer's bytes can only be a DECLINE. The peer's FIN does not cancel the wait: a link's
- * confirmation may still come over the link.
+ * A path waits, for example, for a link to be confirmed. No CLC message is due during such a wait.
+ * Three events cancel the wait: the peer sends bytes, the TCP connection fails, or the application
+ * gives up. The peer's bytes can only be a DECLINE. The peer's FIN does not cancel the wait: a
+ * link's confirmation may still come over the link.
  *
  * Return: the events.
  */

@@ -28,7 +28,7 @@ enum smc_handshake_state {
 	SMC_HANDSHAKE_OVER,	/* the handshake is over, and ->conclude() is to be called */
 };
 
-/* What to do with CLC messages that come once the handshake is over, and the connection is TCP. */
+/* How to treat CLC messages that come once the handshake is over, and the connection is TCP. */
 enum smc_late_clc {
 	SMC_LATE_NONE,		/* nothing: all bytes are those of the peer's application */
 	SMC_LATE_DROPPED,	/* drop them, so that the application does not read them */

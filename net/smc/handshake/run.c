@@ -36,7 +36,7 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
 	/* The answer to a CLC message also acknowledges it, so no separate ACK is needed. */
 	smc_tcp_set_delayed_ack(hs->sk, true);
-	/* Offers stop at a limit, but too many handshakes may have been offered before that. */
+	/* Offers stop at a limit, but earlier offers may still lead to too many handshakes. */
 	if (!smc_quota_take(&hs->quota, hs->sk, role))
 		hs->refusal = SMC_DIAG_NO_MEMORY;
 }
