@@ -70,7 +70,7 @@ static inline bool smc_tx_writable(const struct smc_stream *st)
 	return smc_tx_has_room(&st->tx) && !smc_tx_exceeds_lowat(st);
 }
 
-/* Whether, by error and flags, bytes written from now on can't reach the peer's application. */
+/* Whether the error or the flags show that new bytes can't reach the peer's application. */
 static inline bool smc_tx_shut(const struct smc_stream *st)
 {
 	/* Pairs with smc_stream_fail(): a thread that sees the end also sees its error. */
@@ -103,7 +103,7 @@ static inline bool smc_tx_is_discarded(const struct smc_stream *st)
 	       (READ_ONCE(st->rx.conn_flags) & SMC_CONN_CLOSED);
 }
 
-/* Whether waiting for more bytes is useless: by the error, shutdown(), or the peer's flags. */
+/* Whether the error, shutdown() or the peer's flags make it useless to wait for more bytes. */
 static inline bool smc_rx_shut(const struct smc_stream *st)
 {
 	/*
@@ -117,8 +117,8 @@ static inline bool smc_rx_shut(const struct smc_stream *st)
 }
 
 /*
- * Whether, by the peer's flags, all bytes that it wrote have arrived. As with TCP, this remains
- * true if the peer aborts later.
+ * Whether the peer's flags show that all bytes that it wrote have arrived. As with TCP, this
+ * remains true if the peer aborts later.
  */
 static inline bool smc_rx_ended(const struct smc_stream *st)
 {

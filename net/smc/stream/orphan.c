@@ -40,7 +40,7 @@
 /*
  * The time for which TCP probes a closed window of an orphan's peer. TCP sends
  * the first probe after 0.2 s, and doubles the interval for each of nine more.
- * TCP_RTO_MAX after the last probe it gives up the peer.
+ * It gives up the peer TCP_RTO_MAX after the last probe.
  * (net.ipv4.tcp_orphan_retries is only for peers that do not answer the probes.)
  */
 #define SMC_ORPHAN_PROBE_TIME	((BIT(10) - 1) * TCP_RTO_MIN + TCP_RTO_MAX)
@@ -130,9 +130,9 @@ void smc_stream_update_orphan(struct smc_stream *st)
 }
 
 /*
- * Reset the stream, as the peer's time limit has expired; if it was reset before,
- * give up the peer. The work runs again after the next time limit, or at once if
- * the stream is over.
+ * The peer's time limit has expired: reset the stream or, if this end has reset
+ * it before, give up the peer. The work runs again after the next time limit, or
+ * at once if the stream is over.
  */
 static void smc_orphan_expire(struct smc_stream *st)
 {

@@ -366,8 +366,8 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 	/*
 	 * The loss of the path is no error if no more bytes would arrive, and the
 	 * peer's host has this end's flags. It is no error either if the peer has
-	 * closed: all bytes of the peer have arrived, and it reads no more. Nor is
-	 * it one if both ends have sent their final flags.
+	 * closed: all bytes of the peer have arrived, and it reads no more. The same
+	 * is true if both ends have sent their final flags.
 	 */
 	if (!smc_stream_both_sent_final(st) && !smc_tx_is_discarded(st) &&
 	    (!smc_rx_shut(st) || !smc_stream_end_is_delivered(st)))

@@ -401,7 +401,7 @@ void smc_stream_abort(struct smc_stream *st, int err);
  * @st: stream that smc_stream_close() left unfinished
  *
  * Return: true, or false if the caller has to reset the stream by
- * smc_stream_abort(). The statistics count the latter.
+ * smc_stream_abort(). A result of false is counted.
  */
 bool smc_stream_may_be_orphan(const struct smc_stream *st);
 
@@ -497,7 +497,7 @@ static inline bool smc_stream_needs_no_path(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_has_failed() - whether, by the error, the stream was reset or lost its path
+ * smc_stream_has_failed() - whether the error says that the stream was reset or lost its path
  * @st: stream; no lock is needed, because the first error stays
  */
 static inline bool smc_stream_has_failed(const struct smc_stream *st)
@@ -517,7 +517,7 @@ static inline bool smc_stream_end_is_delivered(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_is_closed() - whether, by error and flags, both ends have shut down in good order
+ * smc_stream_is_closed() - whether error and flags say that both ends shut down in good order
  * @st: stream with or without its lock
  *
  * TCP would not reset such a connection, even if data is unread.
@@ -530,7 +530,7 @@ static inline bool smc_stream_is_closed(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_is_reset() - whether, by error and flags, a reset would have ended a TCP connection
+ * smc_stream_is_reset() - whether error and flags say that a plain TCP connection would be reset
  * @st: stream; no lock is needed, because errors and flags stay
  */
 static inline bool smc_stream_is_reset(const struct smc_stream *st)

@@ -63,7 +63,7 @@ struct smc_stream_tx {
 	u8 end_flags;		/* to be published with the last byte */
 	bool update_pending;	/* flags or a cursor wait to be published */
 	bool again;		/* the path has moved, and nothing was published since */
-	enum smc_writer writer;	/* written under the stream's lock, read by READ_ONCE() without */
+	enum smc_writer writer;	/* written under the stream's lock; without it use READ_ONCE() */
 };
 
 /**
