@@ -383,7 +383,7 @@ void smc_tcp_data_ready(struct sock *sk)
 		wake_up(&smc->hs.wait);
 	else if (smc && smc->mode == SMC_MODE_STREAM)
 		smc_sock_check_tcp(smc);
-	/* A listener is not locked here. It may just be unhooked, and awaits no CLC message. */
+	/* A listener awaits no CLC message. It is not locked here, so it may be unhooked by now. */
 	else if (!smc || smc->mode != SMC_MODE_TCP || smc->listener || !smc_sock_drop_late(smc))
 		smc_default_data_ready(sk);
 	rcu_read_unlock();

@@ -704,9 +704,11 @@ static void smc_release_orphaned(struct work_struct *work)
  * after the end of the handshake: a step of the path may wait for the peer for seconds, and the
  * thread that closes may serve others.
  *
- * In three cases close() waits instead. The handshake has no place in the quota: then it waits for
- * no peer, and the quota would not limit the number of works. The socket is the kernel's: it does
- * not hold its namespace, so its close must be complete. Or there is no memory for the work.
+ * In three cases close() waits instead:
+ * - The handshake has no place in the quota. It then waits for no peer, and the quota would not
+ *   limit the number of works.
+ * - The socket is the kernel's. It does not hold its namespace, so its close must be complete.
+ * - There is no memory for the work.
  *
  * Return: whether the work releases the socket.
  */
