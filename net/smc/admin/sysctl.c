@@ -114,7 +114,7 @@ static int bound_or(int own, int host)
 struct smc_sysctl_param {
 	const char *name;
 	size_t at;			/* offset of the effective value in struct smc_sysctl */
-	int host;			/* own value of init_net; initial own value of others */
+	int host;			/* init_net's own value, with which new namespaces begin */
 	int (*combine)(int own, int host);
 	proc_handler *handler;
 	int *min;
