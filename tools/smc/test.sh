@@ -199,6 +199,7 @@ done <<-END
 	smcr_max_conns_per_lgr 255 16,255 15,256
 	smcr_max_links_per_lgr 2 1,2 0,3
 	smcr_max_links_foreign 1 1,2 0,3
+	smcr_tos 0 104,255 -1,256
 	limit_smc_hs 0 1,0 2,-1
 	tcp_keepalive_time 30 0,1,7200 -1,999999999999
 	blackhole_timeout 3600 0,1,86400 -1,999999999999

@@ -28,6 +28,7 @@ static int mem_min = SZ_16K;
 static int mem_max = INT_MAX / 2;	/* so that rounding up to a power of two can't overflow */
 static int conns_min = 16;
 static int conns_max = 255;
+static int tos_max = 255;
 
 /* Guards the hook. Only the host's administrator and the module's init and exit take the lock. */
 static DEFINE_MUTEX(tcp2smc_lock);
@@ -147,6 +148,7 @@ static struct smc_sysctl_param params[] = {
 	      .combine = bound_min),
 	PARAM("smcr_max_links_foreign", max_links_foreign, 1, BETWEEN(SYSCTL_ONE, SYSCTL_TWO),
 	      .combine = bound_min),
+	PARAM("smcr_tos", smcr_tos, 0, BETWEEN(SYSCTL_ZERO, &tos_max)),
 	PARAM("limit_smc_hs", limit_smc_hs, 0, BOOLEAN, .combine = bound_or),
 	PARAM("smcd", smcd, 1, BOOLEAN, .combine = bound_min),
 	PARAM("smcd_rmem", smcd_rmem, SZ_256K, BETWEEN(&mem_min, &mem_max), .combine = bound_min),

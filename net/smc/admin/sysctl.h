@@ -36,6 +36,7 @@ struct smc_sysctl {
 	int rmem;			/* bytes */
 	int max_conns_per_lgr;		/* 16 to 255 */
 	int max_links_per_lgr;		/* 1 or 2 */
+	int smcr_tos;			/* IPv4's type of service, or IPv6's traffic class */
 	int max_links_foreign;		/* 1 or 2; with a peer that runs another SMC */
 	int limit_smc_hs;		/* bool: prefer TCP under load; netlink sets it as well */
 	int smcd;			/* bool: use SMC-D */

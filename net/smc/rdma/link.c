@@ -271,6 +271,7 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
 		.max_dest_rd_atomic = 1,
 		.min_rnr_timer	    = SMC_QP_RNR_TIMER,
 	};
+	const u8 tos = READ_ONCE(smc_net(link->group->lgr.net)->sysctl.smcr_tos);
 	struct rdma_ah_attr *ah = &attr.ah_attr;
 	union ib_gid dgid;
 
@@ -278,7 +279,8 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
 	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
 	rdma_ah_set_port_num(ah, link->port_num);
 	/* 64 hops for version 2. A RoCE v1 GID is link-local, so any limit will do in version 1. */
-	rdma_ah_set_grh(ah, &dgid, 0, link->gid_index, 64, 0);
+	rdma_ah_set_grh(ah, &dgid, 0, link->gid_index, 64, tos);
+	rdma_ah_set_sl(ah, smc_rdma_port_service_level(&link->port, tos));
 	/* The RDMA core doesn't resolve the MAC address for kernel users. */
 	memcpy(ah->roce.dmac, peer->mac, SMC_MAC_LEN);
 

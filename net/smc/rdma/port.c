@@ -8,6 +8,7 @@
 #include <net/gre.h>
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
+#include <net/route.h>
 #include <net/rtnetlink.h>
 #include <net/vxlan.h>
 #include <rdma/ib_addr.h>
@@ -36,6 +37,31 @@ struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num)
 	ndev = rdma_read_gid_attr_ndev_rcu(attr);
 	rdma_put_gid_attr(attr);
 	return IS_ERR(ndev) ? NULL : ndev;
+}
+
+static u8 smc_rdma_service_level_rcu(struct net_device *ndev, int prio)
+{
+	const struct net_device *real = is_vlan_dev(ndev) ? vlan_dev_real_dev(ndev) : ndev;
+
+	if (real->num_tc)
+		return netdev_get_prio_tc_map(real, prio);
+	if (is_vlan_dev(ndev))
+		return (vlan_dev_get_egress_qos_mask(ndev, prio) & VLAN_PRIO_MASK) >>
+		       VLAN_PRIO_SHIFT;
+	return 0;
+}
+
+u8 smc_rdma_port_service_level(const struct smc_rdma_port *port, u8 tos)
+{
+	struct net_device *ndev;
+	u8 level = 0;
+
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(port->gid);
+	if (!IS_ERR(ndev))
+		level = smc_rdma_service_level_rcu(ndev, rt_tos2priority(tos));
+	rcu_read_unlock();
+	return level;
 }
 
 /* Requirements for a port. */

@@ -161,6 +161,19 @@ struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num);
 bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid);
 
 /**
+ * smc_rdma_port_service_level() - get the service level of a type of service
+ * @port: port
+ * @tos: IPv4's type of service or IPv6's traffic class
+ *
+ * The configuration of the port's network device decides, as it does for RDMA_CM: the device's
+ * traffic class of the priority, or else the VLAN's egress map.
+ *
+ * Context: any.
+ * Return: the service level, which adapters use as the 802.1p priority and for their queues.
+ */
+u8 smc_rdma_port_service_level(const struct smc_rdma_port *port, u8 tos);
+
+/**
  * smc_rdma_port_copy() - copy a port, and take references to its device and GID
  * @to: filled
  * @from: port to copy

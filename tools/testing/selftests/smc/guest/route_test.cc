@@ -6,6 +6,7 @@
 #include <infiniband/verbs.h>
 
 #include "agent.h"
+#include "nft.h"
 #include "rogue.h"
 #include "smc_tool.h"
 
@@ -140,6 +141,27 @@ TEST_F(Route, VlanOfAnotherDevice)
 	expect_data("10.83.1.2", true);
 	add_upper("ip link add link eth1 name upper type vlan id 5");
 	expect_data("10.86.0.2", false);
+}
+
+/* All packets of a link that is made after the change have the type of service, 4 times the DSCP. */
+TEST_F(Route, TypeOfService)
+{
+	const std::string type = " { type filter hook output priority 0; }; ",
+			  roce = " oifname upper udp dport 4791 ip dscp ";
+	auto counted = [](const std::string &chain) {
+		return counted_by_rule(must_run("nft -j list chain inet tos " + chain));
+	};
+	SysctlScope tos("net.smc.smcr_tos", "104");
+
+	add_upper("ip link add link eth0 name upper type vlan id 6");
+	await_gids();
+	undo += "; nft delete table inet tos";
+	must_run("nft 'add table inet tos; add chain inet tos expected" + type +
+		 "add chain inet tos other" + type + "add rule inet tos expected" + roce +
+		 "26 counter; add rule inet tos other" + roce + "!= 26 counter'");
+	expect_data("10.86.0.2", true);
+	EXPECT_GT(counted("expected"), 0);
+	EXPECT_EQ(counted("other"), 0);
 }
 
 /* RoCE packets larger than the path MTU are lost, because RoCE can't fragment them. */

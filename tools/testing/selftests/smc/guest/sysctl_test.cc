@@ -101,6 +101,7 @@ static std::vector<Bound> bounds()
 	    /* Not bounded by the host's value. */
 	    {"net.smc.autocorking_size", "100", {{"0", "0"}, {"1000", "1000"}}},
 	    {"net.smc.smcr_max_conns_per_lgr", "100", {{"16", "16"}, {"255", "255"}}},
+	    {"net.smc.smcr_tos", "104", {{"0", "0"}, {"255", "255"}}},
 	};
 }
 
