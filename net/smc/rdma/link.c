@@ -120,6 +120,7 @@ struct smc_link *smc_link_create(struct smc_rdma_group *group, unsigned int inde
 	kref_init(&link->ref);
 	link->last_rx = jiffies;
 	link->tested = link->last_rx;
+	link->probed = link->last_rx;
 	link->state_since = ktime_get_seconds();
 	/* Random, because a counter would reveal the number of other links. */
 	link->user_id = get_random_u32();

@@ -194,7 +194,9 @@ struct smc_link_bulk {
  * @n_signaled: number of signaled messages in flight
  * @last_sent: time in jiffies when a signaled message last completed, or was posted while no other
  *	was in flight
- * @stall: work item that checks the send timeout; queued while signaled messages are in flight
+ * @unsignaled_since: time in jiffies when the first message of @unsignaled_slots was posted
+ * @stall: work item that checks the send timeout; queued while signaled messages are in flight, and
+ *	with soft-RoCE also while only unsignaled ones are, if another link can take over
  * @bulk: bulk bytes under way, and their limit
  * @slot_waiters: connections that wait for a free slot
  * @bulk_waiters: connections that wait until fewer bulk bytes are under way
@@ -219,6 +221,7 @@ struct smc_link_bulk {
  *	LLC messages are that long, and only one of them may be in flight
  * @large: copy of a received message while it is processed
  * @last_rx: jiffies when the last message was received
+ * @probed: jiffies when smc_llc_may_leave() last sent a TEST LINK
  * @n_tests: number of TEST LINK messages in a row after which nothing was received; only the
  *	group's @links_work uses this and the fields below
  * @tested: time in jiffies when the last TEST LINK was sent
@@ -267,6 +270,7 @@ struct smc_link {
 	u64 unsignaled_slots;
 	unsigned int n_signaled;
 	unsigned long last_sent;
+	unsigned long unsignaled_since;
 	struct delayed_work stall;
 	struct smc_link_bulk bulk;
 	struct list_head slot_waiters;
@@ -287,6 +291,7 @@ struct smc_link {
 	struct smc_dma_area overflow;
 	u8 large[SMC_LLC_V2_MAX_LEN];
 	unsigned long last_rx;
+	unsigned long probed;
 	unsigned int n_tests;
 	unsigned long tested;
 	bool port_is_down;

@@ -668,6 +668,18 @@ void smc_llc_test_link(struct smc_link *link)
 	smc_link_try_send_llc(link, message);
 }
 
+/*
+ * Test a link once until something is received. A queue pair loses no message, and it would send
+ * many of them at once when packets arrive again: more than the peer has to accept.
+ */
+static void smc_llc_probe(struct smc_link *link)
+{
+	if (time_before(READ_ONCE(link->last_rx), READ_ONCE(link->probed)))
+		return;
+	WRITE_ONCE(link->probed, jiffies);
+	smc_llc_test_link(link);
+}
+
 bool smc_llc_may_leave(const struct smc_link *link, unsigned long since)
 {
 	bool may_leave = false;
@@ -680,7 +692,7 @@ bool smc_llc_may_leave(const struct smc_link *link, unsigned long since)
 		if (time_after_eq(READ_ONCE(other->last_rx), since))
 			may_leave = true;
 		else
-			smc_llc_test_link(other);
+			smc_llc_probe(other);
 	}
 	rcu_read_unlock();
 	return may_leave;

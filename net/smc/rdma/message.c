@@ -21,8 +21,8 @@
 #define SMC_LINK_TX_TIMEOUT	(30 * HZ)
 /* Send timeout of a link if another one can take over. */
 #define SMC_LINK_MOVE_TIMEOUT	(2 * HZ)
-/* How often to look whether a message completes. */
-#define SMC_LINK_TX_LOOK	HZ
+/* How often to look whether a message completes, if another link can take over. */
+#define SMC_LINK_TX_LOOK	(HZ / 4)
 /*
  * The limit of bulk bytes falls if a message takes longer than this time plus twice the time of a
  * message that has the link to itself.
@@ -156,27 +156,37 @@ static long smc_link_tx_look(const struct smc_link *link)
 /*
  * Check the send timeout of a link. The queue pair repeats a message without limit
  * while the peer has no receive posted, because a correct peer may be short of receives
- * at any time. So the link itself limits the time in which no message completes.
- * Unsignaled messages don't count, as nothing waits for them.
+ * at any time. So the link itself limits the time in which no message completes. The
+ * other links are tested after half the time.
+ *
+ * The queue pair of an adapter fails if an unsignaled message is lost. That of soft-RoCE
+ * repeats the message without limit, too, so a TEST LINK, which is signaled, follows it.
  */
 static void smc_link_check_tx_timeout(struct work_struct *work)
 {
 	struct smc_link *link = container_of(to_delayed_work(work), struct smc_link, stall);
 	unsigned long since = jiffies, waited;
+	bool has_signaled = true;
 	long left;
 
 	spin_lock_bh(&link->lock);
-	if (link->up && !link->broken && link->n_signaled) {
-		since = link->last_sent;
+	if (link->up && !link->broken &&
+	    (link->n_signaled || (link->is_soft && link->unsignaled_slots))) {
+		has_signaled = link->n_signaled;
+		since = has_signaled ? link->last_sent : link->unsignaled_since;
 		left = SMC_LINK_TX_TIMEOUT - (long)(jiffies - since);
 		queue_delayed_work(smc_wq, &link->stall,
 				   clamp(left, SMC_LINK_TX_LOOK, smc_link_tx_look(link)));
 	}
 	spin_unlock_bh(&link->lock);
 	waited = jiffies - since;
+	if (!has_signaled && waited >= SMC_LINK_TX_LOOK)
+		smc_llc_test_link(link);
+	if (!has_signaled || waited < SMC_LINK_MOVE_TIMEOUT / 2)
+		return;
 	if (waited < SMC_LINK_TX_TIMEOUT &&
-	    (waited < SMC_LINK_MOVE_TIMEOUT ||
-	     !smc_llc_may_leave(link, since + SMC_LINK_TX_LOOK)))
+	    (!smc_llc_may_leave(link, since + SMC_LINK_MOVE_TIMEOUT / 2) ||
+	     waited < SMC_LINK_MOVE_TIMEOUT))
 		return;
 	smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_LINKS_STALLED, 1);
 	smc_link_break(link, ETIMEDOUT, "no message completes");
@@ -187,14 +197,14 @@ void smc_link_watch_tx(struct smc_link *link)
 	mod_delayed_work(smc_wq, &link->stall, SMC_LINK_TX_LOOK);
 }
 
-/*
- * Count a signaled message that was posted, and queue the work item that checks the send timeout.
- */
-static void smc_link_note_signaled(struct smc_link *link)
+/* Note a message that was posted, and queue the work item that checks the send timeout. */
+static void smc_link_note_posted(struct smc_link *link, bool is_unsignaled)
 {
 	lockdep_assert_held(&link->lock);
-	if (!link->n_signaled++)
+	if (!is_unsignaled && !link->n_signaled++)
 		link->last_sent = jiffies;
+	if (is_unsignaled && (!link->is_soft || !smc_rdma_group_other_link(link)))
+		return;
 	if (!delayed_work_pending(&link->stall))
 		queue_delayed_work(smc_wq, &link->stall, smc_link_tx_look(link));
 }
@@ -648,6 +658,8 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		last->next = &send;
 	spin_lock(&link->lock);
 	if (is_unsignaled) {
+		if (!link->unsignaled_slots)
+			link->unsignaled_since = jiffies;
 		WRITE_ONCE(link->unsignaled_slots, link->unsignaled_slots | smc_slot_bit(slot));
 	} else {
 		slot->covers = link->unsignaled_slots | smc_slot_bit(slot);
@@ -655,8 +667,8 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 	}
 	if (link->up)
 		rc = ib_post_send(link->qp, writes ? writes : &send, NULL);
-	if (!rc && !is_unsignaled)
-		smc_link_note_signaled(link);
+	if (!rc)
+		smc_link_note_posted(link, is_unsignaled);
 	spin_unlock(&link->lock);
 	if (!rc) {
 		smc_stat_rdma(smc_net(link->group->lgr.net), SMC_RDMA_SENDS, 1);

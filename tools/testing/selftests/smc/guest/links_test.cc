@@ -578,6 +578,32 @@ TEST_P(Losses, KeepUrgentBytes)
 		expect_urgent_byte(one->there);
 }
 
+/*
+ * The queue pair says nothing of an answer that is lost, and no TEST LINK is sent after a time of
+ * silence.
+ */
+TEST_P(Losses, OfAnAnswerWithoutAnEvent)
+{
+	for (const TwoPorts &end : {here, there})
+		end.set_sysctl("net.smc.smcr_testlink_time", "0");
+
+	Connection first = connection(GetParam());
+
+	must_get_links("rxe0 rxe1");
+
+	Connection second = connection(GetParam());
+	char question;
+
+	EXPECT_EQ(here.groups()[0].connections_by("rxe1"), 1);
+	EXPECT_EQ(second.there.send("?"), 1);
+	EXPECT_EQ(recv(second.here, &question, 1, 0), 1);
+	here.lose(1);
+	there.lose(1);
+	EXPECT_EQ(send(second.here, "!", 1, MSG_NOSIGNAL), 1);
+	EXPECT_EQ(second.there.recv(1), "!");
+	must_get_links("rxe0");
+}
+
 /* A link is lost while connections are about to move to it, as the other one is lost, too. */
 struct Second {
 	Loss loss;
