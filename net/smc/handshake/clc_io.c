@@ -335,11 +335,10 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 	if (smc_clc_take_early_decline(hs, buf))
 		return 0;
 	/*
-	 * If a DECLINE has come and was not taken, because the user keeps the socket locked, the
-	 * DECLINE must be dropped later.
+	 * A DECLINE of the peer may be on its way, which gave up the handshake at the same time. Or
+	 * it has come and was not taken, because the user keeps the socket locked.
 	 */
-	if (smc_clc_has_message(hs) && hs->head.type == SMC_CLC_DECLINE)
-		hs->late = SMC_LATE_DROPPED;
+	hs->late = SMC_LATE_DROPPED;
 	smc_own_peer_id(sock_net(hs->sk), decline.peer_id);
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
 }
@@ -355,11 +354,10 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 	if (smc_clc_has_message(hs))
 		version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	/*
-	 * The peer's PROPOSAL or DECLINE may still come. With too many handshakes under way no
-	 * thread waits for that message. The application can't send before this end's DECLINE has
-	 * left, so the peer reads the DECLINE before any bytes of the application.
+	 * The peer's PROPOSAL or DECLINE, too, may still come: with too many handshakes under way
+	 * no thread waits for that message. The application can't send before this end's DECLINE
+	 * has left, so the peer reads the DECLINE before any bytes of the application.
 	 */
-	hs->late = SMC_LATE_DROPPED;
 	rc = smc_clc_fall_back(hs, version, reason, buf);
 	kfree(buf);
 	return rc;

@@ -763,6 +763,9 @@ static int smc_release(struct socket *sock)
 		smc_release_stream(smc, sock);
 	} else {
 		lock_sock(sk);
+		/* TCP resets a connection with unread bytes, and those of SMC don't count. */
+		if (smc->mode == SMC_MODE_TCP && !smc->listener)
+			smc_sock_drop_late(smc);
 		smc_sock_unhook(smc);
 		smc_tcp_unlock(sk);
 		smc_sock_cancel(smc);

@@ -66,6 +66,20 @@ TEST_F(Choice, AmongIsmDevices)
 	decline(rogue);
 }
 
+/* A client that gives up meanwhile. The server's application reads nothing of its DECLINE. */
+TEST_F(Choice, IsDeclinedByBothEnds)
+{
+	smc_clc_proposal proposal = good_proposal({.gid = 0x0815, .chid = 0x07c1});
+
+	proposal.offer_v1 = SMC_OFFER_NONE;
+	proposal.offer_v2 = SMC_OFFER_D;
+
+	Fd rogue = propose_to_listener(proposal);
+
+	EXPECT_TRUE(diagnosis_of(receive_message(rogue)));
+	decline(rogue);
+}
+
 /* A client that supports only SMC-D of version 1. */
 class SmcdVersion1 : public Choice
 {
