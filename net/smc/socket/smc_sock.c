@@ -298,6 +298,18 @@ static void smc_sock_enter_tcp(struct smc_sock *smc)
 	smc_sock_fall_back(smc, smc->hs.reason);
 }
 
+/*
+ * Reports bytes, or their end, that came during the handshake to a program that waits for signals.
+ * Threads that sleep have looked for themselves when smc_tcp_wake() woke them.
+ */
+static void smc_sock_report_input(struct smc_sock *smc)
+{
+	if (smc->mode == SMC_MODE_STREAM)
+		smc_stream_notify_readers(smc->stream);
+	else if (tcp_inq(smc->sk) > 0 || (smc->sk->sk_shutdown & RCV_SHUTDOWN))
+		sk_wake_async(smc->sk, SOCK_WAKE_WAITD, POLL_IN);
+}
+
 /* Called with the socket locked, when SMC's handshake is over. */
 static void smc_sock_finish_handshake(struct smc_handshake *hs)
 {
@@ -312,6 +324,7 @@ static void smc_sock_finish_handshake(struct smc_handshake *hs)
 	else
 		smc_sock_enter_tcp(smc);
 	smc_tcp_wake(smc->sk);
+	smc_sock_report_input(smc);
 	if (smc->is_released)
 		queue_work(smc_wq, &smc->release);
 }

@@ -599,6 +599,36 @@ protected:
 	int errnos = -1;
 };
 
+/* A program that waits for signals hears of bytes that came during the handshake. */
+TEST(SignalDriven, HearsOfEarlyBytes)
+{
+	const int signal = SIGRTMIN;
+	f_owner_ex owner = {.type = F_OWNER_TID, .pid = gettid()};
+	Fd listener = offering_socket(), client = must_socket(Flavor(), SOCK_NONBLOCK);
+	siginfo_t info = {};
+	sigset_t set;
+
+	ASSERT_EQ(listen(listener, 1), 0);
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &set, nullptr), 0);
+	ASSERT_EQ(fcntl(client, F_SETOWN_EX, &owner), 0);
+	ASSERT_EQ(fcntl(client, F_SETSIG, signal), 0);
+	ASSERT_EQ(fcntl(client, F_SETFL, O_ASYNC | O_NONBLOCK), 0);
+
+	Address to = address_of(0, AF_INET, local_address(listener).port());
+
+	EXPECT_EQ(connect(client, to.get(), to.len), -1);
+	EXPECT_EQ(errno, EINPROGRESS);
+
+	Fd rogue = must_accept(listener);
+
+	receive_proposal(rogue);
+	send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY) + "x");
+	while (!(info.si_band & POLLIN))
+		ASSERT_EQ(sigwaitinfo(&set, &info), signal);
+}
+
 TEST_F(Undecided, Interrupted)
 {
 	struct sigaction action = {};
