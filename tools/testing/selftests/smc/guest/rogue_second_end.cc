@@ -29,12 +29,12 @@ std::string await_gid()
 
 } // namespace
 
-RogueSecondEnd::RogueSecondEnd() : RogueQueuePair(await_gid())
+RogueAddedEnd::RogueAddedEnd() : RogueQueuePair(await_gid())
 {
 }
 
-std::string RogueSecondEnd::add_link(uint8_t number, uint8_t flags, const RogueQueuePair &first,
-				     const std::function<void(smc_llc_msg &)> &change) const
+std::string RogueAddedEnd::add_link(uint8_t number, uint8_t flags, const RogueQueuePair &first,
+				    const std::function<void(smc_llc_msg &)> &change) const
 {
 	const smc_llc_rtoken key = {.rkey = first.rkey(), .rkey_new = rkey(), .addr = address()};
 	std::string message(SMC_LLC_ADD_LINK_LEN(1), '\0');
@@ -56,7 +56,7 @@ std::string RogueSecondEnd::add_link(uint8_t number, uint8_t flags, const RogueQ
 	return message;
 }
 
-void RogueSecondEnd::connect(const std::string &add_link)
+void RogueAddedEnd::connect(const std::string &add_link)
 {
 	smc_llc_msg far = {};
 
@@ -72,7 +72,7 @@ void RogueSecondEnd::connect(const std::string &add_link)
 				own_psn);
 }
 
-smc_llc_msg RogueSecondEnd::confirm_link(uint8_t number, uint8_t flags) const
+smc_llc_msg RogueAddedEnd::confirm_link(uint8_t number, uint8_t flags) const
 {
 	smc_llc_msg msg = llc(SMC_LLC_CONFIRM_LINK);
 
@@ -87,7 +87,7 @@ smc_llc_msg RogueSecondEnd::confirm_link(uint8_t number, uint8_t flags) const
 	return msg;
 }
 
-void RogueSecondEnd::expect_deletion(uint8_t number)
+void RogueAddedEnd::expect_deletion(uint8_t number)
 {
 	const std::string message = hear_type(0x20 | SMC_LLC_DELETE_LINK);
 
@@ -95,7 +95,7 @@ void RogueSecondEnd::expect_deletion(uint8_t number)
 	EXPECT_EQ(uint8_t(message[4]), number);
 }
 
-void RogueSecondEnd::expect_element(const std::string &bytes) const
+void RogueAddedEnd::expect_element(const std::string &bytes) const
 {
 	wait_until("bytes on the second link", [&] { return element(bytes.size()) == bytes; });
 }

@@ -15,12 +15,13 @@ namespace guest
 
 /*
  * A queue pair at another address of this guest, RogueLink::other_gid(), as if the rogue had
- * another port. A peer with one port takes the link that leads here for an asymmetric one.
+ * another port. A peer with one port takes the link that leads here for an asymmetric one. The
+ * address has to be there.
  */
-class RogueSecondEnd : OtherAddress, public RogueQueuePair
+class RogueAddedEnd : public RogueQueuePair
 {
 public:
-	RogueSecondEnd();
+	RogueAddedEnd();
 
 	/*
 	 * ADD LINK: a request or a reply for link @number, with the key that the RMB of the first
@@ -42,6 +43,11 @@ public:
 	void expect_deletion(uint8_t number);
 	/* What the other end writes here begins with these bytes. */
 	void expect_element(const std::string &bytes) const;
+};
+
+/* Such a queue pair, and the address. */
+class RogueSecondEnd : OtherAddress, public RogueAddedEnd
+{
 };
 
 /* For a fixture's first base: the end is there before the fixture's offer, which does not wait. */

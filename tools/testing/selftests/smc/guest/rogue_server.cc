@@ -9,7 +9,7 @@
 namespace guest
 {
 
-void RogueServer::first_contact(smc_clc_agreement accept)
+void RogueServerEnd::first_contact(smc_clc_agreement accept)
 {
 	accept.first_contact = true;
 
@@ -21,6 +21,7 @@ void RogueServer::first_contact(smc_clc_agreement accept)
 		      confirm.r.psn,
 		      std::min(confirm.r.qp_mtu, accept.r.qp_mtu)},
 		     accept.r.psn);
+	there = confirm.r;
 	say(confirm_link(accept));
 	EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_CONFIRM_LINK).empty());
 	EXPECT_EQ(lured.connecting.join(), "0");
@@ -32,12 +33,12 @@ void RogueServer::TearDown()
 	wait_until("no connection is left", [&] { return !connections_at(agent); });
 }
 
-void RogueServer::end_link()
+void RogueServerEnd::end_link()
 {
 	say(delete_all());
 }
 
-smc_clc_agreement RogueServer::accept_of_link()
+smc_clc_agreement RogueServerEnd::accept_of_link()
 {
 	smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT);
 
@@ -50,7 +51,7 @@ smc_clc_agreement RogueServer::accept_of_link()
 	return accept;
 }
 
-smc_llc_msg RogueServer::confirm_link(const smc_clc_agreement &accept) const
+smc_llc_msg RogueServerEnd::confirm_link(const smc_clc_agreement &accept) const
 {
 	smc_llc_msg msg = llc(SMC_LLC_CONFIRM_LINK);
 
@@ -65,7 +66,7 @@ smc_llc_msg RogueServer::confirm_link(const smc_clc_agreement &accept) const
 	return msg;
 }
 
-Lured &RogueServer::answer(const smc_clc_agreement &accept, const std::string &at)
+Lured &RogueServerEnd::answer(const smc_clc_agreement &accept, const std::string &at)
 {
 	Lured &lured = clients.emplace_back(lure(agent, at));
 
@@ -75,7 +76,7 @@ Lured &RogueServer::answer(const smc_clc_agreement &accept, const std::string &a
 	return lured;
 }
 
-void RogueServer::expect_joined(const smc_clc_agreement &accept, const std::string &at)
+void RogueServerEnd::expect_joined(const smc_clc_agreement &accept, const std::string &at)
 {
 	smc_clc_agreement of_free_element = accept;
 
@@ -87,8 +88,8 @@ void RogueServer::expect_joined(const smc_clc_agreement &accept, const std::stri
 	EXPECT_EQ(lured.connecting.join(), "0");
 }
 
-void RogueServer::expect_refused(const smc_clc_agreement &accept, uint32_t diagnosis,
-				 const std::string &at)
+void RogueServerEnd::expect_refused(const smc_clc_agreement &accept, uint32_t diagnosis,
+				    const std::string &at)
 {
 	Lured &lured = answer(accept, at);
 	std::string message = receive_message(lured.rogue);

@@ -13,19 +13,17 @@
 namespace guest
 {
 
-class RogueServer : public testing::Test
+class RogueServerEnd
 {
-protected:
+public:
 	/* With @max_links 2, the agent's clients may take an offer of a second link. */
-	explicit RogueServer(int max_links = 1)
+	explicit RogueServerEnd(int max_links = 1)
 	    : max_links(max_links),
 	      links_foreign(agent, "net.smc.smcr_max_links_foreign", std::to_string(max_links)),
 	      link(RogueLink::own_gid())
 	{
 		first_contact(accept_of_link());
 	}
-
-	void TearDown() override;
 
 	void first_contact(smc_clc_agreement accept);
 	void end_link();
@@ -49,7 +47,16 @@ protected:
 	RemoteSysctlScope links_foreign;
 	RogueQueuePair link;
 	std::list<Lured> clients;
-	int n_elements = 1; /* the first contact has one */
+	smc_clc_r there = {}; /* of the client's CONFIRM at first contact */
+	int n_elements = 1;   /* the first contact has one */
+};
+
+class RogueServer : public testing::Test, protected RogueServerEnd
+{
+protected:
+	using RogueServerEnd::RogueServerEnd;
+
+	void TearDown() override;
 };
 
 } // namespace guest
