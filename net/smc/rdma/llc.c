@@ -640,16 +640,22 @@ int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffe
 void smc_llc_delete_rkeys(struct smc_rdma_group *group, const struct smc_mr_buffer *const *rmbs,
 			  unsigned int n)
 {
-	struct smc_link *link = smc_llc_link(group);
-	struct smc_llc_msg msg = {
-		.type = SMC_LLC_DELETE_RKEY,
-		.delete_rkey.count = n,
-	};
+	struct smc_link *link;
 	unsigned int i;
+	int rc;
 
-	for (i = 0; i < n; i++)
-		msg.delete_rkey.rkey[i] = rmbs[i]->regions[link->index].rkey;
-	smc_llc_request_rkey(link, &msg);
+	/* If the link is lost before the reply has come, ask again on another link. */
+	do {
+		struct smc_llc_msg msg = {
+			.type = SMC_LLC_DELETE_RKEY,
+			.delete_rkey.count = n,
+		};
+
+		link = smc_llc_link(group);
+		for (i = 0; i < n; i++)
+			msg.delete_rkey.rkey[i] = rmbs[i]->regions[link->index].rkey;
+		rc = smc_llc_request_rkey(link, &msg);
+	} while (rc == -ENOLINK && smc_llc_link(group) != link);
 }
 
 void smc_llc_test_link(struct smc_link *link)
