@@ -10,9 +10,7 @@
 #include "admin/pnet.h"
 #include "group/group.h"
 #include "ism/device.h"
-#include "ism/ism.h"
 #include "path.h"
-#include "rdma/rdma.h"
 #include "socket/diag.h"
 #include "socket/family.h"
 #include "socket/ops.h"
@@ -62,6 +60,39 @@ static int __init smc_workqueues_init(void)
 	return -ENOMEM;
 }
 
+/* Shuts down the first @n paths. */
+static void smc_paths_exit(int n)
+{
+	const struct smc_path_type *type;
+
+	while (n--) {
+		type = smc_path_types[n];
+		smc_netlink_set_source(type->kind, NULL);
+		smc_lgr_kind_exit(type->lgrs);
+		if (type->exit)
+			type->exit();
+	}
+}
+
+static int __init smc_paths_init(void)
+{
+	const struct smc_path_type *type;
+	int i, rc;
+
+	for (i = 0; i < SMC_N_PATHS; i++) {
+		type = smc_path_types[i];
+		smc_lgr_kind_init(type->lgrs);
+		rc = type->init ? type->init() : 0;
+		if (rc) {
+			smc_lgr_kind_exit(type->lgrs);
+			smc_paths_exit(i);
+			return rc;
+		}
+		smc_netlink_set_source(type->kind, type->source);
+	}
+	return 0;
+}
+
 static int __init smc_init(void)
 {
 	int rc;
@@ -86,13 +117,12 @@ static int __init smc_init(void)
 	if (rc)
 		goto err_pnet;
 	smc_lgr_shrinker_init();
-	rc = smc_rdma_init();
+	rc = smc_paths_init();
 	if (rc)
 		goto err_shrinker;
-	smc_ism_init();
 	rc = smc_diag_init();
 	if (rc)
-		goto err_ism;
+		goto err_paths;
 	rc = smc_family_init();
 	if (rc)
 		goto err_diag;
@@ -103,9 +133,8 @@ static int __init smc_init(void)
 
 err_diag:
 	smc_diag_exit();
-err_ism:
-	smc_ism_exit();
-	smc_rdma_exit();
+err_paths:
+	smc_paths_exit(SMC_N_PATHS);
 err_shrinker:
 	smc_lgr_shrinker_exit();
 	smc_netlink_exit();
@@ -123,8 +152,8 @@ err_loopback:
 /*
  * Every socket holds the module, so no socket is left, and no handshake. Connections whose sockets
  * are closed may still wait for their peers. They end with their link groups, for which
- * smc_ism_exit() and smc_rdma_exit() wait. Then smc_net_exit() waits for the orphans, and
- * smc_workqueues_exit() for all works.
+ * smc_paths_exit() waits. Then smc_net_exit() waits for the orphans, and smc_workqueues_exit() for
+ * all works.
  */
 static void __exit smc_exit(void)
 {
@@ -132,8 +161,7 @@ static void __exit smc_exit(void)
 	smc_tcp2smc_exit();
 	smc_family_exit();
 	smc_diag_exit();
-	smc_ism_exit();
-	smc_rdma_exit();
+	smc_paths_exit(SMC_N_PATHS);
 	smc_lgr_shrinker_exit();
 	smc_netlink_exit();
 	smc_pnet_exit();

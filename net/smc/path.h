@@ -27,6 +27,8 @@ struct dst_entry;
 struct mem_cgroup;
 struct net;
 struct smc_cdc;
+struct smc_lgr_kind;
+struct smc_netlink_source;
 struct smc_stream;
 
 /**
@@ -93,8 +95,13 @@ struct smc_path_setup {
 };
 
 /**
- * struct smc_path_type - a path's part of the handshake: the steps between the CLC messages
+ * struct smc_path_type - a path, and its part of the handshake: the steps between the CLC messages
  * @kind: kind of path, for messages, statistics and diagnosis
+ * @lgrs: the path's link groups
+ * @source: shows the path's objects by netlink
+ * @init: prepare what the path has besides these, such as devices. Returns 0 or -errno. NULL if
+ *	there is nothing
+ * @exit: undo @init, once no group of the path is left; NULL if there is nothing
  * @waits: the client's steps after the ACCEPT may wait for the peer, or make other threads wait, so
  *	only a worker runs them
  * @diagnosis: diagnosis that an end sends if it has no device for the path, and that a server sends
@@ -131,6 +138,10 @@ struct smc_path_setup {
  */
 struct smc_path_type {
 	enum smc_path_kind kind;
+	struct smc_lgr_kind *lgrs;
+	const struct smc_netlink_source *source;
+	int (*init)(void);
+	void (*exit)(void);
 	bool waits;
 	u32 diagnosis;
 	size_t setup_size;
@@ -146,7 +157,8 @@ struct smc_path_type {
 	void (*learn)(struct smc_path_setup *s, u32 peer_reason);
 };
 
-/* The paths, the preferred one first; module.c registers them. */
+extern const struct smc_path_type smc_ism_path, smc_rdma_path;
+/* The paths, the preferred one first; in module.c, which also calls their @init and @exit. */
 extern const struct smc_path_type *const smc_path_types[SMC_N_PATHS];
 
 #define SMC_PATH_NAME_LEN	64

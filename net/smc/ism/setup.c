@@ -5,8 +5,8 @@
 #include "conn.h"
 #include "device.h"
 #include "group.h"
-#include "ism.h"
 #include "path.h"
+#include "show.h"
 
 /**
  * struct smc_ism_setup - a connection that is being set up
@@ -222,6 +222,8 @@ static void smc_ism_setup_end(struct smc_path_setup *base, bool keep)
 
 const struct smc_path_type smc_ism_path = {
 	.kind		 = SMC_PATH_D,
+	.lgrs		 = &smc_ism_lgrs,
+	.source		 = &smc_ism_netlink_source,
 	.diagnosis	 = SMC_DIAG_NO_DEVICE_D,
 	.setup_size	 = sizeof(struct smc_ism_setup),
 	.offer		 = smc_ism_setup_offer,

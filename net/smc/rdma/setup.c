@@ -9,12 +9,13 @@
 #include "admin/net.h"
 #include "admin/stats.h"
 #include "conn.h"
+#include "device.h"
 #include "group.h"
 #include "link.h"
 #include "llc.h"
 #include "path.h"
 #include "port.h"
-#include "rdma.h"
+#include "show.h"
 #include "wire/size_class.h"
 
 /*
@@ -783,6 +784,10 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 
 const struct smc_path_type smc_rdma_path = {
 	.kind		 = SMC_PATH_R,
+	.lgrs		 = &smc_rdma_lgrs,
+	.source		 = &smc_rdma_netlink_source,
+	.init		 = smc_rdma_device_init,
+	.exit		 = smc_rdma_device_exit,
 	.waits		 = true,
 	.setup_size	 = sizeof(struct smc_rdma_setup),
 	.offer		 = smc_rdma_setup_offer,
