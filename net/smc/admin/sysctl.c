@@ -23,13 +23,6 @@
 #include "admin/sysctl.h"
 #include "compat.h"
 
-static int buf_type_max = SMC_BUF_MIXED;
-static int mem_min = SZ_16K;
-static int mem_max = INT_MAX / 2;	/* so that rounding up to a power of two can't overflow */
-static int conns_min = 16;
-static int conns_max = 255;
-static int tos_max = 255;
-
 /* Guards the hook. Only the host's administrator and the module's init and exit take the lock. */
 static DEFINE_MUTEX(tcp2smc_lock);
 static int (*tcp2smc_hook)(void);
@@ -118,8 +111,8 @@ struct smc_sysctl_param {
 	int host;			/* init_net's own value, with which new namespaces begin */
 	int (*combine)(int own, int host);
 	proc_handler *handler;
-	int *min;
-	int *max;
+	int min;
+	int max;
 };
 
 #define PARAM(file, member, initial, ...) {				\
@@ -132,31 +125,28 @@ struct smc_sysctl_param {
 
 #define BETWEEN(least, most)						\
 	.handler = proc_dointvec_minmax, .min = least, .max = most
-#define BOOLEAN		BETWEEN(SYSCTL_ZERO, SYSCTL_ONE)
+#define BOOLEAN		BETWEEN(0, 1)
+/* Sizes in bytes. Rounding them up to a power of two can't overflow. */
+#define BUFFER_SIZE	BETWEEN(SZ_16K, INT_MAX / 2)
 #define SECONDS		.handler = seconds_handler
 
 /* Documentation/sysctl.rst and tools/smc/smc.7 describe each, and tools/smc/test.sh tests each. */
 static struct smc_sysctl_param params[] = {
 	PARAM("autocorking_size", autocorking_size, SZ_64K, .handler = proc_douintvec),
-	PARAM("smcr_buf_type", smcr_buf_type, SMC_BUF_PHYSICAL,
-	      BETWEEN(SYSCTL_ZERO, &buf_type_max)),
+	PARAM("smcr_buf_type", smcr_buf_type, SMC_BUF_PHYSICAL, BETWEEN(0, SMC_BUF_MIXED)),
 	PARAM("smcr_testlink_time", smcr_testlink_time, 30 * HZ, SECONDS, .combine = bound_time),
-	PARAM("wmem", wmem, SZ_128K, BETWEEN(&mem_min, &mem_max), .combine = bound_min),
-	PARAM("rmem", rmem, SZ_128K, BETWEEN(&mem_min, &mem_max), .combine = bound_min),
-	PARAM("smcr_max_conns_per_lgr", max_conns_per_lgr, 255, BETWEEN(&conns_min, &conns_max)),
-	PARAM("smcr_max_links_per_lgr", max_links_per_lgr, 2, BETWEEN(SYSCTL_ONE, SYSCTL_TWO),
-	      .combine = bound_min),
-	PARAM("smcr_max_links_foreign", max_links_foreign, 1, BETWEEN(SYSCTL_ONE, SYSCTL_TWO),
-	      .combine = bound_min),
-	PARAM("smcr_tos", smcr_tos, 0, BETWEEN(SYSCTL_ZERO, &tos_max)),
+	PARAM("wmem", wmem, SZ_128K, BUFFER_SIZE, .combine = bound_min),
+	PARAM("rmem", rmem, SZ_128K, BUFFER_SIZE, .combine = bound_min),
+	PARAM("smcr_max_conns_per_lgr", max_conns_per_lgr, 255, BETWEEN(16, 255)),
+	PARAM("smcr_max_links_per_lgr", max_links_per_lgr, 2, BETWEEN(1, 2), .combine = bound_min),
+	PARAM("smcr_max_links_foreign", max_links_foreign, 1, BETWEEN(1, 2), .combine = bound_min),
+	PARAM("smcr_tos", smcr_tos, 0, BETWEEN(0, 255)),
 	PARAM("limit_smc_hs", limit_smc_hs, 0, BOOLEAN, .combine = bound_or),
 	PARAM("smcd", smcd, 1, BOOLEAN, .combine = bound_min),
-	PARAM("smcd_rmem", smcd_rmem, SZ_256K, BETWEEN(&mem_min, &mem_max), .combine = bound_min),
-	PARAM("spin_usec", spin_usec, 400, BETWEEN(SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
-	      .combine = bound_min),
+	PARAM("smcd_rmem", smcd_rmem, SZ_256K, BUFFER_SIZE, .combine = bound_min),
+	PARAM("spin_usec", spin_usec, 400, BETWEEN(0, 1000), .combine = bound_min),
 	PARAM("tcp_keepalive_time", tcp_keepalive_time, 30 * HZ, SECONDS, .combine = bound_time),
-	PARAM("mem_limit", mem_limit, INT_MAX, BETWEEN(SYSCTL_ZERO, SYSCTL_INT_MAX),
-	      .combine = bound_min),
+	PARAM("mem_limit", mem_limit, INT_MAX, BETWEEN(0, INT_MAX), .combine = bound_min),
 	PARAM("blackhole_timeout", blackhole_timeout, 3600 * HZ, SECONDS, .combine = bound_min),
 };
 
@@ -219,8 +209,8 @@ static int param_handler(SMC_CTL_CONST struct ctl_table *table, int write, void 
 	struct ctl_table copy = {
 		.data	= &value,
 		.maxlen	= sizeof(value),
-		.extra1	= param->min,
-		.extra2	= param->max,
+		.extra1	= &param->min,
+		.extra2	= &param->max,
 	};
 	/* A write at another position than the beginning of the file is ignored. */
 	const bool is_asked = write && !*ppos;
