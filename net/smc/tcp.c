@@ -525,7 +525,7 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len)
 	u32 tsflags = sk->sk_tsflags;
 	bool is_nobodys;
 	u8 nonagle;
-	int rc;
+	int rc, err;
 
 	sock_owned_by_me(sk);
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
@@ -537,7 +537,11 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len)
 	tp->nonagle = TCP_NAGLE_OFF;
 	WRITE_ONCE(sk->sk_tsflags, tsflags & ~SOF_TIMESTAMPING_TX_RECORD_MASK);
 	smc_tcp_charge_ahead(sk, len);
+	/* So is an error that does not end the connection, see ip(7), IP_RECVERR. */
+	err = xchg(&sk->sk_err, 0);
 	rc = tcp_sendmsg_locked(sk, &msg, len);
+	if (err)
+		WRITE_ONCE(sk->sk_err, err);
 	WRITE_ONCE(sk->sk_tsflags, tsflags);
 	tp->nonagle = nonagle;
 	if (is_nobodys)

@@ -59,9 +59,10 @@ static inline u32 smc_tcp_written(const struct sock *sk)
 	return tcp_sk(sk)->write_seq;
 }
 
-static inline bool smc_tcp_has_urgent(const struct sock *sk)
+/* Whether the next byte to read is the urgent one. */
+static inline bool smc_tcp_is_at_urgent(const struct sock *sk)
 {
-	return tcp_sk(sk)->urg_data;
+	return tcp_sk(sk)->urg_data && tcp_sk(sk)->urg_seq == tcp_sk(sk)->copied_seq;
 }
 
 static inline u32 smc_tcp_retransmits(const struct sock *sk)

@@ -26,8 +26,7 @@ static bool smc_clc_has_or_broke(const struct smc_handshake *hs, int bytes)
 {
 	struct sock *sk = hs->sk;
 
-	return tcp_inq(sk) >= bytes || READ_ONCE(hs->aborted) || READ_ONCE(sk->sk_err) ||
-	       sk->sk_state == TCP_CLOSE;
+	return tcp_inq(sk) >= bytes || READ_ONCE(hs->aborted) || sk->sk_state == TCP_CLOSE;
 }
 
 static bool smc_clc_saw_fin(const struct smc_handshake *hs)
@@ -123,6 +122,25 @@ static int smc_clc_peek_head(struct smc_handshake *hs, unsigned long due)
 	return rc;
 }
 
+/*
+ * Checks the part of a header that has come. A client without SMC may send a few bytes and wait for
+ * the answer, if the SYN-ACK lost its option on the way.
+ */
+static int smc_clc_check_start(struct smc_handshake *hs)
+{
+	u8 start[SMC_CLC_HEADER_LEN];
+	size_t len;
+	int rc;
+
+	rc = smc_clc_lock(hs, hs->due);
+	if (rc)
+		return rc;
+	len = min_t(size_t, tcp_inq(hs->sk), sizeof(start));
+	rc = smc_tcp_peek(hs->sk, start, len);
+	smc_tcp_unlock(hs->sk);
+	return rc || smc_clc_may_begin(start, len) ? rc : -EPROTO;
+}
+
 bool smc_clc_has_message(struct smc_handshake *hs)
 {
 	return tcp_inq(hs->sk) >= SMC_CLC_HEADER_LEN && !smc_clc_peek_head(hs, jiffies) &&
@@ -133,7 +151,11 @@ int smc_clc_peek(struct smc_handshake *hs)
 {
 	int rc;
 
-	rc = smc_clc_wait(hs, SMC_CLC_HEADER_LEN);
+	rc = smc_clc_wait(hs, 1);
+	if (!rc && tcp_inq(hs->sk) < SMC_CLC_HEADER_LEN)
+		rc = smc_clc_check_start(hs);
+	if (!rc)
+		rc = smc_clc_wait(hs, SMC_CLC_HEADER_LEN);
 	if (!rc)
 		rc = smc_clc_peek_head(hs, hs->due);
 	return rc ? : smc_clc_wait(hs, hs->head.length);
@@ -166,6 +188,8 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 	/* An incomplete message violates the protocol. */
 	if ((rc == -ETIMEDOUT || rc == -ECONNRESET) && tcp_inq(hs->sk) > 0)
 		rc = -EPROTO;
+	if (!rc)
+		rc = smc_clc_read(hs, buf, hs->head.length);
 	if (rc == -ETIMEDOUT) {
 		hs->timed_out = true;
 		hs->late = SMC_LATE_DROPPED;
@@ -178,9 +202,6 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 	if (rc)
 		return rc;
 	hs->has_head = false;
-	rc = smc_clc_read(hs, buf, hs->head.length);
-	if (rc)
-		return rc;
 	trace_smc_clc(hs->sk, false, buf, hs->head.length);
 	if (hs->head.type == SMC_CLC_DECLINE)
 		smc_clc_take_decline(hs, buf, hs->head.length);
@@ -404,10 +425,10 @@ bool smc_handshake_drop_late(struct smc_handshake *hs)
 	read_descriptor_t desc = { .arg.data = hs, .count = 1 };
 
 	sock_owned_by_me(hs->sk);
-	/* No CLC message has an urgent byte, and tcp_read_sock() does not read past one. */
-	if (smc_tcp_has_urgent(hs->sk))
-		hs->late = SMC_LATE_NONE;
 	if (hs->late != SMC_LATE_NONE)
 		tcp_read_sock(hs->sk, &desc, smc_clc_consume);
+	/* No CLC message has an urgent byte, and tcp_read_sock() does not read past one. */
+	if (smc_tcp_is_at_urgent(hs->sk))
+		hs->late = SMC_LATE_NONE;
 	return hs->late != SMC_LATE_NONE;
 }

@@ -240,7 +240,7 @@ static bool smc_sock_has_reported(const struct sock *sk)
 static void smc_sock_abort(struct smc_sock *smc, int err)
 {
 	struct sock *sk = smc->sk;
-	/* TCP's own error takes precedence, unless the sending of a CLC message has cleared it. */
+	/* TCP's own error takes precedence. */
 	int reset = sk->sk_err;
 	bool has_told = smc_sock_has_reported(sk);
 

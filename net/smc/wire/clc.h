@@ -233,6 +233,13 @@ struct smc_clc_decline {
 };
 
 /**
+ * smc_clc_may_begin() - whether bytes may be the first ones of a CLC message
+ * @buf: bytes
+ * @len: number of bytes; may be less than those of a header
+ */
+bool smc_clc_may_begin(const u8 *buf, size_t len);
+
+/**
  * smc_clc_parse_header() - parse the first eight bytes of a message
  * @buf: at least SMC_CLC_HEADER_LEN bytes
  * @hdr: filled on success

@@ -13,6 +13,13 @@ enum {
 	HDR_FLAGS	= 7,	/* version in the high nibble */
 };
 
+bool smc_clc_may_begin(const u8 *buf, size_t len)
+{
+	static const u8 begin[] = { 0xe2, 0xd4, 0xc3 };	/* of both eye catchers */
+
+	return !memcmp(buf, begin, len < sizeof(begin) ? len : sizeof(begin));
+}
+
 static bool is_agreement(const struct smc_clc_header *hdr)
 {
 	return hdr->type == SMC_CLC_ACCEPT || hdr->type == SMC_CLC_CONFIRM;

@@ -488,6 +488,23 @@ TEST_F(Blackhole, LateAnswerIsOne)
 	check_tcp(server, victim);
 }
 
+/* TCP marks a segment in front of an urgent byte, too. The application reads nothing of CLC. */
+TEST_F(Blackhole, LateAnswerBeforeAnUrgentByteIsOne)
+{
+	auto [victim, connecting, server] = lure(agent);
+
+	receive_proposal(server);
+	ASSERT_EQ(connecting.join(), "0");
+	EXPECT_TRUE(diagnosis_of(receive_message(server)));
+	must_set(server, IPPROTO_TCP, TCP_CORK, 1);
+	send_bytes(server, encode_decline(SMC_DIAG_NO_MEMORY));
+	ASSERT_EQ(send(server, "!", 1, MSG_OOB), 1);
+	send_bytes(server, "x");
+	must_set(server, IPPROTO_TCP, TCP_CORK, 0);
+	EXPECT_EQ(victim.recv(1), "x");
+	EXPECT_TRUE(shown(there).empty());
+}
+
 /*
  * A late PROPOSAL removes the entry of a client. It is answered, unless the application has sent
  * first.

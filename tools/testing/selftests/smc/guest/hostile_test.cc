@@ -693,17 +693,28 @@ TEST_F(Undecided, Disconnected)
 }
 
 /*
- * A client that delays its own handshake does not keep others from accept(). The wait is limited,
- * and a slow guest may reach the limit before the other client has connected; then the test
- * repeats.
+ * A client that delays its own handshake does not keep others from accept(), be they clients whose
+ * SYN did not offer SMC, or whose SYN-ACK did not. The wait is limited, and a slow guest may reach
+ * the limit before the other client has connected; then the test repeats.
  */
-TEST(SilentClients, AreOvertaken)
+class SilentClients : public testing::TestWithParam<bool>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(, SilentClients, testing::Bool(), [](const auto &info) {
+	return info.param ? "ByOneThatOffersSmc" : "ByTcp";
+});
+
+TEST_P(SilentClients, AreOvertaken)
 {
 	Agent agent;
+	RemoteSysctlScope no_entries(agent, "net.smc.blackhole_timeout", "0");
 	RemoteSocket listener = agent.listen(Flavor(), 1);
 	Address to = address_of(1, AF_INET, listener.port());
+	auto given_up = [&] { return fallbacks(agent, Role::server, SMC_DIAG_SYNC); };
 
 	wait_until("one that overtakes", [&] {
+		const int64_t before = given_up();
 		Fd silent[3];
 
 		for (Fd &fd : silent) {
@@ -712,16 +723,18 @@ TEST(SilentClients, AreOvertaken)
 				throw std::runtime_error("a silent client does not connect");
 		}
 
-		Fd here = must_connect({Kind::tcp, AF_INET}, to);
+		Fd here = GetParam() ? offering_socket() : must_socket({Kind::tcp, AF_INET});
+
+		if (connect(here, to.get(), to.len) || send(here, "first", 5, 0) != 5)
+			throw std::runtime_error("another client does not connect");
+
 		RemoteSocket first = listener.accept();
+		const bool is_early = given_up() == before;
 
 		for (Fd &fd : silent)
 			fd.close();
-		if (send(here, "first", 5, 0) != 5)
-			throw std::runtime_error("send");
-		if (first.recv(5, MSG_WAITALL) == "first")
-			return true;
-		/* Clients that wait like the silent one. */
+		if (is_early)
+			return first.recv(5, MSG_WAITALL) == "first";
 		for (int i = 0; i < 3; i++)
 			listener.accept();
 		return false;

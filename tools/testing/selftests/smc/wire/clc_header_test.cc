@@ -28,6 +28,15 @@ TEST(ClcHeader, IsTakenApart) {
   EXPECT_EQ(h.value.flags, 0x08);
 }
 
+TEST(ClcHeader, IsKnownByItsFirstBytes) {
+  const u8 bytes[] = {0xe2, 0xd4, 0xc3, 0xd9, SMC_CLC_DECLINE, 0, 28, 0x10};
+  const u8 others[] = {'r', 'u', 'o', 'k'};
+  for (size_t length = 0; length <= sizeof(bytes); length++)
+    EXPECT_TRUE(smc_clc_may_begin(bytes, length));
+  for (size_t length = 1; length <= sizeof(others); length++)
+    EXPECT_FALSE(smc_clc_may_begin(others, length));
+}
+
 TEST(ClcHeader, KnowsFourTypes) {
   for (int type = 0; type < 256; type++) {
     // Each length fits the type in version 1.
