@@ -307,8 +307,8 @@ void smc_llc_delete_rkeys(struct smc_rdma_group *group, const struct smc_mr_buff
  * @since: time in jiffies
  *
  * The other link must have received something since @since, because both links may have fallen
- * silent at the same time. If it has not, one TEST LINK is sent on it, so that a later call may have
- * another result.
+ * silent at the same time. If it has not, one TEST LINK is sent on it, so that a later call may
+ * have another result.
  *
  * Context: process, without the lock of a link.
  */

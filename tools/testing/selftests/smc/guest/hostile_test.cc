@@ -711,7 +711,9 @@ TEST_P(SilentClients, AreOvertaken)
 	RemoteSysctlScope no_entries(agent, "net.smc.blackhole_timeout", "0");
 	RemoteSocket listener = agent.listen(Flavor(), 1);
 	Address to = address_of(1, AF_INET, listener.port());
-	auto given_up = [&] { return fallbacks(agent, Role::server, SMC_DIAG_SYNC); };
+	auto given_up = [&] {
+		return fallbacks(agent, Role::server, SMC_DIAG_SYNC);
+	};
 
 	wait_until("one that overtakes", [&] {
 		const int64_t before = given_up();

@@ -143,7 +143,7 @@ TEST_F(Route, VlanOfAnotherDevice)
 	expect_data("10.86.0.2", false);
 }
 
-/* All packets of a link that is made after the change have the type of service, 4 times the DSCP. */
+/* All packets of a link that is made after the change have that DSCP. */
 TEST_F(Route, TypeOfService)
 {
 	const std::string type = " { type filter hook output priority 0; }; ",
