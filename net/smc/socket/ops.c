@@ -764,7 +764,7 @@ static int smc_release(struct socket *sock)
 	} else {
 		lock_sock(sk);
 		/* TCP resets a connection with unread bytes, and those of SMC don't count. */
-		if (smc->mode == SMC_MODE_TCP && !smc->listener)
+		if (smc_sk(sk) == smc && smc->mode == SMC_MODE_TCP && !smc->listener)
 			smc_sock_drop_late(smc);
 		smc_sock_unhook(smc);
 		smc_tcp_unlock(sk);
