@@ -171,7 +171,8 @@ static void smc_link_check_tx_timeout(struct work_struct *work)
 
 	spin_lock_bh(&link->lock);
 	if (link->up && !link->broken &&
-	    (link->n_signaled || (link->is_soft && link->unsignaled_slots))) {
+	    (link->n_signaled || (link->is_soft && link->unsignaled_slots &&
+				  smc_rdma_group_other_link(link)))) {
 		has_signaled = link->n_signaled;
 		since = has_signaled ? link->last_sent : link->unsignaled_since;
 		left = SMC_LINK_TX_TIMEOUT - (long)(jiffies - since);
