@@ -104,6 +104,18 @@ void smc_clc_expect(struct smc_handshake *hs)
 	hs->due = jiffies + SMC_CLC_WAIT;
 }
 
+static int smc_clc_peek_bytes(struct smc_handshake *hs, u8 *buf, size_t len, unsigned long due)
+{
+	int rc;
+
+	rc = smc_clc_lock(hs, due);
+	if (rc)
+		return rc;
+	rc = smc_tcp_peek(hs->sk, buf, len);
+	smc_tcp_unlock(hs->sk);
+	return rc;
+}
+
 static int smc_clc_peek_head(struct smc_handshake *hs, unsigned long due)
 {
 	u8 head[SMC_CLC_HEADER_LEN];
@@ -111,11 +123,7 @@ static int smc_clc_peek_head(struct smc_handshake *hs, unsigned long due)
 
 	if (hs->has_head)
 		return 0;
-	rc = smc_clc_lock(hs, due);
-	if (rc)
-		return rc;
-	rc = smc_tcp_peek(hs->sk, head, sizeof(head));
-	smc_tcp_unlock(hs->sk);
+	rc = smc_clc_peek_bytes(hs, head, sizeof(head), due);
 	if (!rc)
 		rc = smc_clc_parse_header(head, &hs->head);
 	hs->has_head = !rc;
@@ -129,15 +137,9 @@ static int smc_clc_peek_head(struct smc_handshake *hs, unsigned long due)
 static int smc_clc_check_start(struct smc_handshake *hs)
 {
 	u8 start[SMC_CLC_HEADER_LEN];
-	size_t len;
-	int rc;
+	size_t len = min_t(size_t, tcp_inq(hs->sk), sizeof(start));
+	int rc = smc_clc_peek_bytes(hs, start, len, hs->due);
 
-	rc = smc_clc_lock(hs, hs->due);
-	if (rc)
-		return rc;
-	len = min_t(size_t, tcp_inq(hs->sk), sizeof(start));
-	rc = smc_tcp_peek(hs->sk, start, len);
-	smc_tcp_unlock(hs->sk);
 	return rc || smc_clc_may_begin(start, len) ? rc : -EPROTO;
 }
 
