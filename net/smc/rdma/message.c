@@ -181,9 +181,12 @@ static void smc_link_check_tx_timeout(struct work_struct *work)
 	}
 	spin_unlock_bh(&link->lock);
 	waited = jiffies - since;
-	if (!has_signaled && waited >= SMC_LINK_TX_LOOK)
-		smc_llc_test_link(link);
-	if (!has_signaled || waited < SMC_LINK_MOVE_TIMEOUT / 2)
+	if (!has_signaled) {
+		if (waited >= SMC_LINK_TX_LOOK)
+			smc_llc_test_link(link);
+		return;
+	}
+	if (waited < SMC_LINK_MOVE_TIMEOUT / 2)
 		return;
 	if (waited < SMC_LINK_TX_TIMEOUT &&
 	    (!smc_llc_may_leave(link, since + SMC_LINK_MOVE_TIMEOUT / 2) ||
