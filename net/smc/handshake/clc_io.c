@@ -104,43 +104,33 @@ void smc_clc_expect(struct smc_handshake *hs)
 	hs->due = jiffies + SMC_CLC_WAIT;
 }
 
-static int smc_clc_peek_bytes(struct smc_handshake *hs, u8 *buf, size_t len, unsigned long due)
+/*
+ * Parses the header of the message that comes next. Return: 0; -EAGAIN if the bytes that have come
+ * may be the start of a header; or -EPROTO if they are not a CLC message.
+ */
+static int smc_clc_parse_start(struct sock *sk, struct smc_clc_header *hdr)
 {
-	int rc;
+	u8 head[SMC_CLC_HEADER_LEN];
+	size_t len = min_t(size_t, tcp_inq(sk), sizeof(head));
 
-	rc = smc_clc_lock(hs, due);
-	if (rc)
-		return rc;
-	rc = smc_tcp_peek(hs->sk, buf, len);
-	smc_tcp_unlock(hs->sk);
-	return rc;
+	if (smc_tcp_peek(sk, head, len) || !smc_clc_may_begin(head, len))
+		return -EPROTO;
+	return len < sizeof(head) ? -EAGAIN : smc_clc_parse_header(head, hdr);
 }
 
 static int smc_clc_peek_head(struct smc_handshake *hs, unsigned long due)
 {
-	u8 head[SMC_CLC_HEADER_LEN];
 	int rc;
 
 	if (hs->has_head)
 		return 0;
-	rc = smc_clc_peek_bytes(hs, head, sizeof(head), due);
-	if (!rc)
-		rc = smc_clc_parse_header(head, &hs->head);
+	rc = smc_clc_lock(hs, due);
+	if (rc)
+		return rc;
+	rc = smc_clc_parse_start(hs->sk, &hs->head);
+	smc_tcp_unlock(hs->sk);
 	hs->has_head = !rc;
 	return rc;
-}
-
-/*
- * Checks the part of a header that has come. A client without SMC may send a few bytes and wait for
- * the answer, if the SYN-ACK lost its option on the way.
- */
-static int smc_clc_check_start(struct smc_handshake *hs)
-{
-	u8 start[SMC_CLC_HEADER_LEN];
-	size_t len = min_t(size_t, tcp_inq(hs->sk), sizeof(start));
-	int rc = smc_clc_peek_bytes(hs, start, len, hs->due);
-
-	return rc || smc_clc_may_begin(start, len) ? rc : -EPROTO;
 }
 
 bool smc_clc_has_message(struct smc_handshake *hs)
@@ -149,17 +139,29 @@ bool smc_clc_has_message(struct smc_handshake *hs)
 	       tcp_inq(hs->sk) >= hs->head.length;
 }
 
-int smc_clc_peek(struct smc_handshake *hs)
+/*
+ * Waits for the header. Looks at each byte that comes, and does not wait until there are enough for
+ * a header: an application without SMC may send fewer, and wait for the answer.
+ */
+static int smc_clc_await_head(struct smc_handshake *hs)
 {
+	int seen = 0;
 	int rc;
 
-	rc = smc_clc_wait(hs, 1);
-	if (!rc && tcp_inq(hs->sk) < SMC_CLC_HEADER_LEN)
-		rc = smc_clc_check_start(hs);
-	if (!rc)
-		rc = smc_clc_wait(hs, SMC_CLC_HEADER_LEN);
-	if (!rc)
+	do {
+		rc = smc_clc_wait(hs, seen + 1);
+		if (rc)
+			return rc;
+		seen = tcp_inq(hs->sk);
 		rc = smc_clc_peek_head(hs, hs->due);
+	} while (rc == -EAGAIN);
+	return rc;
+}
+
+int smc_clc_peek(struct smc_handshake *hs)
+{
+	int rc = hs->has_head ? 0 : smc_clc_await_head(hs);
+
 	return rc ? : smc_clc_wait(hs, hs->head.length);
 }
 

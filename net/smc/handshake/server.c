@@ -118,11 +118,21 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
+	/*
+	 * The client's application sent the first bytes. The SYN had the SMC option, but the
+	 * SYN-ACK may have lost it.
+	 */
+	if (smc_clc_peek(hs) == -EPROTO) {
+		smc_blackhole_note_client(smc_net(sock_net(hs->sk)), &hs->blackhole_key,
+					  SMC_BLACKHOLE_NO_PROPOSAL);
+		hs->reason = SMC_DIAG_PEER_NO_SMC;
+		return 0;
+	}
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc == -ECONNRESET) {
 		/*
-		 * The client's SYN had the SMC option, but the client sent no CLC message. If bytes
-		 * have come, they are data of the client's application.
+		 * The client sent nothing or a part of a message, and closed or fell silent. The
+		 * application gets these bytes.
 		 */
 		hs->reason = SMC_DIAG_PEER_NO_SMC;
 		return 0;

@@ -399,6 +399,34 @@ TEST_P(Family, SynAckLosesTheOption)
 	check_data(last, 10000, true);
 }
 
+/*
+ * The same client sends first, and waits for the answer. Its bytes are no CLC message, be they more
+ * than a CLC header or less, or the same at first. They are no violation, either.
+ */
+TEST_P(Family, SynAckLosesTheOptionOfOneWhoSendsFirst)
+{
+	if (peer_place() == Place::host)
+		GTEST_SKIP() << "no client within a namespace has an entry";
+
+	Box box(here, syn_ack + from_port + option, "reset tcp option 254");
+	int64_t before = agent.counters()["violation_clc"];
+
+	for (const std::string bytes : {"?", "ruok", "PING in a line\r\n", "\xe2\xd4?"}) {
+		Fd client = must_connect(flavor, to);
+
+		send_bytes(client, bytes);
+
+		Connection first = {std::move(client), listener.accept()};
+
+		EXPECT_EQ(first.there.recv(bytes.size(), MSG_WAITALL), bytes);
+		expect_greeting(first);
+		expect_entry(there, "no-proposal", GetParam(), 0, port);
+		there(smc("blackhole flush"));
+	}
+	EXPECT_GE(box.met(), 4);
+	EXPECT_EQ(agent.counters()["violation_clc"], before);
+}
+
 /* If the SYN loses the option, neither end uses SMC, and neither is delayed. */
 TEST_P(Family, SynLosesTheOption)
 {
