@@ -426,12 +426,13 @@ static int smc_tcp_skip(read_descriptor_t *desc, struct sk_buff *skb, unsigned i
 	return skipped;
 }
 
-void smc_tcp_drop(struct sock *sk, size_t len)
+size_t smc_tcp_drop(struct sock *sk, size_t len)
 {
 	read_descriptor_t desc = { .count = len };
 
 	sock_owned_by_me(sk);
 	tcp_read_sock(sk, &desc, smc_tcp_skip);
+	return len - desc.count;
 }
 
 /*

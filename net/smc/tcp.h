@@ -223,8 +223,10 @@ int smc_tcp_peek(const struct sock *sk, u8 *buf, size_t len);
  * smc_tcp_drop() - consume and drop the next received bytes
  * @sk: socket, locked
  * @len: number of bytes to drop; at least as many have come
+ *
+ * Return: the number of bytes dropped, which is less than @len if a byte is urgent.
  */
-void smc_tcp_drop(struct sock *sk, size_t len);
+size_t smc_tcp_drop(struct sock *sk, size_t len);
 
 /**
  * smc_tcp_charge_ahead() - charge the socket's control group for a work's next send, beforehand

@@ -399,40 +399,33 @@ static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_hea
 	hs->late_version = min_t(u8, hdr->version, SMC_VERSION_2);
 }
 
-/*
- * Callback of tcp_read_sock(). Return: the number of bytes to drop; or 0 if the next bytes of @skb
- * are not a whole CLC header, and so count as the application's.
- */
-static int smc_clc_consume(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
-			   size_t len)
+/* Whether the next byte is one of a late CLC message. Finds the header, which may come in parts. */
+static bool smc_clc_is_late(struct smc_handshake *hs)
 {
-	struct smc_handshake *hs = desc->arg.data;
-	u8 head[SMC_CLC_HEADER_LEN];
 	struct smc_clc_header hdr;
-	size_t eaten;
+	int rc;
 
-	if (!hs->late_left) {
-		if (len < sizeof(head) || skb_copy_bits(skb, offset, head, sizeof(head)) ||
-		    smc_clc_parse_header(head, &hdr)) {
-			hs->late = SMC_LATE_NONE;
-			return 0;
-		}
+	/* No CLC message has an urgent byte. */
+	if (smc_tcp_is_at_urgent(hs->sk))
+		hs->late = SMC_LATE_NONE;
+	if (hs->late == SMC_LATE_NONE || tcp_inq(hs->sk) <= 0)
+		return false;
+	if (hs->late_left)
+		return true;
+	rc = smc_clc_parse_start(hs->sk, &hdr);
+	if (!rc)
 		smc_clc_note_late(hs, &hdr);
-	}
-	eaten = min(len, hs->late_left);
-	hs->late_left -= eaten;
-	return eaten;
+	else if (rc != -EAGAIN)
+		hs->late = SMC_LATE_NONE;
+	return !rc;
 }
 
 bool smc_handshake_drop_late(struct smc_handshake *hs)
 {
-	read_descriptor_t desc = { .arg.data = hs, .count = 1 };
+	struct sock *sk = hs->sk;
 
-	sock_owned_by_me(hs->sk);
-	if (hs->late != SMC_LATE_NONE)
-		tcp_read_sock(hs->sk, &desc, smc_clc_consume);
-	/* No CLC message has an urgent byte, and tcp_read_sock() does not read past one. */
-	if (smc_tcp_is_at_urgent(hs->sk))
-		hs->late = SMC_LATE_NONE;
+	sock_owned_by_me(sk);
+	while (smc_clc_is_late(hs))
+		hs->late_left -= smc_tcp_drop(sk, min_t(size_t, tcp_inq(sk), hs->late_left));
 	return hs->late != SMC_LATE_NONE;
 }

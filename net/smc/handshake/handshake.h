@@ -287,7 +287,8 @@ void smc_handshake_decline_late(struct smc_handshake *hs);
  *
  * Context: the socket is locked, or TCP calls its data_ready.
  * Return: true while more late CLC messages may come. The result turns false when the first byte of
- *	the peer's application comes, or earlier.
+ *	the peer's application comes, or earlier. If bytes are left and the result is true, they may
+ *	be the start of a CLC header. The application may read them, for nothing more may follow.
  */
 bool smc_handshake_drop_late(struct smc_handshake *hs);
 

@@ -383,8 +383,12 @@ void smc_tcp_data_ready(struct sock *sk)
 		wake_up(&smc->hs.wait);
 	else if (smc && smc->mode == SMC_MODE_STREAM)
 		smc_sock_check_tcp(smc);
-	/* A listener awaits no CLC message. It is not locked here, so it may be unhooked by now. */
-	else if (!smc || smc->mode != SMC_MODE_TCP || smc->listener || !smc_sock_drop_late(smc))
+	/*
+	 * A listener awaits no CLC message. It is not locked here, so it may be unhooked by now.
+	 * Bytes that are left may be the start of a late CLC message, or all that the peer sends.
+	 */
+	else if (!smc || smc->mode != SMC_MODE_TCP || smc->listener || !smc_sock_drop_late(smc) ||
+		 tcp_inq(sk) > 0)
 		smc_default_data_ready(sk);
 	rcu_read_unlock();
 }

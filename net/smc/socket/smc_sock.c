@@ -153,7 +153,7 @@ void smc_sock_queue_later(struct smc_sock *smc, unsigned long delay)
  * Drops late CLC messages. TCP's callback can't send, so a work declines a late PROPOSAL. No such
  * work is queued for a connection that waits for accept(): the work would lock the connection,
  * which TCP expects to be unlocked when it stops listening.
- * Return: true while no byte for the application has come.
+ * Return: as smc_handshake_drop_late().
  */
 static bool smc_sock_skip_late_clc(struct smc_sock *smc)
 {

@@ -373,7 +373,7 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason);
  * came
  * @smc: socket, hooked, in SMC_MODE_TCP; locked or in TCP's data_ready callback
  *
- * Return: true while there is no byte for the application.
+ * Return: true while there is no byte for the application, but perhaps the start of a CLC header.
  */
 bool smc_sock_drop_late(struct smc_sock *smc);
 

@@ -4,6 +4,7 @@
  * guest 1) gets a working TCP connection or an error, in bounded time, whatever the peer sends and
  * at whatever step. The case is counted, and the next connection works.
  */
+#include <algorithm>
 #include <arpa/inet.h>
 #include <atomic>
 #include <csignal>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <poll.h>
 #include <random>
+#include <sys/epoll.h>
 #include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
@@ -690,6 +692,65 @@ TEST_F(Undecided, Disconnected)
 	begin();
 	send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY));
 	expect_end(0);
+}
+
+/* A client that has declined and is TCP, while the server may still send CLC messages. */
+class Declined : public Undecided
+{
+protected:
+	void SetUp() override
+	{
+		begin();
+		send_bytes(rogue, encode(good_agreement(SMC_CLC_CONFIRM)));
+		EXPECT_EQ(diagnosis_of(receive_message(rogue)), SMC_DIAG_SYNC);
+		expect_end(0);
+	}
+	/* Sends bytes in a segment of their own. */
+	void send_segment(const std::string &bytes)
+	{
+		send_bytes(rogue, bytes);
+		wait_until("the segment is there", [this] {
+			int left = 0;
+
+			return !ioctl(rogue, SIOCOUTQ, &left) && !left;
+		});
+	}
+	void expect_data(const std::string &expected)
+	{
+		std::string bytes(expected.size() + 1, '\0');
+
+		await(fd, POLLIN);
+		bytes.resize(std::max<ssize_t>(recv(fd, bytes.data(), bytes.size(), 0), 0));
+		EXPECT_EQ(bytes, expected);
+	}
+};
+
+/* The header of a late message comes in parts, and is none of the application's business. */
+TEST_F(Declined, ThenDeclinedInParts)
+{
+	std::string decline = encode_decline(SMC_DIAG_NO_MEMORY);
+
+	send_segment(decline.substr(0, 1));
+	send_segment(decline.substr(1, 4));
+	send_segment(decline.substr(5));
+	send_segment("x");
+	expect_data("x");
+}
+
+/* A byte that could be the first of a message, but is all that the server's application sends. */
+TEST_F(Declined, ThenHearsOfAByteLikeThoseOfAMessage)
+{
+	Fd epoll(epoll_create1(EPOLL_CLOEXEC));
+	epoll_event event = {};
+
+	event.events = EPOLLIN;
+	ASSERT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), 0);
+	ASSERT_EQ(epoll_wait(epoll, &event, 1, 0), 0);
+	send_bytes(rogue, "\xe2");
+	EXPECT_EQ(epoll_wait(epoll, &event, 1, 30000), 1);
+	expect_data("\xe2");
+	send_bytes(rogue, "more");
+	expect_data("more");
 }
 
 /*
