@@ -242,6 +242,9 @@ static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int 
 
 	if (flags & MSG_ERRQUEUE)
 		return smc_tcp_ops(sk)->recvmsg(sock, msg, len, flags);
+	/* TCP, too, does not wait for an urgent byte. */
+	if ((flags & MSG_OOB) && smc_sk_is_connecting(sk))
+		return -EINVAL;
 	st = smc_stream_of(sk) ?:
 	     smc_await_read_stream(sock, sock_rcvtimeo(sk, flags & MSG_DONTWAIT), flags);
 	if (IS_ERR(st))

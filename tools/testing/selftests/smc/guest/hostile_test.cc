@@ -694,6 +694,19 @@ TEST_F(Undecided, Disconnected)
 	expect_end(0);
 }
 
+/* A call that reads an urgent byte never waits, as with TCP; so not for the handshake, either. */
+TEST_F(Undecided, HasNoUrgentByte)
+{
+	char byte;
+
+	begin();
+	EXPECT_EQ(recv(fd, &byte, 1, MSG_OOB), -1);
+	EXPECT_EQ(errno, EINVAL);
+	EXPECT_FALSE(over);
+	send_bytes(rogue, encode_decline(SMC_DIAG_NO_MEMORY));
+	expect_end(0);
+}
+
 /* A client that has declined and is TCP, while the server may still send CLC messages. */
 class Declined : public Undecided
 {
