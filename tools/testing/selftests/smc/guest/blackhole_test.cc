@@ -502,6 +502,38 @@ INSTANTIATE_TEST_SUITE_P(, Echoes,
 					      }}),
 			 [](const auto &info) { return info.param.name; });
 
+/*
+ * A router reports that it does not reach the server, until it does again. This does not end the
+ * handshake, and the application gets the error, as over TCP.
+ */
+TEST_F(Blackhole, ErrorOfARouterIsNone)
+{
+	Fd listener = offering_socket();
+
+	ASSERT_EQ(listen(listener, 1), 0);
+
+	Address at = address_of(0, AF_INET, local_address(listener).port());
+	Box router(here,
+		   " tcp dport " + std::to_string(at.port()) + " tcp flags & psh == psh ",
+		   "reject with icmp type host-unreachable");
+	RemoteSocket client = agent.socket(Flavor());
+
+	ASSERT_EQ(client.set(IPPROTO_IP, IP_RECVERR, 1), 0);
+
+	Job connecting = client.start_connect(at);
+	Fd server = must_accept(listener);
+
+	/* While the thread that sends has locked the socket, TCP does not report an error. */
+	wait_until("a PROPOSAL is repeated", [&] { return router.met() >= 3; });
+	router.open();
+	receive_proposal(server);
+	send_bytes(server, encode(good_agreement(SMC_CLC_CONFIRM)));
+	EXPECT_EQ(diagnosis_of(receive_message(server)), SMC_DIAG_SYNC);
+	EXPECT_EQ(connecting.join(), "0");
+	EXPECT_EQ(client.get(SOL_SOCKET, SO_ERROR), EHOSTUNREACH);
+	check_tcp(server, client);
+}
+
 /* A late answer by SMC removes the entry. */
 TEST_F(Blackhole, LateAnswerIsOne)
 {

@@ -707,6 +707,20 @@ TEST_F(Undecided, HasNoUrgentByte)
 	expect_end(0);
 }
 
+/* An answer with an urgent byte in it, for an application that reads urgent bytes in line. */
+TEST_F(Undecided, UrgentByteInTheAnswer)
+{
+	std::string decline = encode_decline(SMC_DIAG_NO_MEMORY);
+	Counters before = Counters::now();
+
+	must_set(fd, SOL_SOCKET, SO_OOBINLINE, 1);
+	begin();
+	send_bytes(rogue, decline.substr(0, decline.size() - 1));
+	ASSERT_EQ(send(rogue, &decline.back(), 1, MSG_OOB), 1);
+	expect_end(ECONNRESET);
+	EXPECT_EQ((Counters::now() - before)["violation_clc"], 1);
+}
+
 /* A client that has declined and is TCP, while the server may still send CLC messages. */
 class Declined : public Undecided
 {
