@@ -65,6 +65,12 @@ static inline bool smc_tcp_is_at_urgent(const struct sock *sk)
 	return tcp_sk(sk)->urg_data && tcp_sk(sk)->urg_seq == tcp_sk(sk)->copied_seq;
 }
 
+/* Whether recv() finds something: bytes, or the urgent byte, with which TCP does not wait for them. */
+static inline bool smc_tcp_is_readable(struct sock *sk)
+{
+	return tcp_inq(sk) > 0 || (READ_ONCE(tcp_sk(sk)->urg_data) & TCP_URG_VALID);
+}
+
 static inline u32 smc_tcp_retransmits(const struct sock *sk)
 {
 	return tcp_sk(sk)->total_retrans;

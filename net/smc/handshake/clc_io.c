@@ -423,9 +423,12 @@ static bool smc_clc_is_late(struct smc_handshake *hs)
 bool smc_handshake_drop_late(struct smc_handshake *hs)
 {
 	struct sock *sk = hs->sk;
+	size_t dropped = 1;
 
 	sock_owned_by_me(sk);
-	while (smc_clc_is_late(hs))
-		hs->late_left -= smc_tcp_drop(sk, min_t(size_t, tcp_inq(sk), hs->late_left));
+	while (dropped && smc_clc_is_late(hs)) {
+		dropped = smc_tcp_drop(sk, min_t(size_t, tcp_inq(sk), hs->late_left));
+		hs->late_left -= dropped;
+	}
 	return hs->late != SMC_LATE_NONE;
 }

@@ -388,7 +388,7 @@ void smc_tcp_data_ready(struct sock *sk)
 	 * Bytes that are left may be the start of a late CLC message, or all that the peer sends.
 	 */
 	else if (!smc || smc->mode != SMC_MODE_TCP || smc->listener || !smc_sock_drop_late(smc) ||
-		 tcp_inq(sk) > 0)
+		 smc_tcp_is_readable(sk))
 		smc_default_data_ready(sk);
 	rcu_read_unlock();
 }
