@@ -133,11 +133,12 @@ bool TwoPorts::has_module(const std::string &name) const
 void TwoPorts::add_vlan(int port, int id) const
 {
 	const std::string vlan = "vlan" + std::to_string(port);
+	const char *prefix = port ? "/16" : "/24"; /* as those of with_addresses() */
 
 	must_run("ip link add link " + eth(port) + " name " + vlan + " type vlan id " +
 		 std::to_string(id) + " && ip addr add 10.86." + std::to_string(port) +
-		 ".$((LAB_NODE + 1))/24 dev " + vlan + " && ip link set " + vlan + " up && " +
-		 smc("pnet add NET1 dev " + vlan));
+		 ".$((LAB_NODE + 1))" + prefix + " dev " + vlan + " && ip link set " + vlan +
+		 " up && " + smc("pnet add NET1 dev " + vlan));
 }
 
 void TwoPorts::remove_vlan(int port) const
