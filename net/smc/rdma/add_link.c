@@ -35,7 +35,7 @@
 /* How long this end tries no asymmetric link after one could not be confirmed. */
 #define SMC_ADD_LINK_ASYMMETRIC	(600 * HZ)
 
-/* Number of running work items of smc_add_link_wq, whether or not they may wait for their peers. */
+/* Number of running work items of smc_add_link_wq, also of those that may not wait for a peer. */
 static atomic_t smc_add_links_waiting = ATOMIC_INIT(0);
 
 bool smc_add_link_enter(bool is_slow)

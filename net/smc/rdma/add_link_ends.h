@@ -20,7 +20,7 @@ struct smc_rdma_port;
  * @port: filled on success; release with smc_rdma_port_put()
  *
  * Context: process; with the buffer lock.
- * Return: 0; -ENODEV without a port.
+ * Return: 0; -ENODEV if no port fits.
  */
 int smc_add_link_find_server_port(const struct smc_link *oldest, struct smc_rdma_port *port);
 
@@ -31,7 +31,7 @@ int smc_add_link_find_server_port(const struct smc_link *oldest, struct smc_rdma
  * @port: filled on success; release with smc_rdma_port_put()
  *
  * Context: process; with the buffer lock.
- * Return: 0; -ENODEV without a port; or -EHOSTUNREACH if a link to @peer would be of no use.
+ * Return: 0; -ENODEV if no port fits; or -EHOSTUNREACH if a link to @peer would be of no use.
  */
 int smc_add_link_find_client_port(const struct smc_link *oldest, const struct smc_link_peer *peer,
 				  struct smc_rdma_port *port);

@@ -10,8 +10,8 @@
 #include "llc.h"
 
 /*
- * How long the exchange of RTokens may take, except for the wait for the last message. Both ends
- * hold their buffer locks meanwhile, and a peer could go on for ever.
+ * Time after which no further message with RTokens is exchanged. Both ends hold their buffer locks
+ * meanwhile, and a peer could go on for ever.
  */
 #define SMC_ADD_LINK_RTOKENS_WAIT	(2 * HZ)
 

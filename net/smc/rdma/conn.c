@@ -129,8 +129,8 @@ static const struct smc_path_ops smc_rdma_path_ops = {
 };
 
 /*
- * Return: the error of a setup. If only the link is lost, the error is -EHOSTUNREACH. If the
- * DECLINE said that the group is lost, the server would give the group no more connections.
+ * Return: the error of a setup; -EHOSTUNREACH if only the link is lost. If the DECLINE said that
+ * the group is lost, the server would give the group no more connections.
  */
 static int smc_rdma_conn_error(const struct smc_rdma_group *group, int rc)
 {
@@ -632,7 +632,7 @@ void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 	/*
 	 * Give up only when the newest validation itself comes: a later message may come on the old
 	 * link before the missing one does. Once the old link is drained,
-	 * smc_rdma_conn_check_validation() gives up a message that is still missing.
+	 * smc_rdma_conn_check_validation() gives up on a message that is still missing.
 	 */
 	if (unlikely(smc_rdma_conn_awaits_message(conn)) && (cdc->prod_flags & SMC_PROD_FAILOVER) &&
 	    cdc->seq == conn->awaited_seq && !smc_rdma_conn_awaited_may_come(conn, link))

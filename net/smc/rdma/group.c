@@ -519,7 +519,7 @@ struct smc_link *smc_rdma_group_get_oldest_link(struct smc_rdma_group *group)
 	return link;
 }
 
-/* Reserve a connection on a link. */
+/* Reserve a connection in the group of a link, and take a reference to the link. */
 static void smc_link_reserve(struct smc_link *link)
 {
 	struct smc_rdma_group *group = link->group;
@@ -776,8 +776,8 @@ static bool smc_rdma_group_has_lost_qp(const struct smc_rdma_group *group,
 }
 
 /*
- * Whether a server names a lost link of a group that goes on with another link: the server may not
- * know of the loss yet. The answer must not be that the group is unknown, see
+ * Whether the server's ACCEPT names a lost link of a group that has another link. The server may
+ * not know of the loss yet, so the client's DECLINE must not say that the group is unknown, see
  * smc_link_find_named().
  */
 static bool smc_rdma_group_has_lost(struct net *net, u8 version, const struct smc_rdma_peer *peer,

@@ -59,17 +59,16 @@ struct smc_rdma_conn;
 /* The largest limit of bulk bytes under way on a link. */
 #define SMC_BULK_LIMIT_MAX	SZ_1M
 /*
- * The time after which a queue pair repeats what is not acknowledged: 4.096 us << 15 = 0.13 s.
- * Adapters may wait up to four times as long. They give up after eight such times, in one to four
+ * Time after which a queue pair repeats what is not acknowledged: 4.096 us << 15 = 0.13 s. An
+ * adapter may wait up to four times as long. It gives up after eight such waits, in one to four
  * seconds.
  */
 #define SMC_QP_ACK_TIMEOUT	15
 /*
- * The same time for adapters if another link can take over: 67 ms, so they give up after 0.5 to
- * 2.2 s. The time is short because the connections stand still until the adapter gives up, and can
- * move then. The time is no shorter because both links may fall silent together for a moment, and
- * the group must not lose both. soft-RoCE does not give up, so a shorter time would only make it
- * repeat more.
+ * A shorter time for an adapter if another link can take over: 67 ms, so the adapter gives up after
+ * 0.5 to 2.2 s, and the connections move sooner. A still shorter time might end both links when
+ * both fall silent for a moment. soft-RoCE gets no shorter time: it does not give up, and would
+ * only repeat more.
  */
 #define SMC_QP_ACK_TIMEOUT_SHORT	14
 #define SMC_MESSAGE_ROOM	64	/* distance between messages in a DMA area */
@@ -84,8 +83,9 @@ struct smc_dma_area {
 };
 
 /*
- * A slot for a message being sent. An unsignaled message has no completion of its own: the
- * completion of the next signaled message frees both slots, as a queue pair completes in order.
+ * A slot for a message being sent. An unsignaled message has no completion of its own. A queue pair
+ * completes in order, so the completion of the next signaled message also frees the slots of the
+ * unsignaled ones before it.
  */
 struct smc_send_slot {
 	struct ib_cqe cqe;

@@ -20,8 +20,8 @@
 /*
  * A link is lost if nothing is received within two seconds after each of this many TEST LINKs. So
  * connections on a silent link survive ten seconds without any packet. With soft-RoCE, connections
- * on a busy link survive as long. (An adapter gives up a busy link after one to four seconds.) If
- * another link can take over, one TEST LINK is enough.
+ * on a busy link survive as long. (An adapter gives up on a busy link after one to four seconds.)
+ * If another link can take over, one TEST LINK is enough.
  */
 #define SMC_LINK_TESTS		6
 #define SMC_LINK_TEST_WAIT	(2 * HZ)
@@ -157,9 +157,9 @@ static void smc_links_check_validations(struct smc_rdma_group *group)
 }
 
 /*
- * Whether the queue pair should not be destroyed yet. A network device that is down, such as
- * virtio_net, may hold packets that it has not sent, and soft-RoCE would wait for these packets,
- * and warn. There is no choice if the RDMA device is being removed, or the group is dead.
+ * Whether it is too early to destroy the queue pair. A network device that is down, such as
+ * virtio_net, may hold packets that it has not sent. soft-RoCE would wait for these packets, and
+ * warn. There is no choice if the RDMA device is being removed, or the group is dead.
  */
 static bool smc_link_has_packets(const struct smc_link *link)
 {

@@ -384,10 +384,10 @@ static int smc_llc_send(struct smc_link *link, const struct smc_llc_msg *msg)
 }
 
 /*
- * Send a request on a link, wait for the reply, and put the reply into @msg. If @large is not NULL,
- * the request is the message of @len bytes in @large, and @msg has the fields of that message.
- * Otherwise the request is @msg. @off, if not NULL, may cancel the wait. The CONFIRM LINK of an
- * added link, which has no @off, and ADD LINK CONTINUATION have a shorter wait.
+ * Send a request on a link, wait for the reply, and put the reply into @msg. The request is @msg
+ * or, if @large is not NULL, the @len bytes in @large, whose fields @msg has. @off, if not NULL,
+ * may cancel the wait. The wait is shorter for ADD LINK CONTINUATION, and for the CONFIRM LINK of
+ * an added link, for which @off is NULL.
  */
 static int smc_llc_request(struct smc_link *link, const struct smc_cancel *off,
 			   struct smc_llc_msg *msg, const u8 *large, size_t len)
@@ -675,8 +675,8 @@ void smc_llc_test_link(struct smc_link *link)
 }
 
 /*
- * Test a link once until something is received. A queue pair loses no message, and it would send
- * many of them at once when packets arrive again: more than the peer has to accept.
+ * Send a TEST LINK, but no second one until something is received. A queue pair loses no message:
+ * once packets arrive again, it would send more TEST LINKs at once than the peer has to accept.
  */
 static void smc_llc_probe(struct smc_link *link)
 {
@@ -820,7 +820,7 @@ static int smc_llc_answer_delete_link(struct smc_llc_queued *q)
 }
 
 /*
- * Answer a request. Return: 0; -EAGAIN without a free slot; -ENOLINK if the link is lost; or an
+ * Answer a request. Return: 0; -EAGAIN if no slot is free; -ENOLINK if the link is lost; or an
  * error that ends the group.
  */
 static int smc_llc_answer(struct smc_llc_queued *q)

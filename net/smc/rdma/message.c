@@ -29,8 +29,8 @@
  */
 #define SMC_BULK_DELAY_NS		(100 * NSEC_PER_USEC)
 /*
- * If a message takes longer than this, it did not have the network to itself, or was repeated. So
- * no more than this counts as the time of a message that has the link to itself.
+ * Upper bound for the time of a message that has the link to itself. A message that takes longer
+ * did not have the network to itself, or was repeated.
  */
 #define SMC_BULK_ALONE_MAX_NS		(10 * NSEC_PER_MSEC)
 /* The time after which a queue pair repeats what is not acknowledged. */
@@ -154,13 +154,13 @@ static long smc_link_tx_look(const struct smc_link *link)
 }
 
 /*
- * Check the send timeout of a link. The queue pair repeats a message without limit
- * while the peer has no receive posted, because a correct peer may be short of receives
- * at any time. So the link itself limits the time in which no message completes. The
- * other links are tested after half the time.
+ * Check the send timeout of a link. The queue pair repeats a message without limit while the peer
+ * has no receive posted, because a correct peer may be short of receives at any time. So the link
+ * itself limits the time in which no message completes. After half of the shorter limit,
+ * SMC_LINK_MOVE_TIMEOUT, the other links are tested.
  *
- * The queue pair of an adapter fails if an unsignaled message is lost. That of soft-RoCE
- * repeats the message without limit, too, so a TEST LINK, which is signaled, follows it.
+ * The queue pair of an adapter fails if an unsignaled message is lost. A queue pair of soft-RoCE
+ * repeats even that message without limit, so a TEST LINK, which is signaled, follows it.
  */
 static void smc_link_check_tx_timeout(struct work_struct *work)
 {

@@ -129,7 +129,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
  * @message: SMC_MESSAGE_LEN bytes
  *
  * Context: process.
- * Return: 0; -ENOLINK; or -EAGAIN without a free slot. After -EAGAIN, smc_llc_resume() is called
+ * Return: 0; -ENOLINK; or -EAGAIN if no slot is free. After -EAGAIN, smc_llc_resume() is called
  * once a slot is free.
  */
 int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
@@ -141,7 +141,7 @@ int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
  * @len: its length
  *
  * Context: process, may sleep; with the group's buffer lock.
- * Return: 0; -EAGAIN without a free slot; -EBUSY while another large message is in flight; -ENOMEM;
+ * Return: 0; -EAGAIN if no slot is free; -EBUSY while another large message is in flight; -ENOMEM;
  * or -ENOLINK.
  */
 int smc_link_send_large(struct smc_link *link, const u8 *message, size_t len);

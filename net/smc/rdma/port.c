@@ -73,13 +73,16 @@ struct smc_rdma_need {
 	/* GIDs of the peer, one of which a subnet of the port must contain; or NULL */
 	const struct smc_rdma_gids *near;
 	/*
-	 * GID of the port that the group uses already, or NULL. The search skips this port. The
-	 * port must have no smaller subnet that contains the peer's GID in @near.
+	 * GID of the port that the group uses already, or NULL. The search skips this port, whose
+	 * network device must have no smaller subnet that contains the peer's GID in @near.
 	 */
 	const struct ib_gid_attr *other;
 	bool other_device;	/* the search skips the other ports of the device of @other, too */
 	const char *pnetid;	/* PNET ID of the port, or NULL */
-	/* GID of @other if that port has no PNET ID; a subnet of the port must contain it */
+	/*
+	 * GID of @other if the group's port has no PNET ID, else NULL; a subnet of the new port
+	 * must contain it
+	 */
 	const u8 *beside;
 	struct net_device *ndev;	/* network device of the route; NULL for a second link */
 	bool by_pnet;		/* the GID may belong to a network device other than @ndev */
@@ -185,7 +188,7 @@ static bool smc_rdma_gid_has_near(const struct ib_gid_attr *attr, const u8 *peer
 }
 
 /*
- * Whether the GIDs don't tell if a link of version 1 needs a router: a peer of version 1 does not
+ * Whether the GIDs leave open whether a version 1 link needs a router: a peer of version 1 does not
  * list its GIDs, and a GID of RoCE v1 is usually link-local. Then the PNET ID has to tell.
  */
 static bool smc_rdma_gid_is_vague(const struct ib_gid_attr *attr, const struct smc_rdma_gids *peer)

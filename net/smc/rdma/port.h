@@ -42,7 +42,7 @@ struct smc_rdma_port {
  * device that encrypts or encapsulates packets has no port.
  *
  * Context: process; doesn't sleep, and sends no command to a device.
- * Return: 0; -EHOSTUNREACH without a route; -ENODEV without a port.
+ * Return: 0; -EHOSTUNREACH if there is no route; -ENODEV if no port fits.
  */
 int smc_rdma_port_find(const struct smc_path_setup *s, u8 version, const u8 *peer_gid,
 		       struct smc_rdma_port *port);
@@ -70,7 +70,7 @@ struct smc_rdma_gids {
  * the rules for the peer's GIDs apply only if these are known, and both GIDs are routable.
  *
  * Context: process; doesn't sleep.
- * Return: 0; -ENODEV without a port.
+ * Return: 0; -ENODEV if no port fits.
  */
 int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 			     const struct smc_rdma_gids *peer, struct smc_rdma_port *port);

@@ -157,8 +157,8 @@ static void smc_rdma_announce(struct smc_rdma_conn *conn, u64 end, struct smc_cd
 }
 
 /*
- * Write the bytes up to @end again, which the peer may have missed, and send the message of
- * smc_rdma_announce() after them. The slot has no connection, because the stream does not count
+ * Write the bytes up to @end once more, because the peer may have missed them. Then send the
+ * message of smc_rdma_announce(). The slot has no connection, because the stream does not count
  * this as a publish.
  */
 static int smc_rdma_repeat(struct smc_rdma_conn *conn, u64 end)
