@@ -349,11 +349,10 @@ static bool smc_tcp_hand_to_client(struct smc_listener *l, const struct sock *ch
 }
 
 /*
- * Handles TCP's report of a new connection. The report does not name the connection, so this
- * function takes the last one in the queue for it. If a newer connection is last by now, this call
- * hands over the newer connection. TCP reports the newer connection, too. The call for that report
- * finds the newer connection handed over already, and queues the work, which takes the older one. A
- * connection without SMC is ready for accept() at once.
+ * Handles TCP's report of a new connection. The report names no connection, so this function takes
+ * the last one in the queue. If a newer connection is last by now, TCP reports that one as well.
+ * The call for that report finds the newer connection handed over already, and queues the work,
+ * which takes the older one. A connection without SMC is ready for accept() at once.
  */
 static void smc_tcp_has_connection(struct smc_listener *l)
 {
@@ -385,7 +384,8 @@ void smc_tcp_data_ready(struct sock *sk)
 		smc_sock_check_tcp(smc);
 	/*
 	 * A listener awaits no CLC message. It is not locked here, so it may be unhooked by now.
-	 * Bytes that are left may be the start of a late CLC message, or all that the peer sends.
+	 * The bytes left may be the start of a late CLC message, but also all that the peer sends,
+	 * so wake readers.
 	 */
 	else if (!smc || smc->mode != SMC_MODE_TCP || smc->listener || !smc_sock_drop_late(smc) ||
 		 smc_tcp_is_readable(sk))

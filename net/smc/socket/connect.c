@@ -46,7 +46,7 @@ int smc_wait_connected(struct smc_sock *smc, long timeo)
 	return rc;
 }
 
-/* Called under bh_lock_sock(). Return: in how many jiffies to look again, or 0. */
+/* Called under bh_lock_sock(). Return: the jiffies until the next call; 0 for none. */
 static unsigned long smc_connect_check_syn(struct smc_sock *smc)
 {
 	struct sock *sk = smc->sk;

@@ -56,7 +56,7 @@ static unsigned long smc_keepalive_interval(unsigned long time)
 	return max(time / SMC_KEEPALIVE_INTERVALS, (unsigned long)HZ);
 }
 
-/* Called under bh_lock_sock(). Return: in how many jiffies to look again, or 0. */
+/* Called under bh_lock_sock(). Return: the jiffies until the next call; 0 for none. */
 static unsigned long smc_keepalive_check(struct smc_sock *smc)
 {
 	unsigned long time = smc_keepalive_time(sock_net(smc->sk));

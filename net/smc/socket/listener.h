@@ -210,7 +210,7 @@ void smc_listener_handshake_done(struct smc_listener *l, struct smc_sock *child)
 void smc_listener_end_deferral(struct smc_sock *child);
 
 /**
- * smc_request_is_new() - whether a connection is to have an SMC handshake, which has not begun
+ * smc_request_is_new() - whether a connection is yet to begin its SMC handshake
  * @req: request of the connection
  * @arg: unused
  *

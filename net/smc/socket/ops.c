@@ -594,7 +594,7 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
 
 /*
  * Creates a struct socket that is to get the sock of @sock, which the application closes. So
- * close() can return before the connection ends. Return: the struct socket, or NULL without memory.
+ * close() can return before the connection ends. Return: the struct socket, or NULL if that fails.
  */
 static struct socket *smc_release_create(const struct socket *sock, const struct proto_ops *ops)
 {
@@ -612,7 +612,7 @@ static struct socket *smc_release_create(const struct socket *sock, const struct
 	return orphan;
 }
 
-/* Lets the stream's close go on without the application's socket. Return: false without memory. */
+/* Lets the stream's close go on without the application's socket. Return: false if that fails. */
 static bool smc_release_later(struct smc_stream *st, struct socket *sock)
 {
 	struct sock *sk = sock->sk;
@@ -766,7 +766,9 @@ static int smc_release(struct socket *sock)
 		smc_release_stream(smc, sock);
 	} else {
 		lock_sock(sk);
-		/* TCP resets a connection with unread bytes, and those of SMC don't count. */
+		/*
+		 * TCP resets a connection with unread bytes. Late CLC messages must not cause that.
+		 */
 		if (smc_sk(sk) == smc && smc->mode == SMC_MODE_TCP && !smc->listener)
 			smc_sock_drop_late(smc);
 		smc_sock_unhook(smc);

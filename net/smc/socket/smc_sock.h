@@ -45,8 +45,8 @@ enum smc_mode {
 };
 
 /*
- * Value of smc_sock.local_listener: connect() will run SMC's handshake. If a listener of this
- * namespace gets the other end, a pointer to this listener replaces the value.
+ * Value of smc_sock.local_listener during a connect() that will run SMC's handshake, until a
+ * listener of this namespace gets the other end.
  */
 #define SMC_LISTENER_UNKNOWN	((struct smc_listener *)ERR_PTR(-ENOENT))
 
@@ -299,7 +299,7 @@ void smc_sock_forget(struct smc_sock *smc);
  * smc_sock_timer() - run a timer function of a socket, and restart the timer on request
  * @smc: socket that @timer belongs to; smc_sock_cancel() waits for this function
  * @timer: one of its timers, which has expired
- * @look: called under bh_lock_sock(); returns in how many jiffies to call it again, or 0
+ * @look: called under bh_lock_sock(); returns the jiffies until its next call; 0 for none
  *
  * Context: softirq.
  */

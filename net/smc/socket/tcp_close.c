@@ -16,7 +16,7 @@
 /* Delay of TCP's reset after the stream failed, so that the program can read SO_ERROR first. */
 #define SMC_TCP_CLOSE_DELAY	(HZ / 10)
 
-/* Jiffies after TCP's FIN or reset in which the peer has to end the stream. */
+/* Time for the peer to end the stream after TCP's FIN or reset. */
 #define SMC_FIN_WAIT		(5 * HZ)
 
 void smc_tcp_close_failed(struct sock *sk)
