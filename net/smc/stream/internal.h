@@ -126,9 +126,9 @@ static inline bool smc_rx_ended(const struct smc_stream *st)
 }
 
 /*
- * Whether urgent bytes are read in line. Without a socket the answer is no, so
- * smc_rx_mark() may record that a reader steps over an urgent byte.
- * smc_stream_attach() takes that back if the socket reads urgent bytes in line.
+ * Whether urgent bytes are read in line. Without a socket the answer is no, so smc_rx_mark() may
+ * record that a reader steps over an urgent byte. smc_stream_attach() undoes that step if the
+ * socket reads urgent bytes in line.
  */
 static inline bool smc_stream_is_inline(const struct smc_stream *st)
 {

@@ -15,15 +15,15 @@
  *    TCP waits for a FIN.
  * 3. If the peer misses either limit, this end sends SMC_CONN_ABORT. The peer's
  *    kernel answers without its application. If the answer does not come for as
- *    long as TCP waits for a FIN, this end gives up the peer. The peer may still
+ *    long as TCP waits for a FIN, this end gives up on the peer. The peer may still
  *    write, so path->over() ensures that this end's element is not reused.
  *
  * The orphans of the host are limited as TCP's are: their number by
  * net.smc.max_orphans, and their memory to an eighth of the host's. One element
  * keeps its whole buffer, with all other elements in it, so the whole buffer
- * counts. The sums are in admin/stats.h. Streams whose peer was given up count for as long as their
- * elements exist. They may take half of each limit. If they exceed that, the path
- * ends a link group, along with the group's other connections.
+ * counts. The sums are in admin/stats.h. Streams that gave up on their peers count
+ * for as long as their elements exist. They may take half of each limit. If they
+ * exceed that, the path ends a link group, along with the group's other connections.
  */
 
 #include <linux/mm.h>
@@ -40,7 +40,7 @@
 /*
  * The time for which TCP probes a closed window of an orphan's peer. TCP sends
  * the first probe after 0.2 s, and doubles the interval for each of nine more.
- * It gives up the peer TCP_RTO_MAX after the last probe.
+ * It gives up on the peer TCP_RTO_MAX after the last probe.
  * (net.ipv4.tcp_orphan_retries is only for peers that do not answer the probes.)
  */
 #define SMC_ORPHAN_PROBE_TIME	((BIT(10) - 1) * TCP_RTO_MIN + TCP_RTO_MAX)
@@ -131,7 +131,7 @@ void smc_stream_update_orphan(struct smc_stream *st)
 
 /*
  * The peer's time limit has expired: reset the stream or, if this end has reset
- * it before, give up the peer. The work runs again after the next time limit, or
+ * it before, give up on the peer. The work runs again after the next time limit, or
  * at once if the stream is over.
  */
 static void smc_orphan_expire(struct smc_stream *st)

@@ -189,7 +189,7 @@ static noinline int smc_stream_abort_bad_position(struct smc_stream *st)
 	return -ECONNRESET;
 }
 
-/* Move consumed to the reader's position @pos, so that the peer may reuse the room before it. */
+/* Move rx.consumed to the reader's position @pos: the peer may reuse the room before it. */
 static void smc_stream_consume(struct smc_stream *st, u64 pos)
 {
 	if (pos == st->rx.consumed)
@@ -202,7 +202,7 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 	st->rx.offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - st->rx.consumed);
 	/* The copy out of the ring is complete before the peer may overwrite it. */
 	smp_store_release(&st->rx.consumed, pos);
-	/* Pairs with smc_stream_update(): store consumed before checking what the peer asks for. */
+	/* Pairs with smc_stream_update(): store rx.consumed, then check what the peer asks for. */
 	smp_mb();
 	smc_stream_give_credit(st);
 }

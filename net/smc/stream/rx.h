@@ -31,10 +31,10 @@ struct smc_stream_rx {
 	u32 size;
 	u64 received;		/* end of the bytes that the peer published */
 	u64 consumed;		/* end of the bytes that the application read */
-	u64 reported;		/* value of consumed that was last sent to the peer */
-	u32 offset;		/* offset of consumed in the ring */
-	struct smc_cursor received_cursor;	/* cursor of received */
-	struct smc_cursor reported_cursor;	/* cursor of reported */
+	u64 reported;		/* value of @consumed that was last sent to the peer */
+	u32 offset;		/* offset of @consumed in the ring */
+	struct smc_cursor received_cursor;	/* cursor of @received */
+	struct smc_cursor reported_cursor;	/* cursor of @reported */
 	u64 unreported_at_request;	/* unreported bytes when the peer last asked for window */
 	u64 urgent;		/* end of the last urgent byte, or 0 */
 	u64 urgent_skip;	/* end of replaced urgent bytes that the reader steps over, or 0 */
@@ -71,7 +71,7 @@ struct smc_rx_snapshot {
  * @rx: positions, which the peer may be moving
  * @is_inline: urgent bytes are read in line
  *
- * Context: any. Without the socket lock another reader may move consumed
+ * Context: any. Without the socket lock another reader may move rx->consumed
  * meanwhile, so that @received may be more than a ring ahead of @consumed.
  * Return: the snapshot, in which @consumed <= @start <= @received.
  */
@@ -81,18 +81,18 @@ static inline struct smc_rx_snapshot smc_rx_take_snapshot(const struct smc_strea
 	struct smc_rx_snapshot at = { .size = rx->size, .is_inline = is_inline };
 	u64 skip;
 
-	/* Load consumed before received, so that received is not behind it. */
+	/* Load rx->consumed first, so that it is not beyond rx->received. */
 	at.consumed = smp_load_acquire(&rx->consumed);
 	do {
-		/* Load urgent_skip before received, so that received is not behind it. */
+		/* Load rx->urgent_skip first, so that it is not beyond rx->received. */
 		skip = smp_load_acquire(&rx->urgent_skip);
 		/* Pairs with smc_rx_arrive(): the bytes are in the ring. */
 		at.received = smp_load_acquire(&rx->received);
-		/* Load urgent after received, to see an urgent byte among the received ones. */
+		/* Load rx->urgent after rx->received, to see urgent bytes that were received. */
 		at.urgent = smp_load_acquire(&rx->urgent);
-		/* Pairs with smc_rx_mark(): a new value of urgent is seen with its urgent_skip. */
+		/* Pairs with smc_rx_mark(): a new rx->urgent is seen with its rx->urgent_skip. */
 	} while (skip != READ_ONCE(rx->urgent_skip));
-	/* Load reported after received, so that received is at most a ring ahead of it. */
+	/* Load rx->reported last, so that rx->received is at most a ring ahead of it. */
 	at.reported = READ_ONCE(rx->reported);
 	at.start = skip > at.consumed ? skip : at.consumed;
 	return at;
@@ -115,7 +115,7 @@ static inline bool smc_snapshot_holds(const struct smc_rx_snapshot *at, u64 pos,
  * @rx: receive positions of the stream
  * @pos: position of the reader
  *
- * Context: the socket lock is held, so that no other reader moves consumed meanwhile.
+ * Context: the socket lock is held, so that no other reader moves rx->consumed meanwhile.
  */
 static inline bool smc_rx_may_consume(const struct smc_stream_rx *rx, u64 pos)
 {
@@ -260,9 +260,9 @@ static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod,
 	WRITE_ONCE(rx->urgent_unread, true);
 	at = smc_rx_take_snapshot(rx, is_inline);
 	if (smc_snapshot_skips(&at))
-		/* Pairs with smc_rx_take_snapshot(), which sees no urgent_skip beyond received. */
+		/* Pairs with smc_rx_take_snapshot(): no rx->urgent_skip is beyond rx->received. */
 		smp_store_release(&rx->urgent_skip, at.urgent);
-	/* Pairs with smc_rx_take_snapshot(), which sees urgent_skip along with urgent. */
+	/* Pairs with smc_rx_take_snapshot(), which sees rx->urgent_skip if it sees rx->urgent. */
 	smp_store_release(&rx->urgent, rx->received + arrived);
 }
 
@@ -281,7 +281,7 @@ static inline void smc_rx_arrive(struct smc_stream_rx *rx, struct smc_cursor pro
 	if (unlikely(is_urgent && arrived))
 		smc_rx_mark(rx, prod, arrived, is_inline);
 	rx->received_cursor = prod;
-	/* Pairs with smc_rx_take_snapshot(), which sees bytes and urgent along with received. */
+	/* Pairs with smc_rx_take_snapshot(): rx->received comes with the bytes and rx->urgent. */
 	smp_store_release(&rx->received, rx->received + arrived);
 }
 

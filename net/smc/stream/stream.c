@@ -96,8 +96,8 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	if (st->err)
 		WRITE_ONCE(sk->sk_err, st->err);
 	/*
-	 * Without a socket, smc_stream_is_inline() was false, so smc_rx_mark()
-	 * may have recorded a skip. Nothing has been read yet: take it back.
+	 * Without a socket, smc_stream_is_inline() was false, so smc_rx_mark() may have recorded a
+	 * skip. Undo the skip: nothing has been read yet.
 	 */
 	if (sock_flag(sk, SOCK_URGINLINE))
 		WRITE_ONCE(st->rx.urgent_skip, 0);
@@ -205,7 +205,7 @@ void smc_stream_fail(struct smc_stream *st, int err)
 	if (st->err)
 		return;
 	st->events |= EPOLLERR;
-	/* A call may have returned an error of TCP before (IP_RECVERR). This one is new. */
+	/* st->err is new, even if a call has returned an error of TCP before (IP_RECVERR). */
 	WRITE_ONCE(st->is_err_told, false);
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);
@@ -531,13 +531,11 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	smp_mb();
 	if (unlikely(events & SMC_CONN_ABORT)) {
 		/*
-		 * If SMC_CONN_CLOSED comes before SMC_CONN_ABORT, or with it,
-		 * all bytes of the peer have arrived. The abort then means that
-		 * the peer no longer waits for this end to close, which is no
-		 * error. But bytes of this end that the peer has not consumed
-		 * came after its close and are lost, which is an error. One
-		 * message has both flags if the link had no free slot when the
-		 * first was due.
+		 * If SMC_CONN_CLOSED comes before SMC_CONN_ABORT, or with it, all bytes of the peer
+		 * have arrived. The abort then means that the peer no longer waits for this end to
+		 * close, which is no error. It is an error if the peer has not consumed all bytes
+		 * of this end: those that came after its close are lost. One message has both flags
+		 * if the link had no free slot when the first was due.
 		 */
 		if (!((rx->conn_flags | conn_flags) & SMC_CONN_CLOSED) ||
 		    st->tx.acked != st->tx.sent)

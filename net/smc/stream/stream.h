@@ -476,7 +476,7 @@ static inline bool smc_stream_is_over(const struct smc_stream *st)
  * smc_stream_both_sent_final() - whether both ends have sent their final flags
  * @st: stream; no lock is needed, because flags stay set
  *
- * If they have not, a stream that is over has lost its path, or has given up its peer.
+ * If they have not, a stream that is over has lost its path, or has given up on its peer.
  */
 static inline bool smc_stream_both_sent_final(const struct smc_stream *st)
 {

@@ -35,28 +35,28 @@
  */
 enum smc_writer {
 	SMC_WRITER_NONE,	/* no writer waits, or the last one was woken for enough room */
-	SMC_WRITER_ANY_ROOM,	/* the last one was woken for little room: any room is enough now */
-	SMC_WRITER_WAITS,	/* a poller waits, or a send() that found room after all */
+	SMC_WRITER_ANY_ROOM,	/* the hold timer has woken the last one: any room is enough now */
+	SMC_WRITER_WAITS,	/* a poller waits, or a send() that will find room */
 	SMC_WRITER_BLOCKED,	/* a send() that has bytes left waits */
 };
 
 struct smc_stream_tx {
-	u8 *ring;		/* bytes are copied into it at offset */
-	u32 size;		/* bytes in the ring; divides peer_size */
+	u8 *ring;		/* bytes are copied into it at @offset */
+	u32 size;		/* bytes in the ring; divides @peer_size */
 	u32 peer_size;		/* bytes in the peer's element */
 	u64 written;		/* end of the bytes that the application wrote */
 	u64 sent;		/* end of the published bytes */
 	u32 publish_max;	/* limit of the next publish; the path sets it at any time */
 	u64 due;		/* end of the bytes to publish as soon as the path has room */
-	u64 delivered;		/* end of the bytes that the path delivered, or will not report */
+	u64 delivered;		/* end of the bytes delivered, or published without a completion */
 	u64 acked;		/* end of the bytes that the peer has consumed */
 	u64 reusable;		/* end of the bytes in the ring that may be overwritten */
 	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
-	u32 offset;		/* offset of written in the ring */
-	struct smc_cursor sent_cursor;	/* cursor of sent in the peer's element */
-	struct smc_cursor acked_cursor;	/* cursor of acked in the peer's element */
+	u32 offset;		/* offset of @written in the ring */
+	struct smc_cursor sent_cursor;	/* cursor of @sent in the peer's element */
+	struct smc_cursor acked_cursor;	/* cursor of @acked in the peer's element */
 	unsigned int in_flight;	/* publishes that the path has not completed */
-	unsigned int ends_in;	/* completions to wait for until the peer's host has end_flags */
+	unsigned int ends_in;	/* completions to wait for until the peer's host has @end_flags */
 	bool nodelay;		/* TCP_NODELAY at the time of the last write */
 	u8 prod_flags;		/* for the next publish */
 	u8 conn_flags;		/* published so far */
@@ -74,14 +74,14 @@ struct smc_stream_tx {
  */
 static inline u32 smc_tx_free(const struct smc_stream_tx *tx)
 {
-	/* Load written first, so that it is at most a ring ahead of reusable. */
+	/* Load tx->written first, so that it is at most a ring ahead of tx->reusable. */
 	u64 written = smp_load_acquire(&tx->written);
 	/* Pairs with the release in smc_tx_reuse(): the bytes may be overwritten. */
 	u64 reusable = smp_load_acquire(&tx->reusable);
 
 	/*
-	 * Without a lock, more bytes may have been written, sent and made reusable
-	 * since the first load. Then reusable is ahead of this copy of written.
+	 * Without a lock, more bytes may have been written, sent and made reusable since the first
+	 * load. Then @reusable is ahead of @written.
 	 */
 	return written > reusable ? tx->size - (u32)(written - reusable) : tx->size;
 }
@@ -147,9 +147,9 @@ static inline void smc_tx_write(struct smc_stream_tx *tx, u32 copied)
 }
 
 /*
- * Record bytes of which the last one is urgent. The caller holds the stream's
- * lock in addition to the socket lock: a completion may push at any time, and
- * has to see both urgent and written moved, or neither.
+ * Record bytes of which the last one is urgent. The caller holds the stream's lock in addition to
+ * the socket lock: a completion may push at any time, and has to see both tx->urgent and
+ * tx->written moved, or neither.
  */
 static inline void smc_tx_write_urgent(struct smc_stream_tx *tx, u32 copied)
 {
@@ -209,7 +209,7 @@ static inline int smc_tx_acknowledge(struct smc_stream_tx *tx, struct smc_cursor
 	if (!freed)
 		return 0;
 	tx->acked_cursor = cons;
-	/* In this order acked is never beyond reusable. */
+	/* Move tx->reusable first: tx->acked is never beyond it. */
 	smc_tx_reuse(tx, tx->acked + freed);
 	WRITE_ONCE(tx->acked, tx->acked + freed);
 	/* There is enough window, so the next publish need not ask for it. */
@@ -234,8 +234,8 @@ static inline void smc_tx_end(struct smc_stream_tx *tx, u8 flags)
 static inline bool smc_tx_end_is_delivered(const struct smc_stream_tx *tx)
 {
 	/*
-	 * Pairs with smc_tx_publish(): a thread that sees the final flags also
-	 * sees in ends_in that they are in flight.
+	 * Pairs with smc_tx_publish(): a thread that sees the final flags also sees, in
+	 * tx->ends_in, that they are in flight.
 	 */
 	u8 said = smp_load_acquire(&tx->conn_flags);
 
