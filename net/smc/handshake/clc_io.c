@@ -360,8 +360,8 @@ int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 	if (smc_clc_take_early_decline(hs, buf))
 		return 0;
 	/*
-	 * A DECLINE of the peer may be on its way, which gave up the handshake at the same time. Or
-	 * it has come and was not taken, because the user keeps the socket locked.
+	 * The peer may have given up the handshake at the same time. Its DECLINE may be on its way,
+	 * or has come but was not taken, because the user keeps the socket locked.
 	 */
 	hs->late = SMC_LATE_DROPPED;
 	smc_own_peer_id(sock_net(hs->sk), decline.peer_id);
@@ -379,9 +379,9 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 	if (smc_clc_has_message(hs))
 		version = min_t(u8, hs->head.version, SMC_VERSION_2);
 	/*
-	 * The peer's PROPOSAL or DECLINE, too, may still come: with too many handshakes under way
-	 * no thread waits for that message. The application can't send before this end's DECLINE
-	 * has left, so the peer reads the DECLINE before any bytes of the application.
+	 * The peer's PROPOSAL or DECLINE may still come: with too many handshakes under way no
+	 * thread waits for that message. The application can't send before this end's DECLINE has
+	 * left, so the peer reads the DECLINE before any bytes of the application.
 	 */
 	rc = smc_clc_fall_back(hs, version, reason, buf);
 	kfree(buf);

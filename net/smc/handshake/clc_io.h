@@ -19,7 +19,7 @@ void smc_clc_expect(struct smc_handshake *hs);
  * @hs: handshake, which gets the header of the message
  *
  * Context: process, without the socket lock; waits for nobody.
- * Return: true if it has come; false if it has not, if the bytes that came are not a CLC message,
+ * Return: true if the message has come; false if not, if the bytes that came are not a CLC message,
  * or if the header can't be read now because the user keeps the socket locked.
  */
 bool smc_clc_has_message(struct smc_handshake *hs);

@@ -183,7 +183,7 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo);
  * still wait for the peer for some seconds.
  *
  * Context: process.
- * Return: whether it is under way, so that ->conclude() will be called once the socket is unlocked.
+ * Return: whether the handshake was under way. If so, ->conclude() is called after the unlock.
  */
 bool smc_handshake_abort(struct smc_handshake *hs);
 
@@ -288,7 +288,8 @@ void smc_handshake_decline_late(struct smc_handshake *hs);
  * Context: the socket is locked, or TCP calls its data_ready.
  * Return: true while more late CLC messages may come. The result turns false when the first byte of
  *	the peer's application comes, or earlier. If bytes are left and the result is true, they may
- *	be the start of a CLC header. The application may read them, for nothing more may follow.
+ *	be the start of a CLC header, but also all that the peer sends. So the application may
+ *	read them.
  */
 bool smc_handshake_drop_late(struct smc_handshake *hs);
 

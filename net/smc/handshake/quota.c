@@ -127,10 +127,10 @@ static bool smc_quota_may(int own, int left)
 }
 
 /*
- * Return: the limit for the handshakes of a namespace that applies when a user with @own handshakes
- * is to offer SMC. The places beyond SMC_HANDSHAKES_MAX are kept for handshakes that were offered
- * earlier. A user without a handshake may get one of these places, too, unless @limit or
- * net.smc.limit_smc_hs limits the offers.
+ * Return: the number of handshakes up to which a user with @own handshakes may offer SMC in a
+ * namespace. The places beyond SMC_HANDSHAKES_MAX are kept for handshakes that were offered
+ * earlier, and for users without a handshake, unless @limit or net.smc.limit_smc_hs limits the
+ * offers.
  */
 static int smc_quota_most(const struct smc_net *sn, bool limit, int own)
 {

@@ -131,8 +131,8 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc == -ECONNRESET) {
 		/*
-		 * The client sent nothing or a part of a message, and closed or fell silent. The
-		 * application gets these bytes.
+		 * The client closed, or fell silent in the middle of a message. The application
+		 * gets the bytes that came.
 		 */
 		hs->reason = SMC_DIAG_PEER_NO_SMC;
 		return 0;

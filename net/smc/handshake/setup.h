@@ -14,7 +14,7 @@ struct smc_handshake;
  * @role: role of this end
  *
  * Context: process, may sleep.
- * Return: the setup, to be ended by smc_setup_end() and smc_setup_free(); NULL without memory.
+ * Return: the setup, to be ended by smc_setup_end() and smc_setup_free(); NULL if memory is short.
  */
 struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct smc_handshake *hs,
 				     enum smc_role role);
