@@ -27,7 +27,7 @@ static inline struct in6_addr smc_address_prefix(const struct in6_addr *addr)
 }
 
 /**
- * smc_address_same_prefix() - whether two addresses have one prefix, so that one host may have both
+ * smc_address_same_prefix() - whether two addresses share a prefix, so that one host may have both
  * @a: address; an IPv4 address is mapped to IPv6
  * @b: another address
  */

@@ -21,7 +21,7 @@ struct sockaddr;
 enum smc_blackhole_kind {
 	SMC_BLACKHOLE_NONE,	/* no peer: events for this key are dropped */
 	SMC_BLACKHOLE_SERVER,	/* server's address and port: a user's SYNs do not offer SMC */
-	SMC_BLACKHOLE_CLIENT,	/* client's address, local port: its SYNs' option is hidden */
+	SMC_BLACKHOLE_CLIENT,	/* client's address, local port: the client's option is hidden */
 	SMC_BLACKHOLE_GID,	/* address, and GID of an RDMA port: no link is made to the port */
 	SMC_N_BLACKHOLE_KINDS,
 };

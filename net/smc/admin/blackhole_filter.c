@@ -60,7 +60,7 @@ static void smc_syn_hide_option(struct sk_buff *skb, int offset)
 		put_unaligned_be32(rol32(TCPOPT_SMC_MAGIC, 16), exid);
 }
 
-/* Hides the option of a SYN if its client has an entry. @key has only the client's address yet. */
+/* Hides the option of a SYN if its client has an entry. The caller has set only @key's address. */
 static void smc_syn_filter(struct sk_buff *skb, int offset, const struct net *net,
 			   struct smc_blackhole_key *key)
 {

@@ -67,7 +67,7 @@ static void smc_net_make_queues(struct work_struct *work)
 
 static bool smc_net_has_queues(const struct smc_net *sn)
 {
-	/* The last queue is made last. Pairs with smp_store_release() in smc_net_make_queue(). */
+	/* All queues are made if the last one is. Pairs with smc_net_make_queue(). */
 	return smp_load_acquire(&sn->handshake_queues[SMC_HANDSHAKE_QUEUES - 1].wq);
 }
 

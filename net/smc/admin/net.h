@@ -30,8 +30,8 @@ struct smc_stats;
 #define SMC_HANDSHAKES_MAX	512
 static_assert(SMC_HANDSHAKES_MAX <= WQ_MAX_ACTIVE);
 /*
- * SMC handshakes that were offered below that limit may still begin, up to
- * SMC_HANDSHAKES_BEGUN_MAX. Each needs a place in a work queue, and each of the work queues has
+ * Handshakes that were offered before this limit was reached may still begin, up to
+ * SMC_HANDSHAKES_BEGUN_MAX in all. Each needs a place in a work queue, and each work queue has
  * SMC_HANDSHAKES_MAX places.
  */
 #define SMC_HANDSHAKE_QUEUES	2
@@ -104,8 +104,8 @@ static inline struct smc_net *smc_net(const struct net *net)
  * smc_net_prepare() - make the per-CPU counters and work queues of a namespace
  * @sn: namespace; does nothing if it has them already
  *
- * A namespace gets them only before its first SMC socket, because most namespaces never
- * have one. Only sockets, and the objects that their SMC handshakes make, use the
+ * They are made when the namespace's first SMC socket is created, because most namespaces
+ * never have one. Only sockets, and the objects that their SMC handshakes make, use the
  * counters and queues. The counters are charged to set_active_memcg()'s
  * control group or the caller's. They are allocated without a lock, so that a thread
  * that is short of memory delays no other thread. The work queues are made by a work, so

@@ -34,7 +34,7 @@ static const int call_attrs[] = {
 	[SMC_STAT_URGENT]	= SMC_NLA_STATS_T_URG_DATA_CNT,
 };
 
-/* The counters from SMC_RDMA_GROUPS_LOST on. */
+/* Attributes of the counters from SMC_RDMA_GROUPS_LOST on. */
 static const int link_attrs[] = {
 	SMC_NLA_STATS_L_GROUPS_LOST, SMC_NLA_STATS_L_ADDED, SMC_NLA_STATS_L_LOST,
 	SMC_NLA_STATS_L_CONNS_MOVED, SMC_NLA_STATS_L_STALLED, SMC_NLA_STATS_L_REPEATED_WRITES,

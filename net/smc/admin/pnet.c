@@ -16,8 +16,8 @@
 #include "admin/pnet_table.h"
 
 /*
- * The PNET table of a namespace. smc_pnet_add() holds RTNL besides the lock: it looks a
- * device up and adds the entry before the device can be renamed or removed.
+ * The PNET table of a namespace. smc_pnet_add() holds RTNL besides the lock, so that no device is
+ * renamed or removed after its look-up and before its entry is in the table.
  */
 struct smc_pnet_table {
 	spinlock_t lock;	/* protects the fields below */
@@ -278,7 +278,7 @@ static void device_named(struct smc_pnet_table *table, const struct net_device *
 		waiting->ifindex = dev->ifindex;
 		return;
 	}
-	/* A renamed device keeps its entry, so the entry that waited for its name is useless. */
+	/* A renamed device keeps its entry, so an entry that waited for the new name is useless. */
 	if (waiting)
 		drop(waiting);
 	strscpy(own->ifname, dev->name, sizeof(own->ifname));

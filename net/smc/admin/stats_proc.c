@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/net/smc_stat: the counters without an attribute in SMC_NETLINK_GET_STATS, those in
- * SMC_NLA_STATS_LINKS, and totals of the connections that did not become SMC; one "name value" per
- * line.
+ * /proc/net/smc_stat: one "name value" per line, for the counters for which the in-tree module has
+ * no attribute in SMC_NETLINK_GET_STATS, and for the totals of connections that did not become SMC.
  */
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>

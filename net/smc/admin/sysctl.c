@@ -38,8 +38,8 @@ void smc_sysctl_set_tcp2smc_hook(int (*fn)(void))
 
 /*
  * Calls the hook for the host's administrator. A write by the root of a container succeeds only if
- * the hook has succeeded before. Such a write takes no lock: that root may give the writing thread
- * no processor time, and the thread would then hold the lock for as long as he likes.
+ * the hook has succeeded before. Such a write takes no lock: a container's root can withhold
+ * processor time from the writing thread, which would then never release the lock.
  */
 static int tcp2smc_prepare(void)
 {
@@ -103,7 +103,7 @@ static int bound_or(int own, int host)
 /*
  * A sysctl of every namespace. @combine makes a namespace's effective value from its own value and
  * that of init_net; without @combine the own value is effective. In init_net the two values are
- * equal, and @combine must return just this value.
+ * equal, and @combine must return that value.
  */
 struct smc_sysctl_param {
 	const char *name;
@@ -130,7 +130,7 @@ struct smc_sysctl_param {
 #define BUFFER_SIZE	BETWEEN(SZ_16K, INT_MAX / 2)
 #define SECONDS		.handler = seconds_handler
 
-/* Documentation/sysctl.rst and tools/smc/smc.7 describe each, and tools/smc/test.sh tests each. */
+/* Documentation/sysctl.rst and tools/smc/smc.7 describe each sysctl; tools/smc/test.sh tests it. */
 static struct smc_sysctl_param params[] = {
 	PARAM("autocorking_size", autocorking_size, SZ_64K, .handler = proc_douintvec),
 	PARAM("smcr_buf_type", smcr_buf_type, SMC_BUF_PHYSICAL, BETWEEN(0, SMC_BUF_MIXED)),
