@@ -367,8 +367,8 @@ void smc_lgr_kind_exit(struct smc_lgr_kind *kind)
 {
 	smc_lgrs_end_net(&kind->net_exit, NULL, true);
 	/*
-	 * Clear the operation only now: until all groups have ended, the end of a namespace must
-	 * find it in order to wait for its groups.
+	 * Clear the operation only now: until all groups have ended, a namespace that ends needs
+	 * the operation to wait for its groups.
 	 */
 	smc_net_set_exit(kind->path, NULL);
 }

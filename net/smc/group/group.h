@@ -20,7 +20,7 @@ struct sk_buff;
 struct smc_lgr;
 struct smc_lgr_kind;
 
-/* Number of hash values by which owners of the peers' addresses are told apart. */
+/* Number of values of the hash that @owner of struct smc_lgr_ops returns. */
 #define SMC_LGR_OWNERS			32
 
 enum smc_lgr_state {
@@ -34,7 +34,7 @@ enum smc_lgr_state {
  * @idle_time: returns for how many jiffies the group is kept without connections, 0 if it ends at
  *	once
  * @owner: returns a hash of the owner of the peer's address, less than SMC_LGR_OWNERS;
- *	NULL: all groups have one owner
+ *	NULL: all groups count as one owner's
  * @shutdown: calls smc_lgr_mark_dead(), and arranges for the peer to be told, if possible; is also
  *	called for a dead group
  * @end: ends everything that the group has; is called in the group's work, may sleep
@@ -123,7 +123,7 @@ void smc_lgr_kind_init(struct smc_lgr_kind *kind);
 
 /**
  * smc_lgr_kind_exit() - end all groups of a path, and wait for their end
- * @kind: kind of which no thread creates groups any more
+ * @kind: kind; no thread creates groups of this kind any more
  *
  * Context: process, may sleep.
  */
