@@ -118,7 +118,7 @@ static inline struct smc_dmbe_control *smc_dmbe_control(const struct smc_dmbe *d
 }
 
 /**
- * smc_ism_conn_create() - create a connection with an element, unknown to any peer yet
+ * smc_ism_conn_create() - create a connection with an element that no peer knows yet
  * @group: link group. The connection takes over one reservation and one reference of the caller; if
  *	no connection is created, this function drops both
  * @size_class: wanted size class of the element
@@ -133,7 +133,7 @@ struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_cl
 
 /**
  * smc_ism_conn_open() - let the peer find the connection's element
- * @conn: connection that is in no list of its group yet
+ * @conn: connection that is not in its group's list yet
  *
  * Context: process.
  * Return: 0, -ENOLINK if the stream or the group has ended, or an error of the device.
@@ -152,7 +152,7 @@ int smc_ism_conn_attach(struct smc_ism_conn *conn, const struct smc_clc_d *peer)
 
 /**
  * smc_ism_conn_describe() - fill in the SMC-D part of this end's CLC message
- * @conn: connection; a client's has the link id of the ACCEPT by now
+ * @conn: connection; at a client, its link id is already that of the ACCEPT
  * @d: filled
  */
 void smc_ism_conn_describe(const struct smc_ism_conn *conn, struct smc_clc_d *d);

@@ -110,7 +110,7 @@ int smc_loopback_init(void);
 /**
  * smc_loopback_exit() - free the table of elements
  *
- * Context: process, when no connection can end any more: the end of a connection uses the table.
+ * Context: process, after the end of all connections, because that end uses the table.
  */
 void smc_loopback_exit(void);
 
