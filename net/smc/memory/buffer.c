@@ -59,9 +59,9 @@ static bool smc_buffer_reserve(const struct smc_buffer *buffer)
 	const long host = atomic_long_add_return(bytes, &smc_buffer_host_bytes);
 	const long own = atomic_long_add_return(bytes, &sn->buffer_bytes);
 	/*
-	 * Count the own bytes of a namespace other than init_net twice. So such a namespace gets a
-	 * buffer only if all its buffers, this one included, are no larger than the rest of the
-	 * host's limit, which stays free for all others.
+	 * Count the bytes of a namespace other than init_net twice. So the namespace gets a buffer
+	 * only if its buffers, this one included, are no larger than the room that then remains
+	 * below the host's limit.
 	 */
 	const long weight = net_eq(buffer->attr.net, &init_net) ? 0 : own;
 
@@ -436,7 +436,7 @@ static bool smc_buffer_pool_is_making(const struct smc_buffer_pool *pool,
 
 /*
  * Take a free element, or enter @maker in the list of threads that allocate a buffer, and set the
- * limit of that buffer's size in @attr. @maker is NULL if the caller would not allocate one.
+ * limit of that buffer's size in @attr. @maker is NULL if the caller allocates no buffer.
  * Return: 0 with an element; -EAGAIN if the caller has to allocate a buffer; -EBUSY while another
  * thread of its control group allocates one; or -ENOLINK.
  */

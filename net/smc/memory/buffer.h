@@ -142,7 +142,7 @@ struct smc_element {
 	unsigned int index;	/* from 0 */
 	bool is_orphaned;	/* counts in the buffer's @n_orphaned; under its lock */
 	bool is_quarantined;	/* not reused: the peer or device may still use it; same lock */
-	u32 used;		/* RMB: bytes left at its start; the rest is zero. Others: 0 */
+	u32 used;		/* RMBE: bytes from its start that may not be zero; else 0 */
 };
 
 /**
@@ -199,9 +199,9 @@ typedef int (*smc_buffer_add_t)(const struct smc_buffer_attr *attr, void *arg,
 /**
  * smc_buffer_pool_alloc() - take an element; add a buffer if none is free
  * @pool: pool, whose lock is not held
- * @attr: attributes of the buffer to add, without its size. If memory is short, they
- *	change: a free element of a smaller class is taken, or a buffer of the
- *	smallest class is added
+ * @attr: attributes of the buffer to add, without its size. If memory is short, the function
+ *	lowers the size class in @attr: it takes a free element of a smaller class, or adds a
+ *	buffer of the smallest class
  * @add: function that adds a buffer; NULL if that would take too long
  * @arg: argument for @add
  * @el: filled on success
@@ -289,7 +289,7 @@ void smc_element_clear(struct smc_element *el);
 
 /**
  * smc_element_orphan() - count an element as an orphan's until it is returned
- * @el: element, if one was taken
+ * @el: element; nothing happens if it has no buffer
  *
  * The whole buffer counts in smc_orphan_pages from its first such element until the last one is
  * returned, or until an element is quarantined.

@@ -15,8 +15,8 @@
 #define SMC_MEMCG_RESERVE	8	/* an eighth */
 
 /*
- * Return: the pages of files in the generations of the multi-generational LRU. If that is on, the
- * generations replace the other lists.
+ * Return: the pages of files in the multi-generational LRU. While it is on, its generations replace
+ * the LRU lists.
  */
 static unsigned long smc_memcg_generations(const struct lruvec *lruvec, int zone)
 {

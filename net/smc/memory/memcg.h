@@ -12,9 +12,9 @@ struct mem_cgroup;
  * @pages: pages of the buffer; 0 if it has been charged already
  *
  * After the charge, an eighth of the limit (the lesser of memory.max and memory.high) has to be
- * free in the control group and in each one above it, in either version of the hierarchy. Half of
- * the page cache of @memcg counts as free: a group that reads files has a cache up to its limit,
- * and the kernel gives back as much of the cache as is needed.
+ * free in the control group and in each one above it, with cgroup v1 as with v2. Half of the page
+ * cache of @memcg counts as free: a group that reads files has a cache up to its limit, and the
+ * kernel gives back as much of the cache as is needed.
  *
  * Context: any.
  */
