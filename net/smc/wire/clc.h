@@ -297,8 +297,7 @@ u8 smc_clc_links_option(const struct smc_clc_proposal *p);
 
 /**
  * smc_clc_set_vendor() - name this module as the vendor of an ACCEPT or CONFIRM
- * @fc: the fields of first contact, for a peer that has named the same vendor. Another peer must
- *	get its fields without the name.
+ * @fc: the fields of first contact; only for a peer that has named this vendor, too
  */
 void smc_clc_set_vendor(struct smc_clc_first_contact *fc);
 

@@ -55,13 +55,13 @@ enum {
 	DR_ERRORS	= 5,
 	DR_RKEYS	= 8,
 
-	/* token of the ADD LINK family */
+	/* RToken of the ADD LINK family */
 	AT_RKEY		= 0,
 	AT_RKEY_NEW	= 4,
 	AT_ADDR		= 8,
 	AT_SIZE		= 16,
 
-	/* token of the CONFIRM RKEY family */
+	/* RToken of the CONFIRM RKEY family */
 	CT_LINK		= 0,
 	CT_RKEY		= 1,
 	CT_ADDR		= 5,

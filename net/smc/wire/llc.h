@@ -71,7 +71,7 @@ struct smc_llc_msg {
 	bool v2;
 	/*
 	 * Version 2: smc_llc_parse() found that the length is possible in little-endian order only.
-	 * That is the peer's order. This end answers by large messages in the same order, because
+	 * That is the peer's order. This end sends its large messages in the same order, because
 	 * in-tree Linux reads their counts in host order.
 	 */
 	bool little_endian;
@@ -145,7 +145,7 @@ struct smc_llc_msg {
 /**
  * smc_llc_parse() - decode one received LLC message
  * @buf: the message
- * @len: bytes received, which may be more than the message's length field contains
+ * @len: bytes received, which may be more than the message's length field says
  * @msg: filled on success
  *
  * The 16-bit length and counts of version 2 are accepted in either byte order.
