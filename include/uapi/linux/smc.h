@@ -296,12 +296,12 @@ enum {
 enum {
 	SMC_NLA_STATS_L_PAD,
 	SMC_NLA_STATS_L_GROUPS_LOST,		/* u64: groups that had connections */
-	SMC_NLA_STATS_L_ADDED,			/* u64: links of groups that had another one */
-	SMC_NLA_STATS_L_LOST,			/* u64: links of groups that had another one */
+	SMC_NLA_STATS_L_ADDED,			/* u64: links of groups that had a link */
+	SMC_NLA_STATS_L_LOST,			/* u64: links of groups that kept a link */
 	SMC_NLA_STATS_L_CONNS_MOVED,		/* u64: connections that left an ended link */
 	SMC_NLA_STATS_L_STALLED,		/* u64: links whose peer took no message */
-	SMC_NLA_STATS_L_REPEATED_WRITES,	/* u64: RDMA WRITEs of what may be missing */
-	SMC_NLA_STATS_L_REPEATED_BYTES,		/* u64: bytes of these */
+	SMC_NLA_STATS_L_REPEATED_WRITES,	/* u64: RDMA WRITEs repeated on another link */
+	SMC_NLA_STATS_L_REPEATED_BYTES,		/* u64: bytes repeated on another link */
 	__SMC_NLA_STATS_L_MAX,
 	SMC_NLA_STATS_L_MAX = __SMC_NLA_STATS_L_MAX - 1,
 };
@@ -348,11 +348,11 @@ enum {
 	SMC_NLA_BLACKHOLE_UNSPEC,
 	SMC_NLA_BLACKHOLE_EVENT,		/* u8: SMC_BLACKHOLE_SYN_LOST... */
 	SMC_NLA_BLACKHOLE_ADDR,			/* string: the peer's address */
-	SMC_NLA_BLACKHOLE_PORT,			/* u16: of the server, or the client's local port */
+	SMC_NLA_BLACKHOLE_PORT,			/* u16: the server's; for a client, this end's */
 	SMC_NLA_BLACKHOLE_GID,			/* string: of an RDMA port, in place of PORT */
 	SMC_NLA_BLACKHOLE_AGE,			/* u32: seconds since the event */
 	SMC_NLA_BLACKHOLE_LEFT,			/* u32: seconds until the entry expires */
-	SMC_NLA_BLACKHOLE_UID,			/* u32: only of a server: user without SMC */
+	SMC_NLA_BLACKHOLE_UID,			/* u32: for a server, the user without SMC */
 	__SMC_NLA_BLACKHOLE_MAX,
 	SMC_NLA_BLACKHOLE_MAX = __SMC_NLA_BLACKHOLE_MAX - 1,
 };

@@ -82,7 +82,7 @@ struct smc_diag_conninfo {
 	__u8			rx_conn_state_flags;
 	__u8			tx_prod_flags;
 	__u8			tx_conn_state_flags;
-	/* ends of the bytes in this end's send buffer: of all, of those sent, of those arrived */
+	/* ends of the bytes in the send buffer: of all, of the sent ones, of the arrived ones */
 	struct smc_diag_cursor	tx_prep;
 	struct smc_diag_cursor	tx_sent;
 	struct smc_diag_cursor	tx_fin;
@@ -109,7 +109,7 @@ struct smc_diag_rmbe {
 	 */
 	__u32 peer_token;
 	__u8 index;		/* of this end's element: in its RMB from 1, in its DMB from 0 */
-	__u8 peer_index;	/* of the peer's element; 0, as peer_token, while not known */
+	__u8 peer_index;	/* of the peer's element; 0, like peer_token, until it is known */
 	__u16 reserved;
 };
 
