@@ -99,15 +99,15 @@ struct smc_path_setup {
  * @kind: kind of path, for messages, statistics and diagnosis
  * @lgrs: the path's link groups
  * @source: shows the path's objects by netlink
- * @init: prepare what the path has besides these, such as devices. Returns 0 or -errno. NULL if
- *	there is nothing
+ * @init: prepare what the path needs besides @lgrs and @source, such as devices. Returns 0 or
+ *	-errno. NULL if there is nothing
  * @exit: undo @init, once no group of the path is left; NULL if there is nothing
  * @waits: the client's steps after the ACCEPT may wait for the peer, or make other threads wait, so
  *	only a worker runs them
- * @diagnosis: diagnosis that an end sends if it has no device for the path, and that a server sends
+ * @diagnosis: an end sends this diagnosis if it has no device for the path; a server also sends it
  *	if no offered version works on the path, whatever the reason. If @diagnosis is 0, the end
- *	without a device sends SMC_DIAG_NO_DEVICE_R, and the server sends the reason why the newest
- *	offered version does not work
+ *	without a device sends SMC_DIAG_NO_DEVICE_R, and the server tells why the newest offered
+ *	version does not work
  * @setup_size: bytes of the path's structure that begins with struct smc_path_setup; zeroed before
  *	the first step
  * @offer: step of a client before the PROPOSAL: find out whether the path can be offered in

@@ -45,7 +45,7 @@ static struct smc_queued smc_queue_begin(const struct request_sock_queue *queue)
 
 /*
  * Moves @at to the first request that fits, or to the end. Called with the queue's lock. Return:
- * false if at->left requests were visited before that; the walk is to go on from @at.
+ * false if neither is among the next at->left requests; another walk goes on from @at.
  */
 static bool smc_queue_walk(struct smc_queued *at, smc_accept_queue_fits fits, const void *arg)
 {
@@ -436,10 +436,10 @@ size_t smc_tcp_drop(struct sock *sk, size_t len)
 }
 
 /*
- * When memory is short, TCP sets flags in the struct socket, and sleeps on its wait queue, if only
- * with a timeout of 0. A connection that was not accepted yet has no struct socket, so it gets this
- * one while it sends. This struct socket belongs to nobody. It has an inode, because code that
- * looks up the socket of a sock also reads the inode.
+ * When memory is short, TCP sets flags in the struct socket, and uses its wait queue, even with a
+ * timeout of 0. A connection that was not accepted yet has no struct socket, so it gets this one
+ * while it sends. This struct socket belongs to nobody. It has an inode, because code that looks up
+ * the socket of a sock also reads the inode.
  */
 static struct socket_alloc smc_tcp_nobody = {
 	.socket.wq.wait = __WAIT_QUEUE_HEAD_INITIALIZER(smc_tcp_nobody.socket.wq.wait),
@@ -538,7 +538,7 @@ int smc_tcp_write(struct sock *sk, const u8 *buf, size_t len)
 	tp->nonagle = TCP_NAGLE_OFF;
 	WRITE_ONCE(sk->sk_tsflags, tsflags & ~SOF_TIMESTAMPING_TX_RECORD_MASK);
 	smc_tcp_charge_ahead(sk, len);
-	/* So is an error that does not end the connection, see ip(7), IP_RECVERR. */
+	/* Keep an error that does not end the connection (IP_RECVERR) for the application, too. */
 	err = xchg(&sk->sk_err, 0);
 	rc = tcp_sendmsg_locked(sk, &msg, len);
 	if (err)

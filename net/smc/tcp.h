@@ -65,7 +65,7 @@ static inline bool smc_tcp_is_at_urgent(const struct sock *sk)
 	return tcp_sk(sk)->urg_data && tcp_sk(sk)->urg_seq == tcp_sk(sk)->copied_seq;
 }
 
-/* Whether recv() finds something: bytes, or the urgent byte, with which TCP does not wait for them. */
+/* Whether recv() finds bytes or, with MSG_OOB, the urgent byte. */
 static inline bool smc_tcp_is_readable(struct sock *sk)
 {
 	return tcp_inq(sk) > 0 || (READ_ONCE(tcp_sk(sk)->urg_data) & TCP_URG_VALID);
@@ -240,8 +240,8 @@ size_t smc_tcp_drop(struct sock *sk, size_t len);
  * @len: number of bytes to send; 0 for a FIN
  *
  * If the group has no room, TCP's charge for a send by a thread first reclaims the group's memory
- * in many passes, each for as long as the group's user likes, and then calls the OOM killer. Works
- * of a queue that several users share must not wait for that. So they charge what the send needs
+ * in many passes, which the group's user can make slow, and then calls the OOM killer. Works of a
+ * queue that several users share must not wait for that. So they charge what the send needs
  * beforehand, at once and beyond the limit, as a softirq does. The group's next ordinary allocation
  * has to reclaim. In a thread that runs no work, this function does nothing.
  */

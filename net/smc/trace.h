@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints, /sys/kernel/tracing/events/smc/; see Documentation/debugging.rst. Tracepoints that
- * the kernel's own smc module has as well have the same names and fields here, so that scripts work
- * with either module.
+ * Tracepoints, /sys/kernel/tracing/events/smc/; see Documentation/debugging.rst. A tracepoint that
+ * exists in the kernel's own smc module, too, has the same name and all its fields here, so that
+ * scripts work with either module.
  *
- * Pointers tell the events of different objects apart. For a socket the pointer is that to TCP's
- * sock, as in the events "tcp" and "sock".
+ * Pointers tell the events of different objects apart. A socket's pointer is that of TCP's sock, as
+ * in the events "tcp" and "sock".
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM smc
