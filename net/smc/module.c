@@ -8,6 +8,8 @@
 #include "admin/net.h"
 #include "admin/netlink.h"
 #include "admin/pnet.h"
+#include "admin/stats.h"
+#include "admin/sysctl.h"
 #include "group/group.h"
 #include "ism/device.h"
 #include "path.h"
@@ -40,9 +42,15 @@ static void smc_workqueues_exit(void)
 	for (i = 0; i < ARRAY_SIZE(all); i++)
 		if (*all[i])
 			destroy_workqueue(*all[i]);
+	/*
+	 * Wait for timer functions that were running when their timers were deleted, and for RCU
+	 * callbacks.
+	 */
+	synchronize_rcu();
+	rcu_barrier();
 }
 
-static int __init smc_workqueues_init(void)
+static int smc_workqueues_init(void)
 {
 	/* As to WQ_CPU_INTENSIVE, see smc_net_make_queue(). */
 	smc_wq = alloc_workqueue("smc", WQ_CPU_INTENSIVE, WQ_MAX_ACTIVE);
@@ -60,8 +68,8 @@ static int __init smc_workqueues_init(void)
 	return -ENOMEM;
 }
 
-/* Shuts down the first @n paths. */
-static void smc_paths_exit(int n)
+/* Shuts down the first @n paths, and what all paths share. */
+static void smc_paths_end(int n)
 {
 	const struct smc_path_type *type;
 
@@ -72,20 +80,22 @@ static void smc_paths_exit(int n)
 		if (type->exit)
 			type->exit();
 	}
+	smc_lgr_shrinker_exit();
 }
 
-static int __init smc_paths_init(void)
+static int smc_paths_init(void)
 {
 	const struct smc_path_type *type;
 	int i, rc;
 
+	smc_lgr_shrinker_init();
 	for (i = 0; i < SMC_N_PATHS; i++) {
 		type = smc_path_types[i];
 		smc_lgr_kind_init(type->lgrs);
 		rc = type->init ? type->init() : 0;
 		if (rc) {
 			smc_lgr_kind_exit(type->lgrs);
-			smc_paths_exit(i);
+			smc_paths_end(i);
 			return rc;
 		}
 		smc_netlink_set_source(type->kind, type->source);
@@ -93,87 +103,69 @@ static int __init smc_paths_init(void)
 	return 0;
 }
 
+static void smc_paths_exit(void)
+{
+	smc_paths_end(SMC_N_PATHS);
+}
+
+/*
+ * The parts of the module, in the order of their init; their exit is in the reverse order.
+ *
+ * At the exit every socket holds the module, so no socket is left, and no handshake. Connections
+ * whose sockets are closed may still wait for their peers. They end with their link groups, for
+ * which smc_paths_exit() waits. Then smc_net_exit() waits for the orphans, and
+ * smc_workqueues_exit() for all works, timers and RCU callbacks.
+ */
+static const struct smc_part {
+	int (*init)(void);	/* returns 0 or -errno */
+	void (*exit)(void);	/* NULL if there is nothing to undo */
+} smc_parts[] = {
+	{ smc_ops_init, NULL },
+	{ smc_loopback_init, smc_loopback_exit },
+	{ smc_workqueues_init, smc_workqueues_exit },
+	{ smc_stats_init, smc_stats_exit },
+	{ smc_net_init, smc_net_exit },
+	{ smc_sysctl_init_host, smc_sysctl_exit_host },
+	{ smc_pnet_init, smc_pnet_exit },
+	{ smc_pnet_netlink_init, smc_pnet_netlink_exit },
+	{ smc_netlink_init, smc_netlink_exit },
+	{ smc_paths_init, smc_paths_exit },
+	{ smc_diag_init, smc_diag_exit },
+	{ smc_family_init, smc_family_exit },
+};
+
+/* Shuts down the first @n parts. */
+static void smc_parts_exit(size_t n)
+{
+	while (n--)
+		if (smc_parts[n].exit)
+			smc_parts[n].exit();
+}
+
 static int __init smc_init(void)
 {
+	size_t i;
 	int rc;
 
 	smc_identity_init();
-	rc = smc_ops_init();
-	if (rc)
-		return rc;
-	rc = smc_loopback_init();
-	if (rc)
-		return rc;
-	rc = smc_workqueues_init();
-	if (rc)
-		goto err_loopback;
-	rc = smc_net_init();
-	if (rc)
-		goto err_wq;
-	rc = smc_pnet_init();
-	if (rc)
-		goto err_net;
-	rc = smc_netlink_init();
-	if (rc)
-		goto err_pnet;
-	smc_lgr_shrinker_init();
-	rc = smc_paths_init();
-	if (rc)
-		goto err_shrinker;
-	rc = smc_diag_init();
-	if (rc)
-		goto err_paths;
-	rc = smc_family_init();
-	if (rc)
-		goto err_diag;
+	for (i = 0; i < ARRAY_SIZE(smc_parts); i++) {
+		rc = smc_parts[i].init();
+		if (rc) {
+			smc_parts_exit(i);
+			return rc;
+		}
+	}
 	smc_tcp2smc_init();
 	/* From here on TCP sends and recognises the SMC option. */
 	static_branch_inc(&tcp_have_smc);
 	return 0;
-
-err_diag:
-	smc_diag_exit();
-err_paths:
-	smc_paths_exit(SMC_N_PATHS);
-err_shrinker:
-	smc_lgr_shrinker_exit();
-	smc_netlink_exit();
-err_pnet:
-	smc_pnet_exit();
-err_net:
-	smc_net_exit();
-err_wq:
-	smc_workqueues_exit();
-err_loopback:
-	smc_loopback_exit();
-	return rc;
 }
 
-/*
- * Every socket holds the module, so no socket is left, and no handshake. Connections whose sockets
- * are closed may still wait for their peers. They end with their link groups, for which
- * smc_paths_exit() waits. Then smc_net_exit() waits for the orphans, and smc_workqueues_exit() for
- * all works.
- */
 static void __exit smc_exit(void)
 {
 	static_branch_dec(&tcp_have_smc);
 	smc_tcp2smc_exit();
-	smc_family_exit();
-	smc_diag_exit();
-	smc_paths_exit(SMC_N_PATHS);
-	smc_lgr_shrinker_exit();
-	smc_netlink_exit();
-	smc_pnet_exit();
-	smc_net_exit();
-	smc_workqueues_exit();
-	/*
-	 * Wait for timer functions that were running when their timers were deleted, and for RCU
-	 * callbacks.
-	 */
-	synchronize_rcu();
-	rcu_barrier();
-	smc_loopback_exit();
+	smc_parts_exit(ARRAY_SIZE(smc_parts));
 }
 
 module_init(smc_init);

@@ -172,28 +172,10 @@ static struct pernet_operations smc_net_ops = {
 
 int smc_net_init(void)
 {
-	int err = smc_stats_init();
-
-	if (err)
-		return err;
-	err = register_pernet_subsys(&smc_net_ops);
-	if (err)
-		goto err_stats;
-	err = smc_sysctl_init_host();
-	if (err)
-		goto err_pernet;
-	return 0;
-
-err_pernet:
-	unregister_pernet_subsys(&smc_net_ops);
-err_stats:
-	smc_stats_exit();
-	return err;
+	return register_pernet_subsys(&smc_net_ops);
 }
 
 void smc_net_exit(void)
 {
-	smc_sysctl_exit_host();
 	unregister_pernet_subsys(&smc_net_ops);
-	smc_stats_exit();
 }

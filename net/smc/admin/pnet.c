@@ -335,23 +335,10 @@ void smc_pnet_exit_net(struct net *net)
 
 int smc_pnet_init(void)
 {
-	int err;
-
-	err = register_netdevice_notifier(&netdev_notifier);
-	if (err)
-		return err;
-	err = smc_pnet_netlink_init();
-	if (err)
-		goto err_notifier;
-	return 0;
-
-err_notifier:
-	unregister_netdevice_notifier(&netdev_notifier);
-	return err;
+	return register_netdevice_notifier(&netdev_notifier);
 }
 
 void smc_pnet_exit(void)
 {
-	smc_pnet_netlink_exit();
 	unregister_netdevice_notifier(&netdev_notifier);
 }

@@ -57,12 +57,16 @@ int smc_pnet_register_notifier(struct notifier_block *nb);
  */
 void smc_pnet_unregister_notifier(struct notifier_block *nb);
 
+/* The notifier for network devices. */
+int smc_pnet_init(void);
+void smc_pnet_exit(void);
+
+/* The netlink family SMC_PNETID. */
+int smc_pnet_netlink_init(void);
+void smc_pnet_netlink_exit(void);
+
 /* net.c calls these for each namespace. */
 int smc_pnet_init_net(struct net *net);
 void smc_pnet_exit_net(struct net *net);
-
-/* The netlink family SMC_PNETID, and the notifier for network devices. */
-int smc_pnet_init(void);
-void smc_pnet_exit(void);
 
 #endif

@@ -68,8 +68,4 @@ void smc_pnet_flush(struct net *net);
  */
 bool smc_pnet_next(struct net *net, const char *pnetid, struct smc_pnet_entry *entry);
 
-/* The netlink family SMC_PNETID. */
-int smc_pnet_netlink_init(void);
-void smc_pnet_netlink_exit(void);
-
 #endif

@@ -239,9 +239,11 @@ static inline void smc_stat_orphan(const struct smc_net *sn, enum smc_orphan_cou
 	smc_stat_add(sn, orphan[which], n);
 }
 
-/* net.c calls the first two once, and the others for each namespace. */
+/* module.c calls these once. */
 int smc_stats_init(void);
 void smc_stats_exit(void);
+
+/* net.c calls these for each namespace. */
 int smc_stats_init_net(struct net *net);
 void smc_stats_exit_net(struct net *net);
 

@@ -75,7 +75,7 @@ extern int smc_sysctl_smcd_scope;
 /* Maximum pages of buffers (memory/buffer.h) on the host; for READ_ONCE(). */
 extern int smc_sysctl_host_mem_limit;
 
-/* net.c calls these once. */
+/* module.c calls these once. */
 int smc_sysctl_init_host(void);
 void smc_sysctl_exit_host(void);
 
