@@ -18,18 +18,13 @@ static DECLARE_RWSEM(sources_lock);
 void smc_netlink_set_source(enum smc_path_kind kind, const struct smc_netlink_source *src)
 {
 	down_write(&sources_lock);
-	sources[kind] = src;
+	WRITE_ONCE(sources[kind], src);
 	up_write(&sources_lock);
 }
 
 bool smc_netlink_has_source(enum smc_path_kind kind)
 {
-	bool has;
-
-	down_read(&sources_lock);
-	has = sources[kind];
-	up_read(&sources_lock);
-	return has;
+	return READ_ONCE(sources[kind]);
 }
 
 int smc_netlink_begin(struct smc_netlink_msg *m, struct sk_buff *skb, struct netlink_callback *cb,
@@ -159,8 +154,8 @@ static const struct genl_small_ops ops[] = {
 	SHOW(SMC_NETLINK_GET_STATS, smc_netlink_dump_stats),
 	SHOW(SMC_NETLINK_GET_FBACK_STATS, smc_netlink_dump_fallbacks),
 	SHOW(SMC_NETLINK_DUMP_UEID, smc_netlink_dump_ueids),
-	CHANGE(SMC_NETLINK_ADD_UEID, smc_netlink_add_ueid),
-	CHANGE(SMC_NETLINK_REMOVE_UEID, smc_netlink_remove_ueid),
+	CHANGE(SMC_NETLINK_ADD_UEID, smc_netlink_change_ueid),
+	CHANGE(SMC_NETLINK_REMOVE_UEID, smc_netlink_change_ueid),
 	CHANGE(SMC_NETLINK_FLUSH_UEID, smc_netlink_flush_ueids),
 	SHOW(SMC_NETLINK_DUMP_SEID, smc_netlink_dump_seid),
 	CHANGE(SMC_NETLINK_ENABLE_SEID, smc_netlink_set_seid),

@@ -61,8 +61,7 @@ int smc_netlink_dump_ueids(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len;
 }
 
-static int change_ueid(struct genl_info *info,
-		       int (*change)(const char *name, struct netlink_ext_ack *extack))
+int smc_netlink_change_ueid(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct nlattr *attr = info->attrs[SMC_NLA_EID_TABLE_ENTRY];
 	char name[SMC_MAX_EID_LEN + 1];
@@ -75,17 +74,9 @@ static int change_ueid(struct genl_info *info,
 		NL_SET_ERR_MSG_ATTR(info->extack, attr, "An EID has at most 32 characters");
 		return -EINVAL;
 	}
-	return change(name, info->extack);
-}
-
-int smc_netlink_add_ueid(struct sk_buff *skb, struct genl_info *info)
-{
-	return change_ueid(info, smc_eid_add);
-}
-
-int smc_netlink_remove_ueid(struct sk_buff *skb, struct genl_info *info)
-{
-	return change_ueid(info, smc_eid_remove);
+	if (info->genlhdr->cmd == SMC_NETLINK_ADD_UEID)
+		return smc_eid_add(name, info->extack);
+	return smc_eid_remove(name, info->extack);
 }
 
 int smc_netlink_flush_ueids(struct sk_buff *skb, struct genl_info *info)

@@ -15,7 +15,7 @@ struct genl_info;
  * smc_netlink_has_source() - whether a path has registered a source
  * @kind: path, in use or not
  *
- * Context: process, may sleep.
+ * Context: any.
  */
 bool smc_netlink_has_source(enum smc_path_kind kind);
 
@@ -36,18 +36,11 @@ int smc_netlink_dump_info(struct sk_buff *skb, struct netlink_callback *cb);
 int smc_netlink_dump_ueids(struct sk_buff *skb, struct netlink_callback *cb);
 
 /**
- * smc_netlink_add_ueid() - handle SMC_NETLINK_ADD_UEID: configure an EID
- * @skb: request of the host's administrator
+ * smc_netlink_change_ueid() - handle SMC_NETLINK_{ADD,REMOVE}_UEID: configure or remove an EID
+ * @skb: request of the host's administrator; its command says which of both
  * @info: its attributes
  */
-int smc_netlink_add_ueid(struct sk_buff *skb, struct genl_info *info);
-
-/**
- * smc_netlink_remove_ueid() - handle SMC_NETLINK_REMOVE_UEID: remove an EID
- * @skb: request of the host's administrator
- * @info: its attributes
- */
-int smc_netlink_remove_ueid(struct sk_buff *skb, struct genl_info *info);
+int smc_netlink_change_ueid(struct sk_buff *skb, struct genl_info *info);
 
 /**
  * smc_netlink_flush_ueids() - handle SMC_NETLINK_FLUSH_UEID: remove all EIDs

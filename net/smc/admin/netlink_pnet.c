@@ -104,7 +104,7 @@ static int pnet_del(struct sk_buff *skb, struct genl_info *info)
 
 static int pnet_flush(struct sk_buff *skb, struct genl_info *info)
 {
-	smc_pnet_flush(genl_info_net(info));
+	smc_pnet_remove(genl_info_net(info), NULL);
 	return 0;
 }
 

@@ -229,24 +229,13 @@ unsigned int smc_pnet_remove(struct net *net, const char *pnetid)
 
 	spin_lock_bh(&table->lock);
 	list_for_each_entry_safe(entry, next, &table->entries, list) {
-		if (strcmp(entry->pnetid, pnetid))
+		if (pnetid && strcmp(entry->pnetid, pnetid))
 			continue;
 		drop(entry);
 		n++;
 	}
 	spin_unlock_bh(&table->lock);
 	return n;
-}
-
-void smc_pnet_flush(struct net *net)
-{
-	struct smc_pnet_table *table = smc_net(net)->pnet;
-	struct smc_pnet_entry *entry, *next;
-
-	spin_lock_bh(&table->lock);
-	list_for_each_entry_safe(entry, next, &table->entries, list)
-		drop(entry);
-	spin_unlock_bh(&table->lock);
 }
 
 bool smc_pnet_next(struct net *net, const char *pnetid, struct smc_pnet_entry *entry)
@@ -329,7 +318,7 @@ int smc_pnet_init_net(struct net *net)
 
 void smc_pnet_exit_net(struct net *net)
 {
-	smc_pnet_flush(net);
+	smc_pnet_remove(net, NULL);
 	kfree(smc_net(net)->pnet);
 }
 

@@ -41,19 +41,13 @@ int smc_pnet_add(struct net *net, const char *pnetid, const char *ifname, const 
 		 u8 ibport, struct netlink_ext_ack *extack);
 
 /**
- * smc_pnet_remove() - remove all entries with a PNET ID
+ * smc_pnet_remove() - remove all entries with a PNET ID, or all entries
  * @net: namespace of the table
- * @pnetid: PNET ID, as smc_pnet_add() got it
+ * @pnetid: PNET ID, as smc_pnet_add() got it; NULL for all
  *
  * Return: number of entries removed.
  */
 unsigned int smc_pnet_remove(struct net *net, const char *pnetid);
-
-/**
- * smc_pnet_flush() - remove all entries
- * @net: namespace of the table
- */
-void smc_pnet_flush(struct net *net);
 
 /**
  * smc_pnet_next() - copy the next entry, in the order in which entries were added
