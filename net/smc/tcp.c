@@ -227,12 +227,10 @@ static struct dst_entry *smc_tcp_route_if_valid(struct sock *sk)
  */
 static void smc_tcp_route_anew(struct sock *sk)
 {
-	local_bh_disable();
-	bh_lock_sock(sk);
+	spin_lock_bh(&sk->sk_lock.slock);
 	if (!sock_owned_by_user(sk))
 		inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
-	bh_unlock_sock(sk);
-	local_bh_enable();
+	spin_unlock_bh(&sk->sk_lock.slock);
 }
 
 /* Return: a valid route, which also respects IPsec policies newer than the SYN; or NULL. */

@@ -62,16 +62,14 @@ bool smc_abandon_queued(struct smc_sock *smc)
 	struct sock *sk = smc->sk;
 	bool is_owned;
 
-	local_bh_disable();
-	bh_lock_sock(sk);
+	spin_lock_bh(&sk->sk_lock.slock);
 	is_owned = sock_owned_by_user(sk);
 	/*
 	 * End the connection before SMC forgets it: otherwise another listener accepts it as TCP's.
 	 */
 	if (!is_owned)
 		smc_end_queued(smc);
-	bh_unlock_sock(sk);
-	local_bh_enable();
+	spin_unlock_bh(&sk->sk_lock.slock);
 	if (is_owned)
 		return false;
 	smc_sock_forget(smc);

@@ -263,13 +263,11 @@ void smc_listener_handshake_done(struct smc_listener *l, struct smc_sock *child)
 	struct sock *sk = child->sk;
 	bool waits;
 
-	local_bh_disable();
-	bh_lock_sock(sk);
+	spin_lock_bh(&sk->sk_lock.slock);
 	spin_lock(&l->lock);
 	waits = smc_listener_requeue(l, child);
 	spin_unlock(&l->lock);
-	bh_unlock_sock(sk);
-	local_bh_enable();
+	spin_unlock_bh(&sk->sk_lock.slock);
 	if (waits)
 		smc_listener_notify(l);
 }
@@ -279,16 +277,14 @@ static bool smc_listener_undefer(struct smc_listener *l, struct smc_sock *child)
 {
 	bool ends;
 
-	local_bh_disable();
-	bh_lock_sock(child->sk);
+	spin_lock_bh(&child->sk->sk_lock.slock);
 	spin_lock(&l->lock);
 	ends = child->is_deferred && !list_empty(&child->siblings);
 	WRITE_ONCE(child->is_deferred, false);
 	if (ends)
 		smc_listener_make_ready(l, child, &l->n_deferred);
 	spin_unlock(&l->lock);
-	bh_unlock_sock(child->sk);
-	local_bh_enable();
+	spin_unlock_bh(&child->sk->sk_lock.slock);
 	return ends;
 }
 
@@ -415,14 +411,12 @@ void smc_listener_enter(struct smc_listener *l, struct smc_sock *child)
 	struct sock *sk = child->sk;
 	bool may, waits;
 
-	local_bh_disable();
-	bh_lock_sock(sk);
+	spin_lock_bh(&sk->sk_lock.slock);
 	spin_lock(&l->lock);
 	may = l->generation == child->generation;
 	waits = may && smc_listener_add(l, child);
 	spin_unlock(&l->lock);
-	bh_unlock_sock(sk);
-	local_bh_enable();
+	spin_unlock_bh(&sk->sk_lock.slock);
 	if (!may)
 		smc_listener_end_one(child);
 	else if (waits)
