@@ -36,15 +36,6 @@ const struct proto_ops *smc_tcp_ops(const struct sock *sk)
 	return sk->sk_family == AF_INET6 ? smc_ipv6_ops.tcp : smc_ipv4_ops.tcp;
 }
 
-const struct proto_ops *smc_ops_for(const struct proto_ops *tcp)
-{
-	if (tcp == smc_ipv4_ops.tcp)
-		return &smc_ipv4_ops.smc;
-	if (tcp && tcp == smc_ipv6_ops.tcp)
-		return &smc_ipv6_ops.smc;
-	return NULL;
-}
-
 const struct proto_ops *smc_ops_of_family(int family)
 {
 	const struct smc_family_ops *ops = family == AF_INET6 ? &smc_ipv6_ops : &smc_ipv4_ops;

@@ -16,18 +16,10 @@ struct sock;
 int smc_ops_init(void);
 
 /**
- * smc_ops_for() - get SMC's counterpart of TCP's operations
- * @tcp: operations of a socket
- *
- * Context: any.
- * Return: SMC's operations, or NULL if @tcp are not TCP's.
- */
-const struct proto_ops *smc_ops_for(const struct proto_ops *tcp);
-
-/**
  * smc_ops_of_family() - get SMC's operations for an address family
  * @family: AF_INET or AF_INET6
  *
+ * Context: any.
  * Return: NULL if the kernel has no TCP for @family.
  */
 const struct proto_ops *smc_ops_of_family(int family);
@@ -35,6 +27,9 @@ const struct proto_ops *smc_ops_of_family(int family);
 /**
  * smc_tcp_ops() - get TCP's operations for an SMC socket
  * @sk: socket of AF_INET or AF_INET6
+ *
+ * Context: any.
+ * Return: NULL if the kernel had no TCP for the socket's family when this module was loaded.
  */
 const struct proto_ops *smc_tcp_ops(const struct sock *sk);
 

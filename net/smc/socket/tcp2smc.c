@@ -37,15 +37,15 @@ static bool smc_tcp2smc_is_enabled(const struct sock *sk)
 static int smc_tcp2smc_probe(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct sock *sk = (struct sock *)regs_get_kernel_argument(regs, 0);
-	const struct proto_ops *ops;
+	struct socket *sock;
 
 	if (READ_ONCE(smc_tcp2smc_test_task) == current)
 		WRITE_ONCE(smc_tcp2smc_test_hit, true);
 	if (!smc_tcp2smc_is_enabled(sk))
 		return 0;
-	ops = smc_ops_for(sk->sk_socket->ops);
-	if (ops && smc_family_adopt(sk))
-		sk->sk_socket->ops = ops;
+	sock = sk->sk_socket;
+	if (sock->ops && sock->ops == smc_tcp_ops(sk) && smc_family_adopt(sk))
+		sock->ops = smc_ops_of_family(sk->sk_family);
 	return 0;
 }
 
