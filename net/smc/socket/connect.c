@@ -242,7 +242,7 @@ static int smc_disconnect(struct socket *sock, struct sockaddr *addr, int len, i
 
 	if (smc && smc->mode == SMC_MODE_STREAM) {
 		/* If a FIN is due, send it before TCP forgets the connection. */
-		smc_tcp_close(sk);
+		smc_tcp_close(sk, smc->stream);
 		by_reset = smc_stream_disconnect(smc->stream, &err);
 	}
 	if (smc && smc->mode != SMC_MODE_LISTEN)

@@ -356,7 +356,7 @@ static int smc_shutdown_stream(struct socket *sock, struct smc_stream *st, int h
 	if (is_down)
 		return -ENOTCONN;
 	smc_stream_shutdown(st, smc_shutdown_bits(how));
-	smc_tcp_close(sk);
+	smc_tcp_close(sk, st);
 	return 0;
 }
 

@@ -38,26 +38,18 @@ void smc_tcp_close_failed(struct sock *sk)
 	WRITE_ONCE(sk->sk_err, err);
 }
 
-static void smc_tcp_shutdown(struct sock *sk, const struct smc_stream *st)
+void smc_tcp_close(struct sock *sk, const struct smc_stream *st)
 {
 	bool is_ended = smc_stream_end_is_delivered(st) || smc_stream_both_sent_final(st) ||
 			smc_stream_is_over(st);
 
+	sock_owned_by_me(sk);
 	if (!is_ended || smc_stream_is_reset(st) || !READ_ONCE(st->tx.end_flags) ||
 	    (sk->sk_shutdown & SEND_SHUTDOWN))
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
 	smc_tcp_charge_ahead(sk, 0);
 	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
-}
-
-void smc_tcp_close(struct sock *sk)
-{
-	const struct smc_sock *smc = smc_sk(sk);
-
-	sock_owned_by_me(sk);
-	if (smc && smc->mode == SMC_MODE_STREAM)
-		smc_tcp_shutdown(sk, smc->stream);
 }
 
 void smc_tcp_close_by_work(struct smc_sock *smc)
@@ -68,7 +60,7 @@ void smc_tcp_close_by_work(struct smc_sock *smc)
 	if (smc_stream_has_failed(smc->stream))
 		smc_tcp_close_failed(smc->sk);
 	else
-		smc_tcp_shutdown(smc->sk, smc->stream);
+		smc_tcp_close(smc->sk, smc->stream);
 }
 
 /*
@@ -210,7 +202,7 @@ bool smc_tcp_close_orderly(struct smc_stream *st, struct sock *sk, long linger)
 	/* The stream may also fail while it lingers. */
 	if (smc_stream_has_failed(st) && sk->sk_state != TCP_CLOSE)
 		smc_tcp_disconnect(sk);
-	smc_tcp_shutdown(sk, st);
+	smc_tcp_close(sk, st);
 	/* TCP need not linger, because the stream has. */
 	sock_reset_flag(sk, SOCK_LINGER);
 	return done;

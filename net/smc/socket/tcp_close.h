@@ -21,11 +21,12 @@ struct work_struct;
 /**
  * smc_tcp_close() - shut down the TCP connection, if the stream is shut down, and its end was
  * delivered or both ends have sent their final flags
- * @sk: socket, locked; nothing happens without a stream
+ * @sk: socket, locked
+ * @st: stream that is attached to @sk
  *
  * Context: process.
  */
-void smc_tcp_close(struct sock *sk);
+void smc_tcp_close(struct sock *sk, const struct smc_stream *st);
 
 /**
  * smc_tcp_close_later() - queue a work that calls smc_tcp_close(), or resets TCP if the stream has
