@@ -177,6 +177,7 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 {
 	struct sock *sk = sock->sk;
 	struct smc_sock *smc = smc_sock_find(sk);
+	u32 reason = 0;
 
 	smc_connect_forget_listener(sk);
 	if (sock->state != SS_UNCONNECTED || sk->sk_state != TCP_CLOSE ||
@@ -184,24 +185,21 @@ static void smc_connect_prepare(struct socket *sock, const struct sockaddr *addr
 		     smc->mode != SMC_MODE_TCP)) ||
 	    smc_sock_has_other_user(sk))
 		return;
-	if (!smc)
-		smc = smc_sock_create(sk, SMC_CLIENT);
+	smc = smc ?: smc_sock_create(sk, SMC_CLIENT);
 	if (!smc)
 		return;
 	/* An option or an earlier listen() may have created the state, with the server's role. */
 	smc->role = SMC_CLIENT;
 	smc_handshake_reset(&smc->hs);
 	smc_blackhole_key_server(&smc->hs.blackhole_key, sk->sk_uid, addr, len);
-	if (smc_client_must_be_tcp(sk)) {
-		smc_sock_fall_back(smc, SMC_DIAG_SOCKET_OPTION);
-		return;
-	}
-	if (smc_quota_congested(sock_net(sk), sk->sk_uid, smc->limit_handshakes)) {
-		smc_sock_fall_back(smc, SMC_DIAG_NO_MEMORY);
-		return;
-	}
-	if (smc_blackhole_has(smc_net(sock_net(sk)), &smc->hs.blackhole_key)) {
-		smc_sock_fall_back(smc, SMC_DIAG_BLACKHOLE);
+	if (smc_client_must_be_tcp(sk))
+		reason = SMC_DIAG_SOCKET_OPTION;
+	else if (smc_quota_congested(sock_net(sk), sk->sk_uid, smc->limit_handshakes))
+		reason = SMC_DIAG_NO_MEMORY;
+	else if (smc_blackhole_has(smc_net(sock_net(sk)), &smc->hs.blackhole_key))
+		reason = SMC_DIAG_BLACKHOLE;
+	if (reason) {
+		smc_sock_fall_back(smc, reason);
 		return;
 	}
 	smc->reason = 0;

@@ -120,13 +120,6 @@ static struct smc_stream *smc_await_read_stream(struct socket *sock, long timeo,
 	return ERR_PTR(rc);
 }
 
-/* Prepares a call with MSG_FASTOPEN, which connects by TCP. Called with the socket locked. */
-static void smc_prepare_fast_open(struct sock *sk)
-{
-	smc_family_to_tcp(sk);
-	smc_connect_forget_listener(sk);
-}
-
 /*
  * Sends by TCP. Return: false if another thread has begun a connect() since the caller looked; else
  * @rc is the call's result.
@@ -146,8 +139,11 @@ static bool smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len,
 		return true;
 	lock_sock(sk);
 	is_tcps = !smc_is_in_use(sk);
-	if (is_tcps && (msg->msg_flags & MSG_FASTOPEN))
-		smc_prepare_fast_open(sk);
+	/* MSG_FASTOPEN connects by TCP. */
+	if (is_tcps && (msg->msg_flags & MSG_FASTOPEN)) {
+		smc_family_to_tcp(sk);
+		smc_connect_forget_listener(sk);
+	}
 	if (is_tcps)
 		*rc = tcp_sendmsg_locked(sk, msg, len);
 	release_sock(sk);
@@ -420,8 +416,7 @@ static int smc_listen_begin(struct socket *sock)
 	    smc_must_be_tcp(sk) || smc_sock_has_other_user(sk) ||
 	    !smc_children_are_unhooked(sk))
 		return 0;
-	if (!smc)
-		smc = smc_sock_create(sk, SMC_SERVER);
+	smc = smc ?: smc_sock_create(sk, SMC_SERVER);
 	return smc ? smc_listen_prepare(smc) : -ENOMEM;
 }
 

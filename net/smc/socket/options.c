@@ -132,9 +132,7 @@ int smc_setsockopt_smc(struct sock *sk, int optname, sockptr_t optval, unsigned 
 		return -EFAULT;
 
 	lock_sock(sk);
-	smc = smc_sock_find(sk);
-	if (!smc)
-		smc = smc_sock_create(sk, SMC_SERVER);
+	smc = smc_sock_find(sk) ?: smc_sock_create(sk, SMC_SERVER);
 	if (smc)
 		smc->limit_handshakes = value;
 	release_sock(sk);
