@@ -177,7 +177,7 @@ static int smc_stream_fast_open(struct socket *sock, const struct msghdr *msg)
 }
 
 /* Ends a call that transfers data. If the stream has failed, TCP's connection is reset, too. */
-static void smc_release_transfer(struct sock *sk, const struct smc_stream *st)
+static void smc_end_transfer(struct sock *sk, const struct smc_stream *st)
 {
 	/* Another thread may have disconnected the socket meanwhile. */
 	if (unlikely(smc_stream_has_failed(st)) && smc_stream_of(sk) == st)
@@ -210,7 +210,7 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	rc = msg->msg_flags & MSG_FASTOPEN ? smc_stream_fast_open(sock, msg) : 0;
 	if (!rc)
 		rc = smc_stream_send(st, msg, len);
-	smc_release_transfer(sk, st);
+	smc_end_transfer(sk, st);
 	return rc;
 }
 
@@ -241,7 +241,7 @@ static int smc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int 
 
 	lock_sock(sk);
 	rc = smc_stream_recv(st, msg, len, flags, &arrival);
-	smc_release_transfer(sk, st);
+	smc_end_transfer(sk, st);
 	if (rc >= 0 && smc_wants_cmsg(sk, msg, arrival))
 		smc_stream_put_cmsg(st, msg, arrival);
 	return rc;
@@ -387,7 +387,7 @@ static int smc_bind(struct socket *sock, struct sockaddr *addr, int len)
 
 	if (st && smc_stream_has_failed(st)) {
 		lock_sock(sk);
-		smc_release_transfer(sk, st);
+		smc_end_transfer(sk, st);
 	} else if (st && READ_ONCE(sk->sk_state) == TCP_CLOSE && !smc_stream_is_closed(st)) {
 		/* TCP was reset, but the last message of the stream is still on its way. */
 		return -EINVAL;
@@ -502,7 +502,7 @@ static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 	smc_stat_call(st->stats, SMC_STAT_SPLICE);
 	lock_sock(sk);
 	rc = smc_stream_splice(st, pipe, len, timeo);
-	smc_release_transfer(sk, st);
+	smc_end_transfer(sk, st);
 	return rc;
 }
 
@@ -582,7 +582,7 @@ static int smc_getsockopt(struct socket *sock, int level, int optname, char __us
  * Creates a struct socket that is to get the sock of @sock, which the application closes. So
  * close() can return before the connection ends. Return: the struct socket, or NULL if that fails.
  */
-static struct socket *smc_release_create(const struct socket *sock, const struct proto_ops *ops)
+static struct socket *smc_create_orphan(const struct socket *sock, const struct proto_ops *ops)
 {
 	const struct sock *sk = sock->sk;
 	struct socket *orphan;
@@ -599,10 +599,10 @@ static struct socket *smc_release_create(const struct socket *sock, const struct
 }
 
 /* Lets the stream's close go on without the application's socket. Return: false if that fails. */
-static bool smc_release_later(struct smc_stream *st, struct socket *sock)
+static bool smc_orphan_connection(struct smc_stream *st, struct socket *sock)
 {
 	struct sock *sk = sock->sk;
-	struct socket *orphan = smc_release_create(sock, smc_tcp_ops(sk));
+	struct socket *orphan = smc_create_orphan(sock, smc_tcp_ops(sk));
 
 	if (!orphan)
 		return false;
@@ -614,7 +614,7 @@ static bool smc_release_later(struct smc_stream *st, struct socket *sock)
 	return true;
 }
 
-static void smc_release_abort(struct smc_stream *st, struct sock *sk)
+static void smc_abort_connection(struct smc_stream *st, struct sock *sk)
 {
 	/* Disconnect TCP before the stream ends, see smc_tcp_close_orderly(). */
 	lock_sock(sk);
@@ -623,8 +623,8 @@ static void smc_release_abort(struct smc_stream *st, struct sock *sk)
 	smc_stream_abort(st, ECONNABORTED);
 }
 
-/* Releases TCP's part of a socket, for close() or in a work (smc_release_orphaned()). */
-static void smc_release_tcp(const struct smc_sock *smc, struct socket *sock)
+/* Releases TCP's part of a socket, for close() or in a work (smc_release_work()). */
+static void smc_tcp_release(const struct smc_sock *smc, struct socket *sock)
 {
 	const struct proto_ops *tcp = smc_tcp_ops(smc->sk);
 
@@ -633,23 +633,23 @@ static void smc_release_tcp(const struct smc_sock *smc, struct socket *sock)
 	tcp->release(sock);
 }
 
-static void smc_release_orphan(const struct smc_sock *smc, struct socket *sock)
+static void smc_orphan_stream(const struct smc_sock *smc, struct socket *sock)
 {
 	struct smc_stream *st = smc->stream;
 
 	if (!smc_stream_may_be_orphan(st))
-		smc_release_abort(st, sock->sk);
+		smc_abort_connection(st, sock->sk);
 	/* TCP's connection ends only when the peer's host knows of the end of the stream. */
 	if (!smc_stream_end_is_delivered(st) && !smc_stream_is_reset(st)) {
-		if (smc_release_later(st, sock))
+		if (smc_orphan_connection(st, sock))
 			return;
-		smc_release_abort(st, sock->sk);
+		smc_abort_connection(st, sock->sk);
 	}
-	smc_release_tcp(smc, sock);
+	smc_tcp_release(smc, sock);
 	smc_stream_orphan(st, NULL);
 }
 
-static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
+static void smc_close_stream(struct smc_sock *smc, struct socket *sock)
 {
 	struct smc_stream *st = smc->stream;
 	struct sock *sk = smc->sk;
@@ -662,15 +662,15 @@ static void smc_release_stream(struct smc_sock *smc, struct socket *sock)
 	smc_tcp_unlock(sk);
 	smc_sock_cancel(smc);
 	if (!done) {
-		smc_release_orphan(smc, sock);
+		smc_orphan_stream(smc, sock);
 		return;
 	}
-	smc_release_tcp(smc, sock);
+	smc_tcp_release(smc, sock);
 	smc_stream_put(st);
 }
 
 /* Closes a stream whose socket went back to TCP: the stream stayed until this release. */
-static void smc_release_old_stream(struct smc_stream *st)
+static void smc_close_old_stream(struct smc_stream *st)
 {
 	bool is_closed = READ_ONCE(st->tx.end_flags) & SMC_CONN_CLOSED;
 
@@ -683,7 +683,7 @@ static void smc_release_old_stream(struct smc_stream *st)
 	smc_stream_orphan(st, NULL);
 }
 
-static void smc_release_orphaned(struct work_struct *work)
+static void smc_release_work(struct work_struct *work)
 {
 	sock_release(container_of(work, struct smc_sock, release)->sk->sk_socket);
 }
@@ -701,17 +701,17 @@ static void smc_release_orphaned(struct work_struct *work)
  *
  * Return: whether the work releases the socket.
  */
-static bool smc_release_after_handshake(struct smc_sock *smc, struct socket *sock)
+static bool smc_postpone_release(struct smc_sock *smc, struct socket *sock)
 {
 	struct socket *orphan = NULL;
 	struct sock *sk = smc->sk;
 
 	lock_sock(sk);
 	if (smc_handshake_abort(&smc->hs) && smc->hs.quota.queue && sk->sk_net_refcnt)
-		orphan = smc_release_create(sock, sock->ops);
+		orphan = smc_create_orphan(sock, sock->ops);
 	if (orphan) {
 		sock_graft(sk, orphan);
-		INIT_WORK(&smc->release, smc_release_orphaned);
+		INIT_WORK(&smc->release, smc_release_work);
 		smc->is_released = true;
 		/* A worker need not linger, because the application has sent nothing. */
 		if (sk->sk_lingertime)
@@ -741,7 +741,7 @@ static int smc_release(struct socket *sock)
 	/* A connection that a listener owns is released by the listener, see smc_accept_tcp(). */
 	if (!smc || WARN_ON_ONCE(READ_ONCE(smc->parent)))
 		return smc_tcp_ops(sk)->release(sock);
-	if (smc_release_after_handshake(smc, sock))
+	if (smc_postpone_release(smc, sock))
 		return 0;
 
 	smc_sock_forget(smc);
@@ -749,7 +749,7 @@ static int smc_release(struct socket *sock)
 		smc_listen_undo(smc, sock);
 	smc_handshake_end(&smc->hs);
 	if (smc->mode == SMC_MODE_STREAM) {
-		smc_release_stream(smc, sock);
+		smc_close_stream(smc, sock);
 	} else {
 		lock_sock(sk);
 		/*
@@ -760,9 +760,9 @@ static int smc_release(struct socket *sock)
 		smc_sock_unhook(smc);
 		smc_tcp_unlock(sk);
 		smc_sock_cancel(smc);
-		smc_release_tcp(smc, sock);
+		smc_tcp_release(smc, sock);
 		if (smc->stream)
-			smc_release_old_stream(smc->stream);
+			smc_close_old_stream(smc->stream);
 	}
 	smc_sock_free(smc);
 	return 0;
