@@ -339,7 +339,7 @@ static u32 smc_clc_diagnosis_to_send(u32 reason)
 	return reason == SMC_DIAG_TOO_MANY_GROUPS ? SMC_DIAG_NO_MEMORY : reason;
 }
 
-int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
+int smc_clc_decline(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 {
 	struct smc_clc_decline decline = {
 		.version     = version,
@@ -383,7 +383,7 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 	 * thread waits for that message. The application can't send before this end's DECLINE has
 	 * left, so the peer reads the DECLINE before any bytes of the application.
 	 */
-	rc = smc_clc_fall_back(hs, version, reason, buf);
+	rc = smc_clc_decline(hs, version, reason, buf);
 	kfree(buf);
 	return rc;
 }

@@ -111,7 +111,7 @@ void smc_clc_defer_decline(struct smc_handshake *hs, u32 reason);
 struct smc_cancel smc_clc_cancel(struct smc_handshake *hs);
 
 /**
- * smc_clc_fall_back() - make both ends go on with TCP
+ * smc_clc_decline() - decline the handshake, so that both ends go on with TCP
  * @hs: handshake that the calling thread runs; its setups hold nothing any more
  * @version: SMC version of the DECLINE
  * @reason: SMC_DIAG_* of the fallback and of the DECLINE
@@ -124,6 +124,6 @@ struct smc_cancel smc_clc_cancel(struct smc_handshake *hs);
  * Context: process, without the socket lock; sleeps at most as long as for a CLC message.
  * Return: 0; -EBUSY as from smc_clc_send(); or an error that ends the connection.
  */
-int smc_clc_fall_back(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf);
+int smc_clc_decline(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf);
 
 #endif

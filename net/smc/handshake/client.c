@@ -233,7 +233,7 @@ int smc_handshake_client(struct smc_handshake *hs)
 		smc_setup_end(c->setups[i], hs->stream);
 	/* Decline in the version of the server's answer, if an answer came. */
 	if (rc > 0)
-		rc = smc_clc_fall_back(hs, c->accept.version ? : SMC_VERSION_2, rc, c->buf);
+		rc = smc_clc_decline(hs, c->accept.version ? : SMC_VERSION_2, rc, c->buf);
 	for (i = 0; i < SMC_N_PATHS; i++)
 		smc_setup_free(c->setups[i], hs->peer_reason);
 	if (rc)

@@ -257,7 +257,7 @@ int smc_handshake_server(struct smc_handshake *hs)
 		srv->setup->out_of_sync = hs->out_of_sync;
 	smc_setup_end(srv->setup, hs->stream);
 	if (rc > 0)
-		rc = smc_clc_fall_back(hs, srv->version, rc, srv->buf);
+		rc = smc_clc_decline(hs, srv->version, rc, srv->buf);
 	smc_setup_free(srv->setup, hs->peer_reason);
 	if (rc)
 		smc_stat_handshake_error(smc_net(sock_net(hs->sk)), SMC_SERVER);
