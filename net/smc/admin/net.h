@@ -30,12 +30,11 @@ struct smc_stats;
 #define SMC_HANDSHAKES_MAX	512
 static_assert(SMC_HANDSHAKES_MAX <= WQ_MAX_ACTIVE);
 /*
- * Handshakes that were offered before this limit was reached may still begin, up to
- * SMC_HANDSHAKES_BEGUN_MAX in all. Each needs a place in a work queue, and each work queue has
- * SMC_HANDSHAKES_MAX places.
+ * Handshakes that were offered before this limit was reached may still begin, see
+ * handshake/quota.c. Each needs a place in a work queue, and each work queue has SMC_HANDSHAKES_MAX
+ * places.
  */
 #define SMC_HANDSHAKE_QUEUES	2
-#define SMC_HANDSHAKES_BEGUN_MAX	(SMC_HANDSHAKE_QUEUES * SMC_HANDSHAKES_MAX)
 
 /**
  * struct smc_handshake_wq - a work queue for SMC handshakes

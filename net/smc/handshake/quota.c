@@ -11,6 +11,8 @@
 #include "quota.h"
 #include "tcp.h"
 
+/* Limit of a namespace for handshakes that begin: the number of places in its work queues. */
+#define SMC_HANDSHAKES_BEGUN_MAX	(SMC_HANDSHAKE_QUEUES * SMC_HANDSHAKES_MAX)
 /*
  * Limit of a namespace for three kinds of offers: those of sockets with SMC_LIMIT_HS, all offers if
  * net.smc.limit_smc_hs is set, and on a busy host those of users who have handshakes under way.
