@@ -117,7 +117,7 @@ struct smc_path_setup {
  * @reach: step of a server after the PROPOSAL: find the device for the setup's version. If @reach
  *	fails, the server may call it again for an older version.
  * @server_reserve: step before the ACCEPT: get a group and an element. Sets @stream and
- *	@first_contact.
+ *	@first_contact. If it fails, no other path is tried.
  * @describe: fill in the path's part of this end's ACCEPT or CONFIRM.
  * @client_join: step after the ACCEPT, before the CONFIRM. Sets @stream.
  * @server_complete: step after the CONFIRM: make the connection usable. Returns -EPIPE if this
