@@ -114,7 +114,7 @@ static bool smc_client_prepare(struct smc_client *c)
 
 	for (i = 0; i < SMC_N_PATHS; i++) {
 		type = smc_path_types[i];
-		c->setups[type->kind] = smc_setup_new(type, c->hs, SMC_CLIENT);
+		c->setups[type->kind] = smc_setup_new(type, c->hs);
 		if (!c->setups[type->kind])
 			return false;
 		smc_route_set(c->setups[type->kind], sk_dst_get(c->hs->sk));

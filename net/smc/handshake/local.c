@@ -20,9 +20,9 @@ static bool smc_local_is_allowed(const struct smc_handshake *hs)
 }
 
 static struct smc_path_setup *smc_local_prepare(const struct smc_path_type *type,
-						struct smc_handshake *hs, enum smc_role role)
+						struct smc_handshake *hs)
 {
-	struct smc_path_setup *s = smc_setup_new(type, hs, role);
+	struct smc_path_setup *s = smc_setup_new(type, hs);
 
 	/*
 	 * Both ends have the host's list of EIDs. If they exchanged CLC messages, they would agree
@@ -52,8 +52,8 @@ static bool smc_local_pair(const struct smc_path_type *type, struct smc_handshak
 
 	if (!type->pair)
 		return false;
-	c = smc_local_prepare(type, client, SMC_CLIENT);
-	s = smc_local_prepare(type, server, SMC_SERVER);
+	c = smc_local_prepare(type, client);
+	s = smc_local_prepare(type, server);
 	agreed = c && s && type->pair(c, s);
 	smc_local_finish(c, client, agreed);
 	smc_local_finish(s, server, agreed);

@@ -91,7 +91,7 @@ static u32 smc_server_choose(struct smc_server *srv)
 			continue;
 		smc_setup_end(srv->setup, false);
 		smc_setup_free(srv->setup, 0);
-		srv->setup = smc_setup_new(type, srv->hs, SMC_SERVER);
+		srv->setup = smc_setup_new(type, srv->hs);
 		if (!srv->setup)
 			return SMC_DIAG_NO_MEMORY;
 		srv->setup->offered = offered;

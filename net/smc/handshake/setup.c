@@ -14,8 +14,7 @@
 #include "stream/stream.h"
 #include "tcp.h"
 
-struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct smc_handshake *hs,
-				     enum smc_role role)
+struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct smc_handshake *hs)
 {
 	struct smc_path_setup *s = kzalloc(type->setup_size, GFP_KERNEL);
 	const struct sock *sk = hs->sk;
@@ -27,7 +26,7 @@ struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct sm
 	s->saddr = smc_tcp_saddr(sk);
 	s->daddr = smc_tcp_daddr(sk);
 	s->memcg = hs->memcg;
-	s->role = role;
+	s->role = hs->role;
 	s->version = SMC_VERSION_2;
 	s->cancel = smc_clc_cancel(hs);
 	/* The kernel doubles the values of SO_RCVBUF and SO_SNDBUF, see socket(7). */

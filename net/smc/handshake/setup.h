@@ -11,13 +11,11 @@ struct smc_handshake;
  * smc_setup_new() - begin to set up a connection on a path
  * @type: one of smc_path_types[]
  * @hs: handshake, which outlives the setup
- * @role: role of this end
  *
  * Context: process, may sleep.
  * Return: the setup, to be ended by smc_setup_end() and smc_setup_free(); NULL if memory is short.
  */
-struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct smc_handshake *hs,
-				     enum smc_role role);
+struct smc_path_setup *smc_setup_new(const struct smc_path_type *type, struct smc_handshake *hs);
 
 /**
  * smc_setup_diagnosis() - translate the result of a step into a diagnosis
