@@ -18,9 +18,9 @@ static int smc_ioctl_amount(struct smc_stream *st, unsigned int cmd)
 	case SIOCINQ:
 		return min_t(u64, smc_stream_queued(st), INT_MAX);
 	case SIOCOUTQ:
-		return min_t(u64, smc_stream_undelivered(st), INT_MAX);
+		return min_t(u64, smc_tx_undelivered(&st->tx), INT_MAX);
 	case SIOCOUTQNSD:
-		return min_t(u64, smc_stream_unsent(st), INT_MAX);
+		return min_t(u64, smc_tx_unsent(&st->tx), INT_MAX);
 	case SIOCATMARK:
 		return smc_stream_at_mark(st);
 	default:

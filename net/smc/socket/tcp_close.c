@@ -253,13 +253,13 @@ static void smc_tcp_close_count(const struct smc_sock *smc, struct tcp_info *inf
 
 	info->tcpi_bytes_acked = READ_ONCE(st->tx.delivered);
 	info->tcpi_bytes_sent = READ_ONCE(st->tx.sent);
-	info->tcpi_notsent_bytes = smc_stream_unsent(st);
+	info->tcpi_notsent_bytes = smc_tx_unsent(&st->tx);
 	info->tcpi_bytes_received = READ_ONCE(st->rx.received);
 
 	info->tcpi_bytes_acked += smc->role == SMC_CLIENT;
 	if ((READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT) && smc_stream_end_is_delivered(st))
 		info->tcpi_bytes_acked++;
-	if (READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING))
+	if (smc_stream_peer_has_ended(st))
 		info->tcpi_bytes_received++;
 }
 

@@ -41,7 +41,7 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 	*err = xchg(&st->sk->sk_err, 0);
 	if (st->err) {
 		smc_tx_end(&st->tx, SMC_CONN_ABORT);
-	} else if (smc_rx_ended(st) && (st->tx.conn_flags & SMC_CONN_DONE_WRITING)) {
+	} else if (smc_stream_peer_has_ended(st) && (st->tx.conn_flags & SMC_CONN_DONE_WRITING)) {
 		/*
 		 * As with TCP, nothing is reset once both ends have shut down. It is
 		 * enough that this end's flags are published: they arrive before all

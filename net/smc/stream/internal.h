@@ -117,15 +117,6 @@ static inline bool smc_rx_shut(const struct smc_stream *st)
 }
 
 /*
- * Whether the peer's flags show that all bytes that it wrote have arrived. As with TCP, this
- * remains true if the peer aborts later.
- */
-static inline bool smc_rx_ended(const struct smc_stream *st)
-{
-	return READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING);
-}
-
-/*
  * Whether urgent bytes are read in line. Without a socket the answer is no, so smc_rx_mark() may
  * record that a reader steps over an urgent byte. smc_stream_attach() undoes that step if the
  * socket reads urgent bytes in line.
@@ -405,7 +396,7 @@ void smc_stream_update_orphan(struct smc_stream *st);
  */
 static inline bool smc_stream_has_undelivered(const struct smc_stream *st)
 {
-	return st->user_progress || smc_stream_undelivered(st) ||
+	return st->user_progress || smc_tx_undelivered(&st->tx) ||
 	       st->tx.writer == SMC_WRITER_BLOCKED;
 }
 

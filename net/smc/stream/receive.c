@@ -86,7 +86,7 @@ static noinline int smc_stream_recv_urgent(struct smc_stream *st, struct msghdr 
 	unread = rx->urgent_unread;
 	byte = rx->urgent_byte;
 	/* As with TCP, a reset makes the byte unreadable, but an orderly end does not. */
-	is_lost = smc_stream_has_failed(st) && !smc_rx_ended(st);
+	is_lost = smc_stream_has_failed(st) && !smc_stream_peer_has_ended(st);
 	if (!(flags & MSG_PEEK) && !is_lost)
 		rx->urgent_unread = false;
 	spin_unlock_bh(st->lock);
@@ -238,7 +238,7 @@ static __always_inline ssize_t smc_stream_take(struct smc_stream *st,
  */
 static int smc_stream_end_of_read(struct smc_stream *st, int rc)
 {
-	return rc > 0 && !smc_rx_ended(st) ? smc_stream_take_error(st) : min(rc, 0);
+	return rc > 0 && !smc_stream_peer_has_ended(st) ? smc_stream_take_error(st) : min(rc, 0);
 }
 
 /*

@@ -142,7 +142,7 @@ static size_t smc_stream_fill(struct smc_stream *st, size_t len, struct iov_iter
 static u32 smc_stream_room(const struct smc_stream *st)
 {
 	u32 lowat = smc_tcp_notsent_lowat(st->sk);
-	u64 unsent = smc_stream_unsent(st);
+	u64 unsent = smc_tx_unsent(&st->tx);
 
 	if (unsent >= lowat)
 		return 0;
@@ -201,7 +201,7 @@ static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags
 {
 	if (!(flags & MSG_MORE) && !smc_tcp_is_corked(st->sk))
 		return false;
-	return smc_stream_unsent(st) < st->tx.size / 2;
+	return smc_tx_unsent(&st->tx) < st->tx.size / 2;
 }
 
 /*

@@ -187,7 +187,7 @@ static void smc_stream_signal(const struct smc_stream *st, struct sock *sk, __po
 void smc_stream_notify_readers(struct smc_stream *st)
 {
 	/* As with TCP after a FIN, each new SO_RCVLOWAT reports the end once more. */
-	if (smc_stream_has_enough(st) || smc_rx_ended(st))
+	if (smc_stream_has_enough(st) || smc_stream_peer_has_ended(st))
 		smc_stream_signal(st, READ_ONCE(st->sk), EPOLLIN | EPOLLRDNORM);
 }
 
@@ -487,7 +487,7 @@ static __poll_t smc_stream_end_events(const struct smc_stream *st, u8 flags, boo
 {
 	__poll_t events = SMC_EVENTS_END;
 
-	if (!ended && smc_rx_ended(st))
+	if (!ended && smc_stream_peer_has_ended(st))
 		events |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
 	if ((flags & SMC_CONN_FINAL) || READ_ONCE(st->tx.end_flags))
 		events |= SMC_EVENTS_ALL;
@@ -500,7 +500,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	u64 received = rx->received;
 	u64 acked = st->tx.acked;
 	u8 conn_flags = cdc->conn_flags & SMC_CONN_FLAGS;
-	bool ended = smc_rx_ended(st);
+	bool ended = smc_stream_peer_has_ended(st);
 	bool wants;
 	u8 events;
 	int rc;
@@ -567,7 +567,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		 * Remaining bytes may be sent now. Or a waiting writer may need
 		 * one more message, see smc_publish_lacks_completion().
 		 */
-		if (smc_stream_unsent(st) || smc_tx_has_writer(&st->tx))
+		if (smc_tx_unsent(&st->tx) || smc_tx_has_writer(&st->tx))
 			st->updated = true;
 	}
 	if (smc_stream_note_credit(st))

@@ -445,6 +445,7 @@ bool smc_stream_may_quarantine(int n, long pages);
  * smc_stream_is_down(), smc_stream_is_over()	the path's state
  * smc_stream_has_failed()			the error
  * smc_stream_end_is_delivered()		this end's flags, delivered to the peer's host
+ * smc_stream_peer_has_ended()		the peer's flags of an orderly end
  * smc_stream_both_sent_final()			both ends' final flags: closed, or aborted
  * smc_stream_needs_no_path()			both ends' final flags, this end's delivered
  * smc_stream_is_closed()			no error, and both ends' flags of an orderly end
@@ -517,6 +518,17 @@ static inline bool smc_stream_end_is_delivered(const struct smc_stream *st)
 }
 
 /**
+ * smc_stream_peer_has_ended() - whether the peer's flags show that all its bytes have arrived
+ * @st: stream; no lock is needed, because flags stay set
+ *
+ * As with TCP, this remains true if the peer aborts later.
+ */
+static inline bool smc_stream_peer_has_ended(const struct smc_stream *st)
+{
+	return READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING);
+}
+
+/**
  * smc_stream_is_closed() - whether error and flags say that both ends shut down in good order
  * @st: stream with or without its lock
  *
@@ -526,7 +538,7 @@ static inline bool smc_stream_is_closed(const struct smc_stream *st)
 {
 	return !smc_stream_has_failed(st) && smc_stream_end_is_delivered(st) &&
 	       (READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT) &&
-	       (READ_ONCE(st->rx.conn_flags) & (SMC_CONN_CLOSED | SMC_CONN_DONE_WRITING));
+	       smc_stream_peer_has_ended(st);
 }
 
 /**
@@ -536,24 +548,6 @@ static inline bool smc_stream_is_closed(const struct smc_stream *st)
 static inline bool smc_stream_is_reset(const struct smc_stream *st)
 {
 	return smc_stream_has_failed(st) || (READ_ONCE(st->tx.end_flags) & SMC_CONN_ABORT);
-}
-
-/**
- * smc_stream_unsent() - count the written bytes that are not yet published
- * @st: stream with or without its lock
- */
-static inline u64 smc_stream_unsent(const struct smc_stream *st)
-{
-	return smc_tx_unsent(&st->tx);
-}
-
-/**
- * smc_stream_undelivered() - count the written bytes that the path has not delivered yet (SIOCOUTQ)
- * @st: stream with or without its lock
- */
-static inline u64 smc_stream_undelivered(const struct smc_stream *st)
-{
-	return smc_tx_undelivered(&st->tx);
 }
 
 /**

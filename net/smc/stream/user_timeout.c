@@ -26,7 +26,7 @@
 
 static bool smc_user_timeout_is_due(const struct smc_stream *st)
 {
-	return smc_stream_undelivered(st) ||
+	return smc_tx_undelivered(&st->tx) ||
 	       (st->tx.writer == SMC_WRITER_BLOCKED && !st->tx.end_flags && !smc_tx_free(&st->tx));
 }
 

@@ -585,12 +585,12 @@ uint64_t end_queued(const struct end *end)
 
 uint64_t end_unsent(const struct end *end)
 {
-	return smc_stream_unsent(&end->st);
+	return smc_tx_unsent(&end->st.tx);
 }
 
 uint64_t end_undelivered(const struct end *end)
 {
-	return smc_stream_undelivered(&end->st);
+	return smc_tx_undelivered(&end->st.tx);
 }
 
 void end_set_cork(struct end *end, bool is_corked)
