@@ -34,26 +34,25 @@
 #define SMC_ACCEPT_ARGS		int accept_flags, bool accept_kern
 #define SMC_ACCEPT_PASS		accept_flags, accept_kern
 #define SMC_ACCEPT_FLAGS	accept_flags
-
-static inline struct sock *smc_tcp_accept(struct sock *sk)
-{
-	int err;
-
-	return sk->sk_prot->accept(sk, O_NONBLOCK, &err, false);
-}
 #else
 #define SMC_ACCEPT_ARGS		struct proto_accept_arg *accept_arg
 #define SMC_ACCEPT_PASS		accept_arg
 #define SMC_ACCEPT_FLAGS	((accept_arg)->flags)
+#endif
 
 /* Get the next connection of a listening TCP socket, or NULL. */
 static inline struct sock *smc_tcp_accept(struct sock *sk)
 {
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+	int err;
+
+	return sk->sk_prot->accept(sk, O_NONBLOCK, &err, false);
+#else
 	struct proto_accept_arg arg = { .flags = O_NONBLOCK };
 
 	return sk->sk_prot->accept(sk, &arg);
-}
 #endif
+}
 
 /* Stable releases of 6.1 and 6.12 added the last argument of syn_recv_sock(); Kbuild detects it. */
 #define SMC_SYN_RECV_BASE_ARGS							\
@@ -107,31 +106,20 @@ static inline bool smc_tcp_has_keys(const struct sock *sk)
 }
 
 /* Since 6.6 defer_connect is one of the socket's atomic flags. */
+static inline bool smc_connect_is_deferred(const struct sock *sk)
+{
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
-static inline bool smc_connect_is_deferred(const struct sock *sk)
-{
 	return inet_sk(sk)->defer_connect;
-}
 #else
-static inline bool smc_connect_is_deferred(const struct sock *sk)
-{
 	return inet_test_bit(DEFER_CONNECT, sk);
-}
 #endif
+}
 
 /* Since 6.12 a device has a separate flag for DMA through the IOMMU. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
-static inline bool smc_dma_by_iommu(struct device *dev)
-{
-	return get_dma_ops(dev);
-}
+#define use_dma_iommu(dev)	false
 #else
 #include <linux/iommu-dma.h>
-
-static inline bool smc_dma_by_iommu(struct device *dev)
-{
-	return get_dma_ops(dev) || use_dma_iommu(dev);
-}
 #endif
 
 /*
@@ -142,7 +130,7 @@ static inline bool smc_dma_by_iommu(struct device *dev)
  */
 static inline bool smc_dma_needs_sync(struct device *dev, dma_addr_t addr)
 {
-	if (smc_dma_by_iommu(dev))
+	if (get_dma_ops(dev) || use_dma_iommu(dev))
 		return !dev_is_dma_coherent(dev);
 	return dma_need_sync(dev, addr);
 }
@@ -163,27 +151,22 @@ static inline void smc_tcp_send_ack(struct sock *sk)
 #endif
 
 /* Since 6.5 sendfile() calls sendmsg() and then splice_eof(); before that it called sendpage(). */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 static inline void smc_compat_ops(struct proto_ops *ops, void (*splice_eof)(struct socket *sock))
 {
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 	ops->sendpage = sock_no_sendpage;
 	ops->sendpage_locked = NULL;
-}
-
-static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket *sock)
-{
-}
 #else
-static inline void smc_compat_ops(struct proto_ops *ops, void (*splice_eof)(struct socket *sock))
-{
 	ops->splice_eof = splice_eof;
+#endif
 }
 
 static inline void smc_tcp_splice_eof(const struct proto_ops *tcp, struct socket *sock)
 {
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 	tcp->splice_eof(sock);
-}
 #endif
+}
 
 typedef int (*smc_prot_ioctl_t)(struct sock *sk, int cmd, int *value);
 
@@ -191,20 +174,17 @@ typedef int (*smc_prot_ioctl_t)(struct sock *sk, int cmd, int *value);
  * Replaces @prot's ioctl operation: since 6.7 io_uring calls that operation directly. Return: the
  * previous operation; NULL before 6.7.
  */
+static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_prot_ioctl_t ioctl)
+{
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
-static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_prot_ioctl_t ioctl)
-{
 	return NULL;
-}
 #else
-static inline smc_prot_ioctl_t smc_compat_prot_ioctl(struct proto *prot, smc_prot_ioctl_t ioctl)
-{
 	smc_prot_ioctl_t before = prot->ioctl;
 
 	prot->ioctl = ioctl;
 	return before;
-}
 #endif
+}
 
 /*
  * Since 6.5 sendfile() sets this flag in its messages. Before that no message has the flag, whether
