@@ -35,31 +35,25 @@ void smc_stream_shutdown(struct smc_stream *st, int how)
 
 bool smc_stream_disconnect(struct smc_stream *st, int *err)
 {
-	bool by_reset = false;
+	bool by_reset, both_shut;
 
 	spin_lock_bh(st->lock);
 	*err = xchg(&st->sk->sk_err, 0);
-	if (st->err) {
-		smc_tx_end(&st->tx, SMC_CONN_ABORT);
-	} else if (smc_stream_peer_has_ended(st) && (st->tx.conn_flags & SMC_CONN_DONE_WRITING)) {
-		/*
-		 * As with TCP, nothing is reset once both ends have shut down. It is
-		 * enough that this end's flags are published: they arrive before all
-		 * flags that this end sends later.
-		 */
-		smc_tx_end(&st->tx, SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED);
-	} else {
-		smc_tx_end(&st->tx, SMC_CONN_ABORT);
-		by_reset = true;
-	}
+	/*
+	 * As with TCP, nothing is reset once both ends have shut down. It is enough that this end's
+	 * flags are published: they arrive before all flags that this end sends later.
+	 */
+	both_shut = !st->err && smc_stream_peer_has_ended(st) &&
+		   (st->tx.conn_flags & SMC_CONN_DONE_WRITING);
+	by_reset = !st->err && !both_shut;
+	smc_tx_end(&st->tx, both_shut ? SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED : SMC_CONN_ABORT);
 	/*
 	 * Set st->err, so that smc_stream_fail() does nothing any more. Otherwise a later
 	 * flag of the peer could set an error for the socket's next connection.
 	 */
-	if (!st->err) {
+	if (!st->err)
 		/* Pairs with smc_rx_shut() and smc_tx_shut(). */
 		smp_store_release(&st->err, ECONNABORTED);
-	}
 	WRITE_ONCE(st->rcv_shutdown, true);
 	st->events |= SMC_EVENTS_ALL;
 	smc_stream_push(st, SMC_PUSH_NOW);
