@@ -519,20 +519,13 @@ static bool smc_listener_drop(struct smc_sock *child, bool may_wait)
 	return true;
 }
 
-static void smc_listener_drop_deferred(struct smc_listener *l)
-{
-	struct smc_sock *child;
-
-	while ((child = smc_listener_pop(l, &l->deferred, &l->n_deferred)))
-		smc_listener_reset_one(child);
-}
-
 /* Resets all connections whose SMC handshake is over. */
 static void smc_listener_drop_all(struct smc_listener *l)
 {
 	struct smc_sock *child;
 
-	smc_listener_drop_deferred(l);
+	while ((child = smc_listener_pop(l, &l->deferred, &l->n_deferred)))
+		smc_listener_reset_one(child);
 	do {
 		lock_sock(l->sk);
 		child = smc_listener_pop_ready(l);
