@@ -184,11 +184,6 @@ void smc_ism_group_del_conn(struct smc_ism_conn *conn)
 	spin_unlock_irqrestore(&smc_ism_lgrs.lock, flags);
 }
 
-static void smc_dmb_release(struct smc_buffer *buffer)
-{
-	kfree(buffer);
-}
-
 /* Free empty DMBs that are charged to removed cgroups: a busy link group would accumulate them. */
 static void smc_ism_group_shrink(struct smc_ism_group *group)
 {
@@ -206,14 +201,9 @@ static int smc_dmb_add(const struct smc_buffer_attr *attr, void *arg, struct smc
 	int rc;
 
 	smc_ism_group_shrink(group);
-	dmb = kzalloc(sizeof(*dmb), SMC_GFP_CONN);
+	dmb = smc_buffer_create(attr, sizeof(*dmb));
 	if (!dmb)
 		return -ENOMEM;
-	rc = smc_buffer_init(dmb, attr, smc_dmb_release);
-	if (rc) {
-		kfree(dmb);
-		return rc;
-	}
 	rc = smc_buffer_pool_add(&group->dmbs, dmb, el, &removed);
 	smc_dmbs_detach(&removed);
 	if (rc) {

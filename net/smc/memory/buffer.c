@@ -4,6 +4,7 @@
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "admin/net.h"
@@ -78,23 +79,17 @@ static void smc_buffer_count(const struct smc_buffer *buffer, s64 bytes)
 			      bytes);
 }
 
-/*
- * Free virtual memory, also in a context that may not sleep. vfree() may sleep, unless it finds
- * softirqs disabled: then it has a work free the memory. So disable softirqs.
- */
-static void smc_buffer_vfree(const struct smc_buffer *buffer)
+/* Free the memory, also in a context that may not sleep. */
+static void smc_buffer_free_memory(const struct smc_buffer *buffer)
 {
+	if (!buffer->is_virtual) {
+		free_pages_exact(buffer->mem, smc_buffer_bytes(buffer));
+		return;
+	}
+	/* vfree() does not sleep if it finds softirqs disabled: then a work frees the memory. */
 	local_bh_disable();
 	vfree(buffer->mem);
 	local_bh_enable();
-}
-
-static void smc_buffer_free_memory(const struct smc_buffer *buffer)
-{
-	if (buffer->is_virtual)
-		smc_buffer_vfree(buffer);
-	else
-		free_pages_exact(buffer->mem, smc_buffer_bytes(buffer));
 }
 
 static void smc_buffer_free(struct kref *ref)
@@ -109,7 +104,7 @@ static void smc_buffer_free(struct kref *ref)
 	atomic_long_sub(smc_buffer_bytes(buffer), &smc_buffer_host_bytes);
 	smc_buffer_free_memory(buffer);
 	mem_cgroup_put(buffer->attr.memcg);
-	buffer->release(buffer);
+	kfree(buffer);
 }
 
 void smc_buffer_put(struct smc_buffer *buffer)
@@ -152,7 +147,7 @@ static bool smc_buffer_try(struct smc_buffer *buffer, unsigned int n, bool is_vi
  * to have written. If physically contiguous memory is short, or the control group has little memory
  * left, the buffer gets fewer elements.
  */
-static int smc_buffer_alloc_memory(struct smc_buffer *buffer)
+static bool smc_buffer_alloc_memory(struct smc_buffer *buffer)
 {
 	const unsigned int most = clamp(buffer->attr.most_bytes / smc_buffer_element_bytes(buffer),
 					1U,
@@ -161,35 +156,44 @@ static int smc_buffer_alloc_memory(struct smc_buffer *buffer)
 
 	for (n = buffer->attr.type == SMC_BUF_VIRTUAL ? 0 : most; n; n /= 2)
 		if (smc_buffer_try(buffer, n, false))
-			return 0;
+			return true;
 	for (n = buffer->attr.type == SMC_BUF_PHYSICAL ? 0 : most; n; n /= 2)
 		if (smc_buffer_try(buffer, n, true))
-			return 0;
-	return -ENOMEM;
+			return true;
+	return false;
 }
 
-int smc_buffer_init(struct smc_buffer *buffer, const struct smc_buffer_attr *attr,
-		    void (*release)(struct smc_buffer *buffer))
+/* Charges the control group set by set_active_memcg(). */
+static struct smc_buffer *smc_buffer_make(const struct smc_buffer_attr *attr, size_t size)
 {
-	struct mem_cgroup *outer;
-	int rc;
+	struct smc_buffer *buffer = kzalloc(size, SMC_GFP_CONN);
 
-	if (!mem_cgroup_tryget(attr->memcg))
-		return -ENOMEM;
+	if (!buffer)
+		return NULL;
 	kref_init(&buffer->ref);
 	spin_lock_init(&buffer->lock);
 	buffer->attr = *attr;
-	buffer->release = release;
+	if (smc_buffer_alloc_memory(buffer))
+		return buffer;
+	kfree(buffer);
+	return NULL;
+}
 
-	outer = set_active_memcg(buffer->attr.memcg);
-	rc = smc_buffer_alloc_memory(buffer);
+struct smc_buffer *smc_buffer_create(const struct smc_buffer_attr *attr, size_t size)
+{
+	struct smc_buffer *buffer;
+	struct mem_cgroup *outer;
+
+	if (!mem_cgroup_tryget(attr->memcg))
+		return NULL;
+	outer = set_active_memcg(attr->memcg);
+	buffer = smc_buffer_make(attr, size);
 	set_active_memcg(outer);
-	if (rc) {
-		mem_cgroup_put(buffer->attr.memcg);
-		return rc;
-	}
-	smc_buffer_count(buffer, smc_buffer_bytes(buffer));
-	return 0;
+	if (buffer)
+		smc_buffer_count(buffer, smc_buffer_bytes(buffer));
+	else
+		mem_cgroup_put(attr->memcg);
+	return buffer;
 }
 
 /* Take a free element. Called with the lock of the pool. */

@@ -78,7 +78,8 @@ struct smc_buffer_attr {
  * @lock: taken with softirqs off
  * @mem: kernel address of the memory
  * @is_virtual: allocated by vmalloc() instead of in one piece of physical memory
- * @release: frees the structure around the buffer when its memory is gone
+ *
+ * A path's own structure for a buffer begins with this one.
  *
  * The pages of a buffer are part of smc_orphan_pages exactly while @n_orphaned is not 0 and
  * @is_quarantined is false. With @is_quarantined they count in the buffer's link group.
@@ -96,7 +97,6 @@ struct smc_buffer {
 	spinlock_t lock;
 	void *mem;
 	bool is_virtual;
-	void (*release)(struct smc_buffer *buffer);
 };
 
 /* Total size of buffers, by kind of memory. */
@@ -146,19 +146,17 @@ struct smc_element {
 };
 
 /**
- * smc_buffer_init() - initialise a buffer and allocate its memory
- * @buffer: zeroed, in a structure of the path
+ * smc_buffer_create() - allocate a buffer and its memory
  * @attr: attributes of the buffer; copied
- * @release: see struct smc_buffer
+ * @size: bytes of the path's structure that begins with struct smc_buffer; the rest is zeroed
  *
  * Context: process, may sleep.
- * Return: 0 with a reference; or -ENOMEM, with nothing to release.
+ * Return: the buffer with a reference, or NULL.
  */
-int smc_buffer_init(struct smc_buffer *buffer, const struct smc_buffer_attr *attr,
-		    void (*release)(struct smc_buffer *buffer));
+struct smc_buffer *smc_buffer_create(const struct smc_buffer_attr *attr, size_t size);
 
 /**
- * smc_buffer_put() - drop a reference; the last one frees the memory
+ * smc_buffer_put() - drop a reference; the last one frees the buffer and its memory
  * @buffer: buffer; as long as a pool has it, the path holds a reference
  *
  * Context: any but hard interrupt.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* RMBs and send buffers: allocation, registration, and their elements. */
 
-#include <linux/slab.h>
-
 #include "admin/net.h"
 #include "group.h"
 #include "link.h"
@@ -28,26 +26,6 @@
 
 /* Number of work items that smc_free_wq is running. */
 static atomic_t smc_mr_buffers_works = ATOMIC_INIT(0);
-
-static void smc_mr_buffer_release(struct smc_buffer *buffer)
-{
-	kfree(container_of(buffer, struct smc_mr_buffer, buffer));
-}
-
-static struct smc_mr_buffer *smc_mr_buffer_alloc(const struct smc_buffer_attr *attr)
-{
-	struct smc_mr_buffer *mrb = kzalloc(sizeof(*mrb), GFP_KERNEL);
-	int rc;
-
-	if (!mrb)
-		return ERR_PTR(-ENOMEM);
-	rc = smc_buffer_init(&mrb->buffer, attr, smc_mr_buffer_release);
-	if (rc) {
-		kfree(mrb);
-		return ERR_PTR(rc);
-	}
-	return mrb;
-}
 
 static enum smc_buffer_use smc_buffer_use_of(const struct smc_buffer_attr *attr)
 {
@@ -424,21 +402,22 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 static int smc_mr_buffer_add(const struct smc_buffer_attr *attr, void *arg, struct smc_element *el)
 {
 	struct smc_rdma_group *group = arg;
-	struct smc_mr_buffer *mrb;
+	struct smc_buffer *buffer;
 	int rc;
 
 	rc = smc_mr_buffers_prepare(group, attr);
 	if (rc)
 		return rc;
-	mrb = smc_mr_buffer_alloc(attr);
-	if (IS_ERR(mrb))
-		return PTR_ERR(mrb);
+	buffer = smc_buffer_create(attr, sizeof(struct smc_mr_buffer));
+	if (!buffer)
+		return -ENOMEM;
 	rc = smc_mr_buffers_lock(group);
 	if (rc) {
-		smc_buffer_put(&mrb->buffer);
+		smc_buffer_put(buffer);
 		return rc;
 	}
-	rc = smc_mr_buffers_make_usable(group, mrb, el);
+	rc = smc_mr_buffers_make_usable(group, container_of(buffer, struct smc_mr_buffer, buffer),
+					el);
 	mutex_unlock(&group->buffers.lock);
 	return rc;
 }

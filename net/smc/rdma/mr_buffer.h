@@ -8,6 +8,7 @@
 #ifndef SMC_RDMA_MR_BUFFER_H
 #define SMC_RDMA_MR_BUFFER_H
 
+#include <linux/build_bug.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
@@ -23,13 +24,15 @@ enum smc_buffer_use { SMC_BUFFER_RMB, SMC_BUFFER_SNDBUF, SMC_N_BUFFER_USES };
 
 /**
  * struct smc_mr_buffer - a buffer that devices can access
- * @buffer: its memory and elements
+ * @buffer: its memory and elements; the first member, see smc_buffer_create()
  * @regions: the buffer on each link of the group
  */
 struct smc_mr_buffer {
 	struct smc_buffer buffer;
 	struct smc_region regions[SMC_LINKS];
 };
+
+static_assert(!offsetof(struct smc_mr_buffer, buffer));
 
 /**
  * struct smc_mr_buffers - the buffers of a group
