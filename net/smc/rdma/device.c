@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The list of RDMA devices, and their events. */
 
-#include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
@@ -11,11 +10,7 @@
 #include "links.h"
 #include "log.h"
 
-/*
- * All devices, in the order of their serial numbers. Readers use RCU, so that no connection waits
- * while a netlink dump walks the list.
- */
-static LIST_HEAD(smc_rdma_devices);
+LIST_HEAD(smc_rdma_devices);
 static unsigned long smc_rdma_last_serial;
 static DEFINE_SPINLOCK(smc_rdma_devices_lock);	/* protects changes to list and serial */
 static struct ib_client smc_rdma_client;
@@ -128,21 +123,6 @@ static struct ib_client smc_rdma_client = {
 	.add	= smc_rdma_add,
 	.remove	= smc_rdma_remove,
 };
-
-int smc_rdma_devices_for_each(int (*fn)(struct smc_rdma_device *dev, void *arg), void *arg)
-{
-	struct smc_rdma_device *dev;
-	int rc = 0;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &smc_rdma_devices, list) {
-		rc = fn(dev, arg);
-		if (rc)
-			break;
-	}
-	rcu_read_unlock();
-	return rc;
-}
 
 static int smc_rdma_on_pnet(struct notifier_block *nb, unsigned long event, void *arg)
 {

@@ -4,7 +4,7 @@
 #define SMC_RDMA_DEVICE_H
 
 #include <linux/kref.h>
-#include <linux/list.h>
+#include <linux/rculist.h>
 #include <rdma/ib_verbs.h>
 
 /**
@@ -44,17 +44,11 @@ void smc_rdma_device_get(struct smc_rdma_device *dev);
  */
 void smc_rdma_device_put(struct smc_rdma_device *dev);
 
-/**
- * smc_rdma_devices_for_each() - call @fn for every device, until it returns an error
- * @fn: function to call
- * @arg: passed on to @fn
- *
- * Devices come in the order of their serial numbers.
- *
- * Context: any but hard interrupt; @fn is called under RCU and must not sleep.
- * Return: the last return value of @fn, or 0.
+/*
+ * All devices, in the order of their serial numbers. Readers use RCU, so that no connection waits
+ * while a netlink dump walks the list.
  */
-int smc_rdma_devices_for_each(int (*fn)(struct smc_rdma_device *dev, void *arg), void *arg);
+extern struct list_head smc_rdma_devices;
 
 int smc_rdma_device_init(void);
 void smc_rdma_device_exit(void);

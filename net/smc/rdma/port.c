@@ -386,12 +386,6 @@ static bool smc_rdma_port_is_in_network(const struct ib_device *ibdev, u32 num,
 	return need->pnetid && !strcmp(pnetid, need->pnetid);
 }
 
-/* Arguments of a search. */
-struct smc_rdma_search {
-	const struct smc_rdma_need *need;
-	struct smc_rdma_port *port;
-};
-
 /* Whether the search skips a port because of the port that the group uses already. */
 static bool smc_rdma_port_is_skipped(const struct ib_device *ibdev, u32 num,
 				     const struct smc_rdma_need *need)
@@ -401,33 +395,36 @@ static bool smc_rdma_port_is_skipped(const struct ib_device *ibdev, u32 num,
 	return other && other->device == ibdev && (need->other_device || other->port_num == num);
 }
 
-/* Return: 1 with the port filled if a port of @dev meets the needs, else 0. */
-static int smc_rdma_search_device(struct smc_rdma_device *dev, void *arg)
+/* Return: true with the port filled if a port of @dev meets the needs. */
+static bool smc_rdma_search_device(struct smc_rdma_device *dev, const struct smc_rdma_need *need,
+				   struct smc_rdma_port *port)
 {
-	const struct smc_rdma_search *search = arg;
-	const struct smc_rdma_need *need = search->need;
 	u32 num;
 
 	if (!rdma_dev_access_netns(dev->ibdev, need->net))
-		return 0;
+		return false;
 	rdma_for_each_port(dev->ibdev, num) {
 		if (smc_rdma_port_is_skipped(dev->ibdev, num, need) ||
 		    !smc_rdma_port_is_in_network(dev->ibdev, num, need))
 			continue;
-		if (smc_rdma_use_port(dev, num, need, search->port))
+		if (smc_rdma_use_port(dev, num, need, port))
 			continue;
 		smc_rdma_device_get(dev);
-		search->port->dev = dev;
-		return 1;
+		port->dev = dev;
+		return true;
 	}
-	return 0;
+	return false;
 }
 
+/* Under RCU. */
 static int smc_rdma_search(const struct smc_rdma_need *need, struct smc_rdma_port *port)
 {
-	struct smc_rdma_search search = { .need = need, .port = port };
+	struct smc_rdma_device *dev;
 
-	return smc_rdma_devices_for_each(smc_rdma_search_device, &search) ? 0 : -ENODEV;
+	list_for_each_entry_rcu(dev, &smc_rdma_devices, list)
+		if (smc_rdma_search_device(dev, need, port))
+			return 0;
+	return -ENODEV;
 }
 
 /*

@@ -314,33 +314,32 @@ static int smc_show_put_device(struct sk_buff *skb, struct netlink_callback *cb,
 	       smc_show_put_ports(skb, dev, host);
 }
 
-/* Arguments of a dump of devices. */
-struct smc_show_devices {
-	struct sk_buff *skb;
-	struct netlink_callback *cb;
-};
-
-static int smc_show_device(struct smc_rdma_device *dev, void *arg)
+static int smc_show_device(struct sk_buff *skb, struct netlink_callback *cb,
+			   const struct smc_rdma_device *dev)
 {
-	struct smc_show_devices *dump = arg;
 	struct smc_netlink_msg m;
-	int rc;
 
-	if (!rdma_dev_access_netns(dev->ibdev, sock_net(dump->skb->sk)) ||
-	    dev->serial <= dump->cb->args[0])
-		return 0;
-	rc = smc_netlink_open(&m, dump->skb, dump->cb, SMC_GEN_DEV_SMCR) ?:
-	     smc_netlink_close(&m, smc_show_put_device(dump->skb, dump->cb, dev));
-	if (!rc)
-		dump->cb->args[0] = dev->serial;
-	return rc;
+	return smc_netlink_open(&m, skb, cb, SMC_GEN_DEV_SMCR) ?:
+	       smc_netlink_close(&m, smc_show_put_device(skb, cb, dev));
 }
 
 static int smc_show_dump_devices(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct smc_show_devices dump = { .skb = skb, .cb = cb };
+	const struct smc_rdma_device *dev;
+	int rc = 0;
 
-	return smc_rdma_devices_for_each(smc_show_device, &dump);
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &smc_rdma_devices, list) {
+		if (!rdma_dev_access_netns(dev->ibdev, sock_net(skb->sk)) ||
+		    dev->serial <= cb->args[0])
+			continue;
+		rc = smc_show_device(skb, cb, dev);
+		if (rc)
+			break;
+		cb->args[0] = dev->serial;
+	}
+	rcu_read_unlock();
+	return rc;
 }
 
 const struct smc_netlink_source smc_rdma_netlink_source = {
