@@ -38,7 +38,7 @@ static void smc_mr_buffer_discard(struct smc_rdma_group *group, struct smc_mr_bu
 	struct smc_link *link;
 
 	smc_for_each_link(link, group)
-		smc_region_unmap(&mrb->regions[link->index], link, &mrb->buffer);
+		smc_region_unmap(mrb, link);
 	smc_buffer_put(&mrb->buffer);
 }
 
@@ -88,7 +88,7 @@ static int smc_mr_buffer_map(struct smc_rdma_group *group, struct smc_mr_buffer 
 	smc_for_each_link(link, group) {
 		if (READ_ONCE(link->is_left))
 			continue;
-		rc = smc_region_map(&mrb->regions[link->index], link, &mrb->buffer);
+		rc = smc_region_map(mrb, link);
 		if (rc)
 			break;
 	}
@@ -108,7 +108,7 @@ static int smc_mr_buffer_register(struct smc_rdma_group *group, struct smc_mr_bu
 	smc_for_each_link(link, group) {
 		if (!link->is_confirmed)
 			continue;
-		rc = smc_region_register(&mrb->regions[link->index], link, &mrb->buffer);
+		rc = smc_region_register(mrb, link);
 		/*
 		 * A timeout is an error even if the link is broken, because the device may still
 		 * refer to the buffer.
@@ -447,10 +447,9 @@ int smc_mr_buffers_alloc(struct smc_rdma_group *group, enum smc_buffer_use use, 
 	return smc_mr_buffers_error(rc);
 }
 
-/* Call @op for each buffer's region on a link, until it returns an error. */
+/* Call @op for each buffer on a link, until it returns an error. */
 static int smc_mr_buffers_each(struct smc_link *link,
-			       int (*op)(struct smc_region *region, struct smc_link *link,
-					 const struct smc_buffer *buffer))
+			       int (*op)(struct smc_mr_buffer *mrb, struct smc_link *link))
 {
 	struct smc_mr_buffers *buffers = &link->group->buffers;
 	struct smc_mr_buffer *mrb;
@@ -459,7 +458,7 @@ static int smc_mr_buffers_each(struct smc_link *link,
 	lockdep_assert_held(&buffers->lock);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++) {
 		list_for_each_entry(mrb, &buffers->pools[use].list, buffer.list) {
-			rc = op(&mrb->regions[link->index], link, &mrb->buffer);
+			rc = op(mrb, link);
 			if (rc)
 				return rc;
 		}
@@ -485,11 +484,10 @@ void smc_mr_buffers_unmap(struct smc_link *link)
 
 	lockdep_assert_held(&buffers->lock);
 	if (buffers->late)
-		smc_region_unmap(&buffers->late->regions[link->index], link,
-				 &buffers->late->buffer);
+		smc_region_unmap(buffers->late, link);
 	for (use = 0; use < SMC_N_BUFFER_USES; use++)
 		list_for_each_entry(mrb, &buffers->pools[use].list, buffer.list)
-			smc_region_unmap(&mrb->regions[link->index], link, &mrb->buffer);
+			smc_region_unmap(mrb, link);
 }
 
 int smc_mr_buffers_rmbs(struct smc_rdma_group *group,

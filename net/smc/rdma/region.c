@@ -9,25 +9,21 @@
 #include "admin/stats.h"
 #include "compat.h"
 #include "link.h"
-#include "memory/buffer.h"
+#include "mr_buffer.h"
 #include "region.h"
 
 static int smc_region_alloc_sgt(struct smc_region *region, const struct smc_buffer *buffer)
 {
-	unsigned int pages = smc_buffer_pages(buffer);
+	unsigned int pieces = buffer->is_virtual ? smc_buffer_pages(buffer) : 1;
+	int i, rc = sg_alloc_table(&region->sgt, pieces, GFP_KERNEL);
 	struct scatterlist *sg;
-	int i, rc;
 
+	if (rc)
+		return rc;
 	if (!buffer->is_virtual) {
-		rc = sg_alloc_table(&region->sgt, 1, GFP_KERNEL);
-		if (rc)
-			return rc;
 		sg_set_buf(region->sgt.sgl, buffer->mem, smc_buffer_bytes(buffer));
 		return 0;
 	}
-	rc = sg_alloc_table(&region->sgt, pages, GFP_KERNEL);
-	if (rc)
-		return rc;
 	for_each_sgtable_sg(&region->sgt, sg, i)
 		sg_set_page(sg, vmalloc_to_page(buffer->mem + i * PAGE_SIZE), PAGE_SIZE, 0);
 	return 0;
@@ -38,16 +34,17 @@ static enum dma_data_direction smc_region_direction(const struct smc_buffer *buf
 	return buffer->attr.is_rx ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 }
 
-void smc_region_unmap(struct smc_region *region, struct smc_link *link,
-		      const struct smc_buffer *buffer)
+void smc_region_unmap(struct smc_mr_buffer *mrb, struct smc_link *link)
 {
+	struct smc_region *region = &mrb->regions[link->index];
+
 	if (region->mr)
 		ib_dereg_mr(region->mr);
 	region->mr = NULL;
 	if (!region->is_mapped)
 		return;
 	ib_dma_unmap_sgtable_attrs(link->port.dev->ibdev, &region->sgt,
-				   smc_region_direction(buffer), 0);
+				   smc_region_direction(&mrb->buffer), 0);
 	sg_free_table(&region->sgt);
 	region->is_mapped = false;
 }
@@ -120,13 +117,13 @@ static int smc_region_alloc_mr(struct smc_region *region, struct smc_link *link,
 	return 0;
 }
 
-int smc_region_map(struct smc_region *region, struct smc_link *link,
-		   const struct smc_buffer *buffer)
+int smc_region_map(struct smc_mr_buffer *mrb, struct smc_link *link)
 {
+	struct smc_region *region = &mrb->regions[link->index];
+	const struct smc_buffer *buffer = &mrb->buffer;
 	struct ib_device *ibdev = link->port.dev->ibdev;
-	int rc;
+	int rc = smc_region_map_dma(region, ibdev, buffer);
 
-	rc = smc_region_map_dma(region, ibdev, buffer);
 	if (rc)
 		return rc;
 	if (!smc_region_is_coherent(region, ibdev)) {
@@ -138,25 +135,25 @@ int smc_region_map(struct smc_region *region, struct smc_link *link,
 		rc = smc_region_alloc_mr(region, link, buffer);
 	}
 	if (rc)
-		smc_region_unmap(region, link, buffer);
+		smc_region_unmap(mrb, link);
 	return rc;
 }
 
-int smc_region_register(struct smc_region *region, struct smc_link *link,
-			const struct smc_buffer *buffer)
+int smc_region_register(struct smc_mr_buffer *mrb, struct smc_link *link)
 {
+	struct ib_mr *mr = mrb->regions[link->index].mr;
 	int access = IB_ACCESS_LOCAL_WRITE;
 	int rc;
 
-	if (!region->mr)
+	if (!mr)
 		return 0;
 	/* An earlier registration has timed out and may still complete. */
 	if (smc_link_is_registering(link))
 		return -ETIMEDOUT;
-	if (buffer->attr.is_rx)
+	if (mrb->buffer.attr.is_rx)
 		access |= IB_ACCESS_REMOTE_WRITE;
-	rc = smc_link_register(link, region->mr, access);
+	rc = smc_link_register(link, mr, access);
 	if (!rc)
-		smc_stat_rdma(smc_net(buffer->attr.net), SMC_RDMA_REGISTRATIONS, 1);
+		smc_stat_rdma(smc_net(mrb->buffer.attr.net), SMC_RDMA_REGISTRATIONS, 1);
 	return rc;
 }

@@ -6,8 +6,8 @@
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
 
-struct smc_buffer;
 struct smc_link;
+struct smc_mr_buffer;
 
 /**
  * struct smc_region - a buffer on a link
@@ -30,9 +30,8 @@ struct smc_region {
 
 /**
  * smc_region_map() - map a buffer for a link's device, and choose its keys
- * @region: not mapped
+ * @mrb: buffer whose region on @link is not mapped
  * @link: link that holds its device
- * @buffer: buffer that has its memory
  *
  * The keys of a memory region become valid with smc_region_register().
  *
@@ -40,30 +39,25 @@ struct smc_region {
  * Return: 0; -ENOMEM; -EOPNOTSUPP if the device would need bounce buffers; or an error of the
  * device.
  */
-int smc_region_map(struct smc_region *region, struct smc_link *link,
-		   const struct smc_buffer *buffer);
+int smc_region_map(struct smc_mr_buffer *mrb, struct smc_link *link);
 
 /**
  * smc_region_register() - make the keys of a mapped buffer valid
- * @region: mapped
+ * @mrb: buffer that is mapped on @link
  * @link: link in state RTS
- * @buffer: buffer that was mapped
  *
  * Context: process, may sleep as long as smc_link_register().
  * Return: 0 or -errno. -ETIMEDOUT if this or an earlier registration of the link is late.
  */
-int smc_region_register(struct smc_region *region, struct smc_link *link,
-			const struct smc_buffer *buffer);
+int smc_region_register(struct smc_mr_buffer *mrb, struct smc_link *link);
 
 /**
  * smc_region_unmap() - invalidate the keys, and unmap the buffer if it is mapped
- * @region: region that no registration in flight refers to
- * @link: link that @region was mapped for, and that still holds its device
- * @buffer: buffer that was mapped
+ * @mrb: buffer to which no registration in flight on @link refers
+ * @link: link that still holds its device
  *
  * Context: process, may sleep.
  */
-void smc_region_unmap(struct smc_region *region, struct smc_link *link,
-		      const struct smc_buffer *buffer);
+void smc_region_unmap(struct smc_mr_buffer *mrb, struct smc_link *link);
 
 #endif
