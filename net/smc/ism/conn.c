@@ -6,15 +6,12 @@
  */
 
 #include <linux/random.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
-#include <net/sock.h>
 
 #include "admin/stats.h"
 #include "conn.h"
 #include "device.h"
 #include "group.h"
-#include "workqueue.h"
+#include "memory/memcg.h"
 
 static void smc_dmbe_free(struct kref *ref)
 {
@@ -56,7 +53,7 @@ static gfp_t smc_ism_gfp(bool nowait)
 static struct smc_dmbe *smc_dmbe_create(struct smc_ism_group *group, u8 size_class,
 					struct mem_cgroup *memcg, bool nowait)
 {
-	struct smc_dmbe *dmbe = kzalloc(sizeof(*dmbe), smc_ism_gfp(nowait));
+	struct smc_dmbe *dmbe = smc_memcg_zalloc(memcg, sizeof(*dmbe), smc_ism_gfp(nowait));
 	int rc;
 
 	if (!dmbe)
@@ -190,15 +187,15 @@ static const struct smc_path_ops smc_ism_path_ops = {
 	.free	  = smc_ism_free,
 };
 
-static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 size_class,
-					      struct mem_cgroup *memcg, bool nowait)
+struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_class,
+					 struct mem_cgroup *memcg, bool nowait)
 {
 	struct smc_ism_conn *conn;
 	struct smc_dmbe *dmbe;
 	struct smc_stream *st;
 	int rc = -ENOMEM;
 
-	conn = kzalloc(sizeof(*conn), smc_ism_gfp(nowait));
+	conn = smc_memcg_zalloc(memcg, sizeof(*conn), smc_ism_gfp(nowait));
 	if (!conn)
 		goto err_group;
 	dmbe = smc_dmbe_create(group, size_class, memcg, nowait);
@@ -220,11 +217,6 @@ static struct smc_ism_conn *smc_ism_conn_make(struct smc_ism_group *group, u8 si
 	smc_stream_init(st, &smc_ism_path_ops, group->key.net, &dmbe->lock);
 	st->rx.ring = smc_dmbe_ring(dmbe);
 	st->rx.size = smc_dmbe_ring_bytes(dmbe);
-	/*
-	 * Nothing is sent before the size of the peer's element is known, so any
-	 * size will do.
-	 */
-	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
 	/* The path holds one reference until the stream is over, and the caller holds the other. */
 	smc_stream_get(st);
 	return conn;
@@ -235,16 +227,6 @@ err_group:
 	smc_lgr_unreserve(&group->lgr);
 	smc_lgr_put(&group->lgr);
 	return ERR_PTR(rc);
-}
-
-struct smc_ism_conn *smc_ism_conn_create(struct smc_ism_group *group, u8 size_class,
-					 struct mem_cgroup *memcg, bool nowait)
-{
-	struct mem_cgroup *outer = set_active_memcg(memcg);
-	struct smc_ism_conn *conn = smc_ism_conn_make(group, size_class, memcg, nowait);
-
-	set_active_memcg(outer);
-	return conn;
 }
 
 int smc_ism_conn_open(struct smc_ism_conn *conn)

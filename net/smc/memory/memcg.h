@@ -2,9 +2,26 @@
 #ifndef SMC_MEMORY_MEMCG_H
 #define SMC_MEMORY_MEMCG_H
 
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <linux/types.h>
 
 struct mem_cgroup;
+
+/**
+ * smc_memcg_zalloc() - allocate zeroed memory that is charged to a control group
+ * @memcg: control group; or NULL, then the current thread's is charged
+ * @size: number of bytes
+ * @gfp: flags of the allocation, with __GFP_ACCOUNT
+ */
+static inline void *smc_memcg_zalloc(struct mem_cgroup *memcg, size_t size, gfp_t gfp)
+{
+	struct mem_cgroup *outer = set_active_memcg(memcg);
+	void *mem = kzalloc(size, gfp);
+
+	set_active_memcg(outer);
+	return mem;
+}
 
 /**
  * smc_memcg_has_room() - whether a control group may be charged for a buffer

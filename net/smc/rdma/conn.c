@@ -2,13 +2,12 @@
 /* Connections over SMC-R: the path of their streams, except for publishing. */
 
 #include <linux/random.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
 
 #include "admin/stats.h"
 #include "conn.h"
 #include "group.h"
 #include "link.h"
+#include "memory/memcg.h"
 #include "publish.h"
 #include "trace.h"
 #include "wire/cdc.h"
@@ -140,18 +139,14 @@ static int smc_rdma_conn_error(const struct smc_rdma_group *group, int rc)
 struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 					   struct mem_cgroup *memcg)
 {
+	struct smc_rdma_conn *conn = smc_memcg_zalloc(memcg, sizeof(*conn), SMC_GFP_CONN);
 	struct smc_rdma_group *group = link->group;
-	struct mem_cgroup *outer;
-	struct smc_rdma_conn *conn;
 	struct smc_stream *st;
 	int rc;
 
-	outer = set_active_memcg(memcg);
-	conn = kzalloc(sizeof(*conn), SMC_GFP_CONN);
-	set_active_memcg(outer);
 	if (!conn) {
-		rc = -ENOMEM;
-		goto err_group;
+		smc_link_unreserve(link);
+		return ERR_PTR(-ENOMEM);
 	}
 	conn->group = group;
 	conn->link = link;
@@ -166,8 +161,6 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 		goto err_conn;
 	st->rx.ring = smc_element_mem(&conn->rmb);
 	st->rx.size = smc_buffer_element_bytes(conn->rmb.buffer);
-	/* Nothing is sent before the size of the peer's element is known, so any size will do. */
-	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
 
 	/*
 	 * The xarray holds one reference until the stream is over, and the caller holds the other.
@@ -197,11 +190,6 @@ err_conn:
 	rc = smc_rdma_conn_error(group, rc);
 	smc_lgr_unreserve(&group->lgr);
 	smc_stream_put(st);
-	return ERR_PTR(rc);
-err_group:
-	smc_lgr_unreserve(&group->lgr);
-	smc_link_put(link);
-	smc_rdma_group_put(group);
 	return ERR_PTR(rc);
 }
 

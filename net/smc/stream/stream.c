@@ -33,6 +33,8 @@ void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, str
 	st->stats = smc_stat_path(st->sn, path->kind);
 	st->lock = lock;
 	st->tx.publish_max = U32_MAX;
+	/* Nothing is sent before the size of the peer's element is known, so any size will do. */
+	st->tx.peer_size = SMC_SIZE_CLASS_MIN_BYTES;
 	kref_init(&st->ref);
 	INIT_DELAYED_WORK(&st->end_work, smc_stream_end_work);
 	timer_setup(&st->hold_timer, smc_stream_hold_expired, 0);
