@@ -490,17 +490,6 @@ static void smc_rdma_setup_describe(struct smc_path_setup *base, struct smc_clc_
 		smc_rdma_setup_list_gids(s, a);
 }
 
-/* Note the GIDs of a client's ports. */
-static void smc_rdma_note_gids(struct smc_rdma_group *group, const struct smc_clc_agreement *a)
-{
-	struct smc_rdma_gids *gids = &group->peer_gids;
-	unsigned int i;
-
-	for (i = 0; i < a->n_gids; i++)
-		memcpy(gids->gid[i], a->gids[i], SMC_GID_LEN);
-	gids->n = a->n_gids;
-}
-
 /*
  * Note a version 2 peer's release, system, name, limits and GIDs, which it sends on first contact.
  */
@@ -517,7 +506,9 @@ static void smc_rdma_note_first_contact(struct smc_rdma_group *group,
 		group->max_conns = min(group->max_conns, a->fc.max_conns);
 	if (group->release)
 		group->max_links = clamp_t(u8, a->fc.max_links, 1, group->max_links);
-	smc_rdma_note_gids(group, a);
+	/* A client lists the GIDs of its ports. */
+	group->peer_gids.n = a->n_gids;
+	memcpy(group->peer_gids.gid, a->gids, sizeof(group->peer_gids.gid));
 }
 
 static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct smc_clc_agreement *a)
@@ -570,6 +561,9 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 		return -ENOLINK;
 	if (READ_ONCE(s->conn->stream.state.path) != SMC_PATH_STATE_UP)
 		return -EHOSTUNREACH;
+	/* The client's first CDC message may have come before its CONFIRM, and need an answer. */
+	if (!rc && s->base.role == SMC_SERVER)
+		smc_stream_on_tx_room(&s->conn->stream);
 	if (rc != -EADDRINUSE)
 		return rc;
 	if (smc_rdma_is_cancelled(s))
@@ -583,19 +577,6 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 		return -ENOLINK;
 	}
 	return -EHOSTUNREACH;
-}
-
-static int smc_rdma_server_set_peer(struct smc_rdma_setup *s,
-				    const struct smc_clc_agreement *confirm)
-{
-	int rc = smc_rdma_setup_set_peer(s, &confirm->r);
-
-	/*
-	 * The client's first CDC message may have come before its CONFIRM, and may need an answer.
-	 */
-	if (!rc)
-		smc_stream_on_tx_room(&s->conn->stream);
-	return rc;
 }
 
 /* Register the buffers that were made during first contact. */
@@ -626,7 +607,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	memcpy(group->peer.mac, confirm->r.mac, SMC_MAC_LEN);
 	rc = smc_rdma_link_to_peer(s, confirm) ? :
 	     smc_link_to_rts(link) ? :
-	     smc_rdma_server_set_peer(s, confirm) ? :
+	     smc_rdma_setup_set_peer(s, &confirm->r) ? :
 	     smc_rdma_setup_register(link) ? :
 	     smc_rdma_note_confirmed(s, smc_llc_confirm_link_server(link, &s->base.cancel));
 	if (rc)
@@ -677,7 +658,7 @@ static int smc_rdma_server_confirm(struct smc_rdma_setup *s,
 	}
 	if (first_contact)
 		return smc_rdma_server_first_contact(s, confirm);
-	return smc_rdma_server_set_peer(s, confirm);
+	return smc_rdma_setup_set_peer(s, &confirm->r);
 }
 
 static int smc_rdma_server_complete(struct smc_path_setup *base,
@@ -734,21 +715,19 @@ static int smc_rdma_client_join(struct smc_path_setup *base, const struct smc_cl
 	return rc ? : smc_rdma_setup_set_peer(s, r);
 }
 
-static int smc_rdma_client_first_contact(struct smc_rdma_setup *s)
+static int smc_rdma_client_complete(struct smc_path_setup *base)
 {
+	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 	struct smc_link *link = s->link;
 
+	if (!base->first_contact)
+		return 0;
 	/* The reply comes last: a server that has it may offer the group to other connections. */
 	return smc_rdma_note_confirmed(s, smc_llc_confirm_link_client(link, &s->base.cancel)) ? :
 	       smc_link_to_rts(link) ? :
 	       smc_rdma_setup_register(link) ? :
 	       smc_rdma_group_activate(s->conn->group) ? :
 	       smc_llc_confirm_link_reply(link);
-}
-
-static int smc_rdma_client_complete(struct smc_path_setup *base)
-{
-	return base->first_contact ? smc_rdma_client_first_contact(smc_rdma_setup_of(base)) : 0;
 }
 
 static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
