@@ -85,22 +85,6 @@ int smc_netlink_put_padded(struct sk_buff *skb, int attr, const u8 *text, size_t
 	return 0;
 }
 
-int smc_netlink_put_lgr_v2(struct sk_buff *skb, int attr, const struct smc_netlink_lgr_v2 *v2)
-{
-	struct nlattr *nest = nla_nest_start(skb, attr);
-
-	if (!nest ||
-	    nla_put_u8(skb, SMC_NLA_LGR_V2_VER, v2->version) ||
-	    nla_put_u8(skb, SMC_NLA_LGR_V2_REL, v2->release) ||
-	    nla_put_u8(skb, SMC_NLA_LGR_V2_OS, v2->os) ||
-	    smc_netlink_put_padded(skb, SMC_NLA_LGR_V2_NEG_EID, v2->eid, SMC_MAX_EID_LEN) ||
-	    smc_netlink_put_padded(skb, SMC_NLA_LGR_V2_PEER_HOST, v2->hostname,
-				   SMC_MAX_HOSTNAME_LEN))
-		return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
 int smc_netlink_put_port(struct sk_buff *skb, int attr, const struct smc_netlink_port *port)
 {
 	struct nlattr *nest = nla_nest_start(skb, attr);

@@ -104,25 +104,6 @@ bool smc_netlink_may_see_host(const struct netlink_callback *cb);
  */
 int smc_netlink_put_padded(struct sk_buff *skb, int attr, const u8 *text, size_t len);
 
-/* Properties of a version 2 link group and its peer. */
-struct smc_netlink_lgr_v2 {
-	u8 version;
-	u8 release;
-	u8 os;			/* enum smc_os_type */
-	const u8 *eid;		/* SMC_MAX_EID_LEN bytes */
-	const u8 *hostname;	/* SMC_MAX_HOSTNAME_LEN bytes */
-};
-
-/**
- * smc_netlink_put_lgr_v2() - put the nest common to all version 2 link groups
- * @skb: buffer of the message
- * @attr: SMC_NLA_LGR_R_V2_COMMON or SMC_NLA_LGR_D_V2_COMMON
- * @v2: values
- *
- * Return: 0 or -EMSGSIZE.
- */
-int smc_netlink_put_lgr_v2(struct sk_buff *skb, int attr, const struct smc_netlink_lgr_v2 *v2);
-
 /* One port of a device. */
 struct smc_netlink_port {
 	const char *pnetid;	/* "" if none */

@@ -6,6 +6,7 @@
 #include <linux/netlink.h>
 #include <net/sock.h>
 
+#include "admin/netlink.h"
 #include "compat.h"
 #include "group.h"
 #include "trace.h"
@@ -268,6 +269,29 @@ int smc_lgrs_dump(struct smc_lgr_kind *kind, struct sk_buff *skb, struct netlink
 		smc_lgr_put(lgr);
 	}
 	return rc;
+}
+
+void smc_lgr_note_peer(struct smc_lgr *lgr, const struct smc_clc_first_contact *fc)
+{
+	lgr->release = min_t(u8, fc->release, SMC_RELEASE);
+	lgr->peer_os = fc->os_type;
+	memcpy(lgr->peer_hostname, fc->hostname, SMC_HOSTNAME_LEN);
+}
+
+int smc_lgr_put_v2(struct sk_buff *skb, int attr, const struct smc_lgr *lgr, const u8 *eid)
+{
+	struct nlattr *nest = nla_nest_start(skb, attr);
+
+	if (!nest ||
+	    nla_put_u8(skb, SMC_NLA_LGR_V2_VER, SMC_VERSION_2) ||
+	    nla_put_u8(skb, SMC_NLA_LGR_V2_REL, lgr->release) ||
+	    nla_put_u8(skb, SMC_NLA_LGR_V2_OS, lgr->peer_os) ||
+	    smc_netlink_put_padded(skb, SMC_NLA_LGR_V2_NEG_EID, eid, SMC_EID_LEN) ||
+	    smc_netlink_put_padded(skb, SMC_NLA_LGR_V2_PEER_HOST, lgr->peer_hostname,
+				   SMC_HOSTNAME_LEN))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
 }
 
 static unsigned long smc_lgrs_count(struct shrinker *shrinker, struct shrink_control *sc)

@@ -14,6 +14,7 @@
 
 #include "admin/net.h"
 #include "path_kind.h"
+#include "wire/clc.h"
 
 struct netlink_callback;
 struct sk_buff;
@@ -89,6 +90,10 @@ struct smc_lgr_kind {
  * @err: errno for the connections of a dead group
  * @n_conns: number of connections and reservations
  * @idle_since: time in jiffies when the group last became idle
+ * @release: release of version 2 that both ends use: the peer's or this module's, the lower one.
+ *	This field and the next two are set on first contact
+ * @peer_os: enum smc_os_type of the peer; version 2
+ * @peer_hostname: host name of the peer, as the peer says; blank or zero padded; version 2
  * @end: work that ends the group if it is dead, or was idle for too long
  */
 struct smc_lgr {
@@ -103,6 +108,9 @@ struct smc_lgr {
 	int err;
 	unsigned int n_conns;
 	unsigned long idle_since;
+	u8 release;
+	u8 peer_os;
+	u8 peer_hostname[SMC_HOSTNAME_LEN];
 	struct delayed_work end;
 };
 
@@ -257,6 +265,24 @@ static inline struct smc_net_lgrs *smc_lgrs_of(const struct smc_lgr_kind *kind,
 {
 	return &smc_net(net)->lgrs[kind->path];
 }
+
+/**
+ * smc_lgr_note_peer() - note the peer's release, operating system and host name
+ * @lgr: group of version 2 that is created for the connection
+ * @fc: what the peer's ACCEPT or CONFIRM says of these
+ */
+void smc_lgr_note_peer(struct smc_lgr *lgr, const struct smc_clc_first_contact *fc);
+
+/**
+ * smc_lgr_put_v2() - put the netlink attributes common to all version 2 groups
+ * @skb: buffer of the message
+ * @attr: SMC_NLA_LGR_R_V2_COMMON or SMC_NLA_LGR_D_V2_COMMON
+ * @lgr: group of version 2
+ * @eid: the group's EID
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int smc_lgr_put_v2(struct sk_buff *skb, int attr, const struct smc_lgr *lgr, const u8 *eid);
 
 /**
  * smc_lgrs_dump() - show the groups of a namespace that are not dead, the newest first

@@ -40,9 +40,6 @@ struct smc_ism_key {
  *	reveal how many groups other users have
  * @was_used: a connection was established: the group is worth keeping for the next one
  * @conns: connections that are not over; under smc_ism_lgrs.lock
- * @release: release of version 2 that both ends use: the peer's or this module's, the lower one
- * @peer_os: enum smc_os_type of the peer
- * @peer_hostname: host name of the peer, as the peer says; blank or zero padded
  * @dmbs: pool of the DMBs
  * @trim: work that frees idle DMBs
  */
@@ -52,9 +49,6 @@ struct smc_ism_group {
 	u32 link_id;
 	bool was_used;
 	struct list_head conns;
-	u8 release;
-	u8 peer_os;
-	u8 peer_hostname[SMC_HOSTNAME_LEN];
 	struct smc_buffer_pool dmbs;
 	struct delayed_work trim;
 };

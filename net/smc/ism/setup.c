@@ -136,13 +136,8 @@ static struct smc_clc_ism smc_ism_setup_sender(const struct smc_clc_d *d)
 static void smc_ism_note_first_contact(const struct smc_ism_setup *s,
 				       const struct smc_clc_agreement *a)
 {
-	struct smc_ism_group *group = s->conn->group;
-
-	if (!s->is_new || !a->first_contact || a->version != SMC_VERSION_2)
-		return;
-	group->release = min_t(u8, a->fc.release, SMC_RELEASE);
-	group->peer_os = a->fc.os_type;
-	memcpy(group->peer_hostname, a->fc.hostname, SMC_HOSTNAME_LEN);
+	if (s->is_new && a->first_contact && a->version == SMC_VERSION_2)
+		smc_lgr_note_peer(&s->conn->group->lgr, &a->fc);
 }
 
 static int smc_ism_server_complete(struct smc_path_setup *base,

@@ -18,21 +18,6 @@ static int smc_ism_show_put_u64(struct sk_buff *skb, int attr, u64 value)
 	return nla_put_u64_64bit(skb, attr, value, SMC_NLA_LGR_D_PAD);
 }
 
-static int smc_ism_show_put_v2(struct sk_buff *skb, const struct smc_ism_group *group)
-{
-	const struct smc_netlink_lgr_v2 v2 = {
-		.version  = group->key.version,
-		.release  = group->release,
-		.os	  = group->peer_os,
-		.eid	  = group->key.eid,
-		.hostname = group->peer_hostname,
-	};
-
-	if (group->key.version != SMC_VERSION_2)
-		return 0;
-	return smc_netlink_put_lgr_v2(skb, SMC_NLA_LGR_D_V2_COMMON, &v2);
-}
-
 static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_group *group)
 {
 	const struct smc_buffer_pool_bytes bytes = smc_buffer_pool_bytes(&group->dmbs);
@@ -50,7 +35,8 @@ static int smc_ism_show_put_group(struct sk_buff *skb, const struct smc_ism_grou
 	       smc_ism_show_put_u64(skb, SMC_NLA_LGR_D_PEER_EXT_GID, group->key.address.gid_ext) ?:
 	       nla_put_uint(skb, SMC_NLA_LGR_D_SNDBUF_ALLOC, 0) ?:
 	       nla_put_uint(skb, SMC_NLA_LGR_D_DMB_ALLOC, bytes.physical + bytes.virtual) ?:
-	       smc_ism_show_put_v2(skb, group);
+	       (group->key.version == SMC_VERSION_2 ?
+		smc_lgr_put_v2(skb, SMC_NLA_LGR_D_V2_COMMON, &group->lgr, group->key.eid) : 0);
 }
 
 static int smc_ism_show_group(struct sk_buff *skb, struct netlink_callback *cb,

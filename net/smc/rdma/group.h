@@ -56,15 +56,12 @@ struct smc_rdma_peer {
  * @lgr: common part of the groups of both paths
  * @role: role of this end at first contact
  * @version: SMC version
- * @release: release of version 2
  * @tell_peer: DELETE LINK is sent when the group ends
  * @shutdown_deadline: time in jiffies until which a dead group may wait for its peer
  * @is_broken: the peer has broken the protocol, so no link sends anything more
  * @retired: no connection joins any more, and the group ends with its last connection; under
  *	smc_rdma_lgrs.lock
  * @peer: identity of the peer
- * @peer_os: enum smc_os_type of the peer
- * @peer_hostname: host name of the peer, as the peer says; blank or zero padded
  * @eid: the agreed EID; version 2
  * @is_routed: a router is between the ends of the link; version 2
  * @vlan: VLAN, or 0
@@ -115,14 +112,11 @@ struct smc_rdma_group {
 	struct smc_lgr lgr;
 	enum smc_role role;
 	u8 version;
-	u8 release;
 	bool tell_peer;
 	unsigned long shutdown_deadline;
 	bool is_broken;
 	bool retired;
 	struct smc_rdma_peer peer;
-	u8 peer_os;
-	u8 peer_hostname[SMC_HOSTNAME_LEN];
 	u8 eid[SMC_EID_LEN];
 	bool is_routed;
 	u16 vlan;

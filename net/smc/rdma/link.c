@@ -306,7 +306,7 @@ static bool smc_link_expects_other(const struct smc_link *link)
 	if (smc_lgr_is_active(&group->lgr))
 		return true;
 	/* A server without release 1 learns by CONFIRM LINK how many links there may be. */
-	if (group->max_links == 1 || (group->role == SMC_SERVER && !group->release))
+	if (group->max_links == 1 || (group->role == SMC_SERVER && !group->lgr.release))
 		return false;
 	if (group->peer_gids.n > 1)
 		return true;

@@ -454,7 +454,7 @@ static int smc_llc_note_confirmed(struct smc_link *link, const struct smc_llc_ms
 	if (msg->confirm_link.max_conns)
 		group->max_conns = min(group->max_conns, msg->confirm_link.max_conns);
 	/* From release 1 of version 2 on, CLC agrees on the number of links. */
-	if (!group->release && !smc_lgr_is_active(&group->lgr))
+	if (!group->lgr.release && !smc_lgr_is_active(&group->lgr))
 		WRITE_ONCE(group->max_links,
 			   clamp_t(u8, msg->confirm_link.max_links, 1, group->max_links));
 	return 0;

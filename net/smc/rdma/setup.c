@@ -498,13 +498,11 @@ static void smc_rdma_note_first_contact(struct smc_rdma_group *group,
 {
 	if (group->version != SMC_VERSION_2)
 		return;
-	group->release = min_t(u8, a->fc.release, SMC_RELEASE);
-	group->peer_os = a->fc.os_type;
-	memcpy(group->peer_hostname, a->fc.hostname, SMC_HOSTNAME_LEN);
+	smc_lgr_note_peer(&group->lgr, &a->fc);
 	/* The protocol does not allow a limit below 16, but a peer's lower limit is obeyed. */
-	if (group->release && a->fc.max_conns)
+	if (group->lgr.release && a->fc.max_conns)
 		group->max_conns = min(group->max_conns, a->fc.max_conns);
-	if (group->release)
+	if (group->lgr.release)
 		group->max_links = clamp_t(u8, a->fc.max_links, 1, group->max_links);
 	/* A client lists the GIDs of its ports. */
 	group->peer_gids.n = a->n_gids;
@@ -612,7 +610,7 @@ static int smc_rdma_server_first_contact(struct smc_rdma_setup *s,
 	     smc_rdma_note_confirmed(s, smc_llc_confirm_link_server(link, &s->base.cancel));
 	if (rc)
 		return rc;
-	group->awaits_offer = !group->release || (group->max_links > 1 && !s->has_vendor);
+	group->awaits_offer = !group->lgr.release || (group->max_links > 1 && !s->has_vendor);
 	return smc_rdma_group_activate(group);
 }
 

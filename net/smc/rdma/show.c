@@ -148,16 +148,9 @@ static int smc_show_put_buffers(struct sk_buff *skb, const struct smc_rdma_group
 
 static int smc_show_put_v2(struct sk_buff *skb, const struct smc_rdma_group *group)
 {
-	const struct smc_netlink_lgr_v2 v2 = {
-		.version  = group->version,
-		.release  = group->release,
-		.os	  = group->peer_os,
-		.eid	  = group->eid,
-		.hostname = group->peer_hostname,
-	};
 	struct nlattr *nest;
 
-	if (smc_netlink_put_lgr_v2(skb, SMC_NLA_LGR_R_V2_COMMON, &v2))
+	if (smc_lgr_put_v2(skb, SMC_NLA_LGR_R_V2_COMMON, &group->lgr, group->eid))
 		return -EMSGSIZE;
 	nest = nla_nest_start(skb, SMC_NLA_LGR_R_V2);
 	if (!nest ||
