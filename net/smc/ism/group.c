@@ -44,15 +44,6 @@ static void smc_dmbs_detach(struct list_head *dmbs)
 		smc_buffer_detach(dmb);
 }
 
-static void smc_ism_group_drop_dmbs(struct smc_ism_group *group)
-{
-	LIST_HEAD(all);
-
-	smc_buffer_pool_close(&group->dmbs, &all);
-	cancel_delayed_work_sync(&group->trim);
-	smc_dmbs_detach(&all);
-}
-
 /* Free idle DMBs, so that the memory of a peak does not stay as long as the group. */
 static void smc_ism_group_trim(struct work_struct *work)
 {
@@ -79,8 +70,13 @@ static void smc_ism_group_shutdown(struct smc_lgr *lgr)
 
 static void smc_ism_group_end(struct smc_lgr *lgr)
 {
-	smc_ism_group_abort_conns(smc_ism_group_of(lgr));
-	smc_ism_group_drop_dmbs(smc_ism_group_of(lgr));
+	struct smc_ism_group *group = smc_ism_group_of(lgr);
+	LIST_HEAD(all);
+
+	smc_ism_group_abort_conns(group);
+	smc_buffer_pool_close(&group->dmbs, &all);
+	cancel_delayed_work_sync(&group->trim);
+	smc_dmbs_detach(&all);
 }
 
 /* Return: a group that smc_lgr_init() has initialised, or NULL without memory. */
@@ -99,23 +95,16 @@ static struct smc_ism_group *smc_ism_group_create(const struct smc_ism_key *key)
 	return group;
 }
 
-static bool smc_ism_group_is_with(const struct smc_ism_group *group,
-				  const struct smc_ism_key *key)
+/* Whether a new connection with @key may join a group. */
+static bool smc_ism_group_serves(const struct smc_ism_group *group, const struct smc_ism_key *key)
 {
 	const struct smc_ism_key *own = &group->key;
 
-	return smc_lgr_is_active(&group->lgr) && own->dev == key->dev && own->role == key->role &&
+	return smc_lgr_is_active(&group->lgr) && group->lgr.n_conns < SMC_ISM_GROUP_MAX_CONNS &&
+	       own->dev == key->dev && own->role == key->role &&
 	       own->version == key->version &&
 	       smc_ism_is_address(&own->address, &key->address, key->version) &&
 	       !memcmp(own->eid, key->eid, SMC_EID_LEN);
-}
-
-static bool smc_ism_group_reserve(struct smc_ism_group *group)
-{
-	if (group->lgr.n_conns >= SMC_ISM_GROUP_MAX_CONNS)
-		return false;
-	smc_lgr_reserve(&group->lgr);
-	return true;
 }
 
 /*
@@ -130,9 +119,12 @@ static struct smc_ism_group *smc_ism_group_find_or_list(const struct smc_ism_key
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_ism_lgrs.lock, flags);
-	list_for_each_entry(group, &in_net->list, lgr.in_net)
-		if (smc_ism_group_is_with(group, key) && smc_ism_group_reserve(group))
-			goto out;
+	list_for_each_entry(group, &in_net->list, lgr.in_net) {
+		if (!smc_ism_group_serves(group, key))
+			continue;
+		smc_lgr_reserve(&group->lgr);
+		goto out;
+	}
 	group = fresh;
 	if (fresh) {
 		smc_lgr_list(&fresh->lgr, SMC_LGR_ACTIVE);
@@ -184,23 +176,17 @@ void smc_ism_group_del_conn(struct smc_ism_conn *conn)
 	spin_unlock_irqrestore(&smc_ism_lgrs.lock, flags);
 }
 
-/* Free empty DMBs that are charged to removed cgroups: a busy link group would accumulate them. */
-static void smc_ism_group_shrink(struct smc_ism_group *group)
-{
-	LIST_HEAD(left);
-
-	smc_buffer_pool_remove_offline(&group->dmbs, &left);
-	smc_dmbs_detach(&left);
-}
-
 static int smc_dmb_add(const struct smc_buffer_attr *attr, void *arg, struct smc_element *el)
 {
 	struct smc_ism_group *group = arg;
 	struct smc_buffer *dmb;
+	LIST_HEAD(offline);
 	LIST_HEAD(removed);
 	int rc;
 
-	smc_ism_group_shrink(group);
+	/* A link group that is always in use would accumulate DMBs of removed cgroups. */
+	smc_buffer_pool_remove_offline(&group->dmbs, &offline);
+	smc_dmbs_detach(&offline);
 	dmb = smc_buffer_create(attr, sizeof(*dmb));
 	if (!dmb)
 		return -ENOMEM;
