@@ -304,18 +304,6 @@ void smc_mr_buffers_init(struct smc_mr_buffers *buffers)
 }
 
 /*
- * Free empty buffers that are charged to removed cgroups: otherwise a link group that is always in
- * use would accumulate them.
- */
-static void smc_mr_buffers_free_offline(struct smc_rdma_group *group, struct smc_buffer_pool *pool)
-{
-	LIST_HEAD(left);
-
-	smc_buffer_pool_remove_offline(pool, &left);
-	smc_mr_buffers_free(group, &left, true);
-}
-
-/*
  * Whether to allocate a buffer. An RMB needs a registration and the peer's answer to CONFIRM RKEY.
  * While an earlier registration or answer is overdue, another RMB could not be used.
  */
@@ -349,14 +337,16 @@ static int smc_mr_buffers_prepare(struct smc_rdma_group *group, const struct smc
 {
 	struct smc_buffer_pool *pool = &group->buffers.pools[smc_buffer_use_of(attr)];
 	int rc = smc_mr_buffers_lock(group);
+	LIST_HEAD(offline);
 
 	if (rc)
 		return rc;
+	/* A link group that is always in use would accumulate buffers of removed cgroups. */
+	smc_buffer_pool_remove_offline(pool, &offline);
+	smc_mr_buffers_free(group, &offline, true);
 	if (pool->closed)
 		rc = -ENOLINK;
-	if (!rc)
-		smc_mr_buffers_free_offline(group, pool);
-	if (!rc && !smc_mr_buffers_may_add(group, attr))
+	else if (!smc_mr_buffers_may_add(group, attr))
 		rc = -ETIMEDOUT;
 	mutex_unlock(&group->buffers.lock);
 	return rc;
