@@ -7,7 +7,6 @@
 #include <net/addrconf.h>
 #include <net/dst.h>
 #include <net/if_inet6.h>
-#include <net/ipv6.h>
 #include <net/neighbour.h>
 #include <rdma/ib_cache.h>
 
@@ -67,11 +66,6 @@ int smc_rdma_prefix_to(const struct ib_gid_attr *own, const u8 *peer_gid)
 	return prefix;
 }
 
-static bool smc_gateway_is_link_local(const struct in6_addr *gid)
-{
-	return ipv6_addr_type(gid) & IPV6_ADDR_LINKLOCAL;
-}
-
 /*
  * Find out how packets of the port reach the peer. @neigh is the next hop of TCP's route. If the
  * route uses the port's device, the next hop is the router. The router's MAC address is usually
@@ -80,13 +74,13 @@ static bool smc_gateway_is_link_local(const struct in6_addr *gid)
  * Return: as smc_rdma_gateway().
  */
 static int smc_gateway_of(const struct neighbour *neigh, const struct smc_rdma_port *port,
-			  const struct in6_addr *peer, u8 *mac)
+			  const u8 *peer_gid, u8 *mac)
 {
 	if (neigh->dev->type != ARPHRD_ETHER ||
 	    !ether_addr_equal(neigh->dev->dev_addr, port->mac))
-		return smc_rdma_is_on_link(port->gid, peer->s6_addr) ? 0 : -ENETUNREACH;
-	if (!(READ_ONCE(neigh->nud_state) & NUD_VALID) || smc_gateway_is_link_local(peer) ||
-	    smc_gateway_is_link_local((const struct in6_addr *)port->gid->gid.raw))
+		return smc_rdma_is_on_link(port->gid, peer_gid) ? 0 : -ENETUNREACH;
+	if (!(READ_ONCE(neigh->nud_state) & NUD_VALID) || smc_rdma_gid_is_link_local(peer_gid) ||
+	    smc_rdma_gid_is_link_local(port->gid->gid.raw))
 		return -ENETUNREACH;
 	neigh_ha_snapshot(mac, neigh, neigh->dev);
 	return 1;
@@ -96,7 +90,6 @@ int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port 
 		     const u8 *peer_gid, u8 *mac)
 {
 	struct neighbour *neigh;
-	struct in6_addr peer;
 	int rc;
 
 	if (!s->dst)
@@ -105,8 +98,7 @@ int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port 
 				 (const void *)&s->daddr.s6_addr32[3] : &s->daddr);
 	if (!neigh)
 		return -ENETUNREACH;
-	memcpy(&peer, peer_gid, sizeof(peer));
-	rc = smc_gateway_of(neigh, port, &peer, mac);
+	rc = smc_gateway_of(neigh, port, peer_gid, mac);
 	neigh_release(neigh);
 	return rc;
 }

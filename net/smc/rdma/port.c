@@ -6,7 +6,6 @@
 #include <net/dst.h>
 #include <net/geneve.h>
 #include <net/gre.h>
-#include <net/ipv6.h>
 #include <net/l3mdev.h>
 #include <net/route.h>
 #include <net/rtnetlink.h>
@@ -158,11 +157,6 @@ static u16 smc_rdma_vlan_of(struct net_device *dev)
 static bool smc_rdma_gid_is_ipv4(const u8 *gid)
 {
 	return ipv6_addr_v4mapped((const struct in6_addr *)gid);
-}
-
-static bool smc_rdma_gid_is_link_local(const u8 *gid)
-{
-	return ipv6_addr_type((const struct in6_addr *)gid) & IPV6_ADDR_LINKLOCAL;
 }
 
 /* Whether a GID can reach the peer's GID. Both are IP addresses, and must be of the same family. */

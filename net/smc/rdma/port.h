@@ -3,6 +3,7 @@
 #ifndef SMC_RDMA_PORT_H
 #define SMC_RDMA_PORT_H
 
+#include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
 
 #include "device.h"
@@ -25,6 +26,11 @@ struct smc_rdma_port {
 	u16 vlan;
 	enum ib_mtu mtu;
 };
+
+static inline bool smc_rdma_gid_is_link_local(const u8 *gid)
+{
+	return ipv6_addr_type((const struct in6_addr *)gid) & IPV6_ADDR_LINKLOCAL;
+}
 
 /**
  * smc_rdma_port_find() - find the RDMA port for a connection
