@@ -642,6 +642,28 @@ TEST_P(SecondLoss, EndsConnections)
 	expect_endings_here(second.error);
 }
 
+class PulledCable : public Streams, public testing::WithParamInterface<Role>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(, PulledCable, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(PulledCable, LosesNoByteAndComesBack)
+{
+	if (!here.has_module("veth") || !here.has_module("bridge"))
+		GTEST_SKIP() << "a kernel without veth";
+	here.add_cable();
+	begin_streams(GetParam());
+	here.pull_cable();
+	must_get_links("rxe0");
+	await_progress();
+	here.plug_cable();
+	must_get_links("rxe0 rxe1");
+	await_progress();
+	finish();
+}
+
 TEST_P(SecondLink, IsNotMadeBeyondTheLimit)
 {
 	here.set_sysctl("net.smc.smcr_max_links_per_lgr", "1");

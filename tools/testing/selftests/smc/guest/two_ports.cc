@@ -34,6 +34,11 @@ std::string in_pnet(int port, const std::string &id = "NET1")
 
 const std::string no_pnet = smc("pnet flush");
 
+/* Undoes add_cable(). */
+const std::string no_cable = "{ [ ! -e /sys/class/net/nic1 ] || { ip link delete br1 && "
+			     "ip link delete eth1 && ip link set nic1 down && "
+			     "ip link set nic1 name eth1; }; }";
+
 /* The debug kernel has no nftables, so it can't drop anything. */
 const std::string no_rules = "{ ! nft list ruleset >/dev/null 2>&1 || nft flush ruleset; }";
 
@@ -81,6 +86,7 @@ void TwoPorts::set_up() const
 			      "net.ipv4.conf.all.arp_announce=2 && " +
 			      no_rules;
 
+	command += "; " + no_cable;
 	for (const char *device : {"vlan0", "vlan1", "vrf0"})
 		command += std::string("; ip link delete ") + device + " 2>/dev/null";
 	/* The in-tree module prefers the device that is older, so the order counts. */
@@ -139,6 +145,27 @@ void TwoPorts::add_vlan(int port, int id) const
 		 std::to_string(id) + " && ip addr add 10.86." + std::to_string(port) +
 		 ".$((LAB_NODE + 1))" + prefix + " dev " + vlan + " && ip link set " + vlan +
 		 " up && " + smc("pnet add NET1 dev " + vlan));
+}
+
+void TwoPorts::add_cable() const
+{
+	must_run("rdma link delete rxe1; ip addr flush dev eth1 && ip link set eth1 down && "
+		 "ip link set eth1 name nic1 && ip link add br1 type bridge && "
+		 "ip link add eth1 type veth peer name cable1 && "
+		 "for i in nic1 cable1; do ip link set $i master br1 up || exit; done && "
+		 "ip link set br1 up && " +
+		 up(1) + " && " + with_device(1) + " && ip neigh flush all && " + no_pnet + " && " +
+		 in_pnet(0) + " && " + in_pnet(1));
+}
+
+void TwoPorts::pull_cable() const
+{
+	must_run("ip link set cable1 down");
+}
+
+void TwoPorts::plug_cable() const
+{
+	must_run("ip link set cable1 up");
 }
 
 void TwoPorts::remove_vlan(int port) const

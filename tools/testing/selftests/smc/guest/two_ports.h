@@ -52,6 +52,14 @@ public:
 	 */
 	void add_vlan(int port, int id) const;
 	void remove_vlan(int port) const;
+	/*
+	 * Makes eth1 one end of a veth pair, whose other end is bridged to the network adapter. It
+	 * stays so until the next set_up().
+	 */
+	void add_cable() const;
+	/* eth1 loses its carrier, and gets it back. All addresses stay. */
+	void pull_cable() const;
+	void plug_cable() const;
 	/* Put eth1 into a VRF, of the kernel's module "vrf", and take it out again. */
 	void enter_vrf() const;
 	void leave_vrf() const;
