@@ -40,8 +40,8 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 	spin_lock_bh(st->lock);
 	*err = xchg(&st->sk->sk_err, 0);
 	/*
-	 * As with TCP, nothing is reset once both ends have shut down. It is enough that this end's
-	 * flags are published: they arrive before all flags that this end sends later.
+	 * As with TCP, nothing is reset once both ends have shut down. For this end, a published
+	 * flag is enough. The flag need not have arrived, because the peer gets flags in order.
 	 */
 	both_shut = !st->err && smc_stream_peer_has_ended(st) &&
 		   (st->tx.conn_flags & SMC_CONN_DONE_WRITING);

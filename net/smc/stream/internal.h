@@ -64,7 +64,7 @@ static inline bool smc_tx_exceeds_lowat(const struct smc_stream *st)
 	return 2 * smc_tx_unsent(&st->tx) >= smc_tcp_notsent_lowat(st->sk);
 }
 
-/* Whether there is enough room to wake a writer, by TCP_NOTSENT_LOWAT, too. */
+/* Whether to wake a writer: there is enough room, and TCP_NOTSENT_LOWAT permits more bytes. */
 static inline bool smc_tx_writable(const struct smc_stream *st)
 {
 	return smc_tx_has_room(&st->tx) && !smc_tx_exceeds_lowat(st);

@@ -204,9 +204,9 @@ static inline u8 smc_publish_prod_flags(const struct smc_stream_tx *tx, u64 end,
 	u8 flags = tx->prod_flags;
 
 	/*
-	 * The publish that uses up the window also asks the peer to return it.
-	 * If the request came later, a peer that has read everything by then
-	 * might have no occasion to answer.
+	 * A publish that leaves little window also asks the peer to return
+	 * window. If the request came later, a peer that has read everything by
+	 * then might have no occasion to answer.
 	 */
 	if (smc_tx_window_is_low(tx, end))
 		flags |= SMC_PROD_WANT_WINDOW;

@@ -173,8 +173,8 @@ static inline u64 smc_snapshot_queued(const struct smc_rx_snapshot *at)
  * @at: snapshot taken for this step
  * @pos: position of the reader; moved over the bytes to skip and, if @is_first,
  *	over an urgent byte that is read out of line
- * @is_first: the read has no bytes yet; a read that has some stops before an
- *	urgent byte (tcp(7))
+ * @is_first: the read has copied nothing yet; once it has copied a byte, it stops
+ *	before an urgent byte (tcp(7))
  *
  * Return: number of bytes at *@pos, up to the last one that arrived or to the
  * next urgent byte.
@@ -260,7 +260,7 @@ static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod,
 	WRITE_ONCE(rx->urgent_unread, true);
 	at = smc_rx_take_snapshot(rx, is_inline);
 	if (smc_snapshot_skips(&at))
-		/* Pairs with smc_rx_take_snapshot(): no rx->urgent_skip is beyond rx->received. */
+		/* Pairs with smc_rx_take_snapshot(), where rx->received is never behind this. */
 		smp_store_release(&rx->urgent_skip, at.urgent);
 	/* Pairs with smc_rx_take_snapshot(), which sees rx->urgent_skip if it sees rx->urgent. */
 	smp_store_release(&rx->urgent, rx->received + arrived);

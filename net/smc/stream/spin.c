@@ -69,8 +69,8 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 		if (found || !single_task_running() || need_resched() || signal_pending(current))
 			break;
 		/*
-		 * The clock is not read again once an answer is found: the time
-		 * after the last check without a result is close enough.
+		 * Read the clock only after checks that found nothing. If the
+		 * next checks succeed, this time is close enough.
 		 */
 		now = local_clock();
 		if (now - began >= budget)

@@ -12,10 +12,11 @@
  * The path is UP until it is lost, or until both ends have sent their final flags
  * and this end's flags have arrived. (The path may have to publish this end's
  * flags again before they arrive.) After either event the next smc_stream_unlock()
- * moves the path's state to OVER and tells the path. When the application closes,
- * its state becomes GONE if the stream is over, if both ends have sent their final
- * flags, or if a local peer has those of this end, and so all bytes. Otherwise the
- * state becomes ORPHAN.
+ * moves the path's state to OVER and tells the path.
+ *
+ * When the application closes, its state becomes GONE in three cases: the stream is
+ * over; both ends have sent their final flags; or a local peer has this end's final
+ * flags, and so all bytes. In other cases the state becomes ORPHAN.
  */
 #ifndef SMC_STREAM_STATE_H
 #define SMC_STREAM_STATE_H

@@ -36,7 +36,7 @@
 enum smc_writer {
 	SMC_WRITER_NONE,	/* no writer waits, or the last one was woken for enough room */
 	SMC_WRITER_ANY_ROOM,	/* the hold timer has woken the last one: any room is enough now */
-	SMC_WRITER_WAITS,	/* a poller waits, or a send() that will find room */
+	SMC_WRITER_WAITS,	/* a poller waits, or a send() that finds room before it sleeps */
 	SMC_WRITER_BLOCKED,	/* a send() that has bytes left waits */
 };
 
