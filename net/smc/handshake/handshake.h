@@ -287,9 +287,9 @@ void smc_handshake_decline_late(struct smc_handshake *hs);
  *
  * Context: the socket is locked, or TCP calls its data_ready.
  * Return: true while more late CLC messages may come. The result turns false when the first byte of
- *	the peer's application comes, or earlier. If bytes are left and the result is true, they may
- *	be the start of a CLC header, but also all that the peer sends. So the application may
- *	read them.
+ *	the peer's application comes, or earlier. If the result is true and bytes are left, they are
+ *	too few to tell whether a CLC header begins with them. The application may read them,
+ *	because the peer may send no more.
  */
 bool smc_handshake_drop_late(struct smc_handshake *hs);
 

@@ -129,10 +129,10 @@ static bool smc_quota_may(int own, int left)
 }
 
 /*
- * Return: the number of handshakes up to which a user with @own handshakes may offer SMC in a
- * namespace. The places beyond SMC_HANDSHAKES_MAX are kept for handshakes that were offered
- * earlier, and for users without a handshake, unless @limit or net.smc.limit_smc_hs limits the
- * offers.
+ * Return: how many places of a namespace there are for the offers of a user with @own handshakes.
+ * A user without a handshake may use all places. Other users may use SMC_HANDSHAKES_MAX; the rest
+ * is kept for handshakes that were offered earlier. On a busy host they may use fewer. If @limit or
+ * net.smc.limit_smc_hs limits the offers, every user may use only SMC_HANDSHAKES_LIMITED.
  */
 static int smc_quota_most(const struct smc_net *sn, bool limit, int own)
 {
@@ -164,16 +164,17 @@ static struct smc_handshake_wq *smc_quota_take_place(struct smc_net *sn)
 }
 
 /*
- * Whether a client may have another handshake with a server's user. The client has @peer handshakes
- * now, and the user has @user.
+ * Whether a client with @peer handshakes may have another one with a server's user, who has @user
+ * handshakes.
  *
- * Once the user has as many handshakes as he may offer, his SYN-ACKs leave out the option for all
- * clients. A single client must not be able to cause this. So a client that has handshakes gets
- * another only while the user can still get more handshakes than the client has.
+ * When the user has used up his quota, his SYN-ACKs offer SMC to no client. A single client must
+ * not be able to cause this. So a client that already has N handshakes gets another only while the
+ * user can still get more than N.
  *
- * The user can get another handshake while (left - reserve - user) is above 0, where left is the
- * number of free places. Each new handshake lowers this difference by two, because it takes a place
- * and raises @user. So the user can still get half as many handshakes as the difference.
+ * The function computes how many handshakes the user can still get. He gets another while the
+ * difference (left - reserve - user) is above 0, where left is the number of free places. Each
+ * handshake takes one of these places and adds one to @user, and so lowers the difference by two.
+ * Hence the user can get half of the difference.
  */
 static bool smc_quota_client_may(const struct smc_net *sn, int user, int peer)
 {
