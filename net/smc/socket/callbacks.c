@@ -350,9 +350,9 @@ static bool smc_tcp_hand_to_client(struct smc_listener *l, const struct sock *ch
 
 /*
  * Handles TCP's report of a new connection. The report names no connection, so this function takes
- * the last one in the queue. If a newer connection is last by now, TCP reports that one as well.
- * The call for that report finds the newer connection handed over already, and queues the work,
- * which takes the older one. A connection without SMC is ready for accept() at once.
+ * the last one in the queue. If TCP reports connection A, but a newer connection B is the last,
+ * this call hands over B. TCP's report of B then finds that B is handed over already, and queues
+ * the listener's work, which takes A. A connection without SMC is ready for accept() at once.
  */
 static void smc_tcp_has_connection(struct smc_listener *l)
 {

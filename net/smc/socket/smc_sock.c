@@ -251,8 +251,8 @@ static void smc_sock_abort(struct smc_sock *smc, int err)
 	if (!has_told)
 		WRITE_ONCE(sk->sk_err, reset ? : smc->hs.aborted ? ECONNRESET : -err);
 	/*
-	 * Unhook only now: calls wait while the socket is hooked, and use TCP's connection
-	 * afterwards.
+	 * Unhook last. Other threads' calls wait while the socket is hooked. After that they use
+	 * TCP's connection, which must be closed by then, with the error set.
 	 */
 	smc_sock_unhook(smc);
 }

@@ -59,14 +59,14 @@ enum smc_mode {
  * @tcp_setsockopts: number of setsockopt() calls under way that change the TCP connection;
  *	meanwhile no connection may begin to use SMC
  * @limit_handshakes: the SMC_LIMIT_HS option: prefer TCP when many handshakes are under way
- * @local_listener: NULL, unless a connect() is under way that will run SMC's handshake. This
- *	connect() sets the field to SMC_LISTENER_UNKNOWN. If a listener of this namespace gets the
- *	other end, a referenced pointer to the listener replaces the value. While the field is set,
- *	a handshake that begins is not queued for a worker: smc_connect_handshake() takes the
- *	field's value, and runs the handshake. If several threads call connect(), the thread that
- *	takes the value runs the handshake. The thread that sets the field keeps the socket locked
- *	until TCP has begun to connect. Otherwise another thread, which has not prepared SMC, could
- *	begin TCP's connection while the field is set
+ * @local_listener: NULL, unless a connect() is under way that will run SMC's handshake itself. That
+ *	connect() sets the field to SMC_LISTENER_UNKNOWN. If the other end's listener is in this
+ *	namespace, a pointer to that listener, with a reference, replaces SMC_LISTENER_UNKNOWN.
+ *	While the field is not NULL, no worker is queued to run the handshake.
+ *	smc_connect_handshake() sets the field to NULL again. If several threads call connect(),
+ *	only the first one to do so finds the value, and that thread runs the handshake.
+ *	From setting the field until TCP has begun to connect, the socket stays locked. Otherwise a
+ *	thread that has not prepared SMC could begin TCP's connection in between
  * @reason: why the connection is TCP's: a diagnosis code, or 0
  * @peer_reason: the peer's diagnosis, or 0
  * @memcg: control group to charge for buffers, referenced; or NULL. It is the socket's or, if TCP
