@@ -144,8 +144,9 @@ void smc_lgr_kind_exit(struct smc_lgr_kind *kind);
  * @kind: the link groups of the path
  * @net: namespace, not referenced: it ends only when its groups have left the lists
  *
- * The caller gets one reference and one reserved connection. The group's state is SMC_LGR_DEAD, so
- * that nothing ends the group before smc_lgr_list().
+ * The caller gets one reference and one reserved connection. Until smc_lgr_list() sets the group's
+ * first state, the state is SMC_LGR_DEAD: smc_lgr_mark_dead() does nothing to a dead group, so
+ * nothing can end a group that is not in the lists.
  */
 void smc_lgr_init(struct smc_lgr *lgr, struct smc_lgr_kind *kind, struct net *net);
 
