@@ -74,9 +74,10 @@
 #define SMC_GROUPS_SPREAD_RETRY	(60 * HZ)
 
 /*
- * Number of CLC messages that may name a group without a proof. After this many from the peer's
- * address, the group is retired. After this many from servers at other addresses, no connection to
- * a server at another address joins it, with or without a proof.
+ * Limit for the guesses in a group. A CLC message that names a link of the group, but not an RMB
+ * that the peer has announced, is a guess. This many guesses from the peer's address retire the
+ * group. After this many guesses from servers at other addresses, the group takes no connection to
+ * a server at another address, even if the ACCEPT names an announced RMB.
  */
 #define SMC_GROUP_GUESSES	16
 

@@ -293,9 +293,9 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer)
 }
 
 /*
- * Whether another link can take over from a link, or probably will be able to: the group may have
- * two links, and this end or the peer has another port. The limit alone does not tell: by default
- * it is two on hosts with one port, too.
+ * Whether another link can take over from this one, now or probably later. A second link can be
+ * expected later if the group's limit allows two links, and this end or the peer has another port.
+ * The limit alone proves nothing, because by default it is two on hosts with one port, too.
  */
 static bool smc_link_expects_other(const struct smc_link *link)
 {

@@ -384,10 +384,10 @@ static int smc_llc_send(struct smc_link *link, const struct smc_llc_msg *msg)
 }
 
 /*
- * Send a request on a link, wait for the reply, and put the reply into @msg. The request is @msg
- * or, if @large is not NULL, the @len bytes in @large, whose fields @msg has. @off, if not NULL,
- * may cancel the wait. The wait is shorter for ADD LINK CONTINUATION, and for the CONFIRM LINK of
- * an added link, for which @off is NULL.
+ * Send the request in @msg on a link, wait for the reply, and put the reply into @msg. If @large is
+ * not NULL, the @len bytes in @large are sent, which the caller has built. Then @msg only serves to
+ * recognise the reply. @off, if not NULL, may cancel the wait. The wait is shorter for ADD LINK
+ * CONTINUATION, and for the CONFIRM LINK of an added link, for which @off is NULL.
  */
 static int smc_llc_request(struct smc_link *link, const struct smc_cancel *off,
 			   struct smc_llc_msg *msg, const u8 *large, size_t len)

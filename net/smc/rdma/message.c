@@ -156,11 +156,13 @@ static long smc_link_tx_look(const struct smc_link *link)
 /*
  * Check the send timeout of a link. The queue pair repeats a message without limit while the peer
  * has no receive posted, because a correct peer may be short of receives at any time. So the link
- * itself limits the time in which no message completes. After half of the shorter limit,
- * SMC_LINK_MOVE_TIMEOUT, the other links are tested.
+ * itself limits the time in which no message completes. The limit is SMC_LINK_TX_TIMEOUT, or the
+ * shorter SMC_LINK_MOVE_TIMEOUT if another link is known to work. To find out, the other links are
+ * tested after half of SMC_LINK_MOVE_TIMEOUT.
  *
- * The queue pair of an adapter fails if an unsignaled message is lost. A queue pair of soft-RoCE
- * repeats even that message without limit, so a TEST LINK, which is signaled, follows it.
+ * An unsignaled message has no completion to wait for. If it is lost, the queue pair of an adapter
+ * fails, but a queue pair of soft-RoCE repeats it without limit. So if another link could take over
+ * from a link over soft-RoCE, a TEST LINK, which is signaled, follows an unsignaled message.
  */
 static void smc_link_check_tx_timeout(struct work_struct *work)
 {

@@ -171,8 +171,9 @@ bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid)
  * @port: port
  * @tos: IPv4's type of service or IPv6's traffic class
  *
- * The configuration of the port's network device decides, as it does for RDMA_CM: the device's
- * traffic class of the priority, or else the VLAN's egress map.
+ * Linux derives a priority from @tos. As for RDMA_CM, the traffic classes of the port's network
+ * device map this priority to the service level. If the device has no traffic classes, the VLAN's
+ * egress map does so. Without a VLAN the service level is then 0.
  *
  * Context: any.
  * Return: the service level, which adapters use as the 802.1p priority and for their queues.
