@@ -60,9 +60,8 @@ static bool smc_buffer_reserve(const struct smc_buffer *buffer)
 	const long host = atomic_long_add_return(bytes, &smc_buffer_host_bytes);
 	const long own = atomic_long_add_return(bytes, &sn->buffer_bytes);
 	/*
-	 * Count the bytes of a namespace other than init_net twice. So the namespace gets a buffer
-	 * only if its buffers, this one included, are no larger than the room that then remains
-	 * below the host's limit.
+	 * A namespace other than init_net must leave as many bytes of the host's limit free as its
+	 * own buffers have, this one included. So count its bytes a second time.
 	 */
 	const long weight = net_eq(buffer->attr.net, &init_net) ? 0 : own;
 

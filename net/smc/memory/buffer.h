@@ -70,7 +70,8 @@ struct smc_buffer_attr {
  * @attr: attributes of the buffer; the control group is referenced
  * @n: number of elements
  * @taken: one bit per element that is in use or quarantined; protected by @lock
- * @n_orphaned: number of elements in use that count as orphans' (smc_element_orphan()); under @lock
+ * @n_orphaned: number of elements in use that belong to orphans, see smc_element_orphan(); under
+ *	@lock
  * @is_quarantined: an element is quarantined, and stays so until the buffer is freed; under @lock
  * @is_idle: no element has been in use since the last smc_buffer_pool_remove_idle();
  *	under the pool's lock
