@@ -120,7 +120,7 @@ static bool smc_ism_describe(struct smc_stream *st, struct smc_path_info *info)
 	strscpy(info->device, group->key.dev->name, sizeof(info->device));
 	smc_ism_put_gid(info->gid, &group->key.dev->address);
 	smc_ism_put_gid(info->peer_gid, &group->key.address);
-	/* The path of a connection that both ends have closed is not lost. */
+	/* A path that is down is lost, unless both ends have sent their final flags. */
 	return !smc_stream_is_down(st) || smc_stream_both_sent_final(st);
 }
 

@@ -31,9 +31,9 @@ static inline bool smc_ism_is_address(const struct smc_clc_ism *a, const struct 
 /**
  * struct smc_ism_ops - operations of a device
  * @name: return the device's address for the CLC messages that an end in @net sends.
- * @reaches: whether, for an end in @net, @dev shares memory with the device whose address in the
- *	peer's messages is *@peer. The address of one device may differ between messages. So, if
- *	true, @reaches replaces *@peer by the peer device's own address, which is always the same.
+ * @reaches: whether @dev lets an end in @net share memory with the peer. *@peer is the address of
+ *	the peer's device in the peer's messages, and may differ between messages. If @reaches
+ *	returns true, it has replaced *@peer by the device's own address, which never differs.
  * @open: make the element of @conn known under its token and index. Called with the stream's lock.
  *	Returns 0 or -errno.
  * @close: undo @open and @attach, if they were called. When @close returns, the peer publishes
