@@ -19,8 +19,9 @@
 /* Number of hash buckets. A bucket counts the entries caused by users or peers that share a hash.*/
 #define SMC_BLACKHOLE_PREFIX_BUCKETS	256
 /*
- * The peer, or a middlebox on the way, may have failed only briefly. So an entry first
- * lasts this long, and twice as long each time that SMC fails again after it expired.
+ * The peer, or a middlebox on the way, may have failed only briefly. So an entry first lasts this
+ * long. Each time that SMC fails again after the entry expired, the entry lasts twice as long as
+ * before, unless it is for an RDMA port: see smc_blackhole_time().
  */
 #define SMC_BLACKHOLE_FIRST_TIME	(60UL * HZ)
 #define SMC_BLACKHOLE_DOUBLINGS		10
@@ -165,10 +166,10 @@ static struct smc_blackhole *smc_blackhole_find(struct smc_blackholes *all,
 }
 
 /*
- * Return: the count of the entries that have the same cause as the entry of @key. The
- * cause of a server's entry is the user who connected, that of another entry is the
- * peer. All addresses of an IPv6 /64 count as one peer, because one host may have them
- * all.
+ * Return: the count of the entries that have the same cause as the entry of @key. A user who
+ * connected is the cause of an entry of kind SMC_BLACKHOLE_SERVER. The peer is the cause of an
+ * entry of any other kind. All addresses of an IPv6 /64 count as one peer, because one host may
+ * have them all.
  */
 static u16 *smc_blackhole_count_of_prefix(struct smc_blackholes *all,
 					  const struct smc_blackhole_key *key)

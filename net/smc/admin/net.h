@@ -30,9 +30,9 @@ struct smc_stats;
 #define SMC_HANDSHAKES_MAX	512
 static_assert(SMC_HANDSHAKES_MAX <= WQ_MAX_ACTIVE);
 /*
- * Handshakes that were offered before this limit was reached may still begin, see
- * handshake/quota.c. Each needs a place in a work queue, and each work queue has SMC_HANDSHAKES_MAX
- * places.
+ * Number of work queues for handshakes in a namespace. Each has SMC_HANDSHAKES_MAX places, and each
+ * handshake needs a place. One work queue is not enough: when SMC_HANDSHAKES_MAX handshakes are
+ * under way, those that were offered earlier may still begin (handshake/quota.c).
  */
 #define SMC_HANDSHAKE_QUEUES	2
 

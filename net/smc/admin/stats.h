@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters of a network namespace. Each counter is a per-CPU word, and can be
- * incremented in any context. Only smc_stat_fallback() takes a lock, and must not be
- * called in hard interrupts. A namespace gets its counters before its first SMC socket,
+ * Counters of a network namespace. Each counter is a per-CPU word, and can be incremented in any
+ * context. Fallbacks are the exception: smc_stat_fallback() counts them under a lock, and must not
+ * be called in hard interrupts. A namespace gets its per-CPU counters before its first SMC socket,
  * see smc_net_prepare(); until then there is nothing to count.
  *
- * User space reads the counters by SMC_NETLINK_GET_STATS and SMC_NETLINK_GET_FBACK_STATS.
- * Counters for which the in-tree module has no attribute there are in /proc/net/smc_stat.
+ * User space reads the counters by SMC_NETLINK_GET_STATS and SMC_NETLINK_GET_FBACK_STATS. The
+ * in-tree module's attributes there do not cover all counters. /proc/net/smc_stat shows the others.
  */
 #ifndef SMC_ADMIN_STATS_H
 #define SMC_ADMIN_STATS_H
