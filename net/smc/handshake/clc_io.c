@@ -106,15 +106,19 @@ void smc_clc_expect(struct smc_handshake *hs)
 
 /*
  * Parses the header of the message that comes next. Return: 0; -EAGAIN if the bytes that have come
- * may be the start of a header; or -EPROTO if they are not a CLC message.
+ * may be the start of a header; -ENOMSG if they are not, so that an application has sent them; or
+ * -EPROTO if the header is malformed.
  */
 static int smc_clc_parse_start(struct sock *sk, struct smc_clc_header *hdr)
 {
 	u8 head[SMC_CLC_HEADER_LEN];
 	size_t len = min_t(size_t, tcp_inq(sk), sizeof(head));
 
+	/* TCP counts a FIN as a byte for a moment, and smc_clc_wait() looks without the lock. */
+	if (!len)
+		return -EAGAIN;
 	if (smc_tcp_peek(sk, head, len) || !smc_clc_may_begin(head, len))
-		return -EPROTO;
+		return -ENOMSG;
 	return len < sizeof(head) ? -EAGAIN : smc_clc_parse_header(head, hdr);
 }
 
@@ -199,7 +203,7 @@ s64 smc_clc_take(struct smc_handshake *hs, u8 *buf)
 		hs->late = SMC_LATE_DROPPED;
 		return SMC_DIAG_SYNC;
 	}
-	if (rc == -EPROTO) {
+	if (rc == -EPROTO || rc == -ENOMSG) {
 		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
 		return -ECONNRESET;
 	}

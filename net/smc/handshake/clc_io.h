@@ -29,10 +29,10 @@ bool smc_clc_has_message(struct smc_handshake *hs);
  * @hs: handshake, which gets the header of the message
  *
  * Context: process; sleeps until the message has come completely, or is late.
- * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed or the TCP connection failed; -EPROTO
- * when the bytes that came are not a CLC message; -EINTR when the handshake was aborted;
- * -ERESTARTSYS on a signal, if @hs is interruptible; -ECONNABORTED when the user kept the socket
- * locked until the message was late; or another error.
+ * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed or the TCP connection failed; -ENOMSG
+ * when the bytes that came are not the start of a CLC message; -EPROTO when they are a malformed
+ * header; -EINTR when the handshake was aborted; -ERESTARTSYS on a signal, if @hs is interruptible;
+ * -ECONNABORTED when the user kept the socket locked until the message was late; or another error.
  */
 int smc_clc_peek(struct smc_handshake *hs);
 

@@ -112,6 +112,15 @@ static size_t smc_server_build_accept(struct smc_server *srv)
 	return smc_clc_build_agreement(srv->buf, &accept);
 }
 
+/* Notes a client that sent no PROPOSAL. Return: the diagnosis, which is @reason without entries. */
+static u32 smc_server_note_client(struct smc_handshake *hs, u32 reason)
+{
+	struct smc_net *sn = smc_net(sock_net(hs->sk));
+
+	smc_blackhole_note_client(sn, &hs->blackhole_key, SMC_BLACKHOLE_NO_PROPOSAL);
+	return smc_blackhole_is_on(sn) ? SMC_DIAG_BLACKHOLE : reason;
+}
+
 /* Return: 0, a positive diagnosis to decline with, or an error that ends the connection. */
 static s64 smc_server_take_proposal(struct smc_server *srv)
 {
@@ -119,29 +128,26 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 	s64 rc;
 
 	/*
-	 * The client's application sent the first bytes. The SYN had the SMC option, but the
-	 * SYN-ACK may have lost it.
+	 * The client's application sent the first bytes, if they are not the start of a CLC
+	 * message, or if they may be but no more came. The SYN had the SMC option, but the SYN-ACK
+	 * may have lost it.
 	 */
-	if (smc_clc_peek(hs) == -EPROTO) {
-		smc_blackhole_note_client(smc_net(sock_net(hs->sk)), &hs->blackhole_key,
-					  SMC_BLACKHOLE_NO_PROPOSAL);
-		hs->reason = SMC_DIAG_PEER_NO_SMC;
+	rc = smc_clc_peek(hs);
+	if (rc == -ENOMSG || (rc == -ETIMEDOUT && !hs->has_head && tcp_inq(hs->sk) > 0)) {
+		hs->reason = smc_server_note_client(hs, SMC_DIAG_PEER_NO_SMC);
 		return 0;
 	}
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc == -ECONNRESET) {
 		/*
-		 * The client closed, or fell silent in the middle of a message. The application
-		 * gets the bytes that came.
+		 * The client closed, fell silent in the middle of a message, or sent a malformed
+		 * header. The application gets the bytes that came.
 		 */
 		hs->reason = SMC_DIAG_PEER_NO_SMC;
 		return 0;
 	}
 	if (hs->timed_out) {
-		smc_blackhole_note_client(smc_net(sock_net(hs->sk)), &hs->blackhole_key,
-					  SMC_BLACKHOLE_NO_PROPOSAL);
-		smc_clc_defer_decline(hs, smc_blackhole_is_on(smc_net(sock_net(hs->sk))) ?
-					    SMC_DIAG_BLACKHOLE : SMC_DIAG_SYNC);
+		smc_clc_defer_decline(hs, smc_server_note_client(hs, SMC_DIAG_SYNC));
 		return 0;
 	}
 	if (rc || hs->reason)
