@@ -16,7 +16,10 @@
 #define SMC_BLACKHOLE_BUCKETS	64
 /* Maximum number of entries of each kind, so that no kind evicts the entries of another. */
 #define SMC_BLACKHOLES_MAX	256
-/* Number of hash buckets. A bucket counts the entries caused by users or peers that share a hash.*/
+/*
+ * Number of hash buckets. A bucket counts the entries caused by users or peers that share a
+ * hash.
+ */
 #define SMC_BLACKHOLE_PREFIX_BUCKETS	256
 /*
  * The peer, or a middlebox on the way, may have failed only briefly. So an entry first lasts this

@@ -13,6 +13,9 @@ struct mem_cgroup;
  * @memcg: control group; or NULL, then the current thread's is charged
  * @size: number of bytes
  * @gfp: flags of the allocation, with __GFP_ACCOUNT
+ *
+ * Context: process; may sleep if @gfp says so.
+ * Return: the memory or NULL.
  */
 static inline void *smc_memcg_zalloc(struct mem_cgroup *memcg, size_t size, gfp_t gfp)
 {

@@ -46,7 +46,7 @@ void smc_rdma_device_put(struct smc_rdma_device *dev);
 
 /*
  * All devices, in the order of their serial numbers. Readers use RCU, so that no connection waits
- * while a netlink dump walks the list.
+ * while a netlink dump walks the list. A reader must not sleep before it has a reference.
  */
 extern struct list_head smc_rdma_devices;
 

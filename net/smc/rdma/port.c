@@ -410,7 +410,7 @@ static bool smc_rdma_search_device(struct smc_rdma_device *dev, const struct smc
 	return false;
 }
 
-/* Under RCU. */
+/* Called under RCU, which keeps the devices. */
 static int smc_rdma_search(const struct smc_rdma_need *need, struct smc_rdma_port *port)
 {
 	struct smc_rdma_device *dev;

@@ -3,7 +3,6 @@
 #ifndef SMC_RDMA_PORT_H
 #define SMC_RDMA_PORT_H
 
-#include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
 
 #include "device.h"
@@ -29,7 +28,7 @@ struct smc_rdma_port {
 
 static inline bool smc_rdma_gid_is_link_local(const u8 *gid)
 {
-	return ipv6_addr_type((const struct in6_addr *)gid) & IPV6_ADDR_LINKLOCAL;
+	return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
 }
 
 /**

@@ -505,8 +505,8 @@ static void smc_rdma_note_first_contact(struct smc_rdma_group *group,
 	if (group->lgr.release)
 		group->max_links = clamp_t(u8, a->fc.max_links, 1, group->max_links);
 	/* A client lists the GIDs of its ports. */
-	group->peer_gids.n = a->n_gids;
 	memcpy(group->peer_gids.gid, a->gids, sizeof(group->peer_gids.gid));
+	group->peer_gids.n = a->n_gids;
 }
 
 static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct smc_clc_agreement *a)
