@@ -61,26 +61,54 @@ coordinator_guest() {
 		{console}<>"$io/console.out" {monitor}<>"$io/monitor.out"
 	coordinator_readers "$guest" {ctl}>&- {out}>&- {console}>&- {monitor}>&- &
 	readers=$!
-	coordinator_qemu "$guest" {ctl}>&- {out}>&- {console}>&- {monitor}>&- <&"$LAB_STDIN"
+	coordinator_qemu "$guest" {ctl}>&- {out}>&- {console}>&- {monitor}>&-
 	status=$?
 	exec {ctl}>&- {out}>&- {console}>&- {monitor}>&-
 	wait "$readers"
 	echo "$guest gone $status" >&"$EVENTS"
 }
 
-# coordinator_qemu GUEST: QEMU's emulation on several threads fails in rare cases while the guest's
-# kernel boots: it crashes when PCI devices are mapped, or lets a processor run into an int3 that the
-# kernel has patched away. Nothing has run in the guest by then, so it is booted again.
+# coordinator_qemu GUEST: the emulation fails in rare cases while a guest boots. QEMU crashes when
+# PCI devices are mapped, it lets a processor run into an int3 that the kernel has patched away, or
+# a processor of the guest gets no timer interrupts. Nothing under test has run in the guest by
+# then, so it is booted again.
 coordinator_qemu() {
-	local guest=$1 attempt status
+	local guest=$1 attempt qemu status failure
 	for attempt in 1 2 3; do
-		(guest_qemu "$guest") 2>"$RUN/io/g$guest/qemu.log"
+		failure=died
+		: >"$RUN/g$guest/console.log"
+		(guest_qemu "$guest") <&"$LAB_STDIN" 2>"$RUN/io/g$guest/qemu.log" &
+		qemu=$!
+		coordinator_boot "$guest" "$qemu" || failure=stalled
+		wait "$qemu" 2>/dev/null
 		status=$?
-		((status == 128 + 11)) || grep -q 'Kernel panic' "$RUN/g$guest/console.log" || break
-		! grep -q 'Run /init' "$RUN/g$guest/console.log" || break
-		echo "lab: g$guest: died at boot (attempt $attempt)" >&2
+		[[ $failure == stalled ]] || coordinator_died_at_boot "$guest" "$status" || break
+		! coordinator_booted "$guest" || break
+		say "g$guest: $failure at boot (attempt $attempt)"
 	done
 	return "$status"
+}
+
+# coordinator_booted GUEST: does its agent run, and so maybe the script?
+coordinator_booted() { grep -q 'lab: the agent runs' "$RUN/g$1/console.log"; }
+
+# coordinator_died_at_boot GUEST STATUS: later than that, a panic may be for the user to see.
+coordinator_died_at_boot() {
+	(($2 == 128 + 11)) || grep -q 'Kernel panic' "$RUN/g$1/console.log" || return
+	! grep -q 'Run /init' "$RUN/g$1/console.log"
+}
+
+# coordinator_boot GUEST QEMU: wait until the guest has booted or died. If its kernel reports a
+# stall before, kill it and fail. No limit of time would tell a guest that stalls from one that the
+# host keeps waiting. The kernel reports a stall after a minute or more without any progress, and
+# the verdict would fail the run for that report, so booting again spoils no run that could pass.
+coordinator_boot() {
+	local stalls='rcu: INFO|soft lockup|hard LOCKUP|workqueue lockup|INFO: task .* blocked'
+	while kill -0 "$2" 2>/dev/null; do
+		! coordinator_booted "$1" || return 0
+		! grep -qE "$stalls" "$RUN/g$1/console.log" || { kill -KILL "$2"; return 1; }
+		sleep 1
+	done
 }
 
 coordinator_readers() {
@@ -90,7 +118,6 @@ coordinator_readers() {
 	sed -u "s/^/$guest /" "$io/ctl.out" >&"$EVENTS" &
 	tee "$RUN/g$guest/output" <"$io/out.out" | sed -u "s/^/[g$guest] /" &
 	if ((OPT_verbose)); then
-		touch "$log"
 		tail -f --pid="$!" "$log" | sed -u "s/^/[g$guest console] /" &
 	fi
 	wait
