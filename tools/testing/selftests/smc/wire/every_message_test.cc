@@ -35,7 +35,10 @@ void ExpectRejectedOrStable(const Bytes& bytes) {
     return;
   }
   if (!IsBuildable(parsed.value)) return;
-  auto again = Parse<T>(Build(parsed.value));
+  Bytes built = Build(parsed.value);
+  // To parse the same bytes again would tell nothing. Describing two values takes longest here.
+  if (built == bytes) return;
+  auto again = Parse<T>(built);
   EXPECT_EQ(again.error, 0) << Hex(bytes);
   EXPECT_EQ(Describe(again.value), Describe(parsed.value)) << Hex(bytes);
 }
