@@ -455,7 +455,8 @@ static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_m
 /*
  * Whether to consider the server's offer. An offer makes work for the device, so this end considers
  * no more than one per SMC_ADD_LINK_INTERVAL. If it is too early, or the work item may not wait,
- * this end asks the server for a link later.
+ * this end asks the server for a link later, even with one port: only the server knows whether its
+ * offer was of use, and an in-tree server does not repeat it.
  */
 static bool smc_add_link_may_accept(struct smc_rdma_group *group, bool may_wait)
 {
@@ -467,6 +468,7 @@ static bool smc_add_link_may_accept(struct smc_rdma_group *group, bool may_wait)
 		group->offer_after = jiffies + SMC_ADD_LINK_INTERVAL;
 		return true;
 	}
+	group->owes_request = true;
 	mod_delayed_work(smc_add_link_wq, &group->add_link_work, max_t(long, left, HZ));
 	return false;
 }
@@ -483,16 +485,18 @@ static void smc_add_link_answer(struct smc_link *first, const struct smc_llc_msg
 	smc_llc_drop_offer(group);
 }
 
-/* Version 2: ask the server for a link, by the GIDs of this client's two ports. */
+/* Version 2: ask the server for a link, by the GIDs of this client's ports: one or two. */
 static void smc_add_link_request(struct smc_link *first, const struct smc_rdma_port *port)
 {
 	u8 message[SMC_LLC_REQUEST_ADD_LINK_LEN(2)], gids[2][SMC_GID_LEN];
 	const struct smc_llc *llc = &first->group->llc;
+	unsigned int n = 1;
 
 	memcpy(gids[0], first->gid, SMC_GID_LEN);
-	memcpy(gids[1], port->gid->gid.raw, SMC_GID_LEN);
-	smc_llc_build_request_add_link(message, gids, 2, READ_ONCE(llc->little_endian));
-	smc_link_send_large(first, message, sizeof(message));
+	if (memcmp(gids[0], port->gid->gid.raw, SMC_GID_LEN))
+		memcpy(gids[n++], port->gid->gid.raw, SMC_GID_LEN);
+	smc_llc_build_request_add_link(message, gids, n, READ_ONCE(llc->little_endian));
+	smc_link_send_large(first, message, SMC_LLC_REQUEST_ADD_LINK_LEN(n));
 }
 
 /*
@@ -510,14 +514,22 @@ static void smc_add_link_invite(struct smc_link *first, const struct smc_rdma_po
 	smc_link_try_send_llc(first, message);
 }
 
-/* Ask the server for a link if there is another port. */
+/*
+ * Ask the server for a link if there is another port here, or if there may be one at the server,
+ * whose offer came too early.
+ */
 static void smc_add_link_ask(struct smc_link *first)
 {
 	struct smc_rdma_group *group = first->group;
+	const bool owes_request = group->owes_request;
 	struct smc_rdma_port port;
 
-	if (smc_rdma_port_find_other(group->lgr.net, &first->port, NULL, &port))
-		return;
+	group->owes_request = false;
+	if (smc_rdma_port_find_other(group->lgr.net, &first->port, NULL, &port)) {
+		if (!owes_request)
+			return;
+		smc_rdma_port_copy(&port, &first->port);
+	}
 	smc_add_link_note_attempt(group);
 	if (group->version == SMC_VERSION_1)
 		smc_add_link_invite(first, &port);
