@@ -251,21 +251,14 @@ protected:
 		return end_of(GetParam().here, Role::server);
 	}
 
-	/*
-	 * An in-tree server hangs for ever if its client deletes a link on which the server has
-	 * messages under way, so there are none then.
-	 */
 	void lose()
 	{
-		const bool quiet = GetParam().victim == Role::client && server().is_tree();
+		const Loss &loss = GetParam().loss;
 
-		if (quiet)
-			for (EchoStream &stream : streams)
-				stream.pause();
-		(victim().*GetParam().loss.lose)(GetParam().loss.port);
-		must_get_links(GetParam().loss.port ? "rxe0" : "rxe1");
-		for (EchoStream &stream : streams)
-			stream.resume();
+		lose_link(GetParam().victim, server(), [&] {
+			(victim().*loss.lose)(loss.port);
+			must_get_links(loss.port ? "rxe0" : "rxe1");
+		});
 	}
 
 	/*

@@ -132,6 +132,16 @@ void Streams::begin_streams(Role role)
 			EXPECT_GT(end.groups()[0].connections_by(device), 0) << device;
 }
 
+void Streams::lose_link(Role victim, const TwoPorts &server, const std::function<void()> &lose)
+{
+	if (victim == Role::client && server.is_tree())
+		for (EchoStream &stream : streams)
+			stream.pause();
+	lose();
+	for (EchoStream &stream : streams)
+		stream.resume();
+}
+
 void Streams::await_progress()
 {
 	for (EchoStream &stream : streams)

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <list>
 #include <string>
 
@@ -71,6 +72,12 @@ protected:
 	/* Connections once both ends have links by these devices. */
 	void begin_streams(Role role, const std::string &devices_here,
 			   const std::string &devices_there);
+	/*
+	 * By @lose the end in the role @victim loses a link, and both ends come to know. An in-tree
+	 * server hangs for ever if its client deletes a link on which the server has messages under
+	 * way, so there are none then.
+	 */
+	void lose_link(Role victim, const TwoPorts &server, const std::function<void()> &lose);
 	void await_progress();
 	void finish();
 
