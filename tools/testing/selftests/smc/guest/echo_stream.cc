@@ -75,9 +75,16 @@ void EchoStream::receive_all()
 void EchoStream::must_last() const
 {
 	if (ended)
-		throw std::runtime_error("stream " + std::to_string(seed) + " ended" +
-					 (is_wrong ? " by a wrong byte" : "") + " after " +
-					 std::to_string(echoed) + " bytes: " + strerror(error));
+		fail("ended after " + std::to_string(echoed) + " bytes");
+}
+
+void EchoStream::fail(const std::string &how) const
+{
+	const std::string what = "stream " + std::to_string(seed) + ": " + how + ": ";
+
+	if (is_wrong)
+		throw WrongByte(what + "a wrong byte");
+	throw std::runtime_error(what + strerror(error));
 }
 
 void EchoStream::await_progress()
@@ -103,10 +110,7 @@ void EchoStream::finish()
 	stopping = true;
 	await_ending();
 	if (error || is_wrong || echoed != sent)
-		throw std::runtime_error(
-		    "stream " + std::to_string(seed) + ": " + std::to_string(echoed) + " of " +
-		    std::to_string(sent) + " bytes came back" +
-		    (is_wrong ? ", the last of them wrong: " : ": ") + strerror(error));
+		fail(std::to_string(echoed) + " of " + std::to_string(sent) + " bytes came back");
 	echoing.join();
 }
 

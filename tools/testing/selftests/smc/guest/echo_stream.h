@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -12,6 +13,13 @@
 
 namespace guest
 {
+
+/* The bytes that came back are not those that were sent. */
+class WrongByte : public std::runtime_error
+{
+public:
+	using std::runtime_error::runtime_error;
+};
 
 /* This end sends without end, the other end echoes, and this end checks every byte. */
 class EchoStream
@@ -47,6 +55,8 @@ private:
 
 	/* Throws if the stream has ended. */
 	void must_last() const;
+	/* Throws a WrongByte if that is what ended the stream. */
+	[[noreturn]] void fail(const std::string &how) const;
 
 	Connection connection;
 	const uint64_t seed;
