@@ -12,9 +12,9 @@ struct smc_rdma_group;
 struct sk_buff;
 
 /*
- * The failover of this end to another link. In the last two states a publish has to send again what
- * may be lost before it sends anything new. A further move leads from any state back to
- * SMC_FAILOVER_ANNOUNCE.
+ * The failover of this end to another link. In the last two states the bytes sent before the move
+ * may be lost, and a publish has to send them again before any new ones. A further move leads from
+ * any state back to SMC_FAILOVER_ANNOUNCE.
  */
 enum smc_rdma_failover {
 	SMC_FAILOVER_DONE,	/* nothing is to be sent again, or this end has never moved */
@@ -27,8 +27,9 @@ enum smc_rdma_failover {
  * The peer's failover to another link. Once the peer has moved, messages may come on two links, and
  * so out of order. The peer's validation names the last message that this host's device has
  * received (@awaited_seq). As long as this end has not handled that message, later ones are held,
- * because bytes before them may be missing. Each state implies the ones above it. When the awaited
- * message comes, or is given up, the state is SMC_PEER_MOVED again.
+ * because bytes before them may be missing. Each state below SMC_PEER_MOVED implies that one and
+ * those in between. When the awaited message comes, or is given up, the state is SMC_PEER_MOVED
+ * again.
  */
 enum smc_rdma_peer_failover {
 	SMC_PEER_HAS_NOT_MOVED,

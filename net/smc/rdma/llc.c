@@ -723,7 +723,8 @@ void smc_llc_delete_all(struct smc_rdma_group *group)
 		return;
 	/*
 	 * Wait: a server answers with a DELETE LINK of its own. If this end's queue pair were gone
-	 * by then, the server would keep offering the group until its retries are over.
+	 * by then, that message could not arrive. The server would keep offering the group to new
+	 * connections until the retries of that message are over.
 	 */
 	while (!smc_llc_has_deleted_link(group))
 		wait_event_timeout(group->llc.wait, smc_llc_has_deleted_link(group),

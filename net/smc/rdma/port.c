@@ -69,7 +69,7 @@ struct smc_rdma_need {
 	u8 version;
 	const u8 *local;	/* local address of the TCP connection, or NULL */
 	const u8 *peer_gid;	/* routable GID to reach, or NULL */
-	/* GIDs of the peer, one of which a subnet of the port must contain; or NULL */
+	/* GIDs of the peer, or NULL. A subnet of the port must contain at least one of them */
 	const struct smc_rdma_gids *near;
 	/*
 	 * GID of the port that the group uses already, or NULL. The search skips this port, whose
@@ -182,8 +182,8 @@ static bool smc_rdma_gid_has_near(const struct ib_gid_attr *attr, const u8 *peer
 }
 
 /*
- * Whether the GIDs leave open whether a version 1 link needs a router: a peer of version 1 does not
- * list its GIDs, and a GID of RoCE v1 is usually link-local. Then the PNET ID has to tell.
+ * Whether the GIDs do not show if a version 1 link needs a router. A peer of version 1 does not
+ * list its GIDs, and a GID of RoCE v1 is usually link-local. In these cases the PNET ID decides.
  */
 static bool smc_rdma_gid_is_vague(const struct ib_gid_attr *attr, const struct smc_rdma_gids *peer)
 {

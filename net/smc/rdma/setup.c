@@ -219,10 +219,10 @@ static bool smc_first_contact_is_with(const struct smc_rdma_setup *other,
 }
 
 /*
- * Begin a first contact. With @has_group, the client has a crowded group, and uses it while any
- * other first contact with the client is under way. Return: 0; -EAGAIN if another first contact
- * with the same peer has just begun or, with @has_group, is under way; -EUSERS if too many are
- * under way.
+ * Begin a first contact. @has_group says that the client has a crowded group. The connection uses
+ * that group if any other first contact with the client is under way.
+ * Return: 0; -EAGAIN if another first contact with the client has just begun or, with @has_group,
+ * if any is under way; -EUSERS if too many are under way.
  */
 static int smc_first_contact_try(struct smc_rdma_setup *s, bool has_group)
 {
@@ -551,9 +551,10 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 				       SMC_ELEMENT_TIMEOUT / 10);
 	while (rc == -EADDRINUSE && time_before(jiffies, until) && !smc_rdma_is_cancelled(s));
 	/*
-	 * A dead group takes no connection, even if the group's end has freed the peer's element.
-	 * A link that was lost before this step takes no connection either. A client has not sent
-	 * its CONFIRM yet, so it can still decline.
+	 * A dead group takes no connection. The group's end also ends an old connection that used
+	 * the peer's element, so smc_rdma_conn_set_peer() may succeed nevertheless. A link that was
+	 * lost before this step takes no connection either. A client has not sent its CONFIRM yet,
+	 * so it can still decline.
 	 */
 	if (smc_lgr_is_dead(&group->lgr))
 		return -ENOLINK;
