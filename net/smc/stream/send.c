@@ -152,8 +152,8 @@ static u32 smc_stream_room(const struct smc_stream *st)
 /*
  * Fault in the next @len bytes. The program that serves the page faults
  * (userfaultfd) may take as long as it likes. So release the socket lock: other
- * threads wait for the lock. One of them may be about to end the stream, and a local
- * peer gets its element back only after that end.
+ * threads wait for the lock. One of them may be about to end the stream. A local peer
+ * gets its element back only once this end's stream is over.
  * If some bytes can't be faulted in, truncate @msg before them.
  */
 static noinline int smc_stream_fault_in(struct smc_stream *st, struct msghdr *msg, size_t len)
@@ -224,8 +224,8 @@ static noinline ssize_t smc_stream_send_discard(struct smc_stream *st, struct ms
 	if (rc)
 		return rc;
 	/*
-	 * While the socket was unlocked, another thread may have made the one send that succeeds,
-	 * or the stream may have ended in another way.
+	 * Only the first send after the peer's close succeeds. While the socket was unlocked,
+	 * another thread may have made it, or the stream may have ended in another way.
 	 */
 	if (!smc_tx_is_discarded(st))
 		return -EPIPE;

@@ -76,7 +76,10 @@ static noinline void smc_stream_note_arrival(struct smc_stream *st, u64 begin)
 	bool asks = smc_stream_asks_for_arrivals(st);
 
 	lockdep_assert_held(st->lock);
-	/* Nothing tells the stream when its socket begins to ask, so check at each arrival. */
+	/*
+	 * Nothing tells the stream when its socket begins to ask for arrival times, so check at
+	 * each arrival.
+	 */
 	if (asks && !st->arrivals)
 		WRITE_ONCE(st->arrivals, kzalloc(sizeof(*st->arrivals), GFP_ATOMIC));
 	if (st->arrivals)
@@ -207,7 +210,10 @@ void smc_stream_fail(struct smc_stream *st, int err)
 	if (st->err)
 		return;
 	st->events |= EPOLLERR;
-	/* st->err is new, even if a call has returned an error of TCP before (IP_RECVERR). */
+	/*
+	 * No call has returned this error yet, even if an earlier one has returned an error of TCP
+	 * (IP_RECVERR).
+	 */
 	WRITE_ONCE(st->is_err_told, false);
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);

@@ -498,8 +498,11 @@ static inline bool smc_stream_needs_no_path(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_has_failed() - whether the error says that the stream was reset or lost its path
+ * smc_stream_has_failed() - whether the stream has an error
  * @st: stream; no lock is needed, because the first error stays
+ *
+ * The error is a reset, the loss of the path, a send after the peer's close, or a disconnect by
+ * this application.
  */
 static inline bool smc_stream_has_failed(const struct smc_stream *st)
 {

@@ -35,7 +35,7 @@
  */
 enum smc_writer {
 	SMC_WRITER_NONE,	/* no writer waits, or the last one was woken for enough room */
-	SMC_WRITER_ANY_ROOM,	/* the hold timer has woken the last one: any room is enough now */
+	SMC_WRITER_ANY_ROOM,	/* the hold timer woke the last writer: any room is enough now */
 	SMC_WRITER_WAITS,	/* a poller waits, or a send() that finds room before it sleeps */
 	SMC_WRITER_BLOCKED,	/* a send() that has bytes left waits */
 };
@@ -269,7 +269,8 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 		WRITE_ONCE(tx->ends_in, tx->in_flight);
 	/*
 	 * Pairs with smc_tx_end_is_delivered(): a thread that sees the final flags
-	 * also sees them in flight, and the position where the bytes end.
+	 * also sees tx->ends_in, which says that they are in flight, and tx->sent,
+	 * the position where the bytes end.
 	 */
 	smp_store_release(&tx->conn_flags, cdc->conn_flags);
 }
