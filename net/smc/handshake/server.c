@@ -112,7 +112,10 @@ static size_t smc_server_build_accept(struct smc_server *srv)
 	return smc_clc_build_agreement(srv->buf, &accept);
 }
 
-/* Notes a client that sent no PROPOSAL. Return: the diagnosis, which is @reason without entries. */
+/*
+ * Notes a client that sent no PROPOSAL. Return: SMC_DIAG_BLACKHOLE, or @reason if the namespace
+ * keeps no blackhole entries.
+ */
 static u32 smc_server_note_client(struct smc_handshake *hs, u32 reason)
 {
 	struct smc_net *sn = smc_net(sock_net(hs->sk));
