@@ -63,8 +63,8 @@ enum smc_mode {
  *	connect() sets the field to SMC_LISTENER_UNKNOWN. If the other end's listener is in this
  *	namespace, a pointer to that listener, with a reference, replaces SMC_LISTENER_UNKNOWN.
  *	While the field is not NULL, no worker is queued to run the handshake.
- *	smc_connect_handshake() sets the field to NULL again. If several threads call connect(),
- *	only the first one to do so finds the value, and that thread runs the handshake.
+ *	smc_connect_handshake() sets the field to NULL again. If several threads are in connect(),
+ *	the one that sets the field to NULL first gets the old value, and runs the handshake.
  *	From setting the field until TCP has begun to connect, the socket stays locked. Otherwise a
  *	thread that has not prepared SMC could begin TCP's connection in between
  * @reason: why the connection is TCP's: a diagnosis code, or 0
@@ -75,7 +75,8 @@ enum smc_mode {
  * @is_released: the application closed the socket while @hs was under way: @release follows
  * @release: work that releases the socket once @hs is over
  * @stream: the stream, from SMC_MODE_STREAM until release; else NULL
- * @later: work that callbacks of TCP and of the stream queue, see smc_sock_do_later()
+ * @later: work that ends a deferral, declines a late PROPOSAL, or shuts down or resets the TCP
+ *	connection; see smc_sock_do_later()
  * @has_later: @later was queued at least once, see smc_sock_queue_later()
  * @syn: timer that detects SYNs without an answer, in SMC_MODE_CONNECTING
  * @option_removed: @syn has removed the SMC option from the SYNs still to come

@@ -234,9 +234,9 @@ static u8 smc_tcp_close_state(const struct smc_stream *st, u8 state)
 		return is_received ? TCP_CLOSE : TCP_FIN_WAIT2;
 	case TCP_CLOSE:
 		/*
-		 * Once both ends have shut down the stream, it is closed. Before that, TCP was
-		 * reset while the stream's end was still on its way: no call reports the reset yet,
-		 * and the stream's flags say in which state the connection would be.
+		 * If both ends have shut down the stream, it is closed. If not, TCP was reset, and
+		 * the stream's end is still on its way. No call reports the reset yet, so show the
+		 * state that follows from the stream's flags.
 		 */
 		if (is_received)
 			return is_sent ? TCP_CLOSE : TCP_CLOSE_WAIT;
