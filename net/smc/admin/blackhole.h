@@ -115,8 +115,9 @@ void smc_blackhole_note(struct smc_net *sn, const struct smc_blackhole_key *key,
  * @key: key that smc_blackhole_key_client() has made
  * @event: SMC_BLACKHOLE_NO_PROPOSAL
  *
- * Unless memory runs out, TCP does not see the SMC option in the client's SYNs once this function
- * has returned.
+ * Nothing is added if net.smc.blackhole_timeout is 0 or @key is of SMC_BLACKHOLE_NONE. Otherwise,
+ * unless memory runs out or the namespace is ending, TCP does not see the SMC option in the
+ * client's SYNs once this function has returned.
  *
  * Context: process, may sleep.
  */
