@@ -250,10 +250,11 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len)
 	spin_lock_bh(&llc->lock);
 	/*
 	 * Ignore ADD LINK: its length may be valid in both byte orders, so it does not show which
-	 * one is used.
+	 * one is used. Never go back to big-endian: an in-tree peer answers DELETE LINK with the
+	 * bytes of the request, so the length is in this end's byte order.
 	 */
-	if (msg.type != SMC_LLC_ADD_LINK)
-		llc->little_endian = msg.little_endian;
+	if (msg.little_endian && msg.type != SMC_LLC_ADD_LINK)
+		WRITE_ONCE(llc->little_endian, true);
 	if (smc_llc_is_delete_all(link, &msg))
 		WRITE_ONCE(llc->peer_left, true);
 	if (smc_llc_is_offer(group, &msg))

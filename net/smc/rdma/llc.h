@@ -40,7 +40,7 @@ struct smc_llc_queued {
  * @request: request whose reply is expected; NULL if a request is expected
  * @has_come: the expected message has arrived
  * @came: copy of the message that has arrived
- * @little_endian: the length in the peer's last version 2 message, other than ADD LINK, was
+ * @little_endian: the length in a version 2 message of the peer, other than ADD LINK, was
  *	little-endian
  * @has_offer: the server's ADD LINK waits for an answer
  * @is_answering: the ADD LINK in @offer is being answered
