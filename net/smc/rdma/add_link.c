@@ -454,21 +454,23 @@ static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_m
 
 /*
  * Whether to consider the server's offer. An offer makes work for the device, so this end considers
- * no more than one per SMC_ADD_LINK_INTERVAL. If it is too early, or the work item may not wait,
- * this end asks the server for a link later, even with one port: only the server knows whether its
- * offer was of use, and an in-tree server does not repeat it.
+ * no more than one per SMC_ADD_LINK_INTERVAL. If an offer is refused without a look, this end asks
+ * the server for a link once it needs one, even with one port: only the server knows whether its
+ * offer was of use, and an in-tree server does not repeat it. Such an offer may also come while
+ * the loss of a link is known to the server and not to this end yet.
  */
 static bool smc_add_link_may_accept(struct smc_rdma_group *group, bool may_wait)
 {
 	const long left = (long)(group->offer_after - jiffies);
 
+	group->owes_request = true;
 	if (!smc_add_link_is_wanted(group))
 		return false;
 	if (left <= 0 && may_wait) {
+		group->owes_request = false;
 		group->offer_after = jiffies + SMC_ADD_LINK_INTERVAL;
 		return true;
 	}
-	group->owes_request = true;
 	mod_delayed_work(smc_add_link_wq, &group->add_link_work, max_t(long, left, HZ));
 	return false;
 }
@@ -516,17 +518,15 @@ static void smc_add_link_invite(struct smc_link *first, const struct smc_rdma_po
 
 /*
  * Ask the server for a link if there is another port here, or if there may be one at the server,
- * whose offer came too early.
+ * whose offer was refused. The request may be lost, so it is repeated until an offer is considered.
  */
 static void smc_add_link_ask(struct smc_link *first)
 {
 	struct smc_rdma_group *group = first->group;
-	const bool owes_request = group->owes_request;
 	struct smc_rdma_port port;
 
-	group->owes_request = false;
 	if (smc_rdma_port_find_other(group->lgr.net, &first->port, NULL, &port)) {
-		if (!owes_request)
+		if (!group->owes_request)
 			return;
 		smc_rdma_port_copy(&port, &first->port);
 	}

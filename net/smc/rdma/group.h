@@ -107,8 +107,8 @@ struct smc_rdma_peer {
  * @add_link_delay: jiffies from the last attempt until this end tries again without an event
  * @offer_after: time in jiffies before which a client refuses offers of a link; only
  *	@add_link_work uses it
- * @owes_request: this client has refused an offer without a look at it, and has not asked for
- *	another one yet; only @add_link_work uses it
+ * @owes_request: this client has refused an offer without a look at it, and has considered none
+ *	since; only @add_link_work uses it
  */
 struct smc_rdma_group {
 	struct smc_lgr lgr;
