@@ -154,6 +154,9 @@ static int smc_clc_await_head(struct smc_handshake *hs)
 
 	do {
 		rc = smc_clc_wait(hs, seen + 1);
+		/* No more came after the start of a header. */
+		if (rc == -ETIMEDOUT && seen)
+			return -ENOMSG;
 		if (rc)
 			return rc;
 		seen = tcp_inq(hs->sk);

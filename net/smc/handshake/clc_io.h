@@ -30,9 +30,10 @@ bool smc_clc_has_message(struct smc_handshake *hs);
  *
  * Context: process; sleeps until the message has come completely, or is late.
  * Return: 0; -ETIMEDOUT; -ECONNRESET when the peer closed or the TCP connection failed; -ENOMSG
- * when the bytes that came are not the start of a CLC message; -EPROTO when they are a malformed
- * header; -EINTR when the handshake was aborted; -ERESTARTSYS on a signal, if @hs is interruptible;
- * -ECONNABORTED when the user kept the socket locked until the message was late; or another error.
+ * when the bytes that came are not the start of a CLC message, or no whole header came after all;
+ * -EPROTO when they are a malformed header; -EINTR when the handshake was aborted; -ERESTARTSYS on
+ * a signal, if @hs is interruptible; -ECONNABORTED when the user kept the socket locked until the
+ * message was late; or another error.
  */
 int smc_clc_peek(struct smc_handshake *hs);
 

@@ -131,12 +131,11 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 	s64 rc;
 
 	/*
-	 * The client's application sent the first bytes, if they are not the start of a CLC
-	 * message, or if they may be but no more came. The SYN had the SMC option, but the SYN-ACK
-	 * may have lost it.
+	 * The client's application sent the first bytes. The SYN had the SMC option, but the
+	 * SYN-ACK may have lost it.
 	 */
 	rc = smc_clc_peek(hs);
-	if (rc == -ENOMSG || (rc == -ETIMEDOUT && !hs->has_head && tcp_inq(hs->sk) > 0)) {
+	if (rc == -ENOMSG) {
 		hs->reason = smc_server_note_client(hs, SMC_DIAG_PEER_NO_SMC);
 		return 0;
 	}
