@@ -59,6 +59,7 @@ coordinator_guest() {
 	local guest=$1 io=$RUN/io/g$1 status ctl out console monitor readers
 	exec {ctl}<>"$io/ctl.out" {out}<>"$io/out.out" \
 		{console}<>"$io/console.out" {monitor}<>"$io/monitor.out"
+	: >"$RUN/g$guest/console.log"
 	coordinator_readers "$guest" {ctl}>&- {out}>&- {console}>&- {monitor}>&- &
 	readers=$!
 	coordinator_qemu "$guest" {ctl}>&- {out}>&- {console}>&- {monitor}>&-
@@ -76,7 +77,6 @@ coordinator_qemu() {
 	local guest=$1 attempt qemu status failure
 	for attempt in 1 2 3; do
 		failure=died
-		: >"$RUN/g$guest/console.log"
 		(guest_qemu "$guest") <&"$LAB_STDIN" 2>"$RUN/io/g$guest/qemu.log" &
 		qemu=$!
 		coordinator_boot "$guest" "$qemu" || failure=stalled
@@ -85,6 +85,9 @@ coordinator_qemu() {
 		[[ $failure == stalled ]] || coordinator_died_at_boot "$guest" "$status" || break
 		! coordinator_booted "$guest" || break
 		say "g$guest: $failure at boot (attempt $attempt)"
+		((attempt < 3)) || break
+		cp "$RUN/g$guest/console.log" "$RUN/g$guest/console.$attempt"
+		: >"$RUN/g$guest/console.log"
 	done
 	return "$status"
 }
@@ -101,7 +104,8 @@ coordinator_died_at_boot() {
 # coordinator_boot GUEST QEMU: wait until the guest has booted or died. If its kernel reports a
 # stall before, kill it and fail. No limit of time would tell a guest that stalls from one that the
 # host keeps waiting. The kernel reports a stall after a minute or more without any progress, and
-# the verdict would fail the run for that report, so booting again spoils no run that could pass.
+# the verdict would fail the run for that report, so booting again
+# hides no run that passes.
 coordinator_boot() {
 	local stalls='rcu: INFO|soft lockup|hard LOCKUP|workqueue lockup|INFO: task .* blocked'
 	while kill -0 "$2" 2>/dev/null; do
