@@ -61,6 +61,36 @@ TEST_F(RogueOffer, ComesTwice)
 	expect_alive();
 }
 
+/*
+ * The client looks at no other offer for ten seconds. Then it asks for one, though it has one port.
+ */
+TEST_F(RogueOffer, ComesTooEarly)
+{
+	EXPECT_TRUE(
+	    is_refused(offer(2, [](smc_llc_msg &msg) { msg.add_link.gid[SMC_GID_LEN - 4] = 11; })));
+	EXPECT_TRUE(is_refused(offer(2)));
+	EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_REQUEST_ADD_LINK, 20).empty());
+	expect_alive();
+}
+
+/* Lengths of an in-tree peer are little-endian, but it also repeats bytes of the client. */
+TEST_F(RogueOffer, IsAnsweredInThePeersByteOrder)
+{
+	const std::string big = encode(llc(SMC_LLC_TEST_LINK));
+	std::string little = big, answer;
+
+	std::swap(little[1], little[2]);
+	for (const std::string &message : {little, big}) {
+		ASSERT_TRUE(link.say(message));
+		ASSERT_FALSE(link.hear_type(0x20 | SMC_LLC_TEST_LINK).empty());
+	}
+	answer = offer(2);
+	EXPECT_EQ(size_t(uint8_t(answer[1])), answer.size());
+	end.connect(answer);
+	confirm(2);
+	expect_alive();
+}
+
 /* Before or after the client has answered it. */
 TEST_F(RogueOffer, IsTakenBack)
 {
