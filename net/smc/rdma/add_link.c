@@ -27,15 +27,15 @@
 
 /*
  * How long a new group puts off its first attempt after an attempt of another group with the same
- * peer has timed out. If that was the other group's first attempt, the other group tries again
- * before this time is over.
+ * peer has timed out. If the attempt that timed out was the other group's first one, the other
+ * group tries again within this time.
  */
 #define SMC_ADD_LINK_PUT_OFF	(20 * HZ)
 
 /* How long this end tries no asymmetric link after one could not be confirmed. */
 #define SMC_ADD_LINK_ASYMMETRIC	(600 * HZ)
 
-/* Number of running work items of smc_add_link_wq, also of those that may not wait for a peer. */
+/* Number of running work items of smc_add_link_wq, including those that may not wait for a peer. */
 static atomic_t smc_add_links_waiting = ATOMIC_INIT(0);
 
 bool smc_add_link_enter(bool is_slow)
@@ -233,14 +233,17 @@ static void smc_add_link_undo(struct smc_link *first, struct smc_link *link, boo
 	if (tell_peer)
 		smc_llc_delete_link(first, link->number, 0, SMC_LLC_DEL_LOST_PATH);
 	smc_link_leave(link);
-	/* A DELETE LINK of the peer may be waiting for this link, so resume the answers. */
+	/*
+	 * The answer to a DELETE LINK of the peer may wait until this link is confirmed or given
+	 * up, so resume the answers.
+	 */
 	smc_llc_resume(first->group);
 	smc_link_end_later(link);
 }
 
 /*
  * Queue the work item for a try after @delay jiffies. If an offer has just come, mod_delayed_work()
- * has put off the answer, too. So queue the work item at once in that case.
+ * has also put off the answer to the offer. In that case, queue the work item at once.
  */
 static void smc_add_link_try_after(struct smc_rdma_group *group, unsigned long delay)
 {
@@ -304,12 +307,18 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 		smc_log(pr_warn, group->lgr.net, "%s: link %u with %pI6c not added: %pI6c is silent",
 			link->port.dev->ibdev->name, link->number, &group->peer.addr,
 			link->peer.gid);
-	/* A server that gets no answer deletes the link, which ends the client's wait. */
+	/*
+	 * A server that gets no answer sends DELETE LINK, so this client's wait may end with
+	 * -ENOLINK before it times out.
+	 */
 	WRITE_ONCE(group->is_slow, rc == -ETIMEDOUT || (rc == -ENOLINK && link->is_deleted &&
 							group->role == SMC_CLIENT));
-	/* The answer to an offer also counts as a client's first attempt. */
+	/* If a client has answered an offer, that counts as its first attempt. */
 	group->has_tried = true;
-	/* A server of version 1 does not know whether the client has another port. */
+	/*
+	 * A server of version 1 does not know the client's ports. Only a refusal shows it that an
+	 * asymmetric link is not possible.
+	 */
 	if ((is_silent || (rc == -ECONNREFUSED && group->version == SMC_VERSION_1)) &&
 	    smc_links_share(first, link))
 		WRITE_ONCE(group->asymmetric_after, (jiffies + SMC_ADD_LINK_ASYMMETRIC) | 1);
@@ -454,10 +463,11 @@ static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_m
 
 /*
  * Whether to consider the server's offer. An offer makes work for the device, so this end considers
- * no more than one per SMC_ADD_LINK_INTERVAL. If an offer is refused without a look, this end asks
- * the server for a link once it needs one, even with one port: only the server knows whether its
- * offer was of use, and an in-tree server does not repeat it. Such an offer may also come while
- * the loss of a link is known to the server and not to this end yet.
+ * no more than one per SMC_ADD_LINK_INTERVAL. If this end refuses an offer without a look at it,
+ * this end asks the server for a link once the group needs one, even if this end has only one port:
+ * only the server knows whether its offer was of use, and an in-tree server does not repeat the
+ * offer. This end also refuses an offer without a look if the server already knows of the loss of a
+ * link, and this end does not.
  */
 static bool smc_add_link_may_accept(struct smc_rdma_group *group, bool may_wait)
 {
@@ -487,7 +497,10 @@ static void smc_add_link_answer(struct smc_link *first, const struct smc_llc_msg
 	smc_llc_drop_offer(group);
 }
 
-/* Version 2: ask the server for a link, by the GIDs of this client's ports: one or two. */
+/*
+ * Version 2: ask the server for a link, by a REQUEST ADD LINK that lists one or two GIDs of this
+ * client's ports.
+ */
 static void smc_add_link_request(struct smc_link *first, const struct smc_rdma_port *port)
 {
 	u8 message[SMC_LLC_REQUEST_ADD_LINK_LEN(2)], gids[2][SMC_GID_LEN];
@@ -517,8 +530,9 @@ static void smc_add_link_invite(struct smc_link *first, const struct smc_rdma_po
 }
 
 /*
- * Ask the server for a link if there is another port here, or if there may be one at the server,
- * whose offer was refused. The request may be lost, so it is repeated until an offer is considered.
+ * Ask the server for a link if this client has another port. Ask also if this client has refused an
+ * offer without a look at it, because the server may have another port. The request may be lost, so
+ * this client repeats it until it considers an offer.
  */
 static void smc_add_link_ask(struct smc_link *first)
 {
@@ -547,15 +561,15 @@ static void smc_add_link_try(struct smc_link *first, bool may_wait)
 	if (!smc_add_link_is_wanted(group))
 		return;
 	/*
-	 * The work item may have been queued at once for an offer that the server has withdrawn
-	 * since.
+	 * The work item may run too early: it is queued at once for an offer, and the server may
+	 * have withdrawn the offer since.
 	 */
 	if (after && time_before(jiffies, after)) {
 		smc_add_link_try_after(group, after - jiffies);
 		return;
 	}
 	if (smc_add_link_is_put_off(group)) {
-		/* This does not put off a work item that a port event has just queued again. */
+		/* This has no effect if a port event has just queued the work item. */
 		queue_delayed_work(smc_add_link_wq, &group->add_link_work, SMC_ADD_LINK_PUT_OFF);
 	} else if (!may_wait) {
 		smc_add_link_try_after(group, SMC_ADD_LINK_INTERVAL);
@@ -613,9 +627,7 @@ void smc_add_link_on_port(struct smc_rdma_group *group)
 void smc_add_link_after_loss(struct smc_rdma_group *group)
 {
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
-	/*
-	 * The end of a group does not wait for a work item that is queued when the group is dead.
-	 */
+	/* Queue nothing for a dead group: its end may have stopped the work item for good. */
 	if (!smc_lgr_is_active(&group->lgr))
 		return;
 	smc_add_link_begin_anew(group);

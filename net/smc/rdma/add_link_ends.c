@@ -48,7 +48,8 @@ static void smc_add_link_add_gid(const struct smc_link *oldest, const u8 *gid,
 
 /*
  * Copy the client's GIDs to which a new link may lead: all but the one to which @oldest leads. A
- * client of version 1 does not list its GIDs, but another link may show one.
+ * client of version 1 does not list its GIDs, but another link of the group may lead to one of
+ * them.
  */
 static void smc_add_link_get_gids(const struct smc_link *oldest, struct smc_rdma_gids *gids)
 {
@@ -74,7 +75,10 @@ int smc_add_link_find_server_port(const struct smc_link *oldest, struct smc_rdma
 	int rc;
 
 	smc_add_link_get_gids(oldest, &others);
-	/* A client of version 1 may have only one port. Then the new link would be asymmetric. */
+	/*
+	 * A client of version 1 that has shown no other GID may have only one port. The new link
+	 * would then be asymmetric.
+	 */
 	if (oldest->group->version == SMC_VERSION_1 && !others.n && !smc_add_link_may_share(oldest))
 		return -ENODEV;
 	rc = smc_rdma_port_find_other(net, &oldest->port, &others, port);

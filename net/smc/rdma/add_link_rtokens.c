@@ -10,8 +10,8 @@
 #include "llc.h"
 
 /*
- * Time after which no further message with RTokens is exchanged. Both ends hold their buffer locks
- * meanwhile, and a peer could go on for ever.
+ * Time after which this end sends no further message with RTokens. Both ends hold their buffer
+ * locks during the exchange, and a peer could make the exchange last for ever.
  */
 #define SMC_ADD_LINK_RTOKENS_WAIT	(2 * HZ)
 
@@ -83,7 +83,7 @@ static bool smc_add_link_rtokens_note(const struct smc_add_link_rtokens *own,
 	return n < n_left;
 }
 
-/* One step of the server: tell the client RTokens, and get its RTokens. */
+/* One step of the server: send the client some RTokens, and get some of the client's. */
 static int smc_add_link_rtokens_request(struct smc_add_link_rtokens *own, bool *is_more)
 {
 	struct smc_llc_msg msg;
@@ -96,7 +96,7 @@ static int smc_add_link_rtokens_request(struct smc_add_link_rtokens *own, bool *
 	return rc;
 }
 
-/* One step of the client: get the server's RTokens, and tell it RTokens. */
+/* One step of the client: get some of the server's RTokens, and send the server some. */
 static int smc_add_link_rtokens_reply(struct smc_add_link_rtokens *own, bool *is_more)
 {
 	struct smc_llc_msg msg;
@@ -105,7 +105,7 @@ static int smc_add_link_rtokens_reply(struct smc_add_link_rtokens *own, bool *is
 	rc = smc_llc_await_add_link_cont(own->by, &msg);
 	if (rc)
 		return rc;
-	/* The message may belong to an earlier attempt, so the server has given up. */
+	/* The message may belong to an earlier attempt, which the server has given up. */
 	if (msg.add_link_cont.link != own->link->number)
 		return -ENOLINK;
 	*is_more = smc_add_link_rtokens_note(own, &msg);

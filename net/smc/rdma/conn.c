@@ -53,7 +53,8 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn)
 	long pages = smc_element_quarantine(&conn->rmb);
 
 	/*
-	 * If the peer was never known, nothing was posted from the send buffer: it can be reused.
+	 * If the peer was never known, nothing was posted from the send buffer, so the buffer can
+	 * be reused.
 	 */
 	if (smc_rdma_conn_has_peer(conn))
 		pages += smc_element_quarantine(&conn->sndbuf);
@@ -75,8 +76,8 @@ static void smc_rdma_over(struct smc_stream *st)
 	/*
 	 * Unless both ends have sent final flags, the peer may write as long as the link is up. And
 	 * unless this end's final flags have arrived, the queue pair may still read the send
-	 * buffer, to send bytes again. Without a socket the connection is being set up, and
-	 * smc_rdma_setup_end() decides.
+	 * buffer, to send bytes again. A connection without a socket is being set up, and
+	 * smc_rdma_setup_end() decides whether to quarantine its elements.
 	 */
 	if (st->sk && !smc_stream_needs_no_path(st))
 		smc_rdma_conn_quarantine(conn);
@@ -92,8 +93,8 @@ static void smc_rdma_over(struct smc_stream *st)
 }
 
 /*
- * Return: how many bytes at the start of the element the peer may have written. After a violation
- * the peer may have written more than its cursor says.
+ * Return: how many bytes at the start of the element the peer may have written. If the stream has
+ * failed, the peer may have broken the protocol, and have written more than its cursor says.
  */
 static u32 smc_rdma_conn_used(const struct smc_rdma_conn *conn)
 {
@@ -104,7 +105,8 @@ static u32 smc_rdma_conn_used(const struct smc_rdma_conn *conn)
 
 /*
  * Free a connection. An element that is not quarantined can be reused, because the peer no longer
- * writes to it: both ends have sent their final flags, or the peer never learned of the element.
+ * writes to it: both ends have sent their final flags, or the peer never learned of the element. A
+ * dead group reuses no element.
  */
 static void smc_rdma_free(struct smc_stream *st)
 {
@@ -128,8 +130,9 @@ static const struct smc_path_ops smc_rdma_path_ops = {
 };
 
 /*
- * Return: the error of a setup; -EHOSTUNREACH if only the link is lost. If the DECLINE said that
- * the group is lost, the server would give the group no more connections.
+ * Return: the error of a setup; -EHOSTUNREACH if the link is lost, but not the group. With -ENOLINK
+ * a client's DECLINE would say that the group is lost, and the server would give the group no more
+ * connections.
  */
 static int smc_rdma_conn_error(const struct smc_rdma_group *group, int rc)
 {
@@ -318,7 +321,10 @@ int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r
 
 	spin_lock_bh(st->lock);
 	xa_lock(&conn->group->conns);
-	/* If the peer is not known, smc_rdma_conn_move() leaves the connection on the lost link. */
+	/*
+	 * As long as the peer is not known, smc_rdma_conn_move() leaves the connection on a link
+	 * that is lost.
+	 */
 	is_lost = READ_ONCE(conn->link->broken);
 	if (!is_lost)
 		is_used = smc_rdma_conn_is_used(conn, r, size);
@@ -349,7 +355,10 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, const struct smc_l
 	r->alert_token = smc_rdma_conn_token(conn);
 }
 
-/* Use another link. Under the stream's lock. Return: false if the peer's RMB is not known there. */
+/*
+ * Use another link. Under the stream's lock. Return: false if this end does not know the key of the
+ * peer's RMB on that link.
+ */
 static bool smc_rdma_conn_use(struct smc_rdma_conn *conn, struct smc_link *link)
 {
 	struct smc_rdma_group *group = conn->group;
@@ -433,8 +442,8 @@ struct smc_rdma_conn *smc_rdma_conn_next(struct smc_rdma_group *group, unsigned 
  * Handle a CDC message with an unknown token. When this end sends its last message for a
  * connection, messages from the peer for that connection may be in flight. The peer may send fewer
  * than SMC_RECV_SLOTS such messages for each connection or reservation that the group has ever had
- * (@total_conns). More of them violate the protocol, unless the group is retired: its peer may not
- * know that a connection was aborted, and so may send more. Context: softirq.
+ * (@total_conns). More of them violate the protocol, unless the group is retired: the peer may not
+ * know that a connection of a retired group was aborted, and so may send more. Context: softirq.
  */
 static void smc_rdma_conn_on_unknown_token(struct smc_rdma_group *group)
 {
@@ -449,8 +458,8 @@ static void smc_rdma_conn_on_unknown_token(struct smc_rdma_group *group)
 
 /*
  * After a failover the peer reports the bytes that it writes again, so its producer cursor may go
- * back (Documentation/links-in-tree.rst). These bytes are not new, so keep the last cursor in that
- * case.
+ * back (Documentation/links-in-tree.rst). If the cursor goes back, no new bytes have come, so keep
+ * the last cursor.
  */
 static void smc_rdma_conn_hold_producer(const struct smc_rdma_conn *conn, struct smc_cdc *cdc)
 {
@@ -485,7 +494,7 @@ static bool smc_rdma_conn_awaits_message(const struct smc_rdma_conn *conn)
 	return conn->peer_failover >= SMC_PEER_MOVED_AWAITED;
 }
 
-/* Wait for no message any more, and handle those that were held. */
+/* Stop waiting for the awaited message, and handle the messages that were held. */
 static void smc_rdma_conn_take_held(struct smc_rdma_conn *conn)
 {
 	const enum smc_rdma_peer_failover was = conn->peer_failover;
@@ -498,8 +507,9 @@ static void smc_rdma_conn_take_held(struct smc_rdma_conn *conn)
 }
 
 /*
- * Hold a message. A newer message has everything that matters in an older one, except that only an
- * urgent message says where the urgent byte is.
+ * Hold a message until the awaited one comes. A newer message has everything that matters in an
+ * older one, except that only an urgent message says where the urgent byte is. So keep the newest
+ * message, and the newest urgent one before it.
  */
 static void smc_rdma_conn_hold(struct smc_rdma_conn *conn, const struct smc_cdc *cdc)
 {
@@ -529,10 +539,15 @@ static void smc_rdma_conn_validate(struct smc_rdma_conn *conn, const struct smc_
 {
 	const bool awaits = smc_rdma_conn_awaits_message(conn);
 
-	/* The validation of an earlier failover may come after that of a later one. */
+	/*
+	 * The validation of an earlier failover may come after the validation of a later failover.
+	 */
 	if (awaits && smc_cdc_is_until(cdc->seq, conn->awaited_seq))
 		return;
-	/* The message has come on the link that the peer has just left, and is held. */
+	/*
+	 * The message that the peer now names has come on the link that the peer has just left. It
+	 * is held, or a newer one is held in its place.
+	 */
 	if (conn->peer_failover >= SMC_PEER_MOVED_HELD &&
 	    smc_cdc_is_until(cdc->seq, conn->held.seq))
 		return;
@@ -589,7 +604,7 @@ void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn)
  * Whether the message that the peer's validation names may still come. It can come only on the old
  * link, which the peer has left. @link is the link that the validation came on. The message may
  * still come in two cases: this end's connection still uses the old link, or this end has left the
- * old link as well, but has not drained it yet.
+ * old link, too, but has not drained the link yet.
  */
 static bool smc_rdma_conn_awaited_may_come(const struct smc_rdma_conn *conn,
 					   const struct smc_link *link)
@@ -618,9 +633,10 @@ void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 	spin_lock_bh(st->lock);
 	smc_rdma_conn_take(conn, cdc);
 	/*
-	 * Give up only when the newest validation itself comes: a later message may come on the old
-	 * link before the missing one does. Once the old link is drained,
-	 * smc_rdma_conn_check_validation() gives up on a message that is still missing.
+	 * Give up only when the newest validation itself comes, because it comes on the link that
+	 * the peer has moved to. Any other message may have come on the old link, and the missing
+	 * one may follow there. Once the old link is drained, smc_rdma_conn_check_validation()
+	 * gives up on a message that is still missing.
 	 */
 	if (unlikely(smc_rdma_conn_awaits_message(conn)) && (cdc->prod_flags & SMC_PROD_FAILOVER) &&
 	    cdc->seq == conn->awaited_seq && !smc_rdma_conn_awaited_may_come(conn, link))

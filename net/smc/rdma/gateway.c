@@ -13,7 +13,7 @@
 #include "path.h"
 #include "port.h"
 
-/* Return: the length of the longest prefix of the device's subnets that contain @address, or -1. */
+/* Return: the prefix length of the device's smallest subnet that contains @address, or -1. */
 static int smc_gateway_prefix4(const struct net_device *ndev, __be32 address)
 {
 	struct in_device *in_dev = __in_dev_get_rcu(ndev);

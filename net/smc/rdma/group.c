@@ -45,7 +45,7 @@
  * host's answer.
  */
 #define SMC_GROUP_SHUTDOWN_TIMEOUT_SHORT	(HZ / 5)
-/* How often the deadline is checked: the end of the namespace may move it to an earlier time. */
+/* How often to check the deadline, which may become earlier when the namespace ends. */
 #define SMC_GROUP_LOOK		(HZ / 20)
 /* If nothing has come from the peer for this long, assume that it has sent its last message. */
 #define SMC_GROUP_SILENCE		(HZ / 10)
@@ -84,7 +84,7 @@
 /* Confirmed links, by the peer's GID. The hash is secret, because peers can choose their GIDs. */
 static DEFINE_HASHTABLE(smc_links_by_gid, 8);
 
-/* Number of groups in smc_rdma_group_notify_peer(), whether or not they wait for their peers. */
+/* Number of groups in smc_rdma_group_notify_peer(), including those that do not wait. */
 static atomic_t smc_rdma_groups_waiting = ATOMIC_INIT(0);
 
 static void smc_rdma_group_free(struct smc_lgr *lgr)
@@ -425,7 +425,7 @@ static bool smc_link_is_at(const struct smc_link *link, const struct smc_rdma_po
 	       !memcmp(link->gid, port->gid->gid.raw, sizeof(link->gid));
 }
 
-/* Whether a group has a link at @port, the port of a new link, or had its first link there. */
+/* Whether a group has a link at @port, or had its first link there. A new link would use @port. */
 static bool smc_rdma_group_is_at(const struct smc_rdma_group *group,
 				 const struct smc_rdma_port *port)
 {
@@ -548,7 +548,10 @@ static bool smc_rdma_group_serves(const struct smc_rdma_group *group, struct net
 	       (version != SMC_VERSION_2 || !memcmp(group->eid, eid, SMC_EID_LEN));
 }
 
-/* The groups that may serve a new connection: their number, and the one with the most room. */
+/*
+ * The groups that may serve a new connection: their number, and of those that are not full, the one
+ * with the fewest connections.
+ */
 struct smc_rdma_choice {
 	unsigned int n;
 	struct smc_rdma_group *least;
@@ -638,7 +641,10 @@ bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group)
 	return is_slow;
 }
 
-/* Whether another link, at a lower index of the group, works and leads to the same GID. */
+/*
+ * Whether another link, at a lower index of the group, works and leads to the same GID. If so, a
+ * search by that GID finds the group twice.
+ */
 static bool smc_link_repeats_peer(const struct smc_link *link)
 {
 	const struct smc_link *before;
@@ -670,7 +676,7 @@ struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 		    !smc_link_repeats_peer(link) &&
 		    smc_rdma_group_serves(link->group, net, version, port, peer, eid))
 			smc_rdma_choice_add(&choice, link->group);
-	/* The client may name the GID of a first link that is lost. */
+	/* The client's PROPOSAL may have the GID of a group's first link that is lost. */
 	if (!choice.n)
 		list_for_each_entry(group, &smc_lgrs_of(&smc_rdma_lgrs, net)->list, lgr.in_net)
 			if (group->max_links > 1 &&
@@ -804,10 +810,11 @@ struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	found = smc_link_find_named(net, version, port, peer, r, true);
 	/*
-	 * A server may offer its link at all addresses of its host, so search the groups whose peer
-	 * has another address, too. Don't search them if a group at the server's own address has
-	 * the peer id, GID and queue pair of the ACCEPT, whether or not this group can be used. A
-	 * group at another address with the same three values then belongs to another server.
+	 * A server may offer its link at all addresses of its host. So if no group at the server's
+	 * address has the peer id, GID and queue pair of the ACCEPT, search the groups at other
+	 * addresses, too. If a group at the server's address has these values, but can't be used,
+	 * search no further: a group at another address with the same values belongs to another
+	 * server.
 	 */
 	if (found == ERR_PTR(-ENOENT))
 		found = smc_link_find_named(net, version, port, peer, r, false);
@@ -863,9 +870,9 @@ void smc_rdma_group_retire(struct smc_rdma_group *group)
 }
 
 /*
- * Choose the owner with the most quarantined pages in all its groups together, and end that owner's
- * group with the most. A peer may spread its connections over many groups, so owners are compared
- * first.
+ * Choose the owner with the most quarantined pages in all its groups together. Of this owner's
+ * groups, end the one with the most quarantined pages. A peer may spread its connections over many
+ * groups, so owners are compared first.
  */
 static void smc_rdma_groups_end_most_quarantined(void)
 {
@@ -943,10 +950,10 @@ static bool smc_rdma_group_leads_to(const struct smc_rdma_group *group, const st
 
 /*
  * Check that @end is not the end of another peer's link. A queue pair is connected to only one
- * other, so @link can't lead to @end if a confirmed link to a peer at another address does. A peer
- * at the same address may have rebooted. Once its new link is confirmed, its old group takes no
- * more connections. The old group does not end, because the new link may belong to another program
- * that uses the address.
+ * other queue pair. So @link can't lead to @end if a confirmed link of a group with a peer at
+ * another address leads there. A peer at the same address may have rebooted. Once its new link is
+ * confirmed, its old group takes no more connections. The old group does not end, because the new
+ * link may belong to another program that uses the address.
  */
 static int smc_link_claim_end(const struct smc_link *link, const struct smc_link_peer *end,
 			      bool is_confirmed)
@@ -1163,7 +1170,7 @@ void smc_rdma_group_insert_link(struct smc_link *link)
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	link->serial = ++group->last_serial;
 	WRITE_ONCE(group->links[link->index], link);
-	/* The device's removal ends only links that it finds in a group. */
+	/* The device's removal ends only links in groups, and may have missed this one. */
 	if (READ_ONCE(link->port.dev->leaving))
 		smc_rdma_group_lose_link(link, ENETDOWN, false, "its device is removed");
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -1267,8 +1274,8 @@ bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 rea
 	if (found) {
 		/*
 		 * If the link is broken already, the message may be a server's answer to this
-		 * client's own DELETE LINK. It then does not show that the peer wanted the link to
-		 * end.
+		 * client's own DELETE LINK. Such an answer does not show that the server wanted the
+		 * link to end.
 		 */
 		if (!READ_ONCE(found->broken)) {
 			found->is_deleted = true;

@@ -196,8 +196,8 @@ void smc_link_quiesce(struct smc_link *link)
 	cancel_delayed_work_sync(&link->stall);
 	/*
 	 * Wait for threads that fill send slots, and for completions that found the link up: soon
-	 * the slots' memory is freed, and connections move to another link. Both have softirqs off,
-	 * so synchronize_rcu() waits for them.
+	 * the slots' memory is freed, and connections move to another link. The threads and the
+	 * completions run with softirqs off, so synchronize_rcu() waits for them.
 	 */
 	synchronize_rcu();
 
@@ -305,7 +305,7 @@ static bool smc_link_expects_other(const struct smc_link *link)
 	/* If the group is active, this link is added beside another one. */
 	if (smc_lgr_is_active(&group->lgr))
 		return true;
-	/* A server without release 1 learns by CONFIRM LINK how many links there may be. */
+	/* Without release 1, a server learns the limit for links only later, by CONFIRM LINK. */
 	if (group->max_links == 1 || (group->role == SMC_SERVER && !group->lgr.release))
 		return false;
 	if (group->peer_gids.n > 1)
@@ -365,9 +365,10 @@ int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access)
 	reinit_completion(&reg->done);
 	spin_lock_bh(&link->lock);
 	/*
-	 * soft-RoCE registers a region without waiting for earlier sends. If it then repeats one of
-	 * them, it registers the region again. This fails, and the queue pair with it. A local
-	 * invalidation, here of a region that is not valid yet, waits for all earlier sends.
+	 * soft-RoCE registers a region without waiting for earlier sends. If soft-RoCE then repeats
+	 * one of these sends, it registers the region again. This fails, and the queue pair with
+	 * it. A local invalidation, here of a region that is not valid yet, waits for all earlier
+	 * sends.
 	 */
 	if (link->up)
 		rc = ib_post_send(link->qp, link->is_soft ? &fence : &reg_wr.wr, NULL);
@@ -378,7 +379,7 @@ int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access)
 	}
 	/*
 	 * The device processes the registration after all earlier sends. A peer that stalls delays
-	 * these, but may recover within this time.
+	 * those sends, but may recover before this wait is over.
 	 */
 	if (!wait_for_completion_timeout(&reg->done, SMC_REGISTER_WAIT))
 		return -ETIMEDOUT;

@@ -159,7 +159,8 @@ static void smc_links_check_validations(struct smc_rdma_group *group)
 /*
  * Whether it is too early to destroy the queue pair. A network device that is down, such as
  * virtio_net, may hold packets that it has not sent. soft-RoCE would wait for these packets, and
- * warn. There is no choice if the RDMA device is being removed, or the group is dead.
+ * warn. But if the RDMA device is being removed, or the group is dead, the queue pair can't be
+ * kept.
  */
 static bool smc_link_has_packets(const struct smc_link *link)
 {
@@ -179,8 +180,8 @@ static void smc_link_seek_successor(const struct smc_link *link)
 		return;
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
 	/*
-	 * If the lost link's port is down, the attempt can't use it, so don't delay the attempt. An
-	 * event tells when the port is up again.
+	 * If the lost link's port is down, the new link will use another port, so don't delay the
+	 * attempt. An event tells when the lost link's port is up again.
 	 */
 	if (link->port_is_down)
 		smc_add_link_queue(group);
@@ -222,12 +223,12 @@ static void smc_link_end(struct work_struct *work)
 	bool is_removed = false;
 
 	if (link->is_drained || !smc_link_has_packets(link)) {
-		/* Don't hold the buffer lock here: this may take a long time. */
+		/* Don't hold the buffer lock here: the device may take a long time. */
 		if (!link->is_drained)
 			smc_link_destroy(link);
 		/*
-		 * No message comes from the link any more, so don't wait for missing ones. A link
-		 * that was not confirmed carried no message of a connection.
+		 * No message comes from the link any more, so connections that wait for a missing
+		 * one give up. A link that was not confirmed carried no message of a connection.
 		 */
 		if (link->is_confirmed)
 			smc_links_check_validations(link->group);
@@ -255,9 +256,9 @@ void smc_link_leave(struct smc_link *link)
 	/*
 	 * The device may still be writing bytes that have arrived. Soon the peer gets credit over
 	 * another link, and sends newer bytes to the same place. The old bytes must not overwrite
-	 * the newer ones. Once a receive is flushed, all bytes that arrived before are written, and
-	 * their messages are handled. If no receive is flushed, only the end of the queue pair
-	 * ensures that the device writes no old bytes any more.
+	 * the newer ones. Once a receive is flushed, all bytes that have arrived on this link are
+	 * written, and their messages are handled. If no receive is flushed, only the end of the
+	 * queue pair ensures that the device writes no old bytes any more.
 	 */
 	if (!wait_event_timeout(link->slot_wait, READ_ONCE(link->is_flushed), timeout) &&
 	    !smc_link_has_packets(link))
@@ -271,7 +272,7 @@ void smc_link_end_later(struct smc_link *link)
 	queue_delayed_work(smc_add_link_wq, &link->end_work, 0);
 }
 
-/* Count and log that @n connections of a link use another one. */
+/* Count and log the end of a link, and that @n of its connections now use link @to. */
 static void smc_link_note_end(const struct smc_link *link, const struct smc_link *to,
 			      unsigned int n)
 {
@@ -309,7 +310,10 @@ static void smc_link_fail_over(struct smc_link *link)
 	smc_link_note_end(link, to, n);
 	/* Let the work item of LLC drop the requests that wait for a free slot of the lost link. */
 	smc_llc_resume(group);
-	/* A server answers the client's DELETE LINK with one of its own. */
+	/*
+	 * Tell the peer. A client that has answered the server's DELETE LINK need not. A server
+	 * must: its own DELETE LINK is the answer to the client's.
+	 */
 	if (!link->is_deleted || group->role == SMC_SERVER)
 		smc_llc_delete_link(to, link->number, SMC_LLC_DELETE_ORDERLY,
 				    link->is_replaced ? SMC_LLC_DEL_ASYMMETRIC :
@@ -434,7 +438,10 @@ void smc_links_seek_port(void)
 
 void smc_links_shutdown_device(struct smc_rdma_device *dev)
 {
-	/* Set @leaving first: smc_rdma_group_create() ends a group that the walk below misses. */
+	/*
+	 * Set @leaving first. A new group or link that the walk below misses checks @leaving, and
+	 * ends.
+	 */
 	WRITE_ONCE(dev->leaving, true);
 	smc_links_lose_port(dev, SMC_ALL_PORTS, true, "its device is removed", NULL);
 }

@@ -17,9 +17,10 @@
 /* How long a client waits for the server's CONFIRM LINK at first contact. */
 #define SMC_LLC_CONFIRM_LINK_WAIT	(4 * HZ)
 /*
- * How long a server waits for the answer to the CONFIRM LINK of an added link, and either end waits
- * for an ADD LINK CONTINUATION. Both ends hold the buffer lock until then, so this time is shorter
- * than SMC_BUFFERS_WAIT: a connection that waits for the lock should not have to fall back to TCP.
+ * How long a server waits for the answer to the CONFIRM LINK of an added link. Either end waits as
+ * long for an ADD LINK CONTINUATION. Each end holds its buffer lock during the wait, so this time
+ * is shorter than SMC_BUFFERS_WAIT: a connection that waits for the lock should not have to fall
+ * back to TCP.
  */
 #define SMC_LLC_ADDED_LINK_WAIT		HZ
 
@@ -101,8 +102,9 @@ static bool smc_llc_ends_group(const struct smc_link *by, const struct smc_llc_m
 }
 
 /*
- * Whether a DELETE LINK reply answers smc_llc_delete_all(), which is for dead groups only. A reply
- * that names a link that is gone, or never was, is a late answer to another DELETE LINK.
+ * Whether a DELETE LINK reply answers smc_llc_delete_all(), which is for dead groups only. If the
+ * reply names a link that is gone, or that never existed, it is a late answer to another DELETE
+ * LINK.
  */
 static bool smc_llc_answers_delete_all(const struct smc_rdma_group *group,
 				       const struct smc_llc_msg *msg)
@@ -112,7 +114,7 @@ static bool smc_llc_answers_delete_all(const struct smc_rdma_group *group,
 		smc_rdma_group_find_link(group, msg->delete_link.link));
 }
 
-/* Whether a message, a request or a reply, says that the peer ends the group. Under RCU. */
+/* Whether a request or reply of the peer says that the peer ends the group. Under RCU. */
 static bool smc_llc_is_delete_all(const struct smc_link *by, const struct smc_llc_msg *msg)
 {
 	if (msg->type != SMC_LLC_DELETE_LINK)
@@ -129,8 +131,8 @@ static bool smc_llc_take_awaited(struct smc_llc *llc, const struct smc_link *lin
 	    llc->awaited_flags != (msg->flags & SMC_LLC_REPLY))
 		return false;
 	/*
-	 * CONFIRM LINK shows only that the link on which it came works, and ADD LINK CONTINUATION
-	 * has RKeys of that link.
+	 * Each of these two messages is about the link that carries it: CONFIRM LINK shows that
+	 * this link works, and ADD LINK CONTINUATION has RKeys of this link.
 	 */
 	if ((msg->type == SMC_LLC_CONFIRM_LINK || msg->type == SMC_LLC_ADD_LINK_CONT) &&
 	    link != llc->link)
@@ -249,9 +251,9 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len)
 
 	spin_lock_bh(&llc->lock);
 	/*
-	 * Ignore ADD LINK: its length may be valid in both byte orders, so it does not show which
-	 * one is used. Never go back to big-endian: an in-tree peer answers DELETE LINK with the
-	 * bytes of the request, so the length is in this end's byte order.
+	 * Don't learn the byte order from ADD LINK: its length may be valid in both byte orders.
+	 * Never go back to big-endian: an in-tree peer answers DELETE LINK with the bytes of the
+	 * request, so the length in the answer is in this end's byte order.
 	 */
 	if (msg.little_endian && msg.type != SMC_LLC_ADD_LINK)
 		WRITE_ONCE(llc->little_endian, true);
@@ -454,7 +456,7 @@ static int smc_llc_note_confirmed(struct smc_link *link, const struct smc_llc_ms
 	/* z/OS and AIX may accept fewer connections than 255. */
 	if (msg->confirm_link.max_conns)
 		group->max_conns = min(group->max_conns, msg->confirm_link.max_conns);
-	/* From release 1 of version 2 on, CLC agrees on the number of links. */
+	/* From release 1 of version 2 on, the ends agree on the number of links by CLC. */
 	if (!group->lgr.release && !smc_lgr_is_active(&group->lgr))
 		WRITE_ONCE(group->max_links,
 			   clamp_t(u8, msg->confirm_link.max_links, 1, group->max_links));
@@ -676,8 +678,9 @@ void smc_llc_test_link(struct smc_link *link)
 }
 
 /*
- * Send a TEST LINK, but no second one until something is received. A queue pair loses no message:
- * once packets arrive again, it would send more TEST LINKs at once than the peer has to accept.
+ * Send a TEST LINK, but no second one until something is received. A queue pair loses no message.
+ * Once packets reach the peer again, it would get all TEST LINKs at once, maybe more than it has to
+ * accept.
  */
 static void smc_llc_probe(struct smc_link *link)
 {
@@ -733,8 +736,9 @@ void smc_llc_delete_all(struct smc_rdma_group *group)
 }
 
 /*
- * Answer a DELETE LINK for a link that does not exist, such as the one in a rejected ADD LINK. If
- * this end has not answered that ADD LINK yet, the server withdraws it by the DELETE LINK.
+ * Answer a DELETE LINK for a link that does not exist. This client may have rejected the ADD LINK
+ * that offered the link. If this client has not begun to answer the ADD LINK, the DELETE LINK
+ * withdraws the offer.
  */
 static int smc_llc_answer_no_link(struct smc_link *link, const struct smc_llc_msg *request)
 {

@@ -157,8 +157,8 @@ static long smc_link_tx_look(const struct smc_link *link)
  * Check the send timeout of a link. The queue pair repeats a message without limit while the peer
  * has no receive posted, because a correct peer may be short of receives at any time. So the link
  * itself limits the time in which no message completes. The limit is SMC_LINK_TX_TIMEOUT, or the
- * shorter SMC_LINK_MOVE_TIMEOUT if another link is known to work. To find out, the other links are
- * tested after half of SMC_LINK_MOVE_TIMEOUT.
+ * shorter SMC_LINK_MOVE_TIMEOUT if another link is known to work. To find out whether another link
+ * works, this function tests the other links after half of SMC_LINK_MOVE_TIMEOUT.
  *
  * An unsignaled message has no completion to wait for. If it is lost, the queue pair of an adapter
  * fails, but a queue pair of soft-RoCE repeats it without limit. So if another link could take over
@@ -432,7 +432,7 @@ static void smc_link_end_bulk(struct smc_link *link, const struct smc_send_slot 
 	bulk->bytes -= slot->bulk_bytes;
 	took = ktime_get_ns() - slot->posted;
 	smc_link_note_loss(link, took);
-	/* @alone falls at once and rises slowly: the queue pair may have repeated this message. */
+	/* @alone falls at once but rises slowly: a slow message may have been repeated. */
 	if (slot->is_bulk_alone)
 		bulk->alone = bulk->alone ? min(took, bulk->alone + bulk->alone / 8) : took;
 	if (took <= 2 * min_t(u64, bulk->alone, SMC_BULK_ALONE_MAX_NS) + SMC_BULK_DELAY_NS) {
@@ -562,8 +562,8 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	/*
 	 * After a failure, or once the link is down, leave the rest to smc_link_drop_slots(), as
 	 * the connection may move to another link. Free no slot here: the failed message may be an
-	 * unsignaled one. Its @covers is not valid then, and its slot is in the @covers of the next
-	 * signaled message.
+	 * unsignaled one. The @covers of an unsignaled message is not valid, and its slot is in the
+	 * @covers of the next signaled message.
 	 */
 	if (wc->status != IB_WC_SUCCESS)
 		smc_link_on_failed(link, "send", wc->status);
@@ -609,7 +609,7 @@ void smc_link_drop_slots(struct smc_link *link)
 		if (conn)
 			smc_stream_put(&conn->stream);
 	}
-	/* The link is down: no connection begins to wait after this. */
+	/* The link is down, so no connection begins to wait any more. */
 	spin_lock_bh(&link->lock);
 	link->free_slots = SMC_ALL_SLOTS;
 	list_splice_init(&link->slot_waiters, &waiters);

@@ -13,8 +13,8 @@
 /* Time limit for sending DELETE RKEY for a list of RMBs. */
 #define SMC_DELETE_RKEY_TIMEOUT	(2 * HZ)
 /*
- * Delay of the next trim after one that left out the RMBs, or that did not get the buffer lock: as
- * long as the pools' own interval.
+ * Delay until the next trim if the last one left out the RMBs, or did not get the buffer lock. The
+ * delay is as long as the interval at which the pools look for idle buffers.
  */
 #define SMC_TRIM_RETRY		(30 * HZ)
 
@@ -132,8 +132,8 @@ static int smc_mr_buffer_make_ready(struct smc_rdma_group *group, struct smc_mr_
 
 /*
  * Have the peer forget the keys of the buffers in @list. If the peer is slow to answer, delete only
- * some of the keys, because other threads wait for the lock. While smc_llc_may_request() is false,
- * delete none.
+ * some of the keys, because other threads wait for the buffer lock. While smc_llc_may_request() is
+ * false, delete none.
  */
 static void smc_mr_buffers_delete_rkeys(struct smc_rdma_group *group, struct list_head *list)
 {
@@ -157,9 +157,9 @@ static void smc_mr_buffers_delete_rkeys(struct smc_rdma_group *group, struct lis
 }
 
 /*
- * Free the buffers in @list. All connections that used them are over, with no RDMA write under way
- * in either direction. Without @tell, the peer does not learn that the keys are gone. A write by
- * the peer with such a key would fail, and end the link.
+ * Free the buffers in @list. All connections that used these buffers are over, and no RDMA write
+ * from or to the buffers is under way. Without @tell, the peer does not learn that the keys are
+ * gone. A write by the peer with such a key would fail, and end the link.
  */
 static void smc_mr_buffers_free(struct smc_rdma_group *group, struct list_head *list, bool tell)
 {
@@ -194,8 +194,9 @@ static bool smc_mr_buffers_lock_for_work(struct smc_mr_buffers *buffers, bool ma
 
 /*
  * Whether to look for idle RMBs now. While DELETE RKEY can't be sent, a trim leaves out the RMBs,
- * because the peer would keep keys of freed memory. But the peer decides how long that lasts, and
- * must not be able to keep the memory in use. So at most every other trim leaves out the RMBs.
+ * because the peer would keep keys of freed memory. But the peer, by leaving requests unanswered,
+ * decides how long none can be sent, and must not be able to keep the memory in use. So at most
+ * every other trim leaves out the RMBs.
  */
 static bool smc_mr_buffers_may_trim_rmbs(struct smc_rdma_group *group)
 {
@@ -367,7 +368,7 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 	lockdep_assert_held(&group->buffers.lock);
 	if (!rc && !smc_mr_buffers_are_registering(group))
 		smc_mr_buffers_discard_late(group);
-	/* At most one registration is late, because no other is posted until it completes. */
+	/* At most one registration is late: no other is posted until the late one completes. */
 	if (!rc && smc_mr_buffer_has_region(mrb) && group->buffers.late)
 		rc = -ETIMEDOUT;
 	if (!rc && smc_lgr_is_active(&group->lgr))

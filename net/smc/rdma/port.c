@@ -72,8 +72,9 @@ struct smc_rdma_need {
 	/* GIDs of the peer, or NULL. A subnet of the port must contain at least one of them */
 	const struct smc_rdma_gids *near;
 	/*
-	 * GID of the port that the group uses already, or NULL. The search skips this port, whose
-	 * network device must have no smaller subnet that contains the peer's GID in @near.
+	 * GID of the port that the group uses already, or NULL. The search skips this port. The
+	 * port's network device must have no smaller subnet than the new port's that contains the
+	 * peer's GID in @near.
 	 */
 	const struct ib_gid_attr *other;
 	bool other_device;	/* the search skips the other ports of the device of @other, too */
@@ -97,8 +98,8 @@ static bool smc_rdma_is_kind(const struct net_device *dev, const char *kind)
 
 /*
  * Whether an upper device passes packets on unchanged, except for a VLAN tag or a MAC address. RDMA
- * bypasses upper devices: bytes that another kind of device would encrypt (macsec) or encapsulate
- * (vxlan) would be sent in plain form.
+ * bypasses upper devices: if an upper device encrypts packets (macsec) or encapsulates them
+ * (vxlan), RDMA would send the bytes in plain form.
  */
 static bool smc_netdev_is_transparent(const struct net_device *dev)
 {
@@ -182,8 +183,9 @@ static bool smc_rdma_gid_has_near(const struct ib_gid_attr *attr, const u8 *peer
 }
 
 /*
- * Whether the GIDs do not show if a version 1 link needs a router. A peer of version 1 does not
- * list its GIDs, and a GID of RoCE v1 is usually link-local. In these cases the PNET ID decides.
+ * Whether the GIDs of a version 1 link leave it open if the link needs a router. A peer of version
+ * 1 does not list its GIDs, and a GID of RoCE v1 is usually link-local. In these cases the PNET ID
+ * decides or, in a search without one, the subnet of the first port's GID.
  */
 static bool smc_rdma_gid_is_vague(const struct ib_gid_attr *attr, const struct smc_rdma_gids *peer)
 {
@@ -227,7 +229,7 @@ static int smc_rdma_l3mdev_of(const struct ib_gid_attr *attr)
  * that of the route. With by_pnet it must be in the same VLAN (RFC 7609 section 3.1) and in the
  * connection's namespace. If the host's administrator has put the route's device into the PNET
  * table, the GID's device may also be in the initial namespace. For a second link, the network
- * device must be in the same VRF as that of the first link.
+ * device must be in the same VRF as the first link's network device.
  */
 static bool smc_rdma_gid_belongs(const struct ib_gid_attr *attr, const struct smc_rdma_need *need)
 {

@@ -13,9 +13,10 @@
 #define SMC_SMALL_BYTES		SZ_4K
 
 /*
- * Limit for the messages in a row without a completion. After a failover the peer compares the
- * number of the last message that has completed with the numbers of the messages that it has
- * received. All have 16 bits, so the comparison is only right if they are not far apart.
+ * Limit for the messages in a row without a completion. After a failover, this end tells the peer
+ * the number of its last message that has completed. The peer compares this number with the numbers
+ * of the messages that it has received. These numbers have 16 bits, so the comparison is only right
+ * if they are not far apart.
  */
 #define SMC_UNSIGNALED_MAX	SZ_16K
 
@@ -112,7 +113,7 @@ static u32 smc_rdma_bulk_bytes(const struct smc_stream *st, u64 end)
  * Return: the limit for the bytes of the next publish. On a lossy link the limit is one packet, so
  * that each packet is acknowledged. When the peer reports a lost packet, soft-RoCE repeats packets,
  * and ignores further reports until a message is acknowledged. If another packet is lost before
- * that, soft-RoCE repeats nothing until its time-out.
+ * this acknowledgement, soft-RoCE repeats nothing until its time-out.
  */
 static u32 smc_rdma_publish_max(const struct smc_link *link)
 {
@@ -149,8 +150,9 @@ static void smc_rdma_announce(struct smc_rdma_conn *conn, u64 end, struct smc_cd
 	cdc->seq = ++conn->seq;
 	cdc->prod = smc_cursor_from_position(end, st->tx.peer_size);
 	/*
-	 * Repeat the last reported cursor. A newer one would give credit that the stream has not
-	 * counted as given, and the use of that credit would look like a violation.
+	 * Repeat the last consumer cursor that was reported. A newer one would give the peer credit
+	 * that the stream has not counted as given. If the peer used this credit, that would look
+	 * like a violation.
 	 */
 	cdc->cons = st->rx.reported_cursor;
 	cdc->prod_flags = SMC_PROD_URGENT_PENDING | SMC_PROD_URGENT_PRESENT;

@@ -26,7 +26,7 @@ void smc_rtokens_init(struct smc_rtokens *rtokens)
 		smc_rtokens_clear(rtokens, i);
 }
 
-/* Return: the index of the RMB with an RKey on a link, or SMC_RTOKENS if there is none. */
+/* Return: the index of the RMB that has @rkey on @link, or SMC_RTOKENS if there is none. */
 static unsigned int smc_rtokens_find(const struct smc_rtokens *rtokens, unsigned int link, u32 rkey)
 {
 	unsigned int i;

@@ -58,13 +58,13 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
  * @group: the group created for this connection, referenced; or NULL
  * @conn: the connection; NULL before a step creates it
  * @link: link that the connection uses first, referenced; NULL before a step finds or creates it
- * @offered_links: links that this client has offered to a server that runs this module
- * @offered_links_foreign: links that this client has offered to any other server
+ * @offered_links: number of links that this client has offered to a server that runs this module
+ * @offered_links_foreign: number of links that this client has offered to any other server
  * @max_links: limit for the links of a new group
  * @has_vendor: the peer has said that it runs this module
  * @contact: entry in the list of first contacts under way, as server
- * @alone_until: time in jiffies until which no other first contact with the peer begins, unless one
- *	of the first contacts with the peer is past its own @alone_until
+ * @alone_until: time in jiffies. Until then, no other first contact with the peer begins, unless a
+ *	third one is under way that is past its own @alone_until
  */
 struct smc_rdma_setup {
 	struct smc_path_setup base;
@@ -333,8 +333,8 @@ static int smc_rdma_note_confirmed(struct smc_rdma_setup *s, int rc)
 
 /*
  * Note that the peer is unreachable if its DECLINE says that the peer could not confirm the link.
- * Count only a DECLINE that cancelled this end's wait. Any other wait had a result of its own,
- * which smc_rdma_note_confirmed() has noted.
+ * Count only a DECLINE that cancelled this end's wait. A wait that was not cancelled had a result
+ * of its own, which smc_rdma_note_confirmed() has noted.
  */
 static void smc_rdma_setup_note_decline(struct smc_path_setup *base, u32 peer_reason)
 {
@@ -413,8 +413,8 @@ static struct smc_link *smc_rdma_server_link(struct smc_rdma_setup *s)
 	int rc;
 
 	/*
-	 * Wait also if too many first contacts are under way, because they usually end soon. Hosts
-	 * that restart at the same time then need not use TCP.
+	 * Wait also if too many first contacts are under way, because they usually end soon.
+	 * Otherwise connections would use TCP after many hosts have restarted at the same time.
 	 */
 	do
 		wait_event_timeout(smc_first_contact_ended, !(rc = smc_rdma_server_try(s, &link)),
@@ -455,8 +455,8 @@ static int smc_rdma_server_reserve(struct smc_path_setup *base)
 	struct smc_rdma_setup *s = smc_rdma_setup_of(base);
 
 	/*
-	 * Allocate the send buffer before the ACCEPT. After the CONFIRM this end could only decline
-	 * at first contact.
+	 * Allocate the send buffer before the ACCEPT, while this server can still decline. After
+	 * the CONFIRM it can decline only at first contact.
 	 */
 	return smc_rdma_setup_conn(s, smc_rdma_server_link(s)) ? :
 	       smc_rdma_conn_alloc_sndbuf(s->conn, smc_rdma_sndbuf_class(base), base->memcg);
@@ -551,10 +551,11 @@ static int smc_rdma_setup_set_peer(const struct smc_rdma_setup *s, const struct 
 				       SMC_ELEMENT_TIMEOUT / 10);
 	while (rc == -EADDRINUSE && time_before(jiffies, until) && !smc_rdma_is_cancelled(s));
 	/*
-	 * A dead group takes no connection. The group's end also ends an old connection that used
-	 * the peer's element, so smc_rdma_conn_set_peer() may succeed nevertheless. A link that was
-	 * lost before this step takes no connection either. A client has not sent its CONFIRM yet,
-	 * so it can still decline.
+	 * Fail if the group is dead, even if smc_rdma_conn_set_peer() has succeeded: the end of the
+	 * group may just have ended the old connection, which then no longer uses the peer's
+	 * element. Fail also if the stream is lost, for example because the link was lost and the
+	 * connection could not move. A client can still decline, because it has not sent its
+	 * CONFIRM yet.
 	 */
 	if (smc_lgr_is_dead(&group->lgr))
 		return -ENOLINK;

@@ -45,7 +45,7 @@ struct smc_show_port {
 	char pnetid[SMC_MAX_PNETID_LEN + 1];
 };
 
-/* The state of a link, and its device; "" if the link has released it. */
+/* The state of a link, and the name of its device; "" if the link has released the device. */
 struct smc_show_link {
 	u32 state;
 	u32 age;	/* of the state, in seconds */
