@@ -40,8 +40,9 @@ bool smc_stream_disconnect(struct smc_stream *st, int *err)
 	spin_lock_bh(st->lock);
 	*err = xchg(&st->sk->sk_err, 0);
 	/*
-	 * As with TCP, nothing is reset once both ends have shut down. For this end, a published
-	 * flag is enough. The flag need not have arrived, because the peer gets flags in order.
+	 * As with TCP, nothing is reset once both ends have shut down writing. It is enough that
+	 * this end has published SMC_CONN_DONE_WRITING: the flag need not have arrived, because the
+	 * peer gets flags in order.
 	 */
 	both_shut = !st->err && smc_stream_peer_has_ended(st) &&
 		   (st->tx.conn_flags & SMC_CONN_DONE_WRITING);
@@ -79,8 +80,9 @@ static void smc_stream_linger(struct smc_stream *st, long timeo)
 }
 
 /*
- * Whether a closed stream waits only for its local peer. The local peer has all
- * bytes in its element already, and when it closes, both streams are over.
+ * Whether a closed stream waits only for its local peer. The local peer's element
+ * already has all bytes that the peer will get, and when the local peer closes, both
+ * streams are over.
  */
 static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
 {
@@ -91,8 +93,8 @@ static bool smc_stream_awaits_local_peer(const struct smc_stream *st)
 /*
  * Record that the application is gone. The socket and its namespace must not
  * stay for as long as the local peer's application likes. So the local peer has
- * to close within the time for which TCP waits for a FIN. If it is late, it can
- * still read all bytes that were written to it. A peer that is not local has
+ * to close within the time for which TCP waits for a FIN. A local peer that is late
+ * can still read all bytes that were written to it. A peer that is not local has
  * closed already, and the path limits the time to deliver this end's flags.
  */
 static void smc_stream_detach_app(struct smc_stream *st)

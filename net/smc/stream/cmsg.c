@@ -41,7 +41,7 @@ static bool smc_cmsg_reports_arrivals(u32 tsflags)
 }
 
 /*
- * Add arrival times as TCP's tcp_recv_timestamp() does, which is not exported.
+ * Add the arrival time as TCP's tcp_recv_timestamp() does, which is not exported.
  * There are no hardware timestamps with SMC.
  */
 static void smc_cmsg_put_arrival(struct msghdr *msg, const struct sock *sk, u64 arrival)

@@ -19,15 +19,15 @@
 #define SMC_EVENTS_OVER	((__force __poll_t)BIT(16))
 /* Bytes arrived, but fewer than SO_RCVLOWAT. This event wakes a reader in recv(), but no poller. */
 #define SMC_EVENTS_FEW	((__force __poll_t)BIT(17))
-/* A direction ended. This event wakes all waiters, not just one of the exclusive ones. */
+/* A direction ended. This event wakes all waiters, even all exclusive ones. */
 #define SMC_EVENTS_END	((__force __poll_t)BIT(18))
 /*
  * Events that may have become true when a stream ends or fails. EPOLLHUP wakes
  * every sleeper and poller except a select() for writing, which EPOLLOUT wakes.
- * EPOLLIN is left out, because SIGIO would then report bytes.
+ * EPOLLIN is left out, because smc_stream_signal() would send a SIGIO for bytes.
  */
 #define SMC_EVENTS_ALL	(SMC_EVENTS_END | EPOLLHUP | EPOLLOUT | EPOLLWRNORM)
-/* The peer's host has received all flags that end this direction. */
+/* The peer's host has received all flags by which this end stops sending, or the stream is over. */
 #define SMC_EVENTS_END_DELIVERED	((__force __poll_t)BIT(19))
 /* A timestamp is due for bytes that were sent. */
 #define SMC_EVENTS_STAMPS	((__force __poll_t)BIT(20))
@@ -48,16 +48,17 @@ static inline int smc_wake_for(__poll_t events, struct wait_queue_entry *wait, u
 	if (key && !(key_to_poll(key) & events))
 		return 0;
 	/*
-	 * The thread has been woken already, and will see this event, too: it
-	 * clears the flag before it checks its condition again. The waker has
-	 * stored the event before it reads the flag here, see skwq_has_sleeper().
+	 * The thread has been woken already, and will see this event, too. The
+	 * thread clears WQ_FLAG_WOKEN before it checks its condition again, and
+	 * the waker stored the event before it reads the flag here: the barrier
+	 * is in skwq_has_sleeper().
 	 */
 	if (READ_ONCE(wait->flags) & WQ_FLAG_WOKEN)
 		return 0;
 	return woken_wake_function(wait, mode, sync, key);
 }
 
-/* Whether too many written bytes are unpublished, by TCP_NOTSENT_LOWAT. Needs @st->sk. */
+/* Whether too many bytes are unpublished to wake a writer (TCP_NOTSENT_LOWAT). Needs @st->sk. */
 static inline bool smc_tx_exceeds_lowat(const struct smc_stream *st)
 {
 	/* As with TCP, a writer is woken once less than half of the limit is unpublished. */
@@ -70,34 +71,35 @@ static inline bool smc_tx_writable(const struct smc_stream *st)
 	return smc_tx_has_room(&st->tx) && !smc_tx_exceeds_lowat(st);
 }
 
-/* Whether the error or the flags show that new bytes can't reach the peer's application. */
+/* Whether the error or one end's flags show that new bytes can't reach the peer's application. */
 static inline bool smc_tx_shut(const struct smc_stream *st)
 {
-	/* Pairs with smc_stream_fail(): a thread that sees the end also sees its error. */
+	/* Pairs with smc_stream_fail(): a thread that sees st->err also sees sk_err. */
 	if (smp_load_acquire(&st->err) || READ_ONCE(st->tx.end_flags))
 		return true;
 	/* Pairs with smc_stream_update(): the error that the peer's flags cause is visible, too. */
 	return smp_load_acquire(&st->rx.conn_flags) & SMC_CONN_FINAL;
 }
 
-/* Whether there is room, or waiting for it is useless. */
+/* Whether a writer need not wait: there is room, or waiting for room is useless. */
 static inline bool smc_tx_ready(const struct smc_stream *st)
 {
 	return smc_tx_shut(st) || smc_tx_writable(st);
 }
 
 /*
- * Whether the next send succeeds, and its bytes are discarded, because the peer has closed in good
- * order. The stream has no error then, and this application has not ended its direction. With TCP
- * this end would have seen only a FIN, which does not tell a close from a shutdown, and the send
- * would succeed, too.
+ * Whether the next send() succeeds although its bytes are discarded: the peer has closed in good
+ * order, the stream has no error, and this end's application has not ended its own direction. With
+ * TCP the next send() would succeed, too: this end would have seen only a FIN, which does not tell
+ * a close from a shutdown.
  */
 static inline bool smc_tx_is_discarded(const struct smc_stream *st)
 {
 	/*
-	 * SMC_CONN_ABORT alone in end_flags does not show that this application
-	 * ended the stream: it may be this end's answer to SMC_CONN_ABORT of
-	 * the peer, which has stopped waiting.
+	 * SMC_CONN_ABORT alone in end_flags does not show that this end's
+	 * application ended the stream. The flag may be this end's answer to the
+	 * peer's SMC_CONN_ABORT, by which a peer that has closed says that it no
+	 * longer waits for this end to close.
 	 */
 	return !READ_ONCE(st->err) && !(READ_ONCE(st->tx.end_flags) & ~SMC_CONN_ABORT) &&
 	       (READ_ONCE(st->rx.conn_flags) & SMC_CONN_CLOSED);
@@ -107,8 +109,8 @@ static inline bool smc_tx_is_discarded(const struct smc_stream *st)
 static inline bool smc_rx_shut(const struct smc_stream *st)
 {
 	/*
-	 * Pairs with smc_stream_fail(): a thread that sees the end also sees
-	 * the bytes before it.
+	 * Pairs with smc_stream_fail(): a thread that sees st->err also sees
+	 * the bytes that arrived before.
 	 */
 	if (smp_load_acquire(&st->err) || READ_ONCE(st->rcv_shutdown))
 		return true;
@@ -160,15 +162,15 @@ static inline int smc_stream_take_error(struct smc_stream *st)
 }
 
 /**
- * smc_stream_note_credit() - schedule a credit message to the peer, if it is due
+ * smc_stream_note_credit() - schedule a credit message to the peer, if one is due
  * @st: stream, its lock held
  *
  * Credit is due when it is a quarter of the element, so that one message
- * returns much of the window. It is due earlier only while the peer asks for
+ * returns much of the window. Less credit is due only while the peer asks for
  * window. If the peer asks for updates alone (SMC_PROD_UPDATE_REQUESTED), any
  * credit is due. If the peer is blocked (SMC_PROD_WRITE_BLOCKED), credit is due
- * when it is a quarter of the bytes that were unreported at the request, when
- * the reader has emptied the ring, or when the hold timer expires.
+ * in three cases: it is a quarter of the bytes that were unreported when the peer
+ * asked, the reader has emptied the ring, or the hold timer expires.
  *
  * Return: true if the next push sends the credit.
  */
@@ -176,19 +178,19 @@ bool smc_stream_note_credit(struct smc_stream *st);
 
 /**
  * smc_stream_spin() - busy poll for something to read, if that seems worthwhile
- * @st: attached stream, in which nothing was to be read beyond @pos
- * @pos: end of what was read so far
+ * @st: attached stream, which had nothing to read beyond @pos
+ * @pos: position of the reader
  * @began: local_clock() when the wait began
  *
  * Context: the socket lock is held; it is released during the polling.
- * Return: true if there is something to read; the wait is recorded already. False
- * if the caller has to sleep, and to call smc_stream_note_wait() afterwards.
+ * Return: true if there are bytes, the end, or an error; the wait is recorded already.
+ * False if the caller has to sleep, and to call smc_stream_note_wait() afterwards.
  */
 bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began);
 
 /**
  * smc_stream_spin_begin() - expect the first wait to take as long as the first
- * wait of an earlier stream
+ * waits of earlier streams
  * @st: stream that is being attached, and has not waited yet
  * @role: role of this end
  */
@@ -262,10 +264,10 @@ int smc_zerocopy_begin(struct sock *sk, const struct msghdr *msg, size_t len,
 void smc_zerocopy_end(struct ubuf_info *notice, bool is_sent);
 
 /**
- * smc_tx_timestamps_number() - begin to number bytes if SOF_TIMESTAMPING_OPT_ID
- * was set after the last send
+ * smc_tx_timestamps_number() - number the bytes from the next one on, if
+ * SOF_TIMESTAMPING_OPT_ID was set after the last send()
  * @st: stream, its socket locked
- * @tsflags: SOF_TIMESTAMPING_* of the send that begins
+ * @tsflags: SOF_TIMESTAMPING_* of the send() that begins
  */
 void smc_tx_timestamps_number(struct smc_stream *st, u32 tsflags);
 
@@ -294,8 +296,8 @@ bool smc_tx_timestamps_are_due(const struct smc_stream *st);
 void smc_tx_timestamps_report(struct smc_stream *st);
 
 /*
- * Count the bytes that the application has read and that were not reported to
- * the peer. The socket lock or the stream's lock is held.
+ * Count the bytes that the application has read and that this end has not yet
+ * reported to the peer. The socket lock or the stream's lock is held.
  */
 static inline u64 smc_rx_freed(const struct smc_stream *st)
 {
@@ -336,7 +338,7 @@ void smc_stream_note_room(struct smc_stream *st);
 /**
  * smc_stream_wake() - wake the threads that wait for any of @events
  * @st: stream, attached or not; its lock is not needed
- * @events: EPOLL* that became true
+ * @events: events that became true: EPOLL* and SMC_EVENTS_END
  */
 void smc_stream_wake(struct smc_stream *st, __poll_t events);
 
@@ -360,8 +362,8 @@ void smc_stream_break(struct smc_stream *st, int err);
  * smc_stream_fin_time() - return how long a closed stream waits for its peer to close
  * @st: stream of a socket
  *
- * TCP waits as long for a FIN. But here TCP_FIN_TIMEOUT_MAX is the limit: the
- * stream takes memory of the host, and the owner of a namespace may set
+ * The time is that for which TCP waits for a FIN, but at most TCP_FIN_TIMEOUT_MAX:
+ * the stream takes memory of the host, and the owner of a namespace may set
  * net.ipv4.tcp_fin_timeout to any time.
  *
  * Return: jiffies.
@@ -372,8 +374,8 @@ unsigned long smc_stream_fin_time(const struct smc_stream *st);
  * smc_stream_check_orphan() - end an orphan that is over or whose peer is late (end_work)
  * @st: stream; the work holds a reference
  *
- * The work runs when the peer's time limit has expired, when the stream is over, and when the
- * peer's host has this end's flags, so that the TCP connection can be closed.
+ * The work runs when the peer's time limit has expired, and when the stream is over. It also runs
+ * when the peer's host has this end's flags, to close the TCP connection.
  */
 void smc_stream_check_orphan(struct smc_stream *st);
 
@@ -416,10 +418,10 @@ void smc_stream_check_user_timeout(struct timer_list *timer);
  * smc_stream_start_hold_timer() - limit the time for which something is held back
  * @st: stream, its lock held
  *
- * This end holds back small amounts of data, small amounts of credit, and the
- * wake-up of a writer for little room, until there is more. But an application
- * may need exactly these to continue. The timer also reports timestamps that
- * smc_tx_timestamps_report() left.
+ * While there is little data, credit or room, this end holds back the data, the
+ * credit, or the wake-up of a writer for the room, and waits for more. But an
+ * application may need just that little to continue. The timer also reports
+ * timestamps that smc_tx_timestamps_report() left.
  */
 void smc_stream_start_hold_timer(struct smc_stream *st);
 

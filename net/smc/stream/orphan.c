@@ -3,7 +3,7 @@
  * Orphans: streams that the application at this end has closed, and the peer has not.
  *
  * A peer that lives, but never reads or never closes, keeps an orphan for no
- * longer than it would keep one of TCP's. The peer has three time limits, one
+ * longer than it would keep an orphan of TCP. The peer has three time limits, one
  * after the other:
  *
  * 1. Until the peer has reported that it read everything, it has to report some
@@ -19,11 +19,12 @@
  *    write, so path->over() ensures that this end's element is not reused.
  *
  * The orphans of the host are limited as TCP's are: their number by
- * net.smc.max_orphans, and their memory to an eighth of the host's. One element
+ * net.smc.max_orphans, and their memory to an eighth of the host's memory. One element
  * keeps its whole buffer, with all other elements in it, so the whole buffer
  * counts. The sums are in admin/stats.h. Streams that gave up on their peers count
- * for as long as their elements exist. They may take half of each limit. If they
- * exceed that, the path ends a link group, along with the group's other connections.
+ * for as long as their elements exist. Such streams may take half of each limit. If
+ * they exceed that, the path ends a link group, along with the group's other
+ * connections.
  */
 
 #include <linux/mm.h>
@@ -107,7 +108,7 @@ static unsigned long smc_orphan_time(const struct smc_stream *st)
 	return SMC_ORPHAN_PROBE_TIME;
 }
 
-/* Whether the TCP connection can be closed: the peer knows of the end, or never will. */
+/* Whether the TCP connection can be closed: the peer's host has this end's flags, or never will. */
 static bool smc_orphan_leaves_tcp(const struct smc_stream *st)
 {
 	return st->orphan && (smc_stream_is_over(st) || smc_stream_end_is_delivered(st));
@@ -180,8 +181,8 @@ void smc_stream_check_orphan(struct smc_stream *st)
 	spin_lock_bh(st->lock);
 	over = smc_stream_is_over(st);
 	/*
-	 * The work is queued again if the peer's time limit restarted, or the stream
-	 * ended, while this run waited for the lock.
+	 * If the peer's time limit restarted, or the stream ended, while this run waited
+	 * for the lock, the work has been queued again, and the next run decides.
 	 */
 	stale = delayed_work_pending(&st->end_work);
 	if (smc_orphan_leaves_tcp(st)) {

@@ -7,7 +7,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Publish once by the path. Return: 0, or the path's error; then the stream is unchanged. */
+/* Publish once by the path. Return: 0, or the path's error, which leaves the stream unchanged. */
 static int smc_publish_once(struct smc_stream *st, u64 end, u8 final)
 {
 	u64 consumed = READ_ONCE(st->rx.consumed);

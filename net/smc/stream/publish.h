@@ -39,10 +39,10 @@ enum smc_publish_decision {
  * @peer: connection flags that the peer has published
  *
  * After its final flags this end publishes nothing, because the peer may have
- * freed its element. There are two exceptions. As long as the peer has not sent
- * final flags itself, the peer still has the element. Then this end may send
- * SMC_CONN_ABORT after SMC_CONN_CLOSED, to say that this end waits no longer. And
- * if the path has moved, the final flags may be lost, so they are published again.
+ * freed its element. There are two exceptions. A peer that has not sent final flags
+ * itself still has its element, so this end may send it SMC_CONN_ABORT after
+ * SMC_CONN_CLOSED, to say that this end no longer waits for the peer to close. And
+ * if the path has moved, the final flags may be lost, so this end publishes them again.
  */
 static inline bool smc_publish_is_allowed(const struct smc_stream_tx *tx, u8 peer)
 {
@@ -77,13 +77,15 @@ static inline u64 smc_publish_end(const struct smc_stream_tx *tx)
 }
 
 /**
- * smc_publish_piece() - where the next publish ends by the path's limit, tx->publish_max
+ * smc_publish_piece() - shorten the next publish to the path's limit, tx->publish_max
  * @tx: send positions of the stream
  * @end: result of smc_publish_end()
  * @peer: connection flags that the peer has published
  *
- * A peer that has sent final flags discards the bytes. Then they are not split, so that they
- * do not delay the final flags of this end.
+ * A peer that has sent final flags discards the bytes. For such a peer the bytes are not split,
+ * because that would delay the final flags of this end.
+ *
+ * Return: position where the publish ends.
  */
 static inline u64 smc_publish_piece(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
@@ -92,7 +94,10 @@ static inline u64 smc_publish_piece(const struct smc_stream_tx *tx, u64 end, u8 
 	return end - tx->sent > max && !(peer & SMC_CONN_FINAL) ? tx->sent + max : end;
 }
 
-/* Whether no bytes follow a publish up to @end: none are left, or either end discards them. */
+/*
+ * Whether no bytes follow a publish up to @end: none are left, this end discards them (an abort),
+ * or the peer does (it has sent final flags).
+ */
 static inline bool smc_publish_is_last(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
 	return end == READ_ONCE(tx->written) || (tx->end_flags & SMC_CONN_ABORT) ||
@@ -106,9 +111,9 @@ static inline bool smc_publish_is_last(const struct smc_stream_tx *tx, u64 end, 
  * @peer: connection flags that the peer has published
  *
  * The flags of an orderly end tell the peer that it has all bytes. So a reset
- * that leaves out bytes sends SMC_CONN_ABORT alone, and nothing follows it.
+ * that leaves out bytes sends SMC_CONN_ABORT alone, and no flag follows it.
  *
- * Return: flags; 0 if more bytes follow this publish.
+ * Return: flags; 0 if more bytes follow this publish, or no flag is left to send.
  */
 static inline u8 smc_publish_final(const struct smc_stream_tx *tx, u64 end, u8 peer)
 {
@@ -137,9 +142,9 @@ static inline bool smc_publish_lacks_completion(const struct smc_stream_tx *tx)
 }
 
 /*
- * Whether @pending bytes wait for a publish in flight. Amounts of less than
- * @enough do, so that many small writes share one message. The completion of
- * the publish in flight pushes them.
+ * Whether @pending bytes wait for the completion of a publish in flight, which
+ * pushes them. Only fewer than @enough bytes wait, so that many small writes share
+ * one message.
  */
 static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pending,
 					const unsigned int *enough)
@@ -151,11 +156,11 @@ static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pend
 }
 
 /*
- * Whether bytes wait for a larger window. If the window is nearly used up, and
- * too small for all written bytes, no bytes are published until it allows a
- * useful message. An earlier publish has asked the peer for window. But the
- * peer's application may read nothing before it has the remaining bytes, so the
- * hold timer limits this wait (RFC 1122 section 4.2.3.4).
+ * Whether bytes wait for a larger window. If the window is low, and too small for
+ * all written bytes, no bytes are published until the peer has returned enough
+ * window for a useful message. An earlier publish has asked the peer for window.
+ * But the peer's application may read nothing before it has the remaining bytes, so
+ * the hold timer limits this wait (RFC 1122 section 4.2.3.4).
  */
 static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *tx, u64 end)
 {
@@ -170,7 +175,7 @@ static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *t
  * @end: position where the publish ends
  * @final: result of smc_publish_final()
  * @enough: net.smc.autocorking_size, which may change at any time: this many
- *	bytes do not wait for a publish in flight
+ *	bytes, or more, do not wait for a publish in flight
  */
 static inline enum smc_publish_decision smc_publish_decide(const struct smc_stream_tx *tx,
 							   enum smc_push how,
@@ -181,7 +186,7 @@ static inline enum smc_publish_decision smc_publish_decide(const struct smc_stre
 
 	if (!pending && !tx->update_pending && !final)
 		return SMC_DUE_NOTHING;
-	/* Bytes up to tx->due were due before, but exceeded tx->publish_max, or found no room. */
+	/* Bytes up to tx->due were due before, but exceeded tx->publish_max or the path's room. */
 	if (how == SMC_PUSH_NOW || final || tx->due > tx->sent)
 		return SMC_DUE_NOW;
 	if (smc_publish_may_wait(tx, pending, enough))

@@ -200,7 +200,7 @@ static void smc_stream_consume(struct smc_stream *st, u64 pos)
 	}
 	smc_stream_pass_urgent(st, pos);
 	st->rx.offset = smc_offset_advanced(st->rx.offset, st->rx.size, pos - st->rx.consumed);
-	/* The copy out of the ring is complete before the peer may overwrite it. */
+	/* The copy out of the ring is complete before the peer may overwrite the bytes. */
 	smp_store_release(&st->rx.consumed, pos);
 	/* Pairs with smc_stream_update(): store rx.consumed, then check what the peer asks for. */
 	smp_mb();
@@ -261,7 +261,7 @@ static __always_inline ssize_t smc_stream_read(struct smc_stream *st, struct msg
 		at = smc_stream_take_snapshot(st);
 		/* Another reader may have moved the position while this one slept. */
 		*pos = max(*pos, at.start);
-		/* As with TCP, even a read of zero bytes waits once until something arrives. */
+		/* As with TCP, even a read of zero bytes waits once for something to arrive. */
 		if (unlikely(!len) && at.received > *pos)
 			break;
 		/* As with TCP, the handler of SIGURG runs before a read passes the urgent byte. */
@@ -451,6 +451,6 @@ bool smc_stream_at_mark(const struct smc_stream *st)
 {
 	struct smc_rx_snapshot at = smc_stream_take_snapshot(st);
 
-	/* As with TCP, true even if this end has refused the urgent byte by a reset. */
+	/* As with TCP, true even if the urgent byte came too late and this end refused it. */
 	return at.urgent == at.start + 1;
 }

@@ -7,14 +7,14 @@
  *	reported <= consumed <= received <= reported + size
  *
  * holds. While a reader copies or peeks, its own position is ahead of consumed,
- * but it copies nothing beyond received: smc_snapshot_holds() checks each copy.
- * smc_rx_may_consume() checks each move of consumed.
+ * but the reader copies nothing beyond received: smc_snapshot_holds() checks each
+ * copy. smc_rx_may_consume() checks each move of consumed.
  *
  * Only the reader moves consumed, under the socket lock. The peer moves
  * received. If a new urgent byte arrives while the reader is at the previous
  * one, the reader has to step over the previous one. The peer's publish does not
  * move consumed, but records in urgent_skip how far to step. While a socket is
- * attached, urgent_skip never decreases. It is never beyond received.
+ * attached, urgent_skip never decreases. At no time is urgent_skip beyond received.
  *
  * Each decision uses one snapshot of all positions, from smc_rx_take_snapshot(),
  * because positions that are loaded at different moments need not be in the
@@ -35,7 +35,7 @@ struct smc_stream_rx {
 	u32 offset;		/* offset of @consumed in the ring */
 	struct smc_cursor received_cursor;	/* cursor of @received */
 	struct smc_cursor reported_cursor;	/* cursor of @reported */
-	u64 unreported_at_request;	/* unreported bytes when the peer last asked for window */
+	u64 unreported_at_request;	/* @received - @reported at the peer's last request */
 	u64 urgent;		/* end of the last urgent byte, or 0 */
 	u64 urgent_skip;	/* end of replaced urgent bytes that the reader steps over, or 0 */
 	u8 urgent_byte;
@@ -84,11 +84,11 @@ static inline struct smc_rx_snapshot smc_rx_take_snapshot(const struct smc_strea
 	/* Load rx->consumed first, so that it is not beyond rx->received. */
 	at.consumed = smp_load_acquire(&rx->consumed);
 	do {
-		/* Load rx->urgent_skip first, so that it is not beyond rx->received. */
+		/* Load rx->urgent_skip before rx->received: the skip must not be beyond it. */
 		skip = smp_load_acquire(&rx->urgent_skip);
 		/* Pairs with smc_rx_arrive(): the bytes are in the ring. */
 		at.received = smp_load_acquire(&rx->received);
-		/* Load rx->urgent after rx->received, to see urgent bytes that were received. */
+		/* Load rx->urgent after rx->received, to see any urgent byte up to rx->received. */
 		at.urgent = smp_load_acquire(&rx->urgent);
 		/* Pairs with smc_rx_mark(): a new rx->urgent is seen with its rx->urgent_skip. */
 	} while (skip != READ_ONCE(rx->urgent_skip));
@@ -149,7 +149,7 @@ static inline bool smc_snapshot_at_mark(const struct smc_rx_snapshot *at)
 	return smc_snapshot_is_mark(at, at->start);
 }
 
-/* Count the bytes that splice() would find: up to the urgent one, in line or not. */
+/* Count the bytes that splice() would find: it stops at an urgent byte, in line or not. */
 static inline u64 smc_snapshot_spliceable(const struct smc_rx_snapshot *at)
 {
 	if (at->urgent > at->start && at->urgent <= at->received)
@@ -200,11 +200,11 @@ static inline u64 smc_snapshot_step(const struct smc_rx_snapshot *at, u64 *pos, 
 }
 
 /**
- * smc_snapshot_piece() - determine the bytes that a read copies next
+ * smc_snapshot_piece() - determine the bytes that a read copies next, and still wants
  * @at: snapshot taken for this piece
  * @pos: position of the reader; see smc_snapshot_step()
  * @done: bytes that the read has copied
- * @len: bytes that it wants
+ * @len: bytes that the read wants in all
  *
  * Return: number of bytes at *@pos; 0 if the read has to wait, or to end
  * (smc_snapshot_ends_read()).
@@ -222,7 +222,7 @@ static inline u64 smc_snapshot_piece(const struct smc_rx_snapshot *at, u64 *pos,
  * @at: snapshot in which smc_snapshot_piece() found no bytes
  * @pos: position of the reader
  * @done: bytes that the read has copied
- * @target: bytes that it waits for, at least one
+ * @target: bytes that the read waits for, at least one
  * @is_peek: the bytes stay in the ring, so a full ring gets no more
  */
 static inline bool smc_snapshot_ends_read(const struct smc_rx_snapshot *at, u64 pos, u64 done,
@@ -240,9 +240,9 @@ static inline bool smc_snapshot_ends_read(const struct smc_rx_snapshot *at, u64 
  *
  * As with TCP, a reader that has stopped at an urgent byte steps over it when
  * the next urgent byte arrives. But a skipped byte takes window until the reader
- * reads on. So the reader skips only while the bytes up to the urgent one take
- * less than half of the ring. Beyond that it gets a replaced urgent byte like any
- * other byte.
+ * reads on. So the reader skips an urgent byte only while the bytes that were not
+ * consumed, up to this one, take less than half of the ring. Otherwise the reader
+ * gets the replaced urgent byte like any other byte.
  */
 static inline bool smc_snapshot_skips(const struct smc_rx_snapshot *at)
 {
@@ -250,7 +250,7 @@ static inline bool smc_snapshot_skips(const struct smc_rx_snapshot *at)
 	       at->urgent - at->consumed < at->size / 2;
 }
 
-/* Record that the last of @arrived bytes up to @prod is urgent, and save a copy for MSG_OOB. */
+/* Record that the last of @arrived bytes up to @prod is urgent, and copy that byte for MSG_OOB. */
 static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod, u32 arrived,
 			       bool is_inline)
 {
@@ -260,9 +260,9 @@ static inline void smc_rx_mark(struct smc_stream_rx *rx, struct smc_cursor prod,
 	WRITE_ONCE(rx->urgent_unread, true);
 	at = smc_rx_take_snapshot(rx, is_inline);
 	if (smc_snapshot_skips(&at))
-		/* Pairs with smc_rx_take_snapshot(), where rx->received is never behind this. */
+		/* Pairs with smc_rx_take_snapshot(): no snapshot has a skip beyond received. */
 		smp_store_release(&rx->urgent_skip, at.urgent);
-	/* Pairs with smc_rx_take_snapshot(), which sees rx->urgent_skip if it sees rx->urgent. */
+	/* Pairs with smc_rx_take_snapshot(): a snapshot with this rx->urgent has its skip, too. */
 	smp_store_release(&rx->urgent, rx->received + arrived);
 }
 
@@ -281,7 +281,10 @@ static inline void smc_rx_arrive(struct smc_stream_rx *rx, struct smc_cursor pro
 	if (unlikely(is_urgent && arrived))
 		smc_rx_mark(rx, prod, arrived, is_inline);
 	rx->received_cursor = prod;
-	/* Pairs with smc_rx_take_snapshot(): rx->received comes with the bytes and rx->urgent. */
+	/*
+	 * Pairs with smc_rx_take_snapshot(): a thread that sees the new rx->received also sees the
+	 * bytes and rx->urgent.
+	 */
 	smp_store_release(&rx->received, rx->received + arrived);
 }
 

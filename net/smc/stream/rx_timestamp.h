@@ -2,10 +2,10 @@
 /*
  * Arrival times of unread bytes, for sockets that ask for them (SO_TIMESTAMP and others).
  *
- * The time of an arrival applies to all bytes from its first one up to the next
- * arrival. If there are more arrivals than entries, the last entry covers all
- * later arrivals, with the time of the latest, as TCP does with segments that
- * it joins.
+ * The time of an arrival applies to all bytes from its first one up to the first
+ * byte of the next arrival. If there are more arrivals than entries, the last entry
+ * covers all later arrivals, with the time of the latest. TCP joins segments in the
+ * same way.
  */
 #ifndef SMC_STREAM_RX_TIMESTAMP_H
 #define SMC_STREAM_RX_TIMESTAMP_H

@@ -15,8 +15,8 @@
 #include "trace.h"
 
 /*
- * Limit of bytes in one copy. If the stream ends meanwhile, its ring can be reused only after the
- * copy, so a copy must not take long.
+ * Limit of bytes in one copy. If the stream ends during a copy, its ring can be reused only after
+ * the copy, so a copy must not take long.
  */
 #define SMC_FILL_BYTES	((size_t)SZ_64K)
 
@@ -34,7 +34,7 @@ void smc_stream_want_room(struct smc_stream *st, bool has_bytes)
 	smc_stream_push(st, SMC_PUSH_NOW);
 	if (smc_tx_free(&st->tx) && !smc_tx_writable(st))
 		smc_stream_start_hold_timer(st);
-	/* If there is room, the writer does not sleep. */
+	/* If there is room now, the send() that asked does not sleep. */
 	if (st->tx.writer == SMC_WRITER_BLOCKED && smc_tx_writable(st))
 		WRITE_ONCE(st->tx.writer, SMC_WRITER_WAITS);
 	if (!waited && !smc_tx_writable(st))
@@ -88,7 +88,7 @@ out:
 	return rc;
 }
 
-/* Record the bytes copied into the ring, the last of which is urgent. */
+/* Record that @copied bytes were copied into the ring, the last of which is urgent. */
 static noinline void smc_stream_commit_urgent(struct smc_stream *st, u32 copied)
 {
 	spin_lock_bh(st->lock);
@@ -151,8 +151,8 @@ static u32 smc_stream_room(const struct smc_stream *st)
 
 /*
  * Fault in the next @len bytes. The program that serves the page faults
- * (userfaultfd) may take as long as it likes. So release the socket lock: other
- * threads wait for the lock. One of them may be about to end the stream. A local peer
+ * (userfaultfd) may take as long as it likes. So release the socket lock, for which
+ * other threads wait. One of them may be about to end the stream, and a local peer
  * gets its element back only once this end's stream is over.
  * If some bytes can't be faulted in, truncate @msg before them.
  */
@@ -188,7 +188,7 @@ static ssize_t smc_stream_accept(struct smc_stream *st, struct msghdr *msg, u32 
 		/* The caller determines why the stream is over. */
 		return smc_stream_is_over(st) ? 0 : smc_stream_fault_in(st, msg, len);
 	}
-	/* Only the last byte of a complete send is urgent. */
+	/* Only the last byte of the whole send() is urgent, not the last one of each piece. */
 	if ((msg->msg_flags & MSG_OOB) && !msg_data_left(msg))
 		smc_stream_commit_urgent(st, copied);
 	else
@@ -210,8 +210,8 @@ static bool smc_stream_is_corked(const struct smc_stream *st, unsigned int flags
  * buffer has room for, and the next send fails. Here the free room of the ring
  * is the limit of the first send. Its bytes are discarded, because the ring may
  * belong to another connection by now.
- * Return: bytes accepted; -EPIPE if there is no room for any; or the error of
- * smc_stream_fault_in().
+ * Return: bytes accepted; -EPIPE if there is no room for any, or another send() was
+ * first; or the error of smc_stream_fault_in().
  */
 static noinline ssize_t smc_stream_send_discard(struct smc_stream *st, struct msghdr *msg)
 {
@@ -224,8 +224,8 @@ static noinline ssize_t smc_stream_send_discard(struct smc_stream *st, struct ms
 	if (rc)
 		return rc;
 	/*
-	 * Only the first send after the peer's close succeeds. While the socket was unlocked,
-	 * another thread may have made it, or the stream may have ended in another way.
+	 * Only the first send() after the peer's close succeeds. While the socket was unlocked,
+	 * another thread's send() may have been first, or the stream may have ended in another way.
 	 */
 	if (!smc_tx_is_discarded(st))
 		return -EPIPE;
@@ -281,7 +281,7 @@ static int smc_stream_write(struct smc_stream *st, struct msghdr *msg, size_t le
 		if (sk->sk_err || smc_tx_shut(st)) {
 			rc = smc_tx_is_discarded(st) ? smc_stream_send_discard(st, msg) : -EPIPE;
 			done += max_t(ssize_t, rc, 0);
-			/* The bytes are discarded, so there is nothing to timestamp. */
+			/* The last byte is discarded or refused, so no timestamp is due for it. */
 			tsflags = 0;
 			break;
 		}

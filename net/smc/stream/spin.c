@@ -4,7 +4,7 @@
  * Many peers answer, or write more, sooner than a sleeper could be woken. As
  * with KVM's halt polling, the durations of the last waits determine how long
  * to poll the next time. A CPU that has another task to run does not poll. The
- * estimate for the first wait of a stream comes from another stream of the same
+ * estimate for the first wait of a stream comes from earlier streams of the same
  * namespace, path and role.
  */
 
@@ -18,9 +18,9 @@
 #include "internal.h"
 
 /*
- * Number of checks before a reader reads the clock and relaxes the CPU. Both
- * take longer than a check, some hundred nanoseconds in a guest, and would
- * delay an answer.
+ * Number of checks before a reader reads the clock and relaxes the CPU. Each of
+ * these two takes longer than a check, some hundred nanoseconds in a guest, and
+ * delays the reader's answer if bytes arrive meanwhile.
  */
 #define SMC_SPIN_LOOKS	16
 
@@ -59,7 +59,7 @@ bool smc_stream_spin(struct smc_stream *st, u64 pos, u64 began)
 
 	/*
 	 * If the CPU has other tasks to run, there is no polling, and no need
-	 * to release the lock.
+	 * to release the socket lock.
 	 */
 	if (!budget || !single_task_running())
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The decisions of spin.c: how long a reader busy polls, given how long its last waits took. */
+/* The decisions of spin.c: how long a reader busy polls, given how long earlier waits took. */
 #ifndef SMC_STREAM_SPIN_H
 #define SMC_STREAM_SPIN_H
 
@@ -7,20 +7,20 @@
 
 /*
  * If the peer always sent just before the reader would go to sleep, the reader
- * would busy poll all the time. So it may poll without limit only for waits of
- * up to SMC_SPIN_SHORT nanoseconds, about the time that a sleep costs. Polling
- * for longer waits may take one part in SMC_SPIN_PARTS of the time.
+ * would busy poll all the time. So a reader may poll in each wait for up to
+ * SMC_SPIN_SHORT nanoseconds, about the time that a sleep costs. Longer polling
+ * may take no more than one part in SMC_SPIN_PARTS of the time.
  */
 #define SMC_SPIN_SHORT	100000
 #define SMC_SPIN_PARTS	4
 
 /**
- * struct smc_spin - durations of a stream's waits, in nanoseconds; all zero
- * before the first
- * @last: the last wait
- * @longest: the longest earlier wait that a reader could have polled for;
+ * struct smc_spin - durations of a stream's waits, in nanoseconds; all zero in
+ * a new stream
+ * @last: the last wait; before the first one, the estimate for it
+ * @longest: the longest wait before @last that was within the limit of polling;
  *	decays by a sixteenth with each wait that is not longer
- * @credit: remaining polling time for waits that are not short
+ * @credit: remaining time for polls that take longer than SMC_SPIN_SHORT
  * @credited: time at which @credit was last updated
  */
 struct smc_spin {
@@ -47,10 +47,10 @@ static inline u64 smc_spin_longest(const struct smc_spin *spin, u64 limit)
  * @spin: wait times of the stream, whose next wait begins
  * @limit: limit of the polling time
  *
- * An answer that came earlier than usual must not shorten the polling so much
- * that the next one is missed: one sleep costs more than all the polling.
- * @longest is updated here, at the beginning of the next wait, when there is
- * time for it.
+ * The budget follows @longest, not @last. Otherwise, after an answer that came early,
+ * the reader would poll too briefly for the next answer, and a sleep costs more than
+ * the polling. @longest is updated here, at the beginning of a wait, because the
+ * reader has time now.
  *
  * Return: nanoseconds; 0 after a wait that was longer than @limit.
  */
@@ -70,7 +70,7 @@ static inline u64 smc_spin_budget(struct smc_spin *spin, u64 limit)
  *	of a new stream
  * @now: current time
  *
- * Return: nanoseconds: @budget or 0, because polling for a part of it is useless.
+ * Return: nanoseconds: @budget or 0, because polling for only a part of @budget is useless.
  */
 static inline u64 smc_spin_afford(struct smc_spin *spin, u64 budget, u64 limit, u64 now)
 {

@@ -16,7 +16,7 @@
  *
  * When the application closes, its state becomes GONE in three cases: the stream is
  * over; both ends have sent their final flags; or a local peer has this end's final
- * flags, and so all bytes. In other cases the state becomes ORPHAN.
+ * flags, and so all bytes that it will get. In other cases the state becomes ORPHAN.
  */
 #ifndef SMC_STREAM_STATE_H
 #define SMC_STREAM_STATE_H
@@ -36,13 +36,13 @@ enum smc_app_state {
 	SMC_APP_NONE,		/* SMC's handshake is under way, or failed */
 	SMC_APP_ATTACHED,	/* attached to a socket */
 	SMC_APP_ORPHAN,		/* closed; the kernel waits for the peer, see orphan.c */
-	SMC_APP_GONE,		/* closed; only a local peer or the delivery of flags is awaited */
+	SMC_APP_GONE,		/* closed; awaits at most a local peer, or the delivery of flags */
 };
 
 /**
  * struct smc_stream_state - the two states of a stream
  * @path: state of the path; written under the stream's lock, read without it by READ_ONCE(), or by
- *	smp_load_acquire() if the reason of SMC_PATH_STATE_OVER must be visible, too
+ *	smp_load_acquire() if the reader must also see why the stream is over
  * @app: state of the application; written under the stream's lock, read by READ_ONCE() without it
  */
 struct smc_stream_state {
@@ -59,7 +59,7 @@ static inline void smc_state_advance_path(struct smc_stream_state *state, const 
 		return;
 	/*
 	 * Pairs with smc_stream_is_over(): a sender that finds the stream over
-	 * also sees the reason.
+	 * also sees the error or the flags that ended it.
 	 */
 	smp_store_release(&state->path, path);
 	trace_smc_stream_state(state);

@@ -106,7 +106,7 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 	 */
 	if (sock_flag(sk, SOCK_URGINLINE))
 		WRITE_ONCE(st->rx.urgent_skip, 0);
-	/* Bytes that came before become readable only now, so this counts as their arrival. */
+	/* Bytes that came earlier become readable only now, so they count as arriving now. */
 	if (st->rx.received)
 		smc_stream_note_arrival(st, 0);
 	spin_unlock_bh(st->lock);
@@ -211,15 +211,15 @@ void smc_stream_fail(struct smc_stream *st, int err)
 		return;
 	st->events |= EPOLLERR;
 	/*
-	 * No call has returned this error yet, even if an earlier one has returned an error of TCP
+	 * No call has returned this error yet, even if an earlier call has returned an error of TCP
 	 * (IP_RECVERR).
 	 */
 	WRITE_ONCE(st->is_err_told, false);
 	if (st->sk)
 		WRITE_ONCE(st->sk->sk_err, err);
 	/*
-	 * Pairs with smc_rx_shut() and smc_tx_shut(): a thread that sees the
-	 * end also sees its error.
+	 * Pairs with smc_rx_shut() and smc_tx_shut(): a thread that sees st->err
+	 * also sees sk_err, and the bytes that arrived before.
 	 */
 	smp_store_release(&st->err, err);
 }
@@ -260,8 +260,8 @@ static noinline void smc_stream_signal_urgent(const struct smc_stream *st)
 }
 
 /*
- * Collect the events to report once the stream's lock is released. If there are
- * any, take a reference, which smc_stream_report() drops. This function is
+ * Take the events that are to be reported once the stream's lock is released. If there
+ * are any, take a reference, which smc_stream_report() drops. This function is
  * inline, because each publish calls it for both ends, mostly without a result.
  */
 static __always_inline __poll_t smc_stream_take_events(struct smc_stream *st)
@@ -270,7 +270,7 @@ static __always_inline __poll_t smc_stream_take_events(struct smc_stream *st)
 
 	if (!smc_stream_is_over(st) && (smc_stream_is_down(st) || smc_stream_needs_no_path(st))) {
 		smc_state_advance_path(&st->state, st->lock, SMC_PATH_STATE_OVER);
-		/* For SMC_EVENTS_END_DELIVERED the socket shuts down the TCP connection. */
+		/* SMC_EVENTS_END_DELIVERED makes the socket shut down the TCP connection. */
 		st->events |= SMC_EVENTS_OVER | SMC_EVENTS_END_DELIVERED;
 	}
 	if (st->is_awaited && (st->events & (EPOLLIN | SMC_EVENTS_FEW | SMC_EVENTS_END))) {
@@ -372,10 +372,10 @@ void smc_stream_on_lost(struct smc_stream *st, int err)
 	spin_lock_bh(st->lock);
 	smc_state_advance_path(&st->state, st->lock, SMC_PATH_STATE_LOST);
 	/*
-	 * The loss of the path is no error if no more bytes would arrive, and the
-	 * peer's host has this end's flags. It is no error either if the peer has
-	 * closed: all bytes of the peer have arrived, and it reads no more. The same
-	 * is true if both ends have sent their final flags.
+	 * The loss of the path is no error in three cases. First, no more bytes would
+	 * arrive, and the peer's host has this end's flags. Second, the peer has closed,
+	 * and this end has not ended its direction: all bytes of the peer have arrived,
+	 * and the peer reads no more. Third, both ends have sent their final flags.
 	 */
 	if (!smc_stream_both_sent_final(st) && !smc_tx_is_discarded(st) &&
 	    (!smc_rx_shut(st) || !smc_stream_end_is_delivered(st)))
@@ -415,9 +415,9 @@ static int smc_stream_reset_error(const struct smc_stream *st)
 }
 
 /*
- * Whether the stream takes no more bytes, for one of three reasons: the application has closed in
- * good order; it has shut down both directions; or bytes of the peer are missing for good
- * (smc_stream_break_gap()).
+ * Whether the stream takes no more bytes, for one of three reasons: this end's application has
+ * closed in good order; it has shut down both directions, or disconnected; or bytes of the peer are
+ * lost for good (smc_stream_break_gap()).
  */
 static bool smc_stream_reads_no_more(const struct smc_stream *st)
 {
@@ -475,8 +475,9 @@ static __poll_t smc_stream_arrival(const struct smc_stream *st)
 }
 
 /*
- * Whether unread bytes are fewer than SO_RCVLOWAT, so that their arrival woke no poller. If the
- * peer is short of window, the application has to read them: the peer may be unable to send more.
+ * Whether there are unread bytes, but fewer than SO_RCVLOWAT, so that their arrival woke no poller.
+ * If the peer is short of window, the application has to read the bytes, because the peer may be
+ * unable to send more.
  */
 static noinline bool smc_stream_has_few(const struct smc_stream *st)
 {
@@ -541,9 +542,9 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 		/*
 		 * If SMC_CONN_CLOSED comes before SMC_CONN_ABORT, or with it, all bytes of the peer
 		 * have arrived. The abort then means that the peer no longer waits for this end to
-		 * close, which is no error. It is an error if the peer has not consumed all bytes
-		 * of this end: those that came after its close are lost. One message has both flags
-		 * if the link had no free slot when the first was due.
+		 * close, which is no error. But if the peer has not consumed all bytes of this end,
+		 * the abort is an error: the bytes that the peer got after its close are lost. One
+		 * message has both flags if the link had no free slot when SMC_CONN_CLOSED was due.
 		 */
 		if (!((rx->conn_flags | conn_flags) & SMC_CONN_CLOSED) ||
 		    st->tx.acked != st->tx.sent)
@@ -554,7 +555,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc)
 	}
 	/*
 	 * Pairs with smc_rx_shut() and smc_tx_shut(): a thread that sees the
-	 * end also sees the bytes and the error.
+	 * flags also sees the bytes and the error that came with them.
 	 */
 	smp_store_release(&rx->conn_flags, rx->conn_flags | conn_flags);
 

@@ -10,16 +10,17 @@
  * and no message needs a division.
  *
  * Locking: the socket lock serialises the application's calls. It protects
- * tx.written and rx.consumed, with their offsets. The stream's lock, which is
- * taken after the socket lock and with softirqs off, protects everything else:
- * publishing, and the positions that the peer moves. Code that only reads
- * positions needs neither lock, but uses the functions of rx.h and tx.h.
+ * tx.written and rx.consumed, with their offsets, and the fields that name it
+ * below. The stream's lock, which is taken after the socket lock and with softirqs
+ * off, protects everything else: publishing, and the positions that the peer moves.
+ * Code that only reads positions needs neither lock, but uses the functions of
+ * rx.h and tx.h.
  *
  * With SMC-D, two streams of this kernel that are the ends of one connection are
  * local peers (@local_peer). They share one lock, so the end that publishes also moves the
- * positions of the other end. The consequences for both ends (answers,
- * wake-ups, the end of the stream) are handled in smc_stream_unlock(). A holder
- * that may have caused any of them releases the lock by this function.
+ * positions of the other end. smc_stream_unlock() handles the consequences for both
+ * ends (answers, wake-ups, the end of the stream). A thread that may have caused any
+ * of these releases the lock by that function.
  */
 #ifndef SMC_STREAM_H
 #define SMC_STREAM_H
@@ -63,26 +64,26 @@ struct socket;
  * @rx: positions of the receiving side
  * @spin: durations of the reader's waits, under the socket lock
  * @first_wait: where @sn keeps the estimate for the first wait of the next
- *	stream, see spin.c; NULL once this stream has waited
- * @notify: called when the stream is over or smc_stream_end_is_delivered(), so that the
- *	socket shuts down its TCP connection, and once for smc_stream_await();
- *	called in any context but hard interrupt, with @sk referenced and
- *	perhaps locked
+ *	stream, see spin.c; NULL once this stream has waited; under the socket lock
+ * @notify: called when the peer's host has all flags by which this end stops sending, and when
+ *	the stream is over, so that the socket shuts down its TCP connection. Also called
+ *	once after smc_stream_await(). The context is any but hard interrupt; @sk is
+ *	referenced, and perhaps locked
  * @is_awaited: smc_stream_await() has asked for a call of @notify, which is still
  *	to come; under @lock
  * @err: positive errno that ended the stream; 0 before that
  * @is_err_told: a call that transfers data has returned the error to the application
- * @rcv_shutdown: the application shut down its receiving side, or bytes are missing for good
+ * @rcv_shutdown: the application shut down its receiving side, or bytes of the peer are lost
  * @is_read: a reader waits, so bytes that arrive raise no SIGIO
  * @updated: the peer published something that this end may have to answer
- * @events: EPOLL* events that became true and that no waiter was woken for yet;
- *	EPOLLERR stands for @err
+ * @events: events (EPOLL* and SMC_EVENTS_*) that became true and that smc_stream_unlock()
+ *	has not reported yet; EPOLLERR stands for @err
  * @stamps: timestamps that sent bytes will get, under @lock; NULL until one is requested
  * @first_stamp: position from which timestamps are numbered
  *	(SOF_TIMESTAMPING_OPT_ID); under the socket lock
  * @arrivals: arrival times of received bytes, under @lock; NULL until the
  *	socket asks for them
- * @orphan: socket that holds @sk after the application has closed, or NULL
+ * @orphan: kernel socket that holds @sk after the application has closed, or NULL
  * @orphan_progress: smc_orphan_progress() when the peer's current time limit began
  * @end_work: ends the stream after the application has closed
  * @hold_timer: limits the time for which something is held back, see
@@ -144,8 +145,8 @@ void smc_stream_init(struct smc_stream *st, const struct smc_path_ops *path, str
 
 /**
  * smc_stream_get() - take a reference
- * @st: stream; the caller has a reference already, or holds a lock of the path
- *	that keeps the stream in a table
+ * @st: stream; the caller has a reference already, or holds the lock of a table
+ *	of the path that contains the stream
  *
  * Context: any.
  */
@@ -176,7 +177,7 @@ void smc_stream_update(struct smc_stream *st, const struct smc_cdc *cdc);
  * @st: stream whose lock is held, and that cannot be freed meanwhile
  *
  * For this end and for the local peer: answer the other end's publish, wake
- * waiters, and end the stream if both ends have closed or the path is lost.
+ * waiters, and end the stream if its path is lost or has nothing more to do.
  */
 void smc_stream_unlock(struct smc_stream *st) __releases(st->lock);
 
@@ -197,13 +198,13 @@ bool smc_stream_watches_delivery(const struct smc_stream *st);
 void smc_stream_on_tx_done(struct smc_stream *st, u64 end);
 
 /**
- * smc_stream_on_tx_room() - publish again: the path has room after it returned -EAGAIN
+ * smc_stream_on_tx_room() - retry a publish: the path returned -EAGAIN, and has room now
  * @st: stream that the caller has a reference to, its lock not held
  */
 void smc_stream_on_tx_room(struct smc_stream *st);
 
 /**
- * smc_stream_restart() - publish again what may be lost, as the path has moved
+ * smc_stream_restart() - publish again what may be lost, because the path has moved
  * @st: stream, its lock held; the caller releases it by smc_stream_unlock()
  *
  * None of the earlier publishes completes any more. The path itself brings the bytes from
@@ -212,11 +213,12 @@ void smc_stream_on_tx_room(struct smc_stream *st);
 void smc_stream_restart(struct smc_stream *st);
 
 /**
- * smc_stream_break_gap() - reset the stream, as bytes of the peer are lost for good
+ * smc_stream_break_gap() - reset the stream, because bytes of the peer are lost for good
  * @st: stream that is not down, its lock held; the caller releases it by smc_stream_unlock()
  * @err: positive errno for the application at this end
  *
- * Bytes that arrive later are refused, and an orderly end behind them counts as a reset.
+ * Bytes that arrive later are refused. If final flags come in the same message, they count as a
+ * reset.
  */
 void smc_stream_break_gap(struct smc_stream *st, int err);
 
@@ -240,12 +242,13 @@ void smc_stream_attach(struct smc_stream *st, struct sock *sk, enum smc_role rol
 		       void (*notify)(struct sock *sk));
 
 /**
- * smc_stream_await() - request a call of @st->notify when the peer's first bytes,
- * or its end, arrive
+ * smc_stream_await() - request a call of @st->notify when the peer's first bytes
+ * arrive, the peer stops sending, or the stream fails
  * @st: stream that is attached
  *
  * Context: any, softirqs off.
- * Return: false, without a call, if either has arrived already or the stream has failed.
+ * Return: true if the call will follow; false if bytes or flags have arrived already, or the stream
+ * has failed.
  */
 bool smc_stream_await(struct smc_stream *st);
 
@@ -265,8 +268,8 @@ void smc_stream_report_urgent(struct smc_stream *st);
  * @len: number of bytes in @msg
  *
  * Context: process; releases the socket lock while it waits.
- * Return: number of bytes accepted, or -EAGAIN, -EPIPE, -ECONNRESET, -EFAULT,
- * or the errno of a signal. As with TCP, -EINVAL for an invalid control
+ * Return: number of bytes accepted, or the socket's error, -EAGAIN, -EPIPE,
+ * -EFAULT, or the errno of a signal. As with TCP, -EINVAL for an invalid control
  * message, and -ENOBUFS if MSG_ZEROCOPY would keep too much memory.
  */
 int smc_stream_send(struct smc_stream *st, struct msghdr *msg, size_t len);
@@ -335,8 +338,8 @@ void smc_stream_uncork(struct smc_stream *st);
 void smc_stream_set_user_timeout(struct smc_stream *st);
 
 /**
- * smc_stream_notify_readers() - wake readers if the bytes that are there satisfy the
- * current SO_RCVLOWAT
+ * smc_stream_notify_readers() - wake readers if the unread bytes satisfy the current
+ * SO_RCVLOWAT, or the peer has stopped sending
  * @st: attached stream; the socket lock is not needed
  */
 void smc_stream_notify_readers(struct smc_stream *st);
@@ -359,8 +362,8 @@ void smc_stream_shutdown(struct smc_stream *st, int how);
  * smc_stream_closes_by_reset() - whether TCP's close() would reset the connection
  * @st: attached stream; its own lock is not needed
  *
- * TCP does so if data is unread, or SO_LINGER is set to zero seconds, unless
- * both ends have shut down.
+ * If both ends have shut down, TCP does not reset the connection. Otherwise TCP
+ * does so if data is unread, or SO_LINGER is set to zero seconds.
  */
 bool smc_stream_closes_by_reset(const struct smc_stream *st);
 
@@ -422,7 +425,7 @@ void smc_stream_orphan(struct smc_stream *st, struct socket *sock);
  *	A buffer with several such elements counts once
  *
  * Context: any.
- * Return: false if the host has more of them than its limits allow.
+ * Return: false if the host now has more such streams, or pages, than its limits allow.
  */
 bool smc_stream_quarantine(int n, long pages);
 
@@ -431,8 +434,8 @@ bool smc_stream_quarantine(int n, long pages);
  * @n: number of the peer's streams that smc_stream_quarantine() counts
  * @pages: pages of the buffers that their elements are in
  *
- * One peer may have a quarter of the host's limits. Beyond that its new connections stay TCP, so
- * that the host need not end link groups.
+ * One peer may take a quarter of the host's limits. A peer beyond that gets only TCP for new
+ * connections, so that the host need not end link groups.
  *
  * Context: any.
  */
@@ -477,7 +480,7 @@ static inline bool smc_stream_is_over(const struct smc_stream *st)
  * smc_stream_both_sent_final() - whether both ends have sent their final flags
  * @st: stream; no lock is needed, because flags stay set
  *
- * If they have not, a stream that is over has lost its path, or has given up on its peer.
+ * If they have not, and the stream is over, it has lost its path, or has given up on its peer.
  */
 static inline bool smc_stream_both_sent_final(const struct smc_stream *st)
 {
@@ -501,8 +504,8 @@ static inline bool smc_stream_needs_no_path(const struct smc_stream *st)
  * smc_stream_has_failed() - whether the stream has an error
  * @st: stream; no lock is needed, because the first error stays
  *
- * The error is a reset, the loss of the path, a send after the peer's close, or a disconnect by
- * this application.
+ * The error is that of a reset, a time limit, the loss of the path, a send() after the peer's
+ * close, or a disconnect by this end's application.
  */
 static inline bool smc_stream_has_failed(const struct smc_stream *st)
 {
@@ -510,7 +513,8 @@ static inline bool smc_stream_has_failed(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_end_is_delivered() - whether the peer's host knows that this direction ended
+ * smc_stream_end_is_delivered() - whether the peer's host has all flags by which this end
+ * stops sending
  * @st: stream with or without its lock
  *
  * Context: any.
@@ -555,7 +559,7 @@ static inline bool smc_stream_is_reset(const struct smc_stream *st)
 
 /**
  * smc_stream_queued() - count the bytes to read (SIOCINQ)
- * @st: attached stream; its lock is held if the answer is compared with others
+ * @st: attached stream; the caller holds its lock to compare this count with other answers
  *
  * As with TCP, only the bytes before the urgent byte count, unless urgent bytes are read in line.
  */

@@ -7,8 +7,8 @@
  * holds, and delivered and reusable are no further than sent. The application
  * moves written, under the socket lock; the other positions move under the
  * stream's lock. Code that holds neither lock may load one position earlier
- * than another. The functions below order their loads so that a distance is
- * never negative, and never more than the ring holds.
+ * than another. The functions below order their loads so that no distance is
+ * negative, and the ring never has more room than its size.
  */
 #ifndef SMC_STREAM_TX_H
 #define SMC_STREAM_TX_H
@@ -29,14 +29,14 @@
 #define SMC_PROD_WANT_WINDOW	(SMC_PROD_WRITE_BLOCKED | SMC_PROD_UPDATE_REQUESTED)
 
 /*
- * Whether a writer has asked to be woken when there is room in the ring, in send() or poll(). The
+ * Whether a writer, in send() or poll(), has asked to be woken when there is room in the ring. The
  * writer is woken when there is enough room, or when there is little room and the hold timer
  * expires.
  */
 enum smc_writer {
-	SMC_WRITER_NONE,	/* no writer waits, or the last one was woken for enough room */
+	SMC_WRITER_NONE,	/* no writer waits: none asked, or enough room woke the last one */
 	SMC_WRITER_ANY_ROOM,	/* the hold timer woke the last writer: any room is enough now */
-	SMC_WRITER_WAITS,	/* a poller waits, or a send() that finds room before it sleeps */
+	SMC_WRITER_WAITS,	/* a poller waits, or a send() asked but found room at once */
 	SMC_WRITER_BLOCKED,	/* a send() that has bytes left waits */
 };
 
@@ -46,7 +46,7 @@ struct smc_stream_tx {
 	u32 peer_size;		/* bytes in the peer's element */
 	u64 written;		/* end of the bytes that the application wrote */
 	u64 sent;		/* end of the published bytes */
-	u32 publish_max;	/* limit of the next publish; the path sets it at any time */
+	u32 publish_max;	/* most bytes of the next publish; the path sets it at any time */
 	u64 due;		/* end of the bytes to publish as soon as the path has room */
 	u64 delivered;		/* end of the bytes delivered, or published without a completion */
 	u64 acked;		/* end of the bytes that the peer has consumed */
@@ -56,7 +56,7 @@ struct smc_stream_tx {
 	struct smc_cursor sent_cursor;	/* cursor of @sent in the peer's element */
 	struct smc_cursor acked_cursor;	/* cursor of @acked in the peer's element */
 	unsigned int in_flight;	/* publishes that the path has not completed */
-	unsigned int ends_in;	/* completions to wait for until the peer's host has @end_flags */
+	unsigned int ends_in;	/* completions until the peer's host has all of @conn_flags */
 	bool nodelay;		/* TCP_NODELAY at the time of the last write */
 	u8 prod_flags;		/* for the next publish */
 	u8 conn_flags;		/* published so far */
@@ -80,8 +80,8 @@ static inline u32 smc_tx_free(const struct smc_stream_tx *tx)
 	u64 reusable = smp_load_acquire(&tx->reusable);
 
 	/*
-	 * Without a lock, more bytes may have been written, sent and made reusable since the first
-	 * load. Then @reusable is ahead of @written.
+	 * Without a lock, more bytes may have been written, sent and made reusable since @written
+	 * was loaded. @reusable is then ahead of @written.
 	 */
 	return written > reusable ? tx->size - (u32)(written - reusable) : tx->size;
 }
@@ -218,15 +218,15 @@ static inline int smc_tx_acknowledge(struct smc_stream_tx *tx, struct smc_cursor
 	return 0;
 }
 
-/* Request that @flags follow the last byte. Needs the stream's lock, unlike reading the flags. */
+/* Request that @flags follow the last byte. Needs the stream's lock; loads of the flags don't. */
 static inline void smc_tx_end(struct smc_stream_tx *tx, u8 flags)
 {
 	WRITE_ONCE(tx->end_flags, tx->end_flags | flags);
 }
 
 /**
- * smc_tx_end_is_delivered() - whether the peer's host has received all flags that end
- * this direction
+ * smc_tx_end_is_delivered() - whether the peer's host has received all flags by which
+ * this end stops sending
  * @tx: send positions of the stream
  *
  * Context: any.
@@ -234,8 +234,8 @@ static inline void smc_tx_end(struct smc_stream_tx *tx, u8 flags)
 static inline bool smc_tx_end_is_delivered(const struct smc_stream_tx *tx)
 {
 	/*
-	 * Pairs with smc_tx_publish(): a thread that sees the final flags also sees, in
-	 * tx->ends_in, that they are in flight.
+	 * Pairs with smc_tx_publish(): a thread that sees a new flag also sees, in
+	 * tx->ends_in, that the flag is in flight.
 	 */
 	u8 said = smp_load_acquire(&tx->conn_flags);
 
@@ -268,9 +268,9 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 	if (final)
 		WRITE_ONCE(tx->ends_in, tx->in_flight);
 	/*
-	 * Pairs with smc_tx_end_is_delivered(): a thread that sees the final flags
-	 * also sees tx->ends_in, which says that they are in flight, and tx->sent,
-	 * the position where the bytes end.
+	 * Pairs with smc_tx_end_is_delivered(): a thread that sees a new flag in
+	 * tx->conn_flags also sees tx->ends_in, which says that the flag is in flight,
+	 * and tx->sent, the position where the bytes end.
 	 */
 	smp_store_release(&tx->conn_flags, cdc->conn_flags);
 }
@@ -281,9 +281,9 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
  * @end: position where the publish ended
  *
  * The caller publishes nothing between the completion and this call. Otherwise a
- * publish with the final flags would count the completed one as in flight (ends_in).
+ * publish with a new flag would count the completed one as in flight (ends_in).
  *
- * Return: true if the peer's host now has all flags that end this direction.
+ * Return: true if the peer's host now has all flags by which this end stops sending.
  */
 static inline bool smc_tx_complete(struct smc_stream_tx *tx, u64 end)
 {
@@ -300,8 +300,8 @@ static inline bool smc_tx_complete(struct smc_stream_tx *tx, u64 end)
  * smc_tx_restart() - forget the publishes in flight: the path has moved, and none of them completes
  * @tx: send positions of the stream, whose lock is held
  *
- * The next publish has the newest cursors and all flags. If the peer's host already has all flags
- * that end this direction, nothing is published again: the peer may have freed its element.
+ * The next publish has the newest cursors and all flags. If the peer's host already has this end's
+ * final flags, nothing is published again: the peer may have freed its element.
  */
 static inline void smc_tx_restart(struct smc_stream_tx *tx)
 {

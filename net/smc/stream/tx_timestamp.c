@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SO_TIMESTAMPING of sent bytes. As with TCP, a send() that asks for timestamps
- * gets those of its last byte, in the socket's error queue. One is taken when
- * the byte is published: it stands for both entering the packet scheduler and
+ * gets those of its last byte, in the socket's error queue. One timestamp is taken
+ * when the byte is published: it stands for both entering the packet scheduler and
  * leaving by the device. Another is taken when the peer's host has the byte. If
  * more requests wait than there are entries, the latest request takes over the
- * last entry, as with TCP for data that it sends in one segment.
+ * last entry, as with data that TCP sends in one segment.
  */
 
 #include <linux/errqueue.h>
@@ -23,14 +23,14 @@
 #define SMC_STAMPS_PUBLISHED	(SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_TX_SOFTWARE)
 #define SMC_STAMPS_ARRIVED	SOF_TIMESTAMPING_TX_ACK
 
-/* Timestamps of one byte that were requested and not yet reported. */
+/* A request for timestamps of one byte, as far as they are not yet reported. */
 struct smc_stamp {
 	u64 end;		/* position after the byte */
 	u32 wanted;		/* SOF_TIMESTAMPING_TX_* */
 };
 
 struct smc_tx_timestamps {
-	bool is_reporting;	/* a thread reports; it checks again before it ends */
+	bool is_reporting;	/* a thread is reporting; it checks again before it ends */
 	unsigned int n;
 	struct smc_stamp waiting[SMC_STAMPS_MAX];
 };
@@ -41,7 +41,7 @@ void smc_tx_timestamps_number(struct smc_stream *st, u32 tsflags)
 
 	if (!(tsflags & SOF_TIMESTAMPING_OPT_ID) || atomic_read(first) == st->first_stamp)
 		return;
-	/* The option was set after the last send. Replace the sequence number that TCP stored. */
+	/* The option was set after the last send(). Replace the sequence number that TCP stored. */
 	st->first_stamp = st->tx.written;
 	atomic_set(first, st->first_stamp);
 }
@@ -140,7 +140,7 @@ void smc_tx_timestamps_report(struct smc_stream *st)
 	u32 due;
 
 	spin_lock_bh(st->lock);
-	/* One thread reports at a time: a byte's publishing is reported before its arrival. */
+	/* Only one thread reports at a time, to report a byte's publishing before its arrival. */
 	if (stamps->is_reporting)
 		goto out;
 	stamps->is_reporting = true;

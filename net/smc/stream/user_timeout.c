@@ -7,7 +7,7 @@
  * would acknowledge bytes as soon as the peer's host has them, so bytes in the
  * peer's element do not count. A stream measures the time for which undelivered
  * bytes wait while no publish completes and the peer consumes nothing. (The window
- * opens only when the peer consumes.) Any progress restarts the time.
+ * opens only when the peer consumes.) A completion or a consumed byte restarts the time.
  *
  * With SMC-D the ring is the peer's element, so no byte is written into it
  * without window. But TCP's send buffer would have accepted such bytes. So with
@@ -42,8 +42,8 @@ static u64 smc_user_timeout_progress(const struct smc_stream *st)
 
 /*
  * Return the peer's time limit in jiffies, or 0 if it has none. TCP starts to
- * measure at its first retransmission or window probe, hence TCP_RTO_MIN. By
- * then this end no longer holds back any bytes.
+ * measure at its first retransmission or window probe, hence TCP_RTO_MIN. After
+ * that time this end no longer holds back any bytes.
  */
 static unsigned long smc_user_timeout_jiffies(const struct smc_stream *st)
 {
@@ -98,7 +98,7 @@ void smc_stream_check_user_timeout(struct timer_list *timer)
 			smc_stat_orphan(st->sn, SMC_ORPHANS_TIMED_OUT, 1);
 		smc_stream_break(st, ETIMEDOUT);
 	}
-	/* If bytes still wait, this starts the timer again. */
+	/* If bytes still wait, smc_stream_unlock() starts the timer again. */
 	smc_stream_unlock(st);
 	smc_stream_put(st);
 }
@@ -106,7 +106,7 @@ void smc_stream_check_user_timeout(struct timer_list *timer)
 void smc_stream_set_user_timeout(struct smc_stream *st)
 {
 	spin_lock_bh(st->lock);
-	/* The new time may be shorter than the old one. */
+	/* The new time limit may be shorter than the old one. */
 	if (st->user_progress != SMC_NOT_DUE)
 		smc_user_timeout_start(st);
 	spin_unlock_bh(st->lock);
