@@ -27,8 +27,8 @@ void smc_add_link_init(struct smc_rdma_group *group);
  *	handler. The end of the group must wait for that work item or handler before it calls
  *	smc_add_link_stop() for the last time
  *
- * A server offers a link. A client answers the server's offer or, if there is none, asks for one.
- * Attempts that do not answer an offer are at least ten seconds apart.
+ * A server offers a link. A client answers the server's offer or, if there is no offer, asks for a
+ * link. Attempts other than answers are at least ten seconds apart.
  *
  * Context: any.
  */
@@ -64,14 +64,14 @@ void smc_add_link_on_port(struct smc_rdma_group *group);
 void smc_add_link_after_loss(struct smc_rdma_group *group);
 
 /**
- * smc_add_link_enter() - count a work item of smc_add_link_wq, and decide whether it may wait
- * @is_slow: the last attempt to add a link to the group timed out because of the peer. If so, the
- *	work item may wait only while no more than half of smc_wq_waiting_max() items run
+ * smc_add_link_enter() - count a work item of smc_add_link_wq, and tell it if it may wait
+ * @is_slow: the last attempt to add a link to the group timed out because of the peer. Such a work
+ *	item may wait only if no more than half of smc_wq_waiting_max() work items run
  *
- * Context: process. The work item must call smc_add_link_exit() at its end, whether or not it may
+ * Context: process. Every work item must call smc_add_link_exit() at its end, even one that may not
  * wait.
- * Return: whether the work item may wait. At most smc_wq_waiting_max() items may wait at the same
- * time.
+ * Return: true if the work item may wait for a peer. At most smc_wq_waiting_max() work items may
+ * wait at the same time.
  */
 bool smc_add_link_enter(bool is_slow);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The ends of a link that is to be added to a group. Preferably, neither end uses a port that
- * another link of the group uses. If one end has no other port that reaches the peer, the link is
- * asymmetric: that end uses its port again (RFC 7609 section 2.2).
+ * another link of the group uses. If one end has no other port that reaches the other end, the new
+ * link is asymmetric: that end uses its first port again (RFC 7609 section 2.2).
  */
 #ifndef SMC_RDMA_ADD_LINK_ENDS_H
 #define SMC_RDMA_ADD_LINK_ENDS_H
@@ -37,7 +37,7 @@ int smc_add_link_find_client_port(const struct smc_link *oldest, const struct sm
 				  struct smc_rdma_port *port);
 
 /**
- * smc_add_link_get_peer() - get the peer's end of a link from its ADD LINK
+ * smc_add_link_get_peer() - get the peer's end of a link from the peer's ADD LINK
  * @msg: ADD LINK
  * @peer: filled
  *
@@ -52,8 +52,8 @@ int smc_add_link_get_peer(const struct smc_llc_msg *msg, struct smc_link_peer *p
  * @link: new link, whose ends are known
  *
  * If both links used the same ports at both ends, they would be lost together. If they use the same
- * port at only one end, the new link is asymmetric. An asymmetric link is of use only if the group
- * has no link besides @oldest. After an asymmetric link could not be confirmed, or was refused in
+ * port at only one end, the new link is asymmetric. An asymmetric link is of use only if no link of
+ * the group but @oldest works. After an asymmetric link could not be confirmed, or was refused in
  * version 1, no asymmetric link is of use for the time SMC_ADD_LINK_ASYMMETRIC.
  *
  * Context: process; with the buffer lock.

@@ -17,23 +17,23 @@ struct sk_buff;
  * any state back to SMC_FAILOVER_ANNOUNCE.
  */
 enum smc_rdma_failover {
-	SMC_FAILOVER_DONE,	/* nothing is to be sent again, or this end has never moved */
-	SMC_FAILOVER_OMITTED,	/* done; bytes left out, as both ends have sent final flags */
+	SMC_FAILOVER_DONE,	/* this end has never moved, or has sent all bytes again */
+	SMC_FAILOVER_OMITTED,	/* done, but with bytes left out: both ends sent final flags */
 	SMC_FAILOVER_ANNOUNCE,	/* tell the peer that this end has moved */
 	SMC_FAILOVER_REPEAT,	/* the peer has been told; write bytes again */
 };
 
 /*
- * The peer's failover to another link. Once the peer has moved, messages may come on two links, and
- * so out of order. The peer's validation names the last message that this host's device has
- * received (@awaited_seq). As long as this end has not handled that message, later ones are held,
- * because bytes before them may be missing. Each state below SMC_PEER_MOVED implies that one and
- * those in between. When the awaited message comes, or is given up, the state is SMC_PEER_MOVED
- * again.
+ * The peer's failover to another link. Once the peer has moved, its messages may come on two links,
+ * and so out of order. The peer's validation names the last message that, as the peer knows, this
+ * host's device has received (@awaited_seq). Until this end has handled that message, it holds
+ * later messages, because bytes before theirs may be missing. When the awaited message comes, or
+ * this end gives it up, the state is SMC_PEER_MOVED again. The comment of each state from
+ * SMC_PEER_MOVED on is also true in all states below it.
  */
 enum smc_rdma_peer_failover {
 	SMC_PEER_HAS_NOT_MOVED,
-	SMC_PEER_MOVED,			/* messages older than the last one are dropped */
+	SMC_PEER_MOVED,			/* messages older than the last one handled are dropped */
 	SMC_PEER_MOVED_AWAITED,		/* the message with @awaited_seq has not come yet */
 	SMC_PEER_MOVED_HELD,		/* @held waits for that message */
 	SMC_PEER_MOVED_HELD_URGENT,	/* @held_urgent waits, too, and comes before @held */
@@ -57,23 +57,23 @@ enum smc_rdma_peer_failover {
  * @peer_addr: address of the peer's element on @link
  * @peer_index: index of the peer's element in its RMB, from 1; 0 until the peer is known. It is set
  *	together with @peer_token, @peer_rkey, @peer_addr and the sizes of @stream.tx
- * @seq: sequence number of the last CDC message sent; protected by @lock
- * @done_seq: sequence number of the last CDC message that is known to have arrived
- * @peer_seq: sequence number of the peer's last CDC message. @lock protects this field and the
- *	next ones up to @repeat_from, except @has_moved
  * @has_moved: this end has moved to another link at least once; under the lock of the group's
  *	@conns
+ * @seq: sequence number of the last CDC message that this end has sent; protected by @lock
+ * @done_seq: sequence number of the last CDC message of this end that is known to have arrived
+ * @peer_seq: sequence number of the peer's last CDC message. @lock protects this field and the
+ *	following ones up to @answered
  * @peer_failover: state of the peer's failover
- * @awaited_seq: sequence number in the peer's validation: the last message that, as the peer knows,
- *	this host's device has received
+ * @awaited_seq: sequence number in the peer's last validation. It is the number of the last message
+ *	that, as the peer knows, this host's device has received
  * @held: the newest of the messages that are held until the awaited one comes
  * @held_urgent: the newest message before @held that has an urgent byte
  * @failover: state of this end's failover
  * @repeat_from: position from which bytes are to be written again. In SMC_FAILOVER_OMITTED, the
  *	bytes from this position on were not written again, because both ends have sent their final
  *	flags. So this end's messages do not report these bytes either
- * @urgent_end: end of the last urgent byte that was published, or 0
- * @answered: value of stream.rx.received when the last CDC message was sent
+ * @urgent_end: position after the last urgent byte that this end has published, or 0
+ * @answered: value of stream.rx.received at this end's last publish
  * @waits_as_bulk: @tx_wait is in the link's @bulk_waiters, not in its @slot_waiters; under the
  *	link's lock
  * @tx_wait: node in the link's @slot_waiters or @bulk_waiters while the connection waits to send;
@@ -109,7 +109,7 @@ struct smc_rdma_conn {
 	struct list_head tx_wait;
 };
 
-/* Whether the peer's part of the CLC message is known. */
+/* Whether this end knows the peer's element and token, see smc_rdma_conn_set_peer(). */
 static inline bool smc_rdma_conn_has_peer(const struct smc_rdma_conn *conn)
 {
 	return conn->peer_index;
@@ -136,8 +136,8 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 /**
  * smc_rdma_conn_alloc_sndbuf() - allocate the send buffer before the peer is known
  * @conn: connection that has no send buffer yet
- * @size_class: wanted size class. If the peer's element turns out smaller than the send buffer,
- *	only as much of the send buffer is used
+ * @size_class: wanted size class. If the peer's element turns out smaller than the send buffer, the
+ *	connection uses only that many bytes of the send buffer
  * @memcg: control group to charge, or NULL
  *
  * Context: process, may sleep.
@@ -147,27 +147,28 @@ struct smc_rdma_conn *smc_rdma_conn_create(struct smc_link *link, u8 rmb_class,
 int smc_rdma_conn_alloc_sndbuf(struct smc_rdma_conn *conn, u8 size_class, struct mem_cgroup *memcg);
 
 /**
- * smc_rdma_conn_set_peer() - store the peer's part of the CLC message
+ * smc_rdma_conn_set_peer() - store the element and token that the peer's CLC message names
  * @conn: connection that is being set up, and whose peer is not known yet
- * @r: the peer's values, checked here
+ * @r: the values in the peer's CLC message, checked here
  * @sndbuf_class: wanted size class of the send buffer, if there is none yet
  * @memcg: control group to charge, or NULL
  *
- * At a server, the client's first CDC message may have come before this call, when it could not be
- * answered yet. So a server calls smc_stream_on_tx_room() afterwards, which sends the answer.
+ * At a server, the client's first CDC message may have come before this call, when this end could
+ * not answer the message yet. So a server calls smc_stream_on_tx_room() after this function, to
+ * send the answer.
  *
  * Context: process, may sleep.
  * Return: 0; -EPROTO if the peer's values are impossible; an error of smc_rdma_conn_alloc_sndbuf();
- * -EHOSTUNREACH if the link is lost, or -ENOLINK if the group is; or -EADDRINUSE if another
- * connection uses the element. The caller can wait for the end of that connection: when any
- * connection of the group is over, wake_up_var() is called on the group's @conns.
+ * -EHOSTUNREACH if only the link is lost; -ENOLINK if the group is lost; or -EADDRINUSE if another
+ * connection uses a part of the peer's element. The caller can wait for the end of that connection:
+ * when any connection of the group is over, wake_up_var() is called on the group's @conns.
  */
 int smc_rdma_conn_set_peer(struct smc_rdma_conn *conn, const struct smc_clc_r *r, u8 sndbuf_class,
 			    struct mem_cgroup *memcg);
 
 /**
- * smc_rdma_conn_describe() - fill in this end's part of the CLC message
- * @conn: connection whose RMB has its keys on @link
+ * smc_rdma_conn_describe() - describe the link and this end's element for a CLC message
+ * @conn: connection whose RMB is mapped on @link
  * @link: link that the connection uses
  * @r: filled
  */
@@ -177,13 +178,13 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, const struct smc_l
 /**
  * smc_rdma_conn_move() - move a connection to another link of its group
  * @conn: connection that the caller has a reference to, in any state
- * @from: link that is quiesced; nothing happens if the connection uses another one
+ * @from: link that is quiesced; nothing happens if the connection uses another link
  * @to: link to use. The stream is lost if the peer has not announced its RMB on this link
  *
- * If the peer's part of the CLC message is not known yet, the connection stays on @from, and
+ * If this end does not know the peer's element yet, the connection stays on @from, and
  * smc_rdma_conn_set_peer() fails later.
  *
- * The connection sends again everything that may be lost, as far as @to has room for it now.
+ * The connection sends again all bytes that may be lost, as far as @to has room for them now.
  *
  * Context: process.
  * Return: whether the connection has moved.
@@ -191,7 +192,7 @@ void smc_rdma_conn_describe(const struct smc_rdma_conn *conn, const struct smc_l
 bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struct smc_link *to);
 
 /**
- * smc_rdma_conn_quarantine() - quarantine the elements: they are not reused until the link ends
+ * smc_rdma_conn_quarantine() - quarantine the elements: they are not reused until the group ends
  * @conn: connection that still has its reservation in the group
  *
  * This retires the group, which then ends with its last connection.
@@ -204,9 +205,9 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
  * smc_rdma_conn_check_validation() - reset the connection if a message is lost for good
  * @conn: connection that the caller has a reference to
  *
- * Called when nothing comes from a lost link any more. When the peer announced its failover, it
- * named the last message that this host's device had acknowledged. If this end has not got that
- * message by now, the message is lost for good.
+ * Called when nothing comes from a lost link any more. When the peer announced its failover, the
+ * peer named the last message that this host's device had acknowledged. If this end has not handled
+ * that message by now, the message is lost for good.
  *
  * Context: process.
  */
@@ -214,7 +215,7 @@ void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn);
 
 /**
  * smc_rdma_conn_get() - find a connection by its alert token
- * @group: group of the link
+ * @group: group of the link that the message with the token came on
  * @token: alert token of this end
  *
  * Context: any but hard interrupt.

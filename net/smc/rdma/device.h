@@ -15,7 +15,7 @@
  * @users: reference count; the device's removal waits until all references are dropped
  * @unused: completed when the last reference is dropped
  * @events: handler for events of ports and GIDs
- * @leaving: removal has begun, so no link group may be added
+ * @leaving: removal has begun, so a link group or link that is added now ends at once
  */
 struct smc_rdma_device {
 	struct list_head list;
@@ -31,8 +31,8 @@ struct smc_rdma_device {
  * smc_rdma_device_get() - take a reference to a device
  * @dev: device, referenced or found in the list under RCU
  *
- * Context: any. The count can't be 0: a device's removal drops the initial reference only after an
- * RCU grace period.
+ * Context: any. The reference count can't be 0: the removal takes a device out of the list, and
+ * drops the initial reference only after an RCU grace period.
  */
 void smc_rdma_device_get(struct smc_rdma_device *dev);
 

@@ -13,8 +13,8 @@
  * - Names: the message must also have the peer id, GID and queue pair of the group's peer.
  * - Element: no other connection may use the element that the message names
  *   (smc_rdma_conn_set_peer()).
- * - First contact: a new link must not lead to the queue pair of a confirmed link whose peer has
- *   another address (smc_link_may_lead_to()).
+ * - First contact: if a confirmed link leads to a queue pair of a peer at another address, a new
+ *   link must not lead to the same queue pair (smc_link_may_lead_to()).
  */
 #ifndef SMC_RDMA_GROUP_H
 #define SMC_RDMA_GROUP_H
@@ -40,9 +40,9 @@ struct smc_rdma_conn;
 /*
  * Identity of a peer, by which a group is found. Only the address is certain: the rest is from CLC
  * messages, which a program may forge. A server chooses a group before the client has proven
- * anything, so it takes only a group whose peer has the client's address. A client chooses a group
- * by the ACCEPT, which has the proof, so the group's peer may have a different address from the
- * server's.
+ * anything. So the server takes only a group whose peer has the client's address. A client chooses
+ * a group by the ACCEPT. The RMB in the ACCEPT proves who the server is. So the client may also
+ * take a group whose peer has an address other than the server's.
  */
 struct smc_rdma_peer {
 	struct in6_addr addr;	/* of the peer's end of the TCP connection, see admin/address.h */
@@ -56,42 +56,43 @@ struct smc_rdma_peer {
  * @lgr: common part of the groups of both paths
  * @role: role of this end at first contact
  * @version: SMC version
- * @tell_peer: DELETE LINK is sent when the group ends
+ * @tell_peer: this end sends DELETE LINK when the group ends
  * @shutdown_deadline: time in jiffies until which a dead group may wait for its peer
  * @is_broken: the peer has broken the protocol, so no link sends anything more
  * @retired: no connection joins any more, and the group ends with its last connection; under
  *	smc_rdma_lgrs.lock
  * @peer: identity of the peer
  * @eid: the agreed EID; version 2
- * @is_routed: a router is between the ends of the link; version 2
+ * @is_routed: a router is between the two ends of the group's link; version 2
  * @vlan: VLAN, or 0
  * @max_conns: agreed limit for connections, which the server enforces
  * @max_links: agreed limit for links
- * @awaits_offer: after first contact, this server's client may wait for an ADD LINK
+ * @awaits_offer: this end is the server, and its client may wait for an ADD LINK after first
+ *	contact
  * @last_number: number of the last link that this server has offered
  * @has_offered: this server has sent an ADD LINK
- * @has_tried: the group has tried to add a link, or has put off its first attempt; only
- *	@add_link_work uses this field
+ * @has_tried: this end has tried to add a link to the group, or has put off its first attempt;
+ *	only @add_link_work uses this field
  * @is_slow: the last attempt to add a link timed out because of the peer; only @add_link_work sets
  *	this field
- * @gid: this end's GID on the group's first link, which may be gone
- * @lost: for each index of @links, the peer's end of the last confirmed link that was removed from
- *	there; under smc_rdma_lgrs.lock
+ * @gid: this end's GID on the group's first link; stays valid when that link is gone
+ * @lost: for each index of @links, the peer's end of the confirmed link that was last removed from
+ *	this index; under smc_rdma_lgrs.lock
  * @peer_gids: GIDs of the client's ports; version 2. Under @llc's lock once the group is active
  * @spread_after: time in jiffies before which this server makes no further group for the peer;
  *	under smc_rdma_lgrs.lock
  * @total_conns: number of connections and reservations that the group has ever had; changed under
  *	smc_rdma_lgrs.lock
  * @unknown_tokens: number of CDC messages whose token belongs to no connection of the group
- * @n_guesses: number of CLC messages that named the group without a proof: [1] from the peer's
- *	address, [0] from other addresses; under smc_rdma_lgrs.lock
+ * @n_guesses: number of CLC messages that named a link of the group, but no RMB that the peer has
+ *	announced: [1] from the peer's address, [0] from other addresses; under smc_rdma_lgrs.lock
  * @n_quarantined: number of connections that are over, and whose elements are not reused before the
- *	link ends; under smc_rdma_lgrs.lock
- * @quarantined_pages: pages of the group's buffers that have a quarantined element. Until the group
- *	dies, the host's sums include this number and @n_quarantined
- * @links: the links, NULL where there is none. An entry changes with the buffer lock and
- *	smc_rdma_lgrs.lock held, and a link that was taken out stays until RCU readers are done. So
- *	to walk the links, it is enough to hold one of the two locks or to be under RCU
+ *	group ends; under smc_rdma_lgrs.lock
+ * @quarantined_pages: number of pages of those buffers of the group that have a quarantined
+ *	element. Until the group dies, the host's sums include this number and @n_quarantined
+ * @links: the links; an entry without a link is NULL. An entry changes only with both the buffer
+ *	lock and smc_rdma_lgrs.lock held. A link that was taken out stays until RCU readers are
+ *	done. So a walk of the links needs only one of the two locks, or RCU
  * @last_serial: serial of the last link that was put into @links
  * @conns: connections by the index in their alert tokens; locked with softirqs off
  * @next_index: hint for the index of the next connection
@@ -104,11 +105,12 @@ struct smc_rdma_peer {
  *	no such time
  * @add_link_after: time in jiffies before which this end does not try to add a link; 0 if there is
  *	no such time
- * @add_link_delay: jiffies from the last attempt until this end tries again without an event
+ * @add_link_delay: jiffies between the last attempt to add a link and the next, unless an event
+ *	makes this end try earlier
  * @offer_after: time in jiffies before which a client refuses offers of a link; only
- *	@add_link_work uses it
- * @owes_request: this client has refused an offer without a look at it, and has considered none
- *	since; only @add_link_work uses it
+ *	@add_link_work uses this field
+ * @owes_request: this client has refused an offer without a look at it, and has considered no offer
+ *	since; only @add_link_work uses this field
  */
 struct smc_rdma_group {
 	struct smc_lgr lgr;
@@ -155,8 +157,9 @@ struct smc_rdma_group {
 };
 
 /*
- * At one end, an asymmetric link uses the same port as another link (RFC 7609 section 2.2), because
- * that end has only one port.
+ * The ends at which two links of a group use the same port: this end, the peer's end, or both. An
+ * asymmetric link shares a port with an older link at one end, because that end has only one port
+ * (RFC 7609 section 2.2).
  */
 #define SMC_LINKS_SHARE_NOTHING	0
 #define SMC_LINKS_SHARE_LOCAL	BIT(0)
@@ -167,7 +170,7 @@ extern struct smc_lgr_kind smc_rdma_lgrs;
 
 #define smc_rdma_group_of(ptr)	container_of(ptr, struct smc_rdma_group, lgr)
 
-/* Return: the link of a group with the lowest index from @index on, or NULL. */
+/* Return: the first link of a group at @index or a higher index, or NULL. */
 static inline struct smc_link *smc_rdma_group_link_from(const struct smc_rdma_group *group,
 							unsigned int index)
 {
@@ -204,9 +207,9 @@ static inline void smc_rdma_group_put(struct smc_rdma_group *group)
  * The group has one reserved connection, the caller's.
  *
  * Context: process, may sleep.
- * Return: the group with a reference for the caller, or an ERR_PTR: -EUSERS if the owner of the
- * peer's address, the namespace or the host has as many groups as it may have, or the owner has too
- * many quarantined elements.
+ * Return: the group with a reference for the caller, or an ERR_PTR. -EUSERS means that the owner of
+ * the peer's address, the namespace or the host has as many groups as it may have, or that this
+ * owner has too many quarantined elements.
  */
 struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role, u8 version,
 					     const struct smc_rdma_port *port,
@@ -214,7 +217,7 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 
 /**
  * smc_rdma_group_find_for_server() - find a link that a new connection may use
- * @net: namespace of the listener; groups of others are not considered
+ * @net: namespace of the listener; groups of other namespaces are not considered
  * @version: SMC version that the group must have
  * @port: port of this end
  * @peer: identity of the client that proposes
@@ -224,7 +227,8 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
  * One processor handles the messages of a link, so the connections of a busy peer are spread over
  * several groups. Of the groups with room, the one with the fewest connections is taken.
  *
- * Return: the link with a reference to it and its group, and a reserved connection; or NULL.
+ * Return: the link, or NULL. With the link the caller gets a reference to the link, a reference to
+ * its group, and a reserved connection in the group.
  */
 struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 						const struct smc_rdma_port *port,
@@ -232,8 +236,9 @@ struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 						bool spread);
 
 /**
- * smc_link_unreserve() - drop what smc_rdma_group_find_for_server() reserved
- * @link: link that the connection does not use
+ * smc_link_unreserve() - drop a reserved connection, and the references to its link and group
+ * @link: link that a search for a server or client has returned, and that the connection does not
+ *	use
  *
  * Context: any but hard interrupt.
  */
@@ -246,7 +251,7 @@ void smc_link_unreserve(struct smc_link *link);
  * @port: port of this end
  * @peer: identity of a client with which a first contact has failed
  *
- * The peer's connections use the groups that exist, however crowded.
+ * During this time, the peer's new connections use the groups that exist, however crowded.
  *
  * Context: any but hard interrupt.
  */
@@ -256,17 +261,18 @@ void smc_rdma_groups_put_off_spread(struct net *net, u8 version, const struct sm
 /**
  * smc_rdma_group_peer_is_slow() - whether an attempt to add a link to another group with the same
  *	peer has timed out
- * @group: group that the others are compared with; it does not count itself
+ * @group: group whose peer is meant. The function looks only at other groups with the same two
+ *	ports that are active and not retired
  *
  * Context: any; takes smc_rdma_lgrs.lock.
- * Return: true if the last attempt of a group with the same ports timed out, and no such group has
- * two links. Only active groups that are not retired count.
+ * Return: true if the last attempt of one of these other groups timed out, and none of them has two
+ * links that work.
  */
 bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group);
 
 /**
  * smc_rdma_group_find_for_client() - find the link that a server named
- * @net: namespace of the client; groups of others are not considered
+ * @net: namespace of the client; groups of other namespaces are not considered
  * @version: SMC version of the ACCEPT, which the group must have
  * @port: port of this end
  * @peer: identity of the server that accepts
@@ -274,9 +280,9 @@ bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group);
  *
  * The RMB that the server names proves that the link is the server's, see the head of this file.
  *
- * Return: the link with a reference to it and its group, and a reserved connection; an ERR_PTR of
- * -ENOENT if there is no such link; of -ENOLINK if its group is retired; or of -EHOSTUNREACH if the
- * link is lost, at another port, or not proven to be the server's.
+ * Return: as smc_rdma_group_find_for_server(), but instead of NULL an ERR_PTR: -ENOENT if there is
+ * no such link; -ENOLINK if its group is retired; or -EHOSTUNREACH if the link is lost, is at a
+ * port other than @port, or is not proven to be the server's.
  */
 struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
 						const struct smc_rdma_port *port,
@@ -292,7 +298,7 @@ struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
 void smc_rdma_group_retire(struct smc_rdma_group *group);
 
 /**
- * smc_link_confirm() - whether a client's CONFIRM names an RMB of the link's peer
+ * smc_link_confirm() - whether a client's CONFIRM names an RMB that the link's peer has announced
  * @link: link of a server
  * @r: description of the link in the CONFIRM
  *
@@ -309,7 +315,7 @@ bool smc_link_confirm(const struct smc_link *link, const struct smc_clc_r *r);
  *
  * A group that has just become idle is not spare: the peer may have chosen it for a new connection.
  *
- * Context: any. The answer holds under smc_rdma_lgrs.lock only.
+ * Context: any. The answer stays true only as long as the caller holds smc_rdma_lgrs.lock.
  */
 bool smc_rdma_group_is_spare(const struct smc_rdma_group *group);
 
@@ -328,9 +334,9 @@ bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
  *	have its reservation
  * @pages: sum of the results of smc_element_quarantine() for the elements
  *
- * The elements, which smc_element_quarantine() keeps from being reused, stay until the link ends.
- * If the host's limits for quarantined elements are exceeded, one group ends. The owner with the
- * most quarantined pages in all its groups together loses the group that has the most of them.
+ * smc_element_quarantine() keeps the elements from being reused. They stay until the group ends.
+ * If the host's limits for quarantined elements are exceeded, one group ends: of the owner with the
+ * most quarantined pages in all its groups together, the group with the most quarantined pages.
  *
  * Context: any but hard interrupt.
  */
@@ -344,7 +350,8 @@ void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages);
  * Must be called before the first packet is sent to @end.
  *
  * Context: any.
- * Return: 0, or -EHOSTUNREACH if a confirmed link to a peer at another address leads to @end.
+ * Return: 0; or -EHOSTUNREACH if a confirmed link of a group whose peer has another address already
+ * leads to @end.
  */
 int smc_link_may_lead_to(const struct smc_link *link, const struct smc_link_peer *end);
 
@@ -352,14 +359,15 @@ int smc_link_may_lead_to(const struct smc_link *link, const struct smc_link_peer
  * smc_rdma_group_activate() - complete the first contact: other connections may join
  * @group: group of a first contact, after CONFIRM LINK; the caller holds the link's device
  *
- * Other groups with the same address and queue pair of the peer are retired.
+ * Another group is retired if its peer has the same address, and one of its links leads to the same
+ * queue pair of that peer.
  *
  * Return: 0; -ENOLINK if the group has died; or an error of smc_link_may_lead_to().
  */
 int smc_rdma_group_activate(struct smc_rdma_group *group);
 
 /**
- * smc_rdma_group_terminate() - end a group and all its connections, in the group's own work
+ * smc_rdma_group_terminate() - have the group's work item end a group and all its connections
  * @group: group that the caller has a reference to; nothing happens if it is dead
  * @err: positive errno for the connections
  *
@@ -369,7 +377,7 @@ void smc_rdma_group_terminate(struct smc_rdma_group *group, int err);
 
 /**
  * smc_rdma_group_on_violation() - count and log a violation of the protocol, and end the group
- * @group: group of the link that the message came on; may be dead
+ * @group: group of the link that the peer's message came on; may be dead
  * @what: violation by the peer
  *
  * Context: any but hard interrupt.
@@ -378,8 +386,8 @@ void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violatio
 
 /**
  * smc_rdma_group_peer_left() - begin the orderly end of a group after the peer's DELETE LINK
- * @group: group of the link that the message came on; if it is already ending, its deadline may
- *	become earlier
+ * @group: group of the link that the DELETE LINK came on; if the group is already ending, its
+ *	deadline may become earlier
  * @reason: reason that the DELETE LINK gives, for the kernel's log and tracepoints
  *
  * The group's links stay until the peer has got this host's answer to the DELETE LINK, or until the
@@ -393,9 +401,9 @@ void smc_rdma_group_peer_left(struct smc_rdma_group *group, u32 reason);
  * smc_rdma_group_time_left() - how long the end of a group may wait before it asks again
  * @group: dead group
  *
- * One deadline applies to all messages of the group's end. During a wait the deadline may move to
- * an earlier time. So the result is a short time, after which the caller must call this function
- * again.
+ * One deadline applies to all messages of the group's end. While the caller waits, the deadline may
+ * move to an earlier time. So the result is a short time, after which the caller must call this
+ * function again.
  *
  * Return: jiffies, or 0 after the deadline.
  */
@@ -418,7 +426,7 @@ int smc_rdma_group_error_of(enum ib_wc_status status);
 struct smc_link *smc_rdma_group_find_link(const struct smc_rdma_group *group, u8 number);
 
 /**
- * smc_rdma_group_next_link() - iterate over the links of a group, holding no lock between calls
+ * smc_rdma_group_next_link() - iterate over the links of a group; the caller need hold no lock
  * @group: group that the caller has a reference to, or whose work item calls this
  * @index: 0 for the first call; afterwards the value that the last call has stored here
  *
@@ -442,16 +450,17 @@ struct smc_link *smc_rdma_group_get_oldest_link(struct smc_rdma_group *group);
  * @other: another link of the group
  *
  * Context: any.
- * Return: SMC_LINKS_SHARE_NOTHING, or SMC_LINKS_SHARE_LOCAL, SMC_LINKS_SHARE_PEER or both of them.
+ * Return: SMC_LINKS_SHARE_NOTHING; or SMC_LINKS_SHARE_LOCAL, SMC_LINKS_SHARE_PEER or both flags.
  */
 unsigned int smc_links_share(const struct smc_link *link, const struct smc_link *other);
 
 /**
- * smc_rdma_group_shares() - at which ends any working links of a group use the same port
+ * smc_rdma_group_shares() - at which ends two links of a group use the same port
  * @group: group; only links that work count
  *
  * Context: under RCU, or with smc_rdma_lgrs.lock or the buffer lock.
- * Return: as smc_links_share(). If it is SMC_LINKS_SHARE_NOTHING, no link is asymmetric.
+ * Return: as smc_links_share(), for all pairs of links together. If the result is
+ * SMC_LINKS_SHARE_NOTHING, no link is asymmetric.
  */
 unsigned int smc_rdma_group_shares(const struct smc_rdma_group *group);
 
@@ -468,7 +477,7 @@ struct smc_link *smc_rdma_group_oldest_link(const struct smc_rdma_group *group);
 
 /**
  * smc_rdma_group_insert_link() - put a new link into its group
- * @link: link whose index is free
+ * @link: link; the group has no other link at its index
  *
  * Context: process; with the buffer lock.
  */
@@ -487,7 +496,7 @@ int smc_rdma_group_activate_link(struct smc_link *link);
 /**
  * smc_rdma_group_replace_link() - end the asymmetric link that a symmetric one replaces
  * @oldest: oldest link of a group of this server; it stays
- * @link: the new link
+ * @link: the new symmetric link
  *
  * Does nothing if the group has no third link.
  *
@@ -504,13 +513,13 @@ void smc_rdma_group_replace_link(const struct smc_link *oldest, const struct smc
 void smc_rdma_group_remove_link(struct smc_link *link);
 
 /**
- * smc_rdma_group_delete_link() - end a link because the peer asks for it
- * @group: group with another link
+ * smc_rdma_group_delete_link() - end a link because the peer asks for its end
+ * @group: group that is to go on with another link
  * @number: number of the link
  * @reason: reason that the peer gives
  *
  * Context: any.
- * Return: false if there is no such link.
+ * Return: false if the group has no link with this number.
  */
 bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 reason);
 
@@ -524,7 +533,7 @@ bool smc_rdma_group_delete_link(struct smc_rdma_group *group, u8 number, u32 rea
 struct smc_link *smc_rdma_group_other_link(const struct smc_link *link);
 
 /**
- * smc_link_note_inactive() - note since when a link is inactive, as netlink shows it
+ * smc_link_note_inactive() - note the time at which a link becomes inactive, for netlink
  * @link: link that is about to be marked as broken or left
  *
  * Context: with smc_rdma_lgrs.lock.

@@ -39,9 +39,9 @@ struct smc_rdma_conn;
 #define SMC_SOFT_WRITE_BYTES	SZ_64K
 /* The largest receive buffer, so also the largest publish. */
 #define SMC_RING_MAX		(SMC_SIZE_CLASS_MIN_BYTES << SMC_SIZE_CLASS_R_MAX)
-/* Limit for the writes of a message: the two parts of a ring that wraps, each cut into pieces. */
+/* Limit for the writes before a message: two parts if the ring wraps, each cut into pieces. */
 #define SMC_WRITES_MAX		(SMC_RING_MAX / SMC_SOFT_WRITE_BYTES + 1)
-/* Room for the pieces into which the writes under way are cut. */
+/* Limit for the pieces into which the writes of all messages under way are cut. */
 #define SMC_PIECES		((SMC_BULK_LIMIT_MAX + SMC_RING_MAX) / SMC_SOFT_WRITE_BYTES)
 /*
  * The sum includes four work requests for two registrations: one in flight, and one whose queue
@@ -60,15 +60,15 @@ struct smc_rdma_conn;
 #define SMC_BULK_LIMIT_MAX	SZ_1M
 /*
  * Time after which a queue pair repeats what is not acknowledged: 4.096 us << 15 = 0.13 s. An
- * adapter may wait up to four times as long. It gives up after eight such waits, in one to four
- * seconds.
+ * adapter may wait up to four times as long. It gives up after eight such waits, that is, after one
+ * to four seconds.
  */
 #define SMC_QP_ACK_TIMEOUT	15
 /*
- * A shorter time for an adapter if another link can take over: 67 ms, so the adapter gives up after
- * 0.5 to 2.2 s, and the connections move sooner. A still shorter time might end both links when
- * both fall silent for a moment. soft-RoCE gets no shorter time: it does not give up, and would
- * only repeat more.
+ * A shorter time for an adapter if the group has another link, or is likely to get one: 67 ms. The
+ * adapter then gives up after 0.5 to 2.2 s, and the connections move sooner. A still shorter time
+ * might end both links when both fall silent for a moment. soft-RoCE gets no shorter time: it does
+ * not give up, and would only repeat more.
  */
 #define SMC_QP_ACK_TIMEOUT_SHORT	14
 #define SMC_MESSAGE_ROOM	64	/* distance between messages in a DMA area */
@@ -95,8 +95,8 @@ struct smc_send_slot {
 	u16 seq;			/* sequence number of the CDC message of @conn */
 	u64 covers;			/* slots that the completion frees, one bit each */
 	u32 bulk_bytes;			/* bulk bytes that the message reports, or 0 */
-	bool is_bulk_alone;		/* few bulk bytes, posted while no others were under way */
-	u64 posted;			/* time in ns; only with bulk bytes */
+	bool is_bulk_alone;		/* few @bulk_bytes, posted with no others under way */
+	u64 posted;			/* time of the post in ns; only with bulk bytes */
 	bool is_unsignaled;
 	bool is_large;			/* the message is in the link's @large_sent */
 };
@@ -135,9 +135,9 @@ struct smc_link_bulk {
 	const struct smc_rdma_conn *sole;	/* the connection with all these bytes, or NULL */
 	u32 limit;		/* no more are posted once @bytes has reached this */
 	u32 least;		/* the limit does not fall below this */
-	u64 alone;		/* ns that few bulk bytes take with no others; 0: unknown */
+	u64 alone;		/* time in ns of a message with @is_bulk_alone; 0: unknown */
 	u64 shrunk_at;		/* time in ns when the limit last shrank */
-	unsigned int lossy;	/* countdown of messages without a time-out; 0: not lossy */
+	unsigned int lossy;	/* lossy until so many more messages are in time; or 0 */
 };
 
 /**
@@ -158,13 +158,13 @@ struct smc_link_bulk {
  * @is_replaced: this asymmetric link ends because a symmetric one has been added; under
  *	smc_rdma_lgrs.lock
  * @is_deleted: the peer has asked for the end of the link; under smc_rdma_lgrs.lock
- * @is_left: smc_link_leave() has begun: it quiesces the link, which @end_work later removes from
+ * @is_left: smc_link_leave() has begun to quiesce the link. Later @end_work removes the link from
  *	the group. Set under smc_rdma_lgrs.lock
  * @is_flushed: a receive has completed with an error, so the device writes no more bytes of
  *	the peer
  * @is_drained: the queue pair is destroyed, and no message comes from the link any more
- * @end_work: destroys the queue pair, and removes the link from the group; while queued, it holds a
- *	reference to the link and one to the group
+ * @end_work: work item that destroys the queue pair, and removes the link from the group; while
+ *	queued, it holds a reference to the link and one to the group
  * @port: local port and address
  * @pd: protection domain
  * @cq: completion queue for both directions
@@ -173,7 +173,7 @@ struct smc_link_bulk {
  * @gid: GID of @port; stays valid when @port is gone
  * @gid_index: index of @gid in the port's GID table
  * @port_num: number of @port
- * @psn: first packet sequence number sent
+ * @psn: sequence number of the first packet that this end sends
  * @mtu: path MTU in use
  * @number: link number in the group, assigned by the server
  * @user_id: this end's id for the link
@@ -192,33 +192,34 @@ struct smc_link_bulk {
  * @unsignaled_slots: one bit per slot of an unsignaled message; the completion of the next signaled
  *	message frees these slots, too
  * @n_signaled: number of signaled messages in flight
- * @last_sent: time in jiffies when a signaled message last completed, or was posted while no other
- *	was in flight
+ * @last_sent: time in jiffies of the last of these events: a signaled message completed, or was
+ *	posted while no other signaled message was in flight
  * @unsignaled_since: time in jiffies when the first message of @unsignaled_slots was posted
- * @stall: work item that checks the send timeout; queued while signaled messages are in flight, and
- *	with soft-RoCE also while only unsignaled ones are, if another link can take over
+ * @stall: work item that checks the send timeout. It is queued while signaled messages are in
+ *	flight. If another link can take over from a link over soft-RoCE, it is also queued while
+ *	only unsignaled messages are in flight
  * @bulk: bulk bytes under way, and their limit
  * @slot_waiters: connections that wait for a free slot
  * @bulk_waiters: connections that wait until fewer bulk bytes are under way
- * @bulk_is_next: @bulk_waiters come before @slot_waiters next time
- * @next_sender: connection that was taken from the waiting connections and may send now: a slot is
- *	kept for it, and room for its bulk bytes. NULL if there is none. The pointer is only
- *	compared, because the connection may be gone
+ * @bulk_is_next: the next connection to send is taken from @bulk_waiters, if possible
+ * @next_sender: connection that was taken from the waiting connections and may send now. A slot is
+ *	kept for this connection, and room for its bulk bytes. NULL if there is none. The pointer is
+ *	only compared, because the connection may be gone
  * @last_sender: connection that sent last; the pointer is only compared, like @next_sender
  * @shared_at: time in jiffies when @last_sender last changed
  * @llc_starved: an LLC sender found no free slot
  * @slot_wait: wait queue of LLC senders without a slot, of smc_link_flush() and of smc_link_leave()
  * @send: the send slots
- * @unsignaled_cqe: completion handler for RDMA writes and local invalidations; they are
- *	unsignaled, so only failed ones complete
+ * @unsignaled_cqe: completion handler for RDMA writes and local invalidations. These are
+ *	unsignaled, so they complete only if they fail
  * @recv: the posted receives
  * @sent: DMA area for the messages of the send slots
  * @received: DMA area for the messages of the receives
- * @large_sent: DMA area for a message that does not fit into @sent. Each such message gets a new
- *	one, and the old one is freed; under the group's buffer lock
+ * @large_sent: DMA area for a message that does not fit into @sent. For each such message the old
+ *	area is freed, and a new one allocated; under the group's buffer lock
  * @large_is_sent: the message in @large_sent is in flight
- * @overflow: DMA area for the part of a received message beyond its slot. Only version 2
- *	LLC messages are that long, and only one of them may be in flight
+ * @overflow: DMA area for the part of a received message that does not fit into its slot. Only
+ *	version 2 LLC messages are that long, and the peer may have only one of them in flight
  * @large: copy of a received message while it is processed
  * @last_rx: jiffies when the last message was received
  * @probed: jiffies when smc_llc_may_leave() last sent a TEST LINK
@@ -301,7 +302,7 @@ struct smc_link {
 /**
  * smc_link_create() - create a link, with its queue pair in state INIT and receives posted
  * @group: its link group
- * @index: index in the group's @links, which the caller sets
+ * @index: index in the group's @links. The caller puts the link there
  * @port: local port; copied
  *
  * Context: process, may sleep.
@@ -396,8 +397,9 @@ int smc_link_to_rtr(struct smc_link *link, const struct smc_link_peer *peer);
  * smc_link_to_rts() - move the queue pair to state RTS (ready to send)
  * @link: link in state RTR
  *
- * The time-out of acknowledgements can't change afterwards. With an adapter it is shorter if the
- * group has another link, or if this end or the peer has a port for one, as far as this end knows.
+ * The queue pair's time-out for acknowledgements can't change afterwards. With an adapter this
+ * time-out is shorter if the group has another link, or is likely to get one because this end or
+ * the peer has another port.
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.

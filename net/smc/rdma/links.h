@@ -58,14 +58,16 @@ void smc_links_device_failed(struct smc_rdma_device *dev);
  * @dev: device that reports the event of the port
  * @port: number of the port
  *
- * If the port stays down, the links on it end. While the port is down, no new connection uses it.
+ * A link on a port that is down ends at once if a link at another port can take over, or if the
+ * link's first contact is under way. Otherwise the link ends if the port stays down. While the port
+ * is down, no new connection uses it.
  *
  * Context: any.
  */
 void smc_links_watch_port(struct smc_rdma_device *dev, u32 port);
 
 /**
- * smc_links_seek_port() - try to add missing links to all groups, as a port may have come up
+ * smc_links_seek_port() - try to add a link to each group that lacks one, as a port may be up now
  *
  * Context: any.
  */

@@ -40,8 +40,8 @@ struct smc_llc_queued {
  * @request: request whose reply is expected; NULL if a request is expected
  * @has_come: the expected message has arrived
  * @came: copy of the message that has arrived
- * @little_endian: the length in a version 2 message of the peer, other than ADD LINK, was
- *	little-endian
+ * @little_endian: the peer has sent a version 2 message, other than ADD LINK, with a little-endian
+ *	length
  * @has_offer: the server's ADD LINK waits for an answer
  * @is_answering: the ADD LINK in @offer is being answered
  * @offer: copy of the server's ADD LINK to which @has_offer refers
@@ -132,9 +132,9 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len);
  * @link: link
  * @off: condition that cancels the wait, or NULL
  *
- * Context: process, may sleep up to 2 s.
+ * Context: process, may sleep up to 2 s, or 1 s without @off.
  * Return: 0, with the peer's limits stored; -ETIMEDOUT, -ENOLINK, -ECANCELED; -EPROTO if the reply
- * names a different queue pair from the peer's CLC message or ADD LINK, or requires eye catchers in
+ * names a queue pair other than the peer's CLC message or ADD LINK did, or requires eye catchers in
  * elements.
  */
 int smc_llc_confirm_link_server(struct smc_link *link, const struct smc_cancel *off);
@@ -143,8 +143,8 @@ int smc_llc_confirm_link_server(struct smc_link *link, const struct smc_cancel *
  * smc_llc_expect_confirm_link() - prepare for the server's CONFIRM LINK
  * @link: link
  *
- * Must be called before the server can send CONFIRM LINK. smc_llc_confirm_link_client() then waits
- * for it.
+ * Must be called before the server can send CONFIRM LINK. The caller then waits for the message by
+ * smc_llc_confirm_link_client().
  */
 void smc_llc_expect_confirm_link(struct smc_link *link);
 
@@ -155,14 +155,14 @@ void smc_llc_expect_confirm_link(struct smc_link *link);
  *
  * Context: process, may sleep up to 4 s, or 2 s without @off.
  * Return: 0, with the link's number and the peer's limits stored; -ETIMEDOUT, -ENOLINK, -ECANCELED;
- * -EPROTO if the message names a different queue pair from the peer's CLC message or ADD LINK, has
- * a different link number from ADD LINK, or requires eye catchers in elements.
+ * -EPROTO if the message names a queue pair other than the peer's CLC message or ADD LINK did, has
+ * a link number other than ADD LINK had, or requires eye catchers in elements.
  */
 int smc_llc_confirm_link_client(struct smc_link *link, const struct smc_cancel *off);
 
 /**
- * smc_llc_confirm_link_reply() - reply to CONFIRM LINK, once the link can send
- * @link: link
+ * smc_llc_confirm_link_reply() - as client, reply to the server's CONFIRM LINK
+ * @link: link in state RTS
  *
  * Context: process, may sleep.
  * Return: 0 or -errno.
@@ -174,7 +174,7 @@ int smc_llc_confirm_link_reply(struct smc_link *link);
  * @link: link to send on
  * @message: ADD LINK, large in version 2
  * @len: its length
- * @msg: the fields of @message; filled with the reply
+ * @msg: the fields of @message; after success, those of the reply
  *
  * Context: process, may sleep up to 2 s; with the buffer lock.
  * Return: 0; -ETIMEDOUT, -ENOLINK, or an error of smc_link_send_large().
@@ -185,7 +185,7 @@ int smc_llc_offer_link(struct smc_link *link, const u8 *message, size_t len,
 /**
  * smc_llc_continue_add_link() - send ADD LINK CONTINUATION as server, and wait for the reply
  * @link: link to send on
- * @msg: the message; filled with the reply
+ * @msg: the message; after success, the reply
  *
  * Context: process, may sleep up to 3 s; with the buffer lock.
  * Return: 0; -ETIMEDOUT or -ENOLINK.
@@ -194,15 +194,15 @@ int smc_llc_continue_add_link(struct smc_link *link, struct smc_llc_msg *msg);
 
 /**
  * smc_llc_expect_add_link_cont() - prepare for the server's ADD LINK CONTINUATION
- * @link: link on which it will come
+ * @link: link on which the message will come
  *
- * Must be called before the server can send it.
+ * Must be called before the server can send the message.
  */
 void smc_llc_expect_add_link_cont(struct smc_link *link);
 
 /**
  * smc_llc_await_add_link_cont() - wait for the server's ADD LINK CONTINUATION
- * @link: link on which it will come
+ * @link: link on which the message will come
  * @msg: filled with the message
  *
  * Context: process, may sleep up to 1 s; with the buffer lock.
@@ -225,7 +225,7 @@ int smc_llc_reply_add_link_cont(struct smc_link *link, struct smc_llc_msg *msg);
  * @group: group of a client
  * @offer: filled
  *
- * Return: false if there is none.
+ * Return: false if no ADD LINK waits for an answer.
  */
 bool smc_llc_get_offer(struct smc_rdma_group *group, struct smc_llc_msg *offer);
 
@@ -253,7 +253,7 @@ struct smc_link *smc_llc_link_of_offer(struct smc_rdma_group *group);
 void smc_llc_drop_offer(struct smc_rdma_group *group);
 
 /**
- * smc_llc_add_link_rtokens() - note the peer's RTokens on a new link, from its last ADD LINK
+ * smc_llc_add_link_rtokens() - note the peer's RTokens on a new link, from the peer's last ADD LINK
  * @link: new link
  */
 void smc_llc_add_link_rtokens(const struct smc_link *link);
@@ -262,7 +262,7 @@ void smc_llc_add_link_rtokens(const struct smc_link *link);
  * smc_llc_delete_link() - tell the peer that one link of several ends
  * @link: another link, to send on
  * @number: number of the link that ends
- * @flags: SMC_LLC_DELETE_ORDERLY if the link was in use
+ * @flags: SMC_LLC_DELETE_ORDERLY if the link that ends was in use, else 0
  * @reason: reason of the end
  *
  * Context: process. Nothing is sent if @link has no free slot.
@@ -271,11 +271,11 @@ void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags,
 			 enum smc_llc_delete_reason reason);
 
 /**
- * smc_llc_may_request() - whether a request about a key may be sent: false for 10 s after such a
- *	request has timed out
+ * smc_llc_may_request() - whether this end may send a request about a key
  * @group: group
  *
  * Context: the group's buffer lock is held.
+ * Return: false for 10 s after such a request has timed out.
  */
 bool smc_llc_may_request(const struct smc_rdma_group *group);
 
@@ -285,8 +285,8 @@ bool smc_llc_may_request(const struct smc_rdma_group *group);
  * @rmb: RMB that is mapped on all links of the group
  *
  * Context: process, may sleep up to 2 s for a free slot, and up to 2 s for the reply.
- * Return: 0; -EREMOTEIO if the peer refuses; -ETIMEDOUT, which is immediate after a recent
- * timeout; -ENOLINK.
+ * Return: 0; -EREMOTEIO if the peer refuses the RMB; -ENOLINK; or -ETIMEDOUT, at once if
+ * smc_llc_may_request() returns false.
  */
 int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffer *rmb);
 
@@ -295,6 +295,8 @@ int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffe
  * @group: group
  * @rmbs: the RMBs
  * @n: number of RMBs, at most SMC_LLC_DELETE_RKEYS
+ *
+ * Nothing is sent if smc_llc_may_request() returns false.
  *
  * Context: process, may sleep up to 2 s for a free slot, and up to 2 s for the reply.
  */
@@ -306,9 +308,9 @@ void smc_llc_delete_rkeys(struct smc_rdma_group *group, const struct smc_mr_buff
  * @link: link from which nothing comes
  * @since: time in jiffies
  *
- * The other link must have received something since @since, because both links may have fallen
- * silent at the same time. If it has not, one TEST LINK is sent on it, so that a later call may
- * have another result.
+ * The other link is known to work if something has come from it since @since. Without this check,
+ * this end would leave @link even when both links have fallen silent at the same time. If nothing
+ * has come, one TEST LINK is sent on the other link, so that a later call may have another result.
  *
  * Context: process, without the lock of a link.
  */

@@ -35,12 +35,12 @@ int smc_link_post_recvs(struct smc_link *link);
 
 /**
  * smc_link_break() - end a link that has failed, and the group if it has no other link
- * @link: link that cannot be freed meanwhile; nothing happens if it is broken
+ * @link: link that can't be freed during the call; nothing happens if it is broken already
  * @err: positive errno for the connections
  * @why: reason of the failure, for the kernel's log and tracepoints
  *
- * Nothing is sent any more. Threads that wait to send, or wait for a message from the peer, give
- * up. A group that is still being created ends when it is listed.
+ * Nothing is sent on the link any more. Threads that wait to send, or wait for a message from the
+ * peer, give up. If the group is still being created, it ends as soon as it is listed.
  *
  * Context: any.
  */
@@ -51,7 +51,7 @@ void smc_link_break(struct smc_link *link, int err, const char *why);
  * @link: link that the work request was posted on
  * @request: kind of the work request, for the kernel's log. If a queue pair fails, all its work
  *	requests are flushed. The kind of the first one may show which end has refused a request
- * @status: status of its completion
+ * @status: status of the work request's completion
  *
  * Context: any.
  */
@@ -69,14 +69,15 @@ void smc_link_watch_tx(struct smc_link *link);
  * smc_link_get_slot() - take a free send slot
  * @link: link to send on
  * @conn: connection that sends, or NULL for LLC. After -EAGAIN, smc_stream_on_tx_room() is called
- *	once the connection can send. smc_stream_on_tx_done() is called once its message has
+ *	once the connection can send. smc_stream_on_tx_done() is called once the message has
  *	completed, unless the message is unsignaled
  * @bulk_bytes: number of bytes that the message reports, if they count towards the link's limit of
  *	bulk bytes; otherwise 0
- * @may_be_unsignaled: the caller needs no completion of the message; false if @bulk_bytes is not 0
+ * @may_be_unsignaled: the caller needs no completion of the message. Must be false if @bulk_bytes
+ *	is not 0
  *
- * Connections that wait for a slot are served in the order in which they began to wait, and so are
- * connections that wait for room for bulk bytes. The two kinds take turns.
+ * Connections wait in two lists: one for a slot, one for room for bulk bytes. Each list is served
+ * in the order in which its connections began to wait. The two lists take turns.
  *
  * Context: softirqs off.
  * Return: the slot; -EAGAIN if the caller has to wait; or -ENOLINK if the link is down.
@@ -103,7 +104,7 @@ static inline bool smc_link_is_lossy(const struct smc_link *link)
 u8 *smc_send_message(const struct smc_send_slot *slot);
 
 /**
- * smc_send_slot_drop_conn() - forget a slot's connection, which then learns of no completion
+ * smc_send_slot_drop_conn() - forget a slot's connection, which is then not told of the completion
  * @slot: slot with a connection; the caller has another reference to the connection
  *
  * Context: any.
@@ -112,14 +113,14 @@ void smc_send_slot_drop_conn(struct smc_send_slot *slot);
 
 /**
  * smc_link_post() - post the message of a slot, after RDMA writes
- * @slot: filled slot. The completion of its message frees it. If the message is unsignaled, the
- *	completion of the next signaled message frees the slot
+ * @slot: slot whose message is filled in. The completion of the message frees the slot. If the
+ *	message is unsignaled, the completion of the next signaled message frees the slot
  * @writes: chain of unsignaled work requests to post before the message, or NULL
  * @last: last work request of the chain
  *
  * Context: softirqs off.
- * Return: 0, or -ENOLINK if the link is down or breaks now. In both cases the slot no
- * longer belongs to the caller.
+ * Return: 0, or -ENOLINK if the link is down or breaks now. After success and after failure, the
+ * slot no longer belongs to the caller.
  */
 int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct ib_send_wr *last);
 
@@ -138,7 +139,7 @@ int smc_link_try_send_llc(struct smc_link *link, const u8 *message);
  * smc_link_send_large() - send an LLC message of any length if there is a free slot
  * @link: link in state RTS
  * @message: message, which is copied
- * @len: its length
+ * @len: length of the message
  *
  * Context: process, may sleep; with the group's buffer lock.
  * Return: 0; -EAGAIN if no slot is free; -EBUSY while another large message is in flight; -ENOMEM;
@@ -165,7 +166,7 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message);
 void smc_link_flush(struct smc_link *link);
 
 /**
- * smc_link_drop_slots() - free all send slots, and drop the connections that send or wait to send
+ * smc_link_drop_slots() - free all send slots, and forget the connections that use or await one
  * @link: link that is down
  *
  * Context: process.

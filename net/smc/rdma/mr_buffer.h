@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Buffers of a link group: RMBs, which the peer writes into, and send buffers, which
- * this end's RDMA writes read from. A buffer is up to 1 MiB of memory that is made known to
- * the device once. It is cut into elements of one size class; each connection takes an
- * element and gives it back.
+ * Buffers of a link group: RMBs, which the peer writes into, and send buffers, which this end's
+ * RDMA writes read from. A buffer is up to 1 MiB of memory that is made known to the device of each
+ * link once. It is cut into elements of one size class. Each connection takes an element of an RMB
+ * and an element of a send buffer, and gives both back at its end.
  */
 #ifndef SMC_RDMA_MR_BUFFER_H
 #define SMC_RDMA_MR_BUFFER_H
@@ -43,7 +43,7 @@ static_assert(!offsetof(struct smc_mr_buffer, buffer));
  * @late: buffer whose registration timed out and may still be under way, or NULL. None of its
  *	elements is in use
  * @pools: the buffers by use; closed when the links have ended
- * @left_out: the last trim did not look at the RMBs; under @lock
+ * @left_out: the last run of @trim did not look at the RMBs; under @lock
  * @trim: work item that frees idle buffers
  * @free_empty: work item that frees all empty buffers, because memory is short
  */
@@ -60,8 +60,9 @@ struct smc_mr_buffers {
  * smc_mr_buffers_idle_pages() - count the pages that a group gives back when memory is short
  * @lgr: group of SMC-R, in any state
  *
- * A spare group (see smc_rdma_group_is_spare()) ends, and gives back all pages. A group that has
- * just become idle gives back none. A group with connections gives back its empty buffers.
+ * A spare group (see smc_rdma_group_is_spare()) ends, and gives back all its pages. A group that
+ * has just become idle gives back none. A group with connections gives back the pages of its empty
+ * buffers.
  *
  * This function and smc_mr_buffers_queue_free(), which queues a work item to free the pages, are
  * operations of struct smc_lgr_ops.
@@ -73,8 +74,8 @@ unsigned long smc_mr_buffers_queue_free(struct smc_lgr *lgr);
 
 /**
  * smc_mr_buffers_init() - initialise a group's buffer pools, which are empty
- * @buffers: zeroed. Before a group that has been listed is freed, smc_mr_buffers_close() must be
- *	called, to cancel the work items
+ * @buffers: buffers, zeroed. If the group is listed later, smc_mr_buffers_close() must be called
+ *	before the group is freed, to cancel the work items
  */
 void smc_mr_buffers_init(struct smc_mr_buffers *buffers);
 
@@ -111,7 +112,7 @@ static inline struct smc_mr_buffer *smc_mr_buffer_of(const struct smc_element *e
 int smc_mr_buffers_map(struct smc_link *link);
 
 /**
- * smc_mr_buffers_register() - register all buffers on a link that is about to be used
+ * smc_mr_buffers_register() - register all buffers of a group on a new link
  * @link: link that has just reached state RTS
  *
  * The peer learns the keys from CLC messages or ADD LINK.
@@ -145,7 +146,7 @@ int smc_mr_buffers_rmbs(struct smc_rdma_group *group,
  * smc_mr_buffers_close() - unmap all buffers of a group, and free those that are not in use
  * @group: group whose links are stopped
  *
- * Elements stay readable until they are given back.
+ * A buffer that is in use is freed later: its elements stay readable until they are given back.
  *
  * Context: process, may sleep.
  */

@@ -35,16 +35,16 @@ static inline bool smc_rdma_gid_is_link_local(const u8 *gid)
  * smc_rdma_port_find() - find the RDMA port for a connection
  * @s: setup
  * @version: version of SMC-R; it determines the type of the GID
- * @peer_gid: in version 2, the peer's GID, which the port's GID must be able to reach;
- *	NULL if not known yet
+ * @peer_gid: in version 2, the peer's GID, which the port's GID must be able to reach; NULL if that
+ *	GID is not known yet
  * @port: filled on success; release with smc_rdma_port_put()
  *
- * If the route's network device has a PNET ID, an RDMA port with the same PNET ID is used;
- * otherwise the RDMA port of that network device. A port found by PNET ID may have no GID of the
- * route's device. Then a GID of another network device is used. This other device has to be in the
- * same VLAN and in the connection's namespace. If the host's administrator has put the route's
- * device into the PNET table, the other device may also be in the initial namespace. A network
- * device that encrypts or encapsulates packets has no port.
+ * If the route's network device has a PNET ID, an RDMA port with the same PNET ID is used.
+ * Otherwise the RDMA port of the route's network device is used. A port found by PNET ID may have
+ * no GID of the route's device. In that case a GID of another network device is used. This other
+ * device has to be in the same VLAN and in the connection's namespace. If the host's administrator
+ * has put the route's device into the PNET table, the other device may also be in the initial
+ * namespace. A network device that encrypts or encapsulates packets is never used.
  *
  * Context: process; doesn't sleep, and sends no command to a device.
  * Return: 0; -EHOSTUNREACH if there is no route; -ENODEV if no port fits.
@@ -67,12 +67,14 @@ struct smc_rdma_gids {
  *
  * A port of another device is preferred, because a device may fail with all its ports.
  *
- * The new port has the PNET ID and the VLAN of @other. If @other has no PNET ID, the new port has
- * no PNET ID either, and a subnet of the new port's network device contains the GID of @other.
- * Nothing else shows that both ports are in the same network. If the peer's GIDs are known, a
- * subnet of the new port's network device contains one of them, so that the link needs no router.
- * The network device of @other then has no smaller subnet that contains that GID. In version 1
- * the rules for the peer's GIDs apply only if these are known, and both GIDs are routable.
+ * The new port has the PNET ID, the VLAN and the VRF of @other. If @other has no PNET ID, the new
+ * port has no PNET ID either, and a subnet of the new port's network device contains the GID of
+ * @other. Nothing else would show that both ports are in the same network.
+ *
+ * If @peer is not NULL, a subnet of the new port's network device contains one of the peer's GIDs,
+ * so that the link needs no router. The network device of @other has no smaller subnet that
+ * contains this GID. In version 1 these two rules do not apply if @peer has no GID, or if the new
+ * port's GID or the peer's GID is link-local.
  *
  * Context: process; doesn't sleep.
  * Return: 0; -ENODEV if no port fits.
@@ -85,7 +87,8 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
  * @port: port
  * @peer: GIDs of the peer; it is enough if a subnet contains one of them
  *
- * In version 1 it is enough if the port has a PNET ID, unless both GIDs are routable addresses.
+ * In version 1 there may be no GID of the peer, or one of the two GIDs may be link-local. In these
+ * cases the result is true if the port has a PNET ID, and otherwise false.
  *
  * Context: any but hard interrupt.
  */
@@ -98,7 +101,7 @@ bool smc_rdma_port_reaches(const struct smc_rdma_port *port, const struct smc_rd
  *
  * Context: any.
  * Return: the prefix length, or the longest one if several subnets contain the GID; -1 if no subnet
- * does.
+ * contains the GID.
  */
 int smc_rdma_prefix_to(const struct ib_gid_attr *own, const u8 *peer_gid);
 
@@ -121,8 +124,9 @@ static inline bool smc_rdma_is_on_link(const struct ib_gid_attr *own, const u8 *
  *
  * Context: process.
  * Return:
- * - if the route uses the port's device: 1; or -ENETUNREACH if the router's MAC address is not
- *   known, or one of the two GIDs is link-local (no router forwards its packets)
+ * - if the route uses the port's device: 1 with @mac filled; or -ENETUNREACH if the router's MAC
+ *   address is not known, or if the port's or the peer's GID is link-local, because no router
+ *   forwards packets of link-local addresses
  * - if the route uses another device: 0 if the peer is in a subnet of the port's device; else
  *   -ENETUNREACH
  * - without a route or a next hop: -ENETUNREACH
@@ -157,8 +161,8 @@ struct net_device *smc_rdma_port_netdev_rcu(struct ib_device *ibdev, u32 num);
  * @num: number of the port
  * @pnetid: SMC_MAX_PNETID_LEN + 1 bytes, set to a NUL-terminated name
  *
- * An entry in the table may name the device, or its PCI function. An entry that names the device
- * takes precedence.
+ * An entry in the table may name the RDMA device, or the device's PCI function. An entry that names
+ * the RDMA device takes precedence.
  *
  * Context: not hard interrupt.
  * Return: true if there is an entry.
@@ -171,8 +175,8 @@ bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid)
  * @tos: IPv4's type of service or IPv6's traffic class
  *
  * Linux derives a priority from @tos. As for RDMA_CM, the traffic classes of the port's network
- * device map this priority to the service level. If the device has no traffic classes, the VLAN's
- * egress map does so. Without a VLAN the service level is then 0.
+ * device map this priority to the service level. If the device has no traffic classes, but a VLAN,
+ * the VLAN's egress map does so. If the device has neither, the service level is 0.
  *
  * Context: any.
  * Return: the service level, which adapters use as the 802.1p priority and for their queues.

@@ -18,8 +18,8 @@ struct smc_stream;
 int smc_rdma_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc);
 
 /**
- * smc_rdma_conn_limit() - set the limit of the next publish to what the link can carry now
- * @conn: connection whose lock is held, or that a send slot of its link refers to
+ * smc_rdma_conn_limit() - set the largest size of the next publish, by the state of the link
+ * @conn: connection. The caller holds its lock, or handles the completion of its message
  *
  * Context: any.
  */

@@ -14,7 +14,7 @@ struct smc_mr_buffer;
  * @sgt: pages of the memory; allocated while @is_mapped
  * @mr: memory region while the link is up; NULL for a send buffer that needs none, because it is
  *	contiguous for the device
- * @rkey: remote key, for the peer; like @lkey and @iova it may still be read after @mr is gone
+ * @rkey: remote key, for the peer. @rkey, @lkey and @iova may still be read after @mr is gone
  * @lkey: local key
  * @iova: start address for the device and the peer
  * @is_mapped: @sgt is mapped for the device
@@ -47,7 +47,8 @@ int smc_region_map(struct smc_mr_buffer *mrb, struct smc_link *link);
  * @link: link in state RTS
  *
  * Context: process, may sleep as long as smc_link_register().
- * Return: 0 or -errno. -ETIMEDOUT if this or an earlier registration of the link is late.
+ * Return: 0 or -errno. -ETIMEDOUT means that this registration, or an earlier one on the link, has
+ * not completed in time.
  */
 int smc_region_register(struct smc_mr_buffer *mrb, struct smc_link *link);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The RTokens of a group's peer: the RKeys and addresses of its RMBs (RFC 7609 section 3.5.5.2). An
- * RMB has an RToken on each link.
+ * The RTokens of a group's peer: the RKeys and addresses of the peer's RMBs (RFC 7609 section
+ * 3.5.5.2). An RMB has an RToken on each link.
  *
  * The peer announces an RMB at first contact, or by CONFIRM RKEY before a CLC message names it. So
  * if a CLC message has an RToken that was not announced, a program that imitates SMC has sent the
