@@ -425,7 +425,10 @@ static bool smc_link_is_at(const struct smc_link *link, const struct smc_rdma_po
 	       !memcmp(link->gid, port->gid->gid.raw, sizeof(link->gid));
 }
 
-/* Whether a group has a link at @port, or had its first link there. A new link would use @port. */
+/*
+ * Whether a group has a link at @port, the port that a new link would use. If no link has the
+ * port's GID any more, it is enough that the group's first link had it.
+ */
 static bool smc_rdma_group_is_at(const struct smc_rdma_group *group,
 				 const struct smc_rdma_port *port)
 {

@@ -72,9 +72,9 @@ struct smc_rdma_need {
 	/* GIDs of the peer, or NULL. A subnet of the port must contain at least one of them */
 	const struct smc_rdma_gids *near;
 	/*
-	 * GID of the port that the group uses already, or NULL. The search skips this port. The
-	 * port's network device must have no smaller subnet than the new port's that contains the
-	 * peer's GID in @near.
+	 * GID of the port that the group uses already, or NULL. The search skips that port. It also
+	 * skips a new port if the used port's network device has a smaller subnet with the peer's
+	 * GID of @near than the new port has.
 	 */
 	const struct ib_gid_attr *other;
 	bool other_device;	/* the search skips the other ports of the device of @other, too */

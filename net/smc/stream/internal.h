@@ -19,7 +19,10 @@
 #define SMC_EVENTS_OVER	((__force __poll_t)BIT(16))
 /* Bytes arrived, but fewer than SO_RCVLOWAT. This event wakes a reader in recv(), but no poller. */
 #define SMC_EVENTS_FEW	((__force __poll_t)BIT(17))
-/* A direction ended. This event wakes all waiters, even all exclusive ones. */
+/*
+ * A direction ended. The EPOLL* events beside this one say which waiters to wake. With it all of
+ * these wake, not only the first exclusive one.
+ */
 #define SMC_EVENTS_END	((__force __poll_t)BIT(18))
 /*
  * Events that may have become true when a stream ends or fails. EPOLLHUP wakes

@@ -362,8 +362,8 @@ void smc_stream_shutdown(struct smc_stream *st, int how);
  * smc_stream_closes_by_reset() - whether TCP's close() would reset the connection
  * @st: attached stream; its own lock is not needed
  *
- * If both ends have shut down, TCP does not reset the connection. Otherwise TCP
- * does so if data is unread, or SO_LINGER is set to zero seconds.
+ * If both ends have shut down, and the peer's host knows it, TCP does not reset the
+ * connection. Otherwise TCP does so if data is unread, or SO_LINGER is set to zero seconds.
  */
 bool smc_stream_closes_by_reset(const struct smc_stream *st);
 
@@ -451,7 +451,7 @@ bool smc_stream_may_quarantine(int n, long pages);
  * smc_stream_peer_has_ended()		the peer's flags of an orderly end
  * smc_stream_both_sent_final()			both ends' final flags: closed, or aborted
  * smc_stream_needs_no_path()			both ends' final flags, this end's delivered
- * smc_stream_is_closed()			no error, and both ends' flags of an orderly end
+ * smc_stream_is_closed()			no error; both ends' orderly end, this end's delivered
  * smc_stream_is_reset()			the error, or this end's flag of an abort
  */
 
@@ -538,6 +538,8 @@ static inline bool smc_stream_peer_has_ended(const struct smc_stream *st)
 /**
  * smc_stream_is_closed() - whether error and flags say that both ends shut down in good order
  * @st: stream with or without its lock
+ *
+ * The peer's host has this end's flags by then.
  *
  * TCP would not reset such a connection, even if data is unread.
  */
