@@ -36,7 +36,7 @@ void smc_add_link_queue(struct smc_rdma_group *group);
 
 /**
  * smc_add_link_on_request() - offer a link to a client that asks for one
- * @group: group
+ * @group: group of a server
  * @gids: GIDs of the client's ports in its REQUEST ADD LINK or, in version 1, in its ADD LINK
  * @n: number of GIDs, at most SMC_LLC_ADD_LINK_GIDS
  *
@@ -47,7 +47,7 @@ void smc_add_link_on_request(struct smc_rdma_group *group, const u8 (*gids)[SMC_
 
 /**
  * smc_add_link_on_port() - try to add a link, as another port may be of use now
- * @group: group
+ * @group: group, in whatever state
  *
  * Called when a port has come up or got a PNET ID, or when a device or GID was added.
  *
@@ -57,7 +57,7 @@ void smc_add_link_on_port(struct smc_rdma_group *group);
 
 /**
  * smc_add_link_after_loss() - try to replace a lost link after some seconds
- * @group: group
+ * @group: group that has another link
  *
  * Context: any; with smc_rdma_lgrs.lock.
  */

@@ -542,7 +542,7 @@ void smc_link_note_inactive(struct smc_link *link);
 
 /**
  * smc_link_mark_broken() - let nothing more be sent on a link
- * @link: link
+ * @link: link, in whatever state
  *
  * Context: with smc_rdma_lgrs.lock.
  */

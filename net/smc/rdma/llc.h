@@ -103,7 +103,7 @@ void smc_llc_stop(struct smc_rdma_group *group);
 
 /**
  * smc_llc_wake() - wake the threads that wait for the peer, as the group or a link may be over
- * @group: group
+ * @group: group whose threads wait
  *
  * Context: any.
  */
@@ -111,7 +111,7 @@ void smc_llc_wake(struct smc_rdma_group *group);
 
 /**
  * smc_llc_resume() - queue the work item that answers the peer's requests
- * @group: group
+ * @group: group with requests to answer, or none
  *
  * Context: any.
  */
@@ -129,7 +129,7 @@ void smc_llc_receive(struct smc_link *link, const u8 *message, u32 len);
 
 /**
  * smc_llc_confirm_link_server() - send CONFIRM LINK as server, and wait for the reply
- * @link: link
+ * @link: link of a server, not confirmed yet
  * @off: condition that cancels the wait, or NULL
  *
  * Context: process, may sleep up to 2 s, or 1 s without @off.
@@ -141,7 +141,7 @@ int smc_llc_confirm_link_server(struct smc_link *link, const struct smc_cancel *
 
 /**
  * smc_llc_expect_confirm_link() - prepare for the server's CONFIRM LINK
- * @link: link
+ * @link: link of a client, not confirmed yet
  *
  * Must be called before the server can send CONFIRM LINK. The caller then waits for the message by
  * smc_llc_confirm_link_client().
@@ -150,7 +150,7 @@ void smc_llc_expect_confirm_link(struct smc_link *link);
 
 /**
  * smc_llc_confirm_link_client() - wait for the server's CONFIRM LINK
- * @link: link
+ * @link: link of a client, after smc_llc_expect_confirm_link()
  * @off: condition that cancels the wait, or NULL
  *
  * Context: process, may sleep up to 4 s, or 2 s without @off.
@@ -272,7 +272,7 @@ void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags,
 
 /**
  * smc_llc_may_request() - whether this end may send a request about a key
- * @group: group
+ * @group: group whose peer would get it
  *
  * Context: the group's buffer lock is held.
  * Return: false for 10 s after such a request has timed out.
@@ -281,7 +281,7 @@ bool smc_llc_may_request(const struct smc_rdma_group *group);
 
 /**
  * smc_llc_confirm_rkey() - announce a new RMB to the peer
- * @group: group
+ * @group: group with the buffer lock held
  * @rmb: RMB that is mapped on all links of the group
  *
  * Context: process, may sleep up to 2 s for a free slot, and up to 2 s for the reply.
@@ -292,7 +292,7 @@ int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffe
 
 /**
  * smc_llc_delete_rkeys() - have the peer forget the keys of RMBs, and wait for its reply
- * @group: group
+ * @group: group with the buffer lock held
  * @rmbs: the RMBs
  * @n: number of RMBs, at most SMC_LLC_DELETE_RKEYS
  *
@@ -318,7 +318,7 @@ bool smc_llc_may_leave(const struct smc_link *link, unsigned long since);
 
 /**
  * smc_llc_test_link() - send TEST LINK on a silent link
- * @link: link
+ * @link: link on which nothing was received for a while
  *
  * Nothing waits for the reply: any message that is received shows that the link works.
  *

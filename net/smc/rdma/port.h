@@ -84,7 +84,7 @@ int smc_rdma_port_find_other(struct net *net, const struct smc_rdma_port *other,
 
 /**
  * smc_rdma_port_reaches() - whether a subnet of a port's network device contains a peer's GID
- * @port: port
+ * @port: port of this end, with its GID
  * @peer: GIDs of the peer; it is enough if a subnet contains one of them
  *
  * In version 1 there may be no GID of the peer, or one of the two GIDs may be link-local. In these
@@ -171,7 +171,7 @@ bool smc_rdma_pnet_of_port(const struct ib_device *ibdev, u32 num, char *pnetid)
 
 /**
  * smc_rdma_port_service_level() - get the service level of a type of service
- * @port: port
+ * @port: port of this end, with its GID
  * @tos: IPv4's type of service or IPv6's traffic class
  *
  * Linux derives a priority from @tos. As for RDMA_CM, the traffic classes of the port's network

@@ -158,7 +158,7 @@ int smc_llc_parse(const u8 *buf, size_t len, struct smc_llc_msg *msg);
 
 /**
  * smc_llc_is_answered() - whether a reply answers a request of its type
- * @request: the request
+ * @request: request of this end
  * @reply: the reply, which may be a late one to an earlier request
  */
 bool smc_llc_is_answered(const struct smc_llc_msg *request, const struct smc_llc_msg *reply);
