@@ -13,10 +13,12 @@ namespace
 
 const std::string node = "$((LAB_NODE + 1))";
 
+/* The in-tree module considers a new device once, so the device has its PNET ID from the start. */
 std::string with_rxe(const std::string &rxe, const std::string &netdev)
 {
-	return " && rdma link add " + rxe + " type rxe netdev " + netdev + " && " +
-	       smc("pnet add NET1 dev " + netdev) + " && " + smc("pnet add NET1 ib " + rxe);
+	return " && " + smc("pnet add NET1 dev " + netdev) + " && " +
+	       smc("pnet add NET1 ib " + rxe) + " && rdma link add " + rxe + " type rxe netdev " +
+	       netdev;
 }
 
 } // namespace
