@@ -135,9 +135,9 @@ struct smc_link_bulk {
 	const struct smc_rdma_conn *sole;	/* the connection with all these bytes, or NULL */
 	u32 limit;		/* no more are posted once @bytes has reached this */
 	u32 least;		/* the limit does not fall below this */
-	u64 alone;		/* time in ns of a message with @is_bulk_alone; 0: unknown */
+	u64 alone;		/* least time of a message with @is_bulk_alone, in ns; 0: unknown */
 	u64 shrunk_at;		/* time in ns when the limit last shrank */
-	unsigned int lossy;	/* lossy until so many more messages are in time; or 0 */
+	unsigned int lossy;	/* messages that must still be in time; 0: not lossy */
 };
 
 /**

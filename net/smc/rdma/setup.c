@@ -63,8 +63,8 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
  * @max_links: limit for the links of a new group
  * @has_vendor: the peer has said that it runs this module
  * @contact: entry in the list of first contacts under way, as server
- * @alone_until: time in jiffies. Until then, no other first contact with the peer begins, unless a
- *	third one is under way that is past its own @alone_until
+ * @alone_until: time in jiffies until which this first contact keeps others with the peer waiting;
+ *	smc_first_contact_try() has the exception
  */
 struct smc_rdma_setup {
 	struct smc_path_setup base;
