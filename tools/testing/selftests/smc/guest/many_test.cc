@@ -240,12 +240,13 @@ TEST_P(InARow, LeaveNothing)
 
 	Counters passed = Counters::now() - before;
 
-	/* A measurement drops caches, and with them an idle group. */
-	EXPECT_LE(passed["rdma_registrations"], measured);
 	/*
-	 * Buffers that are idle for half a minute are freed: many connections passed in that time.
+	 * Connections use buffers again. But a connection may come while another one still closes,
+	 * and a buffer that is idle for half a minute is freed.
 	 */
+	EXPECT_LE(passed["rdma_registrations"], connections / 10);
 	EXPECT_LE(passed["ism_dmbs"], connections / 10);
+	/* A measurement drops caches, and with them an idle group. */
 	EXPECT_LE(passed[by_path("groups_created")], measured);
 	EXPECT_EQ(passed["rdma_groups_lost"], 0);
 	EXPECT_EQ(passed.sum("violation_"), 0);
