@@ -451,7 +451,7 @@ bool smc_stream_may_quarantine(int n, long pages);
  * smc_stream_peer_has_ended()		the peer's flags of an orderly end
  * smc_stream_both_sent_final()			both ends' final flags: closed, or aborted
  * smc_stream_needs_no_path()			both ends' final flags, this end's delivered
- * smc_stream_is_closed()			no error; both ends' orderly end, this end's delivered
+ * smc_stream_is_closed()			no error; both orderly ends, this one delivered
  * smc_stream_is_reset()			the error, or this end's flag of an abort
  */
 
