@@ -103,9 +103,8 @@ coordinator_died_at_boot() {
 
 # coordinator_boot GUEST QEMU: wait until the guest has booted or died. If its kernel reports a
 # stall before, kill it and fail. No limit of time would tell a guest that stalls from one that the
-# host keeps waiting. The kernel reports a stall after a minute or more without any progress, and
-# the verdict would fail the run for that report, so booting again
-# hides no run that passes.
+# host keeps waiting. The kernel reports a stall after a minute or more without any progress, and the
+# verdict would fail the run for that report, so booting again hides no run that passes.
 coordinator_boot() {
 	local stalls='rcu: INFO|soft lockup|hard LOCKUP|workqueue lockup|INFO: task .* blocked'
 	while kill -0 "$2" 2>/dev/null; do
