@@ -104,8 +104,9 @@ static int smc_stat_show(struct seq_file *seq, void *unused)
 
 int smc_stats_proc_init_net(struct net *net)
 {
-	return proc_create_net_single("smc_stat", 0444, net->proc_net, smc_stat_show, NULL) ?
-	       0 : -ENOMEM;
+	if (!proc_create_net_single("smc_stat", 0444, net->proc_net, smc_stat_show, NULL))
+		return -ENOMEM;
+	return 0;
 }
 
 void smc_stats_proc_exit_net(struct net *net)

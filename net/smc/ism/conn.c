@@ -28,6 +28,11 @@ void smc_dmbe_put(struct smc_dmbe *dmbe)
 	kref_put(&dmbe->ref, smc_dmbe_free);
 }
 
+void smc_dmbe_use(struct smc_dmbe *dmbe)
+{
+	refcount_inc(&dmbe->users);
+}
+
 void smc_dmbe_unuse(struct smc_dmbe *dmbe)
 {
 	if (!dmbe || !refcount_dec_and_test(&dmbe->users))

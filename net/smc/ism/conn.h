@@ -87,6 +87,14 @@ void smc_dmbe_get(struct smc_dmbe *dmbe);
 void smc_dmbe_put(struct smc_dmbe *dmbe);
 
 /**
+ * smc_dmbe_use() - add a user, which reads or writes the element
+ * @dmbe: element with a user that cannot end meanwhile
+ *
+ * Context: any.
+ */
+void smc_dmbe_use(struct smc_dmbe *dmbe);
+
+/**
  * smc_dmbe_unuse() - remove a user; the last one returns the element
  * @dmbe: element, or NULL
  *

@@ -120,7 +120,7 @@ static void smc_loopback_map(struct smc_ism_conn *conn, struct smc_ism_conn *pee
 {
 	struct smc_stream_tx *tx = &conn->stream.tx;
 
-	refcount_inc(&peer->dmbe->users);
+	smc_dmbe_use(peer->dmbe);
 	conn->peer_dmbe = peer->dmbe;
 	conn->peer_token = peer->token;
 	conn->peer_index = peer->index;

@@ -15,9 +15,10 @@
 static int smc_region_alloc_sgt(struct smc_region *region, const struct smc_buffer *buffer)
 {
 	unsigned int pieces = buffer->is_virtual ? smc_buffer_pages(buffer) : 1;
-	int i, rc = sg_alloc_table(&region->sgt, pieces, GFP_KERNEL);
 	struct scatterlist *sg;
+	int i, rc;
 
+	rc = sg_alloc_table(&region->sgt, pieces, GFP_KERNEL);
 	if (rc)
 		return rc;
 	if (!buffer->is_virtual) {
