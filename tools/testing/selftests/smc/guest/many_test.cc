@@ -241,8 +241,9 @@ TEST_P(InARow, LeaveNothing)
 	Counters passed = Counters::now() - before;
 
 	/*
-	 * A measurement drops caches, and with them an idle group. The first RMB of a group has room
-	 * for one connection, so a connection needs another RMB if the one before still closes.
+	 * A measurement drops caches, and with them an idle group. The first RMB of a group has
+	 * room for one connection, so a connection needs another RMB if the one before still
+	 * closes.
 	 */
 	EXPECT_LE(passed["rdma_registrations"], 2 * measured);
 	/*
