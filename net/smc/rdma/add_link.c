@@ -532,13 +532,19 @@ static void smc_add_link_invite(struct smc_link *first, const struct smc_rdma_po
 /*
  * Ask the server for a link if this client has another port. Ask also if this client has refused an
  * offer without a look at it, because the server may have another port. The request may be lost, so
- * this client repeats it until it considers an offer.
+ * this client repeats it until it considers an offer. Don't ask before this client would consider
+ * the server's answer.
  */
 static void smc_add_link_ask(struct smc_link *first)
 {
 	struct smc_rdma_group *group = first->group;
+	const long left = (long)(group->offer_after - jiffies);
 	struct smc_rdma_port port;
 
+	if (left > 0) {
+		smc_add_link_try_after(group, left);
+		return;
+	}
 	if (smc_rdma_port_find_other(group->lgr.net, &first->port, NULL, &port)) {
 		if (!group->owes_request)
 			return;
