@@ -661,7 +661,7 @@ void smc_llc_delete_rkeys(struct smc_rdma_group *group, const struct smc_mr_buff
 	} while (rc == -ENOLINK && smc_llc_link(group) != link);
 }
 
-void smc_llc_test_link(struct smc_link *link)
+int smc_llc_test_link(struct smc_link *link)
 {
 	const struct smc_llc_msg msg = {
 		.type = SMC_LLC_TEST_LINK,
@@ -670,11 +670,7 @@ void smc_llc_test_link(struct smc_link *link)
 	u8 message[SMC_LLC_LEN];
 
 	smc_llc_build(message, &msg);
-	/*
-	 * Ignore errors: a peer that acknowledges nothing leaves no free slot, and would not answer
-	 * either.
-	 */
-	smc_link_try_send_llc(link, message);
+	return smc_link_try_send_llc(link, message);
 }
 
 /*
@@ -684,10 +680,13 @@ void smc_llc_test_link(struct smc_link *link)
  */
 static void smc_llc_probe(struct smc_link *link)
 {
+	/* The reply may come before @probed is written, and must not look older than the probe. */
+	const unsigned long now = jiffies;
+
 	if (time_before(READ_ONCE(link->last_rx), READ_ONCE(link->probed)))
 		return;
-	WRITE_ONCE(link->probed, jiffies);
-	smc_llc_test_link(link);
+	if (!smc_llc_test_link(link))
+		WRITE_ONCE(link->probed, now);
 }
 
 bool smc_llc_may_leave(const struct smc_link *link, unsigned long since)

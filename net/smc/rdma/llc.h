@@ -320,11 +320,13 @@ bool smc_llc_may_leave(const struct smc_link *link, unsigned long since);
  * smc_llc_test_link() - send TEST LINK on a silent link
  * @link: link on which nothing was received for a while
  *
- * Nothing waits for the reply: any message that is received shows that the link works.
+ * Nothing waits for the reply: any message that is received shows that the link works. Most callers
+ * ignore errors: a peer that acknowledges nothing leaves no free slot, and would not answer either.
  *
  * Context: process.
  */
-void smc_llc_test_link(struct smc_link *link);
+ * Return: 0; -EAGAIN if no slot is free; or -ENOLINK.
+int smc_llc_test_link(struct smc_link *link);
 
 /**
  * smc_llc_delete_all() - tell the peer that the group ends, and wait for its DELETE LINK
