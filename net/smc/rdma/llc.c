@@ -635,9 +635,9 @@ int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffe
 			msg.confirm_rkey.rt[++msg.confirm_rkey.count] =
 				smc_llc_rtoken_of(rmb, other);
 	rc = smc_llc_request_rkey(link, &msg);
-	if (!rc && (msg.flags & SMC_LLC_RKEY_NEGATIVE))
-		rc = -EREMOTEIO;
-	return rc;
+	if (rc || !(msg.flags & SMC_LLC_RKEY_NEGATIVE))
+		return rc;
+	return msg.flags & SMC_LLC_RKEY_RETRY ? -EAGAIN : -EREMOTEIO;
 }
 
 void smc_llc_delete_rkeys(struct smc_rdma_group *group, const struct smc_mr_buffer *const *rmbs,

@@ -285,8 +285,9 @@ bool smc_llc_may_request(const struct smc_rdma_group *group);
  * @rmb: RMB that is mapped on all links of the group
  *
  * Context: process, may sleep up to 2 s for a free slot, and up to 2 s for the reply.
- * Return: 0; -EREMOTEIO if the peer refuses the RMB; -ENOLINK; or -ETIMEDOUT, at once if
- * smc_llc_may_request() returns false.
+ * Return: 0; -EREMOTEIO if the peer refuses the RMB; -EAGAIN if the peer asks this end to try again,
+ * which the peer may do while it adds a link, and this end must then release the buffer lock in
+ * between; -ENOLINK; or -ETIMEDOUT, at once if smc_llc_may_request() returns false.
  */
 int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffer *rmb);
 

@@ -21,6 +21,12 @@
 /* A thread that has waited longer than this for the buffer lock gives up. */
 #define SMC_BUFFERS_WAIT	(2 * HZ)
 
+/* A thread that has tried longer than this to announce an RMB gives up. */
+#define SMC_CONFIRM_RKEY_WAIT	(2 * HZ)
+
+/* Time between two attempts, in which this end can answer the LLC flow that the peer waits for. */
+#define SMC_CONFIRM_RKEY_RETRY	(HZ / 10)
+
 /* Approximate number of pages that an idle group uses for its queue pair, besides its buffers. */
 #define SMC_GROUP_PAGES		32
 
@@ -387,12 +393,12 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 }
 
 /*
- * Add a buffer. Its memory is allocated without the buffer lock: an allocation that is slow in one
- * control group must not delay the threads of the others.
+ * Try to add a buffer. Its memory is allocated without the buffer lock: an allocation that is slow
+ * in one control group must not delay the threads of the others. Return: as smc_llc_confirm_rkey().
  */
-static int smc_mr_buffer_add(const struct smc_buffer_attr *attr, void *arg, struct smc_element *el)
+static int smc_mr_buffer_try_add(const struct smc_buffer_attr *attr, struct smc_rdma_group *group,
+				 struct smc_element *el)
 {
-	struct smc_rdma_group *group = arg;
 	struct smc_buffer *buffer;
 	int rc;
 
@@ -411,6 +417,20 @@ static int smc_mr_buffer_add(const struct smc_buffer_attr *attr, void *arg, stru
 					el);
 	mutex_unlock(&group->buffers.lock);
 	return rc;
+}
+
+/*
+ * Add a buffer. If the peer asks this end to try again (RFC 7609 appendix A.3.5), the peer may wait
+ * for an LLC message that this end can only send once it has released the buffer lock.
+ */
+static int smc_mr_buffer_add(const struct smc_buffer_attr *attr, void *arg, struct smc_element *el)
+{
+	const unsigned long until = jiffies + SMC_CONFIRM_RKEY_WAIT;
+	int rc;
+
+	while ((rc = smc_mr_buffer_try_add(attr, arg, el)) == -EAGAIN && time_before(jiffies, until))
+		schedule_timeout_uninterruptible(SMC_CONFIRM_RKEY_RETRY);
+	return rc == -EAGAIN ? -EREMOTEIO : rc;
 }
 
 /* Replace -ETIMEDOUT, which callers would take for the timeout of CONFIRM LINK. */

@@ -940,6 +940,50 @@ static int64_t send_buffers_at(Agent &agent)
 }
 
 /* Memory that nobody uses does not wait for a peer that can't be told of it. */
+/* The first buffer has one element, so a second connection needs another. */
+class RogueRetries : public testing::Test
+{
+protected:
+	/* Answers the server's next CONFIRM RKEY. Return: whether one came within @seconds. */
+	bool answer(uint8_t flags, int seconds)
+	{
+		std::string message = link.hear_type(0x20 | SMC_LLC_CONFIRM_RKEY, seconds);
+
+		if (message.empty())
+			return false;
+		message[3] = char(SMC_LLC_REPLY | flags);
+		return link.say(message);
+	}
+
+	Agent agent;
+	RemoteSocket listener = agent.listen(Flavor());
+	Address to = address_of(1, AF_INET, listener.port());
+	RogueLink link{to};
+	Fd second = propose(to, good_proposal());
+};
+
+TEST_F(RogueRetries, ConfirmRkeyAndAcceptsIt)
+{
+	for (int i = 0; i < 3; i++)
+		ASSERT_TRUE(answer(SMC_LLC_RKEY_NEGATIVE | SMC_LLC_RKEY_RETRY, 5));
+	ASSERT_TRUE(answer(0, 5));
+	EXPECT_FALSE(receive_agreement(second, SMC_CLC_ACCEPT).first_contact);
+}
+
+TEST_F(RogueRetries, ConfirmRkeyForEver)
+{
+	while (answer(SMC_LLC_RKEY_NEGATIVE | SMC_LLC_RKEY_RETRY, 1))
+		;
+	EXPECT_EQ(diagnosis_of(receive_message(second)), SMC_DIAG_INTERNAL_RTOKEN);
+}
+
+TEST_F(RogueRetries, NotAfterARefusal)
+{
+	ASSERT_TRUE(answer(SMC_LLC_RKEY_NEGATIVE, 5));
+	EXPECT_EQ(diagnosis_of(receive_message(second)), SMC_DIAG_INTERNAL_RTOKEN);
+	EXPECT_FALSE(answer(0, 0));
+}
+
 TEST(RogueSilent, KeepsNoEmptyBuffer)
 {
 	Agent agent;
