@@ -1092,9 +1092,11 @@ static void smc_rdma_group_break(struct smc_rdma_group *group, const char *why)
 void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violation what)
 {
 	smc_stat_violation(smc_net(group->lgr.net), what);
-	if (!smc_lgr_is_dead(&group->lgr))
+	if (!smc_lgr_is_dead(&group->lgr)) {
 		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
 			smc_violation_names[what]);
+		smc_llc_report_violation(group);
+	}
 	smc_rdma_group_break(group, smc_violation_names[what]);
 }
 

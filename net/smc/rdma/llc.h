@@ -325,8 +325,8 @@ bool smc_llc_may_leave(const struct smc_link *link, unsigned long since);
  * ignore errors: a peer that acknowledges nothing leaves no free slot, and would not answer either.
  *
  * Context: process.
- */
  * Return: 0; -EAGAIN if no slot is free; or -ENOLINK.
+ */
 int smc_llc_test_link(struct smc_link *link);
 
 /**
@@ -336,5 +336,16 @@ int smc_llc_test_link(struct smc_link *link);
  * Context: process, may sleep as long as smc_rdma_group_time_left() allows.
  */
 void smc_llc_delete_all(struct smc_rdma_group *group);
+
+/**
+ * smc_llc_report_violation() - tell the peer that the group ends because the peer broke the protocol
+ * @group: group whose links are about to be broken
+ *
+ * The message is lost if there is no free slot, or if the device has not sent it before the queue
+ * pair enters the error state. The peer then notices the end by its retries.
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_llc_report_violation(const struct smc_rdma_group *group);
 
 #endif

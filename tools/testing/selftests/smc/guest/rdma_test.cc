@@ -100,6 +100,18 @@ protected:
 	{
 		wait_until(counter, [&] { return passed()[counter] >= at_least; });
 	}
+	/* The server ends the group, and says why. */
+	void expect_deleted(smc_llc_delete_reason reason)
+	{
+		const std::string bytes = link.hear_type(0x20 | SMC_LLC_DELETE_LINK);
+		smc_llc_msg msg;
+
+		ASSERT_EQ(smc_llc_parse(reinterpret_cast<const uint8_t *>(bytes.data()),
+					bytes.size(), &msg),
+			  0);
+		EXPECT_EQ(msg.flags & (SMC_LLC_REPLY | SMC_LLC_DELETE_ALL), SMC_LLC_DELETE_ALL);
+		EXPECT_EQ(msg.delete_link.reason, reason);
+	}
 	/*
 	 * Nothing of the rogue is left for the next test, and another connection, between the
 	 * kernels of both guests, works.
@@ -928,18 +940,6 @@ TEST(RogueSilent, ConfirmRkeyIsNotAnswered)
 	EXPECT_EQ(diagnosis_of(receive_message(second)), SMC_DIAG_INTERNAL_REGISTER);
 }
 
-/* Bytes of the send buffers of groups with connections. */
-static int64_t send_buffers_at(Agent &agent)
-{
-	int64_t bytes = 0;
-
-	for (const auto &group : parse_json(agent.must_run(smc("-j group"))))
-		if (group.at("conns").get<int>())
-			bytes += group.at("sndbuf-bytes").get<int64_t>();
-	return bytes;
-}
-
-/* Memory that nobody uses does not wait for a peer that can't be told of it. */
 /* The first buffer has one element, so a second connection needs another. */
 class RogueRetries : public testing::Test
 {
@@ -984,6 +984,18 @@ TEST_F(RogueRetries, NotAfterARefusal)
 	EXPECT_FALSE(answer(0, 0));
 }
 
+/* Bytes of the send buffers of groups with connections. */
+static int64_t send_buffers_at(Agent &agent)
+{
+	int64_t bytes = 0;
+
+	for (const auto &group : parse_json(agent.must_run(smc("-j group"))))
+		if (group.at("conns").get<int>())
+			bytes += group.at("sndbuf-bytes").get<int64_t>();
+	return bytes;
+}
+
+/* Memory that nobody uses does not wait for a peer that can't be told of it. */
 TEST(RogueSilent, KeepsNoEmptyBuffer)
 {
 	Agent agent;
@@ -1169,8 +1181,19 @@ TEST_F(Rogue, ConfirmLinkAgain)
 	smc_llc_msg msg = llc(SMC_LLC_CONFIRM_LINK);
 
 	link.say(msg);
-	wait_until("the group's end", [&] { return passed()["violation_llc"] >= 1; });
+	expect_counted("violation_llc");
+	expect_deleted(SMC_LLC_DEL_PROTOCOL);
 	expect_reset(victim);
+}
+
+/* An operator removes the server's device. */
+TEST_F(Rogue, IsLeftByTheDevice)
+{
+	agent.must_run("rdma link delete rxe0 >/dev/null 2>&1 &");
+	expect_deleted(SMC_LLC_DEL_OPERATOR);
+	EXPECT_EQ(victim.ending(), -ENETDOWN);
+	wait_until("the device is removed", [&] { return agent.must_run("rdma link").empty(); });
+	agent.must_run("lab-rxe eth0");
 }
 
 TEST_F(Rogue, RepliesToNoRequest)
