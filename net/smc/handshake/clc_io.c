@@ -143,6 +143,18 @@ bool smc_clc_has_message(struct smc_handshake *hs)
 	       tcp_inq(hs->sk) >= hs->head.length;
 }
 
+bool smc_clc_may_come(struct smc_handshake *hs)
+{
+	int rc;
+
+	if (time_after_eq(jiffies, hs->due) || smc_clc_has(hs, INT_MAX))
+		return false;
+	rc = smc_clc_peek_head(hs, jiffies);
+	if (!rc)
+		return tcp_inq(hs->sk) < hs->head.length;
+	return rc == -EAGAIN || rc == -ECONNABORTED;
+}
+
 /*
  * Waits for the header. Looks at each byte that comes, and does not wait until there are enough for
  * a header: an application without SMC may send fewer, and wait for the answer.
@@ -375,7 +387,7 @@ int smc_clc_decline(struct smc_handshake *hs, u8 version, u32 reason, u8 *buf)
 	return smc_clc_send(hs, buf, smc_clc_build_decline(buf, &decline));
 }
 
-int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
+int smc_handshake_refuse(struct smc_handshake *hs)
 {
 	u8 *buf = kmalloc(SMC_CLC_MAX_LEN, GFP_KERNEL);
 	u8 version = SMC_VERSION_2;
@@ -390,7 +402,7 @@ int smc_handshake_refuse(struct smc_handshake *hs, u32 reason)
 	 * thread waits for that message. The application can't send before this end's DECLINE has
 	 * left, so the peer reads the DECLINE before any bytes of the application.
 	 */
-	rc = smc_clc_decline(hs, version, reason, buf);
+	rc = smc_clc_decline(hs, version, SMC_DIAG_NO_MEMORY, buf);
 	kfree(buf);
 	return rc;
 }

@@ -25,6 +25,16 @@ void smc_clc_expect(struct smc_handshake *hs);
 bool smc_clc_has_message(struct smc_handshake *hs);
 
 /**
+ * smc_clc_may_come() - whether the peer's next message has not come completely, but still may
+ * @hs: handshake, which gets the header of the message
+ *
+ * Context: process, without the socket lock; waits for nobody.
+ * Return: false if the message has come or is late, if the bytes that came are not a CLC message,
+ * if the peer has closed or the TCP connection has failed, or if the handshake was aborted.
+ */
+bool smc_clc_may_come(struct smc_handshake *hs);
+
+/**
  * smc_clc_peek() - wait for the peer's next message, and leave it on the connection
  * @hs: handshake, which gets the header of the message
  *

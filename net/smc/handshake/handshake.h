@@ -47,6 +47,20 @@ struct smc_handshake_ops {
 };
 
 /**
+ * enum smc_refusal - whether this end declines a handshake without trying any path
+ * @SMC_REFUSAL_NONE: no
+ * @SMC_REFUSAL_AFTER_PROPOSAL: a server sends the DECLINE once the PROPOSAL has come: if a device
+ *	between the hosts has removed the SMC option from the SYN-ACK, the client uses TCP, and its
+ *	application would get the DECLINE. No thread waits for the PROPOSAL
+ * @SMC_REFUSAL_AT_ONCE: the DECLINE is sent at once
+ */
+enum smc_refusal {
+	SMC_REFUSAL_NONE,
+	SMC_REFUSAL_AFTER_PROPOSAL,
+	SMC_REFUSAL_AT_ONCE,
+};
+
+/**
  * struct smc_handshake - one handshake
  * @ops: functions of the socket
  * @sk: TCP socket; during a handshake it is connected, and its peer has offered SMC
@@ -61,7 +75,8 @@ struct smc_handshake_ops {
  * @result: 0, or the error that the handshake broke off with
  * @aborted: the application gave up; set before @wait is woken
  * @interruptible: a signal ends the waits for the peer
- * @refusal: diagnosis of a DECLINE that is to be sent at once, or 0
+ * @refusal: whether this end declines without trying any path, because too many handshakes are under
+ *	way
  * @client: the client's state, made by smc_handshake_propose(); NULL before that, once the
  *	handshake is over, and for a server
  * @head: header of the peer's next message if @has_head is set, else of the one taken last
@@ -94,7 +109,7 @@ struct smc_handshake {
 	int result;
 	bool aborted;
 	bool interruptible;
-	u32 refusal;
+	enum smc_refusal refusal;
 	struct smc_client *client;
 	struct smc_clc_header head;
 	bool has_head;
@@ -148,8 +163,10 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role);
  * ->conclude() itself.
  *
  * Context: process, without the socket lock; sleeps while it waits for the peer.
+ * Return: false if the handshake is refused, and a work that this function has queued tries again;
+ * the caller must not use a server's handshake then.
  */
-void smc_handshake_run(struct smc_handshake *hs);
+bool smc_handshake_run(struct smc_handshake *hs);
 
 /**
  * smc_handshake_queue() - have a worker run the handshake
@@ -259,15 +276,14 @@ int smc_handshake_client(struct smc_handshake *hs);
 int smc_handshake_server(struct smc_handshake *hs);
 
 /**
- * smc_handshake_refuse() - decline a handshake that has not begun
+ * smc_handshake_refuse() - decline a handshake at once
  * @hs: handshake in which this end has sent no message
- * @reason: SMC_DIAG_* of the fallback and of the DECLINE
  *
  * Context: process, without the socket lock; does not wait for the peer, nor for the socket's user.
  * Return: 0 with TCP as the result; -EBUSY if the user has the socket locked, and the caller is to
  *	try again later; or an error that ends the connection.
  */
-int smc_handshake_refuse(struct smc_handshake *hs, u32 reason);
+int smc_handshake_refuse(struct smc_handshake *hs);
 
 /**
  * smc_handshake_decline_late() - decline the PROPOSAL that smc_handshake_drop_late() has found

@@ -36,9 +36,11 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
 	/* The answer to a CLC message also acknowledges it, so no separate ACK is needed. */
 	smc_tcp_set_delayed_ack(hs->sk, true);
+	/* Only a server waits for the first message. */
+	smc_clc_expect(hs);
 	/* Offers stop at a limit, but earlier offers may still lead to too many handshakes. */
 	if (!smc_quota_take(&hs->quota, hs->sk, role))
-		hs->refusal = SMC_DIAG_NO_MEMORY;
+		hs->refusal = role == SMC_SERVER ? SMC_REFUSAL_AFTER_PROPOSAL : SMC_REFUSAL_AT_ONCE;
 }
 
 /*
@@ -56,8 +58,10 @@ static int smc_handshake_agree(struct smc_handshake *hs)
 	/* smc_handshake_local() has performed the handshake already. */
 	if (hs->stream)
 		return 0;
-	if (hs->refusal)
-		return smc_handshake_refuse(hs, hs->refusal);
+	if (hs->refusal == SMC_REFUSAL_AT_ONCE)
+		return smc_handshake_refuse(hs);
+	if (hs->refusal && smc_clc_may_come(hs))
+		return -EBUSY;
 	return hs->role == SMC_CLIENT ? smc_handshake_client(hs) : smc_handshake_server(hs);
 }
 
@@ -95,21 +99,22 @@ static void smc_handshake_finish(struct smc_handshake *hs, unsigned long retry)
 	smc_tcp_unlock(hs->sk);
 }
 
-void smc_handshake_run(struct smc_handshake *hs)
+bool smc_handshake_run(struct smc_handshake *hs)
 {
 	hs->result = smc_handshake_agree(hs);
 	if (hs->refusal && hs->result == -EBUSY) {
 		/*
 		 * The handshake has no place in a queue of its namespace. Do not occupy a worker of
-		 * the shared queue while the user keeps the socket locked.
+		 * the shared queue while the user keeps the socket locked, or no PROPOSAL comes.
 		 */
 		queue_delayed_work(smc_handshake_overflow_wq, &hs->work, SMC_SOCK_RETRY);
-		return;
+		return false;
 	}
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_OVER);
 	smc_quota_return(&hs->quota);
 	/* Try again after one jiffy: most calls lock the socket for a moment only. */
 	smc_handshake_finish(hs, 1);
+	return true;
 }
 
 void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
@@ -127,19 +132,21 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
  * the run that was queued last. So a run must not use the handshake once it has queued the work
  * again or unlocked the socket.
  *
- * The work of a server's handshake is never queued again, because no user can have the socket
- * locked before accept(). So the run of that work may call ->release() at its end.
+ * The work of a server's handshake is queued again only by a run that refuses the handshake, and
+ * must not use it afterwards: no user can have the socket locked before accept(). So the last run of
+ * that work may call ->release() at its end.
  */
 static void smc_handshake_work(struct work_struct *work)
 {
 	struct smc_handshake *hs = container_of(to_delayed_work(work), struct smc_handshake, work);
 	const bool is_server = hs->role == SMC_SERVER;
+	bool is_over = true;
 
 	if (hs->state == SMC_HANDSHAKE_RUNS)
-		smc_handshake_run(hs);
+		is_over = smc_handshake_run(hs);
 	else
 		smc_handshake_finish(hs, SMC_SOCK_RETRY);
-	if (is_server)
+	if (is_server && is_over)
 		hs->ops->release(hs);
 }
 

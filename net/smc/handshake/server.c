@@ -190,10 +190,11 @@ static s64 smc_server_handle_proposal(struct smc_server *srv)
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
-	smc_clc_expect(hs);
 	rc = smc_server_take_proposal(srv);
 	if (rc || hs->reason)
 		return rc;
+	if (hs->refusal)
+		return SMC_DIAG_NO_MEMORY;
 	if (smc_tcp_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;
 	return smc_server_choose(srv);

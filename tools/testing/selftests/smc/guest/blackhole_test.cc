@@ -427,6 +427,42 @@ TEST_P(Family, SynAckLosesTheOptionOfOneWhoSendsFirst)
 	EXPECT_EQ(agent.counters()["violation_clc"], before);
 }
 
+/*
+ * Many such clients at once: the server refuses some of their handshakes. No client reads the
+ * DECLINE, be it silent or not.
+ */
+TEST_P(Family, SynAckLosesTheOptionOfMany)
+{
+	if (peer_place() == Place::host)
+		GTEST_SKIP() << "no client within a namespace has an entry";
+
+	/* Below 24 SYN-ACKs offer SMC, and one client may have fewer than 12 handshakes. */
+	constexpr int clients = 20;
+	RemoteSysctlScope limited(agent, "net.smc.limit_smc_hs", "1");
+	Box box(here, syn_ack + from_port + option, "reset tcp option 254");
+	std::vector<Fd> silent, talking;
+	std::vector<RemoteSocket> accepted;
+
+	for (int i = 0; i < clients; i++)
+		(i % 2 ? talking : silent).push_back(must_connect(flavor, to));
+	EXPECT_GE(box.met(), clients);
+	for (const Fd &client : talking)
+		send_bytes(client, "?");
+	for (int i = 0; i < clients; i++) {
+		accepted.push_back(listener.accept());
+		EXPECT_EQ(accepted.back().send("220 ready"), 9);
+		accepted.back().shutdown(SHUT_WR);
+	}
+	for (const auto *group : {&silent, &talking}) {
+		for (const Fd &client : *group) {
+			char bytes[100];
+			ssize_t n = recv(client, bytes, sizeof(bytes), MSG_WAITALL);
+
+			EXPECT_EQ(std::string(bytes, std::max<ssize_t>(n, 0)), "220 ready");
+		}
+	}
+}
+
 /* If the SYN loses the option, neither end uses SMC, and neither is delayed. */
 TEST_P(Family, SynLosesTheOption)
 {
