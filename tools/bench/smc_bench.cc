@@ -176,7 +176,7 @@ double Throughput(const Endpoint& to, uint32_t size, double seconds) {
   shutdown(sock.fd(), SHUT_WR);
   char done;
   if (!sock.Receive(&done, 1)) throw std::runtime_error("the server did not confirm");
-  return sent / Since(start);
+  return static_cast<double>(sent) / Since(start);
 }
 
 // Seconds for a message there and back.
@@ -189,7 +189,7 @@ double RoundTrip(const Endpoint& to, uint32_t size, double seconds) {
     sock.Send(buffer.data(), size);
     if (!sock.Receive(buffer.data(), size)) throw std::runtime_error("the server closed");
   }
-  return Since(start) / count;
+  return Since(start) / static_cast<double>(count);
 }
 
 // Connections per second, each of which carries a request and, in a write of its own, one byte,
@@ -203,7 +203,7 @@ double Connections(const Endpoint& to, double seconds) {
     sock.Send(&byte, 1);
     if (!sock.Receive(&byte, 1)) throw std::runtime_error("the server closed");
   }
-  return count / Since(start);
+  return static_cast<double>(count) / Since(start);
 }
 
 // Connections that write all the time, until they are destroyed.
@@ -255,8 +255,9 @@ double Beside(const Endpoint& to, unsigned writers, uint32_t size, double second
     if (!sock.Receive(buffer.data(), size)) throw std::runtime_error("the server closed");
     times.push_back(Since(sent));
   }
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return times[times.size() / 2];
+  auto median = times.begin() + std::ssize(times) / 2;
+  std::nth_element(times.begin(), median, times.end());
+  return *median;
 }
 
 // Returns the bytes of the slowest writer, as a part of the mean of all writers.

@@ -74,8 +74,8 @@ Command parse(const Words& words) {
       const auto equals = word.find('=');
       const auto name = word.substr(2, equals - 2);
 
-      command.definitions +=
-          "#undef " + name + "\n#define " + name + ' ' + word.substr(equals + 1) + '\n';
+      command.definitions.append("#undef ").append(name).append("\n#define ").append(name);
+      command.definitions.append(" ").append(word.substr(equals + 1)).append("\n");
     } else if (word.starts_with(list)) {
       command.dependencies = word.substr(list.size());
     } else if (word.ends_with(".c")) {

@@ -18,7 +18,7 @@ protected:
 	{
 		must_run(smc("pnet add NET1 dev eth0"));
 	}
-	~Pnet()
+	~Pnet() override
 	{
 		run_command(smc("pnet flush") + "; rmmod rdma_parent");
 	}

@@ -267,7 +267,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!strncmp(argv[i], "--filter=", 9))
 			filter = argv[i] + 9;
-		else if (strcmp(argv[i], "--list"))
+		else if (strcmp(argv[i], "--list") != 0)
 			return fprintf(stderr, "usage: %s [--filter=PATTERN] [--list]\n", argv[0]),
 			       2;
 	}

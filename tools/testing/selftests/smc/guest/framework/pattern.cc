@@ -56,7 +56,7 @@ size_t pattern_mismatch(uint64_t seed, uint64_t position, const void *bytes, siz
 		size_t n = std::min(len - done, sizeof(want));
 
 		pattern_fill(seed, position + done, want, n);
-		if (memcmp(want, got + done, n))
+		if (memcmp(want, got + done, n) != 0)
 			return done + (std::mismatch(want, want + n, got + done).first - want);
 		done += n;
 	}
