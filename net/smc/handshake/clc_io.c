@@ -15,7 +15,6 @@
 #include "tcp.h"
 #include "trace.h"
 
-#define SMC_CLC_WAIT	(6 * HZ)
 #define SMC_CLC_POLL_INTERVAL	(HZ / 20)
 
 /*
@@ -149,6 +148,8 @@ bool smc_clc_may_come(struct smc_handshake *hs)
 
 	if (time_after_eq(jiffies, hs->due) || smc_clc_has(hs, INT_MAX))
 		return false;
+	if (tcp_inq(hs->sk) <= 0)
+		return true;
 	rc = smc_clc_peek_head(hs, jiffies);
 	if (!rc)
 		return tcp_inq(hs->sk) < hs->head.length;

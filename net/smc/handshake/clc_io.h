@@ -8,6 +8,9 @@
 
 struct smc_handshake;
 
+/* How long this end waits for a CLC message, in jiffies. */
+#define SMC_CLC_WAIT	(6 * HZ)
+
 /**
  * smc_clc_expect() - set the time after which the peer's next message is late
  * @hs: handshake that the calling thread runs

@@ -49,10 +49,10 @@ struct smc_handshake_ops {
 /**
  * enum smc_refusal - whether this end declines a handshake without trying any path
  * @SMC_REFUSAL_NONE: no
- * @SMC_REFUSAL_AFTER_PROPOSAL: a server sends the DECLINE once the PROPOSAL has come: if a device
- *	between the hosts has removed the SMC option from the SYN-ACK, the client uses TCP, and its
- *	application would get the DECLINE. No thread waits for the PROPOSAL
- * @SMC_REFUSAL_AT_ONCE: the DECLINE is sent at once
+ * @SMC_REFUSAL_AFTER_PROPOSAL: this server sends the DECLINE once the PROPOSAL has come. If a
+ *	device between the hosts removed the SMC option from the SYN-ACK, the client uses TCP, and
+ *	its application would read the DECLINE. No thread waits for the PROPOSAL
+ * @SMC_REFUSAL_AT_ONCE: this end sends the DECLINE at once
  */
 enum smc_refusal {
 	SMC_REFUSAL_NONE,
@@ -75,8 +75,7 @@ enum smc_refusal {
  * @result: 0, or the error that the handshake broke off with
  * @aborted: the application gave up; set before @wait is woken
  * @interruptible: a signal ends the waits for the peer
- * @refusal: whether this end declines without trying any path, because too many handshakes are under
- *	way
+ * @refusal: too many handshakes are under way, so this end tries no path
  * @client: the client's state, made by smc_handshake_propose(); NULL before that, once the
  *	handshake is over, and for a server
  * @head: header of the peer's next message if @has_head is set, else of the one taken last
@@ -149,8 +148,8 @@ void smc_handshake_reset(struct smc_handshake *hs);
  * @hs: handshake; the caller holds the socket lock, or is a callback of TCP
  * @role: role of this end
  *
- * If too many handshakes are under way, this one will decline at once. In either case the caller
- * must run or queue the handshake afterwards, because smc_handshake_stop() waits for its end.
+ * If too many handshakes are under way, this one is refused. In either case the caller must run or
+ * queue the handshake afterwards, because smc_handshake_stop() waits for its end.
  */
 void smc_handshake_start(struct smc_handshake *hs, enum smc_role role);
 

@@ -16,7 +16,7 @@
 
 static bool smc_local_is_allowed(const struct smc_handshake *hs)
 {
-	return !READ_ONCE(hs->aborted) && !smc_tcp_is_secured(hs->sk);
+	return !READ_ONCE(hs->aborted) && !hs->refusal && !smc_tcp_is_secured(hs->sk);
 }
 
 static struct smc_path_setup *smc_local_prepare(const struct smc_path_type *type,

@@ -57,8 +57,7 @@ bool smc_quota_congested(const struct net *net, kuid_t uid, bool limit);
  * way. So the limit for a user is usually higher here than for an offer.
  *
  * Context: any.
- * Return: false if there are too many handshakes: this one is not counted, and must decline at
- *	once.
+ * Return: false if there are too many handshakes: this one is not counted, and is refused.
  */
 bool smc_quota_take(struct smc_quota *quota, const struct sock *sk, enum smc_role role);
 

@@ -5,12 +5,46 @@
 #include <net/sock.h>
 
 #include "admin/net.h"
+#include "clc_io.h"
 #include "handshake.h"
 #include "tcp.h"
 #include "trace.h"
 #include "workqueue.h"
 
+/*
+ * Limit of the host for refused handshakes that wait for the PROPOSAL. Silent clients must not fill
+ * memory, nor keep the workers of smc_handshake_overflow_wq busy.
+ */
+#define SMC_REFUSALS_MAX	128
+
+/* The longest time between two looks at whether the PROPOSAL has come. */
+#define SMC_REFUSAL_LOOK	(HZ / 2)
+
+static atomic_t smc_refusals;	/* that wait for the PROPOSAL */
+
 static void smc_handshake_work(struct work_struct *work);
+
+static void smc_refusal_begin(struct smc_handshake *hs)
+{
+	smc_clc_expect(hs);
+	hs->refusal = SMC_REFUSAL_AT_ONCE;
+	if (hs->role == SMC_SERVER && atomic_add_unless(&smc_refusals, 1, SMC_REFUSALS_MAX))
+		hs->refusal = SMC_REFUSAL_AFTER_PROPOSAL;
+}
+
+static void smc_refusal_end(const struct smc_handshake *hs)
+{
+	if (hs->refusal == SMC_REFUSAL_AFTER_PROPOSAL)
+		atomic_dec(&smc_refusals);
+}
+
+/* Return: the time in jiffies until the next try. While no PROPOSAL comes, the time doubles. */
+static unsigned long smc_refusal_retry(const struct smc_handshake *hs)
+{
+	if (hs->refusal == SMC_REFUSAL_AT_ONCE)
+		return SMC_SOCK_RETRY;
+	return clamp((long)(jiffies - hs->due + SMC_CLC_WAIT), 1L, (long)SMC_REFUSAL_LOOK);
+}
 
 void smc_handshake_reset(struct smc_handshake *hs)
 {
@@ -36,11 +70,9 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
 	/* The answer to a CLC message also acknowledges it, so no separate ACK is needed. */
 	smc_tcp_set_delayed_ack(hs->sk, true);
-	/* Only a server waits for the first message. */
-	smc_clc_expect(hs);
 	/* Offers stop at a limit, but earlier offers may still lead to too many handshakes. */
 	if (!smc_quota_take(&hs->quota, hs->sk, role))
-		hs->refusal = role == SMC_SERVER ? SMC_REFUSAL_AFTER_PROPOSAL : SMC_REFUSAL_AT_ONCE;
+		smc_refusal_begin(hs);
 }
 
 /*
@@ -107,9 +139,10 @@ bool smc_handshake_run(struct smc_handshake *hs)
 		 * The handshake has no place in a queue of its namespace. Do not occupy a worker of
 		 * the shared queue while the user keeps the socket locked, or no PROPOSAL comes.
 		 */
-		queue_delayed_work(smc_handshake_overflow_wq, &hs->work, SMC_SOCK_RETRY);
+		queue_delayed_work(smc_handshake_overflow_wq, &hs->work, smc_refusal_retry(hs));
 		return false;
 	}
+	smc_refusal_end(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_OVER);
 	smc_quota_return(&hs->quota);
 	/* Try again after one jiffy: most calls lock the socket for a moment only. */
@@ -132,9 +165,9 @@ void smc_handshake_run_for(struct smc_handshake *hs, long timeo)
  * the run that was queued last. So a run must not use the handshake once it has queued the work
  * again or unlocked the socket.
  *
- * The work of a server's handshake is queued again only by a run that refuses the handshake, and
- * must not use it afterwards: no user can have the socket locked before accept(). So the last run of
- * that work may call ->release() at its end.
+ * The work of a server's handshake is queued again only by a run that refuses the handshake: no
+ * user can have the socket locked before accept(). That run must not use the handshake afterwards.
+ * The last run calls ->release() at its end.
  */
 static void smc_handshake_work(struct work_struct *work)
 {

@@ -190,6 +190,9 @@ static s64 smc_server_handle_proposal(struct smc_server *srv)
 	struct smc_handshake *hs = srv->hs;
 	s64 rc;
 
+	/* A refused handshake has waited already. */
+	if (!hs->refusal)
+		smc_clc_expect(hs);
 	rc = smc_server_take_proposal(srv);
 	if (rc || hs->reason)
 		return rc;

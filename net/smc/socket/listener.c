@@ -384,18 +384,11 @@ static void smc_listener_refuse(struct smc_listener *l, struct smc_sock *child)
 	smc_listener_reset_one(child);
 }
 
-/*
- * Called with the listener's lock and the child's. While many handshakes are under way, a refused one
- * does not wait for the PROPOSAL: nothing else limits the number of silent clients that wait here.
- * Return: whether the child waits for accept().
- */
+/* Called with the listener's lock and the child's. Return: whether the child waits for accept(). */
 static bool smc_listener_add(struct smc_listener *l, struct smc_sock *child)
 {
 	list_add_tail(&child->siblings, &l->handshaking);
 	l->n_handshakes++;
-	if (child->hs.refusal &&
-	    l->n_handshakes > SMC_HANDSHAKES_MAX + READ_ONCE(l->sk->sk_max_ack_backlog))
-		child->hs.refusal = SMC_REFUSAL_AT_ONCE;
 	if (child->mode != SMC_MODE_HANDSHAKE)
 		return smc_listener_requeue(l, child);
 	smc_handshake_queue(&child->hs);

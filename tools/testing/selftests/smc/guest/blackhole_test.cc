@@ -436,7 +436,7 @@ TEST_P(Family, SynAckLosesTheOptionOfMany)
 	if (peer_place() == Place::host)
 		GTEST_SKIP() << "no client within a namespace has an entry";
 
-	/* Below 24 SYN-ACKs offer SMC, and one client may have fewer than 12 handshakes. */
+	/* Up to 24 SYN-ACKs offer SMC, and one client may have 12 handshakes. */
 	constexpr int clients = 20;
 	RemoteSysctlScope limited(agent, "net.smc.limit_smc_hs", "1");
 	Box box(here, syn_ack + from_port + option, "reset tcp option 254");
@@ -446,6 +446,8 @@ TEST_P(Family, SynAckLosesTheOptionOfMany)
 	for (int i = 0; i < clients; i++)
 		(i % 2 ? talking : silent).push_back(must_connect(flavor, to));
 	EXPECT_GE(box.met(), clients);
+	/* A client that has spoken SMC does read the DECLINE. */
+	EXPECT_EQ(diagnosis_of(receive_message(propose(to, good_proposal()))), SMC_DIAG_NO_MEMORY);
 	for (const Fd &client : talking)
 		send_bytes(client, "?");
 	for (int i = 0; i < clients; i++) {
