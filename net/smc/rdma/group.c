@@ -134,7 +134,11 @@ static u32 smc_rdma_group_hash(const struct net *net, const u8 *gid)
 	return jhash(gid, SMC_GID_LEN, net_hash_mix(net));
 }
 
-static void smc_rdma_group_terminate_locked(struct smc_rdma_group *group, int err, bool in_order)
+/*
+ * End a group. If @reason is not 0, the end is orderly: this end sends DELETE LINK with this
+ * reason, an enum smc_llc_delete_reason.
+ */
+static void smc_rdma_group_terminate_locked(struct smc_rdma_group *group, int err, u32 reason)
 {
 	const struct smc_lgr *lgr = &group->lgr;
 	const bool was_active = smc_lgr_is_active(lgr);
@@ -147,9 +151,9 @@ static void smc_rdma_group_terminate_locked(struct smc_rdma_group *group, int er
 		trace_smcr_link_down(link, lgr->state, (void *)_RET_IP_);
 	if (was_active && lgr->n_conns)
 		smc_stat_rdma(smc_net(lgr->net), SMC_RDMA_GROUPS_LOST, 1);
-	group->tell_peer = in_order && was_active;
+	group->delete_reason = was_active ? reason : 0;
 	WRITE_ONCE(group->shutdown_deadline,
-		   jiffies + smc_rdma_group_shutdown_timeout(group, in_order));
+		   jiffies + smc_rdma_group_shutdown_timeout(group, reason));
 	smc_lgr_mark_dead(&group->lgr, err);
 	smc_stream_quarantine(-group->n_quarantined, -group->quarantined_pages);
 	/* Waiting for the peer is of no use now, and would delay handshakes and the group's end. */
@@ -167,7 +171,7 @@ static void smc_rdma_group_shutdown(struct smc_lgr *lgr)
 
 	if (smc_lgr_is_dead(lgr) && time_before(by, group->shutdown_deadline))
 		WRITE_ONCE(group->shutdown_deadline, by);
-	smc_rdma_group_terminate_locked(group, ECONNRESET, true);
+	smc_rdma_group_terminate_locked(group, ECONNRESET, SMC_LLC_DEL_PROGRAM);
 }
 
 static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
@@ -205,7 +209,7 @@ static void smc_rdma_group_log_end(const struct smc_rdma_group *group)
 	if (!link)
 		return;
 	device = link->port.dev->ibdev->name;
-	if (group->tell_peer && !n_conns)
+	if (group->delete_reason && !n_conns)
 		smc_log(pr_info, group->lgr.net, "%s: idle link group with %pI6c ended", device,
 			&group->peer.addr);
 	else
@@ -250,7 +254,7 @@ static void smc_rdma_group_notify_peer(struct smc_rdma_group *group)
 
 	if (atomic_inc_return(&smc_rdma_groups_waiting) > smc_wq_waiting_max())
 		WRITE_ONCE(group->shutdown_deadline, jiffies);
-	if (group->tell_peer)
+	if (group->delete_reason)
 		smc_llc_delete_all(group);
 	smc_llc_finish(group);
 	smc_for_each_link(link, group) {
@@ -380,7 +384,7 @@ struct smc_rdma_group *smc_rdma_group_create(struct net *net, enum smc_role role
 	 * come before the group was listed, so check for both.
 	 */
 	if (READ_ONCE(port->dev->leaving) || READ_ONCE(link->broken))
-		smc_rdma_group_terminate_locked(group, ENETDOWN, false);
+		smc_rdma_group_terminate_locked(group, ENETDOWN, 0);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 	return group;
 }
@@ -905,7 +909,7 @@ static void smc_rdma_groups_end_most_quarantined(void)
 	 * has kept open.
 	 */
 	if (most)
-		smc_rdma_group_terminate_locked(most, ECONNRESET, false);
+		smc_rdma_group_terminate_locked(most, ECONNRESET, 0);
 }
 
 void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages)
@@ -1032,7 +1036,7 @@ void smc_rdma_group_terminate(struct smc_rdma_group *group, int err)
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	smc_rdma_group_terminate_locked(group, err, false);
+	smc_rdma_group_terminate_locked(group, err, 0);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
 }
 
@@ -1083,7 +1087,7 @@ static void smc_rdma_group_break(struct smc_rdma_group *group, const char *why)
 		smc_link_note_why(link, why);
 		smc_link_mark_broken(link);
 	}
-	smc_rdma_group_terminate_locked(group, ECONNRESET, false);
+	smc_rdma_group_terminate_locked(group, ECONNRESET, 0);
 	/* If the group was dead already, nothing else wakes the threads that wait for its peer. */
 	smc_rdma_group_wake(group);
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
@@ -1092,11 +1096,9 @@ static void smc_rdma_group_break(struct smc_rdma_group *group, const char *why)
 void smc_rdma_group_on_violation(struct smc_rdma_group *group, enum smc_violation what)
 {
 	smc_stat_violation(smc_net(group->lgr.net), what);
-	if (!smc_lgr_is_dead(&group->lgr)) {
+	if (!smc_lgr_is_dead(&group->lgr))
 		smc_log(pr_warn, group->lgr.net, "%pI6c broke the protocol: %s", &group->peer.addr,
 			smc_violation_names[what]);
-		smc_llc_report_violation(group);
-	}
 	smc_rdma_group_break(group, smc_violation_names[what]);
 }
 
@@ -1240,7 +1242,8 @@ void smc_rdma_group_lose_link(struct smc_link *link, int err, bool in_order, con
 
 	smc_link_note_why(link, why);
 	if (!smc_lgr_is_active(&group->lgr) || !smc_rdma_group_other_link(link)) {
-		smc_rdma_group_terminate_locked(group, err, in_order);
+		smc_rdma_group_terminate_locked(group, err,
+						in_order ? SMC_LLC_DEL_OPERATOR : 0);
 		return;
 	}
 	trace_smcr_link_down(link, group->lgr.state, (void *)_RET_IP_);

@@ -56,7 +56,8 @@ struct smc_rdma_peer {
  * @lgr: common part of the groups of both paths
  * @role: role of this end at first contact
  * @version: SMC version
- * @tell_peer: this end sends DELETE LINK when the group ends
+ * @delete_reason: reason of the DELETE LINK that this end sends when the group ends, or 0 if it
+ *	sends none; see enum smc_llc_delete_reason
  * @shutdown_deadline: time in jiffies until which a dead group may wait for its peer
  * @is_broken: the peer has broken the protocol, so no link sends anything more
  * @retired: no connection joins any more, and the group ends with its last connection; under
@@ -116,7 +117,7 @@ struct smc_rdma_group {
 	struct smc_lgr lgr;
 	enum smc_role role;
 	u8 version;
-	bool tell_peer;
+	u32 delete_reason;
 	unsigned long shutdown_deadline;
 	bool is_broken;
 	bool retired;
@@ -552,7 +553,7 @@ void smc_link_mark_broken(struct smc_link *link);
  * smc_rdma_group_lose_link() - end a link, and its group if no other link can take over
  * @link: link of a group in the list
  * @err: positive errno for the connections if the group ends
- * @in_order: the link still works, so the peer can be told of the group's end
+ * @in_order: an operator ends the link, which still works, so this end can tell the peer
  * @why: reason, for the kernel's log and tracepoints
  *
  * Context: with smc_rdma_lgrs.lock.

@@ -719,9 +719,7 @@ void smc_llc_delete_all(struct smc_rdma_group *group)
 		.type = SMC_LLC_DELETE_LINK,
 		.v2 = group->version == SMC_VERSION_2,
 		.flags = SMC_LLC_DELETE_ALL | SMC_LLC_DELETE_ORDERLY,
-		/* Only an operator, who removes the device, ends a group that is in use. */
-		.delete_link.reason = READ_ONCE(group->lgr.n_conns) ? SMC_LLC_DEL_OPERATOR :
-								      SMC_LLC_DEL_PROGRAM,
+		.delete_link.reason = group->delete_reason,
 	};
 
 	if (READ_ONCE(group->llc.peer_left) || smc_llc_send(smc_llc_link(group), &msg))
@@ -734,17 +732,6 @@ void smc_llc_delete_all(struct smc_rdma_group *group)
 	while (!smc_llc_has_deleted_link(group))
 		wait_event_timeout(group->llc.wait, smc_llc_has_deleted_link(group),
 				   smc_rdma_group_time_left(group));
-}
-
-void smc_llc_report_violation(const struct smc_rdma_group *group)
-{
-	struct smc_link *link;
-
-	rcu_read_lock();
-	link = smc_llc_link(group);
-	if (link)
-		smc_llc_delete_link(link, 0, SMC_LLC_DELETE_ALL, SMC_LLC_DEL_PROTOCOL);
-	rcu_read_unlock();
 }
 
 /*

@@ -285,9 +285,9 @@ bool smc_llc_may_request(const struct smc_rdma_group *group);
  * @rmb: RMB that is mapped on all links of the group
  *
  * Context: process, may sleep up to 2 s for a free slot, and up to 2 s for the reply.
- * Return: 0; -EREMOTEIO if the peer refuses the RMB; -EAGAIN if the peer asks this end to try again,
- * which the peer may do while it adds a link, and this end must then release the buffer lock in
- * between; -ENOLINK; or -ETIMEDOUT, at once if smc_llc_may_request() returns false.
+ * Return: 0; -EREMOTEIO if the peer refuses the RMB; -EAGAIN if the peer asks this end to try
+ * again, which the peer may do while it adds a link, and this end must then release the buffer lock
+ * in between; -ENOLINK; or -ETIMEDOUT, at once if smc_llc_may_request() returns false.
  */
 int smc_llc_confirm_rkey(struct smc_rdma_group *group, const struct smc_mr_buffer *rmb);
 
@@ -336,16 +336,5 @@ int smc_llc_test_link(struct smc_link *link);
  * Context: process, may sleep as long as smc_rdma_group_time_left() allows.
  */
 void smc_llc_delete_all(struct smc_rdma_group *group);
-
-/**
- * smc_llc_report_violation() - tell the peer that the group ends because the peer broke the protocol
- * @group: group whose links are about to be broken
- *
- * The message is lost if there is no free slot, or if the device has not sent it before the queue
- * pair enters the error state. The peer then notices the end by its retries.
- *
- * Context: any but hard interrupt.
- */
-void smc_llc_report_violation(const struct smc_rdma_group *group);
 
 #endif

@@ -21,11 +21,11 @@
 /* A thread that has waited longer than this for the buffer lock gives up. */
 #define SMC_BUFFERS_WAIT	(2 * HZ)
 
-/* A thread that has tried longer than this to announce an RMB gives up. */
-#define SMC_CONFIRM_RKEY_WAIT	(2 * HZ)
+/* A thread begins no attempt to announce an RMB later than this after the first one. */
+#define SMC_CONFIRM_RKEY_WAIT	HZ
 
 /* Time between two attempts, in which this end can answer the LLC flow that the peer waits for. */
-#define SMC_CONFIRM_RKEY_RETRY	(HZ / 10)
+#define SMC_CONFIRM_RKEY_RETRY	(HZ / 5)
 
 /* Approximate number of pages that an idle group uses for its queue pair, besides its buffers. */
 #define SMC_GROUP_PAGES		32
@@ -428,8 +428,12 @@ static int smc_mr_buffer_add(const struct smc_buffer_attr *attr, void *arg, stru
 	const unsigned long until = jiffies + SMC_CONFIRM_RKEY_WAIT;
 	int rc;
 
-	while ((rc = smc_mr_buffer_try_add(attr, arg, el)) == -EAGAIN && time_before(jiffies, until))
+	for (;;) {
+		rc = smc_mr_buffer_try_add(attr, arg, el);
+		if (rc != -EAGAIN || time_after(jiffies, until))
+			break;
 		schedule_timeout_uninterruptible(SMC_CONFIRM_RKEY_RETRY);
+	}
 	return rc == -EAGAIN ? -EREMOTEIO : rc;
 }
 

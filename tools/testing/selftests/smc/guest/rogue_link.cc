@@ -52,20 +52,23 @@ std::string encode(const smc_cdc &cdc)
 	return {reinterpret_cast<char *>(buf), sizeof(buf)};
 }
 
-void confirm_rkeys(RogueQueuePair &link, int tcp)
+int confirm_rkeys(RogueQueuePair &link, int tcp, uint8_t flags)
 {
 	pollfd answer = {tcp, POLLIN, 0};
+	int n = 0;
 
 	wait_until("the other end answers", [&] {
 		std::string message = link.hear(0);
 
 		if (!message.empty() && uint8_t(message[0]) == (0x20 | SMC_LLC_CONFIRM_RKEY) &&
 		    !(message[3] & SMC_LLC_REPLY)) {
-			message[3] |= SMC_LLC_REPLY;
+			message[3] |= SMC_LLC_REPLY | flags;
 			link.say(message);
+			n++;
 		}
 		return poll(&answer, 1, 0) > 0;
 	});
+	return n;
 }
 
 std::string RogueLink::own_gid()

@@ -27,9 +27,9 @@ std::string encode(const smc_cdc &cdc);
 
 /*
  * Confirms the RMBs that the other end tells of over @link, until its next CLC message is at @tcp:
- * it may need another RMB first.
+ * it may need another RMB first. The replies have @flags. Returns the number of replies.
  */
-void confirm_rkeys(RogueQueuePair &link, int tcp);
+int confirm_rkeys(RogueQueuePair &link, int tcp, uint8_t flags = 0);
 
 class RogueLink : public RogueQueuePair
 {
