@@ -14,7 +14,7 @@ namespace guest
 
 EchoStream::EchoStream(Connection ends, uint64_t seed)
     : connection(std::move(ends)), seed(seed), sender([this] { send_all(); }),
-      receiver([this] { receive_all(); }), echoing(connection.there.start_echo())
+      receiver([this] { receive_all(); }), echoing(connection.there.start_echo(seed))
 {
 }
 
@@ -72,18 +72,25 @@ void EchoStream::receive_all()
 	ended = true;
 }
 
-void EchoStream::must_last() const
+void EchoStream::must_last()
 {
 	if (ended)
 		fail("ended after " + std::to_string(echoed) + " bytes");
 }
 
-void EchoStream::fail(const std::string &how) const
+void EchoStream::fail(const std::string &how)
 {
 	const std::string what = "stream " + std::to_string(seed) + ": " + how + ": ";
 
-	if (is_wrong)
-		throw WrongByte(what + "a wrong byte");
+	if (is_wrong) {
+		stopping = true;
+		shutdown(connection.here, SHUT_RDWR);
+
+		const std::string there = await_ending_there();
+
+		throw WrongByte(what + "a wrong byte; the other end: " + there,
+				there.find("wrong byte") != std::string::npos);
+	}
 	throw std::runtime_error(what + strerror(error));
 }
 

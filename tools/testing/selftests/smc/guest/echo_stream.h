@@ -18,7 +18,13 @@ namespace guest
 class WrongByte : public std::runtime_error
 {
 public:
-	using std::runtime_error::runtime_error;
+	WrongByte(const std::string &what, bool was_wrong_there)
+	    : std::runtime_error(what), was_wrong_there(was_wrong_there)
+	{
+	}
+
+	/* The bytes were wrong when the other end read them, so this end's were changed. */
+	const bool was_wrong_there;
 };
 
 /* This end sends without end, the other end echoes, and this end checks every byte. */
@@ -54,9 +60,9 @@ private:
 	void receive_all();
 
 	/* Throws if the stream has ended. */
-	void must_last() const;
+	void must_last();
 	/* Throws a WrongByte if that is what ended the stream. */
-	[[noreturn]] void fail(const std::string &how) const;
+	[[noreturn]] void fail(const std::string &how);
 
 	Connection connection;
 	const uint64_t seed;

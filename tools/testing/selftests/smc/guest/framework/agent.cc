@@ -318,9 +318,9 @@ Job RemoteSocket::start_exchange(const Flow &out, const Flow &in)
 	return agent->start(on_fd("exchange-flows", {serialize(out), serialize(in)}));
 }
 
-Job RemoteSocket::start_echo()
+Job RemoteSocket::start_echo(uint64_t seed)
 {
-	return agent->start(on_fd("echo"));
+	return agent->start(on_fd("echo", {std::to_string(seed)}));
 }
 
 Job RemoteSocket::start_echo_server(int connections)

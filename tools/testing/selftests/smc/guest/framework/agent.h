@@ -137,8 +137,9 @@ public:
 	Job start_send(const Flow &flow);
 	Job start_recv(const Flow &flow);
 	Job start_exchange(const Flow &out, const Flow &in);
-	/* join() returns the number of bytes. */
-	Job start_echo();
+	/* join() returns the number of bytes. Throws if they were not the pattern of @seed, unless
+	 * 0. */
+	Job start_echo(uint64_t seed = 0);
 	/* Accepts @connections one after the other, and echoes on each until it ends. */
 	Job start_echo_server(int connections);
 

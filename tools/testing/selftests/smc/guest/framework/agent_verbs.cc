@@ -210,7 +210,9 @@ Message do_drain(const Arguments &args)
 
 Message do_echo(const Arguments &args)
 {
-	return result(echo(args.fd()));
+	const long seed = args.number(1);
+
+	return result(seed ? echo_pattern(args.fd(), seed) : echo(args.fd()));
 }
 
 Message do_echo_server(const Arguments &args)

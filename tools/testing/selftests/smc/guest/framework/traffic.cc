@@ -385,7 +385,11 @@ void expect_end(int fd)
 		throw std::runtime_error("a byte after the last");
 }
 
-uint64_t echo(int fd, size_t max_chunk)
+namespace
+{
+
+/* Sends back all bytes, and calls @look with each part of them first. Returns their number. */
+uint64_t echo_all(int fd, size_t max_chunk, const std::function<void(const char *, size_t)> &look)
 {
 	std::string bytes(max_chunk, '\0');
 	uint64_t total = 0;
@@ -393,6 +397,7 @@ uint64_t echo(int fd, size_t max_chunk)
 
 	while ((n = retried(fd, POLLIN, "receive to echo",
 			    [&] { return recv(fd, bytes.data(), bytes.size(), 0); }))) {
+		look(bytes.data(), n);
 		for (size_t done = 0; done < n;)
 			done += retried(fd, POLLOUT, "echo", [&] {
 				return send(fd, bytes.data() + done, n - done, MSG_NOSIGNAL);
@@ -401,6 +406,34 @@ uint64_t echo(int fd, size_t max_chunk)
 	}
 	shutdown(fd, SHUT_WR);
 	return total;
+}
+
+} // namespace
+
+uint64_t echo(int fd, size_t max_chunk)
+{
+	return echo_all(fd, max_chunk, [](const char *, size_t) {});
+}
+
+uint64_t echo_pattern(int fd, uint64_t seed)
+{
+	uint64_t position = 0;
+	std::string wrong;
+
+	try {
+		echo_all(fd, 65536, [&](const char *bytes, size_t n) {
+			size_t right = pattern_mismatch(seed, position, bytes, n);
+
+			if (right < n && wrong.empty())
+				wrong = "wrong byte " + std::to_string(position + right);
+			position += n;
+		});
+	} catch (const std::exception &error) {
+		throw std::runtime_error(wrong + "; " + error.what());
+	}
+	if (!wrong.empty())
+		throw std::runtime_error(wrong);
+	return position;
 }
 
 } // namespace guest

@@ -38,6 +38,8 @@ void exchange_flows(int fd, const Flow &out, const Flow &in);
 void expect_end(int fd);
 /* Sends back all bytes until the stream ends, then shuts down; returns their number. */
 uint64_t echo(int fd, size_t max_chunk = 65536);
+/* The same; throws at the end if the bytes were not the pattern of @seed. */
+uint64_t echo_pattern(int fd, uint64_t seed);
 
 } // namespace guest
 
