@@ -174,6 +174,7 @@ static int smc_show_put_group(struct sk_buff *skb, struct netlink_callback *cb,
 	    nla_put_u8(skb, SMC_NLA_LGR_R_ROLE, group->role) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_TYPE, smc_show_group_type(group)) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_VLAN_ID, group->vlan) ||
+	    nla_put_u16(skb, SMC_NLA_LGR_R_VLAN, group->vlan) ||
 	    nla_put_u64_64bit(skb, SMC_NLA_LGR_R_NET_COOKIE, group->lgr.net->net_cookie,
 			      SMC_NLA_LGR_R_PAD) ||
 	    nla_put_string(skb, SMC_NLA_LGR_R_PNETID, port.pnetid) ||

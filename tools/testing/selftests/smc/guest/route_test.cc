@@ -4,6 +4,8 @@
  */
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "agent.h"
 #include "nft.h"
@@ -133,6 +135,19 @@ INSTANTIATE_TEST_SUITE_P(
 	      "key 02 81818181818181818181818181818181",
 	      false}),
     [](const auto &info) { return info.param.name; });
+
+/* The in-tree module's attribute has eight bits. */
+TEST_F(Route, VlanIsShown)
+{
+	std::set<int> vlans;
+
+	add_upper("ip link add link eth0 name upper type vlan id 300");
+	await_gids();
+	expect_data("10.86.0.2", true);
+	for (const auto &group : parse_json(must_run(smc("-j group"))))
+		vlans.insert(group.at("vlan").get<int>());
+	EXPECT_TRUE(vlans.contains(300)) << testing::PrintToString(vlans);
+}
 
 /* By the PNET table packets use another device, but in the same VLAN, or RDMA is not used. */
 TEST_F(Route, VlanOfAnotherDevice)
