@@ -65,6 +65,7 @@ struct smc_rdma_peer {
  * @peer: identity of the peer
  * @eid: the agreed EID; version 2
  * @is_routed: a router is between the two ends of the group's link; version 2
+ * @gateway: address of the router, if @is_routed
  * @vlan: VLAN, or 0
  * @max_conns: agreed limit for connections, which the server enforces
  * @max_links: agreed limit for links
@@ -124,6 +125,7 @@ struct smc_rdma_group {
 	struct smc_rdma_peer peer;
 	u8 eid[SMC_EID_LEN];
 	bool is_routed;
+	struct in6_addr gateway;
 	u16 vlan;
 	u8 max_conns;
 	u8 max_links;
