@@ -20,6 +20,7 @@
 #include "links.h"
 #include "log.h"
 #include "message.h"
+#include "neighbour.h"
 #include "trace.h"
 #include "workqueue.h"
 
@@ -698,7 +699,7 @@ struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 	return least;
 }
 
-static void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
+void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
 {
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	WRITE_ONCE(group->retired, true);
@@ -1003,6 +1004,7 @@ static int smc_link_activate(struct smc_link *link)
 	link->state_since = ktime_get_seconds();
 	hash_add(smc_links_by_gid, &link->by_gid,
 		 smc_rdma_group_hash(link->group->lgr.net, link->peer.gid));
+	smc_neighbours_check();
 	return 0;
 }
 

@@ -301,6 +301,14 @@ struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
 void smc_rdma_group_retire(struct smc_rdma_group *group);
 
 /**
+ * smc_rdma_group_retire_locked() - let no new connection join a group
+ * @group: group in the list; if it is idle, it ends now
+ *
+ * Context: with smc_rdma_lgrs.lock.
+ */
+void smc_rdma_group_retire_locked(struct smc_rdma_group *group);
+
+/**
  * smc_link_confirm() - whether a client's CONFIRM names an RMB that the link's peer has announced
  * @link: link of a server
  * @r: description of the link in the CONFIRM
