@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The effect of a connection's route on RDMA: device, VLAN, MTU, and whether RDMA is used at all.
+ * The effect of a connection's route on RDMA: device, VLAN, MTU, next hop, and whether RDMA is used
+ * at all.
  */
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unistd.h>
 
 #include "agent.h"
+#include "echo_stream.h"
 #include "nft.h"
 #include "rogue.h"
 #include "smc_tool.h"
@@ -218,6 +221,108 @@ TEST_F(Route, SecuredSinceTheSyn)
 				 "tmpl proto esp reqid 1 mode transport");
 
 	EXPECT_EQ(diagnosis_of(answer), uint32_t(SMC_DIAG_IPSEC));
+}
+
+/* How connections reach the other guest, whose eth0 is their next hop. */
+struct NextHop {
+	const char *name;
+	const char *subnet; /* the first three numbers of the addresses */
+};
+
+class ByNeighbour : public Route, public testing::WithParamInterface<std::tuple<Role, NextHop>>
+{
+protected:
+	ByNeighbour()
+	{
+		undo = "ip route del 10.86.0.$((2 - LAB_NODE)); "
+		       "ip addr del 10.86.0.$((LAB_NODE + 1))/32 dev eth0";
+		in_both("ip addr add 10.86.0.{0}/32 dev eth0 && "
+			"ip route add 10.86.0.{1} via 10.83.0.{1} src 10.86.0.{0}");
+		await_gids();
+	}
+	~ByNeighbour()
+	{
+		run_command("ip neigh del 10.83.0.2 dev eth0");
+	}
+
+	/* The neighbour table gets that MAC address of the other guest. */
+	void set_mac(const std::string &address)
+	{
+		must_run("ip neigh replace 10.83.0.2 lladdr " + address +
+			 " dev eth0 nud permanent");
+		/* The module looks at its links a tenth of a second later. */
+		sleep(1);
+	}
+	Connection connection()
+	{
+		const auto &[role, hop] = GetParam();
+		const std::string subnet = hop.subnet;
+
+		if (role == Role::server) {
+			Fd listener = must_listen(Flavor());
+			const int port = local_address(listener).port();
+			RemoteSocket client =
+			    agent.connect(Flavor(), address_from(subnet + "1", port));
+
+			return {must_accept(listener), std::move(client)};
+		}
+
+		RemoteSocket listener = agent.listen(Flavor());
+		Fd client = must_connect(Flavor(), address_from(subnet + "2", listener.port()));
+
+		return {std::move(client), listener.accept()};
+	}
+	static int64_t groups()
+	{
+		return Counters::now()["rdma_groups_created"];
+	}
+
+	const std::string true_mac = agent.must_run("printf %s $(cat /sys/class/net/eth0/address)");
+};
+
+INSTANTIATE_TEST_SUITE_P(, ByNeighbour,
+			 testing::Combine(testing::ValuesIn(both_roles),
+					  testing::Values(NextHop{"Direct", "10.83.0."},
+							  NextHop{"Routed", "10.86.0."})),
+			 [](const auto &info) {
+				 return to_string(std::get<Role>(info.param)) +
+					std::get<NextHop>(info.param).name;
+			 });
+
+/* A queue pair keeps the MAC address that it sends to, so new connections need another group. */
+TEST_P(ByNeighbour, GetsAnotherMac)
+{
+	EchoStream stream(connection(), 1);
+	int64_t before = groups();
+
+	stream.await_progress();
+	set_mac(true_mac);
+
+	Connection same = connection();
+
+	check_data(same, 10000, true);
+	EXPECT_EQ(groups(), before);
+	/*
+	 * soft-RoCE asks the neighbour table for each packet, so nothing arrives until the table is
+	 * right again.
+	 */
+	stream.pause();
+	set_mac("52:54:83:00:00:79");
+	set_mac(true_mac);
+	/* This client declines the old group, and by that its server comes to know. */
+	if (std::get<Role>(GetParam()) == Role::client) {
+		Connection declined = connection();
+
+		check_data(declined, 10000, false);
+	}
+
+	Connection other = connection();
+
+	check_data(other, 10000, true);
+	EXPECT_EQ(groups(), before + 1);
+	stream.resume();
+	stream.await_progress();
+	stream.finish();
 }
 
 /* Dumps by any number of readers neither delay connections nor meet a device that is gone. */
