@@ -66,6 +66,7 @@ struct smc_rdma_peer {
  * @eid: the agreed EID; version 2
  * @is_routed: a router is between the two ends of the group's link; version 2
  * @gateway: address of the router, if @is_routed
+ * @is_foreign: the peer has not said that it runs this module
  * @vlan: VLAN, or 0
  * @max_conns: agreed limit for connections, which the server enforces
  * @max_links: agreed limit for links
@@ -126,6 +127,7 @@ struct smc_rdma_group {
 	u8 eid[SMC_EID_LEN];
 	bool is_routed;
 	struct in6_addr gateway;
+	bool is_foreign;
 	u16 vlan;
 	u8 max_conns;
 	u8 max_links;

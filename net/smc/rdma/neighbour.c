@@ -55,12 +55,24 @@ static bool smc_link_mac_has_changed(struct smc_link *link)
 	return false;
 }
 
-/* In version 1 peers name their MAC addresses in each handshake, which the search compares. */
+/*
+ * Whether new connections would get a link to another MAC address if the group were retired. An
+ * in-tree server keeps offering the group that its client has retired, and connections with it
+ * would be TCP. In version 1 peers name their MAC addresses in each handshake, and the search for a
+ * group compares them.
+ */
+static bool smc_neighbours_may_retire(const struct smc_rdma_group *group)
+{
+	return smc_lgr_is_active(&group->lgr) && !group->retired &&
+	       group->version != SMC_VERSION_1 &&
+	       !(group->role == SMC_CLIENT && group->is_foreign);
+}
+
 static void smc_neighbours_check_group(struct smc_rdma_group *group)
 {
 	struct smc_link *link;
 
-	if (!smc_lgr_is_active(&group->lgr) || group->retired || group->version == SMC_VERSION_1)
+	if (!smc_neighbours_may_retire(group))
 		return;
 	smc_for_each_link(link, group) {
 		if (!smc_link_works(link) || !smc_link_mac_has_changed(link))

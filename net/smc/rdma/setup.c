@@ -527,6 +527,7 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 		return rc;
 	group->is_routed = s->is_routed;
 	group->gateway = s->gateway.addr;
+	group->is_foreign = !s->has_vendor;
 	smc_rtokens_add(&group->rtokens, link->index,
 			(struct smc_rtoken) { .rkey = a->r.rkey, .addr = a->r.rmb_addr });
 	smc_rdma_note_first_contact(group, a);
