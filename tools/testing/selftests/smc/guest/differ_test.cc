@@ -34,7 +34,6 @@
  *   DIFFER_WORST   stop after this many differences
  */
 #include <climits>
-#include <cstdlib>
 #include <ctime>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -59,13 +58,6 @@ using guest::Kind;
 
 namespace
 {
-
-long from_environment(const char *name, long otherwise)
-{
-	const char *value = getenv(name);
-
-	return value ? atol(value) : otherwise;
-}
 
 std::string shown(const Steps &steps, const Difference &difference)
 {
@@ -133,10 +125,10 @@ TEST_P(Differ, Seeds)
 		by_rdma.emplace();
 
 	bool is_smc = variant.even != Kind::tcp && variant.odd != Kind::tcp;
-	long first = from_environment("DIFFER_FIRST", 1);
-	long count = from_environment("DIFFER_SEEDS", variant.seeds);
-	long worst = from_environment("DIFFER_WORST", 5);
-	long seconds = from_environment("DIFFER_SECONDS", 0);
+	long first = guest::from_environment("DIFFER_FIRST", 1);
+	long count = guest::from_environment("DIFFER_SEEDS", variant.seeds);
+	long worst = guest::from_environment("DIFFER_WORST", 5);
+	long seconds = guest::from_environment("DIFFER_SECONDS", 0);
 	time_t begin = time(nullptr);
 	auto go_on = [&](long tried) {
 		return count ? tried < count : !seconds || time(nullptr) - begin < seconds;

@@ -15,7 +15,6 @@
 #include <array>
 #include <climits>
 #include <csignal>
-#include <cstdlib>
 #include <ctime>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -31,6 +30,7 @@
 #include "limit.h"
 #include "netlink.h"
 #include "smc_tool.h"
+#include "system.h"
 #include "tenant.h"
 
 using namespace guest;
@@ -39,13 +39,6 @@ namespace
 {
 
 constexpr int threads = 3, calls_each = 250;
-
-long from_environment(const char *name, long otherwise)
-{
-	const char *value = getenv(name);
-
-	return value ? atol(value) : otherwise;
-}
 
 /* The progress of each thread of a process. */
 using Progress = std::array<std::atomic<int>, threads>;

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <list>
 #include <random>
 #include <stdexcept>
@@ -25,6 +24,7 @@
 #include "links_shown.h"
 #include "pattern.h"
 #include "place.h"
+#include "system.h"
 #include "traffic.h"
 #include "two_links.h"
 
@@ -34,13 +34,6 @@ namespace
 {
 
 constexpr int talks = 88, urgents = 4, closings = 4; /* and four streams */
-
-unsigned long from_environment(const char *name, unsigned long otherwise)
-{
-	const char *value = getenv(name);
-
-	return value ? std::stoul(value) : otherwise;
-}
 
 struct Way {
 	TwoPorts::Loss loss;
@@ -315,8 +308,7 @@ INSTANTIATE_TEST_SUITE_P(, RandomLosses, testing::ValuesIn(both_roles),
 
 TEST_P(RandomLosses, LoseNoByte)
 {
-	const unsigned long losses = from_environment("LOSSES", 3);
-	const unsigned long seed = from_environment("SEED", 1);
+	const long losses = from_environment("LOSSES", 3), seed = from_environment("SEED", 1);
 	std::mt19937 random(seed);
 
 	set_limit(240 + 60 * losses);
@@ -325,7 +317,7 @@ TEST_P(RandomLosses, LoseNoByte)
 	for (int i = 0; i < talks; i++)
 		talking.emplace_back(connection(GetParam()), 1000 + i);
 	urgent = connections(urgents);
-	for (unsigned long i = 0; i < losses; i++) {
+	for (long i = 0; i < losses; i++) {
 		const Way &way = choose(random);
 		const bool is_here = random() % 2;
 

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstring>
 #include <list>
+#include <random>
 #include <stdexcept>
 #include <tuple>
 
@@ -23,6 +24,7 @@
 #include "kernel_log.h"
 #include "limit.h"
 #include "links_shown.h"
+#include "system.h"
 #include "two_links.h"
 
 using namespace guest;
@@ -229,7 +231,54 @@ std::vector<LossAt> losses_in_version_1()
 	return all;
 }
 
-class LostLink : public Streams, public testing::WithParamInterface<LossAt>
+/* Streams whose links are lost and made again. */
+class LosingStreams : public Streams
+{
+protected:
+	const TwoPorts &victim_of(const LossAt &at) const
+	{
+		return end_of(at.here, at.victim);
+	}
+
+	void lose(const LossAt &at)
+	{
+		lose_link(at.victim, end_of(at.here, Role::server), [&] {
+			(victim_of(at).*at.loss.lose)(at.loss.port);
+			must_get_links(at.loss.port ? "rxe0" : "rxe1");
+		});
+	}
+
+	void find(const LossAt &at)
+	{
+		const TwoPorts &server = end_of(at.here, Role::server);
+
+		if (server.is_tree())
+			await_vain_attempt(server);
+		(victim_of(at).*at.loss.find)(at.loss.port);
+		must_get_links("rxe0 rxe1");
+	}
+
+private:
+	/*
+	 * An in-tree server may try another link at once, which takes 5 s if the client agrees, and
+	 * a port that comes up meanwhile is ignored.
+	 */
+	static void await_vain_attempt(const TwoPorts &server)
+	{
+		auto tries = [&] {
+			return server.groups().at(0).links.size() > 1;
+		};
+
+		try {
+			wait_until("the server tries another link", tries, 5);
+		} catch (const std::runtime_error &) {
+			return;
+		}
+		wait_until("the server tries no other link", [&] { return !tries(); });
+	}
+};
+
+class LostLink : public LosingStreams, public testing::WithParamInterface<LossAt>
 {
 protected:
 	void SetUp() override
@@ -243,22 +292,7 @@ protected:
 
 	const TwoPorts &victim() const
 	{
-		return end_of(GetParam().here, GetParam().victim);
-	}
-
-	const TwoPorts &server() const
-	{
-		return end_of(GetParam().here, Role::server);
-	}
-
-	void lose()
-	{
-		const Loss &loss = GetParam().loss;
-
-		lose_link(GetParam().victim, server(), [&] {
-			(victim().*loss.lose)(loss.port);
-			must_get_links(loss.port ? "rxe0" : "rxe1");
-		});
+		return victim_of(GetParam());
 	}
 
 	/*
@@ -296,14 +330,6 @@ protected:
 		}
 	}
 
-	void find()
-	{
-		if (server().is_tree())
-			await_vain_attempt();
-		(victim().*GetParam().loss.find)(GetParam().loss.port);
-		must_get_links("rxe0 rxe1");
-	}
-
 	/* An in-tree end that has lost a device sends wrong bytes in about one run of five. */
 	bool is_fault_of_tree(const WrongByte &wrong) const
 	{
@@ -311,25 +337,6 @@ protected:
 
 		return GetParam().loss.lose == &TwoPorts::remove_device && &victim() == &sender &&
 		       sender.is_tree();
-	}
-
-private:
-	/*
-	 * An in-tree server may try another link at once, which takes 5 s if the client agrees, and
-	 * a port that comes up meanwhile is ignored.
-	 */
-	void await_vain_attempt() const
-	{
-		auto tries = [&] {
-			return server().groups().at(0).links.size() > 1;
-		};
-
-		try {
-			wait_until("the server tries another link", tries, 5);
-		} catch (const std::runtime_error &) {
-			return;
-		}
-		wait_until("the server tries no other link", [&] { return !tries(); });
 	}
 };
 
@@ -350,11 +357,11 @@ TEST_P(LostLink, LosesNoByteAndComesBack)
 	for (const TwoPorts &end : {here, there})
 		EXPECT_EQ(end.groups()[0].version, GetParam().version);
 	try {
-		lose();
+		lose(GetParam());
 		expect_inactive_link();
 		await_progress();
 		expect_counted_loss();
-		find();
+		find(GetParam());
 		await_progress();
 		finish();
 	} catch (const WrongByte &wrong) {
@@ -362,6 +369,34 @@ TEST_P(LostLink, LosesNoByteAndComesBack)
 			throw;
 		GTEST_SKIP() << "a fault of the in-tree module: " << wrong.what();
 	}
+}
+
+/* LOSSES times, a port that SEED says goes down at one end. An in-tree peer survives that. */
+class RandomPorts : public LosingStreams, public testing::WithParamInterface<Role>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(, RandomPorts, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+TEST_P(RandomPorts, LoseNoByte)
+{
+	const long n = from_environment("LOSSES", 3), seed = from_environment("SEED", 1);
+	std::mt19937 random(seed);
+
+	set_limit(240 + 60 * n);
+	begin_streams(GetParam());
+	for (long i = 0; i < n; i++) {
+		const LossAt at = {losses[random() % 2], GetParam(), both_roles[random() % 2]};
+
+		printf("# seed %ld, loss %ld: %s at the %s\n", seed, i, at.loss.name,
+		       to_string(at.victim).c_str());
+		lose(at);
+		await_progress();
+		find(at);
+		await_progress();
+	}
+	finish();
 }
 
 /*
@@ -398,9 +433,9 @@ TEST_P(ManyBuffers, HaveKeysOnTheSecondLink)
 	victim().take_up(1);
 	must_get_links("rxe0 rxe1");
 	await_progress();
-	lose();
+	lose(GetParam());
 	await_progress();
-	find();
+	find(GetParam());
 	finish();
 }
 

@@ -10,7 +10,6 @@
  *   ROGUE_SEEDS    number of seeds; 0: for ROGUE_SECONDS, or without end
  */
 #include <climits>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <gtest/gtest.h>
@@ -28,6 +27,7 @@
 #include "rogue_link.h"
 #include "rogue_queue_pair.h"
 #include "smc_tool.h"
+#include "system.h"
 #include "wire/cdc.h"
 #include "wire/llc.h"
 
@@ -774,13 +774,6 @@ private:
 	const smc_clc_ism device;
 	Fd to_client;
 };
-
-long from_environment(const char *name, long otherwise)
-{
-	const char *value = getenv(name);
-
-	return value ? atol(value) : otherwise;
-}
 
 } // namespace
 

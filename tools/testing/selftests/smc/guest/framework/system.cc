@@ -104,6 +104,13 @@ std::string must_run(const std::string &command)
 	return output.text;
 }
 
+long from_environment(const char *name, long otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? std::stol(value) : otherwise;
+}
+
 std::string read_file(const std::string &path)
 {
 	Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -43,6 +43,9 @@ std::string must_run(const std::string &command);
 std::string read_file(const std::string &path);
 void write_file(const std::string &path, const std::string &text);
 
+/* The number in an environment variable, or @otherwise; throws if it is no number. */
+long from_environment(const char *name, long otherwise);
+
 /* @name in the form of sysctl(8): net.smc.wmem */
 std::string sysctl(const std::string &name);
 void set_sysctl(const std::string &name, const std::string &value);
