@@ -143,9 +143,9 @@ enum {
 	SMC_NLA_LGR_R_MAX = __SMC_NLA_LGR_R_MAX - 1,
 };
 
-/* In SMC_GEN_LGR_SMCR; the in-tree module does not have it */
+/* In SMC_GEN_LGR_SMCR; the in-tree module lacks this attribute */
 enum {
-	SMC_NLA_LGR_R_VLAN = 128,		/* u16: of which VLAN_ID has the lower eight bits */
+	SMC_NLA_LGR_R_VLAN = 128,		/* u16: the ID; VLAN_ID is its lower eight bits */
 };
 
 /* In SMC_GEN_LINK_SMCR */

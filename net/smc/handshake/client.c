@@ -128,7 +128,7 @@ static s64 smc_client_propose(struct smc_client *c)
 	size_t len;
 	s64 rc;
 
-	/* From now on a DECLINE may come: a server with too many handshakes awaits no PROPOSAL. */
+	/* From now on a DECLINE may come: a server with too many handshakes may not await this. */
 	hs->late = SMC_LATE_DROPPED;
 	if (smc_tcp_is_secured(hs->sk))
 		return SMC_DIAG_IPSEC;

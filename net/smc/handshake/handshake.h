@@ -75,7 +75,7 @@ enum smc_refusal {
  * @result: 0, or the error that the handshake broke off with
  * @aborted: the application gave up; set before @wait is woken
  * @interruptible: a signal ends the waits for the peer
- * @refusal: too many handshakes are under way, so this end tries no path
+ * @refusal: whether and when this end declines because too many handshakes are under way
  * @client: the client's state, made by smc_handshake_propose(); NULL before that, once the
  *	handshake is over, and for a server
  * @head: header of the peer's next message if @has_head is set, else of the one taken last
@@ -162,8 +162,8 @@ void smc_handshake_start(struct smc_handshake *hs, enum smc_role role);
  * ->conclude() itself.
  *
  * Context: process, without the socket lock; sleeps while it waits for the peer.
- * Return: false if the handshake is refused, and a work that this function has queued tries again;
- * the caller must not use a server's handshake then.
+ * Return: true if the handshake is over; false if it is refused, and a work that this function has
+ * queued tries again. The caller must not use a server's handshake then.
  */
 bool smc_handshake_run(struct smc_handshake *hs);
 

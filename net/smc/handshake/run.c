@@ -20,7 +20,7 @@
 /* The longest time between two looks at whether the PROPOSAL has come. */
 #define SMC_REFUSAL_LOOK	(HZ / 2)
 
-static atomic_t smc_refusals;	/* that wait for the PROPOSAL */
+static atomic_t smc_refusals;	/* refused handshakes that wait for the PROPOSAL */
 
 static void smc_handshake_work(struct work_struct *work);
 

@@ -9,7 +9,6 @@
 #include "group.h"
 #include "links.h"
 #include "log.h"
-#include "neighbour.h"
 
 LIST_HEAD(smc_rdma_devices);
 static unsigned long smc_rdma_last_serial;
@@ -140,24 +139,14 @@ int smc_rdma_device_init(void)
 	err = smc_pnet_register_notifier(&smc_rdma_pnet_notifier);
 	if (err)
 		return err;
-	err = smc_neighbours_init();
-	if (err)
-		goto err_pnet;
 	err = ib_register_client(&smc_rdma_client);
 	if (err)
-		goto err_neighbours;
-	return 0;
-
-err_neighbours:
-	smc_neighbours_exit();
-err_pnet:
-	smc_pnet_unregister_notifier(&smc_rdma_pnet_notifier);
+		smc_pnet_unregister_notifier(&smc_rdma_pnet_notifier);
 	return err;
 }
 
 void smc_rdma_device_exit(void)
 {
 	ib_unregister_client(&smc_rdma_client);
-	smc_neighbours_exit();
 	smc_pnet_unregister_notifier(&smc_rdma_pnet_notifier);
 }

@@ -20,7 +20,6 @@
 #include "links.h"
 #include "log.h"
 #include "message.h"
-#include "neighbour.h"
 #include "trace.h"
 #include "workqueue.h"
 
@@ -411,6 +410,12 @@ static bool smc_link_has_peer(const struct smc_link *link, u8 version,
 	return version != SMC_VERSION_1 || !memcmp(link->peer.mac, peer->mac, sizeof(peer->mac));
 }
 
+/* Whether @peer, if a router is in between, is behind the router whose MAC address the link has. */
+static bool smc_link_has_router(const struct smc_link *link, const struct smc_rdma_peer *peer)
+{
+	return !link->group->is_routed || !memcmp(link->peer.mac, peer->mac, sizeof(peer->mac));
+}
+
 /* Whether a link leads to @peer, and belongs to an active group in which this end has @role. */
 static bool smc_link_is_with(const struct smc_link *link, struct net *net, enum smc_role role,
 			     u8 version, const struct smc_rdma_peer *peer)
@@ -681,7 +686,7 @@ struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 	hash_for_each_possible(smc_links_by_gid, link, by_gid,
 			       smc_rdma_group_hash(net, peer->gid))
 		if (smc_link_works(link) && smc_link_has_peer(link, version, peer) &&
-		    !smc_link_repeats_peer(link) &&
+		    smc_link_has_router(link, peer) && !smc_link_repeats_peer(link) &&
 		    smc_rdma_group_serves(link->group, net, version, port, peer, eid))
 			smc_rdma_choice_add(&choice, link->group);
 	/* The client's PROPOSAL may have the GID of a group's first link that is lost. */
@@ -699,7 +704,7 @@ struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 	return least;
 }
 
-void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
+static void smc_rdma_group_retire_locked(struct smc_rdma_group *group)
 {
 	lockdep_assert_held(&smc_rdma_lgrs.lock);
 	WRITE_ONCE(group->retired, true);
@@ -756,6 +761,7 @@ static struct smc_link *smc_link_find_named(struct net *net, u8 version,
 	struct smc_link *found = ERR_PTR(-ENOENT);
 	struct smc_rdma_group *group;
 	struct smc_link *link;
+	bool is_left;
 
 	hash_for_each_possible(smc_links_by_gid, link, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
@@ -768,9 +774,12 @@ static struct smc_link *smc_link_find_named(struct net *net, u8 version,
 		    link->peer.qpn != r->qpn ||
 		    ipv6_addr_equal(&group->peer.addr, &peer->addr) != at_address)
 			continue;
+		/* A server that runs this module retires the group if its client declines so. */
+		is_left = group->retired ||
+			  (!group->is_foreign && !smc_link_has_router(link, peer));
 		if (IS_ERR(found))
-			found = ERR_PTR(group->retired ? -ENOLINK : -EHOSTUNREACH);
-		if (group->retired || !smc_link_works(link) || !smc_rdma_group_is_at(group, port))
+			found = ERR_PTR(is_left ? -ENOLINK : -EHOSTUNREACH);
+		if (is_left || !smc_link_works(link) || !smc_rdma_group_is_at(group, port))
 			continue;
 		if (smc_link_is_proven(link, r, at_address))
 			return link;
@@ -1004,7 +1013,6 @@ static int smc_link_activate(struct smc_link *link)
 	link->state_since = ktime_get_seconds();
 	hash_add(smc_links_by_gid, &link->by_gid,
 		 smc_rdma_group_hash(link->group->lgr.net, link->peer.gid));
-	smc_neighbours_check();
 	return 0;
 }
 

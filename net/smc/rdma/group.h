@@ -65,7 +65,6 @@ struct smc_rdma_peer {
  * @peer: identity of the peer
  * @eid: the agreed EID; version 2
  * @is_routed: a router is between the two ends of the group's link; version 2
- * @gateway: address of the router, if @is_routed
  * @is_foreign: the peer has not said that it runs this module
  * @vlan: VLAN, or 0
  * @max_conns: agreed limit for connections, which the server enforces
@@ -126,7 +125,6 @@ struct smc_rdma_group {
 	struct smc_rdma_peer peer;
 	u8 eid[SMC_EID_LEN];
 	bool is_routed;
-	struct in6_addr gateway;
 	bool is_foreign;
 	u16 vlan;
 	u8 max_conns;
@@ -301,14 +299,6 @@ struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
  * Context: any but hard interrupt.
  */
 void smc_rdma_group_retire(struct smc_rdma_group *group);
-
-/**
- * smc_rdma_group_retire_locked() - let no new connection join a group
- * @group: group in the list; if it is idle, it ends now
- *
- * Context: with smc_rdma_lgrs.lock.
- */
-void smc_rdma_group_retire_locked(struct smc_rdma_group *group);
 
 /**
  * smc_link_confirm() - whether a client's CONFIRM names an RMB that the link's peer has announced

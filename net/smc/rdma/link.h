@@ -179,8 +179,6 @@ struct smc_link_bulk {
  * @user_id: this end's id for the link
  * @peer_user_id: the peer's id for the link
  * @peer: the peer's end
- * @is_mac_known: the neighbour table has had the MAC address of @peer for the link's next hop;
- *	under smc_rdma_lgrs.lock
  * @can_inline: messages are sent inline, without DMA
  * @is_soft: the device is soft-RoCE
  * @registration: the last memory registration; under the group's buffer lock
@@ -261,7 +259,6 @@ struct smc_link {
 	u32 user_id;
 	u32 peer_user_id;
 	struct smc_link_peer peer;
-	bool is_mac_known;
 	bool can_inline;
 	bool is_soft;
 	struct smc_registration registration;

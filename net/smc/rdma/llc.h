@@ -259,13 +259,13 @@ void smc_llc_drop_offer(struct smc_rdma_group *group);
 void smc_llc_add_link_rtokens(const struct smc_link *link);
 
 /**
- * smc_llc_delete_link() - tell the peer that a link ends, or all of them
- * @link: link to send on; another one if not all links end
- * @number: number of the link that ends; 0 with SMC_LLC_DELETE_ALL
- * @flags: SMC_LLC_DELETE_ORDERLY if the link that ends was in use; SMC_LLC_DELETE_ALL; or 0
+ * smc_llc_delete_link() - tell the peer that one link of several ends
+ * @link: another link, to send on
+ * @number: number of the link that ends
+ * @flags: SMC_LLC_DELETE_ORDERLY if the link that ends was in use, else 0
  * @reason: reason of the end
  *
- * Context: any but hard interrupt. Nothing is sent if @link has no free slot.
+ * Context: process. Nothing is sent if @link has no free slot.
  */
 void smc_llc_delete_link(struct smc_link *link, u8 number, u8 flags,
 			 enum smc_llc_delete_reason reason);

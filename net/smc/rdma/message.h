@@ -129,7 +129,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
  * @link: link in state RTS
  * @message: SMC_MESSAGE_LEN bytes
  *
- * Context: any but hard interrupt.
+ * Context: process.
  * Return: 0; -ENOLINK; or -EAGAIN if no slot is free. After -EAGAIN, smc_llc_resume() is called
  * once a slot is free.
  */

@@ -421,19 +421,19 @@ static int smc_mr_buffer_try_add(const struct smc_buffer_attr *attr, struct smc_
 
 /*
  * Add a buffer. If the peer asks this end to try again (RFC 7609 appendix A.3.5), the peer may wait
- * for an LLC message that this end can only send once it has released the buffer lock.
+ * for an LLC message that this end can only send once it has released the buffer lock. Each attempt
+ * announces another buffer.
  */
 static int smc_mr_buffer_add(const struct smc_buffer_attr *attr, void *arg, struct smc_element *el)
 {
 	const unsigned long until = jiffies + SMC_CONFIRM_RKEY_WAIT;
 	int rc;
 
-	for (;;) {
+	do {
 		rc = smc_mr_buffer_try_add(attr, arg, el);
-		if (rc != -EAGAIN || time_after(jiffies, until))
-			break;
-		schedule_timeout_uninterruptible(SMC_CONFIRM_RKEY_RETRY);
-	}
+		if (rc == -EAGAIN)
+			schedule_timeout_uninterruptible(SMC_CONFIRM_RKEY_RETRY);
+	} while (rc == -EAGAIN && time_before(jiffies, until));
 	return rc == -EAGAIN ? -EREMOTEIO : rc;
 }
 
