@@ -171,8 +171,8 @@ CHECK	:= lint sparse docs install wire uapi selftest scripts guest interop links
 	within-host-basic tenants core-6.1 core-debug
 CHECK_FAST := lint sparse wire smoke
 CHECK_LONG := sparse-6.1 scripts-tree selftest-all demo within within-host guest-smp interop-smp \
-	tenants-scale guest-6.1 within-6.1 links-all links-random links-ours-tree \
-	links-tree-ours links-ports fuzz-debug reproducible tidy tidy-tests debian13
+	tenants-scale guest-6.1 within-6.1 links-all links-random links-ours-tree links-tree-ours \
+	ports-ours-tree ports-tree-ours fuzz-debug reproducible tidy tidy-tests debian13
 CHECK_DEBUG := selftest-debug guest-debug within-debug within-host-debug interop-debug links-debug
 
 # By one apt-get: what comes after each takes as long as the packages.
