@@ -74,7 +74,7 @@ int smc_rdma_prefix_to(const struct ib_gid_attr *own, const u8 *peer_gid)
  * Return: as smc_rdma_gateway().
  */
 static int smc_gateway_of(const struct neighbour *neigh, const struct smc_rdma_port *port,
-			  const u8 *peer_gid, u8 *mac)
+			  const u8 *peer_gid, struct smc_rdma_gateway *gateway)
 {
 	if (neigh->dev->type != ARPHRD_ETHER ||
 	    !ether_addr_equal(neigh->dev->dev_addr, port->mac))
@@ -82,12 +82,16 @@ static int smc_gateway_of(const struct neighbour *neigh, const struct smc_rdma_p
 	if (!(READ_ONCE(neigh->nud_state) & NUD_VALID) || smc_rdma_gid_is_link_local(peer_gid) ||
 	    smc_rdma_gid_is_link_local(port->gid->gid.raw))
 		return -ENETUNREACH;
-	neigh_ha_snapshot(mac, neigh, neigh->dev);
-	return 1;
+	neigh_ha_snapshot(gateway->mac, neigh, neigh->dev);
+	if (neigh->tbl->family == AF_INET)
+		ipv6_addr_set_v4mapped(*(const __be32 *)neigh->primary_key, &gateway->addr);
+	else
+		memcpy(&gateway->addr, neigh->primary_key, sizeof(gateway->addr));
+	return 0;
 }
 
 int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port *port,
-		     const u8 *peer_gid, u8 *mac)
+		     const u8 *peer_gid, struct smc_rdma_gateway *gateway)
 {
 	struct neighbour *neigh;
 	int rc;
@@ -98,7 +102,7 @@ int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port 
 				 (const void *)&s->daddr.s6_addr32[3] : &s->daddr);
 	if (!neigh)
 		return -ENETUNREACH;
-	rc = smc_gateway_of(neigh, port, peer_gid, mac);
+	rc = smc_gateway_of(neigh, port, peer_gid, gateway);
 	neigh_release(neigh);
 	return rc;
 }

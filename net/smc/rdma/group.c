@@ -410,10 +410,17 @@ static bool smc_link_has_peer(const struct smc_link *link, u8 version,
 	return version != SMC_VERSION_1 || !memcmp(link->peer.mac, peer->mac, sizeof(peer->mac));
 }
 
-/* Whether @peer, if a router is in between, is behind the router whose MAC address the link has. */
-static bool smc_link_has_router(const struct smc_link *link, const struct smc_rdma_peer *peer)
+/*
+ * Whether the router to @peer has another MAC address than when the group's link was made. Behind
+ * another router, a new connection can use the link: the routes of a peer's connections may differ.
+ */
+static bool smc_rdma_group_router_has_changed(const struct smc_rdma_group *group,
+					      const struct smc_rdma_peer *peer)
 {
-	return !link->group->is_routed || !memcmp(link->peer.mac, peer->mac, sizeof(peer->mac));
+	const struct smc_rdma_gateway *old = &group->peer.gateway, *now = &peer->gateway;
+
+	return ipv6_addr_equal(&old->addr, &now->addr) &&
+	       memcmp(old->mac, now->mac, sizeof(now->mac));
 }
 
 /* Whether a link leads to @peer, and belongs to an active group in which this end has @role. */
@@ -556,6 +563,7 @@ static bool smc_rdma_group_serves(const struct smc_rdma_group *group, struct net
 	 * CONFIRM.
 	 */
 	return smc_rdma_group_is_with(group, net, SMC_SERVER, version, peer) && !group->retired &&
+	       !smc_rdma_group_router_has_changed(group, peer) &&
 	       ipv6_addr_equal(&group->peer.addr, &peer->addr) &&
 	       smc_rdma_group_is_at(group, port) &&
 	       (version != SMC_VERSION_2 || !memcmp(group->eid, eid, SMC_EID_LEN));
@@ -686,7 +694,7 @@ struct smc_link *smc_rdma_group_find_for_server(struct net *net, u8 version,
 	hash_for_each_possible(smc_links_by_gid, link, by_gid,
 			       smc_rdma_group_hash(net, peer->gid))
 		if (smc_link_works(link) && smc_link_has_peer(link, version, peer) &&
-		    smc_link_has_router(link, peer) && !smc_link_repeats_peer(link) &&
+		    !smc_link_repeats_peer(link) &&
 		    smc_rdma_group_serves(link->group, net, version, port, peer, eid))
 			smc_rdma_choice_add(&choice, link->group);
 	/* The client's PROPOSAL may have the GID of a group's first link that is lost. */
@@ -761,7 +769,7 @@ static struct smc_link *smc_link_find_named(struct net *net, u8 version,
 	struct smc_link *found = ERR_PTR(-ENOENT);
 	struct smc_rdma_group *group;
 	struct smc_link *link;
-	bool is_left;
+	bool is_stale;
 
 	hash_for_each_possible(smc_links_by_gid, link, by_gid,
 			       smc_rdma_group_hash(net, peer->gid)) {
@@ -775,11 +783,11 @@ static struct smc_link *smc_link_find_named(struct net *net, u8 version,
 		    ipv6_addr_equal(&group->peer.addr, &peer->addr) != at_address)
 			continue;
 		/* A server that runs this module retires the group if its client declines so. */
-		is_left = group->retired ||
-			  (!group->is_foreign && !smc_link_has_router(link, peer));
+		is_stale = group->retired ||
+			   (!group->is_foreign && smc_rdma_group_router_has_changed(group, peer));
 		if (IS_ERR(found))
-			found = ERR_PTR(is_left ? -ENOLINK : -EHOSTUNREACH);
-		if (is_left || !smc_link_works(link) || !smc_rdma_group_is_at(group, port))
+			found = ERR_PTR(is_stale ? -ENOLINK : -EHOSTUNREACH);
+		if (is_stale || !smc_link_works(link) || !smc_rdma_group_is_at(group, port))
 			continue;
 		if (smc_link_is_proven(link, r, at_address))
 			return link;

@@ -31,6 +31,7 @@
 #include "llc.h"
 #include "mr_buffer.h"
 #include "path_kind.h"
+#include "port.h"
 #include "rtoken.h"
 #include "wire/clc.h"
 
@@ -49,7 +50,13 @@ struct smc_rdma_peer {
 	u8 id[SMC_PEER_ID_LEN];
 	u8 gid[SMC_GID_LEN];
 	u8 mac[SMC_MAC_LEN];	/* compared in version 1 only */
+	struct smc_rdma_gateway gateway;	/* between the ends; version 2 */
 };
+
+static inline bool smc_rdma_peer_is_routed(const struct smc_rdma_peer *peer)
+{
+	return !ipv6_addr_any(&peer->gateway.addr);
+}
 
 /**
  * struct smc_rdma_group - a link group
@@ -64,7 +71,6 @@ struct smc_rdma_peer {
  *	smc_rdma_lgrs.lock
  * @peer: identity of the peer
  * @eid: the agreed EID; version 2
- * @is_routed: a router is between the two ends of the group's link; version 2
  * @is_foreign: the peer has not said that it runs this module
  * @vlan: VLAN, or 0
  * @max_conns: agreed limit for connections, which the server enforces
@@ -124,7 +130,6 @@ struct smc_rdma_group {
 	bool retired;
 	struct smc_rdma_peer peer;
 	u8 eid[SMC_EID_LEN];
-	bool is_routed;
 	bool is_foreign;
 	u16 vlan;
 	u8 max_conns;
@@ -284,8 +289,9 @@ bool smc_rdma_group_peer_is_slow(const struct smc_rdma_group *group);
  * The RMB that the server names proves that the link is the server's, see the head of this file.
  *
  * Return: as smc_rdma_group_find_for_server(), but instead of NULL an ERR_PTR: -ENOENT if there is
- * no such link; -ENOLINK if its group is retired; or -EHOSTUNREACH if the link is lost, is at a
- * port other than @port, or is not proven to be the server's.
+ * no such link; -ENOLINK if its group is retired, or the router to the server has another MAC
+ * address; or -EHOSTUNREACH if the link is lost, is at a port other than @port, or is not proven to
+ * be the server's.
  */
 struct smc_link *smc_rdma_group_find_for_client(struct net *net, u8 version,
 						const struct smc_rdma_port *port,

@@ -3,6 +3,7 @@
 #ifndef SMC_RDMA_PORT_H
 #define SMC_RDMA_PORT_H
 
+#include <linux/in6.h>
 #include <rdma/ib_verbs.h>
 
 #include "device.h"
@@ -111,12 +112,18 @@ static inline bool smc_rdma_is_on_link(const struct ib_gid_attr *own, const u8 *
 	return smc_rdma_prefix_to(own, peer_gid) >= 0;
 }
 
+/* The router to a peer; all zeros if there is none. */
+struct smc_rdma_gateway {
+	struct in6_addr addr;	/* an IPv4 address is mapped to IPv6 */
+	u8 mac[SMC_MAC_LEN];
+};
+
 /**
  * smc_rdma_gateway() - find the router to the peer of a version 2 link
  * @s: setup whose route has a gateway
  * @port: port that the link is to use
  * @peer_gid: the peer's GID
- * @mac: filled with the router's MAC address if there is a router
+ * @gateway: filled if there is a router
  *
  * If the port was found by PNET ID, the route may use a network device other than the port's. The
  * port may then be unable to reach the route's router, so the peer has to be in a subnet of the
@@ -124,15 +131,15 @@ static inline bool smc_rdma_is_on_link(const struct ib_gid_attr *own, const u8 *
  *
  * Context: process.
  * Return:
- * - if the route uses the port's device: 1 with @mac filled; or -ENETUNREACH if the router's MAC
- *   address is not known, or if the port's or the peer's GID is link-local, because no router
+ * - if the route uses the port's device: 0 with @gateway filled; or -ENETUNREACH if the router's
+ *   MAC address is not known, or if the port's or the peer's GID is link-local, because no router
  *   forwards packets of link-local addresses
  * - if the route uses another device: 0 if the peer is in a subnet of the port's device; else
  *   -ENETUNREACH
  * - without a route or a next hop: -ENETUNREACH
  */
 int smc_rdma_gateway(const struct smc_path_setup *s, const struct smc_rdma_port *port,
-		     const u8 *peer_gid, u8 *mac);
+		     const u8 *peer_gid, struct smc_rdma_gateway *gateway);
 
 /**
  * smc_rdma_port_is_active() - whether a port is up

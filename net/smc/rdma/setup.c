@@ -51,8 +51,7 @@ static DECLARE_WAIT_QUEUE_HEAD(smc_first_contact_ended);
  * @base: the part that is common to all paths
  * @port: the local port; referenced if @port.dev is set. A client sets it after the ACCEPT
  * @offered_gid: the GID in the PROPOSAL for each version, as client
- * @peer: identity of the peer; its MAC address is the router's if @is_routed
- * @is_routed: the peer is not on the port's own network; version 2
+ * @peer: identity of the peer
  * @cancelled: @base.cancel ended the wait for the link to be confirmed
  * @group: the group created for this connection, referenced; or NULL
  * @conn: the connection; NULL before a step creates it
@@ -70,7 +69,6 @@ struct smc_rdma_setup {
 	struct smc_rdma_port port;
 	union ib_gid offered_gid[SMC_VERSION_2 + 1];
 	struct smc_rdma_peer peer;
-	bool is_routed;
 	bool cancelled;
 	struct smc_rdma_group *group;
 	struct smc_rdma_conn *conn;
@@ -168,17 +166,15 @@ static int smc_rdma_setup_peer(struct smc_rdma_setup *s, const u8 *id, const u8 
 			       const u8 *mac)
 {
 	struct smc_rdma_peer *peer = &s->peer;
-	int routed;
 
+	*peer = (struct smc_rdma_peer) {};
 	peer->addr = s->base.daddr;
 	memcpy(peer->id, id, SMC_PEER_ID_LEN);
 	memcpy(peer->gid, gid, SMC_GID_LEN);
 	memcpy(peer->mac, mac, SMC_MAC_LEN);
 	if (s->base.version == SMC_VERSION_1 || s->base.is_direct)
 		return 0;
-	routed = smc_rdma_gateway(&s->base, &s->port, gid, peer->mac);
-	s->is_routed = routed > 0;
-	return min(routed, 0);
+	return smc_rdma_gateway(&s->base, &s->port, gid, &peer->gateway);
 }
 
 static void smc_rdma_setup_put_port(struct smc_rdma_setup *s)
@@ -518,12 +514,11 @@ static int smc_rdma_link_to_peer(const struct smc_rdma_setup *s, const struct sm
 	memcpy(peer.mac, a->r.mac, SMC_MAC_LEN);
 	if (!smc_link_peer_is_valid(&peer))
 		return -EPROTO;
-	if (s->is_routed)
-		memcpy(peer.mac, s->peer.mac, SMC_MAC_LEN);
+	if (smc_rdma_peer_is_routed(&s->peer))
+		memcpy(peer.mac, s->peer.gateway.mac, SMC_MAC_LEN);
 	rc = smc_link_may_lead_to(link, &peer);
 	if (rc)
 		return rc;
-	group->is_routed = s->is_routed;
 	group->is_foreign = !s->has_vendor;
 	smc_rtokens_add(&group->rtokens, link->index,
 			(struct smc_rtoken) { .rkey = a->r.rkey, .addr = a->r.rmb_addr });

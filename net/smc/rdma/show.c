@@ -154,7 +154,7 @@ static int smc_show_put_v2(struct sk_buff *skb, const struct smc_rdma_group *gro
 		return -EMSGSIZE;
 	nest = nla_nest_start(skb, SMC_NLA_LGR_R_V2);
 	if (!nest ||
-	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_DIRECT, !group->is_routed) ||
+	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_DIRECT, !smc_rdma_peer_is_routed(&group->peer)) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_MAX_CONNS, group->max_conns) ||
 	    nla_put_u8(skb, SMC_NLA_LGR_R_V2_MAX_LINKS, group->max_links))
 		return -EMSGSIZE;
