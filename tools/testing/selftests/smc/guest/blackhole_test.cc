@@ -446,11 +446,14 @@ TEST_P(Family, SynAckLosesTheOptionOfMany)
 	for (int i = 0; i < clients; i++)
 		(i % 2 ? talking : silent).push_back(must_connect(flavor, to));
 	EXPECT_GE(box.met(), clients);
-	/* A client that has spoken SMC does read the DECLINE. */
-	EXPECT_EQ(diagnosis_of(receive_message(propose(to, good_proposal()))), SMC_DIAG_NO_MEMORY);
+	/* A client that has spoken SMC does read the DECLINE. The rogue has IPv4 only. */
+	if (GetParam() == AF_INET) {
+		silent.push_back(propose(to, good_proposal()));
+		EXPECT_EQ(diagnosis_of(receive_message(silent.back())), SMC_DIAG_NO_MEMORY);
+	}
 	for (const Fd &client : talking)
 		send_bytes(client, "?");
-	for (int i = 0; i < clients; i++) {
+	while (accepted.size() < silent.size() + talking.size()) {
 		accepted.push_back(listener.accept());
 		EXPECT_EQ(accepted.back().send("220 ready"), 9);
 		accepted.back().shutdown(SHUT_WR);

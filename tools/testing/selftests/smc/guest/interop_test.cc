@@ -690,8 +690,8 @@ struct Object {
 
 static const Object objects[] = {
     {"the host", SMC_NETLINK_GET_SYS_INFO, {"1/4", "1/5"}},
-    {"link groups", SMC_NETLINK_GET_LGR_SMCR, {"2/4", "2/7/3", "2/7/4"}},
-    {"links", SMC_NETLINK_GET_LINK_SMCR, {"2/4", "2/7/3", "2/7/4", "3/2", "3/4", "3/5"}},
+    {"link groups", SMC_NETLINK_GET_LGR_SMCR, {"2/4", "2/7/3", "2/7/4"}, {"2/128"}},
+    {"links", SMC_NETLINK_GET_LINK_SMCR, {"2/4", "2/7/3", "2/7/4", "3/2", "3/4", "3/5"}, {"2/128"}},
     /* The in-tree module reports no use of a device that is in no PCI slot. */
     {"RDMA devices",
      SMC_NETLINK_GET_DEV_SMCR,
