@@ -103,12 +103,8 @@ protected:
 	/* The server ends the group, and says why. */
 	void expect_deleted(smc_llc_delete_reason reason)
 	{
-		const std::string bytes = link.hear_type(0x20 | SMC_LLC_DELETE_LINK);
-		smc_llc_msg msg;
+		const smc_llc_msg msg = decode_llc(link.hear_type(0x20 | SMC_LLC_DELETE_LINK));
 
-		EXPECT_EQ(smc_llc_parse(reinterpret_cast<const uint8_t *>(bytes.data()),
-					bytes.size(), &msg),
-			  0);
 		EXPECT_EQ(msg.flags & (SMC_LLC_REPLY | SMC_LLC_DELETE_ALL), SMC_LLC_DELETE_ALL);
 		EXPECT_EQ(msg.delete_link.reason, reason);
 	}
@@ -1225,17 +1221,14 @@ TEST_F(Rogue, DeleteLinkOfTheLinkEndsTheGroup)
 
 TEST_F(Rogue, DeleteLinkOfAnotherLink)
 {
-	smc_llc_msg msg = llc(SMC_LLC_DELETE_LINK), reply;
+	smc_llc_msg msg = llc(SMC_LLC_DELETE_LINK);
 
 	msg.delete_link.link = 2;
 	msg.delete_link.reason = SMC_LLC_DEL_LOST_PATH;
 	ASSERT_TRUE(link.say(msg));
 
-	std::string bytes = link.hear_type(0x20 | SMC_LLC_DELETE_LINK);
+	const smc_llc_msg reply = decode_llc(link.hear_type(0x20 | SMC_LLC_DELETE_LINK));
 
-	ASSERT_EQ(
-	    smc_llc_parse(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size(), &reply),
-	    0);
 	EXPECT_EQ(reply.flags, SMC_LLC_REPLY);
 	EXPECT_EQ(reply.delete_link.link, 2);
 	EXPECT_EQ(reply.delete_link.reason, SMC_LLC_DEL_NO_SUCH_LINK);

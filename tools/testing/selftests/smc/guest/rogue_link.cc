@@ -44,6 +44,15 @@ std::string encode(const smc_llc_msg &msg)
 	return {reinterpret_cast<char *>(buf), sizeof(buf)};
 }
 
+smc_llc_msg decode_llc(const std::string &bytes)
+{
+	smc_llc_msg msg = {};
+
+	if (smc_llc_parse(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size(), &msg))
+		throw std::runtime_error("no LLC message");
+	return msg;
+}
+
 std::string encode(const smc_cdc &cdc)
 {
 	uint8_t buf[SMC_CDC_LEN];

@@ -23,6 +23,8 @@ smc_llc_msg delete_link(uint8_t number);
 smc_llc_msg delete_all();
 
 std::string encode(const smc_llc_msg &msg);
+/* Throws unless @bytes are an LLC message. */
+smc_llc_msg decode_llc(const std::string &bytes);
 std::string encode(const smc_cdc &cdc);
 
 /*

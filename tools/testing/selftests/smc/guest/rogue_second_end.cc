@@ -58,11 +58,9 @@ std::string RogueAddedEnd::add_link(uint8_t number, uint8_t flags, const RogueQu
 
 void RogueAddedEnd::connect(const std::string &add_link)
 {
-	smc_llc_msg far = {};
+	const smc_llc_msg far = decode_llc(add_link);
 
-	if (smc_llc_parse(reinterpret_cast<const uint8_t *>(add_link.data()), add_link.size(),
-			  &far) ||
-	    far.type != SMC_LLC_ADD_LINK || (far.flags & SMC_LLC_ADD_LINK_REJECTED))
+	if (far.type != SMC_LLC_ADD_LINK || (far.flags & SMC_LLC_ADD_LINK_REJECTED))
 		throw std::runtime_error("no ADD LINK");
 	begin_anew();
 	RogueQueuePair::connect({{reinterpret_cast<const char *>(far.add_link.gid), SMC_GID_LEN},

@@ -61,9 +61,8 @@ protected:
 	/* The offer as its answer, with an end of the rogue's own: its other port. */
 	smc_llc_msg answer() const
 	{
-		smc_llc_msg msg = {};
+		smc_llc_msg msg = decode_llc(offer);
 
-		smc_llc_parse(reinterpret_cast<const uint8_t *>(offer.data()), offer.size(), &msg);
 		msg.flags = SMC_LLC_REPLY;
 		memcpy(msg.add_link.gid, RogueLink::other_gid().data(), SMC_GID_LEN);
 		memcpy(msg.add_link.mac, "\2\0\0\0\0\1", SMC_MAC_LEN);
@@ -173,10 +172,9 @@ protected:
 	smc_llc_rtoken rmb_there() const
 	{
 		const uint8_t *bytes = reinterpret_cast<const uint8_t *>(offer.data());
+		const smc_llc_msg msg = decode_llc(offer);
 		smc_llc_rtoken rmb = {};
-		smc_llc_msg msg = {};
 
-		smc_llc_parse(bytes, offer.size(), &msg);
 		for (unsigned int i = 0; i < msg.add_link.n_rkeys; i++)
 			if (smc_llc_get_add_link_rtoken(bytes, i).rkey == link.server().r.rkey)
 				rmb = smc_llc_get_add_link_rtoken(bytes, i);
