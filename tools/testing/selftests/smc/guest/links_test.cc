@@ -67,23 +67,6 @@ TEST_P(SecondLink, HasConnections)
 		stream.finish();
 }
 
-/* This end is in @role. @subnet: the first three numbers of the server's address. */
-Connection connection_in(const std::string &subnet, Agent &peer, Role role)
-{
-	if (role == Role::server) {
-		Fd listener = must_listen(Flavor());
-		const Address to = address_from(subnet + "1", local_address(listener).port());
-		RemoteSocket client = peer.connect(Flavor(), to);
-
-		return {must_accept(listener), std::move(client)};
-	}
-
-	RemoteSocket listener = peer.listen(Flavor());
-	Fd client = must_connect(Flavor(), address_from(subnet + "2", listener.port()));
-
-	return {std::move(client), listener.accept()};
-}
-
 /* Of a connection by a VLAN device, both links are in its VLAN. */
 TEST_F(TwoLinks, AreInTheVlan)
 {
@@ -95,7 +78,7 @@ TEST_F(TwoLinks, AreInTheVlan)
 		for (int port : {0, 1})
 			end.add_vlan(port, id);
 
-	EchoStream stream(connection_in("10.86.0.", peer, Role::client), 1);
+	EchoStream stream(make_connection_in("10.86.0.", peer, Role::client), 1);
 
 	must_get_links("rxe0 rxe1");
 	for (const TwoPorts &end : {here, there}) {
@@ -182,7 +165,7 @@ TEST_P(PortApart, HasNoLink)
 	std::list<Connection> connections;
 
 	for (int i = 0; i < 8; i++)
-		connections.push_back(connection_in(apart.subnet, peer, role));
+		connections.push_back(make_connection_in(apart.subnet, peer, role));
 	ASSERT_NO_FATAL_FAILURE(expect_one_link());
 	apart.join(there);
 	must_get_links("rxe0 rxe1");

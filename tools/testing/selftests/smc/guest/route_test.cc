@@ -7,7 +7,6 @@
 #include <infiniband/verbs.h>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <unistd.h>
 
 #include "agent.h"
 #include "echo_stream.h"
@@ -247,19 +246,7 @@ protected:
 	}
 	Connection connection()
 	{
-		if (GetParam() == Role::server) {
-			Fd listener = must_listen(Flavor());
-			const int port = local_address(listener).port();
-			RemoteSocket client =
-			    agent.connect(Flavor(), address_from("10.86.0.1", port));
-
-			return {must_accept(listener), std::move(client)};
-		}
-
-		RemoteSocket listener = agent.listen(Flavor());
-		Fd client = must_connect(Flavor(), address_from("10.86.0.2", listener.port()));
-
-		return {std::move(client), listener.accept()};
+		return make_connection_in("10.86.0.", agent, GetParam());
 	}
 	static int64_t groups()
 	{

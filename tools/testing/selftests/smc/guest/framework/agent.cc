@@ -328,6 +328,22 @@ Job RemoteSocket::start_echo_server(int connections)
 	return agent->start(on_fd("echo-server", {std::to_string(connections)}));
 }
 
+Connection make_connection_in(const std::string &subnet, Agent &agent, Role role)
+{
+	if (role == Role::server) {
+		Fd listener = must_listen(Flavor());
+		const Address to = address_from(subnet + "1", local_address(listener).port());
+		RemoteSocket client = agent.connect(Flavor(), to);
+
+		return {must_accept(listener), std::move(client)};
+	}
+
+	RemoteSocket listener = agent.listen(Flavor());
+	Fd client = must_connect(Flavor(), address_from(subnet + "2", listener.port()));
+
+	return {std::move(client), listener.accept()};
+}
+
 Connection make_connection(Agent &agent, const Flavor &here, const Flavor &there, Role role,
 			   const Preparation &preparation)
 {

@@ -137,9 +137,8 @@ public:
 	Job start_send(const Flow &flow);
 	Job start_recv(const Flow &flow);
 	Job start_exchange(const Flow &out, const Flow &in);
-	/* join() returns the number of bytes. Throws if they were not the pattern of @seed, unless
-	 * 0. */
-	Job start_echo(uint64_t seed = 0);
+	/* join() returns the number of bytes, and throws unless they have the pattern of @seed. */
+	Job start_echo(uint64_t seed = 0); /* 0: any pattern */
 	/* Accepts @connections one after the other, and echoes on each until it ends. */
 	Job start_echo_server(int connections);
 
@@ -173,6 +172,8 @@ struct Preparation {
 	};
 };
 
+/* By SMC over IPv4; @subnet: the first three numbers of the ends' addresses. */
+Connection make_connection_in(const std::string &subnet, Agent &agent, Role role);
 /* Connects this end, in @role, to the agent; the ends may be of different kinds. */
 Connection make_connection(Agent &agent, const Flavor &here, const Flavor &there,
 			   Role role = Role::client, const Preparation &preparation = {});

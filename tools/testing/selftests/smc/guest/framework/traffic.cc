@@ -429,6 +429,8 @@ uint64_t echo_pattern(int fd, uint64_t seed)
 			position += n;
 		});
 	} catch (const std::exception &error) {
+		if (wrong.empty())
+			throw;
 		throw std::runtime_error(wrong + "; " + error.what());
 	}
 	if (!wrong.empty())
