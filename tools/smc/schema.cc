@@ -139,7 +139,7 @@ const Field group_r_fields[] = {
     {SMC_NLA_LGR_R_TYPE, "type", K::group_type},
     {SMC_NLA_LGR_R_PNETID, "pnetid", K::text},
     {SMC_NLA_LGR_R_VLAN_ID, "vlan", K::number},
-    {SMC_NLA_LGR_R_VLAN, "vlan", K::number},
+    {SMC_NLA_LGR_R_VLAN, "vlan", K::number},  // replaces the above
     {SMC_NLA_LGR_R_CONNS_NUM, "conns", K::number},
     {SMC_NLA_LGR_R_BUF_TYPE, "buffers", K::buffer_type},
     {SMC_NLA_LGR_R_SNDBUF_ALLOC, "sndbuf-bytes", K::number},

@@ -394,7 +394,8 @@ static int smc_mr_buffers_make_usable(struct smc_rdma_group *group, struct smc_m
 
 /*
  * Try to add a buffer. Its memory is allocated without the buffer lock: an allocation that is slow
- * in one control group must not delay the threads of the others. Return: as smc_llc_confirm_rkey().
+ * in one control group must not delay the threads of the others.
+ * Return: 0, or an error; -EAGAIN as smc_llc_confirm_rkey().
  */
 static int smc_mr_buffer_try_add(const struct smc_buffer_attr *attr, struct smc_rdma_group *group,
 				 struct smc_element *el)
