@@ -94,7 +94,8 @@ static bool smc_rdma_may_be_unsignaled(const struct smc_rdma_conn *conn, u64 end
 	const struct smc_stream *st = &conn->stream;
 
 	return st->rx.received != conn->answered && end - st->tx.sent <= SMC_SMALL_BYTES &&
-	       !st->tx.in_flight && !conn_flags && !smc_tx_has_writer(&st->tx) && !st->tx.again &&
+	       !st->tx.in_flight && !conn_flags && !smc_tx_has_writer(&st->tx) &&
+	       st->tx.update != SMC_UPDATE_AGAIN &&
 	       (u16)(conn->seq - READ_ONCE(conn->done_seq)) < SMC_UNSIGNALED_MAX &&
 	       !smc_stream_watches_delivery(st);
 }

@@ -51,7 +51,7 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 		final = smc_publish_final(tx, end, st->rx.conn_flags);
 
 		if (end == tx->sent && smc_publish_lacks_completion(tx) && !smc_tx_writable(st))
-			tx->update_pending = true;
+			smc_tx_request_update(tx);
 		decision = smc_publish_decide(tx, how, end, final,
 					      &st->sn->sysctl.autocorking_size);
 		if (decision == SMC_DUE_LIMITED)

@@ -48,7 +48,7 @@ static inline bool smc_publish_is_allowed(const struct smc_stream_tx *tx, u8 pee
 {
 	u8 said = tx->conn_flags & SMC_CONN_FINAL;
 
-	if (!said || tx->again)
+	if (!said || tx->update == SMC_UPDATE_AGAIN)
 		return true;
 	return said == SMC_CONN_CLOSED && (tx->end_flags & SMC_CONN_ABORT) &&
 	       !(peer & SMC_CONN_FINAL);
@@ -151,7 +151,7 @@ static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pend
 {
 	unsigned int in_flight_max = tx->nodelay ? SMC_NODELAY_PUBLISHES : 1;
 
-	return tx->in_flight >= in_flight_max && !tx->update_pending && !tx->urgent &&
+	return tx->in_flight >= in_flight_max && !tx->update && !tx->urgent &&
 	       pending < READ_ONCE(*enough);
 }
 
@@ -164,7 +164,7 @@ static inline bool smc_publish_may_wait(const struct smc_stream_tx *tx, u64 pend
  */
 static inline bool smc_publish_may_wait_for_window(const struct smc_stream_tx *tx, u64 end)
 {
-	return !tx->update_pending && !tx->urgent && end < READ_ONCE(tx->written) &&
+	return !tx->update && !tx->urgent && end < READ_ONCE(tx->written) &&
 	       smc_tx_window_is_low(tx, tx->sent);
 }
 
@@ -184,7 +184,7 @@ static inline enum smc_publish_decision smc_publish_decide(const struct smc_stre
 {
 	u64 pending = end - tx->sent;
 
-	if (!pending && !tx->update_pending && !final)
+	if (!pending && !tx->update && !final)
 		return SMC_DUE_NOTHING;
 	/* Bytes up to tx->due were due before, but exceeded tx->publish_max or the path's room. */
 	if (how == SMC_PUSH_NOW || final || tx->due > tx->sent)

@@ -46,7 +46,7 @@ static bool smc_stream_credit_is_due(const struct smc_stream *st)
 bool smc_stream_note_credit(struct smc_stream *st)
 {
 	if (smc_stream_credit_is_due(st)) {
-		st->tx.update_pending = true;
+		smc_tx_request_update(&st->tx);
 		return true;
 	}
 	if (smc_rx_window_is_wanted(st))

@@ -624,7 +624,7 @@ static void smc_stream_hold_expired(struct timer_list *timer)
 
 	spin_lock_bh(st->lock);
 	if (smc_rx_window_is_wanted(st))
-		st->tx.update_pending = true;
+		smc_tx_request_update(&st->tx);
 	if (smc_tx_has_writer(&st->tx) && smc_tx_free(&st->tx) && !smc_tx_exceeds_lowat(st)) {
 		WRITE_ONCE(st->tx.writer, SMC_WRITER_ANY_ROOM);
 		st->events |= EPOLLOUT | EPOLLWRNORM;

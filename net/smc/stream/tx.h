@@ -40,6 +40,13 @@ enum smc_writer {
 	SMC_WRITER_BLOCKED,	/* a send() that has bytes left waits */
 };
 
+/* What the next publish must tell the peer besides new bytes. */
+enum smc_tx_update {
+	SMC_UPDATE_NONE,
+	SMC_UPDATE_PENDING,	/* flags or a cursor that changed */
+	SMC_UPDATE_AGAIN,	/* all cursors and flags: the path has moved, and lost publishes */
+};
+
 struct smc_stream_tx {
 	u8 *ring;		/* bytes are copied into it at @offset */
 	u32 size;		/* bytes in the ring; divides @peer_size */
@@ -61,8 +68,7 @@ struct smc_stream_tx {
 	u8 prod_flags;		/* for the next publish */
 	u8 conn_flags;		/* published so far */
 	u8 end_flags;		/* to be published with the last byte */
-	bool update_pending;	/* flags or a cursor wait to be published */
-	bool again;		/* the path has moved, and nothing was published since */
+	enum smc_tx_update update;
 	enum smc_writer writer;	/* written under the stream's lock; without it use READ_ONCE() */
 };
 
@@ -146,6 +152,13 @@ static inline void smc_tx_write(struct smc_stream_tx *tx, u32 copied)
 	smp_store_release(&tx->written, tx->written + copied);
 }
 
+/* Request a publish even if no bytes wait. The caller holds the stream's lock. */
+static inline void smc_tx_request_update(struct smc_stream_tx *tx)
+{
+	if (tx->update == SMC_UPDATE_NONE)
+		tx->update = SMC_UPDATE_PENDING;
+}
+
 /*
  * Record bytes of which the last one is urgent. The caller holds the stream's lock in addition to
  * the socket lock: a completion may push at any time, and has to see both tx->urgent and
@@ -160,7 +173,7 @@ static inline void smc_tx_write_urgent(struct smc_stream_tx *tx, u32 copied)
 	 * (The receiving side of this module ignores the flag: unlike TCP, it reports
 	 * an urgent byte only when the byte arrives.)
 	 */
-	tx->update_pending = true;
+	smc_tx_request_update(tx);
 	smc_tx_write(tx, copied);
 }
 
@@ -259,8 +272,7 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
 	WRITE_ONCE(tx->sent, end);
 	tx->sent_cursor = cdc->prod;
 	tx->prod_flags = cdc->prod_flags & ~SMC_PROD_URGENT;
-	tx->update_pending = false;
-	tx->again = false;
+	tx->update = SMC_UPDATE_NONE;
 	if (is_in_flight)
 		WRITE_ONCE(tx->in_flight, tx->in_flight + 1);
 	else
@@ -310,8 +322,7 @@ static inline void smc_tx_restart(struct smc_stream_tx *tx)
 		return;
 	if (tx->ends_in)
 		WRITE_ONCE(tx->ends_in, 1);
-	tx->again = true;
-	tx->update_pending = true;
+	tx->update = SMC_UPDATE_AGAIN;
 }
 
 #endif

@@ -233,7 +233,8 @@ void World::NoteRoom() {
 }
 
 bool World::Credit() {
-  tx.update_pending = has_word_ = true;
+  smc_tx_request_update(&tx);
+  has_word_ = true;
   Push(SMC_PUSH_AUTOCORK);
   return true;
 }
@@ -350,7 +351,7 @@ void World::PushOnce(smc_push how) {
     u8 final = smc_publish_final(&tx, end, peer_.said);
 
     if (end == tx.sent && smc_publish_lacks_completion(&tx) && !smc_tx_has_room(&tx))
-      tx.update_pending = true;
+      smc_tx_request_update(&tx);
     switch (smc_publish_decide(&tx, how, end, final, &config_.enough)) {
       case SMC_DUE_LIMITED:
         has_timer_ = true;
@@ -384,8 +385,8 @@ bool World::Publish(u64 end, u8 final) {
   CheckProdFlags(end, cdc.prod_flags, final);
 
   // As smc_rdma_may_be_unsignaled() has it.
-  bool quietly =
-      is_unsignaled && !tx.in_flight && !cdc.conn_flags && !smc_tx_has_writer(&tx) && !tx.again;
+  bool quietly = is_unsignaled && !tx.in_flight && !cdc.conn_flags && !smc_tx_has_writer(&tx) &&
+                 tx.update != SMC_UPDATE_AGAIN;
   bool completes = !config_.has_local_peer && !quietly;
 
   bool is_final = std::exchange(is_end_lost_, false) || final;
@@ -452,7 +453,7 @@ void World::CheckPushed(const smc_stream_tx& before, smc_push how) const {
 
   if (is_busy_ || IsPeerGone() || (before.conn_flags & SMC_CONN_FINAL) || (tx.end_flags & kAbort))
     return;
-  if (how == SMC_PUSH_NOW || before.update_pending || (unsaid && end == tx.written)) {
+  if (how == SMC_PUSH_NOW || before.update != SMC_UPDATE_NONE || (unsaid && end == tx.written)) {
     if (how == SMC_PUSH_NOW || !before.urgent) ASSERT_EQ(tx.sent, end);
   } else if (!before.urgent) {
     bool is_small = end - before.sent < config_.enough;
@@ -567,9 +568,9 @@ std::string World::State() const {
   add(tx.in_flight);
   add(tx.ends_in);
   for (u8 flags : {tx.prod_flags, tx.conn_flags, tx.end_flags}) add(flags);
-  add(tx.again | is_end_lost_ << 1);
-  add(tx.update_pending | tx.writer << 1 | is_busy_ << 3 | is_starved_ << 4 | has_timer_ << 5 |
-      has_word_ << 6);
+  add(is_end_lost_);
+  add(tx.update | tx.writer << 2 | is_busy_ << 4 | is_starved_ << 5 | has_timer_ << 6 |
+      has_word_ << 7);
   add(urgent_);
   add(completed_);
   for (u64 value : {peer_.received, peer_.consumed, peer_.reported}) add(value);
@@ -732,7 +733,7 @@ TEST(LastWord, HasNoBytes) {
     tx.written = 8;
     tx.conn_flags = tx.end_flags = said;
     EXPECT_FALSE(smc_publish_is_allowed(&tx, kClosed));
-    tx.again = true;
+    tx.update = SMC_UPDATE_AGAIN;
     EXPECT_TRUE(smc_publish_is_allowed(&tx, kClosed));
     EXPECT_EQ(smc_publish_end(&tx), 4u);
   }

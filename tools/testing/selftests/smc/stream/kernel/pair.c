@@ -130,7 +130,8 @@ static int wire_publish(struct smc_stream *st, u64 end, struct smc_cdc *cdc)
 	if (from->omits)
 		message.cdc.prod = smc_cursor_from_position(from->repeat_from, st->tx.peer_size);
 	message.is_unsignaled = from->pair->is_unsignaled && !st->tx.in_flight &&
-				!cdc->conn_flags && !smc_tx_has_writer(&st->tx) && !st->tx.again &&
+				!cdc->conn_flags && !smc_tx_has_writer(&st->tx) &&
+				st->tx.update != SMC_UPDATE_AGAIN &&
 				!smc_stream_watches_delivery(st);
 	if (!end_post(from, &message))
 		return -EAGAIN;
