@@ -38,7 +38,7 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 
 	/* The port may be gone as soon as the link is down. */
 	spin_lock_bh(&link->lock);
-	up = link->up;
+	up = smc_link_is_up(link);
 	if (up) {
 		info->port = link->port.gid->port_num;
 		strscpy(info->device, link->port.dev->ibdev->name, sizeof(info->device));
@@ -615,7 +615,7 @@ static bool smc_rdma_conn_awaited_may_come(const struct smc_rdma_conn *conn,
 		return true;
 	smc_for_each_link(other, link->group)
 		if (other != link && other->is_confirmed && READ_ONCE(other->is_left) &&
-		    !READ_ONCE(other->is_drained))
+		    !smc_link_is_destroyed(other))
 			return true;
 	return false;
 }

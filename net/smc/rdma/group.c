@@ -281,7 +281,7 @@ static void smc_rdma_group_end(struct smc_lgr *lgr)
 	smc_for_each_link(link, group) {
 		if (!link->is_left)
 			smc_link_quiesce(link);
-		if (!link->is_drained)
+		if (!smc_link_is_destroyed(link))
 			smc_link_destroy(link);
 	}
 	smc_llc_stop(group);

@@ -161,7 +161,7 @@ struct smc_link *smc_link_create(struct smc_rdma_group *group, unsigned int inde
 	rc = smc_link_to_init(link);
 	if (rc)
 		goto err_messages;
-	link->up = true;
+	link->qp_stage = SMC_QP_UP;
 	trace_smcr_link_state(link, IB_QPS_INIT, (void *)_RET_IP_);
 	rc = smc_link_post_recvs(link);
 	if (rc)
@@ -190,7 +190,7 @@ void smc_link_quiesce(struct smc_link *link)
 
 	mutex_lock(&link->verbs_lock);
 	spin_lock_bh(&link->lock);
-	WRITE_ONCE(link->up, false);
+	WRITE_ONCE(link->qp_stage, SMC_QP_QUIESCED);
 	spin_unlock_bh(&link->lock);
 	wake_up(&link->slot_wait);
 	cancel_delayed_work_sync(&link->stall);
@@ -216,7 +216,7 @@ void smc_link_destroy(struct smc_link *link)
 	ib_destroy_qp(link->qp);
 	/* This waits for a poll in progress. Afterwards no completion is delivered. */
 	ib_free_cq(link->cq);
-	WRITE_ONCE(link->is_drained, true);
+	WRITE_ONCE(link->qp_stage, SMC_QP_DESTROYED);
 	/* A registration in flight will not complete any more. */
 	link->registration.status = IB_WC_WR_FLUSH_ERR;
 	complete_all(&link->registration.done);
@@ -241,7 +241,7 @@ static int smc_link_modify(struct smc_link *link, struct ib_qp_attr *attr, int m
 	int rc = -ENOLINK;
 
 	mutex_lock(&link->verbs_lock);
-	if (link->up)
+	if (smc_link_is_up(link))
 		rc = ib_modify_qp(link->qp, attr, mask);
 	if (!rc)
 		trace_smcr_link_state(link, attr->qp_state, (void *)_RET_IP_);
@@ -370,7 +370,7 @@ int smc_link_register(struct smc_link *link, struct ib_mr *mr, int access)
 	 * it. A local invalidation, here of a region that is not valid yet, waits for all earlier
 	 * sends.
 	 */
-	if (link->up)
+	if (smc_link_is_up(link))
 		rc = ib_post_send(link->qp, link->is_soft ? &fence : &reg_wr.wr, NULL);
 	spin_unlock_bh(&link->lock);
 	if (rc) {

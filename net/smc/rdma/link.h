@@ -140,6 +140,14 @@ struct smc_link_bulk {
 	unsigned int lossy;	/* messages that must still be in time; 0: not lossy */
 };
 
+/* Stages of the life of a link's queue pair, in their order. */
+enum smc_qp_stage {
+	SMC_QP_NEW,
+	SMC_QP_UP,		/* takes work requests, and completes them */
+	SMC_QP_QUIESCED,	/* takes no work request, but may still write what has arrived */
+	SMC_QP_DESTROYED,	/* is freed, and no message comes from the link any more */
+};
+
 /**
  * struct smc_link - a link to a peer
  * @group: its link group
@@ -162,13 +170,13 @@ struct smc_link_bulk {
  *	the group. Set under smc_rdma_lgrs.lock
  * @is_flushed: a receive has completed with an error, so the device writes no more bytes of
  *	the peer
- * @is_drained: the queue pair is destroyed, and no message comes from the link any more
  * @end_work: work item that destroys the queue pair, and removes the link from the group; while
  *	queued, it holds a reference to the link and one to the group
  * @port: local port and address
  * @pd: protection domain
  * @cq: completion queue for both directions
  * @qp: queue pair
+ * @qp_stage: stage of the life of @qp. SMC_QP_UP begins in smc_link_create(), and ends under @lock
  * @qpn: number of @qp; stays valid when @qp is gone, as a message may still name it
  * @gid: GID of @port; stays valid when @port is gone
  * @gid_index: index of @gid in the port's GID table
@@ -183,9 +191,8 @@ struct smc_link_bulk {
  * @is_soft: the device is soft-RoCE
  * @registration: the last memory registration; under the group's buffer lock
  * @verbs_lock: keeps the queue pair alive while it is modified
- * @lock: protects the fields from @up to @llc_starved, and every post to @qp; nests inside a
+ * @lock: protects the fields from @broken to @llc_starved, and every post to @qp; nests inside a
  *	stream's lock
- * @up: the queue pair exists
  * @broken: the link has failed or is to end, so nothing more is sent. If no other link can take
  *	over, the group is about to end. Set under smc_rdma_lgrs.lock, without @lock
  * @free_slots: one bit per free send slot
@@ -243,12 +250,12 @@ struct smc_link {
 	bool is_deleted;
 	bool is_left;
 	bool is_flushed;
-	bool is_drained;
 	struct delayed_work end_work;
 	struct smc_rdma_port port;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct ib_qp *qp;
+	enum smc_qp_stage qp_stage;
 	u32 qpn;
 	u8 gid[SMC_GID_LEN];
 	u32 gid_index;
@@ -265,7 +272,6 @@ struct smc_link {
 	struct mutex verbs_lock;
 
 	spinlock_t lock;
-	bool up;
 	bool broken;
 	u64 free_slots;
 	u64 unsignaled_slots;
@@ -314,6 +320,18 @@ struct smc_link *smc_link_create(struct smc_rdma_group *group, unsigned int inde
 static inline void smc_link_get(struct smc_link *link)
 {
 	kref_get(&link->ref);
+}
+
+/* Whether the queue pair takes work requests. Only @lock keeps it so. */
+static inline bool smc_link_is_up(const struct smc_link *link)
+{
+	return READ_ONCE(link->qp_stage) == SMC_QP_UP;
+}
+
+/* Whether no message comes from a link any more. */
+static inline bool smc_link_is_destroyed(const struct smc_link *link)
+{
+	return READ_ONCE(link->qp_stage) == SMC_QP_DESTROYED;
 }
 
 /* Whether connections may use a link. */

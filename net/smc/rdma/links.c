@@ -222,9 +222,9 @@ static void smc_link_end(struct work_struct *work)
 	const bool may_wait = smc_add_link_enter(false);
 	bool is_removed = false;
 
-	if (link->is_drained || !smc_link_has_packets(link)) {
+	if (smc_link_is_destroyed(link) || !smc_link_has_packets(link)) {
 		/* Don't hold the buffer lock here: the device may take a long time. */
-		if (!link->is_drained)
+		if (!smc_link_is_destroyed(link))
 			smc_link_destroy(link);
 		/*
 		 * No message comes from the link any more, so connections that wait for a missing

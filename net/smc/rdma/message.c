@@ -172,7 +172,7 @@ static void smc_link_check_tx_timeout(struct work_struct *work)
 	long left;
 
 	spin_lock_bh(&link->lock);
-	if (link->up && !link->broken &&
+	if (smc_link_is_up(link) && !link->broken &&
 	    (link->n_signaled || (link->is_soft && link->unsignaled_slots &&
 				  smc_rdma_group_other_link(link)))) {
 		has_signaled = link->n_signaled;
@@ -240,7 +240,7 @@ static int smc_link_post_recv(struct smc_recv_slot *slot)
 	ib_dma_sync_single_for_device(link->port.dev->ibdev, sge[0].addr, SMC_MESSAGE_LEN,
 				      DMA_FROM_DEVICE);
 	spin_lock_bh(&link->lock);
-	if (link->up)
+	if (smc_link_is_up(link))
 		rc = ib_post_recv(link->qp, &wr, NULL);
 	spin_unlock_bh(&link->lock);
 	return rc;
@@ -452,7 +452,7 @@ struct smc_send_slot *smc_link_get_slot(struct smc_link *link, struct smc_rdma_c
 	struct smc_send_slot *slot = ERR_PTR(-ENOLINK);
 
 	spin_lock(&link->lock);
-	if (!link->up || link->broken)
+	if (!smc_link_is_up(link) || link->broken)
 		goto out;
 	if (conn ? !smc_link_is_free_for(link, conn, bulk_bytes) : !link->free_slots) {
 		if (conn)
@@ -567,7 +567,7 @@ static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc)
 	 */
 	if (wc->status != IB_WC_SUCCESS)
 		smc_link_on_failed(link, "send", wc->status);
-	if (wc->status != IB_WC_SUCCESS || !READ_ONCE(link->up))
+	if (wc->status != IB_WC_SUCCESS || !smc_link_is_up(link))
 		return;
 	slot->conn = NULL;
 	smc_link_free_slots(link, slot);
@@ -671,7 +671,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 		slot->covers = link->unsignaled_slots | smc_slot_bit(slot);
 		WRITE_ONCE(link->unsignaled_slots, 0);
 	}
-	if (link->up)
+	if (smc_link_is_up(link))
 		rc = ib_post_send(link->qp, writes ? writes : &send, NULL);
 	if (!rc)
 		smc_link_note_posted(link, is_unsignaled);
@@ -693,7 +693,7 @@ int smc_link_post(struct smc_send_slot *slot, struct ib_send_wr *writes, struct 
 
 static bool smc_link_may_send(struct smc_link *link)
 {
-	return !READ_ONCE(link->up) || READ_ONCE(link->broken) || READ_ONCE(link->free_slots);
+	return !smc_link_is_up(link) || READ_ONCE(link->broken) || READ_ONCE(link->free_slots);
 }
 
 int smc_link_try_send_llc(struct smc_link *link, const u8 *message)
@@ -770,7 +770,7 @@ int smc_link_send_llc(struct smc_link *link, const u8 *message)
 
 static bool smc_link_is_flushed(struct smc_link *link)
 {
-	return !READ_ONCE(link->up) || READ_ONCE(link->broken) ||
+	return !smc_link_is_up(link) || READ_ONCE(link->broken) ||
 	       (READ_ONCE(link->free_slots) | READ_ONCE(link->unsignaled_slots)) == SMC_ALL_SLOTS ||
 	       !smc_rdma_group_time_left(link->group);
 }

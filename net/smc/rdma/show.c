@@ -67,7 +67,7 @@ static bool smc_show_port_of(struct smc_link *link, struct smc_show_port *port)
 
 	port->pnetid[0] = '\0';
 	spin_lock_bh(&link->lock);
-	up = link->up;
+	up = smc_link_is_up(link);
 	if (up) {
 		smc_rdma_pnet_of_port(link->port.dev->ibdev, link->port_num, port->pnetid);
 		rcu_read_lock();
