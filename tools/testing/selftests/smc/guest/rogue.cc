@@ -150,6 +150,20 @@ smc_clc_proposal good_proposal()
 	return p;
 }
 
+smc_clc_proposal good_proposal_of_version_1()
+{
+	smc_clc_proposal p = good_proposal();
+	const uint8_t subnet[] = {10, 83, 0, 0};
+
+	p.version = SMC_VERSION_1;
+	p.offer_v1 = SMC_OFFER_R;
+	p.offer_v2 = SMC_OFFER_NONE;
+	memcpy(p.gid_v1, p.gid_v2, sizeof(p.gid_v1));
+	memcpy(p.prefix4, subnet, sizeof(subnet));
+	p.prefix4_len = 24;
+	return p;
+}
+
 smc_clc_proposal good_proposal(const smc_clc_ism &device)
 {
 	smc_clc_proposal p = good_proposal();

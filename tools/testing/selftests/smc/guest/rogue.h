@@ -54,6 +54,8 @@ smc_clc_ism host_device(Agent &agent);
 smc_clc_proposal good_proposal();
 /* Of a made-up link that nothing can be sent over. */
 smc_clc_agreement good_agreement(smc_clc_type type);
+/* The same for SMC-R of version 1. */
+smc_clc_proposal good_proposal_of_version_1();
 /* The same for SMC-D, by the ISM device of a host: an offer, and an element that is not there. */
 smc_clc_proposal good_proposal(const smc_clc_ism &device);
 smc_clc_agreement good_agreement(smc_clc_type type, const smc_clc_ism &device);

@@ -401,19 +401,13 @@ private:
 	}
 	smc_clc_proposal proposal()
 	{
-		smc_clc_proposal p = good_proposal();
-		const uint8_t subnet[] = {10, 83, 0, 0};
+		smc_clc_proposal p =
+		    version == SMC_VERSION_2 ? good_proposal() : good_proposal_of_version_1();
 
 		memcpy(p.peer_id, id, sizeof(p.peer_id));
 		p.max_conns = dice.one_in(4) ? dice.any() : 255;
-		if (version == SMC_VERSION_2)
-			return p;
-		p.version = 1 + dice.below(2);
-		p.offer_v1 = SMC_OFFER_R;
-		p.offer_v2 = SMC_OFFER_NONE;
-		memcpy(p.gid_v1, p.gid_v2, sizeof(p.gid_v1));
-		memcpy(p.prefix4, subnet, sizeof(subnet));
-		p.prefix4_len = 24;
+		if (version == SMC_VERSION_1)
+			p.version = 1 + dice.below(2);
 		return p;
 	}
 	smc_clc_agreement agreement(smc_clc_type type, bool first_contact)

@@ -18,6 +18,11 @@ smc_llc_msg llc(smc_llc_type type)
 	return msg;
 }
 
+uint8_t type_byte(smc_llc_type type, uint8_t version)
+{
+	return version == SMC_VERSION_2 ? 0x20 | type : type;
+}
+
 smc_llc_msg delete_link(uint8_t number)
 {
 	smc_llc_msg msg = llc(SMC_LLC_DELETE_LINK);
@@ -96,22 +101,24 @@ std::string RogueLink::other_gid()
 	return gid;
 }
 
-static smc_clc_proposal proposal_of(int max_links)
+static smc_clc_proposal proposal_of(int max_links, uint8_t version)
 {
-	smc_clc_proposal proposal = good_proposal();
+	smc_clc_proposal proposal =
+	    version == SMC_VERSION_2 ? good_proposal() : good_proposal_of_version_1();
 
 	proposal.max_links = max_links;
 	return proposal;
 }
 
-RogueLink::RogueLink(const Address &server, Confirm answer, int max_links)
-    : RogueQueuePair(own_gid()), tcp(propose(server, proposal_of(max_links)))
+RogueLink::RogueLink(const Address &server, Confirm answer, int max_links, uint8_t version)
+    : RogueQueuePair(own_gid()), tcp(propose(server, proposal_of(max_links, version)))
 {
 	accept = receive_agreement(tcp, SMC_CLC_ACCEPT);
 	if (!accept.first_contact)
 		throw std::runtime_error("the server takes the rogue for somebody else");
 
 	confirm = good_agreement(SMC_CLC_CONFIRM);
+	confirm.version = version;
 	confirm.first_contact = accept.first_contact;
 	confirm.r.qpn = qpn();
 	confirm.r.rkey = rkey();
@@ -129,16 +136,17 @@ RogueLink::RogueLink(const Address &server, Confirm answer, int max_links)
 		confirm.r.psn);
 	send_bytes(tcp, encode(confirm));
 
-	if (hear_type(0x20 | SMC_LLC_CONFIRM_LINK).empty())
+	if (hear_type(type_byte(SMC_LLC_CONFIRM_LINK, version)).empty())
 		throw std::runtime_error("no CONFIRM LINK");
 	if (answer == Confirm::answered)
-		confirm_link(max_links);
+		confirm_link(max_links, version);
 }
 
-void RogueLink::confirm_link(int max_links)
+void RogueLink::confirm_link(int max_links, uint8_t version)
 {
 	smc_llc_msg reply = llc(SMC_LLC_CONFIRM_LINK);
 
+	reply.v2 = version == SMC_VERSION_2;
 	reply.flags = SMC_LLC_REPLY | SMC_LLC_NO_RMBE_EYE_CATCHER;
 	memcpy(reply.confirm_link.gid, confirm.r.gid, SMC_GID_LEN);
 	memcpy(reply.confirm_link.mac, confirm.r.mac, SMC_MAC_LEN);

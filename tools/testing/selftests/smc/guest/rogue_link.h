@@ -19,6 +19,8 @@ namespace guest
 
 /* LLC messages of version 2: one that is empty but for its type, and requests. */
 smc_llc_msg llc(smc_llc_type type);
+/* The first byte of such a message. */
+uint8_t type_byte(smc_llc_type type, uint8_t version);
 smc_llc_msg delete_link(uint8_t number);
 smc_llc_msg delete_all();
 
@@ -45,7 +47,10 @@ public:
 	 * says that it has another port, at other_gid().
 	 */
 	explicit RogueLink(const Address &server, Confirm answer = Confirm::answered,
-			   int max_links = 1);
+			   int max_links = 1, uint8_t version = SMC_VERSION_2);
+
+	/* Answers the server's CONFIRM LINK. */
+	void confirm_link(int max_links, uint8_t version);
 
 	static std::string own_gid();
 	/* The GID of a port that the rogue does not have, in the subnet of its own. */
@@ -99,8 +104,6 @@ public:
 	uint64_t sent = 0, received = 0;
 
 private:
-	void confirm_link(int max_links);
-
 	smc_clc_agreement accept = {}, confirm = {};
 	uint16_t seq = 0;
 	Fd tcp;

@@ -23,7 +23,7 @@ void RogueServerEnd::first_contact(smc_clc_agreement accept)
 		     accept.r.psn);
 	there = confirm.r;
 	say(confirm_link(accept));
-	EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_CONFIRM_LINK).empty());
+	EXPECT_FALSE(link.hear_type(type_byte(SMC_LLC_CONFIRM_LINK, version)).empty());
 	EXPECT_EQ(lured.connecting.join(), "0");
 }
 
@@ -35,13 +35,17 @@ void RogueServer::TearDown()
 
 void RogueServerEnd::end_link()
 {
-	say(delete_all());
+	smc_llc_msg msg = delete_all();
+
+	msg.v2 = version == SMC_VERSION_2;
+	say(msg);
 }
 
 smc_clc_agreement RogueServerEnd::accept_of_link()
 {
 	smc_clc_agreement accept = good_agreement(SMC_CLC_ACCEPT);
 
+	accept.version = version;
 	accept.first_contact = false;
 	accept.fc.max_links = max_links;
 	accept.r.qpn = link.qpn();
@@ -55,6 +59,7 @@ smc_llc_msg RogueServerEnd::confirm_link(const smc_clc_agreement &accept) const
 {
 	smc_llc_msg msg = llc(SMC_LLC_CONFIRM_LINK);
 
+	msg.v2 = version == SMC_VERSION_2;
 	msg.flags = SMC_LLC_NO_RMBE_EYE_CATCHER;
 	memcpy(msg.confirm_link.gid, accept.r.gid, SMC_GID_LEN);
 	memcpy(msg.confirm_link.mac, accept.r.mac, SMC_MAC_LEN);

@@ -17,8 +17,8 @@ class RogueServerEnd
 {
 public:
 	/* With @max_links 2, the agent's clients may take an offer of a second link. */
-	explicit RogueServerEnd(int max_links = 1)
-	    : max_links(max_links),
+	explicit RogueServerEnd(int max_links = 1, uint8_t version = SMC_VERSION_2)
+	    : max_links(max_links), version(version),
 	      links_foreign(agent, "net.smc.smcr_max_links_foreign", std::to_string(max_links)),
 	      link(RogueLink::own_gid())
 	{
@@ -44,6 +44,7 @@ public:
 
 	Agent agent;
 	const int max_links;
+	const uint8_t version;
 	RemoteSysctlScope links_foreign;
 	RogueQueuePair link;
 	std::list<Lured> clients;

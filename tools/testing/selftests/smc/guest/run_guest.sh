@@ -93,7 +93,7 @@ add_act() {
 
 declare -A skip=(
 	[peer]='@(interop*|smcd|fault|fuzz|reuseport|differ|tenants|tenants_scale|links*)_test'
-	[netns]='@(interop*|peers|pnet|rdma|rogue_@(collision|second_link)*|route|tenants_scale|links*)_test'
+	[netns]='@(interop*|peers|pnet|rdma|rogue_@(collision|second_link|version_1)*|route|tenants_scale|links*)_test'
 )
 skip[host]=${skip[netns]}
 place=${within:-peer}
