@@ -22,7 +22,7 @@ namespace
 class Route : public testing::Test
 {
 protected:
-	~Route()
+	~Route() override
 	{
 		run_command(undo);
 		agent.run_command(undo);

@@ -91,9 +91,10 @@ add_act() {
 	esac
 }
 
+rogues='rogue_@(collision|second_link|version_1)*'
 declare -A skip=(
 	[peer]='@(interop*|smcd|fault|fuzz|reuseport|differ|tenants|tenants_scale|links*)_test'
-	[netns]='@(interop*|peers|pnet|rdma|rogue_@(collision|second_link|version_1)*|route|tenants_scale|links*)_test'
+	[netns]="@(interop*|peers|pnet|rdma|$rogues|route|tenants_scale|links*)_test"
 )
 skip[host]=${skip[netns]}
 place=${within:-peer}

@@ -851,10 +851,12 @@ TEST_F(Visit, DoesNotSleep)
 {
 	constexpr int connections = 50;
 
-	for (auto [listening, connecting] :
+	/* Of the listener and the client. */
+	for (const auto &families :
 	     {std::pair(AF_INET, AF_INET), {AF_INET6, AF_INET6}, {AF_INET6, AF_INET}})
-		wait_until("most do not sleep", [=] {
-			return slept(connections, listening, connecting) < connections / 2;
+		wait_until("most do not sleep", [&] {
+			return slept(connections, families.first, families.second) <
+			       connections / 2;
 		});
 }
 

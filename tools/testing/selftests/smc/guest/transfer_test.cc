@@ -1078,7 +1078,7 @@ TEST_P(Stream, UrgentByteInTheHandlerOfItsSignal)
 	struct sigaction action = {}, before;
 
 	action.sa_handler = [](int) {
-		char byte;
+		unsigned char byte;
 
 		if (recv(urgent_fd, &byte, 1, MSG_OOB) == 1)
 			urgent_byte = byte;
