@@ -134,9 +134,12 @@ void Streams::begin_streams(Role role)
 
 void Streams::lose_link(Role victim, const TwoPorts &server, const std::function<void()> &lose)
 {
-	if (victim == Role::client && server.is_tree())
+	if (victim == Role::client && server.is_tree()) {
 		for (EchoStream &stream : streams)
 			stream.pause();
+		/* The last bytes may have come, but not yet the acknowledgement of credit. */
+		server.await_rest();
+	}
 	lose();
 	for (EchoStream &stream : streams)
 		stream.resume();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "two_ports.h"
 
+#include <utility>
+
 #include "links_shown.h"
 #include "smc_tool.h"
 #include "system.h"
@@ -129,6 +131,18 @@ bool TwoPorts::unload() const
 				    "{ ! grep -q '^roce_v1 ' /proc/modules || rmmod roce_v1; }";
 
 	return !(agent ? agent->run_command(command) : run_command(command)).status;
+}
+
+void TwoPorts::await_rest() const
+{
+	std::string before;
+
+	wait_until("no packet is under way", [&] {
+		const std::string last = std::exchange(
+		    before, must_run("cat /sys/class/infiniband/rxe?/ports/1/hw_counters/*_pkts"));
+
+		return before == last;
+	});
 }
 
 bool TwoPorts::has_module(const std::string &name) const

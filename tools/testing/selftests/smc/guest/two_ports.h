@@ -44,6 +44,9 @@ public:
 	/* The guest has the in-tree module. */
 	bool is_tree() const;
 
+	/* Waits until no RoCE packet came or went between two looks. */
+	void await_rest() const;
+
 	/* Whether the kernel has a module, which is loaded then. */
 	bool has_module(const std::string &name) const;
 	/*
