@@ -53,6 +53,17 @@ static inline void smc_tcp_set_delayed_ack(struct sock *sk, bool is_delayed)
 		inet_csk_exit_pingpong_mode(sk);
 }
 
+/* TCP's state of whether acknowledgements are delayed, which TCP_QUICKACK sets, too. */
+static inline u8 smc_tcp_pingpong(const struct sock *sk)
+{
+	return READ_ONCE(inet_csk(sk)->icsk_ack.pingpong);
+}
+
+static inline void smc_tcp_set_pingpong(struct sock *sk, u8 pingpong)
+{
+	inet_csk(sk)->icsk_ack.pingpong = pingpong;
+}
+
 /* Sequence number of the next byte that is written. */
 static inline u32 smc_tcp_written(const struct sock *sk)
 {

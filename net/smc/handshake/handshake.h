@@ -71,6 +71,7 @@ enum smc_refusal {
  * @state: see enum smc_handshake_state; changes from and to SMC_HANDSHAKE_NONE with the socket
  *	locked
  * @role: client or server
+ * @pingpong: what smc_tcp_pingpong() was before SMC began to delay TCP's acknowledgements
  * @quota: the counts that include this handshake
  * @result: 0, or the error that the handshake broke off with
  * @aborted: the application gave up; set before @wait is woken
@@ -104,6 +105,7 @@ struct smc_handshake {
 	wait_queue_head_t wait;
 	enum smc_handshake_state state;
 	enum smc_role role;
+	u8 pingpong;
 	struct smc_quota quota;
 	int result;
 	bool aborted;
@@ -147,11 +149,12 @@ void smc_handshake_reset(struct smc_handshake *hs);
  * smc_handshake_start() - start a handshake once TCP is connected and the peer has offered SMC
  * @hs: handshake; the caller holds the socket lock, or is a callback of TCP
  * @role: role of this end
+ * @pingpong: what smc_tcp_pingpong() is to be again if the connection falls back
  *
  * If too many handshakes are under way, this one is refused. In either case the caller must run or
  * queue the handshake afterwards, because smc_handshake_stop() waits for its end.
  */
-void smc_handshake_start(struct smc_handshake *hs, enum smc_role role);
+void smc_handshake_start(struct smc_handshake *hs, enum smc_role role, u8 pingpong);
 
 /**
  * smc_handshake_run() - run the handshake, or the steps that are left after the PROPOSAL

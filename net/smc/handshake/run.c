@@ -62,10 +62,11 @@ void smc_handshake_init(struct smc_handshake *hs, struct sock *sk, struct mem_cg
 	smc_handshake_reset(hs);
 }
 
-void smc_handshake_start(struct smc_handshake *hs, enum smc_role role)
+void smc_handshake_start(struct smc_handshake *hs, enum smc_role role, u8 pingpong)
 {
 	sock_owned_by_me(hs->sk);
 	hs->role = role;
+	hs->pingpong = pingpong;
 	trace_smc_handshake_start(hs);
 	WRITE_ONCE(hs->state, SMC_HANDSHAKE_RUNS);
 	/* The answer to a CLC message also acknowledges it, so no separate ACK is needed. */

@@ -446,7 +446,7 @@ static struct smc_sock *smc_listener_begin(struct smc_listener *l, struct reques
 		smc_sock_fall_back(child, SMC_DIAG_PEER_NO_SMC);
 	} else if (!has_other_user) {
 		smc_sock_hook(child, SMC_MODE_HANDSHAKE);
-		smc_handshake_start(&child->hs, SMC_SERVER);
+		smc_handshake_start(&child->hs, SMC_SERVER, smc_tcp_pingpong(l->smc->sk));
 	}
 	release_sock(sk);
 	if (has_other_user) {

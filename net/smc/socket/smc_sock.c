@@ -209,7 +209,6 @@ void smc_sock_fall_back(struct smc_sock *smc, u32 reason)
 {
 	sock_owned_by_me(smc->sk);
 	smc->reason = reason;
-	smc_tcp_set_delayed_ack(smc->sk, false);
 	smc_stat_fallback(smc_net(sock_net(smc->sk)), smc->role, reason);
 	trace_smc_switch_to_fallback(smc->sk, reason);
 	if (smc_sk(smc->sk) == smc && smc_sock_skip_late_clc(smc))
@@ -295,6 +294,7 @@ void smc_sock_leave_smc(struct smc_sock *smc)
 static void smc_sock_enter_tcp(struct smc_sock *smc)
 {
 	atomic_set(&smc->sk->sk_tskey, smc_tcp_written(smc->sk));
+	smc_tcp_set_pingpong(smc->sk, smc->hs.pingpong);
 	smc_sock_fall_back(smc, smc->hs.reason);
 }
 

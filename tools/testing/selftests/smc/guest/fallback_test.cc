@@ -3,9 +3,11 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <linux/smc.h>
+#include <linux/smc_diag.h>
 #include <netinet/tcp.h>
 
 #include "agent.h"
+#include "full.h"
 #include "place.h"
 #include "rogue.h"
 #include "smc_tool.h"
@@ -136,6 +138,58 @@ TEST_P(Fallback, SocketOption)
 	check_data(connection, 100000, false);
 	EXPECT_EQ(count(SMC_DIAG_SOCKET_OPTION), before + 1);
 	expect_smc();
+}
+
+/* TCP_QUICKACK is 0 before TCP connects, as health checks have it. */
+class DelayedAck : public testing::Test
+{
+protected:
+	static void delay(int fd)
+	{
+		must_set(fd, IPPROTO_TCP, TCP_QUICKACK, 0);
+	}
+	Connection accepted(const Flavor &there)
+	{
+		return make_connection(agent, Flavor(), there, Role::server, {.here = delay});
+	}
+
+	Agent agent;
+};
+
+/* Unless the machine is slow, connect() returns before the SYN-ACK is acknowledged. */
+TEST_F(DelayedAck, OfTheClient)
+{
+	RemoteSocket listener = agent.listen({Kind::tcp, AF_INET});
+	const Address to = address_of(1, AF_INET, listener.port());
+
+	wait_until("a connection has sent nothing but its SYN", [&] {
+		Fd fd = must_socket(Flavor());
+
+		delay(fd);
+		if (connect(fd, to.get(), to.len))
+			throw_errno("connect");
+		return segments_sent(fd) == 1;
+	});
+}
+
+TEST_F(DelayedAck, OfTheServer)
+{
+	Connection one = accepted({Kind::tcp, AF_INET});
+
+	EXPECT_EQ(must_get(one.here, IPPROTO_TCP, TCP_QUICKACK), 0);
+}
+
+TEST_F(DelayedAck, OfTheServerAfterTheHandshake)
+{
+	NEEDS_ANOTHER_HOST("a host has one list of EIDs");
+	agent.must_run("$LAB_BUILD/tools/smc/smc eid add ANOTHER.EID");
+	{
+		Connection one = accepted(Flavor());
+
+		EXPECT_EQ(socket_mode(one.here), SMC_DIAG_MODE_FALLBACK_TCP);
+		EXPECT_EQ(must_get(one.here, IPPROTO_TCP, TCP_QUICKACK), 0);
+	}
+	agent.must_run("$LAB_BUILD/tools/smc/smc eid flush");
 }
 
 /* An option that TCP refuses, or that changes nothing, does not make the socket TCP. */

@@ -55,6 +55,11 @@ TcpInfo tcp_info_of(int fd)
 		info.tcpi_bytes_received, info.tcpi_notsent_bytes};
 }
 
+uint32_t segments_sent(int fd)
+{
+	return info_of(fd).tcpi_segs_out;
+}
+
 size_t fill(int fd)
 {
 	const std::string bytes(65536, 'f');

@@ -33,6 +33,8 @@ struct TcpInfo {
 };
 
 TcpInfo tcp_info_of(int fd);
+/* The number of TCP's segments that this end has sent, with the SYN and acknowledgements. */
+uint32_t segments_sent(int fd);
 
 } // namespace guest
 
