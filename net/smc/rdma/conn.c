@@ -69,18 +69,26 @@ static void smc_rdma_orphan(struct smc_stream *st)
 	smc_element_orphan(&conn->sndbuf);
 }
 
+/*
+ * Quarantine the elements of a connection that is over, unless nobody uses them any more. Unless
+ * both ends have sent final flags, the peer may write as long as the link is up. And unless this
+ * end's final flags have arrived, the queue pair may still read the send buffer, to send bytes
+ * again. A connection without a socket is being set up, and smc_rdma_setup_end() decides whether to
+ * quarantine its elements.
+ */
+static void smc_rdma_conn_abandon(struct smc_rdma_conn *conn)
+{
+	struct smc_stream *st = &conn->stream;
+
+	if (st->sk && !smc_stream_needs_no_path(st) && !conn->rmb.is_quarantined)
+		smc_rdma_conn_quarantine(conn);
+}
+
 static void smc_rdma_over(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 
-	/*
-	 * Unless both ends have sent final flags, the peer may write as long as the link is up. And
-	 * unless this end's final flags have arrived, the queue pair may still read the send
-	 * buffer, to send bytes again. A connection without a socket is being set up, and
-	 * smc_rdma_setup_end() decides whether to quarantine its elements.
-	 */
-	if (st->sk && !smc_stream_needs_no_path(st))
-		smc_rdma_conn_quarantine(conn);
+	smc_rdma_conn_abandon(conn);
 	xa_erase_bh(&conn->group->conns, conn->index);
 	/*
 	 * Wake new connections that wait, in smc_rdma_setup_set_peer(), until this connection no
@@ -112,6 +120,8 @@ static void smc_rdma_free(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 
+	/* The path may have been over before the handshake gave the stream to its socket. */
+	smc_rdma_conn_abandon(conn);
 	conn->rmb.used = smc_rdma_conn_used(conn);
 	smc_element_free(&conn->sndbuf);
 	smc_element_free(&conn->rmb);
