@@ -58,20 +58,25 @@ static void smc_rdma_event(struct ib_event_handler *handler, struct ib_event *ev
 	}
 }
 
-/* Whether a device can register a whole RMB with one work request, as this module requires. */
-static bool smc_rdma_can_register(const struct ib_device_attr *attrs)
+/* Return: what a device can't do, although this module requires it; or NULL. */
+static const char *smc_rdma_device_lacks(const struct ib_device_attr *attrs)
 {
-	return (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
-	       attrs->max_fast_reg_page_list_len >= SMC_BUFFER_BYTES >> PAGE_SHIFT;
+	/* One work request registers a whole RMB. */
+	if (!(attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
+	    attrs->max_fast_reg_page_list_len < SMC_BUFFER_BYTES >> PAGE_SHIFT)
+		return "register memory by work request";
+	if (attrs->max_recv_sge < SMC_RECV_SGES)
+		return "receive a message into two buffers";
+	return NULL;
 }
 
 static int smc_rdma_add(struct ib_device *ibdev)
 {
+	const char *lacks = smc_rdma_device_lacks(&ibdev->attrs);
 	struct smc_rdma_device *dev;
 
-	if (!smc_rdma_can_register(&ibdev->attrs)) {
-		smc_log(pr_info, &init_net, "%s: not used, can't register memory by work request",
-			ibdev->name);
+	if (lacks) {
+		smc_log(pr_info, &init_net, "%s: not used, can't %s", ibdev->name, lacks);
 		return -EOPNOTSUPP;
 	}
 

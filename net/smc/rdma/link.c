@@ -43,7 +43,7 @@ static int smc_link_create_qp(struct smc_link *link)
 			.max_send_wr	 = SMC_SEND_WRS,
 			.max_recv_wr	 = SMC_RECV_SLOTS,
 			.max_send_sge	 = 1,
-			.max_recv_sge	 = 2,
+			.max_recv_sge	 = SMC_RECV_SGES,
 			.max_inline_data = SMC_MESSAGE_LEN,
 		},
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,

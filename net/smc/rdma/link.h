@@ -49,6 +49,7 @@ struct smc_rdma_conn;
  */
 #define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + SMC_PIECES + 4)
 #define SMC_RECV_SLOTS		256
+#define SMC_RECV_SGES		2	/* the slot, and the link's overflow area */
 #define SMC_MESSAGE_LEN		44	/* length of LLC and CDC messages */
 /*
  * The largest publish on a link that several connections use. This limits how long the messages of
