@@ -342,6 +342,8 @@ static inline size_t smc_buffer_bytes(const struct smc_buffer *buffer)
 
 static inline long smc_buffer_pages(const struct smc_buffer *buffer)
 {
+	/* Even the smallest buffer consists of whole pages. */
+	static_assert(PAGE_SIZE <= SMC_SIZE_CLASS_MIN_BYTES);
 	return smc_buffer_bytes(buffer) >> PAGE_SHIFT;
 }
 
