@@ -50,7 +50,7 @@ void smc_stream_push(struct smc_stream *st, enum smc_push how)
 		end = smc_publish_end(tx);
 		final = smc_publish_final(tx, end, st->rx.conn_flags);
 
-		if (end == tx->sent && smc_publish_lacks_completion(tx) && !smc_tx_writable(st))
+		if (end == tx->sent && smc_publish_lacks_completion(tx) && !smc_tx_has_room(tx))
 			smc_tx_request_update(tx);
 		decision = smc_publish_decide(tx, how, end, final,
 					      &st->sn->sysctl.autocorking_size);

@@ -635,6 +635,30 @@ TEST_F(Life, PeerVanishesWhileIdle)
 	}
 }
 
+/* A limit of nothing: a writer that waits sends no message after the other in vain. */
+TEST_F(Life, NoUnsentByteIsAllowed)
+{
+	NEEDS_ANOTHER_HOST("SMC-D's messages have no completion");
+
+	Connection one = make_connection(peer, Flavor());
+	int64_t before, after;
+
+	{
+		/* The test's own TCP connection to the agent can't send now, either. */
+		SysctlScope none("net.ipv4.tcp_notsent_lowat", "0");
+		pollfd writer = {one.here, POLLOUT, 0};
+
+		EXPECT_EQ(poll(&writer, 1, 0), 0);
+		EXPECT_EQ(send(one.here, "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL), -1);
+		before = Counters::now()["rdma_sends"];
+		for (int i = 0; i < 20; i++)
+			must_run("rdma link show");
+		after = Counters::now()["rdma_sends"];
+	}
+	EXPECT_LT(after, before + 10);
+	check_data(one, 1000, true);
+}
+
 /* A link outlives more lost tests than fit into a short outage of the network. */
 TEST_F(Life, SilentLinkOutlivesAnOutage)
 {
