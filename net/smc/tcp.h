@@ -368,14 +368,18 @@ static inline bool smc_accept_queue_is_empty(const struct sock *listener)
 }
 
 /**
- * smc_accept_queue_is_half_full() - whether more than half of the backlog waits for accept()
+ * smc_accept_queue_is_half_full() - whether more than half of the accept queue is in use
  * @listener: socket that listens, or has stopped; not necessarily locked
+ *
+ * TCP lets one more connection than the backlog wait for accept().
  *
  * Context: any.
  */
 static inline bool smc_accept_queue_is_half_full(const struct sock *listener)
 {
-	return READ_ONCE(listener->sk_ack_backlog) > READ_ONCE(listener->sk_max_ack_backlog) / 2;
+	unsigned int size = READ_ONCE(listener->sk_max_ack_backlog) + 1;
+
+	return READ_ONCE(listener->sk_ack_backlog) > size / 2;
 }
 
 /**
