@@ -16,8 +16,12 @@
 #include "compat.h"
 #include "tcp.h"
 
-/* Limit of requests visited with softirqs off: root of a namespace may set any backlog. */
-#define SMC_QUEUE_WALK_MAX	4096
+/*
+ * Limit of requests visited with softirqs off: root of a namespace may set any backlog. One walk
+ * sees the whole queue of a listener with the greatest backlog that somaxconn allows by default:
+ * TCP lets one more connection than the backlog wait.
+ */
+#define SMC_QUEUE_WALK_MAX	(SOMAXCONN + 1)
 
 /*
  * A place in the queue: a request, or NULL at the end, and the request before it. @left is the
@@ -49,14 +53,14 @@ static struct smc_queued smc_queue_begin(const struct request_sock_queue *queue)
  */
 static bool smc_queue_walk(struct smc_queued *at, smc_accept_queue_fits fits, const void *arg)
 {
-	while (at->req && !fits(at->req, arg)) {
-		if (!at->left)
-			return false;
+	while (at->req && at->left) {
+		if (fits(at->req, arg))
+			return true;
 		at->left--;
 		at->before = at->req;
 		at->req = at->req->dl_next;
 	}
-	return true;
+	return !at->req;
 }
 
 /*
