@@ -124,15 +124,19 @@ static struct request_sock *smc_queue_remove(struct sock *listener, struct smc_q
 	return req;
 }
 
-/* Called with the queue's lock. Return: number of requests in @reqs. */
+/*
+ * Called with the queue's lock. Return: number of requests in @reqs. @more tells whether there are
+ * requests that this function did not look at.
+ */
 static int smc_queue_take(struct sock *listener, smc_accept_queue_fits fits, const void *arg,
-			  struct request_sock **reqs, int max)
+			  struct request_sock **reqs, int max, bool *more)
 {
 	struct smc_queued at = smc_queue_begin(smc_queue_of(listener));
 	int n = 0;
 
 	while (n < max && smc_queue_walk(&at, fits, arg) && at.req)
 		reqs[n++] = smc_queue_remove(listener, &at);
+	*more = at.req;
 	return n;
 }
 
@@ -152,7 +156,7 @@ struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_que
 }
 
 int smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits, const void *arg,
-			      struct request_sock **reqs, int max)
+			      struct request_sock **reqs, int max, bool *more)
 {
 	struct request_sock_queue *queue = smc_queue_of(listener);
 	int n = -EAGAIN;
@@ -160,7 +164,7 @@ int smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits,
 	spin_lock_bh(&listener->sk_lock.slock);
 	if (!sock_owned_by_user(listener)) {
 		spin_lock(&queue->rskq_lock);
-		n = smc_queue_take(listener, fits, arg, reqs, max);
+		n = smc_queue_take(listener, fits, arg, reqs, max, more);
 		spin_unlock(&queue->rskq_lock);
 	}
 	spin_unlock_bh(&listener->sk_lock.slock);

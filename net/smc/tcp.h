@@ -388,9 +388,8 @@ static inline bool smc_accept_queue_is_half_full(const struct sock *listener)
  * @fits: tells which connections fit
  * @arg: passed to @fits
  *
- * Looks only at the first few thousand connections. A connection behind them is found later: the
- * listener's work takes new connections out of the queue, accept() takes ready ones, and both then
- * call this function again.
+ * Looks only at the first few thousand connections. A connection behind them is found later, when
+ * the listener's work has taken new connections out of the queue, or accept() has taken ready ones.
  *
  * Context: any, without the lock of a connection that waits.
  */
@@ -417,6 +416,8 @@ struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_que
  * @arg: passed to @fits
  * @reqs: gets TCP's requests of the connections, as smc_accept_queue_take() returns them
  * @max: number of places in @reqs
+ * @more: set, unless -EAGAIN is returned, to whether the queue still has connections that the
+ *	function did not look at
  *
  * The function holds only the listener's spinlock. If it owned the socket lock, and its thread then
  * got no processor time, the listener's user would have to wait for that thread. The function looks
@@ -426,7 +427,7 @@ struct request_sock *smc_accept_queue_take(struct sock *listener, smc_accept_que
  * Return: number of connections that were taken, or -EAGAIN if a user has the listener locked.
  */
 int smc_accept_queue_try_take(struct sock *listener, smc_accept_queue_fits fits, const void *arg,
-			      struct request_sock **reqs, int max);
+			      struct request_sock **reqs, int max, bool *more);
 
 /**
  * smc_accept_queue_put() - have a connection wait for accept() again

@@ -165,11 +165,8 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 		if (rc)
 			return rc;
 	}
-	/*
-	 * The listener's work may have left new connections in the queue, because too many others
-	 * were ready, or because a thread had the listener locked. If so, queue the work again.
-	 */
-	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
+	/* What kept the work from taking a connection may be over: queue the work again. */
+	if (READ_ONCE(l->left_new))
 		smc_listener_kick(l);
 
 	/* Wait until the work that ran the handshake no longer uses the child. */

@@ -598,19 +598,23 @@ static void smc_listener_take(struct work_struct *work)
 	unsigned int generation = READ_ONCE(l->generation);
 	struct request_sock *reqs[SMC_LISTENER_BATCH];
 	struct smc_sock *child;
+	bool more;
 	int i, n;
 
 	if (READ_ONCE(sk->sk_state) != TCP_LISTEN) {
 		smc_listener_drop_by_work(l);
 		return;
 	}
-	if (smc_accept_queue_is_empty(sk) || !smc_listener_has_room(l))
+	more = !smc_accept_queue_is_empty(sk);
+	WRITE_ONCE(l->left_new, more);
+	if (!more || !smc_listener_has_room(l))
 		return;
-	n = smc_accept_queue_try_take(sk, smc_request_is_new, NULL, reqs, ARRAY_SIZE(reqs));
+	n = smc_accept_queue_try_take(sk, smc_request_is_new, NULL, reqs, ARRAY_SIZE(reqs), &more);
 	if (n < 0) {
 		smc_listener_take_later(l);
 		return;
 	}
+	WRITE_ONCE(l->left_new, more);
 	for (i = 0; i < n; i++) {
 		child = smc_listener_begin(l, reqs[i], generation);
 		if (child)
@@ -629,10 +633,11 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 	unsigned int generation = READ_ONCE(l->generation);
 	struct request_sock *req;
 	struct sock *sk = l->sk;
-	bool has_taken;
+	bool has_taken, more;
 
 	has_taken = smc_listener_has_room(l) &&
-		    smc_accept_queue_try_take(sk, smc_request_is_new_of, child, &req, 1) == 1;
+		    smc_accept_queue_try_take(sk, smc_request_is_new_of, child, &req, 1,
+					      &more) == 1;
 	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
 		smc_listener_kick(l);
 	return has_taken ? smc_listener_begin(l, req, generation) : NULL;

@@ -8,6 +8,27 @@
  * closed meanwhile; the check and the entry are one step under the lock. Closing the listener ends
  * the connections in its lists. A thread that comes too late ends its own connection. So closing
  * waits for no thread that takes connections: such a thread may be another user's.
+ *
+ * A new connection is never left in TCP's queue without a thread that is to take it. While TCP
+ * listens and the listener is open, one of these is still to come:
+ *
+ * - A run of the listener's work. TCP reports each new connection, and the report queues the work
+ *   or hands the listener to a connect() of this namespace (smc_tcp_has_connection()). A run that
+ *   has taken a whole batch queues the next one. So do a listen(), which may raise the backlog, and
+ *   smc_listener_stop_end().
+ * - A connect() that was handed the listener. It takes its own other end, or queues the work. No
+ *   two reports hand over the same connection. So if none of the reports since a connection came
+ *   has queued the work, one of them has handed over that connection.
+ * - An accept(), if the last run of the work left @left_new set. A run may leave connections in the
+ *   queue because too many others are ready, because a thread has the listener locked, or because
+ *   one walk does not reach them. An accept() that returns a connection may end any of these, and
+ *   queues the work if @left_new is set. A poll() or accept() that finds no ready connection queues
+ *   the work in any case.
+ *
+ * A run sets @left_new before it looks at the number of ready connections, at the owner of the
+ * listener, and at the queue. It looks at each under a lock. accept() changes them under the same
+ * locks, and reads @left_new afterwards. So either the run sees the change, or accept() sees that
+ * @left_new is set.
  */
 #ifndef SMC_LISTENER_H
 #define SMC_LISTENER_H
@@ -47,6 +68,8 @@ struct socket;
  * @generation: number of times that the listener was closed
  * @memcg: control group to charge for children, referenced; or NULL. Until the first accept() it is
  *	the socket's, then that of the last thread that called accept()
+ * @left_new: the listener's work may have left new connections in TCP's queue; written only by the
+ *	work
  * @tcp_only: new connections are TCP's
  * @withdrawn: the listener is about to stop: new connections are TCP's, and requests that were
  *	offered SMC do not become connections; written under @stopping or by the release
@@ -69,6 +92,7 @@ struct smc_listener {
 	bool closed;
 	unsigned int generation;
 	struct mem_cgroup *memcg;
+	bool left_new;
 	bool tcp_only;
 	bool withdrawn;
 	struct rcu_head rcu;
