@@ -632,15 +632,12 @@ struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *chi
 	 */
 	unsigned int generation = READ_ONCE(l->generation);
 	struct request_sock *req;
-	struct sock *sk = l->sk;
-	bool has_taken, more;
+	bool more;
 
-	has_taken = smc_listener_has_room(l) &&
-		    smc_accept_queue_try_take(sk, smc_request_is_new_of, child, &req, 1,
-					      &more) == 1;
-	if (smc_accept_queue_has(sk, smc_request_is_new, NULL))
-		smc_listener_kick(l);
-	return has_taken ? smc_listener_begin(l, req, generation) : NULL;
+	if (!smc_listener_has_room(l) ||
+	    smc_accept_queue_try_take(l->sk, smc_request_is_new_of, child, &req, 1, &more) != 1)
+		return NULL;
+	return smc_listener_begin(l, req, generation);
 }
 
 /*

@@ -18,7 +18,8 @@
  *   smc_listener_stop_end().
  * - A connect() that was handed the listener. It takes its own other end, or queues the work. No
  *   two reports hand over the same connection. So if none of the reports since a connection came
- *   has queued the work, one of them has handed over that connection.
+ *   has queued the work, one of them has handed over that connection. (TCP may not report a
+ *   connection that it moves here from another listener. Such a connection waits for the next run.)
  * - An accept(), if the last run of the work left @left_new set. A run may leave connections in the
  *   queue because too many others are ready, because a thread has the listener locked, or because
  *   one walk does not reach them. An accept() that returns a connection may end any of these, and
@@ -196,10 +197,9 @@ void smc_listener_unref(struct smc_listener *l);
  * @l: listener, to which the caller has a reference
  * @child: the connection, to which the caller has a reference
  *
- * If a user has the listener locked, the work takes the connection later.
- *
  * Context: process, without the socket lock.
- * Return: the connection, which the caller is to pass to smc_listener_enter(); or NULL.
+ * Return: the connection, which the caller is to pass to smc_listener_enter(); or NULL, for example
+ *	if a user has the listener locked. Then the caller is to have the work take the connection.
  */
 struct smc_sock *smc_listener_take_this(struct smc_listener *l, struct sock *child);
 
