@@ -34,10 +34,13 @@
 #define SMC_ACCEPT_ARGS		int accept_flags, bool accept_kern
 #define SMC_ACCEPT_PASS		accept_flags, accept_kern
 #define SMC_ACCEPT_FLAGS	accept_flags
+#define SMC_ACCEPT_REPORT(empty)	((void)(empty))
 #else
 #define SMC_ACCEPT_ARGS		struct proto_accept_arg *accept_arg
 #define SMC_ACCEPT_PASS		accept_arg
 #define SMC_ACCEPT_FLAGS	((accept_arg)->flags)
+/* Tells io_uring whether the accept queue is empty now. */
+#define SMC_ACCEPT_REPORT(empty)	((void)((accept_arg)->is_empty = (empty)))
 #endif
 
 /* Get the next connection of a listening TCP socket, or NULL. */

@@ -473,6 +473,7 @@ static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_AR
 	/* Read the state first: listen() hooks the socket before TCP listens. */
 	bool listens = smp_load_acquire(&sock->sk->sk_state) == TCP_LISTEN;
 	struct smc_listener *listener = smc_listener_of(sock->sk);
+	int rc;
 
 	/*
 	 * Return TCP's error here. If another thread's listen() came before TCP's accept(), TCP
@@ -482,7 +483,10 @@ static int smc_accept(struct socket *sock, struct socket *newsock, SMC_ACCEPT_AR
 		return -EINVAL;
 	if (!listener)
 		return smc_accept_tcp(sock, newsock, SMC_ACCEPT_PASS);
-	return smc_listener_accept(listener, newsock, SMC_ACCEPT_FLAGS);
+	rc = smc_listener_accept(listener, newsock, SMC_ACCEPT_FLAGS);
+	if (!rc)
+		SMC_ACCEPT_REPORT(smc_accept_queue_is_empty(sock->sk));
+	return rc;
 }
 
 static ssize_t smc_splice_read(struct socket *sock, loff_t *ppos, struct pipe_inode_info *pipe,

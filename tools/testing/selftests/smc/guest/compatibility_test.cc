@@ -1593,34 +1593,39 @@ public:
 	std::string perform(const std::function<void(io_uring_sqe *)> &prepare)
 	{
 		std::string text;
-		unsigned int flags;
 		int rc;
 
 		prepare(io_uring_get_sqe(&ring));
 		do {
-			flags = complete(rc);
+			rc = complete();
 			text += (text.empty() ? "" : " ") + said_by_uring(rc);
-		} while (flags & IORING_CQE_F_MORE);
+		} while (last_flags & IORING_CQE_F_MORE);
 		return text;
+	}
+	/* The IORING_CQE_F_* of the last result. */
+	unsigned int flags() const
+	{
+		return last_flags;
 	}
 
 private:
-	unsigned int complete(int &rc)
+	int complete()
 	{
 		io_uring_cqe *completed;
 
 		io_uring_submit_and_wait(&ring, 1);
 		if (io_uring_wait_cqe(&ring, &completed))
 			throw std::runtime_error("io_uring");
-		rc = completed->res;
 
-		unsigned int flags = completed->flags;
+		int rc = completed->res;
 
+		last_flags = completed->flags;
 		io_uring_cqe_seen(&ring, completed);
-		return flags;
+		return rc;
 	}
 
 	io_uring ring;
+	unsigned int last_flags = 0;
 };
 
 using Prepare = std::function<void(io_uring_sqe *sqe, int fd, void *bytes, size_t len)>;
@@ -1943,6 +1948,33 @@ std::string accept_many_by_ring(Connection &connection)
 	       text.substr(text.rfind(' '));
 }
 
+/* Two connections wait. Since 6.10 the result of accept() tells whether another one waits. */
+std::string accept_two_by_ring(Connection &connection)
+{
+	Flavor flavor = {find_socket(connection.here).is_null() ? Kind::tcp : Kind::smc, AF_INET};
+	Agent agent;
+	Fd listener = must_listen(flavor);
+	Address to = address_of(0, AF_INET, local_address(listener).port());
+	RemoteSocket first = agent.connect(flavor, to), second = agent.connect(flavor, to);
+	Ring ring;
+	std::string text;
+
+	wait_until("both wait", [&] {
+		tcp_info info = {};
+		socklen_t len = sizeof(info);
+
+		getsockopt(listener, SOL_TCP, TCP_INFO, &info, &len);
+		return info.tcpi_unacked == 2;
+	});
+	for (int i = 0; i < 2; i++) {
+		ring.perform([&](io_uring_sqe *sqe) {
+			io_uring_prep_accept(sqe, listener, nullptr, nullptr, SOCK_CLOEXEC);
+		});
+		text += ring.flags() & IORING_CQE_F_SOCK_NONEMPTY ? " another" : " none";
+	}
+	return text;
+}
+
 std::string splice_by_ring(Connection &connection)
 {
 	Pipe pipe;
@@ -1971,6 +2003,7 @@ TEST(Compatibility, Uring)
 	    {"IORING_ACCEPT_DONTWAIT", {.act = accept_without_waiting}},
 	    {"IORING_ACCEPT_MULTISHOT", {.act = accept_many_by_ring}},
 	    {"IORING_ACCEPT_POLL_FIRST", accepting_by_ring(ACCEPT_POLL_FIRST)},
+	    {"IORING_CQE_F_SOCK_NONEMPTY", {.act = accept_two_by_ring}},
 	    {"IORING_OP_ACCEPT", accepting_by_ring(0)},
 	    {"IORING_OP_BIND", looking(bind_by_ring)},
 	    {"IORING_OP_CLOSE", {.act = close_by_ring}},
