@@ -5,6 +5,7 @@
  * may want it.
  */
 #include <algorithm>
+#include <chrono>
 #include <fcntl.h>
 #include <functional>
 #include <future>
@@ -19,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -606,4 +608,45 @@ TEST(ManyNewConnections, AreTakenInTurns)
 	holder.wait();
 	wait_until("all are taken", [&] { return under_way() == before + clients; });
 	EXPECT_GE(trace.lines("function smc_listener_take").size(), size_t(clients / at_a_time));
+}
+
+/*
+ * A connection that stayed in TCP's queue because more than the backlog were ready: its handshake
+ * begins once accept() has taken another. No thread calls poll(), and no connection comes.
+ */
+TEST(LeftConnection, IsTakenAfterAnAccept)
+{
+	constexpr int backlog = 1, ready = backlog + 1;
+	LatePage page;
+	const sock_fprog program = {.len = 1,
+				    .filter = reinterpret_cast<sock_filter *>(page.bytes())};
+	Fd listener = must_listen(Flavor(), backlog);
+	Address to = address_from("127.0.0.1", local_address(listener).port());
+	int before = under_way();
+	std::vector<Fd> silent;
+
+	for (int i = 0; i < ready; i++)
+		silent.push_back(offering_connection(to));
+	wait_until("their handshakes began", [&] { return under_way() == before + ready; });
+
+	/* While the listener is held, the work takes nothing, and the two become ready. */
+	std::future<int> holder = std::async(std::launch::async, [&] {
+		return setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+				  sizeof(program));
+	});
+
+	page.await_touch();
+
+	Fd left = offering_connection(to);
+
+	for (const Fd &fd : silent)
+		send_bytes(fd, "not a CLC message");
+	wait_until("their handshakes ended", [&] { return under_way() == before; });
+	page.fill('\0');
+	holder.wait();
+	/* The work, which tries again every 50 ms, finds too many ready connections. */
+	std::this_thread::sleep_for(std::chrono::milliseconds(200));
+	EXPECT_EQ(under_way(), before);
+	must_accept(listener);
+	wait_until("a handshake began", [&] { return under_way() == before + 1; });
 }
