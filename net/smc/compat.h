@@ -153,11 +153,68 @@ static inline void smc_tcp_send_ack(struct sock *sk)
 #define IPPROTO_SMC 256
 #endif
 
-/* Since 6.5 sendfile() calls sendmsg() and then splice_eof(); before that it called sendpage(). */
-static inline void smc_compat_ops(struct proto_ops *ops, void (*splice_eof)(struct socket *sock))
+/*
+ * Sends a page by TCP's sendpage(), which does not copy it. The socket stays locked from the last
+ * call of @is_in_use until TCP sends, for the same reason as in smc_sendmsg_tcp().
+ * Return: false if TCP is not connected, or SMC uses the socket; else @rc is the call's result.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+static inline bool smc_tcp_sendpage(const struct proto_ops *tcp, struct socket *sock,
+				    struct page *page, int offset, size_t size, int flags,
+				    bool (*is_in_use)(const struct sock *sk), ssize_t *rc)
+{
+	struct sock *sk = sock->sk;
+	bool is_tcps;
+
+	if (is_in_use(sk))
+		return false;
+	/* A BPF map of sockets has a sendpage function of its own, which must see the bytes. */
+	if (READ_ONCE(sk->sk_prot)->sendpage != tcp_sendpage) {
+		*rc = tcp->sendpage(sock, page, offset, size, flags);
+		return true;
+	}
+	sock_rps_record_flow(sk);
+	lock_sock(sk);
+	is_tcps = !is_in_use(sk) &&
+		  ((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT));
+	if (is_tcps)
+		*rc = tcp->sendpage_locked(sk, page, offset, size, flags);
+	release_sock(sk);
+	return is_tcps;
+}
+#endif
+
+/*
+ * Does the work of SMC's sendpage(), which sendfile() and splice() call for each page up to 6.4.
+ * Any socket but a connected one of TCP's gets the page by sendmsg(), which copies it. sendmsg()
+ * does not know the flag that announces the next page, so MSG_MORE takes its place.
+ */
+static inline ssize_t smc_compat_sendpage(const struct proto_ops *tcp, struct socket *sock,
+					  struct page *page, int offset, size_t size, int flags,
+					  bool (*is_in_use)(const struct sock *sk))
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-	ops->sendpage = sock_no_sendpage;
+	ssize_t rc;
+
+	if (smc_tcp_sendpage(tcp, sock, page, offset, size, flags, is_in_use, &rc))
+		return rc;
+	if (flags & MSG_SENDPAGE_NOTLAST)
+		flags |= MSG_MORE;
+	return sock_no_sendpage(sock, page, offset, size, flags);
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+
+typedef ssize_t (*smc_sendpage_t)(struct socket *sock, struct page *page, int offset, size_t size,
+				  int flags);
+
+/* Since 6.5 sendfile() calls sendmsg() and then splice_eof(); before that it called sendpage(). */
+static inline void smc_compat_ops(struct proto_ops *ops, smc_sendpage_t sendpage,
+				  void (*splice_eof)(struct socket *sock))
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+	ops->sendpage = sendpage;
 	ops->sendpage_locked = NULL;
 #else
 	ops->splice_eof = splice_eof;

@@ -214,6 +214,14 @@ static int smc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	return rc;
 }
 
+/* Called by kernels up to 6.4. */
+static ssize_t smc_sendpage(struct socket *sock, struct page *page, int offset, size_t size,
+			    int flags)
+{
+	return smc_compat_sendpage(smc_tcp_ops(sock->sk), sock, page, offset, size, flags,
+				   smc_is_in_use);
+}
+
 /* Whether the call returns more than bytes: a timestamp, or the number of unread bytes. */
 static bool smc_wants_cmsg(const struct sock *sk, const struct msghdr *msg, u64 arrival)
 {
@@ -818,7 +826,7 @@ static void smc_ops_derive(struct smc_family_ops *ops, const struct proto_ops *t
 	ops->smc.recvmsg = smc_recvmsg;
 	ops->smc.set_rcvlowat = smc_set_rcvlowat;
 	ops->smc.splice_read = smc_splice_read;
-	smc_compat_ops(&ops->smc, smc_splice_eof);
+	smc_compat_ops(&ops->smc, smc_sendpage, smc_splice_eof);
 	ops->tcp = tcp;
 }
 
