@@ -5,6 +5,8 @@
 #include <linux/smc.h>
 #include <linux/smc_diag.h>
 #include <netinet/tcp.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 
 #include "agent.h"
 #include "full.h"
@@ -57,6 +59,19 @@ TEST_P(Fallback, PlainSocketAtThePeer)
 {
 	expect_tcp({SMC_DIAG_PEER_NO_SMC}, {Kind::tcp, AF_INET});
 	expect_smc();
+}
+
+TEST_P(Fallback, PagesArriveByteForByte)
+{
+	for (SendBy call : {SendBy::sendfile, SendBy::splice}) {
+		Connection connection =
+		    make_connection(agent, Flavor(), {Kind::tcp, AF_INET}, GetParam());
+		Flow flow = {.seed = 5, .bytes = 5000011, .max_chunk = 200000, .send_by = call};
+		Job far = connection.there.start_recv(flow);
+
+		send_flow(connection.here, flow);
+		far.join(600);
+	}
 }
 
 TEST_P(Fallback, NoModuleAtThePeer)
@@ -283,6 +298,55 @@ TEST(FallbackLoopback, IsSmcD)
 		EXPECT_EQ(recv(server, &byte, 1, MSG_WAITALL), 1);
 		EXPECT_EQ(byte, 'x');
 		EXPECT_EQ((Counters::now() - before)["ism_write_bytes"], 1);
+	}
+}
+
+struct TcpEnds {
+	Fd client, server;
+};
+
+static TcpEnds connect_within_host(Kind client, Kind server)
+{
+	Fd listener = must_listen({server, AF_INET});
+	int port = local_address(listener).port();
+	Fd end = must_connect({client, AF_INET}, address_from("127.0.0.1", port));
+
+	return {std::move(end), must_accept(listener)};
+}
+
+/*
+ * TCP sends the very pages of the file, so that the reader sees what is written to the file before
+ * it reads. TCP knows which page is the last of a call, and sends them all in one segment.
+ */
+static void expect_no_copy(int writer, int reader)
+{
+	const size_t len = 3 * 4096;
+	const std::string before(len, 'b'), after(len, 'a');
+	Fd file(memfd_create("file", MFD_CLOEXEC));
+	std::string arrived(len, 0);
+	off_t from = 0;
+
+	ASSERT_EQ(pwrite(file, before.data(), len, 0), ssize_t(len));
+
+	int64_t sent = times_sent(writer, false);
+
+	ASSERT_EQ(sendfile(writer, file, &from, len), ssize_t(len));
+	ASSERT_EQ(pwrite(file, after.data(), len, 0), ssize_t(len));
+	EXPECT_EQ(times_sent(writer, false), sent + 1);
+	ASSERT_EQ(recv(reader, arrived.data(), len, MSG_WAITALL), ssize_t(len));
+	EXPECT_TRUE(arrived == after) << "some pages were copied";
+}
+
+TEST(FallbackLoopback, SendfileCopiesNothing)
+{
+	for (Kind kind : {Kind::tcp, Kind::smc, Kind::tcp2smc}) {
+		SCOPED_TRACE(to_string(Flavor{kind, AF_INET}));
+
+		TcpEnds to_tcp = connect_within_host(kind, Kind::tcp);
+		TcpEnds from_tcp = connect_within_host(Kind::tcp, kind);
+
+		expect_no_copy(to_tcp.client, to_tcp.server);
+		expect_no_copy(from_tcp.server, from_tcp.client);
 	}
 }
 
