@@ -121,8 +121,12 @@ static struct smc_stream *smc_await_read_stream(struct socket *sock, long timeo,
 }
 
 /*
- * Sends by TCP. Return: false if another thread has begun a connect() since the caller looked; else
- * @rc is the call's result.
+ * Sends by TCP. The socket stays locked from the check of its mode until TCP sends, even if TCP is
+ * connected. tcp_sendmsg() would take the lock itself, and before that other threads could
+ * disconnect the socket with AF_UNSPEC and connect it by SMC. Then the bytes would be sent among
+ * the CLC messages.
+ * Return: false if another thread has begun a connect() since the caller looked; else @rc is the
+ * call's result.
  */
 static bool smc_sendmsg_tcp(struct socket *sock, struct msghdr *msg, size_t len, int *rc)
 {
