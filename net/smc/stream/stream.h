@@ -497,7 +497,8 @@ static inline bool smc_stream_both_sent_final(const struct smc_stream *st)
  */
 static inline bool smc_stream_needs_no_path(const struct smc_stream *st)
 {
-	return smc_stream_both_sent_final(st) && !st->tx.in_flight && st->tx.update != SMC_UPDATE_AGAIN;
+	return smc_stream_both_sent_final(st) && !st->tx.in_flight &&
+	       st->tx.update != SMC_UPDATE_AGAIN;
 }
 
 /**
