@@ -48,7 +48,7 @@ static bool smc_rdma_describe(struct smc_stream *st, struct smc_path_info *info)
 	return up;
 }
 
-void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn)
+void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn, bool is_reserved)
 {
 	long pages = smc_element_quarantine(&conn->rmb);
 
@@ -58,7 +58,7 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn)
 	 */
 	if (smc_rdma_conn_has_peer(conn))
 		pages += smc_element_quarantine(&conn->sndbuf);
-	smc_rdma_group_quarantine(conn->group, pages);
+	smc_rdma_group_quarantine(conn->group, pages, is_reserved);
 }
 
 static void smc_rdma_orphan(struct smc_stream *st)
@@ -76,19 +76,19 @@ static void smc_rdma_orphan(struct smc_stream *st)
  * again. A connection without a socket is being set up, and smc_rdma_setup_end() decides whether to
  * quarantine its elements.
  */
-static void smc_rdma_conn_abandon(struct smc_rdma_conn *conn)
+static void smc_rdma_conn_abandon(struct smc_rdma_conn *conn, bool is_reserved)
 {
 	struct smc_stream *st = &conn->stream;
 
 	if (st->sk && !smc_stream_needs_no_path(st) && !conn->rmb.is_quarantined)
-		smc_rdma_conn_quarantine(conn);
+		smc_rdma_conn_quarantine(conn, is_reserved);
 }
 
 static void smc_rdma_over(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 
-	smc_rdma_conn_abandon(conn);
+	smc_rdma_conn_abandon(conn, true);
 	xa_erase_bh(&conn->group->conns, conn->index);
 	/*
 	 * Wake new connections that wait, in smc_rdma_setup_set_peer(), until this connection no
@@ -121,7 +121,7 @@ static void smc_rdma_free(struct smc_stream *st)
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
 
 	/* The path may have been over before the handshake gave the stream to its socket. */
-	smc_rdma_conn_abandon(conn);
+	smc_rdma_conn_abandon(conn, false);
 	conn->rmb.used = smc_rdma_conn_used(conn);
 	smc_element_free(&conn->sndbuf);
 	smc_element_free(&conn->rmb);

@@ -193,13 +193,14 @@ bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struc
 
 /**
  * smc_rdma_conn_quarantine() - quarantine the elements: they are not reused until the group ends
- * @conn: connection that still has its reservation in the group
+ * @conn: connection that is over, or whose setup has failed
+ * @is_reserved: @conn still has its reservation in the group
  *
  * This retires the group, which then ends with its last connection.
  *
  * Context: any but hard interrupt.
  */
-void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn);
+void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn, bool is_reserved);
 
 /**
  * smc_rdma_conn_check_validation() - reset the connection if a message is lost for good

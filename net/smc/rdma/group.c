@@ -930,7 +930,7 @@ static void smc_rdma_groups_end_most_quarantined(void)
 		smc_rdma_group_terminate_locked(most, ECONNRESET, 0);
 }
 
-void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages)
+void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages, bool is_reserved)
 {
 	unsigned long flags;
 
@@ -939,7 +939,7 @@ void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages)
 	 * A group that is dead, or ends with this connection, frees its memory soon. So don't count
 	 * it.
 	 */
-	if (!smc_lgr_is_dead(&group->lgr) && group->lgr.n_conns > 1) {
+	if (!smc_lgr_is_dead(&group->lgr) && group->lgr.n_conns > is_reserved) {
 		group->n_quarantined++;
 		group->quarantined_pages += pages;
 		if (!smc_stream_quarantine(1, pages))

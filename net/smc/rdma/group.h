@@ -339,9 +339,9 @@ bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
 
 /**
  * smc_rdma_group_quarantine() - count a connection's quarantined elements, and retire the group
- * @group: group of a connection that is over, or whose setup has failed. The connection must still
- *	have its reservation
+ * @group: group of a connection that is over, or whose setup has failed
  * @pages: sum of the results of smc_element_quarantine() for the elements
+ * @is_reserved: the connection still has its reservation
  *
  * smc_element_quarantine() keeps the elements from being reused. They stay until the group ends.
  * If the host's limits for quarantined elements are exceeded, one group ends: of the owner with the
@@ -349,7 +349,7 @@ bool smc_rdma_group_end_spare(struct smc_rdma_group *group);
  *
  * Context: any but hard interrupt.
  */
-void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages);
+void smc_rdma_group_quarantine(struct smc_rdma_group *group, long pages, bool is_reserved);
 
 /**
  * smc_link_may_lead_to() - whether a new link may lead to the end that the peer names

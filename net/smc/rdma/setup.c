@@ -750,7 +750,7 @@ static void smc_rdma_setup_end(struct smc_path_setup *base, bool keep)
 		smc_rdma_group_put(s->group);
 	/* A client that has sent the CONFIRM may write into the element until the link ends. */
 	if (s->conn && !keep && base->exposed && !base->first_contact)
-		smc_rdma_conn_quarantine(s->conn);
+		smc_rdma_conn_quarantine(s->conn, true);
 	smc_first_contact_end(s);
 	smc_rdma_setup_put_port(s);
 }
