@@ -71,7 +71,7 @@ enum smc_refusal {
  * @state: see enum smc_handshake_state; changes from and to SMC_HANDSHAKE_NONE with the socket
  *	locked
  * @role: client or server
- * @pingpong: what smc_tcp_pingpong() was before SMC began to delay TCP's acknowledgements
+ * @pingpong: what smc_tcp_pingpong() is to be if the connection falls back
  * @quota: the counts that include this handshake
  * @result: 0, or the error that the handshake broke off with
  * @aborted: the application gave up; set before @wait is woken
@@ -149,7 +149,7 @@ void smc_handshake_reset(struct smc_handshake *hs);
  * smc_handshake_start() - start a handshake once TCP is connected and the peer has offered SMC
  * @hs: handshake; the caller holds the socket lock, or is a callback of TCP
  * @role: role of this end
- * @pingpong: what smc_tcp_pingpong() is to be again if the connection falls back
+ * @pingpong: what smc_tcp_pingpong() is to be if the connection falls back
  *
  * If too many handshakes are under way, this one is refused. In either case the caller must run or
  * queue the handshake afterwards, because smc_handshake_stop() waits for its end.

@@ -51,9 +51,6 @@ static struct smc_sock *smc_listener_classify_tcp(struct smc_listener *l, struct
 	}
 	smc_listener_set_blackhole_key(child);
 	lock_sock(sk);
-	/* A child that offers SMC has delayed TCP's acknowledgements from the beginning. */
-	if (smc_tcp_offers(sk))
-		smc_tcp_set_pingpong(sk, smc_tcp_pingpong(l->smc->sk));
 	smc_sock_fall_back(child, smc_listener_reason(l, child));
 	release_sock(sk);
 	return child;

@@ -77,7 +77,8 @@ void smc_connect_timer(struct timer_list *timer)
 static void smc_connect_begin_handshake(struct smc_sock *smc)
 {
 	WRITE_ONCE(smc->mode, SMC_MODE_HANDSHAKE);
-	smc_handshake_start(&smc->hs, SMC_CLIENT, smc_tcp_pingpong(smc->sk));
+	/* TCP delays no acknowledgements after that of the SYN-ACK, whatever TCP_QUICKACK was. */
+	smc_handshake_start(&smc->hs, SMC_CLIENT, 0);
 	if (!READ_ONCE(smc->local_listener))
 		smc_handshake_queue(&smc->hs);
 	else if (smc_peer_in_net(smc->sk))

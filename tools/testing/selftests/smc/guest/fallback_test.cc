@@ -155,7 +155,7 @@ TEST_P(Fallback, SocketOption)
 	expect_smc();
 }
 
-/* TCP_QUICKACK is 0 before TCP connects, as health checks have it. */
+/* Acknowledgements are delayed as over TCP, also if TCP_QUICKACK is 0 before TCP connects. */
 class DelayedAck : public testing::Test
 {
 protected:
@@ -163,18 +163,23 @@ protected:
 	{
 		must_set(fd, IPPROTO_TCP, TCP_QUICKACK, 0);
 	}
-	Connection accepted(const Flavor &there)
+	static int quick(int fd)
 	{
-		return make_connection(agent, Flavor(), there, Role::server, {.here = delay});
+		return must_get(fd, IPPROTO_TCP, TCP_QUICKACK);
+	}
+	Connection delayed(Role role, const Flavor &here, const Flavor &there)
+	{
+		return make_connection(agent, here, there, role, {.here = delay});
 	}
 
 	Agent agent;
+	const Flavor tcp = {Kind::tcp, AF_INET};
 };
 
 /* Unless the machine is slow, connect() returns before the SYN-ACK is acknowledged. */
-TEST_F(DelayedAck, OfTheClient)
+TEST_F(DelayedAck, OfHealthChecks)
 {
-	RemoteSocket listener = agent.listen({Kind::tcp, AF_INET});
+	RemoteSocket listener = agent.listen(tcp);
 	const Address to = address_of(1, AF_INET, listener.port());
 
 	wait_until("a connection has sent nothing but its SYN", [&] {
@@ -187,22 +192,26 @@ TEST_F(DelayedAck, OfTheClient)
 	});
 }
 
-TEST_F(DelayedAck, OfTheServer)
+TEST_F(DelayedAck, WithoutAHandshake)
 {
-	Connection one = accepted({Kind::tcp, AF_INET});
+	for (Role role : both_roles) {
+		Connection plain = delayed(role, tcp, tcp), one = delayed(role, Flavor(), tcp);
 
-	EXPECT_EQ(must_get(one.here, IPPROTO_TCP, TCP_QUICKACK), 0);
+		EXPECT_EQ(quick(one.here), quick(plain.here)) << to_string(role);
+	}
 }
 
-TEST_F(DelayedAck, OfTheServerAfterTheHandshake)
+TEST_F(DelayedAck, AfterTheHandshake)
 {
 	NEEDS_ANOTHER_HOST("a host has one list of EIDs");
 	agent.must_run("$LAB_BUILD/tools/smc/smc eid add ANOTHER.EID");
-	{
-		Connection one = accepted(Flavor());
+	for (Role role : both_roles) {
+		Connection plain = delayed(role, tcp, tcp), one = delayed(role, Flavor(), Flavor()),
+			   usual = make_connection(agent, Flavor(), role);
 
 		EXPECT_EQ(socket_mode(one.here), SMC_DIAG_MODE_FALLBACK_TCP);
-		EXPECT_EQ(must_get(one.here, IPPROTO_TCP, TCP_QUICKACK), 0);
+		EXPECT_EQ(quick(one.here), quick(plain.here)) << to_string(role);
+		EXPECT_EQ(quick(usual.here), 1) << to_string(role);
 	}
 	agent.must_run("$LAB_BUILD/tools/smc/smc eid flush");
 }
