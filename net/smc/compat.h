@@ -29,8 +29,8 @@
 #define register_net_sysctl_sz(net, path, table, size) register_net_sysctl(net, path, table)
 #endif
 
-/* Since 6.11 the arguments of accept() are in a structure. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+/* Since 6.10 the arguments of accept() are in a structure. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 #define SMC_ACCEPT_ARGS		int accept_flags, bool accept_kern
 #define SMC_ACCEPT_PASS		accept_flags, accept_kern
 #define SMC_ACCEPT_FLAGS	accept_flags
@@ -46,7 +46,7 @@
 /* Get the next connection of a listening TCP socket, or NULL. */
 static inline struct sock *smc_tcp_accept(struct sock *sk)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 	int err;
 
 	return sk->sk_prot->accept(sk, O_NONBLOCK, &err, false);
