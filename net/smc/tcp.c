@@ -18,8 +18,8 @@
 
 /*
  * Limit of requests visited with softirqs off: root of a namespace may set any backlog. One walk
- * sees the whole queue of a listener with the greatest backlog that somaxconn allows by default:
- * TCP lets one more connection than the backlog wait.
+ * normally sees the whole queue of a listener with the greatest backlog that somaxconn allows by
+ * default: TCP lets one more connection than the backlog wait.
  */
 #define SMC_QUEUE_WALK_MAX	(SOMAXCONN + 1)
 

@@ -177,7 +177,8 @@ enum smc_qp_stage {
  * @pd: protection domain
  * @cq: completion queue for both directions
  * @qp: queue pair
- * @qp_stage: stage of the life of @qp. SMC_QP_UP begins in smc_link_create(), and ends under @lock
+ * @qp_stage: stage of the life of @qp. SMC_QP_UP begins in smc_link_create(), and ends with
+ *	both @lock and @verbs_lock held
  * @qpn: number of @qp; stays valid when @qp is gone, as a message may still name it
  * @gid: GID of @port; stays valid when @port is gone
  * @gid_index: index of @gid in the port's GID table
@@ -323,7 +324,7 @@ static inline void smc_link_get(struct smc_link *link)
 	kref_get(&link->ref);
 }
 
-/* Whether the queue pair takes work requests. Only @lock keeps it so. */
+/* Whether the queue pair takes work requests. @lock keeps it so, and so does @verbs_lock. */
 static inline bool smc_link_is_up(const struct smc_link *link)
 {
 	return READ_ONCE(link->qp_stage) == SMC_QP_UP;

@@ -162,7 +162,7 @@ int smc_listener_accept(struct smc_listener *l, struct socket *newsock, int flag
 		if (rc)
 			return rc;
 	}
-	/* What kept the work from taking a connection may be over: queue the work again. */
+	/* The work left connections, and the reason may be gone: queue the work again. */
 	if (READ_ONCE(l->left_new))
 		smc_listener_kick(l);
 

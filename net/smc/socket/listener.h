@@ -18,18 +18,21 @@
  *   smc_listener_stop_end().
  * - A connect() that was handed the listener. It takes its own other end, or queues the work. No
  *   two reports hand over the same connection. So if none of the reports since a connection came
- *   has queued the work, one of them has handed over that connection. (TCP may not report a
- *   connection that it moves here from another listener. Such a connection waits for the next run.)
+ *   has queued the work, one of them has handed over that connection, or else a connection that is
+ *   ready already. In the latter case the connect() finds nothing to take, and queues the work.
+ *   (TCP may not report a connection that it moves here from another listener. Such a connection
+ *   waits for the next run.)
  * - An accept(), if the last run of the work left @left_new set. A run may leave connections in the
  *   queue because too many others are ready, because a thread has the listener locked, or because
  *   one walk does not reach them. An accept() that returns a connection may end any of these, and
  *   queues the work if @left_new is set. A poll() or accept() that finds no ready connection queues
  *   the work in any case.
  *
- * A run sets @left_new before it looks at the number of ready connections, at the owner of the
- * listener, and at the queue. It looks at each under a lock. accept() changes them under the same
- * locks, and reads @left_new afterwards. So either the run sees the change, or accept() sees that
- * @left_new is set.
+ * A run first looks, without a lock, whether the queue is empty: a connection that comes later is
+ * reported later. Otherwise it sets @left_new before it looks at the number of ready connections,
+ * at the owner of the listener, and at the queue. It looks at each under a lock. accept() changes
+ * them under the same locks, and reads @left_new afterwards. So either the run sees the change, or
+ * accept() sees that @left_new is set.
  */
 #ifndef SMC_LISTENER_H
 #define SMC_LISTENER_H

@@ -40,7 +40,7 @@ enum smc_writer {
 	SMC_WRITER_BLOCKED,	/* a send() that has bytes left waits */
 };
 
-/* What the next publish must tell the peer besides new bytes. */
+/* The news that the next publish must have for the peer besides new bytes. */
 enum smc_tx_update {
 	SMC_UPDATE_NONE,
 	SMC_UPDATE_PENDING,	/* flags or a cursor that changed */

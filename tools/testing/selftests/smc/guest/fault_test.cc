@@ -612,7 +612,8 @@ TEST(ManyNewConnections, AreTakenInTurns)
 
 /*
  * A connection that stayed in TCP's queue because more than the backlog were ready: its handshake
- * begins once accept() has taken another. No thread calls poll(), and no connection comes.
+ * begins once accept() has taken another. No thread finds the queue without a ready connection, and
+ * no connection comes.
  */
 TEST(LeftConnection, IsTakenAfterAnAccept)
 {

@@ -227,7 +227,7 @@ TEST_F(RogueVersion1, TellsKeysWithoutEnd)
 	expect_alive();
 }
 
-/* The server knows no RMB by them. Without the key of the RMB in use nothing can move. */
+/* The server knows no RMB by these keys. Without the key of the RMB in use nothing can move. */
 TEST_F(RogueVersion1, TellsKeysOfNothing)
 {
 	smc_llc_msg msg = keys();
@@ -246,7 +246,7 @@ TEST_F(RogueVersion1, TellsKeysOfNothing)
 	expect_reset(*victim);
 }
 
-/* Before the server asks, while it waits for another message, and as a request. */
+/* The rogue tells keys before the server asks, while it waits for another message, and later. */
 TEST_F(RogueVersion1, TellsKeysUnasked)
 {
 	smc_llc_msg request = keys();
@@ -439,7 +439,7 @@ TEST_F(RogueOfferVersion1, TellsKeysWithoutEnd)
 	expect_alive();
 }
 
-/* Before the offer, again when they are not awaited any more, and as replies. */
+/* The rogue tells keys before its offer, again when nobody awaits them, and as replies. */
 TEST_F(RogueOfferVersion1, TellsKeysUnasked)
 {
 	smc_llc_msg reply = keys();

@@ -859,7 +859,7 @@ TEST_F(Visit, DoesNotSleep)
 {
 	constexpr int connections = 50;
 
-	/* Of the listener and the client. */
+	/* The families of the listener and the client. */
 	for (const auto &families :
 	     {std::pair(AF_INET, AF_INET), {AF_INET6, AF_INET6}, {AF_INET6, AF_INET}})
 		wait_until("most do not sleep", [&] {

@@ -44,7 +44,7 @@ public:
 	/* The guest has the in-tree module. */
 	bool is_tree() const;
 
-	/* Waits until no RoCE packet came or went between two looks. */
+	/* Waits until fifty looks in a row have seen no RoCE packet come or go. */
 	void await_rest() const;
 
 	/* Whether the kernel has a module, which is loaded then. */
