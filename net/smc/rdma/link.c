@@ -41,7 +41,7 @@ static int smc_link_create_qp(struct smc_link *link)
 		.recv_cq	= link->cq,
 		.cap = {
 			.max_send_wr	 = SMC_SEND_WRS,
-			.max_recv_wr	 = SMC_RECV_SLOTS,
+			.max_recv_wr	 = SMC_RECV_WRS,
 			.max_send_sge	 = 1,
 			.max_recv_sge	 = SMC_RECV_SGES,
 			.max_inline_data = SMC_MESSAGE_LEN,
@@ -147,7 +147,7 @@ struct smc_link *smc_link_create(struct smc_rdma_group *group, unsigned int inde
 		goto err_port;
 	}
 	/* Room for all work requests: a queue pair that fails completes even unsignaled ones. */
-	link->cq = ib_alloc_cq_any(ibdev, link, SMC_SEND_WRS + SMC_RECV_SLOTS, IB_POLL_SOFTIRQ);
+	link->cq = ib_alloc_cq_any(ibdev, link, SMC_SEND_WRS + SMC_RECV_WRS, IB_POLL_SOFTIRQ);
 	if (IS_ERR(link->cq)) {
 		rc = PTR_ERR(link->cq);
 		goto err_pd;
@@ -205,7 +205,8 @@ void smc_link_quiesce(struct smc_link *link)
 	 * Stop the queue pair from sending: soft-RoCE destroys a queue pair only once all
 	 * references to it are gone, which may never happen while it sends to a peer that is gone.
 	 */
-	ib_modify_qp(link->qp, &attr, IB_QP_STATE);
+	if (!ib_modify_qp(link->qp, &attr, IB_QP_STATE))
+		smc_link_post_marker(link);
 	trace_smcr_link_state(link, IB_QPS_ERR, (void *)_RET_IP_);
 	mutex_unlock(&link->verbs_lock);
 	smc_link_drop_slots(link);

@@ -48,7 +48,8 @@ struct smc_rdma_conn;
  * entries aren't freed yet. With soft-RoCE a registration needs two work requests.
  */
 #define SMC_SEND_WRS		(SMC_SEND_SLOTS * SMC_WRS_PER_MESSAGE + SMC_PIECES + 4)
-#define SMC_RECV_SLOTS		256
+#define SMC_RECV_SLOTS		255
+#define SMC_RECV_WRS		(SMC_RECV_SLOTS + 1)	/* the last is smc_link_post_marker()'s */
 #define SMC_RECV_SGES		2	/* the slot, and the link's overflow area */
 #define SMC_MESSAGE_LEN		44	/* length of LLC and CDC messages */
 /*
@@ -221,6 +222,7 @@ enum smc_qp_stage {
  * @send: the send slots
  * @unsignaled_cqe: completion handler for RDMA writes and local invalidations. These are
  *	unsignaled, so they complete only if they fail
+ * @marker_cqe: completion handler for the receive of smc_link_post_marker()
  * @recv: the posted receives
  * @sent: DMA area for the messages of the send slots
  * @received: DMA area for the messages of the receives
@@ -292,6 +294,7 @@ struct smc_link {
 	wait_queue_head_t slot_wait;
 	struct smc_send_slot send[SMC_SEND_SLOTS];
 	struct ib_cqe unsignaled_cqe;
+	struct ib_cqe marker_cqe;
 	struct smc_recv_slot recv[SMC_RECV_SLOTS];
 	struct smc_dma_area sent;
 	struct smc_dma_area received;

@@ -45,6 +45,7 @@
 
 static void smc_link_on_sent(struct ib_cq *cq, struct ib_wc *wc);
 static void smc_link_on_unsignaled_failed(struct ib_cq *cq, struct ib_wc *wc);
+static void smc_link_on_marker(struct ib_cq *cq, struct ib_wc *wc);
 static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc);
 
 static int smc_dma_area_alloc(struct smc_link *link, struct smc_dma_area *area, size_t len,
@@ -86,6 +87,7 @@ int smc_link_alloc_messages(struct smc_link *link)
 		link->send[i].link = link;
 	}
 	link->unsignaled_cqe.done = smc_link_on_unsignaled_failed;
+	link->marker_cqe.done = smc_link_on_marker;
 	for (i = 0; i < SMC_RECV_SLOTS; i++) {
 		link->recv[i].cqe.done = smc_link_on_received;
 		link->recv[i].link = link;
@@ -293,15 +295,32 @@ static void smc_link_handle_recv(struct smc_link *link, struct smc_recv_slot *sl
 	smc_rdma_conn_receive(link, &cdc);
 }
 
+static void smc_link_note_flushed(struct smc_link *link)
+{
+	WRITE_ONCE(link->is_flushed, true);
+	if (wq_has_sleeper(&link->slot_wait))
+		wake_up(&link->slot_wait);
+}
+
+static void smc_link_on_marker(struct ib_cq *cq, struct ib_wc *wc)
+{
+	smc_link_note_flushed(container_of(wc->wr_cqe, struct smc_link, marker_cqe));
+}
+
+void smc_link_post_marker(struct smc_link *link)
+{
+	const struct ib_recv_wr wr = { .wr_cqe = &link->marker_cqe };
+
+	ib_post_recv(link->qp, &wr, NULL);
+}
+
 static void smc_link_on_received(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct smc_recv_slot *slot = container_of(wc->wr_cqe, struct smc_recv_slot, cqe);
 	struct smc_link *link = slot->link;
 
 	if (wc->status != IB_WC_SUCCESS) {
-		WRITE_ONCE(link->is_flushed, true);
-		if (wq_has_sleeper(&link->slot_wait))
-			wake_up(&link->slot_wait);
+		smc_link_note_flushed(link);
 		smc_link_on_failed(link, "receive", wc->status);
 		return;
 	}

@@ -34,6 +34,15 @@ void smc_link_free_messages(struct smc_link *link);
 int smc_link_post_recvs(struct smc_link *link);
 
 /**
+ * smc_link_post_marker() - post a receive that is only flushed
+ * @link: link whose queue pair is in the error state, and not destroyed; @verbs_lock is held
+ *
+ * The peer may have used all other receives, as none is posted again once the link is broken. Then
+ * only this one shows, when it is flushed, that the messages before it are handled.
+ */
+void smc_link_post_marker(struct smc_link *link);
+
+/**
  * smc_link_break() - end a link that has failed, and the group if it has no other link
  * @link: link that can't be freed during the call; nothing happens if it is broken already
  * @err: positive errno for the connections
