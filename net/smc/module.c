@@ -174,4 +174,4 @@ module_exit(smc_exit);
 MODULE_DESCRIPTION("Shared memory communications: the AF_SMC socket family");
 MODULE_AUTHOR("The smc project");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("1.0");
+MODULE_VERSION("1.1");
