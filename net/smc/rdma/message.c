@@ -220,7 +220,7 @@ static void smc_link_note_posted(struct smc_link *link, bool is_unsignaled)
 static int smc_link_post_recv(struct smc_recv_slot *slot)
 {
 	struct smc_link *link = slot->link;
-	struct ib_sge sge[2] = {
+	struct ib_sge sge[SMC_RECV_SGES] = {
 		{
 			.addr	= link->received.dma + (slot - link->recv) * SMC_MESSAGE_ROOM,
 			.length	= SMC_MESSAGE_LEN,
@@ -234,7 +234,7 @@ static int smc_link_post_recv(struct smc_recv_slot *slot)
 	struct ib_recv_wr wr = {
 		.wr_cqe	 = &slot->cqe,
 		.sg_list = sge,
-		.num_sge = 2,
+		.num_sge = SMC_RECV_SGES,
 	};
 	int rc = -ENOLINK;
 
