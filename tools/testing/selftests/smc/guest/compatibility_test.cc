@@ -1918,14 +1918,27 @@ Trial receiving_into_group(uint16_t how)
 	}};
 }
 
+/* Clients whose connections wait for accept(). All sockets are of the kind of @connection. */
+struct TwoClients {
+	explicit TwoClients(const Connection &connection)
+	    : flavor{find_socket(connection.here).is_null() ? Kind::tcp : Kind::smc, AF_INET},
+	      listener(must_listen(flavor)),
+	      to(address_of(0, AF_INET, local_address(listener).port())),
+	      first(agent.connect(flavor, to)), second(agent.connect(flavor, to))
+	{
+	}
+
+	Agent agent;
+	const Flavor flavor;
+	Fd listener;
+	const Address to;
+	RemoteSocket first, second;
+};
+
 /* A multishot accept() returns all connections until the listener is shut down. */
 std::string accept_many_by_ring(Connection &connection)
 {
-	Flavor flavor = {find_socket(connection.here).is_null() ? Kind::tcp : Kind::smc, AF_INET};
-	Agent agent;
-	Fd listener = must_listen(flavor);
-	Address to = address_of(0, AF_INET, local_address(listener).port());
-	RemoteSocket first = agent.connect(flavor, to), second = agent.connect(flavor, to);
+	TwoClients two(connection);
 	Ring ring;
 	std::string text;
 	auto descriptors = [] {
@@ -1936,11 +1949,11 @@ std::string accept_many_by_ring(Connection &connection)
 	auto before = descriptors();
 	std::jthread ending([&] {
 		wait_until("both are accepted", [&] { return descriptors() >= before + 2; });
-		shutdown(listener, SHUT_RD);
+		shutdown(two.listener, SHUT_RD);
 	});
 
 	text = ring.perform([&](io_uring_sqe *sqe) {
-		io_uring_prep_multishot_accept(sqe, listener, nullptr, nullptr, SOCK_CLOEXEC);
+		io_uring_prep_multishot_accept(sqe, two.listener, nullptr, nullptr, SOCK_CLOEXEC);
 	});
 	ending.join();
 	/* Both results are file descriptors. */
@@ -1951,11 +1964,7 @@ std::string accept_many_by_ring(Connection &connection)
 /* Two connections wait. Since 6.10 the result of accept() tells whether another one waits. */
 std::string accept_two_by_ring(Connection &connection)
 {
-	Flavor flavor = {find_socket(connection.here).is_null() ? Kind::tcp : Kind::smc, AF_INET};
-	Agent agent;
-	Fd listener = must_listen(flavor);
-	Address to = address_of(0, AF_INET, local_address(listener).port());
-	RemoteSocket first = agent.connect(flavor, to), second = agent.connect(flavor, to);
+	TwoClients two(connection);
 	Ring ring;
 	std::string text;
 
@@ -1963,12 +1972,12 @@ std::string accept_two_by_ring(Connection &connection)
 		tcp_info info = {};
 		socklen_t len = sizeof(info);
 
-		getsockopt(listener, SOL_TCP, TCP_INFO, &info, &len);
+		getsockopt(two.listener, SOL_TCP, TCP_INFO, &info, &len);
 		return info.tcpi_unacked == 2;
 	});
 	for (int i = 0; i < 2; i++) {
 		ring.perform([&](io_uring_sqe *sqe) {
-			io_uring_prep_accept(sqe, listener, nullptr, nullptr, SOCK_CLOEXEC);
+			io_uring_prep_accept(sqe, two.listener, nullptr, nullptr, SOCK_CLOEXEC);
 		});
 		text += ring.flags() & IORING_CQE_F_SOCK_NONEMPTY ? " another" : " none";
 	}

@@ -28,6 +28,16 @@ static smc_llc_msg of_version_1(smc_llc_msg msg)
 	return msg;
 }
 
+/* ADD LINK: the rogue's end of the new link. A MAC address tells one port from another. */
+static smc_llc_msg add_link_of(const RogueQueuePair &link, const RogueAddedEnd &end, uint8_t number,
+			       uint8_t flags)
+{
+	smc_llc_msg msg = of_version_1(decode_llc(end.add_link(number, flags, link)));
+
+	msg.add_link.mac[SMC_MAC_LEN - 1]++;
+	return msg;
+}
+
 /* ADD LINK CONTINUATION: the key that the rogue's RMB has on the new link. */
 static smc_llc_msg keys_of(const RogueQueuePair &link, const RogueAddedEnd &end, uint8_t number,
 			   uint8_t flags)
@@ -105,13 +115,8 @@ protected:
 	/* Takes the offer. The server then tells its keys, and waits for those of the rogue. */
 	void take_offer()
 	{
-		smc_llc_msg msg =
-		    of_version_1(decode_llc(end.add_link(number(), SMC_LLC_REPLY, link)));
-
 		end.connect(offer);
-		/* A MAC address tells one port from another. */
-		msg.add_link.mac[SMC_MAC_LEN - 1]++;
-		ASSERT_TRUE(link.say(msg));
+		ASSERT_TRUE(link.say(add_link_of(link, end, number(), SMC_LLC_REPLY)));
 	}
 
 	smc_llc_msg hear_keys()
@@ -283,8 +288,7 @@ TEST_F(RogueVersion1, DeletesTheGroupBeforeItTellsKeys)
 	expect_reset(*victim);
 }
 
-/* An ADD LINK of a client asks for a link. The server makes few offers, however often it is asked.
- */
+/* An ADD LINK of a client asks for a link. The server makes few offers, however often it does. */
 TEST_F(RogueVersion1, AsksWithoutEnd)
 {
 	int offers = 0;
@@ -318,11 +322,7 @@ protected:
 
 	void offer()
 	{
-		smc_llc_msg msg = of_version_1(decode_llc(end.add_link(number, 0, link)));
-
-		/* A MAC address tells one port from another. */
-		msg.add_link.mac[SMC_MAC_LEN - 1]++;
-		ASSERT_TRUE(link.say(encode(msg)));
+		ASSERT_TRUE(link.say(encode(add_link_of(link, end, number, 0))));
 	}
 
 	/* The client takes the offer, and then waits for the rogue's keys. */
