@@ -69,6 +69,20 @@ static unsigned int smc_rtokens_place(struct smc_rtokens *rtokens)
 	}
 }
 
+/*
+ * Set the RToken of entry @i on a link. Another entry with the same key there belongs to an RMB
+ * that the peer has freed without a DELETE RKEY, and must not be found any more.
+ */
+static void smc_rtokens_set(struct smc_rtokens *rtokens, unsigned int i, unsigned int link,
+			    struct smc_rtoken rt)
+{
+	unsigned int stale = smc_rtokens_find(rtokens, link, rt.rkey);
+
+	if (stale < SMC_RTOKENS)
+		smc_rtoken_clear(&rtokens->rmb[stale].on[link]);
+	rtokens->rmb[i].on[link] = rt;
+}
+
 void smc_rtokens_add(struct smc_rtokens *rtokens, unsigned int link, struct smc_rtoken rt)
 {
 	unsigned long flags;
@@ -93,7 +107,7 @@ void smc_rtokens_add_on(struct smc_rtokens *rtokens, unsigned int link, u32 rkey
 	spin_lock_irqsave(&rtokens->lock, flags);
 	i = smc_rtokens_find(rtokens, link, rkey);
 	if (i < SMC_RTOKENS)
-		rtokens->rmb[i].on[other] = rt;
+		smc_rtokens_set(rtokens, i, other, rt);
 	spin_unlock_irqrestore(&rtokens->lock, flags);
 }
 
