@@ -86,7 +86,8 @@ static inline bool smc_rdma_peer_is_routed(const struct smc_rdma_peer *peer)
  * @gid: this end's GID on the group's first link; stays valid when that link is gone
  * @lost: for each index of @links, the peer's end of the confirmed link that was last removed from
  *	this index; under smc_rdma_lgrs.lock
- * @peer_gids: GIDs of the client's ports; version 2. Under @llc's lock once the group is active
+ * @peer_gids: GIDs of the client's ports. A client of version 1 names one when it asks for a link.
+ *	Under @llc's lock once the group is active
  * @spread_after: time in jiffies before which this server makes no further group for the peer;
  *	under smc_rdma_lgrs.lock
  * @total_conns: number of connections and reservations that the group has ever had; changed under

@@ -120,8 +120,8 @@ void smc_llc_resume(struct smc_rdma_group *group);
 /**
  * smc_llc_receive() - handle an LLC message from the peer
  * @link: link on which it came
- * @message: first SMC_LLC_LEN bytes of the message
- * @len: length of the whole message
+ * @message: the whole message
+ * @len: its length
  *
  * Context: softirq.
  */
