@@ -251,7 +251,7 @@ static void smc_add_link_try_after(struct smc_rdma_group *group, unsigned long d
 	/* Pairs with smc_llc_take_offer(), which sets has_offer before it queues the work item. */
 	smp_mb();
 	if (READ_ONCE(group->llc.has_offer))
-		smc_add_link_queue(group);
+		mod_delayed_work(smc_add_link_wq, &group->add_link_work, 0);
 }
 
 /* Keep this end from trying again before the minimum time between two attempts is over. */
@@ -676,8 +676,7 @@ void smc_add_link_queue(struct smc_rdma_group *group)
 	if (!smc_lgr_is_active(&group->lgr) ||
 	    (group->max_links == 1 && !smc_add_link_owes_offer(group)))
 		return;
-	mod_delayed_work(smc_add_link_wq, &group->add_link_work,
-			 READ_ONCE(group->llc.has_offer) ? 0 : max(left, 0L));
+	smc_add_link_try_after(group, max(left, 0L));
 }
 
 void smc_add_link_stop(struct smc_rdma_group *group)
