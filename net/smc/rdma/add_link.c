@@ -302,6 +302,7 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 {
 	struct smc_rdma_group *group = first->group;
 	const bool is_silent = rc == -ETIMEDOUT && link->peer.qpn;
+	bool is_refused;
 
 	if (is_silent && !group->is_slow)
 		smc_log(pr_warn, group->lgr.net, "%s: link %u with %pI6c not added: %pI6c is silent",
@@ -319,9 +320,11 @@ static void smc_add_link_note_result(struct smc_link *first, const struct smc_li
 	 * A server of version 1 does not know the client's ports. Only a refusal shows it that an
 	 * asymmetric link is not possible.
 	 */
-	if ((is_silent || (rc == -ECONNREFUSED && group->version == SMC_VERSION_1)) &&
-	    smc_links_share(first, link))
+	is_refused = rc == -ECONNREFUSED && group->version == SMC_VERSION_1;
+	if ((is_silent || is_refused) && smc_links_share(first, link)) {
+		group->asymmetric_refused = is_refused;
 		WRITE_ONCE(group->asymmetric_after, (jiffies + SMC_ADD_LINK_ASYMMETRIC) | 1);
+	}
 	/*
 	 * Queue the work item in the two cases in which smc_add_link_note_attempt() has not queued
 	 * it: this end is a client that has answered an offer, or the group is asymmetric.
@@ -352,6 +355,20 @@ static u8 smc_add_link_number(const struct smc_rdma_group *group)
 static bool smc_add_link_owes_offer(const struct smc_rdma_group *group)
 {
 	return group->role == SMC_SERVER && group->awaits_offer && !READ_ONCE(group->has_offered);
+}
+
+/*
+ * Before a server looks for a port, note whether the client has asked for a link since the last
+ * offer. A client of version 1 may have refused that offer because its only other port was down. It
+ * asks when the port is up again, so its request ends the wait after a refusal.
+ */
+static void smc_add_link_note_asked(struct smc_rdma_group *group)
+{
+	if (!READ_ONCE(group->is_asked))
+		return;
+	WRITE_ONCE(group->is_asked, false);
+	if (group->asymmetric_refused)
+		WRITE_ONCE(group->asymmetric_after, 0);
 }
 
 /*
@@ -389,6 +406,7 @@ static void smc_add_link_as_server(struct smc_link *first)
 	int rc;
 
 	smc_add_link_note_attempt(group);
+	smc_add_link_note_asked(group);
 	rc = smc_add_link_find_server_port(first, &port);
 	link = rc ? ERR_PTR(rc) : smc_add_link_create(group, &port);
 	if (IS_ERR(link))
@@ -610,6 +628,7 @@ void smc_add_link_on_request(struct smc_rdma_group *group, const u8 (*gids)[SMC_
 	spin_lock_bh(&group->llc.lock);
 	if (known->n != n || memcmp(known->gid, gids, n * SMC_GID_LEN))
 		WRITE_ONCE(group->asymmetric_after, 0);
+	WRITE_ONCE(group->is_asked, true);
 	known->n = n;
 	memcpy(known->gid, gids, n * SMC_GID_LEN);
 	spin_unlock_bh(&group->llc.lock);

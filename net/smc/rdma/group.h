@@ -112,6 +112,9 @@ static inline bool smc_rdma_peer_is_routed(const struct smc_rdma_peer *peer)
  * @add_link_work: work item that adds a link, see add_link.h
  * @asymmetric_after: time in jiffies before which this end adds no asymmetric link; 0 if there is
  *	no such time
+ * @asymmetric_refused: @asymmetric_after is set because the client has refused an asymmetric link;
+ *	only @add_link_work uses this field
+ * @is_asked: the client has asked for a link since this server's last offer
  * @add_link_after: time in jiffies before which this end does not try to add a link; 0 if there is
  *	no such time
  * @add_link_delay: jiffies between the last attempt to add a link and the next, unless an event
@@ -159,6 +162,8 @@ struct smc_rdma_group {
 	struct delayed_work links_work;
 	struct delayed_work add_link_work;
 	unsigned long asymmetric_after;
+	bool asymmetric_refused;
+	bool is_asked;
 	unsigned long add_link_after;
 	unsigned long add_link_delay;
 	unsigned long offer_after;
