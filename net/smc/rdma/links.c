@@ -229,7 +229,8 @@ static void smc_link_end(struct work_struct *work)
 			smc_link_destroy(link);
 		/*
 		 * No message comes from the link any more, so connections that wait for a missing
-		 * one give up. A link that was not confirmed carried no message of a connection.
+		 * one give up. If a link that was not confirmed carried messages, it was the last
+		 * one, and the group ends.
 		 */
 		if (link->is_confirmed)
 			smc_links_check_validations(link->group);

@@ -208,7 +208,7 @@ void smc_stream_on_tx_room(struct smc_stream *st);
  * @st: stream, its lock held; the caller releases it by smc_stream_unlock()
  *
  * None of the earlier publishes completes any more. The path itself brings the bytes from
- * tx.reusable up to tx.sent to the peer again, before the next publish.
+ * tx.reusable up to tx.sent to the peer again, before the next publish, unless the peer needs none.
  */
 void smc_stream_restart(struct smc_stream *st);
 

@@ -60,7 +60,7 @@ struct smc_stream_tx {
 	u64 reusable;		/* end of the bytes in the ring that may be overwritten */
 	u64 urgent;		/* end of an urgent byte not yet published, or 0 */
 	u32 offset;		/* offset of @written in the ring */
-	struct smc_cursor sent_cursor;	/* cursor of @sent in the peer's element */
+	struct smc_cursor sent_cursor;	/* cursor last sent: of @sent, unless bytes are left out */
 	struct smc_cursor acked_cursor;	/* cursor of @acked in the peer's element */
 	unsigned int in_flight;	/* publishes that the path has not completed */
 	unsigned int ends_in;	/* completions until the peer's host has all of @conn_flags */
@@ -292,8 +292,8 @@ static inline void smc_tx_publish(struct smc_stream_tx *tx, u64 end, const struc
  * @tx: send positions of the stream, whose lock is held
  * @end: position where the publish ended
  *
- * The caller publishes nothing between the completion and this call. Otherwise a
- * publish with a new flag would count the completed one as in flight (ends_in).
+ * A publish may come between the completion and this call: in_flight and ends_in
+ * count these calls, not the completions.
  *
  * Return: true if the peer's host now has all flags by which this end stops sending.
  */
