@@ -415,6 +415,8 @@ bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struc
 		 */
 		conn->repeat_from = st->tx.reusable;
 		trace_smcr_conn_moved(st, from, to);
+		/* The old link's limit may be too large for a lossy link. */
+		smc_rdma_conn_limit(conn);
 		smc_stream_restart(st);
 	}
 	smc_stream_unlock(st);

@@ -172,7 +172,9 @@ static int smc_rdma_repeat(struct smc_rdma_conn *conn, u64 end)
 	struct smc_writes w;
 	int rc;
 
-	slot = smc_link_get_slot(conn->link, conn, end - from > SMC_SMALL_BYTES ? end - from : 0,
+	/* On a lossy link each piece is small, so the rest decides whether it has bulk bytes. */
+	slot = smc_link_get_slot(conn->link, conn,
+				 conn->stream.tx.sent - from > SMC_SMALL_BYTES ? end - from : 0,
 				 false);
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
