@@ -193,13 +193,16 @@ static int smc_rdma_repeat(struct smc_rdma_conn *conn, u64 end)
 
 /*
  * Return: the position up to which bytes are to be written again. If both ends have sent their
- * final flags, no byte is written again, because the peer may have freed its element.
+ * final flags, no byte is written again, because the peer may have freed its element. A peer that
+ * has received this end's reset may have freed it, too, and a reset brings no bytes.
  */
 static u64 smc_rdma_repeat_until(const struct smc_rdma_conn *conn)
 {
 	const struct smc_stream *st = &conn->stream;
 
-	return smc_stream_both_sent_final(st) ? conn->repeat_from : st->tx.sent;
+	if (smc_stream_both_sent_final(st) || (st->tx.conn_flags & SMC_CONN_ABORT))
+		return conn->repeat_from;
+	return st->tx.sent;
 }
 
 /*
