@@ -90,7 +90,7 @@ guest_qemu() {
 		-device virtio-9p-pci,fsdev=root,mount_tag=root
 		-fsdev "local,id=lab,path=$RUN/g$guest,security_model=none"
 		-device virtio-9p-pci,fsdev=lab,mount_tag=lab
-		-device virtio-serial-pci
+		-device virtio-serial-pci,max_ports=4
 		-chardev "pipe,id=ctl,path=$io/ctl" -device virtserialport,chardev=ctl,name=lab.ctl
 		-chardev "pipe,id=out,path=$io/out" -device virtserialport,chardev=out,name=lab.out
 	)
