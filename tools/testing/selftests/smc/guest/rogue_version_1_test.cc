@@ -303,6 +303,23 @@ TEST_F(RogueVersion1, AsksWithoutEnd)
 	EXPECT_LE(offers, 3);
 }
 
+/* A client whose only other port is down refuses. It asks again, by the same GID, when it is up. */
+TEST_F(RogueVersion1, RefusesAndAsksAgain)
+{
+	offer[3] = char(SMC_LLC_REPLY | SMC_LLC_ADD_LINK_REJECTED);
+	ASSERT_TRUE(link.say(offer));
+	ask();
+	/* The next offer comes ten seconds after the first. */
+	offer = link.hear_type(SMC_LLC_ADD_LINK, 60);
+	ASSERT_FALSE(offer.empty());
+	take_offer();
+	hear_keys();
+	ASSERT_TRUE(link.say(keys()));
+	confirm();
+	await_two_links(agent);
+	expect_alive();
+}
+
 /* The client has one port, so a link to the rogue's other address is an asymmetric one. */
 class RogueOfferVersion1 : protected HasSecondEnd, public RogueServer
 {
