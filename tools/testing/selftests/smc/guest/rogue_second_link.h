@@ -153,6 +153,13 @@ protected:
 		ASSERT_TRUE(end.say(end.confirm_link(number(), SMC_LLC_REPLY)));
 	}
 
+	void have_two_links()
+	{
+		take_offer();
+		confirm();
+		expect_two_links();
+	}
+
 	void expect_two_links()
 	{
 		await_two_links(agent);
@@ -162,17 +169,17 @@ protected:
 
 	void say_last(const std::string &message) override
 	{
-		if (has_moved)
-			end.say(message);
+		if (moved_to)
+			moved_to->say(message);
 		else
 			link.say(message);
 	}
 
-	/* The key here of the server's RMB, which its offer tells. */
-	smc_llc_rtoken rmb_there() const
+	/* The key of the server's RMB on the link that @add_link offers. */
+	smc_llc_rtoken rmb_there(const std::string &add_link) const
 	{
-		const uint8_t *bytes = reinterpret_cast<const uint8_t *>(offer.data());
-		const smc_llc_msg msg = decode_llc(offer);
+		const uint8_t *bytes = reinterpret_cast<const uint8_t *>(add_link.data());
+		const smc_llc_msg msg = decode_llc(add_link);
 		smc_llc_rtoken rmb = {};
 
 		for (unsigned int i = 0; i < msg.add_link.n_rkeys; i++)
@@ -181,25 +188,36 @@ protected:
 		return rmb;
 	}
 
-	/* The server uses the new link, and knows the rogue's RMB there. */
-	void expect_moved()
+	/* Writes bytes by an added link, at a position of the rogue's stream. */
+	void write_by(RogueAddedEnd &by, const std::string &add_link, uint64_t position,
+		      const std::string &bytes)
 	{
-		has_moved = true;
-		ASSERT_EQ(victim.send("moved"), 5);
-		end.expect_element("moved");
-
-		const smc_llc_rtoken rmb = rmb_there();
+		const smc_llc_rtoken rmb = rmb_there(add_link);
 		const uint64_t element =
 		    (link.server().r.rmbe_index - 1) * uint64_t(link.element_size());
 
-		ASSERT_EQ(end.write_to(rmb.addr + element + link.sent, rmb.rkey_new, "alive"),
+		ASSERT_EQ(by.write_to(rmb.addr + element + position, rmb.rkey_new, bytes),
 			  IBV_WC_SUCCESS);
-		link.sent += 5;
-		ASSERT_TRUE(end.say(encode(link.true_cdc())));
-		EXPECT_EQ(victim.recv(5, MSG_WAITALL), "alive");
 	}
 
-	bool has_moved = false;
+	/* The server uses a link that it has offered, and knows the rogue's RMB there. */
+	void expect_moved(RogueAddedEnd &by, const std::string &add_link)
+	{
+		moved_to = &by;
+		ASSERT_EQ(victim.send("moved"), 5);
+		by.expect_element("moved");
+
+		write_by(by, add_link, link.sent, "alive");
+		link.sent += 5;
+		ASSERT_TRUE(by.say(encode(link.true_cdc())));
+		EXPECT_EQ(victim.recv(5, MSG_WAITALL), "alive");
+	}
+	void expect_moved()
+	{
+		expect_moved(end, offer);
+	}
+
+	RogueAddedEnd *moved_to = nullptr; /* The first link is not in use any more. */
 };
 
 } // namespace guest
