@@ -5,12 +5,16 @@
  */
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "limit.h"
 #include "links_shown.h"
 #include "other_port.h"
+#include "removable_device.h"
 #include "rogue_flow.h"
 #include "rogue_second_link.h"
 #include "rogue_second_link_offer.h"
@@ -40,18 +44,26 @@ std::string hear_of_loss(RogueQueuePair &by, uint8_t number)
 	return request;
 }
 
+/*
+ * The other end ends the group because its device is removed. Before that, it may give up a link
+ * that is being added.
+ */
+std::string hear_delete_all(RogueQueuePair &link)
+{
+	std::string request;
+
+	do
+		request = hear_request(link, SMC_LLC_DELETE_LINK);
+	while (!(request[3] & SMC_LLC_DELETE_ALL));
+	EXPECT_EQ(decode_llc(request).delete_link.reason, SMC_LLC_DEL_OPERATOR);
+	return request;
+}
+
 } // namespace
 
 class LinkCollision : public RogueNewLink
 {
 protected:
-	void have_two_links()
-	{
-		take_offer();
-		confirm();
-		expect_two_links();
-	}
-
 	void lose_first()
 	{
 		break_link(link, link.server().r);
@@ -83,6 +95,10 @@ protected:
 	void begin()
 	{
 		expect_answered(link, confirm_rkey(link, other));
+		propose_again();
+	}
+	void propose_again()
+	{
 		tcp = propose(to, good_proposal());
 	}
 	void send_confirm()
@@ -96,6 +112,52 @@ protected:
 		send_bytes(tcp, encode(confirm));
 	}
 
+	/*
+	 * Tells of an RMB while the server waits for the answer to ADD LINK. The answer has the key
+	 * of that RMB on the new link, too, if @on_both. Then another connection uses the RMB, and
+	 * moves to the new link.
+	 */
+	RemoteSocket tell_meanwhile(bool on_both)
+	{
+		std::vector<smc_llc_rtoken> keys = {
+		    {.rkey = link.rkey(), .rkey_new = end.rkey(), .addr = end.address()}};
+
+		if (on_both)
+			keys.push_back({.rkey = other,
+					.rkey_new = end.another_rkey(),
+					.addr = end.address() + apart});
+		expect_answered(link, confirm_rkey(link, other));
+		end.connect(offer);
+		EXPECT_TRUE(link.say(end.add_link(number(), SMC_LLC_REPLY, keys)));
+		EXPECT_FALSE(end.hear_type(type_of(SMC_LLC_CONFIRM_LINK)).empty());
+		confirm();
+		expect_two_links();
+
+		propose_again();
+		confirm_rkeys(link, tcp);
+		receive_agreement(tcp, SMC_CLC_ACCEPT);
+		send_confirm();
+
+		RemoteSocket another = listener.accept();
+
+		lose_first();
+		return another;
+	}
+
+	/* The server removes its device. @answer: answers what the server waited for */
+	void expect_left_by_the_device(const std::function<void()> &answer)
+	{
+		RemovableDevice device;
+		Job removal = device.remove();
+		const std::string request = hear_delete_all(link);
+
+		answer();
+		accept_request(link, request);
+		removal.join();
+		EXPECT_EQ(victim.ending(), -ENETDOWN);
+		EXPECT_EQ((agent.counters() - before).sum("violation_"), 0);
+	}
+
 	/* Has two links, and is offered a third one in place of the asymmetric one. */
 	void take_third_offer()
 	{
@@ -103,18 +165,27 @@ protected:
 		have_two_links();
 		port.emplace(agent);
 		/* The server makes one attempt in ten seconds. */
-		third.connect(link.hear_type(type_of(SMC_LLC_ADD_LINK), 30));
+		third_offer = link.hear_type(type_of(SMC_LLC_ADD_LINK), 30);
+		third.connect(third_offer);
 		ASSERT_TRUE(link.say(third.add_link(3, SMC_LLC_REPLY, link)));
 		ASSERT_FALSE(third.hear_type(type_of(SMC_LLC_CONFIRM_LINK)).empty());
 	}
-	void confirm_third()
+	void say_third_works()
 	{
 		ASSERT_TRUE(third.say(third.confirm_link(3, SMC_LLC_REPLY)));
+	}
+	void confirm_third()
+	{
+		say_third_works();
 		await_devices(agent, "rxe0 rxe1");
 	}
 
+	/* From the start of the second end's memory: an element that is not the first one. */
+	static constexpr size_t apart = 32768;
+
 	Fd tcp;
 	RogueAddedEnd third;
+	std::string third_offer;
 	std::optional<OtherPort> port;
 	const uint32_t other = link.another_rkey();
 };
@@ -131,6 +202,37 @@ TEST_F(LinkCollision, LossAndConfirmLink)
 	take_offer();
 	lose_first();
 	expect_reset(victim);
+}
+
+/* The answers come too late. */
+TEST_F(LinkCollision, DeviceIsRemovedAndAddLink)
+{
+	expect_left_by_the_device([&] { link.say(end.add_link(number(), SMC_LLC_REPLY, link)); });
+}
+
+TEST_F(LinkCollision, DeviceIsRemovedAndConfirmLink)
+{
+	take_offer();
+	expect_left_by_the_device([&] { end.say(end.confirm_link(number(), SMC_LLC_REPLY)); });
+}
+
+TEST_F(LinkCollision, ConfirmRkeyAndAddLink)
+{
+	RemoteSocket another = tell_meanwhile(true);
+
+	expect_first_left();
+	ASSERT_EQ(another.send("another"), 7);
+	wait_until("bytes of the other connection",
+		   [&] { return end.element(apart + 7).substr(apart) == "another"; });
+}
+
+/* Without the RMB's key on the new link, the server can't write to the element any more. */
+TEST_F(LinkCollision, ConfirmRkeyForOneLinkAndAddLink)
+{
+	RemoteSocket another = tell_meanwhile(false);
+
+	expect_first_left();
+	expect_reset(another);
 }
 
 /* The offer gets its answer, and the link works. */
@@ -162,6 +264,33 @@ TEST_F(LinkCollision, DeleteLinkAndDeleteLink)
 	accept_request(end, request);
 	expect_moved();
 	await_devices(agent, "rxe0");
+}
+
+/* Each end has lost another link, so none is left. */
+TEST_F(LinkCollision, DeleteLinkAndDeleteLinkOfTheOther)
+{
+	have_two_links();
+	lose_first();
+	hear_of_loss(end, 1);
+	expect_answered(end, delete_link(2));
+	expect_reset(victim);
+	EXPECT_EQ((agent.counters() - before).sum("violation_"), 0);
+}
+
+/* The server gives up the asymmetric link, and the rogue the first one. The third one is left. */
+TEST_F(LinkCollision, DeleteLinkAndReplacement)
+{
+	take_third_offer();
+	say_third_works();
+
+	const std::string request = hear_of_loss(link, 2);
+
+	EXPECT_EQ(decode_llc(request).delete_link.reason, SMC_LLC_DEL_ASYMMETRIC);
+	ASSERT_TRUE(link.say(delete_link(1)));
+	accept_request(third, request);
+	accept_request(third, hear_of_loss(third, 1));
+	expect_moved(third, third_offer);
+	await_devices(agent, "rxe1");
 }
 
 /* The handshake ends with TCP. The connection that there is moves. */
@@ -353,6 +482,33 @@ TEST_F(OfferCollision, LossAndConfirmLink)
 	have_it_taken(2);
 	lose_first();
 	expect_reset(client());
+}
+
+/* The client's device. CONFIRM LINK comes too late. */
+TEST_F(OfferCollision, DeviceIsRemovedAndConfirmLink)
+{
+	have_it_taken(2);
+
+	RemovableDevice device;
+	Job removal = device.remove();
+	const std::string request = hear_delete_all(link);
+
+	end.say(end.confirm_link(2, 0));
+	accept_request(link, request);
+	removal.join();
+	EXPECT_EQ(client().ending(), -ENETDOWN);
+	EXPECT_EQ((agent.counters() - before).sum("violation_"), 0);
+}
+
+/* Each end has lost another link, so none is left. */
+TEST_F(OfferCollision, DeleteLinkAndDeleteLinkOfTheOther)
+{
+	have_two_links();
+	lose_first();
+	hear_of_loss(end, 1);
+	expect_answered(end, delete_link(2));
+	expect_reset(client());
+	EXPECT_EQ((agent.counters() - before).sum("violation_"), 0);
 }
 
 TEST_F(OfferCollision, DeleteLinkAndDeleteLink)

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "removable_device.h"
 #include "rogue_flow.h"
 #include "smc_tool.h"
 
@@ -77,6 +78,7 @@ protected:
 		std::string message = squeeze_out(agent, link(), SMC_LLC_DELETE_LINK);
 
 		EXPECT_TRUE(message[3] & SMC_LLC_DELETE_ALL);
+		EXPECT_EQ(decode_llc(message).delete_link.reason, SMC_LLC_DEL_PROGRAM);
 		return message;
 	}
 
@@ -236,28 +238,11 @@ TEST_P(TestCollision, TestLinkAndTestLink)
 	check_first();
 }
 
-/* The RoCE device of an agent's guest, which a test may remove. */
-class Removable
-{
-public:
-	Job remove()
-	{
-		return agent.start({"run", "rdma link delete rxe0"});
-	}
-	~Removable()
-	{
-		agent.run_command("rdma link show rxe0/1 || lab-rxe eth0");
-	}
-
-private:
-	Agent agent;
-};
-
 /* The server's device goes between its ACCEPT and the CONFIRM. */
 TEST(FirstContactCollision, LossBetweenAcceptAndConfirm)
 {
 	Agent agent;
-	Removable device;
+	RemovableDevice device;
 	const int groups_before = agent.link_groups().groups;
 	RemoteSocket listener = agent.listen(Flavor());
 	Fd tcp = propose(address_of(1, AF_INET, listener.port()), good_proposal());

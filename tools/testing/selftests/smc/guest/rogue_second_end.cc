@@ -36,8 +36,15 @@ RogueAddedEnd::RogueAddedEnd() : RogueQueuePair(await_gid())
 std::string RogueAddedEnd::add_link(uint8_t number, uint8_t flags, const RogueQueuePair &first,
 				    const std::function<void(smc_llc_msg &)> &change) const
 {
-	const smc_llc_rtoken key = {.rkey = first.rkey(), .rkey_new = rkey(), .addr = address()};
-	std::string message(SMC_LLC_ADD_LINK_LEN(1), '\0');
+	return add_link(number, flags,
+			{{.rkey = first.rkey(), .rkey_new = rkey(), .addr = address()}}, change);
+}
+
+std::string RogueAddedEnd::add_link(uint8_t number, uint8_t flags,
+				    const std::vector<smc_llc_rtoken> &keys,
+				    const std::function<void(smc_llc_msg &)> &change) const
+{
+	std::string message(SMC_LLC_ADD_LINK_LEN(keys.size()), '\0');
 	uint8_t *buf = reinterpret_cast<uint8_t *>(message.data());
 	smc_llc_msg msg = llc(SMC_LLC_ADD_LINK);
 
@@ -49,10 +56,11 @@ std::string RogueAddedEnd::add_link(uint8_t number, uint8_t flags, const RogueQu
 	msg.add_link.mtu = own_mtu;
 	msg.add_link.link = number;
 	msg.add_link.direct = true;
-	msg.add_link.n_rkeys = 1;
+	msg.add_link.n_rkeys = keys.size();
 	change(msg);
 	smc_llc_build_add_link(buf, &msg);
-	smc_llc_put_add_link_rtoken(buf, 0, &key);
+	for (size_t i = 0; i < keys.size(); i++)
+		smc_llc_put_add_link_rtoken(buf, i, &keys[i]);
 	return message;
 }
 

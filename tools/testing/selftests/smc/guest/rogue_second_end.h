@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "rogue.h"
 #include "rogue_link.h"
@@ -29,6 +30,10 @@ public:
 	 */
 	std::string add_link(
 	    uint8_t number, uint8_t flags, const RogueQueuePair &first,
+	    const std::function<void(smc_llc_msg &)> &change = [](auto &) {}) const;
+	/* The same with the keys of any RMBs. */
+	std::string add_link(
+	    uint8_t number, uint8_t flags, const std::vector<smc_llc_rtoken> &keys,
 	    const std::function<void(smc_llc_msg &)> &change = [](auto &) {}) const;
 	/* Connects to the end that the other host's ADD LINK names; again, if it was connected. */
 	void connect(const std::string &add_link);
