@@ -16,14 +16,18 @@
 #include <cerrno>
 #include <cstring>
 #include <list>
+#include <optional>
 #include <random>
+#include <regex>
 #include <stdexcept>
 #include <tuple>
 
 #include "echo_stream.h"
 #include "kernel_log.h"
+#include "kernel_trace.h"
 #include "limit.h"
 #include "links_shown.h"
+#include "smc_tool.h"
 #include "system.h"
 #include "two_links.h"
 
@@ -278,22 +282,41 @@ protected:
 		return victim_of(GetParam());
 	}
 
+	/* Of the lost link, at both ends. */
+	std::string device() const
+	{
+		return GetParam().loss.port ? "rxe1" : "rxe0";
+	}
+
+	/* A regular expression for the reason in this guest's log. */
+	std::string why_here() const
+	{
+		const TwoPorts::Loss &loss = GetParam().loss;
+
+		/* A slow peer tells of its loss after this end has waited for it. */
+		if (&victim() == &there)
+			return "^DELETE LINK of the peer, reason 0x10000$|^no message completes$";
+		if (loss.lose == &TwoPorts::remove_device)
+			return "^its device is removed$";
+		/* soft-RoCE may fail to send before the kernel tells of the port or the address. */
+		if (loss.lose == &TwoPorts::take_down)
+			return "^its port is down$|^(send|receive): ";
+		return "^its address is gone$|^(send|receive): ";
+	}
+
 	/*
 	 * A lost link is shown as inactive until it is removed. With soft-RoCE this may be when the
 	 * network device is up again, or at once.
 	 */
 	void expect_inactive_link() const
 	{
-		const TwoPorts::Loss &loss = GetParam().loss;
-		const std::string device = loss.port ? "rxe1" : "rxe0";
-
-		if (loss.lose != &TwoPorts::take_down || victim().is_tree())
+		if (GetParam().loss.lose != &TwoPorts::take_down || victim().is_tree())
 			return;
 
 		const ShownGroup group = victim().groups().at(0);
 
 		for (const ShownLink &link : group.links) {
-			if (link.device != device)
+			if (link.device != device())
 				continue;
 			EXPECT_EQ(link.state, LinkState::inactive);
 			EXPECT_GE(link.age, 0);
@@ -311,6 +334,37 @@ protected:
 				   [&] { return end.counters()["rdma_links_lost"] >= 1; });
 			EXPECT_GE(end.counters()["rdma_conns_moved"], 1);
 		}
+	}
+
+	/*
+	 * This guest's log says why the link was lost, and how many connections use which link now.
+	 * All of them were counted and, if the kernel traces events, traced.
+	 */
+	void expect_told_loss(KernelLog &log, const std::optional<KernelTrace> &trace) const
+	{
+		const std::regex lost(device() + ": link (\\d+) with \\S+ lost, "
+						 "(\\d+) connections use link (\\d+): (.+)");
+		std::string text;
+		std::smatch told;
+
+		wait_until("the log tells of the loss", [&] {
+			text += log.read();
+			return std::regex_search(text, told, lost);
+		});
+		EXPECT_THAT(told[4].str(), testing::ContainsRegex(why_here()));
+
+		const int moved = std::stoi(told[2]);
+
+		EXPECT_GE(moved, 1);
+		EXPECT_EQ(here.counters()["rdma_conns_moved"], moved);
+		EXPECT_THAT(
+		    must_run(smc("-j stats")),
+		    testing::AllOf(testing::HasSubstr("\"conns-moved\": " + told[2].str() + ","),
+				   testing::HasSubstr("\"lost\": 1,")));
+		if (!trace)
+			return;
+		EXPECT_EQ(trace->lines("from=" + told[1].str() + " to=" + told[3].str()).size(),
+			  size_t(moved));
 	}
 
 	/* An in-tree end that has lost a device sends wrong bytes in about one run of five. */
@@ -336,6 +390,11 @@ INSTANTIATE_TEST_SUITE_P(Version1, LostLink, testing::ValuesIn(losses_in_version
 
 TEST_P(LostLink, LosesNoByteAndComesBack)
 {
+	KernelLog log;
+	std::optional<KernelTrace> trace;
+
+	if (!here.is_tree() && KernelTrace::possible())
+		trace.emplace("smc/smcr_conn_moved");
 	begin_streams(GetParam().here);
 	for (const TwoPorts &end : {here, there})
 		EXPECT_EQ(end.groups()[0].version, GetParam().version);
@@ -344,6 +403,8 @@ TEST_P(LostLink, LosesNoByteAndComesBack)
 		expect_inactive_link();
 		await_progress();
 		expect_counted_loss();
+		if (!here.is_tree())
+			expect_told_loss(log, trace);
 		find(GetParam());
 		await_progress();
 		finish();
