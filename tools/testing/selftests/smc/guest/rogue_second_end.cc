@@ -117,4 +117,16 @@ void await_two_links(Agent &agent)
 	});
 }
 
+void expect_activating(Agent &agent, int number)
+{
+	const std::vector<ShownGroup> groups = shown_groups(agent);
+	bool is_shown = false;
+
+	for (const ShownGroup &group : groups)
+		for (const ShownLink &link : group.links)
+			if (link.number == number && link.state == LinkState::activating)
+				is_shown = true;
+	EXPECT_TRUE(is_shown) << to_string(groups);
+}
+
 } // namespace guest

@@ -63,6 +63,9 @@ struct HasSecondEnd {
 /* A group of an agent's has two active links on its one port. */
 void await_two_links(Agent &agent);
 
+/* A link of an agent's, of that number, is shown as one that is not confirmed yet. */
+void expect_activating(Agent &agent, int number);
+
 } // namespace guest
 
 #endif

@@ -19,6 +19,14 @@ TEST_F(RogueOffer, IsTaken)
 	expect_alive();
 }
 
+TEST_F(RogueOffer, IsActivatingBeforeItIsConfirmed)
+{
+	have_it_taken(2);
+	expect_activating(agent, 2);
+	confirm(2);
+	await_two_links(agent);
+}
+
 TEST_F(RogueOffer, NamesALinkInUse)
 {
 	EXPECT_TRUE(is_refused(offer(1)));

@@ -121,6 +121,14 @@ TEST_F(RogueNewLink, IsConfirmed)
 	expect_two_links();
 }
 
+TEST_F(RogueNewLink, IsActivatingBeforeItIsConfirmed)
+{
+	take_offer();
+	expect_activating(agent, number());
+	confirm();
+	expect_two_links();
+}
+
 TEST_F(RogueNewLink, IsConfirmedForAnotherQueuePair)
 {
 	smc_llc_msg msg = end.confirm_link(number(), SMC_LLC_REPLY);
