@@ -621,6 +621,32 @@ TEST_P(Losses, AreBalancedByNewConnections)
 	finish();
 }
 
+/* The lost link had not delivered them, as its packets were dropped. */
+TEST_P(Losses, HaveBytesWrittenAgain)
+{
+	Connection first = connection(GetParam());
+
+	must_get_links("rxe0 rxe1");
+
+	Connection second = connection(GetParam());
+	const std::string bytes(1000, 'a');
+	const int64_t before = here.counters()["rdma_write_bytes"];
+
+	EXPECT_EQ(here.groups()[0].connections_by("rxe1"), 1);
+	EXPECT_EQ(here.counters()["rdma_repeated_bytes"], 0);
+	there.lose(1);
+	ASSERT_EQ(send(second.here, bytes.data(), bytes.size(), MSG_NOSIGNAL), 1000);
+	wait_until("the bytes are under way",
+		   [&] { return here.counters()["rdma_write_bytes"] == before + 1000; });
+	here.take_down(1);
+	EXPECT_EQ(second.there.recv(1000, MSG_WAITALL), bytes);
+	wait_until("they are counted", [&] { return here.counters()["rdma_repeated_bytes"] > 0; });
+	EXPECT_EQ(here.counters()["rdma_repeated_bytes"], 1000);
+	EXPECT_EQ(here.counters()["rdma_repeated_writes"], 1);
+	EXPECT_EQ(there.counters()["rdma_repeated_bytes"], 0);
+	EXPECT_THAT(must_run(smc("-j stats")), testing::HasSubstr("\"repeated-bytes\": 1000,"));
+}
+
 TEST_P(Losses, WhileStreamsEnd)
 {
 	begin_streams(GetParam());
