@@ -739,6 +739,54 @@ TEST_P(Losses, OfBothLansWithoutAnEvent)
 }
 
 /*
+ * Of two idle links, one of which gets busy then: neither is given up for the other, which is as
+ * silent. After five seconds, each end tests both links once in two seconds, six times.
+ */
+TEST_P(Losses, OfBothLansForTenSeconds)
+{
+	/* Messages: the byte, one TEST LINK to see whether the other link works, and the tests. */
+	constexpr int busy = 1, probes = 2, tests = 2 * 4;
+
+	for (const TwoPorts &end : {here, there})
+		end.set_sysctl("net.smc.smcr_testlink_time", "5");
+
+	Connection first = connection(GetParam());
+
+	must_get_links("rxe0 rxe1");
+
+	Connection second = connection(GetParam());
+
+	EXPECT_EQ(here.groups()[0].connections_by("rxe1"), 1);
+	for (const TwoPorts &end : {here, there})
+		for (int port : {0, 1})
+			end.lose(port);
+
+	const int64_t before = here.counters()["rdma_sends"];
+
+	ASSERT_EQ(send(second.here, "a", 1, MSG_NOSIGNAL), 1);
+	wait_until("four tests of each link stay unanswered",
+		   [&] { return here.counters()["rdma_sends"] >= before + busy + probes + tests; });
+	for (const TwoPorts &end : {here, there}) {
+		EXPECT_EQ(end.groups().at(0).devices(), "rxe0 rxe1");
+		EXPECT_EQ(end.counters()["rdma_links_lost"], 0);
+	}
+	for (const TwoPorts &end : {here, there})
+		end.lose_nothing();
+	EXPECT_EQ(second.there.recv(1), "a");
+	for (Connection *one : {&first, &second}) {
+		ASSERT_EQ(one->there.send("b"), 1);
+
+		char byte = 0;
+
+		EXPECT_EQ(recv(one->here, &byte, 1, 0), 1);
+	}
+	/* The link that is the first to work may have taken over from the other one. */
+	must_get_links("rxe0 rxe1");
+	for (const TwoPorts &end : {here, there})
+		EXPECT_EQ(end.counters()["rdma_groups_lost"], 0);
+}
+
+/*
  * The other end has to notice it by itself, as TCP's packets don't arrive either. soft-RoCE may not
  * let a group end before its network device is up.
  */
