@@ -47,6 +47,7 @@ constexpr Way ways[] = {
     {{"port 1 down at both ends", 1, &TwoPorts::take_down, &TwoPorts::take_up}, true},
     {{"device 0 removed", 0, &TwoPorts::remove_device, &TwoPorts::add_device}, false},
     {{"device 1 removed", 1, &TwoPorts::remove_device, &TwoPorts::add_device}, false},
+    {{"no carrier at port 1", 1, &TwoPorts::pull_cable, &TwoPorts::plug_cable}, false},
     {{"no address at port 1", 1, &TwoPorts::remove_addresses, &TwoPorts::take_up}, false},
     {{"LAN 0 loses RoCE packets", 0, &TwoPorts::lose, &TwoPorts::find}, true},
     {{"LAN 1 loses RoCE packets", 1, &TwoPorts::lose, &TwoPorts::find}, true},
@@ -177,6 +178,23 @@ private:
 class LostPorts : public OwnStreams, public testing::WithParamInterface<Role>
 {
 protected:
+	void SetUp() override
+	{
+		OwnStreams::SetUp();
+		if (IsSkipped())
+			return;
+		has_cables = here.has_cables() && there.has_cables();
+		if (!has_cables)
+			return;
+		for (const TwoPorts &end : {here, there})
+			end.add_cable();
+	}
+
+	bool is_possible(const Way &way) const
+	{
+		return has_cables || way.loss.lose != &TwoPorts::pull_cable;
+	}
+
 	static void announce(const std::string &what, const Way &way, bool is_here)
 	{
 		/* Not a SCOPED_TRACE, which an exception or the time limit loses. */
@@ -203,6 +221,8 @@ private:
 			return {is_here ? &here : &there, is_here ? &there : &here};
 		return {is_here ? &here : &there};
 	}
+
+	bool has_cables = false;
 };
 
 class RandomLosses : public LostPorts
@@ -210,7 +230,7 @@ class RandomLosses : public LostPorts
 protected:
 	void SetUp() override
 	{
-		OwnStreams::SetUp();
+		LostPorts::SetUp();
 		if (IsSkipped())
 			return;
 		for (const TwoPorts &end : {here, there}) {
@@ -274,7 +294,7 @@ protected:
 		for (;;) {
 			const Way &way = ways[random() % std::size(ways)];
 
-			if (way.loss.port == port)
+			if (way.loss.port == port && is_possible(way))
 				return way;
 		}
 	}
@@ -371,7 +391,7 @@ TEST_P(NewConnections, AreMadeWhilePortsAreLost)
 	Visitors visitors(GetParam());
 
 	for (const Way &way : ways) {
-		if (stops_tcp(way))
+		if (stops_tcp(way) || !is_possible(way))
 			continue;
 		is_here = !is_here;
 		announce("new connections", way, is_here);

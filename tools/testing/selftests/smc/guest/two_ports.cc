@@ -174,14 +174,14 @@ void TwoPorts::add_cable() const
 		 in_pnet(0) + " && " + in_pnet(1));
 }
 
-void TwoPorts::pull_cable() const
+void TwoPorts::pull_cable(int port) const
 {
-	must_run("ip link set cable1 down");
+	must_run("ip link set cable" + std::to_string(port) + " down");
 }
 
-void TwoPorts::plug_cable() const
+void TwoPorts::plug_cable(int port) const
 {
-	must_run("ip link set cable1 up");
+	must_run("ip link set cable" + std::to_string(port) + " up");
 }
 
 void TwoPorts::remove_vlan(int port) const

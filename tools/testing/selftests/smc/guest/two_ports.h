@@ -57,12 +57,16 @@ public:
 	void remove_vlan(int port) const;
 	/*
 	 * Makes eth1 one end of a veth pair, whose other end is bridged to the network adapter. It
-	 * stays so until the next set_up().
+	 * stays so until the next set_up(). Needs the modules that has_cables() looks for.
 	 */
 	void add_cable() const;
-	/* eth1 loses its carrier, and gets it back. All addresses stay. */
-	void pull_cable() const;
-	void plug_cable() const;
+	bool has_cables() const
+	{
+		return has_module("veth") && has_module("bridge");
+	}
+	/* After add_cable(), port 1 loses its carrier, and gets it back. All addresses stay. */
+	void pull_cable(int port) const;
+	void plug_cable(int port) const;
 	/* Put eth1 into a VRF, of the kernel's module "vrf", and take it out again. */
 	void enter_vrf() const;
 	void leave_vrf() const;
