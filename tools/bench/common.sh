@@ -89,13 +89,14 @@ measured() {
 		$((after[0] - before[0])) $((after[1] - before[1])) $((after[2] - before[2]))
 }
 
-# serve_guest CONTESTANT: at the address $server, until the other guest has measured.
+# serve_guest CONTESTANT [COMMAND...]: at the address $server, until the command has run and the
+# other guest has measured.
 serve_guest() {
 	local pid
 	"$bench" --protocol "$(protocol "$1")" server "$server" >/run/server.log 2>&1 &
 	pid=$!
 	until_true 'the server listens' listens 5201 || die "$(</run/server.log)"
-	lab-barrier serving && lab-barrier measured || exit
+	lab-barrier serving && "${@:2}" && lab-barrier measured || exit
 	kill "$pid"
 	wait "$pid"
 }

@@ -285,6 +285,20 @@ double Total(const Endpoint& to, unsigned writers, double seconds) {
   return sum / Since(start);
 }
 
+// Seconds that @size bytes take one way, once a line of standard input tells to send them.
+double Transfer(const Endpoint& to, uint32_t size) {
+  Socket sock = Ask(to, {kSink, size});
+  std::vector<char> buffer(size, 'x');
+  std::cout << "connected" << std::endl;
+  std::cin.get();
+  auto start = Clock::now();
+  sock.Send(buffer.data(), size);
+  shutdown(sock.fd(), SHUT_WR);
+  char done;
+  if (!sock.Receive(&done, 1)) throw std::runtime_error("the server did not confirm");
+  return Since(start);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -305,7 +319,8 @@ int main(int argc, char** argv) {
   auto* client = app.add_subcommand("client", "measure once");
   client->add_option("address", endpoint.host, "the server's")->required();
   client->add_option("measure", measure, "what")
-      ->check(CLI::IsMember({"throughput", "roundtrip", "connections", "beside", "share", "total"}))
+      ->check(CLI::IsMember(
+          {"throughput", "roundtrip", "connections", "beside", "share", "total", "transfer"}))
       ->required();
   client->add_option("--size", size, "bytes in a message")->check(CLI::Range(1, 1 << 20));
   client->add_option("--writers", writers, "connections that write all the time")
@@ -321,6 +336,7 @@ int main(int argc, char** argv) {
                    : measure == "beside"    ? Beside(endpoint, writers, size, seconds)
                    : measure == "share"     ? Share(endpoint, writers, seconds)
                    : measure == "total"     ? Total(endpoint, writers, seconds)
+                   : measure == "transfer"  ? Transfer(endpoint, size)
                                             : Connections(endpoint, seconds);
     std::cout << value << std::endl;
   } catch (const std::exception& e) {
