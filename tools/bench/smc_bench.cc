@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <iostream>
@@ -299,6 +300,30 @@ double Transfer(const Endpoint& to, uint32_t size) {
   return Since(start);
 }
 
+std::atomic<bool> stopped;
+
+// Seconds of the longest pause between messages that come back, until SIGTERM. One of them is under
+// way at a time, or as many as the connection takes.
+double Pause(const Endpoint& to, uint32_t size, bool many) {
+  std::signal(SIGTERM, [](int) { stopped = true; });
+  Socket sock = Ask(to, {kEcho, size});
+  std::vector<char> message(size, 'x'), answer(size);
+  std::jthread writer;
+  double longest = 0;
+  if (many)
+    writer = std::jthread([&] {
+      while (send(sock.fd(), message.data(), size, MSG_NOSIGNAL) > 0) {
+      }
+    });
+  for (auto last = Clock::now(); !stopped; last = Clock::now()) {
+    if (!many) sock.Send(message.data(), size);
+    if (!sock.Receive(answer.data(), size)) throw std::runtime_error("the server closed");
+    longest = std::max(longest, Since(last));
+  }
+  shutdown(sock.fd(), SHUT_RDWR);
+  return longest;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -319,8 +344,8 @@ int main(int argc, char** argv) {
   auto* client = app.add_subcommand("client", "measure once");
   client->add_option("address", endpoint.host, "the server's")->required();
   client->add_option("measure", measure, "what")
-      ->check(CLI::IsMember(
-          {"throughput", "roundtrip", "connections", "beside", "share", "total", "transfer"}))
+      ->check(CLI::IsMember({"throughput", "roundtrip", "connections", "beside", "share", "total",
+                             "pause", "bulk-pause", "transfer"}))
       ->required();
   client->add_option("--size", size, "bytes in a message")->check(CLI::Range(1, 1 << 20));
   client->add_option("--writers", writers, "connections that write all the time")
@@ -331,13 +356,15 @@ int main(int argc, char** argv) {
   try {
     endpoint.Resolve();
     if (*server) Serve(endpoint);
-    double value = measure == "throughput"  ? Throughput(endpoint, size, seconds)
-                   : measure == "roundtrip" ? RoundTrip(endpoint, size, seconds)
-                   : measure == "beside"    ? Beside(endpoint, writers, size, seconds)
-                   : measure == "share"     ? Share(endpoint, writers, seconds)
-                   : measure == "total"     ? Total(endpoint, writers, seconds)
-                   : measure == "transfer"  ? Transfer(endpoint, size)
-                                            : Connections(endpoint, seconds);
+    double value = measure == "throughput"   ? Throughput(endpoint, size, seconds)
+                   : measure == "roundtrip"  ? RoundTrip(endpoint, size, seconds)
+                   : measure == "beside"     ? Beside(endpoint, writers, size, seconds)
+                   : measure == "share"      ? Share(endpoint, writers, seconds)
+                   : measure == "total"      ? Total(endpoint, writers, seconds)
+                   : measure == "pause"      ? Pause(endpoint, size, false)
+                   : measure == "bulk-pause" ? Pause(endpoint, size, true)
+                   : measure == "transfer"   ? Transfer(endpoint, size)
+                                             : Connections(endpoint, seconds);
     std::cout << value << std::endl;
   } catch (const std::exception& e) {
     std::cerr << "smc_bench: " << e.what() << '\n';
