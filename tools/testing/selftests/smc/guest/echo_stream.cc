@@ -65,7 +65,13 @@ void EchoStream::receive_all()
 	ssize_t n;
 
 	while ((n = recv(connection.here, bytes, sizeof(bytes), 0)) > 0 && !is_wrong) {
-		is_wrong = pattern_mismatch(seed, echoed, bytes, n) < size_t(n);
+		const size_t right = pattern_mismatch(seed, echoed, bytes, n);
+
+		is_wrong = right < size_t(n);
+		if (is_wrong)
+			wrong = "byte " + std::to_string(echoed + right) + " is wrong, " +
+				pattern_source(seed, echoed + right, bytes + right, n - right) +
+				" came";
 		echoed += n;
 	}
 	error = n < 0 ? errno : 0;
@@ -88,7 +94,7 @@ void EchoStream::fail(const std::string &how)
 
 		const std::string there = await_ending_there();
 
-		throw WrongByte(what + "a wrong byte; the other end: " + there,
+		throw WrongByte(what + wrong + "; the other end: " + there,
 				there.find("wrong byte") != std::string::npos);
 	}
 	throw std::runtime_error(what + strerror(error));

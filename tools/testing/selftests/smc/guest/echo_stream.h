@@ -72,6 +72,7 @@ private:
 	/* Written before @ended is set. */
 	int error = 0;
 	bool is_wrong = false;
+	std::string wrong;
 	std::thread sender, receiver;
 	Job echoing;
 };

@@ -63,6 +63,15 @@ size_t pattern_mismatch(uint64_t seed, uint64_t position, const void *bytes, siz
 	return len;
 }
 
+std::string pattern_source(uint64_t seed, uint64_t position, const char *bytes, size_t len)
+{
+	const uint64_t range = 1 << 20, from = position - std::min(position, range);
+	const std::string near = pattern(seed, from, position - from + range);
+	const size_t at = near.find(std::string(bytes, std::min<size_t>(len, 8)));
+
+	return at == near.npos ? "no byte nearby" : "byte " + std::to_string(from + at);
+}
+
 size_t RandomLength::operator()()
 {
 	double magnitude = std::uniform_real_distribution<>(0, std::log(double(max) + 1))(engine);

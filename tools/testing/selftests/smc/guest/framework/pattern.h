@@ -21,6 +21,12 @@ std::string pattern(uint64_t seed, uint64_t position, size_t len);
 /* Returns the offset of the first byte that differs from the pattern, or @len. */
 size_t pattern_mismatch(uint64_t seed, uint64_t position, const void *bytes, size_t len);
 
+/*
+ * Says where, within 1 MiB of @position, the pattern has the first eight of wrong bytes. Bytes from
+ * further on were sent too early, those from before were sent once more or never replaced.
+ */
+std::string pattern_source(uint64_t seed, uint64_t position, const char *bytes, size_t len);
+
 /* Random lengths from 1 to @max; all orders of magnitude are equally likely. */
 class RandomLength
 {

@@ -425,7 +425,10 @@ uint64_t echo_pattern(int fd, uint64_t seed)
 			size_t right = pattern_mismatch(seed, position, bytes, n);
 
 			if (right < n && wrong.empty())
-				wrong = "wrong byte " + std::to_string(position + right);
+				wrong = "wrong byte " + std::to_string(position + right) + ", " +
+					pattern_source(seed, position + right, bytes + right,
+						       n - right) +
+					" came";
 			position += n;
 		});
 	} catch (const std::exception &error) {
