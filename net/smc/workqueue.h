@@ -28,7 +28,8 @@ extern struct workqueue_struct *smc_free_wq;
 /*
  * Works that change the links of link groups. Some add links, and may wait for the peer. Others
  * remove lost links, and may wait for threads that wait for the peer. No more than
- * smc_wq_waiting_max() of all these works wait.
+ * smc_wq_waiting_max() of all these works wait, and those that remove links of a device that is
+ * being removed.
  */
 extern struct workqueue_struct *smc_add_link_wq;
 /*

@@ -69,7 +69,7 @@ void smc_add_link_after_loss(struct smc_rdma_group *group);
  *	item may wait only if no more than half of smc_wq_waiting_max() work items run
  *
  * Context: process. Every work item must call smc_add_link_exit() at its end, even one that may not
- * wait.
+ * wait. One that removes a link of a device that is being removed waits in any case.
  * Return: true if the work item may wait for a peer. At most smc_wq_waiting_max() work items may
  * wait at the same time.
  */

@@ -18,7 +18,7 @@ struct sk_buff;
  */
 enum smc_rdma_failover {
 	SMC_FAILOVER_DONE,	/* this end has never moved, or has sent all bytes again */
-	SMC_FAILOVER_OMITTED,	/* done, but with bytes left out: both ends sent final flags */
+	SMC_FAILOVER_OMITTED,	/* done, but with bytes left out: see @repeat_from */
 	SMC_FAILOVER_ANNOUNCE,	/* tell the peer that this end has moved */
 	SMC_FAILOVER_REPEAT,	/* the peer has been told; write bytes again */
 };
@@ -71,7 +71,7 @@ enum smc_rdma_peer_failover {
  * @failover: state of this end's failover
  * @repeat_from: position from which bytes are to be written again. In SMC_FAILOVER_OMITTED, the
  *	bytes from this position on were not written again, because both ends have sent their final
- *	flags. So this end's messages do not report these bytes either
+ *	flags, or this end has sent a reset. So this end's messages do not report these bytes either
  * @urgent_end: position after the last urgent byte that this end has published, or 0
  * @answered: value of stream.rx.received at this end's last publish
  * @waits_as_bulk: @tx_wait is in the link's @bulk_waiters, not in its @slot_waiters; under the

@@ -219,7 +219,7 @@ static bool smc_link_remove(struct smc_link *link, bool may_wait)
 static void smc_link_end(struct work_struct *work)
 {
 	struct smc_link *link = container_of(work, struct smc_link, end_work.work);
-	/* The removal of a device waits for its links, so it does not depend on a trylock. */
+	/* The removal of a device waits for this work item, so this one waits beyond the limit. */
 	const bool may_wait = smc_add_link_enter(false) || READ_ONCE(link->port.dev->leaving);
 	bool is_removed = false;
 

@@ -194,7 +194,9 @@ static int smc_rdma_repeat(struct smc_rdma_conn *conn, u64 end)
 /*
  * Return: the position up to which bytes are to be written again. If both ends have sent their
  * final flags, no byte is written again, because the peer may have freed its element. A peer that
- * has received this end's reset may have freed it, too, and a reset brings no bytes.
+ * has received this end's reset may have freed it, too. In that case the next message reports fewer
+ * bytes than the one before, which an in-tree peer may misread just before the reset. That is less
+ * harm than a write into an element that another connection may use.
  */
 static u64 smc_rdma_repeat_until(const struct smc_rdma_conn *conn)
 {
