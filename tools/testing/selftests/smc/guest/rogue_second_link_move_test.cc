@@ -3,6 +3,7 @@
  * A connection moves from the first link to the second one. Each link has a completion queue of its
  * own, so the messages of one end may reach the other in another order.
  */
+#include <initializer_list>
 #include <netinet/tcp.h>
 #include <stdexcept>
 #include <string>

@@ -123,8 +123,8 @@ TEST_F(RogueNewLink, IsConfirmed)
 
 TEST_F(RogueNewLink, IsActivatingBeforeItIsConfirmed)
 {
-	take_offer();
 	expect_activating(agent, number());
+	take_offer();
 	confirm();
 	expect_two_links();
 }
