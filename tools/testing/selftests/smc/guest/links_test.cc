@@ -456,7 +456,7 @@ TEST_P(LostLink, LosesNoByteAndComesBack)
 	}
 }
 
-/* LOSSES times, a port that SEED says goes down at one end. An in-tree peer survives that. */
+/* LOSSES times, a port that SEED says goes down at one end. An in-tree peer survives most. */
 class RandomPorts : public LosingStreams, public testing::WithParamInterface<Role>
 {
 protected:
