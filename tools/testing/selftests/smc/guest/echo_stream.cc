@@ -64,14 +64,8 @@ void EchoStream::receive_all()
 	char bytes[16384];
 	ssize_t n;
 
-	while ((n = recv(connection.here, bytes, sizeof(bytes), 0)) > 0 && !is_wrong) {
-		const size_t right = pattern_mismatch(seed, echoed, bytes, n);
-
-		is_wrong = right < size_t(n);
-		if (is_wrong)
-			wrong = "byte " + std::to_string(echoed + right) + " is wrong, " +
-				pattern_source(seed, echoed + right, bytes + right, n - right) +
-				" came";
+	while ((n = recv(connection.here, bytes, sizeof(bytes), 0)) > 0 && wrong.empty()) {
+		wrong = pattern_fault(seed, echoed, bytes, n);
 		echoed += n;
 	}
 	error = n < 0 ? errno : 0;
@@ -88,7 +82,7 @@ void EchoStream::fail(const std::string &how)
 {
 	const std::string what = "stream " + std::to_string(seed) + ": " + how + ": ";
 
-	if (is_wrong) {
+	if (!wrong.empty()) {
 		stopping = true;
 		shutdown(connection.here, SHUT_RDWR);
 
@@ -122,7 +116,7 @@ void EchoStream::finish()
 {
 	stopping = true;
 	await_ending();
-	if (error || is_wrong || echoed != sent)
+	if (error || !wrong.empty() || echoed != sent)
 		fail(std::to_string(echoed) + " of " + std::to_string(sent) + " bytes came back");
 	echoing.join();
 }

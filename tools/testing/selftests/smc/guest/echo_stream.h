@@ -71,7 +71,6 @@ private:
 	std::atomic<bool> stopping = false, paused = false, idle = false, ended = false;
 	/* Written before @ended is set. */
 	int error = 0;
-	bool is_wrong = false;
 	std::string wrong;
 	std::thread sender, receiver;
 	Job echoing;

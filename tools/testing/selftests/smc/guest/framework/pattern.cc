@@ -63,13 +63,21 @@ size_t pattern_mismatch(uint64_t seed, uint64_t position, const void *bytes, siz
 	return len;
 }
 
-std::string pattern_source(uint64_t seed, uint64_t position, const char *bytes, size_t len)
+std::string pattern_fault(uint64_t seed, uint64_t position, const char *bytes, size_t len)
 {
-	const uint64_t range = 1 << 20, from = position - std::min(position, range);
-	const std::string near = pattern(seed, from, position - from + range);
-	const size_t at = near.find(std::string(bytes, std::min<size_t>(len, 8)));
+	const size_t right = pattern_mismatch(seed, position, bytes, len);
+	const uint64_t wrong = position + right, range = 1 << 20;
+	const uint64_t from = wrong - std::min(wrong, range);
 
-	return at == near.npos ? "no byte nearby" : "byte " + std::to_string(from + at);
+	if (right == len)
+		return "";
+
+	const std::string near = pattern(seed, from, wrong - from + range);
+	const size_t at = near.find(std::string(bytes + right, std::min<size_t>(len - right, 8)));
+
+	return "wrong byte " + std::to_string(wrong) + ", " +
+	       (at == near.npos ? "none from nearby" : "byte " + std::to_string(from + at)) +
+	       " came";
 }
 
 size_t RandomLength::operator()()

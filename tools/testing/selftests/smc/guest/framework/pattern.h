@@ -22,10 +22,11 @@ std::string pattern(uint64_t seed, uint64_t position, size_t len);
 size_t pattern_mismatch(uint64_t seed, uint64_t position, const void *bytes, size_t len);
 
 /*
- * Says where, within 1 MiB of @position, the pattern has the first eight of wrong bytes. Bytes from
- * further on were sent too early, those from before were sent once more or never replaced.
+ * Returns a text about the first wrong byte, or "". It says where, within 1 MiB, the pattern has
+ * the eight bytes that came instead. Those from further on were sent too early, those from before
+ * were sent once more or never replaced.
  */
-std::string pattern_source(uint64_t seed, uint64_t position, const char *bytes, size_t len);
+std::string pattern_fault(uint64_t seed, uint64_t position, const char *bytes, size_t len);
 
 /* Random lengths from 1 to @max; all orders of magnitude are equally likely. */
 class RandomLength

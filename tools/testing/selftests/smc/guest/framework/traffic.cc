@@ -422,13 +422,8 @@ uint64_t echo_pattern(int fd, uint64_t seed)
 
 	try {
 		echo_all(fd, 65536, [&](const char *bytes, size_t n) {
-			size_t right = pattern_mismatch(seed, position, bytes, n);
-
-			if (right < n && wrong.empty())
-				wrong = "wrong byte " + std::to_string(position + right) + ", " +
-					pattern_source(seed, position + right, bytes + right,
-						       n - right) +
-					" came";
+			if (wrong.empty())
+				wrong = pattern_fault(seed, position, bytes, n);
 			position += n;
 		});
 	} catch (const std::exception &error) {
