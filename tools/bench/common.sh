@@ -101,6 +101,17 @@ serve_guest() {
 	wait "$pid"
 }
 
+# has_links NUMBER: so many links are active.
+has_links() { (($("$smc" link | grep -cw active) == $1)); }
+
+# Each port is in the network of the bench, by its network device and by its RDMA device.
+configure_ports() {
+	local port
+	for port in 0 1; do
+		"$smc" pnet add BENCH dev "eth$port" && "$smc" pnet add BENCH ib "rxe$port" || return
+	done
+}
+
 # order N CONTESTANT...: the contestants, another one first in each round.
 order() {
 	local first=$(($1 % ($# - 1)))
