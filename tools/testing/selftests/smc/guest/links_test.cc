@@ -930,7 +930,7 @@ INSTANTIATE_TEST_SUITE_P(, PulledCable, testing::ValuesIn(both_roles),
 TEST_P(PulledCable, LosesNoByteAndComesBack)
 {
 	if (!here.has_cables())
-		GTEST_SKIP() << "a kernel without veth";
+		GTEST_SKIP() << "a kernel without veth or bridge";
 	here.add_cable();
 	begin_streams(GetParam());
 	lose_link(GetParam(), end_of(GetParam(), Role::server), [&] {
