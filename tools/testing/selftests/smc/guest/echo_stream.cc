@@ -37,7 +37,8 @@ void EchoStream::send_all()
 		idle = paused.load();
 		if (!idle && !send_some(pattern(seed, sent, length())))
 			return;
-		std::this_thread::sleep_for(std::chrono::milliseconds(5));
+		if (idle || resting)
+			std::this_thread::sleep_for(std::chrono::milliseconds(5));
 	}
 	shutdown(connection.here, SHUT_WR);
 }
@@ -94,12 +95,12 @@ void EchoStream::fail(const std::string &how)
 	throw std::runtime_error(what + strerror(error));
 }
 
-void EchoStream::await_progress()
+void EchoStream::await_progress(uint64_t bytes)
 {
-	const uint64_t before = sent;
+	const uint64_t enough = sent + bytes;
 
 	wait_until("bytes of stream " + std::to_string(seed) + " come back",
-		   [&] { return echoed > before || ended; });
+		   [&] { return echoed >= enough || ended; });
 	must_last();
 }
 

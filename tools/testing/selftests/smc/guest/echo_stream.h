@@ -39,8 +39,16 @@ public:
 	{
 		return connection.here;
 	}
-	/* Waits for the echo of bytes that have not been sent yet; throws if the stream fails. */
-	void await_progress();
+	/*
+	 * Waits for the echo of so many bytes that have not been sent yet; throws if the stream
+	 * fails.
+	 */
+	void await_progress(uint64_t bytes = 1);
+	/* Sends from now on with or without rests; with them at first. */
+	void rest_between_sends(bool rests)
+	{
+		resting = rests;
+	}
 	/* Sends nothing until resume(), and waits until all bytes are back. */
 	void pause();
 	void resume()
@@ -49,6 +57,10 @@ public:
 	}
 	/* Sends no more, and waits for the end: throws unless every byte came back. */
 	void finish();
+	uint64_t bytes_echoed() const
+	{
+		return echoed;
+	}
 	/* Waits until the stream ends by itself; returns errno of recv() or send(), or 0. */
 	int await_ending();
 	/* Waits for the end there; returns a text that has that of errno, or "". */
@@ -68,7 +80,8 @@ private:
 	const uint64_t seed;
 	std::atomic<uint64_t> sent = 0, echoed = 0;
 	std::atomic<int> send_error = 0;
-	std::atomic<bool> stopping = false, paused = false, idle = false, ended = false;
+	std::atomic<bool> stopping = false, paused = false, idle = false, resting = true;
+	std::atomic<bool> ended = false;
 	/* Written before @ended is set. */
 	int error = 0;
 	std::string wrong;

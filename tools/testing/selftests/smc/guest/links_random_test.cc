@@ -35,6 +35,9 @@ namespace
 
 constexpr int talks = 88, urgents = 4, closings = 4; /* and four streams */
 
+/* What one of the streams sends at least after each loss, and again once the port is back. */
+constexpr uint64_t bulk_bytes = 1'000'000;
+
 struct Way {
 	TwoPorts::Loss loss;
 	bool at_both_ends;
@@ -302,7 +305,11 @@ protected:
 	void lose_and_find(const Way &way, bool is_here)
 	{
 		std::vector<Connection> ending = connections(closings);
+		EchoStream &bulk = streams.front();
 
+		/* The stream sends all that its window takes when the port is lost and comes back.
+		 */
+		bulk.rest_between_sends(false);
 		lose(way, is_here);
 		send_last_bytes(ending);
 		for (Connection &one : urgent)
@@ -312,9 +319,12 @@ protected:
 		expect_last_bytes(ending);
 		for (Connection &one : urgent)
 			expect_urgent_byte(one.there);
+		bulk.await_progress(bulk_bytes);
 		await_progress();
 		find(way, is_here);
 		must_get_links("rxe0 rxe1");
+		bulk.await_progress(bulk_bytes);
+		bulk.rest_between_sends(true);
 		talk(false);
 		await_progress();
 	}
@@ -350,6 +360,7 @@ TEST_P(RandomLosses, LoseNoByte)
 	talk(true);
 	for (Talk &one : talking)
 		one.finish();
+	printf("# %lu bytes of the bulk stream came back\n", streams.front().bytes_echoed());
 	finish();
 }
 
