@@ -139,11 +139,20 @@ static s64 smc_server_take_proposal(struct smc_server *srv)
 		hs->reason = smc_server_note_client(hs, SMC_DIAG_PEER_NO_SMC);
 		return 0;
 	}
+	/*
+	 * Only a part of a message came. The other segments may be lost, and come late. Then
+	 * neither they nor the client's DECLINE are for the application.
+	 */
+	if ((rc == -ETIMEDOUT || rc == -ECONNRESET) && hs->has_head) {
+		smc_stat_violation(smc_net(sock_net(hs->sk)), SMC_VIOLATION_CLC);
+		smc_clc_defer_decline(hs, SMC_DIAG_SYNC);
+		return 0;
+	}
 	rc = smc_clc_take(hs, srv->buf);
 	if (rc == -ECONNRESET) {
 		/*
-		 * The client closed, fell silent in the middle of a message, or sent a malformed
-		 * header. The application gets the bytes that came.
+		 * The client closed, or sent a malformed header. The application gets the bytes
+		 * that came.
 		 */
 		hs->reason = SMC_DIAG_PEER_NO_SMC;
 		return 0;

@@ -925,8 +925,11 @@ protected:
 		return lured;
 	}
 
-	/* Half a message in place of the first one: it belongs to the application. */
-	Rest half_a_proposal(const std::string &half);
+	/*
+	 * A part of the first message, and the rest of it once the application has accepted. A part
+	 * that has not even the head belongs to the application.
+	 */
+	Rest half_a_proposal(const std::string &half, const std::string &rest);
 	Rest half_a_confirm(const std::function<void(std::string &)> &halve);
 	Rest half_an_accept(const std::string &half);
 	/*
@@ -970,17 +973,24 @@ protected:
 	smc_clc_proposal proposal;
 };
 
-Silence::Rest Silence::half_a_proposal(const std::string &half)
+Silence::Rest Silence::half_a_proposal(const std::string &half, const std::string &rest)
 {
 	auto attack = std::make_shared<Attack>(agent);
 
 	send_bytes(attack->rogue, half);
-	return [=] {
+	return [=, this] {
 		RemoteSocket victim = attack->listener.accept();
 
-		EXPECT_EQ(victim.recv(half.size(), MSG_WAITALL), half);
-		expect_nothing_said(attack->rogue);
-		check_tcp(attack->rogue, victim);
+		if (rest.empty()) {
+			EXPECT_EQ(victim.recv(half.size(), MSG_WAITALL), half);
+			expect_nothing_said(attack->rogue);
+			check_tcp(attack->rogue, victim);
+			return;
+		}
+		send_bytes(attack->rogue, rest);
+		expect_decline(attack->rogue);
+		send_bytes(attack->rogue, encode_decline(SMC_DIAG_SYNC));
+		expect_only_data(attack->rogue, victim);
 	};
 }
 
@@ -1128,19 +1138,16 @@ Silence::Rest Silence::data_only()
 
 TEST_F(Silence, IsSurvived)
 {
-	const std::vector<std::pair<const char *, std::function<void(std::string &)>>> halves = {
-	    {"the head",
-	     [](auto &m) {
-		     m.resize(5);
-	     }},
-	    {"half of it",
-	     [](auto &m) {
-		     m.resize(m.size() / 2);
-	     }},
-	    {"all but a byte",
-	     [](auto &m) {
-		     put16(m, 5, m.size() + 1);
-	     }},
+	struct Half {
+		const char *what;
+		std::function<void(std::string &)> halve;
+		size_t missing; /* bytes of a PROPOSAL; 0 without a head */
+	};
+	const size_t size = encode(good_proposal()).size();
+	const std::vector<Half> halves = {
+	    {"a part of the head", [](auto &m) { m.resize(5); }, 0},
+	    {"half of it", [](auto &m) { m.resize(m.size() / 2); }, size - size / 2},
+	    {"all but a byte", [](auto &m) { put16(m, 5, m.size() + 1); }, 1},
 	};
 	std::vector<std::pair<std::string, Rest>> silent = {
 	    {"late PROPOSAL and DECLINE", late_proposal_and_decline()},
@@ -1153,13 +1160,14 @@ TEST_F(Silence, IsSurvived)
 	};
 	int64_t before = failures_counted(agent);
 
-	for (auto &[what, halve] : halves) {
+	for (auto &[what, halve, missing] : halves) {
 		std::string first = encode(good_proposal()),
 			    accept = encode(good_agreement(SMC_CLC_ACCEPT));
 
 		halve(first);
 		halve(accept);
-		silent.emplace_back(what + std::string(" of a PROPOSAL"), half_a_proposal(first));
+		silent.emplace_back(what + std::string(" of a PROPOSAL"),
+				    half_a_proposal(first, std::string(missing, 'r')));
 		silent.emplace_back(what + std::string(" of a CONFIRM"), half_a_confirm(halve));
 		silent.emplace_back(what + std::string(" of an ACCEPT"), half_an_accept(accept));
 	}
