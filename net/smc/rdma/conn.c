@@ -84,10 +84,9 @@ static void smc_rdma_conn_abandon(struct smc_rdma_conn *conn, bool is_reserved)
 		smc_rdma_conn_quarantine(conn, is_reserved);
 }
 
-static void smc_rdma_over(struct smc_stream *st)
+/* End a connection that is over: it has no token any more, and does not count in its group. */
+static void smc_rdma_conn_end(struct smc_rdma_conn *conn)
 {
-	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
-
 	smc_rdma_conn_abandon(conn, true);
 	xa_erase_bh(&conn->group->conns, conn->index);
 	/*
@@ -97,7 +96,22 @@ static void smc_rdma_over(struct smc_stream *st)
 	wake_up_var(&conn->group->conns);
 	atomic_dec(&conn->link->n_conns);
 	smc_lgr_unreserve(&conn->group->lgr);
-	smc_stream_put(st);
+	smc_stream_put(&conn->stream);
+}
+
+static void smc_rdma_over(struct smc_stream *st)
+{
+	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
+	bool waits;
+
+	spin_lock_bh(st->lock);
+	/* If the group is dead, smc_rdma_conn_on_link_end() may have been called already. */
+	waits = conn->peer_link == SMC_PEER_LEFT_LINK && !smc_lgr_is_dead(&conn->group->lgr);
+	if (waits)
+		conn->peer_link = SMC_PEER_LEFT_LINK_OVER;
+	spin_unlock_bh(st->lock);
+	if (!waits)
+		smc_rdma_conn_end(conn);
 }
 
 /*
@@ -385,6 +399,7 @@ static bool smc_rdma_conn_use(struct smc_rdma_conn *conn, struct smc_link *link)
 	/* smc_rdma_conn_is_used() reads these fields under this lock alone. */
 	xa_lock(&group->conns);
 	conn->link = link;
+	conn->peer_link = SMC_PEER_USES_LINK;
 	conn->has_moved = true;
 	conn->peer_rkey = rt->rkey;
 	conn->peer_addr = rt->addr + (u64)(conn->peer_index - 1) * conn->stream.tx.peer_size;
@@ -602,14 +617,21 @@ static void smc_rdma_conn_give_up_missing(struct smc_rdma_conn *conn)
 	smc_rdma_conn_take_held(conn);
 }
 
-void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn)
+void smc_rdma_conn_on_link_end(struct smc_rdma_conn *conn, const struct smc_link *link)
 {
 	struct smc_stream *st = &conn->stream;
+	bool waits = false;
 
 	spin_lock_bh(st->lock);
+	if (conn->link == link) {
+		waits = conn->peer_link == SMC_PEER_LEFT_LINK_OVER;
+		conn->peer_link = SMC_PEER_USES_LINK;
+	}
 	if (smc_rdma_conn_awaits_message(conn))
 		smc_rdma_conn_give_up_missing(conn);
 	smc_stream_unlock(st);
+	if (waits)
+		smc_rdma_conn_end(conn);
 }
 
 /*
@@ -632,10 +654,22 @@ static bool smc_rdma_conn_awaited_may_come(const struct smc_rdma_conn *conn,
 	return false;
 }
 
+/*
+ * Note that a validation came on @link. If this end has left that link, the validation is late, and
+ * is not about the connection's present link.
+ */
+static void smc_rdma_conn_note_peer_link(struct smc_rdma_conn *conn, const struct smc_link *link)
+{
+	/* Once the queue pair is destroyed, smc_rdma_conn_on_link_end() is not called again. */
+	if (conn->link != link && !READ_ONCE(link->is_left) && !smc_link_is_destroyed(conn->link))
+		conn->peer_link = SMC_PEER_LEFT_LINK;
+}
+
 void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_get(link->group, cdc->token);
 	struct smc_stream *st;
+	bool is_over;
 
 	if (!conn) {
 		smc_rdma_conn_on_unknown_token(link->group);
@@ -643,16 +677,24 @@ void smc_rdma_conn_receive(struct smc_link *link, struct smc_cdc *cdc)
 	}
 	st = &conn->stream;
 	spin_lock_bh(st->lock);
+	is_over = conn->peer_link == SMC_PEER_LEFT_LINK_OVER;
+	if (unlikely(is_over))
+		goto unlock;
+	if (unlikely(cdc->prod_flags & SMC_PROD_FAILOVER))
+		smc_rdma_conn_note_peer_link(conn, link);
 	smc_rdma_conn_take(conn, cdc);
 	/*
 	 * Give up only when the newest validation itself comes, because it comes on the link that
 	 * the peer has moved to. Any other message may have come on the old link, and the missing
-	 * one may follow there. Once the old link is drained, smc_rdma_conn_check_validation()
-	 * gives up on a message that is still missing.
+	 * one may follow there. At the end of the old link, smc_rdma_conn_on_link_end() gives up on
+	 * a message that is still missing.
 	 */
 	if (unlikely(smc_rdma_conn_awaits_message(conn)) && (cdc->prod_flags & SMC_PROD_FAILOVER) &&
 	    cdc->seq == conn->awaited_seq && !smc_rdma_conn_awaited_may_come(conn, link))
 		smc_rdma_conn_give_up_missing(conn);
+unlock:
 	smc_stream_unlock(st);
 	smc_stream_put(st);
+	if (is_over)
+		smc_rdma_conn_on_unknown_token(link->group);
 }

@@ -39,6 +39,17 @@ enum smc_rdma_peer_failover {
 	SMC_PEER_MOVED_HELD_URGENT,	/* @held_urgent waits, too, and comes before @held */
 };
 
+/*
+ * Whether the peer still uses the link that this end uses. If the peer has left the link first, its
+ * earlier bytes may still arrive there. So the elements must not be used for another connection
+ * before this end has left the link, too, and has destroyed its queue pair.
+ */
+enum smc_rdma_peer_link {
+	SMC_PEER_USES_LINK,
+	SMC_PEER_LEFT_LINK,
+	SMC_PEER_LEFT_LINK_OVER,	/* the stream is over, and waits for the queue pair's end */
+};
+
 /**
  * struct smc_rdma_conn - a connection over SMC-R
  * @stream: byte stream; has the reference count
@@ -68,6 +79,7 @@ enum smc_rdma_peer_failover {
  *	that, as the peer knows, this host's device has received
  * @held: the newest of the messages that are held until the awaited one comes
  * @held_urgent: the newest message before @held that has an urgent byte
+ * @peer_link: whether the peer has left @link; under @lock
  * @failover: state of this end's failover
  * @repeat_from: position from which bytes are to be written again. In SMC_FAILOVER_OMITTED, the
  *	bytes from this position on were not written again, because both ends have sent their final
@@ -101,6 +113,7 @@ struct smc_rdma_conn {
 	u16 awaited_seq;
 	struct smc_cdc held;
 	struct smc_cdc held_urgent;
+	enum smc_rdma_peer_link peer_link;
 	enum smc_rdma_failover failover;
 	u64 repeat_from;
 	u64 urgent_end;
@@ -203,16 +216,20 @@ bool smc_rdma_conn_move(struct smc_rdma_conn *conn, struct smc_link *from, struc
 void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn, bool is_reserved);
 
 /**
- * smc_rdma_conn_check_validation() - reset the connection if a message is lost for good
+ * smc_rdma_conn_on_link_end() - end what a connection waits for until a link brings nothing more
  * @conn: connection that the caller has a reference to
+ * @link: link whose queue pair is destroyed
  *
- * Called when nothing comes from a lost link any more. When the peer announced its failover, the
- * peer named the last message that this host's device had acknowledged. If this end has not handled
- * that message by now, the message is lost for good.
+ * When the peer announced its failover, the peer named the last message that this host's device had
+ * acknowledged. If this end has not handled that message by now, the message is lost for good, and
+ * the connection is reset.
+ *
+ * If the peer has left @link before this end, and the stream was over before this end left @link,
+ * too, the connection ends now. Until now, bytes of the peer could arrive on @link.
  *
  * Context: process.
  */
-void smc_rdma_conn_check_validation(struct smc_rdma_conn *conn);
+void smc_rdma_conn_on_link_end(struct smc_rdma_conn *conn, const struct smc_link *link);
 
 /**
  * smc_rdma_conn_get() - find a connection by its alert token

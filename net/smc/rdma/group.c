@@ -181,6 +181,7 @@ static void smc_rdma_group_abort_conns(struct smc_rdma_group *group)
 
 	while ((conn = smc_rdma_conn_next(group, &index))) {
 		smc_stream_on_lost(&conn->stream, group->lgr.err);
+		smc_rdma_conn_on_link_end(conn, conn->link);
 		smc_stream_put(&conn->stream);
 	}
 }

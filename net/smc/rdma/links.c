@@ -145,13 +145,13 @@ static unsigned int smc_link_move_conns(struct smc_link *from, struct smc_link *
 	return n;
 }
 
-static void smc_links_check_validations(struct smc_rdma_group *group)
+static void smc_link_tell_conns_of_end(const struct smc_link *link)
 {
 	struct smc_rdma_conn *conn;
 	unsigned long index = 0;
 
-	while ((conn = smc_rdma_conn_next(group, &index))) {
-		smc_rdma_conn_check_validation(conn);
+	while ((conn = smc_rdma_conn_next(link->group, &index))) {
+		smc_rdma_conn_on_link_end(conn, link);
 		smc_stream_put(&conn->stream);
 	}
 }
@@ -227,13 +227,9 @@ static void smc_link_end(struct work_struct *work)
 		/* Don't hold the buffer lock here: the device may take a long time. */
 		if (!smc_link_is_destroyed(link))
 			smc_link_destroy(link);
-		/*
-		 * No message comes from the link any more, so connections that wait for a missing
-		 * one give up. If a link that was not confirmed carried messages, it was the last
-		 * one, and the group ends.
-		 */
+		/* If a link that was not confirmed was in use, it was the last one. */
 		if (link->is_confirmed)
-			smc_links_check_validations(link->group);
+			smc_link_tell_conns_of_end(link);
 		is_removed = smc_link_remove(link, may_wait);
 	}
 	smc_add_link_exit();

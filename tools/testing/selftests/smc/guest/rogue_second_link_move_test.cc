@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "links_shown.h"
 #include "rogue_flow.h"
 #include "rogue_second_link.h"
 
@@ -219,6 +220,47 @@ TEST_F(RogueMove, RepeatsOldMessages)
 	}
 	expect_goes_on(seq + 2);
 	EXPECT_EQ(victim.send("answer"), 6);
+}
+
+/*
+ * Bytes of the rogue may still come by the first link, so no other connection gets the element
+ * before the server has left the link, too.
+ */
+TEST_F(RogueMove, KeepsAClosedConnectionUntilTheServerMoves)
+{
+	auto connections = [&] {
+		int n = 0;
+
+		for (const ShownGroup &group : shown_groups(agent))
+			for (const ShownLink &one : group.links)
+				n += one.connections;
+		return n;
+	};
+	smc_cdc last;
+
+	say_validation(seq);
+	expect_goes_on(seq + 1);
+	last = message(seq + 2, link.sent);
+	last.conn_flags = SMC_CONN_DONE_WRITING | SMC_CONN_CLOSED;
+	say_on(end, last);
+	expect_handled(end);
+	ASSERT_EQ(victim.close(), 0);
+	do
+		last = hear_cdc(link);
+	while (!(last.conn_flags & SMC_CONN_CLOSED));
+	/* What the server sends next completes behind its last message. */
+	expect_handled(link);
+	expect_handled(end);
+	EXPECT_EQ(connections(), 1);
+	/* The token is unknown by now. */
+	say_on(end, message(seq + 3, link.sent));
+	expect_handled(end);
+	EXPECT_EQ((agent.counters() - before)["violation_token"], 1);
+
+	moved_to = &end;
+	ASSERT_TRUE(end.say(delete_link(1)));
+	end.expect_deletion(1);
+	wait_until("the connection ends", [&] { return connections() == 0; });
 }
 
 /*
