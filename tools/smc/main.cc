@@ -123,6 +123,7 @@ class Program {
             {"PNETID", "/pnetid"},
             {"PEER", "/v2/peer-host"},
             {"EID", "/v2/eid"},
+            {"LAST-LOSS", "/lost-reason"},
         },
         groups);
   }

@@ -141,6 +141,9 @@ const Field group_r_fields[] = {
     {SMC_NLA_LGR_R_VLAN_ID, "vlan", K::number},
     {SMC_NLA_LGR_R_VLAN, "vlan", K::number},  // replaces the above
     {SMC_NLA_LGR_R_CONNS_NUM, "conns", K::number},
+    {SMC_NLA_LGR_R_LOST_LINK, "lost-link", K::number},
+    {SMC_NLA_LGR_R_LOST_AGE, "lost-age", K::number},
+    {SMC_NLA_LGR_R_LOST_REASON, "lost-reason", K::text},
     {SMC_NLA_LGR_R_BUF_TYPE, "buffers", K::buffer_type},
     {SMC_NLA_LGR_R_SNDBUF_ALLOC, "sndbuf-bytes", K::number},
     {SMC_NLA_LGR_R_RMB_ALLOC, "rmb-bytes", K::number},

@@ -143,9 +143,12 @@ enum {
 	SMC_NLA_LGR_R_MAX = __SMC_NLA_LGR_R_MAX - 1,
 };
 
-/* In SMC_GEN_LGR_SMCR; the in-tree module lacks this attribute */
+/* In SMC_GEN_LGR_SMCR; the in-tree module lacks these attributes */
 enum {
 	SMC_NLA_LGR_R_VLAN = 128,		/* u16: the ID; VLAN_ID is its lower eight bits */
+	SMC_NLA_LGR_R_LOST_LINK,		/* u8: ID of the link lost last, if any was */
+	SMC_NLA_LGR_R_LOST_AGE,			/* u32: seconds since then */
+	SMC_NLA_LGR_R_LOST_REASON,		/* string, as in the kernel log */
 };
 
 /* In SMC_GEN_LINK_SMCR */

@@ -59,6 +59,18 @@ static inline bool smc_rdma_peer_is_routed(const struct smc_rdma_peer *peer)
 }
 
 /**
+ * struct smc_link_loss - a loss of a link
+ * @number: number of the link, 0 if none was lost; read without a lock, too
+ * @since: time of the loss, in seconds of ktime_get_seconds()
+ * @why: reason, as in the kernel's log
+ */
+struct smc_link_loss {
+	u8 number;
+	time64_t since;
+	char why[SMC_LINK_WHY_LEN];
+};
+
+/**
  * struct smc_rdma_group - a link group
  * @lgr: common part of the groups of both paths
  * @role: role of this end at first contact
@@ -86,6 +98,7 @@ static inline bool smc_rdma_peer_is_routed(const struct smc_rdma_peer *peer)
  * @gid: this end's GID on the group's first link; stays valid when that link is gone
  * @lost: for each index of @links, the peer's end of the confirmed link that was last removed from
  *	this index; under smc_rdma_lgrs.lock
+ * @last_loss: the link that was lost last while another one took over; under smc_rdma_lgrs.lock
  * @peer_gids: GIDs of the client's ports. A client of version 1 names one when it asks for a link.
  *	Under @llc's lock once the group is active
  * @spread_after: time in jiffies before which this server makes no further group for the peer;
@@ -145,6 +158,7 @@ struct smc_rdma_group {
 	bool is_slow;
 	u8 gid[SMC_GID_LEN];
 	struct smc_link_peer lost[SMC_LINKS];
+	struct smc_link_loss last_loss;
 	struct smc_rdma_gids peer_gids;
 	unsigned long spread_after;
 	unsigned long total_conns;

@@ -270,6 +270,17 @@ void smc_link_end_later(struct smc_link *link)
 	queue_delayed_work(smc_add_link_wq, &link->end_work, 0);
 }
 
+static void smc_rdma_group_note_loss(struct smc_rdma_group *group, const struct smc_link *link)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	WRITE_ONCE(group->last_loss.number, link->number);
+	group->last_loss.since = ktime_get_seconds();
+	strscpy(group->last_loss.why, link->why, sizeof(group->last_loss.why));
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+}
+
 /* Count and log the end of a link, and that @n of its connections now use link @to. */
 static void smc_link_note_end(const struct smc_link *link, const struct smc_link *to,
 			      unsigned int n)
@@ -284,6 +295,7 @@ static void smc_link_note_end(const struct smc_link *link, const struct smc_link
 			device, link->number, &group->peer.addr, n, to->number);
 		return;
 	}
+	smc_rdma_group_note_loss(group, link);
 	smc_stat_rdma(smc_net(net), SMC_RDMA_LINKS_LOST, 1);
 	smc_log(pr_warn, net, "%s: link %u with %pI6c lost, %u connections use link %u: %s", device,
 		link->number, &group->peer.addr, n, to->number, link->why);

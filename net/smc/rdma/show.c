@@ -162,6 +162,20 @@ static int smc_show_put_v2(struct sk_buff *skb, const struct smc_rdma_group *gro
 	return 0;
 }
 
+static int smc_show_put_last_loss(struct sk_buff *skb, const struct smc_rdma_group *group)
+{
+	struct smc_link_loss loss;
+
+	spin_lock_irq(&smc_rdma_lgrs.lock);
+	loss = group->last_loss;
+	spin_unlock_irq(&smc_rdma_lgrs.lock);
+	if (!loss.number)
+		return 0;
+	return nla_put_u8(skb, SMC_NLA_LGR_R_LOST_LINK, loss.number) ?:
+	       nla_put_u32(skb, SMC_NLA_LGR_R_LOST_AGE, ktime_get_seconds() - loss.since) ?:
+	       nla_put_string(skb, SMC_NLA_LGR_R_LOST_REASON, loss.why);
+}
+
 static int smc_show_put_group(struct sk_buff *skb, struct netlink_callback *cb,
 			      struct smc_rdma_group *group)
 {
@@ -178,6 +192,7 @@ static int smc_show_put_group(struct sk_buff *skb, struct netlink_callback *cb,
 	    nla_put_u64_64bit(skb, SMC_NLA_LGR_R_NET_COOKIE, group->lgr.net->net_cookie,
 			      SMC_NLA_LGR_R_PAD) ||
 	    nla_put_string(skb, SMC_NLA_LGR_R_PNETID, port.pnetid) ||
+	    smc_show_put_last_loss(skb, group) ||
 	    smc_show_put_buffers(skb, group))
 		return -EMSGSIZE;
 	return group->version == SMC_VERSION_2 ? smc_show_put_v2(skb, group) : 0;

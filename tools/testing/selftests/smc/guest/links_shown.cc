@@ -13,8 +13,9 @@ namespace guest
 namespace
 {
 
-/* SMC_NLA_LINK_STATE_AGE, which the system's headers lack. */
+/* SMC_NLA_LINK_STATE_AGE and SMC_NLA_LGR_R_LOST_*, which the system's headers lack. */
 constexpr int link_state_age = 128;
+constexpr int lost_link = 129, lost_age = 130, lost_reason = 131;
 
 std::string path_of(int nest, int attribute)
 {
@@ -75,22 +76,36 @@ ShownLink link_of(const Shown &shown)
 	};
 }
 
+ShownGroup group_of(const Shown &shown)
+{
+	auto path = [](int attribute) {
+		return path_of(SMC_GEN_LGR_SMCR, attribute);
+	};
+	const std::string v2 =
+	    path(SMC_NLA_LGR_R_V2_COMMON) + "/" + std::to_string(SMC_NLA_LGR_V2_VER);
+	ShownGroup group = {
+	    .type = GroupType(number_of(shown, path(SMC_NLA_LGR_R_TYPE))),
+	    .version = shown.count(v2) ? int(number_of(shown, v2)) : 1,
+	    .vlan = int(number_of(shown, path(SMC_NLA_LGR_R_VLAN_ID))),
+	};
+
+	if (shown.count(path(lost_link))) {
+		group.lost_link = int(number_of(shown, path(lost_link)));
+		group.lost_age = int(number_of(shown, path(lost_age)));
+		group.lost_reason = text_of(shown, path(lost_reason));
+	}
+	return group;
+}
+
 /* The dump has each group before its links. */
 std::vector<ShownGroup> groups_of(const std::string &dump)
 {
 	const std::string type = path_of(SMC_GEN_LGR_SMCR, SMC_NLA_LGR_R_TYPE);
-	const std::string vlan = path_of(SMC_GEN_LGR_SMCR, SMC_NLA_LGR_R_VLAN_ID);
-	const std::string v2 = path_of(SMC_GEN_LGR_SMCR, SMC_NLA_LGR_R_V2_COMMON) + "/" +
-			       std::to_string(SMC_NLA_LGR_V2_VER);
 	std::vector<ShownGroup> groups;
 
 	for (const Shown &shown : shown_in(dump)) {
 		if (shown.count(type))
-			groups.push_back(
-			    {.type = GroupType(number_of(shown, type)),
-			     .version = shown.count(v2) ? int(number_of(shown, v2)) : 1,
-			     .vlan = int(number_of(shown, vlan)),
-			     .links = {}});
+			groups.push_back(group_of(shown));
 		else if (groups.empty())
 			throw std::runtime_error("a link without a group");
 		else

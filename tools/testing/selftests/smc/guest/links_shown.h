@@ -31,7 +31,10 @@ struct ShownGroup {
 	GroupType type;
 	int version;
 	int vlan;
-	std::vector<ShownLink> links;
+	std::vector<ShownLink> links = {};
+	/* The link that was lost last, when, and why; 0, -1 and "" if none was. */
+	int lost_link = 0, lost_age = -1;
+	std::string lost_reason = {};
 
 	/* The devices of the active links in order, as "rxe0 rxe1". */
 	std::string devices() const;
