@@ -77,11 +77,11 @@ static unsigned int smc_add_link_index(const struct smc_rdma_group *group)
 }
 
 /*
- * Create a link at a port of this end, put it into the group, and map all buffers for it. The
- * references that @port holds are dropped.
+ * Create a link at a port of this end, put it into the group, and map all buffers for it. From now
+ * on, a DELETE LINK finds the link by its number. The references that @port holds are dropped.
  */
 static struct smc_link *smc_add_link_create(struct smc_rdma_group *group,
-					    struct smc_rdma_port *port)
+					    struct smc_rdma_port *port, u8 number)
 {
 	struct smc_link *link;
 	int rc;
@@ -90,6 +90,7 @@ static struct smc_link *smc_add_link_create(struct smc_rdma_group *group,
 	smc_rdma_port_put(port);
 	if (IS_ERR(link))
 		return link;
+	link->number = number;
 	smc_rdma_group_insert_link(link);
 	rc = smc_mr_buffers_map(link);
 	if (!rc)
@@ -408,11 +409,12 @@ static void smc_add_link_as_server(struct smc_link *first)
 	smc_add_link_note_attempt(group);
 	smc_add_link_note_asked(group);
 	rc = smc_add_link_find_server_port(first, &port);
-	link = rc ? ERR_PTR(rc) : smc_add_link_create(group, &port);
-	if (IS_ERR(link))
+	if (rc)
 		return;
 	group->last_number = smc_add_link_number(group);
-	link->number = group->last_number;
+	link = smc_add_link_create(group, &port, group->last_number);
+	if (IS_ERR(link))
+		return;
 	rc = smc_add_link_negotiate(first, link) ? :
 	     smc_link_to_rts(link) ? :
 	     smc_mr_buffers_register(link) ? :
@@ -464,10 +466,9 @@ static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_m
 	rc = smc_add_link_find_client_port(first, &peer, &port);
 	if (rc)
 		return rc;
-	link = smc_add_link_create(first->group, &port);
+	link = smc_add_link_create(first->group, &port, offer->add_link.link);
 	if (IS_ERR(link))
 		return PTR_ERR(link);
-	link->number = offer->add_link.link;
 	rc = smc_add_link_to_peer(first, link, offer) ? :
 	     smc_add_link_rtokens_get(by, link, &own) ? :
 	     smc_add_link_accept(own);
@@ -496,7 +497,11 @@ static bool smc_add_link_may_accept(struct smc_rdma_group *group, bool may_wait)
 		return false;
 	if (left <= 0 && may_wait) {
 		group->owes_request = false;
-		group->offer_after = jiffies + SMC_ADD_LINK_INTERVAL;
+		/*
+		 * A server counts from the time before it creates its end, which may take longer
+		 * for one offer than for the next. So a second less than its interval is enough.
+		 */
+		group->offer_after = jiffies + SMC_ADD_LINK_INTERVAL - HZ;
 		return true;
 	}
 	mod_delayed_work(smc_add_link_wq, &group->add_link_work, max_t(long, left, HZ));
