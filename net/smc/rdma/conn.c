@@ -61,6 +61,12 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn, bool is_reserved)
 	smc_rdma_group_quarantine(conn->group, pages, is_reserved);
 }
 
+/* A lost link may have used the network of TCP's packets. Then it and they come back together. */
+static bool smc_rdma_outlasts_tcp(struct smc_stream *st)
+{
+	return smc_rdma_group_lacks_link(smc_rdma_conn_of(st)->group);
+}
+
 static void smc_rdma_orphan(struct smc_stream *st)
 {
 	struct smc_rdma_conn *conn = smc_rdma_conn_of(st);
@@ -145,12 +151,13 @@ static void smc_rdma_free(struct smc_stream *st)
 }
 
 static const struct smc_path_ops smc_rdma_path_ops = {
-	.kind	  = SMC_PATH_R,
-	.publish  = smc_rdma_publish,
-	.describe = smc_rdma_describe,
-	.orphan	  = smc_rdma_orphan,
-	.over	  = smc_rdma_over,
-	.free	  = smc_rdma_free,
+	.kind	      = SMC_PATH_R,
+	.publish      = smc_rdma_publish,
+	.describe     = smc_rdma_describe,
+	.outlasts_tcp = smc_rdma_outlasts_tcp,
+	.orphan	      = smc_rdma_orphan,
+	.over	      = smc_rdma_over,
+	.free	      = smc_rdma_free,
 };
 
 /*

@@ -503,6 +503,26 @@ unsigned int smc_rdma_group_shares(const struct smc_rdma_group *group)
 	return shared;
 }
 
+unsigned int smc_rdma_group_count_links(const struct smc_rdma_group *group)
+{
+	const struct smc_link *link;
+	unsigned int n = 0;
+
+	smc_for_each_link(link, group)
+		n += smc_link_works(link);
+	return n;
+}
+
+bool smc_rdma_group_lacks_link(const struct smc_rdma_group *group)
+{
+	unsigned int n;
+
+	rcu_read_lock();
+	n = smc_rdma_group_count_links(group);
+	rcu_read_unlock();
+	return READ_ONCE(group->last_loss.number) && n < group->max_links;
+}
+
 struct smc_link *smc_rdma_group_oldest_link(const struct smc_rdma_group *group)
 {
 	struct smc_link *link, *oldest = NULL;

@@ -494,6 +494,22 @@ unsigned int smc_links_share(const struct smc_link *link, const struct smc_link 
 unsigned int smc_rdma_group_shares(const struct smc_rdma_group *group);
 
 /**
+ * smc_rdma_group_count_links() - count the links that connections may use
+ * @group: group
+ *
+ * Context: under RCU, or with smc_rdma_lgrs.lock or the buffer lock.
+ */
+unsigned int smc_rdma_group_count_links(const struct smc_rdma_group *group);
+
+/**
+ * smc_rdma_group_lacks_link() - whether a link was lost, and no other one was made in its place
+ * @group: group
+ *
+ * Context: any.
+ */
+bool smc_rdma_group_lacks_link(const struct smc_rdma_group *group);
+
+/**
  * smc_rdma_group_oldest_link() - find the oldest link that works
  * @group: group; only links that work count
  *

@@ -285,7 +285,7 @@ static void smc_rdma_group_note_loss(struct smc_rdma_group *group, const struct 
 static void smc_link_note_end(const struct smc_link *link, const struct smc_link *to,
 			      unsigned int n)
 {
-	const struct smc_rdma_group *group = link->group;
+	struct smc_rdma_group *group = link->group;
 	struct net *net = group->lgr.net;
 	const char *device = link->port.dev->ibdev->name;
 

@@ -117,12 +117,10 @@ static void smc_show_look_at_link(const struct smc_link *link, struct smc_show_l
 /* Return: the type of a group. Only links that connections may use count. */
 static u8 smc_show_group_type(struct smc_rdma_group *group)
 {
-	const struct smc_link *link;
-	unsigned int n = 0, shared;
+	unsigned int n, shared;
 
 	rcu_read_lock();
-	smc_for_each_link(link, group)
-		n += smc_link_works(link);
+	n = smc_rdma_group_count_links(group);
 	shared = smc_rdma_group_shares(group);
 	rcu_read_unlock();
 	if (n < 2)

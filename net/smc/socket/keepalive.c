@@ -72,8 +72,12 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 	if (sock_owned_by_user(sk))
 		return HZ / 20;
 	silent = smc_tcp_silence(sk);
-	/* Any segment that came since the last probe answers all probes. */
-	if (smc->keepalive_probes && silent <= tcp_jiffies32 - smc->keepalive_sent)
+	/*
+	 * Any segment that came since the last probe answers all probes. And probes do not count
+	 * while the stream outlasts TCP's network. They go on, to find out when it is back.
+	 */
+	if (smc->keepalive_probes && (silent <= tcp_jiffies32 - smc->keepalive_sent ||
+				      smc_stream_outlasts_tcp(smc->stream)))
 		smc->keepalive_probes = 0;
 	if (silent < 3 * time / 4 && !smc->keepalive_probes)
 		return smc_keepalive_wait(time - silent);

@@ -514,6 +514,17 @@ static inline bool smc_stream_has_failed(const struct smc_stream *st)
 }
 
 /**
+ * smc_stream_outlasts_tcp() - whether the stream goes on although TCP's packets may not arrive
+ * @st: stream; no lock is needed
+ *
+ * Context: any but hard interrupt.
+ */
+static inline bool smc_stream_outlasts_tcp(struct smc_stream *st)
+{
+	return st->path->outlasts_tcp && st->path->outlasts_tcp(st);
+}
+
+/**
  * smc_stream_end_is_delivered() - whether the peer's host has all flags by which this end
  * stops sending
  * @st: stream with or without its lock

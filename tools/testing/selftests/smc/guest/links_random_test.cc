@@ -239,8 +239,6 @@ protected:
 		for (const TwoPorts &end : {here, there}) {
 			end.set_sysctl(rmem_sysctl(), "16384");
 			end.set_sysctl("net.smc.wmem", "16384");
-			/* TCP's packets go by LAN 0, which may be down for longer than a minute. */
-			end.set_sysctl("net.smc.tcp_keepalive_time", "0");
 		}
 	}
 

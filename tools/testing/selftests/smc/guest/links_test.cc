@@ -653,8 +653,78 @@ TEST_P(Losses, LeaveAnIdleLinkInactive)
 						 "its port is down$")
 			    .empty();
 	});
+	EXPECT_EQ(group.lost_link, link->number);
+	EXPECT_EQ(group.lost_reason, "its port is down");
+	EXPECT_GE(group.lost_age, 0);
+	EXPECT_LE(group.lost_age, link->age + 1);
 	here.take_up(1);
 	must_get_links("rxe0 rxe1");
+}
+
+/* TCP's packets are lost with a link, or alone. */
+class LossOfTcp : public OwnStreams, public testing::WithParamInterface<Role>
+{
+protected:
+	static constexpr char time[] = "net.smc.tcp_keepalive_time";
+
+	void SetUp() override
+	{
+		OwnStreams::SetUp();
+		if (IsSkipped())
+			return;
+		for (const TwoPorts &end : {here, there})
+			end.set_sysctl(time, "1");
+		begin_streams(GetParam());
+	}
+
+	void lose_tcp() const
+	{
+		for (const TwoPorts &end : {here, there})
+			end.lose_tcp(0);
+	}
+
+	/* Waits for so many of the other end's probes that nine of each stream are lost. */
+	void await_lost_probes()
+	{
+		const int64_t enough = here.packets_lost() + 16 * int64_t(streams.size());
+
+		wait_until("many probes are lost", [&] {
+			await_progress();
+			return here.packets_lost() >= enough;
+		});
+	}
+
+	void expect_end()
+	{
+		for (EchoStream &stream : streams)
+			EXPECT_THAT(stream.await_ending(), testing::AnyOf(ETIMEDOUT, ECONNRESET));
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(, LossOfTcp, testing::ValuesIn(both_roles),
+			 [](const auto &info) { return to_string(info.param); });
+
+/* Nobody answers TCP's probes then, but the other link carries the bytes. */
+TEST_P(LossOfTcp, WithItsLanEndsNothing)
+{
+	lose_tcp();
+	for (const TwoPorts &end : {here, there})
+		end.lose(0);
+	must_get_links("rxe1");
+	await_lost_probes();
+	for (const TwoPorts &end : {here, there})
+		end.lose_nothing();
+	must_get_links("rxe0 rxe1");
+	await_progress();
+	lose_tcp();
+	expect_end();
+}
+
+/* A packet filter drops TCP's packets only. */
+TEST_P(LossOfTcp, AloneEndsStreams)
+{
+	lose_tcp();
+	expect_end();
 }
 
 /* A link that came back has no connections, so new ones use it. */

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "links_shown.h"
+#include "nft.h"
 #include "smc_tool.h"
 #include "system.h"
 
@@ -254,10 +255,25 @@ void TwoPorts::remove_addresses(int port) const
 
 void TwoPorts::lose(int port) const
 {
+	drop("iifname " + eth(port) + " udp dport 4791");
+}
+
+void TwoPorts::lose_tcp(int port) const
+{
+	drop("iifname " + eth(port) + " meta l4proto tcp");
+}
+
+void TwoPorts::drop(const std::string &match) const
+{
 	must_run("nft 'add table inet lost; "
 		 "add chain inet lost in { type filter hook input priority 0; }; "
-		 "add rule inet lost in iifname " +
-		 eth(port) + " udp dport 4791 drop'");
+		 "add rule inet lost in " +
+		 match + " counter drop'");
+}
+
+int64_t TwoPorts::packets_lost() const
+{
+	return counted_by_rule(must_run("nft -j list chain inet lost in"));
 }
 
 void TwoPorts::lose_nothing() const

@@ -6,6 +6,7 @@
 #ifndef GUEST_TWO_PORTS_H
 #define GUEST_TWO_PORTS_H
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,10 @@ public:
 	void remove_addresses(int port) const;
 	/* RoCE packets of that LAN are dropped when they arrive here, without an event. */
 	void lose(int port) const;
+	/* The same for TCP's packets. */
+	void lose_tcp(int port) const;
+	/* How many packets were dropped by what was called first: lose_tcp() or lose(). */
+	int64_t packets_lost() const;
 	/* Nothing is dropped any more. */
 	void lose_nothing() const;
 	/* As lose_nothing(), for a table of ways to lose a port. */
@@ -96,6 +101,7 @@ public:
 
 private:
 	std::string must_run(const std::string &command) const;
+	void drop(const std::string &match) const;
 	std::string with_addresses(int port) const;
 	std::string up(int port) const;
 
