@@ -603,9 +603,29 @@ protected:
 		wait_until("no connection is left", [&] { return !connections_at(agent); });
 	}
 
+	/* Another connection on the link, by an RMB and with a token of its own. */
+	RemoteSocket connect_another(uint32_t token)
+	{
+		smc_llc_msg rmb = llc(SMC_LLC_CONFIRM_RKEY);
+
+		rmb.confirm_rkey.rt[0] = {.rkey = link.another_rkey(), .addr = link.address()};
+		EXPECT_TRUE(link.say(rmb));
+		EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_CONFIRM_RKEY).empty());
+		others.push_back(link.take_tcp());
+
+		Job accepted = listener.start_accept();
+
+		link.connect_again(address_of(1, AF_INET, listener.port()), [&](smc_clc_r &r) {
+			r.rkey = rmb.confirm_rkey.rt[0].rkey;
+			r.alert_token = token;
+		});
+		return {agent, std::stoi(accepted.join())};
+	}
+
 	RemoteSysctlScope no_tests;
 	Counters established;
 	std::optional<RemoteSysctlScope> autocorking;
+	std::list<Fd> others;
 };
 
 TEST_F(RogueDeaf, PostsNoReceives)
@@ -628,22 +648,10 @@ TEST_F(RogueDeaf, AcknowledgesNothing)
 /* A writer's bytes wait while those of another one are under way; a request does not. */
 TEST_F(RogueDeaf, HasFewBytesUnderWay)
 {
-	smc_llc_msg another = llc(SMC_LLC_CONFIRM_RKEY);
 	auto written = [&] {
 		return (agent.counters() - established)["rdma_write_bytes"];
 	};
-
-	another.confirm_rkey.rt[0] = {.rkey = link.another_rkey(), .addr = link.address()};
-	ASSERT_TRUE(link.say(another));
-	ASSERT_FALSE(link.hear_type(0x20 | SMC_LLC_CONFIRM_RKEY).empty());
-
-	Fd first = link.take_tcp();
-	Job accepted = listener.start_accept();
-
-	link.connect_again(address_of(1, AF_INET, listener.port()),
-			   [&](smc_clc_r &r) { r.rkey = another.confirm_rkey.rt[0].rkey; });
-
-	RemoteSocket other(agent, std::stoi(accepted.join()));
+	RemoteSocket other = connect_another(2);
 
 	link.destroy_queue_pair();
 	ASSERT_EQ(victim.send(std::string(65536, 'x')), 65536);
@@ -657,6 +665,58 @@ TEST_F(RogueDeaf, HasFewBytesUnderWay)
 	ASSERT_EQ(other.send(std::string(32768, 'x')), 32768);
 	EXPECT_EQ(written(), first_bytes + 7);
 	expect_stalled();
+}
+
+/*
+ * The link has no free slot, and connections wait for one: first the one that has used all slots,
+ * then the others. One that has just sent is the last.
+ */
+TEST_F(RogueDeaf, ServesConnectionsInTheOrderOfWaiting)
+{
+	enum : uint32_t { second_token = 2, third_token = 3 };
+
+	RemoteSocket second = connect_another(second_token), third = connect_another(third_token);
+	std::vector<uint32_t> tokens;
+	auto sends = [&] {
+		return (agent.counters() - established)["rdma_sends"];
+	};
+	auto index_of = [&](uint32_t token) {
+		return std::find(tokens.begin(), tokens.end(), token) - tokens.begin();
+	};
+
+	expect_link();
+
+	const int64_t sends_before = sends();
+
+	link.stop_posting();
+	send_too_many();
+	send_too_many();
+
+	/* The rest of the victim's bytes waits for a slot. */
+	const int64_t under_way = sends() - sends_before;
+
+	EXPECT_LT(under_way, 200);
+	ASSERT_EQ(second.send("b"), 1);
+	ASSERT_EQ(third.send("c"), 1);
+	for (int i = 0; i < 10; i++)
+		ASSERT_EQ(victim.send("x"), 1);
+	EXPECT_EQ(sends() - sends_before, under_way);
+
+	while (std::count(tokens.begin(), tokens.end(), third_token) == 0) {
+		const std::string message = link.hear_type(SMC_CDC_TYPE);
+		smc_cdc cdc;
+
+		ASSERT_EQ(smc_cdc_parse(reinterpret_cast<const uint8_t *>(message.data()),
+					message.size(), &cdc),
+			  0);
+		tokens.push_back(cdc.token);
+		link.post_one();
+	}
+	/* One message of the victim's precedes that of the second. */
+	EXPECT_EQ(index_of(second_token), under_way + 1);
+	EXPECT_EQ(index_of(third_token), under_way + 2);
+	while (link.post_one())
+		;
 }
 
 /* A correct peer may be short of receives at any time. Nothing is lost. */
