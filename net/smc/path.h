@@ -207,8 +207,8 @@ enum smc_publish {
  * @describe: fill @info, which is zeroed, with the path's description. Called with
  *	st->lock held and softirqs disabled; must not sleep. Returns false if the path is
  *	lost; then the content of @info does not count.
- * @outlasts_tcp: whether the stream goes on although TCP's packets may not arrive, because a part of
- *	the path that is lost may have shared a network with them. Called in any context but hard
+ * @outlasts_tcp: whether the stream goes on although TCP's packets may not arrive, because a lost
+ *	part of the path may have shared a network with them. Called in any context but hard
  *	interrupt, with any locks. NULL if never.
  * @orphan: count the memory of the stream's elements as that of an orphan, until they are returned.
  *	Called at most once, in process context without a lock, when the application has closed and
