@@ -412,6 +412,9 @@ int smc_handshake_refuse(struct smc_handshake *hs)
 static void smc_clc_note_late(struct smc_handshake *hs, const struct smc_clc_header *hdr)
 {
 	hs->late_left = hdr->length;
+	/* A client that has declined expects no answer any more. */
+	if (hdr->type == SMC_CLC_DECLINE)
+		hs->late_version = 0;
 	smc_blackhole_forget(smc_net(sock_net(hs->sk)), &hs->blackhole_key);
 	if (hs->late != SMC_LATE_DECLINED || hdr->type != SMC_CLC_PROPOSAL)
 		return;

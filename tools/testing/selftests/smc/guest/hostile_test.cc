@@ -1030,8 +1030,8 @@ Silence::Rest Silence::late_proposal_and_decline()
 		RemoteSocket victim = attack->listener.accept();
 
 		send_slowly(attack->rogue, encode(good_proposal()));
-		send_bytes(attack->rogue, encode_decline(SMC_DIAG_SYNC));
 		expect_decline(attack->rogue);
+		send_bytes(attack->rogue, encode_decline(SMC_DIAG_SYNC));
 		expect_only_data(attack->rogue, victim);
 	};
 }
