@@ -111,12 +111,18 @@ static void smc_rdma_over(struct smc_stream *st)
 	bool waits;
 
 	spin_lock_bh(st->lock);
-	/* If the group is dead, smc_rdma_conn_on_link_end() may have been called already. */
-	waits = conn->peer_link == SMC_PEER_LEFT_LINK && !smc_lgr_is_dead(&conn->group->lgr);
+	/*
+	 * Elements that are to be quarantined need no wait. If the group is dead,
+	 * smc_rdma_conn_on_link_end() may have been called already.
+	 */
+	waits = conn->peer_link == SMC_PEER_LEFT_LINK && smc_stream_needs_no_path(st) &&
+		!smc_lgr_is_dead(&conn->group->lgr);
 	if (waits)
 		conn->peer_link = SMC_PEER_LEFT_LINK_OVER;
 	spin_unlock_bh(st->lock);
-	if (!waits)
+	if (waits)
+		smc_link_peer_left(conn->link);
+	else
 		smc_rdma_conn_end(conn);
 }
 
@@ -668,7 +674,9 @@ static bool smc_rdma_conn_awaited_may_come(const struct smc_rdma_conn *conn,
 static void smc_rdma_conn_note_peer_link(struct smc_rdma_conn *conn, const struct smc_link *link)
 {
 	/* Once the queue pair is destroyed, smc_rdma_conn_on_link_end() is not called again. */
-	if (conn->link != link && !READ_ONCE(link->is_left) && !smc_link_is_destroyed(conn->link))
+	if (conn->link == link)
+		conn->peer_link = SMC_PEER_USES_LINK;
+	else if (!READ_ONCE(link->is_left) && !smc_link_is_destroyed(conn->link))
 		conn->peer_link = SMC_PEER_LEFT_LINK;
 }
 

@@ -1092,6 +1092,19 @@ void smc_link_mark_broken(struct smc_link *link)
 	WRITE_ONCE(link->broken, true);
 }
 
+void smc_link_peer_left(struct smc_link *link)
+{
+	struct smc_rdma_group *group = link->group;
+	unsigned long flags;
+
+	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
+	if (!link->peer_left_at && smc_lgr_is_active(&group->lgr)) {
+		WRITE_ONCE(link->peer_left_at, jiffies | 1);
+		mod_delayed_work(smc_link_wq, &group->links_work, 0);
+	}
+	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
+}
+
 /*
  * Note why a link ends. Reasons that come later, or once the group is dead, mostly follow from the
  * first one.

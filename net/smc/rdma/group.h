@@ -507,7 +507,23 @@ unsigned int smc_rdma_group_count_links(const struct smc_rdma_group *group);
  *
  * Context: any.
  */
-bool smc_rdma_group_lacks_link(const struct smc_rdma_group *group);
+bool smc_rdma_group_is_single(const struct smc_rdma_group *group);
+
+/**
+ * smc_rdma_group_lacks_first() - whether no link works between the two ports of the first link
+ * @group: group that was active, so that its first link has worked
+ *
+ * Context: any.
+ */
+bool smc_rdma_group_lacks_first(const struct smc_rdma_group *group);
+
+/**
+ * smc_link_peer_left() - give up a link soon, unless the peer's DELETE LINK comes before
+ * @link: link that the peer has left, and whose end a connection waits for
+ *
+ * Context: any but hard interrupt.
+ */
+void smc_link_peer_left(struct smc_link *link);
 
 /**
  * smc_rdma_group_oldest_link() - find the oldest link that works

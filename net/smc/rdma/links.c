@@ -33,6 +33,12 @@
 #define SMC_PORT_DOWN_TIMEOUT	(4 * HZ)
 
 /*
+ * How long to wait for the DELETE LINK of a peer that has moved a connection away. Connections that
+ * are over must not wait for the link's end without a limit.
+ */
+#define SMC_PEER_LEFT_TIMEOUT	(2 * HZ)
+
+/*
  * How long to wait until a receive of a quiesced link is flushed. If no receive is posted, none is
  * flushed, so the queue pair is destroyed after this time. An adapter then loses the messages that
  * have come but are not handled yet. soft-RoCE does not lose them, so it gets less time.
@@ -124,6 +130,21 @@ static long smc_link_look_at_port(struct smc_link *link)
 		return -ENETDOWN;
 	left = (long)(link->port_down_since + SMC_PORT_DOWN_TIMEOUT - jiffies);
 	return left > 0 ? left : -ENETDOWN;
+}
+
+/*
+ * Return: 0 if no connection waits for the end of the link; the number of jiffies that they still
+ * wait for the peer's DELETE LINK; or -ECONNRESET if that wait is over.
+ */
+static long smc_link_look_at_peer(const struct smc_link *link)
+{
+	const unsigned long left_at = READ_ONCE(link->peer_left_at);
+	long left;
+
+	if (!left_at || !smc_link_has_other(link))
+		return 0;
+	left = (long)(left_at + SMC_PEER_LEFT_TIMEOUT - jiffies);
+	return left > 0 ? left : -ECONNRESET;
 }
 
 /* Move the connections of a link to another one. Return: how many have moved. */
@@ -344,6 +365,19 @@ void smc_links_cancel_ends(struct smc_rdma_group *group)
 	}
 }
 
+/* Return: the reason to end a link, for the error of smc_link_look_after(). */
+static const char *smc_link_why(long err)
+{
+	switch (err) {
+	case -ENETDOWN:
+		return "its port is down";
+	case -ECONNRESET:
+		return "the peer has left it";
+	default:
+		return "no answer to TEST LINK";
+	}
+}
+
 /* Look after a link. Return: the time in jiffies until the next look at the link. */
 static long smc_link_look_after(struct smc_link *link)
 {
@@ -357,11 +391,10 @@ static long smc_link_look_after(struct smc_link *link)
 			smc_link_fail_over(link);
 		return SMC_LINK_LOOK;
 	}
-	delay = smc_link_look_at_port(link) ? : smc_link_test(link);
+	delay = smc_link_look_at_port(link) ? : smc_link_look_at_peer(link) ? : smc_link_test(link);
 	if (delay >= 0)
 		return delay;
-	smc_link_break(link, -delay,
-		       delay == -ENETDOWN ? "its port is down" : "no answer to TEST LINK");
+	smc_link_break(link, -delay, smc_link_why(delay));
 	return SMC_LINK_LOOK;
 }
 
