@@ -207,9 +207,11 @@ enum smc_publish {
  * @describe: fill @info, which is zeroed, with the path's description. Called with
  *	st->lock held and softirqs disabled; must not sleep. Returns false if the path is
  *	lost; then the content of @info does not count.
- * @outlasts_tcp: whether the stream goes on although TCP's packets may not arrive, because a lost
- *	part of the path may have shared a network with them. Called in any context but hard
- *	interrupt, with any locks. NULL if never.
+ * @tcp_patience: for how many jiffies TCP's packets may be lost, at the least, before that ends the
+ *	stream. A part of the path may share a network with them, and be lost with it, while the
+ *	rest of the path carries on. ULONG_MAX means that it is lost now; a smaller number is how
+ *	long the path may take to find that out. Called in any context but hard interrupt, with any
+ *	locks. NULL means 0.
  * @orphan: count the memory of the stream's elements as that of an orphan, until they are returned.
  *	Called at most once, in process context without a lock, when the application has closed and
  *	the peer has not.
@@ -223,7 +225,7 @@ struct smc_path_ops {
 	enum smc_path_kind kind;
 	int (*publish)(struct smc_stream *st, u64 end, struct smc_cdc *cdc);
 	bool (*describe)(struct smc_stream *st, struct smc_path_info *info);
-	bool (*outlasts_tcp)(struct smc_stream *st);
+	unsigned long (*tcp_patience)(struct smc_stream *st);
 	void (*orphan)(struct smc_stream *st);
 	void (*over)(struct smc_stream *st);
 	void (*free)(struct smc_stream *st);

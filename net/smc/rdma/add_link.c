@@ -482,7 +482,7 @@ static int smc_add_link_as_client(struct smc_link *first, const struct smc_llc_m
 
 /*
  * Whether to consider the server's offer. An offer makes work for the device, so this end considers
- * no more than one per SMC_ADD_LINK_INTERVAL. If this end refuses an offer without a look at it,
+ * one, and then none for nearly SMC_ADD_LINK_INTERVAL. If it refuses an offer without a look at it,
  * this end asks the server for a link once the group needs one, even if this end has only one port:
  * only the server knows whether its offer was of use, and an in-tree server does not repeat the
  * offer. This end also refuses an offer without a look if the server already knows of the loss of a

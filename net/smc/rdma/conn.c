@@ -3,6 +3,7 @@
 
 #include <linux/random.h>
 
+#include "admin/net.h"
 #include "admin/stats.h"
 #include "conn.h"
 #include "group.h"
@@ -12,6 +13,12 @@
 #include "trace.h"
 #include "wire/cdc.h"
 #include "wire/size_class.h"
+
+/*
+ * The loss of a silent link is found this long after TEST LINK is due, at the latest, if another
+ * link can take over.
+ */
+#define SMC_LINK_LOSS_FOUND	(6 * HZ)
 
 /* Low bits of an alert token: index of the connection in the group's @conns, from 1. */
 #define SMC_TOKEN_INDEX		0x3ff
@@ -61,10 +68,21 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn, bool is_reserved)
 	smc_rdma_group_quarantine(conn->group, pages, is_reserved);
 }
 
-/* A lost link may have used the network of TCP's packets. Then it and they come back together. */
-static bool smc_rdma_outlasts_tcp(struct smc_stream *st)
+/*
+ * The group's first link was made at the ports of TCP's route. If another link carries the bytes,
+ * and no link between these two ports works, TCP's network may be down. TEST LINK finds the loss of
+ * a silent link. Without it, nothing but TCP's probes would find the loss of a silent host.
+ */
+static unsigned long smc_rdma_tcp_patience(struct smc_stream *st)
 {
-	return smc_rdma_group_lacks_link(smc_rdma_conn_of(st)->group);
+	const struct smc_rdma_group *group = smc_rdma_conn_of(st)->group;
+	const unsigned long test_time = READ_ONCE(st->sn->sysctl.smcr_testlink_time);
+
+	if (!test_time)
+		return 0;
+	if (smc_rdma_group_lacks_first(group))
+		return ULONG_MAX;
+	return smc_rdma_group_is_single(group) ? 0 : test_time + SMC_LINK_LOSS_FOUND;
 }
 
 static void smc_rdma_orphan(struct smc_stream *st)
@@ -160,7 +178,7 @@ static const struct smc_path_ops smc_rdma_path_ops = {
 	.kind	      = SMC_PATH_R,
 	.publish      = smc_rdma_publish,
 	.describe     = smc_rdma_describe,
-	.outlasts_tcp = smc_rdma_outlasts_tcp,
+	.tcp_patience = smc_rdma_tcp_patience,
 	.orphan	      = smc_rdma_orphan,
 	.over	      = smc_rdma_over,
 	.free	      = smc_rdma_free,

@@ -60,7 +60,7 @@ static inline bool smc_rdma_peer_is_routed(const struct smc_rdma_peer *peer)
 
 /**
  * struct smc_link_loss - a loss of a link
- * @number: number of the link, 0 if none was lost; read without a lock, too
+ * @number: number of the link, 0 if none was lost
  * @since: time of the loss, in seconds of ktime_get_seconds()
  * @why: reason, as in the kernel's log
  */
@@ -502,7 +502,7 @@ unsigned int smc_rdma_group_shares(const struct smc_rdma_group *group);
 unsigned int smc_rdma_group_count_links(const struct smc_rdma_group *group);
 
 /**
- * smc_rdma_group_lacks_link() - whether a link was lost, and no other one was made in its place
+ * smc_rdma_group_is_single() - whether connections may use no more than one link
  * @group: group
  *
  * Context: any.

@@ -61,7 +61,7 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 {
 	unsigned long time = smc_keepalive_time(sock_net(smc->sk));
 	struct sock *sk = smc->sk;
-	unsigned long silent;
+	unsigned long silent, patience;
 
 	if (!time || smc->mode != SMC_MODE_STREAM || sk->sk_state == TCP_CLOSE)
 		return 0;
@@ -72,19 +72,21 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 	if (sock_owned_by_user(sk))
 		return HZ / 20;
 	silent = smc_tcp_silence(sk);
+	patience = smc_stream_tcp_patience(smc->stream);
 	/*
 	 * Any segment that came since the last probe answers all probes. And probes do not count
-	 * while the stream outlasts TCP's network. They go on, to find out when it is back.
+	 * while TCP's network may be down. They go on, to find out when it is back.
 	 */
 	if (smc->keepalive_probes && (silent <= tcp_jiffies32 - smc->keepalive_sent ||
-				      smc_stream_outlasts_tcp(smc->stream)))
+				      patience == ULONG_MAX))
 		smc->keepalive_probes = 0;
 	if (silent < 3 * time / 4 && !smc->keepalive_probes)
 		return smc_keepalive_wait(time - silent);
 	/* Send no probe: TCP itself retransmits unacknowledged bytes and its FIN. */
 	if (smc_tcp_is_unacked(sk))
 		return smc_keepalive_interval(time);
-	if (smc->keepalive_probes == SMC_KEEPALIVE_PROBES) {
+	if (smc->keepalive_probes >= SMC_KEEPALIVE_PROBES &&
+	    tcp_jiffies32 - smc->keepalive_began >= patience) {
 		/*
 		 * TCP's callback then ends the stream. TCP sends no segment: the peer learns of the
 		 * end from the stream.
@@ -93,8 +95,9 @@ static unsigned long smc_keepalive_check(struct smc_sock *smc)
 		return 0;
 	}
 	if (smc_tcp_probe(sk)) {
-		smc->keepalive_probes++;
 		smc->keepalive_sent = tcp_jiffies32;
+		if (!smc->keepalive_probes++)
+			smc->keepalive_began = smc->keepalive_sent;
 	}
 	return smc_keepalive_wait(smc_keepalive_interval(time));
 }

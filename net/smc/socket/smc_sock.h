@@ -86,6 +86,7 @@ enum smc_mode {
  * @fin: work that aborts the stream if no flag of @awaited_end has come in time
  * @keepalive: timer that probes the TCP connection below the stream
  * @keepalive_probes: number of probes sent since the peer last answered
+ * @keepalive_began: time of the first of these probes, in tcp_jiffies32
  * @keepalive_sent: time of the last probe, in tcp_jiffies32
  * @listener: the listener, from SMC_MODE_LISTEN until release; else NULL
  * @parent: listener that owns this struct, from when it takes the connection from TCP until its
@@ -122,6 +123,7 @@ struct smc_sock {
 	struct delayed_work fin;
 	struct timer_list keepalive;
 	unsigned int keepalive_probes;
+	u32 keepalive_began;
 	u32 keepalive_sent;
 	struct smc_listener *listener;
 	struct smc_listener *parent;

@@ -514,14 +514,15 @@ static inline bool smc_stream_has_failed(const struct smc_stream *st)
 }
 
 /**
- * smc_stream_outlasts_tcp() - whether the stream goes on although TCP's packets may not arrive
+ * smc_stream_tcp_patience() - how long TCP's packets may be lost before that ends the stream
  * @st: stream; no lock is needed
  *
  * Context: any but hard interrupt.
+ * Return: as @tcp_patience of struct smc_path_ops.
  */
-static inline bool smc_stream_outlasts_tcp(struct smc_stream *st)
+static inline unsigned long smc_stream_tcp_patience(struct smc_stream *st)
 {
-	return st->path->outlasts_tcp && st->path->outlasts_tcp(st);
+	return st->path->tcp_patience ? st->path->tcp_patience(st) : 0;
 }
 
 /**

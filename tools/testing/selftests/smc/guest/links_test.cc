@@ -669,15 +669,16 @@ TEST_P(Losses, LeaveAnIdleLinkInactive)
 class LossOfTcp : public OwnStreams, public testing::WithParamInterface<Role>
 {
 protected:
-	static constexpr char time[] = "net.smc.tcp_keepalive_time";
-
 	void SetUp() override
 	{
 		OwnStreams::SetUp();
 		if (IsSkipped())
 			return;
-		for (const TwoPorts &end : {here, there})
-			end.set_sysctl(time, "1");
+		for (const TwoPorts &end : {here, there}) {
+			end.set_sysctl("net.smc.tcp_keepalive_time", "1");
+			/* Probes count only once the loss of a link would have been found. */
+			end.set_sysctl("net.smc.smcr_testlink_time", "2");
+		}
 		begin_streams(GetParam());
 	}
 
