@@ -238,8 +238,8 @@ enum smc_qp_stage {
  *	group's @links_work uses this and the fields below
  * @tested: time in jiffies when the last TEST LINK was sent
  * @port_is_down: the port was down when @links_work last looked at it; @end_work uses this, too
- * @peer_left_at: time in jiffies when a connection began to wait for the end of this link, which the
- *	peer has left; 0 if none has; under smc_rdma_lgrs.lock
+ * @peer_left_at: time in jiffies when a connection began to wait for the end of this link, as the
+ *	peer has left it; 0 if none has; changed under smc_rdma_lgrs.lock
  * @port_down_since: time in jiffies when @links_work first found the port down
  */
 struct smc_link {
