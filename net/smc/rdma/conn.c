@@ -69,9 +69,9 @@ void smc_rdma_conn_quarantine(struct smc_rdma_conn *conn, bool is_reserved)
 }
 
 /*
- * The group's first link was made at the ports of TCP's route. If another link carries the bytes,
- * and no link between these two ports works, TCP's network may be down. TEST LINK finds the loss of
- * a silent link. Without it, nothing but TCP's probes would find the loss of a silent host.
+ * While a lost link is not replaced by a symmetric one, TCP's network may be down. TEST LINK finds
+ * the loss of a silent link. Without it, nothing but TCP's probes would find the loss of a silent
+ * host.
  */
 static unsigned long smc_rdma_tcp_patience(struct smc_stream *st)
 {
@@ -80,7 +80,7 @@ static unsigned long smc_rdma_tcp_patience(struct smc_stream *st)
 
 	if (!test_time)
 		return 0;
-	if (smc_rdma_group_lacks_first(group))
+	if (smc_rdma_group_lacks_link(group))
 		return ULONG_MAX;
 	return smc_rdma_group_is_single(group) ? 0 : test_time + SMC_LINK_LOSS_FOUND;
 }
@@ -129,12 +129,8 @@ static void smc_rdma_over(struct smc_stream *st)
 	bool waits;
 
 	spin_lock_bh(st->lock);
-	/*
-	 * Elements that are to be quarantined need no wait. If the group is dead,
-	 * smc_rdma_conn_on_link_end() may have been called already.
-	 */
-	waits = conn->peer_link == SMC_PEER_LEFT_LINK && smc_stream_needs_no_path(st) &&
-		!smc_lgr_is_dead(&conn->group->lgr);
+	/* If the group is dead, smc_rdma_conn_on_link_end() may have been called already. */
+	waits = conn->peer_link == SMC_PEER_LEFT_LINK && !smc_lgr_is_dead(&conn->group->lgr);
 	if (waits)
 		conn->peer_link = SMC_PEER_LEFT_LINK_OVER;
 	spin_unlock_bh(st->lock);
@@ -692,9 +688,7 @@ static bool smc_rdma_conn_awaited_may_come(const struct smc_rdma_conn *conn,
 static void smc_rdma_conn_note_peer_link(struct smc_rdma_conn *conn, const struct smc_link *link)
 {
 	/* Once the queue pair is destroyed, smc_rdma_conn_on_link_end() is not called again. */
-	if (conn->link == link)
-		conn->peer_link = SMC_PEER_USES_LINK;
-	else if (!READ_ONCE(link->is_left) && !smc_link_is_destroyed(conn->link))
+	if (conn->link != link && !READ_ONCE(link->is_left) && !smc_link_is_destroyed(conn->link))
 		conn->peer_link = SMC_PEER_LEFT_LINK;
 }
 

@@ -523,18 +523,15 @@ bool smc_rdma_group_is_single(const struct smc_rdma_group *group)
 	return n < 2;
 }
 
-bool smc_rdma_group_lacks_first(const struct smc_rdma_group *group)
+bool smc_rdma_group_lacks_link(const struct smc_rdma_group *group)
 {
-	const struct smc_link *link;
-	bool lacks = true;
+	bool lacks;
 
 	rcu_read_lock();
-	smc_for_each_link(link, group)
-		if (smc_link_works(link) && !memcmp(link->gid, group->gid, SMC_GID_LEN) &&
-		    !memcmp(link->peer.gid, group->peer.gid, SMC_GID_LEN))
-			lacks = false;
+	lacks = smc_rdma_group_count_links(group) < group->max_links ||
+		smc_rdma_group_shares(group);
 	rcu_read_unlock();
-	return lacks;
+	return lacks && READ_ONCE(group->last_loss.number);
 }
 
 struct smc_link *smc_rdma_group_oldest_link(const struct smc_rdma_group *group)

@@ -60,7 +60,7 @@ static inline bool smc_rdma_peer_is_routed(const struct smc_rdma_peer *peer)
 
 /**
  * struct smc_link_loss - a loss of a link
- * @number: number of the link, 0 if none was lost
+ * @number: number of the link, 0 if none was lost; read without a lock, too
  * @since: time of the loss, in seconds of ktime_get_seconds()
  * @why: reason, as in the kernel's log
  */
@@ -510,12 +510,12 @@ unsigned int smc_rdma_group_count_links(const struct smc_rdma_group *group);
 bool smc_rdma_group_is_single(const struct smc_rdma_group *group);
 
 /**
- * smc_rdma_group_lacks_first() - whether no link works between the two ports of the first link
- * @group: group that was active, so that its first link has worked
+ * smc_rdma_group_lacks_link() - whether a link was lost, and no symmetric one made in its place
+ * @group: group
  *
  * Context: any.
  */
-bool smc_rdma_group_lacks_first(const struct smc_rdma_group *group);
+bool smc_rdma_group_lacks_link(const struct smc_rdma_group *group);
 
 /**
  * smc_link_peer_left() - give up a link soon, unless the peer's DELETE LINK comes before

@@ -296,7 +296,7 @@ static void smc_rdma_group_note_loss(struct smc_rdma_group *group, const struct 
 	unsigned long flags;
 
 	spin_lock_irqsave(&smc_rdma_lgrs.lock, flags);
-	group->last_loss.number = link->number;
+	WRITE_ONCE(group->last_loss.number, link->number);
 	group->last_loss.since = ktime_get_seconds();
 	strscpy(group->last_loss.why, link->why, sizeof(group->last_loss.why));
 	spin_unlock_irqrestore(&smc_rdma_lgrs.lock, flags);
