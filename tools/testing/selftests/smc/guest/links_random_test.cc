@@ -305,8 +305,7 @@ protected:
 		std::vector<Connection> ending = connections(closings);
 		EchoStream &bulk = streams.front();
 
-		/* The stream sends all that its window takes when the port is lost and comes back.
-		 */
+		/* It sends all that its window takes when the port is lost and comes back. */
 		bulk.rest_between_sends(false);
 		lose(way, is_here);
 		send_last_bytes(ending);

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <random>
 
+#include "rogue_flow.h"
 #include "rogue_link.h"
 #include "rogue_server.h"
 #include "smc_tool.h"
@@ -606,17 +607,15 @@ protected:
 	/* Another connection on the link, by an RMB and with a token of its own. */
 	RemoteSocket connect_another(uint32_t token)
 	{
-		smc_llc_msg rmb = llc(SMC_LLC_CONFIRM_RKEY);
+		const uint32_t rkey = link.another_rkey();
 
-		rmb.confirm_rkey.rt[0] = {.rkey = link.another_rkey(), .addr = link.address()};
-		EXPECT_TRUE(link.say(rmb));
-		EXPECT_FALSE(link.hear_type(0x20 | SMC_LLC_CONFIRM_RKEY).empty());
+		expect_answered(link, confirm_rkey(link, rkey));
 		others.push_back(link.take_tcp());
 
 		Job accepted = listener.start_accept();
 
 		link.connect_again(address_of(1, AF_INET, listener.port()), [&](smc_clc_r &r) {
-			r.rkey = rmb.confirm_rkey.rt[0].rkey;
+			r.rkey = rkey;
 			r.alert_token = token;
 		});
 		return {agent, std::stoi(accepted.join())};
@@ -703,13 +702,7 @@ TEST_F(RogueDeaf, ServesConnectionsInTheOrderOfWaiting)
 	EXPECT_EQ(sends() - sends_before, under_way);
 
 	while (std::count(tokens.begin(), tokens.end(), third_token) == 0) {
-		const std::string message = link.hear_type(SMC_CDC_TYPE);
-		smc_cdc cdc;
-
-		ASSERT_EQ(smc_cdc_parse(reinterpret_cast<const uint8_t *>(message.data()),
-					message.size(), &cdc),
-			  0);
-		tokens.push_back(cdc.token);
+		tokens.push_back(hear_cdc(link).token);
 		link.post_one();
 	}
 	/* One message of the victim's precedes that of the second. */

@@ -206,6 +206,16 @@ void accept_request(RogueQueuePair &link, std::string request)
 	ASSERT_TRUE(link.say(request));
 }
 
+smc_cdc hear_cdc(RogueQueuePair &link)
+{
+	const std::string bytes = link.hear_type(SMC_CDC_TYPE);
+	smc_cdc cdc = {};
+
+	if (smc_cdc_parse(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size(), &cdc))
+		throw std::runtime_error("no CDC message");
+	return cdc;
+}
+
 void expect_answered(RogueQueuePair &link, const smc_llc_msg &request)
 {
 	ASSERT_TRUE(link.say(encode(request)));

@@ -24,6 +24,8 @@ smc_llc_msg delete_rkey(uint32_t rkey);
 
 /* The next request of the other end that has this type. Throws if none comes. */
 std::string hear_request(RogueQueuePair &link, smc_llc_type type);
+/* The next CDC message. Throws if none comes. */
+smc_cdc hear_cdc(RogueQueuePair &link);
 /* Accepts a request. */
 void accept_request(RogueQueuePair &link, std::string request);
 /* The other end accepts a request at once, whatever it waits for itself. */

@@ -5,7 +5,6 @@
  */
 #include <initializer_list>
 #include <netinet/tcp.h>
-#include <stdexcept>
 #include <string>
 
 #include "links_shown.h"
@@ -130,16 +129,6 @@ protected:
 		EXPECT_EQ((agent.counters() - before).sum("violation_"), 0);
 	}
 
-	static smc_cdc hear_cdc(RogueQueuePair &by)
-	{
-		const std::string bytes = by.hear_type(SMC_CDC_TYPE);
-		smc_cdc cdc = {};
-
-		if (smc_cdc_parse(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size(),
-				  &cdc))
-			throw std::runtime_error("no CDC message");
-		return cdc;
-	}
 	/* The message that reports the server's bytes up to a position. */
 	static smc_cdc hear_report(RogueQueuePair &by, uint32_t position)
 	{
