@@ -21,7 +21,8 @@
 /*
  * The connection ends after this many probes without an answer. As with TCP, several are sent
  * because single probes may get lost. The interval between probes is a tenth of the keepalive time.
- * So with the default time the connection ends after about a minute of silence.
+ * So with the default time the connection ends after about a minute of silence, or later where the
+ * stream's path may be about to find out that TCP's network is down.
  */
 #define SMC_KEEPALIVE_PROBES	9
 #define SMC_KEEPALIVE_INTERVALS	10
